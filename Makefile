@@ -1,0 +1,166 @@
+# stackreel: `make` builds, `make test` tests, `make demo` shows it; `make help` lists the rest.
+#
+#   V=1             show commands          O=DIR            object directory (build)
+#   SAN=1           ASan + UBSan           SAN=thread       TSan
+#   CC=, CFLAGS=    as usual               CROSS_COMPILE=   a cross compiler's prefix
+#   PREFIX=, DESTDIR=                      SYSROOT=DIR      libraries to cross-build with
+
+VERSION := $(shell sed -n 's/^\#define REEL_VERSION_STRING "\(.*\)"/\1/p' include/stackreel.h)
+ABI := 0
+
+O ?= build
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR ?= $(PREFIX)/share/man
+BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
+
+ifeq ($(origin CC),default)
+CC := $(CROSS_COMPILE)gcc
+endif
+ifeq ($(origin AR),default)
+AR := $(CROSS_COMPILE)ar
+endif
+CXX ?= $(CROSS_COMPILE)g++
+CLANG ?= clang
+PKG_CONFIG ?= pkg-config
+Q := $(if $(V),,@)
+say = $(if $(V),@:,@printf '  %-7s %s\n' "$(1)" "$(2)")
+
+ifdef SYSROOT
+export PKG_CONFIG_SYSROOT_DIR := $(SYSROOT)
+export PKG_CONFIG_LIBDIR := $(wildcard $(SYSROOT)/usr/lib/*/pkgconfig):$(SYSROOT)/usr/share/pkgconfig
+sysroot_flags := --sysroot=$(SYSROOT)
+endif
+
+# ---- flags ------------------------------------------------------------------
+
+CFLAGS ?= -O2 -g
+warnings := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef -Wpointer-arith \
+	-Wformat=2 -Wno-missing-field-initializers
+ifeq ($(SAN),1)
+san_flags := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+else ifneq ($(SAN),)
+san_flags := -fsanitize=$(SAN) -fno-omit-frame-pointer
+endif
+base_cflags = -std=gnu11 -fPIC -fvisibility=hidden -MMD -MP -I. -I$(O)/include $(warnings) $(san_flags) $(sysroot_flags)
+base_ldflags = $(san_flags) $(sysroot_flags)
+
+pkg_cflags = $(shell $(PKG_CONFIG) --cflags $(1) 2>/dev/null)
+pkg_libs = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null)
+have = $(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes)
+
+format_libs := $(call pkg_libs,libzstd zlib)
+# libiberty has no pkg-config file.
+replay_libs := $(call pkg_libs,libdw libelf) -liberty $(format_libs)
+record_packages := libbpf libelf libzstd zlib
+record_libs = $(call pkg_libs,$(record_packages))
+record_static_libs = $(shell $(PKG_CONFIG) --static --libs $(record_packages))
+
+# ---- what is built ------------------------------------------------------------
+
+# The CPU that is built for, as the compiler names it.
+machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+bpf_arch := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(patsubst riscv64,riscv,$(patsubst s390x,s390,$(machine)))))
+bpf_target := $(if $(filter s390x,$(machine)),bpfeb,bpfel)
+
+sources = $(sort $(wildcard $(1)/*.c))
+objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
+
+format_objects := $(call objects,format)
+space_objects := $(call objects,space)
+arch_objects := $(call objects,arch)
+replay_objects := $(call objects,replay)
+cli_objects := $(call objects,cli)
+record_objects := $(call objects,record) $(O)/record/bpf_object.o
+library_objects := $(format_objects) $(space_objects) $(arch_objects) $(replay_objects)
+
+have_clang := $(shell command -v $(CLANG) >/dev/null 2>&1 && echo yes)
+have_record := $(and $(have_clang),$(call have,$(record_packages)))
+have_replay := $(call have,libdw libelf libzstd zlib)
+
+programs := $(if $(have_replay),$(O)/stackreel $(O)/libstackreel.so.$(VERSION)) $(if $(have_record),$(O)/stackreel-record)
+
+.PHONY: all
+all: $(programs)
+ifneq ($(have_record),yes)
+	@echo "note: clang or libbpf is missing: only replay was built, not stackreel-record (make deps installs them)"
+endif
+ifneq ($(have_replay),yes)
+	@echo "note: libdw is missing: only stackreel-record was built, not stackreel (make deps installs it)"
+endif
+
+$(O)/%.o: %.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(base_cflags) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(O)/libstackreel.a: $(library_objects)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(O)/libstackreel.so.$(VERSION): $(library_objects) replay/libstackreel.map
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -Wl,-soname,libstackreel.so.$(ABI) -Wl,--version-script=replay/libstackreel.map \
+		$(base_ldflags) $(LDFLAGS) -o $@ $(library_objects) $(replay_libs)
+	$(Q)ln -sf $(@F) $(O)/libstackreel.so.$(ABI) && ln -sf $(@F) $(O)/libstackreel.so
+
+$(O)/stackreel: $(cli_objects) $(O)/libstackreel.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(replay_libs)
+
+# ---- the recorder ---------------------------------------------------------------
+
+bpf_objects := $(patsubst %.bpf.c,$(O)/%.bpf.o,$(wildcard bpf/*.bpf.c))
+bpf_cflags = -std=gnu11 -O2 -g -mcpu=v2 -Wall -Wextra -Werror -I. -D__TARGET_ARCH_$(bpf_arch) \
+	$(call pkg_cflags,libbpf) $(if $(SYSROOT),-I$(SYSROOT)/usr/include)
+
+$(O)/bpf/%.bpf.o: bpf/%.bpf.c
+	$(call say,BPF,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -target $(bpf_target) $(bpf_cflags) -MMD -MP -c -o $@ $<
+
+# The BPF object becomes part of the program.
+$(O)/record/bpf_object.o: record/bpf_object.S $(bpf_objects)
+	$(call say,AS,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(sysroot_flags) -I$(O)/bpf -c -o $@ $<
+
+recorder_objects := $(record_objects) $(format_objects) $(space_objects) $(arch_objects)
+
+$(O)/stackreel-record: $(recorder_objects)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(record_libs)
+
+.PHONY: static
+static: $(O)/static/stackreel-record
+$(O)/static/stackreel-record: $(recorder_objects)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -static $(base_ldflags) $(LDFLAGS) -o $@ $^ $(record_static_libs)
+
+# ---- tests -----------------------------------------------------------------------
+
+# Each tests/unit/*.c is a cmocka program; tests/run.sh runs these and all other tests.
+unit_tests := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*.c))
+test_libs := $(call pkg_libs,cmocka)
+
+$(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libstackreel.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(test_libs) $(replay_libs)
+
+.PHONY: unit test
+unit: $(unit_tests)
+	$(Q)tests/run.sh --unit $(O)
+
+# Everything; prints `N passed, N failed, N skipped` last.
+test: all $(unit_tests)
+	$(Q)O=$(O) tests/run.sh
+
+-include $(shell test -d $(O) && find $(O) -name '*.d')
+
+.PHONY: clean
+clean:
+	rm -rf $(O)
+.SECONDARY:

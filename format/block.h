@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file's outer frames (SPEC.md, "File structure"): file header, block
+ * headers, trailer.  All are zstd skippable frames, so `zstd -dc` passes over
+ * them and yields the blocks' raw bytes.
+ */
+#ifndef FORMAT_BLOCK_H
+#define FORMAT_BLOCK_H
+
+#include "format/bytes.h"
+
+#define REEL_FORMAT_MAJOR 0
+#define REEL_FORMAT_MINOR 1
+
+#define REEL_FILE_HEADER_SIZE 48
+#define REEL_BLOCK_HEADER_SIZE 80
+#define REEL_TRAILER_SIZE 32
+#define REEL_FILE_ID_SIZE 16
+
+/* Largest values that a reader accepts, and that a writer keeps. */
+#define REEL_BLOCK_STORED_MAX (65u << 20)
+#define REEL_BLOCK_RAW_MAX (64u << 20)
+#define REEL_BLOCK_EXPANDED_MAX (256u << 20)
+
+/* No incompatible feature is known to this version. */
+#define REEL_FEATURES_KNOWN 0u
+
+struct reel_file_header {
+	uint16_t major, minor;
+	uint32_t features; /* incompatible ones */
+	uint8_t id[REEL_FILE_ID_SIZE];
+};
+
+enum reel_block_type {
+	REEL_BLOCK_SIDE = 1,	/* everything but samples */
+	REEL_BLOCK_SAMPLES = 2, /* SAMPLE_LAYOUT, SAMPLE, SAMPLE_WEIGHT */
+	REEL_BLOCK_INDEX = 3,	/* INDEX_ENTRY */
+};
+
+enum reel_block_codec {
+	REEL_CODEC_ZSTD = 1, /* the payload is one zstd frame */
+};
+
+enum reel_block_flags {
+	/* A reader that does not know the type, codec or a flag may pass over it. */
+	REEL_BLOCK_OPTIONAL = 1 << 0,
+	REEL_BLOCK_ENCRYPTED = 1 << 1,
+	REEL_BLOCK_SCRUBBED = 1 << 2,
+};
+
+struct reel_block_header {
+	uint16_t type;
+	uint8_t codec;
+	uint8_t flags;
+	uint32_t sequence;	/* 0, 1, 2 … in the file */
+	uint32_t stored_size;	/* payload: bytes behind this header */
+	uint32_t raw_size;	/* record bytes after decoding */
+	uint64_t expanded_size; /* bytes of all its samples' regions */
+	uint64_t time_first, time_last;
+	uint32_t records;
+	uint32_t payload_crc;
+};
+
+void reel_file_header_store(const struct reel_file_header *header, uint8_t bytes[REEL_FILE_HEADER_SIZE]);
+/* NOT_A_CAPTURE, UNSUPPORTED (newer major version, unknown features), CORRUPT (checksum), TRUNCATED. */
+struct reel_error *reel_file_header_load(const uint8_t *bytes, size_t size, struct reel_file_header *ret)
+	REEL_MUST_CHECK;
+
+void reel_block_header_store(const struct reel_block_header *header, const uint8_t id[REEL_FILE_ID_SIZE],
+			     uint8_t bytes[REEL_BLOCK_HEADER_SIZE]);
+/* True if `bytes` is a block header of the file `id`, whole and within the limits. */
+bool reel_block_header_load(const uint8_t bytes[REEL_BLOCK_HEADER_SIZE],
+			    const uint8_t id[REEL_FILE_ID_SIZE], struct reel_block_header *ret);
+
+void reel_trailer_store(uint64_t index_offset, const uint8_t id[REEL_FILE_ID_SIZE],
+			uint8_t bytes[REEL_TRAILER_SIZE]);
+bool reel_trailer_load(const uint8_t bytes[REEL_TRAILER_SIZE], const uint8_t id[REEL_FILE_ID_SIZE],
+		       uint64_t *index_offset_ret);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records to bytes and back (SPEC.md, "Records").  A block's raw bytes are
+ * records one after the other: LEB128 tag (id << 1 | critical), LEB128 size,
+ * payload.
+ */
+#ifndef FORMAT_CODEC_H
+#define FORMAT_CODEC_H
+
+#include "format/bytes.h"
+#include "format/record.h"
+
+/* Appends a record that has a schema. */
+void reel_record_encode(struct reel_buffer *buffer, const struct reel_record *record);
+
+/* A record's frame within a block. */
+struct reel_record_frame {
+	uint64_t id;
+	bool critical;
+	size_t offset; /* of the tag in the block's raw bytes */
+	struct reel_cursor payload;
+};
+
+/*
+ * Takes the next record's frame off `cursor`; ret->id is 0 behind the last.
+ * Fails (CORRUPT) for a frame that does not fit.
+ */
+struct reel_error *reel_record_frame_next(struct reel_cursor *cursor, struct reel_record_frame *ret)
+	REEL_MUST_CHECK;
+
+/*
+ * Decodes a record that has a schema.  Bytes behind the fields that this
+ * version knows are left alone.  Fails (CORRUPT) if the payload is too short.
+ */
+struct reel_error *reel_record_decode(const struct reel_record_frame *frame, struct reel_record *ret)
+	REEL_MUST_CHECK;
+
+/*
+ * Samples are stored as differences to the thread's previous sample in the
+ * same block, so their coders have a state that lives for a block.
+ */
+struct reel_sample_encoder;
+
+struct reel_error *reel_sample_encoder_create(struct reel_sample_encoder **ret) REEL_MUST_CHECK;
+void reel_sample_encoder_destroy(struct reel_sample_encoder *encoder);
+/* Forgets all samples; to be called where a block begins. */
+void reel_sample_encoder_reset(struct reel_sample_encoder *encoder);
+/*
+ * Appends the sample, and before it the SAMPLE_LAYOUT that the block lacks.
+ * `records_ret` is increased by the number of records, `expanded_ret` by the
+ * bytes of all its regions.  Layouts are compared by content.
+ */
+struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder, struct reel_buffer *buffer,
+				      const struct reel_sample *sample, uint32_t *records_ret,
+				      uint64_t *expanded_ret) REEL_MUST_CHECK;
+
+struct reel_sample_decoder;
+
+struct reel_error *reel_sample_decoder_create(struct reel_sample_decoder **ret) REEL_MUST_CHECK;
+void reel_sample_decoder_destroy(struct reel_sample_decoder *decoder);
+/*
+ * Begins a block whose header says that all its regions have `expanded_size`
+ * bytes: a sample that would exceed it is CORRUPT.
+ */
+void reel_sample_decoder_reset(struct reel_sample_decoder *decoder, uint64_t expanded_size);
+/* SAMPLE_LAYOUT. */
+struct reel_error *reel_sample_decode_layout(struct reel_sample_decoder *decoder,
+					     const struct reel_record_frame *frame) REEL_MUST_CHECK;
+/* SAMPLE.  All that ret points to lives until the decoder's next call. */
+struct reel_error *reel_sample_decode(struct reel_sample_decoder *decoder,
+				      const struct reel_record_frame *frame, struct reel_sample *ret)
+	REEL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads a capture: finds its blocks (by index, or by scanning where that is
+ * missing or wrong), resynchronizes after damage, and decodes blocks one by
+ * one, in any order and from several threads.
+ */
+#ifndef FORMAT_READER_H
+#define FORMAT_READER_H
+
+#include "format/block.h"
+#include "format/codec.h"
+
+struct reel_reader;
+
+/* A block as it was found in the file; the header is whole, the payload not yet looked at. */
+struct reel_block {
+	uint64_t offset; /* of its header frame */
+	struct reel_block_header header;
+};
+
+/* Something that was not right: kept, not fatal. */
+struct reel_problem {
+	enum reel_error_code code; /* CORRUPT, TRUNCATED or UNSUPPORTED */
+	uint64_t offset;	   /* in the file */
+	char *message;
+};
+
+/*
+ * Opens a capture; "-" is standard input, which is spooled to an unlinked
+ * temporary file as a pipe is (TMPDIR).  Fails if the file header is not whole; everything
+ * behind it only makes problems.
+ */
+struct reel_error *reel_reader_open(const char *path, struct reel_reader **ret) REEL_MUST_CHECK;
+/* The same from a descriptor that can be read at any offset; takes ownership of `fd`. */
+struct reel_error *reel_reader_open_fd(int fd, const char *name, struct reel_reader **ret)
+	REEL_MUST_CHECK;
+void reel_reader_close(struct reel_reader *reader);
+
+const char *reel_reader_name(const struct reel_reader *reader);
+const struct reel_file_header *reel_reader_header(const struct reel_reader *reader);
+uint64_t reel_reader_file_size(const struct reel_reader *reader);
+/* In the file's order. */
+const struct reel_block *reel_reader_blocks(const struct reel_reader *reader, size_t *count_ret);
+/* Problems of the frames, found when the file was opened. */
+const struct reel_problem *reel_reader_problems(const struct reel_reader *reader, size_t *count_ret);
+/* A whole trailer was there: the writer finished the file. */
+bool reel_reader_has_trailer(const struct reel_reader *reader);
+
+/*
+ * A block's raw bytes, and the state to decode its samples; to be used for one
+ * block after the other by one thread.
+ */
+struct reel_block_reader;
+
+struct reel_error *reel_block_reader_create(const struct reel_reader *reader,
+					    struct reel_block_reader **ret) REEL_MUST_CHECK;
+void reel_block_reader_destroy(struct reel_block_reader *block_reader);
+/*
+ * Reads, checks and decompresses `block`.  UNSUPPORTED for a type, codec or
+ * flag that is not known and not optional (a block that is known to be
+ * optional and unknown reads as empty); CORRUPT with block and offset.
+ */
+struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader,
+					  const struct reel_block *block) REEL_MUST_CHECK;
+
+/* What a block holds, one after the other. */
+struct reel_block_item {
+	enum {
+		REEL_ITEM_END = 0,
+		REEL_ITEM_RECORD = 1, /* `record` */
+		REEL_ITEM_SAMPLE = 2, /* `sample` */
+		REEL_ITEM_LAYOUT = 3, /* `layout` */
+		REEL_ITEM_UNKNOWN = 4, /* not known, may be passed over: only `frame` */
+	} kind;
+	struct reel_record_frame frame;
+	struct reel_record record;
+	struct reel_sample sample;
+	const struct reel_record_sample_layout *layout;
+};
+
+/*
+ * The next item; all that it points to lives until the next call.  After an
+ * error (CORRUPT; UNSUPPORTED for an unknown critical record) the block is at
+ * its end.  At the end the header's counts are checked against what was there.
+ */
+struct reel_error *reel_block_reader_next(struct reel_block_reader *block_reader,
+					  struct reel_block_item *ret) REEL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The records of a capture, one struct a record.  SPEC.md is normative; ids
+ * are fixed for ever, and a retired one leaves a hole.
+ *
+ * All records but SAMPLE_LAYOUT and SAMPLE are a list of fields, each an
+ * unsigned number or a string of bytes, in the order in which the struct and
+ * SPEC.md have them: format/schema.c describes them in tables, from which
+ * encoder, decoder and `stackreel dump` work alike.
+ */
+#ifndef FORMAT_RECORD_H
+#define FORMAT_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum reel_record_id {
+	REEL_RECORD_CAPTURE = 1,
+	REEL_RECORD_EVENT = 2,
+	REEL_RECORD_MODULE = 3,
+	REEL_RECORD_IMAGE = 4,
+	REEL_RECORD_SPACE = 5,
+	REEL_RECORD_SPACE_EXIT = 6,
+	REEL_RECORD_THREAD = 7,
+	REEL_RECORD_THREAD_COMM = 8,
+	REEL_RECORD_THREAD_EXEC = 9,
+	REEL_RECORD_THREAD_EXIT = 10,
+	REEL_RECORD_MAP = 11,
+	REEL_RECORD_UNMAP = 12,
+	REEL_RECORD_KERNEL_SYMBOL = 13,
+	REEL_RECORD_LOSS = 14,
+	REEL_RECORD_END = 15,
+	REEL_RECORD_SAMPLE_LAYOUT = 32,
+	REEL_RECORD_SAMPLE = 33,
+	REEL_RECORD_SAMPLE_WEIGHT = 34,
+	REEL_RECORD_INDEX_ENTRY = 48,
+	REEL_RECORD_ID_LIMIT = 49,
+};
+
+/* Borrowed bytes: of the block they were decoded from, or of the caller when encoding. */
+struct reel_bytes {
+	const uint8_t *data;
+	size_t size;
+};
+
+struct reel_bytes reel_bytes_of_string(const char *string);
+
+enum reel_byte_order {
+	REEL_BYTE_ORDER_LITTLE = 1, /* ELFDATA2LSB */
+	REEL_BYTE_ORDER_BIG = 2,    /* ELFDATA2MSB */
+};
+
+/* The capture as a whole; the first record of the file. */
+struct reel_record_capture {
+	uint64_t start_time;	  /* ns, capture clock */
+	uint64_t start_wall_time; /* ns since 1970-01-01 UTC, read together with start_time */
+	uint64_t clock;		  /* clockid_t of the capture clock: 1 is CLOCK_MONOTONIC */
+	uint64_t machine;	  /* ELF e_machine of the kernel */
+	uint64_t word_bits;	  /* 32 or 64, of the kernel */
+	uint64_t byte_order;	  /* enum reel_byte_order */
+	uint64_t page_size;
+	uint64_t cpus_possible, cpus_online;
+	uint64_t max_stack; /* bytes a region at most */
+	uint64_t ring_size; /* bytes of a BPF ring buffer, and how many there are */
+	uint64_t rings;
+	uint64_t part;		       /* 0, 1, 2 … of a rotated recording */
+	struct reel_bytes recording;   /* file id of part 0 */
+	struct reel_bytes hostname, kernel_release, kernel_version, kernel_build_id;
+	struct reel_bytes tool_version;
+	struct reel_bytes command_line; /* arguments, each ended by a NUL; may be empty */
+};
+
+enum reel_weight_unit {
+	REEL_WEIGHT_COUNT = 0,
+	REEL_WEIGHT_NANOSECONDS = 1,
+};
+
+struct reel_record_event {
+	uint64_t id;
+	uint64_t perf_type, perf_config; /* perf_event_attr; type 2^32-1: not a perf event */
+	uint64_t frequency;		 /* Hz, or 0: then period */
+	uint64_t period;
+	uint64_t weight_unit; /* enum reel_weight_unit */
+	struct reel_bytes name;
+};
+
+/* A file, or whatever else executable memory can come from. Kinds are enum reel_module_kind. */
+struct reel_record_module {
+	uint64_t id;
+	uint64_t kind;
+	/* Identity: a build-id, or (device, inode, generation); the other half is empty or 0. */
+	uint64_t device_major, device_minor, inode, inode_generation;
+	struct reel_bytes build_id;
+	struct reel_bytes path;
+};
+
+/* Bytes of a module, for modules that are in no file (vDSO). */
+struct reel_record_image {
+	uint64_t module;
+	uint64_t offset;
+	uint64_t total_size;
+	struct reel_bytes bytes;
+};
+
+enum reel_origin {
+	REEL_ORIGIN_FOUND = 0, /* was there before the recording */
+	REEL_ORIGIN_FORK = 1,
+	REEL_ORIGIN_EXEC = 2,
+	REEL_ORIGIN_SNAPSHOT = 3, /* carried over from the previous part of a rotated recording */
+};
+
+/*
+ * An address space: what a process has from fork or exec to the next exec or
+ * its exit.  With origin FORK it starts with the mappings of its parent.
+ */
+struct reel_record_space {
+	uint64_t time;
+	uint64_t id;
+	uint64_t parent; /* space id, 0 for none */
+	uint64_t origin;
+	uint64_t pid;		/* in the recorder's PID namespace */
+	uint64_t namespace_pid; /* in its own, innermost one; 0 if unknown */
+	uint64_t machine;	/* ELF e_machine of its user code; 0 if unknown */
+	uint64_t word_bits;
+	uint64_t byte_order;
+	uint64_t code_mask; /* pointer authentication bits of code addresses; 0 for none */
+	uint64_t data_mask;
+	uint64_t vdso; /* address, 0 for none or unknown */
+};
+
+struct reel_record_space_exit {
+	uint64_t time;
+	uint64_t space;
+};
+
+/* A thread from its start to its exit: a tid that is used again is another thread. */
+struct reel_record_thread {
+	uint64_t time;
+	uint64_t id;
+	uint64_t space;
+	uint64_t origin;
+	uint64_t tid;
+	uint64_t namespace_tid;
+	uint64_t parent; /* thread id, 0 for none or unknown */
+	struct reel_bytes comm;
+};
+
+struct reel_record_thread_comm {
+	uint64_t time;
+	uint64_t thread;
+	struct reel_bytes comm;
+};
+
+/* The thread goes on in another space (exec). */
+struct reel_record_thread_exec {
+	uint64_t time;
+	uint64_t thread;
+	uint64_t space;
+};
+
+struct reel_record_thread_exit {
+	uint64_t time;
+	uint64_t thread;
+};
+
+/* A mapping; it replaces, in its range, whatever the space had there. */
+struct reel_record_map {
+	uint64_t time;
+	uint64_t space;
+	uint64_t address;
+	uint64_t size;
+	uint64_t offset; /* bytes into the file */
+	uint64_t protection; /* PROT_READ 1, PROT_WRITE 2, PROT_EXEC 4 */
+	uint64_t flags; /* MAP_SHARED 1, MAP_PRIVATE 2 */
+	uint64_t module;
+};
+
+enum reel_unmap_how {
+	REEL_UNMAP_REPORTED = 0,
+	/* perf reports no munmap: another mapping took its place. */
+	REEL_UNMAP_INFERRED_OVERLAP = 1,
+	/* It was not there any more when /proc/PID/maps was read again. */
+	REEL_UNMAP_INFERRED_ABSENT = 2,
+};
+
+struct reel_record_unmap {
+	uint64_t time;
+	uint64_t space;
+	uint64_t address;
+	uint64_t size;
+	uint64_t how;
+};
+
+struct reel_record_kernel_symbol {
+	uint64_t address;
+	uint64_t size; /* up to the next symbol; 0 if unknown */
+	uint64_t module; /* id of a KERNEL or KERNEL_MODULE module */
+	struct reel_bytes name;
+};
+
+/* Losses since the previous LOSS record of the same cause and CPU. Causes are enum reel_loss. */
+struct reel_record_loss {
+	uint64_t time;
+	uint64_t cpu; /* 2^32-1: not of one CPU */
+	uint64_t cause;
+	uint64_t count;
+};
+
+enum reel_end_reason {
+	REEL_END_COMMAND_EXITED = 0,
+	REEL_END_SIGNAL = 1,
+	REEL_END_DURATION = 2,
+	REEL_END_TARGETS_EXITED = 3,
+	REEL_END_ROTATED = 4, /* the recording goes on in another file */
+	REEL_END_ERROR = 5,
+	REEL_END_CONVERTED = 6, /* written by a converter */
+};
+
+/* The recorder closed the file; the last record but for the index. */
+struct reel_record_end {
+	uint64_t time;
+	uint64_t reason;
+	uint64_t samples;
+	uint64_t exit_status; /* of the command, as wait(2) gives it */
+};
+
+/* Registers of the samples that follow in the same block. */
+#define REEL_REGISTERS_MAX 256
+
+struct reel_register_slot {
+	uint16_t dwarf; /* the psABI's DWARF register number */
+	uint8_t size;	/* bytes: 4 or 8 */
+};
+
+struct reel_record_sample_layout {
+	uint64_t id;
+	size_t n_slots;
+	const struct reel_register_slot *slots;
+};
+
+enum reel_sample_flags {
+	/* The live stack was larger than CAPTURE.max_stack. */
+	REEL_SAMPLE_STACK_CUT = 1 << 0,
+	/* Words that unwinding has no use for are zero. */
+	REEL_SAMPLE_SCRUBBED = 1 << 1,
+	/* Where the stack ends could not be found out: the region ends where reading failed or at a guess. */
+	REEL_SAMPLE_TOP_UNKNOWN = 1 << 2,
+	REEL_SAMPLE_FLAGS_KNOWN = 7,
+};
+
+enum reel_region_kind {
+	/* From sp less the red zone up to the top of the stack. */
+	REEL_REGION_STACK = 0,
+	/* The stack that the signal interrupted whose handler runs on an alternate stack. */
+	REEL_REGION_INTERRUPTED_STACK = 1,
+	REEL_REGION_OTHER = 2,
+};
+
+#define REEL_REGIONS_MAX 16
+#define REEL_REGION_SIZE_MAX (16u << 20)
+#define REEL_MISSING_MAX 8192
+#define REEL_CHAIN_MAX 65536
+
+struct reel_range {
+	uint64_t offset, size; /* bytes from the region's start */
+};
+
+struct reel_region {
+	uint64_t kind;
+	uint64_t address;
+	/* In the target's byte order; missing bytes are zero here. */
+	const uint8_t *bytes;
+	size_t size;
+	/* Ascending, not overlapping, not empty, within the region. */
+	const struct reel_range *missing;
+	size_t n_missing;
+};
+
+struct reel_sample {
+	uint64_t id; /* ascending in the capture */
+	uint64_t time;
+	uint64_t thread; /* THREAD.id, 0 if unknown */
+	uint64_t cpu;
+	uint64_t event; /* EVENT.id */
+	uint64_t weight;
+	uint64_t where; /* enum reel_where */
+	uint64_t flags; /* enum reel_sample_flags */
+	uint64_t pc;	/* user pc; 0 with no registers */
+	/* Registers; known[i / 8] bit i % 8 says that values[i] is known, else it is 0. */
+	const struct reel_record_sample_layout *layout; /* NULL: no registers */
+	const uint64_t *values;
+	const uint8_t *known;
+	const struct reel_region *regions;
+	size_t n_regions;
+	const uint64_t *kernel_chain; /* leaf first */
+	size_t n_kernel_chain;
+	const uint64_t *frame_chain; /* user addresses by frame pointers, leaf first */
+	size_t n_frame_chain;
+};
+
+/* A weight that is known only later: it replaces the sample's. */
+struct reel_record_sample_weight {
+	uint64_t sample;
+	uint64_t weight;
+};
+
+struct reel_record_index_entry {
+	uint64_t offset; /* of the block's header frame in the file */
+	uint64_t type;
+	uint64_t sequence;
+	uint64_t stored_size, raw_size, expanded_size;
+	uint64_t time_first, time_last;
+	uint64_t records;
+};
+
+/* A decoded side record; strings are borrowed from the block. */
+struct reel_record {
+	enum reel_record_id id;
+	union {
+		struct reel_record_capture capture;
+		struct reel_record_event event;
+		struct reel_record_module module;
+		struct reel_record_image image;
+		struct reel_record_space space;
+		struct reel_record_space_exit space_exit;
+		struct reel_record_thread thread;
+		struct reel_record_thread_comm thread_comm;
+		struct reel_record_thread_exec thread_exec;
+		struct reel_record_thread_exit thread_exit;
+		struct reel_record_map map;
+		struct reel_record_unmap unmap;
+		struct reel_record_kernel_symbol kernel_symbol;
+		struct reel_record_loss loss;
+		struct reel_record_end end;
+		struct reel_record_sample_weight sample_weight;
+		struct reel_record_index_entry index_entry;
+	};
+};
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What fields each record has: the tables behind encoder, decoder and dump. */
+#ifndef FORMAT_SCHEMA_H
+#define FORMAT_SCHEMA_H
+
+#include "format/record.h"
+
+enum reel_schema_kind {
+	REEL_SCHEMA_NUMBER,  /* uint64_t, stored as LEB128 */
+	REEL_SCHEMA_ADDRESS, /* the same, shown in hexadecimal */
+	REEL_SCHEMA_TEXT,    /* struct reel_bytes, stored as LEB128 size + bytes */
+	REEL_SCHEMA_BYTES,   /* the same, shown in hexadecimal */
+};
+
+struct reel_schema_field {
+	const char *name;
+	enum reel_schema_kind kind;
+	size_t offset; /* in struct reel_record */
+};
+
+struct reel_schema {
+	const char *name; /* as in SPEC.md */
+	/* A reader that does not know the record must not go on without it. */
+	bool critical;
+	const struct reel_schema_field *fields;
+	size_t n_fields;
+};
+
+/* NULL for an id that has no table: unknown ones, SAMPLE_LAYOUT and SAMPLE. */
+const struct reel_schema *reel_schema_of(uint64_t id);
+/* The record's name in SPEC.md, for the ones without a table too; NULL if unknown. */
+const char *reel_record_name(uint64_t id);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes a capture.  Side records and samples are collected in two open
+ * blocks; reel_writer_flush writes the side block first, then the samples, so
+ * that all a sample needs stands before it.
+ */
+#ifndef FORMAT_WRITER_H
+#define FORMAT_WRITER_H
+
+#include "format/block.h"
+#include "format/record.h"
+
+struct reel_writer;
+
+struct reel_writer_options {
+	int level; /* zstd's; 0 means 3 */
+	/* Flags for sample blocks besides those that the writer sets itself. */
+	uint8_t sample_flags;
+	/* Close the sample block at so many expanded bytes (0: 64 MiB). */
+	uint64_t block_expanded;
+};
+
+struct reel_writer_counts {
+	uint64_t samples;
+	uint64_t file_bytes;  /* written so far */
+	uint64_t stack_bytes; /* of all regions */
+	uint64_t blocks;
+};
+
+/*
+ * Writes to `fd`, which stays the caller's and need not be seekable; `name` is
+ * for messages.  Writes the file header at once, with `file_id`, or a random
+ * one if that is NULL.
+ */
+struct reel_error *reel_writer_create(int fd, const char *name, const struct reel_writer_options *options,
+				      const uint8_t *file_id, struct reel_writer **ret) REEL_MUST_CHECK;
+/* Frees without writing anything more: the file stays incomplete. */
+void reel_writer_destroy(struct reel_writer *writer);
+const uint8_t *reel_writer_file_id(const struct reel_writer *writer);
+
+/* A side record. Times must not fall behind a flushed sample's time by the caller's care. */
+struct reel_error *reel_writer_record(struct reel_writer *writer, const struct reel_record *record)
+	REEL_MUST_CHECK;
+/* A sample; sample->id is set by the caller and ascends. Flushes by itself when the block is full. */
+struct reel_error *reel_writer_sample(struct reel_writer *writer, const struct reel_sample *sample)
+	REEL_MUST_CHECK;
+/* A weight that became known; goes into the sample blocks' stream. */
+struct reel_error *reel_writer_weight(struct reel_writer *writer,
+				      const struct reel_record_sample_weight *weight) REEL_MUST_CHECK;
+/* Writes what is open: a side block, then a sample block. */
+struct reel_error *reel_writer_flush(struct reel_writer *writer) REEL_MUST_CHECK;
+/* Flushes, then writes index and trailer. The caller writes the END record before. */
+struct reel_error *reel_writer_finish(struct reel_writer *writer) REEL_MUST_CHECK;
+
+struct reel_writer_counts reel_writer_counts(const struct reel_writer *writer);
+
+#endif

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libstackreel: offline stack unwinding from stackreel captures.
+ *
+ * Everything a program needs to open a capture and walk its traces, and the
+ * unwinder by itself for other tools' data.  The library never prints, never
+ * exits and keeps no global state; distinct handles may be used from distinct
+ * threads.
+ *
+ * Conventions
+ *   - A function that can fail returns `struct reel_error *`: NULL is success,
+ *     anything else is owned by the caller (reel_error_destroy).
+ *   - `_open`/`_create` gives a handle, `_close`/`_destroy` frees it and takes NULL.
+ *   - `const T *` results are borrowed.  Frames and strings reached from a
+ *     capture live as long as the capture; a trace lives until the next call
+ *     of reel_traces_next on the same iterator.
+ *   - Options structs start with `size`: set it to sizeof the struct.
+ *   - Times are nanoseconds of the capture's clock (CLOCK_MONOTONIC of the
+ *     recording host).  Sizes are bytes.  Addresses are the target's.
+ */
+#ifndef STACKREEL_H
+#define STACKREEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define REEL_VERSION_MAJOR 0
+#define REEL_VERSION_MINOR 1
+#define REEL_VERSION_PATCH 0
+#define REEL_VERSION_STRING "0.1.0"
+
+/* The version of the library in use, such as "0.1.0". */
+const char *reel_version(void);
+
+/* ---- errors ---------------------------------------------------------- */
+
+enum reel_error_code {
+	REEL_ERROR_NO_MEMORY = 1,
+	/* A system call failed; the message holds its errno's text. */
+	REEL_ERROR_OS = 2,
+	/* The file is not a capture (or not an ELF file, where one is asked for). */
+	REEL_ERROR_NOT_A_CAPTURE = 3,
+	/* Well-formed, but of a newer version, codec or CPU than this one knows. */
+	REEL_ERROR_UNSUPPORTED = 4,
+	/* Damaged: the message names block and offset. */
+	REEL_ERROR_CORRUPT = 5,
+	/* The file ends before what it holds does. */
+	REEL_ERROR_TRUNCATED = 6,
+	/* The caller's arguments are unusable. */
+	REEL_ERROR_INVALID = 7,
+	/* Something asked for by name does not exist. */
+	REEL_ERROR_NOT_FOUND = 8,
+	/* Found, but it is another one: a build-id or checksum differs. */
+	REEL_ERROR_MISMATCH = 9,
+	/* The kernel does not allow it (privileges, lockdown, paranoia settings). */
+	REEL_ERROR_PERMISSION = 10,
+};
+
+struct reel_error;
+
+enum reel_error_code reel_error_code(const struct reel_error *error);
+/* One line without a newline: what was wrong, where, what to do. */
+const char *reel_error_message(const struct reel_error *error);
+void reel_error_destroy(struct reel_error *error);
+
+/* ---- captures -------------------------------------------------------- */
+
+struct reel_capture;
+
+struct reel_capture_options {
+	size_t size;
+	/* Directories that hold a copy of the target's file system (like
+	 * perf's --symfs); NULL-terminated, or NULL. */
+	const char *const *symfs;
+	/* Directories with debug files, as /usr/lib/debug; NULL-terminated.
+	 * NULL means /usr/lib/debug. */
+	const char *const *debug_dirs;
+	/* Files to use for whatever module has their build-id; NULL-terminated. */
+	const char *const *module_files;
+	/* Do not open files of this host by their recorded path. */
+	bool no_host_files;
+	/* Leave out inlined functions and source lines. */
+	bool no_inlines;
+	/* Leave C++ and Rust names mangled. */
+	bool no_demangle;
+	/* Never fall back to frame pointers where a pc has no CFI. */
+	bool no_frame_pointers;
+	/* Largest number of frames in a trace; 0 means 16384. */
+	uint32_t max_frames;
+	/* Called now and then in long work; bytes of the file. May be NULL. */
+	void (*progress)(void *context, uint64_t done, uint64_t total);
+	void *progress_context;
+};
+
+/*
+ * Opens a capture.  "-" reads standard input (spooled to an unlinked
+ * temporary file).  A truncated or partly damaged file opens: what can be read is there,
+ * and reel_capture_info says what is not.  `options` may be NULL.
+ */
+struct reel_error *reel_capture_open(const char *path,
+				     const struct reel_capture_options *options,
+				     struct reel_capture **ret);
+void reel_capture_close(struct reel_capture *capture);
+
+struct reel_capture_info {
+	const char *path;
+	/* SPEC.md's version of the file. */
+	uint16_t format_major, format_minor;
+	uint8_t file_id[16];
+	const char *tool_version;
+	const char *hostname;
+	const char *kernel_release;
+	/* Hexadecimal, "" if unknown. */
+	const char *kernel_build_id;
+	/* "x86_64", "aarch64", …; "unknown" for an ELF machine not in arch/. */
+	const char *arch;
+	bool big_endian;
+	uint32_t page_size;
+	uint32_t cpus;
+	/* The recorder's command line, arguments separated by spaces and quoted
+	 * as a shell would need it; "" where it was not kept. */
+	const char *command_line;
+	/* When the recording began: capture clock and Unix time, ns. */
+	uint64_t start_time, start_wall_time;
+	/* The first and the last sample's time. */
+	uint64_t first_sample_time, last_sample_time;
+	uint64_t max_stack;
+	uint64_t samples;
+	uint64_t file_size;
+	uint64_t blocks;
+	/* Bytes of the blocks as stored, and after decompression. */
+	uint64_t stored_bytes, raw_bytes;
+	/* Bytes of all stack regions after undoing the sharing between samples. */
+	uint64_t stack_bytes;
+	/* The recorder finished the file itself. */
+	bool complete;
+	/* Why it is not complete or which part is damaged, a line each; NULL-terminated. */
+	const char *const *problems;
+};
+
+const struct reel_capture_info *reel_capture_info(const struct reel_capture *capture);
+
+/* What the recorder could not keep, summed over the whole capture. */
+enum reel_loss {
+	/* The BPF ring buffer was full: a sample was dropped. */
+	REEL_LOSS_RING_FULL = 1,
+	/* The ring buffer's lock was held (NMI context): a sample was dropped. */
+	REEL_LOSS_RING_BUSY = 2,
+	/* Stack bytes that could not be read (pages not resident); the sample is kept. */
+	REEL_LOSS_COPY_FAILED = 3,
+	/* The live stack was larger than --max-stack; the sample is kept. */
+	REEL_LOSS_STACK_CUT = 4,
+	/* perf's ring of process events overflowed: mappings may be missing. */
+	REEL_LOSS_PROCESS_EVENTS = 5,
+	/* The recorder could not keep up or write: a sample was dropped. */
+	REEL_LOSS_RECORDER = 6,
+	/* The kernel throttled the event. */
+	REEL_LOSS_THROTTLED = 7,
+};
+#define REEL_LOSS_COUNT 8
+
+const char *reel_loss_name(enum reel_loss loss);
+
+struct reel_loss_info {
+	uint32_t cpu; /* UINT32_MAX: not of one CPU */
+	enum reel_loss cause;
+	uint64_t count;
+};
+/* All non-zero counts by (cpu, cause). */
+const struct reel_loss_info *reel_capture_losses(const struct reel_capture *capture,
+						 size_t *count_ret);
+
+struct reel_event_info {
+	uint32_t id;
+	const char *name;
+	/* "ns" or "" (a count). */
+	const char *weight_unit;
+	/* Hz if not 0; otherwise `period`. */
+	uint64_t frequency, period;
+};
+const struct reel_event_info *reel_capture_events(const struct reel_capture *capture,
+						  size_t *count_ret);
+
+enum reel_module_kind {
+	REEL_MODULE_FILE = 1,
+	REEL_MODULE_VDSO = 2,
+	REEL_MODULE_KERNEL = 3,
+	REEL_MODULE_KERNEL_MODULE = 4,
+	/* Executable memory without a file (JIT code, huge-page copies). */
+	REEL_MODULE_ANONYMOUS = 5,
+	/* Other special mappings of the kernel's ([vsyscall], [uprobes]). */
+	REEL_MODULE_SPECIAL = 6,
+};
+
+enum reel_module_state {
+	/* No trace has needed it yet. */
+	REEL_MODULE_UNUSED = 0,
+	REEL_MODULE_FOUND = 1,
+	/* No file of that identity. */
+	REEL_MODULE_MISSING = 2,
+	/* A file is there, with another build-id. */
+	REEL_MODULE_MISMATCH = 3,
+	/* The file is there and cannot be read as ELF. */
+	REEL_MODULE_BROKEN = 4,
+};
+
+/* Of every module that a mapping names; `state` is filled by iterating traces. */
+struct reel_module_info {
+	uint64_t id;
+	enum reel_module_kind kind;
+	enum reel_module_state state;
+	/* As recorded on the target. */
+	const char *path;
+	/* Hexadecimal, "" if none. */
+	const char *build_id;
+	/* The file that serves for it on this host, "" if none. */
+	const char *local_path;
+	/* The file with its debug information, "" if none. */
+	const char *debug_path;
+	/* Why `state` is not FOUND; "" otherwise. */
+	const char *problem;
+	/* Frames that fell into it so far. */
+	uint64_t frames;
+};
+const struct reel_module_info *reel_capture_modules(struct reel_capture *capture, size_t *count_ret);
+
+/* ---- traces ---------------------------------------------------------- */
+
+/* Why a trace ended.  Only REEL_STOP_ROOT is a whole trace. */
+enum reel_stop {
+	/* The CFI says that there is no caller, or it is the thread's entry. */
+	REEL_STOP_ROOT = 0,
+	/* The bytes needed lie outside of what was recorded. */
+	REEL_STOP_STACK_END = 1,
+	/* The same, and the recorder had cut the stack at its limit. */
+	REEL_STOP_STACK_CUT = 2,
+	/* The module is known but has no CFI for this pc (and no usable frame pointer). */
+	REEL_STOP_NO_UNWIND_INFO = 3,
+	/* The CFI for this pc cannot be interpreted. */
+	REEL_STOP_BAD_UNWIND_INFO = 4,
+	/* The caller's (pc, sp) would not be past the callee's. */
+	REEL_STOP_NO_PROGRESS = 5,
+	/* max_frames. */
+	REEL_STOP_DEPTH_LIMIT = 6,
+	/* The file of the module at this pc was not found. */
+	REEL_STOP_MODULE_MISSING = 7,
+	/* No executable mapping at this pc. */
+	REEL_STOP_NO_MAPPING = 8,
+	/* The rule needs a register whose value is not known. */
+	REEL_STOP_REGISTER_UNKNOWN = 9,
+	/* There is no user stack: a kernel thread, or registers were not to be had. */
+	REEL_STOP_NO_USER_STATE = 10,
+};
+#define REEL_STOP_COUNT 11
+
+/* A short English phrase, such as "root reached". */
+const char *reel_stop_name(enum reel_stop stop);
+
+/* How a frame's address was found. */
+enum reel_step {
+	/* Frame 0: the sample's own pc. */
+	REEL_STEP_SAMPLE = 0,
+	REEL_STEP_CFI = 1,
+	/* A signal frame's saved registers. */
+	REEL_STEP_SIGNAL = 2,
+	/* The frame pointer: no CFI was there; checked, but a guess. */
+	REEL_STEP_FRAME_POINTER = 3,
+	/* A call to an address without a mapping was undone. */
+	REEL_STEP_UNDO_CALL = 4,
+	/* From the kernel's own walk of its stack. */
+	REEL_STEP_KERNEL = 5,
+	/* The link register, where no CFI was there (frame 0 only). */
+	REEL_STEP_LINK_REGISTER = 6,
+};
+
+/*
+ * One function at one address.  Interned: the same (module, address, inline
+ * depth) is the same pointer for the life of the capture.
+ */
+struct reel_frame {
+	/* Never NULL; "" if unknown. */
+	const char *function;
+	/* The function is inlined into the frame that follows. */
+	bool inlined;
+	bool kernel;
+	/* Source file as the debug information names it ("" if unknown) and line (0). */
+	const char *file;
+	uint32_t line, column;
+	/* Bytes from the start of the symbol that holds the address. */
+	uint64_t function_offset;
+	/* Address in the module's ELF address space. */
+	uint64_t module_address;
+	/* As recorded on the target; "" for none, "[kernel]" for the kernel. */
+	const char *module_path;
+	/* 0 if none: see reel_capture_modules. */
+	uint64_t module_id;
+};
+
+enum reel_where {
+	REEL_WHERE_UNKNOWN = 0,
+	/* In user code: pc is exact. */
+	REEL_WHERE_USER = 1,
+	/* In the kernel after a system call: pc is behind the instruction. */
+	REEL_WHERE_SYSCALL = 2,
+	/* In the kernel after an interrupt or a fault: pc is exact. */
+	REEL_WHERE_INTERRUPT = 3,
+	/* In a kernel thread. */
+	REEL_WHERE_KERNEL_THREAD = 4,
+};
+
+struct reel_trace {
+	/* The sample's number in the capture. */
+	uint64_t id;
+	uint64_t time;
+	uint64_t weight;
+	uint32_t event; /* reel_event_info.id */
+	uint32_t cpu;
+	/* Of the recorder's PID namespace. */
+	uint32_t pid, tid;
+	/* Of the process's own (innermost) PID namespace; 0 if unknown. */
+	uint32_t namespace_pid, namespace_tid;
+	/* Distinguishes threads that had the same tid one after the other. */
+	uint64_t thread;
+	const char *comm;
+	enum reel_where where;
+	/* Leaf first: kernel frames, then user frames, inlined ones included. */
+	const struct reel_frame *const *frames;
+	/* The runtime address of each frame (return addresses as such), and how it was found. */
+	const uint64_t *addresses;
+	const uint8_t *steps; /* enum reel_step */
+	size_t n_frames;
+	/* How many of them, from the front, are the kernel's. */
+	size_t n_kernel_frames;
+	enum reel_stop stop;
+	/* The recorder cut the stack at --max-stack. */
+	bool stack_cut;
+};
+
+/* Samples to iterate; zero means any. */
+struct reel_filter {
+	size_t size;
+	const uint32_t *pids;
+	size_t n_pids;
+	const uint32_t *tids;
+	size_t n_tids;
+	const char *const *comms;
+	size_t n_comms;
+	const uint32_t *cpus;
+	size_t n_cpus;
+	/* Nanoseconds since the first sample; to == 0 is no end. */
+	uint64_t from, to;
+};
+
+struct reel_traces;
+
+/* `filter` may be NULL; it is copied. */
+struct reel_error *reel_traces_create(struct reel_capture *capture, const struct reel_filter *filter,
+				      struct reel_traces **ret);
+void reel_traces_destroy(struct reel_traces *traces);
+/*
+ * The next trace in the file's order, NULL behind the last one.  A damaged
+ * block is passed over and listed in reel_capture_info's problems.
+ */
+struct reel_error *reel_traces_next(struct reel_traces *traces, const struct reel_trace **ret);
+
+/* ---- the capture's records, as they stand in the file ------------------- */
+
+/* A field of a record; `bytes` points to text, raw bytes or NULL. */
+struct reel_field {
+	const char *name;
+	enum {
+		REEL_FIELD_UNSIGNED = 0,
+		REEL_FIELD_ADDRESS = 1,
+		REEL_FIELD_TEXT = 2,
+		REEL_FIELD_BYTES = 3,
+	} kind;
+	uint64_t value;
+	const uint8_t *bytes;
+	size_t n_bytes;
+};
+
+struct reel_record_view {
+	/* Of the block that holds it. */
+	uint64_t block_offset;
+	uint32_t block_sequence;
+	/* As in SPEC.md; "unknown-N" for one that this version does not know. */
+	const char *name;
+	const struct reel_field *fields;
+	size_t n_fields;
+};
+
+/* Calls `visit` for every record in the file's order; a false return ends it. */
+struct reel_error *reel_capture_visit_records(struct reel_capture *capture,
+					      bool (*visit)(void *context,
+							    const struct reel_record_view *record),
+					      void *context);
+
+/* ---- unwind tables ------------------------------------------------------ */
+
+struct reel_table;
+
+/* A location of the form register + offset, or memory at it. */
+struct reel_location {
+	enum {
+		REEL_LOCATION_UNKNOWN = 0,    /* no rule: not recoverable */
+		REEL_LOCATION_SAME = 1,	      /* the register keeps its value */
+		REEL_LOCATION_REGISTER = 2,   /* in another register */
+		REEL_LOCATION_VALUE = 3,      /* register + offset */
+		REEL_LOCATION_MEMORY = 4,     /* stored at CFA + offset */
+		REEL_LOCATION_EXPRESSION = 5, /* a DWARF expression */
+		REEL_LOCATION_UNDEFINED = 6,  /* there is none: the outermost frame */
+	} kind;
+	uint16_t reg; /* DWARF number */
+	int64_t offset;
+};
+
+/* Rules that hold for [begin, end) of the ELF file's addresses. */
+struct reel_table_row {
+	uint64_t begin, end;
+	/* Of the FDE. */
+	uint64_t function_begin, function_end;
+	/* The symbol at function_begin, "" if none. */
+	const char *function;
+	bool signal_frame;
+	struct reel_location cfa;
+	struct reel_location return_address;
+	struct reel_location frame_pointer;
+	/* Only where the CPU has one and it is not the return address column. */
+	struct reel_location link_register;
+	/* aarch64: return addresses are signed here (DW_CFA_AARCH64_negate_ra_state). */
+	bool return_address_signed;
+};
+
+/* The CFI of any ELF file, stripped or not, as rows in address order. */
+struct reel_error *reel_table_open(const char *path, struct reel_table **ret);
+void reel_table_close(struct reel_table *table);
+const char *reel_table_arch(const struct reel_table *table);
+/* The register's name ("rsp"), or "r<N>" for one that arch/ does not name. */
+const char *reel_table_register_name(const struct reel_table *table, uint16_t reg);
+/* NULL behind the last row. An FDE that cannot be read gives an error and is passed over by the next call. */
+struct reel_error *reel_table_next(struct reel_table *table, const struct reel_table_row **ret);
+
+/* ---- the unwinder by itself ---------------------------------------------- */
+
+struct reel_unwinder;
+
+struct reel_register {
+	uint16_t dwarf; /* the psABI's DWARF register number */
+	uint64_t value;
+};
+
+struct reel_memory {
+	uint64_t address;
+	size_t size;
+	/* In the target's byte order. */
+	const uint8_t *bytes;
+};
+
+/* `arch` as reel_capture_info.arch names it. */
+struct reel_error *reel_unwinder_create(const char *arch, struct reel_unwinder **ret);
+void reel_unwinder_destroy(struct reel_unwinder *unwinder);
+/*
+ * Says that bytes [offset, offset + size) of the ELF file at `path` are mapped
+ * at `address`, replacing whatever was said of those addresses before.
+ */
+struct reel_error *reel_unwinder_map(struct reel_unwinder *unwinder, uint64_t address, uint64_t size,
+				     uint64_t offset, const char *path);
+/* Bits of a return address that are not address (pointer authentication). */
+void reel_unwinder_set_pointer_mask(struct reel_unwinder *unwinder, uint64_t mask);
+
+struct reel_unwound {
+	uint64_t pc;
+	uint64_t sp; /* 0 where it is unknown */
+	enum reel_step step;
+};
+
+/*
+ * Unwinds one stack: `frames` receives at most `max_frames` addresses, leaf
+ * first.  `registers` holds pc as the arch's return address column (x86_64:
+ * 16; aarch64: 32).  Never reads anything but what it is given.
+ */
+struct reel_error *reel_unwind(struct reel_unwinder *unwinder, const struct reel_register *registers,
+			       size_t n_registers, const struct reel_memory *memory, size_t n_memory,
+			       struct reel_unwound *frames, size_t max_frames, size_t *n_frames_ret,
+			       enum reel_stop *stop_ret);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,80 @@
+#!/bin/bash
+# Runs the tests and adds up what every runner counted.
+#
+#   tests/run.sh            everything: unit tests, then each tests/*/test.sh and tests/test-*.{sh,py}
+#   tests/run.sh --unit     only the unit tests
+#   tests/run.sh NAME...    only runners whose name contains one of NAME
+#   O=DIR                   the object directory (build)
+#
+# A unit test is a cmocka program.  A script counts its own cases and ends with the line
+# `N passed, N failed, N skipped`; a skip prints why.  A script that ends otherwise is one failure.
+set -u
+cd "$(dirname "$0")/.."
+export O=${O:-build}
+passed=0 failed=0 skipped=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# add NAME STATUS: counts what $log says.
+add() {
+    local name=$1 status=$2 counts p f s
+    counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$log" | tail -n 1)
+    read -r p f s < <(sed -E 's/[^0-9]+/ /g' <<<"${counts:-0 0 0} 0")
+    if [ "$status" != 0 ] && [ "$f" = 0 ]; then
+        f=1
+        echo "$name: exit status $status"
+    elif [ "$((p + f + s))" = 0 ]; then
+        f=1
+        echo "$name: ran no test"
+    fi
+    if [ "$f" != 0 ] || [ "$status" != 0 ]; then
+        sed 's/^/    /' "$log"
+    else
+        grep -iE '^skip' "$log" | sed 's/^/    /'
+    fi
+    printf '%-34s %5d passed, %d failed, %d skipped\n' "$name" "$p" "$f" "$s"
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+wanted() {
+    local name=$1 only
+    shift
+    [ $# = 0 ] && return 0
+    for only; do [[ $name == *"$only"* ]] && return 0; done
+    return 1
+}
+
+unit() {
+    local program status
+    for program in "$O"/tests/unit/*; do
+        { [ -f "$program" ] && [ -x "$program" ]; } || continue
+        wanted "unit/${program##*/}" "$@" || continue
+        CMOCKA_MESSAGE_OUTPUT=TAP "$program" >"$log" 2>&1
+        status=$?
+        local ok not_ok skip
+        skip=$(grep -cE '^ok .*# SKIP' "$log")
+        ok=$(($(grep -cE '^ok ' "$log") - skip))
+        not_ok=$(grep -cE '^not ok ' "$log")
+        echo "$ok passed, $not_ok failed, $skip skipped" >>"$log"
+        add "unit/${program##*/}" "$status"
+    done
+}
+
+scripts() {
+    local script name status
+    for script in tests/test-*.sh tests/test-*.py tests/*/test.sh; do
+        [ -f "$script" ] || continue
+        name=${script#tests/}
+        wanted "$name" "$@" || continue
+        "$script" >"$log" 2>&1
+        status=$?
+        add "$name" "$status"
+    done
+}
+
+case ${1-} in
+--unit) unit ;;
+*) unit "$@" && scripts "$@" ;;
+esac
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,72 @@
+#!/bin/bash
+# apt.sh SUITE ARCH COMMAND [ARG...] - run apt-get or apt-cache with a private state for a Debian release and architecture
+#
+# The host's own dpkg and apt are left alone: everything is in the cache, and as far as this apt knows nothing is installed.
+# The mirror is the one the host's apt is set up with (any format of its sources), or $STACKREEL_DEBIAN_MIRROR.
+# The package lists are fetched when there are none, or when they are older than a day.
+# E.g. apt.sh trixie arm64 apt-cache policy libdw-dev
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+[ $# -ge 3 ] || usage
+suite=$1 arch=$(debian_arch "$2") state=$STACKREEL_CACHE/apt/$1-$(debian_arch "$2")
+shift 2
+
+# The first source of the host that is Debian's own archive: field 1 is known once the lists were fetched, else judge by the names.
+mirror() {
+	local id='' codename=''
+	if [ -n "${STACKREEL_DEBIAN_MIRROR:-}" ]; then
+		echo "$STACKREEL_DEBIAN_MIRROR"
+		return
+	fi
+	id=$(. /etc/os-release && echo "$ID") codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-sid}")
+	[ "$id" = debian ] || skip "this host is $id, whose mirror has no Debian packages: set STACKREEL_DEBIAN_MIRROR to a Debian mirror's URL"
+	# shellcheck disable=SC2016 # apt fills these in
+	apt-get indextargets --format '$(ORIGIN)/$(LABEL) $(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
+		awk -v codename="$codename" '
+			$3 == "main" && $4 !~ /^cdrom:/ && $4 !~ /security/ {
+				if ($1 == "Debian/Debian") { found = $4; exit }
+				if (!guess && ($2 == codename || $2 ~ /^(oldstable|stable|testing|unstable|sid)$/)) guess = $4
+			}
+			END { print found ? found : guess }'
+}
+
+setup() {
+	local url keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+	url=$(mirror)
+	[ -n "$url" ] || skip "no Debian mirror in this host's apt sources: set STACKREEL_DEBIAN_MIRROR to one's URL"
+	[ -e $keyring ] || skip "no $keyring: install the package debian-archive-keyring"
+	mkdir -p "$state"/{etc/apt/{apt.conf.d,preferences.d},var/{lib/{apt/lists/partial,dpkg},cache/apt/archives/partial,log/apt}}
+	: >"$state/var/lib/dpkg/status"
+	echo "deb [signed-by=$keyring arch=$arch] $url $suite main" >"$state/etc/apt/sources.list"
+	# The host's own configuration is read before this file: proxies stay, hooks and pins go.
+	cat >"$state/apt.conf" <<-END
+		APT::Architecture "$arch";
+		#clear APT::Architectures;
+		APT::Architectures { "$arch"; };
+		Dir "$state/";
+		Dir::State::status "$state/var/lib/dpkg/status";
+		Dir::Etc::netrc "/etc/apt/auth.conf";
+		Dir::Etc::netrcparts "/etc/apt/auth.conf.d";
+		APT::Sandbox::User "root";
+		APT::Install-Recommends "false";
+		Acquire::Languages "none";
+		#clear APT::Default-Release;
+		#clear APT::Update;
+		#clear DPkg::Pre-Install-Pkgs;
+	END
+}
+
+cache_lock "apt-$suite-$arch"
+[ -e "$state/apt.conf" ] || setup
+if [ -z "$(find "$state/fetched" -mtime -1 2>/dev/null)" ]; then
+	# stale lists will do when there is no network, unless there are none
+	if apt-get -q -c "$state/apt.conf" -o APT::Update::Error-Mode=any update >"$state/update.log" 2>&1; then
+		touch "$state/fetched"
+	elif [ ! -e "$state/fetched" ]; then
+		cat "$state/update.log" >&2
+		fail "cannot fetch the package lists of $suite for $arch"
+	fi
+fi
+command=$1
+shift
+"$command" -q -c "$state/apt.conf" "$@"

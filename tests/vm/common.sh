@@ -1,0 +1,70 @@
+# common.sh - what the vm scripts share; to be sourced
+# shellcheck shell=bash
+
+# shellcheck disable=SC2034 # the scripts that source this one use it
+vm=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export STACKREEL_CACHE="${STACKREEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/stackreel}"
+# depmod and modprobe are in the administrator's folders on some systems
+PATH=$PATH:/usr/sbin:/sbin
+
+# fail MESSAGE [STATUS]: 125 says "the machinery failed", so that it can be told from the status of a guest's script
+fail() {
+	echo "${0##*/}: $1" >&2
+	exit "${2:-125}"
+}
+
+# skip MESSAGE: this host cannot do it; 77 is what test harnesses know for that
+skip() {
+	fail "$1" 77
+}
+
+# usage: prints the header comment of the script, and ends it
+usage() {
+	sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2
+	exit 125
+}
+
+need() {
+	command -v "$1" >/dev/null || skip "$1 is not installed (tests/vm/deps.sh installs what is needed)"
+}
+
+# debian_arch ARCH: Debian's name, given that or uname -m's
+debian_arch() {
+	case $1 in
+	x86_64 | amd64) echo amd64 ;;
+	aarch64 | arm64) echo arm64 ;;
+	s390x | riscv64) echo "$1" ;;
+	*) fail "unknown architecture '$1': x86_64, arm64, s390x or riscv64" ;;
+	esac
+}
+
+# triplet ARCH: the name in the cross compiler's commands and in multiarch folders
+triplet() {
+	case $(debian_arch "$1") in
+	amd64) echo x86_64-linux-gnu ;;
+	arm64) echo aarch64-linux-gnu ;;
+	*) echo "$1-linux-gnu" ;;
+	esac
+}
+
+# cache_lock NAME: one process at a time from here to the end of the (sub)shell
+cache_lock() {
+	mkdir -p "$STACKREEL_CACHE/lock"
+	exec 9>"$STACKREEL_CACHE/lock/$1"
+	flock 9
+}
+
+# unpack DIR DEB... [-- TAR-OPTION...]: with /usr merged, whatever the package's age
+unpack() {
+	local dir=$1 folder deb debs=()
+	shift
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do debs+=("$1") && shift; done
+	[ $# = 0 ] || shift
+	for folder in bin sbin lib lib64; do
+		mkdir -p "$dir/usr/$folder"
+		[ -e "$dir/$folder" ] || ln -s "usr/$folder" "$dir/$folder"
+	done
+	for deb in "${debs[@]}"; do
+		dpkg-deb --fsys-tarfile "$deb" | tar -x --no-same-owner --keep-directory-symlink -C "$dir" "$@"
+	done
+}

@@ -1,0 +1,35 @@
+#!/bin/bash
+# deps.sh [s390x|riscv64]... - install what the vm tests need on this host, and print it
+#
+# Without arguments: what x86_64 and arm64 guests need. Each argument adds the emulator and the cross compiler of one more
+# architecture. Packages that are there already are left alone. The cross compilers bring the target's libc as ordinary
+# packages (libc6-dev-ARCH-cross): no foreign architecture is ever added to the host's dpkg.
+# Needs root only if something is missing.
+set -euo pipefail
+
+packages=(qemu-system-arm qemu-system-x86 gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross
+	cpio kmod xz-utils zstd pkg-config debian-archive-keyring)
+for arch; do
+	case $arch in
+	s390x | riscv64) packages+=(qemu-system-misc "gcc-$arch-linux-gnu" "g++-$arch-linux-gnu" "libc6-dev-$arch-cross") ;;
+	arm64 | x86_64 | amd64) ;;
+	*) echo "deps.sh: unknown architecture '$arch': s390x or riscv64" >&2 && exit 2 ;;
+	esac
+done
+
+missing=()
+for package in "${packages[@]}"; do
+	dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed$' || missing+=("$package")
+done
+
+if [ ${#missing[@]} = 0 ]; then
+	echo "deps.sh: nothing to install"
+	exit
+fi
+echo "deps.sh: installing ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+install=(apt-get install -y -q --no-install-recommends -o DPkg::Lock::Timeout=600)
+if ! "${install[@]}" "${missing[@]}"; then
+	apt-get update -q
+	"${install[@]}" "${missing[@]}"
+fi

@@ -1,0 +1,56 @@
+#!/bin/bash
+# libs.sh [-s DIR]... ELF... - print FILE=DEST for the dynamic loader and each shared library that these programs need
+#
+# They are looked for in each DIR (a sysroot, or a folder of libraries), then where the compiler for the program's CPU finds them:
+# that of $CROSS_COMPILE (which make sets after cross.sh, and which knows the sysroot) if it is for this CPU, else TRIPLET-gcc.
+# What is printed is for initramfs.sh and run.sh.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+folders=() CROSS_COMPILE=${CROSS_COMPILE:-}
+while getopts s: option; do
+	[ "$option" = s ] || usage
+	folders+=("$OPTARG")
+done
+shift $((OPTIND - 1))
+[ $# -gt 0 ] || usage
+export LC_ALL=C
+
+machine=$(readelf -h "$1" | sed -n 's/^ *Machine: *//p')
+case $machine in
+*X86-64*) triplet=$(triplet x86_64) ;;
+AArch64) triplet=$(triplet arm64) ;;
+*S/390*) triplet=$(triplet s390x) ;;
+RISC-V) triplet=$(triplet riscv64) ;;
+*) fail "$1: no architecture of ours: $machine" ;;
+esac
+
+compiler=$triplet-gcc
+[ "${CROSS_COMPILE%"$triplet-"}" = "${CROSS_COMPILE:-}" ] || compiler=${CROSS_COMPILE}gcc
+
+locate() {
+	local folder file
+	for folder in "${folders[@]}"; do
+		for file in "$folder"{/usr/lib,/lib,}{/"$triplet",}/"$1"; do
+			[ ! -e "$file" ] || { realpath -s "$file" && return; }
+		done
+	done
+	# the compiler prints just the name of what it has not
+	file=$("$compiler" -print-file-name="$1" 2>/dev/null || echo "$1")
+	[ -e "$file" ] || fail "$1 not found"
+	realpath -s "$file"
+}
+
+declare -A seen
+queue=("$@")
+while [ ${#queue[@]} -gt 0 ]; do
+	elf=${queue[0]} queue=("${queue[@]:1}")
+	loader=$(readelf -lW "$elf" | sed -n 's/.*program interpreter: \(.*\)\]/\1/p')
+	for name in $loader $(readelf -dW "$elf" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
+		[ -z "${seen[${name##*/}]:-}" ] || continue
+		seen[${name##*/}]=1
+		file=$(locate "${name##*/}")
+		[ "$name" != "${name##*/}" ] || name=/usr/lib/$triplet/$name
+		echo "$file=$name"
+		queue+=("$file")
+	done
+done

@@ -1,0 +1,20 @@
+#!/bin/bash
+# run.sh CELL SCRIPT OUTDIR [FILE[=DEST]]... - run a shell script with some files on another kernel, and bring back its /out
+#
+# Fetches the cell's kernel when it is not in the cache, boots it under qemu with an initramfs of busybox and the files, runs SCRIPT
+# as root, and puts what it left in /out into OUTDIR. Status: SCRIPT's; 77 when this host cannot do it; 124 when the time was
+# over; 125 when anything else failed. For the cells see cells.sh, for FILE[=DEST] initramfs.sh, for variables boot.sh.
+# E.g. tests/vm/run.sh arm64-6.12 smoke.sh out prog $(tests/vm/libs.sh prog)
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+[ $# -ge 3 ] || usage
+row=$("$vm/cells.sh" "$1") script=$2 outdir=$3
+shift 3
+read -r suite arch package cpu userland <<<"$row"
+
+kernel=$("$vm/kernel.sh" "$suite" "$arch" "$package")
+busybox=$("$vm/sysroot.sh" "$userland" "$arch" busybox-static)/bin/busybox
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$vm/initramfs.sh" "$arch" "$kernel" "$busybox" "$work/initramfs" "$script" "$@"
+"$vm/boot.sh" "$arch" "$cpu" "$kernel" "$work/initramfs" "$outdir"
