@@ -21,22 +21,17 @@ s390x) qemu=(qemu-system-s390x -machine s390-ccw-virtio) tty=ttysclp0 ;;
 esac
 need "${qemu[0]}"
 
-work=$(mktemp -d) pid=
-trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null || :; rm -rf "$work"' EXIT
-trap 'exit 143' INT TERM HUP
+workspace
 stream=$work/stream.tar
 
 # panic=-1 with -no-reboot: a guest that panics ends at once.
 start=$EPOCHREALTIME status=0
-timeout -k 5 "$seconds" "${qemu[@]}" -accel "${STACKREEL_VM_ACCEL:-tcg}" -cpu "$cpu" \
+child timeout -k 5 "$seconds" "${qemu[@]}" -accel "${STACKREEL_VM_ACCEL:-tcg}" -cpu "$cpu" \
 	-smp "${STACKREEL_VM_CPUS:-2}" -m "${STACKREEL_VM_MEMORY:-1024}" \
 	-nodefaults -display none -no-reboot -serial "file:$console" \
 	-device virtio-serial -chardev "file,id=out,path=$stream" -device virtserialport,chardev=out \
 	-kernel "$kernel/vmlinuz" -initrd "$initramfs" \
-	-append "console=$tty rdinit=/init panic=-1 loglevel=5 ${STACKREEL_VM_APPEND:-}" </dev/null >"$work/qemu.log" 2>&1 &
-pid=$!
-wait "$pid" || status=$?
-pid=
+	-append "console=$tty rdinit=/init panic=-1 loglevel=5 ${STACKREEL_VM_APPEND:-}" </dev/null >"$work/qemu.log" 2>&1 || status=$?
 took=$(awk "BEGIN { printf \"%.1f\", $EPOCHREALTIME - $start }")
 
 if ! guest_status=$(tar -xOf "$stream" guest/status 2>/dev/null) || [ -z "$guest_status" ]; then

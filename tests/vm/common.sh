@@ -4,16 +4,28 @@
 # shellcheck disable=SC2034 # the scripts that source this one use it
 vm=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export STACKREEL_CACHE="${STACKREEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/stackreel}"
-# depmod and modprobe are in the administrator's folders on some systems
+export LC_ALL=C
+# depmod and modprobe are in the administrator's folders, which not every user's path has
 PATH=$PATH:/usr/sbin:/sbin
 
-# fail MESSAGE [STATUS]: 125 says "the machinery failed", so that it can be told from the status of a guest's script
+# The statuses of these scripts, which can be told from that of a guest's script: 77 when this host cannot do it (test harnesses
+# know it as "skipped"), 124 when a guest took too long, 125 when anything else failed. So quit STATUS for that of another command.
+quit() {
+	case $1 in
+	77 | 124) exit "$1" ;;
+	*) exit 125 ;;
+	esac
+}
+set -E
+trap 'quit $?' ERR
+
+# fail MESSAGE [STATUS]
 fail() {
 	echo "${0##*/}: $1" >&2
-	exit "${2:-125}"
+	quit "${2:-125}"
 }
 
-# skip MESSAGE: this host cannot do it; 77 is what test harnesses know for that
+# skip MESSAGE: this host cannot do it
 skip() {
 	fail "$1" 77
 }
@@ -52,6 +64,23 @@ cache_lock() {
 	mkdir -p "$STACKREEL_CACHE/lock"
 	exec 9>"$STACKREEL_CACHE/lock/$1"
 	flock 9
+}
+
+# workspace: makes the folder $work; that and what child started end with this script
+workspace() {
+	work=$(mktemp -d) pid=
+	trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null || :; rm -rf "$work"' EXIT
+	trap 'exit 125' INT TERM HUP
+}
+
+# child COMMAND...: runs it; in the background only because a shell hears signals no sooner than the foreground is done
+child() {
+	local status=0
+	"$@" &
+	pid=$!
+	wait "$pid" || status=$?
+	pid=
+	return $status
 }
 
 # unpack DIR DEB... [-- TAR-OPTION...]: with /usr merged, whatever the package's age

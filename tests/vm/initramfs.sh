@@ -11,9 +11,10 @@ arch=$(debian_arch "$1") kernel=$2 busybox=$3 output=$(realpath -m "$4") script=
 shift 5
 need cpio
 need modprobe
+[ -e "$script" ] || fail "no file $script"
 
-root=$(mktemp -d)
-trap 'rm -rf "$root"' EXIT
+workspace
+root=$work
 unpack "$root"
 mkdir -p "$root"/{proc,sys,dev,tmp,out,root,etc,guest,modules}
 cp "$busybox" "$root/bin/busybox"

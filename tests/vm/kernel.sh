@@ -2,8 +2,8 @@
 # kernel.sh SUITE ARCH [PACKAGE] - print a folder with the newest stock Debian kernel of a release
 #
 # PACKAGE is the metapackage to follow: linux-image-ARCH when not given; linux-image-arm64-16k has 16 KB pages.
-# In the folder: vmlinuz (what qemu's -kernel takes), release (what uname -r will print), lib/modules (for modprobe -d),
-# boot/config-*. It stays the same kernel as long as it is in the cache: remove the cache's kernel/ for newer ones.
+# In the folder: vmlinuz (what qemu's -kernel takes), release (what uname -r will print), lib/modules (for modprobe -d). It stays
+# the same kernel as long as it is in the cache: remove the cache's kernel/ for newer ones.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# -ge 2 ] || usage
@@ -11,7 +11,7 @@ suite=$1 arch=$(debian_arch "$2")
 package=${3:-linux-image-$arch} dir=$STACKREEL_CACHE/kernel/$suite-$arch-${3:-linux-image-$arch}
 
 # Modules of hardware that no guest has: most of the space, and of depmod's time.
-unused=(--exclude='*/kernel/sound' --exclude='*/drivers/net/'{wireless,ethernet,usb,can}
+unused=(--exclude='*/kernel/sound' --exclude='*/dtb' --exclude='*/usr/lib/linux-image-*' --exclude='*/drivers/net/'{wireless,ethernet,usb,can}
 	--exclude='*/drivers/'{gpu,media,staging,infiniband,iio,scsi,usb,hwmon,hid,mfd,input,platform})
 
 # release is written last: with it the folder is complete
@@ -21,9 +21,9 @@ fi
 if [ ! -e "$dir/release" ]; then
 	need depmod
 	rm -rf "$dir"
-	mkdir -p "$dir/.debs"
-	# metapackage -> linux-image-VERSION -> since 7.2 linux-binary-VERSION and linux-modules-VERSION
-	names=$("$vm/apt.sh" "$suite" "$arch" apt-cache depends --recurse --important "$package" | grep -E '^linux-(image|binary|modules)-' | sort -u | tr '\n' ' ') ||
+	mkdir -p "$dir"/{.debs,boot}
+	# metapackage -> linux-image-VERSION -> since 7.2 linux-{base,binary,modules}-VERSION
+	names=$("$vm/apt.sh" "$suite" "$arch" apt-cache depends --recurse --important "$package" | grep -E '^linux-(image|binary|modules|base-[0-9])' | sort -u | tr '\n' ' ') ||
 		fail "no kernel package $package in $suite for $arch"
 	# shellcheck disable=SC2086 # a list of words
 	(cd "$dir/.debs" && "$vm/apt.sh" "$suite" "$arch" apt-get -o Debug::NoLocking=1 download $names >log 2>&1) ||

@@ -14,7 +14,8 @@ read -r suite arch package cpu userland <<<"$row"
 
 kernel=$("$vm/kernel.sh" "$suite" "$arch" "$package")
 busybox=$("$vm/sysroot.sh" "$userland" "$arch" busybox-static)/bin/busybox
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-"$vm/initramfs.sh" "$arch" "$kernel" "$busybox" "$work/initramfs" "$script" "$@"
-"$vm/boot.sh" "$arch" "$cpu" "$kernel" "$work/initramfs" "$outdir"
+workspace
+child "$vm/initramfs.sh" "$arch" "$kernel" "$busybox" "$work/initramfs" "$script" "$@"
+status=0
+child "$vm/boot.sh" "$arch" "$cpu" "$kernel" "$work/initramfs" "$outdir" || status=$?
+exit $status

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What unwinding has to know of a CPU and its ABI, as data: one table a CPU,
+ * in one file a CPU.  Nothing here is code that runs, and nothing depends on
+ * the host.
+ *
+ * To add a CPU:
+ *   1. arch/<name>.c with one `const struct reel_arch`; list it in arch/arch.c.
+ *   2. Registers: DWARF numbers from the psABI's table, perf numbers from the
+ *      kernel's arch/<cpu>/include/uapi/asm/perf_regs.h (-1: perf has none).
+ *   3. The three programs and the signal frames below, each with its source.
+ *   4. tests/unit/test_arch.c checks the table against the headers; a capture
+ *      goes to testdata/<name>/.
+ *
+ * Programs are DW_CFA bytes as a CIE's initial instructions have them, for
+ * code alignment factor 1 and data alignment factor `data_align`, run by the
+ * interpreter that runs real CFI (replay/cfi.c).
+ */
+#ifndef ARCH_ARCH_H
+#define ARCH_ARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Tracked registers of a CPU are numbered 0 … n - 1 ("slots"), in the table's order. */
+#define REEL_ARCH_SLOTS_MAX 64
+#define REEL_ARCH_NO_SLOT 0xff
+/* DWARF numbers from here on are in no table. */
+#define REEL_ARCH_DWARF_MAX 160
+
+struct reel_arch_register {
+	const char *name;
+	uint16_t dwarf;
+	int16_t perf;
+	uint8_t size; /* bytes */
+};
+
+struct reel_arch_program {
+	const uint8_t *bytes;
+	size_t size;
+};
+
+/*
+ * A signal trampoline: where the code at a return address is `code` (under
+ * `mask`, where it is not NULL), the frame is a signal frame and `program`
+ * says where its registers lie, with the CFA as the program defines it.
+ */
+struct reel_arch_signal_frame {
+	const uint8_t *code;
+	const uint8_t *mask;
+	size_t size;
+	struct reel_arch_program program;
+};
+
+enum reel_arch_flags {
+	/* The return address column is a link register: in the first frame, and right after a signal
+	 * frame, it holds the return address where the CFI says nothing; in others it was overwritten. */
+	REEL_ARCH_LINK_REGISTER = 1 << 0,
+	/* The frame-pointer step leaves sp unknown (a frame record lies anywhere in its frame). */
+	REEL_ARCH_FRAME_STEP_LOSES_SP = 1 << 1,
+	/* Return addresses may be signed: strip the capture's code mask before anything else. */
+	REEL_ARCH_POINTER_AUTHENTICATION = 1 << 2,
+};
+
+struct reel_arch {
+	const char *name; /* as uname -m says */
+	uint16_t elf_machine;
+	uint8_t word_size; /* bytes: 4 or 8 */
+	uint8_t code_align; /* return addresses are multiples of it */
+	const struct reel_arch_register *registers;
+	uint8_t n_registers;
+	/* DWARF numbers. `return_column` is the usual CIE's; `pc` is the number under which samples hold the pc. */
+	uint16_t pc, sp, fp, return_column;
+	int8_t data_align;
+	unsigned flags; /* enum reel_arch_flags */
+	uint8_t red_zone; /* bytes below sp that belong to the frame */
+
+	/* The state before a CIE's instructions: what callees keep (same_value), how the caller's sp comes from the CFA. */
+	struct reel_arch_program defaults;
+	/* The state right behind a call instruction: undoes a call to nowhere. */
+	struct reel_arch_program undo_call;
+	/* The caller by the frame pointer. */
+	struct reel_arch_program frame_step;
+
+	const struct reel_arch_signal_frame *signal_frames;
+	size_t n_signal_frames;
+};
+
+/* NULL-terminated. */
+extern const struct reel_arch *const reel_arch_all[];
+
+/* NULL if there is none. `word_bits` 0 matches any. */
+const struct reel_arch *reel_arch_by_machine(uint16_t elf_machine, unsigned word_bits);
+const struct reel_arch *reel_arch_by_name(const char *name);
+
+/* The slot of a DWARF number, REEL_ARCH_NO_SLOT if it is not tracked. */
+uint8_t reel_arch_slot(const struct reel_arch *arch, uint64_t dwarf);
+/* NULL for a register that the table does not have. */
+const struct reel_arch_register *reel_arch_register(const struct reel_arch *arch, uint64_t dwarf);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel half of the recorder: loads the BPF object, attaches it to perf
+ * events, drains its ring buffers and knows its counters.  It knows nothing of
+ * files and processes.
+ */
+#ifndef RECORD_SAMPLER_H
+#define RECORD_SAMPLER_H
+
+#include <linux/types.h>
+
+#include "bpf/sample.h"
+#include "format/error.h"
+
+struct reel_sampler;
+
+/* An event as the user named it, resolved. */
+struct reel_sampler_event {
+	const char *name;
+	uint32_t type; /* perf_event_attr */
+	uint64_t config;
+	uint64_t frequency; /* Hz, or 0: */
+	uint64_t period;
+	bool weight_is_time; /* the weight is in ns (cpu-clock, task-clock) */
+};
+
+/*
+ * Resolves perf's name of an event: cpu-clock, task-clock, page-faults,
+ * context-switches, cycles, instructions, cache-misses, …, PMU/config=…/ of
+ * sysfs, rNNN raw, and tracepoints as `sched:sched_switch`.  NOT_FOUND lists what there is.
+ */
+struct reel_error *reel_sampler_event_resolve(const char *name, struct reel_sampler_event *ret)
+	REEL_MUST_CHECK;
+
+struct reel_sampler_options {
+	const struct reel_sampler_event *events;
+	size_t n_events;
+	/* CPUs to sample on; NULL: all that are online. */
+	const uint32_t *cpus;
+	size_t n_cpus;
+	/* Everything; otherwise only what reel_sampler_add_process/_thread and the cgroup name. */
+	bool system_wide;
+	/* A cgroup v2 directory, or NULL. */
+	const char *cgroup;
+	bool kernel_chain;
+	uint32_t max_stack; /* bytes a region at most, up to REEL_BPF_MAX_STACK_LIMIT */
+	uint64_t ring_size; /* bytes, of each ring; rounded up to a power of two */
+	uint32_t rings;	    /* 1: one for all CPUs; n: CPU % n */
+	const char *btf;    /* file with the kernel's BTF, or NULL */
+	bool verbose;	    /* libbpf's messages go to `log` */
+	void (*log)(void *context, const char *line);
+	void *log_context;
+};
+
+/* Loads and opens; nothing is sampled yet. PERMISSION, UNSUPPORTED, … say what is missing and what to do. */
+struct reel_error *reel_sampler_open(const struct reel_sampler_options *options,
+				     struct reel_sampler **ret) REEL_MUST_CHECK;
+void reel_sampler_close(struct reel_sampler *sampler);
+
+/* Follow this process (and what it forks from now on), or only this thread. */
+struct reel_error *reel_sampler_add_process(struct reel_sampler *sampler, uint32_t pid) REEL_MUST_CHECK;
+struct reel_error *reel_sampler_add_thread(struct reel_sampler *sampler, uint32_t tid) REEL_MUST_CHECK;
+
+struct reel_error *reel_sampler_enable(struct reel_sampler *sampler) REEL_MUST_CHECK;
+/* Stops sampling; what is in the rings can still be drained. */
+void reel_sampler_disable(struct reel_sampler *sampler);
+
+/* The bytes of a region lie behind the header; see reel_sampler_parts. */
+struct reel_sampler_parts {
+	const struct reel_bpf_sample *sample;
+	const uint64_t *kernel_chain;
+	const uint8_t *region_bytes[2];
+};
+
+struct reel_sampler_handler {
+	/* A non-NULL result ends the draining and is passed on. */
+	struct reel_error *(*sample)(void *context, const struct reel_sampler_parts *parts);
+	struct reel_error *(*process)(void *context, const struct reel_bpf_process *process);
+	void *context;
+};
+
+/* A descriptor to poll: readable when a ring passed its watermark. */
+int reel_sampler_fd(const struct reel_sampler *sampler);
+/* Hands over everything that is in the rings now; never waits. */
+struct reel_error *reel_sampler_drain(struct reel_sampler *sampler,
+				      const struct reel_sampler_handler *handler) REEL_MUST_CHECK;
+
+/* Counted by the BPF programs since the start. `copy_failed` and `stack_cut` count samples that were kept. */
+struct reel_sampler_counts {
+	uint64_t samples;
+	uint64_t ring_full, ring_busy, copy_failed, stack_cut;
+};
+
+/* One entry a possible CPU. */
+struct reel_error *reel_sampler_counts(struct reel_sampler *sampler,
+				       const struct reel_sampler_counts **ret, size_t *n_cpus_ret)
+	REEL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Compact unwind rules: a CFI row reduced to what a step needs.  Each (module,
+ * address) is compiled once; equal rules are kept once.
+ */
+#ifndef REPLAY_RULE_H
+#define REPLAY_RULE_H
+
+#include "include/stackreel.h"
+#include "replay/cfi.h"
+#include "replay/state.h"
+
+enum reel_rule_outcome {
+	REEL_RULE_STEP = 0, /* a caller can be computed */
+	REEL_RULE_ROOT,	    /* the return address is undefined: outermost frame */
+	REEL_RULE_NONE,	    /* no CFI */
+	REEL_RULE_BAD,	    /* CFI that cannot be interpreted */
+};
+
+/* A compiled rule; opaque but for what the unwinder's loop asks. */
+struct reel_rule;
+
+/* The rules of one module, by ELF address. Safe to use from several threads. */
+struct reel_rules;
+
+/*
+ * `cfi` is borrowed (NULL: the module has none).  `entry` is the ELF file's
+ * e_entry, 0 for none: at the entry itself, or in the gap without CFI around it, there is no
+ * caller.
+ */
+struct reel_error *reel_rules_create(const struct reel_arch *arch, struct reel_cfi *cfi, uint64_t entry,
+				     struct reel_rules **ret) REEL_MUST_CHECK;
+void reel_rules_destroy(struct reel_rules *rules);
+
+/* The rule at an ELF address; never NULL, lives with `rules`. */
+const struct reel_rule *reel_rules_at(struct reel_rules *rules, uint64_t address);
+
+enum reel_rule_outcome reel_rule_outcome(const struct reel_rule *rule);
+bool reel_rule_is_signal_frame(const struct reel_rule *rule);
+
+/* Compiles a row; for arch programs, kept by the unwinder. */
+struct reel_error *reel_rule_create(const struct reel_arch *arch, const struct reel_cfi_row *row,
+				    struct reel_rule **ret) REEL_MUST_CHECK;
+void reel_rule_destroy(struct reel_rule *rule);
+
+/*
+ * Computes the caller's state from the callee's (`state` is replaced only on
+ * success).  `first`: the frame is the sample's own or was interrupted by a
+ * signal, so its link register counts and a register whose slot lies below
+ * sp still has its value (it was just popped).  Registers other than the
+ * return address that cannot be recovered become unknown.
+ *
+ * The result is REEL_STOP_ROOT where the step succeeded or the return address is undefined (then *root_ret);
+ * otherwise why it did not: STACK_END, BAD_UNWIND_INFO, REGISTER_UNKNOWN.
+ */
+enum reel_stop reel_rule_apply(const struct reel_rule *rule, struct reel_unwind_state *state,
+			       bool first, uint64_t text_bias, bool *root_ret);
+
+/* Statistics, for info and benchmarks. */
+struct reel_rules_counts {
+	uint64_t addresses; /* compiled so far */
+	uint64_t rules;	    /* different ones */
+	uint64_t bytes;	    /* memory of both */
+};
+struct reel_rules_counts reel_rules_counts(const struct reel_rules *rules);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The unwinder: (arch, where code lies, registers, memory) -> addresses and
+ * why it stopped.  No I/O, no symbols, no globals.
+ */
+#ifndef REPLAY_UNWIND_H
+#define REPLAY_UNWIND_H
+
+#include "include/stackreel.h"
+#include "replay/rule.h"
+#include "replay/state.h"
+
+/* The code that an address belongs to. */
+struct reel_code {
+	struct reel_rules *rules; /* NULL: the module's file is missing */
+	uint64_t bias;		  /* runtime address - bias = ELF address */
+	/* Bytes of the code at runtime address `address` for signal trampolines; may be NULL. */
+	bool (*read_code)(void *module, uint64_t elf_address, size_t size, uint8_t *bytes_ret);
+	void *module;
+};
+
+enum reel_code_found {
+	REEL_CODE_FOUND = 0,
+	REEL_CODE_NO_MAPPING,	  /* nothing executable there */
+	REEL_CODE_MODULE_MISSING, /* a mapping, but no file for it */
+	REEL_CODE_ANONYMOUS,	  /* a mapping without a file: no CFI can be there */
+};
+
+struct reel_unwind_input {
+	const struct reel_arch *arch;
+	uint64_t code_mask; /* bits to strip from code addresses */
+	const struct reel_memory_view *memory;
+	/* Which code lies at a runtime address; called for each frame, must be fast. */
+	enum reel_code_found (*find_code)(void *context, uint64_t address, struct reel_code *ret);
+	void *context;
+	/* pc is behind a system call instruction: look up pc - 1, but the link register counts. */
+	bool after_syscall;
+	bool no_frame_pointers;
+	/* The recorder cut the stack: running out of bytes is STACK_CUT. */
+	bool stack_cut;
+	size_t max_frames;
+};
+
+/* A growing list of frames, to be reused from trace to trace. */
+struct reel_unwind_frames {
+	uint64_t *addresses; /* frame 0: pc; others: return addresses, stripped */
+	uint64_t *lookups;   /* the address to look symbols up with: pc, or pc - 1 */
+	uint64_t *sps;	     /* 0: unknown */
+	uint8_t *steps;	     /* enum reel_step */
+	size_t n, capacity;
+};
+
+void reel_unwind_frames_free(struct reel_unwind_frames *frames);
+
+/* The arch's own programs, compiled; made once an arch. */
+struct reel_unwind_programs;
+struct reel_error *reel_unwind_programs_create(const struct reel_arch *arch,
+					       struct reel_unwind_programs **ret) REEL_MUST_CHECK;
+void reel_unwind_programs_destroy(struct reel_unwind_programs *programs);
+
+/*
+ * Unwinds from `state` (which is used up): ret->n frames, at least one unless
+ * memory is short.  Only errors of this host (NO_MEMORY) are errors; everything about
+ * the trace is in *stop_ret.
+ */
+struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
+				     const struct reel_unwind_programs *programs,
+				     struct reel_unwind_state *state, struct reel_unwind_frames *ret,
+				     enum reel_stop *stop_ret) REEL_MUST_CHECK;
+
+#endif
