@@ -21,7 +21,7 @@ mirror() {
 	id=$(. /etc/os-release && echo "$ID") codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-sid}")
 	[ "$id" = debian ] || skip "this host is $id, whose mirror has no Debian packages: set STACKREEL_DEBIAN_MIRROR to a Debian mirror's URL"
 	# shellcheck disable=SC2016 # apt fills these in
-	apt-get indextargets --format '$(ORIGIN)/$(LABEL) $(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
+	apt-get indextargets --no-release-info --format '$(ORIGIN)/$(LABEL) $(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
 		awk -v codename="$codename" '
 			$3 == "main" && $4 !~ /^cdrom:/ && $4 !~ /security/ {
 				if ($1 == "Debian/Debian") { found = $4; exit }
@@ -45,6 +45,9 @@ setup() {
 		APT::Architectures { "$arch"; };
 		Dir "$state/";
 		Dir::State::status "$state/var/lib/dpkg/status";
+		Dir::State::lists "lists/";
+		Dir::Etc::sourcelist "sources.list";
+		Dir::Etc::sourceparts "sources.list.d";
 		Dir::Etc::netrc "/etc/apt/auth.conf";
 		Dir::Etc::netrcparts "/etc/apt/auth.conf.d";
 		APT::Sandbox::User "root";

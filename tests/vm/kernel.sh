@@ -23,7 +23,8 @@ if [ ! -e "$dir/release" ]; then
 	rm -rf "$dir"
 	mkdir -p "$dir"/{.debs,boot}
 	# metapackage -> linux-image-VERSION -> since 7.2 linux-{base,binary,modules}-VERSION
-	names=$("$vm/apt.sh" "$suite" "$arch" apt-cache depends --recurse --important "$package" | grep -E '^linux-(image|binary|modules|base-[0-9])' | sort -u | tr '\n' ' ') ||
+	tree=$("$vm/apt.sh" "$suite" "$arch" apt-cache depends --recurse --important "$package")
+	names=$(grep -E '^linux-(image|binary|modules|base-[0-9])' <<<"$tree" | sort -u | tr '\n' ' ') ||
 		fail "no kernel package $package in $suite for $arch"
 	# shellcheck disable=SC2086 # a list of words
 	(cd "$dir/.debs" && "$vm/apt.sh" "$suite" "$arch" apt-get -o Debug::NoLocking=1 download $names >log 2>&1) ||

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names for the addresses of one module: symbol, inlined functions, source
+ * lines.  Not to be used by two threads at once.
+ */
+#ifndef REPLAY_SYMBOLIZER_H
+#define REPLAY_SYMBOLIZER_H
+
+#include "replay/elf_file.h"
+
+struct reel_symbolizer;
+
+struct reel_symbolizer_options {
+	bool no_inlines;
+	bool no_demangle;
+};
+
+/*
+ * Either file may be NULL.  Debug information is taken from the debug file if
+ * it has any, else from the file; symbols from .symtab of either, else .dynsym.  Nothing is
+ * read before the first look-up.
+ */
+struct reel_error *reel_symbolizer_create(struct reel_elf_file *file, struct reel_elf_file *debug,
+					  const struct reel_symbolizer_options *options,
+					  struct reel_symbolizer **ret) REEL_MUST_CHECK;
+void reel_symbolizer_destroy(struct reel_symbolizer *symbolizer);
+
+struct reel_symbol_frame {
+	/* Demangled unless asked not to; "" if unknown. Lives with the symbolizer. */
+	const char *function;
+	const char *file; /* as the debug information names it, "" if unknown */
+	uint32_t line, column;
+	uint64_t function_offset; /* from the start of the symbol that holds the address */
+	bool inlined;		  /* into the frame that follows */
+};
+
+/*
+ * The functions at an ELF address, innermost inlined first; at least one
+ * entry.  The outermost one's name is the symbol's where there is one (so that it agrees
+ * with nm), else the debug information's.  `*frames_ret` is borrowed until the next call.
+ */
+struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, uint64_t address,
+					   const struct reel_symbol_frame **frames_ret, size_t *n_ret)
+	REEL_MUST_CHECK;
+
+/* A C++ or Rust name demangled (owned), or NULL if it is not mangled. */
+char *reel_demangle(const char *name);
+
+#endif
