@@ -285,6 +285,9 @@ enum reel_step {
 struct reel_frame {
 	/* Never NULL; "" if unknown. */
 	const char *function;
+	/* What to count by: the same number for all addresses of a function, from 0 without holes.
+	 * Functions differ if name, module or being inlined does; an unknown one is its own for each address. */
+	uint32_t function_id;
 	/* The function is inlined into the frame that follows. */
 	bool inlined;
 	bool kernel;

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/code_map.h"
+
+/* Entries are found by page: mappings begin and end at pages of 4 KB or more. */
+#define CACHE_PAGE_BITS 12
+
+void reel_code_map_set_space(struct reel_code_map *map, struct reel_space_view view,
+			     const struct reel_arch *arch)
+{
+	map->view = view;
+	map->arch = arch;
+}
+
+static bool open_module(struct reel_code_map *map, uint64_t id, struct reel_module **ret)
+{
+	struct reel_error *error = reel_modules_open(map->modules, id, map->arch, ret);
+
+	if (!error)
+		return true;
+	if (map->error)
+		reel_error_destroy(error);
+	else
+		map->error = error;
+	return false;
+}
+
+/*
+ * bias = runtime address - ELF address, by the segment that holds the
+ * mapping's file offset: p_vaddr and p_offset may differ (lld, mold).
+ */
+static bool bias_of(const struct reel_mapping *mapping, const struct reel_module *module,
+		    uint64_t *ret)
+{
+	uint64_t address;
+
+	if (!module->files.file ||
+	    !reel_elf_file_address_of_offset(module->files.file, mapping->offset, &address))
+		return false;
+	*ret = mapping->address - address;
+	return true;
+}
+
+/*
+ * Text that was copied onto huge pages is an anonymous mapping between
+ * mappings of the file it came from: it belongs to a neighbour that touches it and whose
+ * file has code there.
+ */
+static bool neighbour_owns(struct reel_code_map *map, const struct reel_mapping *anonymous,
+			   const struct reel_mapping *neighbour, struct reel_code_range *range)
+{
+	struct reel_module *module;
+	uint8_t byte;
+	uint64_t bias;
+
+	if (neighbour->address + neighbour->size != anonymous->address &&
+	    anonymous->address + anonymous->size != neighbour->address)
+		return false;
+	if (!open_module(map, neighbour->module, &module) || !module ||
+	    module->record->kind != REEL_MODULE_FILE || !bias_of(neighbour, module, &bias))
+		return false;
+	if (!reel_elf_file_read(module->files.file, anonymous->address - bias, 1, &byte) ||
+	    !reel_elf_file_read(module->files.file,
+				anonymous->address + anonymous->size - 1 - bias, 1, &byte))
+		return false;
+	range->module = module;
+	range->bias = bias;
+	range->found = REEL_CODE_FOUND;
+	return true;
+}
+
+static void look_at_neighbours(struct reel_code_map *map, const struct reel_mapping *anonymous,
+			       struct reel_code_range *range)
+{
+	struct reel_mapping neighbour;
+
+	if (reel_space_view_below(&map->view, anonymous->address, &neighbour) &&
+	    neighbour_owns(map, anonymous, &neighbour, range))
+		return;
+	if (reel_space_view_above(&map->view, anonymous->address, &neighbour))
+		neighbour_owns(map, anonymous, &neighbour, range);
+}
+
+static void fill(struct reel_code_map *map, const struct reel_mapping *mapping,
+		 struct reel_code_range *range)
+{
+	struct reel_module *module;
+
+	range->begin = mapping->address;
+	range->end = mapping->address + mapping->size;
+	range->found = REEL_CODE_MODULE_MISSING;
+	range->module = NULL;
+	/* Without a file, addresses count from the start of the file all the same. */
+	range->bias = mapping->address - mapping->offset;
+	if (!open_module(map, mapping->module, &module) || !module)
+		return;
+	range->module = module;
+	if (module->record->kind == REEL_MODULE_ANONYMOUS) {
+		range->found = REEL_CODE_ANONYMOUS;
+		look_at_neighbours(map, mapping, range);
+		return;
+	}
+	if (bias_of(mapping, module, &range->bias) && module->rules)
+		range->found = REEL_CODE_FOUND;
+}
+
+const struct reel_code_range *reel_code_map_find(struct reel_code_map *map, uint64_t address)
+{
+	static const struct reel_code_range nothing = { .found = REEL_CODE_NO_MAPPING };
+	uint64_t hash = (address >> CACHE_PAGE_BITS ^ map->view.generation * 0x9e3779b97f4a7c15) *
+			0x9e3779b97f4a7c15;
+	struct reel_code_range *entry = &map->cache[hash >> 54];
+	struct reel_mapping mapping;
+
+	_Static_assert(REEL_CODE_CACHE_SIZE == 1u << (64 - 54), "the hash's upper bits index it");
+	if (entry->generation == map->view.generation && address >= entry->begin &&
+	    address < entry->end)
+		return entry;
+	if (!map->view.generation || !reel_space_view_find(&map->view, address, &mapping))
+		return &nothing;
+	fill(map, &mapping, entry);
+	entry->generation = map->view.generation;
+	return entry;
+}
+
+static bool read_code(void *context, uint64_t elf_address, size_t size, uint8_t *bytes_ret)
+{
+	const struct reel_module *module = context;
+
+	return reel_elf_file_read(module->files.file, elf_address, size, bytes_ret);
+}
+
+enum reel_code_found reel_code_map_find_code(void *context, uint64_t address, struct reel_code *ret)
+{
+	const struct reel_code_range *range = reel_code_map_find(context, address);
+
+	if (range->found == REEL_CODE_FOUND)
+		*ret = (struct reel_code){
+			.rules = range->module->rules,
+			.bias = range->bias,
+			.read_code = read_code,
+			.module = range->module,
+		};
+	return range->found;
+}
+
+bool reel_code_map_read(void *context, uint64_t address, size_t size, uint8_t *bytes_ret)
+{
+	const struct reel_code_range *range = reel_code_map_find(context, address);
+
+	return range->found == REEL_CODE_FOUND &&
+	       reel_elf_file_read(range->module->files.file, address - range->bias, size,
+				  bytes_ret);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which module's code lies at an address of a space at a time: the unwinder's find_code. */
+#ifndef REPLAY_CODE_MAP_H
+#define REPLAY_CODE_MAP_H
+
+#include "replay/module.h"
+
+/* A range of addresses of one state of a space, and the code in it. */
+struct reel_code_range {
+	uint64_t generation; /* reel_space_view's; 0: the entry is empty */
+	uint64_t begin, end;
+	enum reel_code_found found;
+	struct reel_module *module; /* NULL: none is known */
+	uint64_t bias;
+};
+
+#define REEL_CODE_CACHE_SIZE 1024
+
+struct reel_code_map {
+	struct reel_modules *modules;
+	const struct reel_arch *arch;
+	struct reel_space_view view;
+	/* The first NO_MEMORY that a look-up met. */
+	struct reel_error *error;
+	struct reel_code_range cache[REEL_CODE_CACHE_SIZE];
+};
+
+/* Sets the space that the look-ups that follow are of. */
+void reel_code_map_set_space(struct reel_code_map *map, struct reel_space_view view,
+			     const struct reel_arch *arch);
+/* The code at `address`; never NULL, borrowed until the next call. */
+const struct reel_code_range *reel_code_map_find(struct reel_code_map *map, uint64_t address);
+
+/* For reel_unwind_input and reel_memory_view; `context` is the map. */
+enum reel_code_found reel_code_map_find_code(void *context, uint64_t address,
+					     struct reel_code *ret);
+bool reel_code_map_read(void *context, uint64_t address, size_t size, uint8_t *bytes_ret);
+
+#endif

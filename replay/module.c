@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "replay/module.h"
+
+/* SPEC.md, section 9. */
+#define IMAGE_SIZE_MAX (16u << 20)
+
+struct reel_modules {
+	struct reel_module *all; /* ascending by id */
+	size_t n;
+	struct reel_module_search *search;
+	struct reel_symbolizer_options symbolizer_options;
+};
+
+struct reel_error *reel_modules_create(const struct reel_timeline *timeline,
+				       const struct reel_capture_options *options,
+				       struct reel_modules **ret)
+{
+	const struct reel_record_module *const *records;
+	struct reel_modules *modules = calloc(1, sizeof(*modules));
+	struct reel_error *error;
+
+	if (!modules)
+		return reel_error_no_memory();
+	records = reel_timeline_modules(timeline, &modules->n);
+	modules->all = calloc(modules->n + 1, sizeof(*modules->all));
+	if (!modules->all) {
+		free(modules);
+		return reel_error_no_memory();
+	}
+	for (size_t i = 0; i < modules->n; i++)
+		modules->all[i].record = records[i];
+	modules->symbolizer_options.no_inlines = options->no_inlines;
+	modules->symbolizer_options.no_demangle = options->no_demangle;
+	error = reel_module_search_create(options, &modules->search);
+	if (error) {
+		reel_modules_destroy(modules);
+		return error;
+	}
+	*ret = modules;
+	return NULL;
+}
+
+void reel_modules_destroy(struct reel_modules *modules)
+{
+	if (!modules)
+		return;
+	for (size_t i = 0; i < modules->n; i++) {
+		struct reel_module *module = &modules->all[i];
+
+		/* Each rests on the one that is freed after it. */
+		reel_symbolizer_destroy(module->symbolizer);
+		reel_rules_destroy(module->rules);
+		reel_cfi_destroy(module->cfi);
+		reel_module_files_free(&module->files);
+		free(module->image);
+	}
+	reel_module_search_destroy(modules->search);
+	free(modules->all);
+	free(modules);
+}
+
+static struct reel_module *module_by_id(struct reel_modules *modules, uint64_t id)
+{
+	size_t low = 0, high = modules->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (modules->all[middle].record->id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < modules->n && modules->all[low].record->id == id ? &modules->all[low] : NULL;
+}
+
+struct reel_error *reel_modules_add_image(struct reel_modules *modules,
+					  const struct reel_record_image *image)
+{
+	struct reel_module *module = module_by_id(modules, image->module);
+
+	if (!module)
+		return NULL; /* its definition was lost with a damaged block */
+	if (image->total_size > IMAGE_SIZE_MAX || image->offset > image->total_size ||
+	    image->bytes.size > image->total_size - image->offset ||
+	    (module->image && module->image_size != image->total_size))
+		return reel_error_create(REEL_ERROR_CORRUPT,
+					 "image of module %llu: %zu bytes at %llu do not fit into %llu",
+					 (unsigned long long)image->module, image->bytes.size,
+					 (unsigned long long)image->offset,
+					 (unsigned long long)image->total_size);
+	if (!module->image) {
+		module->image = calloc(1, image->total_size + 1);
+		if (!module->image)
+			return reel_error_no_memory();
+		module->image_size = image->total_size;
+	}
+	if (image->bytes.size)
+		memcpy(module->image + image->offset, image->bytes.data, image->bytes.size);
+	return NULL;
+}
+
+/* Takes the error's text as the reason why the module can't be used; memory shortage stays an error. */
+static struct reel_error *module_broken(struct reel_module *module, struct reel_error *error)
+{
+	if (reel_error_code(error) == REEL_ERROR_NO_MEMORY)
+		return error;
+	free(module->files.problem);
+	module->files.problem = strdup(reel_error_message(error));
+	module->files.state = REEL_MODULE_BROKEN;
+	reel_error_destroy(error);
+	return module->files.problem ? NULL : reel_error_no_memory();
+}
+
+static struct reel_error *find_files(struct reel_modules *modules, struct reel_module *module)
+{
+	const struct reel_record_module *record = module->record;
+	struct reel_error *error;
+
+	switch (record->kind) {
+	case REEL_MODULE_FILE:
+		return reel_module_search_find(modules->search, record, &module->files);
+	case REEL_MODULE_VDSO:
+		if (!module->image)
+			break;
+		error = reel_elf_file_open_memory(module->image, module->image_size, "[vdso]",
+						  &module->files.file);
+		if (error)
+			return module_broken(module, error);
+		module->files.state = REEL_MODULE_FOUND;
+		return NULL;
+	default:
+		break;
+	}
+	module->files.state = REEL_MODULE_MISSING;
+	if (asprintf(&module->files.problem, "%s is in no file, and the capture has no image of it",
+		     record->kind == REEL_MODULE_VDSO ? "the vDSO" : "the mapping") < 0)
+		return reel_error_no_memory();
+	return NULL;
+}
+
+/* .eh_frame is the file's; .debug_frame may have been moved to the debug file. */
+static struct reel_error *open_cfi(struct reel_module *module, const struct reel_arch *arch)
+{
+	struct reel_cfi_input input = { 0 }, debug_input = { 0 };
+	struct reel_error *error;
+
+	error = reel_elf_file_cfi_input(module->files.file, &input);
+	if (!error && module->files.debug && !input.debug_frame.size) {
+		error = reel_elf_file_cfi_input(module->files.debug, &debug_input);
+		input.debug_frame = debug_input.debug_frame;
+	}
+	if (error)
+		return error;
+	input.arch = arch;
+	return reel_cfi_create(&input, &module->cfi);
+}
+
+static struct reel_error *open_module(struct reel_modules *modules, struct reel_module *module,
+				      const struct reel_arch *arch)
+{
+	struct reel_elf_file *file;
+	struct reel_error *error = find_files(modules, module);
+
+	if (error || !module->files.file)
+		return error;
+	file = module->files.file;
+	if (reel_elf_file_machine(file) != arch->elf_machine ||
+	    reel_elf_file_word_bits(file) != arch->word_size * 8u)
+		return module_broken(
+			module,
+			reel_error_create(REEL_ERROR_MISMATCH,
+					  "%s: ELF machine %u of %u bits, the process is %s",
+					  reel_elf_file_path(file), reel_elf_file_machine(file),
+					  reel_elf_file_word_bits(file), arch->name));
+	error = open_cfi(module, arch);
+	if (!error)
+		error = reel_rules_create(arch, module->cfi, reel_elf_file_entry(file),
+					  &module->rules);
+	return error ? module_broken(module, error) : NULL;
+}
+
+struct reel_error *reel_modules_open(struct reel_modules *modules, uint64_t id,
+				     const struct reel_arch *arch, struct reel_module **ret)
+{
+	struct reel_module *module = module_by_id(modules, id);
+	struct reel_error *error;
+
+	*ret = module;
+	if (!module || module->opened)
+		return NULL;
+	error = open_module(modules, module, arch);
+	if (!error)
+		error = reel_symbolizer_create(module->files.file, module->files.debug,
+					       &modules->symbolizer_options, &module->symbolizer);
+	if (error)
+		return error;
+	module->opened = true;
+	return NULL;
+}
+
+void reel_modules_visit(struct reel_modules *modules,
+			void (*visit)(void *context, const struct reel_module *module), void *context)
+{
+	for (size_t i = 0; i < modules->n; i++)
+		visit(context, &modules->all[i]);
+}
