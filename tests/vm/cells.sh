@@ -23,7 +23,7 @@ if [ $# = 0 ]; then
 else
 	row=$(echo "$table" | awk -v cell="$1" '$1 == cell { print $2, $3, $4, $5, $6 }')
 	if [ -z "$row" ]; then
-		echo "cells.sh: no cell '$1'; they are:$(echo "$table" | awk '{ printf "%s ", $1 }')" >&2
+		echo "cells.sh: no cell '$1'; they are$(echo "$table" | awk 'NF { printf " %s", $1 }')" >&2
 		exit 125
 	fi
 	echo "$row"
