@@ -22,7 +22,9 @@ endif
 ifeq ($(origin AR),default)
 AR := $(CROSS_COMPILE)ar
 endif
-CXX ?= $(CROSS_COMPILE)g++
+ifeq ($(origin CXX),default)
+CXX := $(CROSS_COMPILE)g++
+endif
 CLANG ?= clang
 PKG_CONFIG ?= pkg-config
 Q := $(if $(V),,@)
@@ -44,7 +46,7 @@ san_flags := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-o
 else ifneq ($(SAN),)
 san_flags := -fsanitize=$(SAN) -fno-omit-frame-pointer
 endif
-base_cflags = -std=gnu11 -fPIC -fvisibility=hidden -MMD -MP -I. -I$(O)/include $(warnings) $(san_flags) $(sysroot_flags)
+base_cflags = -std=gnu11 -fPIC -MMD -MP -I. -I$(O)/include $(warnings) $(san_flags) $(sysroot_flags)
 base_ldflags = $(san_flags) $(sysroot_flags)
 
 pkg_cflags = $(shell $(PKG_CONFIG) --cflags $(1) 2>/dev/null)
@@ -150,13 +152,49 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(test_libs) $(replay_libs)
 
-.PHONY: unit test
+.PHONY: unit tests
 unit: $(unit_tests)
-	$(Q)tests/run.sh --unit $(O)
+	$(Q)O=$(O) tests/run.sh --unit
+tests: all $(unit_tests) $(test_programs)
 
+# ---- the two commands of README: `make deps demo`, `make deps test` ------------------
+
+# What is installed is looked at when make starts, so these start another make
+# once deps is done.
+.PHONY: deps demo test
+deps:
+	$(Q)packaging/deps.sh $(filter test,$(MAKECMDGOALS))
+demo: | $(filter deps,$(MAKECMDGOALS))
+	+$(Q)$(MAKE) --no-print-directory all
+	$(Q)O=$(O) demo/demo.sh
 # Everything; prints `N passed, N failed, N skipped` last.
-test: all $(unit_tests)
+test: | $(filter deps,$(MAKECMDGOALS))
+	+$(Q)$(MAKE) --no-print-directory tests
 	$(Q)O=$(O) tests/run.sh
+
+# ---- installation -------------------------------------------------------------------
+
+.PHONY: install uninstall
+install: all $(O)/libstackreel.a
+	$(Q)install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR) \
+		$(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(BASHCOMPDIR)
+	$(Q)for program in stackreel stackreel-record; do \
+		test ! -x $(O)/$$program || install -m 755 $(O)/$$program $(DESTDIR)$(BINDIR)/; done
+	$(Q)install -m 644 include/stackreel.h $(DESTDIR)$(INCLUDEDIR)/
+	$(Q)install -m 644 $(O)/libstackreel.a $(DESTDIR)$(LIBDIR)/
+	$(Q)install -m 755 $(O)/libstackreel.so.$(VERSION) $(DESTDIR)$(LIBDIR)/
+	$(Q)ln -sf libstackreel.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libstackreel.so.$(ABI)
+	$(Q)ln -sf libstackreel.so.$(ABI) $(DESTDIR)$(LIBDIR)/libstackreel.so
+	$(Q)sed 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@INCLUDEDIR@|$(INCLUDEDIR)|;s|@VERSION@|$(VERSION)|' \
+		packaging/stackreel.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/stackreel.pc
+	$(Q)install -m 644 man/*.1 $(DESTDIR)$(MANDIR)/man1/
+	$(Q)install -m 644 completions/stackreel.bash $(DESTDIR)$(BASHCOMPDIR)/stackreel
+
+uninstall:
+	rm -f $(DESTDIR)$(BINDIR)/stackreel $(DESTDIR)$(BINDIR)/stackreel-record \
+		$(DESTDIR)$(INCLUDEDIR)/stackreel.h $(DESTDIR)$(LIBDIR)/libstackreel.* \
+		$(DESTDIR)$(LIBDIR)/pkgconfig/stackreel.pc $(DESTDIR)$(MANDIR)/man1/stackreel*.1 \
+		$(DESTDIR)$(BASHCOMPDIR)/stackreel
 
 -include $(shell test -d $(O) && find $(O) -name '*.d')
 
@@ -164,3 +202,9 @@ test: all $(unit_tests)
 clean:
 	rm -rf $(O)
 .SECONDARY:
+
+.PHONY: help
+help:
+	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
+	@echo
+	@echo "  all  static  test  unit  demo  deps  install  uninstall  clean  fuzz"

@@ -373,25 +373,37 @@ struct reel_error *reel_traces_next(struct reel_traces *traces, const struct ree
 
 /* ---- the capture's records, as they stand in the file ------------------- */
 
-/* A field of a record; `bytes` points to text, raw bytes or NULL. */
+/*
+ * A field of a record, or a value within one.  Lists and objects nest: in a
+ * SAMPLE, "registers" is a LIST of LISTs [dwarf, size, value or NULL]; "regions" a LIST of
+ * OBJECTs with kind, address, size, missing (a LIST of LISTs [offset, size]),
+ * crc (CRC-32 of the bytes) and bytes; "kernel_chain" and "frame_chain" are each a LIST of
+ * ADDRESSes, or NULL.  All differences between samples are undone.
+ */
 struct reel_field {
+	/* "" for the items of a list. */
 	const char *name;
 	enum {
-		REEL_FIELD_UNSIGNED = 0,
-		REEL_FIELD_ADDRESS = 1,
-		REEL_FIELD_TEXT = 2,
-		REEL_FIELD_BYTES = 3,
+		REEL_FIELD_UNSIGNED = 0, /* `value` */
+		REEL_FIELD_ADDRESS = 1,	 /* the same, to be shown in hexadecimal */
+		REEL_FIELD_TEXT = 2,	 /* `bytes`, meant as UTF-8, which is not certain */
+		REEL_FIELD_BYTES = 3,	 /* `bytes` */
+		REEL_FIELD_NULL = 4,	 /* there is no value */
+		REEL_FIELD_LIST = 5,	 /* `items`, without names */
+		REEL_FIELD_OBJECT = 6,	 /* `items`, with names */
 	} kind;
 	uint64_t value;
 	const uint8_t *bytes;
 	size_t n_bytes;
+	const struct reel_field *items;
+	size_t n_items;
 };
 
 struct reel_record_view {
 	/* Of the block that holds it. */
 	uint64_t block_offset;
 	uint32_t block_sequence;
-	/* As in SPEC.md; "unknown-N" for one that this version does not know. */
+	/* As in SPEC.md; "unknown-N" for one that this version does not know: its only field is "size". */
 	const char *name;
 	const struct reel_field *fields;
 	size_t n_fields;
@@ -417,6 +429,7 @@ struct reel_location {
 		REEL_LOCATION_MEMORY = 4,     /* stored at CFA + offset */
 		REEL_LOCATION_EXPRESSION = 5, /* a DWARF expression */
 		REEL_LOCATION_UNDEFINED = 6,  /* there is none: the outermost frame */
+		REEL_LOCATION_CFA = 7,	      /* is CFA + offset */
 	} kind;
 	uint16_t reg; /* DWARF number */
 	int64_t offset;
@@ -433,7 +446,7 @@ struct reel_table_row {
 	struct reel_location cfa;
 	struct reel_location return_address;
 	struct reel_location frame_pointer;
-	/* Only where the CPU has one and it is not the return address column. */
+	/* Only where the CPU has one (aarch64: x30), else UNKNOWN. */
 	struct reel_location link_register;
 	/* aarch64: return addresses are signed here (DW_CFA_AARCH64_negate_ra_state). */
 	bool return_address_signed;
@@ -444,7 +457,7 @@ struct reel_error *reel_table_open(const char *path, struct reel_table **ret);
 void reel_table_close(struct reel_table *table);
 const char *reel_table_arch(const struct reel_table *table);
 /* The register's name ("rsp"), or "r<N>" for one that arch/ does not name. */
-const char *reel_table_register_name(const struct reel_table *table, uint16_t reg);
+const char *reel_table_register_name(struct reel_table *table, uint16_t reg);
 /* NULL behind the last row. An FDE that cannot be read gives an error and is passed over by the next call. */
 struct reel_error *reel_table_next(struct reel_table *table, const struct reel_table_row **ret);
 

@@ -59,8 +59,8 @@ static bool neighbour_owns(struct reel_code_map *map, const struct reel_mapping 
 	    module->record->kind != REEL_MODULE_FILE || !bias_of(neighbour, module, &bias))
 		return false;
 	if (!reel_elf_file_read(module->files.file, anonymous->address - bias, 1, &byte) ||
-	    !reel_elf_file_read(module->files.file,
-				anonymous->address + anonymous->size - 1 - bias, 1, &byte))
+	    !reel_elf_file_read(module->files.file, anonymous->address + anonymous->size - 1 - bias,
+				1, &byte))
 		return false;
 	range->module = module;
 	range->bias = bias;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
+#include <string.h>
 
 #include "replay/frame_table.h"
 
@@ -210,12 +211,13 @@ static struct reel_error *add(struct reel_frame_table *table, const void *module
 }
 
 /* The frames of an address in a module whose files are there. */
-static struct reel_error *symbolize(struct reel_frame_table *table, const struct reel_module *module,
-				    uint64_t address, bool exact, const struct chain **ret)
+static struct reel_error *symbolize(struct reel_frame_table *table,
+				    const struct reel_module *module, uint64_t address, bool exact,
+				    const struct chain **ret)
 {
 	const struct reel_symbol_frame *symbols;
-	const char *path = reel_texts_add(table->texts, module->record->path.data,
-					  module->record->path.size);
+	const char *path =
+		reel_texts_add(table->texts, module->record->path.data, module->record->path.size);
 	_cleanup_free_ struct reel_frame *frames = NULL;
 	struct reel_error *error;
 	size_t n;
@@ -245,8 +247,9 @@ static struct reel_error *symbolize(struct reel_frame_table *table, const struct
 }
 
 /* No file is known: the address is all there is to say. */
-static struct reel_error *anonymous(struct reel_frame_table *table, const struct reel_module *module,
-				    uint64_t address, bool exact, const struct chain **ret)
+static struct reel_error *anonymous(struct reel_frame_table *table,
+				    const struct reel_module *module, uint64_t address, bool exact,
+				    const struct chain **ret)
 {
 	struct reel_frame frame = {
 		.function = "",
@@ -278,9 +281,8 @@ struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 		bool has_files = range->module && range->module->symbolizer &&
 				 (range->module->files.file || range->module->files.debug);
 
-		error = has_files ?
-				symbolize(table, range->module, elf_address, exact, &chain) :
-				anonymous(table, range->module, elf_address, exact, &chain);
+		error = has_files ? symbolize(table, range->module, elf_address, exact, &chain)
+				  : anonymous(table, range->module, elf_address, exact, &chain);
 		if (error)
 			return error;
 	}

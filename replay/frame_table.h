@@ -28,11 +28,11 @@ void reel_frame_table_destroy(struct reel_frame_table *table);
  */
 struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 					 const struct reel_code_range *range, uint64_t address,
-					 uint64_t lookup, struct reel_frame_chain *ret)
-	REEL_MUST_CHECK;
+					 uint64_t lookup,
+					 struct reel_frame_chain *ret) REEL_MUST_CHECK;
 /* The chain (of one frame) at a kernel address. */
 struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table, uint64_t address,
-					   uint64_t lookup, struct reel_frame_chain *ret)
-	REEL_MUST_CHECK;
+					   uint64_t lookup,
+					   struct reel_frame_chain *ret) REEL_MUST_CHECK;
 
 #endif

@@ -28,8 +28,7 @@ struct reel_error *reel_kernel_symbols_add(struct reel_kernel_symbols *symbols,
 {
 	if (symbols->n == symbols->capacity) {
 		size_t capacity = symbols->capacity ? symbols->capacity * 2 : 256;
-		struct reel_kernel_symbol *all =
-			reallocarray(symbols->all, capacity, sizeof(*all));
+		struct reel_kernel_symbol *all = reallocarray(symbols->all, capacity, sizeof(*all));
 
 		if (!all)
 			return reel_error_no_memory();

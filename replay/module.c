@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "replay/module.h"
 
@@ -88,11 +89,11 @@ struct reel_error *reel_modules_add_image(struct reel_modules *modules,
 	if (image->total_size > IMAGE_SIZE_MAX || image->offset > image->total_size ||
 	    image->bytes.size > image->total_size - image->offset ||
 	    (module->image && module->image_size != image->total_size))
-		return reel_error_create(REEL_ERROR_CORRUPT,
-					 "image of module %llu: %zu bytes at %llu do not fit into %llu",
-					 (unsigned long long)image->module, image->bytes.size,
-					 (unsigned long long)image->offset,
-					 (unsigned long long)image->total_size);
+		return reel_error_create(
+			REEL_ERROR_CORRUPT,
+			"image of module %llu: %zu bytes at %llu do not fit into %llu",
+			(unsigned long long)image->module, image->bytes.size,
+			(unsigned long long)image->offset, (unsigned long long)image->total_size);
 	if (!module->image) {
 		module->image = calloc(1, image->total_size + 1);
 		if (!module->image)
@@ -104,7 +105,8 @@ struct reel_error *reel_modules_add_image(struct reel_modules *modules,
 	return NULL;
 }
 
-/* Takes the error's text as the reason why the module can't be used; memory shortage stays an error. */
+/* Takes the error's text as the reason why the module can't be used; memory shortage stays an
+ * error. */
 static struct reel_error *module_broken(struct reel_module *module, struct reel_error *error)
 {
 	if (reel_error_code(error) == REEL_ERROR_NO_MEMORY)
@@ -204,7 +206,8 @@ struct reel_error *reel_modules_open(struct reel_modules *modules, uint64_t id,
 }
 
 void reel_modules_visit(struct reel_modules *modules,
-			void (*visit)(void *context, const struct reel_module *module), void *context)
+			void (*visit)(void *context, const struct reel_module *module),
+			void *context)
 {
 	for (size_t i = 0; i < modules->n; i++)
 		visit(context, &modules->all[i]);

@@ -43,11 +43,12 @@ struct reel_error *reel_modules_add_image(struct reel_modules *modules,
  * `arch` is that of the space which maps it.
  */
 struct reel_error *reel_modules_open(struct reel_modules *modules, uint64_t id,
-				     const struct reel_arch *arch, struct reel_module **ret)
-	REEL_MUST_CHECK;
+				     const struct reel_arch *arch,
+				     struct reel_module **ret) REEL_MUST_CHECK;
 
 /* For each module in order of ids; opens nothing. */
 void reel_modules_visit(struct reel_modules *modules,
-			void (*visit)(void *context, const struct reel_module *module), void *context);
+			void (*visit)(void *context, const struct reel_module *module),
+			void *context);
 
 #endif

@@ -46,7 +46,8 @@ void reel_texts_destroy(struct reel_texts *texts)
 	free(texts);
 }
 
-/* FNV-1a: short strings, and nothing here is a target for collisions worth more than a slow report. */
+/* FNV-1a: short strings, and nothing here is a target for collisions worth more than a slow report.
+ */
 static uint64_t hash_bytes(const uint8_t *bytes, size_t size)
 {
 	uint64_t hash = 0xcbf29ce484222325;

@@ -1,0 +1,39 @@
+#!/bin/bash
+# The main job, end to end: records a C++ program with eBPF and shows its profile. Where BPF is not allowed, it says so and
+# replays the capture of an arm64 machine that comes with the sources.
+#
+#   O=DIR   the object directory (build)
+set -eu
+cd "$(dirname "$0")/.."
+O=${O:-build}
+stackreel=$O/stackreel
+work=$O/demo
+mkdir -p "$work"
+
+replay_shipped() {
+    echo
+    echo "Instead, here is a capture from an arm64 kernel, replayed on this $(uname -m):"
+    echo "    stackreel report --symfs testdata/aarch64/orders testdata/aarch64/orders/orders.reel"
+    "$stackreel" report --symfs testdata/aarch64/orders --percent-limit 0.5 testdata/aarch64/orders/orders.reel
+}
+
+echo "Building the workload: g++ -O2 -g -fomit-frame-pointer testdata/programs/orders.cc"
+g++ -O2 -g -fomit-frame-pointer -o "$work/orders" testdata/programs/orders.cc
+
+if [ ! -x "$O/stackreel-record" ]; then
+    echo "stackreel-record was not built: it needs clang and libbpf (make deps)."
+    replay_shipped
+    exit
+fi
+
+echo "Recording it:          stackreel-record -F 999 -o orders.reel -- orders 2"
+if ! "$O/stackreel-record" -F 999 -o "$work/orders.reel" -- "$work/orders" 2 2>"$work/record.log"; then
+    echo "Recording is not possible here:"
+    sed 's/^/    /' "$work/record.log"
+    replay_shipped
+    exit
+fi
+cat "$work/record.log"
+echo "Its profile:           stackreel report orders.reel"
+echo
+"$stackreel" report --percent-limit 0.5 "$work/orders.reel"

@@ -1,0 +1,69 @@
+#!/bin/bash
+# Installs what is missing to build stackreel, with apt or dnf, and says what.
+#
+#   packaging/deps.sh          to build and run
+#   packaging/deps.sh test     to test as well (emulators and a cross compiler included)
+#
+# Asks only for packages that are not installed; needs root only if there are any.
+set -eu
+cd "$(dirname "$0")/.."
+
+apt_build=(gcc g++ make pkg-config clang llvm libc6-dev libbpf-dev libelf-dev libdw-dev libzstd-dev
+    zlib1g-dev libiberty-dev)
+apt_test=(libcmocka-dev libclang-rt-dev zstd python3 binutils util-linux libcap2-bin gdb)
+dnf_build=(gcc gcc-c++ make pkgconf-pkg-config clang llvm glibc-devel libbpf-devel elfutils-libelf-devel
+    elfutils-devel libzstd-devel zlib-devel binutils-devel)
+dnf_test=(libcmocka-devel compiler-rt libasan libubsan zstd python3 binutils util-linux libcap gdb)
+
+want_test=
+[ "${1-}" = test ] && want_test=yes
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        echo "deps: root is needed for: $*" >&2
+        exit 1
+    fi
+}
+
+apt_has() {
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# keep_missing QUERY PACKAGE...: sets `list` to the packages that QUERY does not find installed.
+keep_missing() {
+    local query=$1 package
+    shift
+    list=()
+    for package; do
+        $query "$package" >/dev/null 2>&1 || list+=("$package")
+    done
+}
+
+if command -v apt-get >/dev/null; then
+    keep_missing apt_has "${apt_build[@]}" ${want_test:+"${apt_test[@]}"}
+    install=(env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends)
+    refresh=(apt-get update -q)
+elif command -v dnf >/dev/null; then
+    keep_missing "rpm -q" "${dnf_build[@]}" ${want_test:+"${dnf_test[@]}"}
+    install=(dnf install -y -q)
+    refresh=(true)
+else
+    echo "deps: neither apt-get nor dnf is here; install what your system calls ${apt_build[*]}" >&2
+    exit 1
+fi
+
+if [ ${#list[@]} -gt 0 ]; then
+    echo "deps: installing ${list[*]}"
+    as_root "${refresh[@]}"
+    as_root "${install[@]}" "${list[@]}"
+else
+    echo "deps: nothing is missing"
+fi
+
+if [ -n "$want_test" ] && command -v apt-get >/dev/null; then
+    as_root tests/vm/deps.sh
+fi

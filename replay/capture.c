@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens a capture: reads all side blocks, so that samples can be placed at any time. */
+#include <stdlib.h>
+
+#include "replay/capture.h"
+
+#define PROBLEMS_MAX 1000
+
+struct reel_error *reel_capture_add_problem(struct reel_capture *capture,
+					    struct reel_error *problem)
+{
+	const char *message = reel_error_message(problem);
+	const char **problems;
+
+	if (reel_error_code(problem) == REEL_ERROR_NO_MEMORY)
+		return problem;
+	if (capture->n_problems > PROBLEMS_MAX) {
+		reel_error_destroy(problem);
+		return NULL;
+	}
+	if (capture->n_problems == PROBLEMS_MAX)
+		message = "further problems are not listed";
+	problems = reallocarray(capture->problems, capture->n_problems + 2, sizeof(*problems));
+	message = reel_texts_add_string(capture->texts, message);
+	reel_error_destroy(problem);
+	if (problems) {
+		capture->problems = problems;
+		capture->info.problems = problems;
+		problems[capture->n_problems] = NULL;
+	}
+	if (!problems || !message)
+		return reel_error_no_memory();
+	problems[capture->n_problems++] = message;
+	problems[capture->n_problems] = NULL;
+	return NULL;
+}
+
+static struct reel_error *intern(struct reel_capture *capture, struct reel_bytes bytes,
+				 const char **ret)
+{
+	*ret = reel_texts_add(capture->texts, bytes.data, bytes.size);
+	return *ret ? NULL : reel_error_no_memory();
+}
+
+static bool is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       strchr("_-./=:,+@%", c);
+}
+
+/* Arguments that are ended by NULs each, as a shell would need them. */
+static struct reel_error *command_line_text(struct reel_capture *capture, struct reel_bytes bytes,
+					    const char **ret)
+{
+	_cleanup_buffer_ struct reel_buffer text = { 0 };
+	const char *at = (const char *)bytes.data, *end = at + bytes.size;
+
+	while (at < end) {
+		size_t size = strnlen(at, (size_t)(end - at));
+		bool plain = size > 0;
+
+		for (size_t i = 0; i < size; i++)
+			plain = plain && is_plain(at[i]);
+		if (text.size)
+			reel_buffer_u8(&text, ' ');
+		if (!plain)
+			reel_buffer_u8(&text, '\'');
+		for (size_t i = 0; i < size; i++) {
+			if (at[i] == '\'')
+				reel_buffer_append(&text, "'\\''", 4);
+			else
+				reel_buffer_u8(&text, (uint8_t)at[i]);
+		}
+		if (!plain)
+			reel_buffer_u8(&text, '\'');
+		at += size + 1;
+	}
+	if (text.failed)
+		return reel_error_no_memory();
+	return intern(capture, (struct reel_bytes){ text.bytes, text.size }, ret);
+}
+
+static struct reel_error *take_capture(struct reel_capture *capture,
+				       const struct reel_record_capture *record)
+{
+	struct reel_capture_info *info = &capture->info;
+	const struct reel_arch *arch;
+	struct reel_error *error;
+
+	if (capture->has_capture_record)
+		return NULL;
+	capture->has_capture_record = true;
+	capture->machine = (uint16_t)record->machine;
+	capture->word_bits = (unsigned)record->word_bits;
+	arch = reel_arch_by_machine(capture->machine, capture->word_bits);
+	info->arch = arch ? arch->name : "unknown";
+	info->big_endian = record->byte_order == REEL_BYTE_ORDER_BIG;
+	info->page_size = (uint32_t)record->page_size;
+	info->cpus = (uint32_t)record->cpus_online;
+	info->start_time = record->start_time;
+	info->start_wall_time = record->start_wall_time;
+	info->max_stack = record->max_stack;
+	error = intern(capture, record->hostname, &info->hostname);
+	if (!error)
+		error = intern(capture, record->kernel_release, &info->kernel_release);
+	if (!error)
+		error = intern(capture, record->tool_version, &info->tool_version);
+	if (!error)
+		error = command_line_text(capture, record->command_line, &info->command_line);
+	if (error)
+		return error;
+	info->kernel_build_id = reel_texts_add_hex(capture->texts, record->kernel_build_id);
+	return info->kernel_build_id ? NULL : reel_error_no_memory();
+}
+
+static struct reel_error *take_event(struct reel_capture *capture,
+				     const struct reel_record_event *record)
+{
+	struct reel_event_info *events =
+		reallocarray(capture->events, capture->n_events + 1, sizeof(*events));
+
+	if (!events)
+		return reel_error_no_memory();
+	capture->events = events;
+	events += capture->n_events;
+	*events = (struct reel_event_info){
+		.id = (uint32_t)record->id,
+		.weight_unit = record->weight_unit == REEL_WEIGHT_NANOSECONDS ? "ns" : "",
+		.frequency = record->frequency,
+		.period = record->period,
+	};
+	capture->n_events++;
+	return intern(capture, record->name, &events->name);
+}
+
+static struct reel_error *take_loss(struct reel_capture *capture,
+				    const struct reel_record_loss *record)
+{
+	struct reel_loss_info *losses;
+
+	if (!record->cause || record->cause >= REEL_LOSS_COUNT)
+		return reel_error_create(REEL_ERROR_INVALID, "LOSS: cause %llu is not known",
+					 (unsigned long long)record->cause);
+	/* A CPU and cause appear once a flush at most, and there are few of either: a list will do.
+	 */
+	for (size_t i = 0; i < capture->n_losses; i++) {
+		if (capture->losses[i].cpu == (uint32_t)record->cpu &&
+		    capture->losses[i].cause == record->cause) {
+			capture->losses[i].count += record->count;
+			return NULL;
+		}
+	}
+	losses = reallocarray(capture->losses, capture->n_losses + 1, sizeof(*losses));
+	if (!losses)
+		return reel_error_no_memory();
+	capture->losses = losses;
+	losses[capture->n_losses++] = (struct reel_loss_info){
+		.cpu = (uint32_t)record->cpu,
+		.cause = (enum reel_loss)record->cause,
+		.count = record->count,
+	};
+	return NULL;
+}
+
+/* What is learnt in the first pass over the side blocks. */
+static struct reel_error *take_record(struct reel_capture *capture,
+				      const struct reel_record *record)
+{
+	switch (record->id) {
+	case REEL_RECORD_CAPTURE:
+		return take_capture(capture, &record->capture);
+	case REEL_RECORD_EVENT:
+		return take_event(capture, &record->event);
+	case REEL_RECORD_LOSS:
+		return take_loss(capture, &record->loss);
+	case REEL_RECORD_END:
+		capture->has_end_record = true;
+		capture->info.samples = record->end.samples;
+		return NULL;
+	default:
+		return reel_timeline_add(capture->timeline, record);
+	}
+}
+
+/* What needs the modules: the second pass. */
+static struct reel_error *take_late_record(struct reel_capture *capture,
+					   const struct reel_record *record)
+{
+	const struct reel_record_kernel_symbol *from = &record->kernel_symbol;
+	const struct reel_record_module *module;
+	struct reel_kernel_symbol symbol;
+	struct reel_error *error;
+
+	if (record->id == REEL_RECORD_IMAGE)
+		return reel_modules_add_image(capture->modules, &record->image);
+	if (record->id != REEL_RECORD_KERNEL_SYMBOL)
+		return NULL;
+	symbol = (struct reel_kernel_symbol){
+		.address = from->address,
+		.size = from->size,
+		.module_id = from->module,
+		.module = "",
+	};
+	module = reel_timeline_module(capture->timeline, from->module);
+	error = intern(capture, from->name, &symbol.name);
+	if (!error && module)
+		error = intern(capture, module->path, &symbol.module);
+	return error ? error : reel_kernel_symbols_add(capture->kernel_symbols, &symbol);
+}
+
+/* Passes every record of the side blocks to `take`; damage becomes a problem if `report` says so.
+ */
+static struct reel_error *read_side_blocks(struct reel_capture *capture,
+					   struct reel_block_reader *block_reader, bool report,
+					   struct reel_error *(*take)(struct reel_capture *,
+								      const struct reel_record *))
+{
+	size_t n_blocks;
+	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
+
+	for (size_t i = 0; i < n_blocks; i++) {
+		struct reel_block_item item;
+		struct reel_error *error;
+
+		if (blocks[i].header.type == REEL_BLOCK_SAMPLES ||
+		    blocks[i].header.type == REEL_BLOCK_INDEX)
+			continue;
+		error = reel_block_reader_load(block_reader, &blocks[i]);
+		while (!error) {
+			struct reel_error *problem = NULL;
+
+			error = reel_block_reader_next(block_reader, &item);
+			if (error || item.kind == REEL_ITEM_END)
+				break;
+			if (item.kind == REEL_ITEM_RECORD)
+				problem = take(capture, &item.record);
+			if (!problem)
+				continue;
+			if (reel_error_code(problem) == REEL_ERROR_NO_MEMORY)
+				return problem;
+			problem = reel_error_prefix(problem, "block %u at offset %llu",
+						    blocks[i].header.sequence,
+						    (unsigned long long)blocks[i].offset);
+			error = reel_capture_add_problem(capture, problem);
+			if (error)
+				return error;
+		}
+		if (error && !report) {
+			if (reel_error_code(error) == REEL_ERROR_NO_MEMORY)
+				return error;
+			reel_error_destroy(error);
+			continue;
+		}
+		if (error)
+			error = reel_capture_add_problem(capture, error);
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+/* Sizes and times, which the headers tell. */
+static void sum_blocks(struct reel_capture *capture)
+{
+	struct reel_capture_info *info = &capture->info;
+	size_t n_blocks;
+	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
+
+	info->file_size = reel_reader_file_size(capture->reader);
+	info->blocks = n_blocks;
+	for (size_t i = 0; i < n_blocks; i++) {
+		const struct reel_block_header *header = &blocks[i].header;
+
+		info->stored_bytes += header->stored_size;
+		info->raw_bytes += header->raw_size;
+		if (header->type != REEL_BLOCK_SAMPLES)
+			continue;
+		info->stack_bytes += header->expanded_size;
+		if (!info->first_sample_time || header->time_first < info->first_sample_time)
+			info->first_sample_time = header->time_first;
+		if (header->time_last > info->last_sample_time)
+			info->last_sample_time = header->time_last;
+	}
+}
+
+/* Nobody wrote down how many samples there are: count them. */
+static struct reel_error *count_samples(struct reel_capture *capture,
+					struct reel_block_reader *block_reader)
+{
+	size_t n_blocks;
+	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
+
+	for (size_t i = 0; i < n_blocks; i++) {
+		struct reel_block_item item;
+		struct reel_error *error;
+
+		if (blocks[i].header.type != REEL_BLOCK_SAMPLES)
+			continue;
+		error = reel_block_reader_load(block_reader, &blocks[i]);
+		while (!error) {
+			error = reel_block_reader_next(block_reader, &item);
+			if (error || item.kind == REEL_ITEM_END)
+				break;
+			capture->info.samples += item.kind == REEL_ITEM_SAMPLE;
+		}
+		/* Iterating the traces reports it. */
+		if (error && reel_error_code(error) == REEL_ERROR_NO_MEMORY)
+			return error;
+		reel_error_destroy(error);
+	}
+	return NULL;
+}
+
+static struct reel_error *take_reader_problems(struct reel_capture *capture)
+{
+	size_t n;
+	const struct reel_problem *problems = reel_reader_problems(capture->reader, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct reel_error *error = reel_capture_add_problem(
+			capture, reel_error_create(problems[i].code, "%s", problems[i].message));
+
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+static struct reel_error *read_capture(struct reel_capture *capture)
+{
+	struct reel_block_reader *block_reader;
+	struct reel_error *error;
+
+	error = reel_block_reader_create(capture->reader, &block_reader);
+	if (error)
+		return error;
+	error = take_reader_problems(capture);
+	if (!error)
+		error = read_side_blocks(capture, block_reader, true, take_record);
+	if (!error)
+		error = reel_timeline_seal(capture->timeline);
+	if (!error)
+		error = reel_modules_create(capture->timeline, &capture->options,
+					    &capture->modules);
+	if (!error)
+		error = read_side_blocks(capture, block_reader, false, take_late_record);
+	if (!error && !capture->has_end_record)
+		error = count_samples(capture, block_reader);
+	reel_block_reader_destroy(block_reader);
+	return error;
+}
+
+static void set_options(struct reel_capture *capture, const struct reel_capture_options *options)
+{
+	if (options)
+		memcpy(&capture->options, options,
+		       options->size < sizeof(*options) ? options->size : sizeof(*options));
+	capture->options.size = sizeof(*options);
+	if (!capture->options.max_frames)
+		capture->options.max_frames = 16384;
+}
+
+struct reel_error *reel_capture_open(const char *path, const struct reel_capture_options *options,
+				     struct reel_capture **ret)
+{
+	static const char *const no_problems[] = { NULL };
+	struct reel_capture *capture = calloc(1, sizeof(*capture));
+	const struct reel_file_header *header;
+	struct reel_error *error;
+
+	if (!capture)
+		return reel_error_no_memory();
+	set_options(capture, options);
+	capture->info = (struct reel_capture_info){
+		.tool_version = "",
+		.hostname = "",
+		.kernel_release = "",
+		.kernel_build_id = "",
+		.command_line = "",
+		.arch = "unknown",
+		.problems = no_problems,
+	};
+	capture->texts = reel_texts_create();
+	error = capture->texts ? reel_reader_open(path, &capture->reader) : reel_error_no_memory();
+	if (!error)
+		error = reel_timeline_create(true, &capture->timeline);
+	if (!error)
+		error = reel_kernel_symbols_create(&capture->kernel_symbols);
+	if (!error)
+		error = reel_frame_table_create(capture->texts, capture->kernel_symbols,
+						&capture->frames);
+	if (!error)
+		error = read_capture(capture);
+	if (error) {
+		reel_capture_close(capture);
+		return error;
+	}
+	header = reel_reader_header(capture->reader);
+	capture->info.path = reel_reader_name(capture->reader);
+	capture->info.format_major = header->major;
+	capture->info.format_minor = header->minor;
+	memcpy(capture->info.file_id, header->id, sizeof(header->id));
+	capture->info.complete =
+		capture->has_end_record && reel_reader_has_trailer(capture->reader);
+	sum_blocks(capture);
+	*ret = capture;
+	return NULL;
+}
+
+void reel_capture_close(struct reel_capture *capture)
+{
+	if (!capture)
+		return;
+	reel_frame_table_destroy(capture->frames);
+	reel_kernel_symbols_destroy(capture->kernel_symbols);
+	reel_modules_destroy(capture->modules);
+	reel_timeline_destroy(capture->timeline);
+	reel_reader_close(capture->reader);
+	reel_texts_destroy(capture->texts);
+	free(capture->events);
+	free(capture->losses);
+	free(capture->module_infos);
+	free(capture->problems);
+	free(capture);
+}

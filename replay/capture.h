@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of struct reel_capture. */
+#ifndef REPLAY_CAPTURE_H
+#define REPLAY_CAPTURE_H
+
+#include "format/reader.h"
+#include "replay/frame_table.h"
+
+struct reel_capture {
+	struct reel_reader *reader;
+	struct reel_timeline *timeline;
+	struct reel_texts *texts;
+	struct reel_modules *modules;
+	struct reel_kernel_symbols *kernel_symbols;
+	struct reel_frame_table *frames;
+	struct reel_capture_options options;
+
+	/* Strings in these are interned in `texts`. */
+	struct reel_capture_info info;
+	struct reel_event_info *events;
+	size_t n_events;
+	struct reel_loss_info *losses;
+	size_t n_losses;
+	struct reel_module_info *module_infos;
+	size_t n_module_infos;
+
+	bool has_capture_record, has_end_record;
+	/* Some event's weights stand in SAMPLE_WEIGHT records. */
+	bool late_weights;
+	uint16_t machine; /* ELF e_machine of the kernel */
+	unsigned word_bits;
+
+	const char **problems; /* NULL-terminated; info.problems */
+	size_t n_problems;
+};
+
+/* Adds a line to info.problems (at most 1000 are kept; the last says so). Takes ownership. */
+struct reel_error *reel_capture_add_problem(struct reel_capture *capture,
+					    struct reel_error *problem) REEL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a capture says of itself, and the names of the API's enums. */
+#include <stdlib.h>
+
+#include "replay/capture.h"
+
+const char *reel_version(void)
+{
+	return REEL_VERSION_STRING;
+}
+
+const struct reel_capture_info *reel_capture_info(const struct reel_capture *capture)
+{
+	return &capture->info;
+}
+
+const struct reel_loss_info *reel_capture_losses(const struct reel_capture *capture,
+						 size_t *count_ret)
+{
+	*count_ret = capture->n_losses;
+	return capture->losses;
+}
+
+const struct reel_event_info *reel_capture_events(const struct reel_capture *capture,
+						  size_t *count_ret)
+{
+	*count_ret = capture->n_events;
+	return capture->events;
+}
+
+static const char *path_of(const struct reel_elf_file *file)
+{
+	return file ? reel_elf_file_path(file) : "";
+}
+
+static void add_module_info(void *context, const struct reel_module *module)
+{
+	struct reel_capture *capture = context;
+	struct reel_module_info *info = &capture->module_infos[capture->n_module_infos++];
+	const struct reel_record_module *record = module->record;
+	const char *path = reel_texts_add(capture->texts, record->path.data, record->path.size);
+	const char *build_id = reel_texts_add_hex(capture->texts, record->build_id);
+
+	*info = (struct reel_module_info){
+		.id = record->id,
+		.kind = (enum reel_module_kind)record->kind,
+		.state = module->opened ? module->files.state : REEL_MODULE_UNUSED,
+		.path = path ? path : "",
+		.build_id = build_id ? build_id : "",
+		.local_path = path_of(module->files.file),
+		.debug_path = path_of(module->files.debug),
+		.problem = module->files.problem ? module->files.problem : "",
+		.frames = module->frames,
+	};
+}
+
+static void count_module(void *context, const struct reel_module *module)
+{
+	(void)module;
+	++*(size_t *)context;
+}
+
+const struct reel_module_info *reel_capture_modules(struct reel_capture *capture, size_t *count_ret)
+{
+	if (!capture->module_infos) {
+		size_t n = 0;
+
+		reel_modules_visit(capture->modules, count_module, &n);
+		capture->module_infos = calloc(n + 1, sizeof(*capture->module_infos));
+	}
+	capture->n_module_infos = 0;
+	if (capture->module_infos)
+		reel_modules_visit(capture->modules, add_module_info, capture);
+	*count_ret = capture->n_module_infos;
+	return capture->module_infos;
+}
+
+const char *reel_loss_name(enum reel_loss loss)
+{
+	switch (loss) {
+	case REEL_LOSS_RING_FULL:
+		return "ring buffer full";
+	case REEL_LOSS_RING_BUSY:
+		return "ring buffer busy";
+	case REEL_LOSS_COPY_FAILED:
+		return "stack bytes not readable";
+	case REEL_LOSS_STACK_CUT:
+		return "stack cut";
+	case REEL_LOSS_PROCESS_EVENTS:
+		return "process events lost";
+	case REEL_LOSS_RECORDER:
+		return "dropped by the recorder";
+	case REEL_LOSS_THROTTLED:
+		return "event throttled";
+	}
+	return "unknown cause";
+}
+
+const char *reel_stop_name(enum reel_stop stop)
+{
+	switch (stop) {
+	case REEL_STOP_ROOT:
+		return "root reached";
+	case REEL_STOP_STACK_END:
+		return "stack bytes ran out";
+	case REEL_STOP_STACK_CUT:
+		return "stack cut by the recorder";
+	case REEL_STOP_NO_UNWIND_INFO:
+		return "no unwind info";
+	case REEL_STOP_BAD_UNWIND_INFO:
+		return "bad unwind info";
+	case REEL_STOP_NO_PROGRESS:
+		return "no progress";
+	case REEL_STOP_DEPTH_LIMIT:
+		return "depth limit";
+	case REEL_STOP_MODULE_MISSING:
+		return "module missing";
+	case REEL_STOP_NO_MAPPING:
+		return "no mapping";
+	case REEL_STOP_REGISTER_UNKNOWN:
+		return "register unknown";
+	case REEL_STOP_NO_USER_STATE:
+		return "no user stack";
+	}
+	return "unknown reason";
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CFI of an ELF file as rows: reel_table_* of include/stackreel.h. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "replay/elf_file.h"
+#include "replay/symbolizer.h"
+
+struct reel_table {
+	struct reel_elf_file *file;
+	const struct reel_arch *arch;
+	struct reel_cfi *cfi;
+	struct reel_symbolizer *symbolizer;
+	struct reel_cfi_iterator iterator;
+	struct reel_cfi_row row;
+	struct reel_table_row ret;
+	char register_name[32];
+};
+
+struct reel_error *reel_table_open(const char *path, struct reel_table **ret)
+{
+	const struct reel_symbolizer_options symbolizer_options = { .no_inlines = true };
+	struct reel_table *table = calloc(1, sizeof(*table));
+	struct reel_cfi_input input = { 0 };
+	struct reel_error *error;
+
+	if (!table)
+		return reel_error_no_memory();
+	error = reel_elf_file_open(path, &table->file);
+	if (error)
+		goto fail;
+	table->arch = reel_arch_by_machine(reel_elf_file_machine(table->file),
+					   reel_elf_file_word_bits(table->file));
+	if (!table->arch) {
+		error = reel_error_create(REEL_ERROR_UNSUPPORTED,
+					  "%s: stackreel has no tables for ELF machine %u", path,
+					  reel_elf_file_machine(table->file));
+		goto fail;
+	}
+	error = reel_elf_file_cfi_input(table->file, &input);
+	if (error)
+		goto fail;
+	if (!input.eh_frame.size && !input.debug_frame.size) {
+		error = reel_error_create(REEL_ERROR_NOT_FOUND,
+					  "%s: it has neither .eh_frame nor .debug_frame", path);
+		goto fail;
+	}
+	input.arch = table->arch;
+	error = reel_cfi_create(&input, &table->cfi);
+	if (!error)
+		error = reel_symbolizer_create(table->file, NULL, &symbolizer_options,
+					       &table->symbolizer);
+	if (error)
+		goto fail;
+	*ret = table;
+	return NULL;
+fail:
+	reel_table_close(table);
+	return error;
+}
+
+void reel_table_close(struct reel_table *table)
+{
+	if (!table)
+		return;
+	reel_symbolizer_destroy(table->symbolizer);
+	reel_cfi_destroy(table->cfi);
+	reel_elf_file_close(table->file);
+	free(table);
+}
+
+const char *reel_table_arch(const struct reel_table *table)
+{
+	return table->arch->name;
+}
+
+const char *reel_table_register_name(struct reel_table *table, uint16_t reg)
+{
+	const struct reel_arch_register *known = reel_arch_register(table->arch, reg);
+
+	if (known)
+		return known->name;
+	snprintf(table->register_name, sizeof(table->register_name), "r%u", reg);
+	return table->register_name;
+}
+
+static struct reel_location location_of(const struct reel_cfi_rule *rule)
+{
+	switch ((enum reel_rule_kind)rule->kind) {
+	case REEL_RULE_UNSPECIFIED:
+		break;
+	case REEL_RULE_UNDEFINED:
+		return (struct reel_location){ .kind = REEL_LOCATION_UNDEFINED };
+	case REEL_RULE_SAME:
+		return (struct reel_location){ .kind = REEL_LOCATION_SAME };
+	case REEL_RULE_OFFSET:
+		return (struct reel_location){ .kind = REEL_LOCATION_MEMORY,
+					       .offset = rule->offset };
+	case REEL_RULE_VAL_OFFSET:
+		return (struct reel_location){ .kind = REEL_LOCATION_CFA, .offset = rule->offset };
+	case REEL_RULE_REGISTER:
+		return (struct reel_location){ .kind = REEL_LOCATION_REGISTER, .reg = rule->reg };
+	case REEL_RULE_REGISTER_OFFSET:
+		return (struct reel_location){ .kind = REEL_LOCATION_VALUE,
+					       .reg = rule->reg,
+					       .offset = rule->offset };
+	case REEL_RULE_EXPRESSION:
+	case REEL_RULE_VAL_EXPRESSION:
+		return (struct reel_location){ .kind = REEL_LOCATION_EXPRESSION };
+	}
+	return (struct reel_location){ .kind = REEL_LOCATION_UNKNOWN };
+}
+
+static struct reel_location location_of_register(const struct reel_cfi_row *row, uint16_t reg)
+{
+	return reg < REEL_ARCH_DWARF_MAX ? location_of(&row->rules[reg])
+					 : (struct reel_location){ REEL_LOCATION_UNKNOWN };
+}
+
+static struct reel_error *name_of(struct reel_table *table, uint64_t address, const char **ret)
+{
+	const struct reel_symbol_frame *frames;
+	struct reel_error *error;
+	size_t n;
+
+	error = reel_symbolizer_look_up(table->symbolizer, address, &frames, &n);
+	*ret = error ? "" : frames[n - 1].function;
+	return error;
+}
+
+struct reel_error *reel_table_next(struct reel_table *table, const struct reel_table_row **ret)
+{
+	const struct reel_cfi_row *row = &table->row;
+	const struct reel_arch *arch = table->arch;
+	const char *problem = "malformed", *function;
+	struct reel_error *error;
+
+	*ret = NULL;
+	switch (reel_cfi_next_row(table->cfi, &table->iterator, &table->row, &problem)) {
+	case REEL_CFI_NONE:
+		return NULL;
+	case REEL_CFI_BAD:
+		return reel_error_create(REEL_ERROR_CORRUPT, "%s: FDE at 0x%llx: %s",
+					 reel_elf_file_path(table->file),
+					 (unsigned long long)row->fde_begin, problem);
+	case REEL_CFI_FOUND:
+		break;
+	}
+	error = name_of(table, row->fde_begin, &function);
+	if (error)
+		return error;
+	table->ret = (struct reel_table_row){
+		.begin = row->begin,
+		.end = row->end,
+		.function_begin = row->fde_begin,
+		.function_end = row->fde_end,
+		.function = function,
+		.signal_frame = row->signal_frame,
+		.cfa = location_of(&row->cfa),
+		.return_address = location_of_register(row, row->return_column),
+		.frame_pointer = location_of_register(row, arch->fp),
+		.return_address_signed = row->return_address_signed,
+	};
+	if (arch->flags & REEL_ARCH_LINK_REGISTER)
+		table->ret.link_register = location_of_register(row, arch->return_column);
+	*ret = &table->ret;
+	return NULL;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The unwinder for other tools' data: reel_unwinder_* of include/stackreel.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/elf_file.h"
+#include "replay/unwind.h"
+#include "space/space.h"
+
+/* A file that was mapped; one for each path. */
+struct code_file {
+	char *path;
+	struct reel_elf_file *file;
+	struct reel_cfi *cfi;
+	struct reel_rules *rules;
+};
+
+struct reel_unwinder {
+	const struct reel_arch *arch;
+	struct reel_unwind_programs *programs;
+	/* Mappings are kept as a capture's are: one space, one time; a module's id is a file's
+	 * index + 1. */
+	struct reel_timeline *timeline;
+	struct code_file *files;
+	size_t n_files;
+	uint64_t code_mask;
+	struct reel_unwind_frames frames;
+	struct reel_memory_region *regions;
+	size_t n_regions;
+};
+
+#define ONLY_SPACE 1
+
+struct reel_error *reel_unwinder_create(const char *arch, struct reel_unwinder **ret)
+{
+	struct reel_unwinder *unwinder;
+	struct reel_error *error;
+
+	if (!reel_arch_by_name(arch))
+		return reel_error_create(REEL_ERROR_UNSUPPORTED, "no such CPU: %s", arch);
+	unwinder = calloc(1, sizeof(*unwinder));
+	if (!unwinder)
+		return reel_error_no_memory();
+	unwinder->arch = reel_arch_by_name(arch);
+	error = reel_unwind_programs_create(unwinder->arch, &unwinder->programs);
+	if (!error)
+		error = reel_timeline_create(false, &unwinder->timeline);
+	if (error) {
+		reel_unwinder_destroy(unwinder);
+		return error;
+	}
+	*ret = unwinder;
+	return NULL;
+}
+
+static void code_file_free(struct code_file *file)
+{
+	reel_rules_destroy(file->rules);
+	reel_cfi_destroy(file->cfi);
+	reel_elf_file_close(file->file);
+	free(file->path);
+}
+
+void reel_unwinder_destroy(struct reel_unwinder *unwinder)
+{
+	if (!unwinder)
+		return;
+	for (size_t i = 0; i < unwinder->n_files; i++)
+		code_file_free(&unwinder->files[i]);
+	free(unwinder->files);
+	reel_timeline_destroy(unwinder->timeline);
+	reel_unwind_programs_destroy(unwinder->programs);
+	reel_unwind_frames_free(&unwinder->frames);
+	free(unwinder->regions);
+	free(unwinder);
+}
+
+void reel_unwinder_set_pointer_mask(struct reel_unwinder *unwinder, uint64_t mask)
+{
+	unwinder->code_mask = mask;
+}
+
+static struct reel_error *code_file_open(const struct reel_unwinder *unwinder, const char *path,
+					 struct code_file *file)
+{
+	struct reel_cfi_input input = { 0 };
+	struct reel_error *error;
+
+	file->path = strdup(path);
+	if (!file->path)
+		return reel_error_no_memory();
+	error = reel_elf_file_open(path, &file->file);
+	if (!error && reel_elf_file_machine(file->file) != unwinder->arch->elf_machine)
+		error = reel_error_create(REEL_ERROR_MISMATCH, "%s: ELF machine %u, not %s", path,
+					  reel_elf_file_machine(file->file), unwinder->arch->name);
+	if (!error)
+		error = reel_elf_file_cfi_input(file->file, &input);
+	input.arch = unwinder->arch;
+	if (!error)
+		error = reel_cfi_create(&input, &file->cfi);
+	if (!error)
+		error = reel_rules_create(unwinder->arch, file->cfi,
+					  reel_elf_file_entry(file->file), &file->rules);
+	return error;
+}
+
+/* The file's index. */
+static struct reel_error *find_or_open(struct reel_unwinder *unwinder, const char *path,
+				       size_t *ret)
+{
+	struct code_file *files, file = { 0 };
+	struct reel_error *error;
+
+	for (size_t i = 0; i < unwinder->n_files; i++) {
+		if (!strcmp(unwinder->files[i].path, path)) {
+			*ret = i;
+			return NULL;
+		}
+	}
+	files = reallocarray(unwinder->files, unwinder->n_files + 1, sizeof(*files));
+	if (!files)
+		return reel_error_no_memory();
+	unwinder->files = files;
+	error = code_file_open(unwinder, path, &file);
+	if (error) {
+		code_file_free(&file);
+		return error;
+	}
+	*ret = unwinder->n_files;
+	unwinder->files[unwinder->n_files++] = file;
+	return NULL;
+}
+
+struct reel_error *reel_unwinder_map(struct reel_unwinder *unwinder, uint64_t address,
+				     uint64_t size, uint64_t offset, const char *path)
+{
+	struct reel_record record = { .id = REEL_RECORD_MAP };
+	struct reel_error *error;
+	size_t index;
+
+	error = find_or_open(unwinder, path, &index);
+	if (error)
+		return error;
+	record.map = (struct reel_record_map){
+		.space = ONLY_SPACE,
+		.address = address,
+		.size = size,
+		.offset = offset,
+		.protection = 5,
+		.module = index + 1,
+	};
+	return reel_timeline_add(unwinder->timeline, &record);
+}
+
+static bool read_code(void *module, uint64_t elf_address, size_t size, uint8_t *bytes_ret)
+{
+	return reel_elf_file_read(module, elf_address, size, bytes_ret);
+}
+
+static enum reel_code_found find_code(void *context, uint64_t address, struct reel_code *ret)
+{
+	const struct reel_unwinder *unwinder = context;
+	const struct code_file *file;
+	struct reel_mapping mapping;
+	uint64_t elf_address;
+
+	if (!reel_timeline_find(unwinder->timeline, ONLY_SPACE, REEL_TIME_NOW, address, &mapping))
+		return REEL_CODE_NO_MAPPING;
+	file = &unwinder->files[mapping.module - 1];
+	if (!reel_elf_file_address_of_offset(file->file, mapping.offset, &elf_address))
+		return REEL_CODE_MODULE_MISSING;
+	*ret = (struct reel_code){
+		.rules = file->rules,
+		.bias = mapping.address - elf_address,
+		.read_code = read_code,
+		.module = file->file,
+	};
+	return REEL_CODE_FOUND;
+}
+
+static bool read_constant(void *context, uint64_t address, size_t size, uint8_t *bytes_ret)
+{
+	struct reel_code code;
+
+	return find_code(context, address, &code) == REEL_CODE_FOUND &&
+	       reel_elf_file_read(code.module, address - code.bias, size, bytes_ret);
+}
+
+static struct reel_error *set_state(const struct reel_unwinder *unwinder,
+				    const struct reel_register *registers, size_t n,
+				    struct reel_unwind_state *state)
+{
+	bool has_pc = false;
+
+	for (size_t i = 0; i < n; i++) {
+		uint8_t slot = reel_arch_slot(unwinder->arch, registers[i].dwarf);
+
+		if (registers[i].dwarf == unwinder->arch->pc) {
+			state->pc = registers[i].value;
+			has_pc = true;
+		}
+		if (slot == REEL_ARCH_NO_SLOT)
+			continue;
+		state->registers[slot] = registers[i].value;
+		state->known |= (uint64_t)1 << slot;
+	}
+	if (!has_pc)
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "no pc: DWARF register %u of %s is not given",
+					 unwinder->arch->pc, unwinder->arch->name);
+	return NULL;
+}
+
+static struct reel_error *set_memory(struct reel_unwinder *unwinder,
+				     const struct reel_memory *memory, size_t n)
+{
+	struct reel_memory_region *regions;
+
+	if (n > unwinder->n_regions) {
+		regions = reallocarray(unwinder->regions, n, sizeof(*regions));
+		if (!regions)
+			return reel_error_no_memory();
+		unwinder->regions = regions;
+		unwinder->n_regions = n;
+	}
+	for (size_t i = 0; i < n; i++)
+		unwinder->regions[i] = (struct reel_memory_region){
+			.address = memory[i].address,
+			.size = memory[i].size,
+			.bytes = memory[i].bytes,
+		};
+	return NULL;
+}
+
+struct reel_error *reel_unwind(struct reel_unwinder *unwinder,
+			       const struct reel_register *registers, size_t n_registers,
+			       const struct reel_memory *memory, size_t n_memory,
+			       struct reel_unwound *frames, size_t max_frames, size_t *n_frames_ret,
+			       enum reel_stop *stop_ret)
+{
+	struct reel_memory_view view = { .read_other = read_constant, .context = unwinder };
+	struct reel_unwind_state state = { .arch = unwinder->arch, .memory = &view };
+	const struct reel_unwind_input input = {
+		.arch = unwinder->arch,
+		.code_mask = unwinder->code_mask,
+		.memory = &view,
+		.find_code = find_code,
+		.context = unwinder,
+		.max_frames = max_frames,
+	};
+	struct reel_error *error;
+
+	if (!max_frames)
+		return reel_error_create(REEL_ERROR_INVALID, "there is room for no frame");
+	error = set_state(unwinder, registers, n_registers, &state);
+	if (!error)
+		error = set_memory(unwinder, memory, n_memory);
+	if (error)
+		return error;
+	view.regions = unwinder->regions;
+	view.n_regions = n_memory;
+	/* Every file mapped has the byte order of its target. */
+	view.big_endian = unwinder->n_files && reel_elf_file_big_endian(unwinder->files[0].file);
+	unwinder->frames.n = 0;
+	error = reel_unwind_trace(&input, unwinder->programs, &state, &unwinder->frames, stop_ret);
+	if (error)
+		return error;
+	for (size_t i = 0; i < unwinder->frames.n; i++)
+		frames[i] = (struct reel_unwound){
+			.pc = unwinder->frames.addresses[i],
+			.sp = unwinder->frames.sps[i],
+			.step = (enum reel_step)unwinder->frames.steps[i],
+		};
+	*n_frames_ret = unwinder->frames.n;
+	return NULL;
+}
