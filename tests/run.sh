@@ -19,7 +19,7 @@ trap 'rm -f "$log"' EXIT
 add() {
     local name=$1 status=$2 counts p f s
     counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$log" | tail -n 1)
-    read -r p f s < <(sed -E 's/[^0-9]+/ /g' <<<"${counts:-0 0 0} 0")
+    read -r p f s _ < <(sed -E 's/[^0-9]+/ /g' <<<"${counts:-0 0 0} 0")
     if [ "$status" != 0 ] && [ "$f" = 0 ]; then
         f=1
         echo "$name: exit status $status"

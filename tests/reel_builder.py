@@ -1,0 +1,292 @@
+"""Makes captures by hand, for tests: good ones, and wrong ones in every way.
+
+Written from SPEC.md alone, apart from reel_reader.py, so that neither hides the other's mistakes.
+Headers take any of their fields as keywords and get the right crc, unless that is a keyword too:
+
+    reel = Reel()
+    reel.block(SIDE, [record("CAPTURE", ...), record("MAP", 10, 1, 0x1000, 0x2000, 0, 5, 2, 1)])
+    samples = Samples()
+    samples.layout(1, [(7, 8), (16, 8)])
+    samples.sample(1, 20, thread=1, pc=0x1234, layout=1, values=[0x7000, 0x1234],
+                   regions=[Region(0x7000, b"stack")])
+    reel.samples(samples)
+    reel.block(SIDE, [record("END", 30, 0, 1, 0)])
+    reel.index().trailer()
+    reel.data
+"""
+
+import struct
+import subprocess
+import zlib
+
+SIDE, SAMPLES, INDEX = 1, 2, 3
+OPTIONAL, ENCRYPTED, SCRUBBED = 1, 2, 4
+FILE_ID = bytes(range(0xA0, 0xB0))
+
+CRITICAL = {"CAPTURE": 1, "SPACE": 5, "THREAD": 7, "THREAD_EXEC": 9, "MAP": 11, "UNMAP": 12,
+            "SAMPLE_LAYOUT": 32, "SAMPLE": 33}
+IDS = dict(CRITICAL, EVENT=2, MODULE=3, IMAGE=4, SPACE_EXIT=6, THREAD_COMM=8, THREAD_EXIT=10,
+           KERNEL_SYMBOL=13, LOSS=14, END=15, SAMPLE_WEIGHT=34, INDEX_ENTRY=48)
+
+
+# ---- fields and records ------------------------------------------------------------------------
+
+class Encoded(bytes):
+    """Bytes that stand in a record as they are, without a size."""
+
+
+def uv(number):
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes(out) + bytes([number])
+
+
+def sv(number):
+    """Of a number or difference modulo 2^64."""
+    number = (number + (1 << 63)) % (1 << 64) - (1 << 63)
+    return uv(number * 2 if number >= 0 else -number * 2 - 1)
+
+
+def field(value):
+    """An int is `uv`, a str `text`, bytes are `bytes`."""
+    if isinstance(value, Encoded):
+        return bytes(value)
+    if isinstance(value, int):
+        return uv(value)
+    if isinstance(value, str):
+        value = value.encode("utf-8", "surrogateescape")
+    return uv(len(value)) + value
+
+
+def record(name, *values, critical=None):
+    """name may be the id of a record that is not known."""
+    number = IDS.get(name, name)
+    if critical is None:
+        critical = name in CRITICAL
+    payload = b"".join(map(field, values))
+    return uv(number * 2 + bool(critical)) + uv(len(payload)) + payload
+
+
+# ---- payloads ----------------------------------------------------------------------------------
+
+def frame(raw):
+    """A zstd frame that holds the bytes as they are, so it needs no program and never differs."""
+    parts = [raw[i:i + 65536] for i in range(0, len(raw), 65536)] or [b""]
+    blocks = [(len(part) << 3 | (i == len(parts) - 1)).to_bytes(3, "little") + part
+              for i, part in enumerate(parts)]
+    return struct.pack("<IBQ", 0xFD2FB528, 0xE0, len(raw)) + b"".join(blocks)
+
+
+def zstd_frame(raw, *options):
+    """One that the program compressed, told the size: of a pipe it would not know it."""
+    command = ["zstd", "-cq", "--stream-size=%d" % len(raw), *options]
+    return subprocess.run(command, input=raw, stdout=subprocess.PIPE, check=True).stdout
+
+
+def rle_frame(start, byte, count):
+    """A zstd frame of these bytes and then count times byte; small, however large that is."""
+    blocks = [(len(start) << 3).to_bytes(3, "little") + start]
+    while count:
+        part = min(count, 65536)
+        count -= part
+        blocks.append((part << 3 | 2 | (not count)).to_bytes(3, "little") + bytes([byte]))
+    size = len(start) + sum(int.from_bytes(b[:3], "little") >> 3 for b in blocks[1:])
+    # Not a single segment, so that the size of blocks is limited by a small window: 128 KiB.
+    return struct.pack("<IBBQ", 0xFD2FB528, 0xC0, 7 << 3, size) + b"".join(blocks)
+
+
+def skippable(data, magic=0x184D2A50):
+    return struct.pack("<II", magic, len(data)) + data
+
+
+# ---- headers -----------------------------------------------------------------------------------
+
+def with_crc(data, crc):
+    return data + struct.pack("<I", zlib.crc32(data) if crc is None else crc)
+
+
+def file_header(magic=0x184D2A5E, size=40, signature=b"\x89REEL\r\n\x1a", major=0, minor=1,
+                features=0, file_id=FILE_ID, reserved=0, crc=None):
+    return with_crc(struct.pack("<II8sHHI16sI", magic, size, signature, major, minor, features,
+                                file_id, reserved), crc)
+
+
+def block_header(type, sequence, stored_size, raw_size, records, payload_crc, codec=1, flags=0,
+                 expanded_size=0, time_first=0, time_last=0, magic=0x184D2A5D, size=72,
+                 signature=b"RBLK", tag=FILE_ID[:4], reserved=bytes(12), crc=None):
+    return with_crc(struct.pack("<II4s4sHBBIIIQQQII12s", magic, size, signature, tag, type, codec,
+                                flags, sequence, stored_size, raw_size, expanded_size, time_first,
+                                time_last, records, payload_crc, reserved), crc)
+
+
+def trailer(index_offset=0, magic=0x184D2A5C, size=24, signature=b"REELEND\n", tag=FILE_ID[:4],
+            crc=None):
+    return with_crc(struct.pack("<II8sQ4s", magic, size, signature, index_offset, tag), crc)
+
+
+# ---- samples -----------------------------------------------------------------------------------
+
+def region_bytes(size, kind=0, address=0, missing=(), runs=(), missing_count=None, run_count=None):
+    """Of numbers as they stand in the file: address is a difference, ranges begin with a gap."""
+    out = bytes([kind]) + sv(address) + uv(size)
+    out += uv(len(missing) if missing_count is None else missing_count)
+    out += b"".join(uv(gap) + uv(length) for gap, length in missing)
+    out += uv(len(runs) if run_count is None else run_count)
+    return out + b"".join(uv(gap) + uv(len(data)) + data for gap, data in runs)
+
+
+def chain_bytes(addresses):
+    last = [0] + list(addresses)
+    return uv(len(addresses)) + b"".join(sv(a - b) for a, b in zip(addresses, last))
+
+
+def sample_record(id=1, time=1, thread=1, cpu=0, event=1, weight=1, where=1, flags=0, parts=0, pc=0,
+                  registers=b"", regions=(), region_count=None, chains=b"", more=b""):
+    """Of numbers as they stand in the file: id, time, pc are differences."""
+    out = sv(id) + sv(time) + uv(thread) + uv(cpu) + uv(event) + uv(weight) + bytes([where])
+    out += uv(flags) + uv(parts) + sv(pc) + registers
+    out += uv(len(regions) if region_count is None else region_count) + b"".join(regions)
+    return record("SAMPLE", Encoded(out + chains + more))
+
+
+def layout_record(id, registers, count=None):
+    out = uv(id) + uv(len(registers) if count is None else count)
+    return record("SAMPLE_LAYOUT", Encoded(out + b"".join(uv(d) + bytes([s])
+                                                          for d, s in registers)))
+
+
+def bits(flags):
+    number = sum(bool(flag) << i for i, flag in enumerate(flags))
+    return number.to_bytes((len(flags) + 7) // 8, "little")
+
+
+class Region:
+    """missing: (offset, size) pairs, where the data must be 0.  runs: instead of those needed."""
+
+    def __init__(self, address, data, kind=0, missing=(), runs=None):
+        self.address = address
+        self.data = data
+        self.kind = kind
+        self.missing = missing
+        self.runs = runs
+
+    def encode(self, old):
+        missing = []
+        end = 0
+        for offset, size in self.missing:
+            missing.append((offset - end, size))
+            end = offset + size
+        runs = self.runs if self.runs is not None else self.needed_runs(old)
+        return region_bytes(len(self.data), self.kind, self.address - old.address, missing, runs)
+
+    def needed_runs(self, old):
+        """One for each group of bytes that differ from the old region's."""
+        runs = []
+        end = begin = 0
+        while begin < len(self.data):
+            if self.data[begin] == old.byte(self.address + begin):
+                begin += 1
+                continue
+            stop = begin
+            while stop < len(self.data) and self.data[stop] != old.byte(self.address + stop):
+                stop += 1
+            runs.append((begin - end, self.data[begin:stop]))
+            begin = end = stop
+        return runs
+
+    def byte(self, address):
+        offset = address - self.address
+        return self.data[offset] if 0 <= offset < len(self.data) else 0
+
+
+class Samples:
+    """The records of a sample block, from samples with all their values."""
+
+    def __init__(self):
+        self.records = []
+        self.expanded = 0
+        self.layouts = {}
+        self.id = self.time = 0
+        self.pcs = {}
+        self.registers = {}
+        self.regions = {}
+
+    def layout(self, id, registers):
+        self.layouts[id] = registers
+        self.records.append(layout_record(id, registers))
+
+    def sample(self, id, time, thread=1, pc=0, layout=None, values=(), regions=(), kernel=None,
+               frames=None, **fields):
+        """values: of the layout's registers, None if not known."""
+        registers = b"" if layout is None else self.encode_registers(thread, layout, values)
+        chains = b"".join(chain_bytes(c) for c in (kernel, frames) if c is not None)
+        old = self.regions.get(thread, [])
+        self.records.append(sample_record(
+            id=id - self.id, time=time - self.time, thread=thread,
+            parts=(layout is not None) + 2 * (kernel is not None) + 4 * (frames is not None),
+            pc=pc - self.pcs.get(thread, 0), registers=registers, chains=chains,
+            regions=[region.encode(old[i] if i < len(old) else Region(0, b""))
+                     for i, region in enumerate(regions)], **fields))
+        self.expanded += sum(len(region.data) for region in regions)
+        self.id, self.time = id, time
+        self.pcs[thread] = pc
+        self.regions[thread] = list(regions)
+
+    def encode_registers(self, thread, layout, values):
+        last_layout, last = self.registers.get(thread, (None, ()))
+        if last_layout != layout:
+            last = [0] * len(values)
+        changed = [v is not None and v != (l or 0) for v, l in zip(values, last)]
+        self.registers[thread] = layout, values
+        out = uv(layout) + bits([v is not None for v in values]) + bits(changed)
+        return out + b"".join(v.to_bytes(size, "little") for v, c, (_, size)
+                              in zip(values, changed, self.layouts[layout]) if c)
+
+
+# ---- a file ------------------------------------------------------------------------------------
+
+class Reel:
+    """A capture that grows; its methods return it."""
+
+    def __init__(self, **header):
+        self.data = file_header(**header)
+        self.tag = header.get("file_id", FILE_ID)[:4]
+        self.blocks = []
+        self.index_offset = 0
+
+    def append(self, data):
+        self.data += data
+        return self
+
+    def block(self, type, content, raw=None, payload=None, compress=frame, **header):
+        """content: records.  raw: instead of these joined.  payload: instead of the frame."""
+        raw = b"".join(content) if raw is None else raw
+        payload = compress(raw) if payload is None else payload
+        fields = dict(type=type, sequence=len(self.blocks), stored_size=len(payload),
+                      raw_size=len(raw), records=len(content), payload_crc=zlib.crc32(payload),
+                      tag=self.tag)
+        fields.update(header)
+        self.blocks.append(dict(fields, offset=len(self.data)))
+        return self.append(block_header(**fields) + payload)
+
+    def side(self, *records, **header):
+        return self.block(SIDE, records, **header)
+
+    def samples(self, samples, **header):
+        header.setdefault("expanded_size", samples.expanded)
+        return self.block(SAMPLES, samples.records, **header)
+
+    def entries(self):
+        return [record("INDEX_ENTRY", *(block.get(name, 0) for name in (
+            "offset", "type", "sequence", "stored_size", "raw_size", "expanded_size",
+            "time_first", "time_last", "records"))) for block in self.blocks]
+
+    def index(self, entries=None, **header):
+        self.index_offset = len(self.data)
+        return self.block(INDEX, self.entries() if entries is None else entries, **header)
+
+    def trailer(self, **fields):
+        fields.setdefault("index_offset", self.index_offset)
+        return self.append(trailer(tag=self.tag, **fields))

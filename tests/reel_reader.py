@@ -1,0 +1,865 @@
+#!/usr/bin/env python3
+"""Reads captures of stackreel.  Written from SPEC.md alone, to check the text and the programs.
+
+    reel_reader.py [--summary] [--no-index] [--bytes] FILE
+
+prints each record of each block in the file's order as a JSON object on a line of its own,
+in ASCII; "block" is its sequence, "block_offset" where its header is in the file:
+
+    {"block": 3, "block_offset": 1720, "record": "MAP", fields by their names in SPEC.md}
+
+Numbers are integers, texts strings (a byte that is not UTF-8 is a surrogate U+DC80 to U+DCFF),
+`bytes` fields lowercase hex.  A record that is not known but may be passed over is
+{..., "record": "unknown-N", "size": n}.  A record that differs from its list of fields:
+
+    SAMPLE_LAYOUT  id, registers [[dwarf, size], ...]
+    SAMPLE         id, time, thread, cpu, event, weight, where, flags, pc, layout (or null),
+                   registers [[dwarf, size, value or null], ...], regions, kernel_chain,
+                   frame_chain (lists or null); all differences undone.  A region: kind, address,
+                   size, missing [[offset, size], ...], crc (CRC-32 of its bytes), and its bytes
+                   with --bytes.
+
+--summary prints a line for each block, {"block", "block_offset", "type", "records": {name: count}},
+and then {"blocks": count, "records": {name: count}}.
+
+Problems go to stderr, a JSON object a line: {"problem": "truncated", "corrupt", "unsupported" or
+"not a capture", "offset": in the file, "message"}.  The exit status is 0 if there was none, 1 if
+there were some, 2 if there were some and not one record could be read.
+
+As a module: Capture(file, report) has header, blocks(), records(block) and all_records().
+"""
+
+import argparse
+import collections
+import json
+import struct
+import subprocess
+import sys
+import threading
+import zlib
+
+MIB = 1 << 20
+MASK = (1 << 64) - 1
+
+# SPEC section 9.
+MAX_STORED = 65 * MIB
+MAX_RAW = 64 * MIB
+MAX_EXPANDED = 256 * MIB
+MAX_REGION = 16 * MIB
+MAX_REGIONS = 16
+MAX_MISSING = 8192
+MAX_REGISTERS = 256
+MAX_LAYOUTS = 256
+MAX_CHAIN = 65536
+MAX_BUILD_ID = 64
+MAX_TEXT = 65536
+MAX_IMAGE = 16 * MIB
+
+FILE_HEADER = struct.Struct("<II8sHHI16sII")
+BLOCK_HEADER = struct.Struct("<II4s4sHBBIIIQQQII12sI")
+TRAILER = struct.Struct("<II8sQ4sI")
+
+FILE_START = struct.pack("<II8s", 0x184D2A5E, 40, b"\x89REEL\r\n\x1a")
+BLOCK_START = struct.pack("<II4s", 0x184D2A5D, 72, b"RBLK")
+TRAILER_START = struct.pack("<II8s", 0x184D2A5C, 24, b"REELEND\n")
+
+SIDE, SAMPLES, INDEX = 1, 2, 3
+OPTIONAL, ENCRYPTED, SCRUBBED = 1, 2, 4
+
+TRUNCATED = "truncated"
+CORRUPT = "corrupt"
+UNSUPPORTED = "unsupported"
+NOT_A_CAPTURE = "not a capture"
+
+Problem = collections.namedtuple("Problem", "problem offset message")
+FileHeader = collections.namedtuple("FileHeader", "major minor features file_id")
+Block = collections.namedtuple(
+    "Block", "offset type codec flags sequence stored_size raw_size expanded_size "
+             "time_first time_last records payload_crc")
+
+
+class ReelError(Exception):
+    """What it is about cannot be read any further: the file, or the block."""
+
+    def __init__(self, problem, message, offset=None):
+        super().__init__(message)
+        self.problem = problem
+        self.message = message
+        self.offset = offset
+
+
+class OutOfRange(Exception):
+    """A record to pass over: it can be decoded, but says what it must not."""
+
+
+def corrupt(message):
+    return ReelError(CORRUPT, message)
+
+
+# ---- the fields of side records --------------------------------------------------------------
+# NAME[:TYPE][=VALUE,VALUE...]: a field that has values listed may have no others.
+
+FIELDS = {
+    1: ("CAPTURE", SIDE, """start_time start_wall_time clock machine word_bits=32,64
+        byte_order=1,2 page_size cpus_possible cpus_online max_stack ring_size rings part
+        recording:bytes hostname:text kernel_release:text kernel_version:text
+        kernel_build_id:bytes tool_version:text command_line:bytes"""),
+    2: ("EVENT", SIDE, "id perf_type perf_config frequency period weight_unit=0,1 name:text"),
+    3: ("MODULE", SIDE, """id kind=1,2,3,4,5,6 device_major device_minor inode inode_generation
+        build_id:bytes path:text"""),
+    4: ("IMAGE", SIDE, "module offset total_size bytes:bytes"),
+    5: ("SPACE", SIDE, """time id parent origin=0,1,2,3 pid namespace_pid machine
+        word_bits=0,32,64 byte_order=0,1,2 code_mask data_mask vdso"""),
+    6: ("SPACE_EXIT", SIDE, "time space"),
+    7: ("THREAD", SIDE, "time id space origin=0,1,3 tid namespace_tid parent comm:text"),
+    8: ("THREAD_COMM", SIDE, "time thread comm:text"),
+    9: ("THREAD_EXEC", SIDE, "time thread space"),
+    10: ("THREAD_EXIT", SIDE, "time thread"),
+    11: ("MAP", SIDE, "time space address size offset protection=0,1,2,3,4,5,6,7 flags module"),
+    12: ("UNMAP", SIDE, "time space address size how=0,1,2"),
+    13: ("KERNEL_SYMBOL", SIDE, "address size module name:text"),
+    14: ("LOSS", SIDE, "time cpu cause=1,2,3,4,5,6,7 count"),
+    15: ("END", SIDE, "time reason=0,1,2,3,4,5,6 samples exit_status"),
+    32: ("SAMPLE_LAYOUT", SAMPLES, None),
+    33: ("SAMPLE", SAMPLES, None),
+    34: ("SAMPLE_WEIGHT", SAMPLES, "sample weight"),
+    48: ("INDEX_ENTRY", INDEX, """offset type sequence stored_size raw_size expanded_size
+        time_first time_last records"""),
+}
+
+
+def parse_field(text):
+    name, _, values = text.partition("=")
+    name, _, kind = name.partition(":")
+    return name, kind or "uv", frozenset(map(int, values.split(","))) if values else None
+
+
+RECORDS = {number: (name, block, [parse_field(f) for f in fields.split()] if fields else None)
+           for number, (name, block, fields) in FIELDS.items()}
+
+
+def check_capture(record):
+    if len(record["recording"]) != 16:
+        raise OutOfRange("recording has %d bytes, not 16" % len(record["recording"]))
+
+
+def check_id(record):
+    if record["id"] == 0:
+        raise OutOfRange("id is 0")
+
+
+def check_module(record):
+    check_id(record)
+    if len(record["build_id"]) > MAX_BUILD_ID:
+        raise OutOfRange("a build-id of %d bytes" % len(record["build_id"]))
+
+
+def check_image(record):
+    if record["total_size"] > MAX_IMAGE:
+        raise OutOfRange("an image of %d bytes" % record["total_size"])
+    if record["offset"] + len(record["bytes"]) > record["total_size"]:
+        raise OutOfRange("bytes behind the end of the image")
+
+
+def check_range(record):
+    if record["size"] == 0:
+        raise OutOfRange("size is 0")
+    if record["address"] + record["size"] > 1 << 64:
+        raise OutOfRange("the end exceeds 2^64")
+
+
+CHECKS = {"CAPTURE": check_capture, "MODULE": check_module, "IMAGE": check_image,
+          "SPACE": check_id, "THREAD": check_id, "MAP": check_range, "UNMAP": check_range}
+
+
+# ---- numbers and strings ---------------------------------------------------------------------
+
+class Cursor:
+    """Takes fields from data[pos:end]."""
+
+    def __init__(self, data, pos=0, end=None):
+        self.data = data
+        self.pos = pos
+        self.end = len(data) if end is None else end
+
+    def u8(self):
+        if self.pos >= self.end:
+            raise corrupt("ends within a field")
+        self.pos += 1
+        return self.data[self.pos - 1]
+
+    def uv(self):
+        value = self.u8()
+        if value < 0x80:
+            return value
+        value &= 0x7F
+        for shift in range(7, 70, 7):
+            byte = self.u8()
+            if shift == 63 and byte > 1:
+                raise corrupt("a number of more than 64 bits")
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                break
+        return value
+
+    def sv(self):
+        value = self.uv()
+        return (value >> 1) ^ -(value & 1)
+
+    def take(self, size):
+        if size > self.end - self.pos:
+            raise corrupt("ends within a field")
+        self.pos += size
+        return self.data[self.pos - size:self.pos]
+
+    def bytes(self):
+        return self.take(self.uv())
+
+    def text(self):
+        return self.bytes()
+
+
+def decode_fields(cursor, name, fields):
+    """All of the record first: an end within a field outweighs a value that is out of range."""
+    record = {field: getattr(cursor, kind)() for field, kind, _ in fields}
+    for field, kind, values in fields:
+        if values is not None and record[field] not in values:
+            raise OutOfRange("%s is %d" % (field, record[field]))
+        if kind == "text":
+            record[field] = decode_text(field, record[field])
+    if name in CHECKS:
+        CHECKS[name](record)
+    return record
+
+
+def decode_text(field, value):
+    if len(value) > MAX_TEXT:
+        raise OutOfRange("%s has %d bytes" % (field, len(value)))
+    if b"\0" in value:
+        raise OutOfRange("a NUL in %s" % field)
+    return value.decode("utf-8", "surrogateescape")
+
+
+# ---- samples ---------------------------------------------------------------------------------
+
+class ThreadState:
+    """What the differences of a thread's next sample refer to."""
+
+    def __init__(self):
+        self.pc = 0
+        self.layout = None
+        self.values = []
+        self.regions = []
+
+
+def packed_bits(cursor, count):
+    """Bits of ceil(count / 8) bytes, lowest first."""
+    data = cursor.take((count + 7) // 8)
+    if count % 8 and data[-1] >> count % 8:
+        raise corrupt("padding bits are set")
+    return [data[i // 8] >> i % 8 & 1 for i in range(count)]
+
+
+def decode_chain(cursor):
+    count = cursor.uv()
+    if count > MAX_CHAIN:
+        raise corrupt("a chain of %d addresses" % count)
+    chain = []
+    address = 0
+    for _ in range(count):
+        address = (address + cursor.sv()) & MASK
+        chain.append(address)
+    return chain
+
+
+class SampleDecoder:
+    """The state of one sample block."""
+
+    def __init__(self, expanded_limit):
+        self.expanded_limit = expanded_limit
+        self.expanded = 0
+        self.layouts = {}
+        self.threads = {}
+        self.id = 0
+        self.time = 0
+
+    def layout(self, cursor):
+        layout = cursor.uv()
+        count = cursor.uv()
+        if count > MAX_REGISTERS:
+            raise OutOfRange("a layout of %d registers" % count)
+        registers = [[cursor.uv(), cursor.u8()] for _ in range(count)]
+        if any(size not in (4, 8) for _, size in registers):
+            raise OutOfRange("a register of neither 4 nor 8 bytes")
+        if layout in self.layouts:
+            raise OutOfRange("layout %d is defined again" % layout)
+        if len(self.layouts) == MAX_LAYOUTS:
+            raise OutOfRange("more than %d layouts" % MAX_LAYOUTS)
+        self.layouts[layout] = registers
+        return {"id": layout, "registers": registers}
+
+    def sample(self, cursor):
+        record = {"id": (self.id + cursor.sv()) & MASK, "time": (self.time + cursor.sv()) & MASK}
+        for field in ("thread", "cpu", "event", "weight"):
+            record[field] = cursor.uv()
+        record["where"] = cursor.u8()
+        record["flags"] = cursor.uv()
+        parts = cursor.uv()
+        if parts > 7:
+            raise ReelError(UNSUPPORTED, "a sample with parts %#x" % parts)
+        # Later samples of the block depend on this one, so it counts even if it is passed over.
+        thread = self.threads.setdefault(record["thread"], ThreadState())
+        thread.pc = record["pc"] = (thread.pc + cursor.sv()) & MASK
+        record["layout"], record["registers"] = None, []
+        if parts & 1:
+            record["layout"], record["registers"] = self.registers(cursor, thread)
+        record["regions"] = thread.regions = self.regions(cursor, thread.regions)
+        record["kernel_chain"] = decode_chain(cursor) if parts & 2 else None
+        record["frame_chain"] = decode_chain(cursor) if parts & 4 else None
+        self.id, self.time = record["id"], record["time"]
+        self.check(record)
+        return record
+
+    @staticmethod
+    def check(record):
+        if record["where"] > 4:
+            raise OutOfRange("where is %d" % record["where"])
+        for region in record["regions"]:
+            if region["kind"] > 2:
+                raise OutOfRange("a region's kind is %d" % region["kind"])
+
+    def registers(self, cursor, thread):
+        number = cursor.uv()
+        layout = self.layouts.get(number)
+        if layout is None:
+            raise corrupt("registers in layout %d, which is not defined" % number)
+        known = packed_bits(cursor, len(layout))
+        changed = packed_bits(cursor, len(layout))
+        values = thread.values if thread.layout == number else [0] * len(layout)
+        thread.layout = number
+        thread.values = []
+        for i, (_, size) in enumerate(layout):
+            if changed[i] > known[i]:
+                raise corrupt("a register that is not known is marked as changed")
+            if changed[i]:
+                thread.values.append(int.from_bytes(cursor.take(size), "little"))
+            else:
+                thread.values.append(values[i] if known[i] else 0)
+        return number, [[dwarf, size, thread.values[i] if known[i] else None]
+                        for i, (dwarf, size) in enumerate(layout)]
+
+    def regions(self, cursor, old):
+        count = cursor.uv()
+        if count > MAX_REGIONS:
+            raise corrupt("a sample with %d regions" % count)
+        nothing = {"address": 0, "bytes": b""}
+        return [self.region(cursor, old[i] if i < len(old) else nothing) for i in range(count)]
+
+    def region(self, cursor, old):
+        kind = cursor.u8()
+        address = (old["address"] + cursor.sv()) & MASK
+        size = cursor.uv()
+        if size > MAX_REGION:
+            raise corrupt("a region of %d bytes" % size)
+        self.expanded += size
+        if self.expanded > self.expanded_limit:
+            raise corrupt("more expanded bytes than the header says")
+        missing = self.missing(cursor, size)
+        data = bytearray(size)
+        begin = max(address, old["address"])
+        end = min(address + size, old["address"] + len(old["bytes"]))
+        if begin < end:
+            old_bytes = old["bytes"][begin - old["address"]:end - old["address"]]
+            data[begin - address:end - address] = old_bytes
+        self.runs(cursor, data)
+        if any(data.count(0, at, at + length) != length for at, length in missing):
+            raise corrupt("a missing range that is not 0")
+        return {"kind": kind, "address": address, "size": size, "missing": missing,
+                "bytes": bytes(data)}
+
+    @staticmethod
+    def next_range(cursor, end, size, what):
+        """The next of a region's ascending ranges, where end is that of the one before."""
+        begin = end + cursor.uv()
+        length = cursor.uv()
+        if length == 0 or begin + length > size:
+            raise corrupt("a %s that is empty or out of its region" % what)
+        return begin, length
+
+    def missing(self, cursor, size):
+        count = cursor.uv()
+        if count > MAX_MISSING:
+            raise corrupt("a region with %d missing ranges" % count)
+        ranges = []
+        end = 0
+        for _ in range(count):
+            begin, length = self.next_range(cursor, end, size, "missing range")
+            ranges.append([begin, length])
+            end = begin + length
+        return ranges
+
+    def runs(self, cursor, data):
+        end = 0
+        for _ in range(cursor.uv()):
+            begin, length = self.next_range(cursor, end, len(data), "run")
+            end = begin + length
+            data[begin:end] = cursor.take(length)
+
+
+# ---- zstd ------------------------------------------------------------------------------------
+
+def frame_content_size(payload):
+    """The content size that the frame's header gives; the payload is exactly this frame.
+
+    RFC 8878, 3.1.1.
+    """
+    cursor = Cursor(payload)
+    if cursor.take(4) != b"\x28\xb5\x2f\xfd":
+        raise corrupt("the payload is no zstd frame")
+    descriptor = cursor.u8()
+    single = descriptor >> 5 & 1
+    cursor.take(0 if single else 1)
+    cursor.take((0, 1, 2, 4)[descriptor & 3])
+    width = (single, 2, 4, 8)[descriptor >> 6]
+    if width == 0:
+        raise corrupt("the zstd frame has no content size")
+    content = int.from_bytes(cursor.take(width), "little") + (256 if width == 2 else 0)
+    last = 0
+    while not last:
+        header = int.from_bytes(cursor.take(3), "little")
+        last = header & 1
+        cursor.take(1 if header >> 1 & 3 == 1 else header >> 3)
+    cursor.take(4 if descriptor & 4 else 0)
+    if cursor.pos != cursor.end:
+        raise corrupt("%d bytes behind the zstd frame" % (cursor.end - cursor.pos))
+    return content
+
+
+def feed(pipe, data):
+    try:
+        with pipe:
+            pipe.write(data)
+    except BrokenPipeError:
+        pass
+
+
+def decompress(payload, raw_size):
+    """Never takes more than raw_size bytes and one from the program, whatever the frame holds."""
+    # --long: the window may be of any size; zstd allocates no more of it than the content size.
+    process = subprocess.Popen(["zstd", "-dcq", "--long=31"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    feeder = threading.Thread(target=feed, args=(process.stdin, payload))
+    feeder.start()
+    with process.stdout:
+        raw = process.stdout.read(raw_size + 1)
+        if len(raw) > raw_size:
+            process.kill()
+    feeder.join()
+    if process.wait() != 0 or len(raw) != raw_size:
+        raise corrupt("the payload is not the zstd frame of %d bytes" % raw_size)
+    return raw
+
+
+# ---- the file --------------------------------------------------------------------------------
+
+def is_unknown(block):
+    return (block.type not in (SIDE, SAMPLES, INDEX) or block.codec != 1
+            or block.flags & ~(OPTIONAL | SCRUBBED) != 0)
+
+
+def check_block_limits(block):
+    for field, limit in (("stored_size", MAX_STORED), ("raw_size", MAX_RAW),
+                         ("expanded_size", MAX_EXPANDED)):
+        if getattr(block, field) > limit:
+            raise corrupt("%s of the block is %d" % (field, getattr(block, field)))
+
+
+def block_end(block):
+    return block.offset + BLOCK_HEADER.size + block.stored_size
+
+
+class Capture:
+    """A capture in a seekable binary file.
+
+    report is called with each Problem.  Raises ReelError if nothing can be read.
+    """
+
+    def __init__(self, file, report, use_index=True):
+        self.file = file
+        self.report = report
+        self.use_index = use_index
+        self.used_index = False
+        self.problems = 0
+        self.size = file.seek(0, 2)
+        self.header = self.file_header()
+        self.tag = self.header.file_id[:4]
+        self.trailer_seen = False
+        self.cut = False
+
+    def problem(self, problem, offset, message):
+        self.problems += 1
+        self.report(Problem(problem, offset, message))
+
+    def at(self, offset, size):
+        if offset >= self.size:
+            return b""
+        self.file.seek(offset)
+        return self.file.read(size)
+
+    def file_header(self):
+        data = self.at(0, FILE_HEADER.size)
+        if data[:len(FILE_START)] != FILE_START[:len(data)]:
+            raise ReelError(NOT_A_CAPTURE, "it does not begin as a capture does", 0)
+        if len(data) < FILE_HEADER.size:
+            raise ReelError(TRUNCATED, "%d bytes of a file header" % len(data), 0)
+        _, _, _, major, minor, features, file_id, _, crc = FILE_HEADER.unpack(data)
+        if zlib.crc32(data[:-4]) != crc:
+            raise ReelError(CORRUPT, "the file header's crc is wrong", 0)
+        if (major, minor) != (0, 1):
+            raise ReelError(UNSUPPORTED, "version %d.%d" % (major, minor), 0)
+        if features:
+            raise ReelError(UNSUPPORTED, "features %#x" % features, 0)
+        return FileHeader(major, minor, features, file_id)
+
+    def block_at(self, offset):
+        """The block whose whole header is at offset, or None."""
+        data = self.at(offset, BLOCK_HEADER.size)
+        if len(data) < BLOCK_HEADER.size or data[:16] != BLOCK_START + self.tag:
+            return None
+        fields = BLOCK_HEADER.unpack(data)
+        if zlib.crc32(data[:-4]) != fields[-1]:
+            return None
+        return Block(offset, *fields[4:15])
+
+    def trailer_at(self, offset):
+        """The trailer's index offset, or None if no whole trailer is there."""
+        data = self.at(offset, TRAILER.size) if offset > 0 else b""
+        if len(data) < TRAILER.size or data[:16] != TRAILER_START:
+            return None
+        _, _, _, index, tag, crc = TRAILER.unpack(data)
+        return index if tag == self.tag and zlib.crc32(data[:-4]) == crc else None
+
+    def cut_header_at(self, offset):
+        """Whether the file ends within a header that agrees as far as it goes."""
+        rest = self.at(offset, BLOCK_HEADER.size)
+        return any(len(rest) < size and rest[:len(start)] == start[:len(rest)]
+                   for start, size in ((BLOCK_START + self.tag, BLOCK_HEADER.size),
+                                       (TRAILER_START, TRAILER.size)))
+
+    def find_header(self, offset):
+        """The offset of the first whole header of a block or trailer from here on, or the end."""
+        starts = (BLOCK_START + self.tag, TRAILER_START)
+        while offset < self.size:
+            chunk = self.at(offset, MIB)
+            for hit in self.hits(chunk, starts):
+                if self.block_at(offset + hit) or self.trailer_at(offset + hit) is not None:
+                    return offset + hit
+            offset += max(len(chunk) - 15, 1)
+        return self.size
+
+    @staticmethod
+    def hits(chunk, starts):
+        found = []
+        for start in starts:
+            hit = chunk.find(start)
+            while hit >= 0:
+                found.append(hit)
+                hit = chunk.find(start, hit + 1)
+        return sorted(found)
+
+    # -- blocks
+
+    def blocks(self):
+        """The blocks whose header is whole, in the file's order, unknown ones too."""
+        index = self.index_blocks() if self.use_index else None
+        self.used_index = index is not None
+        self.trailer_seen = self.cut = False
+        highest = -1
+        closed = False
+        for block in self.walk() if index is None else index:
+            highest = self.check_sequence(block, highest)
+            if closed or self.trailer_seen:
+                self.problem(CORRUPT, block.offset, "a block behind the index or the trailer")
+            closed = closed or block.type == INDEX
+            yield block
+        # An index is found by its trailer.
+        self.trailer_seen = self.trailer_seen or self.used_index
+
+    def check_sequence(self, block, highest):
+        if block.sequence <= highest:
+            self.problem(CORRUPT, block.offset, "block %d stands behind block %d"
+                         % (block.sequence, highest))
+        elif block.sequence > highest + 1:
+            self.problem(CORRUPT, block.offset, "%d blocks are missing before block %d"
+                         % (block.sequence - highest - 1, block.sequence))
+        return max(highest, block.sequence)
+
+    def walk(self):
+        """Blocks by scanning, without an index."""
+        offset = FILE_HEADER.size
+        while offset < self.size:
+            block = self.block_at(offset)
+            if block:
+                if block_end(block) > self.size:
+                    self.cut_payload(block)
+                    return
+                yield block
+                offset = block_end(block)
+            elif self.trailer_at(offset) is not None:
+                self.trailer_seen = True
+                offset += TRAILER.size
+            elif self.cut_header_at(offset):
+                self.report_cut(offset, "the file ends within a header")
+                return
+            else:
+                begin, offset = offset, self.find_header(offset)
+                self.problem(CORRUPT, begin, "%d damaged bytes are passed over, up to offset %d"
+                             % (offset - begin, offset))
+
+    def cut_payload(self, block):
+        try:
+            check_block_limits(block)
+        except ReelError as error:
+            self.problem(CORRUPT, block.offset, error.message)
+            return
+        self.report_cut(block.offset, "the file ends within block %d" % block.sequence)
+
+    def report_cut(self, offset, message):
+        self.cut = True
+        self.problem(TRUNCATED, offset, message)
+
+    def index_blocks(self):
+        """The blocks that the index names and the index block, or None if it can't be believed.
+
+        It must name every block and nothing else must lie between them, so that with the index
+        and without it the same is read.
+        """
+        trailer = self.size - TRAILER.size
+        offset = self.trailer_at(trailer)
+        index = self.block_at(offset) if offset else None
+        if not index or index.type != INDEX or is_unknown(index) or block_end(index) != trailer:
+            return None
+        try:
+            entries = [r for r in Decoder(index, self.raw(index)) if r["record"] == "INDEX_ENTRY"]
+        except ReelError:
+            return None
+        blocks = [self.block_at(entry["offset"]) for entry in entries] + [index]
+        numbers = [entry["sequence"] for entry in entries] + [index.sequence]
+        if None in blocks or [block.sequence for block in blocks] != numbers:
+            return None
+        ends = [FILE_HEADER.size] + [block_end(block) for block in blocks[:-1]]
+        return blocks if [block.offset for block in blocks] == ends else None
+
+    # -- records
+
+    def raw(self, block):
+        """The records' bytes.  Everything is checked before it is allocated."""
+        check_block_limits(block)
+        payload = self.at(block.offset + BLOCK_HEADER.size, block.stored_size)
+        if zlib.crc32(payload) != block.payload_crc:
+            raise corrupt("the payload's crc is wrong")
+        if frame_content_size(payload) != block.raw_size:
+            raise corrupt("the payload's content size is not the raw size")
+        return decompress(payload, block.raw_size)
+
+    def records(self, block):
+        """The block's records as dicts; "record" is the name, regions have their bytes."""
+        def pass_over(message):
+            self.problem(CORRUPT, block.offset, message)
+
+        try:
+            if is_unknown(block):
+                if not block.flags & OPTIONAL:
+                    raise ReelError(UNSUPPORTED, "a block of type %d, codec %d, flags %#x"
+                                    % (block.type, block.codec, block.flags))
+                return
+            yield from Decoder(block, self.raw(block), pass_over)
+        except ReelError as error:
+            self.problem(error.problem, block.offset, error.message)
+
+    def all_records(self):
+        """(block, record) of all that the file holds; checks what concerns several blocks."""
+        order = RecordOrder(self)
+        for block in self.blocks():
+            for record in self.records(block):
+                order.check(block, record)
+                yield block, record
+        lacks = [what for what, there in (("trailer", self.trailer_seen),
+                                          ("END record", order.end is not None)) if not there]
+        if lacks and not self.cut:
+            self.problem(TRUNCATED, self.size, "the file has no " + " and no ".join(lacks))
+
+
+class RecordOrder:
+    """Checks the order of records: CAPTURE first, END last, sample ids ascend."""
+
+    def __init__(self, capture):
+        self.capture = capture
+        self.first = True
+        self.end = None
+        self.last_id = -1
+        self.reported = set()
+
+    def check(self, block, record):
+        name = record["record"]
+        # If something was lost before, this may not be the file's first record.
+        if self.first and name != "CAPTURE" and not self.capture.problems:
+            self.report(block, "the first record is no CAPTURE", None)
+        self.first = False
+        if self.end and block.type != INDEX:
+            self.report(block, "a record behind the END record", None)
+        if name == "END":
+            self.end = block
+        if name == "SAMPLE":
+            if record["id"] <= self.last_id:
+                self.report(block, "sample ids do not ascend", block)
+            self.last_id = max(self.last_id, record["id"])
+
+    def report(self, block, message, once_in):
+        """Once in the file, or once in each block."""
+        if (message, once_in) not in self.reported:
+            self.reported.add((message, once_in))
+            self.capture.problem(CORRUPT, block.offset, message)
+
+
+class Decoder:
+    """Iterates over the records in a block's raw bytes.  pass_over is told of those left out."""
+
+    def __init__(self, block, raw, pass_over=lambda message: None):
+        self.block = block
+        self.raw = raw
+        self.pass_over = pass_over
+        self.samples = SampleDecoder(block.expanded_size)
+
+    def __iter__(self):
+        cursor = Cursor(self.raw)
+        count = 0
+        while cursor.pos < cursor.end:
+            tag = cursor.uv()
+            size = cursor.uv()
+            start = cursor.pos
+            if size > cursor.end - start:
+                raise corrupt("a record behind the end of its block")
+            cursor.pos += size
+            count += 1
+            record = self.decode(tag, Cursor(self.raw, start, start + size))
+            if record:
+                yield record
+        if count != self.block.records:
+            raise corrupt("the block has %d records, its header says %d"
+                          % (count, self.block.records))
+
+    def decode(self, tag, cursor):
+        if tag >> 1 not in RECORDS:
+            if tag & 1:
+                raise ReelError(UNSUPPORTED, "record %d is not known, but critical" % (tag >> 1))
+            return {"record": "unknown-%d" % (tag >> 1), "size": cursor.end - cursor.pos}
+        name, block_type, fields = RECORDS[tag >> 1]
+        if block_type != self.block.type:
+            raise corrupt("%s in a block of type %d" % (name, self.block.type))
+        try:
+            return {"record": name, **self.decode_known(name, fields, cursor)}
+        except OutOfRange as error:
+            self.pass_over("%s: %s" % (name, error))
+            return None
+        except ReelError as error:
+            error.message = "%s: %s" % (name, error.message)
+            raise
+
+    def decode_known(self, name, fields, cursor):
+        if name == "SAMPLE":
+            return self.samples.sample(cursor)
+        if name == "SAMPLE_LAYOUT":
+            return self.samples.layout(cursor)
+        return decode_fields(cursor, name, fields)
+
+
+# ---- the program -----------------------------------------------------------------------------
+
+def printable_region(region, with_bytes):
+    printable = {key: value for key, value in region.items() if key != "bytes"}
+    printable["crc"] = zlib.crc32(region["bytes"])
+    if with_bytes:
+        printable["bytes"] = region["bytes"].hex()
+    return printable
+
+
+def printable(block, record, with_bytes=False):
+    """The object to be written as JSON."""
+    out = {"block": block.sequence, "block_offset": block.offset}
+    for key, value in record.items():
+        if key == "regions":
+            value = [printable_region(region, with_bytes) for region in value]
+        out[key] = value.hex() if isinstance(value, bytes) else value
+    return out
+
+
+def write_json(stream, value):
+    stream.write(json.dumps(value, ensure_ascii=True) + "\n")
+
+
+def report_to_stderr(problem):
+    write_json(sys.stderr, problem._asdict())
+
+
+def print_records(capture, with_bytes):
+    count = 0
+    for block, record in capture.all_records():
+        write_json(sys.stdout, printable(block, record, with_bytes))
+        count += 1
+    return count
+
+
+def print_summary(capture):
+    total = collections.Counter()
+    blocks = collections.OrderedDict()
+    for block, record in capture.all_records():
+        blocks.setdefault(block, collections.Counter())[record["record"]] += 1
+        total[record["record"]] += 1
+    for block, counts in blocks.items():
+        write_json(sys.stdout, {"block": block.sequence, "block_offset": block.offset,
+                                "type": block.type, "records": counts})
+    write_json(sys.stdout, {"blocks": len(blocks), "records": total})
+    return sum(total.values())
+
+
+def exit_status(problems, records):
+    """Of their numbers."""
+    if not problems:
+        return 0
+    return 1 if records else 2
+
+
+def read(file, options):
+    """The exit status."""
+    try:
+        capture = Capture(file, report_to_stderr, not options.no_index)
+    except ReelError as error:
+        report_to_stderr(Problem(error.problem, error.offset, error.message))
+        return 2
+    count = print_summary(capture) if options.summary else print_records(capture, options.bytes)
+    return exit_status(capture.problems, count)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Prints a capture's records as JSON lines.")
+    parser.add_argument("--summary", action="store_true", help="only count records and blocks")
+    parser.add_argument("--no-index", action="store_true", help="scan, even if there is an index")
+    parser.add_argument("--bytes", action="store_true", help="print the bytes of regions")
+    parser.add_argument("file", metavar="FILE")
+    options = parser.parse_args()
+    try:
+        with open(options.file, "rb") as file:
+            status = read(file, options)
+            sys.stdout.flush()
+            return status
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except OSError as error:
+        sys.stderr.write("reel_reader: %s\n" % error)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

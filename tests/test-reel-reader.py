@@ -1,0 +1,1302 @@
+#!/usr/bin/env python3
+"""Tests reel_reader.py with captures that reel_builder.py makes, section by section of SPEC.md.
+
+    test-reel-reader.py [TEST...]
+    test-reel-reader.py --write DIR     also leaves each capture in DIR, for other readers
+"""
+
+import collections
+import io
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import zlib
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import reel_builder as b
+import reel_reader
+
+SIDE, SAMPLES, INDEX = b.SIDE, b.SAMPLES, b.INDEX
+MIB = 1 << 20
+READER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reel_reader.py")
+
+Result = collections.namedtuple("Result", "records problems capture")
+write_dir = None
+
+CAPTURE_FIELDS = [1000, 1700000000000000000, 1, 62, 64, 1, 4096, 8, 4, 65536, 1 << 20, 4, 0,
+                  b.FILE_ID, "host", "6.1.0", "#1 SMP", b"\x01\x02", "0.1", b"stackreel\0record\0"]
+
+
+def capture_record(**changes):
+    names = """start_time start_wall_time clock machine word_bits byte_order page_size
+        cpus_possible cpus_online max_stack ring_size rings part recording hostname
+        kernel_release kernel_version kernel_build_id tool_version command_line""".split()
+    values = dict(zip(names, CAPTURE_FIELDS), **changes)
+    return b.record("CAPTURE", *values.values())
+
+
+def end_record():
+    return b.record("END", 9000, 0, 1, 0)
+
+
+def started(**header):
+    """A capture with its first block."""
+    return b.Reel(**header).side(capture_record())
+
+
+def finish(reel):
+    return reel.side(end_record()).index().trailer()
+
+
+def sample_block(*records, expanded=MIB, **header):
+    """A complete capture with these records in a sample block, built field by field."""
+    return finish(started().block(SAMPLES, records, expanded_size=expanded, **header))
+
+
+class Case(unittest.TestCase):
+    maxDiff = 2000
+
+    def read(self, data, use_index=True, keep=True):
+        data = bytes(data.data if isinstance(data, b.Reel) else data)
+        if keep and write_dir:
+            self.keep(data)
+        problems = []
+        try:
+            capture = reel_reader.Capture(io.BytesIO(data), problems.append, use_index)
+        except reel_reader.ReelError as error:
+            problem = reel_reader.Problem(error.problem, error.offset, error.message)
+            return Result([], [problem], None)
+        return Result(list(capture.all_records()), problems, capture)
+
+    def keep(self, data):
+        """Each capture that a test reads, numbered if it reads several."""
+        self.kept = getattr(self, "kept", 0) + 1
+        name = "%s-%s-%d.reel" % (type(self).__name__, self._testMethodName[len("test_"):],
+                                  self.kept)
+        with open(os.path.join(write_dir, name), "wb") as file:
+            file.write(data)
+
+    def good(self, data, use_index=True):
+        """The records, without CAPTURE, END and the index."""
+        result = self.read(data, use_index)
+        self.assertEqual(result.problems, [])
+        return self.inner(result)
+
+    @staticmethod
+    def inner(result):
+        return [record for _, record in result.records
+                if record["record"] not in ("CAPTURE", "END", "INDEX_ENTRY")]
+
+    def assert_problems(self, result, *expected):
+        """Each is a class or a (class, offset)."""
+        found = [(p.problem, p.offset) if isinstance(e, tuple) else p.problem
+                 for p, e in zip(result.problems, expected)]
+        self.assertEqual((found, len(result.problems)), (list(expected), len(expected)),
+                         result.problems)
+
+    def bad(self, data, *expected):
+        """Problems of these classes, and the records."""
+        result = self.read(data)
+        self.assert_problems(result, *expected)
+        return self.inner(result)
+
+
+def names(records):
+    return [record["record"] for record in records]
+
+
+# ---- 1: conventions ----------------------------------------------------------------------------
+
+class Conventions(Case):
+    def exit_of(self, encoded):
+        """Through THREAD_EXIT, whose fields are two numbers."""
+        return finish(started().side(b.record("THREAD_EXIT", 1, b.Encoded(encoded))))
+
+    def test_uv_values(self):
+        for value in (0, 1, 127, 128, 300, (1 << 32) - 1, 1 << 63, (1 << 64) - 1):
+            self.assertEqual(self.good(self.exit_of(b.uv(value)))[0]["thread"], value)
+
+    def test_uv_longer_form(self):
+        self.assertEqual(self.good(self.exit_of(b"\x85\x80\x80\x80\x80\x80\x80\x80\x80\x00"))[0]
+                         ["thread"], 5)
+
+    def test_uv_tenth_byte_above_1(self):
+        self.assertEqual(self.bad(self.exit_of(b"\xff" * 9 + b"\x02"), "corrupt"), [])
+
+    def test_uv_eleven_bytes(self):
+        self.assertEqual(self.bad(self.exit_of(b"\x80" * 10 + b"\x00"), "corrupt"), [])
+
+    def test_uv_too_long_in_tag(self):
+        self.bad(finish(started().side(raw=b"\x80" * 10 + b"\x00\x00", records=1)), "corrupt")
+
+    def test_sv_wraps_modulo_2_64(self):
+        top = (1 << 64) - 1
+        samples = b.Samples()
+        samples.sample(1, top, kernel=[top, 1, 1 << 63, 0])
+        samples.sample(2, 3, pc=top)
+        samples.sample(3, top - 5, pc=2)
+        records = self.good(finish(started().samples(samples)))
+        self.assertEqual([r["time"] for r in records], [top, 3, top - 5])
+        self.assertEqual([r["pc"] for r in records], [0, top, 2])
+        self.assertEqual(records[0]["kernel_chain"], [top, 1, 1 << 63, 0])
+
+    def comm(self, value):
+        return finish(started().side(b.record("THREAD_COMM", 1, 2, value),
+                                     b.record("LOSS", 1, 0, 1, 1)))
+
+    def test_text_is_utf8(self):
+        self.assertEqual(self.good(self.comm("ä€😀\x01"))[0]["comm"], "ä€😀\x01")
+
+    def test_text_that_is_not_utf8(self):
+        self.assertEqual(self.good(self.comm(b"a\xff\xed\xa0\x80"))[0]["comm"],
+                         "a\udcff\udced\udca0\udc80")
+
+    def test_text_with_nul(self):
+        self.assertEqual(names(self.bad(self.comm(b"a\0b"), "corrupt")), ["LOSS"])
+
+
+# ---- 2: the file -------------------------------------------------------------------------------
+
+class FileStructure(Case):
+    def test_zstd_unpacks_it(self):
+        reel = finish(started().side(b.record("LOSS", 1, 2, 3, 4), compress=b.zstd_frame))
+        raw = subprocess.run(["zstd", "-dc"], input=reel.data, stdout=subprocess.PIPE,
+                             check=True).stdout
+        loss = b.record("LOSS", 1, 2, 3, 4)
+        self.assertTrue(raw.startswith(capture_record() + loss + end_record()))
+        self.good(reel)
+
+    def test_sizes_of_headers(self):
+        self.assertEqual((len(b.file_header()), len(b.block_header(1, 0, 0, 0, 0, 0)),
+                          len(b.trailer())), (48, 80, 32))
+
+    def test_no_index(self):
+        self.good(started().side(end_record()).trailer())
+
+    def test_fields_of_the_header(self):
+        capture = self.read(finish(started(reserved=77, file_id=b"0123456789abcdef"))).capture
+        self.assertEqual(capture.problems, 0)
+        self.assertEqual(capture.header, (0, 1, 0, b"0123456789abcdef"))
+
+    def test_every_cut(self):
+        """Each whole block is read, each cut reported once."""
+        samples = b.Samples()
+        samples.sample(1, 2, regions=[b.Region(64, b"abc")])
+        reel = finish(started().samples(samples))
+        starts = [block["offset"] for block in reel.blocks]
+        ends = starts[1:] + [len(reel.data) - 32]
+        for size in range(len(reel.data)):
+            whole = sum(end <= size for end in ends)
+            result = self.read(reel.data[:size], keep=size % 23 == 0)
+            self.assert_problems(result, "truncated")
+            self.assertEqual(len({block for block, _ in result.records}), whole)
+
+    def test_trailer_without_end_record(self):
+        reel = started().index().trailer()
+        self.bad(reel, ("truncated", len(reel.data)))
+
+    def test_end_record_without_trailer(self):
+        reel = started().side(end_record())
+        self.bad(reel, ("truncated", len(reel.data)))
+
+    def test_bytes_behind_the_trailer(self):
+        reel = finish(started())
+        end = len(reel.data)
+        self.bad(reel.append(b"x" * 100), ("corrupt", end))
+
+    def test_block_behind_the_trailer(self):
+        reel = finish(started())
+        end = len(reel.data)
+        reel.side(b.record("LOSS", 1, 2, 3, 4))
+        self.assertEqual(names(self.bad(reel, ("corrupt", end), ("corrupt", end))), ["LOSS"])
+
+    def test_trailer_with_wrong_crc(self):
+        reel = started().side(end_record()).index()
+        end = len(reel.data)
+        self.bad(reel.trailer(crc=5), ("corrupt", end), ("truncated", end + 32))
+
+    def test_trailer_with_another_tag(self):
+        reel = started().side(end_record()).index()
+        reel.append(b.trailer(reel.index_offset, tag=b"abcd"))
+        self.bad(reel, "corrupt", "truncated")
+
+
+def bad_header_test(problem, **header):
+    def test(self):
+        result = self.read(finish(started(**header)))
+        self.assert_problems(result, (problem, 0))
+        self.assertEqual(result.records, [])
+    return test
+
+
+for name, problem, header in (
+        ("magic", "not a capture", dict(magic=0x184D2A5F)),
+        ("size", "not a capture", dict(size=41)),
+        ("signature", "not a capture", dict(signature=b"\x89REEL\n\x1a\n")),
+        ("crc", "corrupt", dict(crc=1)),
+        ("crc_and_version", "corrupt", dict(crc=1, major=1)),
+        ("major", "unsupported", dict(major=1)),
+        ("minor", "unsupported", dict(minor=2)),
+        ("minor_0", "unsupported", dict(minor=0)),
+        ("feature", "unsupported", dict(features=1 << 31))):
+    setattr(FileStructure, "test_header_" + name, bad_header_test(problem, **header))
+
+
+class ShortFiles(Case):
+    def test_empty(self):
+        self.bad(b"", ("truncated", 0))
+
+    def test_short_header(self):
+        self.bad(b.file_header()[:47], ("truncated", 0))
+
+    def test_short_and_other(self):
+        self.bad(b"\x5e\x2a\x4d\x18(\0\0\0\x89PNG", ("not a capture", 0))
+
+    def test_other(self):
+        self.bad(b"#!/bin/sh\necho this is another file, and a longer one\n", ("not a capture", 0))
+
+    def test_header_alone(self):
+        self.bad(b.file_header(), ("truncated", 48))
+
+
+# ---- 3: blocks ---------------------------------------------------------------------------------
+
+class Blocks(Case):
+    LOSS = b.record("LOSS", 1, 2, 3, 4)
+
+    def with_block(self, *records, **header):
+        """It stands between two good blocks; one record, unless others are given."""
+        header.setdefault("type", SIDE)
+        return finish(started().block(content=records or [self.LOSS], **header))
+
+    def only_this_is_bad(self, problem, *records, **header):
+        reel = self.with_block(*records, **header)
+        self.assertEqual(self.bad(reel, (problem, reel.blocks[1]["offset"])), [])
+
+    def test_reserved_bytes_are_ignored(self):
+        self.assertEqual(len(self.good(self.with_block(reserved=b"r" * 12))), 1)
+
+    def test_compressed(self):
+        self.assertEqual(len(self.good(self.with_block(*[self.LOSS] * 1000,
+                                                       compress=b.zstd_frame))), 1000)
+
+    def test_large_window(self):
+        frame = b.zstd_frame(self.LOSS * 10, "--ultra", "-22", "--no-check")
+        self.good(self.with_block(*[self.LOSS] * 10, payload=frame))
+
+    def test_no_records(self):
+        self.assertEqual(self.good(finish(started().side())), [])
+
+    def test_unknown_type(self):
+        self.only_this_is_bad("unsupported", type=4)
+
+    def test_unknown_type_0(self):
+        self.only_this_is_bad("unsupported", type=0)
+
+    def test_unknown_codec(self):
+        self.only_this_is_bad("unsupported", codec=2, payload=b.skippable(b"?"))
+
+    def test_unknown_flag(self):
+        self.only_this_is_bad("unsupported", flags=8)
+
+    def test_encrypted(self):
+        self.only_this_is_bad("unsupported", flags=b.ENCRYPTED, payload=b.skippable(b"?"))
+
+    def test_optional_known(self):
+        self.assertEqual(len(self.good(self.with_block(flags=b.OPTIONAL))), 1)
+
+    def test_optional_unknown_type(self):
+        self.assertEqual(self.good(self.with_block(flags=b.OPTIONAL, type=99)), [])
+
+    def test_optional_unknown_codec(self):
+        reel = self.with_block(flags=b.OPTIONAL, codec=9, payload=b.skippable(b"?"))
+        self.assertEqual(self.good(reel), [])
+
+    def test_optional_encrypted(self):
+        reel = self.with_block(flags=b.OPTIONAL | b.ENCRYPTED, payload=b.skippable(b"?"))
+        self.assertEqual(self.good(reel), [])
+
+    def test_optional_unknown_flag(self):
+        self.assertEqual(self.good(self.with_block(flags=b.OPTIONAL | 0x80)), [])
+
+    def test_payload_crc(self):
+        self.only_this_is_bad("corrupt", payload_crc=1)
+
+    def test_raw_size_smaller(self):
+        self.only_this_is_bad("corrupt", raw_size=len(self.LOSS) - 1)
+
+    def test_raw_size_larger(self):
+        self.only_this_is_bad("corrupt", raw_size=len(self.LOSS) + 1)
+
+    def test_frame_lies_about_its_content(self):
+        """The frame's header says less than its blocks hold."""
+        good = b.frame(self.LOSS * 3)
+        frame = good[:5] + len(self.LOSS).to_bytes(8, "little") + good[13:]
+        self.only_this_is_bad("corrupt", payload=frame)
+
+    def test_frame_lies_and_holds_much(self):
+        frame = bytearray(b.rle_frame(self.LOSS, 0, 32 * MIB))
+        frame[6:14] = len(self.LOSS).to_bytes(8, "little")
+        self.only_this_is_bad("corrupt", payload=bytes(frame))
+
+    def test_frame_without_content_size(self):
+        frame = subprocess.run(["zstd", "-cq"], input=self.LOSS, stdout=subprocess.PIPE).stdout
+        self.only_this_is_bad("corrupt", payload=frame)
+
+    def test_two_frames(self):
+        frame = b.frame(self.LOSS) + b.frame(self.LOSS)
+        self.only_this_is_bad("corrupt", self.LOSS, self.LOSS, payload=frame)
+
+    def test_frame_and_empty_frame(self):
+        self.only_this_is_bad("corrupt", payload=b.frame(self.LOSS) + b.frame(b""))
+
+    def test_frame_and_skippable_frame(self):
+        self.only_this_is_bad("corrupt", payload=b.frame(self.LOSS) + b.skippable(b"x"))
+
+    def test_frame_and_more(self):
+        self.only_this_is_bad("corrupt", payload=b.frame(self.LOSS) + b"x")
+
+    def test_half_a_frame(self):
+        self.only_this_is_bad("corrupt", payload=b.frame(self.LOSS)[:-1])
+
+    def test_no_frame(self):
+        self.only_this_is_bad("corrupt", payload=b.skippable(self.LOSS))
+
+    def test_empty_payload(self):
+        self.only_this_is_bad("corrupt", payload=b"")
+
+    def test_damaged_frame_with_right_crc(self):
+        frame = bytearray(b.zstd_frame(self.LOSS * 100))
+        frame[-1] ^= 0xFF  # of its checksum
+        self.only_this_is_bad("corrupt", *[self.LOSS] * 100, payload=bytes(frame))
+
+    def test_fewer_records_than_the_header_says(self):
+        reel = self.with_block(self.LOSS, records=2)
+        self.assertEqual(len(self.bad(reel, ("corrupt", reel.blocks[1]["offset"]))), 1)
+
+    def test_more_records_than_the_header_says(self):
+        reel = self.with_block(self.LOSS, self.LOSS, records=1)
+        self.bad(reel, ("corrupt", reel.blocks[1]["offset"]))
+
+    def test_times_of_the_header_may_be_wrong(self):
+        self.good(self.with_block(time_first=1 << 60, time_last=5))
+
+    def test_wrong_header_crc(self):
+        """It is not seen as a block at all."""
+        reel = self.with_block(crc=1)
+        begin, end = (block["offset"] for block in reel.blocks[1:3])
+        self.assertEqual(self.bad(reel, ("corrupt", begin), ("corrupt", end)), [])
+
+    def test_tag_of_another_file(self):
+        reel = self.with_block(tag=b"othr")
+        begin, end = (block["offset"] for block in reel.blocks[1:3])
+        self.assertEqual(self.bad(reel, ("corrupt", begin), ("corrupt", end)), [])
+
+
+class Index(Case):
+    def reel(self):
+        return started().side(b.record("LOSS", 1, 2, 3, 4)).side(end_record())
+
+    def used(self, reel, use_index=True):
+        result = self.read(reel, use_index)
+        self.assertEqual(result.problems, [])
+        self.assertEqual(self.inner(result), [{"record": "LOSS", "time": 1, "cpu": 2, "cause": 3,
+                                               "count": 4}])
+        return result.capture.used_index
+
+    def test_good(self):
+        reel = self.reel().index().trailer()
+        self.assertTrue(self.used(reel))
+        entry = self.read(reel).records[-2][1]
+        block = reel.blocks[1]
+        self.assertEqual(entry, dict({key: block.get(key, 0) for key in entry},
+                                     record="INDEX_ENTRY"))
+
+    def test_not_wanted(self):
+        self.assertFalse(self.used(self.reel().index().trailer(), use_index=False))
+
+    def test_none(self):
+        self.assertFalse(self.used(self.reel().trailer()))
+
+    def test_offset_wrong(self):
+        self.assertFalse(self.used(self.reel().index().trailer(index_offset=49)))
+
+    def test_offset_beyond_the_file(self):
+        self.assertFalse(self.used(self.reel().index().trailer(index_offset=1 << 63)))
+
+    def test_offset_of_another_block(self):
+        self.assertFalse(self.used(self.reel().index().trailer(index_offset=48)))
+
+    def test_entry_left_out(self):
+        reel = self.reel()
+        for entries in ([], reel.entries()[:-1], reel.entries()[1:], reel.entries()[::2]):
+            reel = self.reel()
+            self.assertFalse(self.used(reel.index(entries=entries).trailer()))
+
+    def test_entries_in_another_order(self):
+        reel = self.reel()
+        self.assertFalse(self.used(reel.index(entries=reel.entries()[::-1]).trailer()))
+
+    def changed(self, **changes):
+        reel = self.reel()
+        reel.blocks[1].update(changes)
+        return reel.index().trailer()
+
+    def test_wrong_sequence(self):
+        self.assertFalse(self.used(self.changed(sequence=7)))
+
+    def test_wrong_offset(self):
+        self.assertFalse(self.used(self.changed(offset=50)))
+        self.assertFalse(self.used(self.changed(offset=(1 << 64) - 1)))
+
+    def test_the_header_outweighs_the_entry(self):
+        self.used(self.changed(type=2, stored_size=1, raw_size=1 << 60, records=0))
+
+    def test_damaged(self):
+        """It is read as any block, and the file is scanned."""
+        result = self.read(self.reel().index(payload_crc=1).trailer())
+        self.assert_problems(result, "corrupt")
+        self.assertFalse(result.capture.used_index)
+        self.assertEqual(names(self.inner(result)), ["LOSS"])
+
+    def test_block_header_damaged(self):
+        reel = self.reel().index().trailer()
+        data = bytearray(reel.data)
+        data[reel.blocks[1]["offset"] + 30] ^= 1
+        self.assertEqual(self.bad(data, "corrupt", "corrupt"), [])
+
+    def test_block_behind_the_index(self):
+        reel = started().index().side(end_record()).trailer()
+        self.bad(reel, ("corrupt", reel.blocks[2]["offset"]))
+
+
+# ---- 4: records --------------------------------------------------------------------------------
+
+class Records(Case):
+    def side(self, *records):
+        return finish(started().side(*records))
+
+    def test_unknown(self):
+        reel = self.side(b.record(100, 1, 2), b.record(16), b.record("LOSS", 1, 2, 3, 4))
+        self.assertEqual(self.good(reel)[:2], [{"record": "unknown-100", "size": 2},
+                                               {"record": "unknown-16", "size": 0}])
+
+    def test_unknown_critical(self):
+        """Ends the block, but what was before it is read."""
+        loss = b.record("LOSS", 1, 2, 3, 4)
+        reel = self.side(loss, b.record(100, 1, critical=True), loss)
+        self.assertEqual(len(self.bad(reel, "unsupported")), 1)
+
+    def test_unknown_in_a_sample_block(self):
+        sample = b.sample_record()
+        reel = sample_block(b.record(35), sample, b.record(16, 5), sample)
+        self.assertEqual(names(self.good(reel)),
+                         ["unknown-35", "SAMPLE", "unknown-16", "SAMPLE"])
+
+    def test_critical_does_not_matter_if_known(self):
+        reel = self.side(b.record("LOSS", 1, 2, 3, 4, critical=True),
+                         b.record("THREAD_EXEC", 1, 2, 3, critical=False))
+        self.assertEqual(len(self.good(reel)), 2)
+
+    def test_later_fields_are_ignored(self):
+        reel = self.side(b.record("LOSS", 1, 2, 3, 4, 5, b"more"))
+        self.assertEqual(self.good(reel)[0]["count"], 4)
+
+    def test_later_fields_of_samples(self):
+        sample = b.sample_record(more=b"later")
+        self.assertEqual(len(self.good(sample_block(sample, sample))), 2)
+
+    def test_ends_within_a_field(self):
+        reel = self.side(b.record("LOSS", 1, 2, 3, b.Encoded(b"\x80")))
+        self.assertEqual(self.bad(reel, "corrupt"), [])
+
+    def test_ends_before_a_field(self):
+        self.assertEqual(self.bad(self.side(b.record("LOSS", 1, 2, 3)), "corrupt"), [])
+
+    def test_text_longer_than_its_record(self):
+        reel = self.side(b.record("THREAD_COMM", 1, 2, b.Encoded(b"\x05abcd")),
+                         b.record("LOSS", 1, 2, 3, 4))
+        self.assertEqual(self.bad(reel, "corrupt"), [])
+
+    def test_longer_than_its_block(self):
+        self.bad(finish(started().side(b.record("LOSS", 1, 2, 3, 4)[:-1])), "corrupt")
+
+    def test_half_a_tag(self):
+        self.bad(finish(started().side(b"\x80")), "corrupt")
+
+    def test_side_record_in_sample_block(self):
+        self.bad(sample_block(b.record("LOSS", 1, 2, 3, 4)), "corrupt")
+
+    def test_sample_record_in_side_block(self):
+        self.bad(self.side(b.record("SAMPLE_WEIGHT", 1, 2)), "corrupt")
+
+    def test_index_entry_in_side_block(self):
+        self.bad(self.side(b.record("INDEX_ENTRY", *[0] * 9)), "corrupt")
+
+    def test_side_record_in_index_block(self):
+        reel = started().side(end_record())
+        self.bad(reel.index(entries=[b.record("LOSS", 1, 2, 3, 4)]).trailer(), "corrupt")
+
+
+# ---- 5: side records ---------------------------------------------------------------------------
+
+GOOD = [
+    ("EVENT", dict(id=1, perf_type=4294967295, perf_config=0, frequency=99, period=0,
+                   weight_unit=1, name="cpu-clock")),
+    ("MODULE", dict(id=7, kind=1, device_major=8, device_minor=1, inode=1234, inode_generation=5,
+                    build_id=b"", path="/bin/x (deleted)")),
+    ("IMAGE", dict(module=7, offset=2, total_size=6, bytes=b"\x7fELF")),
+    ("SPACE", dict(time=1, id=2, parent=0, origin=1, pid=100, namespace_pid=1, machine=183,
+                   word_bits=64, byte_order=1, code_mask=0xFF << 48, data_mask=0x7F << 56,
+                   vdso=0x7FFF0000)),
+    ("SPACE_EXIT", dict(time=1, space=2)),
+    ("THREAD", dict(time=1, id=3, space=2, origin=3, tid=101, namespace_tid=0, parent=0, comm="")),
+    ("THREAD_COMM", dict(time=1, thread=3, comm="worker")),
+    ("THREAD_EXEC", dict(time=1, thread=3, space=4)),
+    ("THREAD_EXIT", dict(time=1, thread=3)),
+    ("MAP", dict(time=1, space=2, address=(1 << 64) - 4096, size=4096, offset=8192, protection=5,
+                 flags=2 | 1 << 20, module=7)),
+    ("UNMAP", dict(time=1, space=2, address=4096, size=4096, how=2)),
+    ("KERNEL_SYMBOL", dict(address=0xFFFFFFFF81000000, size=0, module=9, name="do_syscall_64")),
+    ("LOSS", dict(time=1, cpu=4294967295, cause=7, count=3)),
+]
+
+# Values that this version does not have, and limits: record, then the fields that are wrong.
+OUT_OF_RANGE = [
+    ("EVENT", dict(weight_unit=2)),
+    ("MODULE", dict(id=0)), ("MODULE", dict(kind=0)), ("MODULE", dict(kind=7)),
+    ("MODULE", dict(build_id=bytes(65))), ("MODULE", dict(path="x" * 65537)),
+    ("IMAGE", dict(total_size=16 * MIB + 1)), ("IMAGE", dict(offset=3)),
+    ("IMAGE", dict(offset=(1 << 64) - 1)),
+    ("SPACE", dict(id=0)), ("SPACE", dict(origin=4)), ("SPACE", dict(word_bits=16)),
+    ("SPACE", dict(byte_order=3)),
+    ("THREAD", dict(id=0)), ("THREAD", dict(origin=2)), ("THREAD", dict(origin=4)),
+    ("THREAD", dict(comm=b"a\0")),
+    ("MAP", dict(size=0)), ("MAP", dict(size=4097)), ("MAP", dict(protection=8)),
+    ("UNMAP", dict(size=0)), ("UNMAP", dict(how=3)), ("UNMAP", dict(address=(1 << 64) - 1)),
+    ("LOSS", dict(cause=0)), ("LOSS", dict(cause=8)),
+]
+
+IN_RANGE = [
+    ("MODULE", dict(build_id=bytes(range(64)))), ("MODULE", dict(path="x" * 65536)),
+    ("MODULE", dict(kind=6)), ("IMAGE", dict(total_size=16 * MIB, offset=16 * MIB - 4)),
+    ("SPACE", dict(word_bits=0, byte_order=0, machine=0)), ("THREAD", dict(origin=1)),
+    ("MAP", dict(protection=0, module=0)), ("UNMAP", dict(how=0)),
+]
+
+
+class SideRecords(Case):
+    def test_capture(self):
+        record = self.read(finish(started())).records[0][1]
+        self.assertEqual(list(record.values()), ["CAPTURE"] + CAPTURE_FIELDS)
+        self.assertEqual((record["rings"], record["page_size"]), (4, 4096))
+
+    def test_end(self):
+        record = self.read(finish(started())).records[1][1]
+        self.assertEqual(record, dict(record="END", time=9000, reason=0, samples=1, exit_status=0))
+
+    def test_end_out_of_range(self):
+        reel = started().side(b.record("END", 1, 7, 0, 0)).trailer()
+        self.bad(reel, "corrupt", "truncated")
+
+    def test_all_reasons(self):
+        for reason in range(7):
+            self.good(started().side(b.record("END", 1, reason, 0, 0)).trailer())
+
+    def test_capture_is_not_first(self):
+        loss = b.record("LOSS", 1, 2, 3, 4)
+        self.bad(finish(b.Reel().side(loss, capture_record())), ("corrupt", 48))
+
+    def test_no_capture_record(self):
+        self.bad(finish(b.Reel()), ("corrupt", 48))
+
+    def test_later_capture_record(self):
+        self.good(finish(started().side(capture_record(hostname="other"))))
+
+    def test_capture_lost(self):
+        """Then nobody can say that it was not first."""
+        self.bad(finish(b.Reel().side(capture_record(), payload_crc=0)), ("corrupt", 48))
+
+    def test_capture_out_of_range(self):
+        for change in (dict(word_bits=0), dict(word_bits=16), dict(byte_order=0),
+                       dict(byte_order=3), dict(recording=b"short")):
+            self.bad(finish(b.Reel().side(capture_record(**change))), ("corrupt", 48))
+
+    def test_record_behind_end(self):
+        reel = started().side(end_record(), b.record("LOSS", 1, 2, 3, 4)).index().trailer()
+        self.assertEqual(len(self.bad(reel, "corrupt")), 1)
+
+    def test_unknown_reference(self):
+        reel = started().side(b.record("THREAD_EXEC", 1, 77, 78))
+        self.good(finish(reel))
+
+    def test_defined_twice(self):
+        """A dump shows both."""
+        module = b.record("MODULE", *dict(GOOD)["MODULE"].values())
+        self.assertEqual(len(self.good(finish(started().side(module, module)))), 2)
+
+
+def side_record_test(name, fields):
+    def test(self):
+        reel = finish(started().side(b.record(name, *fields.values())))
+        record = self.good(reel)
+        self.assertEqual(record, [dict(fields, record=name)])
+        self.assertEqual(list(record[0]), ["record"] + list(fields))
+    return test
+
+
+def out_of_range_test(name, fields):
+    def test(self):
+        """It is passed over and reported, the others stay."""
+        other = b.record("THREAD_EXIT", 1, 2)
+        reel = finish(started().side(other, b.record(name, *fields.values()), other))
+        self.assertEqual(names(self.bad(reel, ("corrupt", reel.blocks[1]["offset"]))),
+                         ["THREAD_EXIT"] * 2)
+    return test
+
+
+def cut_record_test(name, fields):
+    def test(self):
+        """Cut behind each byte."""
+        payload = b"".join(map(b.field, fields.values()))
+        for size in range(len(payload)):
+            result = self.read(finish(started().side(b.record(name, b.Encoded(payload[:size])))),
+                               keep=size == len(payload) - 1)
+            self.assert_problems(result, "corrupt")
+            self.assertEqual(self.inner(result), [])
+    return test
+
+
+for name, fields in GOOD:
+    setattr(SideRecords, "test_good_" + name, side_record_test(name, fields))
+    setattr(SideRecords, "test_cut_" + name, cut_record_test(name, fields))
+for name, changes in OUT_OF_RANGE + IN_RANGE:
+    kind = "in" if (name, changes) in IN_RANGE else "out_of"
+    title = "test_%s_range_%s_%s" % (kind, name, "_".join(
+        "%s_%s" % (key, value if isinstance(value, int) else "%d_long" % len(value))
+        for key, value in changes.items()))
+    make = side_record_test if kind == "in" else out_of_range_test
+    setattr(SideRecords, title, make(name, dict(dict(GOOD)[name], **changes)))
+
+
+# ---- 6: samples --------------------------------------------------------------------------------
+
+X86 = [(0, 8), (7, 8), (16, 8), (49, 4)]
+
+
+class SampleRecords(Case):
+    def records(self, samples, **header):
+        return [r for r in self.good(finish(started().samples(samples, **header)))
+                if r["record"] == "SAMPLE"]
+
+    def test_plain(self):
+        samples = b.Samples()
+        samples.sample(5, 100, thread=3, pc=0, cpu=2, event=4, weight=6, where=4, flags=7)
+        self.assertEqual(self.records(samples), [
+            dict(record="SAMPLE", id=5, time=100, thread=3, cpu=2, event=4, weight=6, where=4,
+                 flags=7, pc=0, layout=None, registers=[], regions=[], kernel_chain=None,
+                 frame_chain=None)])
+
+    def test_order_of_keys(self):
+        samples = b.Samples()
+        samples.sample(1, 1, regions=[b.Region(0, b"")])
+        record = self.records(samples)[0]
+        self.assertEqual(" ".join(record), "record id time thread cpu event weight where flags pc "
+                         "layout registers regions kernel_chain frame_chain")
+        self.assertEqual(" ".join(record["regions"][0]), "kind address size missing bytes")
+
+    def test_layout(self):
+        samples = b.Samples()
+        samples.layout(300, X86)
+        self.assertEqual(self.good(finish(started().samples(samples))),
+                         [dict(record="SAMPLE_LAYOUT", id=300,
+                               registers=[list(register) for register in X86])])
+
+    def test_differences_by_thread(self):
+        samples = b.Samples()
+        samples.sample(10, 50, thread=1, pc=1000)
+        samples.sample(11, 40, thread=2, pc=900)
+        samples.sample(13, 60, thread=1, pc=990)
+        samples.sample(14, 61, thread=0, pc=5)
+        samples.sample(15, 62, thread=0, pc=4)
+        self.assertEqual([(r["id"], r["time"], r["pc"]) for r in self.records(samples)],
+                         [(10, 50, 1000), (11, 40, 900), (13, 60, 990), (14, 61, 5), (15, 62, 4)])
+
+    def test_blocks_share_no_state(self):
+        reel = started()
+        for i in range(2):
+            samples = b.Samples()
+            samples.layout(1, X86)
+            samples.sample(i + 1, 50 + i, pc=77, layout=1, values=[1, 2, 3, i],
+                           regions=[b.Region(4096, b"stack")])
+            reel.samples(samples)
+        records = [r for r in self.good(finish(reel)) if r["record"] == "SAMPLE"]
+        self.assertEqual([r["time"] for r in records], [50, 51])
+        self.assertEqual([r["regions"][0]["bytes"] for r in records], [b"stack"] * 2)
+
+    def registers(self, steps):
+        """steps: (thread, layout or None, values)."""
+        samples = b.Samples()
+        samples.layout(1, X86)
+        samples.layout(2, X86[:3])
+        for i, (thread, layout, values) in enumerate(steps):
+            samples.sample(i + 1, i, thread=thread, layout=layout, values=values)
+        for record, (_, layout, values) in zip(self.records(samples), steps):
+            self.assertEqual(record["layout"], layout)
+            self.assertEqual([value for _, _, value in record["registers"]], list(values))
+            self.assertEqual([(d, s) for d, s, _ in record["registers"]],
+                             X86[:len(values)] if layout else [])
+        return samples
+
+    def test_registers(self):
+        self.registers([(1, 1, [1 << 63, 2, None, 0xFFFFFFFF]), (1, 1, [1 << 63, 3, 0, 5])])
+
+    def test_registers_unknown_counts_as_0(self):
+        self.registers([(1, 1, [5, 6, 7, 8]), (1, 1, [None, 6, 7, 8]), (1, 1, [0, 6, 7, 8])])
+
+    def test_registers_over_a_sample_without(self):
+        samples = self.registers([(1, 1, [5, 6, 7, 8]), (1, None, []), (1, 1, [5, 6, 7, 8])])
+        self.assertLess(len(samples.records[-1]), 25)  # nothing was marked as changed
+
+    def test_registers_of_another_layout(self):
+        self.registers([(1, 1, [5, 6, 7, 8]), (1, 2, [5, 0, 7]), (1, 1, [0, 6, 0, 8])])
+
+    def test_registers_of_another_thread(self):
+        self.registers([(1, 1, [5, 6, 7, 8]), (2, 1, [0, 6, 7, 8]), (1, 1, [5, 6, 7, 9])])
+
+    def regions(self, *steps):
+        """Each step is a sample's regions; all must come out."""
+        samples = b.Samples()
+        for i, regions in enumerate(steps):
+            samples.sample(i + 1, i, regions=regions)
+        for record, regions in zip(self.records(samples), steps):
+            self.assertEqual(record["regions"], [
+                dict(kind=r.kind, address=r.address, size=len(r.data),
+                     missing=[list(m) for m in r.missing], bytes=bytes(r.data)) for r in regions])
+        return samples
+
+    def test_region(self):
+        self.regions([b.Region((1 << 64) - 8, b"\0\1\0\0\2\3\0\0", kind=2)])
+
+    def test_region_empty(self):
+        self.regions([b.Region(4096, b"")])
+
+    def test_region_moves(self):
+        """Up, down, larger, smaller, away and back."""
+        stack = bytes(range(1, 101))
+        self.regions(*[[b.Region(address, stack[begin:end])] for address, begin, end in (
+            (1000, 0, 100), (1020, 20, 100), (990, 0, 100), (1000, 10, 50), (5000, 0, 100),
+            (5010, 10, 90), (4990, 0, 100), (1000, 0, 100))])
+
+    def test_region_keeps_old_bytes(self):
+        """Without runs, at another address: only what overlaps."""
+        samples = b.Samples()
+        samples.sample(1, 1, regions=[b.Region(1000, b"abcdefgh")])
+        samples.sample(2, 2, regions=[b.Region(1004, bytes(8), runs=[])])
+        samples.sample(3, 3, regions=[b.Region(1000, bytes(8), runs=[(1, b"XY")])])
+        self.assertEqual([r["regions"][0]["bytes"] for r in self.records(samples)],
+                         [b"abcdefgh", b"efgh\0\0\0\0", b"\0XY\0efgh"])
+
+    def test_region_of_the_same_index(self):
+        one, two = b.Region(1000, b"one"), b.Region(1000, b"two", kind=1)
+        self.regions([one, two], [two, one], [one, two])
+
+    def test_region_is_forgotten(self):
+        one, two = b.Region(1000, b"one"), b.Region(2000, b"two")
+        self.regions([one, two], [one], [one, two], [], [one, two])
+        samples = b.Samples()
+        samples.sample(1, 1, regions=[one])
+        samples.sample(2, 2)
+        samples.regions[1] = []
+        samples.sample(3, 3, regions=[b.Region(1000, bytes(3), runs=[])])
+        self.assertEqual(self.records(samples)[2]["regions"][0]["bytes"], bytes(3))
+
+    def test_region_of_another_thread(self):
+        samples = b.Samples()
+        samples.sample(1, 1, thread=1, regions=[b.Region(1000, b"one")])
+        samples.sample(2, 2, thread=2, regions=[b.Region(1000, bytes(3), runs=[])])
+        self.assertEqual(self.records(samples)[1]["regions"][0]["bytes"], bytes(3))
+
+    def test_missing(self):
+        self.regions([b.Region(0, b"ab\0\0ef\0h\0", missing=[(2, 2), (6, 1), (8, 1)])])
+
+    def test_missing_all(self):
+        self.regions([b.Region(0, bytes(9), missing=[(0, 9)])])
+
+    def test_missing_adjacent(self):
+        self.regions([b.Region(0, bytes(9), missing=[(0, 4), (4, 5)])])
+
+    def test_missing_over_old_bytes(self):
+        """The writer has to overwrite them."""
+        self.regions([b.Region(0, b"abcdef")], [b.Region(0, b"a\0\0def", missing=[(1, 2)])],
+                     [b.Region(0, b"abcdef")])
+
+    def test_runs_adjacent(self):
+        samples = b.Samples()
+        samples.sample(1, 1, regions=[b.Region(0, bytes(4), runs=[(0, b"ab"), (0, b"cd")])])
+        self.assertEqual(self.records(samples)[0]["regions"][0]["bytes"], b"abcd")
+
+    def test_chains(self):
+        samples = b.Samples()
+        samples.sample(1, 1, kernel=[], frames=[])
+        samples.sample(2, 2, kernel=[0xFFFFFFFF81000000, 0xFFFFFFFF80000000])
+        samples.sample(3, 3, frames=[1 << 63, 0, 0x401000])
+        self.assertEqual([(r["kernel_chain"], r["frame_chain"]) for r in self.records(samples)], [
+            ([], []), ([0xFFFFFFFF81000000, 0xFFFFFFFF80000000], None),
+            (None, [1 << 63, 0, 0x401000])])
+
+    def test_everything(self):
+        samples = b.Samples()
+        samples.layout(1, X86)
+        for i in range(50):
+            samples.sample(i + 1, i * i, thread=i % 3, pc=i * 7, layout=1, values=[i, None, 2, i],
+                           kernel=[i, 5], frames=list(range(i)),
+                           regions=[b.Region(4000 - i, bytes(range(i, i + 90)))] * (i % 4))
+        for record in self.records(samples, compress=b.zstd_frame):
+            i = record["id"] - 1
+            self.assertEqual(record["registers"], [[0, 8, i], [7, 8, None], [16, 8, 2], [49, 4, i]])
+            self.assertEqual([r["bytes"] for r in record["regions"]],
+                             [bytes(range(i, i + 90))] * (i % 4))
+            self.assertEqual(record["frame_chain"], list(range(i)))
+
+    def test_weight(self):
+        reel = sample_block(b.sample_record(), b.record("SAMPLE_WEIGHT", 1, 1 << 40))
+        self.assertEqual(self.good(reel)[1], dict(record="SAMPLE_WEIGHT", sample=1,
+                                                  weight=1 << 40))
+
+    def test_expanded_size_may_be_too_large(self):
+        samples = b.Samples()
+        samples.sample(1, 1, regions=[b.Region(0, b"ab")])
+        self.records(samples, expanded_size=256 * MIB)
+
+    def test_expanded_size_too_small(self):
+        """What came before it is used."""
+        samples = b.Samples()
+        samples.sample(1, 1, regions=[b.Region(0, b"ab")])
+        samples.sample(2, 1, regions=[b.Region(0, b"ab")])
+        reel = finish(started().samples(samples, expanded_size=3))
+        self.assertEqual(len(self.bad(reel, "corrupt")), 1)
+
+    def test_ids_do_not_ascend(self):
+        """Reported once for each block; the samples stay."""
+        reel = sample_block(*[b.sample_record(id=i) for i in (5, 0, -1)])
+        self.assertEqual([r["id"] for r in self.bad(reel, "corrupt")], [5, 5, 4])
+
+    def test_ids_do_not_ascend_over_blocks(self):
+        reel = started()
+        for i in (5, 6, 3):
+            reel.block(SAMPLES, [b.sample_record(id=i)])
+        self.assertEqual(len(self.bad(finish(reel), ("corrupt", reel.blocks[3]["offset"]))), 3)
+
+    def test_ids_ascend_from_the_largest(self):
+        reel = started()
+        for i in (5, 3, 4, 6):
+            reel.block(SAMPLES, [b.sample_record(id=i)])
+        self.bad(finish(reel), *(("corrupt", reel.blocks[i]["offset"]) for i in (2, 3)))
+
+    def test_unknown_where(self):
+        """Passed over, but the differences of later ones refer to it."""
+        region = b.region_bytes(2, runs=[(0, b"ab")])
+        reel = sample_block(b.sample_record(where=5, id=4, pc=50, regions=[region]),
+                            b.sample_record(pc=1, regions=[b.region_bytes(2)]))
+        records = self.bad(reel, "corrupt")
+        self.assertEqual([(r["id"], r["pc"]) for r in records], [(5, 51)])
+        self.assertEqual(records[0]["regions"][0]["bytes"], b"ab")
+
+    def test_unknown_region_kind(self):
+        reel = sample_block(b.sample_record(regions=[b.region_bytes(2, kind=3)]),
+                            b.sample_record())
+        self.assertEqual([r["id"] for r in self.bad(reel, "corrupt")], [2])
+
+    def test_unknown_part(self):
+        """The rest of the block is not supported."""
+        reel = sample_block(b.sample_record(), b.sample_record(parts=8), b.sample_record())
+        self.assertEqual(len(self.bad(reel, "unsupported")), 1)
+
+    def test_unknown_flags(self):
+        self.assertEqual(self.good(sample_block(b.sample_record(flags=0xF8)))[0]["flags"], 0xF8)
+
+    def test_cut_everywhere(self):
+        samples = b.Samples()
+        samples.layout(1, X86)
+        samples.sample(1, 300, pc=1000, layout=1, values=[1, None, 3, 4], kernel=[5, 6],
+                       frames=[7], regions=[b.Region(64, b"a\0c", missing=[(1, 1)])])
+        for whole in samples.records:
+            payload = whole[2:]
+            for size in range(len(payload)):
+                cut = whole[:1] + bytes([size]) + payload[:size]
+                records = [cut] if whole is samples.records[0] else [samples.records[0], cut]
+                result = self.read(sample_block(*records), keep=size % 8 == 0)
+                self.assert_problems(result, "corrupt")
+                self.assertEqual(len(self.inner(result)), len(records) - 1)
+
+
+LAYOUT = b.layout_record(1, [(7, 8), (16, 4)])
+
+
+def with_registers(data):
+    return [LAYOUT, b.sample_record(parts=1, registers=data)]
+
+
+def with_region(*args, **fields):
+    return [b.sample_record(regions=[b.region_bytes(*args, **fields)])]
+
+
+def many_missing(count):
+    return with_region(3 * count, missing=[(1, 1)] * count)
+
+
+GOOD_BLOCKS = {
+    "16_regions": [b.sample_record(regions=[b.region_bytes(1)] * 16)],
+    "region_16_mib": with_region(16 * MIB),
+    "8192_missing": many_missing(8192),
+    "256_registers": [b.layout_record(1, [(i, 8) for i in range(256)])],
+    "0_registers": [b.layout_record(1, []), b.sample_record(parts=1, registers=b"\x01")],
+    "256_layouts": [b.layout_record(i, []) for i in range(256)],
+    "chain_65536": [b.sample_record(parts=2, chains=b.chain_bytes([1] * 65536))],
+    "chains_65536": [b.sample_record(parts=6, chains=b.chain_bytes([2] * 65536) * 2)],
+    "registers": with_registers(b"\x01\x03\x03" + bytes(12)),
+}
+
+# The block is corrupt at its last record.
+BAD_BLOCKS = {
+    "17_regions": [b.sample_record(regions=[b.region_bytes(1)] * 17)],
+    "many_regions": [b.sample_record(region_count=1 << 60)],
+    "region_16_mib_1": with_region(16 * MIB + 1),
+    "region_huge": with_region((1 << 64) - 1),
+    "8193_missing": many_missing(8193),
+    "many_missing": with_region(9, missing_count=1 << 60),
+    "missing_of_size_0": with_region(9, missing=[(2, 0)]),
+    "missing_behind_the_end": with_region(9, missing=[(2, 8)]),
+    "missing_gap_behind_the_end": with_region(9, missing=[(10, 1)]),
+    "missing_wraps": with_region(9, missing=[(2, 2), ((1 << 64) - 3, 2)]),
+    "missing_size_wraps": with_region(9, missing=[(2, (1 << 64) - 1)]),
+    "missing_is_not_0": with_region(9, missing=[(2, 3)], runs=[(4, b"x")]),
+    "missing_keeps_old_bytes": with_region(9, runs=[(0, b"x" * 9)]) + with_region(
+        9, missing=[(2, 3)]),
+    "run_of_size_0": with_region(9, runs=[(2, b"")]),
+    "run_behind_the_end": with_region(9, runs=[(2, b"x" * 8)]),
+    "run_gap_behind_the_end": with_region(9, runs=[(10, b"x")]),
+    "run_wraps": with_region(9, runs=[(2, b"xx"), ((1 << 64) - 3, b"xx")]),
+    "run_in_an_empty_region": with_region(0, runs=[(0, b"x")]),
+    "many_runs": with_region(9, run_count=1 << 60),
+    "layout_not_defined": [LAYOUT, b.sample_record(parts=1, registers=b"\x02")],
+    "no_layout": [b.sample_record(parts=1, registers=b"\x01")],
+    "register_changed_but_not_known": with_registers(b"\x01\x01\x03" + bytes(12)),
+    "padding_of_known": with_registers(b"\x01\x04\x00"),
+    "padding_of_changed": with_registers(b"\x01\x03\x80"),
+    "kernel_chain_65537": [b.sample_record(parts=2, chains=b.chain_bytes([1] * 65537))],
+    "frame_chain_65537": [b.sample_record(parts=4, chains=b.chain_bytes([1] * 65537))],
+    "chain_huge": [b.sample_record(parts=2, chains=b.uv(1 << 60))],
+}
+
+# The last record is passed over, what stands behind it is read.
+BAD_LAYOUTS = {
+    "257_registers": [b.layout_record(1, [(i, 8) for i in range(257)])],
+    "many_registers": [b.layout_record(1, [], count=1 << 60)],
+    "257_layouts": [b.layout_record(i, []) for i in range(257)],
+    "register_of_2_bytes": [b.layout_record(1, [(0, 2)])],
+    "register_of_16_bytes": [b.layout_record(1, [(0, 16)])],
+    "layout_defined_twice": [LAYOUT, b.layout_record(1, [(1, 8)])],
+}
+
+
+def good_block_test(records):
+    def test(self):
+        self.assertEqual(len(self.good(sample_block(*records, expanded=32 * MIB))), len(records))
+    return test
+
+
+def bad_block_test(records):
+    def test(self):
+        reel = sample_block(*records, b.sample_record(), expanded=32 * MIB)
+        found = self.bad(reel, ("corrupt", reel.blocks[1]["offset"]))
+        self.assertEqual(len(found), len(records) - 1)
+    return test
+
+
+def bad_layout_test(records):
+    def test(self):
+        found = self.bad(sample_block(*records, b.sample_record()), "corrupt")
+        self.assertEqual(names(found), ["SAMPLE_LAYOUT"] * (len(records) - 1) + ["SAMPLE"])
+    return test
+
+
+for group, make in ((GOOD_BLOCKS, good_block_test), (BAD_BLOCKS, bad_block_test),
+                    (BAD_LAYOUTS, bad_layout_test)):
+    for name, records in group.items():
+        setattr(SampleRecords, "test_block_" + name, make(records))
+
+
+# ---- 9: limits of blocks -----------------------------------------------------------------------
+
+class Limits(Case):
+    def filled(self, size):
+        """A block of an unknown record with so many raw bytes."""
+        start = b.uv(200) + b.uv(size - 6)
+        assert len(start) == 6
+        return finish(started().side(b"?", raw=b"", payload=b.rle_frame(start, 0, size - 6),
+                                     raw_size=size))
+
+    def test_raw_size(self):
+        self.assertEqual(self.good(self.filled(64 * MIB))[0]["size"], 64 * MIB - 6)
+
+    def test_raw_size_exceeded(self):
+        self.assertEqual(self.bad(self.filled(64 * MIB + 1), "corrupt"), [])
+
+    def test_expanded_size_exceeded(self):
+        self.bad(sample_block(b.sample_record(), expanded=256 * MIB + 1), "corrupt")
+
+    def test_expanded_size_exceeded_by_regions(self):
+        """Refused by the header's number before the region is there."""
+        self.bad(sample_block(b.sample_record(regions=[b.region_bytes(16 * MIB)]), expanded=1),
+                 "corrupt")
+
+    def test_stored_size_exceeded(self):
+        reel = started()
+        offset = len(reel.data)
+        reel.side(stored_size=65 * MIB + 1)
+        self.bad(reel, ("corrupt", offset), ("truncated", len(reel.data)))
+
+    def test_limits_of_a_block_passed_over(self):
+        self.good(finish(started().block(77, [], flags=b.OPTIONAL, raw_size=(1 << 32) - 1)))
+
+
+# ---- 10: damage --------------------------------------------------------------------------------
+
+class Damage(Case):
+    def reel(self):
+        reel = started()
+        for i in range(4):
+            reel.side(b.record("LOSS", i, 0, 1, 1))
+        return finish(reel)
+
+    def times(self, records):
+        return [record["time"] for record in records]
+
+    def test_inserted(self):
+        """The index does not hide it."""
+        reel = self.reel()
+        at = reel.blocks[3]["offset"]
+        data = reel.data[:at] + b"damage" * 9 + reel.data[at:]
+        self.assertEqual(self.times(self.bad(data, ("corrupt", at))), [0, 1, 2, 3])
+
+    def test_inserted_and_indexed(self):
+        reel = started()
+        at = len(reel.data)
+        reel.append(b"damage")
+        self.bad(finish(reel), ("corrupt", at))
+
+    def test_block_cut_out(self):
+        reel = self.reel()
+        begin, end = (reel.blocks[i]["offset"] for i in (2, 4))
+        result = self.read(reel.data[:begin] + reel.data[end:])
+        self.assert_problems(result, ("corrupt", begin))
+        self.assertIn("2 blocks", result.problems[0].message)
+        self.assertEqual(self.times(self.inner(result)), [0, 3])
+
+    def test_first_block_lost(self):
+        reel = self.reel()
+        self.assertEqual(self.times(self.bad(reel.data[:48] + reel.data[reel.blocks[1]["offset"]:],
+                                             ("corrupt", 48))), [0, 1, 2, 3])
+
+    def test_block_repeated(self):
+        reel = self.reel()
+        begin, end = (reel.blocks[i]["offset"] for i in (2, 3))
+        data = reel.data[:end] + reel.data[begin:]
+        self.assertEqual(self.times(self.bad(data, ("corrupt", end))), [0, 1, 1, 2, 3])
+
+    def test_blocks_swapped(self):
+        reel = self.reel()
+        one, two, three = (reel.blocks[i]["offset"] for i in (2, 3, 4))
+        data = reel.data[:one] + reel.data[two:three] + reel.data[one:two] + reel.data[three:]
+        self.assertEqual(self.times(self.bad(data, "corrupt", "corrupt")), [0, 2, 1, 3])
+
+    def test_cut_in_a_block_in_the_middle(self):
+        """The rest of it is searched for the next header."""
+        reel = self.reel()
+        begin, end = (reel.blocks[i]["offset"] for i in (2, 3))
+        data = reel.data[:begin + 50] + reel.data[end:]
+        records = self.bad(data, ("corrupt", begin), ("corrupt", begin + 50))
+        self.assertEqual(self.times(records), [0, 2, 3])
+
+    def test_damage_before_the_trailer(self):
+        """The trailer is found behind it: the file is complete."""
+        reel = started().side(end_record()).index()
+        begin = len(reel.data)
+        self.bad(reel.append(b"damage").trailer(), ("corrupt", begin))
+
+    def test_header_within_the_damage(self):
+        """One without the right crc, one of another file: neither counts."""
+        reel = started()
+        begin = len(reel.data)
+        other = b.Reel(file_id=b"another file id.").side(b.record("LOSS", 7, 0, 1, 1))
+        wrong = b.block_header(SIDE, 1, 0, 0, 0, 0, crc=3)
+        finish(reel.append(b"xyz" + other.data[48:] + wrong))
+        self.assertEqual(self.bad(reel, ("corrupt", begin)), [])
+
+    def test_much_damage(self):
+        """More than is searched at once, with a header over the edge."""
+        for size in range(MIB - 20, MIB + 4, 3):
+            reel = started()
+            begin = len(reel.data)
+            reel.append(b"\x5d" * size).side(b.record("LOSS", 7, 0, 1, 1))
+            result = self.read(finish(reel), keep=False)
+            self.assert_problems(result, ("corrupt", begin))
+            self.assertEqual(self.times(self.inner(result)), [7])
+
+    def test_capture_in_a_stack(self):
+        other = finish(b.Reel(file_id=b"another file id.").side(capture_record())).data
+        samples = b.Samples()
+        samples.sample(1, 1, regions=[b.Region(0, other)])
+        self.good(finish(started().samples(samples)))
+
+    def test_two_captures(self):
+        reel = self.reel()
+        other = finish(b.Reel(file_id=b"another file id.").side(capture_record())).data
+        self.assertEqual(self.times(self.bad(reel.data + other, ("corrupt", len(reel.data)))),
+                         [0, 1, 2, 3])
+
+    def test_the_same_capture_twice(self):
+        """Its blocks are found again, but their sequence tells."""
+        reel = self.reel()
+        result = self.read(reel.data * 2)
+        self.assertEqual({p.problem for p in result.problems}, {"corrupt"})
+        self.assertEqual(self.times(self.inner(result)), [0, 1, 2, 3] * 2)
+
+    def test_each_byte_of_headers(self):
+        """A flipped bit anywhere in a block is seen, and costs this block only."""
+        reel = self.reel()
+        begin, end = (reel.blocks[i]["offset"] for i in (2, 3))
+        for at in range(begin, end):
+            data = bytearray(reel.data)
+            data[at] ^= 0x10
+            result = self.read(data, keep=at % 16 == 0)
+            self.assertEqual({p.problem for p in result.problems}, {"corrupt"})
+            self.assertEqual(self.times(self.inner(result)), [0, 2, 3])
+
+    def test_corrupt_block_keeps_records_before(self):
+        loss = [b.record("LOSS", i, 0, 1, 1) for i in range(3)]
+        reel = finish(started().side(*loss, b.record("SPACE_EXIT", 1), *loss))
+        self.assertEqual(self.times(self.bad(reel, "corrupt")), [0, 1, 2])
+
+    def test_random_damage(self):
+        """Nothing but problems comes of it."""
+        samples = b.Samples()
+        samples.layout(1, X86)
+        for i in range(20):
+            samples.sample(i + 1, i, pc=i, layout=1, values=[1, 2, i, None], kernel=[1, 2],
+                           regions=[b.Region(100 - i, bytes(range(i, 60)), missing=[])])
+        raw = b"".join(samples.records)
+        chance = random.Random(1)
+        for _ in range(60):
+            data = bytearray(raw)
+            for _ in range(chance.randrange(1, 4)):
+                data[chance.randrange(len(data))] = chance.randrange(256)
+            self.read(finish(started().block(SAMPLES, samples.records, raw=bytes(data),
+                                             expanded_size=samples.expanded)))
+
+
+# ---- the program -------------------------------------------------------------------------------
+
+class Program(Case):
+    def run_reader(self, data, *options):
+        """(exit status, lines, problems)"""
+        data = data.data if isinstance(data, b.Reel) else data
+        with tempfile.NamedTemporaryFile(suffix=".reel") as file:
+            file.write(data)
+            file.flush()
+            done = subprocess.run([sys.executable, READER, *options, file.name],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        done.stdout.decode("ascii")
+        return (done.returncode, *([json.loads(line) for line in stream.splitlines()]
+                                   for stream in (done.stdout, done.stderr)))
+
+    def reel(self):
+        samples = b.Samples()
+        samples.layout(1, [(7, 8)])
+        samples.sample(1, 2, layout=1, values=[None], regions=[b.Region(64, b"\0a")])
+        return finish(started().samples(samples).side(b.record(100, b"a"),
+                                                      b.record("THREAD_COMM", 1, 2, b"\xff")))
+
+    def test_output(self):
+        reel = self.reel()
+        status, lines, problems = self.run_reader(reel)
+        self.assertEqual((status, problems), (0, []))
+        self.assertEqual(list(lines[0])[:3], ["block", "block_offset", "record"])
+        self.assertEqual(lines[0]["recording"], b.FILE_ID.hex())
+        self.assertEqual(lines[0]["command_line"], b"stackreel\0record\0".hex())
+        self.assertEqual(lines[2], dict(
+            block=1, block_offset=reel.blocks[1]["offset"], record="SAMPLE", id=1, time=2,
+            thread=1, cpu=0, event=1, weight=1, where=1, flags=0, pc=0, layout=1,
+            registers=[[7, 8, None]], kernel_chain=None, frame_chain=None,
+            regions=[dict(kind=0, address=64, size=2, missing=[], crc=zlib.crc32(b"\0a"))]))
+        self.assertEqual([line["record"] for line in lines[3:5]], ["unknown-100", "THREAD_COMM"])
+        self.assertEqual(lines[4]["comm"], "\udcff")
+
+    def test_bytes(self):
+        _, lines, _ = self.run_reader(self.reel(), "--bytes")
+        self.assertEqual(lines[2]["regions"][0]["bytes"], "0061")
+
+    def test_no_index(self):
+        self.assertEqual(self.run_reader(self.reel(), "--no-index"), self.run_reader(self.reel()))
+
+    def test_summary(self):
+        status, lines, problems = self.run_reader(self.reel(), "--summary")
+        self.assertEqual((status, problems, len(lines)), (0, [], 6))
+        self.assertEqual(lines[1]["records"], {"SAMPLE_LAYOUT": 1, "SAMPLE": 1})
+        self.assertEqual(lines[-1]["blocks"], 5)
+        self.assertEqual(lines[-1]["records"]["INDEX_ENTRY"], 4)
+
+    def test_status_1(self):
+        reel = started()
+        status, lines, problems = self.run_reader(reel)
+        self.assertEqual((status, len(lines)), (1, 1))
+        self.assertEqual((list(problems[0]), problems[0]["problem"], problems[0]["offset"]),
+                         (["problem", "offset", "message"], "truncated", len(reel.data)))
+
+    def test_status_2(self):
+        for data, problem in ((b"another file", "not a capture"), (b"", "truncated"),
+                              (b.Reel(major=3), "unsupported"), (b.Reel(crc=3), "corrupt"),
+                              (b.Reel(), "truncated")):
+            status, lines, problems = self.run_reader(data)
+            self.assertEqual((status, lines), (2, []))
+            self.assertEqual([p["problem"] for p in problems], [problem])
+
+    def test_no_such_file(self):
+        done = subprocess.run([sys.executable, READER, "/nonexistent/file"], stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 2)
+
+
+# ---- running -----------------------------------------------------------------------------------
+
+def main(arguments):
+    global write_dir
+    if arguments[:1] == ["--write"]:
+        write_dir = arguments[1]
+        arguments = arguments[2:]
+        os.makedirs(write_dir, exist_ok=True)
+    if not shutil.which("zstd"):
+        print("skip: there is no zstd program")
+        print("0 passed, 0 failed, 1 skipped")
+        return 0
+    suite = unittest.TestSuite()
+    for value in list(globals().values()):
+        if isinstance(value, type) and issubclass(value, Case):
+            for name in unittest.defaultTestLoader.getTestCaseNames(value):
+                if not arguments or any(only in name for only in arguments):
+                    suite.addTest(value(name))
+    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=0).run(suite)
+    failed = len(result.failures) + len(result.errors)
+    print("%d passed, %d failed, 0 skipped" % (result.testsRun - failed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
