@@ -16,7 +16,11 @@
 
 struct reel_timeline;
 
-/* keep_past: look-ups at any time; else every change drops what it replaces. */
+/*
+ * keep_past: look-ups at any time; else every change drops what it replaces, a space is
+ * forgotten at its SPACE_EXIT or when its thread goes on elsewhere (THREAD_EXEC), a
+ * thread at its THREAD_EXIT, and look-ups give the present whatever time they name.
+ */
 struct reel_error *reel_timeline_create(bool keep_past, struct reel_timeline **ret) REEL_MUST_CHECK;
 void reel_timeline_destroy(struct reel_timeline *timeline);
 
@@ -28,7 +32,7 @@ void reel_timeline_destroy(struct reel_timeline *timeline);
  */
 struct reel_error *reel_timeline_add(struct reel_timeline *timeline, const struct reel_record *record)
 	REEL_MUST_CHECK;
-/* Ends the collecting; look-ups are valid from here on, from several threads. */
+/* Ends the collecting; look-ups are valid from here on, from several threads. Without a past it does nothing. */
 struct reel_error *reel_timeline_seal(struct reel_timeline *timeline) REEL_MUST_CHECK;
 
 #define REEL_TIME_NOW UINT64_MAX
@@ -76,7 +80,10 @@ struct reel_space_state {
 	uint64_t code_mask, data_mask, vdso;
 };
 
-/* NULL for an id that was never defined. */
+/*
+ * NULL for an id that was never defined.  An exec ends the space that the thread leaves.
+ * Without a past, what these two give lives until the next reel_timeline_add.
+ */
 const struct reel_space_state *reel_timeline_space(const struct reel_timeline *timeline,
 						   uint64_t space);
 
@@ -90,7 +97,7 @@ const struct reel_thread_state *reel_timeline_thread(const struct reel_timeline 
 /* The space in which the thread was at `time`; 0 if unknown. */
 uint64_t reel_timeline_thread_space(const struct reel_timeline *timeline, uint64_t thread,
 				    uint64_t time);
-/* Its name at `time`, "" if unknown; lives with the timeline. */
+/* Its name at `time`, "" if unknown; lives with the timeline (without a past: until the next change). */
 const char *reel_timeline_thread_comm(const struct reel_timeline *timeline, uint64_t thread,
 				      uint64_t time);
 

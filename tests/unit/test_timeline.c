@@ -1,0 +1,761 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The timeline against a model that applies all records up to a time, one after the other. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "space/space.h"
+
+#define PAGES	40
+#define SPACES	6
+#define THREADS 5
+#define TIMES	25
+#define RECORDS 120
+#define BASE	0x10000u
+#define PAGE	16u
+
+static uint64_t random_state = 1;
+
+static uint32_t random_below(uint32_t limit)
+{
+	random_state = random_state * 6364136223846793005 + 1442695040888963407;
+	return (uint32_t)((random_state >> 33) % limit);
+}
+
+/* ---- records --------------------------------------------------------------- */
+
+static struct reel_record map_record(uint64_t time, uint64_t space, uint64_t address, uint64_t size,
+				     uint64_t offset, uint64_t module)
+{
+	struct reel_record record = { .id = REEL_RECORD_MAP };
+
+	record.map = (struct reel_record_map){
+		.time = time,
+		.space = space,
+		.address = address,
+		.size = size,
+		.offset = offset,
+		.protection = 5,
+		.flags = 2,
+		.module = module,
+	};
+	return record;
+}
+
+static struct reel_record unmap_record(uint64_t time, uint64_t space, uint64_t address,
+				       uint64_t size)
+{
+	struct reel_record record = { .id = REEL_RECORD_UNMAP };
+
+	record.unmap = (struct reel_record_unmap){ time, space, address, size, 1 };
+	return record;
+}
+
+static struct reel_record space_record(uint64_t time, uint64_t id, enum reel_origin origin,
+				       uint64_t parent)
+{
+	struct reel_record record = { .id = REEL_RECORD_SPACE };
+
+	record.space = (struct reel_record_space){
+		.time = time,
+		.id = id,
+		.origin = origin,
+		.parent = parent,
+		.pid = id + 1000,
+		.word_bits = 64,
+	};
+	return record;
+}
+
+static struct reel_record space_exit_record(uint64_t time, uint64_t space)
+{
+	struct reel_record record = { .id = REEL_RECORD_SPACE_EXIT };
+
+	record.space_exit = (struct reel_record_space_exit){ time, space };
+	return record;
+}
+
+static struct reel_record thread_record(uint64_t time, uint64_t id, uint64_t space,
+					const char *comm)
+{
+	struct reel_record record = { .id = REEL_RECORD_THREAD };
+
+	record.thread = (struct reel_record_thread){
+		.time = time,
+		.id = id,
+		.space = space,
+		.tid = id + 2000,
+		.comm = { (const uint8_t *)comm, strlen(comm) },
+	};
+	return record;
+}
+
+static struct reel_record comm_record(uint64_t time, uint64_t thread, const char *comm)
+{
+	struct reel_record record = { .id = REEL_RECORD_THREAD_COMM };
+
+	record.thread_comm = (struct reel_record_thread_comm){
+		time, thread, { (const uint8_t *)comm, strlen(comm) }
+	};
+	return record;
+}
+
+static struct reel_record exec_record(uint64_t time, uint64_t thread, uint64_t space)
+{
+	struct reel_record record = { .id = REEL_RECORD_THREAD_EXEC };
+
+	record.thread_exec = (struct reel_record_thread_exec){ time, thread, space };
+	return record;
+}
+
+static struct reel_record thread_exit_record(uint64_t time, uint64_t thread)
+{
+	struct reel_record record = { .id = REEL_RECORD_THREAD_EXIT };
+
+	record.thread_exit = (struct reel_record_thread_exit){ time, thread };
+	return record;
+}
+
+static struct reel_record module_record(uint64_t id, const char *path)
+{
+	struct reel_record record = { .id = REEL_RECORD_MODULE };
+
+	record.module = (struct reel_record_module){
+		.id = id,
+		.kind = REEL_MODULE_FILE,
+		.build_id = { (const uint8_t *)"\x12\x34", 2 },
+		.path = { (const uint8_t *)path, strlen(path) },
+	};
+	return record;
+}
+
+static void add(struct reel_timeline *timeline, struct reel_record record)
+{
+	assert_null(reel_timeline_add(timeline, &record));
+}
+
+static struct reel_timeline *create(bool keep_past)
+{
+	struct reel_timeline *timeline;
+
+	assert_null(reel_timeline_create(keep_past, &timeline));
+	return timeline;
+}
+
+/* ---- the model -------------------------------------------------------------- */
+
+struct page {
+	uint64_t module, offset;
+};
+
+struct model_space {
+	bool defined, touched;
+	uint64_t pid, word_bits;
+	struct page pages[PAGES];
+};
+
+struct model_thread {
+	bool defined, placed, named;
+	uint64_t space;
+	char comm[16];
+};
+
+struct model {
+	struct model_space spaces[SPACES + 1];
+	struct model_thread threads[THREADS + 1];
+};
+
+static void model_space(struct model *model, const struct reel_record_space *record)
+{
+	struct model_space *space = &model->spaces[record->id];
+
+	space->word_bits = record->word_bits;
+	if (space->defined)
+		return;
+	space->defined = true;
+	space->pid = record->pid;
+	if (record->origin == REEL_ORIGIN_FORK && !space->touched &&
+	    model->spaces[record->parent].touched) {
+		memcpy(space->pages, model->spaces[record->parent].pages, sizeof(space->pages));
+		space->touched = true;
+	}
+}
+
+static void model_range(struct model_space *space, uint64_t address, uint64_t size, uint64_t module,
+			uint64_t offset)
+{
+	uint64_t first = (address - BASE) / PAGE;
+
+	for (uint64_t i = 0; i < size / PAGE; i++)
+		space->pages[first + i] = (struct page){ module, module ? offset + i * PAGE : 0 };
+}
+
+static void model_apply(struct model *model, const struct reel_record *record)
+{
+	struct model_thread *thread;
+
+	switch (record->id) {
+	case REEL_RECORD_SPACE:
+		model_space(model, &record->space);
+		break;
+	case REEL_RECORD_MAP:
+		model->spaces[record->map.space].touched = true;
+		model_range(&model->spaces[record->map.space], record->map.address,
+			    record->map.size, record->map.module, record->map.offset);
+		break;
+	case REEL_RECORD_UNMAP:
+		model_range(&model->spaces[record->unmap.space], record->unmap.address,
+			    record->unmap.size, 0, 0);
+		break;
+	case REEL_RECORD_THREAD:
+		thread = &model->threads[record->thread.id];
+		if (thread->defined)
+			break;
+		thread->defined = true;
+		if (!thread->placed)
+			thread->space = record->thread.space;
+		if (!thread->named)
+			snprintf(thread->comm, sizeof(thread->comm), "%.*s",
+				 (int)record->thread.comm.size, record->thread.comm.data);
+		thread->placed = thread->named = true;
+		break;
+	case REEL_RECORD_THREAD_COMM:
+		thread = &model->threads[record->thread_comm.thread];
+		snprintf(thread->comm, sizeof(thread->comm), "%.*s",
+			 (int)record->thread_comm.comm.size, record->thread_comm.comm.data);
+		thread->named = true;
+		break;
+	case REEL_RECORD_THREAD_EXEC:
+		thread = &model->threads[record->thread_exec.thread];
+		thread->space = record->thread_exec.space;
+		thread->placed = true;
+		break;
+	default:
+		break;
+	}
+}
+
+static uint64_t time_of(const struct reel_record *record)
+{
+	/* In all records that are made here, time is the first field. */
+	return record->map.time;
+}
+
+/* All records up to `time`, in order of time and, for equal times, as given. */
+static void model_at(struct model *model, const struct reel_record *records, size_t count,
+		     uint64_t time)
+{
+	memset(model, 0, sizeof(*model));
+	for (uint64_t t = 0; t <= time; t++) {
+		for (size_t i = 0; i < count; i++) {
+			if (time_of(&records[i]) == t)
+				model_apply(model, &records[i]);
+		}
+	}
+}
+
+static struct reel_record random_record(uint64_t time)
+{
+	static const char *const names[] = { "a", "bb", "ccc", "dddddd", "" };
+	const char *name = names[random_below(5)];
+	uint64_t first = random_below(PAGES);
+	uint64_t size = (1 + random_below((uint32_t)(PAGES - first))) * PAGE;
+	uint64_t address = BASE + first * PAGE;
+	uint64_t space = 1 + random_below(SPACES), thread = 1 + random_below(THREADS);
+
+	switch (random_below(10)) {
+	case 0:
+		return space_record(time, space,
+				    random_below(2) ? REEL_ORIGIN_FORK : random_below(4),
+				    random_below(SPACES + 1));
+	case 1:
+		return thread_record(time, thread, space, name[0] ? name : "x");
+	case 2:
+		return comm_record(time, thread, name);
+	case 3:
+		return exec_record(time, thread, space);
+	case 4:
+	case 5:
+		return unmap_record(time, space, address, size);
+	default:
+		return map_record(time, space, address, size, random_below(4) * 0x1000u,
+				  1 + random_below(9));
+	}
+}
+
+static void check_space(const struct reel_timeline *timeline, const struct model *model,
+			uint64_t id, uint64_t time)
+{
+	const struct model_space *space = &model->spaces[id];
+	struct reel_space_view view = reel_timeline_view(timeline, id, time);
+	struct reel_mapping mapping, other;
+	bool empty = true;
+
+	for (uint64_t i = 0; i < PAGES; i++) {
+		uint64_t address = BASE + i * PAGE + random_below(PAGE);
+		bool found = reel_timeline_find(timeline, id, time, address, &mapping);
+
+		assert_int_equal(found, space->pages[i].module != 0);
+		assert_int_equal(reel_space_view_find(&view, address, &other), found);
+		if (!found)
+			continue;
+		empty = false;
+		assert_int_equal(mapping.module, space->pages[i].module);
+		assert_int_equal(address / PAGE * PAGE - mapping.address + mapping.offset,
+				 space->pages[i].offset);
+		assert_int_equal(mapping.protection, 5);
+		assert_memory_equal(&mapping, &other, sizeof(mapping));
+		if (reel_timeline_find_below(timeline, id, time, address, &other))
+			assert_true(other.address + other.size <= mapping.address);
+		if (reel_timeline_find_above(timeline, id, time, address, &other))
+			assert_true(other.address >= mapping.address + mapping.size);
+	}
+	assert_int_equal(view.generation == 0, empty);
+}
+
+static void check_at(const struct reel_timeline *timeline, const struct model *model, uint64_t time)
+{
+	for (uint64_t id = 1; id <= SPACES; id++)
+		check_space(timeline, model, id, time);
+	for (uint64_t id = 1; id <= THREADS; id++) {
+		const struct model_thread *thread = &model->threads[id];
+
+		assert_int_equal(reel_timeline_thread_space(timeline, id, time), thread->space);
+		assert_string_equal(reel_timeline_thread_comm(timeline, id, time), thread->comm);
+	}
+}
+
+static void check_present(const struct reel_timeline *timeline, const struct model *model)
+{
+	for (uint64_t id = 1; id <= SPACES; id++) {
+		const struct reel_space_state *state = reel_timeline_space(timeline, id);
+
+		assert_int_equal(state != NULL, model->spaces[id].defined);
+		if (!state)
+			continue;
+		assert_int_equal(state->pid, model->spaces[id].pid);
+		assert_int_equal(state->word_bits, model->spaces[id].word_bits);
+	}
+	for (uint64_t id = 1; id <= THREADS; id++)
+		assert_int_equal(reel_timeline_thread(timeline, id) != NULL,
+				 model->threads[id].defined);
+}
+
+static void any_order_agrees_with_model(void **state)
+{
+	struct reel_record records[RECORDS];
+	struct model *model = calloc(1, sizeof(*model));
+
+	(void)state;
+	for (unsigned int round = 0; round < 100; round++) {
+		struct reel_timeline *timeline = create(true);
+
+		for (size_t i = 0; i < RECORDS; i++) {
+			records[i] = random_record(random_below(TIMES));
+			add(timeline, records[i]);
+		}
+		assert_null(reel_timeline_seal(timeline));
+		for (uint64_t time = 0; time < TIMES + 2; time++) {
+			model_at(model, records, RECORDS, time);
+			check_at(timeline, model, time);
+		}
+		check_at(timeline, model, REEL_TIME_NOW);
+		check_present(timeline, model);
+		reel_timeline_destroy(timeline);
+	}
+	free(model);
+}
+
+/* Without a past each record counts at once; an exec drops the space that the thread leaves. */
+static void present_agrees_with_model(void **state)
+{
+	struct model *model = calloc(1, sizeof(*model));
+
+	(void)state;
+	for (unsigned int round = 0; round < 100; round++) {
+		struct reel_timeline *timeline = create(false);
+
+		memset(model, 0, sizeof(*model));
+		for (size_t i = 0; i < RECORDS; i++) {
+			struct reel_record record = random_record(i / 2);
+
+			if (record.id == REEL_RECORD_THREAD_EXEC) {
+				uint64_t old = model->threads[record.thread_exec.thread].space;
+
+				if (old && old != record.thread_exec.space)
+					memset(&model->spaces[old], 0, sizeof(model->spaces[old]));
+			}
+			model_apply(model, &record);
+			add(timeline, record);
+			check_at(timeline, model, random_below(2) ? REEL_TIME_NOW : i / 2);
+		}
+		check_present(timeline, model);
+		reel_timeline_destroy(timeline);
+	}
+	free(model);
+}
+
+/* ---- cases -------------------------------------------------------------------- */
+
+static uint64_t module_at(const struct reel_timeline *timeline, uint64_t space, uint64_t time,
+			  uint64_t address)
+{
+	struct reel_mapping mapping;
+
+	return reel_timeline_find(timeline, space, time, address, &mapping) ? mapping.module : 0;
+}
+
+static void fork_shares_then_parts(void **state)
+{
+	struct reel_timeline *timeline = create(true);
+
+	(void)state;
+	add(timeline, space_record(10, 1, REEL_ORIGIN_FOUND, 0));
+	add(timeline, map_record(10, 1, 0x1000, 0x1000, 0, 7));
+	add(timeline, map_record(12, 1, 0x2000, 0x1000, 0, 8));
+	add(timeline, space_record(20, 2, REEL_ORIGIN_FORK, 1));
+	add(timeline, map_record(21, 1, 0x3000, 0x1000, 0, 9));
+	add(timeline, unmap_record(22, 2, 0x1000, 0x1000));
+	assert_null(reel_timeline_seal(timeline));
+
+	assert_int_equal(module_at(timeline, 2, 19, 0x1000), 0);
+	assert_int_equal(module_at(timeline, 2, 20, 0x1000), 7);
+	assert_int_equal(module_at(timeline, 2, 20, 0x2fff), 8);
+	assert_int_equal(module_at(timeline, 2, 30, 0x3000), 0);
+	assert_int_equal(module_at(timeline, 2, 21, 0x1000), 7);
+	assert_int_equal(module_at(timeline, 2, 22, 0x1000), 0);
+	assert_int_equal(module_at(timeline, 1, 30, 0x1000), 7);
+	assert_int_equal(module_at(timeline, 1, 11, 0x2000), 0);
+	reel_timeline_destroy(timeline);
+}
+
+static void generations_tell_states_apart(void **state)
+{
+	struct reel_timeline *timeline = create(true);
+	struct reel_space_view a, b, c, child;
+
+	(void)state;
+	add(timeline, map_record(10, 1, 0x1000, 0x1000, 0, 7));
+	add(timeline, space_record(15, 2, REEL_ORIGIN_FORK, 1));
+	add(timeline, map_record(20, 1, 0x1000, 0x1000, 0, 7)); /* the same again */
+	add(timeline, unmap_record(25, 1, 0x8000, 0x1000));	/* of nothing */
+	add(timeline, map_record(30, 1, 0x1000, 0x1000, 0, 8));
+	assert_null(reel_timeline_seal(timeline));
+	a = reel_timeline_view(timeline, 1, 10);
+	b = reel_timeline_view(timeline, 1, 29);
+	c = reel_timeline_view(timeline, 1, 30);
+	child = reel_timeline_view(timeline, 2, 30);
+	assert_int_equal(a.generation, b.generation);
+	assert_int_not_equal(a.generation, c.generation);
+	assert_int_not_equal(a.generation, child.generation);
+	assert_ptr_equal(a.root, child.root);
+	assert_int_equal(reel_timeline_view(timeline, 1, 9).generation, 0);
+	assert_int_equal(reel_timeline_view(timeline, 99, 9).generation, 0);
+	reel_timeline_destroy(timeline);
+}
+
+static void exec_leaves_the_mappings_behind(void **state)
+{
+	struct reel_timeline *timeline = create(true);
+
+	(void)state;
+	add(timeline, space_record(1, 1, REEL_ORIGIN_FOUND, 0));
+	add(timeline, thread_record(1, 5, 1, "sh"));
+	add(timeline, map_record(1, 1, 0x1000, 0x1000, 0, 7));
+	add(timeline, space_record(10, 2, REEL_ORIGIN_EXEC, 1));
+	add(timeline, exec_record(10, 5, 2));
+	add(timeline, comm_record(10, 5, "ls"));
+	add(timeline, thread_exit_record(20, 5));
+	add(timeline, space_exit_record(21, 2));
+	assert_null(reel_timeline_seal(timeline));
+	assert_int_equal(reel_timeline_thread_space(timeline, 5, 0), 0);
+	assert_int_equal(reel_timeline_thread_space(timeline, 5, 9), 1);
+	assert_int_equal(reel_timeline_thread_space(timeline, 5, 10), 2);
+	assert_string_equal(reel_timeline_thread_comm(timeline, 5, 9), "sh");
+	assert_string_equal(reel_timeline_thread_comm(timeline, 5, 10), "ls");
+	assert_int_equal(module_at(timeline, 2, 15, 0x1000), 0);
+	assert_int_equal(reel_timeline_space(timeline, 1)->end, 10);
+	assert_int_equal(reel_timeline_space(timeline, 2)->end, 21);
+	assert_int_equal(reel_timeline_thread(timeline, 5)->end, 20);
+	assert_int_equal(reel_timeline_thread(timeline, 5)->tid, 2005);
+	reel_timeline_destroy(timeline);
+}
+
+static void a_part_keeps_its_file_offset(void **state)
+{
+	struct reel_timeline *timeline = create(true);
+	struct reel_mapping mapping;
+
+	(void)state;
+	add(timeline, map_record(1, 1, 0x10000, 0x10000, 0x5000, 7));
+	add(timeline, map_record(2, 1, 0x14000, 0x1000, 0, 8));
+	assert_null(reel_timeline_seal(timeline));
+	assert_true(reel_timeline_find(timeline, 1, 2, 0x13fff, &mapping));
+	assert_int_equal(mapping.size, 0x4000);
+	assert_int_equal(mapping.offset, 0x5000);
+	assert_true(reel_timeline_find(timeline, 1, 2, 0x15000, &mapping));
+	assert_int_equal(mapping.address, 0x15000);
+	assert_int_equal(mapping.size, 0xb000);
+	assert_int_equal(mapping.offset, 0xa000);
+	reel_timeline_destroy(timeline);
+}
+
+static void first_definitions_win(void **state)
+{
+	struct reel_timeline *timeline = create(true);
+	struct reel_record again = space_record(5, 1, REEL_ORIGIN_FORK, 9);
+	struct reel_record second = thread_record(5, 1, 2, "b");
+	const struct reel_record_module *module;
+
+	(void)state;
+	again.space.pid = 77;
+	again.space.vdso = 0x7000;
+	second.thread.tid = 1;
+	add(timeline, module_record(3, "/first"));
+	add(timeline, module_record(3, "/second"));
+	add(timeline, space_record(1, 1, REEL_ORIGIN_FOUND, 0));
+	add(timeline, map_record(2, 1, 0x1000, 0x1000, 0, 3));
+	add(timeline, again);
+	add(timeline, thread_record(1, 1, 1, "a"));
+	add(timeline, second);
+	assert_null(reel_timeline_seal(timeline));
+	assert_int_equal(reel_timeline_space(timeline, 1)->pid, 1001);
+	assert_int_equal(reel_timeline_space(timeline, 1)->parent, 0);
+	assert_int_equal(reel_timeline_space(timeline, 1)->start, 1);
+	assert_int_equal(reel_timeline_space(timeline, 1)->vdso, 0x7000);
+	assert_int_equal(module_at(timeline, 1, 9, 0x1000), 3);
+	assert_int_equal(reel_timeline_thread(timeline, 1)->tid, 2001);
+	assert_int_equal(reel_timeline_thread_space(timeline, 1, 9), 1);
+	module = reel_timeline_module(timeline, 3);
+	assert_int_equal(module->path.size, 6);
+	assert_memory_equal(module->path.data, "/first", 6);
+	assert_memory_equal(module->build_id.data, "\x12\x34", 2);
+	reel_timeline_destroy(timeline);
+}
+
+static void modules_ascend(void **state)
+{
+	(void)state;
+	for (int keep_past = 0; keep_past < 2; keep_past++) {
+		struct reel_timeline *timeline = create(keep_past);
+		const struct reel_record_module *const *modules;
+		size_t count;
+
+		for (uint64_t i = 0; i < 100; i++)
+			add(timeline, module_record(1 + i * 37 % 101, ""));
+		assert_null(reel_timeline_seal(timeline));
+		modules = reel_timeline_modules(timeline, &count);
+		assert_int_equal(count, 100);
+		for (size_t i = 1; i < count; i++)
+			assert_true(modules[i - 1]->id < modules[i]->id);
+		assert_null(reel_timeline_module(timeline, 1000));
+		reel_timeline_destroy(timeline);
+	}
+}
+
+static void assert_refused(struct reel_timeline *timeline, struct reel_record record)
+{
+	struct reel_error *error = reel_timeline_add(timeline, &record);
+
+	assert_non_null(error);
+	assert_int_equal(reel_error_code(error), REEL_ERROR_INVALID);
+	reel_error_destroy(error);
+}
+
+static void values_out_of_range_are_refused(void **state)
+{
+	struct reel_timeline *timeline = create(true);
+
+	(void)state;
+	assert_refused(timeline, map_record(1, 1, 0x1000, 0, 0, 1));
+	assert_refused(timeline, map_record(1, 1, UINT64_MAX, 2, 0, 1));
+	assert_refused(timeline, unmap_record(1, 1, 0x1000, 0));
+	assert_refused(timeline, space_record(1, 0, REEL_ORIGIN_FOUND, 0));
+	assert_refused(timeline, space_record(1, 1, 9, 0));
+	assert_refused(timeline, thread_record(1, 0, 1, ""));
+	assert_refused(timeline, module_record(0, ""));
+	add(timeline, map_record(1, 1, UINT64_MAX, 1, 0, 1));
+	/* Nothing is in space 0, whatever a file says. */
+	add(timeline, map_record(1, 0, 0x1000, 1, 0, 1));
+	assert_null(reel_timeline_seal(timeline));
+	assert_int_equal(module_at(timeline, 1, 1, UINT64_MAX), 1);
+	assert_int_equal(module_at(timeline, 0, 1, 0x1000), 0);
+	assert_refused(timeline, map_record(2, 1, 0x1000, 1, 0, 1)); /* sealed */
+	reel_timeline_destroy(timeline);
+}
+
+static void unknown_ids_are_tolerated(void **state)
+{
+	struct reel_timeline *timeline = create(true);
+
+	(void)state;
+	add(timeline, map_record(1, 4, 0x1000, 0x1000, 0, 1));
+	add(timeline, space_exit_record(1, 5));
+	add(timeline, thread_exit_record(1, 5));
+	add(timeline, unmap_record(1, 6, 0x1000, 1));
+	add(timeline, exec_record(2, 7, 4));
+	add(timeline, comm_record(2, 8, "lost"));
+	add(timeline, space_record(3, 9, REEL_ORIGIN_FORK, 1234));
+	assert_null(reel_timeline_seal(timeline));
+	assert_null(reel_timeline_space(timeline, 4));
+	assert_int_equal(module_at(timeline, 4, 1, 0x1000), 1);
+	assert_null(reel_timeline_thread(timeline, 7));
+	assert_int_equal(reel_timeline_thread_space(timeline, 7, 2), 4);
+	assert_string_equal(reel_timeline_thread_comm(timeline, 8, 2), "lost");
+	assert_string_equal(reel_timeline_thread_comm(timeline, 99, 2), "");
+	reel_timeline_destroy(timeline);
+}
+
+/* ---- snapshots --------------------------------------------------------------- */
+
+struct copied {
+	struct reel_timeline *next;
+	size_t modules, spaces, threads, maps;
+};
+
+static struct reel_error *copy_record(void *context, const struct reel_record *record)
+{
+	struct copied *copied = context;
+
+	copied->modules += record->id == REEL_RECORD_MODULE;
+	copied->spaces += record->id == REEL_RECORD_SPACE;
+	copied->threads += record->id == REEL_RECORD_THREAD;
+	copied->maps += record->id == REEL_RECORD_MAP;
+	return reel_timeline_add(copied->next, record);
+}
+
+static void a_snapshot_carries_the_present_over(void **state)
+{
+	struct reel_timeline *timeline = create(false);
+	struct copied copied = { .next = create(true) };
+
+	(void)state;
+	for (uint64_t id = 1; id <= 4; id++)
+		add(timeline, module_record(id, "/m"));
+	add(timeline, space_record(1, 1, REEL_ORIGIN_FOUND, 0));
+	add(timeline, space_record(1, 2, REEL_ORIGIN_FOUND, 0));
+	add(timeline, thread_record(1, 1, 1, "main"));
+	add(timeline, thread_record(1, 2, 2, "gone"));
+	add(timeline, map_record(1, 1, 0x1000, 0x3000, 0, 1));
+	add(timeline, map_record(2, 1, 0x2000, 0x1000, 0, 2));
+	add(timeline, map_record(2, 2, 0x2000, 0x1000, 0, 3));
+	add(timeline, comm_record(3, 1, "renamed"));
+	add(timeline, thread_exit_record(4, 2));
+	add(timeline, space_exit_record(4, 2));
+	assert_null(reel_timeline_space(timeline, 2));
+	assert_null(reel_timeline_thread(timeline, 2));
+	assert_null(reel_timeline_snapshot(timeline, 100, copy_record, &copied));
+	assert_null(reel_timeline_seal(copied.next));
+
+	assert_int_equal(copied.modules, 2);
+	assert_int_equal(copied.spaces, 1);
+	assert_int_equal(copied.threads, 1);
+	assert_int_equal(copied.maps, 3);
+	assert_int_equal(module_at(copied.next, 1, 99, 0x2000), 0);
+	assert_int_equal(module_at(copied.next, 1, 100, 0x2000), 2);
+	assert_int_equal(module_at(copied.next, 1, 100, 0x3fff), 1);
+	assert_int_equal(reel_timeline_space(copied.next, 1)->pid, 1001);
+	assert_string_equal(reel_timeline_thread_comm(copied.next, 1, 100), "renamed");
+	assert_int_equal(reel_timeline_thread_space(copied.next, 1, 100), 1);
+	reel_timeline_destroy(copied.next);
+	reel_timeline_destroy(timeline);
+}
+
+static struct reel_error *refuse_record(void *context, const struct reel_record *record)
+{
+	size_t *left = context;
+
+	(void)record;
+	return (*left)-- ? NULL : reel_error_create(REEL_ERROR_OS, "full");
+}
+
+static void a_snapshot_ends_at_an_error(void **state)
+{
+	struct reel_timeline *timeline = create(false);
+
+	(void)state;
+	add(timeline, module_record(1, "/m"));
+	add(timeline, space_record(1, 1, REEL_ORIGIN_FOUND, 0));
+	add(timeline, thread_record(1, 1, 1, "main"));
+	add(timeline, map_record(1, 1, 0x1000, 0x1000, 0, 1));
+	add(timeline, map_record(1, 1, 0x3000, 0x1000, 0, 1));
+	for (size_t after = 0; after <= 5; after++) {
+		size_t left = after;
+		struct reel_error *error =
+			reel_timeline_snapshot(timeline, 2, refuse_record, &left);
+
+		assert_int_equal(error != NULL, after < 5);
+		reel_error_destroy(error);
+	}
+	reel_timeline_destroy(timeline);
+}
+
+/* ---- many -------------------------------------------------------------------- */
+
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* A shell script's life: one process after the other, each with 50 mappings, with hostile ids. */
+static void many_spaces_are_fast(void **state)
+{
+	(void)state;
+	for (int keep_past = 0; keep_past < 2; keep_past++) {
+		struct reel_timeline *timeline = create(keep_past);
+		double begin = now();
+		const uint64_t step = 1ull << 44;
+
+		add(timeline, space_record(0, 1, REEL_ORIGIN_FOUND, 0));
+		for (uint64_t i = 0; i < 50; i++)
+			add(timeline, map_record(0, 1, i * 0x10000, 0x1000, 0, i + 1));
+		for (uint64_t i = 1; i <= 100000; i++) {
+			uint64_t id = i * step + 1;
+
+			add(timeline, space_record(i, id, REEL_ORIGIN_FORK, 1));
+			add(timeline, thread_record(i, id, id, "child"));
+			add(timeline, map_record(i, id, (i % 50) * 0x10000, 0x1000, 0, 99));
+			add(timeline, thread_exit_record(i + 1, id));
+			add(timeline, space_exit_record(i + 1, id));
+		}
+		assert_null(reel_timeline_seal(timeline));
+		for (uint64_t i = 1; keep_past && i <= 100000; i++)
+			assert_int_equal(module_at(timeline, i * step + 1, i, (i % 50) * 0x10000),
+					 99);
+		print_message("# 100,000 spaces, keep_past %d: %.0f ms\n", keep_past,
+			      (now() - begin) * 1e3);
+		assert_true(now() - begin < 10);
+		reel_timeline_destroy(timeline);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(any_order_agrees_with_model),
+		cmocka_unit_test(present_agrees_with_model),
+		cmocka_unit_test(fork_shares_then_parts),
+		cmocka_unit_test(generations_tell_states_apart),
+		cmocka_unit_test(exec_leaves_the_mappings_behind),
+		cmocka_unit_test(a_part_keeps_its_file_offset),
+		cmocka_unit_test(first_definitions_win),
+		cmocka_unit_test(modules_ascend),
+		cmocka_unit_test(values_out_of_range_are_refused),
+		cmocka_unit_test(unknown_ids_are_tolerated),
+		cmocka_unit_test(a_snapshot_carries_the_present_over),
+		cmocka_unit_test(a_snapshot_ends_at_an_error),
+		cmocka_unit_test(many_spaces_are_fast),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
