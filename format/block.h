@@ -12,14 +12,16 @@
 #define REEL_FORMAT_MAJOR 0
 #define REEL_FORMAT_MINOR 1
 
-#define REEL_FILE_HEADER_SIZE 48
+#define REEL_FILE_HEADER_SIZE  48
 #define REEL_BLOCK_HEADER_SIZE 80
-#define REEL_TRAILER_SIZE 32
-#define REEL_FILE_ID_SIZE 16
+#define REEL_TRAILER_SIZE      32
+#define REEL_FILE_ID_SIZE      16
+/* What every block header of a file begins with: magic, frame size, signature, file tag. */
+#define REEL_BLOCK_MARK_SIZE 16
 
 /* Largest values that a reader accepts, and that a writer keeps. */
-#define REEL_BLOCK_STORED_MAX (65u << 20)
-#define REEL_BLOCK_RAW_MAX (64u << 20)
+#define REEL_BLOCK_STORED_MAX	(65u << 20)
+#define REEL_BLOCK_RAW_MAX	(64u << 20)
 #define REEL_BLOCK_EXPANDED_MAX (256u << 20)
 
 /* No incompatible feature is known to this version. */
@@ -61,12 +63,18 @@ struct reel_block_header {
 	uint32_t payload_crc;
 };
 
-void reel_file_header_store(const struct reel_file_header *header, uint8_t bytes[REEL_FILE_HEADER_SIZE]);
-/* NOT_A_CAPTURE, UNSUPPORTED (newer major version, unknown features), CORRUPT (checksum), TRUNCATED. */
-struct reel_error *reel_file_header_load(const uint8_t *bytes, size_t size, struct reel_file_header *ret)
-	REEL_MUST_CHECK;
+void reel_file_header_store(const struct reel_file_header *header,
+			    uint8_t bytes[REEL_FILE_HEADER_SIZE]);
+/* NOT_A_CAPTURE, UNSUPPORTED (newer major version, unknown features), CORRUPT (checksum),
+ * TRUNCATED. */
+struct reel_error *reel_file_header_load(const uint8_t *bytes, size_t size,
+					 struct reel_file_header *ret) REEL_MUST_CHECK;
 
-void reel_block_header_store(const struct reel_block_header *header, const uint8_t id[REEL_FILE_ID_SIZE],
+/* The bytes to search for when resynchronizing. */
+void reel_block_mark_store(const uint8_t id[REEL_FILE_ID_SIZE],
+			   uint8_t bytes[REEL_BLOCK_MARK_SIZE]);
+void reel_block_header_store(const struct reel_block_header *header,
+			     const uint8_t id[REEL_FILE_ID_SIZE],
 			     uint8_t bytes[REEL_BLOCK_HEADER_SIZE]);
 /* True if `bytes` is a block header of the file `id`, whole and within the limits. */
 bool reel_block_header_load(const uint8_t bytes[REEL_BLOCK_HEADER_SIZE],

@@ -156,7 +156,8 @@ struct reel_buffer {
 };
 
 void reel_buffer_free(struct reel_buffer *buffer);
-/* Room for `size` more bytes, to be written by the caller and added to `size`; NULL if there is no memory. */
+/* Room for `size` more bytes, to be written by the caller and added to `size`; NULL if there is no
+ * memory. */
 uint8_t *reel_buffer_reserve(struct reel_buffer *buffer, size_t size);
 void reel_buffer_append(struct reel_buffer *buffer, const void *bytes, size_t size);
 void reel_buffer_u8(struct reel_buffer *buffer, uint8_t value);

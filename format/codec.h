@@ -10,6 +10,8 @@
 #include "format/bytes.h"
 #include "format/record.h"
 
+/* The size of a record that has a schema, tag and size included. */
+size_t reel_record_encoded_size(const struct reel_record *record);
 /* Appends a record that has a schema. */
 void reel_record_encode(struct reel_buffer *buffer, const struct reel_record *record);
 
@@ -25,15 +27,15 @@ struct reel_record_frame {
  * Takes the next record's frame off `cursor`; ret->id is 0 behind the last.
  * Fails (CORRUPT) for a frame that does not fit.
  */
-struct reel_error *reel_record_frame_next(struct reel_cursor *cursor, struct reel_record_frame *ret)
-	REEL_MUST_CHECK;
+struct reel_error *reel_record_frame_next(struct reel_cursor *cursor,
+					  struct reel_record_frame *ret) REEL_MUST_CHECK;
 
 /*
  * Decodes a record that has a schema.  Bytes behind the fields that this
  * version knows are left alone.  Fails (CORRUPT) if the payload is too short.
  */
-struct reel_error *reel_record_decode(const struct reel_record_frame *frame, struct reel_record *ret)
-	REEL_MUST_CHECK;
+struct reel_error *reel_record_decode(const struct reel_record_frame *frame,
+				      struct reel_record *ret) REEL_MUST_CHECK;
 
 /*
  * Samples are stored as differences to the thread's previous sample in the
@@ -45,13 +47,20 @@ struct reel_error *reel_sample_encoder_create(struct reel_sample_encoder **ret) 
 void reel_sample_encoder_destroy(struct reel_sample_encoder *encoder);
 /* Forgets all samples; to be called where a block begins. */
 void reel_sample_encoder_reset(struct reel_sample_encoder *encoder);
+/* The block may name no further thread or layout: it has to end before the next sample. */
+bool reel_sample_encoder_is_full(const struct reel_sample_encoder *encoder);
 /*
  * Appends the sample, and before it the SAMPLE_LAYOUT that the block lacks.
  * `records_ret` is increased by the number of records, `expanded_ret` by the
  * bytes of all its regions.  Layouts are compared by content.
+ *
+ * INVALID for a sample that the format can't hold: nothing happened.
+ * NO_MEMORY: `buffer` is as before, but the encoder takes no more samples
+ * until it is reset.
  */
-struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder, struct reel_buffer *buffer,
-				      const struct reel_sample *sample, uint32_t *records_ret,
+struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
+				      struct reel_buffer *buffer, const struct reel_sample *sample,
+				      uint32_t *records_ret,
 				      uint64_t *expanded_ret) REEL_MUST_CHECK;
 
 struct reel_sample_decoder;
@@ -66,9 +75,12 @@ void reel_sample_decoder_reset(struct reel_sample_decoder *decoder, uint64_t exp
 /* SAMPLE_LAYOUT. */
 struct reel_error *reel_sample_decode_layout(struct reel_sample_decoder *decoder,
 					     const struct reel_record_frame *frame) REEL_MUST_CHECK;
+/* The layout that was decoded last in this block, NULL if none was; it lives until the reset. */
+const struct reel_record_sample_layout *reel_sample_decoder_last_layout(
+	const struct reel_sample_decoder *decoder);
 /* SAMPLE.  All that ret points to lives until the decoder's next call. */
 struct reel_error *reel_sample_decode(struct reel_sample_decoder *decoder,
-				      const struct reel_record_frame *frame, struct reel_sample *ret)
-	REEL_MUST_CHECK;
+				      const struct reel_record_frame *frame,
+				      struct reel_sample *ret) REEL_MUST_CHECK;
 
 #endif

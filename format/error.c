@@ -36,7 +36,7 @@ static struct reel_error *error_with(enum reel_error_code code, char *message)
 	return error;
 }
 
-static char *format_message(const char *format, va_list args)
+__attribute__((format(printf, 1, 0))) static char *format_message(const char *format, va_list args)
 {
 	char *message;
 
@@ -56,9 +56,9 @@ struct reel_error *reel_error_create(enum reel_error_code code, const char *form
 
 struct reel_error *reel_error_os(int errnum, const char *format, ...)
 {
-	enum reel_error_code code = errnum == EPERM || errnum == EACCES ? REEL_ERROR_PERMISSION :
-				    errnum == ENOMEM			? REEL_ERROR_NO_MEMORY :
-									  REEL_ERROR_OS;
+	enum reel_error_code code = errnum == EPERM || errnum == EACCES ? REEL_ERROR_PERMISSION
+				    : errnum == ENOMEM			? REEL_ERROR_NO_MEMORY
+									: REEL_ERROR_OS;
 	_cleanup_free_ char *what = NULL;
 	va_list args;
 	char *message;

@@ -13,7 +13,8 @@
  */
 struct reel_error *reel_error_create(enum reel_error_code code, const char *format, ...)
 	__attribute__((format(printf, 2, 3), returns_nonnull));
-/* As above with ": " and errno's text behind it; code is OS (or PERMISSION for EPERM and EACCES). */
+/* As above with ": " and errno's text behind it; code is OS (or PERMISSION for EPERM and EACCES).
+ */
 struct reel_error *reel_error_os(int errnum, const char *format, ...)
 	__attribute__((format(printf, 2, 3), returns_nonnull));
 struct reel_error *reel_error_no_memory(void) __attribute__((returns_nonnull));

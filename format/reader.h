@@ -32,8 +32,8 @@ struct reel_problem {
  */
 struct reel_error *reel_reader_open(const char *path, struct reel_reader **ret) REEL_MUST_CHECK;
 /* The same from a descriptor that can be read at any offset; takes ownership of `fd`. */
-struct reel_error *reel_reader_open_fd(int fd, const char *name, struct reel_reader **ret)
-	REEL_MUST_CHECK;
+struct reel_error *reel_reader_open_fd(int fd, const char *name,
+				       struct reel_reader **ret) REEL_MUST_CHECK;
 void reel_reader_close(struct reel_reader *reader);
 
 const char *reel_reader_name(const struct reel_reader *reader);
@@ -42,7 +42,8 @@ uint64_t reel_reader_file_size(const struct reel_reader *reader);
 /* In the file's order. */
 const struct reel_block *reel_reader_blocks(const struct reel_reader *reader, size_t *count_ret);
 /* Problems of the frames, found when the file was opened. */
-const struct reel_problem *reel_reader_problems(const struct reel_reader *reader, size_t *count_ret);
+const struct reel_problem *reel_reader_problems(const struct reel_reader *reader,
+						size_t *count_ret);
 /* A whole trailer was there: the writer finished the file. */
 bool reel_reader_has_trailer(const struct reel_reader *reader);
 
@@ -67,9 +68,9 @@ struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader
 struct reel_block_item {
 	enum {
 		REEL_ITEM_END = 0,
-		REEL_ITEM_RECORD = 1, /* `record` */
-		REEL_ITEM_SAMPLE = 2, /* `sample` */
-		REEL_ITEM_LAYOUT = 3, /* `layout` */
+		REEL_ITEM_RECORD = 1,  /* `record` */
+		REEL_ITEM_SAMPLE = 2,  /* `sample` */
+		REEL_ITEM_LAYOUT = 3,  /* `layout` */
 		REEL_ITEM_UNKNOWN = 4, /* not known, may be passed over: only `frame` */
 	} kind;
 	struct reel_record_frame frame;
@@ -85,5 +86,12 @@ struct reel_block_item {
  */
 struct reel_error *reel_block_reader_next(struct reel_block_reader *block_reader,
 					  struct reel_block_item *ret) REEL_MUST_CHECK;
+/*
+ * Records of the block that were passed over so far, since a value in them is
+ * not one that SPEC.md has.  The first few are kept; the last one kept says how
+ * many more there are.  They live until the next call.
+ */
+const struct reel_problem *reel_block_reader_problems(const struct reel_block_reader *block_reader,
+						      size_t *count_ret);
 
 #endif

@@ -38,6 +38,11 @@ enum reel_record_id {
 	REEL_RECORD_ID_LIMIT = 49,
 };
 
+/* Limits (SPEC.md, section 9). */
+#define REEL_TEXT_MAX	  65536
+#define REEL_BUILD_ID_MAX 64
+#define REEL_IMAGE_MAX	  (16u << 20)
+
 /* Borrowed bytes: of the block they were decoded from, or of the caller when encoding. */
 struct reel_bytes {
 	const uint8_t *data;
@@ -64,8 +69,8 @@ struct reel_record_capture {
 	uint64_t max_stack; /* bytes a region at most */
 	uint64_t ring_size; /* bytes of a BPF ring buffer, and how many there are */
 	uint64_t rings;
-	uint64_t part;		       /* 0, 1, 2 … of a rotated recording */
-	struct reel_bytes recording;   /* file id of part 0 */
+	uint64_t part;		     /* 0, 1, 2 … of a rotated recording */
+	struct reel_bytes recording; /* file id of part 0 */
 	struct reel_bytes hostname, kernel_release, kernel_version, kernel_build_id;
 	struct reel_bytes tool_version;
 	struct reel_bytes command_line; /* arguments, each ended by a NUL; may be empty */
@@ -170,9 +175,9 @@ struct reel_record_map {
 	uint64_t space;
 	uint64_t address;
 	uint64_t size;
-	uint64_t offset; /* bytes into the file */
+	uint64_t offset;     /* bytes into the file */
 	uint64_t protection; /* PROT_READ 1, PROT_WRITE 2, PROT_EXEC 4 */
-	uint64_t flags; /* MAP_SHARED 1, MAP_PRIVATE 2 */
+	uint64_t flags;	     /* MAP_SHARED 1, MAP_PRIVATE 2 */
 	uint64_t module;
 };
 
@@ -194,7 +199,7 @@ struct reel_record_unmap {
 
 struct reel_record_kernel_symbol {
 	uint64_t address;
-	uint64_t size; /* up to the next symbol; 0 if unknown */
+	uint64_t size;	 /* up to the next symbol; 0 if unknown */
 	uint64_t module; /* id of a KERNEL or KERNEL_MODULE module */
 	struct reel_bytes name;
 };
@@ -227,6 +232,7 @@ struct reel_record_end {
 
 /* Registers of the samples that follow in the same block. */
 #define REEL_REGISTERS_MAX 256
+#define REEL_LAYOUTS_MAX   256
 
 struct reel_register_slot {
 	uint16_t dwarf; /* the psABI's DWARF register number */
@@ -244,7 +250,8 @@ enum reel_sample_flags {
 	REEL_SAMPLE_STACK_CUT = 1 << 0,
 	/* Words that unwinding has no use for are zero. */
 	REEL_SAMPLE_SCRUBBED = 1 << 1,
-	/* Where the stack ends could not be found out: the region ends where reading failed or at a guess. */
+	/* Where the stack ends could not be found out: the region ends where reading failed or at a
+	   guess. */
 	REEL_SAMPLE_TOP_UNKNOWN = 1 << 2,
 	REEL_SAMPLE_FLAGS_KNOWN = 7,
 };
@@ -257,10 +264,12 @@ enum reel_region_kind {
 	REEL_REGION_OTHER = 2,
 };
 
-#define REEL_REGIONS_MAX 16
+#define REEL_REGIONS_MAX     16
 #define REEL_REGION_SIZE_MAX (16u << 20)
-#define REEL_MISSING_MAX 8192
-#define REEL_CHAIN_MAX 65536
+#define REEL_MISSING_MAX     8192
+#define REEL_CHAIN_MAX	     65536
+/* Threads that samples of one block name: it bounds what a decoder keeps for them. */
+#define REEL_THREADS_MAX 65536
 
 struct reel_range {
 	uint64_t offset, size; /* bytes from the region's start */

@@ -3,6 +3,7 @@
 #ifndef FORMAT_SCHEMA_H
 #define FORMAT_SCHEMA_H
 
+#include "format/block.h"
 #include "format/record.h"
 
 enum reel_schema_kind {
@@ -16,6 +17,7 @@ struct reel_schema_field {
 	const char *name;
 	enum reel_schema_kind kind;
 	size_t offset; /* in struct reel_record */
+	size_t max;    /* bytes of a text or of bytes at most; 0: only the block limits it */
 };
 
 struct reel_schema {
@@ -30,5 +32,22 @@ struct reel_schema {
 const struct reel_schema *reel_schema_of(uint64_t id);
 /* The record's name in SPEC.md, for the ones without a table too; NULL if unknown. */
 const char *reel_record_name(uint64_t id);
+/* The type of block in which the record stands; 0 for an unknown one. */
+uint16_t reel_record_block_type(uint64_t id);
+
+/* The field `field` of `record`, a number or bytes as its kind says. */
+uint64_t reel_schema_number(const struct reel_schema_field *field,
+			    const struct reel_record *record);
+struct reel_bytes reel_schema_bytes(const struct reel_schema_field *field,
+				    const struct reel_record *record);
+/* True if the record has a field `time`, which is returned. */
+bool reel_record_time(const struct reel_record *record, uint64_t *ret);
+
+/*
+ * NULL if every value is one that SPEC.md has, else which one is not: a reader
+ * passes over such a record, a writer refuses it.
+ */
+const char *reel_record_check(const struct reel_record *record);
+const char *reel_sample_check(const struct reel_sample *sample);
 
 #endif

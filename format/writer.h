@@ -32,21 +32,24 @@ struct reel_writer_counts {
  * for messages.  Writes the file header at once, with `file_id`, or a random
  * one if that is NULL.
  */
-struct reel_error *reel_writer_create(int fd, const char *name, const struct reel_writer_options *options,
-				      const uint8_t *file_id, struct reel_writer **ret) REEL_MUST_CHECK;
+struct reel_error *reel_writer_create(int fd, const char *name,
+				      const struct reel_writer_options *options,
+				      const uint8_t *file_id,
+				      struct reel_writer **ret) REEL_MUST_CHECK;
 /* Frees without writing anything more: the file stays incomplete. */
 void reel_writer_destroy(struct reel_writer *writer);
 const uint8_t *reel_writer_file_id(const struct reel_writer *writer);
 
 /* A side record. Times must not fall behind a flushed sample's time by the caller's care. */
-struct reel_error *reel_writer_record(struct reel_writer *writer, const struct reel_record *record)
-	REEL_MUST_CHECK;
-/* A sample; sample->id is set by the caller and ascends. Flushes by itself when the block is full. */
-struct reel_error *reel_writer_sample(struct reel_writer *writer, const struct reel_sample *sample)
-	REEL_MUST_CHECK;
+struct reel_error *reel_writer_record(struct reel_writer *writer,
+				      const struct reel_record *record) REEL_MUST_CHECK;
+/* A sample; sample->id is set by the caller and ascends. Flushes by itself when the block is full.
+ */
+struct reel_error *reel_writer_sample(struct reel_writer *writer,
+				      const struct reel_sample *sample) REEL_MUST_CHECK;
 /* A weight that became known; goes into the sample blocks' stream. */
-struct reel_error *reel_writer_weight(struct reel_writer *writer,
-				      const struct reel_record_sample_weight *weight) REEL_MUST_CHECK;
+struct reel_error *reel_writer_weight(
+	struct reel_writer *writer, const struct reel_record_sample_weight *weight) REEL_MUST_CHECK;
 /* Writes what is open: a side block, then a sample block. */
 struct reel_error *reel_writer_flush(struct reel_writer *writer) REEL_MUST_CHECK;
 /* Flushes, then writes index and trailer. The caller writes the END record before. */

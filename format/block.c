@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <zlib.h>
+
+#include "format/block.h"
+
+/* Of zstd's skippable frames (RFC 8878, 3.1.2), 0x184D2A50 to 0x184D2A5F. */
+#define MAGIC_FILE    0x184D2A5Eu
+#define MAGIC_BLOCK   0x184D2A5Du
+#define MAGIC_TRAILER 0x184D2A5Cu
+/* Magic and frame size: what zstd calls the skippable header. */
+#define FRAME_HEADER_SIZE 8
+#define SIGNATURE_SIZE	  8
+#define FILE_TAG_SIZE	  4
+/* Magic, frame size and signature of the file header. */
+#define FILE_FIXED_SIZE (FRAME_HEADER_SIZE + SIGNATURE_SIZE)
+
+static const uint8_t file_signature[SIGNATURE_SIZE] = {
+	0x89, 'R', 'E', 'E', 'L', 0x0D, 0x0A, 0x1A
+};
+static const uint8_t block_signature[4] = { 'R', 'B', 'L', 'K' };
+static const uint8_t trailer_signature[SIGNATURE_SIZE] = {
+	'R', 'E', 'E', 'L', 'E', 'N', 'D', '\n'
+};
+
+static void store_frame(uint8_t *bytes, uint32_t magic, size_t size)
+{
+	memset(bytes, 0, size);
+	reel_store32(bytes, magic);
+	reel_store32(bytes + 4, (uint32_t)(size - FRAME_HEADER_SIZE));
+}
+
+/* The last four bytes are the CRC-32 of what stands before them. */
+static void store_crc(uint8_t *bytes, size_t size)
+{
+	reel_store32(bytes + size - 4, (uint32_t)crc32(0, bytes, (uInt)(size - 4)));
+}
+
+static bool crc_is_right(const uint8_t *bytes, size_t size)
+{
+	return reel_load32(bytes + size - 4) == (uint32_t)crc32(0, bytes, (uInt)(size - 4));
+}
+
+void reel_file_header_store(const struct reel_file_header *header,
+			    uint8_t bytes[REEL_FILE_HEADER_SIZE])
+{
+	store_frame(bytes, MAGIC_FILE, REEL_FILE_HEADER_SIZE);
+	memcpy(bytes + 8, file_signature, SIGNATURE_SIZE);
+	reel_store16(bytes + 16, header->major);
+	reel_store16(bytes + 18, header->minor);
+	reel_store32(bytes + 20, header->features);
+	memcpy(bytes + 24, header->id, REEL_FILE_ID_SIZE);
+	store_crc(bytes, REEL_FILE_HEADER_SIZE);
+}
+
+static struct reel_error *check_version(const struct reel_file_header *header)
+{
+	/* Minor versions are compatible with each other from 1.0 on only. */
+	if (header->major != REEL_FORMAT_MAJOR ||
+	    (!REEL_FORMAT_MAJOR && header->minor != REEL_FORMAT_MINOR))
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "the file is of format version %u.%u, this program reads "
+					 "%u.%u: use the version of stackreel that wrote it",
+					 header->major, header->minor, REEL_FORMAT_MAJOR,
+					 REEL_FORMAT_MINOR);
+	if (header->features & ~REEL_FEATURES_KNOWN)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "the file uses features (0x%x) that this program does not "
+					 "know: use a newer stackreel",
+					 header->features & ~REEL_FEATURES_KNOWN);
+	return NULL;
+}
+
+struct reel_error *reel_file_header_load(const uint8_t *bytes, size_t size,
+					 struct reel_file_header *ret)
+{
+	uint8_t fixed[REEL_FILE_HEADER_SIZE];
+
+	store_frame(fixed, MAGIC_FILE, REEL_FILE_HEADER_SIZE);
+	memcpy(fixed + 8, file_signature, SIGNATURE_SIZE);
+	if (memcmp(bytes, fixed, size < FILE_FIXED_SIZE ? size : FILE_FIXED_SIZE))
+		return reel_error_create(REEL_ERROR_NOT_A_CAPTURE, "not a stackreel capture");
+	if (size < REEL_FILE_HEADER_SIZE)
+		return reel_error_create(REEL_ERROR_TRUNCATED,
+					 "the file ends within its header, at %zu bytes", size);
+	if (!crc_is_right(bytes, REEL_FILE_HEADER_SIZE))
+		return reel_error_create(REEL_ERROR_CORRUPT,
+					 "file header at offset 0: wrong checksum");
+	ret->major = reel_load16(bytes + 16);
+	ret->minor = reel_load16(bytes + 18);
+	ret->features = reel_load32(bytes + 20);
+	memcpy(ret->id, bytes + 24, REEL_FILE_ID_SIZE);
+	return check_version(ret);
+}
+
+void reel_block_mark_store(const uint8_t id[REEL_FILE_ID_SIZE], uint8_t bytes[REEL_BLOCK_MARK_SIZE])
+{
+	reel_store32(bytes, MAGIC_BLOCK);
+	reel_store32(bytes + 4, REEL_BLOCK_HEADER_SIZE - FRAME_HEADER_SIZE);
+	memcpy(bytes + 8, block_signature, sizeof(block_signature));
+	memcpy(bytes + 12, id, FILE_TAG_SIZE);
+}
+
+void reel_block_header_store(const struct reel_block_header *header,
+			     const uint8_t id[REEL_FILE_ID_SIZE],
+			     uint8_t bytes[REEL_BLOCK_HEADER_SIZE])
+{
+	memset(bytes, 0, REEL_BLOCK_HEADER_SIZE);
+	reel_block_mark_store(id, bytes);
+	reel_store16(bytes + 16, header->type);
+	bytes[18] = header->codec;
+	bytes[19] = header->flags;
+	reel_store32(bytes + 20, header->sequence);
+	reel_store32(bytes + 24, header->stored_size);
+	reel_store32(bytes + 28, header->raw_size);
+	reel_store64(bytes + 32, header->expanded_size);
+	reel_store64(bytes + 40, header->time_first);
+	reel_store64(bytes + 48, header->time_last);
+	reel_store32(bytes + 56, header->records);
+	reel_store32(bytes + 60, header->payload_crc);
+	store_crc(bytes, REEL_BLOCK_HEADER_SIZE);
+}
+
+bool reel_block_header_load(const uint8_t bytes[REEL_BLOCK_HEADER_SIZE],
+			    const uint8_t id[REEL_FILE_ID_SIZE], struct reel_block_header *ret)
+{
+	uint8_t mark[REEL_BLOCK_MARK_SIZE];
+
+	reel_block_mark_store(id, mark);
+	if (memcmp(bytes, mark, sizeof(mark)) || !crc_is_right(bytes, REEL_BLOCK_HEADER_SIZE))
+		return false;
+	ret->type = reel_load16(bytes + 16);
+	ret->codec = bytes[18];
+	ret->flags = bytes[19];
+	ret->sequence = reel_load32(bytes + 20);
+	ret->stored_size = reel_load32(bytes + 24);
+	ret->raw_size = reel_load32(bytes + 28);
+	ret->expanded_size = reel_load64(bytes + 32);
+	ret->time_first = reel_load64(bytes + 40);
+	ret->time_last = reel_load64(bytes + 48);
+	ret->records = reel_load32(bytes + 56);
+	ret->payload_crc = reel_load32(bytes + 60);
+	return ret->stored_size <= REEL_BLOCK_STORED_MAX && ret->raw_size <= REEL_BLOCK_RAW_MAX &&
+	       ret->expanded_size <= REEL_BLOCK_EXPANDED_MAX;
+}
+
+void reel_trailer_store(uint64_t index_offset, const uint8_t id[REEL_FILE_ID_SIZE],
+			uint8_t bytes[REEL_TRAILER_SIZE])
+{
+	store_frame(bytes, MAGIC_TRAILER, REEL_TRAILER_SIZE);
+	memcpy(bytes + 8, trailer_signature, SIGNATURE_SIZE);
+	reel_store64(bytes + 16, index_offset);
+	memcpy(bytes + 24, id, FILE_TAG_SIZE);
+	store_crc(bytes, REEL_TRAILER_SIZE);
+}
+
+bool reel_trailer_load(const uint8_t bytes[REEL_TRAILER_SIZE], const uint8_t id[REEL_FILE_ID_SIZE],
+		       uint64_t *index_offset_ret)
+{
+	uint8_t expected[REEL_TRAILER_SIZE];
+	uint64_t index_offset = reel_load64(bytes + 16);
+
+	/* All of its bytes are known but for the index offset. */
+	reel_trailer_store(index_offset, id, expected);
+	if (memcmp(bytes, expected, sizeof(expected)))
+		return false;
+	*index_offset_ret = index_offset;
+	return true;
+}

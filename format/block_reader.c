@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A block's payload to records and samples. */
+#include <stdlib.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "format/reader_parts.h"
+#include "format/schema.h"
+
+#define PROBLEMS_MAX 16
+
+typedef unsigned long long ull;
+
+/* Bytes that grow to the largest block; their content is lost then. */
+struct room {
+	uint8_t *bytes;
+	size_t capacity;
+};
+
+struct reel_block_reader {
+	const struct reel_reader *reader;
+	struct reel_block block;
+	struct room stored, raw;
+	ZSTD_DCtx *zstd;
+	struct reel_sample_decoder *decoder;
+	struct reel_cursor cursor;
+	uint64_t records;
+	/* Nothing comes any more, whatever is left. */
+	bool ended;
+	struct reel_problems problems;
+};
+
+struct reel_error *reel_block_reader_create(const struct reel_reader *reader,
+					    struct reel_block_reader **ret)
+{
+	struct reel_block_reader *block_reader = calloc(1, sizeof(*block_reader));
+	struct reel_error *error;
+
+	if (!block_reader)
+		return reel_error_no_memory();
+	block_reader->reader = reader;
+	block_reader->ended = true;
+	reel_problems_init(&block_reader->problems, PROBLEMS_MAX);
+	block_reader->zstd = ZSTD_createDCtx();
+	error = block_reader->zstd ? reel_sample_decoder_create(&block_reader->decoder)
+				   : reel_error_no_memory();
+	if (error) {
+		reel_block_reader_destroy(block_reader);
+		return error;
+	}
+	*ret = block_reader;
+	return NULL;
+}
+
+void reel_block_reader_destroy(struct reel_block_reader *block_reader)
+{
+	if (!block_reader)
+		return;
+	reel_sample_decoder_destroy(block_reader->decoder);
+	ZSTD_freeDCtx(block_reader->zstd);
+	free(block_reader->stored.bytes);
+	free(block_reader->raw.bytes);
+	reel_problems_free(&block_reader->problems);
+	free(block_reader);
+}
+
+static bool room_reserve(struct room *room, size_t size)
+{
+	uint8_t *bytes;
+
+	if (room->bytes && size <= room->capacity)
+		return true;
+	/* A byte for an empty block, so that there always is an address. */
+	bytes = malloc(size + 1);
+	if (!bytes)
+		return false;
+	free(room->bytes);
+	*room = (struct room){ bytes, size };
+	return true;
+}
+
+/* "FILE: block N at offset N: " before the message. */
+static struct reel_error *prefix(const struct reel_block_reader *block_reader,
+				 struct reel_error *error)
+{
+	return reel_error_prefix(
+		error, "%s: block %u at offset %llu", block_reader->reader->source.name,
+		block_reader->block.header.sequence, (ull)block_reader->block.offset);
+}
+
+static struct reel_error *corrupt(const struct reel_block_reader *block_reader, const char *what)
+{
+	return prefix(block_reader, reel_error_create(REEL_ERROR_CORRUPT, "%s", what));
+}
+
+/* ---- payload -------------------------------------------------------------------- */
+
+/* What of the header this program does not know; NULL for nothing. */
+static const char *unknown_of(const struct reel_block_header *header)
+{
+	const uint8_t known = REEL_BLOCK_OPTIONAL | REEL_BLOCK_ENCRYPTED | REEL_BLOCK_SCRUBBED;
+
+	if (header->type < REEL_BLOCK_SIDE || header->type > REEL_BLOCK_INDEX)
+		return "unknown type of block";
+	if (header->codec != REEL_CODEC_ZSTD)
+		return "unknown codec";
+	if (header->flags & ~known)
+		return "unknown flags";
+	return header->flags & REEL_BLOCK_ENCRYPTED ? "it is encrypted" : NULL;
+}
+
+static struct reel_error *read_payload(struct reel_block_reader *block_reader)
+{
+	const struct reel_block *block = &block_reader->block;
+	uint32_t size = block->header.stored_size;
+	struct reel_error *error;
+
+	if (!room_reserve(&block_reader->stored, size))
+		return reel_error_no_memory();
+	error = reel_source_read(&block_reader->reader->source,
+				 block->offset + REEL_BLOCK_HEADER_SIZE, block_reader->stored.bytes,
+				 size);
+	if (error)
+		return error;
+	if ((uint32_t)crc32(0, block_reader->stored.bytes, size) != block->header.payload_crc)
+		return corrupt(block_reader, "wrong checksum of the payload");
+	return NULL;
+}
+
+/* Is the payload one zstd frame, and no skippable one, that says it has raw_size bytes? */
+static const char *check_frame(const uint8_t *payload, const struct reel_block_header *header)
+{
+	if (header->stored_size < 4 || reel_load32(payload) != ZSTD_MAGICNUMBER ||
+	    ZSTD_findFrameCompressedSize(payload, header->stored_size) != header->stored_size)
+		return "the payload is not one zstd frame";
+	if (ZSTD_getFrameContentSize(payload, header->stored_size) != header->raw_size)
+		return "the payload has another raw size than the header says";
+	return NULL;
+}
+
+static struct reel_error *decompress(struct reel_block_reader *block_reader)
+{
+	const struct reel_block_header *header = &block_reader->block.header;
+	const char *problem = check_frame(block_reader->stored.bytes, header);
+	size_t size;
+
+	if (problem)
+		return corrupt(block_reader, problem);
+	if (!room_reserve(&block_reader->raw, header->raw_size))
+		return reel_error_no_memory();
+	size = ZSTD_decompressDCtx(block_reader->zstd, block_reader->raw.bytes, header->raw_size,
+				   block_reader->stored.bytes, header->stored_size);
+	if (ZSTD_isError(size))
+		return prefix(block_reader, reel_error_create(REEL_ERROR_CORRUPT, "the payload: %s",
+							      ZSTD_getErrorName(size)));
+	if (size != header->raw_size)
+		return corrupt(block_reader,
+			       "the payload has another raw size than the header says");
+	return NULL;
+}
+
+struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader,
+					  const struct reel_block *block)
+{
+	const char *unknown = unknown_of(&block->header);
+	struct reel_error *error;
+
+	block_reader->block = *block;
+	block_reader->ended = true;
+	block_reader->records = 0;
+	reel_problems_clear(&block_reader->problems);
+	if (unknown && block->header.flags & REEL_BLOCK_OPTIONAL)
+		return NULL;
+	if (unknown)
+		return prefix(block_reader,
+			      reel_error_create(REEL_ERROR_UNSUPPORTED, "%s: use a newer stackreel",
+						unknown));
+	error = read_payload(block_reader);
+	if (!error)
+		error = decompress(block_reader);
+	if (error)
+		return error;
+	block_reader->cursor = reel_cursor(block_reader->raw.bytes, block->header.raw_size);
+	reel_sample_decoder_reset(block_reader->decoder, block->header.expanded_size);
+	block_reader->ended = false;
+	return NULL;
+}
+
+/* ---- records -------------------------------------------------------------------- */
+
+/* Decodes item->frame, which is a known record in the right type of block. */
+static struct reel_error *decode_known(struct reel_block_reader *block_reader,
+				       struct reel_block_item *item, const char **problem_ret)
+{
+	struct reel_error *error;
+
+	switch (item->frame.id) {
+	case REEL_RECORD_SAMPLE:
+		item->kind = REEL_ITEM_SAMPLE;
+		error = reel_sample_decode(block_reader->decoder, &item->frame, &item->sample);
+		if (!error)
+			*problem_ret = reel_sample_check(&item->sample);
+		return error;
+	case REEL_RECORD_SAMPLE_LAYOUT:
+		item->kind = REEL_ITEM_LAYOUT;
+		error = reel_sample_decode_layout(block_reader->decoder, &item->frame);
+		item->layout = reel_sample_decoder_last_layout(block_reader->decoder);
+		return error;
+	default:
+		item->kind = REEL_ITEM_RECORD;
+		error = reel_record_decode(&item->frame, &item->record);
+		if (!error)
+			*problem_ret = reel_record_check(&item->record);
+		return error;
+	}
+}
+
+static struct reel_error *decode_item(struct reel_block_reader *block_reader,
+				      struct reel_block_item *item, const char **problem_ret)
+{
+	uint16_t type = reel_record_block_type(item->frame.id);
+
+	if (!type && item->frame.critical)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "it is not known and critical: use a newer stackreel");
+	if (!type) {
+		item->kind = REEL_ITEM_UNKNOWN;
+		return NULL;
+	}
+	if (type != block_reader->block.header.type)
+		return reel_error_create(REEL_ERROR_CORRUPT, "it is of another type of block");
+	return decode_known(block_reader, item, problem_ret);
+}
+
+static struct reel_error *check_end(const struct reel_block_reader *block_reader)
+{
+	uint32_t expected = block_reader->block.header.records;
+
+	if (block_reader->records == expected)
+		return NULL;
+	return prefix(block_reader, reel_error_create(REEL_ERROR_CORRUPT,
+						      "it has %llu records, its header says %u",
+						      (ull)block_reader->records, expected));
+}
+
+/* One record; *problem_ret says why it is to be passed over. */
+static struct reel_error *next_item(struct reel_block_reader *block_reader,
+				    struct reel_block_item *item, const char **problem_ret)
+{
+	struct reel_error *error = reel_record_frame_next(&block_reader->cursor, &item->frame);
+
+	if (error)
+		return prefix(block_reader, error);
+	if (!item->frame.id) {
+		item->kind = REEL_ITEM_END;
+		block_reader->ended = true;
+		return check_end(block_reader);
+	}
+	block_reader->records++;
+	error = decode_item(block_reader, item, problem_ret);
+	if (!error)
+		return NULL;
+	error = reel_error_prefix(error, "record %llu at byte %zu", (ull)item->frame.id,
+				  item->frame.offset);
+	return prefix(block_reader, error);
+}
+
+struct reel_error *reel_block_reader_next(struct reel_block_reader *block_reader,
+					  struct reel_block_item *ret)
+{
+	ret->kind = REEL_ITEM_END;
+	while (!block_reader->ended) {
+		const char *problem = NULL;
+		struct reel_error *error = next_item(block_reader, ret, &problem);
+
+		if (error) {
+			block_reader->ended = true;
+			return error;
+		}
+		if (!problem)
+			break;
+		reel_problems_add(
+			&block_reader->problems, REEL_ERROR_CORRUPT, block_reader->block.offset,
+			"%s: block %u at offset %llu: record %llu at byte %zu: %s",
+			block_reader->reader->source.name, block_reader->block.header.sequence,
+			(ull)block_reader->block.offset, (ull)ret->frame.id, ret->frame.offset,
+			problem);
+		ret->kind = REEL_ITEM_END;
+	}
+	return NULL;
+}
+
+const struct reel_problem *reel_block_reader_problems(const struct reel_block_reader *block_reader,
+						      size_t *count_ret)
+{
+	*count_ret = block_reader->problems.n;
+	return block_reader->problems.list;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "format/reader_parts.h"
+
+/* A report of more is not read by anybody. */
+#define PROBLEMS_MAX 1000
+
+struct reel_error *reel_reader_add_block(struct reel_reader *reader, const struct reel_block *block)
+{
+	if (reader->n_blocks == reader->blocks_capacity) {
+		size_t capacity = reader->blocks_capacity ? reader->blocks_capacity * 2 : 64;
+		struct reel_block *blocks =
+			realloc(reader->blocks, capacity * sizeof(*reader->blocks));
+
+		if (!blocks)
+			return reel_error_no_memory();
+		reader->blocks = blocks;
+		reader->blocks_capacity = capacity;
+	}
+	reader->blocks[reader->n_blocks++] = *block;
+	return NULL;
+}
+
+uint64_t reel_reader_blocks_end(const struct reel_reader *reader)
+{
+	return reader->source.size - (reader->has_trailer ? REEL_TRAILER_SIZE : 0);
+}
+
+struct reel_error *reel_reader_read_header(const struct reel_reader *reader, uint64_t offset,
+					   bool *found_ret, struct reel_block *ret)
+{
+	uint64_t end = reel_reader_blocks_end(reader);
+	uint8_t bytes[REEL_BLOCK_HEADER_SIZE];
+	struct reel_error *error;
+
+	*found_ret = false;
+	if (offset > end || end - offset < sizeof(bytes))
+		return NULL;
+	error = reel_source_read(&reader->source, offset, bytes, sizeof(bytes));
+	if (error)
+		return error;
+	ret->offset = offset;
+	*found_ret = reel_block_header_load(bytes, reader->header.id, &ret->header);
+	return NULL;
+}
+
+static struct reel_error *read_file_header(struct reel_reader *reader)
+{
+	uint8_t bytes[REEL_FILE_HEADER_SIZE] = { 0 };
+	size_t size = sizeof(bytes);
+	struct reel_error *error;
+
+	if (reader->source.size < size)
+		size = reader->source.size;
+	error = reel_source_read(&reader->source, 0, bytes, size);
+	if (error)
+		return error;
+	error = reel_file_header_load(bytes, size, &reader->header);
+	return reel_error_prefix(error, "%s", reader->source.name);
+}
+
+static struct reel_error *read_trailer(struct reel_reader *reader)
+{
+	uint8_t bytes[REEL_TRAILER_SIZE];
+	struct reel_error *error;
+
+	if (reader->source.size < REEL_FILE_HEADER_SIZE + sizeof(bytes))
+		return NULL;
+	error = reel_source_read(&reader->source, reader->source.size - sizeof(bytes), bytes,
+				 sizeof(bytes));
+	if (error)
+		return error;
+	reader->has_trailer = reel_trailer_load(bytes, reader->header.id, &reader->index_offset);
+	return NULL;
+}
+
+static struct reel_error *find_blocks(struct reel_reader *reader)
+{
+	struct reel_error *error = read_file_header(reader);
+	bool found = false;
+
+	if (!error)
+		error = read_trailer(reader);
+	if (!error && reader->has_trailer && reader->index_offset)
+		error = reel_reader_read_index(reader, &found);
+	if (!error && !found)
+		error = reel_reader_scan(reader);
+	if (!error && reader->problems.failed)
+		error = reel_error_no_memory();
+	return error;
+}
+
+/* Takes ownership of `source`. */
+static struct reel_error *open_source(struct reel_source *source, struct reel_reader **ret)
+{
+	struct reel_reader *reader = calloc(1, sizeof(*reader));
+	struct reel_error *error;
+
+	if (!reader) {
+		reel_source_close(source);
+		return reel_error_no_memory();
+	}
+	reader->source = *source;
+	reel_problems_init(&reader->problems, PROBLEMS_MAX);
+	error = find_blocks(reader);
+	if (error) {
+		reel_reader_close(reader);
+		return error;
+	}
+	*ret = reader;
+	return NULL;
+}
+
+struct reel_error *reel_reader_open(const char *path, struct reel_reader **ret)
+{
+	struct reel_source source;
+	struct reel_error *error = reel_source_open(path, &source);
+
+	return error ? error : open_source(&source, ret);
+}
+
+struct reel_error *reel_reader_open_fd(int fd, const char *name, struct reel_reader **ret)
+{
+	struct reel_source source;
+	struct reel_error *error = reel_source_open_fd(fd, name, &source);
+
+	return error ? error : open_source(&source, ret);
+}
+
+void reel_reader_close(struct reel_reader *reader)
+{
+	if (!reader)
+		return;
+	reel_source_close(&reader->source);
+	reel_problems_free(&reader->problems);
+	free(reader->blocks);
+	free(reader);
+}
+
+const char *reel_reader_name(const struct reel_reader *reader)
+{
+	return reader->source.name;
+}
+
+const struct reel_file_header *reel_reader_header(const struct reel_reader *reader)
+{
+	return &reader->header;
+}
+
+uint64_t reel_reader_file_size(const struct reel_reader *reader)
+{
+	return reader->source.size;
+}
+
+const struct reel_block *reel_reader_blocks(const struct reel_reader *reader, size_t *count_ret)
+{
+	*count_ret = reader->n_blocks;
+	return reader->blocks;
+}
+
+const struct reel_problem *reel_reader_problems(const struct reel_reader *reader, size_t *count_ret)
+{
+	*count_ret = reader->problems.n;
+	return reader->problems.list;
+}
+
+bool reel_reader_has_trailer(const struct reel_reader *reader)
+{
+	return reader->has_trailer;
+}

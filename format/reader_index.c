@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finding blocks by the index block: SPEC.md, section 3.3.  It is used only if
+ * the blocks that it names are there, and fill the file without a gap: then it
+ * says what a scan would, and whatever is wrong is left for a scan to report.
+ */
+#include <stdlib.h>
+
+#include "format/reader_parts.h"
+
+/* The block that the entry names, where the one before it ended at `offset`. */
+static struct reel_error *believe(struct reel_reader *reader,
+				  const struct reel_record_index_entry *entry, uint64_t *offset,
+				  bool *believed_ret)
+{
+	struct reel_block block;
+	struct reel_error *error;
+
+	*believed_ret = false;
+	if (entry->offset != *offset || entry->sequence != reader->n_blocks)
+		return NULL;
+	error = reel_reader_read_header(reader, entry->offset, believed_ret, &block);
+	if (error || !*believed_ret)
+		return error;
+	*believed_ret = block.header.sequence == entry->sequence;
+	*offset += REEL_BLOCK_HEADER_SIZE + block.header.stored_size;
+	return reel_reader_add_block(reader, &block);
+}
+
+static struct reel_error *believe_all(struct reel_reader *reader,
+				      struct reel_block_reader *block_reader,
+				      const struct reel_block *index, bool *believed_ret)
+{
+	uint64_t offset = REEL_FILE_HEADER_SIZE;
+	struct reel_block_item item;
+	struct reel_error *error;
+
+	for (;;) {
+		error = reel_block_reader_next(block_reader, &item);
+		if (error)
+			return error;
+		if (item.kind == REEL_ITEM_END)
+			break;
+		if (item.kind != REEL_ITEM_RECORD)
+			continue;
+		error = believe(reader, &item.record.index_entry, &offset, believed_ret);
+		if (error || !*believed_ret)
+			return error;
+	}
+	*believed_ret = offset == index->offset && index->header.sequence == reader->n_blocks;
+	return *believed_ret ? reel_reader_add_block(reader, index) : NULL;
+}
+
+static struct reel_error *read_index(struct reel_reader *reader, const struct reel_block *index,
+				     bool *believed_ret)
+{
+	struct reel_block_reader *block_reader;
+	struct reel_error *error = reel_block_reader_create(reader, &block_reader);
+
+	if (error)
+		return error;
+	error = reel_block_reader_load(block_reader, index);
+	if (!error)
+		error = believe_all(reader, block_reader, index, believed_ret);
+	reel_block_reader_destroy(block_reader);
+	return error;
+}
+
+static bool is_damage(const struct reel_error *error)
+{
+	enum reel_error_code code = reel_error_code(error);
+
+	return code == REEL_ERROR_CORRUPT || code == REEL_ERROR_UNSUPPORTED;
+}
+
+struct reel_error *reel_reader_read_index(struct reel_reader *reader, bool *found_ret)
+{
+	struct reel_block index;
+	struct reel_error *error;
+
+	error = reel_reader_read_header(reader, reader->index_offset, found_ret, &index);
+	if (error)
+		return error;
+	/* The index stands right before the trailer. */
+	if (*found_ret)
+		*found_ret = index.header.type == REEL_BLOCK_INDEX &&
+			     index.header.stored_size == reel_reader_blocks_end(reader) -
+								 index.offset -
+								 REEL_BLOCK_HEADER_SIZE;
+	if (*found_ret) {
+		*found_ret = false;
+		error = read_index(reader, &index, found_ret);
+	}
+	if (error && !is_damage(error))
+		return error;
+	/* An index that is whole but says something else costs nothing: the scan says what is
+	 * wrong. */
+	if (error)
+		reel_problems_add(&reader->problems, REEL_ERROR_CORRUPT, reader->index_offset,
+				  "%s; the file is scanned", reel_error_message(error));
+	if (error || !*found_ret)
+		reader->n_blocks = 0;
+	*found_ret = !error && *found_ret;
+	reel_error_destroy(error);
+	return NULL;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the reader share: reader.c, reader_index.c, reader_scan.c, block_reader.c. */
+#ifndef FORMAT_READER_PARTS_H
+#define FORMAT_READER_PARTS_H
+
+#include "format/problems.h"
+#include "format/reader.h"
+#include "format/source.h"
+
+struct reel_reader {
+	struct reel_source source;
+	struct reel_file_header header;
+	struct reel_block *blocks;
+	size_t n_blocks, blocks_capacity;
+	struct reel_problems problems;
+	bool has_trailer;
+	uint64_t index_offset; /* the trailer's */
+};
+
+struct reel_error *reel_reader_add_block(struct reel_reader *reader,
+					 const struct reel_block *block) REEL_MUST_CHECK;
+/* Reads the header at `offset`; *found_ret is false if there is no whole one. */
+struct reel_error *reel_reader_read_header(const struct reel_reader *reader, uint64_t offset,
+					   bool *found_ret, struct reel_block *ret) REEL_MUST_CHECK;
+/* The file's size less its trailer. */
+uint64_t reel_reader_blocks_end(const struct reel_reader *reader);
+
+/*
+ * Finds the blocks by the index that the trailer names.  *found_ret is false,
+ * and there are no blocks, if it is damaged or not to be believed.
+ */
+struct reel_error *reel_reader_read_index(struct reel_reader *reader,
+					  bool *found_ret) REEL_MUST_CHECK;
+/* Finds the blocks by walking through the file, and what is wrong between them. */
+struct reel_error *reel_reader_scan(struct reel_reader *reader) REEL_MUST_CHECK;
+
+#endif

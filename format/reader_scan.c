@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finding blocks by walking from header to header, and resynchronizing after
+ * damage: SPEC.md, section 10.  No byte is searched twice, so the time is
+ * linear in the file's size, whatever is in it.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/reader_parts.h"
+
+#define WINDOW (256u << 10)
+
+typedef unsigned long long ull;
+
+struct scan {
+	struct reel_reader *reader;
+	uint64_t end;		/* of the blocks */
+	uint64_t next_sequence; /* one more than the largest so far */
+	bool is_cut;		/* reported that the file ends too early */
+	bool has_trailer;	/* met one that has something behind it */
+	uint8_t mark[REEL_BLOCK_MARK_SIZE];
+	uint8_t *window;
+};
+
+/* The first whole header in the window's `size` bytes that lies at `at` or behind it. */
+static bool search_window(const struct scan *scan, size_t size, size_t at, size_t *ret)
+{
+	struct reel_block_header header;
+
+	while (size - at >= REEL_BLOCK_HEADER_SIZE) {
+		const uint8_t *hit =
+			memmem(scan->window + at, size - at, scan->mark, sizeof(scan->mark));
+
+		if (!hit)
+			return false;
+		at = (size_t)(hit - scan->window);
+		if (size - at < REEL_BLOCK_HEADER_SIZE)
+			return false;
+		if (reel_block_header_load(hit, scan->reader->header.id, &header)) {
+			*ret = at;
+			return true;
+		}
+		at++;
+	}
+	return false;
+}
+
+/* The offset of the first whole header from `offset` on, the blocks' end if there is none. */
+static struct reel_error *search(struct scan *scan, uint64_t offset, uint64_t *ret)
+{
+	while (offset < scan->end && scan->end - offset >= REEL_BLOCK_HEADER_SIZE) {
+		size_t size = scan->end - offset < WINDOW ? scan->end - offset : WINDOW;
+		struct reel_error *error;
+		size_t hit;
+
+		error = reel_source_read(&scan->reader->source, offset, scan->window, size);
+		if (error)
+			return error;
+		if (search_window(scan, size, 0, &hit)) {
+			*ret = offset + hit;
+			return NULL;
+		}
+		/* A header may reach into the next window. */
+		offset += size - (REEL_BLOCK_HEADER_SIZE - 1);
+	}
+	*ret = scan->end;
+	return NULL;
+}
+
+static struct reel_error *add_block(struct scan *scan, const struct reel_block *block)
+{
+	struct reel_reader *reader = scan->reader;
+	uint32_t sequence = block->header.sequence;
+
+	if (sequence > scan->next_sequence)
+		reel_problems_add(&reader->problems, REEL_ERROR_CORRUPT, block->offset,
+				  "%s: %llu blocks are missing before block %u at offset %llu",
+				  reader->source.name, (ull)(sequence - scan->next_sequence),
+				  sequence, (ull)block->offset);
+	else if (sequence < scan->next_sequence)
+		reel_problems_add(&reader->problems, REEL_ERROR_CORRUPT, block->offset,
+				  "%s: block %u at offset %llu: a block of that or a larger number "
+				  "stands before it",
+				  reader->source.name, sequence, (ull)block->offset);
+	if (sequence >= scan->next_sequence)
+		scan->next_sequence = (uint64_t)sequence + 1;
+	return reel_reader_add_block(reader, block);
+}
+
+/* A trailer behind which damage follows: the writer finished the file all the same. */
+static struct reel_error *read_inner_trailer(struct scan *scan, uint64_t offset, bool *found_ret)
+{
+	uint8_t bytes[REEL_TRAILER_SIZE];
+	uint64_t index_offset;
+	struct reel_error *error;
+
+	*found_ret = false;
+	if (scan->end - offset < sizeof(bytes))
+		return NULL;
+	error = reel_source_read(&scan->reader->source, offset, bytes, sizeof(bytes));
+	if (error)
+		return error;
+	*found_ret = reel_trailer_load(bytes, scan->reader->header.id, &index_offset);
+	scan->has_trailer |= *found_ret;
+	return NULL;
+}
+
+/* A header stands at `block`, but the file or another block ends its payload too early. */
+static void report_cut_block(struct scan *scan, const struct reel_block *block, uint64_t end)
+{
+	struct reel_reader *reader = scan->reader;
+	bool at_file_end = end == reader->source.size;
+
+	scan->is_cut |= at_file_end;
+	reel_problems_add(&reader->problems,
+			  at_file_end ? REEL_ERROR_TRUNCATED : REEL_ERROR_CORRUPT, block->offset,
+			  "%s: block %u at offset %llu: %s ends after %llu of its %u payload bytes",
+			  reader->source.name, block->header.sequence, (ull)block->offset,
+			  at_file_end ? "the file" : "it",
+			  (ull)(end - block->offset - REEL_BLOCK_HEADER_SIZE),
+			  block->header.stored_size);
+}
+
+/* The file's last bytes, from `offset` on, are the beginning of a header or of the trailer. */
+static struct reel_error *is_cut_header(const struct scan *scan, uint64_t offset, bool *ret)
+{
+	const struct reel_reader *reader = scan->reader;
+	uint8_t bytes[REEL_BLOCK_HEADER_SIZE], trailer[REEL_TRAILER_SIZE];
+	size_t size = reader->source.size - offset, mark_size = sizeof(scan->mark);
+	struct reel_error *error;
+
+	*ret = false;
+	if (reader->has_trailer || reader->source.size - offset >= sizeof(bytes))
+		return NULL;
+	error = reel_source_read(&reader->source, offset, bytes, size);
+	if (error)
+		return error;
+	reel_trailer_store(0, reader->header.id, trailer);
+	*ret = !memcmp(bytes, scan->mark, size < mark_size ? size : mark_size) ||
+	       (size < sizeof(trailer) && !memcmp(bytes, trailer, size < 16 ? size : 16));
+	return NULL;
+}
+
+/* No whole block stands at `offset`; the next one stands at `found`. */
+static struct reel_error *report_damage(struct scan *scan, uint64_t offset, uint64_t found)
+{
+	struct reel_reader *reader = scan->reader;
+	struct reel_error *error;
+	bool is_cut = false;
+
+	if (found < offset) {
+		reel_problems_add(&reader->problems, REEL_ERROR_CORRUPT, found,
+				  "%s: a block at offset %llu begins within the one before it: "
+				  "bytes are missing there",
+				  reader->source.name, (ull)found);
+		return NULL;
+	}
+	if (found == scan->end) {
+		error = is_cut_header(scan, offset, &is_cut);
+		if (error)
+			return error;
+	}
+	scan->is_cut |= is_cut;
+	if (is_cut)
+		reel_problems_add(&reader->problems, REEL_ERROR_TRUNCATED, offset,
+				  "%s: the file ends within the header at offset %llu",
+				  reader->source.name, (ull)offset);
+	else
+		reel_problems_add(&reader->problems, REEL_ERROR_CORRUPT, offset,
+				  "%s: %llu bytes at offset %llu are damaged", reader->source.name,
+				  (ull)(found - offset), (ull)offset);
+	return NULL;
+}
+
+/* Where the walk is: what stands there, and from where on to search if nothing does. */
+struct position {
+	uint64_t at, resync;
+};
+
+/* Passes over a whole block or a trailer; *passed_ret is false if there is none. */
+static struct reel_error *pass(struct scan *scan, struct position *position, bool *is_header_ret,
+			       struct reel_block *block, bool *passed_ret)
+{
+	struct reel_error *error;
+
+	error = reel_reader_read_header(scan->reader, position->at, is_header_ret, block);
+	if (error)
+		return error;
+	if (!*is_header_ret) {
+		error = read_inner_trailer(scan, position->at, passed_ret);
+		if (*passed_ret)
+			position->at = position->resync = position->at + REEL_TRAILER_SIZE;
+		return error;
+	}
+	/* The header is right, but its payload may lack bytes: the next may stand in it. */
+	position->resync = position->at + REEL_BLOCK_HEADER_SIZE;
+	*passed_ret = block->header.stored_size <= scan->end - position->resync;
+	if (!*passed_ret)
+		return NULL;
+	position->at = position->resync + block->header.stored_size;
+	return add_block(scan, block);
+}
+
+static struct reel_error *walk(struct scan *scan)
+{
+	struct position position = { REEL_FILE_HEADER_SIZE, REEL_FILE_HEADER_SIZE };
+
+	while (position.at < scan->end) {
+		bool is_header, passed = false;
+		struct reel_error *error;
+		struct reel_block block;
+		uint64_t found;
+
+		error = pass(scan, &position, &is_header, &block, &passed);
+		if (!error && passed)
+			continue;
+		if (!error)
+			error = search(scan, position.resync, &found);
+		if (error)
+			return error;
+		if (is_header)
+			report_cut_block(scan, &block, found);
+		else
+			error = report_damage(scan, position.at, found);
+		if (error)
+			return error;
+		position.at = position.resync = found;
+	}
+	return NULL;
+}
+
+struct reel_error *reel_reader_scan(struct reel_reader *reader)
+{
+	_cleanup_free_ uint8_t *window = malloc(WINDOW);
+	struct scan scan = {
+		.reader = reader,
+		.end = reel_reader_blocks_end(reader),
+		.window = window,
+	};
+	struct reel_error *error;
+
+	if (!window)
+		return reel_error_no_memory();
+	reel_block_mark_store(reader->header.id, scan.mark);
+	error = walk(&scan);
+	reader->has_trailer |= scan.has_trailer;
+	if (!error && !reader->has_trailer && !scan.is_cut)
+		reel_problems_add(&reader->problems, REEL_ERROR_TRUNCATED, reader->source.size,
+				  "%s: the file ends at offset %llu without a trailer: the "
+				  "recorder did not finish it, or it was cut",
+				  reader->source.name, (ull)reader->source.size);
+	return error;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Values that a record can hold but that mean nothing: SPEC.md, section 10,
+ * "Values out of range".
+ */
+#include "format/schema.h"
+
+static bool is_range(uint64_t address, uint64_t size)
+{
+	/* address + size <= 2^64, without the sum. */
+	return size && address <= UINT64_MAX - (size - 1);
+}
+
+static const char *check_capture(const struct reel_record_capture *capture)
+{
+	if (capture->word_bits != 32 && capture->word_bits != 64)
+		return "word_bits is neither 32 nor 64";
+	if (capture->byte_order != REEL_BYTE_ORDER_LITTLE &&
+	    capture->byte_order != REEL_BYTE_ORDER_BIG)
+		return "unknown byte_order";
+	return NULL;
+}
+
+static const char *check_module(const struct reel_record_module *module)
+{
+	if (!module->id)
+		return "id is 0";
+	if (module->kind < REEL_MODULE_FILE || module->kind > REEL_MODULE_SPECIAL)
+		return "unknown kind";
+	return NULL;
+}
+
+static const char *check_image(const struct reel_record_image *image)
+{
+	if (image->total_size > REEL_IMAGE_MAX)
+		return "total_size exceeds 16 MiB";
+	if (image->offset > image->total_size ||
+	    image->bytes.size > image->total_size - image->offset)
+		return "bytes reach out of the image";
+	return NULL;
+}
+
+static const char *check_space(const struct reel_record_space *space)
+{
+	if (!space->id)
+		return "id is 0";
+	if (space->origin > REEL_ORIGIN_SNAPSHOT)
+		return "unknown origin";
+	if (space->word_bits && space->word_bits != 32 && space->word_bits != 64)
+		return "word_bits is neither 32 nor 64";
+	if (space->byte_order > REEL_BYTE_ORDER_BIG)
+		return "unknown byte_order";
+	return NULL;
+}
+
+static const char *check_thread(const struct reel_record_thread *thread)
+{
+	if (!thread->id)
+		return "id is 0";
+	if (thread->origin > REEL_ORIGIN_SNAPSHOT || thread->origin == REEL_ORIGIN_EXEC)
+		return "unknown origin";
+	return NULL;
+}
+
+static const char *check_map(const struct reel_record_map *map)
+{
+	return is_range(map->address, map->size) ? NULL : "size is 0 or the end exceeds 2^64";
+}
+
+static const char *check_unmap(const struct reel_record_unmap *unmap)
+{
+	if (!is_range(unmap->address, unmap->size))
+		return "size is 0 or the end exceeds 2^64";
+	return unmap->how > REEL_UNMAP_INFERRED_ABSENT ? "unknown how" : NULL;
+}
+
+static const char *check_texts(const struct reel_record *record)
+{
+	const struct reel_schema *schema = reel_schema_of(record->id);
+
+	for (size_t i = 0; schema && i < schema->n_fields; i++) {
+		struct reel_bytes bytes;
+
+		if (schema->fields[i].kind != REEL_SCHEMA_TEXT)
+			continue;
+		bytes = reel_schema_bytes(&schema->fields[i], record);
+		if (bytes.size && memchr(bytes.data, 0, bytes.size))
+			return "a text holds a NUL";
+	}
+	return NULL;
+}
+
+const char *reel_record_check(const struct reel_record *record)
+{
+	const char *problem = NULL;
+
+	switch (record->id) {
+	case REEL_RECORD_CAPTURE:
+		problem = check_capture(&record->capture);
+		break;
+	case REEL_RECORD_EVENT:
+		if (record->event.weight_unit > REEL_WEIGHT_NANOSECONDS)
+			problem = "unknown weight_unit";
+		break;
+	case REEL_RECORD_MODULE:
+		problem = check_module(&record->module);
+		break;
+	case REEL_RECORD_IMAGE:
+		problem = check_image(&record->image);
+		break;
+	case REEL_RECORD_SPACE:
+		problem = check_space(&record->space);
+		break;
+	case REEL_RECORD_THREAD:
+		problem = check_thread(&record->thread);
+		break;
+	case REEL_RECORD_MAP:
+		problem = check_map(&record->map);
+		break;
+	case REEL_RECORD_UNMAP:
+		problem = check_unmap(&record->unmap);
+		break;
+	case REEL_RECORD_LOSS:
+		if (record->loss.cause < REEL_LOSS_RING_FULL ||
+		    record->loss.cause > REEL_LOSS_THROTTLED)
+			problem = "unknown cause";
+		break;
+	case REEL_RECORD_END:
+		if (record->end.reason > REEL_END_CONVERTED)
+			problem = "unknown reason";
+		break;
+	default:
+		break;
+	}
+	return problem ? problem : check_texts(record);
+}
+
+const char *reel_sample_check(const struct reel_sample *sample)
+{
+	if (sample->where > REEL_WHERE_KERNEL_THREAD)
+		return "unknown where";
+	if (!sample->layout && sample->pc)
+		return "a pc without registers";
+	for (size_t i = 0; i < sample->n_regions; i++) {
+		if (sample->regions[i].kind > REEL_REGION_OTHER)
+			return "unknown kind of region";
+	}
+	return NULL;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/codec.h"
+#include "format/schema.h"
+
+static size_t uleb_size(uint64_t value)
+{
+	size_t size = 1;
+
+	while (value >>= 7)
+		size++;
+	return size;
+}
+
+static bool is_number(const struct reel_schema_field *field)
+{
+	return field->kind == REEL_SCHEMA_NUMBER || field->kind == REEL_SCHEMA_ADDRESS;
+}
+
+static size_t payload_size(const struct reel_schema *schema, const struct reel_record *record)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < schema->n_fields; i++) {
+		const struct reel_schema_field *field = &schema->fields[i];
+
+		if (is_number(field)) {
+			size += uleb_size(reel_schema_number(field, record));
+		} else {
+			struct reel_bytes bytes = reel_schema_bytes(field, record);
+
+			size += uleb_size(bytes.size) + bytes.size;
+		}
+	}
+	return size;
+}
+
+static uint64_t tag_of(const struct reel_schema *schema, const struct reel_record *record)
+{
+	return (uint64_t)record->id << 1 | schema->critical;
+}
+
+size_t reel_record_encoded_size(const struct reel_record *record)
+{
+	const struct reel_schema *schema = reel_schema_of(record->id);
+	size_t size = payload_size(schema, record);
+
+	return uleb_size(tag_of(schema, record)) + uleb_size(size) + size;
+}
+
+void reel_record_encode(struct reel_buffer *buffer, const struct reel_record *record)
+{
+	const struct reel_schema *schema = reel_schema_of(record->id);
+
+	/* One reservation: a record is appended whole, or not at all. */
+	if (!reel_buffer_reserve(buffer, reel_record_encoded_size(record)))
+		return;
+	reel_buffer_uleb(buffer, tag_of(schema, record));
+	reel_buffer_uleb(buffer, payload_size(schema, record));
+	for (size_t i = 0; i < schema->n_fields; i++) {
+		const struct reel_schema_field *field = &schema->fields[i];
+
+		if (is_number(field)) {
+			reel_buffer_uleb(buffer, reel_schema_number(field, record));
+		} else {
+			struct reel_bytes bytes = reel_schema_bytes(field, record);
+
+			reel_buffer_uleb(buffer, bytes.size);
+			reel_buffer_append(buffer, bytes.data, bytes.size);
+		}
+	}
+}

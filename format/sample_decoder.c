@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bytes to SAMPLE_LAYOUT and SAMPLE: SPEC.md, section 6.  The bytes are hostile:
+ * every count is checked against the limits and against what is left of the
+ * payload before memory is taken for it.
+ */
+#include <stdlib.h>
+
+#include "format/codec.h"
+#include "format/sample_parts.h"
+#include "format/schema.h"
+#include "format/thread_table.h"
+
+/* A growing array that is used again for every sample. */
+struct array {
+	void *items;
+	size_t capacity;
+};
+
+struct reel_sample_decoder {
+	struct reel_thread_table threads;
+	struct reel_record_sample_layout layouts[REEL_LAYOUTS_MAX];
+	size_t n_layouts;
+	uint64_t previous_id, previous_time;
+	/* Bytes that regions may still have in this block. */
+	uint64_t expanded_left;
+	/* What the decoded sample points to. */
+	struct reel_region regions[REEL_REGIONS_MAX];
+	struct array missing[REEL_REGIONS_MAX]; /* of struct reel_range */
+	struct array kernel_chain, frame_chain; /* of uint64_t */
+};
+
+static struct reel_error *corrupt(const char *what)
+{
+	return reel_error_create(REEL_ERROR_CORRUPT, "%s", what);
+}
+
+static struct reel_error *ends_within(const char *what)
+{
+	return reel_error_create(REEL_ERROR_CORRUPT, "ends within its %s", what);
+}
+
+struct reel_error *reel_sample_decoder_create(struct reel_sample_decoder **ret)
+{
+	struct reel_sample_decoder *decoder = calloc(1, sizeof(*decoder));
+
+	if (!decoder)
+		return reel_error_no_memory();
+	reel_thread_table_init(&decoder->threads);
+	*ret = decoder;
+	return NULL;
+}
+
+void reel_sample_decoder_reset(struct reel_sample_decoder *decoder, uint64_t expanded_size)
+{
+	reel_thread_table_reset(&decoder->threads);
+	while (decoder->n_layouts)
+		free((void *)decoder->layouts[--decoder->n_layouts].slots);
+	decoder->previous_id = decoder->previous_time = 0;
+	decoder->expanded_left = expanded_size;
+}
+
+void reel_sample_decoder_destroy(struct reel_sample_decoder *decoder)
+{
+	if (!decoder)
+		return;
+	reel_sample_decoder_reset(decoder, 0);
+	reel_thread_table_free(&decoder->threads);
+	for (size_t i = 0; i < REEL_REGIONS_MAX; i++)
+		free(decoder->missing[i].items);
+	free(decoder->kernel_chain.items);
+	free(decoder->frame_chain.items);
+	free(decoder);
+}
+
+/* Room for `n` items; their former content is lost. */
+static bool array_reserve(struct array *array, size_t n, size_t item_size)
+{
+	void *items;
+
+	if (n <= array->capacity)
+		return true;
+	items = malloc(n * item_size);
+	if (!items)
+		return false;
+	free(array->items);
+	array->items = items;
+	array->capacity = n;
+	return true;
+}
+
+/* ---- layouts ---------------------------------------------------------------- */
+
+/* n_layouts if there is none of that id. */
+static size_t find_layout(const struct reel_sample_decoder *decoder, uint64_t id)
+{
+	size_t i = 0;
+
+	/* A writer of ours numbers them so. */
+	if (id < decoder->n_layouts && decoder->layouts[id].id == id)
+		return id;
+	while (i < decoder->n_layouts && decoder->layouts[i].id != id)
+		i++;
+	return i;
+}
+
+static struct reel_error *decode_slots(struct reel_cursor *cursor, struct reel_register_slot *slots,
+				       size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t dwarf = reel_cursor_uleb(cursor);
+		uint8_t size = reel_cursor_u8(cursor);
+
+		if (cursor->failed)
+			return ends_within("registers");
+		if (dwarf > UINT16_MAX)
+			return corrupt("a register's number exceeds 65535");
+		if (size != 4 && size != 8)
+			return corrupt("a register is neither of 4 nor of 8 bytes");
+		slots[i] = (struct reel_register_slot){ (uint16_t)dwarf, size };
+	}
+	return NULL;
+}
+
+struct reel_error *reel_sample_decode_layout(struct reel_sample_decoder *decoder,
+					     const struct reel_record_frame *frame)
+{
+	struct reel_cursor cursor = frame->payload;
+	uint64_t id = reel_cursor_uleb(&cursor);
+	uint64_t n = reel_cursor_uleb(&cursor);
+	_cleanup_free_ struct reel_register_slot *slots = NULL;
+	struct reel_error *error;
+
+	if (cursor.failed)
+		return ends_within("head");
+	if (n > REEL_REGISTERS_MAX)
+		return corrupt("the layout has more than 256 registers");
+	if (decoder->n_layouts == REEL_LAYOUTS_MAX)
+		return corrupt("the block has more than 256 layouts");
+	if (find_layout(decoder, id) < decoder->n_layouts)
+		return corrupt("the layout's id is defined twice in the block");
+	slots = malloc(n * sizeof(*slots) + 1);
+	if (!slots)
+		return reel_error_no_memory();
+	error = decode_slots(&cursor, slots, n);
+	if (error)
+		return error;
+	decoder->layouts[decoder->n_layouts++] = (struct reel_record_sample_layout){ id, n, slots };
+	slots = NULL;
+	return NULL;
+}
+
+const struct reel_record_sample_layout *reel_sample_decoder_last_layout(
+	const struct reel_sample_decoder *decoder)
+{
+	return decoder->n_layouts ? &decoder->layouts[decoder->n_layouts - 1] : NULL;
+}
+
+/* ---- registers ---------------------------------------------------------------- */
+
+/* Padding bits are 0, and only what is known may change. */
+static bool masks_are_valid(const uint8_t *known, const uint8_t *changed, size_t n)
+{
+	for (size_t i = 0; i < n / 8; i++) {
+		if (changed[i] & ~known[i])
+			return false;
+	}
+	return !(n % 8) || (!(changed[n / 8] & ~known[n / 8]) && !(known[n / 8] >> n % 8));
+}
+
+static struct reel_error *decode_values(struct reel_cursor *cursor,
+					const struct reel_record_sample_layout *layout,
+					const uint8_t *known, const uint8_t *changed,
+					uint64_t *values)
+{
+	for (size_t i = 0; i < layout->n_slots; i++) {
+		if (changed[i / 8] >> i % 8 & 1)
+			values[i] = layout->slots[i].size == 4 ? reel_cursor_u32(cursor)
+							       : reel_cursor_u64(cursor);
+		else if (!(known[i / 8] >> i % 8 & 1))
+			values[i] = 0;
+	}
+	return cursor->failed ? ends_within("registers") : NULL;
+}
+
+static struct reel_error *decode_registers(struct reel_sample_decoder *decoder,
+					   struct reel_cursor *cursor,
+					   struct reel_thread_state *state, struct reel_sample *ret)
+{
+	size_t position = find_layout(decoder, reel_cursor_uleb(cursor));
+	const struct reel_record_sample_layout *layout;
+	const uint8_t *changed;
+	struct reel_error *error;
+
+	if (cursor->failed)
+		return ends_within("registers");
+	if (position == decoder->n_layouts)
+		return corrupt("its layout is not defined in the block");
+	layout = &decoder->layouts[position];
+	ret->layout = layout;
+	ret->known = reel_cursor_take(cursor, (layout->n_slots + 7) / 8);
+	changed = reel_cursor_take(cursor, (layout->n_slots + 7) / 8);
+	if (cursor->failed)
+		return ends_within("registers");
+	if (!masks_are_valid(ret->known, changed, layout->n_slots))
+		return corrupt("a register that is not known changes");
+	error = reel_thread_state_set_layout(state, (uint32_t)position + 1, layout->n_slots);
+	if (error)
+		return error;
+	ret->values = state->values;
+	return decode_values(cursor, layout, ret->known, changed, state->values);
+}
+
+/* ---- regions -------------------------------------------------------------------- */
+
+/*
+ * Takes a gap and a size off the cursor; *end is the end of the range before, and becomes
+ * this one's.  NULL if the range ascends within `limit` bytes, else what is wrong.
+ */
+static const char *decode_range(struct reel_cursor *cursor, uint64_t limit, uint64_t *end,
+				struct reel_range *ret)
+{
+	uint64_t gap = reel_cursor_uleb(cursor);
+	uint64_t size = reel_cursor_uleb(cursor);
+
+	if (cursor->failed)
+		return "ends within its regions";
+	if (!size)
+		return "a run or missing range is empty";
+	if (gap > limit - *end || size > limit - *end - gap)
+		return "a run or missing range exceeds the region";
+	*ret = (struct reel_range){ *end + gap, size };
+	*end += gap + size;
+	return NULL;
+}
+
+static struct reel_error *decode_missing(struct reel_cursor *cursor, struct array *array,
+					 struct reel_region *region)
+{
+	uint64_t n = reel_cursor_uleb(cursor), end = 0;
+	struct reel_range *ranges;
+
+	if (n > REEL_MISSING_MAX)
+		return corrupt("a region has more than 8192 missing ranges");
+	/* Each has two bytes at least. */
+	if (n > reel_cursor_left(cursor) / 2)
+		return ends_within("missing ranges");
+	if (!array_reserve(array, n, sizeof(*ranges)))
+		return reel_error_no_memory();
+	ranges = array->items;
+	for (size_t i = 0; i < n; i++) {
+		const char *problem = decode_range(cursor, region->size, &end, &ranges[i]);
+
+		if (problem)
+			return corrupt(problem);
+	}
+	region->missing = ranges;
+	region->n_missing = n;
+	return NULL;
+}
+
+static struct reel_error *decode_runs(struct reel_cursor *cursor, uint8_t *bytes, size_t size)
+{
+	uint64_t n = reel_cursor_uleb(cursor), end = 0;
+	struct reel_range range;
+
+	/* A run takes three bytes at least, so `n` is not believed: the payload's end ends it. */
+	for (uint64_t i = 0; i < n; i++) {
+		const char *problem = decode_range(cursor, size, &end, &range);
+		const uint8_t *run;
+
+		if (problem)
+			return corrupt(problem);
+		run = reel_cursor_take(cursor, range.size);
+		if (!run)
+			return ends_within("runs");
+		memcpy(bytes + range.offset, run, range.size);
+	}
+	return cursor->failed ? ends_within("runs") : NULL;
+}
+
+static bool missing_are_zero(const struct reel_region *region)
+{
+	for (size_t i = 0; i < region->n_missing; i++) {
+		if (!reel_bytes_are_zero(region->bytes + region->missing[i].offset,
+					 region->missing[i].size))
+			return false;
+	}
+	return true;
+}
+
+/* Takes the region's size off what the block's header allows. */
+static struct reel_error *check_region(struct reel_sample_decoder *decoder, uint64_t address,
+				       uint64_t size)
+{
+	if (size > REEL_REGION_SIZE_MAX)
+		return corrupt("a region exceeds 16 MiB");
+	if (!reel_region_fits(address, size))
+		return corrupt("a region's end exceeds 2^64");
+	if (size > decoder->expanded_left)
+		return corrupt("the regions exceed the block's expanded size");
+	decoder->expanded_left -= size;
+	return NULL;
+}
+
+static struct reel_error *decode_region(struct reel_sample_decoder *decoder,
+					struct reel_cursor *cursor, struct array *missing,
+					struct reel_region_base *base, struct reel_region *ret)
+{
+	struct reel_error *error;
+	uint8_t *bytes;
+
+	*ret = (struct reel_region){ .kind = reel_cursor_u8(cursor) };
+	ret->address = base->address + (uint64_t)reel_cursor_zigzag(cursor);
+	ret->size = reel_cursor_uleb(cursor);
+	if (cursor->failed)
+		return ends_within("regions");
+	error = check_region(decoder, ret->address, ret->size);
+	if (!error)
+		error = decode_missing(cursor, missing, ret);
+	if (error)
+		return error;
+	bytes = reel_region_base_move(base, ret->address, ret->size);
+	if (!bytes)
+		return reel_error_no_memory();
+	ret->bytes = bytes;
+	error = decode_runs(cursor, bytes, ret->size);
+	if (!error && !missing_are_zero(ret))
+		error = corrupt("bytes of a missing range are not 0");
+	return error;
+}
+
+static struct reel_error *decode_regions(struct reel_sample_decoder *decoder,
+					 struct reel_cursor *cursor,
+					 struct reel_thread_state *state, struct reel_sample *ret)
+{
+	uint64_t n = reel_cursor_uleb(cursor);
+	struct reel_error *error;
+
+	if (cursor->failed)
+		return ends_within("regions");
+	if (n > REEL_REGIONS_MAX)
+		return corrupt("it has more than 16 regions");
+	error = reel_thread_state_set_regions(state, n);
+	for (size_t i = 0; !error && i < n; i++)
+		error = decode_region(decoder, cursor, &decoder->missing[i], &state->regions[i],
+				      &decoder->regions[i]);
+	ret->regions = decoder->regions;
+	ret->n_regions = n;
+	return error;
+}
+
+/* ---- samples ---------------------------------------------------------------------- */
+
+static struct reel_error *decode_chain(struct reel_cursor *cursor, struct array *array,
+				       const uint64_t **ret, size_t *n_ret)
+{
+	uint64_t n = reel_cursor_uleb(cursor), address = 0;
+	uint64_t *chain;
+
+	if (n > REEL_CHAIN_MAX)
+		return corrupt("a chain has more than 65536 addresses");
+	if (cursor->failed || n > reel_cursor_left(cursor))
+		return ends_within("chains");
+	if (!array_reserve(array, n, sizeof(*chain)))
+		return reel_error_no_memory();
+	chain = array->items;
+	for (size_t i = 0; i < n; i++) {
+		address += (uint64_t)reel_cursor_zigzag(cursor);
+		chain[i] = address;
+	}
+	*ret = chain;
+	*n_ret = n;
+	return cursor->failed ? ends_within("chains") : NULL;
+}
+
+static struct reel_error *decode_head(struct reel_sample_decoder *decoder,
+				      struct reel_cursor *cursor, uint64_t *parts_ret,
+				      struct reel_sample *ret)
+{
+	ret->id = decoder->previous_id + (uint64_t)reel_cursor_zigzag(cursor);
+	ret->time = decoder->previous_time + (uint64_t)reel_cursor_zigzag(cursor);
+	ret->thread = reel_cursor_uleb(cursor);
+	ret->cpu = reel_cursor_uleb(cursor);
+	ret->event = reel_cursor_uleb(cursor);
+	ret->weight = reel_cursor_uleb(cursor);
+	ret->where = reel_cursor_u8(cursor);
+	ret->flags = reel_cursor_uleb(cursor);
+	*parts_ret = reel_cursor_uleb(cursor);
+	if (cursor->failed)
+		return ends_within("head");
+	if (*parts_ret & ~(uint64_t)REEL_PARTS_KNOWN)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "it has parts (0x%llx) that this program does not know",
+					 (unsigned long long)*parts_ret);
+	decoder->previous_id = ret->id;
+	decoder->previous_time = ret->time;
+	return NULL;
+}
+
+static struct reel_error *decode_body(struct reel_sample_decoder *decoder,
+				      struct reel_cursor *cursor, uint64_t parts,
+				      struct reel_thread_state *state, struct reel_sample *ret)
+{
+	struct reel_error *error = NULL;
+
+	ret->pc = state->pc + (uint64_t)reel_cursor_zigzag(cursor);
+	state->pc = ret->pc;
+	if (parts & REEL_PART_REGISTERS)
+		error = decode_registers(decoder, cursor, state, ret);
+	if (!error)
+		error = decode_regions(decoder, cursor, state, ret);
+	if (!error && parts & REEL_PART_KERNEL_CHAIN)
+		error = decode_chain(cursor, &decoder->kernel_chain, &ret->kernel_chain,
+				     &ret->n_kernel_chain);
+	if (!error && parts & REEL_PART_FRAME_CHAIN)
+		error = decode_chain(cursor, &decoder->frame_chain, &ret->frame_chain,
+				     &ret->n_frame_chain);
+	return error;
+}
+
+struct reel_error *reel_sample_decode(struct reel_sample_decoder *decoder,
+				      const struct reel_record_frame *frame,
+				      struct reel_sample *ret)
+{
+	struct reel_cursor cursor = frame->payload;
+	struct reel_thread_state *state;
+	struct reel_error *error;
+	uint64_t parts;
+
+	*ret = (struct reel_sample){ 0 };
+	error = decode_head(decoder, &cursor, &parts, ret);
+	if (!error)
+		error = reel_thread_table_get(&decoder->threads, ret->thread, &state);
+	return error ? error : decode_body(decoder, &cursor, parts, state, ret);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the coders of SAMPLE share. */
+#ifndef FORMAT_SAMPLE_PARTS_H
+#define FORMAT_SAMPLE_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* SAMPLE's `parts`: what follows. */
+enum reel_sample_parts {
+	REEL_PART_REGISTERS = 1 << 0,
+	REEL_PART_KERNEL_CHAIN = 1 << 1,
+	REEL_PART_FRAME_CHAIN = 1 << 2,
+	REEL_PARTS_KNOWN = 7,
+};
+
+/* address + size <= 2^64, without the sum. */
+static inline bool reel_region_fits(uint64_t address, uint64_t size)
+{
+	return !size || address <= UINT64_MAX - (size - 1);
+}
+
+static inline bool reel_bytes_are_zero(const uint8_t *bytes, size_t size)
+{
+	/* Each byte equals the one before it, and the first is 0. */
+	return !size || (!bytes[0] && !memcmp(bytes, bytes + 1, size - 1));
+}
+
+#endif

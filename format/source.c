@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/block.h"
+#include "format/source.h"
+
+#define SPOOL_CHUNK (256u << 10)
+
+static struct reel_error *write_all(int fd, const uint8_t *bytes, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, bytes, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return reel_error_os(errno, "writing a temporary file (TMPDIR)");
+		bytes += n;
+		size -= (size_t)n;
+	}
+	return NULL;
+}
+
+static struct reel_error *open_temporary(int *ret)
+{
+	const char *directory = getenv("TMPDIR");
+	_cleanup_free_ char *path = NULL;
+	int fd;
+
+	if (!directory || !*directory)
+		directory = "/tmp";
+	fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		/* Not every file system has O_TMPFILE. */
+		if (asprintf(&path, "%s/stackreel-XXXXXX", directory) < 0) {
+			path = NULL;
+			return reel_error_no_memory();
+		}
+		fd = mkostemp(path, O_CLOEXEC);
+		if (fd < 0)
+			return reel_error_os(errno, "creating a temporary file in %s", directory);
+		unlink(path);
+	}
+	*ret = fd;
+	return NULL;
+}
+
+/* Up to `size` bytes, less only at the end of the file. */
+static ssize_t read_full(int fd, uint8_t *bytes, size_t size)
+{
+	size_t got = 0;
+
+	while (got < size) {
+		ssize_t n = read(fd, bytes + got, size - got);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return n;
+		if (!n)
+			break;
+		got += (size_t)n;
+	}
+	return (ssize_t)got;
+}
+
+static struct reel_error *copy(int from, int to, const char *name)
+{
+	_cleanup_free_ uint8_t *chunk = malloc(SPOOL_CHUNK);
+	struct reel_file_header header;
+	bool is_first = true;
+
+	if (!chunk)
+		return reel_error_no_memory();
+	for (;;) {
+		/* What is no capture is refused at its first bytes, not after a disk full of it. */
+		size_t size = is_first ? REEL_FILE_HEADER_SIZE : SPOOL_CHUNK;
+		ssize_t n = read_full(from, chunk, size);
+		struct reel_error *error;
+
+		if (n < 0)
+			return reel_error_os(errno, "reading %s", name);
+		if (is_first) {
+			error = reel_file_header_load(chunk, (size_t)n, &header);
+			if (error)
+				return reel_error_prefix(error, "%s", name);
+		}
+		error = write_all(to, chunk, (size_t)n);
+		if (error || (size_t)n < size)
+			return error;
+		is_first = false;
+	}
+}
+
+/* Replaces *fd by an unlinked file with what can be read from it. */
+static struct reel_error *spool(int *fd, const char *name)
+{
+	_cleanup_fd_ int temporary = -1;
+	struct reel_error *error = open_temporary(&temporary);
+	int from = *fd;
+
+	if (!error)
+		error = copy(from, temporary, name);
+	if (error)
+		return error;
+	*fd = temporary;
+	temporary = from; /* to be closed */
+	return NULL;
+}
+
+struct reel_error *reel_source_open_fd(int fd, const char *name, struct reel_source *ret)
+{
+	_cleanup_fd_ int owned = fd;
+	_cleanup_free_ char *copied_name = strdup(name);
+	struct stat status;
+
+	if (!copied_name)
+		return reel_error_no_memory();
+	if (fstat(owned, &status) < 0)
+		return reel_error_os(errno, "reading %s", name);
+	if (S_ISDIR(status.st_mode))
+		return reel_error_os(EISDIR, "reading %s", name);
+	if (!S_ISREG(status.st_mode)) {
+		struct reel_error *error = spool(&owned, name);
+
+		if (error)
+			return error;
+		if (fstat(owned, &status) < 0)
+			return reel_error_os(errno, "reading %s", name);
+	}
+	*ret = (struct reel_source){ owned, copied_name, (uint64_t)status.st_size };
+	owned = -1;
+	copied_name = NULL;
+	return NULL;
+}
+
+struct reel_error *reel_source_open(const char *path, struct reel_source *ret)
+{
+	_cleanup_fd_ int fd = -1;
+	int handed_over;
+
+	if (!strcmp(path, "-")) {
+		struct reel_error *error;
+
+		/* Also where it is a file: it may be read from the middle. */
+		fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+		if (fd < 0)
+			return reel_error_os(errno, "reading standard input");
+		error = spool(&fd, "standard input");
+		if (error)
+			return error;
+		path = "standard input";
+	} else {
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			return reel_error_os(errno, "opening %s", path);
+	}
+	handed_over = fd;
+	fd = -1;
+	return reel_source_open_fd(handed_over, path, ret);
+}
+
+void reel_source_close(struct reel_source *source)
+{
+	if (source->name)
+		close(source->fd);
+	free(source->name);
+	source->name = NULL;
+}
+
+struct reel_error *reel_source_read(const struct reel_source *source, uint64_t offset, void *bytes,
+				    size_t size)
+{
+	uint8_t *at = bytes;
+
+	while (size) {
+		ssize_t n = pread(source->fd, at, size, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return reel_error_os(errno, "reading %s", source->name);
+		if (!n)
+			return reel_error_create(
+				REEL_ERROR_TRUNCATED,
+				"%s: offset %llu: the file got shorter while it was read",
+				source->name, (unsigned long long)offset);
+		at += n;
+		offset += (uint64_t)n;
+		size -= (size_t)n;
+	}
+	return NULL;
+}

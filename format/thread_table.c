@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "format/record.h"
+#include "format/thread_table.h"
+
+void reel_thread_table_init(struct reel_thread_table *table)
+{
+	*table = (struct reel_thread_table){ 0 };
+	/* Where there is no randomness yet, the address has some. */
+	if (getrandom(&table->seed, sizeof(table->seed), GRND_NONBLOCK) !=
+	    (ssize_t)sizeof(table->seed))
+		table->seed = (uintptr_t)table;
+}
+
+static void state_free(struct reel_thread_state *state)
+{
+	for (size_t i = 0; i < state->n_regions; i++)
+		reel_region_base_free(&state->regions[i]);
+	free(state->regions);
+	free(state->values);
+}
+
+void reel_thread_table_reset(struct reel_thread_table *table)
+{
+	for (size_t i = 0; i < table->n_states; i++)
+		state_free(&table->states[i]);
+	table->n_states = 0;
+	if (table->slots)
+		memset(table->slots, 0, table->n_slots * sizeof(*table->slots));
+}
+
+void reel_thread_table_free(struct reel_thread_table *table)
+{
+	reel_thread_table_reset(table);
+	free(table->states);
+	free(table->slots);
+}
+
+/* The slot that has the thread, or the free one where it belongs. There always is a free one. */
+static uint32_t *find_slot(const struct reel_thread_table *table, uint64_t thread)
+{
+	uint64_t hash = (thread ^ table->seed) * 0x9E3779B97F4A7C15u;
+	size_t i;
+
+	hash = (hash ^ hash >> 32 ^ table->seed) * 0xD6E8FEB86659FD93u;
+	for (i = hash >> 32;; i++) {
+		uint32_t *slot = &table->slots[i & (table->n_slots - 1)];
+
+		if (!*slot || table->states[*slot - 1].thread == thread)
+			return slot;
+	}
+}
+
+/* Keeps at least half of the slots free. */
+static struct reel_error *grow(struct reel_thread_table *table)
+{
+	size_t capacity = table->capacity ? table->capacity * 2 : 64;
+	struct reel_thread_state *states = realloc(table->states, capacity * sizeof(*states));
+	uint32_t *slots;
+
+	if (!states)
+		return reel_error_no_memory();
+	table->states = states;
+	slots = calloc(capacity * 2, sizeof(*slots));
+	if (!slots)
+		return reel_error_no_memory();
+	free(table->slots);
+	table->slots = slots;
+	table->n_slots = capacity * 2;
+	table->capacity = capacity;
+	for (size_t i = 0; i < table->n_states; i++)
+		*find_slot(table, table->states[i].thread) = (uint32_t)(i + 1);
+	return NULL;
+}
+
+struct reel_error *reel_thread_table_get(struct reel_thread_table *table, uint64_t thread,
+					 struct reel_thread_state **ret)
+{
+	uint32_t *slot = table->slots ? find_slot(table, thread) : NULL;
+
+	if (slot && *slot) {
+		*ret = &table->states[*slot - 1];
+		return NULL;
+	}
+	if (table->n_states == REEL_THREADS_MAX)
+		return reel_error_create(REEL_ERROR_CORRUPT,
+					 "the block has samples of more than %d threads",
+					 REEL_THREADS_MAX);
+	if (table->n_states == table->capacity) {
+		struct reel_error *error = grow(table);
+
+		if (error)
+			return error;
+		slot = find_slot(table, thread);
+	}
+	*ret = &table->states[table->n_states++];
+	**ret = (struct reel_thread_state){ .thread = thread };
+	*slot = (uint32_t)table->n_states;
+	return NULL;
+}
+
+struct reel_error *reel_thread_state_set_layout(struct reel_thread_state *state, uint32_t layout,
+						size_t n)
+{
+	if (state->layout == layout)
+		return NULL;
+	if (n > state->values_capacity) {
+		uint64_t *values = realloc(state->values, n * sizeof(*values));
+
+		if (!values)
+			return reel_error_no_memory();
+		state->values = values;
+		state->values_capacity = n;
+	}
+	if (n)
+		memset(state->values, 0, n * sizeof(*state->values));
+	state->layout = layout;
+	state->n_values = n;
+	return NULL;
+}
+
+struct reel_error *reel_thread_state_set_regions(struct reel_thread_state *state, size_t n)
+{
+	struct reel_region_base *regions;
+
+	if (state->n_regions == n)
+		return NULL;
+	while (state->n_regions > n)
+		reel_region_base_free(&state->regions[--state->n_regions]);
+	if (!n)
+		return NULL;
+	regions = realloc(state->regions, n * sizeof(*regions));
+	if (!regions)
+		return reel_error_no_memory();
+	memset(regions + state->n_regions, 0, (n - state->n_regions) * sizeof(*regions));
+	state->regions = regions;
+	state->n_regions = (uint32_t)n;
+	return NULL;
+}
