@@ -5,19 +5,25 @@
 
 #include <libelf.h>
 
-#include "format/error.h"
+#include "format/record.h"
 #include "replay/cfi.h"
-
-#define REEL_BUILD_ID_MAX 64
 
 struct reel_elf_file;
 
-/* NOT_A_CAPTURE if it is not ELF, UNSUPPORTED for what is not an executable, shared object, kernel module or debug file. */
+/*
+ * NOT_A_CAPTURE if it is not ELF, UNSUPPORTED for what is not an executable, shared object, kernel
+ * module or debug file, TRUNCATED if its end is missing.  The file stays open: libelf reads
+ * sections as they are asked for (never mmap: a file that shrinks would be SIGBUS).
+ */
 struct reel_error *reel_elf_file_open(const char *path, struct reel_elf_file **ret) REEL_MUST_CHECK;
 /* Bytes are borrowed for the handle's life. */
 struct reel_error *reel_elf_file_open_memory(const uint8_t *bytes, size_t size, const char *name,
 					     struct reel_elf_file **ret) REEL_MUST_CHECK;
 void reel_elf_file_close(struct reel_elf_file *file);
+
+/* Device and inode, as fstat(2) gives them; false for an image in memory. */
+bool reel_elf_file_identity(const struct reel_elf_file *file, uint64_t *device_ret,
+			    uint64_t *inode_ret);
 
 const char *reel_elf_file_path(const struct reel_elf_file *file);
 Elf *reel_elf_file_handle(const struct reel_elf_file *file);
@@ -32,11 +38,31 @@ const char *reel_elf_file_debuglink(const struct reel_elf_file *file, uint32_t *
 /* .gnu_debugaltlink (dwz): NULL if it has none. */
 const char *reel_elf_file_altlink(const struct reel_elf_file *file, const uint8_t **build_id_ret,
 				  size_t *build_id_size_ret);
+/* DWARF's .debug_info, and a symbol table beyond .dynsym. */
 bool reel_elf_file_has_debug_info(const struct reel_elf_file *file);
+bool reel_elf_file_has_symbols(const struct reel_elf_file *file);
+/* Its code is elsewhere (SHT_NOBITS): it cannot stand for the file, and has no addresses of
+ * offsets. */
+bool reel_elf_file_is_debug_only(const struct reel_elf_file *file);
+
+/* The file that .gnu_debugaltlink names; `file` owns it from then on. */
+void reel_elf_file_set_alternate(struct reel_elf_file *file, struct reel_elf_file *alternate);
+struct reel_elf_file *reel_elf_file_alternate(const struct reel_elf_file *file);
+
+/*
+ * A section by name, decompressed; ".debug_x" finds ".zdebug_x" too.  False if
+ * it has no bytes in this file.  Bytes live with the file.
+ */
+bool reel_elf_file_section(struct reel_elf_file *file, const char *name,
+			   struct reel_cfi_section *ret);
+/* The executable addresses [begin, end), from the program headers; all of them if it has none. */
+void reel_elf_file_text_range(const struct reel_elf_file *file, uint64_t *begin_ret,
+			      uint64_t *end_ret);
 
 /*
  * The ELF address of a file offset, by the PT_LOAD whose file range (rounded
- * out to pages) holds it; an executable one is preferred.
+ * out to pages) holds it; an executable one is preferred.  False in a
+ * debug-only file, whose program headers describe another one.
  */
 bool reel_elf_file_address_of_offset(const struct reel_elf_file *file, uint64_t offset,
 				     uint64_t *ret);
@@ -44,8 +70,12 @@ bool reel_elf_file_address_of_offset(const struct reel_elf_file *file, uint64_t 
 bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size_t size,
 			uint8_t *bytes_ret);
 
-/* Fills in sections (decompressed where they are compressed), bases and text range; they live with the file. */
-struct reel_error *reel_elf_file_cfi_input(struct reel_elf_file *file, struct reel_cfi_input *ret)
-	REEL_MUST_CHECK;
+/*
+ * Fills in sections (decompressed where they are compressed), bases and text range; they live with
+ * the file.  `arch` is the caller's to set.  A file without .debug_frame may have one in its debug
+ * file: take `debug_frame` of that file's input, and everything else of the file's own.
+ */
+struct reel_error *reel_elf_file_cfi_input(struct reel_elf_file *file,
+					   struct reel_cfi_input *ret) REEL_MUST_CHECK;
 
 #endif

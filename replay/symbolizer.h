@@ -11,14 +11,15 @@
 struct reel_symbolizer;
 
 struct reel_symbolizer_options {
+	/* Nor source lines: debug information is read only where there is no symbol. */
 	bool no_inlines;
 	bool no_demangle;
 };
 
 /*
- * Either file may be NULL.  Debug information is taken from the debug file if
- * it has any, else from the file; symbols from .symtab of either, else .dynsym.  Nothing is
- * read before the first look-up.
+ * Either file may be NULL; both must outlive the symbolizer.  Debug information is taken from the
+ * debug file if it has any, else from the file; symbols from .symtab of either (the debug file's
+ * first), else .dynsym: symbol_table.h says which.  Nothing is read before the first look-up.
  */
 struct reel_error *reel_symbolizer_create(struct reel_elf_file *file, struct reel_elf_file *debug,
 					  const struct reel_symbolizer_options *options,
@@ -28,7 +29,8 @@ void reel_symbolizer_destroy(struct reel_symbolizer *symbolizer);
 struct reel_symbol_frame {
 	/* Demangled unless asked not to; "" if unknown. Lives with the symbolizer. */
 	const char *function;
-	const char *file; /* as the debug information names it, "" if unknown */
+	/* Absolute where the debug information says the unit's directory; "" if unknown. */
+	const char *file;
 	uint32_t line, column;
 	uint64_t function_offset; /* from the start of the symbol that holds the address */
 	bool inlined;		  /* into the frame that follows */
@@ -40,8 +42,14 @@ struct reel_symbol_frame {
  * with nm), else the debug information's.  `*frames_ret` is borrowed until the next call.
  */
 struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, uint64_t address,
-					   const struct reel_symbol_frame **frames_ret, size_t *n_ret)
-	REEL_MUST_CHECK;
+					   const struct reel_symbol_frame **frames_ret,
+					   size_t *n_ret) REEL_MUST_CHECK;
+
+/*
+ * Why debug information that is there could not be used (after the first
+ * look-up), NULL if it could.  Look-ups then go by symbols only.
+ */
+const char *reel_symbolizer_problem(const struct reel_symbolizer *symbolizer);
 
 /* A C++ or Rust name demangled (owned), or NULL if it is not mangled. */
 char *reel_demangle(const char *name);

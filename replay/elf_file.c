@@ -1,0 +1,741 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ELF files by libelf, opened with ELF_C_READ.  Whatever a header says of
+ * offsets and sizes is checked here or by libelf before it is followed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "replay/dwarf_cursor.h"
+#include "replay/elf_file.h"
+
+/* The smallest and the largest page size of Linux: mappings start at multiples of one of these. */
+#define PAGE_MIN 4096u
+#define PAGE_MAX 65536u
+/* More than any linker writes; it bounds what a hostile header makes us keep. */
+#define SEGMENTS_MAX 65536u
+
+struct segment {
+	uint64_t offset, file_size;
+	uint64_t address, memory_size;
+	uint64_t page; /* what file offsets are rounded to */
+	bool executable;
+};
+
+struct reel_elf_file {
+	char *path;
+	Elf *elf;
+	int fd;		      /* -1: an image in memory */
+	const uint8_t *image; /* NULL: a file */
+	uint64_t size;
+	uint64_t device, inode;
+	GElf_Ehdr header;
+	size_t names; /* section that holds the sections' names */
+	struct segment *segments;
+	size_t n_segments;
+	bool debug_only, has_debug_info, has_symbols;
+	uint8_t build_id[REEL_BUILD_ID_MAX];
+	size_t build_id_size;
+	char *debuglink;
+	uint32_t debuglink_crc;
+	char *altlink;
+	uint8_t altlink_build_id[REEL_BUILD_ID_MAX];
+	size_t altlink_build_id_size;
+	struct reel_elf_file *alternate;
+};
+
+void reel_elf_file_close(struct reel_elf_file *file)
+{
+	if (!file)
+		return;
+	reel_elf_file_close(file->alternate);
+	if (file->elf)
+		elf_end(file->elf);
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->segments);
+	free(file->debuglink);
+	free(file->altlink);
+	free(file->path);
+	free(file);
+}
+
+static const char *section_name(const struct reel_elf_file *file, const GElf_Shdr *header)
+{
+	const char *name = elf_strptr(file->elf, file->names, header->sh_name);
+
+	return name ? name : "";
+}
+
+/* The bytes of a section, decompressed; false if there are none or they cannot be had. */
+static bool section_bytes(Elf_Scn *section, const char *name, struct reel_cfi_section *ret)
+{
+	GElf_Shdr header;
+	Elf_Data *data;
+
+	if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
+		return false;
+	if (header.sh_flags & SHF_COMPRESSED) {
+		if (elf_compress(section, 0, 0) < 0)
+			return false;
+	} else if (strncmp(name, ".zdebug", 7) == 0) {
+		/* Fails where this was done before; then the bytes are not "ZLIB…" any more. */
+		elf_compress_gnu(section, 0, 0);
+	}
+	data = elf_getdata(section, NULL);
+	if (!data || !data->d_buf || !data->d_size)
+		return false;
+	ret->bytes = data->d_buf;
+	ret->size = data->d_size;
+	ret->address = header.sh_addr;
+	return strncmp(name, ".zdebug", 7) != 0 || data->d_size < 4 ||
+	       memcmp(data->d_buf, "ZLIB", 4) != 0;
+}
+
+/* The section of that name, or of the name that old toolchains gave it when it is compressed. */
+static bool is_named(const char *name, const char *wanted)
+{
+	if (strcmp(name, wanted) == 0)
+		return true;
+	return strncmp(wanted, ".debug_", 7) == 0 && strncmp(name, ".zdebug_", 8) == 0 &&
+	       strcmp(name + 8, wanted + 7) == 0;
+}
+
+bool reel_elf_file_section(struct reel_elf_file *file, const char *name,
+			   struct reel_cfi_section *ret)
+{
+	Elf_Scn *section = NULL;
+
+	*ret = (struct reel_cfi_section){ 0 };
+	while ((section = elf_nextscn(file->elf, section))) {
+		struct reel_cfi_section found;
+		GElf_Shdr header;
+		const char *its_name;
+
+		if (!gelf_getshdr(section, &header))
+			continue;
+		its_name = section_name(file, &header);
+		if (!is_named(its_name, name))
+			continue;
+		if (section_bytes(section, its_name, &found)) {
+			*ret = found;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The header of the first section of that name, with bytes or without. */
+static bool find_section_header(const struct reel_elf_file *file, const char *name, GElf_Shdr *ret)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(file->elf, section))) {
+		if (gelf_getshdr(section, ret) && strcmp(section_name(file, ret), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool take_build_id(struct reel_elf_file *file, Elf_Data *data)
+{
+	GElf_Nhdr note;
+	size_t at = 0, next, name, description;
+
+	if (!data || !data->d_buf)
+		return false;
+	while ((next = gelf_getnote(data, at, &note, &name, &description)) > 0) {
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+		    memcmp((const uint8_t *)data->d_buf + name, "GNU", 4) == 0 && note.n_descsz &&
+		    note.n_descsz <= sizeof(file->build_id)) {
+			file->build_id_size = note.n_descsz;
+			memcpy(file->build_id, (const uint8_t *)data->d_buf + description,
+			       note.n_descsz);
+			return true;
+		}
+		at = next;
+	}
+	return false;
+}
+
+/*
+ * Sections first: the program headers of a debug-only file are those of the
+ * file it was split from, so its PT_NOTE may point at anything.
+ */
+static void find_build_id(struct reel_elf_file *file)
+{
+	Elf_Scn *section = NULL;
+	size_t n;
+
+	while ((section = elf_nextscn(file->elf, section))) {
+		GElf_Shdr header;
+
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_NOTE &&
+		    take_build_id(file, elf_getdata(section, NULL)))
+			return;
+	}
+	if (file->debug_only || elf_getphdrnum(file->elf, &n) != 0)
+		return;
+	for (size_t i = 0; i < n && i < SEGMENTS_MAX; i++) {
+		GElf_Phdr header;
+
+		if (!gelf_getphdr(file->elf, (int)i, &header) || header.p_type != PT_NOTE ||
+		    header.p_offset > file->size || header.p_filesz > file->size - header.p_offset)
+			continue;
+		if (take_build_id(file, elf_getdata_rawchunk(file->elf, (int64_t)header.p_offset,
+							     header.p_filesz,
+							     header.p_align == 8 ? ELF_T_NHDR8
+										 : ELF_T_NHDR)))
+			return;
+	}
+}
+
+/* Both links are a file name, NUL; then, at the next multiple of 4, a CRC, or at once a build-id.
+ */
+static struct reel_error *find_links(struct reel_elf_file *file)
+{
+	struct reel_cfi_section link;
+
+	if (reel_elf_file_section(file, ".gnu_debuglink", &link)) {
+		size_t length = strnlen((const char *)link.bytes, link.size);
+		size_t crc = (length + 1 + 3) & ~(size_t)3;
+
+		if (length && crc <= link.size && link.size - crc >= 4) {
+			file->debuglink_crc = (uint32_t)reel_load_target(
+				link.bytes + crc, 4, reel_elf_file_big_endian(file));
+			file->debuglink = strdup((const char *)link.bytes);
+			if (!file->debuglink)
+				return reel_error_no_memory();
+		}
+	}
+	if (reel_elf_file_section(file, ".gnu_debugaltlink", &link)) {
+		size_t length = strnlen((const char *)link.bytes, link.size);
+
+		if (length && length < link.size && link.size - length - 1 <= REEL_BUILD_ID_MAX) {
+			file->altlink = strdup((const char *)link.bytes);
+			if (!file->altlink)
+				return reel_error_no_memory();
+			file->altlink_build_id_size = link.size - length - 1;
+			memcpy(file->altlink_build_id, link.bytes + length + 1,
+			       file->altlink_build_id_size);
+		}
+	}
+	return NULL;
+}
+
+static void survey_sections(struct reel_elf_file *file)
+{
+	bool code_here = false, code_elsewhere = false;
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(file->elf, section))) {
+		GElf_Shdr header;
+
+		if (!gelf_getshdr(section, &header))
+			continue;
+		if (header.sh_type == SHT_NOBITS) {
+			if (header.sh_flags & SHF_EXECINSTR)
+				code_elsewhere = true;
+			continue;
+		}
+		if (header.sh_type == SHT_SYMTAB && header.sh_size)
+			file->has_symbols = true;
+		if (header.sh_flags & SHF_EXECINSTR && header.sh_flags & SHF_ALLOC)
+			code_here = true;
+		if (header.sh_size && is_named(section_name(file, &header), ".debug_info"))
+			file->has_debug_info = true;
+	}
+	file->debug_only = code_elsewhere && !code_here;
+}
+
+static uint64_t page_of(uint64_t align)
+{
+	if (align < PAGE_MIN || align & (align - 1))
+		return PAGE_MIN;
+	return align > PAGE_MAX ? PAGE_MAX : align;
+}
+
+static struct reel_error *read_segments(struct reel_elf_file *file)
+{
+	size_t n;
+
+	if (elf_getphdrnum(file->elf, &n) != 0)
+		return reel_error_create(REEL_ERROR_CORRUPT, "%s: program headers: %s", file->path,
+					 elf_errmsg(-1));
+	if (n > SEGMENTS_MAX)
+		return reel_error_create(REEL_ERROR_CORRUPT, "%s: %zu program headers", file->path,
+					 n);
+	file->segments = calloc(n + 1, sizeof(*file->segments));
+	if (!file->segments)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < n; i++) {
+		struct segment *segment = &file->segments[file->n_segments];
+		GElf_Phdr header;
+
+		if (!gelf_getphdr(file->elf, (int)i, &header))
+			return reel_error_create(REEL_ERROR_CORRUPT, "%s: program header %zu: %s",
+						 file->path, i, elf_errmsg(-1));
+		if (header.p_type != PT_LOAD)
+			continue;
+		segment->offset = header.p_offset;
+		segment->file_size = header.p_filesz;
+		segment->address = header.p_vaddr;
+		segment->memory_size = header.p_memsz;
+		segment->page = page_of(header.p_align);
+		segment->executable = header.p_flags & PF_X;
+		file->n_segments++;
+	}
+	return NULL;
+}
+
+/* A copy that broke off would otherwise pass for a file without symbols or unwind tables. */
+static struct reel_error *check_whole(const struct reel_elf_file *file)
+{
+	uint64_t table_size = (uint64_t)file->header.e_shnum * file->header.e_shentsize;
+	uint64_t end;
+
+	if (file->fd < 0)
+		return NULL; /* of an image, only what is mapped is there */
+	if (file->header.e_shoff &&
+	    (file->header.e_shoff > file->size || table_size > file->size - file->header.e_shoff))
+		return reel_error_create(REEL_ERROR_TRUNCATED,
+					 "%s: the section headers should lie at byte %llu, but the "
+					 "file has %llu bytes: "
+					 "copy it again",
+					 file->path, (unsigned long long)file->header.e_shoff,
+					 (unsigned long long)file->size);
+	for (size_t i = 0; !file->debug_only && i < file->n_segments; i++) {
+		const struct segment *segment = &file->segments[i];
+
+		if (!segment->executable || !segment->file_size)
+			continue;
+		if (__builtin_add_overflow(segment->offset, segment->file_size, &end) ||
+		    end > file->size)
+			return reel_error_create(REEL_ERROR_TRUNCATED,
+						 "%s: the code should lie at byte %llu, %llu bytes "
+						 "long, but the file "
+						 "has %llu bytes: copy it again",
+						 file->path, (unsigned long long)segment->offset,
+						 (unsigned long long)segment->file_size,
+						 (unsigned long long)file->size);
+	}
+	return NULL;
+}
+
+static struct reel_error *read_headers(struct reel_elf_file *file)
+{
+	struct reel_error *error;
+
+	switch (elf_kind(file->elf)) {
+	case ELF_K_ELF:
+		break;
+	case ELF_K_AR:
+		return reel_error_create(REEL_ERROR_NOT_A_CAPTURE,
+					 "%s: an archive, not an ELF file", file->path);
+	default:
+		return reel_error_create(REEL_ERROR_NOT_A_CAPTURE, "%s: not an ELF file",
+					 file->path);
+	}
+	if (!gelf_getehdr(file->elf, &file->header))
+		return reel_error_create(REEL_ERROR_CORRUPT, "%s: ELF header: %s", file->path,
+					 elf_errmsg(-1));
+	switch (file->header.e_type) {
+	case ET_EXEC:
+	case ET_DYN:
+	case ET_REL:
+		break;
+	default:
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"%s: %s, not an executable, shared object, kernel module or debug file",
+			file->path,
+			file->header.e_type == ET_CORE ? "a core dump" : "of an unknown ELF type");
+	}
+	if (elf_getshdrstrndx(file->elf, &file->names) != 0)
+		file->names = 0;
+	error = read_segments(file);
+	if (error)
+		return error;
+	survey_sections(file);
+	error = check_whole(file);
+	if (error)
+		return error;
+	find_build_id(file);
+	return find_links(file);
+}
+
+static struct reel_error *create_file(const char *path, struct reel_elf_file **ret)
+{
+	struct reel_elf_file *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return reel_error_no_memory();
+	file->fd = -1;
+	file->path = strdup(path);
+	if (!file->path || elf_version(EV_CURRENT) == EV_NONE) {
+		reel_elf_file_close(file);
+		return reel_error_no_memory();
+	}
+	*ret = file;
+	return NULL;
+}
+
+static struct reel_error *open_descriptor(struct reel_elf_file *file)
+{
+	struct stat status;
+
+	/* O_NONBLOCK: a FIFO of that name must not stop us. */
+	file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (file->fd < 0)
+		return reel_error_os(errno, "%s", file->path);
+	if (fstat(file->fd, &status) != 0)
+		return reel_error_os(errno, "%s", file->path);
+	if (!S_ISREG(status.st_mode))
+		return reel_error_create(REEL_ERROR_NOT_A_CAPTURE, "%s: not a regular file",
+					 file->path);
+	file->size = (uint64_t)status.st_size;
+	file->device = status.st_dev;
+	file->inode = status.st_ino;
+	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
+	if (!file->elf)
+		return reel_error_create(REEL_ERROR_CORRUPT, "%s: %s", file->path, elf_errmsg(-1));
+	return NULL;
+}
+
+static struct reel_error *finish_open(struct reel_elf_file *file, struct reel_error *error,
+				      struct reel_elf_file **ret)
+{
+	if (!error)
+		error = read_headers(file);
+	if (error) {
+		reel_elf_file_close(file);
+		return error;
+	}
+	*ret = file;
+	return NULL;
+}
+
+struct reel_error *reel_elf_file_open(const char *path, struct reel_elf_file **ret)
+{
+	struct reel_elf_file *file;
+	struct reel_error *error = create_file(path, &file);
+
+	if (error)
+		return error;
+	return finish_open(file, open_descriptor(file), ret);
+}
+
+struct reel_error *reel_elf_file_open_memory(const uint8_t *bytes, size_t size, const char *name,
+					     struct reel_elf_file **ret)
+{
+	struct reel_elf_file *file;
+	struct reel_error *error = create_file(name, &file);
+
+	if (error)
+		return error;
+	file->image = bytes;
+	file->size = size;
+	/* libelf takes it without const, and writes only where it was told to (ELF_C_RDWR). */
+	file->elf = elf_memory((char *)bytes, size);
+	if (!file->elf)
+		error = reel_error_create(REEL_ERROR_NOT_A_CAPTURE, "%s: %s", name, elf_errmsg(-1));
+	return finish_open(file, error, ret);
+}
+
+bool reel_elf_file_identity(const struct reel_elf_file *file, uint64_t *device_ret,
+			    uint64_t *inode_ret)
+{
+	*device_ret = file->device;
+	*inode_ret = file->inode;
+	return file->fd >= 0;
+}
+
+const char *reel_elf_file_path(const struct reel_elf_file *file)
+{
+	return file->path;
+}
+
+Elf *reel_elf_file_handle(const struct reel_elf_file *file)
+{
+	return file->elf;
+}
+
+uint16_t reel_elf_file_machine(const struct reel_elf_file *file)
+{
+	return file->header.e_machine;
+}
+
+bool reel_elf_file_big_endian(const struct reel_elf_file *file)
+{
+	return file->header.e_ident[EI_DATA] == ELFDATA2MSB;
+}
+
+unsigned reel_elf_file_word_bits(const struct reel_elf_file *file)
+{
+	return file->header.e_ident[EI_CLASS] == ELFCLASS32 ? 32 : 64;
+}
+
+uint64_t reel_elf_file_entry(const struct reel_elf_file *file)
+{
+	return file->header.e_entry;
+}
+
+const uint8_t *reel_elf_file_build_id(const struct reel_elf_file *file, size_t *size_ret)
+{
+	*size_ret = file->build_id_size;
+	return file->build_id;
+}
+
+const char *reel_elf_file_debuglink(const struct reel_elf_file *file, uint32_t *crc_ret)
+{
+	*crc_ret = file->debuglink_crc;
+	return file->debuglink;
+}
+
+const char *reel_elf_file_altlink(const struct reel_elf_file *file, const uint8_t **build_id_ret,
+				  size_t *build_id_size_ret)
+{
+	*build_id_ret = file->altlink_build_id;
+	*build_id_size_ret = file->altlink_build_id_size;
+	return file->altlink;
+}
+
+bool reel_elf_file_has_debug_info(const struct reel_elf_file *file)
+{
+	return file->has_debug_info;
+}
+
+bool reel_elf_file_has_symbols(const struct reel_elf_file *file)
+{
+	return file->has_symbols;
+}
+
+bool reel_elf_file_is_debug_only(const struct reel_elf_file *file)
+{
+	return file->debug_only;
+}
+
+void reel_elf_file_set_alternate(struct reel_elf_file *file, struct reel_elf_file *alternate)
+{
+	reel_elf_file_close(file->alternate);
+	file->alternate = alternate;
+}
+
+struct reel_elf_file *reel_elf_file_alternate(const struct reel_elf_file *file)
+{
+	return file->alternate;
+}
+
+void reel_elf_file_text_range(const struct reel_elf_file *file, uint64_t *begin_ret,
+			      uint64_t *end_ret)
+{
+	uint64_t begin = UINT64_MAX, end = 0;
+
+	for (size_t i = 0; i < file->n_segments; i++) {
+		const struct segment *segment = &file->segments[i];
+		uint64_t segment_end;
+
+		if (!segment->executable || !segment->memory_size)
+			continue;
+		if (__builtin_add_overflow(segment->address, segment->memory_size, &segment_end))
+			segment_end = UINT64_MAX;
+		if (segment->address < begin)
+			begin = segment->address;
+		if (segment_end > end)
+			end = segment_end;
+	}
+	*begin_ret = begin < end ? begin : 0;
+	*end_ret = begin < end ? end : UINT64_MAX;
+}
+
+/* Whether the segment's file range, rounded out to multiples of `page`, holds the offset. */
+static bool segment_holds(const struct segment *segment, uint64_t offset, uint64_t page)
+{
+	uint64_t begin = segment->offset & ~(page - 1), end;
+
+	if (!segment->file_size || offset < begin ||
+	    __builtin_add_overflow(segment->offset, segment->file_size, &end))
+		return false;
+	end = end > UINT64_MAX - page ? UINT64_MAX : (end + page - 1) & ~(page - 1);
+	return offset < end;
+}
+
+bool reel_elf_file_address_of_offset(const struct reel_elf_file *file, uint64_t offset,
+				     uint64_t *ret)
+{
+	/*
+	 * A page may hold the end of one segment and the start of the next, and is
+	 * then mapped for both: what is exactly inside of the code comes first,
+	 * what merely shares a page with data last.
+	 */
+	for (int attempt = 0; !file->debug_only && attempt < 4; attempt++) {
+		bool executable = attempt < 2, exact = attempt % 2 == 0;
+
+		for (size_t i = 0; i < file->n_segments; i++) {
+			const struct segment *segment = &file->segments[i];
+
+			if (segment->executable != executable ||
+			    !segment_holds(segment, offset, exact ? 1 : segment->page))
+				continue;
+			*ret = offset - segment->offset + segment->address;
+			if (reel_elf_file_word_bits(file) == 32)
+				*ret &= UINT32_MAX;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size_t size,
+			uint8_t *bytes_ret)
+{
+	for (size_t i = 0; !file->debug_only && i < file->n_segments; i++) {
+		const struct segment *segment = &file->segments[i];
+		uint64_t at = address - segment->address, offset;
+
+		if (address < segment->address || at > segment->file_size ||
+		    size > segment->file_size - at ||
+		    __builtin_add_overflow(segment->offset, at, &offset) || offset > file->size ||
+		    size > file->size - offset)
+			continue;
+		if (file->image) {
+			memcpy(bytes_ret, file->image + offset, size);
+			return true;
+		}
+		for (size_t done = 0; done < size;) {
+			ssize_t n = pread(file->fd, bytes_ret + done, size - done,
+					  (off_t)(offset + done));
+
+			if (n < 0 && errno == EINTR)
+				continue;
+			if (n <= 0)
+				return false;
+			done += (size_t)n;
+		}
+		return true;
+	}
+	return false;
+}
+
+/* Bytes from `address` to the end of its PT_LOAD (or `size`, if that is less); they live with the
+ * Elf. */
+static bool bytes_at(const struct reel_elf_file *file, uint64_t address, uint64_t size,
+		     struct reel_cfi_section *ret)
+{
+	for (size_t i = 0; i < file->n_segments; i++) {
+		const struct segment *segment = &file->segments[i];
+		uint64_t at = address - segment->address, offset, left;
+		Elf_Data *data;
+
+		if (address < segment->address || at >= segment->file_size ||
+		    __builtin_add_overflow(segment->offset, at, &offset) || offset >= file->size)
+			continue;
+		left = segment->file_size - at;
+		if (left > size)
+			left = size;
+		if (left > file->size - offset)
+			left = file->size - offset;
+		data = elf_getdata_rawchunk(file->elf, (int64_t)offset, left, ELF_T_BYTE);
+		if (!data || !data->d_buf)
+			return false;
+		*ret = (struct reel_cfi_section){ data->d_buf, data->d_size, address };
+		return true;
+	}
+	return false;
+}
+
+/*
+ * .eh_frame by PT_GNU_EH_FRAME, for a file without section headers: the
+ * header's second field points at it (LSB Core, 10.6.2).  Its size is not
+ * said anywhere; its terminator ends it.
+ */
+static void find_eh_frame(const struct reel_elf_file *file, const struct reel_cfi_section *header,
+			  struct reel_cfi_section *ret)
+{
+	enum { VERSION = 1, PCREL_SDATA4 = 0x1b, DATAREL_SDATA4 = 0x3b, UDATA4 = 0x03, ABSPTR = 0 };
+	unsigned word = reel_elf_file_word_bits(file) / 8;
+	bool big_endian = reel_elf_file_big_endian(file);
+	uint64_t address;
+
+	if (header->size < 4 + word || header->bytes[0] != VERSION)
+		return;
+	switch (header->bytes[1]) {
+	case PCREL_SDATA4:
+		address = header->address + 4 +
+			  (uint64_t)(int32_t)reel_load_target(header->bytes + 4, 4, big_endian);
+		break;
+	case DATAREL_SDATA4:
+		address = header->address +
+			  (uint64_t)(int32_t)reel_load_target(header->bytes + 4, 4, big_endian);
+		break;
+	case UDATA4:
+		address = reel_load_target(header->bytes + 4, 4, big_endian);
+		break;
+	case ABSPTR:
+		address = reel_load_target(header->bytes + 4, word, big_endian);
+		break;
+	default:
+		return;
+	}
+	if (word == 4)
+		address &= UINT32_MAX;
+	bytes_at(file, address, UINT64_MAX, ret);
+}
+
+/* DW_EH_PE_datarel counts from DT_PLTGOT, as libgcc's dl_iterate_phdr callback has it. */
+static uint64_t find_data_base(const struct reel_elf_file *file)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(file->elf, section))) {
+		Elf_Data *data;
+		GElf_Dyn entry;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC)
+			continue;
+		data = elf_getdata(section, NULL);
+		for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL;
+		     i++) {
+			if (entry.d_tag == DT_PLTGOT)
+				return entry.d_un.d_ptr;
+		}
+	}
+	if (find_section_header(file, ".got.plt", &header) ||
+	    find_section_header(file, ".got", &header))
+		return header.sh_addr;
+	return 0;
+}
+
+struct reel_error *reel_elf_file_cfi_input(struct reel_elf_file *file, struct reel_cfi_input *ret)
+{
+	GElf_Shdr text;
+	size_t n;
+
+	*ret = (struct reel_cfi_input){ .big_endian = reel_elf_file_big_endian(file) };
+	reel_elf_file_section(file, ".eh_frame", &ret->eh_frame);
+	reel_elf_file_section(file, ".eh_frame_hdr", &ret->eh_frame_hdr);
+	reel_elf_file_section(file, ".debug_frame", &ret->debug_frame);
+	if (!file->debug_only && !ret->eh_frame_hdr.size && elf_getphdrnum(file->elf, &n) == 0) {
+		for (size_t i = 0; i < n && i < SEGMENTS_MAX; i++) {
+			GElf_Phdr header;
+
+			if (gelf_getphdr(file->elf, (int)i, &header) &&
+			    header.p_type == PT_GNU_EH_FRAME &&
+			    bytes_at(file, header.p_vaddr, header.p_filesz, &ret->eh_frame_hdr))
+				break;
+		}
+	}
+	if (!ret->eh_frame.size && ret->eh_frame_hdr.size && !file->debug_only)
+		find_eh_frame(file, &ret->eh_frame_hdr, &ret->eh_frame);
+	if (find_section_header(file, ".text", &text))
+		ret->text_base = text.sh_addr;
+	ret->data_base = find_data_base(file);
+	reel_elf_file_text_range(file, &ret->text_begin, &ret->text_end);
+	return NULL;
+}
