@@ -6,15 +6,17 @@
  *
  * To add a CPU:
  *   1. arch/<name>.c with one `const struct reel_arch`; list it in arch/arch.c.
- *   2. Registers: DWARF numbers from the psABI's table, perf numbers from the
- *      kernel's arch/<cpu>/include/uapi/asm/perf_regs.h (-1: perf has none).
+ *   2. Registers: DWARF numbers from the psABI's table, in ascending order, perf numbers
+ *      from the kernel's arch/<cpu>/include/uapi/asm/perf_regs.h (-1: perf has none).
  *   3. The three programs and the signal frames below, each with its source.
  *   4. tests/unit/test_arch.c checks the table against the headers; a capture
  *      goes to testdata/<name>/.
  *
  * Programs are DW_CFA bytes as a CIE's initial instructions have them, for
  * code alignment factor 1 and data alignment factor `data_align`, run by the
- * interpreter that runs real CFI (replay/cfi.c).
+ * interpreter that runs real CFI (replay/cfi.c).  All but the defaults are run on
+ * top of the defaults.  Where one says how to find `pc`, that is the return
+ * address; otherwise `return_column` is.
  */
 #ifndef ARCH_ARCH_H
 #define ARCH_ARCH_H
@@ -25,7 +27,7 @@
 
 /* Tracked registers of a CPU are numbered 0 … n - 1 ("slots"), in the table's order. */
 #define REEL_ARCH_SLOTS_MAX 64
-#define REEL_ARCH_NO_SLOT 0xff
+#define REEL_ARCH_NO_SLOT   0xff
 /* DWARF numbers from here on are in no table. */
 #define REEL_ARCH_DWARF_MAX 160
 
@@ -53,38 +55,59 @@ struct reel_arch_signal_frame {
 	struct reel_arch_program program;
 };
 
+#define REEL_ARCH_CODE_MAX 16
+
+/*
+ * A call instruction: the `size` bytes right before a return address.  For
+ * guesses to be checked with, never to decode code.
+ */
+struct reel_arch_call {
+	const uint8_t *code;
+	const uint8_t *mask;
+	size_t size;
+};
+
 enum reel_arch_flags {
-	/* The return address column is a link register: in the first frame, and right after a signal
-	 * frame, it holds the return address where the CFI says nothing; in others it was overwritten. */
+	/* The return address column is a link register: in the first frame, and right after a
+	 * signal frame, it holds the return address where the CFI says nothing; in others it was
+	 * overwritten. */
 	REEL_ARCH_LINK_REGISTER = 1 << 0,
 	/* The frame-pointer step leaves sp unknown (a frame record lies anywhere in its frame). */
 	REEL_ARCH_FRAME_STEP_LOSES_SP = 1 << 1,
 	/* Return addresses may be signed: strip the capture's code mask before anything else. */
 	REEL_ARCH_POINTER_AUTHENTICATION = 1 << 2,
+	/* Frames are chained by pointers at sp, not by a frame pointer register. */
+	REEL_ARCH_BACK_CHAIN = 1 << 3,
 };
 
 struct reel_arch {
 	const char *name; /* as uname -m says */
 	uint16_t elf_machine;
-	uint8_t word_size; /* bytes: 4 or 8 */
+	uint8_t word_size;  /* bytes: 4 or 8 */
 	uint8_t code_align; /* return addresses are multiples of it */
 	const struct reel_arch_register *registers;
 	uint8_t n_registers;
-	/* DWARF numbers. `return_column` is the usual CIE's; `pc` is the number under which samples hold the pc. */
+	/* DWARF numbers. `return_column` is the usual CIE's; `pc` is the number under which samples
+	 * hold the pc. */
 	uint16_t pc, sp, fp, return_column;
 	int8_t data_align;
-	unsigned flags; /* enum reel_arch_flags */
+	unsigned flags;	  /* enum reel_arch_flags */
 	uint8_t red_zone; /* bytes below sp that belong to the frame */
+	/* Bits of code addresses that are stripped where a capture does not say which. */
+	uint64_t default_code_mask;
 
-	/* The state before a CIE's instructions: what callees keep (same_value), how the caller's sp comes from the CFA. */
+	/* The state before a CIE's instructions: what callees keep (same_value), how the caller's
+	 * sp comes from the CFA. */
 	struct reel_arch_program defaults;
 	/* The state right behind a call instruction: undoes a call to nowhere. */
 	struct reel_arch_program undo_call;
-	/* The caller by the frame pointer. */
+	/* The caller by the frame pointer, or by another chain of frames. */
 	struct reel_arch_program frame_step;
 
 	const struct reel_arch_signal_frame *signal_frames;
 	size_t n_signal_frames;
+	const struct reel_arch_call *calls;
+	size_t n_calls;
 };
 
 /* NULL-terminated. */

@@ -9,30 +9,56 @@
 struct reel_error *reel_capture_add_problem(struct reel_capture *capture,
 					    struct reel_error *problem)
 {
-	const char *message = reel_error_message(problem);
-	const char **problems;
+	enum reel_error_code code = reel_error_code(problem), *codes;
+	const char *message, **problems;
 
-	if (reel_error_code(problem) == REEL_ERROR_NO_MEMORY)
+	if (code == REEL_ERROR_NO_MEMORY)
 		return problem;
-	if (capture->n_problems > PROBLEMS_MAX) {
-		reel_error_destroy(problem);
-		return NULL;
-	}
-	if (capture->n_problems == PROBLEMS_MAX)
-		message = "further problems are not listed";
-	problems = reallocarray(capture->problems, capture->n_problems + 2, sizeof(*problems));
+	message = capture->n_problems == PROBLEMS_MAX ? "further problems are not listed"
+						      : reel_error_message(problem);
 	message = reel_texts_add_string(capture->texts, message);
 	reel_error_destroy(problem);
-	if (problems) {
-		capture->problems = problems;
-		capture->info.problems = problems;
-		problems[capture->n_problems] = NULL;
-	}
-	if (!problems || !message)
+	if (!message)
 		return reel_error_no_memory();
+	/* A block that is read again has the same problems again. */
+	for (size_t i = 0; i < capture->n_problems; i++)
+		if (capture->problems[i] == message)
+			return NULL;
+	if (capture->n_problems > PROBLEMS_MAX)
+		return NULL;
+	problems = reallocarray(capture->problems, capture->n_problems + 2, sizeof(*problems));
+	if (!problems)
+		return reel_error_no_memory();
+	capture->problems = problems;
+	capture->info.problems = problems;
+	codes = reallocarray(capture->problem_codes, capture->n_problems + 1, sizeof(*codes));
+	if (!codes)
+		return reel_error_no_memory();
+	capture->problem_codes = codes;
+	capture->info.problem_codes = codes;
+	codes[capture->n_problems] = code;
 	problems[capture->n_problems++] = message;
 	problems[capture->n_problems] = NULL;
 	return NULL;
+}
+
+struct reel_error *reel_capture_end_block(struct reel_capture *capture,
+					  const struct reel_block_reader *block_reader,
+					  struct reel_error *error)
+{
+	size_t n;
+	const struct reel_problem *problems = reel_block_reader_problems(block_reader, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct reel_error *problem = reel_capture_add_problem(
+			capture, reel_error_create(problems[i].code, "%s", problems[i].message));
+
+		if (problem) {
+			reel_error_destroy(error);
+			return problem;
+		}
+	}
+	return error ? reel_capture_add_problem(capture, error) : NULL;
 }
 
 static struct reel_error *intern(struct reel_capture *capture, struct reel_bytes bytes,
@@ -208,55 +234,48 @@ static struct reel_error *take_late_record(struct reel_capture *capture,
 	return error ? error : reel_kernel_symbols_add(capture->kernel_symbols, &symbol);
 }
 
-/* Passes every record of the side blocks to `take`; damage becomes a problem if `report` says so.
- */
+/* What `take` has against a record is a problem of the capture, and the others are read on. */
+static struct reel_error *take_item(struct reel_capture *capture, const struct reel_block *block,
+				    const struct reel_record *record,
+				    struct reel_error *(*take)(struct reel_capture *,
+							       const struct reel_record *))
+{
+	struct reel_error *problem = take(capture, record);
+
+	if (!problem)
+		return NULL;
+	problem = reel_error_prefix(problem, "block %u at offset %llu", block->header.sequence,
+				    (unsigned long long)block->offset);
+	return reel_capture_add_problem(capture, problem);
+}
+
+/* Passes every record of the side blocks to `take`. */
 static struct reel_error *read_side_blocks(struct reel_capture *capture,
-					   struct reel_block_reader *block_reader, bool report,
+					   struct reel_block_reader *block_reader,
 					   struct reel_error *(*take)(struct reel_capture *,
 								      const struct reel_record *))
 {
+	struct reel_error *error = NULL;
 	size_t n_blocks;
 	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
 
-	for (size_t i = 0; i < n_blocks; i++) {
+	for (size_t i = 0; i < n_blocks && !error; i++) {
 		struct reel_block_item item;
-		struct reel_error *error;
 
 		if (blocks[i].header.type == REEL_BLOCK_SAMPLES ||
 		    blocks[i].header.type == REEL_BLOCK_INDEX)
 			continue;
 		error = reel_block_reader_load(block_reader, &blocks[i]);
 		while (!error) {
-			struct reel_error *problem = NULL;
-
 			error = reel_block_reader_next(block_reader, &item);
 			if (error || item.kind == REEL_ITEM_END)
 				break;
 			if (item.kind == REEL_ITEM_RECORD)
-				problem = take(capture, &item.record);
-			if (!problem)
-				continue;
-			if (reel_error_code(problem) == REEL_ERROR_NO_MEMORY)
-				return problem;
-			problem = reel_error_prefix(problem, "block %u at offset %llu",
-						    blocks[i].header.sequence,
-						    (unsigned long long)blocks[i].offset);
-			error = reel_capture_add_problem(capture, problem);
-			if (error)
-				return error;
+				error = take_item(capture, &blocks[i], &item.record, take);
 		}
-		if (error && !report) {
-			if (reel_error_code(error) == REEL_ERROR_NO_MEMORY)
-				return error;
-			reel_error_destroy(error);
-			continue;
-		}
-		if (error)
-			error = reel_capture_add_problem(capture, error);
-		if (error)
-			return error;
+		error = reel_capture_end_block(capture, block_reader, error);
 	}
-	return NULL;
+	return error;
 }
 
 /* Sizes and times, which the headers tell. */
@@ -336,14 +355,14 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 		return error;
 	error = take_reader_problems(capture);
 	if (!error)
-		error = read_side_blocks(capture, block_reader, true, take_record);
+		error = read_side_blocks(capture, block_reader, take_record);
 	if (!error)
 		error = reel_timeline_seal(capture->timeline);
 	if (!error)
 		error = reel_modules_create(capture->timeline, &capture->options,
 					    &capture->modules);
 	if (!error)
-		error = read_side_blocks(capture, block_reader, false, take_late_record);
+		error = read_side_blocks(capture, block_reader, take_late_record);
 	if (!error && !capture->has_end_record)
 		error = count_samples(capture, block_reader);
 	reel_block_reader_destroy(block_reader);
@@ -421,5 +440,6 @@ void reel_capture_close(struct reel_capture *capture)
 	free(capture->losses);
 	free(capture->module_infos);
 	free(capture->problems);
+	free(capture->problem_codes);
 	free(capture);
 }

@@ -31,11 +31,21 @@ struct reel_capture {
 	unsigned word_bits;
 
 	const char **problems; /* NULL-terminated; info.problems */
+	enum reel_error_code *problem_codes;
 	size_t n_problems;
 };
 
-/* Adds a line to info.problems (at most 1000 are kept; the last says so). Takes ownership. */
+/* Adds a line to info.problems, once (at most 1000 are kept; the last says so). Takes ownership. */
 struct reel_error *reel_capture_add_problem(struct reel_capture *capture,
 					    struct reel_error *problem) REEL_MUST_CHECK;
+
+/*
+ * What is to be done where the reading of a block ends, with or without an
+ * error: damage and records that were passed over become problems, shortage of memory is
+ * returned.
+ */
+struct reel_error *reel_capture_end_block(struct reel_capture *capture,
+					  const struct reel_block_reader *block_reader,
+					  struct reel_error *error) REEL_MUST_CHECK;
 
 #endif

@@ -24,19 +24,24 @@ struct reel_cfi_section {
 struct reel_cfi_input {
 	const struct reel_arch *arch;
 	bool big_endian;
-	struct reel_cfi_section eh_frame;     /* size 0: there is none */
+	struct reel_cfi_section eh_frame; /* size 0: there is none */
 	struct reel_cfi_section eh_frame_hdr;
 	struct reel_cfi_section debug_frame;
 	/* Bases of DW_EH_PE_textrel and DW_EH_PE_datarel pointers. */
 	uint64_t text_base, data_base;
-	/* Executable address ranges of the module: FDEs outside of them are leftovers of removed sections. */
+	/*
+	 * From the first to the last executable address of the module: FDEs that begin elsewhere
+	 * are leftovers of removed sections.  Both 0: not known, all FDEs are taken.
+	 */
 	uint64_t text_begin, text_end;
 };
 
-/* The CFI of a module. Immutable after creation but for an index that is built once, under a lock. */
+/* The CFI of a module. Immutable after creation but for an index that is built once, under a lock.
+ */
 struct reel_cfi;
 
-struct reel_error *reel_cfi_create(const struct reel_cfi_input *input, struct reel_cfi **ret) REEL_MUST_CHECK;
+struct reel_error *reel_cfi_create(const struct reel_cfi_input *input,
+				   struct reel_cfi **ret) REEL_MUST_CHECK;
 void reel_cfi_destroy(struct reel_cfi *cfi);
 
 enum reel_rule_kind {
@@ -68,7 +73,8 @@ struct reel_cfi_row {
 	/* Addresses for which the row holds, and those of its FDE. */
 	uint64_t begin, end;
 	uint64_t fde_begin, fde_end;
-	struct reel_cfi_rule cfa; /* REGISTER_OFFSET or VAL_EXPRESSION; UNSPECIFIED if there is none */
+	struct reel_cfi_rule
+		cfa; /* REGISTER_OFFSET or VAL_EXPRESSION; UNSPECIFIED if there is none */
 	uint16_t return_column;
 	bool signal_frame; /* augmentation S */
 	/* aarch64: odd number of DW_CFA_AARCH64_negate_ra_state. */
@@ -81,7 +87,7 @@ enum reel_cfi_found {
 	REEL_CFI_FOUND = 0,
 	/* No FDE holds the address. */
 	REEL_CFI_NONE,
-	/* One does, and it is malformed: cfi->problem says how. */
+	/* One does, and it is malformed; the row's ranges are set. */
 	REEL_CFI_BAD,
 };
 
@@ -90,10 +96,11 @@ enum reel_cfi_found {
  * first, then .debug_frame, for each address.  `problem_ret` (may be NULL) gets a
  * static text for BAD.
  */
-enum reel_cfi_found reel_cfi_row_at(struct reel_cfi *cfi, uint64_t address, struct reel_cfi_row *ret,
-				    const char **problem_ret);
+enum reel_cfi_found reel_cfi_row_at(struct reel_cfi *cfi, uint64_t address,
+				    struct reel_cfi_row *ret, const char **problem_ret);
 
-/* Runs an arch program: a row without begin and end. False if its bytes are wrong (a bug of the table). */
+/* Runs an arch program: a row without begin and end. False if its bytes are wrong (a bug of the
+ * table). */
 bool reel_cfi_run_program(const struct reel_arch *arch, struct reel_arch_program program,
 			  struct reel_cfi_row *ret);
 
@@ -102,8 +109,7 @@ bool reel_cfi_same_gap(struct reel_cfi *cfi, uint64_t address, uint64_t other);
 
 /* Every row of every FDE, in address order; see include/stackreel.h's reel_table_next. */
 struct reel_cfi_iterator {
-	size_t fde;
-	uint64_t address;
+	uint64_t address; /* where the next row begins, or behind which it does; 0 to start */
 };
 
 enum reel_cfi_found reel_cfi_next_row(struct reel_cfi *cfi, struct reel_cfi_iterator *iterator,

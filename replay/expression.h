@@ -18,8 +18,8 @@ enum reel_expression_result {
 
 /*
  * Evaluates `bytes` for the frame whose registers are in `state`; `initial` is
- * pushed first if not NULL (the CFA, for register rules).  `text_bias` is added to DW_OP_addr.  Bounded: a stack of
- * 64 entries, 4096 operations.
+ * pushed first if not NULL (the CFA, for register rules).  `text_bias` is added to DW_OP_addr.
+ * Bounded: a stack of 64 entries, 4096 operations.
  */
 enum reel_expression_result reel_expression_evaluate(const struct reel_unwind_state *state,
 						     const uint8_t *bytes, size_t size,

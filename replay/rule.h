@@ -25,18 +25,22 @@ struct reel_rules;
 
 /*
  * `cfi` is borrowed (NULL: the module has none).  `entry` is the ELF file's
- * e_entry, 0 for none: at the entry itself, or in the gap without CFI around it, there is no
- * caller.
+ * e_entry, 0 for none: at the entry itself, and in the REEL_RULE_ENTRY_SIZE bytes from it on
+ * where no FDE is among them, there is no caller.
  */
-struct reel_error *reel_rules_create(const struct reel_arch *arch, struct reel_cfi *cfi, uint64_t entry,
-				     struct reel_rules **ret) REEL_MUST_CHECK;
+#define REEL_RULE_ENTRY_SIZE 64
+struct reel_error *reel_rules_create(const struct reel_arch *arch, struct reel_cfi *cfi,
+				     uint64_t entry, struct reel_rules **ret) REEL_MUST_CHECK;
 void reel_rules_destroy(struct reel_rules *rules);
 
-/* The rule at an ELF address; never NULL, lives with `rules`. */
+/* The rule at an ELF address; never NULL (BAD where memory is short), lives with `rules`. */
 const struct reel_rule *reel_rules_at(struct reel_rules *rules, uint64_t address);
 
 enum reel_rule_outcome reel_rule_outcome(const struct reel_rule *rule);
 bool reel_rule_is_signal_frame(const struct reel_rule *rule);
+/* The rule's address is the last one of its function: a return address behind it belongs elsewhere.
+ */
+bool reel_rule_ends_function(const struct reel_rule *rule);
 
 /* Compiles a row; for arch programs, kept by the unwinder. */
 struct reel_error *reel_rule_create(const struct reel_arch *arch, const struct reel_cfi_row *row,
@@ -46,12 +50,14 @@ void reel_rule_destroy(struct reel_rule *rule);
 /*
  * Computes the caller's state from the callee's (`state` is replaced only on
  * success).  `first`: the frame is the sample's own or was interrupted by a
- * signal, so its link register counts and a register whose slot lies below
- * sp still has its value (it was just popped).  Registers other than the
- * return address that cannot be recovered become unknown.
+ * signal, so a register whose slot lies below sp still has its value (it was just popped).
+ * In the red zone the slot's bytes, if recorded, are as good, and right
+ * too for a leaf function that saves there without moving sp.  Registers other than the
+ * return address that cannot be recovered become unknown, and so does a link
+ * register that was used: it counts in frames that nobody called from.
  *
- * The result is REEL_STOP_ROOT where the step succeeded or the return address is undefined (then *root_ret);
- * otherwise why it did not: STACK_END, BAD_UNWIND_INFO, REGISTER_UNKNOWN.
+ * The result is REEL_STOP_ROOT where the step succeeded or the return address is undefined (then
+ * *root_ret); otherwise why it did not: STACK_END, BAD_UNWIND_INFO, REGISTER_UNKNOWN.
  */
 enum reel_stop reel_rule_apply(const struct reel_rule *rule, struct reel_unwind_state *state,
 			       bool first, uint64_t text_bias, bool *root_ret);

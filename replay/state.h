@@ -26,7 +26,8 @@ struct reel_memory_view {
 	const struct reel_memory_region *regions;
 	size_t n_regions;
 	bool big_endian;
-	/* Asked for what no region holds (constant data of modules, for expressions); may be NULL. */
+	/* Asked for what no region holds (constant data of modules, for expressions); may be NULL.
+	 */
 	bool (*read_other)(void *context, uint64_t address, size_t size, uint8_t *bytes_ret);
 	void *context;
 };
@@ -34,12 +35,15 @@ struct reel_memory_view {
 struct reel_unwind_state {
 	const struct reel_arch *arch;
 	const struct reel_memory_view *memory;
-	uint64_t pc;
+	uint64_t pc;	/* counts, not the slot of arch->pc */
 	uint64_t known; /* bit n: slot n has a value */
 	uint64_t registers[REEL_ARCH_SLOTS_MAX];
 };
 
-/* Reads `size` (1 to 8) bytes as a number of the target's byte order. */
+/*
+ * Reads `size` (1 to 8) bytes as a number of the target's byte order, from the
+ * regions only: `read_other` is for expressions.
+ */
 bool reel_memory_read(const struct reel_memory_view *memory, uint64_t address, unsigned size,
 		      uint64_t *ret);
 

@@ -514,15 +514,14 @@ struct reel_error *reel_traces_next(struct reel_traces *traces, const struct ree
 				return error;
 		}
 		error = reel_block_reader_next(traces->block_reader, &item);
-		if (error) {
+		if (error || item.kind == REEL_ITEM_END) {
 			traces->loaded = false;
-			error = reel_capture_add_problem(traces->capture, error);
+			error = reel_capture_end_block(traces->capture, traces->block_reader,
+						       error);
 			if (error)
 				return error;
 			continue;
 		}
-		if (item.kind == REEL_ITEM_END)
-			traces->loaded = false;
 		if (item.kind != REEL_ITEM_SAMPLE)
 			continue;
 		error = take_sample(traces, &item.sample, &found);

@@ -65,7 +65,8 @@ void reel_unwind_programs_destroy(struct reel_unwind_programs *programs);
  */
 struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 				     const struct reel_unwind_programs *programs,
-				     struct reel_unwind_state *state, struct reel_unwind_frames *ret,
+				     struct reel_unwind_state *state,
+				     struct reel_unwind_frames *ret,
 				     enum reel_stop *stop_ret) REEL_MUST_CHECK;
 
 #endif

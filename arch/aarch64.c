@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* AArch64: AAPCS64 and "DWARF for the Arm 64-bit Architecture" (AADWARF64). */
+#include "arch/program.h"
+
+enum { X0 = 0, X19 = 19, X29 = 29, X30 = 30, SP = 31, PC = 32 };
+
+/* DWARF: AADWARF64 4.1; perf: arch/arm64/include/uapi/asm/perf_regs.h. They agree. */
+#define X(n)                                                                                       \
+	{                                                                                          \
+		"x" #n, n, n, 8                                                                    \
+	}
+static const struct reel_arch_register registers[] = {
+	X(0),
+	X(1),
+	X(2),
+	X(3),
+	X(4),
+	X(5),
+	X(6),
+	X(7),
+	X(8),
+	X(9),
+	X(10),
+	X(11),
+	X(12),
+	X(13),
+	X(14),
+	X(15),
+	X(16),
+	X(17),
+	X(18),
+	X(19),
+	X(20),
+	X(21),
+	X(22),
+	X(23),
+	X(24),
+	X(25),
+	X(26),
+	X(27),
+	X(28),
+	X(29),
+	X(30),
+	{ "sp", SP, SP, 8 },
+	{ "pc", PC, PC, 8 },
+};
+
+/* AAPCS64 6.1.1: x19 to x29 belong to the caller. The CFA is the caller's sp (AADWARF64 4.2). */
+static const uint8_t defaults[] = {
+	CFA_SAME_VALUE(19), CFA_SAME_VALUE(20), CFA_SAME_VALUE(21), CFA_SAME_VALUE(22),
+	CFA_SAME_VALUE(23), CFA_SAME_VALUE(24), CFA_SAME_VALUE(25), CFA_SAME_VALUE(26),
+	CFA_SAME_VALUE(27), CFA_SAME_VALUE(28), CFA_SAME_VALUE(29), CFA_VAL_OFFSET(SP, 0),
+};
+
+/* `bl` has set x30 and done nothing else: the return address column says nothing, so x30 counts. */
+static const uint8_t undo_call[] = {
+	CFA_DEF_CFA(SP, 0),
+};
+
+/* AAPCS64 6.4.6: x29 points to a frame record, {caller's x29, x30}, anywhere in the frame. */
+static const uint8_t frame_step[] = {
+	CFA_DEF_CFA(X29, 0),
+	CFA_OFFSET_SF(X29, 0),
+	CFA_OFFSET_SF(X30, -1),
+};
+
+/* mov x8, #0x8b;  svc #0: rt_sigreturn (arch/arm64/kernel/vdso/sigreturn.S; musl's and Android's
+ * libc). */
+static const uint8_t sigreturn[] = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4 };
+
+/*
+ * sp points to struct rt_sigframe (arch/arm64/kernel/signal.c): siginfo, 128
+ * bytes; ucontext: flags, link, stack, sigmask padded to 1024 bits, and at 176
+ * (16-byte aligned) struct sigcontext: fault_address, regs[31], sp, pc
+ * (uapi/asm/sigcontext.h).  regs[0] is word 39 from sp.
+ */
+#define SAVED(reg)     CFA_OFFSET_SF(reg, -(39 + (reg)))
+#define SAVED_FAR(reg) CFA_OFFSET_SF2(reg, -(39 + (reg)))
+static const uint8_t signal_program[] = {
+	CFA_DEF_CFA(SP, 0), SAVED(0),	   SAVED(1),	  SAVED(2),	 SAVED(3),
+	SAVED(4),	    SAVED(5),	   SAVED(6),	  SAVED(7),	 SAVED(8),
+	SAVED(9),	    SAVED(10),	   SAVED(11),	  SAVED(12),	 SAVED(13),
+	SAVED(14),	    SAVED(15),	   SAVED(16),	  SAVED(17),	 SAVED(18),
+	SAVED(19),	    SAVED(20),	   SAVED(21),	  SAVED(22),	 SAVED(23),
+	SAVED(24),	    SAVED(25),	   SAVED_FAR(26), SAVED_FAR(27), SAVED_FAR(28),
+	SAVED_FAR(29),	    SAVED_FAR(30), SAVED_FAR(SP), SAVED_FAR(PC),
+};
+
+static const struct reel_arch_signal_frame signal_frames[] = {
+	{ sigreturn, NULL, sizeof(sigreturn), REEL_ARCH_PROGRAM(signal_program) },
+};
+
+/* Arm ARM C6.2: bl; blr and its authenticating forms (blraa, blrab, blraaz, blrabz). Code is
+ * little-endian always. */
+static const uint8_t bl[] = { 0x00, 0x00, 0x00, 0x94 };
+static const uint8_t bl_mask[] = { 0x00, 0x00, 0x00, 0xfc };
+static const uint8_t blr[] = { 0x00, 0x00, 0x3f, 0xd6 };
+static const uint8_t blr_mask[] = { 0x00, 0xf0, 0xff, 0xfe };
+
+static const struct reel_arch_call calls[] = {
+	{ bl, bl_mask, 4 },
+	{ blr, blr_mask, 4 },
+};
+
+extern const struct reel_arch reel_arch_aarch64;
+const struct reel_arch reel_arch_aarch64 = {
+	.name = "aarch64",
+	.elf_machine = 183, /* EM_AARCH64 */
+	.word_size = 8,
+	.code_align = 4,
+	.registers = registers,
+	.n_registers = REEL_ARCH_COUNT(registers),
+	.pc = PC,
+	.sp = SP,
+	.fp = X29,
+	.return_column = X30,
+	.data_align = -8,
+	.flags = REEL_ARCH_LINK_REGISTER | REEL_ARCH_FRAME_STEP_LOSES_SP |
+		 REEL_ARCH_POINTER_AUTHENTICATION,
+	/* User addresses have at most 48 bits unless a program asks for 52 (arm64/memory.rst); code
+	   is never there. */
+	.default_code_mask = 0xffff000000000000,
+	.defaults = REEL_ARCH_PROGRAM(defaults),
+	.undo_call = REEL_ARCH_PROGRAM(undo_call),
+	.frame_step = REEL_ARCH_PROGRAM(frame_step),
+	.signal_frames = signal_frames,
+	.n_signal_frames = REEL_ARCH_COUNT(signal_frames),
+	.calls = calls,
+	.n_calls = REEL_ARCH_COUNT(calls),
+};

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The DW_CFA bytes that the tables are made of (DWARF 5, 7.24). */
+#ifndef ARCH_PROGRAM_H
+#define ARCH_PROGRAM_H
+
+#include "arch/arch.h"
+
+/* Operands below 128 are one byte of LEB128; so are signed ones from -64 to 63. */
+#define CFA_SAME_VALUE(reg)	      0x08, (reg)
+#define CFA_DEF_CFA(reg, offset)      0x0c, (reg), (offset)
+#define CFA_DEF_CFA_EXPRESSION(size)  0x0f, (size)
+#define CFA_EXPRESSION(reg, size)     0x10, (reg), (size)
+#define CFA_VAL_OFFSET(reg, factored) 0x14, (reg), (factored)
+/* Saved at CFA + factored * data_align; `factored` is signed: DW_CFA_offset_extended_sf. */
+#define CFA_OFFSET_SF(reg, factored) 0x11, (reg), (factored)&0x7f
+/* The same with a two-byte register or factor. */
+#define CFA_OFFSET_SF2(reg, factored) 0x11, (reg), ((factored)&0x7f) | 0x80, (factored) >> 7 & 0x7f
+
+#define DW_BREG(reg)	  (0x70 + (reg))
+#define DW_DEREF	  0x06
+#define DW_PLUS		  0x22
+#define DW_PLUS_CONST(n)  0x23, (n)
+#define DW_PLUS_CONST2(n) 0x23, ((n)&0x7f) | 0x80, (n) >> 7
+
+#define REEL_ARCH_PROGRAM(array)                                                                   \
+	{                                                                                          \
+		array, sizeof(array)                                                               \
+	}
+#define REEL_ARCH_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+#endif

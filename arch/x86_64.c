@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* x86-64: System V psABI, AMD64 supplement, version 1.0. */
+#include "arch/program.h"
+
+enum { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP, R8, R9, R10, R11, R12, R13, R14, R15, RIP };
+
+/* DWARF: psABI figure 3.36; perf: arch/x86/include/uapi/asm/perf_regs.h. */
+static const struct reel_arch_register registers[] = {
+	{ "rax", RAX, 0, 8 },  { "rdx", RDX, 3, 8 },  { "rcx", RCX, 2, 8 },  { "rbx", RBX, 1, 8 },
+	{ "rsi", RSI, 4, 8 },  { "rdi", RDI, 5, 8 },  { "rbp", RBP, 6, 8 },  { "rsp", RSP, 7, 8 },
+	{ "r8", R8, 16, 8 },   { "r9", R9, 17, 8 },   { "r10", R10, 18, 8 }, { "r11", R11, 19, 8 },
+	{ "r12", R12, 20, 8 }, { "r13", R13, 21, 8 }, { "r14", R14, 22, 8 }, { "r15", R15, 23, 8 },
+	{ "rip", RIP, 8, 8 },
+};
+
+/* psABI 3.2.1: rbx, rbp and r12 to r15 belong to the caller; the CFA is the caller's rsp (3.7). */
+static const uint8_t defaults[] = {
+	CFA_SAME_VALUE(RBX), CFA_SAME_VALUE(RBP), CFA_SAME_VALUE(R12),	  CFA_SAME_VALUE(R13),
+	CFA_SAME_VALUE(R14), CFA_SAME_VALUE(R15), CFA_VAL_OFFSET(RSP, 0),
+};
+
+/* `call` has pushed the return address and done nothing else. */
+static const uint8_t undo_call[] = {
+	CFA_DEF_CFA(RSP, 8),
+	CFA_OFFSET_SF(RIP, 1),
+};
+
+/* psABI 3.2.2, figure 3.3: rbp points to the caller's rbp, the return address follows. */
+static const uint8_t frame_step[] = {
+	CFA_DEF_CFA(RBP, 16),
+	CFA_OFFSET_SF(RBP, 2),
+	CFA_OFFSET_SF(RIP, 1),
+};
+
+/* 48 c7 c0 0f 00 00 00  mov $0xf,%rax;  0f 05  syscall: rt_sigreturn (glibc, and musl without CFI).
+ */
+static const uint8_t sigreturn[] = { 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 };
+/* b8 0f 00 00 00  mov $0xf,%eax;  0f 05  syscall: what other runtimes' assemblers make of it. */
+static const uint8_t sigreturn_short[] = { 0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 };
+
+/*
+ * The handler's `ret` has popped struct rt_sigframe's pretcode, so rsp points
+ * to its ucontext (arch/x86/include/asm/sigframe.h): uc_flags, uc_link,
+ * uc_stack (24 bytes), then struct sigcontext_64 at 40: r8 … r15, rdi, rsi, rbp,
+ * rbx, rdx, rax, rcx, rsp, rip (uapi/asm/sigcontext.h).
+ */
+#define SAVED(reg, word) CFA_OFFSET_SF(reg, -(5 + (word)))
+static const uint8_t signal_program[] = {
+	CFA_DEF_CFA(RSP, 0), SAVED(R8, 0),   SAVED(R9, 1),   SAVED(R10, 2),  SAVED(R11, 3),
+	SAVED(R12, 4),	     SAVED(R13, 5),  SAVED(R14, 6),  SAVED(R15, 7),  SAVED(RDI, 8),
+	SAVED(RSI, 9),	     SAVED(RBP, 10), SAVED(RBX, 11), SAVED(RDX, 12), SAVED(RAX, 13),
+	SAVED(RCX, 14),	     SAVED(RSP, 15), SAVED(RIP, 16),
+};
+
+static const struct reel_arch_signal_frame signal_frames[] = {
+	{ sigreturn, NULL, sizeof(sigreturn), REEL_ARCH_PROGRAM(signal_program) },
+	{ sigreturn_short, NULL, sizeof(sigreturn_short), REEL_ARCH_PROGRAM(signal_program) },
+};
+
+/*
+ * Intel SDM, CALL: e8 rel32, and ff /2 with every form of the operand (ModRM
+ * xx 010 xxx): register or [register]; [register + disp8]; [SIB]; [SIB + disp8];
+ * [rip + disp32], [register + disp32]; [SIB + disp32].  Prefixes lie before.
+ */
+static const uint8_t call_relative[] = { 0xe8, 0, 0, 0, 0 };
+static const uint8_t call_opcode[] = { 0xff, 0x10, 0, 0, 0, 0, 0 };
+static const uint8_t relative_mask[] = { 0xff, 0, 0, 0, 0 };
+static const uint8_t call_mask[] = { 0xff, 0x38, 0, 0, 0, 0, 0 };
+
+static const struct reel_arch_call calls[] = {
+	{ call_relative, relative_mask, 5 }, { call_opcode, call_mask, 2 },
+	{ call_opcode, call_mask, 3 },	     { call_opcode, call_mask, 4 },
+	{ call_opcode, call_mask, 6 },	     { call_opcode, call_mask, 7 },
+};
+
+extern const struct reel_arch reel_arch_x86_64;
+const struct reel_arch reel_arch_x86_64 = {
+	.name = "x86_64",
+	.elf_machine = 62, /* EM_X86_64 */
+	.word_size = 8,
+	.code_align = 1,
+	.registers = registers,
+	.n_registers = REEL_ARCH_COUNT(registers),
+	.pc = RIP,
+	.sp = RSP,
+	.fp = RBP,
+	.return_column = RIP,
+	.data_align = -8,
+	.red_zone = 128, /* psABI 3.2.2 */
+	.defaults = REEL_ARCH_PROGRAM(defaults),
+	.undo_call = REEL_ARCH_PROGRAM(undo_call),
+	.frame_step = REEL_ARCH_PROGRAM(frame_step),
+	.signal_frames = signal_frames,
+	.n_signal_frames = REEL_ARCH_COUNT(signal_frames),
+	.calls = calls,
+	.n_calls = REEL_ARCH_COUNT(calls),
+};

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dwarf.h>
+
+#include "replay/cfi_program.h"
+#include "replay/dwarf_cursor.h"
+
+/* Newer than elfutils 0.188's dwarf.h: Arm's AADWARF64, 4.4.1. */
+#define CFA_AARCH64_NEGATE_RA_STATE_WITH_PC 0x2c
+#define CFA_AARCH64_NEGATE_RA_STATE	    0x2d
+#define CFA_MIPS_ADVANCE_LOC8		    0x1d
+#define CFA_GNU_NEGATIVE_OFFSET_EXTENDED    0x2f
+
+/* Compilers nest DW_CFA_remember_state two deep at most. */
+#define REMEMBERED_MAX 16
+
+/* What DW_CFA_remember_state remembers: GCC and elfutils take the CFA with it. */
+struct state {
+	struct reel_cfi_rule cfa;
+	bool return_address_signed;
+	struct reel_cfi_rule rules[REEL_ARCH_DWARF_MAX];
+};
+
+struct machine {
+	const struct cfi_data *data;
+	const struct cfi_cie *cie;
+	struct reel_cursor code;
+	struct reel_cfi_row *row;
+	/* The CIE's instructions are being run: `initial` is not there yet, and there are no
+	 * locations. */
+	bool in_cie;
+	bool done;
+	uint64_t target;
+	/* Kept apart as in libgcc's unwinder: an expression in between does not lose them. */
+	uint16_t cfa_reg;
+	int64_t cfa_offset;
+	unsigned budget;
+	const char *problem;
+	unsigned n_remembered;
+	struct reel_cfi_rule initial[REEL_ARCH_DWARF_MAX];
+	struct state remembered[REMEMBERED_MAX];
+};
+
+static void bad(struct machine *m, const char *problem)
+{
+	if (!m->problem)
+		m->problem = problem;
+}
+
+static uint64_t uleb(struct machine *m)
+{
+	return reel_cursor_uleb(&m->code);
+}
+
+/* An operand in units of the data alignment; products wrap. */
+static int64_t factored(struct machine *m, bool is_signed)
+{
+	uint64_t value = is_signed ? (uint64_t)reel_cursor_sleb(&m->code) : uleb(m);
+
+	return (int64_t)(value * (uint64_t)m->cie->data_align);
+}
+
+/* ---- registers ---------------------------------------------------------------- */
+
+/* Registers that no table has are let pass: vector registers do not matter to anyone's stack. */
+static void set_rule(struct machine *m, uint64_t reg, struct reel_cfi_rule rule)
+{
+	if (reg < REEL_ARCH_DWARF_MAX)
+		m->row->rules[reg] = rule;
+}
+
+static void set_kind(struct machine *m, uint64_t reg, enum reel_rule_kind kind)
+{
+	set_rule(m, reg, (struct reel_cfi_rule){ .kind = (uint8_t)kind });
+}
+
+static void set_offset(struct machine *m, uint64_t reg, enum reel_rule_kind kind, int64_t offset)
+{
+	set_rule(m, reg, (struct reel_cfi_rule){ .kind = (uint8_t)kind, .offset = offset });
+}
+
+static struct reel_cfi_rule take_expression(struct machine *m, enum reel_rule_kind kind)
+{
+	struct reel_cfi_rule rule = { .kind = (uint8_t)kind };
+
+	rule.expression.size = uleb(m);
+	rule.expression.bytes = reel_cursor_take(&m->code, rule.expression.size);
+	return rule;
+}
+
+static void set_register(struct machine *m)
+{
+	uint64_t reg = uleb(m), other = uleb(m);
+
+	if (other > UINT16_MAX)
+		set_kind(m, reg, REEL_RULE_UNDEFINED);
+	else
+		set_rule(m, reg,
+			 (struct reel_cfi_rule){ .kind = REEL_RULE_REGISTER,
+						 .reg = (uint16_t)other });
+}
+
+static void restore(struct machine *m, uint64_t reg)
+{
+	if (m->in_cie)
+		bad(m, "DW_CFA_restore in a CIE");
+	else if (reg < REEL_ARCH_DWARF_MAX)
+		m->row->rules[reg] = m->initial[reg];
+}
+
+/* ---- the CFA ------------------------------------------------------------------- */
+
+static void set_cfa(struct machine *m)
+{
+	m->row->cfa = (struct reel_cfi_rule){ .kind = REEL_RULE_REGISTER_OFFSET,
+					      .reg = m->cfa_reg,
+					      .offset = m->cfa_offset };
+}
+
+static void set_cfa_register(struct machine *m, uint64_t reg)
+{
+	if (reg > UINT16_MAX)
+		bad(m, "register number of the CFA");
+	else
+		m->cfa_reg = (uint16_t)reg;
+}
+
+static void set_cfa_offset(struct machine *m, int64_t offset)
+{
+	m->cfa_offset = offset;
+	if (m->row->cfa.kind == REEL_RULE_REGISTER_OFFSET)
+		m->row->cfa.offset = offset;
+}
+
+/* ---- locations ------------------------------------------------------------------ */
+
+/* The row found so far ends at `location`, or begins there. */
+static void move_to(struct machine *m, uint64_t location)
+{
+	if (m->in_cie) {
+		bad(m, "a location in a CIE");
+	} else if (location > m->target) {
+		if (location < m->row->end)
+			m->row->end = location;
+		m->done = true;
+	} else {
+		m->row->begin = location;
+	}
+}
+
+static void advance(struct machine *m, uint64_t delta)
+{
+	uint64_t bytes, location;
+
+	/* Past the end of the address space: the row holds to the FDE's end. */
+	if (__builtin_mul_overflow(delta, m->cie->code_align, &bytes) ||
+	    __builtin_add_overflow(m->row->begin, bytes, &location))
+		location = UINT64_MAX;
+	move_to(m, location);
+}
+
+static void advance_fixed(struct machine *m, unsigned size)
+{
+	advance(m, reel_cursor_target(&m->code, size, m->data->big_endian));
+}
+
+static void set_location(struct machine *m)
+{
+	uint64_t location;
+
+	if (!m->data->is_eh)
+		location = reel_cursor_target(&m->code, m->cie->address_size, m->data->big_endian);
+	else if (!reel_cfi_pointer(m->data, &m->code, m->cie->fde_encoding, &location))
+		return bad(m, "operand of DW_CFA_set_loc");
+	if (!m->in_cie && location < m->row->begin)
+		return bad(m, "DW_CFA_set_loc goes back");
+	move_to(m, location);
+}
+
+/* ---- states ---------------------------------------------------------------------- */
+
+static void remember(struct machine *m)
+{
+	struct state *state;
+
+	if (m->n_remembered == REMEMBERED_MAX)
+		return bad(m, "too many DW_CFA_remember_state");
+	state = &m->remembered[m->n_remembered++];
+	state->cfa = m->row->cfa;
+	state->return_address_signed = m->row->return_address_signed;
+	memcpy(state->rules, m->row->rules, sizeof(state->rules));
+}
+
+static void restore_state(struct machine *m)
+{
+	const struct state *state;
+
+	if (!m->n_remembered)
+		return bad(m, "DW_CFA_restore_state without DW_CFA_remember_state");
+	state = &m->remembered[--m->n_remembered];
+	m->row->cfa = state->cfa;
+	m->row->return_address_signed = state->return_address_signed;
+	memcpy(m->row->rules, state->rules, sizeof(state->rules));
+	if (state->cfa.kind == REEL_RULE_REGISTER_OFFSET) {
+		m->cfa_reg = state->cfa.reg;
+		m->cfa_offset = state->cfa.offset;
+	}
+}
+
+static void negate_ra_state(struct machine *m)
+{
+	/* 0x2d is DW_CFA_GNU_window_save on SPARC, and nothing on other CPUs. */
+	if (m->data->arch->flags & REEL_ARCH_POINTER_AUTHENTICATION)
+		m->row->return_address_signed = !m->row->return_address_signed;
+	else
+		bad(m, "instruction of another CPU");
+}
+
+/* ---- instructions ----------------------------------------------------------------- */
+
+static void execute_cfa(struct machine *m, uint8_t op)
+{
+	switch (op) {
+	case DW_CFA_def_cfa:
+		set_cfa_register(m, uleb(m));
+		m->cfa_offset = (int64_t)uleb(m);
+		set_cfa(m);
+		break;
+	case DW_CFA_def_cfa_sf:
+		set_cfa_register(m, uleb(m));
+		m->cfa_offset = factored(m, true);
+		set_cfa(m);
+		break;
+	case DW_CFA_def_cfa_register:
+		set_cfa_register(m, uleb(m));
+		set_cfa(m);
+		break;
+	case DW_CFA_def_cfa_offset:
+		set_cfa_offset(m, (int64_t)uleb(m));
+		break;
+	case DW_CFA_def_cfa_offset_sf:
+		set_cfa_offset(m, factored(m, true));
+		break;
+	case DW_CFA_def_cfa_expression:
+		m->row->cfa = take_expression(m, REEL_RULE_VAL_EXPRESSION);
+		break;
+	default:
+		bad(m, "unknown instruction");
+	}
+}
+
+static void execute_register(struct machine *m, uint8_t op)
+{
+	uint64_t reg;
+
+	switch (op) {
+	case DW_CFA_undefined:
+		set_kind(m, uleb(m), REEL_RULE_UNDEFINED);
+		break;
+	case DW_CFA_same_value:
+		set_kind(m, uleb(m), REEL_RULE_SAME);
+		break;
+	case DW_CFA_offset_extended:
+		reg = uleb(m);
+		set_offset(m, reg, REEL_RULE_OFFSET, factored(m, false));
+		break;
+	case DW_CFA_offset_extended_sf:
+		reg = uleb(m);
+		set_offset(m, reg, REEL_RULE_OFFSET, factored(m, true));
+		break;
+	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
+		reg = uleb(m);
+		set_offset(m, reg, REEL_RULE_OFFSET, (int64_t)(0 - (uint64_t)factored(m, false)));
+		break;
+	case DW_CFA_val_offset:
+		reg = uleb(m);
+		set_offset(m, reg, REEL_RULE_VAL_OFFSET, factored(m, false));
+		break;
+	case DW_CFA_val_offset_sf:
+		reg = uleb(m);
+		set_offset(m, reg, REEL_RULE_VAL_OFFSET, factored(m, true));
+		break;
+	case DW_CFA_register:
+		set_register(m);
+		break;
+	case DW_CFA_restore_extended:
+		restore(m, uleb(m));
+		break;
+	case DW_CFA_expression:
+		reg = uleb(m);
+		set_rule(m, reg, take_expression(m, REEL_RULE_EXPRESSION));
+		break;
+	case DW_CFA_val_expression:
+		reg = uleb(m);
+		set_rule(m, reg, take_expression(m, REEL_RULE_VAL_EXPRESSION));
+		break;
+	default:
+		execute_cfa(m, op);
+	}
+}
+
+static void execute_other(struct machine *m, uint8_t op)
+{
+	switch (op) {
+	case DW_CFA_nop:
+		break;
+	case DW_CFA_set_loc:
+		set_location(m);
+		break;
+	case DW_CFA_advance_loc1:
+		advance_fixed(m, 1);
+		break;
+	case DW_CFA_advance_loc2:
+		advance_fixed(m, 2);
+		break;
+	case DW_CFA_advance_loc4:
+		advance_fixed(m, 4);
+		break;
+	case CFA_MIPS_ADVANCE_LOC8:
+		advance_fixed(m, 8);
+		break;
+	case DW_CFA_remember_state:
+		remember(m);
+		break;
+	case DW_CFA_restore_state:
+		restore_state(m);
+		break;
+	case DW_CFA_GNU_args_size:
+		/* For exceptions only: it says nothing of the CFA (drgn #480). */
+		uleb(m);
+		break;
+	case CFA_AARCH64_NEGATE_RA_STATE:
+	case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
+		negate_ra_state(m);
+		break;
+	default:
+		execute_register(m, op);
+	}
+}
+
+static void execute(struct machine *m)
+{
+	uint8_t op = reel_cursor_u8(&m->code);
+	uint8_t operand = op & 0x3f;
+
+	/* The two high bits are an opcode with the operand in the low ones. */
+	switch (op & 0xc0) {
+	case DW_CFA_advance_loc:
+		advance(m, operand);
+		break;
+	case DW_CFA_offset:
+		set_offset(m, operand, REEL_RULE_OFFSET, factored(m, false));
+		break;
+	case DW_CFA_restore:
+		restore(m, operand);
+		break;
+	default:
+		execute_other(m, op);
+	}
+}
+
+static void run(struct machine *m, const uint8_t *bytes, size_t size)
+{
+	m->code = reel_cursor(bytes, size);
+	while (!m->done && !m->problem && m->code.at < m->code.end) {
+		if (!m->budget--)
+			bad(m, "too many instructions");
+		else
+			execute(m);
+		if (m->code.failed)
+			bad(m, "instruction is cut off");
+	}
+}
+
+static void run_arch_program(struct machine *m, const struct cfi_cie *cie,
+			     struct reel_arch_program program)
+{
+	m->cie = cie;
+	run(m, program.bytes, program.size);
+}
+
+static void start(struct machine *m, const struct cfi_data *data, struct reel_cfi_row *row)
+{
+	const struct cfi_cie cie = { .code_align = 1, .data_align = data->arch->data_align };
+
+	memset(row, 0, sizeof(*row));
+	/* All of it but the tables, which are not read before they are written. */
+	m->data = data;
+	m->row = row;
+	m->in_cie = true;
+	m->done = false;
+	m->target = 0;
+	m->cfa_reg = 0;
+	m->cfa_offset = 0;
+	m->budget = CFI_INSTRUCTIONS_MAX;
+	m->problem = NULL;
+	m->n_remembered = 0;
+	run_arch_program(m, &cie, data->arch->defaults);
+}
+
+const char *reel_cfi_program_row(const struct cfi_data *data, const struct cfi_fde *fde,
+				 uint64_t address, struct reel_cfi_row *ret)
+{
+	struct machine m;
+
+	start(&m, data, ret);
+	ret->fde_begin = ret->begin = fde->begin;
+	ret->fde_end = ret->end = fde->begin + fde->size;
+	ret->signal_frame = fde->cie.signal_frame;
+	if (fde->cie.return_column >= REEL_ARCH_DWARF_MAX)
+		return "return address column";
+	ret->return_column = (uint16_t)fde->cie.return_column;
+	m.cie = &fde->cie;
+	run(&m, fde->cie.program, fde->cie.program_size);
+	memcpy(m.initial, ret->rules, sizeof(m.initial));
+	m.in_cie = false;
+	m.target = address;
+	run(&m, fde->program, fde->program_size);
+	return m.problem;
+}
+
+bool reel_cfi_run_program(const struct reel_arch *arch, struct reel_arch_program program,
+			  struct reel_cfi_row *ret)
+{
+	const struct cfi_data data = { .arch = arch };
+	const struct cfi_cie cie = { .code_align = 1, .data_align = arch->data_align };
+	struct machine m;
+
+	start(&m, &data, ret);
+	run_arch_program(&m, &cie, program);
+	ret->return_column =
+		ret->rules[arch->pc].kind == REEL_RULE_UNSPECIFIED ? arch->return_column : arch->pc;
+	return !m.problem;
+}

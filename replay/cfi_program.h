@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The interpreter of call frame instructions (DWARF 5, 6.4.2). Internal to cfi*.c. */
+#ifndef REPLAY_CFI_PROGRAM_H
+#define REPLAY_CFI_PROGRAM_H
+
+#include "replay/cfi_entry.h"
+
+/* Instructions of a CIE and an FDE, together; the largest FDEs of libLLVM have some thousands. */
+#define CFI_INSTRUCTIONS_MAX (1u << 16)
+
+/*
+ * Fills in the row of `fde` that holds at `address`, an address within it. NULL
+ * or what is wrong, and then the row is of no use.
+ */
+const char *reel_cfi_program_row(const struct cfi_data *data, const struct cfi_fde *fde,
+				 uint64_t address, struct reel_cfi_row *ret);
+
+#endif

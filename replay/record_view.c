@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records as fields with names: reel_capture_visit_records of include/stackreel.h. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include "format/schema.h"
+#include "replay/capture.h"
+
+/* Fields of the record at hand; kept from record to record. */
+struct view {
+	struct reel_field *fields;
+	size_t n, capacity;
+};
+
+/* Fields of a SAMPLE itself. */
+#define SAMPLE_FIELDS 14
+
+/* Room for `n` fields in a row. The caller has reserved enough for the whole record, so it never
+ * moves. */
+static struct reel_field *take(struct view *view, size_t n)
+{
+	struct reel_field *fields = view->fields + view->n;
+
+	view->n += n;
+	return fields;
+}
+
+static struct reel_error *reserve(struct view *view, size_t n)
+{
+	struct reel_field *fields;
+
+	view->n = 0;
+	if (n <= view->capacity)
+		return NULL;
+	fields = reallocarray(view->fields, n, sizeof(*fields));
+	if (!fields)
+		return reel_error_no_memory();
+	view->fields = fields;
+	view->capacity = n;
+	return NULL;
+}
+
+static struct reel_field number(const char *name, uint64_t value)
+{
+	return (struct reel_field){ .name = name, .kind = REEL_FIELD_UNSIGNED, .value = value };
+}
+
+static struct reel_field address(const char *name, uint64_t value)
+{
+	return (struct reel_field){ .name = name, .kind = REEL_FIELD_ADDRESS, .value = value };
+}
+
+static struct reel_field none(const char *name)
+{
+	return (struct reel_field){ .name = name, .kind = REEL_FIELD_NULL };
+}
+
+static struct reel_field list(const char *name, const struct reel_field *items, size_t n)
+{
+	return (struct reel_field){
+		.name = name, .kind = REEL_FIELD_LIST, .items = items, .n_items = n
+	};
+}
+
+static struct reel_error *view_record(struct view *view, const struct reel_record *record)
+{
+	const struct reel_schema *schema = reel_schema_of(record->id);
+	struct reel_error *error = reserve(view, schema->n_fields);
+	struct reel_field *fields;
+
+	if (error)
+		return error;
+	fields = take(view, schema->n_fields);
+	for (size_t i = 0; i < schema->n_fields; i++) {
+		const struct reel_schema_field *field = &schema->fields[i];
+		struct reel_bytes bytes;
+
+		switch (field->kind) {
+		case REEL_SCHEMA_NUMBER:
+			fields[i] = number(field->name, reel_schema_number(field, record));
+			continue;
+		case REEL_SCHEMA_ADDRESS:
+			fields[i] = address(field->name, reel_schema_number(field, record));
+			continue;
+		case REEL_SCHEMA_TEXT:
+		case REEL_SCHEMA_BYTES:
+			bytes = reel_schema_bytes(field, record);
+			fields[i] = (struct reel_field){
+				.name = field->name,
+				.kind = field->kind == REEL_SCHEMA_TEXT ? REEL_FIELD_TEXT
+									: REEL_FIELD_BYTES,
+				.bytes = bytes.data,
+				.n_bytes = bytes.size,
+			};
+		}
+	}
+	return NULL;
+}
+
+static struct reel_error *view_layout(struct view *view,
+				      const struct reel_record_sample_layout *layout)
+{
+	struct reel_error *error = reserve(view, 2 + 3 * layout->n_slots);
+	struct reel_field *fields, *registers;
+
+	if (error)
+		return error;
+	fields = take(view, 2);
+	registers = take(view, layout->n_slots);
+	for (size_t i = 0; i < layout->n_slots; i++) {
+		struct reel_field *pair = take(view, 2);
+
+		pair[0] = number("", layout->slots[i].dwarf);
+		pair[1] = number("", layout->slots[i].size);
+		registers[i] = list("", pair, 2);
+	}
+	fields[0] = number("id", layout->id);
+	fields[1] = list("registers", registers, layout->n_slots);
+	return NULL;
+}
+
+static struct reel_field view_registers(struct view *view, const struct reel_sample *sample)
+{
+	size_t n = sample->layout ? sample->layout->n_slots : 0;
+	struct reel_field *registers = take(view, n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct reel_field *triple = take(view, 3);
+		bool known = sample->known[i / 8] >> i % 8 & 1;
+
+		triple[0] = number("", sample->layout->slots[i].dwarf);
+		triple[1] = number("", sample->layout->slots[i].size);
+		triple[2] = known ? address("", sample->values[i]) : none("");
+		registers[i] = list("", triple, 3);
+	}
+	return list("registers", registers, n);
+}
+
+static struct reel_field view_missing(struct view *view, const struct reel_region *region)
+{
+	struct reel_field *ranges = take(view, region->n_missing);
+
+	for (size_t i = 0; i < region->n_missing; i++) {
+		struct reel_field *pair = take(view, 2);
+
+		pair[0] = number("", region->missing[i].offset);
+		pair[1] = number("", region->missing[i].size);
+		ranges[i] = list("", pair, 2);
+	}
+	return list("missing", ranges, region->n_missing);
+}
+
+static struct reel_field view_regions(struct view *view, const struct reel_sample *sample)
+{
+	struct reel_field *regions = take(view, sample->n_regions);
+
+	for (size_t i = 0; i < sample->n_regions; i++) {
+		const struct reel_region *region = &sample->regions[i];
+		struct reel_field *fields = take(view, 6);
+
+		fields[0] = number("kind", region->kind);
+		fields[1] = address("address", region->address);
+		fields[2] = number("size", region->size);
+		fields[3] = view_missing(view, region);
+		fields[4] = number("crc", crc32_z(0, region->bytes, region->size));
+		fields[5] = (struct reel_field){ .name = "bytes",
+						 .kind = REEL_FIELD_BYTES,
+						 .bytes = region->bytes,
+						 .n_bytes = region->size };
+		regions[i] = (struct reel_field){
+			.name = "", .kind = REEL_FIELD_OBJECT, .items = fields, .n_items = 6
+		};
+	}
+	return list("regions", regions, sample->n_regions);
+}
+
+static struct reel_field view_chain(struct view *view, const char *name, const uint64_t *chain,
+				    size_t n)
+{
+	struct reel_field *items = take(view, n);
+
+	if (!chain)
+		return none(name);
+	for (size_t i = 0; i < n; i++)
+		items[i] = address("", chain[i]);
+	return list(name, items, n);
+}
+
+static size_t count_sample_fields(const struct reel_sample *sample)
+{
+	size_t n = SAMPLE_FIELDS + sample->n_kernel_chain + sample->n_frame_chain;
+
+	n += sample->layout ? 4 * sample->layout->n_slots : 0;
+	for (size_t i = 0; i < sample->n_regions; i++)
+		n += 7 + 3 * sample->regions[i].n_missing;
+	return n;
+}
+
+static struct reel_error *view_sample(struct view *view, const struct reel_sample *sample,
+				      size_t *n_ret)
+{
+	struct reel_error *error = reserve(view, count_sample_fields(sample));
+	struct reel_field *fields;
+	size_t n = 0;
+
+	if (error)
+		return error;
+	fields = take(view, SAMPLE_FIELDS);
+	fields[n++] = number("id", sample->id);
+	fields[n++] = number("time", sample->time);
+	fields[n++] = number("thread", sample->thread);
+	fields[n++] = number("cpu", sample->cpu);
+	fields[n++] = number("event", sample->event);
+	fields[n++] = number("weight", sample->weight);
+	fields[n++] = number("where", sample->where);
+	fields[n++] = number("flags", sample->flags);
+	fields[n++] = address("pc", sample->pc);
+	fields[n++] = sample->layout ? number("layout", sample->layout->id) : none("layout");
+	fields[n++] = view_registers(view, sample);
+	fields[n++] = view_regions(view, sample);
+	fields[n++] =
+		view_chain(view, "kernel_chain", sample->kernel_chain, sample->n_kernel_chain);
+	fields[n++] = view_chain(view, "frame_chain", sample->frame_chain, sample->n_frame_chain);
+	*n_ret = n;
+	return NULL;
+}
+
+static struct reel_error *view_unknown(struct view *view, const struct reel_record_frame *frame)
+{
+	struct reel_error *error = reserve(view, 1);
+
+	if (!error)
+		*take(view, 1) =
+			number("size", (uint64_t)(frame->payload.end - frame->payload.start));
+	return error;
+}
+
+static struct reel_error *view_item(struct view *view, const struct reel_block_item *item,
+				    struct reel_record_view *ret)
+{
+	struct reel_error *error;
+
+	switch (item->kind) {
+	case REEL_ITEM_RECORD:
+		error = view_record(view, &item->record);
+		ret->n_fields = view->n;
+		break;
+	case REEL_ITEM_LAYOUT:
+		error = view_layout(view, item->layout);
+		ret->n_fields = 2;
+		break;
+	case REEL_ITEM_SAMPLE:
+		error = view_sample(view, &item->sample, &ret->n_fields);
+		break;
+	default:
+		error = view_unknown(view, &item->frame);
+		ret->n_fields = 1;
+		break;
+	}
+	ret->fields = view->fields;
+	return error;
+}
+
+struct reel_error *reel_capture_visit_records(struct reel_capture *capture,
+					      bool (*visit)(void *context,
+							    const struct reel_record_view *record),
+					      void *context)
+{
+	struct reel_block_reader *block_reader;
+	struct view view = { 0 };
+	struct reel_error *error;
+	size_t n_blocks;
+	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
+	bool go_on = true;
+
+	error = reel_block_reader_create(capture->reader, &block_reader);
+	if (error)
+		return error;
+	for (size_t i = 0; i < n_blocks && go_on && !error; i++) {
+		error = reel_block_reader_load(block_reader, &blocks[i]);
+		while (!error && go_on) {
+			struct reel_record_view record = {
+				.block_offset = blocks[i].offset,
+				.block_sequence = blocks[i].header.sequence,
+			};
+			struct reel_block_item item;
+			char unknown[32];
+
+			error = reel_block_reader_next(block_reader, &item);
+			if (error || item.kind == REEL_ITEM_END)
+				break;
+			record.name = reel_record_name(item.frame.id);
+			if (!record.name) {
+				snprintf(unknown, sizeof(unknown), "unknown-%llu",
+					 (unsigned long long)item.frame.id);
+				record.name = unknown;
+			}
+			error = view_item(&view, &item, &record);
+			if (!error)
+				go_on = visit(context, &record);
+		}
+		error = reel_capture_end_block(capture, block_reader, error);
+	}
+	reel_block_reader_destroy(block_reader);
+	free(view.fields);
+	return error;
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/unwind.h"
+#include "replay/unwind_code.h"
+
+#define MAX_FRAMES_DEFAULT 16384
+/* Frames in a row that may leave sp where it is: leaf functions of CPUs with a link register do,
+ * one at a time. */
+#define STALLED_MAX 8
+
+/* ---- programs ------------------------------------------------------------------------ */
+
+static struct reel_error *compile_program(const struct reel_arch *arch,
+					  struct reel_arch_program program, bool is_guess,
+					  struct reel_rule **ret)
+{
+	struct reel_cfi_row row;
+
+	if (!reel_cfi_run_program(arch, program, &row))
+		return reel_error_create(REEL_ERROR_INVALID, "arch/%s: malformed program",
+					 arch->name);
+	/* Code without CFI may have saved and changed any register: only what its frame record
+	 * holds is known. */
+	for (size_t i = 0; is_guess && i < REEL_ARCH_DWARF_MAX; i++) {
+		if (row.rules[i].kind == REEL_RULE_SAME)
+			row.rules[i].kind = REEL_RULE_UNDEFINED;
+	}
+	return reel_rule_create(arch, &row, ret);
+}
+
+struct reel_error *reel_unwind_programs_create(const struct reel_arch *arch,
+					       struct reel_unwind_programs **ret)
+{
+	struct reel_unwind_programs *programs = calloc(
+		1, sizeof(*programs) + arch->n_signal_frames * sizeof(programs->signal_frames[0]));
+	struct reel_error *error;
+
+	if (!programs)
+		return reel_error_no_memory();
+	programs->arch = arch;
+	programs->sp = reel_arch_slot(arch, arch->sp);
+	programs->fp = reel_arch_slot(arch, arch->fp);
+	programs->link = arch->flags & REEL_ARCH_LINK_REGISTER
+				 ? reel_arch_slot(arch, arch->return_column)
+				 : REEL_ARCH_NO_SLOT;
+	error = compile_program(arch, arch->undo_call, false, &programs->undo_call);
+	if (!error)
+		error = compile_program(arch, arch->frame_step, true, &programs->frame_step);
+	for (size_t i = 0; !error && i < arch->n_signal_frames; i++)
+		error = compile_program(arch, arch->signal_frames[i].program, false,
+					&programs->signal_frames[i]);
+	if (error) {
+		reel_unwind_programs_destroy(programs);
+		return error;
+	}
+	*ret = programs;
+	return NULL;
+}
+
+void reel_unwind_programs_destroy(struct reel_unwind_programs *programs)
+{
+	if (!programs)
+		return;
+	for (size_t i = 0; i < programs->arch->n_signal_frames; i++)
+		reel_rule_destroy(programs->signal_frames[i]);
+	reel_rule_destroy(programs->undo_call);
+	reel_rule_destroy(programs->frame_step);
+	free(programs);
+}
+
+/* ---- frames -------------------------------------------------------------------------- */
+
+void reel_unwind_frames_free(struct reel_unwind_frames *frames)
+{
+	free(frames->addresses);
+	free(frames->lookups);
+	free(frames->sps);
+	free(frames->steps);
+	*frames = (struct reel_unwind_frames){ 0 };
+}
+
+static struct reel_error *grow_frames(struct reel_unwind_frames *frames)
+{
+	size_t capacity = frames->capacity ? 2 * frames->capacity : 128;
+	uint64_t **arrays[] = { &frames->addresses, &frames->lookups, &frames->sps };
+	uint8_t *steps;
+
+	/* What has grown when another fails is larger than it need be, no more. */
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
+		uint64_t *array = reallocarray(*arrays[i], capacity, sizeof(*array));
+
+		if (!array)
+			return reel_error_no_memory();
+		*arrays[i] = array;
+	}
+	steps = realloc(frames->steps, capacity);
+	if (!steps)
+		return reel_error_no_memory();
+	frames->steps = steps;
+	frames->capacity = capacity;
+	return NULL;
+}
+
+static struct reel_error *append_frame(const struct reel_walk *walk,
+				       struct reel_unwind_frames *frames, enum reel_step step)
+{
+	const struct reel_unwind_state *state = walk->state;
+	size_t n = frames->n;
+
+	if (n == frames->capacity) {
+		struct reel_error *error = grow_frames(frames);
+
+		if (error)
+			return error;
+	}
+	frames->addresses[n] = state->pc;
+	frames->lookups[n] = reel_walk_lookup(walk);
+	frames->sps[n] = reel_walk_knows(state, walk->programs->sp)
+				 ? state->registers[walk->programs->sp]
+				 : 0;
+	frames->steps[n] = (uint8_t)step;
+	frames->n = n + 1;
+	return NULL;
+}
+
+/* ---- steps --------------------------------------------------------------------------- */
+
+/* Applies a rule for the frame's code; `bias` as in struct reel_code. */
+static enum reel_stop apply(struct reel_walk *walk, const struct reel_rule *rule, uint64_t bias)
+{
+	enum reel_stop stop;
+	bool root;
+
+	stop = reel_rule_apply(rule, walk->state, walk->first, bias, &root);
+	if (stop != REEL_STOP_ROOT)
+		return stop;
+	if (root) {
+		walk->root = true;
+		return REEL_STOP_ROOT;
+	}
+	walk->state->pc = reel_walk_strip(walk, walk->state->pc);
+	return REEL_STOP_ROOT;
+}
+
+static enum reel_stop signal_step(struct reel_walk *walk, const struct reel_rule *rule,
+				  uint64_t bias, enum reel_step *step_ret)
+{
+	*step_ret = REEL_STEP_SIGNAL;
+	return apply(walk, rule, bias);
+}
+
+/* `otherwise` is why there is no rule. */
+static enum reel_stop guess_step(struct reel_walk *walk, const struct reel_code *code,
+				 enum reel_stop otherwise, enum reel_step *step_ret)
+{
+	const struct reel_rule *rule = reel_walk_match_signal_frame(walk, code);
+
+	if (rule)
+		return signal_step(walk, rule, code ? code->bias : 0, step_ret);
+	return reel_walk_guess(walk, code, step_ret) ? REEL_STOP_ROOT : otherwise;
+}
+
+/*
+ * Where the trampoline's CFI is missing, belongs to what lies before it, or
+ * says S and no more (arm64's and riscv64's vDSO), its code tells.
+ */
+static bool wants_signal_pattern(const struct reel_walk *walk, const struct reel_rule *rule)
+{
+	return reel_rule_is_signal_frame(rule) || (!walk->exact && reel_rule_ends_function(rule));
+}
+
+static enum reel_stop rule_step(struct reel_walk *walk, const struct reel_code *code,
+				enum reel_step *step_ret)
+{
+	const struct reel_rule *pattern,
+		*rule = reel_rules_at(code->rules, reel_walk_lookup(walk) - code->bias);
+	enum reel_stop stop;
+
+	if (reel_rule_outcome(rule) == REEL_RULE_NONE)
+		return guess_step(walk, code, REEL_STOP_NO_UNWIND_INFO, step_ret);
+	if (wants_signal_pattern(walk, rule)) {
+		pattern = reel_walk_match_signal_frame(walk, code);
+		if (pattern)
+			return signal_step(walk, pattern, code->bias, step_ret);
+	}
+	if (reel_rule_is_signal_frame(rule))
+		return signal_step(walk, rule, code->bias, step_ret);
+	*step_ret = REEL_STEP_CFI;
+	stop = apply(walk, rule, code->bias);
+	/* A step by the frame pointer has lost sp: go on with the frame pointer. */
+	if (stop == REEL_STOP_REGISTER_UNKNOWN &&
+	    !reel_walk_knows(walk->state, walk->programs->sp) &&
+	    reel_walk_guess(walk, code, step_ret))
+		return REEL_STOP_ROOT;
+	return stop;
+}
+
+/* Makes the state the caller's. ROOT stands for success; or the end, if walk->root. */
+static enum reel_stop take_step(struct reel_walk *walk, enum reel_step *step_ret)
+{
+	const struct reel_unwind_input *input = walk->input;
+	struct reel_code code = { 0 };
+
+	switch (input->find_code(input->context, reel_walk_lookup(walk), &code)) {
+	case REEL_CODE_FOUND:
+		if (code.rules)
+			return rule_step(walk, &code, step_ret);
+		return guess_step(walk, &code, REEL_STOP_MODULE_MISSING, step_ret);
+	case REEL_CODE_MODULE_MISSING:
+		return guess_step(walk, NULL, REEL_STOP_MODULE_MISSING, step_ret);
+	case REEL_CODE_ANONYMOUS:
+		return guess_step(walk, NULL, REEL_STOP_NO_UNWIND_INFO, step_ret);
+	case REEL_CODE_NO_MAPPING:
+		break;
+	}
+	*step_ret = REEL_STEP_UNDO_CALL;
+	return walk->first && reel_walk_undo_call(walk) ? REEL_STOP_ROOT : REEL_STOP_NO_MAPPING;
+}
+
+/* ---- the loop ------------------------------------------------------------------------ */
+
+struct position {
+	uint64_t pc, sp;
+	bool has_sp;
+};
+
+static struct position position_of(const struct reel_walk *walk)
+{
+	const struct reel_unwind_state *state = walk->state;
+	uint8_t sp = walk->programs->sp;
+
+	return (struct position){ state->pc, state->registers[sp], reel_walk_knows(state, sp) };
+}
+
+static bool same_region(const struct reel_memory_view *memory, uint64_t a, uint64_t b)
+{
+	for (size_t i = 0; i < memory->n_regions; i++) {
+		const struct reel_memory_region *region = &memory->regions[i];
+
+		if (a - region->address < region->size && b - region->address < region->size)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A caller's sp lies above its callee's on the same stack; what a signal
+ * interrupted, or another stack, may lie anywhere.  Frames that do not move
+ * sp up must be few, or the walk goes in circles (musl's __clone, llvm #103476).
+ */
+static bool makes_progress(struct reel_walk *walk, const struct position *before,
+			   enum reel_step step)
+{
+	struct position after = position_of(walk);
+
+	/* That step has made sure that the frame pointer moves up. */
+	if (step == REEL_STEP_FRAME_POINTER && !after.has_sp)
+		return true;
+	if (before->has_sp && after.has_sp) {
+		if (after.sp > before->sp) {
+			walk->stalled = 0;
+			return true;
+		}
+		if (after.sp == before->sp && after.pc == before->pc)
+			return false;
+		if (after.sp < before->sp && step != REEL_STEP_SIGNAL &&
+		    same_region(walk->input->memory, after.sp, before->sp))
+			return false;
+	}
+	return ++walk->stalled <= STALLED_MAX;
+}
+
+/* One frame further; false at the end, and then *stop_ret says why. */
+static bool advance(struct reel_walk *walk, enum reel_step *step_ret, enum reel_stop *stop_ret)
+{
+	struct position before = position_of(walk);
+
+	*stop_ret = take_step(walk, step_ret);
+	if (*stop_ret == REEL_STOP_STACK_END && walk->input->stack_cut)
+		*stop_ret = REEL_STOP_STACK_CUT;
+	if (*stop_ret != REEL_STOP_ROOT || walk->root)
+		return false;
+	/* Nobody returns to 0.  A signal may have interrupted a jump to it. */
+	if (!walk->state->pc && *step_ret != REEL_STEP_SIGNAL)
+		return false;
+	if (!makes_progress(walk, &before, *step_ret)) {
+		*stop_ret = REEL_STOP_NO_PROGRESS;
+		return false;
+	}
+	walk->first = walk->exact = *step_ret == REEL_STEP_SIGNAL;
+	return true;
+}
+
+struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
+				     const struct reel_unwind_programs *programs,
+				     struct reel_unwind_state *state,
+				     struct reel_unwind_frames *ret, enum reel_stop *stop_ret)
+{
+	size_t max_frames = input->max_frames ? input->max_frames : MAX_FRAMES_DEFAULT;
+	enum reel_step step = REEL_STEP_SAMPLE;
+	struct reel_walk walk = {
+		.input = input,
+		.programs = programs,
+		.state = state,
+		.code_mask = input->code_mask ? input->code_mask : input->arch->default_code_mask,
+		.first = true,
+		.exact = !input->after_syscall,
+	};
+	struct reel_error *error;
+
+	ret->n = 0;
+	state->pc = reel_walk_strip(&walk, state->pc);
+	do {
+		if (ret->n == max_frames) {
+			*stop_ret = REEL_STOP_DEPTH_LIMIT;
+			return NULL;
+		}
+		error = append_frame(&walk, ret, step);
+		if (error)
+			return error;
+	} while (advance(&walk, &step, stop_ret));
+	return NULL;
+}

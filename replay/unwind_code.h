@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A walk up a stack, and the steps of it that need no CFI. Internal to unwind*.c. */
+#ifndef REPLAY_UNWIND_CODE_H
+#define REPLAY_UNWIND_CODE_H
+
+#include "replay/unwind.h"
+
+struct reel_unwind_programs {
+	const struct reel_arch *arch;
+	uint8_t sp, fp; /* slots */
+	uint8_t link;	/* the link register's, or REEL_ARCH_NO_SLOT */
+	struct reel_rule *undo_call, *frame_step;
+	struct reel_rule *signal_frames[]; /* arch->n_signal_frames */
+};
+
+struct reel_walk {
+	const struct reel_unwind_input *input;
+	const struct reel_unwind_programs *programs;
+	struct reel_unwind_state *state; /* of the frame that the walk has reached */
+	uint64_t code_mask;
+	bool first; /* nobody called from it: the sample's own frame, or one that a signal
+		       interrupted */
+	bool exact; /* pc is the instruction that runs next; otherwise it is behind a call */
+	bool root;  /* there is no caller */
+	unsigned stalled;
+};
+
+static inline uint64_t reel_walk_strip(const struct reel_walk *walk, uint64_t address)
+{
+	return address & ~walk->code_mask;
+}
+
+/* The address that rules and symbols are looked up with: a call's function may end with the call.
+ */
+static inline uint64_t reel_walk_lookup(const struct reel_walk *walk)
+{
+	return walk->exact ? walk->state->pc : walk->state->pc - 1;
+}
+
+static inline bool reel_walk_knows(const struct reel_unwind_state *state, uint8_t slot)
+{
+	return slot != REEL_ARCH_NO_SLOT && state->known >> slot & 1;
+}
+
+/* The program's rule if the frame's pc is a signal trampoline's; `code` may be NULL. */
+const struct reel_rule *reel_walk_match_signal_frame(const struct reel_walk *walk,
+						     const struct reel_code *code);
+
+/*
+ * The caller where there is no CFI: by the link register or the frame pointer.
+ * False, and nothing is changed, if what they lead to does not look like a caller.
+ */
+bool reel_walk_guess(struct reel_walk *walk, const struct reel_code *code,
+		     enum reel_step *step_ret);
+
+/* The caller of a function that does not exist; false if it does not look like one. */
+bool reel_walk_undo_call(struct reel_walk *walk);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps without CFI: signal trampolines, calls to nowhere, link registers, frame pointers. */
+#include <string.h>
+
+#include "replay/unwind_code.h"
+
+/* ---- reading code --------------------------------------------------------------------- */
+
+/* Code that lies in no module may be on the stack (s390x's signal trampolines, before Linux 5.17).
+ */
+static bool read_from_stack(const struct reel_walk *walk, uint64_t address, size_t size,
+			    uint8_t *bytes_ret)
+{
+	uint64_t byte;
+
+	for (size_t i = 0; i < size; i++) {
+		if (!reel_memory_read(walk->input->memory, address + i, 1, &byte))
+			return false;
+		bytes_ret[i] = (uint8_t)byte;
+	}
+	return true;
+}
+
+/* Bytes at a runtime address; `code` is what find_code gave for it, or NULL. */
+static bool read_code(const struct reel_walk *walk, const struct reel_code *code, uint64_t address,
+		      size_t size, uint8_t *bytes_ret)
+{
+	if (size > REEL_ARCH_CODE_MAX)
+		return false;
+	if (code && code->read_code)
+		return code->read_code(code->module, address - code->bias, size, bytes_ret);
+	return read_from_stack(walk, address, size, bytes_ret);
+}
+
+static bool matches(const uint8_t *bytes, const uint8_t *code, const uint8_t *mask, size_t size)
+{
+	if (!mask)
+		return !memcmp(bytes, code, size);
+	for (size_t i = 0; i < size; i++) {
+		if ((bytes[i] & mask[i]) != code[i])
+			return false;
+	}
+	return true;
+}
+
+static bool code_matches(const struct reel_walk *walk, const struct reel_code *code,
+			 uint64_t address, const struct reel_arch_signal_frame *frame)
+{
+	uint8_t bytes[REEL_ARCH_CODE_MAX];
+
+	return read_code(walk, code, address, frame->size, bytes) &&
+	       matches(bytes, frame->code, frame->mask, frame->size);
+}
+
+const struct reel_rule *reel_walk_match_signal_frame(const struct reel_walk *walk,
+						     const struct reel_code *code)
+{
+	const struct reel_arch *arch = walk->input->arch;
+
+	for (size_t i = 0; i < arch->n_signal_frames; i++) {
+		const struct reel_arch_signal_frame *frame = &arch->signal_frames[i];
+		/* A handler returns to its start; a sample may be anywhere in it, none of it moves
+		 * sp. */
+		size_t last = !walk->first ? 0 : walk->exact ? frame->size - 1 : frame->size;
+
+		for (size_t into = 0; into <= last; into += arch->code_align) {
+			if (code_matches(walk, code, walk->state->pc - into, frame))
+				return walk->programs->signal_frames[i];
+		}
+	}
+	return NULL;
+}
+
+/* ---- checks ----------------------------------------------------------------------------- */
+
+/* Behind a call instruction, if the bytes can be had; in executable memory anyway. `code_ret` may
+ * be NULL. */
+static bool is_return_address(const struct reel_walk *walk, uint64_t address,
+			      struct reel_code *code_ret)
+{
+	const struct reel_unwind_input *input = walk->input;
+	const struct reel_arch *arch = input->arch;
+	struct reel_code code = { 0 };
+	uint8_t bytes[REEL_ARCH_CODE_MAX];
+	bool readable = false;
+
+	if (!address || address % arch->code_align ||
+	    input->find_code(input->context, address - 1, &code) == REEL_CODE_NO_MAPPING)
+		return false;
+	if (code_ret)
+		*code_ret = code;
+	for (size_t i = 0; i < arch->n_calls; i++) {
+		const struct reel_arch_call *call = &arch->calls[i];
+
+		if (!read_code(walk, &code, address - call->size, call->size, bytes))
+			continue;
+		readable = true;
+		if (matches(bytes, call->code, call->mask, call->size))
+			return true;
+	}
+	return !readable;
+}
+
+/* A program applied to a copy of the state. */
+static bool try_program(const struct reel_walk *walk, const struct reel_rule *rule,
+			struct reel_unwind_state *ret)
+{
+	bool root;
+
+	*ret = *walk->state;
+	if (reel_rule_apply(rule, ret, walk->first, 0, &root) != REEL_STOP_ROOT || root)
+		return false;
+	ret->pc = reel_walk_strip(walk, ret->pc);
+	return true;
+}
+
+bool reel_walk_undo_call(struct reel_walk *walk)
+{
+	struct reel_unwind_state caller;
+
+	if (!try_program(walk, walk->programs->undo_call, &caller) ||
+	    !is_return_address(walk, caller.pc, NULL))
+		return false;
+	*walk->state = caller;
+	return true;
+}
+
+/* ---- frame pointers ----------------------------------------------------------------------- */
+
+/* What the chain of frames hangs on: fp, or sp where frames are chained by back pointers (s390x).
+ */
+static uint8_t chain_register(const struct reel_walk *walk)
+{
+	return walk->input->arch->flags & REEL_ARCH_BACK_CHAIN ? walk->programs->sp
+							       : walk->programs->fp;
+}
+
+static bool is_sane_chain(const struct reel_walk *walk, const struct reel_unwind_state *caller)
+{
+	const struct reel_unwind_state *state = walk->state;
+	uint8_t slot = chain_register(walk), sp = walk->programs->sp;
+	unsigned word = walk->input->arch->word_size;
+	uint64_t from = state->registers[slot], to = caller->registers[slot];
+
+	if (from % word || to % word || !reel_walk_knows(caller, slot))
+		return false;
+	if (reel_walk_knows(state, sp) && from < state->registers[sp])
+		return false;
+	/* Frames lie one above the other; the last one's pointer is 0. */
+	return !to || to > from;
+}
+
+/* May be the outermost one: then its pc is 0. */
+static bool frame_pointer_caller(const struct reel_walk *walk, struct reel_unwind_state *ret)
+{
+	const struct reel_arch *arch = walk->input->arch;
+	uint8_t slot = chain_register(walk), sp = walk->programs->sp;
+
+	if (walk->input->no_frame_pointers || !reel_walk_knows(walk->state, slot) ||
+	    !try_program(walk, walk->programs->frame_step, ret) || !is_sane_chain(walk, ret))
+		return false;
+	if (arch->flags & REEL_ARCH_FRAME_STEP_LOSES_SP)
+		ret->known &= ~((uint64_t)1 << sp);
+	/* AAPCS64 6.4.6, and all others: the chain ends with a record of zeros. */
+	if (!ret->pc)
+		return !ret->registers[slot];
+	return is_return_address(walk, ret->pc, NULL);
+}
+
+/* ---- link registers ------------------------------------------------------------------------- */
+
+/*
+ * The link register holds the caller in a leaf function, and an address within
+ * the function itself once that has called another.  Without CFI the two
+ * look alike but for this: code that has CFI is not the function itself.
+ */
+static bool is_another_function(const struct reel_code *here, struct reel_code *there,
+				uint64_t address)
+{
+	return there->rules &&
+	       (!here || here->rules != there->rules ||
+		reel_rule_outcome(reel_rules_at(there->rules, address - 1 - there->bias)) !=
+			REEL_RULE_NONE);
+}
+
+static bool link_register_caller(const struct reel_walk *walk, const struct reel_code *here,
+				 struct reel_unwind_state *ret, bool *certain_ret)
+{
+	struct reel_code there;
+
+	if (!walk->first || !reel_walk_knows(walk->state, walk->programs->link) ||
+	    !try_program(walk, walk->programs->undo_call, ret) ||
+	    !is_return_address(walk, ret->pc, &there))
+		return false;
+	*certain_ret = is_another_function(here, &there, ret->pc);
+	return true;
+}
+
+bool reel_walk_guess(struct reel_walk *walk, const struct reel_code *code, enum reel_step *step_ret)
+{
+	struct reel_unwind_state by_link, by_frame;
+	bool certain = false, has_link, has_frame;
+
+	has_link = link_register_caller(walk, code, &by_link, &certain);
+	has_frame = (!has_link || !certain) && frame_pointer_caller(walk, &by_frame);
+	if (has_frame) {
+		*walk->state = by_frame;
+		*step_ret = REEL_STEP_FRAME_POINTER;
+	} else if (has_link) {
+		*walk->state = by_link;
+		*step_ret = REEL_STEP_LINK_REGISTER;
+	}
+	return has_frame || has_link;
+}
