@@ -148,9 +148,21 @@ $(O)/static/stackreel-record: $(recorder_objects)
 unit_tests := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*.c))
 test_libs := $(call pkg_libs,cmocka)
 
-$(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libstackreel.a
+# The CLI's parts, of which each test takes what it needs.
+$(O)/cli.a: $(filter-out $(O)/cli/main.o,$(cli_objects))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/cli.a $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(test_libs) $(replay_libs)
+
+# Programs that tests/test-*.sh need.
+test_programs := $(O)/tests/symbolize $(O)/tests/cfi_rows
+
+$(test_programs): $(O)/tests/%: $(O)/tests/%.o $(O)/libstackreel.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(replay_libs)
 
 .PHONY: unit tests
 unit: $(unit_tests)

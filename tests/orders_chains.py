@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Checks the chains of testdata/programs/orders.cc, which knows them by construction.
+
+    stackreel folded FILE | orders_chains.py [--min SAMPLES]
+
+Every stack must be one that the program can have, from its entry to its leaf: see orders.cc's
+header.  Prints `N samples, N right` and each wrong stack; the exit status is 1 if there is one,
+if there are fewer samples than SAMPLES, or if one of the four ways to use the CPU is missing.
+"""
+
+import argparse
+import re
+import sys
+
+DEPTH = 49  # calls of walk that are active in its loop
+
+# What a frame's function must look like, without arguments.
+ENTRY = ["_start", "__libc_start_main", "__libc_start_call_main", "__libc_start_main_impl",
+         "__libc_start_main@@GLIBC_2.34", "generic_start_main"]
+
+# Behind shop::run, root first: the rest of the stack as one string, frames joined by ';'.
+WAYS = {
+    "checkout": r"shop::Checkout::checkout(;shop::Checkout::total"
+                r"(;shop::Checkout::price(;shop::Checkout::tax)?)?)?",
+    # Library frames between qsort and the callback are the library's business.
+    "rank": r"shop::rank(;[^:;]+)*(;shop::by_value)?",
+    "walk": r"shop::walk(;shop::walk)*",
+    "pack": r"shop::pack(;shop::checksum)?",
+    # The clock: libc, then the vDSO or the system call.
+    "clock": r"shop::cpu_seconds(;[^:;]+)*|clock(;[^:;]+)*",
+    "run": r"",
+}
+# Before main and behind it: the loader, the C library's start and its end.
+START = re.compile(r"_start|_dl_[a-z_]+|_dl_start_user|dl_main|__libc_[a-z_]+|exit|_exit|_IO_.*")
+
+
+def plain(function):
+    """Without arguments, return type and marks of inlining."""
+    function = function.split("(")[0]
+    return re.sub(r"^(double|unsigned long|int|void) ", "", function).strip()
+
+
+def way_of(frames):
+    """The way's name, or None for a stack that cannot be."""
+    if "shop::run" not in frames:
+        return "start" if START.fullmatch(frames[0]) else None
+    run = frames.index("shop::run")
+    if run < 2 or frames[run - 1] != "main" or frames[0] not in ENTRY:
+        return None
+    if any(frame not in ENTRY for frame in frames[:run - 1]):
+        return None
+    rest = ";".join(frames[run + 1:])
+    for way, pattern in WAYS.items():
+        if re.fullmatch(pattern, rest):
+            return way
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--min", type=int, default=1)
+    options = parser.parse_args()
+    ways, wrong, deep = {}, [], {}
+    for line in sys.stdin:
+        stack, count = line.rstrip("\n").rsplit(" ", 1)
+        frames = [plain(frame) for frame in stack.split(";")]
+        way = way_of(frames)
+        ways[way] = ways.get(way, 0) + int(count)
+        if way == "walk":
+            depth = frames.count("shop::walk")
+            deep[depth] = deep.get(depth, 0) + int(count)
+        if way is None:
+            wrong.append((int(count), stack))
+    samples = sum(ways.values())
+    right = samples - ways.get(None, 0)
+    print("%d samples, %d right; %s" % (samples, right, ", ".join(
+        "%s %d" % (way, count) for way, count in sorted(ways.items(), key=str))))
+    for count, stack in sorted(wrong, reverse=True)[:20]:
+        print("wrong: %d x %s" % (count, stack))
+    missing = [way for way in ("checkout", "rank", "walk", "pack") if not ways.get(way)]
+    if missing:
+        print("no sample in: %s" % ", ".join(missing))
+    # The loop is at the bottom of the recursion, the way there takes next to no time.
+    bottom = deep.get(DEPTH, 0)
+    if max(deep, default=0) > DEPTH or bottom < 0.97 * sum(deep.values()):
+        print("walk: %s" % deep)
+        missing.append("walk")
+    return 1 if wrong or missing or samples < options.min else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+#!/bin/bash
+# Records in an arm64 guest with our own recorder, and replays here: every chain must be one that the program can have. The same
+# for the capture in testdata, which an older run of tests/vm/orders.sh made.
+set -u
+cd "$(dirname "$0")/.."
+O=${O:-build}
+passed=0 failed=0 skipped=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# chains DIR: replays DIR/orders.reel with DIR/bin/orders.
+chains() {
+    "$O/stackreel" folded --min-complete 100 --no-host-files --symfs "$1" "$1/orders.reel" >"$work/folded" &&
+        tests/orders_chains.py --min 200 <"$work/folded"
+}
+
+count() {
+    if [ "$1" = 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "failed: $2"
+    fi
+}
+
+echo "testdata/aarch64/orders:"
+chains testdata/aarch64/orders
+count $? "the shipped capture's chains"
+
+for cell in arm64-6.12 arm64-6.1; do
+    echo "$cell:"
+    tests/vm/orders.sh "$cell" "$work/$cell" >"$work/log" 2>&1
+    status=$?
+    if [ $status = 77 ]; then
+        echo "skip: $cell: $(tail -n 1 "$work/log")"
+        skipped=$((skipped + 1))
+        continue
+    fi
+    [ $status = 0 ] || tail -n 20 "$work/log"
+    count $status "$cell: recording"
+    [ $status = 0 ] || continue
+    cat "$work/$cell/record.log"
+    chains "$work/$cell"
+    count $? "$cell: chains"
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
