@@ -141,6 +141,8 @@ struct reel_capture_info {
 	bool complete;
 	/* Why it is not complete or which part is damaged, a line each; NULL-terminated. */
 	const char *const *problems;
+	/* What each of them is: CORRUPT, TRUNCATED, UNSUPPORTED or INVALID. */
+	const enum reel_error_code *problem_codes;
 };
 
 const struct reel_capture_info *reel_capture_info(const struct reel_capture *capture);

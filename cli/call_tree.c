@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/call_tree.h"
+#include "cli/output.h"
+#include "cli/text.h"
+
+#define FIRST_NODES 256u
+/* More would not fit the 32-bit indexes of a half-full table. */
+#define MAX_NODES 0x7ffffff0u
+
+void call_tree_init(struct call_tree *tree)
+{
+	*tree = (struct call_tree){ .capacity = FIRST_NODES, .slot_mask = 2 * FIRST_NODES - 1 };
+	tree->nodes = memory_resize(NULL, tree->capacity, sizeof(*tree->nodes));
+	tree->slots = memory_get((tree->slot_mask + 1) * sizeof(*tree->slots));
+	tree->nodes[tree->n_nodes++] = (struct call_tree_node){
+		.parent = CALL_TREE_NONE,
+		.first_child = CALL_TREE_NONE,
+		.next_sibling = CALL_TREE_NONE,
+	};
+}
+
+void call_tree_free(struct call_tree *tree)
+{
+	free(tree->nodes);
+	free(tree->slots);
+	free(tree->path);
+	*tree = (struct call_tree){ 0 };
+}
+
+/* ---- adding ------------------------------------------------------------------------ */
+
+static uint32_t hash(uint32_t parent, const void *key)
+{
+	uint64_t mixed = ((uint64_t)(uintptr_t)key ^ (uint64_t)parent << 32) * 0x9e3779b97f4a7c15;
+
+	return (uint32_t)(mixed >> 32) ^ parent * 0x85ebca6bu;
+}
+
+static void insert_slot(struct call_tree *tree, uint32_t node)
+{
+	uint32_t slot = hash(tree->nodes[node].parent, tree->nodes[node].key) & tree->slot_mask;
+
+	while (tree->slots[slot])
+		slot = (slot + 1) & tree->slot_mask;
+	tree->slots[slot] = node;
+}
+
+static void grow(struct call_tree *tree)
+{
+	if (tree->capacity >= MAX_NODES / 2) {
+		complain("more than %u distinct calls: narrow down with --time or --pid",
+			 tree->capacity);
+		exit(STATUS_ERROR);
+	}
+	tree->capacity *= 2;
+	tree->nodes = memory_resize(tree->nodes, tree->capacity, sizeof(*tree->nodes));
+	tree->slot_mask = tree->slot_mask * 2 + 1;
+	free(tree->slots);
+	tree->slots = memory_get(((size_t)tree->slot_mask + 1) * sizeof(*tree->slots));
+	for (uint32_t node = 1; node < tree->n_nodes; node++)
+		insert_slot(tree, node);
+}
+
+uint32_t call_tree_child(struct call_tree *tree, uint32_t parent, const void *key)
+{
+	uint32_t slot = hash(parent, key) & tree->slot_mask;
+	uint32_t node;
+
+	for (; (node = tree->slots[slot]) != 0; slot = (slot + 1) & tree->slot_mask) {
+		if (tree->nodes[node].key == key && tree->nodes[node].parent == parent)
+			return node;
+	}
+	if (tree->n_nodes == tree->capacity) {
+		grow(tree);
+		return call_tree_child(tree, parent, key);
+	}
+	node = tree->n_nodes++;
+	tree->nodes[node] = (struct call_tree_node){
+		.key = key,
+		.parent = parent,
+		.first_child = CALL_TREE_NONE,
+		.next_sibling = CALL_TREE_NONE,
+	};
+	tree->slots[slot] = node;
+	return node;
+}
+
+/* How many of the frames, from the root on, are those of the stack before. */
+static size_t common_length(const struct call_tree *tree, uint32_t start,
+			    const struct reel_frame *const *frames, size_t n)
+{
+	size_t limit = n < tree->path_length ? n : tree->path_length;
+	size_t length = 0;
+
+	if (!limit || tree->nodes[tree->path[0]].parent != start)
+		return 0;
+	while (length < limit && tree->nodes[tree->path[length]].key == frames[n - 1 - length])
+		length++;
+	return length;
+}
+
+uint32_t call_tree_add(struct call_tree *tree, uint32_t start,
+		       const struct reel_frame *const *frames, size_t n, struct amount amount)
+{
+	size_t length = common_length(tree, start, frames, n);
+	uint32_t node = length ? tree->path[length - 1] : start;
+
+	if (n > tree->path_capacity) {
+		tree->path_capacity = n + n / 2;
+		tree->path = memory_resize(tree->path, tree->path_capacity, sizeof(*tree->path));
+	}
+	for (; length < n; length++) {
+		node = call_tree_child(tree, node, frames[n - 1 - length]);
+		tree->path[length] = node;
+	}
+	tree->path_length = n;
+	amount_add(&tree->nodes[node].self, amount);
+	return node;
+}
+
+/* ---- finishing --------------------------------------------------------------------- */
+
+static int is_heavier(const struct call_tree_node *a, const struct call_tree_node *b)
+{
+	if (a->total.weight != b->total.weight)
+		return a->total.weight > b->total.weight;
+	return a->total.samples > b->total.samples;
+}
+
+/* Merges two lists of siblings that are in order. */
+static uint32_t merge(struct call_tree_node *nodes, uint32_t a, uint32_t b)
+{
+	uint32_t first = CALL_TREE_NONE, *link = &first;
+
+	while (a != CALL_TREE_NONE && b != CALL_TREE_NONE) {
+		uint32_t *taken = is_heavier(&nodes[b], &nodes[a]) ? &b : &a;
+
+		*link = *taken;
+		link = &nodes[*taken].next_sibling;
+		*taken = *link;
+	}
+	*link = a != CALL_TREE_NONE ? a : b;
+	return first;
+}
+
+/* Merge sort from the bottom up: bins[i] holds a list of 2^i siblings. */
+static uint32_t sort_siblings(struct call_tree_node *nodes, uint32_t list)
+{
+	uint32_t bins[32], sorted = CALL_TREE_NONE;
+	size_t i;
+
+	for (i = 0; i < 32; i++)
+		bins[i] = CALL_TREE_NONE;
+	while (list != CALL_TREE_NONE) {
+		uint32_t one = list;
+
+		list = nodes[one].next_sibling;
+		nodes[one].next_sibling = CALL_TREE_NONE;
+		for (i = 0; i < 31 && bins[i] != CALL_TREE_NONE; i++) {
+			one = merge(nodes, bins[i], one);
+			bins[i] = CALL_TREE_NONE;
+		}
+		bins[i] = one;
+	}
+	/* Later bins came earlier. */
+	for (i = 0; i < 32; i++)
+		sorted = merge(nodes, bins[i], sorted);
+	return sorted;
+}
+
+void call_tree_finish(struct call_tree *tree)
+{
+	struct call_tree_node *nodes = tree->nodes;
+
+	for (uint32_t i = 0; i < tree->n_nodes; i++) {
+		nodes[i].total = nodes[i].self;
+		nodes[i].first_child = nodes[i].next_sibling = CALL_TREE_NONE;
+	}
+	/* From the end: children before their parents, and lists in the order of creation. */
+	for (uint32_t i = tree->n_nodes; i-- > 1;) {
+		struct call_tree_node *parent = &nodes[nodes[i].parent];
+
+		amount_add(&parent->total, nodes[i].total);
+		nodes[i].next_sibling = parent->first_child;
+		parent->first_child = i;
+	}
+	for (uint32_t i = 0; i < tree->n_nodes; i++) {
+		if (nodes[i].first_child != CALL_TREE_NONE)
+			nodes[i].first_child = sort_siblings(nodes, nodes[i].first_child);
+	}
+}
+
+void call_tree_map(const struct call_tree *tree, const void *(*key)(void *context, const void *key),
+		   void *context, int collapse, struct call_tree *ret)
+{
+	uint32_t *mapped = memory_resize(NULL, tree->n_nodes, sizeof(*mapped));
+
+	call_tree_init(ret);
+	mapped[CALL_TREE_ROOT] = CALL_TREE_ROOT;
+	ret->nodes[CALL_TREE_ROOT].self = tree->nodes[CALL_TREE_ROOT].self;
+	for (uint32_t i = 1; i < tree->n_nodes; i++) {
+		uint32_t node = mapped[tree->nodes[i].parent];
+		const void *new_key = key(context, tree->nodes[i].key);
+
+		if (new_key && !(collapse && ret->nodes[node].key == new_key))
+			node = call_tree_child(ret, node, new_key);
+		amount_add(&ret->nodes[node].self, tree->nodes[i].self);
+		mapped[i] = node;
+	}
+	free(mapped);
+}
+
+/* ---- walking ------------------------------------------------------------------------ */
+
+void call_tree_walk(const struct call_tree *tree,
+		    int (*enter)(void *context, uint32_t node, size_t depth),
+		    void (*leave)(void *context, uint32_t node, size_t depth), void *context)
+{
+	const struct call_tree_node *nodes = tree->nodes;
+	uint32_t node = nodes[CALL_TREE_ROOT].first_child;
+	size_t depth = 1;
+
+	while (node != CALL_TREE_NONE) {
+		if (enter(context, node, depth) && nodes[node].first_child != CALL_TREE_NONE) {
+			node = nodes[node].first_child;
+			depth++;
+			continue;
+		}
+		/* Up to the first that has a sibling left. */
+		for (;;) {
+			if (leave)
+				leave(context, node, depth);
+			if (nodes[node].next_sibling != CALL_TREE_NONE) {
+				node = nodes[node].next_sibling;
+				break;
+			}
+			node = nodes[node].parent;
+			if (--depth == 0)
+				return;
+		}
+	}
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The subcommands: each takes argv with its own name first and returns an enum status. */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+int command_report(int argc, char **argv);
+int command_script(int argc, char **argv);
+int command_folded(int argc, char **argv);
+int command_info(int argc, char **argv);
+int command_dump(int argc, char **argv);
+int command_table(int argc, char **argv);
+
+#endif

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stackreel dump: every record of a capture, as text or as JSON. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/session.h"
+#include "cli/text.h"
+
+/* As tests/reel_reader.py: 1 if there are problems, this one if besides not a record could be read.
+ */
+#define STATUS_NOTHING_READ 2
+
+enum {
+	KEY_JSON = OPTION_KEY_OWN,
+	KEY_BYTES,
+};
+
+struct dump_options {
+	struct options common;
+	bool json;
+	bool bytes;
+};
+
+static const struct argp_child children[] = {
+	{ &options_file, 0, "Other options:", 1 },
+	{ 0 },
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct dump_options *options = state->input;
+
+	(void)arg;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		options_set_inputs(state, children, &options->common);
+		return 0;
+	case KEY_JSON:
+		options->json = true;
+		return 0;
+	case KEY_BYTES:
+		options->bytes = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option own_options[] = {
+	{ "json", KEY_JSON, NULL, 0, "A JSON object a line", 0 },
+	{ "bytes", KEY_BYTES, NULL, 0, "Show the bytes of stacks, too", 0 },
+	{ 0 }
+};
+
+static const struct argp parser = {
+	own_options,
+	parse_option,
+	"[FILE]",
+	"Prints every record of a capture in the file's order, with the fields that SPEC.md "
+	"describes.\v"
+	"FILE is " DEFAULT_CAPTURE
+	" if not given, `-' is standard input. The exit status is 1 if the "
+	"file has problems, which are printed on standard error, and 2 if not a record could be "
+	"read.",
+	children,
+	NULL,
+	NULL,
+};
+
+/* ---- printing ------------------------------------------------------------------------------- */
+
+struct dump {
+	const struct dump_options *options;
+	struct output output;
+	uint64_t n_records;
+};
+
+static void print_hex(const struct reel_field *field, FILE *file)
+{
+	static const char hex[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < field->n_bytes; i++) {
+		fputc(hex[field->bytes[i] >> 4], file);
+		fputc(hex[field->bytes[i] & 15], file);
+	}
+}
+
+/* The bytes of stacks are most of a capture; records' own are always shown. */
+static bool is_shown(const struct dump *dump, const struct reel_field *field, int depth)
+{
+	return !depth || dump->options->bytes || field->kind != REEL_FIELD_BYTES;
+}
+
+static void print_json_items(const struct dump *dump, const struct reel_field *items, size_t n,
+			     bool named, int depth);
+
+/* Fields nest as deep as the library makes them: three levels. */
+static void print_json(const struct dump *dump, const struct reel_field *field, int depth)
+{
+	FILE *file = dump->output.file;
+
+	switch (field->kind) {
+	case REEL_FIELD_UNSIGNED:
+	case REEL_FIELD_ADDRESS:
+		fprintf(file, "%" PRIu64, field->value);
+		break;
+	case REEL_FIELD_TEXT:
+		json_string(field->bytes, field->n_bytes, file);
+		break;
+	case REEL_FIELD_BYTES:
+		fputc('"', file);
+		print_hex(field, file);
+		fputc('"', file);
+		break;
+	case REEL_FIELD_NULL:
+		fputs("null", file);
+		break;
+	case REEL_FIELD_LIST:
+		fputc('[', file);
+		print_json_items(dump, field->items, field->n_items, false, depth + 1);
+		fputc(']', file);
+		break;
+	case REEL_FIELD_OBJECT:
+		fputc('{', file);
+		print_json_items(dump, field->items, field->n_items, true, depth + 1);
+		fputc('}', file);
+		break;
+	}
+}
+
+static void print_json_items(const struct dump *dump, const struct reel_field *items, size_t n,
+			     bool named, int depth)
+{
+	bool first = true;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!is_shown(dump, &items[i], depth))
+			continue;
+		if (!first)
+			fputs(", ", dump->output.file);
+		if (named)
+			fprintf(dump->output.file, "\"%s\": ", items[i].name);
+		print_json(dump, &items[i], depth);
+		first = false;
+	}
+}
+
+static void print_text_items(const struct dump *dump, const struct reel_field *items, size_t n,
+			     bool named, int depth);
+
+static void print_text(const struct dump *dump, const struct reel_field *field, int depth)
+{
+	_cleanup_free_ char *text = NULL;
+	FILE *file = dump->output.file;
+
+	switch (field->kind) {
+	case REEL_FIELD_UNSIGNED:
+		fprintf(file, "%" PRIu64, field->value);
+		break;
+	case REEL_FIELD_ADDRESS:
+		fprintf(file, "0x%" PRIx64, field->value);
+		break;
+	case REEL_FIELD_TEXT:
+		text = text_escape_bytes(field->bytes, field->n_bytes, "\"\\");
+		fprintf(file, "\"%s\"", text);
+		break;
+	case REEL_FIELD_BYTES:
+		fputs(field->n_bytes ? "" : "-", file);
+		print_hex(field, file);
+		break;
+	case REEL_FIELD_NULL:
+		fputc('-', file);
+		break;
+	case REEL_FIELD_LIST:
+		fputc('[', file);
+		print_text_items(dump, field->items, field->n_items, false, depth + 1);
+		fputc(']', file);
+		break;
+	case REEL_FIELD_OBJECT:
+		fputc('{', file);
+		print_text_items(dump, field->items, field->n_items, true, depth + 1);
+		fputc('}', file);
+		break;
+	}
+}
+
+static void print_text_items(const struct dump *dump, const struct reel_field *items, size_t n,
+			     bool named, int depth)
+{
+	bool first = true;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!is_shown(dump, &items[i], depth))
+			continue;
+		if (!first)
+			fputc(' ', dump->output.file);
+		if (named)
+			fprintf(dump->output.file, "%s=", items[i].name);
+		print_text(dump, &items[i], depth);
+		first = false;
+	}
+}
+
+static bool print_record(void *context, const struct reel_record_view *record)
+{
+	struct dump *dump = context;
+	const struct output *output = &dump->output;
+	FILE *file = output->file;
+
+	dump->n_records++;
+	if (dump->options->json) {
+		fprintf(file,
+			"{\"block\": %" PRIu32 ", \"block_offset\": %" PRIu64
+			", \"record\": \"%s\"",
+			record->block_sequence, record->block_offset, record->name);
+		fputs(record->n_fields ? ", " : "", file);
+		print_json_items(dump, record->fields, record->n_fields, true, 0);
+		fputs("}\n", file);
+	} else {
+		fprintf(file, "%" PRIu32 "@%" PRIu64 " %s%s%s ", record->block_sequence,
+			record->block_offset, color_bold(output), record->name, color_end(output));
+		print_text_items(dump, record->fields, record->n_fields, true, 0);
+		fputc('\n', file);
+	}
+	return !output_is_broken(output);
+}
+
+/* ---- problems -------------------------------------------------------------------------------- */
+
+static const char *class_of(enum reel_error_code code)
+{
+	switch (code) {
+	case REEL_ERROR_TRUNCATED:
+		return "truncated";
+	case REEL_ERROR_UNSUPPORTED:
+		return "unsupported";
+	case REEL_ERROR_NOT_A_CAPTURE:
+		return "not a capture";
+	default:
+		return "corrupt";
+	}
+}
+
+static void print_problem(enum reel_error_code code, const char *message)
+{
+	fprintf(stderr, "{\"problem\": \"%s\", \"message\": ", class_of(code));
+	json_string((const uint8_t *)message, strlen(message), stderr);
+	fputs("}\n", stderr);
+}
+
+/* The problems on stderr, as tests/reel_reader.py does for JSON; gives their number. */
+static size_t report_problems(const struct session *session, const struct dump_options *options)
+{
+	const struct reel_capture_info *info = reel_capture_info(session->capture);
+	size_t n = 0;
+
+	if (!options->json)
+		session_warn(session);
+	for (; info->problems && info->problems[n]; n++) {
+		if (options->json && !options->common.quiet)
+			print_problem(info->problem_codes[n], info->problems[n]);
+	}
+	return n;
+}
+
+/* The file is no capture, or cannot be read at all. */
+static int report_unreadable(struct reel_error *error, const struct dump_options *options)
+{
+	enum reel_error_code code = reel_error_code(error);
+	bool is_about_file = code == REEL_ERROR_NOT_A_CAPTURE || code == REEL_ERROR_UNSUPPORTED ||
+			     code == REEL_ERROR_CORRUPT || code == REEL_ERROR_TRUNCATED;
+
+	if (!options->json || !is_about_file) {
+		(void)no_error(error);
+		return is_about_file ? STATUS_NOTHING_READ : STATUS_ERROR;
+	}
+	print_problem(code, reel_error_message(error));
+	reel_error_destroy(error);
+	return STATUS_NOTHING_READ;
+}
+
+static int dump_records(struct session *session, struct dump *dump)
+{
+	size_t n_problems;
+	bool ok;
+
+	if (!output_open(&dump->output, dump->options->common.output))
+		return STATUS_ERROR;
+	if (dump->output.terminal)
+		session->progress.on = false;
+	ok = no_error(reel_capture_visit_records(session->capture, print_record, dump));
+	progress_end(&session->progress);
+	n_problems = report_problems(session, dump->options);
+	if (ok && !n_problems)
+		return output_close(&dump->output, STATUS_OK);
+	return output_close(&dump->output, dump->n_records ? STATUS_ERROR : STATUS_NOTHING_READ);
+}
+
+int command_dump(int argc, char **argv)
+{
+	struct dump_options options = { 0 };
+	struct dump dump = { .options = &options };
+	struct reel_error *error;
+	struct session session;
+	int status;
+
+	options_init(&options.common);
+	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	error = session_try_open(&session, &options.common);
+	if (error)
+		status = report_unreadable(error, &options);
+	else
+		status = dump_records(&session, &dump);
+	session_close(&session);
+	options_free(&options.common);
+	return status;
+}

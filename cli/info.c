@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stackreel info: what a capture is, what it lacks, and how far it can be believed. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/profile.h"
+#include "cli/summary.h"
+#include "cli/text.h"
+
+enum {
+	KEY_ALL_MODULES = OPTION_KEY_OWN,
+};
+
+struct info_options {
+	struct options common;
+	bool all_modules;
+};
+
+static const struct argp_child children[] = {
+	{ &options_filter, 0, "Which samples:", 1 },
+	{ &options_search, 0, "Where modules and symbols come from:", 2 },
+	{ &options_quality, 0, "Quality:", 3 },
+	{ &options_file, 0, "Other options:", 4 },
+	{ 0 },
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct info_options *options = state->input;
+
+	(void)arg;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		options_set_inputs(state, children, &options->common);
+		return 0;
+	case KEY_ALL_MODULES:
+		options->all_modules = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option own_options[] = { { "all-modules", KEY_ALL_MODULES, NULL, 0,
+						    "List modules that no trace needed, too", 0 },
+						  { 0 } };
+
+static const struct argp parser = {
+	own_options,
+	parse_option,
+	"[FILE]",
+	"Shows what a capture holds and what it lacks: metadata, modules that were found and "
+	"missing, losses, and why traces ended.\v"
+	"FILE is " DEFAULT_CAPTURE " if not given, `-' is standard input.",
+	children,
+	NULL,
+	NULL,
+};
+
+/* ---- the capture ---------------------------------------------------------------------------- */
+
+static void print_text(FILE *file, const char *name, const char *text)
+{
+	_cleanup_free_ char *escaped = text_escape(text, "");
+
+	fprintf(file, "%-18s %s\n", name, *escaped ? escaped : "unknown");
+}
+
+static void print_file_id(FILE *file, const uint8_t *id)
+{
+	fprintf(file, "%-18s ", "file id");
+	for (size_t i = 0; i < 16; i++)
+		fprintf(file, "%02x", id[i]);
+	fputc('\n', file);
+}
+
+static void print_capture(const struct session *session, FILE *file)
+{
+	const struct reel_capture_info *info = session->info;
+
+	print_text(file, "file", session->options->file);
+	fprintf(file, "%-18s %u.%u, %s\n", "format", info->format_major, info->format_minor,
+		info->complete ? "complete" : "not complete");
+	print_file_id(file, info->file_id);
+	print_text(file, "recorded by", info->tool_version);
+	print_text(file, "command line", info->command_line);
+	print_text(file, "host", info->hostname);
+	print_text(file, "kernel", info->kernel_release);
+	print_text(file, "kernel build-id", info->kernel_build_id);
+	fprintf(file, "%-18s %s, %s-endian, %" PRIu32 " CPUs, pages of %" PRIu32 " bytes\n",
+		"machine", info->arch, info->big_endian ? "big" : "little", info->cpus,
+		info->page_size);
+	fprintf(file, "%-18s %s\n", "started", format_wall_time(info->start_wall_time).text);
+	fprintf(file, "%-18s ", "events");
+	summary_print_events(session, file);
+	fprintf(file, "\n%-18s %s bytes\n", "stack limit", format_count(info->max_stack).text);
+}
+
+static void print_sizes(const struct session *session, FILE *file)
+{
+	const struct reel_capture_info *info = session->info;
+	uint64_t samples = info->samples ? info->samples : 1;
+
+	fprintf(file, "%-18s %s in %s", "samples", format_count(info->samples).text,
+		format_nanoseconds(info->last_sample_time - info->first_sample_time).text);
+	if (session->quality.traces != info->samples)
+		fprintf(file, ", %s selected", format_count(session->quality.traces).text);
+	fprintf(file, "\n%-18s %s in %s blocks: %s a sample\n", "file size",
+		format_bytes(info->file_size).text, format_count(info->blocks).text,
+		format_bytes(info->file_size / samples).text);
+	fprintf(file, "%-18s %s compressed, %s raw", "of that",
+		format_bytes(info->stored_bytes).text, format_bytes(info->raw_bytes).text);
+	fprintf(file, "; %s of stacks: %s a sample\n", format_bytes(info->stack_bytes).text,
+		format_bytes(info->stack_bytes / samples).text);
+}
+
+static void print_quality(const struct session *session, FILE *file)
+{
+	const struct quality *quality = &session->quality;
+	uint64_t unwound = quality_unwound(quality);
+
+	fputs("\nWhy traces ended\n", file);
+	for (int stop = 0; stop < REEL_STOP_COUNT; stop++) {
+		if (quality->stops[stop])
+			fprintf(file, "  %9s  %9s  %s%s\n",
+				format_share(quality->stops[stop], unwound).text,
+				format_count(quality->stops[stop]).text, reel_stop_name(stop),
+				stop == REEL_STOP_ROOT ? ": complete" : "");
+	}
+	if (!unwound)
+		fputs("  no traces\n", file);
+	if (quality->kernel_threads)
+		fprintf(file, "  besides, %s samples in kernel threads, which have no user stack\n",
+			format_count(quality->kernel_threads).text);
+	if (quality->stack_cut)
+		fprintf(file, "  %s samples have a stack that was cut at the limit\n",
+			format_count(quality->stack_cut).text);
+}
+
+/* By cause, and then by CPU where it is known. */
+static void print_losses(const struct session *session, FILE *file)
+{
+	size_t n;
+	const struct reel_loss_info *losses = reel_capture_losses(session->capture, &n);
+
+	fputs("\nLosses: ", file);
+	summary_print_losses(session, file);
+	fputc('\n', file);
+	for (size_t i = 0; i < n; i++) {
+		if (losses[i].cpu != UINT32_MAX)
+			fprintf(file, "  CPU %-5" PRIu32 "  %9s  %s\n", losses[i].cpu,
+				format_count(losses[i].count).text,
+				reel_loss_name(losses[i].cause));
+	}
+}
+
+/* ---- modules ----------------------------------------------------------------------------------
+ */
+
+static const char *state_name(enum reel_module_state state)
+{
+	switch (state) {
+	case REEL_MODULE_UNUSED:
+		return "unused";
+	case REEL_MODULE_FOUND:
+		return "found";
+	case REEL_MODULE_MISSING:
+		return "MISSING";
+	case REEL_MODULE_MISMATCH:
+		return "MISMATCH";
+	case REEL_MODULE_BROKEN:
+		return "BROKEN";
+	}
+	return "unknown";
+}
+
+/* What lacks first, then by frames. */
+static int compare_modules(const void *a, const void *b)
+{
+	const struct reel_module_info *const *x = a, *const *y = b;
+	int x_lacks = (*x)->state > REEL_MODULE_FOUND, y_lacks = (*y)->state > REEL_MODULE_FOUND;
+
+	if (x_lacks != y_lacks)
+		return y_lacks - x_lacks;
+	if ((*x)->frames != (*y)->frames)
+		return (*x)->frames > (*y)->frames ? -1 : 1;
+	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+}
+
+static void print_indented(FILE *file, const char *name, const char *text)
+{
+	_cleanup_free_ char *escaped = text_escape(text, "");
+
+	if (*escaped)
+		fprintf(file, "  %20s%s %s\n", "", name, escaped);
+}
+
+static void print_module(const struct reel_module_info *module, const struct output *output)
+{
+	bool lacks = module->state > REEL_MODULE_FOUND;
+	_cleanup_free_ char *path = text_escape(*module->path ? module->path : "[unknown]", "");
+	FILE *file = output->file;
+
+	fprintf(file, "  %s%-8s%s %9s  %s", lacks ? color_bold(output) : "",
+		state_name(module->state), lacks ? color_end(output) : "",
+		format_count(module->frames).text, path);
+	if (*module->build_id) {
+		_cleanup_free_ char *build_id = text_escape(module->build_id, "");
+
+		fprintf(file, "  %s", build_id);
+	}
+	fputc('\n', file);
+	if (strcmp(module->local_path, module->path) != 0)
+		print_indented(file, "file", module->local_path);
+	if (strcmp(module->debug_path, module->local_path) != 0)
+		print_indented(file, "debug information", module->debug_path);
+	print_indented(file, "problem:", module->problem);
+}
+
+static void print_modules(const struct info_options *options, const struct session *session,
+			  const struct output *output)
+{
+	size_t n, counts[REEL_MODULE_BROKEN + 1] = { 0 };
+	const struct reel_module_info *modules = reel_capture_modules(session->capture, &n);
+	const struct reel_module_info **sorted = memory_resize(NULL, n, sizeof(*sorted));
+
+	for (size_t i = 0; i < n; i++) {
+		sorted[i] = &modules[i];
+		if ((unsigned int)modules[i].state <= REEL_MODULE_BROKEN)
+			counts[modules[i].state]++;
+	}
+	qsort(sorted, n, sizeof(*sorted), compare_modules);
+	fprintf(output->file,
+		"\nModules: %zu found, %zu missing, %zu of another build-id, %zu unreadable, %zu "
+		"not needed\n",
+		counts[REEL_MODULE_FOUND], counts[REEL_MODULE_MISSING],
+		counts[REEL_MODULE_MISMATCH], counts[REEL_MODULE_BROKEN],
+		counts[REEL_MODULE_UNUSED]);
+	if (n > counts[REEL_MODULE_UNUSED] || options->all_modules)
+		fprintf(output->file, "  %s%-8s %9s  %s%s\n", color_bold(output), "STATE", "FRAMES",
+			"PATH  BUILD-ID", color_end(output));
+	for (size_t i = 0; i < n; i++) {
+		if (sorted[i]->state != REEL_MODULE_UNUSED || options->all_modules)
+			print_module(sorted[i], output);
+	}
+	free(sorted);
+}
+
+static void print_problems(const struct session *session, FILE *file)
+{
+	const char *const *problems = reel_capture_info(session->capture)->problems;
+
+	if (!problems || !*problems)
+		return;
+	fputs("\nProblems of the file\n", file);
+	for (; *problems; problems++) {
+		_cleanup_free_ char *escaped = text_escape(*problems, "");
+
+		fprintf(file, "  %s\n", escaped);
+	}
+}
+
+/* ---- the command
+ * --------------------------------------------------------------------------------- */
+
+static bool only_count(void *context, const struct reel_trace *trace,
+		       const struct reel_event_info *event)
+{
+	(void)context;
+	(void)trace;
+	(void)event;
+	return true;
+}
+
+int command_info(int argc, char **argv)
+{
+	struct info_options options = { 0 };
+	struct session session;
+	struct output output;
+	int status = STATUS_ERROR;
+
+	options_init(&options.common);
+	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	if (session_open(&session, &options.common) && session_visit(&session, only_count, NULL) &&
+	    output_open(&output, options.common.output)) {
+		print_capture(&session, output.file);
+		print_sizes(&session, output.file);
+		print_quality(&session, output.file);
+		print_losses(&session, output.file);
+		print_modules(&options, &session, &output);
+		print_problems(&session, output.file);
+		status = output_close(&output, session_status(&session));
+	}
+	session_close(&session);
+	options_free(&options.common);
+	return status;
+}

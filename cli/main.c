@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stackreel: which command it is. */
+#define _GNU_SOURCE
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/text.h"
+#include "include/stackreel.h"
+
+#define RECORDER "stackreel-record"
+
+struct command {
+	const char *name;
+	const char *summary;
+	int (*run)(int argc, char **argv);
+};
+
+/* The recorder next to this program, as both are installed together; NULL if there is none. */
+static char *recorder_nearby(void)
+{
+	char path[PATH_MAX];
+	ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char *slash;
+
+	if (size < 0)
+		return NULL;
+	path[size] = '\0';
+	slash = strrchr(path, '/');
+	if (!slash)
+		return NULL;
+	slash[1] = '\0';
+	return memory_print("%s" RECORDER, path);
+}
+
+static int command_record(int argc, char **argv)
+{
+	_cleanup_free_ char *nearby = recorder_nearby();
+
+	(void)argc;
+	argv[0] = RECORDER;
+	if (nearby) {
+		execv(nearby, argv);
+		if (errno != ENOENT) {
+			complain("%s: %s", nearby, strerror(errno));
+			return STATUS_ERROR;
+		}
+	}
+	execvp(RECORDER, argv);
+	if (errno == ENOENT)
+		complain(RECORDER " is not installed on this host: it is neither next to this "
+				  "program nor in PATH (it needs clang and libbpf to be built; "
+				  "`make static' gives one to copy)");
+	else
+		complain(RECORDER ": %s", strerror(errno));
+	return STATUS_ERROR;
+}
+
+static const struct command commands[] = {
+	{ "record", "record stacks with eBPF (" RECORDER ")", command_record },
+	{ "report", "show where the time went: a table, a call tree, or stacks", command_report },
+	{ "script", "print every sample with its stack, as perf script does", command_script },
+	{ "folded", "print a line for each stack, `a;b;c 10', for flame graphs", command_folded },
+	{ "info", "show what a capture holds and lacks, and how good it is", command_info },
+	{ "dump", "print every record of a capture, as text or JSON", command_dump },
+	{ "table", "print the unwind table of an ELF file", command_table },
+};
+
+static void print_usage(FILE *file)
+{
+	fputs("Usage: stackreel COMMAND [OPTION...] [FILE]\n\n", file);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		fprintf(file, "  %-8s %s\n", commands[i].name, commands[i].summary);
+	fputs("\n`stackreel COMMAND --help' lists the options of a command; stackreel(1) describes "
+	      "it all.\n",
+	      file);
+}
+
+/* `name` is hostile only to the user's own terminal, but it may come from a script. */
+static int unknown_command(const char *name)
+{
+	_cleanup_free_ char *escaped = text_escape(name, "");
+
+	complain("no command `%s'", escaped);
+	print_usage(stderr);
+	return STATUS_USAGE;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	_cleanup_free_ char *name = NULL;
+
+	if (command->run == command_record)
+		return command_record(argc, argv);
+	/* What argp puts before its messages. */
+	name = memory_print("stackreel %s", command->name);
+	argv[0] = name;
+	return command->run(argc, argv);
+}
+
+static const struct command *command_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+		if (!strcmp(name, commands[i].name))
+			return &commands[i];
+	}
+	return NULL;
+}
+
+/* `stackreel help COMMAND`. */
+static int help(const char *name)
+{
+	const struct command *command = command_find(name);
+	char *argv[] = { NULL, (char *)"--help", NULL };
+
+	return command ? run(command, 2, argv) : unknown_command(name);
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : NULL;
+	const struct command *command;
+
+	/* Characters only: numbers are written with a point everywhere. */
+	setlocale(LC_CTYPE, "");
+	argp_err_exit_status = STATUS_USAGE;
+	argp_program_version = "stackreel " REEL_VERSION_STRING;
+	if (!name) {
+		print_usage(stderr);
+		return STATUS_USAGE;
+	}
+	if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
+		printf("%s\n", argp_program_version);
+		return STATUS_OK;
+	}
+	if (!strcmp(name, "help") && argc > 2)
+		return help(argv[2]);
+	if (!strcmp(name, "--help") || !strcmp(name, "-?") || !strcmp(name, "help")) {
+		print_usage(stdout);
+		return STATUS_OK;
+	}
+	command = command_find(name);
+	return command ? run(command, argc - 1, argv + 1) : unknown_command(name);
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/options.h"
+#include "cli/text.h"
+
+enum {
+	KEY_PID = 0x100,
+	KEY_TID,
+	KEY_COMM,
+	KEY_CPU,
+	KEY_TIME,
+	KEY_EVENT,
+	KEY_SYMFS,
+	KEY_DEBUG_DIR,
+	KEY_MODULE,
+	KEY_NO_HOST_FILES,
+	KEY_NO_INLINE,
+	KEY_NO_DEMANGLE,
+	KEY_NO_FRAME_POINTERS,
+	KEY_MAX_FRAMES,
+	KEY_MIN_COMPLETE,
+};
+
+#define LIST_MAX 65536
+
+/* ---- values --------------------------------------------------------------------- */
+
+static void string_list_add(struct string_list *list, const char *item)
+{
+	list->items = memory_resize(list->items, list->count + 2, sizeof(*list->items));
+	list->items[list->count++] = item;
+	list->items[list->count] = NULL;
+}
+
+/* A decimal number up to `max` at *text, which is moved behind it. */
+static bool take_number(const char **text, uint64_t max, uint64_t *ret)
+{
+	char *end;
+
+	if (**text < '0' || **text > '9')
+		return false;
+	errno = 0;
+	*ret = strtoull(*text, &end, 10);
+	*text = end;
+	return errno == 0 && *ret <= max;
+}
+
+static bool number_list_add(struct number_list *list, uint64_t first, uint64_t last)
+{
+	if (last < first || last - first >= LIST_MAX - list->count)
+		return false;
+	list->items =
+		memory_resize(list->items, list->count + (last - first) + 1, sizeof(*list->items));
+	for (uint64_t number = first; number <= last; number++)
+		list->items[list->count++] = (uint32_t)number;
+	return true;
+}
+
+bool number_list_parse(struct number_list *list, const char *text)
+{
+	do {
+		uint64_t first, last;
+
+		if (!take_number(&text, UINT32_MAX, &first))
+			return false;
+		last = first;
+		if (*text == '-') {
+			text++;
+			if (!take_number(&text, UINT32_MAX, &last))
+				return false;
+		}
+		if (!number_list_add(list, first, last))
+			return false;
+	} while (*text++ == ',');
+	return text[-1] == '\0';
+}
+
+bool time_parse(const char *text, uint64_t *ns_ret)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = { { "", 1e9 }, { "s", 1e9 },  { "ms", 1e6 },  { "us", 1e3 },
+		      { "ns", 1 }, { "m", 60e9 }, { "h", 3600e9 } };
+	double value;
+	char *end;
+
+	/* No sign, "inf", "nan" or hexadecimal. */
+	if (!strchr("0123456789.", *text) || !*text || strpbrk(text, "xXpP"))
+		return false;
+	value = strtod(text, &end);
+	for (size_t i = 0; end != text && i < sizeof(units) / sizeof(*units); i++) {
+		if (strcmp(end, units[i].name) != 0)
+			continue;
+		value *= units[i].ns;
+		if (!(value < 1.8e19))
+			return false;
+		*ns_ret = (uint64_t)(value + 0.5);
+		return true;
+	}
+	return false;
+}
+
+bool time_range_parse(const char *text, uint64_t *from_ret, uint64_t *to_ret)
+{
+	const char *dots = strstr(text, "..");
+	_cleanup_free_ char *from = NULL;
+
+	if (!dots)
+		return false;
+	from = memory_print("%.*s", (int)(dots - text), text);
+	*from_ret = *to_ret = 0;
+	if (*from && !time_parse(from, from_ret))
+		return false;
+	if (!dots[2])
+		return *from != '\0';
+	/* The end 0 would mean that there is none. */
+	return time_parse(dots + 2, to_ret) && *to_ret > *from_ret;
+}
+
+bool percent_parse(const char *text, double *ret)
+{
+	char *end;
+
+	if (!strchr("0123456789.", *text) || !*text || strpbrk(text, "xXpP"))
+		return false;
+	*ret = strtod(text, &end);
+	if (*end == '%')
+		end++;
+	return end != text && *end == '\0' && *ret >= 0 && *ret <= 100;
+}
+
+/* ---- groups ---------------------------------------------------------------------- */
+
+static error_t parse_file(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (options->file)
+			argp_error(state, "one file at a time: %s and %s", options->file, arg);
+		options->file = arg;
+		return 0;
+	case 'i':
+		if (options->file)
+			argp_error(state, "one file at a time: %s and %s", options->file, arg);
+		options->file = arg;
+		return 0;
+	case 'o':
+		options->output = arg;
+		return 0;
+	case 'q':
+		options->quiet = true;
+		return 0;
+	case ARGP_KEY_END:
+		if (!options->file)
+			options->file = DEFAULT_CAPTURE;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option file_options[] = {
+	{ "input", 'i', "FILE", 0, "The same as FILE; `-' is standard input", 0 },
+	{ "output", 'o', "FILE", 0, "Write to FILE instead of standard output", 0 },
+	{ "quiet", 'q', NULL, 0, "No progress and no warnings", 0 },
+	{ 0 }
+};
+
+const struct argp options_file = { file_options, parse_file, NULL, NULL, NULL, NULL, NULL };
+
+static void parse_list(struct number_list *list, const char *arg, const char *name,
+		       struct argp_state *state)
+{
+	if (!number_list_parse(list, arg))
+		argp_error(state, "--%s wants numbers as 1,5-7, not `%s'", name, arg);
+}
+
+static error_t parse_filter(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case KEY_PID:
+		parse_list(&options->pids, arg, "pid", state);
+		return 0;
+	case KEY_TID:
+		parse_list(&options->tids, arg, "tid", state);
+		return 0;
+	case KEY_CPU:
+		parse_list(&options->cpus, arg, "cpu", state);
+		return 0;
+	case KEY_COMM:
+		string_list_add(&options->comms, arg);
+		return 0;
+	case KEY_TIME:
+		if (!time_range_parse(arg, &options->from, &options->to))
+			argp_error(state, "--time wants a range as 1.5..3 or 200ms.., not `%s'",
+				   arg);
+		return 0;
+	case KEY_EVENT:
+		options->event = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option filter_options[] = {
+	{ "pid", KEY_PID, "PID,...", 0, "Only these processes", 0 },
+	{ "tid", KEY_TID, "TID,...", 0, "Only these threads", 0 },
+	{ "comm", KEY_COMM, "NAME", 0, "Only threads of this name (may be given again)", 0 },
+	{ "cpu", KEY_CPU, "CPU,...", 0, "Only samples on these CPUs, as 0-3,8", 0 },
+	{ "time", KEY_TIME, "A..B", 0,
+	  "Only this time since the first sample: seconds, or with a unit (ns us ms s m h); either "
+	  "end may be left out",
+	  0 },
+	{ "event", KEY_EVENT, "NAME", 0, "Only samples of this event", 0 },
+	{ 0 }
+};
+
+const struct argp options_filter = { filter_options, parse_filter, NULL, NULL, NULL, NULL, NULL };
+
+static error_t parse_search(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+	const char *rest = arg;
+	uint64_t number;
+
+	switch (key) {
+	case KEY_SYMFS:
+		string_list_add(&options->symfs, arg);
+		return 0;
+	case KEY_DEBUG_DIR:
+		string_list_add(&options->debug_dirs, arg);
+		return 0;
+	case KEY_MODULE:
+		string_list_add(&options->module_files, arg);
+		return 0;
+	case KEY_NO_HOST_FILES:
+		options->no_host_files = true;
+		return 0;
+	case KEY_NO_INLINE:
+		options->no_inlines = true;
+		return 0;
+	case KEY_NO_DEMANGLE:
+		options->no_demangle = true;
+		return 0;
+	case KEY_NO_FRAME_POINTERS:
+		options->no_frame_pointers = true;
+		return 0;
+	case KEY_MAX_FRAMES:
+		if (!take_number(&rest, UINT32_MAX, &number) || *rest || !number)
+			argp_error(state, "--max-frames wants a number, not `%s'", arg);
+		options->max_frames = (uint32_t)number;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option search_options[] = {
+	{ "symfs", KEY_SYMFS, "DIR", 0, "A copy of the target's file system (may be given again)",
+	  0 },
+	{ "debug-dir", KEY_DEBUG_DIR, "DIR", 0,
+	  "Debug files, instead of /usr/lib/debug (may be given again)", 0 },
+	{ "module", KEY_MODULE, "FILE", 0,
+	  "Use FILE for the module that has its build-id (may be given again)", 0 },
+	{ "no-host-files", KEY_NO_HOST_FILES, NULL, 0,
+	  "Do not open files of this host by their recorded path", 0 },
+	{ "no-inline", KEY_NO_INLINE, NULL, 0, "Leave out inlined functions", 0 },
+	{ "no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Leave C++ and Rust names as they are", 0 },
+	{ "no-frame-pointers", KEY_NO_FRAME_POINTERS, NULL, 0,
+	  "Stop where there is no unwind information, instead of trying the frame pointer", 0 },
+	{ "max-frames", KEY_MAX_FRAMES, "N", 0, "Frames of a trace at most (16384)", 0 },
+	{ 0 }
+};
+
+const struct argp options_search = { search_options, parse_search, NULL, NULL, NULL, NULL, NULL };
+
+static error_t parse_quality(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	if (key != KEY_MIN_COMPLETE)
+		return ARGP_ERR_UNKNOWN;
+	if (!percent_parse(arg, &options->min_complete))
+		argp_error(state, "--min-complete wants a percentage from 0 to 100, not `%s'", arg);
+	return 0;
+}
+
+static const struct argp_option quality_options[] = {
+	{ "min-complete", KEY_MIN_COMPLETE, "PERCENT", 0,
+	  "Exit with status 3 if a smaller share of the traces is complete", 0 },
+	{ 0 }
+};
+
+const struct argp options_quality = {
+	quality_options, parse_quality, NULL, NULL, NULL, NULL, NULL
+};
+
+/* ---- as the library wants them ------------------------------------------------------ */
+
+void options_set_inputs(struct argp_state *state, const struct argp_child *children,
+			struct options *options)
+{
+	for (size_t i = 0; children[i].argp; i++)
+		state->child_inputs[i] = options;
+}
+
+void options_init(struct options *options)
+{
+	*options = (struct options){ .min_complete = -1 };
+}
+
+void options_free(struct options *options)
+{
+	free(options->symfs.items);
+	free(options->debug_dirs.items);
+	free(options->module_files.items);
+	free(options->comms.items);
+	free(options->pids.items);
+	free(options->tids.items);
+	free(options->cpus.items);
+}
+
+struct reel_capture_options options_of_capture(const struct options *options)
+{
+	return (struct reel_capture_options){
+		.size = sizeof(struct reel_capture_options),
+		.symfs = options->symfs.items,
+		.debug_dirs = options->debug_dirs.items,
+		.module_files = options->module_files.items,
+		.no_host_files = options->no_host_files,
+		.no_inlines = options->no_inlines,
+		.no_demangle = options->no_demangle,
+		.no_frame_pointers = options->no_frame_pointers,
+		.max_frames = options->max_frames,
+	};
+}
+
+struct reel_filter options_of_filter(const struct options *options)
+{
+	return (struct reel_filter){
+		.size = sizeof(struct reel_filter),
+		.pids = options->pids.items,
+		.n_pids = options->pids.count,
+		.tids = options->tids.items,
+		.n_tids = options->tids.count,
+		.comms = options->comms.items,
+		.n_comms = options->comms.count,
+		.cpus = options->cpus.items,
+		.n_cpus = options->cpus.count,
+		.from = options->from,
+		.to = options->to,
+	};
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The options that several commands have: argp children, so that each is
+ * spelled and explained in one place.  A command names the groups it has and calls
+ * options_set_inputs when its parser starts.
+ */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "include/stackreel.h"
+
+#define DEFAULT_CAPTURE "stackreel.reel"
+
+struct string_list {
+	const char **items; /* NULL-terminated once there is one */
+	size_t count;
+};
+
+struct number_list {
+	uint32_t *items;
+	size_t count;
+};
+
+struct options {
+	/* The capture, as given. */
+	const char *file;
+	const char *output;
+	bool quiet;
+	/* Percent; negative: not asked for. */
+	double min_complete;
+	/* Of the events to show; NULL: all. */
+	const char *event;
+	struct string_list symfs, debug_dirs, module_files, comms;
+	struct number_list pids, tids, cpus;
+	uint64_t from, to;
+	bool no_host_files, no_inlines, no_demangle, no_frame_pointers;
+	uint32_t max_frames;
+};
+
+/* FILE, -o and -q; then -i as perf spells FILE. */
+extern const struct argp options_file;
+/* --pid --tid --comm --cpu --time --event */
+extern const struct argp options_filter;
+/* --symfs --debug-dir --module --no-host-files --no-inline … */
+extern const struct argp options_search;
+/* --min-complete */
+extern const struct argp options_quality;
+
+/* Keys of a command's own options begin here. */
+#define OPTION_KEY_OWN 0x400
+
+/* For a command's parser when it starts: its `children` are groups of the above and take `options`.
+ */
+void options_set_inputs(struct argp_state *state, const struct argp_child *children,
+			struct options *options);
+
+void options_init(struct options *options);
+void options_free(struct options *options);
+
+/* What the library wants of it; borrows from `options`. */
+struct reel_capture_options options_of_capture(const struct options *options);
+struct reel_filter options_of_filter(const struct options *options);
+
+/* Parsers, for the tests too. */
+
+/* "1,5-7" appended; false if it is no such list, or one of more than 65536 numbers. */
+bool number_list_parse(struct number_list *list, const char *text);
+/* "1.5", "200ms", "3s": ns; seconds without a unit. */
+bool time_parse(const char *text, uint64_t *ns_ret);
+/* "A..B", "A..", "..B"; an open end is 0. */
+bool time_range_parse(const char *text, uint64_t *from_ret, uint64_t *to_ret);
+/* A number from 0 to 100, '%' behind it or not. */
+bool percent_parse(const char *text, double *ret);
+
+#endif

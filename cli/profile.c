@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/profile.h"
+#include "cli/text.h"
+
+void profiles_init(struct profiles *profiles, enum grouping grouping, bool by_module, bool mark_cut)
+{
+	*profiles = (struct profiles){ .mark_cut = mark_cut };
+	symbol_table_init(&profiles->symbols, by_module);
+	groups_init(&profiles->groups, grouping);
+}
+
+void profiles_free(struct profiles *profiles)
+{
+	for (size_t i = 0; i < profiles->count; i++)
+		call_tree_free(&profiles->items[i].tree);
+	free(profiles->items);
+	groups_free(&profiles->groups);
+	symbol_table_free(&profiles->symbols);
+}
+
+static struct profile *profile_of(struct profiles *profiles, const struct reel_event_info *event)
+{
+	struct profile *profile;
+
+	for (size_t i = 0; i < profiles->count; i++) {
+		if (profiles->items[i].event == event)
+			return &profiles->items[i];
+	}
+	profiles->items =
+		memory_resize(profiles->items, profiles->count + 1, sizeof(*profiles->items));
+	profile = &profiles->items[profiles->count++];
+	*profile = (struct profile){
+		.event = event,
+		.is_time = event && !strcmp(event->weight_unit, "ns"),
+	};
+	call_tree_init(&profile->tree);
+	return profile;
+}
+
+bool profiles_add(void *context, const struct reel_trace *trace,
+		  const struct reel_event_info *event)
+{
+	struct profiles *profiles = context;
+	struct call_tree *tree = &profile_of(profiles, event)->tree;
+	struct symbol_table *symbols = &profiles->symbols;
+	uint32_t start = CALL_TREE_ROOT;
+
+	if (profiles->groups.grouping != GROUP_NONE)
+		start = call_tree_child(tree, start,
+					groups_find(&profiles->groups, symbols, trace));
+	if (profiles->mark_cut && trace_is_cut(trace))
+		start = call_tree_child(tree, start, symbol_of_stop(symbols, trace->stop));
+	else if (profiles->mark_cut && !trace->n_frames)
+		start = call_tree_child(tree, start, symbol_of_group(symbols, "[no frames]"));
+	call_tree_add(tree, start, trace->frames, trace->n_frames,
+		      (struct amount){ trace->weight, 1 });
+	return true;
+}
+
+static const void *key_of_symbol(void *context, const void *key)
+{
+	return symbol_of_key(context, key);
+}
+
+/* Where no sample has a weight, each counts as much as any other. */
+static void weigh_by_samples(struct profile *profile)
+{
+	struct call_tree *tree = &profile->tree;
+
+	for (uint32_t i = 0; i < tree->n_nodes; i++) {
+		if (tree->nodes[i].self.weight)
+			return;
+	}
+	profile->is_time = false;
+	for (uint32_t i = 0; i < tree->n_nodes; i++)
+		tree->nodes[i].self.weight = tree->nodes[i].self.samples;
+}
+
+void profiles_finish(struct profiles *profiles)
+{
+	groups_name(&profiles->groups);
+	for (size_t i = 0; i < profiles->count; i++) {
+		struct profile *profile = &profiles->items[i];
+		struct call_tree by_symbol;
+
+		call_tree_map(&profile->tree, key_of_symbol, &profiles->symbols,
+			      profiles->symbols.by_module, &by_symbol);
+		call_tree_free(&profile->tree);
+		profile->tree = by_symbol;
+		weigh_by_samples(profile);
+		call_tree_finish(&profile->tree);
+	}
+}
+
+const char *profile_unit(const struct profile *profile)
+{
+	return profile->is_time ? "time" : "count";
+}
+
+struct short_text profile_format(const struct profile *profile, uint64_t weight)
+{
+	return profile->is_time ? format_nanoseconds(weight) : format_count(weight);
+}
+
+const char *event_name(const struct reel_event_info *event)
+{
+	return event && *event->name ? event->name : "unknown";
+}

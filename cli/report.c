@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stackreel report: where the time went, as a table, a call tree, or a line for each stack. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/profile.h"
+#include "cli/report_table.h"
+#include "cli/report_tree.h"
+#include "cli/summary.h"
+#include "cli/text.h"
+
+enum {
+	KEY_SORT = OPTION_KEY_OWN,
+	KEY_PERCENT_LIMIT,
+	KEY_TREE,
+	KEY_RESIDENCY,
+	KEY_BY,
+};
+
+enum layout {
+	LAYOUT_TABLE,
+	LAYOUT_TREE,
+	LAYOUT_RESIDENCY,
+};
+
+struct report_options {
+	struct options common;
+	enum layout layout;
+	enum grouping grouping;
+	bool by_module;
+	enum table_sort sort;
+	bool has_sort;
+	double percent_limit;
+};
+
+/* ---- options ---------------------------------------------------------------------------- */
+
+static void parse_by(struct report_options *options, const char *arg, struct argp_state *state)
+{
+	static const char *const groups[] = {
+		[GROUP_NONE] = "function",
+		[GROUP_THREAD] = "thread",
+		[GROUP_PROCESS] = "process",
+		[GROUP_COMM] = "comm",
+	};
+
+	options->by_module = !strcmp(arg, "module");
+	options->grouping = GROUP_NONE;
+	if (options->by_module)
+		return;
+	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {
+		if (!strcmp(arg, groups[i])) {
+			options->grouping = i;
+			return;
+		}
+	}
+	argp_error(state, "--by wants function, module, thread, process or comm, not `%s'", arg);
+}
+
+static void parse_sort(struct report_options *options, const char *arg, struct argp_state *state)
+{
+	options->has_sort = true;
+	if (!table_sort_parse(arg, &options->sort))
+		argp_error(state, "--sort wants self, total, samples, symbol or module, not `%s'",
+			   arg);
+}
+
+static void check_options(const struct report_options *options, struct argp_state *state)
+{
+	if (options->has_sort && options->layout != LAYOUT_TABLE)
+		argp_error(state, "--sort is for tables: trees and stacks stand by their share");
+}
+
+static const struct argp_child children[] = {
+	{ &options_filter, 0, "Which samples:", 1 },
+	{ &options_search, 0, "Where modules and symbols come from:", 2 },
+	{ &options_quality, 0, "Quality:", 3 },
+	{ &options_file, 0, "Other options:", 4 },
+	{ 0 },
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct report_options *options = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		options_set_inputs(state, children, &options->common);
+		return 0;
+	case KEY_SORT:
+		parse_sort(options, arg, state);
+		return 0;
+	case KEY_PERCENT_LIMIT:
+		if (!percent_parse(arg, &options->percent_limit))
+			argp_error(state, "--percent-limit wants a percentage, not `%s'", arg);
+		return 0;
+	case KEY_TREE:
+	case KEY_RESIDENCY:
+		if (options->layout != LAYOUT_TABLE)
+			argp_error(state, "either --tree or --residency");
+		options->layout = key == KEY_TREE ? LAYOUT_TREE : LAYOUT_RESIDENCY;
+		return 0;
+	case KEY_BY:
+		parse_by(options, arg, state);
+		return 0;
+	case ARGP_KEY_END:
+		check_options(options, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option own_options[] = {
+	{ "sort", KEY_SORT, "COLUMN", 0,
+	  "Order by self (default), total, samples, symbol or module", 0 },
+	{ "percent-limit", KEY_PERCENT_LIMIT, "PERCENT", 0,
+	  "Leave out what has a smaller share in total (0.5)", 0 },
+	{ "tree", KEY_TREE, NULL, 0, "Show who called what, from the root down", 0 },
+	{ "residency", KEY_RESIDENCY, NULL, 0, "Show the share of each stack, root first", 0 },
+	{ "by", KEY_BY, "WHAT", 0,
+	  "function (default), module, thread, process or comm; trees and stacks are split up by "
+	  "it",
+	  0 },
+	{ 0 }
+};
+
+static const struct argp parser = {
+	own_options,
+	parse_option,
+	"[FILE]",
+	"Shows where the time went, offline.\v"
+	"FILE is " DEFAULT_CAPTURE
+	" if not given, `-' is standard input. A trace that could not be "
+	"unwound to its root is shown below `[incomplete: reason]' in trees and stacks.",
+	children,
+	NULL,
+	NULL,
+};
+
+/* ---- printing ---------------------------------------------------------------------------- */
+
+static void print_header(const struct session *session, const struct output *output)
+{
+	const struct reel_capture_info *info = reel_capture_info(session->capture);
+	FILE *file = output->file;
+	uint64_t duration = session->quality.last_time - session->quality.first_time;
+
+	fputs("# ", file);
+	summary_print_origin(session, file);
+	fprintf(file, "\n# %s samples of ", format_count(session->quality.traces).text);
+	summary_print_events(session, file);
+	fprintf(file, " in %s\n# ", format_nanoseconds(duration).text);
+	quality_print(&session->quality, file);
+	if (session->quality.kernel_threads)
+		fprintf(file, "; %s samples in kernel threads",
+			format_count(session->quality.kernel_threads).text);
+	fputs("\n# lost: ", file);
+	summary_print_losses(session, file);
+	fputc('\n', file);
+	for (const char *const *problem = info->problems; problem && *problem; problem++) {
+		_cleanup_free_ char *escaped = text_escape(*problem, "");
+
+		fprintf(file, "# problem: %s\n", escaped);
+	}
+}
+
+static void print_profile(const struct report_options *options, struct profiles *profiles,
+			  struct profile *profile, const struct output *output)
+{
+	struct amount all = profile->tree.nodes[CALL_TREE_ROOT].total;
+
+	fputc('\n', output->file);
+	if (profiles->count > 1) {
+		_cleanup_free_ char *name = text_escape(event_name(profile->event), "");
+
+		fprintf(output->file, "# event %s: %s samples, %s\n", name,
+			format_count(all.samples).text, profile_format(profile, all.weight).text);
+	}
+	switch (options->layout) {
+	case LAYOUT_TABLE:
+		report_table_print(profiles, profile, options->sort, options->percent_limit,
+				   output);
+		break;
+	case LAYOUT_TREE:
+		report_tree_print(profile, options->percent_limit, output);
+		break;
+	case LAYOUT_RESIDENCY:
+		report_residency_print(profile, options->percent_limit, output);
+		break;
+	}
+}
+
+static int report(const struct report_options *options, struct session *session)
+{
+	bool mark_cut = options->layout != LAYOUT_TABLE;
+	struct profiles profiles;
+	struct output output;
+	int status = STATUS_ERROR;
+
+	profiles_init(&profiles, options->grouping, options->by_module, mark_cut);
+	if (session_visit(session, profiles_add, &profiles) &&
+	    output_open(&output, options->common.output)) {
+		profiles_finish(&profiles);
+		print_header(session, &output);
+		for (size_t i = 0; i < profiles.count; i++)
+			print_profile(options, &profiles, &profiles.items[i], &output);
+		status = output_close(&output, session_status(session));
+	}
+	profiles_free(&profiles);
+	return status;
+}
+
+int command_report(int argc, char **argv)
+{
+	struct report_options options = { .percent_limit = 0.5 };
+	struct session session;
+	int status = STATUS_ERROR;
+
+	options_init(&options.common);
+	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	if (session_open(&session, &options.common))
+		status = report(&options, &session);
+	session_close(&session);
+	options_free(&options.common);
+	return status;
+}

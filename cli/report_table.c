@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/report_table.h"
+#include "cli/text.h"
+
+/* Without a terminal, long names do not push the last column out further than this. */
+#define SYMBOL_WIDTH_MAX 60
+
+/* What stands before the symbol: two shares, two weights, samples. */
+#define FIXED_WIDTH 51
+
+struct row {
+	const struct symbol *symbol;
+	char *name;
+};
+
+struct table {
+	const struct profile *profile;
+	const struct output *output;
+	uint64_t all; /* weight */
+	double limit;
+	struct row *rows;
+	size_t n_rows, capacity;
+	size_t n_hidden;
+	bool has_modules;
+	size_t symbol_width;
+};
+
+bool table_sort_parse(const char *name, enum table_sort *ret)
+{
+	static const char *const names[] = {
+		[SORT_SELF] = "self",	  [SORT_TOTAL] = "total",   [SORT_SAMPLES] = "samples",
+		[SORT_SYMBOL] = "symbol", [SORT_MODULE] = "module",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (!strcmp(name, names[i])) {
+			*ret = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- order --------------------------------------------------------------------------------- */
+
+static int by_number(uint64_t a, uint64_t b)
+{
+	return a == b ? 0 : a > b ? -1 : 1;
+}
+
+static int by_name(const struct row *a, const struct row *b)
+{
+	int order = strcmp(a->symbol->name, b->symbol->name);
+
+	if (!order)
+		order = strcmp(a->symbol->module, b->symbol->module);
+	return order ? order : a->symbol->inlined - b->symbol->inlined;
+}
+
+static int by_total(const struct row *a, const struct row *b)
+{
+	int order = by_number(a->symbol->total.weight, b->symbol->total.weight);
+
+	return order ? order : by_name(a, b);
+}
+
+static int by_self(const struct row *a, const struct row *b)
+{
+	int order = by_number(a->symbol->self.weight, b->symbol->self.weight);
+
+	return order ? order : by_total(a, b);
+}
+
+static int compare_self(const void *a, const void *b)
+{
+	return by_self(a, b);
+}
+
+static int compare_total(const void *a, const void *b)
+{
+	return by_total(a, b);
+}
+
+static int compare_samples(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int order = by_number(x->symbol->total.samples, y->symbol->total.samples);
+
+	return order ? order : by_self(x, y);
+}
+
+static int compare_symbol(const void *a, const void *b)
+{
+	int order = by_name(a, b);
+
+	return order ? order : by_self(a, b);
+}
+
+static int compare_module(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int order = strcmp(x->symbol->module, y->symbol->module);
+
+	return order ? order : by_self(x, y);
+}
+
+static int (*const comparisons[])(const void *, const void *) = {
+	[SORT_SELF] = compare_self,	  [SORT_TOTAL] = compare_total,
+	[SORT_SAMPLES] = compare_samples, [SORT_SYMBOL] = compare_symbol,
+	[SORT_MODULE] = compare_module,
+};
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+static void add_row(void *context, struct symbol *symbol)
+{
+	struct table *table = context;
+	size_t width;
+
+	if (!symbol->total.samples)
+		return;
+	if (percent_of(symbol->total.weight, table->all) < table->limit) {
+		table->n_hidden++;
+		return;
+	}
+	if (table->n_rows == table->capacity) {
+		table->capacity = table->capacity ? table->capacity * 2 : 64;
+		table->rows = memory_resize(table->rows, table->capacity, sizeof(*table->rows));
+	}
+	table->rows[table->n_rows++] = (struct row){
+		.symbol = symbol,
+		.name = memory_print("%s%s%s", symbol->name, symbol->inlined ? " (inlined)" : "",
+				     symbol->kernel ? " [k]" : ""),
+	};
+	width = text_width(table->rows[table->n_rows - 1].name);
+	if (width > table->symbol_width)
+		table->symbol_width = width;
+	table->has_modules |= *symbol->module != '\0';
+}
+
+/* Adds up self and total of the groups, which are the root's children. */
+static void sum_groups(const struct call_tree *tree)
+{
+	uint32_t node = tree->nodes[CALL_TREE_ROOT].first_child;
+
+	for (; node != CALL_TREE_NONE; node = tree->nodes[node].next_sibling) {
+		struct symbol *symbol = (struct symbol *)tree->nodes[node].key;
+
+		amount_add(&symbol->self, tree->nodes[node].total);
+		amount_add(&symbol->total, tree->nodes[node].total);
+	}
+}
+
+static void forget_sums(void *context, struct symbol *symbol)
+{
+	(void)context;
+	symbol->self = symbol->total = (struct amount){ 0 };
+}
+
+/* ---- printing ----------------------------------------------------------------------------------
+ */
+
+static void limit_width(struct table *table)
+{
+	size_t limit = SYMBOL_WIDTH_MAX;
+
+	if (table->output->width)
+		limit = table->output->width - FIXED_WIDTH > 20 &&
+					table->output->width > FIXED_WIDTH
+				? table->output->width - FIXED_WIDTH
+				: 20;
+	/* On a terminal, leave room for modules. */
+	if (table->output->width && table->has_modules && limit > 50)
+		limit -= 20;
+	if (table->symbol_width > limit)
+		table->symbol_width = limit;
+	if (table->symbol_width < strlen("SYMBOL"))
+		table->symbol_width = strlen("SYMBOL");
+}
+
+/* A name padded to the column; on a terminal also cut to it. */
+static void print_name(const struct table *table, const char *name)
+{
+	const struct output *output = table->output;
+	size_t width = text_width(name), shown = 0;
+
+	if (width > table->symbol_width && output->width) {
+		for (; *name && (shown < table->symbol_width - 1 || (*name & 0xc0) == 0x80);
+		     name++) {
+			shown += ((uint8_t)name[1] & 0xc0) != 0x80;
+			fputc(*name, output->file);
+		}
+		fputs(output->utf8 ? "…" : ">", output->file);
+		return;
+	}
+	fputs(name, output->file);
+	for (; table->has_modules && width < table->symbol_width; width++)
+		fputc(' ', output->file);
+}
+
+static void print_share(const struct table *table, uint64_t weight)
+{
+	double percent = percent_of(weight, table->all);
+
+	fprintf(table->output->file, "%s%6.2f %%%s %9s  ", color_of_share(table->output, percent),
+		percent, color_end(table->output), profile_format(table->profile, weight).text);
+}
+
+static void print_rows(const struct table *table)
+{
+	FILE *file = table->output->file;
+
+	fprintf(file, "%s%8s %9s  %8s %9s  %9s  ", color_bold(table->output), "SELF",
+		profile_unit(table->profile), "TOTAL", profile_unit(table->profile), "SAMPLES");
+	print_name(table, "SYMBOL");
+	fprintf(file, "%s%s\n", table->has_modules ? "  MODULE" : "", color_end(table->output));
+	for (size_t i = 0; i < table->n_rows; i++) {
+		const struct symbol *symbol = table->rows[i].symbol;
+
+		print_share(table, symbol->self.weight);
+		print_share(table, symbol->total.weight);
+		fprintf(file, "%9s  ", format_count(symbol->total.samples).text);
+		print_name(table, table->rows[i].name);
+		if (*symbol->module)
+			fprintf(file, "  %s%s%s", color_dim(table->output),
+				path_base(symbol->module), color_end(table->output));
+		fputc('\n', file);
+	}
+	if (table->n_hidden)
+		fprintf(file, "# %s more below --percent-limit %g\n",
+			format_count(table->n_hidden).text, table->limit);
+}
+
+void report_table_print(struct profiles *profiles, const struct profile *profile,
+			enum table_sort sort, double limit, const struct output *output)
+{
+	struct table table = {
+		.profile = profile,
+		.output = output,
+		.all = profile->tree.nodes[CALL_TREE_ROOT].total.weight,
+		.limit = limit,
+	};
+
+	symbol_table_visit(&profiles->symbols, forget_sums, NULL);
+	if (profiles->groups.grouping == GROUP_NONE)
+		symbol_table_sum(&profile->tree);
+	else
+		sum_groups(&profile->tree);
+	symbol_table_visit(&profiles->symbols, add_row, &table);
+	if (table.n_rows)
+		qsort(table.rows, table.n_rows, sizeof(*table.rows), comparisons[sort]);
+	limit_width(&table);
+	print_rows(&table);
+	for (size_t i = 0; i < table.n_rows; i++)
+		free(table.rows[i].name);
+	free(table.rows);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/report_tree.h"
+#include "cli/text.h"
+
+/* Branches within branches that are drawn; deeper ones are left out, and it is said. */
+#define LEVELS_MAX 128
+
+/* ---- the tree -------------------------------------------------------------------------------- */
+
+struct drawing {
+	const struct call_tree *tree;
+	const struct output *output;
+	const char *branch, *last_branch, *line, *gap;
+	uint64_t all;
+	double limit;
+	/* Of each level that is open: whether more siblings follow. */
+	bool more[LEVELS_MAX];
+	/* The number of open levels at each depth of the tree. */
+	size_t *levels;
+	size_t levels_capacity;
+	bool too_deep;
+};
+
+static bool is_shown(const struct drawing *drawing, uint32_t node)
+{
+	return percent_of(drawing->tree->nodes[node].total.weight, drawing->all) >= drawing->limit;
+}
+
+/* Children stand by weight, so all that follow one which is too small are too. */
+static bool has_shown_sibling(const struct drawing *drawing, uint32_t node)
+{
+	uint32_t next = drawing->tree->nodes[node].next_sibling;
+
+	return next != CALL_TREE_NONE && is_shown(drawing, next);
+}
+
+/* The only one that its parent calls, all the time: it needs no branch and no share of its own. */
+static bool continues_parent(const struct drawing *drawing, uint32_t node, size_t depth)
+{
+	const struct call_tree_node *nodes = drawing->tree->nodes;
+	const struct call_tree_node *parent = &nodes[nodes[node].parent];
+
+	return depth > 1 && nodes[node].total.weight == parent->total.weight &&
+	       nodes[node].total.samples == parent->total.samples &&
+	       nodes[node].next_sibling == CALL_TREE_NONE && parent->first_child == node;
+}
+
+static void print_symbol(const struct drawing *drawing, uint32_t node)
+{
+	const struct symbol *symbol = drawing->tree->nodes[node].key;
+	const struct output *output = drawing->output;
+
+	fprintf(output->file, "%s%s%s%s%s\n", symbol->pseudo ? color_bold(output) : "",
+		symbol->name, symbol->inlined ? " (inlined)" : "", symbol->kernel ? " [k]" : "",
+		symbol->pseudo ? color_end(output) : "");
+}
+
+static void print_lines(const struct drawing *drawing, size_t levels)
+{
+	for (size_t i = 1; i < levels; i++)
+		fputs(drawing->more[i] ? drawing->line : drawing->gap, drawing->output->file);
+}
+
+static void print_branch(struct drawing *drawing, uint32_t node, size_t levels)
+{
+	const struct call_tree_node *found = &drawing->tree->nodes[node];
+	FILE *file = drawing->output->file;
+	double percent = percent_of(found->total.weight, drawing->all);
+
+	drawing->more[levels] = has_shown_sibling(drawing, node);
+	print_lines(drawing, levels);
+	if (levels)
+		fputs(drawing->more[levels] ? drawing->branch : drawing->last_branch, file);
+	fprintf(file, "%s%6.2f %%%s  ", color_of_share(drawing->output, percent), percent,
+		color_end(drawing->output));
+	print_symbol(drawing, node);
+}
+
+static void print_continuation(const struct drawing *drawing, uint32_t node, size_t levels)
+{
+	print_lines(drawing, levels + 1);
+	/* Below the name: behind "100.00 %  ". */
+	fprintf(drawing->output->file, "%10s", "");
+	print_symbol(drawing, node);
+}
+
+static int draw(void *context, uint32_t node, size_t depth)
+{
+	struct drawing *drawing = context;
+	size_t levels;
+
+	if (!is_shown(drawing, node))
+		return 0;
+	if (depth >= drawing->levels_capacity) {
+		drawing->levels_capacity = depth * 2 + 64;
+		drawing->levels = memory_resize(drawing->levels, drawing->levels_capacity,
+						sizeof(*drawing->levels));
+	}
+	if (continues_parent(drawing, node, depth)) {
+		drawing->levels[depth] = drawing->levels[depth - 1];
+		print_continuation(drawing, node, drawing->levels[depth]);
+		return 1;
+	}
+	levels = depth > 1 ? drawing->levels[depth - 1] + 1 : 0;
+	if (levels >= LEVELS_MAX) {
+		drawing->too_deep = true;
+		return 0;
+	}
+	drawing->levels[depth] = levels;
+	print_branch(drawing, node, levels);
+	return 1;
+}
+
+void report_tree_print(const struct profile *profile, double limit, const struct output *output)
+{
+	struct drawing drawing = {
+		.tree = &profile->tree,
+		.output = output,
+		.branch = output->utf8 ? "├─ " : "|- ",
+		.last_branch = output->utf8 ? "└─ " : "`- ",
+		.line = output->utf8 ? "│  " : "|  ",
+		.gap = "   ",
+		.all = profile->tree.nodes[CALL_TREE_ROOT].total.weight,
+		.limit = limit,
+	};
+
+	call_tree_walk(&profile->tree, draw, NULL, &drawing);
+	if (drawing.too_deep)
+		fprintf(output->file, "# more than %d branches within each other are left out\n",
+			LEVELS_MAX);
+	free(drawing.levels);
+}
+
+/* ---- stacks ------------------------------------------------------------------------------------
+ */
+
+struct stacks {
+	const struct call_tree *tree;
+	uint64_t all;
+	double limit;
+	uint32_t *ends;
+	size_t n_ends, capacity, n_hidden;
+};
+
+static int collect_end(void *context, uint32_t node, size_t depth)
+{
+	struct stacks *stacks = context;
+	const struct amount *self = &stacks->tree->nodes[node].self;
+
+	(void)depth;
+	if (!self->samples)
+		return 1;
+	if (percent_of(self->weight, stacks->all) < stacks->limit) {
+		stacks->n_hidden++;
+		return 1;
+	}
+	if (stacks->n_ends == stacks->capacity) {
+		stacks->capacity = stacks->capacity ? stacks->capacity * 2 : 64;
+		stacks->ends = memory_resize(stacks->ends, stacks->capacity, sizeof(*stacks->ends));
+	}
+	stacks->ends[stacks->n_ends++] = node;
+	return 1;
+}
+
+static int compare_ends(const void *a, const void *b, void *context)
+{
+	const struct call_tree *tree = context;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint64_t x_weight = tree->nodes[x].self.weight, y_weight = tree->nodes[y].self.weight;
+
+	if (x_weight != y_weight)
+		return x_weight > y_weight ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+/* A name within a line of names that `;` separates. */
+static void print_stack_name(const struct symbol *symbol, FILE *file)
+{
+	for (const char *at = symbol->name; *at; at++)
+		fputc(*at == ';' ? ':' : *at, file);
+	if (symbol->function && !strchr(symbol->name, '('))
+		fputs("()", file);
+	if (symbol->inlined)
+		fputs(" (inlined)", file);
+	if (symbol->kernel)
+		fputs(" [k]", file);
+}
+
+static void print_stack(const struct call_tree *tree, uint32_t end, FILE *file)
+{
+	size_t n = 0, i = 0;
+	uint32_t *path;
+
+	for (uint32_t node = end; node != CALL_TREE_ROOT; node = tree->nodes[node].parent)
+		n++;
+	path = memory_resize(NULL, n, sizeof(*path));
+	for (uint32_t node = end; node != CALL_TREE_ROOT; node = tree->nodes[node].parent)
+		path[i++] = node;
+	while (i--) {
+		print_stack_name(tree->nodes[path[i]].key, file);
+		if (i)
+			fputc(';', file);
+	}
+	free(path);
+}
+
+void report_residency_print(const struct profile *profile, double limit,
+			    const struct output *output)
+{
+	struct stacks stacks = {
+		.tree = &profile->tree,
+		.all = profile->tree.nodes[CALL_TREE_ROOT].total.weight,
+		.limit = limit,
+	};
+	FILE *file = output->file;
+
+	call_tree_walk(&profile->tree, collect_end, NULL, &stacks);
+	if (stacks.n_ends)
+		qsort_r(stacks.ends, stacks.n_ends, sizeof(*stacks.ends), compare_ends,
+			(void *)stacks.tree);
+	for (size_t i = 0; i < stacks.n_ends; i++) {
+		uint64_t weight = profile->tree.nodes[stacks.ends[i]].self.weight;
+
+		fprintf(file, "%s%s%s ", color_of_share(output, percent_of(weight, stacks.all)),
+			format_share_short(weight, stacks.all).text, color_end(output));
+		print_stack(stacks.tree, stacks.ends[i], file);
+		fputc('\n', file);
+	}
+	if (stacks.n_hidden)
+		fprintf(file, "# %s more stacks below --percent-limit %g\n",
+			format_count(stacks.n_hidden).text, limit);
+	free(stacks.ends);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "cli/session.h"
+#include "cli/text.h"
+
+bool no_error(struct reel_error *error)
+{
+	_cleanup_free_ char *message = NULL;
+
+	if (!error)
+		return true;
+	message = text_escape(reel_error_message(error), "");
+	complain("%s", message);
+	reel_error_destroy(error);
+	return false;
+}
+
+bool trace_is_cut(const struct reel_trace *trace)
+{
+	return trace->stop != REEL_STOP_ROOT && trace->where != REEL_WHERE_KERNEL_THREAD;
+}
+
+/* ---- quality -------------------------------------------------------------------- */
+
+static void quality_add(struct quality *quality, const struct reel_trace *trace)
+{
+	/* Not in order: several CPUs' samples stand in one file. */
+	if (!quality->traces || trace->time < quality->first_time)
+		quality->first_time = trace->time;
+	if (trace->time > quality->last_time)
+		quality->last_time = trace->time;
+	quality->traces++;
+	quality->stack_cut += trace->stack_cut;
+	if (trace->where == REEL_WHERE_KERNEL_THREAD)
+		quality->kernel_threads++;
+	else if ((unsigned int)trace->stop < REEL_STOP_COUNT)
+		quality->stops[trace->stop]++;
+}
+
+uint64_t quality_unwound(const struct quality *quality)
+{
+	return quality->traces - quality->kernel_threads;
+}
+
+void quality_print(const struct quality *quality, FILE *file)
+{
+	uint64_t unwound = quality_unwound(quality);
+	const char *separator = " (";
+
+	fprintf(file, "complete traces: %s",
+		format_share(quality->stops[REEL_STOP_ROOT], unwound).text);
+	/* The largest first. */
+	for (uint64_t limit = UINT64_MAX; limit;) {
+		uint64_t next = 0;
+
+		for (int stop = REEL_STOP_ROOT + 1; stop < REEL_STOP_COUNT; stop++) {
+			uint64_t count = quality->stops[stop];
+
+			if (count == limit) {
+				fprintf(file, "%s%s %s", separator, reel_stop_name(stop),
+					format_share(count, unwound).text);
+				separator = ", ";
+			} else if (count < limit && count > next) {
+				next = count;
+			}
+		}
+		limit = next;
+	}
+	if (*separator == ',')
+		fputc(')', file);
+}
+
+/* ---- sessions --------------------------------------------------------------------- */
+
+static void show_progress(void *context, uint64_t done, uint64_t total)
+{
+	struct session *session = context;
+
+	progress_show(&session->progress, done, total, session->quality.traces);
+}
+
+struct reel_error *session_try_open(struct session *session, const struct options *options)
+{
+	struct reel_capture_options capture_options = options_of_capture(options);
+	struct reel_error *error;
+
+	*session = (struct session){ .options = options };
+	progress_start(&session->progress, !options->quiet);
+	capture_options.progress = show_progress;
+	capture_options.progress_context = session;
+	error = reel_capture_open(options->file, &capture_options, &session->capture);
+	if (error) {
+		progress_end(&session->progress);
+		session->capture = NULL;
+		return error;
+	}
+	session->info = reel_capture_info(session->capture);
+	session->events = reel_capture_events(session->capture, &session->n_events);
+	return NULL;
+}
+
+bool session_open(struct session *session, const struct options *options)
+{
+	return no_error(session_try_open(session, options));
+}
+
+void session_close(struct session *session)
+{
+	progress_end(&session->progress);
+	reel_capture_close(session->capture);
+}
+
+static const struct reel_event_info *event_of(const struct session *session, uint32_t id)
+{
+	for (size_t i = 0; i < session->n_events; i++) {
+		if (session->events[i].id == id)
+			return &session->events[i];
+	}
+	return NULL;
+}
+
+/* The event that --event names exists; true without --event. */
+static bool has_wanted_event(const struct session *session)
+{
+	const char *wanted = session->options->event;
+
+	for (size_t i = 0; wanted && i < session->n_events; i++) {
+		if (!strcmp(session->events[i].name, wanted))
+			return true;
+	}
+	if (wanted)
+		complain("%s: no event `%s' was recorded (`stackreel info' lists them)",
+			 session->options->file, wanted);
+	return !wanted;
+}
+
+bool session_visit(struct session *session,
+		   bool (*visit)(void *context, const struct reel_trace *trace,
+				 const struct reel_event_info *event),
+		   void *context)
+{
+	struct reel_filter filter = options_of_filter(session->options);
+	const char *wanted = session->options->event;
+	struct reel_traces *traces;
+	bool ok;
+
+	if (!has_wanted_event(session) ||
+	    !no_error(reel_traces_create(session->capture, &filter, &traces)))
+		return false;
+	for (;;) {
+		const struct reel_event_info *event;
+		const struct reel_trace *trace;
+		struct reel_error *error = reel_traces_next(traces, &trace);
+
+		if (error)
+			progress_end(&session->progress);
+		ok = no_error(error);
+		if (!ok || !trace)
+			break;
+		event = event_of(session, trace->event);
+		if (wanted && (!event || strcmp(event->name, wanted) != 0))
+			continue;
+		quality_add(&session->quality, trace);
+		if (!visit(context, trace, event))
+			break;
+	}
+	reel_traces_destroy(traces);
+	progress_end(&session->progress);
+	return ok;
+}
+
+void session_warn(const struct session *session)
+{
+	/* Asked for anew: walking finds more. */
+	const char *const *problems = reel_capture_info(session->capture)->problems;
+
+	for (; !session->options->quiet && problems && *problems; problems++) {
+		_cleanup_free_ char *problem = text_escape(*problems, "");
+
+		complain("%s", problem);
+	}
+}
+
+int session_status(const struct session *session)
+{
+	const struct quality *quality = &session->quality;
+	uint64_t unwound = quality_unwound(quality);
+	double wanted = session->options->min_complete;
+	double share = percent_of(quality->stops[REEL_STOP_ROOT], unwound);
+
+	/* Kernel threads alone have nothing that could be incomplete; no samples at all are not
+	 * good enough. */
+	if (wanted <= 0 || (quality->kernel_threads && !unwound) || share >= wanted)
+		return STATUS_OK;
+	complain("%s: %.2f %% of %s traces are complete, less than --min-complete %g",
+		 session->options->file, share, format_count(unwound).text, wanted);
+	return STATUS_INCOMPLETE;
+}

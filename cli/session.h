@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A capture that a command reads: opened, walked, and judged. */
+#ifndef CLI_SESSION_H
+#define CLI_SESSION_H
+
+#include "cli/options.h"
+#include "cli/output.h"
+
+/* How many of the traces came to their end. */
+struct quality {
+	uint64_t traces;
+	/* Samples in kernel threads: there is no user stack to unwind. */
+	uint64_t kernel_threads;
+	uint64_t stops[REEL_STOP_COUNT];
+	uint64_t stack_cut;
+	/* Of the traces; 0 if there is none. */
+	uint64_t first_time, last_time;
+};
+
+/* Traces with a user stack, of which stops[REEL_STOP_ROOT] are complete. */
+uint64_t quality_unwound(const struct quality *quality);
+/* "complete traces: 98.20 % (stack bytes ran out 1.00 %, …)", without a newline. */
+void quality_print(const struct quality *quality, FILE *file);
+
+struct session {
+	const struct options *options;
+	struct reel_capture *capture;
+	const struct reel_capture_info *info;
+	const struct reel_event_info *events;
+	size_t n_events;
+	struct quality quality;
+	struct progress progress;
+};
+
+struct reel_error *session_try_open(struct session *session, const struct options *options);
+/* Says on stderr what is wrong and gives false. */
+bool session_open(struct session *session, const struct options *options);
+void session_close(struct session *session);
+
+/*
+ * Calls `visit` for the traces that the options select, in the file's order, until it gives
+ * false; `event` is that of the trace, NULL if unknown.  False after an error, which was reported.
+ */
+bool session_visit(struct session *session,
+		   bool (*visit)(void *context, const struct reel_trace *trace,
+				 const struct reel_event_info *event),
+		   void *context);
+
+/* The capture's problems as warnings on stderr, unless -q. */
+void session_warn(const struct session *session);
+/* OK, or INCOMPLETE (and why on stderr) as --min-complete says. */
+int session_status(const struct session *session);
+
+/* Says what went wrong and destroys the error; true if there was none. */
+bool no_error(struct reel_error *error);
+
+/* The trace ends before its root: it must not look as if it were whole. */
+bool trace_is_cut(const struct reel_trace *trace);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What rows and tree nodes stand for: functions (or modules), merged from the
+ * frames at their many addresses; besides, groups of samples (threads,
+ * processes, names) and the marks of cut traces, which are roots of trees.
+ */
+#ifndef CLI_SYMBOLS_H
+#define CLI_SYMBOLS_H
+
+#include "cli/call_tree.h"
+#include "cli/pointer_map.h"
+#include "include/stackreel.h"
+
+struct symbol {
+	/* Escaped for output; the function, or what stands for it. */
+	char *name;
+	/* Escaped; "" for none. */
+	char *module;
+	bool inlined, kernel;
+	/* The name is a function's, not an address in a module. */
+	bool function;
+	/* Not a function: a group, or the mark of a cut trace. */
+	bool pseudo;
+	/* While a tree is summed up. */
+	struct amount self, total;
+	uint32_t on_path;
+	/* Of the content; the table's chain. */
+	uint64_t hash;
+	struct symbol *next;
+};
+
+struct symbol_table {
+	bool by_module;
+	/* By content. */
+	struct symbol **buckets;
+	size_t n_buckets, count;
+	/* By the frame it was made of; pseudo symbols stand for themselves. */
+	struct pointer_map by_key;
+	/* The marks of cut traces. */
+	struct symbol *stops[REEL_STOP_COUNT];
+};
+
+/* by_module: frames of one module are one symbol. */
+void symbol_table_init(struct symbol_table *table, bool by_module);
+void symbol_table_free(struct symbol_table *table);
+
+/* Of a frame, or of a pseudo symbol (itself). Borrowed; the same function gives the same pointer.
+ */
+struct symbol *symbol_of_key(struct symbol_table *table, const void *key);
+/* A root of its own for traces that end too early: "[incomplete: stack bytes ran out]". */
+struct symbol *symbol_of_stop(struct symbol_table *table, enum reel_stop stop);
+/* What samples are grouped by; `name` is hostile. */
+struct symbol *symbol_of_group(struct symbol_table *table, const char *name);
+
+/* The function's name; without one, "libfoo.so+0x1234" of the module. To be freed, not escaped. */
+char *frame_name(const struct reel_frame *frame);
+/* Without directories. */
+const char *path_base(const char *path);
+
+/* Every symbol, in no order. */
+void symbol_table_visit(const struct symbol_table *table,
+			void (*visit)(void *context, struct symbol *symbol), void *context);
+/* Self and total of all symbols, of a finished tree whose keys are symbols; recursion counts once.
+ */
+void symbol_table_sum(const struct call_tree *tree);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/text.h"
+
+/* ---- UTF-8 ------------------------------------------------------------------- */
+
+/* The length of a sequence by its first byte; 0 if none begins so. */
+static size_t sequence_length(uint8_t first)
+{
+	if (first < 0x80)
+		return 1;
+	if (first >= 0xc2 && first <= 0xdf)
+		return 2;
+	if (first >= 0xe0 && first <= 0xef)
+		return 3;
+	return first >= 0xf0 && first <= 0xf4 ? 4 : 0;
+}
+
+int32_t text_decode(const uint8_t *bytes, size_t size, size_t *length_ret)
+{
+	static const int32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t length = sequence_length(bytes[0]);
+	int32_t point;
+
+	*length_ret = 1;
+	if (length <= 1)
+		return length ? bytes[0] : -1;
+	if (length > size)
+		return -1;
+	point = bytes[0] & (0x7f >> length);
+	for (size_t i = 1; i < length; i++) {
+		if ((bytes[i] & 0xc0) != 0x80)
+			return -1;
+		point = point << 6 | (bytes[i] & 0x3f);
+	}
+	if (point < smallest[length] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))
+		return -1;
+	*length_ret = length;
+	return point;
+}
+
+static bool is_harmless(int32_t point)
+{
+	if (point < 0x20 || (point >= 0x7f && point < 0xa0))
+		return false;
+	/* Marks and overrides of direction; line and paragraph separator. */
+	if (point == 0x061c || (point >= 0x200e && point <= 0x200f))
+		return false;
+	return !(point >= 0x2028 && point <= 0x202e) && !(point >= 0x2066 && point <= 0x2069);
+}
+
+char *text_escape_bytes(const uint8_t *bytes, size_t size, const char *also)
+{
+	static const char hex[] = "0123456789abcdef";
+	char *copy = memory_resize(NULL, size * 4 + 1, 1);
+	char *to = copy;
+
+	for (size_t i = 0; i < size;) {
+		size_t length;
+		int32_t point = text_decode(bytes + i, size - i, &length);
+
+		if (is_harmless(point) && !(point < 0x80 && strchr(also, point))) {
+			memcpy(to, bytes + i, length);
+			to += length;
+			i += length;
+			continue;
+		}
+		for (; length; length--, i++) {
+			*to++ = '\\';
+			*to++ = 'x';
+			*to++ = hex[bytes[i] >> 4];
+			*to++ = hex[bytes[i] & 15];
+		}
+	}
+	*to = '\0';
+	return copy;
+}
+
+char *text_escape(const char *text, const char *also)
+{
+	return text_escape_bytes((const uint8_t *)text, strlen(text), also);
+}
+
+size_t text_width(const char *text)
+{
+	size_t width = 0;
+
+	for (; *text; text++)
+		width += ((uint8_t)*text & 0xc0) != 0x80;
+	return width;
+}
+
+/* ---- numbers ------------------------------------------------------------------- */
+
+struct short_text format_count(uint64_t value)
+{
+	struct short_text ret;
+	char digits[24];
+	int n = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value);
+	char *to = ret.text;
+
+	for (int i = 0; i < n; i++) {
+		if (i && (n - i) % 3 == 0)
+			*to++ = ',';
+		*to++ = digits[i];
+	}
+	*to = '\0';
+	return ret;
+}
+
+/* `value` in a unit of which it is three digits or so. */
+static struct short_text format_scaled(double value, const char *unit)
+{
+	struct short_text ret;
+
+	snprintf(ret.text, sizeof(ret.text), value < 10 ? "%.2f %s" : "%.1f %s", value, unit);
+	return ret;
+}
+
+struct short_text format_bytes(uint64_t value)
+{
+	static const char *const units[] = { "kB", "MB", "GB", "TB", "PB", "EB" };
+	struct short_text ret;
+	double scaled = (double)value / 1000;
+	size_t unit = 0;
+
+	if (value < 1000) {
+		snprintf(ret.text, sizeof(ret.text), "%u B", (unsigned int)value);
+		return ret;
+	}
+	for (; scaled >= 1000 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
+		scaled /= 1000;
+	return format_scaled(scaled, units[unit]);
+}
+
+struct short_text format_nanoseconds(uint64_t value)
+{
+	struct short_text ret;
+
+	if (value < 1000) {
+		snprintf(ret.text, sizeof(ret.text), "%u ns", (unsigned int)value);
+		return ret;
+	}
+	if (value < 1000000)
+		return format_scaled((double)value / 1e3, "us");
+	if (value < 1000000000)
+		return format_scaled((double)value / 1e6, "ms");
+	return format_scaled((double)value / 1e9, "s");
+}
+
+double percent_of(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+struct short_text format_share(uint64_t part, uint64_t whole)
+{
+	struct short_text ret = { "-" };
+
+	if (whole)
+		snprintf(ret.text, sizeof(ret.text), "%.2f %%", percent_of(part, whole));
+	return ret;
+}
+
+struct short_text format_share_short(uint64_t part, uint64_t whole)
+{
+	struct short_text ret;
+	size_t length;
+
+	snprintf(ret.text, sizeof(ret.text), "%.1f", percent_of(part, whole));
+	length = strlen(ret.text);
+	if (!strcmp(ret.text + length - 2, ".0"))
+		length -= 2;
+	strcpy(ret.text + length, "%");
+	return ret;
+}
+
+struct short_text format_wall_time(uint64_t nanoseconds)
+{
+	time_t seconds = (time_t)(nanoseconds / 1000000000);
+	struct short_text ret;
+	struct tm tm;
+
+	if (!gmtime_r(&seconds, &tm) ||
+	    !strftime(ret.text, sizeof(ret.text), "%Y-%m-%d %H:%M:%S UTC", &tm))
+		strcpy(ret.text, "unknown");
+	return ret;
+}
+
+/* ---- memory ----------------------------------------------------------------------- */
+
+static void check_memory(const void *memory)
+{
+	if (memory)
+		return;
+	fputs("stackreel: out of memory\n", stderr);
+	exit(1);
+}
+
+void *memory_get(size_t size)
+{
+	void *memory = calloc(1, size ? size : 1);
+
+	check_memory(memory);
+	return memory;
+}
+
+void *memory_resize(void *memory, size_t count, size_t size)
+{
+	memory = reallocarray(memory, count ? count : 1, size);
+	check_memory(memory);
+	return memory;
+}
+
+char *memory_print(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	check_memory(text);
+	return text;
+}
+
+void memory_free_pointer(void *pointer)
+{
+	free(*(void **)pointer);
+}

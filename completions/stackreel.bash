@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# Completion of stackreel(1) for bash.
+
+_stackreel_options() {
+    local file="-i --input -o --output -q --quiet --help"
+    local common="--pid --tid --comm --cpu --time --event --symfs --debug-dir --module --no-host-files
+        --no-inline --no-demangle --no-frame-pointers --max-frames --min-complete"
+    case $1 in
+    report) echo "--sort --percent-limit --tree --residency --by $common $file" ;;
+    script) echo "--ns $common $file" ;;
+    folded) echo "--weight --unit --no-suffix --with-comm --annotate $common $file" ;;
+    info) echo "--all-modules $common $file" ;;
+    dump) echo "--json --bytes $file" ;;
+    table) echo "$file" ;;
+    esac
+}
+
+_stackreel() {
+    local cur prev words cword
+    local commands="record report script folded info dump table help"
+    if declare -F _init_completion >/dev/null; then
+        _init_completion || return
+    else
+        cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+        words=("${COMP_WORDS[@]}") cword=$COMP_CWORD
+    fi
+    COMPREPLY=()
+    if [ "$cword" = 1 ]; then
+        mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$cur")
+        return
+    fi
+    case $prev in
+    help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur") ;;
+    --sort) mapfile -t COMPREPLY < <(compgen -W "self total samples symbol module" -- "$cur") ;;
+    --by) mapfile -t COMPREPLY < <(compgen -W "function module thread process comm" -- "$cur") ;;
+    --weight) mapfile -t COMPREPLY < <(compgen -W "samples time" -- "$cur") ;;
+    --unit) mapfile -t COMPREPLY < <(compgen -W "ns us ms s" -- "$cur") ;;
+    --symfs | --debug-dir)
+        compopt -o filenames
+        mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+        ;;
+    --pid | --tid | --comm | --cpu | --time | --event | --max-frames | --min-complete | --percent-limit) ;;
+    *)
+        if [[ $cur == -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "$(_stackreel_options "${words[1]}")" -- "$cur")
+        else
+            compopt -o filenames
+            mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        fi
+        ;;
+    esac
+}
+
+complete -F _stackreel stackreel

@@ -1,0 +1,283 @@
+#!/bin/bash
+# The stackreel program: each command and option, wrong usage, files that are missing, damaged or
+# no captures.  What it prints of traces is compared in tests/unit/test_report.c; here it is the way from
+# the file to the text.
+#
+#   O=DIR   the object directory (build)
+set -u
+cd "$(dirname "$0")/.." || exit
+O=${O:-build}
+tool=$O/stackreel
+case $tool in /*) ;; *) tool=$PWD/$tool ;; esac
+capture=$PWD/testdata/format/good-two-threads.reel
+passed=0 failed=0 skipped=0
+
+if [ ! -x "$tool" ] || [ ! -f "$capture" ]; then
+    echo "skip: $tool or $capture is not there"
+    echo "0 passed, 0 failed, 1 skipped"
+    exit 0
+fi
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+export LC_ALL=C.UTF-8
+
+# run STATUS COMMAND...: its output is in $work/out, its errors in $work/err.
+run() {
+    local wanted=$1 status
+    shift
+    "$@" >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+    last="${*##*/stackreel}: status $status"
+    if [ "$status" = "$wanted" ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "failed: $last instead of $wanted"
+        sed 's/^/    /' "$work/err" | head -n 5
+    fi
+}
+
+# has FILE REGEX...: each is in a line of it.
+has() {
+    local file=$work/$1 regex
+    shift
+    for regex; do
+        if grep -qE -- "$regex" "$file"; then
+            passed=$((passed + 1))
+        else
+            failed=$((failed + 1))
+            echo "failed: $last: no line with \`$regex' in:"
+            sed 's/^/    /' "$file" | head -n 10
+        fi
+    done
+}
+
+lines() {
+    last="$last: $1 lines"
+    [ "$(wc -l <"$work/out")" = "$1" ]
+    count $?
+}
+
+count() {
+    if [ "$1" = 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "failed: $last"
+    fi
+}
+
+# ---- usage -----------------------------------------------------------------------------------
+
+run 2 "$tool"
+has err 'Usage: stackreel COMMAND'
+run 0 "$tool" --help
+for command in record report script folded info dump table; do has out "^  $command +[a-z]"; done
+run 0 "$tool" --version
+has out '^stackreel [0-9]+\.[0-9]+\.[0-9]+$'
+run 2 "$tool" no-such-command
+has err "no command"
+run 2 "$tool" help no-such-command
+for command in report script folded info dump table; do
+    run 0 "$tool" "$command" --help
+    has out "^Usage: stackreel $command" '--output=FILE'
+    run 0 "$tool" help "$command"
+    run 2 "$tool" "$command" --no-such-option
+    has err "stackreel $command: unrecognized option"
+    run 2 "$tool" "$command" a b
+    has err 'one file at a time'
+done
+for command in report script folded info; do
+    run 0 "$tool" "$command" --help
+    has out '--pid=' '--tid=' '--comm=' '--cpu=' '--time=' '--event=' '--symfs=' '--debug-dir=' \
+        '--module=' '--no-host-files' '--no-inline' '--no-demangle' '--min-complete=' '--quiet'
+    for option in --pid=x --tid=1- --cpu=1,,2 --time=1 --time=2..1 --min-complete=101 --max-frames=0; do
+        run 2 "$tool" "$command" "$option" "$capture"
+        has err "${option%%=*}"
+    done
+done
+run 2 "$tool" report --sort=no "$capture"
+run 2 "$tool" report --by=no "$capture"
+run 2 "$tool" report --percent-limit=no "$capture"
+run 2 "$tool" report --tree --residency "$capture"
+run 2 "$tool" report --tree --sort=self "$capture"
+run 2 "$tool" folded --weight=no "$capture"
+run 2 "$tool" folded --unit=no "$capture"
+run 2 "$tool" table
+has err 'which file'
+
+# ---- the recorder ------------------------------------------------------------------------------
+
+mkdir "$work/bin" "$work/empty"
+cp "$tool" "$work/bin/stackreel"
+run 1 env PATH="$work/empty" "$work/bin/stackreel" record -- true
+has err 'stackreel-record is not installed'
+# shellcheck disable=SC2016 # for the script that it makes
+printf '#!/bin/sh\necho "ran $0 $*"\nexit 7\n' >"$work/empty/stackreel-record"
+chmod +x "$work/empty/stackreel-record"
+run 7 env PATH="$work/empty:$PATH" "$work/bin/stackreel" record -F 99 -- prog --help
+has out 'ran .*empty/stackreel-record -F 99 -- prog --help$'
+cp "$work/empty/stackreel-record" "$work/bin/"
+run 7 env PATH="$work/empty:$PATH" "$work/bin/stackreel" record
+has out 'ran .*bin/stackreel-record'
+
+# ---- files ---------------------------------------------------------------------------------------
+
+echo "this is no capture, whatever it may be, since it is a text of more than 48 bytes" >"$work/text"
+head -c 500 "$capture" >"$work/cut"
+for command in report script folded info; do
+    run 1 "$tool" "$command" "$work/none.reel"
+    has err '^stackreel: .*none\.reel.*No such file'
+    run 1 "$tool" "$command" "$work/text"
+    has err '^stackreel: .*(capture)'
+    run 0 "$tool" "$command" "$work/cut"
+    run 1 "$tool" "$command" -o "$work/none/x" "$capture"
+    has err 'none/x: No such file'
+    run 0 "$tool" "$command" -q -o "$work/out2" "$capture"
+    lines 0
+    run 0 "$tool" "$command" "$capture"
+    cmp -s "$work/out" "$work/out2"
+    count $?
+    run 0 "$tool" "$command" -i "$capture"
+    cmp -s "$work/out" "$work/out2"
+    count $?
+    if [ -e /dev/full ]; then
+        run 1 "$tool" "$command" -o /dev/full "$capture"
+        has err 'No space left'
+    fi
+done
+run 2 "$tool" dump "$work/text"
+run 1 "$tool" dump "$work/cut"
+has err 'cut'
+run 1 "$tool" table "$capture"
+run 1 "$tool" table "$work/none"
+(cd "$work" && cp "$capture" stackreel.reel && "$tool" folded) >"$work/out" 2>"$work/err"
+last="folded of the default file"
+count $?
+lines 12
+"$tool" folded - <"$capture" >"$work/out" 2>"$work/err"
+last="folded -"
+count $?
+lines 12
+# A reader that goes away is no reason to complain.
+last="EPIPE"
+(
+    trap '' PIPE
+    "$tool" script "$capture" 2>"$work/err"
+    echo $? >"$work/status"
+) | true
+[ "$(cat "$work/status")" = 0 ] && [ ! -s "$work/err" ]
+count $?
+
+# ---- what is shown ---------------------------------------------------------------------------------
+
+run 0 "$tool" report --percent-limit 0 "$capture"
+has out '^# .*: host, Linux 6.1.0 x86_64, 2023-11-14 22:13:20 UTC$' '^# 12 samples of cpu-clock \(99 Hz\) in 11.0 us$' \
+    '^# complete traces: 0.00 % \(module missing 100.00 %\)$' '^# lost: none$' \
+    '^ +SELF +time +TOTAL +time +SAMPLES  SYMBOL +MODULE$' \
+    '^ +8\.33 % +10\.1 ms +8\.33 % +10\.1 ms +1  example\+0x1100 +example$'
+run 0 "$tool" report --percent-limit 50 "$capture"
+has out 'more below --percent-limit 50'
+for by in module thread process comm; do run 0 "$tool" report --by "$by" "$capture"; done
+has out '^100.00 % .* 12  example$'
+run 0 "$tool" report --by thread "$capture"
+has out 'example \(100\)$' 'example \(101\)$'
+for sort in self total samples symbol module; do run 0 "$tool" report --sort "$sort" "$capture"; done
+run 0 "$tool" report --tree "$capture"
+has out '^100.00 %  \[incomplete: module missing\]$' '^├─   8\.33 %  example\+0x1100$' '^└─ '
+run 0 env LC_ALL=C "$tool" report --tree "$capture"
+has out '^\|-   8\.33 %'
+run 0 "$tool" report --residency "$capture"
+has out '^8\.3% \[incomplete: module missing\];example\+0x1100$' '\[k\]$'
+
+run 0 "$tool" folded "$capture"
+lines 12
+has out '^\[incomplete: module missing\];example\+0x1100 1$'
+run 0 "$tool" folded --weight=time "$capture"
+has out ' 10\.10101ms$'
+run 0 "$tool" folded --weight=time --unit=us --no-suffix --with-comm --annotate "$capture"
+has out '^example;.* 10101\.01$' '_\[k\] '
+
+run 0 "$tool" info "$capture"
+has out '^samples +12 in 11.0 us$' '^format +0\.[0-9]+, complete$' ' 100.00 % +12  module missing$' '^Losses: none$' \
+    '^Modules: 0 found, 1 missing' '  MISSING +12  /bin/example  0123456789abcdef$'
+run 0 "$tool" info --all-modules "$work/cut"
+has out '^Problems of the file$'
+
+run 0 "$tool" script "$capture"
+has out '^example +100/101 +\[001\] +1\.000001: +10101010 cpu-clock:$' "^	          401100 \[unknown\] \(/bin/example\)$" \
+    '^# stop: module missing$' '\(\[kernel\.kallsyms\]\)$'
+run 0 "$tool" script --ns "$capture"
+has out ' 1\.000001000: '
+
+run 0 "$tool" dump "$capture"
+has out '^0@48 CAPTURE .*hostname="host"' ' SAMPLE id=0 .*regions=\[\{kind=0 '
+run 0 "$tool" dump --bytes "$capture"
+has out ' SAMPLE .* bytes=[0-9a-f]+'
+run 0 "$tool" dump --json "$capture"
+python3 -c 'import json, sys; [json.loads(line) for line in sys.stdin]' <"$work/out"
+count $?
+
+# ---- filters ------------------------------------------------------------------------------------------
+
+# samples N OPTION...: so many samples are left.
+samples() {
+    local n=$1 got
+    shift
+    got=$("$tool" script "$@" "$capture" 2>&1 | grep -c 'cpu-clock:$')
+    last="script $*: $got samples instead of $n"
+    [ "$got" = "$n" ]
+    count $?
+}
+
+samples 12
+samples 12 --pid 100
+samples 0 --pid 1
+samples 6 --tid 101
+samples 12 --tid 100-101
+samples 6 --cpu 0
+samples 12 --comm example
+samples 12 --comm x --comm example
+samples 0 --comm x
+samples 6 --time 0..5.5us
+samples 1 --time 11us..
+samples 12 --event cpu-clock
+run 1 "$tool" script --event no-such-event "$capture"
+has err 'no event'
+
+# ---- quality --------------------------------------------------------------------------------------------
+
+for command in report script folded info; do
+    run 3 "$tool" "$command" --min-complete 50 "$capture"
+    has err '0\.00 % of 12 traces are complete'
+    run 0 "$tool" "$command" --min-complete 0 "$capture"
+    run 3 "$tool" "$command" --min-complete 1 --pid 1 "$capture"
+done
+
+# ---- what other tools read ------------------------------------------------------------------------------
+
+# The expressions of FlameGraph's stackcollapse-perf.pl (events, stack lines) must understand every line.
+"$tool" script "$capture" 2>"$work/err" | python3 -c '
+import re, sys
+events = stacks = 0
+for line in sys.stdin:
+    line = line.rstrip("\n")
+    if line.startswith("#") or not line:
+        continue
+    if re.match(r"(\S+\s*?\S*?)\s+(\d+)/(\d+)", line):
+        events += 1
+    elif re.match(r"\s*(\w+)\s*(.+) \((\S*)\)", line):
+        stacks += 1
+    else:
+        sys.exit("not understood: " + line)
+sys.exit(0 if (events, stacks) == (12, 18) else "%d events, %d lines" % (events, stacks))'
+last="script for stackcollapse-perf.pl"
+count $?
+
+# ---- unwind tables ------------------------------------------------------------------------------------------
+
+run 0 "$tool" table "$tool"
+has out '^# .*stackreel: ' '^# BEGIN +END +CFA +RA +FP .*FUNCTION$' '^[0-9a-f]{16} [0-9a-f]{16} [a-z]+[0-9]*\+[0-9]+ '
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
