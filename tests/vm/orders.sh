@@ -1,7 +1,7 @@
 #!/bin/bash
 # orders.sh CELL OUTDIR - record testdata/programs/orders.cc with our own recorder on another kernel
 #
-# Builds stackreel-record and orders for the cell's CPU, both static, runs them there, and leaves OUTDIR/orders.reel, OUTDIR/bin/orders
+# Builds stackreel-record and orders for the cell's CPU, both static, runs them there, and leaves OUTDIR/orders.reel, OUTDIR/usr/bin/orders
 # (where `stackreel --symfs OUTDIR` finds it) and OUTDIR/record.log. Status: as run.sh's.
 #   SECONDS_OF_CPU=N   how long orders runs (default 2)
 #   RECORD_OPTIONS=…   more options of stackreel-record
@@ -36,9 +36,9 @@ cat >"$work/script" <<-SCRIPT
 SCRIPT
 status=0
 "$vm/run.sh" "$cell" "$work/script" "$work/out" "$object_dir/static/stackreel-record" "$object_dir/orders" || status=$?
-mkdir -p "$outdir/bin"
+mkdir -p "$outdir/usr/bin"
 if [ -e "$work/out/record.log" ]; then
 	cp "$work/out/"* "$outdir/"
-	cp "$object_dir/orders" "$outdir/bin/orders"
+	cp "$object_dir/orders" "$outdir/usr/bin/orders"
 fi
 exit $status
