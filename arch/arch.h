@@ -101,7 +101,8 @@ struct reel_arch {
 	struct reel_arch_program defaults;
 	/* The state right behind a call instruction: undoes a call to nowhere. */
 	struct reel_arch_program undo_call;
-	/* The caller by the frame pointer, or by another chain of frames. */
+	/* The caller by the frame pointer, or by another chain of frames; what it does not restore
+	 * is unknown. */
 	struct reel_arch_program frame_step;
 
 	const struct reel_arch_signal_frame *signal_frames;

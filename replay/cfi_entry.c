@@ -28,9 +28,6 @@ enum {
 	PE_OMIT = 0xff,
 };
 
-/* Augmentation letters beyond this many cannot be meant. */
-#define AUGMENTATION_MAX 32
-
 static uint64_t address_mask(const struct cfi_data *data)
 {
 	return data->arch->word_size == 8 ? UINT64_MAX : UINT32_MAX;
@@ -225,8 +222,6 @@ static const char *parse_augmentation(const struct cfi_data *data, struct reel_c
 		return NULL;
 	if (string[0] != 'z')
 		return "unknown augmentation of the CIE";
-	if (n > AUGMENTATION_MAX)
-		return "overlong augmentation string in the CIE";
 	size = reel_cursor_uleb(cursor);
 	bytes = reel_cursor_take(cursor, size);
 	if (!bytes)

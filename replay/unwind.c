@@ -198,6 +198,17 @@ static enum reel_stop rule_step(struct reel_walk *walk, const struct reel_code *
 	return stop;
 }
 
+/* Where no code is: a trampoline on the stack, or a call through a bad pointer. */
+static enum reel_stop nowhere_step(struct reel_walk *walk, enum reel_step *step_ret)
+{
+	const struct reel_rule *rule = reel_walk_match_signal_frame(walk, NULL);
+
+	if (rule)
+		return signal_step(walk, rule, 0, step_ret);
+	*step_ret = REEL_STEP_UNDO_CALL;
+	return walk->first && reel_walk_undo_call(walk) ? REEL_STOP_ROOT : REEL_STOP_NO_MAPPING;
+}
+
 /* Makes the state the caller's. ROOT stands for success; or the end, if walk->root. */
 static enum reel_stop take_step(struct reel_walk *walk, enum reel_step *step_ret)
 {
@@ -216,8 +227,7 @@ static enum reel_stop take_step(struct reel_walk *walk, enum reel_step *step_ret
 	case REEL_CODE_NO_MAPPING:
 		break;
 	}
-	*step_ret = REEL_STEP_UNDO_CALL;
-	return walk->first && reel_walk_undo_call(walk) ? REEL_STOP_ROOT : REEL_STOP_NO_MAPPING;
+	return nowhere_step(walk, step_ret);
 }
 
 /* ---- the loop ------------------------------------------------------------------------ */

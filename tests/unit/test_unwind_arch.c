@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The traps of unwinding, of the CPUs with a link register. */
+#include "tests/unwind_world.h"
+
+/* aarch64: CFA = sp. */
+static void world_arm(struct world *w)
+{
+	world_init(w, "aarch64", 4, 30, BYTES(0x0c, 31, 0));
+}
+
+/* ---- aarch64 ------------------------------------------------------------------------------------
+ */
+
+#define UNDEFINED_LR BYTES(0x07, 30)
+/* CFA = sp + 16, x29 at CFA - 16, x30 at CFA - 8 */
+#define ARM_FRAME BYTES(0x0e, 16, 0x9d, 2, 0x9e, 1)
+
+/* A leaf keeps its caller in x30, in a system call too; the caller has its own on the stack. */
+static void test_link_register(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int syscall = 0; syscall < 2; syscall++) {
+		world_arm(&w);
+		function(&w, 0x1000, 0x1100, UNDEFINED_LR);
+		function(&w, 0x2000, 0x2100, NO_BYTES);
+		function(&w, 0x3000, 0x3100, ARM_FRAME);
+		w.input.after_syscall = syscall;
+		w.state.pc = BIAS + 0x2010;
+		set(&w, 31, STACK_WORD(100));
+		set(&w, 30, BIAS + 0x3020);
+		w.stack[101] = BIAS + 0x1020;
+		unwind(&w);
+		EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
+	}
+}
+
+/* A caller cannot have its return address in x30: its call has overwritten it. */
+static void test_link_register_of_caller(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	world_arm(&w);
+	function(&w, 0x2000, 0x2100, ARM_FRAME);
+	function(&w, 0x3000, 0x3100, BYTES(0x0e, 16));
+	w.state.pc = BIAS + 0x2010;
+	set(&w, 31, STACK_WORD(100));
+	set(&w, 30, BIAS + 0x2010);
+	w.stack[101] = BIAS + 0x3020;
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_REGISTER_UNKNOWN, 0x2010, 0x3020);
+}
+
+/* mov x8, #0x8b; svc #0 */
+#define ARM_SIGRETURN BYTES(0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4)
+
+/*
+ * The vDSO's trampoline has S and wrong rules (x30 for the pc).  A signal
+ * interrupted a leaf: its x30 counts, and is another than its pc.
+ */
+static void test_arm_signal(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int cfi = 0; cfi < 2; cfi++) {
+		world_arm(&w);
+		function(&w, 0x1000, 0x1100, UNDEFINED_LR);
+		function(&w, 0x2000, 0x2100, ARM_FRAME); /* handler */
+		function(&w, 0x3000, 0x3100, NO_BYTES);	 /* leaf */
+		if (cfi)
+			build_fde(&w.eh, w.signal_cie, true, 0x3ffc, 12,
+				  BYTES(0x0c, 29, 0, 0x9d, 0, 0x11, 30, 0x7f));
+		code_at(&w, 0x4000, ARM_SIGRETURN);
+		w.state.pc = BIAS + 0x2010;
+		set(&w, 31, STACK_WORD(100));
+		w.stack[100] = STACK_WORD(400);
+		w.stack[101] = BIAS + 0x4000;
+		w.stack[401] = 0x123; /* what the vDSO's rules would take */
+		/* rt_sigframe at word 102: x30 is word 69 of it, sp 70, pc 71. */
+		w.stack[102 + 69] = BIAS + 0x1020;
+		w.stack[102 + 70] = STACK_WORD(300);
+		w.stack[102 + 71] = BIAS + 0x3000;
+		unwind(&w);
+		assert_int_equal(w.frames.steps[2], REEL_STEP_SIGNAL);
+		assert_int_equal(w.frames.sps[2], STACK_WORD(300));
+		EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x4000, 0x3000, 0x1020);
+	}
+}
+
+/* Signed return addresses, with the capture's mask and without. find_code knows no signed ones. */
+static void test_pointer_authentication(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int known = 0; known < 2; known++) {
+		world_arm(&w);
+		function(&w, 0x1000, 0x1100, UNDEFINED_LR);
+		function(&w, 0x2000, 0x2100, NO_BYTES);
+		function(&w, 0x3000, 0x3100, ARM_FRAME);
+		w.input.code_mask = known ? 0x007f000000000000 : 0;
+		w.state.pc = BIAS + 0x2010;
+		set(&w, 31, STACK_WORD(100));
+		set(&w, 30, (BIAS + 0x3020) | 0x0035000000000000);
+		w.stack[101] = (BIAS + 0x1020) | 0x0054000000000000;
+		unwind(&w);
+		EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
+	}
+}
+
+/* A leaf without CFI: x30 leads to its caller, which x29 would pass over. */
+static void test_leaf_without_cfi(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	world_arm(&w);
+	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
+	function(&w, 0x3000, 0x3100, ARM_FRAME);
+	w.state.pc = BIAS + 0x2010;
+	set(&w, 31, STACK_WORD(100));
+	set(&w, 30, call_before(&w, 0x3020));
+	set(&w, 29, STACK_WORD(100));
+	w.stack[101] = call_before(&w, 0x1020);
+	unwind(&w);
+	assert_int_equal(w.frames.steps[1], REEL_STEP_LINK_REGISTER);
+	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
+}
+
+/*
+ * Not a leaf: x30 lies in the same code without CFI, the frame record leads on,
+ * and sp is unknown then: the next frame, whose CFA hangs on sp, has to go by x29 too.
+ */
+static void test_arm_frame_pointer(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	world_arm(&w);
+	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
+	function(&w, 0x3000, 0x3100, BYTES(0x0e, 48, 0x9d, 6, 0x9e, 5)); /* CFA = sp + 48 */
+	w.state.pc = BIAS + 0x2010;
+	set(&w, 31, STACK_WORD(100));
+	set(&w, 30, call_before(&w, 0x2004));
+	set(&w, 29, STACK_WORD(110));
+	w.stack[110] = STACK_WORD(130);
+	w.stack[111] = call_before(&w, 0x3020);
+	w.stack[131] = call_before(&w, 0x1020);
+	unwind(&w);
+	assert_int_equal(w.frames.steps[1], REEL_STEP_FRAME_POINTER);
+	assert_int_equal(w.frames.sps[1], 0);
+	assert_int_equal(w.frames.steps[2], REEL_STEP_FRAME_POINTER);
+	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
+}
+
+/* AAPCS64: a record of zeros is the last one. */
+static void test_arm_last_record(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	world_arm(&w);
+	w.state.pc = BIAS + 0x2010;
+	set(&w, 31, STACK_WORD(100));
+	set(&w, 29, STACK_WORD(110));
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_ROOT, 0x2010);
+}
+
+static void test_arm_undo_call(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	world_arm(&w);
+	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
+	function(&w, 0x3000, 0x3100, ARM_FRAME);
+	w.state.pc = 0xdead0000;
+	set(&w, 31, STACK_WORD(100));
+	set(&w, 30, call_before(&w, 0x3020));
+	w.stack[101] = BIAS + 0x1020;
+	unwind(&w);
+	assert_int_equal(w.frames.steps[1], REEL_STEP_UNDO_CALL);
+	w.frames.addresses[0] = 0;
+	EXPECT(&w, REEL_STOP_ROOT, 0, 0x3020, 0x1020);
+}
+
+/* ---- riscv64, s390x
+ * -------------------------------------------------------------------------------- */
+
+/* s0 is the CFA itself, ra and the caller's s0 lie below it; the pc of a signal frame is 2-byte
+ * aligned. */
+static void test_riscv(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	world_init(&w, "riscv64", 1, 1, BYTES(0x0c, 2, 0));
+	function(&w, 0x1000, 0x1100, BYTES(0x07, 1));
+	function(&w, 0x2000, 0x2100, BYTES(0x0e, 16, 0x81, 1)); /* handler: ra at CFA - 8 */
+	code_at(&w, 0x4000, BYTES(0x93, 0x08, 0xb0, 0x08, 0x73, 0, 0, 0));
+	code_at(&w, 0x103c, BYTES(0xef, 0x00, 0x00, 0x00)); /* jal ra */
+	w.state.pc = BIAS + 0x2010;
+	set(&w, 2, STACK_WORD(100));
+	w.stack[101] = BIAS + 0x4000;
+	/* rt_sigframe at word 102: pc is word 38 of it, x2 40, x8 46. */
+	w.stack[102 + 38] = BIAS + 0x6002; /* no CFI there */
+	w.stack[102 + 40] = STACK_WORD(300);
+	w.stack[102 + 46] = STACK_WORD(310);
+	w.stack[309] = BIAS + 0x1040;
+	w.stack[308] = STACK_WORD(320);
+	unwind(&w);
+	assert_int_equal(w.frames.sps[3], STACK_WORD(310));
+	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x4000, 0x6002, 0x1040);
+}
+
+/* Before Linux 5.17 s390x's trampoline lies in the signal frame itself. */
+static void test_s390x_signal_on_stack(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	world_init(&w, "s390x", 1, 14, BYTES(0x0c, 15, 0xa0, 0x01));
+	function(&w, 0x1000, 0x1100, BYTES(0x07, 14));
+	function(&w, 0x2000, 0x2100, NO_BYTES); /* handler: r14 not saved */
+	w.state.pc = BIAS + 0x2010;
+	set(&w, 15, STACK_WORD(100));
+	set(&w, 14, STACK_WORD(120));
+	w.stack[120] = 0x0aadull << 48; /* svc 173 */
+	w.stack[100 + 43] = BIAS + 0x1020;
+	w.stack[100 + 59] = STACK_WORD(300);
+	unwind(&w);
+	assert_int_equal(w.frames.sps[2], STACK_WORD(300));
+	w.frames.addresses[1] = 0;
+	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0, 0x1020);
+}
+
+/* Big-endian: CFA = r15 + 160; then code without CFI, by the back chain. */
+static void test_s390x(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	world_init(&w, "s390x", 1, 14, BYTES(0x0c, 15, 0xa0, 0x01));
+	function(&w, 0x1000, 0x1100, BYTES(0x07, 14));
+	/* r14 at CFA - 48, r15 at CFA - 40, CFA = r15 + 320 */
+	function(&w, 0x2000, 0x2100, BYTES(0x8e, 6, 0x8f, 5, 0x0e, 0xc0, 0x02));
+	code_at(&w, 0x101a, BYTES(0xc0, 0xe5, 0, 0, 0, 1)); /* brasl %r14 */
+	w.state.pc = BIAS + 0x2010;
+	set(&w, 15, STACK_WORD(100));
+	w.stack[134] = BIAS + 0x6002;
+	w.stack[135] = STACK_WORD(120);
+	w.stack[120] = STACK_WORD(150); /* back chain */
+	w.stack[150 + 14] = BIAS + 0x1020;
+	w.stack[150 + 11] = 7;
+	unwind(&w);
+	assert_int_equal(w.frames.sps[1], STACK_WORD(120));
+	assert_int_equal(w.frames.sps[2], STACK_WORD(150));
+	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x6002, 0x1020);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_link_register),
+		cmocka_unit_test(test_link_register_of_caller),
+		cmocka_unit_test(test_arm_signal),
+		cmocka_unit_test(test_pointer_authentication),
+		cmocka_unit_test(test_leaf_without_cfi),
+		cmocka_unit_test(test_arm_frame_pointer),
+		cmocka_unit_test(test_arm_last_record),
+		cmocka_unit_test(test_arm_undo_call),
+		cmocka_unit_test(test_riscv),
+		cmocka_unit_test(test_s390x_signal_on_stack),
+		cmocka_unit_test(test_s390x),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

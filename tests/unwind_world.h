@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A small world to unwind in: a module whose CFI is made function by function, a stack of words. */
+#ifndef TESTS_UNWIND_WORLD_H
+#define TESTS_UNWIND_WORLD_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "replay/unwind.h"
+#include "tests/cfi_builder.h"
+
+#define STACK_WORD(i) (STACK + 8 * (i))
+#define BIAS	      0x400000 /* the module's code is mapped at ELF address + BIAS */
+#define TEXT	      0x1000
+#define TEXT_END      0x9000
+#define STACK	      0x7ffd0000
+
+struct world {
+	const struct reel_arch *arch;
+	struct cfi_builder eh;
+	size_t cie, signal_cie;
+	uint8_t code[TEXT_END - TEXT];
+	uint64_t stack[512];
+	uint8_t stack_bytes[512 * 8];
+	struct reel_memory_range missing[2];
+	struct reel_memory_region regions[2];
+	struct reel_memory_view memory;
+	struct reel_unwind_state state;
+	struct reel_unwind_input input;
+	struct reel_unwind_frames frames;
+	struct reel_unwind_programs *programs;
+	struct reel_cfi *cfi;
+	struct reel_rules *rules;
+	uint64_t entry;
+	enum reel_code_found found; /* what the module's code is */
+	bool unreadable;
+	enum reel_stop stop;
+};
+
+static inline bool read_code(void *module, uint64_t address, size_t size, uint8_t *bytes_ret)
+{
+	struct world *w = module;
+
+	if (w->unreadable || address < TEXT || address + size > TEXT_END)
+		return false;
+	memcpy(bytes_ret, w->code + (address - TEXT), size);
+	return true;
+}
+
+static inline enum reel_code_found find_code(void *context, uint64_t address, struct reel_code *ret)
+{
+	struct world *w = context;
+
+	if (address < BIAS + TEXT || address >= BIAS + TEXT_END)
+		return REEL_CODE_NO_MAPPING;
+	if (w->found == REEL_CODE_FOUND)
+		*ret = (struct reel_code){ w->rules, BIAS, read_code, w };
+	return w->found;
+}
+
+static inline void world_init(struct world *w, const char *arch, uint8_t code_align, uint8_t column,
+			      const uint8_t *initial, size_t size)
+{
+	memset(w, 0, sizeof(*w));
+	w->arch = reel_arch_by_name(arch);
+	assert_non_null(w->arch);
+	w->eh.address = 0x20000;
+	w->eh.big_endian = w->memory.big_endian = !strcmp(arch, "s390x");
+	w->cie = build_cie(&w->eh, 1, "zR", BYTES(0x1b), code_align, column, initial, size);
+	w->signal_cie = build_cie(&w->eh, 1, "zRS", BYTES(0x1b), code_align, column, initial, size);
+	w->regions[0] = (struct reel_memory_region){ STACK, sizeof(w->stack_bytes), w->stack_bytes,
+						     NULL, 0 };
+	w->memory.regions = w->regions;
+	w->memory.n_regions = 1;
+	w->state.arch = w->arch;
+	w->state.memory = &w->memory;
+	w->input = (struct reel_unwind_input){
+		.arch = w->arch, .memory = &w->memory, .find_code = find_code, .context = w
+	};
+}
+
+static inline void function(struct world *w, uint64_t begin, uint64_t end, const uint8_t *program,
+			    size_t size)
+{
+	build_fde(&w->eh, w->cie, true, begin, end - begin, program, size);
+}
+
+static inline void set(struct world *w, uint16_t dwarf, uint64_t value)
+{
+	uint8_t slot = reel_arch_slot(w->arch, dwarf);
+
+	w->state.registers[slot] = value;
+	w->state.known |= (uint64_t)1 << slot;
+}
+
+static inline void code_at(struct world *w, uint64_t address, const uint8_t *bytes, size_t size)
+{
+	memcpy(w->code + (address - TEXT), bytes, size);
+}
+
+/* Puts `call rel32` or `bl` before a return address. */
+static inline uint64_t call_before(struct world *w, uint64_t address)
+{
+	if (w->arch->code_align == 1)
+		code_at(w, address - 5, BYTES(0xe8, 1, 2, 3, 4));
+	else
+		code_at(w, address - 4, BYTES(0x01, 0x00, 0x00, 0x94));
+	return address + BIAS;
+}
+
+static inline void unwind(struct world *w)
+{
+	struct reel_cfi_input input = {
+		.arch = w->arch,
+		.big_endian = w->eh.big_endian,
+		.eh_frame = { w->eh.bytes, w->eh.size, w->eh.address },
+		.text_begin = TEXT,
+		.text_end = TEXT_END,
+	};
+
+	for (size_t i = 0; i < 512; i++) {
+		for (size_t j = 0; j < 8; j++)
+			w->stack_bytes[8 * i + (w->memory.big_endian ? 7 - j : j)] =
+				(uint8_t)(w->stack[i] >> 8 * j);
+	}
+	assert_null(reel_cfi_create(&input, &w->cfi));
+	assert_null(reel_rules_create(w->arch, w->cfi, w->entry, &w->rules));
+	assert_null(reel_unwind_programs_create(w->arch, &w->programs));
+	assert_null(reel_unwind_trace(&w->input, w->programs, &w->state, &w->frames, &w->stop));
+}
+
+/* Checks the frames (ELF addresses for what lies in the module), the stop, and frees the world. */
+static inline void expect(struct world *w, enum reel_stop stop, size_t n, const uint64_t *addresses)
+{
+	assert_int_equal(w->frames.n, n);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t address = w->frames.addresses[i];
+
+		assert_int_equal(address >= BIAS ? address - BIAS : address, addresses[i]);
+	}
+	assert_int_equal(w->stop, stop);
+	reel_unwind_frames_free(&w->frames);
+	reel_unwind_programs_destroy(w->programs);
+	reel_rules_destroy(w->rules);
+	reel_cfi_destroy(w->cfi);
+}
+
+#define EXPECT(w, stop, ...)                                                                       \
+	expect(w, stop, sizeof((uint64_t[]){ __VA_ARGS__ }) / 8, (uint64_t[]){ __VA_ARGS__ })
+
+#endif
