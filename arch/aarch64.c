@@ -102,6 +102,14 @@ static const struct reel_arch_call calls[] = {
 	{ blr, blr_mask, 4 },
 };
 
+/* Arm ARM C6.2: svc, with any immediate. */
+static const uint8_t svc[] = { 0x01, 0x00, 0x00, 0xd4 };
+static const uint8_t svc_mask[] = { 0x1f, 0x00, 0xe0, 0xff };
+
+static const struct reel_arch_call system_calls[] = {
+	{ svc, svc_mask, 4 },
+};
+
 extern const struct reel_arch reel_arch_aarch64;
 const struct reel_arch reel_arch_aarch64 = {
 	.name = "aarch64",
@@ -127,4 +135,6 @@ const struct reel_arch reel_arch_aarch64 = {
 	.n_signal_frames = REEL_ARCH_COUNT(signal_frames),
 	.calls = calls,
 	.n_calls = REEL_ARCH_COUNT(calls),
+	.system_calls = system_calls,
+	.n_system_calls = REEL_ARCH_COUNT(system_calls),
 };

@@ -109,6 +109,9 @@ struct reel_arch {
 	size_t n_signal_frames;
 	const struct reel_arch_call *calls;
 	size_t n_calls;
+	/* The instructions that make a system call. */
+	const struct reel_arch_call *system_calls;
+	size_t n_system_calls;
 };
 
 /* NULL-terminated. */

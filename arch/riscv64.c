@@ -91,6 +91,13 @@ static const struct reel_arch_call calls[] = {
 	{ c_jalr, c_jalr_mask, 2 },
 };
 
+/* RISC-V ISA, 3.3.1: ecall. */
+static const uint8_t ecall[] = { 0x73, 0x00, 0x00, 0x00 };
+
+static const struct reel_arch_call system_calls[] = {
+	{ ecall, NULL, 4 },
+};
+
 extern const struct reel_arch reel_arch_riscv64;
 const struct reel_arch reel_arch_riscv64 = {
 	.name = "riscv64",
@@ -112,4 +119,6 @@ const struct reel_arch reel_arch_riscv64 = {
 	.n_signal_frames = REEL_ARCH_COUNT(signal_frames),
 	.calls = calls,
 	.n_calls = REEL_ARCH_COUNT(calls),
+	.system_calls = system_calls,
+	.n_system_calls = REEL_ARCH_COUNT(system_calls),
 };

@@ -187,6 +187,14 @@ static const struct reel_arch_call calls[] = {
 	{ basr, basr_mask, 2 },
 };
 
+/* z/Architecture Principles of Operation: SVC, with any number. */
+static const uint8_t svc[] = { 0x0a, 0 };
+static const uint8_t svc_mask[] = { 0xff, 0 };
+
+static const struct reel_arch_call system_calls[] = {
+	{ svc, svc_mask, 2 },
+};
+
 extern const struct reel_arch reel_arch_s390x;
 const struct reel_arch reel_arch_s390x = {
 	.name = "s390x",
@@ -208,4 +216,6 @@ const struct reel_arch reel_arch_s390x = {
 	.n_signal_frames = REEL_ARCH_COUNT(signal_frames),
 	.calls = calls,
 	.n_calls = REEL_ARCH_COUNT(calls),
+	.system_calls = system_calls,
+	.n_system_calls = REEL_ARCH_COUNT(system_calls),
 };

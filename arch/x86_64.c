@@ -73,6 +73,15 @@ static const struct reel_arch_call calls[] = {
 	{ call_opcode, call_mask, 6 },	     { call_opcode, call_mask, 7 },
 };
 
+/* Intel SDM: SYSCALL, and int $0x80. */
+static const uint8_t syscall_code[] = { 0x0f, 0x05 };
+static const uint8_t int_80[] = { 0xcd, 0x80 };
+
+static const struct reel_arch_call system_calls[] = {
+	{ syscall_code, NULL, 2 },
+	{ int_80, NULL, 2 },
+};
+
 extern const struct reel_arch reel_arch_x86_64;
 const struct reel_arch reel_arch_x86_64 = {
 	.name = "x86_64",
@@ -94,4 +103,6 @@ const struct reel_arch reel_arch_x86_64 = {
 	.n_signal_frames = REEL_ARCH_COUNT(signal_frames),
 	.calls = calls,
 	.n_calls = REEL_ARCH_COUNT(calls),
+	.system_calls = system_calls,
+	.n_system_calls = REEL_ARCH_COUNT(system_calls),
 };

@@ -131,9 +131,9 @@ static void print_quality(const struct session *session, FILE *file)
 	}
 	if (!unwound)
 		fputs("  no traces\n", file);
-	if (quality->kernel_threads)
-		fprintf(file, "  besides, %s samples in kernel threads, which have no user stack\n",
-			format_count(quality->kernel_threads).text);
+	if (quality->without_stack)
+		fprintf(file, "  besides, %s samples without a user stack: of kernel threads, and of tasks at their end\n",
+			format_count(quality->without_stack).text);
 	if (quality->stack_cut)
 		fprintf(file, "  %s samples have a stack that was cut at the limit\n",
 			format_count(quality->stack_cut).text);

@@ -153,9 +153,9 @@ static void print_header(const struct session *session, const struct output *out
 	summary_print_events(session, file);
 	fprintf(file, " in %s\n# ", format_nanoseconds(duration).text);
 	quality_print(&session->quality, file);
-	if (session->quality.kernel_threads)
-		fprintf(file, "; %s samples in kernel threads",
-			format_count(session->quality.kernel_threads).text);
+	if (session->quality.without_stack)
+		fprintf(file, "; %s samples without a user stack",
+			format_count(session->quality.without_stack).text);
 	fputs("\n# lost: ", file);
 	summary_print_losses(session, file);
 	fputc('\n', file);

@@ -18,7 +18,7 @@ bool no_error(struct reel_error *error)
 
 bool trace_is_cut(const struct reel_trace *trace)
 {
-	return trace->stop != REEL_STOP_ROOT && trace->where != REEL_WHERE_KERNEL_THREAD;
+	return trace->stop != REEL_STOP_ROOT && trace->stop != REEL_STOP_NO_USER_STATE;
 }
 
 /* ---- quality -------------------------------------------------------------------- */
@@ -32,15 +32,15 @@ static void quality_add(struct quality *quality, const struct reel_trace *trace)
 		quality->last_time = trace->time;
 	quality->traces++;
 	quality->stack_cut += trace->stack_cut;
-	if (trace->where == REEL_WHERE_KERNEL_THREAD)
-		quality->kernel_threads++;
+	if (trace->stop == REEL_STOP_NO_USER_STATE)
+		quality->without_stack++;
 	else if ((unsigned int)trace->stop < REEL_STOP_COUNT)
 		quality->stops[trace->stop]++;
 }
 
 uint64_t quality_unwound(const struct quality *quality)
 {
-	return quality->traces - quality->kernel_threads;
+	return quality->traces - quality->without_stack;
 }
 
 void quality_print(const struct quality *quality, FILE *file)
@@ -191,7 +191,7 @@ int session_status(const struct session *session)
 
 	/* Kernel threads alone have nothing that could be incomplete; no samples at all are not
 	 * good enough. */
-	if (wanted <= 0 || (quality->kernel_threads && !unwound) || share >= wanted)
+	if (wanted <= 0 || (quality->without_stack && !unwound) || share >= wanted)
 		return STATUS_OK;
 	complain("%s: %.2f %% of %s traces are complete, less than --min-complete %g",
 		 session->options->file, share, format_count(unwound).text, wanted);

@@ -10,7 +10,7 @@
 struct quality {
 	uint64_t traces;
 	/* Samples in kernel threads: there is no user stack to unwind. */
-	uint64_t kernel_threads;
+	uint64_t without_stack;
 	uint64_t stops[REEL_STOP_COUNT];
 	uint64_t stack_cut;
 	/* Of the traces; 0 if there is none. */

@@ -255,7 +255,7 @@ enum reel_stop {
 	REEL_STOP_NO_MAPPING = 8,
 	/* The rule needs a register whose value is not known. */
 	REEL_STOP_REGISTER_UNKNOWN = 9,
-	/* There is no user stack: a kernel thread, or registers were not to be had. */
+	/* There is no user stack: a kernel thread, a task whose memory is gone, or no registers. */
 	REEL_STOP_NO_USER_STATE = 10,
 };
 #define REEL_STOP_COUNT 11

@@ -317,12 +317,13 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 		.state = state,
 		.code_mask = input->code_mask ? input->code_mask : input->arch->default_code_mask,
 		.first = true,
-		.exact = !input->after_syscall,
+		.exact = true,
 	};
 	struct reel_error *error;
 
 	ret->n = 0;
 	state->pc = reel_walk_strip(&walk, state->pc);
+	walk.exact = !input->after_syscall || !reel_walk_is_behind_system_call(&walk);
 	do {
 		if (ret->n == max_frames) {
 			*stop_ret = REEL_STOP_DEPTH_LIMIT;

@@ -33,7 +33,8 @@ struct reel_unwind_input {
 	/* Which code lies at a runtime address; called for each frame, must be fast. */
 	enum reel_code_found (*find_code)(void *context, uint64_t address, struct reel_code *ret);
 	void *context;
-	/* pc is behind a system call instruction: look up pc - 1, but the link register counts. */
+	/* The task is in a system call: where pc is behind the instruction, pc - 1 is looked up;
+	 * the link register counts. */
 	bool after_syscall;
 	bool no_frame_pointers;
 	/* The recorder cut the stack: running out of bytes is STACK_CUT. */

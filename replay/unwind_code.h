@@ -56,4 +56,11 @@ bool reel_walk_guess(struct reel_walk *walk, const struct reel_code *code,
 /* The caller of a function that does not exist; false if it does not look like one. */
 bool reel_walk_undo_call(struct reel_walk *walk);
 
+/*
+ * Where a task in the kernel after a system call goes on: behind the instruction, but at the start
+ * of a program (execve) or of a signal's handler the pc was set, and what stands before it is
+ * another function.  True if the code cannot be read.
+ */
+bool reel_walk_is_behind_system_call(const struct reel_walk *walk);
+
 #endif

@@ -73,6 +73,37 @@ const struct reel_rule *reel_walk_match_signal_frame(const struct reel_walk *wal
 
 /* ---- checks ----------------------------------------------------------------------------- */
 
+/* Does one of the instructions end at `address`? True if none of its bytes can be had. */
+static bool is_behind_one_of(const struct reel_walk *walk, const struct reel_code *code,
+			     uint64_t address, const struct reel_arch_call *instructions, size_t n)
+{
+	uint8_t bytes[REEL_ARCH_CODE_MAX];
+	bool readable = false;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct reel_arch_call *instruction = &instructions[i];
+
+		if (!read_code(walk, code, address - instruction->size, instruction->size, bytes))
+			continue;
+		readable = true;
+		if (matches(bytes, instruction->code, instruction->mask, instruction->size))
+			return true;
+	}
+	return !readable;
+}
+
+bool reel_walk_is_behind_system_call(const struct reel_walk *walk)
+{
+	const struct reel_unwind_input *input = walk->input;
+	struct reel_code code = { 0 };
+
+	if (input->find_code(input->context, walk->state->pc - 1, &code) != REEL_CODE_FOUND)
+		/* Without a file for what lies before, the pc itself may begin a mapping. */
+		return input->find_code(input->context, walk->state->pc, &code) != REEL_CODE_FOUND;
+	return is_behind_one_of(walk, &code, walk->state->pc, input->arch->system_calls,
+				input->arch->n_system_calls);
+}
+
 /* Behind a call instruction, if the bytes can be had; in executable memory anyway. `code_ret` may
  * be NULL. */
 static bool is_return_address(const struct reel_walk *walk, uint64_t address,
@@ -81,24 +112,13 @@ static bool is_return_address(const struct reel_walk *walk, uint64_t address,
 	const struct reel_unwind_input *input = walk->input;
 	const struct reel_arch *arch = input->arch;
 	struct reel_code code = { 0 };
-	uint8_t bytes[REEL_ARCH_CODE_MAX];
-	bool readable = false;
 
 	if (!address || address % arch->code_align ||
 	    input->find_code(input->context, address - 1, &code) == REEL_CODE_NO_MAPPING)
 		return false;
 	if (code_ret)
 		*code_ret = code;
-	for (size_t i = 0; i < arch->n_calls; i++) {
-		const struct reel_arch_call *call = &arch->calls[i];
-
-		if (!read_code(walk, &code, address - call->size, call->size, bytes))
-			continue;
-		readable = true;
-		if (matches(bytes, call->code, call->mask, call->size))
-			return true;
-	}
-	return !readable;
+	return is_behind_one_of(walk, &code, address, arch->calls, arch->n_calls);
 }
 
 /* A program applied to a copy of the state. */

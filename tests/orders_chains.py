@@ -27,11 +27,11 @@ WAYS = {
     "walk": r"shop::walk(;shop::walk)*",
     "pack": r"shop::pack(;shop::checksum)?",
     # The clock: libc, then the vDSO or the system call.
-    "clock": r"shop::cpu_seconds(;[^:;]+)*|clock(;[^:;]+)*",
+    "clock": r"((shop::)?cpu_seconds|clock)(;[^:;]+)*",
     "run": r"",
 }
 # Before main and behind it: the loader, the C library's start and its end.
-START = re.compile(r"_start|_dl_[a-z_]+|_dl_start_user|dl_main|__libc_[a-z_]+|exit|_exit|_IO_.*")
+START = re.compile(r"_start|__run_exit_handlers|_dl_[a-z_]+|_dl_start_user|dl_main|__libc_[a-z_]+|exit|_exit|_IO_.*")
 
 
 def plain(function):

@@ -64,12 +64,33 @@ static void test_after_syscall(void **unused)
 	world_x86(&w);
 	root_function(&w);
 	function(&w, 0x2000, 0x2100, BYTES(0x0e, 16)); /* … syscall is its last instruction */
+	code_at(&w, 0x20fe, BYTES(0x0f, 0x05));
 	w.state.pc = BIAS + 0x2100;
 	w.input.after_syscall = true;
 	set(&w, 7, STACK_WORD(100));
 	w.stack[101] = BIAS + 0x1020;
 	unwind(&w);
 	assert_int_equal(w.frames.lookups[0], BIAS + 0x20ff);
+	EXPECT(&w, REEL_STOP_ROOT, 0x2100, 0x1020);
+}
+
+/* execve, and a signal at the end of a system call, set the pc: it is the new function's first. */
+static void test_after_syscall_elsewhere(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	world_x86(&w);
+	root_function(&w);
+	function(&w, 0x2000, 0x2100, BYTES(0x0e, 64)); /* something else, which ends with hlt */
+	function(&w, 0x2100, 0x2200, NO_BYTES);
+	code_at(&w, 0x20ff, BYTES(0xf4));
+	w.state.pc = BIAS + 0x2100;
+	w.input.after_syscall = true;
+	set(&w, 7, STACK_WORD(100));
+	w.stack[100] = BIAS + 0x1020;
+	unwind(&w);
+	assert_int_equal(w.frames.lookups[0], BIAS + 0x2100);
 	EXPECT(&w, REEL_STOP_ROOT, 0x2100, 0x1020);
 }
 
@@ -632,6 +653,7 @@ int main(void)
 		cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_return_address_behind_function),
 		cmocka_unit_test(test_after_syscall),
+		cmocka_unit_test(test_after_syscall_elsewhere),
 		cmocka_unit_test(test_popped_register),
 		cmocka_unit_test(test_popped_register_below_red_zone),
 		cmocka_unit_test(test_slot_below_sp_of_caller),
