@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What the BPF programs write into the ring buffers, and their settings.  Both
- * sides are of the same build and the same host: native byte order.  It is not
- * the format of the file.
+ * What the BPF programs write into the ring buffers (their settings and
+ * counters: bpf/settings.h).  Both sides are of the same build and the same
+ * host: native byte order.  It is not the format of the file.
  */
 #ifndef BPF_SAMPLE_H
 #define BPF_SAMPLE_H
 
 /* Includers bring __u8 … __u64: <linux/types.h> or bpf/kernel.h. */
 
-#define REEL_BPF_REGISTERS_MAX 40
+#define REEL_BPF_REGISTERS_MAX	  40
 #define REEL_BPF_KERNEL_CHAIN_MAX 127
-#define REEL_BPF_MAX_STACK_LIMIT (1u << 20)
+#define REEL_BPF_MAX_STACK_LIMIT  (1u << 20)
 /* Bits of a region's `missing`: pages of 4 KB in the largest stack, and one for each end. */
 #define REEL_BPF_MISSING_WORDS 5
 
@@ -21,21 +21,37 @@ enum reel_bpf_kind {
 };
 
 enum reel_bpf_sample_flags {
-	REEL_BPF_REGISTERS = 1 << 0,	 /* registers are there */
-	REEL_BPF_STACK_CUT = 1 << 1,	 /* a region was cut at max_stack */
+	REEL_BPF_REGISTERS = 1 << 0, /* registers are there */
+	REEL_BPF_STACK_CUT = 1 << 1, /* a region was cut at max_stack */
 	REEL_BPF_TOP_UNKNOWN = 1 << 2,
-	REEL_BPF_COPY_FAILED = 1 << 3,	 /* some page could not be read: see missing */
-	REEL_BPF_COMPAT = 1 << 4,	 /* a 32-bit task of a 64-bit kernel */
+	REEL_BPF_COPY_FAILED = 1 << 3, /* some page could not be read: see missing */
+	REEL_BPF_COMPAT = 1 << 4,      /* a 32-bit task of a 64-bit kernel */
+};
+
+/* Values of a sample's `where`: those of SPEC.md, section 6, and of enum reel_where. */
+enum reel_bpf_where {
+	REEL_BPF_WHERE_UNKNOWN = 0, /* no user registers could be read */
+	REEL_BPF_WHERE_USER = 1,
+	REEL_BPF_WHERE_SYSCALL = 2,
+	REEL_BPF_WHERE_INTERRUPT = 3,
+	REEL_BPF_WHERE_KERNEL_THREAD = 4,
+};
+
+/* Values of a region's `kind`: those of enum reel_region_kind. */
+enum reel_bpf_region_kind {
+	REEL_BPF_REGION_STACK = 0,
+	REEL_BPF_REGION_INTERRUPTED_STACK = 1,
 };
 
 /*
  * A copied piece of memory: `size` bytes from `address`.  Bit n of `missing`:
- * the n-th page of the target's page size, counted from the one that holds `address`, could not be read.
+ * the n-th page of the target's page size, counted from the one that holds
+ * `address`, could not be read; its bytes are 0.
  */
 struct reel_bpf_region {
 	__u64 address;
 	__u32 size;
-	__u32 kind; /* enum reel_region_kind */
+	__u32 kind; /* enum reel_bpf_region_kind */
 	__u64 missing[REEL_BPF_MISSING_WORDS];
 };
 
@@ -46,29 +62,40 @@ struct reel_bpf_region {
 struct reel_bpf_sample {
 	__u32 kind; /* REEL_BPF_SAMPLE */
 	__u32 flags;
-	__u64 time;   /* bpf_ktime_get_ns: CLOCK_MONOTONIC */
+	__u64 time;	/* bpf_ktime_get_ns: CLOCK_MONOTONIC */
 	__u32 pid, tid; /* in the recorder's PID namespace */
 	__u32 cpu;
 	__u32 event; /* index of the attached event */
 	__u64 weight;
-	__u32 where; /* enum reel_where */
+	__u32 where; /* enum reel_bpf_where */
 	__u32 n_registers;
 	__u32 n_kernel_chain;
 	__u32 n_regions;
 	struct reel_bpf_region regions[2];
 	__u64 known; /* bit n: registers[n] is known */
-	/* By DWARF number; the pc is at its number (x86_64: 16, aarch64: 32, …). */
+	/*
+	 * By the DWARF numbers of the task's own psABI; the pc is at its number
+	 * (x86_64: 16, aarch64: 32).  With REEL_BPF_COMPAT that is the 32-bit one:
+	 * i386 (esp 4, eip 8), arm (r13, r15).
+	 */
 	__u64 registers[REEL_BPF_REGISTERS_MAX];
 };
 
-/* A process that forked or called exec: what only the kernel knows in time. */
+/* What may stand before the regions' bytes. */
+#define REEL_BPF_PREFIX_MAX (sizeof(struct reel_bpf_sample) + 8 * REEL_BPF_KERNEL_CHAIN_MAX)
+
+/*
+ * A process that called fork or exec: what only the kernel knows in time.  Of a
+ * fork, all fields are the child's.  A new thread (tid differs from pid) is
+ * reported only where its namespace_tid is not its tid.
+ */
 struct reel_bpf_process {
-	__u32 kind; /* REEL_BPF_PROCESS */
+	__u32 kind;  /* REEL_BPF_PROCESS */
 	__u32 flags; /* REEL_BPF_COMPAT */
 	__u64 time;
-	__u32 pid, tid;		  /* in the recorder's PID namespace */
+	__u32 pid, tid;			    /* in the recorder's PID namespace */
 	__u32 namespace_pid, namespace_tid; /* in its innermost one */
-	__u32 is_exec;		  /* else a fork, seen in the parent */
+	__u32 is_exec; /* else a fork, seen in the parent, before the child runs */
 	__u32 reserved;
 	__u64 vdso; /* address, 0 if none or unknown */
 };

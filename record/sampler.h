@@ -21,16 +21,21 @@ struct reel_sampler_event {
 	uint64_t config;
 	uint64_t frequency; /* Hz, or 0: */
 	uint64_t period;
-	bool weight_is_time; /* the weight is in ns (cpu-clock, task-clock) */
+	bool weight_is_time;		   /* the weight is in ns (cpu-clock, task-clock) */
+	bool exclude_user, exclude_kernel; /* modifiers :k and :u */
+	uint8_t precise;		   /* modifiers :p, :pp, :ppp */
 };
 
 /*
  * Resolves perf's name of an event: cpu-clock, task-clock, page-faults,
  * context-switches, cycles, instructions, cache-misses, …, PMU/config=…/ of
- * sysfs, rNNN raw, and tracepoints as `sched:sched_switch`.  NOT_FOUND lists what there is.
+ * sysfs, rNNN raw, and tracepoints as `sched:sched_switch`; each may end in
+ * modifiers such as `:u`.  `ret->name` borrows `name`; frequency and period are
+ * 0, for the caller to set (tracepoints know a period only).  NOT_FOUND lists
+ * what there is.
  */
-struct reel_error *reel_sampler_event_resolve(const char *name, struct reel_sampler_event *ret)
-	REEL_MUST_CHECK;
+struct reel_error *reel_sampler_event_resolve(const char *name,
+					      struct reel_sampler_event *ret) REEL_MUST_CHECK;
 
 struct reel_sampler_options {
 	const struct reel_sampler_event *events;
@@ -52,14 +57,17 @@ struct reel_sampler_options {
 	void *log_context;
 };
 
-/* Loads and opens; nothing is sampled yet. PERMISSION, UNSUPPORTED, … say what is missing and what to do. */
+/* Loads and opens; nothing is sampled yet. PERMISSION, UNSUPPORTED, … say what is missing and what
+ * to do. */
 struct reel_error *reel_sampler_open(const struct reel_sampler_options *options,
 				     struct reel_sampler **ret) REEL_MUST_CHECK;
 void reel_sampler_close(struct reel_sampler *sampler);
 
 /* Follow this process (and what it forks from now on), or only this thread. */
-struct reel_error *reel_sampler_add_process(struct reel_sampler *sampler, uint32_t pid) REEL_MUST_CHECK;
-struct reel_error *reel_sampler_add_thread(struct reel_sampler *sampler, uint32_t tid) REEL_MUST_CHECK;
+struct reel_error *reel_sampler_add_process(struct reel_sampler *sampler,
+					    uint32_t pid) REEL_MUST_CHECK;
+struct reel_error *reel_sampler_add_thread(struct reel_sampler *sampler,
+					   uint32_t tid) REEL_MUST_CHECK;
 
 struct reel_error *reel_sampler_enable(struct reel_sampler *sampler) REEL_MUST_CHECK;
 /* Stops sampling; what is in the rings can still be drained. */
@@ -85,15 +93,20 @@ int reel_sampler_fd(const struct reel_sampler *sampler);
 struct reel_error *reel_sampler_drain(struct reel_sampler *sampler,
 				      const struct reel_sampler_handler *handler) REEL_MUST_CHECK;
 
-/* Counted by the BPF programs since the start. `copy_failed` and `stack_cut` count samples that were kept. */
+/* Counted by the BPF programs since the start. `copy_failed` and `stack_cut` count samples that
+ * were kept. */
 struct reel_sampler_counts {
 	uint64_t samples;
 	uint64_t ring_full, ring_busy, copy_failed, stack_cut;
+	/* Children that are not followed, because too many processes were. */
+	uint64_t not_followed;
+	/* Process records that a full or busy ring dropped. */
+	uint64_t process_lost;
 };
 
 /* One entry a possible CPU. */
 struct reel_error *reel_sampler_counts(struct reel_sampler *sampler,
-				       const struct reel_sampler_counts **ret, size_t *n_cpus_ret)
-	REEL_MUST_CHECK;
+				       const struct reel_sampler_counts **ret,
+				       size_t *n_cpus_ret) REEL_MUST_CHECK;
 
 #endif

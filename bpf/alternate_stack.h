@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * A signal handler on an alternate stack: finds the stack that the signal
+ * interrupted.  The kernel wrote a signal frame near the top of the alternate
+ * stack; its uc_stack repeats the alternate stack's address and size
+ * (kernel/signal.c, __save_altstack), and the interrupted sp lies behind it at
+ * an offset that is ABI.  Above the frame there is only what the kernel saved
+ * of vector registers, so the outermost frame is the first one from the top.
+ */
+#ifndef BPF_ALTERNATE_STACK_H
+#define BPF_ALTERNATE_STACK_H
+
+/* In steps of 1 KB: 24 KB hold AMX's or SVE's registers and the frame. */
+#define REEL_SEARCH_STEPS_MAX 24
+
+struct reel_alternate_stack {
+	__u64 address, size;
+};
+
+/* Whether sp is on the task's alternate stack (include/linux/sched/signal.h, on_sig_stack). */
+static __always_inline bool reel_on_alternate_stack(struct task_struct *task, __u64 sp,
+						    struct reel_alternate_stack *ret)
+{
+	ret->address = BPF_CORE_READ(task, sas_ss_sp);
+	ret->size = BPF_CORE_READ(task, sas_ss_size);
+	return ret->size && sp > ret->address && sp - ret->address <= ret->size;
+}
+
+/*
+ * The address of uc_stack in the outermost signal frame above sp, 0 if it was
+ * not found.  Not static: the verifier then checks it once.
+ */
+__noinline __u64 reel_signal_frame(__u64 sp, __u64 address, __u64 size)
+{
+	struct reel_draft *draft = reel_draft();
+	__u64 low = address + size - 2 * 8;
+
+	if (!draft)
+		return 0;
+	for (int step = 0; step < REEL_SEARCH_STEPS_MAX; step++) {
+		low -= REEL_SEARCH_STEP * 8;
+		if (low + REEL_SEARCH_STEP * 8 <= sp)
+			return 0;
+		if (bpf_probe_read_user(draft->search, sizeof(draft->search), (void *)low))
+			return 0;
+		for (int i = REEL_SEARCH_STEP - 1; i >= 0; i--) {
+			/* stack_t: ss_sp, ss_flags and 4 bytes of padding, ss_size */
+			if (draft->search[i] == address && draft->search[i + 2] == size)
+				return low + i * 8;
+		}
+	}
+	return 0;
+}
+
+/* The sp that the signal interrupted, 0 if it was not found. */
+static __always_inline __u64 reel_interrupted_sp(__u64 sp, const struct reel_alternate_stack *stack)
+{
+	__u64 frame = reel_signal_frame(sp, stack->address, stack->size), interrupted;
+
+	if (frame <= sp || bpf_probe_read_user(&interrupted, sizeof(interrupted),
+					       (void *)frame + REEL_UCONTEXT_SP))
+		return 0;
+	/* Another frame of the same stack, or no frame at all. */
+	if (interrupted - stack->address <= stack->size)
+		return 0;
+	return interrupted;
+}
+
+#endif

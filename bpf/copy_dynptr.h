@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Hands a sample to the recorder, from 6.16 on: room of the exact size is
+ * reserved in the ring, and the stack is copied straight into it.
+ */
+#ifndef BPF_COPY_DYNPTR_H
+#define BPF_COPY_DYNPTR_H
+
+struct bpf_dynptr {
+	__u64 opaque[2];
+};
+
+/* kernel/trace/bpf_trace.c */
+extern int bpf_probe_read_user_dynptr(const struct bpf_dynptr *to, __u32 offset, __u32 size,
+				      const void *from) __ksym;
+
+#define REEL_PAGES_MAX ((REEL_BPF_MAX_STACK_LIMIT >> 12) + 1)
+
+#define REEL_ZEROS 4096
+static const __u8 reel_zeros[REEL_ZEROS];
+
+/* Clears what an earlier record left in the ring: draft->part bytes, up to a page. */
+static __always_inline void reel_dynptr_clear(struct bpf_dynptr *to, __u64 offset,
+					      struct reel_draft *draft)
+{
+	for (__u32 done = 0; done < settings.page_size; done += REEL_ZEROS) {
+		__u64 part = draft->part - done;
+
+		if (part > draft->part)
+			break;
+		if (part > REEL_ZEROS)
+			part = REEL_ZEROS;
+		bpf_dynptr_write(to, offset + done, (void *)reel_zeros, part, 0);
+	}
+}
+
+/* Copies a region to `offset` in the record. */
+static __always_inline void reel_dynptr_copy(struct bpf_dynptr *to, __u64 offset,
+					     struct reel_draft *draft, __u32 index)
+{
+	struct reel_bpf_region *region = &draft->sample.regions[index];
+	__u64 size = region->size;
+
+	if (!bpf_probe_read_user_dynptr(to, offset, size, (void *)region->address))
+		return;
+	/* All or nothing: now page by page. */
+	draft->sample.flags |= REEL_BPF_COPY_FAILED;
+	draft->done = 0;
+	for (__u32 page = 0; page < REEL_PAGES_MAX; page++) {
+		__u64 done = draft->done, from = region->address + done;
+		__u64 part = settings.page_size - (from & (settings.page_size - 1));
+
+		if (done >= size)
+			break;
+		if (part > size - done)
+			part = size - done;
+		draft->done = done + part;
+		if (bpf_probe_read_user_dynptr(to, offset + done, part, (void *)from)) {
+			draft->part = part;
+			reel_dynptr_clear(to, offset + done, draft);
+			region->missing[page / 64] |= 1ull << page % 64;
+		}
+	}
+}
+
+/* Writes the draft's sample to the ring. */
+static __always_inline void reel_sample_emit(struct reel_draft *draft,
+					     struct reel_bpf_counts *counts, void *ring)
+{
+	struct reel_bpf_sample *sample = &draft->sample;
+	__u64 prefix = sizeof(*sample) + 8 * (__u64)sample->n_kernel_chain;
+	__u64 sizes[2] = {}, total;
+	struct bpf_dynptr record;
+
+	if (sample->n_regions > 0)
+		sizes[0] = (sample->regions[0].size + 7ull) & ~7ull;
+	if (sample->n_regions > 1)
+		sizes[1] = (sample->regions[1].size + 7ull) & ~7ull;
+	total = prefix + sizes[0] + sizes[1];
+	if (bpf_ringbuf_reserve_dynptr(ring, total, 0, &record)) {
+		if (reel_ring_full(ring, total))
+			counts->ring_full++;
+		else
+			counts->ring_busy++;
+		/* The verifier asks for it after a failure too. */
+		bpf_ringbuf_discard_dynptr(&record, 0);
+		return;
+	}
+	if (sizes[0])
+		reel_dynptr_copy(&record, prefix, draft, 0);
+	if (sizes[1])
+		reel_dynptr_copy(&record, prefix + sizes[0], draft, 1);
+	/* Or else the compiler compares what prefix was made of. */
+	barrier_var(prefix);
+	if (prefix <= REEL_BPF_PREFIX_MAX)
+		bpf_dynptr_write(&record, 0, draft, prefix, 0);
+	bpf_ringbuf_submit_dynptr(&record, reel_ring_flags(ring));
+	counts->samples++;
+	if (sample->flags & REEL_BPF_COPY_FAILED)
+		counts->copy_failed++;
+	if (sample->flags & REEL_BPF_STACK_CUT)
+		counts->stack_cut++;
+}
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Hands a sample to the recorder, on any kernel: bpf_ringbuf_reserve takes
+ * constant sizes only, so the sample is put together in a scratch area and
+ * copied once more by bpf_ringbuf_output.
+ */
+#ifndef BPF_COPY_SCRATCH_H
+#define BPF_COPY_SCRATCH_H
+
+/*
+ * One a CPU, but a plain array: values of a PERCPU_ARRAY are at most 32 KB.
+ * record/sampler.c sets the size: REEL_BPF_PREFIX_MAX, two regions, and a page
+ * that only the verifier thinks of.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, 1 << 20);
+} reel_scratches SEC(".maps");
+
+/* Pages of 4 KB in the largest region, and one because it need not begin with one. */
+#define REEL_PAGES_MAX ((REEL_BPF_MAX_STACK_LIMIT >> 12) + 1)
+
+static __always_inline __u8 *reel_scratch(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&reel_scratches, &cpu);
+}
+
+/*
+ * Copies a region to `offset` in the scratch area.
+ * Not static: the verifier then checks it once, for all arguments, and forgets
+ * none of the bounds on the way here (5.10 does when they are spilled).
+ */
+__noinline int reel_scratch_copy(__u64 offset, __u64 index)
+{
+	struct reel_draft *draft = reel_draft();
+	__u8 *scratch = reel_scratch();
+	struct reel_bpf_region *region;
+	__u64 size;
+
+	if (!draft || !scratch)
+		return 0;
+	/* Before 6.2 the verifier forgets bounds that are checked on a copy of what was spilled to
+	 * the stack: barrier_var makes the compiler check and use the same register. */
+	barrier_var(offset);
+	if (offset > REEL_BPF_PREFIX_MAX + settings.max_stack)
+		return 0;
+	scratch += offset;
+	barrier_var(scratch);
+	region = &draft->sample.regions[index & 1];
+	size = region->size;
+	barrier_var(size);
+	if (size > settings.max_stack)
+		return 0;
+	if (!bpf_probe_read_user(scratch, size, (void *)region->address))
+		return 0;
+
+	/* All or nothing: now page by page.  The helper zeroes what it cannot read. */
+	draft->sample.flags |= REEL_BPF_COPY_FAILED;
+	draft->done = 0;
+	for (__u32 page = 0; page < REEL_PAGES_MAX; page++) {
+		__u64 done = draft->done, from = region->address + done, part;
+
+		if (done >= region->size)
+			break;
+		part = settings.page_size - (from & (settings.page_size - 1));
+		if (part > region->size - done)
+			part = region->size - done;
+		draft->done = done + part;
+		barrier_var(done);
+		barrier_var(part);
+		if (done > settings.max_stack || part > settings.page_size)
+			break;
+		if (bpf_probe_read_user(scratch + done, part, (void *)from))
+			region->missing[page / 64] |= 1ull << page % 64;
+	}
+	return 0;
+}
+
+/* Writes the draft's sample to the ring. */
+static __always_inline void reel_sample_emit(struct reel_draft *draft,
+					     struct reel_bpf_counts *counts, void *ring)
+{
+	struct reel_bpf_sample *sample = &draft->sample;
+	__u64 prefix = sizeof(*sample) + 8 * (__u64)sample->n_kernel_chain;
+	__u64 size = prefix;
+	__u8 *scratch = reel_scratch();
+
+	if (!scratch)
+		return;
+	if (sample->n_regions > 0) {
+		reel_scratch_copy(size, 0);
+		size += (sample->regions[0].size + 7ull) & ~7ull;
+	}
+	if (sample->n_regions > 1) {
+		reel_scratch_copy(size, 1);
+		size += (sample->regions[1].size + 7ull) & ~7ull;
+	}
+	/* Or else the compiler compares what these were made of. */
+	barrier_var(prefix);
+	barrier_var(size);
+	if (prefix > REEL_BPF_PREFIX_MAX || bpf_probe_read_kernel(scratch, prefix, draft))
+		return;
+	if (size > REEL_BPF_PREFIX_MAX + 2 * settings.max_stack)
+		return;
+	if (bpf_ringbuf_output(ring, scratch, size, reel_ring_flags(ring))) {
+		if (reel_ring_full(ring, size))
+			counts->ring_full++;
+		else
+			counts->ring_busy++;
+		return;
+	}
+	counts->samples++;
+	if (sample->flags & REEL_BPF_COPY_FAILED)
+		counts->copy_failed++;
+	if (sample->flags & REEL_BPF_STACK_CUT)
+		counts->stack_cut++;
+}
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * The little that the programs know of the kernel.  libbpf adjusts the offsets
+ * of these structs to the running kernel (CO-RE), so each holds only the
+ * members that are used, in any order.  What follows ___ in a name is ours:
+ * such a flavour is another version of the kernel's struct.
+ */
+#ifndef BPF_KERNEL_H
+#define BPF_KERNEL_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed char __s8;
+typedef short __s16;
+typedef int __s32;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef _Bool bool;
+#define true 1
+#define false 0
+#define NULL ((void *)0)
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+/* include/uapi/linux/bpf.h */
+enum {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_CGROUP_ARRAY = 8,
+	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
+
+enum {
+	BPF_ANY = 0,
+	BPF_RB_NO_WAKEUP = 1,
+	BPF_RB_FORCE_WAKEUP = 2,
+	BPF_RB_AVAIL_DATA = 0,
+};
+
+/* Only asked whether the kernel has them; the values are never used. */
+enum bpf_func_id {
+	BPF_FUNC_get_current_task_btf = 158,
+	BPF_FUNC_task_pt_regs = 175,
+};
+
+/* include/linux/sched.h; the same values since 2.6 */
+#define PF_KTHREAD 0x00200000
+
+#define REEL_CORE __attribute__((preserve_access_index))
+
+struct bpf_raw_tracepoint_args {
+	__u64 args[0];
+};
+
+struct ns_common {
+	unsigned int inum;
+} REEL_CORE;
+
+struct pid_namespace {
+	struct ns_common ns;
+} REEL_CORE;
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+} REEL_CORE;
+
+struct pid {
+	unsigned int level;
+	/* [1] before 6.5, [] since: only its offset is used. */
+	struct upid numbers[1];
+} REEL_CORE;
+
+typedef struct {
+	int counter;
+} REEL_CORE atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+} REEL_CORE;
+
+struct rb_node {
+	struct rb_node *rb_right;
+	struct rb_node *rb_left;
+} REEL_CORE;
+
+struct rb_root {
+	struct rb_node *rb_node;
+} REEL_CORE;
+
+struct maple_tree {
+	void *ma_root;
+} REEL_CORE;
+
+struct mm_struct {
+	unsigned long start_stack;
+	struct maple_tree mm_mt; /* 6.1 and later */
+} REEL_CORE;
+
+/* Before 6.1. */
+struct mm_struct___rb {
+	struct rb_root mm_rb;
+} REEL_CORE;
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+	struct mm_struct *vm_mm;
+} REEL_CORE;
+
+struct vm_area_struct___rb {
+	struct rb_node vm_rb;
+} REEL_CORE;
+
+/* include/linux/maple_tree.h: sizes of the arrays are those of 64-bit kernels. */
+struct maple_range_64 {
+	unsigned long pivot[15];
+	void *slot[16];
+} REEL_CORE;
+
+struct maple_arange_64 {
+	unsigned long pivot[9];
+	void *slot[10];
+} REEL_CORE;
+
+struct maple_node {
+	struct maple_range_64 mr64;
+	struct maple_arange_64 ma64;
+} REEL_CORE;
+
+struct task_struct {
+	unsigned int flags;
+	int pid;
+	int tgid;
+	void *stack;
+	struct mm_struct *mm;
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	struct signal_struct *signal;
+	unsigned long sas_ss_sp;
+	unsigned long sas_ss_size;
+} REEL_CORE;
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Settings and maps.  record/sampler.c sets the sizes that are only known there. */
+#ifndef BPF_MAPS_H
+#define BPF_MAPS_H
+
+/* A section of its own, so that the loader finds it. */
+const volatile struct reel_bpf_settings settings SEC(".rodata.settings") = {};
+
+#include "bpf/registers.h"
+
+/* Samples are to be taken; for tracepoints, which cannot be switched off by themselves. */
+__u32 reel_enabled = 0;
+
+struct reel_ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+};
+
+/* CPU n writes to ring n % settings.rings. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct reel_ring);
+} reel_rings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct reel_bpf_counts);
+} reel_counts SEC(".maps");
+
+/* Followed processes and threads, by their number in the recorder's namespace.  Perf events'
+ * programs can use preallocated hash maps only (kernel/bpf/verifier.c, before 6.1). */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, __u32);
+	__type(value, __u8);
+} reel_processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, __u8);
+} reel_threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} reel_cgroup SEC(".maps");
+
+/* Words of the alternate stack that are looked at together. */
+#define REEL_SEARCH_STEP  128
+#define REEL_SEARCH_WORDS (REEL_SEARCH_STEP + 2)
+
+/* A sample while it is made: too large for the stack of a BPF program. */
+struct reel_draft {
+	/* These two are copied together. */
+	struct reel_bpf_sample sample;
+	__u64 kernel_chain[REEL_BPF_KERNEL_CHAIN_MAX];
+	struct reel_saved_registers saved;
+	__u64 search[REEL_SEARCH_WORDS];
+	/*
+	 * State of loops that is in memory, and volatile, for the verifier: it
+	 * follows the ranges of variables from one pass to the next, and gives up.
+	 */
+	volatile __u64 done, part;
+	__u32 busy;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct reel_draft);
+} reel_drafts SEC(".maps");
+
+static __always_inline struct reel_draft *reel_draft(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&reel_drafts, &zero);
+}
+
+static __always_inline struct reel_bpf_counts *reel_counters(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&reel_counts, &zero);
+}
+
+static __always_inline void *reel_ring(void)
+{
+	__u32 ring = bpf_get_smp_processor_id() % settings.rings;
+
+	return bpf_map_lookup_elem(&reel_rings, &ring);
+}
+
+/*
+ * One wakeup for a quarter of a ring: a wakeup costs more than a sample.  Not
+ * the kernel's own choice, which wakes only if the reader had caught up.
+ */
+static __always_inline __u64 reel_ring_flags(void *ring)
+{
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > settings.ring_size / 4
+		       ? BPF_RB_FORCE_WAKEUP
+		       : BPF_RB_NO_WAKEUP;
+}
+
+/* Why a reservation failed: the kernel does not say.  Its record header has 8 bytes. */
+static __always_inline bool reel_ring_full(void *ring, __u64 size)
+{
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + size + 8 > settings.ring_size;
+}
+
+#endif

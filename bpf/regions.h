@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Which bytes of a task's stacks belong to a sample: SPEC.md, section 8. */
+#ifndef BPF_REGIONS_H
+#define BPF_REGIONS_H
+
+/* Bytes to take of a stack whose end is unknown. */
+#define REEL_UNKNOWN_STACK_SIZE 16384
+
+/* From sp less the red zone up to `top`, or as much as may be. */
+static __always_inline void reel_region_set(struct reel_bpf_sample *sample,
+					    struct reel_bpf_region *region, __u32 kind, __u64 sp,
+					    __u64 top)
+{
+	__u64 start = sp, size, probe;
+
+	if (REEL_RED_ZONE && !(sample->flags & REEL_BPF_COMPAT))
+		start -= REEL_RED_ZONE;
+	start &= ~7ull;
+	/* The page below sp may never have been touched: that would fail the whole copy, each time.
+	 */
+	if ((start ^ sp) & ~(__u64)(settings.page_size - 1) &&
+	    bpf_probe_read_user(&probe, sizeof(probe), (void *)start))
+		start = sp & ~(__u64)(settings.page_size - 1);
+
+	if (!top) {
+		sample->flags |= REEL_BPF_TOP_UNKNOWN;
+		top = sp + REEL_UNKNOWN_STACK_SIZE;
+	}
+	size = top - start;
+	if (size > settings.max_stack) {
+		size = settings.max_stack;
+		sample->flags |= REEL_BPF_STACK_CUT;
+	}
+	region->address = start;
+	region->size = size;
+	region->kind = kind;
+#pragma unroll
+	for (int i = 0; i < REEL_BPF_MISSING_WORDS; i++)
+		region->missing[i] = 0;
+}
+
+/* Sets the regions of a sample of the current task. */
+static __always_inline void reel_regions_find(struct reel_bpf_sample *sample,
+					      struct task_struct *task, struct mm_struct *mm,
+					      __u64 sp)
+{
+	bool compat = sample->flags & REEL_BPF_COMPAT;
+	struct reel_alternate_stack alternate;
+	__u64 interrupted;
+
+	sample->n_regions = 1;
+	/* 32-bit signal frames look different. */
+	if (compat || !reel_on_alternate_stack(task, sp, &alternate)) {
+		reel_region_set(sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp,
+				reel_stack_top(task, mm, sp, compat));
+		return;
+	}
+	reel_region_set(sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp,
+			alternate.address + alternate.size);
+	interrupted = reel_interrupted_sp(sp, &alternate);
+	if (!interrupted)
+		return;
+	reel_region_set(sample, &sample->regions[1], REEL_BPF_REGION_INTERRUPTED_STACK, interrupted,
+			reel_stack_top(task, mm, interrupted, false));
+	sample->n_regions = 2;
+}
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * A task's user registers.  What depends on the CPU is in one header a CPU:
+ *   struct reel_registers         what a perf event's context begins with (bpf_user_pt_regs_t)
+ *   struct reel_saved_registers   and what else we need of the user's struct pt_regs
+ *   reel_registers_*, reel_saved_registers_*, reel_thread_pointer, reel_vdso_address,
+ *   REEL_RED_ZONE, REEL_UCONTEXT_SP
+ */
+#ifndef BPF_REGISTERS_H
+#define BPF_REGISTERS_H
+
+#if defined(__TARGET_ARCH_x86)
+#include "bpf/registers_x86.h"
+#elif defined(__TARGET_ARCH_arm64)
+#include "bpf/registers_arm64.h"
+#else
+#error "no bpf/registers_*.h for this CPU yet"
+#endif
+
+/* The context of a perf event's program: struct bpf_perf_event_data. */
+struct reel_perf_context {
+	struct reel_registers registers;
+	__u64 sample_period;
+};
+
+/*
+ * The struct pt_regs that the current task entered the kernel with.  Before
+ * bpf_task_pt_regs (5.15): at the top of its kernel stack (asm/processor.h, task_pt_regs).
+ */
+static __always_inline __u64 reel_task_pt_regs(struct task_struct *task)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return (__u64)bpf_task_pt_regs((void *)bpf_get_current_task_btf());
+	return (__u64)BPF_CORE_READ(task, stack) + settings.thread_size -
+	       reel_saved_registers_size();
+}
+
+/*
+ * The current task's user registers, where it is in the kernel.  False if it
+ * has none: kernel threads, and threads that the kernel made in a process
+ * (io_uring's and vhost's workers, whose user sp is 0).
+ */
+static __always_inline bool reel_task_registers(struct task_struct *task,
+						struct reel_saved_registers *saved)
+{
+	return reel_saved_registers_read(saved, reel_task_pt_regs(task)) &&
+	       reel_registers_user(&saved->user) && reel_registers_sp(&saved->user);
+}
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* x86: what bpf/registers.h asks of a CPU. */
+#ifndef BPF_REGISTERS_X86_H
+#define BPF_REGISTERS_X86_H
+
+/*
+ * struct pt_regs; its layout is an ABI (ptrace, signal frames).  All members
+ * are words here: since 6.9 cs and ss are 16 bits beside FRED's flags, and the
+ * verifier accepts no such access to a perf event's context.
+ */
+struct reel_registers {
+	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+	__u64 orig_ax, ip, cs, flags, sp, ss;
+};
+
+struct reel_saved_registers {
+	struct reel_registers user;
+};
+
+/* psABI, "Red Zone": leaf functions use 128 bytes below rsp. i386 has none. */
+#define REEL_RED_ZONE 128
+/* From uc_stack to the interrupted sp in struct ucontext (uapi/asm/sigcontext.h). */
+#define REEL_UCONTEXT_SP 144
+
+/* arch/x86/include/asm/segment.h: selector of 32-bit user code, and the privilege level's bits. */
+#define REEL_USER32_CS 0x23
+#define REEL_CS_USER   3
+
+typedef struct {
+	void *vdso;
+} REEL_CORE reel_mm_context;
+
+struct mm_struct___context {
+	reel_mm_context context;
+} REEL_CORE;
+
+struct thread_struct {
+	unsigned long fsbase;
+} REEL_CORE;
+
+struct task_struct___thread {
+	struct thread_struct thread;
+} REEL_CORE;
+
+static __always_inline bool reel_registers_user(const struct reel_registers *registers)
+{
+	return (registers->cs & REEL_CS_USER) == REEL_CS_USER;
+}
+
+static __always_inline bool reel_registers_compat(const struct reel_registers *registers)
+{
+	return (registers->cs & 0xffff) == REEL_USER32_CS;
+}
+
+static __always_inline __u64 reel_registers_sp(const struct reel_registers *registers)
+{
+	return registers->sp;
+}
+
+static __always_inline bool reel_saved_registers_read(struct reel_saved_registers *saved,
+						      __u64 pt_regs)
+{
+	return !bpf_probe_read_kernel(&saved->user, sizeof(saved->user), (void *)pt_regs);
+}
+
+static __always_inline __u64 reel_saved_registers_size(void)
+{
+	return sizeof(struct reel_registers);
+}
+
+/* entry_64.S: interrupts and exceptions leave a negative number there. */
+static __always_inline bool reel_saved_registers_syscall(const struct reel_saved_registers *saved)
+{
+	return (__s64)saved->user.orig_ax >= 0;
+}
+
+/* By DWARF number: psABI x86-64, figure 3.36; i386, table 2.14. */
+static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
+						 const struct reel_registers *from, bool syscall)
+{
+	__u64 *to = sample->registers;
+
+	if (reel_registers_compat(from)) {
+		sample->flags |= REEL_BPF_COMPAT;
+		to[0] = from->ax;
+		to[1] = from->cx;
+		to[2] = from->dx;
+		to[3] = from->bx;
+		to[4] = from->sp;
+		to[5] = from->bp;
+		to[6] = from->si;
+		to[7] = from->di;
+		to[8] = from->ip;
+		sample->n_registers = 9;
+		sample->known = 0x1ff;
+		return;
+	}
+	to[0] = from->ax;
+	to[1] = from->dx;
+	to[2] = from->cx;
+	to[3] = from->bx;
+	to[4] = from->si;
+	to[5] = from->di;
+	to[6] = from->bp;
+	to[7] = from->sp;
+	to[8] = from->r8;
+	to[9] = from->r9;
+	to[10] = from->r10;
+	to[11] = from->r11;
+	to[12] = from->r12;
+	to[13] = from->r13;
+	to[14] = from->r14;
+	to[15] = from->r15;
+	to[16] = from->ip;
+	sample->n_registers = 17;
+	sample->known = 0x1ffff;
+	/* The syscall instruction itself puts rip into rcx and rflags into r11. */
+	if (syscall)
+		sample->known &= ~(1ull << 2 | 1ull << 11);
+}
+
+/* Where glibc and musl put a thread's control block: above its stack. */
+static __always_inline __u64 reel_thread_pointer(struct task_struct *task, bool compat)
+{
+	struct task_struct___thread *with_thread = (void *)task;
+
+	/* 32-bit code has it in gs, behind a descriptor. */
+	return compat ? 0 : BPF_CORE_READ(with_thread, thread.fsbase);
+}
+
+static __always_inline __u64 reel_vdso_address(struct mm_struct *mm)
+{
+	struct mm_struct___context *with_context = (void *)mm;
+
+	return (__u64)BPF_CORE_READ(with_context, context.vdso);
+}
+
+#endif

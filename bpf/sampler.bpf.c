@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What runs in the kernel, before 6.16 (bpf/copy_scratch.h). */
+#include "bpf/kernel.h"
+#include "bpf/sample.h"
+#include "bpf/settings.h"
+#include "bpf/maps.h"
+#include "bpf/pids.h"
+#include "bpf/process.h"
+#include "bpf/stack_top.h"
+#include "bpf/alternate_stack.h"
+#include "bpf/regions.h"
+#include "bpf/copy_scratch.h"
+#include "bpf/take.h"
+
+char LICENSE[] SEC("license") = "GPL";

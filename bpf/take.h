@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Takes samples, at perf events and tracepoints. */
+#ifndef BPF_TAKE_H
+#define BPF_TAKE_H
+
+/* Begins a sample of the current task; NULL if it is not one to be sampled. */
+static __always_inline struct reel_draft *reel_draft_begin(struct task_struct *task, __u32 event)
+{
+	struct reel_ids ids = reel_current_ids(task);
+	struct reel_bpf_counts *counts;
+	struct reel_bpf_sample *sample;
+	struct reel_draft *draft;
+
+	if (!reel_current_wanted(ids))
+		return NULL;
+	draft = reel_draft();
+	counts = reel_counters();
+	if (!draft || !counts)
+		return NULL;
+	/* An NMI within another sample; today's kernels don't let it come so far (bpf_prog_active).
+	 */
+	if (draft->busy) {
+		counts->ring_busy++;
+		return NULL;
+	}
+	draft->busy = 1;
+	sample = &draft->sample;
+	sample->kind = REEL_BPF_SAMPLE;
+	sample->flags = 0;
+	sample->time = bpf_ktime_get_ns();
+	sample->pid = ids.pid;
+	sample->tid = ids.tid;
+	sample->cpu = bpf_get_smp_processor_id();
+	sample->event = event;
+	sample->where = REEL_BPF_WHERE_UNKNOWN;
+	sample->n_registers = 0;
+	sample->n_kernel_chain = 0;
+	sample->n_regions = 0;
+	sample->known = 0;
+	return draft;
+}
+
+/* The user's registers of a task in the kernel; returns its user sp, 0 if it has none. */
+static __always_inline __u64 reel_draft_enter_kernel(struct reel_draft *draft,
+						     struct task_struct *task)
+{
+	struct reel_bpf_sample *sample = &draft->sample;
+	bool syscall;
+
+	if (BPF_CORE_READ(task, flags) & PF_KTHREAD || !reel_task_registers(task, &draft->saved)) {
+		sample->where = REEL_BPF_WHERE_KERNEL_THREAD;
+		return 0;
+	}
+	syscall = reel_saved_registers_syscall(&draft->saved);
+	sample->where = syscall ? REEL_BPF_WHERE_SYSCALL : REEL_BPF_WHERE_INTERRUPT;
+	sample->flags |= REEL_BPF_REGISTERS;
+	reel_registers_store(sample, &draft->saved.user, syscall);
+	return reel_registers_sp(&draft->saved.user);
+}
+
+/* Adds the stacks, and hands the sample over. */
+static __always_inline void reel_draft_end(void *ctx, struct reel_draft *draft,
+					   struct task_struct *task, __u64 sp)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct reel_bpf_counts *counts = reel_counters();
+	struct reel_bpf_sample *sample = &draft->sample;
+	void *ring = reel_ring();
+
+	if (settings.kernel_chain && sample->where != REEL_BPF_WHERE_USER) {
+		long size = bpf_get_stack(ctx, draft->kernel_chain, sizeof(draft->kernel_chain), 0);
+
+		if (size > 0)
+			sample->n_kernel_chain = size / 8;
+	}
+	/* A task that exits has no memory any more. */
+	if (sp && mm)
+		reel_regions_find(sample, task, mm, sp);
+	if (counts && ring)
+		reel_sample_emit(draft, counts, ring);
+	draft->busy = 0;
+}
+
+/*
+ * Word by word at constant offsets: the verifier accepts nothing else on a
+ * context, and the compiler would merge what two branches do with it.
+ */
+static __always_inline void reel_perf_context_read(struct reel_perf_context *ctx,
+						   struct reel_registers *registers_ret,
+						   __u64 *period_ret)
+{
+	const volatile __u64 *from = (const volatile __u64 *)&ctx->registers;
+	__u64 *to = (__u64 *)registers_ret;
+
+#pragma unroll
+	for (unsigned int i = 0; i < sizeof(*registers_ret) / sizeof(*to); i++)
+		to[i] = from[i];
+	*period_ret = ((const volatile struct reel_perf_context *)ctx)->sample_period;
+	/* Or else it keeps all of them on the stack until they are used. */
+	barrier();
+}
+
+static __noinline int reel_take_perf(struct reel_perf_context *ctx, __u32 event)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct reel_draft *draft = reel_draft_begin(task, event);
+	__u64 sp;
+
+	if (!draft)
+		return 0;
+	reel_perf_context_read(ctx, &draft->saved.user, &draft->sample.weight);
+	if (reel_registers_user(&draft->saved.user)) {
+		draft->sample.where = REEL_BPF_WHERE_USER;
+		draft->sample.flags |= REEL_BPF_REGISTERS;
+		reel_registers_store(&draft->sample, &draft->saved.user, false);
+		sp = reel_registers_sp(&draft->saved.user);
+	} else {
+		sp = reel_draft_enter_kernel(draft, task);
+	}
+	reel_draft_end(ctx, draft, task, sp);
+	return 0;
+}
+
+/*
+ * A tracepoint's program runs on all CPUs at every hit while it is attached,
+ * whatever the perf event that it is attached to says (perf_event_attach_bpf_prog).
+ */
+static __noinline int reel_take_tracepoint(void *ctx, __u32 event)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct reel_bpf_counts *counts = reel_counters();
+	struct reel_draft *draft;
+
+	event &= REEL_BPF_EVENTS_MAX - 1;
+	if (!reel_enabled || !counts ||
+	    !(settings.cpus[cpu / 64 % (REEL_BPF_CPUS_MAX / 64)] >> cpu % 64 & 1))
+		return 0;
+	draft = reel_draft_begin(task, event);
+	if (!draft)
+		return 0;
+	if (++counts->hits[event] < settings.periods[event]) {
+		draft->busy = 0;
+		return 0;
+	}
+	counts->hits[event] = 0;
+	draft->sample.weight = settings.periods[event];
+	reel_draft_end(ctx, draft, task, reel_draft_enter_kernel(draft, task));
+	return 0;
+}
+
+/*
+ * A program for each event, since it has to know which one it belongs to:
+ * before 5.15 there is no other way to tell a program (bpf_get_attach_cookie).
+ */
+#define REEL_PROGRAMS(n)                                                                           \
+	SEC("perf_event")                                                                          \
+	int reel_perf_##n(struct reel_perf_context *ctx)                                           \
+	{                                                                                          \
+		return reel_take_perf(ctx, n);                                                     \
+	}                                                                                          \
+	SEC("tracepoint")                                                                          \
+	int reel_tracepoint_##n(void *ctx)                                                         \
+	{                                                                                          \
+		return reel_take_tracepoint(ctx, n);                                               \
+	}
+
+REEL_PROGRAMS(0)
+REEL_PROGRAMS(1)
+REEL_PROGRAMS(2)
+REEL_PROGRAMS(3)
+REEL_PROGRAMS(4)
+REEL_PROGRAMS(5)
+REEL_PROGRAMS(6)
+REEL_PROGRAMS(7)
+
+#endif

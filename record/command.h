@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command that is recorded: forked first, started when all is ready. */
+#ifndef RECORD_COMMAND_H
+#define RECORD_COMMAND_H
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include "format/error.h"
+
+/* As shells and env have it. */
+#define REEL_EXIT_NOT_EXECUTABLE 126
+#define REEL_EXIT_NOT_FOUND	 127
+
+struct reel_command {
+	pid_t pid;   /* 0: none */
+	int start;   /* write end: a byte starts the command, its end kills it */
+	int failure; /* read end: errno of exec, or nothing if it succeeded */
+	bool ended;
+	int status; /* as wait(2) gives it */
+};
+
+/* NOT_FOUND or PERMISSION if there is no such program; exec may still fail. */
+struct reel_error *reel_command_check(const char *name) REEL_MUST_CHECK;
+/* The exit status for an error of reel_command_check and reel_command_start. */
+int reel_command_error_status(const struct reel_error *error);
+/* Forks; the child waits, with the signal mask `signals`. */
+struct reel_error *reel_command_prepare(char **arguments, const sigset_t *signals,
+					struct reel_command *ret) REEL_MUST_CHECK;
+/* NOT_FOUND, PERMISSION or OS if it cannot be executed. */
+struct reel_error *reel_command_start(struct reel_command *command,
+				      const char *name) REEL_MUST_CHECK;
+/* True if it has ended. */
+bool reel_command_poll(struct reel_command *command);
+/* Asks it to end if it runs, and waits for that. */
+void reel_command_terminate(struct reel_command *command);
+/* Its exit status as a shell has it. */
+int reel_command_exit_status(const struct reel_command *command);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <stdlib.h>
+
+#include "record/losses.h"
+
+struct loss {
+	uint32_t cpu;
+	enum reel_loss cause;
+	uint64_t count, written;
+};
+
+struct reel_losses {
+	struct loss *items;
+	size_t count, capacity;
+};
+
+struct reel_error *reel_losses_create(struct reel_losses **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? NULL : reel_error_no_memory();
+}
+
+void reel_losses_destroy(struct reel_losses *losses)
+{
+	if (!losses)
+		return;
+	free(losses->items);
+	free(losses);
+}
+
+/* There are a few for each CPU, and only those that are not 0. */
+static struct reel_error *item(struct reel_losses *losses, uint32_t cpu, enum reel_loss cause,
+			       struct loss **ret)
+{
+	for (size_t i = 0; i < losses->count; i++) {
+		*ret = &losses->items[i];
+		if ((*ret)->cpu == cpu && (*ret)->cause == cause)
+			return NULL;
+	}
+	if (losses->count == losses->capacity) {
+		size_t capacity = losses->capacity ? 2 * losses->capacity : 16;
+		struct loss *grown = reallocarray(losses->items, capacity, sizeof(*grown));
+
+		if (!grown)
+			return reel_error_no_memory();
+		losses->items = grown;
+		losses->capacity = capacity;
+	}
+	*ret = &losses->items[losses->count++];
+	**ret = (struct loss){ .cpu = cpu, .cause = cause };
+	return NULL;
+}
+
+struct reel_error *reel_losses_set(struct reel_losses *losses, uint32_t cpu, enum reel_loss cause,
+				   uint64_t count)
+{
+	struct reel_error *error;
+	struct loss *loss;
+
+	if (!count)
+		return NULL;
+	error = item(losses, cpu, cause, &loss);
+	if (!error)
+		loss->count = count;
+	return error;
+}
+
+struct reel_error *reel_losses_add(struct reel_losses *losses, uint32_t cpu, enum reel_loss cause,
+				   uint64_t count)
+{
+	struct loss *loss;
+	struct reel_error *error = item(losses, cpu, cause, &loss);
+
+	if (!error)
+		loss->count += count;
+	return error;
+}
+
+struct reel_error *reel_losses_write(struct reel_losses *losses, uint64_t time,
+				     const struct reel_record_sink *sink)
+{
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; i < losses->count && !error; i++) {
+		struct loss *loss = &losses->items[i];
+		struct reel_record record = { .id = REEL_RECORD_LOSS };
+
+		if (loss->count == loss->written)
+			continue;
+		record.loss = (struct reel_record_loss){ time, loss->cpu, loss->cause,
+							 loss->count - loss->written };
+		error = sink->put(sink->context, &record);
+		loss->written = loss->count;
+	}
+	return error;
+}
+
+uint64_t reel_losses_sum(const struct reel_losses *losses, enum reel_loss cause)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < losses->count; i++) {
+		if (losses->items[i].cause == cause)
+			sum += losses->items[i].count;
+	}
+	return sum;
+}
+
+uint64_t reel_losses_samples(const struct reel_losses *losses)
+{
+	return reel_losses_sum(losses, REEL_LOSS_RING_FULL) +
+	       reel_losses_sum(losses, REEL_LOSS_RING_BUSY) +
+	       reel_losses_sum(losses, REEL_LOSS_RECORDER);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The modules of a recording: dense ids by identity, build-ids read from the
+ * files where the kernel gave none, and what of them the current file has already.
+ */
+#ifndef RECORD_MODULE_TABLE_H
+#define RECORD_MODULE_TABLE_H
+
+#include "record/build_id.h"
+#include "record/proc.h"
+
+/* Takes a side record, as reel_output_record does. */
+struct reel_record_sink {
+	struct reel_error *(*put)(void *context, const struct reel_record *record);
+	void *context;
+};
+
+struct reel_module_table;
+
+struct reel_error *reel_module_table_create(struct reel_module_table **ret) REEL_MUST_CHECK;
+void reel_module_table_destroy(struct reel_module_table *table);
+
+struct reel_module_identity {
+	uint32_t kind; /* enum reel_module_kind */
+	uint32_t device_major, device_minor;
+	uint64_t inode, inode_generation;
+	struct reel_build_id build_id;
+	const char *path;
+};
+
+/* Its id, a new one if it is not known. */
+struct reel_error *reel_module_table_add(struct reel_module_table *table,
+					 const struct reel_module_identity *identity,
+					 uint64_t *id_ret) REEL_MUST_CHECK;
+
+/*
+ * The module of a mapping of `pid`.  `build_id` and `generation` are what the
+ * kernel said, or empty: then the file is asked, if it can be opened.
+ */
+struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table, uint32_t pid,
+						const struct reel_proc_map *map,
+						const struct reel_build_id *build_id,
+						uint64_t generation,
+						uint64_t *id_ret) REEL_MUST_CHECK;
+
+/* An image for a module that is in no file; the bytes are kept. */
+struct reel_error *reel_module_table_set_image(struct reel_module_table *table, uint64_t id,
+					       const uint8_t *bytes, size_t size) REEL_MUST_CHECK;
+
+/* Puts MODULE (and IMAGE) unless the current file has it. */
+struct reel_error *reel_module_table_write(struct reel_module_table *table, uint64_t id,
+					   const struct reel_record_sink *sink) REEL_MUST_CHECK;
+/* A new file begins: nothing is written yet. */
+void reel_module_table_restart(struct reel_module_table *table);
+
+#endif

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/types.h>
+
+#include "bpf/sample.h"
+#include "include/stackreel.h"
+#include "record/options.h"
+#include "record/quantity.h"
+
+#define MAX_STACK_DEFAULT (256u << 10)
+#define MAX_STACK_MIN	  4096
+#define RING_SIZE_DEFAULT (16u << 20)
+#define RING_SIZE_MIN	  (64u << 10)
+#define RING_SIZE_MAX	  (1u << 30)
+#define RINGS_MAX	  256
+#define CPU_MAX		  65535
+#define PID_MAX_LIMIT	  (1u << 22) /* include/linux/threads.h */
+
+enum long_option {
+	OPTION_DURATION = 0x100,
+	OPTION_MAX_STACK,
+	OPTION_RING_SIZE,
+	OPTION_RINGS,
+	OPTION_BTF,
+	OPTION_ROTATE,
+};
+
+static const struct argp_option argp_options[] = {
+	{ NULL, 0, NULL, 0, "What to record:", 1 },
+	{ "pid", 'p', "PID,...", 0, "These processes, and what they fork from now on", 0 },
+	{ "tid", 't', "TID,...", 0, "These threads only", 0 },
+	{ "all-cpus", 'a', NULL, 0, "Everything that runs", 0 },
+	{ "cgroup", 'G', "CGROUP", 0, "What runs in this cgroup (v2) and those below it", 0 },
+	{ "cpu", 'C', "CPUS", 0, "Only on these CPUs: 0,2-5", 0 },
+	{ NULL, 0, NULL, 0, "How to sample:", 2 },
+	{ "event", 'e', "EVENT,...", 0,
+	  "What to sample (cpu-clock): cycles, page-faults, "
+	  "sched:sched_switch, ...; may be repeated",
+	  0 },
+	{ "freq", 'F', "HZ", 0, "Samples a second and CPU (999), or max", 0 },
+	{ "count", 'c', "PERIOD", 0, "A sample each PERIOD events instead", 0 },
+	{ "call-graph", 'g', NULL, 0, "Also record the kernel's call chains", 0 },
+	{ "max-stack", OPTION_MAX_STACK, "BYTES", 0, "Bytes of a stack at most (256K; up to 1M)",
+	  0 },
+	{ "duration", OPTION_DURATION, "TIME", 0, "Stop after 10, 10s, 2m, 1h", 0 },
+	{ NULL, 0, NULL, 0, "Where to:", 3 },
+	{ "output", 'o', "FILE", 0,
+	  "Write to FILE (stackreel.reel), - for standard output. An existing FILE becomes "
+	  "FILE.old",
+	  0 },
+	{ NULL, 'z', "LEVEL", 0, "zstd level, 1 to 19 (3)", 0 },
+	{ "rotate", OPTION_ROTATE, "TIME|SIZE[,KEEP]", 0,
+	  "Begin a new file each TIME (10s, 5m, 1h) or SIZE (64M), each of which can be replayed "
+	  "alone: "
+	  "FILE.0001.reel ...; keep only KEEP old ones. SIGUSR2 protects those that are there",
+	  0 },
+	{ NULL, 0, NULL, 0, "Other:", 4 },
+	{ "ring-size", OPTION_RING_SIZE, "BYTES", 0,
+	  "Ring buffer between kernel and recorder (16M)", 0 },
+	{ "rings", OPTION_RINGS, "N", 0, "So many ring buffers, CPU modulo N (1)", 0 },
+	{ "btf", OPTION_BTF, "FILE", 0,
+	  "The kernel's BTF, where /sys/kernel/btf/vmlinux is missing", 0 },
+	{ "quiet", 'q', NULL, 0, "Print errors only", 0 },
+	{ "verbose", 'v', NULL, 0, "Say more, on standard error", 0 },
+	{ 0 },
+};
+
+const char *argp_program_version = "stackreel-record " REEL_VERSION_STRING;
+
+bool reel_options_has_target(const struct reel_options *options)
+{
+	return options->n_pids || options->n_tids || options->system_wide || options->cgroup;
+}
+
+bool reel_options_rotates(const struct reel_options *options)
+{
+	return options->rotate_time || options->rotate_size;
+}
+
+/* Ends the program if there is an error. */
+static void check(struct argp_state *state, const char *option, struct reel_error *error)
+{
+	char message[256];
+
+	if (!error)
+		return;
+	snprintf(message, sizeof(message), "%s", reel_error_message(error));
+	reel_error_destroy(error);
+	argp_error(state, "%s: %s", option, message);
+}
+
+static void add_event(struct argp_state *state, struct reel_options *options, const char *name,
+		      size_t size)
+{
+	char **grown = reallocarray(options->events, options->n_events + 1, sizeof(*grown));
+
+	if (!size)
+		argp_error(state, "-e: an event's name is empty");
+	if (!grown)
+		argp_failure(state, 1, 0, "out of memory");
+	options->events = grown;
+	grown[options->n_events] = strndup(name, size);
+	if (!grown[options->n_events++])
+		argp_failure(state, 1, 0, "out of memory");
+}
+
+/* Splits at commas, but not at those of pmu/event=1,umask=2/. */
+static void add_events(struct argp_state *state, struct reel_options *options, const char *text)
+{
+	const char *start = text;
+	bool in_terms = false;
+
+	for (;; text++) {
+		if (*text == '/')
+			in_terms = !in_terms;
+		if (*text && (*text != ',' || in_terms))
+			continue;
+		add_event(state, options, start, (size_t)(text - start));
+		if (!*text)
+			return;
+		start = text + 1;
+	}
+}
+
+/* TIME or SIZE, told apart by the unit, and how many old parts to keep. */
+static void parse_rotation(struct argp_state *state, struct reel_options *options, const char *text)
+{
+	const char *comma = strchrnul(text, ',');
+	_cleanup_free_ char *limit = strndup(text, (size_t)(comma - text));
+
+	if (!limit)
+		argp_failure(state, 1, 0, "out of memory");
+	options->rotate_time = options->rotate_size = options->rotate_keep = 0;
+	if (*limit && strchr("KMGTB", limit[strlen(limit) - 1]))
+		check(state, "--rotate", reel_quantity_size(limit, &options->rotate_size));
+	else if (*limit && strchr("smhd", limit[strlen(limit) - 1]))
+		check(state, "--rotate", reel_quantity_duration(limit, &options->rotate_time));
+	else
+		argp_error(state, "--rotate: '%s' needs a unit: 10s, 5m, 1h, or 64M, 1G", text);
+	if (options->rotate_size && options->rotate_size < 64 << 10)
+		argp_error(state, "--rotate: parts of less than 64K are not worth it");
+	if (options->rotate_time && options->rotate_time < 100 * REEL_NS_PER_MS)
+		argp_error(state, "--rotate: parts of less than 100ms are not worth it");
+	if (*comma)
+		check(state, "--rotate",
+		      reel_quantity_number(comma + 1, 1, 1000000, &options->rotate_keep));
+}
+
+static void parse_stack(struct argp_state *state, struct reel_options *options, const char *text)
+{
+	check(state, "--max-stack", reel_quantity_size(text, &options->max_stack));
+	if (options->max_stack < MAX_STACK_MIN || options->max_stack > REEL_BPF_MAX_STACK_LIMIT)
+		argp_error(state, "--max-stack: '%s' is not from 4K to 1M", text);
+}
+
+static void parse_ring_size(struct argp_state *state, struct reel_options *options,
+			    const char *text)
+{
+	check(state, "--ring-size", reel_quantity_size(text, &options->ring_size));
+	if (options->ring_size < RING_SIZE_MIN || options->ring_size > RING_SIZE_MAX)
+		argp_error(state, "--ring-size: '%s' is not from 64K to 1G", text);
+}
+
+static void parse_frequency(struct argp_state *state, struct reel_options *options,
+			    const char *text)
+{
+	options->period = 0;
+	options->frequency_max = !strcmp(text, "max");
+	if (!options->frequency_max)
+		check(state, "-F", reel_quantity_number(text, 1, 1000000, &options->frequency));
+}
+
+/* All that is consistent only together. */
+static void check_together(struct argp_state *state, struct reel_options *options)
+{
+	if (!options->command && !reel_options_has_target(options))
+		argp_error(state, "nothing to record: name a command, or use -p, -t, -a or -G");
+	if (options->system_wide && (options->n_pids || options->n_tids))
+		argp_error(state, "-a records every process already: leave out -p and -t");
+	if (options->cgroup && (options->n_pids || options->n_tids))
+		argp_error(state, "-G cannot be combined with -p and -t");
+	if (options->n_pids && options->n_tids)
+		argp_error(state, "-p and -t cannot be combined");
+	if (options->quiet && options->verbose)
+		argp_error(state, "-q and -v contradict each other");
+	if (reel_options_rotates(options) && !strcmp(options->output, "-"))
+		argp_error(state, "--rotate needs files: it cannot be combined with -o -");
+	if (!strcmp(options->output, "-") && isatty(STDOUT_FILENO))
+		argp_error(state, "-o -: standard output is a terminal, and a capture is binary: "
+				  "send it into a file or a pipe");
+	if (!options->n_events)
+		add_event(state, options, "cpu-clock", strlen("cpu-clock"));
+}
+
+static error_t parse_target(int key, char *argument, struct argp_state *state,
+			    struct reel_options *options)
+{
+	switch (key) {
+	case 'p':
+		check(state, "-p",
+		      reel_quantity_list(argument, false, PID_MAX_LIMIT, &options->pids,
+					 &options->n_pids));
+		return 0;
+	case 't':
+		check(state, "-t",
+		      reel_quantity_list(argument, false, PID_MAX_LIMIT, &options->tids,
+					 &options->n_tids));
+		return 0;
+	case 'a':
+		options->system_wide = true;
+		return 0;
+	case 'G':
+		if (!*argument)
+			argp_error(state, "-G: the cgroup's name is empty");
+		options->cgroup = argument;
+		return 0;
+	case 'C':
+		check(state, "-C",
+		      reel_quantity_list(argument, true, CPU_MAX, &options->cpus,
+					 &options->n_cpus));
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse_sampling(int key, char *argument, struct argp_state *state,
+			      struct reel_options *options)
+{
+	uint64_t number;
+
+	switch (key) {
+	case 'e':
+		add_events(state, options, argument);
+		return 0;
+	case 'F':
+		parse_frequency(state, options, argument);
+		return 0;
+	case 'c':
+		check(state, "-c", reel_quantity_number(argument, 1, INT64_MAX, &options->period));
+		options->frequency = 0;
+		options->frequency_max = false;
+		return 0;
+	case 'g':
+		options->kernel_chain = true;
+		return 0;
+	case OPTION_MAX_STACK:
+		parse_stack(state, options, argument);
+		return 0;
+	case OPTION_DURATION:
+		check(state, "--duration", reel_quantity_duration(argument, &options->duration));
+		return 0;
+	case OPTION_RING_SIZE:
+		parse_ring_size(state, options, argument);
+		return 0;
+	case OPTION_RINGS:
+		check(state, "--rings",
+		      reel_quantity_number(argument, 1, RINGS_MAX, &options->rings));
+		return 0;
+	case 'z':
+		check(state, "-z", reel_quantity_number(argument, 1, 19, &number));
+		options->level = (int)number;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct reel_options *options = state->input;
+
+	switch (key) {
+	case 'o':
+		if (!*argument)
+			argp_error(state, "-o: the file's name is empty");
+		options->output = argument;
+		return 0;
+	case OPTION_ROTATE:
+		parse_rotation(state, options, argument);
+		return 0;
+	case OPTION_BTF:
+		options->btf = argument;
+		return 0;
+	case 'q':
+		options->quiet = true;
+		return 0;
+	case 'v':
+		options->verbose = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		/* The command begins: the rest is its own. */
+		options->command = &state->argv[state->next - 1];
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_END:
+		check_together(state, options);
+		return 0;
+	default:
+		if (!parse_target(key, argument, state, options))
+			return 0;
+		return parse_sampling(key, argument, state, options);
+	}
+}
+
+static const struct argp argp = {
+	.options = argp_options,
+	.parser = parse,
+	.args_doc = "[--] COMMAND [ARGUMENT...]",
+	.doc = "Record registers and stack bytes with eBPF, to be turned into stack traces by "
+	       "`stackreel report FILE' on any host."
+	       "\vWith -p, -t, -a or -G a COMMAND is not what is recorded: it only says for how "
+	       "long, as "
+	       "in `stackreel-record -p 4711 -- sleep 10'.\n\n"
+	       "Ends by Ctrl-C, SIGTERM, --duration, or when the command or all that is recorded "
+	       "has "
+	       "ended. The exit status is the command's; 1 if recording failed, 2 for a wrong "
+	       "command "
+	       "line, 126 or 127 if the command cannot be started.",
+};
+
+static void keep_command_line(int argc, char **argv, struct reel_options *options)
+{
+	size_t size = 0, at = 0;
+
+	for (int i = 0; i < argc; i++)
+		size += strlen(argv[i]) + 1;
+	options->command_line = malloc(size);
+	if (!options->command_line)
+		return;
+	for (int i = 0; i < argc; i++) {
+		memcpy(options->command_line + at, argv[i], strlen(argv[i]) + 1);
+		at += strlen(argv[i]) + 1;
+	}
+	options->command_line_size = size;
+}
+
+void reel_options_parse(int argc, char **argv, struct reel_options *ret)
+{
+	*ret = (struct reel_options){
+		.output = "stackreel.reel",
+		.frequency = 999,
+		.max_stack = MAX_STACK_DEFAULT,
+		.ring_size = RING_SIZE_DEFAULT,
+		.rings = 1,
+		.level = 3,
+	};
+	keep_command_line(argc, argv, ret);
+	argp_err_exit_status = REEL_EXIT_USAGE;
+	/* In order: options behind the command's name are the command's. */
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, ret);
+}
+
+void reel_options_free(struct reel_options *options)
+{
+	for (size_t i = 0; i < options->n_events; i++)
+		free(options->events[i]);
+	free(options->events);
+	free(options->pids);
+	free(options->tids);
+	free(options->cpus);
+	free(options->command_line);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of stackreel-record. */
+#ifndef RECORD_OPTIONS_H
+#define RECORD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exit status for a command line that makes no sense, as git and coreutils' newer tools have it. */
+#define REEL_EXIT_USAGE 2
+
+struct reel_options {
+	const char *output; /* "-": standard output */
+	uint64_t frequency; /* Hz; 0: period counts */
+	bool frequency_max; /* -F max */
+	uint64_t period;
+	char **events; /* as typed; at least one */
+	size_t n_events;
+
+	/* What is recorded: the command, unless one of the others is given. */
+	char **command; /* NULL-terminated; NULL: none */
+	uint32_t *pids;
+	size_t n_pids;
+	uint32_t *tids;
+	size_t n_tids;
+	bool system_wide;
+	const char *cgroup;
+	uint32_t *cpus;
+	size_t n_cpus;
+
+	bool kernel_chain;
+	uint64_t duration;  /* ns, 0: no end */
+	uint64_t max_stack; /* bytes */
+	uint64_t ring_size;
+	uint64_t rings;
+	const char *btf;
+	int level; /* zstd's */
+
+	/* One of the two is not 0: rotation. */
+	uint64_t rotate_time; /* ns */
+	uint64_t rotate_size; /* bytes */
+	uint64_t rotate_keep; /* old parts to keep; 0: all */
+
+	bool quiet, verbose;
+
+	/* The arguments as they were, each ended by a NUL (CAPTURE.command_line). */
+	char *command_line;
+	size_t command_line_size;
+};
+
+/* Exits with REEL_EXIT_USAGE and a message where the command line makes no sense; --help and
+ * --version exit with 0. */
+void reel_options_parse(int argc, char **argv, struct reel_options *ret);
+void reel_options_free(struct reel_options *options);
+
+/* Something besides the command is recorded; the command, if any, then only says for how long, as
+ * with perf. */
+bool reel_options_has_target(const struct reel_options *options);
+bool reel_options_rotates(const struct reel_options *options);
+
+#endif

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/output.h"
+#include "record/quantity.h"
+
+/*
+ * A kill loses what is younger than this and what the loop has not drained
+ * (100 ms): less than the second that SPEC.md, 3.2, allows.
+ */
+#define FLUSH_INTERVAL (500 * REEL_NS_PER_MS)
+
+struct reel_output {
+	struct reel_output_options options;
+	struct reel_writer *writer;
+	int fd;
+	char *path; /* of the current part */
+	bool is_regular;
+	uint64_t part;
+	uint64_t first_number, number; /* in the names of parts */
+	uint8_t recording_id[REEL_FILE_ID_SIZE];
+	uint64_t part_start, last_flush;
+	/* Finished parts that may be deleted when they are too many, the oldest first. */
+	char **parts;
+	size_t n_parts;
+	/* Of finished parts, and of the current one what its whole blocks hold. */
+	uint64_t past_samples, past_bytes;
+	uint64_t safe_samples, safe_bytes, safe_blocks;
+};
+
+static bool rotates(const struct reel_output *output)
+{
+	return output->options.rotate_time || output->options.rotate_size;
+}
+
+/* ---- names -------------------------------------------------------------------------- */
+
+/* Where the number goes: before ".reel", else at the end. */
+static size_t stem_size(const char *path)
+{
+	size_t size = strlen(path);
+
+	return size > 5 && !strcmp(path + size - 5, ".reel") ? size - 5 : size;
+}
+
+static char *part_path(const char *path, uint64_t number)
+{
+	size_t stem = stem_size(path);
+	char *name;
+
+	if (asprintf(&name, "%.*s.%04" PRIu64 "%s", (int)stem, path, number, path + stem) < 0)
+		return NULL;
+	return name;
+}
+
+/* The number in a name that part_path gave; 0 if it did not. */
+static uint64_t part_number(const char *name, const char *base)
+{
+	size_t stem = stem_size(base);
+	char *end;
+	uint64_t number;
+
+	if (strncmp(name, base, stem) || name[stem] != '.' || name[stem + 1] < '0' ||
+	    name[stem + 1] > '9')
+		return 0;
+	number = strtoull(name + stem + 1, &end, 10);
+	return strcmp(end, base + stem) ? 0 : number;
+}
+
+/* The highest number of a part in the file's directory: those of earlier recordings stay. */
+static uint64_t highest_number(const char *path)
+{
+	_cleanup_free_ char *folder_copy = strdup(path), *base_copy = strdup(path);
+	uint64_t highest = 0;
+	struct dirent *entry;
+	DIR *directory;
+
+	if (!folder_copy || !base_copy)
+		return 0;
+	directory = opendir(dirname(folder_copy));
+	if (!directory)
+		return 0;
+	while ((entry = readdir(directory))) {
+		uint64_t number = part_number(entry->d_name, basename(base_copy));
+
+		if (number > highest)
+			highest = number;
+	}
+	closedir(directory);
+	return highest;
+}
+
+/* What is there already is kept under another name, as perf does. */
+static struct reel_error *move_away(const char *path)
+{
+	_cleanup_free_ char *old = NULL;
+	struct stat status;
+
+	if (stat(path, &status) || !S_ISREG(status.st_mode) || !status.st_size)
+		return NULL;
+	if (asprintf(&old, "%s.old", path) < 0) {
+		old = NULL;
+		return reel_error_no_memory();
+	}
+	return rename(path, old) ? reel_error_os(errno, "renaming %s to %s", path, old) : NULL;
+}
+
+/* ---- parts -------------------------------------------------------------------------- */
+
+static struct reel_error *open_path(struct reel_output *output)
+{
+	struct reel_error *error;
+	struct stat status;
+
+	if (!strcmp(output->options.path, "-")) {
+		output->path = strdup("standard output");
+		/* Whatever prints to stdout by mistake must not get into the capture. */
+		output->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	} else {
+		output->path = rotates(output) ? part_path(output->options.path, output->number)
+					       : strdup(output->options.path);
+		if (!output->path)
+			return reel_error_no_memory();
+		error = move_away(output->path);
+		if (error)
+			return error;
+		/* Stacks hold secrets: nobody else reads them. */
+		output->fd = open(output->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	}
+	if (!output->path)
+		return reel_error_no_memory();
+	if (output->fd < 0)
+		return reel_error_os(errno, "opening %s", output->path);
+	output->is_regular = !fstat(output->fd, &status) && S_ISREG(status.st_mode);
+	return NULL;
+}
+
+static struct reel_error *open_part(struct reel_output *output)
+{
+	struct reel_writer_options options = { .level = output->options.level };
+	struct reel_error *error = open_path(output);
+
+	if (!error)
+		error = reel_writer_create(output->fd, output->path, &options, NULL,
+					   &output->writer);
+	if (error)
+		return error;
+	if (!output->part)
+		memcpy(output->recording_id, reel_writer_file_id(output->writer),
+		       sizeof(output->recording_id));
+	output->part_start = output->last_flush = reel_now();
+	output->safe_samples = output->safe_blocks = 0;
+	output->safe_bytes = reel_writer_counts(output->writer).file_bytes;
+	return NULL;
+}
+
+struct reel_error *reel_output_open(const struct reel_output_options *options,
+				    struct reel_output **ret)
+{
+	struct reel_output *output = calloc(1, sizeof(*output));
+	struct reel_error *error;
+
+	if (!output)
+		return reel_error_no_memory();
+	output->options = *options;
+	output->fd = -1;
+	if (rotates(output))
+		output->number = output->first_number = highest_number(options->path) + 1;
+	error = open_part(output);
+	if (error) {
+		reel_output_close(output);
+		return error;
+	}
+	*ret = output;
+	return NULL;
+}
+
+static void close_part(struct reel_output *output)
+{
+	reel_writer_destroy(output->writer);
+	output->writer = NULL;
+	if (output->fd >= 0)
+		close(output->fd);
+	output->fd = -1;
+}
+
+void reel_output_close(struct reel_output *output)
+{
+	if (!output)
+		return;
+	close_part(output);
+	for (size_t i = 0; i < output->n_parts; i++)
+		free(output->parts[i]);
+	free(output->parts);
+	free(output->path);
+	free(output);
+}
+
+/* ---- writing ------------------------------------------------------------------------ */
+
+/* The writer wrote a block: all samples but perhaps the one just given are in the file. */
+static void note_blocks(struct reel_output *output, uint64_t pending)
+{
+	struct reel_writer_counts counts = reel_writer_counts(output->writer);
+
+	if (counts.blocks == output->safe_blocks)
+		return;
+	output->safe_blocks = counts.blocks;
+	output->safe_bytes = counts.file_bytes;
+	output->safe_samples = counts.samples - pending;
+}
+
+struct reel_error *reel_output_record(struct reel_output *output, const struct reel_record *record)
+{
+	struct reel_error *error = reel_writer_record(output->writer, record);
+
+	if (!error) {
+		uint64_t samples = output->safe_samples;
+
+		/* Of side records a block may have been written: that does not tell of samples. */
+		note_blocks(output, 0);
+		output->safe_samples = samples;
+	}
+	return error;
+}
+
+struct reel_error *reel_output_sample(struct reel_output *output, const struct reel_sample *sample)
+{
+	struct reel_error *error = reel_writer_sample(output->writer, sample);
+
+	if (!error)
+		note_blocks(output, 1);
+	return error;
+}
+
+struct reel_error *reel_output_flush(struct reel_output *output)
+{
+	struct reel_error *error = reel_writer_flush(output->writer);
+
+	if (!error) {
+		note_blocks(output, 0);
+		output->last_flush = reel_now();
+	}
+	return error;
+}
+
+bool reel_output_flush_is_due(const struct reel_output *output, uint64_t now)
+{
+	return now > output->last_flush && now - output->last_flush >= FLUSH_INTERVAL;
+}
+
+struct reel_error *reel_output_finish(struct reel_output *output)
+{
+	struct reel_error *error = reel_writer_finish(output->writer);
+
+	if (error)
+		return error;
+	note_blocks(output, 0);
+	output->safe_bytes = reel_writer_counts(output->writer).file_bytes;
+	output->safe_samples = reel_writer_counts(output->writer).samples;
+	if (close(output->fd)) {
+		output->fd = -1;
+		/* File systems of the network say here that the disk is full. */
+		return reel_error_os(errno, "writing %s", output->path);
+	}
+	output->fd = -1;
+	return NULL;
+}
+
+/* ---- rotation ----------------------------------------------------------------------- */
+
+bool reel_output_rotation_is_due(const struct reel_output *output, uint64_t now)
+{
+	uint64_t time = output->options.rotate_time, size = output->options.rotate_size;
+
+	return (time && now > output->part_start && now - output->part_start >= time) ||
+	       (size && reel_writer_counts(output->writer).file_bytes >= size);
+}
+
+static void delete_oldest(struct reel_output *output)
+{
+	/* If it cannot be deleted, somebody else did, or wants it to stay. */
+	unlink(output->parts[0]);
+	free(output->parts[0]);
+	output->n_parts--;
+	memmove(output->parts, output->parts + 1, output->n_parts * sizeof(*output->parts));
+}
+
+struct reel_error *reel_output_next(struct reel_output *output)
+{
+	struct reel_writer_counts counts = reel_writer_counts(output->writer);
+	char **grown = reallocarray(output->parts, output->n_parts + 1, sizeof(*grown));
+
+	if (!grown)
+		return reel_error_no_memory();
+	output->parts = grown;
+	output->parts[output->n_parts++] = output->path;
+	output->path = NULL;
+	output->past_samples += counts.samples;
+	output->past_bytes += counts.file_bytes;
+	close_part(output);
+	while (output->options.rotate_keep && output->n_parts > output->options.rotate_keep)
+		delete_oldest(output);
+	output->part++;
+	output->number++;
+	return open_part(output);
+}
+
+void reel_output_protect(struct reel_output *output, void (*visit)(void *context, const char *path),
+			 void *context)
+{
+	for (size_t i = 0; i < output->n_parts; i++) {
+		visit(context, output->parts[i]);
+		free(output->parts[i]);
+	}
+	output->n_parts = 0;
+}
+
+/* ---- what there is ------------------------------------------------------------------ */
+
+const char *reel_output_path(const struct reel_output *output)
+{
+	return output->path;
+}
+
+uint64_t reel_output_part(const struct reel_output *output)
+{
+	return output->part;
+}
+
+const uint8_t *reel_output_recording_id(const struct reel_output *output)
+{
+	return output->recording_id;
+}
+
+struct reel_output_counts reel_output_counts(const struct reel_output *output)
+{
+	struct reel_output_counts ret = {
+		.samples = output->past_samples,
+		.bytes = output->past_bytes,
+		.safe_samples = output->past_samples + output->safe_samples,
+		.safe_bytes = output->past_bytes + output->safe_bytes,
+	};
+
+	if (output->writer) {
+		struct reel_writer_counts counts = reel_writer_counts(output->writer);
+
+		ret.part_samples = counts.samples;
+		ret.samples += counts.samples;
+		ret.bytes += counts.file_bytes;
+	}
+	return ret;
+}
+
+void reel_output_salvage(struct reel_output *output)
+{
+	if (output->is_regular && output->fd >= 0 &&
+	    ftruncate(output->fd, (off_t)output->safe_bytes))
+		/* A reader passes over the damaged end as well. */
+		return;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file or files that a recording goes to: names, flushing in time, rotation.
+ *
+ * With rotation, FILE.reel becomes FILE.0001.reel, FILE.0002.reel … (numbers go
+ * on behind the highest that exists, so that nothing is overwritten); the
+ * oldest parts of this recording are deleted when there are more than wanted.
+ */
+#ifndef RECORD_OUTPUT_H
+#define RECORD_OUTPUT_H
+
+#include "format/writer.h"
+
+struct reel_output;
+
+struct reel_output_options {
+	const char *path;		   /* "-": standard output */
+	int level;			   /* zstd's */
+	uint64_t rotate_time, rotate_size; /* ns, bytes; 0: not by that */
+	uint64_t rotate_keep;		   /* old parts; 0: all */
+};
+
+/* Opens the first part. An existing FILE is renamed to FILE.old. */
+struct reel_error *reel_output_open(const struct reel_output_options *options,
+				    struct reel_output **ret) REEL_MUST_CHECK;
+/* Frees; what was not finished stays an incomplete file. */
+void reel_output_close(struct reel_output *output);
+
+struct reel_error *reel_output_record(struct reel_output *output,
+				      const struct reel_record *record) REEL_MUST_CHECK;
+struct reel_error *reel_output_sample(struct reel_output *output,
+				      const struct reel_sample *sample) REEL_MUST_CHECK;
+struct reel_error *reel_output_flush(struct reel_output *output) REEL_MUST_CHECK;
+/* So much time has passed since the last flush that the next is due. */
+bool reel_output_flush_is_due(const struct reel_output *output, uint64_t now);
+
+/* The part is as old or as large as it may be. */
+bool reel_output_rotation_is_due(const struct reel_output *output, uint64_t now);
+/* Finishes the part; its END record was given. */
+struct reel_error *reel_output_finish(struct reel_output *output) REEL_MUST_CHECK;
+/* Opens the next part after reel_output_finish, and deletes one that is too old. */
+struct reel_error *reel_output_next(struct reel_output *output) REEL_MUST_CHECK;
+/* Finished parts that exist now will not be deleted; `visit` gets the path of each. */
+void reel_output_protect(struct reel_output *output, void (*visit)(void *context, const char *path),
+			 void *context);
+
+/* The current part's path, "standard output" for that. */
+const char *reel_output_path(const struct reel_output *output);
+uint64_t reel_output_part(const struct reel_output *output);
+/* File id of part 0. */
+const uint8_t *reel_output_recording_id(const struct reel_output *output);
+
+struct reel_output_counts {
+	uint64_t samples, bytes; /* of all parts */
+	uint64_t part_samples;	 /* of the current one */
+	/* What is in whole blocks, whatever happens next. */
+	uint64_t safe_samples, safe_bytes;
+};
+
+struct reel_output_counts reel_output_counts(const struct reel_output *output);
+
+/*
+ * After a write failed: cuts off what is not a whole block, so that the file
+ * reads without damage. Not for pipes.
+ */
+void reel_output_salvage(struct reel_output *output);
+
+#endif

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/process_events.h"
+#include "record/quantity.h"
+
+/*
+ * Pages of a buffer (a power of two): 512 KB with 4 KB pages, all that
+ * perf_event_mlock_kb (516) lets those have who lack CAP_IPC_LOCK.
+ */
+#define BUFFER_BYTES	 (512u << 10)
+#define BUFFER_BYTES_MIN (32u << 10)
+
+/* linux/perf_event.h of 6.0 */
+#define FORMAT_LOST (1u << 4)
+
+#ifndef PERF_RECORD_MISC_MMAP_BUILD_ID
+#define PERF_RECORD_MISC_MMAP_BUILD_ID (1 << 14)
+#endif
+
+/* The fields of sample_type, behind each record (PERF_SAMPLE_TID | TIME | CPU). */
+struct trailer {
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+};
+
+struct buffer {
+	struct perf_event_mmap_page *control;
+	const uint8_t *data;
+	size_t size; /* of the data */
+};
+
+/* A record that was taken and waits. */
+struct pending {
+	uint64_t time;
+	uint64_t sequence; /* order of arrival, to sort equal times by */
+	size_t offset;	   /* in `records` */
+};
+
+struct reel_process_events {
+	int *fds;
+	uint32_t *cpus;
+	struct buffer *buffers;
+	uint64_t *lost;	     /* of each CPU */
+	uint64_t *lost_told; /* by LOST records */
+	size_t n_cpus;
+	bool can_read_lost;
+	/* Records as the kernel wrote them, each at a multiple of 8. */
+	struct reel_buffer records;
+	struct pending *pending;
+	size_t n_pending, capacity, applied;
+	uint64_t sequence;
+};
+
+/* ---- opening ------------------------------------------------------------------------ */
+
+/* What this kernel's events can do. */
+struct abilities {
+	bool lost;     /* reading them tells how many records were dropped: 6.0 */
+	bool build_id; /* 5.12 */
+};
+
+static int open_event(uint32_t cpu, const struct abilities *abilities, size_t watermark)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.size = sizeof(attr),
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.build_id = abilities->build_id,
+		.read_format = abilities->lost ? FORMAT_LOST : 0,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		/* That of bpf_ktime_get_ns: samples and events are placed by time. */
+		.clockid = CLOCK_MONOTONIC,
+		.exclude_kernel = 1,
+		.watermark = 1,
+		.wakeup_watermark = (uint32_t)watermark,
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static struct reel_error *open_error(int errnum, uint32_t cpu)
+{
+	if (errnum == EACCES || errnum == EPERM)
+		return reel_error_create(
+			REEL_ERROR_PERMISSION,
+			"the kernel does not let this user watch processes (perf_event_open: %s): "
+			"run as root, or with CAP_PERFMON and CAP_BPF",
+			strerror(errnum));
+	if (errnum == ENOENT || errnum == ENOSYS || errnum == EINVAL)
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"this kernel has no perf events as the recorder needs them "
+			"(perf_event_open: %s): Linux 5.10 or later with "
+			"CONFIG_PERF_EVENTS is needed",
+			strerror(errnum));
+	if (errnum == EMFILE)
+		return reel_error_create(REEL_ERROR_OS,
+					 "too few open files are allowed for an event on each CPU: "
+					 "raise the limit (ulimit -n)");
+	return reel_error_os(errnum, "opening the process event of CPU %u", cpu);
+}
+
+/* Opens the event of a CPU with a buffer as large as allowed; clears the abilities that are not
+ * there. */
+static struct reel_error *open_buffer(uint32_t cpu, struct abilities *abilities, size_t *bytes,
+				      int *fd_ret, struct buffer *ret)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	for (;;) {
+		int fd = open_event(cpu, abilities, *bytes / 4);
+		void *memory;
+
+		/* What a kernel does not know is EINVAL: goes back in history. */
+		if (fd < 0 && errno == EINVAL && (abilities->lost || abilities->build_id)) {
+			if (abilities->lost)
+				abilities->lost = false;
+			else
+				abilities->build_id = false;
+			continue;
+		}
+		if (fd < 0)
+			return open_error(errno, cpu);
+		memory = mmap(NULL, page + *bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (memory != MAP_FAILED) {
+			ret->control = memory;
+			ret->data = (const uint8_t *)memory + page;
+			ret->size = *bytes;
+			*fd_ret = fd;
+			return NULL;
+		}
+		close(fd);
+		if (errno != EPERM && errno != ENOMEM)
+			return reel_error_os(errno, "mapping the buffer of process events");
+		if (*bytes / 2 < BUFFER_BYTES_MIN || *bytes / 2 < page)
+			return reel_error_create(
+				REEL_ERROR_PERMISSION,
+				"no memory may be locked for process events: run as root, or raise "
+				"/proc/sys/kernel/perf_event_mlock_kb (%s)",
+				strerror(errno));
+		*bytes /= 2;
+	}
+}
+
+/* "0-1,4" */
+static struct reel_error *online_cpus(uint32_t **ret, size_t *count_ret)
+{
+	_cleanup_buffer_ struct reel_buffer buffer = { 0 };
+	char *text;
+
+	if (reel_proc_read("/sys/devices/system/cpu/online", &buffer)) {
+		text = (char *)buffer.bytes;
+		text[strcspn(text, "\n")] = '\0';
+		return reel_quantity_list(text, true, UINT16_MAX, ret, count_ret);
+	}
+	/* Without /sys: numbers without holes are the best guess. */
+	*count_ret = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+	*ret = calloc(*count_ret, sizeof(**ret));
+	if (!*ret)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < *count_ret; i++)
+		(*ret)[i] = (uint32_t)i;
+	return NULL;
+}
+
+static struct reel_error *open_all(struct reel_process_events *events,
+				   void (*note)(void *context, const char *line), void *context)
+{
+	size_t count = 0, bytes = BUFFER_BYTES;
+	struct reel_error *error = online_cpus(&events->cpus, &count);
+	struct abilities abilities = { true, true };
+	char line[128];
+
+	if (error)
+		return error;
+	events->fds = calloc(count, sizeof(*events->fds));
+	events->buffers = calloc(count, sizeof(*events->buffers));
+	events->lost = calloc(count, sizeof(*events->lost));
+	events->lost_told = calloc(count, sizeof(*events->lost_told));
+	if (!events->fds || !events->buffers || !events->lost || !events->lost_told)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < count; i++) {
+		error = open_buffer(events->cpus[i], &abilities, &bytes, &events->fds[i],
+				    &events->buffers[i]);
+		if (error)
+			return error;
+		events->n_cpus++;
+	}
+	events->can_read_lost = abilities.lost;
+	if (note && !abilities.build_id)
+		note(context,
+		     "this kernel's mmap events have no build-ids (5.12): files are read for them");
+	if (note && bytes < BUFFER_BYTES) {
+		snprintf(line, sizeof(line),
+			 "only %zu KB a CPU may be locked for process events (perf_event_mlock_kb)",
+			 bytes >> 10);
+		note(context, line);
+	}
+	return NULL;
+}
+
+struct reel_error *reel_process_events_open(void (*note)(void *context, const char *line),
+					    void *context, struct reel_process_events **ret)
+{
+	struct reel_process_events *events = calloc(1, sizeof(*events));
+	struct reel_error *error;
+
+	if (!events)
+		return reel_error_no_memory();
+	error = open_all(events, note, context);
+	if (error) {
+		reel_process_events_close(events);
+		return error;
+	}
+	*ret = events;
+	return NULL;
+}
+
+void reel_process_events_close(struct reel_process_events *events)
+{
+	if (!events)
+		return;
+	for (size_t i = 0; i < events->n_cpus; i++) {
+		munmap(events->buffers[i].control,
+		       (size_t)sysconf(_SC_PAGESIZE) + events->buffers[i].size);
+		close(events->fds[i]);
+	}
+	free(events->fds);
+	free(events->cpus);
+	free(events->buffers);
+	free(events->lost);
+	free(events->lost_told);
+	free(events->pending);
+	reel_buffer_free(&events->records);
+	free(events);
+}
+
+const int *reel_process_events_fds(const struct reel_process_events *events, size_t *count_ret)
+{
+	*count_ret = events->n_cpus;
+	return events->fds;
+}
+
+const uint64_t *reel_process_events_lost(const struct reel_process_events *events,
+					 const uint32_t **cpus_ret, size_t *count_ret)
+{
+	*cpus_ret = events->cpus;
+	*count_ret = events->n_cpus;
+	return events->lost;
+}
+
+/* ---- taking ------------------------------------------------------------------------- */
+
+static void copy_out(const struct buffer *buffer, uint64_t at, void *ret, size_t size)
+{
+	size_t offset = (size_t)(at & (buffer->size - 1));
+	size_t first = buffer->size - offset < size ? buffer->size - offset : size;
+
+	memcpy(ret, buffer->data + offset, first);
+	memcpy((uint8_t *)ret + first, buffer->data, size - first);
+}
+
+static bool is_wanted(uint32_t type)
+{
+	return type == PERF_RECORD_MMAP2 || type == PERF_RECORD_COMM || type == PERF_RECORD_FORK ||
+	       type == PERF_RECORD_EXIT;
+}
+
+/* Keeps a record of `size` bytes at `at`. */
+static struct reel_error *keep(struct reel_process_events *events, const struct buffer *buffer,
+			       uint64_t at, size_t size)
+{
+	struct trailer trailer;
+	struct pending *pending;
+	uint8_t *room;
+
+	if (events->n_pending == events->capacity) {
+		size_t capacity = events->capacity ? 2 * events->capacity : 1024;
+		struct pending *grown = reallocarray(events->pending, capacity, sizeof(*grown));
+
+		if (!grown)
+			return reel_error_no_memory();
+		events->pending = grown;
+		events->capacity = capacity;
+	}
+	/* Sizes of perf's records are multiples of 8. */
+	room = reel_buffer_reserve(&events->records, size);
+	if (!room)
+		return reel_error_no_memory();
+	copy_out(buffer, at, room, size);
+	memcpy(&trailer, room + size - sizeof(trailer), sizeof(trailer));
+	pending = &events->pending[events->n_pending++];
+	pending->time = trailer.time;
+	pending->sequence = events->sequence++;
+	pending->offset = events->records.size;
+	events->records.size += size;
+	return NULL;
+}
+
+/*
+ * A LOST record comes with the next one that finds room, which may be never: asks
+ * the event itself where the buffer was so full that something may be lost.
+ */
+static void read_lost(struct reel_process_events *events, size_t index)
+{
+	uint64_t fields[2]; /* value, lost */
+
+	if (events->can_read_lost &&
+	    read(events->fds[index], fields, sizeof(fields)) == sizeof(fields) &&
+	    fields[1] > events->lost[index])
+		events->lost[index] = fields[1];
+}
+
+static struct reel_error *take_buffer(struct reel_process_events *events, size_t index)
+{
+	const struct buffer *buffer = &events->buffers[index];
+	uint64_t head = __atomic_load_n(&buffer->control->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = buffer->control->data_tail;
+	struct reel_error *error = NULL;
+
+	if (head - tail > buffer->size / 2)
+		read_lost(events, index);
+	while (tail < head && !error) {
+		struct perf_event_header header;
+
+		copy_out(buffer, tail, &header, sizeof(header));
+		if (header.size < sizeof(header) || header.size > head - tail)
+			break; /* cannot be; what is left is passed over */
+		if (header.type == PERF_RECORD_LOST) {
+			uint64_t fields[2]; /* id, lost */
+
+			copy_out(buffer, tail + sizeof(header), fields, sizeof(fields));
+			events->lost_told[index] += fields[1];
+			if (events->lost_told[index] > events->lost[index])
+				events->lost[index] = events->lost_told[index];
+		} else if (is_wanted(header.type) &&
+			   header.size >= sizeof(header) + sizeof(struct trailer)) {
+			error = keep(events, buffer, tail, header.size);
+		}
+		tail += header.size;
+	}
+	__atomic_store_n(&buffer->control->data_tail, error ? tail : head, __ATOMIC_RELEASE);
+	return error;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct pending *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return (x->sequence > y->sequence) - (x->sequence < y->sequence);
+}
+
+/* Drops what was applied, so that memory is bounded by what waits. */
+static struct reel_error *compact(struct reel_process_events *events)
+{
+	struct reel_buffer kept = { 0 };
+
+	if (!events->applied)
+		return NULL;
+	for (size_t i = events->applied; i < events->n_pending; i++) {
+		const uint8_t *record = events->records.bytes + events->pending[i].offset;
+		struct perf_event_header header;
+
+		memcpy(&header, record, sizeof(header));
+		events->pending[i].offset = kept.size;
+		reel_buffer_append(&kept, record, header.size);
+	}
+	if (kept.failed) {
+		reel_buffer_free(&kept);
+		return reel_error_no_memory();
+	}
+	events->n_pending -= events->applied;
+	memmove(events->pending, events->pending + events->applied,
+		events->n_pending * sizeof(*events->pending));
+	events->applied = 0;
+	if (kept.size) {
+		reel_buffer_free(&events->records);
+		events->records = kept;
+	} else {
+		/* The usual case: the memory is used again. */
+		events->records.size = 0;
+		reel_buffer_free(&kept);
+	}
+	return NULL;
+}
+
+struct reel_error *reel_process_events_take(struct reel_process_events *events)
+{
+	struct reel_error *error = compact(events);
+
+	for (size_t i = 0; i < events->n_cpus && !error; i++)
+		error = take_buffer(events, i);
+	if (!error && events->n_pending)
+		qsort(events->pending, events->n_pending, sizeof(*events->pending), compare);
+	return error;
+}
+
+/* ---- decoding ----------------------------------------------------------------------- */
+
+/* struct perf_record_mmap2 of the kernel's comment at PERF_RECORD_MMAP2, behind the header */
+struct mmap2 {
+	uint32_t pid, tid;
+	uint64_t address, size, offset;
+	union {
+		struct {
+			uint32_t device_major, device_minor;
+			uint64_t inode, inode_generation;
+		};
+		struct {
+			uint8_t build_id_size, reserved[3];
+			uint8_t build_id[20];
+		};
+	};
+	uint32_t protection, flags;
+	char path[];
+};
+
+struct task {
+	uint32_t pid, parent_pid;
+	uint32_t tid, parent_tid;
+};
+
+static bool decode_mmap(const uint8_t *body, size_t size, uint16_t misc,
+			struct reel_process_event *ret)
+{
+	const struct mmap2 *mmap = (const struct mmap2 *)body;
+
+	if (size <= sizeof(*mmap) || !memchr(mmap->path, 0, size - sizeof(*mmap)))
+		return false;
+	ret->kind = REEL_PROCESS_MAP;
+	ret->pid = mmap->pid;
+	ret->tid = mmap->tid;
+	ret->map = (struct reel_proc_map){
+		.address = mmap->address,
+		.size = mmap->size,
+		.offset = mmap->offset,
+		.protection = mmap->protection,
+		/* /proc has only these two bits of it. */
+		.flags = mmap->flags & (MAP_SHARED | MAP_PRIVATE),
+		.path = mmap->path,
+	};
+	if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+		ret->build_id.size = mmap->build_id_size > sizeof(mmap->build_id)
+					     ? sizeof(mmap->build_id)
+					     : mmap->build_id_size;
+		memcpy(ret->build_id.bytes, mmap->build_id, ret->build_id.size);
+	} else {
+		ret->map.device_major = mmap->device_major;
+		ret->map.device_minor = mmap->device_minor;
+		ret->map.inode = mmap->inode;
+		ret->inode_generation = mmap->inode_generation;
+	}
+	return true;
+}
+
+static bool decode_comm(const uint8_t *body, size_t size, uint16_t misc,
+			struct reel_process_event *ret)
+{
+	uint32_t ids[2];
+
+	if (size <= sizeof(ids))
+		return false;
+	memcpy(ids, body, sizeof(ids));
+	ret->kind = misc & PERF_RECORD_MISC_COMM_EXEC ? REEL_PROCESS_EXEC : REEL_PROCESS_COMM;
+	ret->pid = ids[0];
+	ret->tid = ids[1];
+	size -= sizeof(ids);
+	memcpy(ret->comm, body + sizeof(ids), size < REEL_COMM_SIZE ? size : REEL_COMM_SIZE - 1);
+	return true;
+}
+
+static bool decode_task(const uint8_t *body, size_t size, enum reel_process_event_kind kind,
+			struct reel_process_event *ret)
+{
+	struct task task;
+
+	if (size < sizeof(task))
+		return false;
+	memcpy(&task, body, sizeof(task));
+	ret->kind = kind;
+	ret->pid = task.pid;
+	ret->tid = task.tid;
+	ret->parent_pid = task.parent_pid;
+	ret->parent_tid = task.parent_tid;
+	return true;
+}
+
+static bool decode(const struct perf_event_header *header, const uint8_t *body,
+		   struct reel_process_event *ret)
+{
+	size_t size = header->size - sizeof(*header) - sizeof(struct trailer);
+	bool good;
+
+	if (header->type == PERF_RECORD_MMAP2)
+		good = decode_mmap(body, size, header->misc, ret);
+	else if (header->type == PERF_RECORD_COMM)
+		good = decode_comm(body, size, header->misc, ret);
+	else
+		good = decode_task(body, size,
+				   header->type == PERF_RECORD_FORK ? REEL_PROCESS_FORK
+								    : REEL_PROCESS_EXIT,
+				   ret);
+	/* 0 or -1: outside of our PID namespace, or the idle task (perf_event_pid_type). */
+	return good && (int32_t)ret->pid > 0 && (int32_t)ret->tid > 0;
+}
+
+struct reel_error *reel_process_events_apply(
+	struct reel_process_events *events, uint64_t until,
+	struct reel_error *(*handle)(void *context, const struct reel_process_event *event),
+	void *context)
+{
+	struct reel_error *error = NULL;
+
+	while (!error && events->applied < events->n_pending &&
+	       events->pending[events->applied].time <= until) {
+		const struct pending *pending = &events->pending[events->applied++];
+		const uint8_t *record = events->records.bytes + pending->offset;
+		struct reel_process_event event = { .time = pending->time };
+		struct perf_event_header header;
+
+		memcpy(&header, record, sizeof(header));
+		if (decode(&header, record + sizeof(header), &event))
+			error = handle(context, &event);
+	}
+	return error;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What happens to processes, from the kernel: one dummy perf event per CPU
+ * tells every mapping, fork, exec, name and exit on the host.  Events of all
+ * CPUs are merged by time.
+ */
+#ifndef RECORD_PROCESS_EVENTS_H
+#define RECORD_PROCESS_EVENTS_H
+
+#include "record/proc.h"
+
+enum reel_process_event_kind {
+	REEL_PROCESS_MAP,
+	REEL_PROCESS_COMM,
+	REEL_PROCESS_EXEC, /* with the new name */
+	REEL_PROCESS_FORK,
+	REEL_PROCESS_EXIT,
+};
+
+/* Numbers are those of the recorder's PID namespace; processes outside of it are left out. */
+struct reel_process_event {
+	enum reel_process_event_kind kind;
+	uint64_t time; /* CLOCK_MONOTONIC */
+	uint32_t pid, tid;
+	/* FORK: the parent's. */
+	uint32_t parent_pid, parent_tid;
+	char comm[REEL_COMM_SIZE];
+	/* MAP: either build_id or the file's numbers are filled in. */
+	struct reel_proc_map map;
+	uint64_t inode_generation;
+	struct reel_build_id build_id;
+};
+
+struct reel_process_events;
+
+/*
+ * Opens and starts the events of all CPUs.  `notes` gets what this kernel
+ * cannot do (may be NULL).  PERMISSION where that is not allowed.
+ */
+struct reel_error *reel_process_events_open(void (*note)(void *context, const char *line),
+					    void *context,
+					    struct reel_process_events **ret) REEL_MUST_CHECK;
+void reel_process_events_close(struct reel_process_events *events);
+
+/* Descriptors to poll, readable when a buffer is filled by a quarter. */
+const int *reel_process_events_fds(const struct reel_process_events *events, size_t *count_ret);
+
+/* Takes over what the kernel has written; nothing is handed on yet. */
+struct reel_error *reel_process_events_take(struct reel_process_events *events) REEL_MUST_CHECK;
+
+/* Hands over what was taken with times up to `until`, in order of time; later ones stay. */
+struct reel_error *reel_process_events_apply(
+	struct reel_process_events *events, uint64_t until,
+	struct reel_error *(*handle)(void *context, const struct reel_process_event *event),
+	void *context) REEL_MUST_CHECK;
+
+/* Events that the kernel dropped since the start, by index of the descriptor; `cpus_ret` are their
+ * CPUs. */
+const uint64_t *reel_process_events_lost(const struct reel_process_events *events,
+					 const uint32_t **cpus_ret, size_t *count_ret);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "record/programs.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "format/error.h"
+#include "record/refusal.h"
+
+/* record/bpf_object.S */
+extern const char reel_object_scratch[], reel_object_scratch_end[];
+extern const char reel_object_dynptr[], reel_object_dynptr_end[];
+
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+
+/* libbpf's print callback has no context, so this is the one thing that is global here. */
+static struct {
+	bool verbose;
+	void (*log)(void *context, const char *line);
+	void *log_context;
+	char warning[256]; /* the last one, without its newline */
+} libbpf_log;
+
+static void log_lines(char *text)
+{
+	char *rest, *line;
+
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		libbpf_log.log(libbpf_log.log_context, line);
+}
+
+__attribute__((format(printf, 2, 0))) static int log_libbpf(enum libbpf_print_level level,
+							    const char *format, va_list arguments)
+{
+	char *text;
+
+	if (vasprintf(&text, format, arguments) < 0)
+		return 0;
+	/* A verifier's log has many lines: the first one says what it is. */
+	if (level == LIBBPF_WARN && !strchr(text, '\n'))
+		snprintf(libbpf_log.warning, sizeof(libbpf_log.warning), "%s", text);
+	else if (level == LIBBPF_WARN && strchr(text, '\n')[1] == '\0')
+		snprintf(libbpf_log.warning, sizeof(libbpf_log.warning), "%.*s",
+			 (int)strcspn(text, "\n"), text);
+	if (libbpf_log.verbose && libbpf_log.log)
+		log_lines(text);
+	free(text);
+	return 0;
+}
+
+/* Whether the kernel's BTF has a name: good enough for a function's that nothing else is called. */
+static bool kernel_has(const char *name)
+{
+	_cleanup_fd_ int fd = open(KERNEL_BTF, O_RDONLY | O_CLOEXEC);
+	size_t size = 0, room, length = strlen(name) + 1;
+	_cleanup_free_ char *bytes = NULL;
+	const char *found;
+	struct stat status;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &status) || status.st_size <= 0)
+		return false;
+	room = (size_t)status.st_size;
+	bytes = malloc(room);
+	if (!bytes)
+		return false;
+	while (size < room && (n = read(fd, bytes + size, room - size)) > 0)
+		size += (size_t)n;
+	found = memmem(bytes, size, name, length);
+	return found && found > bytes && found[-1] == '\0';
+}
+
+static struct bpf_map *map_find(const struct bpf_object *object, const char *name)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+
+	assert(map);
+	return map;
+}
+
+/* Only the programs that are needed and that this kernel can run. */
+static void programs_select(struct bpf_object *object, const struct reel_sampler_options *options,
+			    struct bpf_program **events_ret)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, object)
+	{
+		const char *name = bpf_program__name(program);
+		bool needed = strncmp(name, "reel_process_", strlen("reel_process_")) == 0;
+
+		for (size_t i = 0; i < options->n_events; i++) {
+			char wanted[40];
+
+			snprintf(wanted, sizeof(wanted), "reel_%s_%zu",
+				 options->events[i].type == PERF_TYPE_TRACEPOINT ? "tracepoint"
+										 : "perf",
+				 i);
+			if (strcmp(name, wanted) == 0) {
+				events_ret[i] = program;
+				needed = true;
+			}
+		}
+		bpf_program__set_autoload(program, needed);
+	}
+}
+
+static int maps_size(struct bpf_object *object, const struct reel_sampler_options *options,
+		     const struct reel_bpf_settings *settings, uint32_t n_scratches)
+{
+	struct bpf_map *scratches = bpf_object__find_map_by_name(object, "reel_scratches");
+	int error = bpf_map__set_max_entries(map_find(object, "reel_rings"), settings->rings);
+
+	if (!error && !options->cgroup)
+		error = bpf_map__set_autocreate(map_find(object, "reel_cgroup"), false);
+	if (!error && options->system_wide) {
+		error = bpf_map__set_max_entries(map_find(object, "reel_processes"), 1);
+		if (!error)
+			error = bpf_map__set_max_entries(map_find(object, "reel_threads"), 1);
+	}
+	if (!error && scratches) {
+		uint32_t size = REEL_BPF_PREFIX_MAX + 2 * settings->max_stack + settings->page_size;
+
+		error = bpf_map__set_max_entries(scratches, n_scratches);
+		if (!error)
+			error = bpf_map__set_value_size(scratches, (size + 7) & ~7u);
+	}
+	return error;
+}
+
+static struct reel_error *object_open(const struct reel_sampler_options *options,
+				      struct bpf_object **ret)
+{
+	bool dynptr = kernel_has("bpf_probe_read_user_dynptr");
+	const char *object = dynptr ? reel_object_dynptr : reel_object_scratch;
+	const char *end = dynptr ? reel_object_dynptr_end : reel_object_scratch_end;
+	/*
+	 * libbpf looks for types that vmlinux has not in all modules, which takes
+	 * CAP_SYS_ADMIN; with a file it does not, and so CAP_BPF is enough.
+	 */
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "stackreel",
+		    .btf_custom_path = options->btf		       ? options->btf
+				       : access(KERNEL_BTF, R_OK) == 0 ? KERNEL_BTF
+								       : NULL);
+
+	*ret = bpf_object__open_mem(object, (size_t)(end - object), &opts);
+	if (!*ret)
+		return reel_error_os(errno, "cannot open the BPF object");
+	return NULL;
+}
+
+struct reel_error *reel_programs_load(const struct reel_sampler_options *options,
+				      const struct reel_bpf_settings *settings,
+				      uint32_t n_scratches, struct reel_programs *ret)
+{
+	struct reel_error *error;
+	struct bpf_map *map;
+	int result;
+
+	libbpf_log.verbose = options->verbose;
+	libbpf_log.log = options->log;
+	libbpf_log.log_context = options->log_context;
+	libbpf_log.warning[0] = '\0';
+	libbpf_set_print(log_libbpf);
+
+	*ret = (struct reel_programs){ 0 };
+	error = object_open(options, &ret->object);
+	if (error)
+		return error;
+	programs_select(ret->object, options, ret->events);
+	map = map_find(ret->object, ".rodata.settings");
+	result = bpf_map__set_initial_value(map, settings, sizeof(*settings));
+	if (!result)
+		result = maps_size(ret->object, options, settings, n_scratches);
+	if (result) {
+		error = reel_error_os(-result, "cannot set up the BPF object");
+	} else {
+		result = bpf_object__load(ret->object);
+		if (result)
+			error = reel_refusal_load(-result, options->btf, libbpf_log.warning);
+	}
+	if (error)
+		reel_programs_unload(ret);
+	return error;
+}
+
+struct reel_error *reel_programs_attach_processes(struct reel_programs *programs)
+{
+	static const char *const names[] = { "reel_process_fork", "reel_process_exec",
+					     "reel_process_exit" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct bpf_program *program =
+			bpf_object__find_program_by_name(programs->object, names[i]);
+		struct bpf_link *link;
+
+		assert(program);
+		link = bpf_program__attach(program);
+		if (!link) {
+			int errnum = errno;
+
+			if (errnum == EPERM || errnum == EACCES)
+				return reel_refusal_permission(errnum, "attaching to the kernel's "
+								       "process events");
+			return reel_error_os(errnum, "cannot attach %s", names[i]);
+		}
+		programs->links[programs->n_links++] = link;
+	}
+	return NULL;
+}
+
+void reel_programs_unload(struct reel_programs *programs)
+{
+	for (size_t i = 0; i < programs->n_links; i++)
+		bpf_link__destroy(programs->links[i]);
+	bpf_object__close(programs->object);
+	*programs = (struct reel_programs){ 0 };
+	/* The next caller of libbpf has its own log. */
+	libbpf_log.log = NULL;
+}
+
+int reel_programs_map(const struct reel_programs *programs, const char *name)
+{
+	return bpf_map__fd(map_find(programs->object, name));
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loaded BPF object: which of the two fits the kernel, its settings and map sizes. */
+#ifndef RECORD_PROGRAMS_H
+#define RECORD_PROGRAMS_H
+
+#include <linux/types.h>
+
+#include <bpf/libbpf.h>
+
+#include "bpf/sample.h"
+#include "bpf/settings.h"
+#include "record/sampler.h"
+
+struct reel_programs {
+	struct bpf_object *object;
+	/* One an event. */
+	struct bpf_program *events[REEL_BPF_EVENTS_MAX];
+	struct bpf_link *links[3];
+	size_t n_links;
+};
+
+/*
+ * Opens, sizes and loads; nothing is attached yet.  `n_scratches`: one above the
+ * highest CPU that is sampled.
+ */
+struct reel_error *reel_programs_load(const struct reel_sampler_options *options,
+				      const struct reel_bpf_settings *settings,
+				      uint32_t n_scratches,
+				      struct reel_programs *ret) REEL_MUST_CHECK;
+/* Follows forks and exits from now on. */
+struct reel_error *reel_programs_attach_processes(struct reel_programs *programs) REEL_MUST_CHECK;
+void reel_programs_unload(struct reel_programs *programs);
+
+/* The descriptor of a map; asserts that there is such a map. */
+int reel_programs_map(const struct reel_programs *programs, const char *name);
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "include/stackreel.h"
+#include "record/quantity.h"
+#include "record/recording_parts.h"
+
+/* What was not drained is lost to a kill: see FLUSH_INTERVAL in output.c. */
+#define POLL_TIMEOUT_MS 100
+
+/* ---- words ---------------------------------------------------------------------------- */
+
+void recording_say(struct recording *recording, const char *format, ...)
+{
+	va_list args;
+
+	reel_progress_clear(&recording->progress);
+	fputs("stackreel-record: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+void recording_note(void *context, const char *line)
+{
+	struct recording *recording = context;
+
+	if (recording->options->verbose)
+		recording_say(recording, "%.*s", (int)strcspn(line, "\n"), line);
+}
+
+static void say_kept(void *context, const char *path)
+{
+	struct recording *recording = context;
+
+	if (!recording->options->quiet)
+		recording_say(recording, "kept %s", path);
+}
+
+/* ---- the loop ------------------------------------------------------------------------- */
+
+/* Where the loop waits: rings, process events, signals. */
+struct poll_set {
+	struct pollfd *fds;
+	size_t count;
+};
+
+static struct reel_error *poll_set_create(const struct recording *recording, struct poll_set *ret)
+{
+	size_t n_cpus;
+	const int *fds = reel_process_events_fds(recording->process_events, &n_cpus);
+
+	ret->count = n_cpus + 2;
+	ret->fds = calloc(ret->count, sizeof(*ret->fds));
+	if (!ret->fds)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < n_cpus; i++)
+		ret->fds[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	ret->fds[n_cpus] = (struct pollfd){ reel_sampler_fd(recording->sampler), POLLIN, 0 };
+	ret->fds[n_cpus + 1] = (struct pollfd){ recording->signals, POLLIN, 0 };
+	return NULL;
+}
+
+static struct reel_error *wait_for_data(const struct recording *recording, struct poll_set *set)
+{
+	int timeout = POLL_TIMEOUT_MS;
+	uint64_t now = reel_now();
+
+	if (recording->deadline && recording->deadline < now + POLL_TIMEOUT_MS * REEL_NS_PER_MS)
+		timeout = recording->deadline <= now
+				  ? 0
+				  : (int)((recording->deadline - now) / REEL_NS_PER_MS) + 1;
+	if (poll(set->fds, set->count, timeout) < 0 && errno != EINTR)
+		return reel_error_os(errno, "poll");
+	for (size_t i = 0; i < set->count; i++) {
+		/* An event whose CPU went away hangs up, for ever. */
+		if (set->fds[i].revents & (POLLHUP | POLLERR | POLLNVAL) &&
+		    !(set->fds[i].revents & POLLIN))
+			set->fds[i].fd = -1;
+	}
+	return NULL;
+}
+
+static void end(struct recording *recording, enum reel_end_reason reason)
+{
+	if (recording->ends)
+		return;
+	recording->ends = true;
+	recording->reason = reason;
+}
+
+static void take_signals(struct recording *recording)
+{
+	struct signalfd_siginfo signal;
+
+	while (read(recording->signals, &signal, sizeof(signal)) == sizeof(signal)) {
+		if (signal.ssi_signo == SIGUSR2)
+			recording->protect = true;
+		else if (signal.ssi_signo != SIGCHLD)
+			end(recording, REEL_END_SIGNAL);
+	}
+}
+
+/* Whether anything says that the recording is over. */
+static void check_end(struct recording *recording)
+{
+	const struct reel_options *options = recording->options;
+
+	take_signals(recording);
+	if (recording->command.pid && reel_command_poll(&recording->command))
+		end(recording, REEL_END_COMMAND_EXITED);
+	if (recording->deadline && reel_now() >= recording->deadline)
+		end(recording, REEL_END_DURATION);
+	if ((options->n_pids || options->n_tids) && !reel_tracker_living(recording->tracker))
+		end(recording, REEL_END_TARGETS_EXITED);
+}
+
+/* SIGUSR2: what was recorded up to now stays. */
+static struct reel_error *protect(struct recording *recording)
+{
+	struct reel_error *error;
+
+	recording->protect = false;
+	if (!reel_options_rotates(recording->options)) {
+		recording_note(recording,
+			       "SIGUSR2 keeps the parts of --rotate, and there are none");
+		return NULL;
+	}
+	error = recording_rotate(recording);
+	if (!error)
+		reel_output_protect(recording->output, say_kept, recording);
+	return error;
+}
+
+static struct reel_error *turn(struct recording *recording)
+{
+	struct reel_output_counts counts;
+	struct reel_error *error = recording_cycle(recording);
+
+	if (!error && recording->protect)
+		error = protect(recording);
+	if (!error && reel_output_rotation_is_due(recording->output, reel_now()))
+		error = recording_rotate(recording);
+	if (!error && reel_output_flush_is_due(recording->output, reel_now()))
+		error = recording_flush(recording);
+	if (error)
+		return error;
+	counts = reel_output_counts(recording->output);
+	reel_progress_update(&recording->progress, &counts, recording->losses);
+	return NULL;
+}
+
+static struct reel_error *record(struct recording *recording)
+{
+	struct poll_set set = { 0 };
+	struct reel_error *error = poll_set_create(recording, &set);
+
+	while (!error && !recording->ends) {
+		error = wait_for_data(recording, &set);
+		check_end(recording);
+		if (!error && !recording->ends)
+			error = turn(recording);
+	}
+	free(set.fds);
+	return error ? error : recording_finish(recording);
+}
+
+/* ---- from start to end ---------------------------------------------------------------- */
+
+static struct reel_error *start(struct recording *recording, int *exit_status_ret)
+{
+	const struct reel_options *options = recording->options;
+	struct reel_error *error = reel_sampler_enable(recording->sampler);
+
+	if (error)
+		return error;
+	if (options->duration)
+		recording->deadline = reel_now() + options->duration;
+	if (!recording->command.pid)
+		return NULL;
+	error = reel_command_start(&recording->command, options->command[0]);
+	if (error)
+		*exit_status_ret = reel_command_error_status(error);
+	return error;
+}
+
+/* What can be relied on after an error: the file holds whole blocks up to there. */
+static struct reel_error *add_safe(struct recording *recording, struct reel_error *error)
+{
+	char samples[REEL_COUNT_TEXT_SIZE], bytes[REEL_COUNT_TEXT_SIZE];
+	struct reel_output_counts counts;
+	struct reel_error *whole;
+
+	if (!recording->output)
+		return error;
+	reel_output_salvage(recording->output);
+	counts = reel_output_counts(recording->output);
+	whole = reel_error_create(
+		reel_error_code(error), "%s; %s samples (%s) are safe in %s",
+		reel_error_message(error), reel_count_text(counts.safe_samples, samples),
+		reel_bytes_text(counts.safe_bytes, bytes), reel_output_path(recording->output));
+	reel_error_destroy(error);
+	return whole;
+}
+
+static void print_summary(struct recording *recording)
+{
+	struct reel_output_counts counts = reel_output_counts(recording->output);
+	uint64_t part = reel_output_part(recording->output);
+	char where[512];
+
+	reel_progress_clear(&recording->progress);
+	if (recording->options->quiet)
+		return;
+	snprintf(where, sizeof(where), "%s", reel_output_path(recording->output));
+	if (part)
+		snprintf(where, sizeof(where), "%s and %llu before it",
+			 reel_output_path(recording->output), (unsigned long long)part);
+	reel_progress_summary(&counts, recording->losses, where);
+}
+
+/* The command has ended, or is told to. */
+static void end_command(struct recording *recording, bool succeeded, int *exit_status_ret)
+{
+	bool was_running = !reel_command_poll(&recording->command);
+
+	/* Whoever does not want to wait for it has the usual signals again. */
+	sigprocmask(SIG_SETMASK, &recording->old_signals, NULL);
+	reel_command_terminate(&recording->command);
+	/* If the recording's time was over that is what was asked for. */
+	if (succeeded && !(was_running && recording->reason == REEL_END_DURATION))
+		*exit_status_ret = reel_command_exit_status(&recording->command);
+}
+
+struct reel_error *reel_recording_run(const struct reel_options *options, int *exit_status_ret)
+{
+	struct recording recording = { .options = options, .signals = -1 };
+	struct reel_error *error = NULL;
+
+	*exit_status_ret = 0;
+	if (options->command)
+		error = reel_command_check(options->command[0]);
+	if (error) {
+		*exit_status_ret = reel_command_error_status(error);
+		return error;
+	}
+	error = recording_open(&recording);
+	if (!error) {
+		reel_progress_start(&recording.progress, options->quiet);
+		error = start(&recording, exit_status_ret);
+		if (!error)
+			error = record(&recording);
+		if (error)
+			error = add_safe(&recording, error);
+		else
+			print_summary(&recording);
+	}
+	if (error && recording.sampler)
+		reel_sampler_disable(recording.sampler);
+	reel_progress_clear(&recording.progress);
+	if (recording.command.pid)
+		end_command(&recording, !error, exit_status_ret);
+	recording_close(&recording);
+	return error;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A recording from its start to its end. */
+#ifndef RECORD_RECORDING_H
+#define RECORD_RECORDING_H
+
+#include "format/error.h"
+#include "record/options.h"
+
+/*
+ * Records as the options say and prints what there is to say on standard
+ * error.  `exit_status_ret` gets the program's exit status where there is no error.
+ */
+struct reel_error *reel_recording_run(const struct reel_options *options,
+				      int *exit_status_ret) REEL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files behind recording.h share. */
+#ifndef RECORD_RECORDING_PARTS_H
+#define RECORD_RECORDING_PARTS_H
+
+#include <signal.h>
+
+#include "record/command.h"
+#include "record/kernel_symbols.h"
+#include "record/losses.h"
+#include "record/output.h"
+#include "record/process_events.h"
+#include "record/progress.h"
+#include "record/recording.h"
+#include "record/sample_translator.h"
+#include "record/sampler.h"
+#include "record/tracker.h"
+
+struct recording {
+	const struct reel_options *options;
+	struct reel_target target;
+	struct reel_sampler_event *events;
+	struct reel_module_table *modules;
+	struct reel_process_events *process_events;
+	struct reel_sampler *sampler;
+	struct reel_tracker *tracker;
+	struct reel_kernel_symbols *symbols; /* NULL: without names */
+	struct reel_output *output;
+	struct reel_losses *losses;
+	struct reel_command command;
+	struct reel_progress progress;
+	struct reel_sample_translator translator;
+	struct reel_record_sink sink; /* into `output` */
+	char *cgroup;		      /* the directory */
+
+	sigset_t old_signals;
+	bool signals_are_blocked;
+	int signals; /* signalfd */
+
+	uint64_t last_sample; /* id */
+	/* Process events up to this time were taken from the kernel. */
+	uint64_t taken;
+	/* While a part ends: what is later than this waits for the next one. */
+	uint64_t cut;
+	struct reel_buffer deferred;
+	/* Start of the cycle before. */
+	uint64_t previous_cycle;
+	uint64_t lost_events; /* process events, when we looked last */
+	/* Samples that the file does not take, said once. */
+	bool said_refused;
+
+	bool ends;
+	enum reel_end_reason reason;
+	uint64_t deadline; /* 0: none */
+	bool protect;	   /* SIGUSR2 */
+};
+
+/* Prints a line on standard error, over the live line; `note` only with -v. */
+void recording_say(struct recording *recording, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void recording_note(void *recording, const char *line);
+
+/* ---- recording_setup.c: up to the first sample ---- */
+
+struct reel_error *recording_open(struct recording *recording) REEL_MUST_CHECK;
+void recording_close(struct recording *recording);
+
+/* ---- recording_stream.c: from the kernel into the file ---- */
+
+/* CAPTURE and EVENT records of the current part. */
+struct reel_error *recording_write_head(struct recording *recording) REEL_MUST_CHECK;
+/* Takes what the kernel has, once. */
+struct reel_error *recording_cycle(struct recording *recording) REEL_MUST_CHECK;
+/* Writes losses and ends the blocks. */
+struct reel_error *recording_flush(struct recording *recording) REEL_MUST_CHECK;
+/* Ends the part and begins the next one. */
+struct reel_error *recording_rotate(struct recording *recording) REEL_MUST_CHECK;
+/* END, index and trailer. */
+struct reel_error *recording_finish(struct recording *recording) REEL_MUST_CHECK;
+
+#endif

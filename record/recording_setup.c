@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All that is opened before the first sample, in an order that loses nothing. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <linux/perf_event.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "include/stackreel.h"
+#include "record/recording_parts.h"
+
+/* ---- what is asked for ---------------------------------------------------------------- */
+
+/* The kernel's limit (perf_event_max_sample_rate); 0 if it cannot be read. */
+static uint64_t max_frequency(void)
+{
+	_cleanup_buffer_ struct reel_buffer buffer = { 0 };
+
+	if (!reel_proc_read("/proc/sys/kernel/perf_event_max_sample_rate", &buffer))
+		return 0;
+	return strtoull((const char *)buffer.bytes, NULL, 10);
+}
+
+static struct reel_error *check_frequency(const struct reel_options *options, uint64_t *ret)
+{
+	uint64_t limit = max_frequency();
+
+	*ret = options->frequency_max ? limit : options->frequency;
+	if (options->frequency_max && !limit)
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"-F max: /proc/sys/kernel/perf_event_max_sample_rate cannot be read");
+	if (limit && *ret > limit)
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "-F %llu is more than this kernel allows: %llu "
+					 "(/proc/sys/kernel/perf_event_max_sample_rate)",
+					 (unsigned long long)*ret, (unsigned long long)limit);
+	return NULL;
+}
+
+static struct reel_error *resolve_events(struct recording *recording)
+{
+	const struct reel_options *options = recording->options;
+	struct reel_error *error;
+	uint64_t frequency;
+
+	error = check_frequency(options, &frequency);
+	recording->events = calloc(options->n_events, sizeof(*recording->events));
+	if (!recording->events && !error)
+		error = reel_error_no_memory();
+	for (size_t i = 0; i < options->n_events && !error; i++) {
+		struct reel_sampler_event *event = &recording->events[i];
+
+		error = reel_sampler_event_resolve(options->events[i], event);
+		if (error)
+			return reel_error_prefix(error, "-e %s", options->events[i]);
+		event->frequency = frequency;
+		event->period = options->period;
+		/* Tracepoints come one by one: each is a sample unless -c says otherwise. */
+		if (event->type == PERF_TYPE_TRACEPOINT && frequency) {
+			event->frequency = 0;
+			event->period = 1;
+		}
+	}
+	return error;
+}
+
+static bool is_cgroup(const char *path)
+{
+	char procs[PATH_MAX + 16];
+	struct stat status;
+
+	snprintf(procs, sizeof(procs), "%s/cgroup.procs", path);
+	return !stat(procs, &status);
+}
+
+/* A directory, or a name below where cgroup2 is mounted. */
+static struct reel_error *find_cgroup(struct recording *recording)
+{
+	const char *name = recording->options->cgroup;
+	char path[PATH_MAX];
+	struct mntent *mount;
+	bool is_mounted = false;
+	FILE *mounts;
+
+	if (is_cgroup(name)) {
+		recording->cgroup = strdup(name);
+		return recording->cgroup ? NULL : reel_error_no_memory();
+	}
+	mounts = setmntent("/proc/self/mounts", "re");
+	while (mounts && !recording->cgroup && (mount = getmntent(mounts))) {
+		if (strcmp(mount->mnt_type, "cgroup2"))
+			continue;
+		is_mounted = true;
+		snprintf(path, sizeof(path), "%s/%s", mount->mnt_dir, name + strspn(name, "/"));
+		if (is_cgroup(path))
+			recording->cgroup = strdup(path);
+	}
+	if (mounts)
+		endmntent(mounts);
+	if (recording->cgroup)
+		return NULL;
+	return reel_error_create(REEL_ERROR_NOT_FOUND, "-G %s: there is no such cgroup%s", name,
+				 is_mounted ? "" : " (and no cgroup v2 file system is mounted)");
+}
+
+/* Before anything is written: a wrong number must not cost the last recording's file its name. */
+static struct reel_error *check_targets(const struct reel_options *options)
+{
+	for (size_t i = 0; i < options->n_pids; i++) {
+		if (kill((pid_t)options->pids[i], 0) && errno == ESRCH)
+			return reel_error_create(REEL_ERROR_NOT_FOUND, "-p: there is no process %u",
+						 options->pids[i]);
+	}
+	for (size_t i = 0; i < options->n_tids; i++) {
+		if (kill((pid_t)options->tids[i], 0) && errno == ESRCH)
+			return reel_error_create(REEL_ERROR_NOT_FOUND, "-t: there is no thread %u",
+						 options->tids[i]);
+	}
+	return NULL;
+}
+
+/* ---- signals -------------------------------------------------------------------------- */
+
+static struct reel_error *block_signals(struct recording *recording)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGUSR2);
+	sigaddset(&signals, SIGCHLD);
+	if (sigprocmask(SIG_BLOCK, &signals, &recording->old_signals))
+		return reel_error_os(errno, "blocking signals");
+	recording->signals_are_blocked = true;
+	/* A reader of our output that is gone shows as EPIPE. */
+	signal(SIGPIPE, SIG_IGN);
+	recording->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	return recording->signals < 0 ? reel_error_os(errno, "signalfd") : NULL;
+}
+
+/* ---- opening -------------------------------------------------------------------------- */
+
+static struct reel_error *open_sampler(struct recording *recording)
+{
+	const struct reel_options *options = recording->options;
+	struct reel_sampler_options sampler = {
+		.events = recording->events,
+		.n_events = options->n_events,
+		.cpus = options->cpus,
+		.n_cpus = options->n_cpus,
+		.system_wide = options->system_wide && !recording->cgroup,
+		.cgroup = recording->cgroup,
+		.kernel_chain = options->kernel_chain,
+		.max_stack = (uint32_t)options->max_stack,
+		.ring_size = options->ring_size,
+		.rings = (uint32_t)options->rings,
+		.btf = options->btf,
+		.verbose = options->verbose,
+		.log = recording_note,
+		.log_context = recording,
+	};
+
+	return reel_sampler_open(&sampler, &recording->sampler);
+}
+
+static struct reel_error *put_record(void *context, const struct reel_record *record)
+{
+	return reel_output_record(((struct recording *)context)->output, record);
+}
+
+static struct reel_error *open_output(struct recording *recording)
+{
+	const struct reel_options *options = recording->options;
+	struct reel_output_options output = {
+		.path = options->output,
+		.level = options->level,
+		.rotate_time = options->rotate_time,
+		.rotate_size = options->rotate_size,
+		.rotate_keep = options->rotate_keep,
+	};
+	struct reel_error *error = reel_output_open(&output, &recording->output);
+
+	return error ? error : recording_write_head(recording);
+}
+
+static struct reel_error *open_tracker(struct recording *recording)
+{
+	const struct reel_tracker_options options = {
+		.target = &recording->target,
+		.modules = recording->modules,
+		.sink = recording->sink,
+		.everything = recording->options->system_wide && !recording->cgroup,
+		.on_first_sample = recording->cgroup != NULL,
+	};
+
+	if (!reel_proc_is_ours())
+		recording_note(
+			recording,
+			"/proc is not that of this PID namespace: what ran before is not known");
+	return reel_tracker_create(&options, &recording->tracker);
+}
+
+static void load_kernel_symbols(struct recording *recording)
+{
+	_cleanup_error_ struct reel_error *error = NULL;
+
+	if (!recording->options->kernel_chain)
+		return;
+	error = reel_kernel_symbols_load(&recording->target, recording->modules,
+					 &recording->symbols);
+	/* Addresses are better than nothing. */
+	if (error)
+		recording_say(recording, "%s", reel_error_message(error));
+}
+
+/* Before the file is made: what cannot be recorded shows here. */
+static struct reel_error *add_to_sampler(struct recording *recording)
+{
+	const struct reel_options *options = recording->options;
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; i < options->n_pids && !error; i++)
+		error = reel_sampler_add_process(recording->sampler, options->pids[i]);
+	for (size_t i = 0; i < options->n_tids && !error; i++)
+		error = reel_sampler_add_thread(recording->sampler, options->tids[i]);
+	if (!error && options->command && !reel_options_has_target(options))
+		error = reel_sampler_add_process(recording->sampler,
+						 (uint32_t)recording->command.pid);
+	return error;
+}
+
+/* The events are open: what /proc has and what happens from now on overlap, and nothing is missed.
+ */
+static struct reel_error *add_to_tracker(struct recording *recording)
+{
+	const struct reel_options *options = recording->options;
+	struct reel_error *error = NULL;
+
+	if (recording->options->system_wide || recording->cgroup)
+		return reel_tracker_add_all(recording->tracker);
+	for (size_t i = 0; i < options->n_pids && !error; i++)
+		error = reel_tracker_add_process(recording->tracker, options->pids[i]);
+	for (size_t i = 0; i < options->n_tids && !error; i++)
+		error = reel_tracker_add_thread(recording->tracker, options->tids[i]);
+	if (!error && options->command && !reel_options_has_target(options))
+		error = reel_tracker_add_command(recording->tracker,
+						 (uint32_t)recording->command.pid);
+	return error;
+}
+
+struct reel_error *recording_open(struct recording *recording)
+{
+	const struct reel_options *options = recording->options;
+	struct reel_error *error = check_targets(options);
+
+	if (!error && options->cgroup)
+		error = find_cgroup(recording);
+	if (!error)
+		error = reel_target_find(&recording->target);
+	if (!error)
+		error = resolve_events(recording);
+	if (!error)
+		error = block_signals(recording);
+	if (!error && options->command)
+		error = reel_command_prepare(options->command, &recording->old_signals,
+					     &recording->command);
+	if (!error)
+		error = open_sampler(recording);
+	if (!error)
+		error = reel_process_events_open(recording_note, recording,
+						 &recording->process_events);
+	if (!error)
+		error = add_to_sampler(recording);
+	if (!error)
+		error = reel_losses_create(&recording->losses);
+	if (!error)
+		error = reel_module_table_create(&recording->modules);
+	if (error)
+		return error;
+	recording->sink = (struct reel_record_sink){ put_record, recording };
+	recording->translator.page_size = recording->target.page_size;
+	recording->cut = UINT64_MAX;
+	load_kernel_symbols(recording);
+	error = open_tracker(recording);
+	if (!error)
+		error = open_output(recording);
+	if (!error)
+		error = add_to_tracker(recording);
+	/* A file that tells what it is, however soon the end comes. */
+	return error ? error : recording_flush(recording);
+}
+
+void recording_close(struct recording *recording)
+{
+	reel_sampler_close(recording->sampler);
+	reel_process_events_close(recording->process_events);
+	reel_output_close(recording->output);
+	reel_tracker_destroy(recording->tracker);
+	reel_kernel_symbols_destroy(recording->symbols);
+	reel_module_table_destroy(recording->modules);
+	reel_losses_destroy(recording->losses);
+	reel_buffer_free(&recording->deferred);
+	free(recording->events);
+	free(recording->cgroup);
+	if (recording->signals >= 0)
+		close(recording->signals);
+}

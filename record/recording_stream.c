@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the kernel into the file.  A sample is placed by what had happened up
+ * to its time: process events are applied in order of time, and before a sample
+ * all that are not later.  What matters to a sample was in perf's buffers before
+ * the sample was taken (a mapping's event is written before mmap returns, a
+ * fork's before the child runs), so taking those buffers after the sample was
+ * seen is enough, on whatever CPU the event was.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "include/stackreel.h"
+#include "record/quantity.h"
+#include "record/recording_parts.h"
+
+/* How long a sample may take from its time stamp until it can be read, on a busy host. */
+#define SAMPLE_DELAY_US 2000
+
+/* ---- the head of a file ------------------------------------------------------------- */
+
+static uint64_t wall_time(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * REEL_NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+static struct reel_error *put(struct recording *recording, const struct reel_record *record)
+{
+	return recording->sink.put(recording->sink.context, record);
+}
+
+struct reel_error *recording_write_head(struct recording *recording)
+{
+	const struct reel_options *options = recording->options;
+	const struct reel_target *target = &recording->target;
+	struct reel_record record = { .id = REEL_RECORD_CAPTURE };
+	struct reel_error *error;
+
+	record.capture = (struct reel_record_capture){
+		.start_time = reel_now(),
+		.start_wall_time = wall_time(),
+		.clock = CLOCK_MONOTONIC,
+		.machine = target->elf.machine,
+		.word_bits = target->elf.word_bits,
+		.byte_order = target->elf.byte_order,
+		.page_size = target->page_size,
+		.cpus_possible = target->cpus_possible,
+		.cpus_online = target->cpus_online,
+		.max_stack = options->max_stack,
+		.ring_size = options->ring_size,
+		.rings = options->rings,
+		.part = reel_output_part(recording->output),
+		.recording = { reel_output_recording_id(recording->output), REEL_FILE_ID_SIZE },
+		.hostname = reel_bytes_of_string(target->hostname),
+		.kernel_release = reel_bytes_of_string(target->kernel_release),
+		.kernel_version = reel_bytes_of_string(target->kernel_version),
+		.kernel_build_id = { target->kernel_build_id.bytes, target->kernel_build_id.size },
+		.tool_version = reel_bytes_of_string("stackreel-record " REEL_VERSION_STRING),
+		.command_line = { (const uint8_t *)options->command_line,
+				  options->command_line_size > REEL_TEXT_MAX
+					  ? REEL_TEXT_MAX
+					  : options->command_line_size },
+	};
+	error = put(recording, &record);
+	for (size_t i = 0; i < options->n_events && !error; i++) {
+		const struct reel_sampler_event *event = &recording->events[i];
+
+		record = (struct reel_record){ .id = REEL_RECORD_EVENT };
+		record.event = (struct reel_record_event){
+			.id = i,
+			.perf_type = event->type,
+			.perf_config = event->config,
+			.frequency = event->frequency,
+			.period = event->frequency ? 0 : event->period,
+			.weight_unit =
+				event->weight_is_time ? REEL_WEIGHT_NANOSECONDS : REEL_WEIGHT_COUNT,
+			.name = reel_bytes_of_string(event->name),
+		};
+		error = put(recording, &record);
+	}
+	return error;
+}
+
+/* ---- process events ----------------------------------------------------------------- */
+
+static struct reel_error *handle_event(void *context, const struct reel_process_event *event)
+{
+	return reel_tracker_event(((struct recording *)context)->tracker, event);
+}
+
+/* Process events up to `time` are applied. */
+static struct reel_error *apply_until(struct recording *recording, uint64_t time)
+{
+	struct reel_error *error = NULL;
+
+	if (time > recording->taken) {
+		uint64_t now = reel_now();
+
+		error = reel_process_events_take(recording->process_events);
+		/* An event that is later may have come too, while an earlier one on another CPU did
+		 * not. */
+		recording->taken = now;
+	}
+	if (error)
+		return error;
+	return reel_process_events_apply(recording->process_events,
+					 time < recording->taken ? time : recording->taken,
+					 handle_event, recording);
+}
+
+static struct reel_error *count_lost_events(struct recording *recording)
+{
+	const uint32_t *cpus;
+	size_t count;
+	const uint64_t *lost = reel_process_events_lost(recording->process_events, &cpus, &count);
+	struct reel_error *error = NULL;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count && !error; i++) {
+		sum += lost[i];
+		error = reel_losses_set(recording->losses, cpus[i], REEL_LOSS_PROCESS_EVENTS,
+					lost[i]);
+	}
+	if (error || sum == recording->lost_events)
+		return error;
+	recording->lost_events = sum;
+	recording_note(recording,
+		       "process events were lost: looking into /proc for what they were");
+	return reel_tracker_resync(recording->tracker);
+}
+
+/* ---- samples ------------------------------------------------------------------------ */
+
+/* Deferred things, one behind the other: size, then the bytes as they were in the ring. */
+static struct reel_error *defer(struct recording *recording, const void *bytes, size_t size)
+{
+	static const uint8_t padding[8];
+
+	reel_buffer_u64(&recording->deferred, size);
+	reel_buffer_append(&recording->deferred, bytes, size);
+	reel_buffer_append(&recording->deferred, padding, -size & 7);
+	return recording->deferred.failed ? reel_error_no_memory() : NULL;
+}
+
+static size_t padded(size_t size)
+{
+	return (size + 7) & ~(size_t)7;
+}
+
+static struct reel_error *defer_sample(struct recording *recording,
+				       const struct reel_sampler_parts *parts)
+{
+	const struct reel_bpf_sample *sample = parts->sample;
+	_cleanup_buffer_ struct reel_buffer whole = { 0 };
+	static const uint8_t padding[8];
+
+	reel_buffer_append(&whole, sample, sizeof(*sample));
+	reel_buffer_append(&whole, parts->kernel_chain, 8 * (size_t)sample->n_kernel_chain);
+	for (uint32_t i = 0; i < sample->n_regions; i++) {
+		reel_buffer_append(&whole, parts->region_bytes[i], sample->regions[i].size);
+		reel_buffer_append(&whole, padding, -(size_t)sample->regions[i].size & 7);
+	}
+	return whole.failed ? reel_error_no_memory() : defer(recording, whole.bytes, whole.size);
+}
+
+/* A sample that the file has no place for: it counts as lost. */
+static struct reel_error *refuse(struct recording *recording, uint32_t cpu,
+				 struct reel_error *error)
+{
+	if (error && !recording->said_refused) {
+		recording->said_refused = true;
+		recording_note(recording, reel_error_message(error));
+	}
+	reel_error_destroy(error);
+	return reel_losses_add(recording->losses, cpu, REEL_LOSS_RECORDER, 1);
+}
+
+static struct reel_error *write_sample(struct recording *recording,
+				       const struct reel_sampler_parts *parts)
+{
+	struct reel_sample *sample = reel_sample_translate(&recording->translator, parts);
+	struct reel_error *error;
+
+	if (!sample)
+		return refuse(recording, parts->sample->cpu, NULL);
+	sample->id = recording->last_sample + 1;
+	error = reel_tracker_place(recording->tracker, parts->sample, &sample->thread);
+	if (!error && recording->symbols && sample->n_kernel_chain)
+		error = reel_kernel_symbols_write(recording->symbols, sample->kernel_chain,
+						  sample->n_kernel_chain, &recording->sink);
+	if (error)
+		return error;
+	error = reel_output_sample(recording->output, sample);
+	if (error && reel_error_code(error) == REEL_ERROR_INVALID)
+		return refuse(recording, parts->sample->cpu, error);
+	recording->last_sample++;
+	return error;
+}
+
+static struct reel_error *handle_sample(void *context, const struct reel_sampler_parts *parts)
+{
+	struct recording *recording = context;
+	struct reel_error *error;
+
+	if (parts->sample->time > recording->cut)
+		return defer_sample(recording, parts);
+	error = apply_until(recording, parts->sample->time);
+	if (!error)
+		error = write_sample(recording, parts);
+	if (!error && reel_output_flush_is_due(recording->output, reel_now()))
+		error = recording_flush(recording);
+	return error;
+}
+
+static struct reel_error *handle_process(void *context, const struct reel_bpf_process *process)
+{
+	struct recording *recording = context;
+	struct reel_error *error;
+
+	if (process->time > recording->cut)
+		return defer(recording, process, sizeof(*process));
+	if (process->is_exec) {
+		error = apply_until(recording, process->time);
+		return error ? error : reel_tracker_process(recording->tracker, process);
+	}
+	/* A fork's event takes up what is known here. */
+	error = reel_tracker_process(recording->tracker, process);
+	return error ? error : apply_until(recording, process->time);
+}
+
+static const struct reel_sampler_handler *handler(struct recording *recording,
+						  struct reel_sampler_handler *ret)
+{
+	*ret = (struct reel_sampler_handler){
+		.sample = handle_sample,
+		.process = handle_process,
+		.context = recording,
+	};
+	return ret;
+}
+
+/* Hands over what was kept back while a part ended. */
+static struct reel_error *replay_deferred(struct recording *recording)
+{
+	struct reel_buffer deferred = recording->deferred;
+	struct reel_error *error = NULL;
+
+	recording->deferred = (struct reel_buffer){ 0 };
+	for (size_t at = 0; at < deferred.size && !error;) {
+		size_t size = (size_t)reel_load64(deferred.bytes + at);
+		const uint8_t *bytes = deferred.bytes + at + 8;
+		struct reel_sampler_parts parts = { .sample = (const void *)bytes };
+
+		at += 8 + padded(size);
+		if (parts.sample->kind == REEL_BPF_PROCESS) {
+			error = handle_process(recording, (const void *)bytes);
+			continue;
+		}
+		bytes += sizeof(*parts.sample);
+		parts.kernel_chain = (const void *)bytes;
+		bytes += 8 * (size_t)parts.sample->n_kernel_chain;
+		for (uint32_t i = 0; i < parts.sample->n_regions; i++) {
+			parts.region_bytes[i] = bytes;
+			bytes += padded(parts.sample->regions[i].size);
+		}
+		error = handle_sample(recording, &parts);
+	}
+	reel_buffer_free(&deferred);
+	return error;
+}
+
+/* ---- cycles ------------------------------------------------------------------------- */
+
+static struct reel_error *count_losses(struct recording *recording)
+{
+	const struct reel_sampler_counts *counts;
+	struct reel_error *error;
+	size_t n_cpus = 0;
+
+	error = reel_sampler_counts(recording->sampler, &counts, &n_cpus);
+	for (size_t i = 0; i < n_cpus && !error; i++) {
+		const struct {
+			enum reel_loss cause;
+			uint64_t count;
+		} causes[] = {
+			{ REEL_LOSS_RING_FULL, counts[i].ring_full },
+			{ REEL_LOSS_RING_BUSY, counts[i].ring_busy },
+			{ REEL_LOSS_COPY_FAILED, counts[i].copy_failed },
+			{ REEL_LOSS_STACK_CUT, counts[i].stack_cut },
+		};
+
+		for (size_t j = 0; j < sizeof(causes) / sizeof(*causes) && !error; j++)
+			error = reel_losses_set(recording->losses, (uint32_t)i, causes[j].cause,
+						causes[j].count);
+	}
+	return error;
+}
+
+struct reel_error *recording_cycle(struct recording *recording)
+{
+	struct reel_sampler_handler functions;
+	uint64_t start = reel_now();
+	struct reel_error *error;
+
+	error = reel_sampler_drain(recording->sampler, handler(recording, &functions));
+	if (!error)
+		error = apply_until(recording, reel_now());
+	if (!error)
+		error = count_lost_events(recording);
+	if (error)
+		return error;
+	/* Samples from before the cycle before this one are all here. */
+	reel_tracker_forget(recording->tracker, recording->previous_cycle);
+	recording->previous_cycle = start;
+	return NULL;
+}
+
+struct reel_error *recording_flush(struct recording *recording)
+{
+	struct reel_error *error = count_losses(recording);
+
+	if (!error)
+		error = reel_losses_write(recording->losses, reel_now(), &recording->sink);
+	return error ? error : reel_output_flush(recording->output);
+}
+
+/* ---- ends --------------------------------------------------------------------------- */
+
+static struct reel_error *write_end(struct recording *recording, enum reel_end_reason reason)
+{
+	struct reel_record record = { .id = REEL_RECORD_END };
+	struct reel_error *error = recording_flush(recording);
+
+	if (error)
+		return error;
+	record.end = (struct reel_record_end){
+		.time = reel_now(),
+		.reason = reason,
+		.samples = reel_output_counts(recording->output).part_samples,
+		.exit_status = recording->command.ended ? (uint64_t)recording->command.status : 0,
+	};
+	error = put(recording, &record);
+	return error ? error : reel_output_finish(recording->output);
+}
+
+/*
+ * The parts are divided at a moment: what is not later goes to the old one,
+ * the new one begins with what there was then.  Samples that are later wait.
+ */
+struct reel_error *recording_rotate(struct recording *recording)
+{
+	uint64_t cut = reel_now();
+	struct reel_sampler_handler functions;
+	struct reel_error *error = apply_until(recording, cut);
+
+	recording->cut = cut;
+	usleep(SAMPLE_DELAY_US);
+	if (!error)
+		error = reel_sampler_drain(recording->sampler, handler(recording, &functions));
+	if (!error)
+		error = write_end(recording, REEL_END_ROTATED);
+	if (!error)
+		error = reel_output_next(recording->output);
+	if (!error)
+		error = recording_write_head(recording);
+	if (error)
+		return error;
+	if (recording->symbols)
+		reel_kernel_symbols_restart(recording->symbols);
+	error = reel_tracker_snapshot(recording->tracker, cut);
+	recording->cut = UINT64_MAX;
+	return error ? error : replay_deferred(recording);
+}
+
+struct reel_error *recording_finish(struct recording *recording)
+{
+	struct reel_error *error;
+
+	reel_sampler_disable(recording->sampler);
+	error = recording_cycle(recording);
+	return error ? error : write_end(recording, recording->reason);
+}

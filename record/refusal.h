@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why the kernel refuses what the recorder asks for, in words that help. */
+#ifndef RECORD_REFUSAL_H
+#define RECORD_REFUSAL_H
+
+#include "format/error.h"
+
+/* The running kernel's version is at least this one. */
+bool reel_kernel_at_least(unsigned major, unsigned minor);
+
+/* A number in a file of /proc/sys or /sys, `otherwise` if there is none. */
+long reel_number_read(const char *path, long otherwise);
+
+/*
+ * `what` failed with EPERM or EACCES: PERMISSION, with what is missing
+ * (capabilities, lockdown, perf_event_paranoid).
+ */
+struct reel_error *reel_refusal_permission(int errnum, const char *what)
+	__attribute__((returns_nonnull));
+
+/* Loading the BPF programs failed; `detail` is libbpf's last warning, may be empty. */
+struct reel_error *reel_refusal_load(int errnum, const char *btf, const char *detail)
+	__attribute__((returns_nonnull));
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "record/sample_translator.h"
+
+/* Registers are 0 … n - 1 by DWARF number. */
+static const struct reel_record_sample_layout *layout_of(struct reel_sample_translator *translator,
+							 size_t count, uint8_t size)
+{
+	struct reel_record_sample_layout *layout;
+
+	for (size_t i = 0; i < translator->n_layouts; i++) {
+		layout = &translator->layouts[i];
+		if (layout->n_slots == count && layout->slots[0].size == size)
+			return layout;
+	}
+	if (translator->n_layouts == REEL_TRANSLATOR_LAYOUTS)
+		return NULL;
+	layout = &translator->layouts[translator->n_layouts];
+	*layout = (struct reel_record_sample_layout){
+		.id = translator->n_layouts,
+		.n_slots = count,
+		.slots = translator->slots[translator->n_layouts],
+	};
+	for (size_t i = 0; i < count; i++)
+		translator->slots[translator->n_layouts][i] =
+			(struct reel_register_slot){ (uint16_t)i, size };
+	translator->n_layouts++;
+	return layout;
+}
+
+static bool translate_registers(struct reel_sample_translator *translator,
+				const struct reel_bpf_sample *from)
+{
+	struct reel_sample *to = &translator->sample;
+	size_t count = from->n_registers;
+
+	if (!(from->flags & REEL_BPF_REGISTERS) || !count || count > REEL_BPF_REGISTERS_MAX)
+		return true;
+	to->layout = layout_of(translator, count, from->flags & REEL_BPF_COMPAT ? 4 : 8);
+	if (!to->layout)
+		return false;
+	memset(translator->known, 0, sizeof(translator->known));
+	for (size_t i = 0; i < count; i++) {
+		bool known = from->known >> i & 1;
+
+		/* The format wants 0 for what is not known. */
+		translator->values[i] = known ? from->registers[i] : 0;
+		translator->known[i / 8] |= (uint8_t)(known << i % 8);
+	}
+	to->values = translator->values;
+	to->known = translator->known;
+	/* On every CPU that bpf/ knows the pc has the highest number of those recorded. */
+	to->pc = translator->values[count - 1];
+	return true;
+}
+
+/* Pages that could not be read, as ranges within the region; neighbours become one. */
+static size_t translate_missing(const struct reel_bpf_region *region, uint64_t page_size,
+				struct reel_range *ret)
+{
+	uint64_t first_page = region->address & ~(page_size - 1);
+	uint64_t end = region->address + region->size;
+	size_t count = 0;
+
+	for (size_t i = 0; i < 64 * REEL_BPF_MISSING_WORDS; i++) {
+		uint64_t from = first_page + i * page_size, to = from + page_size;
+
+		if (!(region->missing[i / 64] >> i % 64 & 1))
+			continue;
+		if (from < region->address)
+			from = region->address;
+		if (to > end)
+			to = end;
+		if (from >= to)
+			continue;
+		from -= region->address;
+		to -= region->address;
+		if (count && ret[count - 1].offset + ret[count - 1].size == from)
+			ret[count - 1].size += to - from;
+		else
+			ret[count++] = (struct reel_range){ from, to - from };
+	}
+	return count;
+}
+
+static void translate_regions(struct reel_sample_translator *translator,
+			      const struct reel_sampler_parts *parts)
+{
+	const struct reel_bpf_sample *from = parts->sample;
+	struct reel_sample *to = &translator->sample;
+
+	for (size_t i = 0; i < from->n_regions && i < REEL_TRANSLATOR_REGIONS; i++) {
+		const struct reel_bpf_region *region = &from->regions[i];
+		struct reel_range *missing = translator->missing[i];
+		size_t n_missing = 0;
+
+		for (size_t word = 0; word < REEL_BPF_MISSING_WORDS; word++) {
+			if (!region->missing[word])
+				continue;
+			n_missing = translate_missing(region, translator->page_size, missing);
+			break;
+		}
+		translator->regions[to->n_regions++] = (struct reel_region){
+			.kind = region->kind,
+			.address = region->address,
+			.bytes = parts->region_bytes[i],
+			.size = region->size,
+			.missing = missing,
+			.n_missing = n_missing,
+		};
+	}
+	to->regions = translator->regions;
+}
+
+struct reel_sample *reel_sample_translate(struct reel_sample_translator *translator,
+					  const struct reel_sampler_parts *parts)
+{
+	const struct reel_bpf_sample *from = parts->sample;
+
+	translator->sample = (struct reel_sample){
+		.time = from->time,
+		.cpu = from->cpu,
+		.event = from->event,
+		.weight = from->weight,
+		.where = from->where,
+		.flags = (from->flags & REEL_BPF_STACK_CUT ? REEL_SAMPLE_STACK_CUT : 0) |
+			 (from->flags & REEL_BPF_TOP_UNKNOWN ? REEL_SAMPLE_TOP_UNKNOWN : 0),
+		.kernel_chain = parts->kernel_chain,
+		.n_kernel_chain = from->n_kernel_chain,
+	};
+	if (!translate_registers(translator, from))
+		return NULL;
+	translate_regions(translator, parts);
+	return &translator->sample;
+}

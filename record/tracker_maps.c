@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Mappings: what they replace, and the vDSO, which is in no file. */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "include/stackreel.h"
+#include "record/tracker_parts.h"
+
+#define VDSO_SIZE_MAX (1u << 20)
+
+/* ---- the vDSO ----------------------------------------------------------------------- */
+
+static struct reel_error *vdso_module(struct reel_tracker *tracker, const uint8_t *image,
+				      size_t size, uint64_t *ret)
+{
+	struct reel_module_identity identity = { .kind = REEL_MODULE_VDSO, .path = "[vdso]" };
+	struct reel_error *error;
+
+	reel_build_id_of_image(image, size, &identity.build_id);
+	error = reel_module_table_add(tracker->options.modules, &identity, ret);
+	return error ? error
+		     : reel_module_table_set_image(tracker->options.modules, *ret, image, size);
+}
+
+/*
+ * The image of a 32-bit process; all have the same.  *ret stays 0 if it cannot
+ * be read, or is a 64-bit one (ADDR_LIMIT_3GB puts those there too).
+ */
+static struct reel_error *read_compat_vdso(struct reel_tracker *tracker, uint32_t pid,
+					   const struct reel_proc_map *map, uint64_t *ret)
+{
+	_cleanup_free_ uint8_t *image = NULL;
+	struct reel_elf_kind kind;
+	size_t size;
+
+	if (!tracker->proc_is_ours || map->size > VDSO_SIZE_MAX || map->size < sizeof(Elf64_Ehdr))
+		return NULL;
+	image = malloc((size_t)map->size);
+	if (!image)
+		return reel_error_no_memory();
+	if (!reel_proc_memory(pid, map->address, image, (size_t)map->size) ||
+	    !reel_elf_kind_of(image, (size_t)map->size, &kind) || kind.word_bits != 32)
+		return NULL;
+	size = reel_target_image_size(image, (size_t)map->size, (size_t)map->size);
+	return vdso_module(tracker, image, size ? size : (size_t)map->size, ret);
+}
+
+static struct reel_error *map_vdso(struct reel_tracker *tracker, const struct process *process,
+				   const struct reel_proc_map *map, uint64_t *ret)
+{
+	const struct reel_target *target = tracker->options.target;
+	struct reel_module_identity unknown = { .kind = REEL_MODULE_VDSO, .path = "[vdso]" };
+	struct reel_error *error = NULL;
+
+	if (target->elf.word_bits == 64 && map->address + map->size <= UINT64_C(1) << 32) {
+		uint64_t found = 0;
+
+		error = read_compat_vdso(tracker, (uint32_t)process->entry.id, map, &found);
+		if (!error && found)
+			tracker->compat_vdso = found;
+		if (error || tracker->compat_vdso) {
+			*ret = tracker->compat_vdso;
+			return error;
+		}
+		return reel_module_table_add(tracker->options.modules, &unknown, ret);
+	}
+	if (!tracker->vdso && target->vdso)
+		error = vdso_module(tracker, target->vdso, target->vdso_size, &tracker->vdso);
+	*ret = tracker->vdso;
+	if (error || *ret)
+		return error;
+	return reel_module_table_add(tracker->options.modules, &unknown, ret);
+}
+
+/* ---- mappings ----------------------------------------------------------------------- */
+
+struct overlaps {
+	struct reel_mapping *mappings;
+	size_t count, capacity;
+	bool failed;
+};
+
+static void collect(void *context, const struct reel_mapping *mapping)
+{
+	struct overlaps *overlaps = context;
+
+	if (overlaps->count == overlaps->capacity) {
+		size_t capacity = overlaps->capacity ? 2 * overlaps->capacity : 16;
+		struct reel_mapping *grown =
+			reallocarray(overlaps->mappings, capacity, sizeof(*grown));
+
+		if (!grown) {
+			overlaps->failed = true;
+			return;
+		}
+		overlaps->mappings = grown;
+		overlaps->capacity = capacity;
+	}
+	overlaps->mappings[overlaps->count++] = *mapping;
+}
+
+static bool is_same(const struct reel_mapping *mapping, const struct reel_record_map *map)
+{
+	return mapping->address == map->address && mapping->size == map->size &&
+	       mapping->offset == map->offset && mapping->protection == map->protection &&
+	       mapping->flags == map->flags && mapping->module == map->module;
+}
+
+static struct reel_error *unmap(struct reel_tracker *tracker, const struct process *process,
+				uint64_t time, uint64_t address, uint64_t size,
+				enum reel_unmap_how how)
+{
+	struct reel_record record = { .id = REEL_RECORD_UNMAP };
+
+	record.unmap = (struct reel_record_unmap){ time, process->space.id, address, size, how };
+	return tracker_put(tracker, process, &record);
+}
+
+/* Says what the new mapping takes the place of: the kernel does not tell of munmap. */
+static struct reel_error *replace_overlaps(struct reel_tracker *tracker,
+					   const struct process *process,
+					   const struct reel_record_map *map, bool *is_there_ret)
+{
+	struct overlaps overlaps = { 0 };
+	struct reel_error *error = NULL;
+
+	reel_timeline_visit(tracker->timeline, process->space.id, REEL_TIME_NOW, map->address,
+			    map->size, collect, &overlaps);
+	if (overlaps.failed)
+		error = reel_error_no_memory();
+	*is_there_ret = overlaps.count == 1 && is_same(&overlaps.mappings[0], map);
+	for (size_t i = 0; i < overlaps.count && !error && !*is_there_ret; i++) {
+		const struct reel_mapping *old = &overlaps.mappings[i];
+		uint64_t first = old->address > map->address ? old->address : map->address;
+		uint64_t old_last = old->address + (old->size - 1);
+		uint64_t map_last = map->address + (map->size - 1);
+		uint64_t last = old_last < map_last ? old_last : map_last;
+
+		error = unmap(tracker, process, map->time, first, last - first + 1,
+			      REEL_UNMAP_INFERRED_OVERLAP);
+	}
+	free(overlaps.mappings);
+	return error;
+}
+
+static struct reel_error *map_module(struct reel_tracker *tracker, const struct process *process,
+				     const struct reel_proc_map *map,
+				     const struct reel_build_id *build_id, uint64_t generation,
+				     uint64_t *ret)
+{
+	if (!strcmp(map->path, "[vdso]"))
+		return map_vdso(tracker, process, map, ret);
+	return reel_module_table_add_mapped(tracker->options.modules,
+					    tracker->proc_is_ours ? (uint32_t)process->entry.id : 0,
+					    map, build_id, generation, ret);
+}
+
+struct reel_error *tracker_map(struct reel_tracker *tracker, struct process *process, uint64_t time,
+			       const struct reel_proc_map *map,
+			       const struct reel_build_id *build_id, uint64_t generation)
+{
+	struct reel_record record = { .id = REEL_RECORD_MAP };
+	struct reel_error *error;
+	bool is_there = false;
+	uint64_t module;
+
+	if (!map->size || map->address > UINT64_MAX - (map->size - 1))
+		return NULL;
+	error = map_module(tracker, process, map, build_id, generation, &module);
+	if (error)
+		return error;
+	record.map = (struct reel_record_map){
+		.time = time,
+		.space = process->space.id,
+		.address = map->address,
+		.size = map->size,
+		.offset = map->offset,
+		.protection = map->protection,
+		.flags = map->flags,
+		.module = module,
+	};
+	error = replace_overlaps(tracker, process, &record.map, &is_there);
+	if (error || is_there)
+		return error;
+	error = tracker_put(tracker, process, &record);
+	if (error || strcmp(map->path, "[vdso]") || process->space.vdso == map->address)
+		return error;
+	process->space.vdso = map->address;
+	return tracker_space_update(tracker, process);
+}
+
+/* ---- lists of mappings -------------------------------------------------------------- */
+
+void map_list_free(struct map_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free((char *)list->maps[i].path);
+	free(list->maps);
+	*list = (struct map_list){ 0 };
+}
+
+static void add_to_list(void *context, const struct reel_proc_map *map)
+{
+	struct map_list *list = context;
+	char *path;
+
+	if (list->count == list->capacity) {
+		size_t capacity = list->capacity ? 2 * list->capacity : 32;
+		struct reel_proc_map *grown = reallocarray(list->maps, capacity, sizeof(*grown));
+
+		if (!grown) {
+			list->failed = true;
+			return;
+		}
+		list->maps = grown;
+		list->capacity = capacity;
+	}
+	path = strdup(map->path);
+	if (!path) {
+		list->failed = true;
+		return;
+	}
+	list->maps[list->count] = *map;
+	list->maps[list->count++].path = path;
+}
+
+bool map_list_read(uint32_t pid, struct map_list *ret)
+{
+	*ret = (struct map_list){ 0 };
+	return reel_proc_maps(pid, add_to_list, ret);
+}
+
+uint64_t map_list_vdso(const struct map_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (!strcmp(list->maps[i].path, "[vdso]"))
+			return list->maps[i].address;
+	}
+	return 0;
+}
+
+static bool is_in_list(const struct map_list *list, const struct reel_mapping *mapping)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct reel_proc_map *map = &list->maps[i];
+
+		if (map->address == mapping->address && map->size == mapping->size &&
+		    map->offset == mapping->offset)
+			return true;
+	}
+	return false;
+}
+
+struct reel_error *tracker_maps_replace(struct reel_tracker *tracker, struct process *process,
+					uint64_t time, const struct map_list *list)
+{
+	struct overlaps old = { 0 };
+	struct reel_error *error = NULL;
+
+	reel_timeline_visit(tracker->timeline, process->space.id, REEL_TIME_NOW, 0, UINT64_MAX,
+			    collect, &old);
+	if (old.failed)
+		error = reel_error_no_memory();
+	for (size_t i = 0; i < old.count && !error; i++) {
+		if (!is_in_list(list, &old.mappings[i]))
+			error = unmap(tracker, process, time, old.mappings[i].address,
+				      old.mappings[i].size, REEL_UNMAP_INFERRED_ABSENT);
+	}
+	for (size_t i = 0; i < list->count && !error; i++)
+		error = tracker_map(tracker, process, time, &list->maps[i], NULL, 0);
+	free(old.mappings);
+	return error;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes that were there before the recording, or whose events were lost: what /proc says. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record/quantity.h"
+#include "record/tracker_parts.h"
+
+static void add_properties(struct reel_tracker *tracker, uint32_t pid, const struct map_list *maps,
+			   struct reel_record_space *space)
+{
+	struct reel_proc_status status;
+	struct reel_elf_kind kind;
+
+	if (reel_proc_status(pid, &status))
+		space->namespace_pid = status.namespace_pid;
+	space->vdso = map_list_vdso(maps);
+	/* Where the executable cannot be read the first sample tells. */
+	if (!reel_proc_elf_kind(pid, &kind))
+		return;
+	tracker_native(tracker, space);
+	if (kind.machine == space->machine && kind.word_bits == space->word_bits)
+		return;
+	if (kind.word_bits == 32 && kind.machine == tracker->options.target->compat_machine)
+		tracker_compat(tracker, space);
+}
+
+static struct reel_error *scan_threads(struct reel_tracker *tracker, struct process *process,
+				       uint64_t time)
+{
+	uint32_t pid = (uint32_t)process->entry.id;
+	struct reel_error *error = NULL;
+	size_t count;
+	_cleanup_free_ uint32_t *tids = reel_proc_threads(pid, &count);
+
+	for (size_t i = 0; i < count && !error; i++) {
+		struct thread *known = tracker_thread_find(tracker, tids[i]);
+		struct reel_proc_status status = { 0 };
+		char comm[REEL_COMM_SIZE];
+		struct thread_start start = {
+			.time = time,
+			.known = reel_now(),
+			.tid = tids[i],
+			.origin = REEL_ORIGIN_FOUND,
+			.comm = comm,
+		};
+
+		if (known && known->process == process)
+			continue;
+		/* Gone since the list was read, or another process's by now. */
+		if (!reel_proc_status(tids[i], &status) || status.pid != pid)
+			continue;
+		if (known)
+			error = tracker_thread_end(tracker, known, time, false);
+		reel_proc_comm(tids[i], comm);
+		start.namespace_tid = status.namespace_tid;
+		if (!error)
+			error = tracker_thread_create(tracker, process, &start, NULL);
+	}
+	return error;
+}
+
+struct reel_error *tracker_scan(struct reel_tracker *tracker, uint32_t pid, uint64_t time,
+				bool followed, struct process **ret)
+{
+	struct reel_record_space space = {
+		.time = time,
+		.origin = REEL_ORIGIN_FOUND,
+		.pid = pid,
+	};
+	uint64_t known = reel_now();
+	struct map_list maps = { 0 };
+	struct reel_error *error;
+	bool look = tracker->proc_is_ours && pid;
+
+	if (look) {
+		map_list_read(pid, &maps);
+		add_properties(tracker, pid, &maps, &space);
+	}
+	error = maps.failed ? reel_error_no_memory()
+			    : tracker_process_create(tracker, &space, followed, known, ret);
+	for (size_t i = 0; i < maps.count && !error; i++)
+		error = tracker_map(tracker, *ret, time, &maps.maps[i], NULL, 0);
+	if (!error && look)
+		error = scan_threads(tracker, *ret, time);
+	map_list_free(&maps);
+	return error;
+}
+
+/* ---- what is recorded ----------------------------------------------------------------- */
+
+static struct reel_error *no_such(const char *what, uint32_t number)
+{
+	return reel_error_create(REEL_ERROR_NOT_FOUND, "there is no %s %u", what, number);
+}
+
+/* Without a /proc of ours nothing but the number is known. */
+static struct reel_error *add_blindly(struct reel_tracker *tracker, struct process *process,
+				      uint32_t tid, uint64_t time)
+{
+	struct thread_start start = {
+		.time = time,
+		.known = time,
+		.tid = tid,
+		.origin = REEL_ORIGIN_FOUND,
+		.comm = "",
+	};
+
+	return tracker_thread_create(tracker, process, &start, NULL);
+}
+
+struct reel_error *reel_tracker_add_process(struct reel_tracker *tracker, uint32_t pid)
+{
+	uint64_t now = reel_now();
+	struct reel_proc_status status;
+	struct process *process;
+	struct reel_error *error;
+
+	if (kill((pid_t)pid, 0) && errno == ESRCH)
+		return no_such("process", pid);
+	if (tracker->proc_is_ours && reel_proc_status(pid, &status) && status.pid != pid)
+		return reel_error_create(REEL_ERROR_NOT_FOUND,
+					 "%u is a thread of process %u: use -t %u, or -p %u", pid,
+					 status.pid, pid, status.pid);
+	if (tracker_process_find(tracker, pid))
+		return NULL;
+	error = tracker_scan(tracker, pid, now, true, &process);
+	if (!error && !process->threads)
+		error = add_blindly(tracker, process, pid, now);
+	return error;
+}
+
+struct reel_error *reel_tracker_add_thread(struct reel_tracker *tracker, uint32_t tid)
+{
+	uint64_t now = reel_now();
+	struct reel_proc_status status = { 0 };
+	struct reel_error *error = NULL;
+	struct process *process;
+	struct thread *thread;
+
+	tracker->counts_threads = true;
+	if (!tracker->proc_is_ours)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "-t needs the /proc of this PID namespace (as unshare "
+					 "--mount-proc makes it), to find the thread's process");
+	if (!reel_proc_status(tid, &status))
+		return no_such("thread", tid);
+	process = tracker_process_find(tracker, status.pid);
+	if (!process) {
+		error = tracker_scan(tracker, status.pid, now, true, &process);
+		if (!error)
+			process->follow_children = false;
+	}
+	thread = error ? NULL : tracker_thread_find(tracker, tid);
+	if (!error && !thread)
+		return no_such("thread", tid);
+	if (!error && !thread->is_target) {
+		thread->is_target = true;
+		tracker->n_living++;
+	}
+	return error;
+}
+
+struct reel_error *reel_tracker_add_command(struct reel_tracker *tracker, uint32_t pid)
+{
+	uint64_t now = reel_now();
+	struct reel_record_space space = { .time = now, .origin = REEL_ORIGIN_FOUND, .pid = pid };
+	struct reel_proc_status status = { 0 };
+	struct process *process;
+	struct thread_start start = {
+		.time = now,
+		.known = now,
+		.tid = pid,
+		.origin = REEL_ORIGIN_FOUND,
+		.comm = "stackreel-recor",
+	};
+	struct reel_error *error;
+
+	if (tracker->proc_is_ours && reel_proc_status(pid, &status)) {
+		space.namespace_pid = status.namespace_pid;
+		start.namespace_tid = status.namespace_tid;
+	}
+	tracker_native(tracker, &space);
+	error = tracker_process_create(tracker, &space, true, now, &process);
+	return error ? error : tracker_thread_create(tracker, process, &start, NULL);
+}
+
+struct reel_error *reel_tracker_add_all(struct reel_tracker *tracker)
+{
+	struct reel_error *error = NULL;
+	_cleanup_free_ uint32_t *pids = NULL;
+	size_t count;
+
+	if (!tracker->proc_is_ours)
+		return NULL;
+	pids = reel_proc_processes(&count);
+	for (size_t i = 0; i < count && !error; i++) {
+		struct process *process = tracker_process_find(tracker, pids[i]);
+
+		if (process)
+			continue;
+		error = tracker_scan(tracker, pids[i], reel_now(), tracker->options.everything,
+				     &process);
+		/* It ended while it was looked at. */
+		if (!error && !process->threads)
+			error = tracker_process_end(tracker, process, reel_now());
+	}
+	return error;
+}
+
+/* ---- after a loss --------------------------------------------------------------------- */
+
+static struct reel_error *resync_process(struct reel_tracker *tracker, struct process *process)
+{
+	uint32_t pid = (uint32_t)process->entry.id;
+	uint64_t now = reel_now();
+	struct reel_error *error = NULL;
+	struct map_list maps = { 0 };
+
+	if (kill((pid_t)pid, 0) && errno == ESRCH)
+		return tracker_process_end(tracker, process, now);
+	if (!tracker->proc_is_ours)
+		return NULL;
+	/* What cannot be read says nothing. */
+	if (map_list_read(pid, &maps) && !maps.failed)
+		error = tracker_maps_replace(tracker, process, now, &maps);
+	map_list_free(&maps);
+	for (struct thread *thread = process->threads, *next; thread && !error; thread = next) {
+		struct reel_proc_status status;
+
+		next = thread->next;
+		/* The last one's end would be the process's, which is there. */
+		if (next && !reel_proc_status(thread->tid, &status))
+			error = tracker_thread_end(tracker, thread, now, true);
+	}
+	return error ? error : scan_threads(tracker, process, now);
+}
+
+struct reel_error *reel_tracker_resync(struct reel_tracker *tracker)
+{
+	struct reel_id_entry **entries = reel_id_table_sorted(&tracker->processes);
+	size_t count = tracker->processes.count;
+	struct reel_error *error = NULL;
+
+	if (count && !entries)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < count && !error; i++)
+		error = resync_process(tracker, (struct process *)entries[i]);
+	free(entries);
+	if (!error && (tracker->options.everything || tracker->options.on_first_sample))
+		error = reel_tracker_add_all(tracker);
+	return error;
+}

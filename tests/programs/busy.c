@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keeps a CPU busy in ways that a recorder has to get right.
+ *
+ *   busy spin SECONDS [STATUS]       exits with STATUS
+ *   busy threads COUNT SECONDS       COUNT threads besides the first
+ *   busy noise BYTES SECONDS         so much live stack, with ever other bytes
+ *   busy exec COUNT SECONDS          COUNT execs, SECONDS in each
+ *   busy thread-exec SECONDS         another thread than the first calls exec, then spins
+ *   busy reuse COUNT SECONDS         COUNT processes with one pid, one after the other (clone3's set_tid)
+ *   busy kernel SECONDS              in system calls
+ *   busy remap                       maps another file over a mapping, both executable
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void spin(double seconds)
+{
+	double end = now() + seconds;
+	volatile unsigned sum = 0;
+
+	while (now() < end) {
+		for (unsigned i = 0; i < 10000; i++)
+			sum += i;
+	}
+}
+
+static void *spin_thread(void *seconds)
+{
+	spin(*(double *)seconds);
+	return NULL;
+}
+
+static int threads(int count, double seconds)
+{
+	pthread_t *ids = calloc((size_t)count, sizeof(*ids));
+
+	for (int i = 0; ids && i < count; i++)
+		pthread_create(&ids[i], NULL, spin_thread, &seconds);
+	spin(seconds);
+	for (int i = 0; ids && i < count; i++)
+		pthread_join(ids[i], NULL);
+	free(ids);
+	return 0;
+}
+
+static int noise(size_t size, double seconds)
+{
+	uint64_t *words = __builtin_alloca(size), state = 88172645463325252u;
+	double end = now() + seconds;
+
+	while (now() < end) {
+		for (size_t i = 0; i < size / 8; i++) {
+			state ^= state << 13;
+			state ^= state >> 7;
+			state ^= state << 17;
+			((volatile uint64_t *)words)[i] = state;
+		}
+	}
+	return 0;
+}
+
+static int exec_again(int count, const char *seconds)
+{
+	char left[16];
+
+	spin(atof(seconds));
+	if (count <= 1)
+		return 0;
+	snprintf(left, sizeof(left), "%d", count - 1);
+	execl("/proc/self/exe", "busy", "exec", left, seconds, (char *)NULL);
+	return 1;
+}
+
+static void *exec_thread(void *seconds)
+{
+	execl("/proc/self/exe", "busy", "spin", (char *)seconds, (char *)NULL);
+	exit(1);
+}
+
+static int thread_exec(char *seconds)
+{
+	pthread_t id;
+
+	spin(0.05);
+	pthread_create(&id, NULL, exec_thread, seconds);
+	spin(10);
+	return 1;
+}
+
+static int reuse(int count, double seconds)
+{
+	pid_t wanted = fork();
+
+	if (!wanted)
+		_exit(0);
+	waitpid(wanted, NULL, 0);
+	for (int i = 0; i < count; i++) {
+		struct clone_args arguments = {
+			.exit_signal = SIGCHLD,
+			.set_tid = (uintptr_t)&wanted,
+			.set_tid_size = 1,
+		};
+		long pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
+
+		if (!pid) {
+			spin(seconds);
+			_exit(0);
+		}
+		if (pid < 0)
+			return 1;
+		waitpid((pid_t)pid, NULL, 0);
+	}
+	return 0;
+}
+
+static int kernel(double seconds)
+{
+	static char buffer[1 << 20];
+	int fd = open("/dev/zero", O_RDONLY);
+	double end = now() + seconds;
+
+	while (now() < end) {
+		if (read(fd, buffer, sizeof(buffer)) < 0)
+			return 1;
+	}
+	return 0;
+}
+
+static int remap(const char *other)
+{
+	int first = open("/proc/self/exe", O_RDONLY), second = open(other, O_RDONLY);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *place = mmap(NULL, 3 * page, PROT_READ | PROT_EXEC, MAP_PRIVATE, first, 0);
+
+	return place == MAP_FAILED ||
+	       mmap(place + page, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, second,
+		    0) == MAP_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(what, "spin") && argc > 2) {
+		spin(atof(argv[2]));
+		return argc > 3 ? atoi(argv[3]) : 0;
+	}
+	if (!strcmp(what, "threads") && argc > 3)
+		return threads(atoi(argv[2]), atof(argv[3]));
+	if (!strcmp(what, "noise") && argc > 3)
+		return noise((size_t)atol(argv[2]), atof(argv[3]));
+	if (!strcmp(what, "exec") && argc > 3)
+		return exec_again(atoi(argv[2]), argv[3]);
+	if (!strcmp(what, "thread-exec") && argc > 2)
+		return thread_exec(argv[2]);
+	if (!strcmp(what, "reuse") && argc > 3)
+		return reuse(atoi(argv[2]), atof(argv[3]));
+	if (!strcmp(what, "kernel") && argc > 2)
+		return kernel(atof(argv[2]));
+	if (!strcmp(what, "remap"))
+		return remap("/bin/sh");
+	fprintf(stderr, "busy: see the source for how to call it\n");
+	return 2;
+}
