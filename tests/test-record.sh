@@ -1,0 +1,358 @@
+#!/bin/bash
+# stackreel-record as a user runs it: every option, short-lived processes, kills, rotation, namespaces, errors.
+# Files are looked at with the independent reader (record_check.py). Needs root and BPF.
+# shellcheck disable=SC2012,SC2016,SC2181,SC2317
+set -u
+cd "$(dirname "$0")/.." || exit
+recorder=$PWD/${O:-build}/stackreel-record
+check=$PWD/tests/record_check.py
+passed=0 failed=0 skipped=0
+work=$(mktemp -d)
+chmod 755 "$work"
+trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
+
+finish() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" = 0 ]
+    exit
+}
+
+skip() {
+    echo "skip: $1"
+    skipped=$((skipped + 1))
+}
+
+# ok NAME [COMMAND...]: passes if the command (or $? of the last one) succeeded.
+ok() {
+    local status=$? name=$1
+    shift
+    if [ $# != 0 ]; then
+        "$@" >"$work/out" 2>&1
+        status=$?
+    fi
+    if [ $status = 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $name (status $status)"
+        [ $# = 0 ] || sed 's/^/    /' "$work/out" | head -n 20
+        [ ! -s "$work/err" ] || sed 's/^/    stderr: /' "$work/err" | head -n 5
+    fi
+}
+
+# record ARGUMENT...: runs the recorder, its words go to $work/err.
+record() {
+    "$recorder" "$@" 2>"$work/err"
+}
+
+# fails STATUS PATTERN ARGUMENT...: the recorder ends with that status and says one line with the pattern.
+fails() {
+    local wanted=$1 pattern=$2 status
+    shift 2
+    record "$@" </dev/null >"$work/stdout"
+    status=$?
+    [ "$status" = "$wanted" ] || { echo "exit status $status, expected $wanted"; return 1; }
+    grep -qE -- "$pattern" "$work/err" || { echo "no '$pattern' in:"; cat "$work/err"; return 1; }
+    [ "$wanted" = 2 ] || [ "$(grep -c . "$work/err")" = 1 ] || { echo "more than a line:"; cat "$work/err"; return 1; }
+}
+
+[ -x "$recorder" ] || { skip "$recorder is not built"; finish; }
+cc=${CC:-cc}
+for program in busy spawn_many; do
+    $cc -O2 -g -pthread -o "$work/$program" "tests/programs/$program.c" || { failed=1; finish; }
+done
+busy=$work/busy
+cd "$work" || exit 1
+
+# ---- what needs no privileges ----------------------------------------------------------
+
+ok "help" bash -c "'$recorder' --help | grep -q -- --rotate"
+ok "usage" bash -c "'$recorder' --usage | grep -q -- --max-stack"
+ok "version" bash -c "'$recorder' --version | grep -qE '^stackreel-record [0-9]+\.[0-9]+'"
+ok "no target" fails 2 'nothing to record'
+ok "unknown option" fails 2 "unrecognized option" --bogus -- true
+ok "bad frequency" fails 2 "'0' is no whole number" -F 0 -- true
+ok "bad period" fails 2 "'x' is no whole number" -c x -- true
+ok "bad size" fails 2 "'12Q' is no size" --max-stack 12Q -- true
+ok "stack too large" fails 2 "not from 4K to 1M" --max-stack 2M -- true
+ok "ring too small" fails 2 "not from 64K to 1G" --ring-size 1K -- true
+ok "bad duration" fails 2 "'soon' is no duration" --duration soon -- true
+ok "bad CPU list" fails 2 "'3-1' is no list" -C 3-1 -- true
+ok "bad pid" fails 2 "'1-3' is no list" -p 1-3
+ok "bad level" fails 2 "'20' is no whole number from 1 to 19" -z 20 -- true
+ok "rotation without a unit" fails 2 "needs a unit" --rotate 10 -- true
+ok "rotation to stdout" fails 2 "cannot be combined with -o -" --rotate 10s -o - -- true
+ok "-a with -p" fails 2 "leave out -p" -a -p 1
+ok "-p with -t" fails 2 "cannot be combined" -p 1 -t 1
+ok "-q with -v" fails 2 "contradict" -q -v -- true
+if command -v script >/dev/null; then
+    ok "no capture to a terminal" bash -c "script -qec \"'$recorder' -o - -- true\" /dev/null | grep -q 'is a terminal'"
+else
+    skip "no program 'script' to make a terminal"
+fi
+ok "no such command" fails 127 "command not found" -- "$work/nothing-there"
+ok "no such command in PATH" fails 127 "command not found" -- nothing-there-at-all
+ok "not executable" fails 126 "cannot be executed" -- /etc/passwd
+ok "no such process" fails 1 "no process 4194300" -p 4194300
+ok "no such thread" fails 1 "no thread 4194300" -t 4194300
+ok "nothing was written by any of these" bash -c "! ls '$work'/*.reel 2>/dev/null"
+
+if [ "$(id -u)" != 0 ]; then
+    skip "all that records: not root"
+    finish
+fi
+record -o probe.reel -- true
+if ! [ -s probe.reel ]; then
+    skip "all that records: $(head -n 1 err)"
+    finish
+fi
+
+# ---- options ---------------------------------------------------------------------------
+
+record -o a.reel -- "$busy" spin 1 7
+[ $? = 7 ]
+ok "the command's exit status is passed on"
+ok "a command's samples are placed" "$check" a.reel complete samples=200 placed reason=0 exit_status=1792 comm=busy \
+    frequency=999 event=cpu-clock
+ok "the summary" grep -qE '^[0-9,]+ samples, [0-9.]+ [kKMG]?B \([0-9.]+ K?B/sample\), [0-9,]+ lost, [0-9,]+ stacks cut(, [0-9,]+ with unreadable pages)? -> a.reel$' err
+[ "$(stat -c %a a.reel)" = 600 ]
+ok "others cannot read the capture"
+record -q -o a.reel -- true
+[ $? = 0 ] && [ ! -s err ] && [ -s a.reel.old ]
+ok "-q says nothing, and the old file is kept"
+ok "the old file is the old one" "$check" a.reel.old complete exit_status=1792
+# shellcheck disable=SC2016
+record -o b.reel -- sh -c 'kill -SEGV $$'
+[ $? = 139 ]
+ok "a command's signal is passed on"
+record -- true && [ -s stackreel.reel ]
+ok "the default file"
+record -o b.reel "$busy" spin 0.3 -F 3
+[ $? = 0 ]
+ok "the command's own options are left to it"
+
+record -o - -- "$busy" spin 0.5 | cat >pipe.reel
+ok "-o - into a pipe" "$check" pipe.reel complete samples=20 placed
+record -o - -- sh -c 'echo hello >&2' >out.reel
+grep -q hello err
+ok "-o - leaves standard error to the command" "$check" out.reel complete
+record -o - -- "$busy" spin 5 | true
+[ "${PIPESTATUS[0]}" = 1 ] && grep -q 'Broken pipe' err
+ok "a reader that goes away ends it"
+
+record -F 99 -o b.reel -- "$busy" spin 1
+ok "-F" "$check" b.reel complete frequency=99 samples=20
+record -F max -o b.reel -- "$busy" spin 0.2
+ok "-F max" "$check" b.reel complete frequency="$(cat /proc/sys/kernel/perf_event_max_sample_rate)"
+ok "-F above the kernel's limit" fails 1 "more than this kernel allows" -F 999999 -- true
+record -c 5000000 -o b.reel -- "$busy" spin 1
+ok "-c" "$check" b.reel complete frequency=0 period=5000000 samples=20
+record -e page-faults -c 1 -o b.reel -- ls / >out
+ok "-e page-faults" "$check" b.reel complete event=page-faults samples=20
+record -e task-clock,context-switches -o b.reel -- "$busy" spin 0.3
+ok "-e with two events" "$check" b.reel complete event=task-clock samples=20
+ok "-e unknown" fails 1 "-e no-such-event" -e no-such-event -- true
+record -g -o b.reel -- "$busy" kernel 1
+ok "-g" "$check" b.reel complete kernel samples=50
+record --max-stack 8K -o b.reel -- "$busy" noise 65536 0.5
+ok "--max-stack" "$check" b.reel complete max_region=8192 field=max_stack:8192
+grep -qE '[1-9][0-9]* stacks cut' err
+ok "cut stacks are counted"
+record --max-stack 1M -o b.reel -- "$busy" noise 900000 0.5
+ok "--max-stack 1M" "$check" b.reel complete field=max_stack:1048576 placed
+record --ring-size 1M --rings 2 -o b.reel -- "$busy" threads 3 0.5
+ok "--ring-size, --rings" "$check" b.reel complete field=rings:2 samples=50 threads=4 placed
+if [ -r /sys/kernel/btf/vmlinux ]; then
+    cp /sys/kernel/btf/vmlinux vmlinux.btf
+    record --btf vmlinux.btf -o b.reel -- "$busy" spin 0.3
+    ok "--btf" "$check" b.reel complete samples=20
+else
+    skip "--btf: this kernel has no BTF"
+fi
+ok "--btf without such a file" fails 1 "nothing.btf" --btf nothing.btf -- true
+record -z 1 -o fast.reel -- "$busy" noise 4096 0.5
+record -z 19 -o small.reel -- "$busy" noise 4096 0.5
+ok "-z 1" "$check" fast.reel complete
+ok "-z 19" "$check" small.reel complete
+record -v -o b.reel -- true
+ok "-v" "$check" b.reel complete
+
+"$busy" threads 1 60 &
+target=$!
+sleep 0.2
+record -p $target --duration 500ms -o p.reel
+ok "-p, --duration" "$check" p.reel complete placed=100 samples=100 reason=2 pids=$target threads=2
+record -p $target -o p.reel -- sleep 0.5
+ok "-p with a command to say for how long" "$check" p.reel complete samples=100 reason=0 pids=$target
+tid=$(ls /proc/$target/task | tail -n 1)
+record -t "$tid" --duration 0.5 -o t.reel
+ok "-t" "$check" t.reel complete placed=100 samples=50 tids="$tid"
+record -C 0 -p $target --duration 0.5 -o c.reel
+ok "-C" "$check" c.reel complete cpus=0
+record -a --duration 0.5 -o all.reel
+ok "-a" "$check" all.reel complete placed=90 samples=100 comm=busy
+kill $target
+wait $target 2>/dev/null
+"$busy" threads 1 5 &
+target=$!
+record -p $target -o p.reel
+ok "the end of the target ends the recording" "$check" p.reel complete reason=3 pids=$target
+wait $target
+
+"$recorder" -o i.reel -- "$busy" spin 20 2>err &
+recording=$!
+sleep 1
+kill -INT $recording
+wait $recording
+[ $? = 143 ] && ! pgrep -f "^$busy spin 20" >/dev/null
+ok "SIGINT ends the recording and the command"
+ok "... and the file says so" "$check" i.reel complete reason=1 samples=50
+record --duration 0.5 -o d.reel -- "$busy" spin 20
+[ $? = 0 ]
+ok "--duration ends the command"
+ok "... and says so" "$check" d.reel complete reason=2
+
+cgroup=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+if [ -n "$cgroup" ] && mkdir "$cgroup/stackreel-test-$$" 2>/dev/null; then
+    # shellcheck disable=SC2016
+    sh -c 'echo $$ >"$1/cgroup.procs" && exec "$2" threads 1 60' sh "$cgroup/stackreel-test-$$" "$busy" &
+    target=$!
+    sleep 0.2
+    record -G stackreel-test-$$ --duration 0.5 -o g.reel
+    ok "-G" "$check" g.reel complete samples=20 placed pids=$target
+    kill $target
+    wait $target 2>/dev/null
+    rmdir "$cgroup/stackreel-test-$$"
+else
+    skip "-G: no cgroup v2 can be made here"
+fi
+ok "-G unknown" fails 1 "no such cgroup" -G nothing/there
+
+# ---- processes ---------------------------------------------------------------------------
+
+for how in exec spawn fork; do
+    record -o many.reel -- ./spawn_many 2000 $how >pids
+    # Samples within execve have the old program's registers and the new one's memory.
+    ok "2,000 processes of 1 ms: $how" "$check" many.reel complete placed=90 \
+        "$([ $how = fork ] && echo processes || echo execs)=pids"
+done
+record -a -o many.reel -- ./spawn_many 500 exec >pids
+ok "500 processes of 1 ms, with -a" "$check" many.reel complete execs=pids
+record -o x.reel -- "$busy" exec 20 0.03
+ok "a chain of execs" "$check" x.reel complete placed=95 samples=20
+record -o x.reel -- "$busy" thread-exec 1
+ok "an exec by another thread" "$check" x.reel complete placed=95 samples=20
+record -o x.reel -- "$busy" reuse 5 0.1
+ok "a pid that is used again" "$check" x.reel complete placed reused
+record -o x.reel -- "$busy" remap
+ok "a mapping over another" "$check" x.reel complete
+ok "... is told of as such" "$check" x.reel unmapped
+if printf '.globl _start\n_start: mov $1500000000, %%ecx\n1: dec %%ecx\njnz 1b\nmov $1, %%eax\nint $0x80\n' >spin32.s &&
+    cc -m32 -nostdlib -static -o spin32 spin32.s 2>/dev/null; then
+    record -o x.reel -- ./spin32
+    ok "a 32-bit program" "$check" x.reel complete placed bits=32 samples=50
+else
+    skip "a 32-bit program: not on this CPU"
+fi
+if unshare -pf --mount-proc true 2>/dev/null; then
+    unshare -pf --mount-proc "$recorder" -o n.reel -- "$busy" threads 1 0.5 2>err
+    ok "within a PID namespace" "$check" n.reel complete placed=95 samples=20 threads=2
+    record -o n.reel -- unshare -pf --mount-proc "$busy" threads 1 0.5
+    ok "a PID namespace within" "$check" n.reel complete placed=95 samples=20 namespaced
+    unshare -pf "$recorder" -v -o n.reel -- "$busy" spin 0.5 2>err
+    ok "a PID namespace without its /proc" "$check" n.reel complete placed=95 samples=20
+else
+    skip "PID namespaces: unshare does not work here"
+fi
+cp "$busy" deleted && { ./deleted spin 60 & target=$!; }
+sleep 0.2
+rm deleted
+record -p $target --duration 0.3 -o x.reel
+python3 "$OLDPWD/tests/reel_reader.py" x.reel | grep '"MODULE"' | grep 'deleted (deleted)' | grep -qE '"build_id": "[0-9a-f]{40}"'
+ok "a deleted program has its build-id"
+kill $target
+wait $target 2>/dev/null
+
+# ---- privileges ---------------------------------------------------------------------------
+
+chmod 755 "$busy"
+mkdir -m 777 open
+if setpriv --ambient-caps=+bpf,+perfmon --inh-caps=+bpf,+perfmon --reuid=65534 --regid=65534 --clear-groups true 2>/dev/null; then
+    # The tree may lie where others do not get to.
+    cp "$recorder" recorder
+    (cd open && setpriv --ambient-caps=+bpf,+perfmon --inh-caps=+bpf,+perfmon --reuid=65534 --regid=65534 --clear-groups \
+        ../recorder -o u.reel -- "$busy" threads 1 0.5 2>../err)
+    ok "CAP_BPF and CAP_PERFMON without root" "$check" open/u.reel complete placed=95 samples=20 threads=2
+    (cd open && setpriv --inh-caps=-all --reuid=65534 --regid=65534 --clear-groups ../recorder -o v.reel -- true 2>../err)
+    [ $? = 1 ] && [ "$(grep -c . err)" = 1 ] && grep -qE 'root|CAP_' err && [ ! -e open/v.reel ]
+    ok "no privileges: one line says what is missing"
+else
+    skip "without root: setpriv does not know the capabilities"
+fi
+
+# ---- full disk ------------------------------------------------------------------------------
+
+if mkdir small && mount -t tmpfs -o size=300k none small 2>/dev/null; then
+    record -F 4000 -o small/full.reel -- "$busy" noise 32768 20
+    status=$?
+    [ $status = 1 ] && [ "$(grep -c . err)" = 1 ] &&
+        grep -qE 'No space left on device; [0-9,]+ samples \([0-9.]+ [kKM]?B\) are safe in small/full.reel' err
+    ok "a full disk ends it"
+    ok "what is safe can be read" "$check" small/full.reel cut samples="$(sed -E 's/.*device; ([0-9,]+) samples.*/\1/;s/,//g' err)"
+    umount small
+else
+    skip "a full disk: no tmpfs can be mounted"
+fi
+
+# ---- rotation -------------------------------------------------------------------------------
+
+record --rotate 400ms -o r.reel -- "$busy" threads 1 1.5
+ls r.*.reel >parts
+[ "$(wc -l <parts)" -ge 3 ]
+ok "--rotate by time makes parts"
+while read -r part; do
+    ok "part $part can be read alone" "$check" "$part" complete placed=98
+done <parts
+record --rotate 100K,2 -F 4000 -o k.reel -- "$busy" noise 16384 1.5
+[ "$(ls k.*.reel | wc -l)" = 3 ]
+ok "--rotate by size keeps as many old ones as wanted"
+for part in k.*.reel; do
+    ok "part $part can be read alone" "$check" "$part" complete placed
+done
+"$recorder" --rotate 300ms,1 -o u.reel -- "$busy" spin 3 2>err &
+recording=$!
+sleep 1.2
+kill -USR2 $recording
+wait $recording
+grep -c 'kept u' err >kept
+[ "$(cat kept)" -ge 1 ] && [ "$(ls u.*.reel | wc -l)" -ge $((2 + $(cat kept))) ]
+ok "SIGUSR2 keeps parts"
+sed -n 's/.*kept //p' err | while read -r part; do [ -s "$part" ] || echo "$part"; done >gone
+[ ! -s gone ]
+ok "... those that it names"
+first=$(head -n 1 parts)
+cp "$first" before
+record --rotate 1s -o r.reel -- true
+cmp -s before "$first"
+ok "another recording leaves old parts alone"
+
+# ---- kills ----------------------------------------------------------------------------------
+
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    rm -f kill.reel
+    "$recorder" -q -o kill.reel -- "$busy" spin 60 2>err &
+    recording=$!
+    # The first samples are in the file; starting may take long on a busy machine.
+    for _ in $(seq 200); do
+        [ "$(stat -c %s kill.reel 2>/dev/null || echo 0)" -gt 6000 ] && break
+        sleep 0.1
+    done
+    command=$(pgrep -P $recording)
+    sleep "$((RANDOM % 2)).$((RANDOM % 900 + 100))"
+    moment=$(python3 -c 'import time; print(time.monotonic_ns())')
+    kill -KILL $recording
+    wait $recording 2>/dev/null
+    kill "$command"
+    ok "SIGKILL $i: at most a second is lost" "$check" kill.reel cut placed until=$((moment - 1000000000)) samples=20
+done
+finish
