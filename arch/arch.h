@@ -109,6 +109,10 @@ struct reel_arch {
 	size_t n_signal_frames;
 	const struct reel_arch_call *calls;
 	size_t n_calls;
+	/* Instructions before which nothing was pushed since the call: PLT stubs without CFI begin
+	 * so. */
+	const struct reel_arch_call *entries;
+	size_t n_entries;
 	/* The instructions that make a system call. */
 	const struct reel_arch_call *system_calls;
 	size_t n_system_calls;

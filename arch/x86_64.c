@@ -73,6 +73,18 @@ static const struct reel_arch_call calls[] = {
 	{ call_opcode, call_mask, 6 },	     { call_opcode, call_mask, 7 },
 };
 
+/* jmp *disp32(%rip), with a bnd prefix too: PLT stubs (psABI 5.2; those of static programs' ifuncs
+   have no CFI).  endbr64 begins a function. */
+static const uint8_t jump_rip[] = { 0xff, 0x25 };
+static const uint8_t bnd_jump_rip[] = { 0xf2, 0xff, 0x25 };
+static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+
+static const struct reel_arch_call entries[] = {
+	{ jump_rip, NULL, 2 },
+	{ bnd_jump_rip, NULL, 3 },
+	{ endbr64, NULL, 4 },
+};
+
 /* Intel SDM: SYSCALL, and int $0x80. */
 static const uint8_t syscall_code[] = { 0x0f, 0x05 };
 static const uint8_t int_80[] = { 0xcd, 0x80 };
@@ -103,6 +115,8 @@ const struct reel_arch reel_arch_x86_64 = {
 	.n_signal_frames = REEL_ARCH_COUNT(signal_frames),
 	.calls = calls,
 	.n_calls = REEL_ARCH_COUNT(calls),
+	.entries = entries,
+	.n_entries = REEL_ARCH_COUNT(entries),
 	.system_calls = system_calls,
 	.n_system_calls = REEL_ARCH_COUNT(system_calls),
 };

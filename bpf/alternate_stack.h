@@ -42,7 +42,7 @@ __noinline __u64 reel_signal_frame(__u64 sp, __u64 address, __u64 size)
 		if (low + REEL_SEARCH_STEP * 8 <= sp)
 			return 0;
 		if (bpf_probe_read_user(draft->search, sizeof(draft->search), (void *)low))
-			return 0;
+			continue;
 		for (int i = REEL_SEARCH_STEP - 1; i >= 0; i--) {
 			/* stack_t: ss_sp, ss_flags and 4 bytes of padding, ss_size */
 			if (draft->search[i] == address && draft->search[i + 2] == size)

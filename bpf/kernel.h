@@ -146,6 +146,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	unsigned long sas_ss_sp;
 	unsigned long sas_ss_size;
+	unsigned int in_execve : 1;
 } REEL_CORE;
 
 #endif

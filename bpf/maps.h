@@ -8,8 +8,8 @@ const volatile struct reel_bpf_settings settings SEC(".rodata.settings") = {};
 
 #include "bpf/registers.h"
 
-/* Samples are to be taken; for tracepoints, which cannot be switched off by themselves. */
-__u32 reel_enabled = 0;
+/* Alone in .bss, where the loader finds it. */
+struct reel_bpf_control reel_control = {};
 
 struct reel_ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

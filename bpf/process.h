@@ -8,12 +8,12 @@ static __always_inline void reel_process_report(struct task_struct *task, struct
 {
 	struct reel_bpf_counts *counts = reel_counters();
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
-	struct reel_draft *draft = reel_draft();
+	struct reel_saved_registers saved;
 	struct reel_bpf_process *process;
 	void *ring = reel_ring();
 	__u32 namespace_tid;
 
-	if (!counts || !draft || !ring || !mm)
+	if (!counts || !ring || !mm)
 		return;
 	namespace_tid = reel_pid_innermost(BPF_CORE_READ(task, thread_pid));
 	if (!is_exec && ids.tid != ids.pid && ids.tid == namespace_tid)
@@ -34,10 +34,10 @@ static __always_inline void reel_process_report(struct task_struct *task, struct
 	process->is_exec = is_exec;
 	process->reserved = 0;
 	process->vdso = reel_vdso_address(mm);
-	/* The current task's registers are those of the new program after exec (start_thread), and
-	 * the child's own after fork. */
-	if (!draft->busy && reel_task_registers((void *)bpf_get_current_task(), &draft->saved) &&
-	    reel_registers_compat(&draft->saved.user))
+	/* The current task's registers: after exec those of the new program (start_thread), at a
+	 * fork the parent's, which the child's are a copy of. */
+	if (reel_task_registers((void *)bpf_get_current_task(), &saved) &&
+	    reel_registers_compat(&saved.user))
 		process->flags = REEL_BPF_COMPAT;
 	bpf_ringbuf_submit(process, reel_ring_flags(ring));
 }
@@ -83,7 +83,12 @@ int reel_process_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (void *)ctx->args[0];
 	struct reel_ids ids = reel_current_ids(task);
+	__u8 value = 1;
 
+	/* What ran in it before was the recorder's own. */
+	if (ids.pid && ids.pid == reel_control.command &&
+	    !bpf_map_update_elem(&reel_processes, &ids.pid, &value, BPF_ANY))
+		reel_control.command = 0;
 	if (reel_current_wanted(ids))
 		reel_process_report(task, ids, true);
 	return 0;

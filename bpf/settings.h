@@ -41,4 +41,10 @@ struct reel_bpf_counts {
 	__u64 hits[REEL_BPF_EVENTS_MAX]; /* of tracepoints, before `periods` */
 };
 
+/* What changes while the programs run. */
+struct reel_bpf_control {
+	__u32 enabled; /* samples are to be taken; for tracepoints, which cannot be switched off by themselves */
+	__u32 command; /* process to be followed from its next exec on; 0: none */
+};
+
 #endif

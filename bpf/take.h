@@ -40,6 +40,12 @@ static __always_inline struct reel_draft *reel_draft_begin(struct task_struct *t
 	return draft;
 }
 
+static __always_inline bool reel_task_in_execve(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->in_execve) &&
+	       BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+}
+
 /* The user's registers of a task in the kernel; returns its user sp, 0 if it has none. */
 static __always_inline __u64 reel_draft_enter_kernel(struct reel_draft *draft,
 						     struct task_struct *task)
@@ -49,6 +55,11 @@ static __always_inline __u64 reel_draft_enter_kernel(struct reel_draft *draft,
 
 	if (BPF_CORE_READ(task, flags) & PF_KTHREAD || !reel_task_registers(task, &draft->saved)) {
 		sample->where = REEL_BPF_WHERE_KERNEL_THREAD;
+		return 0;
+	}
+	/* Registers are the old program's, memory may be the new one's already. */
+	if (reel_task_in_execve(task)) {
+		sample->where = REEL_BPF_WHERE_SYSCALL;
 		return 0;
 	}
 	syscall = reel_saved_registers_syscall(&draft->saved);
@@ -133,7 +144,7 @@ static __noinline int reel_take_tracepoint(void *ctx, __u32 event)
 	struct reel_draft *draft;
 
 	event &= REEL_BPF_EVENTS_MAX - 1;
-	if (!reel_enabled || !counts ||
+	if (!reel_control.enabled || !counts ||
 	    !(settings.cpus[cpu / 64 % (REEL_BPF_CPUS_MAX / 64)] >> cpu % 64 & 1))
 		return 0;
 	draft = reel_draft_begin(task, event);

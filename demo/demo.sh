@@ -13,8 +13,8 @@ mkdir -p "$work"
 replay_shipped() {
     echo
     echo "Instead, here is a capture from an arm64 kernel, replayed on this $(uname -m):"
-    echo "    stackreel report --symfs testdata/aarch64/orders testdata/aarch64/orders/orders.reel"
-    "$stackreel" report --symfs testdata/aarch64/orders --percent-limit 0.5 testdata/aarch64/orders/orders.reel
+    echo "    stackreel report --no-host-files --symfs testdata/aarch64/orders testdata/aarch64/orders/orders.reel"
+    "$stackreel" report --no-host-files --symfs testdata/aarch64/orders --percent-limit 0.5 testdata/aarch64/orders/orders.reel
 }
 
 echo "Building the workload: g++ -O2 -g -fomit-frame-pointer testdata/programs/orders.cc"

@@ -211,8 +211,8 @@ struct reel_error *reel_programs_attach_processes(struct reel_programs *programs
 			int errnum = errno;
 
 			if (errnum == EPERM || errnum == EACCES)
-				return reel_refusal_permission(errnum, "attaching to the kernel's "
-								       "process events");
+				return reel_refusal_permission(errnum, REEL_REFUSAL_OF_BPF,
+							       "attaching to process events");
 			return reel_error_os(errnum, "cannot attach %s", names[i]);
 		}
 		programs->links[programs->n_links++] = link;

@@ -80,8 +80,9 @@ static bool is_locked_down(void)
 	return strstr(line, "[confidentiality]");
 }
 
-struct reel_error *reel_refusal_permission(int errnum, const char *what)
+struct reel_error *reel_refusal_permission(int errnum, enum reel_refusal_of of, const char *what)
 {
+	long paranoid = reel_number_read("/proc/sys/kernel/perf_event_paranoid", 2);
 	uint64_t set = capabilities();
 	bool admin = set >> CAP_SYS_ADMIN & 1;
 	bool perfmon = set >> CAP_PERFMON & 1, bpf = set >> CAP_BPF & 1;
@@ -90,19 +91,28 @@ struct reel_error *reel_refusal_permission(int errnum, const char *what)
 		return reel_error_create(
 			REEL_ERROR_PERMISSION,
 			"%s: not permitted: run as root, or give the program CAP_BPF and "
-			"CAP_PERFMON "
-			"(%s%s%s missing; kernel.perf_event_paranoid is %ld): setcap "
-			"cap_bpf,cap_perfmon+ep stackreel-record",
+			"CAP_PERFMON: "
+			"setcap cap_bpf,cap_perfmon+ep stackreel-record (%s%s%s missing; "
+			"kernel.perf_event_paranoid is %ld)",
 			what, bpf ? "" : "CAP_BPF", bpf || perfmon ? "" : " and ",
-			perfmon ? "" : "CAP_PERFMON",
-			reel_number_read("/proc/sys/kernel/perf_event_paranoid", 2));
+			perfmon ? "" : "CAP_PERFMON", paranoid);
+	/* Their patch of perf_event_open(2) knows nothing of CAP_PERFMON. */
+	if (of == REEL_REFUSAL_OF_EVENT && !admin && paranoid > 2)
+		return reel_error_create(REEL_ERROR_PERMISSION,
+					 "%s: not permitted: kernel.perf_event_paranoid is %ld, "
+					 "and above 2 the kernels "
+					 "of Debian and Ubuntu want CAP_SYS_ADMIN: sysctl "
+					 "kernel.perf_event_paranoid=2, "
+					 "or run as root",
+					 what, paranoid);
 	if (is_locked_down())
 		return reel_error_create(REEL_ERROR_PERMISSION,
 					 "%s: not permitted: the kernel is locked down "
 					 "(confidentiality), BPF may not "
-					 "read memory; boot with lockdown=integrity or none",
+					 "read memory: boot with lockdown=integrity or none",
 					 what);
-	if (!reel_kernel_at_least(5, 11) && !(set >> CAP_SYS_RESOURCE & 1))
+	if (of == REEL_REFUSAL_OF_BPF && !reel_kernel_at_least(5, 11) &&
+	    !(set >> CAP_SYS_RESOURCE & 1))
 		return reel_error_create(
 			REEL_ERROR_PERMISSION,
 			"%s: not permitted: before Linux 5.11, BPF maps count as locked memory: "
@@ -111,8 +121,8 @@ struct reel_error *reel_refusal_permission(int errnum, const char *what)
 			what);
 	return reel_error_create(
 		REEL_ERROR_PERMISSION,
-		"%s: %s, with all capabilities: in a container, its seccomp profile or "
-		"its user namespace forbids it (record on the host, or run it privileged)",
+		"%s: %s, with the capabilities that it takes: in a container, its seccomp profile "
+		"or its user namespace forbids it (record on the host, or run it privileged)",
 		what, strerror(errnum));
 }
 
@@ -131,7 +141,8 @@ struct reel_error *reel_refusal_load(int errnum, const char *btf, const char *de
 	if (errnum == EPERM || errnum == EACCES) {
 		/* EACCES is the verifier's word too, with all capabilities. */
 		if (errnum == EPERM || geteuid() != 0)
-			return reel_refusal_permission(errnum, "loading the BPF programs");
+			return reel_refusal_permission(errnum, REEL_REFUSAL_OF_BPF,
+						       "loading the BPF programs");
 	}
 	if (btf && access(btf, R_OK))
 		return reel_error_os(errno, "cannot read the kernel's BTF from %s", btf);

@@ -11,11 +11,16 @@ bool reel_kernel_at_least(unsigned major, unsigned minor);
 /* A number in a file of /proc/sys or /sys, `otherwise` if there is none. */
 long reel_number_read(const char *path, long otherwise);
 
+enum reel_refusal_of {
+	REEL_REFUSAL_OF_BPF,   /* of bpf(2) */
+	REEL_REFUSAL_OF_EVENT, /* of perf_event_open(2) */
+};
+
 /*
  * `what` failed with EPERM or EACCES: PERMISSION, with what is missing
  * (capabilities, lockdown, perf_event_paranoid).
  */
-struct reel_error *reel_refusal_permission(int errnum, const char *what)
+struct reel_error *reel_refusal_permission(int errnum, enum reel_refusal_of of, const char *what)
 	__attribute__((returns_nonnull));
 
 /* Loading the BPF programs failed; `detail` is libbpf's last warning, may be empty. */

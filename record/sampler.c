@@ -49,6 +49,7 @@ struct reel_sampler {
 	const struct reel_sampler_handler *handler;
 	struct reel_error *drain_error;
 	uint64_t drain_budget;
+	struct reel_bpf_control control;
 };
 
 /* ---- opening ---------------------------------------------------------------- */
@@ -223,7 +224,7 @@ static struct reel_error *event_refusal(const struct reel_sampler_event *event, 
 	switch (errnum) {
 	case EPERM:
 	case EACCES:
-		return reel_refusal_permission(errnum, what);
+		return reel_refusal_permission(errnum, REEL_REFUSAL_OF_EVENT, what);
 	case ENOENT:
 	case ENODEV:
 	case ENXIO:
@@ -442,17 +443,27 @@ struct reel_error *reel_sampler_add_thread(struct reel_sampler *sampler, uint32_
 	return followed_add(sampler, "reel_threads", tid);
 }
 
-static int enabled_set(struct reel_sampler *sampler, uint32_t value)
+/* Sets what reel_bpf_control is to be from now on. */
+static int control_set(struct reel_sampler *sampler)
 {
 	uint32_t zero = 0;
 
-	return bpf_map_update_elem(reel_programs_map(&sampler->programs, ".bss"), &zero, &value,
-				   BPF_ANY);
+	return bpf_map_update_elem(reel_programs_map(&sampler->programs, ".bss"), &zero,
+				   &sampler->control, BPF_ANY);
+}
+
+struct reel_error *reel_sampler_add_command(struct reel_sampler *sampler, uint32_t pid)
+{
+	sampler->control.command = pid;
+	if (control_set(sampler))
+		return reel_error_os(errno, "cannot follow %" PRIu32, pid);
+	return NULL;
 }
 
 struct reel_error *reel_sampler_enable(struct reel_sampler *sampler)
 {
-	if (enabled_set(sampler, 1))
+	sampler->control.enabled = 1;
+	if (control_set(sampler))
 		return reel_error_os(errno, "cannot start sampling");
 	for (size_t i = 0; i < sampler->n_event_fds; i++) {
 		/* ENODEV and the like: its CPU went offline. */
@@ -466,7 +477,8 @@ void reel_sampler_disable(struct reel_sampler *sampler)
 {
 	for (size_t i = 0; i < sampler->n_event_fds; i++)
 		ioctl(sampler->event_fds[i], PERF_EVENT_IOC_DISABLE, 0);
-	enabled_set(sampler, 0);
+	sampler->control = (struct reel_bpf_control){ 0 };
+	control_set(sampler);
 }
 
 /* ---- draining ------------------------------------------------------------------- */

@@ -63,6 +63,12 @@ struct reel_error *reel_sampler_open(const struct reel_sampler_options *options,
 				     struct reel_sampler **ret) REEL_MUST_CHECK;
 void reel_sampler_close(struct reel_sampler *sampler);
 
+/*
+ * Follow this process of the recorder's own from its next exec on: what runs in it before
+ * is the recorder's code.  To be called before reel_sampler_enable.
+ */
+struct reel_error *reel_sampler_add_command(struct reel_sampler *sampler,
+					    uint32_t pid) REEL_MUST_CHECK;
 /* Follow this process (and what it forks from now on), or only this thread. */
 struct reel_error *reel_sampler_add_process(struct reel_sampler *sampler,
 					    uint32_t pid) REEL_MUST_CHECK;

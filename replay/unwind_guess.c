@@ -216,10 +216,31 @@ static bool link_register_caller(const struct reel_walk *walk, const struct reel
 	return true;
 }
 
+/* The pc is at an instruction before which nothing was pushed. */
+static bool is_at_entry(const struct reel_walk *walk, const struct reel_code *code)
+{
+	const struct reel_arch *arch = walk->input->arch;
+	uint8_t bytes[REEL_ARCH_CODE_MAX];
+
+	for (size_t i = 0; walk->first && walk->exact && i < arch->n_entries; i++) {
+		const struct reel_arch_call *entry = &arch->entries[i];
+
+		if (read_code(walk, code, walk->state->pc, entry->size, bytes) &&
+		    matches(bytes, entry->code, entry->mask, entry->size))
+			return true;
+	}
+	return false;
+}
+
 bool reel_walk_guess(struct reel_walk *walk, const struct reel_code *code, enum reel_step *step_ret)
 {
 	struct reel_unwind_state by_link, by_frame;
 	bool certain = false, has_link, has_frame;
+
+	if (is_at_entry(walk, code) && reel_walk_undo_call(walk)) {
+		*step_ret = REEL_STEP_UNDO_CALL;
+		return true;
+	}
 
 	has_link = link_register_caller(walk, code, &by_link, &certain);
 	has_frame = (!has_link || !certain) && frame_pointer_caller(walk, &by_frame);

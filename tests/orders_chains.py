@@ -30,8 +30,8 @@ WAYS = {
     "clock": r"((shop::)?cpu_seconds|clock)(;[^:;]+)*",
     "run": r"",
 }
-# Before main and behind it: the loader, the C library's start and its end.
-START = re.compile(r"_start|__run_exit_handlers|_dl_[a-z_]+|_dl_start_user|dl_main|__libc_[a-z_]+|exit|_exit|_IO_.*")
+# Before main and behind it: the loader, the C library's start and its end; execve, and exit.
+START = re.compile(r"_start|\[no frames\]|__run_exit_handlers|_dl_[a-z_]+|_dl_start_user|dl_main|__libc_[a-z_]+|exit|_exit|_IO_.*")
 
 
 def plain(function):

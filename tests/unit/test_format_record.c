@@ -148,21 +148,21 @@ static void test_frame(void **state)
 
 static void test_limits(void **state)
 {
-	_cleanup_free_ uint8_t *text = malloc(REEL_TEXT_MAX + 1);
-	struct reel_record record = { .id = REEL_RECORD_THREAD_COMM };
+	_cleanup_free_ uint8_t *bytes = malloc(REEL_IMAGE_MAX + 1);
+	struct reel_record comm = { .id = REEL_RECORD_THREAD_COMM };
+	struct reel_record module = { .id = REEL_RECORD_MODULE, .module = { .id = 1, .kind = 1 } };
+	struct reel_record image = { .id = REEL_RECORD_IMAGE };
 
 	(void)state;
-	memset(text, 'x', REEL_TEXT_MAX + 1);
+	memset(bytes, 'x', REEL_IMAGE_MAX + 1);
 	for (size_t excess = 0; excess < 2; excess++) {
-		_cleanup_buffer_ struct reel_buffer buffer = { 0 };
-		struct reel_record_frame frame;
-		struct reel_cursor cursor;
-
-		record.thread_comm.comm = (struct reel_bytes){ text, REEL_TEXT_MAX + excess };
-		reel_record_encode(&buffer, &record);
-		cursor = reel_cursor(buffer.bytes, buffer.size);
-		must(reel_record_frame_next(&cursor, &frame));
-		assert_int_equal(decode_code(&frame), excess ? REEL_ERROR_CORRUPT : 0);
+		comm.thread_comm.comm = (struct reel_bytes){ bytes, REEL_TEXT_MAX + excess };
+		module.module.build_id = (struct reel_bytes){ bytes, REEL_BUILD_ID_MAX + excess };
+		image.image.bytes = (struct reel_bytes){ bytes, REEL_IMAGE_MAX + excess };
+		image.image.total_size = REEL_IMAGE_MAX + excess;
+		assert_int_equal(!reel_record_check(&comm), !excess);
+		assert_int_equal(!reel_record_check(&module), !excess);
+		assert_int_equal(!reel_record_check(&image), !excess);
 	}
 }
 
@@ -181,6 +181,10 @@ static void test_check(void **state)
 	map.map.address = 2;
 	assert_non_null(reel_record_check(&map));
 	map.map.size = 0;
+	assert_non_null(reel_record_check(&map));
+	map.map = (struct reel_record_map){ .size = 1, .protection = 7 };
+	assert_null(reel_record_check(&map));
+	map.map.protection = 8;
 	assert_non_null(reel_record_check(&map));
 	assert_null(reel_record_check(&loss));
 	loss.loss.cause = 0;

@@ -94,6 +94,32 @@ static void test_after_syscall_elsewhere(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2100, 0x1020);
 }
 
+/* The PLT of a static program's ifuncs has no CFI: jmp *…(%rip), right behind the call. */
+static void test_plt_without_cfi(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int is_stub = 0; is_stub < 2; is_stub++) {
+		world_x86(&w);
+		root_function(&w);
+		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16));
+		if (is_stub)
+			code_at(&w, 0x2800, BYTES(0xff, 0x25, 1, 2, 3, 4));
+		w.state.pc = BIAS + 0x2800;
+		set(&w, 7, STACK_WORD(100));
+		set(&w, 6, 0x1234); /* rbp is no frame pointer */
+		code_at(&w, 0x201b, BYTES(0xe8, 1, 2, 3, 4));
+		w.stack[100] = BIAS + 0x2020;
+		w.stack[102] = BIAS + 0x1020;
+		unwind(&w);
+		if (is_stub)
+			EXPECT(&w, REEL_STOP_ROOT, 0x2800, 0x2020, 0x1020);
+		else
+			EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x2800);
+	}
+}
+
 /* Behind `pop %rbp` the CFI still says that rbp lies below rsp; the caller's CFA hangs on it. */
 static void test_popped_register(void **unused)
 {
@@ -654,6 +680,7 @@ int main(void)
 		cmocka_unit_test(test_return_address_behind_function),
 		cmocka_unit_test(test_after_syscall),
 		cmocka_unit_test(test_after_syscall_elsewhere),
+		cmocka_unit_test(test_plt_without_cfi),
 		cmocka_unit_test(test_popped_register),
 		cmocka_unit_test(test_popped_register_below_red_zone),
 		cmocka_unit_test(test_slot_below_sp_of_caller),

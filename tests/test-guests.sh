@@ -1,6 +1,6 @@
 #!/bin/bash
-# Records in an arm64 guest with our own recorder, and replays here: every chain must be one that the program can have. The same
-# for the capture in testdata, which an older run of tests/vm/orders.sh made.
+# Records with our own recorder on other kernels and CPUs, and replays here: every chain must be one that the program can have.
+# The same for the capture in testdata, which an older run of tests/vm/orders.sh made.
 set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}
@@ -27,7 +27,7 @@ echo "testdata/aarch64/orders:"
 chains testdata/aarch64/orders
 count $? "the shipped capture's chains"
 
-for cell in arm64-6.12 arm64-6.1; do
+for cell in ${CELLS:-arm64-6.12 arm64-6.1 x86_64-5.10 x86_64-6.12}; do
     echo "$cell:"
     tests/vm/orders.sh "$cell" "$work/$cell" >"$work/log" 2>&1
     status=$?
