@@ -7,6 +7,7 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -122,6 +123,17 @@ static int help(const char *name)
 	return command ? run(command, 2, argv) : unknown_command(name);
 }
 
+/* Every module keeps its files open: a large capture has more of them than 1024, a usual limit. */
+static void allow_many_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
@@ -145,6 +157,7 @@ int main(int argc, char **argv)
 		print_usage(stdout);
 		return STATUS_OK;
 	}
+	allow_many_files();
 	command = command_find(name);
 	return command ? run(command, argc - 1, argv + 1) : unknown_command(name);
 }

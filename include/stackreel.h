@@ -224,7 +224,7 @@ struct reel_module_info {
 	const char *local_path;
 	/* The file with its debug information, "" if none. */
 	const char *debug_path;
-	/* Why `state` is not FOUND; "" otherwise. */
+	/* Why `state` is not FOUND, or why its debug information is of no use; "" otherwise. */
 	const char *problem;
 	/* Frames that fell into it so far. */
 	uint64_t frames;

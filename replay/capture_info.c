@@ -33,6 +33,16 @@ static const char *path_of(const struct reel_elf_file *file)
 	return file ? reel_elf_file_path(file) : "";
 }
 
+/* Why the module, or its debug information, cannot be used. */
+static const char *problem_of(const struct reel_module *module)
+{
+	const char *problem = module->files.problem;
+
+	if (!problem && module->symbolizer)
+		problem = reel_symbolizer_problem(module->symbolizer);
+	return problem ? problem : "";
+}
+
 static void add_module_info(void *context, const struct reel_module *module)
 {
 	struct reel_capture *capture = context;
@@ -49,7 +59,7 @@ static void add_module_info(void *context, const struct reel_module *module)
 		.build_id = build_id ? build_id : "",
 		.local_path = path_of(module->files.file),
 		.debug_path = path_of(module->files.debug),
-		.problem = module->files.problem ? module->files.problem : "",
+		.problem = problem_of(module),
 		.frames = module->frames,
 	};
 }
