@@ -94,112 +94,81 @@ static bool is_shown(const struct dump *dump, const struct reel_field *field, in
 	return !depth || dump->options->bytes || field->kind != REEL_FIELD_BYTES;
 }
 
-static void print_json_items(const struct dump *dump, const struct reel_field *items, size_t n,
-			     bool named, int depth);
+static void print_items(const struct dump *dump, const struct reel_field *items, size_t n,
+			bool named, int depth);
 
-/* Fields nest as deep as the library makes them: three levels. */
-static void print_json(const struct dump *dump, const struct reel_field *field, int depth)
+/* What has the same form in text and in JSON does not need to know which it is. */
+static void print_bytes(const struct dump *dump, const struct reel_field *field)
 {
+	const char *quote = dump->options->json ? "\"" : "";
 	FILE *file = dump->output.file;
 
-	switch (field->kind) {
-	case REEL_FIELD_UNSIGNED:
-	case REEL_FIELD_ADDRESS:
-		fprintf(file, "%" PRIu64, field->value);
-		break;
-	case REEL_FIELD_TEXT:
-		json_string(field->bytes, field->n_bytes, file);
-		break;
-	case REEL_FIELD_BYTES:
-		fputc('"', file);
-		print_hex(field, file);
-		fputc('"', file);
-		break;
-	case REEL_FIELD_NULL:
-		fputs("null", file);
-		break;
-	case REEL_FIELD_LIST:
-		fputc('[', file);
-		print_json_items(dump, field->items, field->n_items, false, depth + 1);
-		fputc(']', file);
-		break;
-	case REEL_FIELD_OBJECT:
-		fputc('{', file);
-		print_json_items(dump, field->items, field->n_items, true, depth + 1);
-		fputc('}', file);
-		break;
-	}
+	fputs(field->n_bytes || dump->options->json ? quote : "-", file);
+	print_hex(field, file);
+	fputs(quote, file);
 }
 
-static void print_json_items(const struct dump *dump, const struct reel_field *items, size_t n,
-			     bool named, int depth)
-{
-	bool first = true;
-
-	for (size_t i = 0; i < n; i++) {
-		if (!is_shown(dump, &items[i], depth))
-			continue;
-		if (!first)
-			fputs(", ", dump->output.file);
-		if (named)
-			fprintf(dump->output.file, "\"%s\": ", items[i].name);
-		print_json(dump, &items[i], depth);
-		first = false;
-	}
-}
-
-static void print_text_items(const struct dump *dump, const struct reel_field *items, size_t n,
-			     bool named, int depth);
-
-static void print_text(const struct dump *dump, const struct reel_field *field, int depth)
+static void print_string(const struct dump *dump, const struct reel_field *field)
 {
 	_cleanup_free_ char *text = NULL;
+
+	if (dump->options->json) {
+		json_string(field->bytes, field->n_bytes, dump->output.file);
+		return;
+	}
+	text = text_escape_bytes(field->bytes, field->n_bytes, "\"\\");
+	fprintf(dump->output.file, "\"%s\"", text);
+}
+
+/* Fields nest as deep as the library makes them: three levels. */
+static void print_field(const struct dump *dump, const struct reel_field *field, int depth)
+{
 	FILE *file = dump->output.file;
+	bool json = dump->options->json;
 
 	switch (field->kind) {
+	case REEL_FIELD_ADDRESS:
+		/* JSON has decimal numbers only. */
+		fprintf(file, json ? "%" PRIu64 : "0x%" PRIx64, field->value);
+		break;
 	case REEL_FIELD_UNSIGNED:
 		fprintf(file, "%" PRIu64, field->value);
 		break;
-	case REEL_FIELD_ADDRESS:
-		fprintf(file, "0x%" PRIx64, field->value);
-		break;
 	case REEL_FIELD_TEXT:
-		text = text_escape_bytes(field->bytes, field->n_bytes, "\"\\");
-		fprintf(file, "\"%s\"", text);
+		print_string(dump, field);
 		break;
 	case REEL_FIELD_BYTES:
-		fputs(field->n_bytes ? "" : "-", file);
-		print_hex(field, file);
+		print_bytes(dump, field);
 		break;
 	case REEL_FIELD_NULL:
-		fputc('-', file);
+		fputs(json ? "null" : "-", file);
 		break;
 	case REEL_FIELD_LIST:
 		fputc('[', file);
-		print_text_items(dump, field->items, field->n_items, false, depth + 1);
+		print_items(dump, field->items, field->n_items, false, depth + 1);
 		fputc(']', file);
 		break;
 	case REEL_FIELD_OBJECT:
 		fputc('{', file);
-		print_text_items(dump, field->items, field->n_items, true, depth + 1);
+		print_items(dump, field->items, field->n_items, true, depth + 1);
 		fputc('}', file);
 		break;
 	}
 }
 
-static void print_text_items(const struct dump *dump, const struct reel_field *items, size_t n,
-			     bool named, int depth)
+static void print_items(const struct dump *dump, const struct reel_field *items, size_t n,
+			bool named, int depth)
 {
-	bool first = true;
+	bool json = dump->options->json, first = true;
 
 	for (size_t i = 0; i < n; i++) {
 		if (!is_shown(dump, &items[i], depth))
 			continue;
 		if (!first)
-			fputc(' ', dump->output.file);
+			fputs(json ? ", " : " ", dump->output.file);
 		if (named)
-			fprintf(dump->output.file, "%s=", items[i].name);
-		print_text(dump, &items[i], depth);
+			fprintf(dump->output.file, json ? "\"%s\": " : "%s=", items[i].name);
+		print_field(dump, &items[i], depth);
 		first = false;
 	}
 }
@@ -217,12 +186,12 @@ static bool print_record(void *context, const struct reel_record_view *record)
 			", \"record\": \"%s\"",
 			record->block_sequence, record->block_offset, record->name);
 		fputs(record->n_fields ? ", " : "", file);
-		print_json_items(dump, record->fields, record->n_fields, true, 0);
+		print_items(dump, record->fields, record->n_fields, true, 0);
 		fputs("}\n", file);
 	} else {
 		fprintf(file, "%" PRIu32 "@%" PRIu64 " %s%s%s ", record->block_sequence,
 			record->block_offset, color_bold(output), record->name, color_end(output));
-		print_text_items(dump, record->fields, record->n_fields, true, 0);
+		print_items(dump, record->fields, record->n_fields, true, 0);
 		fputc('\n', file);
 	}
 	return !output_is_broken(output);

@@ -50,21 +50,13 @@ static const struct unit *unit_of(const char *name, struct argp_state *state)
 	return NULL;
 }
 
-static const struct argp_child children[] = {
-	{ &options_filter, 0, "Which samples:", 1 },
-	{ &options_search, 0, "Where modules and symbols come from:", 2 },
-	{ &options_quality, 0, "Quality:", 3 },
-	{ &options_file, 0, "Other options:", 4 },
-	{ 0 },
-};
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct folded_options *options = state->input;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		options_set_inputs(state, children, &options->common);
+		options_set_inputs(state, options_of_traces, &options->common);
 		return 0;
 	case KEY_WEIGHT:
 		options->by_time = !strcmp(arg, "time");
@@ -108,7 +100,7 @@ static const struct argp parser = {
 	"FILE is " DEFAULT_CAPTURE
 	" if not given, `-' is standard input. A trace that could not be "
 	"unwound to its root begins with `[incomplete: reason]'.",
-	children,
+	options_of_traces,
 	NULL,
 	NULL,
 };

@@ -18,14 +18,6 @@ struct info_options {
 	bool all_modules;
 };
 
-static const struct argp_child children[] = {
-	{ &options_filter, 0, "Which samples:", 1 },
-	{ &options_search, 0, "Where modules and symbols come from:", 2 },
-	{ &options_quality, 0, "Quality:", 3 },
-	{ &options_file, 0, "Other options:", 4 },
-	{ 0 },
-};
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct info_options *options = state->input;
@@ -33,7 +25,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	(void)arg;
 	switch (key) {
 	case ARGP_KEY_INIT:
-		options_set_inputs(state, children, &options->common);
+		options_set_inputs(state, options_of_traces, &options->common);
 		return 0;
 	case KEY_ALL_MODULES:
 		options->all_modules = true;
@@ -54,7 +46,7 @@ static const struct argp parser = {
 	"Shows what a capture holds and what it lacks: metadata, modules that were found and "
 	"missing, losses, and why traces ended.\v"
 	"FILE is " DEFAULT_CAPTURE " if not given, `-' is standard input.",
-	children,
+	options_of_traces,
 	NULL,
 	NULL,
 };
@@ -132,7 +124,9 @@ static void print_quality(const struct session *session, FILE *file)
 	if (!unwound)
 		fputs("  no traces\n", file);
 	if (quality->without_stack)
-		fprintf(file, "  besides, %s samples without a user stack: of kernel threads, and of tasks at their end\n",
+		fprintf(file,
+			"  besides, %s samples without a user stack: of kernel threads, and of "
+			"tasks at their end\n",
 			format_count(quality->without_stack).text);
 	if (quality->stack_cut)
 		fprintf(file, "  %s samples have a stack that was cut at the limit\n",

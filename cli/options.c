@@ -307,6 +307,14 @@ const struct argp options_quality = {
 
 /* ---- as the library wants them ------------------------------------------------------ */
 
+const struct argp_child options_of_traces[] = {
+	{ &options_filter, 0, "Which samples:", 1 },
+	{ &options_search, 0, "Where modules and symbols come from:", 2 },
+	{ &options_quality, 0, "Quality:", 3 },
+	{ &options_file, 0, "Other options:", 4 },
+	{ 0 },
+};
+
 void options_set_inputs(struct argp_state *state, const struct argp_child *children,
 			struct options *options)
 {

@@ -50,6 +50,9 @@ extern const struct argp options_search;
 /* --min-complete */
 extern const struct argp options_quality;
 
+/* All of these, under headings: for commands that go through traces. */
+extern const struct argp_child options_of_traces[];
+
 /* Keys of a command's own options begin here. */
 #define OPTION_KEY_OWN 0x400
 

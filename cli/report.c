@@ -72,21 +72,13 @@ static void check_options(const struct report_options *options, struct argp_stat
 		argp_error(state, "--sort is for tables: trees and stacks stand by their share");
 }
 
-static const struct argp_child children[] = {
-	{ &options_filter, 0, "Which samples:", 1 },
-	{ &options_search, 0, "Where modules and symbols come from:", 2 },
-	{ &options_quality, 0, "Quality:", 3 },
-	{ &options_file, 0, "Other options:", 4 },
-	{ 0 },
-};
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct report_options *options = state->input;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		options_set_inputs(state, children, &options->common);
+		options_set_inputs(state, options_of_traces, &options->common);
 		return 0;
 	case KEY_SORT:
 		parse_sort(options, arg, state);
@@ -134,7 +126,7 @@ static const struct argp parser = {
 	"FILE is " DEFAULT_CAPTURE
 	" if not given, `-' is standard input. A trace that could not be "
 	"unwound to its root is shown below `[incomplete: reason]' in trees and stacks.",
-	children,
+	options_of_traces,
 	NULL,
 	NULL,
 };

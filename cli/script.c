@@ -22,14 +22,6 @@ struct script_options {
 	bool ns;
 };
 
-static const struct argp_child children[] = {
-	{ &options_filter, 0, "Which samples:", 1 },
-	{ &options_search, 0, "Where modules and symbols come from:", 2 },
-	{ &options_quality, 0, "Quality:", 3 },
-	{ &options_file, 0, "Other options:", 4 },
-	{ 0 },
-};
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct script_options *options = state->input;
@@ -37,7 +29,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	(void)arg;
 	switch (key) {
 	case ARGP_KEY_INIT:
-		options_set_inputs(state, children, &options->common);
+		options_set_inputs(state, options_of_traces, &options->common);
 		return 0;
 	case KEY_NS:
 		options->ns = true;
@@ -59,7 +51,7 @@ static const struct argp parser = {
 	"FILE is " DEFAULT_CAPTURE
 	" if not given, `-' is standard input. A trace that could not be "
 	"unwound to its root ends with a comment, `# stop: reason'.",
-	children,
+	options_of_traces,
 	NULL,
 	NULL,
 };

@@ -29,9 +29,9 @@
 extern "C" {
 #endif
 
-#define REEL_VERSION_MAJOR 0
-#define REEL_VERSION_MINOR 1
-#define REEL_VERSION_PATCH 0
+#define REEL_VERSION_MAJOR  0
+#define REEL_VERSION_MINOR  1
+#define REEL_VERSION_PATCH  0
 #define REEL_VERSION_STRING "0.1.0"
 
 /* The version of the library in use, such as "0.1.0". */
@@ -102,8 +102,7 @@ struct reel_capture_options {
  * temporary file).  A truncated or partly damaged file opens: what can be read is there,
  * and reel_capture_info says what is not.  `options` may be NULL.
  */
-struct reel_error *reel_capture_open(const char *path,
-				     const struct reel_capture_options *options,
+struct reel_error *reel_capture_open(const char *path, const struct reel_capture_options *options,
 				     struct reel_capture **ret);
 void reel_capture_close(struct reel_capture *capture);
 
@@ -229,7 +228,8 @@ struct reel_module_info {
 	/* Frames that fell into it so far. */
 	uint64_t frames;
 };
-const struct reel_module_info *reel_capture_modules(struct reel_capture *capture, size_t *count_ret);
+const struct reel_module_info *reel_capture_modules(struct reel_capture *capture,
+						    size_t *count_ret);
 
 /* ---- traces ---------------------------------------------------------- */
 
@@ -288,7 +288,8 @@ struct reel_frame {
 	/* Never NULL; "" if unknown. */
 	const char *function;
 	/* What to count by: the same number for all addresses of a function, from 0 without holes.
-	 * Functions differ if name, module or being inlined does; an unknown one is its own for each address. */
+	 * Functions differ if name, module or being inlined does; an unknown one is its own for
+	 * each address. */
 	uint32_t function_id;
 	/* The function is inlined into the frame that follows. */
 	bool inlined;
@@ -364,8 +365,8 @@ struct reel_filter {
 struct reel_traces;
 
 /* `filter` may be NULL; it is copied. */
-struct reel_error *reel_traces_create(struct reel_capture *capture, const struct reel_filter *filter,
-				      struct reel_traces **ret);
+struct reel_error *reel_traces_create(struct reel_capture *capture,
+				      const struct reel_filter *filter, struct reel_traces **ret);
 void reel_traces_destroy(struct reel_traces *traces);
 /*
  * The next trace in the file's order, NULL behind the last one.  A damaged
@@ -405,7 +406,8 @@ struct reel_record_view {
 	/* Of the block that holds it. */
 	uint64_t block_offset;
 	uint32_t block_sequence;
-	/* As in SPEC.md; "unknown-N" for one that this version does not know: its only field is "size". */
+	/* As in SPEC.md; "unknown-N" for one that this version does not know: its only field is
+	 * "size". */
 	const char *name;
 	const struct reel_field *fields;
 	size_t n_fields;
@@ -460,7 +462,8 @@ void reel_table_close(struct reel_table *table);
 const char *reel_table_arch(const struct reel_table *table);
 /* The register's name ("rsp"), or "r<N>" for one that arch/ does not name. */
 const char *reel_table_register_name(struct reel_table *table, uint16_t reg);
-/* NULL behind the last row. An FDE that cannot be read gives an error and is passed over by the next call. */
+/* NULL behind the last row. An FDE that cannot be read gives an error and is passed over by the
+ * next call. */
 struct reel_error *reel_table_next(struct reel_table *table, const struct reel_table_row **ret);
 
 /* ---- the unwinder by itself ---------------------------------------------- */
@@ -486,8 +489,8 @@ void reel_unwinder_destroy(struct reel_unwinder *unwinder);
  * Says that bytes [offset, offset + size) of the ELF file at `path` are mapped
  * at `address`, replacing whatever was said of those addresses before.
  */
-struct reel_error *reel_unwinder_map(struct reel_unwinder *unwinder, uint64_t address, uint64_t size,
-				     uint64_t offset, const char *path);
+struct reel_error *reel_unwinder_map(struct reel_unwinder *unwinder, uint64_t address,
+				     uint64_t size, uint64_t offset, const char *path);
 /* Bits of a return address that are not address (pointer authentication). */
 void reel_unwinder_set_pointer_mask(struct reel_unwinder *unwinder, uint64_t mask);
 
@@ -502,8 +505,9 @@ struct reel_unwound {
  * first.  `registers` holds pc as the arch's return address column (x86_64:
  * 16; aarch64: 32).  Never reads anything but what it is given.
  */
-struct reel_error *reel_unwind(struct reel_unwinder *unwinder, const struct reel_register *registers,
-			       size_t n_registers, const struct reel_memory *memory, size_t n_memory,
+struct reel_error *reel_unwind(struct reel_unwinder *unwinder,
+			       const struct reel_register *registers, size_t n_registers,
+			       const struct reel_memory *memory, size_t n_memory,
 			       struct reel_unwound *frames, size_t max_frames, size_t *n_frames_ret,
 			       enum reel_stop *stop_ret);
 

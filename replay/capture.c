@@ -2,6 +2,7 @@
 /* Opens a capture: reads all side blocks, so that samples can be placed at any time. */
 #include <stdlib.h>
 
+#include "format/schema.h"
 #include "replay/capture.h"
 
 #define PROBLEMS_MAX 1000
@@ -156,6 +157,7 @@ static struct reel_error *take_event(struct reel_capture *capture,
 		.period = record->period,
 	};
 	capture->n_events++;
+	capture->late_weights |= record->late_weights;
 	return intern(capture, record->name, &events->name);
 }
 
@@ -249,6 +251,69 @@ static struct reel_error *take_item(struct reel_capture *capture, const struct r
 	return reel_capture_add_problem(capture, problem);
 }
 
+/* Was something reported that could have held a record in front of the block's first one? */
+static bool is_damaged_before(const struct reel_capture *capture,
+			      const struct reel_block_reader *block_reader,
+			      const struct reel_block *block)
+{
+	size_t n;
+	const struct reel_problem *problems = reel_reader_problems(capture->reader, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (problems[i].offset <= block->offset)
+			return true;
+	(void)reel_block_reader_problems(block_reader, &n);
+	return n > 0;
+}
+
+/* The first record of the side blocks must be CAPTURE (SPEC.md, section 5). */
+static struct reel_error *check_first_record(struct reel_capture *capture,
+					     const struct reel_block_reader *block_reader,
+					     const struct reel_block *block,
+					     const struct reel_block_item *item)
+{
+	if (capture->has_first_record)
+		return NULL;
+	capture->has_first_record = true;
+	if ((item->kind == REEL_ITEM_RECORD && item->record.id == REEL_RECORD_CAPTURE) ||
+	    is_damaged_before(capture, block_reader, block))
+		return NULL;
+	return reel_capture_add_problem(
+		capture,
+		reel_error_create(REEL_ERROR_CORRUPT,
+				  "%s: block %u at offset %llu: the first record is %s, "
+				  "not CAPTURE",
+				  reel_reader_name(capture->reader), block->header.sequence,
+				  (unsigned long long)block->offset,
+				  item->kind == REEL_ITEM_RECORD ? reel_record_name(item->frame.id)
+								 : "unknown"));
+}
+
+/* Passes the block's records to `take`. */
+static struct reel_error *read_side_block(struct reel_capture *capture,
+					  struct reel_block_reader *block_reader,
+					  const struct reel_block *block,
+					  struct reel_error *(*take)(struct reel_capture *,
+								     const struct reel_record *))
+{
+	struct reel_error *error = reel_block_reader_load(block_reader, block);
+	size_t n_passed_over;
+
+	while (!error) {
+		struct reel_block_item item;
+
+		error = reel_block_reader_next(block_reader, &item);
+		if (error || item.kind == REEL_ITEM_END)
+			break;
+		error = check_first_record(capture, block_reader, block, &item);
+		if (!error && item.kind == REEL_ITEM_RECORD)
+			error = take_item(capture, block, &item.record, take);
+	}
+	(void)reel_block_reader_problems(block_reader, &n_passed_over);
+	capture->has_first_record |= error || n_passed_over;
+	return reel_capture_end_block(capture, block_reader, error);
+}
+
 /* Passes every record of the side blocks to `take`. */
 static struct reel_error *read_side_blocks(struct reel_capture *capture,
 					   struct reel_block_reader *block_reader,
@@ -260,22 +325,23 @@ static struct reel_error *read_side_blocks(struct reel_capture *capture,
 	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
 
 	for (size_t i = 0; i < n_blocks && !error; i++) {
-		struct reel_block_item item;
-
-		if (blocks[i].header.type == REEL_BLOCK_SAMPLES ||
-		    blocks[i].header.type == REEL_BLOCK_INDEX)
-			continue;
-		error = reel_block_reader_load(block_reader, &blocks[i]);
-		while (!error) {
-			error = reel_block_reader_next(block_reader, &item);
-			if (error || item.kind == REEL_ITEM_END)
-				break;
-			if (item.kind == REEL_ITEM_RECORD)
-				error = take_item(capture, &blocks[i], &item.record, take);
-		}
-		error = reel_capture_end_block(capture, block_reader, error);
+		if (blocks[i].header.type != REEL_BLOCK_SAMPLES &&
+		    blocks[i].header.type != REEL_BLOCK_INDEX)
+			error = read_side_block(capture, block_reader, &blocks[i], take);
 	}
 	return error;
+}
+
+/* A trailer says that the file is whole, but the recorder's last word is not there. */
+static struct reel_error *check_end_record(struct reel_capture *capture)
+{
+	if (capture->has_end_record || !reel_reader_has_trailer(capture->reader))
+		return NULL;
+	return reel_capture_add_problem(
+		capture,
+		reel_error_create(REEL_ERROR_TRUNCATED,
+				  "%s: the file has a trailer at its end, but no END record",
+				  reel_reader_name(capture->reader)));
 }
 
 /* Sizes and times, which the headers tell. */
@@ -356,6 +422,8 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 	error = take_reader_problems(capture);
 	if (!error)
 		error = read_side_blocks(capture, block_reader, take_record);
+	if (!error)
+		error = check_end_record(capture);
 	if (!error)
 		error = reel_timeline_seal(capture->timeline);
 	if (!error)

@@ -25,6 +25,8 @@ struct reel_capture {
 	size_t n_module_infos;
 
 	bool has_capture_record, has_end_record;
+	/* The first record of the side blocks was looked at, or is lost. */
+	bool has_first_record;
 	/* Some event's weights stand in SAMPLE_WEIGHT records. */
 	bool late_weights;
 	uint16_t machine; /* ELF e_machine of the kernel */

@@ -87,13 +87,15 @@ struct reel_error *reel_modules_add_image(struct reel_modules *modules,
 	if (!module)
 		return NULL; /* its definition was lost with a damaged block */
 	if (image->total_size > IMAGE_SIZE_MAX || image->offset > image->total_size ||
-	    image->bytes.size > image->total_size - image->offset ||
-	    (module->image && module->image_size != image->total_size))
+	    image->bytes.size > image->total_size - image->offset)
 		return reel_error_create(
 			REEL_ERROR_CORRUPT,
 			"image of module %llu: %zu bytes at %llu do not fit into %llu",
 			(unsigned long long)image->module, image->bytes.size,
 			(unsigned long long)image->offset, (unsigned long long)image->total_size);
+	/* The first one says how large the image is. */
+	if (module->image && module->image_size != image->total_size)
+		return NULL;
 	if (!module->image) {
 		module->image = calloc(1, image->total_size + 1);
 		if (!module->image)

@@ -181,7 +181,7 @@ static struct reel_field view_chain(struct view *view, const char *name, const u
 {
 	struct reel_field *items = take(view, n);
 
-	if (!chain)
+	if (!n)
 		return none(name);
 	for (size_t i = 0; i < n; i++)
 		items[i] = address("", chain[i]);

@@ -414,7 +414,8 @@ static struct reel_error *unwind_sample(struct reel_traces *traces,
 	if (!error)
 		error = reel_unwind_trace(&input, programs, &state, &traces->unwound,
 					  &traces->trace.stop);
-	/* The task is past its end: its memory is gone, and its registers say only where it left. */
+	/* The task is past its end: its memory is gone, and its registers say only where it left.
+	 */
 	if (!sample->n_regions && traces->trace.stop == REEL_STOP_STACK_END)
 		traces->trace.stop = REEL_STOP_NO_USER_STATE;
 	if (!error && traces->code_map->error) {

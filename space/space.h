@@ -30,9 +30,10 @@ void reel_timeline_destroy(struct reel_timeline *timeline);
  * reel_timeline_seal, in order of time; without it at once, in the order given.
  * INVALID for values out of range (SPEC.md section 10): the record is then left out.
  */
-struct reel_error *reel_timeline_add(struct reel_timeline *timeline, const struct reel_record *record)
-	REEL_MUST_CHECK;
-/* Ends the collecting; look-ups are valid from here on, from several threads. Without a past it does nothing. */
+struct reel_error *reel_timeline_add(struct reel_timeline *timeline,
+				     const struct reel_record *record) REEL_MUST_CHECK;
+/* Ends the collecting; look-ups are valid from here on, from several threads. Without a past it
+ * does nothing. */
 struct reel_error *reel_timeline_seal(struct reel_timeline *timeline) REEL_MUST_CHECK;
 
 #define REEL_TIME_NOW UINT64_MAX
@@ -61,7 +62,8 @@ struct reel_space_view {
 	const struct reel_timeline *timeline;
 	const void *root;
 	uint64_t space;
-	uint64_t generation; /* unique in the timeline for each state of each space; 0: no mappings */
+	uint64_t generation; /* unique in the timeline for each state of each space; 0: no mappings
+			      */
 };
 
 struct reel_space_view reel_timeline_view(const struct reel_timeline *timeline, uint64_t space,
@@ -97,12 +99,14 @@ const struct reel_thread_state *reel_timeline_thread(const struct reel_timeline 
 /* The space in which the thread was at `time`; 0 if unknown. */
 uint64_t reel_timeline_thread_space(const struct reel_timeline *timeline, uint64_t thread,
 				    uint64_t time);
-/* Its name at `time`, "" if unknown; lives with the timeline (without a past: until the next change). */
+/* Its name at `time`, "" if unknown; lives with the timeline (without a past: until the next
+ * change). */
 const char *reel_timeline_thread_comm(const struct reel_timeline *timeline, uint64_t thread,
 				      uint64_t time);
 
 /* A MODULE record; strings live with the timeline. NULL if unknown. */
-const struct reel_record_module *reel_timeline_module(const struct reel_timeline *timeline, uint64_t id);
+const struct reel_record_module *reel_timeline_module(const struct reel_timeline *timeline,
+						      uint64_t id);
 /* All modules, ascending by id. */
 const struct reel_record_module *const *reel_timeline_modules(const struct reel_timeline *timeline,
 							      size_t *count_ret);
@@ -112,14 +116,15 @@ const struct reel_record_module *const *reel_timeline_modules(const struct reel_
  * gets MODULE, SPACE, THREAD and MAP records of all that lives, with time `time` and origin
  * SNAPSHOT; modules that no mapping uses are left out.
  */
-struct reel_error *reel_timeline_snapshot(const struct reel_timeline *timeline, uint64_t time,
-					  struct reel_error *(*emit)(void *context,
-								     const struct reel_record *record),
-					  void *context) REEL_MUST_CHECK;
+struct reel_error *reel_timeline_snapshot(
+	const struct reel_timeline *timeline, uint64_t time,
+	struct reel_error *(*emit)(void *context, const struct reel_record *record),
+	void *context) REEL_MUST_CHECK;
 
 /* Calls `visit` for the mappings of a space that overlap [address, address + size), ascending. */
 void reel_timeline_visit(const struct reel_timeline *timeline, uint64_t space, uint64_t time,
 			 uint64_t address, uint64_t size,
-			 void (*visit)(void *context, const struct reel_mapping *mapping), void *context);
+			 void (*visit)(void *context, const struct reel_mapping *mapping),
+			 void *context);
 
 #endif

@@ -7,9 +7,9 @@
  *   busy noise BYTES SECONDS         so much live stack, with ever other bytes
  *   busy exec COUNT SECONDS          COUNT execs, SECONDS in each
  *   busy thread-exec SECONDS         another thread than the first calls exec, then spins
- *   busy reuse COUNT SECONDS         COUNT processes with one pid, one after the other (clone3's set_tid)
- *   busy kernel SECONDS              in system calls
- *   busy remap                       maps another file over a mapping, both executable
+ *   busy reuse COUNT SECONDS         COUNT processes with one pid, one after the other (clone3's
+ * set_tid) busy kernel SECONDS              in system calls busy remap                       maps
+ * another file over a mapping, both executable
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -153,9 +153,8 @@ static int remap(const char *other)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *place = mmap(NULL, 3 * page, PROT_READ | PROT_EXEC, MAP_PRIVATE, first, 0);
 
-	return place == MAP_FAILED ||
-	       mmap(place + page, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, second,
-		    0) == MAP_FAILED;
+	return place == MAP_FAILED || mmap(place + page, page, PROT_READ | PROT_EXEC,
+					   MAP_PRIVATE | MAP_FIXED, second, 0) == MAP_FAILED;
 }
 
 int main(int argc, char **argv)

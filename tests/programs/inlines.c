@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests/programs/inlines.cc is, in C and without a C library: for other CPUs and byte orders. */
+/* What tests/programs/inlines.cc is, in C and without a C library: for other CPUs and byte orders.
+ */
 
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE	 static inline __attribute__((always_inline))
 #define NOINLINE __attribute__((noinline))
 
 volatile int sink;
