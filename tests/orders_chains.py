@@ -40,8 +40,16 @@ def plain(function):
     return re.sub(r"^(double|unsigned long|int|void) ", "", function).strip()
 
 
+# Startup code of the compiler and the C library (crtstuff.c, crti.o) that has no CFI: a trace may
+# end there, and says so.
+BARE = {"_init", "_fini", "frame_dummy", "__do_global_dtors_aux", "register_tm_clones",
+        "deregister_tm_clones"}
+
+
 def way_of(frames):
     """The way's name, or None for a stack that cannot be."""
+    if frames[0] == "[incomplete: no unwind info]" and frames[1] in BARE:
+        return "start"
     if "shop::run" not in frames:
         return "start" if START.fullmatch(frames[0]) else None
     run = frames.index("shop::run")

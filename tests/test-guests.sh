@@ -8,9 +8,9 @@ passed=0 failed=0 skipped=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# chains DIR: replays DIR/orders.reel with DIR/usr/bin/orders.
+# chains DIR: replays DIR/orders.reel with DIR/usr/bin/orders. Not every trace need be complete: crti.o's _init has no CFI.
 chains() {
-    "$O/stackreel" folded --min-complete 100 --no-host-files --symfs "$1" "$1/orders.reel" >"$work/folded" &&
+    "$O/stackreel" folded --min-complete 99 --no-host-files --symfs "$1" "$1/orders.reel" >"$work/folded" &&
         tests/orders_chains.py --min 200 <"$work/folded"
 }
 
