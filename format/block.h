@@ -23,6 +23,8 @@
 #define REEL_BLOCK_STORED_MAX	(65u << 20)
 #define REEL_BLOCK_RAW_MAX	(64u << 20)
 #define REEL_BLOCK_EXPANDED_MAX (256u << 20)
+/* Of a payload's zstd frame. */
+#define REEL_WINDOW_MAX (64u << 20)
 
 /* No incompatible feature is known to this version. */
 #define REEL_FEATURES_KNOWN 0u

@@ -127,6 +127,18 @@ static struct reel_error *read_payload(struct reel_block_reader *block_reader)
 	return NULL;
 }
 
+/* The window that a zstd frame asks for (RFC 8878, 3.1.1.1); its header is whole. */
+static uint64_t window_size(const uint8_t *frame)
+{
+	uint64_t base;
+
+	/* A single segment: the window is the content. */
+	if (frame[4] & 0x20)
+		return 0;
+	base = 1ull << (10 + (frame[5] >> 3));
+	return base + base / 8 * (frame[5] & 7);
+}
+
 /* Is the payload one zstd frame, and no skippable one, that says it has raw_size bytes? */
 static const char *check_frame(const uint8_t *payload, const struct reel_block_header *header)
 {
@@ -135,6 +147,10 @@ static const char *check_frame(const uint8_t *payload, const struct reel_block_h
 		return "the payload is not one zstd frame";
 	if (ZSTD_getFrameContentSize(payload, header->stored_size) != header->raw_size)
 		return "the payload has another raw size than the header says";
+	if (ZSTD_getDictID_fromFrame(payload, header->stored_size))
+		return "the payload needs a dictionary";
+	if (window_size(payload) > REEL_WINDOW_MAX)
+		return "the payload's zstd window exceeds 64 MiB";
 	return NULL;
 }
 

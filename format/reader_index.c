@@ -96,7 +96,7 @@ struct reel_error *reel_reader_read_index(struct reel_reader *reader, bool *foun
 	/* An index that is whole but says something else costs nothing: the scan says what is
 	 * wrong. */
 	if (error)
-		reel_problems_add(&reader->problems, REEL_ERROR_CORRUPT, reader->index_offset,
+		reel_problems_add(&reader->problems, reel_error_code(error), reader->index_offset,
 				  "%s; the file is scanned", reel_error_message(error));
 	if (error || !*found_ret)
 		reader->n_blocks = 0;

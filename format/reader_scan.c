@@ -86,6 +86,10 @@ static struct reel_error *add_block(struct scan *scan, const struct reel_block *
 				  reader->source.name, sequence, (ull)block->offset);
 	if (sequence >= scan->next_sequence)
 		scan->next_sequence = (uint64_t)sequence + 1;
+	if (scan->has_trailer)
+		reel_problems_add(&reader->problems, REEL_ERROR_CORRUPT, block->offset,
+				  "%s: block %u at offset %llu stands behind a trailer",
+				  reader->source.name, sequence, (ull)block->offset);
 	return reel_reader_add_block(reader, block);
 }
 

@@ -70,7 +70,7 @@ struct reel_record_capture {
 	uint64_t ring_size; /* bytes of a BPF ring buffer, and how many there are */
 	uint64_t rings;
 	uint64_t part;		     /* 0, 1, 2 … of a rotated recording */
-	struct reel_bytes recording; /* file id of part 0 */
+	struct reel_bytes recording; /* file id of part 0; may be empty */
 	struct reel_bytes hostname, kernel_release, kernel_version, kernel_build_id;
 	struct reel_bytes tool_version;
 	struct reel_bytes command_line; /* arguments, each ended by a NUL; may be empty */
@@ -88,6 +88,7 @@ struct reel_record_event {
 	uint64_t period;
 	uint64_t weight_unit; /* enum reel_weight_unit */
 	struct reel_bytes name;
+	uint64_t late_weights; /* 1: SAMPLE_WEIGHT records give its samples' weights */
 };
 
 /* A file, or whatever else executable memory can come from. Kinds are enum reel_module_kind. */

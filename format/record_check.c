@@ -18,7 +18,16 @@ static const char *check_capture(const struct reel_record_capture *capture)
 	if (capture->byte_order != REEL_BYTE_ORDER_LITTLE &&
 	    capture->byte_order != REEL_BYTE_ORDER_BIG)
 		return "unknown byte_order";
+	if (capture->recording.size && capture->recording.size != REEL_FILE_ID_SIZE)
+		return "recording is not of 16 bytes";
 	return NULL;
+}
+
+static const char *check_event(const struct reel_record_event *event)
+{
+	if (event->weight_unit > REEL_WEIGHT_NANOSECONDS)
+		return "unknown weight_unit";
+	return event->late_weights > 1 ? "late_weights is neither 0 nor 1" : NULL;
 }
 
 static const char *check_module(const struct reel_record_module *module)
@@ -99,8 +108,7 @@ const char *reel_record_check(const struct reel_record *record)
 		problem = check_capture(&record->capture);
 		break;
 	case REEL_RECORD_EVENT:
-		if (record->event.weight_unit > REEL_WEIGHT_NANOSECONDS)
-			problem = "unknown weight_unit";
+		problem = check_event(&record->event);
 		break;
 	case REEL_RECORD_MODULE:
 		problem = check_module(&record->module);

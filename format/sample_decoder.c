@@ -185,7 +185,7 @@ static struct reel_error *decode_values(struct reel_cursor *cursor,
 
 static struct reel_error *decode_registers(struct reel_sample_decoder *decoder,
 					   struct reel_cursor *cursor,
-					   struct reel_thread_state *state, struct reel_sample *ret)
+					   struct reel_thread_base *base, struct reel_sample *ret)
 {
 	size_t position = find_layout(decoder, reel_cursor_uleb(cursor));
 	const struct reel_record_sample_layout *layout;
@@ -204,11 +204,11 @@ static struct reel_error *decode_registers(struct reel_sample_decoder *decoder,
 		return ends_within("registers");
 	if (!masks_are_valid(ret->known, changed, layout->n_slots))
 		return corrupt("a register that is not known changes");
-	error = reel_thread_state_set_layout(state, (uint32_t)position + 1, layout->n_slots);
+	error = reel_thread_base_set_layout(base, (uint32_t)position + 1, layout->n_slots);
 	if (error)
 		return error;
-	ret->values = state->values;
-	return decode_values(cursor, layout, ret->known, changed, state->values);
+	ret->values = base->values;
+	return decode_values(cursor, layout, ret->known, changed, base->values);
 }
 
 /* ---- regions -------------------------------------------------------------------- */
@@ -331,8 +331,8 @@ static struct reel_error *decode_region(struct reel_sample_decoder *decoder,
 }
 
 static struct reel_error *decode_regions(struct reel_sample_decoder *decoder,
-					 struct reel_cursor *cursor,
-					 struct reel_thread_state *state, struct reel_sample *ret)
+					 struct reel_cursor *cursor, struct reel_thread_base *base,
+					 struct reel_sample *ret)
 {
 	uint64_t n = reel_cursor_uleb(cursor);
 	struct reel_error *error;
@@ -341,9 +341,9 @@ static struct reel_error *decode_regions(struct reel_sample_decoder *decoder,
 		return ends_within("regions");
 	if (n > REEL_REGIONS_MAX)
 		return corrupt("it has more than 16 regions");
-	error = reel_thread_state_set_regions(state, n);
+	error = reel_thread_base_set_regions(base, n);
 	for (size_t i = 0; !error && i < n; i++)
-		error = decode_region(decoder, cursor, &decoder->missing[i], &state->regions[i],
+		error = decode_region(decoder, cursor, &decoder->missing[i], &base->regions[i],
 				      &decoder->regions[i]);
 	ret->regions = decoder->regions;
 	ret->n_regions = n;
@@ -400,16 +400,16 @@ static struct reel_error *decode_head(struct reel_sample_decoder *decoder,
 
 static struct reel_error *decode_body(struct reel_sample_decoder *decoder,
 				      struct reel_cursor *cursor, uint64_t parts,
-				      struct reel_thread_state *state, struct reel_sample *ret)
+				      struct reel_thread_base *base, struct reel_sample *ret)
 {
 	struct reel_error *error = NULL;
 
-	ret->pc = state->pc + (uint64_t)reel_cursor_zigzag(cursor);
-	state->pc = ret->pc;
+	ret->pc = base->pc + (uint64_t)reel_cursor_zigzag(cursor);
+	base->pc = ret->pc;
 	if (parts & REEL_PART_REGISTERS)
-		error = decode_registers(decoder, cursor, state, ret);
+		error = decode_registers(decoder, cursor, base, ret);
 	if (!error)
-		error = decode_regions(decoder, cursor, state, ret);
+		error = decode_regions(decoder, cursor, base, ret);
 	if (!error && parts & REEL_PART_KERNEL_CHAIN)
 		error = decode_chain(cursor, &decoder->kernel_chain, &ret->kernel_chain,
 				     &ret->n_kernel_chain);
@@ -424,13 +424,13 @@ struct reel_error *reel_sample_decode(struct reel_sample_decoder *decoder,
 				      struct reel_sample *ret)
 {
 	struct reel_cursor cursor = frame->payload;
-	struct reel_thread_state *state;
+	struct reel_thread_base *base;
 	struct reel_error *error;
 	uint64_t parts;
 
 	*ret = (struct reel_sample){ 0 };
 	error = decode_head(decoder, &cursor, &parts, ret);
 	if (!error)
-		error = reel_thread_table_get(&decoder->threads, ret->thread, &state);
-	return error ? error : decode_body(decoder, &cursor, parts, state, ret);
+		error = reel_thread_table_get(&decoder->threads, ret->thread, &base);
+	return error ? error : decode_body(decoder, &cursor, parts, base, ret);
 }

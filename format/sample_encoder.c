@@ -54,7 +54,7 @@ void reel_sample_encoder_destroy(struct reel_sample_encoder *encoder)
 
 bool reel_sample_encoder_is_full(const struct reel_sample_encoder *encoder)
 {
-	return encoder->threads.n_states == REEL_THREADS_MAX ||
+	return encoder->threads.n_bases == REEL_THREADS_MAX ||
 	       encoder->n_layouts == REEL_LAYOUTS_MAX;
 }
 
@@ -209,12 +209,12 @@ static bool find_layout(struct reel_sample_encoder *encoder, struct reel_buffer 
 
 static struct reel_error *encode_registers(struct reel_buffer *payload,
 					   const struct reel_sample *sample, uint32_t layout,
-					   struct reel_thread_state *state)
+					   struct reel_thread_base *base)
 {
 	const struct reel_register_slot *slots = sample->layout->slots;
 	size_t n = sample->layout->n_slots, n_bytes = (n + 7) / 8;
 	uint8_t known[REEL_REGISTERS_MAX / 8] = { 0 }, changed[REEL_REGISTERS_MAX / 8] = { 0 };
-	struct reel_error *error = reel_thread_state_set_layout(state, layout + 1, n);
+	struct reel_error *error = reel_thread_base_set_layout(base, layout + 1, n);
 
 	if (error)
 		return error;
@@ -223,10 +223,10 @@ static struct reel_error *encode_registers(struct reel_buffer *payload,
 
 		if (is_known(sample, i)) {
 			known[i / 8] |= (uint8_t)(1u << i % 8);
-			if (value != state->values[i])
+			if (value != base->values[i])
 				changed[i / 8] |= (uint8_t)(1u << i % 8);
 		}
-		state->values[i] = value;
+		base->values[i] = value;
 	}
 	reel_buffer_uleb(payload, layout);
 	reel_buffer_append(payload, known, n_bytes);
@@ -235,9 +235,9 @@ static struct reel_error *encode_registers(struct reel_buffer *payload,
 		if (!(changed[i / 8] >> i % 8 & 1))
 			continue;
 		if (slots[i].size == 4)
-			reel_buffer_u32(payload, (uint32_t)state->values[i]);
+			reel_buffer_u32(payload, (uint32_t)base->values[i]);
 		else
-			reel_buffer_u64(payload, state->values[i]);
+			reel_buffer_u64(payload, base->values[i]);
 	}
 	return NULL;
 }
@@ -292,13 +292,13 @@ static struct reel_error *encode_region(struct reel_sample_encoder *encoder,
 
 static struct reel_error *encode_regions(struct reel_sample_encoder *encoder,
 					 const struct reel_sample *sample,
-					 struct reel_thread_state *state)
+					 struct reel_thread_base *base)
 {
-	struct reel_error *error = reel_thread_state_set_regions(state, sample->n_regions);
+	struct reel_error *error = reel_thread_base_set_regions(base, sample->n_regions);
 
 	reel_buffer_uleb(&encoder->payload, sample->n_regions);
 	for (size_t i = 0; !error && i < sample->n_regions; i++)
-		error = encode_region(encoder, &sample->regions[i], &state->regions[i]);
+		error = encode_region(encoder, &sample->regions[i], &base->regions[i]);
 	return error;
 }
 
@@ -321,7 +321,7 @@ static uint64_t parts_of(const struct reel_sample *sample)
 }
 
 static void encode_head(struct reel_sample_encoder *encoder, const struct reel_sample *sample,
-			struct reel_thread_state *state)
+			struct reel_thread_base *base)
 {
 	struct reel_buffer *payload = &encoder->payload;
 
@@ -334,26 +334,26 @@ static void encode_head(struct reel_sample_encoder *encoder, const struct reel_s
 	reel_buffer_u8(payload, (uint8_t)sample->where);
 	reel_buffer_uleb(payload, sample->flags);
 	reel_buffer_uleb(payload, parts_of(sample));
-	reel_buffer_zigzag(payload, (int64_t)(sample->pc - state->pc));
+	reel_buffer_zigzag(payload, (int64_t)(sample->pc - base->pc));
 	encoder->previous_id = sample->id;
 	encoder->previous_time = sample->time;
-	state->pc = sample->pc;
+	base->pc = sample->pc;
 }
 
 static struct reel_error *encode_payload(struct reel_sample_encoder *encoder,
 					 const struct reel_sample *sample, uint32_t layout)
 {
-	struct reel_thread_state *state;
-	struct reel_error *error = reel_thread_table_get(&encoder->threads, sample->thread, &state);
+	struct reel_thread_base *base;
+	struct reel_error *error = reel_thread_table_get(&encoder->threads, sample->thread, &base);
 
 	if (error)
 		return error;
 	encoder->payload.size = 0;
-	encode_head(encoder, sample, state);
+	encode_head(encoder, sample, base);
 	if (sample->layout)
-		error = encode_registers(&encoder->payload, sample, layout, state);
+		error = encode_registers(&encoder->payload, sample, layout, base);
 	if (!error)
-		error = encode_regions(encoder, sample, state);
+		error = encode_regions(encoder, sample, base);
 	if (error)
 		return error;
 	if (sample->n_kernel_chain)

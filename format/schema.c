@@ -25,9 +25,9 @@ static const struct reel_schema_field capture_fields[] = {
 };
 
 static const struct reel_schema_field event_fields[] = {
-	NUMBER(event, id),	  NUMBER(event, perf_type), NUMBER(event, perf_config),
-	NUMBER(event, frequency), NUMBER(event, period),    NUMBER(event, weight_unit),
-	TEXT(event, name),
+	NUMBER(event, id),	  NUMBER(event, perf_type),    NUMBER(event, perf_config),
+	NUMBER(event, frequency), NUMBER(event, period),       NUMBER(event, weight_unit),
+	TEXT(event, name),	  NUMBER(event, late_weights),
 };
 
 static const struct reel_schema_field module_fields[] = {
@@ -45,7 +45,7 @@ static const struct reel_schema_field image_fields[] = {
 	NUMBER(image, module),
 	NUMBER(image, offset),
 	NUMBER(image, total_size),
-	BYTES(image, bytes, REEL_IMAGE_MAX),
+	BYTES(image, bytes, 0),
 };
 
 static const struct reel_schema_field space_fields[] = {

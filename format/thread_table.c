@@ -16,19 +16,19 @@ void reel_thread_table_init(struct reel_thread_table *table)
 		table->seed = (uintptr_t)table;
 }
 
-static void state_free(struct reel_thread_state *state)
+static void base_free(struct reel_thread_base *base)
 {
-	for (size_t i = 0; i < state->n_regions; i++)
-		reel_region_base_free(&state->regions[i]);
-	free(state->regions);
-	free(state->values);
+	for (size_t i = 0; i < base->n_regions; i++)
+		reel_region_base_free(&base->regions[i]);
+	free(base->regions);
+	free(base->values);
 }
 
 void reel_thread_table_reset(struct reel_thread_table *table)
 {
-	for (size_t i = 0; i < table->n_states; i++)
-		state_free(&table->states[i]);
-	table->n_states = 0;
+	for (size_t i = 0; i < table->n_bases; i++)
+		base_free(&table->bases[i]);
+	table->n_bases = 0;
 	if (table->slots)
 		memset(table->slots, 0, table->n_slots * sizeof(*table->slots));
 }
@@ -36,7 +36,7 @@ void reel_thread_table_reset(struct reel_thread_table *table)
 void reel_thread_table_free(struct reel_thread_table *table)
 {
 	reel_thread_table_reset(table);
-	free(table->states);
+	free(table->bases);
 	free(table->slots);
 }
 
@@ -50,7 +50,7 @@ static uint32_t *find_slot(const struct reel_thread_table *table, uint64_t threa
 	for (i = hash >> 32;; i++) {
 		uint32_t *slot = &table->slots[i & (table->n_slots - 1)];
 
-		if (!*slot || table->states[*slot - 1].thread == thread)
+		if (!*slot || table->bases[*slot - 1].thread == thread)
 			return slot;
 	}
 }
@@ -59,12 +59,12 @@ static uint32_t *find_slot(const struct reel_thread_table *table, uint64_t threa
 static struct reel_error *grow(struct reel_thread_table *table)
 {
 	size_t capacity = table->capacity ? table->capacity * 2 : 64;
-	struct reel_thread_state *states = realloc(table->states, capacity * sizeof(*states));
+	struct reel_thread_base *bases = realloc(table->bases, capacity * sizeof(*bases));
 	uint32_t *slots;
 
-	if (!states)
+	if (!bases)
 		return reel_error_no_memory();
-	table->states = states;
+	table->bases = bases;
 	slots = calloc(capacity * 2, sizeof(*slots));
 	if (!slots)
 		return reel_error_no_memory();
@@ -72,72 +72,72 @@ static struct reel_error *grow(struct reel_thread_table *table)
 	table->slots = slots;
 	table->n_slots = capacity * 2;
 	table->capacity = capacity;
-	for (size_t i = 0; i < table->n_states; i++)
-		*find_slot(table, table->states[i].thread) = (uint32_t)(i + 1);
+	for (size_t i = 0; i < table->n_bases; i++)
+		*find_slot(table, table->bases[i].thread) = (uint32_t)(i + 1);
 	return NULL;
 }
 
 struct reel_error *reel_thread_table_get(struct reel_thread_table *table, uint64_t thread,
-					 struct reel_thread_state **ret)
+					 struct reel_thread_base **ret)
 {
 	uint32_t *slot = table->slots ? find_slot(table, thread) : NULL;
 
 	if (slot && *slot) {
-		*ret = &table->states[*slot - 1];
+		*ret = &table->bases[*slot - 1];
 		return NULL;
 	}
-	if (table->n_states == REEL_THREADS_MAX)
+	if (table->n_bases == REEL_THREADS_MAX)
 		return reel_error_create(REEL_ERROR_CORRUPT,
 					 "the block has samples of more than %d threads",
 					 REEL_THREADS_MAX);
-	if (table->n_states == table->capacity) {
+	if (table->n_bases == table->capacity) {
 		struct reel_error *error = grow(table);
 
 		if (error)
 			return error;
 		slot = find_slot(table, thread);
 	}
-	*ret = &table->states[table->n_states++];
-	**ret = (struct reel_thread_state){ .thread = thread };
-	*slot = (uint32_t)table->n_states;
+	*ret = &table->bases[table->n_bases++];
+	**ret = (struct reel_thread_base){ .thread = thread };
+	*slot = (uint32_t)table->n_bases;
 	return NULL;
 }
 
-struct reel_error *reel_thread_state_set_layout(struct reel_thread_state *state, uint32_t layout,
-						size_t n)
+struct reel_error *reel_thread_base_set_layout(struct reel_thread_base *base, uint32_t layout,
+					       size_t n)
 {
-	if (state->layout == layout)
+	if (base->layout == layout)
 		return NULL;
-	if (n > state->values_capacity) {
-		uint64_t *values = realloc(state->values, n * sizeof(*values));
+	if (n > base->values_capacity) {
+		uint64_t *values = realloc(base->values, n * sizeof(*values));
 
 		if (!values)
 			return reel_error_no_memory();
-		state->values = values;
-		state->values_capacity = n;
+		base->values = values;
+		base->values_capacity = n;
 	}
 	if (n)
-		memset(state->values, 0, n * sizeof(*state->values));
-	state->layout = layout;
-	state->n_values = n;
+		memset(base->values, 0, n * sizeof(*base->values));
+	base->layout = layout;
+	base->n_values = n;
 	return NULL;
 }
 
-struct reel_error *reel_thread_state_set_regions(struct reel_thread_state *state, size_t n)
+struct reel_error *reel_thread_base_set_regions(struct reel_thread_base *base, size_t n)
 {
 	struct reel_region_base *regions;
 
-	if (state->n_regions == n)
+	if (base->n_regions == n)
 		return NULL;
-	while (state->n_regions > n)
-		reel_region_base_free(&state->regions[--state->n_regions]);
+	while (base->n_regions > n)
+		reel_region_base_free(&base->regions[--base->n_regions]);
 	if (!n)
 		return NULL;
-	regions = realloc(state->regions, n * sizeof(*regions));
+	regions = realloc(base->regions, n * sizeof(*regions));
 	if (!regions)
 		return reel_error_no_memory();
-	memset(regions + state->n_regions, 0, (n - state->n_regions) * sizeof(*regions));
-	state->regions = regions;
-	state->n_regions = (uint32_t)n;
+	memset(regions + base->n_regions, 0, (n - base->n_regions) * sizeof(*regions));
+	base->regions = regions;
+	base->n_regions = (uint32_t)n;
 	return NULL;
 }

@@ -9,7 +9,7 @@
 #include "format/error.h"
 #include "format/region_base.h"
 
-struct reel_thread_state {
+struct reel_thread_base {
 	uint64_t thread;
 	uint64_t pc;
 	/* Of the last sample with registers: one value a slot; a layout's position in the block
@@ -22,9 +22,9 @@ struct reel_thread_state {
 };
 
 struct reel_thread_table {
-	struct reel_thread_state *states;
-	size_t n_states, capacity;
-	/* A hash table of positions in `states` plus 1; a power of two of them. */
+	struct reel_thread_base *bases;
+	size_t n_bases, capacity;
+	/* A hash table of positions in `bases` plus 1; a power of two of them. */
 	uint32_t *slots;
 	size_t n_slots;
 	/* Makes where ids fall unpredictable, for ids that want to fall together. */
@@ -36,16 +36,16 @@ void reel_thread_table_free(struct reel_thread_table *table);
 /* Forgets all threads. */
 void reel_thread_table_reset(struct reel_thread_table *table);
 /*
- * The thread's state, a new one if it has none; it lives until the next call.
+ * The thread's base, a new one if it has none; it lives until the next call.
  * NO_MEMORY; CORRUPT for more than REEL_THREADS_MAX threads.
  */
 struct reel_error *reel_thread_table_get(struct reel_thread_table *table, uint64_t thread,
-					 struct reel_thread_state **ret) REEL_MUST_CHECK;
+					 struct reel_thread_base **ret) REEL_MUST_CHECK;
 /* Makes `values` that of a layout of `n` slots; all 0 if the layout is another one than before. */
-struct reel_error *reel_thread_state_set_layout(struct reel_thread_state *state, uint32_t layout,
-						size_t n) REEL_MUST_CHECK;
+struct reel_error *reel_thread_base_set_layout(struct reel_thread_base *base, uint32_t layout,
+					       size_t n) REEL_MUST_CHECK;
 /* Forgets the regions from `n` on, and makes room for `n`. */
-struct reel_error *reel_thread_state_set_regions(struct reel_thread_state *state,
-						 size_t n) REEL_MUST_CHECK;
+struct reel_error *reel_thread_base_set_regions(struct reel_thread_base *base,
+						size_t n) REEL_MUST_CHECK;
 
 #endif

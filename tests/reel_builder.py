@@ -85,16 +85,20 @@ def zstd_frame(raw, *options):
     return subprocess.run(command, input=raw, stdout=subprocess.PIPE, check=True).stdout
 
 
-def rle_frame(start, byte, count):
-    """A zstd frame of these bytes and then count times byte; small, however large that is."""
-    blocks = [(len(start) << 3).to_bytes(3, "little") + start]
+def rle_frame(start, byte, count, window=7 << 3, dictionary=b""):
+    """A zstd frame of these bytes and then count times byte; small, however large that is.
+
+    window is its descriptor, dictionary the id's bytes: 0, 1, 2 or 4.
+    """
+    blocks = [(len(start) << 3 | (not count)).to_bytes(3, "little") + start]
     while count:
         part = min(count, 65536)
         count -= part
         blocks.append((part << 3 | 2 | (not count)).to_bytes(3, "little") + bytes([byte]))
     size = len(start) + sum(int.from_bytes(b[:3], "little") >> 3 for b in blocks[1:])
     # Not a single segment, so that the size of blocks is limited by a small window: 128 KiB.
-    return struct.pack("<IBBQ", 0xFD2FB528, 0xC0, 7 << 3, size) + b"".join(blocks)
+    head = struct.pack("<IBB", 0xFD2FB528, 0xC0 | (0, 1, 2, 0, 3)[len(dictionary)], window)
+    return head + dictionary + struct.pack("<Q", size) + b"".join(blocks)
 
 
 def skippable(data, magic=0x184D2A50):

@@ -50,10 +50,12 @@ MAX_REGIONS = 16
 MAX_MISSING = 8192
 MAX_REGISTERS = 256
 MAX_LAYOUTS = 256
+MAX_THREADS = 65536
 MAX_CHAIN = 65536
 MAX_BUILD_ID = 64
 MAX_TEXT = 65536
 MAX_IMAGE = 16 * MIB
+MAX_WINDOW = 64 * MIB
 
 FILE_HEADER = struct.Struct("<II8sHHI16sII")
 BLOCK_HEADER = struct.Struct("<II4s4sHBBIIIQQQII12sI")
@@ -89,7 +91,7 @@ class ReelError(Exception):
 
 
 class OutOfRange(Exception):
-    """A record to pass over: it can be decoded, but says what it must not."""
+    """A record to pass over: it is well-formed, but says what it must not."""
 
 
 def corrupt(message):
@@ -103,10 +105,11 @@ FIELDS = {
     1: ("CAPTURE", SIDE, """start_time start_wall_time clock machine word_bits=32,64
         byte_order=1,2 page_size cpus_possible cpus_online max_stack ring_size rings part
         recording:bytes hostname:text kernel_release:text kernel_version:text
-        kernel_build_id:bytes tool_version:text command_line:bytes"""),
-    2: ("EVENT", SIDE, "id perf_type perf_config frequency period weight_unit=0,1 name:text"),
+        kernel_build_id:build_id tool_version:text command_line:bytes"""),
+    2: ("EVENT", SIDE, """id perf_type perf_config frequency period weight_unit=0,1 name:text
+        late_weights=0,1"""),
     3: ("MODULE", SIDE, """id kind=1,2,3,4,5,6 device_major device_minor inode inode_generation
-        build_id:bytes path:text"""),
+        build_id:build_id path:text"""),
     4: ("IMAGE", SIDE, "module offset total_size bytes:bytes"),
     5: ("SPACE", SIDE, """time id parent origin=0,1,2,3 pid namespace_pid machine
         word_bits=0,32,64 byte_order=0,1,2 code_mask data_mask vdso"""),
@@ -115,7 +118,7 @@ FIELDS = {
     8: ("THREAD_COMM", SIDE, "time thread comm:text"),
     9: ("THREAD_EXEC", SIDE, "time thread space"),
     10: ("THREAD_EXIT", SIDE, "time thread"),
-    11: ("MAP", SIDE, "time space address size offset protection=0,1,2,3,4,5,6,7 flags module"),
+    11: ("MAP", SIDE, "time space address size offset protection flags module"),
     12: ("UNMAP", SIDE, "time space address size how=0,1,2"),
     13: ("KERNEL_SYMBOL", SIDE, "address size module name:text"),
     14: ("LOSS", SIDE, "time cpu cause=1,2,3,4,5,6,7 count"),
@@ -139,19 +142,13 @@ RECORDS = {number: (name, block, [parse_field(f) for f in fields.split()] if fie
 
 
 def check_capture(record):
-    if len(record["recording"]) != 16:
-        raise OutOfRange("recording has %d bytes, not 16" % len(record["recording"]))
+    if len(record["recording"]) not in (0, 16):
+        raise OutOfRange("recording has %d bytes, neither 0 nor 16" % len(record["recording"]))
 
 
 def check_id(record):
     if record["id"] == 0:
         raise OutOfRange("id is 0")
-
-
-def check_module(record):
-    check_id(record)
-    if len(record["build_id"]) > MAX_BUILD_ID:
-        raise OutOfRange("a build-id of %d bytes" % len(record["build_id"]))
 
 
 def check_image(record):
@@ -168,7 +165,7 @@ def check_range(record):
         raise OutOfRange("the end exceeds 2^64")
 
 
-CHECKS = {"CAPTURE": check_capture, "MODULE": check_module, "IMAGE": check_image,
+CHECKS = {"CAPTURE": check_capture, "MODULE": check_id, "IMAGE": check_image,
           "SPACE": check_id, "THREAD": check_id, "MAP": check_range, "UNMAP": check_range}
 
 
@@ -215,12 +212,21 @@ class Cursor:
     def bytes(self):
         return self.take(self.uv())
 
+    def limited(self, limit, what):
+        size = self.uv()
+        if size > limit:
+            raise corrupt("a %s of %d bytes" % (what, size))
+        return self.take(size)
+
     def text(self):
-        return self.bytes()
+        return self.limited(MAX_TEXT, "text")
+
+    def build_id(self):
+        return self.limited(MAX_BUILD_ID, "build-id")
 
 
 def decode_fields(cursor, name, fields):
-    """All of the record first: an end within a field outweighs a value that is out of range."""
+    """All of the record first: that it is malformed outweighs a value that is out of range."""
     record = {field: getattr(cursor, kind)() for field, kind, _ in fields}
     for field, kind, values in fields:
         if values is not None and record[field] not in values:
@@ -233,8 +239,6 @@ def decode_fields(cursor, name, fields):
 
 
 def decode_text(field, value):
-    if len(value) > MAX_TEXT:
-        raise OutOfRange("%s has %d bytes" % (field, len(value)))
     if b"\0" in value:
         raise OutOfRange("a NUL in %s" % field)
     return value.decode("utf-8", "surrogateescape")
@@ -269,7 +273,7 @@ def decode_chain(cursor):
     for _ in range(count):
         address = (address + cursor.sv()) & MASK
         chain.append(address)
-    return chain
+    return chain or None
 
 
 class SampleDecoder:
@@ -287,14 +291,14 @@ class SampleDecoder:
         layout = cursor.uv()
         count = cursor.uv()
         if count > MAX_REGISTERS:
-            raise OutOfRange("a layout of %d registers" % count)
+            raise corrupt("a layout of %d registers" % count)
         registers = [[cursor.uv(), cursor.u8()] for _ in range(count)]
-        if any(size not in (4, 8) for _, size in registers):
-            raise OutOfRange("a register of neither 4 nor 8 bytes")
+        if any(dwarf > 65535 or size not in (4, 8) for dwarf, size in registers):
+            raise corrupt("a register above 65535, or of neither 4 nor 8 bytes")
         if layout in self.layouts:
-            raise OutOfRange("layout %d is defined again" % layout)
+            raise corrupt("layout %d is defined again" % layout)
         if len(self.layouts) == MAX_LAYOUTS:
-            raise OutOfRange("more than %d layouts" % MAX_LAYOUTS)
+            raise corrupt("more than %d layouts" % MAX_LAYOUTS)
         self.layouts[layout] = registers
         return {"id": layout, "registers": registers}
 
@@ -307,6 +311,8 @@ class SampleDecoder:
         parts = cursor.uv()
         if parts > 7:
             raise ReelError(UNSUPPORTED, "a sample with parts %#x" % parts)
+        if record["thread"] not in self.threads and len(self.threads) == MAX_THREADS:
+            raise corrupt("samples of more than %d threads" % MAX_THREADS)
         # Later samples of the block depend on this one, so it counts even if it is passed over.
         thread = self.threads.setdefault(record["thread"], ThreadState())
         thread.pc = record["pc"] = (thread.pc + cursor.sv()) & MASK
@@ -324,6 +330,8 @@ class SampleDecoder:
     def check(record):
         if record["where"] > 4:
             raise OutOfRange("where is %d" % record["where"])
+        if record["layout"] is None and record["pc"]:
+            raise OutOfRange("a pc without registers")
         for region in record["regions"]:
             if region["kind"] > 2:
                 raise OutOfRange("a region's kind is %d" % region["kind"])
@@ -361,6 +369,8 @@ class SampleDecoder:
         size = cursor.uv()
         if size > MAX_REGION:
             raise corrupt("a region of %d bytes" % size)
+        if address + size > 1 << 64:
+            raise corrupt("the end of a region exceeds 2^64")
         self.expanded += size
         if self.expanded > self.expanded_limit:
             raise corrupt("more expanded bytes than the header says")
@@ -418,8 +428,12 @@ def frame_content_size(payload):
         raise corrupt("the payload is no zstd frame")
     descriptor = cursor.u8()
     single = descriptor >> 5 & 1
-    cursor.take(0 if single else 1)
-    cursor.take((0, 1, 2, 4)[descriptor & 3])
+    if not single:
+        window = cursor.u8()
+        if ((8 + window % 8) << 7 + window // 8) > MAX_WINDOW:
+            raise corrupt("the zstd frame's window is too large")
+    if any(cursor.take((0, 1, 2, 4)[descriptor & 3])):
+        raise corrupt("the zstd frame needs a dictionary")
     width = (single, 2, 4, 8)[descriptor >> 6]
     if width == 0:
         raise corrupt("the zstd frame has no content size")
@@ -445,8 +459,8 @@ def feed(pipe, data):
 
 def decompress(payload, raw_size):
     """Never takes more than raw_size bytes and one from the program, whatever the frame holds."""
-    # --long: the window may be of any size; zstd allocates no more of it than the content size.
-    process = subprocess.Popen(["zstd", "-dcq", "--long=31"], stdin=subprocess.PIPE,
+    # --long: the largest window.
+    process = subprocess.Popen(["zstd", "-dcq", "--long=26"], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     feeder = threading.Thread(target=feed, args=(process.stdin, payload))
     feeder.start()
@@ -467,11 +481,9 @@ def is_unknown(block):
             or block.flags & ~(OPTIONAL | SCRUBBED) != 0)
 
 
-def check_block_limits(block):
-    for field, limit in (("stored_size", MAX_STORED), ("raw_size", MAX_RAW),
-                         ("expanded_size", MAX_EXPANDED)):
-        if getattr(block, field) > limit:
-            raise corrupt("%s of the block is %d" % (field, getattr(block, field)))
+def within_limits(block):
+    return (block.stored_size <= MAX_STORED and block.raw_size <= MAX_RAW
+            and block.expanded_size <= MAX_EXPANDED)
 
 
 def block_end(block):
@@ -493,8 +505,15 @@ class Capture:
         self.size = file.seek(0, 2)
         self.header = self.file_header()
         self.tag = self.header.file_id[:4]
+        # Blocks end where a trailer begins that stands at the file's end.
+        self.end = self.size
+        if self.size >= FILE_HEADER.size + TRAILER.size and (
+                self.trailer_at(self.size - TRAILER.size) is not None):
+            self.end -= TRAILER.size
         self.trailer_seen = False
         self.cut = False
+        # Something is damaged in front of the side record that comes next.
+        self.side_damaged = False
 
     def problem(self, problem, offset, message):
         self.problems += 1
@@ -523,17 +542,16 @@ class Capture:
 
     def block_at(self, offset):
         """The block whose whole header is at offset, or None."""
-        data = self.at(offset, BLOCK_HEADER.size)
+        data = self.at(offset, min(BLOCK_HEADER.size, max(self.end - offset, 0)))
         if len(data) < BLOCK_HEADER.size or data[:16] != BLOCK_START + self.tag:
             return None
         fields = BLOCK_HEADER.unpack(data)
-        if zlib.crc32(data[:-4]) != fields[-1]:
-            return None
-        return Block(offset, *fields[4:15])
+        block = Block(offset, *fields[4:15])
+        return block if zlib.crc32(data[:-4]) == fields[-1] and within_limits(block) else None
 
     def trailer_at(self, offset):
         """The trailer's index offset, or None if no whole trailer is there."""
-        data = self.at(offset, TRAILER.size) if offset > 0 else b""
+        data = self.at(offset, TRAILER.size)
         if len(data) < TRAILER.size or data[:16] != TRAILER_START:
             return None
         _, _, _, index, tag, crc = TRAILER.unpack(data)
@@ -547,25 +565,17 @@ class Capture:
                                        (TRAILER_START, TRAILER.size)))
 
     def find_header(self, offset):
-        """The offset of the first whole header of a block or trailer from here on, or the end."""
-        starts = (BLOCK_START + self.tag, TRAILER_START)
-        while offset < self.size:
+        """The offset of the first whole header of a block from here on, or the blocks' end."""
+        start = BLOCK_START + self.tag
+        while offset < self.end:
             chunk = self.at(offset, MIB)
-            for hit in self.hits(chunk, starts):
-                if self.block_at(offset + hit) or self.trailer_at(offset + hit) is not None:
-                    return offset + hit
-            offset += max(len(chunk) - 15, 1)
-        return self.size
-
-    @staticmethod
-    def hits(chunk, starts):
-        found = []
-        for start in starts:
             hit = chunk.find(start)
             while hit >= 0:
-                found.append(hit)
+                if self.block_at(offset + hit):
+                    return offset + hit
                 hit = chunk.find(start, hit + 1)
-        return sorted(found)
+            offset += max(len(chunk) - 15, 1)
+        return self.end
 
     # -- blocks
 
@@ -573,56 +583,64 @@ class Capture:
         """The blocks whose header is whole, in the file's order, unknown ones too."""
         index = self.index_blocks() if self.use_index else None
         self.used_index = index is not None
-        self.trailer_seen = self.cut = False
+        self.trailer_seen = self.cut = self.side_damaged = False
         highest = -1
-        closed = False
         for block in self.walk() if index is None else index:
             highest = self.check_sequence(block, highest)
-            if closed or self.trailer_seen:
-                self.problem(CORRUPT, block.offset, "a block behind the index or the trailer")
-            closed = closed or block.type == INDEX
+            if self.trailer_seen:
+                self.damage(block.offset, "block %d stands behind a trailer" % block.sequence)
             yield block
-        # An index is found by its trailer.
-        self.trailer_seen = self.trailer_seen or self.used_index
+        self.trailer_seen = self.trailer_seen or self.end < self.size
+
+    def damage(self, offset, message):
+        """In front of the block that comes next."""
+        self.side_damaged = True
+        self.problem(CORRUPT, offset, message)
 
     def check_sequence(self, block, highest):
         if block.sequence <= highest:
-            self.problem(CORRUPT, block.offset, "block %d stands behind block %d"
-                         % (block.sequence, highest))
+            self.damage(block.offset, "block %d stands behind block %d"
+                        % (block.sequence, highest))
         elif block.sequence > highest + 1:
-            self.problem(CORRUPT, block.offset, "%d blocks are missing before block %d"
-                         % (block.sequence - highest - 1, block.sequence))
+            self.damage(block.offset, "%d blocks are missing before block %d"
+                        % (block.sequence - highest - 1, block.sequence))
         return max(highest, block.sequence)
 
     def walk(self):
         """Blocks by scanning, without an index."""
-        offset = FILE_HEADER.size
-        while offset < self.size:
+        # behind: the end of the last whole header, where a search begins.
+        offset = behind = FILE_HEADER.size
+        while offset < self.end:
             block = self.block_at(offset)
             if block:
-                if block_end(block) > self.size:
-                    self.cut_payload(block)
-                    return
-                yield block
-                offset = block_end(block)
-            elif self.trailer_at(offset) is not None:
+                behind = offset + BLOCK_HEADER.size
+                if block_end(block) <= self.end:
+                    yield block
+                    offset = block_end(block)
+                    continue
+            elif offset + TRAILER.size <= self.end and self.trailer_at(offset) is not None:
                 self.trailer_seen = True
-                offset += TRAILER.size
-            elif self.cut_header_at(offset):
-                self.report_cut(offset, "the file ends within a header")
-                return
-            else:
-                begin, offset = offset, self.find_header(offset)
-                self.problem(CORRUPT, begin, "%d damaged bytes are passed over, up to offset %d"
-                             % (offset - begin, offset))
+                offset = behind = offset + TRAILER.size
+                continue
+            found = self.find_header(behind)
+            self.report_damage(block, offset, found)
+            offset = behind = found
 
-    def cut_payload(self, block):
-        try:
-            check_block_limits(block)
-        except ReelError as error:
-            self.problem(CORRUPT, block.offset, error.message)
-            return
-        self.report_cut(block.offset, "the file ends within block %d" % block.sequence)
+    def report_damage(self, block, offset, found):
+        """No whole block stands at offset, at most a block's header; the next one at found."""
+        if block:
+            message = "block %d ends too early, at offset %d" % (block.sequence, found)
+            if found == self.size:
+                self.report_cut(offset, message)
+            else:
+                self.damage(offset, message)
+        elif found < offset:
+            self.damage(found, "a block begins within the one before it")
+        elif found == self.size and self.cut_header_at(offset):
+            self.report_cut(offset, "the file ends within a header")
+        else:
+            self.damage(offset, "%d damaged bytes are passed over, up to offset %d"
+                        % (found - offset, found))
 
     def report_cut(self, offset, message):
         self.cut = True
@@ -634,10 +652,9 @@ class Capture:
         It must name every block and nothing else must lie between them, so that with the index
         and without it the same is read.
         """
-        trailer = self.size - TRAILER.size
-        offset = self.trailer_at(trailer)
+        offset = self.trailer_at(self.end) if self.end < self.size else None
         index = self.block_at(offset) if offset else None
-        if not index or index.type != INDEX or is_unknown(index) or block_end(index) != trailer:
+        if not index or index.type != INDEX or is_unknown(index) or block_end(index) != self.end:
             return None
         try:
             entries = [r for r in Decoder(index, self.raw(index)) if r["record"] == "INDEX_ENTRY"]
@@ -654,7 +671,6 @@ class Capture:
 
     def raw(self, block):
         """The records' bytes.  Everything is checked before it is allocated."""
-        check_block_limits(block)
         payload = self.at(block.offset + BLOCK_HEADER.size, block.stored_size)
         if zlib.crc32(payload) != block.payload_crc:
             raise corrupt("the payload's crc is wrong")
@@ -664,8 +680,12 @@ class Capture:
 
     def records(self, block):
         """The block's records as dicts; "record" is the name, regions have their bytes."""
+        def problem(problem, message):
+            self.side_damaged = self.side_damaged or block.type not in (SAMPLES, INDEX)
+            self.problem(problem, block.offset, message)
+
         def pass_over(message):
-            self.problem(CORRUPT, block.offset, message)
+            problem(CORRUPT, message)
 
         try:
             if is_unknown(block):
@@ -675,7 +695,7 @@ class Capture:
                 return
             yield from Decoder(block, self.raw(block), pass_over)
         except ReelError as error:
-            self.problem(error.problem, block.offset, error.message)
+            problem(error.problem, error.message)
 
     def all_records(self):
         """(block, record) of all that the file holds; checks what concerns several blocks."""
@@ -684,42 +704,28 @@ class Capture:
             for record in self.records(block):
                 order.check(block, record)
                 yield block, record
-        lacks = [what for what, there in (("trailer", self.trailer_seen),
-                                          ("END record", order.end is not None)) if not there]
-        if lacks and not self.cut:
-            self.problem(TRUNCATED, self.size, "the file has no " + " and no ".join(lacks))
+        if not self.trailer_seen and not self.cut:
+            self.problem(TRUNCATED, self.size, "the file has no trailer")
+        elif self.trailer_seen and not order.ended:
+            self.problem(TRUNCATED, self.size, "the file has a trailer, but no END record")
 
 
 class RecordOrder:
-    """Checks the order of records: CAPTURE first, END last, sample ids ascend."""
+    """Checks that CAPTURE is the first record of side blocks, and that there is END."""
 
     def __init__(self, capture):
         self.capture = capture
         self.first = True
-        self.end = None
-        self.last_id = -1
-        self.reported = set()
+        self.ended = False
 
     def check(self, block, record):
-        name = record["record"]
+        if block.type != SIDE:
+            return
         # If something was lost before, this may not be the file's first record.
-        if self.first and name != "CAPTURE" and not self.capture.problems:
-            self.report(block, "the first record is no CAPTURE", None)
+        if self.first and record["record"] != "CAPTURE" and not self.capture.side_damaged:
+            self.capture.problem(CORRUPT, block.offset, "the first record is no CAPTURE")
         self.first = False
-        if self.end and block.type != INDEX:
-            self.report(block, "a record behind the END record", None)
-        if name == "END":
-            self.end = block
-        if name == "SAMPLE":
-            if record["id"] <= self.last_id:
-                self.report(block, "sample ids do not ascend", block)
-            self.last_id = max(self.last_id, record["id"])
-
-    def report(self, block, message, once_in):
-        """Once in the file, or once in each block."""
-        if (message, once_in) not in self.reported:
-            self.reported.add((message, once_in))
-            self.capture.problem(CORRUPT, block.offset, message)
+        self.ended = self.ended or record["record"] == "END"
 
 
 class Decoder:
@@ -750,6 +756,8 @@ class Decoder:
                           % (count, self.block.records))
 
     def decode(self, tag, cursor):
+        if tag >> 1 == 0:
+            raise corrupt("a record of id 0")
         if tag >> 1 not in RECORDS:
             if tag & 1:
                 raise ReelError(UNSUPPORTED, "record %d is not known, but critical" % (tag >> 1))

@@ -138,10 +138,11 @@ class Conventions(Case):
     def test_sv_wraps_modulo_2_64(self):
         top = (1 << 64) - 1
         samples = b.Samples()
+        samples.layout(1, [])
         samples.sample(1, top, kernel=[top, 1, 1 << 63, 0])
-        samples.sample(2, 3, pc=top)
-        samples.sample(3, top - 5, pc=2)
-        records = self.good(finish(started().samples(samples)))
+        samples.sample(2, 3, pc=top, layout=1)
+        samples.sample(3, top - 5, pc=2, layout=1)
+        records = self.good(finish(started().samples(samples)))[1:]
         self.assertEqual([r["time"] for r in records], [top, 3, top - 5])
         self.assertEqual([r["pc"] for r in records], [0, top, 2])
         self.assertEqual(records[0]["kernel_chain"], [top, 1, 1 << 63, 0])
@@ -214,7 +215,24 @@ class FileStructure(Case):
         reel = finish(started())
         end = len(reel.data)
         reel.side(b.record("LOSS", 1, 2, 3, 4))
-        self.assertEqual(names(self.bad(reel, ("corrupt", end), ("corrupt", end))), ["LOSS"])
+        self.assertEqual(names(self.bad(reel, ("corrupt", end))), ["LOSS"])
+
+    def test_blocks_between_trailers(self):
+        """Each is reported, and read."""
+        reel = started().side(end_record()).index().trailer()
+        begin = [len(reel.data)]
+        reel.side(b.record("LOSS", 1, 2, 3, 4))
+        begin.append(len(reel.data))
+        reel.side(b.record("LOSS", 2, 2, 3, 4)).trailer(index_offset=0)
+        self.assertEqual(names(self.bad(reel, *(("corrupt", at) for at in begin))), ["LOSS"] * 2)
+
+    def test_trailer_behind_damage(self):
+        """It counts at the file's end, and where a block ends."""
+        reel = started().side(end_record())
+        begin = len(reel.data)
+        reel.append(b"damage").trailer().side(b.record("LOSS", 1, 2, 3, 4))
+        records = self.bad(reel, ("corrupt", begin), ("truncated", len(reel.data)))
+        self.assertEqual(names(records), ["LOSS"])
 
     def test_trailer_with_wrong_crc(self):
         reel = started().side(end_record()).index()
@@ -289,6 +307,22 @@ class Blocks(Case):
     def test_large_window(self):
         frame = b.zstd_frame(self.LOSS * 10, "--ultra", "-22", "--no-check")
         self.good(self.with_block(*[self.LOSS] * 10, payload=frame))
+
+    def test_window_64_mib(self):
+        self.good(self.with_block(payload=b.rle_frame(self.LOSS, 0, 0, window=16 << 3)))
+
+    def test_window_above_64_mib(self):
+        for window in (16 << 3 | 1, 17 << 3, 255):
+            self.only_this_is_bad("corrupt", payload=b.rle_frame(self.LOSS, 0, 0, window=window))
+
+    def test_dictionary(self):
+        for dictionary in (b"\1", b"\0\1", b"\0\0\0\1"):
+            self.only_this_is_bad("corrupt", payload=b.rle_frame(self.LOSS, 0, 0,
+                                                                 dictionary=dictionary))
+
+    def test_dictionary_0(self):
+        """Is none."""
+        self.good(self.with_block(payload=b.rle_frame(self.LOSS, 0, 0, dictionary=b"\0\0")))
 
     def test_no_records(self):
         self.assertEqual(self.good(finish(started().side())), [])
@@ -472,8 +506,18 @@ class Index(Case):
         self.assertEqual(self.bad(data, "corrupt", "corrupt"), [])
 
     def test_block_behind_the_index(self):
-        reel = started().index().side(end_record()).trailer()
-        self.bad(reel, ("corrupt", reel.blocks[2]["offset"]))
+        """No reason to complain."""
+        self.good(started().index().side(end_record()).trailer())
+
+    def test_unknown_critical_record_in_it(self):
+        reel = self.reel()
+        reel.index(entries=reel.entries() + [b.record(100, critical=True)]).trailer()
+        self.assertEqual(names(self.bad(reel, ("unsupported", reel.blocks[3]["offset"]))),
+                         ["LOSS"])
+
+    def test_unknown_record_in_it(self):
+        reel = self.reel()
+        self.good(reel.index(entries=reel.entries() + [b.record(100)]).trailer())
 
 
 # ---- 4: records --------------------------------------------------------------------------------
@@ -486,6 +530,11 @@ class Records(Case):
         reel = self.side(b.record(100, 1, 2), b.record(16), b.record("LOSS", 1, 2, 3, 4))
         self.assertEqual(self.good(reel)[:2], [{"record": "unknown-100", "size": 2},
                                                {"record": "unknown-16", "size": 0}])
+
+    def test_id_0(self):
+        for critical in (False, True):
+            reel = self.side(b.record(0, 1, critical=critical), b.record("LOSS", 1, 2, 3, 4))
+            self.assertEqual(self.bad(reel, "corrupt"), [])
 
     def test_unknown_critical(self):
         """Ends the block, but what was before it is read."""
@@ -548,7 +597,7 @@ class Records(Case):
 
 GOOD = [
     ("EVENT", dict(id=1, perf_type=4294967295, perf_config=0, frequency=99, period=0,
-                   weight_unit=1, name="cpu-clock")),
+                   weight_unit=1, name="cpu-clock", late_weights=1)),
     ("MODULE", dict(id=7, kind=1, device_major=8, device_minor=1, inode=1234, inode_generation=5,
                     build_id=b"", path="/bin/x (deleted)")),
     ("IMAGE", dict(module=7, offset=2, total_size=6, bytes=b"\x7fELF")),
@@ -567,27 +616,33 @@ GOOD = [
     ("LOSS", dict(time=1, cpu=4294967295, cause=7, count=3)),
 ]
 
-# Values that this version does not have, and limits: record, then the fields that are wrong.
+# Values that this version does not have: record, then the fields that are wrong.
 OUT_OF_RANGE = [
-    ("EVENT", dict(weight_unit=2)),
+    ("EVENT", dict(weight_unit=2)), ("EVENT", dict(late_weights=2)),
     ("MODULE", dict(id=0)), ("MODULE", dict(kind=0)), ("MODULE", dict(kind=7)),
-    ("MODULE", dict(build_id=bytes(65))), ("MODULE", dict(path="x" * 65537)),
     ("IMAGE", dict(total_size=16 * MIB + 1)), ("IMAGE", dict(offset=3)),
     ("IMAGE", dict(offset=(1 << 64) - 1)),
     ("SPACE", dict(id=0)), ("SPACE", dict(origin=4)), ("SPACE", dict(word_bits=16)),
     ("SPACE", dict(byte_order=3)),
     ("THREAD", dict(id=0)), ("THREAD", dict(origin=2)), ("THREAD", dict(origin=4)),
     ("THREAD", dict(comm=b"a\0")),
-    ("MAP", dict(size=0)), ("MAP", dict(size=4097)), ("MAP", dict(protection=8)),
+    ("MAP", dict(size=0)), ("MAP", dict(size=4097)), ("KERNEL_SYMBOL", dict(name=b"\0")),
     ("UNMAP", dict(size=0)), ("UNMAP", dict(how=3)), ("UNMAP", dict(address=(1 << 64) - 1)),
     ("LOSS", dict(cause=0)), ("LOSS", dict(cause=8)),
 ]
 
+# They end the block.
+TOO_LONG = [
+    ("MODULE", dict(build_id=bytes(65))), ("MODULE", dict(path="x" * 65537)),
+    ("THREAD", dict(comm="x" * 65537)),
+]
+
 IN_RANGE = [
+    ("EVENT", dict(late_weights=0)),
     ("MODULE", dict(build_id=bytes(range(64)))), ("MODULE", dict(path="x" * 65536)),
     ("MODULE", dict(kind=6)), ("IMAGE", dict(total_size=16 * MIB, offset=16 * MIB - 4)),
     ("SPACE", dict(word_bits=0, byte_order=0, machine=0)), ("THREAD", dict(origin=1)),
-    ("MAP", dict(protection=0, module=0)), ("UNMAP", dict(how=0)),
+    ("MAP", dict(protection=0, module=0)), ("MAP", dict(protection=1 << 40)), ("UNMAP", dict(how=0)),
 ]
 
 
@@ -613,6 +668,38 @@ class SideRecords(Case):
         loss = b.record("LOSS", 1, 2, 3, 4)
         self.bad(finish(b.Reel().side(loss, capture_record())), ("corrupt", 48))
 
+    def test_first_record_is_unknown(self):
+        self.bad(finish(b.Reel().side(b.record(100), capture_record())), ("corrupt", 48))
+
+    def test_samples_before_capture(self):
+        """It is the first record of side blocks."""
+        reel = b.Reel().block(SAMPLES, [b.sample_record()]).side().side(capture_record())
+        self.good(finish(reel))
+
+    def test_capture_is_not_first_and_damage_behind(self):
+        reel = b.Reel().side(b.record("LOSS", 1, 2, 3, 4)).side(sequence=7)
+        self.bad(reel.side(end_record(), sequence=8).trailer(),
+                 ("corrupt", 48), ("corrupt", reel.blocks[1]["offset"]))
+
+    def test_capture_is_not_first_and_truncated(self):
+        reel = b.Reel().side(b.record("LOSS", 1, 2, 3, 4))
+        self.bad(reel, ("corrupt", 48), ("truncated", len(reel.data)))
+
+    def test_damaged_samples_before_no_capture(self):
+        reel = b.Reel().block(SAMPLES, [b.sample_record()], payload_crc=0)
+        self.bad(finish(reel), ("corrupt", 48), ("corrupt", reel.blocks[1]["offset"]))
+
+    def test_block_missing_before_no_capture(self):
+        reel = b.Reel().side(b.record("LOSS", 1, 2, 3, 4), sequence=1)
+        self.bad(reel.side(end_record(), sequence=2).trailer(), ("corrupt", 48))
+
+    def test_unsupported_block_before_no_capture(self):
+        reel = b.Reel().block(99, [])
+        self.bad(finish(reel), ("unsupported", 48))
+
+    def test_record_passed_over_before_no_capture(self):
+        self.bad(finish(b.Reel().side(b.record("LOSS", 1, 2, 0, 4))), ("corrupt", 48))
+
     def test_no_capture_record(self):
         self.bad(finish(b.Reel()), ("corrupt", 48))
 
@@ -623,14 +710,34 @@ class SideRecords(Case):
         """Then nobody can say that it was not first."""
         self.bad(finish(b.Reel().side(capture_record(), payload_crc=0)), ("corrupt", 48))
 
+    def test_capture_without_recording(self):
+        self.good(finish(b.Reel().side(capture_record(recording=b""))))
+
+    def test_capture_with_large_fields(self):
+        """Only the block limits them."""
+        self.good(finish(b.Reel().side(capture_record(command_line=b"x" * 100000))))
+
+    def test_kernel_build_id_too_long(self):
+        self.bad(finish(b.Reel().side(capture_record(kernel_build_id=bytes(65)))),
+                 ("corrupt", 48))
+
+    def test_image_that_changes_its_size(self):
+        """The first one counts, and nothing is reported."""
+        image = dict(GOOD)["IMAGE"]
+        self.good(finish(started().side(*[
+            b.record("MODULE", *dict(GOOD)["MODULE"].values()),
+            b.record("IMAGE", *image.values()),
+            b.record("IMAGE", *dict(image, total_size=99).values())])))
+
     def test_capture_out_of_range(self):
         for change in (dict(word_bits=0), dict(word_bits=16), dict(byte_order=0),
                        dict(byte_order=3), dict(recording=b"short")):
             self.bad(finish(b.Reel().side(capture_record(**change))), ("corrupt", 48))
 
     def test_record_behind_end(self):
+        """No reason to complain."""
         reel = started().side(end_record(), b.record("LOSS", 1, 2, 3, 4)).index().trailer()
-        self.assertEqual(len(self.bad(reel, "corrupt")), 1)
+        self.assertEqual(len(self.good(reel)), 1)
 
     def test_unknown_reference(self):
         reel = started().side(b.record("THREAD_EXEC", 1, 77, 78))
@@ -661,6 +768,15 @@ def out_of_range_test(name, fields):
     return test
 
 
+def too_long_test(name, fields):
+    def test(self):
+        other = b.record("THREAD_EXIT", 1, 2)
+        reel = finish(started().side(other, b.record(name, *fields.values()), other))
+        self.assertEqual(names(self.bad(reel, ("corrupt", reel.blocks[1]["offset"]))),
+                         ["THREAD_EXIT"])
+    return test
+
+
 def cut_record_test(name, fields):
     def test(self):
         """Cut behind each byte."""
@@ -676,13 +792,14 @@ def cut_record_test(name, fields):
 for name, fields in GOOD:
     setattr(SideRecords, "test_good_" + name, side_record_test(name, fields))
     setattr(SideRecords, "test_cut_" + name, cut_record_test(name, fields))
-for name, changes in OUT_OF_RANGE + IN_RANGE:
-    kind = "in" if (name, changes) in IN_RANGE else "out_of"
-    title = "test_%s_range_%s_%s" % (kind, name, "_".join(
-        "%s_%s" % (key, value if isinstance(value, int) else "%d_long" % len(value))
-        for key, value in changes.items()))
-    make = side_record_test if kind == "in" else out_of_range_test
-    setattr(SideRecords, title, make(name, dict(dict(GOOD)[name], **changes)))
+for kind, make, changed in (("in_range", side_record_test, IN_RANGE),
+                            ("out_of_range", out_of_range_test, OUT_OF_RANGE),
+                            ("too_long", too_long_test, TOO_LONG)):
+    for name, changes in changed:
+        title = "test_%s_%s_%s" % (kind, name, "_".join(
+            "%s_%s" % (key, value if isinstance(value, int) else "%d_long" % len(value))
+            for key, value in changes.items()))
+        setattr(SideRecords, title, make(name, dict(dict(GOOD)[name], **changes)))
 
 
 # ---- 6: samples --------------------------------------------------------------------------------
@@ -720,11 +837,10 @@ class SampleRecords(Case):
 
     def test_differences_by_thread(self):
         samples = b.Samples()
-        samples.sample(10, 50, thread=1, pc=1000)
-        samples.sample(11, 40, thread=2, pc=900)
-        samples.sample(13, 60, thread=1, pc=990)
-        samples.sample(14, 61, thread=0, pc=5)
-        samples.sample(15, 62, thread=0, pc=4)
+        samples.layout(1, [])
+        for id, time, thread, pc in ((10, 50, 1, 1000), (11, 40, 2, 900), (13, 60, 1, 990),
+                                     (14, 61, 0, 5), (15, 62, 0, 4)):
+            samples.sample(id, time, thread=thread, pc=pc, layout=1)
         self.assertEqual([(r["id"], r["time"], r["pc"]) for r in self.records(samples)],
                          [(10, 50, 1000), (11, 40, 900), (13, 60, 990), (14, 61, 5), (15, 62, 4)])
 
@@ -848,7 +964,7 @@ class SampleRecords(Case):
         samples.sample(2, 2, kernel=[0xFFFFFFFF81000000, 0xFFFFFFFF80000000])
         samples.sample(3, 3, frames=[1 << 63, 0, 0x401000])
         self.assertEqual([(r["kernel_chain"], r["frame_chain"]) for r in self.records(samples)], [
-            ([], []), ([0xFFFFFFFF81000000, 0xFFFFFFFF80000000], None),
+            (None, None), ([0xFFFFFFFF81000000, 0xFFFFFFFF80000000], None),
             (None, [1 << 63, 0, 0x401000])])
 
     def test_everything(self):
@@ -863,7 +979,7 @@ class SampleRecords(Case):
             self.assertEqual(record["registers"], [[0, 8, i], [7, 8, None], [16, 8, 2], [49, 4, i]])
             self.assertEqual([r["bytes"] for r in record["regions"]],
                              [bytes(range(i, i + 90))] * (i % 4))
-            self.assertEqual(record["frame_chain"], list(range(i)))
+            self.assertEqual(record["frame_chain"], list(range(i)) or None)
 
     def test_weight(self):
         reel = sample_block(b.sample_record(), b.record("SAMPLE_WEIGHT", 1, 1 << 40))
@@ -884,28 +1000,35 @@ class SampleRecords(Case):
         self.assertEqual(len(self.bad(reel, "corrupt")), 1)
 
     def test_ids_do_not_ascend(self):
-        """Reported once for each block; the samples stay."""
+        """A reader does not check it."""
         reel = sample_block(*[b.sample_record(id=i) for i in (5, 0, -1)])
-        self.assertEqual([r["id"] for r in self.bad(reel, "corrupt")], [5, 5, 4])
+        self.assertEqual([r["id"] for r in self.good(reel)], [5, 5, 4])
 
-    def test_ids_do_not_ascend_over_blocks(self):
-        reel = started()
-        for i in (5, 6, 3):
-            reel.block(SAMPLES, [b.sample_record(id=i)])
-        self.assertEqual(len(self.bad(finish(reel), ("corrupt", reel.blocks[3]["offset"]))), 3)
+    def test_pc_without_registers(self):
+        """Passed over; the next one's is a difference to it."""
+        region = b.region_bytes(2, runs=[(0, b"ab")])
+        reel = sample_block(b.sample_record(pc=50, regions=[region]), b.layout_record(1, []),
+                            b.sample_record(pc=1, parts=1, registers=b"\x01"),
+                            b.sample_record(pc=-51, regions=[b.region_bytes(2)]))
+        records = self.bad(reel, "corrupt")
+        self.assertEqual([(r["record"], r.get("pc")) for r in records],
+                         [("SAMPLE_LAYOUT", None), ("SAMPLE", 51), ("SAMPLE", 0)])
 
-    def test_ids_ascend_from_the_largest(self):
-        reel = started()
-        for i in (5, 3, 4, 6):
-            reel.block(SAMPLES, [b.sample_record(id=i)])
-        self.bad(finish(reel), *(("corrupt", reel.blocks[i]["offset"]) for i in (2, 3)))
+    def test_passed_over_sample_counts(self):
+        """As a record, and for the expanded size."""
+        sample = b.sample_record(where=5, regions=[b.region_bytes(2)])
+        self.bad(sample_block(sample, b.sample_record(), expanded=2), "corrupt")
+        reel = sample_block(sample, b.sample_record(regions=[b.region_bytes(2)]), expanded=3)
+        self.assertEqual(self.bad(reel, "corrupt", "corrupt"), [])
 
     def test_unknown_where(self):
         """Passed over, but the differences of later ones refer to it."""
         region = b.region_bytes(2, runs=[(0, b"ab")])
-        reel = sample_block(b.sample_record(where=5, id=4, pc=50, regions=[region]),
-                            b.sample_record(pc=1, regions=[b.region_bytes(2)]))
-        records = self.bad(reel, "corrupt")
+        reel = sample_block(b.layout_record(1, []), *(
+            b.sample_record(where=where, id=id, pc=pc, parts=1, registers=b"\x01",
+                            regions=[region])
+            for where, id, pc, region in ((5, 4, 50, region), (1, 1, 1, b.region_bytes(2)))))
+        records = self.bad(reel, "corrupt")[1:]
         self.assertEqual([(r["id"], r["pc"]) for r in records], [(5, 51)])
         self.assertEqual(records[0]["regions"][0]["bytes"], b"ab")
 
@@ -958,6 +1081,10 @@ GOOD_BLOCKS = {
     "8192_missing": many_missing(8192),
     "256_registers": [b.layout_record(1, [(i, 8) for i in range(256)])],
     "0_registers": [b.layout_record(1, []), b.sample_record(parts=1, registers=b"\x01")],
+    "register_65535": [b.layout_record(1, [(65535, 8)])],
+    "65536_threads": [b.sample_record(thread=i) for i in range(65536)],
+    "region_ends_at_2_64": with_region(16, address=-16),
+    "region_empty_at_the_end": with_region(0, address=-1),
     "256_layouts": [b.layout_record(i, []) for i in range(256)],
     "chain_65536": [b.sample_record(parts=2, chains=b.chain_bytes([1] * 65536))],
     "chains_65536": [b.sample_record(parts=6, chains=b.chain_bytes([2] * 65536) * 2)],
@@ -970,6 +1097,15 @@ BAD_BLOCKS = {
     "many_regions": [b.sample_record(region_count=1 << 60)],
     "region_16_mib_1": with_region(16 * MIB + 1),
     "region_huge": with_region((1 << 64) - 1),
+    "region_ends_behind_2_64": with_region(17, address=-16),
+    "65537_threads": [b.sample_record(thread=i) for i in range(65537)],
+    "257_registers": [b.layout_record(1, [(i, 8) for i in range(257)])],
+    "many_registers": [b.layout_record(1, [], count=1 << 60)],
+    "257_layouts": [b.layout_record(i, []) for i in range(257)],
+    "register_of_2_bytes": [b.layout_record(1, [(0, 2)])],
+    "register_of_16_bytes": [b.layout_record(1, [(0, 16)])],
+    "register_65536": [b.layout_record(1, [(65536, 8)])],
+    "layout_defined_twice": [LAYOUT, b.layout_record(1, [(1, 8)])],
     "8193_missing": many_missing(8193),
     "many_missing": with_region(9, missing_count=1 << 60),
     "missing_of_size_0": with_region(9, missing=[(2, 0)]),
@@ -996,16 +1132,6 @@ BAD_BLOCKS = {
     "chain_huge": [b.sample_record(parts=2, chains=b.uv(1 << 60))],
 }
 
-# The last record is passed over, what stands behind it is read.
-BAD_LAYOUTS = {
-    "257_registers": [b.layout_record(1, [(i, 8) for i in range(257)])],
-    "many_registers": [b.layout_record(1, [], count=1 << 60)],
-    "257_layouts": [b.layout_record(i, []) for i in range(257)],
-    "register_of_2_bytes": [b.layout_record(1, [(0, 2)])],
-    "register_of_16_bytes": [b.layout_record(1, [(0, 16)])],
-    "layout_defined_twice": [LAYOUT, b.layout_record(1, [(1, 8)])],
-}
-
 
 def good_block_test(records):
     def test(self):
@@ -1021,15 +1147,7 @@ def bad_block_test(records):
     return test
 
 
-def bad_layout_test(records):
-    def test(self):
-        found = self.bad(sample_block(*records, b.sample_record()), "corrupt")
-        self.assertEqual(names(found), ["SAMPLE_LAYOUT"] * (len(records) - 1) + ["SAMPLE"])
-    return test
-
-
-for group, make in ((GOOD_BLOCKS, good_block_test), (BAD_BLOCKS, bad_block_test),
-                    (BAD_LAYOUTS, bad_layout_test)):
+for group, make in ((GOOD_BLOCKS, good_block_test), (BAD_BLOCKS, bad_block_test)):
     for name, records in group.items():
         setattr(SampleRecords, "test_block_" + name, make(records))
 
@@ -1048,10 +1166,11 @@ class Limits(Case):
         self.assertEqual(self.good(self.filled(64 * MIB))[0]["size"], 64 * MIB - 6)
 
     def test_raw_size_exceeded(self):
-        self.assertEqual(self.bad(self.filled(64 * MIB + 1), "corrupt"), [])
+        self.assertEqual(self.bad(self.filled(64 * MIB + 1), "corrupt", "corrupt"), [])
 
     def test_expanded_size_exceeded(self):
-        self.bad(sample_block(b.sample_record(), expanded=256 * MIB + 1), "corrupt")
+        """A header that exceeds it is none: its block is damage, and its number missing."""
+        self.bad(sample_block(b.sample_record(), expanded=256 * MIB + 1), "corrupt", "corrupt")
 
     def test_expanded_size_exceeded_by_regions(self):
         """Refused by the header's number before the region is there."""
@@ -1065,7 +1184,15 @@ class Limits(Case):
         self.bad(reel, ("corrupt", offset), ("truncated", len(reel.data)))
 
     def test_limits_of_a_block_passed_over(self):
-        self.good(finish(started().block(77, [], flags=b.OPTIONAL, raw_size=(1 << 32) - 1)))
+        self.bad(finish(started().block(77, [], flags=b.OPTIONAL, raw_size=(1 << 32) - 1)),
+                 "corrupt", "corrupt")
+
+    def test_passed_over_block_is_not_looked_at(self):
+        self.good(finish(started().block(77, [], flags=b.OPTIONAL, payload=b"?", payload_crc=1,
+                                         raw_size=1, records=5)))
+
+    def test_expanded_size_of_a_side_block(self):
+        self.good(finish(started().side(expanded_size=256 * MIB)))
 
 
 # ---- 10: damage --------------------------------------------------------------------------------

@@ -148,21 +148,21 @@ static void test_frame(void **state)
 
 static void test_limits(void **state)
 {
-	_cleanup_free_ uint8_t *bytes = malloc(REEL_IMAGE_MAX + 1);
-	struct reel_record comm = { .id = REEL_RECORD_THREAD_COMM };
-	struct reel_record module = { .id = REEL_RECORD_MODULE, .module = { .id = 1, .kind = 1 } };
-	struct reel_record image = { .id = REEL_RECORD_IMAGE };
+	_cleanup_free_ uint8_t *text = malloc(REEL_TEXT_MAX + 1);
+	struct reel_record record = { .id = REEL_RECORD_THREAD_COMM };
 
 	(void)state;
-	memset(bytes, 'x', REEL_IMAGE_MAX + 1);
+	memset(text, 'x', REEL_TEXT_MAX + 1);
 	for (size_t excess = 0; excess < 2; excess++) {
-		comm.thread_comm.comm = (struct reel_bytes){ bytes, REEL_TEXT_MAX + excess };
-		module.module.build_id = (struct reel_bytes){ bytes, REEL_BUILD_ID_MAX + excess };
-		image.image.bytes = (struct reel_bytes){ bytes, REEL_IMAGE_MAX + excess };
-		image.image.total_size = REEL_IMAGE_MAX + excess;
-		assert_int_equal(!reel_record_check(&comm), !excess);
-		assert_int_equal(!reel_record_check(&module), !excess);
-		assert_int_equal(!reel_record_check(&image), !excess);
+		_cleanup_buffer_ struct reel_buffer buffer = { 0 };
+		struct reel_record_frame frame;
+		struct reel_cursor cursor;
+
+		record.thread_comm.comm = (struct reel_bytes){ text, REEL_TEXT_MAX + excess };
+		reel_record_encode(&buffer, &record);
+		cursor = reel_cursor(buffer.bytes, buffer.size);
+		must(reel_record_frame_next(&cursor, &frame));
+		assert_int_equal(decode_code(&frame), excess ? REEL_ERROR_CORRUPT : 0);
 	}
 }
 
@@ -175,16 +175,15 @@ static void test_check(void **state)
 	struct reel_record image = { .id = REEL_RECORD_IMAGE,
 				     .image = {
 					     .offset = 4, .total_size = 8, .bytes = { NULL, 4 } } };
+	struct reel_record event = { .id = REEL_RECORD_EVENT, .event = { .late_weights = 1 } };
+	struct reel_record capture = { .id = REEL_RECORD_CAPTURE,
+				       .capture = { .word_bits = 32, .byte_order = 2 } };
 
 	(void)state;
 	assert_null(reel_record_check(&map));
 	map.map.address = 2;
 	assert_non_null(reel_record_check(&map));
 	map.map.size = 0;
-	assert_non_null(reel_record_check(&map));
-	map.map = (struct reel_record_map){ .size = 1, .protection = 7 };
-	assert_null(reel_record_check(&map));
-	map.map.protection = 8;
 	assert_non_null(reel_record_check(&map));
 	assert_null(reel_record_check(&loss));
 	loss.loss.cause = 0;
@@ -196,6 +195,19 @@ static void test_check(void **state)
 	assert_null(reel_record_check(&image));
 	image.image.bytes.size = 5;
 	assert_non_null(reel_record_check(&image));
+	/* A large one that fits is refused all the same. */
+	image.image.total_size = REEL_IMAGE_MAX + 1;
+	assert_non_null(reel_record_check(&image));
+	map.map = (struct reel_record_map){ .size = 1, .protection = UINT64_MAX };
+	assert_null(reel_record_check(&map));
+	assert_null(reel_record_check(&event));
+	event.event.late_weights = 2;
+	assert_non_null(reel_record_check(&event));
+	assert_null(reel_record_check(&capture));
+	capture.capture.recording = (struct reel_bytes){ (const uint8_t *)"0123456789abcdef", 15 };
+	assert_non_null(reel_record_check(&capture));
+	capture.capture.recording.size = 16;
+	assert_null(reel_record_check(&capture));
 }
 
 /* The table of SPEC.md, section 4. */

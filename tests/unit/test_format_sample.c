@@ -137,7 +137,7 @@ static void test_region_base_wraps(void **state)
 static void test_thread_table(void **state)
 {
 	struct reel_thread_table table;
-	struct reel_thread_state *thread;
+	struct reel_thread_base *thread;
 	struct reel_error *error;
 
 	(void)state;

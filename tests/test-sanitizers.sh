@@ -1,0 +1,29 @@
+#!/bin/bash
+# All unit tests again, built with ASan and UBSan; and the programs on every fixture.
+set -u
+cd "$(dirname "$0")/.."
+O=${O:-build}/san
+passed=0 failed=0 skipped=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+make -s -j"$(nproc)" SAN=1 O="$O" all unit >"$log" 2>&1 || tail -n 40 "$log"
+counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
+read -r passed failed skipped _ < <(sed -E 's/[^0-9]+/ /g' <<<"${counts:-0 passed, 1 failed, 0 skipped}")
+
+# Whatever a file holds, there is an exit status, and nothing for a sanitizer to say.
+for file in testdata/format/*.reel testdata/*/*/*.reel; do
+    bad=
+    for command in info report script folded dump; do
+        timeout 60 "$O/stackreel" "$command" --no-host-files "$file" >/dev/null 2>"$log"
+        status=$?
+        if [ $status -gt 3 ] || grep -qE 'Sanitizer|runtime error' "$log"; then
+            bad=yes
+            echo "failed: stackreel $command $file: exit status $status"
+            head -n 20 "$log"
+        fi
+    done
+    if [ -n "$bad" ]; then failed=$((failed + 1)); else passed=$((passed + 1)); fi
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
