@@ -210,6 +210,22 @@ uninstall:
 
 -include $(shell test -d $(O) && find $(O) -name '*.d')
 
+# ---- fuzzing and benchmarks, on request ------------------------------------------------
+
+.PHONY: fuzz bench
+# libFuzzer on the reader; run $(O)/tests/fuzz/fuzz_reader DIR testdata/format, with DIR for what it finds.
+fuzz: $(O)/tests/fuzz/fuzz_reader
+$(O)/tests/fuzz/fuzz_reader: tests/fuzz/fuzz_reader.c $(call sources,format)
+	$(call say,FUZZ,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -I. -o $@ $^ $(format_libs)
+
+bench: $(O)/bench/format
+	$(Q)$(O)/bench/format
+$(O)/bench/%: $(O)/bench/%.o $(O)/libstackreel.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(replay_libs)
+
 .PHONY: clean
 clean:
 	rm -rf $(O)
@@ -219,4 +235,4 @@ clean:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
 	@echo
-	@echo "  all  static  test  unit  demo  deps  install  uninstall  clean  fuzz"
+	@echo "  all  static  test  unit  demo  deps  install  uninstall  clean  fuzz  bench"
