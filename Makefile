@@ -114,6 +114,9 @@ $(O)/stackreel: $(cli_objects) $(O)/libstackreel.a
 
 # ---- the recorder ---------------------------------------------------------------
 
+# DWARF is of no use in them (BTF stays); without llvm-strip they are larger.
+LLVM_STRIP ?= $(shell command -v llvm-strip)
+
 bpf_objects := $(patsubst %.bpf.c,$(O)/%.bpf.o,$(wildcard bpf/*.bpf.c))
 bpf_cflags = -std=gnu11 -O2 -g -mcpu=v2 -Wall -Wextra -Werror -I. -D__TARGET_ARCH_$(bpf_arch) \
 	$(call pkg_cflags,libbpf) $(if $(SYSROOT),-I$(SYSROOT)/usr/include)
@@ -122,6 +125,7 @@ $(O)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -target $(bpf_target) $(bpf_cflags) -MMD -MP -c -o $@ $<
+	$(if $(LLVM_STRIP),$(Q)$(LLVM_STRIP) -g $@)
 
 # The BPF object becomes part of the program.
 $(O)/record/bpf_object.o: record/bpf_object.S $(bpf_objects)
@@ -164,10 +168,23 @@ $(test_programs): $(O)/tests/%: $(O)/tests/%.o $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(replay_libs)
 
+# Checks the BPF side alone; the static one is for guests.
+probe_objects := $(addprefix $(O)/,tests/sampler_probe.o tests/sampler_cases.o record/cpus.o \
+	record/programs.o record/refusal.o record/sampler.o record/event_name.o \
+	record/bpf_object.o format/error.o)
+
+$(O)/tests/sampler_probe: $(probe_objects)
+	$(call say,LD,$@)
+	$(Q)$(CC) -pthread $(base_ldflags) $(LDFLAGS) -o $@ $^ $(record_libs)
+$(O)/static/sampler_probe: $(probe_objects)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -static -pthread $(base_ldflags) $(LDFLAGS) -o $@ $^ $(record_static_libs)
+
 .PHONY: unit tests
 unit: $(unit_tests)
 	$(Q)O=$(O) tests/run.sh --unit
-tests: all $(unit_tests) $(test_programs)
+tests: all $(unit_tests) $(test_programs) $(if $(have_record),$(O)/tests/sampler_probe)
 
 # ---- the two commands of README: `make deps demo`, `make deps test` ------------------
 

@@ -29,24 +29,44 @@ static __always_inline bool reel_on_alternate_stack(struct task_struct *task, __
 /*
  * The address of uc_stack in the outermost signal frame above sp, 0 if it was
  * not found.  Not static: the verifier then checks it once.
+ *
+ * A step is an aligned kilobyte, which lies within a page: the stack's last
+ * page may never have been touched, since the kernel writes only a part of the
+ * frame's end.  What begins in a step and ends in the one above is matched with
+ * that one's first two words.
  */
 __noinline __u64 reel_signal_frame(__u64 sp, __u64 address, __u64 size)
 {
 	struct reel_draft *draft = reel_draft();
-	__u64 low = address + size - 2 * 8;
+	__u64 top = address + size, low = (top - 1) & ~(REEL_SEARCH_STEP * 8ull - 1);
 
-	if (!draft)
+	if (!draft || bpf_probe_read_kernel(draft->search, sizeof(draft->search), reel_zeros))
 		return 0;
-	for (int step = 0; step < REEL_SEARCH_STEPS_MAX; step++) {
-		low -= REEL_SEARCH_STEP * 8;
+	for (int step = 0; step < REEL_SEARCH_STEPS_MAX; step++, low -= REEL_SEARCH_STEP * 8) {
+		/* Nothing above the stack: a program may keep its stack_t there. */
+		__u64 part = top - low;
+
 		if (low + REEL_SEARCH_STEP * 8 <= sp)
 			return 0;
-		if (bpf_probe_read_user(draft->search, sizeof(draft->search), (void *)low))
+		if (part > REEL_SEARCH_STEP * 8)
+			part = REEL_SEARCH_STEP * 8;
+		barrier_var(part);
+		if (part > REEL_SEARCH_STEP * 8)
+			return 0;
+		draft->search[REEL_SEARCH_STEP] = draft->search[0];
+		draft->search[REEL_SEARCH_STEP + 1] = draft->search[1];
+		/* The helper zeroes what it cannot read. */
+		if (bpf_probe_read_user(draft->search, part, (void *)low))
 			continue;
-		for (int i = REEL_SEARCH_STEP - 1; i >= 0; i--) {
+		for (__u64 i = REEL_SEARCH_STEP; i > 0; i--) {
+			__u64 word = i - 1;
+
+			/* Or else the compiler counts below 0, from the array's end, which 7.2
+			 * rejects. */
+			barrier_var(word);
 			/* stack_t: ss_sp, ss_flags and 4 bytes of padding, ss_size */
-			if (draft->search[i] == address && draft->search[i + 2] == size)
-				return low + i * 8;
+			if (draft->search[word] == address && draft->search[word + 2] == size)
+				return low + word * 8;
 		}
 	}
 	return 0;

@@ -16,9 +16,6 @@ extern int bpf_probe_read_user_dynptr(const struct bpf_dynptr *to, __u32 offset,
 
 #define REEL_PAGES_MAX ((REEL_BPF_MAX_STACK_LIMIT >> 12) + 1)
 
-#define REEL_ZEROS 4096
-static const __u8 reel_zeros[REEL_ZEROS];
-
 /* Clears what an earlier record left in the ring: draft->part bytes, up to a page. */
 static __always_inline void reel_dynptr_clear(struct bpf_dynptr *to, __u64 offset,
 					      struct reel_draft *draft)

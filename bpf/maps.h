@@ -11,6 +11,9 @@ const volatile struct reel_bpf_settings settings SEC(".rodata.settings") = {};
 /* Alone in .bss, where the loader finds it. */
 struct reel_bpf_control reel_control = {};
 
+#define REEL_ZEROS 4096
+static const __u8 reel_zeros[REEL_ZEROS];
+
 struct reel_ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
@@ -54,7 +57,7 @@ struct {
 	__type(value, __u32);
 } reel_cgroup SEC(".maps");
 
-/* Words of the alternate stack that are looked at together. */
+/* Words of the alternate stack that are looked at together, and two of what was above. */
 #define REEL_SEARCH_STEP  128
 #define REEL_SEARCH_WORDS (REEL_SEARCH_STEP + 2)
 

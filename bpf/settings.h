@@ -43,7 +43,8 @@ struct reel_bpf_counts {
 
 /* What changes while the programs run. */
 struct reel_bpf_control {
-	__u32 enabled; /* samples are to be taken; for tracepoints, which cannot be switched off by themselves */
+	__u32 enabled; /* samples are to be taken; for tracepoints, which cannot be switched off by
+			  themselves */
 	__u32 command; /* process to be followed from its next exec on; 0: none */
 };
 
