@@ -39,6 +39,7 @@ status=0
 mkdir -p "$outdir/usr/bin"
 if [ -e "$work/out/record.log" ]; then
 	cp "$work/out/"* "$outdir/"
+	chmod 644 "$outdir/orders.reel"
 	cp "$object_dir/orders" "$outdir/usr/bin/orders"
 fi
 exit $status
