@@ -118,6 +118,29 @@ static struct reel_location location_of_register(const struct reel_cfi_row *row,
 					 : (struct reel_location){ REEL_LOCATION_UNKNOWN };
 }
 
+/* Where the CFI says nothing of it, a link register still holds the return address. */
+static struct reel_location return_address_of(const struct reel_arch *arch,
+					      const struct reel_cfi_row *row)
+{
+	struct reel_location location = location_of_register(row, row->return_column);
+
+	if (arch->flags & REEL_ARCH_LINK_REGISTER &&
+	    (location.kind == REEL_LOCATION_UNKNOWN || location.kind == REEL_LOCATION_SAME))
+		return (struct reel_location){ .kind = REEL_LOCATION_REGISTER,
+					       .reg = row->return_column };
+	return location;
+}
+
+static struct reel_location link_register_of(const struct reel_arch *arch,
+					     const struct reel_cfi_row *row)
+{
+	struct reel_location location = location_of_register(row, arch->return_column);
+
+	if (location.kind == REEL_LOCATION_UNKNOWN)
+		location.kind = REEL_LOCATION_SAME;
+	return location;
+}
+
 static struct reel_error *name_of(struct reel_table *table, uint64_t address, const char **ret)
 {
 	const struct reel_symbol_frame *frames;
@@ -158,12 +181,12 @@ struct reel_error *reel_table_next(struct reel_table *table, const struct reel_t
 		.function = function,
 		.signal_frame = row->signal_frame,
 		.cfa = location_of(&row->cfa),
-		.return_address = location_of_register(row, row->return_column),
+		.return_address = return_address_of(arch, row),
 		.frame_pointer = location_of_register(row, arch->fp),
 		.return_address_signed = row->return_address_signed,
 	};
 	if (arch->flags & REEL_ARCH_LINK_REGISTER)
-		table->ret.link_register = location_of_register(row, arch->return_column);
+		table->ret.link_register = link_register_of(arch, row);
 	*ret = &table->ret;
 	return NULL;
 }
