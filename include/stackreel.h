@@ -156,7 +156,7 @@ enum reel_loss {
 	REEL_LOSS_COPY_FAILED = 3,
 	/* The live stack was larger than --max-stack; the sample is kept. */
 	REEL_LOSS_STACK_CUT = 4,
-	/* perf's ring of process events overflowed: mappings may be missing. */
+	/* Records of processes or mappings were dropped, or a child could not be followed. */
 	REEL_LOSS_PROCESS_EVENTS = 5,
 	/* The recorder could not keep up or write: a sample was dropped. */
 	REEL_LOSS_RECORDER = 6,

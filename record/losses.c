@@ -5,6 +5,7 @@
 #include "record/losses.h"
 
 struct loss {
+	const void *source;
 	uint32_t cpu;
 	enum reel_loss cause;
 	uint64_t count, written;
@@ -30,12 +31,12 @@ void reel_losses_destroy(struct reel_losses *losses)
 }
 
 /* There are a few for each CPU, and only those that are not 0. */
-static struct reel_error *item(struct reel_losses *losses, uint32_t cpu, enum reel_loss cause,
-			       struct loss **ret)
+static struct reel_error *item(struct reel_losses *losses, const void *source, uint32_t cpu,
+			       enum reel_loss cause, struct loss **ret)
 {
 	for (size_t i = 0; i < losses->count; i++) {
 		*ret = &losses->items[i];
-		if ((*ret)->cpu == cpu && (*ret)->cause == cause)
+		if ((*ret)->source == source && (*ret)->cpu == cpu && (*ret)->cause == cause)
 			return NULL;
 	}
 	if (losses->count == losses->capacity) {
@@ -48,19 +49,19 @@ static struct reel_error *item(struct reel_losses *losses, uint32_t cpu, enum re
 		losses->capacity = capacity;
 	}
 	*ret = &losses->items[losses->count++];
-	**ret = (struct loss){ .cpu = cpu, .cause = cause };
+	**ret = (struct loss){ .source = source, .cpu = cpu, .cause = cause };
 	return NULL;
 }
 
-struct reel_error *reel_losses_set(struct reel_losses *losses, uint32_t cpu, enum reel_loss cause,
-				   uint64_t count)
+struct reel_error *reel_losses_set(struct reel_losses *losses, const void *source, uint32_t cpu,
+				   enum reel_loss cause, uint64_t count)
 {
 	struct reel_error *error;
 	struct loss *loss;
 
 	if (!count)
 		return NULL;
-	error = item(losses, cpu, cause, &loss);
+	error = item(losses, source, cpu, cause, &loss);
 	if (!error)
 		loss->count = count;
 	return error;
@@ -70,7 +71,7 @@ struct reel_error *reel_losses_add(struct reel_losses *losses, uint32_t cpu, enu
 				   uint64_t count)
 {
 	struct loss *loss;
-	struct reel_error *error = item(losses, cpu, cause, &loss);
+	struct reel_error *error = item(losses, NULL, cpu, cause, &loss);
 
 	if (!error)
 		loss->count += count;

@@ -13,9 +13,12 @@ struct reel_losses;
 struct reel_error *reel_losses_create(struct reel_losses **ret) REEL_MUST_CHECK;
 void reel_losses_destroy(struct reel_losses *losses);
 
-/* The count of this cause and CPU since the start of the recording. */
-struct reel_error *reel_losses_set(struct reel_losses *losses, uint32_t cpu, enum reel_loss cause,
-				   uint64_t count) REEL_MUST_CHECK;
+/*
+ * What `source` (any pointer that tells counters apart) has counted of this cause and CPU
+ * since the start of the recording; several sources add up.
+ */
+struct reel_error *reel_losses_set(struct reel_losses *losses, const void *source, uint32_t cpu,
+				   enum reel_loss cause, uint64_t count) REEL_MUST_CHECK;
 struct reel_error *reel_losses_add(struct reel_losses *losses, uint32_t cpu, enum reel_loss cause,
 				   uint64_t count) REEL_MUST_CHECK;
 

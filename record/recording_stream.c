@@ -124,8 +124,8 @@ static struct reel_error *count_lost_events(struct recording *recording)
 
 	for (size_t i = 0; i < count && !error; i++) {
 		sum += lost[i];
-		error = reel_losses_set(recording->losses, cpus[i], REEL_LOSS_PROCESS_EVENTS,
-					lost[i]);
+		error = reel_losses_set(recording->losses, recording->process_events, cpus[i],
+					REEL_LOSS_PROCESS_EVENTS, lost[i]);
 	}
 	if (error || sum == recording->lost_events)
 		return error;
@@ -293,11 +293,13 @@ static struct reel_error *count_losses(struct recording *recording)
 			{ REEL_LOSS_RING_BUSY, counts[i].ring_busy },
 			{ REEL_LOSS_COPY_FAILED, counts[i].copy_failed },
 			{ REEL_LOSS_STACK_CUT, counts[i].stack_cut },
+			{ REEL_LOSS_PROCESS_EVENTS,
+			  counts[i].process_lost + counts[i].not_followed },
 		};
 
 		for (size_t j = 0; j < sizeof(causes) / sizeof(*causes) && !error; j++)
-			error = reel_losses_set(recording->losses, (uint32_t)i, causes[j].cause,
-						causes[j].count);
+			error = reel_losses_set(recording->losses, recording->sampler, (uint32_t)i,
+						causes[j].cause, causes[j].count);
 	}
 	return error;
 }
