@@ -1,8 +1,8 @@
 #!/bin/bash
 # Reads captures with both readers, tests/reel_reader.py and `stackreel dump --json`, and compares
 # what they print, line by line as objects, their exit status, and which classes of problems they
-# report.  The captures: all in testdata, and those that tests/test-reel-reader.py makes.  Each
-# file is a test.
+# report.  The captures: all in testdata, and those that tests/test-reel-reader.py and
+# tests/test-reel-records.py make.  Each file is a test.
 #
 #   tests/test-readers-agree.sh [FILE...]
 #   O=DIR                   the object directory (build)
@@ -32,8 +32,10 @@ trap 'rm -rf "$work"' EXIT
 has_dump || skip_all "$O/stackreel has no dump --json"
 
 if [ $# = 0 ]; then
-    "$tests/test-reel-reader.py" --write "$work/made" >/dev/null ||
-        echo "test-reel-reader.py fails; its captures are compared all the same"
+    for script in test-reel-reader.py test-reel-records.py; do
+        "$tests/$script" --write "$work/made" >/dev/null ||
+            echo "$script fails; its captures are compared all the same"
+    done
     shopt -s nullglob globstar
     set -- testdata/**/*.reel "$work"/made/*.reel
 fi

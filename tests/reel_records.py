@@ -1,0 +1,359 @@
+"""Records of captures, from SPEC.md sections 4 to 6: a part of reel_reader.py, see there."""
+
+MIB = 1 << 20
+MASK = (1 << 64) - 1
+
+# SPEC section 9.
+MAX_REGION = 16 * MIB
+MAX_REGIONS = 16
+MAX_MISSING = 8192
+MAX_REGISTERS = 256
+MAX_LAYOUTS = 256
+MAX_THREADS = 65536
+MAX_CHAIN = 65536
+MAX_BUILD_ID = 64
+MAX_TEXT = 65536
+MAX_IMAGE = 16 * MIB
+
+SIDE, SAMPLES, INDEX = 1, 2, 3
+
+TRUNCATED = "truncated"
+CORRUPT = "corrupt"
+UNSUPPORTED = "unsupported"
+NOT_A_CAPTURE = "not a capture"
+
+
+class ReelError(Exception):
+    """What it is about cannot be read any further: the file, or the block."""
+
+    def __init__(self, problem, message, offset=None):
+        super().__init__(message)
+        self.problem = problem
+        self.message = message
+        self.offset = offset
+
+
+class OutOfRange(Exception):
+    """A record to pass over: it is well-formed, but says what it must not."""
+
+
+def corrupt(message):
+    return ReelError(CORRUPT, message)
+
+
+# ---- the fields of side records --------------------------------------------------------------
+# NAME[:TYPE][=VALUE,VALUE...]: a field that has values listed may have no others.
+
+FIELDS = {
+    1: ("CAPTURE", SIDE, """start_time start_wall_time clock machine word_bits=32,64
+        byte_order=1,2 page_size cpus_possible cpus_online max_stack ring_size rings part
+        recording:bytes hostname:text kernel_release:text kernel_version:text
+        kernel_build_id:build_id tool_version:text command_line:bytes"""),
+    2: ("EVENT", SIDE, """id perf_type perf_config frequency period weight_unit=0,1 name:text
+        late_weights=0,1"""),
+    3: ("MODULE", SIDE, """id kind=1,2,3,4,5,6 device_major device_minor inode inode_generation
+        build_id:build_id path:text"""),
+    4: ("IMAGE", SIDE, "module offset total_size bytes:bytes"),
+    5: ("SPACE", SIDE, """time id parent origin=0,1,2,3 pid namespace_pid machine
+        word_bits=0,32,64 byte_order=0,1,2 code_mask data_mask vdso"""),
+    6: ("SPACE_EXIT", SIDE, "time space"),
+    7: ("THREAD", SIDE, "time id space origin=0,1,3 tid namespace_tid parent comm:text"),
+    8: ("THREAD_COMM", SIDE, "time thread comm:text"),
+    9: ("THREAD_EXEC", SIDE, "time thread space"),
+    10: ("THREAD_EXIT", SIDE, "time thread"),
+    11: ("MAP", SIDE, "time space address size offset protection flags module"),
+    12: ("UNMAP", SIDE, "time space address size how=0,1,2"),
+    13: ("KERNEL_SYMBOL", SIDE, "address size module name:text"),
+    14: ("LOSS", SIDE, "time cpu cause=1,2,3,4,5,6,7 count"),
+    15: ("END", SIDE, "time reason=0,1,2,3,4,5,6 samples exit_status"),
+    32: ("SAMPLE_LAYOUT", SAMPLES, None),
+    33: ("SAMPLE", SAMPLES, None),
+    34: ("SAMPLE_WEIGHT", SAMPLES, "sample weight"),
+    48: ("INDEX_ENTRY", INDEX, """offset type sequence stored_size raw_size expanded_size
+        time_first time_last records"""),
+}
+
+
+def parse_field(text):
+    name, _, values = text.partition("=")
+    name, _, kind = name.partition(":")
+    return name, kind or "uv", frozenset(map(int, values.split(","))) if values else None
+
+
+RECORDS = {number: (name, block, [parse_field(f) for f in fields.split()] if fields else None)
+           for number, (name, block, fields) in FIELDS.items()}
+
+
+def check_capture(record):
+    if len(record["recording"]) not in (0, 16):
+        raise OutOfRange("recording has %d bytes, neither 0 nor 16" % len(record["recording"]))
+
+
+def check_id(record):
+    if record["id"] == 0:
+        raise OutOfRange("id is 0")
+
+
+def check_image(record):
+    if record["total_size"] > MAX_IMAGE:
+        raise OutOfRange("an image of %d bytes" % record["total_size"])
+    if record["offset"] + len(record["bytes"]) > record["total_size"]:
+        raise OutOfRange("bytes behind the end of the image")
+
+
+def check_range(record):
+    if record["size"] == 0:
+        raise OutOfRange("size is 0")
+    if record["address"] + record["size"] > 1 << 64:
+        raise OutOfRange("the end exceeds 2^64")
+
+
+CHECKS = {"CAPTURE": check_capture, "MODULE": check_id, "IMAGE": check_image,
+          "SPACE": check_id, "THREAD": check_id, "MAP": check_range, "UNMAP": check_range}
+
+
+# ---- numbers and strings ---------------------------------------------------------------------
+
+class Cursor:
+    """Takes fields from data[pos:end]."""
+
+    def __init__(self, data, pos=0, end=None):
+        self.data = data
+        self.pos = pos
+        self.end = len(data) if end is None else end
+
+    def u8(self):
+        if self.pos >= self.end:
+            raise corrupt("ends within a field")
+        self.pos += 1
+        return self.data[self.pos - 1]
+
+    def uv(self):
+        value = self.u8()
+        if value < 0x80:
+            return value
+        value &= 0x7F
+        for shift in range(7, 70, 7):
+            byte = self.u8()
+            if shift == 63 and byte > 1:
+                raise corrupt("a number of more than 64 bits")
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                break
+        return value
+
+    def sv(self):
+        value = self.uv()
+        return (value >> 1) ^ -(value & 1)
+
+    def take(self, size):
+        if size > self.end - self.pos:
+            raise corrupt("ends within a field")
+        self.pos += size
+        return self.data[self.pos - size:self.pos]
+
+    def bytes(self):
+        return self.take(self.uv())
+
+    def limited(self, limit, what):
+        size = self.uv()
+        if size > limit:
+            raise corrupt("a %s of %d bytes" % (what, size))
+        return self.take(size)
+
+    def text(self):
+        return self.limited(MAX_TEXT, "text")
+
+    def build_id(self):
+        return self.limited(MAX_BUILD_ID, "build-id")
+
+
+def decode_fields(cursor, name, fields):
+    """All of the record first: that it is malformed outweighs a value that is out of range."""
+    record = {field: getattr(cursor, kind)() for field, kind, _ in fields}
+    for field, kind, values in fields:
+        if values is not None and record[field] not in values:
+            raise OutOfRange("%s is %d" % (field, record[field]))
+        if kind == "text":
+            record[field] = decode_text(field, record[field])
+    if name in CHECKS:
+        CHECKS[name](record)
+    return record
+
+
+def decode_text(field, value):
+    if b"\0" in value:
+        raise OutOfRange("a NUL in %s" % field)
+    return value.decode("utf-8", "surrogateescape")
+
+
+# ---- samples ---------------------------------------------------------------------------------
+
+class ThreadState:
+    """What the differences of a thread's next sample refer to."""
+
+    def __init__(self):
+        self.pc = 0
+        self.layout = None
+        self.values = []
+        self.regions = []
+
+
+def packed_bits(cursor, count):
+    """Bits of ceil(count / 8) bytes, lowest first."""
+    data = cursor.take((count + 7) // 8)
+    if count % 8 and data[-1] >> count % 8:
+        raise corrupt("padding bits are set")
+    return [data[i // 8] >> i % 8 & 1 for i in range(count)]
+
+
+def decode_chain(cursor):
+    count = cursor.uv()
+    if count > MAX_CHAIN:
+        raise corrupt("a chain of %d addresses" % count)
+    chain = []
+    address = 0
+    for _ in range(count):
+        address = (address + cursor.sv()) & MASK
+        chain.append(address)
+    return chain or None
+
+
+class SampleDecoder:
+    """The state of one sample block."""
+
+    def __init__(self, expanded_limit):
+        self.expanded_limit = expanded_limit
+        self.expanded = 0
+        self.layouts = {}
+        self.threads = {}
+        self.id = 0
+        self.time = 0
+
+    def layout(self, cursor):
+        layout = cursor.uv()
+        count = cursor.uv()
+        if count > MAX_REGISTERS:
+            raise corrupt("a layout of %d registers" % count)
+        registers = [[cursor.uv(), cursor.u8()] for _ in range(count)]
+        if any(dwarf > 65535 or size not in (4, 8) for dwarf, size in registers):
+            raise corrupt("a register above 65535, or of neither 4 nor 8 bytes")
+        if layout in self.layouts:
+            raise corrupt("layout %d is defined again" % layout)
+        if len(self.layouts) == MAX_LAYOUTS:
+            raise corrupt("more than %d layouts" % MAX_LAYOUTS)
+        self.layouts[layout] = registers
+        return {"id": layout, "registers": registers}
+
+    def sample(self, cursor):
+        record = {"id": (self.id + cursor.sv()) & MASK, "time": (self.time + cursor.sv()) & MASK}
+        for field in ("thread", "cpu", "event", "weight"):
+            record[field] = cursor.uv()
+        record["where"] = cursor.u8()
+        record["flags"] = cursor.uv()
+        parts = cursor.uv()
+        if parts > 7:
+            raise ReelError(UNSUPPORTED, "a sample with parts %#x" % parts)
+        if record["thread"] not in self.threads and len(self.threads) == MAX_THREADS:
+            raise corrupt("samples of more than %d threads" % MAX_THREADS)
+        # Later samples of the block depend on this one, so it counts even if it is passed over.
+        thread = self.threads.setdefault(record["thread"], ThreadState())
+        thread.pc = record["pc"] = (thread.pc + cursor.sv()) & MASK
+        record["layout"], record["registers"] = None, []
+        if parts & 1:
+            record["layout"], record["registers"] = self.registers(cursor, thread)
+        record["regions"] = thread.regions = self.regions(cursor, thread.regions)
+        record["kernel_chain"] = decode_chain(cursor) if parts & 2 else None
+        record["frame_chain"] = decode_chain(cursor) if parts & 4 else None
+        self.id, self.time = record["id"], record["time"]
+        self.check(record)
+        return record
+
+    @staticmethod
+    def check(record):
+        if record["where"] > 4:
+            raise OutOfRange("where is %d" % record["where"])
+        if record["layout"] is None and record["pc"]:
+            raise OutOfRange("a pc without registers")
+        for region in record["regions"]:
+            if region["kind"] > 2:
+                raise OutOfRange("a region's kind is %d" % region["kind"])
+
+    def registers(self, cursor, thread):
+        number = cursor.uv()
+        layout = self.layouts.get(number)
+        if layout is None:
+            raise corrupt("registers in layout %d, which is not defined" % number)
+        known = packed_bits(cursor, len(layout))
+        changed = packed_bits(cursor, len(layout))
+        values = thread.values if thread.layout == number else [0] * len(layout)
+        thread.layout = number
+        thread.values = []
+        for i, (_, size) in enumerate(layout):
+            if changed[i] > known[i]:
+                raise corrupt("a register that is not known is marked as changed")
+            if changed[i]:
+                thread.values.append(int.from_bytes(cursor.take(size), "little"))
+            else:
+                thread.values.append(values[i] if known[i] else 0)
+        return number, [[dwarf, size, thread.values[i] if known[i] else None]
+                        for i, (dwarf, size) in enumerate(layout)]
+
+    def regions(self, cursor, old):
+        count = cursor.uv()
+        if count > MAX_REGIONS:
+            raise corrupt("a sample with %d regions" % count)
+        nothing = {"address": 0, "bytes": b""}
+        return [self.region(cursor, old[i] if i < len(old) else nothing) for i in range(count)]
+
+    def region(self, cursor, old):
+        kind = cursor.u8()
+        address = (old["address"] + cursor.sv()) & MASK
+        size = cursor.uv()
+        if size > MAX_REGION:
+            raise corrupt("a region of %d bytes" % size)
+        if address + size > 1 << 64:
+            raise corrupt("the end of a region exceeds 2^64")
+        self.expanded += size
+        if self.expanded > self.expanded_limit:
+            raise corrupt("more expanded bytes than the header says")
+        missing = self.missing(cursor, size)
+        data = bytearray(size)
+        begin = max(address, old["address"])
+        end = min(address + size, old["address"] + len(old["bytes"]))
+        if begin < end:
+            old_bytes = old["bytes"][begin - old["address"]:end - old["address"]]
+            data[begin - address:end - address] = old_bytes
+        self.runs(cursor, data)
+        if any(data.count(0, at, at + length) != length for at, length in missing):
+            raise corrupt("a missing range that is not 0")
+        return {"kind": kind, "address": address, "size": size, "missing": missing,
+                "bytes": bytes(data)}
+
+    @staticmethod
+    def next_range(cursor, end, size, what):
+        """The next of a region's ascending ranges, where end is that of the one before."""
+        begin = end + cursor.uv()
+        length = cursor.uv()
+        if length == 0 or begin + length > size:
+            raise corrupt("a %s that is empty or out of its region" % what)
+        return begin, length
+
+    def missing(self, cursor, size):
+        count = cursor.uv()
+        if count > MAX_MISSING:
+            raise corrupt("a region with %d missing ranges" % count)
+        ranges = []
+        end = 0
+        for _ in range(count):
+            begin, length = self.next_range(cursor, end, size, "missing range")
+            ranges.append([begin, length])
+            end = begin + length
+        return ranges
+
+    def runs(self, cursor, data):
+        end = 0
+        for _ in range(cursor.uv()):
+            begin, length = self.next_range(cursor, end, len(data), "run")
+            end = begin + length
+            data[begin:end] = cursor.take(length)

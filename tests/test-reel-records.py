@@ -1,0 +1,651 @@
+#!/usr/bin/env python3
+"""Tests reel_reader.py with captures that reel_builder.py makes, section by section of SPEC.md.
+
+Sections 4 to 6, which reel_records.py reads; test-reel-reader.py has the others.
+
+    test-reel-records.py [TEST...]
+    test-reel-records.py --write DIR    also leaves each capture in DIR, for other readers
+"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import reel_builder as b
+from reel_cases import (
+    CAPTURE_FIELDS, MIB, SAMPLES, X86, Case, capture_record, end_record, finish, main, names,
+    sample_block, started)
+
+
+# ---- 4: records --------------------------------------------------------------------------------
+
+class Records(Case):
+    def side(self, *records):
+        return finish(started().side(*records))
+
+    def test_unknown(self):
+        reel = self.side(b.record(100, 1, 2), b.record(16), b.record("LOSS", 1, 2, 3, 4))
+        self.assertEqual(self.good(reel)[:2], [{"record": "unknown-100", "size": 2},
+                                               {"record": "unknown-16", "size": 0}])
+
+    def test_id_0(self):
+        for critical in (False, True):
+            reel = self.side(b.record(0, 1, critical=critical), b.record("LOSS", 1, 2, 3, 4))
+            self.assertEqual(self.bad(reel, "corrupt"), [])
+
+    def test_unknown_critical(self):
+        """Ends the block, but what was before it is read."""
+        loss = b.record("LOSS", 1, 2, 3, 4)
+        reel = self.side(loss, b.record(100, 1, critical=True), loss)
+        self.assertEqual(len(self.bad(reel, "unsupported")), 1)
+
+    def test_unknown_in_a_sample_block(self):
+        sample = b.sample_record()
+        reel = sample_block(b.record(35), sample, b.record(16, 5), sample)
+        self.assertEqual(names(self.good(reel)),
+                         ["unknown-35", "SAMPLE", "unknown-16", "SAMPLE"])
+
+    def test_critical_does_not_matter_if_known(self):
+        reel = self.side(b.record("LOSS", 1, 2, 3, 4, critical=True),
+                         b.record("THREAD_EXEC", 1, 2, 3, critical=False))
+        self.assertEqual(len(self.good(reel)), 2)
+
+    def test_later_fields_are_ignored(self):
+        reel = self.side(b.record("LOSS", 1, 2, 3, 4, 5, b"more"))
+        self.assertEqual(self.good(reel)[0]["count"], 4)
+
+    def test_later_fields_of_samples(self):
+        sample = b.sample_record(more=b"later")
+        self.assertEqual(len(self.good(sample_block(sample, sample))), 2)
+
+    def test_ends_within_a_field(self):
+        reel = self.side(b.record("LOSS", 1, 2, 3, b.Encoded(b"\x80")))
+        self.assertEqual(self.bad(reel, "corrupt"), [])
+
+    def test_ends_before_a_field(self):
+        self.assertEqual(self.bad(self.side(b.record("LOSS", 1, 2, 3)), "corrupt"), [])
+
+    def test_text_longer_than_its_record(self):
+        reel = self.side(b.record("THREAD_COMM", 1, 2, b.Encoded(b"\x05abcd")),
+                         b.record("LOSS", 1, 2, 3, 4))
+        self.assertEqual(self.bad(reel, "corrupt"), [])
+
+    def test_longer_than_its_block(self):
+        self.bad(finish(started().side(b.record("LOSS", 1, 2, 3, 4)[:-1])), "corrupt")
+
+    def test_half_a_tag(self):
+        self.bad(finish(started().side(b"\x80")), "corrupt")
+
+    def test_side_record_in_sample_block(self):
+        self.bad(sample_block(b.record("LOSS", 1, 2, 3, 4)), "corrupt")
+
+    def test_sample_record_in_side_block(self):
+        self.bad(self.side(b.record("SAMPLE_WEIGHT", 1, 2)), "corrupt")
+
+    def test_index_entry_in_side_block(self):
+        self.bad(self.side(b.record("INDEX_ENTRY", *[0] * 9)), "corrupt")
+
+    def test_side_record_in_index_block(self):
+        reel = started().side(end_record())
+        self.bad(reel.index(entries=[b.record("LOSS", 1, 2, 3, 4)]).trailer(), "corrupt")
+
+
+# ---- 5: side records ---------------------------------------------------------------------------
+
+GOOD = [
+    ("EVENT", dict(id=1, perf_type=4294967295, perf_config=0, frequency=99, period=0,
+                   weight_unit=1, name="cpu-clock", late_weights=1)),
+    ("MODULE", dict(id=7, kind=1, device_major=8, device_minor=1, inode=1234, inode_generation=5,
+                    build_id=b"", path="/bin/x (deleted)")),
+    ("IMAGE", dict(module=7, offset=2, total_size=6, bytes=b"\x7fELF")),
+    ("SPACE", dict(time=1, id=2, parent=0, origin=1, pid=100, namespace_pid=1, machine=183,
+                   word_bits=64, byte_order=1, code_mask=0xFF << 48, data_mask=0x7F << 56,
+                   vdso=0x7FFF0000)),
+    ("SPACE_EXIT", dict(time=1, space=2)),
+    ("THREAD", dict(time=1, id=3, space=2, origin=3, tid=101, namespace_tid=0, parent=0, comm="")),
+    ("THREAD_COMM", dict(time=1, thread=3, comm="worker")),
+    ("THREAD_EXEC", dict(time=1, thread=3, space=4)),
+    ("THREAD_EXIT", dict(time=1, thread=3)),
+    ("MAP", dict(time=1, space=2, address=(1 << 64) - 4096, size=4096, offset=8192, protection=5,
+                 flags=2 | 1 << 20, module=7)),
+    ("UNMAP", dict(time=1, space=2, address=4096, size=4096, how=2)),
+    ("KERNEL_SYMBOL", dict(address=0xFFFFFFFF81000000, size=0, module=9, name="do_syscall_64")),
+    ("LOSS", dict(time=1, cpu=4294967295, cause=7, count=3)),
+]
+
+# Values that this version does not have: record, then the fields that are wrong.
+OUT_OF_RANGE = [
+    ("EVENT", dict(weight_unit=2)), ("EVENT", dict(late_weights=2)),
+    ("MODULE", dict(id=0)), ("MODULE", dict(kind=0)), ("MODULE", dict(kind=7)),
+    ("IMAGE", dict(total_size=16 * MIB + 1)), ("IMAGE", dict(offset=3)),
+    ("IMAGE", dict(offset=(1 << 64) - 1)),
+    ("SPACE", dict(id=0)), ("SPACE", dict(origin=4)), ("SPACE", dict(word_bits=16)),
+    ("SPACE", dict(byte_order=3)),
+    ("THREAD", dict(id=0)), ("THREAD", dict(origin=2)), ("THREAD", dict(origin=4)),
+    ("THREAD", dict(comm=b"a\0")),
+    ("MAP", dict(size=0)), ("MAP", dict(size=4097)), ("KERNEL_SYMBOL", dict(name=b"\0")),
+    ("UNMAP", dict(size=0)), ("UNMAP", dict(how=3)), ("UNMAP", dict(address=(1 << 64) - 1)),
+    ("LOSS", dict(cause=0)), ("LOSS", dict(cause=8)),
+]
+
+# They end the block.
+TOO_LONG = [
+    ("MODULE", dict(build_id=bytes(65))), ("MODULE", dict(path="x" * 65537)),
+    ("THREAD", dict(comm="x" * 65537)),
+]
+
+IN_RANGE = [
+    ("EVENT", dict(late_weights=0)),
+    ("MODULE", dict(build_id=bytes(range(64)))), ("MODULE", dict(path="x" * 65536)),
+    ("MODULE", dict(kind=6)), ("IMAGE", dict(total_size=16 * MIB, offset=16 * MIB - 4)),
+    ("SPACE", dict(word_bits=0, byte_order=0, machine=0)), ("THREAD", dict(origin=1)),
+    ("MAP", dict(protection=0, module=0)), ("MAP", dict(protection=1 << 40)), ("UNMAP", dict(how=0)),
+]
+
+
+class SideRecords(Case):
+    def test_capture(self):
+        record = self.read(finish(started())).records[0][1]
+        self.assertEqual(list(record.values()), ["CAPTURE"] + CAPTURE_FIELDS)
+        self.assertEqual((record["rings"], record["page_size"]), (4, 4096))
+
+    def test_end(self):
+        record = self.read(finish(started())).records[1][1]
+        self.assertEqual(record, dict(record="END", time=9000, reason=0, samples=1, exit_status=0))
+
+    def test_end_out_of_range(self):
+        reel = started().side(b.record("END", 1, 7, 0, 0)).trailer()
+        self.bad(reel, "corrupt", "truncated")
+
+    def test_all_reasons(self):
+        for reason in range(7):
+            self.good(started().side(b.record("END", 1, reason, 0, 0)).trailer())
+
+    def test_capture_is_not_first(self):
+        loss = b.record("LOSS", 1, 2, 3, 4)
+        self.bad(finish(b.Reel().side(loss, capture_record())), ("corrupt", 48))
+
+    def test_first_record_is_unknown(self):
+        self.bad(finish(b.Reel().side(b.record(100), capture_record())), ("corrupt", 48))
+
+    def test_samples_before_capture(self):
+        """It is the first record of side blocks."""
+        reel = b.Reel().block(SAMPLES, [b.sample_record()]).side().side(capture_record())
+        self.good(finish(reel))
+
+    def test_capture_is_not_first_and_damage_behind(self):
+        reel = b.Reel().side(b.record("LOSS", 1, 2, 3, 4)).side(sequence=7)
+        self.bad(reel.side(end_record(), sequence=8).trailer(),
+                 ("corrupt", 48), ("corrupt", reel.blocks[1]["offset"]))
+
+    def test_capture_is_not_first_and_truncated(self):
+        reel = b.Reel().side(b.record("LOSS", 1, 2, 3, 4))
+        self.bad(reel, ("corrupt", 48), ("truncated", len(reel.data)))
+
+    def test_damaged_samples_before_no_capture(self):
+        reel = b.Reel().block(SAMPLES, [b.sample_record()], payload_crc=0)
+        self.bad(finish(reel), ("corrupt", 48), ("corrupt", reel.blocks[1]["offset"]))
+
+    def test_block_missing_before_no_capture(self):
+        reel = b.Reel().side(b.record("LOSS", 1, 2, 3, 4), sequence=1)
+        self.bad(reel.side(end_record(), sequence=2).trailer(), ("corrupt", 48))
+
+    def test_unsupported_block_before_no_capture(self):
+        reel = b.Reel().block(99, [])
+        self.bad(finish(reel), ("unsupported", 48))
+
+    def test_record_passed_over_before_no_capture(self):
+        self.bad(finish(b.Reel().side(b.record("LOSS", 1, 2, 0, 4))), ("corrupt", 48))
+
+    def test_no_capture_record(self):
+        self.bad(finish(b.Reel()), ("corrupt", 48))
+
+    def test_later_capture_record(self):
+        self.good(finish(started().side(capture_record(hostname="other"))))
+
+    def test_capture_lost(self):
+        """Then nobody can say that it was not first."""
+        self.bad(finish(b.Reel().side(capture_record(), payload_crc=0)), ("corrupt", 48))
+
+    def test_capture_without_recording(self):
+        self.good(finish(b.Reel().side(capture_record(recording=b""))))
+
+    def test_capture_with_large_fields(self):
+        """Only the block limits them."""
+        self.good(finish(b.Reel().side(capture_record(command_line=b"x" * 100000))))
+
+    def test_kernel_build_id_too_long(self):
+        self.bad(finish(b.Reel().side(capture_record(kernel_build_id=bytes(65)))),
+                 ("corrupt", 48))
+
+    def test_image_that_changes_its_size(self):
+        """The first one counts, and nothing is reported."""
+        image = dict(GOOD)["IMAGE"]
+        self.good(finish(started().side(*[
+            b.record("MODULE", *dict(GOOD)["MODULE"].values()),
+            b.record("IMAGE", *image.values()),
+            b.record("IMAGE", *dict(image, total_size=99).values())])))
+
+    def test_capture_out_of_range(self):
+        for change in (dict(word_bits=0), dict(word_bits=16), dict(byte_order=0),
+                       dict(byte_order=3), dict(recording=b"short")):
+            self.bad(finish(b.Reel().side(capture_record(**change))), ("corrupt", 48))
+
+    def test_record_behind_end(self):
+        """No reason to complain."""
+        reel = started().side(end_record(), b.record("LOSS", 1, 2, 3, 4)).index().trailer()
+        self.assertEqual(len(self.good(reel)), 1)
+
+    def test_unknown_reference(self):
+        reel = started().side(b.record("THREAD_EXEC", 1, 77, 78))
+        self.good(finish(reel))
+
+    def test_defined_twice(self):
+        """A dump shows both."""
+        module = b.record("MODULE", *dict(GOOD)["MODULE"].values())
+        self.assertEqual(len(self.good(finish(started().side(module, module)))), 2)
+
+
+def side_record_test(name, fields):
+    def test(self):
+        reel = finish(started().side(b.record(name, *fields.values())))
+        record = self.good(reel)
+        self.assertEqual(record, [dict(fields, record=name)])
+        self.assertEqual(list(record[0]), ["record"] + list(fields))
+    return test
+
+
+def out_of_range_test(name, fields):
+    def test(self):
+        """It is passed over and reported, the others stay."""
+        other = b.record("THREAD_EXIT", 1, 2)
+        reel = finish(started().side(other, b.record(name, *fields.values()), other))
+        self.assertEqual(names(self.bad(reel, ("corrupt", reel.blocks[1]["offset"]))),
+                         ["THREAD_EXIT"] * 2)
+    return test
+
+
+def too_long_test(name, fields):
+    def test(self):
+        other = b.record("THREAD_EXIT", 1, 2)
+        reel = finish(started().side(other, b.record(name, *fields.values()), other))
+        self.assertEqual(names(self.bad(reel, ("corrupt", reel.blocks[1]["offset"]))),
+                         ["THREAD_EXIT"])
+    return test
+
+
+def cut_record_test(name, fields):
+    def test(self):
+        """Cut behind each byte."""
+        payload = b"".join(map(b.field, fields.values()))
+        for size in range(len(payload)):
+            result = self.read(finish(started().side(b.record(name, b.Encoded(payload[:size])))),
+                               keep=size == len(payload) - 1)
+            self.assert_problems(result, "corrupt")
+            self.assertEqual(self.inner(result), [])
+    return test
+
+
+for name, fields in GOOD:
+    setattr(SideRecords, "test_good_" + name, side_record_test(name, fields))
+    setattr(SideRecords, "test_cut_" + name, cut_record_test(name, fields))
+for kind, make, changed in (("in_range", side_record_test, IN_RANGE),
+                            ("out_of_range", out_of_range_test, OUT_OF_RANGE),
+                            ("too_long", too_long_test, TOO_LONG)):
+    for name, changes in changed:
+        title = "test_%s_%s_%s" % (kind, name, "_".join(
+            "%s_%s" % (key, value if isinstance(value, int) else "%d_long" % len(value))
+            for key, value in changes.items()))
+        setattr(SideRecords, title, make(name, dict(dict(GOOD)[name], **changes)))
+
+
+# ---- 6: samples --------------------------------------------------------------------------------
+
+class SampleRecords(Case):
+    def records(self, samples, **header):
+        return [r for r in self.good(finish(started().samples(samples, **header)))
+                if r["record"] == "SAMPLE"]
+
+    def test_plain(self):
+        samples = b.Samples()
+        samples.sample(5, 100, thread=3, pc=0, cpu=2, event=4, weight=6, where=4, flags=7)
+        self.assertEqual(self.records(samples), [
+            dict(record="SAMPLE", id=5, time=100, thread=3, cpu=2, event=4, weight=6, where=4,
+                 flags=7, pc=0, layout=None, registers=[], regions=[], kernel_chain=None,
+                 frame_chain=None)])
+
+    def test_order_of_keys(self):
+        samples = b.Samples()
+        samples.sample(1, 1, regions=[b.Region(0, b"")])
+        record = self.records(samples)[0]
+        self.assertEqual(" ".join(record), "record id time thread cpu event weight where flags pc "
+                         "layout registers regions kernel_chain frame_chain")
+        self.assertEqual(" ".join(record["regions"][0]), "kind address size missing bytes")
+
+    def test_layout(self):
+        samples = b.Samples()
+        samples.layout(300, X86)
+        self.assertEqual(self.good(finish(started().samples(samples))),
+                         [dict(record="SAMPLE_LAYOUT", id=300,
+                               registers=[list(register) for register in X86])])
+
+    def test_differences_by_thread(self):
+        samples = b.Samples()
+        samples.layout(1, [])
+        for id, time, thread, pc in ((10, 50, 1, 1000), (11, 40, 2, 900), (13, 60, 1, 990),
+                                     (14, 61, 0, 5), (15, 62, 0, 4)):
+            samples.sample(id, time, thread=thread, pc=pc, layout=1)
+        self.assertEqual([(r["id"], r["time"], r["pc"]) for r in self.records(samples)],
+                         [(10, 50, 1000), (11, 40, 900), (13, 60, 990), (14, 61, 5), (15, 62, 4)])
+
+    def test_blocks_share_no_state(self):
+        reel = started()
+        for i in range(2):
+            samples = b.Samples()
+            samples.layout(1, X86)
+            samples.sample(i + 1, 50 + i, pc=77, layout=1, values=[1, 2, 3, i],
+                           regions=[b.Region(4096, b"stack")])
+            reel.samples(samples)
+        records = [r for r in self.good(finish(reel)) if r["record"] == "SAMPLE"]
+        self.assertEqual([r["time"] for r in records], [50, 51])
+        self.assertEqual([r["regions"][0]["bytes"] for r in records], [b"stack"] * 2)
+
+    def registers(self, steps):
+        """steps: (thread, layout or None, values)."""
+        samples = b.Samples()
+        samples.layout(1, X86)
+        samples.layout(2, X86[:3])
+        for i, (thread, layout, values) in enumerate(steps):
+            samples.sample(i + 1, i, thread=thread, layout=layout, values=values)
+        for record, (_, layout, values) in zip(self.records(samples), steps):
+            self.assertEqual(record["layout"], layout)
+            self.assertEqual([value for _, _, value in record["registers"]], list(values))
+            self.assertEqual([(d, s) for d, s, _ in record["registers"]],
+                             X86[:len(values)] if layout else [])
+        return samples
+
+    def test_registers(self):
+        self.registers([(1, 1, [1 << 63, 2, None, 0xFFFFFFFF]), (1, 1, [1 << 63, 3, 0, 5])])
+
+    def test_registers_unknown_counts_as_0(self):
+        self.registers([(1, 1, [5, 6, 7, 8]), (1, 1, [None, 6, 7, 8]), (1, 1, [0, 6, 7, 8])])
+
+    def test_registers_over_a_sample_without(self):
+        samples = self.registers([(1, 1, [5, 6, 7, 8]), (1, None, []), (1, 1, [5, 6, 7, 8])])
+        self.assertLess(len(samples.records[-1]), 25)  # nothing was marked as changed
+
+    def test_registers_of_another_layout(self):
+        self.registers([(1, 1, [5, 6, 7, 8]), (1, 2, [5, 0, 7]), (1, 1, [0, 6, 0, 8])])
+
+    def test_registers_of_another_thread(self):
+        self.registers([(1, 1, [5, 6, 7, 8]), (2, 1, [0, 6, 7, 8]), (1, 1, [5, 6, 7, 9])])
+
+    def regions(self, *steps):
+        """Each step is a sample's regions; all must come out."""
+        samples = b.Samples()
+        for i, regions in enumerate(steps):
+            samples.sample(i + 1, i, regions=regions)
+        for record, regions in zip(self.records(samples), steps):
+            self.assertEqual(record["regions"], [
+                dict(kind=r.kind, address=r.address, size=len(r.data),
+                     missing=[list(m) for m in r.missing], bytes=bytes(r.data)) for r in regions])
+        return samples
+
+    def test_region(self):
+        self.regions([b.Region((1 << 64) - 8, b"\0\1\0\0\2\3\0\0", kind=2)])
+
+    def test_region_empty(self):
+        self.regions([b.Region(4096, b"")])
+
+    def test_region_moves(self):
+        """Up, down, larger, smaller, away and back."""
+        stack = bytes(range(1, 101))
+        self.regions(*[[b.Region(address, stack[begin:end])] for address, begin, end in (
+            (1000, 0, 100), (1020, 20, 100), (990, 0, 100), (1000, 10, 50), (5000, 0, 100),
+            (5010, 10, 90), (4990, 0, 100), (1000, 0, 100))])
+
+    def test_region_keeps_old_bytes(self):
+        """Without runs, at another address: only what overlaps."""
+        samples = b.Samples()
+        samples.sample(1, 1, regions=[b.Region(1000, b"abcdefgh")])
+        samples.sample(2, 2, regions=[b.Region(1004, bytes(8), runs=[])])
+        samples.sample(3, 3, regions=[b.Region(1000, bytes(8), runs=[(1, b"XY")])])
+        self.assertEqual([r["regions"][0]["bytes"] for r in self.records(samples)],
+                         [b"abcdefgh", b"efgh\0\0\0\0", b"\0XY\0efgh"])
+
+    def test_region_of_the_same_index(self):
+        one, two = b.Region(1000, b"one"), b.Region(1000, b"two", kind=1)
+        self.regions([one, two], [two, one], [one, two])
+
+    def test_region_is_forgotten(self):
+        one, two = b.Region(1000, b"one"), b.Region(2000, b"two")
+        self.regions([one, two], [one], [one, two], [], [one, two])
+        samples = b.Samples()
+        samples.sample(1, 1, regions=[one])
+        samples.sample(2, 2)
+        samples.regions[1] = []
+        samples.sample(3, 3, regions=[b.Region(1000, bytes(3), runs=[])])
+        self.assertEqual(self.records(samples)[2]["regions"][0]["bytes"], bytes(3))
+
+    def test_region_of_another_thread(self):
+        samples = b.Samples()
+        samples.sample(1, 1, thread=1, regions=[b.Region(1000, b"one")])
+        samples.sample(2, 2, thread=2, regions=[b.Region(1000, bytes(3), runs=[])])
+        self.assertEqual(self.records(samples)[1]["regions"][0]["bytes"], bytes(3))
+
+    def test_missing(self):
+        self.regions([b.Region(0, b"ab\0\0ef\0h\0", missing=[(2, 2), (6, 1), (8, 1)])])
+
+    def test_missing_all(self):
+        self.regions([b.Region(0, bytes(9), missing=[(0, 9)])])
+
+    def test_missing_adjacent(self):
+        self.regions([b.Region(0, bytes(9), missing=[(0, 4), (4, 5)])])
+
+    def test_missing_over_old_bytes(self):
+        """The writer has to overwrite them."""
+        self.regions([b.Region(0, b"abcdef")], [b.Region(0, b"a\0\0def", missing=[(1, 2)])],
+                     [b.Region(0, b"abcdef")])
+
+    def test_runs_adjacent(self):
+        samples = b.Samples()
+        samples.sample(1, 1, regions=[b.Region(0, bytes(4), runs=[(0, b"ab"), (0, b"cd")])])
+        self.assertEqual(self.records(samples)[0]["regions"][0]["bytes"], b"abcd")
+
+    def test_chains(self):
+        samples = b.Samples()
+        samples.sample(1, 1, kernel=[], frames=[])
+        samples.sample(2, 2, kernel=[0xFFFFFFFF81000000, 0xFFFFFFFF80000000])
+        samples.sample(3, 3, frames=[1 << 63, 0, 0x401000])
+        self.assertEqual([(r["kernel_chain"], r["frame_chain"]) for r in self.records(samples)], [
+            (None, None), ([0xFFFFFFFF81000000, 0xFFFFFFFF80000000], None),
+            (None, [1 << 63, 0, 0x401000])])
+
+    def test_everything(self):
+        samples = b.Samples()
+        samples.layout(1, X86)
+        for i in range(50):
+            samples.sample(i + 1, i * i, thread=i % 3, pc=i * 7, layout=1, values=[i, None, 2, i],
+                           kernel=[i, 5], frames=list(range(i)),
+                           regions=[b.Region(4000 - i, bytes(range(i, i + 90)))] * (i % 4))
+        for record in self.records(samples, compress=b.zstd_frame):
+            i = record["id"] - 1
+            self.assertEqual(record["registers"], [[0, 8, i], [7, 8, None], [16, 8, 2], [49, 4, i]])
+            self.assertEqual([r["bytes"] for r in record["regions"]],
+                             [bytes(range(i, i + 90))] * (i % 4))
+            self.assertEqual(record["frame_chain"], list(range(i)) or None)
+
+    def test_weight(self):
+        reel = sample_block(b.sample_record(), b.record("SAMPLE_WEIGHT", 1, 1 << 40))
+        self.assertEqual(self.good(reel)[1], dict(record="SAMPLE_WEIGHT", sample=1,
+                                                  weight=1 << 40))
+
+    def test_expanded_size_may_be_too_large(self):
+        samples = b.Samples()
+        samples.sample(1, 1, regions=[b.Region(0, b"ab")])
+        self.records(samples, expanded_size=256 * MIB)
+
+    def test_expanded_size_too_small(self):
+        """What came before it is used."""
+        samples = b.Samples()
+        samples.sample(1, 1, regions=[b.Region(0, b"ab")])
+        samples.sample(2, 1, regions=[b.Region(0, b"ab")])
+        reel = finish(started().samples(samples, expanded_size=3))
+        self.assertEqual(len(self.bad(reel, "corrupt")), 1)
+
+    def test_ids_do_not_ascend(self):
+        """A reader does not check it."""
+        reel = sample_block(*[b.sample_record(id=i) for i in (5, 0, -1)])
+        self.assertEqual([r["id"] for r in self.good(reel)], [5, 5, 4])
+
+    def test_pc_without_registers(self):
+        """Passed over; the next one's is a difference to it."""
+        region = b.region_bytes(2, runs=[(0, b"ab")])
+        reel = sample_block(b.sample_record(pc=50, regions=[region]), b.layout_record(1, []),
+                            b.sample_record(pc=1, parts=1, registers=b"\x01"),
+                            b.sample_record(pc=-51, regions=[b.region_bytes(2)]))
+        records = self.bad(reel, "corrupt")
+        self.assertEqual([(r["record"], r.get("pc")) for r in records],
+                         [("SAMPLE_LAYOUT", None), ("SAMPLE", 51), ("SAMPLE", 0)])
+
+    def test_passed_over_sample_counts(self):
+        """As a record, and for the expanded size."""
+        sample = b.sample_record(where=5, regions=[b.region_bytes(2)])
+        self.bad(sample_block(sample, b.sample_record(), expanded=2), "corrupt")
+        reel = sample_block(sample, b.sample_record(regions=[b.region_bytes(2)]), expanded=3)
+        self.assertEqual(self.bad(reel, "corrupt", "corrupt"), [])
+
+    def test_unknown_where(self):
+        """Passed over, but the differences of later ones refer to it."""
+        region = b.region_bytes(2, runs=[(0, b"ab")])
+        reel = sample_block(b.layout_record(1, []), *(
+            b.sample_record(where=where, id=id, pc=pc, parts=1, registers=b"\x01",
+                            regions=[region])
+            for where, id, pc, region in ((5, 4, 50, region), (1, 1, 1, b.region_bytes(2)))))
+        records = self.bad(reel, "corrupt")[1:]
+        self.assertEqual([(r["id"], r["pc"]) for r in records], [(5, 51)])
+        self.assertEqual(records[0]["regions"][0]["bytes"], b"ab")
+
+    def test_unknown_region_kind(self):
+        reel = sample_block(b.sample_record(regions=[b.region_bytes(2, kind=3)]),
+                            b.sample_record())
+        self.assertEqual([r["id"] for r in self.bad(reel, "corrupt")], [2])
+
+    def test_unknown_part(self):
+        """The rest of the block is not supported."""
+        reel = sample_block(b.sample_record(), b.sample_record(parts=8), b.sample_record())
+        self.assertEqual(len(self.bad(reel, "unsupported")), 1)
+
+    def test_unknown_flags(self):
+        self.assertEqual(self.good(sample_block(b.sample_record(flags=0xF8)))[0]["flags"], 0xF8)
+
+    def test_cut_everywhere(self):
+        samples = b.Samples()
+        samples.layout(1, X86)
+        samples.sample(1, 300, pc=1000, layout=1, values=[1, None, 3, 4], kernel=[5, 6],
+                       frames=[7], regions=[b.Region(64, b"a\0c", missing=[(1, 1)])])
+        for whole in samples.records:
+            payload = whole[2:]
+            for size in range(len(payload)):
+                cut = whole[:1] + bytes([size]) + payload[:size]
+                records = [cut] if whole is samples.records[0] else [samples.records[0], cut]
+                result = self.read(sample_block(*records), keep=size % 8 == 0)
+                self.assert_problems(result, "corrupt")
+                self.assertEqual(len(self.inner(result)), len(records) - 1)
+
+
+LAYOUT = b.layout_record(1, [(7, 8), (16, 4)])
+
+
+def with_registers(data):
+    return [LAYOUT, b.sample_record(parts=1, registers=data)]
+
+
+def with_region(*args, **fields):
+    return [b.sample_record(regions=[b.region_bytes(*args, **fields)])]
+
+
+def many_missing(count):
+    return with_region(3 * count, missing=[(1, 1)] * count)
+
+
+GOOD_BLOCKS = {
+    "16_regions": [b.sample_record(regions=[b.region_bytes(1)] * 16)],
+    "region_16_mib": with_region(16 * MIB),
+    "8192_missing": many_missing(8192),
+    "256_registers": [b.layout_record(1, [(i, 8) for i in range(256)])],
+    "0_registers": [b.layout_record(1, []), b.sample_record(parts=1, registers=b"\x01")],
+    "register_65535": [b.layout_record(1, [(65535, 8)])],
+    "65536_threads": [b.sample_record(thread=i) for i in range(65536)],
+    "region_ends_at_2_64": with_region(16, address=-16),
+    "region_empty_at_the_end": with_region(0, address=-1),
+    "256_layouts": [b.layout_record(i, []) for i in range(256)],
+    "chain_65536": [b.sample_record(parts=2, chains=b.chain_bytes([1] * 65536))],
+    "chains_65536": [b.sample_record(parts=6, chains=b.chain_bytes([2] * 65536) * 2)],
+    "registers": with_registers(b"\x01\x03\x03" + bytes(12)),
+}
+
+# The block is corrupt at its last record.
+BAD_BLOCKS = {
+    "17_regions": [b.sample_record(regions=[b.region_bytes(1)] * 17)],
+    "many_regions": [b.sample_record(region_count=1 << 60)],
+    "region_16_mib_1": with_region(16 * MIB + 1),
+    "region_huge": with_region((1 << 64) - 1),
+    "region_ends_behind_2_64": with_region(17, address=-16),
+    "65537_threads": [b.sample_record(thread=i) for i in range(65537)],
+    "257_registers": [b.layout_record(1, [(i, 8) for i in range(257)])],
+    "many_registers": [b.layout_record(1, [], count=1 << 60)],
+    "257_layouts": [b.layout_record(i, []) for i in range(257)],
+    "register_of_2_bytes": [b.layout_record(1, [(0, 2)])],
+    "register_of_16_bytes": [b.layout_record(1, [(0, 16)])],
+    "register_65536": [b.layout_record(1, [(65536, 8)])],
+    "layout_defined_twice": [LAYOUT, b.layout_record(1, [(1, 8)])],
+    "8193_missing": many_missing(8193),
+    "many_missing": with_region(9, missing_count=1 << 60),
+    "missing_of_size_0": with_region(9, missing=[(2, 0)]),
+    "missing_behind_the_end": with_region(9, missing=[(2, 8)]),
+    "missing_gap_behind_the_end": with_region(9, missing=[(10, 1)]),
+    "missing_wraps": with_region(9, missing=[(2, 2), ((1 << 64) - 3, 2)]),
+    "missing_size_wraps": with_region(9, missing=[(2, (1 << 64) - 1)]),
+    "missing_is_not_0": with_region(9, missing=[(2, 3)], runs=[(4, b"x")]),
+    "missing_keeps_old_bytes": with_region(9, runs=[(0, b"x" * 9)]) + with_region(
+        9, missing=[(2, 3)]),
+    "run_of_size_0": with_region(9, runs=[(2, b"")]),
+    "run_behind_the_end": with_region(9, runs=[(2, b"x" * 8)]),
+    "run_gap_behind_the_end": with_region(9, runs=[(10, b"x")]),
+    "run_wraps": with_region(9, runs=[(2, b"xx"), ((1 << 64) - 3, b"xx")]),
+    "run_in_an_empty_region": with_region(0, runs=[(0, b"x")]),
+    "many_runs": with_region(9, run_count=1 << 60),
+    "layout_not_defined": [LAYOUT, b.sample_record(parts=1, registers=b"\x02")],
+    "no_layout": [b.sample_record(parts=1, registers=b"\x01")],
+    "register_changed_but_not_known": with_registers(b"\x01\x01\x03" + bytes(12)),
+    "padding_of_known": with_registers(b"\x01\x04\x00"),
+    "padding_of_changed": with_registers(b"\x01\x03\x80"),
+    "kernel_chain_65537": [b.sample_record(parts=2, chains=b.chain_bytes([1] * 65537))],
+    "frame_chain_65537": [b.sample_record(parts=4, chains=b.chain_bytes([1] * 65537))],
+    "chain_huge": [b.sample_record(parts=2, chains=b.uv(1 << 60))],
+}
+
+
+def good_block_test(records):
+    def test(self):
+        self.assertEqual(len(self.good(sample_block(*records, expanded=32 * MIB))), len(records))
+    return test
+
+
+def bad_block_test(records):
+    def test(self):
+        reel = sample_block(*records, b.sample_record(), expanded=32 * MIB)
+        found = self.bad(reel, ("corrupt", reel.blocks[1]["offset"]))
+        self.assertEqual(len(found), len(records) - 1)
+    return test
+
+
+for group, make in ((GOOD_BLOCKS, good_block_test), (BAD_BLOCKS, bad_block_test)):
+    for name, records in group.items():
+        setattr(SampleRecords, "test_block_" + name, make(records))
+
+
+if __name__ == "__main__":
+    sys.exit(main(globals(), sys.argv[1:]))
