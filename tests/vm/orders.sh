@@ -24,7 +24,7 @@ fi
 make -s -C "$root" O="$object_dir" "${cross[@]}" static >&2
 # Neither exceptions nor RTTI: they would double the program's size.
 "${prefix}g++" -O2 -g -fomit-frame-pointer -fno-exceptions -fno-rtti -static -o "$object_dir/orders" \
-	"$root/testdata/programs/orders.cc" "-fdebug-prefix-map=$root/=" "-ffile-prefix-map=$root/="
+	"$root/testdata/programs/orders.cc" "-ffile-prefix-map=$root=." "-ffile-prefix-map=$PWD=."
 
 workspace
 cat >"$work/script" <<-SCRIPT
