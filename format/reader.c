@@ -112,10 +112,19 @@ static struct reel_error *open_source(struct reel_source *source, struct reel_re
 	return NULL;
 }
 
+static struct reel_error *check_capture(const uint8_t *bytes, size_t size)
+{
+	struct reel_file_header header;
+
+	return reel_file_header_load(bytes, size, &header);
+}
+
+static const struct reel_source_kind capture_kind = { REEL_FILE_HEADER_SIZE, check_capture };
+
 struct reel_error *reel_reader_open(const char *path, struct reel_reader **ret)
 {
 	struct reel_source source;
-	struct reel_error *error = reel_source_open(path, &source);
+	struct reel_error *error = reel_source_open(path, &capture_kind, &source);
 
 	return error ? error : open_source(&source, ret);
 }
@@ -123,7 +132,7 @@ struct reel_error *reel_reader_open(const char *path, struct reel_reader **ret)
 struct reel_error *reel_reader_open_fd(int fd, const char *name, struct reel_reader **ret)
 {
 	struct reel_source source;
-	struct reel_error *error = reel_source_open_fd(fd, name, &source);
+	struct reel_error *error = reel_source_open_fd(fd, name, &capture_kind, &source);
 
 	return error ? error : open_source(&source, ret);
 }

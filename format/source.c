@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format/block.h"
 #include "format/source.h"
 
 #define SPOOL_CHUNK (256u << 10)
@@ -71,24 +70,23 @@ static ssize_t read_full(int fd, uint8_t *bytes, size_t size)
 	return (ssize_t)got;
 }
 
-static struct reel_error *copy(int from, int to, const char *name)
+static struct reel_error *copy(int from, int to, const char *name,
+			       const struct reel_source_kind *kind)
 {
 	_cleanup_free_ uint8_t *chunk = malloc(SPOOL_CHUNK);
-	struct reel_file_header header;
 	bool is_first = true;
 
 	if (!chunk)
 		return reel_error_no_memory();
 	for (;;) {
-		/* What is no capture is refused at its first bytes, not after a disk full of it. */
-		size_t size = is_first ? REEL_FILE_HEADER_SIZE : SPOOL_CHUNK;
+		size_t size = is_first ? kind->header_size : SPOOL_CHUNK;
 		ssize_t n = read_full(from, chunk, size);
 		struct reel_error *error;
 
 		if (n < 0)
 			return reel_error_os(errno, "reading %s", name);
 		if (is_first) {
-			error = reel_file_header_load(chunk, (size_t)n, &header);
+			error = kind->check(chunk, (size_t)n);
 			if (error)
 				return reel_error_prefix(error, "%s", name);
 		}
@@ -100,14 +98,14 @@ static struct reel_error *copy(int from, int to, const char *name)
 }
 
 /* Replaces *fd by an unlinked file with what can be read from it. */
-static struct reel_error *spool(int *fd, const char *name)
+static struct reel_error *spool(int *fd, const char *name, const struct reel_source_kind *kind)
 {
 	_cleanup_fd_ int temporary = -1;
 	struct reel_error *error = open_temporary(&temporary);
 	int from = *fd;
 
 	if (!error)
-		error = copy(from, temporary, name);
+		error = copy(from, temporary, name, kind);
 	if (error)
 		return error;
 	*fd = temporary;
@@ -115,7 +113,8 @@ static struct reel_error *spool(int *fd, const char *name)
 	return NULL;
 }
 
-struct reel_error *reel_source_open_fd(int fd, const char *name, struct reel_source *ret)
+struct reel_error *reel_source_open_fd(int fd, const char *name,
+				       const struct reel_source_kind *kind, struct reel_source *ret)
 {
 	_cleanup_fd_ int owned = fd;
 	_cleanup_free_ char *copied_name = strdup(name);
@@ -128,7 +127,7 @@ struct reel_error *reel_source_open_fd(int fd, const char *name, struct reel_sou
 	if (S_ISDIR(status.st_mode))
 		return reel_error_os(EISDIR, "reading %s", name);
 	if (!S_ISREG(status.st_mode)) {
-		struct reel_error *error = spool(&owned, name);
+		struct reel_error *error = spool(&owned, name, kind);
 
 		if (error)
 			return error;
@@ -141,7 +140,8 @@ struct reel_error *reel_source_open_fd(int fd, const char *name, struct reel_sou
 	return NULL;
 }
 
-struct reel_error *reel_source_open(const char *path, struct reel_source *ret)
+struct reel_error *reel_source_open(const char *path, const struct reel_source_kind *kind,
+				    struct reel_source *ret)
 {
 	_cleanup_fd_ int fd = -1;
 	int handed_over;
@@ -153,7 +153,7 @@ struct reel_error *reel_source_open(const char *path, struct reel_source *ret)
 		fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
 		if (fd < 0)
 			return reel_error_os(errno, "reading standard input");
-		error = spool(&fd, "standard input");
+		error = spool(&fd, "standard input", kind);
 		if (error)
 			return error;
 		path = "standard input";
@@ -164,7 +164,33 @@ struct reel_error *reel_source_open(const char *path, struct reel_source *ret)
 	}
 	handed_over = fd;
 	fd = -1;
-	return reel_source_open_fd(handed_over, path, ret);
+	return reel_source_open_fd(handed_over, path, kind, ret);
+}
+
+struct reel_error *reel_source_create(struct reel_source *ret)
+{
+	int fd;
+	struct reel_error *error;
+	char *name = strdup("a temporary file");
+
+	if (!name)
+		return reel_error_no_memory();
+	error = open_temporary(&fd);
+	if (error) {
+		free(name);
+		return error;
+	}
+	*ret = (struct reel_source){ fd, name, 0 };
+	return NULL;
+}
+
+struct reel_error *reel_source_append(struct reel_source *source, const void *bytes, size_t size)
+{
+	struct reel_error *error = write_all(source->fd, bytes, size);
+
+	if (!error)
+		source->size += size;
+	return error;
 }
 
 void reel_source_close(struct reel_source *source)
