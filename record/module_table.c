@@ -8,6 +8,7 @@
 
 #include "include/stackreel.h"
 #include "record/module_table.h"
+#include "space/module_kind.h"
 #include "space/id_table.h"
 
 struct module {
@@ -176,28 +177,6 @@ struct reel_error *reel_module_table_add(struct reel_module_table *table,
 
 /* ---- mapped files ------------------------------------------------------------------ */
 
-static bool starts_with(const char *text, const char *start)
-{
-	return !strncmp(text, start, strlen(start));
-}
-
-/* What executable memory of this name is (mm/, fs/proc/task_mmu.c, kernel/events/core.c). */
-static enum reel_module_kind kind_of(const char *path)
-{
-	static const char *const anonymous[] = {
-		"//anon",  "[heap",	"[stack", "[anon:",	    "[anon_shmem:",
-		"/memfd:", "/dev/zero", "/SYSV",  "/anon_hugepage", "/dev/shm/",
-	};
-
-	if (!strcmp(path, "[vdso]"))
-		return REEL_MODULE_VDSO;
-	for (size_t i = 0; i < sizeof(anonymous) / sizeof(*anonymous); i++) {
-		if (starts_with(path, anonymous[i]))
-			return REEL_MODULE_ANONYMOUS;
-	}
-	return path[0] == '/' ? REEL_MODULE_FILE : REEL_MODULE_SPECIAL;
-}
-
 /* Asks the file, or what it said before if it is unchanged; NULL without memory. */
 static const struct file_entry *look_into(struct reel_module_table *table, int fd)
 {
@@ -241,7 +220,7 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 						uint64_t generation, uint64_t *id_ret)
 {
 	struct reel_module_identity identity = {
-		.kind = kind_of(map->path),
+		.kind = reel_module_kind_of_name(map->path),
 		.device_major = map->device_major,
 		.device_minor = map->device_minor,
 		.inode = map->inode,

@@ -20,37 +20,6 @@
 #endif
 #define VDSO_SIZE_MAX (1u << 20)
 
-static uint64_t load(const uint8_t *bytes, size_t size, enum reel_byte_order order)
-{
-	uint64_t value = 0;
-
-	for (size_t i = 0; i < size; i++)
-		value = value << 8 | bytes[order == REEL_BYTE_ORDER_BIG ? i : size - 1 - i];
-	return value;
-}
-
-/* vDSO images have their section headers last, and are padded to pages behind. */
-size_t reel_target_image_size(const uint8_t *header, size_t size, size_t limit)
-{
-	struct reel_elf_kind kind;
-	uint64_t offset, entry_size, count;
-
-	if (size < sizeof(Elf64_Ehdr) || !reel_elf_kind_of(header, size, &kind))
-		return 0;
-	if (kind.word_bits == 64) {
-		offset = load(header + 40, 8, kind.byte_order);
-		entry_size = load(header + 58, 2, kind.byte_order);
-		count = load(header + 60, 2, kind.byte_order);
-	} else {
-		offset = load(header + 32, 4, kind.byte_order);
-		entry_size = load(header + 46, 2, kind.byte_order);
-		count = load(header + 48, 2, kind.byte_order);
-	}
-	if (offset > limit || entry_size * count > limit - offset)
-		return 0;
-	return (size_t)(offset + entry_size * count);
-}
-
 static void find_vdso_map(void *context, const struct reel_proc_map *map)
 {
 	struct reel_target *target = context;
@@ -71,7 +40,7 @@ static void find_vdso(struct reel_target *target)
 	if (!reel_proc_maps((uint32_t)getpid(), find_vdso_map, target) || !target->vdso_size)
 		target->vdso_size = (size_t)sysconf(_SC_PAGESIZE);
 	/* Without /proc one page is known to be there, and headers tell the rest. */
-	size = reel_target_image_size(target->vdso, sizeof(Elf64_Ehdr),
+	size = reel_elf_image_size(target->vdso, sizeof(Elf64_Ehdr),
 				      target->vdso_size ? target->vdso_size : VDSO_SIZE_MAX);
 	if (size)
 		target->vdso_size = size;

@@ -3,7 +3,7 @@
 #ifndef RECORD_TARGET_H
 #define RECORD_TARGET_H
 
-#include "record/build_id.h"
+#include "space/build_id.h"
 
 struct reel_target {
 	struct reel_elf_kind elf; /* of native user code */
@@ -22,11 +22,5 @@ struct reel_target {
 };
 
 struct reel_error *reel_target_find(struct reel_target *ret) REEL_MUST_CHECK;
-
-/*
- * The size of the ELF image that begins with `header` (what its section
- * headers end at, for a vDSO the whole image), at most `limit`.
- */
-size_t reel_target_image_size(const uint8_t *header, size_t size, size_t limit);
 
 #endif

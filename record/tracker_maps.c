@@ -43,7 +43,7 @@ static struct reel_error *read_compat_vdso(struct reel_tracker *tracker, uint32_
 	if (!reel_proc_memory(pid, map->address, image, (size_t)map->size) ||
 	    !reel_elf_kind_of(image, (size_t)map->size, &kind) || kind.word_bits != 32)
 		return NULL;
-	size = reel_target_image_size(image, (size_t)map->size, (size_t)map->size);
+	size = reel_elf_image_size(image, (size_t)map->size, (size_t)map->size);
 	return vdso_module(tracker, image, size ? size : (size_t)map->size, ret);
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "record/build_id.h"
+#include "space/build_id.h"
 
 /* More program headers or note bytes than any real file has are not looked at. */
 #define PROGRAM_HEADERS_MAX 512
@@ -61,6 +61,28 @@ bool reel_elf_kind_of(const uint8_t *header, size_t size, struct reel_elf_kind *
 	ret->byte_order = header[EI_DATA];
 	ret->machine = (uint16_t)load(header + 18, 2, header[EI_DATA]);
 	return true;
+}
+
+/* vDSO images have their section headers last, and are padded to pages behind. */
+size_t reel_elf_image_size(const uint8_t *header, size_t size, size_t limit)
+{
+	struct reel_elf_kind kind;
+	uint64_t offset, entry_size, count;
+
+	if (size < sizeof(Elf64_Ehdr) || !reel_elf_kind_of(header, size, &kind))
+		return 0;
+	if (kind.word_bits == 64) {
+		offset = load(header + 40, 8, kind.byte_order);
+		entry_size = load(header + 58, 2, kind.byte_order);
+		count = load(header + 60, 2, kind.byte_order);
+	} else {
+		offset = load(header + 32, 4, kind.byte_order);
+		entry_size = load(header + 46, 2, kind.byte_order);
+		count = load(header + 48, 2, kind.byte_order);
+	}
+	if (offset > limit || entry_size * count > limit - offset)
+		return 0;
+	return (size_t)(offset + entry_size * count);
 }
 
 bool reel_build_id_of_notes(const uint8_t *notes, size_t size, enum reel_byte_order order,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Build-ids (NT_GNU_BUILD_ID notes) of ELF files, images in memory and notes by themselves. */
-#ifndef RECORD_BUILD_ID_H
-#define RECORD_BUILD_ID_H
+#ifndef SPACE_BUILD_ID_H
+#define SPACE_BUILD_ID_H
 
 #include "format/bytes.h"
 #include "format/record.h"
@@ -20,6 +20,12 @@ struct reel_elf_kind {
 
 /* False if these are no ELF header's first 20 bytes. */
 bool reel_elf_kind_of(const uint8_t *header, size_t size, struct reel_elf_kind *ret);
+
+/*
+ * The size of the ELF image that begins with `header` (what its section
+ * headers end at, for a vDSO the whole image), at most `limit`.
+ */
+size_t reel_elf_image_size(const uint8_t *header, size_t size, size_t limit);
 
 /* False (and *ret empty) where there is none: a missing build-id is no error. */
 bool reel_build_id_of_file(int fd, struct reel_build_id *ret);
