@@ -74,9 +74,10 @@ format_objects := $(call objects,format)
 space_objects := $(call objects,space)
 arch_objects := $(call objects,arch)
 replay_objects := $(call objects,replay)
+import_objects := $(call objects,import)
 cli_objects := $(call objects,cli)
 record_objects := $(call objects,record) $(O)/record/bpf_object.o
-library_objects := $(format_objects) $(space_objects) $(arch_objects) $(replay_objects)
+library_objects := $(format_objects) $(space_objects) $(arch_objects) $(replay_objects) $(import_objects)
 
 have_clang := $(shell command -v $(CLANG) >/dev/null 2>&1 && echo yes)
 have_record := $(and $(have_clang),$(call have,$(record_packages)))

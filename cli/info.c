@@ -81,9 +81,11 @@ static void print_capture(const struct session *session, FILE *file)
 	print_text(file, "host", info->hostname);
 	print_text(file, "kernel", info->kernel_release);
 	print_text(file, "kernel build-id", info->kernel_build_id);
-	fprintf(file, "%-18s %s, %s-endian, %" PRIu32 " CPUs, pages of %" PRIu32 " bytes\n",
-		"machine", info->arch, info->big_endian ? "big" : "little", info->cpus,
-		info->page_size);
+	fprintf(file, "%-18s %s, %s-endian, %" PRIu32 " CPUs", "machine", info->arch,
+		info->big_endian ? "big" : "little", info->cpus);
+	if (info->page_size)
+		fprintf(file, ", pages of %" PRIu32 " bytes", info->page_size);
+	fputc('\n', file);
 	fprintf(file, "%-18s %s\n", "started", format_wall_time(info->start_wall_time).text);
 	fprintf(file, "%-18s ", "events");
 	summary_print_events(session, file);

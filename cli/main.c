@@ -71,6 +71,7 @@ static const struct command commands[] = {
 	{ "info", "show what a capture holds and lacks, and how good it is", command_info },
 	{ "dump", "print every record of a capture, as text or JSON", command_dump },
 	{ "table", "print the unwind table of an ELF file", command_table },
+	{ "import", "make a capture of a perf.data", command_import },
 };
 
 static void print_usage(FILE *file)

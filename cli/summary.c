@@ -12,9 +12,10 @@ void summary_print_origin(const struct session *session, FILE *file)
 	_cleanup_free_ char *host = text_escape(info->hostname, "");
 	_cleanup_free_ char *kernel = text_escape(info->kernel_release, "");
 
-	fprintf(file, "%s: %s, Linux %s %s, %s", path, *host ? host : "unknown host",
-		*kernel ? kernel : "of unknown release", info->arch,
-		format_wall_time(info->start_wall_time).text);
+	fprintf(file, "%s: %s, Linux %s %s", path, *host ? host : "unknown host",
+		*kernel ? kernel : "of unknown release", info->arch);
+	if (info->start_wall_time)
+		fprintf(file, ", %s", format_wall_time(info->start_wall_time).text);
 }
 
 void summary_print_events(const struct session *session, FILE *file)

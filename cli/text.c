@@ -187,7 +187,7 @@ struct short_text format_wall_time(uint64_t nanoseconds)
 	struct short_text ret;
 	struct tm tm;
 
-	if (!gmtime_r(&seconds, &tm) ||
+	if (!nanoseconds || !gmtime_r(&seconds, &tm) ||
 	    !strftime(ret.text, sizeof(ret.text), "%Y-%m-%d %H:%M:%S UTC", &tm))
 		strcpy(ret.text, "unknown");
 	return ret;

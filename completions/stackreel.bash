@@ -12,12 +12,13 @@ _stackreel_options() {
     info) echo "--all-modules $common $file" ;;
     dump) echo "--json --bytes $file" ;;
     table) echo "$file" ;;
+    import) echo "--arch --kallsyms --no-cmdline $file" ;;
     esac
 }
 
 _stackreel() {
     local cur prev words cword
-    local commands="record report script folded info dump table help"
+    local commands="record report script folded info dump table import help"
     if declare -F _init_completion >/dev/null; then
         _init_completion || return
     else
@@ -34,6 +35,7 @@ _stackreel() {
     --sort) mapfile -t COMPREPLY < <(compgen -W "self total samples symbol module" -- "$cur") ;;
     --by) mapfile -t COMPREPLY < <(compgen -W "function module thread process comm" -- "$cur") ;;
     --weight) mapfile -t COMPREPLY < <(compgen -W "samples time" -- "$cur") ;;
+    --arch) mapfile -t COMPREPLY < <(compgen -W "x86_64 aarch64 riscv64 s390x" -- "$cur") ;;
     --unit) mapfile -t COMPREPLY < <(compgen -W "ns us ms s" -- "$cur") ;;
     --symfs | --debug-dir)
         compopt -o filenames

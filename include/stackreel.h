@@ -257,8 +257,11 @@ enum reel_stop {
 	REEL_STOP_REGISTER_UNKNOWN = 9,
 	/* There is no user stack: a kernel thread, a task whose memory is gone, or no registers. */
 	REEL_STOP_NO_USER_STATE = 10,
+	/* A chain that another recorder walked ends here, and the CFI does not say that it is the
+	 * root. */
+	REEL_STOP_RECORDED_END = 11,
 };
-#define REEL_STOP_COUNT 11
+#define REEL_STOP_COUNT 12
 
 /* A short English phrase, such as "root reached". */
 const char *reel_stop_name(enum reel_stop stop);
@@ -278,6 +281,8 @@ enum reel_step {
 	REEL_STEP_KERNEL = 5,
 	/* The link register, where no CFI was there (frame 0 only). */
 	REEL_STEP_LINK_REGISTER = 6,
+	/* From another recorder's own walk by frame pointers: nothing was there to check it with. */
+	REEL_STEP_RECORDED = 7,
 };
 
 /*
@@ -418,6 +423,46 @@ struct reel_error *reel_capture_visit_records(struct reel_capture *capture,
 					      bool (*visit)(void *context,
 							    const struct reel_record_view *record),
 					      void *context);
+
+/* ---- other recorders' files ----------------------------------------------- */
+
+struct reel_import_options {
+	size_t size;
+	/* The CPU, as reel_capture_info.arch names it, for a recording that does not tell; or
+	 * NULL. */
+	const char *arch;
+	/* A list of the kernel's symbols like /proc/kallsyms; NULL: from perf's cache in
+	 * $HOME/.debug, or of this host's kernel if that has the recorded one's build-id. */
+	const char *kallsyms;
+	/* Leave perf's command line out. */
+	bool no_command_line;
+	/* Called now and then: bytes read so far, of how many. May be NULL. */
+	void (*progress)(void *context, uint64_t done, uint64_t total);
+	/* Called for what could not be imported: a line each.  `code` CORRUPT or TRUNCATED: the
+	 * file is damaged, and what was readable was imported; else a remark.  May be NULL. */
+	void (*problem)(void *context, enum reel_error_code code, const char *message);
+	void *context;
+};
+
+struct reel_import_counts {
+	size_t size;
+	uint64_t samples;
+	uint64_t modules;
+	/* Records that the recorder says it lost. */
+	uint64_t lost;
+	/* Of the recording, and of the capture. */
+	uint64_t bytes_read, bytes_written;
+};
+
+/*
+ * Makes a capture of what `perf record` wrote to a file or a pipe ("-" is standard input), of
+ * any of arch/'s CPUs, of either byte order, compressed or not.  `output` ("-": standard output)
+ * appears when it is whole; an existing one is replaced then.  If it fails, nothing is left
+ * behind.  `options` and `counts` may be NULL.
+ */
+struct reel_error *reel_import_perf(const char *path, const char *output,
+				    const struct reel_import_options *options,
+				    struct reel_import_counts *counts);
 
 /* ---- unwind tables ------------------------------------------------------ */
 

@@ -131,6 +131,8 @@ const char *reel_stop_name(enum reel_stop stop)
 		return "register unknown";
 	case REEL_STOP_NO_USER_STATE:
 		return "no user stack";
+	case REEL_STOP_RECORDED_END:
+		return "end of the recorded chain";
 	}
 	return "unknown reason";
 }

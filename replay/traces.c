@@ -394,7 +394,9 @@ static struct reel_error *unwind_sample(struct reel_traces *traces,
 		.memory = &memory,
 		.find_code = reel_code_map_find_code,
 		.context = traces->code_map,
-		.after_syscall = sample->where == REEL_WHERE_SYSCALL,
+		/* Other recorders do not tell; then the instruction in front of pc does. */
+		.after_syscall =
+			sample->where == REEL_WHERE_SYSCALL || sample->where == REEL_WHERE_UNKNOWN,
 		.no_frame_pointers = capture->options.no_frame_pointers,
 		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
 		.max_frames = capture->options.max_frames,
@@ -403,21 +405,28 @@ static struct reel_error *unwind_sample(struct reel_traces *traces,
 
 	traces->unwound.n = 0;
 	traces->trace.stop = REEL_STOP_NO_USER_STATE;
-	if (!arch || !sample->layout)
+	if (!arch || !(sample->layout || sample->n_frame_chain))
 		return NULL;
-	memory.n_regions = set_regions(regions, sample);
-	set_registers(&state, sample);
 	reel_code_map_set_space(
 		traces->code_map,
 		reel_timeline_view(capture->timeline, space ? space->id : 0, sample->time), arch);
 	error = programs_of(traces, arch, &programs);
-	if (!error)
+	if (error)
+		return error;
+	if (!sample->n_regions && sample->n_frame_chain) {
+		error = reel_unwind_recorded(&input, programs, sample->frame_chain,
+					     sample->n_frame_chain, &traces->unwound,
+					     &traces->trace.stop);
+	} else {
+		memory.n_regions = set_regions(regions, sample);
+		set_registers(&state, sample);
 		error = reel_unwind_trace(&input, programs, &state, &traces->unwound,
 					  &traces->trace.stop);
-	/* The task is past its end: its memory is gone, and its registers say only where it left.
-	 */
-	if (!sample->n_regions && traces->trace.stop == REEL_STOP_STACK_END)
-		traces->trace.stop = REEL_STOP_NO_USER_STATE;
+		/* The task is past its end: its memory is gone, and its registers say only where
+		 * it left. */
+		if (!sample->n_regions && traces->trace.stop == REEL_STOP_STACK_END)
+			traces->trace.stop = REEL_STOP_NO_USER_STATE;
+	}
 	if (!error && traces->code_map->error) {
 		error = traces->code_map->error;
 		traces->code_map->error = NULL;

@@ -335,3 +335,45 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 	} while (advance(&walk, &step, stop_ret));
 	return NULL;
 }
+
+/* ---- chains that the recorder walked ---------------------------------------------------- */
+
+struct reel_error *reel_unwind_recorded(const struct reel_unwind_input *input,
+					const struct reel_unwind_programs *programs,
+					const uint64_t *chain, size_t count,
+					struct reel_unwind_frames *ret, enum reel_stop *stop_ret)
+{
+	size_t max_frames = input->max_frames ? input->max_frames : MAX_FRAMES_DEFAULT;
+	struct reel_unwind_state state = { .arch = input->arch, .memory = input->memory };
+	struct reel_walk walk = {
+		.input = input,
+		.programs = programs,
+		.state = &state,
+		.code_mask = input->code_mask ? input->code_mask : input->arch->default_code_mask,
+	};
+	struct reel_code code = { 0 };
+
+	ret->n = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct reel_error *error;
+
+		if (i == max_frames) {
+			*stop_ret = REEL_STOP_DEPTH_LIMIT;
+			return NULL;
+		}
+		state.pc = reel_walk_strip(&walk, chain[i]);
+		walk.exact =
+			!i && (!input->after_syscall || !reel_walk_is_behind_system_call(&walk));
+		error = append_frame(&walk, ret, i ? REEL_STEP_RECORDED : REEL_STEP_SAMPLE);
+		if (error)
+			return error;
+	}
+	*stop_ret = REEL_STOP_RECORDED_END;
+	if (count &&
+	    input->find_code(input->context, reel_walk_lookup(&walk), &code) == REEL_CODE_FOUND &&
+	    code.rules &&
+	    reel_rule_outcome(reel_rules_at(code.rules, reel_walk_lookup(&walk) - code.bias)) ==
+		    REEL_RULE_ROOT)
+		*stop_ret = REEL_STOP_ROOT;
+	return NULL;
+}

@@ -70,4 +70,14 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 				     struct reel_unwind_frames *ret,
 				     enum reel_stop *stop_ret) REEL_MUST_CHECK;
 
+/*
+ * The frames of a chain that the recorder walked by frame pointers, leaf first: nothing is left to
+ * check it with, but whether the last one can have a caller.
+ */
+struct reel_error *reel_unwind_recorded(const struct reel_unwind_input *input,
+					const struct reel_unwind_programs *programs,
+					const uint64_t *chain, size_t count,
+					struct reel_unwind_frames *ret,
+					enum reel_stop *stop_ret) REEL_MUST_CHECK;
+
 #endif

@@ -9,12 +9,13 @@ declare -A may=(
     [include]="" [format]="format include" [space]="space format include" [arch]="arch" [bpf]="bpf"
     [record]="record bpf format space arch include"
     [replay]="replay include format space arch"
+    [import]="import include format space arch"
     [cli]="cli include"
 )
 # Libraries' headers that a layer may not include.
 declare -A never=(
     [format]='elfutils|libelf|gelf|dwarf|libdw|bpf/' [space]='elfutils|libelf|gelf|dwarf|libdw|bpf/|zstd|zlib'
-    [arch]='elfutils|libelf|gelf|dwarf|libdw|bpf/|zstd|zlib' [record]='elfutils|dwarf|libdw' [replay]='bpf/'
+    [arch]='elfutils|libelf|gelf|dwarf|libdw|bpf/|zstd|zlib' [record]='elfutils|dwarf|libdw' [replay]='bpf/' [import]='elfutils|libelf|gelf|dwarf|libdw|bpf/|linux/perf_event.h'
     [cli]='elfutils|libelf|gelf|dwarf|libdw|bpf/|zstd|zlib' [include]='elfutils|libelf|gelf|dwarf|libdw|bpf/|zstd|zlib'
     [bpf]='elfutils|libelf|gelf|dwarf|libdw|zstd|zlib'
 )

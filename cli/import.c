@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stackreel import: a capture of what perf record wrote. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/session.h"
+#include "cli/text.h"
+
+#define DEFAULT_RECORDING "perf.data"
+
+enum {
+	KEY_ARCH = OPTION_KEY_OWN,
+	KEY_KALLSYMS,
+	KEY_NO_COMMAND_LINE,
+};
+
+struct import {
+	struct options common;
+	const char *arch, *kallsyms;
+	bool no_command_line;
+
+	struct progress progress;
+	bool damaged;
+};
+
+static const struct argp_child children[] = {
+	{ &options_file, 0, "Other options:", 1 },
+	{ 0 },
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct import *import = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		options_set_inputs(state, children, &import->common);
+		return 0;
+	case KEY_ARCH:
+		import->arch = arg;
+		return 0;
+	case KEY_KALLSYMS:
+		import->kallsyms = arg;
+		return 0;
+	case KEY_NO_COMMAND_LINE:
+		import->no_command_line = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option own_options[] = {
+	{ "arch", KEY_ARCH, "CPU", 0,
+	  "Where the recording does not say which: x86_64, aarch64, riscv64 or s390x", 0 },
+	{ "kallsyms", KEY_KALLSYMS, "FILE", 0,
+	  "The recorded kernel's /proc/kallsyms, for the names of its functions (default: perf's "
+	  "cache in ~/.debug, or this host's kernel if it is the same one)",
+	  0 },
+	{ "no-cmdline", KEY_NO_COMMAND_LINE, NULL, 0, "Leave perf's command line out", 0 },
+	{ 0 }
+};
+
+static const struct argp parser = {
+	own_options,
+	parse_option,
+	"[FILE]",
+	"Makes a capture of what `perf record' wrote, with --call-graph dwarf or fp, to a file or "
+	"to a pipe, compressed (-z) or not, on any CPU of x86_64, aarch64, riscv64 and s390x.\v"
+	"FILE is " DEFAULT_RECORDING " if not given, `-' is standard input. The capture goes to "
+	"FILE with .reel in place of .data, or to -o FILE. The exit status is 1 if FILE is "
+	"damaged; what could be read of it is imported nevertheless.",
+	children,
+	NULL,
+	NULL,
+};
+
+/* perf.data -> perf.reel, old.perf -> old.perf.reel; standard input -> stackreel.reel. */
+static char *default_output(const char *file)
+{
+	size_t size = strlen(file);
+
+	if (!strcmp(file, "-"))
+		return memory_print("%s", DEFAULT_CAPTURE);
+	if (size > strlen(".data") && !strcmp(file + size - strlen(".data"), ".data"))
+		size -= strlen(".data");
+	return memory_print("%.*s.reel", (int)size, file);
+}
+
+static void show_progress(void *context, uint64_t done, uint64_t total)
+{
+	struct import *import = context;
+
+	progress_show(&import->progress, done, total, 0);
+}
+
+static void show_problem(void *context, enum reel_error_code code, const char *message)
+{
+	struct import *import = context;
+	_cleanup_free_ char *escaped = text_escape(message, "");
+	bool is_damage = code == REEL_ERROR_CORRUPT || code == REEL_ERROR_TRUNCATED;
+
+	import->damaged |= is_damage;
+	progress_end(&import->progress);
+	if (is_damage || !import->common.quiet)
+		complain("%s", escaped);
+}
+
+static void print_counts(const char *output, const struct reel_import_counts *counts)
+{
+	_cleanup_free_ char *escaped = text_escape(output, "");
+	uint64_t samples = counts->samples ? counts->samples : 1;
+
+	fprintf(stderr, "stackreel: %s: %s samples, %s (%s a sample, of %s", escaped,
+		format_count(counts->samples).text, format_bytes(counts->bytes_written).text,
+		format_bytes(counts->bytes_written / samples).text,
+		format_bytes(counts->bytes_read / samples).text);
+	if (counts->lost)
+		fprintf(stderr, "; perf lost %s records", format_count(counts->lost).text);
+	fputs(")\n", stderr);
+}
+
+/* Where `output` is the recording itself, it would be gone. */
+static int run(struct import *import, const char *file, const char *output)
+{
+	struct reel_import_options options = {
+		.size = sizeof(options),
+		.arch = import->arch,
+		.kallsyms = import->kallsyms,
+		.no_command_line = import->no_command_line,
+		.progress = show_progress,
+		.problem = show_problem,
+		.context = import,
+	};
+	struct reel_import_counts counts = { .size = sizeof(counts) };
+	struct reel_error *error;
+
+	if (!strcmp(file, output) && strcmp(file, "-") != 0) {
+		complain("%s: the capture can't replace its recording", file);
+		return STATUS_USAGE;
+	}
+	progress_start(&import->progress, !import->common.quiet);
+	error = reel_import_perf(file, output, &options, &counts);
+	progress_end(&import->progress);
+	if (!no_error(error))
+		return STATUS_ERROR;
+	if (!import->common.quiet && strcmp(output, "-") != 0)
+		print_counts(output, &counts);
+	return import->damaged ? STATUS_ERROR : STATUS_OK;
+}
+
+int command_import(int argc, char **argv)
+{
+	struct import import = { 0 };
+	_cleanup_free_ char *output = NULL;
+	const char *file;
+	int status;
+
+	options_init(&import.common);
+	argp_parse(&parser, argc, argv, 0, NULL, &import);
+	file = import.common.file ? import.common.file : DEFAULT_RECORDING;
+	output = import.common.output ? memory_print("%s", import.common.output)
+				      : default_output(file);
+	status = run(&import, file, output);
+	options_free(&import.common);
+	return status;
+}

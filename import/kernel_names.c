@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "import/kernel_names.h"
+#include "include/stackreel.h"
+#include "space/build_id.h"
+#include "space/kallsyms.h"
+
+#define NOTES_MAX (64u << 10)
+
+struct reel_kernel_names {
+	struct reel_writer *writer;
+	struct reel_import_modules *modules;
+	struct reel_kallsyms *kallsyms;
+	uint64_t *module_ids; /* by the symbols' module_index; 0: not needed yet */
+};
+
+char *reel_perf_cache_path(const char *name, struct reel_bytes build_id, const char *file)
+{
+	const char *home = getenv("HOME");
+	char hex[2 * REEL_BUILD_ID_MAX + 1] = "", *path;
+
+	if (!home || !build_id.size || build_id.size > REEL_BUILD_ID_MAX)
+		return NULL;
+	for (size_t i = 0; i < build_id.size; i++)
+		sprintf(hex + 2 * i, "%02x", build_id.data[i]);
+	return asprintf(&path, "%s/.debug/%s/%s/%s", home, name, hex, file) < 0 ? NULL : path;
+}
+
+bool reel_kernel_is_here(struct reel_bytes build_id)
+{
+	static const enum reel_byte_order orders[] = { REEL_BYTE_ORDER_LITTLE,
+						       REEL_BYTE_ORDER_BIG };
+	_cleanup_free_ uint8_t *notes = malloc(NOTES_MAX);
+	FILE *file = fopen("/sys/kernel/notes", "re");
+	struct reel_build_id here;
+	size_t size = 0;
+
+	if (file && notes)
+		size = fread(notes, 1, NOTES_MAX, file);
+	if (file)
+		fclose(file);
+	for (size_t i = 0; i < 2 && size; i++)
+		if (reel_build_id_of_notes(notes, size, orders[i], &here) &&
+		    here.size == build_id.size && !memcmp(here.bytes, build_id.data, here.size))
+			return true;
+	return false;
+}
+
+static struct reel_error *load(const char *path, const struct reel_recorded_kernel *kernel,
+			       struct reel_kallsyms **ret)
+{
+	struct reel_error *error = reel_kallsyms_load(path, ret);
+	uint64_t address;
+
+	if (error || !*kernel->symbol)
+		return error;
+	address = reel_kallsyms_address(*ret, kernel->symbol);
+	if (address == kernel->address)
+		return NULL;
+	reel_kallsyms_destroy(*ret);
+	*ret = NULL;
+	return reel_error_create(REEL_ERROR_MISMATCH,
+				 "%s: of another kernel or another boot: %s is at %#llx in it, and "
+				 "was at %#llx in the recording",
+				 path, kernel->symbol, (unsigned long long)address,
+				 (unsigned long long)kernel->address);
+}
+
+/* Without a file that the user named, having no names is no error. */
+static struct reel_error *find_list(const char *path, const struct reel_recorded_kernel *kernel,
+				    struct reel_kallsyms **ret)
+{
+	_cleanup_free_ char *cached = NULL;
+	struct reel_error *error = NULL;
+
+	*ret = NULL;
+	if (path)
+		return load(path, kernel, ret);
+	cached = reel_perf_cache_path(REEL_KALLSYMS_KERNEL, kernel->build_id, "kallsyms");
+	if (cached && !access(cached, R_OK))
+		error = load(cached, kernel, ret);
+	if (!*ret && kernel->is_here) {
+		reel_error_destroy(error);
+		error = load("/proc/kallsyms", kernel, ret);
+	}
+	if (error && reel_error_code(error) != REEL_ERROR_NO_MEMORY) {
+		reel_error_destroy(error);
+		error = NULL;
+	}
+	return error;
+}
+
+struct reel_error *reel_kernel_names_create(const char *path,
+					    const struct reel_recorded_kernel *kernel,
+					    struct reel_writer *writer,
+					    struct reel_import_modules *modules,
+					    struct reel_kernel_names **ret)
+{
+	struct reel_kallsyms *kallsyms;
+	struct reel_error *error = find_list(path, kernel, &kallsyms);
+	struct reel_kernel_names *names;
+
+	*ret = NULL;
+	if (error || !kallsyms)
+		return error;
+	names = calloc(1, sizeof(*names));
+	if (names)
+		names->module_ids =
+			calloc(reel_kallsyms_module_count(kallsyms), sizeof(*names->module_ids));
+	if (!names || !names->module_ids) {
+		reel_kallsyms_destroy(kallsyms);
+		free(names);
+		return reel_error_no_memory();
+	}
+	names->kallsyms = kallsyms;
+	names->writer = writer;
+	names->modules = modules;
+	*ret = names;
+	return NULL;
+}
+
+void reel_kernel_names_destroy(struct reel_kernel_names *names)
+{
+	if (!names)
+		return;
+	reel_kallsyms_destroy(names->kallsyms);
+	free(names->module_ids);
+	free(names);
+}
+
+static struct reel_error *write_symbol(void *context, const struct reel_kallsym *symbol)
+{
+	struct reel_kernel_names *names = context;
+	uint64_t *id = &names->module_ids[symbol->module_index];
+	struct reel_record record = { .id = REEL_RECORD_KERNEL_SYMBOL };
+	struct reel_record_module module = {
+		.kind = symbol->module_index ? REEL_MODULE_KERNEL_MODULE : REEL_MODULE_KERNEL,
+		.path = reel_bytes_of_string(symbol->module),
+	};
+	struct reel_error *error = *id ? NULL : reel_import_modules_add(names->modules, module, id);
+
+	if (error)
+		return error;
+	record.kernel_symbol = (struct reel_record_kernel_symbol){
+		.address = symbol->address,
+		.size = symbol->size,
+		.module = *id,
+		.name = reel_bytes_of_string(symbol->name),
+	};
+	return reel_writer_record(names->writer, &record);
+}
+
+struct reel_error *reel_kernel_names_write(struct reel_kernel_names *names, const uint64_t *chain,
+					   size_t count)
+{
+	return reel_kallsyms_visit_new(names->kallsyms, chain, count, write_symbol, names);
+}

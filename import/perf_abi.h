@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The numbers of perf.data that import/ knows.  They are the file's, not this
+ * host's, so none comes from a header of the system.
+ *
+ * Sources: tools/perf/Documentation/perf.data-file-format.txt,
+ * tools/lib/perf/include/perf/event.h, tools/perf/util/header.h and
+ * include/uapi/linux/perf_event.h, as of Linux 6.18.
+ */
+#ifndef IMPORT_PERF_ABI_H
+#define IMPORT_PERF_ABI_H
+
+/* "PERFILE2" as a number; it tells the byte order. */
+#define PERF_MAGIC	      0x32454c4946524550ull
+#define PERF_MAGIC_SWAPPED    0x50455246494c4532ull
+#define PERF_FILE_HEADER_SIZE 104 /* of a file; less is a pipe's */
+#define PERF_PIPE_HEADER_SIZE 16
+#define PERF_FEATURES	      256 /* bits of the header's bitmap */
+#define PERF_RECORD_HEADER    8	  /* bytes */
+/* struct perf_event_attr up to sample_stack_user (PERF_ATTR_SIZE_VER3), and the first version. */
+#define PERF_ATTR_SIZE_MIN 64
+
+enum perf_record_type {
+	/* The kernel's. */
+	PERF_RECORD_MMAP = 1,
+	PERF_RECORD_LOST = 2,
+	PERF_RECORD_COMM = 3,
+	PERF_RECORD_EXIT = 4,
+	PERF_RECORD_THROTTLE = 5,
+	PERF_RECORD_FORK = 7,
+	PERF_RECORD_SAMPLE = 9,
+	PERF_RECORD_MMAP2 = 10,
+	PERF_RECORD_LOST_SAMPLES = 13,
+	PERF_RECORD_KSYMBOL = 17,
+	PERF_RECORD_CALLCHAIN_DEFERRED = 22,
+	/* perf's own. */
+	PERF_RECORD_USER_START = 64,
+	PERF_RECORD_HEADER_ATTR = 64,
+	PERF_RECORD_TRACING_DATA = 66,
+	PERF_RECORD_BUILD_ID = 67,
+	PERF_RECORD_AUXTRACE = 71,
+	PERF_RECORD_FEATURE = 80,
+	PERF_RECORD_COMPRESSED = 81,
+	PERF_RECORD_COMPRESSED2 = 83,
+};
+
+enum perf_misc {
+	PERF_MISC_CPUMODE = 7,
+	PERF_MISC_KERNEL = 1,
+	PERF_MISC_USER = 2,
+	/* 3: hypervisor, 4 and 5: a guest's kernel and user code */
+	PERF_MISC_COMM_EXEC = 1 << 13,
+	/* Of a FORK that perf made up for a process that was there already. */
+	PERF_MISC_FORK_EXEC = 1 << 13,
+	PERF_MISC_MMAP_DATA = 1 << 13,
+	PERF_MISC_MMAP_BUILD_ID = 1 << 14,
+	/* Of a BUILD_ID record: it has the build-id's size. */
+	PERF_MISC_BUILD_ID_SIZE = 1 << 15,
+};
+
+enum perf_sample_type {
+	PERF_SAMPLE_IP = 1 << 0,
+	PERF_SAMPLE_TID = 1 << 1,
+	PERF_SAMPLE_TIME = 1 << 2,
+	PERF_SAMPLE_ADDR = 1 << 3,
+	PERF_SAMPLE_READ = 1 << 4,
+	PERF_SAMPLE_CALLCHAIN = 1 << 5,
+	PERF_SAMPLE_ID = 1 << 6,
+	PERF_SAMPLE_CPU = 1 << 7,
+	PERF_SAMPLE_PERIOD = 1 << 8,
+	PERF_SAMPLE_STREAM_ID = 1 << 9,
+	PERF_SAMPLE_RAW = 1 << 10,
+	PERF_SAMPLE_BRANCH_STACK = 1 << 11,
+	PERF_SAMPLE_REGS_USER = 1 << 12,
+	PERF_SAMPLE_STACK_USER = 1 << 13,
+	PERF_SAMPLE_IDENTIFIER = 1 << 16,
+};
+
+enum perf_read_format {
+	PERF_READ_TOTAL_TIME_ENABLED = 1 << 0,
+	PERF_READ_TOTAL_TIME_RUNNING = 1 << 1,
+	PERF_READ_ID = 1 << 2,
+	PERF_READ_GROUP = 1 << 3,
+	PERF_READ_LOST = 1 << 4,
+};
+
+/* branch_sample_type: the number of the newest branch's entry is in front of the entries. */
+#define PERF_BRANCH_HW_INDEX (1 << 17)
+/* A word of counters for each entry stands behind them. */
+#define PERF_BRANCH_COUNTERS (1 << 19)
+
+/* Bits of struct perf_event_attr's flags, counted from the first one declared. */
+enum perf_attr_flag {
+	PERF_ATTR_FREQ = 10,
+	PERF_ATTR_SAMPLE_ID_ALL = 18,
+	PERF_ATTR_USE_CLOCKID = 25,
+};
+
+/* Entries of a call chain from here on are no addresses, but say what those that follow are. */
+#define PERF_CONTEXT_MAX	   (-4095ll)
+#define PERF_CONTEXT_KERNEL	   (-128ll)
+#define PERF_CONTEXT_USER	   (-512ll)
+#define PERF_CONTEXT_USER_DEFERRED (-640ll)
+
+enum perf_regs_abi {
+	PERF_REGS_ABI_NONE = 0,
+	PERF_REGS_ABI_32 = 1,
+	PERF_REGS_ABI_64 = 2,
+};
+
+/* Features of the header; the numbers that are missing are of no use here. */
+enum perf_feature {
+	PERF_FEATURE_BUILD_ID = 2,
+	PERF_FEATURE_HOSTNAME = 3,
+	PERF_FEATURE_OSRELEASE = 4,
+	PERF_FEATURE_VERSION = 5,
+	PERF_FEATURE_ARCH = 6,
+	PERF_FEATURE_NRCPUS = 7,
+	PERF_FEATURE_CMDLINE = 11,
+	PERF_FEATURE_EVENT_DESC = 12,
+	PERF_FEATURE_DIR_FORMAT = 24,
+	PERF_FEATURE_CLOCK_DATA = 29,
+};
+
+/* perf_event_attr.type, and config of PERF_TYPE_SOFTWARE that count nanoseconds. */
+#define PERF_TYPE_SOFTWARE	 1
+#define PERF_COUNT_SW_CPU_CLOCK	 0
+#define PERF_COUNT_SW_TASK_CLOCK 1
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The events of a perf.data (struct perf_event_attr), and which of them a record is of. */
+#ifndef IMPORT_PERF_EVENTS_H
+#define IMPORT_PERF_EVENTS_H
+
+#include "import/perf_cursor.h"
+
+struct perf_event {
+	uint32_t type;
+	uint64_t config;
+	uint64_t period_or_frequency;
+	uint64_t sample_type, read_format, branch_sample_type;
+	uint64_t flags; /* bit n is enum perf_attr_flag n, whatever the file's byte order */
+	uint64_t user_registers; /* mask of perf's register numbers */
+	uint32_t stack_size;	 /* bytes asked for */
+	int32_t clock;
+	char *name; /* NULL: unknown */
+};
+
+struct perf_id {
+	uint64_t id;
+	size_t event;
+};
+
+struct perf_events {
+	struct perf_event *events;
+	size_t n_events, capacity;
+	struct perf_id *ids; /* ascending once sealed */
+	size_t n_ids, ids_capacity;
+	/* How a record says which event it is of. */
+	enum { PERF_ONE_EVENT, PERF_BY_IDENTIFIER, PERF_BY_ID } by;
+	size_t id_offset; /* PERF_BY_ID: of a sample's id behind the header */
+};
+
+void perf_events_free(struct perf_events *events);
+/*
+ * An attribute and its ids: `attr` holds a struct perf_event_attr of its first `size` bytes,
+ * `ids` numbers of 8 bytes up to its end.
+ */
+struct reel_error *perf_events_add(struct perf_events *events, struct perf_cursor *attr,
+				   struct perf_cursor *ids) REEL_MUST_CHECK;
+/* An event's name, by one of its ids; once they are sealed. */
+struct reel_error *perf_events_name(struct perf_events *events, uint64_t id,
+				    struct reel_bytes name) REEL_MUST_CHECK;
+/* All are there: INVALID if nothing tells which event a record is of. */
+struct reel_error *perf_events_seal(struct perf_events *events) REEL_MUST_CHECK;
+
+/* The event of a sample, and of another record of the kernel's; NULL if it can't be told. */
+const struct perf_event *perf_events_of_sample(const struct perf_events *events,
+					       struct perf_cursor payload);
+const struct perf_event *perf_events_of_record(const struct perf_events *events,
+					       struct perf_cursor payload);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the features of a perf.data tell of the host and of perf's command line. */
+#ifndef IMPORT_PERF_HOST_H
+#define IMPORT_PERF_HOST_H
+
+#include "import/perf_cursor.h"
+
+struct perf_host {
+	/* NULL: unknown. */
+	char *hostname, *release, *version, *arch;
+	uint32_t cpus_possible, cpus_online; /* 0: unknown */
+	struct reel_buffer command_line;     /* arguments, each ended by a NUL */
+	/* Read together; 0 if perf was not asked for the clock (-k). */
+	uint64_t wall_time, clock_time;
+	bool is_directory; /* perf record --threads: the data is in other files */
+};
+
+void perf_host_free(struct perf_host *host);
+/* Takes a feature in; others than those of the host are passed over.  CORRUPT if it is too short.
+ */
+struct reel_error *perf_host_feature(struct perf_host *host, unsigned int feature,
+				     struct perf_cursor cursor) REEL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Both passes over a perf.data, and the capture that comes out. */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "import/importer.h"
+
+void importer_problem(struct importer *importer, struct reel_error *problem)
+{
+	enum reel_error_code code = reel_error_code(problem);
+
+	importer->damaged |= code == REEL_ERROR_CORRUPT || code == REEL_ERROR_TRUNCATED;
+	if (importer->options.problem)
+		importer->options.problem(importer->options.context, code,
+					  reel_error_message(problem));
+	reel_error_destroy(problem);
+}
+
+struct reel_error *importer_tolerate(struct importer *importer, struct reel_error *error)
+{
+	if (!error || (reel_error_code(error) != REEL_ERROR_CORRUPT &&
+		       reel_error_code(error) != REEL_ERROR_TRUNCATED))
+		return error;
+	importer_problem(importer, error);
+	return NULL;
+}
+
+struct reel_error *importer_bad_record(struct importer *importer, const struct perf_record *record,
+				       const char *problem)
+{
+	if (!importer->lacks[LACK_BAD_RECORD]++) {
+		struct reel_error *error =
+			perf_record_error(&importer->stream, record, "%s", problem);
+
+		snprintf(importer->first_bad, sizeof(importer->first_bad), "%s",
+			 reel_error_message(error));
+		reel_error_destroy(error);
+	}
+	return NULL;
+}
+
+static struct reel_error *put_end(struct importer *importer)
+{
+	struct reel_record record = { .id = REEL_RECORD_END };
+
+	record.end = (struct reel_record_end){
+		.time = importer->n_entries ? importer->entries[importer->n_entries - 1].time : 0,
+		.reason = importer->damaged ? REEL_END_ERROR : REEL_END_CONVERTED,
+		.samples = importer->counts.samples,
+	};
+	return reel_writer_record(importer->writer, &record);
+}
+
+/* ---- the second pass ---------------------------------------------------------------------- */
+
+/* 32-bit programs of a 64-bit kernel (e_machine). */
+static uint64_t compat_machine(const struct reel_arch *arch)
+{
+	switch (arch->elf_machine) {
+	case EM_X86_64:
+		return EM_386;
+	case EM_AARCH64:
+		return EM_ARM;
+	default:
+		return arch->elf_machine;
+	}
+}
+
+static struct reel_error *prepare(struct importer *importer)
+{
+	struct reel_processes_options options = {
+		.writer = importer->writer,
+		.machine = importer->arch->elf_machine,
+		.compat_machine = compat_machine(importer->arch),
+		.word_bits = importer->arch->word_size * 8u,
+		.byte_order =
+			importer->stream.big_endian ? REEL_BYTE_ORDER_BIG : REEL_BYTE_ORDER_LITTLE,
+	};
+	struct reel_error *error = importer_put_origin(importer);
+
+	if (!error)
+		error = reel_processes_create(&options, &importer->processes);
+	if (!error)
+		error = reel_kernel_names_create(importer->options.kallsyms, &importer->kernel,
+						 importer->writer, importer->modules,
+						 &importer->kernel_names);
+	return error;
+}
+
+static struct reel_error *translate(struct importer *importer)
+{
+	_cleanup_free_ uint8_t *buffer = malloc(PERF_RECORD_SIZE_MAX);
+	uint64_t total = importer->stream.file.size;
+	struct reel_error *error = buffer ? NULL : reel_error_no_memory();
+
+	for (size_t i = 0; i < importer->n_entries && !error; i++) {
+		const struct perf_entry *entry = &importer->entries[i];
+		struct perf_record record;
+
+		error = perf_stream_read(&importer->stream, entry->place, buffer, &record);
+		if (error)
+			break;
+		if (importer->options.progress && i % 1024 == 0)
+			importer->options.progress(importer->options.context,
+						   total / 2 + total / 2 * i / importer->n_entries,
+						   total);
+		error = record.type == PERF_RECORD_SAMPLE
+				? importer_sample(importer, &record, entry->time)
+				: importer_record(importer, &record, entry->time);
+	}
+	return error;
+}
+
+/* What single records lacked. */
+static void tell_lacks(struct importer *importer)
+{
+	static const char *const texts[LACK_COUNT] = {
+		[LACK_COMPAT_REGISTERS] = "samples of 32-bit programs: their registers are left "
+					  "out, as this version can't unwind them",
+		[LACK_REGISTERS] = "samples whose registers have no pc: they are left out",
+		[LACK_DEFERRED_CHAIN] = "samples whose user chain perf took later (defer): it is "
+					"left out",
+		[LACK_GUEST] = "samples of virtual machines or hypervisors were passed over",
+		[LACK_KERNEL_NAMES] = "samples have kernel frames, and nothing names them: give "
+				      "the recorded kernel's /proc/kallsyms (--kallsyms)",
+	};
+	const char *file = importer->stream.file.name;
+
+	for (int lack = 0; lack < LACK_COUNT; lack++)
+		if (importer->lacks[lack] && texts[lack])
+			importer_problem(
+				importer,
+				reel_error_create(REEL_ERROR_NOT_FOUND, "%s: %llu %s", file,
+						  (unsigned long long)importer->lacks[lack],
+						  texts[lack]));
+	if (importer->lacks[LACK_BAD_RECORD])
+		importer_problem(
+			importer,
+			reel_error_create(REEL_ERROR_CORRUPT,
+					  "%s; %llu such records were passed over",
+					  importer->first_bad,
+					  (unsigned long long)importer->lacks[LACK_BAD_RECORD]));
+}
+
+static struct reel_error *import(struct importer *importer)
+{
+	struct reel_error *error = reel_import_modules_create(importer->writer, &importer->modules);
+
+	if (!error)
+		error = importer_learn(importer);
+	if (!error)
+		error = importer_find_origin(importer);
+	if (!error)
+		error = prepare(importer);
+	if (!error)
+		error = translate(importer);
+	if (error)
+		return error;
+	tell_lacks(importer);
+	error = put_end(importer);
+	return error ? error : reel_writer_finish(importer->writer);
+}
+
+static void importer_free(struct importer *importer)
+{
+	reel_kernel_names_destroy(importer->kernel_names);
+	reel_processes_destroy(importer->processes);
+	reel_import_modules_destroy(importer->modules);
+	reel_writer_destroy(importer->writer);
+	perf_events_free(&importer->events);
+	perf_host_free(&importer->host);
+	perf_stream_close(&importer->stream);
+	free(importer->entries);
+	free(importer);
+}
+
+/* ---- the file that comes out ---------------------------------------------------------------- */
+
+struct target {
+	int fd;
+	char *temporary; /* NULL: standard output */
+};
+
+/* It gets its name when it is whole. */
+static struct reel_error *open_target(const char *path, struct target *ret)
+{
+	mode_t mask;
+
+	*ret = (struct target){ STDOUT_FILENO, NULL };
+	if (!strcmp(path, "-"))
+		return NULL;
+	if (asprintf(&ret->temporary, "%s.XXXXXX", path) < 0) {
+		ret->temporary = NULL;
+		return reel_error_no_memory();
+	}
+	ret->fd = mkostemp(ret->temporary, O_CLOEXEC);
+	if (ret->fd < 0) {
+		struct reel_error *error = reel_error_os(errno, "creating %s", ret->temporary);
+
+		free(ret->temporary);
+		ret->temporary = NULL;
+		return error;
+	}
+	/* mkstemp's 0600 is for secrets; this is a file like any other. */
+	mask = umask(0);
+	umask(mask);
+	fchmod(ret->fd, 0666 & ~mask);
+	return NULL;
+}
+
+static struct reel_error *close_target(struct target *target, const char *path,
+				       struct reel_error *error)
+{
+	if (!target->temporary)
+		return error;
+	if (close(target->fd) && !error)
+		error = reel_error_os(errno, "writing %s", path);
+	if (!error && rename(target->temporary, path))
+		error = reel_error_os(errno, "renaming %s to %s", target->temporary, path);
+	if (error)
+		unlink(target->temporary);
+	free(target->temporary);
+	return error;
+}
+
+struct reel_error *reel_import_perf(const char *path, const char *output,
+				    const struct reel_import_options *options,
+				    struct reel_import_counts *counts)
+{
+	struct importer *importer = calloc(1, sizeof(*importer));
+	struct reel_writer_options writer_options = { 0 };
+	struct reel_error *error;
+	struct target target;
+
+	if (!importer)
+		return reel_error_no_memory();
+	if (options)
+		memcpy(&importer->options, options,
+		       options->size < sizeof(*options) ? options->size : sizeof(*options));
+	error = perf_stream_open(path, &importer->stream);
+	if (error) {
+		free(importer);
+		return error;
+	}
+	error = open_target(output, &target);
+	if (!error) {
+		error = reel_writer_create(target.fd, output, &writer_options, NULL,
+					   &importer->writer);
+		if (!error)
+			error = import(importer);
+		importer->counts.bytes_read = importer->stream.file.size;
+		if (importer->writer)
+			importer->counts.bytes_written =
+				reel_writer_counts(importer->writer).file_bytes;
+		error = close_target(&target, output, error);
+	}
+	if (!error && counts) {
+		size_t size = counts->size;
+
+		importer->counts.size = size;
+		memcpy(counts, &importer->counts, size < sizeof(*counts) ? size : sizeof(*counts));
+	}
+	importer_free(importer);
+	return error;
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first pass: what a recording says of itself, and when each of its records was. */
+#include <stdlib.h>
+
+#include "import/importer.h"
+#include "space/kallsyms.h"
+
+static struct reel_error *seal_events(struct importer *importer)
+{
+	if (importer->events_sealed)
+		return NULL;
+	importer->events_sealed = true;
+	return perf_events_seal(&importer->events);
+}
+
+/* HEADER_EVENT_DESC: u32 count, u32 size of an attribute, then for each: attribute, u32 number of
+ * ids, name, ids. */
+static struct reel_error *name_events(struct importer *importer, struct perf_cursor cursor)
+{
+	uint32_t count = perf_cursor_u32(&cursor), size = perf_cursor_u32(&cursor);
+	struct reel_error *error = NULL;
+
+	for (uint32_t i = 0; i < count && !error && !cursor.bytes.failed; i++) {
+		struct reel_bytes name;
+		uint32_t ids;
+
+		(void)perf_cursor_take(&cursor, size);
+		ids = perf_cursor_u32(&cursor);
+		name = perf_cursor_padded(&cursor);
+		for (uint32_t j = 0; j < ids && !error && !cursor.bytes.failed; j++)
+			error = perf_events_name(&importer->events, perf_cursor_u64(&cursor), name);
+		/* A single event may have none. */
+		if (!ids && count == 1 && importer->events.n_events == 1 && name.size &&
+		    !importer->events.events[0].name) {
+			importer->events.events[0].name =
+				strndup((const char *)name.data, name.size);
+			if (!importer->events.events[0].name)
+				error = reel_error_no_memory();
+		}
+	}
+	return error;
+}
+
+/* struct perf_record_header_build_id behind its header: s32 pid, 20 bytes, u8 size, 3 more, name.
+ */
+static struct reel_error *take_build_id(struct importer *importer, uint16_t misc,
+					struct perf_cursor cursor)
+{
+	struct reel_bytes build_id = { NULL, 20 }, name;
+
+	(void)perf_cursor_u32(&cursor);
+	build_id.data = perf_cursor_take(&cursor, 24);
+	name = perf_cursor_string(&cursor);
+	if (cursor.bytes.failed)
+		return reel_error_create(REEL_ERROR_CORRUPT,
+					 "%s: a build-id whose name does not end",
+					 importer->stream.file.name);
+	if (misc & PERF_MISC_BUILD_ID_SIZE && build_id.data[20] <= 20) {
+		build_id.size = build_id.data[20];
+	} else {
+		/* Without a size, zeros at the end are no part of it. */
+		while (build_id.size && !build_id.data[build_id.size - 1])
+			build_id.size--;
+		build_id.size = (build_id.size + 3) & ~(size_t)3;
+	}
+	if (!build_id.size || !name.size)
+		return NULL;
+	return reel_import_modules_name(importer->modules, name, build_id);
+}
+
+/* HEADER_BUILD_ID: such records, one behind the other. */
+static struct reel_error *take_build_ids(struct importer *importer, struct perf_cursor cursor)
+{
+	struct reel_error *error = NULL;
+
+	while (!error && perf_cursor_left(&cursor)) {
+		struct perf_cursor payload;
+		const uint8_t *bytes;
+		uint16_t misc, size;
+
+		(void)perf_cursor_u32(&cursor);
+		misc = perf_cursor_u16(&cursor);
+		size = perf_cursor_u16(&cursor);
+		bytes = size < PERF_RECORD_HEADER
+				? NULL
+				: perf_cursor_take(&cursor, size - (uint64_t)PERF_RECORD_HEADER);
+		if (!bytes)
+			return reel_error_create(REEL_ERROR_CORRUPT,
+						 "%s: the list of build-ids is damaged",
+						 importer->stream.file.name);
+		payload = perf_cursor(bytes, size - (size_t)PERF_RECORD_HEADER, cursor.big_endian);
+		error = take_build_id(importer, misc, payload);
+	}
+	return error;
+}
+
+static struct reel_error *take_feature(struct importer *importer, unsigned int feature,
+				       struct perf_cursor cursor)
+{
+	struct reel_error *error = NULL;
+
+	if (feature == PERF_FEATURE_BUILD_ID)
+		return take_build_ids(importer, cursor);
+	if (feature == PERF_FEATURE_EVENT_DESC) {
+		error = seal_events(importer);
+		return error ? error : name_events(importer, cursor);
+	}
+	error = perf_host_feature(&importer->host, feature, cursor);
+	return error ? reel_error_prefix(error, "%s", importer->stream.file.name) : NULL;
+}
+
+static struct reel_error *read_features(struct importer *importer)
+{
+	struct perf_stream *stream = &importer->stream;
+	struct reel_error *error = NULL;
+
+	for (unsigned int feature = 0; feature < PERF_FEATURES && !error; feature++) {
+		const struct perf_section *section = &stream->features[feature];
+		_cleanup_free_ uint8_t *bytes = NULL;
+
+		if (!section->size)
+			continue;
+		error = perf_stream_section(stream, section, &bytes);
+		if (!error)
+			error = take_feature(
+				importer, feature,
+				perf_cursor(bytes, (size_t)section->size, stream->big_endian));
+		error = importer_tolerate(importer, error);
+	}
+	return error;
+}
+
+/* A file's attributes: each is followed by the section of its ids. */
+static struct reel_error *read_attrs(struct importer *importer)
+{
+	struct perf_stream *stream = &importer->stream;
+	struct perf_section section = stream->attrs;
+	uint64_t size = stream->attr_size;
+	_cleanup_free_ uint8_t *attrs = NULL;
+	struct perf_cursor cursor;
+	struct reel_error *error;
+
+	if (size < PERF_ATTR_SIZE_MIN + 16 || section.size % size)
+		return reel_error_create(REEL_ERROR_CORRUPT,
+					 "%s: %llu bytes of attributes, of %llu bytes each",
+					 stream->file.name, (unsigned long long)section.size,
+					 (unsigned long long)size);
+	if (section.offset > stream->file.size || section.size > stream->file.size - section.offset)
+		return reel_error_create(REEL_ERROR_TRUNCATED,
+					 "%s: the file ends before its attributes",
+					 stream->file.name);
+	error = perf_stream_section(stream, &section, &attrs);
+	if (error)
+		return error;
+	cursor = perf_cursor(attrs, (size_t)section.size, stream->big_endian);
+	while (!error && perf_cursor_left(&cursor) >= size) {
+		const uint8_t *attr = perf_cursor_take(&cursor, size - 16);
+		struct perf_cursor attr_cursor, ids_cursor;
+		struct perf_section ids;
+		_cleanup_free_ uint8_t *bytes = NULL;
+
+		ids.offset = perf_cursor_u64(&cursor);
+		ids.size = perf_cursor_u64(&cursor);
+		if (ids.offset > stream->file.size || ids.size > stream->file.size - ids.offset)
+			return reel_error_create(REEL_ERROR_TRUNCATED,
+						 "%s: the file ends before an event's ids",
+						 stream->file.name);
+		error = perf_stream_section(stream, &ids, &bytes);
+		if (error)
+			return error;
+		attr_cursor = perf_cursor(attr, (size_t)size - 16, stream->big_endian);
+		ids_cursor = perf_cursor(bytes, (size_t)ids.size, stream->big_endian);
+		error = perf_events_add(&importer->events, &attr_cursor, &ids_cursor);
+	}
+	return error ? reel_error_prefix(error, "%s", stream->file.name) : seal_events(importer);
+}
+
+/* A pipe's attribute: struct perf_event_attr, whose second word is its size, then the ids. */
+static struct reel_error *take_attr(struct importer *importer, const struct perf_record *record)
+{
+	struct perf_cursor cursor = perf_record_payload(&importer->stream, record), attr = cursor;
+	struct reel_error *error;
+	const uint8_t *bytes;
+	uint32_t size;
+
+	(void)perf_cursor_u32(&attr);
+	size = perf_cursor_u32(&attr);
+	bytes = perf_cursor_take(&cursor, size);
+	if (!bytes)
+		return perf_record_error(&importer->stream, record,
+					 "an attribute of %u bytes does not fit", size);
+	attr = perf_cursor(bytes, size, cursor.big_endian);
+	/* More may come late, and be of what follows only. */
+	importer->events_sealed = false;
+	error = perf_events_add(&importer->events, &attr, &cursor);
+	return error ? reel_error_prefix(error, "%s", importer->stream.file.name) : NULL;
+}
+
+static struct reel_error *add_entry(struct importer *importer, const struct perf_record *record,
+				    uint64_t time)
+{
+	if (importer->n_entries == importer->capacity) {
+		size_t capacity = importer->capacity ? 2 * importer->capacity : 4096;
+		struct perf_entry *grown =
+			reallocarray(importer->entries, capacity, sizeof(*grown));
+
+		if (!grown)
+			return reel_error_no_memory();
+		importer->entries = grown;
+		importer->capacity = capacity;
+	}
+	importer->entries[importer->n_entries++] = (struct perf_entry){ time, record->place };
+	return NULL;
+}
+
+/* What has no time happened when the record before it did. */
+static uint64_t time_of(struct importer *importer, const struct perf_record *record)
+{
+	struct perf_cursor payload = perf_record_payload(&importer->stream, record);
+	const struct perf_event *event;
+	struct perf_sample_id id;
+
+	if (record->type == PERF_RECORD_SAMPLE) {
+		event = perf_events_of_sample(&importer->events, payload);
+		if (event && event->sample_type & PERF_SAMPLE_TIME)
+			importer->last_time = perf_sample_time(event, payload);
+		return importer->last_time;
+	}
+	event = perf_events_of_record(&importer->events, payload);
+	if (event && event->flags >> PERF_ATTR_SAMPLE_ID_ALL & 1 &&
+	    event->sample_type & PERF_SAMPLE_TIME) {
+		perf_sample_id_decode(event, payload, &id);
+		if (id.time)
+			importer->last_time = id.time;
+		return id.time;
+	}
+	if (record->type == PERF_RECORD_FORK || record->type == PERF_RECORD_EXIT) {
+		(void)perf_cursor_take(&payload, 16);
+		importer->last_time = perf_cursor_u64(&payload);
+	}
+	return importer->last_time;
+}
+
+static bool is_translated(uint32_t type)
+{
+	switch (type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_KSYMBOL:
+	case PERF_RECORD_SAMPLE:
+		return true;
+	}
+	return false;
+}
+
+/* The name of the kernel's own mapping is followed by that of a function, whose address is its
+ * offset: "[kernel.kallsyms]_text". */
+static void learn_address(struct reel_recorded_kernel *kernel, struct reel_bytes name,
+			  uint64_t offset)
+{
+	if (*kernel->symbol || !name.size || name.size >= sizeof(kernel->symbol))
+		return;
+	memcpy(kernel->symbol, name.data, name.size);
+	kernel->address = offset;
+}
+
+/* The kernel's mapping tells where it lay, and its build-id if perf puts those into mappings. */
+static struct reel_error *learn_kernel(struct importer *importer, const struct perf_record *record)
+{
+	static const char kernel[] = REEL_KALLSYMS_KERNEL;
+	struct perf_cursor cursor = perf_record_payload(&importer->stream, record);
+	struct reel_bytes name, build_id = { NULL, 0 };
+	uint64_t offset;
+
+	if ((record->misc & PERF_MISC_CPUMODE) != PERF_MISC_KERNEL ||
+	    (record->type != PERF_RECORD_MMAP && record->type != PERF_RECORD_MMAP2))
+		return NULL;
+	(void)perf_cursor_take(&cursor, 24); /* pid, tid, address, size */
+	offset = perf_cursor_u64(&cursor);
+	if (record->type == PERF_RECORD_MMAP2) {
+		const uint8_t *id = perf_cursor_take(&cursor, 24);
+
+		if (id && record->misc & PERF_MISC_MMAP_BUILD_ID && id[0] <= 20)
+			build_id = (struct reel_bytes){ id + 4, id[0] };
+		(void)perf_cursor_take(&cursor, 8);
+	}
+	name = perf_cursor_string(&cursor);
+	if (cursor.bytes.failed || name.size < strlen(kernel) ||
+	    memcmp(name.data, kernel, strlen(kernel)) != 0)
+		return NULL;
+	name.data += strlen(kernel);
+	name.size -= strlen(kernel);
+	learn_address(&importer->kernel, name, offset);
+	return build_id.size ? reel_import_modules_name(importer->modules,
+							reel_bytes_of_string(kernel), build_id)
+			     : NULL;
+}
+
+static struct reel_error *index_record(void *context, const struct perf_record *record)
+{
+	struct importer *importer = context;
+	struct perf_cursor payload = perf_record_payload(&importer->stream, record);
+	struct reel_error *error;
+
+	switch (record->type) {
+	case PERF_RECORD_HEADER_ATTR:
+		return take_attr(importer, record);
+	case PERF_RECORD_BUILD_ID:
+		return importer_tolerate(importer, take_build_id(importer, record->misc, payload));
+	case PERF_RECORD_FEATURE: {
+		uint64_t feature = perf_cursor_u64(&payload);
+
+		if (feature >= PERF_FEATURES)
+			return NULL;
+		return importer_tolerate(importer,
+					 take_feature(importer, (unsigned int)feature, payload));
+	}
+	}
+	if (!is_translated(record->type))
+		return NULL;
+	error = seal_events(importer);
+	if (!error)
+		error = learn_kernel(importer, record);
+	return error ? error : add_entry(importer, record, time_of(importer, record));
+}
+
+static void show_progress(void *context, uint64_t done, uint64_t total)
+{
+	struct importer *importer = context;
+
+	/* The second pass reads everything again. */
+	importer->options.progress(importer->options.context, done / 2, total);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct perf_entry *left = a, *right = b;
+
+	if (left->time != right->time)
+		return left->time < right->time ? -1 : 1;
+	return (left->place.order > right->place.order) - (left->place.order < right->place.order);
+}
+
+struct reel_error *importer_learn(struct importer *importer)
+{
+	struct reel_error *error = NULL;
+
+	if (!importer->stream.is_pipe)
+		error = read_attrs(importer);
+	if (!error && !importer->stream.is_pipe)
+		error = read_features(importer);
+	if (!error && importer->host.is_directory)
+		error = reel_error_create(REEL_ERROR_UNSUPPORTED,
+					  "%s: of `perf record --threads': its data is in several "
+					  "files",
+					  importer->stream.file.name);
+	if (error)
+		return error;
+	error = perf_stream_visit(&importer->stream, index_record,
+				  importer->options.progress ? show_progress : NULL, importer);
+	error = importer_tolerate(importer, error);
+	if (error)
+		return error;
+	if (importer->stream.unfinished)
+		importer_problem(importer,
+				 reel_error_create(REEL_ERROR_TRUNCATED,
+						   "%s: perf record did not finish it: what "
+						   "stands at its end (build-ids, host) is missing",
+						   importer->stream.file.name));
+	if (importer->n_entries)
+		qsort(importer->entries, importer->n_entries, sizeof(*importer->entries), by_time);
+	return seal_events(importer);
+}

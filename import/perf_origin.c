@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Of which CPU, host and events a recording is: what the capture begins with. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/utsname.h>
+
+#include "import/importer.h"
+#include "space/kallsyms.h"
+
+/* A clock that clock_gettime(2) does not have: perf's own (local_clock) unless -k names one. */
+#define CLOCK_NOT_OF_USERS 0xffffffffu
+
+/* perf's numbers of all registers that can be unwound with. */
+static uint64_t registers_of(const struct reel_arch *arch)
+{
+	uint64_t mask = 0;
+
+	for (size_t i = 0; i < arch->n_registers; i++)
+		if (arch->registers[i].perf >= 0)
+			mask |= 1ull << arch->registers[i].perf;
+	return mask;
+}
+
+/*
+ * The CPU by the registers that perf recorded, which are all that it has (PERF_REGS_MASK of its
+ * asm/perf_regs.h): 24 on x86-64, 32 on riscv64, 33 on aarch64, 34 on s390x.
+ */
+static const struct reel_arch *arch_by_registers(const struct perf_events *events)
+{
+	const struct reel_arch *found = NULL;
+	uint64_t mask = 0;
+
+	for (size_t i = 0; i < events->n_events; i++)
+		mask |= events->events[i].user_registers;
+	for (size_t i = 0; reel_arch_all[i]; i++) {
+		uint64_t all = registers_of(reel_arch_all[i]);
+
+		if ((mask & all) == all && (!found || all > registers_of(found)))
+			found = reel_arch_all[i];
+	}
+	return found;
+}
+
+static struct reel_error *find_arch(struct importer *importer)
+{
+	const char *file = importer->stream.file.name, *name = importer->host.arch;
+
+	if (name) {
+		importer->arch = reel_arch_by_name(strcmp(name, "arm64") ? name : "aarch64");
+		if (!importer->arch)
+			return reel_error_create(REEL_ERROR_UNSUPPORTED,
+						 "%s: recorded on a CPU that is not known here: %s",
+						 file, name);
+		return NULL;
+	}
+	if (importer->options.arch) {
+		importer->arch = reel_arch_by_name(importer->options.arch);
+		if (!importer->arch)
+			return reel_error_create(REEL_ERROR_INVALID, "no such CPU: %s",
+						 importer->options.arch);
+		return NULL;
+	}
+	importer->arch = arch_by_registers(&importer->events);
+	if (!importer->arch)
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "%s: it does not say of which CPU it is: name it "
+					 "(--arch)",
+					 file);
+	importer_problem(importer,
+			 reel_error_create(REEL_ERROR_NOT_FOUND,
+					   "%s: it does not say of which CPU it is; by its "
+					   "registers, %s",
+					   file, importer->arch->name));
+	return NULL;
+}
+
+static struct reel_bytes text(const char *string)
+{
+	return reel_bytes_of_string(string ? string : "");
+}
+
+static uint64_t first_time(const struct importer *importer)
+{
+	for (size_t i = 0; i < importer->n_entries; i++)
+		if (importer->entries[i].time)
+			return importer->entries[i].time;
+	return 0;
+}
+
+static struct reel_error *put_capture(struct importer *importer)
+{
+	const struct perf_host *host = &importer->host;
+	const struct perf_event *event = &importer->events.events[0];
+	struct reel_record record = { .id = REEL_RECORD_CAPTURE };
+	_cleanup_free_ char *tool = NULL;
+	uint64_t start = first_time(importer), max_stack = 0;
+
+	for (size_t i = 0; i < importer->events.n_events; i++)
+		if (importer->events.events[i].stack_size > max_stack)
+			max_stack = importer->events.events[i].stack_size;
+	if (asprintf(&tool, "perf %s, imported by stackreel %s",
+		     host->version ? host->version : "of unknown version",
+		     REEL_VERSION_STRING) < 0) {
+		tool = NULL;
+		return reel_error_no_memory();
+	}
+	record.capture = (struct reel_record_capture){
+		.start_time = start,
+		.clock = event->flags >> PERF_ATTR_USE_CLOCKID & 1 ? (uint32_t)event->clock
+								   : CLOCK_NOT_OF_USERS,
+		.machine = importer->arch->elf_machine,
+		.word_bits = importer->arch->word_size * 8u,
+		.byte_order =
+			importer->stream.big_endian ? REEL_BYTE_ORDER_BIG : REEL_BYTE_ORDER_LITTLE,
+		.cpus_possible = host->cpus_possible,
+		.cpus_online = host->cpus_online,
+		.max_stack = max_stack,
+		.hostname = text(host->hostname),
+		.kernel_release = text(host->release),
+		.kernel_build_id = importer->kernel.build_id,
+		.tool_version = reel_bytes_of_string(tool),
+	};
+	if (host->wall_time && host->clock_time)
+		record.capture.start_wall_time = host->wall_time + (start - host->clock_time);
+	if (!importer->options.no_command_line)
+		record.capture.command_line =
+			(struct reel_bytes){ host->command_line.bytes, host->command_line.size };
+	return reel_writer_record(importer->writer, &record);
+}
+
+static bool counts_nanoseconds(const struct perf_event *event)
+{
+	return event->type == PERF_TYPE_SOFTWARE && (event->config == PERF_COUNT_SW_CPU_CLOCK ||
+						     event->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+static struct reel_error *put_events(struct importer *importer)
+{
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; i < importer->events.n_events && !error; i++) {
+		const struct perf_event *event = &importer->events.events[i];
+		bool is_frequency = event->flags >> PERF_ATTR_FREQ & 1;
+		struct reel_record record = { .id = REEL_RECORD_EVENT };
+		char name[64];
+
+		snprintf(name, sizeof(name), "perf:%u:%#llx", event->type,
+			 (unsigned long long)event->config);
+		record.event = (struct reel_record_event){
+			.id = i + 1,
+			.perf_type = event->type,
+			.perf_config = event->config,
+			.frequency = is_frequency ? event->period_or_frequency : 0,
+			.period = is_frequency ? 0 : event->period_or_frequency,
+			.weight_unit = counts_nanoseconds(event) ? REEL_WEIGHT_NANOSECONDS
+								 : REEL_WEIGHT_COUNT,
+			.name = reel_bytes_of_string(event->name ? event->name : name),
+		};
+		error = reel_writer_record(importer->writer, &record);
+	}
+	return error;
+}
+
+/* What perf -z or a pipe leave without build-ids is this host's if all else agrees. */
+static bool is_this_host(const struct perf_host *host)
+{
+	struct utsname here;
+
+	return host->hostname && host->release && host->arch && !uname(&here) &&
+	       !strcmp(host->hostname, here.nodename) && !strcmp(host->release, here.release) &&
+	       !strcmp(host->arch, here.machine);
+}
+
+struct reel_error *importer_find_origin(struct importer *importer)
+{
+	struct reel_recorded_kernel *kernel = &importer->kernel;
+
+	kernel->build_id = reel_import_modules_build_id(importer->modules,
+							reel_bytes_of_string(REEL_KALLSYMS_KERNEL));
+	kernel->is_here = kernel->build_id.size ? reel_kernel_is_here(kernel->build_id)
+						: is_this_host(&importer->host);
+	return find_arch(importer);
+}
+
+struct reel_error *importer_put_origin(struct importer *importer)
+{
+	struct reel_error *error = put_capture(importer);
+
+	return error ? error : put_events(importer);
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Mappings, processes and losses. */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+
+#include "import/importer.h"
+#include "space/build_id.h"
+#include "space/module_kind.h"
+
+#define PROTECTION_READ_EXECUTE 5
+#define MAP_PRIVATE_FLAG	2
+#define VDSO_SIZE_MAX		(1u << 20)
+
+/* ---- the vDSO ---------------------------------------------------------------------------- */
+
+static struct reel_error *put_image(struct importer *importer, uint64_t module,
+				    const uint8_t *image, size_t size)
+{
+	struct reel_record record = { .id = REEL_RECORD_IMAGE };
+
+	record.image = (struct reel_record_image){
+		.module = module,
+		.total_size = size,
+		.bytes = { image, size },
+	};
+	return reel_writer_record(importer->writer, &record);
+}
+
+static bool has_build_id(const uint8_t *image, size_t size, struct reel_bytes build_id)
+{
+	struct reel_build_id found;
+
+	return reel_build_id_of_image(image, size, &found) && found.size == build_id.size &&
+	       !memcmp(found.bytes, build_id.data, found.size);
+}
+
+/* The vDSO of this very process, if it is the one that was recorded: the kernel is the same. */
+static const uint8_t *own_vdso(const struct importer *importer, struct reel_bytes build_id,
+			       size_t *size_ret)
+{
+	const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+
+	*size_ret = image ? reel_elf_image_size(image, sizeof(Elf64_Ehdr), VDSO_SIZE_MAX) : 0;
+	if (!*size_ret)
+		return NULL;
+	if (!build_id.size)
+		return importer->kernel.is_here ? image : NULL;
+	return has_build_id(image, *size_ret, build_id) ? image : NULL;
+}
+
+/* Bytes of a whole file, to be freed; NULL if it cannot be read, or is too large for a vDSO. */
+static uint8_t *read_small_file(const char *path, size_t *size_ret)
+{
+	FILE *file = path ? fopen(path, "re") : NULL;
+	uint8_t *bytes = file ? malloc(VDSO_SIZE_MAX) : NULL;
+
+	*size_ret = bytes ? fread(bytes, 1, VDSO_SIZE_MAX, file) : 0;
+	if (file)
+		fclose(file);
+	return bytes;
+}
+
+/* perf.data has no image of it; perf record leaves one in its cache. */
+static struct reel_error *find_vdso(struct importer *importer, uint64_t module,
+				    struct reel_bytes build_id)
+{
+	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ uint8_t *cached = NULL;
+	const uint8_t *own;
+	size_t size;
+
+	own = own_vdso(importer, build_id, &size);
+	if (own)
+		return put_image(importer, module, own, size);
+	path = reel_perf_cache_path("[vdso]", build_id, "vdso");
+	cached = read_small_file(path, &size);
+	if (!cached || !has_build_id(cached, size, build_id))
+		return NULL;
+	return put_image(importer, module, cached, size);
+}
+
+static struct reel_error *add_vdso(struct importer *importer, struct reel_record_module module,
+				   uint64_t *id_ret)
+{
+	uint64_t last = importer->counts.modules;
+	struct reel_error *error;
+
+	if (!module.build_id.size)
+		module.build_id = reel_import_modules_build_id(importer->modules, module.path);
+	error = reel_import_modules_add(importer->modules, module, id_ret);
+	if (error || *id_ret <= last)
+		return error;
+	return find_vdso(importer, *id_ret, module.build_id);
+}
+
+/* ---- mappings ---------------------------------------------------------------------------- */
+
+struct mapping {
+	struct reel_task task;
+	uint64_t address, size, offset, protection, flags;
+	struct reel_record_module module;
+};
+
+static bool is_vdso(const struct mapping *mapping)
+{
+	return mapping->module.kind == REEL_MODULE_VDSO;
+}
+
+static struct reel_error *put_mapping(struct importer *importer, const struct mapping *mapping)
+{
+	struct reel_record record = { .id = REEL_RECORD_MAP };
+	struct reel_error *error;
+
+	record.map = (struct reel_record_map){
+		.time = mapping->task.time,
+		.address = mapping->address,
+		.size = mapping->size,
+		.offset = mapping->offset,
+		.protection = mapping->protection,
+		.flags = mapping->flags,
+	};
+	if (is_vdso(mapping)) {
+		/* It has no file to be an offset in; the image begins at 0. */
+		record.map.offset = 0;
+		error = add_vdso(importer, mapping->module, &record.map.module);
+	} else {
+		error = reel_import_modules_add(importer->modules, mapping->module,
+						&record.map.module);
+	}
+	if (record.map.module > importer->counts.modules)
+		importer->counts.modules = record.map.module;
+	if (!error)
+		error = reel_processes_space(importer->processes, &mapping->task,
+					     &record.map.space);
+	if (!error)
+		error = reel_writer_record(importer->writer, &record);
+	if (!error && is_vdso(mapping))
+		error = reel_processes_set_vdso(importer->processes, &mapping->task,
+						mapping->address);
+	return error;
+}
+
+/* PERF_RECORD_MMAP and MMAP2, of user code; of the kernel's only the build-id counts. */
+static struct reel_error *take_mapping(struct importer *importer, const struct perf_record *record,
+				       uint64_t time)
+{
+	struct perf_cursor cursor = perf_record_payload(&importer->stream, record);
+	struct mapping mapping = {
+		.task.time = time,
+		.protection = record->misc & PERF_MISC_MMAP_DATA ? 1 : PROTECTION_READ_EXECUTE,
+		.flags = MAP_PRIVATE_FLAG,
+	};
+	struct reel_record_module *module = &mapping.module;
+
+	mapping.task.pid = perf_cursor_u32(&cursor);
+	mapping.task.tid = perf_cursor_u32(&cursor);
+	mapping.address = perf_cursor_u64(&cursor);
+	mapping.size = perf_cursor_u64(&cursor);
+	mapping.offset = perf_cursor_u64(&cursor);
+	if (record->type == PERF_RECORD_MMAP2 && record->misc & PERF_MISC_MMAP_BUILD_ID) {
+		const uint8_t *bytes = perf_cursor_take(&cursor, 24);
+
+		/* u8 size, three reserved bytes, 20 of the build-id. */
+		if (bytes && bytes[0] <= 20)
+			module->build_id = (struct reel_bytes){ bytes + 4, bytes[0] };
+	} else if (record->type == PERF_RECORD_MMAP2) {
+		module->device_major = perf_cursor_u32(&cursor);
+		module->device_minor = perf_cursor_u32(&cursor);
+		module->inode = perf_cursor_u64(&cursor);
+		module->inode_generation = perf_cursor_u64(&cursor);
+	}
+	if (record->type == PERF_RECORD_MMAP2) {
+		mapping.protection = perf_cursor_u32(&cursor);
+		mapping.flags = perf_cursor_u32(&cursor);
+	}
+	module->path = perf_cursor_string(&cursor);
+	if (cursor.bytes.failed)
+		return importer_bad_record(importer, record, "its name does not end in it");
+	if ((record->misc & PERF_MISC_CPUMODE) == PERF_MISC_KERNEL)
+		return NULL;
+	if (!mapping.size || mapping.address > UINT64_MAX - (mapping.size - 1))
+		return importer_bad_record(importer, record, "a mapping of no addresses");
+	if (mapping.task.pid == UINT32_MAX)
+		return NULL;
+	module->kind = reel_module_kind_of_name((const char *)module->path.data);
+	return put_mapping(importer, &mapping);
+}
+
+/* ---- processes --------------------------------------------------------------------------- */
+
+static struct reel_error *take_comm(struct importer *importer, const struct perf_record *record,
+				    uint64_t time)
+{
+	struct perf_cursor cursor = perf_record_payload(&importer->stream, record);
+	struct reel_task task = { .time = time };
+	struct reel_bytes comm;
+
+	task.pid = perf_cursor_u32(&cursor);
+	task.tid = perf_cursor_u32(&cursor);
+	comm = perf_cursor_string(&cursor);
+	if (cursor.bytes.failed)
+		return importer_bad_record(importer, record, "its name does not end in it");
+	if (record->misc & PERF_MISC_COMM_EXEC)
+		return reel_processes_exec(importer->processes, &task, comm);
+	return reel_processes_comm(importer->processes, &task, comm);
+}
+
+static struct reel_error *take_task(struct importer *importer, const struct perf_record *record,
+				    uint64_t time)
+{
+	struct perf_cursor cursor = perf_record_payload(&importer->stream, record);
+	struct reel_task task = { .time = time };
+	uint32_t parent_pid, parent_tid;
+	bool was_there;
+
+	task.pid = perf_cursor_u32(&cursor);
+	parent_pid = perf_cursor_u32(&cursor);
+	task.tid = perf_cursor_u32(&cursor);
+	parent_tid = perf_cursor_u32(&cursor);
+	/* What perf made up for a process that was there has no time of its own. */
+	was_there = !perf_cursor_u64(&cursor) || record->misc & PERF_MISC_FORK_EXEC;
+	if (cursor.bytes.failed)
+		return importer_bad_record(importer, record, "it is too short");
+	if (record->type == PERF_RECORD_EXIT)
+		return reel_processes_exit(importer->processes, &task);
+	return reel_processes_fork(importer->processes, &task, parent_pid, parent_tid, was_there);
+}
+
+/* ---- losses and kernel symbols ------------------------------------------------------------ */
+
+static struct reel_error *take_loss(struct importer *importer, const struct perf_record *record,
+				    uint64_t time)
+{
+	struct perf_cursor cursor = perf_record_payload(&importer->stream, record);
+	const struct perf_event *event = perf_events_of_record(&importer->events, cursor);
+	struct perf_sample_id id = { .cpu = UINT32_MAX };
+	struct reel_record loss = { .id = REEL_RECORD_LOSS };
+
+	if (event)
+		perf_sample_id_decode(event, cursor, &id);
+	loss.loss = (struct reel_record_loss){ time, id.cpu, REEL_LOSS_RING_FULL, 0 };
+	if (record->type == PERF_RECORD_LOST)
+		(void)perf_cursor_u64(&cursor); /* the event's id */
+	if (record->type == PERF_RECORD_THROTTLE) {
+		loss.loss.cause = REEL_LOSS_THROTTLED;
+		loss.loss.count = 1;
+	} else {
+		loss.loss.count = perf_cursor_u64(&cursor);
+		importer->counts.lost += loss.loss.count;
+	}
+	if (cursor.bytes.failed)
+		return importer_bad_record(importer, record, "it is too short");
+	return loss.loss.count ? reel_writer_record(importer->writer, &loss) : NULL;
+}
+
+/* PERF_RECORD_KSYMBOL: a BPF program or a trampoline, that no list of symbols need have. */
+static struct reel_error *take_kernel_symbol(struct importer *importer,
+					     const struct perf_record *record)
+{
+	struct perf_cursor cursor = perf_record_payload(&importer->stream, record);
+	struct reel_record symbol = { .id = REEL_RECORD_KERNEL_SYMBOL };
+	struct reel_record_module module = {
+		.kind = REEL_MODULE_KERNEL_MODULE,
+		.path = reel_bytes_of_string("[bpf]"),
+	};
+	struct reel_error *error;
+	bool gone;
+
+	symbol.kernel_symbol.address = perf_cursor_u64(&cursor);
+	symbol.kernel_symbol.size = perf_cursor_u32(&cursor);
+	(void)perf_cursor_u16(&cursor);
+	gone = perf_cursor_u16(&cursor) & 1; /* PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER */
+	symbol.kernel_symbol.name = perf_cursor_string(&cursor);
+	if (cursor.bytes.failed)
+		return importer_bad_record(importer, record, "its name does not end in it");
+	if (gone || !symbol.kernel_symbol.size)
+		return NULL;
+	error = reel_import_modules_add(importer->modules, module, &symbol.kernel_symbol.module);
+	return error ? error : reel_writer_record(importer->writer, &symbol);
+}
+
+struct reel_error *importer_record(struct importer *importer, const struct perf_record *record,
+				   uint64_t time)
+{
+	switch (record->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		return take_mapping(importer, record, time);
+	case PERF_RECORD_COMM:
+		return take_comm(importer, record, time);
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		return take_task(importer, record, time);
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+	case PERF_RECORD_THROTTLE:
+		return take_loss(importer, record, time);
+	case PERF_RECORD_KSYMBOL:
+		return take_kernel_symbol(importer, record);
+	}
+	return NULL;
+}

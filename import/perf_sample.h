@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PERF_RECORD_SAMPLE, and the sample_id that the kernel's other records end with. */
+#ifndef IMPORT_PERF_SAMPLE_H
+#define IMPORT_PERF_SAMPLE_H
+
+#include "import/perf_events.h"
+
+/* Words in the file's byte order, in place. */
+struct perf_words {
+	const uint8_t *bytes;
+	uint64_t count;
+};
+
+uint64_t perf_word(struct perf_words words, uint64_t index, bool big_endian);
+
+struct perf_sample {
+	const struct perf_event *event;
+	uint64_t ip, time;
+	uint32_t pid, tid;
+	uint32_t cpu; /* UINT32_MAX: not recorded */
+	uint64_t period;
+	struct perf_words chain;
+	/* enum perf_regs_abi, and the values of the registers in the event's mask, ascending. */
+	uint64_t registers_abi;
+	struct perf_words registers;
+	/* From the user's sp on; `stack_room` bytes were asked for. */
+	const uint8_t *stack;
+	uint64_t stack_size, stack_room;
+};
+
+/* Text that says what is wrong with it, NULL if nothing is; what points goes into `payload`. */
+const char *perf_sample_decode(const struct perf_event *event, struct perf_cursor payload,
+			       struct perf_sample *ret);
+/* Only its time; 0 if it has none. */
+uint64_t perf_sample_time(const struct perf_event *event, struct perf_cursor payload);
+
+struct perf_sample_id {
+	uint64_t time; /* 0: perf made it up, or recorded none */
+	uint32_t cpu;  /* UINT32_MAX: not recorded */
+};
+
+/* All but times and CPUs may be missing: then *ret says nothing. */
+void perf_sample_id_decode(const struct perf_event *event, struct perf_cursor payload,
+			   struct perf_sample_id *ret);
+
+#endif

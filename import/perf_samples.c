@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/importer.h"
+
+/* ---- registers --------------------------------------------------------------------------- */
+
+static const struct reel_arch_register *by_perf_number(const struct reel_arch *arch, int number)
+{
+	for (size_t i = 0; i < arch->n_registers; i++)
+		if (arch->registers[i].perf == number)
+			return &arch->registers[i];
+	return NULL;
+}
+
+#define NO_SLOT SIZE_MAX
+
+/* Registers that no rule can name are left out. */
+static void set_layout(struct importer *importer, const struct perf_event *event)
+{
+	struct reel_record_sample_layout *layout = &importer->layout;
+	uint8_t word = 0;
+
+	if (importer->layout_event == event)
+		return;
+	importer->layout_event = event;
+	*layout = (struct reel_record_sample_layout){ .slots = importer->slots };
+	importer->pc_slot = importer->sp_slot = NO_SLOT;
+	for (int number = 0; number < 64; number++) {
+		const struct reel_arch_register *reg;
+
+		if (!(event->user_registers >> number & 1))
+			continue;
+		reg = by_perf_number(importer->arch, number);
+		if (reg) {
+			if (reg->dwarf == importer->arch->pc)
+				importer->pc_slot = layout->n_slots;
+			if (reg->dwarf == importer->arch->sp)
+				importer->sp_slot = layout->n_slots;
+			importer->slots[layout->n_slots] =
+				(struct reel_register_slot){ reg->dwarf, reg->size };
+			importer->words[layout->n_slots++] = word;
+		}
+		word++;
+	}
+	memset(importer->known, 0, sizeof(importer->known));
+	for (size_t i = 0; i < layout->n_slots; i++)
+		importer->known[i / 8] |= (uint8_t)(1 << i % 8);
+}
+
+/* False if they are of no use: 32-bit ones of a 64-bit CPU, or without a pc. */
+static bool take_registers(struct importer *importer, const struct perf_sample *from,
+			   struct reel_sample *sample)
+{
+	if (from->registers_abi == PERF_REGS_ABI_32 && importer->arch->word_size == 8) {
+		importer->lacks[LACK_COMPAT_REGISTERS]++;
+		return false;
+	}
+	set_layout(importer, from->event);
+	if (importer->pc_slot == NO_SLOT) {
+		importer->lacks[LACK_REGISTERS]++;
+		return false;
+	}
+	for (size_t i = 0; i < importer->layout.n_slots; i++)
+		importer->values[i] =
+			perf_word(from->registers, importer->words[i], importer->stream.big_endian);
+	sample->layout = &importer->layout;
+	sample->values = importer->values;
+	sample->known = importer->known;
+	sample->pc = importer->values[importer->pc_slot];
+	return true;
+}
+
+static bool take_stack(const struct importer *importer, const struct perf_sample *from,
+		       struct reel_sample *sample, struct reel_region *region)
+{
+	uint64_t sp;
+
+	if (importer->sp_slot == NO_SLOT || !from->stack_size)
+		return false;
+	sp = importer->values[importer->sp_slot];
+	*region = (struct reel_region){
+		.kind = REEL_REGION_STACK,
+		.address = sp,
+		.bytes = from->stack,
+		.size = (size_t)from->stack_size,
+	};
+	if (region->size && sp > UINT64_MAX - (region->size - 1))
+		return false;
+	sample->regions = region;
+	sample->n_regions = 1;
+	/* The kernel copies what it can read of the room: up to the end of the mapping, or more. */
+	sample->flags = REEL_SAMPLE_TOP_UNKNOWN;
+	if (from->stack_size == from->stack_room)
+		sample->flags |= REEL_SAMPLE_STACK_CUT;
+	return true;
+}
+
+/* ---- chains ------------------------------------------------------------------------------ */
+
+static void add_address(struct importer *importer, struct reel_sample *sample, int64_t context,
+			uint64_t address)
+{
+	if (context == PERF_CONTEXT_KERNEL && sample->n_kernel_chain < PERF_CHAIN_MAX)
+		importer->kernel_chain[sample->n_kernel_chain++] = address;
+	else if (context == PERF_CONTEXT_USER && sample->n_frame_chain < PERF_CHAIN_MAX)
+		importer->frame_chain[sample->n_frame_chain++] = address;
+}
+
+static void take_chains(struct importer *importer, const struct perf_sample *from, int64_t context,
+			struct reel_sample *sample)
+{
+	for (uint64_t i = 0; i < from->chain.count; i++) {
+		uint64_t word = perf_word(from->chain, i, importer->stream.big_endian);
+
+		if ((int64_t)word < 0 && (int64_t)word >= PERF_CONTEXT_MAX) {
+			context = (int64_t)word;
+			if (context == PERF_CONTEXT_USER_DEFERRED)
+				importer->lacks[LACK_DEFERRED_CHAIN]++;
+		} else {
+			add_address(importer, sample, context, word);
+		}
+	}
+	if (!(from->event->sample_type & PERF_SAMPLE_CALLCHAIN) &&
+	    from->event->sample_type & PERF_SAMPLE_IP)
+		add_address(importer, sample, context, from->ip);
+	sample->kernel_chain = importer->kernel_chain;
+	/* Of user code without registers, the sample's own address is what there is. */
+	sample->frame_chain = importer->frame_chain;
+}
+
+/* ---- samples ----------------------------------------------------------------------------- */
+
+static enum reel_where where_of(uint16_t cpumode, const struct perf_sample *from,
+				const struct reel_sample *sample)
+{
+	uint64_t user_state = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_CALLCHAIN;
+
+	if (cpumode == PERF_MISC_USER)
+		return REEL_WHERE_USER;
+	if (cpumode == PERF_MISC_KERNEL && from->event->sample_type & user_state &&
+	    from->registers_abi == PERF_REGS_ABI_NONE && !sample->n_frame_chain)
+		return REEL_WHERE_KERNEL_THREAD;
+	/* perf does not tell a system call from an interrupt. */
+	return REEL_WHERE_UNKNOWN;
+}
+
+struct reel_error *importer_sample(struct importer *importer, const struct perf_record *record,
+				   uint64_t time)
+{
+	struct perf_cursor cursor = perf_record_payload(&importer->stream, record);
+	const struct perf_event *event = perf_events_of_sample(&importer->events, cursor);
+	uint16_t cpumode = record->misc & PERF_MISC_CPUMODE;
+	struct reel_sample sample = { .time = time };
+	struct reel_region region;
+	struct perf_sample from;
+	struct reel_error *error;
+	const char *problem;
+	bool has_registers = false;
+
+	if (!event)
+		return importer_bad_record(importer, record, "no event has its identifier");
+	problem = perf_sample_decode(event, cursor, &from);
+	if (problem)
+		return importer_bad_record(importer, record, problem);
+	if (cpumode != PERF_MISC_USER && cpumode != PERF_MISC_KERNEL) {
+		importer->lacks[LACK_GUEST]++;
+		return NULL;
+	}
+	if (from.registers_abi != PERF_REGS_ABI_NONE)
+		has_registers = take_registers(importer, &from, &sample);
+	if (has_registers)
+		take_stack(importer, &from, &sample, &region);
+	take_chains(importer, &from,
+		    cpumode == PERF_MISC_USER ? PERF_CONTEXT_USER : PERF_CONTEXT_KERNEL, &sample);
+	if (sample.n_kernel_chain && importer->kernel_names)
+		error = reel_kernel_names_write(importer->kernel_names, sample.kernel_chain,
+						sample.n_kernel_chain);
+	else
+		error = NULL;
+	importer->lacks[LACK_KERNEL_NAMES] += sample.n_kernel_chain && !importer->kernel_names;
+	if (error)
+		return error;
+	error = reel_processes_place(importer->processes,
+				     &(struct reel_task){ time, from.pid, from.tid },
+				     from.registers_abi != PERF_REGS_ABI_NONE,
+				     from.registers_abi == PERF_REGS_ABI_32, &sample.thread);
+	sample.id = ++importer->counts.samples;
+	sample.cpu = from.cpu == UINT32_MAX ? 0 : from.cpu;
+	sample.event = (uint64_t)(event - importer->events.events) + 1;
+	sample.weight = from.period;
+	sample.where = (uint64_t)where_of(cpumode, &from, &sample);
+	return error ? error : reel_writer_sample(importer->writer, &sample);
+}

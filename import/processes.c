@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "import/processes.h"
+#include "space/id_table.h"
+
+/* Without the NUL. The kernel's TASK_COMM_LEN is 16; a longer one is some converter's. */
+#define COMM_MAX 63
+
+struct process;
+
+struct thread {
+	struct reel_id_entry entry; /* by tid */
+	uint64_t id;		    /* THREAD */
+	struct process *process;
+	struct thread *next, *previous; /* of the process */
+	char comm[COMM_MAX + 1];
+};
+
+struct process {
+	struct reel_id_entry entry; /* by pid */
+	struct reel_record_space space;
+	struct thread *threads;
+};
+
+struct reel_processes {
+	struct reel_processes_options options;
+	struct reel_id_table by_pid, by_tid; /* what lives */
+	uint64_t last_space, last_thread;
+};
+
+struct reel_error *reel_processes_create(const struct reel_processes_options *options,
+					 struct reel_processes **ret)
+{
+	struct reel_processes *processes = calloc(1, sizeof(*processes));
+
+	if (!processes)
+		return reel_error_no_memory();
+	processes->options = *options;
+	*ret = processes;
+	return NULL;
+}
+
+static void free_entry(void *context, struct reel_id_entry *entry)
+{
+	(void)context;
+	free(entry);
+}
+
+void reel_processes_destroy(struct reel_processes *processes)
+{
+	if (!processes)
+		return;
+	reel_id_table_visit(&processes->by_tid, free_entry, NULL);
+	reel_id_table_visit(&processes->by_pid, free_entry, NULL);
+	reel_id_table_free(&processes->by_tid);
+	reel_id_table_free(&processes->by_pid);
+	free(processes);
+}
+
+static struct reel_error *put(struct reel_processes *processes, const struct reel_record *record)
+{
+	return reel_writer_record(processes->options.writer, record);
+}
+
+static struct process *find_process(const struct reel_processes *processes, uint32_t pid)
+{
+	return (struct process *)reel_id_table_find(&processes->by_pid, pid);
+}
+
+static struct thread *find_thread(const struct reel_processes *processes, uint32_t tid)
+{
+	return (struct thread *)reel_id_table_find(&processes->by_tid, tid);
+}
+
+/* ---- spaces ------------------------------------------------------------------------------ */
+
+static struct reel_error *put_space(struct reel_processes *processes, const struct process *process)
+{
+	struct reel_record record = { .id = REEL_RECORD_SPACE, .space = process->space };
+
+	return put(processes, &record);
+}
+
+static void set_native(const struct reel_processes *processes, struct reel_record_space *space)
+{
+	space->machine = processes->options.machine;
+	space->word_bits = processes->options.word_bits;
+	space->byte_order = processes->options.byte_order;
+}
+
+/* With the mappings of `parent`, if there is one. */
+static struct reel_error *add_process(struct reel_processes *processes,
+				      const struct reel_task *task, const struct process *parent,
+				      struct process **ret)
+{
+	struct process *process = calloc(1, sizeof(*process));
+
+	if (!process)
+		return reel_error_no_memory();
+	process->entry.id = task->pid;
+	if (!reel_id_table_insert(&processes->by_pid, &process->entry)) {
+		free(process);
+		return reel_error_no_memory();
+	}
+	if (parent) {
+		process->space = parent->space;
+		process->space.parent = parent->space.id;
+		process->space.origin = REEL_ORIGIN_FORK;
+	} else {
+		process->space.origin = REEL_ORIGIN_FOUND;
+		set_native(processes, &process->space);
+	}
+	process->space.time = task->time;
+	process->space.pid = task->pid;
+	process->space.id = ++processes->last_space;
+	*ret = process;
+	return put_space(processes, process);
+}
+
+static struct reel_error *process_gone(struct reel_processes *processes, struct process *process,
+				       uint64_t time)
+{
+	struct reel_record record = { .id = REEL_RECORD_SPACE_EXIT };
+
+	record.space_exit = (struct reel_record_space_exit){ time, process->space.id };
+	reel_id_table_remove(&processes->by_pid, process->entry.id);
+	free(process);
+	return put(processes, &record);
+}
+
+static struct reel_error *need_process(struct reel_processes *processes,
+				       const struct reel_task *task, struct process **ret)
+{
+	*ret = find_process(processes, task->pid);
+	return *ret ? NULL : add_process(processes, task, NULL, ret);
+}
+
+/* ---- threads ----------------------------------------------------------------------------- */
+
+static void set_text(struct thread *thread, struct reel_bytes comm)
+{
+	size_t size = comm.size < COMM_MAX ? comm.size : COMM_MAX;
+
+	memcpy(thread->comm, comm.data, size);
+	thread->comm[size] = '\0';
+}
+
+static struct reel_error *add_thread(struct reel_processes *processes, struct process *process,
+				     const struct reel_task *task, enum reel_origin origin,
+				     const struct thread *parent, struct thread **ret)
+{
+	struct reel_record record = { .id = REEL_RECORD_THREAD };
+	struct thread *thread = calloc(1, sizeof(*thread));
+
+	if (!thread)
+		return reel_error_no_memory();
+	thread->entry.id = task->tid;
+	if (!reel_id_table_insert(&processes->by_tid, &thread->entry)) {
+		free(thread);
+		return reel_error_no_memory();
+	}
+	thread->id = ++processes->last_thread;
+	thread->process = process;
+	if (parent)
+		memcpy(thread->comm, parent->comm, sizeof(thread->comm));
+	thread->next = process->threads;
+	if (thread->next)
+		thread->next->previous = thread;
+	process->threads = thread;
+	*ret = thread;
+	record.thread = (struct reel_record_thread){
+		.time = task->time,
+		.id = thread->id,
+		.space = process->space.id,
+		.origin = origin,
+		.tid = task->tid,
+		.parent = parent ? parent->id : 0,
+		.comm = reel_bytes_of_string(thread->comm),
+	};
+	return put(processes, &record);
+}
+
+static struct reel_error *end_thread(struct reel_processes *processes, struct thread *thread,
+				     uint64_t time, bool keep_process)
+{
+	struct reel_record record = { .id = REEL_RECORD_THREAD_EXIT };
+	struct process *process = thread->process;
+	struct reel_error *error;
+
+	record.thread_exit = (struct reel_record_thread_exit){ time, thread->id };
+	if (thread->previous)
+		thread->previous->next = thread->next;
+	else
+		process->threads = thread->next;
+	if (thread->next)
+		thread->next->previous = thread->previous;
+	reel_id_table_remove(&processes->by_tid, thread->entry.id);
+	free(thread);
+	error = put(processes, &record);
+	if (!error && !process->threads && !keep_process)
+		error = process_gone(processes, process, time);
+	return error;
+}
+
+/* The thread of that tid if it is the task's: one of another process is one whose end was lost. */
+static struct reel_error *current_thread(struct reel_processes *processes,
+					 const struct reel_task *task, struct thread **ret)
+{
+	struct thread *thread = find_thread(processes, task->tid);
+
+	*ret = thread;
+	if (!thread || thread->process->entry.id == task->pid)
+		return NULL;
+	*ret = NULL;
+	return end_thread(processes, thread, task->time, false);
+}
+
+static struct reel_error *need_thread(struct reel_processes *processes,
+				      const struct reel_task *task, struct thread **ret)
+{
+	struct process *process;
+	struct reel_error *error = current_thread(processes, task, ret);
+
+	if (error || *ret)
+		return error;
+	error = need_process(processes, task, &process);
+	if (!error)
+		error = add_thread(processes, process, task, REEL_ORIGIN_FOUND, NULL, ret);
+	return error;
+}
+
+/* ---- what is told ------------------------------------------------------------------------ */
+
+/* All threads of it, and so the process. */
+static struct reel_error *end_process(struct reel_processes *processes, struct process *process,
+				      uint64_t time)
+{
+	struct reel_error *error = NULL;
+
+	if (!process->threads)
+		return process_gone(processes, process, time);
+	while (!error && process->threads->next)
+		error = end_thread(processes, process->threads, time, true);
+	return error ? error : end_thread(processes, process->threads, time, false);
+}
+
+struct reel_error *reel_processes_fork(struct reel_processes *processes,
+				       const struct reel_task *task, uint32_t parent_pid,
+				       uint32_t parent_tid, bool was_there)
+{
+	struct process *process, *parent = NULL;
+	struct thread *thread;
+	struct reel_error *error;
+
+	if (was_there)
+		return need_thread(processes, task, &thread);
+	/* What had the number before is gone, though nothing said so. */
+	process = find_process(processes, task->pid);
+	error = task->pid != parent_pid && process ? end_process(processes, process, task->time)
+						   : NULL;
+	if (error)
+		return error;
+	thread = find_thread(processes, task->tid);
+	if (thread)
+		error = end_thread(processes, thread, task->time,
+				   thread->process->entry.id == task->pid);
+	if (error)
+		return error;
+	if (task->pid == parent_pid) {
+		error = need_process(processes, task, &process);
+	} else {
+		parent = find_process(processes, parent_pid);
+		error = add_process(processes, task, parent, &process);
+	}
+	if (error)
+		return error;
+	return add_thread(processes, process, task, REEL_ORIGIN_FORK,
+			  find_thread(processes, parent_tid), &thread);
+}
+
+struct reel_error *reel_processes_comm(struct reel_processes *processes,
+				       const struct reel_task *task, struct reel_bytes comm)
+{
+	struct reel_record record = { .id = REEL_RECORD_THREAD_COMM };
+	struct thread *thread;
+	struct reel_error *error = need_thread(processes, task, &thread);
+
+	if (error)
+		return error;
+	set_text(thread, comm);
+	record.thread_comm = (struct reel_record_thread_comm){
+		.time = task->time,
+		.thread = thread->id,
+		.comm = reel_bytes_of_string(thread->comm),
+	};
+	return put(processes, &record);
+}
+
+/* The others were ended by the kernel (fs/exec.c, de_thread); their exits may come later. */
+static struct reel_error *end_others(struct reel_processes *processes, struct process *process,
+				     const struct thread *kept, uint64_t time)
+{
+	struct reel_error *error = NULL;
+
+	for (struct thread *thread = process->threads, *next; thread && !error; thread = next) {
+		next = thread->next;
+		if (thread != kept)
+			error = end_thread(processes, thread, time, true);
+	}
+	return error;
+}
+
+struct reel_error *reel_processes_exec(struct reel_processes *processes,
+				       const struct reel_task *task, struct reel_bytes comm)
+{
+	struct reel_record record = { .id = REEL_RECORD_THREAD_EXEC };
+	struct process *process;
+	struct thread *thread;
+	struct reel_error *error = need_thread(processes, task, &thread);
+
+	if (error)
+		return error;
+	process = thread->process;
+	error = end_others(processes, process, thread, task->time);
+	if (error)
+		return error;
+	process->space.parent = process->space.id;
+	process->space.id = ++processes->last_space;
+	process->space.time = task->time;
+	process->space.origin = REEL_ORIGIN_EXEC;
+	process->space.vdso = 0;
+	set_native(processes, &process->space);
+	error = put_space(processes, process);
+	record.thread_exec =
+		(struct reel_record_thread_exec){ task->time, thread->id, process->space.id };
+	if (!error)
+		error = put(processes, &record);
+	return error ? error : reel_processes_comm(processes, task, comm);
+}
+
+struct reel_error *reel_processes_exit(struct reel_processes *processes,
+				       const struct reel_task *task)
+{
+	struct thread *thread = find_thread(processes, task->tid);
+
+	return thread ? end_thread(processes, thread, task->time, false) : NULL;
+}
+
+struct reel_error *reel_processes_space(struct reel_processes *processes,
+					const struct reel_task *task, uint64_t *space_ret)
+{
+	struct process *process;
+	struct reel_error *error = need_process(processes, task, &process);
+
+	*space_ret = process ? process->space.id : 0;
+	return error;
+}
+
+struct reel_error *reel_processes_set_vdso(struct reel_processes *processes,
+					   const struct reel_task *task, uint64_t address)
+{
+	struct process *process = find_process(processes, task->pid);
+
+	if (!process || process->space.vdso == address)
+		return NULL;
+	process->space.vdso = address;
+	return put_space(processes, process);
+}
+
+struct reel_error *reel_processes_place(struct reel_processes *processes,
+					const struct reel_task *task, bool has_registers,
+					bool compat, uint64_t *thread_ret)
+{
+	struct thread *thread;
+	struct reel_error *error;
+	struct reel_record_space *space;
+
+	*thread_ret = 0;
+	/* The kernel has no numbers any more for a task that is being taken apart. */
+	if (task->tid == UINT32_MAX || task->pid == UINT32_MAX)
+		return NULL;
+	error = need_thread(processes, task, &thread);
+	if (error)
+		return error;
+	*thread_ret = thread->id;
+	space = &thread->process->space;
+	if (!has_registers || processes->options.word_bits == 32 ||
+	    compat == (space->word_bits == 32))
+		return NULL;
+	set_native(processes, space);
+	if (compat) {
+		space->machine = processes->options.compat_machine;
+		space->word_bits = 32;
+	}
+	return put_space(processes, thread->process);
+}

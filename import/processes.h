@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which processes and threads a recording knows at a time: turns what the
+ * kernel told another recorder into side records.  Everything is given in
+ * order of time; what nothing was told of is made up when it is met.
+ */
+#ifndef IMPORT_PROCESSES_H
+#define IMPORT_PROCESSES_H
+
+#include "format/writer.h"
+
+struct reel_processes;
+
+struct reel_processes_options {
+	struct reel_writer *writer; /* the records go there */
+	/* Of native programs, and of those with 32-bit registers on a 64-bit kernel. */
+	uint64_t machine, compat_machine, word_bits;
+	enum reel_byte_order byte_order;
+};
+
+struct reel_error *reel_processes_create(const struct reel_processes_options *options,
+					 struct reel_processes **ret) REEL_MUST_CHECK;
+void reel_processes_destroy(struct reel_processes *processes);
+
+struct reel_task {
+	uint64_t time;
+	uint32_t pid, tid;
+};
+
+/* `was_there`: it does not have its parent's mappings, they are told one by one. */
+struct reel_error *reel_processes_fork(struct reel_processes *processes,
+				       const struct reel_task *task, uint32_t parent_pid,
+				       uint32_t parent_tid, bool was_there) REEL_MUST_CHECK;
+struct reel_error *reel_processes_exec(struct reel_processes *processes,
+				       const struct reel_task *task,
+				       struct reel_bytes comm) REEL_MUST_CHECK;
+struct reel_error *reel_processes_comm(struct reel_processes *processes,
+				       const struct reel_task *task,
+				       struct reel_bytes comm) REEL_MUST_CHECK;
+struct reel_error *reel_processes_exit(struct reel_processes *processes,
+				       const struct reel_task *task) REEL_MUST_CHECK;
+
+/* The SPACE id of the process, and the vDSO's address, once that is known. */
+struct reel_error *reel_processes_space(struct reel_processes *processes,
+					const struct reel_task *task,
+					uint64_t *space_ret) REEL_MUST_CHECK;
+struct reel_error *reel_processes_set_vdso(struct reel_processes *processes,
+					   const struct reel_task *task,
+					   uint64_t address) REEL_MUST_CHECK;
+/* The THREAD id of a sample; `compat` if it has registers of 32 bits on a 64-bit kernel. */
+struct reel_error *reel_processes_place(struct reel_processes *processes,
+					const struct reel_task *task, bool has_registers,
+					bool compat, uint64_t *thread_ret) REEL_MUST_CHECK;
+
+#endif
