@@ -187,6 +187,11 @@ unit: $(unit_tests)
 	$(Q)O=$(O) tests/run.sh --unit
 tests: all $(unit_tests) $(test_programs) $(if $(have_record),$(O)/tests/sampler_probe)
 
+# Comparisons with libdw, gdb, perf, llvm-symbolizer …, at length; `make test` runs their quick form.
+.PHONY: truth
+truth: tests
+	$(Q)O=$(O) tests/truth/run.sh
+
 # ---- the two commands of README: `make deps demo`, `make deps test` ------------------
 
 # What is installed is looked at when make starts, so these start another make
@@ -253,4 +258,4 @@ clean:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
 	@echo
-	@echo "  all  static  test  unit  demo  deps  install  uninstall  clean  fuzz  bench"
+	@echo "  all  static  test  truth  unit  demo  deps  install  uninstall  clean  fuzz  bench"

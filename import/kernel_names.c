@@ -6,7 +6,7 @@
 
 #include "import/kernel_names.h"
 #include "include/stackreel.h"
-#include "space/build_id.h"
+#include "space/elf_identity.h"
 #include "space/kallsyms.h"
 
 #define NOTES_MAX (64u << 10)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Both passes over a perf.data, and the capture that comes out. */
 #define _GNU_SOURCE
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "import/importer.h"
+#include "space/elf_identity.h"
 
 void importer_problem(struct importer *importer, struct reel_error *problem)
 {
@@ -59,25 +59,12 @@ static struct reel_error *put_end(struct importer *importer)
 
 /* ---- the second pass ---------------------------------------------------------------------- */
 
-/* 32-bit programs of a 64-bit kernel (e_machine). */
-static uint64_t compat_machine(const struct reel_arch *arch)
-{
-	switch (arch->elf_machine) {
-	case EM_X86_64:
-		return EM_386;
-	case EM_AARCH64:
-		return EM_ARM;
-	default:
-		return arch->elf_machine;
-	}
-}
-
 static struct reel_error *prepare(struct importer *importer)
 {
 	struct reel_processes_options options = {
 		.writer = importer->writer,
 		.machine = importer->arch->elf_machine,
-		.compat_machine = compat_machine(importer->arch),
+		.compat_machine = reel_elf_compat_machine(importer->arch->elf_machine),
 		.word_bits = importer->arch->word_size * 8u,
 		.byte_order =
 			importer->stream.big_endian ? REEL_BYTE_ORDER_BIG : REEL_BYTE_ORDER_LITTLE,

@@ -7,7 +7,7 @@
 #include <sys/auxv.h>
 
 #include "import/importer.h"
-#include "space/build_id.h"
+#include "space/elf_identity.h"
 #include "space/module_kind.h"
 
 #define PROTECTION_READ_EXECUTE 5

@@ -6,7 +6,7 @@
 #ifndef RECORD_MODULE_TABLE_H
 #define RECORD_MODULE_TABLE_H
 
-#include "space/build_id.h"
+#include "space/elf_identity.h"
 #include "record/proc.h"
 
 /* Takes a side record, as reel_output_record does. */

@@ -4,7 +4,7 @@
 #define RECORD_PROC_H
 
 #include "format/bytes.h"
-#include "space/build_id.h"
+#include "space/elf_identity.h"
 
 #define REEL_COMM_SIZE 16 /* TASK_COMM_LEN, with the NUL */
 

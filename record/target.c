@@ -58,23 +58,6 @@ static void find_elf_kind(struct reel_target *target)
 		reel_elf_kind_of(header, sizeof(header), &target->elf);
 }
 
-static uint16_t compat_machine(uint16_t machine)
-{
-	switch (machine) {
-	case EM_X86_64:
-		return EM_386;
-	case EM_AARCH64:
-		return EM_ARM;
-	case EM_S390:
-	case EM_PPC64:
-	case EM_RISCV:
-		/* The same number, or none that Linux runs as compat. */
-		return machine == EM_PPC64 ? EM_PPC : machine;
-	default:
-		return 0;
-	}
-}
-
 /*
  * The masks depend on the kernel's address size only (arch/arm64/kernel/ptrace.c,
  * pac_mask_get), but the kernel tells them through ptrace alone: asks a child.
@@ -149,7 +132,7 @@ struct reel_error *reel_target_find(struct reel_target *ret)
 					 "what CPU this is cannot be found out: there is no vDSO, "
 					 "and /proc/self/exe cannot be read; is /proc mounted?");
 	if (ret->elf.word_bits == 64)
-		ret->compat_machine = compat_machine(ret->elf.machine);
+		ret->compat_machine = reel_elf_compat_machine(ret->elf.machine);
 	if (ret->elf.machine == EM_AARCH64)
 		find_pointer_masks(ret);
 	find_kernel_build_id(ret);

@@ -3,7 +3,7 @@
 #ifndef RECORD_TARGET_H
 #define RECORD_TARGET_H
 
-#include "space/build_id.h"
+#include "space/elf_identity.h"
 
 struct reel_target {
 	struct reel_elf_kind elf; /* of native user code */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "space/build_id.h"
+#include "space/elf_identity.h"
 
 /* More program headers or note bytes than any real file has are not looked at. */
 #define PROGRAM_HEADERS_MAX 512
@@ -83,6 +83,23 @@ size_t reel_elf_image_size(const uint8_t *header, size_t size, size_t limit)
 	if (offset > limit || entry_size * count > limit - offset)
 		return 0;
 	return (size_t)(offset + entry_size * count);
+}
+
+uint16_t reel_elf_compat_machine(uint16_t machine)
+{
+	switch (machine) {
+	case EM_X86_64:
+		return EM_386;
+	case EM_AARCH64:
+		return EM_ARM;
+	case EM_S390:
+	case EM_PPC64:
+	case EM_RISCV:
+		/* The same number, or none that Linux runs as compat. */
+		return machine == EM_PPC64 ? EM_PPC : machine;
+	default:
+		return 0;
+	}
 }
 
 bool reel_build_id_of_notes(const uint8_t *notes, size_t size, enum reel_byte_order order,

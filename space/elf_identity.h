@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Build-ids (NT_GNU_BUILD_ID notes) of ELF files, images in memory and notes by themselves. */
-#ifndef SPACE_BUILD_ID_H
-#define SPACE_BUILD_ID_H
+/* What an ELF file or image is: its CPU, its size, and its build-id (NT_GNU_BUILD_ID note). */
+#ifndef SPACE_ELF_IDENTITY_H
+#define SPACE_ELF_IDENTITY_H
 
 #include "format/bytes.h"
 #include "format/record.h"
@@ -20,6 +20,9 @@ struct reel_elf_kind {
 
 /* False if these are no ELF header's first 20 bytes. */
 bool reel_elf_kind_of(const uint8_t *header, size_t size, struct reel_elf_kind *ret);
+
+/* The machine of 32-bit programs on a 64-bit kernel of this one; 0 if it has none. */
+uint16_t reel_elf_compat_machine(uint16_t machine);
 
 /*
  * The size of the ELF image that begins with `header` (what its section

@@ -1,0 +1,31 @@
+#!/bin/bash
+# run.sh [--quick] [NAME...] - compare with what we did not write; print what was compared, and all counts added up
+#
+# Each comparison is a script beside this one that ends with `N passed, N failed, N skipped`. --quick is what CI has time for: fewer
+# programs, shorter recordings. NAME: only these. O=DIR: the object directory (build).
+set -u
+cd "$(dirname "$0")/../.."
+export O=${O:-build}
+quick=()
+[ "${1-}" != --quick ] || { quick=(--quick) && shift; }
+names=("$@")
+[ ${#names[@]} -gt 0 ] || names=(cfi capture unwinders perf symbols)
+passed=0 failed=0 skipped=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+for name in "${names[@]}"; do
+    echo "==== $name"
+    start=$SECONDS
+    "tests/truth/$name.sh" "${quick[@]}" 2>&1 | tee "$log"
+    status=${PIPESTATUS[0]}
+    read -r p f s _ < <(grep -E '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$log" | tail -n 1 | sed -E 's/[^0-9]+/ /g')
+    if [ "$status" != 0 ] && [ "${f:-0}" = 0 ] || [ "$((${p:-0} + ${f:-0} + ${s:-0}))" = 0 ]; then
+        echo "failed: $name: exit status $status"
+        f=$((${f:-0} + 1))
+    fi
+    echo "$name: $((SECONDS - start)) s"
+    passed=$((passed + ${p:-0})) failed=$((failed + ${f:-0})) skipped=$((skipped + ${s:-0}))
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,3 @@
+#!/bin/bash
+# The quick form of every comparison, for CI; `make truth` runs the long one.
+exec "$(dirname "$0")/run.sh" --quick
