@@ -329,6 +329,10 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 			*stop_ret = REEL_STOP_DEPTH_LIMIT;
 			return NULL;
 		}
+		/* Nobody called the trampoline that the walk has just left: before its first
+		 * instruction, where its handler returns to, is another function. */
+		if (step == REEL_STEP_SIGNAL && ret->n > 1)
+			ret->lookups[ret->n - 1] = ret->addresses[ret->n - 1];
 		error = append_frame(&walk, ret, step);
 		if (error)
 			return error;

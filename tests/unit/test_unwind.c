@@ -522,6 +522,7 @@ static void test_signal_without_cfi(void **unused)
 	w.stack[51] = BIAS + 0x1020;
 	unwind(&w);
 	assert_int_equal(w.frames.steps[2], REEL_STEP_SIGNAL);
+	assert_int_equal(w.frames.lookups[1], BIAS + 0x4000);
 	assert_int_equal(w.frames.lookups[2], BIAS + 0x5100);
 	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x4000, 0x5100, 0x6020, 0x1020);
 }
