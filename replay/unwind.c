@@ -300,7 +300,9 @@ static bool advance(struct reel_walk *walk, enum reel_step *step_ret, enum reel_
 		*stop_ret = REEL_STOP_NO_PROGRESS;
 		return false;
 	}
-	walk->first = walk->exact = *step_ret == REEL_STEP_SIGNAL;
+	walk->exact = *step_ret == REEL_STEP_SIGNAL ||
+		      (walk->first && *step_ret == REEL_STEP_CFI && reel_walk_is_landing_pad(walk));
+	walk->first = *step_ret == REEL_STEP_SIGNAL;
 	return true;
 }
 

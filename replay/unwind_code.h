@@ -57,6 +57,15 @@ bool reel_walk_guess(struct reel_walk *walk, const struct reel_code *code,
 bool reel_walk_undo_call(struct reel_walk *walk);
 
 /*
+ * Does the return address that a frame nobody called from leads to stand in the middle of a
+ * function, but behind no call?  Then it was not pushed by one, and what runs next there is exact:
+ * a landing pad, which _Unwind_Resume and _Unwind_RaiseException jump to (__builtin_eh_return).
+ * What was never called at all (signal trampolines, makecontext's __start_context) begins a
+ * function.
+ */
+bool reel_walk_is_landing_pad(const struct reel_walk *walk);
+
+/*
  * Where a task in the kernel after a system call goes on: behind the instruction, but at the start
  * of a program (execve) or of a signal's handler the pc was set, and what stands before it is
  * another function.  True if the code cannot be read.

@@ -121,6 +121,23 @@ static bool is_return_address(const struct reel_walk *walk, uint64_t address,
 	return is_behind_one_of(walk, &code, address, arch->calls, arch->n_calls);
 }
 
+bool reel_walk_is_landing_pad(const struct reel_walk *walk)
+{
+	const struct reel_unwind_input *input = walk->input;
+	const struct reel_rule *before;
+	struct reel_code code = { 0 };
+
+	/* riscv64 calls __riscv_save_* through t0, which is no call by its psABI. */
+	if (input->arch->flags & REEL_ARCH_LINK_REGISTER ||
+	    input->find_code(input->context, walk->state->pc - 1, &code) != REEL_CODE_FOUND ||
+	    !code.rules)
+		return false;
+	before = reel_rules_at(code.rules, walk->state->pc - 1 - code.bias);
+	return reel_rule_outcome(before) == REEL_RULE_STEP && !reel_rule_ends_function(before) &&
+	       !is_behind_one_of(walk, &code, walk->state->pc, input->arch->calls,
+				 input->arch->n_calls);
+}
+
 /* A program applied to a copy of the state. */
 static bool try_program(const struct reel_walk *walk, const struct reel_rule *rule,
 			struct reel_unwind_state *ret)

@@ -28,7 +28,7 @@ static void test_chain(void **unused)
 	function(&w, 0x2000, 0x2100, BYTES(0x0e, 16)); /* CFA = rsp + 16 */
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 7, STACK_WORD(100));
-	w.stack[101] = BIAS + 0x2020;
+	w.stack[101] = call_before(&w, 0x2020);
 	w.stack[103] = BIAS + 0x1020;
 	unwind(&w);
 	assert_int_equal(w.frames.sps[1], STACK_WORD(102));
@@ -54,6 +54,62 @@ static void test_return_address_behind_function(void **unused)
 	w.stack[104] = BIAS + 0x1020;
 	unwind(&w);
 	EXPECT(&w, REEL_STOP_ROOT, 0x2100, 0x2100, 0x1020);
+}
+
+/*
+ * gcc 12's _Unwind_Resume, libgcc_s.so.1 of Debian 12:
+ *   1741f: 48 89 cc  mov %rcx,%rsp    CFA = rcx + 8
+ *   17422: 59        pop %rcx         CFA = rsp + 8
+ *   17423: ff e1     jmp *%rcx        CFA = rsp, rip in rcx
+ * It goes on at a landing pad, here behind its function's `ret`, where the CFA is rsp + 8; at the
+ * pad itself it is rsp + 48.
+ */
+static void test_landing_pad(void **unused)
+{
+	static const uint8_t resume[] = { 0x0c, 2, 8, 0x43, 0x0d, 7, 0x41, 0x09, 16, 2, 0x0e, 0 };
+	static const uint8_t catcher[] = { 0x0e, 48, 0x58, 0x0a, 0x0e, 8, 0x41, 0x0b };
+	struct world w;
+
+	(void)unused;
+	for (int i = 0; i < 3; i++) {
+		world_x86(&w);
+		root_function(&w);
+		function(&w, 0x7000, 0x7010, resume, sizeof(resume));
+		function(&w, 0x2000, 0x2100, catcher, sizeof(catcher));
+		code_at(&w, 0x2014, BYTES(0x5b, 0x5d, 0x5b, 0x5d, 0xc3)); /* pop … ret */
+		w.state.pc = BIAS + 0x7000 + (uint64_t[]){ 0, 3, 4 }[i];
+		set(&w, 7, i == 0 ? STACK_WORD(10) : i == 1 ? STACK_WORD(100) : STACK_WORD(101));
+		set(&w, 2, i == 0 ? STACK_WORD(100) : BIAS + 0x2019);
+		w.stack[100] = BIAS + 0x2019;
+		w.stack[106] = call_before(&w, 0x1020);
+		unwind(&w);
+		assert_int_equal(w.frames.lookups[1], BIAS + 0x2019);
+		EXPECT(&w, REEL_STOP_ROOT, 0x7000 + (uint64_t[]){ 0, 3, 4 }[i], 0x2019, 0x1020);
+	}
+
+	/* Behind a call it is a return address, whatever it returns from. */
+	world_x86(&w);
+	root_function(&w);
+	function(&w, 0x7000, 0x7010, resume, sizeof(resume));
+	function(&w, 0x2000, 0x2100, catcher, sizeof(catcher));
+	w.state.pc = BIAS + 0x7004;
+	set(&w, 7, STACK_WORD(101));
+	set(&w, 2, call_before(&w, 0x2019));
+	w.stack[101] = call_before(&w, 0x1020);
+	unwind(&w);
+	assert_int_equal(w.frames.lookups[1], BIAS + 0x2018);
+	EXPECT(&w, REEL_STOP_ROOT, 0x7004, 0x2019, 0x1020);
+
+	/* What begins a function: makecontext's entry. */
+	world_x86(&w);
+	function(&w, 0x2000, 0x2100, NO_BYTES);
+	function(&w, 0x3000, 0x3100, NO_BYTES);
+	w.state.pc = BIAS + 0x2010;
+	set(&w, 7, STACK_WORD(100));
+	w.stack[100] = BIAS + 0x3000;
+	unwind(&w);
+	assert_int_equal(w.frames.lookups[1], BIAS + 0x2fff);
+	EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x2010, 0x3000);
 }
 
 static void test_after_syscall(void **unused)
@@ -679,6 +735,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_return_address_behind_function),
+		cmocka_unit_test(test_landing_pad),
 		cmocka_unit_test(test_after_syscall),
 		cmocka_unit_test(test_after_syscall_elsewhere),
 		cmocka_unit_test(test_plt_without_cfi),
