@@ -175,6 +175,11 @@ bool reel_rule_ends_function(const struct reel_rule *rule)
 	return rule->flags & RULE_ENDS_FUNCTION;
 }
 
+bool reel_rule_needs(const struct reel_rule *rule, uint8_t slot)
+{
+	return rule->cfa.from != FROM_REGISTER || rule->cfa.slot == slot;
+}
+
 /* ---- applying ----------------------------------------------------------------------- */
 
 struct step {

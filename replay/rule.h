@@ -42,6 +42,9 @@ bool reel_rule_is_signal_frame(const struct reel_rule *rule);
  */
 bool reel_rule_ends_function(const struct reel_rule *rule);
 
+/* The CFA may depend on what the register holds. */
+bool reel_rule_needs(const struct reel_rule *rule, uint8_t slot);
+
 /* Compiles a row; for arch programs, kept by the unwinder. */
 struct reel_error *reel_rule_create(const struct reel_arch *arch, const struct reel_cfi_row *row,
 				    struct reel_rule **ret) REEL_MUST_CHECK;

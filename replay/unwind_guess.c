@@ -172,6 +172,27 @@ static uint8_t chain_register(const struct reel_walk *walk)
 							       : walk->programs->fp;
 }
 
+/*
+ * The caller's CFI finds its frame by sp, as code does that was compiled without
+ * frame pointers: it may keep anything in that register.
+ */
+static bool has_no_use_for(const struct reel_walk *walk, const struct reel_unwind_state *caller,
+			   uint8_t slot)
+{
+	const struct reel_unwind_input *input = walk->input;
+	const struct reel_rule *rule;
+	struct reel_code code = { 0 };
+
+	if (input->arch->flags & (REEL_ARCH_FRAME_STEP_LOSES_SP | REEL_ARCH_BACK_CHAIN) ||
+	    !caller->pc ||
+	    input->find_code(input->context, caller->pc - 1, &code) != REEL_CODE_FOUND ||
+	    !code.rules)
+		return false;
+	rule = reel_rules_at(code.rules, caller->pc - 1 - code.bias);
+	return reel_rule_outcome(rule) == REEL_RULE_ROOT ||
+	       (reel_rule_outcome(rule) == REEL_RULE_STEP && !reel_rule_needs(rule, slot));
+}
+
 static bool is_sane_chain(const struct reel_walk *walk, const struct reel_unwind_state *caller)
 {
 	const struct reel_unwind_state *state = walk->state;
@@ -179,12 +200,12 @@ static bool is_sane_chain(const struct reel_walk *walk, const struct reel_unwind
 	unsigned word = walk->input->arch->word_size;
 	uint64_t from = state->registers[slot], to = caller->registers[slot];
 
-	if (from % word || to % word || !reel_walk_knows(caller, slot))
+	if (from % word || !reel_walk_knows(caller, slot))
 		return false;
 	if (reel_walk_knows(state, sp) && from < state->registers[sp])
 		return false;
 	/* Frames lie one above the other; the last one's pointer is 0. */
-	return !to || to > from;
+	return !to || (to % word == 0 && to > from) || has_no_use_for(walk, caller, slot);
 }
 
 /* May be the outermost one: then its pc is 0. */

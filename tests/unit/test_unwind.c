@@ -717,6 +717,31 @@ static void test_frame_pointer_checks(void **unused)
 	}
 }
 
+/*
+ * rbp of a caller that was compiled without frame pointers is any number, if its CFI does without:
+ * glibc's _dl_fini calls __do_global_dtors_aux (gcc's crtstuff.c), which has no CFI.
+ */
+static void test_frame_pointer_of_none(void **unused)
+{
+	static const uint64_t values[] = { 1, STACK_WORD(105), STACK_WORD(120) + 4, UINT64_MAX };
+	struct world w;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		frame_pointer_world(&w);
+		w.stack[120] = values[i];
+		unwind(&w);
+		EXPECT(&w, REEL_STOP_ROOT, 0x7010, 0x7120, 0x2020, 0x1020);
+
+		/* CFA = rbp + 16: it is needed, and no good. */
+		frame_pointer_world(&w);
+		function(&w, 0x7100, 0x7200, BYTES(0x0c, 6, 16));
+		w.stack[110] = values[i];
+		unwind(&w);
+		EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x7010);
+	}
+}
+
 /* Registers that code without CFI may have changed are unknown behind a step by frame pointer. */
 static void test_frame_pointer_forgets(void **unused)
 {
@@ -762,6 +787,7 @@ int main(void)
 		cmocka_unit_test(test_undo_call),
 		cmocka_unit_test(test_frame_pointer),
 		cmocka_unit_test(test_frame_pointer_checks),
+		cmocka_unit_test(test_frame_pointer_of_none),
 		cmocka_unit_test(test_frame_pointer_forgets),
 	};
 
