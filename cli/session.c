@@ -18,7 +18,10 @@ bool no_error(struct reel_error *error)
 
 bool trace_is_cut(const struct reel_trace *trace)
 {
-	return trace->stop != REEL_STOP_ROOT && trace->stop != REEL_STOP_NO_USER_STATE;
+	/* A task past its end has registers, but no stack. */
+	if (trace->stop == REEL_STOP_NO_USER_STATE)
+		return trace->n_frames > trace->n_kernel_frames;
+	return trace->stop != REEL_STOP_ROOT;
 }
 
 /* ---- quality -------------------------------------------------------------------- */

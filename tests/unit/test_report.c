@@ -230,11 +230,30 @@ static void kernel_threads_are_whole(void **state)
 
 	(void)state;
 	profiles_init(&profiles, GROUP_NONE, false, true);
+	trace.n_kernel_frames = 1;
 	add_trace(trace, &cpu_clock, &sys_read, NULL);
+	trace.n_kernel_frames = 0;
 	add_trace(trace, &cpu_clock, NULL);
 	profiles_finish(&profiles);
 	print_into(print_residency, true);
 	assert_string_equal(printed, "50% ksys_read() [k]\n50% [no frames]\n");
+}
+
+/* Of a thread within exit only registers are left. */
+static void a_thread_past_its_end_is_not_whole(void **state)
+{
+	struct reel_trace trace = {
+		.weight = 1,
+		.stop = REEL_STOP_NO_USER_STATE,
+		.where = REEL_WHERE_SYSCALL,
+	};
+
+	(void)state;
+	profiles_init(&profiles, GROUP_NONE, false, true);
+	add_trace(trace, &cpu_clock, &foo, NULL);
+	profiles_finish(&profiles);
+	print_into(print_residency, true);
+	assert_string_equal(printed, "100% [incomplete: no user stack];foo()\n");
 }
 
 static void names_are_defused(void **state)
@@ -354,6 +373,7 @@ int main(void)
 		TEST(residency_shows_each_stack),
 		TEST(a_cut_trace_has_a_root_of_its_own),
 		TEST(kernel_threads_are_whole),
+		TEST(a_thread_past_its_end_is_not_whole),
 		TEST(names_are_defused),
 		TEST(modules_sum_up),
 		TEST(groups_have_names),
