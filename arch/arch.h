@@ -109,8 +109,8 @@ struct reel_arch {
 	size_t n_signal_frames;
 	const struct reel_arch_call *calls;
 	size_t n_calls;
-	/* Instructions before which nothing was pushed since the call: PLT stubs without CFI begin
-	 * so. */
+	/* Instructions at which nothing is pushed since the call: what PLT stubs without CFI begin
+	 * with, and other functions; what they end with. */
 	const struct reel_arch_call *entries;
 	size_t n_entries;
 	/* The instructions that make a system call. */

@@ -74,15 +74,17 @@ static const struct reel_arch_call calls[] = {
 };
 
 /* jmp *disp32(%rip), with a bnd prefix too: PLT stubs (psABI 5.2; those of static programs' ifuncs
-   have no CFI).  endbr64 begins a function. */
+   have no CFI).  endbr64 begins a function, and so does push %rbp; mov %rsp,%rbp; ret ends one. */
 static const uint8_t jump_rip[] = { 0xff, 0x25 };
 static const uint8_t bnd_jump_rip[] = { 0xf2, 0xff, 0x25 };
 static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+static const uint8_t make_frame[] = { 0x55, 0x48, 0x89, 0xe5 };
+static const uint8_t ret[] = { 0xc3 };
+static const uint8_t rep_ret[] = { 0xf3, 0xc3 };
 
 static const struct reel_arch_call entries[] = {
-	{ jump_rip, NULL, 2 },
-	{ bnd_jump_rip, NULL, 3 },
-	{ endbr64, NULL, 4 },
+	{ jump_rip, NULL, 2 },	 { bnd_jump_rip, NULL, 3 }, { endbr64, NULL, 4 },
+	{ make_frame, NULL, 4 }, { ret, NULL, 1 },	    { rep_ret, NULL, 2 },
 };
 
 /* Intel SDM: SYSCALL, and int $0x80. */

@@ -718,6 +718,29 @@ static void test_frame_pointer_checks(void **unused)
 }
 
 /*
+ * Before it is made and when it is gone the frame pointer is the caller's, and would lead past it:
+ * push %rbp; mov %rsp,%rbp … leave; ret
+ */
+static void test_frame_pointer_of_caller(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int at_end = 0; at_end < 2; at_end++) {
+		frame_pointer_world(&w);
+		if (at_end)
+			code_at(&w, 0x7010, BYTES(0xc3));
+		else
+			code_at(&w, 0x7010, BYTES(0x55, 0x48, 0x89, 0xe5));
+		w.stack[100] = call_before(&w, 0x7080);
+		unwind(&w);
+		assert_int_equal(w.frames.steps[1], REEL_STEP_UNDO_CALL);
+		assert_int_equal(w.frames.steps[2], REEL_STEP_FRAME_POINTER);
+		EXPECT(&w, REEL_STOP_ROOT, 0x7010, 0x7080, 0x7120, 0x2020, 0x1020);
+	}
+}
+
+/*
  * rbp of a caller that was compiled without frame pointers is any number, if its CFI does without:
  * glibc's _dl_fini calls __do_global_dtors_aux (gcc's crtstuff.c), which has no CFI.
  */
@@ -787,6 +810,7 @@ int main(void)
 		cmocka_unit_test(test_undo_call),
 		cmocka_unit_test(test_frame_pointer),
 		cmocka_unit_test(test_frame_pointer_checks),
+		cmocka_unit_test(test_frame_pointer_of_caller),
 		cmocka_unit_test(test_frame_pointer_of_none),
 		cmocka_unit_test(test_frame_pointer_forgets),
 	};
