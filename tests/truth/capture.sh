@@ -1,0 +1,170 @@
+#!/bin/bash
+# Is what we record right? Our captures against what the sampled programs, gdb, /proc and perf know; no
+# comparison here feeds an oracle with bytes that we recorded.
+#
+#   tests/truth/capture.sh [--quick] [PART...]     PART: torn magic gdb perf
+#
+#   torn    threads that rewrite their stacks all the time: each word of each sample is foretold by its
+#           registers (programs/torn.c, torn_check.c); a million samples, or 30,000
+#   magic   each register, in user code, system calls, faults, interrupts, the vDSO, 32-bit code
+#           (programs/magic.c, magic_check.py)
+#   gdb     registers, bytes, chains, and the ends of stacks of a stopped process (capture_gdb.py)
+#   perf    chains and their shares, against perf's and the program's own clock (capture_perf.py)
+#
+# Needs root and BPF, x86-64. SECONDS_OF_PERF, GDB_ROUNDS and TORN_SAMPLES make it longer or shorter.
+# shellcheck disable=SC2086
+set -u
+cd "$(dirname "$0")/../.." || exit
+O=${O:-build}
+recorder=$O/stackreel-record stackreel=$O/stackreel torn_check=$O/tests/truth/torn_check
+passed=0 failed=0 skipped=0
+quick=
+[ "${1-}" = --quick ] && { quick=yes; shift; }
+parts=${*:-torn magic gdb perf}
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-capture.XXXXXX")
+target=
+trap '[ -z "$target" ] || kill -KILL $target 2>/dev/null; rm -rf "$work"' EXIT
+
+finish() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" = 0 ]
+    exit
+}
+
+skip() {
+    echo "skip: $1"
+    skipped=$((skipped + 1))
+}
+
+# ok NAME COMMAND...: a case; what it counted is printed, whether it passes or not.
+ok() {
+    local name=$1 status
+    shift
+    "$@" >"$work/out" 2>&1
+    status=$?
+    if [ $status = 0 ]; then
+        passed=$((passed + 1))
+        echo "$name"
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $name (status $status)"
+    fi
+    sed 's/^/    /' "$work/out" | head -n 30
+    return $status
+}
+
+# fails NAME COMMAND...: what has to see something wrong, does (status 1).
+fails() {
+    local name=$1 status
+    shift
+    "$@" >"$work/out" 2>&1
+    status=$?
+    if [ $status = 1 ]; then
+        passed=$((passed + 1))
+        echo "$name"
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $name (status $status instead of 1)"
+        sed 's/^/    /' "$work/out" | head -n 30
+    fi
+}
+
+for program in "$recorder" "$stackreel" "$torn_check"; do
+    [ -x "$program" ] || { skip "$program is not built"; finish; }
+done
+[ "$(uname -m)" = x86_64 ] || { skip "the programs are written for x86-64"; finish; }
+[ "$(id -u)" = 0 ] || { skip "not root"; finish; }
+if ! "$recorder" -q -o "$work/probe.reel" -- true 2>"$work/err"; then
+    skip "recording does not work here: $(head -n 1 "$work/err")"
+    finish
+fi
+
+# Tracepoints need tracefs; where it is not mounted the recorder sees it in a mount namespace of its own.
+tracefs=/sys/kernel/tracing mount_tracefs=
+if [ ! -d $tracefs/events ]; then
+    if unshare -m mount -t tracefs tracefs $tracefs 2>/dev/null; then
+        mount_tracefs=yes
+    else
+        tracefs=
+    fi
+fi
+
+# record ARGUMENT...
+record() {
+    if [ $mount_tracefs ]; then
+        unshare -m sh -c "mount -t tracefs tracefs $tracefs && exec \"\$@\"" sh "$recorder" "$@"
+    else
+        "$recorder" "$@"
+    fi
+}
+
+# compile NAME OPTION...: programs/NAME.c
+compile() {
+    local name=$1
+    shift
+    ${CC:-cc} -g -Wall -Wextra -Werror -pthread "$@" -o "$work/$name" "tests/truth/programs/$name.c"
+}
+
+# ---- torn snapshots ---------------------------------------------------------------------------
+
+torn_exact=0 torn_all=0
+
+# torn NAME RECORDER-OPTIONS SECONDS MODE:WORDS...: the targets leave the CPU to the recorder where they can.
+torn() {
+    local name=$1 options=$2
+    shift 2
+    if ! record $options --ring-size 128M -z 1 -q -o "$work/torn.reel" -- nice -n 19 "$work/torn" "$@" \
+        >"$work/facts" 2>"$work/err"; then
+        failed=$((failed + 1))
+        echo "FAILED: torn: $name: $(cat "$work/err")"
+        return
+    fi
+    ok "torn: $name: $options, $*" "$torn_check" --min 500 "$work/torn.reel" "$work/facts"
+    torn_exact=$((torn_exact + $(sed -nE 's/.* torn; ([0-9]+) exact.*/\1/p' "$work/out")))
+    torn_all=$((torn_all + $(sed -nE 's/^([0-9]+) samples.*/\1/p' "$work/out")))
+}
+
+part_torn() {
+    local rate wanted=${TORN_SAMPLES:-${quick:+30000}} seconds=${quick:+1} round=0
+    wanted=${wanted:-1000000} seconds=${seconds:-12}
+    rate=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
+    [ "$rate" -gt 12000 ] && rate=12000
+    ok "torn: programs/torn.c is built" compile torn -O2 || return
+    if [ "$(nproc)" -gt 1 ]; then
+        # What no sampler reads at once, another thread's writing, has to be seen as torn.
+        record -F $rate --ring-size 128M -z 1 -q -o "$work/torn.reel" -- "$work/torn" 1 other:2000 >"$work/facts"
+        ok "torn: a stack that another thread writes to is seen to be torn" \
+            "$torn_check" --control "$work/torn.reel" "$work/facts"
+    else
+        skip "torn: one CPU, so no other thread writes while a sample is taken"
+    fi
+    while { [ $torn_exact -lt "$wanted" ] || [ $round -lt 4 ]; } && [ $round -lt $((wanted / 30000 + 20)) ]; do
+        case $((round % 4)) in
+        0) torn "all modes" "-F $rate" $seconds up:300 rep:1024 push:700 sys:2048 hole:2560 alt:500 ;;
+        1) torn "handlers, and a main thread that pushes" "-F $rate" $seconds push:3000 alt:50 up:4 alt:1000 sys:100 ;;
+        2) torn "cut stacks" "-F $rate --max-stack 8K" $seconds up:3000 push:4000 hole:5120 rep:1100 ;;
+        3) torn "small stacks" "-F $rate --rings 2" $seconds up:20 push:10 rep:64 sys:16 push:100 ;;
+        esac
+        round=$((round + 1))
+    done
+    torn "stacks of 240 to 800 KB" "-F 3000 --max-stack 1M" "$([ $quick ] && echo 1 || echo 8)" \
+        up:30000 rep:100000 sys:40000
+    torn "at faults and switches" "-e context-switches,page-faults -c 1" 1 hole:2560 up:300 rep:1000 sys:4000 alt:600
+    if [ $tracefs ]; then
+        torn "at tracepoints" \
+            "-e irq_vectors:local_timer_entry,sched:sched_switch,exceptions:page_fault_user,syscalls:sys_exit_pread64 -c 1" \
+            1 sys:300 hole:2560 up:300 rep:1000 alt:600
+    else
+        skip "torn: tracepoints: tracefs cannot be mounted"
+    fi
+    # A word to the side: the checker is not blind.
+    awk '$1 == "thread" { $5 += 8 } { print }' "$work/facts" >"$work/facts.wrong"
+    fails "torn: words at the wrong place are seen" "$torn_check" "$work/torn.reel" "$work/facts.wrong"
+    echo "torn: $torn_all samples, of which $torn_exact are exact"
+    ok "torn: as many exact samples as wanted ($wanted)" [ "$torn_exact" -ge "$wanted" ]
+}
+
+for part in $parts; do
+    part_$part
+done
+finish
