@@ -92,7 +92,7 @@ static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
 		to[7] = from->di;
 		to[8] = from->ip;
 		sample->n_registers = 9;
-		sample->known = 0x1ff;
+		sample->known = syscall ? 0x1fe : 0x1ff;
 		return;
 	}
 	to[0] = from->ax;
@@ -114,9 +114,10 @@ static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
 	to[16] = from->ip;
 	sample->n_registers = 17;
 	sample->known = 0x1ffff;
-	/* The syscall instruction itself puts rip into rcx and rflags into r11. */
+	/* The syscall instruction itself puts rip into rcx and rflags into r11.  entry_64.S puts
+	 * -ENOSYS where rax will be: neither the number that it was nor the result. */
 	if (syscall)
-		sample->known &= ~(1ull << 2 | 1ull << 11);
+		sample->known &= ~(1ull << 0 | 1ull << 2 | 1ull << 11);
 }
 
 /* Where glibc and musl put a thread's control block: above its stack. */

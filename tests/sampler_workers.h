@@ -27,8 +27,8 @@ extern const char probe_spin_pc[], probe_read_pc[];
 /* Registers that probe_spin and probe_read fill. */
 #define PROBE_SPIN_MASK 0xff7fu /* all but rsp */
 #define PROBE_READ_MASK 0xf048u /* rbx, rbp, r12 … r15 */
-/* Of probe_read: not known (rcx, r11), and the arguments. */
-#define PROBE_READ_UNKNOWN ((1u << 2) | (1u << 11))
+/* Of probe_read: not known (rax, rcx, r11), and the arguments. */
+#define PROBE_READ_UNKNOWN ((1u << 0) | (1u << 2) | (1u << 11))
 #define PROBE_FD	   5
 #define PROBE_BUFFER	   4
 #define PROBE_SIZE	   1
