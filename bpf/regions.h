@@ -25,6 +25,9 @@ static __always_inline void reel_region_set(struct reel_bpf_sample *sample,
 	if (!top) {
 		sample->flags |= REEL_BPF_TOP_UNKNOWN;
 		top = sp + REEL_UNKNOWN_STACK_SIZE;
+		/* Programs may keep anything in sp. A region ends at 2^64 at most. */
+		if (top < sp)
+			top = ~7ull;
 	}
 	size = top - start;
 	if (size > settings.max_stack) {

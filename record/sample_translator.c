@@ -70,7 +70,8 @@ static size_t translate_missing(const struct reel_bpf_region *region, uint64_t p
 			continue;
 		if (from < region->address)
 			from = region->address;
-		if (to > end)
+		/* The last page of all ends at 2^64, which is 0. */
+		if (to > end || !to)
 			to = end;
 		if (from >= to)
 			continue;
