@@ -12,7 +12,7 @@
 #   perf    chains and their shares, against perf's and the program's own clock (capture_perf.py)
 #
 # Needs root and BPF, x86-64. SECONDS_OF_PERF, GDB_ROUNDS and TORN_SAMPLES make it longer or shorter.
-# shellcheck disable=SC2086
+# shellcheck disable=SC2086,SC2317
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}
@@ -162,6 +162,94 @@ part_torn() {
     fails "torn: words at the wrong place are seen" "$torn_check" "$work/torn.reel" "$work/facts.wrong"
     echo "torn: $torn_all samples, of which $torn_exact are exact"
     ok "torn: as many exact samples as wanted ($wanted)" [ "$torn_exact" -ge "$wanted" ]
+}
+
+# ---- registers -----------------------------------------------------------------------------------
+
+magic_check() {
+    "$stackreel" dump --json --bytes "$work/magic.reel" >"$work/magic.json" &&
+        python3 tests/truth/magic_check.py "$work/rules" "$1" <"$work/magic.json"
+}
+
+# magic MINIMUM EVENTS PROGRAM ARGUMENT...: EVENTS is options of the recorder.
+magic() {
+    local minimum=$1 events=$2
+    shift 2
+    record $events --duration "$magic_seconds" -q -o "$work/magic.reel" -- "$@" >"$work/rules" 2>"$work/err"
+    [ ! -s "$work/rules.more" ] || cat "$work/rules.more" >>"$work/rules"
+    ok "magic: ${*##*/}: $events" magic_check "$minimum"
+}
+
+# By DWARF number of i386.
+magic32() {
+    local mode spot time value=4058120199 values=() i
+    for i in 0 1 2 3 4 5 6 7; do
+        values+=($((value + 0x1010 * i)))
+    done
+    for mode in 1 2 3; do
+        if ! ${CC:-cc} -m32 -nostdlib -static -no-pie -DMODE=$mode -o "$work/magic32-$mode" \
+            tests/truth/programs/magic32.S 2>"$work/err"; then
+            skip "magic: 32-bit code: $(tail -n 1 "$work/err")"
+            return
+        fi
+    done
+    if "$work/magic32-0" 2>/dev/null; [ $? = 126 ]; then
+        skip "magic: 32-bit code: this kernel does not run it"
+        return
+    fi
+    spot=$(nm "$work/magic32-1" | awk '$3 == "spot" { print $1 }')
+    echo "count $((16#$spot)) 3 32 $(for i in 0 1 2 3 4 5 6 7; do echo "$i=${values[i]}"; done)" | tr '\n' ' ' >"$work/rules.more"
+    echo >>"$work/rules.more"
+    magic 200 "-F 5000" "$work/magic32-1"
+    [ ! $tracefs ] || magic 20 "-e irq_vectors:local_timer_entry -c 1" "$work/magic32-1"
+    for mode in 2 3; do
+        spot=$(nm "$work/magic32-$mode" | awk '$3 == "spot" { print $1 }')
+        time=$(nm "$work/magic32-$mode" | awk '$3 == "time" { print $1 }')
+        if [ $mode = 2 ]; then
+            echo "rule $((16#$spot)) $((16#$spot + 1)) 2 0=? 1=0 2=${values[2]} 3=$((16#$time)) 5=${values[5]} 6=${values[6]} 7=${values[7]}"
+        else
+            # In __kernel_vsyscall, which has saved ecx, edx and ebp on the stack, and uses them.
+            echo "rule $((0xf0000000)) $((0xffffffff)) 2 0=? 3=$((16#$time)) 6=${values[6]} 7=${values[7]}"
+        fi >"$work/rules.more"
+        magic 100 "-e context-switches -c 1" "$work/magic32-$mode"
+    done
+    rm "$work/rules.more"
+}
+
+part_magic() {
+    local sp sps magic=$work/magic
+    magic_seconds=${quick:+0.15}
+    magic_seconds=${magic_seconds:-2}
+    ok "magic: programs/magic.c is built" compile magic -O2 || return
+    magic 200 "-F 5000" "$magic" count
+    magic 200 "-F 5000" "$magic" read
+    magic 100 "-e context-switches -c 1" "$magic" sleep
+    magic 100 "-e context-switches -c 1" "$magic" int80
+    magic 500 "-e page-faults -c 11" "$magic" fault
+    magic 100 "-F 5000" "$magic" fault
+    magic 200 "-F 5000" "$magic" vdso
+    magic 200 "-F 5000" "$magic" libc
+    # The last one again, with a register that is one off.
+    sed -E 's/ 15=([0-9]+)([0-9])$/ 15=\11\2/' "$work/rules" >"$work/rules.wrong" && mv "$work/rules.wrong" "$work/rules"
+    fails "magic: a wrong register is seen" magic_check 1
+    if [ $tracefs ]; then
+        magic 20 "-e irq_vectors:local_timer_entry,sched:sched_switch -c 1" "$magic" count
+        magic 100 "-e sched:sched_switch -c 1" "$magic" sleep
+        magic 500 "-e raw_syscalls:sys_enter,raw_syscalls:sys_exit -c 11" "$magic" read
+        magic 500 "-e exceptions:page_fault_user -c 11" "$magic" fault
+    else
+        skip "magic: tracepoints: tracefs cannot be mounted"
+    fi
+    # Whatever sp is, the other registers are right, and no byte is there that is not the program's: 0, the first
+    # page, the end of the user's half and the hole behind it, the kernel's half, the last bytes of all.
+    echo nostack >"$work/rules.more"
+    sps=(0 130 0x7ffffffff000 0xffff888000000000 -20000 -8)
+    [ $quick ] || sps+=(1 8 0x500000000001 0x7fffffffffff 0x800000000000 0xffffffff81000000 -4096 -1)
+    for sp in "${sps[@]}"; do
+        magic 100 "-F 5000" "$magic" sp $sp
+    done
+    rm "$work/rules.more"
+    magic32
 }
 
 for part in $parts; do
