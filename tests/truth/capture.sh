@@ -252,6 +252,47 @@ part_magic() {
     magic32
 }
 
+# ---- a stopped process -----------------------------------------------------------------------------
+
+# at_rest PROGRAM SEED THREADS [--poke]: the recorder starts its command, which gives the word, when it is ready.
+at_rest() {
+    local status
+    rm -f "$work/fifo" && mkfifo "$work/fifo"
+    "$work/$1" "$2" "$3" <"$work/fifo" >"$work/facts" &
+    target=$!
+    exec 3>"$work/fifo"
+    sleep 0.2
+    record -q --max-stack 1M -e context-switches -c 1 -p $target -o "$work/switches.reel" -- \
+        sh -c "echo >'$work/fifo'; sleep 0.4" &&
+        record -q --max-stack 1M -F 500 -p $target -o "$work/clock.reel" -- sleep 0.2 &&
+        python3 tests/truth/capture_gdb.py ${4-} "$stackreel" $target "$work/facts" "$work/switches.reel" "$work/clock.reel"
+    status=$?
+    exec 3>&-
+    kill -KILL $target
+    wait $target 2>/dev/null
+    target=
+    return $status
+}
+
+part_gdb() {
+    local rounds=${GDB_ROUNDS:-${quick:+2}} seed compilers=rest
+    command -v gdb >/dev/null || { skip "gdb is not installed"; return; }
+    gdb -nx -batch -ex 'python print("has python")' 2>/dev/null | grep -q 'has python' || { skip "gdb without Python"; return; }
+    ok "gdb: programs/rest.c is built" compile rest -O2 || return
+    if [ ! $quick ] && command -v clang >/dev/null; then
+        cp "$work/rest" "$work/rest-gcc"
+        CC=clang ok "gdb: ... by clang" compile rest -O2 && mv "$work/rest" "$work/rest-clang"
+        compilers="rest-gcc rest-clang"
+    fi
+    for ((seed = 1; seed <= ${rounds:-12}; seed++)); do
+        for program in $compilers; do
+            ok "gdb: $program, seed $seed" at_rest $program $seed "$([ $quick ] && echo 24 || echo 40)"
+        done
+    done
+    ok "gdb: one bit that was changed afterwards is seen" at_rest $program 99 10 --poke
+    ! grep -q 'no userfaultfd' "$work/facts" || skip "gdb: threads that wait in a page fault: no userfaultfd"
+}
+
 for part in $parts; do
     part_$part
 done
