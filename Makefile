@@ -169,6 +169,8 @@ $(test_programs): $(O)/tests/%: $(O)/tests/%.o $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(replay_libs)
 
+$(O)/tests/cfi_rows: $(O)/tests/cfi_rules.o
+
 # Checks the BPF side alone; the static one is for guests.
 probe_objects := $(addprefix $(O)/,tests/sampler_probe.o tests/sampler_cases.o record/cpus.o \
 	record/programs.o record/refusal.o record/sampler.o record/event_name.o \
