@@ -124,11 +124,15 @@ static void set_cfa_register(struct machine *m, uint64_t reg)
 		m->cfa_reg = (uint16_t)reg;
 }
 
+/*
+ * Behind an expression this is not valid (DWARF 5, 6.4.2.2), and GCC writes it:
+ * in the epilogue of functions with SVE registers on their stack, where it means
+ * the register named last, sp (glibc 2.41's libmvec, 0x9480: ldp x19, x20, [sp, #16]).
+ */
 static void set_cfa_offset(struct machine *m, int64_t offset)
 {
 	m->cfa_offset = offset;
-	if (m->row->cfa.kind == REEL_RULE_REGISTER_OFFSET)
-		m->row->cfa.offset = offset;
+	set_cfa(m);
 }
 
 /* ---- locations ------------------------------------------------------------------ */

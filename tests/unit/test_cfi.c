@@ -210,6 +210,24 @@ static void test_cfa_rules(void **unused)
 	run(&s, "x86_64", 0, BYTES(0x0f, 3, 0x76, 0x78, 0x06, 0x0d, 7));
 	assert_int_equal(s.row.cfa.kind, REEL_RULE_REGISTER_OFFSET);
 	assert_int_equal(s.row.cfa.offset, 8);
+	/*
+	 * The epilogue of _ZGVsMxv_acosf in libmvec.so.1 of Debian 13 (arm64), by GCC 14.2:
+	 *   def_cfa_expression breg31 0, bregx 46 (vg) 0, const1u 144, mul, plus_uconst 48, plus
+	 *   advance 4; def_cfa_offset 48
+	 * behind addvl sp, sp, #18: ldp x19, x20, [sp, #16]; ldp x21, x22, [sp, #32];
+	 * ldp x29, x30, [sp], #48.  libdw finds it invalid, libgcc and gdb stay with the
+	 * expression.
+	 */
+	run(&s, "aarch64", 2,
+	    BYTES(0x0c, 31, 0, 0x0f, 11, 0x8f, 0, 0x92, 46, 0, 0x08, 144, 0x1e, 0x23, 48, 0x22,
+		  0x41, 0x0e, 48));
+	assert_int_equal(s.row.cfa.kind, REEL_RULE_REGISTER_OFFSET);
+	assert_int_equal(s.row.cfa.reg, 31);
+	assert_int_equal(s.row.cfa.offset, 48);
+	run(&s, "aarch64", 0,
+	    BYTES(0x0c, 31, 0, 0x0f, 11, 0x8f, 0, 0x92, 46, 0, 0x08, 144, 0x1e, 0x23, 48, 0x22,
+		  0x41, 0x0e, 48));
+	assert_int_equal(s.row.cfa.kind, REEL_RULE_VAL_EXPRESSION);
 }
 
 static void test_restore(void **unused)
