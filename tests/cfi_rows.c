@@ -58,6 +58,19 @@ struct file {
 	 * libdw calls invalid (replay/cfi_program.c, set_cfa_offset). */
 	uint64_t offset_behind_expression;
 	uint64_t passed_over[N_PASSED_OVER], exempt[N_EXEMPTIONS];
+	/* How many registers have a rule of each kind: what was compared. */
+	uint64_t kinds[REEL_RULE_REGISTER_OFFSET];
+};
+
+static const char *const kind_names[REEL_RULE_REGISTER_OFFSET] = {
+	[REEL_RULE_UNSPECIFIED] = "unspecified",
+	[REEL_RULE_UNDEFINED] = "undefined",
+	[REEL_RULE_SAME] = "same value",
+	[REEL_RULE_OFFSET] = "in memory",
+	[REEL_RULE_VAL_OFFSET] = "an offset",
+	[REEL_RULE_REGISTER] = "in a register",
+	[REEL_RULE_EXPRESSION] = "in memory by expression",
+	[REEL_RULE_VAL_EXPRESSION] = "by expression",
 };
 
 static struct reel_cfi_section section_named(Elf *elf, const GElf_Ehdr *ehdr, const char *name)
@@ -134,6 +147,7 @@ static void compare_registers(struct file *file, const struct reel_cfi_row *row,
 			differ_in_rule(file, row, reg, dwarf_errmsg(-1));
 			continue;
 		}
+		file->kinds[rule->kind]++;
 		if (same_rule(rule, ops, nops, file->input.big_endian))
 			continue;
 		if (!nops)
@@ -520,6 +534,10 @@ static void print_result(const struct file *file)
 	printf("%s: %" PRIu64 " FDEs, %" PRIu64 " rows, %" PRIu64 " differences\n", file->path,
 	       file->fdes, file->rows, file->differences);
 	printf("  rows of ours: %" PRIu64 "\n", file->our_rows);
+	for (size_t i = 0; i < REEL_RULE_REGISTER_OFFSET; i++) {
+		if (file->kinds[i])
+			printf("  registers: %s: %" PRIu64 "\n", kind_names[i], file->kinds[i]);
+	}
 	for (size_t i = 0; i < N_PASSED_OVER; i++) {
 		if (file->passed_over[i])
 			printf("  passed over: %s: %" PRIu64 "\n", passed_over_names[i],

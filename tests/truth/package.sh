@@ -1,24 +1,27 @@
 #!/bin/bash
-# package.sh SUITE ARCH PACKAGE - print a folder with this Debian package alone, unpacked
+# package.sh SUITE ARCH PACKAGE... - print a folder with these Debian packages alone, unpacked
 #
 # Fetched once, then taken from the cache.  Unlike tests/vm/sysroot.sh it takes no dependencies: what is wanted are the files
 # to be read, not to be run.
 set -euo pipefail
 . "$(dirname "$0")/../vm/common.sh"
-[ $# = 3 ] || usage
-suite=$1 arch=$(debian_arch "$2") package=$3
-dir=$STACKREEL_CACHE/package/$suite-$arch/$package
+[ $# -ge 3 ] || usage
+suite=$1 arch=$(debian_arch "$2")
+shift 2
+name=$*
+name=${name// /,}
+dir=$STACKREEL_CACHE/package/$suite-$arch/$name
 
 # .package is written last: with it the folder is complete
 if [ ! -e "$dir/.package" ]; then
-	cache_lock "package-$suite-$arch-$package"
+	cache_lock "package-$suite-$arch-$name"
 fi
 if [ ! -e "$dir/.package" ]; then
 	rm -rf "$dir"
 	mkdir -p "$dir/.debs"
-	(cd "$dir/.debs" && "$vm/apt.sh" "$suite" "$arch" apt-get -o Debug::NoLocking=1 download "$package") >"$dir/.log" 2>&1 ||
-		{ status=$?; tail -n 5 "$dir/.log" >&2; fail "cannot fetch $package ($suite, $arch)" $status; }
-	basename "$dir"/.debs/*.deb >"$dir/.name"
+	(cd "$dir/.debs" && "$vm/apt.sh" "$suite" "$arch" apt-get -o Debug::NoLocking=1 download "$@") >"$dir/.log" 2>&1 ||
+		{ status=$?; tail -n 5 "$dir/.log" >&2; fail "cannot fetch $* ($suite, $arch)" $status; }
+	basename -a "$dir"/.debs/*.deb >"$dir/.name"
 	unpack "$dir" "$dir"/.debs/*.deb
 	rm -rf "$dir/.debs" "$dir/.log"
 	mv "$dir/.name" "$dir/.package"
