@@ -1,6 +1,7 @@
 #!/bin/bash
 # apt.sh SUITE ARCH COMMAND [ARG...] - run apt-get or apt-cache with a private state for a Debian release and architecture
 #
+# Where ARCH is `source`, for the release's source packages (apt-get source).
 # The host's own dpkg and apt are left alone: everything is in the cache, and as far as this apt knows nothing is installed.
 # The mirror is the one the host's apt is set up with (any format of its sources), or $STACKREEL_DEBIAN_MIRROR.
 # The package lists are fetched when there are none, or when they are older than a day.
@@ -8,7 +9,12 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# -ge 3 ] || usage
-suite=$1 arch=$(debian_arch "$2") state=$STACKREEL_CACHE/apt/$1-$(debian_arch "$2")
+kind=deb suite=$1
+if [ "$2" = source ]; then
+	kind=deb-src arch=$(dpkg --print-architecture) state=$STACKREEL_CACHE/apt/$1-source
+else
+	arch=$(debian_arch "$2") state=$STACKREEL_CACHE/apt/$1-$(debian_arch "$2")
+fi
 shift 2
 
 # The first source of the host that is Debian's own archive: field 1 is known once the lists were fetched, else judge by the names.
@@ -37,7 +43,7 @@ setup() {
 	[ -e $keyring ] || skip "no $keyring: install the package debian-archive-keyring"
 	mkdir -p "$state"/{etc/apt/{apt.conf.d,preferences.d},var/{lib/{apt/lists/partial,dpkg},cache/apt/archives/partial,log/apt}}
 	: >"$state/var/lib/dpkg/status"
-	echo "deb [signed-by=$keyring arch=$arch] $url $suite main" >"$state/etc/apt/sources.list"
+	echo "$kind [signed-by=$keyring arch=$arch] $url $suite main" >"$state/etc/apt/sources.list"
 	# The host's own configuration is read before this file: proxies stay, hooks and pins go.
 	cat >"$state/apt.conf" <<-END
 		APT::Architecture "$arch";
@@ -59,7 +65,7 @@ setup() {
 	END
 }
 
-cache_lock "apt-$suite-$arch"
+cache_lock "apt-${state##*/}"
 [ -e "$state/apt.conf" ] || setup
 if [ -z "$(find "$state/fetched" -mtime -1 2>/dev/null)" ]; then
 	# stale lists will do when there is no network, unless there are none
