@@ -1,0 +1,66 @@
+#!/bin/bash
+# workloads.sh NAME - print, on one line, the command that runs a real program for about $SECONDS_OF_CPU seconds (default 3)
+#
+# Built on the first call, then taken from the cache. Words that need it are quoted for the shell: use eval, or read -ra where the
+# cache's path is a plain one. NAME is
+#   exceptions   C++ with inlining and exceptions, -O2 -fomit-frame-pointer
+#   recursion    C, about 40 KB of live stack
+#   threads      C, eight threads, mutexes, system calls, vDSO
+#   python       python3 with some of its C extensions
+#   compile      g++ -O2 of a heavy file: the driver, cc1plus and as, with the distribution's CFI and no debug information
+#   sqlite       sqlite3's shell, from Debian's source with -g -O2 -fomit-frame-pointer: one large unit
+# Status 77: this host cannot build it, and standard error says why.
+set -euo pipefail
+truth=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$truth/../vm/common.sh"
+[ $# = 1 ] || usage
+name=$1 seconds=${SECONDS_OF_CPU:-3} programs=$truth/programs
+flags=(-g -O2 -fomit-frame-pointer -Wall -Wextra -Werror)
+cc=${CC:-gcc} cxx=${CXX:-g++}
+
+# build FILE COMMAND...: the command, unless it was run for just this before; it makes $dir/FILE
+dir=
+build() {
+	local file=$1 key
+	shift
+	need "$1"
+	key=$({ "$1" --version && printf '%s\n' "$@" && cat "$programs/$name".*; } | sha256sum | cut -c1-10)
+	dir=$STACKREEL_CACHE/workloads/$name-$key
+	cache_lock "workload-$name"
+	[ -e "$dir/$file" ] || {
+		mkdir -p "$dir"
+		"$@" -o "$dir/$file.new"
+		mv "$dir/$file.new" "$dir/$file"
+	}
+}
+
+command=()
+case $name in
+exceptions)
+	build exceptions "$cxx" -std=c++17 "${flags[@]}" "$programs/exceptions.cc"
+	command=("$dir/exceptions" "$seconds")
+	;;
+recursion | threads)
+	build "$name" "$cc" -std=gnu11 -pthread "${flags[@]}" "$programs/$name.c"
+	command=("$dir/$name" "$seconds")
+	;;
+python)
+	need python3
+	# the interpreter itself, where python3 in the path is a script that looks for one
+	command=("$(python3 -c 'import sys; print(sys.executable)')" "$programs/python.py" "$seconds")
+	;;
+compile)
+	need "$cxx"
+	mkdir -p "$STACKREEL_CACHE/workloads"
+	command=("$programs/compile.sh" "${seconds%.*}" "$cxx" -std=c++17 -O2 -c -o /dev/null "$programs/exceptions.cc")
+	;;
+sqlite)
+	dir=$("$truth/sqlite.sh")
+	rounds=$(awk -v s="$seconds" 'BEGIN { print int(s * 3.7 + 0.999) }')
+	for ((i = 0; i < rounds; i++)); do cat "$programs/sqlite.sql"; done >"$dir/work-$rounds.sql.$$"
+	mv "$dir/work-$rounds.sql.$$" "$dir/work-$rounds.sql"
+	command=("$dir/sqlite3" -batch -init "$dir/work-$rounds.sql" :memory: .exit)
+	;;
+*) usage ;;
+esac
+printf '%q ' "${command[@]}" | sed 's/ $/\n/'
