@@ -4,6 +4,9 @@
 /* Entries are found by page: mappings begin and end at pages of 4 KB or more. */
 #define CACHE_PAGE_BITS 12
 
+/* SPEC.md 5, MAP. */
+#define PROTECTION_EXECUTE 4
+
 void reel_code_map_set_space(struct reel_code_map *map, struct reel_space_view view,
 			     const struct reel_arch *arch)
 {
@@ -115,7 +118,9 @@ const struct reel_code_range *reel_code_map_find(struct reel_code_map *map, uint
 	if (entry->generation == map->view.generation && address >= entry->begin &&
 	    address < entry->end)
 		return entry;
-	if (!map->view.generation || !reel_space_view_find(&map->view, address, &mapping))
+	/* Nothing runs in data; what a bad pointer or a stack in change leads to may lie there. */
+	if (!map->view.generation || !reel_space_view_find(&map->view, address, &mapping) ||
+	    !(mapping.protection & PROTECTION_EXECUTE))
 		return &nothing;
 	fill(map, &mapping, entry);
 	entry->generation = map->view.generation;
