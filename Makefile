@@ -171,6 +171,16 @@ $(test_programs): $(O)/tests/%: $(O)/tests/%.o $(O)/libstackreel.a
 
 $(O)/tests/cfi_rows: $(O)/tests/cfi_rules.o
 
+# Our traces against libdw's and, where it is installed, libunwind's.
+have_libunwind := $(call have,libunwind-generic)
+compare_unwinders_objects := $(addprefix $(O)/tests/truth/,compare_unwinders.o difference.o incomplete.o tally.o \
+	unwind_capture.o cfi_judge.o dwarf_evaluate.o dwfl_oracle.o libunwind_oracle.o)
+
+$(O)/tests/truth/libunwind_oracle.o: CPPFLAGS += $(if $(have_libunwind),-DHAVE_LIBUNWIND $(call pkg_cflags,libunwind-generic))
+$(O)/tests/truth/compare_unwinders: $(compare_unwinders_objects) $(O)/libstackreel.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(replay_libs) $(if $(have_libunwind),$(call pkg_libs,libunwind-generic))
+
 # Checks the BPF side alone; the static one is for guests.
 probe_objects := $(addprefix $(O)/,tests/sampler_probe.o tests/sampler_cases.o record/cpus.o \
 	record/programs.o record/refusal.o record/sampler.o record/event_name.o \
@@ -187,7 +197,7 @@ $(O)/static/sampler_probe: $(probe_objects)
 .PHONY: unit tests
 unit: $(unit_tests)
 	$(Q)O=$(O) tests/run.sh --unit
-tests: all $(unit_tests) $(test_programs) $(if $(have_record),$(O)/tests/sampler_probe)
+tests: all $(unit_tests) $(test_programs) $(O)/tests/truth/compare_unwinders $(if $(have_record),$(O)/tests/sampler_probe)
 
 # Comparisons with libdw, gdb, perf, llvm-symbolizer …, at length; `make test` runs their quick form.
 .PHONY: truth

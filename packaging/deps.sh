@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 apt_build=(gcc g++ make pkg-config clang llvm libc6-dev libbpf-dev libelf-dev libdw-dev libzstd-dev
     zlib1g-dev libiberty-dev)
-apt_test=(libcmocka-dev elfutils libclang-rt-dev zstd python3 binutils util-linux libcap2-bin gdb dwz lld)
+apt_test=(libcmocka-dev elfutils libclang-rt-dev zstd python3 binutils util-linux libcap2-bin gdb dwz lld libunwind-dev)
 dnf_build=(gcc gcc-c++ make pkgconf-pkg-config clang llvm glibc-devel libbpf-devel elfutils-libelf-devel
     elfutils-devel libzstd-devel zlib-devel binutils-devel)
 dnf_test=(libcmocka-devel elfutils compiler-rt libasan libubsan zstd python3 binutils util-linux libcap gdb dwz lld)

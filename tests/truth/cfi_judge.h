@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Judges a chain step by step, with nothing of replay/ but the chain itself: the row is libdw's
+ * (dwarf_cfi_addrframe), what it means is computed here, and where there is no
+ * row, the code's bytes must show that the step is right.
+ */
+#ifndef TESTS_TRUTH_CFI_JUDGE_H
+#define TESTS_TRUTH_CFI_JUDGE_H
+
+#include "tests/truth/dwarf_evaluate.h"
+
+/* How a caller was found, or why there is none. */
+enum truth_how {
+	TRUTH_BY_CFI = 0,
+	TRUTH_BY_SIGNAL_CODE,	/* the kernel's signal frame, by the trampoline's code */
+	TRUTH_BY_ENTRY,		/* no CFI; nothing pushed yet: the return address is at sp */
+	TRUTH_BY_LINK_REGISTER, /* no CFI; first frame of a CPU with a link register */
+	TRUTH_BY_FRAME_POINTER, /* no CFI; behind a call, and the frame above */
+	TRUTH_END_ROOT,		/* CFI: the return address is undefined */
+	TRUTH_END_ENTRY,	/* the ELF entry point's code: nobody called it */
+	TRUTH_END_ZERO,		/* nobody returns to 0 */
+	TRUTH_END_MEMORY,	/* the CFA or return address needs bytes that were not recorded */
+	TRUTH_END_REGISTER,	/* … or a register that is not known */
+	TRUTH_END_NO_CFI,	/* no CFI, and no step without it can be shown */
+	TRUTH_END_NO_FILE,	/* no file is mapped there */
+	TRUTH_END_UNSUPPORTED,	/* the CFI has an operation that is not evaluated here */
+	TRUTH_HOW_COUNT,
+};
+
+extern const char *const truth_how_names[TRUTH_HOW_COUNT];
+
+enum truth_step_flags {
+	/* A register's slot lies below sp and the code before pc has popped it: its value was kept.
+	 */
+	TRUTH_STEP_POPPED = 1 << 0,
+	/* The same without a pop to be seen. */
+	TRUTH_STEP_BELOW_SP = 1 << 1,
+	/* The CFA or return address comes from a register that TRUTH_STEP_POPPED has kept. */
+	TRUTH_STEP_NEEDS_POPPED = 1 << 2,
+	TRUTH_STEP_SIGNAL = 1 << 3,
+	/* The caller's sp lies in another region, or below. */
+	TRUTH_STEP_OTHER_STACK = 1 << 4,
+	/* The row at pc - 1 was used for the sample's own frame: behind a system call. */
+	TRUTH_STEP_BEHIND_SYSCALL = 1 << 5,
+	/* No CFI, and a direct call to this very function stands before the return address. */
+	TRUTH_STEP_CALL_SHOWN = 1 << 6,
+	/* The row is .debug_frame's. */
+	TRUTH_STEP_DEBUG_FRAME = 1 << 7,
+	/* The CFA is an expression. */
+	TRUTH_STEP_EXPRESSION = 1 << 8,
+};
+
+struct truth_step {
+	enum truth_how how;
+	unsigned flags;
+	uint64_t lookup; /* runtime address whose row was used */
+	uint64_t pc, sp; /* of the frame that was left; sp 0: unknown */
+	uint64_t cfa;	 /* 0: none */
+	uint64_t slot;	 /* where the return address was read; 0: not from memory */
+};
+
+struct truth_verdict {
+	struct truth_step *steps; /* steps[i] leaves frame i; the last one is an end */
+	size_t n, capacity;
+	/* The callers that the steps find, as far as they are those of the chain judged. */
+	size_t confirmed; /* frames of the chain that are right, the first one included */
+	uint64_t other;	  /* what the step after them finds instead, if it is no end */
+	bool whole;	  /* all of them are right, and it ends where it must */
+};
+
+/* Judges ours. `ret` is used again and again. */
+void truth_judge(const struct truth_sample *sample, struct truth_verdict *ret);
+
+/* A call instruction ends at `address`. *target_ret: where a direct one goes, 0 for an indirect
+ * one. */
+bool truth_is_behind_call(const struct truth_sample *sample, uint64_t address,
+			  uint64_t *target_ret);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Why an oracle's chain is not ours.  Every reason asks the sample's bytes and
+ * libdw's rows; a difference for which none of them holds is unexplained.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/truth/difference.h"
+
+static uint32_t word_at(const struct truth_sample *sample, uint64_t address)
+{
+	uint8_t code[4];
+
+	if (!truth_read_file(sample, address, sizeof(code), code))
+		return 0;
+	return code[0] | code[1] << 8 | code[2] << 16 | (uint32_t)code[3] << 24;
+}
+
+/*
+ * Code without CFI that has pushed nothing up to the frame's pc: on x86-64 the
+ * judge has seen the first instruction of a stub; on aarch64 none of the
+ * function's instructions up to pc moves sp (`stp x, y, [sp, #-n]!`, `sub sp, sp, #n`,
+ * Arm ARM C6.2).
+ */
+static bool has_pushed_nothing(const struct truth_sample *sample,
+			       const struct truth_verdict *verdict, size_t i)
+{
+	const struct reel_frame *frame = sample->frames[i];
+	uint64_t pc = verdict->steps[i].pc, from;
+
+	if (verdict->steps[i].how == TRUTH_BY_ENTRY)
+		return true;
+	if (verdict->steps[i].how != TRUTH_BY_LINK_REGISTER)
+		return false;
+	/* A stub without a symbol is no longer than a PLT's entry, 16 bytes. */
+	from = pc - (*frame->function ? frame->function_offset : 12);
+	for (; from < pc; from += 4) {
+		uint32_t word = word_at(sample, from);
+
+		if ((word & 0xffc003e0) == 0xa98003e0 || (word & 0xff0003ff) == 0xd10003ff)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * An oracle that goes on where there is nothing: what it takes for a return
+ * address stands behind no call.
+ */
+static bool is_no_return_address(const struct truth_sample *sample, uint64_t pc)
+{
+	uint64_t target;
+
+	return !truth_find(sample, pc - 1) || !truth_is_behind_call(sample, pc, &target);
+}
+
+/* The step at which the oracle leaves our chain, which is right. NULL: nothing shows why. */
+static const char *reason_to_leave(const struct truth_sample *sample,
+				   const struct truth_verdict *verdict, size_t last, bool stops)
+{
+	const struct truth_step *step = &verdict->steps[last];
+
+	if (step->flags & TRUTH_STEP_NEEDS_POPPED)
+		return "the CFA hangs on a register that was popped: its slot lies below sp";
+	for (size_t i = 0; i <= last; i++)
+		if (has_pushed_nothing(sample, verdict, i))
+			return "code without CFI has pushed nothing; it takes the frame pointer "
+			       "for its own";
+	if (stops && step->how == TRUTH_BY_FRAME_POINTER)
+		return "no CFI; by the frame pointer, behind a call";
+	if (stops && step->how == TRUTH_BY_SIGNAL_CODE)
+		return "no CFI; the kernel's signal frame, by the trampoline's code";
+	return NULL;
+}
+
+static const char *reason(const struct truth_sample *sample, const struct truth_verdict *verdict,
+			  const struct truth_chain *oracle, size_t common)
+{
+	const struct truth_step *end = &verdict->steps[verdict->n - 1];
+
+	if (!verdict->whole || !common)
+		return NULL;
+	if (common < sample->n_ours)
+		return reason_to_leave(sample, verdict, common - 1, common == oracle->n);
+	/* Ours ends here, as the rows say. */
+	if (end->how == TRUTH_END_ROOT)
+		return "the CFI says that there is no caller; it goes on";
+	if (is_no_return_address(sample, oracle->pcs[common]))
+		return "nothing says how to go on; what it takes for a return address is none";
+	return NULL;
+}
+
+void truth_difference_find(const struct truth_sample *sample, const struct truth_verdict *verdict,
+			   const struct truth_chain *oracle, struct truth_difference *ret)
+{
+	const size_t n = sample->n_ours, m = oracle->n;
+	const char *what, *why;
+	size_t k = 0;
+
+	while (k < n && k < m && sample->ours[k] == oracle->pcs[k])
+		k++;
+	ret->common = k;
+	ret->explained = true;
+	if (k == n && k == m) {
+		snprintf(ret->class, sizeof(ret->class), "equal");
+		return;
+	}
+	what = k == m ? "ours longer" : k == n ? "ours shorter" : "different";
+	why = reason(sample, verdict, oracle, k);
+	ret->explained = why;
+	if (why)
+		snprintf(ret->class, sizeof(ret->class), "%s: %s", what, why);
+	else
+		snprintf(ret->class, sizeof(ret->class), "%s: step by %s, flags %x; it says: %s",
+			 what,
+			 k && k <= verdict->n ? truth_how_names[verdict->steps[k - 1].how] : "?",
+			 k && k <= verdict->n ? verdict->steps[k - 1].flags : 0,
+			 *oracle->end ? oracle->end : "the end");
+}

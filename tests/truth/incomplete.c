@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "tests/truth/incomplete.h"
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+	for (; *names; names++)
+		if (!strcmp(name, *names))
+			return true;
+	return false;
+}
+
+/*
+ * GCC, libgcc/unwind.inc and unwind-dw2.c: at the end of each of these stands uw_install_context.
+ * It copies the landing pad's registers, and last the return
+ * address, over those that this very frame has saved, and then lets
+ * __builtin_eh_return move sp by an offset that is in a register only.  From the first copy to
+ * the jump the CFI, which knows of none of it, finds the frame that will run next with an sp that
+ * is not its.  The code ends in mov %rcx,%rsp; pop %rcx; jmp *%rcx.
+ */
+size_t truth_frame_being_replaced(const struct truth_sample *sample)
+{
+	static const char *const names[] = { "_Unwind_RaiseException", "_Unwind_Resume",
+					     "_Unwind_Resume_or_Rethrow", "_Unwind_ForcedUnwind",
+					     NULL };
+	static const uint8_t leave[] = { 0x48, 0x89, 0xcc, 0x59, 0xff, 0xe1 };
+	uint8_t code[128 + sizeof(leave)];
+
+	/* The function itself, or what it has called. */
+	for (size_t i = 0; i < sample->n_ours && i < 2; i++) {
+		if (sample->arch->elf_machine != EM_X86_64 ||
+		    !is_one_of(sample->frames[i]->function, names) ||
+		    !truth_read_file(sample, sample->ours[i], sizeof(code), code))
+			continue;
+		if (memmem(code, sizeof(code), leave, sizeof(leave)))
+			return i;
+	}
+	return sample->n_ours;
+}
+
+/* No CFI at all covers these, by their authors' choice. */
+static const char *reason_by_name(const char *function)
+{
+	static const char *const clones[] = { "clone", "__clone", "clone3", "__clone3", NULL };
+	static const char *const sections[] = { "_init", "_fini", NULL };
+
+	if (is_one_of(function, clones))
+		return "glibc's clone.S and clone3.S end their FDE before the system call, since "
+		       "the "
+		       "child has another stack";
+	if (is_one_of(function, sections))
+		return "crti.S and crtn.S have no CFI: .init and .fini are put together by the "
+		       "linker";
+	return NULL;
+}
+
+const char *truth_incomplete_reason(const struct truth_sample *sample)
+{
+	const struct reel_frame *last;
+
+	if (!sample->n_ours)
+		return NULL;
+	last = sample->frames[sample->n_ours - 1];
+	if (truth_frame_being_replaced(sample) < sample->n_ours)
+		return "libgcc's uw_install_context is overwriting the frame, and no CFI says so";
+	if (sample->trace->stop == REEL_STOP_NO_UNWIND_INFO)
+		return reason_by_name(last->function);
+	return NULL;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Traces that cannot reach the root, since the code at which they end says nothing of its caller.
+ */
+#ifndef TESTS_TRUTH_INCOMPLETE_H
+#define TESTS_TRUTH_INCOMPLETE_H
+
+#include "tests/truth/unwind_sample.h"
+
+/* Why no unwinder can go on, with the source; NULL: it should have. */
+const char *truth_incomplete_reason(const struct truth_sample *sample);
+/*
+ * The index of a frame of libgcc's that has begun to overwrite its own saved registers
+ * and return address, the number of frames if there is none.
+ */
+size_t truth_frame_being_replaced(const struct truth_sample *sample);
+
+#endif
