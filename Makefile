@@ -174,7 +174,7 @@ $(O)/tests/cfi_rows: $(O)/tests/cfi_rules.o
 # Our traces against libdw's and, where it is installed, libunwind's.
 have_libunwind := $(call have,libunwind-generic)
 compare_unwinders_objects := $(addprefix $(O)/tests/truth/,compare_unwinders.o difference.o incomplete.o tally.o \
-	unwind_capture.o cfi_judge.o dwarf_evaluate.o dwfl_oracle.o libunwind_oracle.o)
+	unwind_capture.o cfi_judge.o target_code.o dwarf_evaluate.o dwfl_oracle.o libunwind_oracle.o)
 
 $(O)/tests/truth/libunwind_oracle.o: CPPFLAGS += $(if $(have_libunwind),-DHAVE_LIBUNWIND $(call pkg_cflags,libunwind-generic))
 $(O)/tests/truth/compare_unwinders: $(compare_unwinders_objects) $(O)/libstackreel.a

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <dwarf.h>
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/truth/cfi_judge.h"
+#include "tests/truth/target_code.h"
 
 const char *const truth_how_names[TRUTH_HOW_COUNT] = {
 	[TRUTH_BY_CFI] = "CFI",
@@ -30,127 +32,6 @@ struct judge {
 	enum reel_step claimed; /* how the next frame of ours was found */
 	struct truth_step *step;
 };
-
-/* ---- code -------------------------------------------------------------------------------- */
-
-static bool code_is(const struct truth_sample *sample, uint64_t address, const void *bytes,
-		    size_t size)
-{
-	uint8_t there[16];
-
-	return size <= sizeof(there) && truth_read_file(sample, address, size, there) &&
-	       !memcmp(there, bytes, size);
-}
-
-static bool is_behind_call_x86(const struct truth_sample *sample, uint64_t address,
-			       uint64_t *target_ret)
-{
-	/* ff /2 by length: Intel SDM, ModRM and SIB. */
-	static const uint8_t lengths[] = { 2, 3, 4, 6, 7 };
-	uint8_t code[7];
-
-	if (truth_read_file(sample, address - 5, 5, code) && code[0] == 0xe8) {
-		int32_t offset;
-
-		memcpy(&offset, code + 1, sizeof(offset));
-		*target_ret = address + (uint64_t)(int64_t)offset;
-		return true;
-	}
-	for (size_t i = 0; i < sizeof(lengths); i++) {
-		uint8_t mod, rm;
-
-		if (!truth_read_file(sample, address - lengths[i], lengths[i], code) ||
-		    code[0] != 0xff || (code[1] >> 3 & 7) != 2)
-			continue;
-		mod = code[1] >> 6;
-		rm = code[1] & 7;
-		if (lengths[i] ==
-		    2u + (mod != 3 && rm == 4) + (mod == 1) +
-			    (mod == 2 || (mod == 0 && rm == 5) ||
-					     (mod == 0 && rm == 4 && (code[2] & 7) == 5)
-				     ? 4
-				     : 0))
-			return true;
-	}
-	return false;
-}
-
-static bool is_behind_call_aarch64(const struct truth_sample *sample, uint64_t address,
-				   uint64_t *target_ret)
-{
-	uint8_t code[4];
-	uint32_t word;
-
-	if (address % 4 || !truth_read_file(sample, address - 4, 4, code))
-		return false;
-	word = code[0] | code[1] << 8 | code[2] << 16 | (uint32_t)code[3] << 24;
-	if (word >> 26 == 0x25) {
-		/* bl: imm26, in words, signed. */
-		*target_ret =
-			address - 4 + ((uint64_t)((int64_t)((uint64_t)word << 38) >> 38) << 2);
-		return true;
-	}
-	/* blr, blraa(z), blrab(z) */
-	return (word & 0xfefff000) == 0xd63f0000;
-}
-
-bool truth_is_behind_call(const struct truth_sample *sample, uint64_t address, uint64_t *target_ret)
-{
-	*target_ret = 0;
-	switch (sample->arch->elf_machine) {
-	case EM_X86_64:
-		return is_behind_call_x86(sample, address, target_ret);
-	case EM_AARCH64:
-		return is_behind_call_aarch64(sample, address, target_ret);
-	default:
-		return false;
-	}
-}
-
-/* A system call's instruction ends at the pc: the kernel will go on behind it. */
-static bool is_behind_syscall(const struct truth_sample *sample, uint64_t pc)
-{
-	static const uint8_t syscall[] = { 0x0f, 0x05 }, svc[] = { 0x01, 0x00, 0x00, 0xd4 };
-
-	if (sample->sample->where != REEL_WHERE_SYSCALL)
-		return false;
-	return sample->arch->elf_machine == EM_X86_64 ? code_is(sample, pc - 2, syscall, 2)
-						      : code_is(sample, pc - 4, svc, 4);
-}
-
-/*
- * Has the code right before pc popped the register?  A run of `pop` (58+r, 41
- * 58+r) or `leave` (c9), perhaps with `vzeroupper` (c5 f8 77) in it, ends at pc.
- */
-static bool was_popped(const struct truth_sample *sample, uint64_t pc, unsigned dwarf)
-{
-	/* DWARF numbers to the numbers in instructions (psABI figure 3.36). */
-	static const uint8_t numbers[] = { 0, 2, 1, 3, 6, 7, 5, 4, 8, 9, 10, 11, 12, 13, 14, 15 };
-	uint8_t code[3];
-
-	if (sample->arch->elf_machine != EM_X86_64 || dwarf >= sizeof(numbers))
-		return false;
-	for (int i = 0; i < 8; i++) {
-		if (!truth_read_file(sample, pc - 3, 3, code))
-			return false;
-		if (code[2] == 0xc9) {
-			if (dwarf == 6)
-				return true;
-			pc -= 1;
-		} else if ((code[2] & 0xf8) == 0x58) {
-			unsigned extended = code[1] == 0x41 ? 8 : 0;
-
-			if ((code[2] & 7u) + extended == numbers[dwarf])
-				return true;
-			pc -= extended ? 2 : 1;
-		} else if (!memcmp(code, "\xc5\xf8\x77", 3)) {
-			pc -= 3;
-		} else {
-			return false;
-		}
-	}
-	return false;
-}
 
 /* ---- with CFI ---------------------------------------------------------------------------- */
 
@@ -243,7 +124,7 @@ static void recover(struct judge *judge, Dwarf_Frame *frame, unsigned reg,
 	/* What lies below the red zone may have been overwritten; the register itself is right if
 	 * it was popped. */
 	caller->known[reg] =
-		judge->registers.known[reg] && was_popped(judge->sample, judge->pc, reg);
+		judge->registers.known[reg] && truth_was_popped(judge->sample, judge->pc, reg);
 	caller->values[reg] = judge->registers.values[reg];
 	kept[reg] = caller->known[reg];
 	judge->step->flags |= caller->known[reg] ? TRUTH_STEP_POPPED : TRUTH_STEP_BELOW_SP;
@@ -287,7 +168,7 @@ static enum truth_how step_by_frame(struct judge *judge, Dwarf_Frame *frame)
 	enum truth_how how;
 	Dwarf_Addr start, end;
 	Dwarf_Op *ops;
-	uint64_t pc;
+	uint64_t pc, target;
 	size_t n;
 	int column = dwarf_frame_info(frame, &start, &end, &signal);
 
@@ -295,6 +176,9 @@ static enum truth_how step_by_frame(struct judge *judge, Dwarf_Frame *frame)
 		return TRUTH_END_UNSUPPORTED;
 	if (signal)
 		judge->step->flags |= TRUTH_STEP_SIGNAL;
+	if (judge->step->flags & TRUTH_STEP_BEHIND_SYSCALL &&
+	    end + truth_find(judge->sample, judge->step->lookup)->bias == judge->pc)
+		judge->step->flags |= TRUTH_STEP_ROW_ENDS;
 	if (n != 1)
 		judge->step->flags |= TRUTH_STEP_EXPRESSION;
 	result = truth_evaluate(judge->sample, &judge->registers, NULL, ops, n, &location);
@@ -317,8 +201,13 @@ static enum truth_how step_by_frame(struct judge *judge, Dwarf_Frame *frame)
 	}
 	judge->registers = caller;
 	memcpy(judge->kept, kept, sizeof(kept));
-	judge->pc = pc & ~judge->sample->code_mask;
-	judge->first = judge->exact = signal;
+	pc &= ~judge->sample->code_mask;
+	if (judge->first && truth_is_leaving_for_landing_pad(judge->sample, judge->pc) &&
+	    !truth_is_behind_call(judge->sample, pc, &target))
+		judge->step->flags |= TRUTH_STEP_LANDING_PAD;
+	judge->pc = pc;
+	judge->first = signal;
+	judge->exact = signal || judge->step->flags & TRUTH_STEP_LANDING_PAD;
 	return TRUTH_BY_CFI;
 }
 
@@ -357,11 +246,25 @@ static enum truth_how by_entry(struct judge *judge)
 	uint64_t pc = judge->pc, sp = judge->registers.values[sample->arch->sp];
 
 	if (sample->arch->elf_machine != EM_X86_64 || !judge->first || !judge->exact ||
-	    (truth_find(sample, pc) && !code_is(sample, pc, "\xff\x25", 2) &&
-	     !code_is(sample, pc, "\xf2\xff\x25", 3) &&
-	     !code_is(sample, pc, "\xf3\x0f\x1e\xfa", 4)))
+	    (truth_find(sample, pc) && !truth_has_return_address_on_top(sample, pc)))
 		return TRUTH_END_NO_CFI;
 	return take_caller(judge, sp, sp + 8) ? TRUTH_BY_ENTRY : TRUTH_END_NO_CFI;
+}
+
+/* The row of the caller finds its frame by sp: its frame pointer may be any number. */
+static bool needs_no_frame_pointer(struct judge *judge)
+{
+	Dwarf_Frame *frame = frame_at(judge, judge->pc - 1);
+	Dwarf_Op *ops;
+	bool result;
+	size_t n;
+
+	if (!frame)
+		return false;
+	result = !dwarf_frame_cfa(frame, &ops, &n) && n == 1 && ops[0].atom == DW_OP_bregx &&
+		 ops[0].number == judge->sample->arch->sp;
+	free(frame);
+	return result;
 }
 
 /* {caller's frame pointer, return address} at the frame pointer, on x86-64 and aarch64 alike. */
@@ -376,7 +279,8 @@ static enum truth_how by_frame_pointer(struct judge *judge)
 		return TRUTH_END_NO_CFI;
 	if (!next && truth_read_word(sample, record + 8, 8, &pc) && !pc)
 		return TRUTH_END_ZERO;
-	if ((next && next <= record) || !take_caller(judge, record + 8, has_sp ? record + 16 : 0))
+	if (!take_caller(judge, record + 8, has_sp ? record + 16 : 0) ||
+	    (next && (next <= record || next % 8) && !(has_sp && needs_no_frame_pointer(judge))))
 		return TRUTH_END_NO_CFI;
 	memset(judge->registers.known, 0, sizeof(judge->registers.known));
 	memset(judge->kept, 0, sizeof(judge->kept));
@@ -416,7 +320,7 @@ static enum truth_how by_signal_code(struct judge *judge)
 	uint64_t sp = judge->registers.values[sample->arch->sp];
 	struct truth_registers caller = { .known = { false } };
 
-	if (code_is(sample, judge->pc, "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05", 9) &&
+	if (truth_code_is(sample, judge->pc, "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05", 9) &&
 	    sample->arch->elf_machine == EM_X86_64) {
 		for (size_t i = 0; i < sizeof(order); i++)
 			caller.known[order[i]] = truth_read_word(sample, sp + 40 + 8 * i, 8,
@@ -424,7 +328,7 @@ static enum truth_how by_signal_code(struct judge *judge)
 		judge->pc = caller.values[16];
 		if (!caller.known[16])
 			return TRUTH_END_MEMORY;
-	} else if (code_is(sample, judge->pc, "\x68\x11\x80\xd2\x01\x00\x00\xd4", 8) &&
+	} else if (truth_code_is(sample, judge->pc, "\x68\x11\x80\xd2\x01\x00\x00\xd4", 8) &&
 		   sample->arch->elf_machine == EM_AARCH64) {
 		for (size_t i = 0; i < 32; i++)
 			caller.known[i] = truth_read_word(sample, sp + 128 + 176 + 8 + 8 * i, 8,
@@ -550,7 +454,7 @@ void truth_judge(const struct truth_sample *sample, struct truth_verdict *ret)
 		.sample = sample,
 		.pc = sample->pc & ~sample->code_mask,
 		.first = true,
-		.exact = !is_behind_syscall(sample, sample->pc),
+		.exact = !truth_is_behind_syscall(sample, sample->pc),
 	};
 
 	memcpy(judge.registers.values, sample->registers, sizeof(sample->registers));

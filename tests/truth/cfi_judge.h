@@ -48,6 +48,10 @@ enum truth_step_flags {
 	TRUTH_STEP_DEBUG_FRAME = 1 << 7,
 	/* The CFA is an expression. */
 	TRUTH_STEP_EXPRESSION = 1 << 8,
+	/* The caller is a landing pad that is jumped to: its pc is exact, and behind no call. */
+	TRUTH_STEP_LANDING_PAD = 1 << 9,
+	/* TRUTH_STEP_BEHIND_SYSCALL, and the row ends with the system call's instruction. */
+	TRUTH_STEP_ROW_ENDS = 1 << 10,
 };
 
 struct truth_step {
@@ -70,10 +74,5 @@ struct truth_verdict {
 
 /* Judges ours. `ret` is used again and again. */
 void truth_judge(const struct truth_sample *sample, struct truth_verdict *ret);
-
-/* A call instruction ends at `address`. *target_ret: where a direct one goes, 0 for an indirect
- * one. */
-bool truth_is_behind_call(const struct truth_sample *sample, uint64_t address,
-			  uint64_t *target_ret);
 
 #endif

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "tests/truth/difference.h"
+#include "tests/truth/incomplete.h"
+#include "tests/truth/target_code.h"
 
 static uint32_t word_at(const struct truth_sample *sample, uint64_t address)
 {
@@ -63,6 +65,11 @@ static const char *reason_to_leave(const struct truth_sample *sample,
 
 	if (step->flags & TRUTH_STEP_NEEDS_POPPED)
 		return "the CFA hangs on a register that was popped: its slot lies below sp";
+	if (step->flags & TRUTH_STEP_ROW_ENDS)
+		return "behind a system call: the row of its instruction ends there; it takes what "
+		       "follows";
+	if (last && step[-1].flags & TRUTH_STEP_LANDING_PAD)
+		return "a landing pad, behind no call; it looks up the byte before";
 	for (size_t i = 0; i <= last; i++)
 		if (has_pushed_nothing(sample, verdict, i))
 			return "code without CFI has pushed nothing; it takes the frame pointer "
@@ -86,6 +93,9 @@ static const char *reason(const struct truth_sample *sample, const struct truth_
 	/* Ours ends here, as the rows say. */
 	if (end->how == TRUTH_END_ROOT)
 		return "the CFI says that there is no caller; it goes on";
+	if (end->how == TRUTH_END_NO_FILE && truth_frame_being_replaced(sample) < sample->n_ours)
+		return "a frame that uw_install_context is overwriting; it goes on with what is "
+		       "left";
 	if (is_no_return_address(sample, oracle->pcs[common]))
 		return "nothing says how to go on; what it takes for a return address is none";
 	return NULL;

@@ -45,6 +45,8 @@ static const char *reason_by_name(const char *function)
 {
 	static const char *const clones[] = { "clone", "__clone", "clone3", "__clone3", NULL };
 	static const char *const sections[] = { "_init", "_fini", NULL };
+	static const char *const crtstuff[] = { "__do_global_dtors_aux", "deregister_tm_clones",
+						"register_tm_clones", "frame_dummy", NULL };
 
 	if (is_one_of(function, clones))
 		return "glibc's clone.S and clone3.S end their FDE before the system call, since "
@@ -53,6 +55,8 @@ static const char *reason_by_name(const char *function)
 	if (is_one_of(function, sections))
 		return "crti.S and crtn.S have no CFI: .init and .fini are put together by the "
 		       "linker";
+	if (is_one_of(function, crtstuff))
+		return "GCC builds crtstuff.c without CFI (CRTSTUFF_CFLAGS)";
 	return NULL;
 }
 

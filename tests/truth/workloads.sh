@@ -6,6 +6,7 @@
 #   exceptions   C++ with inlining and exceptions, -O2 -fomit-frame-pointer
 #   recursion    C, about 40 KB of live stack
 #   threads      C, eight threads, mutexes, system calls, vDSO
+#   signals      C, recursion that signals interrupt, one handler on an alternate stack
 #   python       python3 with some of its C extensions
 #   compile      g++ -O2 of a heavy file: the driver, cc1plus and as, with the distribution's CFI and no debug information
 #   sqlite       sqlite3's shell, from Debian's source with -g -O2 -fomit-frame-pointer: one large unit
@@ -40,7 +41,7 @@ exceptions)
 	build exceptions "$cxx" -std=c++17 "${flags[@]}" "$programs/exceptions.cc"
 	command=("$dir/exceptions" "$seconds")
 	;;
-recursion | threads)
+recursion | threads | signals)
 	build "$name" "$cc" -std=gnu11 -pthread "${flags[@]}" "$programs/$name.c"
 	command=("$dir/$name" "$seconds")
 	;;

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "tests/truth/target_code.h"
+
+bool truth_code_is(const struct truth_sample *sample, uint64_t address, const void *bytes,
+		   size_t size)
+{
+	uint8_t there[16];
+
+	return size <= sizeof(there) && truth_read_file(sample, address, size, there) &&
+	       !memcmp(there, bytes, size);
+}
+
+static bool is_behind_call_x86(const struct truth_sample *sample, uint64_t address,
+			       uint64_t *target_ret)
+{
+	/* ff /2 by length: Intel SDM, ModRM and SIB. */
+	static const uint8_t lengths[] = { 2, 3, 4, 6, 7 };
+	uint8_t code[7];
+
+	if (truth_read_file(sample, address - 5, 5, code) && code[0] == 0xe8) {
+		int32_t offset;
+
+		memcpy(&offset, code + 1, sizeof(offset));
+		*target_ret = address + (uint64_t)(int64_t)offset;
+		return true;
+	}
+	for (size_t i = 0; i < sizeof(lengths); i++) {
+		uint8_t mod, rm;
+
+		if (!truth_read_file(sample, address - lengths[i], lengths[i], code) ||
+		    code[0] != 0xff || (code[1] >> 3 & 7) != 2)
+			continue;
+		mod = code[1] >> 6;
+		rm = code[1] & 7;
+		if (lengths[i] ==
+		    2u + (mod != 3 && rm == 4) + (mod == 1) +
+			    (mod == 2 || (mod == 0 && rm == 5) ||
+					     (mod == 0 && rm == 4 && (code[2] & 7) == 5)
+				     ? 4
+				     : 0))
+			return true;
+	}
+	return false;
+}
+
+static bool is_behind_call_aarch64(const struct truth_sample *sample, uint64_t address,
+				   uint64_t *target_ret)
+{
+	uint8_t code[4];
+	uint32_t word;
+
+	if (address % 4 || !truth_read_file(sample, address - 4, 4, code))
+		return false;
+	word = code[0] | code[1] << 8 | code[2] << 16 | (uint32_t)code[3] << 24;
+	if (word >> 26 == 0x25) {
+		/* bl: imm26, in words, signed. */
+		*target_ret =
+			address - 4 + ((uint64_t)((int64_t)((uint64_t)word << 38) >> 38) << 2);
+		return true;
+	}
+	/* blr, blraa(z), blrab(z) */
+	return (word & 0xfefff000) == 0xd63f0000;
+}
+
+bool truth_is_behind_call(const struct truth_sample *sample, uint64_t address, uint64_t *target_ret)
+{
+	*target_ret = 0;
+	switch (sample->arch->elf_machine) {
+	case EM_X86_64:
+		return is_behind_call_x86(sample, address, target_ret);
+	case EM_AARCH64:
+		return is_behind_call_aarch64(sample, address, target_ret);
+	default:
+		return false;
+	}
+}
+
+/* A system call's instruction ends at the pc: the kernel will go on behind it. */
+bool truth_is_behind_syscall(const struct truth_sample *sample, uint64_t pc)
+{
+	static const uint8_t syscall[] = { 0x0f, 0x05 }, svc[] = { 0x01, 0x00, 0x00, 0xd4 };
+
+	if (sample->sample->where != REEL_WHERE_SYSCALL)
+		return false;
+	return sample->arch->elf_machine == EM_X86_64 ? truth_code_is(sample, pc - 2, syscall, 2)
+						      : truth_code_is(sample, pc - 4, svc, 4);
+}
+
+/*
+ * Has the code right before pc popped the register?  A run of `pop` (58+r, 41
+ * 58+r) or `leave` (c9), perhaps with `vzeroupper` (c5 f8 77) in it, ends at pc.
+ */
+bool truth_was_popped(const struct truth_sample *sample, uint64_t pc, unsigned dwarf)
+{
+	/* DWARF numbers to the numbers in instructions (psABI figure 3.36). */
+	static const uint8_t numbers[] = { 0, 2, 1, 3, 6, 7, 5, 4, 8, 9, 10, 11, 12, 13, 14, 15 };
+	uint8_t code[3];
+
+	if (sample->arch->elf_machine != EM_X86_64 || dwarf >= sizeof(numbers))
+		return false;
+	for (int i = 0; i < 8; i++) {
+		if (!truth_read_file(sample, pc - 3, 3, code))
+			return false;
+		if (code[2] == 0xc9) {
+			if (dwarf == 6)
+				return true;
+			pc -= 1;
+		} else if ((code[2] & 0xf8) == 0x58) {
+			unsigned extended = code[1] == 0x41 ? 8 : 0;
+
+			if ((code[2] & 7u) + extended == numbers[dwarf])
+				return true;
+			pc -= extended ? 2 : 1;
+		} else if (!memcmp(code, "\xc5\xf8\x77", 3)) {
+			pc -= 3;
+		} else {
+			return false;
+		}
+	}
+	return false;
+}
+
+/* mov %rcx,%rsp; pop %rcx; jmp *%rcx: __builtin_eh_return's end, from any of its instructions on.
+ */
+bool truth_is_leaving_for_landing_pad(const struct truth_sample *sample, uint64_t pc)
+{
+	return sample->arch->elf_machine == EM_X86_64 &&
+	       (truth_code_is(sample, pc, "\x48\x89\xcc\x59\xff\xe1", 6) ||
+		truth_code_is(sample, pc, "\x59\xff\xe1", 3) ||
+		truth_code_is(sample, pc, "\xff\xe1", 2));
+}
+
+/*
+ * endbr64 and push %rbp; mov %rsp,%rbp begin a function, ret ends one; a jump
+ * through the GOT is a PLT's.
+ */
+bool truth_has_return_address_on_top(const struct truth_sample *sample, uint64_t pc)
+{
+	static const struct {
+		const char *bytes;
+		size_t size;
+	} entries[] = {
+		{ "\xff\x25", 2 },	   { "\xf2\xff\x25", 3 }, { "\xf3\x0f\x1e\xfa", 4 },
+		{ "\x55\x48\x89\xe5", 4 }, { "\xc3", 1 },	  { "\xf3\xc3", 2 },
+	};
+
+	if (sample->arch->elf_machine != EM_X86_64)
+		return false;
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
+		if (truth_code_is(sample, pc, entries[i].bytes, entries[i].size))
+			return true;
+	return false;
+}
