@@ -1,0 +1,231 @@
+#!/bin/bash
+# perf.sh [--quick] - our traces of perf.data files against those of perf script, on the same bytes
+#
+# Records real programs (workloads.sh) with perf, imports the files, and compares every sample's kernel and user pcs with what perf
+# script prints: the distribution's perf (libunwind or libdw, as it was built), and the newest of Debian's sid (libdw). What
+# differs is judged by perf_compare.py with a third unwinder; what it cannot explain is a failure, and so is a recording of which less than
+# 99.9 % is equal, or longer and right.
+#
+#   --quick             three programs for a second each, the distribution's perf only
+#   $O                  the object folder (default build)
+#   $SECONDS_OF_CPU     how long each program runs (default 3, quick 1)
+#   $WORKLOADS, $MODES  only these
+#   $KEEP               a folder that keeps recordings with differences
+set -uo pipefail
+truth=$(cd "$(dirname "$0")" && pwd)
+cd "$truth/../.." || exit 1
+object_dir=$(realpath "${O:-build}") stackreel=$object_dir/stackreel addresses=$object_dir/tests/truth/addresses
+passed=0 failed=0 skipped=0 checked=
+quick=
+[ "${1-}" != --quick ] || quick=yes
+export SECONDS_OF_CPU=${SECONDS_OF_CPU:-$([ -n "$quick" ] && echo 1 || echo 3)} LC_ALL=C
+unset DEBUGINFOD_URLS
+
+finish() {
+	[ ! -s "$work/table" ] || summary
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[ "$failed" = 0 ]
+	exit
+}
+
+skip() {
+	echo "skip: $1"
+	skipped=$((skipped + 1))
+}
+
+fail() {
+	echo "FAILED: $1"
+	failed=$((failed + 1))
+	[ ! -s "$work/err" ] || tail -n 5 "$work/err" | sed 's/^/    /'
+}
+
+# All recordings together: samples of each class, for each perf.
+summary() {
+	sort -t "$(printf '\t')" -k2,2 "$work/table" | awk -F '\t' '
+		{ n[$2 "\t" $5] += $3; if (!(($1, $2) in seen)) { seen[$1, $2] = 1; total[$2] += $4 } }
+		END { for (key in n) { split(key, k, "\t"); printf "%s\t%d\t%.3f %%\t%s\n", k[1], n[key], 100 * n[key] / total[k[1]], k[2] } }' |
+		sort -t "$(printf '\t')" -k1,1 -k2,2nr |
+		awk -F '\t' 'BEGIN { print "perf  samples    share  class (all recordings)" } { printf "%-5s %7d %10s  %s\n", $1, $2, $3, $4 }'
+}
+
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/truth-perf.XXXXXX")
+child=
+trap '[ -z "$child" ] || kill "$child" 2>/dev/null; rm -rf "$work"' EXIT
+trap 'exit 125' INT TERM HUP
+
+[ "$(uname -m)" = x86_64 ] || { skip "reference.py knows x86_64 only"; finish; }
+for program in "$stackreel" "$addresses"; do
+	[ -x "$program" ] || { skip "$program is not built"; finish; }
+done
+"$stackreel" import --help >/dev/null 2>&1 || { skip "stackreel has no import"; finish; }
+python3 -c 'import ctypes; ctypes.CDLL("libdw.so.1"), ctypes.CDLL("libzstd.so.1")' 2>"$work/err" ||
+	{ skip "python3 cannot load libraries: $(tail -n 1 "$work/err")"; finish; }
+perf version >"$work/version" 2>&1 || { skip "no working perf: $(head -n 1 "$work/version")"; finish; }
+perf record -q -B -e cpu-clock -o "$work/data" -- true >"$work/out" 2>"$work/err" ||
+	{ skip "perf cannot record here: $(grep -m 1 . "$work/err")"; finish; }
+
+# ---- the perfs -----------------------------------------------------------------------------
+
+names=() commands=()
+add_perf() {
+	names+=("$("$@" version | sed -E 's/^perf version ([0-9]+\.[0-9]+).*/\1/')")
+	commands+=("$(printf '%q ' "$@")")
+}
+add_perf perf
+if [ -z "$quick" ]; then
+	if root=$("$truth/../vm/sysroot.sh" sid "$(dpkg --print-architecture)" linux-perf 2>"$work/err"); then
+		# Its own loader and libraries: sid's libc is newer than the host's.
+		libraries=$root/usr/lib/x86_64-linux-gnu
+		add_perf "$libraries/ld-linux-x86-64.so.2" --library-path "$libraries" "$root/usr/bin/perf"
+	else
+		skip "the newest perf: $(tail -n 1 "$work/err")"
+	fi
+fi
+newest=$((${#commands[@]} - 1))
+
+# ---- recording -----------------------------------------------------------------------------
+
+# record MODE COMMAND...: leaves $work/data. perf's folder of files by build-id is one of our own: the user's stays as it is, and perf finds
+# the vDSO's image in it.
+record() {
+	local mode=$1 dwarf=(--call-graph "dwarf,65528")
+	shift
+	local piped=(--buildid-dir "$work/debug" record -q -m 4096 -F 999)
+	local base=("${piped[@]}" -o "$work/data")
+	rm -f "$work/data"
+	case $mode in
+	user) perf "${base[@]}" -e cpu-clock:u "${dwarf[@]}" -- "$@" ;;
+	kernel) perf "${base[@]}" -e cpu-clock "${dwarf[@]}" -- "$@" ;;
+	small) perf "${base[@]}" -e cpu-clock --call-graph dwarf,8192 -- "$@" ;;
+	compressed) perf "${base[@]}" -e cpu-clock -z "${dwarf[@]}" -- "$@" ;;
+	exec) perf "${base[@]}" -e cpu-clock "${dwarf[@]}" -- sh -c 'exec "$@"' sh "$@" ;;
+	fp) perf "${base[@]}" -e cpu-clock --call-graph fp -- "$@" ;;
+	all) perf "${base[@]}" -a -e cpu-clock "${dwarf[@]}" -- "$@" ;;
+	attach | pipe)
+		"$@" >"$work/out" 2>&1 &
+		child=$!
+		sleep 0.2
+		if [ "$mode" = pipe ]; then # attached: a program's own output would get between
+			perf "${piped[@]}" -e cpu-clock "${dwarf[@]}" -o - -p $child -- sleep "$SECONDS_OF_CPU" | cat >"$work/data"
+		else
+			perf "${base[@]}" -e cpu-clock "${dwarf[@]}" -p $child -- sleep "$SECONDS_OF_CPU"
+		fi
+		kill $child 2>/dev/null
+		wait $child 2>/dev/null
+		child=
+		return 0
+		;;
+	newest) eval "${commands[newest]}" "$(printf '%q ' "${base[@]}" -e cpu-clock "${dwarf[@]}" -- "$@")" ;;
+	esac
+}
+
+# record_again MODE COMMAND...: Linux marks a mapping's record as one with a build-id in every buffer, once it did in one that asked for it
+# (perf_event_mmap_output in kernel/events/core.c does not take the bit back). perf 6.1 believes that, and aborts, in record or in script: the
+# device's number is no build-id's size. So where somebody else records at this moment, try again later.
+record_again() {
+	local status i
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		status=0
+		record "$@" >"$work/out" 2>"$work/err" || status=$?
+		if [ $status = 134 ]; then
+			grep -q 'build-id.c' "$work/err" || return $status
+		elif [ $status != 0 ] || python3 "$truth/perf_data.py" "$work/data" 2>"$work/err"; then
+			return $status
+		fi
+		[ $status = 134 ] || [ ! -s "$work/err" ] || return 1
+		echo "note: $1, attempt $i: mappings marked with build-ids that were not asked for (somebody else records as well)" >&2
+		sleep 2
+	done
+	return 77
+}
+
+# compare WORKLOAD MODE: every perf's traces of $work/data with ours
+compare() {
+	local i label="$1 $2" only=
+	# other programs' files may be replaced at any time
+	[ "$2" != all ] || only=$1
+	if ! "$stackreel" import "$work/data" -o "$work/ours.reel" >"$work/out" 2>"$work/err"; then
+		fail "$label: import"
+		return
+	fi
+	if ! "$addresses" "$work/ours.reel" >"$work/ours" 2>"$work/err"; then
+		fail "$label: the imported file"
+		return
+	fi
+	for i in "${!commands[@]}"; do
+		eval "${commands[i]}" --buildid-dir "$work/debug" script --ns --no-inline --max-stack 20000 -F comm,pid,tid,time,ip,dso \
+			-i "$work/data" >"$work/theirs" 2>"$work/err" || {
+			# the newest perf's files are not always for older ones
+			if [ "$2" = newest ] && [ "$i" != "$newest" ]; then
+				echo "$label perf ${names[i]}: cannot read it: $(tail -n 1 "$work/err")"
+			else
+				fail "$label: perf ${names[i]} script"
+			fi
+			continue
+		}
+		local options=(--data "$work/data" --perf "${names[i]}=$work/theirs" --label "$label" ${only:+--comm "$only"}
+			--alone "${names[i]}=${commands[i]} --buildid-dir $work/debug")
+		if python3 "$truth/perf_compare.py" "${options[@]}" --ours "$work/ours" --table "$work/table" --examples "${EXAMPLES:-1}" \
+			2>"$work/err"; then
+			passed=$((passed + 1))
+		else
+			fail "$label, perf ${names[i]}"
+			[ -z "${KEEP:-}" ] || { mkdir -p "$KEEP" && cp "$work/data" "$KEEP/$1-$2.data" && cp "$work/ours" "$KEEP/$1-$2.ours" &&
+				cp "$work/theirs" "$KEEP/$1-$2.${names[i]}"; }
+		fi
+	done
+	[ -n "$checked" ] || check_comparison "${options[@]}"
+	rm -f "$work/ours.reel"
+}
+
+# The comparison itself: every hundredth trace made shorter by a frame, or with a wrong address in it, must not pass.
+check_comparison() {
+	local how
+	checked=yes
+	# shellcheck disable=SC2016 # awk's
+	for how in '{ NF-- }' '{ $6 = "1" $6 }'; do
+		awk "NR % 100 == 0 && NF > 6 $how { print }" "$work/ours" >"$work/wrong"
+		if python3 "$truth/perf_compare.py" "$@" --ours "$work/wrong" --examples 0 >"$work/out" 2>"$work/err"; then
+			fail "the comparison does not notice wrong traces: $how"
+		elif ! grep -q UNEXPLAINED "$work/out"; then
+			fail "the comparison ended without a result: $how"
+		else
+			passed=$((passed + 1))
+		fi
+	done
+}
+
+# run WORKLOAD MODE
+run() {
+	local command words status
+	if ! command=$("$truth/workloads.sh" "$1" 2>"$work/err"); then
+		skip "$1: $(tail -n 1 "$work/err")"
+		return
+	fi
+	[ "$2" != newest ] || [ "$newest" -gt 0 ] || { skip "$1 $2: no newest perf"; return; }
+	eval "words=($command)"
+	record_again "$2" "${words[@]}" || {
+		status=$?
+		[ $status != 77 ] || { skip "$1 $2: other programs record build-ids all the time"; return; }
+		fail "$1 $2: perf record ended with status $status"
+		return
+	}
+	compare "$1" "$2"
+}
+
+if [ -n "$quick" ]; then
+	for workload in ${WORKLOADS:-exceptions threads recursion}; do
+		for mode in ${MODES:-kernel}; do run "$workload" "$mode"; done
+	done
+	[ -n "${WORKLOADS:-}" ] || for mode in compressed pipe fp; do run threads $mode; done
+	finish
+fi
+for workload in ${WORKLOADS:-exceptions recursion threads python compile sqlite}; do
+	for mode in ${MODES:-user kernel}; do run "$workload" "$mode"; done
+done
+if [ -z "${WORKLOADS:-}" ]; then
+	for workload in exceptions threads; do
+		for mode in small compressed pipe exec fp all attach newest; do run $workload $mode; done
+	done
+fi
+finish
