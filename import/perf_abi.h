@@ -94,6 +94,7 @@ enum perf_attr_flag {
 	PERF_ATTR_FREQ = 10,
 	PERF_ATTR_SAMPLE_ID_ALL = 18,
 	PERF_ATTR_USE_CLOCKID = 25,
+	PERF_ATTR_BUILD_ID = 34,
 };
 
 /* Entries of a call chain from here on are no addresses, but say what those that follow are. */

@@ -143,11 +143,29 @@ static struct reel_error *put_mapping(struct importer *importer, const struct ma
 	return error;
 }
 
+#define SHA1_SIZE 20
+
+/*
+ * Where somebody else recorded build-ids at the same time, Linux marks our records as well
+ * (perf_event_mmap_output in kernel/events/core.c does not take the bit back), and what stands
+ * there is the device, whose major number would be the size.  `perf inject` puts build-ids where
+ * none were asked for.
+ */
+static bool holds_build_id(const struct importer *importer, const uint8_t *bytes)
+{
+	for (size_t i = 0; i < importer->events.n_events; i++) {
+		if (importer->events.events[i].flags >> PERF_ATTR_BUILD_ID & 1)
+			return bytes[0] <= SHA1_SIZE;
+	}
+	return bytes[0] == SHA1_SIZE;
+}
+
 /* PERF_RECORD_MMAP and MMAP2, of user code; of the kernel's only the build-id counts. */
 static struct reel_error *take_mapping(struct importer *importer, const struct perf_record *record,
 				       uint64_t time)
 {
-	struct perf_cursor cursor = perf_record_payload(&importer->stream, record);
+	struct perf_cursor cursor = perf_record_payload(&importer->stream, record), identity;
+	const uint8_t *bytes;
 	struct mapping mapping = {
 		.task.time = time,
 		.protection = record->misc & PERF_MISC_MMAP_DATA ? 1 : PROTECTION_READ_EXECUTE,
@@ -160,19 +178,19 @@ static struct reel_error *take_mapping(struct importer *importer, const struct p
 	mapping.address = perf_cursor_u64(&cursor);
 	mapping.size = perf_cursor_u64(&cursor);
 	mapping.offset = perf_cursor_u64(&cursor);
-	if (record->type == PERF_RECORD_MMAP2 && record->misc & PERF_MISC_MMAP_BUILD_ID) {
-		const uint8_t *bytes = perf_cursor_take(&cursor, 24);
-
-		/* u8 size, three reserved bytes, 20 of the build-id. */
-		if (bytes && bytes[0] <= 20)
-			module->build_id = (struct reel_bytes){ bytes + 4, bytes[0] };
-	} else if (record->type == PERF_RECORD_MMAP2) {
-		module->device_major = perf_cursor_u32(&cursor);
-		module->device_minor = perf_cursor_u32(&cursor);
-		module->inode = perf_cursor_u64(&cursor);
-		module->inode_generation = perf_cursor_u64(&cursor);
-	}
 	if (record->type == PERF_RECORD_MMAP2) {
+		identity = cursor;
+		/* u8 size, three reserved bytes, 20 of the build-id. */
+		bytes = perf_cursor_take(&cursor, 4 + SHA1_SIZE);
+		if (bytes && record->misc & PERF_MISC_MMAP_BUILD_ID &&
+		    holds_build_id(importer, bytes)) {
+			module->build_id = (struct reel_bytes){ bytes + 4, bytes[0] };
+		} else {
+			module->device_major = perf_cursor_u32(&identity);
+			module->device_minor = perf_cursor_u32(&identity);
+			module->inode = perf_cursor_u64(&identity);
+			module->inode_generation = perf_cursor_u64(&identity);
+		}
 		mapping.protection = perf_cursor_u32(&cursor);
 		mapping.flags = perf_cursor_u32(&cursor);
 	}
