@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the samples of testdata/programs/chains against what each mode can have (chains.py).
+
+    stackreel script FILE | check.py MODE [--printed TEXT] [--count N]
+
+Every sample's chain, from _start (or the thread's or the coroutine's entry) to the leaf, must match
+one of the mode's patterns as a whole.  Ends of traces that are explained are counted by name and
+printed with the reason.  Fails on any other chain, and if there are too few samples where the mode
+is to be.
+
+--printed is what the program printed (a number of frames or of processes); --count is how many
+programs one after the other mode exec was told to be.
+"""
+
+import argparse
+import os
+import re
+import struct
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+from chains import ENDS, MODES, PARTS, START  # noqa: E402
+
+# Explained ends that are not a mode's own may be this share of its samples at most, in percent.
+ENDS_MAX = 2
+# spawn and exec are made of starts, ends and execs.
+ENDS_MAX_OF = {"spawn": 10, "exec": 10, "thread-exec": 10}
+
+
+def expand(pattern):
+    """Replaces names in capitals by their patterns."""
+    while True:
+        longer = re.sub(r"\b[A-Z]{3,}\b", lambda match: "(%s)" % PARTS[match.group()]
+                        if match.group() in PARTS else match.group(), pattern)
+        if longer == pattern:
+            return re.compile(pattern)
+        pattern = longer
+
+
+def plain(name):
+    """Without arguments, return type, and marks of versions and clones."""
+    name = re.sub(r" \[clone [^]]*\]", "", name)
+    if not name.startswith("("):
+        name = name.split("(")[0]
+    name = re.sub(r"@@?[A-Z]\S*$", "", name)
+    depth = 0
+    for at in range(len(name) - 1, -1, -1):
+        depth += {">": 1, "<": -1}.get(name[at], 0)
+        if name[at] == " " and not depth and not name[:at].endswith("operator"):
+            return name[at + 1:]
+    return name
+
+
+class Sections:
+    """Which of a file's small sections an address is in, by its offset in the page."""
+
+    NAMES = {".plt": "plt", ".plt.sec": "plt", ".plt.got": "plt", ".iplt": "plt", ".init": "init", ".fini": "fini"}
+
+    def __init__(self):
+        self.files = {}
+
+    def read(self, path):
+        ranges = []
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+            order = "<" if data[5] == 1 else ">"
+            text_size = 0
+            table, = struct.unpack_from(order + "Q", data, 0x28)
+            size, count, names_index = struct.unpack_from(order + "HHH", data, 0x3a)
+            headers = [struct.unpack_from(order + "IIQQQQ", data, table + i * size) for i in range(count)]
+            names = headers[names_index][4]
+            for name, _, _, address, _, length in headers:
+                name = data[names + name:data.index(b"\0", names + name)].decode()
+                text_size = length if name == ".text" else text_size
+                if name in self.NAMES:
+                    ranges.append((address & 0xfff, length, self.NAMES[name]))
+            # In a large one offsets in a page say nothing.
+            if text_size > 16384:
+                return []
+        except (OSError, struct.error, IndexError, ValueError):
+            pass
+        return ranges
+
+    def name(self, path, address):
+        if path not in self.files:
+            self.files[path] = self.read(path)
+        for start, length, name in self.files[path]:
+            if ((address & 0xfff) - start) & 0xfff < length:
+                return name
+        return ""
+
+
+class Sample:
+    def __init__(self, pid, tid):
+        self.pid, self.tid = pid, tid
+        self.names, self.modules, self.addresses = [], [], []  # leaf first
+        self.leaf = None  # (function, offset, path): its own, or what it is inlined into
+        self.stop = ""
+
+
+FRAME = re.compile(r"\t *([0-9a-f]+) (.*) \(([^()]*)\)$")
+OFFSET = re.compile(r"(.*)\+0x([0-9a-f]+)$")
+HEADER = re.compile(r"\S.*?\s+(\d+)/(\d+) +\[\d+\] ")
+
+
+def read_samples(file):
+    sections, names = Sections(), {}
+    sample = None
+    for line in file:
+        if line[0] == "\t":
+            known = names.get(line)
+            if known is None:
+                known = names[line] = parse_frame(line.rstrip("\n"), sections)
+            name, path, leaf, address = known
+            sample.leaf = sample.leaf or leaf
+            sample.names.append(name)
+            sample.modules.append(path)
+            sample.addresses.append(address)
+        elif line.startswith("# stop: "):
+            sample.stop = line[8:].strip()
+        elif line != "\n":
+            header = HEADER.match(line)
+            if not header:
+                sys.exit("not a line of stackreel script: %r" % line)
+            sample = Sample(int(header.group(1)), int(header.group(2)))
+        elif sample:
+            yield sample
+            sample = None
+    if sample:
+        yield sample
+
+
+def parse_frame(line, sections):
+    match = FRAME.match(line)
+    address, name, path = int(match.group(1), 16), match.group(2), match.group(3)
+    offset = OFFSET.match(name)
+    if path == "inlined":
+        return plain(name), None, None, address
+    if name == "[unknown]":
+        return "%s+%s" % (os.path.basename(path), sections.name(path, address)), path, None, address
+    if offset:
+        name = offset.group(1)
+    return plain(name), path, (plain(name), int(offset.group(2), 16) if offset else 0, path), address
+
+
+def switch_of(path):
+    """The offsets in swapcontext at which neither the old nor the new stack has its CFI."""
+    text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", "--disassemble=swapcontext", path],
+                          capture_output=True, text=True, check=False).stdout
+    lines = re.findall(r"^ *([0-9a-f]+):\s+(.*)$", text, re.M)
+    if not lines:
+        return range(0)
+    first = int(lines[0][0], 16)
+    begin = end = None
+    for (address, instruction), (following, _) in zip(lines, lines[1:]):
+        if re.match(r"mov +0x[0-9a-f]+\(%rdx\),%rsp", instruction):
+            begin = int(following, 16)
+        if begin and end is None and re.match(r"push +%rcx", instruction):
+            end = int(following, 16)
+    return range(begin - first, end - first) if begin and end else range(0)
+
+
+class Checker:
+    def __init__(self, mode):
+        known = MODES[mode]
+        self.mode = mode
+        self.places = [(name, expand(pattern), least) for name, (pattern, least) in known["places"].items()]
+        self.starts = [expand(pattern) for pattern in START]
+        self.ends = [(end[0], expand(end[1]), end[2], end[3] if len(end) > 3 else None)
+                     for end in known["ends"] + ENDS]
+        self.kinds, self.counts, self.wrong = {}, {}, {}
+        self.samples, self.switch = 0, None
+        self.errors = []
+        # Of modes with more than chains to check.
+        self.depths, self.workers, self.pids, self.turns, self.pages = {}, {}, set(), [], {}
+
+    def kind_of(self, chain):
+        for match in re.finditer(r"tiny_keep<(\d+)>;tiny_leaf<(\d+)>", chain):
+            if match.group(1) != match.group(2):
+                return None
+        for name, pattern, _ in self.places:
+            if pattern.fullmatch(chain):
+                return ("place", name)
+        for pattern in self.starts:
+            if pattern.fullmatch(chain):
+                return ("place", "start and end")
+        for name, pattern, _, _ in self.ends:
+            if pattern.fullmatch(chain):
+                return ("end", name)
+        return None
+
+    def add(self, sample):
+        names = list(reversed(sample.names))
+        depth = names.count("deep")
+        if depth > 1:
+            first = names.index("deep")
+            if any(name != "deep" for name in names[first:first + depth]):
+                depth = -1
+            del names[first:first + depth - 1]
+        if sample.stop:
+            names.insert(0, "[%s]" % sample.stop)
+        elif not names:
+            names = ["[no user stack]"]
+        chain = ";".join(names)
+        if chain not in self.kinds:
+            self.kinds[chain] = self.kind_of(chain)
+        kind = self.kinds[chain]
+        if kind is None and self.is_switch(sample):
+            kind = ("end", "swapcontext")
+        self.samples += 1
+        if kind is None:
+            self.wrong[chain] = self.wrong.get(chain, 0) + 1
+            return
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        self.remember(sample, kind[1], chain, depth)
+
+    def is_switch(self, sample):
+        if self.mode != "coroutine" or not sample.leaf or sample.leaf[0] != "swapcontext":
+            return False
+        if self.switch is None:
+            self.switch = switch_of(sample.leaf[2])
+        return sample.leaf[1] in self.switch
+
+    def remember(self, sample, place, chain, depth):
+        if place == "deep_bottom":
+            self.depths[depth] = self.depths.get(depth, 0) + 1
+        worker = re.search(r"worker<(\d)>", chain)
+        if worker:
+            self.workers.setdefault(sample.tid, set()).add(worker.group(1))
+        if place == "children":
+            self.pids.add(sample.pid)
+        if place in ("first program", "other program", "left", "right") and sample.leaf:
+            file = {"first program": "chains", "other program": "other-chains",
+                    "left": "libleft.so", "right": "libright.so"}[place]
+            deepest = next(path for path in sample.modules if path)
+            if place in ("left", "right") and chain.endswith("call_" + place):
+                file = "chains"
+            if os.path.basename(deepest) != file:
+                self.errors.append("%s in %s" % (chain, deepest))
+            self.pages.setdefault(place, set()).update(
+                address >> 12 for path, address in zip(sample.modules, sample.addresses)
+                if path and os.path.basename(path) == file)
+            if not self.turns or self.turns[-1] != place:
+                self.turns.append(place)
+
+    def check_more(self, options):
+        if self.mode == "deep" and list(self.depths) != [int(options.printed)]:
+            self.errors.append("depths %s, not %s" % (self.depths, options.printed))
+        if self.mode == "threads" and (len(self.workers) != 8 or any(len(w) != 1 for w in self.workers.values()) or
+                                       len(set().union(*self.workers.values())) != 8):
+            self.errors.append("threads and their workers: %s" % self.workers)
+        if self.mode == "fork" and len(self.pids) != int(options.printed):
+            self.errors.append("samples of %d children, not of %s" % (len(self.pids), options.printed))
+        if self.mode in ("exec", "thread-exec") and len(self.turns) != options.count:
+            self.errors.append("%d programs one after the other, not %d" % (len(self.turns), options.count))
+        if self.mode in ("exec", "thread-exec", "reload") and \
+                (len(self.pages) != 2 or not set.intersection(*self.pages.values())):
+            self.errors.append("not at the same address: %s" % self.pages)
+
+    def report(self, options):
+        share = lambda count: 100 * count / max(self.samples, 1)
+        ends = sum(count for kind, count in self.counts.items() if kind[0] == "end")
+        right = sum(self.counts.values()) - ends
+        print("%s: %d samples, %d right, %d with an explained end, %d wrong" % (
+            self.mode, self.samples, right, ends, sum(self.wrong.values())))
+        for name, _, least in self.places + [("start and end", None, 0)]:
+            count = self.counts.get(("place", name), 0)
+            print("    %-26s %7d" % (name, count))
+            if share(count) < least:
+                self.errors.append("%s: %.2f %% of the samples, not %g" % (name, share(count), least))
+        others = 0
+        for name, _, reason, least in self.ends:
+            count = self.counts.get(("end", name), 0)
+            if count:
+                print("    %-26s %7d   %s" % (name, count, reason))
+            if least is None:
+                others += count
+            elif share(count) < least:
+                self.errors.append("%s: %.2f %% of the samples, not %g" % (name, share(count), least))
+        if share(others) > ENDS_MAX_OF.get(self.mode, ENDS_MAX):
+            self.errors.append("explained ends: %.2f %% of the samples" % share(others))
+        if self.samples < options.min:
+            self.errors.append("%d samples, not %d" % (self.samples, options.min))
+        self.check_more(options)
+        for chain, count in sorted(self.wrong.items(), key=lambda item: -item[1])[:20]:
+            self.errors.append("%d x %s" % (count, chain[:1000]))
+        for error in self.errors[:40]:
+            print("wrong: %s" % error)
+        return 1 if self.errors else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("mode", choices=sorted(MODES))
+    parser.add_argument("--printed", default="0")
+    parser.add_argument("--count", type=int, default=0)
+    parser.add_argument("--min", type=int, default=100, help="samples at least")
+    options = parser.parse_args()
+    checker = Checker(options.mode)
+    for sample in read_samples(sys.stdin):
+        checker.add(sample)
+    return checker.report(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+#!/bin/bash
+# Programs that know their chains: records testdata/programs/chains in every mode, as several compilers build it, and checks that each
+# sample has the right chain, whole. Needs root and BPF. SECONDS_OF_CPU=N: how long each mode runs (0.6).
+set -u
+cd "$(dirname "$0")/.." || exit
+O=${O:-build}
+recorder=$PWD/$O/stackreel-record stackreel=$PWD/$O/stackreel
+seconds=${SECONDS_OF_CPU:-0.6}
+passed=0 failed=0 skipped=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+finish() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" = 0 ]
+    exit
+}
+
+skip() {
+    echo "skip: $1"
+    skipped=$((skipped + 1))
+}
+
+count() {
+    if [ "$1" = 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $2"
+    fi
+}
+
+# run DIR MODE: records it.
+run() {
+    local dir=$1 mode=$2 arguments=("$seconds") options=(-F 4999)
+    case $mode in
+    exec | thread-exec) arguments=(0.1 "$work/$dir/other-chains" 6) ;;
+    # A megabyte, less what lies above main; a hundred times as many frames as elsewhere.
+    deep) options=(-F 499 --max-stack 1M) ;;
+    cut) mode=deep arguments+=(1500000) options=(-F 499 --max-stack 1M) ;;
+    esac
+    # The longest mode is none that waits; a minute is for a busy machine.
+    timeout 60 "$recorder" -q "${options[@]}" -o "$work/reel" -- "$work/$dir/chains" "$mode" "${arguments[@]}" >"$work/printed" 2>"$work/err"
+}
+
+# check DIR MODE [OPTION...]: replays what was recorded last, with these options.
+check() {
+    local dir=$1 mode=$2
+    shift 2
+    "$stackreel" script "$@" "$work/reel" 2>>"$work/err" |
+        tests/chains/check.py "$mode" --printed "$(cat "$work/printed")" --count 6 >"$work/out" 2>&1
+    local status=$?
+    sed "s/^[a-z]/$dir: &/" "$work/out"
+    return $status
+}
+
+# modes DIR MODE...
+modes() {
+    local dir=$1 mode
+    shift
+    for mode; do
+        run "$dir" "$mode" && check "$dir" "$mode"
+        count $? "$dir: $mode: $(tail -n 1 "$work/err")"
+        if [ "$mode" = bare-framed ]; then
+            check "$dir" bare-framed-stop --no-frame-pointers
+            count $? "$dir: bare-framed-stop"
+        fi
+    done
+}
+
+# build DIR CC CXX OPTION...
+build() {
+    local dir=$1 cc=$2 cxx=$3
+    shift 3
+    if ! command -v "$cxx" >/dev/null; then
+        skip "$cxx is not installed"
+        return 1
+    fi
+    if ! tests/chains/build.sh "$work/$dir" "$cc" "$cxx" "$@" >"$work/err" 2>&1; then
+        head -n 20 "$work/err"
+        count 1 "$dir: build"
+        return 1
+    fi
+}
+
+if [ ! -x "$recorder" ] || [ ! -x "$stackreel" ]; then
+    skip "stackreel-record and stackreel are not both built"
+    finish
+fi
+if ! "$recorder" -q -o "$work/reel" -- true 2>"$work/err"; then
+    skip "recording: $(tail -n 1 "$work/err")"
+    finish
+fi
+# Patterns are of functions: ld.so's and libc's inner ones have names only with their debug information.
+"$recorder" -q -F max -o "$work/reel" -- sh -c 'for i in 1 2 3 4 5 6 7 8 9; do "$0"; done' "$(command -v true)" 2>"$work/err"
+if ! "$stackreel" script "$work/reel" 2>>"$work/err" | grep -q ' _dl_relocate_object+'; then
+    skip "ld.so and libc have no debug information (libc6-dbg)"
+    finish
+fi
+
+if build gcc "${CC:-gcc}" "${CXX:-g++}" -O2 -fomit-frame-pointer; then
+    # The test proves nothing where gcc finds frames otherwise: CFA expressions of realigned frames (DRAP).
+    if [ "$(uname -m)" = x86_64 ]; then
+        readelf --debug-dump=frames "$work/gcc/chains" 2>/dev/null | grep -q 'DW_CFA_def_cfa_expression (DW_OP_breg6 (rbp): -[0-9]*; DW_OP_deref)'
+        count $? "gcc: realigned frames have CFA expressions"
+    fi
+    # shellcheck disable=SC2046
+    modes gcc $("$work/gcc/chains") cut
+fi
+subset=(tiny realign inline alternate jump noreturn exception)
+build clang clang clang++ -O2 -fomit-frame-pointer && modes clang "${subset[@]}" coroutine lazy
+build gcc-O0 gcc g++ -O0 && modes gcc-O0 "${subset[@]}"
+build gcc-O3 gcc g++ -O3 -fomit-frame-pointer && modes gcc-O3 "${subset[@]}"
+if command -v ld.lld >/dev/null; then
+    build lld clang clang++ -O2 -fomit-frame-pointer -fuse-ld=lld && modes lld plt lazy reload
+else
+    skip "lld is not installed"
+fi
+build static gcc g++ -O2 -fomit-frame-pointer -static && modes static tiny alternate exception vdso threads
+finish
