@@ -67,6 +67,17 @@ struct reel_arch_call {
 	size_t size;
 };
 
+/*
+ * Instructions at which it is known what lies above the return address: in PLT stubs without CFI,
+ * at a function's start and end.  The pc is `into` bytes behind the code's start; so many words
+ * are `pushed` since the call.  The first that matches counts.
+ */
+struct reel_arch_entry {
+	const uint8_t *code;
+	const uint8_t *mask;
+	uint8_t size, into, pushed;
+};
+
 enum reel_arch_flags {
 	/* The return address column is a link register: in the first frame, and right after a
 	 * signal frame, it holds the return address where the CFI says nothing; in others it was
@@ -109,9 +120,7 @@ struct reel_arch {
 	size_t n_signal_frames;
 	const struct reel_arch_call *calls;
 	size_t n_calls;
-	/* Instructions at which nothing is pushed since the call: what PLT stubs without CFI begin
-	 * with, and other functions; what they end with. */
-	const struct reel_arch_call *entries;
+	const struct reel_arch_entry *entries;
 	size_t n_entries;
 	/* The instructions that make a system call. */
 	const struct reel_arch_call *system_calls;

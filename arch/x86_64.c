@@ -74,17 +74,28 @@ static const struct reel_arch_call calls[] = {
 };
 
 /* jmp *disp32(%rip), with a bnd prefix too: PLT stubs (psABI 5.2; those of static programs' ifuncs
-   have no CFI).  endbr64 begins a function, and so does push %rbp; mov %rsp,%rbp; ret ends one. */
+   have no CFI).  endbr64 begins a function. */
 static const uint8_t jump_rip[] = { 0xff, 0x25 };
 static const uint8_t bnd_jump_rip[] = { 0xf2, 0xff, 0x25 };
 static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+/* push $index; jmp PLT0, and PLT0: push GOT+8(%rip); jmp *GOT+16(%rip) (psABI 5.2, figure 5.2).
+   ld describes them by an expression, lld has no CFI for them. */
+static const uint8_t plt_slot[] = { 0x68, 0, 0, 0, 0, 0xe9 };
+static const uint8_t plt_slot_mask[] = { 0xff, 0, 0, 0, 0, 0xff };
+static const uint8_t plt_zero[] = { 0xff, 0x35, 0, 0, 0, 0, 0xff, 0x25 };
+static const uint8_t plt_zero_mask[] = { 0xff, 0xff, 0, 0, 0, 0, 0xff, 0xff };
+/* push %rbp; mov %rsp,%rbp: until then the frame pointer is the caller's, and again at ret. */
 static const uint8_t make_frame[] = { 0x55, 0x48, 0x89, 0xe5 };
 static const uint8_t ret[] = { 0xc3 };
 static const uint8_t rep_ret[] = { 0xf3, 0xc3 };
 
-static const struct reel_arch_call entries[] = {
-	{ jump_rip, NULL, 2 },	 { bnd_jump_rip, NULL, 3 }, { endbr64, NULL, 4 },
-	{ make_frame, NULL, 4 }, { ret, NULL, 1 },	    { rep_ret, NULL, 2 },
+static const struct reel_arch_entry entries[] = {
+	{ plt_slot, plt_slot_mask, 6, 0, 0 }, { plt_slot, plt_slot_mask, 6, 5, 1 },
+	{ plt_zero, plt_zero_mask, 8, 0, 1 }, { plt_zero, plt_zero_mask, 8, 6, 2 },
+	{ jump_rip, NULL, 2, 0, 0 },	      { bnd_jump_rip, NULL, 3, 0, 0 },
+	{ endbr64, NULL, 4, 0, 0 },	      { make_frame, NULL, 4, 0, 0 },
+	{ make_frame, NULL, 4, 1, 1 },	      { ret, NULL, 1, 0, 0 },
+	{ rep_ret, NULL, 2, 0, 0 },
 };
 
 /* Intel SDM: SYSCALL, and int $0x80. */

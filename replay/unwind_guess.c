@@ -254,19 +254,35 @@ static bool link_register_caller(const struct reel_walk *walk, const struct reel
 	return true;
 }
 
-/* The pc is at an instruction before which nothing was pushed. */
-static bool is_at_entry(const struct reel_walk *walk, const struct reel_code *code)
+/* What is known of the stack at the pc's instruction; NULL if nothing. */
+static const struct reel_arch_entry *find_entry(const struct reel_walk *walk,
+						const struct reel_code *code)
 {
 	const struct reel_arch *arch = walk->input->arch;
 	uint8_t bytes[REEL_ARCH_CODE_MAX];
 
 	for (size_t i = 0; walk->first && walk->exact && i < arch->n_entries; i++) {
-		const struct reel_arch_call *entry = &arch->entries[i];
+		const struct reel_arch_entry *entry = &arch->entries[i];
 
-		if (read_code(walk, code, walk->state->pc, entry->size, bytes) &&
+		if (read_code(walk, code, walk->state->pc - entry->into, entry->size, bytes) &&
 		    matches(bytes, entry->code, entry->mask, entry->size))
-			return true;
+			return entry;
 	}
+	return NULL;
+}
+
+static bool undo_entry(struct reel_walk *walk, const struct reel_code *code)
+{
+	const struct reel_arch_entry *entry = find_entry(walk, code);
+	uint64_t *sp = &walk->state->registers[walk->programs->sp], pushed;
+
+	if (!entry)
+		return false;
+	pushed = (uint64_t)entry->pushed * walk->input->arch->word_size;
+	*sp += pushed;
+	if (reel_walk_undo_call(walk))
+		return true;
+	*sp -= pushed;
 	return false;
 }
 
@@ -275,7 +291,7 @@ bool reel_walk_guess(struct reel_walk *walk, const struct reel_code *code, enum 
 	struct reel_unwind_state by_link, by_frame;
 	bool certain = false, has_link, has_frame;
 
-	if (is_at_entry(walk, code) && reel_walk_undo_call(walk)) {
+	if (undo_entry(walk, code)) {
 		*step_ret = REEL_STEP_UNDO_CALL;
 		return true;
 	}

@@ -246,13 +246,10 @@ MODES = {
         "bare_framed": (r"MAIN;mode_bare_framed;framed_caller;bare_framed", 20),
         "bare_framed_inner": (r"MAIN;mode_bare_framed;framed_caller;bare_framed;bare_framed_inner", 20),
         "around": (r"MAIN;mode_bare_framed(;(CLOCK|STUB|RESOLVE|framed_caller))?", 0),
-    }, ends=[
-        ("prologue", r"MAIN;mode_bare_framed(;framed_caller;bare_framed_inner|;bare_framed)",
-         "between `push %rbp` and `mov %rsp,%rbp` of a function without CFI the frame pointer is its caller's"),
-    ]),
+    }),
     # The same samples, replayed without frame pointers.
     "bare-framed-stop": mode({
-        # At `push %rbp` and `ret` the caller is certain.
+        # At `push %rbp`, `mov %rsp,%rbp` and `ret` the caller is certain.
         "around": (r"MAIN;mode_bare_framed(;(CLOCK|STUB|RESOLVE|framed_caller(;bare_framed)?))?", 0),
     }, ends=[
         ("without CFI", r"\[no unwind info\];(bare_framed|bare_framed_inner|bare_framed;bare_framed_inner)",

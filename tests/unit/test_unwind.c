@@ -177,6 +177,44 @@ static void test_plt_without_cfi(void **unused)
 }
 
 /* Behind `pop %rbp` the CFI still says that rbp lies below rsp; the caller's CFA hangs on it. */
+/*
+ * lld's PLT, liblazy.so of tests/chains:
+ *   2800: ff 35 1a 20 00 00  push 0x201a(%rip)    _GLOBAL_OFFSET_TABLE_+8
+ *   2806: ff 25 1c 20 00 00  jmp *0x201c(%rip)    …+16
+ *   2810: ff 25 1a 20 00 00  jmp *0x201a(%rip)
+ *   2816: 68 00 00 00 00     push $0
+ *   281b: e9 e0 ff ff ff     jmp 2800
+ */
+static void test_lazy_plt_without_cfi(void **unused)
+{
+	static const struct {
+		uint64_t pc;
+		size_t pushed;
+	} cases[] = { { 0x2810, 0 }, { 0x2816, 0 }, { 0x281b, 1 }, { 0x2800, 1 }, { 0x2806, 2 } };
+	struct world w;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		world_x86(&w);
+		root_function(&w);
+		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16));
+		code_at(&w, 0x2800,
+			BYTES(0xff, 0x35, 0x1a, 0x20, 0, 0, 0xff, 0x25, 0x1c, 0x20, 0, 0));
+		code_at(&w, 0x2810,
+			BYTES(0xff, 0x25, 0x1a, 0x20, 0, 0, 0x68, 0, 0, 0, 0, 0xe9, 0xe0, 0xff,
+			      0xff, 0xff));
+		w.state.pc = BIAS + cases[i].pc;
+		set(&w, 7, STACK_WORD(100 - cases[i].pushed));
+		set(&w, 6, 0x1234);
+		w.stack[98] = 0x7f0012345678; /* the link map */
+		w.stack[100] = call_before(&w, 0x2020);
+		w.stack[102] = BIAS + 0x1020;
+		unwind(&w);
+		assert_int_equal(w.frames.sps[1], STACK_WORD(101));
+		EXPECT(&w, REEL_STOP_ROOT, cases[i].pc, 0x2020, 0x1020);
+	}
+}
+
 static void test_popped_register(void **unused)
 {
 	struct world w;
@@ -726,13 +764,14 @@ static void test_frame_pointer_of_caller(void **unused)
 	struct world w;
 
 	(void)unused;
-	for (int at_end = 0; at_end < 2; at_end++) {
+	for (size_t i = 0; i < 3; i++) {
 		frame_pointer_world(&w);
-		if (at_end)
+		if (i == 2)
 			code_at(&w, 0x7010, BYTES(0xc3));
 		else
-			code_at(&w, 0x7010, BYTES(0x55, 0x48, 0x89, 0xe5));
-		w.stack[100] = call_before(&w, 0x7080);
+			code_at(&w, 0x7010 - i, BYTES(0x55, 0x48, 0x89, 0xe5));
+		w.stack[100] = STACK_WORD(110);
+		w.stack[i == 1 ? 101 : 100] = call_before(&w, 0x7080);
 		unwind(&w);
 		assert_int_equal(w.frames.steps[1], REEL_STEP_UNDO_CALL);
 		assert_int_equal(w.frames.steps[2], REEL_STEP_FRAME_POINTER);
@@ -787,6 +826,7 @@ int main(void)
 		cmocka_unit_test(test_after_syscall),
 		cmocka_unit_test(test_after_syscall_elsewhere),
 		cmocka_unit_test(test_plt_without_cfi),
+		cmocka_unit_test(test_lazy_plt_without_cfi),
 		cmocka_unit_test(test_popped_register),
 		cmocka_unit_test(test_popped_register_below_red_zone),
 		cmocka_unit_test(test_slot_below_sp_of_caller),
