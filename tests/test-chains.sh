@@ -30,17 +30,21 @@ count() {
     fi
 }
 
-# run DIR MODE: records it.
+# run DIR MODE [COMMAND...]: records it, as started by COMMAND.
 run() {
     local dir=$1 mode=$2 arguments=("$seconds") options=(-F 4999)
+    shift 2
     case $mode in
+    # dlopen does not know its caller if ld.so has called it.
+    lazy) arguments+=("$work/$dir/liblazy.so") ;;
     exec | thread-exec) arguments=(0.1 "$work/$dir/other-chains" 6) ;;
     # A megabyte, less what lies above main; a hundred times as many frames as elsewhere.
     deep) options=(-F 499 --max-stack 1M) ;;
     cut) mode=deep arguments+=(1500000) options=(-F 499 --max-stack 1M) ;;
     esac
     # The longest mode is none that waits; a minute is for a busy machine.
-    timeout 60 "$recorder" -q "${options[@]}" -o "$work/reel" -- "$work/$dir/chains" "$mode" "${arguments[@]}" >"$work/printed" 2>"$work/err"
+    timeout 60 "$recorder" -q "${options[@]}" -o "$work/reel" -- "$@" "$work/$dir/chains" "$mode" "${arguments[@]}" \
+        >"$work/printed" 2>"$work/err"
 }
 
 # check DIR MODE [OPTION...]: replays what was recorded last, with these options.
@@ -92,6 +96,7 @@ if ! "$recorder" -q -o "$work/reel" -- true 2>"$work/err"; then
     finish
 fi
 # Patterns are of functions: ld.so's and libc's inner ones have names only with their debug information.
+# shellcheck disable=SC2016
 "$recorder" -q -F max -o "$work/reel" -- sh -c 'for i in 1 2 3 4 5 6 7 8 9; do "$0"; done' "$(command -v true)" 2>"$work/err"
 if ! "$stackreel" script "$work/reel" 2>>"$work/err" | grep -q ' _dl_relocate_object+'; then
     skip "ld.so and libc have no debug information (libc6-dbg)"
@@ -106,6 +111,18 @@ if build gcc "${CC:-gcc}" "${CXX:-g++}" -O2 -fomit-frame-pointer; then
     fi
     # shellcheck disable=SC2046
     modes gcc $("$work/gcc/chains") cut
+fi
+if [ -e "$work/gcc/libaudit.so" ]; then
+    # ld.so saves vector registers in three ways; with LD_AUDIT it calls the functions itself.
+    for features in -XSAVEC -XSAVEC,-XSAVE; do
+        run gcc lazy env "GLIBC_TUNABLES=glibc.cpu.hwcaps=$features" && check gcc lazy --comm chains
+        count $? "gcc: lazy, with $features"
+        wanted=_dl_runtime_resolve_$([ $features = -XSAVEC ] || echo f)xsave
+        "$stackreel" folded "$work/reel" 2>/dev/null | grep -q "$wanted;"
+        count $? "gcc: $wanted"
+    done
+    run gcc lazy env LD_AUDIT="$work/gcc/libaudit.so" && check gcc audit --comm chains
+    count $? "gcc: audit"
 fi
 subset=(tiny realign inline alternate jump noreturn exception)
 build clang clang clang++ -O2 -fomit-frame-pointer && modes clang "${subset[@]}" coroutine lazy

@@ -30,6 +30,9 @@ case " $* " in
     # Lazy binding is wanted, whatever the distribution's default, and calls that could go elsewhere.
     $cc "${options[@]}" -O2 -fPIC -shared -DADD -o "$outdir/libadd.so" "$source/lazy.c"
     $cc "${options[@]}" -O2 -fPIC -fsemantic-interposition -shared -Wl,-z,lazy,-z,norelro -o "$outdir/liblazy.so" "$source/lazy.c"
+    if [ -e "$source/audit_$machine.c" ]; then
+        $cc "${options[@]}" -O2 -fPIC -shared -o "$outdir/libaudit.so" "$source/audit_$machine.c"
+    fi
     for side in left right; do
         $cc "${options[@]}" -O2 -fPIC -shared -DSIDE=$side -o "$outdir/lib$side.so" "$source/library.c"
     done

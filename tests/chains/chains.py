@@ -195,6 +195,14 @@ MODES = {
         "called": (r"MAIN;mode_lazy;lazy_round(;lazy_\d\d)?", 0.2),
         "around": (r"MAIN;mode_lazy(;(CLOCK|STUB|RESOLVE|find_slots(;(STUB|RESOLVE))?)|;LIBRARY(;LIBRARY)*)?", 0),
     }),
+    # Mode lazy with LD_AUDIT: ld.so stays in the chain of every call through a PLT.
+    "audit": mode({
+        "called by ld.so": (r"MAIN;mode_lazy;lazy_round;_dl_runtime_profile\w*;lazy_\d\d", 1),
+        "_dl_audit_pltexit": (r"MAIN;mode_lazy;lazy_round;_dl_runtime_profile\w*;_dl_audit_pltexit(;LIBRARY)*", 5),
+        "_dl_runtime_profile": (r"MAIN;mode_lazy;lazy_round;_dl_runtime_profile\w*(;_dl_profile_fixup(;LIBRARY)*)?", 20),
+        "PLT stub": (r"MAIN;mode_lazy;lazy_round;STUB", 0.05),
+        "around": (r"MAIN(;mode_lazy(;lazy_round|;cpu_seconds|;find_slots)?)?(;STUB|;_dl_runtime_profile\w*(;ANY)*)?", 0),
+    }),
     "vdso": mode({
         "vDSO": (r"MAIN;mode_vdso;(__)?clock_gettime(64)?;(__vdso_clock_gettime(;\w+)*|vdso\+)", 50),
         "around": (r"MAIN;mode_vdso(;(CLOCK|STUB|RESOLVE|(__)?clock_gettime(64)?))?", 0),
