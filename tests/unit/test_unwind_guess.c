@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Code without CFI, on x86_64: PLT stubs, frame pointers, what stands at the pc. */
+#include "tests/unwind_world.h"
+
+/* x86_64: CFA = rsp + 8, rip at CFA - 8. */
+static void world_x86(struct world *w)
+{
+	world_init(w, "x86_64", 1, 16, BYTES(0x0c, 7, 8, 0x90, 1));
+}
+
+#define UNDEFINED_RIP BYTES(0x07, 16)
+
+/* main at 0x1000 with an undefined return address is where all x86 stacks here end. */
+static void root_function(struct world *w)
+{
+	function(w, 0x1000, 0x1100, UNDEFINED_RIP);
+}
+
+/* ---- PLT stubs --------------------------------------------------------------------- */
+
+/* The PLT of a static program's ifuncs has no CFI: jmp *…(%rip), right behind the call. */
+static void test_plt_without_cfi(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int is_stub = 0; is_stub < 2; is_stub++) {
+		world_x86(&w);
+		root_function(&w);
+		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16));
+		if (is_stub)
+			code_at(&w, 0x2800, BYTES(0xff, 0x25, 1, 2, 3, 4));
+		w.state.pc = BIAS + 0x2800;
+		set(&w, 7, STACK_WORD(100));
+		set(&w, 6, 0x1234); /* rbp is no frame pointer */
+		code_at(&w, 0x201b, BYTES(0xe8, 1, 2, 3, 4));
+		w.stack[100] = BIAS + 0x2020;
+		w.stack[102] = BIAS + 0x1020;
+		unwind(&w);
+		if (is_stub)
+			EXPECT(&w, REEL_STOP_ROOT, 0x2800, 0x2020, 0x1020);
+		else
+			EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x2800);
+	}
+}
+
+/* Behind `pop %rbp` the CFI still says that rbp lies below rsp; the caller's CFA hangs on it. */
+/*
+ * lld's PLT, liblazy.so of tests/chains:
+ *   2800: ff 35 1a 20 00 00  push 0x201a(%rip)    _GLOBAL_OFFSET_TABLE_+8
+ *   2806: ff 25 1c 20 00 00  jmp *0x201c(%rip)    …+16
+ *   2810: ff 25 1a 20 00 00  jmp *0x201a(%rip)
+ *   2816: 68 00 00 00 00     push $0
+ *   281b: e9 e0 ff ff ff     jmp 2800
+ */
+static void test_lazy_plt_without_cfi(void **unused)
+{
+	static const struct {
+		uint64_t pc;
+		size_t pushed;
+	} cases[] = { { 0x2810, 0 }, { 0x2816, 0 }, { 0x281b, 1 }, { 0x2800, 1 }, { 0x2806, 2 } };
+	struct world w;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		world_x86(&w);
+		root_function(&w);
+		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16));
+		code_at(&w, 0x2800,
+			BYTES(0xff, 0x35, 0x1a, 0x20, 0, 0, 0xff, 0x25, 0x1c, 0x20, 0, 0));
+		code_at(&w, 0x2810,
+			BYTES(0xff, 0x25, 0x1a, 0x20, 0, 0, 0x68, 0, 0, 0, 0, 0xe9, 0xe0, 0xff,
+			      0xff, 0xff));
+		w.state.pc = BIAS + cases[i].pc;
+		set(&w, 7, STACK_WORD(100 - cases[i].pushed));
+		set(&w, 6, 0x1234);
+		w.stack[98] = 0x7f0012345678; /* the link map */
+		w.stack[100] = call_before(&w, 0x2020);
+		w.stack[102] = BIAS + 0x1020;
+		unwind(&w);
+		assert_int_equal(w.frames.sps[1], STACK_WORD(101));
+		EXPECT(&w, REEL_STOP_ROOT, cases[i].pc, 0x2020, 0x1020);
+	}
+}
+
+/* ---- frame pointers ----------------------------------------------------------------------------
+ */
+
+/* A good chain: two functions without CFI, then one with. */
+static void frame_pointer_world(struct world *w)
+{
+	world_x86(w);
+	root_function(w);
+	function(w, 0x2000, 0x2100, NO_BYTES);
+	w->state.pc = BIAS + 0x7010;
+	set(w, 7, STACK_WORD(100));
+	set(w, 6, STACK_WORD(110));
+	w->stack[110] = STACK_WORD(120);
+	w->stack[111] = call_before(w, 0x7120);
+	w->stack[121] = call_before(w, 0x2020);
+	w->stack[122] = BIAS + 0x1020;
+}
+
+static void test_frame_pointer(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	frame_pointer_world(&w);
+	unwind(&w);
+	assert_int_equal(w.frames.steps[1], REEL_STEP_FRAME_POINTER);
+	assert_int_equal(w.frames.steps[2], REEL_STEP_FRAME_POINTER);
+	assert_int_equal(w.frames.sps[2], STACK_WORD(122));
+	assert_int_equal(w.frames.steps[3], REEL_STEP_CFI);
+	EXPECT(&w, REEL_STOP_ROOT, 0x7010, 0x7120, 0x2020, 0x1020);
+
+	frame_pointer_world(&w);
+	w.input.no_frame_pointers = true;
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x7010);
+}
+
+/* Whatever is wrong with what is found there, it is not a frame. */
+static void test_frame_pointer_checks(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int i = 0; i < 9; i++) {
+		frame_pointer_world(&w);
+		switch (i) {
+		case 0:
+			set(&w, 6, STACK_WORD(90));
+			break; /* below rsp */
+		case 1:
+			set(&w, 6, STACK_WORD(110) + 4);
+			break; /* not aligned */
+		case 2:
+			set(&w, 6, STACK_WORD(511));
+			break; /* the record is not there */
+		case 3:
+			w.stack[110] = STACK_WORD(105);
+			break; /* the next one lies below */
+		case 4:
+			w.stack[110] = STACK_WORD(110);
+			break; /* is the same */
+		case 5:
+			w.stack[111] = 0x123450;
+			break; /* no code */
+		case 6:
+			w.stack[111] = BIAS + 0x6000;
+			break; /* not behind a call */
+		case 7:
+			w.stack[111] = 0;
+			break; /* an end that is none */
+		case 8:
+			w.stack[110] = STACK_WORD(120) + 4;
+			break; /* the next one is not aligned */
+		}
+		unwind(&w);
+		EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x7010);
+	}
+}
+
+/*
+ * Before it is made and when it is gone the frame pointer is the caller's, and would lead past it:
+ * push %rbp; mov %rsp,%rbp … leave; ret
+ */
+static void test_frame_pointer_of_caller(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (size_t i = 0; i < 3; i++) {
+		frame_pointer_world(&w);
+		if (i == 2)
+			code_at(&w, 0x7010, BYTES(0xc3));
+		else
+			code_at(&w, 0x7010 - i, BYTES(0x55, 0x48, 0x89, 0xe5));
+		w.stack[100] = STACK_WORD(110);
+		w.stack[i == 1 ? 101 : 100] = call_before(&w, 0x7080);
+		unwind(&w);
+		assert_int_equal(w.frames.steps[1], REEL_STEP_UNDO_CALL);
+		assert_int_equal(w.frames.steps[2], REEL_STEP_FRAME_POINTER);
+		EXPECT(&w, REEL_STOP_ROOT, 0x7010, 0x7080, 0x7120, 0x2020, 0x1020);
+	}
+}
+
+/*
+ * rbp of a caller that was compiled without frame pointers is any number, if its CFI does without:
+ * glibc's _dl_fini calls __do_global_dtors_aux (gcc's crtstuff.c), which has no CFI.
+ */
+static void test_frame_pointer_of_none(void **unused)
+{
+	static const uint64_t values[] = { 1, STACK_WORD(105), STACK_WORD(120) + 4, UINT64_MAX };
+	struct world w;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		frame_pointer_world(&w);
+		w.stack[120] = values[i];
+		unwind(&w);
+		EXPECT(&w, REEL_STOP_ROOT, 0x7010, 0x7120, 0x2020, 0x1020);
+
+		/* CFA = rbp + 16: it is needed, and no good. */
+		frame_pointer_world(&w);
+		function(&w, 0x7100, 0x7200, BYTES(0x0c, 6, 16));
+		w.stack[110] = values[i];
+		unwind(&w);
+		EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x7010);
+	}
+}
+
+/* Registers that code without CFI may have changed are unknown behind a step by frame pointer. */
+static void test_frame_pointer_forgets(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	frame_pointer_world(&w);
+	function(&w, 0x7100, 0x7200, BYTES(0x0c, 3, 16)); /* CFA = rbx + 16 */
+	set(&w, 3, STACK_WORD(130));
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_REGISTER_UNKNOWN, 0x7010, 0x7120);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_plt_without_cfi),
+		cmocka_unit_test(test_lazy_plt_without_cfi),
+		cmocka_unit_test(test_frame_pointer),
+		cmocka_unit_test(test_frame_pointer_checks),
+		cmocka_unit_test(test_frame_pointer_of_caller),
+		cmocka_unit_test(test_frame_pointer_of_none),
+		cmocka_unit_test(test_frame_pointer_forgets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
