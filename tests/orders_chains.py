@@ -50,6 +50,9 @@ def way_of(frames):
     """The way's name, or None for a stack that cannot be."""
     if frames[0] == "[incomplete: no unwind info]" and frames[1] in BARE:
         return "start"
+    # exit has taken the memory away.
+    if frames[0] == "[incomplete: no user stack]" and frames[-1] == "_exit":
+        return "start"
     if "shop::run" not in frames:
         return "start" if START.fullmatch(frames[0]) else None
     run = frames.index("shop::run")
