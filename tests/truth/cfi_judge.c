@@ -308,6 +308,19 @@ static enum truth_how by_link_register(struct judge *judge)
 	return TRUTH_BY_LINK_REGISTER;
 }
 
+/* At one of the instructions of a trampoline, none of which moves sp; only the first frame may be
+ * behind the first. */
+static bool is_in_trampoline(const struct judge *judge, const char *code, size_t size,
+			     size_t second)
+{
+	const size_t instructions[] = { 0, second, size };
+
+	for (size_t i = 0; i < (judge->first ? 3 : 1); i++)
+		if (truth_code_is(judge->sample, judge->pc - instructions[i], code, size))
+			return true;
+	return false;
+}
+
 /*
  * arch/x86/include/asm/sigframe.h and uapi/asm/sigcontext.h; for arm64
  * arch/arm64/kernel/signal.c and uapi/asm/sigcontext.h.
@@ -320,16 +333,16 @@ static enum truth_how by_signal_code(struct judge *judge)
 	uint64_t sp = judge->registers.values[sample->arch->sp];
 	struct truth_registers caller = { .known = { false } };
 
-	if (truth_code_is(sample, judge->pc, "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05", 9) &&
-	    sample->arch->elf_machine == EM_X86_64) {
+	if (sample->arch->elf_machine == EM_X86_64 &&
+	    is_in_trampoline(judge, "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05", 9, 7)) {
 		for (size_t i = 0; i < sizeof(order); i++)
 			caller.known[order[i]] = truth_read_word(sample, sp + 40 + 8 * i, 8,
 								 &caller.values[order[i]]);
 		judge->pc = caller.values[16];
 		if (!caller.known[16])
 			return TRUTH_END_MEMORY;
-	} else if (truth_code_is(sample, judge->pc, "\x68\x11\x80\xd2\x01\x00\x00\xd4", 8) &&
-		   sample->arch->elf_machine == EM_AARCH64) {
+	} else if (sample->arch->elf_machine == EM_AARCH64 &&
+		   is_in_trampoline(judge, "\x68\x11\x80\xd2\x01\x00\x00\xd4", 8, 4)) {
 		for (size_t i = 0; i < 32; i++)
 			caller.known[i] = truth_read_word(sample, sp + 128 + 176 + 8 + 8 * i, 8,
 							  &caller.values[i]);
@@ -359,6 +372,20 @@ static bool is_entry(const struct judge *judge, uint64_t lookup, bool has_cfi)
 	return lookup - mapping->bias == entry || (!has_cfi && lookup - mapping->bias - entry < 64);
 }
 
+/*
+ * A signal frame by its trampoline's code all the same: the row is of the function that lies
+ * before, or (arm64's and riscv64's vDSO) says S and nothing of where the registers are.
+ */
+static bool is_for_code(const struct judge *judge, Dwarf_Frame *frame)
+{
+	Dwarf_Addr start, end;
+	bool signal;
+
+	return judge->claimed == REEL_STEP_SIGNAL &&
+	       (dwarf_frame_info(frame, &start, &end, &signal) < 0 || !signal ||
+		judge->sample->arch->flags & REEL_ARCH_LINK_REGISTER);
+}
+
 static enum truth_how step(struct judge *judge)
 {
 	uint64_t lookup = judge->exact ? judge->pc : judge->pc - 1;
@@ -371,7 +398,7 @@ static enum truth_how step(struct judge *judge)
 		free(frame);
 		return TRUTH_END_ENTRY;
 	}
-	if (frame && judge->claimed != REEL_STEP_SIGNAL) {
+	if (frame && !is_for_code(judge, frame)) {
 		how = step_by_frame(judge, frame);
 		free(frame);
 		return how;

@@ -2,12 +2,14 @@
 /*
  * Every sample of a capture through libdw's dwfl and nongnu libunwind, and each chain against ours:
  *
- *   compare_unwinders [--symfs DIR] [--no-host-files] [--examples N] [--hide-red-zone] [--spoil]
- * FILE...
+ *   compare_unwinders [OPTION]... FILE...
  *
- *   --hide-red-zone  no oracle, nor the judge, sees the bytes below sp, as in captures of other
- * tools
- *   --spoil          changes one return address of ours in each sample: the test of this test
+ *   --symfs DIR, --no-host-files  as for stackreel
+ *   --examples N     samples shown of each class (2)
+ *   --hide-red-zone  no oracle, nor the judge, sees the bytes below sp, as in other tools'
+ * recordings
+ *   --one-stack      a recording of a tool that keeps no stack but the one that sp points to
+ *   --spoil          one return address of ours is made wrong in each sample: the test of this test
  *
  * Every chain of ours is judged step by step as well (cfi_judge.h); a difference counts as
  * explained only if all of our chain is confirmed by that, and the step at which the oracle parts
@@ -44,6 +46,7 @@ static struct oracle oracles[] = {
 #define N_ORACLES (sizeof(oracles) / sizeof(oracles[0]))
 
 static size_t examples = 2;
+static bool one_stack;
 
 /* ---- ours alone ------------------------------------------------------------------------------ */
 
@@ -55,24 +58,31 @@ struct ours {
 	uint64_t excused;  /* of the others, that cannot reach it */
 	uint64_t replaced; /* roots that were reached all the same through a frame that was being
 			      replaced */
+	uint64_t single;   /* of one frame */
 	uint64_t judged, objections;
 	struct truth_tally ends, unfounded;
 };
 
 /* Why a trace does not reach the root, and where. */
-static void tally_end(struct ours *ours, const struct truth_sample *sample)
+static void tally_end(struct ours *ours, const struct truth_sample *sample,
+		      const struct truth_verdict *verdict)
 {
 	const struct reel_frame *last = sample->n_ours ? sample->frames[sample->n_ours - 1] : NULL;
 	const char *module = last ? strrchr(last->module_path, '/') : NULL;
-	const char *reason = truth_incomplete_reason(sample);
+	const char *reason = truth_incomplete_reason(sample, verdict, one_stack);
+	const char *stop = reel_stop_name(sample->trace->stop);
 	char class[400];
 
-	snprintf(class, sizeof(class), "%s: %s in %s%s%s", reel_stop_name(sample->trace->stop),
-		 last && *last->function ? last->function : "?",
-		 module			      ? module + 1
-		 : last && *last->module_path ? last->module_path
-					      : "no module",
-		 reason ? ": " : "", reason ? reason : "");
+	/* Only where there is no CFI does it matter which function it is. */
+	if (reason && sample->trace->stop != REEL_STOP_NO_UNWIND_INFO)
+		snprintf(class, sizeof(class), "%s: %s", stop, reason);
+	else
+		snprintf(class, sizeof(class), "%s: %s in %s%s%s", stop,
+			 last && *last->function ? last->function : "?",
+			 module			      ? module + 1
+			 : last && *last->module_path ? last->module_path
+						      : "no module",
+			 reason ? ": " : "", reason ? reason : "");
 	ours->excused += reason != NULL;
 	truth_tally_add(&ours->ends, class, reason, sample, NULL, NULL, 0);
 }
@@ -100,6 +110,7 @@ static void take_ours(struct ours *ours, const struct truth_sample *sample,
 {
 	ours->samples++;
 	ours->frames += sample->n_ours;
+	ours->single += sample->n_ours < 2;
 	judge_ours(ours, sample, verdict);
 	if (sample->trace->stack_cut) {
 		ours->cut++;
@@ -109,7 +120,7 @@ static void take_ours(struct ours *ours, const struct truth_sample *sample,
 		ours->roots++;
 		ours->replaced += truth_frame_being_replaced(sample) < sample->n_ours;
 	} else {
-		tally_end(ours, sample);
+		tally_end(ours, sample, verdict);
 	}
 }
 
@@ -178,8 +189,8 @@ static bool compare_capture(const char *path, const struct truth_capture_options
 			compare(&oracles[i], sample, &verdict);
 	}
 	printf("  ours: %" PRIu64 " samples with a user stack, %" PRIu64 " frames; %" PRIu64
-	       " without\n",
-	       ours.samples, ours.frames, ours.no_state);
+	       " of one frame; %" PRIu64 " samples without\n",
+	       ours.samples, ours.frames, ours.single, ours.no_state);
 	whole = ours.samples - ours.cut;
 	printf("  root reached: %" PRIu64 " of %" PRIu64
 	       " whose stack was not cut (%.3f %%); %" PRIu64 " cut\n",
@@ -220,6 +231,7 @@ int main(int argc, char **argv)
 		{ "no-host-files", no_argument, NULL, 'n' },
 		{ "examples", required_argument, NULL, 'e' },
 		{ "hide-red-zone", no_argument, NULL, 'r' },
+		{ "one-stack", no_argument, NULL, 'o' },
 		{ "spoil", no_argument, NULL, 'x' },
 		{ 0 },
 	};
@@ -237,6 +249,8 @@ int main(int argc, char **argv)
 			examples = strtoul(optarg, NULL, 10);
 		else if (option == 'r')
 			options.hide_red_zone = true;
+		else if (option == 'o')
+			one_stack = true;
 		else if (option == 'x')
 			options.spoil = true;
 		else

@@ -76,7 +76,7 @@ static const char *reason_to_leave(const struct truth_sample *sample,
 			       "for its own";
 	if (stops && step->how == TRUTH_BY_FRAME_POINTER)
 		return "no CFI; by the frame pointer, behind a call";
-	if (stops && step->how == TRUTH_BY_SIGNAL_CODE)
+	if (step->how == TRUTH_BY_SIGNAL_CODE)
 		return "no CFI; the kernel's signal frame, by the trampoline's code";
 	return NULL;
 }

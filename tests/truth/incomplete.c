@@ -60,16 +60,36 @@ static const char *reason_by_name(const char *function)
 	return NULL;
 }
 
-const char *truth_incomplete_reason(const struct truth_sample *sample)
+/* A signal frame's sp leads to a stack of which nothing was recorded. */
+static bool is_on_other_stack(const struct truth_sample *sample,
+			      const struct truth_verdict *verdict)
+{
+	uint64_t sp = verdict->steps[verdict->n - 1].sp;
+	uint8_t byte;
+
+	if (!verdict->whole || verdict->steps[verdict->n - 1].how != TRUTH_END_MEMORY || !sp ||
+	    truth_read_stack(sample, sp, 1, &byte))
+		return false;
+	for (size_t i = 0; i + 1 < verdict->n; i++)
+		if (verdict->steps[i].flags & TRUTH_STEP_SIGNAL &&
+		    verdict->steps[i].flags & TRUTH_STEP_OTHER_STACK)
+			return true;
+	return false;
+}
+
+const char *truth_incomplete_reason(const struct truth_sample *sample,
+				    const struct truth_verdict *verdict, bool one_stack)
 {
 	const struct reel_frame *last;
 
-	if (!sample->n_ours)
+	if (!sample->n_ours || !verdict->n)
 		return NULL;
 	last = sample->frames[sample->n_ours - 1];
 	if (truth_frame_being_replaced(sample) < sample->n_ours)
 		return "libgcc's uw_install_context is overwriting the frame, and no CFI says so";
 	if (sample->trace->stop == REEL_STOP_NO_UNWIND_INFO)
 		return reason_by_name(last->function);
+	if (one_stack && is_on_other_stack(sample, verdict))
+		return "the handler runs on an alternate stack, and the other one was not recorded";
 	return NULL;
 }

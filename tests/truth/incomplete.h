@@ -4,10 +4,14 @@
 #ifndef TESTS_TRUTH_INCOMPLETE_H
 #define TESTS_TRUTH_INCOMPLETE_H
 
-#include "tests/truth/unwind_sample.h"
+#include "tests/truth/cfi_judge.h"
 
-/* Why no unwinder can go on, with the source; NULL: it should have. */
-const char *truth_incomplete_reason(const struct truth_sample *sample);
+/*
+ * Why no unwinder can go on, with the source; NULL: it should have.  `one_stack`: whoever recorded
+ * it keeps the stack that sp points to, and no other.
+ */
+const char *truth_incomplete_reason(const struct truth_sample *sample,
+				    const struct truth_verdict *verdict, bool one_stack);
 /*
  * The index of a frame of libgcc's that has begun to overwrite its own saved registers
  * and return address, the number of frames if there is none.

@@ -162,15 +162,27 @@ struct collection {
 	struct truth_space space;
 };
 
+/* Other tools' recordings do not say; segments are aligned to 4 KB or more in any case. */
+static uint64_t page_size(const struct truth_capture *capture)
+{
+	uint64_t size = capture->capture->info.page_size;
+
+	return size ? size : 4096;
+}
+
 static void collect(void *context, const struct reel_mapping *mapping)
 {
 	struct collection *collection = context;
 	struct truth_capture *capture = collection->capture;
 	struct truth_space *space = &collection->space;
-	struct truth_file *file = find_file(capture, mapping->module, collection->arch);
+	struct truth_file *file;
 	uint64_t bias = 0;
 
-	if (!file || !bias_of(file, mapping, capture->capture->info.page_size, &bias)) {
+	/* Other segments may begin in a page that two of them share: the code's tells the bias. */
+	if (!(mapping->protection & PROT_EXEC))
+		return;
+	file = find_file(capture, mapping->module, collection->arch);
+	if (!file || !bias_of(file, mapping, page_size(capture), &bias)) {
 		capture->left_out++;
 		return;
 	}

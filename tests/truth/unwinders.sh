@@ -1,0 +1,144 @@
+#!/bin/bash
+# unwinders.sh [--quick] [FILE.reel...] - our traces against those of libdw and libunwind, from the same registers and bytes
+#
+# Records real programs, and compares every sample (compare_unwinders.c says how, and what counts as explained); the capture of arm64
+# that comes with the sources; and, where perf is installed, what perf has recorded. FILE: these captures instead.
+# A case is a capture: every difference is explained, and 99.95 % of the traces reach the root of those that can.
+#   WORKLOADS="a b"  of tests/truth/workloads.sh        FREQUENCY=N     SECONDS_OF_CPU=N     V=1: every example
+set -u
+cd "$(dirname "$0")/../.." || exit
+O=${O:-build}
+compare=$O/tests/truth/compare_unwinders recorder=$O/stackreel-record stackreel=$O/stackreel
+workloads=${WORKLOADS:-exceptions recursion threads signals python compile sqlite}
+imported=${IMPORTED:-exceptions recursion threads signals python compile}
+frequency=${FREQUENCY:-4999}
+export SECONDS_OF_CPU=${SECONDS_OF_CPU:-4}
+quick=
+if [ "${1-}" = --quick ]; then
+    shift
+    quick=yes
+    workloads=${WORKLOADS:-exceptions recursion threads signals python compile}
+    imported=${IMPORTED:-exceptions}
+    frequency=${FREQUENCY:-1999}
+    SECONDS_OF_CPU=1
+fi
+passed=0 failed=0 skipped=0
+examples=0
+[ -z "${V-}" ] || examples=16
+work=$(mktemp -d /var/tmp/unwinders.XXXXXX)
+trap 'rm -rf "$work"' EXIT
+
+skip() {
+    echo "skip: $1"
+    skipped=$((skipped + 1))
+}
+
+# check NAME OPTION... FILE: a case; its counts are printed.
+check() {
+    local name=$1
+    shift
+    echo "-- $name"
+    if nice "$compare" --examples "$examples" "$@" >"$work/out" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $name: exit status $?"
+        nice "$compare" --examples 2 "$@" >"$work/out" 2>&1
+    fi
+    tail -n +2 "$work/out"
+}
+
+# spoiled OPTION... FILE: the test of the test. With one wrong return address in each trace, only those without one may be confirmed.
+spoiled() {
+    local single confirmed
+    nice "$compare" --examples 0 --spoil "$@" >"$work/out" 2>&1
+    [ $? = 1 ] || { echo "FAILED: wrong traces pass" && failed=$((failed + 1)) && return; }
+    single=$(sed -n 's/^  ours: .*; \([0-9]*\) of one frame; .*/\1/p' "$work/out")
+    confirmed=$(sed -n 's/^  by libdw.s rows, step by step: \([0-9]*\) of .*/\1/p' "$work/out")
+    if [ "$confirmed" -le "$single" ]; then
+        passed=$((passed + 1))
+    else
+        echo "FAILED: $confirmed wrong traces are confirmed"
+        failed=$((failed + 1))
+    fi
+}
+
+finish() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" = 0 ]
+    exit
+}
+
+[ -x "$compare" ] || { skip "$compare is not built"; finish; }
+
+if [ $# != 0 ]; then
+    for file; do check "$file" "$file"; done
+    finish
+fi
+
+fixture=(--no-host-files --symfs testdata/aarch64/orders testdata/aarch64/orders/orders.reel)
+check "arm64: orders" "${fixture[@]}"
+spoiled "${fixture[@]}"
+
+# ---- our own captures -------------------------------------------------------------------------
+
+can_record=
+if [ ! -x "$recorder" ]; then
+    skip "$recorder is not built"
+elif ! "$recorder" -q -o "$work/probe.reel" -- true 2>"$work/err"; then
+    skip "nothing can be recorded here: $(head -n 1 "$work/err")"
+else
+    can_record=yes
+fi
+
+# command_of NAME: sets `command`; false if this host cannot build it.
+command_of() {
+    local line
+    if ! line=$(tests/truth/workloads.sh "$1" 2>"$work/err"); then
+        skip "$1: $(tail -n 1 "$work/err")"
+        return 1
+    fi
+    eval "command=($line)"
+}
+
+for name in ${can_record:+$workloads}; do
+    command_of "$name" || continue
+    if ! "$recorder" -q -F "$frequency" -o "$work/$name.reel" -- "${command[@]}" >/dev/null 2>"$work/err"; then
+        failed=$((failed + 1))
+        echo "FAILED: record $name: $(tail -n 1 "$work/err")"
+        continue
+    fi
+    check "$name" "$work/$name.reel"
+    # what our traces owe to the bytes below sp must hold without them
+    [ -n "$quick" ] && [[ $name = python || $name = compile ]] ||
+        check "$name, the red zone hidden from the others" --hide-red-zone "$work/$name.reel"
+    [ "$name" != exceptions ] || spoiled "$work/$name.reel"
+    rm -f "$work/$name.reel"
+done
+
+# ---- what perf has recorded -----------------------------------------------------------------------
+
+if ! "$stackreel" import --help >/dev/null 2>&1; then
+    skip "$stackreel has no import"
+    imported=
+elif ! perf record --buildid-mmap -o "$work/probe.data" -- true >/dev/null 2>"$work/err"; then
+    skip "perf records nothing here: $(head -n 1 "$work/err")"
+    imported=
+fi
+for name in $imported; do
+    command_of "$name" || continue
+    # --buildid-mmap: build-ids are the kernel's; perf looks into no file when it ends
+    if ! perf record --buildid-mmap -q -m 4096 -F 999 -e cpu-clock --call-graph dwarf,65528 -o "$work/data" -- "${command[@]}" \
+        >/dev/null 2>"$work/err"; then
+        skip "perf record --buildid-mmap $name: $(tail -n 1 "$work/err")"
+        continue
+    fi
+    if ! "$stackreel" import "$work/data" -o "$work/$name.reel" 2>"$work/err"; then
+        failed=$((failed + 1))
+        echo "FAILED: import $name: $(tail -n 1 "$work/err")"
+        continue
+    fi
+    check "$name, by perf" --one-stack "$work/$name.reel"
+    rm -f "$work/$name.reel" "$work/data"
+done
+finish
