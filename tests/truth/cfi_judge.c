@@ -23,10 +23,14 @@ const char *const truth_how_names[TRUTH_HOW_COUNT] = {
 	[TRUTH_END_UNSUPPORTED] = "operation not evaluated",
 };
 
+/* DWARF numbers of x86-64 (psABI, figure 3.36). */
+enum { RAX = 0, RBX = 3 };
+
 struct judge {
 	const struct truth_sample *sample;
 	struct truth_registers registers;
 	bool kept[TRUTH_REGISTERS_MAX]; /* by TRUTH_STEP_POPPED */
+	bool rbx_forgotten;		/* by libdw */
 	uint64_t pc;
 	bool first, exact;	/* nobody called from it; pc is the next instruction */
 	enum reel_step claimed; /* how the next frame of ours was found */
@@ -65,6 +69,8 @@ static void note_use(struct judge *judge, uint64_t used)
 	for (unsigned i = 0; i < 64; i++)
 		if (used >> i & 1 && judge->kept[i])
 			judge->step->flags |= TRUTH_STEP_NEEDS_POPPED;
+	if (used >> RBX & 1 && judge->rbx_forgotten)
+		judge->step->flags |= TRUTH_STEP_NEEDS_RBX;
 }
 
 /* The value of a location; *slot_ret: its address, 0 if it is in no memory. */
@@ -104,14 +110,23 @@ static void recover(struct judge *judge, Dwarf_Frame *frame, unsigned reg,
 	if (dwarf_frame_register(frame, (int)reg, memory, &ops, &n))
 		return;
 	if (!n) {
-		/* Undefined (ops), or the same value. */
-		caller->known[reg] = !ops && judge->registers.known[reg];
+		bool same = !ops;
+
+		/* See TRUTH_STEP_NEEDS_RBX. */
+		if (judge->sample->arch->elf_machine == EM_X86_64 && reg == RBX && !same)
+			same = judge->rbx_forgotten = true;
+		if (judge->sample->arch->elf_machine == EM_X86_64 && reg == RAX)
+			same = false;
+		/* Undefined, or the same value. */
+		caller->known[reg] = same && judge->registers.known[reg];
 		caller->values[reg] = judge->registers.values[reg];
 		kept[reg] = caller->known[reg] && judge->kept[reg];
 		return;
 	}
 	if (truth_evaluate(judge->sample, &judge->registers, &judge->step->cfa, ops, n, &location))
 		return;
+	if (reg == RBX)
+		judge->rbx_forgotten = false;
 	caller->known[reg] = !value_of(judge, &location, &slot, &caller->values[reg]);
 	if (!judge->first || !slot || !judge->registers.known[sp] ||
 	    slot >= judge->registers.values[sp])
@@ -193,12 +208,14 @@ static enum truth_how step_by_frame(struct judge *judge, Dwarf_Frame *frame)
 	caller = judge->registers;
 	for (unsigned i = 0; i < TRUTH_REGISTERS_MAX; i++)
 		recover(judge, frame, i, &caller, kept);
-	/* The CFA is the caller's sp (psABI 3.7; AADWARF64 4.2), unless a signal frame's CFI says
-	 * more. */
-	if (!signal || !caller.known[sp]) {
+	/* The CFA is the caller's sp (psABI 3.7; AADWARF64 4.2) but where the row says otherwise.
+	 */
+	if (!caller.known[sp]) {
 		caller.values[sp] = judge->step->cfa;
 		caller.known[sp] = true;
 	}
+	if (!signal && caller.values[sp] != judge->step->cfa)
+		judge->step->flags |= TRUTH_STEP_SP_RULE;
 	judge->registers = caller;
 	memcpy(judge->kept, kept, sizeof(kept));
 	pc &= ~judge->sample->code_mask;

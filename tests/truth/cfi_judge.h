@@ -52,6 +52,12 @@ enum truth_step_flags {
 	TRUTH_STEP_LANDING_PAD = 1 << 9,
 	/* TRUTH_STEP_BEHIND_SYSCALL, and the row ends with the system call's instruction. */
 	TRUTH_STEP_ROW_ENDS = 1 << 10,
+	/* The row has a rule for sp that is not the CFA (glibc's longjmp), in no signal frame. */
+	TRUTH_STEP_SP_RULE = 1 << 11,
+	/* The CFA or return address comes from rbx, which libdw has forgotten at an earlier step:
+	   backends/x86_64_cfi.c of elfutils calls register 0 callee-saved, rax, and means rbx, 3.
+	 */
+	TRUTH_STEP_NEEDS_RBX = 1 << 12,
 };
 
 struct truth_step {

@@ -140,7 +140,7 @@ static void compare(struct oracle *oracle, const struct truth_sample *sample,
 	}
 	oracle->samples++;
 	oracle->frames += oracle->chain.n;
-	truth_difference_find(sample, verdict, &oracle->chain, &difference);
+	truth_difference_find(sample, verdict, &oracle->chain, oracle == &oracles[0], &difference);
 	truth_tally_add(&oracle->tally, difference.class, difference.explained, sample, verdict,
 			&oracle->chain, difference.common ? difference.common - 1 : 0);
 }

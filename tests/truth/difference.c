@@ -59,7 +59,8 @@ static bool is_no_return_address(const struct truth_sample *sample, uint64_t pc)
 
 /* The step at which the oracle leaves our chain, which is right. NULL: nothing shows why. */
 static const char *reason_to_leave(const struct truth_sample *sample,
-				   const struct truth_verdict *verdict, size_t last, bool stops)
+				   const struct truth_verdict *verdict, size_t last, bool stops,
+				   bool is_libdw)
 {
 	const struct truth_step *step = &verdict->steps[last];
 
@@ -68,6 +69,10 @@ static const char *reason_to_leave(const struct truth_sample *sample,
 	if (step->flags & TRUTH_STEP_ROW_ENDS)
 		return "behind a system call: the row of its instruction ends there; it takes what "
 		       "follows";
+	if (is_libdw && step->flags & TRUTH_STEP_NEEDS_RBX)
+		return "the CFA hangs on rbx; its rules for the ABI keep rax instead";
+	if (!is_libdw && last && step[-1].flags & TRUTH_STEP_SP_RULE)
+		return "the CFI has a rule for sp; it takes the CFA";
 	if (last && step[-1].flags & TRUTH_STEP_LANDING_PAD)
 		return "a landing pad, behind no call; it looks up the byte before";
 	for (size_t i = 0; i <= last; i++)
@@ -82,14 +87,14 @@ static const char *reason_to_leave(const struct truth_sample *sample,
 }
 
 static const char *reason(const struct truth_sample *sample, const struct truth_verdict *verdict,
-			  const struct truth_chain *oracle, size_t common)
+			  const struct truth_chain *oracle, size_t common, bool is_libdw)
 {
 	const struct truth_step *end = &verdict->steps[verdict->n - 1];
 
 	if (!verdict->whole || !common)
 		return NULL;
 	if (common < sample->n_ours)
-		return reason_to_leave(sample, verdict, common - 1, common == oracle->n);
+		return reason_to_leave(sample, verdict, common - 1, common == oracle->n, is_libdw);
 	/* Ours ends here, as the rows say. */
 	if (end->how == TRUTH_END_ROOT)
 		return "the CFI says that there is no caller; it goes on";
@@ -102,7 +107,8 @@ static const char *reason(const struct truth_sample *sample, const struct truth_
 }
 
 void truth_difference_find(const struct truth_sample *sample, const struct truth_verdict *verdict,
-			   const struct truth_chain *oracle, struct truth_difference *ret)
+			   const struct truth_chain *oracle, bool is_libdw,
+			   struct truth_difference *ret)
 {
 	const size_t n = sample->n_ours, m = oracle->n;
 	const char *what, *why;
@@ -117,7 +123,7 @@ void truth_difference_find(const struct truth_sample *sample, const struct truth
 		return;
 	}
 	what = k == m ? "ours longer" : k == n ? "ours shorter" : "different";
-	why = reason(sample, verdict, oracle, k);
+	why = reason(sample, verdict, oracle, k, is_libdw);
 	ret->explained = why;
 	if (why)
 		snprintf(ret->class, sizeof(ret->class), "%s: %s", what, why);

@@ -12,7 +12,8 @@ struct truth_difference {
 };
 
 void truth_difference_find(const struct truth_sample *sample, const struct truth_verdict *verdict,
-			   const struct truth_chain *oracle, struct truth_difference *ret);
+			   const struct truth_chain *oracle, bool is_libdw,
+			   struct truth_difference *ret);
 
 /* ---- counts by class, with the first examples of each ------------------------------------------
  */

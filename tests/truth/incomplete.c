@@ -40,11 +40,52 @@ size_t truth_frame_being_replaced(const struct truth_sample *sample)
 	return sample->n_ours;
 }
 
+/* .init or .fini: of stripped files too, in which nothing is named _init. */
+static bool is_in_crt_section(const struct truth_sample *sample, uint64_t address)
+{
+	const struct truth_mapping *mapping = truth_find(sample, address);
+	Elf_Scn *section = NULL;
+	const char *name;
+	GElf_Shdr header;
+	size_t names;
+
+	if (!mapping || elf_getshdrstrndx(mapping->file->elf, &names))
+		return false;
+	while ((section = elf_nextscn(mapping->file->elf, section))) {
+		if (!gelf_getshdr(section, &header) ||
+		    address - mapping->bias - header.sh_addr >= header.sh_size)
+			continue;
+		name = elf_strptr(mapping->file->elf, names, header.sh_name);
+		if (name && (!strcmp(name, ".init") || !strcmp(name, ".fini")))
+			return true;
+	}
+	return false;
+}
+
+/* The bytes that are needed are there in none of them, and the capture says which pages they are.
+ */
+static bool is_missing(const struct truth_sample *sample, const struct truth_verdict *verdict)
+{
+	const struct truth_step *end = &verdict->steps[verdict->n - 1];
+	uint64_t needed = end->slot ? end->slot : end->sp;
+
+	if (!verdict->whole || end->how != TRUTH_END_MEMORY)
+		return false;
+	for (size_t i = 0; i < sample->sample->n_regions; i++) {
+		const struct reel_region *region = &sample->sample->regions[i];
+
+		for (size_t j = 0; j < region->n_missing; j++)
+			if (needed - region->address - region->missing[j].offset <
+			    region->missing[j].size)
+				return true;
+	}
+	return false;
+}
+
 /* No CFI at all covers these, by their authors' choice. */
 static const char *reason_by_name(const char *function)
 {
 	static const char *const clones[] = { "clone", "__clone", "clone3", "__clone3", NULL };
-	static const char *const sections[] = { "_init", "_fini", NULL };
 	static const char *const crtstuff[] = { "__do_global_dtors_aux", "deregister_tm_clones",
 						"register_tm_clones", "frame_dummy", NULL };
 
@@ -52,9 +93,6 @@ static const char *reason_by_name(const char *function)
 		return "glibc's clone.S and clone3.S end their FDE before the system call, since "
 		       "the "
 		       "child has another stack";
-	if (is_one_of(function, sections))
-		return "crti.S and crtn.S have no CFI: .init and .fini are put together by the "
-		       "linker";
 	if (is_one_of(function, crtstuff))
 		return "GCC builds crtstuff.c without CFI (CRTSTUFF_CFLAGS)";
 	return NULL;
@@ -87,8 +125,16 @@ const char *truth_incomplete_reason(const struct truth_sample *sample,
 	last = sample->frames[sample->n_ours - 1];
 	if (truth_frame_being_replaced(sample) < sample->n_ours)
 		return "libgcc's uw_install_context is overwriting the frame, and no CFI says so";
-	if (sample->trace->stop == REEL_STOP_NO_UNWIND_INFO)
+	if (sample->trace->stop == REEL_STOP_NO_UNWIND_INFO) {
+		if (is_in_crt_section(sample, verdict->steps[verdict->n - 1].lookup))
+			return "crti.S and crtn.S have no CFI: .init and .fini are put together by "
+			       "the "
+			       "linker";
 		return reason_by_name(last->function);
+	}
+	if (is_missing(sample, verdict))
+		return "the page could not be read when the sample was taken, and the capture says "
+		       "so";
 	if (one_stack && is_on_other_stack(sample, verdict))
 		return "the handler runs on an alternate stack, and the other one was not recorded";
 	return NULL;
