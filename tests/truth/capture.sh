@@ -49,7 +49,7 @@ ok() {
         failed=$((failed + 1))
         echo "FAILED: $name (status $status)"
     fi
-    sed 's/^/    /' "$work/out" | head -n 30
+    sed 's/^/    /' "$work/out" | head -n 40
     return $status
 }
 
@@ -291,6 +291,38 @@ part_gdb() {
     done
     ok "gdb: one bit that was changed afterwards is seen" at_rest $program 99 10 --poke
     ! grep -q 'no userfaultfd' "$work/facts" || skip "gdb: threads that wait in a page fault: no userfaultfd"
+}
+
+# ---- perf ----------------------------------------------------------------------------------------------
+
+part_perf() {
+    local seconds=${SECONDS_OF_PERF:-${quick:+4}} files
+    seconds=${seconds:-40}
+    command -v perf >/dev/null || { skip "perf is not installed"; return; }
+    # A build-id cache of its own.
+    local HOME=$work
+    export HOME
+    ok "perf: programs/phases.c is built" compile phases -O2 -fno-inline -fno-optimize-sibling-calls || return
+    if ! record -q -F 1999 -o "$work/phases.reel" -- "$work/phases" $seconds >"$work/clock" 2>"$work/err"; then
+        failed=$((failed + 1))
+        echo "FAILED: perf: our capture: $(cat "$work/err")"
+        return
+    fi
+    # Buffers and -z, so that it loses nothing that it can keep. No shell before the program: of a process that calls
+    # exec perf 6.1 keeps the old mappings, and then often finds no CFI for the new ones.
+    # --buildid-mmap: while another recorder asks for build-ids, the kernel marks everyone's mmap records as having one
+    # (perf_event_mmap_output sets a bit in what all events share); perf 6.1 then takes device numbers for a build-id.
+    if ! perf record -q --buildid-mmap -m 16M -z -F 1999 -e cpu-clock --user-callchains --call-graph dwarf,65528 -o "$work/perf.data" \
+        -- "$work/phases" $seconds >"$work/clock.perf" 2>"$work/err"; then
+        skip "perf does not record here: $(head -n 1 "$work/err")"
+        return
+    fi
+    files=("$stackreel" "$work/phases.reel" "$work/clock" "$work/perf.data" "$work/clock.perf" "$work/phases")
+    ok "perf: the same chains, equally often" python3 tests/truth/capture_perf.py "${files[@]}"
+    fails "perf: samples of one chain that are left out are noticed" python3 tests/truth/capture_perf.py --drop "${files[@]}"
+    # A program that does two thirds more of the first phase.
+    record -q -F 1999 -o "$work/phases.reel" -- "$work/phases" $((seconds / 2)) 20 >"$work/clock"
+    fails "perf: another program's shares are noticed" python3 tests/truth/capture_perf.py "${files[@]}"
 }
 
 for part in $parts; do

@@ -146,4 +146,8 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (ValueError, KeyError, OSError) as error:
+        print(f"cannot be read: {error!r}")
+        sys.exit(2)
