@@ -18,7 +18,8 @@
 #include <stdlib.h>
 
 #include "include/stackreel.h"
-#include "tests/truth/programs/torn.h"
+#include "tests/truth/torn_facts.h"
+#include "tests/truth/torn_region.h"
 
 #define PAGE	 4096u
 #define RED_ZONE 128u
@@ -48,46 +49,6 @@ enum {
 };
 static const uint8_t ucontext_order[] = { R8,  R9,  R10, R11, R12, R13, R14, R15, RDI,
 					  RSI, RBP, RBX, RDX, RAX, RCX, RSP, PC };
-
-enum place {
-	TEXT,
-	TEXT_END,
-	UP,
-	UP_STORED,
-	UP_NEXT,
-	REP,
-	PUSH,
-	PUSH_MARK,
-	PUSH_POP,
-	PUSH_END,
-	PREAD_DONE,
-	MADVISE_DONE,
-	PLACES
-};
-static const char *const place_names[PLACES] = { "text",      "text_end",   "up",
-						 "up_stored", "up_next",    "rep",
-						 "push",      "push_mark",  "push_pop",
-						 "push_end",  "pread_done", "madvise_done" };
-static uint64_t places[PLACES];
-
-struct thread {
-	unsigned long tid;
-	enum torn_mode mode;
-	uint64_t time, end, base, words, frame, top;
-	/* Of `alt`. */
-	uint64_t handler_time, handler_base, alternate_top;
-	/* What lies above `frame`. */
-	uint8_t *still;
-	uint64_t samples;
-};
-static struct thread threads[TORN_THREADS_MAX];
-static size_t n_threads;
-
-struct region {
-	uint64_t kind, address, size;
-	const uint8_t *bytes;
-	const struct reel_field *missing;
-};
 
 struct sample {
 	uint64_t id, time, where, flags;
@@ -121,33 +82,6 @@ static bool wrong(const char *format, ...)
 }
 
 /* ---- regions ------------------------------------------------------------------------------- */
-
-static bool holds(const struct region *region, uint64_t address, uint64_t size)
-{
-	return address >= region->address && address - region->address <= region->size &&
-	       size <= region->size - (address - region->address);
-}
-
-static uint64_t word_at(const struct region *region, uint64_t address)
-{
-	uint64_t word;
-
-	memcpy(&word, region->bytes + (address - region->address), sizeof(word));
-	return word;
-}
-
-static bool is_missing(const struct region *region, uint64_t address)
-{
-	uint64_t offset = address - region->address;
-
-	for (size_t i = 0; i < region->missing->n_items; i++) {
-		const struct reel_field *range = region->missing->items[i].items;
-
-		if (offset >= range[0].value && offset - range[0].value < range[1].value)
-			return true;
-	}
-	return false;
-}
 
 /* Words of [base, base + words * 8) that are in a region that may have been cut. */
 static uint64_t words_in(const struct region *region, uint64_t base, uint64_t words)
@@ -476,7 +410,8 @@ static bool loop_check(const struct sample *sample, struct thread *thread)
 			return true;
 		generation = word_at(region, first) >> 24;
 		hole = (generation + 1) % (thread->words * 8 / PAGE) * (PAGE / 8);
-		if (word_at(region, thread->base + hole * 8))
+		if (!holds(region, thread->base + hole * 8, 8) ||
+		    word_at(region, thread->base + hole * 8))
 			hole = thread->words;
 		return words_check(region, thread->base, thread->words, 0, generation + 1, 1, hole,
 				   hole + PAGE / 8);
@@ -633,65 +568,6 @@ static bool visit(void *context, const struct reel_record_view *record)
 	else if (!strcmp(record->name, "THREAD"))
 		thread_visit(record);
 	return true;
-}
-
-static struct thread *thread_find(unsigned long tid)
-{
-	for (size_t i = 0; i < n_threads; i++) {
-		if (threads[i].tid == tid)
-			return &threads[i];
-	}
-	if (n_threads == TORN_THREADS_MAX)
-		exit(2);
-	threads[n_threads].tid = tid;
-	return &threads[n_threads++];
-}
-
-static void facts_read(const char *path)
-{
-	FILE *file = fopen(path, "re");
-	char line[512], name[32];
-	unsigned long tid;
-	uint64_t a, b, c, d, e;
-
-	if (!file) {
-		perror(path);
-		exit(2);
-	}
-	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "code %31s %" SCNu64, name, &a) == 2) {
-			for (size_t i = 0; i < PLACES; i++) {
-				if (!strcmp(name, place_names[i]))
-					places[i] = a;
-			}
-		} else if (sscanf(line,
-				  "thread %lu %31s %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-				  " %" SCNu64,
-				  &tid, name, &a, &b, &c, &d, &e) == 7) {
-			struct thread *thread = thread_find(tid);
-
-			thread->mode = torn_mode(name);
-			thread->time = a;
-			thread->base = b;
-			thread->words = c;
-			thread->frame = d;
-			thread->top = e;
-		} else if (sscanf(line, "end %lu %" SCNu64, &tid, &a) == 2) {
-			thread_find(tid)->end = a;
-		} else if (sscanf(line, "alternate %lu %" SCNu64, &tid, &a) == 2) {
-			thread_find(tid)->alternate_top = a;
-		} else if (sscanf(line, "handler %lu %" SCNu64 " %" SCNu64, &tid, &a, &b) == 3) {
-			thread_find(tid)->handler_time = a;
-			thread_find(tid)->handler_base = b;
-		}
-	}
-	fclose(file);
-	for (size_t i = 0; i < PLACES; i++) {
-		if (!places[i]) {
-			fprintf(stderr, "torn_check: %s lacks %s\n", path, place_names[i]);
-			exit(2);
-		}
-	}
 }
 
 static void losses_print(const struct reel_capture *capture)

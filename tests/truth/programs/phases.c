@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline))
 
 /* Or else a call at a function's end becomes a jump, and its frame is gone. */
 #define KEEP_FRAME() __asm__ volatile("")
