@@ -272,7 +272,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 
 static void alternate_stack_set(void)
 {
-	stack_t stack = { .ss_size = 65536 };
+	stack_t stack = { .ss_size = TORN_ALTERNATE_SIZE };
 	struct sigaction action = { .sa_sigaction = on_signal,
 				    .sa_flags = SA_ONSTACK | SA_SIGINFO | SA_RESTART };
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1 };

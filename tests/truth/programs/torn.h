@@ -7,8 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#define TORN_THREADS_MAX   16
-#define TORN_HANDLER_WORDS 150
+#define TORN_THREADS_MAX    16
+#define TORN_HANDLER_WORDS  150
+#define TORN_ALTERNATE_SIZE 65536
 
 /* What word `index` is in a generation; an index has 24 bits. */
 #define TORN_WORD(generation, index) ((uint64_t)(generation) << 24 | (uint64_t)(index))
