@@ -543,7 +543,10 @@ const char *reel_line_table_path(struct reel_line_table *table, uint64_t file)
 	if (entry->name[0] != '/') {
 		if (entry->directory < table->n_directories)
 			directory = table->directories[entry->directory];
-		if (directory[0] != '/' && table->input.directory)
+		/* Directory 0 of version 5 is the unit's own, and relative to nothing else (6.2.4,
+		 * 11), where it is relative too: builds with -ffile-prefix-map=$PWD=. have that. */
+		if (directory[0] != '/' && table->input.directory &&
+		    !(table->version >= 5 && !entry->directory && directory[0]))
 			root = table->input.directory;
 	}
 	if (asprintf(&entry->path, "%s%s%s%s%s", root, *root ? "/" : "", directory,

@@ -539,14 +539,60 @@ static void test_line_table(void **state)
 	}
 }
 
+/* Version 5, as GCC 12 writes it for a file in ./csu after -ffile-prefix-map: directory 0 is the
+ * unit's own, and not below itself. */
+static const uint8_t line_table_5[] = {
+	88,  0,	  0,   0,    5,	  0,   8,    0,	      /* unit_length, version, address_size, … */
+	62,  0,	  0,   0,			      /* header_length */
+	1,   1,	  1,   0xfb, 14,  10,		      /* min_instruction … opcode_base */
+	0,   1,	  1,   1,    1,	  0,   0,    0,	   1, /* standard_opcode_lengths */
+	1,   1,	  8, /* directories: DW_LNCT_path, DW_FORM_string */
+	2,   '.', '/', 'c',  's', 'u', 0,    '.',  '.', '/', 'e', 'l', 'f', 0,	 2,   1,
+	8,   2,	  0xb, /* files: path, and DW_LNCT_directory_index, DW_FORM_data1 */
+	3,   'a', '.', 'c',  0,	  0,   'b',  '.',  'h', 0,   1,	  '/', 'x', '/', 'c', '.',
+	'h', 0,	  0,   0,    9,	  2,   0x00, 0x10, 0,	0,   0,	  0,   0,   0, /* set_address 0x1000
+										*/
+	18,  2,	  1,   0,    1,	  1, /* line + 3, advance_pc 1, end_sequence */
+};
+
+static void test_line_table_directory_0(void **state)
+{
+	struct reel_line_input input = { .directory = "./csu",
+					 .text_begin = 0x1000,
+					 .text_end = 0x2000 };
+	uint8_t bytes[sizeof(line_table_5)];
+	struct reel_line_table *table;
+	struct reel_line line;
+
+	(void)state;
+	memcpy(bytes, line_table_5, sizeof(bytes));
+	bytes[0] = sizeof(bytes) - 4;
+	bytes[8] = sizeof(bytes) - 12 - 17;
+	input.line.bytes = bytes;
+	input.line.size = sizeof(bytes);
+	assert_null(reel_line_table_create(&input, &table));
+	assert_true(reel_line_table_find(table, 0x1000, &line));
+	assert_int_equal(line.line, 4);
+	assert_string_equal(reel_line_table_path(table, 0), "./csu/a.c");
+	assert_string_equal(reel_line_table_path(table, 1), "./csu/../elf/b.h");
+	assert_string_equal(reel_line_table_path(table, 2), "/x/c.h");
+	reel_line_table_destroy(table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ranges_overlap),	  cmocka_unit_test(test_ranges_at_random),
-		cmocka_unit_test(test_demangle),	  cmocka_unit_test(test_demangle_hostile),
-		cmocka_unit_test(test_symbol_choice),	  cmocka_unit_test(test_mapping_symbols),
-		cmocka_unit_test(test_names_and_offsets), cmocka_unit_test(test_inlined_functions),
-		cmocka_unit_test(test_dynamic_symbols),	  cmocka_unit_test(test_line_table),
+		cmocka_unit_test(test_line_table_directory_0),
+		cmocka_unit_test(test_ranges_overlap),
+		cmocka_unit_test(test_ranges_at_random),
+		cmocka_unit_test(test_demangle),
+		cmocka_unit_test(test_demangle_hostile),
+		cmocka_unit_test(test_symbol_choice),
+		cmocka_unit_test(test_mapping_symbols),
+		cmocka_unit_test(test_names_and_offsets),
+		cmocka_unit_test(test_inlined_functions),
+		cmocka_unit_test(test_dynamic_symbols),
+		cmocka_unit_test(test_line_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
