@@ -163,7 +163,7 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/cli.a $(O)/libstackreel.a
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(test_libs) $(replay_libs)
 
 # Programs that tests/test-*.sh need.
-test_programs := $(addprefix $(O)/tests/,symbolize cfi_rows arch_table truth/torn_check truth/addresses)
+test_programs := $(addprefix $(O)/tests/,symbolize cfi_rows arch_table trace_symbols truth/torn_check truth/addresses)
 
 $(test_programs): $(O)/tests/%: $(O)/tests/%.o $(O)/libstackreel.a
 	$(call say,LD,$@)

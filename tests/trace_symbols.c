@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Prints what the traces of captures say of each address, by the public API
+ * alone:  trace_symbols CAPTURE...
+ *
+ * For each (module, address), once: a line
+ *   A, file on this host, file with its debug information or -, address
+ * then for each function, innermost first, F, function, file, line, all parted by tabs.  The
+ * address is the one that was looked up: of a return address, the byte before.
+ */
+#define _GNU_SOURCE
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "include/stackreel.h"
+
+static void check(struct reel_error *error)
+{
+	if (!error)
+		return;
+	fprintf(stderr, "trace_symbols: %s\n", reel_error_message(error));
+	exit(1);
+}
+
+/* Frames are interned: the same pointer is the same address. */
+static int compare_pointers(const void *a, const void *b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static const struct reel_module_info *module_of(struct reel_capture *capture, uint64_t id)
+{
+	const struct reel_module_info *modules;
+	size_t n;
+
+	modules = reel_capture_modules(capture, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (modules[i].id == id)
+			return &modules[i];
+	}
+	return NULL;
+}
+
+/* Frames [from, to) of the trace are one address. */
+static void print_address(struct reel_capture *capture, const struct reel_trace *trace, size_t from,
+			  size_t to)
+{
+	const struct reel_frame *frame = trace->frames[from];
+	const struct reel_module_info *module = module_of(capture, frame->module_id);
+	uint64_t address = frame->module_address;
+	bool behind;
+
+	if (!module || module->state != REEL_MODULE_FOUND)
+		return;
+	/* Of frame 0 in a system call it is the instruction that made the call; but execve's is
+	 * gone, and the pc is where the new program starts. */
+	if (trace->steps[from] == REEL_STEP_SAMPLE)
+		behind = trace->where == REEL_WHERE_SYSCALL &&
+			 trace->frames[to - 1]->function_offset;
+	else
+		behind = trace->steps[from] != REEL_STEP_SIGNAL;
+	printf("A\t%s\t%s\t0x%llx\n", module->local_path,
+	       module->debug_path[0] ? module->debug_path : "-",
+	       (unsigned long long)(address - behind));
+	for (size_t i = from; i < to; i++)
+		printf("F\t%s\t%s\t%u\n", trace->frames[i]->function, trace->frames[i]->file,
+		       trace->frames[i]->line);
+}
+
+static void print_trace(struct reel_capture *capture, const struct reel_trace *trace, void **seen)
+{
+	size_t to;
+
+	for (size_t from = trace->n_kernel_frames; from < trace->n_frames; from = to) {
+		void *known;
+
+		to = from;
+		while (to < trace->n_frames && trace->frames[to]->inlined)
+			to++;
+		if (to < trace->n_frames)
+			to++;
+		known = tfind(trace->frames[from], seen, compare_pointers);
+		if (known)
+			continue;
+		if (!tsearch(trace->frames[from], seen, compare_pointers))
+			exit(1);
+		print_address(capture, trace, from, to);
+	}
+}
+
+static void keep(void *node)
+{
+	(void)node;
+}
+
+static void print_capture(const char *path)
+{
+	const struct reel_capture_options options = { .size = sizeof(options),
+						      .no_demangle = true };
+	const struct reel_trace *trace;
+	struct reel_capture *capture;
+	struct reel_traces *traces;
+	void *seen = NULL;
+
+	check(reel_capture_open(path, &options, &capture));
+	check(reel_traces_create(capture, NULL, &traces));
+	for (;;) {
+		check(reel_traces_next(traces, &trace));
+		if (!trace)
+			break;
+		print_trace(capture, trace, &seen);
+	}
+	tdestroy(seen, keep);
+	reel_traces_destroy(traces);
+	reel_capture_close(capture);
+}
+
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		print_capture(argv[i]);
+	return 0;
+}

@@ -1,0 +1,159 @@
+#!/bin/bash
+# symbols.sh [--quick] - functions, inlined ones, files and lines of captures against llvm-symbolizer, addr2line and eu-addr2line
+#
+# Records real programs, and asks the three of every unique address of the traces, as it was looked up.  A module of a capture
+# is a case; it fails where two of the three are at one and not with us, or none is with us.  tests/test-symbols.sh asks of
+# every instruction of small programs; here are large ones with other people's code in them, by way of the library's traces.
+# --quick takes two programs and at most 150 addresses of a module.
+#
+# What differs, by whose fault it is:
+#   addr2line, function   it names the nearest symbol before an address that has none, and calls a function that has no linkage
+#                         name as the symbol does that it is inlined into
+#   addr2line, file       2.40 takes file 0 of DWARF 5 line tables for file 1 (2.45 does not)
+#   llvm, function        _init for the PLT, which has no symbol; of several symbols at one address another one
+#   addr2line, depth      2.40 misreads the DW_AT_ranges that clang gives inlined calls in DWARF 5
+#   eu, depth             0.188 and 0.196 leave out a frame at the same line and column as the one before it, or say one twice
+#   eu, file and line     it takes the last row of a sequence that has ended, and of rows at one address another
+# "but for forms": clones (.cold, .part.0) and names with and without their class; ./csu/./csu for ./csu (replay/line_table.c).
+#   O=DIR             the object directory (build)
+#   LLVM_SYMBOLIZER, ADDR2LINE, EU_ADDR2LINE    other commands for the three
+set -u
+cd "$(dirname "$0")/../.." || exit
+export O=${O:-build}
+passed=0 failed=0 skipped=0 limit=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+finish() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" = 0 ]
+    exit
+}
+
+skip() {
+    skipped=$((skipped + 1))
+    echo "skip: $1"
+}
+
+# record NAME COMMAND: a capture of it, for the comparison.
+record() {
+    if eval "nice $O/stackreel-record -q -F 999 -o $dir/$1.reel -- $2" >"$dir/log" 2>&1 && [ -s "$dir/$1.reel" ]; then
+        if "$O/tests/trace_symbols" "$dir/$1.reel" >"$dir/$1.answers" 2>"$dir/log"; then
+            return
+        fi
+        failed=$((failed + 1))
+        echo "FAIL $1: $(tail -n 1 "$dir/log")"
+    else
+        skip "$1 is not recorded: $(tail -n 1 "$dir/log")"
+    fi
+    rm -f "$dir/$1.answers"
+}
+
+workload() {
+    local command
+    if command=$(SECONDS_OF_CPU=$seconds tests/truth/workloads.sh "$1" 2>"$dir/log"); then
+        record "$1" "$command"
+    else
+        skip "$1: $(tail -n 1 "$dir/log")"
+    fi
+}
+
+# built NAME COMPILER OPTION... SOURCE
+built() {
+    local name=$1
+    shift
+    if ! command -v "$1" >/dev/null; then
+        skip "$name: $1 is not installed"
+    elif nice "$@" -o "$dir/$name" 2>"$dir/log"; then
+        record "$name" "$dir/$name $seconds"
+    else
+        skip "$name: $(grep -m 1 -i error "$dir/log")"
+    fi
+}
+
+matrix() {
+    local compiler dwarf level source=tests/truth/programs/exceptions.cc lto
+    for compiler in g++ clang++; do
+        for dwarf in 4 5; do
+            for level in 0 1 2 3; do
+                built "$compiler-O$level-dwarf$dwarf" $compiler -std=c++17 -g -gdwarf-$dwarf -O$level $source
+            done
+        done
+        lto=-flto
+        [ $compiler = clang++ ] && lto="-flto -fuse-ld=lld"
+        # shellcheck disable=SC2086 # two options
+        built "$compiler-lto" $compiler -std=c++17 -g -O2 $lto $source
+    done
+    for level in 0 2 3; do
+        built "rustc-O$level" rustc -g -C opt-level=$level tests/programs/words.rs
+    done
+    built "rustc-lto" rustc -g -C opt-level=3 -C lto tests/programs/words.rs
+}
+
+for program in "$O/stackreel-record" "$O/tests/trace_symbols"; do
+    [ -x "$program" ] || {
+        skip "$program is not built"
+        finish
+    }
+done
+for tool in ${LLVM_SYMBOLIZER:-llvm-symbolizer} ${ADDR2LINE:-addr2line} ${EU_ADDR2LINE:-eu-addr2line} nm python3; do
+    command -v "$tool" >/dev/null || {
+        skip "$tool is not installed"
+        finish
+    }
+done
+
+case ${1-} in
+--quick)
+    seconds=1 limit=150
+    workload exceptions
+    workload python
+    ;;
+'')
+    seconds=3
+    for name in exceptions recursion threads python compile sqlite; do workload $name; done
+    seconds=1
+    matrix
+    ;;
+*)
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+    ;;
+esac
+
+# compare WHOSE LLVM-SYMBOLIZER ADDR2LINE EU-ADDR2LINE
+compare() {
+    local p='' f=''
+    echo "== $1"
+    nice python3 tests/truth/trace_symbols.py --limit $limit --llvm "$2" --addr2line "$3" --eu "$4" "${answers[@]}" >"$dir/table"
+    cat "$dir/table"
+    read -r p f < <(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$dir/table")
+    if [ -z "$p" ]; then
+        failed=$((failed + 1))
+        echo "FAIL $1: trace_symbols.py"
+    else
+        passed=$((passed + p)) failed=$((failed + f))
+    fi
+}
+
+# The same tools from Debian's unstable release, which know more: elfutils before 0.191 finds no unit without .debug_aranges,
+# which clang and rustc do not write.
+newest() {
+    local root lib run symbolizer
+    if ! root=$(tests/vm/sysroot.sh sid "$(uname -m)" binutils elfutils llvm 2>"$dir/log"); then
+        skip "the newest tools: $(tail -n 1 "$dir/log")"
+        return
+    fi
+    lib=$(echo "$root"/usr/lib/*-linux-gnu)
+    symbolizer=$(echo "$root"/usr/lib/llvm-*/bin/llvm-symbolizer)
+    run="$(echo "$lib"/ld-linux*.so.*) --library-path $lib:${symbolizer%/bin/*}/lib"
+    compare "of Debian's unstable release" "$run $symbolizer" "$run $(echo "$root"/usr/bin/*-linux-gnu-addr2line)" \
+        "$run $root/usr/bin/eu-addr2line"
+}
+
+shopt -s nullglob
+answers=("$dir"/*.answers)
+[ ${#answers[@]} -gt 0 ] || finish
+compare "of this host" "${LLVM_SYMBOLIZER:-llvm-symbolizer}" "${ADDR2LINE:-addr2line}" "${EU_ADDR2LINE:-eu-addr2line}"
+[ "${1-}" = --quick ] || newest
+finish
