@@ -11,7 +11,8 @@
 #                         name as the symbol does that it is inlined into
 #   addr2line, file       2.40 takes file 0 of DWARF 5 line tables for file 1 (2.45 does not)
 #   llvm, function        _init for the PLT, which has no symbol; of several symbols at one address another one
-#   addr2line, depth      2.40 misreads the DW_AT_ranges that clang gives inlined calls in DWARF 5
+#   addr2line and eu      they miss inlined calls whose ranges have an indexed base, as clang's DWARF 5 has (symbol_oracles.py,
+#                         misses_inlined)
 #   eu, depth             0.188 and 0.196 leave out a frame at the same line and column as the one before it, or say one twice
 #   eu, file and line     it takes the last row of a sequence that has ended, and of rows at one address another
 # "but for forms": clones (.cold, .part.0) and names with and without their class; ./csu/./csu for ./csu (replay/line_table.c).
