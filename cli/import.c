@@ -122,7 +122,6 @@ static void print_counts(const char *output, const struct reel_import_counts *co
 	fputs(")\n", stderr);
 }
 
-/* Where `output` is the recording itself, it would be gone. */
 static int run(struct import *import, const char *file, const char *output)
 {
 	struct reel_import_options options = {
@@ -136,16 +135,14 @@ static int run(struct import *import, const char *file, const char *output)
 	};
 	struct reel_import_counts counts = { .size = sizeof(counts) };
 	struct reel_error *error;
+	bool is_usage;
 
-	if (!strcmp(file, output) && strcmp(file, "-") != 0) {
-		complain("%s: the capture can't replace its recording", file);
-		return STATUS_USAGE;
-	}
 	progress_start(&import->progress, !import->common.quiet);
 	error = reel_import_perf(file, output, &options, &counts);
 	progress_end(&import->progress);
+	is_usage = error && reel_error_code(error) == REEL_ERROR_INVALID;
 	if (!no_error(error))
-		return STATUS_ERROR;
+		return is_usage ? STATUS_USAGE : STATUS_ERROR;
 	if (!import->common.quiet && strcmp(output, "-") != 0)
 		print_counts(output, &counts);
 	return import->damaged ? STATUS_ERROR : STATUS_OK;

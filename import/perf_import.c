@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Both passes over a perf.data, and the capture that comes out. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
+/* Both passes over a perf.data. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "import/importer.h"
+#include "import/target.h"
 #include "space/elf_identity.h"
 
 void importer_problem(struct importer *importer, struct reel_error *problem)
@@ -167,55 +163,6 @@ static void importer_free(struct importer *importer)
 	free(importer);
 }
 
-/* ---- the file that comes out ---------------------------------------------------------------- */
-
-struct target {
-	int fd;
-	char *temporary; /* NULL: standard output */
-};
-
-/* It gets its name when it is whole. */
-static struct reel_error *open_target(const char *path, struct target *ret)
-{
-	mode_t mask;
-
-	*ret = (struct target){ STDOUT_FILENO, NULL };
-	if (!strcmp(path, "-"))
-		return NULL;
-	if (asprintf(&ret->temporary, "%s.XXXXXX", path) < 0) {
-		ret->temporary = NULL;
-		return reel_error_no_memory();
-	}
-	ret->fd = mkostemp(ret->temporary, O_CLOEXEC);
-	if (ret->fd < 0) {
-		struct reel_error *error = reel_error_os(errno, "creating %s", ret->temporary);
-
-		free(ret->temporary);
-		ret->temporary = NULL;
-		return error;
-	}
-	/* mkstemp's 0600 is for secrets; this is a file like any other. */
-	mask = umask(0);
-	umask(mask);
-	fchmod(ret->fd, 0666 & ~mask);
-	return NULL;
-}
-
-static struct reel_error *close_target(struct target *target, const char *path,
-				       struct reel_error *error)
-{
-	if (!target->temporary)
-		return error;
-	if (close(target->fd) && !error)
-		error = reel_error_os(errno, "writing %s", path);
-	if (!error && rename(target->temporary, path))
-		error = reel_error_os(errno, "renaming %s to %s", target->temporary, path);
-	if (error)
-		unlink(target->temporary);
-	free(target->temporary);
-	return error;
-}
-
 struct reel_error *reel_import_perf(const char *path, const char *output,
 				    const struct reel_import_options *options,
 				    struct reel_import_counts *counts)
@@ -223,7 +170,7 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 	struct importer *importer = calloc(1, sizeof(*importer));
 	struct reel_writer_options writer_options = { 0 };
 	struct reel_error *error;
-	struct target target;
+	struct reel_import_target target;
 
 	if (!importer)
 		return reel_error_no_memory();
@@ -235,7 +182,7 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 		free(importer);
 		return error;
 	}
-	error = open_target(output, &target);
+	error = reel_import_target_open(output, &importer->stream.file, &target);
 	if (!error) {
 		error = reel_writer_create(target.fd, output, &writer_options, NULL,
 					   &importer->writer);
@@ -245,7 +192,7 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 		if (importer->writer)
 			importer->counts.bytes_written =
 				reel_writer_counts(importer->writer).file_bytes;
-		error = close_target(&target, output, error);
+		error = reel_import_target_close(&target, error);
 	}
 	if (!error && counts) {
 		size_t size = counts->size;
