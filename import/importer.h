@@ -48,6 +48,8 @@ struct importer {
 	struct perf_entry *entries;
 	size_t n_entries, capacity;
 	uint64_t last_time; /* of the record before, for those that have none */
+	/* Lost records that LOST records tell of, less those that were met again. */
+	uint64_t told_losses;
 
 	struct reel_writer *writer;
 	struct reel_import_modules *modules;

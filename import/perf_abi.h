@@ -56,6 +56,8 @@ enum perf_misc {
 	PERF_MISC_MMAP_BUILD_ID = 1 << 14,
 	/* Of a BUILD_ID record: it has the build-id's size. */
 	PERF_MISC_BUILD_ID_SIZE = 1 << 15,
+	/* Of LOST_SAMPLES: a filter that the user gave dropped them. */
+	PERF_MISC_LOST_SAMPLES_BPF = 1 << 15,
 };
 
 enum perf_sample_type {
@@ -93,6 +95,7 @@ enum perf_read_format {
 enum perf_attr_flag {
 	PERF_ATTR_FREQ = 10,
 	PERF_ATTR_SAMPLE_ID_ALL = 18,
+	PERF_ATTR_EXCLUDE_CALLCHAIN_USER = 22,
 	PERF_ATTR_USE_CLOCKID = 25,
 	PERF_ATTR_BUILD_ID = 34,
 };

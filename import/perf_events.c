@@ -5,14 +5,26 @@
 #include "import/perf_events.h"
 
 /* Events beyond this are no recording, but would make the search for one slow. */
-#define EVENTS_MAX 65536
+#define EVENTS_MAX 16384
+
+struct event_id {
+	struct reel_id_entry entry;
+	size_t event;
+};
+
+static void free_id(void *context, struct reel_id_entry *entry)
+{
+	(void)context;
+	free(entry);
+}
 
 void perf_events_free(struct perf_events *events)
 {
 	for (size_t i = 0; i < events->n_events; i++)
 		free(events->events[i].name);
 	free(events->events);
-	free(events->ids);
+	reel_id_table_visit(&events->by_id, free_id, NULL);
+	reel_id_table_free(&events->by_id);
 	*events = (struct perf_events){ 0 };
 }
 
@@ -47,19 +59,21 @@ static void read_attr(struct perf_cursor *cursor, struct perf_event *event)
 	event->clock = (int32_t)perf_cursor_u32(cursor);
 }
 
+/* perf gives each id once; the first one counts. */
 static struct reel_error *add_id(struct perf_events *events, uint64_t id, size_t event)
 {
-	if (events->n_ids == events->ids_capacity) {
-		size_t capacity = events->ids_capacity ? 2 * events->ids_capacity : 64;
-		struct perf_id *ids = reallocarray(events->ids, capacity, sizeof(*ids));
+	struct event_id *added;
 
-		if (!ids)
-			return reel_error_no_memory();
-		events->ids = ids;
-		events->ids_capacity = capacity;
-	}
-	events->ids[events->n_ids++] = (struct perf_id){ id, event };
-	return NULL;
+	if (!id || reel_id_table_find(&events->by_id, id))
+		return NULL;
+	added = malloc(sizeof(*added));
+	if (!added)
+		return reel_error_no_memory();
+	*added = (struct event_id){ { .id = id }, event };
+	if (reel_id_table_insert(&events->by_id, &added->entry))
+		return NULL;
+	free(added);
+	return reel_error_no_memory();
 }
 
 struct reel_error *perf_events_add(struct perf_events *events, struct perf_cursor *attr,
@@ -93,24 +107,15 @@ struct reel_error *perf_events_add(struct perf_events *events, struct perf_curso
 	return NULL;
 }
 
-static int by_id(const void *a, const void *b)
-{
-	const struct perf_id *left = a, *right = b;
-
-	return (left->id > right->id) - (left->id < right->id);
-}
-
 static struct perf_event *event_by_id(const struct perf_events *events, uint64_t id)
 {
-	struct perf_id key = { .id = id };
-	const struct perf_id *found = NULL;
+	const struct event_id *found;
 
-	if (events->n_ids)
-		found = bsearch(&key, events->ids, events->n_ids, sizeof(key), by_id);
 	/* What perf made up has no id. */
-	if (found)
-		return &events->events[found->event];
-	return id ? NULL : events->events;
+	if (!id)
+		return events->events;
+	found = (const struct event_id *)reel_id_table_find(&events->by_id, id);
+	return found ? &events->events[found->event] : NULL;
 }
 
 struct reel_error *perf_events_name(struct perf_events *events, uint64_t id, struct reel_bytes name)
@@ -123,12 +128,21 @@ struct reel_error *perf_events_name(struct perf_events *events, uint64_t id, str
 	return event->name ? NULL : reel_error_no_memory();
 }
 
-/* Where a sample has its id: PERF_SAMPLE_IP, TID, TIME and ADDR stand before it. */
-static size_t offset_of_id(uint64_t sample_type)
+/* Where a sample has its id: PERF_SAMPLE_IDENTIFIER is the first word, but stands for the id only
+ * if all events have it; PERF_SAMPLE_IP, TID, TIME and ADDR stand before the other one. */
+static size_t offset_of_id(uint64_t type)
 {
-	return 8 *
-	       (size_t)__builtin_popcountll(sample_type & (PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-							   PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR));
+	return 8 * (size_t)__builtin_popcountll(type & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
+							PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+							PERF_SAMPLE_ADDR));
+}
+
+/* struct sample_id: its words, from the last one back, are IDENTIFIER, CPU, STREAM_ID and ID. */
+static size_t id_from_end(uint64_t type)
+{
+	return 8 +
+	       8 * (size_t)__builtin_popcountll(type & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU |
+							PERF_SAMPLE_STREAM_ID));
 }
 
 struct reel_error *perf_events_seal(struct perf_events *events)
@@ -136,27 +150,30 @@ struct reel_error *perf_events_seal(struct perf_events *events)
 	bool identifier = true, id = true;
 
 	if (!events->n_events)
-		return reel_error_create(REEL_ERROR_INVALID, "no event is described");
-	if (events->n_ids)
-		qsort(events->ids, events->n_ids, sizeof(*events->ids), by_id);
+		return reel_error_create(REEL_ERROR_CORRUPT, "no event is described");
 	events->id_offset = offset_of_id(events->events[0].sample_type);
+	events->id_back = id_from_end(events->events[0].sample_type);
 	for (size_t i = 0; i < events->n_events; i++) {
 		uint64_t type = events->events[i].sample_type;
 
 		identifier &= !!(type & PERF_SAMPLE_IDENTIFIER);
-		id &= type & PERF_SAMPLE_ID && offset_of_id(type) == events->id_offset;
+		id &= type & PERF_SAMPLE_ID && offset_of_id(type) == events->id_offset &&
+		      id_from_end(type) == events->id_back;
 	}
-	if (identifier)
-		events->by = PERF_BY_IDENTIFIER;
-	else if (events->n_events == 1)
+	if (events->n_events == 1) {
 		events->by = PERF_ONE_EVENT;
-	else if (id)
+	} else if (identifier) {
 		events->by = PERF_BY_ID;
-	else
+		events->id_offset = 0;
+		events->id_back = 8;
+	} else if (id) {
+		events->by = PERF_BY_ID;
+	} else {
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
 					 "%zu events, and no identifiers that tell their samples "
 					 "apart",
 					 events->n_events);
+	}
 	return NULL;
 }
 
@@ -176,24 +193,14 @@ const struct perf_event *perf_events_of_sample(const struct perf_events *events,
 
 	if (events->by == PERF_ONE_EVENT)
 		return events->events;
-	id = word_at(payload, events->by == PERF_BY_ID ? events->id_offset : 0, &failed);
+	id = word_at(payload, events->id_offset, &failed);
 	return failed ? NULL : event_by_id(events, id);
-}
-
-/* struct sample_id: its words, from the last one back: IDENTIFIER, CPU, STREAM_ID, ID. */
-static size_t id_from_end(const struct perf_events *events)
-{
-	uint64_t type = events->events[0].sample_type;
-
-	if (events->by == PERF_BY_IDENTIFIER)
-		return 8;
-	return 8 + (type & PERF_SAMPLE_CPU ? 8 : 0) + (type & PERF_SAMPLE_STREAM_ID ? 8 : 0);
 }
 
 const struct perf_event *perf_events_of_record(const struct perf_events *events,
 					       struct perf_cursor payload)
 {
-	size_t left = perf_cursor_left(&payload), back;
+	size_t left = perf_cursor_left(&payload);
 	bool failed;
 	uint64_t id;
 
@@ -202,9 +209,8 @@ const struct perf_event *perf_events_of_record(const struct perf_events *events,
 	/* sample_id_all may be off, and then nothing in the record tells. */
 	if (!(events->events[0].flags >> PERF_ATTR_SAMPLE_ID_ALL & 1))
 		return events->events;
-	back = id_from_end(events);
-	if (left < back)
+	if (left < events->id_back)
 		return NULL;
-	id = word_at(payload, left - back, &failed);
+	id = word_at(payload, left - events->id_back, &failed);
 	return failed ? NULL : event_by_id(events, id);
 }

@@ -4,6 +4,7 @@
 #define IMPORT_PERF_EVENTS_H
 
 #include "import/perf_cursor.h"
+#include "space/id_table.h"
 
 struct perf_event {
 	uint32_t type;
@@ -17,19 +18,14 @@ struct perf_event {
 	char *name; /* NULL: unknown */
 };
 
-struct perf_id {
-	uint64_t id;
-	size_t event;
-};
-
 struct perf_events {
 	struct perf_event *events;
 	size_t n_events, capacity;
-	struct perf_id *ids; /* ascending once sealed */
-	size_t n_ids, ids_capacity;
+	struct reel_id_table by_id;
 	/* How a record says which event it is of. */
-	enum { PERF_ONE_EVENT, PERF_BY_IDENTIFIER, PERF_BY_ID } by;
-	size_t id_offset; /* PERF_BY_ID: of a sample's id behind the header */
+	enum { PERF_ONE_EVENT, PERF_BY_ID } by;
+	/* Of the id: in a sample behind the header, and in other records back from the end. */
+	size_t id_offset, id_back;
 };
 
 void perf_events_free(struct perf_events *events);
@@ -39,10 +35,10 @@ void perf_events_free(struct perf_events *events);
  */
 struct reel_error *perf_events_add(struct perf_events *events, struct perf_cursor *attr,
 				   struct perf_cursor *ids) REEL_MUST_CHECK;
-/* An event's name, by one of its ids; once they are sealed. */
+/* An event's name, by one of its ids. */
 struct reel_error *perf_events_name(struct perf_events *events, uint64_t id,
 				    struct reel_bytes name) REEL_MUST_CHECK;
-/* All are there: INVALID if nothing tells which event a record is of. */
+/* All are there: UNSUPPORTED if nothing tells which event a record is of, CORRUPT without any. */
 struct reel_error *perf_events_seal(struct perf_events *events) REEL_MUST_CHECK;
 
 /* The event of a sample, and of another record of the kernel's; NULL if it can't be told. */

@@ -43,6 +43,22 @@ static struct reel_error *set_command_line(struct perf_host *host, struct perf_c
 	return host->command_line.failed ? reel_error_no_memory() : NULL;
 }
 
+bool perf_host_wants(unsigned int feature)
+{
+	switch (feature) {
+	case PERF_FEATURE_HOSTNAME:
+	case PERF_FEATURE_OSRELEASE:
+	case PERF_FEATURE_VERSION:
+	case PERF_FEATURE_ARCH:
+	case PERF_FEATURE_NRCPUS:
+	case PERF_FEATURE_CMDLINE:
+	case PERF_FEATURE_DIR_FORMAT:
+	case PERF_FEATURE_CLOCK_DATA:
+		return true;
+	}
+	return false;
+}
+
 struct reel_error *perf_host_feature(struct perf_host *host, unsigned int feature,
 				     struct perf_cursor cursor)
 {

@@ -16,6 +16,8 @@ struct perf_host {
 };
 
 void perf_host_free(struct perf_host *host);
+/* The feature is one of the host's. */
+bool perf_host_wants(unsigned int feature);
 /* Takes a feature in; others than those of the host are passed over.  CORRUPT if it is too short.
  */
 struct reel_error *perf_host_feature(struct perf_host *host, unsigned int feature,

@@ -7,10 +7,11 @@
 
 static struct reel_error *seal_events(struct importer *importer)
 {
-	if (importer->events_sealed)
-		return NULL;
-	importer->events_sealed = true;
-	return perf_events_seal(&importer->events);
+	struct reel_error *error =
+		importer->events_sealed ? NULL : perf_events_seal(&importer->events);
+
+	importer->events_sealed = !error;
+	return error ? reel_error_prefix(error, "%s", importer->stream.file.name) : NULL;
 }
 
 /* HEADER_EVENT_DESC: u32 count, u32 size of an attribute, then for each: attribute, u32 number of
@@ -97,16 +98,20 @@ static struct reel_error *take_build_ids(struct importer *importer, struct perf_
 static struct reel_error *take_feature(struct importer *importer, unsigned int feature,
 				       struct perf_cursor cursor)
 {
-	struct reel_error *error = NULL;
+	struct reel_error *error;
 
 	if (feature == PERF_FEATURE_BUILD_ID)
 		return take_build_ids(importer, cursor);
-	if (feature == PERF_FEATURE_EVENT_DESC) {
-		error = seal_events(importer);
-		return error ? error : name_events(importer, cursor);
-	}
+	if (feature == PERF_FEATURE_EVENT_DESC)
+		return name_events(importer, cursor);
 	error = perf_host_feature(&importer->host, feature, cursor);
 	return error ? reel_error_prefix(error, "%s", importer->stream.file.name) : NULL;
+}
+
+static bool is_of_use(unsigned int feature)
+{
+	return feature == PERF_FEATURE_BUILD_ID || feature == PERF_FEATURE_EVENT_DESC ||
+	       perf_host_wants(feature);
 }
 
 static struct reel_error *read_features(struct importer *importer)
@@ -118,7 +123,7 @@ static struct reel_error *read_features(struct importer *importer)
 		const struct perf_section *section = &stream->features[feature];
 		_cleanup_free_ uint8_t *bytes = NULL;
 
-		if (!section->size)
+		if (!section->size || !is_of_use(feature))
 			continue;
 		error = perf_stream_section(stream, section, &bytes);
 		if (!error)
@@ -135,7 +140,7 @@ static struct reel_error *read_attrs(struct importer *importer)
 {
 	struct perf_stream *stream = &importer->stream;
 	struct perf_section section = stream->attrs;
-	uint64_t size = stream->attr_size;
+	uint64_t size = stream->attr_size, ids_size = 0;
 	_cleanup_free_ uint8_t *attrs = NULL;
 	struct perf_cursor cursor;
 	struct reel_error *error;
@@ -164,6 +169,12 @@ static struct reel_error *read_attrs(struct importer *importer)
 		if (ids.offset > stream->file.size || ids.size > stream->file.size - ids.offset)
 			return reel_error_create(REEL_ERROR_TRUNCATED,
 						 "%s: the file ends before an event's ids",
+						 stream->file.name);
+		/* Each has its own. */
+		ids_size += ids.size;
+		if (ids_size > stream->file.size)
+			return reel_error_create(REEL_ERROR_CORRUPT,
+						 "%s: the ids of its events overlap",
 						 stream->file.name);
 		error = perf_stream_section(stream, &ids, &bytes);
 		if (error)
@@ -325,6 +336,10 @@ static struct reel_error *index_record(void *context, const struct perf_record *
 	if (!is_translated(record->type))
 		return NULL;
 	error = seal_events(importer);
+	if (record->type == PERF_RECORD_LOST) {
+		(void)perf_cursor_u64(&payload); /* the event's id */
+		importer->told_losses += perf_cursor_u64(&payload);
+	}
 	if (!error)
 		error = learn_kernel(importer, record);
 	return error ? error : add_entry(importer, record, time_of(importer, record));
@@ -365,6 +380,8 @@ struct reel_error *importer_learn(struct importer *importer)
 	error = perf_stream_visit(&importer->stream, index_record,
 				  importer->options.progress ? show_progress : NULL, importer);
 	error = importer_tolerate(importer, error);
+	if (!error)
+		error = seal_events(importer);
 	if (error)
 		return error;
 	if (importer->stream.unfinished)
@@ -375,5 +392,5 @@ struct reel_error *importer_learn(struct importer *importer)
 						   importer->stream.file.name));
 	if (importer->n_entries)
 		qsort(importer->entries, importer->n_entries, sizeof(*importer->entries), by_time);
-	return seal_events(importer);
+	return NULL;
 }

@@ -197,7 +197,8 @@ static struct reel_error *take_mapping(struct importer *importer, const struct p
 	module->path = perf_cursor_string(&cursor);
 	if (cursor.bytes.failed)
 		return importer_bad_record(importer, record, "its name does not end in it");
-	if ((record->misc & PERF_MISC_CPUMODE) == PERF_MISC_KERNEL)
+	/* Of the kernel, or of virtual machines, whose pids are others. */
+	if ((record->misc & PERF_MISC_CPUMODE) != PERF_MISC_USER)
 		return NULL;
 	if (!mapping.size || mapping.address > UINT64_MAX - (mapping.size - 1))
 		return importer_bad_record(importer, record, "a mapping of no addresses");
@@ -249,6 +250,23 @@ static struct reel_error *take_task(struct importer *importer, const struct perf
 
 /* ---- losses and kernel symbols ------------------------------------------------------------ */
 
+/*
+ * The kernel counts what a full buffer loses twice if the event asks for it
+ * (PERF_FORMAT_LOST, kernel/events/ring_buffer.c): for LOST, whenever there is
+ * room again, and for the event, which perf reads at its end and writes as
+ * LOST_SAMPLES.  Only what the first ones have not told yet is new in these.
+ */
+static uint64_t untold(struct importer *importer, const struct perf_event *event, uint64_t count)
+{
+	uint64_t told;
+
+	if (!event || !(event->read_format & PERF_READ_LOST))
+		return count;
+	told = count < importer->told_losses ? count : importer->told_losses;
+	importer->told_losses -= told;
+	return count - told;
+}
+
 static struct reel_error *take_loss(struct importer *importer, const struct perf_record *record,
 				    uint64_t time)
 {
@@ -267,6 +285,10 @@ static struct reel_error *take_loss(struct importer *importer, const struct perf
 		loss.loss.count = 1;
 	} else {
 		loss.loss.count = perf_cursor_u64(&cursor);
+		if (record->type == PERF_RECORD_LOST_SAMPLES)
+			loss.loss.count = record->misc & PERF_MISC_LOST_SAMPLES_BPF
+						  ? 0
+						  : untold(importer, event, loss.loss.count);
 		importer->counts.lost += loss.loss.count;
 	}
 	if (cursor.bytes.failed)

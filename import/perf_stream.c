@@ -11,9 +11,12 @@
 #define WINDOW_LOG  27 /* zstd's own limit unless asked for more: 128 MiB */
 /* Attributes and features; that of 100,000 files' build-ids has 10 MB. */
 #define SECTION_SIZE_MAX (256u << 20)
-/* perf's stacks shrink to a 500th at best. Beyond both of these it is no recording. */
+/* perf's stacks shrink to a 500th at best, and no two records to one compressed byte. Beyond these
+ * it is no recording. */
 #define EXPANSION_MAX	   4096
 #define EXPANSION_FREE_MAX (1ull << 30)
+#define DENSITY_MAX	   2 /* records for each byte */
+#define DENSITY_FREE_MAX   (1u << 21)
 
 /* ---- the header ------------------------------------------------------------------------ */
 
@@ -277,6 +280,15 @@ static struct reel_error *start_decompression(struct walk *walk)
 	return error;
 }
 
+static bool is_bomb(const struct walk *walk)
+{
+	uint64_t spooled = walk->stream->spool.size;
+
+	return (spooled > EXPANSION_FREE_MAX && spooled / EXPANSION_MAX > walk->compressed_bytes) ||
+	       (walk->order > DENSITY_FREE_MAX &&
+		walk->order / DENSITY_MAX > walk->stream->file.size);
+}
+
 /* perf's compressed records are pieces of one zstd stream, flushed at the end of each. */
 static struct reel_error *decompress(struct walk *walk, const struct perf_record *record)
 {
@@ -314,11 +326,9 @@ static struct reel_error *decompress(struct walk *walk, const struct perf_record
 						 ZSTD_getErrorName(result));
 		walk->pending.size += out.pos;
 		error = visit_pending(walk);
-		if (!error && walk->stream->spool.size > EXPANSION_FREE_MAX &&
-		    walk->stream->spool.size / EXPANSION_MAX > walk->compressed_bytes)
+		if (!error && is_bomb(walk))
 			error = perf_record_error(walk->stream, record,
-						  "expands to more than %d times its size",
-						  EXPANSION_MAX);
+						  "expands to more than any recording does");
 		/* A full buffer may have left more behind. */
 	} while (!error && (in.pos < in.size || out.pos == out.size));
 	return error;
