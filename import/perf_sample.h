@@ -26,6 +26,7 @@ struct perf_sample {
 	/* From the user's sp on; `stack_room` bytes were asked for. */
 	const uint8_t *stack;
 	uint64_t stack_size, stack_room;
+	bool is_deferred; /* its chain says that the user's part comes later */
 };
 
 /* Text that says what is wrong with it, NULL if nothing is; what points goes into `payload`. */

@@ -46,6 +46,17 @@ static void set_layout(struct importer *importer, const struct perf_event *event
 		importer->known[i / 8] |= (uint8_t)(1 << i % 8);
 }
 
+/* Without any stack, the link register alone tells a leaf function's caller: that is why perf
+ * --call-graph fp records it on arm64 (arch/arm64/util/machine.c). */
+static bool can_do_without_pc(const struct importer *importer)
+{
+	for (size_t i = 0; i < importer->layout.n_slots; i++)
+		if (importer->arch->flags & REEL_ARCH_LINK_REGISTER &&
+		    importer->slots[i].dwarf == importer->arch->return_column)
+			return true;
+	return false;
+}
+
 /* False if they are of no use: 32-bit ones of a 64-bit CPU, or without a pc. */
 static bool take_registers(struct importer *importer, const struct perf_sample *from,
 			   struct reel_sample *sample)
@@ -55,7 +66,7 @@ static bool take_registers(struct importer *importer, const struct perf_sample *
 		return false;
 	}
 	set_layout(importer, from->event);
-	if (importer->pc_slot == NO_SLOT) {
+	if (importer->pc_slot == NO_SLOT && !can_do_without_pc(importer)) {
 		importer->lacks[LACK_REGISTERS]++;
 		return false;
 	}
@@ -65,7 +76,8 @@ static bool take_registers(struct importer *importer, const struct perf_sample *
 	sample->layout = &importer->layout;
 	sample->values = importer->values;
 	sample->known = importer->known;
-	sample->pc = importer->values[importer->pc_slot];
+	if (importer->pc_slot != NO_SLOT)
+		sample->pc = importer->values[importer->pc_slot];
 	return true;
 }
 
@@ -74,7 +86,8 @@ static bool take_stack(const struct importer *importer, const struct perf_sample
 {
 	uint64_t sp;
 
-	if (importer->sp_slot == NO_SLOT || !from->stack_size)
+	/* A region of no bytes: they were asked for, but were not there. */
+	if (importer->sp_slot == NO_SLOT || !from->stack_room)
 		return false;
 	sp = importer->values[importer->sp_slot];
 	*region = (struct reel_region){
@@ -105,7 +118,7 @@ static void add_address(struct importer *importer, struct reel_sample *sample, i
 		importer->frame_chain[sample->n_frame_chain++] = address;
 }
 
-static void take_chains(struct importer *importer, const struct perf_sample *from, int64_t context,
+static void take_chains(struct importer *importer, struct perf_sample *from, int64_t context,
 			struct reel_sample *sample)
 {
 	for (uint64_t i = 0; i < from->chain.count; i++) {
@@ -113,18 +126,27 @@ static void take_chains(struct importer *importer, const struct perf_sample *fro
 
 		if ((int64_t)word < 0 && (int64_t)word >= PERF_CONTEXT_MAX) {
 			context = (int64_t)word;
-			if (context == PERF_CONTEXT_USER_DEFERRED)
+			if (context == PERF_CONTEXT_USER_DEFERRED && !from->is_deferred) {
+				from->is_deferred = true;
 				importer->lacks[LACK_DEFERRED_CHAIN]++;
+			}
 		} else {
 			add_address(importer, sample, context, word);
 		}
 	}
-	if (!(from->event->sample_type & PERF_SAMPLE_CALLCHAIN) &&
-	    from->event->sample_type & PERF_SAMPLE_IP)
-		add_address(importer, sample, context, from->ip);
 	sample->kernel_chain = importer->kernel_chain;
-	/* Of user code without registers, the sample's own address is what there is. */
 	sample->frame_chain = importer->frame_chain;
+}
+
+/* Where there is no chain of that side, the sample's own address is what there is. */
+static void take_address(struct importer *importer, const struct perf_sample *from, int64_t context,
+			 struct reel_sample *sample)
+{
+	bool has_one = context == PERF_CONTEXT_KERNEL ? sample->n_kernel_chain
+						      : sample->n_frame_chain || sample->pc;
+
+	if (!has_one && from->event->sample_type & PERF_SAMPLE_IP)
+		add_address(importer, sample, context, from->ip);
 }
 
 /* ---- samples ----------------------------------------------------------------------------- */
@@ -132,12 +154,16 @@ static void take_chains(struct importer *importer, const struct perf_sample *fro
 static enum reel_where where_of(uint16_t cpumode, const struct perf_sample *from,
 				const struct reel_sample *sample)
 {
-	uint64_t user_state = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_CALLCHAIN;
+	const struct perf_event *event = from->event;
+	bool asked_for_user_state =
+		event->sample_type & PERF_SAMPLE_REGS_USER ||
+		(event->sample_type & PERF_SAMPLE_CALLCHAIN &&
+		 !(event->flags >> PERF_ATTR_EXCLUDE_CALLCHAIN_USER & 1) && !from->is_deferred);
 
 	if (cpumode == PERF_MISC_USER)
 		return REEL_WHERE_USER;
-	if (cpumode == PERF_MISC_KERNEL && from->event->sample_type & user_state &&
-	    from->registers_abi == PERF_REGS_ABI_NONE && !sample->n_frame_chain)
+	if (asked_for_user_state && from->registers_abi == PERF_REGS_ABI_NONE &&
+	    !sample->n_frame_chain)
 		return REEL_WHERE_KERNEL_THREAD;
 	/* perf does not tell a system call from an interrupt. */
 	return REEL_WHERE_UNKNOWN;
@@ -149,6 +175,7 @@ struct reel_error *importer_sample(struct importer *importer, const struct perf_
 	struct perf_cursor cursor = perf_record_payload(&importer->stream, record);
 	const struct perf_event *event = perf_events_of_sample(&importer->events, cursor);
 	uint16_t cpumode = record->misc & PERF_MISC_CPUMODE;
+	int64_t context = cpumode == PERF_MISC_USER ? PERF_CONTEXT_USER : PERF_CONTEXT_KERNEL;
 	struct reel_sample sample = { .time = time };
 	struct reel_region region;
 	struct perf_sample from;
@@ -169,8 +196,14 @@ struct reel_error *importer_sample(struct importer *importer, const struct perf_
 		has_registers = take_registers(importer, &from, &sample);
 	if (has_registers)
 		take_stack(importer, &from, &sample, &region);
-	take_chains(importer, &from,
-		    cpumode == PERF_MISC_USER ? PERF_CONTEXT_USER : PERF_CONTEXT_KERNEL, &sample);
+	take_chains(importer, &from, context, &sample);
+	take_address(importer, &from, context, &sample);
+	if (has_registers && importer->pc_slot == NO_SLOT) {
+		if (sample.n_frame_chain)
+			sample.pc = sample.frame_chain[0];
+		else
+			sample.layout = NULL;
+	}
 	if (sample.n_kernel_chain && importer->kernel_names)
 		error = reel_kernel_names_write(importer->kernel_names, sample.kernel_chain,
 						sample.n_kernel_chain);

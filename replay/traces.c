@@ -413,13 +413,14 @@ static struct reel_error *unwind_sample(struct reel_traces *traces,
 	error = programs_of(traces, arch, &programs);
 	if (error)
 		return error;
+	if (sample->layout)
+		set_registers(&state, sample);
 	if (!sample->n_regions && sample->n_frame_chain) {
-		error = reel_unwind_recorded(&input, programs, sample->frame_chain,
+		error = reel_unwind_recorded(&input, programs, &state, sample->frame_chain,
 					     sample->n_frame_chain, &traces->unwound,
 					     &traces->trace.stop);
 	} else {
 		memory.n_regions = set_regions(regions, sample);
-		set_registers(&state, sample);
 		error = reel_unwind_trace(&input, programs, &state, &traces->unwound,
 					  &traces->trace.stop);
 		/* The task is past its end: its memory is gone, and its registers say only where

@@ -344,17 +344,47 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 
 /* ---- chains that the recorder walked ---------------------------------------------------- */
 
+/*
+ * A leaf function that has no frame of its own is followed by its caller's caller in such a chain.
+ * Where the CFI says that the return address still is in the link register, the frame pointer is
+ * the caller's, and the chain begins with what called that (by the same address, if it recurses).
+ * Nothing but registers is needed, so sp may be any.
+ */
+static bool find_leaf_caller(struct reel_walk *walk)
+{
+	const struct reel_unwind_input *input = walk->input;
+	struct reel_unwind_state *state = walk->state;
+	struct reel_unwind_state caller = *state;
+	uint8_t link = walk->programs->link, sp = walk->programs->sp;
+	const struct reel_rule *rule;
+	struct reel_code code = { 0 };
+	bool root;
+
+	if (link == REEL_ARCH_NO_SLOT || !reel_walk_knows(state, link) ||
+	    input->find_code(input->context, reel_walk_lookup(walk), &code) != REEL_CODE_FOUND ||
+	    !code.rules)
+		return false;
+	rule = reel_rules_at(code.rules, reel_walk_lookup(walk) - code.bias);
+	if (reel_rule_outcome(rule) != REEL_RULE_STEP || reel_rule_is_signal_frame(rule))
+		return false;
+	caller.known |= 1ull << sp;
+	if (reel_rule_apply(rule, &caller, true, code.bias, &root) != REEL_STOP_ROOT || root)
+		return false;
+	state->pc = reel_walk_strip(walk, caller.pc);
+	return state->pc != 0;
+}
+
 struct reel_error *reel_unwind_recorded(const struct reel_unwind_input *input,
 					const struct reel_unwind_programs *programs,
-					const uint64_t *chain, size_t count,
-					struct reel_unwind_frames *ret, enum reel_stop *stop_ret)
+					struct reel_unwind_state *state, const uint64_t *chain,
+					size_t count, struct reel_unwind_frames *ret,
+					enum reel_stop *stop_ret)
 {
 	size_t max_frames = input->max_frames ? input->max_frames : MAX_FRAMES_DEFAULT;
-	struct reel_unwind_state state = { .arch = input->arch, .memory = input->memory };
 	struct reel_walk walk = {
 		.input = input,
 		.programs = programs,
-		.state = &state,
+		.state = state,
 		.code_mask = input->code_mask ? input->code_mask : input->arch->default_code_mask,
 	};
 	struct reel_code code = { 0 };
@@ -363,14 +393,18 @@ struct reel_error *reel_unwind_recorded(const struct reel_unwind_input *input,
 	for (size_t i = 0; i < count; i++) {
 		struct reel_error *error;
 
-		if (i == max_frames) {
+		if (ret->n >= max_frames) {
 			*stop_ret = REEL_STOP_DEPTH_LIMIT;
 			return NULL;
 		}
-		state.pc = reel_walk_strip(&walk, chain[i]);
+		state->pc = reel_walk_strip(&walk, chain[i]);
 		walk.exact =
 			!i && (!input->after_syscall || !reel_walk_is_behind_system_call(&walk));
 		error = append_frame(&walk, ret, i ? REEL_STEP_RECORDED : REEL_STEP_SAMPLE);
+		if (!error && !i && find_leaf_caller(&walk)) {
+			walk.exact = false;
+			error = append_frame(&walk, ret, REEL_STEP_CFI);
+		}
 		if (error)
 			return error;
 	}

@@ -72,12 +72,13 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 
 /*
  * The frames of a chain that the recorder walked by frame pointers, leaf first: nothing is left to
- * check it with, but whether the last one can have a caller.
+ * check it with, but whether the last one can have a caller.  `state` may know the link register:
+ * a leaf function's caller, which such a chain lacks, is found with it.
  */
 struct reel_error *reel_unwind_recorded(const struct reel_unwind_input *input,
 					const struct reel_unwind_programs *programs,
-					const uint64_t *chain, size_t count,
-					struct reel_unwind_frames *ret,
+					struct reel_unwind_state *state, const uint64_t *chain,
+					size_t count, struct reel_unwind_frames *ret,
 					enum reel_stop *stop_ret) REEL_MUST_CHECK;
 
 #endif
