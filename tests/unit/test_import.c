@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Imports of perf.data: containers (file, pipe, compressed, either byte order),
+ * events, samples, chains, registers, stacks.  What a capture must hold is what
+ * include/uapi/linux/perf_event.h says of the records.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/support/import.h"
+
+#define KERNEL_TEXT 0xffffffff81000000u
+
+/* Registers that perf records of a CPU (PERF_REGS_MASK), and those which pc and sp are. */
+static const struct cpu {
+	const char *machine, *arch; /* uname -m, and ours */
+	bool big_endian;
+	uint64_t registers;
+	int n_registers, pc, sp;       /* pc and sp: the n-th that are recorded */
+	int pc_dwarf, sp_dwarf, n_out; /* n_out: those that DWARF has */
+} cpus[] = {
+	/* arch/x86/include/uapi/asm/perf_regs.h: without DS, ES, FS and GS; CS, SS and flags have
+	 * no rules. */
+	{ "x86_64", "x86_64", false, 0xff0fff, 20, 8, 7, 16, 7, 17 },
+	/* arch/s390: R0-15, FP0-15, MASK, PC. */
+	{ "s390x", "s390x", true, 0x3ffffffff, 34, 33, 15, 65, 15, 34 },
+	/* arch/arm64: X0-29, LR, SP, PC. */
+	{ "aarch64", "aarch64", false, 0x1ffffffff, 33, 32, 31, 32, 31, 33 },
+	/* arch/riscv: PC, RA, SP, …, T6; the PC has the number that x0 would have. */
+	{ "riscv64", "riscv64", false, 0xffffffff, 32, 0, 2, 64, 2, 32 },
+};
+
+#define SAMPLE_TYPE                                                                                \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
+	 PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
+#define SAMPLE_TYPE_DWARF                                                                          \
+	(SAMPLE_TYPE | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
+#define FLAGS (BUILD_FLAG(FREQ) | BUILD_FLAG(SAMPLE_ID_ALL))
+
+/* What perf record --call-graph dwarf writes of one thread, with one sample of each side. */
+static void dwarf_recording(const struct cpu *cpu, bool is_pipe, struct perf_builder *b)
+{
+	static const uint64_t kernel[] = { PERF_CONTEXT_KERNEL, KERNEL_TEXT + 16, KERNEL_TEXT };
+	struct perf_builder_event *event;
+	struct builder_sample sample = {
+		.id = { 100, 101, 5000, 7, 1 },
+		.ip = 0x401234,
+		.period = 1001001,
+		.abi = PERF_SAMPLE_REGS_ABI_64,
+		.first_register = 0x1000,
+		.stack_room = 64,
+		.stack_size = 40,
+	};
+	static const char *const names[] = { "cpu-clock" };
+
+	*b = (struct perf_builder){ .big_endian = cpu->big_endian, .is_pipe = is_pipe };
+	event = add_event(b, SAMPLE_TYPE_DWARF,
+			  FLAGS | BUILD_FLAG(EXCLUDE_CALLCHAIN_USER) | BUILD_FLAG(USE_CLOCKID), 7);
+	event->user_registers = cpu->registers;
+	event->stack = 64;
+	event->clock = 1;
+	feature_text(b, BUILD_FEATURE_HOSTNAME, "here");
+	feature_text(b, BUILD_FEATURE_OSRELEASE, "6.12.1-test");
+	feature_text(b, BUILD_FEATURE_VERSION, "6.12");
+	feature_text(b, BUILD_FEATURE_ARCH, cpu->machine);
+	put_number(b, feature(b, BUILD_FEATURE_NRCPUS), 8, 4);
+	put_number(b, feature(b, BUILD_FEATURE_NRCPUS), 6, 4);
+	put_number(b, feature(b, BUILD_FEATURE_CMDLINE), 2, 4);
+	put_string(b, feature(b, BUILD_FEATURE_CMDLINE), "/usr/bin/perf");
+	put_string(b, feature(b, BUILD_FEATURE_CMDLINE), "record");
+	put_number(b, feature(b, BUILD_FEATURE_CLOCK_DATA), 1, 4);
+	put_number(b, feature(b, BUILD_FEATURE_CLOCK_DATA), 1, 4);
+	put_number(b, feature(b, BUILD_FEATURE_CLOCK_DATA), 1700000000000000000, 8);
+	put_number(b, feature(b, BUILD_FEATURE_CLOCK_DATA), 4000, 8);
+	feature_names(b, names);
+	put_comm(b, 0, "worker", (struct builder_id){ 100, 101, 0, 0, 0 });
+	put_mmap2(b, PERF_RECORD_MISC_USER, 0x401000, 0x1000, NULL, 0, "/bin/worker",
+		  (struct builder_id){ 100, 100, 0, 0, 0 });
+	put_sample(b, 0, &sample);
+	sample.id.time = 6000;
+	sample.misc = PERF_RECORD_MISC_KERNEL;
+	sample.ip = KERNEL_TEXT + 16;
+	sample.chain = kernel;
+	sample.n_chain = 3;
+	sample.stack_size = 64;
+	put_sample(b, 0, &sample);
+	begin(b, BUILD_FINISHED_ROUND, 0);
+	end(b);
+}
+
+static void check_dwarf_recording(const struct cpu *cpu, const struct imported *imported)
+{
+	const struct cpu *c = cpu;
+	char machine[64], pc[64], sp[64];
+
+	snprintf(machine, sizeof(machine), "byte_order=%d ", c->big_endian ? 2 : 1);
+	assert_int_equal(imported->code, 0);
+	assert_lines(1, imported, "CAPTURE start_time=5000 ",
+		     "start_wall_time=1700000000000001000 ", " clock=1 ", machine,
+		     "cpus_possible=8 ", "cpus_online=6 ", "max_stack=64 ", "hostname=\"here\"",
+		     "kernel_release=\"6.12.1-test\"", "\"perf 6.12, imported",
+		     /* "/usr/bin/perf", "record" */
+		     "command_line=2f7573722f62696e2f70657266007265636f726400 ");
+	assert_lines(1, imported, "EVENT id=1 perf_type=1 perf_config=0 frequency=99 period=0 ",
+		     "weight_unit=1 name=\"cpu-clock\"");
+	assert_lines(1, imported, "THREAD ", "id=1 ", "tid=101 ");
+	assert_lines(1, imported, "THREAD_COMM ", "thread=1 comm=\"worker\"");
+	assert_lines(1, imported, "MODULE ", "path=\"/bin/worker\"", "inode=4711 ",
+		     "device_major=8 ");
+	assert_lines(1, imported, "MAP time=0 ", "address=0x401000 ", "size=0x1000 ",
+		     "offset=0x1000 ", "protection=5 ");
+	snprintf(pc, sizeof(pc), "[%d 8 %#x]", c->pc_dwarf, 0x1000 + (unsigned)c->pc);
+	snprintf(sp, sizeof(sp), "[%d 8 %#x]", c->sp_dwarf, 0x1000 + c->sp);
+	assert_lines(2, imported, "SAMPLE ", "cpu=1 event=1 weight=1001001 ", pc, sp);
+	snprintf(sp, sizeof(sp), "address=%#x ", 0x1000 + c->sp);
+	/* Not cut: the kernel found fewer bytes than it had room for. */
+	assert_lines(1, imported, "SAMPLE id=1 time=5000 ", "where=1 flags=4 ", "size=40 ", sp,
+		     "kernel_chain=- frame_chain=-");
+	assert_lines(1, imported, "SAMPLE id=2 time=6000 ", "where=0 flags=5 ", "size=64 ", sp,
+		     "kernel_chain=[0xffffffff81000010 0xffffffff81000000] frame_chain=-");
+	assert_lines(1, imported, "END time=6000 reason=6 samples=2 ");
+	assert_int_equal(imported->counts.samples, 2);
+	assert_int_equal(imported->counts.modules, 1);
+	assert_int_equal(imported->counts.lost, 0);
+	assert_int_equal(imported->problem_codes & ~(1u << REEL_ERROR_NOT_FOUND), 0);
+}
+
+static void test_cpus(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(cpus) / sizeof(cpus[0]); i++) {
+		for (int is_pipe = 0; is_pipe < 2; is_pipe++) {
+			_cleanup_imported_ struct imported imported;
+			_cleanup_builder_ struct perf_builder b;
+			char *line, *end;
+			int n = 0;
+
+			dwarf_recording(&cpus[i], is_pipe, &b);
+			import_built(&b, NULL, &imported);
+			check_dwarf_recording(&cpus[i], &imported);
+			line = strstr((char *)imported.text.bytes, "registers=");
+			line = strstr(line + 1, "registers=");
+			assert_non_null(line);
+			end = strstr(line, "]] ");
+			for (; line < end; line++)
+				n += !strncmp(line, " 8 ", 3);
+			assert_int_equal(n, cpus[i].n_out);
+		}
+	}
+}
+
+/* Of a whole stream, wherever its pieces begin. */
+static void test_compressed(void **state)
+{
+	static const size_t pieces[] = { 1, 7, 64, 1 << 20 };
+	static const uint32_t types[] = { BUILD_COMPRESSED, BUILD_COMPRESSED2 };
+
+	(void)state;
+	for (size_t i = 0; i < 4 * 4 * 2 * 2; i++) {
+		const struct cpu *cpu = &cpus[i % 4];
+		_cleanup_imported_ struct imported imported;
+		_cleanup_builder_ struct perf_builder b;
+		size_t from;
+
+		dwarf_recording(cpu, i & 32, &b);
+		/* What perf made up itself is not compressed, nor is the end of a round. */
+		b.data.size -= 8;
+		from = i % 3 ? 0 : 56;
+		compress_from(&b, from, pieces[i / 4 % 4], types[i / 16 % 2]);
+		import_built(&b, NULL, &imported);
+		check_dwarf_recording(cpu, &imported);
+	}
+}
+
+/* ---- the CPU --------------------------------------------------------------------------- */
+
+static void test_unknown_cpu(void **state)
+{
+	struct reel_import_options options = { .arch = "aarch64" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cpus) / sizeof(cpus[0]); i++) {
+		_cleanup_imported_ struct imported imported, asked, none;
+		_cleanup_builder_ struct perf_builder b;
+
+		dwarf_recording(&cpus[i], false, &b);
+		b.feature_bits &= ~(1ull << BUILD_FEATURE_ARCH);
+		import_built(&b, NULL, &imported);
+		check_dwarf_recording(&cpus[i], &imported);
+		assert_says(imported.problems, "by its registers, ");
+		assert_says(imported.problems, cpus[i].arch);
+		import_built(&b, &options, &asked);
+		assert_lines(1, &asked, "CAPTURE ", "machine=183 ");
+		b.events[0].user_registers = 0xff;
+		import_built(&b, NULL, &none);
+		assert_int_equal(none.code, REEL_ERROR_INVALID);
+		assert_says(none.text, "--arch");
+	}
+}
+
+static void test_foreign_cpu(void **state)
+{
+	static const struct cpu mips = { "mips64", "", true, 0xffffffff, 32, 0, 1, 0, 0, 0 };
+	_cleanup_imported_ struct imported imported;
+	_cleanup_builder_ struct perf_builder b;
+
+	(void)state;
+	dwarf_recording(&mips, false, &b);
+	import_built(&b, NULL, &imported);
+	assert_int_equal(imported.code, REEL_ERROR_UNSUPPORTED);
+	assert_says(imported.text, "mips64");
+}
+
+/* 32-bit programs on a 64-bit kernel: registers of their own kind, which are not unwound with. */
+static void test_compat(void **state)
+{
+	_cleanup_imported_ struct imported imported;
+	_cleanup_builder_ struct perf_builder b;
+	struct builder_sample sample = {
+		.id = { 200, 200, 7000, 7, 0 },
+		.abi = PERF_SAMPLE_REGS_ABI_32,
+		.ip = 0x8048000,
+	};
+
+	(void)state;
+	dwarf_recording(&cpus[0], false, &b);
+	put_sample(&b, 0, &sample);
+	import_built(&b, NULL, &imported);
+	assert_lines(1, &imported, "SPACE time=7000 ", "pid=200 ", "machine=3 word_bits=32 ");
+	assert_lines(1, &imported, "SAMPLE id=3 ", "registers=[] ", "frame_chain=[0x8048000]");
+	assert_says(imported.problems, "1 samples of 32-bit programs");
+}
+
+/* ---- events ---------------------------------------------------------------------------- */
+
+static void two_events(struct perf_builder *b, uint64_t first, uint64_t second, uint64_t flags)
+{
+	static const char *const names[] = { "cycles", "faults" };
+	struct builder_sample sample = { .id = { 1, 1, 10, 21, 0 }, .ip = 0x1111, .period = 5 };
+
+	*b = (struct perf_builder){ 0 };
+	add_event(b, first, flags, 21)->ids[1] = 22;
+	b->events[0].n_ids = 2;
+	b->events[0].type = PERF_TYPE_HARDWARE;
+	add_event(b, second, flags & ~BUILD_FLAG(FREQ), 23)->config = PERF_COUNT_SW_PAGE_FAULTS;
+	feature_text(b, BUILD_FEATURE_ARCH, "x86_64");
+	feature_names(b, names);
+	put_comm(b, 0, "w", (struct builder_id){ 1, 1, 5, 23, 0 });
+	put_sample(b, 0, &sample);
+	sample.id = (struct builder_id){ 1, 1, 20, 23, 0 };
+	sample.ip = 0x2222;
+	put_sample(b, 1, &sample);
+	sample.id = (struct builder_id){ 1, 1, 30, 22, 0 };
+	put_sample(b, 0, &sample);
+}
+
+static void check_two_events(struct perf_builder *b)
+{
+	_cleanup_imported_ struct imported imported;
+
+	import_built(b, NULL, &imported);
+	assert_lines(1, &imported, "EVENT id=1 perf_type=0 perf_config=0 frequency=99 period=0 ",
+		     "weight_unit=0 name=\"cycles\"");
+	assert_lines(1, &imported, "EVENT id=2 perf_type=1 perf_config=2 frequency=0 period=99 ",
+		     "name=\"faults\"");
+	assert_lines(1, &imported, "SAMPLE id=1 time=10 ", "event=1 ", "frame_chain=[0x1111]");
+	assert_lines(1, &imported, "SAMPLE id=2 time=20 ", "event=2 ", "frame_chain=[0x2222]");
+	assert_lines(1, &imported, "SAMPLE id=3 time=30 ", "event=1 ");
+	assert_lines(1, &imported, "THREAD time=5 ", "tid=1 ");
+	assert_int_equal(imported.problem_codes, 0);
+	builder_free(b);
+}
+
+static void test_events(void **state)
+{
+	uint64_t plain = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+	uint64_t by_id = plain | PERF_SAMPLE_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_STREAM_ID;
+	_cleanup_imported_ struct imported none, mixed;
+	struct perf_builder b;
+
+	(void)state;
+	/* Whatever else differs, the identifier is first, and last in other records. */
+	two_events(&b, plain | PERF_SAMPLE_IDENTIFIER,
+		   plain | PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU, FLAGS);
+	check_two_events(&b);
+	two_events(&b, by_id, by_id | PERF_SAMPLE_PERIOD, FLAGS);
+	check_two_events(&b);
+	/* Both words are there in the one, and only one in the other. */
+	two_events(&b, by_id | PERF_SAMPLE_IDENTIFIER, by_id, FLAGS);
+	import_built(&b, NULL, &mixed);
+	assert_int_equal(mixed.code, REEL_ERROR_UNSUPPORTED);
+	builder_free(&b);
+	two_events(&b, plain, plain, FLAGS);
+	import_built(&b, NULL, &none);
+	assert_int_equal(none.code, REEL_ERROR_UNSUPPORTED);
+	assert_says(none.text, "no identifiers that tell their samples apart");
+	builder_free(&b);
+}
+
+/* A sample of an event that is not described is passed over, and told of. */
+static void test_unknown_event(void **state)
+{
+	uint64_t type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TIME;
+	struct builder_sample sample = { .id = { 1, 1, 10, 99, 0 } };
+	_cleanup_imported_ struct imported imported;
+	_cleanup_builder_ struct perf_builder b;
+
+	(void)state;
+	two_events(&b, type, type, FLAGS);
+	put_sample(&b, 0, &sample);
+	put_sample(&b, 0, &sample);
+	import_built(&b, NULL, &imported);
+	assert_int_equal(imported.counts.samples, 3);
+	assert_int_equal(imported.problem_codes, 1u << REEL_ERROR_CORRUPT);
+	assert_says(imported.problems, "no event has its identifier; 2 such records");
+	/* Damage is written into the capture, too. */
+	assert_lines(1, &imported, "END ", "reason=5 ");
+}
+
+/* Before Linux 3.12 there were no identifiers, and sizes of attributes have grown since. */
+static void test_old_attributes(void **state)
+{
+	static const uint32_t sizes[] = { PERF_ATTR_SIZE_VER0, PERF_ATTR_SIZE_VER1,
+					  PERF_ATTR_SIZE_VER2, PERF_ATTR_SIZE_VER3,
+					  PERF_ATTR_SIZE_VER7, 200 };
+	struct builder_sample sample = { .id = { 1, 2, 10, 0, 3 }, .ip = 0x1234, .period = 9 };
+
+	(void)state;
+	for (size_t i = 0; i < 4 * 6; i++) {
+		_cleanup_imported_ struct imported imported;
+		_cleanup_builder_ struct perf_builder b = { .big_endian = i & 1, .is_pipe = i & 2 };
+
+		add_event(&b, SAMPLE_TYPE & ~(uint64_t)PERF_SAMPLE_IDENTIFIER, BUILD_FLAG(FREQ), 0)
+			->attr_size = sizes[i / 4];
+		feature_text(&b, BUILD_FEATURE_HOSTNAME, "here");
+		feature_text(&b, BUILD_FEATURE_ARCH, "x86_64");
+		put_sample(&b, 0, &sample);
+		import_built(&b, NULL, &imported);
+		assert_lines(1, &imported, "SAMPLE id=1 time=10 ", "cpu=3 ", "weight=9 ",
+			     "frame_chain=[0x1234]");
+		/* Nothing named it. */
+		assert_lines(1, &imported, "EVENT ", "name=\"perf:1:0\"");
+	}
+}
+
+/* ---- samples --------------------------------------------------------------------------- */
+
+/* Whatever stands in front of the registers is passed over by its own length. */
+static void test_sample_fields(void **state)
+{
+	static const uint64_t chain[] = { PERF_CONTEXT_KERNEL, 0xffff000000000001,
+					  PERF_CONTEXT_USER,   0x5000,
+					  PERF_CONTEXT_GUEST,  0x6000,
+					  PERF_CONTEXT_USER,   0x7000 };
+	static const uint64_t all = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+				    PERF_SAMPLE_ADDR | PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN |
+				    PERF_SAMPLE_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
+				    PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_RAW |
+				    PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_IDENTIFIER;
+	uint64_t random = 7;
+
+	(void)state;
+	for (int i = 0; i < 500; i++) {
+		uint64_t type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER |
+				PERF_SAMPLE_STACK_USER | (next_random(&random) & all);
+		_cleanup_imported_ struct imported imported;
+		_cleanup_builder_ struct perf_builder b = { .big_endian = i & 1 };
+		struct perf_builder_event *event = add_event(&b, type, FLAGS, 3);
+		struct builder_sample sample = {
+			.id = { 4, 5, 77, 3, 2 },
+			.ip = 0x5000,
+			.period = 31,
+			.chain = chain,
+			.n_chain = i % 9,
+			.raw_size = (uint32_t)(next_random(&random) % 4 * 8 + 4),
+			.n_branches = next_random(&random) % 3,
+			.n_read = next_random(&random) % 3,
+			.abi = PERF_SAMPLE_REGS_ABI_64,
+			.first_register = 0x100,
+			.stack_room = 8 * (next_random(&random) % 3),
+		};
+		size_t n_frames = sample.n_chain < 4 ? 0 : sample.n_chain < 8 ? 1 : 2;
+
+		sample.stack_size = sample.stack_room / 2;
+		event->read_format = next_random(&random) % 32;
+		event->branch_sample_type = next_random(&random) & 3 << 17 & ~(1u << 18);
+		event->branch_sample_type |= next_random(&random) & 1 << 19;
+		event->user_registers = cpus[0].registers;
+		feature_text(&b, BUILD_FEATURE_HOSTNAME, "here");
+		feature_text(&b, BUILD_FEATURE_ARCH, "x86_64");
+		put_sample(&b, 0, &sample);
+		import_built(&b, NULL, &imported);
+		assert_lines(1, &imported, "SAMPLE id=1 time=77 ",
+			     type & PERF_SAMPLE_CPU ? "cpu=2 " : "cpu=0 ",
+			     type & PERF_SAMPLE_PERIOD ? "weight=31 " : "weight=1 ", "[16 8 0x108]",
+			     "[15 8 0x113]",
+			     !sample.stack_room	      ? "regions=[] "
+			     : sample.stack_room == 8 ? "address=0x107 size=4 "
+						      : "address=0x107 size=8 ",
+			     !(type & PERF_SAMPLE_CALLCHAIN) || !n_frames ? "frame_chain=-"
+			     : n_frames == 1				  ? "frame_chain=[0x5000]"
+					     : "frame_chain=[0x5000 0x7000]",
+			     type & PERF_SAMPLE_CALLCHAIN && sample.n_chain >= 2
+				     ? "kernel_chain=[0xffff000000000001]"
+				     : "kernel_chain=- ");
+		assert_int_equal(imported.problem_codes & 1u << REEL_ERROR_CORRUPT, 0);
+	}
+}
+
+/* perf record -g: chains that the kernel walked. */
+static void test_frame_chains(void **state)
+{
+	static const uint64_t user[] = { PERF_CONTEXT_USER, 0x1000, 0x2000 };
+	static const uint64_t both[] = { PERF_CONTEXT_KERNEL, KERNEL_TEXT, PERF_CONTEXT_USER,
+					 0x1000 };
+	static const uint64_t deferred[] = { PERF_CONTEXT_KERNEL, KERNEL_TEXT,
+					     (uint64_t)-640 /* PERF_CONTEXT_USER_DEFERRED */, 42 };
+	uint64_t type = SAMPLE_TYPE | PERF_SAMPLE_CALLCHAIN;
+	_cleanup_imported_ struct imported imported, without_user;
+	_cleanup_builder_ struct perf_builder b = { 0 };
+	struct builder_sample s = { .id = { 1, 1, 1, 3, 0 }, .ip = 0x1000, .chain = user };
+
+	(void)state;
+	add_event(&b, type, FLAGS, 3);
+	feature_text(&b, BUILD_FEATURE_HOSTNAME, "here");
+	feature_text(&b, BUILD_FEATURE_ARCH, "x86_64");
+	s.n_chain = 3;
+	put_sample(&b, 0, &s);
+	s.misc = PERF_RECORD_MISC_KERNEL;
+	s.ip = KERNEL_TEXT;
+	s.chain = both;
+	s.n_chain = 4;
+	s.id.time = 2;
+	put_sample(&b, 0, &s);
+	s.n_chain = 2; /* a kernel thread, or a user stack that is gone */
+	s.id.time = 3;
+	put_sample(&b, 0, &s);
+	s.n_chain = 0; /* --user-callchains */
+	s.id.time = 4;
+	put_sample(&b, 0, &s);
+	s.chain = deferred;
+	s.n_chain = 4;
+	s.id.time = 5;
+	put_sample(&b, 0, &s);
+	s.misc = PERF_RECORD_MISC_GUEST_USER;
+	s.id.time = 6;
+	put_sample(&b, 0, &s);
+	import_built(&b, NULL, &imported);
+	assert_lines(1, &imported, "SAMPLE id=1 time=1 ", "where=1 ", "registers=[] regions=[] ",
+		     "kernel_chain=- frame_chain=[0x1000 0x2000]");
+	assert_lines(1, &imported, "SAMPLE id=2 time=2 ", "where=0 ",
+		     "kernel_chain=[0xffffffff81000000] frame_chain=[0x1000]");
+	assert_lines(1, &imported, "SAMPLE id=3 time=3 ", "where=4 ", "frame_chain=-");
+	assert_lines(1, &imported, "SAMPLE id=4 time=4 ", "where=4 ",
+		     "kernel_chain=[0xffffffff81000000] frame_chain=-");
+	assert_lines(1, &imported, "SAMPLE id=5 time=5 ", "where=0 ",
+		     "kernel_chain=[0xffffffff81000000] frame_chain=-");
+	assert_int_equal(imported.counts.samples, 5);
+	assert_says(imported.problems, "1 samples whose user chain perf took later");
+	assert_says(imported.problems, "1 samples of virtual machines");
+	assert_says(imported.problems, "4 samples have kernel frames, and nothing names them");
+	/* --kernel-callchains: that there is no user chain says nothing. */
+	b.events[0].flags |= BUILD_FLAG(EXCLUDE_CALLCHAIN_USER);
+	import_built(&b, NULL, &without_user);
+	assert_lines(0, &without_user, "SAMPLE ", "where=4 ");
+}
+
+/* Registers were asked for, and there were none: a kernel thread. */
+static void test_no_registers(void **state)
+{
+	static const uint64_t kernel[] = { PERF_CONTEXT_KERNEL, KERNEL_TEXT };
+	struct builder_sample sample = {
+		.id = { 2, 2, 9000, 7, 0 },
+		.misc = PERF_RECORD_MISC_KERNEL,
+		.chain = kernel,
+		.n_chain = 2,
+		.abi = PERF_SAMPLE_REGS_ABI_NONE,
+	};
+	_cleanup_imported_ struct imported imported;
+	_cleanup_builder_ struct perf_builder b;
+
+	(void)state;
+	dwarf_recording(&cpus[0], false, &b);
+	put_sample(&b, 0, &sample);
+	/* Of a task without memory: registers, but not a byte; or no byte of those asked for. */
+	sample.abi = PERF_SAMPLE_REGS_ABI_64;
+	sample.id.time++;
+	put_sample(&b, 0, &sample);
+	sample.stack_room = 64;
+	sample.id.time++;
+	put_sample(&b, 0, &sample);
+	/* Its stack would reach behind the end of all addresses. */
+	sample.stack_size = 64;
+	sample.first_register = (uint64_t)-20;
+	sample.id.time++;
+	put_sample(&b, 0, &sample);
+	import_built(&b, NULL, &imported);
+	assert_lines(1, &imported, "SAMPLE id=3 ", "thread=2 ", "where=4 ",
+		     "registers=[] regions=[] ", "kernel_chain=[0xffffffff81000000] ");
+	assert_lines(1, &imported, "SAMPLE id=4 ", "where=0 ", "registers=[[", "regions=[] ");
+	assert_lines(1, &imported, "SAMPLE id=5 ", "where=0 ", "registers=[[", "size=0 missing=[]");
+	assert_lines(1, &imported, "SAMPLE id=6 ", "registers=[[", "regions=[] ");
+}
+
+/* ---- order ----------------------------------------------------------------------------- */
+
+/* perf writes what each CPU's buffer had, one after the other. */
+static void test_order(void **state)
+{
+	_cleanup_imported_ struct imported imported;
+	_cleanup_builder_ struct perf_builder b = { 0 };
+	struct builder_sample s = { .id = { 1, 1, 30, 3, 0 }, .ip = 0x1000 };
+	char *first, *map, *second;
+
+	(void)state;
+	add_event(&b, SAMPLE_TYPE, FLAGS, 3);
+	feature_text(&b, BUILD_FEATURE_HOSTNAME, "here");
+	feature_text(&b, BUILD_FEATURE_ARCH, "x86_64");
+	put_sample(&b, 0, &s);
+	s.id.time = 10;
+	put_sample(&b, 0, &s);
+	put_mmap(&b, PERF_RECORD_MISC_USER, 0x1000, 0x1000, 0, "/bin/a",
+		 (struct builder_id){ 1, 1, 20, 3, 1 });
+	put_comm(&b, 0, "first", (struct builder_id){ 1, 1, 0, 0, 0 });
+	import_built(&b, NULL, &imported);
+	assert_lines(1, &imported, "THREAD time=0 ");
+	assert_lines(1, &imported, "SAMPLE id=1 time=10 ");
+	assert_lines(1, &imported, "SAMPLE id=2 time=30 ");
+	assert_lines(1, &imported, "MAP time=20 ");
+	assert_lines(1, &imported, "CAPTURE start_time=10 ");
+	first = strstr((char *)imported.text.bytes, "THREAD_COMM time=0");
+	map = strstr((char *)imported.text.bytes, "MAP time=20");
+	second = strstr((char *)imported.text.bytes, "SAMPLE id=1");
+	assert_true(first && first < map && map < second);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cpus),	      cmocka_unit_test(test_compressed),
+		cmocka_unit_test(test_unknown_cpu),   cmocka_unit_test(test_foreign_cpu),
+		cmocka_unit_test(test_compat),	      cmocka_unit_test(test_events),
+		cmocka_unit_test(test_unknown_event), cmocka_unit_test(test_old_attributes),
+		cmocka_unit_test(test_sample_fields), cmocka_unit_test(test_frame_chains),
+		cmocka_unit_test(test_no_registers),  cmocka_unit_test(test_order),
+	};
+
+	/* Neither this host's kernel nor perf's cache may come into it. */
+	setenv("HOME", "/nonexistent", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

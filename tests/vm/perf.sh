@@ -1,0 +1,95 @@
+#!/bin/bash
+# perf.sh CELL OUTDIR - record testdata/programs/orders.cc with Debian's own perf on another kernel
+#
+# Builds orders for the cell's CPU, once without frame pointers and once with those that the CPU's kernel walks (s390x: back chains),
+# static (riscv64: not, as the cross compiler's libc.a has no CFI, and its linker crashes on a newer one), runs both under perf record
+# there, and leaves in OUTDIR
+#   MODE.data      of user code: dwarf (--call-graph dwarf), fp (--call-graph fp), z (dwarf, -z) and pipe (dwarf, -o -);
+#                  with the kernel's: kernel (dwarf)
+#   MODE.script    what the guest's perf script makes of it: `TID TIME`, then an address a line, leaf first, then an empty line
+#   perf.version   of the guest's perf, and what it was built with
+#   usr/           the programs, and their libraries (stackreel --symfs OUTDIR finds them)
+#   usr/lib/debug/ debug information of the libraries (--debug-dir)
+#   .debug/        perf's cache: with HOME=OUTDIR, stackreel import takes the vDSO and the kernel's symbols from there
+# perf is that of the release which the cell's userland is of, with its own libc and all libraries. Status: as run.sh's.
+#   SECONDS_OF_CPU=N   how long each orders runs (default 2)
+#   MODES="dwarf …"    only these
+#   STACK=BYTES        of each dwarf sample (default 16384)
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+[ $# = 2 ] || usage
+cell=$1 outdir=$2
+read -r _ arch _ _ userland < <("$vm/cells.sh" "$cell")
+root=$(cd "$vm/../.." && pwd)
+seconds=${SECONDS_OF_CPU:-2} stack=${STACK:-16384} modes=${MODES:-dwarf kernel fp z pipe}
+
+prefix=
+if [ "$arch" != "$(dpkg --print-architecture)" ]; then
+	# Against the release's own C library, as on riscv64 the cross compiler's has no CFI.
+	read -ra cross < <("$vm/cross.sh" "$arch")
+	for variable in "${cross[@]}"; do
+		case $variable in CROSS_COMPILE=*) prefix=${variable#*=} ;; esac
+	done
+fi
+frames=-fno-omit-frame-pointer link=-static
+case $arch in
+s390x) frames=-mbackchain ;;
+riscv64) link= ;;
+esac
+
+workspace
+build() {
+	# shellcheck disable=SC2086 # an option or none
+	"${prefix}g++" -O2 -g -fno-exceptions -fno-rtti $link "$1" -o "$work/$2" "$root/testdata/programs/orders.cc" \
+		"-ffile-prefix-map=$root=." "-ffile-prefix-map=$PWD=."
+}
+build -fomit-frame-pointer orders
+build "$frames" orders-fp
+
+sysroot=$("$vm/sysroot.sh" "$userland" "$arch" linux-perf)
+libraries=$("$vm/libs.sh" -s "$sysroot" "$sysroot/usr/bin/perf")
+cat >"$work/script" <<SCRIPT
+	export HOME=/out
+	cd /out
+	perf version --build-options >perf.version 2>&1 || exit
+	record() {
+		local event=cpu-clock:u
+		[ \$mode != kernel ] || event=cpu-clock
+		perf record -q -m 2M -e \$event -F 499 "\$@"
+	}
+	for mode in $modes; do
+		case \$mode in
+		dwarf | kernel) record --call-graph dwarf,$stack -o \$mode.data -- orders $seconds ;;
+		fp) record --call-graph fp -o fp.data -- orders-fp $seconds ;;
+		z)
+			grep -q 'zstd: *\[ *on' perf.version || continue
+			record --call-graph dwarf,$stack -z -o z.data -- orders $seconds
+			;;
+		pipe) record --call-graph dwarf,$stack -o - -- orders $seconds >pipe.data ;;
+		esac || exit
+		perf script -F tid,time,ip --ns --no-inline -i \$mode.data >\$mode.script 2>\$mode.log ||
+			{ cat \$mode.log; exit 1; }
+	done
+SCRIPT
+status=0
+# shellcheck disable=SC2086 # a list of words
+"$vm/run.sh" "$cell" "$work/script" "$work/out" "$sysroot/usr/bin/perf" "$work/orders" "$work/orders-fp" $libraries || status=$?
+mkdir -p "$outdir/usr/bin"
+if [ -e "$work/out/perf.version" ]; then
+	cp -r "$work/out/." "$outdir/"
+	cp "$work/orders" "$work/orders-fp" "$outdir/usr/bin/"
+	if [ -z "$link" ]; then
+		for library in $libraries; do
+			case ${library#*=} in
+			*/ld-linux* | */libc.so.6)
+				mkdir -p "$outdir/usr/lib/$(triplet "$arch")" "$outdir/lib"
+				cp "${library%%=*}" "$outdir/usr/lib/$(triplet "$arch")/"
+				cp "${library%%=*}" "$outdir/lib/"
+				;;
+			esac
+		done
+		mkdir -p "$outdir/usr/lib/debug"
+		cp -r "$("$vm/sysroot.sh" "$userland" "$arch" libc6-dbg)/usr/lib/debug/.build-id" "$outdir/usr/lib/debug/"
+	fi
+fi
+exit $status
