@@ -9,7 +9,11 @@ export O=${O:-build}
 quick=()
 [ "${1-}" != --quick ] || { quick=(--quick) && shift; }
 names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(cfi capture unwinders perf symbols)
+if [ ${#names[@]} = 0 ]; then
+    names=(capture unwinders perf symbols)
+    # tests/test-cfi-rows.sh is its quick form.
+    [ ${#quick[@]} -gt 0 ] || names=(cfi "${names[@]}")
+fi
 passed=0 failed=0 skipped=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
