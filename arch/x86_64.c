@@ -89,13 +89,36 @@ static const uint8_t make_frame[] = { 0x55, 0x48, 0x89, 0xe5 };
 static const uint8_t ret[] = { 0xc3 };
 static const uint8_t rep_ret[] = { 0xf3, 0xc3 };
 
+/* glibc's crti.S and crtn.S, which have no CFI and keep no frame pointer: _init is  sub $8,%rsp;
+   mov __gmon_start__(%rip),%rax; test %rax,%rax; je; call *%rax; add $8,%rsp; ret,  and _fini the
+   first and the last two of these. */
+static const uint8_t make_room[] = { 0x48, 0x83, 0xec, 0x08 };
+static const uint8_t init_load[] = { 0x48, 0x8b, 0x05, 0,    0,	   0,	 0,
+				     0x48, 0x85, 0xc0, 0x74, 0x02, 0xff, 0xd0 };
+static const uint8_t init_load_mask[] = { 0xff, 0xff, 0xff, 0,	  0,	0,    0,
+					  0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+static const uint8_t init_test[] = { 0x48, 0x85, 0xc0, 0x74, 0x02, 0xff,
+				     0xd0, 0x48, 0x83, 0xc4, 0x08, 0xc3 };
+static const uint8_t give_room_back[] = { 0x48, 0x83, 0xc4, 0x08, 0xc3 };
+
 static const struct reel_arch_entry entries[] = {
-	{ plt_slot, plt_slot_mask, 6, 0, 0 }, { plt_slot, plt_slot_mask, 6, 5, 1 },
-	{ plt_zero, plt_zero_mask, 8, 0, 1 }, { plt_zero, plt_zero_mask, 8, 6, 2 },
-	{ jump_rip, NULL, 2, 0, 0 },	      { bnd_jump_rip, NULL, 3, 0, 0 },
-	{ endbr64, NULL, 4, 0, 0 },	      { make_frame, NULL, 4, 0, 0 },
-	{ make_frame, NULL, 4, 1, 1 },	      { ret, NULL, 1, 0, 0 },
+	{ plt_slot, plt_slot_mask, 6, 0, 0 },
+	{ plt_slot, plt_slot_mask, 6, 5, 1 },
+	{ plt_zero, plt_zero_mask, 8, 0, 1 },
+	{ plt_zero, plt_zero_mask, 8, 6, 2 },
+	{ jump_rip, NULL, 2, 0, 0 },
+	{ bnd_jump_rip, NULL, 3, 0, 0 },
+	{ endbr64, NULL, 4, 0, 0 },
+	{ make_frame, NULL, 4, 0, 0 },
+	{ make_frame, NULL, 4, 1, 1 },
+	{ ret, NULL, 1, 0, 0 },
 	{ rep_ret, NULL, 2, 0, 0 },
+	{ make_room, NULL, 4, 0, 0 },
+	{ init_load, init_load_mask, 14, 0, 1 },
+	{ init_test, NULL, 12, 0, 1 },
+	{ init_test, NULL, 12, 3, 1 },
+	{ init_test, NULL, 12, 5, 1 },
+	{ give_room_back, NULL, 5, 0, 1 },
 };
 
 /* Intel SDM: SYSCALL, and int $0x80. */

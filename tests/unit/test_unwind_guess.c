@@ -46,6 +46,50 @@ static void test_plt_without_cfi(void **unused)
 
 /* Behind `pop %rbp` the CFI still says that rbp lies below rsp; the caller's CFA hangs on it. */
 /*
+ * glibc's crti.S and crtn.S have no CFI, and rbp is some caller's: every
+ * instruction of _init and _fini has a known distance to the return address.
+ *   3000: f3 0f 1e fa           endbr64
+ *   3004: 48 83 ec 08           sub $8,%rsp
+ *   3008: 48 8b 05 d9 5f 00 00  mov 0x5fd9(%rip),%rax   __gmon_start__
+ *   300f: 48 85 c0              test %rax,%rax
+ *   3012: 74 02                 je 3016
+ *   3014: ff d0                 call *%rax
+ *   3016: 48 83 c4 08           add $8,%rsp
+ *   301a: c3                    ret
+ */
+static void test_init_without_cfi(void **unused)
+{
+	static const struct {
+		uint64_t pc;
+		size_t pushed;
+	} cases[] = { { 0x3000, 0 }, { 0x3004, 0 }, { 0x3008, 1 }, { 0x300f, 1 },
+		      { 0x3012, 1 }, { 0x3014, 1 }, { 0x3016, 1 }, { 0x301a, 0 } };
+	struct world w;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		world_x86(&w);
+		root_function(&w);
+		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16));
+		code_at(&w, 0x3000,
+			BYTES(0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xec, 0x08, 0x48, 0x8b, 0x05,
+			      0xd9, 0x5f, 0, 0, 0x48, 0x85, 0xc0, 0x74, 0x02, 0xff, 0xd0, 0x48,
+			      0x83, 0xc4, 0x08, 0xc3));
+		w.state.pc = BIAS + cases[i].pc;
+		set(&w, 7, STACK_WORD(100 - cases[i].pushed));
+		/* A frame further up, with which the caller would be left out. */
+		set(&w, 6, STACK_WORD(110));
+		w.stack[110] = 0;
+		w.stack[111] = call_before(&w, 0x1020);
+		w.stack[99] = 0x1234;
+		w.stack[100] = call_before(&w, 0x2020);
+		w.stack[102] = BIAS + 0x1020;
+		unwind(&w);
+		EXPECT(&w, REEL_STOP_ROOT, cases[i].pc, 0x2020, 0x1020);
+	}
+}
+
+/*
  * lld's PLT, liblazy.so of tests/chains:
  *   2800: ff 35 1a 20 00 00  push 0x201a(%rip)    _GLOBAL_OFFSET_TABLE_+8
  *   2806: ff 25 1c 20 00 00  jmp *0x201c(%rip)    …+16
@@ -228,6 +272,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plt_without_cfi),
+		cmocka_unit_test(test_init_without_cfi),
 		cmocka_unit_test(test_lazy_plt_without_cfi),
 		cmocka_unit_test(test_frame_pointer),
 		cmocka_unit_test(test_frame_pointer_checks),
