@@ -80,11 +80,12 @@ if [ -e "$work/out/perf.version" ]; then
 	cp "$work/orders" "$work/orders-fp" "$outdir/usr/bin/"
 	if [ -z "$link" ]; then
 		for library in $libraries; do
-			case ${library#*=} in
+			# as the kernel names them: with /lib a link to /usr/lib
+			case $library in
 			*/ld-linux* | */libc.so.6)
-				mkdir -p "$outdir/usr/lib/$(triplet "$arch")" "$outdir/lib"
-				cp "${library%%=*}" "$outdir/usr/lib/$(triplet "$arch")/"
-				cp "${library%%=*}" "$outdir/lib/"
+				name=$outdir/usr${library#*=} name=${name/usr\/usr/usr}
+				mkdir -p "${name%/*}"
+				cp "${library%%=*}" "$name"
 				;;
 			esac
 		done
