@@ -65,6 +65,7 @@ static struct reel_error *read_features(struct perf_stream *stream, const uint64
 
 	for (unsigned int feature = 0; feature < PERF_FEATURES; feature++) {
 		struct perf_cursor cursor = perf_cursor(bytes, sizeof(bytes), stream->big_endian);
+		struct perf_section section;
 		struct reel_error *error;
 
 		if (!has_bit(bits, feature))
@@ -77,12 +78,13 @@ static struct reel_error *read_features(struct perf_stream *stream, const uint64
 		if (error)
 			return error;
 		at += sizeof(bytes);
-		stream->features[feature] = read_section(&cursor);
-		if (!fits(stream, &stream->features[feature]))
+		section = read_section(&cursor);
+		if (!fits(stream, &section))
 			return reel_error_create(
 				REEL_ERROR_TRUNCATED,
 				"%s: feature %u reaches behind the end of the file",
 				stream->file.name, feature);
+		stream->features[feature] = section;
 	}
 	return NULL;
 }

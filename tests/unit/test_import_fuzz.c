@@ -31,9 +31,10 @@ static unsigned int import_and_forget(const void *bytes, size_t size)
 
 	import_bytes(bytes, size, &options, &imported);
 	code = imported.code;
-	assert_true(!code || code == REEL_ERROR_NOT_A_CAPTURE || code == REEL_ERROR_UNSUPPORTED ||
-		    code == REEL_ERROR_CORRUPT || code == REEL_ERROR_TRUNCATED ||
-		    code == REEL_ERROR_INVALID);
+	if (code && code != REEL_ERROR_NOT_A_CAPTURE && code != REEL_ERROR_UNSUPPORTED &&
+	    code != REEL_ERROR_CORRUPT && code != REEL_ERROR_TRUNCATED &&
+	    code != REEL_ERROR_INVALID)
+		fail_msg("%u: %s", code, (const char *)imported.text.bytes);
 	imported_free(&imported);
 	return code;
 }
@@ -274,8 +275,8 @@ static void test_bombs(void **state)
 	} cases[] = {
 		{ 1000, 65528, 300u << 20 },
 		{ PERF_RECORD_SAMPLE, 65528, 300u << 20 },
-		{ PERF_RECORD_SAMPLE, 8, 256u << 20 },
-		{ PERF_RECORD_COMM, 32, 256u << 20 },
+		{ PERF_RECORD_SAMPLE, 8, 64u << 20 },
+		{ PERF_RECORD_COMM, 32, 96u << 20 },
 	};
 
 	(void)state;
