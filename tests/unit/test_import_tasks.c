@@ -189,7 +189,7 @@ static void test_no_sample_ids(void **state)
 static void test_mappings(void **state)
 {
 	uint8_t id[20] = { 0xaa, 0xbb, 0xcc, 0xdd, 0xee };
-	_cleanup_builder_ struct perf_builder b = start(FLAGS);
+	_cleanup_builder_ struct perf_builder b = start(FLAGS | BUILD_FLAG(BUILD_ID));
 	_cleanup_imported_ struct imported imported;
 
 	(void)state;
@@ -227,6 +227,25 @@ static void test_mappings(void **state)
 	assert_lines(0, &imported, "IMAGE ");
 	assert_int_equal(imported.counts.modules, 7);
 	assert_says(imported.problems, "a mapping of no addresses; 2 such records");
+}
+
+/*
+ * While another recorder asks for build-ids, Linux marks the records of those that did not, which
+ * have the device there: with disks' major number 8, half an inode would be a build-id.
+ */
+static void test_marked_mappings(void **state)
+{
+	/* MMAP2's union: maj 8, min 1, ino 4711, generation 3; put_mmap2 puts the size in front. */
+	uint8_t device[20] = { 1, 0, 0, 0, 0x67, 0x12, 0, 0, 0, 0, 0, 0, 3 };
+	_cleanup_builder_ struct perf_builder b = start(FLAGS);
+	_cleanup_imported_ struct imported imported;
+
+	(void)state;
+	put_mmap2(&b, USER, 0x5000, 0, device, 8, "/bin/marked", at(2, 10, 10));
+	put_at(&b, 10, 10, 10);
+	import_built(&b, NULL, &imported);
+	assert_lines(1, &imported, "MODULE ", "device_major=8 device_minor=1 ",
+		     "inode=4711 inode_generation=3 build_id= path=\"/bin/marked\"");
 }
 
 /* The list of build-ids at the end of a file, or as a pipe's records. */
@@ -360,11 +379,12 @@ static void test_losses(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fork),	     cmocka_unit_test(test_made_up_fork),
-		cmocka_unit_test(test_exec),	     cmocka_unit_test(test_reused_numbers),
-		cmocka_unit_test(test_odd_numbers),  cmocka_unit_test(test_no_sample_ids),
-		cmocka_unit_test(test_mappings),     cmocka_unit_test(test_build_ids),
-		cmocka_unit_test(test_kernel_names), cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_fork),	    cmocka_unit_test(test_made_up_fork),
+		cmocka_unit_test(test_exec),	    cmocka_unit_test(test_reused_numbers),
+		cmocka_unit_test(test_odd_numbers), cmocka_unit_test(test_no_sample_ids),
+		cmocka_unit_test(test_mappings),    cmocka_unit_test(test_marked_mappings),
+		cmocka_unit_test(test_build_ids),   cmocka_unit_test(test_kernel_names),
+		cmocka_unit_test(test_losses),
 	};
 
 	/* Neither this host's kernel nor perf's cache may come into it. */
