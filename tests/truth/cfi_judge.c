@@ -10,7 +10,7 @@
 const char *const truth_how_names[TRUTH_HOW_COUNT] = {
 	[TRUTH_BY_CFI] = "CFI",
 	[TRUTH_BY_SIGNAL_CODE] = "signal trampoline's code",
-	[TRUTH_BY_ENTRY] = "nothing pushed yet",
+	[TRUTH_BY_ENTRY] = "what the code has pushed",
 	[TRUTH_BY_LINK_REGISTER] = "link register",
 	[TRUTH_BY_FRAME_POINTER] = "frame pointer",
 	[TRUTH_END_ROOT] = "return address undefined",
@@ -256,16 +256,18 @@ static bool take_caller(struct judge *judge, uint64_t slot, uint64_t sp)
 	return true;
 }
 
-/* Nothing was pushed: endbr64, a jump through the GOT; or a call to nowhere. */
+/* The code shows what was pushed; or nothing is there: a call to nowhere. */
 static enum truth_how by_entry(struct judge *judge)
 {
 	const struct truth_sample *sample = judge->sample;
-	uint64_t pc = judge->pc, sp = judge->registers.values[sample->arch->sp];
+	uint64_t slot = judge->registers.values[sample->arch->sp], offset = 0;
 
 	if (sample->arch->elf_machine != EM_X86_64 || !judge->first || !judge->exact ||
-	    (truth_find(sample, pc) && !truth_has_return_address_on_top(sample, pc)))
+	    (truth_find(sample, judge->pc) &&
+	     !truth_return_address_offset(sample, judge->pc, &offset)))
 		return TRUTH_END_NO_CFI;
-	return take_caller(judge, sp, sp + 8) ? TRUTH_BY_ENTRY : TRUTH_END_NO_CFI;
+	slot += offset;
+	return take_caller(judge, slot, slot + 8) ? TRUTH_BY_ENTRY : TRUTH_END_NO_CFI;
 }
 
 /* The row of the caller finds its frame by sp: its frame pointer may be any number. */
@@ -292,7 +294,8 @@ static enum truth_how by_frame_pointer(struct judge *judge)
 	uint64_t record = judge->registers.values[fp], next, pc;
 	bool has_sp = !(sample->arch->flags & REEL_ARCH_FRAME_STEP_LOSES_SP);
 
-	if (!judge->registers.known[fp] || !truth_read_word(sample, record, 8, &next))
+	if (!judge->registers.known[fp] || !truth_read_word(sample, record, 8, &next) ||
+	    (sample->arch->elf_machine == EM_X86_64 && truth_is_in_crt_section(sample, judge->pc)))
 		return TRUTH_END_NO_CFI;
 	if (!next && truth_read_word(sample, record + 8, 8, &pc) && !pc)
 		return TRUTH_END_ZERO;

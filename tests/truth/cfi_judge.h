@@ -13,7 +13,7 @@
 enum truth_how {
 	TRUTH_BY_CFI = 0,
 	TRUTH_BY_SIGNAL_CODE,	/* the kernel's signal frame, by the trampoline's code */
-	TRUTH_BY_ENTRY,		/* no CFI; nothing pushed yet: the return address is at sp */
+	TRUTH_BY_ENTRY,		/* no CFI; the instruction shows how far the return address is */
 	TRUTH_BY_LINK_REGISTER, /* no CFI; first frame of a CPU with a link register */
 	TRUTH_BY_FRAME_POINTER, /* no CFI; behind a call, and the frame above */
 	TRUTH_END_ROOT,		/* CFI: the return address is undefined */

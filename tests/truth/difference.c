@@ -20,13 +20,13 @@ static uint32_t word_at(const struct truth_sample *sample, uint64_t address)
 }
 
 /*
- * Code without CFI that has pushed nothing up to the frame's pc: on x86-64 the
- * judge has seen the first instruction of a stub; on aarch64 none of the
+ * Code without CFI that has made no frame up to the frame's pc: on x86-64 the
+ * judge has seen by its instruction how far the return address is; on aarch64 none of the
  * function's instructions up to pc moves sp (`stp x, y, [sp, #-n]!`, `sub sp, sp, #n`,
  * Arm ARM C6.2).
  */
-static bool has_pushed_nothing(const struct truth_sample *sample,
-			       const struct truth_verdict *verdict, size_t i)
+static bool keeps_no_frame_pointer(const struct truth_sample *sample,
+				   const struct truth_verdict *verdict, size_t i)
 {
 	const struct reel_frame *frame = sample->frames[i];
 	uint64_t pc = verdict->steps[i].pc, from;
@@ -76,9 +76,9 @@ static const char *reason_to_leave(const struct truth_sample *sample,
 	if (last && step[-1].flags & TRUTH_STEP_LANDING_PAD)
 		return "a landing pad, behind no call; it looks up the byte before";
 	for (size_t i = 0; i <= last; i++)
-		if (has_pushed_nothing(sample, verdict, i))
-			return "code without CFI has pushed nothing; it takes the frame pointer "
-			       "for its own";
+		if (keeps_no_frame_pointer(sample, verdict, i))
+			return "code without CFI that keeps no frame pointer; it takes another "
+			       "frame's";
 	if (stops && step->how == TRUTH_BY_FRAME_POINTER)
 		return "no CFI; by the frame pointer, behind a call";
 	if (step->how == TRUTH_BY_SIGNAL_CODE)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tests/truth/incomplete.h"
+#include "tests/truth/target_code.h"
 
 static bool is_one_of(const char *name, const char *const *names)
 {
@@ -40,28 +41,6 @@ size_t truth_frame_being_replaced(const struct truth_sample *sample)
 	return sample->n_ours;
 }
 
-/* .init or .fini: of stripped files too, in which nothing is named _init. */
-static bool is_in_crt_section(const struct truth_sample *sample, uint64_t address)
-{
-	const struct truth_mapping *mapping = truth_find(sample, address);
-	Elf_Scn *section = NULL;
-	const char *name;
-	GElf_Shdr header;
-	size_t names;
-
-	if (!mapping || elf_getshdrstrndx(mapping->file->elf, &names))
-		return false;
-	while ((section = elf_nextscn(mapping->file->elf, section))) {
-		if (!gelf_getshdr(section, &header) ||
-		    address - mapping->bias - header.sh_addr >= header.sh_size)
-			continue;
-		name = elf_strptr(mapping->file->elf, names, header.sh_name);
-		if (name && (!strcmp(name, ".init") || !strcmp(name, ".fini")))
-			return true;
-	}
-	return false;
-}
-
 /* The bytes that are needed are there in none of them, and the capture says which pages they are.
  */
 static bool is_missing(const struct truth_sample *sample, const struct truth_verdict *verdict)
@@ -86,15 +65,10 @@ static bool is_missing(const struct truth_sample *sample, const struct truth_ver
 static const char *reason_by_name(const char *function)
 {
 	static const char *const clones[] = { "clone", "__clone", "clone3", "__clone3", NULL };
-	static const char *const crtstuff[] = { "__do_global_dtors_aux", "deregister_tm_clones",
-						"register_tm_clones", "frame_dummy", NULL };
 
 	if (is_one_of(function, clones))
-		return "glibc's clone.S and clone3.S end their FDE before the system call, since "
-		       "the "
-		       "child has another stack";
-	if (is_one_of(function, crtstuff))
-		return "GCC builds crtstuff.c without CFI (CRTSTUFF_CFLAGS)";
+		return "clone.S and clone3.S end their FDE before the system call: the child's "
+		       "stack is another";
 	return NULL;
 }
 
@@ -126,15 +100,14 @@ const char *truth_incomplete_reason(const struct truth_sample *sample,
 	if (truth_frame_being_replaced(sample) < sample->n_ours)
 		return "libgcc's uw_install_context is overwriting the frame, and no CFI says so";
 	if (sample->trace->stop == REEL_STOP_NO_UNWIND_INFO) {
-		if (is_in_crt_section(sample, verdict->steps[verdict->n - 1].lookup))
-			return "crti.S and crtn.S have no CFI: .init and .fini are put together by "
-			       "the "
-			       "linker";
+		if (truth_is_in_crt_section(sample, verdict->steps[verdict->n - 1].lookup))
+			return "crti.S and crtn.S, of which .init and .fini are made, have no CFI";
+		if (truth_is_in_crtstuff(sample, verdict->steps[verdict->n - 1].lookup))
+			return "GCC builds crtstuff.c without CFI (CRTSTUFF_CFLAGS)";
 		return reason_by_name(last->function);
 	}
 	if (is_missing(sample, verdict))
-		return "the page could not be read when the sample was taken, and the capture says "
-		       "so";
+		return "the page could not be read, and the capture says so";
 	if (one_stack && is_on_other_stack(sample, verdict))
 		return "the handler runs on an alternate stack, and the other one was not recorded";
 	return NULL;

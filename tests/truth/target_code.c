@@ -132,24 +132,117 @@ bool truth_is_leaving_for_landing_pad(const struct truth_sample *sample, uint64_
 		truth_code_is(sample, pc, "\xff\xe1", 2));
 }
 
+/* A section of a mapped file, by its name. */
+static bool find_section(const struct truth_mapping *mapping, const char *name, GElf_Shdr *ret)
+{
+	Elf_Scn *section = NULL;
+	const char *this;
+	size_t names;
+
+	if (elf_getshdrstrndx(mapping->file->elf, &names))
+		return false;
+	while ((section = elf_nextscn(mapping->file->elf, section))) {
+		if (!gelf_getshdr(section, ret))
+			continue;
+		this = elf_strptr(mapping->file->elf, names, ret->sh_name);
+		if (this && !strcmp(this, name))
+			return true;
+	}
+	return false;
+}
+
+bool truth_is_in_crt_section(const struct truth_sample *sample, uint64_t address)
+{
+	static const char *const names[] = { ".init", ".fini" };
+	const struct truth_mapping *mapping = truth_find(sample, address);
+	GElf_Shdr header;
+
+	for (size_t i = 0; mapping && i < 2; i++)
+		if (find_section(mapping, names[i], &header) &&
+		    address - mapping->bias - header.sh_addr < header.sh_size)
+			return true;
+	return false;
+}
+
+/* The first function that an array of pointers names; before relocation, so an ELF address. */
+static bool first_of(const struct truth_sample *sample, const struct truth_mapping *mapping,
+		     const char *name, uint64_t *ret)
+{
+	GElf_Shdr header;
+	uint8_t bytes[8];
+
+	if (!find_section(mapping, name, &header) ||
+	    !truth_read_initial_data(sample, header.sh_addr + mapping->bias, sizeof(bytes), bytes))
+		return false;
+	memcpy(ret, bytes, sizeof(bytes));
+	return *ret != 0;
+}
+
 /*
- * endbr64 and push %rbp; mov %rsp,%rbp begin a function, ret ends one; a jump
- * through the GOT is a PLT's.
+ * GCC's crtstuff.c puts deregister_tm_clones, register_tm_clones, __do_global_dtors_aux
+ * (.fini_array begins with it) and frame_dummy (.init_array does) one behind the other.
  */
-bool truth_has_return_address_on_top(const struct truth_sample *sample, uint64_t pc)
+bool truth_is_in_crtstuff(const struct truth_sample *sample, uint64_t address)
+{
+	const struct truth_mapping *mapping = truth_find(sample, address);
+	uint64_t first, last, at;
+
+	if (!mapping || sample->arch->elf_machine != EM_X86_64 ||
+	    !first_of(sample, mapping, ".fini_array", &first) ||
+	    !first_of(sample, mapping, ".init_array", &last))
+		return false;
+	at = address - mapping->bias;
+	return last - first < 0x80 && at + 0x80 >= first && at < last + 0x10;
+}
+
+/*
+ * Where instructions tell how far the return address is: endbr64 and
+ * push %rbp; mov %rsp,%rbp begin a function, ret ends one; PLTs are made of jumps through
+ * the GOT, push $index; jmp, and push GOT+8; jmp (psABI figure 5.2); crti.S's
+ * code lies between sub $8,%rsp and add $8,%rsp; ret.
+ */
+bool truth_return_address_offset(const struct truth_sample *sample, uint64_t pc, uint64_t *ret)
 {
 	static const struct {
 		const char *bytes;
-		size_t size;
+		uint8_t size, into, offset;
 	} entries[] = {
-		{ "\xff\x25", 2 },	   { "\xf2\xff\x25", 3 }, { "\xf3\x0f\x1e\xfa", 4 },
-		{ "\x55\x48\x89\xe5", 4 }, { "\xc3", 1 },	  { "\xf3\xc3", 2 },
+		{ "\xff\x25", 2, 0, 0 },	 { "\xf2\xff\x25", 3, 0, 0 },
+		{ "\xf3\x0f\x1e\xfa", 4, 0, 0 }, { "\x55\x48\x89\xe5", 4, 0, 0 },
+		{ "\x55\x48\x89\xe5", 4, 1, 8 }, { "\xc3", 1, 0, 0 },
+		{ "\xf3\xc3", 2, 0, 0 },
 	};
+	uint8_t code[24];
 
 	if (sample->arch->elf_machine != EM_X86_64)
 		return false;
-	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
-		if (truth_code_is(sample, pc, entries[i].bytes, entries[i].size))
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		if (truth_code_is(sample, pc - entries[i].into, entries[i].bytes,
+				  entries[i].size)) {
+			/* A jump through the GOT is PLT0's, behind its push, as well. */
+			*ret = !i && truth_code_is(sample, pc - 6, "\xff\x35", 2)
+				       ? 16
+				       : entries[i].offset;
 			return true;
-	return false;
+		}
+	}
+	*ret = 8;
+	if (truth_read_file(sample, pc - 5, 6, code) && code[0] == 0x68 && code[5] == 0xe9)
+		return true;
+	if (truth_read_file(sample, pc, 8, code) && !memcmp(code, "\xff\x35", 2) &&
+	    !memcmp(code + 6, "\xff\x25", 2))
+		return true;
+	/* From behind the one to the other; a library may have put calls in between (OpenSSL). */
+	if (truth_is_in_crt_section(sample, pc)) {
+		for (uint64_t at = pc - 18; at + 4 <= pc; at++)
+			if (truth_code_is(sample, at, "\x48\x83\xec\x08", 4))
+				return true;
+		if (truth_code_is(sample, pc, "\x48\x83\xc4\x08\xc3", 5))
+			return true;
+	}
+	*ret = 0;
+	if (truth_read_file(sample, pc, 6, code) && code[0] == 0x68 && code[5] == 0xe9)
+		return true;
+	return truth_is_in_crt_section(sample, pc) &&
+	       truth_code_is(sample, pc, "\x48\x83\xec\x08", 4);
 }

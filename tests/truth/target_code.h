@@ -16,7 +16,12 @@ bool truth_is_behind_syscall(const struct truth_sample *sample, uint64_t pc);
 /* The code right before pc has popped the register (x86-64). */
 bool truth_was_popped(const struct truth_sample *sample, uint64_t pc, unsigned dwarf);
 bool truth_is_leaving_for_landing_pad(const struct truth_sample *sample, uint64_t pc);
-/* At this instruction nothing of the function's own is on the stack (x86-64). */
-bool truth_has_return_address_on_top(const struct truth_sample *sample, uint64_t pc);
+/* .init or .fini, in which neither CFI is nor, on x86-64, a frame pointer. */
+bool truth_is_in_crt_section(const struct truth_sample *sample, uint64_t address);
+/* The code that GCC puts before main's and behind it, without CFI. */
+bool truth_is_in_crtstuff(const struct truth_sample *sample, uint64_t address);
+/* Code without CFI of x86-64, whose instruction at pc shows how far from sp the return address is.
+ */
+bool truth_return_address_offset(const struct truth_sample *sample, uint64_t pc, uint64_t *ret);
 
 #endif
