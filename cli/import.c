@@ -156,8 +156,9 @@ int command_import(int argc, char **argv)
 	int status;
 
 	options_init(&import.common);
+	import.common.default_file = DEFAULT_RECORDING;
 	argp_parse(&parser, argc, argv, 0, NULL, &import);
-	file = import.common.file ? import.common.file : DEFAULT_RECORDING;
+	file = import.common.file;
 	output = import.common.output ? memory_print("%s", import.common.output)
 				      : default_output(file);
 	status = run(&import, file, output);

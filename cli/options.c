@@ -159,7 +159,8 @@ static error_t parse_file(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!options->file)
-			options->file = DEFAULT_CAPTURE;
+			options->file =
+				options->default_file ? options->default_file : DEFAULT_CAPTURE;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

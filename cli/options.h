@@ -26,8 +26,9 @@ struct number_list {
 };
 
 struct options {
-	/* The capture, as given. */
+	/* What is read, as given. */
 	const char *file;
+	const char *default_file; /* NULL: DEFAULT_CAPTURE */
 	const char *output;
 	bool quiet;
 	/* Percent; negative: not asked for. */

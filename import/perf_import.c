@@ -2,6 +2,7 @@
 /* Both passes over a perf.data. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "import/importer.h"
 #include "import/target.h"
@@ -171,6 +172,7 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 	struct reel_writer_options writer_options = { 0 };
 	struct reel_error *error;
 	struct reel_import_target target;
+	int source;
 
 	if (!importer)
 		return reel_error_no_memory();
@@ -182,7 +184,9 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 		free(importer);
 		return error;
 	}
-	error = reel_import_target_open(output, &importer->stream.file, &target);
+	/* Standard input was copied. */
+	source = strcmp(path, "-") ? importer->stream.file.fd : STDIN_FILENO;
+	error = reel_import_target_open(output, source, &target);
 	if (!error) {
 		error = reel_writer_create(target.fd, output, &writer_options, NULL,
 					   &importer->writer);

@@ -67,15 +67,15 @@ static struct reel_error *create(struct reel_import_target *target)
 	return NULL;
 }
 
-static bool is_source(const struct stat *status, const struct reel_source *source)
+static bool is_same(const struct stat *status, int fd)
 {
 	struct stat other;
 
-	return !fstat(source->fd, &other) && other.st_dev == status->st_dev &&
+	return !fstat(fd, &other) && other.st_dev == status->st_dev &&
 	       other.st_ino == status->st_ino;
 }
 
-struct reel_error *reel_import_target_open(const char *path, const struct reel_source *source,
+struct reel_error *reel_import_target_open(const char *path, int source,
 					   struct reel_import_target *ret)
 {
 	struct stat status;
@@ -85,7 +85,7 @@ struct reel_error *reel_import_target_open(const char *path, const struct reel_s
 	*ret = (struct reel_import_target){ .fd = STDOUT_FILENO };
 	if (!strcmp(path, "-"))
 		return NULL;
-	if (exists && is_source(&status, source))
+	if (exists && S_ISREG(status.st_mode) && is_same(&status, source))
 		return reel_error_create(REEL_ERROR_INVALID,
 					 "%s: the capture can't replace its recording", path);
 	/* A device or a pipe is written to, and must not be replaced; and what has no name that

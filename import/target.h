@@ -7,7 +7,6 @@
 #define IMPORT_TARGET_H
 
 #include "format/error.h"
-#include "format/source.h"
 
 struct reel_import_target {
 	int fd;
@@ -15,8 +14,8 @@ struct reel_import_target {
 	char *temporary; /* its name until then; NULL: it has none */
 };
 
-/* INVALID: it is `source` itself, by whatever name. */
-struct reel_error *reel_import_target_open(const char *path, const struct reel_source *source,
+/* INVALID: it is the file that `source` is open on, by whatever name. */
+struct reel_error *reel_import_target_open(const char *path, int source,
 					   struct reel_import_target *ret) REEL_MUST_CHECK;
 /* Takes `error` over: if there is one, nothing gets a name. */
 struct reel_error *reel_import_target_close(struct reel_import_target *target,
