@@ -163,7 +163,8 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/cli.a $(O)/libstackreel.a
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(test_libs) $(replay_libs)
 
 # Programs that tests/test-*.sh need.
-test_programs := $(addprefix $(O)/tests/,symbolize cfi_rows arch_table trace_symbols truth/torn_check truth/addresses)
+test_programs := $(addprefix $(O)/tests/,symbolize cfi_rows arch_table trace_symbols make_perf_data \
+	truth/torn_check truth/addresses)
 
 $(test_programs): $(O)/tests/%: $(O)/tests/%.o $(O)/libstackreel.a
 	$(call say,LD,$@)
@@ -248,9 +249,12 @@ uninstall:
 # ---- fuzzing and benchmarks, on request ------------------------------------------------
 
 .PHONY: fuzz bench
-# libFuzzer on the reader; run $(O)/tests/fuzz/fuzz_reader DIR testdata/format, with DIR for what it finds.
-fuzz: $(O)/tests/fuzz/fuzz_reader
-$(O)/tests/fuzz/fuzz_reader: tests/fuzz/fuzz_reader.c $(call sources,format)
+# libFuzzer on the reader; run $(O)/tests/fuzz/fuzz_reader DIR testdata/format, with DIR for what it finds; on imports:
+# $(O)/tests/fuzz/fuzz_import DIR FOLDER-OF-PERF-DATA.
+fuzz: $(O)/tests/fuzz/fuzz_reader $(O)/tests/fuzz/fuzz_import
+$(O)/tests/fuzz/fuzz_reader: $(call sources,format)
+$(O)/tests/fuzz/fuzz_import: $(call sources,format) $(call sources,space) $(call sources,arch) $(call sources,import)
+$(O)/tests/fuzz/%: tests/fuzz/%.c
 	$(call say,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -I. -o $@ $^ $(format_libs)

@@ -15,11 +15,8 @@
 
 #include "tests/support/import.h"
 #include "tests/support/mutate.h"
+#include "tests/support/perf_example.h"
 
-#define SAMPLE_TYPE                                                                                \
-	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
-	 PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_READ | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK |   \
-	 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 #define FLAGS (BUILD_FLAG(FREQ) | BUILD_FLAG(SAMPLE_ID_ALL))
 
 /* An import, and that of what came out as a program reads it. */
@@ -39,57 +36,11 @@ static unsigned int import_and_forget(const void *bytes, size_t size)
 	return code;
 }
 
-/* A bit of everything, small. */
 static void example(bool big_endian, bool is_pipe, size_t piece, struct reel_buffer *ret)
 {
-	static const uint64_t chain[] = { PERF_CONTEXT_KERNEL, 0xffffffff81000000,
-					  PERF_CONTEXT_USER, 0x1000 };
-	static const char *const names[] = { "one", "two" };
 	struct perf_builder b = { .big_endian = big_endian, .is_pipe = is_pipe };
-	struct builder_id id = { 10, 10, 0, 7, 1 };
-	uint8_t build_id[20] = { 1, 2, 3 };
-	struct builder_sample s = {
-		.id = { 10, 10, 5, 7, 0 },
-		.ip = 0x1000,
-		.chain = chain,
-		.n_chain = 4,
-		.raw_size = 12,
-		.n_branches = 1,
-		.n_read = 1,
-		.abi = PERF_SAMPLE_REGS_ABI_64,
-		.stack_room = 64,
-		.stack_size = 48,
-	};
 
-	for (uint64_t i = 0; i < 2; i++) {
-		struct perf_builder_event *event = add_event(&b, SAMPLE_TYPE, FLAGS, 7 + i);
-
-		event->user_registers = 0xff0fff;
-		event->read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
-	}
-	feature_text(&b, BUILD_FEATURE_HOSTNAME, "h");
-	feature_text(&b, BUILD_FEATURE_ARCH, "x86_64");
-	put_number(&b, feature(&b, BUILD_FEATURE_CMDLINE), 1, 4);
-	put_string(&b, feature(&b, BUILD_FEATURE_CMDLINE), "perf");
-	put_build_id(&b, feature(&b, BUILD_FEATURE_BUILD_ID), 1 << 15, build_id, 20, "/a");
-	feature_names(&b, names);
-	put_comm(&b, 0, "one", id);
-	put_mmap(&b, PERF_RECORD_MISC_USER, 0x1000, 0x1000, 0, "/a", id);
-	put_mmap2(&b, PERF_RECORD_MISC_USER, 0x2000, 0, build_id, 20, "[vdso]", id);
-	put_mmap(&b, PERF_RECORD_MISC_KERNEL, 0xffffffff81000000, 0x1000, 0,
-		 "[kernel.kallsyms]_text", id);
-	id.time = 3;
-	put_task(&b, PERF_RECORD_FORK, 0, 10, 10, (struct builder_id){ 11, 11, 3, 7, 0 });
-	put_comm(&b, PERF_RECORD_MISC_COMM_EXEC, "two", (struct builder_id){ 11, 11, 4, 7, 0 });
-	put_sample(&b, 0, &s);
-	s.id.id = 8;
-	s.misc = PERF_RECORD_MISC_KERNEL;
-	put_sample(&b, 1, &s);
-	begin(&b, PERF_RECORD_LOST, 0);
-	b64(&b, 7);
-	b64(&b, 3);
-	end_with_id(&b, id);
-	put_task(&b, PERF_RECORD_EXIT, 0, 10, 10, (struct builder_id){ 11, 11, 9, 7, 0 });
+	perf_example(&b);
 	if (piece)
 		compress_from(&b, 0, piece, BUILD_COMPRESSED);
 	build(&b, ret);
@@ -110,6 +61,21 @@ static void examples_free(struct reel_buffer *all)
 		reel_buffer_free(&all[i]);
 }
 
+/* For tests/fuzz/fuzz_import.c, if a folder is named. */
+static void keep_for_fuzzing(const struct reel_buffer *bytes, size_t i)
+{
+	const char *folder = getenv("FUZZ_CORPUS");
+	char path[256];
+	int fd;
+
+	if (!folder)
+		return;
+	snprintf(path, sizeof(path), "%s/example-%zu.data", folder, i);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	must_be(write(fd, bytes->bytes, bytes->size) == (ssize_t)bytes->size, "written");
+	close(fd);
+}
+
 static void test_examples(void **state)
 {
 	struct reel_buffer all[EXAMPLES] = { 0 };
@@ -119,6 +85,7 @@ static void test_examples(void **state)
 	for (size_t i = 0; i < EXAMPLES; i++) {
 		_cleanup_imported_ struct imported imported;
 
+		keep_for_fuzzing(&all[i], i);
 		import_bytes(all[i].bytes, all[i].size, NULL, &imported);
 		assert_lines(2, &imported, "SAMPLE ", "[16 8 0x8]");
 		assert_int_equal(imported.problem_codes & ~(1u << REEL_ERROR_NOT_FOUND), 0);

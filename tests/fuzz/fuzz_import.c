@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libFuzzer on imports of perf.data:
+ *   build/tests/fuzz/fuzz_import DIR MORE...
+ * with DIR for what it finds, MORE with small recordings.  What comes out is
+ * read as a program does.
+ */
+#define _GNU_SOURCE
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "include/stackreel.h"
+#include "tests/support/read_all.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct reel_import_options options = { .size = sizeof(options), .arch = "x86_64" };
+	int in = memory_file(data, size), out = memfd_create("out", MFD_CLOEXEC);
+	char from[64], to[64];
+	struct reel_error *error;
+
+	setenv("HOME", "/nonexistent", 1);
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", in);
+	snprintf(to, sizeof(to), "/proc/self/fd/%d", out);
+	error = reel_import_perf(from, to, &options, NULL);
+	if (error) {
+		must_be(reel_error_code(error) != REEL_ERROR_OS, "an error of this host");
+		reel_error_destroy(error);
+	} else {
+		_cleanup_buffer_ struct reel_buffer bytes = { 0 };
+		struct outcome outcome;
+
+		file_content(out, &bytes);
+		read_all(bytes.bytes, bytes.size, &outcome);
+		must_be(outcome.has_end && !outcome.codes, "a whole capture");
+		reel_buffer_free(&outcome.text);
+	}
+	close(in);
+	close(out);
+	return 0;
+}

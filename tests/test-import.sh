@@ -1,0 +1,240 @@
+#!/bin/bash
+# stackreel import: options, where the capture goes, what must not be lost, damage, and files that perf reads as we do.
+#
+#   O=DIR   the object directory (build)
+set -u
+cd "$(dirname "$0")/.." || exit
+root=$PWD
+O=${O:-build}
+tool=$O/stackreel make=$O/tests/make_perf_data
+case $tool in /*) ;; *) tool=$root/$tool make=$root/$make ;; esac
+passed=0 failed=0 skipped=0
+
+if [ ! -x "$tool" ] || [ ! -x "$make" ]; then
+    echo "skip: $tool or $make is not there"
+    echo "0 passed, 0 failed, 1 skipped"
+    exit 0
+fi
+work=$(mktemp -d) || exit 1
+trap 'chmod 700 "$work"/* 2>/dev/null; rm -rf "$work"' EXIT
+# Neither perf's cache nor the colours of a terminal.
+export LC_ALL=C.UTF-8 HOME=$work/home
+cd "$work" || exit 1
+
+# run STATUS COMMAND...: its output is in $work/out, its errors in $work/err.
+run() {
+    local wanted=$1 status
+    shift
+    "$@" >out 2>err </dev/null
+    status=$?
+    last="${*##*/stackreel}: status $status"
+    if [ "$status" = "$wanted" ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "failed: $last instead of $wanted"
+        sed 's/^/    /' err | head -n 5
+    fi
+}
+
+# has FILE REGEX...: each is in a line of it.
+has() {
+    local file=$1 regex
+    shift
+    for regex; do
+        grep -qE -- "$regex" "$file"
+        count $? "no line with \`$regex' in: $(head -n 5 "$file")"
+    done
+}
+
+# is CONDITION...: a test(1) holds.
+is() {
+    test "$@"
+    count $? "not: $*"
+}
+
+count() {
+    if [ "$1" = 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "failed: $last: $2"
+    fi
+}
+
+# ---- names -----------------------------------------------------------------------------------
+
+"$make" file >perf.data
+cp perf.data keep.data
+run 0 "$tool" import
+has err '^stackreel: perf.reel: 2 samples, [0-9.]+ [kM]?B \([0-9.]+ [kM]?B a sample, of [0-9.]+ [kM]?B; perf lost 3 records\)$'
+is "$(stat -c %a perf.reel)" = 600
+is ! -s out
+run 0 "$tool" dump perf.reel
+has out '^[0-9@]+ SAMPLE id=1 time=5 ' 'END .*reason=6 samples=2'
+cp perf.data old.perf
+run 0 "$tool" import old.perf
+is -s old.perf.reel
+run 0 "$tool" import -q -i perf.data -o quiet.reel
+is ! -s err
+is -s quiet.reel
+run 0 sh -c "'$tool' import -o - perf.data | '$tool' dump -"
+has out 'SAMPLE id=2'
+run 0 sh -c "'$tool' import -o - - <perf.data | '$tool' dump -"
+has out 'SAMPLE id=2'
+run 0 sh -c "cat perf.data | '$tool' import -q -"
+is -s stackreel.reel
+run 1 "$tool" import nowhere.data
+has err 'nowhere.data.*No such file'
+run 2 "$tool" import a b
+run 2 "$tool" import --no-such-option
+run 0 "$tool" import --help
+has out '^Usage: stackreel import' '--arch=CPU' '--kallsyms=FILE' '--no-cmdline' '--output=FILE' '--quiet'
+
+# ---- options ----------------------------------------------------------------------------------
+
+run 0 "$tool" info perf.reel
+has out '^machine +x86_64' '^command line +perf'
+run 0 "$tool" import -q --no-cmdline -o no.reel perf.data
+run 0 "$tool" info no.reel
+grep -q '^command line.*perf$' out
+count $((!$?)) "a command line"
+"$make" no-arch >no-arch.data
+run 0 "$tool" import -o no-arch.reel no-arch.data
+has err 'does not say of which CPU it is; by its registers, x86_64$'
+run 0 "$tool" import --arch=aarch64 -o no-arch.reel no-arch.data
+run 0 "$tool" info no-arch.reel
+has out '^machine +aarch64'
+run 2 "$tool" import --arch=pdp11 -o no-arch.reel no-arch.data
+has err 'no such CPU: pdp11'
+run 0 "$tool" import -q -o no-arch.reel no-arch.data
+is ! -s err
+printf 'ffffffff80000000 T nothing\nffffffff81000000 T do_work\nffffffff81001000 T _etext\n' >kallsyms
+run 0 "$tool" import --kallsyms=kallsyms -o kernel.reel perf.data
+run 0 "$tool" script --no-host-files kernel.reel
+has out 'do_work\+0x10 '
+run 1 "$tool" import --kallsyms=nowhere -o kernel.reel perf.data
+has err 'nowhere'
+run 0 "$tool" import -o nameless.reel perf.data
+has err '1 samples have kernel frames, and nothing names them.*--kallsyms'
+
+# ---- the recording stays ----------------------------------------------------------------------------
+
+ln -s perf.data symbolic.reel
+ln perf.data hard.reel
+for name in perf.data ./perf.data "$work/perf.data" symbolic.reel hard.reel; do
+    run 2 "$tool" import -o "$name" perf.data
+    has err "can't replace its recording"
+done
+run 2 sh -c "'$tool' import -o perf.data - <perf.data"
+cmp -s perf.data keep.data
+count $? "the recording changed"
+rm symbolic.reel hard.reel
+
+# ---- what else must not be lost ------------------------------------------------------------------------
+
+echo before >other.reel
+ln -s other.reel link.reel
+run 0 "$tool" import -q -o link.reel perf.data
+is -L link.reel
+run 0 "$tool" dump -q other.reel
+head -c 300 perf.data >cut.data
+echo before >other.reel
+run 1 "$tool" import -o other.reel cut.data
+is "$(cat other.reel)" = before
+"$make" bad >bad.data
+run 1 "$tool" import -o new.reel bad.data
+is ! -e new.reel
+is "$(find . -name 'new.reel*' -o -name 'other.reel?*' | wc -l)" = 0
+if [ -e /dev/full ]; then
+    run 1 "$tool" import -o /dev/full perf.data
+    has err 'No space left on device'
+    is -c /dev/full
+    run 1 sh -c "'$tool' import -o - perf.data >/dev/full"
+    has err 'No space left on device'
+fi
+run 0 "$tool" import -q -o /dev/null perf.data
+is -c /dev/null
+mkfifo pipe
+"$tool" import -q -o pipe perf.data 2>/dev/null &
+run 0 "$tool" dump pipe
+wait $!
+has out 'SAMPLE id=2'
+is -p pipe
+run 1 "$tool" import -o nowhere/x.reel perf.data
+has err 'nowhere/x.reel: No such file'
+mkdir readonly directory
+run 1 "$tool" import -o directory perf.data
+has err 'directory: Is a directory'
+chmod 500 readonly
+if [ "$(id -u)" = 0 ]; then
+    if setpriv --reuid=65534 true 2>/dev/null; then
+        chmod 755 . && chmod 644 perf.data && chown 65534 readonly
+        run 1 setpriv --reuid=65534 "$tool" import -o readonly/x.reel perf.data
+        has err 'readonly/x.reel: Permission denied'
+    else
+        echo "skip: a folder that may not be written to: setpriv is missing"
+        skipped=$((skipped + 1))
+    fi
+else
+    run 1 "$tool" import -o readonly/x.reel perf.data
+    has err 'readonly/x.reel: Permission denied'
+fi
+
+# ---- damage ----------------------------------------------------------------------------------------------
+
+run 1 "$tool" import readonly
+has err 'readonly'
+echo nonsense of some length >text.data
+run 1 "$tool" import text.data
+has err 'not a perf.data file'
+printf 'PERFFILE________________' >ancient.data
+run 1 "$tool" import ancient.data
+has err 'older than Linux 2.6.38'
+: >empty.data
+run 1 "$tool" import empty.data
+"$make" killed >killed.data
+run 1 "$tool" import -q --arch=x86_64 killed.data
+has err 'perf record did not finish it'
+run 0 "$tool" dump -q killed.reel
+has out 'SAMPLE id=2' 'END .*reason=5'
+size=$(stat -c %s killed.data)
+head -c $((size - 20)) killed.data >shorter.data
+run 1 "$tool" import -q --arch=x86_64 shorter.data
+has err 'the file ends within the record at offset'
+is -s shorter.reel
+"$make" none >none.data
+run 0 "$tool" import none.data
+has err '^stackreel: none.reel: 0 samples'
+run 0 "$tool" report none.reel
+"$make" directory >directory.data
+run 1 "$tool" import directory.data
+has err 'its data is in several files'
+
+# ---- perf reads what our builder writes as the builder meant it -------------------------------------------------
+
+if ! perf version >out 2>err; then
+    echo "skip: no working perf: $(head -n 1 err)"
+    skipped=$((skipped + 1))
+else
+    for kind in file big-endian compressed pipe; do
+        "$make" $kind >$kind.data
+        if [ $kind = compressed ] && ! perf version --build-options 2>&1 | grep -q 'zstd: *\[ *on'; then
+            echo "skip: perf without zstd"
+            skipped=$((skipped + 1))
+            continue
+        fi
+        run 0 perf script -D -i $kind.data
+        has out 'PERF_RECORD_COMM: one:10/10' 'PERF_RECORD_MMAP .*0x1000\(0x1000\) @ 0.*: .* /a$' \
+            'PERF_RECORD_MMAP2 10/10: \[0x2000\(0x1000\) @ 0 <0102030000000000000000000000000000000000>\]: .* \[vdso\]' \
+            'PERF_RECORD_COMM exec: two:11/11' 'PERF_RECORD_FORK\(11:11\):\(10:10\)' 'PERF_RECORD_EXIT\(11:11\):\(10:10\)' \
+            'PERF_RECORD_SAMPLE\(IP, 0x2\): 10/10: 0x1000 period: ' 'PERF_RECORD_SAMPLE\(IP, 0x1\): 10/10: 0xffffffff81000010 ' \
+            'user regs: mask 0xff0fff ABI 64-bit' '\.\.\.\. R15 +0x0*13$' 'ustack: size 48' 'lost event|lost:? *3|PERF_RECORD_LOST'
+        "$tool" import -q -o $kind.reel $kind.data
+        "$tool" dump -q --bytes $kind.reel | grep -E ' (SAMPLE|MAP|THREAD|SPACE|LOSS|MODULE) ' | sed 's/^[^ ]* //; s/byte_order=[12]//' >$kind.records
+        cmp -s file.records $kind.records
+        count $? "$kind.reel is not as file.reel is"
+    done
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
