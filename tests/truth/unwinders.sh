@@ -127,14 +127,14 @@ done
 if ! "$stackreel" import --help >/dev/null 2>&1; then
     skip "$stackreel has no import"
     imported=
-elif ! perf record --buildid-mmap -o "$work/probe.data" -- true >/dev/null 2>"$work/err"; then
+elif ! perf --buildid-dir "$work/debug" record --buildid-mmap -o "$work/probe.data" -- true >/dev/null 2>"$work/err"; then
     skip "perf records nothing here: $(head -n 1 "$work/err")"
     imported=
 fi
 for name in $imported; do
     command_of "$name" || continue
     # --buildid-mmap: build-ids are the kernel's; perf looks into no file when it ends
-    if ! perf record --buildid-mmap -q -m 4096 -F 999 -e cpu-clock --call-graph dwarf,65528 -o "$work/data" -- "${command[@]}" \
+    if ! perf --buildid-dir "$work/debug" record --buildid-mmap -q -m 4096 -F 999 -e cpu-clock --call-graph dwarf,65528 -o "$work/data" -- "${command[@]}" \
         >/dev/null 2>"$work/err"; then
         skip "perf record --buildid-mmap $name: $(tail -n 1 "$work/err")"
         continue
