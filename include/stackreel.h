@@ -281,7 +281,7 @@ enum reel_step {
 	REEL_STEP_KERNEL = 5,
 	/* The link register, where no CFI was there (frame 0 only). */
 	REEL_STEP_LINK_REGISTER = 6,
-	/* From another recorder's own walk by frame pointers: nothing was there to check it with. */
+	/* From another recorder's walk by frame pointers: nothing was there to check it with. */
 	REEL_STEP_RECORDED = 7,
 };
 

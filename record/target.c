@@ -41,7 +41,7 @@ static void find_vdso(struct reel_target *target)
 		target->vdso_size = (size_t)sysconf(_SC_PAGESIZE);
 	/* Without /proc one page is known to be there, and headers tell the rest. */
 	size = reel_elf_image_size(target->vdso, sizeof(Elf64_Ehdr),
-				      target->vdso_size ? target->vdso_size : VDSO_SIZE_MAX);
+				   target->vdso_size ? target->vdso_size : VDSO_SIZE_MAX);
 	if (size)
 		target->vdso_size = size;
 }

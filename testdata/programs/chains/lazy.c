@@ -15,8 +15,9 @@ uint64_t library_add(uint64_t value)
 #define FOUR(use, n) use(n##0) use(n##1) use(n##2) use(n##3)
 #define ALL(use)                                                                                   \
 	FOUR(use, 0)                                                                               \
-	FOUR(use, 1) FOUR(use, 2) FOUR(use, 3) FOUR(use, 4) FOUR(use, 5) FOUR(use, 6) FOUR(use, 7) \
-		FOUR(use, 8) FOUR(use, 9)
+	FOUR(use, 1)                                                                               \
+	FOUR(use, 2) FOUR(use, 3) FOUR(use, 4) FOUR(use, 5) FOUR(use, 6) FOUR(use, 7) FOUR(use, 8) \
+		FOUR(use, 9)
 
 /* Default visibility: another module might have its own, so calls go through the PLT. */
 #define DEFINE(n)                                                                                  \

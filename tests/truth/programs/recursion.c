@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recursion SECONDS: a walk through random terms about 400 frames deep, 40 KB of stack, until so much CPU time is used.
+ * recursion SECONDS: a walk through random terms about 400 frames deep, 40 KB of stack, until so
+ * much CPU time is used.
  *
- * Three functions call each other in an order that is known at run time only: one with a small frame, one with an array, one
- * whose frame's size depends on what it gets (so that its CFA hangs on rbp). The work is done in the lower part of
- * the stack: most samples have 30 to 45 KB.
+ * Three functions call each other in an order that is known at run time only: one with a small
+ * frame, one with an array, one whose frame's size depends on what it gets (so that its CFA hangs
+ * on rbp). The work is done in the lower part of the stack: most samples have 30 to 45 KB.
  */
 #include <alloca.h>
 #include <stdint.h>
@@ -65,11 +66,11 @@ __attribute__((noinline)) static uint64_t sized(struct walk *walk, unsigned dept
 	return mix(words, count, value);
 }
 
-static uint64_t (*const kinds[])(struct walk *, unsigned, uint64_t) = {small, array, sized};
+static uint64_t (*const kinds[])(struct walk *, unsigned, uint64_t) = { small, array, sized };
 
 __attribute__((noinline)) static uint64_t descend(struct walk *walk, unsigned depth, uint64_t value)
 {
-	uint64_t words[4] = {value, depth, walk->digest, walk->visits++};
+	uint64_t words[4] = { value, depth, walk->digest, walk->visits++ };
 	unsigned branches = 1;
 
 	if (depth >= DEPTH)
@@ -85,7 +86,7 @@ __attribute__((noinline)) static uint64_t descend(struct walk *walk, unsigned de
 int main(int argc, char **argv)
 {
 	double seconds = argc > 1 ? atof(argv[1]) : 3;
-	struct walk walk = {.random = 88172645463325252u};
+	struct walk walk = { .random = 88172645463325252u };
 
 	do {
 		walk.digest ^= descend(&walk, 0, walk.digest);

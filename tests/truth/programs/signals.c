@@ -2,8 +2,9 @@
 /*
  * signals SECONDS: recursion that a timer's signals interrupt, until it has used so much CPU time.
  *
- * Two timers: the handler of one runs on an alternate stack, the other's on the thread's own; each works for a while, so
- * that samples fall into both, into their trampoline, and into what they interrupt: functions' prologues and epilogues, libc, the vDSO, system calls.
+ * Two timers: the handler of one runs on an alternate stack, the other's on the thread's own; each
+ * works for a while, so that samples fall into both, into their trampoline, and into what they
+ * interrupt: functions' prologues and epilogues, libc, the vDSO, system calls.
  */
 #include <signal.h>
 #include <stdint.h>
@@ -62,9 +63,9 @@ __attribute__((noinline)) static uint64_t descend(uint64_t seed, unsigned depth)
 
 static void start_timer(int signal, long period, int flags)
 {
-	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART | flags};
-	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal};
-	struct itimerspec times = {{0, period}, {0, period}};
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART | flags };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal };
+	struct itimerspec times = { { 0, period }, { 0, period } };
 	timer_t timer;
 
 	if (sigaction(signal, &action, NULL) || timer_create(CLOCK_MONOTONIC, &event, &timer) ||
@@ -78,7 +79,7 @@ int main(int argc, char **argv)
 {
 	const double seconds = argc > 1 ? strtod(argv[1], NULL) : 3;
 	const size_t size = 64 * 1024;
-	stack_t stack = {.ss_sp = malloc(size), .ss_size = size};
+	stack_t stack = { .ss_sp = malloc(size), .ss_size = size };
 	uint64_t digest = 1;
 
 	if (!stack.ss_sp || sigaltstack(&stack, NULL)) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * threads SECONDS: eight threads, each at another depth, until all of them have used so much CPU time together.
+ * threads SECONDS: eight threads, each at another depth, until all of them have used so much CPU
+ * time together.
  *
- * They take work from a queue with a mutex and condition variables (futex calls under contention), ask for the time (vDSO), sort (libc
- * calling back), allocate, format numbers and make short system calls: frames of libc, of the vDSO and of the kernel's edge above our own.
+ * They take work from a queue with a mutex and condition variables (futex calls under contention),
+ * ask for the time (vDSO), sort (libc calling back), allocate, format numbers and make short system
+ * calls: frames of libc, of the vDSO and of the kernel's edge above our own.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -14,7 +16,7 @@
 #include <unistd.h>
 
 #define THREADS 8
-#define QUEUE 4
+#define QUEUE	4
 
 static struct {
 	pthread_mutex_t lock;
@@ -22,7 +24,9 @@ static struct {
 	uint64_t items[QUEUE];
 	unsigned count;
 	int done;
-} queue = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER, {0}, 0, 0};
+} queue = {
+	PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER, { 0 }, 0, 0
+};
 
 static uint64_t digests[THREADS];
 
@@ -75,7 +79,8 @@ static uint64_t format(uint64_t seed)
 	char text[64];
 
 	for (unsigned i = 0; i < 100; i++) {
-		snprintf(text, sizeof(text), "%llu:%g", (unsigned long long)seed, (double)(seed % 1000) / 7);
+		snprintf(text, sizeof(text), "%llu:%g", (unsigned long long)seed,
+			 (double)(seed % 1000) / 7);
 		seed += strlen(text) + strtoull(text, NULL, 10) % 1000;
 	}
 	return seed;
@@ -83,7 +88,7 @@ static uint64_t format(uint64_t seed)
 
 static uint64_t work(uint64_t seed)
 {
-	static uint64_t (*const tasks[])(uint64_t) = {sort, ask_time, call_system, format};
+	static uint64_t (*const tasks[])(uint64_t) = { sort, ask_time, call_system, format };
 
 	return tasks[seed % 4](seed / 4);
 }
@@ -91,7 +96,7 @@ static uint64_t work(uint64_t seed)
 /* The thread's number says how deep it works. */
 __attribute__((noinline)) static uint64_t deeper(unsigned depth, uint64_t item)
 {
-	volatile uint64_t kept[4] = {item, depth, item ^ depth, item + depth};
+	volatile uint64_t kept[4] = { item, depth, item ^ depth, item + depth };
 	uint64_t result = depth == 0 ? work(item) : deeper(depth - 1, item + 1);
 
 	return result ^ kept[item % 4];
