@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit
 O=${O:-build}
-passed=0 failed=0 skipped=0
+. tests/count.sh
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
@@ -93,5 +93,4 @@ for arch in x86_64 aarch64 riscv64 s390x; do
         head -n 20 "$dir/log"
     fi
 done
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish

@@ -6,29 +6,9 @@ cd "$(dirname "$0")/.." || exit
 O=${O:-build}
 recorder=$PWD/$O/stackreel-record stackreel=$PWD/$O/stackreel
 seconds=${SECONDS_OF_CPU:-0.6}
-passed=0 failed=0 skipped=0
+. tests/count.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-
-finish() {
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" = 0 ]
-    exit
-}
-
-skip() {
-    echo "skip: $1"
-    skipped=$((skipped + 1))
-}
-
-count() {
-    if [ "$1" = 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-    fi
-}
 
 # run DIR MODE [COMMAND...]: records it, as started by COMMAND.
 run() {

@@ -10,7 +10,7 @@ O=${O:-build}
 tool=$O/stackreel
 case $tool in /*) ;; *) tool=$PWD/$tool ;; esac
 capture=$PWD/testdata/format/good-two-threads.reel
-passed=0 failed=0 skipped=0
+. tests/count.sh
 
 if [ ! -x "$tool" ] || [ ! -f "$capture" ]; then
     echo "skip: $tool or $capture is not there"
@@ -279,5 +279,4 @@ count $?
 run 0 "$tool" table "$tool"
 has out '^# .*stackreel: ' '^# BEGIN +END +CFA +RA +FP .*FUNCTION$' '^[0-9a-f]{16} [0-9a-f]{16} [a-z]+[0-9]*\+[0-9]+ '
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish

@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}
-passed=0 failed=0 skipped=0
+. tests/count.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -47,5 +47,4 @@ else
     echo "skip: the demo without privileges: it takes root and setpriv to have none"
     skipped=$((skipped + 1))
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish

@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}
-passed=0 failed=0 skipped=0
+. tests/count.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -12,15 +12,6 @@ trap 'rm -rf "$work"' EXIT
 chains() {
     "$O/stackreel" folded --min-complete 99 --no-host-files --symfs "$1" "$1/orders.reel" >"$work/folded" &&
         tests/orders_chains.py --min 200 <"$work/folded"
-}
-
-count() {
-    if [ "$1" = 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "failed: $2"
-    fi
 }
 
 echo "testdata/aarch64/orders:"
@@ -43,5 +34,4 @@ for cell in ${CELLS:-arm64-6.12 arm64-6.1 x86_64-5.10 x86_64-6.12}; do
     chains "$work/$cell"
     count $? "$cell: chains"
 done
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish

@@ -8,7 +8,7 @@ root=$PWD
 O=${O:-build}
 tool=$O/stackreel make=$O/tests/make_perf_data
 case $tool in /*) ;; *) tool=$root/$tool make=$root/$make ;; esac
-passed=0 failed=0 skipped=0
+. tests/count.sh
 
 if [ ! -x "$tool" ] || [ ! -x "$make" ]; then
     echo "skip: $tool or $make is not there"
@@ -236,5 +236,4 @@ else
         count $? "$kind.reel is not as file.reel is"
     done
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish

@@ -6,21 +6,10 @@ set -u
 cd "$(dirname "$0")/.." || exit
 recorder=$PWD/${O:-build}/stackreel-record
 check=$PWD/tests/record_check.py
-passed=0 failed=0 skipped=0
+. tests/count.sh
 work=$(mktemp -d)
 chmod 755 "$work"
 trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
-
-finish() {
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" = 0 ]
-    exit
-}
-
-skip() {
-    echo "skip: $1"
-    skipped=$((skipped + 1))
-}
 
 # ok NAME [COMMAND...]: passes if the command (or $? of the last one) succeeded.
 ok() {

@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}
-passed=0 failed=0 skipped=0
+. tests/count.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -52,5 +52,4 @@ for cell in ${CELLS:-x86_64-5.10 arm64-6.12}; do
     tests/vm/run.sh "$cell" "$work/script" "$work/$cell" "$objects/static/sampler_probe" >"$work/log" 2>&1
     take "$cell" $?
 done
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish

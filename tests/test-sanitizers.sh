@@ -3,7 +3,7 @@
 set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}/san
-passed=0 failed=0 skipped=0
+. tests/count.sh
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
@@ -25,5 +25,4 @@ for file in testdata/format/*.reel testdata/*/*/*.reel; do
     done
     if [ -n "$bad" ]; then failed=$((failed + 1)); else passed=$((passed + 1)); fi
 done
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish

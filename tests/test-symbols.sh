@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.." || exit
 O=${O:-build}
 symbolize=$O/tests/symbolize
 [ "${O#/}" = "$O" ] && symbolize=$PWD/$symbolize
-passed=0 failed=0 skipped=0
+. tests/count.sh
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
@@ -29,11 +29,6 @@ fail() {
 skip() {
     skipped=$((skipped + 1))
     echo "skip: $1: $2"
-}
-finish() {
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" = 0 ]
-    exit
 }
 have() { command -v "$1" >/dev/null 2>&1; }
 

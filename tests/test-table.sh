@@ -3,7 +3,7 @@
 set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}
-passed=0 failed=0 skipped=0
+. tests/count.sh
 
 compare() {
     python3 - "$@" <<'PY'
@@ -57,5 +57,4 @@ for file in x86_64:/lib/x86_64-linux-gnu/libc.so.6 x86_64:/usr/lib/x86_64-linux-
         failed=$((failed + 1))
     fi
 done
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish

@@ -17,24 +17,13 @@ set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}
 recorder=$O/stackreel-record stackreel=$O/stackreel torn_check=$O/tests/truth/torn_check
-passed=0 failed=0 skipped=0
+. tests/count.sh
 quick=
 [ "${1-}" = --quick ] && { quick=yes; shift; }
 parts=${*:-torn magic gdb perf}
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-capture.XXXXXX")
 target=
 trap '[ -z "$target" ] || kill -KILL $target 2>/dev/null; rm -rf "$work"' EXIT
-
-finish() {
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" = 0 ]
-    exit
-}
-
-skip() {
-    echo "skip: $1"
-    skipped=$((skipped + 1))
-}
 
 # ok NAME COMMAND...: a case; what it counted is printed, whether it passes or not.
 ok() {

@@ -14,21 +14,10 @@ set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}
 program=$O/tests/cfi_rows
-passed=0 failed=0 skipped=0
+. tests/count.sh
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 export LC_ALL=C
-
-finish() {
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" = 0 ]
-    exit
-}
-
-skip() {
-    skipped=$((skipped + 1))
-    echo "skip: $1"
-}
 
 if [ ! -x "$program" ]; then
     skip "$program is not built"

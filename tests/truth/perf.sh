@@ -15,7 +15,8 @@ set -uo pipefail
 truth=$(cd "$(dirname "$0")" && pwd)
 cd "$truth/../.." || exit 1
 object_dir=$(realpath "${O:-build}") stackreel=$object_dir/stackreel addresses=$object_dir/tests/truth/addresses
-passed=0 failed=0 skipped=0 checked=
+. tests/count.sh
+checked=
 quick=
 [ "${1-}" != --quick ] || quick=yes
 export SECONDS_OF_CPU=${SECONDS_OF_CPU:-$([ -n "$quick" ] && echo 1 || echo 3)} LC_ALL=C
@@ -26,11 +27,6 @@ finish() {
 	echo "$passed passed, $failed failed, $skipped skipped"
 	[ "$failed" = 0 ]
 	exit
-}
-
-skip() {
-	echo "skip: $1"
-	skipped=$((skipped + 1))
 }
 
 fail() {

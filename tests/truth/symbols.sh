@@ -21,20 +21,10 @@
 set -u
 cd "$(dirname "$0")/../.." || exit
 export O=${O:-build}
-passed=0 failed=0 skipped=0 limit=0
+. tests/count.sh
+limit=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-
-finish() {
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" = 0 ]
-    exit
-}
-
-skip() {
-    skipped=$((skipped + 1))
-    echo "skip: $1"
-}
 
 # record NAME COMMAND: a capture of it, for the comparison.
 record() {

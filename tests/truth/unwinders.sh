@@ -22,16 +22,11 @@ if [ "${1-}" = --quick ]; then
     frequency=${FREQUENCY:-1999}
     SECONDS_OF_CPU=1
 fi
-passed=0 failed=0 skipped=0
+. tests/count.sh
 examples=0
 [ -z "${V-}" ] || examples=16
 work=$(mktemp -d /var/tmp/unwinders.XXXXXX)
 trap 'rm -rf "$work"' EXIT
-
-skip() {
-    echo "skip: $1"
-    skipped=$((skipped + 1))
-}
 
 # check NAME OPTION... FILE: a case; its counts are printed.
 check() {
@@ -61,12 +56,6 @@ spoiled() {
         echo "FAILED: $confirmed wrong traces are confirmed"
         failed=$((failed + 1))
     fi
-}
-
-finish() {
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" = 0 ]
-    exit
 }
 
 [ -x "$compare" ] || { skip "$compare is not built"; finish; }
