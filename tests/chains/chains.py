@@ -12,6 +12,8 @@ PARTS = {
     "MAIN": r"_start;(__libc_start_main|__libc_start_main_impl|__libc_start_main_alias_\d)"
             r"(;__libc_start_call_main|;call_main)?;main",
     "THREAD": r"(__)?clone3?;start_thread",
+    # Its first instructions lie in clone3 itself, where the CFI says that nobody called (glibc's clone3.S, thread_start).
+    "BEGINNING": r"(__)?clone3?(;start_thread(;LIBRARY)*)?",
     # Time's way: libc's function, the vDSO's or the system call.
     "CLOCK": r"cpu_seconds(;(STUB|RESOLVE)|;(__)?clock_gettime(64)?(;(__vdso_clock_gettime|__cvdso_clock_gettime_\w+|do_hres|"
              r"__arch_get_hw_counter|vdso\+))*)?",
@@ -128,7 +130,7 @@ MODES = {
     "alternate": mode(handler_places("MAIN", "mode_alternate"), SIGNAL_ENDS),
     "alternate-thread": mode({
         **handler_places("THREAD", "thread_main"),
-        "thread": (r"THREAD(;LIBRARY)*", 0),
+        "thread": (r"BEGINNING", 0),
         "first thread": (r"MAIN;mode_alternate_thread(;LIBRARY)*", 0),
     }, SIGNAL_ENDS),
     "nested": mode({
@@ -216,7 +218,7 @@ MODES = {
     }),
     "threads": mode({
         **{"worker %d" % n: (r"THREAD;worker<%d>;work<%d>(;SPIN)?" % (n, n), 2) for n in range(8)},
-        "around": (r"THREAD(;(worker<\d>(;(CLOCK|STUB|RESOLVE))?|LIBRARY(;LIBRARY)*))?", 0),
+        "around": (r"BEGINNING|THREAD;worker<\d>(;(CLOCK|STUB|RESOLVE))?", 0),
         "first thread": (r"MAIN;mode_threads(;LIBRARY)*", 0),
     }),
     "fork": mode({
@@ -245,7 +247,7 @@ MODES = {
         "first program": (r"THREAD;exec_thread;exec_work_first(;SPIN)?", 20),
         "other program": (r"THREAD;exec_thread;exec_work_other(;SPIN)?", 20),
         "exec": (r"THREAD;exec_thread(;EXECUTING)?", 0),
-        "thread": (r"THREAD(;LIBRARY)*", 0),
+        "thread": (r"BEGINNING", 0),
         "first thread": (r"MAIN;mode_thread_exec(;fix_addresses)?(;STUB|;RESOLVE|(;LIBRARY)+)?", 0),
     }, ends=[
         ("killed", r"\[no user stack\](;LIBRARY){1,3}", "the first thread is killed by the other's exec, where it waits"),
