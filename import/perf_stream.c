@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <zstd.h>
 
 #include "import/perf_stream.h"
@@ -139,13 +140,26 @@ static struct reel_error *read_header(struct perf_stream *stream)
 	return fits(stream, &stream->data) ? read_features(stream, bits) : NULL;
 }
 
+static bool is_directory(const char *path)
+{
+	struct stat status;
+
+	return strcmp(path, "-") != 0 && !stat(path, &status) && S_ISDIR(status.st_mode);
+}
+
 struct reel_error *perf_stream_open(const char *path, struct perf_stream *ret)
 {
 	struct perf_stream stream = { 0 };
 	uint8_t bytes[PERF_PIPE_HEADER_SIZE];
-	struct reel_error *error = reel_source_open(path, &perf_kind, &stream.file);
+	struct reel_error *error;
 	size_t size;
 
+	if (is_directory(path))
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "%s: a directory: of `perf record --kcore', the recording "
+					 "is %s/data; of --threads, it is in several files",
+					 path, path);
+	error = reel_source_open(path, &perf_kind, &stream.file);
 	if (error)
 		return error;
 	size = stream.file.size < sizeof(bytes) ? (size_t)stream.file.size : sizeof(bytes);

@@ -184,7 +184,7 @@ fi
 # ---- damage ----------------------------------------------------------------------------------------------
 
 run 1 "$tool" import readonly
-has err 'readonly'
+has err 'readonly: a directory: .*readonly/data'
 echo nonsense of some length >text.data
 run 1 "$tool" import text.data
 has err 'not a perf.data file'
@@ -210,6 +210,24 @@ run 0 "$tool" report none.reel
 "$make" directory >directory.data
 run 1 "$tool" import directory.data
 has err 'its data is in several files'
+
+# ---- recordings of every CPU (tests/vm/stairs.sh; stairs.c says which chains there are) ------------------------------
+
+for folder in "$root"/testdata/*/perf; do
+    cpu=$(basename "$(dirname "$folder")")
+    for mode in dwarf fp; do
+        run 0 "$tool" import -q -o $mode.reel "$folder/$mode.data"
+        run 0 "$tool" folded -q --no-host-files --symfs "$folder" $mode.reel
+        cmp -s out "$folder/$mode.folded"
+        count $? "$cpu: other chains than those that were checked: $(diff out "$folder/$mode.folded" | head -n 4)"
+    done
+    "$tool" folded -q --no-host-files --symfs "$folder" dwarf.reel >out
+    grep -vqE '^_start;run((;climb[a-z.0]*){1,8}(;spin[a-z.0]*)?)? [0-9]+$' out
+    count $((!$?)) "$cpu: a chain that cannot be"
+    run 0 "$tool" info --no-host-files --symfs "$folder" dwarf.reel
+    has out "^machine +$cpu" '^events +cpu-clock:u \(499 Hz\)'
+done
+is "$(find "$root"/testdata/*/perf -name dwarf.data | wc -l)" = 4
 
 # ---- perf reads what our builder writes as the builder meant it -------------------------------------------------
 
