@@ -114,13 +114,13 @@ MODES = {
         # check.py counts them.
         "deep_bottom": (r"MAIN;mode_deep(;deep)+;deep_bottom(;SPIN)?", 80),
         "on the way": (r"MAIN;mode_deep(;deep)*(;mix)?", 0),
-        "around": (r"MAIN;mode_deep(;(CLOCK|STUB|RESOLVE|(__)?strtou?l\w*|____strtou?l\w*|strtou?q))*", 0),
+        "around": (r"MAIN;mode_deep((;(CLOCK|STUB|RESOLVE|(__)?strtou?l\w*|____strtou?l\w*|strtou?q))*|;printf(;ANY)*)", 0),
     }),
     "cut": mode({
         "stack cut": (r"\[stack cut by the recorder\](((;__libc_start_main\w*)?;__libc_start_call_main)?(;main)?;mode_deep)?"
                       r"(;deep)+(;deep_bottom(;SPIN)?|;mix)?", 80),
         "on the way": (r"MAIN;mode_deep(;deep)*(;mix)?", 0),
-        "around": (r"MAIN;mode_deep(;(CLOCK|STUB|RESOLVE|(__)?strtou?l\w*|____strtou?l\w*|strtou?q))*", 0),
+        "around": (r"MAIN;mode_deep((;(CLOCK|STUB|RESOLVE|(__)?strtou?l\w*|____strtou?l\w*|strtou?q))*|;printf(;ANY)*)", 0),
     }),
     "inline": mode({
         "four deep": (r"MAIN;mode_inline;inline_outer;inline_one;inline_two;inline_three;inline_four(;mix)?", 90),
