@@ -28,6 +28,7 @@ enum long_option {
 	OPTION_RING_SIZE,
 	OPTION_RINGS,
 	OPTION_BTF,
+	OPTION_NO_BUILD_ID_EVENTS,
 	OPTION_ROTATE,
 };
 
@@ -66,6 +67,8 @@ static const struct argp_option argp_options[] = {
 	{ "rings", OPTION_RINGS, "N", 0, "So many ring buffers, CPU modulo N (1)", 0 },
 	{ "btf", OPTION_BTF, "FILE", 0,
 	  "The kernel's BTF, where /sys/kernel/btf/vmlinux is missing", 0 },
+	{ "no-build-id-events", OPTION_NO_BUILD_ID_EVENTS, NULL, 0,
+	  "Read build-ids from files, and do not ask the kernel for them: that disturbs perf", 0 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 0 },
 	{ "verbose", 'v', NULL, 0, "Say more, on standard error", 0 },
 	{ 0 },
@@ -287,6 +290,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case OPTION_BTF:
 		options->btf = argument;
+		return 0;
+	case OPTION_NO_BUILD_ID_EVENTS:
+		options->no_build_id_events = true;
 		return 0;
 	case 'q':
 		options->quiet = true;

@@ -35,6 +35,7 @@ struct reel_options {
 	uint64_t ring_size;
 	uint64_t rings;
 	const char *btf;
+	bool no_build_id_events; /* read build-ids from files only */
 	int level; /* zstd's */
 
 	/* One of the two is not 0: rotation. */

@@ -180,12 +180,12 @@ static struct reel_error *online_cpus(uint32_t **ret, size_t *count_ret)
 	return NULL;
 }
 
-static struct reel_error *open_all(struct reel_process_events *events,
+static struct reel_error *open_all(struct reel_process_events *events, bool build_ids,
 				   void (*note)(void *context, const char *line), void *context)
 {
 	size_t count = 0, bytes = BUFFER_BYTES;
 	struct reel_error *error = online_cpus(&events->cpus, &count);
-	struct abilities abilities = { true, true };
+	struct abilities abilities = { true, build_ids };
 	char line[128];
 
 	if (error)
@@ -204,7 +204,7 @@ static struct reel_error *open_all(struct reel_process_events *events,
 		events->n_cpus++;
 	}
 	events->can_read_lost = abilities.lost;
-	if (note && !abilities.build_id)
+	if (note && build_ids && !abilities.build_id)
 		note(context,
 		     "this kernel's mmap events have no build-ids (5.12): files are read for them");
 	if (note && bytes < BUFFER_BYTES) {
@@ -216,7 +216,8 @@ static struct reel_error *open_all(struct reel_process_events *events,
 	return NULL;
 }
 
-struct reel_error *reel_process_events_open(void (*note)(void *context, const char *line),
+struct reel_error *reel_process_events_open(bool build_ids,
+					    void (*note)(void *context, const char *line),
 					    void *context, struct reel_process_events **ret)
 {
 	struct reel_process_events *events = calloc(1, sizeof(*events));
@@ -224,7 +225,7 @@ struct reel_error *reel_process_events_open(void (*note)(void *context, const ch
 
 	if (!events)
 		return reel_error_no_memory();
-	error = open_all(events, note, context);
+	error = open_all(events, build_ids, note, context);
 	if (error) {
 		reel_process_events_close(events);
 		return error;

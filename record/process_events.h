@@ -34,10 +34,11 @@ struct reel_process_event {
 struct reel_process_events;
 
 /*
- * Opens and starts the events of all CPUs.  `notes` gets what this kernel
- * cannot do (may be NULL).  PERMISSION where that is not allowed.
+ * Opens and starts the events of all CPUs.  `build_ids`: with the build-ids of mapped files. `note`
+ * gets what this kernel cannot do (may be NULL).  PERMISSION where that is not allowed.
  */
-struct reel_error *reel_process_events_open(void (*note)(void *context, const char *line),
+struct reel_error *reel_process_events_open(bool build_ids,
+					    void (*note)(void *context, const char *line),
 					    void *context,
 					    struct reel_process_events **ret) REEL_MUST_CHECK;
 void reel_process_events_close(struct reel_process_events *events);

@@ -276,8 +276,8 @@ struct reel_error *recording_open(struct recording *recording)
 	if (!error)
 		error = open_sampler(recording);
 	if (!error)
-		error = reel_process_events_open(recording_note, recording,
-						 &recording->process_events);
+		error = reel_process_events_open(!options->no_build_id_events, recording_note,
+						 recording, &recording->process_events);
 	if (!error)
 		error = add_to_sampler(recording);
 	if (!error)

@@ -158,6 +158,22 @@ if [ -r /sys/kernel/btf/vmlinux ]; then
 else
     skip "--btf: this kernel has no BTF"
 fi
+record --no-build-id-events -o events.reel -- "$busy" spin 0.3
+ok "--no-build-id-events" "$check" events.reel complete samples=20
+python3 "$OLDPWD/tests/reel_reader.py" events.reel | grep '"MODULE"' | grep -F "$busy" | grep -qE '"build_id": "[0-9a-f]{40}"'
+ok "the program's build-id is read from its file"
+# Linux marks perf's own mappings where any recorder asks for build-ids (perf_event_mmap_output).
+if perf record -q -B -e cpu-clock -o perf.data -- true 2>"$work/err" && "$OLDPWD/tests/marked_mappings.py" perf.data >"$work/err"; then
+    "$recorder" -q --no-build-id-events -a --duration 3 -o beside.reel 2>"$work/err" &
+    beside=$!
+    sleep 1
+    perf record -q -B -e cpu-clock -o perf.data -- true 2>"$work/err"
+    "$OLDPWD/tests/marked_mappings.py" perf.data >"$work/err"
+    ok "perf's mappings are left alone"
+    wait $beside
+else
+    skip "perf beside the recorder: perf does not record here, or somebody else marks its mappings"
+fi
 ok "--btf without such a file" fails 1 "nothing.btf" --btf nothing.btf -- true
 record -z 1 -o fast.reel -- "$busy" noise 4096 0.5
 record -z 19 -o small.reel -- "$busy" noise 4096 0.5
