@@ -299,6 +299,9 @@ struct reel_frame {
 	/* The function is inlined into the frame that follows. */
 	bool inlined;
 	bool kernel;
+	/* The instruction at the address is the one that runs next; otherwise it is behind a call,
+	 * and the byte before was looked up. */
+	bool exact;
 	/* Source file as the debug information names it ("" if unknown) and line (0). */
 	const char *file;
 	uint32_t line, column;

@@ -197,6 +197,7 @@ static struct reel_error *add(struct reel_frame_table *table, const void *module
 			free(chain);
 			return error;
 		}
+		copies[i].exact = exact;
 		chain->frames[i] = &copies[i];
 	}
 	chain->module = module;

@@ -50,20 +50,12 @@ static void print_address(struct reel_capture *capture, const struct reel_trace 
 	const struct reel_frame *frame = trace->frames[from];
 	const struct reel_module_info *module = module_of(capture, frame->module_id);
 	uint64_t address = frame->module_address;
-	bool behind;
 
 	if (!module || module->state != REEL_MODULE_FOUND)
 		return;
-	/* Of frame 0 in a system call it is the instruction that made the call; but execve's is
-	 * gone, and the pc is where the new program starts. */
-	if (trace->steps[from] == REEL_STEP_SAMPLE)
-		behind = trace->where == REEL_WHERE_SYSCALL &&
-			 trace->frames[to - 1]->function_offset;
-	else
-		behind = trace->steps[from] != REEL_STEP_SIGNAL;
 	printf("A\t%s\t%s\t0x%llx\n", module->local_path,
 	       module->debug_path[0] ? module->debug_path : "-",
-	       (unsigned long long)(address - behind));
+	       (unsigned long long)(address - !frame->exact));
 	for (size_t i = from; i < to; i++)
 		printf("F\t%s\t%s\t%u\n", trace->frames[i]->function, trace->frames[i]->file,
 		       trace->frames[i]->line);

@@ -83,6 +83,7 @@ mode() {
     arm64*:fp) allow="link register" ;;
     arm64*) allow="longer,link register" ;;
     s390x*) allow="longer,no frame,vdso" ;;
+    riscv64*) allow="longer,no frame" ;;
     esac
     [[ $1:$2 != [sr]*:fp ]] || allow=
     replay script --ns "$work/capture" >"$work/ours"

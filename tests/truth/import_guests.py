@@ -150,9 +150,10 @@ def judge(ours, wanted, link, offsets):
         return "longer" if wanted else "no frame"
     if len(ours) < len(wanted) and begins(wanted[:len(ours)], ours):
         return "vdso" if "vdso" in ours[-1] else "shorter"
-    if link and len(wanted) >= 2 and wanted[1] + 1 in {link} | offsets(link):
-        rest = wanted[:1] + wanted[2:]
-        if begins(rest, ours) and (len(rest) == len(ours) or len(rest) == 1):
+    leaf = sum(address >> 63 for address in wanted)  # behind the kernel's
+    if link and len(wanted) >= leaf + 2 and wanted[leaf + 1] + 1 in {link} | offsets(link):
+        rest = wanted[:leaf + 1] + wanted[leaf + 2:]
+        if begins(rest, ours) and (len(rest) == len(ours) or len(rest) == leaf + 1):
             return "link register"
     return "different"
 

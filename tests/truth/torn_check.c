@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -436,6 +437,17 @@ static bool restoring_check(const struct sample *sample, const struct thread *th
 	return wrong("no region has the words");
 }
 
+/*
+ * The other end of a handler's life: the kernel has put the handler's arguments, the signal's
+ * number first, over the interrupted registers, and not yet its pc and sp
+ * (arch/x86/kernel/signal_64.c, x64_setup_rt_frame).
+ */
+static bool handler_begins(const struct sample *sample, const struct thread *thread)
+{
+	return thread->mode == TORN_ALT && sample->where == REEL_WHERE_INTERRUPT &&
+	       in_up(sample->registers[PC]) && sample->registers[RDI] == SIGUSR1;
+}
+
 static bool sample_check(const struct sample *sample, struct thread *thread)
 {
 	const struct region *region = &sample->regions[0];
@@ -449,6 +461,8 @@ static bool sample_check(const struct sample *sample, struct thread *thread)
 		       sp > thread->alternate_top - TORN_ALTERNATE_SIZE;
 	if (thread->mode == TORN_ALT && sample->where == REEL_WHERE_SYSCALL &&
 	    (in_up(sample->registers[PC]) || !on_alternate))
+		return restoring_check(sample, thread);
+	if (!on_alternate && handler_begins(sample, thread))
 		return restoring_check(sample, thread);
 	if (on_alternate) {
 		if (!thread->handler_time || sample->time < thread->handler_time) {
@@ -626,8 +640,8 @@ int main(int argc, char **argv)
 	printf(" (%" PRIu64 " of them in pread, %" PRIu64 " in a handler, %" PRIu64 " cut, %" PRIu64
 	       " with a hole), %" PRIu64 " elsewhere, %" PRIu64
 	       " before or after the loops, %" PRIu64
-	       " while rt_sigreturn restored registers; %" PRIu64 " words, %" PRIu64
-	       " pages of them not resident;",
+	       " while a handler began, or rt_sigreturn restored registers; %" PRIu64
+	       " words, %" PRIu64 " pages of them not resident;",
 	       counts.half, counts.handler, counts.cut, counts.holes, counts.elsewhere,
 	       counts.outside, counts.restoring, counts.words, counts.missing);
 	losses_print(capture);
@@ -639,7 +653,7 @@ int main(int argc, char **argv)
 		return counts.torn == 0;
 	/* Some nanoseconds of each signal; more where a hypervisor stops the CPU there. */
 	if (counts.restoring * 100 > counts.samples) {
-		printf("too many samples were taken while registers were restored\n");
+		printf("too many samples were taken while a handler began or ended\n");
 		return 1;
 	}
 	if (counts.exact < minimum)
