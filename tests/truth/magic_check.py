@@ -80,6 +80,9 @@ def wrong_saved(rule, registers, sample):
 def wrong_stack(sample):
     for region in sample["regions"]:
         missing = sum(size for _, size in region["missing"])
+        # esp counts through 32 bits: one sample in thousands lies below the real stack, whose bytes end the region.
+        if region["address"] + region["size"] <= 1 << 32 and region["missing"] == [[0, missing]] and missing < region["size"]:
+            continue
         if missing != region["size"] or any(bytes.fromhex(region["bytes"])):
             yield f"{region['size']} bytes of a stack, {missing} of them missing, where nothing is mapped"
 
