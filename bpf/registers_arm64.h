@@ -98,18 +98,20 @@ static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
 #pragma unroll
 		for (int i = 0; i < 15; i++)
 			to[i] = from->regs[i];
-		to[15] = from->pc;
-		sample->n_registers = 16;
-		sample->known = 0xffff;
+		sample->pc = from->pc;
+		sample->pc_register = 15;
+		sample->n_registers = 15;
+		sample->known = 0x7fff;
 		return;
 	}
 #pragma unroll
 	for (int i = 0; i < 31; i++)
 		to[i] = from->regs[i];
 	to[31] = from->sp;
-	to[32] = from->pc;
-	sample->n_registers = 33;
-	sample->known = (1ull << 33) - 1;
+	sample->pc = from->pc;
+	sample->pc_register = 32;
+	sample->n_registers = 32;
+	sample->known = 0xffffffff;
 }
 
 /*

@@ -90,9 +90,10 @@ static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
 		to[5] = from->bp;
 		to[6] = from->si;
 		to[7] = from->di;
-		to[8] = from->ip;
-		sample->n_registers = 9;
-		sample->known = syscall ? 0x1fe : 0x1ff;
+		sample->pc = from->ip;
+		sample->pc_register = 8;
+		sample->n_registers = 8;
+		sample->known = syscall ? 0xfe : 0xff;
 		return;
 	}
 	to[0] = from->ax;
@@ -111,9 +112,10 @@ static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
 	to[13] = from->r13;
 	to[14] = from->r14;
 	to[15] = from->r15;
-	to[16] = from->ip;
-	sample->n_registers = 17;
-	sample->known = 0x1ffff;
+	sample->pc = from->ip;
+	sample->pc_register = 16;
+	sample->n_registers = 16;
+	sample->known = 0xffff;
 	/* The syscall instruction itself puts rip into rcx and rflags into r11.  entry_64.S puts
 	 * -ENOSYS where rax will be: neither the number that it was nor the result. */
 	if (syscall)

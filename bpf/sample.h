@@ -9,7 +9,7 @@
 
 /* Includers bring __u8 … __u64: <linux/types.h> or bpf/kernel.h. */
 
-#define REEL_BPF_REGISTERS_MAX	  40
+#define REEL_BPF_REGISTERS_MAX	  32
 #define REEL_BPF_KERNEL_CHAIN_MAX 127
 #define REEL_BPF_MAX_STACK_LIMIT  (1u << 20)
 /* Bits of a region's `missing`: pages of 4 KB in the largest stack, and one for each end. */
@@ -72,12 +72,16 @@ struct reel_bpf_sample {
 	__u32 n_kernel_chain;
 	__u32 n_regions;
 	struct reel_bpf_region regions[2];
-	__u64 known; /* bit n: registers[n] is known */
 	/*
-	 * By the DWARF numbers of the task's own psABI; the pc is at its number
-	 * (x86_64: 16, aarch64: 32).  With REEL_BPF_COMPAT that is the 32-bit one:
-	 * i386 (esp 4, eip 8), arm (r13, r15).
+	 * Registers are numbered as DWARF does for the task's own psABI; with
+	 * REEL_BPF_COMPAT that is the 32-bit one: i386 (esp 4, eip 8), arm (r13, r15).
+	 * The pc stands alone, and is always known: its number is far from the others'
+	 * on some CPUs (riscv64: 64, s390x: 65).
 	 */
+	__u64 pc;
+	__u32 pc_register; /* its number */
+	__u32 reserved;
+	__u64 known; /* bit n: registers[n] is known */
 	__u64 registers[REEL_BPF_REGISTERS_MAX];
 };
 

@@ -36,6 +36,9 @@ static __always_inline struct reel_draft *reel_draft_begin(struct task_struct *t
 	sample->n_registers = 0;
 	sample->n_kernel_chain = 0;
 	sample->n_regions = 0;
+	sample->pc = 0;
+	sample->pc_register = 0;
+	sample->reserved = 0;
 	sample->known = 0;
 	return draft;
 }

@@ -3,28 +3,33 @@
 
 #include "record/sample_translator.h"
 
-/* Registers are 0 … n - 1 by DWARF number. */
+/* Registers are 0 … n - 1 by DWARF number, and the pc, whose number is above those. */
 static const struct reel_record_sample_layout *layout_of(struct reel_sample_translator *translator,
-							 size_t count, uint8_t size)
+							 const struct reel_bpf_sample *from)
 {
+	uint8_t size = from->flags & REEL_BPF_COMPAT ? 4 : 8;
 	struct reel_record_sample_layout *layout;
+	struct reel_register_slot *slots;
+	size_t pc = from->n_registers;
 
 	for (size_t i = 0; i < translator->n_layouts; i++) {
 		layout = &translator->layouts[i];
-		if (layout->n_slots == count && layout->slots[0].size == size)
+		if (layout->n_slots == pc + 1 && layout->slots[0].size == size &&
+		    layout->slots[pc].dwarf == from->pc_register)
 			return layout;
 	}
 	if (translator->n_layouts == REEL_TRANSLATOR_LAYOUTS)
 		return NULL;
+	slots = translator->slots[translator->n_layouts];
 	layout = &translator->layouts[translator->n_layouts];
 	*layout = (struct reel_record_sample_layout){
 		.id = translator->n_layouts,
-		.n_slots = count,
-		.slots = translator->slots[translator->n_layouts],
+		.n_slots = pc + 1,
+		.slots = slots,
 	};
-	for (size_t i = 0; i < count; i++)
-		translator->slots[translator->n_layouts][i] =
-			(struct reel_register_slot){ (uint16_t)i, size };
+	for (size_t i = 0; i < pc; i++)
+		slots[i] = (struct reel_register_slot){ (uint16_t)i, size };
+	slots[pc] = (struct reel_register_slot){ (uint16_t)from->pc_register, size };
 	translator->n_layouts++;
 	return layout;
 }
@@ -35,9 +40,9 @@ static bool translate_registers(struct reel_sample_translator *translator,
 	struct reel_sample *to = &translator->sample;
 	size_t count = from->n_registers;
 
-	if (!(from->flags & REEL_BPF_REGISTERS) || !count || count > REEL_BPF_REGISTERS_MAX)
+	if (!(from->flags & REEL_BPF_REGISTERS) || count > REEL_BPF_REGISTERS_MAX)
 		return true;
-	to->layout = layout_of(translator, count, from->flags & REEL_BPF_COMPAT ? 4 : 8);
+	to->layout = layout_of(translator, from);
 	if (!to->layout)
 		return false;
 	memset(translator->known, 0, sizeof(translator->known));
@@ -48,10 +53,11 @@ static bool translate_registers(struct reel_sample_translator *translator,
 		translator->values[i] = known ? from->registers[i] : 0;
 		translator->known[i / 8] |= (uint8_t)(known << i % 8);
 	}
+	translator->values[count] = from->pc;
+	translator->known[count / 8] |= (uint8_t)(1 << count % 8);
 	to->values = translator->values;
 	to->known = translator->known;
-	/* On every CPU that bpf/ knows the pc has the highest number of those recorded. */
-	to->pc = translator->values[count - 1];
+	to->pc = from->pc;
 	return true;
 }
 

@@ -95,7 +95,7 @@ static bool any_missing(const struct reel_bpf_region *region)
 static bool is_spinning(const struct reel_bpf_sample *sample)
 {
 	return sample->flags & REEL_BPF_REGISTERS && !(sample->flags & REEL_BPF_COMPAT) &&
-	       sample->registers[PROBE_PC] == (uint64_t)(uintptr_t)probe_spin_pc;
+	       sample->pc == (uint64_t)(uintptr_t)probe_spin_pc;
 }
 
 /* Fills `size` bytes of the stack, then spins below them. */
@@ -133,6 +133,8 @@ static bool spin_check(const struct reel_sampler_parts *parts)
 		return true;
 	if (sample->where != REEL_BPF_WHERE_USER && sample->where != REEL_BPF_WHERE_INTERRUPT)
 		return fail("where %u", sample->where);
+	if (sample->pc_register != PROBE_PC)
+		return fail("the pc is register %u", sample->pc_register);
 	if (sample->registers[PROBE_SP] != shared->sp)
 		return fail("sp %#llx, not %#llx", (unsigned long long)sample->registers[PROBE_SP],
 			    (unsigned long long)shared->sp);
@@ -160,7 +162,7 @@ static bool read_check(const struct reel_sampler_parts *parts)
 	const struct reel_bpf_sample *sample = parts->sample;
 
 	if (!(sample->flags & REEL_BPF_REGISTERS) ||
-	    sample->registers[PROBE_PC] != (uint64_t)(uintptr_t)probe_read_pc)
+	    sample->pc != (uint64_t)(uintptr_t)probe_read_pc)
 		return true;
 	if (!check_registers(sample, PROBE_READ_MASK))
 		return false;
@@ -582,8 +584,10 @@ static bool compat_check(const struct reel_sampler_parts *parts)
 
 	if (!(sample->flags & REEL_BPF_COMPAT))
 		return true;
-	if (sample->registers[PROBE_COMPAT_PC] != pc)
+	if (sample->pc != pc)
 		return true;
+	if (sample->pc_register != PROBE_COMPAT_PC)
+		return fail("the pc is register %u", sample->pc_register);
 	for (unsigned i = 0; i < 32; i++) {
 		if (PROBE_COMPAT_REGISTERS >> i & 1 && sample->registers[i] != 0x40 + i)
 			return fail("register %u is %#llx", i,
