@@ -7,9 +7,11 @@ extern const struct reel_arch reel_arch_x86_64;
 extern const struct reel_arch reel_arch_aarch64;
 extern const struct reel_arch reel_arch_riscv64;
 extern const struct reel_arch reel_arch_s390x;
+extern const struct reel_arch reel_arch_i386;
 
 const struct reel_arch *const reel_arch_all[] = {
-	&reel_arch_x86_64, &reel_arch_aarch64, &reel_arch_riscv64, &reel_arch_s390x, NULL,
+	&reel_arch_x86_64, &reel_arch_aarch64, &reel_arch_riscv64,
+	&reel_arch_s390x,  &reel_arch_i386,    NULL,
 };
 
 const struct reel_arch *reel_arch_by_machine(uint16_t elf_machine, unsigned word_bits)

@@ -5,12 +5,19 @@
  * the host.
  *
  * To add a CPU:
- *   1. arch/<name>.c with one `const struct reel_arch`; list it in arch/arch.c.
+ *   1. arch/<name>.c with one `const struct reel_arch`; list it in arch/arch.c.  Replay, import and
+ *      `stackreel table` then know it.
  *   2. Registers: DWARF numbers from the psABI's table, in ascending order, perf numbers
  *      from the kernel's arch/<cpu>/include/uapi/asm/perf_regs.h (-1: perf has none).
- *   3. The three programs and the signal frames below, each with its source.
- *   4. tests/unit/test_arch.c checks the table against the headers; a capture
- *      goes to testdata/<name>/.
+ *   3. The three programs, the signal frames and the instructions below, each with its source.
+ *   4. Tests: tests/unit/test_arch.c takes the table by itself, and checks names against elfutils';
+ *      frames and calls counted by hand go there.  tests/test-arch.sh checks all numbers against
+ *      the kernel's and libc's headers: it wants the frames' structs and the names that the headers
+ *      have.  tests/cfi_rules.c holds what libdw's backend of the CPU says differently.
+ *   5. To record there, too: bpf/registers_<cpu>.h (bpf/registers.h says what it must have).  Where
+ *      a 64-bit kernel runs it, bpf/registers_<that cpu>.h stores its registers
+ *      (REEL_BPF_COMPAT), and reel_elf_compat_machine (space/elf_identity.c) names it.
+ *   6. A capture with the binaries to replay it with goes to testdata/<name>/.
  *
  * Programs are DW_CFA bytes as a CIE's initial instructions have them, for
  * code alignment factor 1 and data alignment factor `data_align`, run by the
@@ -92,7 +99,7 @@ enum reel_arch_flags {
 };
 
 struct reel_arch {
-	const char *name; /* as uname -m says */
+	const char *name; /* as uname -m says, but for i386 */
 	uint16_t elf_machine;
 	uint8_t word_size;  /* bytes: 4 or 8 */
 	uint8_t code_align; /* return addresses are multiples of it */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* x86-64: System V psABI, AMD64 supplement, version 1.0. */
 #include "arch/program.h"
+#include "arch/x86.h"
 
 enum { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP, R8, R9, R10, R11, R12, R13, R14, R15, RIP };
 
@@ -57,22 +58,6 @@ static const struct reel_arch_signal_frame signal_frames[] = {
 	{ sigreturn_short, NULL, sizeof(sigreturn_short), REEL_ARCH_PROGRAM(signal_program) },
 };
 
-/*
- * Intel SDM, CALL: e8 rel32, and ff /2 with every form of the operand (ModRM
- * xx 010 xxx): register or [register]; [register + disp8]; [SIB]; [SIB + disp8];
- * [rip + disp32], [register + disp32]; [SIB + disp32].  Prefixes lie before.
- */
-static const uint8_t call_relative[] = { 0xe8, 0, 0, 0, 0 };
-static const uint8_t call_opcode[] = { 0xff, 0x10, 0, 0, 0, 0, 0 };
-static const uint8_t relative_mask[] = { 0xff, 0, 0, 0, 0 };
-static const uint8_t call_mask[] = { 0xff, 0x38, 0, 0, 0, 0, 0 };
-
-static const struct reel_arch_call calls[] = {
-	{ call_relative, relative_mask, 5 }, { call_opcode, call_mask, 2 },
-	{ call_opcode, call_mask, 3 },	     { call_opcode, call_mask, 4 },
-	{ call_opcode, call_mask, 6 },	     { call_opcode, call_mask, 7 },
-};
-
 /* jmp *disp32(%rip), with a bnd prefix too: PLT stubs (psABI 5.2; those of static programs' ifuncs
    have no CFI).  endbr64 begins a function. */
 static const uint8_t jump_rip[] = { 0xff, 0x25 };
@@ -80,14 +65,10 @@ static const uint8_t bnd_jump_rip[] = { 0xf2, 0xff, 0x25 };
 static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 /* push $index; jmp PLT0, and PLT0: push GOT+8(%rip); jmp *GOT+16(%rip) (psABI 5.2, figure 5.2).
    ld describes them by an expression, lld has no CFI for them. */
-static const uint8_t plt_slot[] = { 0x68, 0, 0, 0, 0, 0xe9 };
-static const uint8_t plt_slot_mask[] = { 0xff, 0, 0, 0, 0, 0xff };
 static const uint8_t plt_zero[] = { 0xff, 0x35, 0, 0, 0, 0, 0xff, 0x25 };
 static const uint8_t plt_zero_mask[] = { 0xff, 0xff, 0, 0, 0, 0, 0xff, 0xff };
 /* push %rbp; mov %rsp,%rbp: until then the frame pointer is the caller's, and again at ret. */
 static const uint8_t make_frame[] = { 0x55, 0x48, 0x89, 0xe5 };
-static const uint8_t ret[] = { 0xc3 };
-static const uint8_t rep_ret[] = { 0xf3, 0xc3 };
 
 /* glibc's crti.S and crtn.S, which have no CFI and keep no frame pointer: _init is  sub $8,%rsp;
    mov __gmon_start__(%rip),%rax; test %rax,%rax; je; call *%rax; add $8,%rsp; ret,  and _fini the
@@ -102,8 +83,8 @@ static const uint8_t init_test[] = { 0x48, 0x85, 0xc0, 0x74, 0x02, 0xff,
 static const uint8_t give_room_back[] = { 0x48, 0x83, 0xc4, 0x08, 0xc3 };
 
 static const struct reel_arch_entry entries[] = {
-	{ plt_slot, plt_slot_mask, 6, 0, 0 },
-	{ plt_slot, plt_slot_mask, 6, 5, 1 },
+	{ x86_plt_slot, x86_plt_slot_mask, 6, 0, 0 },
+	{ x86_plt_slot, x86_plt_slot_mask, 6, 5, 1 },
 	{ plt_zero, plt_zero_mask, 8, 0, 1 },
 	{ plt_zero, plt_zero_mask, 8, 6, 2 },
 	{ jump_rip, NULL, 2, 0, 0 },
@@ -111,8 +92,8 @@ static const struct reel_arch_entry entries[] = {
 	{ endbr64, NULL, 4, 0, 0 },
 	{ make_frame, NULL, 4, 0, 0 },
 	{ make_frame, NULL, 4, 1, 1 },
-	{ ret, NULL, 1, 0, 0 },
-	{ rep_ret, NULL, 2, 0, 0 },
+	{ x86_ret, NULL, 1, 0, 0 },
+	{ x86_rep_ret, NULL, 2, 0, 0 },
 	{ make_room, NULL, 4, 0, 0 },
 	{ init_load, init_load_mask, 14, 0, 1 },
 	{ init_test, NULL, 12, 0, 1 },
@@ -121,13 +102,9 @@ static const struct reel_arch_entry entries[] = {
 	{ give_room_back, NULL, 5, 0, 1 },
 };
 
-/* Intel SDM: SYSCALL, and int $0x80. */
-static const uint8_t syscall_code[] = { 0x0f, 0x05 };
-static const uint8_t int_80[] = { 0xcd, 0x80 };
-
 static const struct reel_arch_call system_calls[] = {
-	{ syscall_code, NULL, 2 },
-	{ int_80, NULL, 2 },
+	{ x86_syscall, NULL, 2 },
+	{ x86_int_80, NULL, 2 },
 };
 
 extern const struct reel_arch reel_arch_x86_64;
@@ -149,8 +126,8 @@ const struct reel_arch reel_arch_x86_64 = {
 	.frame_step = REEL_ARCH_PROGRAM(frame_step),
 	.signal_frames = signal_frames,
 	.n_signal_frames = REEL_ARCH_COUNT(signal_frames),
-	.calls = calls,
-	.n_calls = REEL_ARCH_COUNT(calls),
+	.calls = x86_calls,
+	.n_calls = REEL_ARCH_COUNT(x86_calls),
 	.entries = entries,
 	.n_entries = REEL_ARCH_COUNT(entries),
 	.system_calls = system_calls,

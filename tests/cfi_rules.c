@@ -14,6 +14,7 @@ enum {
 	RISCV_POINTERS,
 	AARCH64_VECTOR,
 	RISCV_FLOAT,
+	I386_SEGMENTS,
 };
 
 const char *const exemption_names[N_EXEMPTIONS] = {
@@ -33,6 +34,8 @@ const char *const exemption_names[N_EXEMPTIONS] = {
 	 * them. */
 	[AARCH64_VECTOR] = "default of v8 to v15: not tracked",
 	[RISCV_FLOAT] = "default of fs0 to fs11: not tracked",
+	/* No address is ever in a selector. */
+	[I386_SEGMENTS] = "default of es, cs, ss, ds, fs, gs: not tracked",
 };
 
 size_t default_exemption(const struct reel_arch *arch, unsigned reg,
@@ -48,6 +51,7 @@ size_t default_exemption(const struct reel_arch *arch, unsigned reg,
 	} known[] = {
 		{ "x86_64", 0, 0, true, REEL_RULE_UNSPECIFIED, X86_RAX },
 		{ "x86_64", 3, 3, false, REEL_RULE_SAME, X86_RBX },
+		{ "i386", 40, 45, true, REEL_RULE_UNSPECIFIED, I386_SEGMENTS },
 		{ "aarch64", 30, 30, true, REEL_RULE_UNSPECIFIED, LINK_REGISTER },
 		{ "aarch64", 72, 79, true, REEL_RULE_UNSPECIFIED, AARCH64_VECTOR },
 		{ "riscv64", 1, 1, true, REEL_RULE_UNSPECIFIED, LINK_REGISTER },

@@ -9,7 +9,7 @@
 
 /* Registers of which neither CIE nor FDE says anything, so that the ABI's defaults do: ours in
  * arch/, libdw's in its backends.  Where those differ it is by name, with the reason. */
-#define N_EXEMPTIONS 7
+#define N_EXEMPTIONS 8
 
 extern const char *const exemption_names[N_EXEMPTIONS];
 

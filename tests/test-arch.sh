@@ -19,6 +19,12 @@ prelude() {
     case $1 in
     # The handler's ret has popped pretcode.
     x86_64) echo 'struct frame { ucontext_t uc; };' ;;
+    # ret has popped pretcode here, too; behind SA_SIGINFO's frame those of the trampoline that pops the signal's number.
+    i386)
+        echo 'struct frame { int sig; void *pinfo, *puc; siginfo_t info; ucontext_t uc; };'
+        echo 'struct popped_frame { struct sigcontext sc; };'
+        echo 'struct old_frame { int sig; struct popped_frame popped; };'
+        ;;
     aarch64 | riscv64) echo 'struct frame { siginfo_t info; ucontext_t uc; };' ;;
     s390x)
         echo '#include <asm/sigcontext.h>'
@@ -49,6 +55,13 @@ assertions() {
             check(perf, $3)
             member("frame", "uc.uc_mcontext.gregs[REG_" upper "]", $4)
         }
+        arch == "i386" {
+            check("PERF_REG_X86_" substr(upper, 2), $3)
+            member("frame", "uc.uc_mcontext.gregs[REG_" upper "]", $4)
+            # glibc'"'"'s struct sigcontext has the e.
+            member("popped_frame", "sc." $1, $5)
+            member("old_frame", "popped.sc." $1, $6)
+        }
         arch == "aarch64" {
             check("PERF_REG_ARM64_" ($1 == "x30" ? "LR" : upper), $3)
             member("frame", "uc.uc_mcontext." (number == "" ? $1 : "regs[" number "]"), $4)
@@ -75,8 +88,8 @@ if [ ! -x "$O/tests/arch_table" ]; then
     echo "0 passed, 0 failed, 1 skipped"
     exit 0
 fi
-for arch in x86_64 aarch64 riscv64 s390x; do
-    cc=$arch-linux-gnu-gcc
+for arch in x86_64 i386 aarch64 riscv64 s390x; do
+    cc=${arch/i386/i686}-linux-gnu-gcc
     if ! echo '#include <asm/perf_regs.h>' | "$cc" -E - >/dev/null 2>&1; then
         echo "skip: $arch: no $cc, or no headers of the kernel for it"
         skipped=$((skipped + 1))

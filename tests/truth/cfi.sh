@@ -45,7 +45,7 @@ check() {
         return
     fi
     [ -n "$maker" ] || maker=$(producer "$1")
-    arch=$(readelf -h "$1" | sed -nE 's/^ *Machine: *//p' | sed -E 's/.*X86-64.*/x86_64/; s/AArch64/aarch64/; s/RISC-V/riscv64/; s/.*S.390.*/s390x/')
+    arch=$(readelf -h "$1" | sed -nE 's/^ *Machine: *//p' | sed -E 's/.*X86-64.*/x86_64/; s/AArch64/aarch64/; s/RISC-V/riscv64/; s/.*S.390.*/s390x/; s/.*80386.*/i386/')
     nice "$program" "$1" >"$dir/log" 2>&1 || status=$?
     sed -n 's/^  \(exempt\|passed over\|registers\|compared with\)/\1/p' "$dir/log" >>"$dir/sums"
     awk -v name="$name" -v arch="$arch" -v maker="$maker" '
@@ -119,7 +119,7 @@ END
         [ ! -e "$file" ] || check "$file" "${file##*/}"
     done
     check /usr/bin/python3 python3
-    for triple in aarch64-linux-gnu riscv64-linux-gnu s390x-linux-gnu; do
+    for triple in aarch64-linux-gnu riscv64-linux-gnu s390x-linux-gnu i686-linux-gnu; do
         [ "/lib/$triple" = "$lib" ] || check "/usr/$triple/lib/libc.so.6" "libc.so.6 of $triple"
         [ "/lib/$triple" = "$lib" ] || check "/usr/$triple/lib/libgcc_s.so.1" "libgcc_s.so.1 of $triple"
     done
@@ -130,7 +130,7 @@ END
     compiled gcc "64-bit DWARF" "${debug_frame[@]}" -gdwarf-5 -gdwarf64
     compiled gcc "compressed" "${debug_frame[@]}" -gz=zlib
     compiled clang "clang's .debug_frame" "${debug_frame[@]}" -gdwarf-5
-    for cc in aarch64-linux-gnu-gcc riscv64-linux-gnu-gcc s390x-linux-gnu-gcc; do
+    for cc in aarch64-linux-gnu-gcc riscv64-linux-gnu-gcc s390x-linux-gnu-gcc i686-linux-gnu-gcc; do
         compiled $cc ".debug_frame of ${cc%%-*}" "${debug_frame[@]}" -gdwarf-4
         compiled $cc "-O0 for ${cc%%-*}" -O0
         compiled $cc "frame pointers for ${cc%%-*}" -fno-omit-frame-pointer
@@ -195,6 +195,7 @@ debian() {
 bookworm amd64 libssl3 python3.11
 bookworm arm64 libssl3 python3.11
 bookworm s390x libssl3 python3.11
+bookworm i386 libssl3 python3.11
 trixie amd64 libssl3t64 python3.13
 trixie arm64 libssl3t64 python3.13
 trixie s390x libssl3t64 python3.13

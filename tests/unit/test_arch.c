@@ -28,8 +28,9 @@ static void test_tables(void **unused)
 
 		assert_ptr_equal(reel_arch_by_name(arch->name), arch);
 		assert_ptr_equal(reel_arch_by_machine(arch->elf_machine, 0), arch);
-		assert_ptr_equal(reel_arch_by_machine(arch->elf_machine, 64), arch);
-		assert_null(reel_arch_by_machine(arch->elf_machine, 32));
+		assert_ptr_equal(reel_arch_by_machine(arch->elf_machine, arch->word_size * 8u),
+				 arch);
+		assert_null(reel_arch_by_machine(arch->elf_machine, 96 - arch->word_size * 8u));
 		assert_in_range(arch->n_registers, 1, REEL_ARCH_SLOTS_MAX);
 		for (uint8_t slot = 0; slot < arch->n_registers; slot++) {
 			const struct reel_arch_register *reg = &arch->registers[slot];
@@ -123,6 +124,10 @@ static void test_signal_frames(void **unused)
 	assert_int_equal(saved_at("s390x", 0, 31), 336 + 16 + 128 + 64 + 8 + 15 * 8);
 	assert_int_equal(saved_at("s390x", 1, 65), 160 + 16 + 8);
 	assert_int_equal(saved_at("s390x", 1, 31), 176 + 16 + 128 + 64 + 8 + 15 * 8);
+	assert_int_equal(saved_at("i386", 0, 4), 12 + 128 + 20 + 7 * 4);
+	assert_int_equal(saved_at("i386", 0, 8), 12 + 128 + 20 + 14 * 4);
+	assert_int_equal(saved_at("i386", 1, 8), 14 * 4);
+	assert_int_equal(saved_at("i386", 2, 8), 4 + 14 * 4);
 }
 
 /* Calls and what is none. */
@@ -157,7 +162,11 @@ static void test_calls(void **unused)
 	assert_true(IS_CALL("x86_64", 0x41, 0xff, 0x14, 0xc4));	      /* call *(%r12,%rax,8) */
 	assert_true(IS_CALL("x86_64", 0xff, 0x94, 0xc3, 1, 2, 3, 4)); /* call *…(%rbx,%rax,8) */
 	assert_false(IS_CALL("x86_64", 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90));
-	assert_false(IS_CALL("x86_64", 0xff, 0xe0));		  /* jmp *%rax */
+	assert_false(IS_CALL("x86_64", 0xff, 0xe0));		     /* jmp *%rax */
+	assert_true(IS_CALL("i386", 0xff, 0x15, 1, 2, 3, 4));	     /* call *… */
+	assert_true(IS_CALL("i386", 0x65, 0xff, 0x15, 16, 0, 0, 0)); /* call *%gs:0x10 */
+	assert_true(IS_CALL("i386", 0xe8, 0, 0, 0, 0));		  /* call __x86.get_pc_thunk.bx */
+	assert_false(IS_CALL("i386", 0xff, 0xa3, 12, 0, 0, 0));	  /* jmp *12(%ebx) */
 	assert_true(IS_CALL("aarch64", 0x10, 0x00, 0x00, 0x97));  /* bl */
 	assert_true(IS_CALL("aarch64", 0x20, 0x00, 0x3f, 0xd6));  /* blr x1 */
 	assert_true(IS_CALL("aarch64", 0x22, 0x08, 0x3f, 0xd7));  /* blraa x1, x2 */
@@ -265,19 +274,25 @@ static int check_name(void *argument, int regno, const char *setname, const char
 
 static int memory_file(const struct reel_arch *arch)
 {
-	bool big = !strcmp(arch->name, "s390x");
-	uint8_t header[sizeof(Elf64_Ehdr)] = {
-		0x7f, 'E', 'L', 'F', ELFCLASS64, big ? ELFDATA2MSB : ELFDATA2LSB, EV_CURRENT
-	};
+	bool big = !strcmp(arch->name, "s390x"), is_64 = arch->word_size == 8;
+	size_t size = is_64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr);
+	size_t size_at = is_64 ? offsetof(Elf64_Ehdr, e_ehsize) : offsetof(Elf32_Ehdr, e_ehsize);
+	uint8_t header[sizeof(Elf64_Ehdr)] = { 0x7f,
+					       'E',
+					       'L',
+					       'F',
+					       is_64 ? ELFCLASS64 : ELFCLASS32,
+					       big ? ELFDATA2MSB : ELFDATA2LSB,
+					       EV_CURRENT };
 	int fd = memfd_create("elf", MFD_CLOEXEC);
 
 	/* e_type, e_machine, e_version, e_ehsize */
 	header[big ? 17 : 16] = ET_DYN;
 	header[big ? 19 : 18] = (uint8_t)arch->elf_machine;
 	header[big ? 23 : 20] = EV_CURRENT;
-	header[big ? 53 : 52] = sizeof(Elf64_Ehdr);
+	header[size_at + big] = (uint8_t)size;
 	assert_true(fd >= 0);
-	assert_int_equal(write(fd, header, sizeof(header)), sizeof(header));
+	assert_int_equal(write(fd, header, size), size);
 	return fd;
 }
 

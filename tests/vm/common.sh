@@ -45,17 +45,27 @@ debian_arch() {
 	case $1 in
 	x86_64 | amd64) echo amd64 ;;
 	aarch64 | arm64) echo arm64 ;;
-	s390x | riscv64) echo "$1" ;;
-	*) fail "unknown architecture '$1': x86_64, arm64, s390x or riscv64" ;;
+	s390x | riscv64 | armhf | i386) echo "$1" ;;
+	*) fail "unknown architecture '$1': x86_64, arm64, s390x, riscv64, armhf or i386" ;;
 	esac
 }
 
-# triplet ARCH: the name in the cross compiler's commands and in multiarch folders
+# triplet ARCH: the name in the cross compiler's commands
 triplet() {
 	case $(debian_arch "$1") in
 	amd64) echo x86_64-linux-gnu ;;
 	arm64) echo aarch64-linux-gnu ;;
+	armhf) echo arm-linux-gnueabihf ;;
+	i386) echo i686-linux-gnu ;;
 	*) echo "$1-linux-gnu" ;;
+	esac
+}
+
+# multiarch ARCH: the name of the folders of libraries
+multiarch() {
+	case $(debian_arch "$1") in
+	i386) echo i386-linux-gnu ;;
+	*) triplet "$1" ;;
 	esac
 }
 

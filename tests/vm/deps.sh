@@ -9,6 +9,8 @@ set -euo pipefail
 
 packages=(qemu-system-arm qemu-system-x86 gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross
 	cpio kmod xz-utils zstd pkg-config debian-archive-keyring)
+# 32-bit programs for this host's own kernel.
+[ "$(uname -m)" != x86_64 ] || packages+=(gcc-i686-linux-gnu g++-i686-linux-gnu libc6-dev-i386-cross)
 for arch; do
 	case $arch in
 	s390x | riscv64) packages+=(qemu-system-misc "gcc-$arch-linux-gnu" "g++-$arch-linux-gnu" "libc6-dev-$arch-cross") ;;
