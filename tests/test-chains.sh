@@ -12,27 +12,17 @@ trap 'rm -rf "$work"' EXIT
 
 # run DIR MODE [COMMAND...]: records it, as started by COMMAND.
 run() {
-    local dir=$1 mode=$2 arguments=("$seconds") options=(-F 4999)
+    local dir=$1 mode=$2
     shift 2
-    case $mode in
-    # dlopen does not know its caller if ld.so has called it.
-    lazy) arguments+=("$work/$dir/liblazy.so") ;;
-    exec | thread-exec) arguments=(0.1 "$work/$dir/other-chains" 6) ;;
-    # A megabyte, less what lies above main; a hundred times as many frames as elsewhere.
-    deep) options=(-F 499 --max-stack 1M) ;;
-    cut) mode=deep arguments+=(1500000) options=(-F 499 --max-stack 1M) ;;
-    esac
-    # The longest mode is none that waits; a minute is for a busy machine.
-    timeout 60 "$recorder" -q "${options[@]}" -o "$work/reel" -- "$@" "$work/$dir/chains" "$mode" "${arguments[@]}" \
-        >"$work/printed" 2>"$work/err"
+    SECONDS_OF_CPU=$seconds tests/chains/record.sh "$recorder" "$work/$dir" "$mode" "$work/run" "$@"
 }
 
 # check DIR MODE [OPTION...]: replays what was recorded last, with these options.
 check() {
     local dir=$1 mode=$2
     shift 2
-    "$stackreel" script "$@" "$work/reel" 2>>"$work/err" |
-        tests/chains/check.py "$mode" --printed "$(cat "$work/printed")" --count 6 >"$work/out" 2>&1
+    "$stackreel" script "$@" "$work/run.reel" 2>>"$work/run.log" |
+        tests/chains/check.py "$mode" --printed "$(cat "$work/run.printed")" --count 6 >"$work/out" 2>&1
     local status=$?
     sed "s/^[a-z]/$dir: &/" "$work/out"
     return $status
@@ -54,7 +44,7 @@ modes() {
     shift
     for mode; do
         twice recorded_and_right "$dir" "$mode"
-        count $? "$dir: $mode: $(tail -n 1 "$work/err")"
+        count $? "$dir: $mode: $(tail -n 1 "$work/run.log")"
         if [ "$mode" = bare-framed ]; then
             check "$dir" bare-framed-stop --no-frame-pointers
             count $? "$dir: bare-framed-stop"
@@ -108,7 +98,7 @@ if [ -e "$work/gcc/libaudit.so" ]; then
         run gcc lazy env "GLIBC_TUNABLES=glibc.cpu.hwcaps=$features" && check gcc lazy --comm chains
         count $? "gcc: lazy, with $features"
         wanted=_dl_runtime_resolve_$([ $features = -XSAVEC ] || echo f)xsave
-        "$stackreel" folded "$work/reel" 2>/dev/null | grep -q "$wanted;"
+        "$stackreel" folded "$work/run.reel" 2>/dev/null | grep -q "$wanted;"
         count $? "gcc: $wanted"
     done
     run gcc lazy env LD_AUDIT="$work/gcc/libaudit.so" && check gcc audit --comm chains

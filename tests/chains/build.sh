@@ -2,7 +2,7 @@
 # build.sh OUTDIR CC CXX [OPTION...]: builds testdata/programs/chains into OUTDIR
 #
 # Makes chains, other-chains (mode exec becomes it), and the libraries of modes plt, lazy and reload.
-# With -static among the OPTIONs there are no libraries, nor those modes. CC and CXX may be cross compilers.
+# With -static or -static-pie among the OPTIONs there are no libraries, nor those modes. CC and CXX may be cross compilers.
 set -euo pipefail
 [ $# -ge 3 ] || { sed -n '2,5s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 outdir=$1 cc=$2 cxx=$3
@@ -10,7 +10,7 @@ shift 3
 options=(-g -pthread -Wall -Wextra -Werror "$@")
 root=$(cd "$(dirname "$0")/../.." && pwd)
 source=$root/testdata/programs/chains
-machine=$($cxx -dumpmachine)
+machine=$($cxx "$@" -dumpmachine)
 machine=${machine%%-*}
 options+=("-ffile-prefix-map=$root=.")
 mkdir -p "$outdir"
@@ -22,7 +22,7 @@ if [ -e "$source/bare_$machine.S" ]; then
 fi
 libraries=("-L$outdir" "-Wl,-rpath,\$ORIGIN" -ladd -ldl -lrt)
 case " $* " in
-*" -static "*)
+*" -static "* | *" -static-pie "*)
     defines+=(-DSTATIC)
     libraries=(-lrt)
     ;;

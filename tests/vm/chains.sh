@@ -1,0 +1,85 @@
+#!/bin/bash
+# chains.sh CELL OUTDIR [MODE...] - record testdata/programs/chains with our own recorder on another kernel
+#
+# Builds stackreel-record and the program for the cell's CPU and records the modes (all, if none is given) of each variant in one boot.
+# Leaves OUTDIR/VARIANT/MODE.reel, .printed (what the program printed) and .log (what the recorder said); OUTDIR/VARIANT/failed has
+# the modes of which either failed; OUTDIR/symfs has the programs, their libraries and these libraries' debug information:
+#   stackreel script --no-host-files --symfs OUTDIR/symfs OUTDIR/VARIANT/MODE.reel
+# A variant that cannot be built is left out, with a line "skip: …". Status: as run.sh's.
+#   VARIANTS="gcc …"     which of tests/chains/variant.sh's (default gcc)
+#   CHAINS_OPTIONS=…     more options of the compilers, for all variants
+#   SECONDS_OF_CPU=N     how long a mode runs (default 0.6)
+#   FREQUENCY=N          samples a second (default 1999: an emulated CPU is slow)
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+[ $# -ge 2 ] || usage
+cell=$1 outdir=$2
+shift 2
+read -r _ arch _ _ userland < <("$vm/cells.sh" "$cell")
+root=$(cd "$vm/../.." && pwd)
+object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
+cross=()
+if [ "$arch" != "$(dpkg --print-architecture)" ]; then
+	read -ra cross < <("$vm/cross.sh" "$arch")
+	for variable in "${cross[@]}"; do
+		case $variable in CROSS_COMPILE=*) export "${variable?}" ;; esac
+	done
+fi
+
+# The recorder. riscv64's libraries cannot be linked statically.
+recorder=$object_dir/static/stackreel-record target=static
+[ "$arch" != riscv64 ] || recorder=$object_dir/stackreel-record target=$recorder
+make -s -C "$root" O="$object_dir" "${cross[@]}" "$target" >&2
+
+# The programs, with the C library that has debug information.
+workspace
+sysroot=$("$vm/sysroot.sh" "$userland" "$arch" libstdc++6 libgcc-s1 libc6-dbg)
+variants=() programs=() folders=(-s "$sysroot")
+for variant in ${VARIANTS:-gcc}; do
+	status=0
+	"$root/tests/chains/variant.sh" "$work/chains/$variant" "$variant" "$arch" >"$work/log" 2>&1 || status=$?
+	[ $status != 77 ] || { echo "skip: $cell, $variant: $(tail -n 1 "$work/log")" && continue; }
+	[ $status = 0 ] || { cat "$work/log" >&2 && fail "cannot build $variant for $arch"; }
+	variants+=("$variant")
+	programs+=("$work/chains/$variant/chains")
+	folders+=(-s "$work/chains/$variant")
+done
+[ ${#variants[@]} -gt 0 ] || skip "none of the variants can be built"
+"$vm/libs.sh" "${folders[@]}" "${programs[@]}" >"$work/libraries"
+[ "$arch" != riscv64 ] || "$vm/libs.sh" -s "$sysroot" "$recorder" >>"$work/libraries"
+# The variants' own are next to them.
+mapfile -t libraries < <(grep -v "^$work/" "$work/libraries" | sort -u -t = -k 2,2)
+
+cat >"$work/script" <<-SCRIPT
+	export SECONDS_OF_CPU=${SECONDS_OF_CPU:-0.6} FREQUENCY=${FREQUENCY:-1999}
+	for variant in ${variants[*]}; do
+		mkdir /out/\$variant
+		: >/out/\$variant/failed
+		modes="$*"
+		[ -n "\$modes" ] || modes="\$(/chains/\$variant/chains) cut"
+		for mode in \$modes; do
+			sh /bin/record.sh /bin/stackreel-record /chains/\$variant \$mode /out/\$variant/\$mode ||
+				echo \$mode >>/out/\$variant/failed
+		done
+	done
+SCRIPT
+status=0
+"$vm/run.sh" "$cell" "$work/script" "$work/out" "$recorder" "$root/tests/chains/record.sh" "$work/chains=/" "${libraries[@]}" || status=$?
+[ -d "$work/out/${variants[0]}" ] || exit $status
+mkdir -p "$outdir/symfs/usr/lib/debug/.build-id"
+cp -r "$work/out/." "$outdir/"
+cp -r "$work/chains" "$outdir/symfs/"
+for library in "${libraries[@]}"; do
+	# As the kernel names them: with /lib a link to /usr/lib.
+	file=${library%%=*} name=/usr${library#*=}
+	name=$outdir/symfs${name/usr\/usr/usr}
+	mkdir -p "${name%/*}"
+	cp "$file" "$name"
+	id=$(readelf -n "$file" | sed -n 's/^ *Build ID: *//p') debug=$sysroot/usr/lib/debug/.build-id/${id:0:2}
+	if [ -e "$debug/${id:2}.debug" ]; then
+		mkdir -p "$outdir/symfs/usr/lib/debug/.build-id/${id:0:2}"
+		cp "$debug/${id:2}.debug" "$outdir/symfs/usr/lib/debug/.build-id/${id:0:2}/"
+	fi
+done
+chmod -R a+rX "$outdir"
+exit $status
