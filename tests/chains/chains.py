@@ -39,7 +39,7 @@ PARTS = {
     # The same, with and without a name: what libraries do with each other is their business.  Static programs have
     # theirs within.
     "ANY": r"LIBRARY|(lib|ld)[\w+-]+\.so[\d.]*\+\w*|\w*chains\+|std::\S+|__cxxabiv1::\S+|__gnu_cxx::\S+|operator (new|delete)(\[\])?",
-    "OWN": r"main|mode_\w+|(leaf|tiny|fill|realign|deep|inline|jump|coroutine|thrown|library|left|right|bare|framed)_\w+|"
+    "OWN": r"main|mode_\w+|(leaf|tiny|tail|fill|realign|deep|inline|jump|coroutine|thrown|library|left|right|bare|framed)_\w+|"
            r"deep|(handler|inner|catch|destroy|fork|exec|refused)_work\w*|on_(timer|inner|outer|signal)|interrupt(ible)?|"
            r"thread_main|start_timer|use_alternate_stack|refused?|refuse_try|thrower|catcher|lazy_(round|\d+)|"
            r"call_(left|right)|load|fork_(one|two)|spawn_(posix|vfork)|exec_(next|thread)|fix_addresses|format_seconds|"
@@ -150,6 +150,12 @@ MODES = {
         "refused_work": (r"MAIN;mode_noreturn;refuse_try;refuse;refused;refused_work(;SPIN)?", 80),
         "around": (r"MAIN;mode_noreturn(;(CLOCK|STUB|RESOLVE|refuse_try(;(STUB|RESOLVE|SETJMP|__longjmp|"
                    r"refuse(;(mix|refused(;(STUB|RESOLVE|LONGJMP))?))?))?))?", 0),
+    }),
+    "tail": mode({
+        "tail_saves": (r"MAIN;mode_tail;tail_caller;tail_saves(;tail_called(;mix)?|;mix)?", 10),
+        "tail_short": (r"MAIN;mode_tail;tail_caller;tail_short(;mix)?", 1),
+        "tail_last": (r"MAIN;mode_tail;tail_caller;tail_last(;SPIN)?", 20),
+        "around": (r"MAIN;mode_tail(;(CLOCK|STUB|RESOLVE|tail_caller))?", 0),
     }),
     "coroutine": mode({
         "mode_coroutine": (r"MAIN;mode_coroutine(;(CLOCK|STUB|RESOLVE|swapcontext|(__)?getcontext|(__)?makecontext|"

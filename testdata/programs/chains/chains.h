@@ -53,6 +53,8 @@ mode_function mode_leaf, mode_tiny, mode_realign, mode_deep, mode_inline;
 mode_function mode_handler, mode_alternate, mode_nested, mode_alternate_thread;
 /* jumps.cc */
 mode_function mode_jump, mode_noreturn, mode_coroutine;
+/* tails.cc */
+mode_function mode_tail;
 /* exceptions.cc */
 mode_function mode_exception;
 /* libraries.cc */

@@ -26,6 +26,9 @@ static const struct {
 	{ "alternate-thread", mode_alternate_thread },
 	{ "jump", mode_jump },
 	{ "noreturn", mode_noreturn },
+#ifdef __OPTIMIZE__
+	{ "tail", mode_tail },
+#endif
 	{ "coroutine", mode_coroutine },
 #ifdef __cpp_exceptions
 	{ "exception", mode_exception },
