@@ -13,6 +13,7 @@ struct cfi_builder {
 	uint64_t address; /* of the section */
 	bool big_endian;
 	bool debug_frame;
+	bool is_32; /* a target of 32 bits */
 };
 
 /* A program's bytes as one argument. */
@@ -44,7 +45,7 @@ static inline void build_end(struct cfi_builder *b, size_t start)
 }
 
 /*
- * A CIE: code alignment 1 or 4 as `code_align`, data alignment -8, pointers
+ * A CIE: code alignment 1 or 4 as `code_align`, data alignment -8 (-4), pointers
  * pcrel sdata4 if the augmentation begins with 'z'.  `augmentation` holds the augmentation
  * data.  Returns its offset.
  */
@@ -60,11 +61,11 @@ static inline size_t build_cie(struct cfi_builder *b, uint8_t version, const cha
 	build_number(b, version, 1);
 	build_bytes(b, string, strlen(string) + 1);
 	if (version == 4) {
-		build_number(b, 8, 1);
+		build_number(b, b->is_32 ? 4 : 8, 1);
 		build_number(b, 0, 1);
 	}
 	build_number(b, code_align, 1);
-	build_number(b, 0x78, 1);
+	build_number(b, b->is_32 ? 0x7c : 0x78, 1);
 	build_number(b, column, 1);
 	if (string[0] == 'z')
 		build_number(b, augmentation_size, 1);
@@ -83,8 +84,8 @@ static inline size_t build_fde(struct cfi_builder *b, size_t cie, bool z, uint64
 	build_number(b, 0, 4);
 	if (b->debug_frame) {
 		build_number(b, cie, 4);
-		build_number(b, begin, 8);
-		build_number(b, length, 8);
+		build_number(b, begin, b->is_32 ? 4 : 8);
+		build_number(b, length, b->is_32 ? 4 : 8);
 	} else {
 		build_number(b, b->size - cie, 4);
 		build_number(b, begin - (b->address + b->size), 4);

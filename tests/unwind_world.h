@@ -71,11 +71,12 @@ static inline void world_init(struct world *w, const char *arch, uint8_t code_al
 	w->arch = reel_arch_by_name(arch);
 	assert_non_null(w->arch);
 	w->eh.address = 0x20000;
+	w->eh.is_32 = w->arch->word_size == 4;
 	w->eh.big_endian = w->memory.big_endian = !strcmp(arch, "s390x");
 	w->cie = build_cie(&w->eh, 1, "zR", BYTES(0x1b), code_align, column, initial, size);
 	w->signal_cie = build_cie(&w->eh, 1, "zRS", BYTES(0x1b), code_align, column, initial, size);
-	w->regions[0] = (struct reel_memory_region){ STACK, sizeof(w->stack_bytes), w->stack_bytes,
-						     NULL, 0 };
+	w->regions[0] = (struct reel_memory_region){ STACK, 512ul * w->arch->word_size,
+						     w->stack_bytes, NULL, 0 };
 	w->memory.regions = w->regions;
 	w->memory.n_regions = 1;
 	w->state.arch = w->arch;
@@ -124,9 +125,11 @@ static inline void unwind(struct world *w)
 		.text_end = TEXT_END,
 	};
 
+	size_t word = w->arch->word_size;
+
 	for (size_t i = 0; i < 512; i++) {
-		for (size_t j = 0; j < 8; j++)
-			w->stack_bytes[8 * i + (w->memory.big_endian ? 7 - j : j)] =
+		for (size_t j = 0; j < word; j++)
+			w->stack_bytes[word * i + (w->memory.big_endian ? word - 1 - j : j)] =
 				(uint8_t)(w->stack[i] >> 8 * j);
 	}
 	assert_null(reel_cfi_create(&input, &w->cfi));
