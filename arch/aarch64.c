@@ -102,6 +102,21 @@ static const struct reel_arch_call calls[] = {
 	{ blr, blr_mask, 4 },
 };
 
+/*
+ * The PLT's header, which has no CFI (AAELF64 "Procedure Linkage Table"; binutils'
+ * elfNN_aarch64_small_plt0_entry, with `bti c` before it perhaps):
+ * stp x16, x30, [sp, #-16]!;  adrp x16, …;  ldr x17, …;  add x16, …;  br x17
+ */
+static const uint8_t plt_header[] = { 0xf0, 0x7b, 0xbf, 0xa9, 0x10, 0, 0, 0x90 };
+static const uint8_t plt_header_mask[] = { 0xff, 0xff, 0xff, 0xff, 0x1f, 0, 0, 0x9f };
+
+static const struct reel_arch_entry entries[] = {
+	{ plt_header, plt_header_mask, sizeof(plt_header), 4, 2 },
+	{ plt_header, plt_header_mask, sizeof(plt_header), 8, 2 },
+	{ plt_header, plt_header_mask, sizeof(plt_header), 12, 2 },
+	{ plt_header, plt_header_mask, sizeof(plt_header), 16, 2 },
+};
+
 /* Arm ARM C6.2: svc, with any immediate. */
 static const uint8_t svc[] = { 0x01, 0x00, 0x00, 0xd4 };
 static const uint8_t svc_mask[] = { 0x1f, 0x00, 0xe0, 0xff };
@@ -135,6 +150,8 @@ const struct reel_arch reel_arch_aarch64 = {
 	.n_signal_frames = REEL_ARCH_COUNT(signal_frames),
 	.calls = calls,
 	.n_calls = REEL_ARCH_COUNT(calls),
+	.entries = entries,
+	.n_entries = REEL_ARCH_COUNT(entries),
 	.system_calls = system_calls,
 	.n_system_calls = REEL_ARCH_COUNT(system_calls),
 };

@@ -81,6 +81,19 @@ static void compile_return_address(struct compiler *c, const struct reel_cfi_row
 		to->outcome = REEL_RULE_BAD;
 }
 
+/*
+ * The return address lies where the caller's own stack would begin: something that was jumped
+ * through has pushed it (arm64's PLT), and the CFI, which takes sp there for the CFA, does not tell
+ * (_dl_runtime_resolve in glibc's sysdeps/aarch64/dl-trampoline.S).  The caller's sp is above it.
+ */
+static bool is_above_cfa(const struct compiler *c, const struct reel_cfi_row *row)
+{
+	return c->arch->flags & REEL_ARCH_LINK_REGISTER &&
+	       row->rules[row->return_column].kind == REEL_RULE_OFFSET &&
+	       c->rule->return_address.from == FROM_MEMORY && c->rule->return_address.offset >= 0 &&
+	       row->cfa.kind == REEL_RULE_REGISTER_OFFSET && row->cfa.reg == c->arch->sp;
+}
+
 static void compile_register(struct compiler *c, const struct reel_cfi_row *row, uint8_t slot)
 {
 	uint16_t dwarf = c->arch->registers[slot].dwarf;
@@ -101,11 +114,14 @@ static void compile_register(struct compiler *c, const struct reel_cfi_row *row,
 		c->rule->keep |= (uint64_t)1 << slot;
 		return;
 	}
-	if (dwarf == c->arch->sp && rule->kind == REEL_RULE_VAL_OFFSET && !rule->offset) {
-		c->rule->flags |= RULE_SP_IS_CFA;
-		return;
-	}
 	source = source_of(c, rule);
+	if (dwarf == c->arch->sp && rule->kind == REEL_RULE_VAL_OFFSET && !rule->offset) {
+		if (!is_above_cfa(c, row)) {
+			c->rule->flags |= RULE_SP_IS_CFA;
+			return;
+		}
+		source.offset = c->rule->return_address.offset + c->arch->word_size;
+	}
 	if (source.from == FROM_NOWHERE)
 		return;
 	source.to = slot;
@@ -178,6 +194,28 @@ bool reel_rule_ends_function(const struct reel_rule *rule)
 bool reel_rule_needs(const struct reel_rule *rule, uint8_t slot)
 {
 	return rule->cfa.from != FROM_REGISTER || rule->cfa.slot == slot;
+}
+
+bool reel_rule_sp_of_record(const struct reel_rule *rule, const struct reel_arch *arch, uint64_t fp,
+			    uint64_t *sp_ret)
+{
+	const uint8_t fp_slot = reel_arch_slot(arch, arch->fp);
+	const struct rule_source *ra = &rule->return_address;
+
+	if (rule->outcome != REEL_RULE_STEP || rule->cfa.from != FROM_REGISTER ||
+	    rule->cfa.slot != reel_arch_slot(arch, arch->sp) || ra->from != FROM_MEMORY)
+		return false;
+	for (unsigned i = 0; i < rule->n_saved; i++) {
+		const struct rule_source *saved = &rule->saved[i];
+
+		if (saved->to != fp_slot || saved->from != FROM_MEMORY ||
+		    (int64_t)saved->offset + arch->word_size != ra->offset)
+			continue;
+		*sp_ret = fp - (uint64_t)(int64_t)saved->offset -
+			  (uint64_t)(int64_t)rule->cfa.offset;
+		return true;
+	}
+	return false;
 }
 
 /* ---- applying ----------------------------------------------------------------------- */

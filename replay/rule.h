@@ -45,6 +45,13 @@ bool reel_rule_ends_function(const struct reel_rule *rule);
 /* The CFA may depend on what the register holds. */
 bool reel_rule_needs(const struct reel_rule *rule, uint8_t slot);
 
+/*
+ * Where the rule finds the CFA by sp, and the caller's fp and return address in two words of the
+ * frame, in this order (a frame record): what sp is if fp points to them.
+ */
+bool reel_rule_sp_of_record(const struct reel_rule *rule, const struct reel_arch *arch, uint64_t fp,
+			    uint64_t *sp_ret);
+
 /* Compiles a row; for arch programs, kept by the unwinder. */
 struct reel_error *reel_rule_create(const struct reel_arch *arch, const struct reel_cfi_row *row,
 				    struct reel_rule **ret) REEL_MUST_CHECK;

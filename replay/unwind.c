@@ -190,11 +190,10 @@ static enum reel_stop rule_step(struct reel_walk *walk, const struct reel_code *
 		return signal_step(walk, rule, code->bias, step_ret);
 	*step_ret = REEL_STEP_CFI;
 	stop = apply(walk, rule, code->bias);
-	/* A step by the frame pointer has lost sp: go on with the frame pointer. */
-	if (stop == REEL_STOP_REGISTER_UNKNOWN &&
-	    !reel_walk_knows(walk->state, walk->programs->sp) &&
-	    reel_walk_guess(walk, code, step_ret))
-		return REEL_STOP_ROOT;
+	if (stop == REEL_STOP_REGISTER_UNKNOWN && reel_walk_find_sp(walk, rule)) {
+		*step_ret = REEL_STEP_FRAME_POINTER;
+		stop = apply(walk, rule, code->bias);
+	}
 	return stop;
 }
 
@@ -296,6 +295,12 @@ static bool advance(struct reel_walk *walk, enum reel_step *step_ret, enum reel_
 	/* Nobody returns to 0.  A signal may have interrupted a jump to it. */
 	if (!walk->state->pc && *step_ret != REEL_STEP_SIGNAL)
 		return false;
+	/* What has no CFI may have moved sp before it called or was interrupted. */
+	if (walk->sp_assumed && *step_ret == REEL_STEP_CFI && !reel_walk_is_return_address(walk)) {
+		*stop_ret = REEL_STOP_REGISTER_UNKNOWN;
+		return false;
+	}
+	walk->sp_assumed = *step_ret == REEL_STEP_LINK_REGISTER;
 	if (!makes_progress(walk, &before, *step_ret)) {
 		*stop_ret = REEL_STOP_NO_PROGRESS;
 		return false;

@@ -22,6 +22,8 @@ struct reel_walk {
 		       interrupted */
 	bool exact; /* pc is the instruction that runs next; otherwise it is behind a call */
 	bool root;  /* there is no caller */
+	bool sp_assumed; /* the frame was found by the link register, as if its callee had left sp
+			    alone */
 	unsigned stalled;
 };
 
@@ -52,6 +54,16 @@ const struct reel_rule *reel_walk_match_signal_frame(const struct reel_walk *wal
  */
 bool reel_walk_guess(struct reel_walk *walk, const struct reel_code *code,
 		     enum reel_step *step_ret);
+
+/*
+ * A step by the frame pointer has lost sp, and the rule of the frame needs it.  It is found again
+ * where the rule has a frame record and the frame pointer points to one; a function without one
+ * has left the frame pointer to some caller, and to go on by that would leave out those between.
+ */
+bool reel_walk_find_sp(struct reel_walk *walk, const struct reel_rule *rule);
+
+/* Could a call, or the kernel for a signal's handler, have left this pc as a return address? */
+bool reel_walk_is_return_address(const struct reel_walk *walk);
 
 /* The caller of a function that does not exist; false if it does not look like one. */
 bool reel_walk_undo_call(struct reel_walk *walk);

@@ -60,8 +60,10 @@ const struct reel_rule *reel_walk_match_signal_frame(const struct reel_walk *wal
 	for (size_t i = 0; i < arch->n_signal_frames; i++) {
 		const struct reel_arch_signal_frame *frame = &arch->signal_frames[i];
 		/* A handler returns to its start; a sample may be anywhere in it, none of it moves
-		 * sp. */
-		size_t last = !walk->first ? 0 : walk->exact ? frame->size - 1 : frame->size;
+		 * sp.  Behind it, too, whatever `where` tells: an interrupt that was pending is
+		 * taken before the kernel knows of a system call (arm64's el0_svc enables them
+		 * before el0_svc_common sets syscallno; Linux 6.12). */
+		size_t last = !walk->first ? 0 : frame->size;
 
 		for (size_t into = 0; into <= last; into += arch->code_align) {
 			if (code_matches(walk, code, walk->state->pc - into, frame))
@@ -119,6 +121,16 @@ static bool is_return_address(const struct reel_walk *walk, uint64_t address,
 	if (code_ret)
 		*code_ret = code;
 	return is_behind_one_of(walk, &code, address, arch->calls, arch->n_calls);
+}
+
+bool reel_walk_is_return_address(const struct reel_walk *walk)
+{
+	const struct reel_unwind_input *input = walk->input;
+	struct reel_code code = { 0 };
+	bool found = input->find_code(input->context, walk->state->pc, &code) == REEL_CODE_FOUND;
+
+	return is_return_address(walk, walk->state->pc, NULL) ||
+	       reel_walk_match_signal_frame(walk, found ? &code : NULL);
 }
 
 bool reel_walk_is_landing_pad(const struct reel_walk *walk)
@@ -225,6 +237,20 @@ static bool frame_pointer_caller(const struct reel_walk *walk, struct reel_unwin
 	return is_return_address(walk, ret->pc, NULL);
 }
 
+bool reel_walk_find_sp(struct reel_walk *walk, const struct reel_rule *rule)
+{
+	uint8_t fp = walk->programs->fp, sp = walk->programs->sp;
+	struct reel_unwind_state caller;
+	uint64_t found;
+
+	if (reel_walk_knows(walk->state, sp) || !frame_pointer_caller(walk, &caller) ||
+	    !reel_rule_sp_of_record(rule, walk->input->arch, walk->state->registers[fp], &found))
+		return false;
+	walk->state->registers[sp] = found;
+	walk->state->known |= (uint64_t)1 << sp;
+	return true;
+}
+
 /* ---- link registers ------------------------------------------------------------------------- */
 
 /*
@@ -297,8 +323,10 @@ bool reel_walk_guess(struct reel_walk *walk, const struct reel_code *code, enum 
 	}
 
 	has_link = link_register_caller(walk, code, &by_link, &certain);
-	has_frame = (!has_link || !certain) && frame_pointer_caller(walk, &by_frame);
-	if (has_frame) {
+	has_frame = frame_pointer_caller(walk, &by_frame);
+	/* The same caller by both: the frame pointer's record is the function's own, so sp is not
+	 * the caller's any more. */
+	if (has_frame && (!has_link || !certain || by_frame.pc == by_link.pc)) {
 		*walk->state = by_frame;
 		*step_ret = REEL_STEP_FRAME_POINTER;
 	} else if (has_link) {

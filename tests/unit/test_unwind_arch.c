@@ -130,9 +130,133 @@ static void test_leaf_without_cfi(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
 }
 
+/* The record of x29 has the same return address as x30: a leaf's own, which has moved sp. */
+static void test_leaf_with_record(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	world_arm(&w);
+	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
+	function(&w, 0x3000, 0x3100, ARM_FRAME);
+	w.state.pc = BIAS + 0x2010;
+	set(&w, 31, STACK_WORD(94));
+	set(&w, 30, call_before(&w, 0x3020));
+	set(&w, 29, STACK_WORD(94));
+	w.stack[94] = STACK_WORD(100);
+	w.stack[95] = BIAS + 0x3020;
+	w.stack[101] = call_before(&w, 0x1020);
+	unwind(&w);
+	assert_int_equal(w.frames.steps[1], REEL_STEP_FRAME_POINTER);
+	assert_int_equal(w.frames.sps[2], STACK_WORD(102));
+	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
+}
+
+/* Nor may a leaf without CFI and without a record have left sp where it was. */
+static void test_leaf_that_moved_sp(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	world_arm(&w);
+	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
+	function(&w, 0x3000, 0x3100, ARM_FRAME);
+	w.state.pc = BIAS + 0x2010;
+	set(&w, 31, STACK_WORD(94));
+	set(&w, 30, call_before(&w, 0x3020));
+	w.stack[95] = BIAS + 0x1050; /* not behind a call */
+	w.stack[101] = call_before(&w, 0x1020);
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_REGISTER_UNKNOWN, 0x2010, 0x3020);
+}
+
+/*
+ * A function without CFI that keeps a frame pointer, called by one with CFI that has none: x29 is
+ * that of a function further up, and what lies between must not be left out.
+ */
+static void test_record_of_another(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	world_arm(&w);
+	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
+	function(&w, 0x3000, 0x3100, BYTES(0x0e, 32, 0x9e, 4, 0x93, 3)); /* x30, x19 */
+	w.state.pc = BIAS + 0x2010;
+	set(&w, 31, STACK_WORD(100));
+	set(&w, 30, call_before(&w, 0x2004));
+	set(&w, 29, STACK_WORD(110));
+	w.stack[110] = STACK_WORD(130);
+	w.stack[111] = call_before(&w, 0x3020);
+	w.stack[131] = call_before(&w, 0x1020);
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_REGISTER_UNKNOWN, 0x2010, 0x3020);
+}
+
+/*
+ * glibc's _dl_runtime_resolve: its CFI takes sp at its start for the CFA, and x30 lies above it,
+ * where the PLT's header has pushed it.
+ *   2800: f0 7b bf a9  stp x16, x30, [sp, #-16]!
+ *   2804: 90 00 00 90  adrp x16, …
+ *   2808: 11 fe 47 f9  ldr x17, [x16, #4088]
+ *   280c: 10 e2 3f 91  add x16, x16, #0xff8
+ *   2810: 20 02 1f d6  br x17
+ */
+static void test_arm_lazy_binding(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (uint64_t pc = 0x2800; pc <= 0x2814; pc += 4) {
+		bool resolver = pc == 0x2814;
+		unsigned pushed = pc == 0x2800 ? 0 : 2;
+
+		world_arm(&w);
+		function(&w, 0x1000, 0x1100, UNDEFINED_LR);
+		/* x30 at CFA + 8 */
+		function(&w, 0x2000, 0x2100, BYTES(0x11, 30, 0x7f));
+		function(&w, 0x3000, 0x3100, ARM_FRAME);
+		code_at(&w, 0x2800,
+			BYTES(0xf0, 0x7b, 0xbf, 0xa9, 0x90, 0, 0, 0x90, 0x11, 0xfe, 0x47, 0xf9,
+			      0x10, 0xe2, 0x3f, 0x91, 0x20, 0x02, 0x1f, 0xd6));
+		w.state.pc = BIAS + (resolver ? 0x2010 : pc);
+		set(&w, 31, STACK_WORD(100 - pushed));
+		set(&w, 30, resolver ? 0x1234 : call_before(&w, 0x3020));
+		w.stack[98] = 0x5678;
+		w.stack[99] = call_before(&w, 0x3020);
+		w.stack[101] = call_before(&w, 0x1020);
+		unwind(&w);
+		assert_int_equal(w.frames.sps[1], STACK_WORD(100));
+		EXPECT(&w, REEL_STOP_ROOT, resolver ? 0x2010 : pc, 0x3020, 0x1020);
+	}
+}
+
+/* An interrupt within the svc of the trampoline, before the kernel calls it a system call. */
+static void test_arm_interrupted_sigreturn(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (uint64_t pc = 0x4000; pc <= 0x4008; pc += 4) {
+		world_arm(&w);
+		function(&w, 0x1000, 0x1100, UNDEFINED_LR);
+		function(&w, 0x3000, 0x3100, NO_BYTES);
+		code_at(&w, 0x4000, ARM_SIGRETURN);
+		w.state.pc = BIAS + pc;
+		set(&w, 31, STACK_WORD(102));
+		set(&w, 30, BIAS + 0x4000);
+		w.stack[102 + 69] = BIAS + 0x1020;
+		w.stack[102 + 70] = STACK_WORD(300);
+		w.stack[102 + 71] = BIAS + 0x3000;
+		unwind(&w);
+		EXPECT(&w, REEL_STOP_ROOT, pc, 0x3000, 0x1020);
+	}
+}
+
 /*
  * Not a leaf: x30 lies in the same code without CFI, the frame record leads on,
- * and sp is unknown then: the next frame, whose CFA hangs on sp, has to go by x29 too.
+ * and sp is unknown then: the next frame, whose CFA hangs on sp, has a record too, which is where
+ * x29 points to.
  */
 static void test_arm_frame_pointer(void **unused)
 {
@@ -153,6 +277,7 @@ static void test_arm_frame_pointer(void **unused)
 	assert_int_equal(w.frames.steps[1], REEL_STEP_FRAME_POINTER);
 	assert_int_equal(w.frames.sps[1], 0);
 	assert_int_equal(w.frames.steps[2], REEL_STEP_FRAME_POINTER);
+	assert_int_equal(w.frames.sps[2], STACK_WORD(136));
 	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
 }
 
@@ -270,6 +395,11 @@ int main(void)
 		cmocka_unit_test(test_arm_signal),
 		cmocka_unit_test(test_pointer_authentication),
 		cmocka_unit_test(test_leaf_without_cfi),
+		cmocka_unit_test(test_leaf_with_record),
+		cmocka_unit_test(test_leaf_that_moved_sp),
+		cmocka_unit_test(test_record_of_another),
+		cmocka_unit_test(test_arm_lazy_binding),
+		cmocka_unit_test(test_arm_interrupted_sigreturn),
 		cmocka_unit_test(test_arm_frame_pointer),
 		cmocka_unit_test(test_arm_last_record),
 		cmocka_unit_test(test_arm_undo_call),
