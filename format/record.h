@@ -254,7 +254,9 @@ enum reel_sample_flags {
 	/* Where the stack ends could not be found out: the region ends where reading failed or at a
 	   guess. */
 	REEL_SAMPLE_TOP_UNKNOWN = 1 << 2,
-	REEL_SAMPLE_FLAGS_KNOWN = 7,
+	/* The frame chain has as many addresses as the walk was allowed to give. */
+	REEL_SAMPLE_FRAME_CHAIN_CUT = 1 << 3,
+	REEL_SAMPLE_FLAGS_KNOWN = 15,
 };
 
 enum reel_region_kind {
