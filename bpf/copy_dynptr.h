@@ -65,7 +65,7 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft,
 					     struct reel_bpf_counts *counts, void *ring)
 {
 	struct reel_bpf_sample *sample = &draft->sample;
-	__u64 prefix = sizeof(*sample) + 8 * (__u64)sample->n_kernel_chain;
+	__u64 prefix = reel_draft_prefix(draft);
 	__u64 sizes[2] = {}, total;
 	struct bpf_dynptr record;
 

@@ -42,6 +42,7 @@ enum {
 	BPF_RB_NO_WAKEUP = 1,
 	BPF_RB_FORCE_WAKEUP = 2,
 	BPF_RB_AVAIL_DATA = 0,
+	BPF_F_USER_STACK = 1 << 8,
 };
 
 /* Only asked whether the kernel has them; the values are never used. */

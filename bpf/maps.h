@@ -63,9 +63,9 @@ struct {
 
 /* A sample while it is made: too large for the stack of a BPF program. */
 struct reel_draft {
-	/* These two are copied together. */
+	/* These two are copied together: the kernel chain, then the frame chain. */
 	struct reel_bpf_sample sample;
-	__u64 kernel_chain[REEL_BPF_KERNEL_CHAIN_MAX];
+	__u64 chains[REEL_BPF_KERNEL_CHAIN_MAX + REEL_BPF_FRAME_CHAIN_MAX];
 	struct reel_saved_registers saved;
 	__u64 search[REEL_SEARCH_WORDS];
 	/*
@@ -88,6 +88,13 @@ static __always_inline struct reel_draft *reel_draft(void)
 	__u32 zero = 0;
 
 	return bpf_map_lookup_elem(&reel_drafts, &zero);
+}
+
+/* Bytes in front of the regions'. */
+static __always_inline __u64 reel_draft_prefix(const struct reel_draft *draft)
+{
+	return sizeof(draft->sample) +
+	       8 * ((__u64)draft->sample.n_kernel_chain + draft->sample.n_frame_chain);
 }
 
 static __always_inline struct reel_bpf_counts *reel_counters(void)

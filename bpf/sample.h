@@ -11,6 +11,7 @@
 
 #define REEL_BPF_REGISTERS_MAX	  32
 #define REEL_BPF_KERNEL_CHAIN_MAX 127
+#define REEL_BPF_FRAME_CHAIN_MAX  1024
 #define REEL_BPF_MAX_STACK_LIMIT  (1u << 20)
 /* Bits of a region's `missing`: pages of 4 KB in the largest stack, and one for each end. */
 #define REEL_BPF_MISSING_WORDS 5
@@ -24,8 +25,9 @@ enum reel_bpf_sample_flags {
 	REEL_BPF_REGISTERS = 1 << 0, /* registers are there */
 	REEL_BPF_STACK_CUT = 1 << 1, /* a region was cut at max_stack */
 	REEL_BPF_TOP_UNKNOWN = 1 << 2,
-	REEL_BPF_COPY_FAILED = 1 << 3, /* some page could not be read: see missing */
-	REEL_BPF_COMPAT = 1 << 4,      /* a 32-bit task of a 64-bit kernel */
+	REEL_BPF_COPY_FAILED = 1 << 3,	   /* some page could not be read: see missing */
+	REEL_BPF_COMPAT = 1 << 4,	   /* a 32-bit task of a 64-bit kernel */
+	REEL_BPF_FRAME_CHAIN_CUT = 1 << 5, /* it has as many addresses as it may have */
 };
 
 /* Values of a sample's `where`: those of SPEC.md, section 6, and of enum reel_where. */
@@ -56,8 +58,8 @@ struct reel_bpf_region {
 };
 
 /*
- * A sample: this header, then the kernel chain (n_kernel_chain × 8 bytes),
- * then the bytes of region 0 and region 1, each padded to 8.
+ * A sample: this header, then the kernel chain and the frame chain (8 bytes an
+ * address), then the bytes of region 0 and region 1, each padded to 8.
  */
 struct reel_bpf_sample {
 	__u32 kind; /* REEL_BPF_SAMPLE */
@@ -70,7 +72,9 @@ struct reel_bpf_sample {
 	__u32 where; /* enum reel_bpf_where */
 	__u32 n_registers;
 	__u32 n_kernel_chain;
+	__u32 n_frame_chain;
 	__u32 n_regions;
+	__u32 pc_register; /* the pc's number, see below */
 	struct reel_bpf_region regions[2];
 	/*
 	 * Registers are numbered as DWARF does for the task's own psABI; with
@@ -79,14 +83,14 @@ struct reel_bpf_sample {
 	 * on some CPUs (riscv64: 64, s390x: 65).
 	 */
 	__u64 pc;
-	__u32 pc_register; /* its number */
-	__u32 reserved;
 	__u64 known; /* bit n: registers[n] is known */
 	__u64 registers[REEL_BPF_REGISTERS_MAX];
 };
 
 /* What may stand before the regions' bytes. */
-#define REEL_BPF_PREFIX_MAX (sizeof(struct reel_bpf_sample) + 8 * REEL_BPF_KERNEL_CHAIN_MAX)
+#define REEL_BPF_PREFIX_MAX                                                                        \
+	(sizeof(struct reel_bpf_sample) +                                                          \
+	 8 * (REEL_BPF_KERNEL_CHAIN_MAX + REEL_BPF_FRAME_CHAIN_MAX))
 
 /*
  * A process that called fork or exec: what only the kernel knows in time.  Of a

@@ -18,13 +18,15 @@ struct reel_bpf_settings {
 	__u32 system_wide;
 	__u32 use_cgroup;
 	__u32 kernel_chain;
-	__u32 max_stack; /* bytes of a region at most */
+	__u32 frame_chain; /* addresses found by frame pointers at most; 0: no such walk */
+	__u32 max_stack;   /* bytes of a region at most */
 	__u32 page_size;
 	/* Bytes of a task's kernel stack (used before 5.15 only, see bpf/registers.h). */
 	__u32 thread_size;
 	__u32 rings;
 	/* Inode of the recorder's PID namespace, 0 if it is the initial one. */
 	__u32 pid_namespace;
+	__u32 reserved;
 	__u64 ring_size; /* of each ring */
 	/* Tracepoints: take each n-th hit, on these CPUs.  Perf events do both by themselves. */
 	__u64 periods[REEL_BPF_EVENTS_MAX];

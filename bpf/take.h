@@ -35,10 +35,10 @@ static __always_inline struct reel_draft *reel_draft_begin(struct task_struct *t
 	sample->where = REEL_BPF_WHERE_UNKNOWN;
 	sample->n_registers = 0;
 	sample->n_kernel_chain = 0;
+	sample->n_frame_chain = 0;
 	sample->n_regions = 0;
 	sample->pc = 0;
 	sample->pc_register = 0;
-	sample->reserved = 0;
 	sample->known = 0;
 	return draft;
 }
@@ -72,6 +72,36 @@ static __always_inline __u64 reel_draft_enter_kernel(struct reel_draft *draft,
 	return reel_registers_sp(&draft->saved.user);
 }
 
+/*
+ * The kernel's own walks: of user code by frame pointers it is what perf's
+ * --call-graph fp shows (perf_callchain_user), pc included.
+ */
+static __always_inline void reel_chains_walk(void *ctx, struct reel_draft *draft)
+{
+	struct reel_bpf_sample *sample = &draft->sample;
+	long size;
+
+	if (settings.kernel_chain && sample->where != REEL_BPF_WHERE_USER) {
+		size = bpf_get_stack(ctx, draft->chains, 8 * REEL_BPF_KERNEL_CHAIN_MAX, 0);
+		if (size > 0)
+			sample->n_kernel_chain = size / 8;
+	}
+	/* Without registers here, the kernel's are not those of this memory (execve). */
+	if (settings.frame_chain && sample->flags & REEL_BPF_REGISTERS) {
+		__u64 begin = sample->n_kernel_chain;
+
+		barrier_var(begin);
+		if (begin > REEL_BPF_KERNEL_CHAIN_MAX)
+			return;
+		size = bpf_get_stack(ctx, draft->chains + begin, 8 * settings.frame_chain,
+				     BPF_F_USER_STACK);
+		if (size > 0)
+			sample->n_frame_chain = size / 8;
+		if (sample->n_frame_chain == settings.frame_chain)
+			sample->flags |= REEL_BPF_FRAME_CHAIN_CUT;
+	}
+}
+
 /* Adds the stacks, and hands the sample over. */
 static __always_inline void reel_draft_end(void *ctx, struct reel_draft *draft,
 					   struct task_struct *task, __u64 sp)
@@ -81,12 +111,7 @@ static __always_inline void reel_draft_end(void *ctx, struct reel_draft *draft,
 	struct reel_bpf_sample *sample = &draft->sample;
 	void *ring = reel_ring();
 
-	if (settings.kernel_chain && sample->where != REEL_BPF_WHERE_USER) {
-		long size = bpf_get_stack(ctx, draft->kernel_chain, sizeof(draft->kernel_chain), 0);
-
-		if (size > 0)
-			sample->n_kernel_chain = size / 8;
-	}
+	reel_chains_walk(ctx, draft);
 	/* A task that exits has no memory any more. */
 	if (sp && mm)
 		reel_regions_find(sample, task, mm, sp);

@@ -24,6 +24,7 @@
 
 enum long_option {
 	OPTION_DURATION = 0x100,
+	OPTION_FP,
 	OPTION_MAX_STACK,
 	OPTION_RING_SIZE,
 	OPTION_RINGS,
@@ -47,6 +48,8 @@ static const struct argp_option argp_options[] = {
 	{ "freq", 'F', "HZ", 0, "Samples a second and CPU (999), or max", 0 },
 	{ "count", 'c', "PERIOD", 0, "A sample each PERIOD events instead", 0 },
 	{ "call-graph", 'g', NULL, 0, "Also record the kernel's call chains", 0 },
+	{ "fp", OPTION_FP, NULL, 0,
+	  "Also record what a walk by frame pointers finds, for stackreel report --compare-fp", 0 },
 	{ "max-stack", OPTION_MAX_STACK, "BYTES", 0, "Bytes of a stack at most (256K; up to 1M)",
 	  0 },
 	{ "duration", OPTION_DURATION, "TIME", 0, "Stop after 10, 10s, 2m, 1h", 0 },
@@ -252,6 +255,9 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 		return 0;
 	case 'g':
 		options->kernel_chain = true;
+		return 0;
+	case OPTION_FP:
+		options->frame_chain = true;
 		return 0;
 	case OPTION_MAX_STACK:
 		parse_stack(state, options, argument);

@@ -30,13 +30,14 @@ struct reel_options {
 	size_t n_cpus;
 
 	bool kernel_chain;
+	bool frame_chain;
 	uint64_t duration;  /* ns, 0: no end */
 	uint64_t max_stack; /* bytes */
 	uint64_t ring_size;
 	uint64_t rings;
 	const char *btf;
 	bool no_build_id_events; /* read build-ids from files only */
-	int level; /* zstd's */
+	int level;		 /* zstd's */
 
 	/* One of the two is not 0: rotation. */
 	uint64_t rotate_time; /* ns */

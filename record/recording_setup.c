@@ -160,6 +160,7 @@ static struct reel_error *open_sampler(struct recording *recording)
 		.system_wide = options->system_wide && !recording->cgroup,
 		.cgroup = recording->cgroup,
 		.kernel_chain = options->kernel_chain,
+		.frame_chain = options->frame_chain,
 		.max_stack = (uint32_t)options->max_stack,
 		.ring_size = options->ring_size,
 		.rings = (uint32_t)options->rings,

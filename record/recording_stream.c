@@ -162,6 +162,7 @@ static struct reel_error *defer_sample(struct recording *recording,
 
 	reel_buffer_append(&whole, sample, sizeof(*sample));
 	reel_buffer_append(&whole, parts->kernel_chain, 8 * (size_t)sample->n_kernel_chain);
+	reel_buffer_append(&whole, parts->frame_chain, 8 * (size_t)sample->n_frame_chain);
 	for (uint32_t i = 0; i < sample->n_regions; i++) {
 		reel_buffer_append(&whole, parts->region_bytes[i], sample->regions[i].size);
 		reel_buffer_append(&whole, padding, -(size_t)sample->regions[i].size & 7);
@@ -265,6 +266,8 @@ static struct reel_error *replay_deferred(struct recording *recording)
 		bytes += sizeof(*parts.sample);
 		parts.kernel_chain = (const void *)bytes;
 		bytes += 8 * (size_t)parts.sample->n_kernel_chain;
+		parts.frame_chain = (const void *)bytes;
+		bytes += 8 * (size_t)parts.sample->n_frame_chain;
 		for (uint32_t i = 0; i < parts.sample->n_regions; i++) {
 			parts.region_bytes[i] = bytes;
 			bytes += padded(parts.sample->regions[i].size);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <linux/perf_event.h>
 #include <string.h>
 
 #include "record/sample_translator.h"
@@ -120,6 +121,18 @@ static void translate_regions(struct reel_sample_translator *translator,
 	to->regions = translator->regions;
 }
 
+/*
+ * Of a precise event the kernel hands out the call chain that it took itself, whose parts
+ * each begin with a mark (kernel/bpf/stackmap.c, bpf_get_stack_pe).
+ */
+static size_t skip_mark(const uint64_t **chain, size_t n)
+{
+	if (!n || (*chain)[0] < (uint64_t)PERF_CONTEXT_MAX)
+		return n;
+	(*chain)++;
+	return n - 1;
+}
+
 struct reel_sample *reel_sample_translate(struct reel_sample_translator *translator,
 					  const struct reel_sampler_parts *parts)
 {
@@ -132,10 +145,15 @@ struct reel_sample *reel_sample_translate(struct reel_sample_translator *transla
 		.weight = from->weight,
 		.where = from->where,
 		.flags = (from->flags & REEL_BPF_STACK_CUT ? REEL_SAMPLE_STACK_CUT : 0) |
-			 (from->flags & REEL_BPF_TOP_UNKNOWN ? REEL_SAMPLE_TOP_UNKNOWN : 0),
+			 (from->flags & REEL_BPF_TOP_UNKNOWN ? REEL_SAMPLE_TOP_UNKNOWN : 0) |
+			 (from->flags & REEL_BPF_FRAME_CHAIN_CUT ? REEL_SAMPLE_FRAME_CHAIN_CUT : 0),
 		.kernel_chain = parts->kernel_chain,
-		.n_kernel_chain = from->n_kernel_chain,
+		.frame_chain = parts->frame_chain,
 	};
+	translator->sample.n_kernel_chain =
+		skip_mark(&translator->sample.kernel_chain, from->n_kernel_chain);
+	translator->sample.n_frame_chain =
+		skip_mark(&translator->sample.frame_chain, from->n_frame_chain);
 	if (!translate_registers(translator, from))
 		return NULL;
 	translate_regions(translator, parts);

@@ -100,6 +100,19 @@ static uint64_t round_up_power(uint64_t value)
 	return power;
 }
 
+/* bpf_get_stack fills nothing behind what kernel.perf_event_max_stack says. */
+static struct reel_error *frame_chain_limit(uint32_t *ret)
+{
+	long limit = reel_number_read("/proc/sys/kernel/perf_event_max_stack", 127);
+
+	if (limit <= 0)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "the kernel walks no stack by frame pointers: raise it "
+					 "with sysctl kernel.perf_event_max_stack=127");
+	*ret = limit < REEL_BPF_FRAME_CHAIN_MAX ? (uint32_t)limit : REEL_BPF_FRAME_CHAIN_MAX;
+	return NULL;
+}
+
 static struct reel_error *settings_make(const struct reel_sampler_options *options,
 					const struct reel_cpus *cpus,
 					struct reel_bpf_settings *settings)
@@ -136,6 +149,12 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 		settings->pid_namespace = (uint32_t)status.st_ino;
 	for (size_t i = 0; i < options->n_events; i++)
 		settings->periods[i] = options->events[i].period;
+	if (options->frame_chain) {
+		struct reel_error *error = frame_chain_limit(&settings->frame_chain);
+
+		if (error)
+			return error;
+	}
 	for (size_t i = 0; i < cpus->n; i++) {
 		if (cpus->numbers[i] >= REEL_BPF_CPUS_MAX)
 			return reel_error_create(REEL_ERROR_UNSUPPORTED,
@@ -255,7 +274,7 @@ static struct reel_error *event_refusal(const struct reel_sampler_event *event, 
 	}
 }
 
-static struct perf_event_attr event_attr(const struct reel_sampler_event *event, bool kernel_chain)
+static struct perf_event_attr event_attr(const struct reel_sampler_event *event, bool chains)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -274,7 +293,7 @@ static struct perf_event_attr event_attr(const struct reel_sampler_event *event,
 		attr.sample_period = event->period;
 	/* Then only this gives bpf_get_stack a chain (kernel/events/core.c,
 	 * perf_event_set_bpf_handler). */
-	if (event->precise && kernel_chain)
+	if (event->precise && chains)
 		attr.sample_type = PERF_SAMPLE_CALLCHAIN;
 	return attr;
 }
@@ -304,9 +323,9 @@ static int event_open(struct perf_event_attr *attr, uint32_t cpu, const struct b
 
 static struct reel_error *event_open_all(struct reel_sampler *sampler,
 					 const struct reel_sampler_event *event,
-					 const struct bpf_program *program, bool kernel_chain)
+					 const struct bpf_program *program, bool chains)
 {
-	struct perf_event_attr attr = event_attr(event, kernel_chain);
+	struct perf_event_attr attr = event_attr(event, chains);
 	int errnum = ENODEV;
 	bool opened = false;
 
@@ -347,7 +366,7 @@ static struct reel_error *events_open(struct reel_sampler *sampler,
 	for (size_t i = 0; i < options->n_events; i++) {
 		struct reel_error *error =
 			event_open_all(sampler, &options->events[i], sampler->programs.events[i],
-				       options->kernel_chain);
+				       options->kernel_chain || options->frame_chain);
 
 		if (error)
 			return error;
@@ -492,15 +511,21 @@ static bool sample_parts(const struct reel_bpf_sample *sample, size_t size,
 			 struct reel_sampler_parts *ret)
 {
 	const uint8_t *at = (const uint8_t *)(sample + 1), *end = (const uint8_t *)sample + size;
+	size_t chains;
 
 	if (size < sizeof(*sample) || sample->n_kernel_chain > REEL_BPF_KERNEL_CHAIN_MAX ||
-	    sample->n_regions > 2 || sample->n_registers > REEL_BPF_REGISTERS_MAX)
+	    sample->n_frame_chain > REEL_BPF_FRAME_CHAIN_MAX || sample->n_regions > 2 ||
+	    sample->n_registers > REEL_BPF_REGISTERS_MAX)
 		return false;
-	*ret = (struct reel_sampler_parts){ .sample = sample,
-					    .kernel_chain = (const uint64_t *)at };
-	if (sample->n_kernel_chain * UINT64_C(8) > (size_t)(end - at))
+	chains = sample->n_kernel_chain + sample->n_frame_chain;
+	*ret = (struct reel_sampler_parts){
+		.sample = sample,
+		.kernel_chain = (const uint64_t *)at,
+		.frame_chain = (const uint64_t *)at + sample->n_kernel_chain,
+	};
+	if (chains * 8 > (size_t)(end - at))
 		return false;
-	at += sample->n_kernel_chain * UINT64_C(8);
+	at += chains * 8;
 	for (uint32_t i = 0; i < sample->n_regions; i++) {
 		size_t room = (sample->regions[i].size + (size_t)7) & ~(size_t)7;
 

@@ -48,6 +48,8 @@ struct reel_sampler_options {
 	/* A cgroup v2 directory, or NULL. */
 	const char *cgroup;
 	bool kernel_chain;
+	/* Walk user stacks by frame pointers, too, as far as kernel.perf_event_max_stack lets. */
+	bool frame_chain;
 	uint32_t max_stack; /* bytes a region at most, up to REEL_BPF_MAX_STACK_LIMIT */
 	uint64_t ring_size; /* bytes, of each ring; rounded up to a power of two */
 	uint32_t rings;	    /* 1: one for all CPUs; n: CPU % n */
@@ -82,7 +84,7 @@ void reel_sampler_disable(struct reel_sampler *sampler);
 /* The bytes of a region lie behind the header; see reel_sampler_parts. */
 struct reel_sampler_parts {
 	const struct reel_bpf_sample *sample;
-	const uint64_t *kernel_chain;
+	const uint64_t *kernel_chain, *frame_chain;
 	const uint8_t *region_bytes[2];
 };
 

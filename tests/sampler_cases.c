@@ -180,6 +180,12 @@ static bool read_check(const struct reel_sampler_parts *parts)
 		return fail("kernel chain at %#llx", (unsigned long long)parts->kernel_chain[0]);
 	if (!state.probe->kernel_chain && sample->n_kernel_chain)
 		return fail("a kernel chain was not asked for");
+	if (state.probe->frame_chain &&
+	    (!sample->n_frame_chain || parts->frame_chain[0] != sample->pc))
+		return fail("the first of %u addresses by frame pointers is not the pc",
+			    sample->n_frame_chain);
+	if (!state.probe->frame_chain && sample->n_frame_chain)
+		return fail("a frame chain was not asked for");
 	good++;
 	return true;
 }
@@ -678,6 +684,9 @@ const struct probe probe_cases[] = {
 	{ "registers", spin_worker, spin_check, .good_percent = 95 },
 	{ "registers in a system call", read_worker, read_check, .good_percent = 50 },
 	{ "kernel chain", read_worker, read_check, .good_percent = 50, .kernel_chain = true },
+	{ "frame chain", read_worker, read_check, .good_percent = 50, .frame_chain = true },
+	{ "both chains", read_worker, read_check, .good_percent = 50, .kernel_chain = true,
+	  .frame_chain = true },
 	{ "stack", pattern_worker, pattern_check, .good_percent = 85 },
 	{ "stack of 900 KB", deep_worker, pattern_check, deep_counts, .max_stack = 1 << 20,
 	  .ring_size = 32 << 20, .good_percent = 50 },

@@ -147,6 +147,7 @@ static struct reel_sampler *sampler_start(const struct probe *probe)
 		.n_events = 1,
 		.system_wide = probe->system_wide,
 		.kernel_chain = probe->kernel_chain,
+		.frame_chain = probe->frame_chain,
 		.max_stack = probe->max_stack ? probe->max_stack : 65536,
 		.ring_size = probe->ring_size ? probe->ring_size : 8 << 20,
 		.rings = 2,

@@ -29,7 +29,7 @@ struct probe {
 	uint64_t ring_size;
 	unsigned samples; /* to wait for */
 	unsigned good_percent;
-	bool kernel_chain, thread, system_wide, no_drain;
+	bool kernel_chain, frame_chain, thread, system_wide, no_drain;
 	const char *event;
 };
 
