@@ -353,6 +353,15 @@ struct reel_trace {
 	enum reel_stop stop;
 	/* The recorder cut the stack at --max-stack. */
 	bool stack_cut;
+	/*
+	 * What a walk by frame pointers found on the target, beside the stack that `frames` were
+	 * unwound from: user addresses, leaf first, from pc on.  n_frame_chain is 0 where there was
+	 * none, and where it is all there is, so that `frames` were made of it.
+	 */
+	const uint64_t *frame_chain;
+	size_t n_frame_chain;
+	/* That walk ended because it may find no more addresses. */
+	bool frame_chain_cut;
 };
 
 /* Samples to iterate; zero means any. */

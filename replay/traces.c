@@ -457,6 +457,11 @@ static void describe_sample(struct reel_traces *traces, const struct reel_sample
 		.where = (enum reel_where)sample->where,
 		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
 	};
+	if (sample->n_regions) {
+		traces->trace.frame_chain = sample->frame_chain;
+		traces->trace.n_frame_chain = sample->n_frame_chain;
+		traces->trace.frame_chain_cut = sample->flags & REEL_SAMPLE_FRAME_CHAIN_CUT;
+	}
 }
 
 /* *wanted_ret: the filter lets it pass, and traces->trace is it. */
