@@ -2,11 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/name_column.h"
 #include "cli/report_table.h"
 #include "cli/text.h"
-
-/* Without a terminal, long names do not push the last column out further than this. */
-#define SYMBOL_WIDTH_MAX 60
 
 /* What stands before the symbol: two shares, two weights, samples. */
 #define FIXED_WIDTH 51
@@ -24,8 +22,7 @@ struct table {
 	struct row *rows;
 	size_t n_rows, capacity;
 	size_t n_hidden;
-	bool has_modules;
-	size_t symbol_width;
+	struct name_column names;
 };
 
 bool table_sort_parse(const char *name, enum table_sort *ret)
@@ -118,7 +115,6 @@ static int (*const comparisons[])(const void *, const void *) = {
 static void add_row(void *context, struct symbol *symbol)
 {
 	struct table *table = context;
-	size_t width;
 
 	if (!symbol->total.samples)
 		return;
@@ -135,10 +131,7 @@ static void add_row(void *context, struct symbol *symbol)
 		.name = memory_print("%s%s%s", symbol->name, symbol->inlined ? " (inlined)" : "",
 				     symbol->kernel ? " [k]" : ""),
 	};
-	width = text_width(table->rows[table->n_rows - 1].name);
-	if (width > table->symbol_width)
-		table->symbol_width = width;
-	table->has_modules |= *symbol->module != '\0';
+	name_column_add(&table->names, table->rows[table->n_rows - 1].name, symbol->module);
 }
 
 /* Adds up self and total of the groups, which are the root's children. */
@@ -163,44 +156,6 @@ static void forget_sums(void *context, struct symbol *symbol)
 /* ---- printing ----------------------------------------------------------------------------------
  */
 
-static void limit_width(struct table *table)
-{
-	size_t limit = SYMBOL_WIDTH_MAX;
-
-	if (table->output->width)
-		limit = table->output->width - FIXED_WIDTH > 20 &&
-					table->output->width > FIXED_WIDTH
-				? table->output->width - FIXED_WIDTH
-				: 20;
-	/* On a terminal, leave room for modules. */
-	if (table->output->width && table->has_modules && limit > 50)
-		limit -= 20;
-	if (table->symbol_width > limit)
-		table->symbol_width = limit;
-	if (table->symbol_width < strlen("SYMBOL"))
-		table->symbol_width = strlen("SYMBOL");
-}
-
-/* A name padded to the column; on a terminal also cut to it. */
-static void print_name(const struct table *table, const char *name)
-{
-	const struct output *output = table->output;
-	size_t width = text_width(name), shown = 0;
-
-	if (width > table->symbol_width && output->width) {
-		for (; *name && (shown < table->symbol_width - 1 || (*name & 0xc0) == 0x80);
-		     name++) {
-			shown += ((uint8_t)name[1] & 0xc0) != 0x80;
-			fputc(*name, output->file);
-		}
-		fputs(output->utf8 ? "…" : ">", output->file);
-		return;
-	}
-	fputs(name, output->file);
-	for (; table->has_modules && width < table->symbol_width; width++)
-		fputc(' ', output->file);
-}
-
 static void print_share(const struct table *table, uint64_t weight)
 {
 	double percent = percent_of(weight, table->all);
@@ -215,19 +170,15 @@ static void print_rows(const struct table *table)
 
 	fprintf(file, "%s%8s %9s  %8s %9s  %9s  ", color_bold(table->output), "SELF",
 		profile_unit(table->profile), "TOTAL", profile_unit(table->profile), "SAMPLES");
-	print_name(table, "SYMBOL");
-	fprintf(file, "%s%s\n", table->has_modules ? "  MODULE" : "", color_end(table->output));
+	name_column_print_head(&table->names, table->output);
 	for (size_t i = 0; i < table->n_rows; i++) {
 		const struct symbol *symbol = table->rows[i].symbol;
 
 		print_share(table, symbol->self.weight);
 		print_share(table, symbol->total.weight);
 		fprintf(file, "%9s  ", format_count(symbol->total.samples).text);
-		print_name(table, table->rows[i].name);
-		if (*symbol->module)
-			fprintf(file, "  %s%s%s", color_dim(table->output),
-				path_base(symbol->module), color_end(table->output));
-		fputc('\n', file);
+		name_column_print(&table->names, table->rows[i].name, symbol->module,
+				  table->output);
 	}
 	if (table->n_hidden)
 		fprintf(file, "# %s more below --percent-limit %g\n",
@@ -252,7 +203,7 @@ void report_table_print(struct profiles *profiles, const struct profile *profile
 	symbol_table_visit(&profiles->symbols, add_row, &table);
 	if (table.n_rows)
 		qsort(table.rows, table.n_rows, sizeof(*table.rows), comparisons[sort]);
-	limit_width(&table);
+	name_column_fit(&table.names, FIXED_WIDTH, output);
 	print_rows(&table);
 	for (size_t i = 0; i < table.n_rows; i++)
 		free(table.rows[i].name);
