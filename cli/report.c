@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/profile.h"
+#include "cli/report_compare.h"
 #include "cli/report_table.h"
 #include "cli/report_tree.h"
 #include "cli/summary.h"
@@ -16,12 +17,14 @@ enum {
 	KEY_TREE,
 	KEY_RESIDENCY,
 	KEY_BY,
+	KEY_COMPARE_FP,
 };
 
 enum layout {
 	LAYOUT_TABLE,
 	LAYOUT_TREE,
 	LAYOUT_RESIDENCY,
+	LAYOUT_COMPARE_FP,
 };
 
 struct report_options {
@@ -68,6 +71,11 @@ static void parse_sort(struct report_options *options, const char *arg, struct a
 
 static void check_options(const struct report_options *options, struct argp_state *state)
 {
+	bool compares = options->layout == LAYOUT_COMPARE_FP;
+
+	if (compares && (options->has_sort || options->by_module || options->grouping))
+		argp_error(state,
+			   "--compare-fp has an order of its own: leave out --sort and --by");
 	if (options->has_sort && options->layout != LAYOUT_TABLE)
 		argp_error(state, "--sort is for tables: trees and stacks stand by their share");
 }
@@ -89,9 +97,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_TREE:
 	case KEY_RESIDENCY:
+	case KEY_COMPARE_FP:
 		if (options->layout != LAYOUT_TABLE)
-			argp_error(state, "either --tree or --residency");
-		options->layout = key == KEY_TREE ? LAYOUT_TREE : LAYOUT_RESIDENCY;
+			argp_error(state, "one of --tree, --residency and --compare-fp");
+		options->layout = key == KEY_TREE	 ? LAYOUT_TREE
+				  : key == KEY_RESIDENCY ? LAYOUT_RESIDENCY
+							 : LAYOUT_COMPARE_FP;
 		return 0;
 	case KEY_BY:
 		parse_by(options, arg, state);
@@ -111,6 +122,8 @@ static const struct argp_option own_options[] = {
 	  "Leave out what has a smaller share in total (0.5)", 0 },
 	{ "tree", KEY_TREE, NULL, 0, "Show who called what, from the root down", 0 },
 	{ "residency", KEY_RESIDENCY, NULL, 0, "Show the share of each stack, root first", 0 },
+	{ "compare-fp", KEY_COMPARE_FP, NULL, 0,
+	  "Show what a walk by frame pointers misses, of a capture made with --fp", 0 },
 	{ "by", KEY_BY, "WHAT", 0,
 	  "function (default), module, thread, process or comm; trees and stacks are split up by "
 	  "it",
@@ -181,6 +194,8 @@ static void print_profile(const struct report_options *options, struct profiles 
 	case LAYOUT_RESIDENCY:
 		report_residency_print(profile, options->percent_limit, output);
 		break;
+	case LAYOUT_COMPARE_FP:
+		break;
 	}
 }
 
@@ -204,6 +219,42 @@ static int report(const struct report_options *options, struct session *session)
 	return status;
 }
 
+/* There is something to compare; otherwise says why not. */
+static bool has_chains(const struct session *session, const struct compare_report *compared)
+{
+	const char *file = session->options->file;
+
+	if (compared->compared || compared->incomplete)
+		return true;
+	if (compared->chain_only)
+		complain("%s: its traces are themselves made of walks by frame pointers: there is "
+			 "no stack to compare these with; record with stackreel-record --fp",
+			 file);
+	else
+		complain("%s: no sample has a walk by frame pointers: record with "
+			 "stackreel-record --fp",
+			 file);
+	return false;
+}
+
+static int report_comparison(const struct report_options *options, struct session *session)
+{
+	struct compare_report compared;
+	struct output output;
+	int status = STATUS_ERROR;
+
+	compare_report_init(&compared);
+	if (session_visit(session, compare_report_add, &compared) &&
+	    has_chains(session, &compared) && output_open(&output, options->common.output)) {
+		print_header(session, &output);
+		compare_report_print_head(&compared, output.file);
+		compare_report_print(&compared, options->percent_limit, &output);
+		status = output_close(&output, session_status(session));
+	}
+	compare_report_free(&compared);
+	return status;
+}
+
 int command_report(int argc, char **argv)
 {
 	struct report_options options = { .percent_limit = 0.5 };
@@ -213,7 +264,8 @@ int command_report(int argc, char **argv)
 	options_init(&options.common);
 	argp_parse(&parser, argc, argv, 0, NULL, &options);
 	if (session_open(&session, &options.common))
-		status = report(&options, &session);
+		status = options.layout == LAYOUT_COMPARE_FP ? report_comparison(&options, &session)
+							     : report(&options, &session);
 	session_close(&session);
 	options_free(&options.common);
 	return status;

@@ -6,7 +6,7 @@ _stackreel_options() {
     local common="--pid --tid --comm --cpu --time --event --symfs --debug-dir --module --no-host-files
         --no-inline --no-demangle --no-frame-pointers --max-frames --min-complete"
     case $1 in
-    report) echo "--sort --percent-limit --tree --residency --by $common $file" ;;
+    report) echo "--sort --percent-limit --tree --residency --compare-fp --by $common $file" ;;
     script) echo "--ns $common $file" ;;
     folded) echo "--weight --unit --no-suffix --with-comm --annotate $common $file" ;;
     info) echo "--all-modules $common $file" ;;
