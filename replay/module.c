@@ -169,10 +169,13 @@ static struct reel_error *open_module(struct reel_modules *modules, struct reel_
 {
 	struct reel_elf_file *file;
 	struct reel_error *error = find_files(modules, module);
+	uint64_t entry;
 
 	if (error || !module->files.file)
 		return error;
 	file = module->files.file;
+	/* No process begins in the vDSO; i386's names __kernel_vsyscall (vdso32.lds.S). */
+	entry = module->record->kind == REEL_MODULE_VDSO ? 0 : reel_elf_file_entry(file);
 	if (reel_elf_file_machine(file) != arch->elf_machine ||
 	    reel_elf_file_word_bits(file) != arch->word_size * 8u)
 		return module_broken(
@@ -183,8 +186,7 @@ static struct reel_error *open_module(struct reel_modules *modules, struct reel_
 					  reel_elf_file_word_bits(file), arch->name));
 	error = open_cfi(module, arch);
 	if (!error)
-		error = reel_rules_create(arch, module->cfi, reel_elf_file_entry(file),
-					  &module->rules);
+		error = reel_rules_create(arch, module->cfi, entry, &module->rules);
 	return error ? module_broken(module, error) : NULL;
 }
 

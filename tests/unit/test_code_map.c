@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include <elf.h>
+
 #include <cmocka.h>
 
 #include "replay/code_map.h"
@@ -71,10 +73,68 @@ static void data_is_no_code(void **state)
 	free(map);
 }
 
+/* No process begins in the vDSO, but i386's has an e_entry: __kernel_vsyscall, which has callers.
+ */
+static void vdso_has_no_entry(void **state)
+{
+	static const struct {
+		Elf32_Ehdr header;
+		Elf32_Phdr segment;
+	} image = {
+		.header = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS32,
+					 __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB
+										   : ELFDATA2MSB,
+					 EV_CURRENT },
+			    .e_type = ET_DYN,
+			    .e_machine = EM_386,
+			    .e_version = EV_CURRENT,
+			    .e_entry = 0x50,
+			    .e_phoff = sizeof(Elf32_Ehdr),
+			    .e_ehsize = sizeof(Elf32_Ehdr),
+			    .e_phentsize = sizeof(Elf32_Phdr),
+			    .e_phnum = 1 },
+		.segment = { .p_type = PT_LOAD,
+			     .p_filesz = sizeof(image),
+			     .p_memsz = sizeof(image),
+			     .p_flags = PF_R | PF_X,
+			     .p_align = 0x1000 },
+	};
+	struct reel_capture_options options = { .no_host_files = true };
+	struct reel_code_map *map = calloc(1, sizeof(*map));
+	struct reel_timeline *timeline;
+	struct reel_code code;
+
+	(void)state;
+	assert_non_null(map);
+	assert_null(reel_timeline_create(true, &timeline));
+	add(timeline, (struct reel_record){ .id = REEL_RECORD_MODULE,
+					    .module = { .id = 1,
+							.kind = REEL_MODULE_VDSO,
+							.path = reel_bytes_of_string("[vdso]") } });
+	add(timeline, (struct reel_record){ .id = REEL_RECORD_SPACE, .space = { .id = 1 } });
+	add_mapping(timeline, 0xf7fd0000, 5, 1);
+	assert_null(reel_timeline_seal(timeline));
+	assert_null(reel_modules_create(timeline, &options, &map->modules));
+	assert_null(reel_modules_add_image(
+		map->modules, &(struct reel_record_image){
+				      .module = 1,
+				      .total_size = sizeof(image),
+				      .bytes = { (const uint8_t *)&image, sizeof(image) } }));
+	reel_code_map_set_space(map, reel_timeline_view(timeline, 1, 1), reel_arch_by_name("i386"));
+	assert_int_equal(reel_code_map_find_code(map, 0xf7fd0050, &code), REEL_CODE_FOUND);
+	assert_int_equal(reel_rule_outcome(reel_rules_at(code.rules, 0x50)), REEL_RULE_NONE);
+
+	assert_null(map->error);
+	reel_modules_destroy(map->modules);
+	reel_timeline_destroy(timeline);
+	free(map);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(data_is_no_code),
+		cmocka_unit_test(vdso_has_no_entry),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
