@@ -77,12 +77,14 @@ struct reel_arch_call {
 /*
  * Instructions at which it is known what lies above the return address: in PLT stubs without CFI,
  * at a function's start and end.  The pc is `into` bytes behind the code's start; so many words
- * are `pushed` since the call.  The first that matches counts.
+ * are `pushed` since the call.  The first that matches counts.  Only in a frame that nobody called
+ * from, but for those that stand `behind_call`: `code` has the call, and it leaves the stack alone.
  */
 struct reel_arch_entry {
 	const uint8_t *code;
 	const uint8_t *mask;
 	uint8_t size, into, pushed;
+	bool behind_call;
 };
 
 enum reel_arch_flags {

@@ -82,24 +82,39 @@ static const uint8_t ret_4[] = { 0xc2, 0x04, 0x00 };
    __x86.get_pc_thunk.bx.  What follows has changed ebx. */
 static const uint8_t init_begin[] = { 0x53, 0x83, 0xec, 0x08, 0xe8 };
 
+/* mov (%esp),%ebx; ret, or another register: __x86.get_pc_thunk.bx, without CFI where crti.S or the
+   vDSO has it. */
+static const uint8_t pc_thunk[] = { 0x8b, 0x04, 0x24, 0xc3 };
+static const uint8_t pc_thunk_mask[] = { 0xff, 0xc7, 0xff, 0xff };
+/* call __x86.get_pc_thunk.ax; add $…,%eax; push %ebp; mov %esp,%ebp: the vDSO's functions, which
+   are in C and have no CFI (its Makefile asks for frame pointers instead). */
+static const uint8_t thunk_before_frame[] = {
+	0xe8, 0, 0, 0, 0, 0x05, 0, 0, 0, 0, 0x55, 0x89, 0xe5
+};
+static const uint8_t thunk_before_frame_mask[] = { 0xff, 0, 0, 0,    0,	   0xff, 0,
+						   0,	 0, 0, 0xff, 0xff, 0xff };
+
 static const struct reel_arch_entry entries[] = {
-	{ x86_plt_slot, x86_plt_slot_mask, 6, 0, 0 },
-	{ x86_plt_slot, x86_plt_slot_mask, 6, 5, 1 },
-	{ plt_zero, plt_zero_mask, 8, 0, 1 },
-	{ plt_zero, plt_zero_mask, 8, 6, 2 },
-	{ plt_zero_ebx, NULL, 8, 0, 1 },
-	{ plt_zero_ebx, NULL, 8, 6, 2 },
-	{ jump_absolute, NULL, 2, 0, 0 },
-	{ jump_ebx, NULL, 2, 0, 0 },
-	{ endbr32, NULL, 4, 0, 0 },
-	{ make_frame, NULL, 3, 0, 0 },
-	{ make_frame, NULL, 3, 1, 1 },
-	{ x86_ret, NULL, 1, 0, 0 },
-	{ x86_rep_ret, NULL, 2, 0, 0 },
-	{ ret_4, NULL, 3, 0, 0 },
-	{ init_begin, NULL, 5, 0, 0 },
-	{ init_begin, NULL, 5, 1, 1 },
-	{ init_begin, NULL, 5, 4, 3 },
+	{ x86_plt_slot, x86_plt_slot_mask, 6, 0, 0, false },
+	{ x86_plt_slot, x86_plt_slot_mask, 6, 5, 1, false },
+	{ plt_zero, plt_zero_mask, 8, 0, 1, false },
+	{ plt_zero, plt_zero_mask, 8, 6, 2, false },
+	{ plt_zero_ebx, NULL, 8, 0, 1, false },
+	{ plt_zero_ebx, NULL, 8, 6, 2, false },
+	{ jump_absolute, NULL, 2, 0, 0, false },
+	{ jump_ebx, NULL, 2, 0, 0, false },
+	{ endbr32, NULL, 4, 0, 0, false },
+	{ make_frame, NULL, 3, 0, 0, false },
+	{ make_frame, NULL, 3, 1, 1, false },
+	{ x86_ret, NULL, 1, 0, 0, false },
+	{ x86_rep_ret, NULL, 2, 0, 0, false },
+	{ ret_4, NULL, 3, 0, 0, false },
+	{ init_begin, NULL, 5, 0, 0, false },
+	{ init_begin, NULL, 5, 1, 1, false },
+	{ init_begin, NULL, 5, 4, 3, false },
+	{ pc_thunk, pc_thunk_mask, 4, 0, 0, false },
+	{ thunk_before_frame, thunk_before_frame_mask, 13, 0, 0, false },
+	{ thunk_before_frame, thunk_before_frame_mask, 13, 5, 0, true },
 };
 
 /* sysenter and, on AMD's, syscall are in the vDSO's __kernel_vsyscall only: the task goes on behind

@@ -287,10 +287,11 @@ static const struct reel_arch_entry *find_entry(const struct reel_walk *walk,
 	const struct reel_arch *arch = walk->input->arch;
 	uint8_t bytes[REEL_ARCH_CODE_MAX];
 
-	for (size_t i = 0; walk->first && walk->exact && i < arch->n_entries; i++) {
+	for (size_t i = 0; i < arch->n_entries; i++) {
 		const struct reel_arch_entry *entry = &arch->entries[i];
 
-		if (read_code(walk, code, walk->state->pc - entry->into, entry->size, bytes) &&
+		if (((walk->first && walk->exact) || entry->behind_call) &&
+		    read_code(walk, code, walk->state->pc - entry->into, entry->size, bytes) &&
 		    matches(bytes, entry->code, entry->mask, entry->size))
 			return entry;
 	}
@@ -303,6 +304,8 @@ static bool undo_entry(struct reel_walk *walk, const struct reel_code *code)
 	uint64_t *sp = &walk->state->registers[walk->programs->sp], pushed;
 
 	if (!entry)
+		return false;
+	if (!reel_walk_knows(walk->state, walk->programs->sp))
 		return false;
 	pushed = (uint64_t)entry->pushed * walk->input->arch->word_size;
 	*sp += pushed;

@@ -276,6 +276,8 @@ static void test_frame_pointer(void **unused)
  *   55  push %ebp;  89 e5  mov %esp,%ebp
  *   53  push %ebx;  83 ec 08  sub $8,%esp;  e8 …  call __x86.get_pc_thunk.bx
  *   c2 04 00  ret $4
+ *   8b 1c 24  mov (%esp),%ebx;  c3  ret
+ *   e8 …  call __x86.get_pc_thunk.ax;  05 …  add $…,%eax;  55  push %ebp;  89 e5  mov %esp,%ebp
  */
 static void test_entries(void **unused)
 {
@@ -299,6 +301,11 @@ static void test_entries(void **unused)
 		{ { 0xc2, 4, 0 }, 0, 0 },
 		{ { 0xc3 }, 0, 0 },
 		{ { 0xf3, 0x0f, 0x1e, 0xfb }, 0, 0 },
+		{ { 0x8b, 0x1c, 0x24, 0xc3 }, 0, 0 },
+		{ { 0x8b, 0x1c, 0x24, 0xc3 }, 3, 0 },
+		{ { 0xe8, 1, 2, 3, 4, 0x05, 5, 6, 7, 8, 0x55, 0x89, 0xe5 }, 0, 0 },
+		{ { 0xe8, 1, 2, 3, 4, 0x05, 5, 6, 7, 8, 0x55, 0x89, 0xe5 }, 5, 0 },
+		{ { 0xe8, 1, 2, 3, 4, 0x05, 5, 6, 7, 8, 0x55, 0x89, 0xe5 }, 10, 0 },
 	};
 	struct world w;
 
@@ -316,6 +323,28 @@ static void test_entries(void **unused)
 		assert_int_equal(w.frames.steps[1], REEL_STEP_UNDO_CALL);
 		EXPECT(&w, REEL_STOP_ROOT, 0x2000 + cases[i].into, 0x3020, 0x1020);
 	}
+}
+
+/* In the thunk that the vDSO's functions begin with, the function has not made its frame yet. */
+static void test_thunk(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	world_i386(&w);
+	function(&w, 0x3000, 0x3100, FRAME);
+	code_at(&w, 0x2000, BYTES(0xe8, 0xfb, 0, 0, 0, 0x05, 5, 6, 7, 8, 0x55, 0x89, 0xe5));
+	code_at(&w, 0x2100, BYTES(0x8b, 0x04, 0x24, 0xc3));
+	w.state.pc = BIAS + 0x2100;
+	set(&w, ESP, WORD(99));
+	/* A frame further up, with which two would be left out. */
+	set(&w, EBP, WORD(110));
+	w.stack[99] = BIAS + 0x2005;
+	w.stack[100] = call_before(&w, 0x3020);
+	w.stack[102] = call_before(&w, 0x1020);
+	w.stack[111] = call_before(&w, 0x1020);
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_ROOT, 0x2100, 0x2005, 0x3020, 0x1020);
 }
 
 /* ---- system calls --------------------------------------------------------------------------- */
@@ -350,7 +379,8 @@ int main(void)
 		cmocka_unit_test(test_pointers),    cmocka_unit_test(test_header),
 		cmocka_unit_test(test_debug_frame), cmocka_unit_test(test_signal),
 		cmocka_unit_test(test_null_call),   cmocka_unit_test(test_frame_pointer),
-		cmocka_unit_test(test_entries),	    cmocka_unit_test(test_system_call),
+		cmocka_unit_test(test_entries),	    cmocka_unit_test(test_thunk),
+		cmocka_unit_test(test_system_call),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
