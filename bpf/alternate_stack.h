@@ -26,9 +26,47 @@ static __always_inline bool reel_on_alternate_stack(struct task_struct *task, __
 	return ret->size && sp > ret->address && sp - ret->address <= ret->size;
 }
 
+/* The address where a signal frame that begins with these words at `at` holds the interrupted sp; 0
+ * if it is none. */
+static __always_inline __u64 reel_signal_frame_at(const __u64 *words, __u64 at, __u64 address,
+						  __u64 size)
+{
+	/* stack_t: ss_sp, ss_flags and 4 bytes of padding, ss_size */
+	if (words[0] == address && words[2] == size)
+		return at + REEL_UCONTEXT_SP;
+#ifdef REEL_SIGCONTEXT_SP
+	if (words[0] == at + 8 && reel_signal_psw(words[1]))
+		return at + REEL_SIGCONTEXT_SP;
+#endif
+	return 0;
+}
+
 /*
- * The address of uc_stack in the outermost signal frame above sp, 0 if it was
- * not found.  Not static: the verifier then checks it once.
+ * The same for the words in draft->search, the highest first, of which the
+ * lowest was at `low`.  Not static: the verifier then checks it once, and need
+ * not remember the branches of all steps.
+ */
+__noinline __u64 reel_signal_frame_search(__u64 low, __u64 address, __u64 size)
+{
+	struct reel_draft *draft = reel_draft();
+
+	if (!draft)
+		return 0;
+	for (__u64 i = REEL_SEARCH_STEP; i > 0; i--) {
+		__u64 word = i - 1, found;
+
+		/* Or else the compiler counts below 0, from the array's end, which 7.2 rejects. */
+		barrier_var(word);
+		found = reel_signal_frame_at(&draft->search[word], low + word * 8, address, size);
+		if (found)
+			return found;
+	}
+	return 0;
+}
+
+/*
+ * Where the outermost signal frame above sp holds the interrupted sp, 0 if it
+ * was not found.  Not static for the same reason.
  *
  * A step is an aligned kilobyte, which lies within a page: the stack's last
  * page may never have been touched, since the kernel writes only a part of the
@@ -44,7 +82,7 @@ __noinline __u64 reel_signal_frame(__u64 sp, __u64 address, __u64 size)
 		return 0;
 	for (int step = 0; step < REEL_SEARCH_STEPS_MAX; step++, low -= REEL_SEARCH_STEP * 8) {
 		/* Nothing above the stack: a program may keep its stack_t there. */
-		__u64 part = top - low;
+		__u64 part = top - low, found;
 
 		if (low + REEL_SEARCH_STEP * 8 <= sp)
 			return 0;
@@ -58,16 +96,9 @@ __noinline __u64 reel_signal_frame(__u64 sp, __u64 address, __u64 size)
 		/* The helper zeroes what it cannot read. */
 		if (bpf_probe_read_user(draft->search, part, (void *)low))
 			continue;
-		for (__u64 i = REEL_SEARCH_STEP; i > 0; i--) {
-			__u64 word = i - 1;
-
-			/* Or else the compiler counts below 0, from the array's end, which 7.2
-			 * rejects. */
-			barrier_var(word);
-			/* stack_t: ss_sp, ss_flags and 4 bytes of padding, ss_size */
-			if (draft->search[word] == address && draft->search[word + 2] == size)
-				return low + word * 8;
-		}
+		found = reel_signal_frame_search(low, address, size);
+		if (found)
+			return found;
 	}
 	return 0;
 }
@@ -75,10 +106,9 @@ __noinline __u64 reel_signal_frame(__u64 sp, __u64 address, __u64 size)
 /* The sp that the signal interrupted, 0 if it was not found. */
 static __always_inline __u64 reel_interrupted_sp(__u64 sp, const struct reel_alternate_stack *stack)
 {
-	__u64 frame = reel_signal_frame(sp, stack->address, stack->size), interrupted;
+	__u64 found = reel_signal_frame(sp, stack->address, stack->size), interrupted;
 
-	if (frame <= sp || bpf_probe_read_user(&interrupted, sizeof(interrupted),
-					       (void *)frame + REEL_UCONTEXT_SP))
+	if (found <= sp || bpf_probe_read_user(&interrupted, sizeof(interrupted), (void *)found))
 		return 0;
 	/* Another frame of the same stack, or no frame at all. */
 	if (interrupted - stack->address <= stack->size)

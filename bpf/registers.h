@@ -4,15 +4,21 @@
  *   struct reel_registers         what a perf event's context begins with (bpf_user_pt_regs_t)
  *   struct reel_saved_registers   and what else we need of the user's struct pt_regs
  *   reel_registers_*, reel_saved_registers_*, reel_thread_pointer, reel_vdso_address,
- *   REEL_RED_ZONE, REEL_UCONTEXT_SP
+ *   REEL_RED_ZONE, REEL_UCONTEXT_SP; REEL_SIGCONTEXT_SP where there are two kinds of signal frames
  */
 #ifndef BPF_REGISTERS_H
 #define BPF_REGISTERS_H
+
+static __always_inline __u64 reel_task_pt_regs(struct task_struct *task);
 
 #if defined(__TARGET_ARCH_x86)
 #include "bpf/registers_x86.h"
 #elif defined(__TARGET_ARCH_arm64)
 #include "bpf/registers_arm64.h"
+#elif defined(__TARGET_ARCH_riscv)
+#include "bpf/registers_riscv.h"
+#elif defined(__TARGET_ARCH_s390)
+#include "bpf/registers_s390.h"
 #else
 #error "no bpf/registers_*.h for this CPU yet"
 #endif

@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 
 # chains DIR: replays DIR/orders.reel with DIR/usr/bin/orders. Not every trace need be complete: crti.o's _init has no CFI.
 chains() {
-    "$O/stackreel" folded --min-complete 99 --no-host-files --symfs "$1" "$1/orders.reel" >"$work/folded" &&
+    "$O/stackreel" folded --min-complete 99 --no-host-files --symfs "$1" --debug-dir "$1/usr/lib/debug" "$1/orders.reel" >"$work/folded" &&
         tests/orders_chains.py --min 200 <"$work/folded"
 }
 

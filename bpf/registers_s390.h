@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* s390x: what bpf/registers.h asks of a CPU. */
+#ifndef BPF_REGISTERS_S390_H
+#define BPF_REGISTERS_S390_H
+
+/* user_pt_regs (uapi/asm/ptrace.h), which struct pt_regs begins with. */
+struct reel_registers {
+	__u64 args[1], psw_mask, psw_address, gprs[16];
+};
+
+struct reel_saved_registers {
+	struct reel_registers user;
+	__u64 flags;
+};
+
+struct pt_regs___s390 {
+	unsigned long gprs[16];
+	unsigned long flags;
+} REEL_CORE;
+
+/* Supplement 1.6.1, 1.2.2: a function's frame begins at r15; what it saves for its caller is above.
+ */
+#define REEL_RED_ZONE 0
+/* From uc_stack to the interrupted r15 in struct ucontext (uapi/asm/ucontext.h, sigcontext.h). */
+#define REEL_UCONTEXT_SP 160
+/*
+ * A handler without SA_SIGINFO has no ucontext but struct sigcontext (arch/s390/kernel/signal.c,
+ * setup_frame; uapi/asm/sigcontext.h): a pointer to the registers, which lie right behind it:
+ * the PSW, r0 … r15.  From that pointer to r15.
+ */
+#define REEL_SIGCONTEXT_SP 144
+
+/* asm/ptrace.h: user mode, 64-bit addresses; bits of pt_regs.flags. */
+#define REEL_PSW_USER	 0x0001000000000000ull
+#define REEL_PSW_64	 0x0000000100000000ull
+#define REEL_PIF_SYSCALL 1
+
+/* A signal frame's PSW mask is that of user code. */
+static __always_inline bool reel_signal_psw(__u64 mask)
+{
+	return mask & REEL_PSW_USER;
+}
+
+typedef struct {
+	unsigned long vdso_base;
+} REEL_CORE reel_mm_context;
+
+struct mm_struct___context {
+	reel_mm_context context;
+} REEL_CORE;
+
+/* asm/fpu-types.h; an element is 16 bytes. */
+struct fpu {
+	struct {
+		__u64 high, low;
+	} vxrs[32];
+} REEL_CORE;
+
+struct thread_struct {
+	unsigned int acrs[16];
+	unsigned int ufpu_flags; /* 6.10 and later */
+	struct fpu ufpu;
+} REEL_CORE;
+
+struct task_struct___thread {
+	struct thread_struct thread;
+} REEL_CORE;
+
+/* asm/fpu.h: KERNEL_VXR_V0V7 and KERNEL_VXR_V8V15: these are saved in thread.ufpu. */
+#define REEL_UFPU_V0_V15 6
+
+static __always_inline bool reel_registers_user(const struct reel_registers *registers)
+{
+	return registers->psw_mask & REEL_PSW_USER;
+}
+
+static __always_inline bool reel_registers_compat(const struct reel_registers *registers)
+{
+	return !(registers->psw_mask & REEL_PSW_64);
+}
+
+static __always_inline __u64 reel_registers_sp(const struct reel_registers *registers)
+{
+	return registers->gprs[15];
+}
+
+static __always_inline bool reel_saved_registers_read(struct reel_saved_registers *saved,
+						      __u64 pt_regs)
+{
+	struct pt_regs___s390 *kernel = (void *)pt_regs;
+
+	saved->flags = BPF_CORE_READ(kernel, flags);
+	/* An ABI from its begin on: gprs are the last of it. */
+	pt_regs += bpf_core_field_offset(struct pt_regs___s390, gprs) -
+		   __builtin_offsetof(struct reel_registers, gprs);
+	return !bpf_probe_read_kernel(&saved->user, sizeof(saved->user), (void *)pt_regs);
+}
+
+static __always_inline __u64 reel_saved_registers_size(void)
+{
+	return bpf_core_type_size(struct pt_regs___s390);
+}
+
+static __always_inline bool reel_saved_registers_syscall(const struct reel_saved_registers *saved)
+{
+	return saved->flags & REEL_PIF_SYSCALL;
+}
+
+/*
+ * f0 … f15, where the kernel holds them: user code's are in the CPU, until something makes the
+ * kernel save them.  What does is told in bpf/save_registers.h.  (Before 6.10 it is not known
+ * whether it did.)
+ */
+static __always_inline void reel_floating_point_store(struct reel_bpf_sample *sample)
+{
+	/* By DWARF number from 16 on: supplement 1.6, "DWARF register number mapping". */
+	static const __u8 numbers[16] = { 0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15 };
+	struct task_struct___thread *task = (void *)bpf_get_current_task();
+	__u64 *from;
+
+	if (!bpf_core_field_exists(((struct thread_struct *)0)->ufpu_flags) ||
+	    (BPF_CORE_READ(task, thread.ufpu_flags) & REEL_UFPU_V0_V15) != REEL_UFPU_V0_V15)
+		return;
+	from = (void *)task + bpf_core_field_offset(struct task_struct___thread, thread.ufpu.vxrs);
+#pragma unroll
+	for (int i = 0; i < 16; i++) {
+		/* The first half of vector register n is the floating-point register n. */
+		if (bpf_probe_read_kernel(&sample->registers[16 + i], 8, &from[2 * numbers[i]]))
+			return;
+	}
+	sample->n_registers = 32;
+	sample->known |= 0xffff0000;
+}
+
+/* By DWARF number: supplement 1.6; the PSW's address is 65. */
+static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
+						 const struct reel_registers *from, bool syscall)
+{
+	__u64 *to = sample->registers;
+
+#pragma unroll
+	for (int i = 0; i < 16; i++)
+		to[i] = from->gprs[i];
+	sample->pc = from->psw_address;
+	sample->pc_register = 65;
+	sample->n_registers = 16;
+	sample->known = 0xffff;
+	/* kernel/syscall.c puts -ENOSYS where r2 will be: neither the argument that it was nor the
+	 * result. */
+	if (syscall)
+		sample->known &= ~(1ull << 2);
+	if (reel_registers_compat(from))
+		sample->flags |= REEL_BPF_COMPAT;
+	else
+		reel_floating_point_store(sample);
+}
+
+/*
+ * Where glibc and musl put a thread's control block: above its stack.  It is
+ * in access registers 0 and 1, as of the last context switch, or as clone got it.
+ */
+static __always_inline __u64 reel_thread_pointer(struct task_struct *task, bool compat)
+{
+	struct task_struct___thread *with_thread = (void *)task;
+
+	return compat ? 0
+		      : (__u64)BPF_CORE_READ(with_thread, thread.acrs[0]) << 32 |
+				BPF_CORE_READ(with_thread, thread.acrs[1]);
+}
+
+static __always_inline __u64 reel_vdso_address(struct mm_struct *mm)
+{
+	struct mm_struct___context *with_context = (void *)mm;
+
+	return BPF_CORE_READ(with_context, context.vdso_base);
+}
+
+#endif
