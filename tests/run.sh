@@ -15,9 +15,9 @@ passed=0 failed=0 skipped=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# add NAME STATUS: counts what $log says.
+# add NAME STATUS SECONDS: counts what $log says.
 add() {
-    local name=$1 status=$2 counts p f s
+    local name=$1 status=$2 seconds=$3 counts p f s
     counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$log" | tail -n 1)
     read -r p f s _ < <(sed -E 's/[^0-9]+/ /g' <<<"${counts:-0 0 0} 0")
     if [ "$status" != 0 ] && [ "$f" = 0 ]; then
@@ -32,7 +32,7 @@ add() {
     else
         grep -iE '^skip' "$log" | sed 's/^/    /'
     fi
-    printf '%-34s %5d passed, %d failed, %d skipped\n' "$name" "$p" "$f" "$s"
+    printf '%-34s %5d passed, %d failed, %d skipped, %d s\n' "$name" "$p" "$f" "$s" "$seconds"
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 
@@ -45,10 +45,11 @@ wanted() {
 }
 
 unit() {
-    local program status
+    local program status start
     for program in "$O"/tests/unit/*; do
         { [ -f "$program" ] && [ -x "$program" ]; } || continue
         wanted "unit/${program##*/}" "$@" || continue
+        start=$SECONDS
         CMOCKA_MESSAGE_OUTPUT=TAP "$program" >"$log" 2>&1
         status=$?
         local ok not_ok skip
@@ -56,19 +57,20 @@ unit() {
         ok=$(($(grep -cE '^ok ' "$log") - skip))
         not_ok=$(grep -cE '^not ok ' "$log")
         echo "$ok passed, $not_ok failed, $skip skipped" >>"$log"
-        add "unit/${program##*/}" "$status"
+        add "unit/${program##*/}" "$status" $((SECONDS - start))
     done
 }
 
 scripts() {
-    local script name status
+    local script name status start
     for script in tests/test-*.sh tests/test-*.py tests/*/test.sh; do
         [ -f "$script" ] || continue
         name=${script#tests/}
         wanted "$name" "$@" || continue
+        start=$SECONDS
         "$script" >"$log" 2>&1
         status=$?
-        add "$name" "$status"
+        add "$name" "$status" $((SECONDS - start))
     done
 }
 
