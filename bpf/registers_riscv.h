@@ -60,7 +60,7 @@ static __always_inline bool reel_registers_compat(const struct reel_registers *r
 
 static __always_inline __u64 reel_registers_sp(const struct reel_registers *registers)
 {
-	return registers->x[1];
+	return reel_registers_compat(registers) ? registers->x[1] & 0xffffffff : registers->x[1];
 }
 
 /* False as well where the task was in the kernel before: it has no user registers. */
@@ -93,8 +93,6 @@ static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
 {
 	__u64 *to = sample->registers;
 
-	if (reel_registers_compat(from))
-		sample->flags |= REEL_BPF_COMPAT;
 	to[0] = 0;
 #pragma unroll
 	for (int i = 1; i < 32; i++)
@@ -107,6 +105,14 @@ static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
 	 * result. */
 	if (syscall)
 		sample->known &= ~(1ull << 10);
+	if (!reel_registers_compat(from))
+		return;
+	/* Sign-extended. */
+	sample->flags |= REEL_BPF_COMPAT;
+	sample->pc &= 0xffffffff;
+#pragma unroll
+	for (int i = 1; i < 32; i++)
+		to[i] &= 0xffffffff;
 }
 
 /* tp itself.  glibc and musl put a thread's control block above its stack. */

@@ -79,9 +79,11 @@ static __always_inline bool reel_registers_compat(const struct reel_registers *r
 	return !(registers->psw_mask & REEL_PSW_64);
 }
 
+/* 31-bit code leaves the upper halves alone. */
 static __always_inline __u64 reel_registers_sp(const struct reel_registers *registers)
 {
-	return registers->gprs[15];
+	return reel_registers_compat(registers) ? registers->gprs[15] & 0x7fffffff
+						: registers->gprs[15];
 }
 
 static __always_inline bool reel_saved_registers_read(struct reel_saved_registers *saved,
@@ -106,20 +108,35 @@ static __always_inline bool reel_saved_registers_syscall(const struct reel_saved
 	return saved->flags & REEL_PIF_SYSCALL;
 }
 
-/*
- * f0 … f15, where the kernel holds them: user code's are in the CPU, until something makes the
- * kernel save them.  What does is told in bpf/save_registers.h.  (Before 6.10 it is not known
- * whether it did.)
- */
-static __always_inline void reel_floating_point_store(struct reel_bpf_sample *sample)
+/* Whether the kernel holds the user's f0 … f15; before 6.10 that is not known. */
+static __always_inline bool reel_floating_point_saved(struct task_struct *task)
 {
-	/* By DWARF number from 16 on: supplement 1.6, "DWARF register number mapping". */
+	struct task_struct___thread *with_thread = (void *)task;
+
+	return bpf_core_field_exists(with_thread->thread.ufpu_flags) &&
+	       (BPF_CORE_READ(with_thread, thread.ufpu_flags) & REEL_UFPU_V0_V15) ==
+		       REEL_UFPU_V0_V15;
+}
+
+/* Whether it could be made to (bpf/floating_point.h). */
+#define REEL_FLOATING_POINT
+static __always_inline bool reel_floating_point_unsaved(struct task_struct *task)
+{
+	struct task_struct___thread *with_thread = (void *)task;
+
+	return bpf_core_field_exists(with_thread->thread.ufpu_flags) &&
+	       !reel_floating_point_saved(task);
+}
+
+/* By DWARF number from 16 on: supplement 1.6, "DWARF register number mapping". */
+static __always_inline void reel_floating_point_store(struct reel_bpf_sample *sample,
+						      struct task_struct *task)
+{
 	static const __u8 numbers[16] = { 0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15 };
-	struct task_struct___thread *task = (void *)bpf_get_current_task();
 	__u64 *from;
 
-	if (!bpf_core_field_exists(((struct thread_struct *)0)->ufpu_flags) ||
-	    (BPF_CORE_READ(task, thread.ufpu_flags) & REEL_UFPU_V0_V15) != REEL_UFPU_V0_V15)
+	sample->n_registers = 32;
+	if (!reel_floating_point_saved(task))
 		return;
 	from = (void *)task + bpf_core_field_offset(struct task_struct___thread, thread.ufpu.vxrs);
 #pragma unroll
@@ -128,7 +145,6 @@ static __always_inline void reel_floating_point_store(struct reel_bpf_sample *sa
 		if (bpf_probe_read_kernel(&sample->registers[16 + i], 8, &from[2 * numbers[i]]))
 			return;
 	}
-	sample->n_registers = 32;
 	sample->known |= 0xffff0000;
 }
 
@@ -149,10 +165,15 @@ static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
 	 * result. */
 	if (syscall)
 		sample->known &= ~(1ull << 2);
-	if (reel_registers_compat(from))
-		sample->flags |= REEL_BPF_COMPAT;
-	else
-		reel_floating_point_store(sample);
+	if (!reel_registers_compat(from)) {
+		reel_floating_point_store(sample, (void *)bpf_get_current_task());
+		return;
+	}
+	sample->flags |= REEL_BPF_COMPAT;
+	sample->pc &= 0x7fffffff;
+#pragma unroll
+	for (int i = 0; i < 16; i++)
+		to[i] &= 0xffffffff;
 }
 
 /*

@@ -6,6 +6,7 @@
 #include "bpf/maps.h"
 #include "bpf/pids.h"
 #include "bpf/process.h"
+#include "bpf/floating_point.h"
 #include "bpf/stack_top.h"
 #include "bpf/alternate_stack.h"
 #include "bpf/regions.h"

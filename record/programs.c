@@ -90,12 +90,12 @@ static struct bpf_map *map_find(const struct bpf_object *object, const char *nam
 }
 
 /* Only the programs that are needed and that this kernel can run. */
-static void programs_select(struct bpf_object *object, const struct reel_sampler_options *options,
-			    struct bpf_program **events_ret)
+static void programs_select(const struct reel_sampler_options *options,
+			    struct reel_programs *programs)
 {
 	struct bpf_program *program;
 
-	bpf_object__for_each_program(program, object)
+	bpf_object__for_each_program(program, programs->object)
 	{
 		const char *name = bpf_program__name(program);
 		bool needed = strncmp(name, "reel_process_", strlen("reel_process_")) == 0;
@@ -108,9 +108,13 @@ static void programs_select(struct bpf_object *object, const struct reel_sampler
 										 : "perf",
 				 i);
 			if (strcmp(name, wanted) == 0) {
-				events_ret[i] = program;
+				programs->events[i] = program;
 				needed = true;
 			}
+		}
+		if (strcmp(name, "reel_save_floating_point") == 0) {
+			programs->save_registers = program;
+			needed = true;
 		}
 		bpf_program__set_autoload(program, needed);
 	}
@@ -178,7 +182,7 @@ struct reel_error *reel_programs_load(const struct reel_sampler_options *options
 	error = object_open(options, &ret->object);
 	if (error)
 		return error;
-	programs_select(ret->object, options, ret->events);
+	programs_select(options, ret);
 	map = map_find(ret->object, ".rodata.settings");
 	result = bpf_map__set_initial_value(map, settings, sizeof(*settings));
 	if (!result)

@@ -15,6 +15,9 @@ struct reel_programs {
 	struct bpf_object *object;
 	/* One an event. */
 	struct bpf_program *events[REEL_BPF_EVENTS_MAX];
+	/* Filters the event for which the kernel saves registers that are in the CPU else; NULL on
+	 * CPUs that need none (bpf/floating_point.h). */
+	struct bpf_program *save_registers;
 	struct bpf_link *links[3];
 	size_t n_links;
 };

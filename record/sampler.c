@@ -274,7 +274,9 @@ static struct reel_error *event_refusal(const struct reel_sampler_event *event, 
 	}
 }
 
-static struct perf_event_attr event_attr(const struct reel_sampler_event *event, bool chains)
+/* `save_registers`: the kernel is to save all registers of user code where it can. */
+static struct perf_event_attr event_attr(const struct reel_sampler_event *event, bool chains,
+					 bool save_registers)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -295,6 +297,11 @@ static struct perf_event_attr event_attr(const struct reel_sampler_event *event,
 	 * perf_event_set_bpf_handler). */
 	if (event->precise && chains)
 		attr.sample_type = PERF_SAMPLE_CALLCHAIN;
+	if (save_registers) {
+		attr.sample_type |= PERF_SAMPLE_REGS_USER;
+		/* Any one will do: the sample is ours, not perf's. */
+		attr.sample_regs_user = 1;
+	}
 	return attr;
 }
 
@@ -325,7 +332,8 @@ static struct reel_error *event_open_all(struct reel_sampler *sampler,
 					 const struct reel_sampler_event *event,
 					 const struct bpf_program *program, bool chains)
 {
-	struct perf_event_attr attr = event_attr(event, chains);
+	struct perf_event_attr attr =
+		event_attr(event, chains, sampler->programs.save_registers != NULL);
 	int errnum = ENODEV;
 	bool opened = false;
 
@@ -349,6 +357,41 @@ static struct reel_error *event_open_all(struct reel_sampler *sampler,
 	return opened ? NULL : event_refusal(event, errnum);
 }
 
+/*
+ * On every CPU, but with one program, as a tracepoint's filters the events of all CPUs.  Without
+ * this event (no tracefs) these registers are unknown where user code is sampled.
+ */
+static void save_registers_open(struct reel_sampler *sampler)
+{
+	struct bpf_program *program = sampler->programs.save_registers;
+	struct reel_sampler_event event;
+	struct perf_event_attr attr;
+	struct reel_error *error;
+
+	if (!program)
+		return;
+	error = reel_sampler_event_resolve("timer:hrtimer_expire_entry", &event);
+	if (error) {
+		reel_error_destroy(error);
+		return;
+	}
+	event.period = 1;
+	attr = event_attr(&event, false, true);
+	for (size_t i = 0; i < sampler->cpus.n; i++) {
+		int fd = (int)syscall(SYS_perf_event_open, &attr, -1, sampler->cpus.numbers[i], -1,
+				      PERF_FLAG_FD_CLOEXEC);
+
+		if (fd < 0)
+			continue;
+		if (program && ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(program))) {
+			close(fd);
+			return;
+		}
+		program = NULL;
+		sampler->event_fds[sampler->n_event_fds++] = fd;
+	}
+}
+
 static struct reel_error *events_open(struct reel_sampler *sampler,
 				      const struct reel_sampler_options *options)
 {
@@ -360,7 +403,7 @@ static struct reel_error *events_open(struct reel_sampler *sampler,
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	sampler->event_fds =
-		calloc(options->n_events * sampler->cpus.n, sizeof(*sampler->event_fds));
+		calloc((options->n_events + 1) * sampler->cpus.n, sizeof(*sampler->event_fds));
 	if (!sampler->event_fds)
 		return reel_error_no_memory();
 	for (size_t i = 0; i < options->n_events; i++) {
@@ -371,6 +414,7 @@ static struct reel_error *events_open(struct reel_sampler *sampler,
 		if (error)
 			return error;
 	}
+	save_registers_open(sampler);
 	return NULL;
 }
 

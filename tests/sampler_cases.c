@@ -176,7 +176,7 @@ static bool read_check(const struct reel_sampler_parts *parts)
 		return fail("arguments are wrong");
 	if (state.probe->kernel_chain && !sample->n_kernel_chain)
 		return fail("no kernel chain");
-	if (state.probe->kernel_chain && !(parts->kernel_chain[0] >> 63))
+	if (state.probe->kernel_chain && !PROBE_KERNEL(parts->kernel_chain[0]))
 		return fail("kernel chain at %#llx", (unsigned long long)parts->kernel_chain[0]);
 	if (!state.probe->kernel_chain && sample->n_kernel_chain)
 		return fail("a kernel chain was not asked for");
@@ -391,6 +391,9 @@ static bool alternate_check(const struct reel_sampler_parts *parts)
 
 	if (!is_spinning(sample))
 		return true;
+	/* A stack that cannot be read cannot be searched. */
+	if (sample->n_regions == 1 && any_missing(&sample->regions[0]))
+		return true;
 	if (sample->n_regions != 2)
 		return fail("%u regions", sample->n_regions);
 	if (sample->regions[0].address < shared->stack_low ||
@@ -544,7 +547,8 @@ static bool one_thread_check(const struct reel_sampler_parts *parts)
 /* ---- 32-bit code ------------------------------------------------------------------------------
  */
 
-#define COMPAT_BASE 0x10000u
+#define COMPAT_BASE    0x10000u
+#define PROBE_ELF_DATA (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
 
 static void compat_worker(void)
 {
@@ -554,7 +558,7 @@ static void compat_worker(void)
 		uint8_t code[sizeof(probe_compat_code)];
 	} image = {
 		.header = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32,
-					 ELFDATA2LSB, 1 },
+					 PROBE_ELF_DATA, 1 },
 			    .e_type = ET_EXEC,
 			    .e_machine = PROBE_COMPAT_MACHINE,
 			    .e_version = 1,
