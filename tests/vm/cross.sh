@@ -15,18 +15,18 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# -ge 1 ] || usage
-arch=$(debian_arch "$1") triplet=$(triplet "$1") flags=
+arch=$(debian_arch "$1") triplet=$(triplet "$1") multiarch=$(multiarch "$1") flags=
 suite=${2:-$([ "$arch" = riscv64 ] && echo trixie || echo bookworm)}
 need "$triplet-gcc"
 sysroot=$("$vm/sysroot.sh" "$suite" "$arch" libbpf-dev libdw-dev libelf-dev libzstd-dev zlib1g-dev libbz2-dev liblzma-dev libiberty-dev \
-	libc6-dev)
-[ "$arch" != riscv64 ] || flags="-B$sysroot/usr/lib/$triplet"
-dir=$STACKREEL_CACHE/cross/$suite-$arch
+	libcmocka-dev libc6-dev libc-bin)
+[ "$arch" != riscv64 ] || flags="-B$sysroot/usr/lib/$multiarch"
+# a folder of its own for other libraries or another version of this script: another checkout's build may be using the old one
+dir=$STACKREEL_CACHE/cross/$suite-$arch-$(cat <(echo "$sysroot") "$0" | sha256sum | cut -c1-10)
 
-# made anew when the libraries or this script changed
-stamp="$sysroot $(cksum <"$0")"
+# .complete is written last
 cache_lock "cross-$suite-$arch"
-if [ "$(cat "$dir/.stamp" 2>/dev/null)" != "$stamp" ]; then
+if [ ! -e "$dir/.complete" ]; then
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	for tool in gcc g++ cpp; do
@@ -38,12 +38,12 @@ if [ "$(cat "$dir/.stamp" 2>/dev/null)" != "$stamp" ]; then
 	cat >"$dir/$triplet-pkg-config" <<-END
 		#!/bin/sh
 		export PKG_CONFIG_SYSROOT_DIR=$sysroot PKG_CONFIG_PATH=
-		export PKG_CONFIG_LIBDIR=$sysroot/usr/lib/$triplet/pkgconfig:$sysroot/usr/share/pkgconfig
-		export PKG_CONFIG_SYSTEM_LIBRARY_PATH=$sysroot/usr/lib/$triplet:$sysroot/usr/lib
+		export PKG_CONFIG_LIBDIR=$sysroot/usr/lib/$multiarch/pkgconfig:$sysroot/usr/share/pkgconfig
+		export PKG_CONFIG_SYSTEM_LIBRARY_PATH=$sysroot/usr/lib/$multiarch:$sysroot/usr/lib
 		export PKG_CONFIG_SYSTEM_INCLUDE_PATH=$sysroot/usr/include
 		exec pkg-config "\$@"
 	END
 	chmod +x "$dir/$triplet"-{gcc,g++,cpp,pkg-config}
-	echo "$stamp" >"$dir/.stamp"
+	touch "$dir/.complete"
 fi
 echo "CROSS_COMPILE=$dir/$triplet- PKG_CONFIG=$dir/$triplet-pkg-config SYSROOT=$sysroot"

@@ -17,12 +17,15 @@ export LC_ALL=C
 
 machine=$(readelf -h "$1" | sed -n 's/^ *Machine: *//p')
 case $machine in
-*X86-64*) triplet=$(triplet x86_64) ;;
-AArch64) triplet=$(triplet arm64) ;;
-*S/390*) triplet=$(triplet s390x) ;;
-RISC-V) triplet=$(triplet riscv64) ;;
+*X86-64*) arch=x86_64 ;;
+AArch64) arch=arm64 ;;
+*S/390*) arch=s390x ;;
+RISC-V) arch=riscv64 ;;
+ARM) arch=armhf ;;
+*80386*) arch=i386 ;;
 *) fail "$1: no architecture of ours: $machine" ;;
 esac
+triplet=$(triplet $arch) multiarch=$(multiarch $arch)
 
 compiler=$triplet-gcc
 [ "${CROSS_COMPILE%"$triplet-"}" = "${CROSS_COMPILE:-}" ] || compiler=${CROSS_COMPILE}gcc
@@ -30,7 +33,7 @@ compiler=$triplet-gcc
 locate() {
 	local folder file
 	for folder in "${folders[@]}"; do
-		for file in "$folder"{/usr/lib,/lib,}{/"$triplet",}/"$1"; do
+		for file in "$folder"{/usr/lib,/lib,}{/"$multiarch",}/"$1"; do
 			[ ! -e "$file" ] || { realpath -s "$file" && return; }
 		done
 	done
@@ -49,7 +52,7 @@ while [ ${#queue[@]} -gt 0 ]; do
 		[ -z "${seen[${name##*/}]:-}" ] || continue
 		seen[${name##*/}]=1
 		file=$(locate "${name##*/}")
-		[ "$name" != "${name##*/}" ] || name=/usr/lib/$triplet/$name
+		[ "$name" != "${name##*/}" ] || name=/usr/lib/$multiarch/$name
 		echo "$file=$name"
 		queue+=("$file")
 	done
