@@ -2,7 +2,7 @@
 # record.sh RECORDER DIR MODE OUT [COMMAND...]: records mode MODE of DIR/chains, as started by COMMAND, with the program RECORDER
 #
 # Leaves OUT.reel, OUT.printed (what the program printed) and OUT.log (what the recorder did). The shell may be busybox's.
-# $SECONDS_OF_CPU: how long a mode runs (0.6); $FREQUENCY: samples a second (4999).
+# $SECONDS_OF_CPU: how long a mode runs (0.6); $FREQUENCY: samples a second (4999); $STACK_BYTES: how deep mode deep goes.
 set -u
 [ $# -ge 4 ] || exit 2
 recorder=$1 dir=$2 mode=$3 out=$4
@@ -12,8 +12,8 @@ case $mode in
 # dlopen does not know its caller if ld.so has called it.
 lazy) arguments=$dir/liblazy.so ;;
 exec | thread-exec) seconds=$(awk "BEGIN { print $seconds / 6 }") arguments="$dir/other-chains 6" ;;
-# A megabyte, less what lies above main; a hundred times as many frames as elsewhere.
-deep) frequency=$((frequency / 10)) ;;
+# A megabyte, less what lies above main, if not told: a hundred times as many frames as elsewhere.
+deep) [ -n "${STACK_BYTES:=}" ] && arguments=$STACK_BYTES || frequency=$((frequency / 10)) ;;
 cut) mode=deep arguments=1500000 frequency=$((frequency / 10)) ;;
 esac
 max_stack=

@@ -20,6 +20,7 @@ no-pie       gcc    -O2 -fomit-frame-pointer -no-pie
 pauth        gcc    -O2 -fomit-frame-pointer -mbranch-protection=standard
 clang-pauth  clang  -O2 -fomit-frame-pointer -mbranch-protection=standard
 backchain    gcc    -O2 -mbackchain
+musl         musl   -O2 -fomit-frame-pointer
 '
 here=$(cd "$(dirname "$0")" && pwd)
 case $# in
@@ -32,7 +33,7 @@ read -r family options < <(echo "$table" | awk -v name="$variant" '$1 == name { 
     echo "variant.sh: no variant '$variant'; they are $(echo "$table" | awk '{ printf " %s", $1 }')" >&2
     exit 2
 }
-[ "$arch" != arm64 ] || arch=aarch64
+case $arch in arm64) arch=aarch64 ;; amd64) arch=x86_64 ;; esac
 
 # Debian's cross compilers, or those of tests/vm/cross.sh; clang takes their headers and libraries.
 prefix='' flags=
@@ -43,8 +44,13 @@ fi
 case $family in
 gcc) cc=${prefix}gcc cxx=${prefix}g++ ;;
 clang) cc=clang cxx=clang++ ;;
+musl)
+    # Without a C++ library, so without exceptions.
+    cc=$arch-linux-gnu-gcc cxx="$cc -nostdinc++ -fno-exceptions -fno-rtti"
+    flags="$("$here/musl.sh" "$arch" "$outdir")" || exit
+    ;;
 esac
-for command in "$cc" "$cxx" ${prefix:+"${prefix}g++"}; do
+for command in "$cc" "${cxx%% *}" ${prefix:+"${prefix}g++"}; do
     command -v "$command" >/dev/null || { echo "$command is not installed" && exit 77; }
 done
 # shellcheck disable=SC2086 # lists of words

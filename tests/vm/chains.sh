@@ -1,5 +1,5 @@
 #!/bin/bash
-# chains.sh CELL OUTDIR [MODE...] - record testdata/programs/chains with our own recorder on another kernel
+# chains.sh CELL OUTDIR [MODE|VARIANT/MODE...] - record testdata/programs/chains with our own recorder on another kernel
 #
 # Builds stackreel-record and the program for the cell's CPU and records the modes (all, if none is given) of each variant in one boot.
 # Leaves OUTDIR/VARIANT/MODE.reel, .printed (what the program printed) and .log (what the recorder said); OUTDIR/VARIANT/failed has
@@ -10,6 +10,7 @@
 #   CHAINS_OPTIONS=…     more options of the compilers, for all variants
 #   SECONDS_OF_CPU=N     how long a mode runs (default 0.6)
 #   FREQUENCY=N          samples a second (default 1999: an emulated CPU is slow)
+#   STACK_BYTES=N        how deep mode deep goes (default a megabyte)
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# -ge 2 ] || usage
@@ -41,23 +42,35 @@ for variant in ${VARIANTS:-gcc}; do
 	[ $status != 77 ] || { echo "skip: $cell, $variant: $(tail -n 1 "$work/log")" && continue; }
 	[ $status = 0 ] || { cat "$work/log" >&2 && fail "cannot build $variant for $arch"; }
 	variants+=("$variant")
+	[ "$variant" != musl ] || continue
 	programs+=("$work/chains/$variant/chains")
 	folders+=(-s "$work/chains/$variant")
 done
 [ ${#variants[@]} -gt 0 ] || skip "none of the variants can be built"
-"$vm/libs.sh" "${folders[@]}" "${programs[@]}" >"$work/libraries"
+: >"$work/libraries"
+[ ${#programs[@]} = 0 ] || "$vm/libs.sh" "${folders[@]}" "${programs[@]}" >>"$work/libraries"
+if [[ " ${variants[*]} " = *" musl "* ]]; then
+	# libc.so and its loader are one.
+	for loader in "$("$vm/sysroot.sh" "$userland" "$arch" musl-dev)"/usr/lib/ld-musl-*.so.1; do
+		echo "$loader=/lib/${loader##*/}" >>"$work/libraries"
+	done
+fi
 [ "$arch" != riscv64 ] || "$vm/libs.sh" -s "$sysroot" "$recorder" >>"$work/libraries"
 # The variants' own are next to them.
 mapfile -t libraries < <(grep -v "^$work/" "$work/libraries" | sort -u -t = -k 2,2)
 
 cat >"$work/script" <<-SCRIPT
-	export SECONDS_OF_CPU=${SECONDS_OF_CPU:-0.6} FREQUENCY=${FREQUENCY:-1999}
+	export SECONDS_OF_CPU=${SECONDS_OF_CPU:-0.6} FREQUENCY=${FREQUENCY:-1999} STACK_BYTES=${STACK_BYTES:-}
 	for variant in ${variants[*]}; do
 		mkdir /out/\$variant
 		: >/out/\$variant/failed
 		modes="$*"
 		[ -n "\$modes" ] || modes="\$(/chains/\$variant/chains) cut"
 		for mode in \$modes; do
+			case \$mode in
+			\$variant/*) mode=\${mode#*/} ;;
+			*/*) continue ;;
+			esac
 			sh /bin/record.sh /bin/stackreel-record /chains/\$variant \$mode /out/\$variant/\$mode ||
 				echo \$mode >>/out/\$variant/failed
 		done

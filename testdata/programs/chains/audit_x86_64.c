@@ -8,6 +8,9 @@
 #include <link.h>
 #include <stdint.h>
 
+/* Only glibc has it. */
+#ifdef LAV_CURRENT
+
 unsigned int la_version(unsigned int version)
 {
 	return version;
@@ -48,3 +51,5 @@ unsigned int la_x86_64_gnu_pltexit(Elf64_Sym *symbol, unsigned int index, uintpt
 	(void)name;
 	return 0;
 }
+
+#endif

@@ -8,9 +8,11 @@
  * thrown_two has an object to destroy on the way (a cleanup's landing pad, _Unwind_Resume),
  * thrown_three a handler of another type, catcher the handler.
  */
-#include <stdexcept>
-
 #include "chains.h"
+
+#ifdef __cpp_exceptions
+
+#include <stdexcept>
 
 NOINLINE void destroy_work(uint64_t value)
 {
@@ -86,3 +88,5 @@ int mode_exception(double seconds, char **)
 	}
 	return 0;
 }
+
+#endif

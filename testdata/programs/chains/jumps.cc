@@ -85,6 +85,9 @@ int mode_noreturn(double seconds, char **)
 	return 0;
 }
 
+/* musl has none. */
+#ifdef __GLIBC__
+
 /* ---- coroutines ----------------------------------------------------------------------------- */
 
 enum { COROUTINE_SIZE = 128 << 10 };
@@ -140,3 +143,5 @@ int mode_coroutine(double seconds, char **)
 	}
 	return 0;
 }
+
+#endif

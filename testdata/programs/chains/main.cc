@@ -29,7 +29,9 @@ static const struct {
 #ifdef __OPTIMIZE__
 	{ "tail", mode_tail },
 #endif
+#ifdef __GLIBC__
 	{ "coroutine", mode_coroutine },
+#endif
 #ifdef __cpp_exceptions
 	{ "exception", mode_exception },
 #endif

@@ -1,0 +1,36 @@
+#!/bin/bash
+# musl.sh ARCH OUTDIR: prints gcc's options to build C++ without its library against Debian's musl; writes OUTDIR/musl.specs
+#
+# The library is in $(tests/vm/sysroot.sh SUITE ARCH musl-dev)/usr/lib. Status 77 where it cannot be fetched.
+set -euo pipefail
+vm=$(cd "$(dirname "$0")/../vm" && pwd)
+[ $# = 2 ] || { sed -n '2,4s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+arch=$1 outdir=$2
+suite=bookworm
+[ "$arch" != riscv64 ] || suite=trixie
+sysroot=$("$vm/sysroot.sh" "$suite" "$arch" musl-dev)
+folder=$sysroot/usr/lib/$arch-linux-musl
+mkdir -p "$outdir"
+# What musl-tools has for its own CPU: its crt1.o, ld.so and libc instead of glibc's.
+cat >"$outdir/musl.specs" <<END
+*startfile:
+%{shared:;static:$folder/crt1.o;:$folder/Scrt1.o} $folder/crti.o crtbeginS.o%s
+
+*endfile:
+crtendS.o%s $folder/crtn.o
+
+*link_libgcc:
+-L$folder %D
+
+*libgcc:
+libgcc.a%s
+
+*link:
+-dynamic-linker /lib/ld-musl-$arch.so.1 -nostdlib %{shared:-shared} %{static:-static}
+
+*lib:
+-lc
+
+END
+echo "-specs=$outdir/musl.specs -nostdinc -isystem $sysroot/usr/include/$arch-linux-musl" \
+    "-isystem $("$arch-linux-gnu-gcc" -print-file-name=include)"
