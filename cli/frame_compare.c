@@ -69,6 +69,12 @@ static size_t first_place(const struct comparing *c, uint64_t address, size_t fr
 								      : NOWHERE;
 }
 
+/* The last frame of an address that is on the stack. */
+static size_t last_place(const struct comparing *c, uint64_t address)
+{
+	return c->ret->places[places_before(c, address, SIZE_MAX) - 1].frame;
+}
+
 /* ---- breaks ------------------------------------------------------------------------------ */
 
 /* The chain has stack[end], if there is one, but none of [begin, end), and `wrong` instead. */
@@ -123,15 +129,13 @@ static size_t match_forwards(struct comparing *c, size_t n_stack, size_t n_chain
 }
 
 /*
- * All of the chain is on the stack.  In recursions the same addresses come again and again, and
- * leave open which of them are lost: most often it is a caller of the leaf, which has not
- * made its frame record yet.  So what is next to the chain's end is matched first.  Returns how
- * many frames are done with.
+ * All of the chain is in stack[0..end), and both end with the same.  In recursions the same
+ * addresses come again and again, and leave open which of them are lost: most often it is the
+ * caller of the leaf, which has not made its frame record yet.  So what is next to the chain's end
+ * is matched first.
  */
-static size_t match_backwards(struct comparing *c)
+static void match_backwards(struct comparing *c, size_t end)
 {
-	uint64_t last = c->chain[c->n_chain - 1];
-	size_t end = c->ret->places[places_before(c, last, SIZE_MAX) - 1].frame + 1;
 	size_t same = 0, done, wrong;
 
 	while (same + 1 < c->n_chain && same + 1 < end &&
@@ -139,7 +143,6 @@ static size_t match_backwards(struct comparing *c)
 		same++;
 	done = match_forwards(c, end - same, c->n_chain - same, &wrong);
 	add_break(c, done, end - same, wrong);
-	return end;
 }
 
 void frame_compare(struct frame_comparison *comparison, const uint64_t *stack, size_t n_stack,
@@ -156,8 +159,11 @@ void frame_compare(struct frame_comparison *comparison, const uint64_t *stack, s
 		sort_places(&c);
 		done = match_forwards(&c, n_stack, n_chain, &wrong);
 		if (!wrong && !comparison->wrong && n_chain > 1) {
+			/* What is cut ends as soon as it can. */
+			if (!at_limit)
+				done = last_place(&c, chain[n_chain - 1]) + 1;
 			forget_breaks(&c);
-			done = match_backwards(&c);
+			match_backwards(&c, done);
 		}
 	}
 	/* Where it went astray, it was not the limit that kept it from the root. */

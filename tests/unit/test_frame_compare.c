@@ -88,6 +88,8 @@ static void test_limit(void **state)
 	(void)state;
 	check(LIST(1, 2, 3, 4), LIST(1, 2), true, "=~");
 	check(LIST(1, 2, 3, 4, 5), LIST(1, 3), true, "0 1 0~");
+	check(LIST(1, 2, 3, 3, 3, 3, 4), LIST(1, 3, 3), true, "0 1 0~");
+	check(LIST(1, 2, 2, 2, 3, 4), LIST(1, 2, 2, 3), true, "0 1 0~");
 	/* A frame record that names itself: rbp leads nowhere else, up to the limit. */
 	check(LIST(1, 2, 3, 4), LIST(1, 2, 3, 3, 3, 3), true, "2 1 3.");
 	check(LIST(1, 2, 3, 4), LIST(1, 2, 3, 2, 3, 2), true, "2 1 3.");
