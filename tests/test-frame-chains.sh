@@ -1,0 +1,133 @@
+#!/bin/bash
+# stackreel-record --fp and stackreel report --compare-fp: walks by frame pointers of a program whose instructions tell what these
+# must find, against perf's walks of it, and on other kernels and CPUs. CELLS=... names other cells of tests/vm/cells.sh.
+set -u
+cd "$(dirname "$0")/.." || exit
+O=${O:-build}
+. tests/count.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# compare DIR VARIANT: the report, and the walks themselves, of DIR/VARIANT.reel.
+compare() {
+    "$O/stackreel" report --compare-fp --percent-limit 0 --no-host-files --module "$1/bin/$2" "$1/$2.reel" >"$work/report" &&
+        tests/frame_chains.py "$1/$2.reel" "$1/bin/$2" <"$work/report" || { cat "$work/report"; false; }
+}
+
+# says PATTERN ARGUMENT...: stackreel report fails, and says why.
+says() {
+    local pattern=$1
+    shift
+    ! "$O/stackreel" report --compare-fp "$@" >"$work/out" 2>"$work/err" && grep -qE -- "$pattern" "$work/err" && [ ! -s "$work/out" ] ||
+        { cat "$work/out" "$work/err"; false; }
+}
+
+# ---- what has no walks --------------------------------------------------------------------
+
+says 'no sample has a walk by frame pointers: record with stackreel-record --fp' testdata/aarch64/orders/orders.reel
+count $? "a capture without walks"
+"$O/stackreel" import -q -o "$work/fp.reel" testdata/aarch64/perf/fp.data
+says 'themselves made of walks by frame pointers' --symfs testdata/aarch64/perf "$work/fp.reel"
+count $? "a recording of nothing but walks"
+says 'one of --tree, --residency and --compare-fp' --tree "$work/fp.reel"
+count $? "two layouts"
+says 'leave out --sort and --by' --by=comm "$work/fp.reel"
+count $? "an order"
+
+# ---- this kernel ---------------------------------------------------------------------------
+
+# agree CAPTURE PERF-SCRIPT PROGRAM: both have the same walks, each as often.
+agree() {
+    python3 - "$@" <<'PYTHON'
+import collections, re, sys
+sys.path.insert(0, "tests")
+import reel_reader
+ours, theirs = collections.Counter(), collections.Counter()
+# perf script shows addresses of the file.
+inner = lambda chain: tuple(address & 0xFFFF for address in chain[1:])
+with open(sys.argv[1], "rb") as file:
+    for _, record in reel_reader.Capture(file, sys.exit).all_records():
+        if record["record"] == "SAMPLE" and record["frame_chain"]:
+            ours[inner(record["frame_chain"])] += 1
+for sample in open(sys.argv[2]).read().split("\n\n"):
+    chain = [int(a, 16) for a in re.findall(r"^\s+([0-9a-f]+)", sample, re.M)]
+    if chain:
+        theirs[inner(chain)] += 1
+n, m = sum(ours.values()), sum(theirs.values())
+print("%d walks of ours, %d of perf's, %d kinds" % (n, m, len(set(ours) | set(theirs))))
+wrong = [c for c in set(ours) | set(theirs) if abs(ours[c] / n - theirs[c] / m) > 0.08]
+for chain in wrong:
+    print("%d of ours, %d of perf's: %s" % (ours[chain], theirs[chain], " ".join(map(hex, chain))))
+sys.exit(bool(wrong) or n < 200 or m < 200)
+PYTHON
+}
+
+if [ "$(id -u)" != 0 ] || ! "$O/stackreel-record" -q --fp -o "$work/try.reel" -- true 2>"$work/log"; then
+    skip "this kernel: $(tail -n 1 "$work/log" 2>/dev/null || echo root is needed)"
+else
+    O=$O ROUNDS=${ROUNDS:-20000000} tests/vm/frames.sh host "$work/host"
+    count $? "recording"
+    compare "$work/host" kept
+    count $? "every function has a frame record"
+    compare "$work/host" leafless
+    count $? "leaf functions have none"
+
+    if perf --version >/dev/null 2>&1; then
+        perf record -q -N -e cpu-clock:u -F 999 --call-graph fp -o "$work/perf.data" -- "$work/host/bin/leafless" >"$work/log" 2>&1 &&
+            perf script -F ip -i "$work/perf.data" >"$work/perf.script" 2>>"$work/log" || tail -n 5 "$work/log"
+        agree "$work/host/leafless.reel" "$work/perf.script"
+        count $? "the same walks as perf record --call-graph fp has"
+    else
+        skip "no perf to compare walks with"
+    fi
+
+    # The C library has no frame pointers, so even with them nothing is found behind its callbacks.
+    for frames in omit no-omit; do
+        g++ -O2 -g -f$frames-frame-pointer -o "$work/orders" testdata/programs/orders.cc &&
+            "$O/stackreel-record" -q --fp -F 999 -o "$work/$frames.reel" -- "$work/orders" 1 &&
+            "$O/stackreel" report --compare-fp --min-complete 99 "$work/$frames.reel" >"$work/$frames" || cat "$work/$frames"
+        count $? "orders, -f$frames-frame-pointer"
+        lost=$(sed -n 's/^# frames lost: .* (\([0-9]*\).*/\1/p' "$work/$frames")
+        echo "-f$frames-frame-pointer: $lost % of the frames are lost"
+        if [ $frames = omit ]; then [ "${lost:-0}" -gt 50 ]; else [ "${lost:-100}" -lt 50 ]; fi
+        count $? "frames that are lost with -f$frames-frame-pointer"
+    done
+    grep -qE '^ +[0-9,]+ .* shop::by_value\(' "$work/no-omit"
+    count $? "a callback of the C library's is where walks end"
+    "$O/stackreel" folded "$work/no-omit.reel" | tests/orders_chains.py --min 200
+    count $? "traces are unwound from the stack all the same"
+    "$O/stackreel-record" -q --fp --rotate 200ms -F 999 -o "$work/parts.reel" -- "$work/orders" 1
+    for part in "$work"/parts.0*.reel; do
+        "$O/stackreel" report --compare-fp "$part" | grep -q 'have no such walk' && break
+    done
+    [ $? != 0 ] && [ -e "$work/parts.0002.reel" ]
+    count $? "samples that wait for the next part keep their walk"
+fi
+
+# ---- guests ---------------------------------------------------------------------------------
+
+for cell in ${CELLS-x86_64-5.10 arm64-6.12}; do
+    # An emulated CPU is slower.
+    O=$O ROUNDS=1000000 tests/vm/frames.sh "$cell" "$work/$cell" >"$work/log" 2>&1
+    status=$?
+    if [ $status = 77 ]; then
+        skip "$cell: $(tail -n 1 "$work/log")"
+        continue
+    fi
+    [ $status = 0 ] || tail -n 20 "$work/log"
+    count $status "$cell: recording"
+    [ $status = 0 ] || continue
+    for variant in kept leafless; do
+        compare "$work/$cell" $variant
+        count $? "$cell: $variant"
+    done
+    # Behind kernel chains. A task that exits has no stack any more.
+    "$O/stackreel" report --compare-fp --no-host-files --module "$work/$cell/bin/kept" "$work/$cell/switches.reel" >"$work/report" &&
+        grep -qE '^# compared .*: [1-9][0-9]* traces(; [12] have no such walk)?$' "$work/report" || cat "$work/report" "$work/log"
+    count $? "$cell: walks at a tracepoint"
+    "$O/stackreel" report --compare-fp --no-host-files --module "$work/$cell/bin/kept" "$work/$cell/cut.reel" >"$work/report"
+    grep -qE '[0-9,]+ walks ended at the recorder.s limit' "$work/report" &&
+        grep -qE '^ +0 .*all frames from some point on' "$work/report" || { cat "$work/report"; false; }
+    count $? "$cell: the kernel's limit is no break"
+done
+finish

@@ -1,0 +1,74 @@
+#!/bin/bash
+# frames.sh CELL OUTDIR - record testdata/programs/stairs.c with --fp on another kernel
+#
+# Builds stackreel-record for the cell's CPU, and stairs twice: `kept`, where every function keeps a frame record, and `leafless`, where
+# leaf functions have none. Leaves in OUTDIR kept.reel, leafless.reel, bin/kept and bin/leafless, and record.log; of a guest also
+# switches.reel (kept's, of sched:sched_switch, with kernel chains) and cut.reel (kept's, while kernel.perf_event_max_stack is 4).
+# CELL may be "host". Status: as run.sh's.
+#   ROUNDS=N   how long each runs (default: 3 seconds or so on a fast host)
+#   HZ=N       samples a second (default 999)
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+[ $# = 2 ] || usage
+cell=$1 outdir=$2
+root=$(cd "$vm/../.." && pwd)
+recorder=${O:-$root/build}/stackreel-record
+cross=() prefix= libraries=()
+if [ "$cell" != host ]; then
+	read -r _ arch _ < <("$vm/cells.sh" "$cell")
+	object_dir=${O:-$root/build}/vm-$arch recorder=$object_dir/static/stackreel-record
+	if [ "$arch" != "$(dpkg --print-architecture)" ]; then
+		read -ra cross < <("$vm/cross.sh" "$arch")
+		for variable in "${cross[@]}"; do
+			case $variable in CROSS_COMPILE=*) prefix=${variable#*=} && export "${variable?}" ;; esac
+		done
+	fi
+	# riscv64's libraries cannot be linked statically.
+	[ "$arch" != riscv64 ] || recorder=$object_dir/stackreel-record
+	target=$recorder
+	[[ $target != */static/* ]] || target=static
+	make -s -C "$root" O="$object_dir" "${cross[@]}" "$target" >&2
+	[ "$arch" != riscv64 ] || mapfile -t libraries < <("$vm/libs.sh" "$recorder")
+fi
+need "${prefix}gcc"
+workspace
+# gcc leaves a leaf function's record out whatever it is told, unless it does not optimize (x86-64: ix86_finalize_stack_frame_flags).
+# s390x's records are a chain of stack pointers.
+frames=-fno-omit-frame-pointer kept="-O0 -mno-omit-leaf-frame-pointer" leafless="-O2 -momit-leaf-frame-pointer"
+[[ $prefix != riscv64* ]] || kept=-O0 leafless=-O2
+[[ $prefix != s390x* ]] || frames=-mbackchain kept=-O0 leafless=-O2
+mkdir -p "$work/bin"
+for variant in kept leafless; do
+	# shellcheck disable=SC2086 # several options
+	"${prefix}gcc" -g $frames ${!variant} -fasynchronous-unwind-tables -fno-stack-protector -nostdlib -static -no-pie \
+		-DROUNDS="${ROUNDS:-10000000}" -DLENGTH=50 -Wl,--build-id -o "$work/bin/$variant" "$root/testdata/programs/stairs.c"
+done
+
+cat >"$work/script" <<-SCRIPT
+	record="stackreel-record --fp"
+	[ ! -d /out ] || cd /out
+	for variant in kept leafless; do
+		\$record -F ${HZ:-999} -o \$variant.reel -- \$variant 2>>record.log || exit
+	done
+	[ -d /out ] || exit 0
+	\$record -g -e sched:sched_switch -c 1 -o switches.reel -- kept 2>>record.log || exit
+	# BPF programs give their call chains up only some time after their end.
+	for second in 1 2 3 4 5 6 7 8 9 10; do
+		echo 4 >/proc/sys/kernel/perf_event_max_stack && break || sleep 1
+	done
+	\$record -F ${HZ:-999} -o cut.reel -- kept 2>>record.log
+SCRIPT
+mkdir -p "$outdir"
+outdir=$(realpath "$outdir") status=0
+if [ "$cell" = host ]; then
+	# At its path, a program is found without --symfs.
+	cp -r "$work/bin" "$outdir/"
+	recorder=$(realpath "$recorder")
+	(cd "$outdir" && PATH=$outdir/bin:${recorder%/*}:$PATH sh "$work/script") || status=$?
+else
+	"$vm/run.sh" "$cell" "$work/script" "$work/out" "$recorder" "$work"/bin/* "${libraries[@]}" || status=$?
+	cp -r "$work/bin" "$outdir/"
+	[ ! -d "$work/out" ] || cp "$work/out/"* "$outdir/"
+fi
+[ ! -e "$outdir/record.log" ] || cat "$outdir/record.log"
+exit "$status"
