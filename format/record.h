@@ -289,6 +289,14 @@ struct reel_region {
 	size_t n_missing;
 };
 
+/* Registers of a traced kernel function as it was entered. */
+struct reel_kernel_frame {
+	uint64_t pc; /* its first instruction */
+	uint64_t sp;
+	uint64_t fp; /* of the frame-pointer register: its caller's */
+	uint64_t return_address;
+};
+
 struct reel_sample {
 	uint64_t id; /* ascending in the capture */
 	uint64_t time;
@@ -309,6 +317,8 @@ struct reel_sample {
 	size_t n_kernel_chain;
 	const uint64_t *frame_chain; /* user addresses by frame pointers, leaf first */
 	size_t n_frame_chain;
+	bool has_kernel_frame; /* else it is 0 */
+	struct reel_kernel_frame kernel_frame;
 };
 
 /* A weight that is known only later: it replaces the sample's. */

@@ -374,6 +374,25 @@ static struct reel_error *decode_chain(struct reel_cursor *cursor, struct array 
 	return cursor->failed ? ends_within("chains") : NULL;
 }
 
+static struct reel_error *decode_kernel_frame(struct reel_cursor *cursor,
+					      struct reel_thread_base *base,
+					      struct reel_sample *ret)
+{
+	struct reel_kernel_frame *frame = &ret->kernel_frame;
+	const uint64_t *chain = ret->kernel_chain;
+	size_t n = ret->n_kernel_chain;
+
+	frame->pc = reel_chain_get(chain, n, 0) + (uint64_t)reel_cursor_zigzag(cursor);
+	frame->sp = base->kernel_sp + (uint64_t)reel_cursor_zigzag(cursor);
+	frame->fp = frame->sp + (uint64_t)reel_cursor_zigzag(cursor);
+	frame->return_address = reel_chain_get(chain, n, 1) + (uint64_t)reel_cursor_zigzag(cursor);
+	if (cursor->failed)
+		return ends_within("kernel frame");
+	base->kernel_sp = frame->sp;
+	ret->has_kernel_frame = true;
+	return NULL;
+}
+
 static struct reel_error *decode_head(struct reel_sample_decoder *decoder,
 				      struct reel_cursor *cursor, uint64_t *parts_ret,
 				      struct reel_sample *ret)
@@ -416,6 +435,8 @@ static struct reel_error *decode_body(struct reel_sample_decoder *decoder,
 	if (!error && parts & REEL_PART_FRAME_CHAIN)
 		error = decode_chain(cursor, &decoder->frame_chain, &ret->frame_chain,
 				     &ret->n_frame_chain);
+	if (!error && parts & REEL_PART_KERNEL_FRAME)
+		error = decode_kernel_frame(cursor, base, ret);
 	return error;
 }
 

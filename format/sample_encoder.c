@@ -313,11 +313,26 @@ static void encode_chain(struct reel_buffer *payload, const uint64_t *chain, siz
 	}
 }
 
+static void encode_kernel_frame(struct reel_buffer *payload, const struct reel_sample *sample,
+				struct reel_thread_base *base)
+{
+	const struct reel_kernel_frame *frame = &sample->kernel_frame;
+	const uint64_t *chain = sample->kernel_chain;
+	size_t n = sample->n_kernel_chain;
+
+	reel_buffer_zigzag(payload, (int64_t)(frame->pc - reel_chain_get(chain, n, 0)));
+	reel_buffer_zigzag(payload, (int64_t)(frame->sp - base->kernel_sp));
+	reel_buffer_zigzag(payload, (int64_t)(frame->fp - frame->sp));
+	reel_buffer_zigzag(payload, (int64_t)(frame->return_address - reel_chain_get(chain, n, 1)));
+	base->kernel_sp = frame->sp;
+}
+
 static uint64_t parts_of(const struct reel_sample *sample)
 {
 	return (sample->layout ? REEL_PART_REGISTERS : 0) |
 	       (sample->n_kernel_chain ? REEL_PART_KERNEL_CHAIN : 0) |
-	       (sample->n_frame_chain ? REEL_PART_FRAME_CHAIN : 0);
+	       (sample->n_frame_chain ? REEL_PART_FRAME_CHAIN : 0) |
+	       (sample->has_kernel_frame ? REEL_PART_KERNEL_FRAME : 0);
 }
 
 static void encode_head(struct reel_sample_encoder *encoder, const struct reel_sample *sample,
@@ -360,6 +375,8 @@ static struct reel_error *encode_payload(struct reel_sample_encoder *encoder,
 		encode_chain(&encoder->payload, sample->kernel_chain, sample->n_kernel_chain);
 	if (sample->n_frame_chain)
 		encode_chain(&encoder->payload, sample->frame_chain, sample->n_frame_chain);
+	if (sample->has_kernel_frame)
+		encode_kernel_frame(&encoder->payload, sample, base);
 	return NULL;
 }
 

@@ -13,8 +13,16 @@ enum reel_sample_parts {
 	REEL_PART_REGISTERS = 1 << 0,
 	REEL_PART_KERNEL_CHAIN = 1 << 1,
 	REEL_PART_FRAME_CHAIN = 1 << 2,
-	REEL_PARTS_KNOWN = 7,
+	REEL_PART_KERNEL_FRAME = 1 << 3,
+	REEL_PARTS_KNOWN = 15,
 };
+
+/* The n-th address of a chain, 0 if it has none: what a kernel frame's addresses are differences
+ * to. */
+static inline uint64_t reel_chain_get(const uint64_t *chain, size_t n_chain, size_t n)
+{
+	return n < n_chain ? chain[n] : 0;
+}
 
 /* address + size <= 2^64, without the sum. */
 static inline bool reel_region_fits(uint64_t address, uint64_t size)

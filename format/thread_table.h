@@ -12,6 +12,7 @@
 struct reel_thread_base {
 	uint64_t thread;
 	uint64_t pc;
+	uint64_t kernel_sp; /* of the last kernel frame */
 	/* Of the last sample with registers: one value a slot; a layout's position in the block
 	 * plus 1. */
 	uint64_t *values;

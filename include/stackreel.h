@@ -162,8 +162,10 @@ enum reel_loss {
 	REEL_LOSS_RECORDER = 6,
 	/* The kernel throttled the event. */
 	REEL_LOSS_THROTTLED = 7,
+	/* Hits of a kernel function that came while the BPF program of an earlier one ran. */
+	REEL_LOSS_MISSED = 8,
 };
-#define REEL_LOSS_COUNT 8
+#define REEL_LOSS_COUNT 9
 
 const char *reel_loss_name(enum reel_loss loss);
 
@@ -398,7 +400,8 @@ struct reel_error *reel_traces_next(struct reel_traces *traces, const struct ree
  * SAMPLE, "registers" is a LIST of LISTs [dwarf, size, value or NULL]; "regions" a LIST of
  * OBJECTs with kind, address, size, missing (a LIST of LISTs [offset, size]),
  * crc (CRC-32 of the bytes) and bytes; "kernel_chain" and "frame_chain" are each a LIST of
- * ADDRESSes, or NULL.  All differences between samples are undone.
+ * ADDRESSes, or NULL; "kernel_frame" an OBJECT with pc, sp, fp and
+ * return_address, or NULL.  All differences between samples are undone.
  */
 struct reel_field {
 	/* "" for the items of a list. */

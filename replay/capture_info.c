@@ -102,6 +102,8 @@ const char *reel_loss_name(enum reel_loss loss)
 		return "dropped by the recorder";
 	case REEL_LOSS_THROTTLED:
 		return "event throttled";
+	case REEL_LOSS_MISSED:
+		return "function hits missed";
 	}
 	return "unknown cause";
 }

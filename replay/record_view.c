@@ -15,7 +15,7 @@ struct view {
 };
 
 /* Fields of a SAMPLE itself. */
-#define SAMPLE_FIELDS 14
+#define SAMPLE_FIELDS 15
 
 /* Room for `n` fields in a row. The caller has reserved enough for the whole record, so it never
  * moves. */
@@ -188,9 +188,29 @@ static struct reel_field view_chain(struct view *view, const char *name, const u
 	return list(name, items, n);
 }
 
+#define KERNEL_FRAME_FIELDS 4
+
+static struct reel_field view_kernel_frame(struct view *view, const struct reel_sample *sample)
+{
+	const struct reel_kernel_frame *frame = &sample->kernel_frame;
+	struct reel_field *fields = take(view, KERNEL_FRAME_FIELDS);
+
+	if (!sample->has_kernel_frame)
+		return none("kernel_frame");
+	fields[0] = address("pc", frame->pc);
+	fields[1] = address("sp", frame->sp);
+	fields[2] = address("fp", frame->fp);
+	fields[3] = address("return_address", frame->return_address);
+	return (struct reel_field){ .name = "kernel_frame",
+				    .kind = REEL_FIELD_OBJECT,
+				    .items = fields,
+				    .n_items = KERNEL_FRAME_FIELDS };
+}
+
 static size_t count_sample_fields(const struct reel_sample *sample)
 {
-	size_t n = SAMPLE_FIELDS + sample->n_kernel_chain + sample->n_frame_chain;
+	size_t n = SAMPLE_FIELDS + KERNEL_FRAME_FIELDS + sample->n_kernel_chain +
+		   sample->n_frame_chain;
 
 	n += sample->layout ? 4 * sample->layout->n_slots : 0;
 	for (size_t i = 0; i < sample->n_regions; i++)
@@ -223,6 +243,7 @@ static struct reel_error *view_sample(struct view *view, const struct reel_sampl
 	fields[n++] =
 		view_chain(view, "kernel_chain", sample->kernel_chain, sample->n_kernel_chain);
 	fields[n++] = view_chain(view, "frame_chain", sample->frame_chain, sample->n_frame_chain);
+	fields[n++] = view_kernel_frame(view, sample);
 	*n_ret = n;
 	return NULL;
 }

@@ -214,6 +214,7 @@ class Samples:
         self.layouts = {}
         self.id = self.time = 0
         self.pcs = {}
+        self.kernel_sps = {}
         self.registers = {}
         self.regions = {}
 
@@ -222,14 +223,17 @@ class Samples:
         self.records.append(layout_record(id, registers))
 
     def sample(self, id, time, thread=1, pc=0, layout=None, values=(), regions=(), kernel=None,
-               frames=None, **fields):
-        """values: of the layout's registers, None if not known."""
+               frames=None, frame=None, **fields):
+        """values: of the layout's registers, None if not known.  frame: the kernel's."""
         registers = b"" if layout is None else self.encode_registers(thread, layout, values)
         chains = b"".join(chain_bytes(c) for c in (kernel, frames) if c is not None)
+        if frame is not None:
+            chains += self.encode_frame(thread, frame, kernel or [])
         old = self.regions.get(thread, [])
         self.records.append(sample_record(
             id=id - self.id, time=time - self.time, thread=thread,
-            parts=(layout is not None) + 2 * (kernel is not None) + 4 * (frames is not None),
+            parts=(layout is not None) + 2 * (kernel is not None) + 4 * (frames is not None) +
+            8 * (frame is not None),
             pc=pc - self.pcs.get(thread, 0), registers=registers, chains=chains,
             regions=[region.encode(old[i] if i < len(old) else Region(0, b""))
                      for i, region in enumerate(regions)], **fields))
@@ -237,6 +241,13 @@ class Samples:
         self.id, self.time = id, time
         self.pcs[thread] = pc
         self.regions[thread] = list(regions)
+
+    def encode_frame(self, thread, frame, chain):
+        sp = frame["sp"]
+        old = self.kernel_sps.get(thread, 0)
+        self.kernel_sps[thread] = sp
+        return (sv(frame["pc"] - (chain[0] if chain else 0)) + sv(sp - old) + sv(frame["fp"] - sp) +
+                sv(frame["return_address"] - (chain[1] if len(chain) > 1 else 0)))
 
     def encode_registers(self, thread, layout, values):
         last_layout, last = self.registers.get(thread, (None, ()))

@@ -15,7 +15,8 @@ Numbers are integers, texts strings (a byte that is not UTF-8 is a surrogate U+D
     SAMPLE_LAYOUT  id, registers [[dwarf, size], ...]
     SAMPLE         id, time, thread, cpu, event, weight, where, flags, pc, layout (or null),
                    registers [[dwarf, size, value or null], ...], regions, kernel_chain,
-                   frame_chain (lists or null); all differences undone.  A region: kind, address,
+                   frame_chain (lists or null), kernel_frame (pc, sp, fp, return_address; or
+                   null); all differences undone.  A region: kind, address,
                    size, missing [[offset, size], ...], crc (CRC-32 of its bytes), and its bytes
                    with --bytes.
 

@@ -64,7 +64,7 @@ FIELDS = {
     11: ("MAP", SIDE, "time space address size offset protection flags module"),
     12: ("UNMAP", SIDE, "time space address size how=0,1,2"),
     13: ("KERNEL_SYMBOL", SIDE, "address size module name:text"),
-    14: ("LOSS", SIDE, "time cpu cause=1,2,3,4,5,6,7 count"),
+    14: ("LOSS", SIDE, "time cpu cause=1,2,3,4,5,6,7,8 count"),
     15: ("END", SIDE, "time reason=0,1,2,3,4,5,6 samples exit_status"),
     32: ("SAMPLE_LAYOUT", SAMPLES, None),
     33: ("SAMPLE", SAMPLES, None),
@@ -194,6 +194,7 @@ class ThreadState:
 
     def __init__(self):
         self.pc = 0
+        self.kernel_sp = 0
         self.layout = None
         self.values = []
         self.regions = []
@@ -252,7 +253,7 @@ class SampleDecoder:
         record["where"] = cursor.u8()
         record["flags"] = cursor.uv()
         parts = cursor.uv()
-        if parts > 7:
+        if parts > 15:
             raise ReelError(UNSUPPORTED, "a sample with parts %#x" % parts)
         if record["thread"] not in self.threads and len(self.threads) == MAX_THREADS:
             raise corrupt("samples of more than %d threads" % MAX_THREADS)
@@ -265,9 +266,19 @@ class SampleDecoder:
         record["regions"] = thread.regions = self.regions(cursor, thread.regions)
         record["kernel_chain"] = decode_chain(cursor) if parts & 2 else None
         record["frame_chain"] = decode_chain(cursor) if parts & 4 else None
+        record["kernel_frame"] = (
+            self.kernel_frame(cursor, thread, record["kernel_chain"]) if parts & 8 else None)
         self.id, self.time = record["id"], record["time"]
         self.check(record)
         return record
+
+    @staticmethod
+    def kernel_frame(cursor, thread, chain):
+        first, second = (list(chain or []) + [0, 0])[:2]
+        pc = (first + cursor.sv()) & MASK
+        thread.kernel_sp = sp = (thread.kernel_sp + cursor.sv()) & MASK
+        fp = (sp + cursor.sv()) & MASK
+        return {"pc": pc, "sp": sp, "fp": fp, "return_address": (second + cursor.sv()) & MASK}
 
     @staticmethod
     def check(record):

@@ -111,7 +111,7 @@ GOOD = [
                  flags=2 | 1 << 20, module=7)),
     ("UNMAP", dict(time=1, space=2, address=4096, size=4096, how=2)),
     ("KERNEL_SYMBOL", dict(address=0xFFFFFFFF81000000, size=0, module=9, name="do_syscall_64")),
-    ("LOSS", dict(time=1, cpu=4294967295, cause=7, count=3)),
+    ("LOSS", dict(time=1, cpu=4294967295, cause=8, count=3)),
 ]
 
 # Values that this version does not have: record, then the fields that are wrong.
@@ -126,7 +126,7 @@ OUT_OF_RANGE = [
     ("THREAD", dict(comm=b"a\0")),
     ("MAP", dict(size=0)), ("MAP", dict(size=4097)), ("KERNEL_SYMBOL", dict(name=b"\0")),
     ("UNMAP", dict(size=0)), ("UNMAP", dict(how=3)), ("UNMAP", dict(address=(1 << 64) - 1)),
-    ("LOSS", dict(cause=0)), ("LOSS", dict(cause=8)),
+    ("LOSS", dict(cause=0)), ("LOSS", dict(cause=9)),
 ]
 
 # They end the block.
@@ -313,14 +313,14 @@ class SampleRecords(Case):
         self.assertEqual(self.records(samples), [
             dict(record="SAMPLE", id=5, time=100, thread=3, cpu=2, event=4, weight=6, where=4,
                  flags=7, pc=0, layout=None, registers=[], regions=[], kernel_chain=None,
-                 frame_chain=None)])
+                 frame_chain=None, kernel_frame=None)])
 
     def test_order_of_keys(self):
         samples = b.Samples()
         samples.sample(1, 1, regions=[b.Region(0, b"")])
         record = self.records(samples)[0]
         self.assertEqual(" ".join(record), "record id time thread cpu event weight where flags pc "
-                         "layout registers regions kernel_chain frame_chain")
+                         "layout registers regions kernel_chain frame_chain kernel_frame")
         self.assertEqual(" ".join(record["regions"][0]), "kind address size missing bytes")
 
     def test_layout(self):
@@ -462,6 +462,17 @@ class SampleRecords(Case):
             (None, None), ([0xFFFFFFFF81000000, 0xFFFFFFFF80000000], None),
             (None, [1 << 63, 0, 0x401000])])
 
+    def test_kernel_frames(self):
+        samples = b.Samples()
+        first = dict(pc=0xFFFFFFFF81000000, sp=0xFFFFC90000123F00, fp=0, return_address=1 << 63)
+        samples.sample(1, 1, kernel=[first["pc"], first["return_address"], 5], frame=first)
+        samples.sample(2, 2, thread=2, frame=dict(first, sp=8))
+        samples.sample(3, 3, kernel=[7])
+        second = dict(pc=3, sp=0xFFFFC90000123EF8, fp=0xFFFFC90000123F40, return_address=9)
+        samples.sample(4, 4, kernel=[7], frames=[1], frame=second)
+        self.assertEqual([r["kernel_frame"] for r in self.records(samples)],
+                         [first, dict(first, sp=8), None, second])
+
     def test_everything(self):
         samples = b.Samples()
         samples.layout(1, X86)
@@ -534,7 +545,7 @@ class SampleRecords(Case):
 
     def test_unknown_part(self):
         """The rest of the block is not supported."""
-        reel = sample_block(b.sample_record(), b.sample_record(parts=8), b.sample_record())
+        reel = sample_block(b.sample_record(), b.sample_record(parts=16), b.sample_record())
         self.assertEqual(len(self.bad(reel, "unsupported")), 1)
 
     def test_unknown_flags(self):
@@ -624,6 +635,7 @@ BAD_BLOCKS = {
     "padding_of_changed": with_registers(b"\x01\x03\x80"),
     "kernel_chain_65537": [b.sample_record(parts=2, chains=b.chain_bytes([1] * 65537))],
     "frame_chain_65537": [b.sample_record(parts=4, chains=b.chain_bytes([1] * 65537))],
+    "kernel_frame_cut": [b.sample_record(parts=8, chains=b.sv(1) * 3)],
     "chain_huge": [b.sample_record(parts=2, chains=b.uv(1 << 60))],
 }
 

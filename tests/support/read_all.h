@@ -57,6 +57,7 @@ static inline void outcome_sample(struct outcome *outcome, const struct reel_sam
 	}
 	outcome_sum(outcome, sample->kernel_chain, sample->n_kernel_chain * sizeof(uint64_t));
 	outcome_sum(outcome, sample->frame_chain, sample->n_frame_chain * sizeof(uint64_t));
+	outcome_sum(outcome, &sample->kernel_frame, sizeof(sample->kernel_frame));
 }
 
 static inline void outcome_item(struct outcome *outcome, const struct reel_block_item *item)

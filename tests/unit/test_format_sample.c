@@ -207,6 +207,9 @@ static void assert_samples_equal(const struct reel_sample *a, const struct reel_
 		assert_true(a->kernel_chain[i] == b->kernel_chain[i]);
 	for (size_t i = 0; i < a->n_frame_chain; i++)
 		assert_true(a->frame_chain[i] == b->frame_chain[i]);
+	assert_int_equal(a->has_kernel_frame, b->has_kernel_frame);
+	if (a->has_kernel_frame)
+		assert_memory_equal(&a->kernel_frame, &b->kernel_frame, sizeof(a->kernel_frame));
 }
 
 struct pair {
@@ -383,6 +386,15 @@ static void test_random_samples(void **state)
 			random_region(&random, model->stacks[i], &regions[i], ranges[i]);
 		random_chain(&random, kernel_chain, &sample.n_kernel_chain);
 		random_chain(&random, frame_chain, &sample.n_frame_chain);
+		sample.has_kernel_frame = next_random(&random) % 3 == 0;
+		if (sample.has_kernel_frame)
+			sample.kernel_frame = (struct reel_kernel_frame){
+				.pc = sample.n_kernel_chain ? kernel_chain[0]
+							    : next_random(&random),
+				.sp = next_random(&random) >> next_random(&random) % 64,
+				.fp = next_random(&random),
+				.return_address = next_random(&random),
+			};
 		pair_check(&pair, &sample);
 	}
 	pair_destroy(&pair);
@@ -546,7 +558,8 @@ static void test_hostile_samples(void **state)
 	CHECK("missing range is empty", HEAD "\x01\0\0\x08\x01\0\0\0");
 	CHECK("exceeds the region", HEAD "\x01\0\0\x08\x01\x05\x04\0");
 	CHECK("not 0", HEAD "\x01\0\0\x08\x01\x02\x02\x01\x03\x01z");
-	CHECK("parts", HEAD_PARTS("\x08") "\0");
+	CHECK("parts", HEAD_PARTS("\x10") "\0");
+	CHECK("kernel frame", HEAD_PARTS("\x08") "\0\x02\x02\x02");
 	CHECK("not defined", HEAD_PARTS("\x01") "\0\0\0\0");
 	CHECK("65536 addresses", HEAD_PARTS("\x02") "\0\x81\x80\x04");
 	CHECK("chains", HEAD_PARTS("\x04") "\0\x03\x02\x02");
