@@ -200,9 +200,10 @@ struct reel_record_unmap {
 
 struct reel_record_kernel_symbol {
 	uint64_t address;
-	uint64_t size;	 /* up to the next symbol; 0 if unknown */
-	uint64_t module; /* id of a KERNEL or KERNEL_MODULE module */
-	struct reel_bytes name;
+	uint64_t size;		/* up to the next symbol; 0 if unknown */
+	uint64_t module;	/* id of a KERNEL or KERNEL_MODULE module */
+	struct reel_bytes name; /* empty: from `since` on nothing is known of the range */
+	uint64_t since;		/* capture clock; 0: the whole time */
 };
 
 /* Losses since the previous LOSS record of the same cause and CPU. Causes are enum reel_loss. */

@@ -62,6 +62,8 @@ struct reel_error *reel_record_decode(const struct reel_record_frame *frame,
 	for (size_t i = 0; i < schema->n_fields; i++) {
 		const struct reel_schema_field *field = &schema->fields[i];
 
+		if (field->added && !reel_cursor_left(&cursor))
+			break;
 		if (!decode_field(&cursor, field, ret))
 			return reel_error_create(REEL_ERROR_CORRUPT, "%s exceeds %zu bytes",
 						 field->name, field->max);

@@ -6,6 +6,12 @@
 		.name = #field, .kind = field_kind,                                                \
 		.offset = offsetof(struct reel_record, record.field), .max = field_max             \
 	}
+/* What files that were written earlier lack; such fields come last. */
+#define ADDED(record, field)                                                                       \
+	{                                                                                          \
+		.name = #field, .kind = REEL_SCHEMA_NUMBER,                                        \
+		.offset = offsetof(struct reel_record, record.field), .added = true                \
+	}
 #define NUMBER(record, field)	  FIELD(record, field, REEL_SCHEMA_NUMBER, 0)
 #define ADDRESS(record, field)	  FIELD(record, field, REEL_SCHEMA_ADDRESS, 0)
 #define TEXT(record, field)	  FIELD(record, field, REEL_SCHEMA_TEXT, REEL_TEXT_MAX)
@@ -94,10 +100,8 @@ static const struct reel_schema_field unmap_fields[] = {
 };
 
 static const struct reel_schema_field kernel_symbol_fields[] = {
-	ADDRESS(kernel_symbol, address),
-	NUMBER(kernel_symbol, size),
-	NUMBER(kernel_symbol, module),
-	TEXT(kernel_symbol, name),
+	ADDRESS(kernel_symbol, address), NUMBER(kernel_symbol, size), NUMBER(kernel_symbol, module),
+	TEXT(kernel_symbol, name),	 ADDED(kernel_symbol, since),
 };
 
 static const struct reel_schema_field loss_fields[] = {

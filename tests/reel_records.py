@@ -43,6 +43,7 @@ def corrupt(message):
 
 # ---- the fields of side records --------------------------------------------------------------
 # NAME[:TYPE][=VALUE,VALUE...]: a field that has values listed may have no others.
+# A type "added" is an uv that a payload may end before.
 
 FIELDS = {
     1: ("CAPTURE", SIDE, """start_time start_wall_time clock machine word_bits=32,64
@@ -63,7 +64,7 @@ FIELDS = {
     10: ("THREAD_EXIT", SIDE, "time thread"),
     11: ("MAP", SIDE, "time space address size offset protection flags module"),
     12: ("UNMAP", SIDE, "time space address size how=0,1,2"),
-    13: ("KERNEL_SYMBOL", SIDE, "address size module name:text"),
+    13: ("KERNEL_SYMBOL", SIDE, "address size module name:text since:added"),
     14: ("LOSS", SIDE, "time cpu cause=1,2,3,4,5,6,7,8 count"),
     15: ("END", SIDE, "time reason=0,1,2,3,4,5,6 samples exit_status"),
     32: ("SAMPLE_LAYOUT", SAMPLES, None),
@@ -127,6 +128,9 @@ class Cursor:
             raise corrupt("ends within a field")
         self.pos += 1
         return self.data[self.pos - 1]
+
+    def added(self):
+        return self.uv() if self.pos < self.end else 0
 
     def uv(self):
         value = self.u8()

@@ -110,7 +110,8 @@ GOOD = [
     ("MAP", dict(time=1, space=2, address=(1 << 64) - 4096, size=4096, offset=8192, protection=5,
                  flags=2 | 1 << 20, module=7)),
     ("UNMAP", dict(time=1, space=2, address=4096, size=4096, how=2)),
-    ("KERNEL_SYMBOL", dict(address=0xFFFFFFFF81000000, size=0, module=9, name="do_syscall_64")),
+    ("KERNEL_SYMBOL", dict(address=0xFFFFFFFF81000000, size=0, module=9, name="do_syscall_64",
+                           since=12)),
     ("LOSS", dict(time=1, cpu=4294967295, cause=8, count=3)),
 ]
 
@@ -227,6 +228,13 @@ class SideRecords(Case):
             b.record("IMAGE", *image.values()),
             b.record("IMAGE", *dict(image, total_size=99).values())])))
 
+    def test_field_that_was_added_later(self):
+        """A payload may end before it."""
+        symbol = dict(GOOD)["KERNEL_SYMBOL"]
+        old = b.record("KERNEL_SYMBOL", *list(symbol.values())[:-1])
+        self.assertEqual(self.good(finish(started().side(old))),
+                         [dict(symbol, record="KERNEL_SYMBOL", since=0)])
+
     def test_capture_out_of_range(self):
         for change in (dict(word_bits=0), dict(word_bits=16), dict(byte_order=0),
                        dict(byte_order=3), dict(recording=b"short")):
@@ -277,11 +285,14 @@ def too_long_test(name, fields):
 
 def cut_record_test(name, fields):
     def test(self):
-        """Cut behind each byte."""
+        """Cut behind each byte, but not in front of a field that was added later."""
         payload = b"".join(map(b.field, fields.values()))
+        allowed = len(payload) - 1 if name == "KERNEL_SYMBOL" else None
         for size in range(len(payload)):
+            if size == allowed:
+                continue
             result = self.read(finish(started().side(b.record(name, b.Encoded(payload[:size])))),
-                               keep=size == len(payload) - 1)
+                               keep=size == len(payload) - 2)
             self.assert_problems(result, "corrupt")
             self.assertEqual(self.inner(result), [])
     return test
