@@ -309,7 +309,8 @@ struct reel_frame {
 	uint32_t line, column;
 	/* Bytes from the start of the symbol that holds the address. */
 	uint64_t function_offset;
-	/* Address in the module's ELF address space. */
+	/* Address in the module's ELF address space; of the kernel and its modules, in that of the
+	 * file with their debug information, and without one the address itself. */
 	uint64_t module_address;
 	/* As recorded on the target; "" for none, "[kernel]" for the kernel. */
 	const char *module_path;

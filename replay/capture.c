@@ -226,6 +226,7 @@ static struct reel_error *take_late_record(struct reel_capture *capture,
 	symbol = (struct reel_kernel_symbol){
 		.address = from->address,
 		.size = from->size,
+		.since = from->since,
 		.module_id = from->module,
 		.module = "",
 	};
@@ -428,9 +429,19 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 		error = reel_timeline_seal(capture->timeline);
 	if (!error)
 		error = reel_modules_create(capture->timeline, &capture->options,
-					    &capture->modules);
+					    capture->info.kernel_release, &capture->modules);
 	if (!error)
 		error = read_side_blocks(capture, block_reader, take_late_record);
+	if (!error)
+		error = reel_kernel_symbols_seal(capture->kernel_symbols);
+	if (!error)
+		error = reel_kernel_code_create(
+			capture->timeline, capture->modules, capture->kernel_symbols,
+			reel_arch_by_machine(capture->machine, capture->word_bits),
+			&capture->kernel_code);
+	if (!error)
+		error = reel_frame_table_create(capture->texts, capture->kernel_symbols,
+						capture->kernel_code, &capture->frames);
 	if (!error && !capture->has_end_record)
 		error = count_samples(capture, block_reader);
 	reel_block_reader_destroy(block_reader);
@@ -474,9 +485,6 @@ struct reel_error *reel_capture_open(const char *path, const struct reel_capture
 	if (!error)
 		error = reel_kernel_symbols_create(&capture->kernel_symbols);
 	if (!error)
-		error = reel_frame_table_create(capture->texts, capture->kernel_symbols,
-						&capture->frames);
-	if (!error)
 		error = read_capture(capture);
 	if (error) {
 		reel_capture_close(capture);
@@ -499,6 +507,7 @@ void reel_capture_close(struct reel_capture *capture)
 	if (!capture)
 		return;
 	reel_frame_table_destroy(capture->frames);
+	reel_kernel_code_destroy(capture->kernel_code);
 	reel_kernel_symbols_destroy(capture->kernel_symbols);
 	reel_modules_destroy(capture->modules);
 	reel_timeline_destroy(capture->timeline);

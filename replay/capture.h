@@ -12,6 +12,7 @@ struct reel_capture {
 	struct reel_texts *texts;
 	struct reel_modules *modules;
 	struct reel_kernel_symbols *kernel_symbols;
+	struct reel_kernel_code *kernel_code;
 	struct reel_frame_table *frames;
 	struct reel_capture_options options;
 

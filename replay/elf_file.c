@@ -13,6 +13,7 @@
 
 #include "replay/dwarf_cursor.h"
 #include "replay/elf_file.h"
+#include "replay/relocated.h"
 
 /* The smallest and the largest page size of Linux: mappings start at multiples of one of these. */
 #define PAGE_MIN 4096u
@@ -30,8 +31,9 @@ struct segment {
 struct reel_elf_file {
 	char *path;
 	Elf *elf;
-	int fd;		      /* -1: an image in memory */
-	const uint8_t *image; /* NULL: a file */
+	struct reel_relocated *relocated; /* NULL: as it is in the file; else `elf` is its */
+	int fd;				  /* -1: an image in memory */
+	const uint8_t *image;		  /* NULL: a file */
 	uint64_t size;
 	uint64_t device, inode;
 	GElf_Ehdr header;
@@ -54,8 +56,9 @@ void reel_elf_file_close(struct reel_elf_file *file)
 	if (!file)
 		return;
 	reel_elf_file_close(file->alternate);
-	if (file->elf)
+	if (file->elf && !file->relocated)
 		elf_end(file->elf);
+	reel_relocated_destroy(file->relocated);
 	if (file->fd >= 0)
 		close(file->fd);
 	free(file->segments);
@@ -445,6 +448,26 @@ struct reel_error *reel_elf_file_open_memory(const uint8_t *bytes, size_t size, 
 	if (!file->elf)
 		error = reel_error_create(REEL_ERROR_NOT_A_CAPTURE, "%s: %s", name, elf_errmsg(-1));
 	return finish_open(file, error, ret);
+}
+
+struct reel_error *reel_elf_file_lay_out(struct reel_elf_file *file)
+{
+	struct reel_error *error;
+
+	if (file->header.e_type != ET_REL || file->relocated || file->fd < 0)
+		return NULL;
+	error = reel_relocated_create(file->path, file->fd, file->size, file->has_debug_info,
+				      &file->relocated);
+	if (error)
+		return error;
+	elf_end(file->elf);
+	file->elf = reel_relocated_elf(file->relocated);
+	return NULL;
+}
+
+bool reel_elf_file_is_laid_out(const struct reel_elf_file *file)
+{
+	return file->relocated;
 }
 
 bool reel_elf_file_identity(const struct reel_elf_file *file, uint64_t *device_ret,

@@ -19,6 +19,13 @@ struct reel_error *reel_elf_file_open(const char *path, struct reel_elf_file **r
 /* Bytes are borrowed for the handle's life. */
 struct reel_error *reel_elf_file_open_memory(const uint8_t *bytes, size_t size, const char *name,
 					     struct reel_elf_file **ret) REEL_MUST_CHECK;
+/*
+ * A relocatable file (a kernel module, or its debug file) with its sections at addresses of their
+ * own, that do not overlap, and the relocations of its debug information applied: from then on it
+ * is as good as an executable of these addresses.  Another file is left as it is.
+ */
+struct reel_error *reel_elf_file_lay_out(struct reel_elf_file *file) REEL_MUST_CHECK;
+bool reel_elf_file_is_laid_out(const struct reel_elf_file *file);
 void reel_elf_file_close(struct reel_elf_file *file);
 
 /* Device and inode, as fstat(2) gives them; false for an image in memory. */

@@ -6,7 +6,10 @@
 
 /* One address of one module; frames and the pointers to them lie behind it. */
 struct chain {
-	const void *module; /* the table itself stands for the kernel */
+	/* A struct reel_module; of kernel addresses the symbol, or the table where there is none.
+	 */
+	const void *module;
+	struct reel_module *counted; /* of a kernel address: whose frames grow */
 	uint64_t address;
 	bool exact; /* looked up as it is, not one byte less */
 	size_t n;
@@ -23,7 +26,8 @@ struct function {
 
 struct reel_frame_table {
 	struct reel_texts *texts;
-	struct reel_kernel_symbols *kernel;
+	const struct reel_kernel_symbols *kernel_symbols;
+	struct reel_kernel_code *kernel_code;
 	/* Open addressing; a power of two, at most two thirds full. */
 	struct chain **slots;
 	size_t n_slots, count;
@@ -36,7 +40,8 @@ struct reel_frame_table {
 #define FIRST_SLOTS 4096
 
 struct reel_error *reel_frame_table_create(struct reel_texts *texts,
-					   struct reel_kernel_symbols *kernel,
+					   const struct reel_kernel_symbols *kernel_symbols,
+					   struct reel_kernel_code *kernel_code,
 					   struct reel_frame_table **ret)
 {
 	struct reel_frame_table *table = calloc(1, sizeof(*table));
@@ -44,7 +49,8 @@ struct reel_error *reel_frame_table_create(struct reel_texts *texts,
 	if (!table)
 		return reel_error_no_memory();
 	table->texts = texts;
-	table->kernel = kernel;
+	table->kernel_symbols = kernel_symbols;
+	table->kernel_code = kernel_code;
 	table->n_slots = FIRST_SLOTS;
 	table->slots = calloc(table->n_slots, sizeof(*table->slots));
 	table->n_function_slots = FIRST_SLOTS;
@@ -80,8 +86,8 @@ static size_t slot_of(const struct chain *const *slots, size_t n_slots, const vo
 	return slot;
 }
 
-static const struct chain *find(const struct reel_frame_table *table, const void *module,
-				uint64_t address, bool exact)
+static struct chain *find(const struct reel_frame_table *table, const void *module,
+			  uint64_t address, bool exact)
 {
 	return table->slots[slot_of((const struct chain *const *)table->slots, table->n_slots,
 				    module, address, exact)];
@@ -173,7 +179,7 @@ static struct reel_error *identify(struct reel_frame_table *table, struct reel_f
 /* Puts a chain of copies of `frames` in. */
 static struct reel_error *add(struct reel_frame_table *table, const void *module, uint64_t address,
 			      bool exact, const struct reel_frame *frames, size_t n,
-			      const struct chain **ret)
+			      struct chain **ret)
 {
 	struct reel_frame *copies;
 	struct chain *chain;
@@ -201,6 +207,7 @@ static struct reel_error *add(struct reel_frame_table *table, const void *module
 		chain->frames[i] = &copies[i];
 	}
 	chain->module = module;
+	chain->counted = NULL;
 	chain->address = address;
 	chain->exact = exact;
 	chain->n = n;
@@ -214,7 +221,7 @@ static struct reel_error *add(struct reel_frame_table *table, const void *module
 /* The frames of an address in a module whose files are there. */
 static struct reel_error *symbolize(struct reel_frame_table *table,
 				    const struct reel_module *module, uint64_t address, bool exact,
-				    const struct chain **ret)
+				    struct chain **ret)
 {
 	const struct reel_symbol_frame *symbols;
 	const char *path =
@@ -250,7 +257,7 @@ static struct reel_error *symbolize(struct reel_frame_table *table,
 /* No file is known: the address is all there is to say. */
 static struct reel_error *anonymous(struct reel_frame_table *table,
 				    const struct reel_module *module, uint64_t address, bool exact,
-				    const struct chain **ret)
+				    struct chain **ret)
 {
 	struct reel_frame frame = {
 		.function = "",
@@ -275,7 +282,7 @@ struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 {
 	uint64_t elf_address = address - range->bias;
 	bool exact = address == lookup;
-	const struct chain *chain = find(table, range->module, elf_address, exact);
+	struct chain *chain = find(table, range->module, elf_address, exact);
 	struct reel_error *error = NULL;
 
 	if (!chain) {
@@ -291,30 +298,90 @@ struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 	return NULL;
 }
 
-struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table, uint64_t address,
-					   uint64_t lookup, struct reel_frame_chain *ret)
+/*
+ * The outermost function has the capture's name, and its start: the same with
+ * and without the file, which may have other names for the same function.
+ */
+static struct reel_error *kernel_frames(struct reel_frame_table *table,
+					const struct reel_kernel_symbol *symbol,
+					struct reel_module *module, uint64_t elf_lookup,
+					uint64_t address, bool exact, struct chain **ret)
 {
-	bool exact = address == lookup;
-	const struct chain *chain = find(table, table, address, exact);
-	const struct reel_kernel_symbol *symbol;
-	struct reel_frame frame;
+	const struct reel_symbol_frame *symbols;
+	_cleanup_free_ struct reel_frame *frames = NULL;
 	struct reel_error *error;
+	size_t n;
+
+	error = reel_symbolizer_look_up(module->symbolizer, elf_lookup, &symbols, &n);
+	if (error)
+		return error;
+	frames = calloc(n, sizeof(*frames));
+	if (!frames)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < n; i++) {
+		frames[i] = (struct reel_frame){
+			.function = symbol && i + 1 == n ? symbol->name : symbols[i].function,
+			.inlined = symbols[i].inlined,
+			.kernel = true,
+			.file = symbols[i].file,
+			.line = symbols[i].line,
+			.column = symbols[i].column,
+			.function_offset = symbol ? address - symbol->address
+						  : symbols[i].function_offset + !exact,
+			.module_address = elf_lookup + !exact,
+			.module_path = reel_texts_add(table->texts, module->record->path.data,
+						      module->record->path.size),
+			.module_id = module->record->id,
+		};
+		if (!frames[i].module_path)
+			return reel_error_no_memory();
+	}
+	return add(table, symbol ? (const void *)symbol : table, address, exact, frames, n, ret);
+}
+
+/* Without a file: the capture's name is all there is. */
+static struct reel_error *kernel_frame(struct reel_frame_table *table,
+				       const struct reel_kernel_symbol *symbol, uint64_t address,
+				       bool exact, struct chain **ret)
+{
+	struct reel_frame frame = {
+		.function = symbol ? symbol->name : "",
+		.kernel = true,
+		.file = "",
+		.function_offset = symbol ? address - symbol->address : 0,
+		.module_address = address,
+		.module_path = symbol && *symbol->module ? symbol->module : "[kernel]",
+		.module_id = symbol ? symbol->module_id : 0,
+	};
+
+	return add(table, symbol ? (const void *)symbol : table, address, exact, &frame, 1, ret);
+}
+
+struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table, uint64_t time,
+					   uint64_t address, uint64_t lookup,
+					   struct reel_frame_chain *ret)
+{
+	const struct reel_kernel_symbol *symbol =
+		reel_kernel_symbols_find(table->kernel_symbols, lookup, time);
+	bool exact = address == lookup, has_file;
+	struct chain *chain = find(table, symbol ? (const void *)symbol : table, address, exact);
+	struct reel_module *module;
+	struct reel_error *error;
+	uint64_t elf_lookup;
 
 	if (!chain) {
-		symbol = reel_kernel_symbols_find(table->kernel, lookup);
-		frame = (struct reel_frame){
-			.function = symbol ? symbol->name : "",
-			.kernel = true,
-			.file = "",
-			.function_offset = symbol ? address - symbol->address : 0,
-			.module_address = address,
-			.module_path = symbol && *symbol->module ? symbol->module : "[kernel]",
-			.module_id = symbol ? symbol->module_id : 0,
-		};
-		error = add(table, table, address, exact, &frame, 1, &chain);
+		error = reel_kernel_code_find(table->kernel_code, symbol, lookup, &module,
+					      &has_file, &elf_lookup);
+		if (!error)
+			error = has_file ? kernel_frames(table, symbol, module, elf_lookup, address,
+							 exact, &chain)
+					 : kernel_frame(table, symbol, address, exact, &chain);
 		if (error)
 			return error;
+		chain->counted = module;
 	}
+	if (chain->counted)
+		chain->counted->frames++;
 	*ret = (struct reel_frame_chain){ chain->frames, chain->n };
 	return NULL;
 }

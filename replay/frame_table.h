@@ -7,7 +7,7 @@
 #define REPLAY_FRAME_TABLE_H
 
 #include "replay/code_map.h"
-#include "replay/kernel_symbols.h"
+#include "replay/kernel_code.h"
 
 struct reel_frame_table;
 
@@ -16,9 +16,10 @@ struct reel_frame_chain {
 	size_t n;
 };
 
-/* Both are borrowed. */
+/* All are borrowed. */
 struct reel_error *reel_frame_table_create(struct reel_texts *texts,
-					   struct reel_kernel_symbols *kernel,
+					   const struct reel_kernel_symbols *kernel_symbols,
+					   struct reel_kernel_code *kernel_code,
 					   struct reel_frame_table **ret) REEL_MUST_CHECK;
 void reel_frame_table_destroy(struct reel_frame_table *table);
 
@@ -30,9 +31,9 @@ struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 					 const struct reel_code_range *range, uint64_t address,
 					 uint64_t lookup,
 					 struct reel_frame_chain *ret) REEL_MUST_CHECK;
-/* The chain (of one frame) at a kernel address. */
-struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table, uint64_t address,
-					   uint64_t lookup,
+/* The chain at a kernel address, at a time. */
+struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table, uint64_t time,
+					   uint64_t address, uint64_t lookup,
 					   struct reel_frame_chain *ret) REEL_MUST_CHECK;
 
 #endif

@@ -1,24 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Modules and BPF programs come and go, and what comes later may lie where
+ * something else lay: symbols are to addresses and times what mappings are, and
+ * a timeline of one space keeps them.  Its modules are indexes of symbols.
+ */
 #include <stdlib.h>
 
 #include "replay/kernel_symbols.h"
+#include "space/space.h"
+
+#define SPACE 1
+/* How far a symbol of unknown size reaches if no other one ends it (SPEC.md, KERNEL_SYMBOL). */
+#define UNKNOWN_SIZE 4096
 
 struct reel_kernel_symbols {
 	struct reel_kernel_symbol *all;
 	size_t n, capacity;
-	bool sorted;
+	struct reel_timeline *timeline;
 };
 
 struct reel_error *reel_kernel_symbols_create(struct reel_kernel_symbols **ret)
 {
-	*ret = calloc(1, sizeof(**ret));
-	return *ret ? NULL : reel_error_no_memory();
+	struct reel_kernel_symbols *symbols = calloc(1, sizeof(*symbols));
+	struct reel_error *error;
+
+	if (!symbols)
+		return reel_error_no_memory();
+	error = reel_timeline_create(true, &symbols->timeline);
+	if (error) {
+		free(symbols);
+		return error;
+	}
+	*ret = symbols;
+	return NULL;
 }
 
 void reel_kernel_symbols_destroy(struct reel_kernel_symbols *symbols)
 {
 	if (!symbols)
 		return;
+	reel_timeline_destroy(symbols->timeline);
 	free(symbols->all);
 	free(symbols);
 }
@@ -36,36 +57,95 @@ struct reel_error *reel_kernel_symbols_add(struct reel_kernel_symbols *symbols,
 		symbols->capacity = capacity;
 	}
 	symbols->all[symbols->n++] = *symbol;
-	symbols->sorted = false;
 	return NULL;
 }
 
-static int by_address(const void *a, const void *b)
+static int compare_addresses(const void *a, const void *b)
 {
-	const struct reel_kernel_symbol *left = a, *right = b;
+	const uint64_t *left = a, *right = b;
 
-	return (left->address > right->address) - (left->address < right->address);
+	return (*left > *right) - (*left < *right);
 }
 
-const struct reel_kernel_symbol *reel_kernel_symbols_find(struct reel_kernel_symbols *symbols,
-							  uint64_t address)
+/* The first of the ascending addresses that is above `address`, or `otherwise`. */
+static uint64_t next_above(const uint64_t *addresses, size_t n, uint64_t address,
+			   uint64_t otherwise)
 {
-	const struct reel_kernel_symbol *symbol;
-	size_t low = 0, high = symbols->n;
+	size_t low = 0, high = n;
 
-	if (!symbols->sorted && symbols->n)
-		qsort(symbols->all, symbols->n, sizeof(*symbols->all), by_address);
-	symbols->sorted = true;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (symbols->all[middle].address <= address)
+		if (addresses[middle] <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (!low)
+	return low < n && addresses[low] < otherwise ? addresses[low] : otherwise;
+}
+
+static struct reel_error *place(struct reel_kernel_symbols *symbols, size_t index,
+				const uint64_t *addresses)
+{
+	const struct reel_kernel_symbol *symbol = &symbols->all[index];
+	uint64_t room = UINT64_MAX - symbol->address, size = symbol->size;
+	struct reel_record record = { .id = *symbol->name ? REEL_RECORD_MAP : REEL_RECORD_UNMAP };
+
+	if (!size)
+		size = next_above(addresses, symbols->n, symbol->address,
+				  symbol->address + (room < UNKNOWN_SIZE ? room : UNKNOWN_SIZE)) -
+		       symbol->address;
+	/* Up to the last address but one, so that the end is a number. */
+	if (size > room)
+		size = room;
+	if (!size)
 		return NULL;
-	symbol = &symbols->all[low - 1];
-	return !symbol->size || address - symbol->address < symbol->size ? symbol : NULL;
+	if (*symbol->name)
+		record.map = (struct reel_record_map){
+			.time = symbol->since,
+			.space = SPACE,
+			.address = symbol->address,
+			.size = size,
+			.module = index + 1,
+		};
+	else
+		record.unmap = (struct reel_record_unmap){
+			.time = symbol->since,
+			.space = SPACE,
+			.address = symbol->address,
+			.size = size,
+		};
+	return reel_timeline_add(symbols->timeline, &record);
+}
+
+struct reel_error *reel_kernel_symbols_seal(struct reel_kernel_symbols *symbols)
+{
+	_cleanup_free_ uint64_t *addresses = calloc(symbols->n + 1, sizeof(*addresses));
+	struct reel_error *error = NULL;
+
+	if (!addresses)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < symbols->n; i++)
+		addresses[i] = symbols->all[i].address;
+	qsort(addresses, symbols->n, sizeof(*addresses), compare_addresses);
+	for (size_t i = 0; i < symbols->n && !error; i++)
+		error = place(symbols, i, addresses);
+	return error ? error : reel_timeline_seal(symbols->timeline);
+}
+
+const struct reel_kernel_symbol *reel_kernel_symbols_all(const struct reel_kernel_symbols *symbols,
+							 size_t *count_ret)
+{
+	*count_ret = symbols->n;
+	return symbols->all;
+}
+
+const struct reel_kernel_symbol *reel_kernel_symbols_find(const struct reel_kernel_symbols *symbols,
+							  uint64_t address, uint64_t time)
+{
+	struct reel_mapping mapping;
+
+	if (!reel_timeline_find(symbols->timeline, SPACE, time, address, &mapping))
+		return NULL;
+	return &symbols->all[mapping.module - 1];
 }

@@ -13,12 +13,13 @@ struct reel_modules {
 	struct reel_module *all; /* ascending by id */
 	size_t n;
 	struct reel_module_search *search;
+	struct reel_kernel_search *kernel_search;
 	struct reel_symbolizer_options symbolizer_options;
 };
 
 struct reel_error *reel_modules_create(const struct reel_timeline *timeline,
 				       const struct reel_capture_options *options,
-				       struct reel_modules **ret)
+				       const char *kernel_release, struct reel_modules **ret)
 {
 	const struct reel_record_module *const *records;
 	struct reel_modules *modules = calloc(1, sizeof(*modules));
@@ -37,6 +38,8 @@ struct reel_error *reel_modules_create(const struct reel_timeline *timeline,
 	modules->symbolizer_options.no_inlines = options->no_inlines;
 	modules->symbolizer_options.no_demangle = options->no_demangle;
 	error = reel_module_search_create(options, &modules->search);
+	if (!error)
+		error = reel_kernel_search_create(options, kernel_release, &modules->kernel_search);
 	if (error) {
 		reel_modules_destroy(modules);
 		return error;
@@ -60,6 +63,7 @@ void reel_modules_destroy(struct reel_modules *modules)
 		free(module->image);
 	}
 	reel_module_search_destroy(modules->search);
+	reel_kernel_search_destroy(modules->kernel_search);
 	free(modules->all);
 	free(modules);
 }
@@ -120,7 +124,29 @@ static struct reel_error *module_broken(struct reel_module *module, struct reel_
 	return module->files.problem ? NULL : reel_error_no_memory();
 }
 
-static struct reel_error *find_files(struct reel_modules *modules, struct reel_module *module)
+static struct reel_error *find_kernel_file(struct reel_modules *modules, struct reel_module *module,
+					   const struct reel_arch *arch)
+{
+	const struct reel_record_module *record = module->record;
+	struct reel_elf_file *file;
+	struct reel_error *error;
+
+	/* BPF programs and trampolines ("[bpf]") are in no file, and lack none. */
+	if (record->kind == REEL_MODULE_KERNEL_MODULE && !record->build_id.size)
+		return NULL;
+	error = reel_kernel_search_find(modules->kernel_search, record, &module->files);
+	file = module->files.debug;
+	if (error || !file || reel_elf_file_machine(file) == arch->elf_machine)
+		return error;
+	error = reel_error_create(REEL_ERROR_MISMATCH, "%s: ELF machine %u, the kernel is %s",
+				  reel_elf_file_path(file), reel_elf_file_machine(file),
+				  arch->name);
+	reel_module_files_free(&module->files);
+	return module_broken(module, error);
+}
+
+static struct reel_error *find_files(struct reel_modules *modules, struct reel_module *module,
+				     const struct reel_arch *arch)
 {
 	const struct reel_record_module *record = module->record;
 	struct reel_error *error;
@@ -128,6 +154,9 @@ static struct reel_error *find_files(struct reel_modules *modules, struct reel_m
 	switch (record->kind) {
 	case REEL_MODULE_FILE:
 		return reel_module_search_find(modules->search, record, &module->files);
+	case REEL_MODULE_KERNEL:
+	case REEL_MODULE_KERNEL_MODULE:
+		return find_kernel_file(modules, module, arch);
 	case REEL_MODULE_VDSO:
 		if (!module->image)
 			break;
@@ -168,7 +197,7 @@ static struct reel_error *open_module(struct reel_modules *modules, struct reel_
 				      const struct reel_arch *arch)
 {
 	struct reel_elf_file *file;
-	struct reel_error *error = find_files(modules, module);
+	struct reel_error *error = find_files(modules, module, arch);
 	uint64_t entry;
 
 	if (error || !module->files.file)

@@ -6,7 +6,7 @@
 #ifndef REPLAY_MODULE_H
 #define REPLAY_MODULE_H
 
-#include "replay/module_search.h"
+#include "replay/kernel_search.h"
 #include "replay/symbolizer.h"
 #include "replay/text.h"
 #include "replay/unwind.h"
@@ -27,9 +27,10 @@ struct reel_module {
 
 struct reel_modules;
 
-/* All are borrowed, and outlive it. */
+/* All are borrowed, and outlive it. `kernel_release` is CAPTURE's. */
 struct reel_error *reel_modules_create(const struct reel_timeline *timeline,
 				       const struct reel_capture_options *options,
+				       const char *kernel_release,
 				       struct reel_modules **ret) REEL_MUST_CHECK;
 void reel_modules_destroy(struct reel_modules *modules);
 
@@ -40,7 +41,8 @@ struct reel_error *reel_modules_add_image(struct reel_modules *modules,
 /*
  * The module with its files open, NULL for an id without a MODULE record.
  * What is not found or broken is the module's state (files.state), not an error.
- * `arch` is that of the space which maps it.
+ * `arch` is that of the space which maps it.  Of the kernel and its modules there is files.debug
+ * only, for the symbolizer.
  */
 struct reel_error *reel_modules_open(struct reel_modules *modules, uint64_t id,
 				     const struct reel_arch *arch,

@@ -31,6 +31,7 @@ struct code_section {
 
 struct symbol_source {
 	uint16_t machine;
+	bool is_relocatable; /* values count from their section's start */
 	Elf_Data *symbols;
 	Elf_Data *extended; /* SHT_SYMTAB_SHNDX */
 	size_t n;
@@ -98,9 +99,11 @@ static bool open_source(struct reel_elf_file *file, uint32_t type, struct symbol
 	GElf_Ehdr elf_header;
 	Elf_Data *data;
 
-	/* In a relocatable file values count from each section's start: they are no addresses. */
-	if (!gelf_getehdr(elf, &elf_header) || elf_header.e_type == ET_REL)
+	/* Without a layout, values in a relocatable file are no addresses. */
+	if (!gelf_getehdr(elf, &elf_header) ||
+	    (elf_header.e_type == ET_REL && !reel_elf_file_is_laid_out(file)))
 		return false;
+	source->is_relocatable = elf_header.e_type == ET_REL;
 	do {
 		section = elf_nextscn(elf, section);
 		if (!section)
@@ -178,6 +181,8 @@ static struct reel_error *read_candidates(const struct symbol_source *source,
 		    (section >= SHN_LORESERVE && symbol.st_shndx != SHN_XINDEX))
 			continue;
 		code = &source->code[section];
+		if (source->is_relocatable)
+			symbol.st_value += code->begin;
 		/* Bit 0 of a function's address says Thumb (AAELF32, 5.5.3). */
 		if (source->machine == EM_ARM && candidate.type == STT_FUNC)
 			symbol.st_value &= ~(uint64_t)1;
@@ -272,6 +277,27 @@ static struct reel_error *build(struct reel_symbol_table *table, struct candidat
 			return reel_error_no_memory();
 	}
 	return reel_range_map_build(&table->ranges);
+}
+
+struct reel_error *reel_symbol_table_visit(struct reel_elf_file *file,
+					   void (*visit)(void *context, const char *name,
+							 uint64_t address),
+					   void *context)
+{
+	struct candidates candidates = { 0 };
+	struct symbol_source source = { 0 };
+	struct reel_error *error;
+
+	if (!open_source(file, SHT_SYMTAB, &source))
+		return NULL;
+	error = read_code_sections(reel_elf_file_handle(file), &source);
+	if (!error)
+		error = read_candidates(&source, &candidates);
+	for (size_t i = 0; i < candidates.n && !error; i++)
+		visit(context, candidates.all[i].name, candidates.all[i].address);
+	free(candidates.all);
+	free(source.code);
+	return error;
 }
 
 struct reel_error *reel_symbol_table_create(struct reel_elf_file *file, struct reel_elf_file *debug,

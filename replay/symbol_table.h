@@ -29,6 +29,11 @@ struct reel_symbol_table;
 /* Either file may be NULL; both must outlive the table. */
 struct reel_error *reel_symbol_table_create(struct reel_elf_file *file, struct reel_elf_file *debug,
 					    struct reel_symbol_table **ret) REEL_MUST_CHECK;
+/* Each symbol of the file's .symtab that names code, aliases too. */
+struct reel_error *reel_symbol_table_visit(struct reel_elf_file *file,
+					   void (*visit)(void *context, const char *name,
+							 uint64_t address),
+					   void *context) REEL_MUST_CHECK;
 void reel_symbol_table_destroy(struct reel_symbol_table *table);
 /* The symbol that holds an ELF address, NULL: none does. */
 const struct reel_symbol *reel_symbol_table_find(const struct reel_symbol_table *table,

@@ -287,7 +287,7 @@ static struct reel_error *add_kernel_frames(struct reel_traces *traces,
 		struct reel_frame_chain chain;
 		struct reel_error *error;
 
-		error = reel_frame_table_kernel(traces->capture->frames, address,
+		error = reel_frame_table_kernel(traces->capture->frames, sample->time, address,
 						i ? address - 1 : address, &chain);
 		if (!error)
 			error = append_chain(traces, &chain, address, REEL_STEP_KERNEL);

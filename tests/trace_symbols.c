@@ -7,9 +7,14 @@
  *   A, file on this host, file with its debug information or -, address
  * then for each function, innermost first, F, function, file, line, all parted by tabs.  The
  * address is the one that was looked up: of a return address, the byte before.
+ *
+ *   trace_symbols --kernel [--module FILE | --debug-dir DIR]... CAPTURE...
+ * prints the kernel's frames instead, with the runtime address at the end of each line A.  Only
+ * FILEs and DIRs are looked into.
  */
 #define _GNU_SOURCE
 #include <search.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,21 +56,29 @@ static void print_address(struct reel_capture *capture, const struct reel_trace 
 	const struct reel_module_info *module = module_of(capture, frame->module_id);
 	uint64_t address = frame->module_address;
 
-	if (!module || module->state != REEL_MODULE_FOUND)
+	if (!frame->kernel && (!module || module->state != REEL_MODULE_FOUND))
 		return;
-	printf("A\t%s\t%s\t0x%llx\n", module->local_path,
-	       module->debug_path[0] ? module->debug_path : "-",
-	       (unsigned long long)(address - !frame->exact));
+	if (frame->kernel)
+		printf("A\t%s\t-\t0x%llx\t0x%llx\n",
+		       module && module->debug_path[0] ? module->debug_path : "-",
+		       (unsigned long long)(address - !frame->exact),
+		       (unsigned long long)(trace->addresses[from] - !frame->exact));
+	else
+		printf("A\t%s\t%s\t0x%llx\n", module->local_path,
+		       module->debug_path[0] ? module->debug_path : "-",
+		       (unsigned long long)(address - !frame->exact));
 	for (size_t i = from; i < to; i++)
 		printf("F\t%s\t%s\t%u\n", trace->frames[i]->function, trace->frames[i]->file,
 		       trace->frames[i]->line);
 }
 
-static void print_trace(struct reel_capture *capture, const struct reel_trace *trace, void **seen)
+static void print_trace(struct reel_capture *capture, const struct reel_trace *trace, bool kernel,
+			void **seen)
 {
-	size_t to;
+	size_t to, begin = kernel ? 0 : trace->n_kernel_frames;
+	size_t end = kernel ? trace->n_kernel_frames : trace->n_frames;
 
-	for (size_t from = trace->n_kernel_frames; from < trace->n_frames; from = to) {
+	for (size_t from = begin; from < end; from = to) {
 		void *known;
 
 		to = from;
@@ -87,22 +100,20 @@ static void keep(void *node)
 	(void)node;
 }
 
-static void print_capture(const char *path)
+static void print_capture(const char *path, const struct reel_capture_options *options, bool kernel)
 {
-	const struct reel_capture_options options = { .size = sizeof(options),
-						      .no_demangle = true };
 	const struct reel_trace *trace;
 	struct reel_capture *capture;
 	struct reel_traces *traces;
 	void *seen = NULL;
 
-	check(reel_capture_open(path, &options, &capture));
+	check(reel_capture_open(path, options, &capture));
 	check(reel_traces_create(capture, NULL, &traces));
 	for (;;) {
 		check(reel_traces_next(traces, &trace));
 		if (!trace)
 			break;
-		print_trace(capture, trace, &seen);
+		print_trace(capture, trace, kernel, &seen);
 	}
 	tdestroy(seen, keep);
 	reel_traces_destroy(traces);
@@ -111,7 +122,30 @@ static void print_capture(const char *path)
 
 int main(int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++)
-		print_capture(argv[i]);
+	struct reel_capture_options options = { .size = sizeof(options), .no_demangle = true };
+	const char **modules = calloc((size_t)argc, sizeof(*modules)), **module = modules;
+	const char **dirs = calloc((size_t)argc, sizeof(*dirs)), **dir = dirs;
+	bool kernel = argc > 1 && !strcmp(argv[1], "--kernel");
+	int i = 1 + kernel;
+
+	if (!modules || !dirs)
+		return 1;
+	for (; kernel && i + 1 < argc; i += 2) {
+		if (!strcmp(argv[i], "--module"))
+			*module++ = argv[i + 1];
+		else if (!strcmp(argv[i], "--debug-dir"))
+			*dir++ = argv[i + 1];
+		else
+			break;
+	}
+	if (kernel) {
+		options.no_host_files = true;
+		options.module_files = modules;
+		options.debug_dirs = dirs;
+	}
+	for (; i < argc; i++)
+		print_capture(argv[i], &options, kernel);
+	free(modules);
+	free(dirs);
 	return 0;
 }

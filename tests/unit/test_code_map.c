@@ -58,7 +58,7 @@ static void data_is_no_code(void **state)
 	add_mapping(timeline, 0x30000, 1, 2);
 	add_mapping(timeline, 0x40000, 5, 2);
 	assert_null(reel_timeline_seal(timeline));
-	assert_null(reel_modules_create(timeline, &options, &map->modules));
+	assert_null(reel_modules_create(timeline, &options, "", &map->modules));
 	reel_code_map_set_space(map, reel_timeline_view(timeline, 1, 1), NULL);
 
 	assert_int_equal(reel_code_map_find_code(map, 0x10800, &code), REEL_CODE_NO_MAPPING);

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/kernel_code.h"
+#include "replay/symbol_table.h"
+
+/* Linux has some 100 functions of one name at most (cleanup_module of modules is another matter).
+ */
+#define SAME_NAME_MAX 4096
+
+/* A name of the capture, and where the file has it; static functions share theirs. */
+struct name {
+	const char *name;
+	uint64_t *addresses;
+	size_t n_addresses;
+};
+
+/* A module with its file. */
+struct place {
+	uint64_t module_id;
+	struct reel_module *module;
+	bool has_file;
+	struct name *names; /* of the capture's symbols of it, ascending */
+	size_t n_names;
+	/* The kernel: runtime address - address in the file; only if `is_fixed`. */
+	uint64_t bias;
+	bool is_fixed;
+	bool no_memory;
+};
+
+struct reel_kernel_code {
+	struct reel_modules *modules;
+	const struct reel_kernel_symbols *symbols;
+	const struct reel_arch *arch;
+	uint64_t kernel_id; /* the module of the kernel proper; 0: there is none */
+	struct place *places;
+	size_t n_places;
+};
+
+struct reel_error *reel_kernel_code_create(const struct reel_timeline *timeline,
+					   struct reel_modules *modules,
+					   const struct reel_kernel_symbols *symbols,
+					   const struct reel_arch *arch,
+					   struct reel_kernel_code **ret)
+{
+	struct reel_kernel_code *code = calloc(1, sizeof(*code));
+	const struct reel_record_module *const *records;
+	size_t n;
+
+	if (!code)
+		return reel_error_no_memory();
+	code->modules = modules;
+	code->symbols = symbols;
+	code->arch = arch;
+	records = reel_timeline_modules(timeline, &n);
+	for (size_t i = 0; i < n && !code->kernel_id; i++)
+		if (records[i]->kind == REEL_MODULE_KERNEL)
+			code->kernel_id = records[i]->id;
+	*ret = code;
+	return NULL;
+}
+
+void reel_kernel_code_destroy(struct reel_kernel_code *code)
+{
+	if (!code)
+		return;
+	for (size_t i = 0; i < code->n_places; i++) {
+		struct place *place = &code->places[i];
+
+		for (size_t j = 0; j < place->n_names; j++)
+			free(place->names[j].addresses);
+		free(place->names);
+	}
+	free(code->places);
+	free(code);
+}
+
+/* ---- names of the capture in the file ------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+	const struct name *left = a, *right = b;
+
+	return strcmp(left->name, right->name);
+}
+
+static struct name *find_name(const struct place *place, const char *name)
+{
+	struct name key = { .name = name };
+
+	return place->n_names ? bsearch(&key, place->names, place->n_names, sizeof(key), by_name)
+			      : NULL;
+}
+
+static bool has_address(const struct name *name, uint64_t address)
+{
+	for (size_t i = 0; i < name->n_addresses; i++)
+		if (name->addresses[i] == address)
+			return true;
+	return false;
+}
+
+static void note_address(void *context, const char *text, uint64_t address)
+{
+	struct place *place = context;
+	struct name *name = find_name(place, text);
+	uint64_t *addresses;
+
+	/* A file with more of one name means no good. */
+	if (!name || name->n_addresses == SAME_NAME_MAX || has_address(name, address))
+		return;
+	addresses = reallocarray(name->addresses, name->n_addresses + 1, sizeof(*addresses));
+	if (!addresses) {
+		place->no_memory = true;
+		return;
+	}
+	name->addresses = addresses;
+	addresses[name->n_addresses++] = address;
+}
+
+static struct reel_error *collect_names(const struct reel_kernel_code *code, struct place *place)
+{
+	struct reel_error *error;
+	size_t n, unique = 0;
+	const struct reel_kernel_symbol *symbols = reel_kernel_symbols_all(code->symbols, &n);
+
+	place->names = calloc(n + 1, sizeof(*place->names));
+	if (!place->names)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < n; i++)
+		if (symbols[i].module_id == place->module_id && *symbols[i].name)
+			place->names[place->n_names++].name = symbols[i].name;
+	qsort(place->names, place->n_names, sizeof(*place->names), by_name);
+	for (size_t i = 0; i < place->n_names; i++)
+		if (!unique || strcmp(place->names[unique - 1].name, place->names[i].name) != 0)
+			place->names[unique++] = place->names[i];
+	place->n_names = unique;
+	error = reel_symbol_table_visit(place->module->files.debug, note_address, place);
+	return error || !place->no_memory ? error : reel_error_no_memory();
+}
+
+/* How far the symbol was moved; false if its name is not in the file, or several times. */
+static bool shift_of(const struct place *place, const struct reel_kernel_symbol *symbol,
+		     uint64_t *ret)
+{
+	const struct name *name = *symbol->name ? find_name(place, symbol->name) : NULL;
+
+	if (!name || name->n_addresses != 1)
+		return false;
+	*ret = symbol->address - name->addresses[0];
+	return true;
+}
+
+/*
+ * The kernel is moved as a whole: all its symbols must say the same.  Most do
+ * even where one name stands for another function in the file (clang's LTO
+ * appends ".llvm.N" to names, and kallsyms takes that away).
+ */
+static void find_bias(const struct reel_kernel_code *code, struct place *place)
+{
+	size_t n, votes = 0, total = 0, agreed = 0;
+	const struct reel_kernel_symbol *symbols = reel_kernel_symbols_all(code->symbols, &n);
+	uint64_t bias;
+
+	/* Boyer and Moore's majority vote, then the count. */
+	for (size_t i = 0; i < n; i++) {
+		if (symbols[i].module_id != place->module_id ||
+		    !shift_of(place, &symbols[i], &bias))
+			continue;
+		if (!votes)
+			place->bias = bias;
+		votes += bias == place->bias ? 1 : -1;
+		total++;
+	}
+	for (size_t i = 0; i < n; i++)
+		agreed += symbols[i].module_id == place->module_id &&
+			  shift_of(place, &symbols[i], &bias) && bias == place->bias;
+	place->is_fixed = agreed > total / 2;
+}
+
+/* ---- places ------------------------------------------------------------------------ */
+
+static struct reel_error *open_place(struct reel_kernel_code *code, uint64_t module_id,
+				     struct place *place)
+{
+	struct reel_error *error;
+
+	*place = (struct place){ .module_id = module_id };
+	error = reel_modules_open(code->modules, module_id, code->arch, &place->module);
+	if (error || !place->module || !place->module->files.debug ||
+	    (place->module->record->kind != REEL_MODULE_KERNEL &&
+	     place->module->record->kind != REEL_MODULE_KERNEL_MODULE))
+		return error;
+	place->has_file = true;
+	error = collect_names(code, place);
+	if (!error && place->module->record->kind == REEL_MODULE_KERNEL)
+		find_bias(code, place);
+	return error;
+}
+
+static struct reel_error *find_place(struct reel_kernel_code *code, uint64_t module_id,
+				     const struct place **ret)
+{
+	struct place *places;
+	struct reel_error *error;
+
+	for (size_t i = code->n_places; i-- > 0;) {
+		if (code->places[i].module_id == module_id) {
+			*ret = &code->places[i];
+			return NULL;
+		}
+	}
+	places = reallocarray(code->places, code->n_places + 1, sizeof(*places));
+	if (!places)
+		return reel_error_no_memory();
+	code->places = places;
+	error = open_place(code, module_id, &places[code->n_places]);
+	*ret = &places[code->n_places++];
+	return error;
+}
+
+/*
+ * A module's sections are moved each by itself, and all of them again when it
+ * is loaded again: a symbol tells for itself alone.  One whose name the file has several times
+ * is the one that was moved as far as another symbol of the module.
+ */
+static bool place_in_module(const struct reel_kernel_code *code, const struct place *place,
+			    const struct reel_kernel_symbol *symbol, uint64_t address,
+			    uint64_t *ret)
+{
+	const struct reel_kernel_symbol *symbols;
+	const struct name *name;
+	uint64_t bias;
+	size_t n;
+
+	if (shift_of(place, symbol, &bias)) {
+		*ret = address - bias;
+		return true;
+	}
+	name = find_name(place, symbol->name);
+	symbols = reel_kernel_symbols_all(code->symbols, &n);
+	for (size_t i = 0; name && name->n_addresses && i < n; i++) {
+		if (symbols[i].module_id == place->module_id &&
+		    shift_of(place, &symbols[i], &bias) &&
+		    has_address(name, symbol->address - bias)) {
+			*ret = address - bias;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool place_in_kernel(const struct place *place, const struct reel_kernel_symbol *symbol,
+			    uint64_t address, uint64_t *ret)
+{
+	uint64_t begin, end;
+
+	if (!place->is_fixed)
+		return false;
+	*ret = address - place->bias;
+	if (symbol)
+		return true;
+	/* Without a symbol nothing but its range says that the address is the kernel's own. */
+	reel_elf_file_text_range(place->module->files.debug, &begin, &end);
+	return *ret >= begin && *ret < end && end != UINT64_MAX;
+}
+
+struct reel_error *reel_kernel_code_find(struct reel_kernel_code *code,
+					 const struct reel_kernel_symbol *symbol, uint64_t address,
+					 struct reel_module **module_ret, bool *found_ret,
+					 uint64_t *elf_address_ret)
+{
+	uint64_t id = symbol ? symbol->module_id : code->kernel_id;
+	const struct place *place;
+	struct reel_error *error;
+
+	*module_ret = NULL;
+	*found_ret = false;
+	if (!id || !code->arch)
+		return NULL;
+	error = find_place(code, id, &place);
+	if (error || !place->module)
+		return error;
+	if (place->has_file && place->module->record->kind == REEL_MODULE_KERNEL)
+		*found_ret = place_in_kernel(place, symbol, address, elf_address_ret);
+	else if (place->has_file && symbol)
+		*found_ret = place_in_module(code, place, symbol, address, elf_address_ret);
+	if (symbol || *found_ret)
+		*module_ret = place->module;
+	return NULL;
+}

@@ -1,0 +1,143 @@
+#!/bin/bash
+# Kernel chains with the files of the kernel and of a module: every instruction of tests/kernel/*.c, as a
+# leaf and as a return address, moved by KASLR and by the module loader, against addr2line; and what must not be named.
+#
+#   O=DIR   the object directory (build)
+set -u
+cd "$(dirname "$0")/.." || exit
+O=${O:-build}
+[ "${O#/}" = "$O" ] && O=$PWD/$O
+. tests/count.sh
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+tool=$O/stackreel
+
+for program in gcc ld objdump readelf addr2line python3 objcopy; do
+    command -v $program >/dev/null || {
+        skip "$program is not installed"
+        finish
+    }
+done
+if [ "$(uname -m)" != x86_64 ]; then
+    skip "the files are built for x86-64"
+    finish
+fi
+[ -x "$O/tests/trace_symbols" ] || make -s O="$O" "$O/tests/trace_symbols" >&2
+
+# check NAME COMMAND...: passes if the command does; its output is shown if it does not.
+check() {
+    local name=$1
+    shift
+    "$@" >"$dir/log" 2>&1
+    local status=$?
+    [ $status = 0 ] || sed 's/^/    /' "$dir/log"
+    count $status "$name"
+}
+
+# build NAME OPTION...: vmlinux and driver.ko in $dir/NAME.
+build() {
+    local out=$dir/$1
+    shift
+    mkdir -p "$out"
+    local flags=(-O2 -g -ffreestanding -fno-pie -mcmodel=kernel -fno-asynchronous-unwind-tables -fno-stack-protector "$@")
+    gcc "${flags[@]}" -nostdlib -static -no-pie -Wl,--build-id -Wl,-Ttext=0xffffffff81001000 \
+        -Wl,--section-start=.head.text=0xffffffff81000000 -Wl,-e,sys_read -o "$out/vmlinux" tests/kernel/core.c tests/kernel/more.c &&
+        gcc "${flags[@]}" -c -o "$out/driver.o" tests/kernel/driver.c &&
+        gcc "${flags[@]}" -c -o "$out/more.o" tests/kernel/more.c &&
+        ld -r --build-id -o "$out/fake-driver.ko" "$out/driver.o" "$out/more.o" &&
+        python3 tests/kernel/kernel_capture.py "$out/vmlinux" "$out/fake-driver.ko" "$out"
+}
+
+# compare NAME OPTION...: with addr2line; the options say where the files are.
+compare() {
+    local out=$dir/$1
+    shift
+    "$O/tests/trace_symbols" --kernel "$@" "$out/kernel.reel" >"$out/answers" &&
+        python3 tests/kernel/check_kernel.py "$out/answers" "$out/truth"
+}
+
+# says FILE OPTIONS EXPECTED: script prints these frames, each sample's as "a;b", with names only.
+says() {
+    local file=$1 options=$2 expected=$3 got
+    # shellcheck disable=SC2086 # a list of words
+    got=$("$tool" script --no-host-files $options "$file" | awk '
+        /^\t/ { sub(/\+0x[0-9a-f]+/, "", $2); chain = chain (chain ? ";" : "") $2 }
+        /^$/ { print chain; chain = "" }') || return
+    [ "$got" = "$expected" ] || {
+        echo "expected:"; echo "$expected"; echo "got:"; echo "$got"; return 1
+    }
+}
+
+# has PATTERN COMMAND...: the output has a line like that.
+has() {
+    local pattern=$1
+    shift
+    "$@" >"$dir/out" 2>&1
+    grep -qE -e "$pattern" "$dir/out" || {
+        echo "no line like $pattern:"
+        cat "$dir/out"
+        return 1
+    }
+}
+
+for form in plain -gdwarf-4 -gz -ffunction-sections; do
+    options=()
+    [ $form = plain ] || options=("$form")
+    check "building ($form)" build $form "${options[@]}"
+    check "every instruction ($form)" compare $form --module "$dir/$form/vmlinux" --module "$dir/$form/fake-driver.ko"
+done
+
+# Where distributions put them: Debian, Fedora, and by build-id.
+p=$dir/plain release=6.1.0-fake
+id() { readelf -n "$1" | sed -n 's/.*Build ID: //p'; }
+mkdir -p "$dir/debian/boot" "$dir/debian/lib/modules/$release/kernel/drivers/fake"
+cp "$p/vmlinux" "$dir/debian/boot/vmlinux-$release"
+cp "$p/fake-driver.ko" "$dir/debian/lib/modules/$release/kernel/drivers/fake/"
+check "as Debian's packages have them" compare plain --debug-dir "$dir/debian"
+mkdir -p "$dir/fedora/usr/lib/modules/$release/extra"
+cp "$p/vmlinux" "$dir/fedora/usr/lib/modules/$release/"
+objcopy --only-keep-debug "$p/fake-driver.ko" "$dir/fedora/usr/lib/modules/$release/extra/fake_driver.ko.debug"
+check "as Fedora's packages have them" compare plain --debug-dir "$dir/fedora"
+for file in vmlinux fake-driver.ko; do
+    hex=$(id "$p/$file")
+    mkdir -p "$dir/ids/.build-id/${hex:0:2}"
+    cp "$p/$file" "$dir/ids/.build-id/${hex:0:2}/${hex:2}.debug"
+done
+check "by build-id" compare plain --debug-dir "$dir/ids"
+check "script finds them below --symfs" has '^	ffffffff[0-9a-f]+ read_lock \(inlined\)$' \
+    "$tool" script --no-host-files --symfs "$dir/fedora" --debug-dir "$dir/none" "$p/kernel.reel"
+check "info says which" has 'debug information .*/boot/vmlinux-6.1.0-fake' \
+    "$tool" info --no-host-files --debug-dir "$dir/debian" "$p/kernel.reel"
+
+# Without the files, or with others: the capture's names.
+functions() { "$tool" script --no-host-files "$@" "$p/kernel.reel" | grep -v inlined; }
+check "names are the same with and without" cmp \
+    <(functions --debug-dir "$dir/none") <(functions --debug-dir "$dir/debian")
+check "nothing inlined without" has '^0$' sh -c \
+    "'$tool' script --no-host-files --debug-dir '$dir/none' '$p/kernel.reel' | grep -c inlined"
+other=$dir/-gdwarf-4
+check "another vmlinux is refused" has 'build-id.*[^ ]+vmlinux has build-id' \
+    "$tool" info --no-host-files --debug-dir "$dir/none" --module "$other/vmlinux" "$p/kernel.reel"
+check "another vmlinux is not used" has '^0$' sh -c \
+    "'$tool' script --no-host-files --debug-dir '$dir/none' --module '$other/vmlinux' '$p/kernel.reel' | grep -c inlined"
+head -c 3000 "$p/vmlinux" >"$dir/vmlinux"
+check "a broken vmlinux is told" has 'vmlinux: .*copy it again' \
+    "$tool" info --no-host-files --debug-dir "$dir/none" --module "$dir/vmlinux" "$p/kernel.reel"
+check "a symbol's name must be in the file" has '^0$' sh -c \
+    "'$tool' script --no-host-files --debug-dir '$dir/ids' '$p/unplaced.reel' | grep -c inlined"
+check "_text alone tells where the kernel lay" says "$p/anchor.reel" "--debug-dir $dir/ids" "vfs_read
+[unknown]"
+
+# What lies where something else lay.
+check "addresses used again" says "$p/reuse.reel" "" "$(
+    before='other_poll;other_poll;other_poll;other_init;other_init'
+    echo "$before"; echo "$before"
+    bpf='bpf_prog_6deef7357e7b4530;other_poll;bpf_prog_6deef7357e7b4530;bpf_prog_6deef7357e7b4530;other_init'
+    echo "$bpf"; echo "$bpf"
+    gone='[unknown];other_poll;[unknown];[unknown];other_init'
+    echo "$gone"; echo "${gone/%\[unknown\];other_init/driver_late;other_init}"
+    echo other_tail; echo '[unknown]'; echo other_last; echo '[unknown]')"
+check "a kernel address that a program has, too" has '100010 startup\+0x10 \(\[kernel.kallsyms\]\)' \
+    "$tool" script --no-host-files "$p/overlap.reel"
+
+finish
