@@ -100,6 +100,9 @@ enum perf_attr_flag {
 	PERF_ATTR_BUILD_ID = 34,
 };
 
+/* Addresses of a call chain at most, where nothing says otherwise. */
+#define PERF_MAX_STACK_DEPTH 127
+
 /* Entries of a call chain from here on are no addresses, but say what those that follow are. */
 #define PERF_CONTEXT_MAX	   (-4095ll)
 #define PERF_CONTEXT_KERNEL	   (-128ll)

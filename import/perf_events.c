@@ -57,6 +57,11 @@ static void read_attr(struct perf_cursor *cursor, struct perf_event *event)
 	event->user_registers = perf_cursor_u64(cursor);
 	event->stack_size = perf_cursor_u32(cursor);
 	event->clock = (int32_t)perf_cursor_u32(cursor);
+	(void)perf_cursor_take(cursor, 12); /* sample_regs_intr, aux_watermark */
+	event->max_chain = perf_cursor_u16(cursor);
+	/* Then it was kernel.perf_event_max_stack, whose default is this. */
+	if (!event->max_chain)
+		event->max_chain = PERF_MAX_STACK_DEPTH;
 }
 
 /* perf gives each id once; the first one counts. */

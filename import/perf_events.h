@@ -15,7 +15,8 @@ struct perf_event {
 	uint64_t user_registers; /* mask of perf's register numbers */
 	uint32_t stack_size;	 /* bytes asked for */
 	int32_t clock;
-	char *name; /* NULL: unknown */
+	uint32_t max_chain; /* addresses of a call chain at most */
+	char *name;	    /* NULL: unknown */
 };
 
 struct perf_events {

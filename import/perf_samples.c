@@ -136,6 +136,10 @@ static void take_chains(struct importer *importer, struct perf_sample *from, int
 	}
 	sample->kernel_chain = importer->kernel_chain;
 	sample->frame_chain = importer->frame_chain;
+	/* The kernel's and the user's share the limit. */
+	if (sample->n_frame_chain &&
+	    sample->n_kernel_chain + sample->n_frame_chain == from->event->max_chain)
+		sample->flags |= REEL_SAMPLE_FRAME_CHAIN_CUT;
 }
 
 /* Where there is no chain of that side, the sample's own address is what there is. */

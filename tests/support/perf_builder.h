@@ -63,6 +63,7 @@ struct perf_builder_event {
 	uint64_t branch_sample_type, user_registers;
 	uint32_t stack;
 	int32_t clock;
+	uint16_t max_chain;
 	uint32_t attr_size; /* 0: PERF_ATTR_SIZE_VER5 */
 	uint64_t ids[4];
 	size_t n_ids;
@@ -447,7 +448,9 @@ static inline void put_attr(struct perf_builder *b, struct reel_buffer *to,
 	put_number(b, to, event->stack, 4);
 	put_number(b, to, (uint32_t)event->clock, 4);
 	put_number(b, to, 0, 8); /* sample_regs_intr */
-	put_number(b, to, 0, 8); /* aux_watermark, sample_max_stack */
+	put_number(b, to, 0, 4); /* aux_watermark */
+	put_number(b, to, event->max_chain, 2);
+	put_number(b, to, 0, 2); /* reserved */
 	while (to->size < start + size)
 		reel_buffer_u8(to, 0);
 	to->size = start + size;

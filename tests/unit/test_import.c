@@ -426,6 +426,7 @@ static void test_frame_chains(void **state)
 
 	(void)state;
 	add_event(&b, type, FLAGS, 3);
+	b.events[0].max_chain = 2;
 	feature_text(&b, BUILD_FEATURE_HOSTNAME, "here");
 	feature_text(&b, BUILD_FEATURE_ARCH, "x86_64");
 	s.n_chain = 3;
@@ -450,11 +451,11 @@ static void test_frame_chains(void **state)
 	s.id.time = 6;
 	put_sample(&b, 0, &s);
 	import_built(&b, NULL, &imported);
-	assert_lines(1, &imported, "SAMPLE id=1 time=1 ", "where=1 ", "registers=[] regions=[] ",
-		     "kernel_chain=- frame_chain=[0x1000 0x2000]");
-	assert_lines(1, &imported, "SAMPLE id=2 time=2 ", "where=0 ",
+	assert_lines(1, &imported, "SAMPLE id=1 time=1 ", "where=1 flags=8 ",
+		     "registers=[] regions=[] ", "kernel_chain=- frame_chain=[0x1000 0x2000]");
+	assert_lines(1, &imported, "SAMPLE id=2 time=2 ", "where=0 flags=8 ",
 		     "kernel_chain=[0xffffffff81000000] frame_chain=[0x1000]");
-	assert_lines(1, &imported, "SAMPLE id=3 time=3 ", "where=4 ", "frame_chain=-");
+	assert_lines(1, &imported, "SAMPLE id=3 time=3 ", "where=4 flags=0 ", "frame_chain=-");
 	assert_lines(1, &imported, "SAMPLE id=4 time=4 ", "where=4 ",
 		     "kernel_chain=[0xffffffff81000000] frame_chain=-");
 	assert_lines(1, &imported, "SAMPLE id=5 time=5 ", "where=0 ",
