@@ -162,6 +162,8 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/cli.a $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(test_libs) $(replay_libs)
 
+$(O)/tests/unit/test_trampoline: $(O)/record/sample_translator.o
+
 # Programs that tests/test-*.sh need.
 test_programs := $(addprefix $(O)/tests/,symbolize cfi_rows arch_table trace_symbols make_perf_data \
 	truth/torn_check truth/addresses)
@@ -184,7 +186,7 @@ $(O)/tests/truth/compare_unwinders: $(compare_unwinders_objects) $(O)/libstackre
 
 # Checks the BPF side alone; the static one is for guests.
 probe_objects := $(addprefix $(O)/,tests/sampler_probe.o tests/sampler_cases.o record/cpus.o \
-	record/programs.o record/refusal.o record/sampler.o record/event_name.o \
+	record/functions.o record/programs.o record/refusal.o record/sampler.o record/event_name.o \
 	record/bpf_object.o format/error.o)
 
 $(O)/tests/sampler_probe: $(probe_objects)

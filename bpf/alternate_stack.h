@@ -46,9 +46,9 @@ static __always_inline __u64 reel_signal_frame_at(const __u64 *words, __u64 at, 
  * lowest was at `low`.  Not static: the verifier then checks it once, and need
  * not remember the branches of all steps.
  */
-__noinline __u64 reel_signal_frame_search(__u64 low, __u64 address, __u64 size)
+__noinline __u64 reel_signal_frame_search(__u64 low, __u64 address, __u64 size, __u64 slot)
 {
-	struct reel_draft *draft = reel_draft();
+	struct reel_draft *draft = reel_draft(slot);
 
 	if (!draft)
 		return 0;
@@ -73,9 +73,9 @@ __noinline __u64 reel_signal_frame_search(__u64 low, __u64 address, __u64 size)
  * frame's end.  What begins in a step and ends in the one above is matched with
  * that one's first two words.
  */
-__noinline __u64 reel_signal_frame(__u64 sp, __u64 address, __u64 size)
+__noinline __u64 reel_signal_frame(__u64 sp, __u64 address, __u64 size, __u64 slot)
 {
-	struct reel_draft *draft = reel_draft();
+	struct reel_draft *draft = reel_draft(slot);
 	__u64 top = address + size, low = (top - 1) & ~(REEL_SEARCH_STEP * 8ull - 1);
 
 	if (!draft || bpf_probe_read_kernel(draft->search, sizeof(draft->search), reel_zeros))
@@ -96,7 +96,7 @@ __noinline __u64 reel_signal_frame(__u64 sp, __u64 address, __u64 size)
 		/* The helper zeroes what it cannot read. */
 		if (bpf_probe_read_user(draft->search, part, (void *)low))
 			continue;
-		found = reel_signal_frame_search(low, address, size);
+		found = reel_signal_frame_search(low, address, size, slot);
 		if (found)
 			return found;
 	}
@@ -104,9 +104,10 @@ __noinline __u64 reel_signal_frame(__u64 sp, __u64 address, __u64 size)
 }
 
 /* The sp that the signal interrupted, 0 if it was not found. */
-static __always_inline __u64 reel_interrupted_sp(__u64 sp, const struct reel_alternate_stack *stack)
+static __always_inline __u64 reel_interrupted_sp(__u64 sp, const struct reel_alternate_stack *stack,
+						 __u32 slot)
 {
-	__u64 found = reel_signal_frame(sp, stack->address, stack->size), interrupted;
+	__u64 found = reel_signal_frame(sp, stack->address, stack->size, slot), interrupted;
 
 	if (found <= sp || bpf_probe_read_user(&interrupted, sizeof(interrupted), (void *)found))
 		return 0;

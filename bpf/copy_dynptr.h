@@ -76,9 +76,9 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft,
 	total = prefix + sizes[0] + sizes[1];
 	if (bpf_ringbuf_reserve_dynptr(ring, total, 0, &record)) {
 		if (reel_ring_full(ring, total))
-			counts->ring_full++;
+			reel_count(&counts->ring_full);
 		else
-			counts->ring_busy++;
+			reel_count(&counts->ring_busy);
 		/* The verifier asks for it after a failure too. */
 		bpf_ringbuf_discard_dynptr(&record, 0);
 		return;
@@ -92,11 +92,11 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft,
 	if (prefix <= REEL_BPF_PREFIX_MAX)
 		bpf_dynptr_write(&record, 0, draft, prefix, 0);
 	bpf_ringbuf_submit_dynptr(&record, reel_ring_flags(ring));
-	counts->samples++;
+	reel_count(&counts->samples);
 	if (sample->flags & REEL_BPF_COPY_FAILED)
-		counts->copy_failed++;
+		reel_count(&counts->copy_failed);
 	if (sample->flags & REEL_BPF_STACK_CUT)
-		counts->stack_cut++;
+		reel_count(&counts->stack_cut);
 }
 
 #endif

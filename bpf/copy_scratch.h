@@ -8,8 +8,8 @@
 #define BPF_COPY_SCRATCH_H
 
 /*
- * One a CPU, but a plain array: values of a PERCPU_ARRAY are at most 32 KB.
- * record/sampler.c sets the size: REEL_BPF_PREFIX_MAX, two regions, and a page
+ * One a CPU and slot, but a plain array: values of a PERCPU_ARRAY are at most 32 KB.
+ * record/programs.c sets the size: REEL_BPF_PREFIX_MAX, two regions, and a page
  * that only the verifier thinks of.
  */
 struct {
@@ -22,11 +22,11 @@ struct {
 /* Pages of 4 KB in the largest region, and one because it need not begin with one. */
 #define REEL_PAGES_MAX ((REEL_BPF_MAX_STACK_LIMIT >> 12) + 1)
 
-static __always_inline __u8 *reel_scratch(void)
+static __always_inline __u8 *reel_scratch(__u32 slot)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
+	__u32 index = bpf_get_smp_processor_id() + slot * settings.n_cpus;
 
-	return bpf_map_lookup_elem(&reel_scratches, &cpu);
+	return bpf_map_lookup_elem(&reel_scratches, &index);
 }
 
 /*
@@ -34,10 +34,10 @@ static __always_inline __u8 *reel_scratch(void)
  * Not static: the verifier then checks it once, for all arguments, and forgets
  * none of the bounds on the way here (5.10 does when they are spilled).
  */
-__noinline int reel_scratch_copy(__u64 offset, __u64 index)
+__noinline int reel_scratch_copy(__u64 offset, __u64 index, __u64 slot)
 {
-	struct reel_draft *draft = reel_draft();
-	__u8 *scratch = reel_scratch();
+	struct reel_draft *draft = reel_draft(slot);
+	__u8 *scratch = reel_scratch(slot);
 	struct reel_bpf_region *region;
 	__u64 size;
 
@@ -87,16 +87,16 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft,
 	struct reel_bpf_sample *sample = &draft->sample;
 	__u64 prefix = reel_draft_prefix(draft);
 	__u64 size = prefix;
-	__u8 *scratch = reel_scratch();
+	__u8 *scratch = reel_scratch(draft->slot);
 
 	if (!scratch)
 		return;
 	if (sample->n_regions > 0) {
-		reel_scratch_copy(size, 0);
+		reel_scratch_copy(size, 0, draft->slot);
 		size += (sample->regions[0].size + 7ull) & ~7ull;
 	}
 	if (sample->n_regions > 1) {
-		reel_scratch_copy(size, 1);
+		reel_scratch_copy(size, 1, draft->slot);
 		size += (sample->regions[1].size + 7ull) & ~7ull;
 	}
 	/* Or else the compiler compares what these were made of. */
@@ -108,16 +108,16 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft,
 		return;
 	if (bpf_ringbuf_output(ring, scratch, size, reel_ring_flags(ring))) {
 		if (reel_ring_full(ring, size))
-			counts->ring_full++;
+			reel_count(&counts->ring_full);
 		else
-			counts->ring_busy++;
+			reel_count(&counts->ring_busy);
 		return;
 	}
-	counts->samples++;
+	reel_count(&counts->samples);
 	if (sample->flags & REEL_BPF_COPY_FAILED)
-		counts->copy_failed++;
+		reel_count(&counts->copy_failed);
 	if (sample->flags & REEL_BPF_STACK_CUT)
-		counts->stack_cut++;
+		reel_count(&counts->stack_cut);
 }
 
 #endif

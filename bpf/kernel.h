@@ -48,7 +48,9 @@ enum {
 /* Only asked whether the kernel has them; the values are never used. */
 enum bpf_func_id {
 	BPF_FUNC_get_current_task_btf = 158,
+	BPF_FUNC_get_func_ip = 173,
 	BPF_FUNC_task_pt_regs = 175,
+	BPF_FUNC_get_func_arg_cnt = 185,
 };
 
 /* include/linux/sched.h; the same values since 2.6 */

@@ -74,7 +74,16 @@ struct reel_draft {
 	 */
 	volatile __u64 done, part;
 	__u32 busy;
+	__u32 slot; /* this draft's */
 };
+
+/*
+ * Slot 0 is for the programs of perf events and tracepoints: one of them runs
+ * on a CPU at a time (bpf_prog_active), and cannot be preempted.  A function's
+ * program can be preempted, or interrupted by one of these, and by that of
+ * another function, but not by itself (struct bpf_prog's `active`, since 5.12):
+ * each has a slot of its own.  record/programs.c sets how many there are.
+ */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -83,11 +92,9 @@ struct {
 	__type(value, struct reel_draft);
 } reel_drafts SEC(".maps");
 
-static __always_inline struct reel_draft *reel_draft(void)
+static __always_inline struct reel_draft *reel_draft(__u32 slot)
 {
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&reel_drafts, &zero);
+	return bpf_map_lookup_elem(&reel_drafts, &slot);
 }
 
 /* Bytes in front of the regions'. */
@@ -102,6 +109,12 @@ static __always_inline struct reel_bpf_counts *reel_counters(void)
 	__u32 zero = 0;
 
 	return bpf_map_lookup_elem(&reel_counts, &zero);
+}
+
+/* Adds 1; an interrupt's program may count at the same time. */
+static __always_inline void reel_count(__u64 *counter)
+{
+	__sync_fetch_and_add(counter, 1);
 }
 
 static __always_inline void *reel_ring(void)

@@ -21,7 +21,7 @@ static __always_inline void reel_process_report(struct task_struct *task, struct
 
 	process = bpf_ringbuf_reserve(ring, sizeof(*process), 0);
 	if (!process) {
-		counts->process_lost++;
+		reel_count(&counts->process_lost);
 		return;
 	}
 	process->kind = REEL_BPF_PROCESS;
@@ -70,7 +70,7 @@ int reel_process_fork(struct bpf_raw_tracepoint_args *ctx)
 			struct reel_bpf_counts *counts = reel_counters();
 
 			if (counts)
-				counts->not_followed++;
+				reel_count(&counts->not_followed);
 		}
 	}
 	reel_process_report(child, child_ids, false);

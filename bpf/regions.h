@@ -43,10 +43,10 @@ static __always_inline void reel_region_set(struct reel_bpf_sample *sample,
 }
 
 /* Sets the regions of a sample of the current task. */
-static __always_inline void reel_regions_find(struct reel_bpf_sample *sample,
-					      struct task_struct *task, struct mm_struct *mm,
-					      __u64 sp)
+static __always_inline void reel_regions_find(struct reel_draft *draft, struct task_struct *task,
+					      struct mm_struct *mm, __u64 sp)
 {
+	struct reel_bpf_sample *sample = &draft->sample;
 	bool compat = sample->flags & REEL_BPF_COMPAT;
 	struct reel_alternate_stack alternate;
 	__u64 interrupted;
@@ -60,7 +60,7 @@ static __always_inline void reel_regions_find(struct reel_bpf_sample *sample,
 	}
 	reel_region_set(sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp,
 			alternate.address + alternate.size);
-	interrupted = reel_interrupted_sp(sp, &alternate);
+	interrupted = reel_interrupted_sp(sp, &alternate, draft->slot);
 	if (!interrupted)
 		return;
 	reel_region_set(sample, &sample->regions[1], REEL_BPF_REGION_INTERRUPTED_STACK, interrupted,

@@ -19,6 +19,8 @@ struct pt_regs___arm64 {
 	__s32 syscallno;
 } REEL_CORE;
 
+#define REEL_TRAMPOLINE REEL_TRAMPOLINE_ARM64
+
 /* AAPCS64, "The stack": nothing below sp is preserved. */
 #define REEL_RED_ZONE 0
 /* From uc_stack to the interrupted sp in struct ucontext (uapi/asm/ucontext.h, sigcontext.h). */

@@ -17,6 +17,8 @@ struct reel_saved_registers {
 	struct reel_registers user;
 };
 
+#define REEL_TRAMPOLINE REEL_TRAMPOLINE_X86_64
+
 /* psABI, "Red Zone": leaf functions use 128 bytes below rsp. i386 has none. */
 #define REEL_RED_ZONE 128
 /* From uc_stack to the interrupted sp in struct ucontext (uapi/asm/sigcontext.h). */

@@ -28,6 +28,9 @@ enum reel_bpf_sample_flags {
 	REEL_BPF_COPY_FAILED = 1 << 3,	   /* some page could not be read: see missing */
 	REEL_BPF_COMPAT = 1 << 4,	   /* a 32-bit task of a 64-bit kernel */
 	REEL_BPF_FRAME_CHAIN_CUT = 1 << 5, /* it has as many addresses as it may have */
+	REEL_BPF_FUNCTION = 1 << 6,	   /* kernel_frame.pc is the traced function's */
+	REEL_BPF_KERNEL_FRAME = 1 << 7,	   /* and the rest of kernel_frame is known */
+	REEL_BPF_FRAME_GUESSED = 1 << 8,   /* if its return address is in the kernel chain */
 };
 
 /* Values of a sample's `where`: those of SPEC.md, section 6, and of enum reel_where. */
@@ -58,6 +61,14 @@ struct reel_bpf_region {
 };
 
 /*
+ * Registers of a traced kernel function, as it was entered: its first
+ * instruction, sp, the frame pointer (its caller's) and where it returns to.
+ */
+struct reel_bpf_kernel_frame {
+	__u64 pc, sp, fp, return_address;
+};
+
+/*
  * A sample: this header, then the kernel chain and the frame chain (8 bytes an
  * address), then the bytes of region 0 and region 1, each padded to 8.
  */
@@ -76,6 +87,8 @@ struct reel_bpf_sample {
 	__u32 n_regions;
 	__u32 pc_register; /* the pc's number, see below */
 	struct reel_bpf_region regions[2];
+	/* Of fentry and fexit. The kernel chain then begins within the BPF program. */
+	struct reel_bpf_kernel_frame kernel_frame;
 	/*
 	 * Registers are numbered as DWARF does for the task's own psABI; with
 	 * REEL_BPF_COMPAT that is the 32-bit one: i386 (esp 4, eip 8), arm (r13, r15).

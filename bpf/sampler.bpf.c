@@ -11,6 +11,7 @@
 #include "bpf/alternate_stack.h"
 #include "bpf/regions.h"
 #include "bpf/copy_scratch.h"
+#include "bpf/trampoline.h"
 #include "bpf/take.h"
 
 char LICENSE[] SEC("license") = "GPL";

@@ -26,11 +26,16 @@ struct reel_bpf_settings {
 	__u32 rings;
 	/* Inode of the recorder's PID namespace, 0 if it is the initial one. */
 	__u32 pid_namespace;
-	__u32 reserved;
+	__u32 n_cpus;	 /* above the highest CPU that is sampled */
 	__u64 ring_size; /* of each ring */
-	/* Tracepoints: take each n-th hit, on these CPUs.  Perf events do both by themselves. */
+	/* Tracepoints and functions: take each n-th hit, on these CPUs.  Perf events do both by
+	 * themselves. */
 	__u64 periods[REEL_BPF_EVENTS_MAX];
 	__u64 cpus[REEL_BPF_CPUS_MAX / 64];
+	/* fentry and fexit: the function's address, before 5.15 only (bpf_get_func_ip). */
+	__u64 functions[REEL_BPF_EVENTS_MAX];
+	/* Which of a CPU's drafts an event makes its samples in: bpf/maps.h. */
+	__u32 slots[REEL_BPF_EVENTS_MAX];
 };
 
 /* One a CPU. */
@@ -40,13 +45,13 @@ struct reel_bpf_counts {
 	__u64 copy_failed, stack_cut;	 /* samples that were kept */
 	__u64 not_followed;		 /* children, because a map was full */
 	__u64 process_lost;		 /* dropped records of processes */
-	__u64 hits[REEL_BPF_EVENTS_MAX]; /* of tracepoints, before `periods` */
+	__u64 hits[REEL_BPF_EVENTS_MAX]; /* of tracepoints and functions, before `periods` */
 };
 
 /* What changes while the programs run. */
 struct reel_bpf_control {
-	__u32 enabled; /* samples are to be taken; for tracepoints, which cannot be switched off by
-			  themselves */
+	__u32 enabled; /* samples are to be taken; for tracepoints and functions, which cannot be
+			  switched off by themselves */
 	__u32 command; /* process to be followed from its next exec on; 0: none */
 };
 

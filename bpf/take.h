@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Takes samples, at perf events and tracepoints. */
+/* Takes samples, at perf events, tracepoints and functions. */
 #ifndef BPF_TAKE_H
 #define BPF_TAKE_H
 
 /* Begins a sample of the current task; NULL if it is not one to be sampled. */
-static __always_inline struct reel_draft *reel_draft_begin(struct task_struct *task, __u32 event)
+static __always_inline struct reel_draft *reel_draft_begin(struct task_struct *task, __u32 event,
+							   __u32 slot)
 {
 	struct reel_ids ids = reel_current_ids(task);
 	struct reel_bpf_counts *counts;
@@ -13,17 +14,18 @@ static __always_inline struct reel_draft *reel_draft_begin(struct task_struct *t
 
 	if (!reel_current_wanted(ids))
 		return NULL;
-	draft = reel_draft();
+	draft = reel_draft(slot);
 	counts = reel_counters();
 	if (!draft || !counts)
 		return NULL;
-	/* An NMI within another sample; today's kernels don't let it come so far (bpf_prog_active).
-	 */
+	/* An NMI within another sample, or a function that its own program calls; today's kernels
+	 * let neither come so far (bpf/maps.h). */
 	if (draft->busy) {
-		counts->ring_busy++;
+		reel_count(&counts->ring_busy);
 		return NULL;
 	}
 	draft->busy = 1;
+	draft->slot = slot;
 	sample = &draft->sample;
 	sample->kind = REEL_BPF_SAMPLE;
 	sample->flags = 0;
@@ -81,7 +83,8 @@ static __always_inline void reel_chains_walk(void *ctx, struct reel_draft *draft
 	struct reel_bpf_sample *sample = &draft->sample;
 	long size;
 
-	if (settings.kernel_chain && sample->where != REEL_BPF_WHERE_USER) {
+	if ((settings.kernel_chain || sample->flags & REEL_BPF_FUNCTION) &&
+	    sample->where != REEL_BPF_WHERE_USER) {
 		size = bpf_get_stack(ctx, draft->chains, 8 * REEL_BPF_KERNEL_CHAIN_MAX, 0);
 		if (size > 0)
 			sample->n_kernel_chain = size / 8;
@@ -108,13 +111,12 @@ static __always_inline void reel_draft_end(void *ctx, struct reel_draft *draft,
 {
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	struct reel_bpf_counts *counts = reel_counters();
-	struct reel_bpf_sample *sample = &draft->sample;
 	void *ring = reel_ring();
 
 	reel_chains_walk(ctx, draft);
 	/* A task that exits has no memory any more. */
 	if (sp && mm)
-		reel_regions_find(sample, task, mm, sp);
+		reel_regions_find(draft, task, mm, sp);
 	if (counts && ring)
 		reel_sample_emit(draft, counts, ring);
 	draft->busy = 0;
@@ -142,7 +144,7 @@ static __always_inline void reel_perf_context_read(struct reel_perf_context *ctx
 static __noinline int reel_take_perf(struct reel_perf_context *ctx, __u32 event)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct reel_draft *draft = reel_draft_begin(task, event);
+	struct reel_draft *draft = reel_draft_begin(task, event, 0);
 	__u64 sp;
 
 	if (!draft)
@@ -161,12 +163,14 @@ static __noinline int reel_take_perf(struct reel_perf_context *ctx, __u32 event)
 }
 
 /*
- * A tracepoint's program runs on all CPUs at every hit while it is attached,
- * whatever the perf event that it is attached to says (perf_event_attach_bpf_prog).
+ * As reel_draft_begin, for an event that runs its program on all CPUs at every
+ * hit: tracepoints do, whatever the perf event that they are attached to says
+ * (perf_event_attach_bpf_prog), and functions.  NULL if this hit is not one to
+ * be sampled.
  */
-static __noinline int reel_take_tracepoint(void *ctx, __u32 event)
+static __always_inline struct reel_draft *reel_draft_begin_hit(struct task_struct *task,
+							       __u32 event, __u32 slot)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct reel_bpf_counts *counts = reel_counters();
 	struct reel_draft *draft;
@@ -174,16 +178,69 @@ static __noinline int reel_take_tracepoint(void *ctx, __u32 event)
 	event &= REEL_BPF_EVENTS_MAX - 1;
 	if (!reel_control.enabled || !counts ||
 	    !(settings.cpus[cpu / 64 % (REEL_BPF_CPUS_MAX / 64)] >> cpu % 64 & 1))
-		return 0;
-	draft = reel_draft_begin(task, event);
+		return NULL;
+	draft = reel_draft_begin(task, event, slot);
 	if (!draft)
-		return 0;
+		return NULL;
 	if (++counts->hits[event] < settings.periods[event]) {
 		draft->busy = 0;
-		return 0;
+		return NULL;
 	}
 	counts->hits[event] = 0;
 	draft->sample.weight = settings.periods[event];
+	return draft;
+}
+
+static __noinline int reel_take_tracepoint(void *ctx, __u32 event)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct reel_draft *draft = reel_draft_begin_hit(task, event, 0);
+
+	if (!draft)
+		return 0;
+	reel_draft_end(ctx, draft, task, reel_draft_enter_kernel(draft, task));
+	return 0;
+}
+
+/* What the function that a fentry or fexit program was called for was entered with. */
+static __always_inline void reel_kernel_frame_store(struct reel_draft *draft, void *ctx,
+						    __u64 function)
+{
+	struct reel_bpf_sample *sample = &draft->sample;
+	__u64 address = (__u64)ctx, n_arguments = REEL_TRAMPOLINE_ANY_ARGUMENTS;
+	enum reel_trampoline_frame found;
+
+	sample->kernel_frame.pc = function;
+	sample->flags |= REEL_BPF_FUNCTION;
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_func_arg_cnt))
+		n_arguments = bpf_get_func_arg_cnt(ctx);
+		/* Near the top of an interrupt's stack there are fewer words. */
+#pragma unroll
+	for (unsigned int i = 0; i < REEL_TRAMPOLINE_WORDS; i += 8)
+		bpf_probe_read_kernel(&draft->search[i], 64, (void *)(address + 8 * i));
+	found = reel_trampoline_find(REEL_TRAMPOLINE, draft->search, address, n_arguments, function,
+				     &sample->kernel_frame);
+	if (found != REEL_TRAMPOLINE_NO_FRAME)
+		sample->flags |= REEL_BPF_KERNEL_FRAME;
+	if (found == REEL_TRAMPOLINE_JUMPED)
+		sample->flags |= REEL_BPF_FRAME_GUESSED;
+}
+
+static __noinline int reel_take_function(void *ctx, __u32 event)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct reel_draft *draft;
+	__u64 function;
+
+	event &= REEL_BPF_EVENTS_MAX - 1;
+	draft = reel_draft_begin_hit(task, event, settings.slots[event]);
+	if (!draft)
+		return 0;
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_func_ip))
+		function = bpf_get_func_ip(ctx);
+	else
+		function = settings.functions[event];
+	reel_kernel_frame_store(draft, ctx, function);
 	reel_draft_end(ctx, draft, task, reel_draft_enter_kernel(draft, task));
 	return 0;
 }
@@ -202,6 +259,12 @@ static __noinline int reel_take_tracepoint(void *ctx, __u32 event)
 	int reel_tracepoint_##n(void *ctx)                                                         \
 	{                                                                                          \
 		return reel_take_tracepoint(ctx, n);                                               \
+	}                                                                                          \
+	/* Loaded as fentry or fexit, of a function that is known then. */                         \
+	SEC("?fentry")                                                                             \
+	int reel_function_##n(void *ctx)                                                           \
+	{                                                                                          \
+		return reel_take_function(ctx, n);                                                 \
 	}
 
 REEL_PROGRAMS(0)

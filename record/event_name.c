@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/functions.h"
 #include "record/refusal.h"
 #include "record/sampler.h"
 
@@ -82,7 +83,7 @@ static struct reel_error *not_found(const char *name)
 		REEL_ERROR_NOT_FOUND,
 		"no event is called %s; there are %sL1-dcache-load-misses and the like, "
 		"rNNN (raw, hexadecimal), PMU/term=value,…/ (see " PMUS
-		") and tracepoints as sched:sched_switch",
+		"), tracepoints as sched:sched_switch and kernel functions as fentry:vfs_read",
 		name, list);
 }
 
@@ -350,6 +351,9 @@ struct reel_error *reel_sampler_event_resolve(const char *name, struct reel_samp
 	struct reel_error *error;
 	size_t length;
 
+	/* These have no modifiers: a function may well be called up. */
+	if (reel_function_event_is(name))
+		return reel_function_event_resolve(name, ret);
 	*ret = (struct reel_sampler_event){ .name = name };
 	error = modifiers_resolve(name, ret, &length);
 	if (error)

@@ -16,6 +16,7 @@
 #include <bpf/bpf.h>
 
 #include "format/error.h"
+#include "record/functions.h"
 #include "record/refusal.h"
 
 /* record/bpf_object.S */
@@ -89,6 +90,13 @@ static struct bpf_map *map_find(const struct bpf_object *object, const char *nam
 	return map;
 }
 
+static const char *program_kind(const struct reel_sampler_event *event)
+{
+	if (event->hook)
+		return "function";
+	return event->type == PERF_TYPE_TRACEPOINT ? "tracepoint" : "perf";
+}
+
 /* Only the programs that are needed and that this kernel can run. */
 static void programs_select(const struct reel_sampler_options *options,
 			    struct reel_programs *programs)
@@ -104,9 +112,7 @@ static void programs_select(const struct reel_sampler_options *options,
 			char wanted[40];
 
 			snprintf(wanted, sizeof(wanted), "reel_%s_%zu",
-				 options->events[i].type == PERF_TYPE_TRACEPOINT ? "tracepoint"
-										 : "perf",
-				 i);
+				 program_kind(&options->events[i]), i);
 			if (strcmp(name, wanted) == 0) {
 				programs->events[i] = program;
 				needed = true;
@@ -120,14 +126,51 @@ static void programs_select(const struct reel_sampler_options *options,
 	}
 }
 
-static int maps_size(struct bpf_object *object, const struct reel_sampler_options *options,
-		     const struct reel_bpf_settings *settings, uint32_t n_scratches)
+/* Which functions the programs of such events are for: that is checked as they are loaded. */
+static struct reel_error *functions_select(const struct reel_programs *programs,
+					   const struct reel_sampler_options *options)
 {
+	for (size_t i = 0; i < options->n_events; i++) {
+		const struct reel_sampler_event *event = &options->events[i];
+		struct bpf_program *program = programs->events[i];
+		int error;
+
+		if (!event->hook)
+			continue;
+		error = bpf_program__set_expected_attach_type(
+			program,
+			event->hook == REEL_SAMPLER_ENTRY ? BPF_TRACE_FENTRY : BPF_TRACE_FEXIT);
+		if (error)
+			return reel_error_os(-error, "cannot set up the BPF object");
+		error = bpf_program__set_attach_target(program, 0, event->function);
+		if (error)
+			return reel_function_refusal_btf(event, -error);
+	}
+	return NULL;
+}
+
+static uint32_t count_slots(const struct reel_bpf_settings *settings)
+{
+	uint32_t highest = 0;
+
+	for (size_t i = 0; i < REEL_BPF_EVENTS_MAX; i++) {
+		if (settings->slots[i] > highest)
+			highest = settings->slots[i];
+	}
+	return highest + 1;
+}
+
+static int maps_size(struct bpf_object *object, const struct reel_sampler_options *options,
+		     const struct reel_bpf_settings *settings)
+{
+	uint32_t n_slots = count_slots(settings);
 	struct bpf_map *scratches = bpf_object__find_map_by_name(object, "reel_scratches");
 	int error = bpf_map__set_max_entries(map_find(object, "reel_rings"), settings->rings);
 
 	if (!error && !options->cgroup)
 		error = bpf_map__set_autocreate(map_find(object, "reel_cgroup"), false);
+	if (!error)
+		error = bpf_map__set_max_entries(map_find(object, "reel_drafts"), n_slots);
 	if (!error && options->system_wide) {
 		error = bpf_map__set_max_entries(map_find(object, "reel_processes"), 1);
 		if (!error)
@@ -136,7 +179,7 @@ static int maps_size(struct bpf_object *object, const struct reel_sampler_option
 	if (!error && scratches) {
 		uint32_t size = REEL_BPF_PREFIX_MAX + 2 * settings->max_stack + settings->page_size;
 
-		error = bpf_map__set_max_entries(scratches, n_scratches);
+		error = bpf_map__set_max_entries(scratches, n_slots * settings->n_cpus);
 		if (!error)
 			error = bpf_map__set_value_size(scratches, (size + 7) & ~7u);
 	}
@@ -166,12 +209,17 @@ static struct reel_error *object_open(const struct reel_sampler_options *options
 
 struct reel_error *reel_programs_load(const struct reel_sampler_options *options,
 				      const struct reel_bpf_settings *settings,
-				      uint32_t n_scratches, struct reel_programs *ret)
+				      struct reel_programs *ret)
 {
+	const struct reel_sampler_event *hooked = NULL;
 	struct reel_error *error;
 	struct bpf_map *map;
 	int result;
 
+	for (size_t i = 0; i < options->n_events; i++) {
+		if (options->events[i].hook)
+			hooked = &options->events[i];
+	}
 	libbpf_log.verbose = options->verbose;
 	libbpf_log.log = options->log;
 	libbpf_log.log_context = options->log_context;
@@ -186,12 +234,17 @@ struct reel_error *reel_programs_load(const struct reel_sampler_options *options
 	map = map_find(ret->object, ".rodata.settings");
 	result = bpf_map__set_initial_value(map, settings, sizeof(*settings));
 	if (!result)
-		result = maps_size(ret->object, options, settings, n_scratches);
-	if (result) {
+		result = maps_size(ret->object, options, settings);
+	if (result)
 		error = reel_error_os(-result, "cannot set up the BPF object");
-	} else {
+	else
+		error = functions_select(ret, options);
+	if (!error) {
 		result = bpf_object__load(ret->object);
-		if (result)
+		if (result == -EPERM && hooked)
+			error = reel_refusal_permission(EPERM, REEL_REFUSAL_OF_FUNCTION,
+							hooked->name);
+		else if (result)
 			error = reel_refusal_load(-result, options->btf, libbpf_log.warning);
 	}
 	if (error)
@@ -221,6 +274,18 @@ struct reel_error *reel_programs_attach_processes(struct reel_programs *programs
 		}
 		programs->links[programs->n_links++] = link;
 	}
+	return NULL;
+}
+
+struct reel_error *reel_programs_attach_function(struct reel_programs *programs,
+						 const struct reel_sampler_event *event,
+						 size_t index)
+{
+	struct bpf_link *link = bpf_program__attach_trace(programs->events[index]);
+
+	if (!link)
+		return reel_function_refusal_attach(event, errno);
+	programs->links[programs->n_links++] = link;
 	return NULL;
 }
 

@@ -18,18 +18,19 @@ struct reel_programs {
 	/* Filters the event for which the kernel saves registers that are in the CPU else; NULL on
 	 * CPUs that need none (bpf/floating_point.h). */
 	struct bpf_program *save_registers;
-	struct bpf_link *links[3];
+	/* Those of process events, and of functions. */
+	struct bpf_link *links[3 + REEL_BPF_EVENTS_MAX];
 	size_t n_links;
 };
 
-/*
- * Opens, sizes and loads; nothing is attached yet.  `n_scratches`: one above the
- * highest CPU that is sampled.
- */
+/* Opens, sizes and loads; nothing is attached yet. */
 struct reel_error *reel_programs_load(const struct reel_sampler_options *options,
 				      const struct reel_bpf_settings *settings,
-				      uint32_t n_scratches,
 				      struct reel_programs *ret) REEL_MUST_CHECK;
+/* Samples an event that is a kernel function: events[index]. */
+struct reel_error *reel_programs_attach_function(struct reel_programs *programs,
+						 const struct reel_sampler_event *event,
+						 size_t index) REEL_MUST_CHECK;
 /* Follows forks and exits from now on. */
 struct reel_error *reel_programs_attach_processes(struct reel_programs *programs) REEL_MUST_CHECK;
 void reel_programs_unload(struct reel_programs *programs);

@@ -62,8 +62,8 @@ static struct reel_error *resolve_events(struct recording *recording)
 			return reel_error_prefix(error, "-e %s", options->events[i]);
 		event->frequency = frequency;
 		event->period = options->period;
-		/* Tracepoints come one by one: each is a sample unless -c says otherwise. */
-		if (event->type == PERF_TYPE_TRACEPOINT && frequency) {
+		/* These come one by one: each is a sample unless -c says otherwise. */
+		if ((event->type == PERF_TYPE_TRACEPOINT || event->hook) && frequency) {
 			event->frequency = 0;
 			event->period = 1;
 		}
@@ -214,7 +214,11 @@ static void load_kernel_symbols(struct recording *recording)
 {
 	_cleanup_error_ struct reel_error *error = NULL;
 
-	if (!recording->options->kernel_chain)
+	bool has_chains = recording->options->kernel_chain;
+
+	for (size_t i = 0; i < recording->options->n_events; i++)
+		has_chains |= recording->events[i].hook != REEL_SAMPLER_NO_HOOK;
+	if (!has_chains)
 		return;
 	error = reel_kernel_symbols_load(&recording->target, recording->modules,
 					 &recording->symbols);

@@ -119,6 +119,13 @@ struct reel_error *reel_refusal_permission(int errnum, enum reel_refusal_of of, 
 			"raise "
 			"it (ulimit -l unlimited) or give the program CAP_SYS_RESOURCE",
 			what);
+	if (of == REEL_REFUSAL_OF_FUNCTION)
+		return reel_error_create(
+			REEL_ERROR_PERMISSION,
+			"%s: %s, with the capabilities that it takes: this kernel forbids BPF to "
+			"trace its functions (its configuration, a security module, or a "
+			"container's seccomp profile)",
+			what, strerror(errnum));
 	return reel_error_create(
 		REEL_ERROR_PERMISSION,
 		"%s: %s, with the capabilities that it takes: in a container, its seccomp profile "

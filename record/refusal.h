@@ -12,8 +12,9 @@ bool reel_kernel_at_least(unsigned major, unsigned minor);
 long reel_number_read(const char *path, long otherwise);
 
 enum reel_refusal_of {
-	REEL_REFUSAL_OF_BPF,   /* of bpf(2) */
-	REEL_REFUSAL_OF_EVENT, /* of perf_event_open(2) */
+	REEL_REFUSAL_OF_BPF,	  /* of bpf(2) */
+	REEL_REFUSAL_OF_EVENT,	  /* of perf_event_open(2) */
+	REEL_REFUSAL_OF_FUNCTION, /* of bpf(2), for a program that traces a kernel function */
 };
 
 /*

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "record/sample_translator.h"
+
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <string.h>
 
-#include "record/sample_translator.h"
+#include "bpf/trampoline.h"
 
 /* Registers are 0 … n - 1 by DWARF number, and the pc, whose number is above those. */
 static const struct reel_record_sample_layout *layout_of(struct reel_sample_translator *translator,
@@ -133,6 +136,52 @@ static size_t skip_mark(const uint64_t **chain, size_t n)
 	return n - 1;
 }
 
+/*
+ * A chain that was taken in a function's program begins there, and goes by the
+ * trampoline to where that will return to, behind the call at the function's
+ * entry: the function is to be first, then its caller.  Where the entry jumped
+ * to the trampoline, that returns to the caller.
+ */
+static void translate_function(struct reel_sample_translator *translator,
+			       const struct reel_sampler_parts *parts)
+{
+	const struct reel_bpf_sample *from = parts->sample;
+	const struct reel_bpf_kernel_frame *frame = &from->kernel_frame;
+	const uint64_t caller = frame->return_address, *rest = parts->kernel_chain;
+	const uint64_t *end = rest + from->n_kernel_chain;
+	bool has_frame = from->flags & REEL_BPF_KERNEL_FRAME;
+	struct reel_sample *to = &translator->sample;
+
+	while (rest < end && !reel_trampoline_returns_to(frame->pc, *rest))
+		rest++;
+	if (rest < end) {
+		rest++;
+	} else if (has_frame) {
+		rest = parts->kernel_chain;
+		while (rest < end && *rest != caller)
+			rest++;
+		if (from->flags & REEL_BPF_FRAME_GUESSED)
+			has_frame = rest < end;
+	}
+	/* The kernel's unwinder does not always get so far, or gives nothing. */
+	if (rest == end && has_frame) {
+		rest = &caller;
+		end = rest + 1;
+	}
+	translator->kernel_chain[0] = frame->pc;
+	memcpy(translator->kernel_chain + 1, rest, (size_t)(end - rest) * sizeof(*rest));
+	to->kernel_chain = translator->kernel_chain;
+	to->n_kernel_chain = 1 + (size_t)(end - rest);
+	to->has_kernel_frame = has_frame;
+	if (has_frame)
+		to->kernel_frame = (struct reel_kernel_frame){
+			.pc = frame->pc,
+			.sp = frame->sp,
+			.fp = frame->fp,
+			.return_address = frame->return_address,
+		};
+}
+
 struct reel_sample *reel_sample_translate(struct reel_sample_translator *translator,
 					  const struct reel_sampler_parts *parts)
 {
@@ -156,6 +205,8 @@ struct reel_sample *reel_sample_translate(struct reel_sample_translator *transla
 		skip_mark(&translator->sample.frame_chain, from->n_frame_chain);
 	if (!translate_registers(translator, from))
 		return NULL;
+	if (from->flags & REEL_BPF_FUNCTION)
+		translate_function(translator, parts);
 	translate_regions(translator, parts);
 	return &translator->sample;
 }

@@ -25,6 +25,7 @@ struct reel_sample_translator {
 	struct reel_range missing[REEL_TRANSLATOR_REGIONS][64 * REEL_BPF_MISSING_WORDS];
 	uint64_t values[REEL_TRANSLATOR_REGISTERS];
 	uint8_t known[(REEL_TRANSLATOR_REGISTERS + 7) / 8];
+	uint64_t kernel_chain[1 + REEL_BPF_KERNEL_CHAIN_MAX];
 };
 
 /* The result lives until the next call; id and thread are the caller's to set. NULL if there is no

@@ -70,12 +70,12 @@ static struct reel_error *options_check(const struct reel_sampler_options *optio
 	for (size_t i = 0; i < options->n_events; i++) {
 		const struct reel_sampler_event *event = &options->events[i];
 
-		if (event->frequency && event->type == PERF_TYPE_TRACEPOINT)
-			return reel_error_create(
-				REEL_ERROR_INVALID,
-				"%s is a tracepoint: it has no frequency, give a period "
-				"(1 takes each)",
-				event->name);
+		if (event->frequency && (event->type == PERF_TYPE_TRACEPOINT || event->hook))
+			return reel_error_create(REEL_ERROR_INVALID,
+						 "%s is a %s: it has no frequency, give a period "
+						 "(1 takes each)",
+						 event->name,
+						 event->hook ? "function" : "tracepoint");
 		if (!event->frequency && !event->period)
 			return reel_error_create(REEL_ERROR_INVALID,
 						 "%s has neither a frequency nor a period",
@@ -120,6 +120,7 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 	uint32_t page_size = (uint32_t)sysconf(_SC_PAGESIZE);
 	uint64_t ring_size = options->ring_size;
 	struct stat status;
+	uint32_t slots = 0;
 
 	*settings = (struct reel_bpf_settings){
 		.system_wide = options->system_wide,
@@ -131,6 +132,7 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 		/* 16 KB or a page, on all 64-bit CPUs: asm/thread_info.h, asm/memory.h. */
 		.thread_size = page_size > 16384 ? page_size : 16384,
 		.rings = options->rings,
+		.n_cpus = cpus->highest + 1,
 	};
 	/* A ring takes two of the largest samples at least. */
 	if (ring_size < 2 * (REEL_BPF_PREFIX_MAX + 2 * (uint64_t)settings->max_stack))
@@ -147,8 +149,12 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 		return reel_error_os(errno, "cannot read /proc/self/ns/pid (is /proc mounted?)");
 	if (status.st_ino != INITIAL_PID_NAMESPACE)
 		settings->pid_namespace = (uint32_t)status.st_ino;
-	for (size_t i = 0; i < options->n_events; i++)
+	for (size_t i = 0; i < options->n_events; i++) {
 		settings->periods[i] = options->events[i].period;
+		settings->functions[i] = options->events[i].function_address;
+		if (options->events[i].hook)
+			settings->slots[i] = ++slots;
+	}
 	if (options->frame_chain) {
 		struct reel_error *error = frame_chain_limit(&settings->frame_chain);
 
@@ -407,10 +413,14 @@ static struct reel_error *events_open(struct reel_sampler *sampler,
 	if (!sampler->event_fds)
 		return reel_error_no_memory();
 	for (size_t i = 0; i < options->n_events; i++) {
-		struct reel_error *error =
-			event_open_all(sampler, &options->events[i], sampler->programs.events[i],
-				       options->kernel_chain || options->frame_chain);
+		const struct reel_sampler_event *event = &options->events[i];
+		struct reel_error *error;
 
+		if (event->hook)
+			error = reel_programs_attach_function(&sampler->programs, event, i);
+		else
+			error = event_open_all(sampler, event, sampler->programs.events[i],
+					       options->kernel_chain || options->frame_chain);
 		if (error)
 			return error;
 	}
@@ -429,8 +439,7 @@ static struct reel_error *sampler_open(const struct reel_sampler_options *option
 	if (!error)
 		error = settings_make(options, &sampler->cpus, &settings);
 	if (!error)
-		error = reel_programs_load(options, &settings, sampler->cpus.highest + 1,
-					   &sampler->programs);
+		error = reel_programs_load(options, &settings, &sampler->programs);
 	if (!error && options->cgroup)
 		error = cgroup_set(sampler, options->cgroup);
 	if (!error)

@@ -14,6 +14,16 @@
 
 struct reel_sampler;
 
+/* Where in a kernel function an event is. */
+enum reel_sampler_hook {
+	REEL_SAMPLER_NO_HOOK, /* an event of perf's */
+	REEL_SAMPLER_ENTRY,
+	REEL_SAMPLER_EXIT,
+};
+
+/* include/linux/module.h, MODULE_NAME_LEN */
+#define REEL_SAMPLER_MODULE_MAX 56
+
 /* An event as the user named it, resolved. */
 struct reel_sampler_event {
 	const char *name;
@@ -24,15 +34,21 @@ struct reel_sampler_event {
 	bool weight_is_time;		   /* the weight is in ns (cpu-clock, task-clock) */
 	bool exclude_user, exclude_kernel; /* modifiers :k and :u */
 	uint8_t precise;		   /* modifiers :p, :pp, :ppp */
+	/* fentry:FUNCTION, fexit:FUNCTION: type is then REEL_EVENT_NOT_PERF (record/functions.h).
+	 */
+	enum reel_sampler_hook hook;
+	const char *function;		      /* within `name` */
+	char module[REEL_SAMPLER_MODULE_MAX]; /* "": none named */
+	uint64_t function_address;	      /* 0: unknown, or in a module */
 };
 
 /*
  * Resolves perf's name of an event: cpu-clock, task-clock, page-faults,
  * context-switches, cycles, instructions, cache-misses, …, PMU/config=…/ of
- * sysfs, rNNN raw, and tracepoints as `sched:sched_switch`; each may end in
- * modifiers such as `:u`.  `ret->name` borrows `name`; frequency and period are
- * 0, for the caller to set (tracepoints know a period only).  NOT_FOUND lists
- * what there is.
+ * sysfs, rNNN raw, tracepoints as `sched:sched_switch`, and kernel functions
+ * as `fentry:vfs_read`; perf's may end in modifiers such as `:u`.  `ret->name` borrows `name`;
+ * frequency and period are 0, for the caller to set (tracepoints and functions know a period only).
+ * NOT_FOUND lists what there is.
  */
 struct reel_error *reel_sampler_event_resolve(const char *name,
 					      struct reel_sampler_event *ret) REEL_MUST_CHECK;
