@@ -26,25 +26,11 @@ static __always_inline bool reel_on_alternate_stack(struct task_struct *task, __
 	return ret->size && sp > ret->address && sp - ret->address <= ret->size;
 }
 
-/* The address where a signal frame that begins with these words at `at` holds the interrupted sp; 0
- * if it is none. */
-static __always_inline __u64 reel_signal_frame_at(const __u64 *words, __u64 at, __u64 address,
-						  __u64 size)
-{
-	/* stack_t: ss_sp, ss_flags and 4 bytes of padding, ss_size */
-	if (words[0] == address && words[2] == size)
-		return at + REEL_UCONTEXT_SP;
-#ifdef REEL_SIGCONTEXT_SP
-	if (words[0] == at + 8 && reel_signal_psw(words[1]))
-		return at + REEL_SIGCONTEXT_SP;
-#endif
-	return 0;
-}
-
 /*
- * The same for the words in draft->search, the highest first, of which the
- * lowest was at `low`.  Not static: the verifier then checks it once, and need
- * not remember the branches of all steps.
+ * Looks for a signal frame in the words in draft->search, the highest first, of
+ * which the lowest was at `low`; returns where it holds the interrupted sp, 0
+ * if there is none.  Not static: the verifier then checks it once, and need not
+ * remember the branches of all steps.
  */
 __noinline __u64 reel_signal_frame_search(__u64 low, __u64 address, __u64 size, __u64 slot)
 {
@@ -53,13 +39,18 @@ __noinline __u64 reel_signal_frame_search(__u64 low, __u64 address, __u64 size, 
 	if (!draft)
 		return 0;
 	for (__u64 i = REEL_SEARCH_STEP; i > 0; i--) {
-		__u64 word = i - 1, found;
+		__u64 word = i - 1;
 
 		/* Or else the compiler counts below 0, from the array's end, which 7.2 rejects. */
 		barrier_var(word);
-		found = reel_signal_frame_at(&draft->search[word], low + word * 8, address, size);
-		if (found)
-			return found;
+		/* stack_t: ss_sp, ss_flags and 4 bytes of padding, ss_size */
+		if (draft->search[word] == address && draft->search[word + 2] == size)
+			return low + word * 8 + REEL_UCONTEXT_SP;
+#ifdef REEL_SIGCONTEXT_SP
+		if (draft->search[word] == low + word * 8 + 8 &&
+		    reel_signal_psw(draft->search[word + 1]))
+			return low + word * 8 + REEL_SIGCONTEXT_SP;
+#endif
 	}
 	return 0;
 }
