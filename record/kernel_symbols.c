@@ -7,15 +7,43 @@
 
 #include "include/stackreel.h"
 #include "record/kernel_symbols.h"
+#include "record/quantity.h"
+#include "space/id_table.h"
 #include "space/kallsyms.h"
+
+/* How soon an address without a name makes us look for new modules again. */
+#define REFRESH_INTERVAL (100 * REEL_NS_PER_MS)
 
 struct reel_kernel_symbols {
 	const struct reel_target *target;
 	struct reel_module_table *modules;
-	struct reel_kallsyms *kallsyms;
-	uint64_t *module_ids; /* by the symbols' module_index; 0: not needed yet */
 	const struct reel_record_sink *sink;
+	bool all;
+	struct reel_kallsyms *kallsyms;
+	/* By the symbols' module_index; 0: not needed yet. */
+	uint64_t *module_ids;
+	size_t n_module_ids;
+	/* Modules as /proc/modules had them at `checked`, without what changes all the time. */
+	struct reel_buffer loaded;
+	uint64_t checked;
+	/* Addresses of chains since the file or the list began. */
+	struct reel_id_table seen;
+	/* The current file has the symbol that tells where the kernel lies. */
+	bool anchored;
 };
+
+static void free_entry(void *context, struct reel_id_entry *entry)
+{
+	(void)context;
+	free(entry);
+}
+
+static void forget_seen(struct reel_kernel_symbols *symbols)
+{
+	reel_id_table_visit(&symbols->seen, free_entry, NULL);
+	reel_id_table_free(&symbols->seen);
+	symbols->seen = (struct reel_id_table){ 0 };
+}
 
 void reel_kernel_symbols_destroy(struct reel_kernel_symbols *symbols)
 {
@@ -23,41 +51,12 @@ void reel_kernel_symbols_destroy(struct reel_kernel_symbols *symbols)
 		return;
 	reel_kallsyms_destroy(symbols->kallsyms);
 	free(symbols->module_ids);
+	reel_buffer_free(&symbols->loaded);
+	forget_seen(symbols);
 	free(symbols);
 }
 
-struct reel_error *reel_kernel_symbols_load(const struct reel_target *target,
-					    struct reel_module_table *modules,
-					    struct reel_kernel_symbols **ret)
-{
-	struct reel_kernel_symbols *symbols = calloc(1, sizeof(*symbols));
-	struct reel_error *error;
-
-	if (!symbols)
-		return reel_error_no_memory();
-	symbols->target = target;
-	symbols->modules = modules;
-	error = reel_kallsyms_load("/proc/kallsyms", &symbols->kallsyms);
-	if (error && reel_error_code(error) == REEL_ERROR_NOT_FOUND) {
-		reel_error_destroy(error);
-		error = reel_error_create(
-			REEL_ERROR_PERMISSION,
-			"the kernel hides its symbols (kptr_restrict): kernel frames "
-			"will have addresses only; run as root or with CAP_SYSLOG");
-	}
-	if (!error) {
-		symbols->module_ids = calloc(reel_kallsyms_module_count(symbols->kallsyms),
-					     sizeof(*symbols->module_ids));
-		if (!symbols->module_ids)
-			error = reel_error_no_memory();
-	}
-	if (error) {
-		reel_kernel_symbols_destroy(symbols);
-		return error;
-	}
-	*ret = symbols;
-	return NULL;
-}
+/* ---- modules --------------------------------------------------------------------------- */
 
 /* All notes of a loaded module lie in files of their own, named as their sections. */
 static void read_module_build_id(const char *name, enum reel_byte_order order,
@@ -84,55 +83,354 @@ static void read_module_build_id(const char *name, enum reel_byte_order order,
 	closedir(directory);
 }
 
-static struct reel_error *module_id(struct reel_kernel_symbols *symbols,
-				    const struct reel_kallsym *symbol, uint64_t *ret)
+/* The id of a module of `kallsyms`, which *ids has room for. */
+static struct reel_error *find_module_id(struct reel_kernel_symbols *symbols, const char *module,
+					 uint32_t index, uint64_t *id)
 {
-	uint64_t *id = &symbols->module_ids[symbol->module_index];
 	struct reel_module_identity identity = {
-		.kind = symbol->module_index ? REEL_MODULE_KERNEL_MODULE : REEL_MODULE_KERNEL,
-		.path = symbol->module,
+		.kind = index ? REEL_MODULE_KERNEL_MODULE : REEL_MODULE_KERNEL,
+		.path = module,
 	};
-	struct reel_error *error = NULL;
 
-	if (!*id) {
-		if (symbol->module_index)
-			read_module_build_id(identity.path, symbols->target->elf.byte_order,
-					     &identity.build_id);
-		else
-			identity.build_id = symbols->target->kernel_build_id;
-		error = reel_module_table_add(symbols->modules, &identity, id);
+	if (*id)
+		return NULL;
+	if (index)
+		read_module_build_id(module, symbols->target->elf.byte_order, &identity.build_id);
+	else
+		identity.build_id = symbols->target->kernel_build_id;
+	return reel_module_table_add(symbols->modules, &identity, id);
+}
+
+static struct reel_error *room_for_ids(struct reel_kernel_symbols *symbols, size_t count)
+{
+	uint64_t *ids;
+
+	if (count <= symbols->n_module_ids)
+		return NULL;
+	ids = reallocarray(symbols->module_ids, count, sizeof(*ids));
+	if (!ids)
+		return reel_error_no_memory();
+	memset(ids + symbols->n_module_ids, 0, (count - symbols->n_module_ids) * sizeof(*ids));
+	symbols->module_ids = ids;
+	symbols->n_module_ids = count;
+	return NULL;
+}
+
+/*
+ * A line of /proc/modules is name, size, references, users, state, address (kernel/module/procfs.c,
+ * m_show).  References and users change without any module coming or going.
+ */
+static void read_modules(struct reel_buffer *ret, struct reel_kallsyms *kallsyms)
+{
+	_cleanup_buffer_ struct reel_buffer buffer = { 0 };
+	char *line, *rest;
+
+	ret->size = 0;
+	if (!reel_proc_read("/proc/modules", &buffer))
+		return;
+	for (rest = (char *)buffer.bytes; (line = strsep(&rest, "\n"));) {
+		unsigned long long size, address;
+		char name[64], state[16], bracketed[80];
+
+		if (sscanf(line, "%63s %llu %*s %*s %15s %llx", name, &size, state, &address) != 4)
+			continue;
+		reel_buffer_append(ret, name, strlen(name) + 1);
+		reel_buffer_append(ret, state, strlen(state) + 1);
+		reel_buffer_u64(ret, size);
+		reel_buffer_u64(ret, address);
+		snprintf(bracketed, sizeof(bracketed), "[%s]", name);
+		if (kallsyms && address)
+			reel_kallsyms_limit(kallsyms, bracketed, address + size);
 	}
-	*ret = *id;
-	return error;
+}
+
+/* ---- the list --------------------------------------------------------------------------- */
+
+static struct reel_error *load(struct reel_kallsyms **ret, struct reel_buffer *loaded_ret)
+{
+	struct reel_error *error = reel_kallsyms_load("/proc/kallsyms", ret);
+
+	if (!error) {
+		read_modules(loaded_ret, *ret);
+		return NULL;
+	}
+	if (reel_error_code(error) != REEL_ERROR_NOT_FOUND)
+		return error;
+	reel_error_destroy(error);
+	return reel_error_create(
+		REEL_ERROR_PERMISSION,
+		"the kernel hides its symbols (kptr_restrict): kernel frames will have addresses "
+		"only, which nothing can name later; run as root or with CAP_SYSLOG");
+}
+
+struct reel_error *reel_kernel_symbols_load(const struct reel_target *target,
+					    struct reel_module_table *modules, bool all,
+					    const struct reel_record_sink *sink,
+					    struct reel_kernel_symbols **ret)
+{
+	struct reel_kernel_symbols *symbols = calloc(1, sizeof(*symbols));
+	struct reel_error *error;
+
+	if (!symbols)
+		return reel_error_no_memory();
+	symbols->target = target;
+	symbols->modules = modules;
+	symbols->all = all;
+	symbols->sink = sink;
+	error = load(&symbols->kallsyms, &symbols->loaded);
+	symbols->checked = reel_now();
+	if (!error)
+		error = room_for_ids(symbols, reel_kallsyms_module_count(symbols->kallsyms));
+	if (error) {
+		reel_kernel_symbols_destroy(symbols);
+		return error;
+	}
+	*ret = symbols;
+	return NULL;
+}
+
+/* ---- writing ---------------------------------------------------------------------------- */
+
+static struct reel_error *put_symbol(struct reel_kernel_symbols *symbols,
+				     const struct reel_kallsym *symbol)
+{
+	struct reel_record record = { .id = REEL_RECORD_KERNEL_SYMBOL };
+	uint64_t *id = &symbols->module_ids[symbol->module_index];
+	struct reel_error *error =
+		find_module_id(symbols, symbol->module, symbol->module_index, id);
+
+	record.kernel_symbol = (struct reel_record_kernel_symbol){
+		.address = symbol->address,
+		.size = symbol->size,
+		.module = *id,
+		.name = reel_bytes_of_string(symbol->name),
+		.since = symbol->since,
+	};
+	if (!error)
+		error = reel_module_table_write(symbols->modules, *id, symbols->sink);
+	return error ? error : symbols->sink->put(symbols->sink->context, &record);
 }
 
 static struct reel_error *write_symbol(void *context, const struct reel_kallsym *symbol)
 {
 	struct reel_kernel_symbols *symbols = context;
-	struct reel_record record = { .id = REEL_RECORD_KERNEL_SYMBOL };
+	struct reel_error *error = NULL;
+
+	/* What perf knows the kernel's place by, too (ref_reloc_sym_names of util/event.c). */
+	if (!symbol->module_index && !symbols->anchored) {
+		symbols->anchored = true;
+		error = reel_kallsyms_visit_name(symbols->kallsyms, "_text", write_symbol, symbols);
+		if (!error)
+			error = reel_kallsyms_visit_name(symbols->kallsyms, "_stext", write_symbol,
+							 symbols);
+	}
+	return error ? error : put_symbol(symbols, symbol);
+}
+
+/* The symbol that holds it, and the one before: it may be a return address behind a call that ends
+ * a function. */
+static struct reel_error *write_address(struct reel_kernel_symbols *symbols, uint64_t address)
+{
 	struct reel_error *error;
 
-	record.kernel_symbol = (struct reel_record_kernel_symbol){
-		.address = symbol->address,
-		.size = symbol->size,
-		.name = reel_bytes_of_string(symbol->name),
-	};
-	error = module_id(symbols, symbol, &record.kernel_symbol.module);
-	if (!error)
-		error = reel_module_table_write(symbols->modules, record.kernel_symbol.module,
-						symbols->sink);
-	return error ? error : symbols->sink->put(symbols->sink->context, &record);
+	error = reel_kallsyms_visit_address(symbols->kallsyms, address, write_symbol, symbols);
+	return error ? error
+		     : reel_kallsyms_visit_address(symbols->kallsyms, address - 1, write_symbol,
+						   symbols);
+}
+
+/* *ret: it was not met before. */
+static struct reel_error *see(struct reel_kernel_symbols *symbols, uint64_t address, bool *ret)
+{
+	struct reel_id_entry *entry;
+
+	*ret = !reel_id_table_find(&symbols->seen, address);
+	if (!*ret)
+		return NULL;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return reel_error_no_memory();
+	entry->id = address;
+	if (reel_id_table_insert(&symbols->seen, entry))
+		return NULL;
+	free(entry);
+	return reel_error_no_memory();
 }
 
 struct reel_error *reel_kernel_symbols_write(struct reel_kernel_symbols *symbols,
-					     const uint64_t *chain, size_t count,
-					     const struct reel_record_sink *sink)
+					     const uint64_t *chain, size_t count)
 {
-	symbols->sink = sink;
-	return reel_kallsyms_visit_new(symbols->kallsyms, chain, count, write_symbol, symbols);
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; i < count && !error; i++) {
+		bool is_new;
+
+		error = see(symbols, chain[i], &is_new);
+		if (error || !is_new)
+			continue;
+		/* A module that came and goes soon. */
+		if (!reel_kallsyms_knows(symbols->kallsyms, chain[i]) &&
+		    reel_now() - symbols->checked >= REFRESH_INTERVAL)
+			error = reel_kernel_symbols_refresh(symbols);
+		if (!error)
+			error = write_address(symbols, chain[i]);
+	}
+	return error;
 }
 
-void reel_kernel_symbols_restart(struct reel_kernel_symbols *symbols)
+struct reel_error *reel_kernel_symbols_restart(struct reel_kernel_symbols *symbols)
 {
 	reel_kallsyms_restart(symbols->kallsyms);
+	forget_seen(symbols);
+	symbols->anchored = false;
+	if (!symbols->all)
+		return NULL;
+	return reel_kallsyms_visit_all(symbols->kallsyms, write_symbol, symbols);
+}
+
+/* ---- what changes ----------------------------------------------------------------------- */
+
+struct reel_error *reel_kernel_symbols_event(struct reel_kernel_symbols *symbols,
+					     const struct reel_process_event *event)
+{
+	struct reel_kallsym symbol = {
+		.address = event->map.address,
+		.size = event->map.size,
+		.since = event->time,
+		.name = event->map.path,
+		.module = event->module,
+	};
+	struct reel_error *error;
+
+	if (event->is_gone) {
+		if (!reel_kallsyms_remove(symbols->kallsyms, symbol.address, symbol.name, &symbol))
+			return NULL;
+		symbol.name = "";
+		symbol.since = event->time;
+		return put_symbol(symbols, &symbol);
+	}
+	error = reel_kallsyms_insert(symbols->kallsyms, &symbol);
+	if (!error)
+		error = room_for_ids(symbols, reel_kallsyms_module_count(symbols->kallsyms));
+	if (!error && symbols->all)
+		error = reel_kallsyms_visit_address(symbols->kallsyms, symbol.address, write_symbol,
+						    symbols);
+	return error;
+}
+
+/* The list that was read again, and what is known of its modules. */
+struct heritage {
+	struct reel_kernel_symbols *symbols;
+	struct reel_kallsyms *kallsyms;
+	uint64_t *ids;
+	struct reel_error *error;
+};
+
+/* A module of the same name may be another one, if it was built again. */
+static bool is_same_module(void *context, uint32_t old_index, uint32_t index)
+{
+	struct heritage *heritage = context;
+	uint64_t old_id = heritage->symbols->module_ids[old_index];
+	struct reel_error *error;
+
+	if (!old_id)
+		return true;
+	error = find_module_id(heritage->symbols,
+			       reel_kallsyms_module_name(heritage->kallsyms, index), index,
+			       &heritage->ids[index]);
+	if (error && heritage->error)
+		reel_error_destroy(error);
+	else if (error)
+		heritage->error = error;
+	return heritage->ids[index] == old_id;
+}
+
+static struct reel_error *write_gone(void *context, const struct reel_kallsym *symbol)
+{
+	return put_symbol(((struct heritage *)context)->symbols, symbol);
+}
+
+static struct reel_error *inherit(struct reel_kernel_symbols *symbols,
+				  struct reel_kallsyms *kallsyms, uint64_t now)
+{
+	/* Modules whose symbols the kernel told of may be new in the list. */
+	size_t count = reel_kallsyms_module_count(kallsyms) +
+		       reel_kallsyms_module_count(symbols->kallsyms);
+	struct heritage heritage = {
+		.symbols = symbols,
+		.kallsyms = kallsyms,
+		.ids = calloc(count, sizeof(*heritage.ids)),
+	};
+	struct reel_kallsyms_heir heir = { is_same_module, write_gone, &heritage };
+	struct reel_error *error;
+
+	if (!heritage.ids)
+		return reel_error_no_memory();
+	error = reel_kallsyms_inherit(kallsyms, symbols->kallsyms, symbols->checked, now, &heir);
+	if (heritage.error) {
+		reel_error_destroy(error);
+		error = heritage.error;
+	}
+	if (error) {
+		free(heritage.ids);
+		return error;
+	}
+	free(symbols->module_ids);
+	symbols->module_ids = heritage.ids;
+	symbols->n_module_ids = count;
+	return NULL;
+}
+
+static struct reel_error *write_seen(struct reel_kernel_symbols *symbols)
+{
+	struct reel_id_entry **entries;
+	struct reel_error *error = NULL;
+
+	if (symbols->all)
+		return reel_kallsyms_visit_all(symbols->kallsyms, write_symbol, symbols);
+	entries = reel_id_table_sorted(&symbols->seen);
+	if (!entries && symbols->seen.count)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < symbols->seen.count && !error; i++)
+		error = write_address(symbols, entries[i]->id);
+	free(entries);
+	return error;
+}
+
+/* Reads the list again; it was good for what was met up to now. */
+static struct reel_error *reload(struct reel_kernel_symbols *symbols, uint64_t now)
+{
+	struct reel_buffer loaded = { 0 };
+	struct reel_kallsyms *kallsyms;
+	struct reel_error *error = load(&kallsyms, &loaded);
+
+	if (error)
+		return error;
+	error = inherit(symbols, kallsyms, now);
+	if (error) {
+		reel_kallsyms_destroy(kallsyms);
+		reel_buffer_free(&loaded);
+		return error;
+	}
+	reel_kallsyms_destroy(symbols->kallsyms);
+	symbols->kallsyms = kallsyms;
+	reel_buffer_free(&symbols->loaded);
+	symbols->loaded = loaded;
+	return write_seen(symbols);
+}
+
+struct reel_error *reel_kernel_symbols_refresh(struct reel_kernel_symbols *symbols)
+{
+	_cleanup_buffer_ struct reel_buffer loaded = { 0 };
+	uint64_t now = reel_now();
+	struct reel_error *error = NULL;
+
+	read_modules(&loaded, NULL);
+	if (loaded.failed)
+		return reel_error_no_memory();
+	if (loaded.size != symbols->loaded.size ||
+	    (loaded.size && memcmp(loaded.bytes, symbols->loaded.bytes, loaded.size) != 0))
+		error = reload(symbols, reel_now());
+	symbols->checked = now;
+	return error;
 }

@@ -31,6 +31,7 @@ enum long_option {
 	OPTION_BTF,
 	OPTION_NO_BUILD_ID_EVENTS,
 	OPTION_ROTATE,
+	OPTION_KALLSYMS,
 };
 
 static const struct argp_option argp_options[] = {
@@ -50,6 +51,10 @@ static const struct argp_option argp_options[] = {
 	{ "call-graph", 'g', NULL, 0, "Also record the kernel's call chains", 0 },
 	{ "fp", OPTION_FP, NULL, 0,
 	  "Also record what a walk by frame pointers finds, for stackreel report --compare-fp", 0 },
+	{ "kallsyms", OPTION_KALLSYMS, "WHICH", 0,
+	  "Names of the kernel's functions that are kept: those that are `needed' by call chains, "
+	  "`all', or `none'",
+	  0 },
 	{ "max-stack", OPTION_MAX_STACK, "BYTES", 0, "Bytes of a stack at most (256K; up to 1M)",
 	  0 },
 	{ "duration", OPTION_DURATION, "TIME", 0, "Stop after 10, 10s, 2m, 1h", 0 },
@@ -165,6 +170,18 @@ static void parse_stack(struct argp_state *state, struct reel_options *options, 
 		argp_error(state, "--max-stack: '%s' is not from 4K to 1M", text);
 }
 
+static void parse_kallsyms(struct argp_state *state, struct reel_options *options, const char *text)
+{
+	if (!strcmp(text, "needed"))
+		options->kallsyms = REEL_KALLSYMS_NEEDED;
+	else if (!strcmp(text, "all"))
+		options->kallsyms = REEL_KALLSYMS_ALL;
+	else if (!strcmp(text, "none"))
+		options->kallsyms = REEL_KALLSYMS_NONE;
+	else
+		argp_error(state, "--kallsyms: '%s' is none of needed, all, none", text);
+}
+
 static void parse_ring_size(struct argp_state *state, struct reel_options *options,
 			    const char *text)
 {
@@ -258,6 +275,9 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 		return 0;
 	case OPTION_FP:
 		options->frame_chain = true;
+		return 0;
+	case OPTION_KALLSYMS:
+		parse_kallsyms(state, options, argument);
 		return 0;
 	case OPTION_MAX_STACK:
 		parse_stack(state, options, argument);

@@ -10,6 +10,13 @@
 /* Exit status for a command line that makes no sense, as git and coreutils' newer tools have it. */
 #define REEL_EXIT_USAGE 2
 
+/* Which of the kernel's symbols a capture gets. */
+enum reel_kallsyms_wanted {
+	REEL_KALLSYMS_NEEDED, /* by kernel chains */
+	REEL_KALLSYMS_ALL,
+	REEL_KALLSYMS_NONE,
+};
+
 struct reel_options {
 	const char *output; /* "-": standard output */
 	uint64_t frequency; /* Hz; 0: period counts */
@@ -30,6 +37,7 @@ struct reel_options {
 	size_t n_cpus;
 
 	bool kernel_chain;
+	enum reel_kallsyms_wanted kallsyms;
 	bool frame_chain;
 	uint64_t duration;  /* ns, 0: no end */
 	uint64_t max_stack; /* bytes */

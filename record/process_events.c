@@ -67,6 +67,7 @@ struct reel_process_events {
 struct abilities {
 	bool lost;     /* reading them tells how many records were dropped: 6.0 */
 	bool build_id; /* 5.12 */
+	bool ksymbol;  /* 5.1: what is asked for */
 };
 
 static int open_event(uint32_t cpu, const struct abilities *abilities, size_t watermark)
@@ -82,6 +83,7 @@ static int open_event(uint32_t cpu, const struct abilities *abilities, size_t wa
 		.comm_exec = 1,
 		.task = 1,
 		.build_id = abilities->build_id,
+		.ksymbol = abilities->ksymbol,
 		.read_format = abilities->lost ? FORMAT_LOST : 0,
 		.sample_id_all = 1,
 		.use_clockid = 1,
@@ -181,11 +183,12 @@ static struct reel_error *online_cpus(uint32_t **ret, size_t *count_ret)
 }
 
 static struct reel_error *open_all(struct reel_process_events *events, bool build_ids,
+				   bool kernel_symbols,
 				   void (*note)(void *context, const char *line), void *context)
 {
 	size_t count = 0, bytes = BUFFER_BYTES;
 	struct reel_error *error = online_cpus(&events->cpus, &count);
-	struct abilities abilities = { true, build_ids };
+	struct abilities abilities = { true, build_ids, kernel_symbols };
 	char line[128];
 
 	if (error)
@@ -216,7 +219,7 @@ static struct reel_error *open_all(struct reel_process_events *events, bool buil
 	return NULL;
 }
 
-struct reel_error *reel_process_events_open(bool build_ids,
+struct reel_error *reel_process_events_open(bool build_ids, bool kernel_symbols,
 					    void (*note)(void *context, const char *line),
 					    void *context, struct reel_process_events **ret)
 {
@@ -225,7 +228,7 @@ struct reel_error *reel_process_events_open(bool build_ids,
 
 	if (!events)
 		return reel_error_no_memory();
-	error = open_all(events, build_ids, note, context);
+	error = open_all(events, build_ids, kernel_symbols, note, context);
 	if (error) {
 		reel_process_events_close(events);
 		return error;
@@ -281,7 +284,7 @@ static void copy_out(const struct buffer *buffer, uint64_t at, void *ret, size_t
 static bool is_wanted(uint32_t type)
 {
 	return type == PERF_RECORD_MMAP2 || type == PERF_RECORD_COMM || type == PERF_RECORD_FORK ||
-	       type == PERF_RECORD_EXIT;
+	       type == PERF_RECORD_EXIT || type == PERF_RECORD_KSYMBOL;
 }
 
 /* Keeps a record of `size` bytes at `at`. */
@@ -505,12 +508,46 @@ static bool decode_task(const uint8_t *body, size_t size, enum reel_process_even
 	return true;
 }
 
+/* The kernel's comment at PERF_RECORD_KSYMBOL, behind the header. */
+struct ksymbol {
+	uint64_t address;
+	uint32_t size;
+	uint16_t type, flags;
+	char name[];
+};
+
+static bool decode_ksymbol(const uint8_t *body, size_t size, struct reel_process_event *ret)
+{
+	const struct ksymbol *symbol = (const struct ksymbol *)body;
+
+	if (size <= sizeof(*symbol) || !memchr(symbol->name, 0, size - sizeof(*symbol)))
+		return false;
+	ret->kind = REEL_PROCESS_KERNEL_SYMBOL;
+	ret->map = (struct reel_proc_map){
+		.address = symbol->address,
+		.size = symbol->size,
+		.path = symbol->name,
+	};
+	ret->is_gone = symbol->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
+	/* As /proc/kallsyms has them (kernel/kallsyms.c, kernel/trace/ftrace.c, kernel/kprobes.c).
+	 */
+	if (symbol->type == PERF_RECORD_KSYMBOL_TYPE_BPF)
+		ret->module = "[bpf]";
+	else if (!strncmp(symbol->name, "kprobe", strlen("kprobe")))
+		ret->module = "[__builtin__kprobes]";
+	else
+		ret->module = "[__builtin__ftrace]";
+	return symbol->size != 0;
+}
+
 static bool decode(const struct perf_event_header *header, const uint8_t *body,
 		   struct reel_process_event *ret)
 {
 	size_t size = header->size - sizeof(*header) - sizeof(struct trailer);
 	bool good;
 
+	if (header->type == PERF_RECORD_KSYMBOL)
+		return decode_ksymbol(body, size, ret);
 	if (header->type == PERF_RECORD_MMAP2)
 		good = decode_mmap(body, size, header->misc, ret);
 	else if (header->type == PERF_RECORD_COMM)

@@ -15,6 +15,9 @@ enum reel_process_event_kind {
 	REEL_PROCESS_EXEC, /* with the new name */
 	REEL_PROCESS_FORK,
 	REEL_PROCESS_EXIT,
+	/* A BPF program or a trampoline, of no process: `map` has its place, and its name as path.
+	 */
+	REEL_PROCESS_KERNEL_SYMBOL,
 };
 
 /* Numbers are those of the recorder's PID namespace; processes outside of it are left out. */
@@ -29,15 +32,19 @@ struct reel_process_event {
 	struct reel_proc_map map;
 	uint64_t inode_generation;
 	struct reel_build_id build_id;
+	/* KERNEL_SYMBOL: what /proc/kallsyms calls its module, and whether it went. */
+	const char *module;
+	bool is_gone;
 };
 
 struct reel_process_events;
 
 /*
- * Opens and starts the events of all CPUs.  `build_ids`: with the build-ids of mapped files. `note`
- * gets what this kernel cannot do (may be NULL).  PERMISSION where that is not allowed.
+ * Opens and starts the events of all CPUs.  `build_ids`: with the build-ids of mapped files;
+ * `kernel_symbols`: with KERNEL_SYMBOL events. `note` gets what this kernel cannot do (may be
+ * NULL).  PERMISSION where that is not allowed.
  */
-struct reel_error *reel_process_events_open(bool build_ids,
+struct reel_error *reel_process_events_open(bool build_ids, bool kernel_symbols,
 					    void (*note)(void *context, const char *line),
 					    void *context,
 					    struct reel_process_events **ret) REEL_MUST_CHECK;

@@ -210,18 +210,25 @@ static struct reel_error *open_tracker(struct recording *recording)
 	return reel_tracker_create(&options, &recording->tracker);
 }
 
-static void load_kernel_symbols(struct recording *recording)
+static bool wants_kernel_symbols(const struct recording *recording)
 {
-	_cleanup_error_ struct reel_error *error = NULL;
-
 	bool has_chains = recording->options->kernel_chain;
 
 	for (size_t i = 0; i < recording->options->n_events; i++)
 		has_chains |= recording->events[i].hook != REEL_SAMPLER_NO_HOOK;
-	if (!has_chains)
+	return recording->options->kallsyms == REEL_KALLSYMS_ALL ||
+	       (has_chains && recording->options->kallsyms == REEL_KALLSYMS_NEEDED);
+}
+
+static void load_kernel_symbols(struct recording *recording)
+{
+	_cleanup_error_ struct reel_error *error = NULL;
+
+	if (!wants_kernel_symbols(recording))
 		return;
 	error = reel_kernel_symbols_load(&recording->target, recording->modules,
-					 &recording->symbols);
+					 recording->options->kallsyms == REEL_KALLSYMS_ALL,
+					 &recording->sink, &recording->symbols);
 	/* Addresses are better than nothing. */
 	if (error)
 		recording_say(recording, "%s", reel_error_message(error));
@@ -281,7 +288,8 @@ struct reel_error *recording_open(struct recording *recording)
 	if (!error)
 		error = open_sampler(recording);
 	if (!error)
-		error = reel_process_events_open(!options->no_build_id_events, recording_note,
+		error = reel_process_events_open(!options->no_build_id_events,
+						 wants_kernel_symbols(recording), recording_note,
 						 recording, &recording->process_events);
 	if (!error)
 		error = add_to_sampler(recording);
@@ -298,6 +306,8 @@ struct reel_error *recording_open(struct recording *recording)
 	error = open_tracker(recording);
 	if (!error)
 		error = open_output(recording);
+	if (!error && recording->symbols)
+		error = reel_kernel_symbols_restart(recording->symbols);
 	if (!error)
 		error = add_to_tracker(recording);
 	/* A file that tells what it is, however soon the end comes. */

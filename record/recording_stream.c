@@ -91,7 +91,11 @@ struct reel_error *recording_write_head(struct recording *recording)
 
 static struct reel_error *handle_event(void *context, const struct reel_process_event *event)
 {
-	return reel_tracker_event(((struct recording *)context)->tracker, event);
+	struct recording *recording = context;
+
+	if (event->kind != REEL_PROCESS_KERNEL_SYMBOL)
+		return reel_tracker_event(recording->tracker, event);
+	return recording->symbols ? reel_kernel_symbols_event(recording->symbols, event) : NULL;
 }
 
 /* Process events up to `time` are applied. */
@@ -194,7 +198,7 @@ static struct reel_error *write_sample(struct recording *recording,
 	error = reel_tracker_place(recording->tracker, parts->sample, &sample->thread);
 	if (!error && recording->symbols && sample->n_kernel_chain)
 		error = reel_kernel_symbols_write(recording->symbols, sample->kernel_chain,
-						  sample->n_kernel_chain, &recording->sink);
+						  sample->n_kernel_chain);
 	if (error)
 		return error;
 	error = reel_output_sample(recording->output, sample);
@@ -330,6 +334,8 @@ struct reel_error *recording_flush(struct recording *recording)
 {
 	struct reel_error *error = count_losses(recording);
 
+	if (!error && recording->symbols)
+		error = reel_kernel_symbols_refresh(recording->symbols);
 	if (!error)
 		error = reel_losses_write(recording->losses, reel_now(), &recording->sink);
 	return error ? error : reel_output_flush(recording->output);
@@ -377,8 +383,9 @@ struct reel_error *recording_rotate(struct recording *recording)
 	if (error)
 		return error;
 	if (recording->symbols)
-		reel_kernel_symbols_restart(recording->symbols);
-	error = reel_tracker_snapshot(recording->tracker, cut);
+		error = reel_kernel_symbols_restart(recording->symbols);
+	if (!error)
+		error = reel_tracker_snapshot(recording->tracker, cut);
 	recording->cut = UINT64_MAX;
 	return error ? error : replay_deferred(recording);
 }

@@ -287,6 +287,8 @@ struct reel_error *reel_tracker_event(struct reel_tracker *tracker,
 		return exec_process(tracker, event);
 	case REEL_PROCESS_COMM:
 		return rename_thread(tracker, event);
+	case REEL_PROCESS_KERNEL_SYMBOL:
+		return NULL;
 	case REEL_PROCESS_EXIT:
 		return exit_thread(tracker, event);
 	case REEL_PROCESS_MAP:
