@@ -4,7 +4,8 @@
  * interrupted.  The kernel wrote a signal frame near the top of the alternate
  * stack; its uc_stack repeats the alternate stack's address and size
  * (kernel/signal.c, __save_altstack), and the interrupted sp lies behind it at
- * an offset that is ABI.  Above the frame there is only what the kernel saved
+ * an offset that is ABI.  Frames of 32-bit code are known by other contents
+ * (bpf/registers_*.h).  Above the frame there is only what the kernel saved
  * of vector registers, so the outermost frame is the first one from the top.
  */
 #ifndef BPF_ALTERNATE_STACK_H
@@ -55,6 +56,34 @@ __noinline __u64 reel_signal_frame_search(__u64 low, __u64 address, __u64 size, 
 	return 0;
 }
 
+#ifdef REEL_COMPAT_SIGCONTEXT_SP
+/* The same for 32-bit code. */
+__noinline __u64 reel_compat_frame_search(__u64 low, __u64 slot)
+{
+	struct reel_draft *draft = reel_draft(slot);
+
+	if (!draft)
+		return 0;
+	for (__u64 i = REEL_SEARCH_STEP / 2; i > 0; i--) {
+		__u64 at = (i - 1) * 16;
+		const __u32 *words;
+
+		barrier_var(at);
+		words = (const __u32 *)((const __u8 *)draft->search + at);
+		if (reel_is_compat_sigcontext(words + 1))
+			return low + at + 4 * (REEL_COMPAT_SIGCONTEXT_SP + 1);
+		if (reel_is_compat_sigcontext(words))
+			return low + at + 4 * REEL_COMPAT_SIGCONTEXT_SP;
+	}
+	return 0;
+}
+#else
+static __always_inline __u64 reel_compat_frame_search(__u64 low, __u64 slot)
+{
+	return 0;
+}
+#endif
+
 /*
  * Where the outermost signal frame above sp holds the interrupted sp, 0 if it
  * was not found.  Not static for the same reason.
@@ -62,9 +91,9 @@ __noinline __u64 reel_signal_frame_search(__u64 low, __u64 address, __u64 size, 
  * A step is an aligned kilobyte, which lies within a page: the stack's last
  * page may never have been touched, since the kernel writes only a part of the
  * frame's end.  What begins in a step and ends in the one above is matched with
- * that one's first two words.
+ * that one's first words.
  */
-__noinline __u64 reel_signal_frame(__u64 sp, __u64 address, __u64 size, __u64 slot)
+__noinline __u64 reel_signal_frame(__u64 sp, __u64 address, __u64 size, __u64 slot, __u64 compat)
 {
 	struct reel_draft *draft = reel_draft(slot);
 	__u64 top = address + size, low = (top - 1) & ~(REEL_SEARCH_STEP * 8ull - 1);
@@ -82,12 +111,14 @@ __noinline __u64 reel_signal_frame(__u64 sp, __u64 address, __u64 size, __u64 sl
 		barrier_var(part);
 		if (part > REEL_SEARCH_STEP * 8)
 			return 0;
-		draft->search[REEL_SEARCH_STEP] = draft->search[0];
-		draft->search[REEL_SEARCH_STEP + 1] = draft->search[1];
+#pragma unroll
+		for (int i = 0; i < REEL_SEARCH_ABOVE; i++)
+			draft->search[REEL_SEARCH_STEP + i] = draft->search[i];
 		/* The helper zeroes what it cannot read. */
 		if (bpf_probe_read_user(draft->search, part, (void *)low))
 			continue;
-		found = reel_signal_frame_search(low, address, size, slot);
+		found = compat ? reel_compat_frame_search(low, slot)
+			       : reel_signal_frame_search(low, address, size, slot);
 		if (found)
 			return found;
 	}
@@ -96,11 +127,13 @@ __noinline __u64 reel_signal_frame(__u64 sp, __u64 address, __u64 size, __u64 sl
 
 /* The sp that the signal interrupted, 0 if it was not found. */
 static __always_inline __u64 reel_interrupted_sp(__u64 sp, const struct reel_alternate_stack *stack,
-						 __u32 slot)
+						 __u32 slot, bool compat)
 {
-	__u64 found = reel_signal_frame(sp, stack->address, stack->size, slot), interrupted;
+	__u64 found = reel_signal_frame(sp, stack->address, stack->size, slot, compat);
+	__u64 interrupted = 0;
 
-	if (found <= sp || bpf_probe_read_user(&interrupted, sizeof(interrupted), (void *)found))
+	/* Where 32-bit frames are known the CPU is little-endian: four bytes are the lower half. */
+	if (found <= sp || bpf_probe_read_user(&interrupted, compat ? 4 : 8, (void *)found))
 		return 0;
 	/* Another frame of the same stack, or no frame at all. */
 	if (interrupted - stack->address <= stack->size)

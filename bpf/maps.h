@@ -57,9 +57,10 @@ struct {
 	__type(value, __u32);
 } reel_cgroup SEC(".maps");
 
-/* Words of the alternate stack that are looked at together, and two of what was above. */
+/* Words of the alternate stack that are looked at together, and some of what was above. */
 #define REEL_SEARCH_STEP  128
-#define REEL_SEARCH_WORDS (REEL_SEARCH_STEP + 2)
+#define REEL_SEARCH_ABOVE 10
+#define REEL_SEARCH_WORDS (REEL_SEARCH_STEP + REEL_SEARCH_ABOVE)
 
 /* A sample while it is made: too large for the stack of a BPF program. */
 struct reel_draft {

@@ -52,19 +52,18 @@ static __always_inline void reel_regions_find(struct reel_draft *draft, struct t
 	__u64 interrupted;
 
 	sample->n_regions = 1;
-	/* 32-bit signal frames look different. */
-	if (compat || !reel_on_alternate_stack(task, sp, &alternate)) {
+	if (!reel_on_alternate_stack(task, sp, &alternate)) {
 		reel_region_set(sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp,
 				reel_stack_top(task, mm, sp, compat));
 		return;
 	}
 	reel_region_set(sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp,
 			alternate.address + alternate.size);
-	interrupted = reel_interrupted_sp(sp, &alternate, draft->slot);
+	interrupted = reel_interrupted_sp(sp, &alternate, draft->slot, compat);
 	if (!interrupted)
 		return;
 	reel_region_set(sample, &sample->regions[1], REEL_BPF_REGION_INTERRUPTED_STACK, interrupted,
-			reel_stack_top(task, mm, interrupted, false));
+			reel_stack_top(task, mm, interrupted, compat));
 	sample->n_regions = 2;
 }
 

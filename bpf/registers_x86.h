@@ -24,8 +24,10 @@ struct reel_saved_registers {
 /* From uc_stack to the interrupted sp in struct ucontext (uapi/asm/sigcontext.h). */
 #define REEL_UCONTEXT_SP 144
 
-/* arch/x86/include/asm/segment.h: selector of 32-bit user code, and the privilege level's bits. */
+/* arch/x86/include/asm/segment.h: selectors of 32-bit user code and of all user data, and the
+   privilege level's bits. */
 #define REEL_USER32_CS 0x23
+#define REEL_USER_DS   0x2b
 #define REEL_CS_USER   3
 
 typedef struct {
@@ -36,7 +38,13 @@ struct mm_struct___context {
 	reel_mm_context context;
 } REEL_CORE;
 
+/* Eight bytes, as the CPU has them (Intel SDM, volume 3, figure 3-8). */
+struct desc_struct {
+	__u16 limit0;
+} REEL_CORE;
+
 struct thread_struct {
+	struct desc_struct tls_array[3];
 	unsigned long fsbase;
 } REEL_CORE;
 
@@ -124,13 +132,33 @@ static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
 		sample->known &= ~(1ull << 0 | 1ull << 2 | 1ull << 11);
 }
 
-/* Where glibc and musl put a thread's control block: above its stack. */
+/*
+ * Where glibc and musl put a thread's control block: above its stack.  32-bit
+ * code has it in gs, by a descriptor: set_thread_area gave them the first one.
+ */
 static __always_inline __u64 reel_thread_pointer(struct task_struct *task, bool compat)
 {
 	struct task_struct___thread *with_thread = (void *)task;
+	__u64 descriptor = 0;
 
-	/* 32-bit code has it in gs, behind a descriptor. */
-	return compat ? 0 : BPF_CORE_READ(with_thread, thread.fsbase);
+	if (!compat)
+		return BPF_CORE_READ(with_thread, thread.fsbase);
+	bpf_core_read(&descriptor, sizeof(descriptor), &with_thread->thread.tls_array);
+	return (descriptor >> 16 & 0xffffff) | descriptor >> 56 << 24;
+}
+
+/*
+ * A signal frame of 32-bit code has a struct sigcontext_32 (uapi/asm/sigcontext.h), with and
+ * without SA_SIGINFO; only in the former is the alternate stack's address.  In words from gs on: 7
+ * esp, 15 cs, 17 esp_at_signal, 18 ss.  The frame's address + 4 is a multiple of 16
+ * (arch/x86/kernel/signal.c, get_sigframe), so sigcontext is at one, or a word behind
+ * (asm/sigframe.h: struct rt_sigframe_ia32, struct sigframe_ia32).
+ */
+#define REEL_COMPAT_SIGCONTEXT_SP 7
+
+static __always_inline bool reel_is_compat_sigcontext(const __u32 *words)
+{
+	return words[15] == REEL_USER32_CS && words[18] == REEL_USER_DS && words[7] == words[17];
 }
 
 static __always_inline __u64 reel_vdso_address(struct mm_struct *mm)
