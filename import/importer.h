@@ -56,8 +56,9 @@ struct importer {
 	struct reel_processes *processes;
 	struct reel_kernel_names *kernel_names;
 
-	/* The registers of the event that the last sample was of. */
+	/* The registers of the event and the CPU that the last sample was of. */
 	const struct perf_event *layout_event;
+	const struct reel_arch *layout_arch;
 	struct reel_record_sample_layout layout;
 	struct reel_register_slot slots[64];
 	uint8_t words[64]; /* which of the sample's registers a slot is */

@@ -105,8 +105,9 @@ static struct reel_error *translate(struct importer *importer)
 static void tell_lacks(struct importer *importer)
 {
 	static const char *const texts[LACK_COUNT] = {
-		[LACK_COMPAT_REGISTERS] = "samples of 32-bit programs: their registers are left "
-					  "out, as this version can't unwind them",
+		[LACK_COMPAT_REGISTERS] = "samples of programs that have not the kernel's word "
+					  "size: their registers are left out, as this version "
+					  "can't unwind them",
 		[LACK_REGISTERS] = "samples whose registers have no pc: they are left out",
 		[LACK_DEFERRED_CHAIN] = "samples whose user chain perf took later (defer): it is "
 					"left out",

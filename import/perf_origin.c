@@ -42,12 +42,24 @@ static const struct reel_arch *arch_by_registers(const struct perf_events *event
 	return found;
 }
 
+/* Of what uname -m says (perf on arm64 says what the kernel's sources do). */
+static const char *arch_name(const char *machine)
+{
+	if (!strcmp(machine, "arm64"))
+		return "aarch64";
+	/* i386 to i686, by what the CPU is (arch/x86/kernel/cpu/common.c: boot_cpu_data.x86). */
+	if (machine[0] == 'i' && machine[1] >= '3' && machine[1] <= '6' &&
+	    !strcmp(machine + 2, "86"))
+		return "i386";
+	return machine;
+}
+
 static struct reel_error *find_arch(struct importer *importer)
 {
 	const char *file = importer->stream.file.name, *name = importer->host.arch;
 
 	if (name) {
-		importer->arch = reel_arch_by_name(strcmp(name, "arm64") ? name : "aarch64");
+		importer->arch = reel_arch_by_name(arch_name(name));
 		if (!importer->arch)
 			return reel_error_create(REEL_ERROR_UNSUPPORTED,
 						 "%s: recorded on a CPU that is not known here: %s",

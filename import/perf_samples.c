@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/importer.h"
+#include "space/elf_identity.h"
 
 /* ---- registers --------------------------------------------------------------------------- */
 
@@ -13,15 +14,30 @@ static const struct reel_arch_register *by_perf_number(const struct reel_arch *a
 
 #define NO_SLOT SIZE_MAX
 
+/* Of the sample's registers; NULL if there is no table for it. */
+static const struct reel_arch *arch_of(const struct importer *importer, uint64_t registers_abi)
+{
+	bool is_32 = registers_abi == PERF_REGS_ABI_32;
+
+	if (is_32 == (importer->arch->word_size == 4))
+		return importer->arch;
+	/* perf knows no 64-bit tasks on a 32-bit kernel. */
+	return is_32 ? reel_arch_by_machine(reel_elf_compat_machine(importer->arch->elf_machine),
+					    32)
+		     : NULL;
+}
+
 /* Registers that no rule can name are left out. */
-static void set_layout(struct importer *importer, const struct perf_event *event)
+static void set_layout(struct importer *importer, const struct perf_event *event,
+		       const struct reel_arch *arch)
 {
 	struct reel_record_sample_layout *layout = &importer->layout;
 	uint8_t word = 0;
 
-	if (importer->layout_event == event)
+	if (importer->layout_event == event && importer->layout_arch == arch)
 		return;
 	importer->layout_event = event;
+	importer->layout_arch = arch;
 	*layout = (struct reel_record_sample_layout){ .slots = importer->slots };
 	importer->pc_slot = importer->sp_slot = NO_SLOT;
 	for (int number = 0; number < 64; number++) {
@@ -29,11 +45,11 @@ static void set_layout(struct importer *importer, const struct perf_event *event
 
 		if (!(event->user_registers >> number & 1))
 			continue;
-		reg = by_perf_number(importer->arch, number);
+		reg = by_perf_number(arch, number);
 		if (reg) {
-			if (reg->dwarf == importer->arch->pc)
+			if (reg->dwarf == arch->pc)
 				importer->pc_slot = layout->n_slots;
-			if (reg->dwarf == importer->arch->sp)
+			if (reg->dwarf == arch->sp)
 				importer->sp_slot = layout->n_slots;
 			importer->slots[layout->n_slots] =
 				(struct reel_register_slot){ reg->dwarf, reg->size };
@@ -50,29 +66,37 @@ static void set_layout(struct importer *importer, const struct perf_event *event
  * --call-graph fp records it on arm64 (arch/arm64/util/machine.c). */
 static bool can_do_without_pc(const struct importer *importer)
 {
+	const struct reel_arch *arch = importer->layout_arch;
+
 	for (size_t i = 0; i < importer->layout.n_slots; i++)
-		if (importer->arch->flags & REEL_ARCH_LINK_REGISTER &&
-		    importer->slots[i].dwarf == importer->arch->return_column)
+		if (arch->flags & REEL_ARCH_LINK_REGISTER &&
+		    importer->slots[i].dwarf == arch->return_column)
 			return true;
 	return false;
 }
 
-/* False if they are of no use: 32-bit ones of a 64-bit CPU, or without a pc. */
+/* False if they are of no use: of a CPU that is in no table, or without a pc. */
 static bool take_registers(struct importer *importer, const struct perf_sample *from,
 			   struct reel_sample *sample)
 {
-	if (from->registers_abi == PERF_REGS_ABI_32 && importer->arch->word_size == 8) {
+	const struct reel_arch *arch = arch_of(importer, from->registers_abi);
+	uint64_t mask;
+
+	if (!arch) {
 		importer->lacks[LACK_COMPAT_REGISTERS]++;
 		return false;
 	}
-	set_layout(importer, from->event);
+	set_layout(importer, from->event, arch);
+	/* All are words of the kernel's size; the upper half of a 32-bit task's is nobody's. */
+	mask = arch->word_size == 4 ? UINT32_MAX : UINT64_MAX;
 	if (importer->pc_slot == NO_SLOT && !can_do_without_pc(importer)) {
 		importer->lacks[LACK_REGISTERS]++;
 		return false;
 	}
 	for (size_t i = 0; i < importer->layout.n_slots; i++)
-		importer->values[i] =
-			perf_word(from->registers, importer->words[i], importer->stream.big_endian);
+		importer->values[i] = perf_word(from->registers, importer->words[i],
+						importer->stream.big_endian) &
+				      mask;
 	sample->layout = &importer->layout;
 	sample->values = importer->values;
 	sample->known = importer->known;

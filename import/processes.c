@@ -89,6 +89,14 @@ static void set_native(const struct reel_processes *processes, struct reel_recor
 	space->byte_order = processes->options.byte_order;
 }
 
+static void set_compat(const struct reel_processes *processes, struct reel_record_space *space)
+{
+	if (processes->options.word_bits != 64 || !processes->options.compat_machine)
+		return;
+	space->machine = processes->options.compat_machine;
+	space->word_bits = 32;
+}
+
 /* With the mappings of `parent`, if there is one. */
 static struct reel_error *add_process(struct reel_processes *processes,
 				      const struct reel_task *task, const struct process *parent,
@@ -365,6 +373,10 @@ struct reel_error *reel_processes_set_vdso(struct reel_processes *processes,
 	if (!process || process->space.vdso == address)
 		return NULL;
 	process->space.vdso = address;
+	/* A 64-bit program has it there with a personality that few know (ADDR_LIMIT_3GB);
+	   registers, where there are any, say better. */
+	if (address < UINT64_C(1) << 32)
+		set_compat(processes, &process->space);
 	return put_space(processes, process);
 }
 
@@ -389,9 +401,7 @@ struct reel_error *reel_processes_place(struct reel_processes *processes,
 	    compat == (space->word_bits == 32))
 		return NULL;
 	set_native(processes, space);
-	if (compat) {
-		space->machine = processes->options.compat_machine;
-		space->word_bits = 32;
-	}
+	if (compat)
+		set_compat(processes, space);
 	return put_space(processes, thread->process);
 }

@@ -22,16 +22,19 @@ static const struct cpu {
 	uint64_t registers;
 	int n_registers, pc, sp;       /* pc and sp: the n-th that are recorded */
 	int pc_dwarf, sp_dwarf, n_out; /* n_out: those that DWARF has */
+	int word;		       /* bytes */
 } cpus[] = {
 	/* arch/x86/include/uapi/asm/perf_regs.h: without DS, ES, FS and GS; CS, SS and flags have
 	 * no rules. */
-	{ "x86_64", "x86_64", false, 0xff0fff, 20, 8, 7, 16, 7, 17 },
+	{ "x86_64", "x86_64", false, 0xff0fff, 20, 8, 7, 16, 7, 17, 8 },
 	/* arch/s390: R0-15, FP0-15, MASK, PC. */
-	{ "s390x", "s390x", true, 0x3ffffffff, 34, 33, 15, 65, 15, 34 },
+	{ "s390x", "s390x", true, 0x3ffffffff, 34, 33, 15, 65, 15, 34, 8 },
 	/* arch/arm64: X0-29, LR, SP, PC. */
-	{ "aarch64", "aarch64", false, 0x1ffffffff, 33, 32, 31, 32, 31, 33 },
+	{ "aarch64", "aarch64", false, 0x1ffffffff, 33, 32, 31, 32, 31, 33, 8 },
 	/* arch/riscv: PC, RA, SP, …, T6; the PC has the number that x0 would have. */
-	{ "riscv64", "riscv64", false, 0xffffffff, 32, 0, 2, 64, 2, 32 },
+	{ "riscv64", "riscv64", false, 0xffffffff, 32, 0, 2, 64, 2, 32, 8 },
+	/* A 32-bit kernel: with DS, ES, FS and GS. */
+	{ "i686", "i386", false, 0xffff, 16, 8, 7, 8, 4, 9, 4 },
 };
 
 #define SAMPLE_TYPE                                                                                \
@@ -50,7 +53,7 @@ static void dwarf_recording(const struct cpu *cpu, bool is_pipe, struct perf_bui
 		.id = { 100, 101, 5000, 7, 1 },
 		.ip = 0x401234,
 		.period = 1001001,
-		.abi = PERF_SAMPLE_REGS_ABI_64,
+		.abi = cpu->word == 4 ? PERF_SAMPLE_REGS_ABI_32 : PERF_SAMPLE_REGS_ABI_64,
 		.first_register = 0x1000,
 		.stack_room = 64,
 		.stack_size = 40,
@@ -113,8 +116,8 @@ static void check_dwarf_recording(const struct cpu *cpu, const struct imported *
 		     "device_major=8 ");
 	assert_lines(1, imported, "MAP time=0 ", "address=0x401000 ", "size=0x1000 ",
 		     "offset=0x1000 ", "protection=5 ");
-	snprintf(pc, sizeof(pc), "[%d 8 %#x]", c->pc_dwarf, 0x1000 + (unsigned)c->pc);
-	snprintf(sp, sizeof(sp), "[%d 8 %#x]", c->sp_dwarf, 0x1000 + c->sp);
+	snprintf(pc, sizeof(pc), "[%d %d %#x]", c->pc_dwarf, c->word, 0x1000 + c->pc);
+	snprintf(sp, sizeof(sp), "[%d %d %#x]", c->sp_dwarf, c->word, 0x1000 + c->sp);
 	assert_lines(2, imported, "SAMPLE ", "cpu=1 event=1 weight=1001001 ", pc, sp);
 	snprintf(sp, sizeof(sp), "address=%#x ", 0x1000 + c->sp);
 	/* Not cut: the kernel found fewer bytes than it had room for. */
@@ -136,7 +139,7 @@ static void test_cpus(void **state)
 		for (int is_pipe = 0; is_pipe < 2; is_pipe++) {
 			_cleanup_imported_ struct imported imported;
 			_cleanup_builder_ struct perf_builder b;
-			char *line, *end;
+			char *line, *end, word[4];
 			int n = 0;
 
 			dwarf_recording(&cpus[i], is_pipe, &b);
@@ -146,8 +149,9 @@ static void test_cpus(void **state)
 			line = strstr(line + 1, "registers=");
 			assert_non_null(line);
 			end = strstr(line, "]] ");
+			snprintf(word, sizeof(word), " %d ", cpus[i].word);
 			for (; line < end; line++)
-				n += !strncmp(line, " 8 ", 3);
+				n += !strncmp(line, word, 3);
 			assert_int_equal(n, cpus[i].n_out);
 		}
 	}
@@ -215,24 +219,72 @@ static void test_foreign_cpu(void **state)
 	assert_says(imported.text, "mips64");
 }
 
-/* 32-bit programs on a 64-bit kernel: registers of their own kind, which are not unwound with. */
+/*
+ * 32-bit programs on a 64-bit kernel: registers of their own kind, in words of the kernel's.  What
+ * the upper halves hold is nobody's.
+ */
 static void test_compat(void **state)
 {
-	_cleanup_imported_ struct imported imported;
-	_cleanup_builder_ struct perf_builder b;
 	struct builder_sample sample = {
 		.id = { 200, 200, 7000, 7, 0 },
 		.abi = PERF_SAMPLE_REGS_ABI_32,
+		.first_register = 0xabc00008000,
+		.stack_room = 64,
+		.stack_size = 40,
 		.ip = 0x8048000,
 	};
 
 	(void)state;
+	for (int is_arm = 0; is_arm < 2; is_arm++) {
+		_cleanup_imported_ struct imported imported;
+		_cleanup_builder_ struct perf_builder b;
+
+		dwarf_recording(&cpus[is_arm ? 2 : 0], false, &b);
+		put_sample(&b, 0, &sample);
+		sample.id.time = 8000;
+		sample.abi = PERF_SAMPLE_REGS_ABI_64;
+		put_sample(&b, 0, &sample);
+		sample.id.time = 7000;
+		sample.abi = PERF_SAMPLE_REGS_ABI_32;
+		import_built(&b, NULL, &imported);
+		assert_lines(1, &imported, "SPACE time=7000 ", "pid=200 ",
+			     is_arm ? "machine=40 word_bits=32 " : "machine=3 word_bits=32 ");
+		/* Arm's are not known. */
+		if (is_arm) {
+			assert_lines(1, &imported, "SAMPLE id=3 ", "registers=[] ",
+				     "frame_chain=[0x8048000]");
+			assert_says(imported.problems,
+				    "1 samples of programs that have not the kernel's word size");
+			continue;
+		}
+		/* eax … eip: perf's numbers 0, 2, 3, 1, 7, 6, 4, 5, 8. */
+		assert_lines(1, &imported, "SAMPLE id=3 ", "pc=0x8008 ",
+			     "registers=[[0 4 0x8000] [3 4 0x8001] [1 4 0x8002] [2 4 0x8003] "
+			     "[6 4 0x8004] [7 4 0x8005] [5 4 0x8006] [4 4 0x8007] [8 4 0x8008]] ",
+			     "address=0x8007 size=40 ", "frame_chain=-");
+		/* And the next one's are 64-bit ones again. */
+		assert_lines(1, &imported, "SAMPLE id=4 ", "[16 8 0xabc00008008]");
+		assert_null(strstr((const char *)imported.problems.bytes, "word size"));
+	}
+}
+
+/* Without registers, the vDSO's address tells; an exec makes it native until the next one. */
+static void test_compat_by_vdso(void **state)
+{
+	_cleanup_imported_ struct imported imported;
+	_cleanup_builder_ struct perf_builder b;
+
+	(void)state;
 	dwarf_recording(&cpus[0], false, &b);
-	put_sample(&b, 0, &sample);
+	put_mmap2(&b, PERF_RECORD_MISC_USER, 0xf7fd0000, 0x2000, NULL, 0, "[vdso]",
+		  (struct builder_id){ 300, 300, 7000, 0, 0 });
+	put_mmap2(&b, PERF_RECORD_MISC_USER, 0x7ffff7fd0000, 0x2000, NULL, 0, "[vdso]",
+		  (struct builder_id){ 301, 301, 7000, 0, 0 });
 	import_built(&b, NULL, &imported);
-	assert_lines(1, &imported, "SPACE time=7000 ", "pid=200 ", "machine=3 word_bits=32 ");
-	assert_lines(1, &imported, "SAMPLE id=3 ", "registers=[] ", "frame_chain=[0x8048000]");
-	assert_says(imported.problems, "1 samples of 32-bit programs");
+	assert_lines(1, &imported, "SPACE ", "pid=300 ", "machine=3 word_bits=32 ",
+		     "vdso=0xf7fd0000 ");
+	assert_lines(1, &imported, "SPACE ", "pid=301 ", "machine=62 word_bits=64 ",
+		     "vdso=0x7ffff7fd0000 ");
 }
 
 /* ---- events ---------------------------------------------------------------------------- */
@@ -542,12 +594,13 @@ static void test_order(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cpus),	      cmocka_unit_test(test_compressed),
-		cmocka_unit_test(test_unknown_cpu),   cmocka_unit_test(test_foreign_cpu),
-		cmocka_unit_test(test_compat),	      cmocka_unit_test(test_events),
-		cmocka_unit_test(test_unknown_event), cmocka_unit_test(test_old_attributes),
-		cmocka_unit_test(test_sample_fields), cmocka_unit_test(test_frame_chains),
-		cmocka_unit_test(test_no_registers),  cmocka_unit_test(test_order),
+		cmocka_unit_test(test_cpus),	       cmocka_unit_test(test_compressed),
+		cmocka_unit_test(test_unknown_cpu),    cmocka_unit_test(test_foreign_cpu),
+		cmocka_unit_test(test_compat),	       cmocka_unit_test(test_compat_by_vdso),
+		cmocka_unit_test(test_events),	       cmocka_unit_test(test_unknown_event),
+		cmocka_unit_test(test_old_attributes), cmocka_unit_test(test_sample_fields),
+		cmocka_unit_test(test_frame_chains),   cmocka_unit_test(test_no_registers),
+		cmocka_unit_test(test_order),
 	};
 
 	/* Neither this host's kernel nor perf's cache may come into it. */
