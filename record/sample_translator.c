@@ -43,6 +43,8 @@ static bool translate_registers(struct reel_sample_translator *translator,
 {
 	struct reel_sample *to = &translator->sample;
 	size_t count = from->n_registers;
+	/* In 32-bit mode the upper halves are undefined (Intel SDM, volume 1, 3.4.1.1). */
+	uint64_t mask = from->flags & REEL_BPF_COMPAT ? UINT32_MAX : UINT64_MAX;
 
 	if (!(from->flags & REEL_BPF_REGISTERS) || count > REEL_BPF_REGISTERS_MAX)
 		return true;
@@ -54,14 +56,14 @@ static bool translate_registers(struct reel_sample_translator *translator,
 		bool known = from->known >> i & 1;
 
 		/* The format wants 0 for what is not known. */
-		translator->values[i] = known ? from->registers[i] : 0;
+		translator->values[i] = known ? from->registers[i] & mask : 0;
 		translator->known[i / 8] |= (uint8_t)(known << i % 8);
 	}
-	translator->values[count] = from->pc;
+	translator->values[count] = from->pc & mask;
 	translator->known[count / 8] |= (uint8_t)(1 << count % 8);
 	to->values = translator->values;
 	to->known = translator->known;
-	to->pc = from->pc;
+	to->pc = from->pc & mask;
 	return true;
 }
 
