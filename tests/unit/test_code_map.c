@@ -114,7 +114,7 @@ static void vdso_has_no_entry(void **state)
 	add(timeline, (struct reel_record){ .id = REEL_RECORD_SPACE, .space = { .id = 1 } });
 	add_mapping(timeline, 0xf7fd0000, 5, 1);
 	assert_null(reel_timeline_seal(timeline));
-	assert_null(reel_modules_create(timeline, &options, &map->modules));
+	assert_null(reel_modules_create(timeline, &options, "", &map->modules));
 	assert_null(reel_modules_add_image(
 		map->modules, &(struct reel_record_image){
 				      .module = 1,
