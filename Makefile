@@ -46,7 +46,7 @@ san_flags := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-o
 else ifneq ($(SAN),)
 san_flags := -fsanitize=$(SAN) -fno-omit-frame-pointer
 endif
-base_cflags = -std=gnu11 -D_FILE_OFFSET_BITS=64 -fPIC -MMD -MP -I. -I$(O)/include $(warnings) $(san_flags) $(sysroot_flags)
+base_cflags = -std=gnu11 -D_FILE_OFFSET_BITS=64 -fPIC -I. -I$(O)/include $(warnings) $(san_flags) $(sysroot_flags)
 base_ldflags = $(san_flags) $(sysroot_flags)
 
 pkg_cflags = $(shell $(PKG_CONFIG) --cflags $(1) 2>/dev/null)
@@ -94,10 +94,13 @@ ifneq ($(have_replay),yes)
 	@echo "note: libdw is missing: only stackreel-record was built, not stackreel (make deps installs it)"
 endif
 
+# What an object depends on, for whatever name of the folder make is called with next.
+depend = -MMD -MP -MT '$$(O)/$(1)'
+
 $(O)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(base_cflags) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(base_cflags) $(call depend,$*.o) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 $(O)/libstackreel.a: $(library_objects)
 	$(call say,AR,$@)
@@ -125,7 +128,7 @@ bpf_cflags = -std=gnu11 -O2 -g -mcpu=v2 -Wall -Wextra -Werror -I. -D__TARGET_ARC
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -target $(bpf_target) $(bpf_cflags) -MMD -MP -c -o $@ $<
+	$(Q)$(CLANG) -target $(bpf_target) $(bpf_cflags) $(call depend,bpf/$*.bpf.o) -c -o $@ $<
 	$(if $(LLVM_STRIP),$(Q)$(LLVM_STRIP) -g $@)
 
 # The BPF object becomes part of the program.
