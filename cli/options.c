@@ -83,24 +83,19 @@ bool time_parse(const char *text, uint64_t *ns_ret)
 {
 	static const struct {
 		const char *name;
-		double ns;
-	} units[] = { { "", 1e9 }, { "s", 1e9 },  { "ms", 1e6 },  { "us", 1e3 },
-		      { "ns", 1 }, { "m", 60e9 }, { "h", 3600e9 } };
-	double value;
-	char *end;
+		uint64_t ns;
+	} units[] = { { "", 1000000000 },
+		      { "s", 1000000000 },
+		      { "ms", 1000000 },
+		      { "us", 1000 },
+		      { "ns", 1 },
+		      { "m", 60 * UINT64_C(1000000000) },
+		      { "h", 3600 * UINT64_C(1000000000) } };
+	const char *unit = text + strspn(text, "0123456789."), *end;
 
-	/* No sign, "inf", "nan" or hexadecimal. */
-	if (!strchr("0123456789.", *text) || !*text || strpbrk(text, "xXpP"))
-		return false;
-	value = strtod(text, &end);
-	for (size_t i = 0; end != text && i < sizeof(units) / sizeof(*units); i++) {
-		if (strcmp(end, units[i].name) != 0)
-			continue;
-		value *= units[i].ns;
-		if (!(value < 1.8e19))
-			return false;
-		*ns_ret = (uint64_t)(value + 0.5);
-		return true;
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		if (strcmp(unit, units[i].name) == 0)
+			return decimal_parse(text, units[i].ns, &end, ns_ret) && end == unit;
 	}
 	return false;
 }
@@ -122,16 +117,15 @@ bool time_range_parse(const char *text, uint64_t *from_ret, uint64_t *to_ret)
 	return time_parse(dots + 2, to_ret) && *to_ret > *from_ret;
 }
 
-bool percent_parse(const char *text, double *ret)
+bool percent_parse(const char *text, uint64_t *ret)
 {
-	char *end;
+	const char *end;
 
-	if (!strchr("0123456789.", *text) || !*text || strpbrk(text, "xXpP"))
+	if (!decimal_parse(text, PERCENT, &end, ret))
 		return false;
-	*ret = strtod(text, &end);
 	if (*end == '%')
 		end++;
-	return end != text && *end == '\0' && *ret >= 0 && *ret <= 100;
+	return *end == '\0' && *ret <= 100 * PERCENT;
 }
 
 /* ---- groups ---------------------------------------------------------------------- */
@@ -325,7 +319,7 @@ void options_set_inputs(struct argp_state *state, const struct argp_child *child
 
 void options_init(struct options *options)
 {
-	*options = (struct options){ .min_complete = -1 };
+	*options = (struct options){ 0 };
 }
 
 void options_free(struct options *options)

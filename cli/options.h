@@ -31,8 +31,8 @@ struct options {
 	const char *default_file; /* NULL: DEFAULT_CAPTURE */
 	const char *output;
 	bool quiet;
-	/* Percent; negative: not asked for. */
-	double min_complete;
+	/* In PERCENT; 0: not asked for. */
+	uint64_t min_complete;
 	/* Of the events to show; NULL: all. */
 	const char *event;
 	struct string_list symfs, debug_dirs, module_files, comms;
@@ -77,7 +77,7 @@ bool number_list_parse(struct number_list *list, const char *text);
 bool time_parse(const char *text, uint64_t *ns_ret);
 /* "A..B", "A..", "..B"; an open end is 0. */
 bool time_range_parse(const char *text, uint64_t *from_ret, uint64_t *to_ret);
-/* A number from 0 to 100, '%' behind it or not. */
-bool percent_parse(const char *text, double *ret);
+/* A number from 0 to 100, '%' behind it or not; in PERCENT. */
+bool percent_parse(const char *text, uint64_t *ret);
 
 #endif

@@ -96,11 +96,11 @@ const char *color_dim(const struct output *output)
 	return output->color ? "\033[2m" : "";
 }
 
-const char *color_of_share(const struct output *output, double percent)
+const char *color_of_share(const struct output *output, uint64_t percent)
 {
-	if (!output->color || percent < 0.5)
+	if (!output->color || percent < PERCENT / 2)
 		return "";
-	return percent >= 5 ? "\033[31m" : "\033[32m";
+	return percent >= 5 * PERCENT ? "\033[31m" : "\033[32m";
 }
 
 const char *color_end(const struct output *output)
@@ -140,8 +140,9 @@ void progress_show(struct progress *progress, uint64_t done, uint64_t total, uin
 		return;
 	progress->last = now;
 	progress->shown = true;
-	fprintf(stderr, "\r\033[K%s of %s, %s samples (%.0f %%)", format_bytes(done).text,
-		format_bytes(total).text, format_count(samples).text, percent_of(done, total));
+	fprintf(stderr, "\r\033[K%s of %s, %s samples (%u %%)", format_bytes(done).text,
+		format_bytes(total).text, format_count(samples).text,
+		(unsigned int)(percent_of(done, total) / PERCENT));
 	fflush(stderr);
 }
 

@@ -39,7 +39,7 @@ bool output_is_broken(const struct output *output);
 const char *color_bold(const struct output *output);
 const char *color_dim(const struct output *output);
 /* By the weight of a share, as perf report: red from 5 %, green from 0.5 %. */
-const char *color_of_share(const struct output *output, double percent);
+const char *color_of_share(const struct output *output, uint64_t percent);
 const char *color_end(const struct output *output);
 
 /* A progress line on stderr, for long work: only on a terminal. */

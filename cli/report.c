@@ -34,7 +34,7 @@ struct report_options {
 	bool by_module;
 	enum table_sort sort;
 	bool has_sort;
-	double percent_limit;
+	uint64_t percent_limit; /* in PERCENT */
 };
 
 /* ---- options ---------------------------------------------------------------------------- */
@@ -257,7 +257,7 @@ static int report_comparison(const struct report_options *options, struct sessio
 
 int command_report(int argc, char **argv)
 {
-	struct report_options options = { .percent_limit = 0.5 };
+	struct report_options options = { .percent_limit = PERCENT / 2 };
 	struct session session;
 	int status = STATUS_ERROR;
 

@@ -181,10 +181,11 @@ void compare_report_print_head(const struct compare_report *report, FILE *file)
 static void print_counts(const struct compare_report *report, struct count count,
 			 const struct output *output)
 {
-	double percent = percent_of(count.samples, report->compared);
+	uint64_t percent = percent_of(count.samples, report->compared);
 
-	fprintf(output->file, "%9s  %s%8.2f %%%s  %11s  ", format_count(count.samples).text,
-		color_of_share(output, percent), percent, color_end(output),
+	fprintf(output->file, "%9s  %s%8s %%%s  %11s  ", format_count(count.samples).text,
+		color_of_share(output, percent),
+		format_percent(count.samples, report->compared).text, color_end(output),
 		format_count(count.frames).text);
 }
 
@@ -210,10 +211,10 @@ static void print_kinds(const struct compare_report *report, const struct output
 	print_counts(report, (struct count){ report->wrong, 0 }, output);
 	fprintf(output->file, "  %s addresses that are not of this stack\n",
 		format_count(report->wrong_addresses).text);
-	fprintf(output->file, "# frames lost: %s of %s (%s), %.2f a sample\n",
+	fprintf(output->file, "# frames lost: %s of %s (%s), %s a sample\n",
 		format_count(report->lacking.frames).text, format_count(report->frames).text,
 		format_share(report->lacking.frames, report->frames).text,
-		report->compared ? (double)report->lacking.frames / (double)report->compared : 0);
+		format_ratio(report->lacking.frames, report->compared).text);
 }
 
 static int by_samples(const void *a, const void *b)
@@ -229,7 +230,8 @@ static int by_samples(const void *a, const void *b)
 	return order ? order : strcmp(x->symbol->module, y->symbol->module);
 }
 
-static void print_breakers(struct compare_report *report, double limit, const struct output *output)
+static void print_breakers(struct compare_report *report, uint64_t limit,
+			   const struct output *output)
 {
 	struct name_column names = { 0 };
 	size_t n = 0;
@@ -254,11 +256,12 @@ static void print_breakers(struct compare_report *report, double limit, const st
 		name_column_print(&names, breaker->symbol->name, breaker->symbol->module, output);
 	}
 	if (n < report->n_breakers)
-		fprintf(output->file, "# %s more below --percent-limit %g\n",
-			format_count(report->n_breakers - n).text, limit);
+		fprintf(output->file, "# %s more below --percent-limit %s\n",
+			format_count(report->n_breakers - n).text, format_limit(limit).text);
 }
 
-void compare_report_print(struct compare_report *report, double limit, const struct output *output)
+void compare_report_print(struct compare_report *report, uint64_t limit,
+			  const struct output *output)
 {
 	fputc('\n', output->file);
 	print_kinds(report, output);

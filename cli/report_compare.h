@@ -49,6 +49,7 @@ bool compare_report_add(void *context, const struct reel_trace *trace,
 /* Says what there is to say of the chains in the report's head: a line. */
 void compare_report_print_head(const struct compare_report *report, FILE *file);
 /* `limit`: functions that break a smaller share of the samples are left out. */
-void compare_report_print(struct compare_report *report, double limit, const struct output *output);
+void compare_report_print(struct compare_report *report, uint64_t limit,
+			  const struct output *output);
 
 #endif

@@ -18,7 +18,7 @@ struct table {
 	const struct profile *profile;
 	const struct output *output;
 	uint64_t all; /* weight */
-	double limit;
+	uint64_t limit;
 	struct row *rows;
 	size_t n_rows, capacity;
 	size_t n_hidden;
@@ -158,10 +158,11 @@ static void forget_sums(void *context, struct symbol *symbol)
 
 static void print_share(const struct table *table, uint64_t weight)
 {
-	double percent = percent_of(weight, table->all);
+	uint64_t percent = percent_of(weight, table->all);
 
-	fprintf(table->output->file, "%s%6.2f %%%s %9s  ", color_of_share(table->output, percent),
-		percent, color_end(table->output), profile_format(table->profile, weight).text);
+	fprintf(table->output->file, "%s%6s %%%s %9s  ", color_of_share(table->output, percent),
+		format_percent(weight, table->all).text, color_end(table->output),
+		profile_format(table->profile, weight).text);
 }
 
 static void print_rows(const struct table *table)
@@ -181,12 +182,12 @@ static void print_rows(const struct table *table)
 				  table->output);
 	}
 	if (table->n_hidden)
-		fprintf(file, "# %s more below --percent-limit %g\n",
-			format_count(table->n_hidden).text, table->limit);
+		fprintf(file, "# %s more below --percent-limit %s\n",
+			format_count(table->n_hidden).text, format_limit(table->limit).text);
 }
 
 void report_table_print(struct profiles *profiles, const struct profile *profile,
-			enum table_sort sort, double limit, const struct output *output)
+			enum table_sort sort, uint64_t limit, const struct output *output)
 {
 	struct table table = {
 		.profile = profile,

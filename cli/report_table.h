@@ -18,6 +18,6 @@ bool table_sort_parse(const char *name, enum table_sort *ret);
 
 /* Rows whose share is below `limit` percent in total are counted only. */
 void report_table_print(struct profiles *profiles, const struct profile *profile,
-			enum table_sort sort, double limit, const struct output *output);
+			enum table_sort sort, uint64_t limit, const struct output *output);
 
 #endif

@@ -16,7 +16,7 @@ struct drawing {
 	const struct output *output;
 	const char *branch, *last_branch, *line, *gap;
 	uint64_t all;
-	double limit;
+	uint64_t limit;
 	/* Of each level that is open: whether more siblings follow. */
 	bool more[LEVELS_MAX];
 	/* The number of open levels at each depth of the tree. */
@@ -69,14 +69,14 @@ static void print_branch(struct drawing *drawing, uint32_t node, size_t levels)
 {
 	const struct call_tree_node *found = &drawing->tree->nodes[node];
 	FILE *file = drawing->output->file;
-	double percent = percent_of(found->total.weight, drawing->all);
+	uint64_t percent = percent_of(found->total.weight, drawing->all);
 
 	drawing->more[levels] = has_shown_sibling(drawing, node);
 	print_lines(drawing, levels);
 	if (levels)
 		fputs(drawing->more[levels] ? drawing->branch : drawing->last_branch, file);
-	fprintf(file, "%s%6.2f %%%s  ", color_of_share(drawing->output, percent), percent,
-		color_end(drawing->output));
+	fprintf(file, "%s%6s %%%s  ", color_of_share(drawing->output, percent),
+		format_percent(found->total.weight, drawing->all).text, color_end(drawing->output));
 	print_symbol(drawing, node);
 }
 
@@ -115,7 +115,7 @@ static int draw(void *context, uint32_t node, size_t depth)
 	return 1;
 }
 
-void report_tree_print(const struct profile *profile, double limit, const struct output *output)
+void report_tree_print(const struct profile *profile, uint64_t limit, const struct output *output)
 {
 	struct drawing drawing = {
 		.tree = &profile->tree,
@@ -141,7 +141,7 @@ void report_tree_print(const struct profile *profile, double limit, const struct
 struct stacks {
 	const struct call_tree *tree;
 	uint64_t all;
-	double limit;
+	uint64_t limit;
 	uint32_t *ends;
 	size_t n_ends, capacity, n_hidden;
 };
@@ -208,7 +208,7 @@ static void print_stack(const struct call_tree *tree, uint32_t end, FILE *file)
 	free(path);
 }
 
-void report_residency_print(const struct profile *profile, double limit,
+void report_residency_print(const struct profile *profile, uint64_t limit,
 			    const struct output *output)
 {
 	struct stacks stacks = {
@@ -231,7 +231,7 @@ void report_residency_print(const struct profile *profile, double limit,
 		fputc('\n', file);
 	}
 	if (stacks.n_hidden)
-		fprintf(file, "# %s more stacks below --percent-limit %g\n",
-			format_count(stacks.n_hidden).text, limit);
+		fprintf(file, "# %s more stacks below --percent-limit %s\n",
+			format_count(stacks.n_hidden).text, format_limit(limit).text);
 	free(stacks.ends);
 }

@@ -7,9 +7,9 @@
 #include "cli/profile.h"
 
 /* From the root down, children by their share; branches below `limit` percent are left out. */
-void report_tree_print(const struct profile *profile, double limit, const struct output *output);
+void report_tree_print(const struct profile *profile, uint64_t limit, const struct output *output);
 /* "80% main();foo();bar()" for each stack, the largest share first. */
-void report_residency_print(const struct profile *profile, double limit,
+void report_residency_print(const struct profile *profile, uint64_t limit,
 			    const struct output *output);
 
 #endif

@@ -189,14 +189,16 @@ int session_status(const struct session *session)
 {
 	const struct quality *quality = &session->quality;
 	uint64_t unwound = quality_unwound(quality);
-	double wanted = session->options->min_complete;
-	double share = percent_of(quality->stops[REEL_STOP_ROOT], unwound);
+	uint64_t complete = quality->stops[REEL_STOP_ROOT];
+	uint64_t wanted = session->options->min_complete;
 
 	/* Kernel threads alone have nothing that could be incomplete; no samples at all are not
 	 * good enough. */
-	if (wanted <= 0 || (quality->without_stack && !unwound) || share >= wanted)
+	if (!wanted || (quality->without_stack && !unwound) ||
+	    percent_of(complete, unwound) >= wanted)
 		return STATUS_OK;
-	complain("%s: %.2f %% of %s traces are complete, less than --min-complete %g",
-		 session->options->file, share, format_count(unwound).text, wanted);
+	complain("%s: %s %% of %s traces are complete, less than --min-complete %s",
+		 session->options->file, format_percent(complete, unwound).text,
+		 format_count(unwound).text, format_limit(wanted).text);
 	return STATUS_INCOMPLETE;
 }

@@ -114,12 +114,26 @@ struct short_text format_count(uint64_t value)
 	return ret;
 }
 
-/* `value` in a unit of which it is three digits or so. */
-static struct short_text format_scaled(double value, const char *unit)
+/* `value` times a power of ten: with so many digits behind the point. */
+static struct short_text format_point(uint64_t value, int digits)
 {
 	struct short_text ret;
+	uint64_t one = digits == 1 ? 10 : 100;
 
-	snprintf(ret.text, sizeof(ret.text), value < 10 ? "%.2f %s" : "%.1f %s", value, unit);
+	snprintf(ret.text, sizeof(ret.text), "%llu.%0*llu", (unsigned long long)(value / one),
+		 digits, (unsigned long long)(value % one));
+	return ret;
+}
+
+/* `value` in a unit of which it is three digits or so. */
+static struct short_text format_scaled(uint64_t value, uint64_t unit, const char *name)
+{
+	int digits = value / unit < 10 ? 2 : 1;
+	struct short_text ret =
+		format_point(decimal_ratio_rounded(value, digits == 1 ? 10 : 100, unit), digits);
+	size_t length = strlen(ret.text);
+
+	snprintf(ret.text + length, sizeof(ret.text) - length, " %s", name);
 	return ret;
 }
 
@@ -127,16 +141,16 @@ struct short_text format_bytes(uint64_t value)
 {
 	static const char *const units[] = { "kB", "MB", "GB", "TB", "PB", "EB" };
 	struct short_text ret;
-	double scaled = (double)value / 1000;
+	uint64_t scale = 1000;
 	size_t unit = 0;
 
 	if (value < 1000) {
 		snprintf(ret.text, sizeof(ret.text), "%u B", (unsigned int)value);
 		return ret;
 	}
-	for (; scaled >= 1000 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
-		scaled /= 1000;
-	return format_scaled(scaled, units[unit]);
+	for (; value / scale >= 1000 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
+		scale *= 1000;
+	return format_scaled(value, scale, units[unit]);
 }
 
 struct short_text format_nanoseconds(uint64_t value)
@@ -148,33 +162,60 @@ struct short_text format_nanoseconds(uint64_t value)
 		return ret;
 	}
 	if (value < 1000000)
-		return format_scaled((double)value / 1e3, "us");
+		return format_scaled(value, 1000, "us");
 	if (value < 1000000000)
-		return format_scaled((double)value / 1e6, "ms");
-	return format_scaled((double)value / 1e9, "s");
+		return format_scaled(value, 1000000, "ms");
+	return format_scaled(value, 1000000000, "s");
 }
 
-double percent_of(uint64_t part, uint64_t whole)
+uint64_t percent_of(uint64_t part, uint64_t whole)
 {
-	return whole ? 100.0 * (double)part / (double)whole : 0;
+	return whole ? decimal_ratio(part, 100 * PERCENT, whole) : 0;
+}
+
+struct short_text format_percent(uint64_t part, uint64_t whole)
+{
+	return format_point(whole ? decimal_ratio_rounded(part, 10000, whole) : 0, 2);
+}
+
+struct short_text format_ratio(uint64_t part, uint64_t whole)
+{
+	return format_point(whole ? decimal_ratio_rounded(part, 100, whole) : 0, 2);
+}
+
+struct short_text format_limit(uint64_t limit)
+{
+	struct short_text ret;
+	size_t length;
+
+	snprintf(ret.text, sizeof(ret.text), "%llu.%06llu", (unsigned long long)(limit / PERCENT),
+		 (unsigned long long)(limit % PERCENT));
+	length = strlen(ret.text);
+	while (ret.text[length - 1] == '0')
+		length--;
+	if (ret.text[length - 1] == '.')
+		length--;
+	ret.text[length] = '\0';
+	return ret;
 }
 
 struct short_text format_share(uint64_t part, uint64_t whole)
 {
 	struct short_text ret = { "-" };
 
-	if (whole)
-		snprintf(ret.text, sizeof(ret.text), "%.2f %%", percent_of(part, whole));
+	if (whole) {
+		ret = format_percent(part, whole);
+		strcat(ret.text, " %");
+	}
 	return ret;
 }
 
 struct short_text format_share_short(uint64_t part, uint64_t whole)
 {
-	struct short_text ret;
-	size_t length;
+	struct short_text ret =
+		format_point(whole ? decimal_ratio_rounded(part, 1000, whole) : 0, 1);
+	size_t length = strlen(ret.text);
 
-	snprintf(ret.text, sizeof(ret.text), "%.1f", percent_of(part, whole));
-	length = strlen(ret.text);
 	if (!strcmp(ret.text + length - 2, ".0"))
 		length -= 2;
 	strcpy(ret.text + length, "%");

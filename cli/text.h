@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/decimal.h"
+
 /*
  * One character of UTF-8 at bytes[0], of `size` bytes, at least one: its code point, and
  * its length in bytes.  What is no UTF-8 (overlong forms, surrogates and code points behind
@@ -44,11 +46,17 @@ struct short_text format_nanoseconds(uint64_t value);
 struct short_text format_share(uint64_t part, uint64_t whole);
 /* The same, one digit at most and no blank: "80%", "12.5%". */
 struct short_text format_share_short(uint64_t part, uint64_t whole);
+/* The first without the unit: "12.34"; "0.00" of nothing. */
+struct short_text format_percent(uint64_t part, uint64_t whole);
+/* part / whole, two digits behind the point; "0.00" of nothing. */
+struct short_text format_ratio(uint64_t part, uint64_t whole);
+/* A limit as it was given, in PERCENT: "0.5". */
+struct short_text format_limit(uint64_t limit);
 /* "2026-01-31 12:00:00 UTC" of ns since 1970. */
 struct short_text format_wall_time(uint64_t nanoseconds);
 
-/* 100 * part / whole, 0 of nothing. */
-double percent_of(uint64_t part, uint64_t whole);
+/* In PERCENT, rounded down: it is below a limit where the exact share is. 0 of nothing. */
+uint64_t percent_of(uint64_t part, uint64_t whole);
 
 /* malloc and realloc that end the program with a message when memory is out. */
 void *memory_get(size_t size);

@@ -67,6 +67,15 @@ static void numbers_are_readable(void **state)
 	assert_string_equal(format_share_short(4, 5).text, "80%");
 	assert_string_equal(format_share_short(1, 3).text, "33.3%");
 	assert_string_equal(format_share_short(0, 0).text, "0%");
+	/* From the middle to the even digit. */
+	assert_string_equal(format_share(1, 800).text, "0.12 %");
+	assert_string_equal(format_share(3, 800).text, "0.38 %");
+	assert_string_equal(format_share(8777, 20000).text, "43.88 %");
+	assert_string_equal(format_share(UINT64_MAX - 1, UINT64_MAX).text, "100.00 %");
+	assert_string_equal(format_nanoseconds(9995000).text, "10.00 ms");
+	assert_string_equal(format_nanoseconds(878950000).text, "879.0 ms");
+	assert_string_equal(format_ratio(10, 3).text, "3.33");
+	assert_string_equal(format_ratio(10, 0).text, "0.00");
 	assert_string_equal(format_wall_time(1700000000000000000).text, "2023-11-14 22:13:20 UTC");
 	assert_string_equal(format_wall_time(UINT64_MAX).text, "2554-07-21 23:34:33 UTC");
 	assert_int_equal(text_width("größe"), 5);
@@ -132,9 +141,24 @@ static void assert_range(const char *text, uint64_t from, uint64_t to)
 
 static void time_ranges(void **state)
 {
-	static const char *const wrong[] = { "",      "1",    "..",	"2..1",	 "1..1",
-					     "-1..2", "a..b", "1...2",	"nan..", "inf..",
-					     "0x1..", "..0",  "1e30..", "1 s..", "1kg.." };
+	static const char *const wrong[] = { "",
+					     "1",
+					     "..",
+					     "2..1",
+					     "1..1",
+					     "-1..2",
+					     "a..b",
+					     "1...2",
+					     "nan..",
+					     "inf..",
+					     "0x1..",
+					     "..0",
+					     "1e30..",
+					     "1 s..",
+					     "1kg..",
+					     "...",
+					     "1..18446744074s",
+					     "1..99999999999999999999ns" };
 	uint64_t from, to;
 
 	(void)state;
@@ -144,21 +168,71 @@ static void time_ranges(void **state)
 	assert_range("3ns..", 3, 0);
 	assert_range("1m..1h", 60000000000, 3600000000000);
 	assert_range("0.1..0.2", 100000000, 200000000);
+	assert_range("0.0000000014..1.9999999996", 1, 2000000000);
+	assert_range(".5m..18446744073709551615ns", 30000000000, UINT64_MAX);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		if (time_range_parse(wrong[i], &from, &to))
 			fail_msg("`%s' is taken for a range", wrong[i]);
 	}
 }
 
-static void percentages(void **state)
+static void ratios_are_exact(void **state)
 {
-	static const char *const wrong[] = { "", "%", "-1", "101", "nan", "5x", "0x5", "5%%" };
-	double value;
+	uint64_t random = 0x2545f4914f6cdd1d;
 
 	(void)state;
-	assert_true(percent_parse("99.5", &value) && value == 99.5);
-	assert_true(percent_parse("80%", &value) && value == 80);
+	assert_int_equal(decimal_ratio(UINT64_MAX, UINT64_MAX, 1), UINT64_MAX);
+	assert_int_equal(decimal_ratio(UINT64_MAX, UINT64_MAX, UINT64_MAX), UINT64_MAX);
+	assert_int_equal(decimal_ratio(UINT64_MAX - 1, UINT64_MAX - 2, UINT64_MAX), UINT64_MAX - 3);
+	assert_int_equal(decimal_ratio_rounded(1, 3, 2), 2);
+	assert_int_equal(decimal_ratio_rounded(1, 5, 2), 2);
+	assert_int_equal(decimal_ratio_rounded(UINT64_MAX, 1, 2), UINT64_C(1) << 63);
+	for (int i = 0; i < 10000; i++) {
+		uint64_t values[3];
+
+		for (size_t j = 0; j < 3; j++) {
+			random = random * 6364136223846793005u + 1442695040888963407u;
+			values[j] = (random >> (random & 31)) | 1;
+		}
+		assert_int_equal(decimal_ratio(values[0], values[1], values[1]), values[0]);
+#ifdef __SIZEOF_INT128__
+		unsigned __int128 ratio = (unsigned __int128)values[0] * values[1] / values[2];
+
+		assert_true(decimal_ratio(values[0], values[1], values[2]) ==
+			    (ratio > UINT64_MAX ? UINT64_MAX : (uint64_t)ratio));
+#endif
+	}
+}
+
+/* Seconds since 1970 that 32 bits do not hold */
+static void wall_times(void **state)
+{
+	(void)state;
+	assert_string_equal(format_wall_time(0).text, "unknown");
+	assert_string_equal(format_wall_time(UINT64_C(2147483647999999999)).text,
+			    "2038-01-19 03:14:07 UTC");
+	assert_string_equal(format_wall_time(UINT64_C(4102444800000000000)).text,
+			    "2100-01-01 00:00:00 UTC");
+	assert_string_equal(format_wall_time(UINT64_MAX).text, "2554-07-21 23:34:33 UTC");
+}
+
+static void percentages(void **state)
+{
+	static const char *const wrong[] = { "",    "%",   ".",	 "1e1", "100.1", "-1",
+					     "101", "nan", "5x", "0x5", "5%%" };
+	uint64_t value;
+
+	(void)state;
+	assert_true(percent_parse("99.5", &value) && value == 99500000);
+	assert_true(percent_parse("80%", &value) && value == 80000000);
+	assert_true(percent_parse(".0000015", &value) && value == 2);
 	assert_true(percent_parse("0", &value) && value == 0);
+	assert_string_equal(format_limit(99500000).text, "99.5");
+	assert_string_equal(format_limit(2).text, "0.000002");
+	assert_string_equal(format_limit(0).text, "0");
+	/* What is just at the limit: no double is 0.1. */
+	assert_true(percent_parse("0.1", &value) && value == percent_of(1, 1000));
+	assert_true(percent_of(999999999, 1000000000000) < value);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		if (percent_parse(wrong[i], &value))
 			fail_msg("`%s' is taken for a percentage", wrong[i]);
@@ -175,6 +249,8 @@ int main(void)
 		cmocka_unit_test(number_lists),
 		cmocka_unit_test(time_ranges),
 		cmocka_unit_test(percentages),
+		cmocka_unit_test(ratios_are_exact),
+		cmocka_unit_test(wall_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "cli/decimal.h"
 #include "cli/profile.h"
 #include "cli/report_table.h"
 #include "cli/report_tree.h"
@@ -107,12 +108,12 @@ static void print_table(struct output *output)
 
 static void print_tree(struct output *output)
 {
-	report_tree_print(&profiles.items[0], 0.5, output);
+	report_tree_print(&profiles.items[0], PERCENT / 2, output);
 }
 
 static void print_residency(struct output *output)
 {
-	report_residency_print(&profiles.items[0], 0.5, output);
+	report_residency_print(&profiles.items[0], PERCENT / 2, output);
 }
 
 static void recursion_counts_once(void **state)
@@ -136,8 +137,8 @@ static void recursion_counts_once(void **state)
 static void print_sorted(struct output *output)
 {
 	for (int sort = SORT_SELF; sort <= SORT_MODULE; sort++)
-		report_table_print(&profiles, &profiles.items[0], (enum table_sort)sort, 60,
-				   output);
+		report_table_print(&profiles, &profiles.items[0], (enum table_sort)sort,
+				   60 * PERCENT, output);
 }
 
 static void any_column_sorts(void **state)

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "cli/decimal.h"
 #include "cli/report_compare.h"
 
 #define FRAME(name, path)                                                                          \
@@ -68,7 +69,7 @@ static void add(enum reel_stop stop, const uint8_t *how, bool cut, const uint64_
 	add(REEL_STOP_ROOT, steps, false, (const uint64_t[]){ __VA_ARGS__ },                       \
 	    sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
 
-static char *printed_report(double limit)
+static char *printed_report(uint64_t limit)
 {
 	struct output output = { 0 };
 	char *text = NULL;
@@ -108,7 +109,7 @@ static void every_kind_counts(void **state)
 		      "        1     25.00 %            2  qsort        libc.so\n"
 		      "        1     25.00 %            1  main         prog\n");
 	free(text);
-	text = printed_report(30);
+	text = printed_report(30 * PERCENT);
 	assert_non_null(strstr(text, "vil"));
 	assert_null(strstr(text, "qsort"));
 	assert_non_null(strstr(text, "# 2 more below --percent-limit 30\n"));
