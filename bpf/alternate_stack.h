@@ -80,6 +80,8 @@ __noinline __u64 reel_compat_frame_search(__u64 low, __u64 slot)
 #else
 static __always_inline __u64 reel_compat_frame_search(__u64 low, __u64 slot)
 {
+	(void)low;
+	(void)slot;
 	return 0;
 }
 #endif
