@@ -110,11 +110,20 @@ static const struct reel_arch_call calls[] = {
 static const uint8_t plt_header[] = { 0xf0, 0x7b, 0xbf, 0xa9, 0x10, 0, 0, 0x90 };
 static const uint8_t plt_header_mask[] = { 0xff, 0xff, 0xff, 0xff, 0x1f, 0, 0, 0x9f };
 
+/* Its other entries: adrp x16, …;  ldr x17, [x16, …];  add x16, …;  br x17.  The header goes on so.
+ */
+static const uint8_t plt_entry[] = { 0x10, 0, 0, 0x90, 0x11, 0x02, 0x40, 0xf9 };
+static const uint8_t plt_entry_mask[] = { 0x1f, 0, 0, 0x9f, 0xff, 0x03, 0xc0, 0xff };
+
 static const struct reel_arch_entry entries[] = {
 	{ plt_header, plt_header_mask, sizeof(plt_header), 4, 2 },
 	{ plt_header, plt_header_mask, sizeof(plt_header), 8, 2 },
 	{ plt_header, plt_header_mask, sizeof(plt_header), 12, 2 },
 	{ plt_header, plt_header_mask, sizeof(plt_header), 16, 2 },
+	{ plt_entry, plt_entry_mask, sizeof(plt_entry), 0, 0 },
+	{ plt_entry, plt_entry_mask, sizeof(plt_entry), 4, 0 },
+	{ plt_entry, plt_entry_mask, sizeof(plt_entry), 8, 0 },
+	{ plt_entry, plt_entry_mask, sizeof(plt_entry), 12, 0 },
 };
 
 /* Arm ARM C6.2: svc, with any immediate. */

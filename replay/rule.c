@@ -211,8 +211,8 @@ bool reel_rule_sp_of_record(const struct reel_rule *rule, const struct reel_arch
 		if (saved->to != fp_slot || saved->from != FROM_MEMORY ||
 		    (int64_t)saved->offset + arch->word_size != ra->offset)
 			continue;
-		*sp_ret = fp - (uint64_t)(int64_t)saved->offset -
-			  (uint64_t)(int64_t)rule->cfa.offset;
+		*sp_ret =
+			fp - (uint64_t)(int64_t)saved->offset - (uint64_t)(int64_t)rule->cfa.offset;
 		return true;
 	}
 	return false;
