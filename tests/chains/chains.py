@@ -14,16 +14,19 @@ PARTS = {
     "THREAD": r"(__)?clone3?;start_thread",
     # Its first instructions lie in clone3 itself, where the CFI says that nobody called (glibc's clone3.S, thread_start).
     "BEGINNING": r"(__)?clone3?(;start_thread(;LIBRARY)*)?",
+    "CHILD": r"(__)?clone3?",
     # Time's way: libc's function, the vDSO's or the system call.
-    "CLOCK": r"cpu_seconds(;(STUB|RESOLVE)|;(__)?clock_gettime(64)?(;(__vdso_clock_gettime|__cvdso_clock_gettime_\w+|do_hres|"
-             r"__arch_get_hw_counter|vdso\+))*)?",
+    "CLOCK": r"cpu_seconds(;(STUB|RESOLVE)|;(__)?clock_gettime(64)?(;VDSO)*)?",
+    "VDSO": r"__vdso_clock_gettime|__cvdso_clock_gettime_\w+|do_hres|__arch_get_hw_counter|vdso\+",
     # ld.so resolves a function at its first call.
     "RESOLVE": r"_dl_runtime_(resolve|profile)\w*(;(_dl_fixup|_dl_profile_fixup)(;LIBRARY)*)?",
     # The entry of a PLT, which has no symbol.
-    "STUB": r"(\w*chains|lib\w+\.so)\+plt",
+    "STUB": r"([\w-]*chains|lib\w+\.so)\+plt",
     # Little functions that are inlined.
     "SPIN": r"spin(;mix)?|mix",
     "TINY": r"tiny_keep<(\d+)>(;tiny_leaf<\d+>(;mix)?)?",
+    # Where a handler returns to.
+    "SIGRETURN": r"__restore_rt",
     # Where a timer strikes: see signals.cc.
     "INTERRUPTED": r"interrupt(;CLOCK|;(STUB|RESOLVE)|;interruptible(;TINY)?)?",
     "HANDLER": r"on_timer(;(STUB|RESOLVE|handler_work(;SPIN)?))?",
@@ -78,15 +81,15 @@ def mode(places, ends=(), start=True):
 def handler_places(root, name):
     return {
         "interrupted": (r"%s;%s(;INTERRUPTED)?" % (root, name), 5),
-        "below the signal frame": (r"%s;%s;INTERRUPTED;__restore_rt;HANDLER" % (root, name), 3),
-        "returning": (r"%s;%s;INTERRUPTED;__restore_rt" % (root, name), 0),
+        "below the signal frame": (r"%s;%s;INTERRUPTED;SIGRETURN;HANDLER" % (root, name), 3),
+        "returning": (r"%s;%s;INTERRUPTED;SIGRETURN" % (root, name), 0),
         "setting up": (r"%s(;%s)?(;(RESOLVE|STUB|"
                        r"on_signal|use_alternate_stack|start_timer|interrupt|LIBRARY))*" % (root, name), 0),
     }
 
 
 SIGNAL_ENDS = [
-    ("rt_sigreturn", r"(.*;)?__restore_rt",
+    ("rt_sigreturn", r"(.*;)?SIGRETURN",
      "the kernel puts back registers one after the other (restore_sigcontext, arch/x86/kernel/signal_64.c): a sample between "
      "sp and ip has the handler's ip with the interrupted sp"),
 ]
@@ -135,8 +138,8 @@ MODES = {
     }, SIGNAL_ENDS),
     "nested": mode({
         **handler_places("MAIN", "mode_nested"),
-        "below the signal frame": (r"MAIN;mode_nested;INTERRUPTED;__restore_rt;on_outer(;(STUB|RESOLVE|RAISE))?", 0),
-        "below two of them": (r"MAIN;mode_nested;INTERRUPTED;__restore_rt;on_outer;RAISE;__restore_rt"
+        "below the signal frame": (r"MAIN;mode_nested;INTERRUPTED;SIGRETURN;on_outer(;(STUB|RESOLVE|RAISE))?", 0),
+        "below two of them": (r"MAIN;mode_nested;INTERRUPTED;SIGRETURN;on_outer;RAISE;SIGRETURN"
                               r"(;on_inner(;(STUB|RESOLVE|inner_work(;SPIN)?))?)?", 3),
     }, SIGNAL_ENDS),
     "jump": mode({
@@ -174,7 +177,7 @@ MODES = {
                         r"(;ANY)?;__gxx_personality_v0(;ANY)*", 2),
         "_Unwind_RaiseException": (r"MAIN;mode_exception;catcher;thrown_one;thrown_two;thrown_three;thrower;__cxa_throw;"
                                    r"_Unwind_RaiseException(;ANY)*", 20),
-        "_Unwind_Resume": (r"MAIN;mode_exception;catcher;thrown_one;thrown_two;_Unwind_Resume(;ANY)*", 10),
+        "_Unwind_Resume": (r"MAIN;mode_exception;catcher;thrown_one;thrown_two;_Unwind_Resume(;ANY)*", 5),
         "destructor": (r"MAIN;mode_exception;catcher;thrown_one;thrown_two;Destroyed::~?Destroyed(;destroy_work(;SPIN)?)?", 2),
         "catch": (r"MAIN;mode_exception;catcher;catch_work(;SPIN)?", 2),
         # The CFI of the last jump gives the landing pad.
@@ -201,7 +204,7 @@ MODES = {
         "_dl_fixup": (r"MAIN;mode_lazy;lazy_round;RESOLVE", 5),
         "PLT stub": (r"MAIN;mode_lazy;lazy_round;STUB", 0.05),
         "called": (r"MAIN;mode_lazy;lazy_round(;lazy_\d\d)?", 0.2),
-        "around": (r"MAIN;mode_lazy(;(CLOCK|STUB|RESOLVE|find_slots(;(STUB|RESOLVE))?)|;LIBRARY(;LIBRARY)*)?", 0),
+        "around": (r"MAIN;mode_lazy(;(CLOCK|STUB|RESOLVE|find_slots(;(STUB|RESOLVE))?)|;LIBRARY(;ANY)*)?", 0),
     }),
     # Mode lazy with LD_AUDIT: ld.so stays in the chain of every call through a PLT.
     "audit": mode({
@@ -212,7 +215,7 @@ MODES = {
         "around": (r"MAIN(;mode_lazy(;lazy_round|;cpu_seconds|;find_slots)?)?(;STUB|;_dl_runtime_profile\w*(;ANY)*)?", 0),
     }),
     "vdso": mode({
-        "vDSO": (r"MAIN;mode_vdso;(__)?clock_gettime(64)?;(__vdso_clock_gettime(;\w+)*|vdso\+)", 50),
+        "vDSO": (r"MAIN;mode_vdso;(__)?clock_gettime(64)?;VDSO(;\w+)*", 50),
         "around": (r"MAIN;mode_vdso(;(CLOCK|STUB|RESOLVE|(__)?clock_gettime(64)?))?", 0),
     }),
     "reload": mode({
@@ -239,7 +242,7 @@ MODES = {
     "spawn": mode({
         "the spawned": (r"MAIN;mode_leaf;leaf_outer;leaf_inner(;mix)?", 50),
         "posix_spawn": (r"MAIN;mode_spawn;spawn_posix(;(RESOLVE|STUB|(__)?posix_spawn|__spawni\w*|LIBRARY)(;LIBRARY)*)?", 0),
-        "posix_spawn's child": (r"(__)?clone3?(;__spawni_child(;LIBRARY)*)?", 0),
+        "posix_spawn's child": (r"CHILD(;__spawni_child(;LIBRARY)*)?", 0),
         "vfork": (r"MAIN;mode_spawn;spawn_vfork(;(RESOLVE|STUB|(__)?vfork|execve|waitpid|_*(__GI_)?_*wait\w*)(;_*wait\w*)*)?", 0),
         "around": (r"MAIN;(mode_spawn|mode_leaf)(;(CLOCK|STUB|RESOLVE|leaf_outer))?", 0),
     }),

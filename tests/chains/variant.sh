@@ -21,6 +21,7 @@ pauth        gcc    -O2 -fomit-frame-pointer -mbranch-protection=standard
 clang-pauth  clang  -O2 -fomit-frame-pointer -mbranch-protection=standard
 backchain    gcc    -O2 -mbackchain
 musl         musl   -O2 -fomit-frame-pointer
+musl-static  musl   -O2 -fomit-frame-pointer -static
 '
 here=$(cd "$(dirname "$0")" && pwd)
 case $# in

@@ -3,7 +3,7 @@
 #
 # Builds stackreel-record and the program for the cell's CPU and records the modes (all, if none is given) of each variant in one boot.
 # Leaves OUTDIR/VARIANT/MODE.reel, .printed (what the program printed) and .log (what the recorder said); OUTDIR/VARIANT/failed has
-# the modes of which either failed; OUTDIR/symfs has the programs, their libraries and these libraries' debug information:
+# the modes of which either failed, or for which the boot had no time left; OUTDIR/symfs has the programs, their libraries and these libraries' debug information:
 #   stackreel script --no-host-files --symfs OUTDIR/symfs OUTDIR/VARIANT/MODE.reel
 # A variant that cannot be built is left out, with a line "skip: …". Status: as run.sh's.
 #   VARIANTS="gcc …"     which of tests/chains/variant.sh's (default gcc)
@@ -34,6 +34,7 @@ make -s -C "$root" O="$object_dir" "${cross[@]}" "$target" >&2
 
 # The programs, with the C library that has debug information.
 workspace
+export STACKREEL_VM_TIMEOUT=${STACKREEL_VM_TIMEOUT:-900}
 sysroot=$("$vm/sysroot.sh" "$userland" "$arch" libstdc++6 libgcc-s1 libc6-dbg)
 variants=() programs=() folders=(-s "$sysroot")
 for variant in ${VARIANTS:-gcc}; do
@@ -42,7 +43,7 @@ for variant in ${VARIANTS:-gcc}; do
 	[ $status != 77 ] || { echo "skip: $cell, $variant: $(tail -n 1 "$work/log")" && continue; }
 	[ $status = 0 ] || { cat "$work/log" >&2 && fail "cannot build $variant for $arch"; }
 	variants+=("$variant")
-	[ "$variant" != musl ] || continue
+	case $variant in musl*) continue ;; esac
 	programs+=("$work/chains/$variant/chains")
 	folders+=(-s "$work/chains/$variant")
 done
@@ -71,6 +72,12 @@ cat >"$work/script" <<-SCRIPT
 			\$variant/*) mode=\${mode#*/} ;;
 			*/*) continue ;;
 			esac
+			# What is recorded so far is worth more than a boot that took too long.
+			if [ \$(cut -d . -f 1 /proc/uptime) -gt $((STACKREEL_VM_TIMEOUT * 8 / 10)) ]; then
+				echo "there was no time left" >/out/\$variant/\$mode.log
+				echo \$mode >>/out/\$variant/failed
+				continue
+			fi
 			sh /bin/record.sh /bin/stackreel-record /chains/\$variant \$mode /out/\$variant/\$mode ||
 				echo \$mode >>/out/\$variant/failed
 		done

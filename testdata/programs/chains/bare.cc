@@ -25,13 +25,13 @@ NOINLINE uint64_t framed_caller(uint64_t rounds)
 int mode_bare_framed(double seconds, char **)
 {
 	while (cpu_seconds() < seconds)
-		sink = framed_caller(100000);
+		sink = framed_caller(1000000);
 	return 0;
 }
 
 static NOINLINE uint64_t bare_called(uint64_t value)
 {
-	return spin(50000, value);
+	return spin(500000, value);
 }
 
 NOINLINE uint64_t bare_caller(uint64_t rounds)
@@ -45,7 +45,7 @@ NOINLINE uint64_t bare_caller(uint64_t rounds)
 int mode_bare(double seconds, char **)
 {
 	while (cpu_seconds() < seconds)
-		sink = bare_caller(100000);
+		sink = bare_caller(1000000);
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See bare.cc. No CFI on purpose; each of the loops is 100,000 rounds, prologues are next to nothing. */
+/* See bare.cc. No CFI on purpose; each of the loops is a million rounds, prologues are next to nothing. */
 	.text
 
 	.globl bare_framed

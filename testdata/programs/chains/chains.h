@@ -23,7 +23,7 @@
  */
 extern volatile uint64_t sink;
 
-/* The process's CPU time. */
+/* The process's CPU time since main began. */
 double cpu_seconds();
 
 static INLINE uint64_t mix(uint64_t value)

@@ -16,7 +16,7 @@
 
 NOINLINE void destroy_work(uint64_t value)
 {
-	sink = spin(200, value);
+	sink = spin(1000, value);
 }
 
 struct Destroyed {
@@ -66,7 +66,7 @@ NOINLINE uint64_t thrown_one(uint64_t value)
 
 NOINLINE void catch_work(uint64_t value)
 {
-	sink = spin(200, value);
+	sink = spin(1000, value);
 }
 
 NOINLINE uint64_t catcher(uint64_t value)

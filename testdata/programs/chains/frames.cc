@@ -40,7 +40,7 @@ NOINLINE uint64_t leaf_outer(uint64_t value)
 int mode_leaf(double seconds, char **)
 {
 	while (cpu_seconds() < seconds) {
-		for (int i = 0; i < 100; i++)
+		for (int i = 0; i < 1000; i++)
 			sink = leaf_outer(sink);
 	}
 	return 0;
@@ -222,7 +222,7 @@ static long deep_frames;
 
 NOINLINE uint64_t deep_bottom(uint64_t value)
 {
-	return spin(3000000, value);
+	return spin(10000000, value);
 }
 
 NOINLINE uint64_t deep(uint64_t value, long depth)
@@ -287,7 +287,7 @@ NOINLINE uint64_t inline_outer(uint64_t value)
 int mode_inline(double seconds, char **)
 {
 	while (cpu_seconds() < seconds) {
-		for (int i = 0; i < 100; i++)
+		for (int i = 0; i < 1000; i++)
 			sink = inline_outer(sink);
 	}
 	return 0;

@@ -97,7 +97,7 @@ static uint64_t stack_of_two[COROUTINE_SIZE / 8];
 
 NOINLINE uint64_t coroutine_work_one(uint64_t value)
 {
-	return spin(3000, value);
+	return spin(30000, value);
 }
 
 static void coroutine_one()
@@ -110,7 +110,7 @@ static void coroutine_one()
 
 NOINLINE uint64_t coroutine_work_two(uint64_t value)
 {
-	return spin(3000, value);
+	return spin(30000, value);
 }
 
 static void coroutine_two()

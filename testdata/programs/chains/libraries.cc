@@ -44,7 +44,7 @@ int mode_plt(double seconds, char **)
 	uint64_t value = 1;
 
 	while (cpu_seconds() < seconds) {
-		for (int i = 0; i < 10000; i++)
+		for (int i = 0; i < 100000; i++)
 			value = library_add(value);
 	}
 	sink = value;

@@ -25,7 +25,7 @@ extern char **environ;
 
 template <int N> NOINLINE uint64_t work(uint64_t value)
 {
-	return spin(100000 + N, value);
+	return spin(500000 + N, value);
 }
 
 template <int N> NOINLINE void *worker(void *seconds)
@@ -58,7 +58,7 @@ int mode_threads(double seconds, char **)
 
 NOINLINE uint64_t fork_work(uint64_t value)
 {
-	return spin(2000000, value);
+	return spin(5000000, value);
 }
 
 NOINLINE int fork_two(int *n)

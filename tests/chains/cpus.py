@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What chains.py's patterns are on other CPUs than x86_64, and with another C library than glibc.
+
+Either may have PARTS of its own, more ways to START, more ENDS, and for a mode more ends or other
+least shares.  An end may name the instruction instead of a pattern: (name, {function: offsets},
+reason) is any chain whose leaf is at one of the offsets in that function.
+"""
+
+AARCH64 = {
+    "parts": {
+        "SIGRETURN": r"__kernel_rt_sigreturn|\[vdso\]\+",
+        "VDSO": r"__kernel_clock_gettime|\[vdso\]\+",
+        # glibc's clone.S calls start_thread from a function of its own.
+        "THREAD": r"thread_start;start_thread",
+        "CHILD": r"(__)?clone|thread_start",
+        "BEGINNING": r"(__)?clone|thread_start(;start_thread(;LIBRARY)*)?",
+    },
+    "start": [
+        # ld.so's _start runs on into _dl_start_user (sysdeps/aarch64/dl-start.S).
+        r"_start(;_dl_init(;call_init)*(;ANY)*|;STUB)?",
+    ],
+    "ends": [
+        ("_dl_runtime_resolve", {"_dl_runtime_resolve": [0]},
+         "glibc's dl-trampoline.S tells only behind its first instruction (bti) that the PLT has pushed two words"),
+        ("clone", r"\[(stack bytes ran out|no mapping)\](;\[unknown\]\+)?;(create_thread|__spawnix);__clone",
+         "glibc's clone.S: behind svc the child has another stack, up to the branch to thread_start the CFI is its parent's"),
+        ("no stack", r"\[no user stack\](;\w+)?(;__run_exit_handlers)?;_exit", "a task that ends has no memory any more"),
+    ],
+    "mode_ends": {
+        **{mode: [("setup_return", {name: [0] for name in ("on_timer", "on_outer", "on_inner")},
+                   "the kernel sets sp and pc to the handler's before the link register (setup_return, arch/arm64/kernel/signal.c): a "
+                   "sample between has the interrupted function's return address")]
+           for mode in ("handler", "alternate", "alternate-thread", "nested")},
+        "fork": [
+            ("untouched page", r"\[stack bytes ran out\](;__libc_fork;_Fork)?;arch_fork",
+             "a forked child's page table entries are old (mm/memory.c, copy_present_pte): where the CPU does not set the access "
+             "flag, the first access faults, which BPF must not"),
+        ],
+        "coroutine": [
+            ("swapcontext", r"\[register unknown\];swapcontext;(swapcontext|setcontext)",
+             "glibc's swapcontext.S: from `adr x30, 2f` on, x30 is not the return address any more and no CFI tells where it is", 5),
+        ],
+        "bare-framed": [
+            ("frame without record", r"\[register unknown\];framed_caller;bare_framed(;bare_framed_inner)?",
+             "bare_aarch64.S has no CFI: its frame records lead to framed_caller, but not to its sp", 90),
+        ],
+        "bare-framed-stop": [
+            ("link register", r"\[register unknown\];framed_caller;bare_framed", "x30 leads to the caller, but sp has moved", 20),
+            ("returned", r"\[no progress\];bare_framed", "behind its call the function itself is in x30"),
+        ],
+        "bare": [("returned", r"\[no progress\];bare_unframed", "behind its call the function itself is in x30")],
+    },
+    "least": {
+        ("lazy", "_dl_runtime_resolve"): 0.1,
+        ("bare-framed", "bare_framed"): 0,
+        ("bare-framed", "bare_framed_inner"): 0,
+        ("bare-framed-stop", "without CFI"): 40,
+        ("exception", "catch"): 0.5,
+        ("jump", "__longjmp, switched"): 0,
+    },
+}
+
+S390X = {
+    "parts": {
+        "SIGRETURN": r"__kernel_rt_sigreturn|\[vdso\]\+",
+        "VDSO": r"__kernel_clock_gettime|\[vdso\]\+",
+        "THREAD": r"thread_start;start_thread",
+        "CHILD": r"(__)?clone|thread_start",
+        "BEGINNING": r"(__)?clone|thread_start(;start_thread(;LIBRARY)*)?",
+    },
+    "start": [r"_start;STUB"],
+    "ends": [
+        ("_dl_start_user", r"\[no unwind info\];_dl_start_user(;_dl_init(;call_init)*(;ANY)*)?",
+         "glibc's dl-machine.h (RTLD_START) has no CFI for _dl_start_user"),
+        ("crt", r"\[no unwind info\];(CRT|lib\S+\+)(;STUB|;ANY)*", "crti.S and gcc's crtstuff.c are built without CFI"),
+        ("clone", r"\[(stack bytes ran out|no mapping)\](;\[unknown\]\+)?;(create_thread|__spawnix|__GI___clone_internal);__clone",
+         "glibc's clone.S: behind svc the child has another stack, up to the branch to thread_start the CFI is its parent's"),
+        ("no stack", r"\[no user stack\](;\w+)?(;__run_exit_handlers)?;_exit", "a task that ends has no memory any more"),
+    ],
+}
+RISCV64 = {
+    "parts": {
+        "SIGRETURN": r"__vdso_rt_sigreturn|\[vdso\]\+",
+        "VDSO": r"__vdso_clock_gettime|\[vdso\]\+",
+        "THREAD": r"(__thread_start|__thread_start_clone3);start_thread",
+        "CHILD": r"(__)?clone3?|__thread_start\w*",
+        "BEGINNING": r"(__)?clone3?|__thread_start\w*(;start_thread(;LIBRARY)*)?",
+    },
+    "start": [r"_start;STUB"],
+    "ends": [
+        ("crt", r"\[no unwind info\];(CRT|lib\S+\+)(;STUB|;ANY)*", "crti.S and gcc's crtstuff.c are built without CFI"),
+        ("no stack", r"\[no user stack\](;\w+)?(;__run_exit_handlers)?;_exit", "a task that ends has no memory any more"),
+    ],
+}
+
+CPUS = {"x86_64": {}, "aarch64": AARCH64, "s390x": S390X, "riscv64": RISCV64}
+
+# Debian builds musl without unwind tables, but for what comes from libgcc: a trace ends in its first function.
+MUSL = {
+    "parts": {
+        "MUSL": r"ld-musl-\w+\.so\.1\+",
+        "MAIN": r"\[no unwind info\];(libc_start_main_stage2|MUSL);main",
+        "THREAD": r"\[no unwind info\];(start|MUSL)",
+        "BEGINNING": r"\[no unwind info\];(__clone|MUSL)",
+        "SIGRETURN": r"__restore_rt|__kernel_rt_sigreturn|__vdso_rt_sigreturn|\[vdso\]\+|MUSL",
+    },
+    "start": [r"_start|_start_c|__clone|_dlstart|_dlstart_c"],
+    "ends": [
+        ("musl", r"\[no unwind info\];(CLONED;)?(LIBRARY|MUSL)(;LIBRARY|;VDSO|;MUSL|;STUB)*(;SIGRETURN(;HANDLER|;on_outer(;.*)?)?)?",
+         "musl is built without unwind tables"),
+        ("vfork", r".*;__clone", "musl's clone.s has no CFI: the child's stack is another one"),
+    ],
+    "ends_max": 100,
+    "least": {("vdso", "vDSO"): 0, ("plt", "library_add"): 5, ("jump", "setjmp"): 0},
+}
+MUSL["parts"]["CLONED"] = r"__clone|MUSL"
+
+LIBCS = {"glibc": {}, "musl": MUSL}
