@@ -4,7 +4,8 @@
 # The script's output goes to stdout, the files in the guest's /out go to OUTDIR (empty or absent before), the console's messages
 # to OUTDIR.console. Status: the script's own; 124 when the time was over, 125 when the guest ended without a result.
 # $STACKREEL_VM_TIMEOUT: seconds (300); $STACKREEL_VM_CPUS (2); $STACKREEL_VM_MEMORY: MB (1024); $STACKREEL_VM_APPEND: more of
-# the kernel's command line; $STACKREEL_VM_ACCEL: qemu's accelerator (tcg, which needs nothing of the host).
+# the kernel's command line; $STACKREEL_VM_ACCEL: qemu's accelerator (tcg, which needs nothing of the host); $STACKREEL_VM_ICOUNT: qemu's
+# -icount, e.g. shift=3,sleep=off: the guest's time is that of its instructions, so that a busy host takes no samples from it.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# = 5 ] || usage
@@ -28,7 +29,7 @@ stream=$work/stream.tar
 start=$EPOCHREALTIME status=0
 child timeout -k 5 "$seconds" "${qemu[@]}" -accel "${STACKREEL_VM_ACCEL:-tcg}" -cpu "$cpu" \
 	-smp "${STACKREEL_VM_CPUS:-2}" -m "${STACKREEL_VM_MEMORY:-1024}" \
-	-nodefaults -display none -no-reboot -serial "file:$console" \
+	${STACKREEL_VM_ICOUNT:+-icount "$STACKREEL_VM_ICOUNT"} -nodefaults -display none -no-reboot -serial "file:$console" \
 	-device virtio-serial -chardev "file,id=out,path=$stream" -device virtserialport,chardev=out \
 	-kernel "$kernel/vmlinuz" -initrd "$initramfs" \
 	-append "console=$tty rdinit=/init panic=-1 loglevel=5 ${STACKREEL_VM_APPEND:-}" </dev/null >"$work/qemu.log" 2>&1 || status=$?
