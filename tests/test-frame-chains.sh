@@ -118,7 +118,14 @@ for cell in ${CELLS-x86_64-5.10 arm64-6.12}; do
     count $status "$cell: recording"
     [ $status = 0 ] || continue
     for variant in kept leafless; do
-        compare "$work/$cell" $variant
+        case $cell in
+        riscv64* | s390x*)
+            # Their kernels take the first return address from a register, which may hold anything: no instruction tells what they find.
+            "$O/stackreel" report --compare-fp --min-complete 99 --no-host-files --module "$work/$cell/bin/$variant" "$work/$cell/$variant.reel" \
+                >"$work/report" && grep -qE '^# compared .*: [0-9]{2,} traces' "$work/report" || { cat "$work/report"; false; }
+            ;;
+        *) compare "$work/$cell" $variant ;;
+        esac
         count $? "$cell: $variant"
     done
     # Behind kernel chains. A task that exits has no stack any more.

@@ -10,33 +10,34 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# = 2 ] || usage
-cell=$1 outdir=$2
+cell=$1 outdir=$(realpath -m "$2")
 root=$(cd "$vm/../.." && pwd)
-recorder=${O:-$root/build}/stackreel-record
-cross=() prefix= libraries=()
+# An absolute path, as for whoever else builds there: make knows what depends on what by these names.
+object_dir=$(realpath -m "${O:-$root/build}")
+cd "$root"
+recorder=$object_dir/stackreel-record cross=() prefix= libraries=()
 if [ "$cell" != host ]; then
 	read -r _ arch _ < <("$vm/cells.sh" "$cell")
-	object_dir=${O:-$root/build}/vm-$arch recorder=$object_dir/static/stackreel-record
+	object_dir=$object_dir/vm-$arch
 	if [ "$arch" != "$(dpkg --print-architecture)" ]; then
 		read -ra cross < <("$vm/cross.sh" "$arch")
 		for variable in "${cross[@]}"; do
-			case $variable in CROSS_COMPILE=*) prefix=${variable#*=} && export "${variable?}" ;; esac
+			case $variable in CROSS_COMPILE=*) prefix=${variable#*=} ;; esac
 		done
 	fi
 	# riscv64's libraries cannot be linked statically.
+	recorder=$object_dir/static/stackreel-record
 	[ "$arch" != riscv64 ] || recorder=$object_dir/stackreel-record
-	target=$recorder
-	[[ $target != */static/* ]] || target=static
-	make -s -C "$root" O="$object_dir" "${cross[@]}" "$target" >&2
-	[ "$arch" != riscv64 ] || mapfile -t libraries < <("$vm/libs.sh" "$recorder")
+	make -s O="$object_dir" "${cross[@]}" "$recorder" >&2
+	[ "$arch" != riscv64 ] || mapfile -t libraries < <(CROSS_COMPILE=$prefix "$vm/libs.sh" "$recorder")
 fi
 need "${prefix}gcc"
 workspace
 # gcc leaves a leaf function's record out whatever it is told, unless it does not optimize (x86-64: ix86_finalize_stack_frame_flags).
 # s390x's records are a chain of stack pointers.
 frames=-fno-omit-frame-pointer kept="-O0 -mno-omit-leaf-frame-pointer" leafless="-O2 -momit-leaf-frame-pointer"
-[[ $prefix != riscv64* ]] || kept=-O0 leafless=-O2
-[[ $prefix != s390x* ]] || frames=-mbackchain kept=-O0 leafless=-O2
+[[ $prefix != *riscv64-linux-gnu- ]] || kept=-O0 leafless=-O2
+[[ $prefix != *s390x-linux-gnu- ]] || frames=-mbackchain kept=-O0 leafless=-O2
 mkdir -p "$work/bin"
 for variant in kept leafless; do
 	# shellcheck disable=SC2086 # several options
@@ -59,11 +60,10 @@ cat >"$work/script" <<-SCRIPT
 	\$record -F ${HZ:-999} -o cut.reel -- kept 2>>record.log
 SCRIPT
 mkdir -p "$outdir"
-outdir=$(realpath "$outdir") status=0
+status=0
 if [ "$cell" = host ]; then
 	# At its path, a program is found without --symfs.
 	cp -r "$work/bin" "$outdir/"
-	recorder=$(realpath "$recorder")
 	(cd "$outdir" && PATH=$outdir/bin:${recorder%/*}:$PATH sh "$work/script") || status=$?
 else
 	"$vm/run.sh" "$cell" "$work/script" "$work/out" "$recorder" "$work"/bin/* "${libraries[@]}" || status=$?
