@@ -112,5 +112,6 @@ uint64_t reel_losses_samples(const struct reel_losses *losses)
 {
 	return reel_losses_sum(losses, REEL_LOSS_RING_FULL) +
 	       reel_losses_sum(losses, REEL_LOSS_RING_BUSY) +
-	       reel_losses_sum(losses, REEL_LOSS_RECORDER);
+	       reel_losses_sum(losses, REEL_LOSS_RECORDER) +
+	       reel_losses_sum(losses, REEL_LOSS_MISSED);
 }

@@ -44,7 +44,8 @@ static const struct argp_option argp_options[] = {
 	{ NULL, 0, NULL, 0, "How to sample:", 2 },
 	{ "event", 'e', "EVENT,...", 0,
 	  "What to sample (cpu-clock): cycles, page-faults, "
-	  "sched:sched_switch, ...; may be repeated",
+	  "sched:sched_switch, fentry:vfs_read (a kernel function) or fexit:, ...; may be "
+	  "repeated",
 	  0 },
 	{ "freq", 'F', "HZ", 0, "Samples a second and CPU (999), or max", 0 },
 	{ "count", 'c', "PERIOD", 0, "A sample each PERIOD events instead", 0 },

@@ -286,7 +286,24 @@ struct reel_error *reel_programs_attach_function(struct reel_programs *programs,
 	if (!link)
 		return reel_function_refusal_attach(event, errno);
 	programs->links[programs->n_links++] = link;
+	programs->is_function[index] = true;
 	return NULL;
+}
+
+uint64_t reel_programs_missed(const struct reel_programs *programs)
+{
+	uint64_t missed = 0;
+
+	for (size_t i = 0; i < REEL_BPF_EVENTS_MAX; i++) {
+		struct bpf_prog_info info = { 0 };
+		uint32_t size = sizeof(info);
+
+		/* Since 5.12; an older kernel leaves it 0. */
+		if (programs->is_function[i] &&
+		    !bpf_obj_get_info_by_fd(bpf_program__fd(programs->events[i]), &info, &size))
+			missed += info.recursion_misses;
+	}
+	return missed;
 }
 
 void reel_programs_unload(struct reel_programs *programs)

@@ -18,6 +18,7 @@ struct reel_programs {
 	/* Filters the event for which the kernel saves registers that are in the CPU else; NULL on
 	 * CPUs that need none (bpf/floating_point.h). */
 	struct bpf_program *save_registers;
+	bool is_function[REEL_BPF_EVENTS_MAX];
 	/* Those of process events, and of functions. */
 	struct bpf_link *links[3 + REEL_BPF_EVENTS_MAX];
 	size_t n_links;
@@ -33,6 +34,8 @@ struct reel_error *reel_programs_attach_function(struct reel_programs *programs,
 						 size_t index) REEL_MUST_CHECK;
 /* Follows forks and exits from now on. */
 struct reel_error *reel_programs_attach_processes(struct reel_programs *programs) REEL_MUST_CHECK;
+/* How often the programs of functions were not run, because they ran already. */
+uint64_t reel_programs_missed(const struct reel_programs *programs);
 void reel_programs_unload(struct reel_programs *programs);
 
 /* The descriptor of a map; asserts that there is such a map. */

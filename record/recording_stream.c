@@ -291,6 +291,9 @@ static struct reel_error *count_losses(struct recording *recording)
 	size_t n_cpus = 0;
 
 	error = reel_sampler_counts(recording->sampler, &counts, &n_cpus);
+	if (!error)
+		error = reel_losses_set(recording->losses, recording->sampler, UINT32_MAX,
+					REEL_LOSS_MISSED, reel_sampler_missed(recording->sampler));
 	for (size_t i = 0; i < n_cpus && !error; i++) {
 		const struct {
 			enum reel_loss cause;

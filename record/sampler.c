@@ -50,6 +50,7 @@ struct reel_sampler {
 	struct reel_error *drain_error;
 	uint64_t drain_budget;
 	struct reel_bpf_control control;
+	uint64_t missed_before; /* it was enabled */
 };
 
 /* ---- opening ---------------------------------------------------------------- */
@@ -534,6 +535,7 @@ struct reel_error *reel_sampler_add_command(struct reel_sampler *sampler, uint32
 
 struct reel_error *reel_sampler_enable(struct reel_sampler *sampler)
 {
+	sampler->missed_before = reel_programs_missed(&sampler->programs);
 	sampler->control.enabled = 1;
 	if (control_set(sampler))
 		return reel_error_os(errno, "cannot start sampling");
@@ -666,4 +668,9 @@ struct reel_error *reel_sampler_counts(struct reel_sampler *sampler,
 	*ret = sampler->counts;
 	*n_cpus_ret = sampler->n_counts;
 	return NULL;
+}
+
+uint64_t reel_sampler_missed(const struct reel_sampler *sampler)
+{
+	return reel_programs_missed(&sampler->programs) - sampler->missed_before;
 }

@@ -128,6 +128,13 @@ struct reel_sampler_counts {
 	uint64_t process_lost;
 };
 
+/*
+ * Hits of functions since reel_sampler_enable, on any CPU and of any task, that the kernel dropped
+ * because the program of an earlier one ran on that CPU.  0 where the kernel does not count them
+ * (before 5.12).
+ */
+uint64_t reel_sampler_missed(const struct reel_sampler *sampler);
+
 /* One entry a possible CPU. */
 struct reel_error *reel_sampler_counts(struct reel_sampler *sampler,
 				       const struct reel_sampler_counts **ret,
