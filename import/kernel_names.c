@@ -14,8 +14,10 @@
 struct reel_kernel_names {
 	struct reel_writer *writer;
 	struct reel_import_modules *modules;
-	struct reel_kallsyms *kallsyms;
-	uint64_t *module_ids; /* by the symbols' module_index; 0: not needed yet */
+	const struct reel_recorded_kernel *kernel;
+	struct reel_kallsyms *kallsyms; /* NULL: there is no list */
+	uint64_t *module_ids;		/* by the symbols' module_index; 0: not needed yet */
+	bool placed;
 };
 
 char *reel_perf_cache_path(const char *name, struct reel_bytes build_id, const char *file)
@@ -103,19 +105,20 @@ struct reel_error *reel_kernel_names_create(const char *path,
 	struct reel_kallsyms *kallsyms;
 	struct reel_error *error = find_list(path, kernel, &kallsyms);
 	struct reel_kernel_names *names;
+	size_t n_modules;
 
-	*ret = NULL;
-	if (error || !kallsyms)
+	if (error)
 		return error;
+	n_modules = kallsyms ? reel_kallsyms_module_count(kallsyms) : 1;
 	names = calloc(1, sizeof(*names));
 	if (names)
-		names->module_ids =
-			calloc(reel_kallsyms_module_count(kallsyms), sizeof(*names->module_ids));
+		names->module_ids = calloc(n_modules, sizeof(*names->module_ids));
 	if (!names || !names->module_ids) {
 		reel_kallsyms_destroy(kallsyms);
 		free(names);
 		return reel_error_no_memory();
 	}
+	names->kernel = kernel;
 	names->kallsyms = kallsyms;
 	names->writer = writer;
 	names->modules = modules;
@@ -154,8 +157,34 @@ static struct reel_error *write_symbol(void *context, const struct reel_kallsym 
 	return reel_writer_record(names->writer, &record);
 }
 
+/*
+ * Where the kernel lay: with that, its file names what no list does.  What lies
+ * behind the first byte may well be another function.
+ */
+static struct reel_error *write_place(struct reel_kernel_names *names)
+{
+	const struct reel_kallsym symbol = {
+		.address = names->kernel->address,
+		.size = 1,
+		.name = names->kernel->symbol,
+		.module = REEL_KALLSYMS_KERNEL,
+	};
+
+	names->placed = true;
+	return *symbol.name && symbol.address ? write_symbol(names, &symbol) : NULL;
+}
+
 struct reel_error *reel_kernel_names_write(struct reel_kernel_names *names, const uint64_t *chain,
 					   size_t count)
 {
+	struct reel_error *error = names->placed ? NULL : write_place(names);
+
+	if (error || !names->kallsyms)
+		return error;
 	return reel_kallsyms_visit_new(names->kallsyms, chain, count, write_symbol, names);
+}
+
+bool reel_kernel_names_has_list(const struct reel_kernel_names *names)
+{
+	return names->kallsyms;
 }

@@ -24,8 +24,8 @@ struct reel_recorded_kernel {
 bool reel_kernel_is_here(struct reel_bytes build_id);
 
 /*
- * `path`: a file like /proc/kallsyms, or NULL.  Without one *ret may be NULL:
- * there is no list, and kernel frames have addresses only.  MISMATCH: the
+ * `path`: a file like /proc/kallsyms, or NULL.  Without one there may be no
+ * list, and kernel frames have addresses only.  `kernel` is borrowed.  MISMATCH: the
  * list is of another kernel, or of another boot, where its addresses were others.
  */
 struct reel_error *reel_kernel_names_create(const char *path,
@@ -34,7 +34,8 @@ struct reel_error *reel_kernel_names_create(const char *path,
 					    struct reel_import_modules *modules,
 					    struct reel_kernel_names **ret) REEL_MUST_CHECK;
 void reel_kernel_names_destroy(struct reel_kernel_names *names);
-/* Writes the names of a chain's addresses that are not written yet. */
+bool reel_kernel_names_has_list(const struct reel_kernel_names *names);
+/* Writes where the kernel lay, and the names of a chain's addresses, that are not written yet. */
 struct reel_error *reel_kernel_names_write(struct reel_kernel_names *names, const uint64_t *chain,
 					   size_t count) REEL_MUST_CHECK;
 

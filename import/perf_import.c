@@ -112,8 +112,10 @@ static void tell_lacks(struct importer *importer)
 		[LACK_DEFERRED_CHAIN] = "samples whose user chain perf took later (defer): it is "
 					"left out",
 		[LACK_GUEST] = "samples of virtual machines or hypervisors were passed over",
-		[LACK_KERNEL_NAMES] = "samples have kernel frames, and nothing names them: give "
-				      "the recorded kernel's /proc/kallsyms (--kallsyms)",
+		[LACK_KERNEL_NAMES] =
+			"samples have kernel frames, and nothing names them: give "
+			"the recorded kernel's /proc/kallsyms (--kallsyms), or replay "
+			"with its vmlinux (--module)",
 	};
 	const char *file = importer->stream.file.name;
 

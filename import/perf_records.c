@@ -298,7 +298,7 @@ static struct reel_error *take_loss(struct importer *importer, const struct perf
 
 /* PERF_RECORD_KSYMBOL: a BPF program or a trampoline, that no list of symbols need have. */
 static struct reel_error *take_kernel_symbol(struct importer *importer,
-					     const struct perf_record *record)
+					     const struct perf_record *record, uint64_t time)
 {
 	struct perf_cursor cursor = perf_record_payload(&importer->stream, record);
 	struct reel_record symbol = { .id = REEL_RECORD_KERNEL_SYMBOL };
@@ -316,8 +316,11 @@ static struct reel_error *take_kernel_symbol(struct importer *importer,
 	symbol.kernel_symbol.name = perf_cursor_string(&cursor);
 	if (cursor.bytes.failed)
 		return importer_bad_record(importer, record, "its name does not end in it");
-	if (gone || !symbol.kernel_symbol.size)
+	if (!symbol.kernel_symbol.size)
 		return NULL;
+	symbol.kernel_symbol.since = time;
+	if (gone)
+		symbol.kernel_symbol.name.size = 0;
 	error = reel_import_modules_add(importer->modules, module, &symbol.kernel_symbol.module);
 	return error ? error : reel_writer_record(importer->writer, &symbol);
 }
@@ -339,7 +342,7 @@ struct reel_error *importer_record(struct importer *importer, const struct perf_
 	case PERF_RECORD_THROTTLE:
 		return take_loss(importer, record, time);
 	case PERF_RECORD_KSYMBOL:
-		return take_kernel_symbol(importer, record);
+		return take_kernel_symbol(importer, record, time);
 	}
 	return NULL;
 }

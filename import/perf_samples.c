@@ -232,12 +232,13 @@ struct reel_error *importer_sample(struct importer *importer, const struct perf_
 		else
 			sample.layout = NULL;
 	}
-	if (sample.n_kernel_chain && importer->kernel_names)
+	if (sample.n_kernel_chain)
 		error = reel_kernel_names_write(importer->kernel_names, sample.kernel_chain,
 						sample.n_kernel_chain);
 	else
 		error = NULL;
-	importer->lacks[LACK_KERNEL_NAMES] += sample.n_kernel_chain && !importer->kernel_names;
+	importer->lacks[LACK_KERNEL_NAMES] +=
+		sample.n_kernel_chain && !reel_kernel_names_has_list(importer->kernel_names);
 	if (error)
 		return error;
 	error = reel_processes_place(importer->processes,

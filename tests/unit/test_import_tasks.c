@@ -317,6 +317,13 @@ static void test_kernel_names(void **state)
 		b16(&b, 0);
 		bname(&b, "bpf_prog_1_x");
 		end_with_id(&b, at(1, 0, 0));
+		begin(&b, PERF_RECORD_KSYMBOL, 0);
+		b64(&b, 0xffffffffa0000000);
+		b32(&b, 64);
+		b16(&b, 1);
+		b16(&b, 1); /* it is gone */
+		bname(&b, "bpf_prog_1_x");
+		end_with_id(&b, at(9, 0, 0));
 		import_built(&b, &options, i ? &moved : &imported);
 		builder_free(&b);
 	}
@@ -325,7 +332,12 @@ static void test_kernel_names(void **state)
 	assert_lines(1, &imported, "KERNEL_SYMBOL address=0xffffffffc0000000 ",
 		     "name=\"driver_do\"");
 	assert_lines(1, &imported, "KERNEL_SYMBOL address=0xffffffffa0000000 size=64 ",
-		     "name=\"bpf_prog_1_x\"");
+		     "name=\"bpf_prog_1_x\" since=1");
+	assert_lines(1, &imported, "KERNEL_SYMBOL address=0xffffffffa0000000 size=64 ",
+		     "name=\"\" since=9");
+	/* Where the kernel lay. */
+	assert_lines(1, &imported, "KERNEL_SYMBOL address=0xffffffff81000000 size=1 ",
+		     "name=\"_text\"");
 	assert_lines(1, &imported, "MODULE ", "kind=4 ", "driver");
 	assert_lines(0, &imported, "KERNEL_SYMBOL ", "helper");
 	assert_int_equal(imported.problem_codes, 0);
