@@ -40,13 +40,13 @@ endif
 
 CFLAGS ?= -O2 -g
 warnings := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef -Wpointer-arith \
-	-Wformat=2 -Wno-missing-field-initializers
+	-Wformat=2 -Wno-missing-field-initializers -Wno-psabi
 ifeq ($(SAN),1)
 san_flags := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 else ifneq ($(SAN),)
 san_flags := -fsanitize=$(SAN) -fno-omit-frame-pointer
 endif
-base_cflags = -std=gnu11 -D_FILE_OFFSET_BITS=64 -fPIC -I. -I$(O)/include $(warnings) $(san_flags) $(sysroot_flags)
+base_cflags = -std=gnu11 -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 -fPIC -I. -I$(O)/include $(warnings) $(san_flags) $(sysroot_flags)
 base_ldflags = $(san_flags) $(sysroot_flags)
 
 pkg_cflags = $(shell $(PKG_CONFIG) --cflags $(1) 2>/dev/null)
