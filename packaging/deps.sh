@@ -69,5 +69,5 @@ else
 fi
 
 if [ -n "$want_test" ] && command -v apt-get >/dev/null; then
-    as_root tests/vm/deps.sh
+    as_root tests/vm/deps.sh hosts
 fi

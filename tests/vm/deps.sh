@@ -1,9 +1,10 @@
 #!/bin/bash
-# deps.sh [s390x|riscv64]... - install what the vm tests need on this host, and print it
+# deps.sh [s390x|riscv64|hosts]... - install what the vm tests need on this host, and print it
 #
 # Without arguments: what x86_64 and arm64 guests need. Each argument adds the emulator and the cross compiler of one more
-# architecture. Packages that are there already are left alone. The cross compilers bring the target's libc as ordinary
-# packages (libc6-dev-ARCH-cross): no foreign architecture is ever added to the host's dpkg.
+# architecture; "hosts" adds qemu-user and the cross compilers of tests/hosts. Packages that are there already are left alone. The
+# cross compilers bring the target's libc as ordinary packages (libc6-dev-ARCH-cross): no foreign architecture is ever added to the
+# host's dpkg.
 # Needs root only if something is missing.
 set -euo pipefail
 
@@ -14,8 +15,14 @@ packages=(qemu-system-arm qemu-system-x86 gcc-aarch64-linux-gnu g++-aarch64-linu
 for arch; do
 	case $arch in
 	s390x | riscv64) packages+=(qemu-system-misc "gcc-$arch-linux-gnu" "g++-$arch-linux-gnu" "libc6-dev-$arch-cross") ;;
+	hosts)
+		packages+=(qemu-user-static)
+		for target in aarch64-linux-gnu:arm64 riscv64-linux-gnu:riscv64 s390x-linux-gnu:s390x arm-linux-gnueabihf:armhf i686-linux-gnu:i386; do
+			packages+=("gcc-${target%:*}" "libc6-dev-${target#*:}-cross")
+		done
+		;;
 	arm64 | x86_64 | amd64) ;;
-	*) echo "deps.sh: unknown architecture '$arch': s390x or riscv64" >&2 && exit 2 ;;
+	*) echo "deps.sh: unknown architecture '$arch': s390x, riscv64 or hosts" >&2 && exit 2 ;;
 	esac
 done
 

@@ -1,0 +1,94 @@
+#!/bin/bash
+# cases.sh OUTDIR - make what tests/hosts/test.sh runs on every host: OUTDIR/cases, a line of arguments of stackreel for each case
+#
+#   O=DIR   the object directory (build), of this host
+#
+# Everything in testdata, whatever scenarios it has; and what can be made of it here: recordings of perf's with other contents and
+# with damage, captures that imports give, files of more than 4 GB. A case's arguments have no blanks in them; it is run in the top folder.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+out=$1 O=${O:-build}
+mkdir -p "$out"
+shopt -s nullglob
+
+# replay ARGUMENT...: every way to look at a capture
+replay() {
+    printf "%s $*\n" "info --all-modules" "report" "report --by=module --sort=symbol --percent-limit=0" "report --tree --by=thread" \
+        "report --residency --percent-limit=0" "script --ns" "script --no-inline --no-demangle" "folded --annotate --with-comm" \
+        "folded --weight=time --unit=us"
+}
+
+# Captures for each rule of the format
+format() {
+    local file
+    for file in testdata/format/*.reel; do
+        printf "%s $file\n" "info --no-host-files" "report --no-host-files" "script --no-host-files" "folded --no-host-files" \
+            "dump --bytes" "dump --json"
+    done
+    echo "info testdata/format/no-such-file.reel"
+    echo "dump testdata/format"
+}
+
+# Captures, with the folder that they are in as the target's file system
+scenarios() {
+    local file
+    for file in testdata/*/*/*.reel; do
+        replay --no-host-files --symfs "${file%/*}" "$file"
+        echo "dump --bytes $file"
+        echo "dump --json $file"
+    done
+}
+
+# The ELF files
+tables() {
+    local file
+    find testdata -type f -not -name '*.reel' -not -name '*.data' | sort | while read -r file; do
+        cmp -s -n 4 "$file" <(printf '\177ELF') && echo "table $file"
+    done
+    echo "table testdata/README.md"
+}
+
+# Recordings, and what replay makes of their imports
+imports() {
+    local file capture kind size part
+    for file in testdata/*/perf/*.data; do
+        capture=${file#testdata/}
+        capture=$out/${capture//\//-}.reel
+        echo "import -o - $file"
+        "$O/stackreel" import -q -o "$capture" "$file"
+        replay --no-host-files --symfs "${file%/*}" "$capture"
+    done
+    for kind in file big-endian compressed pipe bad killed none no-arch directory; do
+        file=$out/$kind.data
+        "$O/tests/make_perf_data" $kind >"$file"
+        echo "import -o - $file"
+        size=$(stat -c %s "$file")
+        for part in $((size / 4)) $((size / 2)) $((size - 20)); do
+            head -c $part "$file" >"$file-$part"
+            echo "import --arch=x86_64 -o - $file-$part"
+        done
+    done
+}
+
+# Offsets that 32 bits do not hold
+large() {
+    local kind
+    for kind in capture index; do
+        tests/hosts/large.py $kind testdata/format/good-two-threads.reel "$out/large-$kind.reel"
+        printf "%s $out/large-$kind.reel\n" "info" "report" "dump --bytes"
+    done
+    tests/hosts/large.py perf testdata/x86_64/perf/fp.data "$out/large.data"
+    echo "import -o - $out/large.data"
+}
+
+# What is printed without any file
+usage() {
+    local command
+    echo "--help"
+    echo "--version"
+    for command in report script folded info dump table import; do
+        printf "$command %s\n" --help --usage --no-such-option --max-frames=0
+    done
+}
+
+{ format; scenarios; tables; imports; large; usage; } >"$out/cases"
