@@ -210,6 +210,13 @@ tests: all $(unit_tests) $(test_programs) $(O)/tests/truth/compare_unwinders $(i
 truth: tests
 	$(Q)O=$(O) tests/truth/run.sh
 
+# Our recorder on all kernels and CPUs of tests/vm/cells.sh: a line for each. And the captures in testdata, made again.
+.PHONY: vm-test vm-capture
+vm-test: all
+	$(Q)O=$(O) CELLS=all tests/test-guests.sh
+vm-capture: all
+	$(Q)O=$(O) tests/vm/capture.sh
+
 # ---- the two commands of README: `make deps demo`, `make deps test` ------------------
 
 # What is installed is looked at when make starts, so these start another make
@@ -279,4 +286,4 @@ clean:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
 	@echo
-	@echo "  all  static  test  truth  unit  demo  deps  install  uninstall  clean  fuzz  bench"
+	@echo "  all  static  test  truth  unit  demo  deps  install  uninstall  clean  fuzz  bench  vm-test  vm-capture"

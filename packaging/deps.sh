@@ -69,5 +69,5 @@ else
 fi
 
 if [ -n "$want_test" ] && command -v apt-get >/dev/null; then
-    as_root tests/vm/deps.sh hosts
+    as_root tests/vm/deps.sh s390x riscv64 hosts
 fi

@@ -3,7 +3,7 @@
 #
 # The script's output goes to stdout, the files in the guest's /out go to OUTDIR (empty or absent before), the console's messages
 # to OUTDIR.console. Status: the script's own; 124 when the time was over, 125 when the guest ended without a result.
-# $STACKREEL_VM_TIMEOUT: seconds (300); $STACKREEL_VM_CPUS (2); $STACKREEL_VM_MEMORY: MB (1024); $STACKREEL_VM_APPEND: more of
+# $STACKREEL_VM_TIMEOUT: seconds (300); $STACKREEL_VM_CPUS (the cell's); $STACKREEL_VM_MEMORY: MB (1024); $STACKREEL_VM_APPEND: more of
 # the kernel's command line; $STACKREEL_VM_ACCEL: qemu's accelerator (tcg, which needs nothing of the host); $STACKREEL_VM_ICOUNT: qemu's
 # -icount, e.g. shift=3,sleep=off: the guest's time is that of its instructions, so that a busy host takes no samples from it.
 set -euo pipefail

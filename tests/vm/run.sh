@@ -8,7 +8,8 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# -ge 3 ] || usage
-row=$("$vm/cells.sh" "$1") script=$2 outdir=$3
+cell=$1 script=$2 outdir=$3
+row=$("$vm/cells.sh" "$cell")
 shift 3
 read -r suite arch package cpu userland <<<"$row"
 
@@ -16,6 +17,8 @@ kernel=$("$vm/kernel.sh" "$suite" "$arch" "$package")
 busybox=$("$vm/sysroot.sh" "$userland" "$arch" busybox-static)/bin/busybox
 workspace
 child "$vm/initramfs.sh" "$arch" "$kernel" "$busybox" "$work/initramfs" "$script" "$@"
+STACKREEL_VM_CPUS=${STACKREEL_VM_CPUS:-$("$vm/cells.sh" --cpus "$cell")}
+export STACKREEL_VM_CPUS
 status=0
 child "$vm/boot.sh" "$arch" "$cpu" "$kernel" "$work/initramfs" "$outdir" || status=$?
 exit $status

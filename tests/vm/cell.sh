@@ -1,0 +1,78 @@
+#!/bin/bash
+# cell.sh CELL [OUTDIR] - record on another kernel, replay here, and print a line: samples, chains right, lost, seconds
+#
+# Ordinary cells record orders (record.sh), and each of its chains must be one that it can have. The cell of 8 CPUs records crowd, a
+# thread for each CPU, at 4,999 Hz: its line tells how much came through, too. On s390x-6.1, whose kernel has no BTF, the recorder
+# has to say so. $O (build) has stackreel. Status: 0 if all was as it has to be, 77 if this host cannot do it, else 1; then what
+# was wrong is printed as well.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+[ $# = 1 ] || [ $# = 2 ] || usage
+cell=$1
+root=$(cd "$vm/../.." && pwd)
+O=$(realpath -m "${O:-$root/build}")
+export O
+workspace
+dir=${2:-$work/out}
+start=$EPOCHREALTIME
+
+case $cell in
+*-8cpu) program=crowd arguments=5 options="-F 4999" ;;
+*) program=orders arguments=${SECONDS_OF_CPU:-2} options="-F 999" ;;
+esac
+
+# wrong MESSAGE [FILE]: what the recorder said, and the last lines of a file.
+wrong() {
+	printf '%-17s FAILED: %s\n' "$cell" "$1"
+	[ ! -e "$dir/record.log" ] || sed 's/^/    /' "$dir/record.log"
+	[ ! -e "${2:-}" ] || tail -n 20 "$2" | sed 's/^/    /'
+	exit 1
+}
+
+status=0
+RECORD_OPTIONS=$options "$vm/record.sh" "$cell" "$dir" $program "$arguments" >"$work/log" 2>&1 || status=$?
+seconds=$(awk "BEGIN { printf \"%.1f\", $EPOCHREALTIME - $start }")
+case $cell:$status in
+s390x-6.1:1)
+	[ "$(wc -l <"$dir/record.log")" = 1 ] && grep -q 'this kernel has no BTF' "$dir/record.log" || wrong "it said something else" "$work/log"
+	printf '%-17s cannot, as expected: %s\n' "$cell" "$(cat "$dir/record.log")"
+	exit
+	;;
+s390x-6.1:0) wrong "it records without BTF" ;;
+*:77)
+	echo "skip: $cell: $(tail -n 1 "$work/log")"
+	exit 77
+	;;
+*:0) ;;
+*) wrong "status $status" "$work/log" ;;
+esac
+
+stackreel() {
+	local command=$1
+	shift
+	"$O/stackreel" "$command" --no-host-files --symfs "$dir" --debug-dir "$dir/usr/lib/debug" "$@" "$dir/$program.reel"
+}
+# Not every trace need be complete: crti.o's _init has no CFI. On s390x no stack can be read in a part of a context switch:
+# until finish_arch_post_lock_switch the task's address space is not the CPU's (asm/mmu_context.h).
+complete=99 chains=()
+# Many threads begin there, in a clone3 without CFI.
+[ $program = orders ] || complete=97
+[[ $cell != s390x* ]] || { complete=97 && chains+=(--unread); }
+stackreel folded --min-complete $complete >"$work/folded" 2>"$work/err" || wrong "incomplete traces: $(tail -n 1 "$work/err")" "$work/folded"
+# What is seldom need not be among the samples of a guest that got next to no time.
+[ "$program" = crowd ] || [ "$(awk '{ n += $NF } END { print n }' "$work/folded")" -ge 1000 ] || chains+=(--few)
+"$root/tests/${program}_chains.py" --min 100 "${chains[@]}" <"$work/folded" >"$work/chains" || wrong "chains" "$work/chains"
+read -r samples _ right _ < <(tr -d , <"$work/chains")
+lost=$(sed -n 's/.* \([0-9,]*\) lost,.*/\1/p' "$dir/record.log" | tr -d ,)
+printf '%-17s %6d samples  %6d right  %6d lost  %5.1f s' "$cell" "$samples" "$right" "$lost" "$seconds"
+if [ $program = crowd ]; then
+	stackreel info | awk '
+		/^samples/ { gsub(",", "", $2); rate = $2 / $4 }
+		/of stacks/ { sub(".*raw; ", ""); bytes = $1 * ($2 == "GB" ? 1000 : $2 == "MB" ? 1 : 0.001) }
+		/^samples/ { seconds = $4 }
+		END { printf "  %d samples/s, %.1f MB/s of stacks", rate, bytes / seconds }'
+	echo
+else
+	echo
+	[ "$lost" = 0 ] || wrong "$lost samples lost"
+fi

@@ -1,0 +1,69 @@
+#!/bin/bash
+# record.sh CELL OUTDIR PROGRAM [ARG...] - record a program of testdata/programs with our own recorder on another kernel
+#
+# Builds stackreel-record and PROGRAM (orders, crowd) for the cell's CPU, both static (riscv64: not, as the cross compiler's libc.a has
+# no CFI, and its linker crashes on a newer one), runs them there, and leaves OUTDIR/PROGRAM.reel, OUTDIR/usr/bin/PROGRAM with its
+# libraries (where `stackreel --symfs OUTDIR` finds them), their debug information in OUTDIR/usr/lib/debug and OUTDIR/record.log.
+# Status: as run.sh's.
+#   RECORD_OPTIONS=…   options of stackreel-record (default -F 999)
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+[ $# -ge 3 ] || usage
+cell=$1 outdir=$(realpath -m "$2") program=$3
+shift 3
+read -r _ arch _ _ userland < <("$vm/cells.sh" "$cell")
+root=$(cd "$vm/../.." && pwd)
+# An absolute path, as for whoever else builds there: make knows what depends on what by these names.
+object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
+cd "$root"
+source=$(compgen -G "testdata/programs/$program.c*") || fail "no testdata/programs/$program.c or .cc"
+
+cross=()
+prefix=
+if [ "$arch" != "$(dpkg --print-architecture)" ]; then
+	read -ra cross < <("$vm/cross.sh" "$arch")
+	for variable in "${cross[@]}"; do
+		case $variable in CROSS_COMPILE=*) prefix=${variable#*=} ;; esac
+	done
+fi
+link=-static recorder=$object_dir/static/stackreel-record
+# The CFI of riscv64's _dl_runtime_resolve does not say where ra is: no lazy binding.
+[ "$arch" != riscv64 ] || link=-Wl,-z,now recorder=$object_dir/stackreel-record
+make -s O="$object_dir" "${cross[@]}" "$recorder" >&2
+
+workspace
+# Neither exceptions nor RTTI: they would double the program's size.
+compiler=gcc languages=
+[ "${source##*.}" = c ] || compiler=g++ languages="-fno-exceptions -fno-rtti"
+# shellcheck disable=SC2086 # options or none
+"${prefix}$compiler" -O2 -g -fomit-frame-pointer $languages $link -pthread -o "$work/$program" "$source" "-ffile-prefix-map=$root=."
+libraries=
+[ "$link" = -static ] || libraries=$(CROSS_COMPILE=$prefix "$vm/libs.sh" "$recorder" "$work/$program")
+
+cat >"$work/script" <<-SCRIPT
+	cd /out
+	stackreel-record ${RECORD_OPTIONS:--F 999} -o $program.reel -- /bin/$program $* 2>record.log
+	status=\$?
+	cat record.log
+	exit \$status
+SCRIPT
+status=0
+# shellcheck disable=SC2086 # a list of words
+"$vm/run.sh" "$cell" "$work/script" "$work/out" "$recorder" "$work/$program" $libraries || status=$?
+[ -e "$work/out/record.log" ] || exit $status
+mkdir -p "$outdir/usr/bin"
+cp "$work/out/"* "$outdir/"
+cp "$work/$program" "$outdir/usr/bin/"
+[ ! -e "$outdir/$program.reel" ] || chmod 644 "$outdir/$program.reel"
+for library in $libraries; do
+	# as the kernel names them: with /lib a link to /usr/lib
+	name=$outdir/usr${library#*=} name=${name/usr\/usr/usr}
+	mkdir -p "${name%/*}"
+	cp "${library%%=*}" "$name"
+done
+if [ -n "$libraries" ]; then
+	# the names of libc's static functions
+	mkdir -p "$outdir/usr/lib/debug"
+	cp -r "$("$vm/sysroot.sh" "$userland" "$arch" libc6-dbg)/usr/lib/debug/.build-id" "$outdir/usr/lib/debug/"
+fi
+exit $status
