@@ -135,6 +135,10 @@ static const struct reel_arch_call system_calls[] = {
 };
 
 extern const struct reel_arch reel_arch_aarch64;
+/* The vectors of arch/arm64/kernel/entry.S, from 5.13 on and before, for EL1. */
+static const char *const kernel_entries[] = { "el1h_64_", "el1t_64_",  "el1_sync",
+					      "el1_irq",  "el1_error", NULL };
+
 const struct reel_arch reel_arch_aarch64 = {
 	.name = "aarch64",
 	.elf_machine = 183, /* EM_AARCH64 */
@@ -163,4 +167,5 @@ const struct reel_arch reel_arch_aarch64 = {
 	.n_entries = REEL_ARCH_COUNT(entries),
 	.system_calls = system_calls,
 	.n_system_calls = REEL_ARCH_COUNT(system_calls),
+	.kernel_entries = kernel_entries,
 };

@@ -134,6 +134,9 @@ struct reel_arch {
 	/* The instructions that make a system call. */
 	const struct reel_arch_call *system_calls;
 	size_t n_system_calls;
+	/* How the names begin of the kernel's functions that an interrupt or a fault enters it by;
+	 * NULL-terminated.  What follows them in a kernel chain is the interrupted pc. */
+	const char *const *kernel_entries;
 };
 
 /* NULL-terminated. */

@@ -99,6 +99,13 @@ static const struct reel_arch_call system_calls[] = {
 };
 
 extern const struct reel_arch reel_arch_riscv64;
+/* arch/riscv/kernel/entry.S; walk_stackframe gives epc behind it. */
+static const char *const kernel_entries[] = {
+	"handle_exception",
+	"ret_from_exception",
+	NULL,
+};
+
 const struct reel_arch reel_arch_riscv64 = {
 	.name = "riscv64",
 	.elf_machine = 243, /* EM_RISCV */
@@ -121,4 +128,5 @@ const struct reel_arch reel_arch_riscv64 = {
 	.n_calls = REEL_ARCH_COUNT(calls),
 	.system_calls = system_calls,
 	.n_system_calls = REEL_ARCH_COUNT(system_calls),
+	.kernel_entries = kernel_entries,
 };

@@ -196,6 +196,11 @@ static const struct reel_arch_call system_calls[] = {
 };
 
 extern const struct reel_arch reel_arch_s390x;
+/* arch/s390/kernel/entry.S; unwind_next_frame gives the psw behind them. */
+static const char *const kernel_entries[] = {
+	"ext_int_handler", "io_int_handler", "pgm_check_handler", "mcck_int_handler", NULL,
+};
+
 const struct reel_arch reel_arch_s390x = {
 	.name = "s390x",
 	.elf_machine = 22, /* EM_S390 */
@@ -218,4 +223,5 @@ const struct reel_arch reel_arch_s390x = {
 	.n_calls = REEL_ARCH_COUNT(calls),
 	.system_calls = system_calls,
 	.n_system_calls = REEL_ARCH_COUNT(system_calls),
+	.kernel_entries = kernel_entries,
 };

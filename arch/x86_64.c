@@ -108,6 +108,11 @@ static const struct reel_arch_call system_calls[] = {
 };
 
 extern const struct reel_arch reel_arch_x86_64;
+/* arch/x86/include/asm/idtentry.h of 5.8 and later; asm_load_gs_index is an ordinary function. */
+static const char *const kernel_entries[] = {
+	"asm_exc_", "asm_sysvec_", "asm_common_interrupt", "asm_spurious_interrupt", NULL,
+};
+
 const struct reel_arch reel_arch_x86_64 = {
 	.name = "x86_64",
 	.elf_machine = 62, /* EM_X86_64 */
@@ -132,4 +137,5 @@ const struct reel_arch reel_arch_x86_64 = {
 	.n_entries = REEL_ARCH_COUNT(entries),
 	.system_calls = system_calls,
 	.n_system_calls = REEL_ARCH_COUNT(system_calls),
+	.kernel_entries = kernel_entries,
 };

@@ -116,42 +116,56 @@ static struct reel_error *room_for_ids(struct reel_kernel_symbols *symbols, size
 	return NULL;
 }
 
-/*
- * A line of /proc/modules is name, size, references, users, state, address (kernel/module/procfs.c,
- * m_show).  References and users change without any module coming or going.
- */
+struct loaded_module {
+	char name[64], state[16];
+	unsigned long long address, size;
+};
+
+/* A line of /proc/modules: name, size, references, users, state, address (m_show of
+ * kernel/module/procfs.c). */
+static bool parse_module(const char *line, struct loaded_module *ret)
+{
+	return sscanf(line, "%63s %llu %*s %*s %15s %llx", ret->name, &ret->size, ret->state,
+		      &ret->address) == 4;
+}
+
+/* What is loaded, without references and users, which change without any module coming or going. */
 static void read_modules(struct reel_buffer *ret, struct reel_kallsyms *kallsyms)
 {
 	_cleanup_buffer_ struct reel_buffer buffer = { 0 };
+	struct loaded_module module;
 	char *line, *rest;
 
 	ret->size = 0;
 	if (!reel_proc_read("/proc/modules", &buffer))
 		return;
 	for (rest = (char *)buffer.bytes; (line = strsep(&rest, "\n"));) {
-		unsigned long long size, address;
-		char name[64], state[16], bracketed[80];
+		char name[sizeof(module.name) + 2];
 
-		if (sscanf(line, "%63s %llu %*s %*s %15s %llx", name, &size, state, &address) != 4)
+		if (!parse_module(line, &module))
 			continue;
-		reel_buffer_append(ret, name, strlen(name) + 1);
-		reel_buffer_append(ret, state, strlen(state) + 1);
-		reel_buffer_u64(ret, size);
-		reel_buffer_u64(ret, address);
-		snprintf(bracketed, sizeof(bracketed), "[%s]", name);
-		if (kallsyms && address)
-			reel_kallsyms_limit(kallsyms, bracketed, address + size);
+		reel_buffer_append(ret, module.name, strlen(module.name) + 1);
+		reel_buffer_append(ret, module.state, strlen(module.state) + 1);
+		reel_buffer_u64(ret, module.size);
+		reel_buffer_u64(ret, module.address);
+		snprintf(name, sizeof(name), "[%s]", module.name);
+		if (kallsyms && module.address)
+			reel_kallsyms_limit(kallsyms, name, module.address + module.size);
 	}
 }
 
 /* ---- the list --------------------------------------------------------------------------- */
 
+/* *loaded_ret are the modules from before: what comes while the list is read counts as a change. */
 static struct reel_error *load(struct reel_kallsyms **ret, struct reel_buffer *loaded_ret)
 {
-	struct reel_error *error = reel_kallsyms_load("/proc/kallsyms", ret);
+	_cleanup_buffer_ struct reel_buffer loaded = { 0 };
+	struct reel_error *error;
 
+	read_modules(loaded_ret, NULL);
+	error = reel_kallsyms_load("/proc/kallsyms", ret);
 	if (!error) {
-		read_modules(loaded_ret, *ret);
+		read_modules(&loaded, *ret);
 		return NULL;
 	}
 	if (reel_error_code(error) != REEL_ERROR_NOT_FOUND)
@@ -177,8 +191,8 @@ struct reel_error *reel_kernel_symbols_load(const struct reel_target *target,
 	symbols->modules = modules;
 	symbols->all = all;
 	symbols->sink = sink;
-	error = load(&symbols->kallsyms, &symbols->loaded);
 	symbols->checked = reel_now();
+	error = load(&symbols->kallsyms, &symbols->loaded);
 	if (!error)
 		error = room_for_ids(symbols, reel_kallsyms_module_count(symbols->kallsyms));
 	if (error) {
@@ -404,8 +418,14 @@ static struct reel_error *reload(struct reel_kernel_symbols *symbols, uint64_t n
 	struct reel_kallsyms *kallsyms;
 	struct reel_error *error = load(&kallsyms, &loaded);
 
-	if (error)
-		return error;
+	if (error) {
+		reel_buffer_free(&loaded);
+		if (reel_error_code(error) == REEL_ERROR_NO_MEMORY)
+			return error;
+		/* The kernel hides it since a while: the old list is what there is. */
+		reel_error_destroy(error);
+		return NULL;
+	}
 	error = inherit(symbols, kallsyms, now);
 	if (error) {
 		reel_kallsyms_destroy(kallsyms);
@@ -430,7 +450,7 @@ struct reel_error *reel_kernel_symbols_refresh(struct reel_kernel_symbols *symbo
 		return reel_error_no_memory();
 	if (loaded.size != symbols->loaded.size ||
 	    (loaded.size && memcmp(loaded.bytes, symbols->loaded.bytes, loaded.size) != 0))
-		error = reload(symbols, reel_now());
+		error = reload(symbols, now);
 	symbols->checked = now;
 	return error;
 }

@@ -10,6 +10,7 @@ struct chain {
 	 */
 	const void *module;
 	struct reel_module *counted; /* of a kernel address: whose frames grow */
+	bool is_interrupt;
 	uint64_t address;
 	bool exact; /* looked up as it is, not one byte less */
 	size_t n;
@@ -208,6 +209,7 @@ static struct reel_error *add(struct reel_frame_table *table, const void *module
 	}
 	chain->module = module;
 	chain->counted = NULL;
+	chain->is_interrupt = false;
 	chain->address = address;
 	chain->exact = exact;
 	chain->n = n;
@@ -294,7 +296,7 @@ struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 		if (error)
 			return error;
 	}
-	*ret = (struct reel_frame_chain){ chain->frames, chain->n };
+	*ret = (struct reel_frame_chain){ .frames = chain->frames, .n = chain->n };
 	return NULL;
 }
 
@@ -379,9 +381,11 @@ struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table, uint6
 		if (error)
 			return error;
 		chain->counted = module;
+		chain->is_interrupt =
+			symbol && reel_kernel_code_is_entry(table->kernel_code, symbol->name);
 	}
 	if (chain->counted)
 		chain->counted->frames++;
-	*ret = (struct reel_frame_chain){ chain->frames, chain->n };
+	*ret = (struct reel_frame_chain){ chain->frames, chain->n, chain->is_interrupt };
 	return NULL;
 }

@@ -14,6 +14,9 @@ struct reel_frame_table;
 struct reel_frame_chain {
 	const struct reel_frame *const *frames;
 	size_t n;
+	/* The kernel's, and an interrupt entered it there: the next address is no return address.
+	 */
+	bool is_interrupt;
 };
 
 /* All are borrowed. */

@@ -290,3 +290,13 @@ struct reel_error *reel_kernel_code_find(struct reel_kernel_code *code,
 		*module_ret = place->module;
 	return NULL;
 }
+
+bool reel_kernel_code_is_entry(const struct reel_kernel_code *code, const char *name)
+{
+	const char *const *entry = code->arch ? code->arch->kernel_entries : NULL;
+
+	for (; entry && *entry; entry++)
+		if (!strncmp(name, *entry, strlen(*entry)))
+			return true;
+	return false;
+}

@@ -29,5 +29,7 @@ struct reel_error *reel_kernel_code_find(struct reel_kernel_code *code,
 					 const struct reel_kernel_symbol *symbol, uint64_t address,
 					 struct reel_module **module_ret, bool *found_ret,
 					 uint64_t *elf_address_ret) REEL_MUST_CHECK;
+/* An interrupt or a fault enters the kernel by the function of that name. */
+bool reel_kernel_code_is_entry(const struct reel_kernel_code *code, const char *name);
 
 #endif

@@ -282,13 +282,14 @@ static struct reel_error *append_chain(struct reel_traces *traces,
 static struct reel_error *add_kernel_frames(struct reel_traces *traces,
 					    const struct reel_sample *sample)
 {
+	struct reel_frame_chain chain = { .is_interrupt = true };
+
 	for (size_t i = 0; i < sample->n_kernel_chain; i++) {
 		uint64_t address = sample->kernel_chain[i];
-		struct reel_frame_chain chain;
 		struct reel_error *error;
 
 		error = reel_frame_table_kernel(traces->capture->frames, sample->time, address,
-						i ? address - 1 : address, &chain);
+						chain.is_interrupt ? address : address - 1, &chain);
 		if (!error)
 			error = append_chain(traces, &chain, address, REEL_STEP_KERNEL);
 		if (error)

@@ -145,6 +145,14 @@ static bool is_end(const char *name)
 	return false;
 }
 
+/* Modules' lists have what marks code and data, and local labels (is_mapping_symbol of the kernel's
+ * include/linux/module_symbol.h). */
+static bool is_marker(const char *name)
+{
+	return name[0] == '$' || (name[0] == '.' && name[1] == 'L') ||
+	       (name[0] == 'L' && name[1] == '0');
+}
+
 /* "ffffffff81000000 T _text" or "ffffffffc0001000 t foo\t[nf_tables]" */
 static struct reel_error *parse_line(struct reel_kallsyms *symbols, char *line)
 {
@@ -155,6 +163,8 @@ static struct reel_error *parse_line(struct reel_kallsyms *symbols, char *line)
 		return NULL;
 	name = type + 3;
 	name[strcspn(name, "\n")] = '\0';
+	if (is_marker(name))
+		return NULL;
 	module = strchr(name, '\t');
 	if (module) {
 		*module++ = '\0';

@@ -137,6 +137,8 @@ check "addresses used again" says "$p/reuse.reel" "" "$(
     gone='[unknown];other_poll;[unknown];[unknown];other_init'
     echo "$gone"; echo "${gone/%\[unknown\];other_init/driver_late;other_init}"
     echo other_tail; echo '[unknown]'; echo other_last; echo '[unknown]')"
+check "an interrupted pc" says "$p/interrupts.reel" "" \
+    "before;asm_sysvec_call_function;interrupted;before;asm_load_gs_index;asm_load_gs_index"
 check "a kernel address that a program has, too" has '100010 startup\+0x10 \(\[kernel.kallsyms\]\)' \
     "$tool" script --no-host-files "$p/overlap.reel"
 

@@ -165,6 +165,15 @@ class Maker:
         reel = capture(records, [(100, [0x100010])], machine=22, order=2)
         self.write("overlap.reel", reel)
 
+    def interrupts(self):
+        """What follows an interrupt's entry is the interrupted pc itself, and then return addresses."""
+        at = 0xFFFFFFFF81000000
+        records = self.modules + [
+            symbol(at + n * 0x100, 0x100, KERNEL, name) for n, name in enumerate((
+                "before", "interrupted", "asm_sysvec_call_function", "asm_load_gs_index", "caller"))]
+        chain = [at + 0x10, at + 0x210, at + 0x100, at + 0x100, at + 0x310, at + 0x400]
+        self.write("interrupts.reel", capture(records, [(100, chain)]))
+
     def old(self):
         """Without names of the kernel's that tell where it lay, nothing may be made of the file."""
         names = [symbol(a, size, KERNEL, "no_" + name) for a, size, name in self.kernel_symbols]
@@ -183,6 +192,7 @@ def main():
     maker.kernel()
     maker.reuse()
     maker.overlap()
+    maker.interrupts()
     maker.old()
     maker.anchor()
 

@@ -66,7 +66,10 @@ static void assert_visits(struct reel_kallsyms *symbols, uint64_t address, const
 static void test_addresses(void **state)
 {
 	struct reel_kallsyms *symbols = load(CORE "ffffffffc0000000 t probe\t[nic]\n"
+						  "ffffffffc0000000 t $x\t[nic]\n"
 						  "ffffffffc0000040 t poll\t[nic]\n"
+						  "ffffffffc0000048 t $d\t[nic]\n"
+						  "ffffffffc000004c t .L12\t[nic]\n"
 						  "ffffffffc0002000 t other\t[disk]\n");
 
 	(void)state;
