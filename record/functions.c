@@ -206,6 +206,12 @@ struct reel_error *reel_function_event_resolve(const char *name, struct reel_sam
 	lookup_all(&lookup);
 	error = lookup_check(&lookup);
 	ret->function_address = lookup.address;
+	/* A later kernel tells the program itself (bpf_get_func_ip). */
+	if (!error && !lookup.address && !reel_kernel_at_least(5, 15))
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"before Linux 5.15 this takes the function's address, which " KALLSYMS
+			" does not tell (functions of modules, or kernel.kptr_restrict)");
 	return error;
 }
 

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""Checks what tests/vm/fentry.sh recorded against what the kernel's own tracers said meanwhile.
+
+    fentry_check.py STACKREEL DIR
+
+prints a line for each case, "ok NAME" or "FAILED NAME: why".
+"""
+
+import collections
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+# As testdata/programs/reads.c calls them.
+USER = ["innermost", "middle", "outermost", "main"]
+ROUNDS = 40
+# What a recording that cannot be has to say.
+REFUSALS = [
+    (r"no_such_function", r"no function no_such_function"),
+    (r"nosuchmodule", r"no function vfs_read in a module nosuchmodule"),
+    (r"fentry:$", r"fentry:FUNCTION"),
+    (r"fexit:a:b:c$", r"fentry:FUNCTION"),
+    (r"fentry:(do_syscall_64|el0_svc)$", r"cannot be traced|does not describe"),
+    (r"-e fentry:\w+$", r"functions of this kernel are called|does not describe"),
+    (r"(-e fentry:ksys_read ?){9}$", r"9 events"),
+]
+
+
+def require(condition, why):
+    if not condition:
+        raise AssertionError(why)
+
+
+class Recording:
+    def __init__(self, tool, directory, name):
+        self.tool = [tool]
+        self.directory = directory
+        self.path = directory / (name + ".reel")
+        lines = [json.loads(line) for line in self.run("dump", "--json").splitlines()]
+        names = {r["id"]: r["name"] for r in lines if r["record"] == "EVENT"}
+        self.samples = collections.defaultdict(list)
+        traces = self.traces()
+        samples = [r for r in lines if r["record"] == "SAMPLE"]
+        require(len(traces) == len(samples), "%d traces of %d samples" % (len(traces), len(samples)))
+        for sample, trace in zip(samples, traces):
+            sample["kernel"], sample["user"], sample["stop"] = trace
+            self.samples[names[sample["event"]]].append(sample)
+
+    def run(self, command, *options):
+        return subprocess.run(
+            self.tool + [command, *options, str(self.path)], check=True, text=True,
+            stdout=subprocess.PIPE).stdout
+
+    def traces(self):
+        """(kernel functions, user functions, why it stopped) of each sample."""
+        traces = []
+        for block in self.run("script", "--no-host-files", "--symfs",
+                              str(self.directory)).split("\n\n"):
+            kernel, user, stop = [], [], None
+            if not block.strip():
+                continue
+            for line in block.splitlines()[1:]:
+                if line.startswith("# stop: "):
+                    stop = line[8:]
+                    continue
+                name, module = re.fullmatch(r"\s*[0-9a-f]+ (.+) \((.*)\)", line).groups()
+                name = re.sub(r"\+0x[0-9a-f]+$", "", name)
+                (kernel if module.startswith("[") else user).append(name)
+            traces.append((kernel, user, stop))
+        return traces
+
+
+def number(value):
+    return int(value, 16) if isinstance(value, str) else value
+
+
+def frame(sample):
+    require(sample["kernel_frame"], "a sample has no kernel frame")
+    return {key: number(value) for key, value in sample["kernel_frame"].items()}
+
+
+def check_users(samples):
+    for sample in samples:
+        require(sample["stop"] is None, "a trace stopped: %s" % sample["stop"])
+        at = sample["user"].index("innermost") if "innermost" in sample["user"] else -1
+        require(sample["user"][at:at + len(USER)] == USER and at >= 0,
+                "user functions are %s" % sample["user"])
+
+
+def of_program(samples):
+    """Those that main's calls made, not the C library's start."""
+    return [s for s in samples if "main" in s["user"] and "innermost" in s["user"]]
+
+
+def check_registers(tool, directory):
+    """Each call's registers: the kprobe's, which are taken by an exception at the function's entry."""
+    hits = [{key: int(value, 16) for key, value in re.findall(r"(\w+)=0x([0-9a-f]+)", line)}
+            for line in open(directory / "kprobe.txt")]
+    samples = Recording(tool, directory, "both").samples
+    for event in "fentry:ksys_read", "fexit:ksys_read":
+        require(len(hits) >= ROUNDS, "%d hits of the kprobe" % len(hits))
+        require(len(samples[event]) == len(hits), "%d samples of %s, %d hits of the kprobe" % (
+            len(samples[event]), event, len(hits)))
+        for sample, hit in zip(samples[event], hits):
+            ours = frame(sample)
+            chain = [number(address) for address in sample["kernel_chain"]]
+            pc = ours.pop("pc")
+            require(ours == hit, "%s: %s, the kprobe says %s" % (event, ours, hit))
+            require(chain[:2] == [pc, ours["return_address"]], "%s: chain %s" % (event, chain[:2]))
+    for entry, leave in zip(samples["fentry:ksys_read"], samples["fexit:ksys_read"]):
+        require(entry["time"] < leave["time"], "left before it was entered")
+        require(entry["kernel_chain"] == leave["kernel_chain"], "chains differ")
+        require(entry["pc"] == leave["pc"] and entry["registers"] == leave["registers"],
+                "user registers differ")
+
+
+def check_chains(tool, directory):
+    """The kernel's functions: as its function tracer lists them."""
+    traced = []
+    for line in open(directory / "ftrace.txt"):
+        if "<stack trace>" in line:
+            traced.append([])
+        # In a thread's first lines: the tracer's trampoline has no name.
+        elif " => " in line and traced and not re.search(r"=> 0x[0-9a-f]+$", line.strip()):
+            traced[-1].append(line.split("=> ")[1].strip())
+    chains = {tuple(chain) for chain in traced if chain and chain[0] == "ksys_read"}
+    require(len(chains) == 1 and len(traced) >= 3, "the function tracer's chains: %s" % traced)
+    chain = list(chains.pop())
+    samples = Recording(tool, directory, "both").samples
+    for event in samples:
+        ours = of_program(samples[event])
+        require(len(ours) == ROUNDS, "%s: %d samples of main's calls" % (event, len(ours)))
+        for sample in ours:
+            require(sample["kernel"] == chain, "%s: %s, the function tracer says %s" % (
+                event, sample["kernel"], chain))
+        check_users(ours)
+
+
+def check_period(tool, directory):
+    samples = Recording(tool, directory, "period").samples["fentry:vfs_read"]
+    # Each CPU counts by itself.
+    require(2 <= len(samples) <= 6, "%d samples of %d calls" % (len(samples), ROUNDS))
+    for sample in samples:
+        require(sample["weight"] == 8, "weight %d" % sample["weight"])
+
+
+def check_mixed(tool, directory):
+    samples = Recording(tool, directory, "mixed").samples
+    require(set(samples) >= {"fexit:vfs_read", "page-faults"}, "events are %s" % list(samples))
+    ours = of_program(samples["fexit:vfs_read"])
+    require(len(ours) == 20, "%d samples of main's calls" % len(ours))
+    for sample in ours:
+        require(sample["kernel"][:2] == ["vfs_read", "ksys_read"], sample["kernel"])
+    check_users(ours)
+    for sample in samples["page-faults"]:
+        require(sample["kernel_frame"] is None, "a page fault with a kernel frame")
+
+
+def check_frame_chains(tool, directory):
+    ours = of_program(Recording(tool, directory, "chains").samples["fentry:vfs_read"])
+    require(len(ours) == 10, "%d samples of main's calls" % len(ours))
+    for sample in ours:
+        require(sample["frame_chain"] and sample["frame_chain"][0] == sample["pc"],
+                "no chain by frame pointers")
+        require(sample["kernel"][:2] == ["vfs_read", "ksys_read"], sample["kernel"])
+
+
+def check_module(tool, directory):
+    samples = Recording(tool, directory, "module").samples["fentry:fuse:fuse_dev_open"]
+    require(len(samples) == 1, "%d samples" % len(samples))
+    require(samples[0]["kernel"][0] == "fuse_dev_open", samples[0]["kernel"])
+    require("main" in samples[0]["user"], samples[0]["user"])
+
+
+def check_refusals(_, directory):
+    lines = open(directory / "refused.txt").read().splitlines()
+    require(len(lines) == len(REFUSALS), "not a line each: %s" % lines)
+    for line, (options, message) in zip(lines, REFUSALS):
+        asked, said = line.split(": ", 1)
+        require(re.search(options, asked), "%s for %s" % (asked, options))
+        require(re.search(message, said) and "stackreel-record: " in said, line)
+
+
+def main():
+    tool, directory = sys.argv[1], pathlib.Path(sys.argv[2])
+    for name, check in sorted(globals().items()):
+        if not name.startswith("check_") or name == "check_users":
+            continue
+        name = name[6:].replace("_", " ")
+        if name == "module" and not (directory / "module.reel").exists():
+            print("skip %s: this guest has no module fuse" % name)
+            continue
+        try:
+            check(tool, directory)
+            print("ok %s" % name)
+        except (AssertionError, KeyError, IndexError, OSError) as error:
+            print("FAILED %s: %s" % (name, error))
+
+
+main()

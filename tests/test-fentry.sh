@@ -1,0 +1,40 @@
+#!/bin/bash
+# Snapshots at kernel functions (-e fentry:, fexit:), recorded in guests: registers and chains are compared with the kernel's own kprobes and
+# function tracer, which watch the same calls. And what kernels say that have none of it.
+#   CELLS="…"   the guests; the long form: x86_64-5.10 x86_64-6.1 x86_64-6.12 x86_64-sid arm64-6.12 arm64-sid arm64-6.1
+set -u
+cd "$(dirname "$0")/.."
+O=${O:-build}
+. tests/count.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+for cell in ${CELLS:-x86_64-6.12 arm64-6.12}; do
+    echo "$cell:"
+    tests/vm/fentry.sh "$cell" "$work/$cell" >"$work/log" 2>&1
+    status=$?
+    if [ $status = 77 ]; then
+        skip "$cell: $(tail -n 1 "$work/log")"
+        continue
+    fi
+    [ $status = 0 ] || tail -n 30 "$work/log"
+    count $status "$cell: recording"
+    [ $status = 0 ] || continue
+    case $cell in
+    arm64-5.10 | arm64-6.1 | riscv64-* | s390x-*)
+        cat "$work/$cell/refused.txt"
+        [ "$(wc -l <"$work/$cell/refused.txt")" = 1 ] &&
+            grep -qE '6\.4 or newer|x86-64 and arm64 only' "$work/$cell/refused.txt"
+        count $? "$cell: says in a line why not"
+        continue
+        ;;
+    esac
+    while read -r result name; do
+        case $result in
+        ok) count 0 "$name" ;;
+        skip) skip "$cell: $name" ;;
+        *) count 1 "$cell: $result $name" ;;
+        esac
+    done < <(tests/fentry_check.py "$O/stackreel" "$work/$cell" 2>&1)
+done
+finish

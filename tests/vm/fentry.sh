@@ -1,0 +1,115 @@
+#!/bin/bash
+# fentry.sh CELL OUTDIR - record testdata/programs/reads.c at kernel functions, on another kernel
+#
+# Leaves in OUTDIR: NAME.reel and NAME.log of some recordings; kprobe.txt, the registers of each ksys_read while both.reel was recorded, and
+# ftrace.txt, its call chains, as the kernel's own kprobes and function tracer tell them; refused.txt, what recordings that cannot be
+# said; usr/bin/reads. Status: as run.sh's; 0 too if this kernel refuses all of it, and then there is refused.txt only.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+[ $# = 2 ] || usage
+cell=$1 outdir=$2
+read -r _ arch _ < <("$vm/cells.sh" "$cell")
+root=$(cd "$vm/../.." && pwd)
+object_dir=${O:-$root/build}/vm-$arch
+
+cross=()
+prefix=
+if [ "$arch" != "$(dpkg --print-architecture)" ]; then
+	read -ra cross < <("$vm/cross.sh" "$arch")
+	for variable in "${cross[@]}"; do
+		case $variable in CROSS_COMPILE=*) prefix=${variable#*=} ;; esac
+	done
+fi
+make -s -C "$root" O="$object_dir" "${cross[@]}" static >&2
+workspace
+mkdir -p "$work/usr/bin"
+"${prefix}gcc" -O2 -g -static -o "$work/usr/bin/reads" "$root/testdata/programs/reads.c" \
+	"-ffile-prefix-map=$root=." "-ffile-prefix-map=$PWD=."
+
+case $(debian_arch "$arch") in
+amd64) registers='sp=%sp fp=%bp return_address=$stack0' ;;
+*) registers='sp=%sp fp=%x29 return_address=%x30' ;;
+esac
+cat >"$work/script" <<SCRIPT
+registers='$registers'
+SCRIPT
+cat >>"$work/script" <<'SCRIPT'
+cd /out
+trace=/sys/kernel/tracing
+reads="/usr/bin/reads /dev/zero"
+
+# recording NAME ROUNDS OPTION...
+recording() {
+	name=$1 rounds=$2
+	shift 2
+	stackreel-record "$@" -o $name.reel -- $reads $rounds 2>$name.log || { cat $name.log && return 1; }
+	cat $name.log
+}
+
+# refused OPTION...: it has to be, in one line
+refused() {
+	if stackreel-record "$@" -o refused.reel -- $reads 1 2>log; then
+		echo "$*: recorded" >>refused.txt
+	else
+		echo "$*: $(cat log)" >>refused.txt
+	fi
+}
+
+if ! stackreel-record -e fentry:ksys_read -o try.reel -- $reads 1 2>try.log; then
+	mv try.log refused.txt
+	cat refused.txt
+	exit 0
+fi
+rm try.*
+
+# The kernel's own account, of each call while it is sampled. Kprobes go in first: both patch the function.
+echo "p:reel ksys_read $registers" >$trace/kprobe_events || exit
+echo 1 >$trace/events/kprobes/reel/enable
+recording both 40 -e fentry:ksys_read,fexit:ksys_read || exit
+# What reads the trace would add to it.
+echo 0 >$trace/tracing_on
+grep reads- $trace/trace >kprobe.txt
+echo 0 >$trace/events/kprobes/reel/enable
+echo >$trace/kprobe_events
+
+echo ksys_read >$trace/set_ftrace_filter
+echo 1 >$trace/options/func_stack_trace
+echo >$trace/trace
+echo function >$trace/current_tracer
+echo 1 >$trace/tracing_on
+$reads 3
+echo 0 >$trace/tracing_on
+grep -A30 'reads-.*ksys_read <-' $trace/trace >ftrace.txt
+echo nop >$trace/current_tracer
+echo 0 >$trace/options/func_stack_trace
+echo >$trace/set_ftrace_filter
+
+recording period 40 -e fentry:vfs_read -c 8 || exit
+recording mixed 20 -e fexit:vfs_read,cpu-clock,page-faults -g || exit
+recording chains 10 -e fentry:vfs_read --fp || exit
+[ ! -e /dev/fuse ] || reads="/usr/bin/reads /dev/fuse"
+recording module 1 -e fentry:fuse:fuse_dev_open
+reads="/usr/bin/reads /dev/zero"
+
+refused -e fentry:no_such_function
+refused -e fentry:nosuchmodule:vfs_read
+refused -e fentry:
+refused -e fexit:a:b:c
+# It enters the kernel, and is not traced.
+refused -e fentry:$(awk '$3 ~ /^(do_syscall_64|el0_svc)$/ { print $3; exit }' /proc/kallsyms)
+# Two functions of one name.
+refused -e fentry:$(awk 'NF == 3 && $2 == "t" { if (seen[$3]++ == 1) { print $3; exit } }' /proc/kallsyms)
+refused $(for i in 1 2 3 4 5 6 7 8 9; do echo "-e fentry:ksys_read"; done)
+rm -f refused.reel log
+cat refused.txt
+SCRIPT
+status=0
+STACKREEL_VM_MODULES=fuse "$vm/run.sh" "$cell" "$work/script" "$work/out" "$object_dir/static/stackreel-record" \
+	"$work/usr/bin/reads=/usr/bin/reads" || status=$?
+if [ $status = 0 ]; then
+	mkdir -p "$outdir/usr/bin"
+	cp "$work/out/"* "$outdir/"
+	chmod 644 "$outdir"/*.*
+	cp "$work/usr/bin/reads" "$outdir/usr/bin/"
+fi
+exit $status
