@@ -9,6 +9,7 @@ seconds=${SECONDS_OF_CPU:-0.6}
 . tests/count.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+debug=() # options of replay
 
 # run DIR MODE [COMMAND...]: records it, as started by COMMAND.
 run() {
@@ -21,7 +22,7 @@ run() {
 check() {
     local dir=$1 mode=$2
     shift 2
-    "$stackreel" script "$@" "$work/run.reel" 2>>"$work/run.log" |
+    "$stackreel" script "${debug[@]}" "$@" "$work/run.reel" 2>>"$work/run.log" |
         tests/chains/check.py "$mode" --printed "$(cat "$work/run.printed")" --count 6 >"$work/out" 2>&1
     local status=$?
     sed "s/^[a-z]/$dir: &/" "$work/out"
@@ -56,7 +57,7 @@ modes() {
 build() {
     local dir=$1 cc=$2 cxx=$3
     shift 3
-    if ! command -v "$cxx" >/dev/null; then
+    if ! command -v "${cxx%% *}" >/dev/null; then
         skip "$cxx is not installed"
         return 1
     fi
@@ -114,4 +115,25 @@ else
     skip "lld is not installed"
 fi
 build static gcc g++ -O2 -fomit-frame-pointer -static && modes static tiny alternate exception vdso threads
+
+# 32-bit programs on this 64-bit kernel, with a C library that there is debug information for.
+i386() {
+    local sysroot gcc=(i686-linux-gnu-gcc i686-linux-gnu-g++) clang=("clang --target=i686-linux-gnu" "clang++ --target=i686-linux-gnu")
+    command -v "${gcc[1]}" >/dev/null || { skip "${gcc[1]} is not installed" && return; }
+    sysroot=$(tests/vm/sysroot.sh bookworm i386 libc6-dbg libstdc++6 libgcc-s1 2>"$work/err") ||
+        { skip "i386: $(tail -n 1 "$work/err")" && return; }
+    "$sysroot/lib/ld-linux.so.2" --version >"$work/out" 2>"$work/err" || { skip "i386: $(tail -n 1 "$work/err")" && return; }
+    debug=(--debug-dir "$sysroot/usr/lib/debug")
+    local dynamic=("-Wl,--dynamic-linker=$sysroot/lib/ld-linux.so.2"
+        "-Wl,-rpath,$sysroot/lib/i386-linux-gnu,-rpath,$sysroot/usr/lib/i386-linux-gnu")
+    # shellcheck disable=SC2046
+    build i386 "${gcc[@]}" -O2 -fomit-frame-pointer "${dynamic[@]}" && modes i386 $("$work/i386/chains") cut
+    build i386-O0 "${gcc[@]}" -O0 "${dynamic[@]}" && modes i386-O0 tiny realign alternate
+    build i386-no-pie "${gcc[@]}" -Os -fomit-frame-pointer -no-pie -fno-pie "${dynamic[@]}" && modes i386-no-pie tiny alternate
+    build i386-static "${gcc[@]}" -O2 -fomit-frame-pointer -static && modes i386-static tiny alternate exception vdso
+    if command -v clang >/dev/null; then
+        build i386-clang "${clang[@]}" -O2 -fomit-frame-pointer "${dynamic[@]}" && modes i386-clang tiny realign lazy
+    fi
+}
+[ "$(uname -m)" != x86_64 ] || i386
 finish

@@ -71,10 +71,12 @@ class Sections:
             with open(self.symfs + path, "rb") as file:
                 data = file.read()
             order = "<" if data[5] == 1 else ">"
+            is_64 = data[4] == 2
             text_size = 0
-            table, = struct.unpack_from(order + "Q", data, 0x28)
-            size, count, names_index = struct.unpack_from(order + "HHH", data, 0x3a)
-            headers = [struct.unpack_from(order + "IIQQQQ", data, table + i * size) for i in range(count)]
+            table, = struct.unpack_from(order + ("Q" if is_64 else "I"), data, 0x28 if is_64 else 0x20)
+            size, count, names_index = struct.unpack_from(order + "HHH", data, 0x3a if is_64 else 0x2e)
+            headers = [struct.unpack_from(order + ("IIQQQQ" if is_64 else "IIIIII"), data, table + i * size)
+                       for i in range(count)]
             names = headers[names_index][4]
             for name, _, _, address, _, length in headers:
                 name = data[names + name:data.index(b"\0", names + name)].decode()
@@ -150,6 +152,13 @@ def parse_frame(line, sections):
     return plain(name), path, (plain(name), int(offset.group(2), 16) if offset else 0, path), address
 
 
+def without_steps(names):
+    """Without what i386 code calls on its way, root first: the function that gives the pc, the vDSO's system call; the
+    vDSO's sigreturn has libc's name."""
+    return [re.sub(r"^__kernel_(rt_)?sigreturn$", "__restore_rt", name) for at, name in enumerate(names)
+            if not at or not (name == "__kernel_vsyscall" or name.startswith("__x86.get_pc_thunk."))]
+
+
 def switch_of(path):
     """The offsets in swapcontext at which neither the old nor the new stack has its CFI."""
     text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", "--disassemble=swapcontext", path],
@@ -160,9 +169,9 @@ def switch_of(path):
     first = int(lines[0][0], 16)
     begin = end = None
     for (address, instruction), (following, _) in zip(lines, lines[1:]):
-        if re.match(r"mov +0x[0-9a-f]+\(%rdx\),%rsp", instruction):
+        if re.match(r"mov +0x[0-9a-f]+\(%(rdx|eax)\),%[re]sp", instruction):
             begin = int(following, 16)
-        if begin and end is None and re.match(r"push +%rcx", instruction):
+        if begin and end is None and re.match(r"push +%[re]cx", instruction):
             end = int(following, 16)
     return range(begin - first, end - first) if begin and end else range(0)
 
@@ -213,7 +222,7 @@ class Checker:
         return None
 
     def add(self, sample):
-        names = list(reversed(sample.names))
+        names = without_steps(list(reversed(sample.names)))
         depth = names.count("deep")
         if depth > 1:
             first = names.index("deep")

@@ -55,7 +55,7 @@ int mode_plt(double seconds, char **)
 
 /* Where a library's PLT jumps to. */
 struct slots {
-	uint64_t *slots, *first_values;
+	uintptr_t *slots, *first_values;
 	size_t n;
 };
 
@@ -69,9 +69,11 @@ static bool find_slots(void *library, struct slots *ret)
 	for (const ElfW(Dyn) *item = map->l_ld; item->d_tag != DT_NULL; item++) {
 		/* ld.so has added the load address to pointers. */
 		if (item->d_tag == DT_PLTGOT)
-			ret->slots = reinterpret_cast<uint64_t *>(item->d_un.d_ptr) + 3;
+			ret->slots = reinterpret_cast<uintptr_t *>(item->d_un.d_ptr) + 3;
 		else if (item->d_tag == DT_PLTRELSZ)
 			size = item->d_un.d_val;
+		else if (item->d_tag == DT_PLTREL && item->d_un.d_val == DT_REL)
+			entry = sizeof(ElfW(Rel));
 		else if (item->d_tag == DT_FLAGS && item->d_un.d_val & DF_BIND_NOW)
 			return false;
 	}
@@ -88,14 +90,14 @@ int mode_lazy(double seconds, char **arguments)
 	if (!library || !find_slots(library, &slots))
 		return 1;
 	lazy_round = reinterpret_cast<uint64_t (*)(uint64_t)>(dlsym(library, "lazy_round"));
-	slots.first_values = static_cast<uint64_t *>(malloc(slots.n * sizeof(uint64_t)));
+	slots.first_values = static_cast<uintptr_t *>(malloc(slots.n * sizeof(*slots.slots)));
 	if (!lazy_round || !slots.first_values)
 		return 1;
-	memcpy(slots.first_values, slots.slots, slots.n * sizeof(uint64_t));
+	memcpy(slots.first_values, slots.slots, slots.n * sizeof(*slots.slots));
 	while (cpu_seconds() < seconds) {
 		for (int i = 0; i < 20; i++) {
 			sink = lazy_round(sink);
-			memcpy(slots.slots, slots.first_values, slots.n * sizeof(uint64_t));
+			memcpy(slots.slots, slots.first_values, slots.n * sizeof(*slots.slots));
 		}
 	}
 	return 0;

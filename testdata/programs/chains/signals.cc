@@ -123,7 +123,8 @@ NOINLINE int mode_nested(double seconds, char **)
 
 static NOINLINE void *thread_main(void *seconds)
 {
-	return use_alternate_stack() && on_signal(SIGUSR1, on_timer, SA_ONSTACK) &&
+	/* i386's kernel makes other frames for handlers with SA_SIGINFO. */
+	return use_alternate_stack() && on_signal(SIGUSR1, on_timer, SA_ONSTACK | SA_SIGINFO) &&
 			       interrupt(*static_cast<double *>(seconds)) == 0
 		       ? seconds
 		       : nullptr;
