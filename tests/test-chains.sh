@@ -9,7 +9,7 @@ seconds=${SECONDS_OF_CPU:-0.6}
 . tests/count.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-debug=() # options of replay
+debug=() cpu=() # options of replay and of check.py
 
 # run DIR MODE [COMMAND...]: records it, as started by COMMAND.
 run() {
@@ -23,7 +23,7 @@ check() {
     local dir=$1 mode=$2
     shift 2
     "$stackreel" script "${debug[@]}" "$@" "$work/run.reel" 2>>"$work/run.log" |
-        tests/chains/check.py "$mode" --printed "$(cat "$work/run.printed")" --count 6 >"$work/out" 2>&1
+        tests/chains/check.py "${cpu[@]}" "$mode" --printed "$(cat "$work/run.printed")" --count 6 >"$work/out" 2>&1
     local status=$?
     sed "s/^[a-z]/$dir: &/" "$work/out"
     return $status
@@ -123,7 +123,7 @@ i386() {
     sysroot=$(tests/vm/sysroot.sh bookworm i386 libc6-dbg libstdc++6 libgcc-s1 2>"$work/err") ||
         { skip "i386: $(tail -n 1 "$work/err")" && return; }
     "$sysroot/lib/ld-linux.so.2" --version >"$work/out" 2>"$work/err" || { skip "i386: $(tail -n 1 "$work/err")" && return; }
-    debug=(--debug-dir "$sysroot/usr/lib/debug")
+    debug=(--debug-dir "$sysroot/usr/lib/debug") cpu=(--cpu i386)
     local dynamic=("-Wl,--dynamic-linker=$sysroot/lib/ld-linux.so.2"
         "-Wl,-rpath,$sysroot/lib/i386-linux-gnu,-rpath,$sysroot/usr/lib/i386-linux-gnu")
     # shellcheck disable=SC2046

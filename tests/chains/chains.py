@@ -17,8 +17,8 @@ PARTS = {
     "CHILD": r"(__)?clone3?",
     # Time's way: libc's function, the vDSO's or the system call.
     "CLOCK": r"cpu_seconds(;(STUB|RESOLVE)|;GETTIME(;VDSO)*)?",
-    "GETTIME": r"(__)?clock_gettime(64)?(;__clock_gettime64|;in_time_t_range)?",
-    "VDSO": r"__vdso_clock_gettime(64)?|__cvdso_clock_gettime_\w+|do_hres|__arch_get_hw_counter|vdso\+|\[vdso\]\+",
+    "GETTIME": r"(__)?clock_gettime(64)?",
+    "VDSO": r"__vdso_clock_gettime|__cvdso_clock_gettime_\w+|do_hres|__arch_get_hw_counter|vdso\+",
     # ld.so resolves a function at its first call.
     "RESOLVE": r"_dl_runtime_(resolve|profile)\w*(;(_dl_fixup|_dl_profile_fixup)(;LIBRARY)*)?",
     # The entry of a PLT, which has no symbol.
@@ -54,7 +54,7 @@ PARTS = {
 START = [
     # ld.so: relocations, and then the constructors.
     r"_start(;_dl_start(;ANY)*)?",
-    r"_dl_start_user(;ld-linux\.so\.2\+|;_dl_init(;call_init)*(;ANY)*)?",
+    r"_dl_start_user(;_dl_init(;call_init)*(;ANY)*)?",
     # libc's start around main, and in main itself the mode's choice.
     r"_start;(__libc_start_main|__libc_start_main_impl)(;__libc_start_call_main)?(;(?!exit|__GI_exit|__libc_start_call_main)LIBRARY)*",
     r"MAIN(;(STUB|RESOLVE|(__)?strcmp\w*)|;(atof|(__)?strtod|__GI_\w*strtod\w*)(;LIBRARY)*)?",
@@ -69,10 +69,7 @@ ENDS = [
      "crti.S and gcc's crtstuff.c are built without CFI: _init and _fini, and a function's prologue and last ret"),
     ("clone", r"\[no unwind info\];(__)?clone3?",
      "glibc's clone3.S and clone.S end their FDE (cfi_endproc) at the system call: its child has another stack"),
-    ("i386 strings", r"(\[(no mapping|no unwind info|stack bytes ran out)\];)?(\[unknown\]\+;)?(memcpy|__memcpy_(ia32|ssse3)|strchr)",
-     "glibc's i386 assembly: memcpy.S pushes eax without CFI, memcpy-ssse3.S forgets ebx behind a return, strchr.S counts its "
-     "pushes with the wrong sign"),
-    ("no stack", r"\[no user stack\](;start_thread|;(__GI_)?_exit|;__kernel_vsyscall)?",
+    ("no stack", r"\[no user stack\](;start_thread|;(__GI_)?_exit)?",
      "a task that ends has no memory any more; within execve registers are the old program's and memory is the new one's"),
 ]
 
@@ -169,12 +166,10 @@ MODES = {
                            r"mmap(64)?|__mmap(64)?))?", 0),
     }, ends=[
         ("coroutine",
-         r"\[no unwind info\];(__start_context|makecontext|libc\.so\.6\+);(coroutine_one|coroutine_two)"
+         r"\[no unwind info\];(__start_context|libc\.so\.6\+);(coroutine_one|coroutine_two)"
          r"(;(STUB|RESOLVE|swapcontext|coroutine_work_(one|two)(;SPIN)?))?",
          "makecontext puts the address of __start_context where a return address belongs (glibc's makecontext.c): no call is "
          "before it and no FDE, the coroutine's chain ends at its entry", 60),
-        ("swapcontext's system call", r"\[no mapping\];\[unknown\]\+;swapcontext",
-         "i386: glibc's swapcontext.S pushes ebx around its system call without CFI", 0),
         ("swapcontext", r"SWITCHING",
          "glibc's swapcontext.S has no CFI for the switch: from `mov oRSP(%rdx),%rsp` to `push %rcx` the CFA is wrong"),
     ]),
@@ -199,9 +194,6 @@ MODES = {
          r"(.*;)?(thrown_two|catcher);_Unwind_(RaiseException|Resume)(;(libgcc_s\.so\.1\+\w*|_Unwind_DebugHook|uw_\w+))?",
          "libgcc's uw_install_context_1 writes the landing function's registers, its return address too, over its own saved "
          "ones: until the jump _Unwind_RaiseException and _Unwind_Resume seem to be called from there, on the wrong stack"),
-        ("uw_install_context, ebp",
-         r"MAIN;mode_exception;catcher;thrown_one;thrower;__cxa_throw;_Unwind_RaiseException;(libgcc_s\.so\.1\+\w*|uw_\w+)",
-         "i386: the same, while only ebp is the landing function's: thrower's CFA hangs on it", 0),
     ]),
     "plt": mode({
         "library_add": (r"MAIN;mode_plt;library_add", 10),
@@ -209,7 +201,7 @@ MODES = {
         "around": (r"MAIN;mode_plt(;(CLOCK|RESOLVE))?", 0),
     }),
     "lazy": mode({
-        "_dl_runtime_resolve": (r"MAIN;mode_lazy;lazy_round;_dl_runtime_resolve\w*", 1),
+        "_dl_runtime_resolve": (r"MAIN;mode_lazy;lazy_round;_dl_runtime_resolve\w*", 5),
         "_dl_fixup": (r"MAIN;mode_lazy;lazy_round;RESOLVE", 5),
         "PLT stub": (r"MAIN;mode_lazy;lazy_round;STUB", 0.05),
         "called": (r"MAIN;mode_lazy;lazy_round(;lazy_\d\d)?", 0.2),
@@ -282,8 +274,6 @@ MODES = {
     }, ends=[
         ("without CFI", r"\[no unwind info\];(bare_framed|bare_framed_inner|bare_framed;bare_framed_inner)",
          "--no-frame-pointers", 90),
-        ("vDSO", r"\[no unwind info\];(__vdso_clock_gettime64|\[vdso\]\+)(;__kernel_vsyscall)?",
-         "i386's vDSO is built without CFI for what is in C", 0),
         ("crt", r"\[no unwind info\];(CRT|lib\S+\+);__cxa_finalize(;ANY)*", "--no-frame-pointers"),
     ]),
     "bare": mode({

@@ -153,9 +153,8 @@ def parse_frame(line, sections):
 
 
 def without_steps(names):
-    """Without what i386 code calls on its way, root first: the function that gives the pc, the vDSO's system call; the
-    vDSO's sigreturn has libc's name."""
-    return [re.sub(r"^__kernel_(rt_)?sigreturn$", "__restore_rt", name) for at, name in enumerate(names)
+    """Without what i386 code calls on its way, root first: the function that gives the pc, the vDSO's system call."""
+    return [name for at, name in enumerate(names)
             if not at or not (name == "__kernel_vsyscall" or name.startswith("__x86.get_pc_thunk."))]
 
 
@@ -250,7 +249,7 @@ class Checker:
         self.remember(sample, kind[1], chain, depth)
 
     def is_switch(self, sample):
-        if self.cpu != "x86_64" or self.mode != "coroutine" or not sample.leaf or sample.leaf[0] != "swapcontext":
+        if self.cpu not in ("x86_64", "i386") or self.mode != "coroutine" or not sample.leaf or sample.leaf[0] != "swapcontext":
             return False
         if self.switch is None:
             self.switch = switch_of(self.symfs + sample.leaf[2])

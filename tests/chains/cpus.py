@@ -93,7 +93,44 @@ RISCV64 = {
     ],
 }
 
-CPUS = {"x86_64": {}, "aarch64": AARCH64, "s390x": S390X, "riscv64": RISCV64}
+# 32-bit programs of x86_64 kernels.
+I386 = {
+    "parts": {
+        "SIGRETURN": r"__kernel_(rt_)?sigreturn",
+        "GETTIME": r"(__)?clock_gettime(;__clock_gettime64|;in_time_t_range)?",
+        "VDSO": r"__vdso_clock_gettime64|\[vdso\]\+",
+    },
+    "start": [r"_dl_start_user;ld-linux\.so\.2\+"],
+    "ends": [
+        ("glibc's assembly", r"(\[(no mapping|no unwind info|stack bytes ran out)\];)?(\[unknown\]\+;)?(memcpy|__memcpy_(ia32|ssse3)|strchr)",
+         "memcpy.S pushes eax without CFI, memcpy-ssse3.S forgets ebx behind a return, strchr.S counts its pushes with the wrong sign"),
+        ("flags", r"\[no mapping\];\[unknown\]\+;(libgcc_s\.so\.1\+|__cpu_indicator_init)",
+         "gcc's cpuid.h (__get_cpuid_max) pushes the flags without CFI"),
+        ("crt", r"\[no unwind info\];lib[\w+-]+\.so[\d.]*\+\w*;lib[\w+-]+\.so[\d.]*\+\w*",
+         "crti.S and gcc's crtstuff.c are built without CFI, and call the function that gives the pc"),
+        ("no stack", r"\[no user stack\];__kernel_vsyscall", "a task that ends has no memory any more"),
+    ],
+    "mode_ends": {
+        "coroutine": [
+            ("coroutine", r"\[no unwind info\];makecontext;(coroutine_one|coroutine_two)"
+             r"(;(STUB|RESOLVE|swapcontext|coroutine_work_(one|two)(;SPIN)?))?",
+             "makecontext puts the address of a label in it where a return address belongs: no FDE is there", 60),
+            ("swapcontext's system call", r"\[no mapping\];\[unknown\]\+;swapcontext",
+             "glibc's swapcontext.S pushes ebx around its system call without CFI", 0),
+        ],
+        "exception": [
+            ("uw_install_context, ebp",
+             r"MAIN;mode_exception;catcher;thrown_one;thrower;__cxa_throw;_Unwind_RaiseException;(libgcc_s\.so\.1\+\w*|uw_\w+)",
+             "libgcc's uw_install_context_1, where only ebp is the landing function's yet: thrower's CFA hangs on it", 0),
+        ],
+        "bare-framed-stop": [
+            ("vDSO", r"\[no unwind info\];VDSO", "the vDSO is built without CFI for what is in C", 0),
+        ],
+    },
+    "least": {("lazy", "_dl_runtime_resolve"): 1, ("coroutine", "coroutine"): 0},
+}
+
+CPUS = {"x86_64": {}, "i386": I386, "aarch64": AARCH64, "s390x": S390X, "riscv64": RISCV64}
 
 # Debian builds musl without unwind tables, but for what comes from libgcc: a trace ends in its first function.
 MUSL = {
