@@ -59,8 +59,14 @@ def way_of(frames, unread):
     if frames[0] == "[incomplete: no unwind info]" and frames[1] in BARE:
         return "start"
     # exit has taken the memory away.
-    if frames[0] == "[incomplete: no user stack]" and frames[-1] == "_exit":
+    if frames[0] == "[incomplete: no user stack]" and frames[-1] in ("_exit", "__kernel_vsyscall"):
         return "start"
+    # glibc's i386 memcpy.S pushes eax, and has no CFI for it.
+    if frames == ["[incomplete: no mapping]", "[unknown]", "memcpy"]:
+        return "memcpy"
+    # What gives i386 code its own address.
+    if frames[-1].startswith("__x86.get_pc_thunk."):
+        frames = frames[:-1]
     if "shop::run" not in frames:
         return "start" if START.fullmatch(frames[0]) else None
     run = frames.index("shop::run")

@@ -1,15 +1,16 @@
 #!/bin/bash
 # Records with our own recorder on other kernels and CPUs, and replays here: every chain must be one that the program can have.
-# The same for the capture in testdata, which an older run of tests/vm/orders.sh made. CELLS="..." names other cells of
+# The same for the captures in testdata, which an older run of tests/vm/orders.sh made. CELLS="..." names other cells of
 # tests/vm/cells.sh; "all" (make vm-test) takes all of them.
 set -u
 cd "$(dirname "$0")/.."
 export O=${O:-build}
 . tests/count.sh
 
-dir=testdata/aarch64/orders
-"$O/stackreel" folded --min-complete 99 --no-host-files --symfs $dir $dir/orders.reel | tests/orders_chains.py --min 200
-count $? "$dir: chains"
+for dir in testdata/aarch64/orders testdata/i386/orders; do
+    "$O/stackreel" folded --min-complete 99 --no-host-files --symfs $dir $dir/orders.reel | tests/orders_chains.py --min 200
+    count $? "$dir: chains"
+done
 
 cells=${CELLS:-arm64-6.12 arm64-6.1 x86_64-5.10 x86_64-6.12 x86_64-6.12-8cpu s390x-6.12 riscv64-6.12}
 [ "$cells" != all ] || cells=$(tests/vm/cells.sh | awk '{ print $1 }')

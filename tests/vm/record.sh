@@ -6,6 +6,7 @@
 # libraries (where `stackreel --symfs OUTDIR` finds them), their debug information in OUTDIR/usr/lib/debug and OUTDIR/record.log.
 # Status: as run.sh's.
 #   RECORD_OPTIONS=…   options of stackreel-record (default -F 999)
+#   PROGRAM_ARCH=i386  PROGRAM is 32-bit code, for a kernel of x86_64
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# -ge 3 ] || usage
@@ -31,6 +32,7 @@ link=-static recorder=$object_dir/static/stackreel-record
 [ "$arch" != riscv64 ] || link=-Wl,-z,now recorder=$object_dir/stackreel-record
 make -s O="$object_dir" "${cross[@]}" "$recorder" >&2
 
+[ -z "${PROGRAM_ARCH:-}" ] || prefix=$(triplet "$PROGRAM_ARCH")-
 workspace
 # Neither exceptions nor RTTI: they would double the program's size.
 compiler=gcc languages=
