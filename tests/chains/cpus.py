@@ -145,6 +145,9 @@ MUSL = {
     "ends": [
         ("musl", r"\[no unwind info\];(CLONED;)?(LIBRARY|MUSL)(;LIBRARY|;VDSO|;MUSL|;STUB)*(;SIGRETURN(;HANDLER|;on_outer(;.*)?)?)?",
          "musl is built without unwind tables"),
+        ("clock_gettime", r"MAIN;mode_\w+;interrupt(;interruptible(;TINY)?)?;(__)?clock_gettime(;VDSO)*(;SIGRETURN;HANDLER)?",
+         "musl's clock_gettime has no CFI and its argument in rbp: what lies in tv_nsec before the first clock is read, an old "
+         "return address, is taken for one"),
         ("vfork", r".*;__clone", "musl's clone.s has no CFI: the child's stack is another one"),
     ],
     "ends_max": 100,
