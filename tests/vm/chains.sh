@@ -35,6 +35,8 @@ make -s -C "$root" O="$object_dir" "${cross[@]}" "$target" >&2
 # The programs, with the C library that has debug information.
 workspace
 export STACKREEL_VM_TIMEOUT=${STACKREEL_VM_TIMEOUT:-900}
+# So that a busy host takes neither time nor samples from the modes.
+export STACKREEL_VM_ICOUNT=${STACKREEL_VM_ICOUNT-shift=3,sleep=off}
 sysroot=$("$vm/sysroot.sh" "$userland" "$arch" libstdc++6 libgcc-s1 libc6-dbg)
 variants=() programs=() folders=(-s "$sysroot")
 for variant in ${VARIANTS:-gcc}; do
