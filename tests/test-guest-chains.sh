@@ -62,11 +62,11 @@ check() {
     return $status
 }
 
-# check_all DIR CPU: every capture there; adds VARIANT/MODE to $again where one is not right
+# check_all DIR CPU: every mode that was to be recorded there; adds VARIANT/MODE to $again where one is not right
 check_all() {
     local dir=$1 cpu=$2 file variant mode
-    for file in "$dir"/*/*.reel; do
-        mode=${file##*/} mode=${mode%.reel} variant=${file%/*} variant=${variant##*/}
+    for file in "$dir"/*/*.log; do
+        mode=${file##*/} mode=${mode%.log} variant=${file%/*} variant=${variant##*/}
         if grep -qx "$mode" "$dir/$variant/failed"; then
             echo "$variant: $mode: $(tail -n 1 "$dir/$variant/$mode.log")"
             false
@@ -90,7 +90,7 @@ for cell in ${CELLS:-$cells}; do
     cpu=${cell%%-*} cpu=${cpu/arm64/aarch64} right=() again=()
     variants=$(variants_of "$cell")
     # shellcheck disable=SC2046 # lists of words
-    VARIANTS=$variants tests/vm/chains.sh "$cell" "$work/$cell" $(for variant in $variants; do modes_of "$variant"; done) >"$work/log" 2>&1
+    VARIANTS=$variants SECONDS_OF_CPU=${SECONDS_OF_CPU:-0.4} tests/vm/chains.sh "$cell" "$work/$cell" $(for variant in $variants; do modes_of "$variant"; done) >"$work/log" 2>&1
     status=$?
     grep '^skip: ' "$work/log" && skipped=$((skipped + $(grep -c '^skip: ' "$work/log")))
     if [ $status = 77 ]; then

@@ -37,7 +37,7 @@ AARCH64 = {
              "flag, the first access faults, which BPF must not"),
         ],
         "coroutine": [
-            ("swapcontext", r"\[register unknown\];swapcontext;(swapcontext|setcontext)",
+            ("swapcontext, x30", r"\[register unknown\];swapcontext;(swapcontext|setcontext)",
              "glibc's swapcontext.S: from `adr x30, 2f` on, x30 is not the return address any more and no CFI tells where it is", 5),
         ],
         "bare-framed": [
