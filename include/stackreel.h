@@ -77,7 +77,7 @@ struct reel_capture_options {
 	/* Directories that hold a copy of the target's file system (like
 	 * perf's --symfs); NULL-terminated, or NULL. */
 	const char *const *symfs;
-	/* Directories with debug files, as /usr/lib/debug; NULL-terminated.
+	/* Directories with debug files, as /usr/lib/debug, the kernel's too; NULL-terminated.
 	 * NULL means /usr/lib/debug. */
 	const char *const *debug_dirs;
 	/* Files to use for whatever module has their build-id; NULL-terminated. */
