@@ -8,6 +8,7 @@
 
 #include "import/importer.h"
 #include "space/elf_identity.h"
+#include "space/kallsyms.h"
 #include "space/module_kind.h"
 
 #define PROTECTION_READ_EXECUTE 5
@@ -296,6 +297,14 @@ static struct reel_error *take_loss(struct importer *importer, const struct perf
 	return loss.loss.count ? reel_writer_record(importer->writer, &loss) : NULL;
 }
 
+static bool is_image(struct reel_bytes name)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.*s", (int)(name.size < 31 ? name.size : 31), name.data);
+	return reel_kallsyms_is_image(text);
+}
+
 /* PERF_RECORD_KSYMBOL: a BPF program or a trampoline, that no list of symbols need have. */
 static struct reel_error *take_kernel_symbol(struct importer *importer,
 					     const struct perf_record *record, uint64_t time)
@@ -319,6 +328,8 @@ static struct reel_error *take_kernel_symbol(struct importer *importer,
 	if (!symbol.kernel_symbol.size)
 		return NULL;
 	symbol.kernel_symbol.since = time;
+	if (is_image(symbol.kernel_symbol.name))
+		symbol.kernel_symbol.size = 0;
 	if (gone)
 		symbol.kernel_symbol.name.size = 0;
 	error = reel_import_modules_add(importer->modules, module, &symbol.kernel_symbol.module);

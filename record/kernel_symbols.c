@@ -323,6 +323,8 @@ struct reel_error *reel_kernel_symbols_event(struct reel_kernel_symbols *symbols
 		symbol.since = event->time;
 		return put_symbol(symbols, &symbol);
 	}
+	if (reel_kallsyms_is_image(symbol.name))
+		symbol.size = reel_kallsyms_room(symbols->kallsyms, symbol.address, symbol.size);
 	error = reel_kallsyms_insert(symbols->kallsyms, &symbol);
 	if (!error)
 		error = room_for_ids(symbols, reel_kallsyms_module_count(symbols->kallsyms));

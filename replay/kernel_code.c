@@ -7,7 +7,7 @@
 
 /* Linux has some 100 functions of one name at most (cleanup_module of modules is another matter).
  */
-#define SAME_NAME_MAX 4096
+#define SAME_NAME_MAX 256
 
 /* A name of the capture, and where the file has it; static functions share theirs. */
 struct name {

@@ -355,6 +355,21 @@ static void take_out(struct reel_kallsyms *symbols, size_t from, size_t to)
 	symbols->count -= to - from;
 }
 
+uint64_t reel_kallsyms_room(const struct reel_kallsyms *symbols, uint64_t address, uint64_t size)
+{
+	size_t next = above(symbols, address);
+
+	if (next < symbols->count && symbols->symbols[next].address - address < size)
+		return symbols->symbols[next].address - address;
+	return size;
+}
+
+bool reel_kallsyms_is_image(const char *name)
+{
+	return !strncmp(name, "bpf_trampoline_", strlen("bpf_trampoline_")) ||
+	       !strncmp(name, "bpf_dispatcher_", strlen("bpf_dispatcher_"));
+}
+
 struct reel_error *reel_kallsyms_insert(struct reel_kallsyms *symbols,
 					const struct reel_kallsym *symbol)
 {

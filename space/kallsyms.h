@@ -54,6 +54,13 @@ struct reel_error *reel_kallsyms_visit_all(struct reel_kallsyms *symbols,
 /* Forgets what was visited. */
 void reel_kallsyms_restart(struct reel_kallsyms *symbols);
 
+/* Bytes from `address` to the next symbol, `size` at most. */
+uint64_t reel_kallsyms_room(const struct reel_kallsyms *symbols, uint64_t address, uint64_t size);
+/*
+ * Whether the name is that of a BPF trampoline or dispatcher: PERF_RECORD_KSYMBOL gives a page as
+ * their size (bpf_image_ksym_add of kernel/bpf/trampoline.c), though others may lie in that.
+ */
+bool reel_kallsyms_is_image(const char *name);
 /* A symbol that came later, in place of what its range held. Its module_index may be a new one. */
 struct reel_error *reel_kallsyms_insert(struct reel_kallsyms *symbols,
 					const struct reel_kallsym *symbol) REEL_MUST_CHECK;

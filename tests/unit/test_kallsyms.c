@@ -146,6 +146,10 @@ static void test_told(void **state)
 	/* One that nobody visited need not be taken back. */
 	insert(symbols, 0xffffffffd0000000, 0x10, "late", 9);
 	assert_false(reel_kallsyms_remove(symbols, 0xffffffffd0000000, "late", &gone));
+	assert_int_equal(reel_kallsyms_room(symbols, 0xffffffffc0000000, 0x1000), 0x100);
+	assert_int_equal(reel_kallsyms_room(symbols, 0xffffffffc0000100, 0x1000), 0x1000);
+	assert_true(reel_kallsyms_is_image("bpf_trampoline_6442561170"));
+	assert_false(reel_kallsyms_is_image("bpf_prog_6deef7357e7b4530"));
 	insert(symbols, UINT64_MAX - 15, 16, "last", 10);
 	assert_visits(symbols, UINT64_MAX, "last fffffffffffffff0+10 10 [bpf]; ");
 	reel_kallsyms_destroy(symbols);
