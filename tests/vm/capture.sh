@@ -40,8 +40,9 @@ into() {
 	for file; do install -D -m "$([[ $file = usr/bin/* ]] && echo 755 || echo 644)" "$dir/$file" "$folder/$file"; done
 }
 
+# orders CELL FOLDER [VARIABLE=VALUE...]
 orders() {
-	SECONDS_OF_CPU=1 tests/vm/orders.sh "$1" "$dir"
+	env SECONDS_OF_CPU=1 "${@:3}" tests/vm/orders.sh "$1" "$dir"
 	"$O/stackreel" folded --min-complete 99 --no-host-files --symfs "$dir" "$dir/orders.reel" | tests/orders_chains.py --min 200
 	into "$2" orders.reel usr/bin/orders
 }
@@ -64,6 +65,7 @@ stairs() {
 
 names=("$@")
 captures aarch64/orders orders arm64-6.12 aarch64/orders
+captures i386/orders orders x86_64-6.12 i386/orders PROGRAM_ARCH=i386 SECONDS_OF_CPU=6
 captures x86_64/perf stairs x86_64-6.12 x86_64
 captures aarch64/perf stairs arm64-6.12 aarch64
 captures riscv64/perf stairs riscv64-6.12 riscv64
