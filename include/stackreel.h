@@ -262,8 +262,10 @@ enum reel_stop {
 	/* A chain that another recorder walked ends here, and the CFI does not say that it is the
 	 * root. */
 	REEL_STOP_RECORDED_END = 11,
+	/* The process is of a CPU that this library can't unwind (32-bit Arm's). */
+	REEL_STOP_UNKNOWN_CPU = 12,
 };
-#define REEL_STOP_COUNT 12
+#define REEL_STOP_COUNT 13
 
 /* A short English phrase, such as "root reached". */
 const char *reel_stop_name(enum reel_stop stop);

@@ -133,6 +133,8 @@ const char *reel_stop_name(enum reel_stop stop)
 		return "register unknown";
 	case REEL_STOP_NO_USER_STATE:
 		return "no user stack";
+	case REEL_STOP_UNKNOWN_CPU:
+		return "unknown CPU";
 	case REEL_STOP_RECORDED_END:
 		return "end of the recorded chain";
 	}

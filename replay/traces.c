@@ -373,6 +373,23 @@ static const struct reel_arch *arch_of(const struct reel_capture *capture,
 	return reel_arch_by_machine(capture->machine, capture->word_bits);
 }
 
+static struct reel_error *stop_unknown_cpu(struct reel_traces *traces,
+					   const struct reel_space_state *space)
+{
+	struct reel_capture *capture = traces->capture;
+	bool of_space = space && space->machine;
+
+	traces->trace.stop = REEL_STOP_UNKNOWN_CPU;
+	return reel_capture_add_problem(
+		capture,
+		reel_error_create(REEL_ERROR_UNSUPPORTED,
+				  "%s: this version can't unwind programs for ELF machine %u of "
+				  "%u bits: their samples have no user frames",
+				  reel_reader_name(capture->reader),
+				  of_space ? (unsigned)space->machine : capture->machine,
+				  of_space ? (unsigned)space->word_bits : capture->word_bits));
+}
+
 static struct reel_error *unwind_sample(struct reel_traces *traces,
 					const struct reel_sample *sample,
 					const struct reel_space_state *space)
@@ -406,8 +423,10 @@ static struct reel_error *unwind_sample(struct reel_traces *traces,
 
 	traces->unwound.n = 0;
 	traces->trace.stop = REEL_STOP_NO_USER_STATE;
-	if (!arch || !(sample->layout || sample->n_frame_chain))
+	if (!(sample->layout || sample->n_frame_chain))
 		return NULL;
+	if (!arch)
+		return stop_unknown_cpu(traces, space);
 	reel_code_map_set_space(
 		traces->code_map,
 		reel_timeline_view(capture->timeline, space ? space->id : 0, sample->time), arch);

@@ -210,6 +210,23 @@ has out '^example +100/101 +\[001\] +1\.000001: +10101010 cpu-clock:$' "^	      
 run 0 "$tool" script --ns "$capture"
 has out ' 1\.000001000: '
 
+# A process of a CPU that is in no table: 32-bit Arm's.
+python3 -B - "$work/arm.reel" <<'END'
+import sys
+sys.path.insert(0, "tests")
+import reel_builder as b
+from reel_cases import end_record, started
+samples = b.Samples()
+samples.layout(0, [(13, 4), (15, 4)])
+samples.sample(0, 2000, thread=1, pc=0x8000, layout=0, values=[0x7000, 0x8000], regions=[b.Region(0x7000, b"stack")])
+reel = started().side(b.record("SPACE", 1000, 1, 0, 0, 100, 0, 40, 32, 1, 0, 0, 0), b.record("THREAD", 1000, 1, 1, 0, 100, 0, 0, "arm"))
+reel.samples(samples).side(end_record()).index().trailer()
+open(sys.argv[1], "wb").write(reel.data)
+END
+run 0 "$tool" script "$work/arm.reel"
+has out '^# stop: unknown CPU$'
+has err "can't unwind programs for ELF machine 40 of 32 bits"
+
 run 0 "$tool" dump "$capture"
 has out '^0@48 CAPTURE .*hostname="host"' ' SAMPLE id=0 .*regions=\[\{kind=0 '
 run 0 "$tool" dump --bytes "$capture"
