@@ -54,7 +54,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option own_options[] = {
 	{ "arch", KEY_ARCH, "CPU", 0,
-	  "Where the recording does not say which: x86_64, aarch64, riscv64 or s390x", 0 },
+	  "Where the recording does not say which: x86_64, aarch64, riscv64, s390x or i386", 0 },
 	{ "kallsyms", KEY_KALLSYMS, "FILE", 0,
 	  "The recorded kernel's /proc/kallsyms, for the names of its functions (default: perf's "
 	  "cache in ~/.debug, or this host's kernel if it is the same one)",
@@ -68,7 +68,8 @@ static const struct argp parser = {
 	parse_option,
 	"[FILE]",
 	"Makes a capture of what `perf record' wrote, with --call-graph dwarf or fp, to a file or "
-	"to a pipe, compressed (-z) or not, on any CPU of x86_64, aarch64, riscv64 and s390x.\v"
+	"to a pipe, compressed (-z) or not, on any CPU of x86_64, aarch64, riscv64, s390x and "
+	"i386.\v"
 	"FILE is " DEFAULT_RECORDING " if not given, `-' is standard input. The capture goes to "
 	"FILE with .reel in place of .data, or to -o FILE. The exit status is 1 if FILE is "
 	"damaged; what could be read of it is imported nevertheless.",

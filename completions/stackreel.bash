@@ -35,7 +35,7 @@ _stackreel() {
     --sort) mapfile -t COMPREPLY < <(compgen -W "self total samples symbol module" -- "$cur") ;;
     --by) mapfile -t COMPREPLY < <(compgen -W "function module thread process comm" -- "$cur") ;;
     --weight) mapfile -t COMPREPLY < <(compgen -W "samples time" -- "$cur") ;;
-    --arch) mapfile -t COMPREPLY < <(compgen -W "x86_64 aarch64 riscv64 s390x" -- "$cur") ;;
+    --arch) mapfile -t COMPREPLY < <(compgen -W "x86_64 aarch64 riscv64 s390x i386" -- "$cur") ;;
     --unit) mapfile -t COMPREPLY < <(compgen -W "ns us ms s" -- "$cur") ;;
     --symfs | --debug-dir)
         compopt -o filenames
