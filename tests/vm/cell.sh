@@ -20,8 +20,8 @@ case $cell in
 *-8cpu) program=crowd arguments=5 options="-F 4999" ;;
 *)
 	program=orders arguments=${SECONDS_OF_CPU:-2} options="-F 999"
-	# So that no busy host takes samples away. x86-64's kernels take minutes to boot so.
-	[[ $cell = x86_64* ]] || export STACKREEL_VM_ICOUNT=${STACKREEL_VM_ICOUNT-shift=3,sleep=off}
+	# So that no busy host takes samples away. x86-64's and riscv64's kernels take minutes to boot so.
+	[[ $cell = x86_64* || $cell = riscv64* ]] || export STACKREEL_VM_ICOUNT=${STACKREEL_VM_ICOUNT-shift=3,sleep=off}
 	;;
 esac
 
