@@ -309,6 +309,20 @@ static bool was_popped(const struct step *step, const struct rule_source *source
 	       !reel_memory_read(state->memory, address, state->arch->word_size, &ignored);
 }
 
+static enum reel_stop return_address_of(const struct step *step, uint8_t sp_slot, uint64_t *ret)
+{
+	const struct reel_unwind_state *state = step->state;
+	const struct rule_source *source = &step->rule->return_address;
+	uint8_t link = reel_arch_slot(state->arch, state->arch->return_column);
+
+	if (state->arch->flags & REEL_ARCH_LINK_REGISTER && state->known >> link & 1 &&
+	    was_popped(step, source, sp_slot)) {
+		*ret = state->registers[link];
+		return REEL_STOP_ROOT;
+	}
+	return value_of(step, source, state->arch->word_size, &step->cfa, ret);
+}
+
 /* The caller's registers that the rule says something of, but for those it leaves alone. */
 static void recover(const struct step *step, uint8_t sp_slot, uint64_t *values, uint64_t *known)
 {
@@ -352,8 +366,7 @@ enum reel_stop reel_rule_apply(const struct reel_rule *rule, struct reel_unwind_
 						       : REEL_STOP_BAD_UNWIND_INFO;
 	stop = value_of(&step, &rule->cfa, arch->word_size, NULL, &step.cfa);
 	if (stop == REEL_STOP_ROOT)
-		stop = value_of(&step, &rule->return_address, arch->word_size, &step.cfa,
-				&return_address);
+		stop = return_address_of(&step, sp, &return_address);
 	if (stop != REEL_STOP_ROOT)
 		return stop;
 	recover(&step, sp, values, &known);

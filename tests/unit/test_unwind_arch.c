@@ -231,6 +231,29 @@ static void test_arm_lazy_binding(void **unused)
 	}
 }
 
+/*
+ * Behind the last ldp of _dl_runtime_resolve (and of an epilogue that the CFI does not describe)
+ * x30's slot lies below sp, which is not recorded; x30 has it.
+ */
+static void test_arm_popped_link_register(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	world_arm(&w);
+	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
+	/* CFA = sp - 16, x30 at CFA + 8 */
+	function(&w, 0x2000, 0x2100, BYTES(0x13, 0x02, 0x11, 30, 0x7f));
+	function(&w, 0x3000, 0x3100, ARM_FRAME);
+	w.state.pc = BIAS + 0x2010;
+	set(&w, 31, STACK_WORD(0));
+	set(&w, 30, call_before(&w, 0x3020));
+	w.stack[1] = call_before(&w, 0x1020);
+	unwind(&w);
+	assert_int_equal(w.frames.sps[1], STACK_WORD(0));
+	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
+}
+
 /* An interrupt within the svc of the trampoline, before the kernel calls it a system call. */
 static void test_arm_interrupted_sigreturn(void **unused)
 {
@@ -399,6 +422,7 @@ int main(void)
 		cmocka_unit_test(test_leaf_that_moved_sp),
 		cmocka_unit_test(test_record_of_another),
 		cmocka_unit_test(test_arm_lazy_binding),
+		cmocka_unit_test(test_arm_popped_link_register),
 		cmocka_unit_test(test_arm_interrupted_sigreturn),
 		cmocka_unit_test(test_arm_frame_pointer),
 		cmocka_unit_test(test_arm_last_record),
