@@ -56,8 +56,8 @@ START = [
     r"_start(;_dl_start(;ANY)*)?",
     r"_dl_start_user(;_dl_init(;call_init)*(;ANY)*)?",
     # libc's start around main, and in main itself the mode's choice.
-    r"_start;(__libc_start_main|__libc_start_main_impl)(;__libc_start_call_main)?(;(?!exit|__GI_exit|__libc_start_call_main)LIBRARY)*",
-    r"MAIN(;(STUB|RESOLVE|(__)?strcmp\w*)|;(atof|(__)?strtod|__GI_\w*strtod\w*)(;LIBRARY)*)?",
+    r"_start;(__libc_start_main|__libc_start_main_impl)(;__libc_start_call_main)?(;(?!exit|__GI_exit|__libc_start_call_main)(LIBRARY|libc\.so\.6\+))*",
+    r"MAIN(;(STUB|RESOLVE|(__)?strcmp\w*)|;(atof|(__)?strtod|__GI_\w*strtod\w*)(;LIBRARY|;libc\.so\.6\+)*)?",
     # exit: destructors, and ld.so's _dl_fini, which calls __do_global_dtors_aux of each module.
     r"_start;(__libc_start_main|__libc_start_main_impl)(;__libc_start_call_main|;call_main)?;(__GI_)?exit"
     r"(;ANY|;\w*chains\+\w*)*",
@@ -69,7 +69,7 @@ ENDS = [
      "crti.S and gcc's crtstuff.c are built without CFI: _init and _fini, and a function's prologue and last ret"),
     ("clone", r"\[no unwind info\];(__)?clone3?",
      "glibc's clone3.S and clone.S end their FDE (cfi_endproc) at the system call: its child has another stack"),
-    ("no stack", r"\[no user stack\](;start_thread|;(__GI_)?_exit)?",
+    ("no stack", r"\[no user stack\](;start_thread|(;__run_exit_handlers)?;(__GI_)?_[eE]xit)?",
      "a task that ends has no memory any more; within execve registers are the old program's and memory is the new one's"),
 ]
 

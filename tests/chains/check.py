@@ -27,6 +27,8 @@ from cpus import CPUS, LIBCS  # noqa: E402
 # A slow CPU needs long to start and to end a program, which modes then have a smaller share beside.
 SLOW_LEAST = 0.2  # of each least share
 SLOW_ENDS_MAX = 25
+# Where its few samples let so many be expected in a place, there must be one; in percent of a sample.
+SLOW_EXPECTED = 300
 # Explained ends that are not a mode's own may be this share of its samples at most, in percent.
 ENDS_MAX = 2
 # spawn and exec are made of starts, ends and execs.
@@ -187,7 +189,7 @@ def merged(cpu, libc):
 class Checker:
     def __init__(self, mode, cpu, libc, symfs, slow):
         known, own = MODES[mode], merged(CPUS[cpu], LIBCS[libc])
-        self.least_scale = SLOW_LEAST if slow else 1
+        self.slow, self.least_scale = slow, SLOW_LEAST if slow else 1
         self.ends_max = own.get("ends_max", SLOW_ENDS_MAX if slow else ENDS_MAX_OF.get(mode, ENDS_MAX))
         parts = {**PARTS, **own.get("parts", {})}
         self.mode, self.cpu, self.symfs = mode, cpu, symfs
@@ -293,6 +295,10 @@ class Checker:
                 (len(self.pages) != 2 or not set.intersection(*self.pages.values())):
             self.errors.append("not at the same address: %s" % self.pages)
 
+    def is_enough(self, count, least):
+        wanted = least * self.least_scale * self.samples
+        return 100 * count >= wanted or (self.slow and wanted < SLOW_EXPECTED)
+
     def report(self, options):
         share = lambda count: 100 * count / max(self.samples, 1)
         ends = sum(count for kind, count in self.counts.items() if kind[0] == "end")
@@ -302,7 +308,7 @@ class Checker:
         for name, _, least in self.places + [("start and end", None, 0)]:
             count = self.counts.get(("place", name), 0)
             print("    %-26s %7d" % (name, count))
-            if share(count) < least * self.least_scale:
+            if not self.is_enough(count, least):
                 self.errors.append("%s: %.2f %% of the samples, not %g" % (name, share(count), least))
         others = 0
         for name, _, reason, least in self.ends:
@@ -311,7 +317,7 @@ class Checker:
                 print("    %-26s %7d   %s" % (name, count, reason))
             if least is None:
                 others += count
-            elif share(count) < least * self.least_scale:
+            elif not self.is_enough(count, least):
                 self.errors.append("%s: %.2f %% of the samples, not %g" % (name, share(count), least))
         if share(others) > self.ends_max:
             self.errors.append("explained ends: %.2f %% of the samples" % share(others))

@@ -139,13 +139,14 @@ MUSL = {
         "MAIN": r"\[no unwind info\];(libc_start_main_stage2|MUSL);main",
         "THREAD": r"\[no unwind info\];(start|MUSL)",
         "BEGINNING": r"\[no unwind info\];(__clone|MUSL)",
-        "SIGRETURN": r"__restore_rt|__kernel_rt_sigreturn|__vdso_rt_sigreturn|\[vdso\]\+|MUSL",
+        # restore.s has no symbol once stripped; setjmp's, before it, has no size.
+        "SIGRETURN": r"setjmp|__restore_rt|__kernel_rt_sigreturn|__vdso_rt_sigreturn|\[vdso\]\+|MUSL",
     },
-    "start": [r"_start|_start_c|__clone|_dlstart|_dlstart_c"],
+    "start": [r"(_start|_dlstart)(;_start_c|;_dlstart_c|;LIBRARY|;MUSL)*|_start_c|__clone|_dlstart_c"],
     "ends": [
         ("musl", r"\[no unwind info\];(CLONED;)?(LIBRARY|MUSL)(;LIBRARY|;VDSO|;MUSL|;STUB)*(;SIGRETURN(;HANDLER|;on_outer(;.*)?)?)?",
          "musl is built without unwind tables"),
-        ("clock_gettime", r"MAIN;mode_\w+;interrupt(;interruptible(;TINY)?)?;(__)?clock_gettime(;VDSO)*(;SIGRETURN;HANDLER)?",
+        ("clock_gettime", r"MAIN;mode_\w+(;OWN|;TINY)*;(__)?clock_gettime(;VDSO)*(;SIGRETURN;HANDLER)?",
          "musl's clock_gettime has no CFI and its argument in rbp: what lies in tv_nsec before the first clock is read, an old "
          "return address, is taken for one"),
         ("vfork", r".*;__clone", "musl's clone.s has no CFI: the child's stack is another one"),

@@ -12,7 +12,7 @@ names=("$@")
 if [ ${#names[@]} = 0 ]; then
     names=(capture unwinders perf symbols)
     # tests/test-cfi-rows.sh is its quick form.
-    [ ${#quick[@]} -gt 0 ] || names=(cfi "${names[@]}" import-guests kernel)
+    [ ${#quick[@]} -gt 0 ] || names=(cfi "${names[@]}" matrix import-guests kernel)
 fi
 passed=0 failed=0 skipped=0
 log=$(mktemp)

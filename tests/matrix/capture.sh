@@ -1,0 +1,114 @@
+#!/bin/bash
+# capture.sh CPU [VARIANT/MODE...] - record the captures of testdata/CPU/chains anew, all or these, and what is expected of them
+#
+# Records testdata/programs/chains on Debian's stock kernels for CPU (tests/vm/chains.sh), checks that every sample has a chain that
+# the program knows (tests/chains/check.py) and, where libdw unwinds that CPU, that libdw has the same chains; only then the capture,
+# what it prints as folded and the binaries, trimmed (trim.py), go to testdata. What is not right is named and left out, and the
+# status is 1. cells.py says which captures there are. Needs what tests/vm/deps.sh installs; and a make tests.
+#   KEEP=DIR   keeps what was recorded there, with the binaries as they were built; takes it from there if it exists already
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd) root=$(cd "$(dirname "$0")/../.." && pwd)
+cd "$root"
+O=${O:-build}
+stackreel=$O/stackreel compare=$O/tests/truth/compare_unwinders
+[ $# -ge 1 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+cpu=$1
+shift
+cells=("$@") whole=
+[ $# != 0 ] || { mapfile -t cells < <("$here/cells.py" "$cpu") && whole=yes; }
+[ ${#cells[@]} -gt 0 ] || exit 2
+for program in "$stackreel" "$compare"; do
+    [ -x "$program" ] || { echo "capture.sh: $program is not built: make tests" >&2; exit 2; }
+done
+
+work=$(mktemp -d /var/tmp/matrix.XXXXXX)
+trap 'rm -rf "$work"' EXIT
+raw=${KEEP:-$work/raw} data=testdata/$cpu/chains
+
+# ---- record -----------------------------------------------------------------------------------
+
+# Half a second at 499 Hz: 250 samples. 80 KB are more than perf can take. With -icount none of them is lost on a busy host.
+export SECONDS_OF_CPU=0.5 FREQUENCY=499 STACK_BYTES=80000
+export STACKREEL_VM_TIMEOUT=${STACKREEL_VM_TIMEOUT:-1800} STACKREEL_VM_ICOUNT=${STACKREEL_VM_ICOUNT-shift=3,sleep=off}
+have=
+[ ! -e "$raw" ] || have=yes
+[ -n "$have" ] || while read -r guest list; do
+    read -ra some <<<"$list"
+    variants=$(printf '%s\n' "${some[@]%/*}" | LC_ALL=C sort -u | tr '\n' ' ')
+    VARIANTS=$variants tests/vm/chains.sh "$guest" "$raw" "${some[@]}" </dev/null
+done < <("$here/cells.py" "$cpu" "${cells[@]}")
+
+# ---- check ------------------------------------------------------------------------------------
+
+# Names are all that is wanted of debug files of libraries.
+prefix=$(. tests/vm/common.sh && triplet "$cpu")-
+command -v "${prefix}objcopy" >/dev/null || prefix=
+find "$raw/symfs/usr/lib/debug" -name '*.debug' -exec "${prefix}objcopy" --strip-debug {} \;
+
+replay() {
+    local command=$1 symfs=$2
+    shift 2
+    "$stackreel" "$command" -q --no-host-files --symfs "$symfs" --debug-dir "$symfs/usr/lib/debug" "$@"
+}
+
+# check CELL SYMFS PRINTED: its script, on standard input
+check() {
+    local libc=glibc
+    [[ $1 != musl/* ]] || libc=musl
+    tests/chains/check.py "${1#*/}" --slow --min 25 --cpu "$cpu" --libc $libc --symfs "$2" --printed "${3:-0}" --count 6 >"$work/out" 2>&1
+}
+
+if [ -n "$whole" ] || [ ! -e "$data/symfs.tar.xz" ]; then
+    rm -rf "$data"
+else
+    # The variants that were not recorded now, as they are.
+    tests/matrix/unpack.sh "$cpu" "$work/old"
+    cp -rn "$work/old/." "$raw/symfs/"
+fi
+wrong=0
+for cell in "${cells[@]}"; do
+    reel=$raw/$cell.reel mode=${cell#*/}
+    mkdir -p "$data/${cell%/*}"
+    rm -f "$data/$cell".*
+    if [ ! -s "$reel" ] || grep -qx "$mode" "$raw/${cell%/*}/failed"; then
+        echo "$cell: not recorded: $(tail -n 1 "$raw/$cell.log" 2>/dev/null)"
+        wrong=$((wrong + 1))
+        continue
+    fi
+    if ! replay script "$raw/symfs" "$reel" | check "$cell" "$raw/symfs" "$(cat "$raw/$cell.printed")"; then
+        sed "s,^,$cell: ," "$work/out"
+        wrong=$((wrong + 1))
+        continue
+    fi
+    head -n 1 "$work/out" | sed "s,^[^:]*,$cell,"
+    install -m 644 "$reel" "$data/$cell.reel"
+    [ ! -s "$raw/$cell.printed" ] || install -m 644 "$raw/$cell.printed" "$data/$cell.printed"
+done
+
+# ---- store ------------------------------------------------------------------------------------
+
+mapfile -t reels < <(find "$data" -name '*.reel' | LC_ALL=C sort)
+"$here/trim.py" "$stackreel" "$raw/symfs" "$work/symfs" "${reels[@]}"
+for reel in "${reels[@]}"; do
+    name=${reel#"$data/"}
+    for symfs in raw work; do replay script "${!symfs}/symfs" "$reel" >"$work/script.$symfs"; done
+    if ! cmp -s "$work/script.raw" "$work/script.work"; then
+        echo "$name: the trimmed binaries give other frames"
+        diff "$work/script.raw" "$work/script.work" | head -n 20
+        rm "${reel%.reel}".*
+        wrong=$((wrong + 1))
+        continue
+    fi
+    if ! "$here/libdw.sh" "$work/symfs" "$reel" >"$work/out"; then
+        sed "s,^,$name: ," "$work/out"
+        rm "${reel%.reel}".*
+        wrong=$((wrong + 1))
+        continue
+    fi
+    replay folded "$work/symfs" "$reel" >"${reel%.reel}.folded"
+done
+(cd "$work/symfs" && LC_ALL=C find . -type f | LC_ALL=C sort | tar -c --no-recursion -T - --format=ustar --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=a+rX) |
+    xz -9e >"$data/symfs.tar.xz"
+du -b "$data"/symfs.tar.xz "$data"/*/ | cat
+echo "$wrong of ${#cells[@]} cells of $cpu are not right"
+[ "$wrong" = 0 ]
