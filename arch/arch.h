@@ -13,7 +13,8 @@
  *   4. Tests: tests/unit/test_arch.c takes the table by itself, and checks names against elfutils';
  *      frames and calls counted by hand go there.  tests/test-arch.sh checks all numbers against
  *      the kernel's and libc's headers: it wants the frames' structs and the names that the headers
- *      have.  tests/cfi_rules.c holds what libdw's backend of the CPU says differently.
+ *      have.  tests/cfi_rules.c holds what libdw's backend of the CPU says differently,
+ *      tests/chains/cpus.py what chains of real programs have of their own there.
  *   5. To record there, too: bpf/registers_<cpu>.h (bpf/registers.h says what it must have).  Where
  *      a 64-bit kernel runs it, bpf/registers_<that cpu>.h stores its registers
  *      (REEL_BPF_COMPAT), and reel_elf_compat_machine (space/elf_identity.c) names it.
