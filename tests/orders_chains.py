@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Checks the chains of testdata/programs/orders.cc, which knows them by construction.
 
-    stackreel folded FILE | orders_chains.py [--min SAMPLES] [--unread] [--few]
+    stackreel folded FILE | orders_chains.py [--min SAMPLES] [--unread] [--few] [--bottom SHARE]
 
 Every stack must be one that the program can have, from its entry to its leaf: see orders.cc's
 header.  Prints `N samples, N right` and each wrong stack; the exit status is 1 if there is one,
 if there are fewer samples than SAMPLES, or if one of the four ways to use the CPU is missing.
 With --unread, a trace may end because no byte of its stack could be read (the caller knows how many do).
-With --few, none of the ways need be there, and walk need not be at its bottom.
+SHARE of the samples in walk must be at its bottom (0.97).  With --few, none of the ways need be there, and walk need not be at its bottom.
 """
 
 import argparse
@@ -86,6 +86,7 @@ def main():
     parser.add_argument("--min", type=int, default=1)
     parser.add_argument("--unread", action="store_true")
     parser.add_argument("--few", action="store_true")
+    parser.add_argument("--bottom", type=float, default=0.97)
     options = parser.parse_args()
     ways, wrong, deep = {}, [], {}
     for line in sys.stdin:
@@ -111,7 +112,7 @@ def main():
         print("no sample in: %s" % ", ".join(missing))
     # The loop is at the bottom of the recursion, the way there takes next to no time.
     bottom = deep.get(DEPTH, 0)
-    if max(deep, default=0) > DEPTH or bottom < 0.97 * sum(deep.values()) and not options.few:
+    if max(deep, default=0) > DEPTH or bottom < options.bottom * sum(deep.values()) and not options.few:
         print("walk: %s" % deep)
         missing.append("walk")
     return 1 if wrong or missing or samples < options.min else 0
