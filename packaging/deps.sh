@@ -2,7 +2,7 @@
 # Installs what is missing to build stackreel, with apt or dnf, and says what.
 #
 #   packaging/deps.sh          to build and run
-#   packaging/deps.sh test     to test as well (emulators and a cross compiler included)
+#   packaging/deps.sh test     to test as well (emulators and cross compilers included)
 #
 # Asks only for packages that are not installed; needs root only if there are any.
 set -eu
