@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bpf/settings.h"
 #include "include/stackreel.h"
 #include "record/recording_parts.h"
 
@@ -50,6 +51,10 @@ static struct reel_error *resolve_events(struct recording *recording)
 	struct reel_error *error;
 	uint64_t frequency;
 
+	/* Looking them up takes its time. */
+	if (options->n_events > REEL_BPF_EVENTS_MAX)
+		return reel_error_create(REEL_ERROR_INVALID, "%zu events: there can be 1 to %d",
+					 options->n_events, REEL_BPF_EVENTS_MAX);
 	error = check_frequency(options, &frequency);
 	recording->events = calloc(options->n_events, sizeof(*recording->events));
 	if (!recording->events && !error)
