@@ -101,9 +101,11 @@ def check_registers(tool, directory):
     samples = Recording(tool, directory, "both").samples
     for event in "fentry:ksys_read", "fexit:ksys_read":
         require(len(hits) >= ROUNDS, "%d hits of the kprobe" % len(hits))
-        require(len(samples[event]) == len(hits), "%d samples of %s, %d hits of the kprobe" % (
+        # Before its exec the thread is the recorder's, which waits in a read for its start.
+        before = len(hits) - len(samples[event])
+        require(before in (0, 1), "%d samples of %s, %d hits of the kprobe" % (
             len(samples[event]), event, len(hits)))
-        for sample, hit in zip(samples[event], hits):
+        for sample, hit in zip(samples[event], hits[before:]):
             ours = frame(sample)
             chain = [number(address) for address in sample["kernel_chain"]]
             pc = ours.pop("pc")
@@ -122,8 +124,8 @@ def check_chains(tool, directory):
     for line in open(directory / "ftrace.txt"):
         if "<stack trace>" in line:
             traced.append([])
-        # In a thread's first lines: the tracer's trampoline has no name.
-        elif " => " in line and traced and not re.search(r"=> 0x[0-9a-f]+$", line.strip()):
+        # The tracer's own trampoline comes first on x86-64.
+        elif " => " in line and traced and "[FTRACE TRAMPOLINE]" not in line:
             traced[-1].append(line.split("=> ")[1].strip())
     chains = {tuple(chain) for chain in traced if chain and chain[0] == "ksys_read"}
     require(len(chains) == 1 and len(traced) >= 3, "the function tracer's chains: %s" % traced)
@@ -153,24 +155,17 @@ def check_mixed(tool, directory):
     require(len(ours) == 20, "%d samples of main's calls" % len(ours))
     for sample in ours:
         require(sample["kernel"][:2] == ["vfs_read", "ksys_read"], sample["kernel"])
+        require(sample["frame_chain"] and sample["frame_chain"][0] == sample["pc"],
+                "no chain by frame pointers")
     check_users(ours)
     for sample in samples["page-faults"]:
         require(sample["kernel_frame"] is None, "a page fault with a kernel frame")
 
 
-def check_frame_chains(tool, directory):
-    ours = of_program(Recording(tool, directory, "chains").samples["fentry:vfs_read"])
-    require(len(ours) == 10, "%d samples of main's calls" % len(ours))
-    for sample in ours:
-        require(sample["frame_chain"] and sample["frame_chain"][0] == sample["pc"],
-                "no chain by frame pointers")
-        require(sample["kernel"][:2] == ["vfs_read", "ksys_read"], sample["kernel"])
-
-
 def check_module(tool, directory):
-    samples = Recording(tool, directory, "module").samples["fentry:fuse:fuse_dev_open"]
+    samples = Recording(tool, directory, "mixed").samples["fentry:tun:tun_chr_open"]
     require(len(samples) == 1, "%d samples" % len(samples))
-    require(samples[0]["kernel"][0] == "fuse_dev_open", samples[0]["kernel"])
+    require(samples[0]["kernel"][0] == "tun_chr_open", samples[0]["kernel"])
     require("main" in samples[0]["user"], samples[0]["user"])
 
 
@@ -189,9 +184,6 @@ def main():
         if not name.startswith("check_") or name == "check_users":
             continue
         name = name[6:].replace("_", " ")
-        if name == "module" and not (directory / "module.reel").exists():
-            print("skip %s: this guest has no module fuse" % name)
-            continue
         try:
             check(tool, directory)
             print("ok %s" % name)

@@ -41,5 +41,5 @@ int main(int argc, char **argv)
 	}
 	for (long i = atol(argv[2]); i > 0; i--)
 		outermost(fd);
-	return sum < 0;
+	return 0;
 }

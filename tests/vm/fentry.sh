@@ -10,7 +10,7 @@ set -euo pipefail
 cell=$1 outdir=$2
 read -r _ arch _ < <("$vm/cells.sh" "$cell")
 root=$(cd "$vm/../.." && pwd)
-object_dir=${O:-$root/build}/vm-$arch
+object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
 
 cross=()
 prefix=
@@ -55,17 +55,12 @@ refused() {
 	fi
 }
 
-if ! stackreel-record -e fentry:ksys_read -o try.reel -- $reads 1 2>try.log; then
-	mv try.log refused.txt
-	cat refused.txt
+# The kernel's own account of each call while it is sampled. The kprobe goes in first: both patch the function.
+echo "p:reel ksys_read $registers" >$trace/kprobe_events && echo 1 >$trace/events/kprobes/reel/enable
+if ! recording both 40 -e fentry:ksys_read,fexit:ksys_read; then
+	mv both.log refused.txt
 	exit 0
 fi
-rm try.*
-
-# The kernel's own account, of each call while it is sampled. Kprobes go in first: both patch the function.
-echo "p:reel ksys_read $registers" >$trace/kprobe_events || exit
-echo 1 >$trace/events/kprobes/reel/enable
-recording both 40 -e fentry:ksys_read,fexit:ksys_read || exit
 # What reads the trace would add to it.
 echo 0 >$trace/tracing_on
 grep reads- $trace/trace >kprobe.txt
@@ -81,15 +76,12 @@ $reads 3
 echo 0 >$trace/tracing_on
 grep -A30 'reads-.*ksys_read <-' $trace/trace >ftrace.txt
 echo nop >$trace/current_tracer
-echo 0 >$trace/options/func_stack_trace
-echo >$trace/set_ftrace_filter
 
 recording period 40 -e fentry:vfs_read -c 8 || exit
-recording mixed 20 -e fexit:vfs_read,cpu-clock,page-faults -g || exit
-recording chains 10 -e fentry:vfs_read --fp || exit
-[ ! -e /dev/fuse ] || reads="/usr/bin/reads /dev/fuse"
-recording module 1 -e fentry:fuse:fuse_dev_open
-reads="/usr/bin/reads /dev/zero"
+# Opening /dev/net/tun enters the module; a read says that it has no device.
+events=fexit:vfs_read,cpu-clock,page-faults
+[ ! -e /dev/net/tun ] || reads=/usr/bin/reads\ /dev/net/tun events=$events,fentry:tun:tun_chr_open
+recording mixed 20 -e $events --fp || exit
 
 refused -e fentry:no_such_function
 refused -e fentry:nosuchmodule:vfs_read
@@ -104,7 +96,8 @@ rm -f refused.reel log
 cat refused.txt
 SCRIPT
 status=0
-STACKREEL_VM_MODULES=fuse "$vm/run.sh" "$cell" "$work/script" "$work/out" "$object_dir/static/stackreel-record" \
+STACKREEL_VM_TIMEOUT=${STACKREEL_VM_TIMEOUT:-900} STACKREEL_VM_MODULES=tun \
+	STACKREEL_VM_ICOUNT=${STACKREEL_VM_ICOUNT-shift=3,sleep=off} "$vm/run.sh" "$cell" "$work/script" "$work/out" "$object_dir/static/stackreel-record" \
 	"$work/usr/bin/reads=/usr/bin/reads" || status=$?
 if [ $status = 0 ]; then
 	mkdir -p "$outdir/usr/bin"
