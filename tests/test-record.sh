@@ -68,6 +68,7 @@ ok "ring too small" fails 2 "not from 64K to 1G" --ring-size 1K -- true
 ok "bad duration" fails 2 "'soon' is no duration" --duration soon -- true
 ok "bad CPU list" fails 2 "'3-1' is no list" -C 3-1 -- true
 ok "bad pid" fails 2 "'1-3' is no list" -p 1-3
+ok "bad --kallsyms" fails 2 "'some' is none of needed, all, none" --kallsyms some -- true
 ok "bad level" fails 2 "'20' is no whole number from 1 to 19" -z 20 -- true
 ok "rotation without a unit" fails 2 "needs a unit" --rotate 10 -- true
 ok "rotation to stdout" fails 2 "cannot be combined with -o -" --rotate 10s -o - -- true
@@ -143,6 +144,25 @@ ok "-e with two events" "$check" b.reel complete event=task-clock samples=20
 ok "-e unknown" fails 1 "-e no-such-event" -e no-such-event -- true
 record -g -o b.reel -- "$busy" kernel 1
 ok "-g" "$check" b.reel complete kernel samples=50
+# names FILE: the kernel's symbols in it, one a line.
+names() { python3 "$OLDPWD/tests/reel_reader.py" "$1" | grep '"KERNEL_SYMBOL"'; }
+names b.reel | grep -q '"_text"'
+ok "-g: where the kernel lies"
+[ "$(names b.reel | wc -l)" -lt 5000 ]
+ok "-g: names of functions in chains only"
+record -g --kallsyms none -o none.reel -- "$busy" kernel 0.3
+[ "$(names none.reel | wc -l)" = 0 ]
+ok "--kallsyms none" "$check" none.reel complete samples=20
+# Another recorder's BPF programs come and go meanwhile; its own were there before.
+record --kallsyms all -o all.reel -- "$recorder" -q -o other.reel -- "$busy" spin 0.3
+ok "--kallsyms all" "$check" all.reel complete
+names all.reel >all.names
+[ "$(wc -l <all.names)" -gt 20000 ]
+ok "--kallsyms all: all of them"
+grep -q '"name": "bpf_prog_[0-9a-f]*_reel_[a-z_]*", "since": [1-9]' all.names
+ok "a BPF program that came later has its name from then on"
+grep -q '"name": "", "since": [1-9]' all.names
+ok "a BPF program that went has none any more"
 record --max-stack 8K -o b.reel -- "$busy" noise 65536 0.5
 ok "--max-stack" "$check" b.reel complete max_region=8192 field=max_stack:8192
 grep -qE '[1-9][0-9]* stacks cut' err

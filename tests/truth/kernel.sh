@@ -45,8 +45,8 @@ record() {
 		stackreel-record -a -g -F 299 -o k.reel 2>log & record=$!
 		while [ ! -s k.reel ]; do sleep 0.2; done
 		for round in 1 2; do
-			insmod /brd.ko rd_nr=1 rd_size=16384
-			for n in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of=/dev/ram0 bs=64k count=200; done 2>/dev/null
+			insmod /brd.ko rd_nr=1 rd_size=65536
+			for n in 1 2 3 4; do dd if=/dev/zero of=/dev/ram0 bs=64k count=800 conv=fsync; done 2>/dev/null
 			find / -xdev >/dev/null 2>&1
 			rmmod brd
 			sleep 2
