@@ -57,7 +57,7 @@ START = [
     r"_dl_start_user(;_dl_init(;call_init)*(;ANY)*)?",
     # libc's start around main, and in main itself the mode's choice.
     r"_start;(__libc_start_main|__libc_start_main_impl)(;__libc_start_call_main)?(;(?!exit|__GI_exit|__libc_start_call_main)(LIBRARY|libc\.so\.6\+))*",
-    r"MAIN(;(STUB|RESOLVE|(__)?strcmp\w*)|;(atof|(__)?strtod|__GI_\w*strtod\w*)(;LIBRARY|;libc\.so\.6\+)*)?",
+    r"MAIN(;(CLOCK|STUB|RESOLVE|(__)?strcmp\w*)|;(atof|(__)?strtod|__GI_\w*strtod\w*)(;LIBRARY|;libc\.so\.6\+)*)?",
     # exit: destructors, and ld.so's _dl_fini, which calls __do_global_dtors_aux of each module.
     r"_start;(__libc_start_main|__libc_start_main_impl)(;__libc_start_call_main|;call_main)?;(__GI_)?exit"
     r"(;ANY|;\w*chains\+\w*)*",
@@ -85,7 +85,7 @@ def handler_places(root, name):
         "below the signal frame": (r"%s;%s;INTERRUPTED;SIGRETURN;HANDLER" % (root, name), 3),
         "returning": (r"%s;%s;INTERRUPTED;SIGRETURN" % (root, name), 0),
         "setting up": (r"%s(;%s)?(;(RESOLVE|STUB|"
-                       r"on_signal|use_alternate_stack|start_timer|interrupt|LIBRARY))*" % (root, name), 0),
+                       r"on_signal|use_alternate_stack|start_timer|interrupt|LIBRARY))*(;start_timer;(CLOCK|handler_work(;SPIN)?))?" % (root, name), 0),
     }
 
 

@@ -36,6 +36,9 @@ AARCH64 = {
              "a forked child's page table entries are old (mm/memory.c, copy_present_pte): where the CPU does not set the access "
              "flag, the first access faults, which BPF must not"),
         ],
+        **{mode: [("__longjmp", r"\[stack bytes ran out\];((jump_try|refuse_try|siglongjmp);)?__longjmp",
+                   "glibc's __longjmp.S makes x0 the CFA, the jmp_buf, which is not on the stack; sp and x30 are in it, mangled")]
+           for mode in ("jump", "noreturn")},
         "coroutine": [
             ("swapcontext, x30", r"\[register unknown\];swapcontext;(swapcontext|setcontext)",
              "glibc's swapcontext.S: from `adr x30, 2f` on, x30 is not the return address any more and no CFI tells where it is", 5),
@@ -51,7 +54,7 @@ AARCH64 = {
         "bare": [("returned", r"\[no progress\];bare_unframed", "behind its call the function itself is in x30")],
     },
     "least": {
-        ("lazy", "_dl_runtime_resolve"): 0.1,
+        ("lazy", "_dl_runtime_resolve"): 0,
         ("bare-framed", "bare_framed"): 0,
         ("bare-framed", "bare_framed_inner"): 0,
         ("bare-framed-stop", "without CFI"): 40,

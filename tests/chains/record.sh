@@ -12,9 +12,9 @@ case $mode in
 # dlopen does not know its caller if ld.so has called it.
 lazy) arguments=$dir/liblazy.so ;;
 exec | thread-exec) seconds=$(awk "BEGIN { print $seconds / 6 }") arguments="$dir/other-chains 6" ;;
-# A megabyte, less what lies above main, if not told: a hundred times as many frames as elsewhere.
-deep) [ -n "${STACK_BYTES:=}" ] && arguments=$STACK_BYTES || frequency=499 ;;
-cut) mode=deep arguments=1500000 frequency=499 ;;
+# A megabyte, less what lies above main, if not told: a hundred times as many frames as elsewhere, and bytes to copy.
+deep) [ -n "${STACK_BYTES:=}" ] && arguments=$STACK_BYTES || { frequency=$((frequency / 20)) && seconds=$(awk "BEGIN { print $seconds * 3 }"); } ;;
+cut) mode=deep arguments=1500000 frequency=$((frequency / 20)) seconds=$(awk "BEGIN { print $seconds * 3 }") ;;
 esac
 max_stack=
 [ "$mode" != deep ] || max_stack="--max-stack 1M"
