@@ -42,7 +42,7 @@ PARTS = {
     "LIBRARY": r"(?!(OWN)(;|$))[A-Za-z_]\w*(@@\w+(\.\w+)*)?(\.(constprop|part|isra|cold)\.?\d*)*",
     # The same, with and without a name: what libraries do with each other is their business.  Static programs have
     # theirs within.
-    "ANY": r"LIBRARY|(lib|ld)[\w+-]+\.so[\d.]*\+\w*|\w*chains\+|std::\S+|__cxxabiv1::\S+|__gnu_cxx::\S+|operator (new|delete)(\[\])?",
+    "ANY": r"LIBRARY|(lib|ld)[\w+-]+\.so[\d.]*\+\w*|\w*chains\+|std::[^;]+|__cxxabiv1::\S+|__gnu_cxx::\S+|operator (new|delete)(\[\])?",
     "OWN": r"main|mode_\w+|(leaf|tiny|tail|fill|realign|deep|inline|jump|coroutine|thrown|library|left|right|bare|framed)_\w+|"
            r"deep|(handler|inner|catch|destroy|fork|exec|refused)_work\w*|on_(timer|inner|outer|signal)|interrupt(ible)?|"
            r"thread_main|start_timer|use_alternate_stack|refused?|refuse_try|thrower|catcher|lazy_(round|\d+)|"

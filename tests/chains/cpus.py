@@ -65,7 +65,7 @@ AARCH64 = {
 
 S390X = {
     "parts": {
-        "SIGRETURN": r"__kernel_rt_sigreturn|\[vdso\]\+",
+        "SIGRETURN": r"__kernel_(rt_)?sigreturn|\[vdso\]\+",
         "VDSO": r"__kernel_clock_gettime|\[vdso\]\+",
         "THREAD": r"thread_start;start_thread",
         "CHILD": r"(__)?clone|thread_start",
@@ -80,6 +80,12 @@ S390X = {
          "glibc's clone.S: behind svc the child has another stack, up to the branch to thread_start the CFI is its parent's"),
         ("no stack", r"\[no user stack\](;\w+)?(;__run_exit_handlers)?;_exit", "a task that ends has no memory any more"),
     ],
+    "mode_ends": {
+        "coroutine": [
+            ("coroutine", r"__makecontext_ret;(coroutine_one|coroutine_two)(;(STUB|RESOLVE|swapcontext|coroutine_work_(one|two)(;SPIN)?))?",
+             "a coroutine's chain ends in glibc's __makecontext_ret, whose CFI says that nobody called", 10),
+        ],
+    },
 }
 RISCV64 = {
     "parts": {
@@ -91,9 +97,17 @@ RISCV64 = {
     },
     "start": [r"_start;STUB"],
     "ends": [
-        ("crt", r"\[no unwind info\];(CRT|lib\S+\+)(;STUB|;ANY)*", "crti.S and gcc's crtstuff.c are built without CFI"),
+        ("_dl_runtime_resolve", r"\[register unknown\];_dl_runtime_resolve(;_dl_fixup(;ANY)*)?",
+         "glibc's dl-trampoline.S for riscv moves sp and saves ra without CFI"),
+        ("crt", r"\[(no unwind info|no progress|register unknown)\];(_dl_call_fini;)?(CRT|lib\S+\+)(;STUB|;ANY)*", "crti.S and gcc's crtstuff.c are built without CFI"),
         ("no stack", r"\[no user stack\](;\w+)?(;__run_exit_handlers)?;_exit", "a task that ends has no memory any more"),
     ],
+    "mode_ends": {
+        "coroutine": [
+            ("coroutine", r"__start_context;(coroutine_one|coroutine_two)(;(STUB|RESOLVE|swapcontext|coroutine_work_(one|two)(;SPIN)?))?",
+             "a coroutine's chain ends in glibc's __start_context, whose CFI says that nobody called", 10),
+        ],
+    },
 }
 
 # 32-bit programs of x86_64 kernels.
@@ -139,7 +153,8 @@ CPUS = {"x86_64": {}, "i386": I386, "aarch64": AARCH64, "s390x": S390X, "riscv64
 MUSL = {
     "parts": {
         "MUSL": r"ld-musl-\w+\.so\.1\+",
-        "MAIN": r"\[no unwind info\];(libc_start_main_stage2|MUSL);main",
+        # arm64's crt1.o leaves a frame record of zeros, with which the walk by frame pointers ends well.
+        "MAIN": r"(\[no unwind info\];)?(libc_start_main_stage2|MUSL);main",
         "THREAD": r"\[no unwind info\];(start|MUSL)",
         "BEGINNING": r"\[no unwind info\];(__clone|MUSL)",
         # restore.s has no symbol once stripped; setjmp's, before it, has no size.
@@ -147,7 +162,7 @@ MUSL = {
     },
     "start": [r"(_start|_dlstart)(;_start_c|;_dlstart_c|;LIBRARY|;MUSL)*|_start_c|__clone|_dlstart_c"],
     "ends": [
-        ("musl", r"\[no unwind info\];(CLONED;)?(LIBRARY|MUSL)(;LIBRARY|;VDSO|;MUSL|;STUB)*(;SIGRETURN(;HANDLER|;on_outer(;.*)?)?)?",
+        ("musl", r"(\[(no unwind info|register unknown)\];)?(CLONED;|(main|cpu_seconds|use_alternate_stack);)?(LIBRARY|MUSL)(;LIBRARY|;VDSO|;MUSL|;STUB)*(;SIGRETURN(;HANDLER|;on_outer(;.*)?)?)?",
          "musl is built without unwind tables"),
         ("clock_gettime", r"MAIN;mode_\w+(;OWN|;TINY)*;(__)?clock_gettime(;VDSO)*(;SIGRETURN;HANDLER)?",
          "musl's clock_gettime has no CFI and its argument in rbp: what lies in tv_nsec before the first clock is read, an old "
