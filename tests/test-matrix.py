@@ -76,7 +76,8 @@ class Cell:
                 self.fail("folded differs from %s.folded:\n%s" % (self.path, "\n".join(
                     "%s %s" % ("+" if line in ours else "-", line[:400]) for line in differ)))
             self.check_chains(self.replay("script"))
-            if libdw:
+            # Elsewhere most PLTs have no CFI, and libdw goes wrong there.
+            if libdw and self.cpu == "x86_64":
                 done = subprocess.run(["tests/matrix/libdw.sh", self.symfs, self.path + ".reel"], check=False,
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
                 if done.returncode:

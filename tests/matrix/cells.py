@@ -10,7 +10,7 @@ tests/chains/variant.sh says how a variant is built, tests/chains/chains.py whic
 
 import sys
 
-CPUS = ["x86_64"]
+CPUS = ["x86_64", "aarch64", "riscv64", "s390x"]
 
 # scenario -> its cells.  A variant is chosen where the compiler's choice matters: how frames are laid out, what
 # is inlined, what is behind a noreturn call.  What is libc's or the kernel's doing is recorded once.
@@ -52,8 +52,42 @@ ABSENT = {}
 for _cpu in ("x86_64", "riscv64", "s390x"):
     ABSENT[_cpu, "pauth/"] = "only arm64 signs return addresses"
 FEW = "recorded on a busy host, too few of its samples were where the scenario is: capture.sh has to record it again"
-ABSENT["x86_64", "gcc/leaf"] = ABSENT["x86_64", "clang/noreturn"] = FEW
+ABSENT["x86_64", "gcc/leaf"] = FEW
 ABSENT["riscv64", "musl/"] = "the linker of Debian 12 (2.40) crashes on the objects of Debian 13's musl, and 12 has none for riscv64"
+
+# Not there yet: CPU -> why -> the cells.
+OPEN = {
+    "aarch64": {
+        "its recording had chains that are not explained, or too few samples where the scenario is":
+            "clang/tiny gcc/coroutine static-pie/tiny gcc/reload musl/tiny musl/alternate gcc/bare",
+        "not recorded yet":
+            "gcc-O0/realign gcc-fp/realign gcc-Os/exception clang/noreturn clang/tail clang/exception "
+            "clang/inline gcc/fork gcc/exec static-pie/alternate static-pie/exception no-pie/plt musl/jump "
+            "pauth/leaf pauth/tiny pauth/realign pauth/alternate pauth/jump pauth/noreturn pauth/tail pauth/plt "
+            "pauth/exception",
+    },
+    "riscv64": {
+        "its recording had chains in ld.so or at the program's end that are not explained, or no samples in the mode":
+            "gcc/leaf gcc/deep gcc/coroutine gcc/plt gcc/lazy gcc/vdso gcc/threads static-pie/tiny gcc/reload "
+            "gcc/bare-framed",
+        "not recorded yet":
+            "gcc-O0/tiny gcc-O0/realign gcc-fp/tiny gcc-fp/realign gcc-Os/tiny gcc-Os/exception clang/noreturn "
+            "clang/tail clang/exception clang/inline gcc/fork gcc/exec static-pie/alternate static-pie/exception "
+            "no-pie/plt",
+    },
+    "s390x": {
+        "a sample of its recording could not read its stack (stack bytes ran out), which is not explained":
+            "gcc/leaf gcc/tiny clang/tiny gcc/deep gcc-O0/tiny gcc-Os/tiny clang/realign gcc/nested gcc/alternate "
+            "gcc/alternate-thread gcc/noreturn gcc/tail gcc/jump gcc/coroutine gcc/plt gcc/lazy gcc/vdso "
+            "gcc/exception gcc/inline gcc/threads static-pie/tiny no-pie/tiny gcc/reload musl/tiny gcc/bare-framed gcc/bare",
+        "not recorded yet":
+            "gcc-O0/realign gcc-fp/realign gcc-Os/exception clang/noreturn clang/tail clang/exception "
+            "clang/inline gcc/fork gcc/exec static-pie/alternate static-pie/exception no-pie/plt musl/jump",
+    },
+}
+for _cpu, _reasons in OPEN.items():
+    for _why, _cells in _reasons.items():
+        ABSENT.update({(_cpu, _cell): _why for _cell in _cells.split()})
 
 
 def absent(cpu, cell):
