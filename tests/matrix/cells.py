@@ -79,7 +79,7 @@ OPEN = {
         "a sample of its recording could not read its stack (stack bytes ran out), which is not explained":
             "gcc/leaf gcc/tiny clang/tiny gcc/deep gcc-O0/tiny gcc-Os/tiny clang/realign gcc/nested gcc/alternate "
             "gcc/alternate-thread gcc/noreturn gcc/tail gcc/jump gcc/coroutine gcc/plt gcc/lazy gcc/vdso "
-            "gcc/exception gcc/inline gcc/threads static-pie/tiny no-pie/tiny gcc/reload musl/tiny gcc/bare-framed gcc/bare",
+            "gcc/exception gcc/inline gcc/threads static-pie/tiny no-pie/tiny gcc/reload musl/tiny musl/alternate gcc/bare-framed gcc/bare",
         "not recorded yet":
             "gcc-O0/realign gcc-fp/realign gcc-Os/exception clang/noreturn clang/tail clang/exception "
             "clang/inline gcc/fork gcc/exec static-pie/alternate static-pie/exception no-pie/plt musl/jump",
