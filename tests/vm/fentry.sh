@@ -26,8 +26,10 @@ mkdir -p "$work/usr/bin"
 "${prefix}gcc" -O2 -g -static -o "$work/usr/bin/reads" "$root/testdata/programs/reads.c" \
 	"-ffile-prefix-map=$root=." "-ffile-prefix-map=$PWD=."
 
+# x86-64's kernels boot slowly so.
+icount=shift=3,sleep=off
 case $(debian_arch "$arch") in
-amd64) registers='sp=%sp fp=%bp return_address=$stack0' ;;
+amd64) icount= registers='sp=%sp fp=%bp return_address=$stack0' ;;
 *) registers='sp=%sp fp=%x29 return_address=%x30' ;;
 esac
 cat >"$work/script" <<SCRIPT
@@ -97,7 +99,7 @@ cat refused.txt
 SCRIPT
 status=0
 STACKREEL_VM_TIMEOUT=${STACKREEL_VM_TIMEOUT:-900} STACKREEL_VM_MODULES=tun \
-	STACKREEL_VM_ICOUNT=${STACKREEL_VM_ICOUNT-shift=3,sleep=off} "$vm/run.sh" "$cell" "$work/script" "$work/out" "$object_dir/static/stackreel-record" \
+	STACKREEL_VM_ICOUNT=${STACKREEL_VM_ICOUNT-$icount} "$vm/run.sh" "$cell" "$work/script" "$work/out" "$object_dir/static/stackreel-record" \
 	"$work/usr/bin/reads=/usr/bin/reads" || status=$?
 if [ $status = 0 ]; then
 	mkdir -p "$outdir/usr/bin"
