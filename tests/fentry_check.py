@@ -23,7 +23,7 @@ REFUSALS = [
     (r"fentry:$", r"fentry:FUNCTION"),
     (r"fexit:a:b:c$", r"fentry:FUNCTION"),
     (r"fentry:(do_syscall_64|el0_svc)$", r"cannot be traced|does not describe"),
-    (r"-e fentry:\w+$", r"functions of this kernel are called|does not describe"),
+    (r"-e fentry:[\w.]+$", r"functions of this kernel are called|does not describe"),
     (r"(-e fentry:ksys_read ?){9}$", r"9 events"),
 ]
 
