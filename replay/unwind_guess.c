@@ -150,14 +150,15 @@ bool reel_walk_is_landing_pad(const struct reel_walk *walk)
 				 input->arch->n_calls);
 }
 
-/* A program applied to a copy of the state. */
+/* A program applied to a copy of the state.  What it reads lies there or it does not hold: nothing
+ * is taken for popped, as it may be where CFI was found. */
 static bool try_program(const struct reel_walk *walk, const struct reel_rule *rule,
 			struct reel_unwind_state *ret)
 {
 	bool root;
 
 	*ret = *walk->state;
-	if (reel_rule_apply(rule, ret, walk->first, 0, &root) != REEL_STOP_ROOT || root)
+	if (reel_rule_apply(rule, ret, false, 0, &root) != REEL_STOP_ROOT || root)
 		return false;
 	ret->pc = reel_walk_strip(walk, ret->pc);
 	return true;

@@ -410,6 +410,31 @@ static void test_s390x(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x6002, 0x1020);
 }
 
+/* Without a back chain its word is anything; a PLT entry's caller is in r14, and r15 is its own. */
+static void test_s390x_no_back_chain(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (uint64_t word = 0; word < 2; word++) {
+		world_init(&w, "s390x", 1, 14, BYTES(0x0c, 15, 0xa0, 0x01));
+		function(&w, 0x1000, 0x1100, BYTES(0x07, 14));
+		/* r14 at CFA - 48, r15 at CFA - 40, CFA = r15 + 320 */
+		function(&w, 0x2000, 0x2100, BYTES(0x8e, 6, 0x8f, 5, 0x0e, 0xc0, 0x02));
+		code_at(&w, 0x201a, BYTES(0xc0, 0xe5, 0, 0, 0, 1)); /* brasl %r14 */
+		code_at(&w, 0x101a, BYTES(0xc0, 0xe5, 0, 0, 0, 1));
+		w.state.pc = BIAS + 0x6002; /* no CFI there */
+		set(&w, 14, BIAS + 0x2020);
+		set(&w, 15, STACK_WORD(100));
+		w.stack[100] = word ? 0x1234 : 0;
+		w.stack[134] = BIAS + 0x1020;
+		w.stack[135] = STACK_WORD(120);
+		unwind(&w);
+		assert_int_equal(w.frames.sps[1], STACK_WORD(100));
+		EXPECT(&w, REEL_STOP_ROOT, 0x6002, 0x2020, 0x1020);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -430,6 +455,7 @@ int main(void)
 		cmocka_unit_test(test_riscv),
 		cmocka_unit_test(test_s390x_signal_on_stack),
 		cmocka_unit_test(test_s390x),
+		cmocka_unit_test(test_s390x_no_back_chain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
