@@ -39,10 +39,10 @@ PARTS = {
     "CRT": r"_init|_fini|frame_dummy|(de)?register_tm_clones|__do_global_dtors_aux(;call_weak_fn)?|"
            r"lib[\w+-]+\.so[\d.]*\+(init|fini)?|\w*chains\+(init|fini)",
     # Any function of a library, but none of the program's.
-    "LIBRARY": r"(?!(OWN)(;|$))[A-Za-z_]\w*(@@\w+(\.\w+)*)?(\.(constprop|part|isra|cold)\.?\d*)*",
+    "LIBRARY": r"(?!(OWN)(;|$))[A-Za-z_]\w*(@@\w+(\.\w+)*|\.cc)?(\.(constprop|part|isra|cold)\.?\d*)*",
     # The same, with and without a name: what libraries do with each other is their business.  Static programs have
     # theirs within.
-    "ANY": r"LIBRARY|(lib|ld)[\w+-]+\.so[\d.]*\+\w*|\w*chains\+|std::[^;]+|__cxxabiv1::\S+|__gnu_cxx::\S+|operator (new|delete)(\[\])?",
+    "ANY": r"LIBRARY|(lib|ld)[\w+-]+\.so[\d.]*\+\w*|\w*chains\+|std::[^;]+|__cxxabiv1::\S+|__gnu_cxx::[^;]+|operator (new|delete)(\[\])?",
     "OWN": r"main|mode_\w+|(leaf|tiny|tail|fill|realign|deep|inline|jump|coroutine|thrown|library|left|right|bare|framed)_\w+|"
            r"deep|(handler|inner|catch|destroy|fork|exec|refused)_work\w*|on_(timer|inner|outer|signal)|interrupt(ible)?|"
            r"thread_main|start_timer|use_alternate_stack|refused?|refuse_try|thrower|catcher|lazy_(round|\d+)|"

@@ -71,14 +71,18 @@ S390X = {
         "CHILD": r"(__)?clone|thread_start",
         "BEGINNING": r"(__)?clone|thread_start(;start_thread(;LIBRARY)*)?",
     },
-    "start": [r"_start;STUB"],
+    "start": [r"_start;(STUB|RESOLVE)"],
     "ends": [
         ("_dl_start_user", r"\[no unwind info\];_dl_start_user(;_dl_init(;call_init)*(;ANY)*)?",
          "glibc's dl-machine.h (RTLD_START) has no CFI for _dl_start_user"),
-        ("crt", r"\[no unwind info\];(CRT|lib\S+\+)(;STUB|;ANY)*", "crti.S and gcc's crtstuff.c are built without CFI"),
+        ("crt", r"\[no (unwind info|progress)\];(CRT|lib\S+\+)(;STUB|;ANY)*", "crti.S and gcc's crtstuff.c are built without CFI"),
         ("clone", r"\[(stack bytes ran out|no mapping)\](;\[unknown\]\+)?;(create_thread|__spawnix|__GI___clone_internal);__clone",
          "glibc's clone.S: behind svc the child has another stack, up to the branch to thread_start the CFI is its parent's"),
         ("no stack", r"\[no user stack\](;\w+)?(;__run_exit_handlers)?;_exit", "a task that ends has no memory any more"),
+        # The leaf, its caller in r14, and what is inlined in them.
+        ("switched", r"\[stack bytes ran out\](;[^;]+){1,5}",
+         "a timer that was pending strikes behind a switch of tasks before finish_arch_post_lock_switch loads the user's address "
+         "space (asm/mmu_context.h): the kernel cannot read user memory there"),
     ],
     "mode_ends": {
         "coroutine": [
@@ -97,7 +101,7 @@ RISCV64 = {
     },
     "start": [r"_start;STUB"],
     "ends": [
-        ("_dl_runtime_resolve", r"\[register unknown\];_dl_runtime_resolve(;_dl_fixup(;ANY)*)?",
+        ("_dl_runtime_resolve", r"\[(register unknown|no progress)\];_dl_runtime_resolve(;_dl_fixup(;ANY)*)?",
          "glibc's dl-trampoline.S for riscv moves sp and saves ra without CFI"),
         ("crt", r"\[(no unwind info|no progress|register unknown)\];(_dl_call_fini;)?(CRT|lib\S+\+)(;STUB|;ANY)*", "crti.S and gcc's crtstuff.c are built without CFI"),
         ("no stack", r"\[no user stack\](;\w+)?(;__run_exit_handlers)?;_exit", "a task that ends has no memory any more"),
@@ -162,7 +166,7 @@ MUSL = {
     },
     "start": [r"(_start|_dlstart)(;_start_c|;_dlstart_c|;LIBRARY|;MUSL)*|_start_c|__clone|_dlstart_c"],
     "ends": [
-        ("musl", r"(\[(no unwind info|register unknown)\];)?(CLONED;|(main|cpu_seconds|use_alternate_stack);)?(LIBRARY|MUSL)(;LIBRARY|;VDSO|;MUSL|;STUB)*(;SIGRETURN(;HANDLER|;on_outer(;.*)?)?)?",
+        ("musl", r"(\[(no unwind info|no progress|register unknown)\];)?(CLONED;|(main|cpu_seconds|use_alternate_stack);)?(LIBRARY|MUSL)(;LIBRARY|;VDSO|;MUSL|;STUB)*(;SIGRETURN(;HANDLER|;on_outer(;.*)?)?)?",
          "musl is built without unwind tables"),
         ("clock_gettime", r"MAIN;mode_\w+(;OWN|;TINY)*;(__)?clock_gettime(;VDSO)*(;SIGRETURN;HANDLER)?",
          "musl's clock_gettime has no CFI and its argument in rbp: what lies in tv_nsec before the first clock is read, an old "
