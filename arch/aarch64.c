@@ -126,6 +126,97 @@ static const struct reel_arch_entry entries[] = {
 	{ plt_entry, plt_entry_mask, sizeof(plt_entry), 12, 0 },
 };
 
+/*
+ * LLVM before 15 describes no epilogues (llvm #63598): behind the last pop the CFA is still what it
+ * was.  `ret` goes to x30 by itself (Arm ARM C6.2; retaa and retab to what x30 signs); a tail call
+ * goes on behind the pop of x30: by
+ *   ldp …, [sp], #…  or  ldr x30, [sp], #…;  b …  or  br …
+ *   ldp …, [sp, #…]  or  ldr x30, [sp, #…];  add sp, sp, #…;  b …  or  br …
+ * or with autiasp or autibsp there, and then ret.
+ */
+static const uint8_t ret[] = { 0xc0, 0x03, 0x5f, 0xd6 };
+static const uint8_t retaa[] = { 0xff, 0x0b, 0x5f, 0xd6 };
+static const uint8_t retaa_mask[] = { 0xff, 0xfb, 0xff, 0xff };
+
+#define WORD(w)	      (w) & 0xff, (w) >> 8 & 0xff, (w) >> 16 & 0xff, (w) >> 24
+#define POP_1ST	      0xa8c003fe /* ldp x30, …, [sp], #… */
+#define POP_1ST_MASK  0xffc003ff
+#define POP_2ND	      0xa8c07be0 /* ldp …, x30, [sp], #… */
+#define POP_2ND_MASK  0xffc07fe0
+#define POP	      0xf84007fe /* ldr x30, [sp], #… */
+#define POP_MASK      0xffe00fff
+#define LOAD_1ST      0xa94003fe /* ldp x30, …, [sp, #…] */
+#define LOAD_1ST_MASK 0xffc003ff
+#define LOAD_2ND      0xa9407be0 /* ldp …, x30, [sp, #…] */
+#define LOAD_2ND_MASK 0xffc07fe0
+#define LOAD	      0xf94003fe /* ldr x30, [sp, #…] */
+#define LOAD_MASK     0xffc003ff
+#define ADD	      0x910003ff /* add sp, sp, #… */
+#define ADD_MASK      0xff8003ff
+#define B	      0x14000000
+#define B_MASK	      0xfc000000
+#define BR	      0xd61f0000
+#define BR_MASK	      0xfffffc1f
+#define AUTI	      0xd50323bf /* autiasp, autibsp */
+#define AUTI_MASK     0xffffffbf
+
+/* The same loads in front of either branch: code, then mask. */
+#define POPPED(pop, branch)                                                                        \
+	{                                                                                          \
+		{ WORD(pop), WORD(branch) },                                                       \
+		{                                                                                  \
+			WORD(pop##_MASK), WORD(branch##_MASK)                                      \
+		}                                                                                  \
+	}
+#define ADDED(load, branch)                                                                        \
+	{                                                                                          \
+		{ WORD(load), WORD(ADD), WORD(branch) },                                           \
+		{                                                                                  \
+			WORD(load##_MASK), WORD(ADD_MASK), WORD(branch##_MASK)                     \
+		}                                                                                  \
+	}
+static const uint8_t popped[][2][8] = {
+	POPPED(POP_1ST, B),    POPPED(POP_2ND, B),    POPPED(POP, B),
+	POPPED(POP_1ST, BR),   POPPED(POP_2ND, BR),   POPPED(POP, BR),
+	POPPED(POP_1ST, AUTI), POPPED(POP_2ND, AUTI), POPPED(POP, AUTI),
+};
+static const uint8_t added[][2][12] = {
+	ADDED(LOAD_1ST, B),    ADDED(LOAD_2ND, B),    ADDED(LOAD, B),
+	ADDED(LOAD_1ST, BR),   ADDED(LOAD_2ND, BR),   ADDED(LOAD, BR),
+	ADDED(LOAD_1ST, AUTI), ADDED(LOAD_2ND, AUTI), ADDED(LOAD, AUTI),
+};
+
+#define POPPED_ENTRY(n)                                                                            \
+	{                                                                                          \
+		.code = popped[n][0], .mask = popped[n][1], .size = 8, .into = 4                   \
+	}
+#define ADDED_ENTRY(n)                                                                             \
+	{                                                                                          \
+		.code = added[n][0], .mask = added[n][1], .size = 12, .into = 8                    \
+	}
+static const struct reel_arch_entry returns[] = {
+	{ .code = ret, .size = sizeof(ret) },
+	{ .code = retaa, .mask = retaa_mask, .size = sizeof(retaa) },
+	POPPED_ENTRY(0),
+	POPPED_ENTRY(1),
+	POPPED_ENTRY(2),
+	POPPED_ENTRY(3),
+	POPPED_ENTRY(4),
+	POPPED_ENTRY(5),
+	POPPED_ENTRY(6),
+	POPPED_ENTRY(7),
+	POPPED_ENTRY(8),
+	ADDED_ENTRY(0),
+	ADDED_ENTRY(1),
+	ADDED_ENTRY(2),
+	ADDED_ENTRY(3),
+	ADDED_ENTRY(4),
+	ADDED_ENTRY(5),
+	ADDED_ENTRY(6),
+	ADDED_ENTRY(7),
+	ADDED_ENTRY(8),
+};
+
 /* Arm ARM C6.2: svc, with any immediate. */
 static const uint8_t svc[] = { 0x01, 0x00, 0x00, 0xd4 };
 static const uint8_t svc_mask[] = { 0x1f, 0x00, 0xe0, 0xff };
@@ -165,6 +256,8 @@ const struct reel_arch reel_arch_aarch64 = {
 	.n_calls = REEL_ARCH_COUNT(calls),
 	.entries = entries,
 	.n_entries = REEL_ARCH_COUNT(entries),
+	.returns = returns,
+	.n_returns = REEL_ARCH_COUNT(returns),
 	.system_calls = system_calls,
 	.n_system_calls = REEL_ARCH_COUNT(system_calls),
 	.kernel_entries = kernel_entries,

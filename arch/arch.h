@@ -132,6 +132,11 @@ struct reel_arch {
 	size_t n_calls;
 	const struct reel_arch_entry *entries;
 	size_t n_entries;
+	/* Instructions at which a function has restored everything, so that the state is that right
+	 * behind its call (`pushed` is 0), whatever the CFI says: for compilers that describe no
+	 * epilogues. */
+	const struct reel_arch_entry *returns;
+	size_t n_returns;
 	/* The instructions that make a system call. */
 	const struct reel_arch_call *system_calls;
 	size_t n_system_calls;

@@ -279,7 +279,8 @@ enum reel_step {
 	REEL_STEP_SIGNAL = 2,
 	/* The frame pointer: no CFI was there; checked, but a guess. */
 	REEL_STEP_FRAME_POINTER = 3,
-	/* A call was undone: to an address without a mapping, or at a PLT stub without CFI. */
+	/* A call was undone: to an address without a mapping, at a PLT stub without CFI, or at the
+	 * return of a function whose CFI forgets its epilogue. */
 	REEL_STEP_UNDO_CALL = 4,
 	/* From the kernel's own walk of its stack. */
 	REEL_STEP_KERNEL = 5,

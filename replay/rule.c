@@ -196,6 +196,11 @@ bool reel_rule_needs(const struct reel_rule *rule, uint8_t slot)
 	return rule->cfa.from != FROM_REGISTER || rule->cfa.slot == slot;
 }
 
+bool reel_rule_saves_return_address(const struct reel_rule *rule)
+{
+	return rule->outcome == REEL_RULE_STEP && rule->return_address.from == FROM_MEMORY;
+}
+
 bool reel_rule_sp_of_record(const struct reel_rule *rule, const struct reel_arch *arch, uint64_t fp,
 			    uint64_t *sp_ret)
 {

@@ -45,6 +45,9 @@ bool reel_rule_ends_function(const struct reel_rule *rule);
 /* The CFA may depend on what the register holds. */
 bool reel_rule_needs(const struct reel_rule *rule, uint8_t slot);
 
+/* The return address is in memory. */
+bool reel_rule_saves_return_address(const struct reel_rule *rule);
+
 /*
  * Where the rule finds the CFA by sp, and the caller's fp and return address in two words of the
  * frame, in this order (a frame record): what sp is if fp points to them.

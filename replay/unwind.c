@@ -188,6 +188,12 @@ static enum reel_stop rule_step(struct reel_walk *walk, const struct reel_code *
 	}
 	if (reel_rule_is_signal_frame(rule))
 		return signal_step(walk, rule, code->bias, step_ret);
+	/* The instruction knows better than the CFI that the return address is not in memory now.
+	 */
+	if (reel_rule_saves_return_address(rule) && reel_walk_undo_return(walk, code)) {
+		*step_ret = REEL_STEP_UNDO_CALL;
+		return REEL_STOP_ROOT;
+	}
 	*step_ret = REEL_STEP_CFI;
 	stop = apply(walk, rule, code->bias);
 	if (stop == REEL_STOP_REGISTER_UNKNOWN && reel_walk_find_sp(walk, rule)) {

@@ -18,10 +18,10 @@ struct reel_walk {
 	const struct reel_unwind_programs *programs;
 	struct reel_unwind_state *state; /* of the frame that the walk has reached */
 	uint64_t code_mask;
-	bool first; /* nobody called from it: the sample's own frame, or one that a signal
-		       interrupted */
-	bool exact; /* pc is the instruction that runs next; otherwise it is behind a call */
-	bool root;  /* there is no caller */
+	bool first;	 /* nobody called from it: the sample's own frame, or one that a signal
+			    interrupted */
+	bool exact;	 /* pc is the instruction that runs next; otherwise it is behind a call */
+	bool root;	 /* there is no caller */
 	bool sp_assumed; /* the frame was found by the link register, as if its callee had left sp
 			    alone */
 	unsigned stalled;
@@ -64,6 +64,10 @@ bool reel_walk_find_sp(struct reel_walk *walk, const struct reel_rule *rule);
 
 /* Could a call, or the kernel for a signal's handler, have left this pc as a return address? */
 bool reel_walk_is_return_address(const struct reel_walk *walk);
+
+/* The caller of a function that has restored everything and is about to return, by its
+ * instructions. */
+bool reel_walk_undo_return(struct reel_walk *walk, const struct reel_code *code);
 
 /* The caller of a function that does not exist; false if it does not look like one. */
 bool reel_walk_undo_call(struct reel_walk *walk);

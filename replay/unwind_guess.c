@@ -283,13 +283,13 @@ static bool link_register_caller(const struct reel_walk *walk, const struct reel
 
 /* What is known of the stack at the pc's instruction; NULL if nothing. */
 static const struct reel_arch_entry *find_entry(const struct reel_walk *walk,
-						const struct reel_code *code)
+						const struct reel_code *code,
+						const struct reel_arch_entry *entries, size_t count)
 {
-	const struct reel_arch *arch = walk->input->arch;
 	uint8_t bytes[REEL_ARCH_CODE_MAX];
 
-	for (size_t i = 0; i < arch->n_entries; i++) {
-		const struct reel_arch_entry *entry = &arch->entries[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct reel_arch_entry *entry = &entries[i];
 
 		if (((walk->first && walk->exact) || entry->behind_call) &&
 		    read_code(walk, code, walk->state->pc - entry->into, entry->size, bytes) &&
@@ -301,7 +301,9 @@ static const struct reel_arch_entry *find_entry(const struct reel_walk *walk,
 
 static bool undo_entry(struct reel_walk *walk, const struct reel_code *code)
 {
-	const struct reel_arch_entry *entry = find_entry(walk, code);
+	const struct reel_arch *arch = walk->input->arch;
+	const struct reel_arch_entry *entry =
+		find_entry(walk, code, arch->entries, arch->n_entries);
 	uint64_t *sp = &walk->state->registers[walk->programs->sp], pushed;
 
 	if (!entry)
@@ -314,6 +316,13 @@ static bool undo_entry(struct reel_walk *walk, const struct reel_code *code)
 		return true;
 	*sp -= pushed;
 	return false;
+}
+
+bool reel_walk_undo_return(struct reel_walk *walk, const struct reel_code *code)
+{
+	const struct reel_arch *arch = walk->input->arch;
+
+	return find_entry(walk, code, arch->returns, arch->n_returns) && reel_walk_undo_call(walk);
 }
 
 bool reel_walk_guess(struct reel_walk *walk, const struct reel_code *code, enum reel_step *step_ret)

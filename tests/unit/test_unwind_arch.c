@@ -336,6 +336,48 @@ static void test_arm_undo_call(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0, 0x3020, 0x1020);
 }
 
+/*
+ * clang 14's epilogues have no CFI:
+ *   2010: f9400bfe  ldr x30, [sp, #16]     2020: a8c17bfd  ldp x29, x30, [sp], #16
+ *   2014: 910083ff  add sp, sp, #32        2024: d65f03c0  ret
+ *   2018: 17fffffa  b …                    2030: a8c24ffe  ldp x30, x19, [sp], #32
+ *                                          2034: d50323bf  autiasp
+ *   2040: a8c17bfd  ldp x29, x30, [sp], #16;  2044: 910043ff  add sp, sp, #16;  2048: d65f03c0  ret
+ */
+static void test_arm_epilogue_without_cfi(void **unused)
+{
+	static const struct {
+		uint64_t pc;
+		bool popped;
+	} cases[] = { { 0x2010, false }, { 0x2014, false }, { 0x2018, true }, { 0x2020, false },
+		      { 0x2024, true },	 { 0x2030, false }, { 0x2034, true }, { 0x2048, true } };
+	struct world w;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		world_init(&w, "aarch64", 1, 30, BYTES(0x0c, 31, 0));
+		function(&w, 0x1000, 0x1100, BYTES(0x07, 30));
+		/* CFA = sp + 32, x30 at CFA - 16, to the end */
+		function(&w, 0x2000, 0x2100, BYTES(0x0e, 32, 0x9e, 2));
+		code_at(&w, 0x2010,
+			BYTES(0xfe, 0x0b, 0x40, 0xf9, 0xff, 0x83, 0x00, 0x91, 0xfa, 0xff, 0xff,
+			      0x17));
+		code_at(&w, 0x2020, BYTES(0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6));
+		code_at(&w, 0x2030, BYTES(0xfe, 0x4f, 0xc2, 0xa8, 0xbf, 0x23, 0x03, 0xd5));
+		code_at(&w, 0x2048, BYTES(0xc0, 0x03, 0x5f, 0xd6));
+		code_at(&w, 0x101c, BYTES(0x00, 0x00, 0x00, 0x94)); /* bl */
+		w.state.pc = BIAS + cases[i].pc;
+		set(&w, 31, STACK_WORD(cases[i].popped ? 104 : 100));
+		/* Before the pop it may still be what the last call left. */
+		set(&w, 30, BIAS + (cases[i].popped ? 0x1020 : 0x200c));
+		w.stack[102] = BIAS + 0x1020;
+		w.stack[106] = 0x1234;
+		unwind(&w);
+		assert_int_equal(w.frames.sps[1], STACK_WORD(104));
+		EXPECT(&w, REEL_STOP_ROOT, cases[i].pc, 0x1020);
+	}
+}
+
 /* ---- riscv64, s390x
  * -------------------------------------------------------------------------------- */
 
@@ -449,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_arm_lazy_binding),
 		cmocka_unit_test(test_arm_popped_link_register),
 		cmocka_unit_test(test_arm_interrupted_sigreturn),
+		cmocka_unit_test(test_arm_epilogue_without_cfi),
 		cmocka_unit_test(test_arm_frame_pointer),
 		cmocka_unit_test(test_arm_last_record),
 		cmocka_unit_test(test_arm_undo_call),
