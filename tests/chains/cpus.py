@@ -22,7 +22,7 @@ AARCH64 = {
     "ends": [
         ("_dl_runtime_resolve", {"_dl_runtime_resolve": [0]},
          "glibc's dl-trampoline.S tells only behind its first instruction (bti) that the PLT has pushed two words"),
-        ("clone", r"\[(stack bytes ran out|no mapping)\](;\[unknown\]\+)?;(create_thread|__spawnix);__clone",
+        ("clone", r"\[(stack bytes ran out|no mapping)\](;\[unknown\]\+)?;(create_thread|__spawnix);(__)?clone",
          "glibc's clone.S: behind svc the child has another stack, up to the branch to thread_start the CFI is its parent's"),
         ("no stack", r"\[no user stack\](;\w+)?(;__run_exit_handlers)?;_exit", "a task that ends has no memory any more"),
     ],
@@ -159,7 +159,7 @@ MUSL = {
         "MUSL": r"ld-musl-\w+\.so\.1\+",
         # arm64's crt1.o leaves a frame record of zeros, with which the walk by frame pointers ends well.
         "MAIN": r"(\[no unwind info\];)?(libc_start_main_stage2|MUSL);main",
-        "THREAD": r"\[no unwind info\];(start|MUSL)",
+        "THREAD": r"\[no unwind info\];(__clone;)?(start|MUSL)",
         "BEGINNING": r"\[no unwind info\];(__clone|MUSL)",
         # restore.s has no symbol once stripped; setjmp's, before it, has no size.
         "SIGRETURN": r"setjmp|__restore_rt|__kernel_rt_sigreturn|__vdso_rt_sigreturn|\[vdso\]\+|MUSL",
@@ -168,6 +168,9 @@ MUSL = {
     "ends": [
         ("musl", r"(\[(no unwind info|no progress|register unknown)\];)?(CLONED;|(main|cpu_seconds|use_alternate_stack);)?(LIBRARY|MUSL)(;LIBRARY|;VDSO|;MUSL|;STUB)*(;SIGRETURN(;HANDLER|;on_outer(;.*)?)?)?",
          "musl is built without unwind tables"),
+        ("musl's caller", r"\[(register unknown|stack bytes ran out)\];(OWN;){1,2}(LIBRARY|MUSL)(;LIBRARY|;VDSO|;MUSL|;STUB)*"
+         r"(;SIGRETURN;HANDLER)?",
+         "musl is built without unwind tables: the link register tells the caller, but nothing what sp was there"),
         ("clock_gettime", r"MAIN;mode_\w+(;OWN|;TINY)*;(__)?clock_gettime(;VDSO)*(;SIGRETURN;HANDLER)?",
          "musl's clock_gettime has no CFI and its argument in rbp: what lies in tv_nsec before the first clock is read, an old "
          "return address, is taken for one"),
