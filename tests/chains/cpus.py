@@ -20,6 +20,7 @@ AARCH64 = {
         r"_start(;_dl_init(;call_init)*(;ANY)*|;STUB)?",
     ],
     "ends": [
+        ("late CFI", {}, "LLVM before 15 tells what a prologue did behind the whole of it (prologues.py finds the instructions)"),
         ("_dl_runtime_resolve", {"_dl_runtime_resolve": [0]},
          "glibc's dl-trampoline.S tells only behind its first instruction (bti) that the PLT has pushed two words"),
         ("clone", r"\[(stack bytes ran out|no mapping)\](;\[unknown\]\+)?;(create_thread|__spawnix);(__)?clone",

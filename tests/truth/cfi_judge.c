@@ -256,12 +256,48 @@ static bool take_caller(struct judge *judge, uint64_t slot, uint64_t sp)
 	return true;
 }
 
+static enum truth_how by_link_register(struct judge *judge)
+{
+	const struct reel_arch *arch = judge->sample->arch;
+	uint64_t pc, target;
+
+	if (!(arch->flags & REEL_ARCH_LINK_REGISTER) || !judge->first ||
+	    !judge->registers.known[arch->return_column])
+		return TRUTH_END_NO_CFI;
+	pc = judge->registers.values[arch->return_column] & ~judge->sample->code_mask;
+	if (!truth_is_behind_call(judge->sample, pc, &target))
+		return TRUTH_END_NO_CFI;
+	note_call(judge, judge->pc, target);
+	judge->registers.known[arch->return_column] = false;
+	judge->pc = pc;
+	judge->first = judge->exact = false;
+	return TRUTH_BY_LINK_REGISTER;
+}
+
+/* arm64: a PLT's code, or ret, where x30 is the return address; its header has pushed two words. */
+static enum truth_how by_arm_entry(struct judge *judge)
+{
+	const struct truth_sample *sample = judge->sample;
+	enum truth_how how;
+	uint64_t pushed;
+
+	if (!judge->first || !judge->exact || !truth_arm_pushed(sample, judge->pc, &pushed))
+		return TRUTH_END_NO_CFI;
+	how = by_link_register(judge);
+	if (how != TRUTH_BY_LINK_REGISTER)
+		return how;
+	judge->registers.values[sample->arch->sp] += pushed;
+	return TRUTH_BY_ENTRY;
+}
+
 /* The code shows what was pushed; or nothing is there: a call to nowhere. */
 static enum truth_how by_entry(struct judge *judge)
 {
 	const struct truth_sample *sample = judge->sample;
 	uint64_t slot = judge->registers.values[sample->arch->sp], offset = 0;
 
+	if (sample->arch->elf_machine == EM_AARCH64 && truth_find(sample, judge->pc))
+		return by_arm_entry(judge);
 	if (sample->arch->elf_machine != EM_X86_64 || !judge->first || !judge->exact ||
 	    (truth_find(sample, judge->pc) &&
 	     !truth_return_address_offset(sample, judge->pc, &offset)))
@@ -308,24 +344,6 @@ static enum truth_how by_frame_pointer(struct judge *judge)
 	judge->registers.known[fp] = true;
 	judge->registers.known[sample->arch->sp] = has_sp;
 	return TRUTH_BY_FRAME_POINTER;
-}
-
-static enum truth_how by_link_register(struct judge *judge)
-{
-	const struct reel_arch *arch = judge->sample->arch;
-	uint64_t pc, target;
-
-	if (!(arch->flags & REEL_ARCH_LINK_REGISTER) || !judge->first ||
-	    !judge->registers.known[arch->return_column])
-		return TRUTH_END_NO_CFI;
-	pc = judge->registers.values[arch->return_column] & ~judge->sample->code_mask;
-	if (!truth_is_behind_call(judge->sample, pc, &target))
-		return TRUTH_END_NO_CFI;
-	note_call(judge, judge->pc, target);
-	judge->registers.known[arch->return_column] = false;
-	judge->pc = pc;
-	judge->first = judge->exact = false;
-	return TRUTH_BY_LINK_REGISTER;
 }
 
 /* At one of the instructions of a trampoline, none of which moves sp; only the first frame may be
@@ -417,6 +435,11 @@ static enum truth_how step(struct judge *judge)
 	if (is_entry(judge, lookup, frame)) {
 		free(frame);
 		return TRUTH_END_ENTRY;
+	}
+	/* The row of a compiler that describes no epilogues. */
+	if (frame && judge->claimed == REEL_STEP_UNDO_CALL) {
+		free(frame);
+		return by_arm_entry(judge);
 	}
 	if (frame && !is_for_code(judge, frame)) {
 		how = step_by_frame(judge, frame);

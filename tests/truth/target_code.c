@@ -246,3 +246,40 @@ bool truth_return_address_offset(const struct truth_sample *sample, uint64_t pc,
 	return truth_is_in_crt_section(sample, pc) &&
 	       truth_code_is(sample, pc, "\x48\x83\xec\x08", 4);
 }
+
+static uint32_t arm_word(const struct truth_sample *sample, uint64_t address)
+{
+	uint8_t code[4];
+
+	if (!truth_read_file(sample, address, 4, code))
+		return 0;
+	return code[0] | (uint32_t)code[1] << 8 | (uint32_t)code[2] << 16 | (uint32_t)code[3] << 24;
+}
+
+/* adrp x16, …;  ldr x17, [x16, …];  add x16, x16, … */
+static bool is_plt_word(uint32_t word)
+{
+	return (word & 0x9f00001f) == 0x90000010 || (word & 0xffc003ff) == 0xf9400211 ||
+	       (word & 0xffc003ff) == 0x91000210;
+}
+
+bool truth_arm_pushed(const struct truth_sample *sample, uint64_t pc, uint64_t *ret)
+{
+	const uint32_t push = 0xa9bf7bf0, ret_x30 = 0xd65f03c0, br_x17 = 0xd61f0220;
+	uint64_t at = pc;
+
+	*ret = 0;
+	if (arm_word(sample, pc) == ret_x30)
+		return true;
+	if (arm_word(sample, at) == push)
+		at += 4;
+	while (at < pc + 20 && is_plt_word(arm_word(sample, at)))
+		at += 4;
+	if (arm_word(sample, at) != br_x17)
+		return false;
+	for (at = pc; at + 16 > pc && is_plt_word(arm_word(sample, at - 4));)
+		at -= 4;
+	if (at <= pc && arm_word(sample, at - 4) == push)
+		*ret = 16;
+	return true;
+}

@@ -22,6 +22,11 @@ bool truth_is_in_crt_section(const struct truth_sample *sample, uint64_t address
 bool truth_is_in_crtstuff(const struct truth_sample *sample, uint64_t address);
 /* Code without CFI of x86-64, whose instruction at pc shows how far from sp the return address is.
  */
+/*
+ * arm64: whether pc is in a PLT (adrp x16, ldr x17, add x16, br x17; the header's begin with
+ * stp x16, x30, [sp, #-16]!) or at a ret, and how many bytes lie on the stack above the caller's.
+ */
+bool truth_arm_pushed(const struct truth_sample *sample, uint64_t pc, uint64_t *ret);
 bool truth_return_address_offset(const struct truth_sample *sample, uint64_t pc, uint64_t *ret);
 
 #endif
