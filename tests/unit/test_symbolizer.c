@@ -367,12 +367,19 @@ static struct reel_elf_file *open_self(uint64_t *bias_ret)
 	return file;
 }
 
+/* Bit 0 of a 32-bit Arm address says that its code is Thumb. */
+#ifdef __arm__
+#define CODE_MASK (~(uintptr_t)1)
+#else
+#define CODE_MASK (~(uintptr_t)0)
+#endif
+
 static uintptr_t caller;
 static int innermost_line, middle_line, outer_line;
 
 __attribute__((noinline)) static void note_caller(void)
 {
-	caller = (uintptr_t)__builtin_return_address(0);
+	caller = (uintptr_t)__builtin_return_address(0) & CODE_MASK;
 	__asm__ volatile("" ::: "memory");
 }
 
@@ -427,7 +434,7 @@ static void test_inlined_functions(void **state)
 		assert_non_null(strstr(frames[i].file, "test_symbolizer.c"));
 		assert_int_equal(frames[i].file[0], '/');
 		assert_int_equal(frames[i].function_offset,
-				 caller - 1 - (uint64_t)(uintptr_t)outer);
+				 caller - 1 - ((uintptr_t)outer & CODE_MASK));
 	}
 	reel_symbolizer_destroy(symbolizer);
 
@@ -459,7 +466,8 @@ static void test_dynamic_symbols(void **state)
 	assert_null(reel_elf_file_open(info.dli_fname, &file));
 	assert_null(reel_symbolizer_create(file, NULL, NULL, &symbolizer));
 	assert_null(reel_symbolizer_look_up(
-		symbolizer, (uintptr_t)drand48 - (uintptr_t)info.dli_fbase, &frames, &n));
+		symbolizer, ((uintptr_t)drand48 & CODE_MASK) - (uintptr_t)info.dli_fbase, &frames,
+		&n));
 	assert_string_equal(frames[n - 1].function, "drand48");
 	assert_int_equal(frames[n - 1].function_offset, 0);
 	reel_symbolizer_destroy(symbolizer);
