@@ -91,6 +91,18 @@ static const struct reel_arch_call calls[] = {
 	{ c_jalr, c_jalr_mask, 2 },
 };
 
+/*
+ * LLVM 14 describes no epilogues: behind addi sp,sp,… the CFA is still what it was.  ret is jalr
+ * x0,0(ra), or c.jr ra (RISC-V unprivileged ISA 2.5, 16.4).
+ */
+static const uint8_t jr_ra[] = { 0x67, 0x80, 0x00, 0x00 };
+static const uint8_t c_jr_ra[] = { 0x82, 0x80 };
+
+static const struct reel_arch_entry returns[] = {
+	{ .code = jr_ra, .size = sizeof(jr_ra) },
+	{ .code = c_jr_ra, .size = sizeof(c_jr_ra) },
+};
+
 /* RISC-V ISA, 3.3.1: ecall. */
 static const uint8_t ecall[] = { 0x73, 0x00, 0x00, 0x00 };
 
@@ -126,6 +138,8 @@ const struct reel_arch reel_arch_riscv64 = {
 	.n_signal_frames = REEL_ARCH_COUNT(signal_frames),
 	.calls = calls,
 	.n_calls = REEL_ARCH_COUNT(calls),
+	.returns = returns,
+	.n_returns = REEL_ARCH_COUNT(returns),
 	.system_calls = system_calls,
 	.n_system_calls = REEL_ARCH_COUNT(system_calls),
 	.kernel_entries = kernel_entries,

@@ -187,6 +187,19 @@ static const struct reel_arch_call calls[] = {
 	{ basr, basr_mask, 2 },
 };
 
+/*
+ * LLVM 14 describes no epilogues: behind lmg …,%r15,…(%r15) the CFA is still what it was.  br %r14
+ * returns; a tail call is jg behind that lmg (Principles of Operation, chapter 7).
+ */
+static const uint8_t br_r14[] = { 0x07, 0xfe };
+static const uint8_t popped[] = { 0xeb, 0x0f, 0xf0, 0, 0, 0x04, 0xc0, 0xf4 };
+static const uint8_t popped_mask[] = { 0xff, 0x0f, 0xf0, 0, 0, 0xff, 0xff, 0xff };
+
+static const struct reel_arch_entry returns[] = {
+	{ .code = br_r14, .size = sizeof(br_r14) },
+	{ .code = popped, .mask = popped_mask, .size = sizeof(popped), .into = 6 },
+};
+
 /* z/Architecture Principles of Operation: SVC, with any number. */
 static const uint8_t svc[] = { 0x0a, 0 };
 static const uint8_t svc_mask[] = { 0xff, 0 };
@@ -221,6 +234,8 @@ const struct reel_arch reel_arch_s390x = {
 	.n_signal_frames = REEL_ARCH_COUNT(signal_frames),
 	.calls = calls,
 	.n_calls = REEL_ARCH_COUNT(calls),
+	.returns = returns,
+	.n_returns = REEL_ARCH_COUNT(returns),
 	.system_calls = system_calls,
 	.n_system_calls = REEL_ARCH_COUNT(system_calls),
 	.kernel_entries = kernel_entries,

@@ -378,6 +378,51 @@ static void test_arm_epilogue_without_cfi(void **unused)
 	}
 }
 
+/*
+ * The same of riscv64 and s390x:
+ *   2010: 01 41  addi sp,sp,0…           2010: eb ef f0 98 00 04  lmg %r14,%r15,152(%r15)
+ *   2012: 82 80  ret                     2016: 07 fe              br %r14
+ *                                    or  2016: c0 f4 …            jg …
+ */
+static void test_epilogue_without_cfi(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	world_init(&w, "riscv64", 1, 1, BYTES(0x0c, 2, 0));
+	function(&w, 0x1000, 0x1100, BYTES(0x07, 1));
+	function(&w, 0x2000, 0x2100, BYTES(0x0e, 16, 0x81, 1)); /* ra at CFA - 8 */
+	code_at(&w, 0x2010, BYTES(0x01, 0x41, 0x82, 0x80));
+	code_at(&w, 0x101c, BYTES(0xef, 0x00, 0x00, 0x00)); /* jal ra */
+	w.state.pc = BIAS + 0x2012;
+	set(&w, 2, STACK_WORD(102));
+	set(&w, 1, BIAS + 0x1020);
+	w.stack[103] = 0x1234;
+	unwind(&w);
+	assert_int_equal(w.frames.sps[1], STACK_WORD(102));
+	EXPECT(&w, REEL_STOP_ROOT, 0x2012, 0x1020);
+
+	for (int tail = 0; tail < 2; tail++) {
+		world_init(&w, "s390x", 1, 14, BYTES(0x0c, 15, 0xa0, 0x01));
+		function(&w, 0x1000, 0x1100, BYTES(0x07, 14));
+		/* r14 at CFA - 48, r15 at CFA - 40, CFA = r15 + 320 */
+		function(&w, 0x2000, 0x2100, BYTES(0x8e, 6, 0x8f, 5, 0x0e, 0xc0, 0x02));
+		code_at(&w, 0x2010, BYTES(0xeb, 0xef, 0xf0, 0x98, 0x00, 0x04));
+		if (tail)
+			code_at(&w, 0x2016, BYTES(0xc0, 0xf4, 0, 0, 1, 0));
+		else
+			code_at(&w, 0x2016, BYTES(0x07, 0xfe));
+		code_at(&w, 0x101a, BYTES(0xc0, 0xe5, 0, 0, 0, 1)); /* brasl %r14 */
+		w.state.pc = BIAS + 0x2016;
+		set(&w, 15, STACK_WORD(100));
+		set(&w, 14, BIAS + 0x1020);
+		w.stack[134] = 0x1234;
+		unwind(&w);
+		assert_int_equal(w.frames.sps[1], STACK_WORD(100));
+		EXPECT(&w, REEL_STOP_ROOT, 0x2016, 0x1020);
+	}
+}
+
 /* ---- riscv64, s390x
  * -------------------------------------------------------------------------------- */
 
@@ -492,6 +537,7 @@ int main(void)
 		cmocka_unit_test(test_arm_popped_link_register),
 		cmocka_unit_test(test_arm_interrupted_sigreturn),
 		cmocka_unit_test(test_arm_epilogue_without_cfi),
+		cmocka_unit_test(test_epilogue_without_cfi),
 		cmocka_unit_test(test_arm_frame_pointer),
 		cmocka_unit_test(test_arm_last_record),
 		cmocka_unit_test(test_arm_undo_call),
