@@ -214,7 +214,7 @@ truth: tests
 .PHONY: vm-test vm-capture
 vm-test: all
 	$(Q)O=$(O) CELLS=all tests/test-guests.sh
-vm-capture: all
+vm-capture: tests
 	$(Q)O=$(O) tests/vm/capture.sh
 
 # ---- the two commands of README: `make deps demo`, `make deps test` ------------------

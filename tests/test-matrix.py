@@ -12,6 +12,7 @@ import argparse
 import concurrent.futures
 import contextlib
 import io
+import lzma
 import os
 import subprocess
 import sys
@@ -69,7 +70,7 @@ class Cell:
 
     def check(self, libdw):
         try:
-            folded, expected = self.replay("folded"), self.read(".folded")
+            folded, expected = self.replay("folded"), lzma.decompress(self.read(".folded.xz"))
             if folded != expected:
                 ours, theirs = folded.decode().splitlines(), expected.decode().splitlines()
                 differ = sorted(set(ours) ^ set(theirs))[:6]

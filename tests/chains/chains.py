@@ -32,7 +32,7 @@ PARTS = {
     "INTERRUPTED": r"interrupt(;CLOCK|;(STUB|RESOLVE)|;interruptible(;TINY)?)?",
     "HANDLER": r"on_timer(;(STUB|RESOLVE|handler_work(;SPIN)?))?",
     # glibc's setjmp and longjmp, to the point where they have switched.
-    "SETJMP": r"(_setjmp|__sigsetjmp(;__sigjmp_save)?|__sigjmp_save)",
+    "SETJMP": r"(_?setjmp|__sigsetjmp(;__sigjmp_save)?|__sigjmp_save)",
     "LONGJMP": r"(__libc_)?(sig)?longjmp(;(_longjmp_unwind|__GI___pthread_cleanup_upto|__pthread_cleanup_upto|"
                r"_longjmp_unwind;(__GI_)?__pthread_cleanup_upto|__longjmp))?",
     "EXECUTING": r"CLOCK|STUB|RESOLVE|(fix_addresses|format_seconds|exec_next)(;(STUB|RESOLVE|(LIBRARY)(;ANY)*))?",
@@ -57,7 +57,7 @@ START = [
     r"_dl_start_user(;_dl_init(;call_init)*(;ANY)*)?",
     # libc's start around main, and in main itself the mode's choice.
     r"_start;(__libc_start_main|__libc_start_main_impl)(;__libc_start_call_main)?(;(?!exit|__GI_exit|__libc_start_call_main)(LIBRARY|libc\.so\.6\+))*",
-    r"MAIN(;(CLOCK|STUB|RESOLVE|(__)?strcmp\w*)|;(atof|(__)?strtod|__GI_\w*strtod\w*)(;LIBRARY|;libc\.so\.6\+)*)?",
+    r"MAIN(;(CLOCK|STUB|RESOLVE|(__)?strcmp\w*)|;(atof|(__)?strtol?d|__GI_\w*strtod\w*)(;LIBRARY|;libc\.so\.6\+)*)?",
     # exit: destructors, and ld.so's _dl_fini, which calls __do_global_dtors_aux of each module.
     r"_start;(__libc_start_main|__libc_start_main_impl)(;__libc_start_call_main|;call_main)?;(__GI_)?exit"
     r"(;ANY|;\w*chains\+\w*)*",
@@ -146,7 +146,7 @@ MODES = {
     "jump": mode({
         "longjmp": (r"MAIN;mode_jump;jump_try;jump_one(;jump_two(;(LONGJMP|STUB|RESOLVE|mix))?)?", 10),
         # glibc's __longjmp.S: from `movq (JB_RSP*8)(%rdi),%r8` … on its CFI describes setjmp's caller.
-        "__longjmp, switched": (r"MAIN;mode_jump;jump_try;__longjmp", 1),
+        "__longjmp, switched": (r"MAIN;mode_jump;jump_try;(__)?longjmp", 1),
         "setjmp": (r"MAIN;mode_jump;jump_try;SETJMP", 1),
         "around": (r"MAIN;mode_jump(;(CLOCK|STUB|RESOLVE|jump_try(;(STUB|RESOLVE))?))?", 0),
     }),
@@ -191,7 +191,7 @@ MODES = {
         "around": (r"MAIN;mode_exception(;CLOCK|;STUB|;RESOLVE)?", 0),
     }, ends=[
         ("uw_install_context",
-         r"(.*;)?(thrown_two|catcher);_Unwind_(RaiseException|Resume)(;(libgcc_s\.so\.1\+\w*|_Unwind_DebugHook|uw_\w+))?",
+         r"(.*;)?(thrown_two|catcher);_Unwind_(RaiseException|Resume)(;(libgcc_s\.so\.1\+\w*|_Unwind_DebugHook|uw_\w+|__memcpy\w*)){0,2}",
          "libgcc's uw_install_context_1 writes the landing function's registers, its return address too, over its own saved "
          "ones: until the jump _Unwind_RaiseException and _Unwind_Resume seem to be called from there, on the wrong stack"),
     ]),

@@ -17,7 +17,7 @@ AARCH64 = {
     },
     "start": [
         # ld.so's _start runs on into _dl_start_user (sysdeps/aarch64/dl-start.S).
-        r"_start(;_dl_init(;call_init)*(;ANY)*|;STUB)?",
+        r"_start(;_dl_init(;call_init)*(;ANY)*|;STUB|;RESOLVE)?",
     ],
     "ends": [
         ("late CFI", {}, "LLVM before 15 tells what a prologue did behind the whole of it (prologues.py finds the instructions)"),
@@ -94,13 +94,15 @@ S390X = {
 }
 RISCV64 = {
     "parts": {
+        # Static programs have theirs within .text.
+        "STUB": r"(\w*chains|lib\w+\.so)\+(plt)?",
         "SIGRETURN": r"__vdso_rt_sigreturn|\[vdso\]\+",
         "VDSO": r"__vdso_clock_gettime|\[vdso\]\+",
         "THREAD": r"(__thread_start|__thread_start_clone3);start_thread",
         "CHILD": r"(__)?clone3?|__thread_start\w*",
         "BEGINNING": r"(__)?clone3?|__thread_start\w*(;start_thread(;LIBRARY)*)?",
     },
-    "start": [r"_start;STUB"],
+    "start": [r"_start;(STUB|RESOLVE)"],
     "ends": [
         ("_dl_runtime_resolve", r"\[(register unknown|no progress)\];_dl_runtime_resolve(;_dl_fixup(;ANY)*)?",
          "glibc's dl-trampoline.S for riscv moves sp and saves ra without CFI"),
@@ -177,6 +179,10 @@ MUSL = {
          "return address, is taken for one"),
         ("vfork", r".*;__clone", "musl's clone.s has no CFI: the child's stack is another one"),
     ],
+    "mode_ends": {
+        "jump": [("longjmp", r"(\[no (mapping|unwind info)\];)?(\[unknown\]\+;)?(.*;)?jump_try;longjmp",
+                  "musl's longjmp.s has no CFI: while it loads the registers, the link register and sp are not of one frame")],
+    },
     "ends_max": 100,
     "least": {("vdso", "vDSO"): 0, ("plt", "library_add"): 5, ("jump", "setjmp"): 0},
 }

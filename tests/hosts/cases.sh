@@ -39,6 +39,27 @@ scenarios() {
     done
 }
 
+# The matrix of CPUs and scenarios, with the binaries unpacked: every trace of each capture, and by turns one of the other ways
+matrix() {
+    local cpu file symfs n=0
+    local ways=("report" "folded --annotate" "info --all-modules" "dump --bytes" "report --tree --percent-limit=0" "dump --json")
+    for cpu in testdata/*/chains/symfs.tar.xz; do
+        cpu=${cpu#testdata/} cpu=${cpu%/chains/*}
+        symfs=$out/symfs-$cpu
+        tests/matrix/unpack.sh "$cpu" "$symfs"
+        for file in testdata/"$cpu"/chains/*/*.reel; do
+            local where="--no-host-files --symfs $symfs --debug-dir $symfs/usr/lib/debug $file"
+            echo "script $where"
+            case ${ways[n % ${#ways[@]}]} in
+            dump*) echo "${ways[n % ${#ways[@]}]} $file" ;;
+            *) echo "${ways[n % ${#ways[@]}]} $where" ;;
+            esac
+            n=$((n + 1))
+        done
+        find "$symfs" -type f -name '*chains' | sort | head -n 2 | sed 's/^/table /'
+    done
+}
+
 # The ELF files
 tables() {
     local file
@@ -91,4 +112,4 @@ usage() {
     done
 }
 
-{ format; scenarios; tables; imports; large; usage; } >"$out/cases"
+{ format; scenarios; matrix; tables; imports; large; usage; } >"$out/cases"
