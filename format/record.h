@@ -288,6 +288,13 @@ struct reel_region {
 	/* Ascending, not overlapping, not empty, within the region. */
 	const struct reel_range *missing;
 	size_t n_missing;
+	/*
+	 * Filled by the decoder: the bytes from this offset on are those that the region of this
+	 * position had, at the same addresses, in the thread's previous sample of the block; both
+	 * end at the same address, and neither lacks bytes.  `size` where nothing is known to be
+	 * the same.
+	 */
+	size_t unchanged_from;
 };
 
 /* Registers of a traced kernel function as it was entered. */
@@ -320,6 +327,9 @@ struct reel_sample {
 	size_t n_frame_chain;
 	bool has_kernel_frame; /* else it is 0 */
 	struct reel_kernel_frame kernel_frame;
+	/* Filled by the decoder: the thread's number in the block, from 0 on in order of
+	 * appearance, and how many samples of it stand before this one in the block. */
+	uint32_t thread_index, thread_sequence;
 };
 
 /* A weight that is known only later: it replaces the sample's. */

@@ -6,6 +6,7 @@
 #ifndef FORMAT_REGION_BASE_H
 #define FORMAT_REGION_BASE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@ struct reel_region_base {
 	 */
 	uint8_t *memory;
 	size_t capacity, start;
+	bool lacks_bytes; /* it has missing ranges; kept by the decoder */
 };
 
 /*

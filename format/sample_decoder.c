@@ -259,7 +259,9 @@ static struct reel_error *decode_missing(struct reel_cursor *cursor, struct arra
 	return NULL;
 }
 
-static struct reel_error *decode_runs(struct reel_cursor *cursor, uint8_t *bytes, size_t size)
+/* *end_ret: where the last run ends, 0 without one. */
+static struct reel_error *decode_runs(struct reel_cursor *cursor, uint8_t *bytes, size_t size,
+				      size_t *end_ret)
 {
 	uint64_t n = reel_cursor_uleb(cursor), end = 0;
 	struct reel_range range;
@@ -276,6 +278,7 @@ static struct reel_error *decode_runs(struct reel_cursor *cursor, uint8_t *bytes
 			return ends_within("runs");
 		memcpy(bytes + range.offset, run, range.size);
 	}
+	*end_ret = end;
 	return cursor->failed ? ends_within("runs") : NULL;
 }
 
@@ -303,11 +306,28 @@ static struct reel_error *check_region(struct reel_sample_decoder *decoder, uint
 	return NULL;
 }
 
+/* See struct reel_region; its last run ends at `runs_end`. */
+static size_t unchanged_from(const struct reel_region_base *before,
+			     const struct reel_region *region, size_t runs_end)
+{
+	uint64_t exposed = before->address - region->address;
+
+	if (!before->size || before->lacks_bytes || region->n_missing ||
+	    before->address + before->size != region->address + region->size)
+		return region->size;
+	/* The ends are one address, so the larger region begins below. */
+	if (region->size <= before->size)
+		exposed = 0;
+	return runs_end > exposed ? runs_end : exposed;
+}
+
 static struct reel_error *decode_region(struct reel_sample_decoder *decoder,
 					struct reel_cursor *cursor, struct array *missing,
 					struct reel_region_base *base, struct reel_region *ret)
 {
+	struct reel_region_base before;
 	struct reel_error *error;
+	size_t runs_end = 0;
 	uint8_t *bytes;
 
 	*ret = (struct reel_region){ .kind = reel_cursor_u8(cursor) };
@@ -320,11 +340,14 @@ static struct reel_error *decode_region(struct reel_sample_decoder *decoder,
 		error = decode_missing(cursor, missing, ret);
 	if (error)
 		return error;
+	before = *base;
 	bytes = reel_region_base_move(base, ret->address, ret->size);
 	if (!bytes)
 		return reel_error_no_memory();
 	ret->bytes = bytes;
-	error = decode_runs(cursor, bytes, ret->size);
+	error = decode_runs(cursor, bytes, ret->size, &runs_end);
+	base->lacks_bytes = ret->n_missing;
+	ret->unchanged_from = unchanged_from(&before, ret, runs_end);
 	if (!error && !missing_are_zero(ret))
 		error = corrupt("bytes of a missing range are not 0");
 	return error;
@@ -453,5 +476,9 @@ struct reel_error *reel_sample_decode(struct reel_sample_decoder *decoder,
 	error = decode_head(decoder, &cursor, &parts, ret);
 	if (!error)
 		error = reel_thread_table_get(&decoder->threads, ret->thread, &base);
-	return error ? error : decode_body(decoder, &cursor, parts, base, ret);
+	if (error)
+		return error;
+	ret->thread_index = (uint32_t)(base - decoder->threads.bases);
+	ret->thread_sequence = base->n_samples++;
+	return decode_body(decoder, &cursor, parts, base, ret);
 }

@@ -20,6 +20,7 @@ struct reel_thread_base {
 	uint32_t layout;
 	uint32_t n_regions;
 	struct reel_region_base *regions;
+	uint32_t n_samples; /* counted by the decoder */
 };
 
 struct reel_thread_table {

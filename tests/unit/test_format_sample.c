@@ -236,8 +236,8 @@ static void pair_destroy(struct pair *pair)
 	reel_buffer_free(&pair->buffer);
 }
 
-/* Encodes, decodes and compares. */
-static void pair_check(struct pair *pair, const struct reel_sample *sample)
+/* Encodes, decodes and compares; what was decoded lives until the next call. */
+static struct reel_sample pair_check(struct pair *pair, const struct reel_sample *sample)
 {
 	struct reel_sample decoded = { 0 };
 	struct reel_record_frame frame;
@@ -257,6 +257,7 @@ static void pair_check(struct pair *pair, const struct reel_sample *sample)
 	}
 	pair->decoded = pair->buffer.size;
 	assert_samples_equal(sample, &decoded);
+	return decoded;
 }
 
 static void test_example(void **state)
@@ -397,6 +398,82 @@ static void test_random_samples(void **state)
 			};
 		pair_check(&pair, &sample);
 	}
+	pair_destroy(&pair);
+}
+
+#define STACK_TOP 0x7fff00001000u
+
+/* A thread's previous sample. */
+struct previous {
+	uint32_t samples, index;
+	struct reel_region region; /* size 0: none */
+	uint8_t bytes[STACK_MAX];
+};
+
+/* By the definition in format/record.h. */
+static size_t find_unchanged(const struct previous *previous, const struct reel_region *region)
+{
+	const struct reel_region *before = &previous->region;
+	size_t from = region->size;
+
+	if (!before->size || before->n_missing || region->n_missing ||
+	    before->address + before->size != region->address + region->size)
+		return from;
+	while (from && from + before->size > region->size &&
+	       region->bytes[from - 1] == previous->bytes[from - 1 + before->size - region->size])
+		from--;
+	return from;
+}
+
+/* The decoder says from where on a stack is as it was in the thread's previous sample. */
+static void test_unchanged(void **state)
+{
+	static struct model models[3];
+	static struct previous all[3];
+	uint64_t random = 99, partly = 0;
+	struct pair pair;
+
+	(void)state;
+	pair_create(&pair);
+	for (uint64_t round = 0; round < 20000; round++) {
+		uint64_t thread = next_random(&random) % 3;
+		struct previous *previous = &all[thread];
+		struct reel_range missing[4];
+		struct reel_region region = {
+			.address = next_random(&random) % 50 ? STACK_TOP : STACK_TOP - 64,
+			.size = next_random(&random) % 20 ? next_random(&random) % STACK_MAX : 0,
+			.missing = missing,
+		};
+		const struct reel_sample sample = {
+			.id = round,
+			.thread = thread + 100,
+			.regions = &region,
+			.n_regions = next_random(&random) % 30 != 0,
+		};
+		uint8_t *bytes = models[thread].stacks[0] + STACK_MAX - region.size;
+		struct reel_sample decoded;
+
+		region.address -= region.size;
+		region.bytes = bytes;
+		for (uint64_t i = next_random(&random) % 4; region.size && i; i--)
+			bytes[next_random(&random) % region.size] ^= (uint8_t)next_random(&random);
+		if (!(next_random(&random) % 10))
+			random_missing(&random, &region, missing, bytes);
+		decoded = pair_check(&pair, &sample);
+		assert_int_equal(decoded.thread_sequence, previous->samples++);
+		if (decoded.thread_sequence)
+			assert_int_equal(decoded.thread_index, previous->index);
+		previous->index = decoded.thread_index;
+		if (sample.n_regions) {
+			assert_int_equal(decoded.regions[0].unchanged_from,
+					 find_unchanged(previous, &region));
+			partly += decoded.regions[0].unchanged_from < region.size;
+			memcpy(previous->bytes, bytes, region.size);
+		}
+		previous->region = sample.n_regions ? region : (struct reel_region){ 0 };
+	}
+	/* Most are, but for those without an end or bytes in common. */
+	assert_true(partly > 10000);
 	pair_destroy(&pair);
 }
 
@@ -638,6 +715,7 @@ int main(void)
 		cmocka_unit_test(test_thread_table),
 		cmocka_unit_test(test_example),
 		cmocka_unit_test(test_random_samples),
+		cmocka_unit_test(test_unchanged),
 		cmocka_unit_test(test_invalid_samples),
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_hostile_samples),
