@@ -29,6 +29,8 @@ bool reel_memory_read(const struct reel_memory_view *memory, uint64_t address, u
 			continue;
 		if (region->n_missing && is_missing(region, offset, size))
 			continue;
+		if (memory->reads)
+			memory->reads(memory->reads_context, i, offset, size);
 		*ret = reel_load_target(region->bytes + offset, size, memory->big_endian);
 		return true;
 	}

@@ -30,6 +30,13 @@ struct reel_memory_view {
 	 */
 	bool (*read_other)(void *context, uint64_t address, size_t size, uint8_t *bytes_ret);
 	void *context;
+	/*
+	 * Told of every read that a region serves: bytes from regions[region]'s start on.  NULL
+	 * mostly.  Where it is set, every byte that a result hangs on is read through
+	 * reel_memory_read: no shorter way may be taken.
+	 */
+	void (*reads)(void *context, size_t region, uint64_t offset, unsigned size);
+	void *reads_context;
 };
 
 struct reel_unwind_state {
