@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "format/output_file.h"
 #include "import/importer.h"
-#include "import/target.h"
 #include "space/elf_identity.h"
 
 void importer_problem(struct importer *importer, struct reel_error *problem)
@@ -174,7 +174,7 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 	struct importer *importer = calloc(1, sizeof(*importer));
 	struct reel_writer_options writer_options = { 0 };
 	struct reel_error *error;
-	struct reel_import_target target;
+	struct reel_output_file file;
 	int source;
 
 	if (!importer)
@@ -189,9 +189,9 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 	}
 	/* Standard input was copied. */
 	source = strcmp(path, "-") ? importer->stream.file.fd : STDIN_FILENO;
-	error = reel_import_target_open(output, source, &target);
+	error = reel_output_file_open(output, source, &file);
 	if (!error) {
-		error = reel_writer_create(target.fd, output, &writer_options, NULL,
+		error = reel_writer_create(file.fd, output, &writer_options, NULL,
 					   &importer->writer);
 		if (!error)
 			error = import(importer);
@@ -199,7 +199,7 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 		if (importer->writer)
 			importer->counts.bytes_written =
 				reel_writer_counts(importer->writer).file_bytes;
-		error = reel_import_target_close(&target, error);
+		error = reel_output_file_close(&file, error);
 	}
 	if (!error && counts) {
 		size_t size = counts->size;

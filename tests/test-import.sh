@@ -124,7 +124,7 @@ ln -s perf.data symbolic.reel
 ln perf.data hard.reel
 for name in perf.data ./perf.data "$work/perf.data" symbolic.reel hard.reel; do
     run 2 "$tool" import -o "$name" perf.data
-    has err "can't replace its recording"
+    has err "can't replace the file that it is made of"
 done
 run 2 sh -c "'$tool' import -o perf.data - <perf.data"
 cmp -s perf.data keep.data

@@ -9,16 +9,16 @@
 #include <unistd.h>
 
 #include "format/bytes.h"
-#include "import/target.h"
+#include "format/output_file.h"
 
 /* A capture holds what programs had on their stacks: it is for its owner alone. */
 #define MODE 0600
 
-static struct reel_error *in_place(int fd, const char *path, struct reel_import_target *target)
+static struct reel_error *in_place(int fd, const char *path, struct reel_output_file *file)
 {
 	if (fd < 0)
 		return reel_error_os(errno, "opening %s", path);
-	target->fd = fd;
+	file->fd = fd;
 	return NULL;
 }
 
@@ -36,7 +36,7 @@ static int open_nameless(const char *path)
 {
 	_cleanup_free_ char *directory = directory_of(path);
 	char link[64];
-	int fd = directory ? open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, MODE) : -1;
+	int fd = directory ? open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, MODE) : -1;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	/* It gets its name through /proc. */
@@ -47,21 +47,21 @@ static int open_nameless(const char *path)
 	return fd;
 }
 
-static struct reel_error *create(struct reel_import_target *target)
+static struct reel_error *create(struct reel_output_file *file)
 {
-	target->fd = open_nameless(target->path);
-	if (target->fd >= 0)
+	file->fd = open_nameless(file->path);
+	if (file->fd >= 0)
 		return NULL;
-	if (asprintf(&target->temporary, "%s.XXXXXX", target->path) < 0) {
-		target->temporary = NULL;
+	if (asprintf(&file->temporary, "%s.XXXXXX", file->path) < 0) {
+		file->temporary = NULL;
 		return reel_error_no_memory();
 	}
-	target->fd = mkostemp(target->temporary, O_CLOEXEC);
-	if (target->fd < 0) {
-		struct reel_error *error = reel_error_os(errno, "creating %s", target->path);
+	file->fd = mkostemp(file->temporary, O_CLOEXEC);
+	if (file->fd < 0) {
+		struct reel_error *error = reel_error_os(errno, "creating %s", file->path);
 
-		free(target->temporary);
-		target->temporary = NULL;
+		free(file->temporary);
+		file->temporary = NULL;
 		return error;
 	}
 	return NULL;
@@ -75,19 +75,18 @@ static bool is_same(const struct stat *status, int fd)
 	       other.st_ino == status->st_ino;
 }
 
-struct reel_error *reel_import_target_open(const char *path, int source,
-					   struct reel_import_target *ret)
+struct reel_error *reel_output_file_open(const char *path, int source, struct reel_output_file *ret)
 {
 	struct stat status;
 	bool exists = strcmp(path, "-") != 0 && !stat(path, &status);
 	struct reel_error *error;
 
-	*ret = (struct reel_import_target){ .fd = STDOUT_FILENO };
+	*ret = (struct reel_output_file){ .fd = STDOUT_FILENO };
 	if (!strcmp(path, "-"))
 		return NULL;
 	if (exists && S_ISREG(status.st_mode) && is_same(&status, source))
 		return reel_error_create(REEL_ERROR_INVALID,
-					 "%s: the capture can't replace its recording", path);
+					 "%s: it can't replace the file that it is made of", path);
 	/* A device or a pipe is written to, and must not be replaced; and what has no name that
 	 * could be taken (/proc/self/fd/3) can't be. */
 	if (exists && (!S_ISREG(status.st_mode) || !status.st_nlink))
@@ -103,37 +102,36 @@ struct reel_error *reel_import_target_open(const char *path, int source,
 }
 
 /* A nameless file can get a name, but not one that is in use: that takes a rename. */
-static struct reel_error *give_temporary_name(struct reel_import_target *target)
+static struct reel_error *give_temporary_name(struct reel_output_file *file)
 {
 	char link[64];
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", target->fd);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", file->fd);
 	for (unsigned int i = 0;; i++) {
-		if (asprintf(&target->temporary, "%s.%d-%u", target->path, (int)getpid(), i) < 0) {
-			target->temporary = NULL;
+		if (asprintf(&file->temporary, "%s.%d-%u", file->path, (int)getpid(), i) < 0) {
+			file->temporary = NULL;
 			return reel_error_no_memory();
 		}
-		if (!linkat(AT_FDCWD, link, AT_FDCWD, target->temporary, AT_SYMLINK_FOLLOW))
+		if (!linkat(AT_FDCWD, link, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW))
 			return NULL;
-		free(target->temporary);
-		target->temporary = NULL;
+		free(file->temporary);
+		file->temporary = NULL;
 		if (errno != EEXIST || i == 100)
-			return reel_error_os(errno, "creating %s", target->path);
+			return reel_error_os(errno, "creating %s", file->path);
 	}
 }
 
-struct reel_error *reel_import_target_close(struct reel_import_target *target,
-					    struct reel_error *error)
+struct reel_error *reel_output_file_close(struct reel_output_file *file, struct reel_error *error)
 {
-	if (!error && target->path && !target->temporary)
-		error = give_temporary_name(target);
-	if (target->fd != STDOUT_FILENO && close(target->fd) && !error)
+	if (!error && file->path && !file->temporary)
+		error = give_temporary_name(file);
+	if (file->fd != STDOUT_FILENO && close(file->fd) && !error)
 		error = reel_error_os(errno, "writing the capture");
-	if (!error && target->path && rename(target->temporary, target->path))
-		error = reel_error_os(errno, "renaming %s to %s", target->temporary, target->path);
-	if (error && target->temporary)
-		unlink(target->temporary);
-	free(target->temporary);
-	free(target->path);
+	if (!error && file->path && rename(file->temporary, file->path))
+		error = reel_error_os(errno, "renaming %s to %s", file->temporary, file->path);
+	if (error && file->temporary)
+		unlink(file->temporary);
+	free(file->temporary);
+	free(file->path);
 	return error;
 }
