@@ -109,6 +109,11 @@ static const char *unknown_of(const struct reel_block_header *header)
 	return header->flags & REEL_BLOCK_ENCRYPTED ? "it is encrypted" : NULL;
 }
 
+bool reel_block_is_known(const struct reel_block_header *header)
+{
+	return !unknown_of(header);
+}
+
 static struct reel_error *read_payload(struct reel_block_reader *block_reader)
 {
 	const struct reel_block *block = &block_reader->block;

@@ -30,6 +30,9 @@ struct reel_record_frame {
 struct reel_error *reel_record_frame_next(struct reel_cursor *cursor,
 					  struct reel_record_frame *ret) REEL_MUST_CHECK;
 
+/* Appends a record as it was taken off another block. */
+void reel_record_frame_append(struct reel_buffer *buffer, const struct reel_record_frame *frame);
+
 /*
  * Decodes a record that has a schema.  Bytes behind the fields that this
  * version knows are left alone.  Fails (CORRUPT) if the payload is too short.

@@ -47,6 +47,9 @@ const struct reel_problem *reel_reader_problems(const struct reel_reader *reader
 /* A whole trailer was there: the writer finished the file. */
 bool reel_reader_has_trailer(const struct reel_reader *reader);
 
+/* Type, codec and flags are ones that this version can read. */
+bool reel_block_is_known(const struct reel_block_header *header);
+
 /*
  * A block's raw bytes, and the state to decode its samples; to be used for one
  * block after the other by one thread.

@@ -69,3 +69,12 @@ void reel_record_encode(struct reel_buffer *buffer, const struct reel_record *re
 		}
 	}
 }
+
+void reel_record_frame_append(struct reel_buffer *buffer, const struct reel_record_frame *frame)
+{
+	size_t size = reel_cursor_left(&frame->payload);
+
+	reel_buffer_uleb(buffer, frame->id << 1 | frame->critical);
+	reel_buffer_uleb(buffer, size);
+	reel_buffer_append(buffer, frame->payload.at, size);
+}

@@ -23,6 +23,9 @@
  */
 #define LARGE_SAMPLE (32u << 20)
 
+/* A record's tag and size: two LEB128 of 64 bits. */
+#define FRAME_HEAD_MAX 20
+
 /* A block that is being filled. */
 struct open_block {
 	struct reel_buffer raw;
@@ -514,6 +517,52 @@ struct reel_error *reel_writer_weight(struct reel_writer *writer,
 		error = block_add_record(&writer->samples, &record);
 	if (error)
 		return error;
+	return sample_block_is_full(writer) ? flush(writer) : NULL;
+}
+
+/* Appends the frame to the block, or leaves it as it was. */
+static struct reel_error *block_add_frame(struct open_block *block,
+					  const struct reel_record_frame *frame,
+					  const struct reel_record *record)
+{
+	size_t size_before = block->raw.size;
+	uint64_t time;
+
+	reel_record_frame_append(&block->raw, frame);
+	if (block->raw.failed) {
+		block->raw.size = size_before;
+		block->raw.failed = false;
+		return reel_error_no_memory();
+	}
+	block->records++;
+	if (record && reel_record_time(record, &time))
+		block_add_time(block, time);
+	return NULL;
+}
+
+struct reel_error *reel_writer_copy(struct reel_writer *writer, uint16_t block_type,
+				    const struct reel_record_frame *frame,
+				    const struct reel_record *record)
+{
+	bool is_side = block_type == REEL_BLOCK_SIDE;
+	struct open_block *block = is_side ? &writer->side : &writer->samples;
+	struct reel_error *error = check_writable(writer);
+
+	if (error)
+		return error;
+	if (reel_cursor_left(&frame->payload) > REEL_BLOCK_RAW_MAX - FRAME_HEAD_MAX)
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "writing %s: a record exceeds the size of a block",
+					 writer->name);
+	if (reel_cursor_left(&frame->payload) + FRAME_HEAD_MAX >
+	    REEL_BLOCK_RAW_MAX - block->raw.size)
+		error = is_side ? write_block(writer, block) : flush(writer);
+	if (!error)
+		error = block_add_frame(block, frame, record);
+	if (error)
+		return error;
+	if (is_side)
+		return block->raw.size >= BLOCK_RAW_END ? write_block(writer, block) : NULL;
 	return sample_block_is_full(writer) ? flush(writer) : NULL;
 }
 

@@ -8,6 +8,7 @@
 #define FORMAT_WRITER_H
 
 #include "format/block.h"
+#include "format/codec.h"
 #include "format/record.h"
 
 struct reel_writer;
@@ -50,6 +51,13 @@ struct reel_error *reel_writer_sample(struct reel_writer *writer,
 /* A weight that became known; goes into the sample blocks' stream. */
 struct reel_error *reel_writer_weight(
 	struct reel_writer *writer, const struct reel_record_sample_weight *weight) REEL_MUST_CHECK;
+/*
+ * A record as another capture has it, byte for byte, for a side or a sample block: one with a
+ * schema, which `record` is, or one that this version does not know, with `record` NULL.
+ */
+struct reel_error *reel_writer_copy(struct reel_writer *writer, uint16_t block_type,
+				    const struct reel_record_frame *frame,
+				    const struct reel_record *record) REEL_MUST_CHECK;
 /* Writes what is open: a side block, then a sample block. */
 struct reel_error *reel_writer_flush(struct reel_writer *writer) REEL_MUST_CHECK;
 /* Flushes, then writes index and trailer. The caller writes the END record before. */

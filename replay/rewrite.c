@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "format/schema.h"
+#include "replay/rewrite.h"
+
+struct rewrite {
+	struct reel_capture *capture;
+	const struct reel_rewrite_options *options;
+	struct reel_block_reader *block_reader;
+	struct reel_writer *writer;
+	struct reel_rewrite_counts counts;
+	/* What the copy of a sample consists of. */
+	struct reel_rewrite_sample copy;
+	struct reel_region regions[REEL_REGIONS_MAX];
+	uint64_t values[REEL_REGISTERS_MAX];
+	uint8_t known[REEL_REGISTERS_MAX / 8];
+	uint8_t *bytes;
+	size_t capacity;
+};
+
+/* ---- samples ------------------------------------------------------------------ */
+
+static struct reel_error *reserve(struct rewrite *rewrite, const struct reel_sample *sample)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < sample->n_regions; i++)
+		size += sample->regions[i].size;
+	if (size <= rewrite->capacity)
+		return NULL;
+	free(rewrite->bytes);
+	rewrite->capacity = 0;
+	rewrite->bytes = malloc(size);
+	if (!rewrite->bytes)
+		return reel_error_no_memory();
+	rewrite->capacity = size;
+	return NULL;
+}
+
+static void copy_registers(struct rewrite *rewrite, const struct reel_sample *from)
+{
+	struct reel_rewrite_sample *copy = &rewrite->copy;
+	size_t n = from->layout ? from->layout->n_slots : 0;
+
+	if (n) {
+		memcpy(rewrite->values, from->values, n * sizeof(*rewrite->values));
+		memcpy(rewrite->known, from->known, (n + 7) / 8);
+	}
+	copy->sample.values = copy->values = rewrite->values;
+	copy->sample.known = copy->known = rewrite->known;
+}
+
+/* The decoder needs its own bytes for the samples that follow. */
+static struct reel_error *copy_sample(struct rewrite *rewrite, const struct reel_sample *from)
+{
+	struct reel_rewrite_sample *copy = &rewrite->copy;
+	struct reel_error *error = reserve(rewrite, from);
+	uint8_t *bytes = rewrite->bytes;
+
+	if (error)
+		return error;
+	copy->sample = *from;
+	copy_registers(rewrite, from);
+	for (size_t i = 0; i < from->n_regions; i++) {
+		rewrite->regions[i] = from->regions[i];
+		copy->bytes[i] = bytes;
+		if (!from->regions[i].size)
+			continue;
+		memcpy(bytes, from->regions[i].bytes, from->regions[i].size);
+		rewrite->regions[i].bytes = bytes;
+		bytes += from->regions[i].size;
+	}
+	copy->sample.regions = rewrite->regions;
+	return NULL;
+}
+
+static struct reel_error *write_sample(struct rewrite *rewrite, const struct reel_sample *sample)
+{
+	struct reel_error *error;
+
+	rewrite->counts.samples++;
+	if (!rewrite->options->sample)
+		return reel_writer_sample(rewrite->writer, sample);
+	error = copy_sample(rewrite, sample);
+	if (!error)
+		error = rewrite->options->sample(rewrite->options->context, &rewrite->copy);
+	return error ? error : reel_writer_sample(rewrite->writer, &rewrite->copy.sample);
+}
+
+/* ---- records ------------------------------------------------------------------ */
+
+static struct reel_error *write_record(struct rewrite *rewrite, uint16_t block_type,
+				       struct reel_block_item *item)
+{
+	enum reel_rewrite_record what = REEL_REWRITE_COPY;
+
+	/* A weight: samples and what belongs to them are not asked about. */
+	if (rewrite->options->record && block_type == REEL_BLOCK_SIDE)
+		what = rewrite->options->record(rewrite->options->context, &item->record);
+	if (what == REEL_REWRITE_DROP)
+		return NULL;
+	rewrite->counts.records++;
+	if (what == REEL_REWRITE_CHANGED)
+		return reel_writer_record(rewrite->writer, &item->record);
+	return reel_writer_copy(rewrite->writer, block_type, &item->frame, &item->record);
+}
+
+static struct reel_error *write_item(struct rewrite *rewrite, uint16_t block_type,
+				     struct reel_block_item *item)
+{
+	switch (item->kind) {
+	case REEL_ITEM_SAMPLE:
+		return write_sample(rewrite, &item->sample);
+	case REEL_ITEM_RECORD:
+		return write_record(rewrite, block_type, item);
+	case REEL_ITEM_UNKNOWN:
+		if (rewrite->options->drop_unknown) {
+			rewrite->counts.unknown_records++;
+			return NULL;
+		}
+		rewrite->counts.records++;
+		return reel_writer_copy(rewrite->writer, block_type, &item->frame, NULL);
+	/* The writer makes its own of the samples. */
+	case REEL_ITEM_LAYOUT:
+	case REEL_ITEM_END:
+		break;
+	}
+	return NULL;
+}
+
+/* ---- blocks ------------------------------------------------------------------- */
+
+static struct reel_error *rewrite_block(struct rewrite *rewrite, const struct reel_block *block)
+{
+	struct reel_error *damage = reel_block_reader_load(rewrite->block_reader, block);
+
+	while (!damage) {
+		struct reel_block_item item;
+		struct reel_error *error;
+
+		damage = reel_block_reader_next(rewrite->block_reader, &item);
+		if (damage || item.kind == REEL_ITEM_END)
+			break;
+		error = write_item(rewrite, block->header.type, &item);
+		if (error)
+			return error;
+	}
+	return reel_capture_end_block(rewrite->capture, rewrite->block_reader, damage);
+}
+
+static struct reel_error *rewrite_blocks(struct rewrite *rewrite)
+{
+	struct reel_capture *capture = rewrite->capture;
+	const struct reel_capture_options *options = &capture->options;
+	struct reel_error *error = NULL;
+	size_t n_blocks;
+	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
+
+	for (size_t i = 0; i < n_blocks && !error; i++) {
+		const struct reel_block *block = &blocks[i];
+
+		if (block->header.type == REEL_BLOCK_INDEX)
+			continue;
+		rewrite->counts.unknown_blocks += !reel_block_is_known(&block->header);
+		if (options->progress)
+			options->progress(options->progress_context, block->offset,
+					  capture->info.file_size);
+		error = rewrite_block(rewrite, block);
+	}
+	return error;
+}
+
+struct reel_error *reel_rewrite(struct reel_capture *capture, int fd, const char *name,
+				const struct reel_rewrite_options *options,
+				struct reel_rewrite_counts *ret)
+{
+	struct rewrite *rewrite = calloc(1, sizeof(*rewrite));
+	struct reel_writer_counts written;
+	struct reel_error *error;
+
+	if (!rewrite)
+		return reel_error_no_memory();
+	rewrite->capture = capture;
+	rewrite->options = options;
+	error = reel_block_reader_create(capture->reader, &rewrite->block_reader);
+	if (!error)
+		error = reel_writer_create(fd, name, &options->writer, NULL, &rewrite->writer);
+	if (!error)
+		error = rewrite_blocks(rewrite);
+	if (!error)
+		error = reel_writer_finish(rewrite->writer);
+	if (!error) {
+		written = reel_writer_counts(rewrite->writer);
+		rewrite->counts.bytes = written.file_bytes;
+		rewrite->counts.stack_bytes = written.stack_bytes;
+		*ret = rewrite->counts;
+	}
+	reel_writer_destroy(rewrite->writer);
+	reel_block_reader_destroy(rewrite->block_reader);
+	free(rewrite->bytes);
+	free(rewrite);
+	return error;
+}
