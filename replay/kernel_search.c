@@ -220,7 +220,7 @@ static struct reel_error *try_file(struct attempt *attempt, char *path, bool nam
 
 	if (attempt->found && reel_elf_file_has_debug_info(attempt->found))
 		return NULL;
-	error = path ? reel_elf_file_open(path, &file) : reel_error_no_memory();
+	error = owned ? reel_elf_file_open(owned, &file) : reel_error_no_memory();
 	if (error)
 		return note_error(attempt, error);
 	if (is_the_module(attempt, file, named) && is_better(file, attempt->found)) {
