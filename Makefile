@@ -55,7 +55,7 @@ have = $(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes)
 
 format_libs := $(call pkg_libs,libzstd zlib)
 # libiberty has no pkg-config file.
-replay_libs := $(call pkg_libs,libdw libelf) -liberty $(format_libs)
+replay_libs := $(call pkg_libs,libdw libelf) -liberty $(format_libs) -pthread
 record_packages := libbpf libelf libzstd zlib
 record_libs = $(call pkg_libs,$(record_packages))
 record_static_libs = $(shell $(PKG_CONFIG) --static --libs $(record_packages))

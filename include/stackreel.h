@@ -95,6 +95,13 @@ struct reel_capture_options {
 	/* Called now and then in long work; bytes of the file. May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *progress_context;
+	/*
+	 * Threads that unwind, beside the one that calls reel_traces_next; 0: one for each CPU that
+	 * this process may use, 1: none, all is done in that call.  What comes out is the same with
+	 * any number.  They live from the first reel_traces_next to reel_traces_destroy, and have
+	 * all signals blocked.
+	 */
+	uint32_t threads;
 };
 
 /*
@@ -297,8 +304,9 @@ enum reel_step {
 struct reel_frame {
 	/* Never NULL; "" if unknown. */
 	const char *function;
-	/* What to count by: the same number for all addresses of a function, from 0 without holes.
-	 * Functions differ if name, module or being inlined does; an unknown one is its own for
+	/* What to count by: the same number for all addresses of a function, from 0 without holes
+	 * (which one it is depends on the threads, and may be another each time).  Functions
+	 * differ if name, module or being inlined does; an unknown one is its own for
 	 * each address. */
 	uint32_t function_id;
 	/* The function is inlined into the frame that follows. */
@@ -368,6 +376,9 @@ struct reel_trace {
 	size_t n_frame_chain;
 	/* That walk ended because it may find no more addresses. */
 	bool frame_chain_cut;
+	/* So many of the frames, from the root on, are known to be those of the trace that the
+	 * iterator gave before: the same pointers, addresses and steps. */
+	size_t n_unchanged;
 };
 
 /* Samples to iterate; zero means any. */

@@ -440,8 +440,13 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 			reel_arch_by_machine(capture->machine, capture->word_bits),
 			&capture->kernel_code);
 	if (!error)
-		error = reel_frame_table_create(capture->texts, capture->kernel_symbols,
-						capture->kernel_code, &capture->frames);
+		error = reel_frame_table_create(capture->kernel_symbols, capture->kernel_code,
+						&capture->frames);
+	if (!error) {
+		capture->module_frames = calloc(reel_modules_count(capture->modules) + 1,
+						sizeof(*capture->module_frames));
+		error = capture->module_frames ? NULL : reel_error_no_memory();
+	}
 	if (!error && !capture->has_end_record)
 		error = count_samples(capture, block_reader);
 	reel_block_reader_destroy(block_reader);
@@ -515,6 +520,7 @@ void reel_capture_close(struct reel_capture *capture)
 	reel_texts_destroy(capture->texts);
 	free(capture->events);
 	free(capture->losses);
+	free(capture->module_frames);
 	free(capture->module_infos);
 	free(capture->problems);
 	free(capture->problem_codes);

@@ -22,6 +22,7 @@ struct reel_capture {
 	size_t n_events;
 	struct reel_loss_info *losses;
 	size_t n_losses;
+	uint64_t *module_frames; /* that fell into each, by its index, in the traces so far */
 	struct reel_module_info *module_infos;
 	size_t n_module_infos;
 

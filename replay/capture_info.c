@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a capture says of itself, and the names of the API's enums. */
+#define _GNU_SOURCE
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "replay/capture.h"
@@ -33,14 +35,33 @@ static const char *path_of(const struct reel_elf_file *file)
 	return file ? reel_elf_file_path(file) : "";
 }
 
-/* Why the module, or its debug information, cannot be used. */
-static const char *problem_of(const struct reel_module *module)
+/* Why the module, or its debug information, cannot be used; NULL: no memory. */
+static const char *problem_of(struct reel_capture *capture, const struct reel_module *module)
 {
+	const struct reel_arch *mismatch = reel_module_mismatch(module);
+	const struct reel_elf_file *file = module->files.file;
 	const char *problem = module->files.problem;
+	_cleanup_free_ char *text = NULL;
 
+	if (mismatch) {
+		if (asprintf(&text, "%s: ELF machine %u of %u bits, the process is %s",
+			     reel_elf_file_path(file), reel_elf_file_machine(file),
+			     reel_elf_file_word_bits(file), mismatch->name) < 0) {
+			text = NULL;
+			return NULL;
+		}
+		return reel_texts_add_string(capture->texts, text);
+	}
 	if (!problem && module->symbolizer)
 		problem = reel_symbolizer_problem(module->symbolizer);
 	return problem ? problem : "";
+}
+
+static enum reel_module_state state_of(const struct reel_module *module)
+{
+	if (!module->opened)
+		return REEL_MODULE_UNUSED;
+	return reel_module_mismatch(module) ? REEL_MODULE_BROKEN : module->files.state;
 }
 
 static void add_module_info(void *context, const struct reel_module *module)
@@ -50,34 +71,26 @@ static void add_module_info(void *context, const struct reel_module *module)
 	const struct reel_record_module *record = module->record;
 	const char *path = reel_texts_add(capture->texts, record->path.data, record->path.size);
 	const char *build_id = reel_texts_add_hex(capture->texts, record->build_id);
+	const char *problem = problem_of(capture, module);
 
 	*info = (struct reel_module_info){
 		.id = record->id,
 		.kind = (enum reel_module_kind)record->kind,
-		.state = module->opened ? module->files.state : REEL_MODULE_UNUSED,
+		.state = state_of(module),
 		.path = path ? path : "",
 		.build_id = build_id ? build_id : "",
 		.local_path = path_of(module->files.file),
 		.debug_path = path_of(module->files.debug),
-		.problem = problem_of(module),
-		.frames = module->frames,
+		.problem = problem ? problem : "",
+		.frames = capture->module_frames[module->index],
 	};
-}
-
-static void count_module(void *context, const struct reel_module *module)
-{
-	(void)module;
-	++*(size_t *)context;
 }
 
 const struct reel_module_info *reel_capture_modules(struct reel_capture *capture, size_t *count_ret)
 {
-	if (!capture->module_infos) {
-		size_t n = 0;
-
-		reel_modules_visit(capture->modules, count_module, &n);
-		capture->module_infos = calloc(n + 1, sizeof(*capture->module_infos));
-	}
+	if (!capture->module_infos)
+		capture->module_infos = calloc(reel_modules_count(capture->modules) + 1,
+					       sizeof(*capture->module_infos));
 	capture->n_module_infos = 0;
 	if (capture->module_infos)
 		reel_modules_visit(capture->modules, add_module_info, capture);

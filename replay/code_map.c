@@ -102,7 +102,7 @@ static void fill(struct reel_code_map *map, const struct reel_mapping *mapping,
 		look_at_neighbours(map, mapping, range);
 		return;
 	}
-	if (bias_of(mapping, module, &range->bias) && module->rules)
+	if (bias_of(mapping, module, &range->bias) && reel_module_rules(module, map->arch))
 		range->found = REEL_CODE_FOUND;
 }
 
@@ -136,11 +136,12 @@ static bool read_code(void *context, uint64_t elf_address, size_t size, uint8_t 
 
 enum reel_code_found reel_code_map_find_code(void *context, uint64_t address, struct reel_code *ret)
 {
+	const struct reel_code_map *map = context;
 	const struct reel_code_range *range = reel_code_map_find(context, address);
 
 	if (range->found == REEL_CODE_FOUND)
 		*ret = (struct reel_code){
-			.rules = range->module->rules,
+			.rules = reel_module_rules(range->module, map->arch),
 			.bias = range->bias,
 			.read_code = read_code,
 			.module = range->module,

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,12 +11,9 @@ struct chain {
 	/* A struct reel_module; of kernel addresses the symbol, or the table where there is none.
 	 */
 	const void *module;
-	struct reel_module *counted; /* of a kernel address: whose frames grow */
-	bool is_interrupt;
 	uint64_t address;
 	bool exact; /* looked up as it is, not one byte less */
-	size_t n;
-	const struct reel_frame **frames;
+	struct reel_frame_chain found;
 };
 
 /* A function as reports count it: see reel_frame.function_id. */
@@ -25,38 +24,65 @@ struct function {
 	uint32_t id;
 };
 
+/* Open addressing; at most half full, so that searches end soon, and end at all. */
+struct slots {
+	size_t mask; /* slots - 1, a power of two */
+	struct slots *older;
+	_Atomic(struct chain *) chains[];
+};
+
 struct reel_frame_table {
-	struct reel_texts *texts;
 	const struct reel_kernel_symbols *kernel_symbols;
-	struct reel_kernel_code *kernel_code;
-	/* Open addressing; a power of two, at most two thirds full. */
-	struct chain **slots;
-	size_t n_slots, count;
-	/* The same for functions; `name` is NULL where a slot is free. */
+	/* Readers take no lock: a chain is whole before it is put in a slot (release).  Slots that
+	 * became too few stay until the end, for readers that still look at them. */
+	_Atomic(struct slots *) slots;
+
+	/* Everything below is changed under the lock.  A module's names, or the kernel's, are
+	 * looked up under its own lock, which is taken before this one. */
+	pthread_mutex_t lock;
+	struct reel_texts *texts;
+	size_t count;
+	/* Open addressing, at most two thirds full; `name` is NULL where a slot is free. */
 	struct function *functions;
 	size_t n_function_slots, n_functions;
 	uint32_t next_function_id;
+
+	pthread_mutex_t kernel_lock;
+	struct reel_kernel_code *kernel_code;
 };
 
 #define FIRST_SLOTS 4096
 
-struct reel_error *reel_frame_table_create(struct reel_texts *texts,
-					   const struct reel_kernel_symbols *kernel_symbols,
+static struct slots *slots_create(size_t n)
+{
+	struct slots *slots = calloc(1, sizeof(*slots) + n * sizeof(slots->chains[0]));
+
+	if (slots)
+		slots->mask = n - 1;
+	return slots;
+}
+
+struct reel_error *reel_frame_table_create(const struct reel_kernel_symbols *kernel_symbols,
 					   struct reel_kernel_code *kernel_code,
 					   struct reel_frame_table **ret)
 {
 	struct reel_frame_table *table = calloc(1, sizeof(*table));
+	struct slots *slots = slots_create(FIRST_SLOTS);
 
-	if (!table)
+	if (!table || !slots) {
+		free(table);
+		free(slots);
 		return reel_error_no_memory();
-	table->texts = texts;
+	}
 	table->kernel_symbols = kernel_symbols;
 	table->kernel_code = kernel_code;
-	table->n_slots = FIRST_SLOTS;
-	table->slots = calloc(table->n_slots, sizeof(*table->slots));
+	atomic_init(&table->slots, slots);
+	pthread_mutex_init(&table->lock, NULL);
+	pthread_mutex_init(&table->kernel_lock, NULL);
+	table->texts = reel_texts_create();
 	table->n_function_slots = FIRST_SLOTS;
 	table->functions = calloc(table->n_function_slots, sizeof(*table->functions));
-	if (!table->slots || !table->functions) {
+	if (!table->texts || !table->functions) {
 		reel_frame_table_destroy(table);
 		return reel_error_no_memory();
 	}
@@ -66,51 +92,72 @@ struct reel_error *reel_frame_table_create(struct reel_texts *texts,
 
 void reel_frame_table_destroy(struct reel_frame_table *table)
 {
+	struct slots *slots, *older;
+
 	if (!table)
 		return;
-	for (size_t i = 0; table->slots && i < table->n_slots; i++)
-		free(table->slots[i]);
-	free(table->slots);
+	slots = atomic_load(&table->slots);
+	for (size_t i = 0; i <= slots->mask; i++)
+		free(atomic_load_explicit(&slots->chains[i], memory_order_relaxed));
+	for (; slots; slots = older) {
+		older = slots->older;
+		free(slots);
+	}
 	free(table->functions);
+	reel_texts_destroy(table->texts);
+	pthread_mutex_destroy(&table->lock);
+	pthread_mutex_destroy(&table->kernel_lock);
 	free(table);
 }
 
-static size_t slot_of(const struct chain *const *slots, size_t n_slots, const void *module,
-		      uint64_t address, bool exact)
+static size_t first_slot(const struct slots *slots, const void *module, uint64_t address,
+			 bool exact)
 {
 	uint64_t hash = (address ^ (uint64_t)(uintptr_t)module << 17 ^ exact) * 0x9e3779b97f4a7c15;
-	size_t slot = (hash >> 20) & (n_slots - 1);
 
-	while (slots[slot] && (slots[slot]->address != address || slots[slot]->module != module ||
-			       slots[slot]->exact != exact))
-		slot = (slot + 1) & (n_slots - 1);
-	return slot;
+	return (hash >> 20) & slots->mask;
 }
 
+/* NULL if the address is not named yet, or only just by another thread. */
 static struct chain *find(const struct reel_frame_table *table, const void *module,
 			  uint64_t address, bool exact)
 {
-	return table->slots[slot_of((const struct chain *const *)table->slots, table->n_slots,
-				    module, address, exact)];
+	const struct slots *slots = atomic_load_explicit(&table->slots, memory_order_acquire);
+	size_t slot = first_slot(slots, module, address, exact);
+	struct chain *chain;
+
+	while ((chain = atomic_load_explicit(&slots->chains[slot], memory_order_acquire)) &&
+	       (chain->address != address || chain->module != module || chain->exact != exact))
+		slot = (slot + 1) & slots->mask;
+	return chain;
 }
 
-static struct reel_error *grow(struct reel_frame_table *table)
+static void store(struct slots *slots, struct chain *chain)
 {
-	size_t n = table->n_slots * 2;
-	struct chain **slots = calloc(n, sizeof(*slots));
+	size_t slot = first_slot(slots, chain->module, chain->address, chain->exact);
 
+	while (atomic_load_explicit(&slots->chains[slot], memory_order_relaxed))
+		slot = (slot + 1) & slots->mask;
+	atomic_store_explicit(&slots->chains[slot], chain, memory_order_release);
+}
+
+static struct reel_error *make_room(struct reel_frame_table *table)
+{
+	struct slots *old = atomic_load_explicit(&table->slots, memory_order_relaxed), *slots;
+
+	if (table->count * 2 < old->mask)
+		return NULL;
+	slots = slots_create(4 * (old->mask + 1));
 	if (!slots)
 		return reel_error_no_memory();
-	for (size_t i = 0; i < table->n_slots; i++) {
-		struct chain *chain = table->slots[i];
+	for (size_t i = 0; i <= old->mask; i++) {
+		struct chain *chain = atomic_load_explicit(&old->chains[i], memory_order_relaxed);
 
 		if (chain)
-			slots[slot_of((const struct chain *const *)slots, n, chain->module,
-				      chain->address, chain->exact)] = chain;
+			store(slots, chain);
 	}
-	free(table->slots);
-	table->slots = slots;
-	table->n_slots = n;
+	slots->older = old;
+	atomic_store_explicit(&table->slots, slots, memory_order_release);
 	return NULL;
 }
 
@@ -177,26 +224,21 @@ static struct reel_error *identify(struct reel_frame_table *table, struct reel_f
 	return NULL;
 }
 
-/* Puts a chain of copies of `frames` in. */
-static struct reel_error *add(struct reel_frame_table *table, const void *module, uint64_t address,
-			      bool exact, const struct reel_frame *frames, size_t n,
-			      struct chain **ret)
+/* Copies of `frames`, with the table's strings. */
+static struct reel_error *make_chain(struct reel_frame_table *table,
+				     const struct reel_frame *frames, size_t n, bool exact,
+				     struct chain **ret)
 {
-	struct reel_frame *copies;
 	struct chain *chain;
+	struct reel_frame *copies;
+	const struct reel_frame **pointers;
 
-	if ((table->count + 1) * 3 > table->n_slots * 2) {
-		struct reel_error *error = grow(table);
-
-		if (error)
-			return error;
-	}
-	chain = malloc(sizeof(*chain) + n * (sizeof(*frames) + sizeof(*chain->frames)));
+	chain = malloc(sizeof(*chain) + n * (sizeof(*frames) + sizeof(*pointers)));
 	if (!chain)
 		return reel_error_no_memory();
 	copies = (struct reel_frame *)(chain + 1);
 	memcpy(copies, frames, n * sizeof(*frames));
-	chain->frames = (const struct reel_frame **)(copies + n);
+	pointers = (const struct reel_frame **)(copies + n);
 	for (size_t i = 0; i < n; i++) {
 		struct reel_error *error = identify(table, &copies[i]);
 
@@ -205,39 +247,80 @@ static struct reel_error *add(struct reel_frame_table *table, const void *module
 			return error;
 		}
 		copies[i].exact = exact;
-		chain->frames[i] = &copies[i];
+		pointers[i] = &copies[i];
 	}
-	chain->module = module;
-	chain->counted = NULL;
-	chain->is_interrupt = false;
-	chain->address = address;
-	chain->exact = exact;
-	chain->n = n;
-	table->slots[slot_of((const struct chain *const *)table->slots, table->n_slots, module,
-			     address, exact)] = chain;
-	table->count++;
+	chain->found = (struct reel_frame_chain){ .frames = pointers, .n = n };
 	*ret = chain;
 	return NULL;
 }
 
-/* The frames of an address in a module whose files are there. */
+/* Which address it is that is named. */
+struct place {
+	const void *module; /* as in struct chain */
+	uint64_t address;
+	bool exact;
+	/* As in struct reel_frame_chain. */
+	size_t module_index;
+	bool is_interrupt;
+};
+
+/* Puts a chain of copies of `frames` in. */
+static struct reel_error *add(struct reel_frame_table *table, const struct place *place,
+			      const struct reel_frame *frames, size_t n, struct chain **ret)
+{
+	struct reel_error *error;
+	struct chain *chain;
+
+	pthread_mutex_lock(&table->lock);
+	error = make_room(table);
+	if (!error)
+		error = make_chain(table, frames, n, place->exact, &chain);
+	if (!error) {
+		chain->module = place->module;
+		chain->address = place->address;
+		chain->exact = place->exact;
+		chain->found.is_interrupt = place->is_interrupt;
+		chain->found.module = place->module_index;
+		store(atomic_load_explicit(&table->slots, memory_order_relaxed), chain);
+		table->count++;
+		*ret = chain;
+	}
+	pthread_mutex_unlock(&table->lock);
+	return error;
+}
+
+/* The module's path as a string that lives with the table. */
+static struct reel_error *intern_path(struct reel_frame_table *table,
+				      const struct reel_module *module, const char **ret)
+{
+	struct reel_bytes path = module->record->path;
+
+	pthread_mutex_lock(&table->lock);
+	*ret = reel_texts_add(table->texts, path.data, path.size);
+	pthread_mutex_unlock(&table->lock);
+	return *ret ? NULL : reel_error_no_memory();
+}
+
+/* The frames of an address in a module whose files are there; under the module's lock. */
 static struct reel_error *symbolize(struct reel_frame_table *table,
-				    const struct reel_module *module, uint64_t address, bool exact,
+				    const struct reel_module *module, const struct place *place,
 				    struct chain **ret)
 {
 	const struct reel_symbol_frame *symbols;
-	const char *path =
-		reel_texts_add(table->texts, module->record->path.data, module->record->path.size);
 	_cleanup_free_ struct reel_frame *frames = NULL;
 	struct reel_error *error;
+	const char *path;
 	size_t n;
 
-	error = reel_symbolizer_look_up(module->symbolizer, exact ? address : address - 1, &symbols,
-					&n);
+	error = intern_path(table, module, &path);
+	if (!error)
+		error = reel_symbolizer_look_up(module->symbolizer,
+						place->exact ? place->address : place->address - 1,
+						&symbols, &n);
 	if (error)
 		return error;
 	frames = calloc(n, sizeof(*frames));
-	if (!frames || !path)
+	if (!frames)
 		return reel_error_no_memory();
 	for (size_t i = 0; i < n; i++) {
 		frames[i] = (struct reel_frame){
@@ -247,57 +330,71 @@ static struct reel_error *symbolize(struct reel_frame_table *table,
 			.line = symbols[i].line,
 			.column = symbols[i].column,
 			/* Of the address itself, where another byte decided the function. */
-			.function_offset = symbols[i].function_offset + !exact,
-			.module_address = address,
+			.function_offset = symbols[i].function_offset + !place->exact,
+			.module_address = place->address,
 			.module_path = path,
 			.module_id = module->record->id,
 		};
 	}
-	return add(table, module, address, exact, frames, n, ret);
+	return add(table, place, frames, n, ret);
 }
 
 /* No file is known: the address is all there is to say. */
 static struct reel_error *anonymous(struct reel_frame_table *table,
-				    const struct reel_module *module, uint64_t address, bool exact,
+				    const struct reel_module *module, const struct place *place,
 				    struct chain **ret)
 {
 	struct reel_frame frame = {
 		.function = "",
 		.file = "",
 		.module_path = "",
-		.module_address = address,
+		.module_address = place->address,
 	};
+	struct reel_error *error = NULL;
 
 	if (module) {
 		frame.module_id = module->record->id;
-		frame.module_path = reel_texts_add(table->texts, module->record->path.data,
-						   module->record->path.size);
-		if (!frame.module_path)
-			return reel_error_no_memory();
+		error = intern_path(table, module, &frame.module_path);
 	}
-	return add(table, module, address, exact, &frame, 1, ret);
+	return error ? error : add(table, place, &frame, 1, ret);
+}
+
+/* The same module's addresses are named by one thread at a time. */
+static struct reel_error *name_user(struct reel_frame_table *table, struct reel_module *module,
+				    const struct place *place, struct chain **ret)
+{
+	struct reel_error *error = NULL;
+	pthread_mutex_t *lock = module ? &module->naming : &table->kernel_lock;
+
+	pthread_mutex_lock(lock);
+	/* Another thread may have been faster. */
+	*ret = find(table, place->module, place->address, place->exact);
+	if (!*ret && module && module->symbolizer && (module->files.file || module->files.debug))
+		error = symbolize(table, module, place, ret);
+	else if (!*ret)
+		error = anonymous(table, module, place, ret);
+	pthread_mutex_unlock(lock);
+	return error;
 }
 
 struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 					 const struct reel_code_range *range, uint64_t address,
 					 uint64_t lookup, struct reel_frame_chain *ret)
 {
-	uint64_t elf_address = address - range->bias;
-	bool exact = address == lookup;
-	struct chain *chain = find(table, range->module, elf_address, exact);
+	const struct place place = {
+		.module = range->module,
+		.address = address - range->bias,
+		.exact = address == lookup,
+		.module_index = range->module ? range->module->index : REEL_NO_MODULE,
+	};
+	struct chain *chain = find(table, place.module, place.address, place.exact);
 	struct reel_error *error = NULL;
 
-	if (!chain) {
-		bool has_files = range->module && range->module->symbolizer &&
-				 (range->module->files.file || range->module->files.debug);
-
-		error = has_files ? symbolize(table, range->module, elf_address, exact, &chain)
-				  : anonymous(table, range->module, elf_address, exact, &chain);
-		if (error)
-			return error;
-	}
-	*ret = (struct reel_frame_chain){ .frames = chain->frames, .n = chain->n };
-	return NULL;
+	if (!chain)
+		error = name_user(table, range->module, &place, &chain);
+	if (!error)
+		*ret = chain->found;
+	return error;
 }
 
 /*
@@ -306,15 +403,18 @@ struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
  */
 static struct reel_error *kernel_frames(struct reel_frame_table *table,
 					const struct reel_kernel_symbol *symbol,
-					struct reel_module *module, uint64_t elf_lookup,
-					uint64_t address, bool exact, struct chain **ret)
+					const struct reel_module *module, uint64_t elf_lookup,
+					const struct place *place, struct chain **ret)
 {
 	const struct reel_symbol_frame *symbols;
 	_cleanup_free_ struct reel_frame *frames = NULL;
 	struct reel_error *error;
+	const char *path;
 	size_t n;
 
-	error = reel_symbolizer_look_up(module->symbolizer, elf_lookup, &symbols, &n);
+	error = intern_path(table, module, &path);
+	if (!error)
+		error = reel_symbolizer_look_up(module->symbolizer, elf_lookup, &symbols, &n);
 	if (error)
 		return error;
 	frames = calloc(n, sizeof(*frames));
@@ -328,35 +428,57 @@ static struct reel_error *kernel_frames(struct reel_frame_table *table,
 			.file = symbols[i].file,
 			.line = symbols[i].line,
 			.column = symbols[i].column,
-			.function_offset = symbol ? address - symbol->address
-						  : symbols[i].function_offset + !exact,
-			.module_address = elf_lookup + !exact,
-			.module_path = reel_texts_add(table->texts, module->record->path.data,
-						      module->record->path.size),
+			.function_offset = symbol ? place->address - symbol->address
+						  : symbols[i].function_offset + !place->exact,
+			.module_address = elf_lookup + !place->exact,
+			.module_path = path,
 			.module_id = module->record->id,
 		};
-		if (!frames[i].module_path)
-			return reel_error_no_memory();
 	}
-	return add(table, symbol ? (const void *)symbol : table, address, exact, frames, n, ret);
+	return add(table, place, frames, n, ret);
 }
 
 /* Without a file: the capture's name is all there is. */
 static struct reel_error *kernel_frame(struct reel_frame_table *table,
-				       const struct reel_kernel_symbol *symbol, uint64_t address,
-				       bool exact, struct chain **ret)
+				       const struct reel_kernel_symbol *symbol,
+				       const struct place *place, struct chain **ret)
 {
 	struct reel_frame frame = {
 		.function = symbol ? symbol->name : "",
 		.kernel = true,
 		.file = "",
-		.function_offset = symbol ? address - symbol->address : 0,
-		.module_address = address,
+		.function_offset = symbol ? place->address - symbol->address : 0,
+		.module_address = place->address,
 		.module_path = symbol && *symbol->module ? symbol->module : "[kernel]",
 		.module_id = symbol ? symbol->module_id : 0,
 	};
 
-	return add(table, symbol ? (const void *)symbol : table, address, exact, &frame, 1, ret);
+	return add(table, place, &frame, 1, ret);
+}
+
+/* Under the kernel's lock. */
+static struct reel_error *name_kernel(struct reel_frame_table *table,
+				      const struct reel_kernel_symbol *symbol, uint64_t lookup,
+				      struct place *place, struct chain **ret)
+{
+	struct reel_module *module;
+	struct reel_error *error;
+	uint64_t elf_lookup;
+	bool has_file;
+
+	error = reel_kernel_code_find(table->kernel_code, symbol, lookup, &module, &has_file,
+				      &elf_lookup);
+	if (error)
+		return error;
+	if (module)
+		place->module_index = module->index;
+	place->is_interrupt = symbol && reel_kernel_code_is_entry(table->kernel_code, symbol->name);
+	if (!has_file)
+		return kernel_frame(table, symbol, place, ret);
+	pthread_mutex_lock(&module->naming);
+	error = kernel_frames(table, symbol, module, elf_lookup, place, ret);
+	pthread_mutex_unlock(&module->naming);
+	return error;
 }
 
 struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table, uint64_t time,
@@ -365,27 +487,23 @@ struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table, uint6
 {
 	const struct reel_kernel_symbol *symbol =
 		reel_kernel_symbols_find(table->kernel_symbols, lookup, time);
-	bool exact = address == lookup, has_file;
-	struct chain *chain = find(table, symbol ? (const void *)symbol : table, address, exact);
-	struct reel_module *module;
-	struct reel_error *error;
-	uint64_t elf_lookup;
+	struct place place = {
+		.module = symbol ? (const void *)symbol : table,
+		.address = address,
+		.exact = address == lookup,
+		.module_index = REEL_NO_MODULE,
+	};
+	struct chain *chain = find(table, place.module, address, place.exact);
+	struct reel_error *error = NULL;
 
 	if (!chain) {
-		error = reel_kernel_code_find(table->kernel_code, symbol, lookup, &module,
-					      &has_file, &elf_lookup);
-		if (!error)
-			error = has_file ? kernel_frames(table, symbol, module, elf_lookup, address,
-							 exact, &chain)
-					 : kernel_frame(table, symbol, address, exact, &chain);
-		if (error)
-			return error;
-		chain->counted = module;
-		chain->is_interrupt =
-			symbol && reel_kernel_code_is_entry(table->kernel_code, symbol->name);
+		pthread_mutex_lock(&table->kernel_lock);
+		chain = find(table, place.module, address, place.exact);
+		if (!chain)
+			error = name_kernel(table, symbol, lookup, &place, &chain);
+		pthread_mutex_unlock(&table->kernel_lock);
 	}
-	if (chain->counted)
-		chain->counted->frames++;
-	*ret = (struct reel_frame_chain){ chain->frames, chain->n, chain->is_interrupt };
-	return NULL;
+	if (!error)
+		*ret = chain->found;
+	return error;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names for addresses, each asked for once: (module, address) -> the chain of
- * interned frames, inlined ones first.
+ * interned frames, inlined ones first.  May be asked by several threads at
+ * once; what is known is found without a lock.
  */
 #ifndef REPLAY_FRAME_TABLE_H
 #define REPLAY_FRAME_TABLE_H
@@ -17,11 +18,12 @@ struct reel_frame_chain {
 	/* The kernel's, and an interrupt entered it there: the next address is no return address.
 	 */
 	bool is_interrupt;
+	/* Whose frames these are; REEL_NO_MODULE if that is not known. */
+	size_t module;
 };
 
 /* All are borrowed. */
-struct reel_error *reel_frame_table_create(struct reel_texts *texts,
-					   const struct reel_kernel_symbols *kernel_symbols,
+struct reel_error *reel_frame_table_create(const struct reel_kernel_symbols *kernel_symbols,
 					   struct reel_kernel_code *kernel_code,
 					   struct reel_frame_table **ret) REEL_MUST_CHECK;
 void reel_frame_table_destroy(struct reel_frame_table *table);

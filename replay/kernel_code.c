@@ -53,6 +53,7 @@ struct reel_error *reel_kernel_code_create(const struct reel_timeline *timeline,
 	code->modules = modules;
 	code->symbols = symbols;
 	code->arch = arch;
+	reel_modules_set_kernel_arch(modules, arch);
 	records = reel_timeline_modules(timeline, &n);
 	for (size_t i = 0; i < n && !code->kernel_id; i++)
 		if (records[i]->kind == REEL_MODULE_KERNEL)
@@ -187,13 +188,16 @@ static struct reel_error *open_place(struct reel_kernel_code *code, uint64_t mod
 	struct reel_error *error;
 
 	*place = (struct place){ .module_id = module_id };
-	error = reel_modules_open(code->modules, module_id, code->arch, &place->module);
+	error = reel_modules_open(code->modules, module_id, NULL, &place->module);
 	if (error || !place->module || !place->module->files.debug ||
 	    (place->module->record->kind != REEL_MODULE_KERNEL &&
 	     place->module->record->kind != REEL_MODULE_KERNEL_MODULE))
 		return error;
 	place->has_file = true;
+	/* Names of the file, as a symbolizer reads it: not both at once. */
+	pthread_mutex_lock(&place->module->naming);
 	error = collect_names(code, place);
+	pthread_mutex_unlock(&place->module->naming);
 	if (!error && place->module->record->kind == REEL_MODULE_KERNEL)
 		find_bias(code, place);
 	return error;

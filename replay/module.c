@@ -14,6 +14,8 @@ struct reel_modules {
 	size_t n;
 	struct reel_module_search *search;
 	struct reel_kernel_search *kernel_search;
+	pthread_mutex_t lock; /* held while a module is opened */
+	const struct reel_arch *kernel_arch;
 	struct reel_symbolizer_options symbolizer_options;
 };
 
@@ -33,8 +35,12 @@ struct reel_error *reel_modules_create(const struct reel_timeline *timeline,
 		free(modules);
 		return reel_error_no_memory();
 	}
-	for (size_t i = 0; i < modules->n; i++)
+	pthread_mutex_init(&modules->lock, NULL);
+	for (size_t i = 0; i < modules->n; i++) {
 		modules->all[i].record = records[i];
+		modules->all[i].index = i;
+		pthread_mutex_init(&modules->all[i].naming, NULL);
+	}
 	modules->symbolizer_options.no_inlines = options->no_inlines;
 	modules->symbolizer_options.no_demangle = options->no_demangle;
 	error = reel_module_search_create(options, &modules->search);
@@ -61,7 +67,9 @@ void reel_modules_destroy(struct reel_modules *modules)
 		reel_cfi_destroy(module->cfi);
 		reel_module_files_free(&module->files);
 		free(module->image);
+		pthread_mutex_destroy(&module->naming);
 	}
+	pthread_mutex_destroy(&modules->lock);
 	reel_module_search_destroy(modules->search);
 	reel_kernel_search_destroy(modules->kernel_search);
 	free(modules->all);
@@ -124,15 +132,20 @@ static struct reel_error *module_broken(struct reel_module *module, struct reel_
 	return module->files.problem ? NULL : reel_error_no_memory();
 }
 
-static struct reel_error *find_kernel_file(struct reel_modules *modules, struct reel_module *module,
-					   const struct reel_arch *arch)
+void reel_modules_set_kernel_arch(struct reel_modules *modules, const struct reel_arch *arch)
 {
+	modules->kernel_arch = arch;
+}
+
+static struct reel_error *find_kernel_file(struct reel_modules *modules, struct reel_module *module)
+{
+	const struct reel_arch *arch = modules->kernel_arch;
 	const struct reel_record_module *record = module->record;
 	struct reel_elf_file *file;
 	struct reel_error *error;
 
 	/* BPF programs and trampolines ("[bpf]") are in no file, and lack none. */
-	if (record->kind == REEL_MODULE_KERNEL_MODULE && !record->build_id.size)
+	if (!arch || (record->kind == REEL_MODULE_KERNEL_MODULE && !record->build_id.size))
 		return NULL;
 	error = reel_kernel_search_find(modules->kernel_search, record, &module->files);
 	file = module->files.debug;
@@ -145,8 +158,7 @@ static struct reel_error *find_kernel_file(struct reel_modules *modules, struct 
 	return module_broken(module, error);
 }
 
-static struct reel_error *find_files(struct reel_modules *modules, struct reel_module *module,
-				     const struct reel_arch *arch)
+static struct reel_error *find_files(struct reel_modules *modules, struct reel_module *module)
 {
 	const struct reel_record_module *record = module->record;
 	struct reel_error *error;
@@ -156,7 +168,7 @@ static struct reel_error *find_files(struct reel_modules *modules, struct reel_m
 		return reel_module_search_find(modules->search, record, &module->files);
 	case REEL_MODULE_KERNEL:
 	case REEL_MODULE_KERNEL_MODULE:
-		return find_kernel_file(modules, module, arch);
+		return find_kernel_file(modules, module);
 	case REEL_MODULE_VDSO:
 		if (!module->image)
 			break;
@@ -177,7 +189,7 @@ static struct reel_error *find_files(struct reel_modules *modules, struct reel_m
 }
 
 /* .eh_frame is the file's; .debug_frame may have been moved to the debug file. */
-static struct reel_error *open_cfi(struct reel_module *module, const struct reel_arch *arch)
+static struct reel_error *open_cfi(struct reel_module *module)
 {
 	struct reel_cfi_input input = { 0 }, debug_input = { 0 };
 	struct reel_error *error;
@@ -189,59 +201,89 @@ static struct reel_error *open_cfi(struct reel_module *module, const struct reel
 	}
 	if (error)
 		return error;
-	input.arch = arch;
+	input.arch = module->arch;
 	return reel_cfi_create(&input, &module->cfi);
 }
 
-static struct reel_error *open_module(struct reel_modules *modules, struct reel_module *module,
-				      const struct reel_arch *arch)
+static struct reel_error *open_module(struct reel_modules *modules, struct reel_module *module)
 {
-	struct reel_elf_file *file;
-	struct reel_error *error = find_files(modules, module, arch);
+	struct reel_error *error = find_files(modules, module);
+	struct reel_elf_file *file = module->files.file;
 	uint64_t entry;
 
-	if (error || !module->files.file)
+	if (!error)
+		error = reel_symbolizer_create(file, module->files.debug,
+					       &modules->symbolizer_options, &module->symbolizer);
+	if (error || !file)
 		return error;
-	file = module->files.file;
+	module->arch =
+		reel_arch_by_machine(reel_elf_file_machine(file), reel_elf_file_word_bits(file));
+	if (!module->arch)
+		return NULL;
 	/* No process begins in the vDSO; i386's names __kernel_vsyscall (vdso32.lds.S). */
 	entry = module->record->kind == REEL_MODULE_VDSO ? 0 : reel_elf_file_entry(file);
-	if (reel_elf_file_machine(file) != arch->elf_machine ||
-	    reel_elf_file_word_bits(file) != arch->word_size * 8u)
-		return module_broken(
-			module,
-			reel_error_create(REEL_ERROR_MISMATCH,
-					  "%s: ELF machine %u of %u bits, the process is %s",
-					  reel_elf_file_path(file), reel_elf_file_machine(file),
-					  reel_elf_file_word_bits(file), arch->name));
-	error = open_cfi(module, arch);
+	error = open_cfi(module);
 	if (!error)
-		error = reel_rules_create(arch, module->cfi, entry, &module->rules);
+		error = reel_rules_create(module->arch, module->cfi, entry, &module->rules);
 	return error ? module_broken(module, error) : NULL;
+}
+
+static unsigned bit_of(const struct reel_arch *arch)
+{
+	unsigned i = 0;
+
+	while (reel_arch_all[i] && reel_arch_all[i] != arch)
+		i++;
+	return 1u << i;
+}
+
+const struct reel_arch *reel_module_mismatch(const struct reel_module *module)
+{
+	unsigned mapped_by = atomic_load_explicit(&module->mapped_by, memory_order_relaxed);
+
+	if (!module->files.file || (module->arch && mapped_by & bit_of(module->arch)))
+		return NULL;
+	for (size_t i = 0; reel_arch_all[i]; i++) {
+		if (mapped_by >> i & 1)
+			return reel_arch_all[i];
+	}
+	return NULL;
 }
 
 struct reel_error *reel_modules_open(struct reel_modules *modules, uint64_t id,
 				     const struct reel_arch *arch, struct reel_module **ret)
 {
 	struct reel_module *module = module_by_id(modules, id);
-	struct reel_error *error;
+	struct reel_error *error = NULL;
 
 	*ret = module;
-	if (!module || module->opened)
+	if (module && arch)
+		atomic_fetch_or_explicit(&module->mapped_by, bit_of(arch), memory_order_relaxed);
+	if (!module || atomic_load_explicit(&module->opened, memory_order_acquire))
 		return NULL;
-	error = open_module(modules, module, arch);
-	if (!error)
-		error = reel_symbolizer_create(module->files.file, module->files.debug,
-					       &modules->symbolizer_options, &module->symbolizer);
-	if (error)
-		return error;
-	module->opened = true;
-	return NULL;
+	pthread_mutex_lock(&modules->lock);
+	if (!atomic_load_explicit(&module->opened, memory_order_relaxed)) {
+		error = open_module(modules, module);
+		atomic_store_explicit(&module->opened, !error, memory_order_release);
+	}
+	pthread_mutex_unlock(&modules->lock);
+	return error;
+}
+
+size_t reel_modules_count(const struct reel_modules *modules)
+{
+	return modules->n;
 }
 
 void reel_modules_visit(struct reel_modules *modules,
 			void (*visit)(void *context, const struct reel_module *module),
 			void *context)
 {
-	for (size_t i = 0; i < modules->n; i++)
+	pthread_mutex_lock(&modules->lock);
+	for (size_t i = 0; i < modules->n; i++) {
+		pthread_mutex_lock(&modules->all[i].naming);
 		visit(context, &modules->all[i]);
+		pthread_mutex_unlock(&modules->all[i].naming);
+	}
+	pthread_mutex_unlock(&modules->lock);
 }

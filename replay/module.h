@@ -6,24 +6,51 @@
 #ifndef REPLAY_MODULE_H
 #define REPLAY_MODULE_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "replay/kernel_search.h"
 #include "replay/symbolizer.h"
 #include "replay/text.h"
 #include "replay/unwind.h"
 #include "space/space.h"
 
+/* What stands for the index of a module where there is none. */
+#define REEL_NO_MODULE SIZE_MAX
+
+/*
+ * Nothing of it changes once reel_modules_open has given it, but under its locks: rules have one
+ * of their own.
+ */
 struct reel_module {
 	const struct reel_record_module *record;
-	bool opened;
+	size_t index; /* of all, in order of ids */
+	atomic_bool opened;
 	struct reel_module_files files;
+	/* Of files.file: what its rules are for. NULL: there is no file, or of no CPU in arch/. */
+	const struct reel_arch *arch;
 	struct reel_cfi *cfi;
 	struct reel_rules *rules;
+	/* Spaces of which CPUs have it mapped: bits by index in reel_arch_all. */
+	atomic_uint mapped_by;
 	struct reel_symbolizer *symbolizer;
-	uint64_t frames;
+	pthread_mutex_t naming; /* of the symbolizer */
 	/* IMAGE records; the bytes that are there. */
 	uint8_t *image;
 	size_t image_size;
 };
+
+/* NULL where the file is missing, broken or not of that CPU. */
+static inline struct reel_rules *reel_module_rules(const struct reel_module *module,
+						   const struct reel_arch *arch)
+{
+	return module->arch == arch ? module->rules : NULL;
+}
+/*
+ * The file is of another CPU than every process that has it mapped: gives such a process's; NULL
+ * if that is not so.
+ */
+const struct reel_arch *reel_module_mismatch(const struct reel_module *module);
 
 struct reel_modules;
 
@@ -33,7 +60,10 @@ struct reel_error *reel_modules_create(const struct reel_timeline *timeline,
 				       const char *kernel_release,
 				       struct reel_modules **ret) REEL_MUST_CHECK;
 void reel_modules_destroy(struct reel_modules *modules);
+size_t reel_modules_count(const struct reel_modules *modules);
 
+/* The CPU that files of the kernel and its modules must be of. Before any is opened. */
+void reel_modules_set_kernel_arch(struct reel_modules *modules, const struct reel_arch *arch);
 /* Bytes of a module that is in no file. */
 struct reel_error *reel_modules_add_image(struct reel_modules *modules,
 					  const struct reel_record_image *image) REEL_MUST_CHECK;
@@ -41,14 +71,15 @@ struct reel_error *reel_modules_add_image(struct reel_modules *modules,
 /*
  * The module with its files open, NULL for an id without a MODULE record.
  * What is not found or broken is the module's state (files.state), not an error.
- * `arch` is that of the space which maps it.  Of the kernel and its modules there is files.debug
- * only, for the symbolizer.
+ * `arch` is that of the space which maps it, NULL if it is the kernel that asks.  What is opened
+ * does not depend on who asks first; several threads may do so at once.  Of the kernel and its
+ * modules there is files.debug only, for the symbolizer.
  */
 struct reel_error *reel_modules_open(struct reel_modules *modules, uint64_t id,
 				     const struct reel_arch *arch,
 				     struct reel_module **ret) REEL_MUST_CHECK;
 
-/* For each module in order of ids; opens nothing. */
+/* For each module in order of ids; opens nothing, and nothing is opened meanwhile. */
 void reel_modules_visit(struct reel_modules *modules,
 			void (*visit)(void *context, const struct reel_module *module),
 			void *context);

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/sample_filter.h"
+
+static void *copy_array(const void *array, size_t count, size_t size, struct reel_error **error)
+{
+	void *copy;
+
+	if (!count || *error)
+		return NULL;
+	copy = reallocarray(NULL, count, size);
+	if (copy)
+		memcpy(copy, array, count * size);
+	else
+		*error = reel_error_no_memory();
+	return copy;
+}
+
+static void copy_strings(const char **strings, size_t count, struct reel_error **error)
+{
+	for (size_t i = 0; strings && i < count; i++) {
+		/* After an error NULLs are left, to be freed. */
+		strings[i] = *error ? NULL : strdup(strings[i]);
+		if (!strings[i] && !*error)
+			*error = reel_error_no_memory();
+	}
+}
+
+struct reel_error *reel_sample_filter_copy(const struct reel_filter *from,
+					   uint64_t first_sample_time,
+					   struct reel_sample_filter *ret)
+{
+	struct reel_filter lists = { 0 };
+	struct reel_error *error = NULL;
+	const char **comms;
+
+	if (from)
+		memcpy(&lists, from, from->size < sizeof(lists) ? from->size : sizeof(lists));
+	lists.pids = copy_array(lists.pids, lists.n_pids, sizeof(*lists.pids), &error);
+	lists.tids = copy_array(lists.tids, lists.n_tids, sizeof(*lists.tids), &error);
+	lists.cpus = copy_array(lists.cpus, lists.n_cpus, sizeof(*lists.cpus), &error);
+	comms = copy_array(lists.comms, lists.n_comms, sizeof(*lists.comms), &error);
+	copy_strings(comms, lists.n_comms, &error);
+	lists.comms = comms;
+	*ret = (struct reel_sample_filter){
+		.lists = lists,
+		.from = first_sample_time + lists.from,
+		.to = lists.to ? first_sample_time + lists.to : UINT64_MAX,
+	};
+	return error;
+}
+
+void reel_sample_filter_free(struct reel_sample_filter *filter)
+{
+	struct reel_filter *lists = &filter->lists;
+
+	for (size_t i = 0; lists->comms && i < lists->n_comms; i++)
+		free((void *)lists->comms[i]);
+	free((void *)lists->comms);
+	free((void *)lists->pids);
+	free((void *)lists->tids);
+	free((void *)lists->cpus);
+	*filter = (struct reel_sample_filter){ 0 };
+}
+
+static bool list_has(const uint32_t *list, size_t n, uint32_t value)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i] == value)
+			return true;
+	return !n;
+}
+
+/* Comms are the timeline's strings, a filter's are not: compare text. */
+static bool comm_passes(const struct reel_filter *lists, const char *comm)
+{
+	for (size_t i = 0; i < lists->n_comms; i++)
+		if (!strcmp(lists->comms[i], comm))
+			return true;
+	return !lists->n_comms;
+}
+
+bool reel_sample_filter_passes(const struct reel_sample_filter *filter,
+			       const struct reel_trace *trace)
+{
+	const struct reel_filter *lists = &filter->lists;
+
+	return trace->time >= filter->from && trace->time <= filter->to &&
+	       list_has(lists->cpus, lists->n_cpus, trace->cpu) &&
+	       list_has(lists->pids, lists->n_pids, trace->pid) &&
+	       list_has(lists->tids, lists->n_tids, trace->tid) && comm_passes(lists, trace->comm);
+}

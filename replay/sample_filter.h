@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A copy of the caller's struct reel_filter. Immutable once made. */
+#ifndef REPLAY_SAMPLE_FILTER_H
+#define REPLAY_SAMPLE_FILTER_H
+
+#include "format/error.h"
+#include "include/stackreel.h"
+
+struct reel_sample_filter {
+	struct reel_filter lists; /* owned */
+	uint64_t from, to;	  /* of the capture clock */
+};
+
+/* `from` may be NULL: everything passes. */
+struct reel_error *reel_sample_filter_copy(const struct reel_filter *from,
+					   uint64_t first_sample_time,
+					   struct reel_sample_filter *ret) REEL_MUST_CHECK;
+void reel_sample_filter_free(struct reel_sample_filter *filter);
+bool reel_sample_filter_passes(const struct reel_sample_filter *filter,
+			       const struct reel_trace *trace);
+
+#endif

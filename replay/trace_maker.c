@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "replay/thread_past.h"
+#include "replay/trace_maker.h"
+
+/* Frames by address, of one state of a space: most of a block's are found here. */
+struct named {
+	uint64_t generation; /* reel_space_view's; 0: the entry is empty */
+	uint64_t address, lookup;
+	struct reel_frame_chain chain;
+};
+
+#define NAMED_BITS 12
+
+struct reel_trace_maker {
+	const struct reel_capture *capture;
+	const struct reel_sample_filter *filter;
+	const struct reel_late_weights *weights;
+	struct reel_block_reader *block_reader;
+	struct reel_code_map *code_map;
+	struct reel_unwind_programs **programs; /* by index in reel_arch_all */
+	size_t n_programs;
+	struct reel_unwind_frames unwound;
+	/* Of the frames of `unwound` that are new. */
+	struct reel_frame_chain *chains;
+	size_t chains_capacity;
+	struct named named[1 << NAMED_BITS];
+
+	struct reel_thread_pasts pasts;
+	/* Numbers of what is being made; the first is 1. */
+	uint64_t block, batch;
+	const struct reel_block *to_load;
+
+	/* Frames of the batch by module, and which of these are not 0. */
+	uint64_t *counts;
+	size_t *counted, n_counted;
+	/* The trace that is being made. */
+	struct reel_trace trace;
+	/* ELF machines, of 32 bits and others, that a problem was made of: bits by number. */
+	uint8_t unknown_cpus[2][(UINT16_MAX + 1) / 8];
+};
+
+static size_t arch_index(const struct reel_arch *arch)
+{
+	size_t i = 0;
+
+	while (reel_arch_all[i] && reel_arch_all[i] != arch)
+		i++;
+	return i;
+}
+
+struct reel_error *reel_trace_maker_create(const struct reel_capture *capture,
+					   const struct reel_sample_filter *filter,
+					   const struct reel_late_weights *weights,
+					   struct reel_trace_maker **ret)
+{
+	struct reel_trace_maker *maker = calloc(1, sizeof(*maker));
+	size_t n_modules = reel_modules_count(capture->modules);
+	struct reel_error *error;
+
+	if (!maker)
+		return reel_error_no_memory();
+	maker->capture = capture;
+	maker->filter = filter;
+	maker->weights = weights;
+	while (reel_arch_all[maker->n_programs])
+		maker->n_programs++;
+	maker->programs = calloc(maker->n_programs + 1, sizeof(struct reel_unwind_programs *));
+	maker->code_map = calloc(1, sizeof(*maker->code_map));
+	maker->counts = calloc(n_modules + 1, sizeof(*maker->counts));
+	maker->counted = calloc(n_modules + 1, sizeof(*maker->counted));
+	error = maker->programs && maker->code_map && maker->counts && maker->counted
+			? NULL
+			: reel_error_no_memory();
+	if (!error)
+		error = reel_block_reader_create(capture->reader, &maker->block_reader);
+	if (error) {
+		reel_trace_maker_destroy(maker);
+		return error;
+	}
+	maker->code_map->modules = capture->modules;
+	*ret = maker;
+	return NULL;
+}
+
+void reel_trace_maker_destroy(struct reel_trace_maker *maker)
+{
+	if (!maker)
+		return;
+	for (size_t i = 0; maker->programs && i < maker->n_programs; i++)
+		reel_unwind_programs_destroy(maker->programs[i]);
+	free(maker->programs);
+	if (maker->code_map)
+		reel_error_destroy(maker->code_map->error);
+	free(maker->code_map);
+	reel_block_reader_destroy(maker->block_reader);
+	reel_unwind_frames_free(&maker->unwound);
+	reel_thread_pasts_free(&maker->pasts);
+	free(maker->chains);
+	free(maker->counts);
+	free(maker->counted);
+	free(maker);
+}
+
+/* ---- counts ----------------------------------------------------------------------- */
+
+static void count_frames(struct reel_trace_maker *maker, size_t module, uint64_t frames)
+{
+	if (module == REEL_NO_MODULE || !frames)
+		return;
+	if (!maker->counts[module])
+		maker->counted[maker->n_counted++] = module;
+	maker->counts[module] += frames;
+}
+
+static struct reel_error *flush_counts(struct reel_trace_maker *maker, struct reel_batch *batch)
+{
+	struct reel_error *error = NULL;
+
+	while (maker->n_counted) {
+		size_t module = maker->counted[--maker->n_counted];
+
+		if (!error)
+			error = reel_batch_add_count(batch, module, maker->counts[module]);
+		maker->counts[module] = 0;
+	}
+	return error;
+}
+
+/* ---- names ------------------------------------------------------------------------ */
+
+static struct reel_error *append_chain(struct reel_batch *batch,
+				       const struct reel_frame_chain *chain, uint64_t address,
+				       uint8_t step)
+{
+	struct reel_error *error = reel_batch_reserve_frames(batch, chain->n);
+	size_t n = batch->n_frames;
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < chain->n; i++) {
+		batch->frames[n + i] = chain->frames[i];
+		batch->addresses[n + i] = address;
+		batch->steps[n + i] = step;
+	}
+	batch->n_frames += chain->n;
+	return NULL;
+}
+
+static struct reel_error *add_kernel_frames(struct reel_trace_maker *maker,
+					    const struct reel_sample *sample,
+					    struct reel_batch *batch)
+{
+	struct reel_frame_chain chain = { .is_interrupt = true };
+	size_t before = batch->n_frames;
+
+	for (size_t i = 0; i < sample->n_kernel_chain; i++) {
+		uint64_t address = sample->kernel_chain[i];
+		struct reel_error *error;
+
+		error = reel_frame_table_kernel(maker->capture->frames, sample->time, address,
+						chain.is_interrupt ? address : address - 1, &chain);
+		if (!error)
+			error = append_chain(batch, &chain, address, REEL_STEP_KERNEL);
+		if (error)
+			return error;
+		count_frames(maker, chain.module, 1);
+	}
+	maker->trace.n_kernel_frames = batch->n_frames - before;
+	return NULL;
+}
+
+static struct reel_error *name_address(struct reel_trace_maker *maker, uint64_t address,
+				       uint64_t lookup, struct reel_frame_chain *ret)
+{
+	uint64_t generation = maker->code_map->view.generation;
+	uint64_t hash = (address ^ generation << 32) * 0x9e3779b97f4a7c15;
+	struct named *named = &maker->named[hash >> (64 - NAMED_BITS)];
+	const struct reel_code_range *range;
+	struct reel_error *error;
+
+	if (named->address == address && named->lookup == lookup &&
+	    named->generation == generation && generation) {
+		*ret = named->chain;
+		return NULL;
+	}
+	range = reel_code_map_find(maker->code_map, lookup);
+	error = reel_frame_table_user(maker->capture->frames, range, address, lookup, ret);
+	if (!error)
+		*named = (struct named){ generation, address, lookup, *ret };
+	return error;
+}
+
+static struct reel_error *name_frames(struct reel_trace_maker *maker, size_t n)
+{
+	const struct reel_unwind_frames *unwound = &maker->unwound;
+	struct reel_error *error = NULL;
+
+	if (n > maker->chains_capacity) {
+		free(maker->chains);
+		maker->chains_capacity = 0;
+		maker->chains = reallocarray(NULL, 2 * n, sizeof(*maker->chains));
+		if (!maker->chains)
+			return reel_error_no_memory();
+		maker->chains_capacity = 2 * n;
+	}
+	for (size_t i = 0; i < n && !error; i++)
+		error = name_address(maker, unwound->addresses[i], unwound->lookups[i],
+				     &maker->chains[i]);
+	return error;
+}
+
+/* ---- frames ----------------------------------------------------------------------- */
+
+/* How many of the unwound frames, from the root on, are those of the thread's trace before. */
+static size_t count_common(const struct reel_trace_maker *maker,
+			   const struct reel_thread_past *past)
+{
+	if (past->block != maker->block || past->generation != maker->code_map->view.generation)
+		return 0;
+	return reel_thread_past_common(past, &maker->unwound);
+}
+
+/* The frames are named, and `n_common` of them are in the past: it becomes that of this trace. */
+static struct reel_error *keep_frames(struct reel_trace_maker *maker,
+				      const struct reel_sample *sample,
+				      struct reel_thread_past *past, size_t n_common)
+{
+	const struct reel_unwind_frames *unwound = &maker->unwound;
+	struct reel_error *error;
+
+	error = reel_thread_past_cut(&maker->pasts, past, n_common, unwound->n);
+	for (size_t i = unwound->n - n_common; i-- > 0 && !error;)
+		error = reel_thread_past_add(past, unwound, i, maker->chains[i].module,
+					     maker->chains[i].n);
+	past->block = error ? 0 : maker->block;
+	past->sequence = sample->thread_sequence;
+	past->generation = maker->code_map->view.generation;
+	return error;
+}
+
+static void count_past(struct reel_trace_maker *maker, const struct reel_thread_past *past)
+{
+	size_t begin = 0;
+
+	for (size_t i = 0; i < past->n_runs; i++) {
+		count_frames(maker, past->runs[i].module, past->runs[i].end - begin);
+		begin = past->runs[i].end;
+	}
+}
+
+/*
+ * Names the unwound frames and puts those into the batch that the batch does not have.  What the
+ * thread's trace before has in common was named then.
+ */
+static struct reel_error *add_user_frames(struct reel_trace_maker *maker,
+					  const struct reel_sample *sample,
+					  struct reel_thread_past *past, struct reel_batch *batch,
+					  size_t *n_shared_ret)
+{
+	const struct reel_unwind_frames *unwound = &maker->unwound;
+	size_t n_common = count_common(maker, past), n_new;
+	struct reel_error *error;
+
+	/* A batch stands for itself. */
+	if (past->batch != maker->batch)
+		n_common = 0;
+	n_new = unwound->n - n_common;
+	error = name_frames(maker, n_new);
+	for (size_t i = 0; i < n_new && !error; i++)
+		error = append_chain(batch, &maker->chains[i], unwound->addresses[i],
+				     unwound->steps[i]);
+	if (!error)
+		error = keep_frames(maker, sample, past, n_common);
+	if (error)
+		return error;
+	count_past(maker, past);
+	*n_shared_ret = n_common ? past->named[n_common - 1] : 0;
+	return NULL;
+}
+
+/* ---- unwinding a sample ------------------------------------------------------------- */
+
+static void set_registers(struct reel_unwind_state *state, const struct reel_sample *sample)
+{
+	for (size_t i = 0; i < sample->layout->n_slots; i++) {
+		uint8_t slot = reel_arch_slot(state->arch, sample->layout->slots[i].dwarf);
+
+		if (slot == REEL_ARCH_NO_SLOT || !(sample->known[i / 8] >> i % 8 & 1))
+			continue;
+		state->registers[slot] = sample->values[i];
+		state->known |= (uint64_t)1 << slot;
+	}
+	state->pc = sample->pc;
+}
+
+/* format/'s regions are the unwinder's, but for the struct's name. */
+static size_t set_regions(struct reel_memory_region *regions, const struct reel_sample *sample)
+{
+	_Static_assert(sizeof(struct reel_memory_range) == sizeof(struct reel_range) &&
+			       offsetof(struct reel_memory_range, size) ==
+				       offsetof(struct reel_range, size),
+		       "missing ranges are passed on as they are");
+	for (size_t i = 0; i < sample->n_regions; i++)
+		regions[i] = (struct reel_memory_region){
+			.address = sample->regions[i].address,
+			.size = sample->regions[i].size,
+			.bytes = sample->regions[i].bytes,
+			.missing = (const struct reel_memory_range *)sample->regions[i].missing,
+			.n_missing = sample->regions[i].n_missing,
+		};
+	return sample->n_regions;
+}
+
+static struct reel_error *programs_of(struct reel_trace_maker *maker, const struct reel_arch *arch,
+				      const struct reel_unwind_programs **ret)
+{
+	struct reel_unwind_programs **programs = &maker->programs[arch_index(arch)];
+	struct reel_error *error = *programs ? NULL : reel_unwind_programs_create(arch, programs);
+
+	*ret = *programs;
+	return error;
+}
+
+static const struct reel_arch *arch_of(const struct reel_capture *capture,
+				       const struct reel_space_state *space)
+{
+	if (space && space->machine)
+		return reel_arch_by_machine((uint16_t)space->machine, (unsigned)space->word_bits);
+	return reel_arch_by_machine(capture->machine, capture->word_bits);
+}
+
+/* One problem for a kind of CPU: blocks come in the file's order, so its first one has it. */
+static struct reel_error *stop_unknown_cpu(struct reel_trace_maker *maker,
+					   const struct reel_space_state *space,
+					   struct reel_batch *batch)
+{
+	const struct reel_capture *capture = maker->capture;
+	bool of_space = space && space->machine;
+	uint16_t machine = of_space ? (uint16_t)space->machine : capture->machine;
+	unsigned bits = of_space ? (unsigned)space->word_bits : capture->word_bits;
+	uint8_t *reported = &maker->unknown_cpus[bits == 32][machine / 8];
+
+	maker->trace.stop = REEL_STOP_UNKNOWN_CPU;
+	if (*reported >> machine % 8 & 1)
+		return NULL;
+	*reported |= (uint8_t)(1 << machine % 8);
+	return reel_batch_add_problem(
+		batch,
+		reel_error_create(REEL_ERROR_UNSUPPORTED,
+				  "%s: this version can't unwind programs for ELF machine %u of "
+				  "%u bits: their samples have no user frames",
+				  reel_reader_name(capture->reader), machine, bits));
+}
+
+static struct reel_error *unwind_sample(struct reel_trace_maker *maker,
+					const struct reel_sample *sample,
+					const struct reel_space_state *space,
+					struct reel_batch *batch)
+{
+	const struct reel_capture *capture = maker->capture;
+	const struct reel_arch *arch = arch_of(capture, space);
+	const struct reel_unwind_programs *programs;
+	struct reel_memory_region regions[REEL_REGIONS_MAX];
+	struct reel_memory_view memory = {
+		.regions = regions,
+		.big_endian = space && space->byte_order ? space->byte_order == REEL_BYTE_ORDER_BIG
+							 : capture->info.big_endian,
+		.read_other = reel_code_map_read,
+		.context = maker->code_map,
+	};
+	struct reel_unwind_state state = { .arch = arch, .memory = &memory };
+	struct reel_unwind_input input = {
+		.arch = arch,
+		.code_mask = space ? space->code_mask : 0,
+		.memory = &memory,
+		.find_code = reel_code_map_find_code,
+		.context = maker->code_map,
+		/* Other recorders do not tell; then the instruction in front of pc does. */
+		.after_syscall =
+			sample->where == REEL_WHERE_SYSCALL || sample->where == REEL_WHERE_UNKNOWN,
+		.no_frame_pointers = capture->options.no_frame_pointers,
+		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
+		.max_frames = capture->options.max_frames,
+	};
+	struct reel_error *error;
+
+	maker->unwound.n = 0;
+	maker->trace.stop = REEL_STOP_NO_USER_STATE;
+	if (!(sample->layout || sample->n_frame_chain))
+		return NULL;
+	if (!arch)
+		return stop_unknown_cpu(maker, space, batch);
+	reel_code_map_set_space(
+		maker->code_map,
+		reel_timeline_view(capture->timeline, space ? space->id : 0, sample->time), arch);
+	error = programs_of(maker, arch, &programs);
+	if (error)
+		return error;
+	if (sample->layout)
+		set_registers(&state, sample);
+	if (!sample->n_regions && sample->n_frame_chain) {
+		error = reel_unwind_recorded(&input, programs, &state, sample->frame_chain,
+					     sample->n_frame_chain, &maker->unwound,
+					     &maker->trace.stop);
+	} else {
+		memory.n_regions = set_regions(regions, sample);
+		error = reel_unwind_trace(&input, programs, &state, &maker->unwound,
+					  &maker->trace.stop);
+		/* The task is past its end: its memory is gone, and its registers say only where
+		 * it left. */
+		if (!sample->n_regions && maker->trace.stop == REEL_STOP_STACK_END)
+			maker->trace.stop = REEL_STOP_NO_USER_STATE;
+	}
+	if (!error && maker->code_map->error) {
+		error = maker->code_map->error;
+		maker->code_map->error = NULL;
+	}
+	return error;
+}
+
+/* Everything of a trace but its frames. */
+static void describe_sample(struct reel_trace_maker *maker, const struct reel_sample *sample,
+			    const struct reel_space_state *space)
+{
+	const struct reel_timeline *timeline = maker->capture->timeline;
+	const struct reel_thread_state *thread = reel_timeline_thread(timeline, sample->thread);
+
+	maker->trace = (struct reel_trace){
+		.id = sample->id,
+		.time = sample->time,
+		.weight = reel_late_weights_of(maker->weights, sample),
+		.event = (uint32_t)sample->event,
+		.cpu = (uint32_t)sample->cpu,
+		.pid = space ? (uint32_t)space->pid : 0,
+		.tid = thread ? (uint32_t)thread->tid : 0,
+		.namespace_pid = space ? (uint32_t)space->namespace_pid : 0,
+		.namespace_tid = thread ? (uint32_t)thread->namespace_tid : 0,
+		.thread = sample->thread,
+		.comm = reel_timeline_thread_comm(timeline, sample->thread, sample->time),
+		.where = (enum reel_where)sample->where,
+		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
+	};
+	if (sample->n_regions) {
+		maker->trace.frame_chain = sample->frame_chain;
+		maker->trace.n_frame_chain = sample->n_frame_chain;
+		maker->trace.frame_chain_cut = sample->flags & REEL_SAMPLE_FRAME_CHAIN_CUT;
+	}
+}
+
+/* Adds the sample's trace, if the filter lets it pass. */
+static struct reel_error *take_sample(struct reel_trace_maker *maker,
+				      const struct reel_sample *sample, struct reel_batch *batch)
+{
+	const struct reel_timeline *timeline = maker->capture->timeline;
+	const struct reel_space_state *space = reel_timeline_space(
+		timeline, reel_timeline_thread_space(timeline, sample->thread, sample->time));
+	size_t own = batch->n_frames, n_shared = 0;
+	struct reel_thread_past *past;
+	struct reel_error *error;
+	uint32_t base;
+
+	describe_sample(maker, sample, space);
+	if (!reel_sample_filter_passes(maker->filter, &maker->trace))
+		return NULL;
+	error = reel_thread_pasts_get(&maker->pasts, sample->thread_index, &past);
+	if (!error)
+		error = add_kernel_frames(maker, sample, batch);
+	if (!error)
+		error = unwind_sample(maker, sample, space, batch);
+	if (!error)
+		error = add_user_frames(maker, sample, past, batch, &n_shared);
+	if (error)
+		return error;
+	base = past->trace;
+	past->batch = maker->batch;
+	past->trace = (uint32_t)batch->n_traces;
+	return reel_batch_add_trace(batch, &maker->trace, own, base, n_shared);
+}
+
+/* ---- blocks ----------------------------------------------------------------------- */
+
+void reel_trace_maker_start(struct reel_trace_maker *maker, const struct reel_block *block)
+{
+	maker->to_load = block;
+	maker->block++;
+}
+
+/* As the block ends, with or without an error: damage and records that were passed over are
+ * problems. */
+static struct reel_error *end_block(struct reel_trace_maker *maker, struct reel_error *error,
+				    struct reel_batch *batch)
+{
+	size_t n;
+	const struct reel_problem *problems = reel_block_reader_problems(maker->block_reader, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct reel_error *problem = reel_batch_add_problem(
+			batch, reel_error_create(problems[i].code, "%s", problems[i].message));
+
+		if (problem) {
+			reel_error_destroy(error);
+			return problem;
+		}
+	}
+	return error ? reel_batch_add_problem(batch, error) : NULL;
+}
+
+/* *more_ret: the batch is full, but the block is not at its end. */
+static struct reel_error *take_samples(struct reel_trace_maker *maker, struct reel_batch *batch,
+				       bool *more_ret)
+{
+	struct reel_error *error = NULL;
+
+	*more_ret = false;
+	if (maker->to_load)
+		error = reel_block_reader_load(maker->block_reader, maker->to_load);
+	maker->to_load = NULL;
+	while (!error) {
+		struct reel_block_item item;
+
+		*more_ret = reel_batch_is_full(batch);
+		if (*more_ret)
+			return NULL;
+		error = reel_block_reader_next(maker->block_reader, &item);
+		if (error || item.kind == REEL_ITEM_END)
+			break;
+		if (item.kind == REEL_ITEM_SAMPLE) {
+			error = take_sample(maker, &item.sample, batch);
+			if (error)
+				return error;
+		}
+	}
+	return end_block(maker, error, batch);
+}
+
+bool reel_trace_maker_fill(struct reel_trace_maker *maker, struct reel_batch *batch)
+{
+	struct reel_error *error;
+	bool more;
+
+	maker->batch++;
+	batch->error = take_samples(maker, batch, &more);
+	error = flush_counts(maker, batch);
+	if (batch->error)
+		reel_error_destroy(error);
+	else
+		batch->error = error;
+	return more && !batch->error;
+}
