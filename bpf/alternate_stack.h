@@ -22,8 +22,8 @@ struct reel_alternate_stack {
 static __always_inline bool reel_on_alternate_stack(struct task_struct *task, __u64 sp,
 						    struct reel_alternate_stack *ret)
 {
-	ret->address = BPF_CORE_READ(task, sas_ss_sp);
-	ret->size = BPF_CORE_READ(task, sas_ss_size);
+	ret->address = REEL_TASK_READ(task, sas_ss_sp);
+	ret->size = REEL_TASK_READ(task, sas_ss_size);
 	return ret->size && sp > ret->address && sp - ret->address <= ret->size;
 }
 

@@ -90,7 +90,7 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft,
 	/* Or else the compiler compares what prefix was made of. */
 	barrier_var(prefix);
 	if (prefix <= REEL_BPF_PREFIX_MAX)
-		bpf_dynptr_write(&record, 0, draft, prefix, 0);
+		bpf_dynptr_write(&record, 0, sample, prefix, 0);
 	bpf_ringbuf_submit_dynptr(&record, reel_ring_flags(ring));
 	reel_count(&counts->samples);
 	if (sample->flags & REEL_BPF_COPY_FAILED)

@@ -102,7 +102,7 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft,
 	/* Or else the compiler compares what these were made of. */
 	barrier_var(prefix);
 	barrier_var(size);
-	if (prefix > REEL_BPF_PREFIX_MAX || bpf_probe_read_kernel(scratch, prefix, draft))
+	if (prefix > REEL_BPF_PREFIX_MAX || bpf_probe_read_kernel(scratch, prefix, sample))
 		return;
 	if (size > REEL_BPF_PREFIX_MAX + 2 * settings.max_stack)
 		return;

@@ -58,6 +58,19 @@ enum bpf_func_id {
 
 #define REEL_CORE __attribute__((preserve_access_index))
 
+/*
+ * The current task, and members of it and of its mm.  Where REEL_TASK_TYPED says that all kernels
+ * have bpf_get_current_task_btf (5.11), the verifier knows what the pointer points to, and a
+ * member is loaded; else each takes a helper's call.
+ */
+#ifdef REEL_TASK_TYPED
+#define REEL_TASK_READ(from, member) ((from)->member)
+#define REEL_TASK_CURRENT()	     ((struct task_struct *)bpf_get_current_task_btf())
+#else
+#define REEL_TASK_READ(from, member) BPF_CORE_READ(from, member)
+#define REEL_TASK_CURRENT()	     ((struct task_struct *)bpf_get_current_task())
+#endif
+
 struct bpf_raw_tracepoint_args {
 	__u64 args[0];
 };

@@ -102,8 +102,9 @@ int reel_process_exit(struct bpf_raw_tracepoint_args *ctx)
 	struct reel_ids ids = reel_current_ids(task);
 
 	bpf_map_delete_elem(&reel_threads, &ids.tid);
-	if (!BPF_CORE_READ(task, signal, live.counter))
-		bpf_map_delete_elem(&reel_processes, &ids.pid);
+	if (!BPF_CORE_READ(task, signal, live.counter) &&
+	    !bpf_map_delete_elem(&reel_processes, &ids.pid))
+		__sync_fetch_and_add(&reel_control.unfollowed, 1);
 	return 0;
 }
 

@@ -11,7 +11,7 @@ static __always_inline void reel_region_set(struct reel_bpf_sample *sample,
 					    struct reel_bpf_region *region, __u32 kind, __u64 sp,
 					    __u64 top)
 {
-	__u64 start = sp, size, probe;
+	__u64 start = sp, size, limit, probe;
 
 	if (REEL_RED_ZONE && !(sample->flags & REEL_BPF_COMPAT))
 		start -= REEL_RED_ZONE;
@@ -30,8 +30,11 @@ static __always_inline void reel_region_set(struct reel_bpf_sample *sample,
 			top = ~7ull;
 	}
 	size = top - start;
-	if (size > settings.max_stack) {
-		size = settings.max_stack;
+	limit = settings.max_stack;
+	if (reel_control.max_stack < limit)
+		limit = reel_control.max_stack;
+	if (size > limit) {
+		size = limit;
 		sample->flags |= REEL_BPF_STACK_CUT;
 	}
 	region->address = start;

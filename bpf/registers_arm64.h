@@ -125,7 +125,7 @@ static __always_inline __u64 reel_thread_pointer(struct task_struct *task, bool 
 	struct task_struct___thread *with_thread = (void *)task;
 
 	(void)compat;
-	return BPF_CORE_READ(with_thread, thread.uw.tp_value);
+	return REEL_TASK_READ(with_thread, thread.uw.tp_value);
 }
 
 static __always_inline __u64 reel_vdso_address(struct mm_struct *mm)

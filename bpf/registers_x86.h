@@ -142,7 +142,7 @@ static __always_inline __u64 reel_thread_pointer(struct task_struct *task, bool 
 	__u64 descriptor = 0;
 
 	if (!compat)
-		return BPF_CORE_READ(with_thread, thread.fsbase);
+		return REEL_TASK_READ(with_thread, thread.fsbase);
 	bpf_core_read(&descriptor, sizeof(descriptor), &with_thread->thread.tls_array);
 	return (descriptor >> 16 & 0xffffff) | descriptor >> 56 << 24;
 }

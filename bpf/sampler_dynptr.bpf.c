@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What runs in the kernel, from 6.16 on (bpf/copy_dynptr.h). */
+#define REEL_TASK_TYPED
 #include "bpf/kernel.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"

@@ -53,6 +53,11 @@ struct reel_bpf_control {
 	__u32 enabled; /* samples are to be taken; for tracepoints and functions, which cannot be
 			  switched off by themselves */
 	__u32 command; /* process to be followed from its next exec on; 0: none */
+	/* Counts the processes that are followed no more: what was known of a number before may be
+	 * another's. Only the programs change it. */
+	__u32 unfollowed;
+	/* Bytes of a region at most, for a while; settings.max_stack if it is not below that. */
+	__u32 max_stack;
 };
 
 #endif

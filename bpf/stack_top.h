@@ -115,14 +115,15 @@ __noinline __u64 reel_mapping_end(__u64 mm, __u64 address)
 static __always_inline __u64 reel_stack_top(struct task_struct *task, struct mm_struct *mm,
 					    __u64 sp, bool compat)
 {
-	__u64 main = BPF_CORE_READ(mm, start_stack), end, thread_pointer;
+	__u64 main = REEL_TASK_READ(mm, start_stack), end, thread_pointer;
 
 	if (sp <= main && main - sp < REEL_MAIN_STACK_MAX)
 		return main;
 	/* _start has popped the arguments' count. */
 	if (sp > main && sp - main < 64)
 		return sp;
-	end = reel_mapping_end((__u64)mm, sp);
+	/* As a number: what that function takes. */
+	end = reel_mapping_end((__u64)BPF_CORE_READ(task, mm), sp);
 	if (!end)
 		return 0;
 	thread_pointer = reel_thread_pointer(task, compat);

@@ -3,6 +3,25 @@
 #ifndef BPF_TAKE_H
 #define BPF_TAKE_H
 
+/*
+ * Whether the current task is one to be sampled.  Most samples are of the process that the
+ * last one was of; at a sample's pace nothing of the look-up's hash table is in a cache.
+ */
+static __always_inline bool reel_draft_wanted(struct reel_draft *draft, struct reel_ids ids)
+{
+	__u32 unfollowed = reel_control.unfollowed;
+
+	if (settings.system_wide || settings.use_cgroup || !ids.pid)
+		return reel_current_wanted(ids);
+	if (draft->followed == ids.pid && draft->unfollowed == unfollowed)
+		return true;
+	if (!reel_process_followed(ids.pid))
+		return reel_current_wanted(ids);
+	draft->unfollowed = unfollowed;
+	draft->followed = ids.pid;
+	return true;
+}
+
 /* Begins a sample of the current task; NULL if it is not one to be sampled. */
 static __always_inline struct reel_draft *reel_draft_begin(struct task_struct *task, __u32 event,
 							   __u32 slot)
@@ -10,13 +29,12 @@ static __always_inline struct reel_draft *reel_draft_begin(struct task_struct *t
 	struct reel_ids ids = reel_current_ids(task);
 	struct reel_bpf_counts *counts;
 	struct reel_bpf_sample *sample;
-	struct reel_draft *draft;
+	struct reel_draft *draft = reel_draft(slot);
 
-	if (!reel_current_wanted(ids))
+	if (!draft || !reel_draft_wanted(draft, ids))
 		return NULL;
-	draft = reel_draft(slot);
 	counts = reel_counters();
-	if (!draft || !counts)
+	if (!counts)
 		return NULL;
 	/* An NMI within another sample, or a function that its own program calls; today's kernels
 	 * let neither come so far (bpf/maps.h). */
@@ -58,7 +76,7 @@ static __always_inline __u64 reel_draft_enter_kernel(struct reel_draft *draft,
 	struct reel_bpf_sample *sample = &draft->sample;
 	bool syscall;
 
-	if (BPF_CORE_READ(task, flags) & PF_KTHREAD || !reel_task_registers(task, &draft->saved)) {
+	if (REEL_TASK_READ(task, flags) & PF_KTHREAD || !reel_task_registers(task, &draft->saved)) {
 		sample->where = REEL_BPF_WHERE_KERNEL_THREAD;
 		return 0;
 	}
@@ -109,7 +127,7 @@ static __always_inline void reel_chains_walk(void *ctx, struct reel_draft *draft
 static __always_inline void reel_draft_end(void *ctx, struct reel_draft *draft,
 					   struct task_struct *task, __u64 sp)
 {
-	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct mm_struct *mm = REEL_TASK_READ(task, mm);
 	struct reel_bpf_counts *counts = reel_counters();
 	void *ring = reel_ring();
 
@@ -143,7 +161,7 @@ static __always_inline void reel_perf_context_read(struct reel_perf_context *ctx
 
 static __noinline int reel_take_perf(struct reel_perf_context *ctx, __u32 event)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
+	struct task_struct *task = REEL_TASK_CURRENT();
 	struct reel_draft *draft = reel_draft_begin(task, event, 0);
 	__u64 sp;
 
@@ -193,7 +211,7 @@ static __always_inline struct reel_draft *reel_draft_begin_hit(struct task_struc
 
 static __noinline int reel_take_tracepoint(void *ctx, __u32 event)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
+	struct task_struct *task = REEL_TASK_CURRENT();
 	struct reel_draft *draft = reel_draft_begin_hit(task, event, 0);
 
 	if (!draft)
@@ -228,7 +246,7 @@ static __always_inline void reel_kernel_frame_store(struct reel_draft *draft, vo
 
 static __noinline int reel_take_function(void *ctx, __u32 event)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
+	struct task_struct *task = REEL_TASK_CURRENT();
 	struct reel_draft *draft;
 	__u64 function;
 

@@ -250,8 +250,7 @@ static struct reel_error *add_to_sampler(struct recording *recording)
 	for (size_t i = 0; i < options->n_tids && !error; i++)
 		error = reel_sampler_add_thread(recording->sampler, options->tids[i]);
 	if (!error && options->command && !reel_options_has_target(options))
-		error = reel_sampler_add_command(recording->sampler,
-						 (uint32_t)recording->command.pid);
+		reel_sampler_add_command(recording->sampler, (uint32_t)recording->command.pid);
 	return error;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -49,7 +50,8 @@ struct reel_sampler {
 	const struct reel_sampler_handler *handler;
 	struct reel_error *drain_error;
 	uint64_t drain_budget;
-	struct reel_bpf_control control;
+	volatile struct reel_bpf_control *control; /* the programs' own, mapped */
+	uint32_t max_stack;
 	uint64_t missed_before; /* it was enabled */
 };
 
@@ -238,6 +240,19 @@ static struct reel_error *counts_create(struct reel_sampler *sampler)
 	sampler->kernel_counts = calloc((size_t)n, sizeof(*sampler->kernel_counts));
 	sampler->counts = calloc((size_t)n, sizeof(*sampler->counts));
 	return sampler->kernel_counts && sampler->counts ? NULL : reel_error_no_memory();
+}
+
+static struct reel_error *control_map(struct reel_sampler *sampler, uint32_t max_stack)
+{
+	void *memory = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED,
+			    reel_programs_map(&sampler->programs, ".bss"), 0);
+
+	if (memory == MAP_FAILED)
+		return reel_error_os(errno, "cannot map the BPF programs' variables");
+	sampler->control = memory;
+	sampler->max_stack = max_stack;
+	sampler->control->max_stack = max_stack;
+	return NULL;
 }
 
 /* ---- perf events ------------------------------------------------------------ */
@@ -446,6 +461,8 @@ static struct reel_error *sampler_open(const struct reel_sampler_options *option
 	if (!error)
 		error = rings_create(sampler, settings.rings, settings.ring_size);
 	if (!error)
+		error = control_map(sampler, settings.max_stack);
+	if (!error)
 		error = counts_create(sampler);
 	if (!error)
 		error = events_open(sampler, options);
@@ -481,6 +498,8 @@ void reel_sampler_close(struct reel_sampler *sampler)
 	ring_buffer__free(sampler->rings);
 	for (uint32_t i = 0; i < sampler->n_rings; i++)
 		close(sampler->ring_fds[i]);
+	if (sampler->control)
+		munmap((void *)sampler->control, (size_t)sysconf(_SC_PAGESIZE));
 	reel_programs_unload(&sampler->programs);
 	reel_cpus_destroy(&sampler->cpus);
 	free(sampler->event_fds);
@@ -516,29 +535,21 @@ struct reel_error *reel_sampler_add_thread(struct reel_sampler *sampler, uint32_
 	return followed_add(sampler, "reel_threads", tid);
 }
 
-/* Sets what reel_bpf_control is to be from now on. */
-static int control_set(struct reel_sampler *sampler)
+void reel_sampler_add_command(struct reel_sampler *sampler, uint32_t pid)
 {
-	uint32_t zero = 0;
-
-	return bpf_map_update_elem(reel_programs_map(&sampler->programs, ".bss"), &zero,
-				   &sampler->control, BPF_ANY);
+	sampler->control->command = pid;
 }
 
-struct reel_error *reel_sampler_add_command(struct reel_sampler *sampler, uint32_t pid)
+void reel_sampler_limit_stack(struct reel_sampler *sampler, uint32_t bytes)
 {
-	sampler->control.command = pid;
-	if (control_set(sampler))
-		return reel_error_os(errno, "cannot follow %" PRIu32, pid);
-	return NULL;
+	bytes = (bytes + 7) & ~7u;
+	sampler->control->max_stack = bytes < sampler->max_stack ? bytes : sampler->max_stack;
 }
 
 struct reel_error *reel_sampler_enable(struct reel_sampler *sampler)
 {
 	sampler->missed_before = reel_programs_missed(&sampler->programs);
-	sampler->control.enabled = 1;
-	if (control_set(sampler))
-		return reel_error_os(errno, "cannot start sampling");
+	sampler->control->enabled = 1;
 	for (size_t i = 0; i < sampler->n_event_fds; i++) {
 		/* ENODEV and the like: its CPU went offline. */
 		if (ioctl(sampler->event_fds[i], PERF_EVENT_IOC_ENABLE, 0) && errno != ENODEV)
@@ -551,8 +562,8 @@ void reel_sampler_disable(struct reel_sampler *sampler)
 {
 	for (size_t i = 0; i < sampler->n_event_fds; i++)
 		ioctl(sampler->event_fds[i], PERF_EVENT_IOC_DISABLE, 0);
-	sampler->control = (struct reel_bpf_control){ 0 };
-	control_set(sampler);
+	sampler->control->enabled = 0;
+	sampler->control->command = 0;
 }
 
 /* ---- draining ------------------------------------------------------------------- */

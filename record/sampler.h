@@ -85,8 +85,7 @@ void reel_sampler_close(struct reel_sampler *sampler);
  * Follow this process of the recorder's own from its next exec on: what runs in it before
  * is the recorder's code.  To be called before reel_sampler_enable.
  */
-struct reel_error *reel_sampler_add_command(struct reel_sampler *sampler,
-					    uint32_t pid) REEL_MUST_CHECK;
+void reel_sampler_add_command(struct reel_sampler *sampler, uint32_t pid);
 /* Follow this process (and what it forks from now on), or only this thread. */
 struct reel_error *reel_sampler_add_process(struct reel_sampler *sampler,
 					    uint32_t pid) REEL_MUST_CHECK;
@@ -96,6 +95,9 @@ struct reel_error *reel_sampler_add_thread(struct reel_sampler *sampler,
 struct reel_error *reel_sampler_enable(struct reel_sampler *sampler) REEL_MUST_CHECK;
 /* Stops sampling; what is in the rings can still be drained. */
 void reel_sampler_disable(struct reel_sampler *sampler);
+
+/* From now on a region has so many bytes at most; never more than options.max_stack. */
+void reel_sampler_limit_stack(struct reel_sampler *sampler, uint32_t bytes);
 
 /* The bytes of a region lie behind the header; see reel_sampler_parts. */
 struct reel_sampler_parts {
