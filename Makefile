@@ -53,10 +53,10 @@ pkg_cflags = $(shell $(PKG_CONFIG) --cflags $(1) 2>/dev/null)
 pkg_libs = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null)
 have = $(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes)
 
-format_libs := $(call pkg_libs,libzstd zlib)
+format_libs := $(call pkg_libs,libzstd zlib libsodium)
 # libiberty has no pkg-config file.
 replay_libs := $(call pkg_libs,libdw libelf) -liberty $(format_libs) -pthread
-record_packages := libbpf libelf libzstd zlib
+record_packages := libbpf libelf libzstd zlib libsodium
 record_libs = $(call pkg_libs,$(record_packages))
 record_static_libs = $(shell $(PKG_CONFIG) --static --libs $(record_packages))
 
@@ -81,7 +81,7 @@ library_objects := $(format_objects) $(space_objects) $(arch_objects) $(replay_o
 
 have_clang := $(shell command -v $(CLANG) >/dev/null 2>&1 && echo yes)
 have_record := $(and $(have_clang),$(call have,$(record_packages)))
-have_replay := $(call have,libdw libelf libzstd zlib)
+have_replay := $(call have,libdw libelf libzstd zlib libsodium)
 
 programs := $(if $(have_replay),$(O)/stackreel $(O)/libstackreel.so.$(VERSION)) $(if $(have_record),$(O)/stackreel-record)
 

@@ -25,7 +25,8 @@ struct dump_options {
 };
 
 static const struct argp_child children[] = {
-	{ &options_file, 0, "Other options:", 1 },
+	{ &options_keys, 0, "Other options:", 1 },
+	{ &options_file, 0, NULL, 1 },
 	{ 0 },
 };
 
@@ -208,6 +209,8 @@ static const char *class_of(enum reel_error_code code)
 		return "unsupported";
 	case REEL_ERROR_NOT_A_CAPTURE:
 		return "not a capture";
+	case REEL_ERROR_KEY:
+		return "encrypted";
 	default:
 		return "corrupt";
 	}
@@ -240,7 +243,8 @@ static int report_unreadable(struct reel_error *error, const struct dump_options
 {
 	enum reel_error_code code = reel_error_code(error);
 	bool is_about_file = code == REEL_ERROR_NOT_A_CAPTURE || code == REEL_ERROR_UNSUPPORTED ||
-			     code == REEL_ERROR_CORRUPT || code == REEL_ERROR_TRUNCATED;
+			     code == REEL_ERROR_CORRUPT || code == REEL_ERROR_TRUNCATED ||
+			     code == REEL_ERROR_KEY;
 
 	if (!options->json || !is_about_file) {
 		(void)no_error(error);

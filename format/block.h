@@ -26,8 +26,11 @@
 /* Of a payload's zstd frame. */
 #define REEL_WINDOW_MAX (64u << 20)
 
-/* No incompatible feature is known to this version. */
-#define REEL_FEATURES_KNOWN 0u
+enum reel_features {
+	/* All blocks but those of keys are encrypted. */
+	REEL_FEATURE_ENCRYPTED = 1 << 0,
+	REEL_FEATURES_KNOWN = 1,
+};
 
 struct reel_file_header {
 	uint16_t major, minor;
@@ -39,6 +42,7 @@ enum reel_block_type {
 	REEL_BLOCK_SIDE = 1,	/* everything but samples */
 	REEL_BLOCK_SAMPLES = 2, /* SAMPLE_LAYOUT, SAMPLE, SAMPLE_WEIGHT */
 	REEL_BLOCK_INDEX = 3,	/* INDEX_ENTRY */
+	REEL_BLOCK_KEYS = 4,	/* KEY; never encrypted */
 };
 
 enum reel_block_codec {

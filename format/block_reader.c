@@ -20,7 +20,7 @@ struct room {
 struct reel_block_reader {
 	const struct reel_reader *reader;
 	struct reel_block block;
-	struct room stored, raw;
+	struct room stored, frame, raw;
 	ZSTD_DCtx *zstd;
 	struct reel_sample_decoder *decoder;
 	struct reel_cursor cursor;
@@ -59,6 +59,7 @@ void reel_block_reader_destroy(struct reel_block_reader *block_reader)
 	reel_sample_decoder_destroy(block_reader->decoder);
 	ZSTD_freeDCtx(block_reader->zstd);
 	free(block_reader->stored.bytes);
+	free(block_reader->frame.bytes);
 	free(block_reader->raw.bytes);
 	reel_problems_free(&block_reader->problems);
 	free(block_reader);
@@ -96,22 +97,32 @@ static struct reel_error *corrupt(const struct reel_block_reader *block_reader, 
 /* ---- payload -------------------------------------------------------------------- */
 
 /* What of the header this program does not know; NULL for nothing. */
-static const char *unknown_of(const struct reel_block_header *header)
+static const char *unknown_of(const struct reel_reader *reader,
+			      const struct reel_block_header *header)
 {
 	const uint8_t known = REEL_BLOCK_OPTIONAL | REEL_BLOCK_ENCRYPTED | REEL_BLOCK_SCRUBBED;
 
-	if (header->type < REEL_BLOCK_SIDE || header->type > REEL_BLOCK_INDEX)
+	if (header->type < REEL_BLOCK_SIDE || header->type > REEL_BLOCK_KEYS)
 		return "unknown type of block";
 	if (header->codec != REEL_CODEC_ZSTD)
 		return "unknown codec";
 	if (header->flags & ~known)
 		return "unknown flags";
-	return header->flags & REEL_BLOCK_ENCRYPTED ? "it is encrypted" : NULL;
+	if (header->flags & REEL_BLOCK_ENCRYPTED && !reel_reader_is_encrypted(reader))
+		return "encrypted, though the file is not";
+	return NULL;
 }
 
-bool reel_block_is_known(const struct reel_block_header *header)
+/* Whoever can write to the file can add such a block, or put it in the place of another one. */
+static bool is_forged(const struct reel_reader *reader, const struct reel_block_header *header)
 {
-	return !unknown_of(header);
+	return reel_reader_is_encrypted(reader) && header->type != REEL_BLOCK_KEYS &&
+	       !(header->flags & REEL_BLOCK_ENCRYPTED);
+}
+
+bool reel_block_is_known(const struct reel_reader *reader, const struct reel_block_header *header)
+{
+	return !unknown_of(reader, header);
 }
 
 static struct reel_error *read_payload(struct reel_block_reader *block_reader)
@@ -145,32 +156,60 @@ static uint64_t window_size(const uint8_t *frame)
 }
 
 /* Is the payload one zstd frame, and no skippable one, that says it has raw_size bytes? */
-static const char *check_frame(const uint8_t *payload, const struct reel_block_header *header)
+static const char *check_frame(const uint8_t *payload, size_t size, uint32_t raw_size)
 {
-	if (header->stored_size < 4 || reel_load32(payload) != ZSTD_MAGICNUMBER ||
-	    ZSTD_findFrameCompressedSize(payload, header->stored_size) != header->stored_size)
+	if (size < 4 || reel_load32(payload) != ZSTD_MAGICNUMBER ||
+	    ZSTD_findFrameCompressedSize(payload, size) != size)
 		return "the payload is not one zstd frame";
-	if (ZSTD_getFrameContentSize(payload, header->stored_size) != header->raw_size)
+	if (ZSTD_getFrameContentSize(payload, size) != raw_size)
 		return "the payload has another raw size than the header says";
-	if (ZSTD_getDictID_fromFrame(payload, header->stored_size))
+	if (ZSTD_getDictID_fromFrame(payload, size))
 		return "the payload needs a dictionary";
 	if (window_size(payload) > REEL_WINDOW_MAX)
 		return "the payload's zstd window exceeds 64 MiB";
 	return NULL;
 }
 
+/* The payload's zstd frame, decrypted if need be. */
+static struct reel_error *take_frame(struct reel_block_reader *block_reader,
+				     const uint8_t **frame_ret, size_t *size_ret)
+{
+	struct reel_block_header *header = &block_reader->block.header;
+	struct reel_error *error;
+
+	*frame_ret = block_reader->stored.bytes;
+	*size_ret = header->stored_size;
+	if (!(header->flags & REEL_BLOCK_ENCRYPTED))
+		return NULL;
+	if (!room_reserve(&block_reader->frame, header->stored_size))
+		return reel_error_no_memory();
+	error = reel_cipher_unseal(block_reader->reader->cipher, *frame_ret, header,
+				   block_reader->frame.bytes);
+	if (error)
+		return prefix(block_reader, error);
+	*frame_ret = block_reader->frame.bytes;
+	*size_ret -= REEL_CIPHER_OVERHEAD;
+	return NULL;
+}
+
 static struct reel_error *decompress(struct reel_block_reader *block_reader)
 {
 	const struct reel_block_header *header = &block_reader->block.header;
-	const char *problem = check_frame(block_reader->stored.bytes, header);
-	size_t size;
+	size_t size, frame_size;
+	const uint8_t *frame;
+	struct reel_error *error = take_frame(block_reader, &frame, &frame_size);
+	const char *problem;
+
+	if (error)
+		return error;
+	problem = check_frame(frame, frame_size, header->raw_size);
 
 	if (problem)
 		return corrupt(block_reader, problem);
 	if (!room_reserve(&block_reader->raw, header->raw_size))
 		return reel_error_no_memory();
 	size = ZSTD_decompressDCtx(block_reader->zstd, block_reader->raw.bytes, header->raw_size,
-				   block_reader->stored.bytes, header->stored_size);
+				   frame, frame_size);
 	if (ZSTD_isError(size))
 		return prefix(block_reader, reel_error_create(REEL_ERROR_CORRUPT, "the payload: %s",
 							      ZSTD_getErrorName(size)));
@@ -183,7 +222,7 @@ static struct reel_error *decompress(struct reel_block_reader *block_reader)
 struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader,
 					  const struct reel_block *block)
 {
-	const char *unknown = unknown_of(&block->header);
+	const char *unknown = unknown_of(block_reader->reader, &block->header);
 	struct reel_error *error;
 
 	block_reader->block = *block;
@@ -196,6 +235,9 @@ struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader
 		return prefix(block_reader,
 			      reel_error_create(REEL_ERROR_UNSUPPORTED, "%s: use a newer stackreel",
 						unknown));
+	if (is_forged(block_reader->reader, &block->header))
+		return corrupt(block_reader, "it is not encrypted, as all of this file's are: "
+					     "somebody put it there");
 	error = read_payload(block_reader);
 	if (!error)
 		error = decompress(block_reader);

@@ -75,24 +75,32 @@ static struct reel_error *read_trailer(struct reel_reader *reader)
 	return NULL;
 }
 
-static struct reel_error *find_blocks(struct reel_reader *reader)
+static struct reel_error *find_blocks(struct reel_reader *reader,
+				      const struct reel_identities *identities)
 {
 	struct reel_error *error = read_file_header(reader);
 	bool found = false;
 
+	if (!error && reel_reader_is_encrypted(reader))
+		error = reel_reader_open_first_keys(reader, identities);
 	if (!error)
 		error = read_trailer(reader);
-	if (!error && reader->has_trailer && reader->index_offset)
+	if (!error && reader->has_trailer && reader->index_offset &&
+	    (reader->cipher || !reel_reader_is_encrypted(reader)))
 		error = reel_reader_read_index(reader, &found);
 	if (!error && !found)
 		error = reel_reader_scan(reader);
+	if (!error && reel_reader_is_encrypted(reader))
+		error = reel_reader_reveal(reader, identities);
 	if (!error && reader->problems.failed)
 		error = reel_error_no_memory();
 	return error;
 }
 
 /* Takes ownership of `source`. */
-static struct reel_error *open_source(struct reel_source *source, struct reel_reader **ret)
+static struct reel_error *open_source(struct reel_source *source,
+				      const struct reel_identities *identities,
+				      struct reel_reader **ret)
 {
 	struct reel_reader *reader = calloc(1, sizeof(*reader));
 	struct reel_error *error;
@@ -103,7 +111,7 @@ static struct reel_error *open_source(struct reel_source *source, struct reel_re
 	}
 	reader->source = *source;
 	reel_problems_init(&reader->problems, PROBLEMS_MAX);
-	error = find_blocks(reader);
+	error = find_blocks(reader, identities);
 	if (error) {
 		reel_reader_close(reader);
 		return error;
@@ -121,20 +129,36 @@ static struct reel_error *check_capture(const uint8_t *bytes, size_t size)
 
 static const struct reel_source_kind capture_kind = { REEL_FILE_HEADER_SIZE, check_capture };
 
+static const struct reel_identities nobody;
+
 struct reel_error *reel_reader_open(const char *path, struct reel_reader **ret)
 {
-	struct reel_source source;
-	struct reel_error *error = reel_source_open(path, &capture_kind, &source);
-
-	return error ? error : open_source(&source, ret);
+	return reel_reader_open_encrypted(path, &nobody, ret);
 }
 
 struct reel_error *reel_reader_open_fd(int fd, const char *name, struct reel_reader **ret)
 {
+	return reel_reader_open_encrypted_fd(fd, name, &nobody, ret);
+}
+
+struct reel_error *reel_reader_open_encrypted(const char *path,
+					      const struct reel_identities *identities,
+					      struct reel_reader **ret)
+{
+	struct reel_source source;
+	struct reel_error *error = reel_source_open(path, &capture_kind, &source);
+
+	return error ? error : open_source(&source, identities, ret);
+}
+
+struct reel_error *reel_reader_open_encrypted_fd(int fd, const char *name,
+						 const struct reel_identities *identities,
+						 struct reel_reader **ret)
+{
 	struct reel_source source;
 	struct reel_error *error = reel_source_open_fd(fd, name, &capture_kind, &source);
 
-	return error ? error : open_source(&source, ret);
+	return error ? error : open_source(&source, identities, ret);
 }
 
 void reel_reader_close(struct reel_reader *reader)
@@ -142,6 +166,7 @@ void reel_reader_close(struct reel_reader *reader)
 	if (!reader)
 		return;
 	reel_source_close(&reader->source);
+	reel_cipher_destroy(reader->cipher);
 	reel_problems_free(&reader->problems);
 	free(reader->blocks);
 	free(reader);

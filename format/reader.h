@@ -9,6 +9,7 @@
 
 #include "format/block.h"
 #include "format/codec.h"
+#include "format/keys.h"
 
 struct reel_reader;
 
@@ -34,6 +35,16 @@ struct reel_error *reel_reader_open(const char *path, struct reel_reader **ret) 
 /* The same from a descriptor that can be read at any offset; takes ownership of `fd`. */
 struct reel_error *reel_reader_open_fd(int fd, const char *name,
 				       struct reel_reader **ret) REEL_MUST_CHECK;
+/*
+ * The same for a capture that may be encrypted: KEY if no identity is one that it was encrypted to
+ * (nor without any, as above), CORRUPT if its keys are damaged.
+ */
+struct reel_error *reel_reader_open_encrypted(const char *path,
+					      const struct reel_identities *identities,
+					      struct reel_reader **ret) REEL_MUST_CHECK;
+struct reel_error *reel_reader_open_encrypted_fd(int fd, const char *name,
+						 const struct reel_identities *identities,
+						 struct reel_reader **ret) REEL_MUST_CHECK;
 void reel_reader_close(struct reel_reader *reader);
 
 const char *reel_reader_name(const struct reel_reader *reader);
@@ -48,7 +59,7 @@ const struct reel_problem *reel_reader_problems(const struct reel_reader *reader
 bool reel_reader_has_trailer(const struct reel_reader *reader);
 
 /* Type, codec and flags are ones that this version can read. */
-bool reel_block_is_known(const struct reel_block_header *header);
+bool reel_block_is_known(const struct reel_reader *reader, const struct reel_block_header *header);
 
 /*
  * A block's raw bytes, and the state to decode its samples; to be used for one

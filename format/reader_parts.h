@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the reader share: reader.c, reader_index.c, reader_scan.c, block_reader.c. */
+/* What the files of the reader share: reader*.c and block_reader.c. */
 #ifndef FORMAT_READER_PARTS_H
 #define FORMAT_READER_PARTS_H
 
+#include "format/cipher.h"
 #include "format/problems.h"
 #include "format/reader.h"
 #include "format/source.h"
@@ -15,6 +16,7 @@ struct reel_reader {
 	struct reel_problems problems;
 	bool has_trailer;
 	uint64_t index_offset; /* the trailer's */
+	struct reel_cipher *cipher; /* NULL: not encrypted, or the key is not known yet */
 };
 
 struct reel_error *reel_reader_add_block(struct reel_reader *reader,
@@ -22,6 +24,21 @@ struct reel_error *reel_reader_add_block(struct reel_reader *reader,
 /* Reads the header at `offset`; *found_ret is false if there is no whole one. */
 struct reel_error *reel_reader_read_header(const struct reel_reader *reader, uint64_t offset,
 					   bool *found_ret, struct reel_block *ret) REEL_MUST_CHECK;
+static inline bool reel_reader_is_encrypted(const struct reel_reader *reader)
+{
+	return reader->header.features & REEL_FEATURE_ENCRYPTED;
+}
+
+/*
+ * Takes the file's key from the block of keys that should stand first; reader->cipher stays NULL
+ * if there is no whole one.  KEY if there is, but for others.
+ */
+struct reel_error *reel_reader_open_first_keys(
+	struct reel_reader *reader, const struct reel_identities *identities) REEL_MUST_CHECK;
+/* When the blocks are known: from any block of keys; then tells what the blocks' headers hide. */
+struct reel_error *reel_reader_reveal(struct reel_reader *reader,
+				      const struct reel_identities *identities) REEL_MUST_CHECK;
+
 /* The file's size less its trailer. */
 uint64_t reel_reader_blocks_end(const struct reel_reader *reader);
 

@@ -35,7 +35,8 @@ enum reel_record_id {
 	REEL_RECORD_SAMPLE = 33,
 	REEL_RECORD_SAMPLE_WEIGHT = 34,
 	REEL_RECORD_INDEX_ENTRY = 48,
-	REEL_RECORD_ID_LIMIT = 49,
+	REEL_RECORD_KEY = 56,
+	REEL_RECORD_ID_LIMIT = 57,
 };
 
 /* Limits (SPEC.md, section 9). */
@@ -347,6 +348,19 @@ struct reel_record_index_entry {
 	uint64_t records;
 };
 
+/* How a file's key is sealed, and its blocks are encrypted. */
+enum reel_key_algorithm {
+	/* crypto_box_seal and crypto_secretstream_xchacha20poly1305 of libsodium. */
+	REEL_KEY_X25519_XCHACHA20_POLY1305 = 1,
+};
+
+/* The key of an encrypted file, sealed to somebody's public key. */
+struct reel_record_key {
+	uint64_t algorithm;
+	struct reel_bytes key; /* whose: reel_public_key_id */
+	struct reel_bytes sealed;
+};
+
 /* A decoded side record; strings are borrowed from the block. */
 struct reel_record {
 	enum reel_record_id id;
@@ -368,6 +382,7 @@ struct reel_record {
 		struct reel_record_end end;
 		struct reel_record_sample_weight sample_weight;
 		struct reel_record_index_entry index_entry;
+		struct reel_record_key key;
 	};
 };
 

@@ -131,6 +131,12 @@ static const struct reel_schema_field index_entry_fields[] = {
 	NUMBER(index_entry, records),
 };
 
+static const struct reel_schema_field key_fields[] = {
+	NUMBER(key, algorithm),
+	BYTES(key, key, 64),
+	BYTES(key, sealed, 1024),
+};
+
 #define SCHEMA(record, is_critical, record_fields)                                                 \
 	[REEL_RECORD_##record] = {                                                                 \
 		.name = #record,                                                                   \
@@ -161,6 +167,7 @@ static const struct reel_schema schemas[REEL_RECORD_ID_LIMIT] = {
 	[REEL_RECORD_SAMPLE] = { "SAMPLE", true, NULL, 0 },
 	SCHEMA(SAMPLE_WEIGHT, false, sample_weight_fields),
 	SCHEMA(INDEX_ENTRY, false, index_entry_fields),
+	SCHEMA(KEY, false, key_fields),
 };
 
 const struct reel_schema *reel_schema_of(uint64_t id)
@@ -179,7 +186,9 @@ uint16_t reel_record_block_type(uint64_t id)
 		return 0;
 	if (id < REEL_RECORD_SAMPLE_LAYOUT)
 		return REEL_BLOCK_SIDE;
-	return id < REEL_RECORD_INDEX_ENTRY ? REEL_BLOCK_SAMPLES : REEL_BLOCK_INDEX;
+	if (id < REEL_RECORD_INDEX_ENTRY)
+		return REEL_BLOCK_SAMPLES;
+	return id < REEL_RECORD_KEY ? REEL_BLOCK_INDEX : REEL_BLOCK_KEYS;
 }
 
 uint64_t reel_schema_number(const struct reel_schema_field *field, const struct reel_record *record)

@@ -8,6 +8,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "format/cipher.h"
 #include "format/codec.h"
 #include "format/schema.h"
 #include "format/writer.h"
@@ -49,6 +50,10 @@ struct reel_writer {
 	struct open_block side, samples;
 	/* A block as it is written: header and payload. */
 	struct reel_buffer output;
+	/* NULL: not encrypted. */
+	struct reel_cipher *cipher;
+	struct reel_buffer frame; /* a payload before encryption */
+	struct open_block keys;	  /* the same as often as they are written */
 	/* INDEX_ENTRY records of the blocks so far; not complete if there are too many. */
 	struct open_block index;
 	bool index_is_full;
@@ -126,30 +131,60 @@ static struct reel_error *block_add_record(struct open_block *block,
 	return NULL;
 }
 
-/* Puts room for a header and the compressed records into the output. */
-static struct reel_error *compress_block(struct reel_writer *writer, const struct open_block *block,
-					 size_t *stored_size_ret)
+/* `size` bytes in the buffer, whatever is in it; NULL if memory is short. */
+static uint8_t *room_in(struct reel_buffer *buffer, size_t size)
 {
-	size_t bound = ZSTD_compressBound(block->raw.size);
-	uint8_t *room;
+	buffer->size = 0;
+	buffer->failed = false;
+	return reel_buffer_reserve(buffer, size);
+}
+
+/* Compresses the records into `room` of `bound` bytes. */
+static struct reel_error *compress_block(struct reel_writer *writer, const struct open_block *block,
+					 uint8_t *room, size_t bound, size_t *size_ret)
+{
 	size_t size;
 
-	writer->output.size = 0;
-	writer->output.failed = false;
-	room = reel_buffer_reserve(&writer->output, REEL_BLOCK_HEADER_SIZE + bound);
-	if (!room)
-		return reel_error_no_memory();
 	/*
 	 * The frame has its content size, which ZSTD_compress2 knows, and no
 	 * content checksum: the header has a CRC of the payload, which is there
 	 * for payloads that are no zstd frame too.
 	 */
-	size = ZSTD_compress2(writer->zstd, room + REEL_BLOCK_HEADER_SIZE, bound, block->raw.bytes,
-			      block->raw.size);
+	size = ZSTD_compress2(writer->zstd, room, bound, block->raw.bytes, block->raw.size);
 	if (ZSTD_isError(size))
 		return reel_error_create(REEL_ERROR_NO_MEMORY, "writing %s: zstd: %s", writer->name,
 					 ZSTD_getErrorName(size));
-	*stored_size_ret = size;
+	*size_ret = size;
+	return NULL;
+}
+
+/* Puts header and payload into the output; what of the header is known then is set. */
+static struct reel_error *put_block(struct reel_writer *writer, const struct open_block *block,
+				    struct reel_block_header *header)
+{
+	bool encrypts = writer->cipher && block->type != REEL_BLOCK_KEYS;
+	size_t bound = ZSTD_compressBound(block->raw.size), size;
+	uint8_t *room =
+		room_in(&writer->output, REEL_BLOCK_HEADER_SIZE + bound + REEL_CIPHER_OVERHEAD);
+	uint8_t *frame = encrypts ? room_in(&writer->frame, bound) : room;
+	uint8_t *payload;
+	struct reel_error *error;
+
+	if (!room || !frame)
+		return reel_error_no_memory();
+	payload = room + REEL_BLOCK_HEADER_SIZE;
+	if (!encrypts)
+		frame = payload;
+	error = compress_block(writer, block, frame, bound, &size);
+	if (error)
+		return error;
+	if (encrypts) {
+		reel_cipher_seal(writer->cipher, header, frame, size, payload);
+	} else {
+		header->stored_size = (uint32_t)size;
+		header->payload_crc = (uint32_t)crc32(0, payload, header->stored_size);
+	}
+	reel_block_header_store(header, writer->id, room);
 	return NULL;
 }
 
@@ -207,26 +242,25 @@ static struct reel_error *write_block(struct reel_writer *writer, struct open_bl
 		.time_last = block->time_last,
 		.records = block->records,
 	};
+	struct reel_block_header stored = header;
 	struct reel_error *error;
-	size_t stored_size;
 
 	if (!block->records)
 		return NULL;
-	error = compress_block(writer, block, &stored_size);
+	error = put_block(writer, block, &stored);
+	if (!error)
+		error = write_all(writer, writer->output.bytes,
+				  REEL_BLOCK_HEADER_SIZE + (size_t)stored.stored_size);
 	if (error)
 		return error;
-	header.stored_size = (uint32_t)stored_size;
-	header.payload_crc = (uint32_t)crc32(0, writer->output.bytes + REEL_BLOCK_HEADER_SIZE,
-					     header.stored_size);
-	reel_block_header_store(&header, writer->id, writer->output.bytes);
-	error = write_all(writer, writer->output.bytes, REEL_BLOCK_HEADER_SIZE + stored_size);
-	if (error)
-		return error;
+	/* The index has what the header of an encrypted block hides. */
+	header.stored_size = stored.stored_size;
 	if (block != &writer->index)
 		add_index_entry(writer, &header, offset);
 	writer->sequence++;
 	writer->counts.blocks++;
-	block_clear(block);
+	if (block != &writer->keys)
+		block_clear(block);
 	return NULL;
 }
 
@@ -260,12 +294,38 @@ static struct reel_error *create_zstd(struct reel_writer *writer)
 
 static struct reel_error *write_file_header(struct reel_writer *writer)
 {
-	struct reel_file_header header = { REEL_FORMAT_MAJOR, REEL_FORMAT_MINOR, 0, { 0 } };
+	struct reel_file_header header = {
+		.major = REEL_FORMAT_MAJOR,
+		.minor = REEL_FORMAT_MINOR,
+		.features = writer->cipher ? REEL_FEATURE_ENCRYPTED : 0,
+	};
 	uint8_t bytes[REEL_FILE_HEADER_SIZE];
 
 	memcpy(header.id, writer->id, sizeof(header.id));
 	reel_file_header_store(&header, bytes);
 	return write_all(writer, bytes, sizeof(bytes));
+}
+
+/* A new key for the file, and the records of it for those who may read it. */
+static struct reel_error *create_cipher(struct reel_writer *writer)
+{
+	const struct reel_public_keys *recipients = writer->options.recipients;
+	struct reel_error *error;
+
+	writer->options.recipients = NULL;
+	if (!recipients || !recipients->n)
+		return NULL;
+	error = reel_cipher_create(writer->id, &writer->cipher);
+	for (size_t i = 0; i < recipients->n && !error; i++) {
+		uint8_t id[REEL_KEY_ID_SIZE], sealed[REEL_SEALED_KEY_SIZE];
+		struct reel_record record = { .id = REEL_RECORD_KEY };
+
+		error = reel_cipher_seal_key(writer->cipher, &recipients->list[i], id, sealed,
+					     &record.key);
+		if (!error)
+			error = block_add_record(&writer->keys, &record);
+	}
+	return error;
 }
 
 static struct reel_error *setup(struct reel_writer *writer, const char *name,
@@ -278,11 +338,15 @@ static struct reel_error *setup(struct reel_writer *writer, const char *name,
 		return reel_error_no_memory();
 	error = make_file_id(file_id, writer->id);
 	if (!error)
+		error = create_cipher(writer);
+	if (!error)
 		error = create_zstd(writer);
 	if (!error)
 		error = reel_sample_encoder_create(&writer->encoder);
 	if (!error)
 		error = write_file_header(writer);
+	if (!error)
+		error = write_block(writer, &writer->keys);
 	return error;
 }
 
@@ -303,6 +367,7 @@ struct reel_error *reel_writer_create(int fd, const char *name,
 	writer->side.type = REEL_BLOCK_SIDE;
 	writer->samples.type = REEL_BLOCK_SAMPLES;
 	writer->index.type = REEL_BLOCK_INDEX;
+	writer->keys.type = REEL_BLOCK_KEYS;
 	error = setup(writer, name, file_id);
 	if (error) {
 		reel_writer_destroy(writer);
@@ -321,6 +386,9 @@ void reel_writer_destroy(struct reel_writer *writer)
 	reel_buffer_free(&writer->side.raw);
 	reel_buffer_free(&writer->samples.raw);
 	reel_buffer_free(&writer->index.raw);
+	reel_buffer_free(&writer->keys.raw);
+	reel_buffer_free(&writer->frame);
+	reel_cipher_destroy(writer->cipher);
 	reel_buffer_free(&writer->output);
 	free(writer->name);
 	free(writer);
@@ -574,6 +642,9 @@ struct reel_error *reel_writer_finish(struct reel_writer *writer)
 
 	if (!error)
 		error = flush(writer);
+	/* Once more: without them, damage at the file's beginning would make all of it useless. */
+	if (!error)
+		error = write_block(writer, &writer->keys);
 	if (error)
 		return error;
 	if (!writer->index_is_full && writer->index.records) {

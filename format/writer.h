@@ -9,6 +9,7 @@
 
 #include "format/block.h"
 #include "format/codec.h"
+#include "format/keys.h"
 #include "format/record.h"
 
 struct reel_writer;
@@ -19,6 +20,8 @@ struct reel_writer_options {
 	uint8_t sample_flags;
 	/* Close the sample block at so many expanded bytes (0: 64 MiB). */
 	uint64_t block_expanded;
+	/* Encrypt to these; NULL or none: do not. Needed by reel_writer_create only. */
+	const struct reel_public_keys *recipients;
 };
 
 struct reel_writer_counts {

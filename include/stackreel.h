@@ -59,6 +59,8 @@ enum reel_error_code {
 	REEL_ERROR_MISMATCH = 9,
 	/* The kernel does not allow it (privileges, lockdown, paranoia settings). */
 	REEL_ERROR_PERMISSION = 10,
+	/* It is encrypted, and no key that was given opens it. */
+	REEL_ERROR_KEY = 11,
 };
 
 struct reel_error;
@@ -102,6 +104,9 @@ struct reel_capture_options {
 	 * all signals blocked.
 	 */
 	uint32_t threads;
+	/* Files with secret keys for an encrypted capture; NULL-terminated, or NULL. They are read
+	 * by reel_capture_open, encrypted or not. */
+	const char *const *identities;
 };
 
 /*
@@ -472,6 +477,8 @@ struct reel_import_options {
 	 * file is damaged, and what was readable was imported; else a remark.  May be NULL. */
 	void (*problem)(void *context, enum reel_error_code code, const char *message);
 	void *context;
+	/* Encrypt the capture to these: public keys, or files of them; NULL-terminated, or NULL. */
+	const char *const *recipients;
 };
 
 struct reel_import_counts {
@@ -493,6 +500,22 @@ struct reel_import_counts {
 struct reel_error *reel_import_perf(const char *path, const char *output,
 				    const struct reel_import_options *options,
 				    struct reel_import_counts *counts);
+
+/* ---- keys of encrypted captures --------------------------------------------- */
+
+/* Of a public key as text, its NUL included. */
+#define REEL_PUBLIC_KEY_TEXT_SIZE 64
+
+/*
+ * Makes a pair of keys, and `path`, which must not exist, with the secret one; nobody but the
+ * owner may read it.  The public one is text as --encrypt-to takes it.
+ */
+struct reel_error *reel_identity_create(const char *path,
+					char public_key_ret[REEL_PUBLIC_KEY_TEXT_SIZE]);
+/* Calls `visit` with the public key of each secret one in the file. */
+struct reel_error *reel_identity_public_keys(const char *path,
+					     void (*visit)(void *context, const char *public_key),
+					     void *context);
 
 /* ---- unwind tables ------------------------------------------------------ */
 

@@ -327,7 +327,8 @@ static struct reel_error *read_side_blocks(struct reel_capture *capture,
 
 	for (size_t i = 0; i < n_blocks && !error; i++) {
 		if (blocks[i].header.type != REEL_BLOCK_SAMPLES &&
-		    blocks[i].header.type != REEL_BLOCK_INDEX)
+		    blocks[i].header.type != REEL_BLOCK_INDEX &&
+		    blocks[i].header.type != REEL_BLOCK_KEYS)
 			error = read_side_block(capture, block_reader, &blocks[i], take);
 	}
 	return error;
@@ -362,6 +363,9 @@ static void sum_blocks(struct reel_capture *capture)
 		if (header->type != REEL_BLOCK_SAMPLES)
 			continue;
 		info->stack_bytes += header->expanded_size;
+		/* No times: an encrypted block that was changed does not tell any. */
+		if (!header->records)
+			continue;
 		if (!info->first_sample_time || header->time_first < info->first_sample_time)
 			info->first_sample_time = header->time_first;
 		if (header->time_last > info->last_sample_time)
@@ -453,6 +457,17 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 	return error;
 }
 
+static struct reel_error *open_reader(const char *path, const struct reel_capture_options *options,
+				      struct reel_reader **ret)
+{
+	_cleanup_identities_ struct reel_identities identities = { 0 };
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; options->identities && options->identities[i] && !error; i++)
+		error = reel_identities_load(&identities, options->identities[i]);
+	return error ? error : reel_reader_open_encrypted(path, &identities, ret);
+}
+
 static void set_options(struct reel_capture *capture, const struct reel_capture_options *options)
 {
 	if (options)
@@ -484,7 +499,8 @@ struct reel_error *reel_capture_open(const char *path, const struct reel_capture
 		.problems = no_problems,
 	};
 	capture->texts = reel_texts_create();
-	error = capture->texts ? reel_reader_open(path, &capture->reader) : reel_error_no_memory();
+	error = capture->texts ? open_reader(path, &capture->options, &capture->reader)
+			       : reel_error_no_memory();
 	if (!error)
 		error = reel_timeline_create(true, &capture->timeline);
 	if (!error)

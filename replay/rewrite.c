@@ -160,9 +160,10 @@ static struct reel_error *rewrite_blocks(struct rewrite *rewrite)
 	for (size_t i = 0; i < n_blocks && !error; i++) {
 		const struct reel_block *block = &blocks[i];
 
-		if (block->header.type == REEL_BLOCK_INDEX)
+		if (block->header.type == REEL_BLOCK_INDEX || block->header.type == REEL_BLOCK_KEYS)
 			continue;
-		rewrite->counts.unknown_blocks += !reel_block_is_known(&block->header);
+		rewrite->counts.unknown_blocks +=
+			!reel_block_is_known(capture->reader, &block->header);
 		if (options->progress)
 			options->progress(options->progress_context, block->offset,
 					  capture->info.file_size);

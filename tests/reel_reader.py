@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads captures of stackreel.  Written from SPEC.md alone, to check the text and the programs.
 
-    reel_reader.py [--summary] [--no-index] [--bytes] FILE
+    reel_reader.py [--summary] [--no-index] [--bytes] [--identity KEYFILE] FILE
 
 prints each record of each block in the file's order as a JSON object on a line of its own,
 in ASCII; "block" is its sequence, "block_offset" where its header is in the file:
@@ -23,13 +23,13 @@ Numbers are integers, texts strings (a byte that is not UTF-8 is a surrogate U+D
 --summary prints a line for each block, {"block", "block_offset", "type", "records": {name: count}},
 and then {"blocks": count, "records": {name: count}}.
 
-Problems go to stderr, a JSON object a line: {"problem": "truncated", "corrupt", "unsupported" or
-"not a capture", "offset": in the file, "message"}.  The exit status is 0 if there was none, 1 if
+Problems go to stderr, a JSON object a line: {"problem": "truncated", "corrupt", "unsupported",
+"encrypted" or "not a capture", "offset": in the file, "message"}.  The exit status is 0 if there was none, 1 if
 there were some, 2 if there were some and not one record could be read.
 
-Records are read by reel_records.py; the rest is here.
+Records are read by reel_records.py, what is encrypted by reel_cipher.py; the rest is here.
 
-As a module: Capture(file, report) has header, blocks(), records(block) and all_records().
+As a module: Capture(file, report) (and an Identity of reel_cipher) has header, blocks(), records(block) and all_records().
 """
 
 import argparse
@@ -41,8 +41,9 @@ import sys
 import threading
 import zlib
 
+import reel_cipher
 from reel_records import (
-    CORRUPT, INDEX, MIB, NOT_A_CAPTURE, RECORDS, SAMPLES, SIDE, TRUNCATED, UNSUPPORTED,
+    CORRUPT, INDEX, KEYS, LOCKED, MIB, NOT_A_CAPTURE, RECORDS, SAMPLES, SIDE, TRUNCATED, UNSUPPORTED,
     Cursor, OutOfRange, ReelError, SampleDecoder, corrupt, decode_fields)
 
 # SPEC section 9.
@@ -60,6 +61,7 @@ BLOCK_START = struct.pack("<II4s", 0x184D2A5D, 72, b"RBLK")
 TRAILER_START = struct.pack("<II8s", 0x184D2A5C, 24, b"REELEND\n")
 
 OPTIONAL, ENCRYPTED, SCRUBBED = 1, 2, 4
+FEATURE_ENCRYPTED = 1
 
 Problem = collections.namedtuple("Problem", "problem offset message")
 FileHeader = collections.namedtuple("FileHeader", "major minor features file_id")
@@ -128,9 +130,15 @@ def decompress(payload, raw_size):
 
 # ---- the file --------------------------------------------------------------------------------
 
-def is_unknown(block):
-    return (block.type not in (SIDE, SAMPLES, INDEX) or block.codec != 1
-            or block.flags & ~(OPTIONAL | SCRUBBED) != 0)
+def is_unknown(header, block):
+    known = OPTIONAL | SCRUBBED | (ENCRYPTED if header.features & FEATURE_ENCRYPTED else 0)
+    return (block.type not in (SIDE, SAMPLES, INDEX, KEYS) or block.codec != 1
+            or block.flags & ~known != 0)
+
+
+def check_encrypted(header, block):
+    if header.features & FEATURE_ENCRYPTED and block.type != KEYS and not block.flags & ENCRYPTED:
+        raise corrupt("a block that is not encrypted")
 
 
 def within_limits(block):
@@ -148,7 +156,7 @@ class Capture:
     report is called with each Problem.  Raises ReelError if nothing can be read.
     """
 
-    def __init__(self, file, report, use_index=True):
+    def __init__(self, file, report, use_index=True, identity=None):
         self.file = file
         self.report = report
         self.use_index = use_index
@@ -166,6 +174,9 @@ class Capture:
         self.cut = False
         # Something is damaged in front of the side record that comes next.
         self.side_damaged = False
+        self.cipher = None
+        if self.header.features & FEATURE_ENCRYPTED:
+            self.cipher = self.find_cipher(identity)
 
     def problem(self, problem, offset, message):
         self.problems += 1
@@ -188,9 +199,40 @@ class Capture:
             raise ReelError(CORRUPT, "the file header's crc is wrong", 0)
         if (major, minor) != (0, 1):
             raise ReelError(UNSUPPORTED, "version %d.%d" % (major, minor), 0)
-        if features:
+        if features & ~FEATURE_ENCRYPTED:
             raise ReelError(UNSUPPORTED, "features %#x" % features, 0)
         return FileHeader(major, minor, features, file_id)
+
+    def find_cipher(self, identity):
+        """By the first block of keys that is whole."""
+        first = self.block_at(FILE_HEADER.size)
+        # Damage is reported by whoever goes through the blocks.
+        report, self.report, problems = self.report, lambda problem: None, self.problems
+        blocks = [first] if first and block_end(first) <= self.end else []
+        blocks += [block for block in self.walk() if block.offset != FILE_HEADER.size]
+        self.report, self.problems = report, problems
+        self.trailer_seen = self.cut = self.side_damaged = False
+        for block in blocks:
+            if block.type != KEYS:
+                continue
+            try:
+                records = list(Decoder(block, self.raw(block)))
+                if identity is None:
+                    raise ReelError(LOCKED, "encrypted", 0)
+                key = identity.file_key(r for r in records if r["record"] == "KEY")
+                return reel_cipher.Cipher(identity.sodium, self.header.file_id, key)
+            except ReelError as error:
+                if error.problem == LOCKED:
+                    error.offset = block.offset
+                    raise
+        raise ReelError(CORRUPT, "no block of keys is whole", FILE_HEADER.size)
+
+    def open_payload(self, block, payload):
+        """The block with the numbers that its header hides, and the zstd frame."""
+        header = self.at(block.offset, BLOCK_HEADER.size)
+        hidden, frame = self.cipher.messages(header, payload)
+        first, last, records = reel_cipher.HIDDEN.unpack(hidden)
+        return block._replace(time_first=first, time_last=last, records=records), frame
 
     def block_at(self, offset):
         """The block whose whole header is at offset, or None."""
@@ -306,10 +348,13 @@ class Capture:
         """
         offset = self.trailer_at(self.end) if self.end < self.size else None
         index = self.block_at(offset) if offset else None
-        if not index or index.type != INDEX or is_unknown(index) or block_end(index) != self.end:
+        if (not index or index.type != INDEX or is_unknown(self.header, index)
+                or block_end(index) != self.end):
             return None
         try:
-            entries = [r for r in Decoder(index, self.raw(index)) if r["record"] == "INDEX_ENTRY"]
+            check_encrypted(self.header, index)
+            entries = [r for r in Decoder(*self.decrypted(index))
+                       if r["record"] == "INDEX_ENTRY"]
         except ReelError:
             return None
         blocks = [self.block_at(entry["offset"]) for entry in entries] + [index]
@@ -321,11 +366,24 @@ class Capture:
 
     # -- records
 
+    def decrypted(self, block):
+        """The block as it is without encryption, and its records' bytes."""
+        payload = self.payload(block)
+        if block.flags & ENCRYPTED:
+            block, payload = self.open_payload(block, payload)
+        return block, self.unpack(block, payload)
+
     def raw(self, block):
-        """The records' bytes.  Everything is checked before it is allocated."""
+        return self.decrypted(block)[1]
+
+    def payload(self, block):
         payload = self.at(block.offset + BLOCK_HEADER.size, block.stored_size)
         if zlib.crc32(payload) != block.payload_crc:
             raise corrupt("the payload's crc is wrong")
+        return payload
+
+    def unpack(self, block, payload):
+        """The records' bytes.  Everything is checked before it is allocated."""
         if frame_content_size(payload) != block.raw_size:
             raise corrupt("the payload's content size is not the raw size")
         return decompress(payload, block.raw_size)
@@ -340,12 +398,13 @@ class Capture:
             problem(CORRUPT, message)
 
         try:
-            if is_unknown(block):
+            if is_unknown(self.header, block):
                 if not block.flags & OPTIONAL:
                     raise ReelError(UNSUPPORTED, "a block of type %d, codec %d, flags %#x"
                                     % (block.type, block.codec, block.flags))
                 return
-            yield from Decoder(block, self.raw(block), pass_over)
+            check_encrypted(self.header, block)
+            yield from Decoder(*self.decrypted(block), pass_over)
         except ReelError as error:
             problem(error.problem, error.message)
 
@@ -493,7 +552,8 @@ def exit_status(problems, records):
 def read(file, options):
     """The exit status."""
     try:
-        capture = Capture(file, report_to_stderr, not options.no_index)
+        identity = reel_cipher.Identity(options.identity) if options.identity else None
+        capture = Capture(file, report_to_stderr, not options.no_index, identity)
     except ReelError as error:
         report_to_stderr(Problem(error.problem, error.offset, error.message))
         return 2
@@ -506,6 +566,7 @@ def main():
     parser.add_argument("--summary", action="store_true", help="only count records and blocks")
     parser.add_argument("--no-index", action="store_true", help="scan, even if there is an index")
     parser.add_argument("--bytes", action="store_true", help="print the bytes of regions")
+    parser.add_argument("--identity", metavar="KEYFILE", help="a secret key")
     parser.add_argument("file", metavar="FILE")
     options = parser.parse_args()
     try:

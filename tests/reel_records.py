@@ -13,13 +13,15 @@ MAX_THREADS = 65536
 MAX_CHAIN = 65536
 MAX_BUILD_ID = 64
 MAX_TEXT = 65536
+MAX_SEALED = 1024
 MAX_IMAGE = 16 * MIB
 
-SIDE, SAMPLES, INDEX = 1, 2, 3
+SIDE, SAMPLES, INDEX, KEYS = 1, 2, 3, 4
 
 TRUNCATED = "truncated"
 CORRUPT = "corrupt"
 UNSUPPORTED = "unsupported"
+LOCKED = "encrypted"
 NOT_A_CAPTURE = "not a capture"
 
 
@@ -72,6 +74,7 @@ FIELDS = {
     34: ("SAMPLE_WEIGHT", SAMPLES, "sample weight"),
     48: ("INDEX_ENTRY", INDEX, """offset type sequence stored_size raw_size expanded_size
         time_first time_last records"""),
+    56: ("KEY", KEYS, "algorithm key:build_id sealed:sealed"),
 }
 
 
@@ -167,6 +170,9 @@ class Cursor:
 
     def text(self):
         return self.limited(MAX_TEXT, "text")
+
+    def sealed(self):
+        return self.limited(MAX_SEALED, "sealed key")
 
     def build_id(self):
         return self.limited(MAX_BUILD_ID, "build-id")

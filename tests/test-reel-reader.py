@@ -242,7 +242,7 @@ class Blocks(Case):
         self.assertEqual(self.good(finish(started().side())), [])
 
     def test_unknown_type(self):
-        self.only_this_is_bad("unsupported", type=4)
+        self.only_this_is_bad("unsupported", type=5)
 
     def test_unknown_type_0(self):
         self.only_this_is_bad("unsupported", type=0)

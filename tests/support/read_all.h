@@ -107,18 +107,16 @@ static inline void outcome_block(struct outcome *outcome, struct reel_block_read
 		outcome_say(outcome, problems[i].code, problems[i].message);
 }
 
-/* The caller frees ret->text. */
-static inline void read_all(const void *bytes, size_t size, struct outcome *ret)
+/* What came of opening; closes the reader. The caller frees ret->text. */
+static inline void read_opened(struct reel_error *error, struct reel_reader *reader,
+			       struct outcome *ret)
 {
 	struct reel_block_reader *block_reader;
 	const struct reel_problem *problems;
 	const struct reel_block *blocks;
-	struct reel_reader *reader;
-	struct reel_error *error;
 	size_t n;
 
 	*ret = (struct outcome){ 0 };
-	error = open_bytes(bytes, size, &reader);
 	if (error) {
 		outcome_error(ret, error);
 		reel_buffer_append(&ret->text, "", 1);
@@ -136,6 +134,14 @@ static inline void read_all(const void *bytes, size_t size, struct outcome *ret)
 	reel_block_reader_destroy(block_reader);
 	reel_reader_close(reader);
 	reel_buffer_append(&ret->text, "", 1);
+}
+
+static inline void read_all(const void *bytes, size_t size, struct outcome *ret)
+{
+	struct reel_reader *reader = NULL;
+	struct reel_error *error = open_bytes(bytes, size, &reader);
+
+	read_opened(error, reader, ret);
 }
 
 #endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <sodium.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include "format/cipher.h"
+
+#define KEY_SIZE    crypto_secretstream_xchacha20poly1305_KEYBYTES
+#define STREAM_SIZE crypto_secretstream_xchacha20poly1305_HEADERBYTES
+#define TAG_SIZE    crypto_secretstream_xchacha20poly1305_ABYTES
+#define FRAME_SIZE  8
+/* The header's times and records, which it hides. */
+#define HIDDEN_SIZE 20
+#define MAGIC	    0x184D2A5Bu
+
+_Static_assert(FRAME_SIZE + STREAM_SIZE + HIDDEN_SIZE + TAG_SIZE == REEL_CIPHER_HEAD_SIZE, "");
+_Static_assert(TAG_SIZE == REEL_CIPHER_TAIL_SIZE, "");
+_Static_assert(crypto_box_SEALBYTES + KEY_SIZE == REEL_SEALED_KEY_SIZE, "");
+
+struct reel_cipher {
+	uint8_t file_id[REEL_FILE_ID_SIZE];
+	uint8_t key[KEY_SIZE];
+};
+
+struct reel_error *reel_cipher_init(void)
+{
+	return sodium_init() < 0 ? reel_error_create(REEL_ERROR_OS, "libsodium does not start: no "
+								    "source of random numbers")
+				 : NULL;
+}
+
+/* ---- the file's key ------------------------------------------------------------------- */
+
+/* In memory that is not swapped out, if the limits allow. */
+static struct reel_error *cipher_new(const uint8_t id[REEL_FILE_ID_SIZE], struct reel_cipher **ret)
+{
+	struct reel_error *error = reel_cipher_init();
+
+	*ret = NULL;
+	if (error)
+		return error;
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
+		return reel_error_no_memory();
+	sodium_mlock((*ret)->key, sizeof((*ret)->key));
+	memcpy((*ret)->file_id, id, sizeof((*ret)->file_id));
+	return NULL;
+}
+
+struct reel_error *reel_cipher_create(const uint8_t id[REEL_FILE_ID_SIZE], struct reel_cipher **ret)
+{
+	struct reel_error *error = cipher_new(id, ret);
+
+	if (!error)
+		crypto_secretstream_xchacha20poly1305_keygen((*ret)->key);
+	return error;
+}
+
+void reel_cipher_destroy(struct reel_cipher *cipher)
+{
+	if (!cipher)
+		return;
+	/* Wipes it, too. */
+	sodium_munlock(cipher->key, sizeof(cipher->key));
+	free(cipher);
+}
+
+static const struct reel_identity *identity_of(const struct reel_identities *identities,
+					       const struct reel_record_key *record)
+{
+	for (size_t i = 0; i < identities->n; i++) {
+		uint8_t id[REEL_KEY_ID_SIZE];
+
+		reel_public_key_id(&identities->list[i].public, id);
+		if (record->key.size == sizeof(id) && !memcmp(record->key.data, id, sizeof(id)))
+			return &identities->list[i];
+	}
+	return NULL;
+}
+
+struct reel_error *reel_cipher_open(const uint8_t id[REEL_FILE_ID_SIZE],
+				    const struct reel_record_key *record,
+				    const struct reel_identities *identities,
+				    struct reel_cipher **ret)
+{
+	const struct reel_identity *identity = identity_of(identities, record);
+	struct reel_error *error;
+
+	*ret = NULL;
+	if (!identity)
+		return NULL;
+	error = cipher_new(id, ret);
+	if (error)
+		return error;
+	if (record->sealed.size == REEL_SEALED_KEY_SIZE &&
+	    !crypto_box_seal_open((*ret)->key, record->sealed.data, record->sealed.size,
+				  identity->public.bytes, identity->secret))
+		return NULL;
+	reel_cipher_destroy(*ret);
+	*ret = NULL;
+	return reel_error_create(REEL_ERROR_CORRUPT, "the sealed key was changed");
+}
+
+struct reel_error *reel_cipher_seal_key(const struct reel_cipher *cipher,
+					const struct reel_public_key *key,
+					uint8_t id_room[REEL_KEY_ID_SIZE],
+					uint8_t sealed[REEL_SEALED_KEY_SIZE],
+					struct reel_record_key *ret)
+{
+	/* Some 32 bytes are no point of the curve that can be used. */
+	if (crypto_box_seal(sealed, cipher->key, sizeof(cipher->key), key->bytes))
+		return reel_error_create(REEL_ERROR_INVALID, "a public key is no usable one");
+	reel_public_key_id(key, id_room);
+	*ret = (struct reel_record_key){
+		.algorithm = REEL_KEY_X25519_XCHACHA20_POLY1305,
+		.key = { id_room, REEL_KEY_ID_SIZE },
+		.sealed = { sealed, REEL_SEALED_KEY_SIZE },
+	};
+	return NULL;
+}
+
+/* ---- payloads --------------------------------------------------------------------------- */
+
+#define ASSOCIATED_SIZE (REEL_FILE_ID_SIZE + REEL_BLOCK_HEADER_SIZE)
+
+/* What both messages of a payload are bound to. */
+static void associate(const struct reel_cipher *cipher, const struct reel_block_header *header,
+		      uint8_t ret[ASSOCIATED_SIZE])
+{
+	struct reel_block_header stored = *header;
+	uint8_t *bytes = ret + REEL_FILE_ID_SIZE;
+
+	stored.time_first = stored.time_last = 0;
+	stored.records = stored.payload_crc = 0;
+	memcpy(ret, cipher->file_id, REEL_FILE_ID_SIZE);
+	reel_block_header_store(&stored, cipher->file_id, bytes);
+	/* Its crc depends on the payload's. */
+	memset(bytes + REEL_BLOCK_HEADER_SIZE - 4, 0, 4);
+}
+
+void reel_cipher_seal(const struct reel_cipher *cipher, struct reel_block_header *header,
+		      const uint8_t *frame, size_t size, uint8_t *payload)
+{
+	crypto_secretstream_xchacha20poly1305_state state;
+	uint8_t associated[ASSOCIATED_SIZE], hidden[HIDDEN_SIZE], *at = payload;
+
+	header->stored_size = (uint32_t)(size + REEL_CIPHER_OVERHEAD);
+	header->flags |= REEL_BLOCK_ENCRYPTED;
+	associate(cipher, header, associated);
+	reel_store64(hidden, header->time_first);
+	reel_store64(hidden + 8, header->time_last);
+	reel_store32(hidden + 16, header->records);
+	header->time_first = header->time_last = 0;
+	header->records = 0;
+
+	reel_store32(at, MAGIC);
+	reel_store32(at + 4, header->stored_size - FRAME_SIZE);
+	at += FRAME_SIZE;
+	crypto_secretstream_xchacha20poly1305_init_push(&state, at, cipher->key);
+	at += STREAM_SIZE;
+	crypto_secretstream_xchacha20poly1305_push(
+		&state, at, NULL, hidden, sizeof(hidden), associated, sizeof(associated),
+		crypto_secretstream_xchacha20poly1305_TAG_MESSAGE);
+	at += sizeof(hidden) + TAG_SIZE;
+	crypto_secretstream_xchacha20poly1305_push(&state, at, NULL, frame, size, associated,
+						   sizeof(associated),
+						   crypto_secretstream_xchacha20poly1305_TAG_FINAL);
+	sodium_memzero(&state, sizeof(state));
+	header->payload_crc = (uint32_t)crc32(0, payload, header->stored_size);
+}
+
+static struct reel_error *is_another(void)
+{
+	return reel_error_create(REEL_ERROR_CORRUPT, "it is not as it was encrypted: somebody "
+						     "changed it, or it is of another capture");
+}
+
+/* Begins to read a payload: its frame, and the first message. */
+static struct reel_error *pull_head(const struct reel_cipher *cipher, const uint8_t *payload,
+				    const uint8_t associated[ASSOCIATED_SIZE],
+				    crypto_secretstream_xchacha20poly1305_state *state,
+				    struct reel_block_header *header)
+{
+	const uint8_t *stream = payload + FRAME_SIZE;
+	uint8_t hidden[HIDDEN_SIZE], tag;
+
+	if (header->stored_size < REEL_CIPHER_OVERHEAD || reel_load32(payload) != MAGIC ||
+	    reel_load32(payload + 4) != header->stored_size - FRAME_SIZE)
+		return reel_error_create(REEL_ERROR_CORRUPT,
+					 "the payload is not one frame of an encrypted block");
+	if (crypto_secretstream_xchacha20poly1305_init_pull(state, stream, cipher->key) ||
+	    crypto_secretstream_xchacha20poly1305_pull(state, hidden, NULL, &tag,
+						       stream + STREAM_SIZE, HIDDEN_SIZE + TAG_SIZE,
+						       associated, ASSOCIATED_SIZE) ||
+	    tag != crypto_secretstream_xchacha20poly1305_TAG_MESSAGE)
+		return is_another();
+	header->time_first = reel_load64(hidden);
+	header->time_last = reel_load64(hidden + 8);
+	header->records = reel_load32(hidden + 16);
+	return NULL;
+}
+
+struct reel_error *reel_cipher_reveal(const struct reel_cipher *cipher, const uint8_t *payload,
+				      struct reel_block_header *header)
+{
+	crypto_secretstream_xchacha20poly1305_state state;
+	uint8_t associated[ASSOCIATED_SIZE];
+	struct reel_error *error;
+
+	associate(cipher, header, associated);
+	error = pull_head(cipher, payload, associated, &state, header);
+	sodium_memzero(&state, sizeof(state));
+	return error;
+}
+
+struct reel_error *reel_cipher_unseal(const struct reel_cipher *cipher, const uint8_t *payload,
+				      struct reel_block_header *header, uint8_t *frame)
+{
+	crypto_secretstream_xchacha20poly1305_state state;
+	uint8_t associated[ASSOCIATED_SIZE], tag;
+	struct reel_error *error;
+
+	associate(cipher, header, associated);
+	error = pull_head(cipher, payload, associated, &state, header);
+	if (!error &&
+	    (crypto_secretstream_xchacha20poly1305_pull(
+		     &state, frame, NULL, &tag, payload + REEL_CIPHER_HEAD_SIZE,
+		     header->stored_size - REEL_CIPHER_HEAD_SIZE, associated, sizeof(associated)) ||
+	     tag != crypto_secretstream_xchacha20poly1305_TAG_FINAL))
+		error = is_another();
+	sodium_memzero(&state, sizeof(state));
+	return error;
+}

@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Encrypted captures: who reads them, what they hide, and that nothing in them can be changed. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <fcntl.h>
+
+#include "format/cipher.h"
+#include "tests/support/example.h"
+#include "tests/support/read_all.h"
+
+#define N_KEYS	3
+#define BLOCKS	3
+#define SAMPLES 4
+/* Keys, side, samples (BLOCKS times), END, keys, index. */
+#define N_BLOCKS (1 + 1 + BLOCKS + 1 + 1 + 1)
+
+/* Key files in a folder that is removed at the end, and their public keys. */
+static struct {
+	char directory[64];
+	char path[N_KEYS][96];
+	char public[N_KEYS][REEL_PUBLIC_KEY_TEXT_SIZE];
+	struct reel_identities identities[N_KEYS];
+	struct reel_public_keys recipients; /* of the first two */
+} keys;
+
+static int make_keys(void **state)
+{
+	(void)state;
+	snprintf(keys.directory, sizeof(keys.directory), "/tmp/test_encryption.XXXXXX");
+	assert_non_null(mkdtemp(keys.directory));
+	for (size_t i = 0; i < N_KEYS; i++) {
+		snprintf(keys.path[i], sizeof(keys.path[i]), "%s/%zu.key", keys.directory, i);
+		must(reel_identity_create(keys.path[i], keys.public[i]));
+		must(reel_identities_load(&keys.identities[i], keys.path[i]));
+	}
+	must(reel_public_keys_add(&keys.recipients, keys.public[0]));
+	must(reel_public_keys_add(&keys.recipients, keys.public[1]));
+	return 0;
+}
+
+static int remove_keys(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_KEYS; i++) {
+		unlink(keys.path[i]);
+		reel_identities_free(&keys.identities[i]);
+	}
+	reel_public_keys_free(&keys.recipients);
+	return rmdir(keys.directory);
+}
+
+/* ---- captures ----------------------------------------------------------------------------- */
+
+static void write_capture(const uint8_t *id, bool finish, struct reel_buffer *ret)
+{
+	struct reel_writer_options options = { .recipients = &keys.recipients };
+	_cleanup_fd_ int fd = memory_file("", 0);
+	struct reel_record end = example_end_record(BLOCKS * SAMPLES);
+	struct example_sample sample;
+	struct reel_writer *writer;
+
+	must(reel_writer_create(fd, "example", &options, id, &writer));
+	example_side(writer);
+	for (uint64_t i = 0; i < BLOCKS * SAMPLES; i++) {
+		example_sample(&sample, i);
+		must(reel_writer_sample(writer, &sample.sample));
+		if (i % SAMPLES == SAMPLES - 1)
+			must(reel_writer_flush(writer));
+	}
+	if (finish) {
+		must(reel_writer_record(writer, &end));
+		must(reel_writer_finish(writer));
+	}
+	reel_writer_destroy(writer);
+	ret->size = 0;
+	file_content(fd, ret);
+}
+
+static void read_with(const struct reel_buffer *bytes, const struct reel_identities *identities,
+		      struct outcome *ret)
+{
+	struct reel_reader *reader = NULL;
+	struct reel_error *error;
+
+	error = reel_reader_open_encrypted_fd(memory_file(bytes->bytes, bytes->size), "test.reel",
+					      identities, &reader);
+	read_opened(error, reader, ret);
+}
+
+static void assert_clean(const struct outcome *outcome)
+{
+	if (outcome->text.size > 1)
+		fail_msg("unexpected: %s", (const char *)outcome->text.bytes);
+	assert_true(outcome->opened && outcome->has_trailer && outcome->has_end);
+	assert_int_equal(outcome->samples, BLOCKS * SAMPLES);
+	assert_int_equal(outcome->blocks, N_BLOCKS);
+}
+
+/* Something was reported, of one of these codes only. */
+static void assert_reported(const struct outcome *outcome, unsigned codes, const char *what)
+{
+	if (!outcome->codes || outcome->codes & ~codes)
+		fail_msg("%s: codes 0x%x: %s", what, outcome->codes,
+			 (const char *)outcome->text.bytes);
+}
+
+/* Where the blocks of a whole capture stand; `size` is of header and payload. */
+struct place {
+	size_t offset, size;
+	struct reel_block_header header;
+};
+
+static size_t find_places(const struct reel_buffer *bytes, struct place *ret)
+{
+	size_t at = REEL_FILE_HEADER_SIZE, n = 0;
+
+	while (bytes->size - at >= REEL_BLOCK_HEADER_SIZE) {
+		must_be(n < N_BLOCKS && reel_block_header_load(bytes->bytes + at, bytes->bytes + 24,
+							       &ret[n].header),
+			"a block");
+		ret[n].offset = at;
+		ret[n].size = REEL_BLOCK_HEADER_SIZE + ret[n].header.stored_size;
+		at += ret[n++].size;
+	}
+	return n;
+}
+
+/* As somebody who changes a file does: the checksums are right again. */
+static void fix_block(uint8_t *block, size_t size)
+{
+	reel_store32(block + 60, (uint32_t)crc32(0, block + REEL_BLOCK_HEADER_SIZE,
+						 (uInt)(size - REEL_BLOCK_HEADER_SIZE)));
+	fix_crc(block, REEL_BLOCK_HEADER_SIZE);
+}
+
+static void set_sequence(struct reel_buffer *bytes, const struct place *place, uint32_t sequence)
+{
+	reel_store32(bytes->bytes + place->offset + 20, sequence);
+	fix_block(bytes->bytes + place->offset, place->size);
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+static void test_round_trip(void **state)
+{
+	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
+	struct outcome outcome;
+
+	(void)state;
+	write_capture(example_id, true, &bytes);
+	for (size_t i = 0; i < 2; i++) {
+		read_with(&bytes, &keys.identities[i], &outcome);
+		assert_clean(&outcome);
+		reel_buffer_free(&outcome.text);
+	}
+}
+
+/* The same samples and records come out as of a capture that is not encrypted. */
+static void test_content(void **state)
+{
+	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, plain = { 0 };
+	uint64_t sums[2] = { 0 };
+
+	(void)state;
+	write_capture(example_id, true, &bytes);
+	example_capture(&plain, BLOCKS, SAMPLES, true);
+	for (size_t i = 0; i < 2; i++) {
+		const struct reel_buffer *file = i ? &bytes : &plain;
+		struct reel_block_reader *block_reader;
+		const struct reel_block *blocks;
+		struct outcome outcome = { 0 };
+		struct reel_reader *reader;
+		size_t n;
+
+		must(reel_reader_open_encrypted_fd(memory_file(file->bytes, file->size), "x",
+						   &keys.identities[0], &reader));
+		must(reel_block_reader_create(reader, &block_reader));
+		blocks = reel_reader_blocks(reader, &n);
+		for (size_t j = 0; j < n; j++) {
+			if (blocks[j].header.type == REEL_BLOCK_SIDE ||
+			    blocks[j].header.type == REEL_BLOCK_SAMPLES)
+				outcome_block(&outcome, block_reader, &blocks[j]);
+		}
+		assert_int_equal(outcome.codes, 0);
+		assert_int_equal(outcome.samples, BLOCKS * SAMPLES);
+		sums[i] = outcome.checksum;
+		reel_block_reader_destroy(block_reader);
+		reel_reader_close(reader);
+	}
+	assert_true(sums[0] && sums[0] == sums[1]);
+}
+
+static void test_wants_a_key(void **state)
+{
+	static const struct reel_identities none;
+	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
+	struct outcome outcome;
+
+	(void)state;
+	write_capture(example_id, true, &bytes);
+	read_with(&bytes, &none, &outcome);
+	assert_int_equal(outcome.codes, CODE(KEY));
+	assert_non_null(strstr((const char *)outcome.text.bytes, " and 1 more: give the file"));
+	reel_buffer_free(&outcome.text);
+	read_with(&bytes, &keys.identities[2], &outcome);
+	assert_int_equal(outcome.codes, CODE(KEY));
+	assert_non_null(strstr((const char *)outcome.text.bytes, "no key that was given"));
+	reel_buffer_free(&outcome.text);
+}
+
+/* The headers of a file without an index tell their times all the same, to who has the key. */
+static void test_unfinished(void **state)
+{
+	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
+	const struct reel_block *blocks;
+	struct reel_reader *reader;
+	struct place places[N_BLOCKS];
+	struct outcome outcome;
+	size_t n;
+
+	(void)state;
+	write_capture(example_id, false, &bytes);
+	assert_int_equal(find_places(&bytes, places), 2 + BLOCKS);
+	read_with(&bytes, &keys.identities[0], &outcome);
+	assert_int_equal(outcome.codes, CODE(TRUNCATED));
+	assert_int_equal(outcome.samples, BLOCKS * SAMPLES);
+	reel_buffer_free(&outcome.text);
+	must(reel_reader_open_encrypted_fd(memory_file(bytes.bytes, bytes.size), "test.reel",
+					   &keys.identities[0], &reader));
+	blocks = reel_reader_blocks(reader, &n);
+	for (size_t i = 2; i < n; i++) {
+		assert_int_equal(places[i].header.time_first, 0);
+		assert_int_equal(places[i].header.time_last, 0);
+		assert_int_equal(places[i].header.records, 0);
+		assert_int_equal(blocks[i].header.time_first,
+				 EXAMPLE_START + 1000 * SAMPLES * (i - 2));
+		assert_int_equal(blocks[i].header.time_last,
+				 EXAMPLE_START + 1000 * (SAMPLES * (i - 1) - 1));
+		assert_int_equal(blocks[i].header.records, SAMPLES + 1);
+	}
+	reel_reader_close(reader);
+}
+
+/* No name, path or time of the capture stands in the file, nor any zstd frame but those of keys. */
+static void test_hides(void **state)
+{
+	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
+	uint8_t start[4];
+	size_t frames = 0;
+
+	(void)state;
+	write_capture(example_id, true, &bytes);
+	reel_store32(start, EXAMPLE_START);
+	assert_null(memmem(bytes.bytes, bytes.size, "example", 7));
+	assert_null(memmem(bytes.bytes, bytes.size, "cpu-clock", 9));
+	assert_null(memmem(bytes.bytes, bytes.size, start, sizeof(start)));
+	for (size_t i = 0; i + 4 <= bytes.size; i++)
+		frames += reel_load32(bytes.bytes + i) == ZSTD_MAGICNUMBER;
+	assert_int_equal(frames, 2);
+}
+
+/* ---- changes ------------------------------------------------------------------------------- */
+
+/* A bit of each byte of each encrypted block, with right checksums. */
+static void test_changed_bits(void **state)
+{
+	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, changed = { 0 };
+	struct place places[N_BLOCKS];
+
+	(void)state;
+	write_capture(example_id, true, &bytes);
+	assert_int_equal(find_places(&bytes, places), N_BLOCKS);
+	for (size_t i = 1; i < N_BLOCKS; i++) {
+		const struct place *place = &places[i];
+
+		if (place->header.type == REEL_BLOCK_KEYS)
+			continue;
+		for (size_t at = 16; at < place->size; at++) {
+			struct outcome outcome;
+			char what[64];
+
+			/* Times and records, which are ignored here; crcs; reserved bytes. */
+			if (at >= 40 && at < REEL_BLOCK_HEADER_SIZE)
+				continue;
+			changed.size = 0;
+			reel_buffer_append(&changed, bytes.bytes, bytes.size);
+			changed.bytes[place->offset + at] ^= (uint8_t)(1 << at % 8);
+			fix_block(changed.bytes + place->offset, place->size);
+			read_with(&changed, &keys.identities[0], &outcome);
+			snprintf(what, sizeof(what), "block %zu, byte %zu", i, at);
+			assert_reported(&outcome,
+					CODE(CORRUPT) | CODE(TRUNCATED) | CODE(UNSUPPORTED), what);
+			assert_true(outcome.samples <= BLOCKS * SAMPLES);
+			reel_buffer_free(&outcome.text);
+		}
+	}
+}
+
+static void append_block(struct reel_buffer *ret, const struct reel_buffer *bytes,
+			 const struct place *place)
+{
+	reel_buffer_append(ret, bytes->bytes + place->offset, place->size);
+}
+
+/* The file header and these blocks, then a trailer without an index. */
+static void arrange(const struct reel_buffer *bytes, const struct place *places,
+		    const size_t *order, size_t n, struct reel_buffer *ret)
+{
+	uint8_t trailer[REEL_TRAILER_SIZE];
+
+	ret->size = 0;
+	reel_buffer_append(ret, bytes->bytes, REEL_FILE_HEADER_SIZE);
+	for (size_t i = 0; i < n; i++)
+		append_block(ret, bytes, &places[order[i]]);
+	reel_trailer_store(0, bytes->bytes + 24, trailer);
+	reel_buffer_append(ret, trailer, sizeof(trailer));
+}
+
+/* Blocks left out, repeated, in another order: with a trailer of the one who does it. */
+static void test_arranged(void **state)
+{
+	static const struct {
+		const char *what;
+		size_t order[N_BLOCKS + 1], n;
+		unsigned codes;
+		bool has_end;
+	} cases[] = {
+		/* What only the END record tells: who reads all records misses it. */
+		{ "END left out", { 0, 1, 2, 3, 4 }, 5, 0, false },
+		{ "the last samples and END left out", { 0, 1, 2, 3 }, 4, 0, false },
+		{ "samples left out", { 0, 1, 2, 4, 5, 6 }, 6, CODE(CORRUPT), true },
+		{ "samples in another order", { 0, 1, 3, 2, 4, 5, 6 }, 7, CODE(CORRUPT), true },
+		{ "samples twice", { 0, 1, 2, 2, 3, 4, 5, 6 }, 8, CODE(CORRUPT), true },
+	};
+	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, changed = { 0 };
+	struct place places[N_BLOCKS];
+
+	(void)state;
+	write_capture(example_id, true, &bytes);
+	find_places(&bytes, places);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct outcome outcome;
+
+		arrange(&bytes, places, cases[i].order, cases[i].n, &changed);
+		read_with(&changed, &keys.identities[0], &outcome);
+		if (outcome.codes != cases[i].codes || outcome.has_end != cases[i].has_end)
+			fail_msg("%s: codes 0x%x: %s", cases[i].what, outcome.codes,
+				 (const char *)outcome.text.bytes);
+		reel_buffer_free(&outcome.text);
+	}
+}
+
+/* Two blocks in each other's place, with headers that say so. */
+static void test_moved(void **state)
+{
+	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, changed = { 0 };
+	const size_t order[] = { 0, 1, 3, 2, 4, 5, 6 };
+	struct place places[N_BLOCKS], moved[N_BLOCKS];
+	struct outcome outcome;
+
+	(void)state;
+	write_capture(example_id, true, &bytes);
+	find_places(&bytes, places);
+	arrange(&bytes, places, order, 7, &changed);
+	find_places(&changed, moved);
+	set_sequence(&changed, &moved[2], 2);
+	set_sequence(&changed, &moved[3], 3);
+	read_with(&changed, &keys.identities[0], &outcome);
+	assert_reported(&outcome, CODE(CORRUPT), "moved");
+	assert_int_equal(outcome.samples, (BLOCKS - 2) * SAMPLES);
+	reel_buffer_free(&outcome.text);
+}
+
+/* A block of another capture for the same readers in the same place, perhaps with its keys. */
+static void assert_splice_found(const struct reel_buffer *other, bool with_keys)
+{
+	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, changed = { 0 };
+	struct place places[N_BLOCKS], others[N_BLOCKS];
+	struct outcome outcome;
+
+	write_capture(example_id, true, &bytes);
+	find_places(&bytes, places);
+	find_places(other, others);
+	reel_buffer_append(&changed, bytes.bytes, REEL_FILE_HEADER_SIZE);
+	for (size_t i = 0; i < N_BLOCKS - 1; i++) {
+		bool is_other = i == 3 || (with_keys && !i);
+		const struct place *place = is_other ? &others[i] : &places[i];
+		size_t at = changed.size;
+
+		append_block(&changed, is_other ? other : &bytes, place);
+		/* The file's tag. */
+		memcpy(changed.bytes + at + 12, bytes.bytes + 24, 4);
+		fix_block(changed.bytes + at, place->size);
+	}
+	reel_buffer_append(&changed, bytes.bytes + bytes.size - REEL_TRAILER_SIZE,
+			   REEL_TRAILER_SIZE);
+	read_with(&changed, &keys.identities[0], &outcome);
+	assert_reported(&outcome, CODE(CORRUPT), "spliced");
+	assert_int_equal(outcome.samples, with_keys ? 0 : (BLOCKS - 1) * SAMPLES);
+	reel_buffer_free(&outcome.text);
+}
+
+static void test_spliced(void **state)
+{
+	const uint8_t other_id[REEL_FILE_ID_SIZE] = "another capture";
+	_cleanup_buffer_ struct reel_buffer other = { 0 };
+
+	(void)state;
+	write_capture(other_id, true, &other);
+	assert_splice_found(&other, false);
+	assert_splice_found(&other, true);
+}
+
+/* Blocks that are not encrypted, as they stand in a plain capture with the same id. */
+static void test_plain_block(void **state)
+{
+	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, plain = { 0 }, changed = { 0 };
+	struct place places[N_BLOCKS], plain_places[N_BLOCKS];
+	struct outcome outcome;
+
+	(void)state;
+	write_capture(example_id, true, &bytes);
+	example_capture(&plain, BLOCKS, SAMPLES, true);
+	find_places(&bytes, places);
+	find_places(&plain, plain_places);
+	reel_buffer_append(&changed, bytes.bytes, places[2].offset);
+	append_block(&changed, &plain, &plain_places[1]);
+	set_sequence(&changed, &(struct place){ places[2].offset, plain_places[1].size, { 0 } }, 2);
+	reel_buffer_append(&changed, bytes.bytes + places[3].offset, bytes.size - places[3].offset);
+	read_with(&changed, &keys.identities[0], &outcome);
+	assert_reported(&outcome, CODE(CORRUPT), "a plain block");
+	assert_non_null(strstr((const char *)outcome.text.bytes, "not encrypted"));
+	assert_int_equal(outcome.samples, (BLOCKS - 1) * SAMPLES);
+	reel_buffer_free(&outcome.text);
+}
+
+/* Keys stand at the beginning and before the index. */
+static void test_damaged_keys(void **state)
+{
+	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
+	struct place places[N_BLOCKS];
+	struct outcome outcome;
+
+	(void)state;
+	write_capture(example_id, true, &bytes);
+	find_places(&bytes, places);
+	assert_int_equal(places[0].header.type, REEL_BLOCK_KEYS);
+	assert_int_equal(places[N_BLOCKS - 2].header.type, REEL_BLOCK_KEYS);
+	bytes.bytes[places[0].offset + 90] ^= 1;
+	read_with(&bytes, &keys.identities[1], &outcome);
+	assert_reported(&outcome, CODE(CORRUPT), "the first keys");
+	assert_int_equal(outcome.samples, BLOCKS * SAMPLES);
+	reel_buffer_free(&outcome.text);
+	bytes.bytes[places[N_BLOCKS - 2].offset + 90] ^= 1;
+	read_with(&bytes, &keys.identities[1], &outcome);
+	assert_reported(&outcome, CODE(CORRUPT), "all keys");
+	assert_false(outcome.opened);
+	reel_buffer_free(&outcome.text);
+}
+
+/* ---- keys as text -----------------------------------------------------------------------------
+ */
+
+static void assert_refused(struct reel_error *error, const char *says)
+{
+	assert_non_null(error);
+	assert_int_equal(reel_error_code(error), REEL_ERROR_INVALID);
+	if (!strstr(reel_error_message(error), says))
+		fail_msg("no \"%s\" in: %s", says, reel_error_message(error));
+	reel_error_destroy(error);
+}
+
+static void write_text(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void test_public_key_text(void **state)
+{
+	_cleanup_public_keys_ struct reel_public_keys list = { 0 };
+	char text[512];
+
+	(void)state;
+	/* Every character of it counts. */
+	for (size_t i = 9; i < strlen(keys.public[0]); i++) {
+		snprintf(text, sizeof(text), "%s", keys.public[0]);
+		text[i] = text[i] == 'A' ? 'B' : 'A';
+		assert_refused(reel_public_keys_add(&list, text), "missing or wrong");
+	}
+	snprintf(text, sizeof(text), "%s", keys.public[0]);
+	text[strlen(text) - 1] = '\0';
+	assert_refused(reel_public_keys_add(&list, text), "missing or wrong");
+	snprintf(text, sizeof(text), "%sA", keys.public[0]);
+	assert_refused(reel_public_keys_add(&list, text), "missing or wrong");
+	assert_refused(reel_public_keys_add(&list, "reelsec1_x"), "a secret key was given");
+}
+
+static void test_public_key_files(void **state)
+{
+	_cleanup_public_keys_ struct reel_public_keys list = { 0 };
+	char path[128], text[512];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/public", keys.directory);
+	snprintf(text, sizeof(text), "# ours\n\n  %s\t\r\n%s\n%s", keys.public[0], keys.public[1],
+		 keys.public[0]);
+	write_text(path, text);
+	must(reel_public_keys_add(&list, path));
+	assert_int_equal(list.n, 2);
+	assert_memory_equal(&list.list[1], &keys.identities[1].list[0].public, REEL_KEY_SIZE);
+	write_text(path, "# nothing\n");
+	assert_refused(reel_public_keys_add(&list, path), "no key is in it");
+	write_text(path, "reelpub1_\n");
+	assert_refused(reel_public_keys_add(&list, path), "line 1: no public key");
+	unlink(path);
+	assert_refused(reel_public_keys_add(&list, keys.path[0]), "line 3: a secret key");
+	assert_refused(reel_public_keys_add(&list, keys.directory), "no key file");
+}
+
+static void test_identities(void **state)
+{
+	struct reel_identities list = { 0 };
+	char path[128], public[REEL_PUBLIC_KEY_TEXT_SIZE];
+	struct reel_error *error;
+	struct stat status;
+
+	(void)state;
+	assert_int_equal(stat(keys.path[0], &status), 0);
+	assert_int_equal(status.st_mode & 0777, 0600);
+	error = reel_identity_create(keys.path[0], public);
+	assert_non_null(error);
+	reel_error_destroy(error);
+	snprintf(path, sizeof(path), "%s/wrong", keys.directory);
+	write_text(path, keys.public[0]);
+	assert_refused(reel_identities_load(&list, path), "line 1: a public key");
+	write_text(path, "\nreelsec1_AAAA\n");
+	assert_refused(reel_identities_load(&list, path), "line 2: no secret key");
+	write_text(path, "");
+	assert_refused(reel_identities_load(&list, path), "no key is in it");
+	unlink(path);
+	assert_int_equal(list.n, 0);
+}
+
+static void test_too_many_recipients(void **state)
+{
+	_cleanup_public_keys_ struct reel_public_keys list = { 0 };
+	struct reel_error *error = NULL;
+	char path[128], public[REEL_PUBLIC_KEY_TEXT_SIZE];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/many", keys.directory);
+	for (size_t i = 0; i <= REEL_RECIPIENTS_MAX && !error; i++) {
+		must(reel_identity_create(path, public));
+		unlink(path);
+		error = reel_public_keys_add(&list, public);
+	}
+	assert_int_equal(list.n, REEL_RECIPIENTS_MAX);
+	assert_refused(error, "more than 64");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_content),
+		cmocka_unit_test(test_wants_a_key),
+		cmocka_unit_test(test_unfinished),
+		cmocka_unit_test(test_hides),
+		cmocka_unit_test(test_changed_bits),
+		cmocka_unit_test(test_arranged),
+		cmocka_unit_test(test_moved),
+		cmocka_unit_test(test_spliced),
+		cmocka_unit_test(test_plain_block),
+		cmocka_unit_test(test_damaged_keys),
+		cmocka_unit_test(test_public_key_text),
+		cmocka_unit_test(test_public_key_files),
+		cmocka_unit_test(test_identities),
+		cmocka_unit_test(test_too_many_recipients),
+	};
+
+	return cmocka_run_group_tests(tests, make_keys, remove_keys);
+}
