@@ -10,5 +10,6 @@ int command_info(int argc, char **argv);
 int command_dump(int argc, char **argv);
 int command_table(int argc, char **argv);
 int command_import(int argc, char **argv);
+int command_keygen(int argc, char **argv);
 
 #endif

@@ -14,12 +14,14 @@ enum {
 	KEY_ARCH = OPTION_KEY_OWN,
 	KEY_KALLSYMS,
 	KEY_NO_COMMAND_LINE,
+	KEY_ENCRYPT_TO,
 };
 
 struct import {
 	struct options common;
 	const char *arch, *kallsyms;
 	bool no_command_line;
+	struct string_list recipients;
 
 	struct progress progress;
 	bool damaged;
@@ -47,6 +49,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_NO_COMMAND_LINE:
 		import->no_command_line = true;
 		return 0;
+	case KEY_ENCRYPT_TO:
+		string_list_add(&import->recipients, arg);
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -60,6 +65,10 @@ static const struct argp_option own_options[] = {
 	  "cache in ~/.debug, or this host's kernel if it is the same one)",
 	  0 },
 	{ "no-cmdline", KEY_NO_COMMAND_LINE, NULL, 0, "Leave perf's command line out", 0 },
+	{ "encrypt-to", KEY_ENCRYPT_TO, "PUBLIC_KEY", 0,
+	  "Encrypt the capture to this key, or to those in the file of this name, as `stackreel "
+	  "keygen' makes them (may be given again)",
+	  0 },
 	{ 0 }
 };
 
@@ -130,6 +139,7 @@ static int run(struct import *import, const char *file, const char *output)
 		.arch = import->arch,
 		.kallsyms = import->kallsyms,
 		.no_command_line = import->no_command_line,
+		.recipients = import->recipients.items,
 		.progress = show_progress,
 		.problem = show_problem,
 		.context = import,
@@ -163,6 +173,7 @@ int command_import(int argc, char **argv)
 	output = import.common.output ? memory_print("%s", import.common.output)
 				      : default_output(file);
 	status = run(&import, file, output);
+	free(import.recipients.items);
 	options_free(&import.common);
 	return status;
 }

@@ -72,6 +72,7 @@ static const struct command commands[] = {
 	{ "dump", "print every record of a capture, as text or JSON", command_dump },
 	{ "table", "print the unwind table of an ELF file", command_table },
 	{ "import", "make a capture of a perf.data", command_import },
+	{ "keygen", "make a pair of keys, to encrypt captures with", command_keygen },
 };
 
 static void print_usage(FILE *file)

@@ -23,13 +23,14 @@ enum {
 	KEY_NO_FRAME_POINTERS,
 	KEY_MAX_FRAMES,
 	KEY_MIN_COMPLETE,
+	KEY_IDENTITY,
 };
 
 #define LIST_MAX 65536
 
 /* ---- values --------------------------------------------------------------------- */
 
-static void string_list_add(struct string_list *list, const char *item)
+void string_list_add(struct string_list *list, const char *item)
 {
 	list->items = memory_resize(list->items, list->count + 2, sizeof(*list->items));
 	list->items[list->count++] = item;
@@ -279,6 +280,24 @@ static const struct argp_option search_options[] = {
 
 const struct argp options_search = { search_options, parse_search, NULL, NULL, NULL, NULL, NULL };
 
+static error_t parse_keys(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	if (key != KEY_IDENTITY)
+		return ARGP_ERR_UNKNOWN;
+	string_list_add(&options->identities, arg);
+	return 0;
+}
+
+static const struct argp_option keys_options[] = {
+	{ "identity", KEY_IDENTITY, "KEYFILE", 0,
+	  "The secret key for an encrypted capture (may be given again)", 0 },
+	{ 0 }
+};
+
+const struct argp options_keys = { keys_options, parse_keys, NULL, NULL, NULL, NULL, NULL };
+
 static error_t parse_quality(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -306,7 +325,8 @@ const struct argp_child options_of_traces[] = {
 	{ &options_filter, 0, "Which samples:", 1 },
 	{ &options_search, 0, "Where modules and symbols come from:", 2 },
 	{ &options_quality, 0, "Quality:", 3 },
-	{ &options_file, 0, "Other options:", 4 },
+	{ &options_keys, 0, "Other options:", 4 },
+	{ &options_file, 0, NULL, 4 },
 	{ 0 },
 };
 
@@ -328,6 +348,7 @@ void options_free(struct options *options)
 	free(options->debug_dirs.items);
 	free(options->module_files.items);
 	free(options->comms.items);
+	free(options->identities.items);
 	free(options->pids.items);
 	free(options->tids.items);
 	free(options->cpus.items);
@@ -345,6 +366,7 @@ struct reel_capture_options options_of_capture(const struct options *options)
 		.no_demangle = options->no_demangle,
 		.no_frame_pointers = options->no_frame_pointers,
 		.max_frames = options->max_frames,
+		.identities = options->identities.items,
 	};
 }
 

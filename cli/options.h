@@ -20,6 +20,8 @@ struct string_list {
 	size_t count;
 };
 
+void string_list_add(struct string_list *list, const char *item);
+
 struct number_list {
 	uint32_t *items;
 	size_t count;
@@ -35,7 +37,7 @@ struct options {
 	uint64_t min_complete;
 	/* Of the events to show; NULL: all. */
 	const char *event;
-	struct string_list symfs, debug_dirs, module_files, comms;
+	struct string_list symfs, debug_dirs, module_files, comms, identities;
 	struct number_list pids, tids, cpus;
 	uint64_t from, to;
 	bool no_host_files, no_inlines, no_demangle, no_frame_pointers;
@@ -48,6 +50,8 @@ extern const struct argp options_file;
 extern const struct argp options_filter;
 /* --symfs --debug-dir --module --no-host-files --no-inline … */
 extern const struct argp options_search;
+/* --identity */
+extern const struct argp options_keys;
 /* --min-complete */
 extern const struct argp options_quality;
 

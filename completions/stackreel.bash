@@ -4,21 +4,22 @@
 _stackreel_options() {
     local file="-i --input -o --output -q --quiet --help"
     local common="--pid --tid --comm --cpu --time --event --symfs --debug-dir --module --no-host-files
-        --no-inline --no-demangle --no-frame-pointers --max-frames --min-complete"
+        --no-inline --no-demangle --no-frame-pointers --max-frames --min-complete --identity"
     case $1 in
     report) echo "--sort --percent-limit --tree --residency --compare-fp --by $common $file" ;;
     script) echo "--ns $common $file" ;;
     folded) echo "--weight --unit --no-suffix --with-comm --annotate $common $file" ;;
     info) echo "--all-modules $common $file" ;;
-    dump) echo "--json --bytes $file" ;;
+    dump) echo "--json --bytes --identity $file" ;;
     table) echo "$file" ;;
-    import) echo "--arch --kallsyms --no-cmdline $file" ;;
+    import) echo "--arch --kallsyms --no-cmdline --encrypt-to $file" ;;
+    keygen) echo "-y -o --output --help" ;;
     esac
 }
 
 _stackreel() {
     local cur prev words cword
-    local commands="record report script folded info dump table import help"
+    local commands="record report script folded info dump table import keygen help"
     if declare -F _init_completion >/dev/null; then
         _init_completion || return
     else

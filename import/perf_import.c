@@ -167,12 +167,23 @@ static void importer_free(struct importer *importer)
 	free(importer);
 }
 
+/* The public keys that `list` names. */
+static struct reel_error *load_recipients(const char *const *list, struct reel_public_keys *ret)
+{
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; list && list[i] && !error; i++)
+		error = reel_public_keys_add(ret, list[i]);
+	return error;
+}
+
 struct reel_error *reel_import_perf(const char *path, const char *output,
 				    const struct reel_import_options *options,
 				    struct reel_import_counts *counts)
 {
 	struct importer *importer = calloc(1, sizeof(*importer));
-	struct reel_writer_options writer_options = { 0 };
+	_cleanup_public_keys_ struct reel_public_keys recipients = { 0 };
+	struct reel_writer_options writer_options = { .recipients = &recipients };
 	struct reel_error *error;
 	struct reel_output_file file;
 	int source;
@@ -182,7 +193,9 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 	if (options)
 		memcpy(&importer->options, options,
 		       options->size < sizeof(*options) ? options->size : sizeof(*options));
-	error = perf_stream_open(path, &importer->stream);
+	error = load_recipients(importer->options.recipients, &recipients);
+	if (!error)
+		error = perf_stream_open(path, &importer->stream);
 	if (error) {
 		free(importer);
 		return error;

@@ -32,6 +32,7 @@ enum long_option {
 	OPTION_NO_BUILD_ID_EVENTS,
 	OPTION_ROTATE,
 	OPTION_KALLSYMS,
+	OPTION_ENCRYPT_TO,
 };
 
 static const struct argp_option argp_options[] = {
@@ -69,6 +70,10 @@ static const struct argp_option argp_options[] = {
 	  "Begin a new file each TIME (10s, 5m, 1h) or SIZE (64M), each of which can be replayed "
 	  "alone: "
 	  "FILE.0001.reel ...; keep only KEEP old ones. SIGUSR2 protects those that are there",
+	  0 },
+	{ "encrypt-to", OPTION_ENCRYPT_TO, "PUBLIC_KEY", 0,
+	  "Encrypt to this key, or those in the file of this name, as `stackreel keygen' makes "
+	  "them; may be repeated: each of them reads the capture",
 	  0 },
 	{ NULL, 0, NULL, 0, "Other:", 4 },
 	{ "ring-size", OPTION_RING_SIZE, "BYTES", 0,
@@ -315,6 +320,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case OPTION_ROTATE:
 		parse_rotation(state, options, argument);
 		return 0;
+	case OPTION_ENCRYPT_TO:
+		check(state, "--encrypt-to", reel_public_keys_add(&options->recipients, argument));
+		return 0;
 	case OPTION_BTF:
 		options->btf = argument;
 		return 0;
@@ -399,4 +407,5 @@ void reel_options_free(struct reel_options *options)
 	free(options->tids);
 	free(options->cpus);
 	free(options->command_line);
+	reel_public_keys_free(&options->recipients);
 }

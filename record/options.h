@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/keys.h"
+
 /* Exit status for a command line that makes no sense, as git and coreutils' newer tools have it. */
 #define REEL_EXIT_USAGE 2
 
@@ -51,6 +53,8 @@ struct reel_options {
 	uint64_t rotate_time; /* ns */
 	uint64_t rotate_size; /* bytes */
 	uint64_t rotate_keep; /* old parts to keep; 0: all */
+
+	struct reel_public_keys recipients; /* encrypt to these; none: do not */
 
 	bool quiet, verbose;
 

@@ -147,7 +147,10 @@ static struct reel_error *open_path(struct reel_output *output)
 
 static struct reel_error *open_part(struct reel_output *output)
 {
-	struct reel_writer_options options = { .level = output->options.level };
+	struct reel_writer_options options = {
+		.level = output->options.level,
+		.recipients = output->options.recipients,
+	};
 	struct reel_error *error = open_path(output);
 
 	if (!error)

@@ -16,6 +16,8 @@ struct reel_output;
 struct reel_output_options {
 	const char *path;		   /* "-": standard output */
 	int level;			   /* zstd's */
+	/* Encrypt to these; borrowed. NULL or none: do not. */
+	const struct reel_public_keys *recipients;
 	uint64_t rotate_time, rotate_size; /* ns, bytes; 0: not by that */
 	uint64_t rotate_keep;		   /* old parts; 0: all */
 };

@@ -189,6 +189,7 @@ static struct reel_error *open_output(struct recording *recording)
 	struct reel_output_options output = {
 		.path = options->output,
 		.level = options->level,
+		.recipients = &options->recipients,
 		.rotate_time = options->rotate_time,
 		.rotate_size = options->rotate_size,
 		.rotate_keep = options->rotate_keep,

@@ -26,6 +26,7 @@ Each CHECK prints what is wrong, if anything; the exit status is then 1.
     namespaced          some space has another pid in its own namespace
     max_region=N        no region is larger, and one is as large
     unmapped            some UNMAP says that a mapping took the place of another
+    encrypted=KEYFILE   it is encrypted to this key, and read with it
     bits=N              some space with samples has words of so many bits, and a vDSO image
 """
 
@@ -35,17 +36,19 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import reel_cipher  # noqa: E402
 import reel_reader  # noqa: E402
 
 
 class Facts:
-    def __init__(self, path):
+    def __init__(self, path, identity=None):
         self.problems = []
         self.side, self.samples, self.by_kind = [], [], collections.defaultdict(list)
         self.defined_late = []
         known = set()
         with open(path, "rb") as file:
-            capture = reel_reader.Capture(file, self.problems.append)
+            capture = reel_reader.Capture(file, self.problems.append, identity=identity)
+            self.encrypted = capture.cipher is not None
             for _, record in capture.all_records():
                 kind = record["record"]
                 if kind == "SAMPLE":
@@ -311,8 +314,14 @@ def check_bits(facts, value):
         yield f"no space of {value} bits has samples and a vDSO image"
 
 
+def check_encrypted(facts, _):
+    if not facts.encrypted:
+        yield "it is not encrypted"
+
+
 def main():
-    facts = Facts(sys.argv[1])
+    keys = [argument[10:] for argument in sys.argv if argument.startswith("encrypted=")]
+    facts = Facts(sys.argv[1], reel_cipher.Identity(keys[0]) if keys else None)
     wrong = 0
     for argument in sys.argv[2:]:
         name, _, value = argument.partition("=")

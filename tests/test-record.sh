@@ -5,6 +5,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit
 recorder=$PWD/${O:-build}/stackreel-record
+stackreel=$PWD/${O:-build}/stackreel
 check=$PWD/tests/record_check.py
 . tests/count.sh
 work=$(mktemp -d)
@@ -360,6 +361,34 @@ cp "$first" before
 record --rotate 1s -o r.reel -- true
 cmp -s before "$first"
 ok "another recording leaves old parts alone"
+
+# ---- encryption -----------------------------------------------------------------------------
+
+if [ -x "$stackreel" ]; then
+    public=$("$stackreel" keygen identity.key)
+    echo "$public" >public.keys
+    record --encrypt-to public.keys --rotate 500ms -o e.reel -- "$busy" spin 1.3
+    for part in e.0001.reel e.0002.reel; do
+        ok "an encrypted part: $part" "$check" "$part" encrypted=identity.key cut placed samples=50 comm=busy
+        ! zstd -dcq "$part" 2>/dev/null | grep -aq -e busy -e /usr/lib
+        ok "$part names nothing"
+    done
+    "$recorder" -q --encrypt-to "$public" -o e.reel -- "$busy" spin 60 2>err &
+    recording=$!
+    for _ in $(seq 200); do
+        [ "$(stat -c %s e.reel 2>/dev/null || echo 0)" -gt 6000 ] && break
+        sleep 0.1
+    done
+    command=$(pgrep -P $recording)
+    sleep 0.7
+    kill -KILL $recording
+    wait $recording 2>/dev/null
+    kill "$command"
+    ok "encrypted, and killed" "$check" e.reel encrypted=identity.key cut placed samples=20
+    ok "a secret key is refused" fails 2 'a secret key' --encrypt-to identity.key -- true
+else
+    skip "encryption: $stackreel is not built"
+fi
 
 # ---- kills ----------------------------------------------------------------------------------
 

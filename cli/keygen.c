@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stackreel keygen: the keys of encrypted captures. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/session.h"
+#include "cli/text.h"
+
+#define DEFAULT_KEY_FILE "stackreel.key"
+
+struct keygen {
+	const char *file;
+	bool only_print;
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct keygen *keygen = state->input;
+
+	switch (key) {
+	case 'y':
+		keygen->only_print = true;
+		return 0;
+	case 'o':
+	case ARGP_KEY_ARG:
+		if (keygen->file)
+			argp_error(state, "one file at a time: %s and %s", keygen->file, arg);
+		keygen->file = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!keygen->file)
+			keygen->file = DEFAULT_KEY_FILE;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option own_options[] = {
+	{ NULL, 'y', NULL, 0, "Make nothing: print the public keys of the secret ones in KEYFILE",
+	  0 },
+	{ "output", 'o', "KEYFILE", 0, "The same as KEYFILE", 0 },
+	{ 0 }
+};
+
+static const struct argp parser = {
+	own_options,
+	parse_option,
+	"[KEYFILE]",
+	"Make a pair of keys: the secret one goes to KEYFILE (" DEFAULT_KEY_FILE
+	"), which must not "
+	"exist yet, and the public one to standard output."
+	"\vRecord with `stackreel record --encrypt-to PUBLIC_KEY', which needs no more than the "
+	"public "
+	"key, and read with `stackreel report --identity KEYFILE'. Whoever loses KEYFILE loses all "
+	"captures that were encrypted to it.",
+	NULL,
+	NULL,
+	NULL
+};
+
+static void print_key(void *context, const char *public_key)
+{
+	struct output *output = context;
+
+	fprintf(output->file, "%s\n", public_key);
+}
+
+int command_keygen(int argc, char **argv)
+{
+	char public_key[REEL_PUBLIC_KEY_TEXT_SIZE];
+	struct keygen keygen = { 0 };
+	struct reel_error *error;
+	struct output output;
+
+	argp_parse(&parser, argc, argv, 0, NULL, &keygen);
+	if (!output_open(&output, NULL))
+		return STATUS_ERROR;
+	if (keygen.only_print) {
+		error = reel_identity_public_keys(keygen.file, print_key, &output);
+	} else {
+		error = reel_identity_create(keygen.file, public_key);
+		if (!error)
+			print_key(&output, public_key);
+	}
+	return output_close(&output, no_error(error) ? STATUS_OK : STATUS_ERROR);
+}

@@ -1,0 +1,99 @@
+#!/bin/bash
+# Encrypted captures from the command line: keygen, import --encrypt-to, --identity in each command, wrong keys; and what the
+# independent reader makes of them.  tests/unit/test_encryption.c changes them.
+#
+#   O=DIR   the object directory (build)
+set -u
+cd "$(dirname "$0")/.." || exit
+tool=$PWD/${O:-build}/stackreel
+recording=testdata/x86_64/perf/dwarf.data
+fixture=testdata/format/encrypted
+. tests/count.sh
+[ -x "$tool" ] || { skip "$tool is not built"; finish; }
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+# works NAME COMMAND...: its output is in $work/out
+works() {
+    local name=$1
+    shift
+    "$@" >"$work/out" 2>"$work/err" </dev/null
+    count $? "$name: $(head -n 2 "$work/err")"
+}
+
+# fails STATUS PATTERN COMMAND...: with one line that has the pattern
+fails() {
+    local wanted=$1 pattern=$2 status
+    shift 2
+    "$@" >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+    [ "$status" = "$wanted" ] && grep -qE -- "$pattern" "$work/err" && [ "$(grep -c '^stackreel: ' "$work/err")" = 1 ]
+    count $? "$*: status $status, $(cat "$work/err")"
+}
+
+key=$work/a.key other=$work/b.key
+works keygen "$tool" keygen "$key"
+public=$(cat "$work/out")
+[[ $public =~ ^reelpub1_[A-Za-z0-9_-]{48}$ ]]
+count $? "keygen prints a public key: $public"
+[ "$(stat -c %a "$key")" = 600 ]
+count $? "the secret key is its owner's"
+grep -qF "$public" "$key" && ! grep -q reelsec1 "$work/out"
+count $? "the key file tells the public key, standard output not the secret one"
+works "keygen -y" "$tool" keygen -y "$key"
+[ "$(cat "$work/out")" = "$public" ]
+count $? "keygen -y prints it again"
+fails 1 'File exists' "$tool" keygen "$key"
+works "keygen for another" "$tool" keygen -o "$other"
+
+encrypted=$work/encrypted.reel plain=$work/plain.reel
+works import "$tool" import -q "$recording" -o "$plain"
+works "import --encrypt-to" "$tool" import -q --encrypt-to "$public" "$recording" -o "$encrypted"
+! zstd -dcq "$encrypted" 2>/dev/null | grep -aq -e /usr/lib -e cpu-clock && zstd -dcq "$plain" | grep -aq /usr/lib
+count $? "paths can be read in the plain capture, not in the encrypted one"
+
+for command in "report" "script --ns" "folded" "dump --bytes"; do
+    # shellcheck disable=SC2086
+    {
+        fails 1 'encrypted to key [0-9a-f]{16}: give the file with the secret key \(--identity\)' \
+            "$tool" ${command/dump*/info} "$encrypted"
+        fails 1 'no key that was given is one of them' "$tool" ${command/dump*/info} --identity "$other" "$encrypted"
+        works "$command" "$tool" $command --identity "$other" --identity "$key" "$encrypted"
+        mv "$work/out" "$work/encrypted.out"
+        works "$command, plain" "$tool" $command "$plain"
+    }
+    if [ "$command" = "dump --bytes" ]; then
+        # but for what tells where things stand
+        sed -i -E '/^(KEY|INDEX_ENTRY)/,/^$/d; s/block [0-9]+.*//' "$work/encrypted.out" "$work/out"
+        sed -i -E '/recording|offset|KEY|INDEX|^$/d' "$work/encrypted.out" "$work/out"
+        [ "$(sort "$work/encrypted.out" | wc -l)" -ge "$(sort "$work/out" | wc -l)" ]
+    else
+        sed -i 's/encrypted\.reel/plain.reel/' "$work/encrypted.out"
+        cmp -s "$work/encrypted.out" "$work/out"
+    fi
+    count $? "$command prints the same"
+done
+fails 2 'encrypted to key' "$tool" dump "$encrypted"
+works "folded from a pipe" bash -c "'$tool' folded --identity '$key' - < <(cat '$encrypted')"
+
+# Both readers.
+for case in "$encrypted $key" "$fixture.reel $fixture.key"; do
+    read -r file identity <<<"$case"
+    works "dump --json $file" "$tool" dump --json --identity "$identity" "$file"
+    mv "$work/out" "$work/c"
+    works "reel_reader.py $file" tests/reel_reader.py --identity "$identity" "$file"
+    cmp -s "$work/out" "$work/c" && [ -s "$work/c" ]
+    count $? "the two readers agree on $file"
+    works "reel_reader.py --no-index $file" tests/reel_reader.py --no-index --identity "$identity" "$file"
+    cmp -s "$work/out" "$work/c"
+    count $? "without its index, too"
+done
+
+# Wrong uses.
+fails 2 'a secret key' "$tool" import --encrypt-to "$key" "$recording" -o "$work/x.reel"
+fails 2 'missing or wrong' "$tool" import --encrypt-to "${public%?}" "$recording" -o "$work/x.reel"
+fails 1 'No such file' "$tool" report --identity "$work/none" "$encrypted"
+fails 1 'no secret key' "$tool" report --identity README.md "$encrypted"
+[ ! -e "$work/x.reel" ]
+count $? "nothing is written then"
+finish
