@@ -25,6 +25,7 @@ format() {
         printf "%s $file\n" "info --no-host-files" "report --no-host-files" "script --no-host-files" "folded --no-host-files" \
             "dump --bytes" "dump --json"
     done
+    printf "%s --identity testdata/format/encrypted.key testdata/format/encrypted.reel\n" "script" "info" "dump --json"
     echo "info testdata/format/no-such-file.reel"
     echo "dump testdata/format"
 }
