@@ -273,6 +273,13 @@ $(O)/tests/fuzz/%: tests/fuzz/%.c
 
 bench: $(O)/bench/format
 	$(Q)$(O)/bench/format
+
+# Ours and the others' unwinders on samples in memory: bench/unwind.c.
+bench_unwind_objects := $(addprefix $(O)/,bench/unwind.o tests/truth/unwind_capture.o tests/truth/dwfl_oracle.o \
+	tests/truth/libunwind_oracle.o)
+$(O)/bench/unwind: $(bench_unwind_objects) $(O)/libstackreel.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(replay_libs) $(if $(have_libunwind),$(call pkg_libs,libunwind-generic))
 $(O)/bench/%: $(O)/bench/%.o $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(replay_libs)

@@ -20,6 +20,10 @@ const char *truth_libunwind_absent(const struct truth_sample *sample)
 	return "libunwind was not there when this was built";
 }
 
+void truth_libunwind_forget(void)
+{
+}
+
 #else
 
 #include <err.h>
@@ -52,18 +56,14 @@ static bool find_table(const struct truth_sample *sample, const struct truth_map
 		       unw_dyn_info_t *info)
 {
 	struct header header;
-	GElf_Phdr phdr;
-	size_t n;
 
-	if (elf_getphdrnum(mapping->file->elf, &n))
-		return false;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < mapping->file->n_segments; i++) {
+		const GElf_Phdr *phdr = &mapping->file->segments[i];
 		uint64_t at;
 
-		if (!gelf_getphdr(mapping->file->elf, (int)i, &phdr) ||
-		    phdr.p_type != PT_GNU_EH_FRAME)
+		if (phdr->p_type != PT_GNU_EH_FRAME)
 			continue;
-		at = phdr.p_vaddr + mapping->bias;
+		at = phdr->p_vaddr + mapping->bias;
 		if (!truth_read_file(sample, at, sizeof(header), (uint8_t *)&header) ||
 		    header.version != EH_FRAME_HDR_VERSION ||
 		    header.pointer_encoding != (DW_EH_PE_PCREL | DW_EH_PE_SDATA4) ||
@@ -194,6 +194,14 @@ const char *truth_libunwind_absent(const struct truth_sample *sample)
 #endif
 }
 
+void truth_libunwind_forget(void)
+{
+	if (address_space)
+		unw_destroy_addr_space(address_space);
+	address_space = NULL;
+	last_space = NULL;
+}
+
 bool truth_libunwind_unwind(const struct truth_sample *sample, struct truth_chain *ret)
 {
 	unw_cursor_t cursor;
@@ -207,6 +215,8 @@ bool truth_libunwind_unwind(const struct truth_sample *sample, struct truth_chai
 		if (!address_space)
 			errx(2, "unw_create_addr_space");
 		unw_set_caching_policy(address_space, UNW_CACHE_GLOBAL);
+		/* Of addresses; 128 would hold no real program's. */
+		unw_set_cache_size(address_space, 1 << 14, 0);
 	}
 	if (sample->space != last_space)
 		unw_flush_cache(address_space, 0, 0);

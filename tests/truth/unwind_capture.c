@@ -70,6 +70,17 @@ static void map_file(struct truth_file *file)
 	file->bytes = bytes;
 }
 
+/* Once: words are read by them again and again. */
+static void read_segments(struct truth_file *file)
+{
+	if (elf_getphdrnum(file->elf, &file->n_segments))
+		file->n_segments = 0;
+	file->segments = must(calloc(file->n_segments + 1, sizeof(file->segments[0])));
+	for (size_t i = 0; i < file->n_segments; i++)
+		if (!gelf_getphdr(file->elf, (int)i, &file->segments[i]))
+			errx(2, "%s: %s", file->path, elf_errmsg(-1));
+}
+
 static struct truth_file *file_of_module(struct truth_capture *capture,
 					 const struct reel_module *module)
 {
@@ -97,6 +108,7 @@ static struct truth_file *file_of_module(struct truth_capture *capture,
 	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
 	if (!file->elf || !gelf_getehdr(file->elf, &file->header))
 		errx(2, "%s: %s", file->path, elf_errmsg(-1));
+	read_segments(file);
 	file->eh_frame = dwarf_getcfi_elf(file->elf);
 	if (module->files.debug) {
 		file->debug_path = must(strdup(reel_elf_file_path(module->files.debug)));
@@ -136,19 +148,16 @@ static bool bias_of(const struct truth_file *file, const struct reel_mapping *ma
 		    uint64_t page, uint64_t *ret)
 {
 	bool found = false;
-	GElf_Phdr phdr;
-	size_t n;
 
-	if (elf_getphdrnum(file->elf, &n))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		if (!gelf_getphdr(file->elf, (int)i, &phdr) || phdr.p_type != PT_LOAD ||
-		    mapping->offset < phdr.p_offset / page * page ||
-		    mapping->offset >= phdr.p_offset + phdr.p_filesz)
+	for (size_t i = 0; i < file->n_segments; i++) {
+		const GElf_Phdr *phdr = &file->segments[i];
+
+		if (phdr->p_type != PT_LOAD || mapping->offset < phdr->p_offset / page * page ||
+		    mapping->offset >= phdr->p_offset + phdr->p_filesz)
 			continue;
-		if (found && !(phdr.p_flags & PF_X))
+		if (found && !(phdr->p_flags & PF_X))
 			continue;
-		*ret = mapping->address - mapping->offset + phdr.p_offset - phdr.p_vaddr;
+		*ret = mapping->address - mapping->offset + phdr->p_offset - phdr->p_vaddr;
 		found = true;
 	}
 	return found;
@@ -280,6 +289,7 @@ static void file_free(struct truth_file *file)
 	close(file->fd);
 	if (file->debug_fd >= 0)
 		close(file->debug_fd);
+	free(file->segments);
 	free(file->name);
 	free(file->path);
 	free(file->debug_path);
@@ -462,18 +472,15 @@ bool truth_read_stack(const struct truth_sample *sample, uint64_t address, size_
 static bool read_segment(const struct truth_file *file, uint64_t address, size_t size,
 			 bool writable, uint8_t *bytes_ret)
 {
-	GElf_Phdr phdr;
-	size_t n;
+	for (size_t i = 0; i < file->n_segments; i++) {
+		const GElf_Phdr *phdr = &file->segments[i];
 
-	if (elf_getphdrnum(file->elf, &n))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		if (gelf_getphdr(file->elf, (int)i, &phdr) && phdr.p_type == PT_LOAD &&
-		    (writable || !(phdr.p_flags & PF_W)) && address >= phdr.p_vaddr &&
-		    address - phdr.p_vaddr <= phdr.p_filesz &&
-		    size <= phdr.p_filesz - (address - phdr.p_vaddr) &&
-		    phdr.p_offset <= file->size && phdr.p_filesz <= file->size - phdr.p_offset) {
-			memcpy(bytes_ret, file->bytes + phdr.p_offset + (address - phdr.p_vaddr),
+		if (phdr->p_type == PT_LOAD && (writable || !(phdr->p_flags & PF_W)) &&
+		    address >= phdr->p_vaddr && address - phdr->p_vaddr <= phdr->p_filesz &&
+		    size <= phdr->p_filesz - (address - phdr->p_vaddr) &&
+		    phdr->p_offset <= file->size &&
+		    phdr->p_filesz <= file->size - phdr->p_offset) {
+			memcpy(bytes_ret, file->bytes + phdr->p_offset + (address - phdr->p_vaddr),
 			       size);
 			return true;
 		}

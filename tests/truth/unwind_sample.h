@@ -27,6 +27,8 @@ struct truth_file {
 	size_t size;
 	Elf *elf;
 	GElf_Ehdr header;
+	GElf_Phdr *segments; /* program headers of all types */
+	size_t n_segments;
 	/* Of the file, and of it or its debug file; NULL: none. */
 	Dwarf_CFI *eh_frame, *debug_frame;
 	Dwarf *dwarf;
@@ -117,5 +119,7 @@ void truth_dwfl_forget(struct truth_space *space);
 /* nongnu libunwind, of this host's CPU only.  False: not built in, or another CPU. */
 bool truth_libunwind_unwind(const struct truth_sample *sample, struct truth_chain *ret);
 const char *truth_libunwind_absent(const struct truth_sample *sample);
+/* Drops what it keeps of tables. */
+void truth_libunwind_forget(void);
 
 #endif

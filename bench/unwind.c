@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How fast registers and bytes become addresses: the samples of captures, in memory, through our
+ * unwinder, libdw's dwfl and nongnu libunwind, in turns.
+ *
+ *   unwind [OPTION]... FILE...
+ *
+ *   --rounds N       warm rounds, of which the median counts (5)
+ *   --samples N      no more than so many of a capture, evenly spread
+ *   --peers-rounds N rounds of the others' (as --rounds); 0: ours alone
+ *   --symfs DIR, --no-host-files  as for stackreel
+ *   --rules N        instead of captures: the memory that N addresses' rules take
+ *
+ * Warm: everything was unwound once before.  Cold: modules are opened, unwind information is
+ * parsed and rules are made in the time that is measured; the first samples alone, too, where that
+ * is most of it.  The files' pages are in memory in either case, and what finds the modules of a
+ * sample in the capture is not measured, for nobody.
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tests/truth/unwind_sample.h"
+
+#define FIRST_SAMPLES 100
+#define ROUNDS_MAX    101
+
+static size_t rounds = 5, peers_rounds = SIZE_MAX, samples_max = SIZE_MAX;
+static struct truth_capture_options options;
+
+static double seconds(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void check(struct reel_error *error)
+{
+	if (error)
+		errx(2, "%s", reel_error_message(error));
+}
+
+static void *must(void *memory)
+{
+	if (!memory)
+		err(2, "memory");
+	return memory;
+}
+
+static void *copy(const void *from, size_t size)
+{
+	return memcpy(must(malloc(size ? size : 1)), from, size);
+}
+
+/* ---- samples in memory ---------------------------------------------------------------------- */
+
+struct sample {
+	struct truth_sample truth; /* for the others */
+	struct reel_sample record;
+	uint64_t space, time;
+	bool stack_cut, after_syscall;
+	struct reel_memory_region *regions;
+	/* By slot. */
+	uint64_t *registers;
+	uint64_t known;
+};
+
+struct workload {
+	const char *path;
+	struct truth_capture *capture; /* the others' files */
+	struct sample *samples;
+	size_t n;
+	uint64_t stack_bytes;
+};
+
+static void copy_regions(struct sample *sample)
+{
+	struct reel_sample *record = &sample->record;
+	struct reel_region *regions =
+		copy(record->regions, record->n_regions * sizeof(record->regions[0]));
+
+	sample->regions = must(calloc(record->n_regions + 1, sizeof(sample->regions[0])));
+	for (size_t i = 0; i < record->n_regions; i++) {
+		regions[i].bytes = copy(regions[i].bytes, regions[i].size);
+		regions[i].missing =
+			copy(regions[i].missing, regions[i].n_missing * sizeof(struct reel_range));
+		sample->regions[i] = (struct reel_memory_region){
+			.address = regions[i].address,
+			.size = regions[i].size,
+			.bytes = regions[i].bytes,
+			.missing = (const struct reel_memory_range *)regions[i].missing,
+			.n_missing = regions[i].n_missing,
+		};
+	}
+	record->regions = regions;
+}
+
+static void copy_sample(const struct truth_sample *from, const struct reel_capture *capture,
+			struct sample *ret)
+{
+	const struct reel_arch *arch = from->arch;
+
+	*ret = (struct sample){
+		.truth = *from,
+		.record = *from->sample,
+		.time = from->sample->time,
+		.space = reel_timeline_thread_space(capture->timeline, from->sample->thread,
+						    from->sample->time),
+		.stack_cut = from->sample->flags & REEL_SAMPLE_STACK_CUT,
+		.after_syscall = from->sample->where == REEL_WHERE_SYSCALL ||
+				 from->sample->where == REEL_WHERE_UNKNOWN,
+		.registers = must(calloc(arch->n_registers, sizeof(uint64_t))),
+	};
+	for (size_t i = 0; i < TRUTH_REGISTERS_MAX; i++) {
+		uint8_t slot = reel_arch_slot(arch, i);
+
+		if (slot == REEL_ARCH_NO_SLOT || !from->known[i])
+			continue;
+		ret->registers[slot] = from->registers[i];
+		ret->known |= (uint64_t)1 << slot;
+	}
+	copy_regions(ret);
+}
+
+static struct reel_capture *open_capture(const char *path)
+{
+	const struct reel_capture_options open_options = {
+		.size = sizeof(open_options),
+		.symfs = options.symfs,
+		.no_host_files = options.no_host_files,
+	};
+	struct reel_capture *capture;
+
+	check(reel_capture_open(path, &open_options, &capture));
+	return capture;
+}
+
+static void load(const char *path, struct workload *ret)
+{
+	struct reel_capture *capture = open_capture(path);
+	const struct truth_sample *sample;
+	uint64_t total = capture->info.samples, wanted, seen = 0;
+
+	*ret = (struct workload){ .path = path, .capture = truth_capture_open(path, &options) };
+	wanted = samples_max < total ? samples_max : total;
+	ret->samples = must(calloc(wanted + 1, sizeof(*ret->samples)));
+	while (ret->n < wanted && (sample = truth_capture_next(ret->capture))) {
+		struct sample *to = &ret->samples[ret->n];
+		bool next = ret->n * total <= seen * wanted;
+
+		seen++;
+		if (!next || !sample->sample->layout || !sample->sample->n_regions)
+			continue;
+		copy_sample(sample, capture, to);
+		/* It is asked for words by the same struct as in the tests. */
+		to->truth.sample = &to->record;
+		for (size_t i = 0; i < to->record.n_regions; i++)
+			ret->stack_bytes += to->record.regions[i].size;
+		ret->n++;
+	}
+	reel_capture_close(capture);
+	if (!ret->n)
+		errx(2, "%s: no sample has a stack", path);
+}
+
+static void unload(struct workload *workload)
+{
+	for (size_t i = 0; i < workload->n; i++) {
+		struct sample *sample = &workload->samples[i];
+
+		for (size_t j = 0; j < sample->record.n_regions; j++) {
+			free((void *)sample->record.regions[j].bytes);
+			free((void *)sample->record.regions[j].missing);
+		}
+		free((void *)sample->record.regions);
+		free(sample->regions);
+		free(sample->registers);
+	}
+	free(workload->samples);
+	truth_capture_close(workload->capture);
+}
+
+/* ---- ours ----------------------------------------------------------------------------------- */
+
+/* All that is made anew for a cold round. */
+struct ours {
+	struct reel_capture *capture;
+	struct reel_code_map *code_map;
+	struct reel_unwind_programs *programs;
+	struct reel_space_view *views; /* by sample */
+	struct reel_unwind_frames frames;
+};
+
+static void ours_open(const struct workload *workload, struct ours *ret)
+{
+	*ret = (struct ours){ .capture = open_capture(workload->path) };
+	ret->views = must(calloc(workload->n, sizeof(*ret->views)));
+	for (size_t i = 0; i < workload->n; i++)
+		ret->views[i] =
+			reel_timeline_view(ret->capture->timeline, workload->samples[i].space,
+					   workload->samples[i].time);
+}
+
+static void ours_start(const struct workload *workload, struct ours *ours)
+{
+	ours->code_map = must(calloc(1, sizeof(*ours->code_map)));
+	ours->code_map->modules = ours->capture->modules;
+	check(reel_unwind_programs_create(workload->samples[0].truth.arch, &ours->programs));
+}
+
+static void ours_close(struct ours *ours)
+{
+	reel_unwind_programs_destroy(ours->programs);
+	reel_unwind_frames_free(&ours->frames);
+	free(ours->code_map);
+	free(ours->views);
+	reel_capture_close(ours->capture);
+}
+
+static enum reel_stop ours_unwind(struct ours *ours, const struct sample *sample,
+				  const struct reel_space_view *view,
+				  struct reel_unwind_state *state)
+{
+	const struct reel_arch *arch = sample->truth.arch;
+	const struct reel_memory_view memory = {
+		.regions = sample->regions,
+		.n_regions = sample->record.n_regions,
+		.big_endian = sample->truth.big_endian,
+		.read_other = reel_code_map_read,
+		.context = ours->code_map,
+	};
+	const struct reel_unwind_input input = {
+		.arch = arch,
+		.code_mask = sample->truth.code_mask,
+		.memory = &memory,
+		.find_code = reel_code_map_find_code,
+		.context = ours->code_map,
+		.after_syscall = sample->after_syscall,
+		.stack_cut = sample->stack_cut,
+	};
+	enum reel_stop stop;
+
+	reel_code_map_set_space(ours->code_map, *view, arch);
+	state->arch = arch;
+	state->memory = &memory;
+	state->pc = sample->truth.pc;
+	state->known = sample->known;
+	memcpy(state->registers, sample->registers, arch->n_registers * sizeof(uint64_t));
+	check(reel_unwind_trace(&input, ours->programs, state, &ours->frames, &stop));
+	return stop;
+}
+
+/* Seconds for the samples `first` to `end`; *frames_ret: how many frames they have. */
+static double ours_run(struct ours *ours, const struct workload *workload, size_t first, size_t end,
+		       uint64_t *frames_ret)
+{
+	struct reel_unwind_state state;
+	double start = seconds();
+
+	*frames_ret = 0;
+	for (size_t i = first; i < end; i++) {
+		ours_unwind(ours, &workload->samples[i], &ours->views[i], &state);
+		*frames_ret += ours->frames.n;
+	}
+	return seconds() - start;
+}
+
+/* ---- the others ------------------------------------------------------------------------------ */
+
+struct peer {
+	const char *name;
+	bool (*unwind)(const struct truth_sample *sample, struct truth_chain *ret);
+	void (*forget)(const struct workload *workload);
+};
+
+static void dwfl_forget(const struct workload *workload)
+{
+	for (size_t i = 0; i < workload->n; i++)
+		truth_dwfl_forget((struct truth_space *)workload->samples[i].truth.space);
+}
+
+static void libunwind_forget(const struct workload *workload)
+{
+	(void)workload;
+	truth_libunwind_forget();
+}
+
+static const struct peer peers[] = {
+	{ "libdw", truth_dwfl_unwind, dwfl_forget },
+	{ "libunwind", truth_libunwind_unwind, libunwind_forget },
+};
+#define N_PEERS (sizeof(peers) / sizeof(peers[0]))
+
+static double peer_run(const struct peer *peer, const struct workload *workload, size_t first,
+		       size_t end, struct truth_chain *chain, uint64_t *frames_ret)
+{
+	double start = seconds();
+
+	*frames_ret = 0;
+	for (size_t i = first; i < end; i++) {
+		peer->unwind(&workload->samples[i].truth, chain);
+		*frames_ret += chain->n;
+	}
+	return seconds() - start;
+}
+
+/* ---- figures ----------------------------------------------------------------------------------
+ */
+
+struct figures {
+	double warm[ROUNDS_MAX];
+	size_t n_warm;
+	uint64_t frames;
+	double cold, cold_first; /* of all samples, of the first ones */
+};
+
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static double median(struct figures *figures)
+{
+	qsort(figures->warm, figures->n_warm, sizeof(double), by_value);
+	return figures->warm[figures->n_warm / 2];
+}
+
+static size_t first_samples(const struct workload *workload)
+{
+	return workload->n < FIRST_SAMPLES ? workload->n : FIRST_SAMPLES;
+}
+
+/* The first samples, and then the others. */
+static void ours_cold(struct ours *ours, const struct workload *workload, struct figures *figures)
+{
+	size_t first = first_samples(workload);
+	double start = seconds();
+	uint64_t frames;
+
+	ours_start(workload, ours);
+	figures->cold_first = seconds() - start;
+	figures->cold_first += ours_run(ours, workload, 0, first, &figures->frames);
+	figures->cold = figures->cold_first + ours_run(ours, workload, first, workload->n, &frames);
+	figures->frames += frames;
+}
+
+static void peer_cold(const struct peer *peer, const struct workload *workload,
+		      struct truth_chain *chain, struct figures *figures)
+{
+	size_t first = first_samples(workload);
+	uint64_t frames;
+
+	peer->forget(workload);
+	figures->cold_first = peer_run(peer, workload, 0, first, chain, &figures->frames);
+	figures->cold =
+		figures->cold_first + peer_run(peer, workload, first, workload->n, chain, &frames);
+	figures->frames += frames;
+}
+
+static void print_figures(const char *name, const struct workload *workload,
+			  struct figures *figures, struct figures *reference)
+{
+	double warm = median(figures), samples = (double)workload->n;
+
+	printf("  %-14s warm %9.0f samples/s %7.2f M frames/s (%6.2f)   cold %8.0f samples/s "
+	       "(%6.2f)   the first %zu: %7.2f ms (%6.2f)\n",
+	       name, samples / warm, (double)figures->frames / warm / 1e6, median(reference) / warm,
+	       samples / figures->cold, reference->cold / figures->cold, first_samples(workload),
+	       figures->cold_first * 1e3, reference->cold_first / figures->cold_first);
+}
+
+struct rules_total {
+	uint64_t addresses, rules, bytes;
+};
+
+static void add_rules(void *context, const struct reel_module *module)
+{
+	struct rules_total *total = context;
+	struct reel_rules_counts counts;
+
+	if (!module->rules)
+		return;
+	counts = reel_rules_counts(module->rules);
+	total->addresses += counts.addresses;
+	total->rules += counts.rules;
+	total->bytes += counts.bytes;
+}
+
+static void print_rules(const struct ours *ours)
+{
+	struct rules_total total = { 0 };
+
+	reel_modules_visit(ours->capture->modules, add_rules, &total);
+	printf("  rules: %" PRIu64 " addresses, %" PRIu64 " rules, %.1f KB\n", total.addresses,
+	       total.rules, (double)total.bytes / 1e3);
+}
+
+static void run(const char *path)
+{
+	static struct figures us, them[N_PEERS];
+	size_t peer_rounds = peers_rounds < rounds ? peers_rounds : rounds;
+	struct truth_chain chain = { 0 };
+	struct workload workload;
+	struct ours ours;
+	bool absent[N_PEERS];
+
+	load(path, &workload);
+	us = (struct figures){ 0 };
+	ours_open(&workload, &ours);
+	ours_cold(&ours, &workload, &us);
+	printf("%s: %zu samples, %.1f frames and %.1f KB of stack each\n", path, workload.n,
+	       (double)us.frames / (double)workload.n,
+	       (double)workload.stack_bytes / (double)workload.n / 1e3);
+	for (size_t p = 0; p < N_PEERS; p++) {
+		them[p] = (struct figures){ 0 };
+		absent[p] = !peer_rounds || !peers[p].unwind(&workload.samples[0].truth, &chain);
+		if (!absent[p])
+			peer_cold(&peers[p], &workload, &chain, &them[p]);
+	}
+	for (size_t i = 0; i < rounds; i++) {
+		us.warm[us.n_warm++] = ours_run(&ours, &workload, 0, workload.n, &us.frames);
+		for (size_t p = 0; p < N_PEERS; p++)
+			if (!absent[p] && i < peer_rounds)
+				them[p].warm[them[p].n_warm++] =
+					peer_run(&peers[p], &workload, 0, workload.n, &chain,
+						 &them[p].frames);
+	}
+	print_figures("ours", &workload, &us, absent[0] ? &us : &them[0]);
+	for (size_t p = 0; p < N_PEERS; p++) {
+		if (!absent[p])
+			print_figures(peers[p].name, &workload, &them[p], &them[0]);
+		else if (peer_rounds)
+			printf("  %s: not here, or not for this CPU\n", peers[p].name);
+	}
+	print_rules(&ours);
+	ours_close(&ours);
+	free(chain.pcs);
+	unload(&workload);
+}
+
+/* ---- the memory of rules -----------------------------------------------------------------------
+ */
+
+#define ROW_BYTES    16 /* of code */
+#define ROWS	     64 /* in a function */
+#define RETURN_EVERY ROW_BYTES
+
+static uint8_t *append(uint8_t *at, uint64_t value, unsigned size)
+{
+	for (unsigned i = 0; i < size; i++)
+		*at++ = (uint8_t)(value >> 8 * i);
+	return at;
+}
+
+/* .eh_frame of so many functions, whose rows have sizes of frames that are their own. */
+static uint8_t *make_cfi(size_t functions, size_t *size_ret)
+{
+	static const uint8_t cie[] = {
+		/* size, id, version, "", factors 1 and -8, column 16 */
+		16,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		1,
+		0,
+		1,
+		0x78,
+		16,
+		/* cfa rsp + 8, rip at cfa - 8, nop */
+		0x0c,
+		7,
+		8,
+		0x90,
+		1,
+		0,
+		0,
+	};
+	size_t fde = 4 + 4 + 16 + 6 + 4 * (ROWS - 1);
+	uint8_t *bytes, *at;
+
+	fde = (fde + 3) / 4 * 4;
+	bytes = must(calloc(1, functions * fde + sizeof(cie)));
+	at = bytes + sizeof(cie);
+	memcpy(bytes, cie, sizeof(cie));
+	for (size_t i = 0; i < functions; i++) {
+		uint8_t *start = at;
+
+		at = append(at, fde - 4, 4);
+		at = append(at, (uint64_t)(at - bytes), 4);
+		at = append(at, 0x100000 + i * ROWS * ROW_BYTES, 8);
+		at = append(at, ROWS * ROW_BYTES, 8);
+		/* rbx or another one that callees keep, at cfa - 16 */
+		at = append(at, 0x80 | (i % 4 ? 12 + i % 4 : 3), 1);
+		at = append(at, 2, 1);
+		for (size_t row = 1; row < ROWS; row++) {
+			at = append(at, 0x40 | ROW_BYTES, 1);
+			at = append(at, 0x0e, 1);
+			at = append(at, 0x80 | ((row + i / 4) & 0x7f), 1);
+			at = append(at, (i / 256) & 0x1f, 1);
+		}
+		at = start + fde;
+	}
+	*size_ret = (size_t)(at - bytes);
+	return bytes;
+}
+
+static void fill_rules(size_t count)
+{
+	const struct reel_arch *arch = reel_arch_by_name("x86_64");
+	size_t functions = (count + ROWS - 1) / ROWS, size, before;
+	uint8_t *bytes = make_cfi(functions, &size);
+	const struct reel_cfi_input input = {
+		.arch = arch,
+		.eh_frame = { bytes, size, 0x40000000 },
+	};
+	struct reel_rules_counts counts;
+	struct reel_rules *rules;
+	struct reel_cfi *cfi;
+	struct mallinfo2 info = mallinfo2();
+	double start;
+
+	before = info.uordblks + info.hblkhd;
+	check(reel_cfi_create(&input, &cfi));
+	check(reel_rules_create(arch, cfi, 0, &rules));
+	start = seconds();
+	/* Not in the order of addresses: as returns come. */
+	for (size_t i = 0, at = 0; i < count; i++, at = (at + 7919 * ROWS + 1) % (functions * ROWS))
+		reel_rules_at(rules, 0x100000 + at * RETURN_EVERY + 5);
+	start = seconds() - start;
+	counts = reel_rules_counts(rules);
+	info = mallinfo2();
+	printf("%" PRIu64 " addresses, %" PRIu64
+	       " different rules: %.1f MB, %.2f bytes an address; "
+	       "with the index of FDEs the heap grew by %.1f MB; %.2f us an address\n",
+	       counts.addresses, counts.rules, (double)counts.bytes / 1e6,
+	       (double)counts.bytes / (double)counts.addresses,
+	       (double)(info.uordblks + info.hblkhd - before) / 1e6, start / (double)count * 1e6);
+	reel_rules_destroy(rules);
+	reel_cfi_destroy(cfi);
+	free(bytes);
+}
+
+/* ---- options ------------------------------------------------------------------------------------
+ */
+
+static size_t number(const char *text, size_t max)
+{
+	char *end;
+	unsigned long long value = strtoull(text, &end, 10);
+
+	if (*end || end == text || value > max)
+		errx(2, "not a number from 0 to %zu: %s", max, text);
+	return (size_t)value;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		{ "rounds", required_argument, NULL, 'r' },
+		{ "peers-rounds", required_argument, NULL, 'p' },
+		{ "samples", required_argument, NULL, 'n' },
+		{ "symfs", required_argument, NULL, 's' },
+		{ "no-host-files", no_argument, NULL, 'h' },
+		{ "rules", required_argument, NULL, 'R' },
+		{ 0 },
+	};
+	static const char *symfs[2];
+	size_t n_rules = 0;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		switch (option) {
+		case 'r':
+			rounds = number(optarg, ROUNDS_MAX);
+			break;
+		case 'p':
+			peers_rounds = number(optarg, ROUNDS_MAX);
+			break;
+		case 'n':
+			samples_max = number(optarg, SIZE_MAX);
+			break;
+		case 's':
+			symfs[0] = optarg;
+			options.symfs = symfs;
+			break;
+		case 'h':
+			options.no_host_files = true;
+			break;
+		case 'R':
+			n_rules = number(optarg, 100000000);
+			break;
+		default:
+			return 2;
+		}
+	}
+	if (!rounds || (!n_rules && optind == argc))
+		errx(2, "usage: unwind [OPTION]... FILE..., or unwind --rules N");
+	if (n_rules)
+		fill_rules(n_rules);
+	for (int i = optind; i < argc; i++)
+		run(argv[i]);
+	return 0;
+}
