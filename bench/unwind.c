@@ -7,6 +7,9 @@
  *
  *   --rounds N       warm rounds, of which the median counts (5)
  *   --samples N      no more than so many of a capture, evenly spread
+ *   --batch KB       samples are timed in batches of so many bytes of stack, which are read once
+ *                    before: replay unwinds a sample when its bytes were just decoded (256); 0: as
+ *                    they lie in main memory
  *   --peers-rounds N rounds of the others' (as --rounds); 0: ours alone
  *   --symfs DIR, --no-host-files  as for stackreel
  *   --rules N        instead of captures: the memory that N addresses' rules take
@@ -27,18 +30,20 @@
 #include <time.h>
 
 #include "tests/truth/unwind_sample.h"
+#include "tests/unwind_compare.h"
 
 #define FIRST_SAMPLES 100
-#define ROUNDS_MAX    101
+#define ROUNDS_MAX    1001
 
-static size_t rounds = 5, peers_rounds = SIZE_MAX, samples_max = SIZE_MAX;
+static size_t rounds = 5, peers_rounds = SIZE_MAX, samples_max = SIZE_MAX, batch_bytes = 256 << 10;
 static struct truth_capture_options options;
 
+/* Of this thread's CPU time: others may want the CPU, too. */
 static double seconds(void)
 {
 	struct timespec time;
 
-	clock_gettime(CLOCK_MONOTONIC, &time);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
 	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
@@ -71,6 +76,11 @@ struct sample {
 	/* By slot. */
 	uint64_t *registers;
 	uint64_t known;
+};
+
+/* Samples from `first` on. */
+struct batch {
+	size_t first, end;
 };
 
 struct workload {
@@ -188,6 +198,36 @@ static void unload(struct workload *workload)
 	truth_capture_close(workload->capture);
 }
 
+/* ---- batches -------------------------------------------------------------------------------- */
+
+static volatile uint64_t touched;
+
+static void touch(const struct sample *sample)
+{
+	const size_t line = 64;
+
+	for (size_t i = 0; i < sample->record.n_regions; i++)
+		for (size_t at = 0; at < sample->regions[i].size; at += line)
+			touched += sample->regions[i].bytes[at];
+}
+
+/* The next batch; false behind the last one.  Its bytes are in the CPU's caches then. */
+static bool next_batch(const struct workload *workload, struct batch *batch)
+{
+	uint64_t bytes = 0;
+
+	batch->first = batch->end;
+	while (batch->end < workload->n && (!batch_bytes || bytes < batch_bytes)) {
+		const struct sample *sample = &workload->samples[batch->end++];
+
+		for (size_t i = 0; i < sample->record.n_regions; i++)
+			bytes += sample->regions[i].size;
+	}
+	for (size_t i = batch->first; batch_bytes && i < batch->end; i++)
+		touch(&workload->samples[i]);
+	return batch->first < batch->end;
+}
+
 /* ---- ours ----------------------------------------------------------------------------------- */
 
 /* All that is made anew for a cold round. */
@@ -195,6 +235,7 @@ struct ours {
 	struct reel_capture *capture;
 	struct reel_code_map *code_map;
 	struct reel_unwind_programs *programs;
+	struct reel_unwind_cache *cache;
 	struct reel_space_view *views; /* by sample */
 	struct reel_unwind_frames frames;
 };
@@ -214,11 +255,13 @@ static void ours_start(const struct workload *workload, struct ours *ours)
 	ours->code_map = must(calloc(1, sizeof(*ours->code_map)));
 	ours->code_map->modules = ours->capture->modules;
 	check(reel_unwind_programs_create(workload->samples[0].truth.arch, &ours->programs));
+	check(reel_unwind_cache_create(&ours->cache));
 }
 
 static void ours_close(struct ours *ours)
 {
 	reel_unwind_programs_destroy(ours->programs);
+	reel_unwind_cache_destroy(ours->cache);
 	reel_unwind_frames_free(&ours->frames);
 	free(ours->code_map);
 	free(ours->views);
@@ -226,7 +269,7 @@ static void ours_close(struct ours *ours)
 }
 
 static enum reel_stop ours_unwind(struct ours *ours, const struct sample *sample,
-				  const struct reel_space_view *view,
+				  const struct reel_space_view *view, bool short_way,
 				  struct reel_unwind_state *state)
 {
 	const struct reel_arch *arch = sample->truth.arch;
@@ -243,6 +286,8 @@ static enum reel_stop ours_unwind(struct ours *ours, const struct sample *sample
 		.memory = &memory,
 		.find_code = reel_code_map_find_code,
 		.context = ours->code_map,
+		.generation = view->generation,
+		.cache = short_way ? ours->cache : NULL,
 		.after_syscall = sample->after_syscall,
 		.stack_cut = sample->stack_cut,
 	};
@@ -259,18 +304,57 @@ static enum reel_stop ours_unwind(struct ours *ours, const struct sample *sample
 }
 
 /* Seconds for the samples `first` to `end`; *frames_ret: how many frames they have. */
-static double ours_run(struct ours *ours, const struct workload *workload, size_t first, size_t end,
-		       uint64_t *frames_ret)
+static double ours_run(struct ours *ours, const struct workload *workload, bool short_way,
+		       size_t first, size_t end, uint64_t *frames_ret)
 {
 	struct reel_unwind_state state;
 	double start = seconds();
 
 	*frames_ret = 0;
 	for (size_t i = first; i < end; i++) {
-		ours_unwind(ours, &workload->samples[i], &ours->views[i], &state);
+		ours_unwind(ours, &workload->samples[i], &ours->views[i], short_way, &state);
 		*frames_ret += ours->frames.n;
 	}
 	return seconds() - start;
+}
+
+static double ours_warm(struct ours *ours, const struct workload *workload, bool short_way,
+			uint64_t *frames_ret)
+{
+	struct batch batch = { 0 };
+	double total = 0;
+	uint64_t frames;
+
+	*frames_ret = 0;
+	while (next_batch(workload, &batch)) {
+		total += ours_run(ours, workload, short_way, batch.first, batch.end, &frames);
+		*frames_ret += frames;
+	}
+	return total;
+}
+
+/* ---- the short way and the long one
+ * -------------------------------------------------------------- */
+
+/* Every sample both ways; the first one that differs ends the program. */
+static void compare_ways(struct ours *ours, const struct workload *workload)
+{
+	struct reel_unwind_frames frames = { 0 };
+	struct reel_unwind_state at_length, state;
+
+	for (size_t i = 0; i < workload->n; i++) {
+		const struct sample *sample = &workload->samples[i];
+		enum reel_stop stop = ours_unwind(ours, sample, &ours->views[i], false, &at_length);
+
+		reel_unwind_frames_free(&frames);
+		frames = ours->frames;
+		ours->frames = (struct reel_unwind_frames){ 0 };
+		if (stop != ours_unwind(ours, sample, &ours->views[i], true, &state) ||
+		    !same_frames(&frames, &ours->frames) || !same_state(&at_length, &state))
+			errx(1, "%s: sample %" PRIu64 ": the short way gives another trace",
+			     workload->path, sample->record.id);
+	}
+	reel_unwind_frames_free(&frames);
 }
 
 /* ---- the others ------------------------------------------------------------------------------ */
@@ -312,6 +396,21 @@ static double peer_run(const struct peer *peer, const struct workload *workload,
 	return seconds() - start;
 }
 
+static double peer_warm(const struct peer *peer, const struct workload *workload,
+			struct truth_chain *chain, uint64_t *frames_ret)
+{
+	struct batch batch = { 0 };
+	double total = 0;
+	uint64_t frames;
+
+	*frames_ret = 0;
+	while (next_batch(workload, &batch)) {
+		total += peer_run(peer, workload, batch.first, batch.end, chain, &frames);
+		*frames_ret += frames;
+	}
+	return total;
+}
+
 /* ---- figures ----------------------------------------------------------------------------------
  */
 
@@ -341,7 +440,8 @@ static size_t first_samples(const struct workload *workload)
 }
 
 /* The first samples, and then the others. */
-static void ours_cold(struct ours *ours, const struct workload *workload, struct figures *figures)
+static void ours_cold(struct ours *ours, const struct workload *workload, bool short_way,
+		      struct figures *figures)
 {
 	size_t first = first_samples(workload);
 	double start = seconds();
@@ -349,8 +449,9 @@ static void ours_cold(struct ours *ours, const struct workload *workload, struct
 
 	ours_start(workload, ours);
 	figures->cold_first = seconds() - start;
-	figures->cold_first += ours_run(ours, workload, 0, first, &figures->frames);
-	figures->cold = figures->cold_first + ours_run(ours, workload, first, workload->n, &frames);
+	figures->cold_first += ours_run(ours, workload, short_way, 0, first, &figures->frames);
+	figures->cold = figures->cold_first +
+			ours_run(ours, workload, short_way, first, workload->n, &frames);
 	figures->frames += frames;
 }
 
@@ -407,7 +508,7 @@ static void print_rules(const struct ours *ours)
 
 static void run(const char *path)
 {
-	static struct figures us, them[N_PEERS];
+	static struct figures us, at_length, them[N_PEERS];
 	size_t peer_rounds = peers_rounds < rounds ? peers_rounds : rounds;
 	struct truth_chain chain = { 0 };
 	struct workload workload;
@@ -415,9 +516,13 @@ static void run(const char *path)
 	bool absent[N_PEERS];
 
 	load(path, &workload);
-	us = (struct figures){ 0 };
+	us = at_length = (struct figures){ 0 };
 	ours_open(&workload, &ours);
-	ours_cold(&ours, &workload, &us);
+	ours_cold(&ours, &workload, false, &at_length);
+	ours_close(&ours);
+	ours_open(&workload, &ours);
+	ours_cold(&ours, &workload, true, &us);
+	compare_ways(&ours, &workload);
 	printf("%s: %zu samples, %.1f frames and %.1f KB of stack each\n", path, workload.n,
 	       (double)us.frames / (double)workload.n,
 	       (double)workload.stack_bytes / (double)workload.n / 1e3);
@@ -428,14 +533,16 @@ static void run(const char *path)
 			peer_cold(&peers[p], &workload, &chain, &them[p]);
 	}
 	for (size_t i = 0; i < rounds; i++) {
-		us.warm[us.n_warm++] = ours_run(&ours, &workload, 0, workload.n, &us.frames);
+		us.warm[us.n_warm++] = ours_warm(&ours, &workload, true, &us.frames);
+		at_length.warm[at_length.n_warm++] =
+			ours_warm(&ours, &workload, false, &at_length.frames);
 		for (size_t p = 0; p < N_PEERS; p++)
 			if (!absent[p] && i < peer_rounds)
 				them[p].warm[them[p].n_warm++] =
-					peer_run(&peers[p], &workload, 0, workload.n, &chain,
-						 &them[p].frames);
+					peer_warm(&peers[p], &workload, &chain, &them[p].frames);
 	}
 	print_figures("ours", &workload, &us, absent[0] ? &us : &them[0]);
+	print_figures("ours, long way", &workload, &at_length, absent[0] ? &us : &them[0]);
 	for (size_t p = 0; p < N_PEERS; p++) {
 		if (!absent[p])
 			print_figures(peers[p].name, &workload, &them[p], &them[0]);
@@ -573,6 +680,7 @@ int main(int argc, char **argv)
 		{ "rounds", required_argument, NULL, 'r' },
 		{ "peers-rounds", required_argument, NULL, 'p' },
 		{ "samples", required_argument, NULL, 'n' },
+		{ "batch", required_argument, NULL, 'b' },
 		{ "symfs", required_argument, NULL, 's' },
 		{ "no-host-files", no_argument, NULL, 'h' },
 		{ "rules", required_argument, NULL, 'R' },
@@ -592,6 +700,9 @@ int main(int argc, char **argv)
 			break;
 		case 'n':
 			samples_max = number(optarg, SIZE_MAX);
+			break;
+		case 'b':
+			batch_bytes = number(optarg, 1 << 30) << 10;
 			break;
 		case 's':
 			symfs[0] = optarg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a compiled rule is made of. Internal to rule*.c. */
+/* What a compiled rule is made of. Internal to rule*.c, and to the short way of unwind*.c. */
 #ifndef REPLAY_RULE_CODE_H
 #define REPLAY_RULE_CODE_H
 

@@ -21,6 +21,7 @@ struct reel_trace_maker {
 	struct reel_code_map *code_map;
 	struct reel_unwind_programs **programs; /* by index in reel_arch_all */
 	size_t n_programs;
+	struct reel_unwind_cache *unwind_cache;
 	struct reel_unwind_frames unwound;
 	/* Of the frames of `unwound` that are new. */
 	struct reel_frame_chain *chains;
@@ -74,6 +75,8 @@ struct reel_error *reel_trace_maker_create(const struct reel_capture *capture,
 			? NULL
 			: reel_error_no_memory();
 	if (!error)
+		error = reel_unwind_cache_create(&maker->unwind_cache);
+	if (!error)
 		error = reel_block_reader_create(capture->reader, &maker->block_reader);
 	if (error) {
 		reel_trace_maker_destroy(maker);
@@ -91,6 +94,7 @@ void reel_trace_maker_destroy(struct reel_trace_maker *maker)
 	for (size_t i = 0; maker->programs && i < maker->n_programs; i++)
 		reel_unwind_programs_destroy(maker->programs[i]);
 	free(maker->programs);
+	reel_unwind_cache_destroy(maker->unwind_cache);
 	if (maker->code_map)
 		reel_error_destroy(maker->code_map->error);
 	free(maker->code_map);
@@ -377,6 +381,7 @@ static struct reel_error *unwind_sample(struct reel_trace_maker *maker,
 		.memory = &memory,
 		.find_code = reel_code_map_find_code,
 		.context = maker->code_map,
+		.cache = maker->unwind_cache,
 		/* Other recorders do not tell; then the instruction in front of pc does. */
 		.after_syscall =
 			sample->where == REEL_WHERE_SYSCALL || sample->where == REEL_WHERE_UNKNOWN,
@@ -395,6 +400,7 @@ static struct reel_error *unwind_sample(struct reel_trace_maker *maker,
 	reel_code_map_set_space(
 		maker->code_map,
 		reel_timeline_view(capture->timeline, space ? space->id : 0, sample->time), arch);
+	input.generation = maker->code_map->view.generation;
 	error = programs_of(maker, arch, &programs);
 	if (error)
 		return error;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/unwind.h"
-#include "replay/unwind_code.h"
+#include "replay/unwind_cache.h"
+#include "replay/unwind_climb.h"
 
 #define MAX_FRAMES_DEFAULT 16384
 /* Frames in a row that may leave sp where it is: leaf functions of CPUs with a link register do,
@@ -43,6 +43,7 @@ struct reel_error *reel_unwind_programs_create(const struct reel_arch *arch,
 	programs->arch = arch;
 	programs->sp = reel_arch_slot(arch, arch->sp);
 	programs->fp = reel_arch_slot(arch, arch->fp);
+	programs->pc = reel_arch_slot(arch, arch->pc);
 	programs->link = arch->flags & REEL_ARCH_LINK_REGISTER
 				 ? reel_arch_slot(arch, arch->return_column)
 				 : REEL_ARCH_NO_SLOT;
@@ -163,15 +164,6 @@ static enum reel_stop guess_step(struct reel_walk *walk, const struct reel_code 
 	return reel_walk_guess(walk, code, step_ret) ? REEL_STOP_ROOT : otherwise;
 }
 
-/*
- * Where the trampoline's CFI is missing, belongs to what lies before it, or
- * says S and no more (arm64's and riscv64's vDSO), its code tells.
- */
-static bool wants_signal_pattern(const struct reel_walk *walk, const struct reel_rule *rule)
-{
-	return reel_rule_is_signal_frame(rule) || (!walk->exact && reel_rule_ends_function(rule));
-}
-
 static enum reel_stop rule_step(struct reel_walk *walk, const struct reel_code *code,
 				enum reel_step *step_ret)
 {
@@ -181,7 +173,7 @@ static enum reel_stop rule_step(struct reel_walk *walk, const struct reel_code *
 
 	if (reel_rule_outcome(rule) == REEL_RULE_NONE)
 		return guess_step(walk, code, REEL_STOP_NO_UNWIND_INFO, step_ret);
-	if (wants_signal_pattern(walk, rule)) {
+	if (reel_walk_wants_signal_pattern(walk, rule)) {
 		pattern = reel_walk_match_signal_frame(walk, code);
 		if (pattern)
 			return signal_step(walk, pattern, code->bias, step_ret);
@@ -317,6 +309,16 @@ static bool advance(struct reel_walk *walk, enum reel_step *step_ret, enum reel_
 	return true;
 }
 
+/* As reel_walk_is_behind_system_call, remembered. */
+static bool is_behind_system_call(const struct reel_walk *walk)
+{
+	const struct cached_rule *entry = NULL;
+
+	if (walk->input->cache && walk->input->generation)
+		entry = reel_cached_rule(walk, walk->state->pc, CACHED_IS_SYSTEM_CALL);
+	return entry ? entry->kind == CACHED_YES : reel_walk_is_behind_system_call(walk);
+}
+
 struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 				     const struct reel_unwind_programs *programs,
 				     struct reel_unwind_state *state,
@@ -336,7 +338,7 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 
 	ret->n = 0;
 	state->pc = reel_walk_strip(&walk, state->pc);
-	walk.exact = !input->after_syscall || !reel_walk_is_behind_system_call(&walk);
+	walk.exact = !input->after_syscall || !is_behind_system_call(&walk);
 	do {
 		if (ret->n == max_frames) {
 			*stop_ret = REEL_STOP_DEPTH_LIMIT;
@@ -349,6 +351,10 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 		error = append_frame(&walk, ret, step);
 		if (error)
 			return error;
+		if (reel_walk_climb(&walk, ret, max_frames)) {
+			*stop_ret = REEL_STOP_ROOT;
+			return NULL;
+		}
 	} while (advance(&walk, &step, stop_ret));
 	return NULL;
 }
@@ -409,8 +415,7 @@ struct reel_error *reel_unwind_recorded(const struct reel_unwind_input *input,
 			return NULL;
 		}
 		state->pc = reel_walk_strip(&walk, chain[i]);
-		walk.exact =
-			!i && (!input->after_syscall || !reel_walk_is_behind_system_call(&walk));
+		walk.exact = !i && (!input->after_syscall || !is_behind_system_call(&walk));
 		error = append_frame(&walk, ret, i ? REEL_STEP_RECORDED : REEL_STEP_SAMPLE);
 		if (!error && !i && find_leaf_caller(&walk)) {
 			walk.exact = false;

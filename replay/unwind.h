@@ -26,6 +26,14 @@ enum reel_code_found {
 	REEL_CODE_ANONYMOUS,	  /* a mapping without a file: no CFI can be there */
 };
 
+/*
+ * What the walks of one thread remember of code, of 1 MB: frames of the usual kind take a short way
+ * with it (unwind_climb.h), and the results are the same.
+ */
+struct reel_unwind_cache;
+struct reel_error *reel_unwind_cache_create(struct reel_unwind_cache **ret) REEL_MUST_CHECK;
+void reel_unwind_cache_destroy(struct reel_unwind_cache *cache);
+
 struct reel_unwind_input {
 	const struct reel_arch *arch;
 	uint64_t code_mask; /* bits to strip from code addresses */
@@ -33,6 +41,10 @@ struct reel_unwind_input {
 	/* Which code lies at a runtime address; called for each frame, must be fast. */
 	enum reel_code_found (*find_code)(void *context, uint64_t address, struct reel_code *ret);
 	void *context;
+	/* Names what find_code answers: where two walks' numbers are equal, so are the answers.  0:
+	 * nobody knows. */
+	uint64_t generation;
+	struct reel_unwind_cache *cache; /* NULL: every frame is gone through at length */
 	/* The task is in a system call: where pc is behind the instruction, pc - 1 is looked up;
 	 * the link register counts. */
 	bool after_syscall;

@@ -7,8 +7,8 @@
 
 struct reel_unwind_programs {
 	const struct reel_arch *arch;
-	uint8_t sp, fp; /* slots */
-	uint8_t link;	/* the link register's, or REEL_ARCH_NO_SLOT */
+	uint8_t sp, fp, pc; /* slots */
+	uint8_t link;	    /* the link register's, or REEL_ARCH_NO_SLOT */
 	struct reel_rule *undo_call, *frame_step;
 	struct reel_rule *signal_frames[]; /* arch->n_signal_frames */
 };
@@ -49,6 +49,16 @@ const struct reel_rule *reel_walk_match_signal_frame(const struct reel_walk *wal
 						     const struct reel_code *code);
 
 /*
+ * Where the trampoline's CFI is missing, belongs to what lies before it, or
+ * says S and no more (arm64's and riscv64's vDSO), its code tells.
+ */
+static inline bool reel_walk_wants_signal_pattern(const struct reel_walk *walk,
+						  const struct reel_rule *rule)
+{
+	return reel_rule_is_signal_frame(rule) || (!walk->exact && reel_rule_ends_function(rule));
+}
+
+/*
  * The caller where there is no CFI: by the link register or the frame pointer.
  * False, and nothing is changed, if what they lead to does not look like a caller.
  */
@@ -65,8 +75,9 @@ bool reel_walk_find_sp(struct reel_walk *walk, const struct reel_rule *rule);
 /* Could a call, or the kernel for a signal's handler, have left this pc as a return address? */
 bool reel_walk_is_return_address(const struct reel_walk *walk);
 
-/* The caller of a function that has restored everything and is about to return, by its
- * instructions. */
+/* Has the function restored everything, and is about to return? By its instructions. */
+bool reel_walk_is_at_return(const struct reel_walk *walk, const struct reel_code *code);
+/* Its caller, if so. */
 bool reel_walk_undo_return(struct reel_walk *walk, const struct reel_code *code);
 
 /* The caller of a function that does not exist; false if it does not look like one. */

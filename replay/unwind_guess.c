@@ -318,11 +318,16 @@ static bool undo_entry(struct reel_walk *walk, const struct reel_code *code)
 	return false;
 }
 
-bool reel_walk_undo_return(struct reel_walk *walk, const struct reel_code *code)
+bool reel_walk_is_at_return(const struct reel_walk *walk, const struct reel_code *code)
 {
 	const struct reel_arch *arch = walk->input->arch;
 
-	return find_entry(walk, code, arch->returns, arch->n_returns) && reel_walk_undo_call(walk);
+	return find_entry(walk, code, arch->returns, arch->n_returns);
+}
+
+bool reel_walk_undo_return(struct reel_walk *walk, const struct reel_code *code)
+{
+	return reel_walk_is_at_return(walk, code) && reel_walk_undo_call(walk);
 }
 
 bool reel_walk_guess(struct reel_walk *walk, const struct reel_code *code, enum reel_step *step_ret)

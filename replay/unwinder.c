@@ -24,6 +24,8 @@ struct reel_unwinder {
 	struct code_file *files;
 	size_t n_files;
 	uint64_t code_mask;
+	uint64_t generation; /* of the mappings */
+	struct reel_unwind_cache *cache;
 	struct reel_unwind_frames frames;
 	struct reel_memory_region *regions;
 	size_t n_regions;
@@ -45,6 +47,8 @@ struct reel_error *reel_unwinder_create(const char *arch, struct reel_unwinder *
 	error = reel_unwind_programs_create(unwinder->arch, &unwinder->programs);
 	if (!error)
 		error = reel_timeline_create(false, &unwinder->timeline);
+	if (!error)
+		error = reel_unwind_cache_create(&unwinder->cache);
 	if (error) {
 		reel_unwinder_destroy(unwinder);
 		return error;
@@ -70,6 +74,7 @@ void reel_unwinder_destroy(struct reel_unwinder *unwinder)
 	free(unwinder->files);
 	reel_timeline_destroy(unwinder->timeline);
 	reel_unwind_programs_destroy(unwinder->programs);
+	reel_unwind_cache_destroy(unwinder->cache);
 	reel_unwind_frames_free(&unwinder->frames);
 	free(unwinder->regions);
 	free(unwinder);
@@ -149,6 +154,7 @@ struct reel_error *reel_unwinder_map(struct reel_unwinder *unwinder, uint64_t ad
 		.protection = 5,
 		.module = index + 1,
 	};
+	unwinder->generation++;
 	return reel_timeline_add(unwinder->timeline, &record);
 }
 
@@ -246,6 +252,8 @@ struct reel_error *reel_unwind(struct reel_unwinder *unwinder,
 		.memory = &view,
 		.find_code = find_code,
 		.context = unwinder,
+		.generation = unwinder->generation,
+		.cache = unwinder->cache,
 		.max_frames = max_frames,
 	};
 	struct reel_error *error;

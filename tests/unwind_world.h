@@ -14,6 +14,7 @@
 
 #include "replay/unwind.h"
 #include "tests/cfi_builder.h"
+#include "tests/unwind_compare.h"
 
 #define STACK_WORD(i) (STACK + 8 * (i))
 #define BIAS	      0x400000 /* the module's code is mapped at ELF address + BIAS */
@@ -115,8 +116,31 @@ static inline uint64_t call_before(struct world *w, uint64_t address)
 	return address + BIAS;
 }
 
+/* The same by the short way, with entries that are made and with those that are there. */
+static inline void compare_short_way(struct world *w, const struct reel_unwind_state *start)
+{
+	struct reel_unwind_frames frames = { 0 };
+
+	assert_null(reel_unwind_cache_create(&w->input.cache));
+	w->input.generation = 1;
+	for (unsigned i = 0; i < 3; i++) {
+		struct reel_unwind_state state = *start;
+		enum reel_stop stop;
+
+		assert_null(reel_unwind_trace(&w->input, w->programs, &state, &frames, &stop));
+		assert_int_equal(stop, w->stop);
+		assert_true(same_frames(&w->frames, &frames));
+		assert_true(same_state(&w->state, &state));
+	}
+	reel_unwind_frames_free(&frames);
+	reel_unwind_cache_destroy(w->input.cache);
+	w->input.cache = NULL;
+}
+
 static inline void unwind(struct world *w)
 {
+	struct reel_unwind_state start = w->state;
+
 	struct reel_cfi_input input = {
 		.arch = w->arch,
 		.big_endian = w->eh.big_endian,
@@ -136,6 +160,7 @@ static inline void unwind(struct world *w)
 	assert_null(reel_rules_create(w->arch, w->cfi, w->entry, &w->rules));
 	assert_null(reel_unwind_programs_create(w->arch, &w->programs));
 	assert_null(reel_unwind_trace(&w->input, w->programs, &w->state, &w->frames, &w->stop));
+	compare_short_way(w, &start);
 }
 
 /* Checks the frames (ELF addresses for what lies in the module), the stop, and frees the world. */

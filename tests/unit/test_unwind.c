@@ -37,6 +37,41 @@ static void test_chain(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x2020, 0x1020);
 }
 
+/* Registers that callees need not keep, kept; and one that they must keep, lost: the state is what
+ * counts (unwind_world.h compares it both ways). */
+static void test_unusual_registers(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	world_x86(&w);
+	root_function(&w);
+	function(&w, 0x2000, 0x2100, BYTES(0x0e, 16));
+	/* rax: same value */
+	function(&w, 0x2100, 0x2180, BYTES(0x0e, 16, 0x08, 0));
+	/* and rbx: undefined */
+	function(&w, 0x2180, 0x2200, BYTES(0x0e, 16, 0x08, 0, 0x07, 3));
+	/* rax at cfa - 16 */
+	function(&w, 0x2200, 0x2300, BYTES(0x0e, 24, 0x80, 2));
+	w.state.pc = BIAS + 0x2010;
+	set(&w, 7, STACK_WORD(100));
+	set(&w, 0, 1);
+	set(&w, 3, 2);
+	set(&w, 12, 3);
+	w.stack[101] = BIAS + 0x2220;
+	w.stack[103] = 4;
+	w.stack[104] = BIAS + 0x2120;
+	w.stack[106] = BIAS + 0x2190;
+	w.stack[108] = BIAS + 0x1020;
+	unwind(&w);
+	assert_int_equal(w.state.registers[0], 4);
+	assert_int_equal(w.state.registers[12], 3);
+	assert_int_equal(w.state.known >> 0 & 1, 1);
+	assert_int_equal(w.state.known >> 3 & 1, 0);
+	assert_int_equal(w.state.known >> 12 & 1, 1);
+	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x2220, 0x2120, 0x2190, 0x1020);
+}
+
 /* A function that ends with a call to a noreturn one: its return address belongs to the next
  * function. */
 static void test_return_address_behind_function(void **unused)
@@ -615,6 +650,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_chain),
+		cmocka_unit_test(test_unusual_registers),
 		cmocka_unit_test(test_return_address_behind_function),
 		cmocka_unit_test(test_landing_pad),
 		cmocka_unit_test(test_after_syscall),

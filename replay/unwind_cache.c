@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <stdlib.h>
+
+#include "replay/rule_code.h"
+#include "replay/unwind_cache.h"
+
+_Static_assert(sizeof(struct cached_rule) == 64, "an entry fills a line");
+
+struct reel_error *reel_unwind_cache_create(struct reel_unwind_cache **ret)
+{
+	struct reel_unwind_cache *cache = calloc(1, sizeof(*cache));
+	const size_t line = sizeof(struct cached_rule);
+
+	if (!cache)
+		return reel_error_no_memory();
+	/* Zeros that nothing was written to take no memory: programs differ in how much they need.
+	 */
+	cache->memory = calloc(((size_t)1 << CACHED_RULE_BITS) + 1, line);
+	if (!cache->memory) {
+		free(cache);
+		return reel_error_no_memory();
+	}
+	cache->entries =
+		(struct cached_rule *)(((uintptr_t)cache->memory + line - 1) / line * line);
+	*ret = cache;
+	return NULL;
+}
+
+void reel_unwind_cache_destroy(struct reel_unwind_cache *cache)
+{
+	if (!cache)
+		return;
+	free(cache->memory);
+	free(cache->steps);
+	free(cache);
+}
+
+bool reel_cached_reserve_steps(struct reel_unwind_cache *cache, size_t n)
+{
+	struct cached_step *steps;
+
+	if (n <= cache->steps_capacity)
+		return true;
+	steps = reallocarray(cache->steps, n, sizeof(*steps));
+	if (!steps)
+		return false;
+	cache->steps = steps;
+	cache->steps_capacity = n;
+	return true;
+}
+
+/* ---- which rules are plain ------------------------------------------------------------ */
+
+/* The words that a rule reads, relative to the CFA. */
+struct reads {
+	int64_t low, high;
+	bool any;
+};
+
+static void add_read(struct reads *reads, int32_t offset, unsigned word)
+{
+	int64_t end = (int64_t)offset + word;
+
+	if (!reads->any || offset < reads->low)
+		reads->low = offset;
+	if (!reads->any || end > reads->high)
+		reads->high = end;
+	reads->any = true;
+}
+
+static bool take_saved(const struct reel_walk *walk, const struct rule_source *source,
+		       struct reads *reads, bool *has_sp, struct cached_rule *entry)
+{
+	const struct reel_arch *arch = walk->input->arch;
+	const struct reel_unwind_programs *programs = walk->programs;
+
+	if (source->to == programs->sp && source->from == FROM_CFA) {
+		entry->sp_offset = source->offset;
+		*has_sp = true;
+		return true;
+	}
+	if (source->from != FROM_MEMORY || arch->registers[source->to].size != arch->word_size)
+		return false;
+	add_read(reads, source->offset, arch->word_size);
+	if (source->to == programs->sp) {
+		entry->sp_offset = source->offset;
+		entry->flags |= CACHED_SAVES_SP;
+		*has_sp = true;
+		return true;
+	}
+	if (source->to == programs->fp) {
+		entry->fp_offset = source->offset;
+		entry->flags |= CACHED_SAVES_FP;
+	}
+	entry->saved |= (uint64_t)1 << source->to;
+	return true;
+}
+
+static bool take_cfa(const struct reel_walk *walk, const struct rule_source *cfa,
+		     struct cached_rule *entry)
+{
+	if (cfa->from != FROM_REGISTER ||
+	    (cfa->slot != walk->programs->sp && cfa->slot != walk->programs->fp))
+		return false;
+	if (cfa->slot != walk->programs->sp)
+		entry->flags |= CACHED_BY_FP;
+	entry->cfa_offset = cfa->offset;
+	return true;
+}
+
+static bool take_return_address(const struct reel_walk *walk, const struct rule_source *from,
+				enum cached_as as, struct reads *reads, struct cached_rule *entry)
+{
+	if (from->from == FROM_MEMORY) {
+		entry->return_offset = from->offset;
+		add_read(reads, from->offset, walk->input->arch->word_size);
+		return true;
+	}
+	/* In a frame that has called, it was overwritten. */
+	if (as == CACHED_CALLER || from->from != FROM_REGISTER || from->offset ||
+	    walk->programs->link == REEL_ARCH_NO_SLOT || from->slot != walk->programs->link)
+		return false;
+	entry->flags |= CACHED_BY_LINK;
+	return true;
+}
+
+/* False: not plain. */
+static bool take_rule(const struct reel_walk *walk, const struct reel_rule *rule, enum cached_as as,
+		      struct cached_rule *entry)
+{
+	struct reads reads = { 0 };
+	bool has_sp = rule->flags & RULE_SP_IS_CFA;
+	uint64_t kept = walk->programs->undo_call->keep;
+
+	if (rule->n_expressions || !take_cfa(walk, &rule->cfa, entry) ||
+	    !take_return_address(walk, &rule->return_address, as, &reads, entry))
+		return false;
+	for (unsigned i = 0; i < rule->n_saved; i++)
+		if (!take_saved(walk, &rule->saved[i], &reads, &has_sp, entry))
+			return false;
+	entry->low = (int32_t)reads.low;
+	entry->extent = (uint32_t)(reads.high - reads.low);
+	entry->rule = rule;
+	if (!(entry->flags & CACHED_SAVES_FP))
+		entry->fp_offset = entry->low;
+	if (!has_sp || rule->keep & ~kept || kept & ~(rule->keep | entry->saved))
+		return false;
+	entry->saved &= kept;
+	return true;
+}
+
+/* ---- making entries ------------------------------------------------------------------- */
+
+static enum cached_kind kind_of(const struct reel_walk *walk, const struct reel_code *code,
+				enum cached_as as, struct cached_rule *entry)
+{
+	const struct reel_rule *rule =
+		reel_rules_at(code->rules, reel_walk_lookup(walk) - code->bias);
+	enum reel_rule_outcome outcome = reel_rule_outcome(rule);
+
+	if ((outcome != REEL_RULE_STEP && outcome != REEL_RULE_ROOT) ||
+	    reel_rule_is_signal_frame(rule) ||
+	    (reel_walk_wants_signal_pattern(walk, rule) &&
+	     reel_walk_match_signal_frame(walk, code)))
+		return CACHED_OTHER;
+	if (outcome == REEL_RULE_ROOT)
+		return CACHED_ROOT;
+	if ((reel_rule_saves_return_address(rule) && reel_walk_is_at_return(walk, code)) ||
+	    !take_rule(walk, rule, as, entry))
+		return CACHED_OTHER;
+	return CACHED_PLAIN;
+}
+
+/*
+ * The walk as it will be at the address.  Of its state there is the pc only: what an entry says
+ * follows from the code.
+ */
+static struct reel_walk walk_at(const struct reel_walk *walk, struct reel_unwind_state *state,
+				uint64_t pc, enum cached_as as)
+{
+	struct reel_walk there = *walk;
+
+	state->arch = walk->input->arch;
+	state->memory = walk->input->memory;
+	state->pc = pc;
+	state->known = 0;
+	there.state = state;
+	there.first = as != CACHED_CALLER;
+	there.exact = as == CACHED_FIRST;
+	return there;
+}
+
+static bool make_entry(const struct reel_walk *walk, uint64_t pc, enum cached_as as,
+		       struct cached_rule *entry)
+{
+	const struct reel_unwind_input *input = walk->input;
+	struct reel_unwind_state state;
+	struct reel_walk there = walk_at(walk, &state, pc, as);
+	struct reel_code code = { 0 };
+
+	/* Without a file, the stack's bytes may be asked. */
+	if (input->find_code(input->context, reel_walk_lookup(&there), &code) != REEL_CODE_FOUND ||
+	    !code.rules || !code.read_code)
+		return false;
+	*entry = (struct cached_rule){ .pc = pc, .tag = reel_cached_tag(walk, as) };
+	if (as == CACHED_IS_SYSTEM_CALL)
+		entry->kind = reel_walk_is_behind_system_call(&there) ? CACHED_YES : CACHED_NO;
+	else
+		entry->kind = (uint8_t)kind_of(&there, &code, as, entry);
+	return true;
+}
+
+/* Where an entry lies that another one has displaced. */
+static size_t other_index(size_t index)
+{
+	return index ^ 1;
+}
+
+struct cached_rule *reel_cached_rule_slow(const struct reel_walk *walk, uint64_t pc,
+					  enum cached_as as)
+{
+	uint64_t tag = reel_cached_tag(walk, as);
+	size_t index = reel_cached_index(pc, tag);
+	struct cached_rule *entries = walk->input->cache->entries;
+	struct cached_rule *other = &entries[other_index(index)], made;
+
+	if (!pc)
+		return NULL;
+	if (other->pc == pc && other->tag == tag)
+		return other;
+	if (!make_entry(walk, pc, as, &made))
+		return NULL;
+	*other = entries[index];
+	/* What is found by its own index has only been copied, and stays there. */
+	entries[index] = made;
+	return &entries[index];
+}
+
+bool reel_cached_is_landing_pad(const struct reel_walk *walk, struct cached_rule *entry)
+{
+	if (!(entry->flags & CACHED_ASKED)) {
+		struct reel_unwind_state state;
+		struct reel_walk there = walk_at(walk, &state, entry->pc, CACHED_CALLER);
+
+		entry->flags |= CACHED_ASKED;
+		if (reel_walk_is_landing_pad(&there))
+			entry->flags |= CACHED_LANDING_PAD;
+	}
+	return entry->flags & CACHED_LANDING_PAD;
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A step of the long way asks for the code's module, its rule, flags and patterns, checks each read
+ * by itself and keeps every register.  Most frames need a few additions and two loads: they are
+ * done here, for rules that unwind_cache.c has found plain, where all that a frame reads lies in
+ * one stretch of recorded bytes.  Of the registers, sp and fp are followed; the others that callees
+ * keep are looked up at the end, where the frames that saved them have left them.  The entry of a
+ * frame's caller is guessed from the last time, so that one frame's loads need not wait for the
+ * return address of another.
+ */
+#include "replay/dwarf_cursor.h"
+#include "replay/rule_code.h"
+#include "replay/unwind_cache.h"
+#include "replay/unwind_climb.h"
+
+/* For each kind of words a function is compiled, with all that it calls. */
+#define INLINED static inline __attribute__((always_inline))
+
+/* Recorded bytes without a gap: those of one region only. */
+struct stretch {
+	uint64_t begin, size;
+	const uint8_t *bytes;
+};
+
+/* What has been reached; `pc` as return addresses are stripped, `return_address` as it lay there.
+ */
+struct reached {
+	uint64_t pc, sp, fp, return_address;
+	uint64_t knows_fp; /* all ones: yes */
+	uint64_t touched;  /* slots that were saved on the way */
+	unsigned stalled;
+};
+
+struct climb {
+	struct reel_walk *walk;
+	struct reel_unwind_cache *cache;
+	struct reel_unwind_frames *frames;
+	size_t limit;
+	struct stretch stretch;
+	struct reached at;
+};
+
+/* ---- the stretch of bytes ---------------------------------------------------------------- */
+
+static bool overlap(const struct reel_memory_region *a, const struct reel_memory_region *b)
+{
+	return a->address - b->address < b->size || b->address - a->address < a->size;
+}
+
+/* The gap between missing bytes that holds `offset`. */
+static bool cut_missing(const struct reel_memory_region *region, uint64_t offset,
+			struct stretch *ret)
+{
+	uint64_t low = 0, high = region->size;
+
+	for (size_t i = 0; i < region->n_missing; i++) {
+		const struct reel_memory_range *range = &region->missing[i];
+		uint64_t end;
+
+		if (__builtin_add_overflow(range->offset, range->size, &end))
+			return false;
+		if (range->offset > offset)
+			high = range->offset < high ? range->offset : high;
+		else if (end > offset)
+			return false;
+		else
+			low = end > low ? end : low;
+	}
+	*ret = (struct stretch){ region->address + low, high - low, region->bytes + low };
+	return true;
+}
+
+/* False where bytes are to be had that reel_memory_read would take from elsewhere, or not give. */
+static bool find_stretch(const struct reel_walk *walk, uint64_t sp, struct stretch *ret)
+{
+	const struct reel_memory_view *memory = walk->input->memory;
+	const struct reel_memory_region *region = NULL;
+	uint64_t last = walk->input->arch->word_size == 8 ? UINT64_MAX : UINT32_MAX;
+
+	for (size_t i = 0; i < memory->n_regions && !region; i++)
+		if (sp - memory->regions[i].address < memory->regions[i].size)
+			region = &memory->regions[i];
+	if (!region || region->address > last || region->size > last - region->address)
+		return false;
+	for (size_t i = 0; memory->n_regions > 1 && i < memory->n_regions; i++)
+		if (&memory->regions[i] != region && overlap(&memory->regions[i], region))
+			return false;
+	return cut_missing(region, sp - region->address, ret);
+}
+
+/* ---- frames -------------------------------------------------------------------------------- */
+
+/* How words are read; constants wherever it is used, so that one function is compiled for each. */
+struct words {
+	unsigned size;
+	bool big_endian;
+};
+
+INLINED uint64_t word_mask(struct words words)
+{
+	return words.size == 8 ? UINT64_MAX : UINT32_MAX;
+}
+
+INLINED uint64_t load(const uint8_t *bytes, struct words words)
+{
+	uint32_t half;
+
+	if (words.size == 8)
+		return reel_load_target(bytes, 8, words.big_endian);
+	half = reel_load32(bytes);
+	return words.big_endian ? __builtin_bswap32(half) : half;
+}
+
+/* A rule at work. */
+struct frame {
+	const struct cached_rule *rule;
+	uint64_t cfa;
+	uint64_t place; /* the CFA's, in the stretch: what the rule reads lies around it */
+	struct reached caller;
+};
+
+INLINED uint64_t load_at(const struct climb *climb, const struct frame *frame, int32_t offset,
+			 struct words words)
+{
+	return load(climb->stretch.bytes + (frame->place + (uint64_t)(int64_t)offset), words);
+}
+
+/* All ones or zeros, of a flag: which registers a frame uses is anybody's guess, a CPU's too. */
+INLINED uint64_t mask_of(const struct cached_rule *rule, enum cached_flags flag)
+{
+	return -(uint64_t) !!(rule->flags & flag);
+}
+
+INLINED uint64_t choose(uint64_t mask, uint64_t if_set, uint64_t otherwise)
+{
+	return otherwise ^ ((otherwise ^ if_set) & mask);
+}
+
+INLINED bool find_cfa(const struct climb *climb, const struct reached *at, struct words words,
+		      struct frame *frame)
+{
+	const struct stretch *stretch = &climb->stretch;
+	const struct cached_rule *rule = frame->rule;
+	uint64_t by_fp = mask_of(rule, CACHED_BY_FP), offset;
+
+	frame->cfa = (choose(by_fp, at->fp, at->sp) + (uint64_t)(int64_t)rule->cfa_offset) &
+		     word_mask(words);
+	frame->place = frame->cfa - stretch->begin;
+	offset = frame->place + (uint64_t)(int64_t)rule->low;
+	return !(by_fp & ~at->knows_fp) && offset < stretch->size &&
+	       rule->extent <= stretch->size - offset;
+}
+
+INLINED void find_caller(const struct climb *climb, const struct reached *at, struct words words,
+			 struct frame *frame)
+{
+	const struct cached_rule *rule = frame->rule;
+	struct reached *caller = &frame->caller;
+	uint64_t saves_fp = mask_of(rule, CACHED_SAVES_FP);
+
+	caller->pc = caller->return_address & ~climb->walk->code_mask;
+	caller->sp = (frame->cfa + (uint64_t)(int64_t)rule->sp_offset) & word_mask(words);
+	if (rule->flags & CACHED_SAVES_SP)
+		caller->sp = load_at(climb, frame, rule->sp_offset, words);
+	caller->fp = at->fp;
+	if (rule->extent)
+		caller->fp =
+			choose(saves_fp, load_at(climb, frame, rule->fp_offset, words), at->fp);
+	caller->knows_fp = at->knows_fp | saves_fp;
+	caller->touched = at->touched | rule->saved;
+}
+
+/* Where frames go; a copy of their list, for the compiler cannot know what writing to it changes.
+ */
+struct sink {
+	struct reel_unwind_frames frames;
+	struct cached_step *steps;
+};
+
+INLINED void append(struct sink *sink, const struct reel_rule *rule, uint64_t cfa,
+		    const struct reached *caller)
+{
+	size_t n = sink->frames.n++;
+
+	sink->steps[n] = (struct cached_step){ rule, cfa };
+	sink->frames.addresses[n] = caller->pc;
+	sink->frames.lookups[n] = caller->pc - 1;
+	sink->frames.sps[n] = caller->sp;
+	sink->frames.steps[n] = REEL_STEP_CFI;
+}
+
+/*
+ * The first frame: registers that its function has just popped are the long way's, and so are
+ * landing pads.  False: no step was taken.
+ */
+INLINED bool leave_first(struct climb *climb, struct cached_rule *rule, struct words words)
+{
+	const struct reel_walk *walk = climb->walk;
+	struct frame frame = { .rule = rule };
+	struct cached_rule *caller;
+	const struct reel_rule *general = rule->rule;
+	const struct reached *at = &climb->at;
+	bool by_link = rule->flags & CACHED_BY_LINK;
+	struct sink sink = { *climb->frames, climb->cache->steps };
+
+	if (rule->extent || rule->flags & CACHED_BY_FP) {
+		uint64_t lowest;
+
+		if (!find_cfa(climb, at, words, &frame))
+			return false;
+		/* Below the red zone, it has been popped. */
+		lowest = frame.cfa + (uint64_t)(int64_t)rule->low;
+		if (lowest < at->sp && at->sp - lowest > walk->input->arch->red_zone)
+			return false;
+	} else {
+		frame.cfa = (at->sp + (uint64_t)(int64_t)rule->cfa_offset) & word_mask(words);
+	}
+	if (by_link && !reel_walk_knows(walk->state, walk->programs->link))
+		return false;
+	frame.caller.return_address =
+		by_link ? walk->state->registers[walk->programs->link] & word_mask(words)
+			: load_at(climb, &frame, rule->return_offset, words);
+	find_caller(climb, at, words, &frame);
+	/* Leaf functions of CPUs with a link register leave sp alone. */
+	frame.caller.stalled = frame.caller.sp == at->sp;
+	if (frame.caller.sp < at->sp ||
+	    (frame.caller.stalled && (at->stalled || frame.caller.pc == at->pc)))
+		return false;
+	caller = reel_cached_rule(walk, frame.caller.pc, CACHED_CALLER);
+	if (!caller || reel_cached_is_landing_pad(walk, caller))
+		return false;
+	append(&sink, general, frame.cfa, &frame.caller);
+	climb->frames->n = sink.frames.n;
+	climb->at = frame.caller;
+	return true;
+}
+
+/*
+ * The entry of a caller.  The walk is a chain of loads; a guess takes the return address out of it,
+ * and a wrong one costs more than that.
+ */
+INLINED struct cached_rule *enter_caller(const struct climb *climb, struct cached_rule *rule,
+					 uint64_t pc, uint64_t tag)
+{
+	struct cached_rule *entries = climb->cache->entries, *guess = &entries[rule->next], *found;
+
+	if (rule->doubt < CACHED_DOUBT_MAX / 2) {
+		if (guess->pc == pc && guess->tag == tag)
+			return guess;
+		rule->doubt += 2;
+	}
+	found = &entries[reel_cached_index(pc, tag)];
+	if (found->pc != pc || found->tag != tag)
+		found = reel_cached_rule_slow(climb->walk, pc, CACHED_CALLER);
+	if (!found)
+		return NULL;
+	/* If another one has been put in this entry's place, it guesses wrong. */
+	rule->next = (uint32_t)(found - entries);
+	return found;
+}
+
+/* From caller to caller; returns the entry of the last one, NULL if there is none. */
+INLINED const struct cached_rule *leave_callers(struct climb *climb, struct cached_rule *rule,
+						struct words words)
+{
+	const uint64_t tag = reel_cached_tag(climb->walk, CACHED_CALLER);
+	struct sink sink = { *climb->frames, climb->cache->steps };
+	struct reached at = climb->at;
+
+	while (rule && rule->kind == CACHED_PLAIN && sink.frames.n < climb->limit) {
+		const struct reel_rule *general = rule->rule;
+		struct frame frame = { .rule = rule };
+
+		if (!find_cfa(climb, &at, words, &frame))
+			break;
+		frame.caller.return_address = load_at(climb, &frame, rule->return_offset, words);
+		find_caller(climb, &at, words, &frame);
+		frame.caller.stalled = 0;
+		/* Nobody returns to 0; and where sp does not move up, there is more to be asked. */
+		if (frame.caller.sp <= at.sp || !frame.caller.pc)
+			break;
+		rule = enter_caller(climb, rule, frame.caller.pc, tag);
+		append(&sink, general, frame.cfa, &frame.caller);
+		at = frame.caller;
+	}
+	climb->frames->n = sink.frames.n;
+	climb->at = at;
+	return rule;
+}
+
+/* ---- the state at the end ------------------------------------------------------------------- */
+
+/* Slots that were saved in any frame if callees keep them, in the last one whatever they are. */
+static uint64_t known_of(const struct climb *climb, const struct cached_step *last)
+{
+	uint64_t known = climb->at.touched;
+
+	for (unsigned i = 0; i < last->rule->n_saved; i++)
+		known |= (uint64_t)1 << last->rule->saved[i].to;
+	return known & ~((uint64_t)1 << climb->walk->programs->sp);
+}
+
+/* Registers that were saved on the way are where the last frame that saved them has put them. */
+static void restore(struct climb *climb, size_t start, uint64_t needed, struct words words)
+{
+	struct reel_unwind_state *state = climb->walk->state;
+
+	for (size_t i = climb->frames->n; needed && i-- > start;) {
+		const struct cached_step *step = &climb->cache->steps[i];
+		uint64_t place = step->cfa - climb->stretch.begin;
+
+		for (unsigned j = 0; j < step->rule->n_saved; j++) {
+			const struct rule_source *saved = &step->rule->saved[j];
+			uint64_t bit = (uint64_t)1 << saved->to;
+
+			if (!(needed & bit))
+				continue;
+			state->registers[saved->to] = load(
+				climb->stretch.bytes + (place + (uint64_t)(int64_t)saved->offset),
+				words);
+			needed &= ~bit;
+		}
+	}
+}
+
+static void finish(struct climb *climb, size_t start, struct words words)
+{
+	struct reel_walk *walk = climb->walk;
+	const struct reel_unwind_programs *programs = walk->programs;
+	struct reel_unwind_state *state = walk->state;
+	const struct reached *at = &climb->at;
+	uint64_t known;
+
+	if (climb->frames->n == start)
+		return;
+	known = known_of(climb, &climb->cache->steps[climb->frames->n - 1]);
+	restore(climb, start, known, words);
+	state->known = (state->known & programs->undo_call->keep) | known;
+	state->known |= (uint64_t)1 << programs->sp;
+	state->registers[programs->sp] = at->sp;
+	if (programs->pc != REEL_ARCH_NO_SLOT) {
+		state->known |= (uint64_t)1 << programs->pc;
+		state->registers[programs->pc] = at->return_address;
+	}
+	state->pc = at->pc;
+	walk->stalled = at->stalled;
+	walk->first = false;
+	walk->exact = false;
+}
+
+/* ---- the walk ----------------------------------------------------------------------------- */
+
+INLINED bool climb_words(struct climb *climb, struct words words)
+{
+	const struct reel_walk *walk = climb->walk;
+	size_t start = climb->frames->n;
+	const struct cached_rule *last;
+	struct cached_rule *rule;
+	bool is_root;
+
+	if (walk->first) {
+		rule = reel_cached_rule(walk, climb->at.pc,
+					walk->exact ? CACHED_FIRST : CACHED_BEHIND);
+		if (!rule || rule->kind != CACHED_PLAIN)
+			return rule && rule->kind == CACHED_ROOT;
+		if (climb->frames->n == climb->limit || !leave_first(climb, rule, words))
+			return false;
+	}
+	rule = reel_cached_rule(walk, climb->at.pc, CACHED_CALLER);
+	last = leave_callers(climb, rule, words);
+	is_root = last && last->kind == CACHED_ROOT;
+	finish(climb, start, words);
+	return is_root;
+}
+
+bool reel_walk_climb(struct reel_walk *walk, struct reel_unwind_frames *frames, size_t max_frames)
+{
+	const struct reel_unwind_state *state = walk->state;
+	const struct reel_unwind_programs *programs = walk->programs;
+	struct climb climb = {
+		.walk = walk,
+		.cache = walk->input->cache,
+		.frames = frames,
+		.limit = max_frames < frames->capacity ? max_frames : frames->capacity,
+	};
+
+	/* Who wants to know what is read is told of all. */
+	if (!climb.cache || !walk->input->generation || walk->input->memory->reads ||
+	    walk->sp_assumed || (walk->exact && !walk->first) ||
+	    !reel_walk_knows(state, programs->sp) ||
+	    !find_stretch(walk, state->registers[programs->sp], &climb.stretch) ||
+	    !reel_cached_reserve_steps(climb.cache, frames->capacity))
+		return false;
+	climb.at = (struct reached){
+		.pc = state->pc,
+		.sp = state->registers[programs->sp],
+		.fp = programs->fp == REEL_ARCH_NO_SLOT ? 0 : state->registers[programs->fp],
+		.knows_fp = -(uint64_t)reel_walk_knows(state, programs->fp),
+		.stalled = walk->stalled,
+	};
+	if (walk->input->arch->word_size == 8)
+		return walk->input->memory->big_endian
+			       ? climb_words(&climb, (struct words){ 8, true })
+			       : climb_words(&climb, (struct words){ 8, false });
+	return walk->input->memory->big_endian ? climb_words(&climb, (struct words){ 4, true })
+					       : climb_words(&climb, (struct words){ 4, false });
+}
