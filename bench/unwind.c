@@ -6,11 +6,12 @@
  *   unwind [OPTION]... FILE...
  *
  *   --rounds N       warm rounds, of which the median counts (5)
+ *   --cold-rounds N  cold ones (3)
  *   --samples N      no more than so many of a capture, evenly spread
  *   --batch KB       samples are timed in batches of so many bytes of stack, which are read once
  *                    before: replay unwinds a sample when its bytes were just decoded (256); 0: as
  *                    they lie in main memory
- *   --peers-rounds N rounds of the others' (as --rounds); 0: ours alone
+ *   --peers-rounds N no more rounds of the others' than so many; 0: ours alone
  *   --symfs DIR, --no-host-files  as for stackreel
  *   --rules N        instead of captures: the memory that N addresses' rules take
  *
@@ -35,7 +36,8 @@
 #define FIRST_SAMPLES 100
 #define ROUNDS_MAX    1001
 
-static size_t rounds = 5, peers_rounds = SIZE_MAX, samples_max = SIZE_MAX, batch_bytes = 256 << 10;
+static size_t rounds = 5, cold_rounds = 3, peers_rounds = SIZE_MAX, samples_max = SIZE_MAX,
+	      batch_bytes = 256 << 10;
 static struct truth_capture_options options;
 
 /* Of this thread's CPU time: others may want the CPU, too. */
@@ -211,13 +213,14 @@ static void touch(const struct sample *sample)
 			touched += sample->regions[i].bytes[at];
 }
 
-/* The next batch; false behind the last one.  Its bytes are in the CPU's caches then. */
-static bool next_batch(const struct workload *workload, struct batch *batch)
+/* The next batch before sample `end`; false if there is none.  Its bytes are in the CPU's caches
+ * then. */
+static bool next_batch(const struct workload *workload, size_t end, struct batch *batch)
 {
 	uint64_t bytes = 0;
 
 	batch->first = batch->end;
-	while (batch->end < workload->n && (!batch_bytes || bytes < batch_bytes)) {
+	while (batch->end < end && (!batch_bytes || bytes < batch_bytes)) {
 		const struct sample *sample = &workload->samples[batch->end++];
 
 		for (size_t i = 0; i < sample->record.n_regions; i++)
@@ -318,15 +321,16 @@ static double ours_run(struct ours *ours, const struct workload *workload, bool 
 	return seconds() - start;
 }
 
-static double ours_warm(struct ours *ours, const struct workload *workload, bool short_way,
-			uint64_t *frames_ret)
+/* The same, in batches. */
+static double ours_batches(struct ours *ours, const struct workload *workload, bool short_way,
+			   size_t first, size_t end, uint64_t *frames_ret)
 {
-	struct batch batch = { 0 };
+	struct batch batch = { .end = first };
 	double total = 0;
 	uint64_t frames;
 
 	*frames_ret = 0;
-	while (next_batch(workload, &batch)) {
+	while (next_batch(workload, end, &batch)) {
 		total += ours_run(ours, workload, short_way, batch.first, batch.end, &frames);
 		*frames_ret += frames;
 	}
@@ -396,15 +400,15 @@ static double peer_run(const struct peer *peer, const struct workload *workload,
 	return seconds() - start;
 }
 
-static double peer_warm(const struct peer *peer, const struct workload *workload,
-			struct truth_chain *chain, uint64_t *frames_ret)
+static double peer_batches(const struct peer *peer, const struct workload *workload, size_t first,
+			   size_t end, struct truth_chain *chain, uint64_t *frames_ret)
 {
-	struct batch batch = { 0 };
+	struct batch batch = { .end = first };
 	double total = 0;
 	uint64_t frames;
 
 	*frames_ret = 0;
-	while (next_batch(workload, &batch)) {
+	while (next_batch(workload, end, &batch)) {
 		total += peer_run(peer, workload, batch.first, batch.end, chain, &frames);
 		*frames_ret += frames;
 	}
@@ -414,11 +418,16 @@ static double peer_warm(const struct peer *peer, const struct workload *workload
 /* ---- figures ----------------------------------------------------------------------------------
  */
 
+/* Seconds of rounds. */
+struct times {
+	double list[ROUNDS_MAX];
+	size_t n;
+};
+
 struct figures {
-	double warm[ROUNDS_MAX];
-	size_t n_warm;
+	struct times warm;
+	struct times cold, cold_first; /* of all samples, of the first ones */
 	uint64_t frames;
-	double cold, cold_first; /* of all samples, of the first ones */
 };
 
 static int by_value(const void *a, const void *b)
@@ -428,10 +437,15 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static double median(struct figures *figures)
+static double median(struct times *times)
 {
-	qsort(figures->warm, figures->n_warm, sizeof(double), by_value);
-	return figures->warm[figures->n_warm / 2];
+	qsort(times->list, times->n, sizeof(double), by_value);
+	return times->list[times->n / 2];
+}
+
+static void add_time(struct times *times, double seconds)
+{
+	times->list[times->n++] = seconds;
 }
 
 static size_t first_samples(const struct workload *workload)
@@ -439,20 +453,21 @@ static size_t first_samples(const struct workload *workload)
 	return workload->n < FIRST_SAMPLES ? workload->n : FIRST_SAMPLES;
 }
 
-/* The first samples, and then the others. */
+/* The first samples, and then the others. `ours` is left open. */
 static void ours_cold(struct ours *ours, const struct workload *workload, bool short_way,
 		      struct figures *figures)
 {
 	size_t first = first_samples(workload);
-	double start = seconds();
+	double start, time;
 	uint64_t frames;
 
+	ours_open(workload, ours);
+	start = seconds();
 	ours_start(workload, ours);
-	figures->cold_first = seconds() - start;
-	figures->cold_first += ours_run(ours, workload, short_way, 0, first, &figures->frames);
-	figures->cold = figures->cold_first +
-			ours_run(ours, workload, short_way, first, workload->n, &frames);
-	figures->frames += frames;
+	time = seconds() - start + ours_batches(ours, workload, short_way, 0, first, &frames);
+	add_time(&figures->cold_first, time);
+	time += ours_batches(ours, workload, short_way, first, workload->n, &frames);
+	add_time(&figures->cold, time);
 }
 
 static void peer_cold(const struct peer *peer, const struct workload *workload,
@@ -460,24 +475,27 @@ static void peer_cold(const struct peer *peer, const struct workload *workload,
 {
 	size_t first = first_samples(workload);
 	uint64_t frames;
+	double time;
 
 	peer->forget(workload);
-	figures->cold_first = peer_run(peer, workload, 0, first, chain, &figures->frames);
-	figures->cold =
-		figures->cold_first + peer_run(peer, workload, first, workload->n, chain, &frames);
-	figures->frames += frames;
+	time = peer_batches(peer, workload, 0, first, chain, &frames);
+	add_time(&figures->cold_first, time);
+	time += peer_batches(peer, workload, first, workload->n, chain, &frames);
+	add_time(&figures->cold, time);
 }
 
 static void print_figures(const char *name, const struct workload *workload,
 			  struct figures *figures, struct figures *reference)
 {
-	double warm = median(figures), samples = (double)workload->n;
+	double samples = (double)workload->n, warm = median(&figures->warm),
+	       cold = median(&figures->cold), cold_first = median(&figures->cold_first);
 
 	printf("  %-14s warm %9.0f samples/s %7.2f M frames/s (%6.2f)   cold %8.0f samples/s "
 	       "(%6.2f)   the first %zu: %7.2f ms (%6.2f)\n",
-	       name, samples / warm, (double)figures->frames / warm / 1e6, median(reference) / warm,
-	       samples / figures->cold, reference->cold / figures->cold, first_samples(workload),
-	       figures->cold_first * 1e3, reference->cold_first / figures->cold_first);
+	       name, samples / warm, (double)figures->frames / warm / 1e6,
+	       median(&reference->warm) / warm, samples / cold, median(&reference->cold) / cold,
+	       first_samples(workload), cold_first * 1e3,
+	       median(&reference->cold_first) / cold_first);
 }
 
 struct rules_total {
@@ -506,53 +524,83 @@ static void print_rules(const struct ours *ours)
 	       total.rules, (double)total.bytes / 1e3);
 }
 
-static void run(const char *path)
-{
-	static struct figures us, at_length, them[N_PEERS];
-	size_t peer_rounds = peers_rounds < rounds ? peers_rounds : rounds;
-	struct truth_chain chain = { 0 };
+/* All that is measured with a workload. */
+struct bench {
 	struct workload workload;
 	struct ours ours;
+	struct truth_chain chain;
 	bool absent[N_PEERS];
+	struct figures us, at_length, them[N_PEERS];
+};
 
-	load(path, &workload);
-	us = at_length = (struct figures){ 0 };
-	ours_open(&workload, &ours);
-	ours_cold(&ours, &workload, false, &at_length);
-	ours_close(&ours);
-	ours_open(&workload, &ours);
-	ours_cold(&ours, &workload, true, &us);
-	compare_ways(&ours, &workload);
-	printf("%s: %zu samples, %.1f frames and %.1f KB of stack each\n", path, workload.n,
-	       (double)us.frames / (double)workload.n,
-	       (double)workload.stack_bytes / (double)workload.n / 1e3);
-	for (size_t p = 0; p < N_PEERS; p++) {
-		them[p] = (struct figures){ 0 };
-		absent[p] = !peer_rounds || !peers[p].unwind(&workload.samples[0].truth, &chain);
-		if (!absent[p])
-			peer_cold(&peers[p], &workload, &chain, &them[p]);
-	}
-	for (size_t i = 0; i < rounds; i++) {
-		us.warm[us.n_warm++] = ours_warm(&ours, &workload, true, &us.frames);
-		at_length.warm[at_length.n_warm++] =
-			ours_warm(&ours, &workload, false, &at_length.frames);
+static void run_cold(struct bench *bench)
+{
+	for (size_t i = 0; i < cold_rounds; i++) {
+		ours_cold(&bench->ours, &bench->workload, false, &bench->at_length);
+		ours_close(&bench->ours);
+		ours_cold(&bench->ours, &bench->workload, true, &bench->us);
+		if (i + 1 < cold_rounds)
+			ours_close(&bench->ours);
 		for (size_t p = 0; p < N_PEERS; p++)
-			if (!absent[p] && i < peer_rounds)
-				them[p].warm[them[p].n_warm++] =
-					peer_warm(&peers[p], &workload, &chain, &them[p].frames);
+			if (!bench->absent[p] && i < peers_rounds)
+				peer_cold(&peers[p], &bench->workload, &bench->chain,
+					  &bench->them[p]);
 	}
-	print_figures("ours", &workload, &us, absent[0] ? &us : &them[0]);
-	print_figures("ours, long way", &workload, &at_length, absent[0] ? &us : &them[0]);
+}
+
+static void run_warm(struct bench *bench)
+{
+	struct figures *us = &bench->us, *at_length = &bench->at_length;
+
+	for (size_t i = 0; i < rounds; i++) {
+		add_time(&us->warm, ours_batches(&bench->ours, &bench->workload, true, 0,
+						 bench->workload.n, &us->frames));
+		add_time(&at_length->warm, ours_batches(&bench->ours, &bench->workload, false, 0,
+							bench->workload.n, &at_length->frames));
+		for (size_t p = 0; p < N_PEERS; p++)
+			if (!bench->absent[p] && i < peers_rounds)
+				add_time(&bench->them[p].warm,
+					 peer_batches(&peers[p], &bench->workload, 0,
+						      bench->workload.n, &bench->chain,
+						      &bench->them[p].frames));
+	}
+}
+
+static void print_bench(struct bench *bench)
+{
+	struct figures *reference = bench->absent[0] ? &bench->us : &bench->them[0];
+	const struct workload *workload = &bench->workload;
+
+	printf("%s: %zu samples, %.1f frames and %.1f KB of stack each\n", workload->path,
+	       workload->n, (double)bench->us.frames / (double)workload->n,
+	       (double)workload->stack_bytes / (double)workload->n / 1e3);
+	print_figures("ours", workload, &bench->us, reference);
+	print_figures("ours, long way", workload, &bench->at_length, reference);
 	for (size_t p = 0; p < N_PEERS; p++) {
-		if (!absent[p])
-			print_figures(peers[p].name, &workload, &them[p], &them[0]);
-		else if (peer_rounds)
+		if (!bench->absent[p])
+			print_figures(peers[p].name, workload, &bench->them[p], reference);
+		else if (peers_rounds)
 			printf("  %s: not here, or not for this CPU\n", peers[p].name);
 	}
-	print_rules(&ours);
-	ours_close(&ours);
-	free(chain.pcs);
-	unload(&workload);
+	print_rules(&bench->ours);
+}
+
+static void run(const char *path)
+{
+	static struct bench bench;
+
+	bench = (struct bench){ 0 };
+	load(path, &bench.workload);
+	for (size_t p = 0; p < N_PEERS; p++)
+		bench.absent[p] = !peers_rounds ||
+				  !peers[p].unwind(&bench.workload.samples[0].truth, &bench.chain);
+	run_cold(&bench);
+	compare_ways(&bench.ours, &bench.workload);
+	run_warm(&bench);
+	print_bench(&bench);
+	ours_close(&bench.ours);
+	free(bench.chain.pcs);
+	unload(&bench.workload);
 }
 
 /* ---- the memory of rules -----------------------------------------------------------------------
@@ -678,6 +726,7 @@ int main(int argc, char **argv)
 {
 	static const struct option long_options[] = {
 		{ "rounds", required_argument, NULL, 'r' },
+		{ "cold-rounds", required_argument, NULL, 'c' },
 		{ "peers-rounds", required_argument, NULL, 'p' },
 		{ "samples", required_argument, NULL, 'n' },
 		{ "batch", required_argument, NULL, 'b' },
@@ -694,6 +743,9 @@ int main(int argc, char **argv)
 		switch (option) {
 		case 'r':
 			rounds = number(optarg, ROUNDS_MAX);
+			break;
+		case 'c':
+			cold_rounds = number(optarg, ROUNDS_MAX);
 			break;
 		case 'p':
 			peers_rounds = number(optarg, ROUNDS_MAX);
@@ -718,7 +770,7 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	if (!rounds || (!n_rules && optind == argc))
+	if (!rounds || !cold_rounds || (!n_rules && optind == argc))
 		errx(2, "usage: unwind [OPTION]... FILE..., or unwind --rules N");
 	if (n_rules)
 		fill_rules(n_rules);

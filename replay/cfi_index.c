@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "replay/cfi_index.h"
+#include "replay/dwarf_cursor.h"
 
 /* ---- .eh_frame_hdr ---------------------------------------------------------------- */
 
@@ -33,6 +34,9 @@ bool reel_cfi_header_parse(const struct cfi_data *data, struct cfi_header *ret)
 	return ret->n > 0;
 }
 
+/* Almost all tables: numbers of 4 bytes, relative to the header. */
+#define PE_DATAREL_SDATA4 0x3b
+
 /* Pointer 0 (where the function begins) or 1 (its FDE) of an entry. */
 static bool header_pointer(const struct cfi_header *header, size_t entry, unsigned which,
 			   uint64_t *ret)
@@ -40,6 +44,15 @@ static bool header_pointer(const struct cfi_header *header, size_t entry, unsign
 	struct reel_cursor cursor =
 		reel_cursor(header->table, header->n * 2 * header->pointer_size);
 
+	if (header->encoding == PE_DATAREL_SDATA4) {
+		const uint8_t *at = header->table + (2 * entry + which) * 4;
+		uint64_t value = reel_load_target(at, 4, header->data.big_endian);
+
+		*ret = reel_sign_extend(value, 32) + header->data.data_base;
+		if (header->data.arch->word_size == 4)
+			*ret &= UINT32_MAX;
+		return true;
+	}
 	reel_cursor_take(&cursor, (2 * entry + which) * header->pointer_size);
 	return reel_cfi_pointer(&header->data, &cursor, header->encoding, ret);
 }

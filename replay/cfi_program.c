@@ -17,6 +17,7 @@
 struct state {
 	struct reel_cfi_rule cfa;
 	bool return_address_signed;
+	unsigned n_rules; /* those behind say nothing */
 	struct reel_cfi_rule rules[REEL_ARCH_DWARF_MAX];
 };
 
@@ -35,6 +36,8 @@ struct machine {
 	int64_t cfa_offset;
 	unsigned budget;
 	const char *problem;
+	/* Registers from here on were not named yet: most programs name few, with small numbers. */
+	unsigned n_rules, n_initial;
 	unsigned n_remembered;
 	struct reel_cfi_rule initial[REEL_ARCH_DWARF_MAX];
 	struct state remembered[REMEMBERED_MAX];
@@ -64,8 +67,11 @@ static int64_t factored(struct machine *m, bool is_signed)
 /* Registers that no table has are let pass: vector registers do not matter to anyone's stack. */
 static void set_rule(struct machine *m, uint64_t reg, struct reel_cfi_rule rule)
 {
-	if (reg < REEL_ARCH_DWARF_MAX)
-		m->row->rules[reg] = rule;
+	if (reg >= REEL_ARCH_DWARF_MAX)
+		return;
+	m->row->rules[reg] = rule;
+	if (reg >= m->n_rules)
+		m->n_rules = (unsigned)reg + 1;
 }
 
 static void set_kind(struct machine *m, uint64_t reg, enum reel_rule_kind kind)
@@ -103,8 +109,10 @@ static void restore(struct machine *m, uint64_t reg)
 {
 	if (m->in_cie)
 		bad(m, "DW_CFA_restore in a CIE");
-	else if (reg < REEL_ARCH_DWARF_MAX)
+	else if (reg < m->n_initial)
 		m->row->rules[reg] = m->initial[reg];
+	else
+		set_kind(m, reg, REEL_RULE_UNSPECIFIED);
 }
 
 /* ---- the CFA ------------------------------------------------------------------- */
@@ -191,7 +199,8 @@ static void remember(struct machine *m)
 	state = &m->remembered[m->n_remembered++];
 	state->cfa = m->row->cfa;
 	state->return_address_signed = m->row->return_address_signed;
-	memcpy(state->rules, m->row->rules, sizeof(state->rules));
+	state->n_rules = m->n_rules;
+	memcpy(state->rules, m->row->rules, m->n_rules * sizeof(state->rules[0]));
 }
 
 static void restore_state(struct machine *m)
@@ -203,7 +212,9 @@ static void restore_state(struct machine *m)
 	state = &m->remembered[--m->n_remembered];
 	m->row->cfa = state->cfa;
 	m->row->return_address_signed = state->return_address_signed;
-	memcpy(m->row->rules, state->rules, sizeof(state->rules));
+	memcpy(m->row->rules, state->rules, state->n_rules * sizeof(state->rules[0]));
+	memset(m->row->rules + state->n_rules, 0,
+	       (m->n_rules - state->n_rules) * sizeof(state->rules[0]));
 	if (state->cfa.kind == REEL_RULE_REGISTER_OFFSET) {
 		m->cfa_reg = state->cfa.reg;
 		m->cfa_offset = state->cfa.offset;
@@ -397,6 +408,7 @@ static void start(struct machine *m, const struct cfi_data *data, struct reel_cf
 	m->cfa_offset = 0;
 	m->budget = CFI_INSTRUCTIONS_MAX;
 	m->problem = NULL;
+	m->n_rules = 0;
 	m->n_remembered = 0;
 	run_arch_program(m, &cie, data->arch->defaults);
 }
@@ -415,7 +427,8 @@ const char *reel_cfi_program_row(const struct cfi_data *data, const struct cfi_f
 	ret->return_column = (uint16_t)fde->cie.return_column;
 	m.cie = &fde->cie;
 	run(&m, fde->cie.program, fde->cie.program_size);
-	memcpy(m.initial, ret->rules, sizeof(m.initial));
+	m.n_initial = m.n_rules;
+	memcpy(m.initial, ret->rules, m.n_initial * sizeof(m.initial[0]));
 	m.in_cie = false;
 	m.target = address;
 	run(&m, fde->program, fde->program_size);

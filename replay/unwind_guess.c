@@ -32,6 +32,40 @@ static bool read_code(const struct reel_walk *walk, const struct reel_code *code
 	return read_from_stack(walk, address, size, bytes_ret);
 }
 
+/*
+ * Bytes of code around an address, read at once for many patterns.  Where they cannot be had whole
+ * (at a segment's end, or on the stack), each pattern's are read by themselves.
+ */
+struct window {
+	const struct reel_walk *walk;
+	const struct reel_code *code;
+	uint64_t begin;
+	size_t size; /* 0: nothing was read */
+	uint8_t bytes[2 * REEL_ARCH_CODE_MAX];
+};
+
+static struct window open_window(const struct reel_walk *walk, const struct reel_code *code,
+				 uint64_t begin, uint64_t end)
+{
+	struct window window = { .walk = walk, .code = code, .begin = begin };
+
+	if (code && code->read_code && end - begin <= sizeof(window.bytes) &&
+	    code->read_code(code->module, begin - code->bias, end - begin, window.bytes))
+		window.size = end - begin;
+	return window;
+}
+
+static bool window_read(const struct window *window, uint64_t address, size_t size,
+			uint8_t *bytes_ret)
+{
+	uint64_t at = address - window->begin;
+
+	if (at > window->size || size > window->size - at)
+		return read_code(window->walk, window->code, address, size, bytes_ret);
+	memcpy(bytes_ret, window->bytes + at, size);
+	return true;
+}
+
 static bool matches(const uint8_t *bytes, const uint8_t *code, const uint8_t *mask, size_t size)
 {
 	if (!mask)
@@ -43,19 +77,33 @@ static bool matches(const uint8_t *bytes, const uint8_t *code, const uint8_t *ma
 	return true;
 }
 
-static bool code_matches(const struct reel_walk *walk, const struct reel_code *code,
-			 uint64_t address, const struct reel_arch_signal_frame *frame)
+static bool code_matches(const struct window *window, uint64_t address,
+			 const struct reel_arch_signal_frame *frame)
 {
 	uint8_t bytes[REEL_ARCH_CODE_MAX];
 
-	return read_code(walk, code, address, frame->size, bytes) &&
+	return window_read(window, address, frame->size, bytes) &&
 	       matches(bytes, frame->code, frame->mask, frame->size);
+}
+
+static size_t longest_signal_frame(const struct reel_arch *arch)
+{
+	size_t longest = 0;
+
+	for (size_t i = 0; i < arch->n_signal_frames; i++)
+		if (arch->signal_frames[i].size > longest)
+			longest = arch->signal_frames[i].size;
+	return longest;
 }
 
 const struct reel_rule *reel_walk_match_signal_frame(const struct reel_walk *walk,
 						     const struct reel_code *code)
 {
 	const struct reel_arch *arch = walk->input->arch;
+	size_t longest = longest_signal_frame(arch);
+	uint64_t pc = walk->state->pc;
+	struct window window =
+		open_window(walk, code, walk->first ? pc - longest : pc, pc + longest);
 
 	for (size_t i = 0; i < arch->n_signal_frames; i++) {
 		const struct reel_arch_signal_frame *frame = &arch->signal_frames[i];
@@ -66,7 +114,7 @@ const struct reel_rule *reel_walk_match_signal_frame(const struct reel_walk *wal
 		size_t last = !walk->first ? 0 : frame->size;
 
 		for (size_t into = 0; into <= last; into += arch->code_align) {
-			if (code_matches(walk, code, walk->state->pc - into, frame))
+			if (code_matches(&window, pc - into, frame))
 				return walk->programs->signal_frames[i];
 		}
 	}
@@ -80,12 +128,18 @@ static bool is_behind_one_of(const struct reel_walk *walk, const struct reel_cod
 			     uint64_t address, const struct reel_arch_call *instructions, size_t n)
 {
 	uint8_t bytes[REEL_ARCH_CODE_MAX];
+	struct window window;
+	size_t longest = 0;
 	bool readable = false;
 
+	for (size_t i = 0; i < n; i++)
+		if (instructions[i].size > longest)
+			longest = instructions[i].size;
+	window = open_window(walk, code, address - longest, address);
 	for (size_t i = 0; i < n; i++) {
 		const struct reel_arch_call *instruction = &instructions[i];
 
-		if (!read_code(walk, code, address - instruction->size, instruction->size, bytes))
+		if (!window_read(&window, address - instruction->size, instruction->size, bytes))
 			continue;
 		readable = true;
 		if (matches(bytes, instruction->code, instruction->mask, instruction->size))
@@ -281,18 +335,40 @@ static bool link_register_caller(const struct reel_walk *walk, const struct reel
 	return true;
 }
 
+static bool may_be_at(const struct reel_walk *walk, const struct reel_arch_entry *entry)
+{
+	return (walk->first && walk->exact) || entry->behind_call;
+}
+
 /* What is known of the stack at the pc's instruction; NULL if nothing. */
 static const struct reel_arch_entry *find_entry(const struct reel_walk *walk,
 						const struct reel_code *code,
 						const struct reel_arch_entry *entries, size_t count)
 {
 	uint8_t bytes[REEL_ARCH_CODE_MAX];
+	uint64_t pc = walk->state->pc;
+	struct window window;
+	size_t before = 0, behind = 0;
+	bool any = false;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct reel_arch_entry *entry = &entries[i];
+		size_t left = entry->size > entry->into ? entry->size - entry->into : 0;
 
-		if (((walk->first && walk->exact) || entry->behind_call) &&
-		    read_code(walk, code, walk->state->pc - entry->into, entry->size, bytes) &&
+		if (!may_be_at(walk, entry))
+			continue;
+		before = entry->into > before ? entry->into : before;
+		behind = left > behind ? left : behind;
+		any = true;
+	}
+	if (!any)
+		return NULL;
+	window = open_window(walk, code, pc - before, pc + behind);
+	for (size_t i = 0; i < count; i++) {
+		const struct reel_arch_entry *entry = &entries[i];
+
+		if (may_be_at(walk, entry) &&
+		    window_read(&window, pc - entry->into, entry->size, bytes) &&
 		    matches(bytes, entry->code, entry->mask, entry->size))
 			return entry;
 	}
