@@ -36,6 +36,13 @@ struct reel_error *reel_timeline_add(struct reel_timeline *timeline,
  * does nothing. */
 struct reel_error *reel_timeline_seal(struct reel_timeline *timeline) REEL_MUST_CHECK;
 
+/*
+ * For a timeline without a past: spaces that have ended stay until they are told to go, for
+ * samples that are older than what is known already.  Then those go that ended before `horizon`.
+ */
+void reel_timeline_keep_ended(struct reel_timeline *timeline);
+void reel_timeline_forget_ended(struct reel_timeline *timeline, uint64_t horizon);
+
 #define REEL_TIME_NOW UINT64_MAX
 
 struct reel_mapping {

@@ -197,17 +197,39 @@ struct reel_error *reel_space_define(struct reel_timeline *timeline,
 
 void reel_space_end(struct reel_timeline *timeline, uint64_t id, uint64_t time)
 {
-	struct reel_space *space;
+	struct reel_space *space = space_find(timeline, id);
 
-	if (!timeline->keep_past) {
-		space = (struct reel_space *)reel_id_table_remove(&timeline->spaces, id);
-		if (space)
-			space_free(timeline, space);
+	if (!space || space->state.end != UINT64_MAX)
+		return;
+	if (!timeline->keep_past && !timeline->keep_ended) {
+		reel_id_table_remove(&timeline->spaces, id);
+		space_free(timeline, space);
 		return;
 	}
-	space = space_find(timeline, id);
-	if (space && space->state.end == UINT64_MAX)
-		space->state.end = time;
+	space->state.end = time;
+	if (timeline->keep_past)
+		return;
+	*timeline->ended_last = space;
+	timeline->ended_last = &space->next_ended;
+}
+
+void reel_timeline_keep_ended(struct reel_timeline *timeline)
+{
+	timeline->keep_ended = true;
+	timeline->ended_last = &timeline->ended;
+}
+
+void reel_timeline_forget_ended(struct reel_timeline *timeline, uint64_t horizon)
+{
+	while (timeline->ended && timeline->ended->state.end < horizon) {
+		struct reel_space *space = timeline->ended;
+
+		timeline->ended = space->next_ended;
+		if (!timeline->ended)
+			timeline->ended_last = &timeline->ended;
+		reel_id_table_remove(&timeline->spaces, space->entry.id);
+		space_free(timeline, space);
+	}
 }
 
 static void free_entry(void *context, struct reel_id_entry *entry)

@@ -20,6 +20,7 @@ struct reel_space {
 	/* A SPACE record was there; otherwise only others named it (SPEC.md section 10). */
 	bool defined;
 	struct reel_space_state state;
+	struct reel_space *next_ended;
 	struct reel_space_version *versions;
 	size_t n_versions, capacity;
 };
@@ -48,6 +49,9 @@ struct reel_pending_record;
 struct reel_timeline {
 	bool keep_past;
 	bool sealed;
+	bool keep_ended;
+	/* Those that are kept after their end, the oldest end first. */
+	struct reel_space *ended, **ended_last;
 	struct reel_mapping_pool pool;
 	struct reel_id_table spaces, threads, modules;
 	uint64_t last_generation;
