@@ -203,7 +203,7 @@ $(O)/static/sampler_probe: $(probe_objects)
 .PHONY: unit tests
 unit: $(unit_tests)
 	$(Q)O=$(O) tests/run.sh --unit
-tests: all $(unit_tests) $(test_programs) $(O)/tests/truth/compare_unwinders $(if $(have_record),$(O)/tests/sampler_probe)
+tests: all $(unit_tests) $(test_programs) $(O)/bench/measure $(O)/tests/truth/compare_unwinders $(if $(have_record),$(O)/tests/sampler_probe)
 
 # Comparisons with libdw, gdb, perf, llvm-symbolizer …, at length; `make test` runs their quick form.
 .PHONY: truth
@@ -260,7 +260,7 @@ uninstall:
 
 # ---- fuzzing and benchmarks, on request ------------------------------------------------
 
-.PHONY: fuzz bench
+.PHONY: fuzz bench bench-quick
 # libFuzzer on the reader; run $(O)/tests/fuzz/fuzz_reader DIR testdata/format, with DIR for what it finds; on imports:
 # $(O)/tests/fuzz/fuzz_import DIR FOLDER-OF-PERF-DATA.
 fuzz: $(O)/tests/fuzz/fuzz_reader $(O)/tests/fuzz/fuzz_import
@@ -271,8 +271,10 @@ $(O)/tests/fuzz/%: tests/fuzz/%.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -I. -o $@ $^ $(format_libs)
 
-bench: $(O)/bench/format
-	$(Q)$(O)/bench/format
+# Against other programs: a table, and bench/RESULTS.md. bench-quick takes below two minutes once its peers are in the cache.
+bench_programs := $(patsubst %.c,$(O)/%,$(filter-out %.bpf.c,$(wildcard bench/*.c)))
+bench bench-quick: all $(bench_programs)
+	$(Q)O=$(O) bench/run $(if $(filter bench-quick,$@),--quick)
 
 # Ours and the others' unwinders on samples in memory: bench/unwind.c.
 bench_unwind_objects := $(addprefix $(O)/,bench/unwind.o tests/truth/unwind_capture.o tests/truth/dwfl_oracle.o \
@@ -293,4 +295,4 @@ clean:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
 	@echo
-	@echo "  all  static  test  truth  unit  demo  deps  install  uninstall  clean  fuzz  bench  vm-test  vm-capture"
+	@echo "  all  static  test  truth  unit  demo  deps  install  uninstall  clean  fuzz  bench  bench-quick  vm-test  vm-capture"

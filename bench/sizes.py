@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bytes a sample of whole files, ours and perf's, and which share of the samples reaches the root of the stack."""
+
+import captures
+from host import CACHE, RECORDER, STACKREEL, NotRun, built, log, output
+from table import Row, geometric_mean
+
+PART = "Bytes a sample, of the whole file, nothing embedded"
+PERF = {"perf 8192": ["--call-graph", "dwarf,8192"], "perf 65528": ["--call-graph", "dwarf,65528"],
+        "perf -z 8192": ["-z", "--call-graph", "dwarf,8192"], "perf -z 65528": ["-z", "--call-graph", "dwarf,65528"]}
+# Of a file of the second name to one of the first; the last ones for the geometric means alone.
+TARGETS = {("ours", "perf -z 8192"): "<= 1"}
+MEAN_TARGETS = {("ours", "perf -z 65528"): "<= 0.1", ("ours, scrubbed", "perf -z 65528"): "<= 0.0167"}
+
+
+def derived(kind):
+    """`stackreel scrub` and `stackreel shrink`, where this version has them."""
+    return (" %s " % kind) in output(STACKREEL, "--help")
+
+
+def perf_info(path, options, frequency, words):
+    """What is in a perf.data of so many bytes; nothing of it is kept."""
+    data, reel = path.with_suffix(".perf.data"), path.with_suffix(".reel")
+    try:
+        captures.perf_record_to(data, frequency, options, words)
+        output(STACKREEL, "import", "-q", data, "-o", reel)
+        return captures.info(reel)._replace(bytes=data.stat().st_size)
+    finally:
+        captures.remove(data, reel)
+
+
+def of_workload(name, frequency, seconds, quick):
+    """Info by name of a way to record."""
+    words = captures.command(name, seconds)
+    work, found, failed = CACHE / "sizes", {}, {}
+    reel, changed = work.with_suffix(".reel"), work.with_suffix(".changed.reel")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    captures.remove(reel)
+    try:
+        raw = ["--raw-stacks"] if "--raw-stacks" in output(RECORDER, "--help") else []
+        captures.record(reel, frequency, words, raw)
+        found["ours"] = captures.info(reel)
+        for kind, label in (("scrub", "ours, scrubbed"), ("shrink", "ours, shrunk")):
+            if derived(kind):
+                output(STACKREEL, kind, "-q", reel, "-o", changed)
+                found[label] = captures.info(changed)
+    finally:
+        captures.remove(reel, changed)
+    for label, options in PERF.items():
+        if "-z" not in options and (frequency != 999 or quick):
+            continue
+        try:
+            found[label] = perf_info(work, options, frequency, words)
+        except NotRun as error:
+            failed[label] = str(error)
+    return found, failed
+
+
+def per_sample(info):
+    return info.bytes / info.samples
+
+
+def percent(info):
+    lost = ", %s lost" % format(info.lost, ",") if info.lost else ""
+    return "%.4g %% whole%s" % (info.complete, lost)
+
+
+def run(names, quick):
+    """All rows of this part."""
+    built(STACKREEL, RECORDER)
+    rows, ratios = [], {}
+    for frequency, seconds in ((999, 2 if quick else 5),) if quick else ((999, 5), (4999, 2)):
+        for name in names:
+            log("sizes: %s at %d Hz" % (name, frequency))
+            try:
+                found, failed = of_workload(name, frequency, seconds, quick)
+            except NotRun as error:
+                rows.append(Row(PART, "%s, %d Hz" % (name, frequency), why=str(error)))
+                continue
+            for label, why in failed.items():
+                rows.append(Row(PART, "%s, %d Hz" % (name, frequency), label, why=why))
+            for ours in [label for label in found if label not in PERF]:
+                for theirs in [label for label in found if label in PERF]:
+                    rows.append(Row(PART, "%s, %d Hz: %s" % (name, frequency, ours), theirs, "bytes", per_sample(found[ours]),
+                                    per_sample(found[theirs]), TARGETS.get((ours, theirs), ""),
+                                    note="%s; %s" % (percent(found[ours]), percent(found[theirs]))))
+                    ratios.setdefault((frequency, ours, theirs), []).append((per_sample(found[ours]), per_sample(found[theirs])))
+    for (frequency, ours, theirs), pairs in ratios.items():
+        means = [geometric_mean(values) for values in zip(*pairs)]
+        rows.append(Row(PART, "geometric mean of %d programs, %d Hz: %s" % (len(pairs), frequency, ours), theirs, "bytes", *means,
+                        target=MEAN_TARGETS.get((ours, theirs), "")))
+    return rows

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""bench/: the table, what measures, and what reads captures, without any timing. `make bench` measures."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "bench"))
+import captures  # noqa: E402
+import host  # noqa: E402
+import table  # noqa: E402
+
+passed = failed = skipped = 0
+
+
+def check(what, condition):
+    global passed, failed
+    if condition:
+        passed += 1
+    else:
+        failed += 1
+        print("FAILED: " + what)
+
+
+def skip(why):
+    global skipped
+    skipped += 1
+    print("skip: " + why)
+
+
+def not_run(function, *arguments):
+    """Why it says that it cannot run, or None if it ran."""
+    try:
+        function(*arguments)
+    except host.NotRun as error:
+        return str(error)
+    return None
+
+
+def check_numbers():
+    for value, unit, text in ((335, "samples/s", "335 samples/s"), (15218.4, "samples/s", "15.2 k samples/s"), (999.7, "x", "1.00 k x"),
+                              (20e6, "frames/s", "20.0 M frames/s"), (28.6e6, "B", "28.6 MB"), (0.53, "", "0.530"), (0, "B", "0 B"),
+                              (52, "bytes", "52.0 bytes"), (13112.4, "bytes", "13,112 bytes"), (None, "B", "")):
+        check("%s %s is written as %s" % (value, unit, table.number(value, unit)), table.number(value, unit) == text)
+
+
+def check_rows():
+    rows = [
+        table.Row("a", "fast", "peer", "samples/s", 100.0, 2.0, ">= 50"),
+        table.Row("a", "slow", "peer", "samples/s", 99.0, 2.0, ">= 50"),
+        table.Row("b", "small", "peer", "bytes", 10.0, 100.0, "<= 0.1"),
+        table.Row("b", "large", "peer", "bytes", 10.1, 100.0, "<= 0.1"),
+        table.Row("b", "alone", unit="frames/s", ours=2e7, target=">= 20000000", absolute=True),
+        table.Row("b", "without a peer", "peer", "bytes", 10.0, why="no such | package", target="<= 0.1"),
+        table.Row("b", "nothing", why="no perf"),
+        table.Row("b", "no target", "peer", "bytes", 10.0, 40.0),
+    ]
+    check("targets", [row.met for row in rows] == [True, False, True, False, True, None, None, None])
+    check("the summary", table.summary(rows) == "3 of 6 targets met, 2 not, 1 not measured")
+    lines = table.markdown(rows).splitlines()
+    check("a row of markdown has seven cells", all(line.replace("\\|", "").count("|") == 8 for line in lines))
+    check("a heading for each part", [line for line in lines if line.startswith("| **")] == ["| **a** |||||||", "| **b** |||||||"])
+    check("a ratio and its inverse", lines[6].endswith("| 10.0 bytes | peer | 100 bytes | 0.100 | ≤ 0.1 | yes |"))
+    check("what is not met", lines[4].endswith("| 49.5 | ≥ 50 | **no** |"))
+    check("what could not run says why", lines[-2] == "| nothing |  |  |  |  |  | not run: no perf |")
+    check("the plain form has all rows", len(table.plain(rows).splitlines()) == 1 + 2 + len(rows))
+    check("the geometric mean", abs(table.geometric_mean([1, 100]) - 10) < 1e-9 and table.geometric_mean([]) is None)
+    try:
+        met = table.Row("a", "x", "y", "", 1.0, 1.0, "about 1").met
+    except ValueError:
+        met = "refused"
+    check("a target that is none", met == "refused")
+
+
+def check_measure():
+    if not os.access(host.MEASURE, os.X_OK):
+        skip("%s is not built" % host.MEASURE)
+        return
+    small, large = (host.measure([sys.executable, "-c", "x = b'x' * %d; sum(range(300000))" % size]) for size in (1, 100000000))
+    check("time passes", small.wall > 0 and small.user > 0)
+    check("100 MB more are counted", 90e6 < large.memory - small.memory < 120e6)
+    check("memory of the measuring program is not", host.measure(["true"]).memory < 8e6)
+    check("a failure's last line", not_run(host.measure, ["sh", "-c", "echo first >&2; echo last >&2; exit 3"]) == "last")
+    check("a failure without words", not_run(host.measure, ["false"]) == "status 1")
+    check("a program that is not there", "No such file" in not_run(host.measure, ["/no/such/program"]))
+    check("a program that takes too long", not_run(host.measure, ["sleep", "60"], 0.2) == "more than 0 s")
+    taken = host.alternate({"good": ["true"], "bad": ["sh", "-c", "echo why >&2; exit 1"]}, 3)
+    check("one that fails does not end the others", taken["good"].memory > 0 and str(taken["bad"]) == "why")
+
+
+def check_captures():
+    if not os.access(host.STACKREEL, os.X_OK):
+        skip("%s is not built" % host.STACKREEL)
+        return
+    path = ROOT / "testdata/aarch64/orders/orders.reel"
+    info = captures.info(path)
+    records = subprocess.run([host.STACKREEL, "dump", "--json", path], capture_output=True, text=True, check=True).stdout
+    samples = [record["samples"] for record in map(json.loads, records.splitlines()) if record.get("record") == "END"]
+    check("samples of a capture: %d, dumped: %s" % (info.samples, samples), [info.samples] == samples)
+    check("its size", info.bytes == path.stat().st_size)
+    check("a file that is no capture", "not a" in not_run(captures.info, Path(__file__)))
+
+
+def check_commands():
+    result = subprocess.run([ROOT / "bench/run", "--help"], capture_output=True, text=True)
+    check("bench/run --help", result.returncode == 0 and "--quick" in result.stdout)
+    result = subprocess.run([ROOT / "bench/peers.sh", "none"], capture_output=True, text=True)
+    check("an unknown peer", result.returncode == 125 and "peers.sh NAME" in result.stderr)
+
+
+check_numbers()
+check_rows()
+check_measure()
+check_captures()
+check_commands()
+print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
+sys.exit(failed != 0)
