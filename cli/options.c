@@ -319,14 +319,39 @@ const struct argp options_quality = {
 	quality_options, parse_quality, NULL, NULL, NULL, NULL, NULL
 };
 
+static error_t parse_work(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+	const char *rest = arg;
+	uint64_t number;
+
+	if (key != 'j')
+		return ARGP_ERR_UNKNOWN;
+	if (!take_number(&rest, UINT32_MAX, &number) || *rest)
+		argp_error(state, "--jobs wants a number, not `%s'", arg);
+	options->threads = (uint32_t)number;
+	return 0;
+}
+
+static const struct argp_option work_options[] = {
+	{ "jobs", 'j', "N", 0,
+	  "Threads that unwind: 0 (default) is one for each CPU; the output is the same with any "
+	  "number",
+	  0 },
+	{ 0 }
+};
+
+const struct argp options_work = { work_options, parse_work, NULL, NULL, NULL, NULL, NULL };
+
 /* ---- as the library wants them ------------------------------------------------------ */
 
 const struct argp_child options_of_traces[] = {
 	{ &options_filter, 0, "Which samples:", 1 },
 	{ &options_search, 0, "Where modules and symbols come from:", 2 },
 	{ &options_quality, 0, "Quality:", 3 },
-	{ &options_keys, 0, "Other options:", 4 },
-	{ &options_file, 0, NULL, 4 },
+	{ &options_work, 0, "Speed:", 4 },
+	{ &options_keys, 0, "Other options:", 5 },
+	{ &options_file, 0, NULL, 5 },
 	{ 0 },
 };
 
@@ -367,6 +392,7 @@ struct reel_capture_options options_of_capture(const struct options *options)
 		.no_frame_pointers = options->no_frame_pointers,
 		.max_frames = options->max_frames,
 		.identities = options->identities.items,
+		.threads = options->threads,
 	};
 }
 

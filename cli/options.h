@@ -42,6 +42,7 @@ struct options {
 	uint64_t from, to;
 	bool no_host_files, no_inlines, no_demangle, no_frame_pointers;
 	uint32_t max_frames;
+	uint32_t threads; /* 0: one for each CPU */
 };
 
 /* FILE, -o and -q; then -i as perf spells FILE. */
@@ -54,6 +55,8 @@ extern const struct argp options_search;
 extern const struct argp options_keys;
 /* --min-complete */
 extern const struct argp options_quality;
+/* -j */
+extern const struct argp options_work;
 
 /* All of these, under headings: for commands that go through traces. */
 extern const struct argp_child options_of_traces[];

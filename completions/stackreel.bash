@@ -4,7 +4,7 @@
 _stackreel_options() {
     local file="-i --input -o --output -q --quiet --help"
     local common="--pid --tid --comm --cpu --time --event --symfs --debug-dir --module --no-host-files
-        --no-inline --no-demangle --no-frame-pointers --max-frames --min-complete --identity"
+        --no-inline --no-demangle --no-frame-pointers --max-frames --min-complete --identity -j --jobs"
     case $1 in
     report) echo "--sort --percent-limit --tree --residency --compare-fp --by $common $file" ;;
     script) echo "--ns $common $file" ;;
@@ -42,7 +42,7 @@ _stackreel() {
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -d -- "$cur")
         ;;
-    --pid | --tid | --comm | --cpu | --time | --event | --max-frames | --min-complete | --percent-limit) ;;
+    --pid | --tid | --comm | --cpu | --time | --event | --max-frames | --min-complete | --percent-limit | -j | --jobs) ;;
     *)
         if [[ $cur == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "$(_stackreel_options "${words[1]}")" -- "$cur")

@@ -90,8 +90,9 @@ done
 for command in report script folded info; do
     run 0 "$tool" "$command" --help
     has out '--pid=' '--tid=' '--comm=' '--cpu=' '--time=' '--event=' '--symfs=' '--debug-dir=' \
-        '--module=' '--no-host-files' '--no-inline' '--no-demangle' '--min-complete=' '--quiet'
-    for option in --pid=x --tid=1- --cpu=1,,2 --time=1 --time=2..1 --min-complete=101 --max-frames=0; do
+        '--module=' '--no-host-files' '--no-inline' '--no-demangle' '--min-complete=' '--quiet' \
+        '--jobs=N'
+    for option in --pid=x --tid=1- --cpu=1,,2 --time=1 --time=2..1 --min-complete=101 --max-frames=0 --jobs=x; do
         run 2 "$tool" "$command" "$option" "$capture"
         has err "${option%%=*}"
     done
