@@ -8,6 +8,7 @@
 #define FORMAT_WRITER_H
 
 #include "format/block.h"
+#include "format/block_queue.h"
 #include "format/codec.h"
 #include "format/keys.h"
 #include "format/record.h"
@@ -22,13 +23,20 @@ struct reel_writer_options {
 	uint64_t block_expanded;
 	/* Encrypt to these; NULL or none: do not. Needed by reel_writer_create only. */
 	const struct reel_public_keys *recipients;
+	/*
+	 * Whose thread compresses and writes, or NULL: the caller's.  With a thread an
+	 * error of writing is told by reel_block_queue_check only.
+	 */
+	struct reel_block_queue *queue;
+	/* The descriptor is the writer's, which closes it, also where it is not created. */
+	bool owns_fd;
 };
 
 struct reel_writer_counts {
 	uint64_t samples;
-	uint64_t file_bytes;  /* written so far */
 	uint64_t stack_bytes; /* of all regions */
-	uint64_t blocks;
+	/* What is in the file up to now: whole blocks, and what stands around them. */
+	uint64_t file_bytes, blocks, written_samples;
 };
 
 /*

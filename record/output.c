@@ -22,10 +22,11 @@
 
 struct reel_output {
 	struct reel_output_options options;
+	/* Of all parts: the next one begins while the last one still is being written. */
+	struct reel_block_queue *queue;
 	struct reel_writer *writer;
-	int fd;
 	char *path; /* of the current part */
-	bool is_regular;
+	bool is_abandoned;
 	uint64_t part;
 	uint64_t first_number, number; /* in the names of parts */
 	uint8_t recording_id[REEL_FILE_ID_SIZE];
@@ -33,9 +34,7 @@ struct reel_output {
 	/* Finished parts that may be deleted when they are too many, the oldest first. */
 	char **parts;
 	size_t n_parts;
-	/* Of finished parts, and of the current one what its whole blocks hold. */
-	uint64_t past_samples, past_bytes;
-	uint64_t safe_samples, safe_bytes, safe_blocks;
+	uint64_t past_samples; /* of finished parts */
 };
 
 static bool rotates(const struct reel_output *output)
@@ -117,15 +116,14 @@ static struct reel_error *move_away(const char *path)
 
 /* ---- parts -------------------------------------------------------------------------- */
 
-static struct reel_error *open_path(struct reel_output *output)
+static struct reel_error *open_path(struct reel_output *output, int *fd_ret)
 {
 	struct reel_error *error;
-	struct stat status;
 
 	if (!strcmp(output->options.path, "-")) {
 		output->path = strdup("standard output");
 		/* Whatever prints to stdout by mistake must not get into the capture. */
-		output->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+		*fd_ret = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	} else {
 		output->path = rotates(output) ? part_path(output->options.path, output->number)
 					       : strdup(output->options.path);
@@ -135,14 +133,11 @@ static struct reel_error *open_path(struct reel_output *output)
 		if (error)
 			return error;
 		/* Stacks hold secrets: nobody else reads them. */
-		output->fd = open(output->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		*fd_ret = open(output->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	}
 	if (!output->path)
 		return reel_error_no_memory();
-	if (output->fd < 0)
-		return reel_error_os(errno, "opening %s", output->path);
-	output->is_regular = !fstat(output->fd, &status) && S_ISREG(status.st_mode);
-	return NULL;
+	return *fd_ret < 0 ? reel_error_os(errno, "opening %s", output->path) : NULL;
 }
 
 static struct reel_error *open_part(struct reel_output *output)
@@ -150,20 +145,20 @@ static struct reel_error *open_part(struct reel_output *output)
 	struct reel_writer_options options = {
 		.level = output->options.level,
 		.recipients = output->options.recipients,
+		.queue = output->queue,
+		.owns_fd = true,
 	};
-	struct reel_error *error = open_path(output);
+	int fd = -1;
+	struct reel_error *error = open_path(output, &fd);
 
 	if (!error)
-		error = reel_writer_create(output->fd, output->path, &options, NULL,
-					   &output->writer);
+		error = reel_writer_create(fd, output->path, &options, NULL, &output->writer);
 	if (error)
 		return error;
 	if (!output->part)
 		memcpy(output->recording_id, reel_writer_file_id(output->writer),
 		       sizeof(output->recording_id));
 	output->part_start = output->last_flush = reel_now();
-	output->safe_samples = output->safe_blocks = 0;
-	output->safe_bytes = reel_writer_counts(output->writer).file_bytes;
 	return NULL;
 }
 
@@ -176,10 +171,11 @@ struct reel_error *reel_output_open(const struct reel_output_options *options,
 	if (!output)
 		return reel_error_no_memory();
 	output->options = *options;
-	output->fd = -1;
 	if (rotates(output))
 		output->number = output->first_number = highest_number(options->path) + 1;
-	error = open_part(output);
+	error = reel_block_queue_create(&output->queue);
+	if (!error)
+		error = open_part(output);
 	if (error) {
 		reel_output_close(output);
 		return error;
@@ -188,20 +184,12 @@ struct reel_error *reel_output_open(const struct reel_output_options *options,
 	return NULL;
 }
 
-static void close_part(struct reel_output *output)
-{
-	reel_writer_destroy(output->writer);
-	output->writer = NULL;
-	if (output->fd >= 0)
-		close(output->fd);
-	output->fd = -1;
-}
-
 void reel_output_close(struct reel_output *output)
 {
 	if (!output)
 		return;
-	close_part(output);
+	reel_block_queue_destroy(output->queue, output->is_abandoned);
+	reel_writer_destroy(output->writer);
 	for (size_t i = 0; i < output->n_parts; i++)
 		free(output->parts[i]);
 	free(output->parts);
@@ -211,49 +199,22 @@ void reel_output_close(struct reel_output *output)
 
 /* ---- writing ------------------------------------------------------------------------ */
 
-/* The writer wrote a block: all samples but perhaps the one just given are in the file. */
-static void note_blocks(struct reel_output *output, uint64_t pending)
-{
-	struct reel_writer_counts counts = reel_writer_counts(output->writer);
-
-	if (counts.blocks == output->safe_blocks)
-		return;
-	output->safe_blocks = counts.blocks;
-	output->safe_bytes = counts.file_bytes;
-	output->safe_samples = counts.samples - pending;
-}
-
 struct reel_error *reel_output_record(struct reel_output *output, const struct reel_record *record)
 {
-	struct reel_error *error = reel_writer_record(output->writer, record);
-
-	if (!error) {
-		uint64_t samples = output->safe_samples;
-
-		/* Of side records a block may have been written: that does not tell of samples. */
-		note_blocks(output, 0);
-		output->safe_samples = samples;
-	}
-	return error;
+	return reel_writer_record(output->writer, record);
 }
 
 struct reel_error *reel_output_sample(struct reel_output *output, const struct reel_sample *sample)
 {
-	struct reel_error *error = reel_writer_sample(output->writer, sample);
-
-	if (!error)
-		note_blocks(output, 1);
-	return error;
+	return reel_writer_sample(output->writer, sample);
 }
 
 struct reel_error *reel_output_flush(struct reel_output *output)
 {
 	struct reel_error *error = reel_writer_flush(output->writer);
 
-	if (!error) {
-		note_blocks(output, 0);
+	if (!error)
 		output->last_flush = reel_now();
-	}
 	return error;
 }
 
@@ -264,20 +225,27 @@ bool reel_output_flush_is_due(const struct reel_output *output, uint64_t now)
 
 struct reel_error *reel_output_finish(struct reel_output *output)
 {
-	struct reel_error *error = reel_writer_finish(output->writer);
+	return reel_writer_finish(output->writer);
+}
 
-	if (error)
-		return error;
-	note_blocks(output, 0);
-	output->safe_bytes = reel_writer_counts(output->writer).file_bytes;
-	output->safe_samples = reel_writer_counts(output->writer).samples;
-	if (close(output->fd)) {
-		output->fd = -1;
-		/* File systems of the network say here that the disk is full. */
-		return reel_error_os(errno, "writing %s", output->path);
-	}
-	output->fd = -1;
-	return NULL;
+struct reel_error *reel_output_check(struct reel_output *output)
+{
+	return reel_block_queue_check(output->queue);
+}
+
+size_t reel_output_waiting(const struct reel_output *output)
+{
+	return reel_block_queue_waiting(output->queue);
+}
+
+bool reel_output_wait(struct reel_output *output, unsigned int timeout_ms)
+{
+	return reel_block_queue_wait(output->queue, timeout_ms);
+}
+
+void reel_output_abandon(struct reel_output *output)
+{
+	output->is_abandoned = true;
 }
 
 /* ---- rotation ----------------------------------------------------------------------- */
@@ -301,7 +269,6 @@ static void delete_oldest(struct reel_output *output)
 
 struct reel_error *reel_output_next(struct reel_output *output)
 {
-	struct reel_writer_counts counts = reel_writer_counts(output->writer);
 	char **grown = reallocarray(output->parts, output->n_parts + 1, sizeof(*grown));
 
 	if (!grown)
@@ -309,9 +276,10 @@ struct reel_error *reel_output_next(struct reel_output *output)
 	output->parts = grown;
 	output->parts[output->n_parts++] = output->path;
 	output->path = NULL;
-	output->past_samples += counts.samples;
-	output->past_bytes += counts.file_bytes;
-	close_part(output);
+	output->past_samples += reel_writer_counts(output->writer).samples;
+	/* Its file lives until it is written. */
+	reel_writer_destroy(output->writer);
+	output->writer = NULL;
 	while (output->options.rotate_keep && output->n_parts > output->options.rotate_keep)
 		delete_oldest(output);
 	output->part++;
@@ -348,27 +316,15 @@ const uint8_t *reel_output_recording_id(const struct reel_output *output)
 
 struct reel_output_counts reel_output_counts(const struct reel_output *output)
 {
+	struct reel_block_file_counts written = reel_block_queue_counts(output->queue);
 	struct reel_output_counts ret = {
 		.samples = output->past_samples,
-		.bytes = output->past_bytes,
-		.safe_samples = output->past_samples + output->safe_samples,
-		.safe_bytes = output->past_bytes + output->safe_bytes,
+		.safe_samples = written.samples,
+		.safe_bytes = written.bytes,
 	};
 
-	if (output->writer) {
-		struct reel_writer_counts counts = reel_writer_counts(output->writer);
-
-		ret.part_samples = counts.samples;
-		ret.samples += counts.samples;
-		ret.bytes += counts.file_bytes;
-	}
+	if (output->writer)
+		ret.part_samples = reel_writer_counts(output->writer).samples;
+	ret.samples += ret.part_samples;
 	return ret;
-}
-
-void reel_output_salvage(struct reel_output *output)
-{
-	if (output->is_regular && output->fd >= 0 &&
-	    ftruncate(output->fd, (off_t)output->safe_bytes))
-		/* A reader passes over the damaged end as well. */
-		return;
 }

@@ -36,9 +36,21 @@ struct reel_error *reel_output_flush(struct reel_output *output) REEL_MUST_CHECK
 /* So much time has passed since the last flush that the next is due. */
 bool reel_output_flush_is_due(const struct reel_output *output, uint64_t now);
 
+/*
+ * Compressing and writing are another thread's, which nothing here waits for.  What it fails with,
+ * reel_output_check tells; then no more is written.
+ */
+struct reel_error *reel_output_check(struct reel_output *output) REEL_MUST_CHECK;
+/* Bytes of memory that wait to be written. */
+size_t reel_output_waiting(const struct reel_output *output);
+/* Waits up to `timeout_ms` until none do: true then, and after an error. */
+bool reel_output_wait(struct reel_output *output, unsigned int timeout_ms);
+/* reel_output_close is not to wait for a write that may never end. */
+void reel_output_abandon(struct reel_output *output);
+
 /* The part is as old or as large as it may be. */
 bool reel_output_rotation_is_due(const struct reel_output *output, uint64_t now);
-/* Finishes the part; its END record was given. */
+/* Finishes the part, as soon as all before it is written; its END record was given. */
 struct reel_error *reel_output_finish(struct reel_output *output) REEL_MUST_CHECK;
 /* Opens the next part after reel_output_finish, and deletes one that is too old. */
 struct reel_error *reel_output_next(struct reel_output *output) REEL_MUST_CHECK;
@@ -53,18 +65,12 @@ uint64_t reel_output_part(const struct reel_output *output);
 const uint8_t *reel_output_recording_id(const struct reel_output *output);
 
 struct reel_output_counts {
-	uint64_t samples, bytes; /* of all parts */
-	uint64_t part_samples;	 /* of the current one */
-	/* What is in whole blocks, whatever happens next. */
+	uint64_t samples;      /* of all parts, written or not */
+	uint64_t part_samples; /* of the current one */
+	/* What is in files, in whole blocks, whatever happens next. */
 	uint64_t safe_samples, safe_bytes;
 };
 
 struct reel_output_counts reel_output_counts(const struct reel_output *output);
-
-/*
- * After a write failed: cuts off what is not a whole block, so that the file
- * reads without damage. Not for pipes.
- */
-void reel_output_salvage(struct reel_output *output);
 
 #endif

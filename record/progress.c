@@ -65,7 +65,7 @@ void reel_progress_update(struct reel_progress *progress, const struct reel_outp
 	progress->last = now;
 	fprintf(stderr, "\r\033[K%02" PRIu64 ":%02" PRIu64 "  %s samples, %s, %s lost",
 		seconds / 60, seconds % 60, reel_count_text(counts->samples, samples),
-		reel_bytes_text(counts->bytes, bytes),
+		reel_bytes_text(counts->safe_bytes, bytes),
 		reel_count_text(reel_losses_samples(losses), lost));
 	progress->line_is_open = true;
 }
@@ -80,16 +80,17 @@ static void print_if_any(uint64_t count, const char *one, const char *several)
 }
 
 void reel_progress_summary(const struct reel_output_counts *counts,
-			   const struct reel_losses *losses, const char *where)
+			   const struct reel_losses *losses,
+			   const struct reel_progress_shortage *shortage, const char *where)
 {
 	char samples[REEL_COUNT_TEXT_SIZE], bytes[REEL_COUNT_TEXT_SIZE], lost[REEL_COUNT_TEXT_SIZE];
 	char cut[REEL_COUNT_TEXT_SIZE];
 
 	fprintf(stderr, "%s sample%s, %s", reel_count_text(counts->samples, samples),
-		counts->samples == 1 ? "" : "s", reel_bytes_text(counts->bytes, bytes));
+		counts->samples == 1 ? "" : "s", reel_bytes_text(counts->safe_bytes, bytes));
 	if (counts->samples)
 		fprintf(stderr, " (%s/sample)",
-			reel_bytes_text(counts->bytes / counts->samples, bytes));
+			reel_bytes_text(counts->safe_bytes / counts->samples, bytes));
 	fprintf(stderr, ", %s lost, %s stacks cut",
 		reel_count_text(reel_losses_samples(losses), lost),
 		reel_count_text(reel_losses_sum(losses, REEL_LOSS_STACK_CUT), cut));
@@ -97,5 +98,9 @@ void reel_progress_summary(const struct reel_output_counts *counts,
 		     "with unreadable pages");
 	print_if_any(reel_losses_sum(losses, REEL_LOSS_PROCESS_EVENTS), "process event lost",
 		     "process events lost");
+	print_if_any(shortage->dropped, "dropped since the file was too slow",
+		     "dropped since the file was too slow");
+	print_if_any(shortage->cut, "cut since the file was too slow",
+		     "cut since the file was too slow");
 	fprintf(stderr, " -> %s\n", where);
 }

@@ -26,8 +26,14 @@ void reel_progress_update(struct reel_progress *progress, const struct reel_outp
 /* Takes the live line away, before anything else is printed. */
 void reel_progress_clear(struct reel_progress *progress);
 
+/* Samples that are lost or cut because the file takes less than is recorded. */
+struct reel_progress_shortage {
+	uint64_t dropped, cut;
+};
+
 /* "12,345 samples, 3.1 MB (251 B/sample), 0 lost, 17 stacks cut -> a.reel" */
 void reel_progress_summary(const struct reel_output_counts *counts,
-			   const struct reel_losses *losses, const char *where);
+			   const struct reel_losses *losses,
+			   const struct reel_progress_shortage *shortage, const char *where);
 
 #endif

@@ -15,6 +15,8 @@
 
 /* What was not drained is lost to a kill: see FLUSH_INTERVAL in output.c. */
 #define POLL_TIMEOUT_MS 100
+/* How long one waits at the end until somebody may say that it is too long. */
+#define WRITE_TIMEOUT_MS 1000
 
 /* ---- words ---------------------------------------------------------------------------- */
 
@@ -118,6 +120,8 @@ static void check_end(struct recording *recording)
 	take_signals(recording);
 	if (recording->command.pid && reel_command_poll(&recording->command))
 		end(recording, REEL_END_COMMAND_EXITED);
+	if (recording_is_overrun(recording))
+		end(recording, REEL_END_ERROR);
 	if (recording->deadline && reel_now() >= recording->deadline)
 		end(recording, REEL_END_DURATION);
 	if ((options->n_pids || options->n_tids) && !reel_tracker_living(recording->tracker))
@@ -159,6 +163,37 @@ static struct reel_error *turn(struct recording *recording)
 	return NULL;
 }
 
+/* The thread that writes may have much to do still. Whoever does not want to wait says so again. */
+static struct reel_error *wait_until_written(struct recording *recording)
+{
+	struct signalfd_siginfo signal;
+
+	while (!reel_output_wait(recording->output, WRITE_TIMEOUT_MS)) {
+		while (read(recording->signals, &signal, sizeof(signal)) == sizeof(signal)) {
+			if (signal.ssi_signo == SIGUSR2 || signal.ssi_signo == SIGCHLD)
+				continue;
+			return reel_error_create(REEL_ERROR_OS,
+						 "a signal came while %s was written",
+						 reel_output_path(recording->output));
+		}
+	}
+	return reel_output_check(recording->output);
+}
+
+static struct reel_error *finish(struct recording *recording)
+{
+	struct reel_error *error = recording_finish(recording);
+
+	if (!error)
+		error = wait_until_written(recording);
+	if (!error && recording->reason == REEL_END_ERROR)
+		error = reel_error_create(REEL_ERROR_OS,
+					  "writing %s is too slow: what is to be kept of processes "
+					  "alone became too much, and the recording ended",
+					  reel_output_path(recording->output));
+	return error;
+}
+
 static struct reel_error *record(struct recording *recording)
 {
 	struct poll_set set = { 0 };
@@ -171,7 +206,7 @@ static struct reel_error *record(struct recording *recording)
 			error = turn(recording);
 	}
 	free(set.fds);
-	return error ? error : recording_finish(recording);
+	return error ? error : finish(recording);
 }
 
 /* ---- from start to end ---------------------------------------------------------------- */
@@ -202,7 +237,9 @@ static struct reel_error *add_safe(struct recording *recording, struct reel_erro
 
 	if (!recording->output)
 		return error;
-	reel_output_salvage(recording->output);
+	/* Whole blocks may wait still. */
+	if (!reel_output_wait(recording->output, WRITE_TIMEOUT_MS))
+		reel_output_abandon(recording->output);
 	counts = reel_output_counts(recording->output);
 	whole = reel_error_create(
 		reel_error_code(error), "%s; %s samples (%s) are safe in %s",
@@ -225,7 +262,12 @@ static void print_summary(struct recording *recording)
 	if (part)
 		snprintf(where, sizeof(where), "%s and %llu before it",
 			 reel_output_path(recording->output), (unsigned long long)part);
-	reel_progress_summary(&counts, recording->losses, where);
+	reel_progress_summary(&counts, recording->losses,
+			      &(struct reel_progress_shortage){
+				      .dropped = recording->n_dropped,
+				      .cut = recording->n_cut,
+			      },
+			      where);
 }
 
 /* The command has ended, or is told to. */

@@ -48,6 +48,10 @@ struct recording {
 	uint64_t lost_events; /* process events, when we looked last */
 	/* Samples that the file does not take, said once. */
 	bool said_refused;
+	/* Bytes of a stack at most, for the time being; and samples that this cut or that were
+	 * dropped because the file is too slow. */
+	uint32_t stack_limit;
+	uint64_t n_cut, n_dropped;
 
 	bool ends;
 	enum reel_end_reason reason;
@@ -77,5 +81,14 @@ struct reel_error *recording_flush(struct recording *recording) REEL_MUST_CHECK;
 struct reel_error *recording_rotate(struct recording *recording) REEL_MUST_CHECK;
 /* END, index and trailer. */
 struct reel_error *recording_finish(struct recording *recording) REEL_MUST_CHECK;
+
+/* ---- recording_backlog.c: what waits for the file ---- */
+
+/* Lets stacks be as long as what waits allows. */
+void recording_relieve(struct recording *recording);
+/* So much waits that a sample has to be dropped, which is counted in n_dropped. */
+bool recording_drops(struct recording *recording);
+/* So much waits that the recording has to end. */
+bool recording_is_overrun(const struct recording *recording);
 
 #endif

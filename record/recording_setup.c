@@ -307,6 +307,7 @@ struct reel_error *recording_open(struct recording *recording)
 	recording->sink = (struct reel_record_sink){ put_record, recording };
 	recording->translator.page_size = recording->target.page_size;
 	recording->cut = UINT64_MAX;
+	recording->stack_limit = (uint32_t)options->max_stack;
 	load_kernel_symbols(recording);
 	error = open_tracker(recording);
 	if (!error)

@@ -186,6 +186,16 @@ static struct reel_error *refuse(struct recording *recording, uint32_t cpu,
 	return reel_losses_add(recording->losses, cpu, REEL_LOSS_RECORDER, 1);
 }
 
+/* Whether a stack was cut below what is asked for. */
+static bool is_cut_short(const struct recording *recording, const struct reel_bpf_sample *sample)
+{
+	for (uint32_t i = 0; i < sample->n_regions; i++) {
+		if (sample->regions[i].size >= recording->options->max_stack)
+			return false;
+	}
+	return true;
+}
+
 static struct reel_error *write_sample(struct recording *recording,
 				       const struct reel_sampler_parts *parts)
 {
@@ -201,6 +211,8 @@ static struct reel_error *write_sample(struct recording *recording,
 						  sample->n_kernel_chain);
 	if (error)
 		return error;
+	if (parts->sample->flags & REEL_BPF_STACK_CUT && is_cut_short(recording, parts->sample))
+		recording->n_cut++;
 	error = reel_output_sample(recording->output, sample);
 	if (error && reel_error_code(error) == REEL_ERROR_INVALID)
 		return refuse(recording, parts->sample->cpu, error);
@@ -216,8 +228,12 @@ static struct reel_error *handle_sample(void *context, const struct reel_sampler
 	if (parts->sample->time > recording->cut)
 		return defer_sample(recording, parts);
 	error = apply_until(recording, parts->sample->time);
-	if (!error)
+	if (!error && recording_drops(recording))
+		error = reel_losses_add(recording->losses, parts->sample->cpu, REEL_LOSS_RECORDER,
+					1);
+	else if (!error)
 		error = write_sample(recording, parts);
+	recording_relieve(recording);
 	if (!error && reel_output_flush_is_due(recording->output, reel_now()))
 		error = recording_flush(recording);
 	return error;
@@ -320,11 +336,14 @@ struct reel_error *recording_cycle(struct recording *recording)
 	uint64_t start = reel_now();
 	struct reel_error *error;
 
+	recording_relieve(recording);
 	error = reel_sampler_drain(recording->sampler, handler(recording, &functions));
 	if (!error)
 		error = apply_until(recording, reel_now());
 	if (!error)
 		error = count_lost_events(recording);
+	if (!error)
+		error = reel_output_check(recording->output);
 	if (error)
 		return error;
 	/* Samples from before the cycle before this one are all here. */

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "format/block_file.h"
+#include "format/cipher.h"
+#include "format/codec.h"
+#include "format/schema.h"
+
+#define LEVEL_DEFAULT 3
+
+struct reel_block_file {
+	int fd;
+	struct reel_block_file_options options; /* the name is the file's own */
+	ZSTD_CCtx *zstd;
+	/* A block as it is written: header and payload. */
+	struct reel_buffer output;
+	/* NULL: not encrypted. */
+	struct reel_cipher *cipher;
+	struct reel_raw_block keys; /* written twice */
+	struct reel_buffer frame;   /* a payload before encryption */
+	/* INDEX_ENTRY records of the blocks so far; not complete if there are too many. */
+	struct reel_raw_block index;
+	bool index_is_full;
+	uint32_t sequence;
+	uint64_t bytes; /* written */
+	/* errno of the write that failed: nothing can follow it. */
+	int write_errno;
+	/* The rest is for several threads. */
+	pthread_mutex_t mutex;
+	unsigned int users;
+	struct reel_block_file_counts counts;
+};
+
+/* ---- raw blocks ----------------------------------------------------------------- */
+
+void reel_raw_block_clear(struct reel_raw_block *block)
+{
+	struct reel_buffer raw = block->raw;
+	uint16_t type = block->type;
+
+	raw.size = 0;
+	raw.failed = false;
+	*block = (struct reel_raw_block){ .raw = raw, .type = type };
+}
+
+void reel_raw_block_add_time(struct reel_raw_block *block, uint64_t time)
+{
+	if (!block->has_time || time < block->time_first)
+		block->time_first = time;
+	if (!block->has_time || time > block->time_last)
+		block->time_last = time;
+	block->has_time = true;
+}
+
+struct reel_error *reel_raw_block_add(struct reel_raw_block *block,
+				      const struct reel_record *record)
+{
+	uint64_t time;
+
+	reel_record_encode(&block->raw, record);
+	if (block->raw.failed) {
+		block->raw.failed = false;
+		return reel_error_no_memory();
+	}
+	block->records++;
+	if (reel_record_time(record, &time))
+		reel_raw_block_add_time(block, time);
+	return NULL;
+}
+
+/* ---- life ------------------------------------------------------------------------- */
+
+static struct reel_error *create_zstd(struct reel_block_file *file)
+{
+	int level = file->options.level ? file->options.level : LEVEL_DEFAULT;
+
+	file->zstd = ZSTD_createCCtx();
+	if (!file->zstd)
+		return reel_error_no_memory();
+	if (ZSTD_isError(ZSTD_CCtx_setParameter(file->zstd, ZSTD_c_compressionLevel, level)))
+		return reel_error_create(REEL_ERROR_INVALID, "zstd has no level %d", level);
+	return NULL;
+}
+
+/* A new key for the file, and the records of it for those who may read it. */
+static struct reel_error *create_cipher(struct reel_block_file *file,
+					const struct reel_public_keys *recipients)
+{
+	struct reel_error *error;
+
+	if (!recipients || !recipients->n)
+		return NULL;
+	error = reel_cipher_create(file->options.id, &file->cipher);
+	for (size_t i = 0; i < recipients->n && !error; i++) {
+		uint8_t id[REEL_KEY_ID_SIZE], sealed[REEL_SEALED_KEY_SIZE];
+		struct reel_record record = { .id = REEL_RECORD_KEY };
+
+		error = reel_cipher_seal_key(file->cipher, &recipients->list[i], id, sealed,
+					     &record.key);
+		if (!error)
+			error = reel_raw_block_add(&file->keys, &record);
+	}
+	return error;
+}
+
+struct reel_error *reel_block_file_create(int fd, const struct reel_block_file_options *options,
+					  struct reel_block_file **ret)
+{
+	struct reel_block_file *file = calloc(1, sizeof(*file));
+	struct reel_error *error;
+
+	if (!file)
+		return reel_error_no_memory();
+	file->fd = fd;
+	file->options = *options;
+	/* Until nothing can fail any more the descriptor is the caller's. */
+	file->options.owns_fd = false;
+	file->options.recipients = NULL;
+	file->users = 1;
+	file->index.type = REEL_BLOCK_INDEX;
+	file->keys.type = REEL_BLOCK_KEYS;
+	pthread_mutex_init(&file->mutex, NULL);
+	file->options.name = strdup(options->name);
+	error = file->options.name ? create_zstd(file) : reel_error_no_memory();
+	if (!error)
+		error = create_cipher(file, options->recipients);
+	if (error) {
+		reel_block_file_release(file);
+		return error;
+	}
+	file->options.owns_fd = options->owns_fd;
+	*ret = file;
+	return NULL;
+}
+
+struct reel_block_file *reel_block_file_use(struct reel_block_file *file)
+{
+	pthread_mutex_lock(&file->mutex);
+	file->users++;
+	pthread_mutex_unlock(&file->mutex);
+	return file;
+}
+
+void reel_block_file_release(struct reel_block_file *file)
+{
+	bool is_last;
+
+	if (!file)
+		return;
+	pthread_mutex_lock(&file->mutex);
+	is_last = !--file->users;
+	pthread_mutex_unlock(&file->mutex);
+	if (!is_last)
+		return;
+	if (file->options.owns_fd && file->fd >= 0)
+		close(file->fd);
+	ZSTD_freeCCtx(file->zstd);
+	reel_buffer_free(&file->output);
+	reel_buffer_free(&file->index.raw);
+	reel_buffer_free(&file->keys.raw);
+	reel_buffer_free(&file->frame);
+	reel_cipher_destroy(file->cipher);
+	free((char *)file->options.name);
+	pthread_mutex_destroy(&file->mutex);
+	free(file);
+}
+
+struct reel_block_file_counts reel_block_file_counts(struct reel_block_file *file)
+{
+	struct reel_block_file_counts counts;
+
+	pthread_mutex_lock(&file->mutex);
+	counts = file->counts;
+	pthread_mutex_unlock(&file->mutex);
+	return counts;
+}
+
+/* ---- writing ---------------------------------------------------------------------- */
+
+/*
+ * A part of a block at the end reads as damage: cuts the file to what was whole.  It ends where
+ * we write, also if it did not begin there (as with >>).
+ */
+static void cut_off(const struct reel_block_file *file)
+{
+	off_t end = lseek(file->fd, 0, SEEK_CUR);
+	uint64_t excess = file->bytes - file->counts.bytes;
+	struct stat status;
+
+	if (end < 0 || (uint64_t)end < excess || fstat(file->fd, &status) ||
+	    !S_ISREG(status.st_mode))
+		return;
+	/* If that fails as well, a reader passes over the damaged end. */
+	if (!ftruncate(file->fd, end - (off_t)excess))
+		lseek(file->fd, end - (off_t)excess, SEEK_SET);
+}
+
+static struct reel_error *write_error(const struct reel_block_file *file)
+{
+	return reel_error_os(file->write_errno, "writing %s", file->options.name);
+}
+
+static struct reel_error *write_all(struct reel_block_file *file, const uint8_t *bytes, size_t size)
+{
+	if (file->write_errno)
+		return write_error(file);
+	while (size) {
+		ssize_t n = write(file->fd, bytes, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN) {
+			poll(&(struct pollfd){ .fd = file->fd, .events = POLLOUT }, 1, -1);
+			continue;
+		}
+		if (n < 0) {
+			file->write_errno = errno;
+			cut_off(file);
+			return write_error(file);
+		}
+		bytes += n;
+		size -= (size_t)n;
+		file->bytes += (uint64_t)n;
+	}
+	return NULL;
+}
+
+/* What was written up to now is whole. */
+static void count(struct reel_block_file *file, uint64_t blocks, uint64_t samples)
+{
+	pthread_mutex_lock(&file->mutex);
+	file->counts.bytes = file->bytes;
+	file->counts.blocks += blocks;
+	file->counts.samples += samples;
+	pthread_mutex_unlock(&file->mutex);
+}
+
+/* `size` bytes in the buffer, whatever is in it; NULL if memory is short. */
+static uint8_t *room_in(struct reel_buffer *buffer, size_t size)
+{
+	buffer->size = 0;
+	buffer->failed = false;
+	return reel_buffer_reserve(buffer, size);
+}
+
+/* Compresses the records into `room` of `bound` bytes. */
+static struct reel_error *compress_block(struct reel_block_file *file,
+					 const struct reel_raw_block *block, uint8_t *room,
+					 size_t bound, size_t *size_ret)
+{
+	/*
+	 * The frame has its content size, which ZSTD_compress2 knows, and no
+	 * content checksum: the header has a CRC of the payload, which is there
+	 * for payloads that are no zstd frame too.
+	 */
+	*size_ret = ZSTD_compress2(file->zstd, room, bound, block->raw.bytes, block->raw.size);
+	if (ZSTD_isError(*size_ret))
+		return reel_error_create(REEL_ERROR_NO_MEMORY, "writing %s: zstd: %s",
+					 file->options.name, ZSTD_getErrorName(*size_ret));
+	return NULL;
+}
+
+/* Puts header and payload into the output; what of the header is known then is set. */
+static struct reel_error *put_block(struct reel_block_file *file,
+				    const struct reel_raw_block *block,
+				    struct reel_block_header *header)
+{
+	bool encrypts = file->cipher && block->type != REEL_BLOCK_KEYS;
+	size_t bound = ZSTD_compressBound(block->raw.size), size;
+	uint8_t *room =
+		room_in(&file->output, REEL_BLOCK_HEADER_SIZE + bound + REEL_CIPHER_OVERHEAD);
+	uint8_t *frame = encrypts ? room_in(&file->frame, bound) : room;
+	uint8_t *payload;
+	struct reel_error *error;
+
+	if (!room || !frame)
+		return reel_error_no_memory();
+	payload = room + REEL_BLOCK_HEADER_SIZE;
+	if (!encrypts)
+		frame = payload;
+	error = compress_block(file, block, frame, bound, &size);
+	if (error)
+		return error;
+	if (encrypts) {
+		reel_cipher_seal(file->cipher, header, frame, size, payload);
+	} else {
+		header->stored_size = (uint32_t)size;
+		header->payload_crc = (uint32_t)crc32(0, payload, header->stored_size);
+	}
+	reel_block_header_store(header, file->options.id, room);
+	return NULL;
+}
+
+static void add_index_entry(struct reel_block_file *file, const struct reel_block_header *header,
+			    uint64_t offset)
+{
+	struct reel_record record = {
+		.id = REEL_RECORD_INDEX_ENTRY,
+		.index_entry = {
+			.offset = offset,
+			.type = header->type,
+			.sequence = header->sequence,
+			.stored_size = header->stored_size,
+			.raw_size = header->raw_size,
+			.expanded_size = header->expanded_size,
+			.time_first = header->time_first,
+			.time_last = header->time_last,
+			.records = header->records,
+		},
+	};
+	struct reel_error *error;
+
+	if (file->index_is_full)
+		return;
+	if (reel_record_encoded_size(&record) > REEL_BLOCK_RAW_MAX - file->index.raw.size) {
+		file->index_is_full = true;
+		return;
+	}
+	/* A file without an index is as good: it is scanned. */
+	error = reel_raw_block_add(&file->index, &record);
+	file->index_is_full = error != NULL;
+	reel_error_destroy(error);
+}
+
+struct reel_error *reel_block_file_begin(struct reel_block_file *file)
+{
+	struct reel_file_header header = {
+		.major = REEL_FORMAT_MAJOR,
+		.minor = REEL_FORMAT_MINOR,
+		.features = file->cipher ? REEL_FEATURE_ENCRYPTED : 0,
+	};
+	uint8_t bytes[REEL_FILE_HEADER_SIZE];
+	struct reel_error *error;
+
+	memcpy(header.id, file->options.id, sizeof(header.id));
+	reel_file_header_store(&header, bytes);
+	error = write_all(file, bytes, sizeof(bytes));
+	if (error)
+		return error;
+	count(file, 0, 0);
+	return file->keys.records ? reel_block_file_write(file, &file->keys) : NULL;
+}
+
+struct reel_error *reel_block_file_write(struct reel_block_file *file,
+					 const struct reel_raw_block *block)
+{
+	uint64_t offset = file->bytes;
+	struct reel_block_header header = {
+		.type = block->type,
+		.codec = REEL_CODEC_ZSTD,
+		.flags = block->flags,
+		.sequence = file->sequence,
+		.raw_size = (uint32_t)block->raw.size,
+		.expanded_size = block->expanded,
+		.time_first = block->time_first,
+		.time_last = block->time_last,
+		.records = block->records,
+	};
+	struct reel_block_header stored = header;
+	struct reel_error *error = put_block(file, block, &stored);
+
+	if (!error)
+		error = write_all(file, file->output.bytes,
+				  REEL_BLOCK_HEADER_SIZE + (size_t)stored.stored_size);
+	if (error)
+		return error;
+	/* The index has what the header of an encrypted block hides. */
+	header.stored_size = stored.stored_size;
+	if (block != &file->index)
+		add_index_entry(file, &header, offset);
+	file->sequence++;
+	count(file, 1, block->samples);
+	return NULL;
+}
+
+struct reel_error *reel_block_file_finish(struct reel_block_file *file)
+{
+	uint8_t trailer[REEL_TRAILER_SIZE];
+	struct reel_error *error = NULL;
+	uint64_t index_offset = 0;
+
+	/* Without them, damage at the file's beginning would make all of it useless. */
+	if (file->keys.records)
+		error = reel_block_file_write(file, &file->keys);
+	if (error)
+		return error;
+	if (!file->index_is_full && file->index.records) {
+		index_offset = file->bytes;
+		error = reel_block_file_write(file, &file->index);
+	}
+	if (error)
+		return error;
+	reel_trailer_store(index_offset, file->options.id, trailer);
+	error = write_all(file, trailer, sizeof(trailer));
+	if (error)
+		return error;
+	count(file, 0, 0);
+	/* File systems of the network say here that the disk is full. */
+	if (file->options.owns_fd && close(file->fd))
+		error = reel_error_os(errno, "writing %s", file->options.name);
+	if (file->options.owns_fd)
+		file->fd = -1;
+	return error;
+}

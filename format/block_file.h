@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file that a writer's blocks go to: compresses and encrypts a block's raw bytes and writes them,
+ * with what stands around them (SPEC.md, sections 2 and 3).  Of all but
+ * reel_block_file_counts, one thread does the calls at a time.
+ */
+#ifndef FORMAT_BLOCK_FILE_H
+#define FORMAT_BLOCK_FILE_H
+
+#include "format/block.h"
+#include "format/keys.h"
+#include "format/record.h"
+
+/* A block that is being filled, or waits to be written. */
+struct reel_raw_block {
+	struct reel_buffer raw;
+	uint16_t type;
+	uint8_t flags;
+	uint32_t records;
+	uint64_t samples; /* SAMPLE records among them */
+	uint64_t expanded;
+	bool has_time;
+	uint64_t time_first, time_last;
+	/* All samples so far are scrubbed. */
+	bool all_scrubbed;
+};
+
+/* Empties it; its memory and its type stay. */
+void reel_raw_block_clear(struct reel_raw_block *block);
+void reel_raw_block_add_time(struct reel_raw_block *block, uint64_t time);
+/* Appends the record to the block's raw bytes, or leaves them as they were. */
+struct reel_error *reel_raw_block_add(struct reel_raw_block *block,
+				      const struct reel_record *record) REEL_MUST_CHECK;
+
+struct reel_block_file;
+
+struct reel_block_file_options {
+	const char *name; /* for messages */
+	int level;	  /* zstd's */
+	/* `fd` is closed by reel_block_file_finish, or with the file. */
+	bool owns_fd;
+	/* Encrypt to these; NULL or none: do not. Needed by reel_block_file_create only. */
+	const struct reel_public_keys *recipients;
+	uint8_t id[REEL_FILE_ID_SIZE];
+};
+
+/*
+ * `fd` need not be seekable. Nothing is written yet.  Where a write fails, the bytes of a block
+ * that is not whole are cut off again, if the file can be cut.
+ */
+struct reel_error *reel_block_file_create(int fd, const struct reel_block_file_options *options,
+					  struct reel_block_file **ret) REEL_MUST_CHECK;
+/* It is freed with its last user, of which it has one from the start. */
+struct reel_block_file *reel_block_file_use(struct reel_block_file *file);
+void reel_block_file_release(struct reel_block_file *file);
+
+/* The file header, and the keys of an encrypted file. */
+struct reel_error *reel_block_file_begin(struct reel_block_file *file) REEL_MUST_CHECK;
+/* The whole way of a block from its raw bytes into the file. */
+struct reel_error *reel_block_file_write(struct reel_block_file *file,
+					 const struct reel_raw_block *block) REEL_MUST_CHECK;
+/* The keys again, index and trailer. */
+struct reel_error *reel_block_file_finish(struct reel_block_file *file) REEL_MUST_CHECK;
+
+/* What is in the file: whole blocks and what stands around them. */
+struct reel_block_file_counts {
+	uint64_t bytes, blocks, samples;
+};
+
+/* From any thread. */
+struct reel_block_file_counts reel_block_file_counts(struct reel_block_file *file);
+
+#endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "format/block_queue.h"
+
+/* An emptied buffer up to so large is used again. */
+#define SPARE_MAX (16u << 20)
+
+enum job_kind {
+	JOB_BEGIN,
+	JOB_WRITE,
+	JOB_FINISH,
+};
+
+struct job {
+	struct job *next;
+	enum job_kind kind;
+	struct reel_block_file *file;
+	struct reel_raw_block block;
+};
+
+struct reel_block_queue {
+	pthread_t thread;
+	pthread_mutex_t mutex;
+	/* There is a job, or the end; and: nothing is left to do. */
+	pthread_cond_t has_job, is_idle;
+	struct job *first, **last;
+	bool is_busy; /* with a job that is not in the list any more */
+	bool ends, is_abandoned;
+	struct reel_error *error; /* the first one */
+	struct reel_block_file_counts counts;
+	struct reel_buffer spare;
+	atomic_size_t waiting;
+};
+
+/* ---- memory ------------------------------------------------------------------------- */
+
+/* What a job keeps waiting; never 0, so that small ones count, too. */
+static size_t job_size(const struct job *job)
+{
+	return sizeof(*job) + job->block.raw.size;
+}
+
+static void job_free(struct job *job)
+{
+	reel_block_file_release(job->file);
+	reel_buffer_free(&job->block.raw);
+	free(job);
+}
+
+static void free_jobs(struct reel_block_queue *queue)
+{
+	while (queue->first) {
+		struct job *job = queue->first;
+
+		queue->first = job->next;
+		job_free(job);
+	}
+	queue->last = &queue->first;
+}
+
+static void queue_free(struct reel_block_queue *queue)
+{
+	free_jobs(queue);
+	reel_error_destroy(queue->error);
+	reel_buffer_free(&queue->spare);
+	pthread_cond_destroy(&queue->has_job);
+	pthread_cond_destroy(&queue->is_idle);
+	pthread_mutex_destroy(&queue->mutex);
+	free(queue);
+}
+
+/* ---- the thread --------------------------------------------------------------------- */
+
+static struct reel_error *job_do(const struct job *job)
+{
+	switch (job->kind) {
+	case JOB_BEGIN:
+		return reel_block_file_begin(job->file);
+	case JOB_WRITE:
+		return reel_block_file_write(job->file, &job->block);
+	case JOB_FINISH:
+		break;
+	}
+	return reel_block_file_finish(job->file);
+}
+
+/* Adds to `counts` what it wrote. */
+static struct reel_error *job_run(const struct job *job, struct reel_block_file_counts *counts)
+{
+	struct reel_block_file_counts before = reel_block_file_counts(job->file), after;
+	struct reel_error *error = job_do(job);
+
+	after = reel_block_file_counts(job->file);
+	counts->bytes += after.bytes - before.bytes;
+	counts->blocks += after.blocks - before.blocks;
+	counts->samples += after.samples - before.samples;
+	return error;
+}
+
+/* The next job, NULL at the end. Called with the mutex held. */
+static struct job *next_job(struct reel_block_queue *queue)
+{
+	struct job *job;
+
+	while (!queue->first && !queue->ends)
+		pthread_cond_wait(&queue->has_job, &queue->mutex);
+	if (queue->ends)
+		return NULL;
+	job = queue->first;
+	queue->first = job->next;
+	if (!queue->first)
+		queue->last = &queue->first;
+	return job;
+}
+
+/* Keeps the larger one of two buffers, for a block to come. */
+static void keep_spare(struct reel_block_queue *queue, struct reel_buffer *buffer)
+{
+	struct reel_buffer kept = queue->spare;
+
+	if (buffer->capacity <= kept.capacity || buffer->capacity > SPARE_MAX)
+		return;
+	queue->spare = *buffer;
+	queue->spare.size = 0;
+	*buffer = kept;
+}
+
+static void *run(void *context)
+{
+	struct reel_block_queue *queue = context;
+	bool abandoned;
+	struct job *job;
+
+	pthread_mutex_lock(&queue->mutex);
+	while ((job = next_job(queue))) {
+		struct reel_block_file_counts counts = queue->counts;
+		bool failed = queue->error != NULL;
+		struct reel_error *error;
+
+		queue->is_busy = true;
+		pthread_mutex_unlock(&queue->mutex);
+		error = failed ? NULL : job_run(job, &counts);
+		atomic_fetch_sub(&queue->waiting, job_size(job));
+		pthread_mutex_lock(&queue->mutex);
+		queue->counts = counts;
+		keep_spare(queue, &job->block.raw);
+		if (error)
+			queue->error = error;
+		job_free(job);
+		queue->is_busy = false;
+		if (!queue->first || error)
+			pthread_cond_broadcast(&queue->is_idle);
+	}
+	abandoned = queue->is_abandoned;
+	pthread_mutex_unlock(&queue->mutex);
+	/* Nobody else will. */
+	if (abandoned)
+		queue_free(queue);
+	return NULL;
+}
+
+/* ---- life --------------------------------------------------------------------------- */
+
+struct reel_error *reel_block_queue_create(struct reel_block_queue **ret)
+{
+	struct reel_block_queue *queue = calloc(1, sizeof(*queue));
+	pthread_condattr_t attributes;
+	int errnum;
+
+	if (!queue)
+		return reel_error_no_memory();
+	queue->last = &queue->first;
+	pthread_mutex_init(&queue->mutex, NULL);
+	pthread_cond_init(&queue->has_job, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&queue->is_idle, &attributes);
+	pthread_condattr_destroy(&attributes);
+	errnum = pthread_create(&queue->thread, NULL, run, queue);
+	if (errnum) {
+		queue_free(queue);
+		return reel_error_os(errnum, "starting the thread that writes");
+	}
+	*ret = queue;
+	return NULL;
+}
+
+void reel_block_queue_destroy(struct reel_block_queue *queue, bool abandon)
+{
+	pthread_t thread;
+
+	if (!queue)
+		return;
+	pthread_mutex_lock(&queue->mutex);
+	queue->ends = true;
+	queue->is_abandoned = abandon;
+	free_jobs(queue);
+	pthread_cond_signal(&queue->has_job);
+	thread = queue->thread;
+	if (abandon)
+		pthread_detach(thread);
+	pthread_mutex_unlock(&queue->mutex);
+	if (abandon)
+		return;
+	pthread_join(thread, NULL);
+	queue_free(queue);
+}
+
+/* ---- jobs --------------------------------------------------------------------------- */
+
+static struct reel_error *add(struct reel_block_queue *queue, enum job_kind kind,
+			      struct reel_block_file *file, struct reel_raw_block *block)
+{
+	struct job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return reel_error_no_memory();
+	job->kind = kind;
+	job->file = reel_block_file_use(file);
+	if (block) {
+		job->block = *block;
+		block->raw = (struct reel_buffer){ 0 };
+		reel_raw_block_clear(block);
+	}
+	atomic_fetch_add(&queue->waiting, job_size(job));
+	pthread_mutex_lock(&queue->mutex);
+	if (block) {
+		block->raw = queue->spare;
+		queue->spare = (struct reel_buffer){ 0 };
+	}
+	*queue->last = job;
+	queue->last = &job->next;
+	pthread_cond_signal(&queue->has_job);
+	pthread_mutex_unlock(&queue->mutex);
+	return NULL;
+}
+
+struct reel_error *reel_block_queue_begin(struct reel_block_queue *queue,
+					  struct reel_block_file *file)
+{
+	return add(queue, JOB_BEGIN, file, NULL);
+}
+
+struct reel_error *reel_block_queue_write(struct reel_block_queue *queue,
+					  struct reel_block_file *file,
+					  struct reel_raw_block *block)
+{
+	return add(queue, JOB_WRITE, file, block);
+}
+
+struct reel_error *reel_block_queue_finish(struct reel_block_queue *queue,
+					   struct reel_block_file *file)
+{
+	return add(queue, JOB_FINISH, file, NULL);
+}
+
+/* ---- how it goes -------------------------------------------------------------------- */
+
+struct reel_block_file_counts reel_block_queue_counts(struct reel_block_queue *queue)
+{
+	struct reel_block_file_counts counts;
+
+	pthread_mutex_lock(&queue->mutex);
+	counts = queue->counts;
+	pthread_mutex_unlock(&queue->mutex);
+	return counts;
+}
+
+size_t reel_block_queue_waiting(const struct reel_block_queue *queue)
+{
+	return atomic_load_explicit(&queue->waiting, memory_order_relaxed);
+}
+
+struct reel_error *reel_block_queue_check(struct reel_block_queue *queue)
+{
+	struct reel_error *error = NULL;
+
+	pthread_mutex_lock(&queue->mutex);
+	if (queue->error)
+		error = reel_error_create(reel_error_code(queue->error), "%s",
+					  reel_error_message(queue->error));
+	pthread_mutex_unlock(&queue->mutex);
+	return error;
+}
+
+bool reel_block_queue_wait(struct reel_block_queue *queue, unsigned int timeout_ms)
+{
+	struct timespec until;
+	bool is_idle;
+	int result = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += timeout_ms / 1000;
+	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	pthread_mutex_lock(&queue->mutex);
+	while ((queue->first || queue->is_busy) && !queue->error && !result)
+		result = pthread_cond_timedwait(&queue->is_idle, &queue->mutex, &until);
+	is_idle = (!queue->first && !queue->is_busy) || queue->error;
+	pthread_mutex_unlock(&queue->mutex);
+	return is_idle;
+}

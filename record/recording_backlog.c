@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is done while more is recorded than the file takes, as a slow disk or
+ * reader does: what waits is kept in memory, up to a limit.  First the stacks of samples to
+ * come are cut, ever shorter; then samples are dropped.  Process events are
+ * kept, since no later sample can be placed without them: where they alone
+ * become too much the recording ends, with all that was kept.
+ */
+#include "include/stackreel.h"
+#include "record/recording_parts.h"
+
+/* Bytes that wait (man/stackreel-record.1, MEMORY, names them). */
+#define BACKLOG_DROP (48u << 20)
+#define BACKLOG_END  (128u << 20)
+/* The shortest that stacks are cut to: the innermost frames. */
+#define STACK_MIN 4096
+
+/* From so much on a stack has this part of its length at most. */
+static const struct {
+	size_t waiting;
+	uint32_t divisor;
+} steps[] = {
+	{ 32u << 20, 64 },
+	{ 24u << 20, 16 },
+	{ 16u << 20, 4 },
+};
+
+static uint32_t stack_limit(uint32_t max_stack, size_t waiting)
+{
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		uint32_t limit = max_stack / steps[i].divisor;
+
+		if (waiting < steps[i].waiting)
+			continue;
+		if (limit < STACK_MIN)
+			limit = STACK_MIN;
+		return limit < max_stack ? limit : max_stack;
+	}
+	return max_stack;
+}
+
+void recording_relieve(struct recording *recording)
+{
+	uint32_t limit = stack_limit((uint32_t)recording->options->max_stack,
+				     reel_output_waiting(recording->output));
+
+	if (limit == recording->stack_limit)
+		return;
+	if (recording->stack_limit == recording->options->max_stack)
+		recording_note(recording, "the file takes less than is recorded: stacks are cut");
+	recording->stack_limit = limit;
+	reel_sampler_limit_stack(recording->sampler, limit);
+}
+
+bool recording_drops(struct recording *recording)
+{
+	if (reel_output_waiting(recording->output) < BACKLOG_DROP)
+		return false;
+	if (!recording->n_dropped)
+		recording_note(recording,
+			       "the file takes less than is recorded: samples are dropped");
+	recording->n_dropped++;
+	return true;
+}
+
+bool recording_is_overrun(const struct recording *recording)
+{
+	return reel_output_waiting(recording->output) >= BACKLOG_END;
+}
