@@ -5,6 +5,7 @@
  *   busy spin SECONDS [STATUS]       exits with STATUS
  *   busy threads COUNT SECONDS       COUNT threads besides the first
  *   busy noise BYTES SECONDS         so much live stack, with ever other bytes
+ *   busy faults COUNT BYTES          so many page faults with such a stack
  *   busy exec COUNT SECONDS          COUNT execs, SECONDS in each
  *   busy thread-exec SECONDS         another thread than the first calls exec, then spins
  *   busy reuse COUNT SECONDS         COUNT processes with one pid, one after the other (clone3's
@@ -64,18 +65,42 @@ static int threads(int count, double seconds)
 	return 0;
 }
 
+static void fill(volatile uint64_t *words, size_t size)
+{
+	static uint64_t state = 88172645463325252u;
+
+	for (size_t i = 0; i < size / 8; i++) {
+		state ^= state << 13;
+		state ^= state >> 7;
+		state ^= state << 17;
+		words[i] = state;
+	}
+}
+
 static int noise(size_t size, double seconds)
 {
-	uint64_t *words = __builtin_alloca(size), state = 88172645463325252u;
+	uint64_t *words = __builtin_alloca(size);
 	double end = now() + seconds;
 
-	while (now() < end) {
-		for (size_t i = 0; i < size / 8; i++) {
-			state ^= state << 13;
-			state ^= state >> 7;
-			state ^= state << 17;
-			((volatile uint64_t *)words)[i] = state;
-		}
+	while (now() < end)
+		fill(words, size);
+	return 0;
+}
+
+static int faults(size_t count, size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t *words = __builtin_alloca(size);
+	volatile char *memory = mmap(NULL, count * page, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory == MAP_FAILED || madvise((void *)memory, count * page, MADV_NOHUGEPAGE))
+		return 1;
+	for (size_t i = 0; i < count; i++) {
+		fill(words, size);
+		memory[i * page] = 1;
+		if (i % 1024 == 1023)
+			madvise((void *)(memory + (i - 1023) * page), 1024 * page, MADV_DONTNEED);
 	}
 	return 0;
 }
@@ -169,6 +194,8 @@ int main(int argc, char **argv)
 		return threads(atoi(argv[2]), atof(argv[3]));
 	if (!strcmp(what, "noise") && argc > 3)
 		return noise((size_t)atol(argv[2]), atof(argv[3]));
+	if (!strcmp(what, "faults") && argc > 3)
+		return faults((size_t)atol(argv[2]), (size_t)atol(argv[3]));
 	if (!strcmp(what, "exec") && argc > 3)
 		return exec_again(atoi(argv[2]), argv[3]);
 	if (!strcmp(what, "thread-exec") && argc > 2)

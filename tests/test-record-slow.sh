@@ -1,0 +1,120 @@
+#!/bin/bash
+# stackreel-record into a reader that is slower than what comes: stacks are cut, then samples are dropped, process events never, and
+# all of it is counted. Files are looked at with the independent reader. Needs root and BPF.
+# shellcheck disable=SC2094,SC2181,SC2217
+set -u
+cd "$(dirname "$0")/.." || exit
+recorder=$PWD/${O:-build}/stackreel-record
+stackreel=$PWD/${O:-build}/stackreel
+tests=$PWD/tests
+. tests/count.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# ok NAME [COMMAND...]: passes if the command (or $? of the last one) succeeded.
+ok() {
+    local status=$? name=$1
+    shift
+    if [ $# != 0 ]; then
+        "$@" >"$work/out" 2>&1
+        status=$?
+    fi
+    if [ $status = 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $name (status $status)"
+        [ $# = 0 ] || sed 's/^/    /' "$work/out" | head -n 20
+        sed 's/^/    stderr: /' "$work/err" | head -n 5
+    fi
+}
+
+if [ ! -x "$recorder" ] || [ "$(id -u)" != 0 ]; then
+    skip "root and $recorder are needed"
+    finish
+fi
+for program in busy spawn_many; do
+    "${CC:-cc}" -O2 -g -pthread -o "$work/$program" "tests/programs/$program.c" || { failed=1; finish; }
+done
+cd "$work" || exit
+"$recorder" -q -o probe.reel -- true 2>err
+[ -s probe.reel ] || { skip "$(head -n 1 err)"; finish; }
+
+# counts FILE: samples, then the sums of LOSS causes 1, 2, 4 and 6, then how many of the last 50 samples have a cut stack.
+counts() {
+    python3 "$tests/reel_reader.py" "$1" | python3 -c '
+import json, sys
+lost, flags = {}, []
+for line in sys.stdin:
+    record = json.loads(line)
+    if record.get("record") == "LOSS":
+        lost[record["cause"]] = lost.get(record["cause"], 0) + record["count"]
+    elif record.get("record") == "SAMPLE":
+        flags.append(record["flags"] & 1)
+print(len(flags), *(lost.get(cause, 0) for cause in (1, 2, 4, 6)), sum(flags[-50:]))'
+}
+
+# ---- each sample is in the file or counted ------------------------------------------------
+
+# Samples of page faults: how many there are is the program's doing. One run has a few, which the others have, too.
+"$recorder" -e page-faults -c 1 -o few.reel -- ./busy faults 1 16384 2>err
+read -r few _ < <(counts few.reel)
+"$recorder" -e page-faults -c 1 -o - -- ./busy faults 25001 16384 2>err | "$tests/slow_reader.py" slow.reel 1000000 3
+[ "${PIPESTATUS[0]}" = 0 ]
+ok "a slow reader is no error"
+ok "the file is whole" "$tests/record_check.py" slow.reel complete
+read -r samples full busy cut dropped at_end < <(counts slow.reel)
+echo "25,000 samples of 16 KB to a slow reader: $((samples - few)) written, $dropped dropped, $full found the ring full, $busy its lock held; $cut stacks cut" >facts
+[ "$dropped" -gt 1000 ]
+ok "samples were dropped"
+[ "$cut" -gt 1000 ]
+ok "stacks were cut before that"
+total=$((samples + full + busy + dropped - few))
+[ $total -ge 24990 ] && [ $total -le 25010 ]
+ok "all samples are written or counted: $(cat facts)"
+told=$(sed -nE 's/.*, ([0-9,]+) lost, .*, ([0-9,]+) dropped since the file was too slow.*/\1 \2/p' err | tr -d ,)
+[ "$told" = "$((full + busy + dropped)) $dropped" ]
+ok "the summary says so"
+
+# ---- what is kept, and what comes back ----------------------------------------------------
+
+# 300 processes while the reader is slow: their samples may be dropped, but not they.
+"$recorder" -F 4000 -o - -- sh -c './busy noise 65536 6 & ./spawn_many 300 exec >pids; wait' 2>err |
+    "$tests/slow_reader.py" slow.reel 500000 3
+ok "processes are not lost while samples are" "$tests/record_check.py" slow.reel complete execs=pids
+read -r samples full busy cut dropped at_end < <(counts slow.reel)
+[ "$cut" -gt 100 ] && [ "$samples" -gt 100 ]
+ok "stacks were cut for a while ($cut)"
+[ "$at_end" -lt 10 ]
+ok "when the reader is fast again, stacks are whole again ($at_end of the last 50 are cut)"
+if [ -x "$stackreel" ]; then
+    "$stackreel" info --symfs . slow.reel >info 2>err
+    # Those that spawn run ld.so, exec and exit, whose stacks may end otherwise.
+    sed -n '/Why traces ended/,/^$/p' info | grep -E '%' | awk '
+        { gsub(",", "", $3); n += $3 } /root reached|stack cut/ { good += $3 } END { exit !(n && good >= 0.99 * n) }'
+    ok "traces are complete, or say that they are cut"
+    grep -q 'stack cut' info
+    ok "info shows what was lost"
+else
+    skip "traces: stackreel is not built"
+fi
+
+# ---- a reader that never reads ------------------------------------------------------------
+
+mkfifo never
+sleep 60 <never &
+sleeper=$!
+"$recorder" -F 4000 -o - -- ./busy noise 65536 60 >never 2>err &
+recording=$!
+sleep 2
+kill -INT $recording
+sleep 1.5
+kill -INT $recording
+start=$SECONDS
+wait $recording
+status=$?
+[ $status = 1 ] && [ $((SECONDS - start)) -lt 10 ] && grep -q 'a signal came while standard output was written' err
+ok "a second signal ends the wait (status $status)"
+kill $sleeper
+wait $sleeper 2>/dev/null
+finish
