@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file that a writer's blocks go to: compresses and encrypts a block's raw bytes and writes them,
- * with what stands around them (SPEC.md, sections 2 and 3).  Of all but
+ * The file that a writer's blocks go to: compresses and encrypts a block's raw bytes and writes
+ * them, with what stands around them (SPEC.md, sections 2 and 3).  Of all but
  * reel_block_file_counts, one thread does the calls at a time.
  */
 #ifndef FORMAT_BLOCK_FILE_H
