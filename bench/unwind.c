@@ -609,6 +609,7 @@ static void run(const char *path)
 #define ROW_BYTES    16 /* of code */
 #define ROWS	     64 /* in a function */
 #define RETURN_EVERY ROW_BYTES
+#define STRIDE	     15485863 /* a prime: every address, in no order */
 
 static uint8_t *append(uint8_t *at, uint64_t value, unsigned size)
 {
@@ -693,7 +694,7 @@ static void fill_rules(size_t count)
 	check(reel_rules_create(arch, cfi, 0, &rules));
 	start = seconds();
 	/* Not in the order of addresses: as returns come. */
-	for (size_t i = 0, at = 0; i < count; i++, at = (at + 7919 * ROWS + 1) % (functions * ROWS))
+	for (size_t i = 0, at = 0; i < count; i++, at = (at + STRIDE) % (functions * ROWS))
 		reel_rules_at(rules, 0x100000 + at * RETURN_EVERY + 5);
 	start = seconds() - start;
 	counts = reel_rules_counts(rules);

@@ -2,57 +2,46 @@
 /*
  * The rules of a module: address -> rule, compiled when first asked for.
  *
- * Readers take no lock.  The table is open-addressed; an entry is one atomic
- * word, (address << 24 | rule), and rule numbers are positions in chunks that
- * never move.  What an entry refers to is written before the entry is published
- * (release), so who sees the entry (acquire) sees the rule.  A table that became
- * too small stays until the end, for readers that still look at it.
+ * Readers take no lock: rule_table.c has the numbers of rules, which are positions in chunks that
+ * never move.  What a number refers to is written before the number is published (release), so who
+ * sees the number (acquire) sees the rule.
  */
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "replay/rule_code.h"
+#include "replay/rule_table.h"
 
-#define RULE_BITS     24
-#define RULE_UNIT     8 /* bytes: the granularity of rule numbers */
-#define CHUNK_UNITS   (1u << 13)
-#define CHUNKS_MAX    ((1u << RULE_BITS) / CHUNK_UNITS)
-#define ADDRESS_LIMIT ((uint64_t)1 << (64 - RULE_BITS))
-#define TABLE_MIN     256
+#define RULE_UNIT 8 /* bytes: the granularity of rule numbers */
 
-struct table {
-	size_t mask; /* entries - 1, a power of two */
-	struct table *older;
-	_Atomic uint64_t entries[];
-};
+/*
+ * Chunk n holds the numbers from CHUNK_UNITS << n on, as many again: all rules before it.  So a
+ * small module needs little, and the numbers below CHUNK_UNITS are not used: 0 is none.
+ */
+#define CHUNK_BITS  8
+#define CHUNK_UNITS (1u << CHUNK_BITS)
+#define CHUNKS	    (RULE_NUMBER_BITS - CHUNK_BITS)
+_Static_assert(RULE_SIZE_MAX <= CHUNK_UNITS * RULE_UNIT, "every rule fits into the first chunk");
 
 struct reel_rules {
 	const struct reel_arch *arch;
 	struct reel_cfi *cfi;
 	uint64_t entry;
-	_Atomic(struct table *) table;
-	uint8_t *_Atomic chunks[CHUNKS_MAX];
+	struct rule_table table;
+	uint8_t *_Atomic chunks[CHUNKS];
 
 	/* Everything below is the writers'. */
 	pthread_mutex_t lock;
-	uint32_t next_unit; /* the next free rule number; 0 is none */
-	size_t n_addresses;
-	/* Rule numbers by content; open-addressed too. */
+	uint32_t next_unit; /* the next free rule number */
+	/* Rule numbers by content; open-addressed. */
 	uint32_t *interned;
 	size_t interned_mask, n_rules;
-	uint64_t bytes;
+	uint64_t bytes; /* but for the table's */
 };
 
 /* What stands for the rule where memory is short. */
 static const struct reel_rule no_memory_rule = { .outcome = REEL_RULE_BAD };
-
-static uint64_t hash_address(uint64_t address)
-{
-	/* Fibonacci hashing: the high half of the product depends on all bits. */
-	return address * 0x9e3779b97f4a7c15 >> 32;
-}
 
 static uint64_t hash_bytes(const void *bytes, size_t size)
 {
@@ -68,32 +57,20 @@ static uint64_t hash_bytes(const void *bytes, size_t size)
 	return hash;
 }
 
-static struct table *table_create(size_t entries)
-{
-	struct table *table = calloc(1, sizeof(*table) + entries * sizeof(table->entries[0]));
-
-	if (table)
-		table->mask = entries - 1;
-	return table;
-}
-
 struct reel_error *reel_rules_create(const struct reel_arch *arch, struct reel_cfi *cfi,
 				     uint64_t entry, struct reel_rules **ret)
 {
 	struct reel_rules *rules = calloc(1, sizeof(*rules));
-	struct table *table = table_create(TABLE_MIN);
 
-	if (!rules || !table) {
+	if (!rules || !rule_table_init(&rules->table)) {
 		free(rules);
-		free(table);
 		return reel_error_no_memory();
 	}
 	rules->arch = arch;
 	rules->cfi = cfi;
 	rules->entry = entry;
-	rules->next_unit = 1;
-	rules->bytes = sizeof(*rules) + sizeof(*table) + TABLE_MIN * sizeof(table->entries[0]);
-	atomic_init(&rules->table, table);
+	rules->next_unit = CHUNK_UNITS;
+	rules->bytes = sizeof(*rules);
 	pthread_mutex_init(&rules->lock, NULL);
 	*ret = rules;
 	return NULL;
@@ -101,27 +78,28 @@ struct reel_error *reel_rules_create(const struct reel_arch *arch, struct reel_c
 
 void reel_rules_destroy(struct reel_rules *rules)
 {
-	struct table *table, *older;
-
 	if (!rules)
 		return;
-	for (table = atomic_load(&rules->table); table; table = older) {
-		older = table->older;
-		free(table);
-	}
-	for (size_t i = 0; i < CHUNKS_MAX; i++)
+	rule_table_free(&rules->table);
+	for (size_t i = 0; i < CHUNKS; i++)
 		free(atomic_load(&rules->chunks[i]));
 	free(rules->interned);
 	pthread_mutex_destroy(&rules->lock);
 	free(rules);
 }
 
+static unsigned chunk_of(uint32_t number)
+{
+	return 31 - (unsigned)__builtin_clz(number) - CHUNK_BITS;
+}
+
 static const struct reel_rule *rule_of(const struct reel_rules *rules, uint32_t number)
 {
-	uint8_t *chunk =
-		atomic_load_explicit(&rules->chunks[number / CHUNK_UNITS], memory_order_acquire);
+	unsigned n = chunk_of(number);
+	uint8_t *chunk = atomic_load_explicit(&rules->chunks[n], memory_order_acquire);
 
-	return (const struct reel_rule *)(chunk + (size_t)(number % CHUNK_UNITS) * RULE_UNIT);
+	return (const struct reel_rule *)(chunk +
+					  (size_t)(number - (CHUNK_UNITS << n)) * RULE_UNIT);
 }
 
 /* ---- storing rules (under the lock) --------------------------------------------------- */
@@ -130,19 +108,21 @@ static const struct reel_rule *rule_of(const struct reel_rules *rules, uint32_t 
 static uint32_t allocate(struct reel_rules *rules, size_t size)
 {
 	uint32_t units = (uint32_t)(size / RULE_UNIT), number = rules->next_unit;
+	unsigned n = chunk_of(number);
 	uint8_t *chunk;
 
-	if (number % CHUNK_UNITS + units > CHUNK_UNITS)
-		number += CHUNK_UNITS - number % CHUNK_UNITS;
-	if (number / CHUNK_UNITS >= CHUNKS_MAX)
+	if (number + units > CHUNK_UNITS << (n + 1))
+		number = CHUNK_UNITS << ++n;
+	if (n >= CHUNKS)
 		return 0;
-	if (!atomic_load_explicit(&rules->chunks[number / CHUNK_UNITS], memory_order_relaxed)) {
-		chunk = malloc((size_t)CHUNK_UNITS * RULE_UNIT);
+	if (!atomic_load_explicit(&rules->chunks[n], memory_order_relaxed)) {
+		size_t chunk_size = (size_t)(CHUNK_UNITS << n) * RULE_UNIT;
+
+		chunk = malloc(chunk_size);
 		if (!chunk)
 			return 0;
-		rules->bytes += (uint64_t)CHUNK_UNITS * RULE_UNIT;
-		atomic_store_explicit(&rules->chunks[number / CHUNK_UNITS], chunk,
-				      memory_order_release);
+		rules->bytes += chunk_size;
+		atomic_store_explicit(&rules->chunks[n], chunk, memory_order_release);
 	}
 	rules->next_unit = number + units;
 	return number;
@@ -241,77 +221,22 @@ static void compile_at(const struct reel_rules *rules, uint64_t address, union r
 	}
 }
 
-/* ---- the table of addresses ------------------------------------------------------------ */
-
-/* The rule's number, 0 if the address is not there. */
-static uint32_t look_up(const struct table *table, uint64_t address)
-{
-	size_t at = hash_address(address) & table->mask;
-
-	for (;;) {
-		uint64_t entry = atomic_load_explicit(&table->entries[at], memory_order_acquire);
-
-		if (!entry)
-			return 0;
-		if (entry >> RULE_BITS == address)
-			return entry & ((1u << RULE_BITS) - 1);
-		at = (at + 1) & table->mask;
-	}
-}
-
-static void store(struct table *table, uint64_t entry)
-{
-	size_t at = hash_address(entry >> RULE_BITS) & table->mask;
-
-	while (atomic_load_explicit(&table->entries[at], memory_order_relaxed))
-		at = (at + 1) & table->mask;
-	atomic_store_explicit(&table->entries[at], entry, memory_order_release);
-}
-
-/* Half of a table stays free, so searches end soon, and end at all. */
-static bool make_room(struct reel_rules *rules)
-{
-	struct table *old = atomic_load_explicit(&rules->table, memory_order_relaxed);
-	struct table *table;
-	size_t size;
-
-	if (rules->n_addresses * 2 < old->mask)
-		return true;
-	size = 4 * (old->mask + 1);
-	table = table_create(size);
-	if (!table)
-		return false;
-	for (size_t i = 0; i <= old->mask; i++) {
-		uint64_t entry = atomic_load_explicit(&old->entries[i], memory_order_relaxed);
-
-		if (entry)
-			store(table, entry);
-	}
-	table->older = old;
-	rules->bytes += sizeof(*table) + size * sizeof(table->entries[0]);
-	atomic_store_explicit(&rules->table, table, memory_order_release);
-	return true;
-}
+/* ---- look-ups --------------------------------------------------------------------------- */
 
 static const struct reel_rule *add(struct reel_rules *rules, uint64_t address,
 				   const struct reel_rule *rule)
 {
-	uint32_t number;
+	uint32_t number = 0;
 
 	pthread_mutex_lock(&rules->lock);
-	/* Another thread may have been faster. */
-	number = address < ADDRESS_LIMIT
-			 ? look_up(atomic_load_explicit(&rules->table, memory_order_relaxed),
-				   address)
-			 : 0;
+	/* Another thread may have been faster, or have been moving the entry. */
+	if (address < RULE_ADDRESS_LIMIT)
+		number = rule_table_find(&rules->table, address);
 	if (!number) {
 		number = intern(rules, rule);
 		/* Addresses beyond the limit are compiled each time; no ELF file has them. */
-		if (number && address < ADDRESS_LIMIT && make_room(rules)) {
-			store(atomic_load_explicit(&rules->table, memory_order_relaxed),
-			      address << RULE_BITS | number);
-			rules->n_addresses++;
-		}
+		if (number && address < RULE_ADDRESS_LIMIT)
+			rule_table_add(&rules->table, address, number);
 	}
 	pthread_mutex_unlock(&rules->lock);
 	return number ? rule_of(rules, number) : &no_memory_rule;
@@ -319,8 +244,8 @@ static const struct reel_rule *add(struct reel_rules *rules, uint64_t address,
 
 const struct reel_rule *reel_rules_at(struct reel_rules *rules, uint64_t address)
 {
-	const struct table *table = atomic_load_explicit(&rules->table, memory_order_acquire);
-	uint32_t number = address < ADDRESS_LIMIT ? look_up(table, address) : 0;
+	uint32_t number =
+		address < RULE_ADDRESS_LIMIT ? rule_table_find(&rules->table, address) : 0;
 	union rule_buffer buffer;
 
 	if (number)
@@ -336,9 +261,9 @@ struct reel_rules_counts reel_rules_counts(const struct reel_rules *rules)
 
 	pthread_mutex_lock(&writable->lock);
 	counts = (struct reel_rules_counts){
-		.addresses = rules->n_addresses,
+		.addresses = rules->table.n,
 		.rules = rules->n_rules,
-		.bytes = rules->bytes,
+		.bytes = rules->bytes + rules->table.bytes,
 	};
 	pthread_mutex_unlock(&writable->lock);
 	return counts;
