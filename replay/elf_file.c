@@ -133,6 +133,42 @@ bool reel_elf_file_section(struct reel_elf_file *file, const char *name,
 	return false;
 }
 
+/* Where the bytes of an uncompressed section are in the file; false: they are not, all of them. */
+static bool find_in_file(const struct reel_elf_file *file, const char *name, GElf_Shdr *ret)
+{
+	Elf_Scn *section = NULL;
+
+	if (file->fd < 0 || file->relocated)
+		return false;
+	while ((section = elf_nextscn(file->elf, section))) {
+		const char *its_name;
+
+		if (!gelf_getshdr(section, ret))
+			continue;
+		its_name = section_name(file, ret);
+		if (is_named(its_name, name) && ret->sh_type != SHT_NOBITS && ret->sh_size)
+			return !(ret->sh_flags & SHF_COMPRESSED) &&
+			       strncmp(its_name, ".zdebug", 7) != 0 &&
+			       ret->sh_offset <= file->size &&
+			       ret->sh_size <= file->size - ret->sh_offset;
+	}
+	return false;
+}
+
+struct reel_error *reel_elf_file_open_section(struct reel_elf_file *file, const char *name,
+					      struct reel_section *ret)
+{
+	struct reel_cfi_section whole;
+	GElf_Shdr header;
+
+	if (find_in_file(file, name, &header))
+		return reel_section_open(file->fd, header.sh_offset, header.sh_size, ret);
+	*ret = (struct reel_section){ 0 };
+	if (reel_elf_file_section(file, name, &whole))
+		*ret = (struct reel_section){ whole.bytes, whole.size, NULL };
+	return NULL;
+}
+
 /* The header of the first section of that name, with bytes or without. */
 static bool find_section_header(const struct reel_elf_file *file, const char *name, GElf_Shdr *ret)
 {

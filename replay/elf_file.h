@@ -7,6 +7,7 @@
 
 #include "format/record.h"
 #include "replay/cfi.h"
+#include "replay/section.h"
 
 struct reel_elf_file;
 
@@ -62,6 +63,12 @@ struct reel_elf_file *reel_elf_file_alternate(const struct reel_elf_file *file);
  */
 bool reel_elf_file_section(struct reel_elf_file *file, const char *name,
 			   struct reel_cfi_section *ret);
+/*
+ * The same, read as it is needed where that can be done: `ret` has size 0 if the file has no such
+ * section.  Close it with reel_section_close, before the file.
+ */
+struct reel_error *reel_elf_file_open_section(struct reel_elf_file *file, const char *name,
+					      struct reel_section *ret) REEL_MUST_CHECK;
 /* The executable addresses [begin, end), from the program headers; all of them if it has none. */
 void reel_elf_file_text_range(const struct reel_elf_file *file, uint64_t *begin_ret,
 			      uint64_t *end_ret);
