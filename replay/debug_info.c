@@ -1,140 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <stdlib.h>
 
+#include "replay/cu_ranges.h"
 #include "replay/debug_info.h"
+#include "replay/dwarf_cursor.h"
 #include "replay/inline_chain.h"
 #include "replay/line_table.h"
 
 struct reel_debug_info {
 	struct reel_dies dies;
-	struct reel_cu_ranges units;
-	struct reel_line_input lines; /* what is the same for all units */
+	struct reel_range_map units; /* values are indexes of the DWARF's units */
 	struct reel_chain chain;
 	struct reel_debug_frame *frames;
 	size_t frames_capacity;
-	Elf *no_elf; /* see below */
-	Dwarf *alternate;
 };
 
-/*
- * An ELF file with a .debug_line section of one byte.  libdw looks by itself for the
- * file that .gnu_debugaltlink names, and would open whatever path a
- * hostile file has there; given this one instead it does not.
- */
-static const uint8_t no_dwarf[] = {
-	0x7f,
-	'E',
-	'L',
-	'F',
-	2,
-	1,
-	1,
-	[16] = 1,
-	[20] = 1, /* 64 bits, little-endian, ET_REL */
-	[40] = 96,
-	[52] = 64,
-	[58] = 64,
-	[60] = 3,
-	[62] = 2, /* e_shoff, sizes, 3 sections */
-	[65] = '.',
-	'd',
-	'e',
-	'b',
-	'u',
-	'g',
-	'_',
-	'l',
-	'i',
-	'n',
-	'e',
-	[77] = '.',
-	's',
-	/* Section 1: .debug_line, PROGBITS, the byte at 80. */
-	[160] = 1,
-	[164] = 1,
-	[160 + 24] = 80,
-	[160 + 32] = 1,
-	[160 + 48] = 1,
-	/* Section 2: the names, STRTAB, 16 bytes at 64. */
-	[224] = 13,
-	[228] = 3,
-	[224 + 24] = 64,
-	[224 + 32] = 16,
-	[224 + 48] = 1,
-	[287] = 0,
-};
+static void close_dwarf(struct reel_dwarf *dwarf)
+{
+	if (!dwarf)
+		return;
+	close_dwarf(dwarf->alternate);
+	for (size_t i = 0; i < dwarf->n_units; i++) {
+		reel_functions_destroy(dwarf->units[i].functions);
+		reel_line_table_destroy(dwarf->units[i].lines);
+	}
+	reel_dwarf_close(dwarf);
+}
 
 void reel_debug_info_close(struct reel_debug_info *info)
 {
 	if (!info)
 		return;
-	for (size_t i = 0; i < info->units.n; i++) {
-		reel_functions_destroy(info->units.units[i].functions);
-		reel_line_table_destroy(info->units.units[i].lines);
-	}
-	reel_cu_ranges_free(&info->units);
+	close_dwarf(info->dies.dwarf);
+	reel_range_map_free(&info->units);
 	reel_chain_free(&info->chain);
 	free(info->frames);
-	if (info->dies.dwarf)
-		dwarf_end(info->dies.dwarf);
-	if (info->alternate)
-		dwarf_end(info->alternate);
-	if (info->no_elf)
-		elf_end(info->no_elf);
 	free(info);
 }
 
-/* Gives libdw the file that the dwz tool moved common parts to, or keeps it from looking for one.
- */
-static struct reel_error *set_alternate(struct reel_debug_info *info,
-					const struct reel_elf_file *file)
+/* The file that the dwz tool moved common parts to.  If it is damaged the names in it are missing,
+ * as they are without it. */
+static struct reel_error *open_alternate(struct reel_dwarf *dwarf, struct reel_elf_file *file)
 {
-	const struct reel_elf_file *alternate = reel_elf_file_alternate(file);
-	const uint8_t *build_id;
-	size_t size;
+	struct reel_error *error = reel_dwarf_open(file, &dwarf->alternate);
 
-	if (alternate)
-		info->alternate =
-			dwarf_begin_elf(reel_elf_file_handle(alternate), DWARF_C_READ, NULL);
-	else if (!reel_elf_file_altlink(file, &build_id, &size))
-		return NULL;
-	if (!info->alternate) {
-		info->no_elf = elf_memory((char *)no_dwarf, sizeof(no_dwarf));
-		info->alternate = dwarf_begin_elf(info->no_elf, DWARF_C_READ, NULL);
-	}
-	if (!info->alternate)
-		return reel_error_create(REEL_ERROR_CORRUPT, "%s: .gnu_debugaltlink: %s",
-					 reel_elf_file_path(file), dwarf_errmsg(-1));
-	dwarf_setalt(info->dies.dwarf, info->alternate);
+	if (!error || reel_error_code(error) == REEL_ERROR_NO_MEMORY)
+		return error;
+	reel_error_destroy(error);
 	return NULL;
 }
 
 static struct reel_error *open_dwarf(struct reel_debug_info *info, struct reel_elf_file *file)
 {
-	struct reel_error *error;
+	struct reel_elf_file *alternate = reel_elf_file_alternate(file);
+	struct reel_error *error = reel_dwarf_open(file, &info->dies.dwarf);
 
-	info->dies.dwarf = dwarf_begin_elf(reel_elf_file_handle(file), DWARF_C_READ, NULL);
-	if (!info->dies.dwarf)
-		return reel_error_create(REEL_ERROR_CORRUPT, "%s: debug information: %s",
-					 reel_elf_file_path(file), dwarf_errmsg(-1));
-	error = set_alternate(info, file);
-	if (error)
-		return error;
-	if (!reel_elf_file_section(file, ".debug_info", &info->dies.info) ||
-	    !reel_elf_file_section(file, ".debug_abbrev", &info->dies.abbreviations))
-		return reel_error_create(REEL_ERROR_CORRUPT,
-					 "%s: .debug_info or .debug_abbrev cannot be read",
-					 reel_elf_file_path(file));
-	reel_elf_file_section(file, ".debug_line", &info->lines.line);
-	reel_elf_file_section(file, ".debug_line_str", &info->lines.line_str);
-	reel_elf_file_section(file, ".debug_str", &info->lines.str);
-	info->lines.big_endian = reel_elf_file_big_endian(file);
-	info->lines.text_begin = info->dies.text_begin;
-	info->lines.text_end = info->dies.text_end;
-	return reel_cu_ranges_read(info->dies.dwarf, file, info->dies.text_begin,
-				   info->dies.text_end, &info->units);
+	if (!error && alternate)
+		error = open_alternate(info->dies.dwarf, alternate);
+	if (!error)
+		error = reel_cu_ranges_read(info->dies.dwarf, info->dies.text_begin,
+					    info->dies.text_end, &info->units);
+	return error;
 }
 
 struct reel_error *reel_debug_info_open(struct reel_elf_file *file,
@@ -156,21 +82,45 @@ struct reel_error *reel_debug_info_open(struct reel_elf_file *file,
 	return NULL;
 }
 
+/* The line table at an offset of .debug_line, all of it; empty if it cannot be read. */
+static struct reel_section line_bytes(const struct reel_dwarf *dwarf, uint64_t offset)
+{
+	const struct reel_section *line = &dwarf->line;
+	uint64_t header = 4, size;
+	const uint8_t *bytes = reel_section_need(line, offset, header);
+
+	if (!bytes)
+		return (struct reel_section){ 0 };
+	size = reel_load_target(bytes, 4, dwarf->big_endian);
+	if (size == UINT32_MAX) {
+		header = 12;
+		bytes = reel_section_need(line, offset, header);
+		size = bytes ? reel_load_target(bytes + 4, 8, dwarf->big_endian) : UINT64_MAX;
+	}
+	if (size > UINT64_MAX - header)
+		return (struct reel_section){ 0 };
+	bytes = reel_section_need(line, offset, header + size);
+	return (struct reel_section){ bytes, bytes ? header + size : 0, NULL };
+}
+
 /* A unit without a line table gets an empty one. */
 static struct reel_error *open_lines(const struct reel_debug_info *info, struct reel_unit *unit)
 {
-	struct reel_line_input input = info->lines;
-	Dwarf_Attribute attribute;
-	Dwarf_Word offset;
-	Dwarf_Die die;
+	const struct reel_dwarf *dwarf = info->dies.dwarf;
+	struct reel_line_input input = {
+		.line_str = dwarf->line_str,
+		.str = dwarf->str,
+		.big_endian = dwarf->big_endian,
+		.text_begin = info->dies.text_begin,
+		.text_end = info->dies.text_end,
+	};
+	struct reel_die_values values;
+	uint64_t offset;
 
-	input.offset = UINT64_MAX;
-	if (dwarf_offdie(info->dies.dwarf, unit->die_offset, &die)) {
-		if (dwarf_attr(&die, DW_AT_stmt_list, &attribute) &&
-		    dwarf_formudata(&attribute, &offset) == 0)
-			input.offset = offset;
-		if (dwarf_attr(&die, DW_AT_comp_dir, &attribute))
-			input.directory = dwarf_formstring(&attribute);
+	if (reel_dwarf_die(dwarf, unit, unit->die_offset, &values)) {
+		if (reel_dwarf_constant(&values.at[REEL_AT_STMT_LIST], &offset))
+			input.line = line_bytes(dwarf, offset);
+		input.directory = reel_dwarf_string(dwarf, unit, &values.at[REEL_AT_COMP_DIR]);
 	}
 	return reel_line_table_create(&input, &unit->lines);
 }
@@ -197,15 +147,17 @@ struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_
 					   const struct reel_debug_frame **frames_ret,
 					   size_t *n_ret, uint64_t *begin_ret)
 {
-	struct reel_unit *unit = reel_cu_ranges_find(&info->units, address);
+	const struct reel_range_entry *entry = reel_range_map_find(&info->units, address);
 	const struct reel_chain *chain = &info->chain;
 	struct reel_debug_frame position;
 	struct reel_error *error;
+	struct reel_unit *unit;
 
 	*n_ret = 0;
 	*begin_ret = 0;
-	if (!unit)
+	if (!entry)
 		return NULL;
+	unit = &info->dies.dwarf->units[entry->value];
 	error = reel_inline_chain(&info->dies, unit, address, &info->chain);
 	if (error)
 		return error;

@@ -2,6 +2,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+#include "replay/die_ranges.h"
 #include "replay/inline_chain.h"
 
 #define NO_PARENT UINT32_MAX
@@ -20,18 +21,20 @@ struct inlined {
 struct function {
 	uint64_t die_offset;
 	uint64_t begin;
-	const char *name; /* NULL until asked for */
-	bool has_inlines; /* `inlined` and `ranges` are filled in */
+	const char *name;    /* NULL until asked for */
+	bool has_inlines;    /* `inlined` and `ranges` are filled in */
+	unsigned n_searches; /* of the ranges, before they are built */
 	struct inlined *inlined;
 	size_t n_inlined;
 	struct reel_range_map ranges; /* values are indexes of `inlined` */
 };
 
 struct reel_functions {
-	struct reel_abbreviations *abbreviations;
 	struct function *all;
 	size_t n, capacity;
 	struct reel_range_map ranges; /* values are indexes of `all` */
+	/* With those that are below types and other functions, which are left out at first. */
+	bool complete;
 };
 
 void reel_functions_destroy(struct reel_functions *functions)
@@ -44,7 +47,6 @@ void reel_functions_destroy(struct reel_functions *functions)
 	}
 	free(functions->all);
 	reel_range_map_free(&functions->ranges);
-	reel_abbreviations_destroy(functions->abbreviations);
 	free(functions);
 }
 
@@ -54,17 +56,15 @@ void reel_chain_free(struct reel_chain *chain)
 	*chain = (struct reel_chain){ 0 };
 }
 
-static struct reel_error *add_function(const struct reel_dies *dies,
-				       struct reel_functions *functions, uint64_t die_offset)
+static struct reel_error *add_function(const struct reel_dies *dies, struct reel_unit *unit,
+				       struct reel_functions *functions, uint64_t die_offset,
+				       const struct reel_die_values *values)
 {
+	struct reel_die_ranges to = { &functions->ranges, dies->text_begin, dies->text_end };
 	size_t first = functions->ranges.n, n;
 	struct reel_error *error;
-	Dwarf_Die die;
 
-	if (!dwarf_offdie(dies->dwarf, die_offset, &die))
-		return NULL;
-	error = reel_add_die_ranges(&functions->ranges, &die, dies->text_begin, dies->text_end,
-				    (uint32_t)functions->n, (uint32_t)functions->n, &n);
+	error = reel_die_ranges_add(&to, dies->dwarf, unit, values, (uint32_t)functions->n, &n);
 	if (error || !n)
 		return error;
 	if (functions->n == functions->capacity) {
@@ -83,26 +83,68 @@ static struct reel_error *add_function(const struct reel_dies *dies,
 	return NULL;
 }
 
-static struct reel_error *read_functions(const struct reel_dies *dies, const struct reel_unit *unit,
+/* What gcc and clang make of C and C++: functions with code lie in namespaces at most. */
+static bool is_c(uint16_t language)
+{
+	switch (language) {
+	case DW_LANG_C89:
+	case DW_LANG_C:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Whether functions with code are looked for below a DIE before one has been missed. */
+static bool may_hold_functions(const struct reel_unit *unit, uint16_t tag)
+{
+	switch (tag) {
+	case DW_TAG_subprogram:
+	case DW_TAG_enumeration_type:
+	case DW_TAG_array_type:
+	case DW_TAG_subroutine_type:
+		return false;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+		/* Rust's methods are in their type. */
+		return !is_c(unit->language);
+	default:
+		return true;
+	}
+}
+
+static void scan_unit(const struct reel_dies *dies, const struct reel_unit *unit, uint64_t begin,
+		      struct reel_die_scan *scan)
+{
+	reel_die_scan_begin(scan, unit->abbreviations, dies->dwarf->info.bytes, unit->offset, begin,
+			    unit->end);
+}
+
+static struct reel_error *read_functions(const struct reel_dies *dies, struct reel_unit *unit,
 					 struct reel_functions *functions)
 {
-	struct reel_error *error;
+	struct reel_error *error = NULL;
 	struct reel_die_scan scan;
 	struct reel_die die;
 
-	if (unit->end > dies->info.size || unit->die_offset > unit->end ||
-	    unit->abbreviations_offset > dies->abbreviations.size)
+	if (!reel_dwarf_load(dies->dwarf, unit))
 		return NULL;
-	error = reel_abbreviations_create(dies->abbreviations.bytes + unit->abbreviations_offset,
-					  dies->abbreviations.size - unit->abbreviations_offset,
-					  &unit->format, &functions->abbreviations);
-	if (error)
-		return error;
-	scan = reel_die_scan(functions->abbreviations, dies->info.bytes, unit->die_offset,
-			     unit->end);
+	scan_unit(dies, unit, unit->die_offset, &scan);
 	while (!error && reel_die_scan_next(&scan, &die)) {
-		if (die.tag == DW_TAG_subprogram && die.has_code)
-			error = add_function(dies, functions, die.offset);
+		const struct reel_abbreviation *kind = die.abbreviation;
+
+		if (kind->tag == DW_TAG_subprogram && kind->has_code)
+			error = add_function(dies, unit, functions, die.offset, &scan.values);
+		if (!functions->complete && kind->has_children &&
+		    !may_hold_functions(unit, kind->tag))
+			reel_die_scan_skip_children(&scan, &die);
 	}
 	return error ? error : reel_range_map_build(&functions->ranges);
 }
@@ -115,18 +157,18 @@ struct nesting {
 	size_t n;
 };
 
-static struct reel_error *add_inlined(const struct reel_dies *dies, struct function *function,
-				      size_t *capacity, struct nesting *nesting,
-				      const struct reel_die *it)
+static struct reel_error *add_inlined(const struct reel_dies *dies, struct reel_unit *unit,
+				      struct function *function, size_t *capacity,
+				      struct nesting *nesting, const struct reel_die *it,
+				      const struct reel_die_values *values)
 {
+	struct reel_die_ranges to = { &function->ranges, dies->text_begin, dies->text_end };
 	struct reel_error *error;
 	size_t n;
-	Dwarf_Die die;
 
-	if (nesting->n == CHAIN_MAX || !dwarf_offdie(dies->dwarf, it->offset, &die))
+	if (nesting->n == CHAIN_MAX)
 		return NULL;
-	error = reel_add_die_ranges(&function->ranges, &die, dies->text_begin, dies->text_end,
-				    (uint32_t)function->n_inlined, (uint32_t)function->n_inlined,
+	error = reel_die_ranges_add(&to, dies->dwarf, unit, values, (uint32_t)function->n_inlined,
 				    &n);
 	/* One without ranges has no address, but those inlined into it may have. */
 	if (error)
@@ -149,89 +191,101 @@ static struct reel_error *add_inlined(const struct reel_dies *dies, struct funct
 	return NULL;
 }
 
-static struct reel_error *read_inlined(const struct reel_dies *dies, const struct reel_unit *unit,
-				       const struct reel_functions *functions,
-				       struct function *function, struct nesting *nesting)
+static bool may_hold_inlined(uint16_t tag)
 {
-	struct reel_die_scan scan = reel_die_scan(functions->abbreviations, dies->info.bytes,
-						  function->die_offset, unit->end);
-	/* The depth of a function in this function: what is below it is not ours. */
-	uint32_t other = UINT32_MAX;
+	switch (tag) {
+	case DW_TAG_call_site:
+	case DW_TAG_GNU_call_site:
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+	case DW_TAG_subprogram: /* what is below it is not ours */
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* `*nested_ret`: there is a function with code in the function. */
+static struct reel_error *read_inlined(const struct reel_dies *dies, struct reel_unit *unit,
+				       struct function *function, struct nesting *nesting,
+				       bool *nested_ret)
+{
 	struct reel_error *error = NULL;
+	struct reel_die_scan scan;
 	struct reel_die die;
 	size_t capacity = 0;
 
 	nesting->n = 0;
+	scan_unit(dies, unit, function->die_offset, &scan);
 	while (!error && reel_die_scan_next(&scan, &die)) {
-		if (die.depth <= other)
-			other = UINT32_MAX;
-		if (other != UINT32_MAX || !die.depth)
+		const struct reel_abbreviation *kind = die.abbreviation;
+
+		if (!die.depth)
 			continue;
 		while (nesting->n && nesting->open[nesting->n - 1].depth >= die.depth)
 			nesting->n--;
-		if (die.tag == DW_TAG_subprogram)
-			other = die.depth;
-		else if (die.tag == DW_TAG_inlined_subroutine)
-			error = add_inlined(dies, function, &capacity, nesting, &die);
+		if (kind->tag == DW_TAG_inlined_subroutine)
+			error = add_inlined(dies, unit, function, &capacity, nesting, &die,
+					    &scan.values);
+		else if (kind->tag == DW_TAG_subprogram && kind->has_code)
+			*nested_ret = true;
+		if (kind->has_children && !may_hold_inlined(kind->tag))
+			reel_die_scan_skip_children(&scan, &die);
 	}
-	return error ? error : reel_range_map_build(&function->ranges);
-}
-
-static const char *string_attribute(Dwarf_Die *die, unsigned name)
-{
-	Dwarf_Attribute attribute;
-
-	return dwarf_attr(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
+	return error;
 }
 
 /* The linkage name of a DIE or of what it is an instance or a definition of, else its name. */
-static const char *resolve_name(Dwarf_Die die)
+static const char *resolve_name(struct reel_die_reference at, const struct reel_die_values *first)
 {
+	struct reel_die_values values = *first;
 	const char *plain = NULL;
 
 	for (int i = 0; i < ORIGINS_MAX; i++) {
-		Dwarf_Attribute attribute;
-		const char *linkage = string_attribute(&die, DW_AT_linkage_name);
-		Dwarf_Die origin;
+		const struct reel_form_value *of = values.at;
+		const char *linkage =
+			reel_dwarf_string(at.dwarf, at.unit, &of[REEL_AT_LINKAGE_NAME]);
+		const struct reel_form_value *origin = of[REEL_AT_ABSTRACT_ORIGIN].form
+							       ? &of[REEL_AT_ABSTRACT_ORIGIN]
+							       : &of[REEL_AT_SPECIFICATION];
 
 		if (!linkage)
-			linkage = string_attribute(&die, DW_AT_MIPS_linkage_name);
+			linkage = reel_dwarf_string(at.dwarf, at.unit,
+						    &of[REEL_AT_MIPS_LINKAGE_NAME]);
 		if (linkage)
 			return linkage;
 		if (!plain)
-			plain = string_attribute(&die, DW_AT_name);
-		if ((!dwarf_attr(&die, DW_AT_abstract_origin, &attribute) &&
-		     !dwarf_attr(&die, DW_AT_specification, &attribute)) ||
-		    !dwarf_formref_die(&attribute, &origin))
+			plain = reel_dwarf_string(at.dwarf, at.unit, &of[REEL_AT_NAME]);
+		if (!reel_dwarf_reference(at.dwarf, at.unit, origin, &at) ||
+		    !reel_dwarf_die(at.dwarf, at.unit, at.offset, &values))
 			break;
-		die = origin;
 	}
 	return plain ? plain : "";
 }
 
-static uint64_t unsigned_attribute(Dwarf_Die *die, unsigned name, uint64_t otherwise)
+static uint64_t constant_or(const struct reel_form_value *value, uint64_t otherwise)
 {
-	Dwarf_Attribute attribute;
-	Dwarf_Word value;
+	uint64_t result;
 
-	if (!dwarf_attr(die, name, &attribute) || dwarf_formudata(&attribute, &value) != 0)
-		return otherwise;
-	return value;
+	return reel_dwarf_constant(value, &result) ? result : otherwise;
 }
 
-static void resolve_inlined(const struct reel_dies *dies, struct inlined *inlined)
+static void resolve_inlined(const struct reel_dies *dies, struct reel_unit *unit,
+			    struct inlined *inlined)
 {
+	struct reel_die_reference at = { dies->dwarf, unit, inlined->die_offset };
 	struct reel_chain_link *link = &inlined->link;
-	Dwarf_Die die;
+	struct reel_die_values values;
 
 	inlined->resolved = true;
 	*link = (struct reel_chain_link){ .name = "", .call_file = UINT64_MAX };
-	if (!dwarf_offdie(dies->dwarf, inlined->die_offset, &die))
+	if (!reel_dwarf_die(dies->dwarf, unit, inlined->die_offset, &values))
 		return;
-	link->name = resolve_name(die);
-	link->call_file = unsigned_attribute(&die, DW_AT_call_file, UINT64_MAX);
-	link->call_line = (uint32_t)unsigned_attribute(&die, DW_AT_call_line, 0);
-	link->call_column = (uint32_t)unsigned_attribute(&die, DW_AT_call_column, 0);
+	link->name = resolve_name(at, &values);
+	link->call_file = constant_or(&values.at[REEL_AT_CALL_FILE], UINT64_MAX);
+	link->call_line = (uint32_t)constant_or(&values.at[REEL_AT_CALL_LINE], 0);
+	link->call_column = (uint32_t)constant_or(&values.at[REEL_AT_CALL_COLUMN], 0);
 }
 
 static struct reel_error *add_link(struct reel_chain *chain, const struct reel_chain_link *link)
@@ -250,67 +304,109 @@ static struct reel_error *add_link(struct reel_chain *chain, const struct reel_c
 	return NULL;
 }
 
-static struct reel_error *open_functions(const struct reel_dies *dies, struct reel_unit *unit)
+/* `complete`: all of them, in the place of those that were found at first. */
+static struct reel_error *open_functions(const struct reel_dies *dies, struct reel_unit *unit,
+					 bool complete)
 {
 	struct reel_functions *functions = calloc(1, sizeof(*functions));
 	struct reel_error *error;
 
 	if (!functions)
 		return reel_error_no_memory();
+	functions->complete = complete;
 	error = read_functions(dies, unit, functions);
 	if (error) {
 		reel_functions_destroy(functions);
 		return error;
 	}
+	reel_functions_destroy(unit->functions);
 	unit->functions = functions;
 	return NULL;
 }
 
-static struct reel_error *open_function(const struct reel_dies *dies, const struct reel_unit *unit,
-					struct function *function)
+static struct reel_error *open_function(const struct reel_dies *dies, struct reel_unit *unit,
+					struct function *function, bool *nested_ret)
 {
+	struct reel_die_reference at = { dies->dwarf, unit, function->die_offset };
 	struct nesting *nesting = malloc(sizeof(*nesting));
+	struct reel_die_values values;
 	struct reel_error *error;
-	Dwarf_Die die;
 
 	if (!nesting)
 		return reel_error_no_memory();
 	function->has_inlines = true;
-	function->name =
-		dwarf_offdie(dies->dwarf, function->die_offset, &die) ? resolve_name(die) : "";
-	error = read_inlined(dies, unit, unit->functions, function, nesting);
+	function->name = reel_dwarf_die(dies->dwarf, unit, function->die_offset, &values)
+				 ? resolve_name(at, &values)
+				 : "";
+	error = read_inlined(dies, unit, function, nesting, nested_ret);
 	free(nesting);
 	return error;
+}
+
+/* The function at an address, with its inlined ones read; NULL: there is none. */
+static struct reel_error *find_function(const struct reel_dies *dies, struct reel_unit *unit,
+					uint64_t address, struct function **ret)
+{
+	bool complete = unit->functions && unit->functions->complete;
+	struct reel_error *error = unit->functions ? NULL : open_functions(dies, unit, false);
+
+	*ret = NULL;
+	while (!error) {
+		const struct reel_range_entry *entry =
+			reel_range_map_find(&unit->functions->ranges, address);
+		bool nested = false;
+
+		*ret = entry ? &unit->functions->all[entry->value] : NULL;
+		if (*ret && !(*ret)->has_inlines)
+			error = open_function(dies, unit, *ret, &nested);
+		/* What was left out may hold the address, or a part of what was found. */
+		if (error || complete || (*ret && !nested))
+			break;
+		complete = true;
+		error = open_functions(dies, unit, true);
+	}
+	return error;
+}
+
+/* Building the map is worth it only for so many searches. */
+#define SEARCHES_UNBUILT 16
+
+/* The inlined function at an address; NO_PARENT: there is none. */
+static struct reel_error *find_inlined(struct function *function, uint64_t address, uint32_t *ret)
+{
+	const struct reel_range_entry *entry;
+	struct reel_error *error = NULL;
+
+	if (function->n_searches < SEARCHES_UNBUILT) {
+		entry = reel_range_map_find_unbuilt(&function->ranges, address);
+		*ret = entry ? entry->value : NO_PARENT;
+		if (++function->n_searches == SEARCHES_UNBUILT)
+			error = reel_range_map_build(&function->ranges);
+		return error;
+	}
+	entry = reel_range_map_find(&function->ranges, address);
+	*ret = entry ? entry->value : NO_PARENT;
+	return NULL;
 }
 
 struct reel_error *reel_inline_chain(const struct reel_dies *dies, struct reel_unit *unit,
 				     uint64_t address, struct reel_chain *chain)
 {
-	const struct reel_range_entry *entry;
-	struct reel_error *error = NULL;
+	struct reel_error *error;
 	struct function *function;
+	uint32_t at;
 
 	chain->n = 0;
-	if (!unit->functions)
-		error = open_functions(dies, unit);
-	if (error)
-		return error;
-	entry = reel_range_map_find(&unit->functions->ranges, address);
-	if (!entry)
-		return NULL;
-	function = &unit->functions->all[entry->value];
-	if (!function->has_inlines)
-		error = open_function(dies, unit, function);
-	if (error)
+	error = find_function(dies, unit, address, &function);
+	if (error || !function)
 		return error;
 	chain->function_begin = function->begin;
-	entry = reel_range_map_find(&function->ranges, address);
-	for (uint32_t at = entry ? entry->value : NO_PARENT; !error && at != NO_PARENT;
-	     at = function->inlined[at].parent) {
+	error = find_inlined(function, address, &at);
+	for (; !error && at != NO_PARENT; at = function->inlined[at].parent) {
 		struct inlined *inlined = &function->inlined[at];
 
 		if (!inlined->resolved)
-			resolve_inlined(dies, inlined);
+			resolve_inlined(dies, unit, inlined);
 		error = add_link(chain, &inlined->link);
 	}
 	if (error)

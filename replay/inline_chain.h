@@ -8,12 +8,11 @@
 #ifndef REPLAY_INLINE_CHAIN_H
 #define REPLAY_INLINE_CHAIN_H
 
-#include "replay/cu_ranges.h"
+#include "replay/dwarf_file.h"
 
 /* What all units of a module share. */
 struct reel_dies {
-	Dwarf *dwarf;
-	struct reel_cfi_section info, abbreviations; /* .debug_info, .debug_abbrev */
+	struct reel_dwarf *dwarf;
 	uint64_t text_begin, text_end;
 };
 

@@ -111,12 +111,11 @@ static const char *take_string(struct reel_cursor *cursor)
 	return (const char *)string;
 }
 
-static const char *string_at(const struct reel_cfi_section *section, uint64_t offset)
+static const char *string_at(const struct reel_section *section, uint64_t offset)
 {
-	if (offset >= section->size ||
-	    !memchr(section->bytes + offset, 0, section->size - (size_t)offset))
-		return "";
-	return (const char *)section->bytes + offset;
+	const char *string = reel_section_string(section, offset);
+
+	return string ? string : "";
 }
 
 static bool add_directory(struct reel_line_table *table, const char *name)
@@ -457,15 +456,14 @@ static bool read_header(struct reel_line_table *table, struct reel_cursor *curso
 
 static struct reel_error *read_all(struct reel_line_table *table)
 {
-	const struct reel_cfi_section *line = &table->input.line;
+	const struct reel_section *line = &table->input.line;
 	struct reel_cursor cursor, tables;
 	struct header header = { 0 };
 	bool fine;
 
-	if (table->input.offset >= line->size)
+	if (!line->size)
 		return NULL;
-	cursor = reel_cursor(line->bytes + table->input.offset,
-			     line->size - (size_t)table->input.offset);
+	cursor = reel_cursor(line->bytes, (size_t)line->size);
 	if (!read_header(table, &cursor, &header))
 		return NULL;
 	tables = cursor;

@@ -7,16 +7,15 @@
 #define REPLAY_LINE_TABLE_H
 
 #include "format/bytes.h"
-#include "replay/cfi.h"
+#include "replay/section.h"
 
 struct reel_line_table;
 
 struct reel_line_input {
-	struct reel_cfi_section line;	  /* .debug_line */
-	struct reel_cfi_section line_str; /* .debug_line_str */
-	struct reel_cfi_section str;	  /* .debug_str */
-	uint64_t offset;		  /* DW_AT_stmt_list */
-	const char *directory;		  /* DW_AT_comp_dir; NULL: none */
+	struct reel_section line;     /* the table's part of .debug_line, all bytes of it there */
+	struct reel_section line_str; /* .debug_line_str */
+	struct reel_section str;      /* .debug_str */
+	const char *directory;	      /* DW_AT_comp_dir; NULL: none */
 	bool big_endian;
 	/* Sequences that begin elsewhere are leftovers of removed sections. */
 	uint64_t text_begin, text_end;

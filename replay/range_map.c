@@ -164,3 +164,16 @@ const struct reel_range_entry *reel_range_map_find(const struct reel_range_map *
 	}
 	return low && address < map->entries[low - 1].end ? &map->entries[low - 1] : NULL;
 }
+
+const struct reel_range_entry *reel_range_map_find_unbuilt(const struct reel_range_map *map,
+							   uint64_t address)
+{
+	const struct reel_range_entry *best = NULL;
+
+	for (const struct reel_range_entry *it = map->entries; it < map->entries + map->n; it++) {
+		if (address >= it->begin && address < it->end &&
+		    (!best || it->priority >= best->priority))
+			best = it;
+	}
+	return best;
+}

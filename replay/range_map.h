@@ -32,6 +32,9 @@ struct reel_error *reel_range_map_build(struct reel_range_map *map) REEL_MUST_CH
 /* NULL: no range holds it. */
 const struct reel_range_entry *reel_range_map_find(const struct reel_range_map *map,
 						   uint64_t address);
+/* The same before reel_range_map_build, one after the other: for a few searches. */
+const struct reel_range_entry *reel_range_map_find_unbuilt(const struct reel_range_map *map,
+							   uint64_t address);
 void reel_range_map_free(struct reel_range_map *map);
 
 #endif
