@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "replay/dwarf_cursor.h"
+#include "replay/line_program.h"
 #include "replay/line_table.h"
 #include "replay/range_map.h"
 
@@ -12,6 +13,18 @@ struct file_entry {
 	const char *name;
 	uint64_t directory;
 	char *path; /* NULL until asked for */
+};
+
+/*
+ * Rows are made again when they are asked for, from the nearest checkpoint on: keeping them takes
+ * several times the memory of the table's bytes.
+ */
+#define ROWS_A_CHECKPOINT 32
+
+/* A row that the program has made, and what follows it in the program. */
+struct checkpoint {
+	struct reel_line_state state;
+	const uint8_t *next;
 };
 
 /* Of the addresses from here to the next row (or the sequence's end). */
@@ -24,7 +37,8 @@ struct row {
 
 struct sequence {
 	uint64_t begin;
-	size_t first, n; /* rows */
+	bool in_order; /* its rows are by address: it has checkpoints; else it has rows */
+	size_t first, n;
 };
 
 struct reel_line_table {
@@ -34,30 +48,21 @@ struct reel_line_table {
 	size_t n_directories, directories_capacity;
 	struct file_entry *files;
 	size_t n_files, files_capacity;
-	struct row *rows;
+	struct reel_line_program program;
+	const uint8_t *program_end;
+	struct checkpoint *checkpoints;
+	size_t n_checkpoints, checkpoints_capacity;
+	struct row *rows; /* of sequences out of order */
 	size_t n_rows, rows_capacity;
 	struct sequence *sequences;
 	size_t n_sequences, sequences_capacity;
 	struct reel_range_map ranges; /* values are indexes of `sequences` */
 };
 
-/* The header's fields that the program needs (6.2.4). */
+/* The header's fields that its tables need (6.2.4). */
 struct header {
 	unsigned offset_size;
 	const uint8_t *program; /* where header_length says that it starts */
-	unsigned min_instruction, max_operations;
-	int line_base;
-	unsigned line_range, opcode_base;
-	const uint8_t *operand_counts; /* of standard opcodes, from 1 on */
-};
-
-/* The state machine's registers (6.2.2), and the sequence that is being read. */
-struct machine {
-	uint64_t address, operation;
-	uint64_t file, column;
-	uint32_t line;
-	bool in_sequence, sorted;
-	struct sequence sequence;
 };
 
 void reel_line_table_destroy(struct reel_line_table *table)
@@ -69,6 +74,7 @@ void reel_line_table_destroy(struct reel_line_table *table)
 	reel_range_map_free(&table->ranges);
 	free(table->directories);
 	free(table->files);
+	free(table->checkpoints);
 	free(table->rows);
 	free(table->sequences);
 	free(table);
@@ -246,34 +252,24 @@ static bool read_table(struct reel_line_table *table, const struct header *heade
 }
 
 /* A row of the matrix; the last one at an address counts. False: out of memory. */
-static bool add_row(struct reel_line_table *table, struct machine *machine)
+static bool add_row(struct reel_line_table *table, struct sequence *sequence,
+		    const struct reel_line_state *state)
 {
-	struct sequence *sequence = &machine->sequence;
+	uint64_t offset = state->address - sequence->begin;
 	struct row row = { 0 }, *last;
-	uint64_t offset;
 
-	if (!machine->in_sequence) {
-		machine->in_sequence = machine->sorted = true;
-		*sequence = (struct sequence){ machine->address, table->n_rows, 0 };
-	}
-	offset = machine->address - sequence->begin;
-	if (offset > UINT32_MAX || machine->file > UINT32_MAX)
+	if (offset > UINT32_MAX || state->file > UINT32_MAX)
 		return true; /* before the begin, or absurdly far behind */
 	row.offset = (uint32_t)offset;
-	row.line = machine->line;
-	row.file = (uint32_t)machine->file;
-	row.column = machine->column > UINT16_MAX ? 0 : (uint16_t)machine->column;
+	row.line = state->line;
+	row.file = (uint32_t)state->file;
+	row.column = state->column > UINT16_MAX ? 0 : (uint16_t)state->column;
 	if (sequence->n) {
 		last = &table->rows[table->n_rows - 1];
 		if (last->offset == row.offset) {
 			*last = row;
 			return true;
 		}
-		if (last->line == row.line && last->file == row.file &&
-		    last->column == row.column && last->offset < row.offset)
-			return true;
-		if (last->offset > row.offset)
-			machine->sorted = false;
 	}
 	if (!GROW(table->rows, table->n_rows, table->rows_capacity))
 		return false;
@@ -289,137 +285,127 @@ static int compare_rows(const void *left, const void *right)
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-static bool finish_sequence(struct reel_line_table *table, struct machine *machine)
+static enum reel_line_event run(const struct reel_line_table *table, struct reel_cursor *cursor,
+				struct reel_line_state *state)
 {
-	const struct reel_line_input *input = &table->input;
-	struct sequence *sequence = &machine->sequence;
-
-	if (machine->in_sequence && sequence->n) {
-		if (sequence->begin < input->text_begin || sequence->begin >= input->text_end) {
-			table->n_rows = sequence->first;
-		} else {
-			if (!machine->sorted)
-				qsort(&table->rows[sequence->first], sequence->n,
-				      sizeof(*table->rows), compare_rows);
-			if (table->n_sequences >= UINT32_MAX ||
-			    !GROW(table->sequences, table->n_sequences,
-				  table->sequences_capacity) ||
-			    !reel_range_map_add(&table->ranges, sequence->begin, machine->address,
-						(uint32_t)table->n_sequences,
-						(uint32_t)table->n_sequences))
-				return false;
-			table->sequences[table->n_sequences++] = *sequence;
-		}
-	}
-	*machine = (struct machine){ .file = 1, .line = 1 };
-	return true;
-}
-
-static void advance(const struct header *header, struct machine *machine, uint64_t operations)
-{
-	/* 6.2.5.1; on most CPUs an instruction is one operation. */
-	uint64_t total = machine->operation + operations;
-
-	if (header->max_operations == 1) {
-		machine->address += header->min_instruction * operations;
-		return;
-	}
-	machine->address += header->min_instruction * (total / header->max_operations);
-	machine->operation = total % header->max_operations;
-}
-
-static bool run_extended(struct reel_line_table *table, struct reel_cursor *cursor,
-			 struct machine *machine)
-{
-	uint64_t size = reel_cursor_uleb(cursor);
-	const uint8_t *bytes = reel_cursor_take(cursor, size);
-	struct reel_cursor inner;
+	enum reel_line_event event;
+	uint64_t directory;
 	const char *name;
 
-	if (!bytes || !size)
-		return true;
-	inner = reel_cursor(bytes, size);
-	switch (reel_cursor_u8(&inner)) {
-	case DW_LNE_end_sequence:
-		return finish_sequence(table, machine);
-	case DW_LNE_set_address:
-		if (size - 1 <= 8)
-			machine->address = take_unsigned(table, &inner, (unsigned)size - 1);
-		machine->operation = 0;
-		return true;
-	case DW_LNE_define_file:
-		name = take_string(&inner);
-		return add_file(table, name, reel_cursor_uleb(&inner));
-	default:
-		return true;
-	}
+	do
+		event = reel_line_program_run(&table->program, cursor, state, 1, &name, &directory);
+	while (event == REEL_LINE_DEFINE_FILE); /* that was done when it came first */
+	return event;
 }
 
-static bool run_standard(struct reel_line_table *table, const struct header *header,
-			 struct reel_cursor *cursor, unsigned opcode, struct machine *machine)
+/* Makes the rows of a sequence out of order, from its first on, and sorts them. */
+static bool read_rows(struct reel_line_table *table, struct sequence *sequence,
+		      const struct checkpoint *first)
 {
-	switch (opcode) {
-	case DW_LNS_copy:
-		return add_row(table, machine);
-	case DW_LNS_advance_pc:
-		advance(header, machine, reel_cursor_uleb(cursor));
-		return true;
-	case DW_LNS_advance_line:
-		machine->line += (uint32_t)reel_cursor_sleb(cursor);
-		return true;
-	case DW_LNS_set_file:
-		machine->file = reel_cursor_uleb(cursor);
-		return true;
-	case DW_LNS_set_column:
-		machine->column = reel_cursor_uleb(cursor);
-		return true;
-	case DW_LNS_const_add_pc:
-		advance(header, machine, (255 - header->opcode_base) / header->line_range);
-		return true;
-	case DW_LNS_fixed_advance_pc:
-		machine->address += take_unsigned(table, cursor, 2);
-		machine->operation = 0;
-		return true;
-	default:
-		/* Statements, blocks, prologues, instruction sets, and what later versions add. */
-		for (unsigned i = header->operand_counts[opcode - 1]; i; i--)
-			reel_cursor_sleb(cursor);
-		return true;
-	}
+	struct reel_cursor cursor =
+		reel_cursor(first->next, (size_t)(table->program_end - first->next));
+	struct reel_line_state state = first->state;
+
+	sequence->first = table->n_rows;
+	sequence->n = 0;
+	do {
+		if (!add_row(table, sequence, &state))
+			return false;
+	} while (run(table, &cursor, &state) == REEL_LINE_ROW);
+	if (sequence->n)
+		qsort(&table->rows[sequence->first], sequence->n, sizeof(*table->rows),
+		      compare_rows);
+	return true;
 }
 
 /* False: out of memory. */
-static bool run_program(struct reel_line_table *table, const struct header *header,
-			struct reel_cursor *cursor)
+static bool add_checkpoint(struct reel_line_table *table, struct sequence *sequence,
+			   const struct reel_line_state *state, const uint8_t *next)
 {
-	struct machine machine = { .file = 1, .line = 1 };
+	if (!GROW(table->checkpoints, table->n_checkpoints, table->checkpoints_capacity))
+		return false;
+	table->checkpoints[table->n_checkpoints++] = (struct checkpoint){ *state, next };
+	sequence->n++;
+	return true;
+}
 
-	while (reel_cursor_left(cursor)) {
-		unsigned opcode = reel_cursor_u8(cursor);
-		bool fine;
+/* `last` is the state that the end comes in.  False: out of memory. */
+static bool finish_sequence(struct reel_line_table *table, struct sequence sequence,
+			    const struct reel_line_state *last)
+{
+	const struct reel_line_input *input = &table->input;
+	uint64_t end = last->address;
+	struct checkpoint first;
 
-		if (opcode >= header->opcode_base) {
-			unsigned adjusted = opcode - header->opcode_base;
-
-			advance(header, &machine, adjusted / header->line_range);
-			machine.line += (uint32_t)(header->line_base +
-						   (int)(adjusted % header->line_range));
-			fine = add_row(table, &machine);
-		} else if (opcode) {
-			fine = run_standard(table, header, cursor, opcode, &machine);
-		} else {
-			fine = run_extended(table, cursor, &machine);
-		}
-		if (!fine)
+	if (!sequence.n)
+		return true;
+	first = table->checkpoints[sequence.first];
+	if (sequence.begin < input->text_begin || sequence.begin >= input->text_end) {
+		table->n_checkpoints = sequence.first;
+		return true;
+	}
+	sequence.in_order = !last->out_of_order && end - sequence.begin <= UINT32_MAX;
+	if (!sequence.in_order) {
+		table->n_checkpoints = sequence.first;
+		if (!read_rows(table, &sequence, &first))
 			return false;
 	}
+	if (!sequence.n)
+		return true;
+	if (table->n_sequences >= UINT32_MAX ||
+	    !GROW(table->sequences, table->n_sequences, table->sequences_capacity) ||
+	    !reel_range_map_add(&table->ranges, sequence.begin, end, (uint32_t)table->n_sequences,
+				(uint32_t)table->n_sequences))
+		return false;
+	table->sequences[table->n_sequences++] = sequence;
 	return true;
+}
+
+/* Goes through the program once. False: out of memory. */
+static bool run_program(struct reel_line_table *table, struct reel_cursor *cursor)
+{
+	struct reel_line_state state = REEL_LINE_STATE_INITIAL;
+	struct sequence sequence = { 0 };
+
+	for (;;) {
+		/* A sequence's first row is its first checkpoint. */
+		unsigned rows = sequence.n ? ROWS_A_CHECKPOINT : 1;
+		uint64_t directory;
+		const char *name;
+
+		switch (reel_line_program_run(&table->program, cursor, &state, rows, &name,
+					      &directory)) {
+		case REEL_LINE_ROW:
+			if (!sequence.n) {
+				sequence.begin = state.address;
+				sequence.first = table->n_checkpoints;
+			}
+			if (!add_checkpoint(table, &sequence, &state, cursor->at))
+				return false;
+			break;
+		case REEL_LINE_END_SEQUENCE:
+			if (!finish_sequence(table, sequence, &state))
+				return false;
+			sequence = (struct sequence){ 0 };
+			state = REEL_LINE_STATE_INITIAL;
+			break;
+		case REEL_LINE_DEFINE_FILE:
+			if (!add_file(table, name, directory))
+				return false;
+			/* What came before is no row: do as if that were not in order. */
+			state.out_of_order = true;
+			break;
+		default: /* A sequence without an end has no addresses. */
+			return true;
+		}
+	}
 }
 
 /* False: the table makes no sense, or is of an unknown version. */
 static bool read_header(struct reel_line_table *table, struct reel_cursor *cursor,
 			struct header *header)
 {
+	struct reel_line_program *program = &table->program;
 	uint64_t size, header_size;
 
 	header->offset_size = 4;
@@ -442,15 +428,17 @@ static bool read_header(struct reel_line_table *table, struct reel_cursor *curso
 	if (cursor->failed || header_size > reel_cursor_left(cursor))
 		return false;
 	header->program = cursor->at + header_size;
-	header->min_instruction = reel_cursor_u8(cursor);
-	header->max_operations = table->version >= 4 ? reel_cursor_u8(cursor) : 1;
+	program->big_endian = table->input.big_endian;
+	program->min_instruction = reel_cursor_u8(cursor);
+	program->max_operations = table->version >= 4 ? reel_cursor_u8(cursor) : 1;
 	reel_cursor_u8(cursor); /* default of is_stmt */
-	header->line_base = (int8_t)reel_cursor_u8(cursor);
-	header->line_range = reel_cursor_u8(cursor);
-	header->opcode_base = reel_cursor_u8(cursor);
-	if (!header->line_range || !header->opcode_base || !header->max_operations)
+	program->line_base = (int8_t)reel_cursor_u8(cursor);
+	program->line_range = reel_cursor_u8(cursor);
+	program->opcode_base = reel_cursor_u8(cursor);
+	if (!program->line_range || !program->opcode_base || !program->max_operations)
 		return false;
-	header->operand_counts = reel_cursor_take(cursor, header->opcode_base - 1);
+	program->operand_counts = reel_cursor_take(cursor, program->opcode_base - 1);
+	reel_line_program_prepare(program);
 	return !cursor->failed && cursor->at <= header->program;
 }
 
@@ -469,13 +457,14 @@ static struct reel_error *read_all(struct reel_line_table *table)
 	tables = cursor;
 	tables.end = header.program;
 	cursor.at = header.program;
+	table->program_end = cursor.end;
 	if (table->version >= 5)
 		fine = read_table(table, &header, &tables, true) &&
 		       read_table(table, &header, &tables, false);
 	else
 		fine = read_old_tables(table, &tables);
 	if (fine)
-		fine = run_program(table, &header, &cursor);
+		fine = run_program(table, &cursor);
 	return fine ? NULL : reel_error_no_memory();
 }
 
@@ -499,19 +488,13 @@ struct reel_error *reel_line_table_create(const struct reel_line_input *input,
 	return NULL;
 }
 
-bool reel_line_table_find(const struct reel_line_table *table, uint64_t address,
-			  struct reel_line *ret)
+/* The last of a sorted sequence's rows at or before an address. */
+static bool find_row(const struct reel_line_table *table, const struct sequence *sequence,
+		     uint64_t address, struct reel_line *ret)
 {
-	const struct reel_range_entry *entry = reel_range_map_find(&table->ranges, address);
-	const struct sequence *sequence;
-	const struct row *rows;
-	size_t low = 0, high;
+	const struct row *rows = &table->rows[sequence->first];
+	size_t low = 0, high = sequence->n;
 
-	if (!entry)
-		return false;
-	sequence = &table->sequences[entry->value];
-	rows = &table->rows[sequence->first];
-	high = sequence->n;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -524,6 +507,51 @@ bool reel_line_table_find(const struct reel_line_table *table, uint64_t address,
 		return false;
 	*ret = (struct reel_line){ rows[low - 1].file, rows[low - 1].line, rows[low - 1].column };
 	return true;
+}
+
+/* The same where rows are in order: makes them again, from the last checkpoint before on. */
+static bool make_row(const struct reel_line_table *table, const struct sequence *sequence,
+		     uint64_t address, struct reel_line *ret)
+{
+	const struct checkpoint *checkpoints = &table->checkpoints[sequence->first];
+	size_t low = 0, high = sequence->n;
+	struct reel_line_state state;
+	struct reel_cursor cursor;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (checkpoints[middle].state.address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return false;
+	state = checkpoints[low - 1].state;
+	cursor = reel_cursor(checkpoints[low - 1].next,
+			     (size_t)(table->program_end - checkpoints[low - 1].next));
+	do
+		*ret = (struct reel_line){
+			.file = state.file,
+			.line = state.line,
+			.column = state.column > UINT16_MAX ? 0 : (uint32_t)state.column,
+		};
+	while (run(table, &cursor, &state) == REEL_LINE_ROW && state.address <= address);
+	return true;
+}
+
+bool reel_line_table_find(const struct reel_line_table *table, uint64_t address,
+			  struct reel_line *ret)
+{
+	const struct reel_range_entry *entry = reel_range_map_find(&table->ranges, address);
+	const struct sequence *sequence;
+
+	if (!entry)
+		return false;
+	sequence = &table->sequences[entry->value];
+	return sequence->in_order ? make_row(table, sequence, address, ret)
+				  : find_row(table, sequence, address, ret);
 }
 
 const char *reel_line_table_path(struct reel_line_table *table, uint64_t file)
