@@ -203,7 +203,7 @@ $(O)/static/sampler_probe: $(probe_objects)
 .PHONY: unit tests
 unit: $(unit_tests)
 	$(Q)O=$(O) tests/run.sh --unit
-tests: all $(unit_tests) $(test_programs) $(O)/bench/measure $(O)/tests/truth/compare_unwinders $(if $(have_record),$(O)/tests/sampler_probe)
+tests: all $(unit_tests) $(test_programs) $(O)/bench/measure $(O)/bench/repeat $(O)/tests/truth/compare_unwinders $(if $(have_record),$(O)/tests/sampler_probe)
 
 # Comparisons with libdw, gdb, perf, llvm-symbolizer …, at length; `make test` runs their quick form.
 .PHONY: truth

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Iterators over traces: with any number of threads, several at a time, and left in the middle. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "tests/support/example.h"
+
+#define BLOCKS	12
+#define SAMPLES 700
+
+static char path[64];
+
+static int create_capture(void **state)
+{
+	struct reel_buffer bytes = { 0 };
+	int fd;
+
+	(void)state;
+	example_capture(&bytes, BLOCKS, SAMPLES, true);
+	/* One block is damaged: its problem is always the same one, and the others are there. */
+	bytes.bytes[bytes.size / 2] ^= 1;
+	fd = memory_file(bytes.bytes, bytes.size);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	reel_buffer_free(&bytes);
+	return 0;
+}
+
+static struct reel_capture *open_capture(uint32_t threads)
+{
+	static const char *const nowhere[] = { NULL };
+	const struct reel_capture_options options = {
+		.size = sizeof(options),
+		.debug_dirs = nowhere,
+		.no_host_files = true,
+		.threads = threads,
+	};
+	struct reel_capture *capture;
+
+	must(reel_capture_open(path, &options, &capture));
+	return capture;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15;
+	return hash ^ hash >> 29;
+}
+
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+	while (*text)
+		hash = mix(hash, (uint8_t)*text++);
+	return mix(hash, 0);
+}
+
+static uint64_t mix_trace(uint64_t hash, const struct reel_trace *trace)
+{
+	hash = mix(hash, trace->id);
+	hash = mix(hash, trace->time + trace->tid);
+	hash = mix_text(hash, trace->comm);
+	hash = mix(hash, (uint64_t)trace->stop << 32 | trace->n_kernel_frames);
+	for (size_t i = 0; i < trace->n_frames; i++) {
+		hash = mix(hash, trace->addresses[i]);
+		hash = mix(hash, trace->steps[i]);
+		hash = mix(hash, trace->frames[i]->module_address);
+		hash = mix_text(hash, trace->frames[i]->module_path);
+	}
+	for (size_t i = 0; i < trace->n_frame_chain; i++)
+		hash = mix(hash, trace->frame_chain[i]);
+	return hash;
+}
+
+/* Of `n` traces more, or of all that are left. */
+static uint64_t walk(struct reel_traces *traces, uint64_t hash, size_t n, size_t *count_ret)
+{
+	const struct reel_trace *trace;
+
+	while (n--) {
+		must(reel_traces_next(traces, &trace));
+		if (!trace)
+			break;
+		hash = mix_trace(hash, trace);
+		++*count_ret;
+	}
+	return hash;
+}
+
+/* All that can be said of the capture. */
+static uint64_t digest(struct reel_capture *capture)
+{
+	const struct reel_module_info *modules;
+	const char *const *problem;
+	struct reel_traces *traces;
+	size_t n = 0, n_modules;
+	uint64_t hash;
+
+	must(reel_traces_create(capture, NULL, &traces));
+	hash = walk(traces, 0, SIZE_MAX, &n);
+	hash = walk(traces, hash, 3, &n);
+	reel_traces_destroy(traces);
+	must_be(n >= (BLOCKS - 1) * SAMPLES && n < BLOCKS * SAMPLES, "but for one block");
+	modules = reel_capture_modules(capture, &n_modules);
+	for (size_t i = 0; i < n_modules; i++)
+		hash = mix(mix(hash, modules[i].frames), modules[i].state);
+	problem = reel_capture_info(capture)->problems;
+	must_be(*problem != NULL, "without a problem");
+	for (; *problem; problem++)
+		hash = mix_text(hash, *problem);
+	return hash;
+}
+
+static uint64_t digest_with(uint32_t threads)
+{
+	struct reel_capture *capture = open_capture(threads);
+	uint64_t hash = digest(capture);
+
+	reel_capture_close(capture);
+	return hash;
+}
+
+static void test_any_number(void **state)
+{
+	uint64_t expected = digest_with(1);
+
+	(void)state;
+	for (uint32_t threads = 0; threads < 9; threads++)
+		assert_true(digest_with(threads) == expected);
+	assert_true(digest_with(UINT32_MAX) == expected);
+}
+
+/* Two iterators of one capture, in turn. */
+static void test_two_iterators(void **state)
+{
+	struct reel_traces *a, *b;
+	uint64_t expected, hash_a = 0, hash_b = 0;
+	size_t n_a = 0, n_b = 0, before;
+
+	(void)state;
+	for (uint32_t threads = 1; threads < 4; threads++) {
+		struct reel_capture *capture = open_capture(threads);
+
+		must(reel_traces_create(capture, NULL, &a));
+		n_a = 0;
+		expected = walk(a, 0, SIZE_MAX, &n_a);
+		reel_traces_destroy(a);
+		must(reel_traces_create(capture, NULL, &a));
+		must(reel_traces_create(capture, NULL, &b));
+		hash_a = hash_b = n_a = n_b = 0;
+		do {
+			before = n_a + n_b;
+			hash_a = walk(a, hash_a, 5, &n_a);
+			hash_b = walk(b, hash_b, 1000, &n_b);
+		} while (n_a + n_b > before);
+		assert_true(hash_a == expected && hash_b == expected);
+		reel_traces_destroy(a);
+		reel_traces_destroy(b);
+		reel_capture_close(capture);
+	}
+}
+
+static void test_left_in_the_middle(void **state)
+{
+	struct reel_capture *capture = open_capture(3);
+	struct reel_traces *traces;
+
+	(void)state;
+	for (size_t n = 0; n < BLOCKS * SAMPLES; n = 2 * n + 1) {
+		size_t count = 0;
+
+		must(reel_traces_create(capture, NULL, &traces));
+		walk(traces, 0, n, &count);
+		reel_traces_destroy(traces);
+	}
+	reel_capture_close(capture);
+}
+
+static void *digest_in_thread(void *context)
+{
+	*(uint64_t *)context = digest_with(2);
+	return NULL;
+}
+
+/* Two captures in two threads of the program. */
+static void test_two_captures(void **state)
+{
+	uint64_t hashes[2] = { 0 };
+	pthread_t threads[2];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, digest_in_thread, &hashes[i]),
+				 0);
+	for (size_t i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	assert_true(hashes[0] == digest_with(1) && hashes[1] == hashes[0]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_any_number),
+		cmocka_unit_test(test_two_iterators),
+		cmocka_unit_test(test_left_in_the_middle),
+		cmocka_unit_test(test_two_captures),
+	};
+
+	return cmocka_run_group_tests(tests, create_capture, NULL);
+}
