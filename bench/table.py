@@ -72,9 +72,8 @@ HEADINGS = ("what", "ours", "peer", "its", "ratio", "target", "met")
 
 
 def cells(row):
-    target = row.target.replace(">=", "≥").replace("<=", "≤")
-    if row.absolute and target:
-        target += " " + row.unit
+    relation, _, limit = row.target.partition(" ")
+    target = "%s %s" % (relation.replace(">=", "≥").replace("<=", "≤"), number(float(limit), row.unit) if row.absolute else limit) if limit else ""
     met = {True: "yes", False: "**no**", None: ""}[row.met]
     if row.why:
         met = "not run: " + row.why if row.ours is None and row.theirs is None else row.why
