@@ -203,7 +203,8 @@ $(O)/static/sampler_probe: $(probe_objects)
 .PHONY: unit tests
 unit: $(unit_tests)
 	$(Q)O=$(O) tests/run.sh --unit
-tests: all $(unit_tests) $(test_programs) $(O)/bench/measure $(O)/bench/repeat $(O)/tests/truth/compare_unwinders $(if $(have_record),$(O)/tests/sampler_probe)
+tests: all $(unit_tests) $(test_programs) $(addprefix $(O)/bench/,measure repeat synthesize unwind) $(O)/tests/truth/compare_unwinders \
+	$(if $(have_record),$(O)/tests/sampler_probe)
 
 # Comparisons with libdw, gdb, perf, llvm-symbolizer …, at length; `make test` runs their quick form.
 .PHONY: truth
@@ -260,7 +261,7 @@ uninstall:
 
 # ---- fuzzing and benchmarks, on request ------------------------------------------------
 
-.PHONY: fuzz bench bench-quick
+.PHONY: fuzz bench bench-quick bench-growth
 # libFuzzer on the reader; run $(O)/tests/fuzz/fuzz_reader DIR testdata/format, with DIR for what it finds; on imports:
 # $(O)/tests/fuzz/fuzz_import DIR FOLDER-OF-PERF-DATA.
 fuzz: $(O)/tests/fuzz/fuzz_reader $(O)/tests/fuzz/fuzz_import
@@ -275,6 +276,8 @@ $(O)/tests/fuzz/%: tests/fuzz/%.c
 bench_programs := $(patsubst %.c,$(O)/%,$(filter-out %.bpf.c,$(wildcard bench/*.c)))
 bench bench-quick: all $(bench_programs)
 	$(Q)O=$(O) bench/run $(if $(filter bench-quick,$@),--quick)
+bench-growth: all $(bench_programs)
+	$(Q)O=$(O) bench/growth
 
 # Ours and the others' unwinders on samples in memory: bench/unwind.c.
 bench_unwind_objects := $(addprefix $(O)/,bench/unwind.o tests/truth/unwind_capture.o tests/truth/dwfl_oracle.o \
@@ -295,4 +298,4 @@ clean:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
 	@echo
-	@echo "  all  static  test  truth  unit  demo  deps  install  uninstall  clean  fuzz  bench  bench-quick  vm-test  vm-capture"
+	@echo "  all  static  test  truth  unit  demo  deps  install  uninstall  clean  fuzz  bench  bench-quick  bench-growth  vm-test  vm-capture"

@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """bench/: the table, what measures, and what reads captures, without any timing. `make bench` measures."""
 
+import importlib.machinery
+import importlib.util
 import json
+import math
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -14,6 +18,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 import captures  # noqa: E402
 import host  # noqa: E402
 import table  # noqa: E402
+import unwinding  # noqa: E402
 
 passed = failed = skipped = 0
 
@@ -106,6 +111,55 @@ def check_captures():
     check("a file that is no capture", "not a" in not_run(captures.info, Path(__file__)))
 
 
+def check_growth():
+    loader = importlib.machinery.SourceFileLoader("growth", str(ROOT / "bench/growth"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("growth", loader))
+    loader.exec_module(module)
+    sizes = [10, 100, 1000, 10000, 100000]
+    for name, cost, worse in (("nothing", lambda n: 1, False), ("n", lambda n: 1 + n / 1000, False), ("n log n", lambda n: 5 + n * math.log(n), False),
+                              ("n^1.5", lambda n: 1 + 1e-3 * n**1.5, True), ("n^2", lambda n: 1 + 1e-6 * n * n, True),
+                              ("n^2, late", lambda n: 1 + 1e-9 * n * n, True)):
+        exponent, limit = module.growth([(n, cost(n)) for n in sizes])
+        check("growth by %s: %.2f of %.2f" % (name, exponent, limit), (exponent > limit + module.TOLERANCE) == worse)
+    synthesize = host.OBJECTS / "bench/synthesize"
+    if not os.access(synthesize, os.X_OK) or not os.access(host.STACKREEL, os.X_OK):
+        skip("%s is not built" % synthesize)
+        return
+    with tempfile.TemporaryDirectory() as work:
+        for parameters in ({"samples": 300}, {"samples": 200, "modules": 7, "mappings": 50, "threads": 9, "depth": 12}, {"samples": 20, "depth": 1}):
+            subprocess.run([synthesize, work] + ["%s=%d" % pair for pair in parameters.items()], check=True)
+            capture = Path(work) / "capture.reel"
+            info = captures.info(capture)
+            check("a made capture %s: %s" % (parameters, info), info.samples == parameters["samples"] and info.complete == 100)
+            lines = subprocess.run([host.STACKREEL, "folded", "-q", capture], capture_output=True, text=True, check=True).stdout.splitlines()
+            depths = {line.count(";") + 1 for line in lines}
+            check("its depth: %s" % depths, depths == {parameters.get("depth", 30)})
+            check("its samples", sum(int(line.rsplit(" ", 1)[1]) for line in lines) == parameters["samples"])
+        result = subprocess.run([synthesize, work, "samples=0"], capture_output=True, text=True)
+        check("no samples", result.returncode == 2 and "samples=0" in result.stderr)
+
+
+def check_unwinding():
+    text = """x.reel: 1000 samples, 50.1 frames and 9.7 KB of stack each
+  ours           warm   1135611 samples/s   56.87 M frames/s ( 26.43)   cold   773023 samples/s ( 17.25)   the first 100:    0.41 ms (  4.74)
+  ours, long way warm    262634 samples/s   13.15 M frames/s (  6.11)   cold   241254 samples/s (  5.38)   the first 100:    0.66 ms (  2.99)
+  libdw          warm     42968 samples/s    2.15 M frames/s (  1.00)   cold    44806 samples/s (  1.00)   the first 100:    1.96 ms (  1.00)
+  libunwind: not here, or not for this CPU
+"""
+    found = unwinding.figures(text)
+    check("figures of bench/unwind", found["ours"] == (56.87e6, 773023) and found["libdw"] == (2.15e6, 44806) and "libunwind" not in found)
+    rows = list(unwinding.rows_of("threads", found))
+    check("rows of them", [row.met for row in rows] == [None, True, None, True] and rows[2].why)
+    program = host.OBJECTS / "bench/unwind"
+    if not os.access(program, os.X_OK):
+        skip("%s is not built" % program)
+        return
+    text = host.output(program, "--rounds", "1", "--samples", "50", "--no-host-files", "--symfs", ROOT / "testdata/aarch64/orders",
+                       ROOT / "testdata/aarch64/orders/orders.reel")
+    found = unwinding.figures(text)
+    check("figures of a capture: %s" % found, found["ours"][0] > 0 and found["libdw"][1] > 0)
+
+
 def check_commands():
     result = subprocess.run([ROOT / "bench/run", "--help"], capture_output=True, text=True)
     check("bench/run --help", result.returncode == 0 and "--quick" in result.stdout)
@@ -117,6 +171,8 @@ check_numbers()
 check_rows()
 check_measure()
 check_captures()
+check_growth()
+check_unwinding()
 check_commands()
 print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
 sys.exit(failed != 0)
