@@ -99,6 +99,8 @@ enum reel_arch_flags {
 	REEL_ARCH_POINTER_AUTHENTICATION = 1 << 2,
 	/* Frames are chained by pointers at sp, not by a frame pointer register. */
 	REEL_ARCH_BACK_CHAIN = 1 << 3,
+	/* Kernels put the code of signal trampolines on the stack, at a word's start. */
+	REEL_ARCH_STACK_TRAMPOLINES = 1 << 4,
 };
 
 struct reel_arch {

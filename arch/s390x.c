@@ -226,7 +226,8 @@ const struct reel_arch reel_arch_s390x = {
 	.fp = R11,
 	.return_column = R14,
 	.data_align = -8,
-	.flags = REEL_ARCH_LINK_REGISTER | REEL_ARCH_BACK_CHAIN,
+	/* Trampolines: before Linux 5.17 (arch/s390/kernel/signal.c, svc_insn). */
+	.flags = REEL_ARCH_LINK_REGISTER | REEL_ARCH_BACK_CHAIN | REEL_ARCH_STACK_TRAMPOLINES,
 	.defaults = REEL_ARCH_PROGRAM(defaults),
 	.undo_call = REEL_ARCH_PROGRAM(undo_call),
 	.frame_step = REEL_ARCH_PROGRAM(frame_step),

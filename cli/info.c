@@ -90,6 +90,8 @@ static void print_capture(const struct session *session, FILE *file)
 	fprintf(file, "%-18s ", "events");
 	summary_print_events(session, file);
 	fprintf(file, "\n%-18s %s bytes\n", "stack limit", format_count(info->max_stack).text);
+	print_text(file, "stacks",
+		   info->scrubbed ? "scrubbed: only addresses have their value" : "raw");
 }
 
 static void print_sizes(const struct session *session, FILE *file)

@@ -73,6 +73,7 @@ static const struct command commands[] = {
 	{ "table", "print the unwind table of an ELF file", command_table },
 	{ "import", "make a capture of a perf.data", command_import },
 	{ "keygen", "make a pair of keys, to encrypt captures with", command_keygen },
+	{ "scrub", "make a capture without what programs worked with", command_scrub },
 };
 
 static void print_usage(FILE *file)

@@ -14,12 +14,13 @@ _stackreel_options() {
     table) echo "$file" ;;
     import) echo "--arch --kallsyms --no-cmdline --encrypt-to $file" ;;
     keygen) echo "-y -o --output --help" ;;
+    scrub) echo "--no-cmdline $file" ;;
     esac
 }
 
 _stackreel() {
     local cur prev words cword
-    local commands="record report script folded info dump table import keygen help"
+    local commands="record report script folded info dump table import scrub keygen help"
     if declare -F _init_completion >/dev/null; then
         _init_completion || return
     else

@@ -187,6 +187,11 @@ uint64_t reel_reader_file_size(const struct reel_reader *reader)
 	return reader->source.size;
 }
 
+int reel_reader_fd(const struct reel_reader *reader)
+{
+	return reader->source.fd;
+}
+
 const struct reel_block *reel_reader_blocks(const struct reel_reader *reader, size_t *count_ret)
 {
 	*count_ret = reader->n_blocks;

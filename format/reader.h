@@ -50,6 +50,8 @@ void reel_reader_close(struct reel_reader *reader);
 const char *reel_reader_name(const struct reel_reader *reader);
 const struct reel_file_header *reel_reader_header(const struct reel_reader *reader);
 uint64_t reel_reader_file_size(const struct reel_reader *reader);
+/* Of the file, or of the copy of what can't be read at any offset. */
+int reel_reader_fd(const struct reel_reader *reader);
 /* In the file's order. */
 const struct reel_block *reel_reader_blocks(const struct reel_reader *reader, size_t *count_ret);
 /* Problems of the frames, found when the file was opened. */

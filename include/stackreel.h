@@ -148,6 +148,8 @@ struct reel_capture_info {
 	uint64_t stored_bytes, raw_bytes;
 	/* Bytes of all stack regions after undoing the sharing between samples. */
 	uint64_t stack_bytes;
+	/* All samples are: of stacks and registers only addresses have kept their value. */
+	bool scrubbed;
 	/* The recorder finished the file itself. */
 	bool complete;
 	/* Why it is not complete or which part is damaged, a line each; NULL-terminated. */
@@ -458,6 +460,33 @@ struct reel_error *reel_capture_visit_records(struct reel_capture *capture,
 					      bool (*visit)(void *context,
 							    const struct reel_record_view *record),
 					      void *context);
+
+/* ---- captures without secrets --------------------------------------------- */
+
+struct reel_scrub_options {
+	size_t size;
+	/* Leave the recorder's command line out. */
+	bool no_command_line;
+};
+
+struct reel_scrub_counts {
+	size_t size;
+	uint64_t samples;
+	/* Records and blocks that this version does not know, and left out. */
+	uint64_t unknown;
+	uint64_t bytes_written;
+};
+
+/*
+ * Writes a capture of this one in which of stacks and registers only those words have kept their
+ * value that unwinding may follow: what points into the sample's stack, and into code (SPEC.md,
+ * section 8.1).  `output` ("-": standard output) appears when it is whole; an existing one is
+ * replaced then.  What could not be read is among the capture's problems.  `options` and `counts`
+ * may be NULL.
+ */
+struct reel_error *reel_capture_scrub(struct reel_capture *capture, const char *output,
+				      const struct reel_scrub_options *options,
+				      struct reel_scrub_counts *counts);
 
 /* ---- other recorders' files ----------------------------------------------- */
 

@@ -350,7 +350,7 @@ static struct reel_error *check_end_record(struct reel_capture *capture)
 static void sum_blocks(struct reel_capture *capture)
 {
 	struct reel_capture_info *info = &capture->info;
-	size_t n_blocks;
+	size_t n_blocks, n_scrubbed = 0, n_raw = 0;
 	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
 
 	info->file_size = reel_reader_file_size(capture->reader);
@@ -363,6 +363,9 @@ static void sum_blocks(struct reel_capture *capture)
 		if (header->type != REEL_BLOCK_SAMPLES)
 			continue;
 		info->stack_bytes += header->expanded_size;
+		n_scrubbed += header->flags & REEL_BLOCK_SCRUBBED ? 1 : 0;
+		/* Weights alone say nothing of stacks. */
+		n_raw += header->expanded_size && !(header->flags & REEL_BLOCK_SCRUBBED);
 		/* No times: an encrypted block that was changed does not tell any. */
 		if (!header->records)
 			continue;
@@ -371,6 +374,7 @@ static void sum_blocks(struct reel_capture *capture)
 		if (header->time_last > info->last_sample_time)
 			info->last_sample_time = header->time_last;
 	}
+	info->scrubbed = n_scrubbed && !n_raw;
 }
 
 /* Nobody wrote down how many samples there are: count them. */

@@ -328,6 +328,33 @@ static void scrub_words(const struct sieve *sieve, const uint8_t *at, size_t cou
 	}
 }
 
+void reel_scrub_words_add_code(struct reel_scrub_words *words, const uint8_t *code, size_t size)
+{
+	if (size <= words->size && words->n_code < REEL_SCRUB_CODE_MAX)
+		words->code[words->n_code++] = (struct reel_bytes){ code, size };
+}
+
+/* Of a word that begins with such code no more stays than that. */
+static void keep_code(const struct sieve *sieve, const uint8_t *at, size_t count, uint8_t *to)
+{
+	const struct reel_scrub_words *words = &sieve->words;
+
+	for (size_t i = 0; i < words->n_code; i++) {
+		const struct reel_bytes *code = &words->code[i];
+
+		for (size_t word = 0; word < count; word++) {
+			size_t offset = word * words->size;
+
+			if (memcmp(at + offset, code->data, code->size) != 0 ||
+			    is_address(sieve,
+				       load_word(at + offset, words->size, words->big_endian)))
+				continue;
+			memset(to + offset, 0, words->size);
+			memcpy(to + offset, code->data, code->size);
+		}
+	}
+}
+
 /* ---- parts of samples --------------------------------------------------------------- */
 
 /* Bytes that are missing are 0, and stay so in words that they share with others. */
@@ -358,6 +385,7 @@ static void scrub_region(const struct sieve *sieve, const struct reel_region *re
 	count = (region->size - before) / size;
 	memset(bytes, 0, before);
 	scrub_words(sieve, region->bytes + before, count, bytes + before);
+	keep_code(sieve, region->bytes + before, count, bytes + before);
 	memset(bytes + before + count * size, 0, region->size - before - count * size);
 	clear_missing(region, size, bytes);
 }

@@ -14,13 +14,21 @@
 /* What a word that was not 0 becomes: no address, and no end of a stack as 0 may be. */
 #define REEL_SCRUBBED_WORD 1
 
+#define REEL_SCRUB_CODE_MAX 4
+
 /* The words of a process. */
 struct reel_scrub_words {
 	unsigned size; /* bytes: 4 or 8 */
 	bool big_endian;
 	/* Bits that pointer authentication uses, of addresses of code and of data. */
 	uint64_t code_mask, data_mask;
+	/* Code that stays where an aligned word begins with it, of `size` bytes at most. */
+	struct reel_bytes code[REEL_SCRUB_CODE_MAX];
+	size_t n_code;
 };
+
+/* Passed over where a word has no room for it. */
+void reel_scrub_words_add_code(struct reel_scrub_words *words, const uint8_t *code, size_t size);
 
 struct reel_scrubber;
 

@@ -404,6 +404,30 @@ static void kernel_frames(void **state)
 	reel_scrubber_destroy(scrubber);
 }
 
+/* Signal trampolines on the stack: of the word only the code stays. */
+static void code_on_the_stack(void **state)
+{
+	static const uint8_t svc[] = { 0x0a, 0xad }, too_long[9] = { 0 };
+	const uint8_t before[] = { 0x0a, 0xad, 1, 2, 3, 4,    5,    6, 0x0a, 0xae, 0, 0,
+				   0,	 0,    0, 0, 9, 0x0a, 0xad, 0, 0,    0,	   0, 0 };
+	const uint8_t after[] = { 0x0a, 0xad, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+				  0,	0,    0, 1, 0, 0, 0, 0, 0, 0, 0, 1 };
+	struct reel_region region = { .address = STACK, .bytes = before, .size = sizeof(before) };
+	struct reel_sample sample = { .regions = &region, .n_regions = 1 };
+	struct reel_scrub_words words = { .size = 8, .big_endian = true };
+	const struct reel_space_view view = { 0 };
+	struct reel_scrubber *scrubber;
+
+	(void)state;
+	reel_scrub_words_add_code(&words, svc, sizeof(svc));
+	reel_scrub_words_add_code(&words, too_long, sizeof(too_long));
+	assert_int_equal(words.n_code, 1);
+	must(reel_scrubber_create(&scrubber));
+	must(reel_scrub_sample(scrubber, &view, &words, &sample));
+	assert_memory_equal(sample.regions[0].bytes, after, sizeof(after));
+	reel_scrubber_destroy(scrubber);
+}
+
 /* ---- spaces that have ended -------------------------------------------------------- */
 
 static void ended_spaces(void **state)
@@ -445,9 +469,9 @@ static void ended_spaces(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_samples),  cmocka_unit_test(what_stays),
-		cmocka_unit_test(code_at_the_end), cmocka_unit_test(kernel_frames),
-		cmocka_unit_test(ended_spaces),
+		cmocka_unit_test(random_samples),    cmocka_unit_test(what_stays),
+		cmocka_unit_test(code_at_the_end),   cmocka_unit_test(kernel_frames),
+		cmocka_unit_test(code_on_the_stack), cmocka_unit_test(ended_spaces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Are a capture's traces the same when it is scrubbed?
+ *
+ *     scrub_compare SCRATCH SYMFS CAPTURE...
+ *
+ * Scrubs each capture into the file SCRATCH, and compares every trace with that of the scrubbed
+ * one: frames, addresses, steps, and why it ended.  SYMFS is a copy of the target's file system, or
+ * "" for this host's.  Prints a line for each capture with a difference, and one for all:
+ *
+ *     N captures, N samples, N differences, N values hidden
+ *
+ * A value is hidden where CFI that does not hold takes a word of the program's for a return
+ * address, which leads nowhere (`no mapping`, in both): the frame is there, its address is what
+ * scrubbing took away.  That is the one class of difference that there may be; the exit status is 1
+ * if there is another.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "include/stackreel.h"
+
+#define SCRUBBED_WORD 1 /* SPEC.md, 8.1 */
+
+struct counts {
+	uint64_t captures, samples, differences, hidden;
+};
+
+struct side {
+	struct reel_capture *capture;
+	struct reel_traces *traces;
+	const struct reel_trace *trace;
+};
+
+static bool no_error(const char *path, struct reel_error *error)
+{
+	if (!error)
+		return true;
+	printf("%s: %s\n", path, reel_error_message(error));
+	reel_error_destroy(error);
+	return false;
+}
+
+static bool open_side(const char *path, const char *symfs, struct side *ret)
+{
+	char debug_dir[4096];
+	const char *const roots[] = { symfs, NULL }, *const debug_dirs[] = { debug_dir, NULL };
+	struct reel_capture_options options = { .size = sizeof(options), .no_inlines = true };
+
+	snprintf(debug_dir, sizeof(debug_dir), "%s/usr/lib/debug", symfs);
+	if (*symfs) {
+		options.symfs = roots;
+		options.debug_dirs = debug_dirs;
+		options.no_host_files = true;
+	}
+	*ret = (struct side){ 0 };
+	return no_error(path, reel_capture_open(path, &options, &ret->capture)) &&
+	       no_error(path, reel_traces_create(ret->capture, NULL, &ret->traces));
+}
+
+static void close_side(struct side *side)
+{
+	reel_traces_destroy(side->traces);
+	reel_capture_close(side->capture);
+}
+
+static void print_trace(const char *which, const struct reel_trace *trace)
+{
+	printf("    %s, sample %" PRIu64 ": %s:", which, trace->id, reel_stop_name(trace->stop));
+	for (size_t i = 0; i < trace->n_frames; i++)
+		printf(" %" PRIx64 "/%u", trace->addresses[i], trace->steps[i]);
+	putchar('\n');
+}
+
+/* How many frames are the same, from the first on. */
+static size_t same_frames(const struct reel_trace *a, const struct reel_trace *b)
+{
+	size_t i = 0;
+
+	while (i < a->n_frames && i < b->n_frames && a->addresses[i] == b->addresses[i] &&
+	       a->steps[i] == b->steps[i] && a->frames[i]->function &&
+	       !strcmp(a->frames[i]->function, b->frames[i]->function))
+		i++;
+	return i;
+}
+
+/* The last frame's address is hidden. */
+static bool is_hidden(const struct reel_trace *raw, const struct reel_trace *scrubbed)
+{
+	size_t last = raw->n_frames - 1;
+
+	return raw->n_frames > 1 && raw->stop == REEL_STOP_NO_MAPPING &&
+	       scrubbed->n_frames == raw->n_frames && same_frames(raw, scrubbed) == last &&
+	       raw->steps[last] == scrubbed->steps[last] &&
+	       scrubbed->addresses[last] == SCRUBBED_WORD;
+}
+
+static void compare_traces(const struct reel_trace *raw, const struct reel_trace *scrubbed,
+			   struct counts *counts)
+{
+	counts->samples++;
+	if (raw->id == scrubbed->id && raw->stop == scrubbed->stop) {
+		if (raw->n_frames == scrubbed->n_frames &&
+		    same_frames(raw, scrubbed) == raw->n_frames)
+			return;
+		if (is_hidden(raw, scrubbed)) {
+			counts->hidden++;
+			return;
+		}
+	}
+	if (++counts->differences > 5)
+		return;
+	print_trace("raw", raw);
+	print_trace("scrubbed", scrubbed);
+}
+
+static bool compare_sides(const char *path, struct side *raw, struct side *scrubbed,
+			  struct counts *counts)
+{
+	for (;;) {
+		if (!no_error(path, reel_traces_next(raw->traces, &raw->trace)) ||
+		    !no_error(path, reel_traces_next(scrubbed->traces, &scrubbed->trace)))
+			return false;
+		if (!raw->trace && !scrubbed->trace)
+			return true;
+		if (!raw->trace || !scrubbed->trace) {
+			printf("%s: another number of traces when scrubbed\n", path);
+			return false;
+		}
+		compare_traces(raw->trace, scrubbed->trace, counts);
+	}
+}
+
+static bool compare(const char *path, const char *scratch, const char *symfs, struct counts *counts)
+{
+	struct counts of_capture = { 0 };
+	struct side raw = { 0 }, scrubbed = { 0 };
+	bool ok;
+
+	ok = open_side(path, symfs, &raw) &&
+	     no_error(path, reel_capture_scrub(raw.capture, scratch, NULL, NULL)) &&
+	     open_side(scratch, symfs, &scrubbed) &&
+	     compare_sides(path, &raw, &scrubbed, &of_capture);
+	close_side(&raw);
+	close_side(&scrubbed);
+	if (ok && !of_capture.samples) {
+		printf("%s: no samples\n", path);
+		ok = false;
+	}
+	if (of_capture.differences || of_capture.hidden)
+		printf("  %s: %" PRIu64 " samples, %" PRIu64 " differences, %" PRIu64
+		       " values hidden\n",
+		       path, of_capture.samples, of_capture.differences, of_capture.hidden);
+	counts->captures++;
+	counts->samples += of_capture.samples;
+	counts->differences += of_capture.differences;
+	counts->hidden += of_capture.hidden;
+	return ok;
+}
+
+int main(int argc, char **argv)
+{
+	struct counts counts = { 0 };
+	bool ok = argc > 3;
+
+	for (int i = 3; i < argc; i++)
+		ok &= compare(argv[i], argv[1], argv[2], &counts);
+	printf("%" PRIu64 " captures, %" PRIu64 " samples, %" PRIu64 " differences, %" PRIu64
+	       " values hidden\n",
+	       counts.captures, counts.samples, counts.differences, counts.hidden);
+	return ok && !counts.differences ? 0 : 1;
+}
