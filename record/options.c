@@ -33,6 +33,9 @@ enum long_option {
 	OPTION_ROTATE,
 	OPTION_KALLSYMS,
 	OPTION_ENCRYPT_TO,
+	OPTION_RAW_STACKS,
+	OPTION_SCRUB,
+	OPTION_NO_COMMAND_LINE,
 };
 
 static const struct argp_option argp_options[] = {
@@ -60,7 +63,16 @@ static const struct argp_option argp_options[] = {
 	{ "max-stack", OPTION_MAX_STACK, "BYTES", 0, "Bytes of a stack at most (256K; up to 1M)",
 	  0 },
 	{ "duration", OPTION_DURATION, "TIME", 0, "Stop after 10, 10s, 2m, 1h", 0 },
-	{ NULL, 0, NULL, 0, "Where to:", 3 },
+	{ NULL, 0, NULL, 0, "What is kept:", 3 },
+	{ "scrub", OPTION_SCRUB, NULL, 0,
+	  "Of stacks and registers keep only what unwinding may follow: addresses of the stack and "
+	  "of code. This is the default",
+	  0 },
+	{ "raw-stacks", OPTION_RAW_STACKS, NULL, 0,
+	  "Keep stacks and registers as they are, with all that the programs work with", 0 },
+	{ "no-cmdline", OPTION_NO_COMMAND_LINE, NULL, 0,
+	  "Leave this command line out of the capture", 0 },
+	{ NULL, 0, NULL, 0, "Where to:", 4 },
 	{ "output", 'o', "FILE", 0,
 	  "Write to FILE (stackreel.reel), - for standard output. An existing FILE becomes "
 	  "FILE.old",
@@ -75,7 +87,7 @@ static const struct argp_option argp_options[] = {
 	  "Encrypt to this key, or those in the file of this name, as `stackreel keygen' makes "
 	  "them; may be repeated: each of them reads the capture",
 	  0 },
-	{ NULL, 0, NULL, 0, "Other:", 4 },
+	{ NULL, 0, NULL, 0, "Other:", 5 },
 	{ "ring-size", OPTION_RING_SIZE, "BYTES", 0,
 	  "Ring buffer between kernel and recorder (16M)", 0 },
 	{ "rings", OPTION_RINGS, "N", 0, "So many ring buffers, CPU modulo N (1)", 0 },
@@ -288,6 +300,12 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 	case OPTION_MAX_STACK:
 		parse_stack(state, options, argument);
 		return 0;
+	case OPTION_SCRUB:
+		options->raw_stacks = false;
+		return 0;
+	case OPTION_RAW_STACKS:
+		options->raw_stacks = true;
+		return 0;
 	case OPTION_DURATION:
 		check(state, "--duration", reel_quantity_duration(argument, &options->duration));
 		return 0;
@@ -328,6 +346,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case OPTION_NO_BUILD_ID_EVENTS:
 		options->no_build_id_events = true;
+		return 0;
+	case OPTION_NO_COMMAND_LINE:
+		options->no_command_line = true;
 		return 0;
 	case 'q':
 		options->quiet = true;
@@ -396,6 +417,8 @@ void reel_options_parse(int argc, char **argv, struct reel_options *ret)
 	argp_err_exit_status = REEL_EXIT_USAGE;
 	/* In order: options behind the command's name are the command's. */
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, ret);
+	if (ret->no_command_line)
+		ret->command_line_size = 0;
 }
 
 void reel_options_free(struct reel_options *options)

@@ -43,6 +43,7 @@ struct reel_options {
 	bool frame_chain;
 	uint64_t duration;  /* ns, 0: no end */
 	uint64_t max_stack; /* bytes */
+	bool raw_stacks;    /* what is on them, and in registers, stays as it is */
 	uint64_t ring_size;
 	uint64_t rings;
 	const char *btf;
@@ -58,6 +59,7 @@ struct reel_options {
 
 	bool quiet, verbose;
 
+	bool no_command_line;
 	/* The arguments as they were, each ended by a NUL (CAPTURE.command_line). */
 	char *command_line;
 	size_t command_line_size;

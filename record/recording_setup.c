@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bpf/settings.h"
+#include "arch/arch.h"
 #include "include/stackreel.h"
 #include "record/recording_parts.h"
 
@@ -199,6 +200,25 @@ static struct reel_error *open_output(struct recording *recording)
 	return error ? error : recording_write_head(recording);
 }
 
+static struct reel_error *open_scrubber(struct recording *recording)
+{
+	const struct reel_target *target = &recording->target;
+	const struct reel_arch *arch =
+		reel_arch_by_machine(target->elf.machine, target->elf.word_bits);
+	struct reel_scrub_words *words = &recording->native_words;
+
+	words->size = target->elf.word_bits / 8;
+	words->big_endian = target->elf.byte_order == REEL_BYTE_ORDER_BIG;
+	words->code_mask = target->code_mask;
+	words->data_mask = target->data_mask;
+	if (arch && arch->flags & REEL_ARCH_STACK_TRAMPOLINES) {
+		for (size_t i = 0; i < arch->n_signal_frames; i++)
+			reel_scrub_words_add_code(words, arch->signal_frames[i].code,
+						  arch->signal_frames[i].size);
+	}
+	return reel_scrubber_create(&recording->scrubber);
+}
+
 static struct reel_error *open_tracker(struct recording *recording)
 {
 	const struct reel_tracker_options options = {
@@ -310,6 +330,8 @@ struct reel_error *recording_open(struct recording *recording)
 	recording->stack_limit = (uint32_t)options->max_stack;
 	load_kernel_symbols(recording);
 	error = open_tracker(recording);
+	if (!error && !recording->options->raw_stacks)
+		error = open_scrubber(recording);
 	if (!error)
 		error = open_output(recording);
 	if (!error && recording->symbols)
@@ -325,6 +347,7 @@ void recording_close(struct recording *recording)
 	reel_sampler_close(recording->sampler);
 	reel_process_events_close(recording->process_events);
 	reel_output_close(recording->output);
+	reel_scrubber_destroy(recording->scrubber);
 	reel_tracker_destroy(recording->tracker);
 	reel_kernel_symbols_destroy(recording->symbols);
 	reel_module_table_destroy(recording->modules);

@@ -196,23 +196,46 @@ static bool is_cut_short(const struct recording *recording, const struct reel_bp
 	return true;
 }
 
+/* Nothing but the recorder's memory and the ring buffer ever holds what goes here. */
+static struct reel_error *scrub_sample(struct recording *recording,
+				       const struct reel_tracker_place *place,
+				       struct reel_sample *sample)
+{
+	const struct reel_space_state *state = place->state;
+	struct reel_scrub_words words = recording->native_words;
+
+	if (state && state->word_bits) {
+		if (state->word_bits / 8 != words.size)
+			words.n_code = 0;
+		words.size = (unsigned)state->word_bits / 8;
+		words.big_endian = state->byte_order == REEL_BYTE_ORDER_BIG;
+		words.code_mask = state->code_mask;
+		words.data_mask = state->data_mask;
+	}
+	return reel_scrub_sample(recording->scrubber, &place->space, &words, sample);
+}
+
 static struct reel_error *write_sample(struct recording *recording,
 				       const struct reel_sampler_parts *parts)
 {
 	struct reel_sample *sample = reel_sample_translate(&recording->translator, parts);
+	struct reel_tracker_place place;
 	struct reel_error *error;
 
 	if (!sample)
 		return refuse(recording, parts->sample->cpu, NULL);
 	sample->id = recording->last_sample + 1;
-	error = reel_tracker_place(recording->tracker, parts->sample, &sample->thread);
+	error = reel_tracker_place(recording->tracker, parts->sample, &place);
 	if (!error && recording->symbols && sample->n_kernel_chain)
 		error = reel_kernel_symbols_write(recording->symbols, sample->kernel_chain,
 						  sample->n_kernel_chain);
+	if (!error && recording->scrubber)
+		error = scrub_sample(recording, &place, sample);
 	if (error)
 		return error;
 	if (parts->sample->flags & REEL_BPF_STACK_CUT && is_cut_short(recording, parts->sample))
 		recording->n_cut++;
+	sample->thread = place.thread;
 	error = reel_output_sample(recording->output, sample);
 	if (error && reel_error_code(error) == REEL_ERROR_INVALID)
 		return refuse(recording, parts->sample->cpu, error);

@@ -22,6 +22,7 @@ struct reel_error *reel_tracker_create(const struct reel_tracker_options *option
 		free(tracker);
 		return error;
 	}
+	reel_timeline_keep_ended(tracker->timeline);
 	*ret = tracker;
 	return NULL;
 }
@@ -345,6 +346,7 @@ void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon)
 			tracker->forks[kept++] = tracker->forks[i];
 	}
 	tracker->n_forks = kept;
+	reel_timeline_forget_ended(tracker->timeline, horizon);
 }
 
 /* ---- samples ------------------------------------------------------------------------ */
@@ -441,8 +443,28 @@ static struct reel_error *find_thread(struct reel_tracker *tracker,
 	return tracker_thread_create(tracker, process, &start, ret);
 }
 
+/* A sample may be older than the process's last exec, and be of the space before. */
+static void find_space(const struct reel_tracker *tracker, const struct process *process,
+		       uint64_t time, struct reel_tracker_place *ret)
+{
+	const struct reel_space_state *state =
+		reel_timeline_space(tracker->timeline, process->space.id);
+
+	while (state && state->start > time) {
+		const struct reel_space_state *before =
+			reel_timeline_space(tracker->timeline, state->parent);
+
+		if (!before || before->pid != state->pid)
+			break;
+		state = before;
+	}
+	ret->state = state;
+	ret->space = reel_timeline_view(tracker->timeline, state ? state->id : 0, REEL_TIME_NOW);
+}
+
 struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
-				      const struct reel_bpf_sample *sample, uint64_t *thread_ret)
+				      const struct reel_bpf_sample *sample,
+				      struct reel_tracker_place *ret)
 {
 	struct thread *thread = thread_at(tracker, sample->pid, sample->tid, sample->time);
 	struct reel_record_space *space;
@@ -453,7 +475,7 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 		error = find_thread(tracker, sample, &thread);
 	if (error)
 		return error;
-	*thread_ret = thread->id;
+	ret->thread = thread->id;
 	space = &thread->process->space;
 	if (!thread->process->followed)
 		error = follow(tracker, thread->process, sample->time);
@@ -468,6 +490,7 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 			tracker_native(tracker, space);
 		error = tracker_space_update(tracker, thread->process);
 	}
+	find_space(tracker, thread->process, sample->time, ret);
 	return error;
 }
 

@@ -15,6 +15,7 @@
 #include "record/module_table.h"
 #include "record/process_events.h"
 #include "record/target.h"
+#include "space/space.h"
 
 struct reel_tracker;
 
@@ -51,10 +52,17 @@ struct reel_error *reel_tracker_event(struct reel_tracker *tracker,
 struct reel_error *reel_tracker_process(struct reel_tracker *tracker,
 					const struct reel_bpf_process *process) REEL_MUST_CHECK;
 
-/* The THREAD id of a sample; makes one from /proc where nothing is known of the thread. */
+/* Where a sample was taken. */
+struct reel_tracker_place {
+	uint64_t thread;	      /* THREAD's id */
+	struct reel_space_view space; /* its mappings, until the tracker is told more */
+	const struct reel_space_state *state; /* as `space`; may be NULL */
+};
+
+/* Makes a thread from /proc where nothing is known of it. */
 struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 				      const struct reel_bpf_sample *sample,
-				      uint64_t *thread_ret) REEL_MUST_CHECK;
+				      struct reel_tracker_place *ret) REEL_MUST_CHECK;
 
 /* The kernel dropped events: looks into /proc what they could have been. */
 struct reel_error *reel_tracker_resync(struct reel_tracker *tracker) REEL_MUST_CHECK;

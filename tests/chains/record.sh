@@ -2,7 +2,8 @@
 # record.sh RECORDER DIR MODE OUT [COMMAND...]: records mode MODE of DIR/chains, as started by COMMAND, with the program RECORDER
 #
 # Leaves OUT.reel, OUT.printed (what the program printed) and OUT.log (what the recorder did). The shell may be busybox's.
-# $SECONDS_OF_CPU: how long a mode runs (0.6); $FREQUENCY: samples a second (4999); $STACK_BYTES: how deep mode deep goes.
+# $SECONDS_OF_CPU: how long a mode runs (0.6); $FREQUENCY: samples a second (4999); $STACK_BYTES: how deep mode deep goes;
+# $RECORD_OPTIONS: more options of RECORDER.
 set -u
 [ $# -ge 4 ] || exit 2
 recorder=$1 dir=$2 mode=$3 out=$4
@@ -20,5 +21,5 @@ max_stack=
 [ "$mode" != deep ] || max_stack="--max-stack 1M"
 # The longest mode is none that waits; the minutes are for a busy machine.
 # shellcheck disable=SC2086 # lists of words
-exec timeout 120 "$recorder" -q -F "$frequency" $max_stack -o "$out.reel" -- "$@" "$dir/chains" "$mode" "$seconds" $arguments \
+exec timeout 120 "$recorder" -q -F "$frequency" $max_stack ${RECORD_OPTIONS-} -o "$out.reel" -- "$@" "$dir/chains" "$mode" "$seconds" $arguments \
     >"$out.printed" 2>"$out.log"

@@ -28,7 +28,8 @@ raw=${KEEP:-$work/raw} data=testdata/$cpu/chains
 # ---- record -----------------------------------------------------------------------------------
 
 # Half a second at 299 Hz: 150 samples. 80 KB are more than perf can take. With -icount none of them is lost on a busy host.
-export SECONDS_OF_CPU=0.5 FREQUENCY=299 STACK_BYTES=80000
+# As they are: tests/test-scrub.sh compares what is left of them, too.
+export SECONDS_OF_CPU=0.5 FREQUENCY=299 STACK_BYTES=80000 RECORD_OPTIONS=--raw-stacks
 # (riscv64's guest takes too long then.)
 icount=shift=3,sleep=off
 [ "$cpu" != riscv64 ] || icount=

@@ -81,9 +81,9 @@ fi
 # record ARGUMENT...
 record() {
     if [ $mount_tracefs ]; then
-        unshare -m sh -c "mount -t tracefs tracefs $tracefs && exec \"\$@\"" sh "$recorder" "$@"
+        unshare -m sh -c "mount -t tracefs tracefs $tracefs && exec \"\$@\"" sh "$recorder" --raw-stacks "$@"
     else
-        "$recorder" "$@"
+        "$recorder" --raw-stacks "$@"
     fi
 }
 

@@ -98,7 +98,7 @@ command_of() {
 
 for name in ${can_record:+$workloads}; do
     command_of "$name" || continue
-    if ! "$recorder" -q -F "$frequency" -o "$work/$name.reel" -- "${command[@]}" >/dev/null 2>"$work/err"; then
+    if ! "$recorder" -q --raw-stacks -F "$frequency" -o "$work/$name.reel" -- "${command[@]}" >/dev/null 2>"$work/err"; then
         failed=$((failed + 1))
         echo "FAILED: record $name: $(tail -n 1 "$work/err")"
         continue

@@ -9,6 +9,7 @@
 #   VARIANTS="gcc …"     which of tests/chains/variant.sh's (default gcc)
 #   CHAINS_OPTIONS=…     more options of the compilers, for all variants
 #   SECONDS_OF_CPU=N     how long a mode runs (default 0.6)
+#   RECORD_OPTIONS=…     options of stackreel-record
 #   FREQUENCY=N          samples a second (default 1999: an emulated CPU is slow)
 #   STACK_BYTES=N        how deep mode deep goes (default a megabyte)
 set -euo pipefail
@@ -63,7 +64,7 @@ fi
 mapfile -t libraries < <(grep -v "^$work/" "$work/libraries" | sort -u -t = -k 2,2)
 
 cat >"$work/script" <<-SCRIPT
-	export SECONDS_OF_CPU=${SECONDS_OF_CPU:-0.6} FREQUENCY=${FREQUENCY:-1999} STACK_BYTES=${STACK_BYTES:-}
+	export SECONDS_OF_CPU=${SECONDS_OF_CPU:-0.6} FREQUENCY=${FREQUENCY:-1999} STACK_BYTES=${STACK_BYTES:-} RECORD_OPTIONS="${RECORD_OPTIONS-}"
 	for variant in ${variants[*]}; do
 		mkdir /out/\$variant
 		: >/out/\$variant/failed

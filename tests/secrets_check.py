@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Does a capture hold the secrets that tests/programs/secrets.c planted?
+
+    secrets_check.py --raw SECRETS CAPTURE         they are all there: the program was sampled where it has them
+    secrets_check.py --scrubbed SECRETS CAPTURE    none is, no four bytes of any
+
+SECRETS is what the program printed.  Looked at are the stacks as the independent reader (reel_reader.py)
+reconstructs them, the registers, and the raw bytes of all blocks, as `zstd -dc` gives them.  An address that
+stays may have four bytes that are in a secret, too, and a path four letters: how often that happens is counted
+with the bytes of each secret in another order, and computed: pieces times different fours of bytes that the
+capture has, over 2^32; for passwords, fours of their 64 characters, over 2^24.
+"""
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import reel_reader  # noqa: E402
+
+SHUFFLES = 20
+LETTERS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-")
+
+
+class Contents:
+    """What a capture has, each different thing once."""
+
+    def __init__(self, path):
+        self.problems, stacks, registers, self.samples, self.scrubbed = [], set(), set(), 0, 0
+        order = "little"
+        with open(path, "rb") as file:
+            for _, record in reel_reader.Capture(file, self.problems.append).all_records():
+                if record["record"] == "CAPTURE":
+                    order = "little" if record["byte_order"] == 1 else "big"
+                if record["record"] != "SAMPLE":
+                    continue
+                self.samples += 1
+                self.scrubbed += record["flags"] >> 1 & 1
+                stacks.update(bytes(region["bytes"]) for region in record["regions"])
+                registers.update(value.to_bytes(size, order) for _, size, value in record["registers"]
+                                 if value is not None)
+        # What a stack has in common with the others goes once: runs of 64 bytes, and what overlaps them.
+        seen, parts = set(), []
+        for stack in stacks:
+            for at in range(0, len(stack), 64):
+                part = stack[at:at + 64 + 40]
+                if part not in seen:
+                    seen.add(part)
+                    parts.append(part)
+        # Between any two lies what no secret has.
+        self.stacks = (b"\0" * 40).join(parts)
+        self.registers = registers
+        unpacked = subprocess.run(["zstd", "-dcq", path], check=True, stdout=subprocess.PIPE).stdout
+        self.all = (b"\0" * 40).join([self.stacks, *registers, unpacked])
+
+    def by_chance(self, pieces):
+        fours = {self.all[i:i + 4] for i in range(len(self.all) - 3)}
+        texts = sum(LETTERS.issuperset(four) for four in fours)
+        text_pieces = sum(LETTERS.issuperset(piece) for piece in pieces)
+        return (len(pieces) - text_pieces) * len(fours) / 2 ** 32 + text_pieces * texts / 2 ** 24
+
+
+def read_secrets(path):
+    with open(path, encoding="ascii") as file:
+        return {name: bytes.fromhex(value) for name, value in (line.split() for line in file)}
+
+
+def missing_of(name, secret, contents):
+    """The parts of a secret that the capture has not, where it should have all."""
+    kind = name.split("-")[0]
+    size = {"stack": len(secret), "number": 4, "word": 8}[kind]
+    for at in range(0, len(secret), size):
+        part = secret[at:at + size]
+        if part not in contents.stacks and not (kind == "word" and part in contents.registers):
+            yield part
+
+
+def pieces_of(name, secret):
+    step = 4 if name.startswith("number") else 1
+    return {secret[at:at + 4] for at in range(0, len(secret) - 3, step)}
+
+
+def found_of(pieces, contents):
+    return sum(piece in contents.all for piece in pieces)
+
+
+def check_raw(secrets, contents, optional):
+    lacking = {name for name, secret in secrets.items() if any(missing_of(name, secret, contents))}
+    print("%d samples: %d of %d secrets are there%s" % (
+        contents.samples, len(secrets) - len(lacking), len(secrets), "".join(", not " + name for name in sorted(lacking))))
+    return not lacking - set(optional)
+
+
+def check_scrubbed(secrets, contents):
+    pieces = set().union(*(pieces_of(name, secret) for name, secret in secrets.items()))
+    found = {name: found_of(pieces_of(name, secret), contents) for name, secret in secrets.items()}
+    rng = random.Random(1)
+    by_chance = []
+    for _ in range(SHUFFLES):
+        other = set()
+        for name, secret in secrets.items():
+            other |= pieces_of(name, bytes(rng.sample(list(secret), len(secret)))) - pieces
+        by_chance.append(found_of(other, contents))
+    expected = contents.by_chance(pieces)
+    print("%d samples, all scrubbed: %s; %d pieces of secrets, found: %d (by chance: %.4f computed, %d of %d shuffled ones, at most %d at once)" % (
+        contents.samples, "yes" if contents.scrubbed == contents.samples else "no", len(pieces), sum(found.values()), expected,
+        sum(by_chance), len(pieces) * SHUFFLES, max(by_chance)))
+    for name, count in found.items():
+        if count:
+            print("    %s: %d" % (name, count))
+    # A word of a secret has five pieces: two by chance are no part of one.
+    return contents.scrubbed == contents.samples > 0 and sum(found.values()) <= max(by_chance) + 2
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--raw", action="store_true")
+    parser.add_argument("--scrubbed", action="store_true")
+    parser.add_argument("--optional", action="append", default=[], help="a secret that need not be there")
+    parser.add_argument("secrets")
+    parser.add_argument("capture")
+    options = parser.parse_args()
+    secrets, contents = read_secrets(options.secrets), Contents(options.capture)
+    ok = not contents.problems
+    if options.raw:
+        ok &= check_raw(secrets, contents, options.optional)
+    if options.scrubbed:
+        ok &= check_scrubbed(secrets, contents)
+    for problem in contents.problems[:5]:
+        print(problem)
+    sys.exit(not ok)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+#!/bin/bash
+# Scrubbing: the traces are the same without what programs work with, and that is gone.
+#
+#   tests/test-scrub.sh     O=DIR   the object directory (build)
+#   LONG=1                  also workloads and every mode of the programs that know their chains, recorded
+#                           raw for that, and secrets in an arm64 guest
+#
+# Prints how many captures and samples were compared, and how many differ; what a random word's chance to look like an
+# address is, counted and computed; and how many pieces of the secrets that a program has (programs/secrets.c) are found.
+# The last needs root and BPF.
+# shellcheck disable=SC2317
+set -u
+cd "$(dirname "$0")/.." || exit
+O=${O:-build}
+stackreel=$O/stackreel recorder=$O/stackreel-record compare=$O/tests/scrub_compare chance=$O/tests/scrub_chance
+. tests/count.sh
+for program in "$stackreel" "$compare" "$chance"; do
+    [ -x "$program" ] || { skip "$program is not built"; finish; }
+done
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-scrub.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+
+# ok NAME COMMAND...: prints what the command says.
+ok() {
+    local name=$1 status
+    shift
+    "$@" >"$work/out" 2>&1
+    status=$?
+    count $status "$name"
+    sed "s|^|    |; s|$work/||" "$work/out" | head -n 40
+}
+
+# ---- the same traces -------------------------------------------------------------------
+
+captures=0 samples=0 differences=0 hidden=0
+
+# same NAME SYMFS CAPTURE...
+same() {
+    local name=$1 symfs=$2 c s d h
+    shift 2
+    echo "$name"
+    ok "$name: traces" "$compare" "$work/scrubbed.reel" "$symfs" "$@"
+    read -r c s d h < <(sed -nE 's/^([0-9]+) captures, ([0-9]+) samples, ([0-9]+) differences, ([0-9]+) .*/\1 \2 \3 \4/p' "$work/out")
+    captures=$((captures + ${c:-0})) samples=$((samples + ${s:-0})) differences=$((differences + ${d:-0})) hidden=$((hidden + ${h:-0}))
+}
+
+for archive in testdata/*/chains/symfs.tar.xz; do
+    cpu=${archive#testdata/} cpu=${cpu%%/*}
+    tests/matrix/unpack.sh "$cpu" "$work/$cpu" || { count 1 "$cpu: its archive"; continue; }
+    same "$cpu" "$work/$cpu" testdata/"$cpu"/chains/*/*.reel
+    rm -rf "${work:?}/$cpu"
+done
+for file in testdata/*/orders/orders.reel; do same "$file" "${file%/*}" "$file"; done
+for folder in testdata/*/perf; do
+    for mode in dwarf fp; do
+        "$stackreel" import -q -o "$work/$mode.reel" "$folder/$mode.data" 2>"$work/err" || count 1 "$folder/$mode.data: import"
+    done
+    same "$folder" "$folder" "$work/dwarf.reel" "$work/fp.reel"
+done
+
+can_record=
+if [ ! -x "$recorder" ]; then
+    skip "recording: $recorder is not built"
+elif [ "$(id -u)" != 0 ]; then
+    skip "recording: not root"
+elif "$recorder" -q -o "$work/probe.reel" -- true 2>"$work/err"; then
+    can_record=yes
+else
+    skip "recording: $(head -n 1 "$work/err")"
+fi
+
+# All workloads, and all modes in some variants; of 32 bits, too.
+compare_long() {
+    local name command dir mode modes
+    for name in exceptions recursion threads signals sqlite python compile; do
+        if ! command=$(tests/truth/workloads.sh $name 2>"$work/err"); then
+            skip "$name: $(tail -n 1 "$work/err")"
+            continue
+        fi
+        eval "nice $recorder -q -F 999 --raw-stacks -o $work/work.reel -- $command" >"$work/log" 2>&1
+        same "$name" "" "$work/work.reel"
+    done
+    while read -r dir flags; do
+        # shellcheck disable=SC2086 # lists of words
+        tests/chains/build.sh "$work/$dir" ${flags/\|*/} >"$work/err" 2>&1 || { skip "$dir: $(tail -n 1 "$work/err")"; continue; }
+        modes=$("$work/$dir/chains")
+        mkdir "$work/$dir-reels"
+        for mode in $modes cut; do
+            RECORD_OPTIONS=--raw-stacks tests/chains/record.sh "$PWD/$recorder" "$work/$dir" "$mode" "$work/$dir-reels/$mode"
+        done
+        same "chains, $dir" "" "$work/$dir-reels"/*.reel
+    done <<-END
+	gcc gcc g++ -O2 -fomit-frame-pointer
+	clang clang clang++ -O2 -fomit-frame-pointer
+	gcc-O0 gcc g++ -O0
+	static gcc g++ -O2 -fomit-frame-pointer -static
+	i386-static i686-linux-gnu-gcc i686-linux-gnu-g++ -O2 -fomit-frame-pointer -static
+	END
+}
+[ -z "${LONG-}" ] || [ -z "$can_record" ] || compare_long
+echo "compared: $captures captures, $samples samples, $differences differences, $hidden values hidden"
+
+# ---- the command --------------------------------------------------------------------------
+
+orders=testdata/i386/orders/orders.reel
+
+# run STATUS COMMAND...
+run() {
+    local wanted=$1 status
+    shift
+    "$@" >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+    [ $status = "$wanted" ]
+    count $? "status $status instead of $wanted: $*: $(head -n 1 "$work/err")"
+}
+
+# says PATTERN: what was run last, on standard error.
+says() {
+    grep -qE -- "$1" "$work/err"
+    count $? "says '$1': $(head -n 2 "$work/err")"
+}
+
+# lines FILE: its records, but for what another file has differently.
+lines() {
+    "$stackreel" dump -q --json --bytes "$1" | grep -v '"record": "\(INDEX_ENTRY\|SAMPLE_LAYOUT\)"' | sed -E 's/"block[a-z_]*": [0-9]+, //g'
+}
+
+run 2 "$stackreel" scrub $orders
+says 'where to'
+cp $orders "$work/a.reel"
+run 2 "$stackreel" scrub -o "$work/a.reel" "$work/a.reel"
+cmp -s $orders "$work/a.reel"
+count $? "a capture that was to be scrubbed onto itself is as it was"
+run 0 "$stackreel" scrub -o "$work/b.reel" "$work/a.reel"
+says '1,687 samples'
+run 0 "$stackreel" scrub -q -o - "$work/b.reel"
+mv "$work/out" "$work/c.reel"
+cmp -s <(lines "$work/b.reel") <(lines "$work/c.reel")
+count $? "what is scrubbed twice is as scrubbed once"
+cmp -s <(lines "$work/a.reel" | grep -v '"record": "SAMPLE"') <(lines "$work/b.reel" | grep -v '"record": "SAMPLE"')
+count $? "all but samples is as it was"
+[ "$("$stackreel" dump -q --json "$work/b.reel" | grep -c '"record": "SAMPLE".*"flags": [2367],')" = 1687 ]
+count $? "each sample says that it is scrubbed"
+run 0 "$stackreel" info -q "$work/b.reel"
+grep -q '^stacks  *scrubbed' "$work/out"
+count $? "info says so"
+run 0 "$stackreel" info -q "$work/a.reel"
+grep -q '^stacks  *raw' "$work/out"
+count $? "info says if not"
+run 0 "$stackreel" scrub -q --no-cmdline -o "$work/c.reel" "$work/a.reel"
+"$stackreel" info -q "$work/a.reel" | grep -q '^command line .*orders' && "$stackreel" info -q "$work/c.reel" | grep -q '^command line  *unknown'
+count $? "the command line is there, or not"
+head -c 60000 "$work/a.reel" >"$work/cut.reel"
+run 1 "$stackreel" scrub -o "$work/c.reel" "$work/cut.reel"
+[ "$("$stackreel" dump -q --json "$work/c.reel" 2>"$work/err" | grep -c '"record": "SAMPLE"')" = \
+    "$("$stackreel" dump -q --json "$work/cut.reel" 2>"$work/err" | grep -c '"record": "SAMPLE"')" ]
+count $? "of a cut file what can be read"
+run 1 "$stackreel" scrub -o "$work/no.reel" "$work/err"
+[ ! -e "$work/no.reel" ]
+count $? "nothing is left of what failed"
+
+# ---- chance -----------------------------------------------------------------------------------
+
+echo "random words that look like addresses"
+ok "chance" "$chance" "${LONG:+10}2" $orders testdata/x86_64/chains/{gcc,no-pie}/tiny.reel testdata/aarch64/chains/{pauth,no-pie}/tiny.reel
+
+# ---- secrets -----------------------------------------------------------------------------------
+
+# secrets NAME OPTION... -- RECORDER-OPTION...: records the program with them, and checks it with those.
+secrets() {
+    local name=$1 options=()
+    shift
+    while [ "$1" != -- ]; do options+=("$1") && shift; done
+    shift
+    "$recorder" -q -F 4999 "$@" -o "$work/secrets.reel" -- "$work/secrets" 100000000 >"$work/secrets.txt" 2>"$work/err"
+    count $? "$name: recording: $(head -n 1 "$work/err")"
+    ok "$name" tests/secrets_check.py "${options[@]}" "$work/secrets.txt" "$work/secrets.reel"
+}
+
+find_secrets() {
+    echo "secrets"
+    ${CC:-cc} -O2 -Wall -Wextra -Werror -pthread -o "$work/secrets" tests/programs/secrets.c || { count 1 "secrets.c"; return; }
+    secrets "recorded raw" --raw -- --raw-stacks
+    "$stackreel" scrub -q -o "$work/later.reel" "$work/secrets.reel"
+    ok "scrubbed later" tests/secrets_check.py --scrubbed "$work/secrets.txt" "$work/later.reel"
+    tests/secrets_check.py --scrubbed "$work/secrets.txt" "$work/secrets.reel" >"$work/out" 2>&1
+    count $((!$?)) "the check sees secrets where there are some"
+    secrets "recorded" --scrubbed --
+    secrets "recorded with --scrub" --scrubbed -- --raw-stacks --scrub -g --fp
+    # What waits for the next part goes another way.
+    "$recorder" -q -F 4999 --rotate 150ms -o "$work/parts.reel" -- "$work/secrets" 300000000 >"$work/secrets.txt" 2>"$work/err"
+    count $? "parts: recording: $(head -n 1 "$work/err")"
+    [ "$(find "$work" -name 'parts.*.reel' | wc -l)" -gt 2 ]
+    count $? "there are several parts"
+    for part in "$work"/parts.*.reel; do
+        ok "${part##*/}" tests/secrets_check.py --scrubbed "$work/secrets.txt" "$part"
+    done
+    "$recorder" -q --no-cmdline -o "$work/secrets.reel" -- "$work/secrets" 1000 correct-horse-battery >"$work/secrets.txt" 2>"$work/err"
+    ! zstd -dcq "$work/secrets.reel" | grep -q correct-horse
+    count $? "--no-cmdline: no argument is in the file"
+    "$recorder" -q -o "$work/secrets.reel" -- "$work/secrets" 1000 correct-horse-battery >"$work/secrets.txt" 2>"$work/err"
+    [ "$(zstd -dcq "$work/secrets.reel" | grep -ac correct-horse)" = 1 ]
+    count $? "without it they are, in the command line"
+}
+if [ -z "$can_record" ]; then
+    skip "secrets: nothing can be recorded here"
+elif ! command -v zstd >/dev/null; then
+    skip "secrets: zstd is not installed"
+else
+    find_secrets
+fi
+finish
