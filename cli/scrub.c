@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stackreel scrub: a capture without what programs worked with. */
-#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
@@ -9,15 +9,18 @@
 
 enum {
 	KEY_NO_COMMAND_LINE = OPTION_KEY_OWN,
+	KEY_ENCRYPT_TO,
 };
 
 struct scrub {
 	struct options common;
 	bool no_command_line;
+	struct string_list recipients;
 };
 
 static const struct argp_child children[] = {
-	{ &options_file, 0, "Other options:", 1 },
+	{ &options_keys, 0, "Other options:", 1 },
+	{ &options_file, 0, NULL, 1 },
 	{ 0 },
 };
 
@@ -25,13 +28,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct scrub *scrub = state->input;
 
-	(void)arg;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		options_set_inputs(state, children, &scrub->common);
 		return 0;
 	case KEY_NO_COMMAND_LINE:
 		scrub->no_command_line = true;
+		return 0;
+	case KEY_ENCRYPT_TO:
+		string_list_add(&scrub->recipients, arg);
 		return 0;
 	case ARGP_KEY_END:
 		if (!scrub->common.output)
@@ -44,6 +49,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option own_options[] = { { "no-cmdline", KEY_NO_COMMAND_LINE, NULL, 0,
 						    "Leave the recorder's command line out", 0 },
+						  { "encrypt-to", KEY_ENCRYPT_TO, "PUBLIC_KEY", 0,
+						    "Encrypt the new capture to this key, or to "
+						    "those in the file of this name, as `stackreel "
+						    "keygen' makes them (may be given again)",
+						    0 },
 						  { 0 } };
 
 static const struct argp parser = {
@@ -82,6 +92,7 @@ static int run(const struct scrub *scrub)
 	const struct reel_scrub_options options = {
 		.size = sizeof(options),
 		.no_command_line = scrub->no_command_line,
+		.recipients = scrub->recipients.items,
 	};
 	struct reel_scrub_counts counts = { .size = sizeof(counts) };
 	const char *output = scrub->common.output;
@@ -114,6 +125,7 @@ int command_scrub(int argc, char **argv)
 	options_init(&scrub.common);
 	argp_parse(&parser, argc, argv, 0, NULL, &scrub);
 	status = run(&scrub);
+	free(scrub.recipients.items);
 	options_free(&scrub.common);
 	return status;
 }

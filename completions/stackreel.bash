@@ -14,7 +14,7 @@ _stackreel_options() {
     table) echo "$file" ;;
     import) echo "--arch --kallsyms --no-cmdline --encrypt-to $file" ;;
     keygen) echo "-y -o --output --help" ;;
-    scrub) echo "--no-cmdline $file" ;;
+    scrub) echo "--no-cmdline --encrypt-to --identity $file" ;;
     esac
 }
 

@@ -235,6 +235,15 @@ struct reel_error *reel_public_keys_add(struct reel_public_keys *keys, const cha
 	return add_public(keys, &key);
 }
 
+struct reel_error *reel_public_keys_add_list(struct reel_public_keys *keys, const char *const *list)
+{
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; list && list[i] && !error; i++)
+		error = reel_public_keys_add(keys, list[i]);
+	return error;
+}
+
 void reel_public_keys_free(struct reel_public_keys *keys)
 {
 	free(keys->list);

@@ -51,6 +51,9 @@ void reel_public_key_id(const struct reel_public_key *key, uint8_t ret[REEL_KEY_
  */
 struct reel_error *reel_public_keys_add(struct reel_public_keys *keys,
 					const char *text) REEL_MUST_CHECK;
+/* The same for each of a list that ends with NULL, or is. */
+struct reel_error *reel_public_keys_add_list(struct reel_public_keys *keys,
+					     const char *const *list) REEL_MUST_CHECK;
 void reel_public_keys_free(struct reel_public_keys *keys);
 
 /* Adds the identities of a file; INVALID if it has none. */

@@ -167,16 +167,6 @@ static void importer_free(struct importer *importer)
 	free(importer);
 }
 
-/* The public keys that `list` names. */
-static struct reel_error *load_recipients(const char *const *list, struct reel_public_keys *ret)
-{
-	struct reel_error *error = NULL;
-
-	for (size_t i = 0; list && list[i] && !error; i++)
-		error = reel_public_keys_add(ret, list[i]);
-	return error;
-}
-
 struct reel_error *reel_import_perf(const char *path, const char *output,
 				    const struct reel_import_options *options,
 				    struct reel_import_counts *counts)
@@ -193,7 +183,7 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 	if (options)
 		memcpy(&importer->options, options,
 		       options->size < sizeof(*options) ? options->size : sizeof(*options));
-	error = load_recipients(importer->options.recipients, &recipients);
+	error = reel_public_keys_add_list(&recipients, importer->options.recipients);
 	if (!error)
 		error = perf_stream_open(path, &importer->stream);
 	if (error) {

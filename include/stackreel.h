@@ -467,6 +467,9 @@ struct reel_scrub_options {
 	size_t size;
 	/* Leave the recorder's command line out. */
 	bool no_command_line;
+	/* Encrypt the new capture to these: public keys, or files of them; NULL-terminated, or
+	 * NULL. */
+	const char *const *recipients;
 };
 
 struct reel_scrub_counts {

@@ -2,6 +2,7 @@
 /* A capture without what the recorded programs worked with. */
 #include <stdlib.h>
 
+#include "format/keys.h"
 #include "format/output_file.h"
 #include "replay/rewrite.h"
 #include "space/scrub.h"
@@ -66,9 +67,11 @@ static enum reel_rewrite_record scrub_record(void *context, struct reel_record *
 }
 
 static struct reel_error *write_scrubbed(struct scrub *scrub, int fd, const char *output,
+					 const struct reel_public_keys *recipients,
 					 struct reel_rewrite_counts *ret)
 {
 	const struct reel_rewrite_options options = {
+		.writer.recipients = recipients,
 		/* Nobody knows what is in it. */
 		.drop_unknown = true,
 		.sample = scrub_sample,
@@ -96,6 +99,7 @@ struct reel_error *reel_capture_scrub(struct reel_capture *capture, const char *
 				      struct reel_scrub_counts *counts)
 {
 	struct scrub scrub = { .capture = capture };
+	_cleanup_public_keys_ struct reel_public_keys recipients = { 0 };
 	struct reel_rewrite_counts written = { 0 };
 	struct reel_output_file file;
 	struct reel_error *error;
@@ -103,12 +107,15 @@ struct reel_error *reel_capture_scrub(struct reel_capture *capture, const char *
 	if (options)
 		memcpy(&scrub.options, options,
 		       options->size < sizeof(*options) ? options->size : sizeof(*options));
+	error = reel_public_keys_add_list(&recipients, scrub.options.recipients);
+	if (error)
+		return error;
 	error = reel_output_file_open(output, reel_reader_fd(capture->reader), &file);
 	if (error)
 		return error;
 	error = reel_scrubber_create(&scrub.scrubber);
 	if (!error)
-		error = write_scrubbed(&scrub, file.fd, output, &written);
+		error = write_scrubbed(&scrub, file.fd, output, &recipients, &written);
 	error = reel_output_file_close(&file, error);
 	reel_scrubber_destroy(scrub.scrubber);
 	if (!error && counts)
