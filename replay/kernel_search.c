@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
+#include <stdarg.h>
 #include <errno.h>
 #include <fts.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/bytes.h"
 #include "replay/kernel_search.h"
+#include "replay/text.h"
 
 struct list {
 	char **all;
@@ -34,18 +35,6 @@ struct attempt {
 	struct reel_buffer seen; /* "; /a has build-id 12; /b: truncated" */
 	bool mismatch, broken;
 };
-
-__attribute__((format(printf, 1, 2))) static char *print(const char *format, ...)
-{
-	va_list args;
-	char *text;
-	int n;
-
-	va_start(args, format);
-	n = vasprintf(&text, format, args);
-	va_end(args);
-	return n < 0 ? NULL : text;
-}
 
 /* ---- lists of strings ------------------------------------------------------- */
 
@@ -95,8 +84,9 @@ static struct reel_error *copy_options(const struct reel_capture_options *option
 	for (size_t i = 0; !error && options->symfs && options->symfs[i]; i++) {
 		for (size_t j = 0; !error && debug_dirs[j]; j++) {
 			if (debug_dirs[j][0] == '/')
-				error = append(&search->debug_dirs,
-					       print("%s%s", options->symfs[i], debug_dirs[j]));
+				error = append(
+					&search->debug_dirs,
+					reel_text_print("%s%s", options->symfs[i], debug_dirs[j]));
 		}
 	}
 	if (!error)
@@ -320,13 +310,13 @@ static struct reel_error *try_build_ids(struct attempt *attempt)
 
 	for (size_t i = 0; !error && attempt->hex[0] && i < dirs->n; i++) {
 		error = try_file(attempt,
-				 print("%s/.build-id/%.2s/%s.debug", dirs->all[i], attempt->hex,
-				       attempt->hex + 2),
+				 reel_text_print("%s/.build-id/%.2s/%s.debug", dirs->all[i],
+						 attempt->hex, attempt->hex + 2),
 				 false);
 		if (!error)
 			error = try_file(attempt,
-					 print("%s/.build-id/%.2s/%s", dirs->all[i], attempt->hex,
-					       attempt->hex + 2),
+					 reel_text_print("%s/.build-id/%.2s/%s", dirs->all[i],
+							 attempt->hex, attempt->hex + 2),
 					 false);
 	}
 	return error;
@@ -351,9 +341,9 @@ static struct reel_error *try_kernel(struct attempt *attempt, const struct list 
 		size_t dir = i / 2 / (sizeof(names) / sizeof(*names));
 
 		error = try_file(attempt,
-				 print("%s/%s%s%s%s", dirs->all[dir], names[name].before,
-				       attempt->search->release, names[name].behind,
-				       i % 2 ? ".debug" : ""),
+				 reel_text_print("%s/%s%s%s%s", dirs->all[dir], names[name].before,
+						 attempt->search->release, names[name].behind,
+						 i % 2 ? ".debug" : ""),
 				 false);
 	}
 	return error;
@@ -391,12 +381,13 @@ static struct reel_error *list_all_modules(struct reel_kernel_search *search)
 	search->modules_listed = true;
 	for (size_t i = 0; *search->release && i < 2; i++) {
 		for (size_t j = 0; !error && j < lists[i]->n; j++) {
-			error = list_modules(search, print("%s/lib/modules/%s", lists[i]->all[j],
-							   search->release));
+			error = list_modules(search,
+					     reel_text_print("%s/lib/modules/%s", lists[i]->all[j],
+							     search->release));
 			if (!error)
-				error = list_modules(search,
-						     print("%s/usr/lib/modules/%s",
-							   lists[i]->all[j], search->release));
+				error = list_modules(
+					search, reel_text_print("%s/usr/lib/modules/%s",
+								lists[i]->all[j], search->release));
 		}
 	}
 	return error;
@@ -420,7 +411,7 @@ static struct reel_error *describe_problem(struct attempt *attempt, struct reel_
 	reel_buffer_u8(&attempt->seen, 0);
 	if (attempt->seen.failed)
 		return reel_error_no_memory();
-	ret->problem = print(
+	ret->problem = reel_text_print(
 		"no file with the debug information of %s%s%s%s: its functions have the names that "
 		"the capture has, without lines and inlined ones; give it with --module FILE, or "
 		"--debug-dir DIR with what the kernel's debug package has in /usr/lib/debug%s",

@@ -9,6 +9,7 @@
 
 #include "format/bytes.h"
 #include "replay/module_search.h"
+#include "replay/text.h"
 
 /* A file that was named for whatever module has its build-id. */
 struct named_file {
@@ -42,19 +43,6 @@ static void print_hex(const uint8_t *bytes, size_t size, char *ret)
 	for (size_t i = 0; i < size; i++)
 		sprintf(ret + 2 * i, "%02x", bytes[i]);
 	ret[2 * size] = 0;
-}
-
-/* asprintf that gives NULL when it fails. */
-__attribute__((format(printf, 1, 2))) static char *print(const char *format, ...)
-{
-	va_list args;
-	char *text;
-	int n;
-
-	va_start(args, format);
-	n = vasprintf(&text, format, args);
-	va_end(args);
-	return n < 0 ? NULL : text;
 }
 
 /* ---- the search's own copy of the options --------------------------------- */
@@ -103,7 +91,7 @@ static char **make_debug_dirs(const char *const *given, char *const *symfs)
 	for (size_t j = 0; fine && symfs[j]; j++) {
 		for (size_t i = 0; fine && i < n; i++) {
 			if (dirs[i][0] == '/')
-				fine = (all[at++] = print("%s%s", symfs[j], dirs[i]));
+				fine = (all[at++] = reel_text_print("%s%s", symfs[j], dirs[i]));
 		}
 	}
 	if (!fine) {
@@ -341,7 +329,7 @@ static struct reel_error *try_named_files(struct attempt *attempt, struct reel_e
 /* DIR/.build-id/xx/yyyy + suffix */
 static char *build_id_path(const char *dir, const char *hex, const char *suffix)
 {
-	return print("%s/.build-id/%.2s/%s%s", dir, hex, hex + 2, suffix);
+	return reel_text_print("%s/.build-id/%.2s/%s%s", dir, hex, hex + 2, suffix);
 }
 
 /* A path that the kernel reports is absolute and has no "..": anything else leads out of symfs. */
@@ -362,8 +350,8 @@ static struct reel_error *find_file(struct attempt *attempt, struct reel_elf_fil
 	if (!by_path)
 		note(attempt, "the path is not one of a file");
 	for (size_t i = 0; !error && by_path && search->symfs[i]; i++)
-		error = try_file(attempt, print("%s%s", search->symfs[i], attempt->path), true,
-				 ret);
+		error = try_file(attempt, reel_text_print("%s%s", search->symfs[i], attempt->path),
+				 true, ret);
 	if (!error && by_path && !search->no_host_files)
 		error = try_file(attempt, strdup(attempt->path), false, ret);
 	for (size_t i = 0; !error && attempt->hex[0] && search->debug_dirs[i]; i++)
@@ -455,13 +443,14 @@ static struct reel_error *try_debuglink(const struct attempt *attempt,
 	link = reel_elf_file_debuglink(file, &crc);
 	if (!link || strchr(link, '/'))
 		return NULL;
-	error = try_debug_file(file, print("%.*s%s", dir_size, path, link), ret);
+	error = try_debug_file(file, reel_text_print("%.*s%s", dir_size, path, link), ret);
 	if (!error)
-		error = try_debug_file(file, print("%.*s.debug/%s", dir_size, path, link), ret);
+		error = try_debug_file(file, reel_text_print("%.*s.debug/%s", dir_size, path, link),
+				       ret);
 	for (size_t i = 0; !error && search->debug_dirs[i]; i++)
 		error = try_debug_file(file,
-				       print("%s%.*s%s", search->debug_dirs[i], recorded_dir_size,
-					     attempt->path, link),
+				       reel_text_print("%s%.*s%s", search->debug_dirs[i],
+						       recorded_dir_size, attempt->path, link),
 				       ret);
 	return error;
 }
@@ -538,10 +527,11 @@ static struct reel_error *find_alternate(const struct reel_module_search *search
 	/* Distributions keep them in DEBUG_DIR/.dwz, wherever that is on this host. */
 	under_dwz = strstr(link, "/.dwz/");
 	for (size_t i = 0; !error && under_dwz && search->debug_dirs[i]; i++)
-		error = try_alternate(file, print("%s%s", search->debug_dirs[i], under_dwz));
-	if (!error && link[0] != '/')
 		error = try_alternate(file,
-				      print("%.*s%s", (int)(base_name(path) - path), path, link));
+				      reel_text_print("%s%s", search->debug_dirs[i], under_dwz));
+	if (!error && link[0] != '/')
+		error = try_alternate(
+			file, reel_text_print("%.*s%s", (int)(base_name(path) - path), path, link));
 	else if (!error)
 		error = try_alternate(file, strdup(link));
 	return error;
@@ -582,13 +572,13 @@ static struct reel_error *describe_problem(struct attempt *attempt, struct reel_
 	reel_buffer_u8(&attempt->seen, 0);
 	if (attempt->seen.failed)
 		return reel_error_no_memory();
-	ret->problem =
-		print("no file for %s%s%s%s (%s%s); give it with --module FILE, or --symfs DIR "
-		      "with a copy of the recorded host's files",
-		      path, attempt->deleted ? ", which was deleted or replaced," : "",
-		      attempt->hex[0] ? " with build-id " : "", attempt->hex,
-		      (const char *)attempt->seen.bytes,
-		      attempt->search->no_host_files ? "; files of this host are not used" : "");
+	ret->problem = reel_text_print(
+		"no file for %s%s%s%s (%s%s); give it with --module FILE, or --symfs DIR "
+		"with a copy of the recorded host's files",
+		path, attempt->deleted ? ", which was deleted or replaced," : "",
+		attempt->hex[0] ? " with build-id " : "", attempt->hex,
+		(const char *)attempt->seen.bytes,
+		attempt->search->no_host_files ? "; files of this host are not used" : "");
 	return ret->problem ? NULL : reel_error_no_memory();
 }
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,4 +125,16 @@ const char *reel_texts_add_hex(struct reel_texts *texts, struct reel_bytes bytes
 		hex[2 * i + 1] = digits[bytes.data[i] & 15];
 	}
 	return reel_texts_add(texts, hex, 2 * n);
+}
+
+char *reel_text_print(const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(&text, format, args);
+	va_end(args);
+	return n < 0 ? NULL : text;
 }

@@ -15,4 +15,7 @@ const char *reel_texts_add_string(struct reel_texts *texts, const char *string);
 /* Lower-case hexadecimal. */
 const char *reel_texts_add_hex(struct reel_texts *texts, struct reel_bytes bytes);
 
+/* A new string, which the caller frees; NULL if there is no memory. */
+char *reel_text_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 #endif
