@@ -58,6 +58,8 @@ struct cached_rule {
 	uint8_t unused;
 };
 
+/* From the lower one on, guesses are not relied on. */
+#define CACHED_DOUBT_MIN 8
 #define CACHED_DOUBT_MAX 16
 
 #define CACHED_RULE_BITS 14

@@ -8,7 +8,7 @@
  * frame's caller is guessed from the last time, so that one frame's loads need not wait for the
  * return address of another.
  */
-#include "replay/dwarf_cursor.h"
+#include "format/bytes.h"
 #include "replay/rule_code.h"
 #include "replay/unwind_cache.h"
 #include "replay/unwind_climb.h"
@@ -22,13 +22,11 @@ struct stretch {
 	const uint8_t *bytes;
 };
 
-/* What has been reached; `pc` as return addresses are stripped, `return_address` as it lay there.
- */
+/* What has been reached; `pc` as return addresses are stripped. */
 struct reached {
-	uint64_t pc, sp, fp, return_address;
-	uint64_t knows_fp; /* all ones: yes */
-	uint64_t touched;  /* slots that were saved on the way */
-	unsigned stalled;
+	uint64_t pc, sp;
+	uint64_t fp;	  /* unknown_fp(): not known */
+	uint64_t touched; /* slots that were saved on the way */
 };
 
 struct climb {
@@ -38,7 +36,14 @@ struct climb {
 	size_t limit;
 	struct stretch stretch;
 	struct reached at;
+	unsigned stalled;
 };
+
+/* A CFA that hangs on it is far from all that was recorded. */
+static uint64_t unknown_fp(const struct stretch *stretch)
+{
+	return stretch->begin + ((uint64_t)1 << 63);
+}
 
 /* ---- the stretch of bytes ---------------------------------------------------------------- */
 
@@ -80,7 +85,8 @@ static bool find_stretch(const struct reel_walk *walk, uint64_t sp, struct stret
 	for (size_t i = 0; i < memory->n_regions && !region; i++)
 		if (sp - memory->regions[i].address < memory->regions[i].size)
 			region = &memory->regions[i];
-	if (!region || region->address > last || region->size > last - region->address)
+	if (!region || region->address > last || region->size > last - region->address ||
+	    region->size >> 62)
 		return false;
 	for (size_t i = 0; memory->n_regions > 1 && i < memory->n_regions; i++)
 		if (&memory->regions[i] != region && overlap(&memory->regions[i], region))
@@ -103,12 +109,11 @@ INLINED uint64_t word_mask(struct words words)
 
 INLINED uint64_t load(const uint8_t *bytes, struct words words)
 {
-	uint32_t half;
+	uint64_t word = words.size == 8 ? reel_load64(bytes) : reel_load32(bytes);
 
-	if (words.size == 8)
-		return reel_load_target(bytes, 8, words.big_endian);
-	half = reel_load32(bytes);
-	return words.big_endian ? __builtin_bswap32(half) : half;
+	if (!words.big_endian)
+		return word;
+	return words.size == 8 ? __builtin_bswap64(word) : __builtin_bswap32((uint32_t)word);
 }
 
 /* A rule at work. */
@@ -141,32 +146,29 @@ INLINED bool find_cfa(const struct climb *climb, const struct reached *at, struc
 {
 	const struct stretch *stretch = &climb->stretch;
 	const struct cached_rule *rule = frame->rule;
-	uint64_t by_fp = mask_of(rule, CACHED_BY_FP), offset;
+	uint64_t base = choose(mask_of(rule, CACHED_BY_FP), at->fp, at->sp), offset;
 
-	frame->cfa = (choose(by_fp, at->fp, at->sp) + (uint64_t)(int64_t)rule->cfa_offset) &
-		     word_mask(words);
+	frame->cfa = (base + (uint64_t)(int64_t)rule->cfa_offset) & word_mask(words);
 	frame->place = frame->cfa - stretch->begin;
 	offset = frame->place + (uint64_t)(int64_t)rule->low;
-	return !(by_fp & ~at->knows_fp) && offset < stretch->size &&
+	return base <= word_mask(words) && offset < stretch->size &&
 	       rule->extent <= stretch->size - offset;
 }
 
-INLINED void find_caller(const struct climb *climb, const struct reached *at, struct words words,
-			 struct frame *frame)
+INLINED void find_caller(const struct climb *climb, const struct reached *at,
+			 uint64_t return_address, struct words words, struct frame *frame)
 {
 	const struct cached_rule *rule = frame->rule;
 	struct reached *caller = &frame->caller;
-	uint64_t saves_fp = mask_of(rule, CACHED_SAVES_FP);
 
-	caller->pc = caller->return_address & ~climb->walk->code_mask;
+	caller->pc = return_address & ~climb->walk->code_mask;
 	caller->sp = (frame->cfa + (uint64_t)(int64_t)rule->sp_offset) & word_mask(words);
 	if (rule->flags & CACHED_SAVES_SP)
 		caller->sp = load_at(climb, frame, rule->sp_offset, words);
 	caller->fp = at->fp;
 	if (rule->extent)
-		caller->fp =
-			choose(saves_fp, load_at(climb, frame, rule->fp_offset, words), at->fp);
-	caller->knows_fp = at->knows_fp | saves_fp;
+		caller->fp = choose(mask_of(rule, CACHED_SAVES_FP),
+				    load_at(climb, frame, rule->fp_offset, words), at->fp);
 	caller->touched = at->touched | rule->saved;
 }
 
@@ -177,6 +179,7 @@ struct sink {
 	struct cached_step *steps;
 };
 
+/* But for what all have in common (finish). */
 INLINED void append(struct sink *sink, const struct reel_rule *rule, uint64_t cfa,
 		    const struct reached *caller)
 {
@@ -184,9 +187,7 @@ INLINED void append(struct sink *sink, const struct reel_rule *rule, uint64_t cf
 
 	sink->steps[n] = (struct cached_step){ rule, cfa };
 	sink->frames.addresses[n] = caller->pc;
-	sink->frames.lookups[n] = caller->pc - 1;
 	sink->frames.sps[n] = caller->sp;
-	sink->frames.steps[n] = REEL_STEP_CFI;
 }
 
 /*
@@ -200,7 +201,7 @@ INLINED bool leave_first(struct climb *climb, struct cached_rule *rule, struct w
 	struct cached_rule *caller;
 	const struct reel_rule *general = rule->rule;
 	const struct reached *at = &climb->at;
-	bool by_link = rule->flags & CACHED_BY_LINK;
+	bool by_link = rule->flags & CACHED_BY_LINK, stalls;
 	struct sink sink = { *climb->frames, climb->cache->steps };
 
 	if (rule->extent || rule->flags & CACHED_BY_FP) {
@@ -217,22 +218,31 @@ INLINED bool leave_first(struct climb *climb, struct cached_rule *rule, struct w
 	}
 	if (by_link && !reel_walk_knows(walk->state, walk->programs->link))
 		return false;
-	frame.caller.return_address =
-		by_link ? walk->state->registers[walk->programs->link] & word_mask(words)
-			: load_at(climb, &frame, rule->return_offset, words);
-	find_caller(climb, at, words, &frame);
+	find_caller(climb, at,
+		    by_link ? walk->state->registers[walk->programs->link] & word_mask(words)
+			    : load_at(climb, &frame, rule->return_offset, words),
+		    words, &frame);
 	/* Leaf functions of CPUs with a link register leave sp alone. */
-	frame.caller.stalled = frame.caller.sp == at->sp;
-	if (frame.caller.sp < at->sp ||
-	    (frame.caller.stalled && (at->stalled || frame.caller.pc == at->pc)))
+	stalls = frame.caller.sp == at->sp;
+	if (frame.caller.sp < at->sp || (stalls && (climb->stalled || frame.caller.pc == at->pc)))
 		return false;
 	caller = reel_cached_rule(walk, frame.caller.pc, CACHED_CALLER);
 	if (!caller || reel_cached_is_landing_pad(walk, caller))
 		return false;
+	climb->stalled = stalls;
 	append(&sink, general, frame.cfa, &frame.caller);
 	climb->frames->n = sink.frames.n;
 	climb->at = frame.caller;
 	return true;
+}
+
+/* A guess that was not relied on would have been right or wrong; without a branch, for that is as
+ * hard to guess. */
+INLINED void learn(struct cached_rule *rule, bool right)
+{
+	unsigned doubt = rule->doubt + 2u - 3u * right;
+
+	rule->doubt = (uint8_t)(doubt < CACHED_DOUBT_MAX ? doubt : CACHED_DOUBT_MAX);
 }
 
 /*
@@ -243,20 +253,21 @@ INLINED struct cached_rule *enter_caller(const struct climb *climb, struct cache
 					 uint64_t pc, uint64_t tag)
 {
 	struct cached_rule *entries = climb->cache->entries, *guess = &entries[rule->next], *found;
+	bool doubtful = rule->doubt >= CACHED_DOUBT_MIN;
 
-	if (rule->doubt < CACHED_DOUBT_MAX / 2) {
+	if (!doubtful) {
 		if (guess->pc == pc && guess->tag == tag)
 			return guess;
-		rule->doubt += 2;
+		rule->doubt += CACHED_DOUBT_MIN / 2;
 	}
 	found = &entries[reel_cached_index(pc, tag)];
-	if (found->pc != pc || found->tag != tag)
-		found = reel_cached_rule_slow(climb->walk, pc, CACHED_CALLER);
-	if (!found)
-		return NULL;
-	/* If another one has been put in this entry's place, it guesses wrong. */
-	rule->next = (uint32_t)(found - entries);
-	return found;
+	if (found->pc == pc && found->tag == tag) {
+		if (doubtful)
+			learn(rule, found == guess);
+		rule->next = (uint32_t)(found - entries);
+		return found;
+	}
+	return reel_cached_rule_slow(climb->walk, pc, CACHED_CALLER);
 }
 
 /* From caller to caller; returns the entry of the last one, NULL if there is none. */
@@ -264,25 +275,27 @@ INLINED const struct cached_rule *leave_callers(struct climb *climb, struct cach
 						struct words words)
 {
 	const uint64_t tag = reel_cached_tag(climb->walk, CACHED_CALLER);
+	const struct climb local = *climb;
 	struct sink sink = { *climb->frames, climb->cache->steps };
 	struct reached at = climb->at;
 
-	while (rule && rule->kind == CACHED_PLAIN && sink.frames.n < climb->limit) {
+	while (rule && rule->kind == CACHED_PLAIN && sink.frames.n < local.limit) {
 		const struct reel_rule *general = rule->rule;
 		struct frame frame = { .rule = rule };
 
-		if (!find_cfa(climb, &at, words, &frame))
+		if (!find_cfa(&local, &at, words, &frame))
 			break;
-		frame.caller.return_address = load_at(climb, &frame, rule->return_offset, words);
-		find_caller(climb, &at, words, &frame);
-		frame.caller.stalled = 0;
+		find_caller(&local, &at, load_at(&local, &frame, rule->return_offset, words), words,
+			    &frame);
 		/* Nobody returns to 0; and where sp does not move up, there is more to be asked. */
 		if (frame.caller.sp <= at.sp || !frame.caller.pc)
 			break;
-		rule = enter_caller(climb, rule, frame.caller.pc, tag);
+		rule = enter_caller(&local, rule, frame.caller.pc, tag);
 		append(&sink, general, frame.cfa, &frame.caller);
 		at = frame.caller;
 	}
+	if (sink.frames.n > climb->frames->n)
+		climb->stalled = 0;
 	climb->frames->n = sink.frames.n;
 	climb->at = at;
 	return rule;
@@ -323,27 +336,46 @@ static void restore(struct climb *climb, size_t start, uint64_t needed, struct w
 	}
 }
 
+/* As it lay there, or in the link register, of which `state` has the first frame's still. */
+static uint64_t return_address_of(const struct climb *climb, const struct cached_step *step,
+				  struct words words)
+{
+	const struct rule_source *source = &step->rule->return_address;
+
+	if (source->from == FROM_REGISTER)
+		return climb->walk->state->registers[source->slot] & word_mask(words);
+	return load(climb->stretch.bytes +
+			    (step->cfa - climb->stretch.begin + (uint64_t)(int64_t)source->offset),
+		    words);
+}
+
 static void finish(struct climb *climb, size_t start, struct words words)
 {
 	struct reel_walk *walk = climb->walk;
 	const struct reel_unwind_programs *programs = walk->programs;
 	struct reel_unwind_state *state = walk->state;
-	const struct reached *at = &climb->at;
-	uint64_t known;
+	struct reel_unwind_frames *frames = climb->frames;
+	uint64_t known, return_address;
+	const struct cached_step *last;
 
-	if (climb->frames->n == start)
+	if (frames->n == start)
 		return;
-	known = known_of(climb, &climb->cache->steps[climb->frames->n - 1]);
+	for (size_t i = start; i < frames->n; i++)
+		frames->lookups[i] = frames->addresses[i] - 1;
+	memset(frames->steps + start, REEL_STEP_CFI, frames->n - start);
+	last = &climb->cache->steps[frames->n - 1];
+	return_address = return_address_of(climb, last, words);
+	known = known_of(climb, last);
 	restore(climb, start, known, words);
 	state->known = (state->known & programs->undo_call->keep) | known;
 	state->known |= (uint64_t)1 << programs->sp;
-	state->registers[programs->sp] = at->sp;
+	state->registers[programs->sp] = climb->at.sp;
 	if (programs->pc != REEL_ARCH_NO_SLOT) {
 		state->known |= (uint64_t)1 << programs->pc;
-		state->registers[programs->pc] = at->return_address;
+		state->registers[programs->pc] = return_address;
 	}
-	state->pc = at->pc;
-	walk->stalled = at->stalled;
+	state->pc = climb->at.pc;
+	walk->stalled = climb->stalled;
 	walk->first = false;
 	walk->exact = false;
 }
@@ -394,10 +426,10 @@ bool reel_walk_climb(struct reel_walk *walk, struct reel_unwind_frames *frames, 
 	climb.at = (struct reached){
 		.pc = state->pc,
 		.sp = state->registers[programs->sp],
-		.fp = programs->fp == REEL_ARCH_NO_SLOT ? 0 : state->registers[programs->fp],
-		.knows_fp = -(uint64_t)reel_walk_knows(state, programs->fp),
-		.stalled = walk->stalled,
+		.fp = reel_walk_knows(state, programs->fp) ? state->registers[programs->fp]
+							   : unknown_fp(&climb.stretch),
 	};
+	climb.stalled = walk->stalled;
 	if (walk->input->arch->word_size == 8)
 		return walk->input->memory->big_endian
 			       ? climb_words(&climb, (struct words){ 8, true })
