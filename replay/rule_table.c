@@ -9,6 +9,7 @@
  * while a bucket is being split, it finds the right number or none.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "replay/rule_table.h"
 
@@ -103,7 +104,7 @@ bool rule_table_init(struct rule_table *table)
 	struct rule_directory *directory;
 	struct rule_bucket *bucket;
 
-	*table = (struct rule_table){ 0 };
+	memset(table, 0, sizeof(*table));
 	directory = directory_create(table, 0);
 	bucket = directory ? bucket_create(table, 0) : NULL;
 	if (!bucket) {

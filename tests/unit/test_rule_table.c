@@ -120,7 +120,7 @@ static void *read_all(void *argument)
 
 static void test_readers(void **unused)
 {
-	struct readers readers = { 0 };
+	static struct readers readers;
 	pthread_t threads[2];
 	void *wrong;
 
