@@ -44,7 +44,10 @@ enum cached_flags {
 struct cached_rule {
 	uint64_t pc; /* as the walk has it; 0: empty */
 	uint64_t tag;
-	const struct reel_rule *rule;
+	union {
+		const struct reel_rule *rule;
+		uint64_t width; /* of any host's pointer */
+	};
 	uint64_t saved; /* slots, of those that callees keep */
 	int32_t cfa_offset;
 	int32_t low;
