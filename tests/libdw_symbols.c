@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functions, inlined calls and lines of debug information, ours against libdw's: each value of a
+ * DIE, each list of ranges and each row is libdw's, and all DIEs of a unit are walked.
+ *
+ *   libdw_symbols [--alternate FILE] [--every N] FILE [DEBUG-FILE]
+ *
+ * asks both of every Nth byte of each executable section of FILE.  It prints how many addresses and
+ * frames that were, and the first few differences; its status is 1 if there are any.
+ */
+#define _GNU_SOURCE
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "replay/debug_info.h"
+
+#define EXAMPLES   5
+#define DEPTH_MAX  512
+#define FRAMES_MAX 512
+
+/* A range of a DIE; of several that hold an address, the last one has it. */
+struct range {
+	Dwarf_Addr begin, end;
+	size_t die;
+};
+
+/* DIEs with code in the order that they come in. */
+struct dies {
+	struct die {
+		Dwarf_Die die;
+		size_t parent; /* SIZE_MAX: none */
+	} * all;
+	size_t n;
+	struct range *ranges;
+	size_t n_ranges;
+};
+
+struct oracle {
+	Dwarf *dwarf;
+	Dwarf_Addr text_begin, text_end;
+	struct dies units, functions, inlined;
+	Dwarf_Off unit, function; /* whose functions and inlined ones are there */
+};
+
+struct frame {
+	const char *function, *file;
+	unsigned line, column;
+};
+
+static void check(struct reel_error *error)
+{
+	if (!error)
+		return;
+	fprintf(stderr, "libdw_symbols: %s\n", reel_error_message(error));
+	exit(2);
+}
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "libdw_symbols: %s: %s\n", what, dwarf_errmsg(-1));
+	exit(2);
+}
+
+static void *grown(void *items, size_t n, size_t size)
+{
+	/* At powers of two. */
+	if (n & (n - 1))
+		return items;
+	items = reallocarray(items, n ? 2 * n : 1, size);
+	if (!items)
+		exit(2);
+	return items;
+}
+
+static void add_die(const struct oracle *oracle, struct dies *dies, Dwarf_Die *die, size_t parent)
+{
+	Dwarf_Addr base, begin, end;
+	ptrdiff_t at = 0;
+
+	dies->all = grown(dies->all, dies->n, sizeof(*dies->all));
+	dies->all[dies->n] = (struct die){ *die, parent };
+	while ((at = dwarf_ranges(die, at, &base, &begin, &end)) > 0) {
+		if (begin < oracle->text_begin || begin >= oracle->text_end || begin >= end)
+			continue;
+		dies->ranges = grown(dies->ranges, dies->n_ranges, sizeof(*dies->ranges));
+		dies->ranges[dies->n_ranges++] = (struct range){ begin, end, dies->n };
+	}
+	dies->n++;
+}
+
+static struct die *find_die(const struct dies *dies, Dwarf_Addr address)
+{
+	for (size_t i = dies->n_ranges; i--;) {
+		if (address >= dies->ranges[i].begin && address < dies->ranges[i].end)
+			return &dies->all[dies->ranges[i].die];
+	}
+	return NULL;
+}
+
+static void add_functions(struct oracle *oracle, Dwarf_Die *parent, int depth)
+{
+	Dwarf_Die die;
+
+	if (depth == DEPTH_MAX || dwarf_child(parent, &die) != 0)
+		return;
+	do {
+		if (dwarf_tag(&die) == DW_TAG_subprogram)
+			add_die(oracle, &oracle->functions, &die, SIZE_MAX);
+		add_functions(oracle, &die, depth + 1);
+	} while (dwarf_siblingof(&die, &die) == 0);
+}
+
+static void add_inlined(struct oracle *oracle, Dwarf_Die *parent, size_t inlined, int depth)
+{
+	Dwarf_Die die;
+
+	if (depth == DEPTH_MAX || dwarf_child(parent, &die) != 0)
+		return;
+	do {
+		size_t within = inlined;
+
+		if (dwarf_tag(&die) == DW_TAG_subprogram)
+			continue;
+		if (dwarf_tag(&die) == DW_TAG_inlined_subroutine) {
+			within = oracle->inlined.n;
+			add_die(oracle, &oracle->inlined, &die, inlined);
+		}
+		add_inlined(oracle, &die, within, depth + 1);
+	} while (dwarf_siblingof(&die, &die) == 0);
+}
+
+static void add_units(struct oracle *oracle)
+{
+	Dwarf_Off offset = 0, next;
+	size_t header_size;
+	Dwarf_Half version;
+	Dwarf_Die die;
+
+	for (; dwarf_next_unit(oracle->dwarf, offset, &next, &header_size, &version, NULL, NULL,
+			       NULL, NULL, NULL) == 0;
+	     offset = next) {
+		if (dwarf_offdie(oracle->dwarf, offset + header_size, &die) &&
+		    (dwarf_tag(&die) == DW_TAG_compile_unit ||
+		     dwarf_tag(&die) == DW_TAG_skeleton_unit))
+			add_die(oracle, &oracle->units, &die, SIZE_MAX);
+	}
+}
+
+static const char *name_of(Dwarf_Die *die)
+{
+	static const unsigned attributes[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name,
+					       DW_AT_name };
+	Dwarf_Attribute attribute;
+
+	for (size_t i = 0; i < 3; i++) {
+		const char *name = NULL;
+
+		if (dwarf_attr_integrate(die, attributes[i], &attribute))
+			name = dwarf_formstring(&attribute);
+		if (name)
+			return name;
+	}
+	return "";
+}
+
+static Dwarf_Word number_of(Dwarf_Die *die, unsigned name, Dwarf_Word otherwise)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word number;
+
+	return dwarf_attr(die, name, &attribute) && dwarf_formudata(&attribute, &number) == 0
+		       ? number
+		       : otherwise;
+}
+
+/* All that libdw says but the line of the address itself; frames have their call's position. */
+static size_t ask_libdw(struct oracle *oracle, Dwarf_Addr address, struct frame *frames,
+			struct die **unit_ret)
+{
+	struct die *unit = find_die(&oracle->units, address), *function, *inlined;
+	size_t n = 0, n_files;
+	Dwarf_Files *files;
+
+	*unit_ret = unit;
+	if (!unit)
+		return 0;
+	if (oracle->unit != dwarf_dieoffset(&unit->die)) {
+		oracle->unit = dwarf_dieoffset(&unit->die);
+		oracle->functions.n = oracle->functions.n_ranges = 0;
+		add_functions(oracle, &unit->die, 0);
+	}
+	function = find_die(&oracle->functions, address);
+	if (!function)
+		return 0;
+	if (oracle->function != dwarf_dieoffset(&function->die)) {
+		oracle->function = dwarf_dieoffset(&function->die);
+		oracle->inlined.n = oracle->inlined.n_ranges = 0;
+		add_inlined(oracle, &function->die, SIZE_MAX, 0);
+	}
+	if (dwarf_getsrcfiles(&unit->die, &files, &n_files) != 0)
+		files = NULL;
+	inlined = find_die(&oracle->inlined, address);
+	while (inlined && n < FRAMES_MAX - 1) {
+		Dwarf_Word file = number_of(&inlined->die, DW_AT_call_file, UINT32_MAX);
+		const char *path =
+			files && file < n_files ? dwarf_filesrc(files, file, NULL, NULL) : NULL;
+
+		frames[n].function = name_of(&inlined->die);
+		frames[n + 1].file = path ? path : "";
+		frames[n + 1].line = (unsigned)number_of(&inlined->die, DW_AT_call_line, 0);
+		frames[n + 1].column = (unsigned)number_of(&inlined->die, DW_AT_call_column, 0);
+		n++;
+		inlined =
+			inlined->parent == SIZE_MAX ? NULL : &oracle->inlined.all[inlined->parent];
+	}
+	frames[n++].function = name_of(&function->die);
+	return n;
+}
+
+/* libdw's paths are relative to the unit's directory where the table's are, ours are not. */
+static bool same_file(const char *ours, const char *libdws)
+{
+	size_t ours_size = strlen(ours), size = strlen(libdws);
+
+	if (strncmp(libdws, "./", 2) == 0)
+		libdws += 2, size -= 2;
+	return size <= ours_size && strcmp(ours + ours_size - size, libdws) == 0 &&
+	       (!size == !ours_size) &&
+	       (size == ours_size || libdws[0] == '/' || ours[ours_size - size - 1] == '/');
+}
+
+/* Whether the line is that of one of libdw's rows with the last address that is not above. */
+static bool same_line(struct die *unit, Dwarf_Addr address, const struct reel_debug_frame *ours)
+{
+	size_t n, low = 0, high;
+	bool found = false, ended = false;
+	Dwarf_Lines *lines;
+	Dwarf_Addr at = 0;
+
+	if (dwarf_getsrclines(&unit->die, &lines, &n) != 0)
+		return !ours->line;
+	high = n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		dwarf_lineaddr(dwarf_onesrcline(lines, middle), &at);
+		if (at <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (Dwarf_Addr last = 0; low--;) {
+		Dwarf_Line *line = dwarf_onesrcline(lines, low);
+		int number = 0, column = 0;
+		const char *file;
+		bool end = false;
+
+		dwarf_lineaddr(line, &at);
+		if (found && at != last)
+			break;
+		dwarf_lineendsequence(line, &end);
+		if (end) {
+			ended = true;
+			continue;
+		}
+		found = true;
+		last = at;
+		dwarf_lineno(line, &number);
+		dwarf_linecol(line, &column);
+		file = dwarf_linesrc(line, NULL, NULL);
+		if ((unsigned)number == ours->line &&
+		    ((unsigned)column == ours->column || column > UINT16_MAX) &&
+		    same_file(ours->file, file ? file : ""))
+			return true;
+	}
+	return !ours->line && !ours->file[0] && (ended || !found);
+}
+
+static bool same(struct oracle *oracle, Dwarf_Addr address, const struct reel_debug_frame *ours,
+		 size_t n, char *why)
+{
+	struct frame frames[FRAMES_MAX];
+	struct die *unit;
+	size_t n_libdw = ask_libdw(oracle, address, frames, &unit);
+
+	/* A line that no function claims is a frame of ours without a name. */
+	if (!n_libdw && n == 1 && !ours[0].function[0]) {
+		if (unit && same_line(unit, address, &ours[0]))
+			return true;
+		sprintf(why, "line %u of no function", ours[0].line);
+		return false;
+	}
+	if (n != n_libdw) {
+		sprintf(why, "%zu frames, libdw %zu", n, n_libdw);
+		return false;
+	}
+	if (n && !same_line(unit, address, &ours[0])) {
+		sprintf(why, "%.200s:%u:%u is not libdw's", ours[0].file, ours[0].line,
+			ours[0].column);
+		return false;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(ours[i].function, frames[i].function) != 0) {
+			sprintf(why, "frame %zu is %.200s, libdw %.200s", i, ours[i].function,
+				frames[i].function);
+			return false;
+		}
+		if (i && (ours[i].line != frames[i].line || ours[i].column != frames[i].column ||
+			  !same_file(ours[i].file, frames[i].file))) {
+			sprintf(why, "frame %zu at %.200s:%u:%u, libdw %.200s:%u:%u", i,
+				ours[i].file, ours[i].line, ours[i].column, frames[i].file,
+				frames[i].line, frames[i].column);
+			return false;
+		}
+	}
+	return true;
+}
+
+struct counts {
+	unsigned long addresses, frames, differ;
+};
+
+static void compare_section(struct oracle *oracle, struct reel_debug_info *info,
+			    const GElf_Shdr *section, unsigned long every, struct counts *counts)
+{
+	for (Dwarf_Addr at = section->sh_addr; at < section->sh_addr + section->sh_size;
+	     at += every) {
+		const struct reel_debug_frame *frames = NULL;
+		uint64_t begin;
+		char why[1024];
+		size_t n;
+
+		check(reel_debug_info_look_up(info, at, &frames, &n, &begin));
+		counts->addresses++;
+		counts->frames += n;
+		if (!same(oracle, at, frames, n, why) && counts->differ++ < EXAMPLES)
+			printf("%#llx: %s\n", (unsigned long long)at, why);
+	}
+}
+
+static Dwarf *open_libdw(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Dwarf *dwarf = fd < 0 ? NULL : dwarf_begin(fd, DWARF_C_READ);
+
+	if (!dwarf)
+		fail(path);
+	return dwarf;
+}
+
+int main(int argc, char **argv)
+{
+	struct reel_elf_file *file = NULL, *debug = NULL, *alternate = NULL;
+	struct oracle oracle = { .unit = UINT64_MAX, .function = UINT64_MAX };
+	struct counts counts = { 0 };
+	struct reel_debug_info *info;
+	unsigned long every = 1;
+	const char *path = NULL;
+	Elf_Scn *section = NULL;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--alternate") == 0 && i + 1 < argc) {
+			check(reel_elf_file_open(argv[++i], &alternate));
+		} else if (strcmp(argv[i], "--every") == 0 && i + 1 < argc) {
+			every = strtoul(argv[++i], NULL, 10);
+		} else {
+			path = argv[i];
+			check(reel_elf_file_open(path, file ? &debug : &file));
+		}
+	}
+	if (!file || !every)
+		return 2;
+	if (alternate)
+		reel_elf_file_set_alternate(debug ? debug : file, alternate);
+	check(reel_debug_info_open(debug ? debug : file, file, &info));
+	oracle.dwarf = open_libdw(path);
+	reel_elf_file_text_range(file, &oracle.text_begin, &oracle.text_end);
+	add_units(&oracle);
+	while ((section = elf_nextscn(reel_elf_file_handle(file), section))) {
+		GElf_Shdr header;
+
+		if (gelf_getshdr(section, &header) && header.sh_flags & SHF_EXECINSTR)
+			compare_section(&oracle, info, &header, every, &counts);
+	}
+	printf("%lu addresses, %lu frames, %lu differ\n", counts.addresses, counts.frames,
+	       counts.differ);
+	return counts.differ ? 1 : 0;
+}
