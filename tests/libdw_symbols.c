@@ -43,6 +43,7 @@ struct dies {
 
 struct oracle {
 	Dwarf *dwarf;
+	int fd;
 	Dwarf_Addr text_begin, text_end;
 	struct dies units, functions, inlined;
 	Dwarf_Off unit, function; /* whose functions and inlined ones are there */
@@ -344,14 +345,27 @@ static void compare_section(struct oracle *oracle, struct reel_debug_info *info,
 	}
 }
 
-static Dwarf *open_libdw(const char *path)
+static void open_libdw(struct oracle *oracle, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	Dwarf *dwarf = fd < 0 ? NULL : dwarf_begin(fd, DWARF_C_READ);
-
-	if (!dwarf)
+	oracle->fd = open(path, O_RDONLY | O_CLOEXEC);
+	oracle->dwarf = oracle->fd < 0 ? NULL : dwarf_begin(oracle->fd, DWARF_C_READ);
+	if (!oracle->dwarf)
 		fail(path);
-	return dwarf;
+}
+
+static void free_dies(struct dies *dies)
+{
+	free(dies->all);
+	free(dies->ranges);
+}
+
+static void close_libdw(struct oracle *oracle)
+{
+	free_dies(&oracle->units);
+	free_dies(&oracle->functions);
+	free_dies(&oracle->inlined);
+	dwarf_end(oracle->dwarf);
+	close(oracle->fd);
 }
 
 int main(int argc, char **argv)
@@ -379,7 +393,7 @@ int main(int argc, char **argv)
 	if (alternate)
 		reel_elf_file_set_alternate(debug ? debug : file, alternate);
 	check(reel_debug_info_open(debug ? debug : file, file, &info));
-	oracle.dwarf = open_libdw(path);
+	open_libdw(&oracle, path);
 	reel_elf_file_text_range(file, &oracle.text_begin, &oracle.text_end);
 	add_units(&oracle);
 	while ((section = elf_nextscn(reel_elf_file_handle(file), section))) {
@@ -390,5 +404,9 @@ int main(int argc, char **argv)
 	}
 	printf("%lu addresses, %lu frames, %lu differ\n", counts.addresses, counts.frames,
 	       counts.differ);
+	close_libdw(&oracle);
+	reel_debug_info_close(info);
+	reel_elf_file_close(debug);
+	reel_elf_file_close(file); /* and with it, the alternate one */
 	return counts.differ ? 1 : 0;
 }
