@@ -219,7 +219,21 @@ static int compare_codes(const void *left, const void *right)
 	return (a->code > b->code) - (a->code < b->code);
 }
 
-static bool read_table(struct reel_abbreviations *abbreviations, struct reel_cursor *cursor)
+static void go_over_attributes(struct reel_cursor *cursor)
+{
+	uint64_t attribute, form;
+
+	do {
+		attribute = reel_cursor_uleb(cursor);
+		form = reel_cursor_uleb(cursor);
+		if (form == DW_FORM_implicit_const)
+			reel_cursor_sleb(cursor);
+	} while (attribute || form); /* both are 0 where the cursor has failed */
+}
+
+/* `only`: the abbreviation that is wanted, 0: all are. */
+static bool read_table(struct reel_abbreviations *abbreviations, struct reel_cursor *cursor,
+		       uint64_t only)
 {
 	for (;;) {
 		struct reel_abbreviation it = { .code = reel_cursor_uleb(cursor) };
@@ -230,19 +244,27 @@ static bool read_table(struct reel_abbreviations *abbreviations, struct reel_cur
 		tag = reel_cursor_uleb(cursor);
 		it.tag = tag <= UINT16_MAX ? (uint16_t)tag : 0;
 		it.has_children = reel_cursor_u8(cursor) == DW_CHILDREN_yes;
+		if (only && it.code != only) {
+			go_over_attributes(cursor);
+			continue;
+		}
 		if (!read_attributes(abbreviations, cursor, &it))
 			return false;
 		if (cursor->failed)
 			return true;
-		if (!GROW(abbreviations->all, abbreviations->n, abbreviations->capacity, 64))
+		if (!GROW(abbreviations->all, abbreviations->n, abbreviations->capacity,
+			  only ? 1 : 64))
 			return false;
 		abbreviations->all[abbreviations->n++] = it;
+		if (only)
+			return true;
 	}
 }
 
-struct reel_error *reel_abbreviations_create(const uint8_t *bytes, size_t size,
-					     const struct reel_unit_format *format,
-					     struct reel_abbreviations **ret, size_t *size_ret)
+struct reel_error *reel_abbreviations_create_one(const uint8_t *bytes, size_t size,
+						 const struct reel_unit_format *format,
+						 uint64_t code, struct reel_abbreviations **ret,
+						 size_t *size_ret)
 {
 	struct reel_abbreviations *abbreviations = calloc(1, sizeof(*abbreviations));
 	struct reel_cursor cursor = reel_cursor(bytes, size);
@@ -251,7 +273,7 @@ struct reel_error *reel_abbreviations_create(const uint8_t *bytes, size_t size,
 	if (!abbreviations)
 		return reel_error_no_memory();
 	abbreviations->format = *format;
-	if (!read_table(abbreviations, &cursor)) {
+	if (!read_table(abbreviations, &cursor, code)) {
 		reel_abbreviations_destroy(abbreviations);
 		return reel_error_no_memory();
 	}
@@ -266,6 +288,13 @@ struct reel_error *reel_abbreviations_create(const uint8_t *bytes, size_t size,
 	*ret = abbreviations;
 	*size_ret = reel_cursor_offset(&cursor);
 	return NULL;
+}
+
+struct reel_error *reel_abbreviations_create(const uint8_t *bytes, size_t size,
+					     const struct reel_unit_format *format,
+					     struct reel_abbreviations **ret, size_t *size_ret)
+{
+	return reel_abbreviations_create_one(bytes, size, format, 0, ret, size_ret);
 }
 
 const struct reel_abbreviation *reel_abbreviations_search(

@@ -87,6 +87,11 @@ struct reel_error *reel_abbreviations_create(const uint8_t *bytes, size_t size,
 					     const struct reel_unit_format *format,
 					     struct reel_abbreviations **ret,
 					     size_t *size_ret) REEL_MUST_CHECK;
+/* The same with the one of that code alone, which takes a tenth of the time. */
+struct reel_error *reel_abbreviations_create_one(const uint8_t *bytes, size_t size,
+						 const struct reel_unit_format *format,
+						 uint64_t code, struct reel_abbreviations **ret,
+						 size_t *size_ret) REEL_MUST_CHECK;
 void reel_abbreviations_destroy(struct reel_abbreviations *abbreviations);
 
 const struct reel_abbreviation *reel_abbreviations_search(

@@ -1,69 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dwarf.h>
-#include <stdlib.h>
 
 #include "replay/cu_ranges.h"
 #include "replay/die_ranges.h"
 #include "replay/dwarf_cursor.h"
 
-/* Sets that name units of which `complete` says nothing are read. */
-struct reading {
-	struct reel_dwarf *dwarf;
-	struct reel_die_ranges to;
-	bool *complete; /* by unit: its DIE says where its code is */
-};
-
-static struct reel_error *read_units(struct reading *reading, bool *incomplete_ret)
+static bool is_compile_unit(const struct reel_unit *unit)
 {
-	struct reel_dwarf *dwarf = reading->dwarf;
-	struct reel_error *error = NULL;
+	return unit->tag == DW_TAG_compile_unit || unit->tag == DW_TAG_skeleton_unit;
+}
+
+static struct reel_error *visit_unit(void *context, struct reel_dwarf *dwarf,
+				     struct reel_unit *unit, const struct reel_die_values *values)
+{
+	const struct reel_die_ranges *to = context;
+	struct reel_error *error;
 	size_t n;
 
-	*incomplete_ret = false;
-	for (size_t i = 0; !error && i < dwarf->n_units; i++) {
-		struct reel_unit *unit = &dwarf->units[i];
-		uint8_t head[REEL_UNIT_HEAD_SIZE];
-		struct reel_die_values values;
-
-		if ((unit->tag != DW_TAG_compile_unit && unit->tag != DW_TAG_skeleton_unit) ||
-		    !reel_dwarf_unit_die(dwarf, unit, head, &values))
-			continue;
-		error = reel_die_ranges_add(&reading->to, dwarf, unit, &values, (uint32_t)i, &n);
-		/* Without any address it is a declaration of types, or left to .debug_aranges. */
-		reading->complete[i] = n;
-		if (!n)
-			*incomplete_ret = true;
-	}
+	if (!is_compile_unit(unit))
+		return NULL;
+	error = reel_die_ranges_add(to, dwarf, unit, values, (uint32_t)(unit - dwarf->units), &n);
+	unit->has_ranges = n;
 	return error;
 }
 
-/* Whether it is a unit that .debug_aranges is asked about. */
-static bool unit_index(const struct reading *reading, uint64_t offset, uint32_t *ret)
+/* Whether a unit has no address: it is a declaration of types, or left to .debug_aranges. */
+static bool is_incomplete(const struct reel_dwarf *dwarf)
 {
-	const struct reel_unit *unit = reel_dwarf_unit(reading->dwarf, offset);
-
-	if (!unit || unit->offset != offset ||
-	    (unit->tag != DW_TAG_compile_unit && unit->tag != DW_TAG_skeleton_unit))
-		return false;
-	*ret = (uint32_t)(unit - reading->dwarf->units);
-	return !reading->complete[*ret];
+	for (size_t i = 0; i < dwarf->n_units; i++) {
+		if (is_compile_unit(&dwarf->units[i]) && !dwarf->units[i].has_ranges)
+			return true;
+	}
+	return false;
 }
 
 /* One unit's set of .debug_aranges (DWARF 5, 6.1.2), behind its length. */
-static struct reel_error *read_address_set(const struct reading *reading, struct reel_cursor set,
+static struct reel_error *read_address_set(const struct reel_dwarf *dwarf,
+					   const struct reel_die_ranges *to, struct reel_cursor set,
 					   size_t header_size, unsigned offset_size)
 {
-	bool big_endian = reading->dwarf->big_endian;
+	bool big_endian = dwarf->big_endian;
 	uint64_t version = reel_cursor_target(&set, 2, big_endian);
 	uint64_t unit_offset = reel_cursor_target(&set, offset_size, big_endian);
 	unsigned address_size = reel_cursor_u8(&set), segment_size = reel_cursor_u8(&set);
 	size_t taken = header_size + reel_cursor_offset(&set), pair = 2 * (size_t)address_size;
+	const struct reel_unit *unit = reel_dwarf_unit(dwarf, unit_offset);
 	struct reel_error *error = NULL;
-	uint32_t index;
 
 	if (set.failed || version != 2 || segment_size ||
-	    (address_size != 2 && address_size != 4 && address_size != 8) ||
-	    !unit_index(reading, unit_offset, &index))
+	    (address_size != 2 && address_size != 4 && address_size != 8) || !unit ||
+	    unit->offset != unit_offset || !is_compile_unit(unit) || unit->has_ranges)
 		return NULL;
 	/* Pairs are aligned to their size, counted from the set's start. */
 	reel_cursor_take(&set, (pair - taken % pair) % pair);
@@ -72,16 +58,17 @@ static struct reel_error *read_address_set(const struct reading *reading, struct
 		uint64_t size = reel_cursor_target(&set, address_size, big_endian), end;
 
 		if (!__builtin_add_overflow(begin, size, &end))
-			error = reel_die_range_add(&reading->to, begin, end, index);
+			error = reel_die_range_add(to, begin, end, (uint32_t)(unit - dwarf->units));
 	}
 	return error;
 }
 
-static struct reel_error *read_address_sets(const struct reading *reading)
+static struct reel_error *read_address_sets(const struct reel_dwarf *dwarf,
+					    const struct reel_die_ranges *to)
 {
-	const struct reel_section *section = &reading->dwarf->address_sets;
+	const struct reel_section *section = &dwarf->address_sets;
 	const uint8_t *bytes = reel_section_need(section, 0, section->size);
-	bool big_endian = reading->dwarf->big_endian;
+	bool big_endian = dwarf->big_endian;
 	struct reel_error *error = NULL;
 	struct reel_cursor cursor;
 
@@ -100,30 +87,33 @@ static struct reel_error *read_address_sets(const struct reading *reading)
 		set = reel_cursor_take(&cursor, size);
 		if (!set)
 			break;
-		error = read_address_set(reading, reel_cursor(set, (size_t)size),
+		error = read_address_set(dwarf, to, reel_cursor(set, (size_t)size),
 					 offset_size == 8 ? 12 : 4, offset_size);
 	}
 	return error;
 }
 
-struct reel_error *reel_cu_ranges_read(struct reel_dwarf *dwarf, uint64_t text_begin,
-				       uint64_t text_end, struct reel_range_map *ret)
+struct reel_error *reel_cu_ranges_open(struct reel_elf_file *file, uint64_t text_begin,
+				       uint64_t text_end, struct reel_dwarf **dwarf_ret,
+				       struct reel_range_map *ret)
 {
-	struct reading reading = { .dwarf = dwarf, .to = { ret, text_begin, text_end } };
+	struct reel_die_ranges to = { ret, text_begin, text_end };
+	struct reel_unit_visitor visitor = { visit_unit, &to };
+	struct reel_dwarf *dwarf = NULL;
 	struct reel_error *error;
-	bool incomplete;
 
 	*ret = (struct reel_range_map){ 0 };
-	reading.complete = calloc(dwarf->n_units + 1, sizeof(*reading.complete));
-	if (!reading.complete)
-		return reel_error_no_memory();
-	error = read_units(&reading, &incomplete);
-	if (!error && incomplete)
-		error = read_address_sets(&reading);
+	error = reel_dwarf_open(file, &visitor, &dwarf);
+	if (!error && is_incomplete(dwarf))
+		error = read_address_sets(dwarf, &to);
 	if (!error)
 		error = reel_range_map_build(ret);
-	if (error)
+	if (error) {
 		reel_range_map_free(ret);
-	free(reading.complete);
-	return error;
+		if (dwarf)
+			reel_dwarf_close(dwarf);
+		return error;
+	}
+	*dwarf_ret = dwarf;
+	return NULL;
 }

@@ -11,10 +11,12 @@
 #include "replay/dwarf_file.h"
 #include "replay/range_map.h"
 
-/* Code outside of [text_begin, text_end) is a leftover of removed sections.  Values are indexes of
- * the units; free it with reel_range_map_free. */
-struct reel_error *reel_cu_ranges_read(struct reel_dwarf *dwarf, uint64_t text_begin,
-				       uint64_t text_end,
+/*
+ * Opens the DWARF of a file with its units' ranges: values are indexes of the units; free it with
+ * reel_range_map_free.  Code outside of [text_begin, text_end) is a leftover of removed sections.
+ */
+struct reel_error *reel_cu_ranges_open(struct reel_elf_file *file, uint64_t text_begin,
+				       uint64_t text_end, struct reel_dwarf **dwarf_ret,
 				       struct reel_range_map *ret) REEL_MUST_CHECK;
 
 #endif

@@ -42,7 +42,7 @@ void reel_debug_info_close(struct reel_debug_info *info)
  * as they are without it. */
 static struct reel_error *open_alternate(struct reel_dwarf *dwarf, struct reel_elf_file *file)
 {
-	struct reel_error *error = reel_dwarf_open(file, &dwarf->alternate);
+	struct reel_error *error = reel_dwarf_open(file, NULL, &dwarf->alternate);
 
 	if (!error || reel_error_code(error) == REEL_ERROR_NO_MEMORY)
 		return error;
@@ -53,14 +53,10 @@ static struct reel_error *open_alternate(struct reel_dwarf *dwarf, struct reel_e
 static struct reel_error *open_dwarf(struct reel_debug_info *info, struct reel_elf_file *file)
 {
 	struct reel_elf_file *alternate = reel_elf_file_alternate(file);
-	struct reel_error *error = reel_dwarf_open(file, &info->dies.dwarf);
+	struct reel_error *error = reel_cu_ranges_open(
+		file, info->dies.text_begin, info->dies.text_end, &info->dies.dwarf, &info->units);
 
-	if (!error && alternate)
-		error = open_alternate(info->dies.dwarf, alternate);
-	if (!error)
-		error = reel_cu_ranges_read(info->dies.dwarf, info->dies.text_begin,
-					    info->dies.text_end, &info->units);
-	return error;
+	return error || !alternate ? error : open_alternate(info->dies.dwarf, alternate);
 }
 
 struct reel_error *reel_debug_info_open(struct reel_elf_file *file,
@@ -106,7 +102,7 @@ static struct reel_section line_bytes(const struct reel_dwarf *dwarf, uint64_t o
 /* A unit without a line table gets an empty one. */
 static struct reel_error *open_lines(const struct reel_debug_info *info, struct reel_unit *unit)
 {
-	const struct reel_dwarf *dwarf = info->dies.dwarf;
+	struct reel_dwarf *dwarf = info->dies.dwarf;
 	struct reel_line_input input = {
 		.line_str = dwarf->line_str,
 		.str = dwarf->str,
@@ -143,6 +139,12 @@ static struct reel_error *find_line(const struct reel_debug_info *info, struct r
 	return ret->file ? NULL : reel_error_no_memory();
 }
 
+/* Units are loaded where there is no way to say so. */
+static bool is_out_of_memory(const struct reel_dwarf *dwarf)
+{
+	return dwarf->out_of_memory || (dwarf->alternate && dwarf->alternate->out_of_memory);
+}
+
 struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_t address,
 					   const struct reel_debug_frame **frames_ret,
 					   size_t *n_ret, uint64_t *begin_ret)
@@ -162,6 +164,8 @@ struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_
 	if (error)
 		return error;
 	error = find_line(info, unit, address, &position);
+	if (!error && is_out_of_memory(info->dies.dwarf))
+		error = reel_error_no_memory();
 	if (error || (!chain->n && !position.file[0]))
 		return error;
 	if (info->frames_capacity <= chain->n) {

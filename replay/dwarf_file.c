@@ -6,6 +6,8 @@
 #include "replay/dwarf_cursor.h"
 #include "replay/dwarf_file.h"
 
+/* A unit's DIE rarely has more than 100 bytes. */
+#define HEAD_SIZE 512
 /* How often all abbreviations, and all lists of ranges, can be read: a few times do for any file
  * that a compiler wrote. */
 #define TIMES_READ 16
@@ -107,37 +109,47 @@ static bool grow_cache(struct reel_abbreviation_cache *cache)
 	return true;
 }
 
-/* The table at an offset of .debug_abbrev; NULL where there is none. */
-static struct reel_error *find_abbreviations(struct reel_dwarf *dwarf, uint64_t offset,
-					     const struct reel_unit_format *format,
+/* What may be read of .debug_abbrev from an offset on; size 0: nothing. */
+static struct reel_section table_at(const struct reel_dwarf *dwarf, uint64_t offset)
+{
+	struct reel_section table = { 0 };
+
+	if (offset < dwarf->abbreviations.size)
+		table.size = dwarf->abbreviations.size - offset;
+	if (table.size > dwarf->abbreviations_left)
+		table.size = dwarf->abbreviations_left;
+	table.bytes = reel_section_need(&dwarf->abbreviations, offset, table.size);
+	if (!table.bytes)
+		table.size = 0;
+	return table;
+}
+
+/* The table of a unit; NULL where there is none. */
+static struct reel_error *find_abbreviations(struct reel_dwarf *dwarf, const struct reel_unit *unit,
 					     const struct reel_abbreviations **ret)
 {
 	struct reel_abbreviations *made;
+	struct reel_section table;
 	struct reel_error *error;
-	const uint8_t *bytes;
 	size_t slot, size;
 
 	*ret = NULL;
-	if (offset >= dwarf->abbreviations.size)
-		return NULL;
 	if (!grow_cache(&dwarf->cache))
 		return reel_error_no_memory();
-	slot = cache_slot(&dwarf->cache, offset, format);
+	slot = cache_slot(&dwarf->cache, unit->abbreviations_offset, &unit->format);
 	*ret = dwarf->cache.slots[slot];
-	if (*ret || !dwarf->abbreviations_left)
+	if (*ret)
 		return NULL;
-	size = (size_t)(dwarf->abbreviations.size - offset);
-	if (size > dwarf->abbreviations_left)
-		size = (size_t)dwarf->abbreviations_left;
-	bytes = reel_section_need(&dwarf->abbreviations, offset, size);
-	if (!bytes)
+	table = table_at(dwarf, unit->abbreviations_offset);
+	if (!table.size)
 		return NULL;
-	error = reel_abbreviations_create(bytes, size, format, &made, &size);
+	error = reel_abbreviations_create(table.bytes, (size_t)table.size, &unit->format, &made,
+					  &size);
 	if (error)
 		return error;
 	dwarf->abbreviations_left -= size;
 	dwarf->cache.slots[slot] = made;
-	dwarf->cache.offsets[slot] = offset;
+	dwarf->cache.offsets[slot] = unit->abbreviations_offset;
 	dwarf->cache.n++;
 	*ret = made;
 	return NULL;
@@ -149,8 +161,7 @@ static struct reel_error *find_abbreviations(struct reel_dwarf *dwarf, uint64_t 
  * A unit's header (DWARF 5, 7.5.1) at `offset`.  False: what follows cannot be found.  A unit
  * that cannot be read has die_offset 0.
  */
-static bool read_header(const struct reel_dwarf *dwarf, uint64_t offset, struct reel_unit *unit,
-			uint64_t *abbreviations_ret)
+static bool read_header(const struct reel_dwarf *dwarf, uint64_t offset, struct reel_unit *unit)
 {
 	bool big_endian = dwarf->big_endian;
 	struct reel_unit_format *format = &unit->format;
@@ -174,7 +185,7 @@ static bool read_header(const struct reel_dwarf *dwarf, uint64_t offset, struct 
 		type = reel_cursor_u8(&cursor);
 		format->address_size = reel_cursor_u8(&cursor);
 	}
-	*abbreviations_ret = reel_cursor_target(&cursor, format->offset_size, big_endian);
+	unit->abbreviations_offset = reel_cursor_target(&cursor, format->offset_size, big_endian);
 	if (format->version < 5)
 		format->address_size = reel_cursor_u8(&cursor);
 	if (type == DW_UT_skeleton || type == DW_UT_split_compile)
@@ -215,61 +226,110 @@ static void read_bases(const struct reel_dwarf *dwarf, struct reel_unit *unit,
 		unit->base_address = 0;
 }
 
-bool reel_dwarf_unit_die(const struct reel_dwarf *dwarf, struct reel_unit *unit, uint8_t *head,
-			 struct reel_die_values *ret)
+/*
+ * A unit's DIE without loading the unit, nor keeping its abbreviations: most units have no address
+ * that is asked for.  *fine_ret false: that does not do.
+ */
+static struct reel_error *read_head(struct reel_dwarf *dwarf, struct reel_unit *unit,
+				    struct reel_die_values *ret, bool *fine_ret)
 {
-	size_t size = unit->end - unit->die_offset < REEL_UNIT_HEAD_SIZE
-			      ? (size_t)(unit->end - unit->die_offset)
-			      : REEL_UNIT_HEAD_SIZE;
+	struct reel_section table = table_at(dwarf, unit->abbreviations_offset);
+	uint64_t left = unit->end - unit->die_offset;
+	struct reel_abbreviations *abbreviations;
+	struct reel_cursor cursor;
+	struct reel_error *error;
+	uint8_t head[HEAD_SIZE];
+	uint64_t code;
+	size_t size;
 
-	size = reel_section_copy(&dwarf->info, unit->die_offset, size, head);
-	return reel_die_read(unit->abbreviations, head, head + size, ret, &unit->tag) ||
-	       (reel_dwarf_load(dwarf, unit) &&
-		reel_die_read(unit->abbreviations, dwarf->info.bytes + unit->die_offset,
-			      dwarf->info.bytes + unit->end, ret, &unit->tag));
+	*fine_ret = false;
+	size = reel_section_copy(&dwarf->info, unit->die_offset,
+				 left < sizeof(head) ? (size_t)left : sizeof(head), head);
+	cursor = reel_cursor(head, size);
+	code = reel_cursor_uleb(&cursor);
+	if (!table.size || !code)
+		return NULL;
+	error = reel_abbreviations_create_one(table.bytes, (size_t)table.size, &unit->format, code,
+					      &abbreviations, &size);
+	if (error)
+		return error;
+	dwarf->abbreviations_left -= size;
+	*fine_ret = reel_die_read(abbreviations, head, cursor.end, ret, &unit->tag);
+	reel_abbreviations_destroy(abbreviations);
+	return NULL;
 }
 
-static struct reel_error *read_units(struct reel_dwarf *dwarf)
+/* `shared`: the unit before has the same abbreviations, so they are worth keeping. */
+static struct reel_error *read_unit(struct reel_dwarf *dwarf, struct reel_unit *unit, bool shared,
+				    struct reel_die_values *values)
 {
 	struct reel_error *error = NULL;
+	bool fine = false;
+
+	if (!shared)
+		error = read_head(dwarf, unit, values, &fine);
+	if (error)
+		return error;
+	if (!fine && reel_dwarf_load(dwarf, unit))
+		fine = reel_die_read(unit->abbreviations, dwarf->info.bytes + unit->die_offset,
+				     dwarf->info.bytes + unit->end, values, &unit->tag);
+	if (dwarf->out_of_memory)
+		return reel_error_no_memory();
+	if (fine)
+		read_bases(dwarf, unit, values);
+	else
+		unit->tag = 0;
+	return NULL;
+}
+
+static struct reel_error *add_unit(struct reel_dwarf *dwarf, size_t *capacity,
+				   const struct reel_unit *unit)
+{
+	if (dwarf->n_units == UINT32_MAX)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED, "more than 2^32 units");
+	if (dwarf->n_units == *capacity) {
+		size_t wanted = *capacity ? *capacity * 2 : 64;
+		struct reel_unit *units = reallocarray(dwarf->units, wanted, sizeof(*units));
+
+		if (!units)
+			return reel_error_no_memory();
+		dwarf->units = units;
+		*capacity = wanted;
+	}
+	dwarf->units[dwarf->n_units++] = *unit;
+	return NULL;
+}
+
+static struct reel_error *read_units(struct reel_dwarf *dwarf,
+				     const struct reel_unit_visitor *visitor)
+{
+	uint64_t offset = 0, last_abbreviations = UINT64_MAX;
+	struct reel_error *error = NULL;
 	size_t capacity = 0;
-	uint64_t offset = 0, abbreviations;
 
 	while (!error && offset < dwarf->info.size) {
-		struct reel_unit unit = { 0 };
-		uint8_t head[REEL_UNIT_HEAD_SIZE];
 		struct reel_die_values values;
+		struct reel_unit unit = { 0 };
 
-		if (!read_header(dwarf, offset, &unit, &abbreviations))
+		if (!read_header(dwarf, offset, &unit))
 			break;
 		offset = unit.end;
 		if (!unit.die_offset)
 			continue;
-		error = find_abbreviations(dwarf, abbreviations, &unit.format, &unit.abbreviations);
-		if (error || !unit.abbreviations)
-			continue;
-		if (reel_dwarf_unit_die(dwarf, &unit, head, &values))
-			read_bases(dwarf, &unit, &values);
-		else
-			unit.tag = 0;
-		if (dwarf->n_units == UINT32_MAX)
-			return reel_error_create(REEL_ERROR_UNSUPPORTED, "more than 2^32 units");
-		if (dwarf->n_units == capacity) {
-			size_t wanted = capacity ? capacity * 2 : 64;
-			struct reel_unit *units =
-				reallocarray(dwarf->units, wanted, sizeof(*units));
-
-			if (!units)
-				return reel_error_no_memory();
-			dwarf->units = units;
-			capacity = wanted;
-		}
-		dwarf->units[dwarf->n_units++] = unit;
+		error = read_unit(dwarf, &unit, unit.abbreviations_offset == last_abbreviations,
+				  &values);
+		last_abbreviations = unit.abbreviations_offset;
+		if (!error)
+			error = add_unit(dwarf, &capacity, &unit);
+		if (!error && visitor && unit.tag)
+			error = visitor->visit(visitor->context, dwarf,
+					       &dwarf->units[dwarf->n_units - 1], &values);
 	}
 	return error;
 }
 
-struct reel_error *reel_dwarf_open(struct reel_elf_file *file, struct reel_dwarf **ret)
+struct reel_error *reel_dwarf_open(struct reel_elf_file *file,
+				   const struct reel_unit_visitor *visitor, struct reel_dwarf **ret)
 {
 	struct reel_dwarf *dwarf = calloc(1, sizeof(*dwarf));
 	struct reel_error *error;
@@ -281,7 +341,7 @@ struct reel_error *reel_dwarf_open(struct reel_elf_file *file, struct reel_dwarf
 	if (!error) {
 		dwarf->abbreviations_left = TIMES_READ * dwarf->abbreviations.size;
 		dwarf->ranges_left = TIMES_READ * (dwarf->ranges.size + dwarf->range_lists.size);
-		error = read_units(dwarf);
+		error = read_units(dwarf, visitor);
 	}
 	if (error) {
 		reel_dwarf_close(dwarf);
@@ -306,15 +366,23 @@ struct reel_unit *reel_dwarf_unit(const struct reel_dwarf *dwarf, uint64_t offse
 	return low && offset < dwarf->units[low - 1].end ? &dwarf->units[low - 1] : NULL;
 }
 
-bool reel_dwarf_load(const struct reel_dwarf *dwarf, struct reel_unit *unit)
+bool reel_dwarf_load(struct reel_dwarf *dwarf, struct reel_unit *unit)
 {
-	if (!unit->loaded)
-		unit->loaded =
-			reel_section_need(&dwarf->info, unit->offset, unit->end - unit->offset);
-	return unit->loaded;
+	struct reel_error *error;
+
+	if (unit->abbreviations)
+		return true;
+	if (!reel_section_need(&dwarf->info, unit->offset, unit->end - unit->offset))
+		return false;
+	error = find_abbreviations(dwarf, unit, &unit->abbreviations);
+	if (error) {
+		dwarf->out_of_memory = true;
+		reel_error_destroy(error);
+	}
+	return unit->abbreviations;
 }
 
-bool reel_dwarf_die(const struct reel_dwarf *dwarf, struct reel_unit *unit, uint64_t offset,
+bool reel_dwarf_die(struct reel_dwarf *dwarf, struct reel_unit *unit, uint64_t offset,
 		    struct reel_die_values *ret)
 {
 	uint16_t tag;

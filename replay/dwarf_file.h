@@ -17,9 +17,11 @@ struct reel_line_table;
 struct reel_unit {
 	/* In .debug_info: header, DIE, and what follows the unit. */
 	uint64_t offset, die_offset, end;
+	uint64_t abbreviations_offset;
 	struct reel_unit_format format;
 	uint16_t tag, language; /* of its DIE; tag 0: it cannot be read */
-	bool loaded;
+	bool has_ranges;	/* its DIE says where its code is: cu_ranges.c */
+	/* NULL until its bytes are there, too. */
 	const struct reel_abbreviations *abbreviations;
 	/* What its DIE says of values of other forms. */
 	uint64_t string_offsets_base, addresses_base, range_lists_base;
@@ -47,26 +49,30 @@ struct reel_dwarf {
 	 * for much work: bytes of abbreviations and entries of lists that are read at most.
 	 */
 	uint64_t abbreviations_left, ranges_left;
+	bool out_of_memory; /* while a unit was loaded */
 	/* Where dwz moved common parts to, which is another reel_dwarf's; NULL: nowhere. */
 	struct reel_dwarf *alternate;
 };
 
-/* The file must outlive it. */
+/* Gets each unit that can be read, with the values of its own DIE, but for strings in it. */
+struct reel_unit_visitor {
+	struct reel_error *(*visit)(void *context, struct reel_dwarf *dwarf, struct reel_unit *unit,
+				    const struct reel_die_values *values);
+	void *context;
+};
+
+/* The file must outlive it.  `visitor` may be NULL. */
 struct reel_error *reel_dwarf_open(struct reel_elf_file *file,
+				   const struct reel_unit_visitor *visitor,
 				   struct reel_dwarf **ret) REEL_MUST_CHECK;
 void reel_dwarf_close(struct reel_dwarf *dwarf);
 
 /* The unit that an offset of .debug_info lies in; NULL: none. */
 struct reel_unit *reel_dwarf_unit(const struct reel_dwarf *dwarf, uint64_t offset);
-/* Makes all bytes of a unit be there; false: they cannot be read. */
-bool reel_dwarf_load(const struct reel_dwarf *dwarf, struct reel_unit *unit);
-/* What a unit's DIE has at most, where it need not load the unit. */
-#define REEL_UNIT_HEAD_SIZE 512
-/* The values of a unit's own DIE, which may lie in `head`; false: it cannot be read. */
-bool reel_dwarf_unit_die(const struct reel_dwarf *dwarf, struct reel_unit *unit, uint8_t *head,
-			 struct reel_die_values *ret);
+/* Makes all bytes of a unit be there, and its abbreviations; false: they cannot be read. */
+bool reel_dwarf_load(struct reel_dwarf *dwarf, struct reel_unit *unit);
 /* The values of the DIE at an offset of the unit; false: there is none. */
-bool reel_dwarf_die(const struct reel_dwarf *dwarf, struct reel_unit *unit, uint64_t offset,
+bool reel_dwarf_die(struct reel_dwarf *dwarf, struct reel_unit *unit, uint64_t offset,
 		    struct reel_die_values *ret);
 
 /* Each is false, or NULL, where the value is not there, of another class, or points nowhere. */
@@ -80,12 +86,12 @@ const char *reel_dwarf_string(const struct reel_dwarf *dwarf, const struct reel_
 
 /* A DIE, wherever it is. */
 struct reel_die_reference {
-	const struct reel_dwarf *dwarf;
+	struct reel_dwarf *dwarf;
 	struct reel_unit *unit;
 	uint64_t offset;
 };
 
-bool reel_dwarf_reference(const struct reel_dwarf *dwarf, struct reel_unit *unit,
+bool reel_dwarf_reference(struct reel_dwarf *dwarf, struct reel_unit *unit,
 			  const struct reel_form_value *value, struct reel_die_reference *ret);
 
 #endif

@@ -99,7 +99,7 @@ const char *reel_dwarf_string(const struct reel_dwarf *dwarf, const struct reel_
 	return reel_section_string(&dwarf->str, offset);
 }
 
-bool reel_dwarf_reference(const struct reel_dwarf *dwarf, struct reel_unit *unit,
+bool reel_dwarf_reference(struct reel_dwarf *dwarf, struct reel_unit *unit,
 			  const struct reel_form_value *value, struct reel_die_reference *ret)
 {
 	*ret = (struct reel_die_reference){ dwarf, unit, value->number };

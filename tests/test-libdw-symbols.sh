@@ -59,7 +59,8 @@ for compiler in g++ clang++; do
         built "$compiler -flto -gdwarf-$dwarf" $compiler -g -O2 $lto -gdwarf-$dwarf $source
         built "$compiler -fdebug-types-section -gdwarf-$dwarf" \
             $compiler -g -O2 -fdebug-types-section -gdwarf-$dwarf $source
-        built "$compiler -gsplit-dwarf -gdwarf-$dwarf" $compiler -g -O2 -gsplit-dwarf -gdwarf-$dwarf $source
+        built "$compiler -gsplit-dwarf -gdwarf-$dwarf" \
+            env -C "$dir" $compiler -g -O2 -gsplit-dwarf -gdwarf-$dwarf "$PWD/$source"
     done
     for dwarf in 2 3; do
         built "$compiler -gdwarf-$dwarf" $compiler -g -O2 -gdwarf-$dwarf $source
