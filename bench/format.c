@@ -119,6 +119,7 @@ static double run_encoder(const struct shape *shape, double generator)
 {
 	struct reel_sample_encoder *encoder;
 	struct reel_buffer buffer = { 0 };
+	size_t ends[REEL_STREAMS];
 	struct reel_sample sample;
 	uint64_t expanded = 0;
 	uint32_t records = 0;
@@ -126,13 +127,13 @@ static double run_encoder(const struct shape *shape, double generator)
 	double start;
 
 	bench_create(shape, &bench);
-	must(reel_sample_encoder_create(&encoder));
+	must(reel_sample_encoder_create(false, &encoder));
 	start = seconds();
 	for (uint64_t i = 0; i < shape->samples; i++) {
 		next_sample(&bench, i, &sample);
-		must(reel_sample_encode(encoder, &buffer, &sample, &records, &expanded));
+		must(reel_sample_encode(encoder, &sample, &records, &expanded));
 		if (expanded >= 64 << 20) {
-			reel_sample_encoder_reset(encoder);
+			must(reel_sample_encoder_finish(encoder, &buffer, ends));
 			buffer.size = expanded = 0;
 		}
 	}

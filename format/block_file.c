@@ -15,6 +15,8 @@
 #include "format/schema.h"
 
 #define LEVEL_DEFAULT 3
+/* What a further block within a zstd frame costs at most, with room to spare. */
+#define ZSTD_BLOCK_COST 64
 
 struct reel_block_file {
 	int fd;
@@ -251,17 +253,55 @@ static uint8_t *room_in(struct reel_buffer *buffer, size_t size)
 	return reel_buffer_reserve(buffer, size);
 }
 
-/* Compresses the records into `room` of `bound` bytes. */
+/* Compresses bytes [from, to), and ends a block of zstd's there, or the frame. */
+static size_t compress_part(struct reel_block_file *file, const struct reel_raw_block *block,
+			    ZSTD_outBuffer *output, size_t from, size_t to)
+{
+	bool last = to == block->raw.size;
+	ZSTD_inBuffer input = { block->raw.bytes + from, to - from, 0 };
+
+	return ZSTD_compressStream2(file->zstd, output, &input, last ? ZSTD_e_end : ZSTD_e_flush);
+}
+
+/* A block of zstd's for each stream: they have little in common, and it is a tenth less. */
+static size_t compress_streams(struct reel_block_file *file, const struct reel_raw_block *block,
+			       ZSTD_outBuffer *output)
+{
+	size_t at = 0, size;
+
+	ZSTD_CCtx_reset(file->zstd, ZSTD_reset_session_only);
+	size = ZSTD_CCtx_setPledgedSrcSize(file->zstd, block->raw.size);
+	for (size_t i = 0; i < REEL_STREAMS && !ZSTD_isError(size); i++) {
+		/* An empty one, or one with nothing behind it. */
+		if (block->ends[i] == at || block->ends[i] == block->raw.size)
+			continue;
+		size = compress_part(file, block, output, at, block->ends[i]);
+		at = block->ends[i];
+	}
+	if (!ZSTD_isError(size))
+		size = compress_part(file, block, output, at, block->raw.size);
+	return ZSTD_isError(size) ? size : output->pos;
+}
+
+static size_t frame_bound(const struct reel_raw_block *block)
+{
+	return ZSTD_compressBound(block->raw.size) + REEL_STREAMS * ZSTD_BLOCK_COST;
+}
+
+/*
+ * Compresses the records into `room` of `bound` bytes.  The frame has its
+ * content size and no content checksum: the header has a CRC of the payload,
+ * which is there for payloads that are no zstd frame too.
+ */
 static struct reel_error *compress_block(struct reel_block_file *file,
 					 const struct reel_raw_block *block, uint8_t *room,
 					 size_t bound, size_t *size_ret)
 {
-	/*
-	 * The frame has its content size, which ZSTD_compress2 knows, and no
-	 * content checksum: the header has a CRC of the payload, which is there
-	 * for payloads that are no zstd frame too.
-	 */
-	*size_ret = ZSTD_compress2(file->zstd, room, bound, block->raw.bytes, block->raw.size);
+	ZSTD_outBuffer output = { room, bound, 0 };
+
+	*size_ret = block->has_ends ? compress_streams(file, block, &output)
+				    : ZSTD_compress2(file->zstd, room, bound, block->raw.bytes,
+						     block->raw.size);
 	if (ZSTD_isError(*size_ret))
 		return reel_error_create(REEL_ERROR_NO_MEMORY, "writing %s: zstd: %s",
 					 file->options.name, ZSTD_getErrorName(*size_ret));
@@ -274,7 +314,7 @@ static struct reel_error *put_block(struct reel_block_file *file,
 				    struct reel_block_header *header)
 {
 	bool encrypts = file->cipher && block->type != REEL_BLOCK_KEYS;
-	size_t bound = ZSTD_compressBound(block->raw.size), size;
+	size_t bound = frame_bound(block), size;
 	uint8_t *room =
 		room_in(&file->output, REEL_BLOCK_HEADER_SIZE + bound + REEL_CIPHER_OVERHEAD);
 	uint8_t *frame = encrypts ? room_in(&file->frame, bound) : room;

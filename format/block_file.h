@@ -10,6 +10,7 @@
 #include "format/block.h"
 #include "format/keys.h"
 #include "format/record.h"
+#include "format/sample_streams.h"
 
 /* A block that is being filled, or waits to be written. */
 struct reel_raw_block {
@@ -17,12 +18,15 @@ struct reel_raw_block {
 	uint16_t type;
 	uint8_t flags;
 	uint32_t records;
-	uint64_t samples; /* SAMPLE records among them */
+	uint64_t samples; /* in them */
 	uint64_t expanded;
 	bool has_time;
 	uint64_t time_first, time_last;
 	/* All samples so far are scrubbed. */
 	bool all_scrubbed;
+	/* Where the streams of its SAMPLES end in `raw`, if it has one. */
+	bool has_ends;
+	size_t ends[REEL_STREAMS];
 };
 
 /* Empties it; its memory and its type stay. */

@@ -24,6 +24,7 @@ struct reel_block_reader {
 	ZSTD_DCtx *zstd;
 	struct reel_sample_decoder *decoder;
 	struct reel_cursor cursor;
+	struct reel_record_frame samples; /* the SAMPLES that is being decoded */
 	uint64_t records;
 	/* Nothing comes any more, whatever is left. */
 	bool ended;
@@ -264,6 +265,8 @@ static struct reel_error *decode_known(struct reel_block_reader *block_reader,
 		if (!error)
 			*problem_ret = reel_sample_check(&item->sample);
 		return error;
+	case REEL_RECORD_SAMPLES:
+		return reel_samples_begin(block_reader->decoder, &item->frame);
 	case REEL_RECORD_SAMPLE_LAYOUT:
 		item->kind = REEL_ITEM_LAYOUT;
 		error = reel_sample_decode_layout(block_reader->decoder, &item->frame);
@@ -306,12 +309,44 @@ static struct reel_error *check_end(const struct reel_block_reader *block_reader
 						      (ull)block_reader->records, expected));
 }
 
-/* One record; *problem_ret says why it is to be passed over. */
+static struct reel_error *prefix_record(const struct reel_block_reader *block_reader,
+					const struct reel_record_frame *frame,
+					struct reel_error *error)
+{
+	error = reel_error_prefix(error, "record %llu at byte %zu", (ull)frame->id, frame->offset);
+	return prefix(block_reader, error);
+}
+
+/* A sample of the SAMPLES record that was begun; *found_ret is false behind its last one. */
+static struct reel_error *next_sample(struct reel_block_reader *block_reader,
+				      struct reel_block_item *item, bool *found_ret,
+				      const char **problem_ret)
+{
+	struct reel_error *error;
+
+	item->kind = REEL_ITEM_SAMPLE;
+	item->frame = block_reader->samples;
+	error = reel_samples_next(block_reader->decoder, &item->sample, found_ret);
+	if (error)
+		return prefix_record(block_reader, &item->frame, error);
+	if (*found_ret)
+		*problem_ret = reel_sample_check(&item->sample);
+	return NULL;
+}
+
+/* One record, or a sample of one that has many; *problem_ret says why it is to be passed over. */
 static struct reel_error *next_item(struct reel_block_reader *block_reader,
 				    struct reel_block_item *item, const char **problem_ret)
 {
-	struct reel_error *error = reel_record_frame_next(&block_reader->cursor, &item->frame);
+	bool found = false;
+	struct reel_error *error;
 
+	if (reel_samples_left(block_reader->decoder)) {
+		error = next_sample(block_reader, item, &found, problem_ret);
+		if (error || found)
+			return error;
+	}
+	error = reel_record_frame_next(&block_reader->cursor, &item->frame);
 	if (error)
 		return prefix(block_reader, error);
 	if (!item->frame.id) {
@@ -321,11 +356,12 @@ static struct reel_error *next_item(struct reel_block_reader *block_reader,
 	}
 	block_reader->records++;
 	error = decode_item(block_reader, item, problem_ret);
-	if (!error)
+	if (error)
+		return prefix_record(block_reader, &item->frame, error);
+	if (item->frame.id != REEL_RECORD_SAMPLES)
 		return NULL;
-	error = reel_error_prefix(error, "record %llu at byte %zu", (ull)item->frame.id,
-				  item->frame.offset);
-	return prefix(block_reader, error);
+	block_reader->samples = item->frame;
+	return next_item(block_reader, item, problem_ret);
 }
 
 struct reel_error *reel_block_reader_next(struct reel_block_reader *block_reader,

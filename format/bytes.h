@@ -46,6 +46,39 @@ static inline void reel_store64(uint8_t *p, uint64_t v)
 	reel_store32(p + 4, (uint32_t)(v >> 32));
 }
 
+/* `size` bytes, 1 to 8, as a number. */
+static inline uint64_t reel_load_target(const uint8_t *bytes, unsigned size, bool big_endian)
+{
+	uint64_t value = 0;
+
+	switch (size) {
+	case 1:
+		return bytes[0];
+	case 2:
+		return big_endian ? __builtin_bswap16(reel_load16(bytes)) : reel_load16(bytes);
+	case 4:
+		return big_endian ? __builtin_bswap32(reel_load32(bytes)) : reel_load32(bytes);
+	case 8:
+		return big_endian ? __builtin_bswap64(reel_load64(bytes)) : reel_load64(bytes);
+	default:
+		break;
+	}
+	for (unsigned i = 0; i < size; i++)
+		value = value << 8 | bytes[big_endian ? i : size - 1 - i];
+	return value;
+}
+
+/* The reverse; bits that do not fit are lost. */
+static inline void reel_store_target(uint8_t *bytes, unsigned size, bool big_endian, uint64_t value)
+{
+	if (size == 8) {
+		reel_store64(bytes, big_endian ? __builtin_bswap64(value) : value);
+		return;
+	}
+	for (unsigned i = 0; i < size; i++, value >>= 8)
+		bytes[big_endian ? size - 1 - i : i] = (uint8_t)value;
+}
+
 /* Signed as unsigned with small magnitudes small: 0, -1, 1, -2 … -> 0, 1, 2, 3 … */
 static inline uint64_t reel_zigzag(int64_t v)
 {
@@ -143,6 +176,16 @@ static inline uint64_t reel_cursor_uleb(struct reel_cursor *cursor)
 static inline int64_t reel_cursor_zigzag(struct reel_cursor *cursor)
 {
 	return reel_unzigzag(reel_cursor_uleb(cursor));
+}
+
+/* Bytes that a value takes as LEB128. */
+static inline size_t reel_uleb_size(uint64_t value)
+{
+	size_t size = 1;
+
+	while (value >>= 7)
+		size++;
+	return size;
 }
 
 /*

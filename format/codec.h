@@ -9,6 +9,7 @@
 
 #include "format/bytes.h"
 #include "format/record.h"
+#include "format/sample_streams.h"
 
 /* The size of a record that has a schema, tag and size included. */
 size_t reel_record_encoded_size(const struct reel_record *record);
@@ -42,29 +43,43 @@ struct reel_error *reel_record_decode(const struct reel_record_frame *frame,
 
 /*
  * Samples are stored as differences to the thread's previous sample in the
- * same block, so their coders have a state that lives for a block.
+ * same block, and taken apart into streams, so their coders have a state that
+ * lives for a block.
  */
 struct reel_sample_encoder;
 
-struct reel_error *reel_sample_encoder_create(struct reel_sample_encoder **ret) REEL_MUST_CHECK;
+/* `plain`: each sample becomes a SAMPLE, not all of them a SAMPLES. */
+struct reel_error *reel_sample_encoder_create(bool plain,
+					      struct reel_sample_encoder **ret) REEL_MUST_CHECK;
 void reel_sample_encoder_destroy(struct reel_sample_encoder *encoder);
-/* Forgets all samples; to be called where a block begins. */
+/* What the words of a stack are, for samples whose registers do not tell: it only decides how small
+ * they get. */
+void reel_sample_encoder_set_target(struct reel_sample_encoder *encoder, unsigned word_bits,
+				    bool big_endian);
+/* Forgets all samples. */
 void reel_sample_encoder_reset(struct reel_sample_encoder *encoder);
 /* The block may name no further thread or layout: it has to end before the next sample. */
 bool reel_sample_encoder_is_full(const struct reel_sample_encoder *encoder);
 /*
- * Appends the sample, and before it the SAMPLE_LAYOUT that the block lacks.
- * `records_ret` is increased by the number of records, `expanded_ret` by the
- * bytes of all its regions.  Layouts are compared by content.
+ * Takes the sample.  `records_ret` is increased by the number of records that the block gets
+ * through it, `expanded_ret` by the bytes of all its regions.  Layouts are compared by content.
  *
  * INVALID for a sample that the format can't hold: nothing happened.
- * NO_MEMORY: `buffer` is as before, but the encoder takes no more samples
- * until it is reset.
+ * NO_MEMORY: the encoder holds the samples before it, and takes no more until it is reset.
  */
 struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
-				      struct reel_buffer *buffer, const struct reel_sample *sample,
-				      uint32_t *records_ret,
+				      const struct reel_sample *sample, uint32_t *records_ret,
 				      uint64_t *expanded_ret) REEL_MUST_CHECK;
+/* Bytes that its samples take so far. */
+size_t reel_sample_encoder_size(const struct reel_sample_encoder *encoder);
+/*
+ * Appends the SAMPLE_LAYOUT records and SAMPLES, if there are samples, and forgets them.  `ends`
+ * are the ends of the streams in the buffer: bytes of one kind each; where there are none, the end
+ * of what was there.  NO_MEMORY: `buffer` and the encoder are as before.
+ */
+struct reel_error *reel_sample_encoder_finish(struct reel_sample_encoder *encoder,
+					      struct reel_buffer *buffer,
+					      size_t ends[REEL_STREAMS]) REEL_MUST_CHECK;
 
 struct reel_sample_decoder;
 
@@ -85,5 +100,18 @@ const struct reel_record_sample_layout *reel_sample_decoder_last_layout(
 struct reel_error *reel_sample_decode(struct reel_sample_decoder *decoder,
 				      const struct reel_record_frame *frame,
 				      struct reel_sample *ret) REEL_MUST_CHECK;
+
+/*
+ * SAMPLES, whose samples are then taken one after the other.  The frame's payload
+ * has to live until the last one was.
+ */
+struct reel_error *reel_samples_begin(struct reel_sample_decoder *decoder,
+				      const struct reel_record_frame *frame) REEL_MUST_CHECK;
+/* True from there until an error, or until reel_samples_next found no further one. */
+bool reel_samples_left(const struct reel_sample_decoder *decoder);
+/* The next sample; *found_ret is false behind the last one.  All that ret points to lives until
+ * the decoder's next call. */
+struct reel_error *reel_samples_next(struct reel_sample_decoder *decoder, struct reel_sample *ret,
+				     bool *found_ret) REEL_MUST_CHECK;
 
 #endif

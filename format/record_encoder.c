@@ -2,15 +2,6 @@
 #include "format/codec.h"
 #include "format/schema.h"
 
-static size_t uleb_size(uint64_t value)
-{
-	size_t size = 1;
-
-	while (value >>= 7)
-		size++;
-	return size;
-}
-
 static bool is_number(const struct reel_schema_field *field)
 {
 	return field->kind == REEL_SCHEMA_NUMBER || field->kind == REEL_SCHEMA_ADDRESS;
@@ -24,11 +15,11 @@ static size_t payload_size(const struct reel_schema *schema, const struct reel_r
 		const struct reel_schema_field *field = &schema->fields[i];
 
 		if (is_number(field)) {
-			size += uleb_size(reel_schema_number(field, record));
+			size += reel_uleb_size(reel_schema_number(field, record));
 		} else {
 			struct reel_bytes bytes = reel_schema_bytes(field, record);
 
-			size += uleb_size(bytes.size) + bytes.size;
+			size += reel_uleb_size(bytes.size) + bytes.size;
 		}
 	}
 	return size;
@@ -44,7 +35,7 @@ size_t reel_record_encoded_size(const struct reel_record *record)
 	const struct reel_schema *schema = reel_schema_of(record->id);
 	size_t size = payload_size(schema, record);
 
-	return uleb_size(tag_of(schema, record)) + uleb_size(size) + size;
+	return reel_uleb_size(tag_of(schema, record)) + reel_uleb_size(size) + size;
 }
 
 void reel_record_encode(struct reel_buffer *buffer, const struct reel_record *record)

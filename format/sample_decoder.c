@@ -6,36 +6,15 @@
  */
 #include <stdlib.h>
 
-#include "format/codec.h"
-#include "format/sample_parts.h"
+#include "format/sample_decoder_parts.h"
 #include "format/schema.h"
-#include "format/thread_table.h"
 
-/* A growing array that is used again for every sample. */
-struct array {
-	void *items;
-	size_t capacity;
-};
-
-struct reel_sample_decoder {
-	struct reel_thread_table threads;
-	struct reel_record_sample_layout layouts[REEL_LAYOUTS_MAX];
-	size_t n_layouts;
-	uint64_t previous_id, previous_time;
-	/* Bytes that regions may still have in this block. */
-	uint64_t expanded_left;
-	/* What the decoded sample points to. */
-	struct reel_region regions[REEL_REGIONS_MAX];
-	struct array missing[REEL_REGIONS_MAX]; /* of struct reel_range */
-	struct array kernel_chain, frame_chain; /* of uint64_t */
-};
-
-static struct reel_error *corrupt(const char *what)
+struct reel_error *reel_decoder_corrupt(const char *what)
 {
 	return reel_error_create(REEL_ERROR_CORRUPT, "%s", what);
 }
 
-static struct reel_error *ends_within(const char *what)
+struct reel_error *reel_decoder_ends_within(const char *what)
 {
 	return reel_error_create(REEL_ERROR_CORRUPT, "ends within its %s", what);
 }
@@ -51,12 +30,18 @@ struct reel_error *reel_sample_decoder_create(struct reel_sample_decoder **ret)
 	return NULL;
 }
 
-void reel_sample_decoder_reset(struct reel_sample_decoder *decoder, uint64_t expanded_size)
+void reel_decoder_forget(struct reel_sample_decoder *decoder)
 {
 	reel_thread_table_reset(&decoder->threads);
+	decoder->previous_id = decoder->previous_time = 0;
+}
+
+void reel_sample_decoder_reset(struct reel_sample_decoder *decoder, uint64_t expanded_size)
+{
+	reel_decoder_forget(decoder);
+	decoder->in_samples = false;
 	while (decoder->n_layouts)
 		free((void *)decoder->layouts[--decoder->n_layouts].slots);
-	decoder->previous_id = decoder->previous_time = 0;
 	decoder->expanded_left = expanded_size;
 }
 
@@ -68,13 +53,14 @@ void reel_sample_decoder_destroy(struct reel_sample_decoder *decoder)
 	reel_thread_table_free(&decoder->threads);
 	for (size_t i = 0; i < REEL_REGIONS_MAX; i++)
 		free(decoder->missing[i].items);
+	reel_word_model_destroy(decoder->model);
 	free(decoder->kernel_chain.items);
 	free(decoder->frame_chain.items);
 	free(decoder);
 }
 
 /* Room for `n` items; their former content is lost. */
-static bool array_reserve(struct array *array, size_t n, size_t item_size)
+static bool array_reserve(struct reel_decoder_array *array, size_t n, size_t item_size)
 {
 	void *items;
 
@@ -91,8 +77,7 @@ static bool array_reserve(struct array *array, size_t n, size_t item_size)
 
 /* ---- layouts ---------------------------------------------------------------- */
 
-/* n_layouts if there is none of that id. */
-static size_t find_layout(const struct reel_sample_decoder *decoder, uint64_t id)
+size_t reel_decoder_find_layout(const struct reel_sample_decoder *decoder, uint64_t id)
 {
 	size_t i = 0;
 
@@ -112,11 +97,11 @@ static struct reel_error *decode_slots(struct reel_cursor *cursor, struct reel_r
 		uint8_t size = reel_cursor_u8(cursor);
 
 		if (cursor->failed)
-			return ends_within("registers");
+			return reel_decoder_ends_within("registers");
 		if (dwarf > UINT16_MAX)
-			return corrupt("a register's number exceeds 65535");
+			return reel_decoder_corrupt("a register's number exceeds 65535");
 		if (size != 4 && size != 8)
-			return corrupt("a register is neither of 4 nor of 8 bytes");
+			return reel_decoder_corrupt("a register is neither of 4 nor of 8 bytes");
 		slots[i] = (struct reel_register_slot){ (uint16_t)dwarf, size };
 	}
 	return NULL;
@@ -132,13 +117,13 @@ struct reel_error *reel_sample_decode_layout(struct reel_sample_decoder *decoder
 	struct reel_error *error;
 
 	if (cursor.failed)
-		return ends_within("head");
+		return reel_decoder_ends_within("head");
 	if (n > REEL_REGISTERS_MAX)
-		return corrupt("the layout has more than 256 registers");
+		return reel_decoder_corrupt("the layout has more than 256 registers");
 	if (decoder->n_layouts == REEL_LAYOUTS_MAX)
-		return corrupt("the block has more than 256 layouts");
-	if (find_layout(decoder, id) < decoder->n_layouts)
-		return corrupt("the layout's id is defined twice in the block");
+		return reel_decoder_corrupt("the block has more than 256 layouts");
+	if (reel_decoder_find_layout(decoder, id) < decoder->n_layouts)
+		return reel_decoder_corrupt("the layout's id is defined twice in the block");
 	slots = malloc(n * sizeof(*slots) + 1);
 	if (!slots)
 		return reel_error_no_memory();
@@ -158,8 +143,7 @@ const struct reel_record_sample_layout *reel_sample_decoder_last_layout(
 
 /* ---- registers ---------------------------------------------------------------- */
 
-/* Padding bits are 0, and only what is known may change. */
-static bool masks_are_valid(const uint8_t *known, const uint8_t *changed, size_t n)
+bool reel_decoder_masks_are_valid(const uint8_t *known, const uint8_t *changed, size_t n)
 {
 	for (size_t i = 0; i < n / 8; i++) {
 		if (changed[i] & ~known[i])
@@ -180,30 +164,30 @@ static struct reel_error *decode_values(struct reel_cursor *cursor,
 		else if (!(known[i / 8] >> i % 8 & 1))
 			values[i] = 0;
 	}
-	return cursor->failed ? ends_within("registers") : NULL;
+	return cursor->failed ? reel_decoder_ends_within("registers") : NULL;
 }
 
 static struct reel_error *decode_registers(struct reel_sample_decoder *decoder,
 					   struct reel_cursor *cursor,
 					   struct reel_thread_base *base, struct reel_sample *ret)
 {
-	size_t position = find_layout(decoder, reel_cursor_uleb(cursor));
+	size_t position = reel_decoder_find_layout(decoder, reel_cursor_uleb(cursor));
 	const struct reel_record_sample_layout *layout;
 	const uint8_t *changed;
 	struct reel_error *error;
 
 	if (cursor->failed)
-		return ends_within("registers");
+		return reel_decoder_ends_within("registers");
 	if (position == decoder->n_layouts)
-		return corrupt("its layout is not defined in the block");
+		return reel_decoder_corrupt("its layout is not defined in the block");
 	layout = &decoder->layouts[position];
 	ret->layout = layout;
 	ret->known = reel_cursor_take(cursor, (layout->n_slots + 7) / 8);
 	changed = reel_cursor_take(cursor, (layout->n_slots + 7) / 8);
 	if (cursor->failed)
-		return ends_within("registers");
-	if (!masks_are_valid(ret->known, changed, layout->n_slots))
-		return corrupt("a register that is not known changes");
+		return reel_decoder_ends_within("registers");
+	if (!reel_decoder_masks_are_valid(ret->known, changed, layout->n_slots))
+		return reel_decoder_corrupt("a register that is not known changes");
 	error = reel_thread_base_set_layout(base, (uint32_t)position + 1, layout->n_slots);
 	if (error)
 		return error;
@@ -234,17 +218,18 @@ static const char *decode_range(struct reel_cursor *cursor, uint64_t limit, uint
 	return NULL;
 }
 
-static struct reel_error *decode_missing(struct reel_cursor *cursor, struct array *array,
-					 struct reel_region *region)
+struct reel_error *reel_decoder_missing(struct reel_cursor *cursor,
+					struct reel_decoder_array *array,
+					struct reel_region *region)
 {
 	uint64_t n = reel_cursor_uleb(cursor), end = 0;
 	struct reel_range *ranges;
 
 	if (n > REEL_MISSING_MAX)
-		return corrupt("a region has more than 8192 missing ranges");
+		return reel_decoder_corrupt("a region has more than 8192 missing ranges");
 	/* Each has two bytes at least. */
 	if (n > reel_cursor_left(cursor) / 2)
-		return ends_within("missing ranges");
+		return reel_decoder_ends_within("missing ranges");
 	if (!array_reserve(array, n, sizeof(*ranges)))
 		return reel_error_no_memory();
 	ranges = array->items;
@@ -252,7 +237,7 @@ static struct reel_error *decode_missing(struct reel_cursor *cursor, struct arra
 		const char *problem = decode_range(cursor, region->size, &end, &ranges[i]);
 
 		if (problem)
-			return corrupt(problem);
+			return reel_decoder_corrupt(problem);
 	}
 	region->missing = ranges;
 	region->n_missing = n;
@@ -272,17 +257,17 @@ static struct reel_error *decode_runs(struct reel_cursor *cursor, uint8_t *bytes
 		const uint8_t *run;
 
 		if (problem)
-			return corrupt(problem);
+			return reel_decoder_corrupt(problem);
 		run = reel_cursor_take(cursor, range.size);
 		if (!run)
-			return ends_within("runs");
+			return reel_decoder_ends_within("runs");
 		memcpy(bytes + range.offset, run, range.size);
 	}
 	*end_ret = end;
-	return cursor->failed ? ends_within("runs") : NULL;
+	return cursor->failed ? reel_decoder_ends_within("runs") : NULL;
 }
 
-static bool missing_are_zero(const struct reel_region *region)
+bool reel_decoder_missing_are_zero(const struct reel_region *region)
 {
 	for (size_t i = 0; i < region->n_missing; i++) {
 		if (!reel_bytes_are_zero(region->bytes + region->missing[i].offset,
@@ -292,23 +277,21 @@ static bool missing_are_zero(const struct reel_region *region)
 	return true;
 }
 
-/* Takes the region's size off what the block's header allows. */
-static struct reel_error *check_region(struct reel_sample_decoder *decoder, uint64_t address,
-				       uint64_t size)
+struct reel_error *reel_decoder_check_region(struct reel_sample_decoder *decoder, uint64_t address,
+					     uint64_t size)
 {
 	if (size > REEL_REGION_SIZE_MAX)
-		return corrupt("a region exceeds 16 MiB");
+		return reel_decoder_corrupt("a region exceeds 16 MiB");
 	if (!reel_region_fits(address, size))
-		return corrupt("a region's end exceeds 2^64");
+		return reel_decoder_corrupt("a region's end exceeds 2^64");
 	if (size > decoder->expanded_left)
-		return corrupt("the regions exceed the block's expanded size");
+		return reel_decoder_corrupt("the regions exceed the block's expanded size");
 	decoder->expanded_left -= size;
 	return NULL;
 }
 
-/* See struct reel_region; its last run ends at `runs_end`. */
-static size_t unchanged_from(const struct reel_region_base *before,
-			     const struct reel_region *region, size_t runs_end)
+size_t reel_decoder_unchanged_from(const struct reel_region_base *before,
+				   const struct reel_region *region, size_t end)
 {
 	uint64_t exposed = before->address - region->address;
 
@@ -318,11 +301,12 @@ static size_t unchanged_from(const struct reel_region_base *before,
 	/* The ends are one address, so the larger region begins below. */
 	if (region->size <= before->size)
 		exposed = 0;
-	return runs_end > exposed ? runs_end : exposed;
+	return end > exposed ? end : exposed;
 }
 
 static struct reel_error *decode_region(struct reel_sample_decoder *decoder,
-					struct reel_cursor *cursor, struct array *missing,
+					struct reel_cursor *cursor,
+					struct reel_decoder_array *missing,
 					struct reel_region_base *base, struct reel_region *ret)
 {
 	struct reel_region_base before;
@@ -334,10 +318,10 @@ static struct reel_error *decode_region(struct reel_sample_decoder *decoder,
 	ret->address = base->address + (uint64_t)reel_cursor_zigzag(cursor);
 	ret->size = reel_cursor_uleb(cursor);
 	if (cursor->failed)
-		return ends_within("regions");
-	error = check_region(decoder, ret->address, ret->size);
+		return reel_decoder_ends_within("regions");
+	error = reel_decoder_check_region(decoder, ret->address, ret->size);
 	if (!error)
-		error = decode_missing(cursor, missing, ret);
+		error = reel_decoder_missing(cursor, missing, ret);
 	if (error)
 		return error;
 	before = *base;
@@ -347,9 +331,9 @@ static struct reel_error *decode_region(struct reel_sample_decoder *decoder,
 	ret->bytes = bytes;
 	error = decode_runs(cursor, bytes, ret->size, &runs_end);
 	base->lacks_bytes = ret->n_missing;
-	ret->unchanged_from = unchanged_from(&before, ret, runs_end);
-	if (!error && !missing_are_zero(ret))
-		error = corrupt("bytes of a missing range are not 0");
+	ret->unchanged_from = reel_decoder_unchanged_from(&before, ret, runs_end);
+	if (!error && !reel_decoder_missing_are_zero(ret))
+		error = reel_decoder_corrupt("bytes of a missing range are not 0");
 	return error;
 }
 
@@ -361,9 +345,9 @@ static struct reel_error *decode_regions(struct reel_sample_decoder *decoder,
 	struct reel_error *error;
 
 	if (cursor->failed)
-		return ends_within("regions");
+		return reel_decoder_ends_within("regions");
 	if (n > REEL_REGIONS_MAX)
-		return corrupt("it has more than 16 regions");
+		return reel_decoder_corrupt("it has more than 16 regions");
 	error = reel_thread_base_set_regions(base, n);
 	for (size_t i = 0; !error && i < n; i++)
 		error = decode_region(decoder, cursor, &decoder->missing[i], &base->regions[i],
@@ -375,16 +359,16 @@ static struct reel_error *decode_regions(struct reel_sample_decoder *decoder,
 
 /* ---- samples ---------------------------------------------------------------------- */
 
-static struct reel_error *decode_chain(struct reel_cursor *cursor, struct array *array,
+static struct reel_error *decode_chain(struct reel_cursor *cursor, struct reel_decoder_array *array,
 				       const uint64_t **ret, size_t *n_ret)
 {
 	uint64_t n = reel_cursor_uleb(cursor), address = 0;
 	uint64_t *chain;
 
 	if (n > REEL_CHAIN_MAX)
-		return corrupt("a chain has more than 65536 addresses");
+		return reel_decoder_corrupt("a chain has more than 65536 addresses");
 	if (cursor->failed || n > reel_cursor_left(cursor))
-		return ends_within("chains");
+		return reel_decoder_ends_within("chains");
 	if (!array_reserve(array, n, sizeof(*chain)))
 		return reel_error_no_memory();
 	chain = array->items;
@@ -394,7 +378,7 @@ static struct reel_error *decode_chain(struct reel_cursor *cursor, struct array 
 	}
 	*ret = chain;
 	*n_ret = n;
-	return cursor->failed ? ends_within("chains") : NULL;
+	return cursor->failed ? reel_decoder_ends_within("chains") : NULL;
 }
 
 static struct reel_error *decode_kernel_frame(struct reel_cursor *cursor,
@@ -410,16 +394,44 @@ static struct reel_error *decode_kernel_frame(struct reel_cursor *cursor,
 	frame->fp = frame->sp + (uint64_t)reel_cursor_zigzag(cursor);
 	frame->return_address = reel_chain_get(chain, n, 1) + (uint64_t)reel_cursor_zigzag(cursor);
 	if (cursor->failed)
-		return ends_within("kernel frame");
+		return reel_decoder_ends_within("kernel frame");
 	base->kernel_sp = frame->sp;
 	ret->has_kernel_frame = true;
 	return NULL;
+}
+
+struct reel_error *reel_decoder_chains(struct reel_sample_decoder *decoder,
+				       struct reel_cursor *cursor, uint64_t parts,
+				       struct reel_thread_base *base, struct reel_sample *ret)
+{
+	struct reel_error *error = NULL;
+
+	if (parts & REEL_PART_KERNEL_CHAIN)
+		error = decode_chain(cursor, &decoder->kernel_chain, &ret->kernel_chain,
+				     &ret->n_kernel_chain);
+	if (!error && parts & REEL_PART_FRAME_CHAIN)
+		error = decode_chain(cursor, &decoder->frame_chain, &ret->frame_chain,
+				     &ret->n_frame_chain);
+	if (!error && parts & REEL_PART_KERNEL_FRAME)
+		error = decode_kernel_frame(cursor, base, ret);
+	return error;
+}
+
+struct reel_error *reel_decoder_check_parts(uint64_t parts)
+{
+	if (!(parts & ~(uint64_t)REEL_PARTS_KNOWN))
+		return NULL;
+	return reel_error_create(REEL_ERROR_UNSUPPORTED,
+				 "it has parts (0x%llx) that this program does not know",
+				 (unsigned long long)parts);
 }
 
 static struct reel_error *decode_head(struct reel_sample_decoder *decoder,
 				      struct reel_cursor *cursor, uint64_t *parts_ret,
 				      struct reel_sample *ret)
 {
+	struct reel_error *error;
+
 	ret->id = decoder->previous_id + (uint64_t)reel_cursor_zigzag(cursor);
 	ret->time = decoder->previous_time + (uint64_t)reel_cursor_zigzag(cursor);
 	ret->thread = reel_cursor_uleb(cursor);
@@ -430,11 +442,10 @@ static struct reel_error *decode_head(struct reel_sample_decoder *decoder,
 	ret->flags = reel_cursor_uleb(cursor);
 	*parts_ret = reel_cursor_uleb(cursor);
 	if (cursor->failed)
-		return ends_within("head");
-	if (*parts_ret & ~(uint64_t)REEL_PARTS_KNOWN)
-		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "it has parts (0x%llx) that this program does not know",
-					 (unsigned long long)*parts_ret);
+		return reel_decoder_ends_within("head");
+	error = reel_decoder_check_parts(*parts_ret);
+	if (error)
+		return error;
 	decoder->previous_id = ret->id;
 	decoder->previous_time = ret->time;
 	return NULL;
@@ -452,15 +463,7 @@ static struct reel_error *decode_body(struct reel_sample_decoder *decoder,
 		error = decode_registers(decoder, cursor, base, ret);
 	if (!error)
 		error = decode_regions(decoder, cursor, base, ret);
-	if (!error && parts & REEL_PART_KERNEL_CHAIN)
-		error = decode_chain(cursor, &decoder->kernel_chain, &ret->kernel_chain,
-				     &ret->n_kernel_chain);
-	if (!error && parts & REEL_PART_FRAME_CHAIN)
-		error = decode_chain(cursor, &decoder->frame_chain, &ret->frame_chain,
-				     &ret->n_frame_chain);
-	if (!error && parts & REEL_PART_KERNEL_FRAME)
-		error = decode_kernel_frame(cursor, base, ret);
-	return error;
+	return error ? error : reel_decoder_chains(decoder, cursor, parts, base, ret);
 }
 
 struct reel_error *reel_sample_decode(struct reel_sample_decoder *decoder,

@@ -1,53 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SAMPLE_LAYOUT and SAMPLE to bytes: SPEC.md, section 6. */
+/* Samples to SAMPLE_LAYOUT and SAMPLES: SPEC.md, section 6. */
 #include <stdlib.h>
 
-#include "format/codec.h"
-#include "format/runs.h"
-#include "format/sample_parts.h"
+#include "format/sample_encoder_parts.h"
+#include "format/sample_words.h"
 #include "format/schema.h"
-#include "format/thread_table.h"
 
-struct reel_sample_encoder {
-	struct reel_thread_table threads;
-	/* Those of the block; a layout's id is its position. */
-	struct reel_record_sample_layout layouts[REEL_LAYOUTS_MAX];
-	size_t n_layouts;
-	uint64_t previous_id, previous_time;
-	/* Memory ran out within a sample: the state is not what a decoder would have. */
-	bool broken;
-	struct reel_runs runs;
-	/* A record's payload, of which the size stands in front. */
-	struct reel_buffer payload;
-};
-
-struct reel_error *reel_sample_encoder_create(struct reel_sample_encoder **ret)
+struct reel_error *reel_sample_encoder_create(bool plain, struct reel_sample_encoder **ret)
 {
 	struct reel_sample_encoder *encoder = calloc(1, sizeof(*encoder));
+	struct reel_error *error;
 
 	if (!encoder)
 		return reel_error_no_memory();
 	reel_thread_table_init(&encoder->threads);
+	encoder->word_bytes = 8;
+	encoder->plain = plain;
+	error = reel_word_model_create(&encoder->model);
+	if (error) {
+		reel_sample_encoder_destroy(encoder);
+		return error;
+	}
 	*ret = encoder;
 	return NULL;
+}
+
+void reel_sample_encoder_set_target(struct reel_sample_encoder *encoder, unsigned word_bits,
+				    bool big_endian)
+{
+	encoder->word_bytes = word_bits == 32 ? 4 : 8;
+	encoder->big_endian = big_endian;
 }
 
 void reel_sample_encoder_reset(struct reel_sample_encoder *encoder)
 {
 	reel_thread_table_reset(&encoder->threads);
+	reel_word_model_reset(encoder->model);
 	while (encoder->n_layouts)
 		free((void *)encoder->layouts[--encoder->n_layouts].slots);
 	encoder->previous_id = encoder->previous_time = 0;
 	encoder->broken = encoder->payload.failed = false;
+	encoder->n_samples = 0;
+	encoder->records.size = 0;
+	encoder->records.failed = false;
+	for (size_t i = 0; i < REEL_STREAMS; i++) {
+		encoder->streams[i].size = 0;
+		encoder->streams[i].failed = false;
+	}
 }
 
 void reel_sample_encoder_destroy(struct reel_sample_encoder *encoder)
 {
 	if (!encoder)
 		return;
-	reel_sample_encoder_reset(encoder);
+	if (encoder->model)
+		reel_sample_encoder_reset(encoder);
 	reel_thread_table_free(&encoder->threads);
+	reel_word_model_destroy(encoder->model);
+	for (size_t i = 0; i < REEL_STREAMS; i++)
+		reel_buffer_free(&encoder->streams[i]);
 	reel_runs_free(&encoder->runs);
+	reel_buffer_free(&encoder->records);
 	reel_buffer_free(&encoder->payload);
 	free(encoder);
 }
@@ -60,11 +73,6 @@ bool reel_sample_encoder_is_full(const struct reel_sample_encoder *encoder)
 
 /* ---- what the format can't hold -------------------------------------------- */
 
-static bool is_known(const struct reel_sample *sample, size_t i)
-{
-	return sample->known[i / 8] >> i % 8 & 1;
-}
-
 static const char *check_registers(const struct reel_sample *sample)
 {
 	const struct reel_record_sample_layout *layout = sample->layout;
@@ -76,7 +84,7 @@ static const char *check_registers(const struct reel_sample *sample)
 	for (size_t i = 0; i < layout->n_slots; i++) {
 		if (layout->slots[i].size != 4 && layout->slots[i].size != 8)
 			return "a register is neither of 4 nor of 8 bytes";
-		if (layout->slots[i].size == 4 && is_known(sample, i) &&
+		if (layout->slots[i].size == 4 && reel_sample_knows(sample, i) &&
 		    sample->values[i] > UINT32_MAX)
 			return "a register's value exceeds its size";
 	}
@@ -155,42 +163,40 @@ static bool layouts_equal(const struct reel_record_sample_layout *a,
 	return true;
 }
 
-static void append_record(struct reel_buffer *buffer, enum reel_record_id id,
-			  const struct reel_buffer *payload)
-{
-	/* SAMPLE_LAYOUT and SAMPLE are critical. */
-	reel_buffer_uleb(buffer, (uint64_t)id << 1 | 1);
-	reel_buffer_uleb(buffer, payload->size);
-	reel_buffer_append(buffer, payload->bytes, payload->size);
-}
-
-static bool add_layout(struct reel_sample_encoder *encoder, struct reel_buffer *buffer,
+static bool add_layout(struct reel_sample_encoder *encoder,
 		       const struct reel_record_sample_layout *layout)
 {
+	size_t n = encoder->n_layouts;
 	struct reel_register_slot *slots = malloc(layout->n_slots * sizeof(*slots) + 1);
 
 	if (!slots)
 		return false;
-	encoder->payload.size = 0;
-	reel_buffer_uleb(&encoder->payload, encoder->n_layouts);
-	reel_buffer_uleb(&encoder->payload, layout->n_slots);
-	for (size_t i = 0; i < layout->n_slots; i++) {
+	for (size_t i = 0; i < layout->n_slots; i++)
 		slots[i] = layout->slots[i];
-		reel_buffer_uleb(&encoder->payload, slots[i].dwarf);
-		reel_buffer_u8(&encoder->payload, slots[i].size);
-	}
-	append_record(buffer, REEL_RECORD_SAMPLE_LAYOUT, &encoder->payload);
-	encoder->layouts[encoder->n_layouts] = (struct reel_record_sample_layout){
-		encoder->n_layouts,
-		layout->n_slots,
-		slots,
-	};
+	encoder->layouts[n] = (struct reel_record_sample_layout){ n, layout->n_slots, slots };
 	encoder->n_layouts++;
 	return true;
 }
 
-/* The layout's position; appends its record if the block does not have it yet. */
-static bool find_layout(struct reel_sample_encoder *encoder, struct reel_buffer *buffer,
+static void append_layout(struct reel_sample_encoder *encoder, struct reel_buffer *buffer,
+			  const struct reel_record_sample_layout *layout)
+{
+	struct reel_buffer *payload = &encoder->payload;
+
+	payload->size = 0;
+	reel_buffer_uleb(payload, layout->id);
+	reel_buffer_uleb(payload, layout->n_slots);
+	for (size_t i = 0; i < layout->n_slots; i++) {
+		reel_buffer_uleb(payload, layout->slots[i].dwarf);
+		reel_buffer_u8(payload, layout->slots[i].size);
+	}
+	reel_buffer_uleb(buffer, (uint64_t)REEL_RECORD_SAMPLE_LAYOUT << 1 | 1);
+	reel_buffer_uleb(buffer, payload->size);
+	reel_buffer_append(buffer, payload->bytes, payload->size);
+}
+
+/* The layout's position; *records counts its record if the block does not have it yet. */
+static bool find_layout(struct reel_sample_encoder *encoder,
 			const struct reel_record_sample_layout *layout, uint32_t *records,
 			uint32_t *ret)
 {
@@ -202,132 +208,370 @@ static bool find_layout(struct reel_sample_encoder *encoder, struct reel_buffer 
 	}
 	*ret = (uint32_t)encoder->n_layouts;
 	++*records;
-	return add_layout(encoder, buffer, layout);
+	if (!add_layout(encoder, layout))
+		return false;
+	if (encoder->plain)
+		append_layout(encoder, &encoder->records, &encoder->layouts[*ret]);
+	return true;
 }
 
-/* ---- samples -------------------------------------------------------------------- */
+/* ---- words ---------------------------------------------------------------------- */
 
-static struct reel_error *encode_registers(struct reel_buffer *payload,
-					   const struct reel_sample *sample, uint32_t layout,
-					   struct reel_thread_base *base)
+static inline void put(struct reel_buffer *stream, uint64_t byte)
 {
-	const struct reel_register_slot *slots = sample->layout->slots;
-	size_t n = sample->layout->n_slots, n_bytes = (n + 7) / 8;
-	uint8_t known[REEL_REGISTERS_MAX / 8] = { 0 }, changed[REEL_REGISTERS_MAX / 8] = { 0 };
-	struct reel_error *error = reel_thread_base_set_layout(base, layout + 1, n);
-
-	if (error)
-		return error;
-	for (size_t i = 0; i < n; i++) {
-		uint64_t value = is_known(sample, i) ? sample->values[i] : 0;
-
-		if (is_known(sample, i)) {
-			known[i / 8] |= (uint8_t)(1u << i % 8);
-			if (value != base->values[i])
-				changed[i / 8] |= (uint8_t)(1u << i % 8);
-		}
-		base->values[i] = value;
-	}
-	reel_buffer_uleb(payload, layout);
-	reel_buffer_append(payload, known, n_bytes);
-	reel_buffer_append(payload, changed, n_bytes);
-	for (size_t i = 0; i < n; i++) {
-		if (!(changed[i / 8] >> i % 8 & 1))
-			continue;
-		if (slots[i].size == 4)
-			reel_buffer_u32(payload, (uint32_t)base->values[i]);
-		else
-			reel_buffer_u64(payload, base->values[i]);
-	}
-	return NULL;
+	if (stream->size < stream->capacity && !stream->failed)
+		stream->bytes[stream->size++] = (uint8_t)byte;
+	else
+		reel_buffer_u8(stream, (uint8_t)byte);
 }
 
-static void encode_missing(struct reel_buffer *payload, const struct reel_region *region)
+static inline void put_token(struct reel_sample_encoder *encoder, unsigned token)
+{
+	put(&encoder->streams[REEL_STREAM_TOKENS], token);
+}
+
+static void put_stack_word(struct reel_sample_encoder *encoder, uint64_t word,
+			   const struct reel_word_place *place)
+{
+	int64_t distance = (int64_t)(word - place->address) / (int64_t)place->bytes;
+
+	if (distance >= INT8_MIN && distance <= INT8_MAX) {
+		put_token(encoder, REEL_WORD_NEAR);
+		put(&encoder->streams[REEL_STREAM_NEAR], (uint64_t)distance);
+	} else {
+		put_token(encoder, REEL_WORD_FAR);
+		reel_buffer_zigzag(&encoder->streams[REEL_STREAM_FAR], distance);
+	}
+}
+
+static void put_new_word(struct reel_sample_encoder *encoder, uint64_t word, unsigned bytes)
+{
+	struct reel_word_model *model = encoder->model;
+	struct reel_buffer *streams = encoder->streams;
+	uint8_t high = reel_word_high_index(word >> 24);
+
+	if (model->highs[high] == word >> 24) {
+		put_token(encoder, REEL_WORD_HIGH);
+		put(&streams[REEL_STREAM_HIGH], high);
+		put(&streams[REEL_STREAM_LOW_0], word);
+		put(&streams[REEL_STREAM_LOW_1], word >> 8);
+		put(&streams[REEL_STREAM_LOW_2], word >> 16);
+		return;
+	}
+	model->highs[high] = word >> 24;
+	put_token(encoder, REEL_WORD_RAW);
+	if (bytes == 4)
+		reel_buffer_u32(&streams[REEL_STREAM_RAW], (uint32_t)word);
+	else
+		reel_buffer_u64(&streams[REEL_STREAM_RAW], word);
+}
+
+/* REEL_WORD_RECENT if it is not among them. */
+static unsigned find_recent(const struct reel_word_model *model, uint64_t word)
+{
+	const uint64_t *recent = model->recent;
+
+	for (unsigned rank = 0; rank < REEL_WORD_RECENT; rank += 4) {
+		if (recent[rank] != word && recent[rank + 1] != word && recent[rank + 2] != word &&
+		    recent[rank + 3] != word)
+			continue;
+		while (recent[rank] != word)
+			rank++;
+		return rank;
+	}
+	return REEL_WORD_RECENT;
+}
+
+/* A word that came before, or a new one. */
+static void put_word(struct reel_sample_encoder *encoder, uint64_t word, unsigned bytes)
+{
+	struct reel_word_model *model = encoder->model;
+	uint32_t known = reel_word_dictionary_index(word);
+	unsigned rank = REEL_WORD_RECENT - 1;
+
+	/* The recent ones mostly are in the dictionary, which is the faster one to ask. */
+	if (model->dictionary[known] == word) {
+		unsigned found = find_recent(model, word);
+
+		if (found < REEL_WORD_RECENT) {
+			rank = found;
+			put_token(encoder, REEL_WORD_RECENT_FIRST + rank);
+		} else {
+			put_token(encoder, REEL_WORD_KNOWN);
+			put(&encoder->streams[REEL_STREAM_KNOWN_LOW], known);
+			put(&encoder->streams[REEL_STREAM_KNOWN_HIGH], known >> 8);
+		}
+	} else {
+		put_new_word(encoder, word, bytes);
+	}
+	reel_word_model_use(model, word, rank);
+}
+
+static void encode_word(struct reel_sample_encoder *encoder, uint64_t word,
+			const struct reel_word_place *place)
+{
+	struct reel_word_model *model = encoder->model;
+	struct reel_word_guesses guesses = reel_word_guesses_at(place);
+
+	if (reel_word_of_guess(model->by_place[guesses.place], place) == word)
+		put_token(encoder, REEL_WORD_BY_PLACE);
+	else if (reel_word_of_guess(model->by_words[guesses.words], place) == word)
+		put_token(encoder, REEL_WORD_BY_WORDS);
+	else if (!word)
+		put_token(encoder, REEL_WORD_ZERO);
+	else if (reel_word_is_stack(word, place))
+		put_stack_word(encoder, word, place);
+	else
+		put_word(encoder, word, place->bytes);
+	reel_word_model_learn(model, guesses, reel_word_relative(word, place));
+}
+
+/* ---- regions -------------------------------------------------------------------- */
+
+void reel_sample_encode_missing(struct reel_buffer *buffer, const struct reel_region *region)
 {
 	uint64_t end = 0;
 
-	reel_buffer_uleb(payload, region->n_missing);
+	reel_buffer_uleb(buffer, region->n_missing);
 	for (size_t i = 0; i < region->n_missing; i++) {
-		reel_buffer_uleb(payload, region->missing[i].offset - end);
-		reel_buffer_uleb(payload, region->missing[i].size);
+		reel_buffer_uleb(buffer, region->missing[i].offset - end);
+		reel_buffer_uleb(buffer, region->missing[i].size);
 		end = region->missing[i].offset + region->missing[i].size;
 	}
 }
 
-/* Writes the runs, and makes `base` equal to the region. */
-static void encode_runs(struct reel_buffer *payload, const struct reel_runs *runs,
-			const uint8_t *bytes, uint8_t *base)
+/* 4 or 8: that of the sample's registers, else of the capture. */
+static unsigned word_bytes_of(const struct reel_sample_encoder *encoder,
+			      const struct reel_sample *sample)
 {
-	size_t end = 0;
+	if (sample->layout && sample->layout->n_slots)
+		return sample->layout->slots[0].size;
+	return encoder->word_bytes;
+}
 
-	reel_buffer_uleb(payload, runs->n);
-	for (size_t i = 0; i < runs->n; i++) {
-		const struct reel_run *run = &runs->runs[i];
+static void encode_region_head(struct reel_sample_encoder *encoder, unsigned word_bytes,
+			       const struct reel_region *region,
+			       const struct reel_region_base *base)
+{
+	struct reel_buffer *stream = &encoder->streams[REEL_STREAM_REGIONS];
+	uint64_t end = region->address + region->size;
 
-		reel_buffer_uleb(payload, run->offset - end);
-		reel_buffer_uleb(payload, run->size);
-		reel_buffer_append(payload, bytes + run->offset, run->size);
-		memcpy(base + run->offset, bytes + run->offset, run->size);
-		end = run->offset + run->size;
+	reel_buffer_u8(stream, (uint8_t)region->kind);
+	reel_buffer_u8(stream,
+		       (uint8_t)(word_bytes | (encoder->big_endian ? REEL_WORDS_BIG_ENDIAN : 0)));
+	reel_buffer_zigzag(stream, (int64_t)(region->address - base->address));
+	reel_buffer_zigzag(stream, (int64_t)(end - (base->address + base->size)));
+	reel_sample_encode_missing(stream, region);
+}
+
+static inline void put_gap(struct reel_buffer *stream, size_t words)
+{
+	if (words < 0x80)
+		put(stream, words);
+	else
+		reel_buffer_uleb(stream, words);
+}
+
+/* In the host's byte order: only to be compared with 0. */
+static inline uint64_t difference_at(const uint8_t *a, const uint8_t *b)
+{
+	uint64_t x, y;
+
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	return x ^ y;
+}
+
+static inline bool words_equal(const uint8_t *a, const uint8_t *b, unsigned bytes)
+{
+	return bytes == 8 ? !difference_at(a, b) : !memcmp(a, b, 4);
+}
+
+/* How far down from `end` `a` and `b` are the same, in whole words: the new end. */
+static size_t equal_down_to(const uint8_t *a, const uint8_t *b, size_t start, size_t end,
+			    unsigned bytes)
+{
+	/* Most of a stack is that of the sample before: 64 bytes at a time. */
+	while (end - start >= 64) {
+		uint64_t difference = 0;
+
+		for (size_t i = 8; i <= 64; i += 8)
+			difference |= difference_at(a + end - i, b + end - i);
+		if (difference)
+			break;
+		end -= 64;
+	}
+	while (end > start && words_equal(a + end - bytes, b + end - bytes, bytes))
+		end -= bytes;
+	return end;
+}
+
+/* The words that differ from `base`, from the top down, and the gaps between them; then they do not
+ * differ any more. */
+static void encode_words(struct reel_sample_encoder *encoder, struct reel_word_walk *walk,
+			 uint8_t *base)
+{
+	struct reel_buffer *gaps = &encoder->streams[REEL_STREAM_GAPS];
+	unsigned bytes = walk->place.bytes;
+	size_t at = walk->end;
+
+	while (at > walk->start) {
+		size_t end = at;
+
+		at = equal_down_to(walk->bytes, base, walk->start, end, bytes);
+		put_gap(gaps, (end - at) / bytes);
+		if (at == walk->start)
+			break;
+		end = at;
+		reel_word_walk_to(walk, at - bytes);
+		do {
+			uint64_t word = reel_word_load(walk, at - bytes);
+
+			encode_word(encoder, word, &walk->place);
+			reel_word_walk_down(walk, word);
+			at -= bytes;
+		} while (at > walk->start &&
+			 !words_equal(walk->bytes + at - bytes, base + at - bytes, bytes));
+		put_gap(gaps, (end - at) / bytes);
+		memcpy(base + at, walk->bytes + at, end - at);
 	}
 }
 
-static struct reel_error *encode_region(struct reel_sample_encoder *encoder,
-					const struct reel_region *region,
-					struct reel_region_base *base)
+static struct reel_error *encode_region_words(struct reel_sample_encoder *encoder,
+					      unsigned word_bytes, const struct reel_region *region,
+					      struct reel_region_base *base)
 {
-	struct reel_buffer *payload = &encoder->payload;
-	uint64_t previous_address = base->address;
+	struct reel_buffer *raw = &encoder->streams[REEL_STREAM_RAW];
 	uint8_t *bytes = reel_region_base_move(base, region->address, region->size);
+	struct reel_word_walk walk = {
+		.bytes = region->bytes,
+		.address = region->address,
+		.big_endian = encoder->big_endian,
+		.place = { .stack = region->address, .size = region->size, .bytes = word_bytes },
+	};
 
-	if (!bytes || !reel_runs_find(&encoder->runs, bytes, region->bytes, region->size))
+	if (!bytes)
 		return reel_error_no_memory();
-	reel_buffer_u8(payload, (uint8_t)region->kind);
-	reel_buffer_zigzag(payload, (int64_t)(region->address - previous_address));
-	reel_buffer_uleb(payload, region->size);
-	encode_missing(payload, region);
-	encode_runs(payload, &encoder->runs, region->bytes, bytes);
+	reel_words_of_region(region->address, region->size, word_bytes, &walk.start, &walk.end);
+	reel_buffer_append(raw, region->bytes + walk.end, region->size - walk.end);
+	encode_words(encoder, &walk, bytes);
+	reel_buffer_append(raw, region->bytes, walk.start);
+	/* What is no word. */
+	if (walk.start)
+		memcpy(bytes, region->bytes, walk.start);
+	if (walk.end < region->size)
+		memcpy(bytes + walk.end, region->bytes + walk.end, region->size - walk.end);
 	return NULL;
 }
 
-static struct reel_error *encode_regions(struct reel_sample_encoder *encoder,
-					 const struct reel_sample *sample,
-					 struct reel_thread_base *base)
-{
-	struct reel_error *error = reel_thread_base_set_regions(base, sample->n_regions);
+/* ---- registers ------------------------------------------------------------------ */
 
-	reel_buffer_uleb(&encoder->payload, sample->n_regions);
-	for (size_t i = 0; !error && i < sample->n_regions; i++)
-		error = encode_region(encoder, &sample->regions[i], &base->regions[i]);
-	return error;
+static uint64_t value_of(const struct reel_sample *sample, size_t i)
+{
+	return reel_sample_knows(sample, i) ? sample->values[i] : 0;
 }
 
-static void encode_chain(struct reel_buffer *payload, const uint64_t *chain, size_t n)
+/* Marks what is known, and what is not as it was; bit `n` is pc's. */
+static void encode_masks(struct reel_buffer *stream, const struct reel_sample *sample,
+			 const struct reel_thread_base *base, uint8_t *changed)
+{
+	size_t n = sample->layout->n_slots;
+	uint8_t known[REEL_REGISTERS_MAX / 8] = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t expected =
+			reel_register_expected(base, i, sample->layout->slots[i].size, sample->pc);
+
+		if (!reel_sample_knows(sample, i))
+			continue;
+		known[i / 8] |= (uint8_t)(1u << i % 8);
+		if (value_of(sample, i) != expected)
+			changed[i / 8] |= (uint8_t)(1u << i % 8);
+	}
+	if (sample->pc != base->pc)
+		changed[n / 8] |= (uint8_t)(1u << n % 8);
+	reel_buffer_append(stream, known, (n + 7) / 8);
+	reel_buffer_append(stream, changed, n / 8 + 1);
+}
+
+static void encode_pc(struct reel_sample_encoder *encoder, uint64_t pc,
+		      const struct reel_thread_base *base)
+{
+	struct reel_word_place place = reel_pc_place(base);
+
+	encode_word(encoder, pc, &place);
+}
+
+static struct reel_error *encode_registers(struct reel_sample_encoder *encoder,
+					   const struct reel_sample *sample, uint32_t layout,
+					   struct reel_thread_base *base)
+{
+	const struct reel_register_slot *slots = sample->layout->slots;
+	uint8_t changed[REEL_REGISTERS_MAX / 8 + 1] = { 0 };
+	struct reel_buffer *stream = &encoder->streams[REEL_STREAM_REGISTERS];
+	size_t n = sample->layout->n_slots;
+	struct reel_error *error = reel_thread_base_set_layout(base, layout + 1, n);
+
+	if (error)
+		return error;
+	reel_buffer_uleb(stream, layout);
+	encode_masks(stream, sample, base, changed);
+	if (changed[n / 8] >> n % 8 & 1)
+		encode_pc(encoder, sample->pc, base);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t value = value_of(sample, i);
+
+		if (changed[i / 8] >> i % 8 & 1) {
+			struct reel_word_place place =
+				reel_register_place(sample, i, slots[i].size, base->values[i]);
+
+			encode_word(encoder, value, &place);
+		}
+		base->values[i] = value;
+	}
+	base->pc = sample->pc;
+	return NULL;
+}
+
+/* ---- samples -------------------------------------------------------------------- */
+
+static void encode_chain(struct reel_buffer *stream, const uint64_t *chain, size_t n)
 {
 	uint64_t previous = 0;
 
-	reel_buffer_uleb(payload, n);
+	reel_buffer_uleb(stream, n);
 	for (size_t i = 0; i < n; i++) {
-		reel_buffer_zigzag(payload, (int64_t)(chain[i] - previous));
+		reel_buffer_zigzag(stream, (int64_t)(chain[i] - previous));
 		previous = chain[i];
 	}
 }
 
-static void encode_kernel_frame(struct reel_buffer *payload, const struct reel_sample *sample,
+static void encode_kernel_frame(struct reel_buffer *stream, const struct reel_sample *sample,
 				struct reel_thread_base *base)
 {
 	const struct reel_kernel_frame *frame = &sample->kernel_frame;
 	const uint64_t *chain = sample->kernel_chain;
 	size_t n = sample->n_kernel_chain;
 
-	reel_buffer_zigzag(payload, (int64_t)(frame->pc - reel_chain_get(chain, n, 0)));
-	reel_buffer_zigzag(payload, (int64_t)(frame->sp - base->kernel_sp));
-	reel_buffer_zigzag(payload, (int64_t)(frame->fp - frame->sp));
-	reel_buffer_zigzag(payload, (int64_t)(frame->return_address - reel_chain_get(chain, n, 1)));
+	reel_buffer_zigzag(stream, (int64_t)(frame->pc - reel_chain_get(chain, n, 0)));
+	reel_buffer_zigzag(stream, (int64_t)(frame->sp - base->kernel_sp));
+	reel_buffer_zigzag(stream, (int64_t)(frame->fp - frame->sp));
+	reel_buffer_zigzag(stream, (int64_t)(frame->return_address - reel_chain_get(chain, n, 1)));
 	base->kernel_sp = frame->sp;
 }
 
-static uint64_t parts_of(const struct reel_sample *sample)
+void reel_sample_encode_chains(struct reel_buffer *buffer, const struct reel_sample *sample,
+			       struct reel_thread_base *base)
+{
+	if (sample->n_kernel_chain)
+		encode_chain(buffer, sample->kernel_chain, sample->n_kernel_chain);
+	if (sample->n_frame_chain)
+		encode_chain(buffer, sample->frame_chain, sample->n_frame_chain);
+	if (sample->has_kernel_frame)
+		encode_kernel_frame(buffer, sample, base);
+}
+
+uint64_t reel_sample_parts_of(const struct reel_sample *sample)
 {
 	return (sample->layout ? REEL_PART_REGISTERS : 0) |
 	       (sample->n_kernel_chain ? REEL_PART_KERNEL_CHAIN : 0) |
@@ -335,88 +579,161 @@ static uint64_t parts_of(const struct reel_sample *sample)
 	       (sample->has_kernel_frame ? REEL_PART_KERNEL_FRAME : 0);
 }
 
-static void encode_head(struct reel_sample_encoder *encoder, const struct reel_sample *sample,
-			struct reel_thread_base *base)
+static void encode_head(struct reel_sample_encoder *encoder, const struct reel_sample *sample)
 {
-	struct reel_buffer *payload = &encoder->payload;
+	struct reel_buffer *stream = &encoder->streams[REEL_STREAM_HEAD];
 
-	reel_buffer_zigzag(payload, (int64_t)(sample->id - encoder->previous_id));
-	reel_buffer_zigzag(payload, (int64_t)(sample->time - encoder->previous_time));
-	reel_buffer_uleb(payload, sample->thread);
-	reel_buffer_uleb(payload, sample->cpu);
-	reel_buffer_uleb(payload, sample->event);
-	reel_buffer_uleb(payload, sample->weight);
-	reel_buffer_u8(payload, (uint8_t)sample->where);
-	reel_buffer_uleb(payload, sample->flags);
-	reel_buffer_uleb(payload, parts_of(sample));
-	reel_buffer_zigzag(payload, (int64_t)(sample->pc - base->pc));
+	reel_buffer_zigzag(stream, (int64_t)(sample->id - encoder->previous_id));
+	reel_buffer_uleb(stream, sample->thread);
+	reel_buffer_uleb(stream, sample->cpu);
+	reel_buffer_uleb(stream, sample->event);
+	reel_buffer_uleb(stream, sample->weight);
+	reel_buffer_u8(stream, (uint8_t)sample->where);
+	reel_buffer_uleb(stream, sample->flags);
+	reel_buffer_uleb(stream, reel_sample_parts_of(sample));
+	reel_buffer_uleb(stream, sample->n_regions);
+	reel_buffer_zigzag(&encoder->streams[REEL_STREAM_TIME],
+			   (int64_t)(sample->time - encoder->previous_time));
 	encoder->previous_id = sample->id;
 	encoder->previous_time = sample->time;
-	base->pc = sample->pc;
 }
 
-static struct reel_error *encode_payload(struct reel_sample_encoder *encoder,
-					 const struct reel_sample *sample, uint32_t layout)
+static struct reel_error *encode_regions(struct reel_sample_encoder *encoder,
+					 const struct reel_sample *sample,
+					 struct reel_thread_base *base)
 {
-	struct reel_thread_base *base;
-	struct reel_error *error = reel_thread_table_get(&encoder->threads, sample->thread, &base);
+	unsigned word_bytes = word_bytes_of(encoder, sample);
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; !error && i < sample->n_regions; i++) {
+		encode_region_head(encoder, word_bytes, &sample->regions[i], &base->regions[i]);
+		error = encode_region_words(encoder, word_bytes, &sample->regions[i],
+					    &base->regions[i]);
+	}
+	return error;
+}
+
+static struct reel_error *encode_streams(struct reel_sample_encoder *encoder,
+					 const struct reel_sample *sample, uint32_t layout,
+					 struct reel_thread_base *base)
+{
+	struct reel_error *error = reel_thread_base_set_regions(base, sample->n_regions);
 
 	if (error)
 		return error;
-	encoder->payload.size = 0;
-	encode_head(encoder, sample, base);
+	encode_head(encoder, sample);
 	if (sample->layout)
-		error = encode_registers(&encoder->payload, sample, layout, base);
+		error = encode_registers(encoder, sample, layout, base);
 	if (!error)
 		error = encode_regions(encoder, sample, base);
 	if (error)
 		return error;
-	if (sample->n_kernel_chain)
-		encode_chain(&encoder->payload, sample->kernel_chain, sample->n_kernel_chain);
-	if (sample->n_frame_chain)
-		encode_chain(&encoder->payload, sample->frame_chain, sample->n_frame_chain);
-	if (sample->has_kernel_frame)
-		encode_kernel_frame(&encoder->payload, sample, base);
+	reel_sample_encode_chains(&encoder->streams[REEL_STREAM_CHAINS], sample, base);
+	for (size_t i = 0; i < REEL_STREAMS; i++)
+		if (encoder->streams[i].failed)
+			return reel_error_no_memory();
 	return NULL;
 }
 
-static struct reel_error *encode(struct reel_sample_encoder *encoder, struct reel_buffer *buffer,
+static struct reel_error *encode(struct reel_sample_encoder *encoder,
 				 const struct reel_sample *sample, uint32_t *records)
 {
+	struct reel_thread_base *base;
 	struct reel_error *error;
 	uint32_t layout = 0;
 
-	if (sample->layout && !find_layout(encoder, buffer, sample->layout, records, &layout))
+	if (sample->layout && !find_layout(encoder, sample->layout, records, &layout))
 		return reel_error_no_memory();
-	error = encode_payload(encoder, sample, layout);
+	error = reel_thread_table_get(&encoder->threads, sample->thread, &base);
 	if (error)
 		return error;
-	append_record(buffer, REEL_RECORD_SAMPLE, &encoder->payload);
-	++*records;
-	return encoder->payload.failed || buffer->failed ? reel_error_no_memory() : NULL;
+	return encoder->plain ? reel_plain_sample_encode(encoder, sample, layout, base)
+			      : encode_streams(encoder, sample, layout, base);
 }
 
 struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
-				      struct reel_buffer *buffer, const struct reel_sample *sample,
-				      uint32_t *records_ret, uint64_t *expanded_ret)
+				      const struct reel_sample *sample, uint32_t *records_ret,
+				      uint64_t *expanded_ret)
 {
-	size_t size_before = buffer->size;
+	size_t sizes[REEL_STREAMS], n_layouts = encoder->n_layouts;
 	struct reel_error *error;
-	uint32_t records = 0;
+	size_t plain_size = encoder->records.size;
+	/* SAMPLES is one, however many there are in it. */
+	uint32_t records = encoder->plain || !encoder->n_samples;
 
 	if (encoder->broken)
 		return reel_error_no_memory();
 	error = check_sample(encoder, sample);
 	if (error)
 		return error;
-	error = encode(encoder, buffer, sample, &records);
+	for (size_t i = 0; i < REEL_STREAMS; i++)
+		sizes[i] = encoder->streams[i].size;
+	error = encode(encoder, sample, &records);
 	if (error) {
-		buffer->size = size_before;
+		for (size_t i = 0; i < REEL_STREAMS; i++)
+			encoder->streams[i].size = sizes[i];
+		encoder->records.size = plain_size;
+		while (encoder->n_layouts > n_layouts)
+			free((void *)encoder->layouts[--encoder->n_layouts].slots);
 		encoder->broken = true;
 		return error;
 	}
+	encoder->n_samples++;
 	*records_ret += records;
 	for (size_t i = 0; i < sample->n_regions; i++)
 		*expanded_ret += sample->regions[i].size;
+	return NULL;
+}
+
+/* ---- the records -------------------------------------------------------------------- */
+
+size_t reel_sample_encoder_size(const struct reel_sample_encoder *encoder)
+{
+	size_t size = encoder->records.size;
+
+	for (size_t i = 0; i < REEL_STREAMS; i++)
+		size += encoder->streams[i].size;
+	return size;
+}
+
+static void append_samples(const struct reel_sample_encoder *encoder, struct reel_buffer *buffer,
+			   size_t ends[REEL_STREAMS])
+{
+	size_t size = reel_uleb_size(encoder->n_samples);
+
+	for (size_t i = 0; i < REEL_STREAMS; i++)
+		size += reel_uleb_size(encoder->streams[i].size) + encoder->streams[i].size;
+	reel_buffer_uleb(buffer, (uint64_t)REEL_RECORD_SAMPLES << 1 | 1);
+	reel_buffer_uleb(buffer, size);
+	reel_buffer_uleb(buffer, encoder->n_samples);
+	for (size_t i = 0; i < REEL_STREAMS; i++) {
+		reel_buffer_uleb(buffer, encoder->streams[i].size);
+		reel_buffer_append(buffer, encoder->streams[i].bytes, encoder->streams[i].size);
+		ends[i] = buffer->size;
+	}
+}
+
+struct reel_error *reel_sample_encoder_finish(struct reel_sample_encoder *encoder,
+					      struct reel_buffer *buffer, size_t ends[REEL_STREAMS])
+{
+	size_t size_before = buffer->size;
+
+	for (size_t i = 0; i < REEL_STREAMS; i++)
+		ends[i] = size_before;
+	if (!encoder->n_samples)
+		return NULL;
+	if (encoder->plain) {
+		reel_buffer_append(buffer, encoder->records.bytes, encoder->records.size);
+	} else {
+		for (size_t i = 0; i < encoder->n_layouts; i++)
+			append_layout(encoder, buffer, &encoder->layouts[i]);
+		append_samples(encoder, buffer, ends);
+	}
+	if (buffer->failed || encoder->payload.failed) {
+		buffer->size = size_before;
+		buffer->failed = encoder->payload.failed = false;
+		return reel_error_no_memory();
+	}
+	reel_sample_encoder_reset(encoder);
 	return NULL;
 }

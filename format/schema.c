@@ -162,9 +162,11 @@ static const struct reel_schema schemas[REEL_RECORD_ID_LIMIT] = {
 	SCHEMA(KERNEL_SYMBOL, false, kernel_symbol_fields),
 	SCHEMA(LOSS, false, loss_fields),
 	SCHEMA(END, false, end_fields),
-	/* These two have no table: their coders are in sample_encoder.c and sample_decoder.c. */
+	/* These have no table: their coders are in sample_encoder.c, sample_decoder.c and
+	 * samples_decoder.c. */
 	[REEL_RECORD_SAMPLE_LAYOUT] = { "SAMPLE_LAYOUT", true, NULL, 0 },
 	[REEL_RECORD_SAMPLE] = { "SAMPLE", true, NULL, 0 },
+	[REEL_RECORD_SAMPLES] = { "SAMPLES", true, NULL, 0 },
 	SCHEMA(SAMPLE_WEIGHT, false, sample_weight_fields),
 	SCHEMA(INDEX_ENTRY, false, index_entry_fields),
 	SCHEMA(KEY, false, key_fields),

@@ -14,13 +14,15 @@
 /*
  * A sample of so many bytes gets a block of its own: its record may turn out
  * to be too large, and then it has to go without taking others with it.  One
- * below adds less than REEL_BLOCK_RAW_MAX - BLOCK_RAW_END: runs are at least
- * REEL_RUN_GAP apart, so they add an eighth, and chains and missing ranges 4 MiB.
+ * below adds less than REEL_BLOCK_RAW_MAX - BLOCK_RAW_END: a word takes a byte
+ * more than it has, so they add a quarter, and chains and missing ranges 4 MiB.
  */
 #define LARGE_SAMPLE (32u << 20)
 
 /* A record's tag and size: two LEB128 of 64 bits. */
 #define FRAME_HEAD_MAX 20
+/* All of SAMPLES but its streams' bytes, and 256 layouts of 256 registers. */
+#define SAMPLES_HEAD_MAX (1u << 20)
 
 struct reel_writer {
 	char *name;
@@ -29,6 +31,8 @@ struct reel_writer {
 	struct reel_block_file *file;
 	struct reel_sample_encoder *encoder;
 	struct reel_raw_block side, samples;
+	/* Room to put a sample block together in. */
+	struct reel_buffer whole;
 	bool has_last_id;
 	uint64_t last_id;
 	uint64_t n_samples, stack_bytes;
@@ -56,6 +60,31 @@ static struct reel_error *note_failure(struct reel_writer *writer, struct reel_e
 		writer->failed = strdup(reel_error_message(error));
 	}
 	return error;
+}
+
+/* Puts the samples that the encoder holds into the block, in front of what belongs to them. */
+static struct reel_error *end_samples(struct reel_writer *writer)
+{
+	struct reel_raw_block *block = &writer->samples;
+	struct reel_buffer *whole = &writer->whole, former = block->raw;
+	size_t size = reel_sample_encoder_size(writer->encoder);
+	struct reel_error *error;
+
+	if (!size)
+		return NULL;
+	whole->size = 0;
+	whole->failed = false;
+	/* First, so that nothing has happened if there is no memory. */
+	if (!reel_buffer_reserve(whole, former.size + size + SAMPLES_HEAD_MAX))
+		return reel_error_no_memory();
+	error = reel_sample_encoder_finish(writer->encoder, whole, block->ends);
+	if (error)
+		return error;
+	reel_buffer_append(whole, former.bytes, former.size);
+	block->raw = *whole;
+	*whole = former;
+	block->has_ends = !writer->options.plain_samples;
+	return NULL;
 }
 
 /* Writes the block if it has records, and empties it. */
@@ -119,7 +148,7 @@ static struct reel_error *setup(struct reel_writer *writer, int fd, const char *
 		return reel_error_no_memory();
 	error = make_file_id(file_id, writer->id);
 	if (!error)
-		error = reel_sample_encoder_create(&writer->encoder);
+		error = reel_sample_encoder_create(writer->options.plain_samples, &writer->encoder);
 	/* Last: it takes the descriptor over. */
 	return error ? error : open_file(writer, fd);
 }
@@ -161,6 +190,7 @@ void reel_writer_destroy(struct reel_writer *writer)
 	reel_block_file_release(writer->file);
 	reel_buffer_free(&writer->side.raw);
 	reel_buffer_free(&writer->samples.raw);
+	reel_buffer_free(&writer->whole);
 	free(writer->failed);
 	free(writer->name);
 	free(writer);
@@ -240,6 +270,9 @@ struct reel_error *reel_writer_record(struct reel_writer *writer, const struct r
 
 	if (!error)
 		error = check_record(writer, record);
+	if (!error && record->id == REEL_RECORD_CAPTURE)
+		reel_sample_encoder_set_target(writer->encoder, (unsigned)record->capture.word_bits,
+					       record->capture.byte_order == REEL_BYTE_ORDER_BIG);
 	if (!error && reel_record_encoded_size(record) > REEL_BLOCK_RAW_MAX - writer->side.raw.size)
 		error = write_block(writer, &writer->side);
 	if (!error)
@@ -254,10 +287,8 @@ static struct reel_error *flush(struct reel_writer *writer)
 	struct reel_error *error = write_block(writer, &writer->side);
 
 	if (!error)
-		error = write_block(writer, &writer->samples);
-	if (!error)
-		reel_sample_encoder_reset(writer->encoder);
-	return error;
+		error = end_samples(writer);
+	return error ? error : write_block(writer, &writer->samples);
 }
 
 struct reel_error *reel_writer_flush(struct reel_writer *writer)
@@ -267,10 +298,16 @@ struct reel_error *reel_writer_flush(struct reel_writer *writer)
 	return error ? error : flush(writer);
 }
 
+/* Raw bytes of the sample block so far, but for a few. */
+static size_t sample_block_size(const struct reel_writer *writer)
+{
+	return writer->samples.raw.size + reel_sample_encoder_size(writer->encoder);
+}
+
 static bool sample_block_is_full(const struct reel_writer *writer)
 {
 	return writer->samples.expanded >= writer->options.block_expanded ||
-	       writer->samples.raw.size >= BLOCK_RAW_END;
+	       sample_block_size(writer) >= BLOCK_RAW_END;
 }
 
 static uint64_t expanded_size(const struct reel_sample *sample)
@@ -300,11 +337,7 @@ static struct reel_error *make_place(struct reel_writer *writer, const struct re
 static struct reel_error *drop_oversized(struct reel_writer *writer,
 					 const struct reel_raw_block *before)
 {
-	struct reel_buffer raw = writer->samples.raw;
-
-	raw.size = before->raw.size;
 	writer->samples = *before;
-	writer->samples.raw = raw;
 	reel_sample_encoder_reset(writer->encoder);
 	return reel_error_create(REEL_ERROR_INVALID,
 				 "writing %s: a sample exceeds the size of a block", writer->name);
@@ -317,13 +350,11 @@ static struct reel_error *encode_sample(struct reel_writer *writer,
 	struct reel_raw_block before = *block;
 	struct reel_error *error;
 
-	error = reel_sample_encode(writer->encoder, &block->raw, sample, &block->records,
-				   &block->expanded);
-	if (error) {
-		block->raw.failed = false;
+	error = reel_sample_encode(writer->encoder, sample, &block->records, &block->expanded);
+	if (error)
 		return reel_error_prefix(error, "writing %s", writer->name);
-	}
-	if (block->raw.size > REEL_BLOCK_RAW_MAX || block->expanded > REEL_BLOCK_EXPANDED_MAX)
+	if (sample_block_size(writer) > REEL_BLOCK_RAW_MAX - SAMPLES_HEAD_MAX ||
+	    block->expanded > REEL_BLOCK_EXPANDED_MAX)
 		return drop_oversized(writer, &before);
 	reel_raw_block_add_time(block, sample->time);
 	block->all_scrubbed =
@@ -403,7 +434,8 @@ struct reel_error *reel_writer_copy(struct reel_writer *writer, uint16_t block_t
 					 "writing %s: a record exceeds the size of a block",
 					 writer->name);
 	if (reel_cursor_left(&frame->payload) + FRAME_HEAD_MAX >
-	    REEL_BLOCK_RAW_MAX - block->raw.size)
+	    REEL_BLOCK_RAW_MAX - SAMPLES_HEAD_MAX -
+		    (is_side ? block->raw.size : sample_block_size(writer)))
 		error = is_side ? write_block(writer, block) : flush(writer);
 	if (!error)
 		error = block_add_frame(block, frame, record);

@@ -5,28 +5,6 @@
 
 #include "format/bytes.h"
 
-/* `size` bytes, 1 to 8, as a number. */
-static inline uint64_t reel_load_target(const uint8_t *bytes, unsigned size, bool big_endian)
-{
-	uint64_t value = 0;
-
-	switch (size) {
-	case 1:
-		return bytes[0];
-	case 2:
-		return big_endian ? __builtin_bswap16(reel_load16(bytes)) : reel_load16(bytes);
-	case 4:
-		return big_endian ? __builtin_bswap32(reel_load32(bytes)) : reel_load32(bytes);
-	case 8:
-		return big_endian ? __builtin_bswap64(reel_load64(bytes)) : reel_load64(bytes);
-	default:
-		break;
-	}
-	for (unsigned i = 0; i < size; i++)
-		value = value << 8 | bytes[big_endian ? i : size - 1 - i];
-	return value;
-}
-
 /* The low `bits` (1 to 64) of a number as a two's complement one. */
 static inline uint64_t reel_sign_extend(uint64_t value, unsigned bits)
 {

@@ -312,7 +312,10 @@ struct reel_error *reel_capture_visit_records(struct reel_capture *capture,
 			error = reel_block_reader_next(block_reader, &item);
 			if (error || item.kind == REEL_ITEM_END)
 				break;
-			record.name = reel_record_name(item.frame.id);
+			/* One of many in a SAMPLES is told as if it stood alone. */
+			record.name = item.kind == REEL_ITEM_SAMPLE
+					      ? reel_record_name(REEL_RECORD_SAMPLE)
+					      : reel_record_name(item.frame.id);
 			if (!record.name) {
 				snprintf(unknown, sizeof(unknown), "unknown-%llu",
 					 (unsigned long long)item.frame.id);

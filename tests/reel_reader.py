@@ -19,6 +19,7 @@ Numbers are integers, texts strings (a byte that is not UTF-8 is a surrogate U+D
                    null); all differences undone.  A region: kind, address,
                    size, missing [[offset, size], ...], crc (CRC-32 of its bytes), and its bytes
                    with --bytes.
+    SAMPLES        each of its samples as a SAMPLE
 
 --summary prints a line for each block, {"block", "block_offset", "type", "records": {name: count}},
 and then {"blocks": count, "records": {name: count}}.
@@ -45,6 +46,7 @@ import reel_cipher
 from reel_records import (
     CORRUPT, INDEX, KEYS, LOCKED, MIB, NOT_A_CAPTURE, RECORDS, SAMPLES, SIDE, TRUNCATED, UNSUPPORTED,
     Cursor, OutOfRange, ReelError, SampleDecoder, corrupt, decode_fields)
+from reel_samples import Samples
 
 # SPEC section 9.
 MAX_STORED = 65 * MIB
@@ -459,28 +461,31 @@ class Decoder:
                 raise corrupt("a record behind the end of its block")
             cursor.pos += size
             count += 1
-            record = self.decode(tag, Cursor(self.raw, start, start + size))
-            if record:
-                yield record
+            yield from self.decode(tag, Cursor(self.raw, start, start + size))
         if count != self.block.records:
             raise corrupt("the block has %d records, its header says %d"
                           % (count, self.block.records))
 
     def decode(self, tag, cursor):
+        """The record, none if it is passed over, or the samples in it."""
         if tag >> 1 == 0:
             raise corrupt("a record of id 0")
         if tag >> 1 not in RECORDS:
             if tag & 1:
                 raise ReelError(UNSUPPORTED, "record %d is not known, but critical" % (tag >> 1))
-            return {"record": "unknown-%d" % (tag >> 1), "size": cursor.end - cursor.pos}
+            yield {"record": "unknown-%d" % (tag >> 1), "size": cursor.end - cursor.pos}
+            return
         name, block_type, fields = RECORDS[tag >> 1]
         if block_type != self.block.type:
             raise corrupt("%s in a block of type %d" % (name, self.block.type))
         try:
-            return {"record": name, **self.decode_known(name, fields, cursor)}
+            if name == "SAMPLES":
+                for sample in Samples(self.samples, cursor, self.pass_over):
+                    yield {"record": "SAMPLE", **sample}
+            else:
+                yield {"record": name, **self.decode_known(name, fields, cursor)}
         except OutOfRange as error:
             self.pass_over("%s: %s" % (name, error))
-            return None
         except ReelError as error:
             error.message = "%s: %s" % (name, error.message)
             raise

@@ -72,6 +72,7 @@ FIELDS = {
     32: ("SAMPLE_LAYOUT", SAMPLES, None),
     33: ("SAMPLE", SAMPLES, None),
     34: ("SAMPLE_WEIGHT", SAMPLES, "sample weight"),
+    35: ("SAMPLES", SAMPLES, None),
     48: ("INDEX_ENTRY", INDEX, """offset type sequence stored_size raw_size expanded_size
         time_first time_last records"""),
     56: ("KEY", KEYS, "algorithm key:build_id sealed:sealed"),
@@ -230,6 +231,15 @@ def decode_chain(cursor):
     return chain or None
 
 
+def overlay(data, address, old):
+    """Puts what the region before had at the same addresses into data."""
+    begin = max(address, old["address"])
+    end = min(address + len(data), old["address"] + len(old["bytes"]))
+    if begin < end:
+        old_bytes = old["bytes"][begin - old["address"]:end - old["address"]]
+        data[begin - address:end - address] = old_bytes
+
+
 class SampleDecoder:
     """The state of one sample block."""
 
@@ -262,13 +272,8 @@ class SampleDecoder:
             record[field] = cursor.uv()
         record["where"] = cursor.u8()
         record["flags"] = cursor.uv()
-        parts = cursor.uv()
-        if parts > 15:
-            raise ReelError(UNSUPPORTED, "a sample with parts %#x" % parts)
-        if record["thread"] not in self.threads and len(self.threads) == MAX_THREADS:
-            raise corrupt("samples of more than %d threads" % MAX_THREADS)
-        # Later samples of the block depend on this one, so it counts even if it is passed over.
-        thread = self.threads.setdefault(record["thread"], ThreadState())
+        parts = self.parts(cursor)
+        thread = self.thread(record["thread"])
         thread.pc = record["pc"] = (thread.pc + cursor.sv()) & MASK
         record["layout"], record["registers"] = None, []
         if parts & 1:
@@ -281,6 +286,26 @@ class SampleDecoder:
         self.id, self.time = record["id"], record["time"]
         self.check(record)
         return record
+
+    def parts(self, cursor):
+        return self.parts_known(cursor.uv())
+
+    @staticmethod
+    def parts_known(parts):
+        if parts > 15:
+            raise ReelError(UNSUPPORTED, "a sample with parts %#x" % parts)
+        return parts
+
+    def thread(self, number):
+        if number not in self.threads and len(self.threads) == MAX_THREADS:
+            raise corrupt("samples of more than %d threads" % MAX_THREADS)
+        # Later samples of the block depend on this one, so it counts even if it is passed over.
+        return self.threads.setdefault(number, ThreadState())
+
+    def forget(self):
+        """What SAMPLE and SAMPLES know of each other."""
+        self.threads = {}
+        self.id = self.time = 0
 
     @staticmethod
     def kernel_frame(cursor, thread, chain):
@@ -331,6 +356,17 @@ class SampleDecoder:
         kind = cursor.u8()
         address = (old["address"] + cursor.sv()) & MASK
         size = cursor.uv()
+        self.check_region(address, size)
+        missing = self.missing(cursor, size)
+        data = bytearray(size)
+        overlay(data, address, old)
+        self.runs(cursor, data)
+        if any(data.count(0, at, at + length) != length for at, length in missing):
+            raise corrupt("a missing range that is not 0")
+        return {"kind": kind, "address": address, "size": size, "missing": missing,
+                "bytes": bytes(data)}
+
+    def check_region(self, address, size):
         if size > MAX_REGION:
             raise corrupt("a region of %d bytes" % size)
         if address + size > 1 << 64:
@@ -338,18 +374,6 @@ class SampleDecoder:
         self.expanded += size
         if self.expanded > self.expanded_limit:
             raise corrupt("more expanded bytes than the header says")
-        missing = self.missing(cursor, size)
-        data = bytearray(size)
-        begin = max(address, old["address"])
-        end = min(address + size, old["address"] + len(old["bytes"]))
-        if begin < end:
-            old_bytes = old["bytes"][begin - old["address"]:end - old["address"]]
-            data[begin - address:end - address] = old_bytes
-        self.runs(cursor, data)
-        if any(data.count(0, at, at + length) != length for at, length in missing):
-            raise corrupt("a missing range that is not 0")
-        return {"kind": kind, "address": address, "size": size, "missing": missing,
-                "bytes": bytes(data)}
 
     @staticmethod
     def next_range(cursor, end, size, what):

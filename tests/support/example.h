@@ -182,15 +182,16 @@ static inline void example_sample(struct example_sample *ret, uint64_t i)
 
 /* Side block, sample block, side block (END) and index; `samples` of them in each of `n` sample
  * blocks. */
-static inline void example_capture(struct reel_buffer *ret, uint64_t blocks, uint64_t samples,
-				   bool finish)
+static inline void example_capture_with(const struct reel_writer_options *options,
+					struct reel_buffer *ret, uint64_t blocks, uint64_t samples,
+					bool finish)
 {
 	int fd = memory_file("", 0);
 	struct example_sample sample;
 	struct reel_writer *writer;
 	struct reel_record end;
 
-	must(reel_writer_create(fd, "example", NULL, example_id, &writer));
+	must(reel_writer_create(fd, "example", options, example_id, &writer));
 	example_side(writer);
 	for (uint64_t i = 0; i < blocks * samples; i++) {
 		example_sample(&sample, i);
@@ -209,6 +210,21 @@ static inline void example_capture(struct reel_buffer *ret, uint64_t blocks, uin
 	ret->size = 0;
 	file_content(fd, ret);
 	close(fd);
+}
+
+static inline void example_capture(struct reel_buffer *ret, uint64_t blocks, uint64_t samples,
+				   bool finish)
+{
+	example_capture_with(NULL, ret, blocks, samples, finish);
+}
+
+/* The same with SAMPLE records. */
+static inline void example_plain_capture(struct reel_buffer *ret, uint64_t blocks, uint64_t samples,
+					 bool finish)
+{
+	const struct reel_writer_options options = { .plain_samples = true };
+
+	example_capture_with(&options, ret, blocks, samples, finish);
 }
 
 #endif

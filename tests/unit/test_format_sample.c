@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/runs.c, region_base.c, thread_table.c, sample_encoder.c, sample_decoder.c. */
+/* format/runs.c, region_base.c, thread_table.c, plain_samples.c, sample_decoder.c. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +9,7 @@
 
 #include "format/region_base.h"
 #include "format/runs.h"
+#include "format/sample_encoder_parts.h"
 #include "format/thread_table.h"
 #include "tests/support/example.h"
 
@@ -215,7 +216,8 @@ static void assert_samples_equal(const struct reel_sample *a, const struct reel_
 struct pair {
 	struct reel_sample_encoder *encoder;
 	struct reel_sample_decoder *decoder;
-	struct reel_buffer buffer;
+	/* What the encoder has made of the samples so far. */
+	const struct reel_buffer *buffer;
 	uint32_t records;
 	uint64_t expanded;
 	size_t decoded; /* bytes of the buffer */
@@ -224,7 +226,8 @@ struct pair {
 static void pair_create(struct pair *ret)
 {
 	memset(ret, 0, sizeof(*ret));
-	must(reel_sample_encoder_create(&ret->encoder));
+	must(reel_sample_encoder_create(true, &ret->encoder));
+	ret->buffer = &ret->encoder->records;
 	must(reel_sample_decoder_create(&ret->decoder));
 	reel_sample_decoder_reset(ret->decoder, REEL_BLOCK_EXPANDED_MAX);
 }
@@ -233,7 +236,6 @@ static void pair_destroy(struct pair *pair)
 {
 	reel_sample_encoder_destroy(pair->encoder);
 	reel_sample_decoder_destroy(pair->decoder);
-	reel_buffer_free(&pair->buffer);
 }
 
 /* Encodes, decodes and compares; what was decoded lives until the next call. */
@@ -243,9 +245,8 @@ static struct reel_sample pair_check(struct pair *pair, const struct reel_sample
 	struct reel_record_frame frame;
 	struct reel_cursor cursor;
 
-	must(reel_sample_encode(pair->encoder, &pair->buffer, sample, &pair->records,
-				&pair->expanded));
-	cursor = reel_cursor(pair->buffer.bytes + pair->decoded, pair->buffer.size - pair->decoded);
+	must(reel_sample_encode(pair->encoder, sample, &pair->records, &pair->expanded));
+	cursor = reel_cursor(pair->buffer->bytes + pair->decoded, pair->buffer->size - pair->decoded);
 	for (;;) {
 		must(reel_record_frame_next(&cursor, &frame));
 		if (!frame.id)
@@ -255,7 +256,7 @@ static struct reel_sample pair_check(struct pair *pair, const struct reel_sample
 		else
 			must(reel_sample_decode(pair->decoder, &frame, &decoded));
 	}
-	pair->decoded = pair->buffer.size;
+	pair->decoded = pair->buffer->size;
 	assert_samples_equal(sample, &decoded);
 	return decoded;
 }
@@ -274,7 +275,7 @@ static void test_example(void **state)
 	}
 	/* One layout, and less than half of the bytes. */
 	assert_int_equal(pair.records, 51);
-	assert_true(pair.buffer.size < pair.expanded);
+	assert_true(pair.buffer->size < pair.expanded);
 	pair_destroy(&pair);
 }
 
@@ -479,13 +480,13 @@ static void test_unchanged(void **state)
 
 static void assert_invalid(struct pair *pair, const struct reel_sample *sample)
 {
-	size_t size = pair->buffer.size;
-	struct reel_error *error = reel_sample_encode(pair->encoder, &pair->buffer, sample,
-						      &pair->records, &pair->expanded);
+	size_t size = pair->buffer->size;
+	struct reel_error *error = reel_sample_encode(pair->encoder, sample, &pair->records,
+						      &pair->expanded);
 
 	assert_non_null(error);
 	assert_int_equal(reel_error_code(error), REEL_ERROR_INVALID);
-	assert_int_equal(pair->buffer.size, size);
+	assert_int_equal(pair->buffer->size, size);
 	reel_error_destroy(error);
 }
 
@@ -562,13 +563,13 @@ static void test_reset(void **state)
 			pair_check(&pair, &sample.sample);
 		}
 		if (round)
-			assert_memory_equal(pair.buffer.bytes, first.bytes, first.size);
+			assert_memory_equal(pair.buffer->bytes, first.bytes, first.size);
 		else
-			reel_buffer_append(&first, pair.buffer.bytes, pair.buffer.size);
-		assert_int_equal(pair.buffer.size, first.size);
+			reel_buffer_append(&first, pair.buffer->bytes, pair.buffer->size);
+		assert_int_equal(pair.buffer->size, first.size);
 		reel_sample_encoder_reset(pair.encoder);
 		reel_sample_decoder_reset(pair.decoder, REEL_BLOCK_EXPANDED_MAX);
-		pair.buffer.size = pair.decoded = 0;
+		pair.decoded = 0;
 	}
 	pair_destroy(&pair);
 }

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of the encoder: sample_encoder.c, plain_samples.c. */
+#ifndef FORMAT_SAMPLE_ENCODER_PARTS_H
+#define FORMAT_SAMPLE_ENCODER_PARTS_H
+
+#include "format/codec.h"
+#include "format/runs.h"
+#include "format/sample_parts.h"
+#include "format/thread_table.h"
+#include "format/word_model.h"
+
+struct reel_sample_encoder {
+	struct reel_thread_table threads;
+	/* Those of the block; a layout's id is its position. */
+	struct reel_record_sample_layout layouts[REEL_LAYOUTS_MAX];
+	size_t n_layouts;
+	uint64_t previous_id, previous_time;
+	/* Memory ran out within a sample: the state is not what a decoder would have. */
+	bool broken;
+	/* Of the target, for what does not tell by itself. */
+	unsigned word_bytes;
+	bool big_endian;
+	struct reel_word_model *model;
+	uint64_t n_samples;
+	struct reel_buffer streams[REEL_STREAMS];
+	/* Each sample becomes a SAMPLE instead, in `records`, together with their layouts. */
+	bool plain;
+	struct reel_runs runs;
+	struct reel_buffer records;
+	/* A layout's payload, of which the size stands in front. */
+	struct reel_buffer payload;
+};
+
+static inline bool reel_sample_knows(const struct reel_sample *sample, size_t i)
+{
+	return sample->known[i / 8] >> i % 8 & 1;
+}
+
+/* The chains and the kernel frame, for those that it has. */
+void reel_sample_encode_chains(struct reel_buffer *buffer, const struct reel_sample *sample,
+			       struct reel_thread_base *base);
+void reel_sample_encode_missing(struct reel_buffer *buffer, const struct reel_region *region);
+/* SAMPLE's `parts`. */
+uint64_t reel_sample_parts_of(const struct reel_sample *sample);
+/* Appends a SAMPLE to encoder->records. */
+struct reel_error *reel_plain_sample_encode(struct reel_sample_encoder *encoder,
+					    const struct reel_sample *sample, uint32_t layout,
+					    struct reel_thread_base *base) REEL_MUST_CHECK;
+
+#endif

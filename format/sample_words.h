@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the words of a sample stand, for both coders of SAMPLES. */
+#ifndef FORMAT_SAMPLE_WORDS_H
+#define FORMAT_SAMPLE_WORDS_H
+
+#include "format/bytes.h"
+#include "format/record.h"
+#include "format/thread_table.h"
+#include "format/word_model.h"
+
+/* Keys of places that are no addresses; registers have their position in the layout. */
+#define REEL_WORD_KEY_PC UINT64_MAX
+
+/* The words of a region are [*start_ret, *end_ret) of its bytes: whole ones at multiples of
+ * `bytes`. */
+static inline void reel_words_of_region(uint64_t address, size_t size, unsigned bytes,
+					size_t *start_ret, size_t *end_ret)
+{
+	size_t start = (size_t)(-address & (bytes - 1));
+
+	if (start > size)
+		start = size;
+	*start_ret = start;
+	*end_ret = start + (size - start) / bytes * bytes;
+}
+
+/* A register that was the pc is expected to be it again; any other, to be what it was. */
+static inline uint64_t reel_register_expected(const struct reel_thread_base *base, size_t i,
+					      unsigned bytes, uint64_t pc)
+{
+	uint64_t before = base->values[i];
+
+	return before && before == base->pc && (bytes == 8 || pc <= UINT32_MAX) ? pc : before;
+}
+
+static inline struct reel_word_place reel_pc_place(const struct reel_thread_base *base)
+{
+	return (struct reel_word_place){
+		.key = REEL_WORD_KEY_PC,
+		.above = base->pc,
+		.bytes = 8,
+	};
+}
+
+/* sample->pc and the first region's address and size are known already. */
+static inline struct reel_word_place reel_register_place(const struct reel_sample *sample, size_t i,
+							 unsigned bytes, uint64_t before)
+{
+	const struct reel_region *region = sample->n_regions ? sample->regions : NULL;
+
+	return (struct reel_word_place){
+		.address = region ? region->address : 0,
+		.stack = region ? region->address : 0,
+		.size = region ? region->size : 0,
+		.key = i,
+		.above = sample->pc,
+		.second = before,
+		.bytes = bytes,
+	};
+}
+
+/* A region's words, one below the other. */
+struct reel_word_walk {
+	const uint8_t *bytes; /* the region's */
+	uint64_t address;     /* the region's */
+	size_t start, end;    /* of the words in the bytes */
+	bool big_endian;
+	struct reel_word_place place;
+};
+
+static inline uint64_t reel_word_load(const struct reel_word_walk *walk, size_t offset)
+{
+	return reel_load_target(walk->bytes + offset, walk->place.bytes, walk->big_endian);
+}
+
+static inline uint64_t reel_word_relative_at(struct reel_word_walk *walk, size_t offset)
+{
+	/* There is none above the last one. */
+	if (offset >= walk->end)
+		return 0;
+	walk->place.address = walk->address + offset;
+	return reel_word_relative(reel_word_load(walk, offset), &walk->place);
+}
+
+/* Goes to the word at `offset`, above which all words are known. */
+static inline void reel_word_walk_to(struct reel_word_walk *walk, size_t offset)
+{
+	struct reel_word_place *place = &walk->place;
+
+	place->above = reel_word_relative_at(walk, offset + place->bytes);
+	place->second = reel_word_relative_at(walk, offset + 2 * place->bytes);
+	place->address = place->key = walk->address + offset;
+}
+
+/* From a word, which is now known, to the one below it. */
+static inline void reel_word_walk_down(struct reel_word_walk *walk, uint64_t word)
+{
+	struct reel_word_place *place = &walk->place;
+
+	place->second = place->above;
+	place->above = reel_word_relative(word, place);
+	place->address -= place->bytes;
+	place->key = place->address;
+}
+
+#endif
