@@ -205,12 +205,14 @@ static struct reel_error *scrub_sample(struct recording *recording,
 	struct reel_scrub_words words = recording->native_words;
 
 	if (state && state->word_bits) {
-		if (state->word_bits / 8 != words.size)
-			words.n_code = 0;
-		words.size = (unsigned)state->word_bits / 8;
-		words.big_endian = state->byte_order == REEL_BYTE_ORDER_BIG;
 		words.code_mask = state->code_mask;
 		words.data_mask = state->data_mask;
+	}
+	/* The sample itself knows best whether it is of 32-bit code. */
+	if (sample->layout && sample->layout->slots[0].size != words.size) {
+		words.size = sample->layout->slots[0].size;
+		words.code_mask = words.data_mask = 0;
+		words.n_code = 0;
 	}
 	return reel_scrub_sample(recording->scrubber, &place->space, &words, sample);
 }

@@ -1,9 +1,10 @@
 #!/bin/bash
-# record.sh CELL OUTDIR PROGRAM [ARG...] - record a program of testdata/programs with our own recorder on another kernel
+# record.sh CELL OUTDIR PROGRAM [ARG...] - record a program of testdata/programs or tests/programs with our own recorder on another kernel
 #
-# Builds stackreel-record and PROGRAM (orders, crowd) for the cell's CPU, both static (riscv64: not, as the cross compiler's libc.a has
+# Builds stackreel-record and PROGRAM (orders, crowd, secrets) for the cell's CPU, both static (riscv64: not, as the cross compiler's libc.a has
 # no CFI, and its linker crashes on a newer one), runs them there, and leaves OUTDIR/PROGRAM.reel, OUTDIR/usr/bin/PROGRAM with its
-# libraries (where `stackreel --symfs OUTDIR` finds them), their debug information in OUTDIR/usr/lib/debug and OUTDIR/record.log.
+# libraries (where `stackreel --symfs OUTDIR` finds them), their debug information in OUTDIR/usr/lib/debug, OUTDIR/PROGRAM.printed and
+# OUTDIR/record.log.
 # Status: as run.sh's.
 #   RECORD_OPTIONS=…   options of stackreel-record (default -F 999)
 #   PROGRAM_ARCH=i386  PROGRAM is 32-bit code, for a kernel of x86_64
@@ -17,7 +18,7 @@ root=$(cd "$vm/../.." && pwd)
 # An absolute path, as for whoever else builds there: make knows what depends on what by these names.
 object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
 cd "$root"
-source=$(compgen -G "testdata/programs/$program.c*") || fail "no testdata/programs/$program.c or .cc"
+source=$(compgen -G "testdata/programs/$program.c*" || compgen -G "tests/programs/$program.c*") || fail "no testdata/programs/$program.c or .cc"
 
 cross=()
 prefix=
@@ -44,9 +45,9 @@ libraries=
 
 cat >"$work/script" <<-SCRIPT
 	cd /out
-	stackreel-record ${RECORD_OPTIONS:--F 999} -o $program.reel -- /bin/$program $* 2>record.log
+	stackreel-record ${RECORD_OPTIONS:--F 999} -o $program.reel -- /bin/$program $* >$program.printed 2>record.log
 	status=\$?
-	cat record.log
+	cat $program.printed record.log
 	exit \$status
 SCRIPT
 status=0
