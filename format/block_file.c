@@ -22,6 +22,7 @@ struct reel_block_file {
 	int fd;
 	struct reel_block_file_options options; /* the name is the file's own */
 	ZSTD_CCtx *zstd;
+	int level; /* that zstd has now */
 	/* A block as it is written: header and payload. */
 	struct reel_buffer output;
 	/* NULL: not encrypted. */
@@ -80,15 +81,24 @@ struct reel_error *reel_raw_block_add(struct reel_raw_block *block,
 
 /* ---- life ------------------------------------------------------------------------- */
 
+static bool set_level(struct reel_block_file *file, int level)
+{
+	if (ZSTD_isError(ZSTD_CCtx_setParameter(file->zstd, ZSTD_c_compressionLevel, level)))
+		return false;
+	file->level = level;
+	return true;
+}
+
 static struct reel_error *create_zstd(struct reel_block_file *file)
 {
-	int level = file->options.level ? file->options.level : LEVEL_DEFAULT;
-
+	if (!file->options.level)
+		file->options.level = LEVEL_DEFAULT;
 	file->zstd = ZSTD_createCCtx();
 	if (!file->zstd)
 		return reel_error_no_memory();
-	if (ZSTD_isError(ZSTD_CCtx_setParameter(file->zstd, ZSTD_c_compressionLevel, level)))
-		return reel_error_create(REEL_ERROR_INVALID, "zstd has no level %d", level);
+	if (!set_level(file, file->options.level))
+		return reel_error_create(REEL_ERROR_INVALID, "zstd has no level %d",
+					 file->options.level);
 	return NULL;
 }
 
@@ -111,6 +121,15 @@ static struct reel_error *create_cipher(struct reel_block_file *file,
 			error = reel_raw_block_add(&file->keys, &record);
 	}
 	return error;
+}
+
+void reel_block_file_limit_level(struct reel_block_file *file, int level)
+{
+	if (level > file->options.level)
+		level = file->options.level;
+	/* If it cannot be set the one before stays, which is right, too. */
+	if (level != file->level)
+		set_level(file, level);
 }
 
 struct reel_error *reel_block_file_create(int fd, const struct reel_block_file_options *options,

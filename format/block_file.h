@@ -60,6 +60,8 @@ void reel_block_file_release(struct reel_block_file *file);
 
 /* The file header, and the keys of an encrypted file. */
 struct reel_error *reel_block_file_begin(struct reel_block_file *file) REEL_MUST_CHECK;
+/* The next blocks are compressed at this level if the file's is higher. */
+void reel_block_file_limit_level(struct reel_block_file *file, int level);
 /* The whole way of a block from its raw bytes into the file. */
 struct reel_error *reel_block_file_write(struct reel_block_file *file,
 					 const struct reel_raw_block *block) REEL_MUST_CHECK;

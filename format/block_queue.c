@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -9,6 +10,18 @@
 
 /* An emptied buffer up to so large is used again. */
 #define SPARE_MAX (16u << 20)
+
+/*
+ * Where so much waits, zstd's level is lower: -1 takes two thirds of level 3's time on stacks of
+ * random words, and makes them 4 % larger; -7 half of it, and 30 %.
+ */
+static const struct {
+	size_t waiting;
+	int level;
+} hurries[] = {
+	{ 16u << 20, -7 },
+	{ 8u << 20, -1 },
+};
 
 enum job_kind {
 	JOB_BEGIN,
@@ -75,6 +88,15 @@ static void queue_free(struct reel_block_queue *queue)
 }
 
 /* ---- the thread --------------------------------------------------------------------- */
+
+static int level_limit(size_t waiting)
+{
+	for (size_t i = 0; i < sizeof(hurries) / sizeof(*hurries); i++) {
+		if (waiting >= hurries[i].waiting)
+			return hurries[i].level;
+	}
+	return INT_MAX;
+}
 
 static struct reel_error *job_do(const struct job *job)
 {
@@ -144,6 +166,7 @@ static void *run(void *context)
 
 		queue->is_busy = true;
 		pthread_mutex_unlock(&queue->mutex);
+		reel_block_file_limit_level(job->file, level_limit(atomic_load(&queue->waiting)));
 		error = failed ? NULL : job_run(job, &counts);
 		atomic_fetch_sub(&queue->waiting, job_size(job));
 		pthread_mutex_lock(&queue->mutex);

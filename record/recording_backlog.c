@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is done while more is recorded than the file takes, as a slow disk or
- * reader does: what waits is kept in memory, up to a limit.  First the stacks of samples to
- * come are cut, ever shorter; then samples are dropped.  Process events are
+ * reader does: what waits is kept in memory, up to a limit.  First the compressor hurries
+ * (format/block_queue.c), then the stacks of samples to come are cut, ever
+ * shorter; then samples are dropped.  Process events are
  * kept, since no later sample can be placed without them: where they alone
  * become too much the recording ends, with all that was kept.
  */
@@ -20,9 +21,9 @@ static const struct {
 	size_t waiting;
 	uint32_t divisor;
 } steps[] = {
-	{ 32u << 20, 64 },
-	{ 24u << 20, 16 },
-	{ 16u << 20, 4 },
+	{ 40u << 20, 64 },
+	{ 32u << 20, 16 },
+	{ 24u << 20, 4 },
 };
 
 static uint32_t stack_limit(uint32_t max_stack, size_t waiting)
