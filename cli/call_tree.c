@@ -27,6 +27,7 @@ void call_tree_free(struct call_tree *tree)
 	free(tree->nodes);
 	free(tree->slots);
 	free(tree->path);
+	free(tree->path_frames);
 	*tree = (struct call_tree){ 0 };
 }
 
@@ -88,33 +89,45 @@ uint32_t call_tree_child(struct call_tree *tree, uint32_t parent, const void *ke
 	return node;
 }
 
-/* How many of the frames, from the root on, are those of the stack before. */
+/* How many of the frames, from the root on, are those of the stack before; `n_same` are. */
 static size_t common_length(const struct call_tree *tree, uint32_t start,
-			    const struct reel_frame *const *frames, size_t n)
+			    const struct reel_frame *const *frames, size_t n, size_t n_same)
 {
 	size_t limit = n < tree->path_length ? n : tree->path_length;
-	size_t length = 0;
+	size_t length = n_same < limit ? n_same : limit;
 
 	if (!limit || tree->nodes[tree->path[0]].parent != start)
 		return 0;
-	while (length < limit && tree->nodes[tree->path[length]].key == frames[n - 1 - length])
+	while (length < limit && tree->path_frames[length] == frames[n - 1 - length])
 		length++;
 	return length;
 }
 
-uint32_t call_tree_add(struct call_tree *tree, uint32_t start,
-		       const struct reel_frame *const *frames, size_t n, struct amount amount)
+static void reserve_path(struct call_tree *tree, size_t n)
 {
-	size_t length = common_length(tree, start, frames, n);
+	if (n <= tree->path_capacity)
+		return;
+	tree->path_capacity = n + n / 2;
+	tree->path = memory_resize(tree->path, tree->path_capacity, sizeof(*tree->path));
+	tree->path_frames =
+		memory_resize(tree->path_frames, tree->path_capacity, sizeof(*tree->path_frames));
+}
+
+uint32_t call_tree_add(struct call_tree *tree, uint32_t start,
+		       const struct reel_frame *const *frames, size_t n, size_t n_same,
+		       struct amount amount)
+{
+	size_t length = common_length(tree, start, frames, n, n_same);
 	uint32_t node = length ? tree->path[length - 1] : start;
 
-	if (n > tree->path_capacity) {
-		tree->path_capacity = n + n / 2;
-		tree->path = memory_resize(tree->path, tree->path_capacity, sizeof(*tree->path));
-	}
+	reserve_path(tree, n);
 	for (; length < n; length++) {
-		node = call_tree_child(tree, node, frames[n - 1 - length]);
+		const struct reel_frame *frame = frames[n - 1 - length];
+
+		node = call_tree_child(tree, node,
+				       tree->key_of ? tree->key_of(tree->context, frame) : frame);
 		tree->path[length] = node;
+		tree->path_frames[length] = frame;
 	}
 	tree->path_length = n;
 	amount_add(&tree->nodes[node].self, amount);

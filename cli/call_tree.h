@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stacks summed up in a tree, by pointers: a node is what was called (its key)
- * by whom (its parent).  Keys are compared as pointers, which is what interned
- * frames are for; memory is proportional to the distinct stacks.
+ * by whom (its parent).  Keys are compared as pointers; memory is proportional
+ * to the distinct stacks.
  */
 #ifndef CLI_CALL_TREE_H
 #define CLI_CALL_TREE_H
@@ -41,8 +41,12 @@ struct call_tree {
 	/* A hash table of (parent, key): indexes of nodes, 0 for an empty slot. */
 	uint32_t *slots;
 	uint32_t slot_mask;
-	/* The path of the stack added last: the next one mostly begins with the same frames. */
+	/* What a frame's key is; NULL: the frame. */
+	const void *(*key_of)(void *context, const struct reel_frame *frame);
+	void *context;
+	/* The stack added last, root first: the next one mostly begins with the same frames. */
 	uint32_t *path;
+	const struct reel_frame **path_frames;
 	size_t path_length, path_capacity;
 };
 
@@ -53,10 +57,12 @@ void call_tree_free(struct call_tree *tree);
 uint32_t call_tree_child(struct call_tree *tree, uint32_t parent, const void *key);
 /*
  * Adds `amount` to the node at the end of the path of `frames` from `start`.  They stand leaf
- * first, as in traces: frames[n - 1] becomes a child of `start`.  Returns that node.
+ * first, as in traces: frames[n - 1] becomes a child of `start`.  The last `n_same` of them are
+ * known to be those of the stack added before.  Returns that node.
  */
 uint32_t call_tree_add(struct call_tree *tree, uint32_t start,
-		       const struct reel_frame *const *frames, size_t n, struct amount amount);
+		       const struct reel_frame *const *frames, size_t n, size_t n_same,
+		       struct amount amount);
 /* Links children, the heaviest first (then in the order in which they came), and sums up totals. */
 void call_tree_finish(struct call_tree *tree);
 /*

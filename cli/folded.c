@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/pointer_map.h"
 #include "cli/profile.h"
 #include "cli/text.h"
 
@@ -105,85 +106,163 @@ static const struct argp parser = {
 	NULL,
 };
 
-/* ---- lines ----------------------------------------------------------------------------------- */
+/* ---- names -------------------------------------------------------------------------------- */
 
-/* A stack as text, with room for more frames behind it. */
+/* The key of a node here is its name as it is printed: different symbols may have one. */
+struct names {
+	const struct folded_options *options;
+	/* Of a symbol. */
+	struct pointer_map texts;
+	/* By content; open addressing, a power of two, at most half full. */
+	char **interned;
+	size_t n_interned, n_slots;
+};
+
+static char *make_name(const struct names *names, const struct symbol *symbol)
+{
+	const char *mark = "";
+	char *name;
+
+	if (names->options->annotate && symbol->kernel)
+		mark = "_[k]";
+	else if (names->options->annotate && symbol->inlined)
+		mark = "_[i]";
+	name = memory_print("%s%s", symbol->name, mark);
+	for (char *c = name; (c = strchr(c, ';'));)
+		*c = ':';
+	return name;
+}
+
+static char **slot_of_name(char **slots, size_t n_slots, const char *name)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+	size_t i;
+
+	/* FNV-1a */
+	for (const char *c = name; *c; c++)
+		hash = (hash ^ (uint8_t)*c) * 0x100000001b3;
+	for (i = hash >> 20; slots[i & (n_slots - 1)]; i++) {
+		if (!strcmp(slots[i & (n_slots - 1)], name))
+			break;
+	}
+	return &slots[i & (n_slots - 1)];
+}
+
+static void grow_names(struct names *names)
+{
+	size_t n = names->n_slots ? names->n_slots * 2 : 256;
+	char **slots = memory_get(n * sizeof(*slots));
+
+	for (size_t i = 0; i < names->n_slots; i++) {
+		if (names->interned[i])
+			*slot_of_name(slots, n, names->interned[i]) = names->interned[i];
+	}
+	free(names->interned);
+	names->interned = slots;
+	names->n_slots = n;
+}
+
+/* For call_tree_map. */
+static const void *name_of(void *context, const void *symbol)
+{
+	struct names *names = context;
+	char *name = pointer_map_get(&names->texts, symbol), **slot;
+
+	if (name)
+		return name;
+	if (names->n_interned * 2 >= names->n_slots)
+		grow_names(names);
+	name = make_name(names, symbol);
+	slot = slot_of_name(names->interned, names->n_slots, name);
+	if (*slot) {
+		free(name);
+	} else {
+		*slot = name;
+		names->n_interned++;
+	}
+	pointer_map_put(&names->texts, symbol, *slot);
+	return *slot;
+}
+
+static void names_free(struct names *names)
+{
+	for (size_t i = 0; i < names->n_slots; i++)
+		free(names->interned[i]);
+	free(names->interned);
+	pointer_map_free(&names->texts);
+}
+
+/* ---- lines --------------------------------------------------------------------------------- */
+
+/*
+ * Lines stand in the order of their bytes.  A node's own line comes with its name as if that ended
+ * there, and the lines of its children as if it went on with `;', which no name has: names between
+ * these two come between.
+ */
+struct item {
+	const char *name;
+	uint32_t node;
+	bool children;
+};
+
+/* What is left to print below one node. */
+struct level {
+	struct item *items;
+	size_t n, next;
+	size_t end; /* of the text of the node */
+};
+
 struct folder {
 	const struct folded_options *options;
 	const struct call_tree *tree;
+	FILE *file;
 	char *text;
 	size_t capacity;
-	/* Where the text of each depth ends. */
-	size_t *ends;
-	size_t ends_capacity;
-	struct line *lines;
-	size_t n_lines, lines_capacity;
+	struct level *levels;
+	size_t n_levels, levels_capacity;
 };
 
-struct line {
-	char *stack;
-	struct amount amount;
-};
-
-static size_t put_text(struct folder *folder, size_t at, const char *text)
+static int compare_items(const void *a, const void *b)
 {
-	size_t size = strlen(text);
+	const struct item *x = a, *y = b;
+	const uint8_t *left = (const uint8_t *)x->name, *right = (const uint8_t *)y->name;
+	int left_byte, right_byte;
 
-	if (at + size + 1 > folder->capacity) {
-		folder->capacity = (at + size + 1) * 2;
-		folder->text = memory_resize(folder->text, folder->capacity, 1);
+	while (*left && *left == *right) {
+		left++;
+		right++;
 	}
-	for (size_t i = 0; i < size; i++)
-		folder->text[at + i] = text[i] == ';' ? ':' : text[i];
-	folder->text[at + size] = '\0';
-	return at + size;
+	left_byte = *left ? *left : x->children ? ';' : 0;
+	right_byte = *right ? *right : y->children ? ';' : 0;
+	return left_byte - right_byte;
 }
 
-static size_t put_symbol(struct folder *folder, size_t at, const struct symbol *symbol)
+/* The text of the levels ends at `end`. */
+static void enter_level(struct folder *folder, uint32_t parent, size_t end)
 {
-	at = put_text(folder, at, symbol->name);
-	if (folder->options->annotate && symbol->kernel)
-		at = put_text(folder, at, "_[k]");
-	else if (folder->options->annotate && symbol->inlined)
-		at = put_text(folder, at, "_[i]");
-	return at;
-}
+	const struct call_tree_node *nodes = folder->tree->nodes;
+	struct level *level;
+	size_t n = 0;
 
-static int fold(void *context, uint32_t node, size_t depth)
-{
-	struct folder *folder = context;
-	const struct call_tree_node *found = &folder->tree->nodes[node];
-	size_t at = 0;
-
-	if (depth >= folder->ends_capacity) {
-		folder->ends_capacity = depth * 2 + 64;
-		folder->ends =
-			memory_resize(folder->ends, folder->ends_capacity, sizeof(*folder->ends));
+	if (folder->n_levels == folder->levels_capacity) {
+		folder->levels_capacity = folder->levels_capacity * 2 + 64;
+		folder->levels = memory_resize(folder->levels, folder->levels_capacity,
+					       sizeof(*folder->levels));
 	}
-	if (depth > 1) {
-		at = put_text(folder, folder->ends[depth - 1], " ");
-		folder->text[at - 1] = ';';
+	level = &folder->levels[folder->n_levels++];
+	for (uint32_t i = nodes[parent].first_child; i != CALL_TREE_NONE; i = nodes[i].next_sibling)
+		n++;
+	*level = (struct level){ .items = memory_resize(NULL, 2 * n + 1, sizeof(*level->items)),
+				 .end = end };
+	for (uint32_t i = nodes[parent].first_child; i != CALL_TREE_NONE;
+	     i = nodes[i].next_sibling) {
+		if (nodes[i].self.samples)
+			level->items[level->n++] = (struct item){ nodes[i].key, i, false };
+		if (nodes[i].first_child != CALL_TREE_NONE)
+			level->items[level->n++] = (struct item){ nodes[i].key, i, true };
 	}
-	folder->ends[depth] = put_symbol(folder, at, found->key);
-	if (!found->self.samples)
-		return 1;
-	if (folder->n_lines == folder->lines_capacity) {
-		folder->lines_capacity = folder->lines_capacity * 2 + 64;
-		folder->lines = memory_resize(folder->lines, folder->lines_capacity,
-					      sizeof(*folder->lines));
-	}
-	folder->lines[folder->n_lines++] = (struct line){
-		.stack = memory_print("%s", folder->text),
-		.amount = found->self,
-	};
-	return 1;
-}
-
-static int compare_lines(const void *a, const void *b)
-{
-	const struct line *x = a, *y = b;
-
-	return strcmp(x->stack, y->stack);
+	if (level->n)
+		qsort(level->items, level->n, sizeof(*level->items), compare_items);
 }
 
 /* All digits, without zeros at the end: sums of the lines are exact. */
@@ -205,39 +284,70 @@ static void print_time(uint64_t ns, const struct unit *unit, bool suffix, FILE *
 		fputs(unit->name, file);
 }
 
-static void print_lines(const struct folder *folder, FILE *file)
+static void print_line(const struct folder *folder, size_t size, struct amount amount)
 {
 	const struct folded_options *options = folder->options;
 
-	for (size_t i = 0; i < folder->n_lines; i++) {
-		struct line line = folder->lines[i];
+	fwrite_unlocked(folder->text, 1, size, folder->file);
+	fputc_unlocked(' ', folder->file);
+	if (options->by_time)
+		print_time(amount.weight, options->unit, !options->no_suffix, folder->file);
+	else
+		fprintf(folder->file, "%" PRIu64, amount.samples);
+	fputc_unlocked('\n', folder->file);
+}
 
-		/* Different symbols can have one text, such as the same name in two modules. */
-		while (i + 1 < folder->n_lines && !strcmp(folder->lines[i + 1].stack, line.stack))
-			amount_add(&line.amount, folder->lines[++i].amount);
-		fputs(line.stack, file);
-		fputc(' ', file);
-		if (options->by_time)
-			print_time(line.amount.weight, options->unit, !options->no_suffix, file);
+/* Puts the name, and a `;' where more is to follow, behind what ends at `at`. */
+static size_t put_name(struct folder *folder, size_t at, const struct item *item)
+{
+	size_t size = strlen(item->name);
+
+	if (at + size + 1 > folder->capacity) {
+		folder->capacity = (at + size + 1) * 2;
+		folder->text = memory_resize(folder->text, folder->capacity, 1);
+	}
+	memcpy(folder->text + at, item->name, size);
+	at += size;
+	if (item->children)
+		folder->text[at++] = ';';
+	return at;
+}
+
+/* No recursion: stacks are as deep as files say. */
+static void print_lines(struct folder *folder)
+{
+	enter_level(folder, CALL_TREE_ROOT, 0);
+	while (folder->n_levels) {
+		struct level *level = &folder->levels[folder->n_levels - 1];
+		const struct item *item = &level->items[level->next++];
+		size_t end;
+
+		if (level->next > level->n) {
+			free(level->items);
+			folder->n_levels--;
+			continue;
+		}
+		end = put_name(folder, level->end, item);
+		if (item->children)
+			enter_level(folder, item->node, end);
 		else
-			fprintf(file, "%" PRIu64, line.amount.samples);
-		fputc('\n', file);
+			print_line(folder, end, folder->tree->nodes[item->node].self);
 	}
 }
 
 static void print_profile(const struct folded_options *options, const struct profile *profile,
 			  FILE *file)
 {
-	struct folder folder = { .options = options, .tree = &profile->tree };
+	struct names names = { .options = options };
+	struct call_tree tree;
+	struct folder folder = { .options = options, .tree = &tree, .file = file };
 
-	call_tree_walk(&profile->tree, fold, NULL, &folder);
-	if (folder.n_lines)
-		qsort(folder.lines, folder.n_lines, sizeof(*folder.lines), compare_lines);
-	print_lines(&folder, file);
-	for (size_t i = 0; i < folder.n_lines; i++)
-		free(folder.lines[i].stack);
-	free(folder.lines);
-	free(folder.ends);
+	call_tree_map(&profile->tree, name_of, &names, false, &tree);
+	call_tree_finish(&tree);
+	print_lines(&folder);
+	call_tree_free(&tree);
+	names_free(&names);
+	free(folder.levels);
 	free(folder.text);
 }
 

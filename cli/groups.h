@@ -3,6 +3,7 @@
 #ifndef CLI_GROUPS_H
 #define CLI_GROUPS_H
 
+#include "cli/pointer_map.h"
 #include "cli/symbols.h"
 
 enum grouping {

@@ -21,30 +21,39 @@ void profiles_free(struct profiles *profiles)
 	symbol_table_free(&profiles->symbols);
 }
 
-static struct profile *profile_of(struct profiles *profiles, const struct reel_event_info *event)
+static const void *key_of_frame(void *context, const struct reel_frame *frame)
+{
+	return symbol_of_frame(context, frame);
+}
+
+/* Its index. */
+static size_t profile_of(struct profiles *profiles, const struct reel_event_info *event)
 {
 	struct profile *profile;
 
 	for (size_t i = 0; i < profiles->count; i++) {
 		if (profiles->items[i].event == event)
-			return &profiles->items[i];
+			return i;
 	}
 	profiles->items =
 		memory_resize(profiles->items, profiles->count + 1, sizeof(*profiles->items));
-	profile = &profiles->items[profiles->count++];
+	profile = &profiles->items[profiles->count];
 	*profile = (struct profile){
 		.event = event,
 		.is_time = event && !strcmp(event->weight_unit, "ns"),
 	};
 	call_tree_init(&profile->tree);
-	return profile;
+	profile->tree.key_of = key_of_frame;
+	profile->tree.context = &profiles->symbols;
+	return profiles->count++;
 }
 
 bool profiles_add(void *context, const struct reel_trace *trace,
 		  const struct reel_event_info *event)
 {
 	struct profiles *profiles = context;
-	struct call_tree *tree = &profile_of(profiles, event)->tree;
+	size_t index = profile_of(profiles, event);
+	struct call_tree *tree = &profiles->items[index].tree;
 	struct symbol_table *symbols = &profiles->symbols;
 	uint32_t start = CALL_TREE_ROOT;
 
@@ -56,13 +65,16 @@ bool profiles_add(void *context, const struct reel_trace *trace,
 	else if (profiles->mark_cut && !trace->n_frames)
 		start = call_tree_child(tree, start, symbol_of_group(symbols, "[no frames]"));
 	call_tree_add(tree, start, trace->frames, trace->n_frames,
+		      index == profiles->last ? trace->n_unchanged : 0,
 		      (struct amount){ trace->weight, 1 });
+	profiles->last = index;
 	return true;
 }
 
-static const void *key_of_symbol(void *context, const void *key)
+static const void *same_key(void *context, const void *key)
 {
-	return symbol_of_key(context, key);
+	(void)context;
+	return key;
 }
 
 /* Where no sample has a weight, each counts as much as any other. */
@@ -84,12 +96,14 @@ void profiles_finish(struct profiles *profiles)
 	groups_name(&profiles->groups);
 	for (size_t i = 0; i < profiles->count; i++) {
 		struct profile *profile = &profiles->items[i];
-		struct call_tree by_symbol;
+		struct call_tree collapsed;
 
-		call_tree_map(&profile->tree, key_of_symbol, &profiles->symbols,
-			      profiles->symbols.by_module, &by_symbol);
-		call_tree_free(&profile->tree);
-		profile->tree = by_symbol;
+		/* Calls within a module are not shown. */
+		if (profiles->symbols.by_module) {
+			call_tree_map(&profile->tree, same_key, NULL, true, &collapsed);
+			call_tree_free(&profile->tree);
+			profile->tree = collapsed;
+		}
 		weigh_by_samples(profile);
 		call_tree_finish(&profile->tree);
 	}

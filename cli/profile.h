@@ -11,7 +11,7 @@ struct profile {
 	const struct reel_event_info *event;
 	/* Weights are ns; otherwise they are counts, or (where all were 0) samples. */
 	bool is_time;
-	/* Keys are frames and pseudo symbols; after profiles_finish they are symbols. */
+	/* Keys are symbols. */
 	struct call_tree tree;
 };
 
@@ -22,6 +22,8 @@ struct profiles {
 	struct groups groups;
 	/* Traces that end too early have a root that says so. */
 	bool mark_cut;
+	/* The one that the trace before was added to. */
+	size_t last;
 };
 
 void profiles_init(struct profiles *profiles, enum grouping grouping, bool by_module,
@@ -30,7 +32,7 @@ void profiles_free(struct profiles *profiles);
 /* For session_visit; `context` is the profiles. */
 bool profiles_add(void *context, const struct reel_trace *trace,
 		  const struct reel_event_info *event);
-/* Merges what is one symbol, and sums up. */
+/* Sums up. */
 void profiles_finish(struct profiles *profiles);
 
 /* What a profile's weights are of, as the heading of a column: "time", "count". */

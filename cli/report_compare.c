@@ -31,7 +31,7 @@ void compare_report_free(struct compare_report *report)
 
 static struct breaker *breaker_of(struct compare_report *report, const struct reel_frame *frame)
 {
-	const struct symbol *symbol = symbol_of_key(&report->symbols, frame);
+	const struct symbol *symbol = symbol_of_frame(&report->symbols, frame);
 	struct breaker *breaker = pointer_map_get(&report->by_symbol, symbol);
 
 	if (breaker)

@@ -30,7 +30,7 @@ void symbol_table_free(struct symbol_table *table)
 {
 	symbol_table_visit(table, free_symbol, NULL);
 	free(table->buckets);
-	pointer_map_free(&table->by_key);
+	free(table->by_function);
 	*table = (struct symbol_table){ 0 };
 }
 
@@ -103,7 +103,7 @@ static struct symbol *symbol_intern(struct symbol_table *table, struct symbol wa
 	return symbol;
 }
 
-/* ---- by pointer ------------------------------------------------------------------------- */
+/* ---- by function ------------------------------------------------------------------------- */
 
 const char *path_base(const char *path)
 {
@@ -141,15 +141,22 @@ static struct symbol *symbol_make(struct symbol_table *table, const struct reel_
 	return symbol_intern(table, symbol);
 }
 
-struct symbol *symbol_of_key(struct symbol_table *table, const void *key)
+struct symbol *symbol_of_frame(struct symbol_table *table, const struct reel_frame *frame)
 {
-	struct symbol *symbol = pointer_map_get(&table->by_key, key);
+	struct symbol **symbol;
 
-	if (!symbol) {
-		symbol = symbol_make(table, key);
-		pointer_map_put(&table->by_key, key, symbol);
+	if (frame->function_id >= table->n_functions) {
+		size_t n = (size_t)frame->function_id * 2 + FIRST_SIZE;
+
+		table->by_function = memory_resize(table->by_function, n, sizeof(struct symbol *));
+		memset(table->by_function + table->n_functions, 0,
+		       (n - table->n_functions) * sizeof(struct symbol *));
+		table->n_functions = n;
 	}
-	return symbol;
+	symbol = &table->by_function[frame->function_id];
+	if (!*symbol)
+		*symbol = symbol_make(table, frame);
+	return *symbol;
 }
 
 /* `name` is taken over. */
@@ -160,11 +167,8 @@ static struct symbol *pseudo_symbol(struct symbol_table *table, char *name)
 		.module = memory_print("%s", ""),
 		.pseudo = true,
 	};
-	struct symbol *symbol = symbol_intern(table, wanted);
 
-	if (!pointer_map_get(&table->by_key, symbol))
-		pointer_map_put(&table->by_key, symbol, symbol);
-	return symbol;
+	return symbol_intern(table, wanted);
 }
 
 struct symbol *symbol_of_stop(struct symbol_table *table, enum reel_stop stop)

@@ -8,7 +8,6 @@
 #define CLI_SYMBOLS_H
 
 #include "cli/call_tree.h"
-#include "cli/pointer_map.h"
 #include "include/stackreel.h"
 
 struct symbol {
@@ -34,8 +33,9 @@ struct symbol_table {
 	/* By content. */
 	struct symbol **buckets;
 	size_t n_buckets, count;
-	/* By the frame it was made of; pseudo symbols stand for themselves. */
-	struct pointer_map by_key;
+	/* By the number of the frame's function. */
+	struct symbol **by_function;
+	size_t n_functions;
 	/* The marks of cut traces. */
 	struct symbol *stops[REEL_STOP_COUNT];
 };
@@ -44,9 +44,8 @@ struct symbol_table {
 void symbol_table_init(struct symbol_table *table, bool by_module);
 void symbol_table_free(struct symbol_table *table);
 
-/* Of a frame, or of a pseudo symbol (itself). Borrowed; the same function gives the same pointer.
- */
-struct symbol *symbol_of_key(struct symbol_table *table, const void *key);
+/* Borrowed; the same function gives the same pointer. */
+struct symbol *symbol_of_frame(struct symbol_table *table, const struct reel_frame *frame);
 /* A root of its own for traces that end too early: "[incomplete: stack bytes ran out]". */
 struct symbol *symbol_of_stop(struct symbol_table *table, enum reel_stop stop);
 /* What samples are grouped by; `name` is hostile. */
