@@ -15,19 +15,21 @@
 #include "cli/report_table.h"
 #include "cli/report_tree.h"
 
-#define FRAME(name, path, at)                                                                      \
+#define FRAME(id, name, path, at)                                                                  \
 	{                                                                                          \
-		.function = name, .module_path = path, .module_address = at, .file = ""            \
+		.function_id = id, .function = name, .module_path = path, .module_address = at,    \
+		.file = ""                                                                         \
 	}
 
-static const struct reel_frame start = FRAME("_start", "/bin/prog", 0x10);
-static const struct reel_frame main_a = FRAME("main", "/bin/prog", 0x20);
-static const struct reel_frame main_b = FRAME("main", "/bin/prog", 0x24);
-static const struct reel_frame foo = FRAME("foo", "/bin/prog", 0x30);
-static const struct reel_frame bar = FRAME("ns::bar(int; char)", "/lib/libbar.so", 0x40);
-static const struct reel_frame stripped = FRAME("", "/lib/libbar.so", 0x99);
-static const struct reel_frame hostile = FRAME("e\x1b[2Jvil", "/bin/prog", 0x50);
+static const struct reel_frame start = FRAME(0, "_start", "/bin/prog", 0x10);
+static const struct reel_frame main_a = FRAME(1, "main", "/bin/prog", 0x20);
+static const struct reel_frame main_b = FRAME(1, "main", "/bin/prog", 0x24);
+static const struct reel_frame foo = FRAME(2, "foo", "/bin/prog", 0x30);
+static const struct reel_frame bar = FRAME(3, "ns::bar(int; char)", "/lib/libbar.so", 0x40);
+static const struct reel_frame stripped = FRAME(4, "", "/lib/libbar.so", 0x99);
+static const struct reel_frame hostile = FRAME(5, "e\x1b[2Jvil", "/bin/prog", 0x50);
 static const struct reel_frame tiny = {
+	.function_id = 6,
 	.function = "tiny",
 	.module_path = "/bin/prog",
 	.module_address = 0x30,
@@ -35,6 +37,7 @@ static const struct reel_frame tiny = {
 	.inlined = true,
 };
 static const struct reel_frame sys_read = {
+	.function_id = 7,
 	.function = "ksys_read",
 	.module_path = "[kernel]",
 	.file = "",

@@ -13,22 +13,24 @@
 #include "cli/decimal.h"
 #include "cli/report_compare.h"
 
-#define FRAME(name, path)                                                                          \
+#define FRAME(id, name, path)                                                                      \
 	{                                                                                          \
-		.function = name, .module_path = path, .file = ""                                  \
+		.function_id = id, .function = name, .module_path = path, .file = ""               \
 	}
 
-static const struct reel_frame start = FRAME("_start", "/bin/prog");
-static const struct reel_frame main_a = FRAME("main", "/bin/prog");
-static const struct reel_frame sort = FRAME("qsort", "/lib/libc.so");
-static const struct reel_frame hostile = FRAME("e\x1b[2Jvil", "/bin/prog");
+static const struct reel_frame start = FRAME(0, "_start", "/bin/prog");
+static const struct reel_frame main_a = FRAME(1, "main", "/bin/prog");
+static const struct reel_frame sort = FRAME(2, "qsort", "/lib/libc.so");
+static const struct reel_frame hostile = FRAME(3, "e\x1b[2Jvil", "/bin/prog");
 static const struct reel_frame tiny = {
+	.function_id = 6,
 	.function = "tiny",
 	.module_path = "/bin/prog",
 	.file = "",
 	.inlined = true,
 };
 static const struct reel_frame sys_read = {
+	.function_id = 7,
 	.function = "ksys_read",
 	.module_path = "[kernel]",
 	.file = "",
@@ -94,20 +96,21 @@ static void every_kind_counts(void **state)
 	ADD(10, 30);
 	text = printed_report(0);
 	assert_string_equal(
-		text, "# compared with walks by frame pointers: 4 traces\n\n"
-		      "  SAMPLES       SHARE  FRAMES LOST  WALK BY FRAME POINTERS\n"
-		      "        1     25.00 %            0  nothing is missing\n"
-		      "        3     75.00 %            5  something is missing or wrong:\n"
-		      "        2     50.00 %            2    the caller of the leaf function\n"
-		      "        0      0.00 %            0    frames farther up, and then the walk "
-		      "goes on\n"
-		      "        2     50.00 %            3    all frames from some point on\n"
-		      "        1     25.00 %            0    1 addresses that are not of this stack\n"
-		      "# frames lost: 5 of 16 (31.25 %), 1.25 a sample\n\n"
-		      "  SAMPLES       SHARE  FRAMES LOST  SYMBOL       MODULE\n"
-		      "        2     50.00 %            2  e\\x1b[2Jvil  prog\n"
-		      "        1     25.00 %            2  qsort        libc.so\n"
-		      "        1     25.00 %            1  main         prog\n");
+		text,
+		"# compared with walks by frame pointers: 4 traces\n\n"
+		"  SAMPLES       SHARE  FRAMES LOST  WALK BY FRAME POINTERS\n"
+		"        1     25.00 %            0  nothing is missing\n"
+		"        3     75.00 %            5  something is missing or wrong:\n"
+		"        2     50.00 %            2    the caller of the leaf function\n"
+		"        0      0.00 %            0    frames farther up, and then the walk "
+		"goes on\n"
+		"        2     50.00 %            3    all frames from some point on\n"
+		"        1     25.00 %            0    1 addresses that are not of this stack\n"
+		"# frames lost: 5 of 16 (31.25 %), 1.25 a sample\n\n"
+		"  SAMPLES       SHARE  FRAMES LOST  SYMBOL       MODULE\n"
+		"        2     50.00 %            2  e\\x1b[2Jvil  prog\n"
+		"        1     25.00 %            2  qsort        libc.so\n"
+		"        1     25.00 %            1  main         prog\n");
 	free(text);
 	text = printed_report(30 * PERCENT);
 	assert_non_null(strstr(text, "vil"));
