@@ -55,13 +55,32 @@ static bool is_harmless(int32_t point)
 	return !(point >= 0x2028 && point <= 0x202e) && !(point >= 0x2066 && point <= 0x2069);
 }
 
+/* How many bytes from the first on are ASCII that needs no escape: most texts are, as a whole. */
+static size_t plain_length(const uint8_t *bytes, size_t size, const char *also)
+{
+	size_t n = 0;
+
+	while (n < size && bytes[n] >= 0x20 && bytes[n] < 0x7f)
+		n++;
+	for (; *also && n; also++) {
+		const uint8_t *found = memchr(bytes, *also, n);
+
+		if (found)
+			n = (size_t)(found - bytes);
+	}
+	return n;
+}
+
 char *text_escape_bytes(const uint8_t *bytes, size_t size, const char *also)
 {
 	static const char hex[] = "0123456789abcdef";
-	char *copy = memory_resize(NULL, size * 4 + 1, 1);
-	char *to = copy;
+	size_t plain = plain_length(bytes, size, also);
+	char *copy = memory_resize(NULL, plain + (size - plain) * 4 + 1, 1);
+	char *to = copy + plain;
 
-	for (size_t i = 0; i < size;) {
+	if (plain)
+		memcpy(copy, bytes, plain);
+	for (size_t i = plain; i < size;) {
 		size_t length;
 		int32_t point = text_decode(bytes + i, size - i, &length);
 
