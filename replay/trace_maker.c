@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "replay/sample_unwinder.h"
 #include "replay/thread_past.h"
 #include "replay/trace_maker.h"
 
@@ -18,11 +19,9 @@ struct reel_trace_maker {
 	const struct reel_sample_filter *filter;
 	const struct reel_late_weights *weights;
 	struct reel_block_reader *block_reader;
-	struct reel_code_map *code_map;
-	struct reel_unwind_programs **programs; /* by index in reel_arch_all */
-	size_t n_programs;
-	struct reel_unwind_cache *unwind_cache;
-	struct reel_unwind_frames unwound;
+	struct reel_sample_unwinder *unwinder;
+	struct reel_code_map *code_map;		  /* the unwinder's */
+	const struct reel_unwind_frames *unwound; /* the same */
 	/* Of the frames of `unwound` that are new. */
 	struct reel_frame_chain *chains;
 	size_t chains_capacity;
@@ -42,15 +41,6 @@ struct reel_trace_maker {
 	uint8_t unknown_cpus[2][(UINT16_MAX + 1) / 8];
 };
 
-static size_t arch_index(const struct reel_arch *arch)
-{
-	size_t i = 0;
-
-	while (reel_arch_all[i] && reel_arch_all[i] != arch)
-		i++;
-	return i;
-}
-
 struct reel_error *reel_trace_maker_create(const struct reel_capture *capture,
 					   const struct reel_sample_filter *filter,
 					   const struct reel_late_weights *weights,
@@ -65,24 +55,18 @@ struct reel_error *reel_trace_maker_create(const struct reel_capture *capture,
 	maker->capture = capture;
 	maker->filter = filter;
 	maker->weights = weights;
-	while (reel_arch_all[maker->n_programs])
-		maker->n_programs++;
-	maker->programs = calloc(maker->n_programs + 1, sizeof(struct reel_unwind_programs *));
-	maker->code_map = calloc(1, sizeof(*maker->code_map));
 	maker->counts = calloc(n_modules + 1, sizeof(*maker->counts));
 	maker->counted = calloc(n_modules + 1, sizeof(*maker->counted));
-	error = maker->programs && maker->code_map && maker->counts && maker->counted
-			? NULL
-			: reel_error_no_memory();
+	error = maker->counts && maker->counted ? NULL : reel_error_no_memory();
 	if (!error)
-		error = reel_unwind_cache_create(&maker->unwind_cache);
+		error = reel_sample_unwinder_create(capture, &maker->unwinder);
 	if (!error)
 		error = reel_block_reader_create(capture->reader, &maker->block_reader);
 	if (error) {
 		reel_trace_maker_destroy(maker);
 		return error;
 	}
-	maker->code_map->modules = capture->modules;
+	maker->code_map = reel_sample_unwinder_code_map(maker->unwinder);
 	*ret = maker;
 	return NULL;
 }
@@ -91,15 +75,8 @@ void reel_trace_maker_destroy(struct reel_trace_maker *maker)
 {
 	if (!maker)
 		return;
-	for (size_t i = 0; maker->programs && i < maker->n_programs; i++)
-		reel_unwind_programs_destroy(maker->programs[i]);
-	free(maker->programs);
-	reel_unwind_cache_destroy(maker->unwind_cache);
-	if (maker->code_map)
-		reel_error_destroy(maker->code_map->error);
-	free(maker->code_map);
+	reel_sample_unwinder_destroy(maker->unwinder);
 	reel_block_reader_destroy(maker->block_reader);
-	reel_unwind_frames_free(&maker->unwound);
 	reel_thread_pasts_free(&maker->pasts);
 	free(maker->chains);
 	free(maker->counts);
@@ -198,7 +175,7 @@ static struct reel_error *name_address(struct reel_trace_maker *maker, uint64_t 
 
 static struct reel_error *name_frames(struct reel_trace_maker *maker, size_t n)
 {
-	const struct reel_unwind_frames *unwound = &maker->unwound;
+	const struct reel_unwind_frames *unwound = maker->unwound;
 	struct reel_error *error = NULL;
 
 	if (n > maker->chains_capacity) {
@@ -223,7 +200,7 @@ static size_t count_common(const struct reel_trace_maker *maker,
 {
 	if (past->block != maker->block || past->generation != maker->code_map->view.generation)
 		return 0;
-	return reel_thread_past_common(past, &maker->unwound);
+	return reel_thread_past_common(past, maker->unwound);
 }
 
 /* The frames are named, and `n_common` of them are in the past: it becomes that of this trace. */
@@ -231,7 +208,7 @@ static struct reel_error *keep_frames(struct reel_trace_maker *maker,
 				      const struct reel_sample *sample,
 				      struct reel_thread_past *past, size_t n_common)
 {
-	const struct reel_unwind_frames *unwound = &maker->unwound;
+	const struct reel_unwind_frames *unwound = maker->unwound;
 	struct reel_error *error;
 
 	error = reel_thread_past_cut(&maker->pasts, past, n_common, unwound->n);
@@ -263,7 +240,7 @@ static struct reel_error *add_user_frames(struct reel_trace_maker *maker,
 					  struct reel_thread_past *past, struct reel_batch *batch,
 					  size_t *n_shared_ret)
 {
-	const struct reel_unwind_frames *unwound = &maker->unwound;
+	const struct reel_unwind_frames *unwound = maker->unwound;
 	size_t n_common = count_common(maker, past), n_new;
 	struct reel_error *error;
 
@@ -284,61 +261,12 @@ static struct reel_error *add_user_frames(struct reel_trace_maker *maker,
 	return NULL;
 }
 
-/* ---- unwinding a sample ------------------------------------------------------------- */
-
-static void set_registers(struct reel_unwind_state *state, const struct reel_sample *sample)
-{
-	for (size_t i = 0; i < sample->layout->n_slots; i++) {
-		uint8_t slot = reel_arch_slot(state->arch, sample->layout->slots[i].dwarf);
-
-		if (slot == REEL_ARCH_NO_SLOT || !(sample->known[i / 8] >> i % 8 & 1))
-			continue;
-		state->registers[slot] = sample->values[i];
-		state->known |= (uint64_t)1 << slot;
-	}
-	state->pc = sample->pc;
-}
-
-/* format/'s regions are the unwinder's, but for the struct's name. */
-static size_t set_regions(struct reel_memory_region *regions, const struct reel_sample *sample)
-{
-	_Static_assert(sizeof(struct reel_memory_range) == sizeof(struct reel_range) &&
-			       offsetof(struct reel_memory_range, size) ==
-				       offsetof(struct reel_range, size),
-		       "missing ranges are passed on as they are");
-	for (size_t i = 0; i < sample->n_regions; i++)
-		regions[i] = (struct reel_memory_region){
-			.address = sample->regions[i].address,
-			.size = sample->regions[i].size,
-			.bytes = sample->regions[i].bytes,
-			.missing = (const struct reel_memory_range *)sample->regions[i].missing,
-			.n_missing = sample->regions[i].n_missing,
-		};
-	return sample->n_regions;
-}
-
-static struct reel_error *programs_of(struct reel_trace_maker *maker, const struct reel_arch *arch,
-				      const struct reel_unwind_programs **ret)
-{
-	struct reel_unwind_programs **programs = &maker->programs[arch_index(arch)];
-	struct reel_error *error = *programs ? NULL : reel_unwind_programs_create(arch, programs);
-
-	*ret = *programs;
-	return error;
-}
-
-static const struct reel_arch *arch_of(const struct reel_capture *capture,
-				       const struct reel_space_state *space)
-{
-	if (space && space->machine)
-		return reel_arch_by_machine((uint16_t)space->machine, (unsigned)space->word_bits);
-	return reel_arch_by_machine(capture->machine, capture->word_bits);
-}
+/* ---- samples ------------------------------------------------------------------------ */
 
 /* One problem for a kind of CPU: blocks come in the file's order, so its first one has it. */
-static struct reel_error *stop_unknown_cpu(struct reel_trace_maker *maker,
-					   const struct reel_space_state *space,
-					   struct reel_batch *batch)
+static struct reel_error *report_unknown_cpu(struct reel_trace_maker *maker,
+					     const struct reel_space_state *space,
+					     struct reel_batch *batch)
 {
 	const struct reel_capture *capture = maker->capture;
 	bool of_space = space && space->machine;
@@ -346,7 +274,6 @@ static struct reel_error *stop_unknown_cpu(struct reel_trace_maker *maker,
 	unsigned bits = of_space ? (unsigned)space->word_bits : capture->word_bits;
 	uint8_t *reported = &maker->unknown_cpus[bits == 32][machine / 8];
 
-	maker->trace.stop = REEL_STOP_UNKNOWN_CPU;
 	if (*reported >> machine % 8 & 1)
 		return NULL;
 	*reported |= (uint8_t)(1 << machine % 8);
@@ -356,74 +283,6 @@ static struct reel_error *stop_unknown_cpu(struct reel_trace_maker *maker,
 				  "%s: this version can't unwind programs for ELF machine %u of "
 				  "%u bits: their samples have no user frames",
 				  reel_reader_name(capture->reader), machine, bits));
-}
-
-static struct reel_error *unwind_sample(struct reel_trace_maker *maker,
-					const struct reel_sample *sample,
-					const struct reel_space_state *space,
-					struct reel_batch *batch)
-{
-	const struct reel_capture *capture = maker->capture;
-	const struct reel_arch *arch = arch_of(capture, space);
-	const struct reel_unwind_programs *programs;
-	struct reel_memory_region regions[REEL_REGIONS_MAX];
-	struct reel_memory_view memory = {
-		.regions = regions,
-		.big_endian = space && space->byte_order ? space->byte_order == REEL_BYTE_ORDER_BIG
-							 : capture->info.big_endian,
-		.read_other = reel_code_map_read,
-		.context = maker->code_map,
-	};
-	struct reel_unwind_state state = { .arch = arch, .memory = &memory };
-	struct reel_unwind_input input = {
-		.arch = arch,
-		.code_mask = space ? space->code_mask : 0,
-		.memory = &memory,
-		.find_code = reel_code_map_find_code,
-		.context = maker->code_map,
-		.cache = maker->unwind_cache,
-		/* Other recorders do not tell; then the instruction in front of pc does. */
-		.after_syscall =
-			sample->where == REEL_WHERE_SYSCALL || sample->where == REEL_WHERE_UNKNOWN,
-		.no_frame_pointers = capture->options.no_frame_pointers,
-		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
-		.max_frames = capture->options.max_frames,
-	};
-	struct reel_error *error;
-
-	maker->unwound.n = 0;
-	maker->trace.stop = REEL_STOP_NO_USER_STATE;
-	if (!(sample->layout || sample->n_frame_chain))
-		return NULL;
-	if (!arch)
-		return stop_unknown_cpu(maker, space, batch);
-	reel_code_map_set_space(
-		maker->code_map,
-		reel_timeline_view(capture->timeline, space ? space->id : 0, sample->time), arch);
-	input.generation = maker->code_map->view.generation;
-	error = programs_of(maker, arch, &programs);
-	if (error)
-		return error;
-	if (sample->layout)
-		set_registers(&state, sample);
-	if (!sample->n_regions && sample->n_frame_chain) {
-		error = reel_unwind_recorded(&input, programs, &state, sample->frame_chain,
-					     sample->n_frame_chain, &maker->unwound,
-					     &maker->trace.stop);
-	} else {
-		memory.n_regions = set_regions(regions, sample);
-		error = reel_unwind_trace(&input, programs, &state, &maker->unwound,
-					  &maker->trace.stop);
-		/* The task is past its end: its memory is gone, and its registers say only where
-		 * it left. */
-		if (!sample->n_regions && maker->trace.stop == REEL_STOP_STACK_END)
-			maker->trace.stop = REEL_STOP_NO_USER_STATE;
-	}
-	if (!error && maker->code_map->error) {
-		error = maker->code_map->error;
-		maker->code_map->error = NULL;
-	}
-	return error;
 }
 
 /* Everything of a trace but its frames. */
@@ -459,9 +318,7 @@ static void describe_sample(struct reel_trace_maker *maker, const struct reel_sa
 static struct reel_error *take_sample(struct reel_trace_maker *maker,
 				      const struct reel_sample *sample, struct reel_batch *batch)
 {
-	const struct reel_timeline *timeline = maker->capture->timeline;
-	const struct reel_space_state *space = reel_timeline_space(
-		timeline, reel_timeline_thread_space(timeline, sample->thread, sample->time));
+	const struct reel_space_state *space = reel_sample_unwinder_space(maker->unwinder, sample);
 	size_t own = batch->n_frames, n_shared = 0;
 	struct reel_thread_past *past;
 	struct reel_error *error;
@@ -474,7 +331,10 @@ static struct reel_error *take_sample(struct reel_trace_maker *maker,
 	if (!error)
 		error = add_kernel_frames(maker, sample, batch);
 	if (!error)
-		error = unwind_sample(maker, sample, space, batch);
+		error = reel_sample_unwind(maker->unwinder, sample, space, &maker->unwound,
+					   &maker->trace.stop);
+	if (!error && maker->trace.stop == REEL_STOP_UNKNOWN_CPU)
+		error = report_unknown_cpu(maker, space, batch);
 	if (!error)
 		error = add_user_frames(maker, sample, past, batch, &n_shared);
 	if (error)

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unwinds the samples of a capture: what of it is the unwinder's input, in one place. */
+#ifndef REPLAY_SAMPLE_UNWINDER_H
+#define REPLAY_SAMPLE_UNWINDER_H
+
+#include "replay/capture.h"
+#include "replay/code_map.h"
+#include "replay/unwind.h"
+
+/* For one thread at a time. */
+struct reel_sample_unwinder;
+
+/* The capture is borrowed, and outlives it; nothing of it is changed but its modules. */
+struct reel_error *reel_sample_unwinder_create(const struct reel_capture *capture,
+					       struct reel_sample_unwinder **ret) REEL_MUST_CHECK;
+void reel_sample_unwinder_destroy(struct reel_sample_unwinder *unwinder);
+/* From here on `reads` is told of what is read of the samples' regions (replay/state.h): without
+ * short ways, so that it takes several times as long.  NULL: nobody is told. */
+void reel_sample_unwinder_tell(struct reel_sample_unwinder *unwinder,
+			       void (*reads)(void *context, size_t region, uint64_t offset,
+					     unsigned size),
+			       void *context);
+/* The process that the sample is of, as it was then; NULL if it is unknown. */
+const struct reel_space_state *reel_sample_unwinder_space(
+	const struct reel_sample_unwinder *unwinder, const struct reel_sample *sample);
+/*
+ * The sample's user frames, which live until the next call; `space` is its process.  None, and
+ * REEL_STOP_UNKNOWN_CPU, if the process is of a CPU that this version can't unwind.
+ */
+struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
+				      const struct reel_sample *sample,
+				      const struct reel_space_state *space,
+				      const struct reel_unwind_frames **ret,
+				      enum reel_stop *stop_ret) REEL_MUST_CHECK;
+/* Where code lay for the sample that was unwound last. */
+struct reel_code_map *reel_sample_unwinder_code_map(struct reel_sample_unwinder *unwinder);
+
+#endif
