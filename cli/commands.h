@@ -12,5 +12,6 @@ int command_table(int argc, char **argv);
 int command_import(int argc, char **argv);
 int command_keygen(int argc, char **argv);
 int command_scrub(int argc, char **argv);
+int command_shrink(int argc, char **argv);
 
 #endif

@@ -74,6 +74,8 @@ static const struct command commands[] = {
 	{ "import", "make a capture of a perf.data", command_import },
 	{ "keygen", "make a pair of keys, to encrypt captures with", command_keygen },
 	{ "scrub", "make a capture without what programs worked with", command_scrub },
+	{ "shrink", "make a capture with no more of the stacks than unwinding reads",
+	  command_shrink },
 };
 
 static void print_usage(FILE *file)

@@ -15,12 +15,14 @@ _stackreel_options() {
     import) echo "--arch --kallsyms --no-cmdline --encrypt-to $file" ;;
     keygen) echo "-y -o --output --help" ;;
     scrub) echo "--no-cmdline --encrypt-to --identity $file" ;;
+    shrink) echo "--symfs --debug-dir --module --no-host-files --no-inline --no-demangle
+        --no-frame-pointers --max-frames --identity $file" ;;
     esac
 }
 
 _stackreel() {
     local cur prev words cword
-    local commands="record report script folded info dump table import scrub keygen help"
+    local commands="record report script folded info dump table import scrub shrink keygen help"
     if declare -F _init_completion >/dev/null; then
         _init_completion || return
     else

@@ -491,6 +491,29 @@ struct reel_error *reel_capture_scrub(struct reel_capture *capture, const char *
 				      const struct reel_scrub_options *options,
 				      struct reel_scrub_counts *counts);
 
+/* ---- captures for archives ------------------------------------------------- */
+
+struct reel_shrink_counts {
+	size_t size;
+	uint64_t samples;
+	/* Of these, those that kept everything: a module on the way is missing, or the CPU is not
+	 * one that can be unwound. */
+	uint64_t whole;
+	/* Of all regions, and of those the bytes that unwinding reads. */
+	uint64_t stack_bytes, bytes_kept;
+	uint64_t bytes_written;
+};
+
+/*
+ * Writes a capture of this one in which of stacks only those bytes have kept their value that
+ * unwinding reads, with the modules that are found now; the others are 0, and registers that make
+ * no difference are not known.  Then both are unwound, and compared: MISMATCH if a trace differs.
+ * `output` ("-": standard output) appears when all is well; an existing one is replaced then.  What
+ * could not be read is among the capture's problems.  `counts` may be NULL.
+ */
+struct reel_error *reel_capture_shrink(struct reel_capture *capture, const char *output,
+				       struct reel_shrink_counts *counts);
+
 /* ---- other recorders' files ----------------------------------------------- */
 
 struct reel_import_options {

@@ -12,6 +12,8 @@ struct reel_sample_unwinder {
 	struct reel_unwind_frames unwound;
 	void (*reads)(void *context, size_t region, uint64_t offset, unsigned size);
 	void *reads_context;
+	/* Where `reads` is told: the last sample's way led to code that is not here. */
+	bool lacks_module;
 };
 
 static size_t arch_index(const struct reel_arch *arch)
@@ -137,6 +139,32 @@ static const struct reel_arch *arch_of(const struct reel_capture *capture,
 	return reel_arch_by_machine(capture->machine, capture->word_bits);
 }
 
+static enum reel_code_found find_and_note(void *context, uint64_t address, struct reel_code *ret)
+{
+	struct reel_sample_unwinder *unwinder = context;
+	enum reel_code_found found = reel_code_map_find_code(unwinder->code_map, address, ret);
+
+	if (found == REEL_CODE_MODULE_MISSING || (found == REEL_CODE_FOUND && !ret->rules))
+		unwinder->lacks_module = true;
+	return found;
+}
+
+static bool read_and_note(void *context, uint64_t address, size_t size, uint8_t *bytes_ret)
+{
+	struct reel_sample_unwinder *unwinder = context;
+	struct reel_code code = { 0 };
+
+	if (reel_code_map_read(unwinder->code_map, address, size, bytes_ret))
+		return true;
+	find_and_note(unwinder, address, &code);
+	return false;
+}
+
+bool reel_sample_unwinder_lacks_module(const struct reel_sample_unwinder *unwinder)
+{
+	return unwinder->lacks_module;
+}
+
 struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 				      const struct reel_sample *sample,
 				      const struct reel_space_state *space,
@@ -174,6 +202,12 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 	};
 	struct reel_error *error;
 
+	if (unwinder->reads) {
+		input.find_code = find_and_note;
+		memory.read_other = read_and_note;
+		input.context = memory.context = unwinder;
+	}
+	unwinder->lacks_module = false;
 	*ret = &unwinder->unwound;
 	unwinder->unwound.n = 0;
 	*stop_ret = REEL_STOP_NO_USER_STATE;

@@ -32,6 +32,9 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 				      const struct reel_space_state *space,
 				      const struct reel_unwind_frames **ret,
 				      enum reel_stop *stop_ret) REEL_MUST_CHECK;
+/* Where `reads` is told: on the way of the sample that was unwound last, code or constants were
+ * looked for in a module that is not found; with it the trace may be another one. */
+bool reel_sample_unwinder_lacks_module(const struct reel_sample_unwinder *unwinder);
 /* Where code lay for the sample that was unwound last. */
 struct reel_code_map *reel_sample_unwinder_code_map(struct reel_sample_unwinder *unwinder);
 

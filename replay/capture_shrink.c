@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A capture with those bytes of stacks only that unwinding reads, and the proof that they are
+ * enough. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "format/output_file.h"
+#include "replay/rewrite.h"
+#include "replay/sample_unwinder.h"
+
+/* What is for archives may take some time. */
+#define LEVEL	       9
+#define BLOCK_EXPANDED ((uint64_t)192 << 20)
+
+/* The user's half of a trace. */
+struct path {
+	uint64_t *addresses, *lookups;
+	uint8_t *steps;
+	size_t n, capacity;
+	enum reel_stop stop;
+};
+
+struct shrink {
+	struct reel_capture *capture;
+	struct reel_sample_unwinder *unwinder;
+	struct path path;
+	/* A byte for each of the sample's regions, one behind the other: whether it was read. */
+	uint8_t *read;
+	size_t capacity;
+	size_t starts[REEL_REGIONS_MAX];
+	struct reel_shrink_counts counts;
+};
+
+/* ---- paths -------------------------------------------------------------------- */
+
+static struct reel_error *path_reserve(struct path *path, size_t n)
+{
+	if (n <= path->capacity)
+		return NULL;
+	free(path->addresses);
+	free(path->lookups);
+	free(path->steps);
+	path->capacity = 0;
+	path->addresses = reallocarray(NULL, n, sizeof(*path->addresses));
+	path->lookups = reallocarray(NULL, n, sizeof(*path->lookups));
+	path->steps = malloc(n);
+	if (!path->addresses || !path->lookups || !path->steps)
+		return reel_error_no_memory();
+	path->capacity = n;
+	return NULL;
+}
+
+static void path_free(struct path *path)
+{
+	free(path->addresses);
+	free(path->lookups);
+	free(path->steps);
+}
+
+static struct reel_error *path_set(struct path *path, const struct reel_unwind_frames *frames,
+				   enum reel_stop stop)
+{
+	struct reel_error *error = path_reserve(path, frames->n);
+
+	if (error)
+		return error;
+	path->n = frames->n;
+	path->stop = stop;
+	for (size_t i = 0; i < frames->n; i++) {
+		path->addresses[i] = frames->addresses[i];
+		path->lookups[i] = frames->lookups[i];
+		path->steps[i] = frames->steps[i];
+	}
+	return NULL;
+}
+
+static bool path_is(const struct path *path, const struct reel_unwind_frames *frames,
+		    enum reel_stop stop)
+{
+	if (path->n != frames->n || path->stop != stop)
+		return false;
+	for (size_t i = 0; i < path->n; i++)
+		if (path->addresses[i] != frames->addresses[i] ||
+		    path->lookups[i] != frames->lookups[i] || path->steps[i] != frames->steps[i])
+			return false;
+	return true;
+}
+
+/* ---- what is read ---------------------------------------------------------------- */
+
+static void note_read(void *context, size_t region, uint64_t offset, unsigned size)
+{
+	struct shrink *shrink = context;
+
+	memset(shrink->read + shrink->starts[region] + offset, 1, size);
+}
+
+/* Nothing of the sample is read so far. */
+static struct reel_error *forget_reads(struct shrink *shrink, const struct reel_sample *sample)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < sample->n_regions; i++) {
+		shrink->starts[i] = size;
+		size += sample->regions[i].size;
+	}
+	if (size > shrink->capacity) {
+		free(shrink->read);
+		shrink->capacity = 0;
+		shrink->read = malloc(size);
+		if (!shrink->read)
+			return reel_error_no_memory();
+		shrink->capacity = size;
+	}
+	if (size)
+		memset(shrink->read, 0, size);
+	return NULL;
+}
+
+static void clear_unread(struct shrink *shrink, struct reel_rewrite_sample *rewritten)
+{
+	const struct reel_sample *sample = &rewritten->sample;
+
+	for (size_t i = 0; i < sample->n_regions; i++) {
+		const uint8_t *read = shrink->read + shrink->starts[i];
+
+		for (size_t j = 0; j < sample->regions[i].size; j++) {
+			if (!read[j])
+				rewritten->bytes[i][j] = 0;
+			shrink->counts.bytes_kept += read[j];
+		}
+	}
+}
+
+/*
+ * Registers that frames seldom are found by go, if it is the same without them;
+ * which are read can't be seen, as a frame may hand them on to the next one.
+ */
+static struct reel_error *drop_registers(struct shrink *shrink,
+					 struct reel_rewrite_sample *rewritten,
+					 const struct reel_space_state *space)
+{
+	struct reel_sample *sample = &rewritten->sample;
+	const struct reel_arch *arch = reel_sample_unwinder_code_map(shrink->unwinder)->arch;
+	const struct reel_unwind_frames *frames;
+	uint64_t values[REEL_REGISTERS_MAX];
+	uint8_t known[REEL_REGISTERS_MAX / 8];
+	size_t n = sample->layout->n_slots;
+	struct reel_error *error;
+	enum reel_stop stop;
+
+	memcpy(values, rewritten->values, n * sizeof(*values));
+	memcpy(known, rewritten->known, (n + 7) / 8);
+	for (size_t i = 0; i < n; i++) {
+		uint16_t dwarf = sample->layout->slots[i].dwarf;
+
+		if (dwarf == arch->sp || dwarf == arch->fp || dwarf == arch->pc ||
+		    dwarf == arch->return_column)
+			continue;
+		rewritten->values[i] = 0;
+		rewritten->known[i / 8] &= (uint8_t) ~(1u << i % 8);
+	}
+	error = reel_sample_unwind(shrink->unwinder, sample, space, &frames, &stop);
+	if (error || path_is(&shrink->path, frames, stop))
+		return error;
+	memcpy(rewritten->values, values, n * sizeof(*values));
+	memcpy(rewritten->known, known, (n + 7) / 8);
+	return NULL;
+}
+
+static struct reel_error *shrink_sample(void *context, struct reel_rewrite_sample *rewritten)
+{
+	struct shrink *shrink = context;
+	struct reel_sample *sample = &rewritten->sample;
+	const struct reel_space_state *space = reel_sample_unwinder_space(shrink->unwinder, sample);
+	const struct reel_unwind_frames *frames;
+	struct reel_error *error;
+	enum reel_stop stop;
+
+	/* What it has is all there is. */
+	if (!sample->layout || !sample->n_regions)
+		return NULL;
+	error = forget_reads(shrink, sample);
+	if (error)
+		return error;
+	reel_sample_unwinder_tell(shrink->unwinder, note_read, shrink);
+	error = reel_sample_unwind(shrink->unwinder, sample, space, &frames, &stop);
+	reel_sample_unwinder_tell(shrink->unwinder, NULL, NULL);
+	if (error)
+		return error;
+	if (stop == REEL_STOP_UNKNOWN_CPU || reel_sample_unwinder_lacks_module(shrink->unwinder)) {
+		shrink->counts.whole++;
+		return NULL;
+	}
+	error = path_set(&shrink->path, frames, stop);
+	if (error)
+		return error;
+	clear_unread(shrink, rewritten);
+	return drop_registers(shrink, rewritten, space);
+}
+
+/* ---- the proof --------------------------------------------------------------------- */
+
+/* The samples of a capture, one after the other. */
+struct walk {
+	struct reel_capture *capture;
+	struct reel_block_reader *block_reader;
+	struct reel_sample_unwinder *unwinder;
+	size_t block;
+	bool loaded;
+};
+
+static struct reel_error *walk_create(struct reel_capture *capture, struct walk *ret)
+{
+	struct reel_error *error;
+
+	*ret = (struct walk){ .capture = capture };
+	error = reel_block_reader_create(capture->reader, &ret->block_reader);
+	return error ? error : reel_sample_unwinder_create(capture, &ret->unwinder);
+}
+
+static void walk_free(struct walk *walk)
+{
+	reel_block_reader_destroy(walk->block_reader);
+	reel_sample_unwinder_destroy(walk->unwinder);
+}
+
+/* Loads the next block of samples; false behind the last one. */
+static bool walk_load(struct walk *walk, struct reel_error **error)
+{
+	size_t n;
+	const struct reel_block *blocks = reel_reader_blocks(walk->capture->reader, &n);
+
+	while (walk->block < n && blocks[walk->block].header.type != REEL_BLOCK_SAMPLES)
+		walk->block++;
+	if (walk->block == n)
+		return false;
+	*error = reel_block_reader_load(walk->block_reader, &blocks[walk->block++]);
+	return true;
+}
+
+/* *found_ret is false behind the last one.  Damage was reported when the block was rewritten. */
+static struct reel_error *walk_next(struct walk *walk, struct reel_block_item *ret, bool *found_ret)
+{
+	*found_ret = true;
+	for (;;) {
+		struct reel_error *error = NULL;
+
+		if (!walk->loaded && !walk_load(walk, &error)) {
+			*found_ret = false;
+			return NULL;
+		}
+		walk->loaded = !error;
+		if (!error)
+			error = reel_block_reader_next(walk->block_reader, ret);
+		if (error || ret->kind == REEL_ITEM_END)
+			walk->loaded = false;
+		if (error && reel_error_code(error) == REEL_ERROR_NO_MEMORY)
+			return error;
+		reel_error_destroy(error);
+		if (walk->loaded && ret->kind == REEL_ITEM_SAMPLE)
+			return NULL;
+	}
+}
+
+static struct reel_error *walk_unwind(struct walk *walk, const struct reel_sample *sample,
+				      const struct reel_unwind_frames **ret,
+				      enum reel_stop *stop_ret)
+{
+	return reel_sample_unwind(walk->unwinder, sample,
+				  reel_sample_unwinder_space(walk->unwinder, sample), ret,
+				  stop_ret);
+}
+
+static struct reel_error *compare_samples(struct shrink *shrink, struct walk *from,
+					  const struct reel_sample *sample, struct walk *to,
+					  const struct reel_sample *shrunk)
+{
+	const struct reel_unwind_frames *frames;
+	struct reel_error *error;
+	enum reel_stop stop;
+
+	error = walk_unwind(from, sample, &frames, &stop);
+	if (!error)
+		error = path_set(&shrink->path, frames, stop);
+	if (!error)
+		error = walk_unwind(to, shrunk, &frames, &stop);
+	if (error)
+		return error;
+	if (sample->id == shrunk->id && sample->time == shrunk->time &&
+	    sample->thread == shrunk->thread && path_is(&shrink->path, frames, stop))
+		return NULL;
+	return reel_error_create(
+		REEL_ERROR_MISMATCH,
+		"sample %llu would have another trace in the new capture, which is "
+		"not kept: this must not happen, please report it",
+		(unsigned long long)sample->id);
+}
+
+static struct reel_error *compare_walks(struct shrink *shrink, struct walk *from, struct walk *to)
+{
+	for (;;) {
+		struct reel_block_item sample, shrunk;
+		bool found, found_shrunk = false;
+		struct reel_error *error = walk_next(from, &sample, &found);
+
+		if (!error)
+			error = walk_next(to, &shrunk, &found_shrunk);
+		if (error)
+			return error;
+		if (found != found_shrunk)
+			return reel_error_create(
+				REEL_ERROR_MISMATCH,
+				"the new capture has not as many samples, and is "
+				"not kept: this must not happen, please report it");
+		if (!found)
+			return NULL;
+		error = compare_samples(shrink, from, &sample.sample, to, &shrunk.sample);
+		if (error)
+			return error;
+	}
+}
+
+/* Unwinds what was written to `fd`, as anybody will, and what it was made of. */
+static struct reel_error *prove(struct shrink *shrink, int fd)
+{
+	struct reel_capture_options options = shrink->capture->options;
+	struct walk from = { 0 }, to = { 0 };
+	struct reel_capture *written;
+	struct reel_error *error;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	options.progress = NULL;
+	error = reel_capture_open(path, &options, &written);
+	if (error)
+		return error;
+	error = walk_create(shrink->capture, &from);
+	if (!error)
+		error = walk_create(written, &to);
+	if (!error)
+		error = compare_walks(shrink, &from, &to);
+	walk_free(&from);
+	walk_free(&to);
+	reel_capture_close(written);
+	return error;
+}
+
+/* ---- files ----------------------------------------------------------------------- */
+
+static struct reel_error *write_and_prove(struct shrink *shrink, int fd, const char *output)
+{
+	const struct reel_rewrite_options options = {
+		.writer = { .level = LEVEL, .block_expanded = BLOCK_EXPANDED },
+		.sample = shrink_sample,
+		.context = shrink,
+	};
+	struct reel_rewrite_counts written = { 0 };
+	struct reel_error *error;
+
+	error = reel_rewrite(shrink->capture, fd, output, &options, &written);
+	if (error)
+		return error;
+	shrink->counts.samples = written.samples;
+	shrink->counts.bytes_written = written.bytes;
+	shrink->counts.stack_bytes = written.stack_bytes;
+	return prove(shrink, fd);
+}
+
+static struct reel_error *create_spool(int *fd_ret)
+{
+	const char *directory = getenv("TMPDIR");
+	_cleanup_free_ char *path = NULL;
+
+	if (!directory || !*directory)
+		directory = "/var/tmp";
+	if (asprintf(&path, "%s/stackreel.XXXXXX", directory) < 0) {
+		path = NULL;
+		return reel_error_no_memory();
+	}
+	*fd_ret = mkostemp(path, O_CLOEXEC);
+	if (*fd_ret < 0)
+		return reel_error_os(errno, "creating a temporary file in %s", directory);
+	unlink(path);
+	return NULL;
+}
+
+static struct reel_error *write_all(int fd, const char *bytes, size_t size, const char *output)
+{
+	while (size) {
+		ssize_t n = write(fd, bytes, size);
+
+		if (n < 0 && errno == EAGAIN)
+			poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
+		else if (n < 0 && errno != EINTR)
+			return reel_error_os(errno, "writing %s", output);
+		if (n < 0)
+			continue;
+		bytes += n;
+		size -= (size_t)n;
+	}
+	return NULL;
+}
+
+static struct reel_error *copy_file(int from, int to, const char *output)
+{
+	static const size_t size = 1 << 16;
+	_cleanup_free_ char *bytes = malloc(size);
+	struct reel_error *error = bytes ? NULL : reel_error_no_memory();
+	off_t offset = 0;
+
+	while (!error) {
+		ssize_t n = pread(from, bytes, size, offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return reel_error_os(errno, "reading what is to be written to %s", output);
+		if (!n)
+			break;
+		error = write_all(to, bytes, (size_t)n, output);
+		offset += n;
+	}
+	return error;
+}
+
+/* What can't be taken back, as what went into a pipe, is written when all is proved. */
+static struct reel_error *shrink_to(struct shrink *shrink, const struct reel_output_file *file,
+				    const char *output)
+{
+	_cleanup_fd_ int spool = -1;
+	struct reel_error *error;
+
+	if (file->path)
+		return write_and_prove(shrink, file->fd, output);
+	error = create_spool(&spool);
+	if (!error)
+		error = write_and_prove(shrink, spool, output);
+	return error ? error : copy_file(spool, file->fd, output);
+}
+
+struct reel_error *reel_capture_shrink(struct reel_capture *capture, const char *output,
+				       struct reel_shrink_counts *counts)
+{
+	struct shrink shrink = { .capture = capture };
+	struct reel_output_file file;
+	struct reel_error *error;
+
+	error = reel_output_file_open(output, reel_reader_fd(capture->reader), &file);
+	if (error)
+		return error;
+	error = reel_sample_unwinder_create(capture, &shrink.unwinder);
+	if (!error)
+		error = shrink_to(&shrink, &file, output);
+	error = reel_output_file_close(&file, error);
+	reel_sample_unwinder_destroy(shrink.unwinder);
+	path_free(&shrink.path);
+	free(shrink.read);
+	if (!error && counts) {
+		size_t size = counts->size;
+
+		shrink.counts.size = size;
+		memcpy(counts, &shrink.counts, size < sizeof(*counts) ? size : sizeof(*counts));
+	}
+	return error;
+}

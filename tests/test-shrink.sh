@@ -1,0 +1,138 @@
+#!/bin/bash
+# Shrinking: of stacks no more than unwinding reads, and the same traces, of all captures of testdata.
+#
+#   tests/test-shrink.sh     O=DIR   the object directory (build)
+#
+# `stackreel shrink` compares what it wrote itself; here `stackreel script` does, which names the frames, too. Prints the sizes.
+set -u
+cd "$(dirname "$0")/.." || exit
+O=${O:-build}
+stackreel=$O/stackreel
+. tests/count.sh
+[ -x "$stackreel" ] || { skip "$stackreel is not built"; finish; }
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-shrink.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+
+# run STATUS COMMAND...
+run() {
+    local wanted=$1 status
+    shift
+    "$@" >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+    [ $status = "$wanted" ]
+    count $? "status $status instead of $wanted: $*: $(head -n 1 "$work/err")"
+}
+
+# says PATTERN: what was run last, on standard error.
+says() {
+    grep -qE -- "$1" "$work/err"
+    count $? "says '$1': $(head -n 2 "$work/err")"
+}
+
+# ---- the same traces -------------------------------------------------------------------
+
+captures=0 before=0 after=0
+
+# same CAPTURE OPTION...: shrunk, it has the same traces and the same side records; and shrunk again, the same stacks.
+same() {
+    local file=$1
+    shift
+    run 0 "$stackreel" shrink -q "$@" -o "$work/a.reel" "$file"
+    cmp <("$stackreel" script -q "$@" "$file" 2>&1) <("$stackreel" script -q "$@" "$work/a.reel" 2>&1)
+    count $? "$file: other traces"
+    cmp <(side "$file") <(side "$work/a.reel")
+    count $? "$file: other records"
+    captures=$((captures + 1)) before=$((before + $(wc -c <"$file"))) after=$((after + $(wc -c <"$work/a.reel")))
+}
+
+# side FILE: what is recorded beside the samples, but for what each file has of its own.
+side() {
+    "$stackreel" dump -q --json "$1" | grep -vE '"record": "(INDEX_ENTRY|SAMPLE_LAYOUT|SAMPLE)"' | sed -E 's/"block[a-z_]*": [0-9]+, //g'
+}
+
+for archive in testdata/*/chains/symfs.tar.xz; do
+    cpu=${archive#testdata/} cpu=${cpu%%/*}
+    tests/matrix/unpack.sh "$cpu" "$work/$cpu" || { count 1 "$cpu: its archive"; continue; }
+    for file in testdata/"$cpu"/chains/*/*.reel; do same "$file" --no-host-files --symfs "$work/$cpu"; done
+    rm -rf "${work:?}/$cpu"
+done
+for file in testdata/*/orders/orders.reel; do same "$file" --no-host-files --symfs "${file%/*}"; done
+for folder in testdata/*/perf; do
+    for mode in dwarf fp; do
+        "$stackreel" import -q -o "$work/$mode.reel" "$folder/$mode.data" 2>"$work/err" || count 1 "$folder/$mode.data: import"
+        same "$work/$mode.reel" --no-host-files --symfs "$folder"
+    done
+done
+echo "$captures captures: $before bytes, $after when shrunk"
+[ $captures -gt 50 ] && [ $after -lt $before ]
+count $? "so few captures, or so many bytes"
+
+# ---- what it keeps ----------------------------------------------------------------------
+
+orders=testdata/i386/orders/orders.reel symfs=testdata/i386/orders
+
+# stacks FILE: the regions' bytes and registers of its samples.
+stacks() {
+    "$stackreel" dump -q --json --bytes "$1" | grep '"record": "SAMPLE"' | grep -oE '"registers": .*'
+}
+
+# Without the modules all may be needed yet, and is there.
+run 0 "$stackreel" shrink --no-host-files -o "$work/whole.reel" "$orders"
+says 'are kept whole, as modules are missing'
+cmp <("$stackreel" script -q --no-host-files --symfs $symfs "$orders") <("$stackreel" script -q --no-host-files --symfs $symfs "$work/whole.reel")
+count $? "shrunk without modules, it has other traces with them"
+run 0 "$stackreel" shrink --no-host-files --symfs $symfs -o "$work/b.reel" "$work/whole.reel"
+says 'samples with the same traces, [0-9.]+ k?B \([0-9]+ B a sample\) of '
+! grep -q whole "$work/err"
+count $? "with the modules, samples are kept whole"
+! cmp -s <(stacks "$orders") <(stacks "$work/b.reel")
+count $? "with the modules, nothing is left out"
+run 0 "$stackreel" shrink -q --no-host-files --symfs $symfs -o "$work/c.reel" "$work/b.reel"
+cmp <(stacks "$work/b.reel") <(stacks "$work/c.reel")
+count $? "shrunk again, it is another one"
+
+# ---- files --------------------------------------------------------------------------------
+
+run 2 "$stackreel" shrink $orders
+says 'where to'
+run 2 "$stackreel" shrink -o "$work/b.reel" "$work/b.reel"
+run 0 "$stackreel" info "$work/b.reel"
+# A pipe gets the same.
+"$stackreel" shrink -q --no-host-files --symfs $symfs -o - "$work/whole.reel" >"$work/d.reel"
+count $? "to standard output"
+cmp <(stacks "$work/b.reel") <(stacks "$work/d.reel")
+count $? "to standard output it is another one"
+"$stackreel" shrink -q --no-host-files --symfs $symfs -o - - <"$work/whole.reel" | cat >"$work/d.reel"
+cmp <(stacks "$work/b.reel") <(stacks "$work/d.reel")
+count $? "from a pipe to a pipe it is another one"
+run 1 "$stackreel" shrink -o "$work/no/such.reel" $orders
+run 1 "$stackreel" shrink -o /dev/full "$work/whole.reel"
+
+# What could be read of a damaged file; and what there was stays if nothing can be read.
+head -c 1500 $orders >"$work/cut.reel"
+run 1 "$stackreel" shrink -o "$work/d.reel" "$work/cut.reel"
+says 'ends'
+cmp <("$stackreel" script -q "$work/cut.reel" 2>"$work/err") <("$stackreel" script -q "$work/d.reel" 2>"$work/err")
+count $? "of a cut file, other traces"
+cp "$work/b.reel" "$work/d.reel"
+run 1 "$stackreel" shrink -o "$work/d.reel" testdata/format/README.md
+cmp "$work/b.reel" "$work/d.reel"
+count $? "a failure replaces what was there"
+ls "$work"/d.reel.* >"$work/out" 2>&1
+[ $? != 0 ]
+count $? "a failure leaves a file behind"
+
+# Whatever is wrong with a file, it is that which is said, if anything.
+for file in testdata/format/*.reel; do
+    "$stackreel" shrink -q --no-host-files -o "$work/e.reel" "$file" >"$work/out" 2>"$work/err"
+    status=$?
+    [ $status -le 1 ] && ! grep -q 'must not happen' "$work/err"
+    count $? "$file: status $status, $(head -n 1 "$work/err")"
+    case $file in
+    */good-*) [ $status = 0 ] ;;
+    *) [ $status = 1 ] ;;
+    esac
+    count $? "$file: status $status"
+done
+
+finish
