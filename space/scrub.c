@@ -33,7 +33,12 @@ struct address_range {
 	uint64_t first, last;
 };
 
-/* Where nothing lies. */
+static inline bool is_in(const struct address_range *range, uint64_t address)
+{
+	return address - range->first <= range->last - range->first;
+}
+
+/* Where nothing lies (but 0 and the last address: who has this looks twice). */
 static const struct address_range nowhere = { UINT64_MAX, 0 };
 
 /* The code of a space, in one state of its mappings. */
@@ -46,6 +51,7 @@ struct code_list {
 	struct address_range *ranges;
 	size_t count, capacity;
 	bool failed;		    /* no memory, or too many ranges */
+	struct address_range found; /* by the last look-up */
 	struct address_range whole; /* all of them lie within */
 	uint64_t filter[FILTER_BITS / 64];
 };
@@ -132,6 +138,7 @@ static void make_list(struct code_list *list, const struct reel_space_view *view
 		return;
 	}
 	list->is_list = true;
+	list->found = list->count ? list->ranges[0] : nowhere;
 	list->whole = list->count ? (struct address_range){ list->ranges[0].first,
 							    list->ranges[list->count - 1].last }
 				  : nowhere;
@@ -167,9 +174,14 @@ static bool tree_has(const struct reel_space_view *view, uint64_t address)
 	return mapping && mapping->protection & PROTECTION_EXECUTE;
 }
 
-static bool list_has(const struct code_list *list, uint64_t address)
+static bool list_has(struct code_list *list, uint64_t address)
 {
 	const struct address_range *range = list->ranges;
+
+	if (!list->count)
+		return false;
+	if (is_in(&list->found, address))
+		return true;
 
 	/* The last one that begins at or below it. */
 	for (size_t count = list->count; count > 1;) {
@@ -178,15 +190,13 @@ static bool list_has(const struct code_list *list, uint64_t address)
 		range += range[half].first <= address ? half : 0;
 		count -= half;
 	}
-	return list->count && address - range->first <= range->last - range->first;
+	if (!is_in(range, address))
+		return false;
+	list->found = *range;
+	return true;
 }
 
 /* ---- words -------------------------------------------------------------------------- */
-
-static inline bool is_in(const struct address_range *range, uint64_t address)
-{
-	return address - range->first <= range->last - range->first;
-}
 
 /* Cheap, and right where it says no. */
 static inline bool may_be_code(const struct address_range *code, const uint64_t *filter,
@@ -282,6 +292,10 @@ static inline __attribute__((always_inline)) void scrub_some(const struct sieve 
 {
 	const uint64_t mask = ~(sieve->words.code_mask | sieve->words.data_mask);
 	const uint64_t first = sieve->all.first, span = sieve->all.last - first;
+	const uint64_t code_mask = ~sieve->words.code_mask, data_mask = ~sieve->words.data_mask;
+	const struct address_range stack = sieve->regions[0], code = sieve->code->whole;
+	const uint64_t *const filter = sieve->code->filter;
+	const bool has_others = sieve->n_regions > 1;
 	uint64_t scrubbed = 0;
 	uint16_t noted[WORDS_AT_ONCE];
 	size_t n_noted = 0;
@@ -298,8 +312,12 @@ static inline __attribute__((always_inline)) void scrub_some(const struct sieve 
 	}
 	for (size_t i = 0; i < n_noted; i++) {
 		size_t offset = noted[i] * (size_t)size;
+		uint64_t word = load_word(at + offset, size, big_endian);
 
-		if (is_address(sieve, load_word(at + offset, size, big_endian)))
+		/* Most are the stack's own addresses, or lie where no code is. */
+		if (is_in(&stack, word & data_mask) ||
+		    ((has_others || may_be_code(&code, filter, word & code_mask)) &&
+		     is_address(sieve, word)))
 			memcpy(to + offset, at + offset, size);
 	}
 }
