@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +17,9 @@
 #include "arch/arch.h"
 #include "include/stackreel.h"
 #include "record/recording_parts.h"
+
+/* Of the thread that empties the rings; that of the one that compresses stays. */
+#define PRIORITY (-10)
 
 /* ---- what is asked for ---------------------------------------------------------------- */
 
@@ -294,6 +298,16 @@ static struct reel_error *add_to_tracker(struct recording *recording)
 	return error;
 }
 
+/*
+ * What is in the rings is lost if nobody takes it in time, and on a busy host that takes a turn
+ * among many. This thread only; a user who may not do so does without.
+ */
+static void raise_priority(struct recording *recording)
+{
+	if (setpriority(PRIO_PROCESS, 0, PRIORITY))
+		recording_note(recording, "no higher priority is allowed (CAP_SYS_NICE)");
+}
+
 struct reel_error *recording_open(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
@@ -334,6 +348,8 @@ struct reel_error *recording_open(struct recording *recording)
 		error = open_scrubber(recording);
 	if (!error)
 		error = open_output(recording);
+	/* The thread that writes has ours of before. */
+	raise_priority(recording);
 	if (!error && recording->symbols)
 		error = reel_kernel_symbols_restart(recording->symbols);
 	if (!error)
