@@ -26,7 +26,7 @@
 #define PERF_RECORD_MISC_MMAP_BUILD_ID (1 << 14)
 #endif
 
-/* The fields of sample_type, behind each record (PERF_SAMPLE_TID | TIME | CPU). */
+/* The fields of sample_type, behind each record (REEL_PROCESS_SAMPLE_TYPE). */
 struct trailer {
 	uint32_t pid, tid;
 	uint64_t time;
@@ -52,6 +52,7 @@ struct reel_process_events {
 	struct buffer *buffers;
 	uint64_t *lost;	     /* of each CPU */
 	uint64_t *lost_told; /* by LOST records */
+	uint64_t *throttled; /* of each CPU */
 	size_t n_cpus;
 	bool can_read_lost;
 	/* Records as the kernel wrote them, each at a multiple of 8. */
@@ -76,7 +77,7 @@ static int open_event(uint32_t cpu, const struct abilities *abilities, size_t wa
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
 		.size = sizeof(attr),
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		.sample_type = REEL_PROCESS_SAMPLE_TYPE,
 		.mmap = 1,
 		.mmap2 = 1,
 		.comm = 1,
@@ -197,7 +198,9 @@ static struct reel_error *open_all(struct reel_process_events *events, bool buil
 	events->buffers = calloc(count, sizeof(*events->buffers));
 	events->lost = calloc(count, sizeof(*events->lost));
 	events->lost_told = calloc(count, sizeof(*events->lost_told));
-	if (!events->fds || !events->buffers || !events->lost || !events->lost_told)
+	events->throttled = calloc(count, sizeof(*events->throttled));
+	if (!events->fds || !events->buffers || !events->lost || !events->lost_told ||
+	    !events->throttled)
 		return reel_error_no_memory();
 	for (size_t i = 0; i < count; i++) {
 		error = open_buffer(events->cpus[i], &abilities, &bytes, &events->fds[i],
@@ -251,6 +254,7 @@ void reel_process_events_close(struct reel_process_events *events)
 	free(events->buffers);
 	free(events->lost);
 	free(events->lost_told);
+	free(events->throttled);
 	free(events->pending);
 	reel_buffer_free(&events->records);
 	free(events);
@@ -268,6 +272,11 @@ const uint64_t *reel_process_events_lost(const struct reel_process_events *event
 	*cpus_ret = events->cpus;
 	*count_ret = events->n_cpus;
 	return events->lost;
+}
+
+const uint64_t *reel_process_events_throttled(const struct reel_process_events *events)
+{
+	return events->throttled;
 }
 
 /* ---- taking ------------------------------------------------------------------------- */
@@ -354,6 +363,8 @@ static struct reel_error *take_buffer(struct reel_process_events *events, size_t
 			events->lost_told[index] += fields[1];
 			if (events->lost_told[index] > events->lost[index])
 				events->lost[index] = events->lost_told[index];
+		} else if (header.type == PERF_RECORD_THROTTLE) {
+			events->throttled[index]++;
 		} else if (is_wanted(header.type) &&
 			   header.size >= sizeof(header) + sizeof(struct trailer)) {
 			error = keep(events, buffer, tail, header.size);

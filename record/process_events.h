@@ -37,6 +37,10 @@ struct reel_process_event {
 	bool is_gone;
 };
 
+/* What of a record's place and time stands behind it; whoever writes into these buffers has it so.
+ */
+#define REEL_PROCESS_SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
+
 struct reel_process_events;
 
 /*
@@ -66,5 +70,8 @@ struct reel_error *reel_process_events_apply(
  * CPUs. */
 const uint64_t *reel_process_events_lost(const struct reel_process_events *events,
 					 const uint32_t **cpus_ret, size_t *count_ret);
+
+/* How often the kernel stopped an event that writes here, too, in the same order. */
+const uint64_t *reel_process_events_throttled(const struct reel_process_events *events);
 
 #endif

@@ -264,6 +264,18 @@ static void load_kernel_symbols(struct recording *recording)
 		recording_say(recording, "%s", reel_error_message(error));
 }
 
+/* That the kernel stops an event shows in the buffers of process events. */
+static void redirect(struct recording *recording)
+{
+	const uint32_t *cpus;
+	const int *fds;
+	size_t n;
+
+	fds = reel_process_events_fds(recording->process_events, &n);
+	reel_process_events_lost(recording->process_events, &cpus, &n);
+	reel_sampler_redirect(recording->sampler, cpus, fds, n);
+}
+
 /* Before the file is made: what cannot be recorded shows here. */
 static struct reel_error *add_to_sampler(struct recording *recording)
 {
@@ -338,6 +350,7 @@ struct reel_error *recording_open(struct recording *recording)
 		error = reel_module_table_create(&recording->modules);
 	if (error)
 		return error;
+	redirect(recording);
 	recording->sink = (struct reel_record_sink){ put_record, recording };
 	recording->translator.page_size = recording->target.page_size;
 	recording->cut = UINT64_MAX;

@@ -123,9 +123,13 @@ static struct reel_error *count_lost_events(struct recording *recording)
 	const uint32_t *cpus;
 	size_t count;
 	const uint64_t *lost = reel_process_events_lost(recording->process_events, &cpus, &count);
+	const uint64_t *throttled = reel_process_events_throttled(recording->process_events);
 	struct reel_error *error = NULL;
 	uint64_t sum = 0;
 
+	for (size_t i = 0; i < count && !error; i++)
+		error = reel_losses_set(recording->losses, recording->process_events, cpus[i],
+					REEL_LOSS_THROTTLED, throttled[i]);
 	for (size_t i = 0; i < count && !error; i++) {
 		sum += lost[i];
 		error = reel_losses_set(recording->losses, recording->process_events, cpus[i],

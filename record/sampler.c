@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -21,6 +22,7 @@
 
 #include "bpf/settings.h"
 #include "record/cpus.h"
+#include "record/process_events.h"
 #include "record/programs.h"
 #include "record/refusal.h"
 
@@ -37,8 +39,11 @@ struct reel_sampler {
 	struct reel_programs programs;
 	struct reel_cpus cpus;
 	/* Perf events, of all events and CPUs. */
-	int *event_fds;
-	size_t n_event_fds;
+	struct cpu_event {
+		int fd;
+		uint32_t cpu;
+	} * cpu_events;
+	size_t n_cpu_events;
 	int *ring_fds;
 	uint32_t n_rings;
 	uint64_t ring_size;
@@ -309,6 +314,11 @@ static struct perf_event_attr event_attr(const struct reel_sampler_event *event,
 		.exclude_kernel = event->exclude_kernel,
 		.precise_ip = event->precise,
 		.freq = event->frequency != 0,
+		/* What goes into another event's buffer, see reel_sampler_redirect. */
+		.sample_type = REEL_PROCESS_SAMPLE_TYPE,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
 	};
 
 	if (event->frequency)
@@ -318,13 +328,18 @@ static struct perf_event_attr event_attr(const struct reel_sampler_event *event,
 	/* Then only this gives bpf_get_stack a chain (kernel/events/core.c,
 	 * perf_event_set_bpf_handler). */
 	if (event->precise && chains)
-		attr.sample_type = PERF_SAMPLE_CALLCHAIN;
+		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 	if (save_registers) {
 		attr.sample_type |= PERF_SAMPLE_REGS_USER;
 		/* Any one will do: the sample is ours, not perf's. */
 		attr.sample_regs_user = 1;
 	}
 	return attr;
+}
+
+static void add_event(struct reel_sampler *sampler, int fd, uint32_t cpu)
+{
+	sampler->cpu_events[sampler->n_cpu_events++] = (struct cpu_event){ fd, cpu };
 }
 
 /* Opens an event on a CPU and gives it its program; *fd_ret is -1 if that CPU went offline. */
@@ -364,7 +379,7 @@ static struct reel_error *event_open_all(struct reel_sampler *sampler,
 
 		result = event_open(&attr, sampler->cpus.numbers[i], program, &fd);
 		if (!result) {
-			sampler->event_fds[sampler->n_event_fds++] = fd;
+			add_event(sampler, fd, sampler->cpus.numbers[i]);
 			opened = true;
 			/* A tracepoint's program runs for all CPUs. */
 			if (event->type == PERF_TYPE_TRACEPOINT)
@@ -410,7 +425,9 @@ static void save_registers_open(struct reel_sampler *sampler)
 			return;
 		}
 		program = NULL;
-		sampler->event_fds[sampler->n_event_fds++] = fd;
+		/* Of no CPU: it must not write samples where reel_sampler_redirect lets others
+		 * write. */
+		add_event(sampler, fd, UINT32_MAX);
 	}
 }
 
@@ -424,9 +441,9 @@ static struct reel_error *events_open(struct reel_sampler *sampler,
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	sampler->event_fds =
-		calloc((options->n_events + 1) * sampler->cpus.n, sizeof(*sampler->event_fds));
-	if (!sampler->event_fds)
+	sampler->cpu_events =
+		calloc((options->n_events + 1) * sampler->cpus.n, sizeof(*sampler->cpu_events));
+	if (!sampler->cpu_events)
 		return reel_error_no_memory();
 	for (size_t i = 0; i < options->n_events; i++) {
 		const struct reel_sampler_event *event = &options->events[i];
@@ -493,8 +510,8 @@ void reel_sampler_close(struct reel_sampler *sampler)
 {
 	if (!sampler)
 		return;
-	for (size_t i = 0; i < sampler->n_event_fds; i++)
-		close(sampler->event_fds[i]);
+	for (size_t i = 0; i < sampler->n_cpu_events; i++)
+		close(sampler->cpu_events[i].fd);
 	ring_buffer__free(sampler->rings);
 	for (uint32_t i = 0; i < sampler->n_rings; i++)
 		close(sampler->ring_fds[i]);
@@ -502,7 +519,7 @@ void reel_sampler_close(struct reel_sampler *sampler)
 		munmap((void *)sampler->control, (size_t)sysconf(_SC_PAGESIZE));
 	reel_programs_unload(&sampler->programs);
 	reel_cpus_destroy(&sampler->cpus);
-	free(sampler->event_fds);
+	free(sampler->cpu_events);
 	free(sampler->ring_fds);
 	free(sampler->kernel_counts);
 	free(sampler->counts);
@@ -540,6 +557,18 @@ void reel_sampler_add_command(struct reel_sampler *sampler, uint32_t pid)
 	sampler->control->command = pid;
 }
 
+void reel_sampler_redirect(struct reel_sampler *sampler, const uint32_t *cpus, const int *fds,
+			   size_t n)
+{
+	for (size_t i = 0; i < sampler->n_cpu_events; i++) {
+		for (size_t j = 0; j < n; j++) {
+			/* Where that is not possible it is not known how often this one rests. */
+			if (cpus[j] == sampler->cpu_events[i].cpu)
+				ioctl(sampler->cpu_events[i].fd, PERF_EVENT_IOC_SET_OUTPUT, fds[j]);
+		}
+	}
+}
+
 void reel_sampler_limit_stack(struct reel_sampler *sampler, uint32_t bytes)
 {
 	bytes = (bytes + 7) & ~7u;
@@ -550,9 +579,9 @@ struct reel_error *reel_sampler_enable(struct reel_sampler *sampler)
 {
 	sampler->missed_before = reel_programs_missed(&sampler->programs);
 	sampler->control->enabled = 1;
-	for (size_t i = 0; i < sampler->n_event_fds; i++) {
+	for (size_t i = 0; i < sampler->n_cpu_events; i++) {
 		/* ENODEV and the like: its CPU went offline. */
-		if (ioctl(sampler->event_fds[i], PERF_EVENT_IOC_ENABLE, 0) && errno != ENODEV)
+		if (ioctl(sampler->cpu_events[i].fd, PERF_EVENT_IOC_ENABLE, 0) && errno != ENODEV)
 			return reel_error_os(errno, "cannot start sampling");
 	}
 	return NULL;
@@ -560,8 +589,8 @@ struct reel_error *reel_sampler_enable(struct reel_sampler *sampler)
 
 void reel_sampler_disable(struct reel_sampler *sampler)
 {
-	for (size_t i = 0; i < sampler->n_event_fds; i++)
-		ioctl(sampler->event_fds[i], PERF_EVENT_IOC_DISABLE, 0);
+	for (size_t i = 0; i < sampler->n_cpu_events; i++)
+		ioctl(sampler->cpu_events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 	sampler->control->enabled = 0;
 	sampler->control->command = 0;
 }

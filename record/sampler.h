@@ -96,6 +96,13 @@ struct reel_error *reel_sampler_enable(struct reel_sampler *sampler) REEL_MUST_C
 /* Stops sampling; what is in the rings can still be drained. */
 void reel_sampler_disable(struct reel_sampler *sampler);
 
+/*
+ * The kernel tells in the buffers of these events of process_events.h, one a CPU, when it stops
+ * an event of that CPU for a while.
+ */
+void reel_sampler_redirect(struct reel_sampler *sampler, const uint32_t *cpus, const int *fds,
+			   size_t n);
+
 /* From now on a region has so many bytes at most; never more than options.max_stack. */
 void reel_sampler_limit_stack(struct reel_sampler *sampler, uint32_t bytes);
 

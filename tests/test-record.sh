@@ -138,6 +138,20 @@ ok "-F max" "$check" b.reel complete frequency="$(cat /proc/sys/kernel/perf_even
 ok "-F above the kernel's limit" fails 1 "more than this kernel allows" -F 999999 -- true
 record -c 5000000 -o b.reel -- "$busy" spin 1
 ok "-c" "$check" b.reel complete frequency=0 period=5000000 samples=20
+limit=/proc/sys/kernel/perf_event_max_sample_rate
+rate=$(cat $limit)
+if [ -w $limit ] && [ "$rate" -ge 20000 ]; then
+    # The kernel's limit holds for a tick of its clock: ten times as many are more.
+    echo 10000 >$limit
+    record -c 10000 -o b.reel -- "$busy" spin 1
+    echo "$rate" >$limit
+    ok "an event that is throttled" "$check" b.reel complete samples=20
+    grep -qE ', [0-9,]+ times throttled by the kernel' err &&
+        python3 "$OLDPWD/tests/reel_reader.py" b.reel | grep '"LOSS"' | grep -q '"cause": 7'
+    ok "... is counted"
+else
+    skip "throttled events: $limit cannot be lowered"
+fi
 record -e page-faults -c 1 -o b.reel -- ls / >out
 ok "-e page-faults" "$check" b.reel complete event=page-faults samples=20
 record -e task-clock,context-switches -o b.reel -- "$busy" spin 0.3
