@@ -55,7 +55,7 @@ def perf_record():
     if not _perf:
         words = peer("perf")
         options = subprocess.run(words + ["record", "-h"], capture_output=True, text=True, errors="replace")
-        _perf["words"] = words + ["record", "-q", "-m", "4096", "-e", "cpu-clock:u"]
+        _perf["words"] = words + ["record", "-q", "-e", "cpu-clock:u"]
         if "--buildid-mmap" in options.stdout + options.stderr:
             _perf["words"].append("--buildid-mmap")
         _perf["version"] = output(*words, "version").strip()
@@ -85,7 +85,7 @@ def perf_data(name, quick):
         log("recording %s with perf" % name)
         for old in CACHE.glob("%s-%d-*.perf.data" % (name, seconds)):
             remove(old)
-        perf_record_to(path, 999, ["--call-graph", "dwarf,65528"], words)
+        perf_record_to(path, 999, ["-m", "16M", "--call-graph", "dwarf,65528"], words)
     return path
 
 

@@ -97,7 +97,7 @@ def commit():
     """Of what is measured, marked if it is not what was committed."""
     try:
         name = output("git", "-C", ROOT, "rev-parse", "--short=12", "HEAD").strip()
-        changed = output("git", "-C", ROOT, "status", "--porcelain", "--", ".", ":!bench/RESULTS.md", ":!bench/growth.svg").strip()
+        changed = output("git", "-C", ROOT, "status", "--porcelain", "--", ".", ":!bench/RESULTS.md", ":!bench/growth.svg", ":!bench/GROWTH.md", ":!README.md").strip()
     except (NotRun, OSError):
         return "unknown"
     return name + ("+changes" if changed else "")

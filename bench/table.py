@@ -57,7 +57,7 @@ def number(value, unit=""):
     text = "%.*f" % (digits, value) if digits <= 6 else "%.3g" % value
     if unit == "bytes" and abs(value) >= 1000:
         text = format(round(value), ",")
-    return " ".join(("%s %s%s" % (text, prefix, unit if unit == "B" else " " + unit)).split())
+    return " ".join(("%s %s%s" % (text, prefix, unit if unit in ("B", "B/s") else " " + unit)).split())
 
 
 def ratio_text(row):
