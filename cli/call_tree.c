@@ -28,6 +28,8 @@ void call_tree_free(struct call_tree *tree)
 	free(tree->slots);
 	free(tree->path);
 	free(tree->path_frames);
+	free(tree->tails);
+	free(tree->tail_keys);
 	*tree = (struct call_tree){ 0 };
 }
 
@@ -65,7 +67,8 @@ static void grow(struct call_tree *tree)
 		insert_slot(tree, node);
 }
 
-uint32_t call_tree_child(struct call_tree *tree, uint32_t parent, const void *key)
+/* CALL_TREE_NONE if there is none. */
+static uint32_t find_child(const struct call_tree *tree, uint32_t parent, const void *key)
 {
 	uint32_t slot = hash(parent, key) & tree->slot_mask;
 	uint32_t node;
@@ -74,10 +77,19 @@ uint32_t call_tree_child(struct call_tree *tree, uint32_t parent, const void *ke
 		if (tree->nodes[node].key == key && tree->nodes[node].parent == parent)
 			return node;
 	}
-	if (tree->n_nodes == tree->capacity) {
+	return CALL_TREE_NONE;
+}
+
+/* There must be none for the key. */
+static uint32_t add_child(struct call_tree *tree, uint32_t parent, const void *key)
+{
+	uint32_t slot, node;
+
+	if (tree->n_nodes == tree->capacity)
 		grow(tree);
-		return call_tree_child(tree, parent, key);
-	}
+	slot = hash(parent, key) & tree->slot_mask;
+	while (tree->slots[slot])
+		slot = (slot + 1) & tree->slot_mask;
 	node = tree->n_nodes++;
 	tree->nodes[node] = (struct call_tree_node){
 		.key = key,
@@ -87,6 +99,73 @@ uint32_t call_tree_child(struct call_tree *tree, uint32_t parent, const void *ke
 	};
 	tree->slots[slot] = node;
 	return node;
+}
+
+/* ---- tails -------------------------------------------------------------------------- */
+
+static uint32_t new_tail(struct call_tree *tree, struct call_tree_tail tail)
+{
+	if (tree->n_tails + 1 >= tree->tails_capacity) {
+		tree->tails_capacity = tree->tails_capacity * 2 + 64;
+		tree->tails =
+			memory_resize(tree->tails, tree->tails_capacity, sizeof(*tree->tails));
+	}
+	if (!tree->n_tails)
+		tree->n_tails = 1;
+	/* A node has one at most, and there are fewer of these. */
+	tree->tails[tree->n_tails] = tail;
+	return (uint32_t)tree->n_tails++;
+}
+
+/* Puts what is left of a tail, from key `from` on, below a node whose key is the one before. */
+static void put_rest(struct call_tree *tree, uint32_t node, uint32_t index, size_t from)
+{
+	struct call_tree_tail *tail = &tree->tails[index];
+
+	if (from == tail->n) {
+		amount_add(&tree->nodes[node].self, tail->self);
+		return;
+	}
+	tail->first += from;
+	tail->n -= from;
+	tree->nodes[node].tail = index;
+}
+
+/* Makes nodes of the tail's first `n` keys; the last one, whose tail the rest becomes, is given. */
+static uint32_t make_nodes(struct call_tree *tree, uint32_t node, size_t n)
+{
+	uint32_t index = tree->nodes[node].tail;
+	const void **keys = tree->tail_keys + tree->tails[index].first;
+
+	if (!n)
+		return node;
+	tree->nodes[node].tail = 0;
+	for (size_t i = 0; i < n; i++)
+		node = add_child(tree, node, keys[i]);
+	put_rest(tree, node, index, n);
+	return node;
+}
+
+static void expand(struct call_tree *tree)
+{
+	for (uint32_t i = 0; i < tree->n_nodes; i++) {
+		if (tree->nodes[i].tail)
+			make_nodes(tree, i, tree->tails[tree->nodes[i].tail].n);
+	}
+	/* Paths end at nodes from now on. */
+	tree->path_length = tree->n_path = 0;
+}
+
+/* ---- adding stacks ---------------------------------------------------------------------- */
+
+uint32_t call_tree_child(struct call_tree *tree, uint32_t parent, const void *key)
+{
+	uint32_t child;
+
+	if (tree->nodes[parent].tail)
+		make_nodes(tree, parent, 1);
+	child = find_child(tree, parent, key);
+	return child == CALL_TREE_NONE ? add_child(tree, parent, key) : child;
 }
 
 /* How many of the frames, from the root on, are those of the stack before; `n_same` are. */
@@ -113,25 +192,116 @@ static void reserve_path(struct call_tree *tree, size_t n)
 		memory_resize(tree->path_frames, tree->path_capacity, sizeof(*tree->path_frames));
 }
 
-uint32_t call_tree_add(struct call_tree *tree, uint32_t start,
-		       const struct reel_frame *const *frames, size_t n, size_t n_same,
-		       struct amount amount)
+static const void *key_of(const struct call_tree *tree, const struct reel_frame *frame)
 {
-	size_t length = common_length(tree, start, frames, n, n_same);
-	uint32_t node = length ? tree->path[length - 1] : start;
+	return tree->key_of ? tree->key_of(tree->context, frame) : frame;
+}
+
+/* A stack on its way down the tree: root first, frame i is frames[n - 1 - i]. */
+struct descent {
+	const struct reel_frame *const *frames;
+	size_t n;
+	size_t common; /* these are those of the stack before */
+	size_t length; /* these are at `node` */
+	uint32_t node;
+};
+
+/*
+ * The node has a tail.  True if the stack is the tail's; otherwise nodes are made as far as it is,
+ * and the stack goes on from the last one.
+ */
+static bool follow_tail(struct call_tree *tree, struct descent *descent, struct amount amount)
+{
+	struct call_tree_tail *tail = &tree->tails[tree->nodes[descent->node].tail];
+	size_t left = descent->n - descent->length, limit = left < tail->n ? left : tail->n;
+	const void **keys = tree->tail_keys + tail->first;
+	size_t same = 0;
+
+	/* The stack before went this way, if it came to the node. */
+	if (descent->common > descent->length)
+		same = descent->common - descent->length;
+	if (same > limit)
+		same = limit;
+	while (same < limit &&
+	       keys[same] == key_of(tree, descent->frames[descent->n - 1 - descent->length - same]))
+		same++;
+	if (same == tail->n && same == left) {
+		amount_add(&tail->self, amount);
+		return true;
+	}
+	for (size_t i = 0; i < same; i++) {
+		make_nodes(tree, descent->node, 1);
+		/* The one that was made last. */
+		descent->node = tree->n_nodes - 1;
+		tree->path[descent->length++] = descent->node;
+	}
+	if (descent->length < descent->n && tree->nodes[descent->node].tail)
+		make_nodes(tree, descent->node, 1);
+	return false;
+}
+
+/* The rest of the stack, from the frame at `length` on, is new below the node. */
+static void add_tail(struct call_tree *tree, const struct descent *descent, struct amount amount)
+{
+	size_t left = descent->n - descent->length;
+
+	if (tree->n_tail_keys + left > tree->tail_keys_capacity) {
+		tree->tail_keys_capacity = tree->tail_keys_capacity * 3 / 2 + left + 64;
+		tree->tail_keys = memory_resize(tree->tail_keys, tree->tail_keys_capacity,
+						sizeof(*tree->tail_keys));
+	}
+	for (size_t i = descent->length; i < descent->n; i++)
+		tree->tail_keys[tree->n_tail_keys + i - descent->length] =
+			key_of(tree, descent->frames[descent->n - 1 - i]);
+	tree->nodes[descent->node].tail =
+		new_tail(tree, (struct call_tree_tail){ tree->n_tail_keys, left, amount });
+	tree->n_tail_keys += left;
+}
+
+/* To the node, or into the tail, that stands for the whole stack. */
+static void descend(struct call_tree *tree, struct descent *descent, struct amount amount)
+{
+	while (descent->length < descent->n) {
+		const void *key;
+		uint32_t child;
+
+		if (tree->nodes[descent->node].tail) {
+			if (follow_tail(tree, descent, amount))
+				return;
+			continue;
+		}
+		key = key_of(tree, descent->frames[descent->n - 1 - descent->length]);
+		child = find_child(tree, descent->node, key);
+		descent->node =
+			child == CALL_TREE_NONE ? add_child(tree, descent->node, key) : child;
+		tree->path[descent->length++] = descent->node;
+		if (child == CALL_TREE_NONE && descent->length < descent->n) {
+			add_tail(tree, descent, amount);
+			return;
+		}
+	}
+	amount_add(&tree->nodes[descent->node].self, amount);
+}
+
+void call_tree_add(struct call_tree *tree, uint32_t start, const struct reel_frame *const *frames,
+		   size_t n, size_t n_same, struct amount amount)
+{
+	size_t common = common_length(tree, start, frames, n, n_same);
+	size_t length = common < tree->n_path ? common : tree->n_path;
+	struct descent descent = {
+		.frames = frames,
+		.n = n,
+		.common = common,
+		.length = length,
+		.node = length ? tree->path[length - 1] : start,
+	};
 
 	reserve_path(tree, n);
-	for (; length < n; length++) {
-		const struct reel_frame *frame = frames[n - 1 - length];
-
-		node = call_tree_child(tree, node,
-				       tree->key_of ? tree->key_of(tree->context, frame) : frame);
-		tree->path[length] = node;
-		tree->path_frames[length] = frame;
-	}
+	descend(tree, &descent, amount);
+	tree->n_path = descent.length;
+	for (size_t i = common; i < n; i++)
+		tree->path_frames[i] = frames[n - 1 - i];
 	tree->path_length = n;
-	amount_add(&tree->nodes[node].self, amount);
-	return node;
 }
 
 /* ---- finishing --------------------------------------------------------------------- */
@@ -184,33 +354,44 @@ static uint32_t sort_siblings(struct call_tree_node *nodes, uint32_t list)
 	return sorted;
 }
 
-void call_tree_finish(struct call_tree *tree)
+void call_tree_link(struct call_tree *tree)
 {
 	struct call_tree_node *nodes = tree->nodes;
 
-	for (uint32_t i = 0; i < tree->n_nodes; i++) {
-		nodes[i].total = nodes[i].self;
+	for (uint32_t i = 0; i < tree->n_nodes; i++)
 		nodes[i].first_child = nodes[i].next_sibling = CALL_TREE_NONE;
-	}
-	/* From the end: children before their parents, and lists in the order of creation. */
+	/* From the end: lists in the order of creation. */
 	for (uint32_t i = tree->n_nodes; i-- > 1;) {
-		struct call_tree_node *parent = &nodes[nodes[i].parent];
-
-		amount_add(&parent->total, nodes[i].total);
-		nodes[i].next_sibling = parent->first_child;
-		parent->first_child = i;
+		nodes[i].next_sibling = nodes[nodes[i].parent].first_child;
+		nodes[nodes[i].parent].first_child = i;
 	}
+}
+
+void call_tree_finish(struct call_tree *tree)
+{
+	struct call_tree_node *nodes;
+
+	expand(tree);
+	call_tree_link(tree);
+	nodes = tree->nodes;
+	for (uint32_t i = 0; i < tree->n_nodes; i++)
+		nodes[i].total = nodes[i].self;
+	/* From the end: children before their parents. */
+	for (uint32_t i = tree->n_nodes; i-- > 1;)
+		amount_add(&nodes[nodes[i].parent].total, nodes[i].total);
 	for (uint32_t i = 0; i < tree->n_nodes; i++) {
 		if (nodes[i].first_child != CALL_TREE_NONE)
 			nodes[i].first_child = sort_siblings(nodes, nodes[i].first_child);
 	}
 }
 
-void call_tree_map(const struct call_tree *tree, const void *(*key)(void *context, const void *key),
+void call_tree_map(struct call_tree *tree, const void *(*key)(void *context, const void *key),
 		   void *context, int collapse, struct call_tree *ret)
 {
-	uint32_t *mapped = memory_resize(NULL, tree->n_nodes, sizeof(*mapped));
+	uint32_t *mapped;
 
+	expand(tree);
+	mapped = memory_resize(NULL, tree->n_nodes, sizeof(*mapped));
 	call_tree_init(ret);
 	mapped[CALL_TREE_ROOT] = CALL_TREE_ROOT;
 	ret->nodes[CALL_TREE_ROOT].self = tree->nodes[CALL_TREE_ROOT].self;

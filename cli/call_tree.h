@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stacks summed up in a tree, by pointers: a node is what was called (its key)
- * by whom (its parent).  Keys are compared as pointers; memory is proportional
- * to the distinct stacks.
+ * by whom (its parent).  Keys are compared as pointers.  What only one stack
+ * has, its leaf's end, is no chain of nodes but a tail, of 8 bytes a frame,
+ * until the tree is expanded: memory is proportional to the distinct stacks.
  */
 #ifndef CLI_CALL_TREE_H
 #define CLI_CALL_TREE_H
@@ -28,10 +29,19 @@ static inline void amount_add(struct amount *amount, struct amount more)
 struct call_tree_node {
 	const void *key; /* NULL: the root */
 	uint32_t parent; /* a smaller index; CALL_TREE_NONE for the root */
-	/* Filled by call_tree_finish; CALL_TREE_NONE: there is none. */
+	/* Filled by call_tree_link and _finish; CALL_TREE_NONE: there is none. */
 	uint32_t first_child, next_sibling;
+	/* An index of `tails`; 0: none. A node with a tail has no children. */
+	uint32_t tail;
 	struct amount self;
 	struct amount total; /* filled by call_tree_finish */
+};
+
+/* What follows a node where there is only one way on, and its amount is that of the last key. */
+struct call_tree_tail {
+	size_t first; /* an index of tail_keys */
+	size_t n;     /* 1 or more */
+	struct amount self;
 };
 
 struct call_tree {
@@ -41,11 +51,17 @@ struct call_tree {
 	/* A hash table of (parent, key): indexes of nodes, 0 for an empty slot. */
 	uint32_t *slots;
 	uint32_t slot_mask;
+	struct call_tree_tail *tails; /* [0] is none */
+	size_t n_tails, tails_capacity;
+	const void **tail_keys;
+	size_t n_tail_keys, tail_keys_capacity;
 	/* What a frame's key is; NULL: the frame. */
 	const void *(*key_of)(void *context, const struct reel_frame *frame);
 	void *context;
-	/* The stack added last, root first: the next one mostly begins with the same frames. */
+	/* The stack added last, root first: the next one mostly begins with the same frames.  The
+	 * first n_path of them have nodes, the others are in the tail of the last of these. */
 	uint32_t *path;
+	size_t n_path;
 	const struct reel_frame **path_frames;
 	size_t path_length, path_capacity;
 };
@@ -58,19 +74,21 @@ uint32_t call_tree_child(struct call_tree *tree, uint32_t parent, const void *ke
 /*
  * Adds `amount` to the node at the end of the path of `frames` from `start`.  They stand leaf
  * first, as in traces: frames[n - 1] becomes a child of `start`.  The last `n_same` of them are
- * known to be those of the stack added before.  Returns that node.
+ * known to be those of the stack added before.
  */
-uint32_t call_tree_add(struct call_tree *tree, uint32_t start,
-		       const struct reel_frame *const *frames, size_t n, size_t n_same,
-		       struct amount amount);
-/* Links children, the heaviest first (then in the order in which they came), and sums up totals. */
+void call_tree_add(struct call_tree *tree, uint32_t start, const struct reel_frame *const *frames,
+		   size_t n, size_t n_same, struct amount amount);
+/* Links children, in the order in which they came, and leaves tails as they are. */
+void call_tree_link(struct call_tree *tree);
+/* Makes nodes of all tails.  Links children, the heaviest first (then in the order in which they
+ * came), and sums up totals. */
 void call_tree_finish(struct call_tree *tree);
 /*
  * The same tree with other keys: children of one parent whose keys become equal are one node.
- * A node whose key becomes NULL is left out, its children move up to its parent; with `collapse`,
- * so is one with its parent's key.
+ * The tree is expanded. A node whose key becomes NULL is left out, its children move up to its
+ * parent; with `collapse`, so is one with its parent's key.
  */
-void call_tree_map(const struct call_tree *tree, const void *(*key)(void *context, const void *key),
+void call_tree_map(struct call_tree *tree, const void *(*key)(void *context, const void *key),
 		   void *context, int collapse, struct call_tree *ret);
 
 /*

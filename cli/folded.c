@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/pointer_map.h"
 #include "cli/profile.h"
 #include "cli/text.h"
 
@@ -106,103 +105,17 @@ static const struct argp parser = {
 	NULL,
 };
 
-/* ---- names -------------------------------------------------------------------------------- */
-
-/* The key of a node here is its name as it is printed: different symbols may have one. */
-struct names {
-	const struct folded_options *options;
-	/* Of a symbol. */
-	struct pointer_map texts;
-	/* By content; open addressing, a power of two, at most half full. */
-	char **interned;
-	size_t n_interned, n_slots;
-};
-
-static char *make_name(const struct names *names, const struct symbol *symbol)
-{
-	const char *mark = "";
-	char *name;
-
-	if (names->options->annotate && symbol->kernel)
-		mark = "_[k]";
-	else if (names->options->annotate && symbol->inlined)
-		mark = "_[i]";
-	name = memory_print("%s%s", symbol->name, mark);
-	for (char *c = name; (c = strchr(c, ';'));)
-		*c = ':';
-	return name;
-}
-
-static char **slot_of_name(char **slots, size_t n_slots, const char *name)
-{
-	uint64_t hash = 0xcbf29ce484222325;
-	size_t i;
-
-	/* FNV-1a */
-	for (const char *c = name; *c; c++)
-		hash = (hash ^ (uint8_t)*c) * 0x100000001b3;
-	for (i = hash >> 20; slots[i & (n_slots - 1)]; i++) {
-		if (!strcmp(slots[i & (n_slots - 1)], name))
-			break;
-	}
-	return &slots[i & (n_slots - 1)];
-}
-
-static void grow_names(struct names *names)
-{
-	size_t n = names->n_slots ? names->n_slots * 2 : 256;
-	char **slots = memory_get(n * sizeof(*slots));
-
-	for (size_t i = 0; i < names->n_slots; i++) {
-		if (names->interned[i])
-			*slot_of_name(slots, n, names->interned[i]) = names->interned[i];
-	}
-	free(names->interned);
-	names->interned = slots;
-	names->n_slots = n;
-}
-
-/* For call_tree_map. */
-static const void *name_of(void *context, const void *symbol)
-{
-	struct names *names = context;
-	char *name = pointer_map_get(&names->texts, symbol), **slot;
-
-	if (name)
-		return name;
-	if (names->n_interned * 2 >= names->n_slots)
-		grow_names(names);
-	name = make_name(names, symbol);
-	slot = slot_of_name(names->interned, names->n_slots, name);
-	if (*slot) {
-		free(name);
-	} else {
-		*slot = name;
-		names->n_interned++;
-	}
-	pointer_map_put(&names->texts, symbol, *slot);
-	return *slot;
-}
-
-static void names_free(struct names *names)
-{
-	for (size_t i = 0; i < names->n_slots; i++)
-		free(names->interned[i]);
-	free(names->interned);
-	pointer_map_free(&names->texts);
-}
-
 /* ---- lines --------------------------------------------------------------------------------- */
 
 /*
  * Lines stand in the order of their bytes.  A node's own line comes with its name as if that ended
- * there, and the lines of its children as if it went on with `;', which no name has: names between
- * these two come between.
+ * there, and the lines of what it called as if it went on with `;', which no name has: names
+ * between these two come between.
  */
 struct item {
 	const char *name;
 	uint32_t node;
-	bool children;
+	bool goes_on;
 };
 
 /* What is left to print below one node. */
@@ -222,6 +135,13 @@ struct folder {
 	size_t n_levels, levels_capacity;
 };
 
+static const char *name_of(const void *key)
+{
+	const struct symbol *symbol = key;
+
+	return symbol->name;
+}
+
 static int compare_items(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
@@ -232,8 +152,8 @@ static int compare_items(const void *a, const void *b)
 		left++;
 		right++;
 	}
-	left_byte = *left ? *left : x->children ? ';' : 0;
-	right_byte = *right ? *right : y->children ? ';' : 0;
+	left_byte = *left ? *left : x->goes_on ? ';' : 0;
+	right_byte = *right ? *right : y->goes_on ? ';' : 0;
 	return left_byte - right_byte;
 }
 
@@ -256,10 +176,12 @@ static void enter_level(struct folder *folder, uint32_t parent, size_t end)
 				 .end = end };
 	for (uint32_t i = nodes[parent].first_child; i != CALL_TREE_NONE;
 	     i = nodes[i].next_sibling) {
+		const char *name = name_of(nodes[i].key);
+
 		if (nodes[i].self.samples)
-			level->items[level->n++] = (struct item){ nodes[i].key, i, false };
-		if (nodes[i].first_child != CALL_TREE_NONE)
-			level->items[level->n++] = (struct item){ nodes[i].key, i, true };
+			level->items[level->n++] = (struct item){ name, i, false };
+		if (nodes[i].tail || nodes[i].first_child != CALL_TREE_NONE)
+			level->items[level->n++] = (struct item){ name, i, true };
 	}
 	if (level->n)
 		qsort(level->items, level->n, sizeof(*level->items), compare_items);
@@ -298,19 +220,41 @@ static void print_line(const struct folder *folder, size_t size, struct amount a
 }
 
 /* Puts the name, and a `;' where more is to follow, behind what ends at `at`. */
-static size_t put_name(struct folder *folder, size_t at, const struct item *item)
+static size_t put_name(struct folder *folder, size_t at, const char *name, bool goes_on)
 {
-	size_t size = strlen(item->name);
+	size_t size = strlen(name);
 
 	if (at + size + 1 > folder->capacity) {
 		folder->capacity = (at + size + 1) * 2;
 		folder->text = memory_resize(folder->text, folder->capacity, 1);
 	}
-	memcpy(folder->text + at, item->name, size);
+	memcpy(folder->text + at, name, size);
 	at += size;
-	if (item->children)
+	if (goes_on)
 		folder->text[at++] = ';';
 	return at;
+}
+
+static void print_tail(struct folder *folder, const struct call_tree_tail *tail, size_t at)
+{
+	const void *const *keys = folder->tree->tail_keys + tail->first;
+
+	for (size_t i = 0; i < tail->n; i++)
+		at = put_name(folder, at, name_of(keys[i]), i + 1 < tail->n);
+	print_line(folder, at, tail->self);
+}
+
+static void print_item(struct folder *folder, const struct item *item, size_t at)
+{
+	const struct call_tree_node *node = &folder->tree->nodes[item->node];
+
+	at = put_name(folder, at, item->name, item->goes_on);
+	if (!item->goes_on)
+		print_line(folder, at, node->self);
+	else if (node->tail)
+		print_tail(folder, &folder->tree->tails[node->tail], at);
+	else
+		enter_level(folder, item->node, at);
 }
 
 /* No recursion: stacks are as deep as files say. */
@@ -319,34 +263,22 @@ static void print_lines(struct folder *folder)
 	enter_level(folder, CALL_TREE_ROOT, 0);
 	while (folder->n_levels) {
 		struct level *level = &folder->levels[folder->n_levels - 1];
-		const struct item *item = &level->items[level->next++];
-		size_t end;
 
-		if (level->next > level->n) {
+		if (level->next < level->n) {
+			print_item(folder, &level->items[level->next++], level->end);
+		} else {
 			free(level->items);
 			folder->n_levels--;
-			continue;
 		}
-		end = put_name(folder, level->end, item);
-		if (item->children)
-			enter_level(folder, item->node, end);
-		else
-			print_line(folder, end, folder->tree->nodes[item->node].self);
 	}
 }
 
 static void print_profile(const struct folded_options *options, const struct profile *profile,
 			  FILE *file)
 {
-	struct names names = { .options = options };
-	struct call_tree tree;
-	struct folder folder = { .options = options, .tree = &tree, .file = file };
+	struct folder folder = { .options = options, .tree = &profile->tree, .file = file };
 
-	call_tree_map(&profile->tree, name_of, &names, false, &tree);
-	call_tree_finish(&tree);
 	print_lines(&folder);
-	call_tree_free(&tree);
-	names_free(&names);
 	free(folder.levels);
 	free(folder.text);
 }
@@ -382,7 +314,8 @@ static int folded(const struct folded_options *options, struct session *session)
 	int status = STATUS_ERROR;
 	bool ok;
 
-	profiles_init(&profiles, options->with_comm ? GROUP_COMM : GROUP_NONE, false, true);
+	profiles_init(&profiles, options->with_comm ? GROUP_COMM : GROUP_NONE,
+		      options->annotate ? SYMBOLS_BY_NAME_ANNOTATED : SYMBOLS_BY_NAME, true);
 	if (session_visit(session, profiles_add, &profiles)) {
 		const struct profile *profile;
 

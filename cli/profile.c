@@ -5,10 +5,11 @@
 #include "cli/profile.h"
 #include "cli/text.h"
 
-void profiles_init(struct profiles *profiles, enum grouping grouping, bool by_module, bool mark_cut)
+void profiles_init(struct profiles *profiles, enum grouping grouping, enum symbols_by by,
+		   bool mark_cut)
 {
 	*profiles = (struct profiles){ .mark_cut = mark_cut };
-	symbol_table_init(&profiles->symbols, by_module);
+	symbol_table_init(&profiles->symbols, by);
 	groups_init(&profiles->groups, grouping);
 }
 
@@ -86,27 +87,44 @@ static void weigh_by_samples(struct profile *profile)
 		if (tree->nodes[i].self.weight)
 			return;
 	}
+	for (size_t i = 1; i < tree->n_tails; i++) {
+		if (tree->tails[i].self.weight)
+			return;
+	}
 	profile->is_time = false;
 	for (uint32_t i = 0; i < tree->n_nodes; i++)
 		tree->nodes[i].self.weight = tree->nodes[i].self.samples;
+	for (size_t i = 1; i < tree->n_tails; i++)
+		tree->tails[i].self.weight = tree->tails[i].self.samples;
+}
+
+static void sum_up(struct profiles *profiles, struct profile *profile)
+{
+	struct call_tree collapsed;
+
+	weigh_by_samples(profile);
+	switch (profiles->symbols.by) {
+	case SYMBOLS_BY_NAME:
+	case SYMBOLS_BY_NAME_ANNOTATED:
+		call_tree_link(&profile->tree);
+		return;
+	case SYMBOLS_BY_MODULE:
+		/* Calls within a module are not shown. */
+		call_tree_map(&profile->tree, same_key, NULL, true, &collapsed);
+		call_tree_free(&profile->tree);
+		profile->tree = collapsed;
+		break;
+	case SYMBOLS_BY_FUNCTION:
+		break;
+	}
+	call_tree_finish(&profile->tree);
 }
 
 void profiles_finish(struct profiles *profiles)
 {
 	groups_name(&profiles->groups);
-	for (size_t i = 0; i < profiles->count; i++) {
-		struct profile *profile = &profiles->items[i];
-		struct call_tree collapsed;
-
-		/* Calls within a module are not shown. */
-		if (profiles->symbols.by_module) {
-			call_tree_map(&profile->tree, same_key, NULL, true, &collapsed);
-			call_tree_free(&profile->tree);
-			profile->tree = collapsed;
-		}
-		weigh_by_samples(profile);
-		call_tree_finish(&profile->tree);
-	}
+	for (size_t i = 0; i < profiles->count; i++)
+		sum_up(profiles, &profiles->items[i]);
 }
 
 const char *profile_unit(const struct profile *profile)

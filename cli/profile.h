@@ -26,13 +26,13 @@ struct profiles {
 	size_t last;
 };
 
-void profiles_init(struct profiles *profiles, enum grouping grouping, bool by_module,
+void profiles_init(struct profiles *profiles, enum grouping grouping, enum symbols_by by,
 		   bool mark_cut);
 void profiles_free(struct profiles *profiles);
 /* For session_visit; `context` is the profiles. */
 bool profiles_add(void *context, const struct reel_trace *trace,
 		  const struct reel_event_info *event);
-/* Sums up. */
+/* Sums up, but for symbols by name: their trees are only linked. */
 void profiles_finish(struct profiles *profiles);
 
 /* What a profile's weights are of, as the heading of a column: "time", "count". */

@@ -206,7 +206,8 @@ static int report(const struct report_options *options, struct session *session)
 	struct output output;
 	int status = STATUS_ERROR;
 
-	profiles_init(&profiles, options->grouping, options->by_module, mark_cut);
+	profiles_init(&profiles, options->grouping,
+		      options->by_module ? SYMBOLS_BY_MODULE : SYMBOLS_BY_FUNCTION, mark_cut);
 	if (session_visit(session, profiles_add, &profiles) &&
 	    output_open(&output, options->common.output)) {
 		profiles_finish(&profiles);

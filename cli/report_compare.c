@@ -12,7 +12,7 @@
 void compare_report_init(struct compare_report *report)
 {
 	*report = (struct compare_report){ 0 };
-	symbol_table_init(&report->symbols, false);
+	symbol_table_init(&report->symbols, SYMBOLS_BY_FUNCTION);
 }
 
 void compare_report_free(struct compare_report *report)

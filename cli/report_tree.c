@@ -138,11 +138,16 @@ void report_tree_print(const struct profile *profile, uint64_t limit, const stru
 /* ---- stacks ------------------------------------------------------------------------------------
  */
 
+struct stack_end {
+	uint32_t node;
+	size_t place; /* in the tree, as --tree shows it */
+};
+
 struct stacks {
 	const struct call_tree *tree;
 	uint64_t all;
 	uint64_t limit;
-	uint32_t *ends;
+	struct stack_end *ends;
 	size_t n_ends, capacity, n_hidden;
 };
 
@@ -162,19 +167,21 @@ static int collect_end(void *context, uint32_t node, size_t depth)
 		stacks->capacity = stacks->capacity ? stacks->capacity * 2 : 64;
 		stacks->ends = memory_resize(stacks->ends, stacks->capacity, sizeof(*stacks->ends));
 	}
-	stacks->ends[stacks->n_ends++] = node;
+	stacks->ends[stacks->n_ends] = (struct stack_end){ node, stacks->n_ends };
+	stacks->n_ends++;
 	return 1;
 }
 
 static int compare_ends(const void *a, const void *b, void *context)
 {
 	const struct call_tree *tree = context;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	uint64_t x_weight = tree->nodes[x].self.weight, y_weight = tree->nodes[y].self.weight;
+	const struct stack_end *x = a, *y = b;
+	uint64_t x_weight = tree->nodes[x->node].self.weight;
+	uint64_t y_weight = tree->nodes[y->node].self.weight;
 
 	if (x_weight != y_weight)
 		return x_weight > y_weight ? -1 : 1;
-	return (x > y) - (x < y);
+	return (x->place > y->place) - (x->place < y->place);
 }
 
 /* A name within a line of names that `;` separates. */
@@ -223,11 +230,11 @@ void report_residency_print(const struct profile *profile, uint64_t limit,
 		qsort_r(stacks.ends, stacks.n_ends, sizeof(*stacks.ends), compare_ends,
 			(void *)stacks.tree);
 	for (size_t i = 0; i < stacks.n_ends; i++) {
-		uint64_t weight = profile->tree.nodes[stacks.ends[i]].self.weight;
+		uint64_t weight = profile->tree.nodes[stacks.ends[i].node].self.weight;
 
 		fprintf(file, "%s%s%s ", color_of_share(output, percent_of(weight, stacks.all)),
 			format_share_short(weight, stacks.all).text, color_end(output));
-		print_stack(stacks.tree, stacks.ends[i], file);
+		print_stack(stacks.tree, stacks.ends[i].node, file);
 		fputc('\n', file);
 	}
 	if (stacks.n_hidden)

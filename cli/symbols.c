@@ -9,10 +9,10 @@
 
 #define FIRST_SIZE 256
 
-void symbol_table_init(struct symbol_table *table, bool by_module)
+void symbol_table_init(struct symbol_table *table, enum symbols_by by)
 {
 	*table = (struct symbol_table){
-		.by_module = by_module,
+		.by = by,
 		.n_buckets = FIRST_SIZE,
 	};
 	table->buckets = memory_get(table->n_buckets * sizeof(struct symbol *));
@@ -103,6 +103,27 @@ static struct symbol *symbol_intern(struct symbol_table *table, struct symbol wa
 	return symbol;
 }
 
+/* The same, where names are all that counts: of `name`, which is taken over, and a mark. */
+static struct symbol *symbol_by_name(struct symbol_table *table, char *name, const char *mark)
+{
+	struct symbol symbol = {
+		.name = memory_print("%s%s", name, mark),
+		.module = memory_print("%s", ""),
+	};
+
+	free(name);
+	for (char *c = symbol.name; (c = strchr(c, ';'));)
+		*c = ':';
+	return symbol_intern(table, symbol);
+}
+
+static const char *mark_of(const struct symbol_table *table, const struct reel_frame *frame)
+{
+	if (table->by != SYMBOLS_BY_NAME_ANNOTATED)
+		return "";
+	return frame->kernel ? "_[k]" : frame->inlined ? "_[i]" : "";
+}
+
 /* ---- by function ------------------------------------------------------------------------- */
 
 const char *path_base(const char *path)
@@ -127,7 +148,7 @@ static struct symbol *symbol_make(struct symbol_table *table, const struct reel_
 	_cleanup_free_ char *name = NULL;
 	struct symbol symbol = { .kernel = frame->kernel };
 
-	if (table->by_module) {
+	if (table->by == SYMBOLS_BY_MODULE) {
 		symbol.name =
 			text_escape(*frame->module_path ? frame->module_path : "[unknown]", "");
 		symbol.module = memory_print("%s", "");
@@ -135,6 +156,8 @@ static struct symbol *symbol_make(struct symbol_table *table, const struct reel_
 	}
 	name = frame_name(frame);
 	symbol.name = text_escape(name, "");
+	if (table->by != SYMBOLS_BY_FUNCTION)
+		return symbol_by_name(table, symbol.name, mark_of(table, frame));
 	symbol.module = text_escape(frame->module_path, "");
 	symbol.inlined = frame->inlined;
 	symbol.function = *frame->function;
@@ -162,12 +185,11 @@ struct symbol *symbol_of_frame(struct symbol_table *table, const struct reel_fra
 /* `name` is taken over. */
 static struct symbol *pseudo_symbol(struct symbol_table *table, char *name)
 {
-	struct symbol wanted = {
-		.name = name,
-		.module = memory_print("%s", ""),
-		.pseudo = true,
-	};
+	struct symbol wanted = { .name = name, .pseudo = true };
 
+	if (table->by == SYMBOLS_BY_NAME || table->by == SYMBOLS_BY_NAME_ANNOTATED)
+		return symbol_by_name(table, name, "");
+	wanted.module = memory_print("%s", "");
 	return symbol_intern(table, wanted);
 }
 

@@ -28,8 +28,18 @@ struct symbol {
 	struct symbol *next;
 };
 
+/* What is one symbol. */
+enum symbols_by {
+	SYMBOLS_BY_FUNCTION,
+	SYMBOLS_BY_MODULE,
+	/* What folded prints as one: names, in which `;' became `:', groups' and marks' as well. */
+	SYMBOLS_BY_NAME,
+	/* The same with _[k] and _[i]. */
+	SYMBOLS_BY_NAME_ANNOTATED,
+};
+
 struct symbol_table {
-	bool by_module;
+	enum symbols_by by;
 	/* By content. */
 	struct symbol **buckets;
 	size_t n_buckets, count;
@@ -40,8 +50,7 @@ struct symbol_table {
 	struct symbol *stops[REEL_STOP_COUNT];
 };
 
-/* by_module: frames of one module are one symbol. */
-void symbol_table_init(struct symbol_table *table, bool by_module);
+void symbol_table_init(struct symbol_table *table, enum symbols_by by);
 void symbol_table_free(struct symbol_table *table);
 
 /* Borrowed; the same function gives the same pointer. */

@@ -175,12 +175,17 @@ static void starts_are_kept_apart(void **state)
 	call_tree_init(&tree);
 	a = call_tree_child(&tree, CALL_TREE_ROOT, &frames[10]);
 	b = call_tree_child(&tree, CALL_TREE_ROOT, &frames[11]);
-	under_a = call_tree_add(&tree, a, stack, 2, 0, (struct amount){ 1, 1 });
-	under_b = call_tree_add(&tree, b, stack, 2, 0, (struct amount){ 1, 1 });
+	call_tree_add(&tree, a, stack, 2, 0, (struct amount){ 1, 1 });
+	call_tree_add(&tree, b, stack, 2, 0, (struct amount){ 1, 1 });
+	call_tree_add(&tree, a, stack, 2, 0, (struct amount){ 1, 1 });
+	call_tree_add(&tree, b, stack, 0, 0, (struct amount){ 1, 1 });
+	under_a = call_tree_child(&tree, call_tree_child(&tree, a, stack[1]), stack[0]);
+	under_b = call_tree_child(&tree, call_tree_child(&tree, b, stack[1]), stack[0]);
 	assert_int_not_equal(under_a, under_b);
-	assert_int_equal(call_tree_add(&tree, a, stack, 2, 0, (struct amount){ 1, 1 }), under_a);
-	assert_int_equal(call_tree_add(&tree, b, stack, 0, 0, (struct amount){ 1, 1 }), b);
 	assert_int_equal(tree.nodes[under_a].self.samples, 2);
+	assert_int_equal(tree.nodes[under_b].self.samples, 1);
+	assert_int_equal(tree.nodes[b].self.samples, 1);
+	assert_int_equal(tree.n_nodes, 7);
 	call_tree_free(&tree);
 }
 

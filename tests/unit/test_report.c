@@ -122,7 +122,7 @@ static void print_residency(struct output *output)
 static void recursion_counts_once(void **state)
 {
 	(void)state;
-	profiles_init(&profiles, GROUP_NONE, false, false);
+	profiles_init(&profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, false);
 	add_example();
 	profiles_finish(&profiles);
 	print_into(print_table, true);
@@ -155,7 +155,7 @@ static void any_column_sorts(void **state)
 	size_t i = 0;
 
 	(void)state;
-	profiles_init(&profiles, GROUP_NONE, false, false);
+	profiles_init(&profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, false);
 	add_example();
 	profiles_finish(&profiles);
 	print_into(print_sorted, true);
@@ -263,7 +263,7 @@ static void a_thread_past_its_end_is_not_whole(void **state)
 static void names_are_defused(void **state)
 {
 	(void)state;
-	profiles_init(&profiles, GROUP_NONE, false, false);
+	profiles_init(&profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, false);
 	ADD(1, &hostile, &start);
 	ADD(1, &stripped, &start);
 	profiles_finish(&profiles);
