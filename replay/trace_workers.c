@@ -5,6 +5,9 @@
 
 #include "replay/trace_workers.h"
 
+/* As many as are queued mostly: memory that is given back and taken again is scattered. */
+#define SPARE_MAX 32
+
 /* What is made of a block, first batch first. */
 struct slot {
 	struct reel_batch *first, **end;
@@ -180,7 +183,7 @@ struct reel_error *reel_trace_workers_create(const struct reel_block *const *blo
 		return reel_error_no_memory();
 	workers->blocks = blocks;
 	workers->n_blocks = n_blocks;
-	workers->n_slots = 4 * n_makers;
+	workers->n_slots = n_makers + 2;
 	workers->slots = calloc(workers->n_slots, sizeof(*workers->slots));
 	workers->list = calloc(n_makers, sizeof(*workers->list));
 	if (!workers->slots || !workers->list) {
@@ -282,7 +285,7 @@ void reel_trace_workers_give_back(struct reel_trace_workers *workers, struct ree
 
 	reel_batch_clear(batch);
 	pthread_mutex_lock(&workers->lock);
-	keep = workers->n_spare < 2 * workers->n;
+	keep = workers->n_spare < SPARE_MAX;
 	if (keep) {
 		batch->next = workers->spare;
 		workers->spare = batch;

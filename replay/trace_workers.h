@@ -11,7 +11,7 @@
 
 #include "replay/trace_maker.h"
 
-#define REEL_QUEUED_MAX (64u << 20)
+#define REEL_QUEUED_MAX (24u << 20)
 
 struct reel_trace_workers;
 
