@@ -241,16 +241,23 @@ uint64_t map_list_vdso(const struct map_list *list)
 	return 0;
 }
 
+static int by_address(const void *key, const void *element)
+{
+	uint64_t address = *(const uint64_t *)key;
+	const struct reel_proc_map *map = element;
+
+	return address < map->address ? -1 : address > map->address;
+}
+
+/* The kernel lists mappings by ascending addresses, however many reads that takes. */
 static bool is_in_list(const struct map_list *list, const struct reel_mapping *mapping)
 {
-	for (size_t i = 0; i < list->count; i++) {
-		const struct reel_proc_map *map = &list->maps[i];
+	const struct reel_proc_map *map = NULL;
 
-		if (map->address == mapping->address && map->size == mapping->size &&
-		    map->offset == mapping->offset)
-			return true;
-	}
-	return false;
+	if (list->count)
+		map = bsearch(&mapping->address, list->maps, list->count, sizeof(*list->maps),
+			      by_address);
+	return map && map->size == mapping->size && map->offset == mapping->offset;
 }
 
 struct reel_error *tracker_maps_replace(struct reel_tracker *tracker, struct process *process,
