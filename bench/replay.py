@@ -110,7 +110,7 @@ def run(names, quick):
         try:
             data = captures.perf_data(name, quick)
             reel, importing = captures.imported(data)
-            rows += cold(name, data, reel, 3 if quick else 5)
+            rows += cold(name, data, reel, 3)
             rows.append(Row(MORE, name + ": import of perf.data, before", unit="samples/s", ours=captures.info(reel).samples / importing.wall))
             if not quick or name == names[0]:
                 rows += steady(name, data, reel, quick)
