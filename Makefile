@@ -273,7 +273,7 @@ $(O)/tests/fuzz/%: tests/fuzz/%.c
 	$(Q)$(CLANG) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -I. -o $@ $^ $(format_libs)
 
 # Against other programs: a table, and bench/RESULTS.md. bench-quick takes below two minutes once its peers are in the cache.
-bench_programs := $(patsubst %.c,$(O)/%,$(filter-out %.bpf.c,$(wildcard bench/*.c)))
+bench_programs := $(patsubst %.c,$(O)/%,$(filter-out %.bpf.c $(if $(have_record),,bench/callback.c),$(wildcard bench/*.c)))
 bench bench-quick: all $(bench_programs)
 	$(Q)O=$(O) bench/run $(if $(filter bench-quick,$@),--quick)
 bench-growth: all $(bench_programs)
@@ -288,6 +288,23 @@ $(O)/bench/unwind: $(bench_unwind_objects) $(O)/libstackreel.a
 $(O)/bench/%: $(O)/bench/%.o $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(replay_libs)
+
+# What recording costs and loses, against perf.
+.PHONY: bench-record
+bench-record: all $(O)/bench/callback $(O)/bench/callback.bpf.o $(O)/bench/stack
+	$(Q)O=$(O) bench/record.sh
+$(O)/bench/callback: $(O)/bench/callback.o
+	$(call say,LD,$@)
+	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(record_libs)
+$(O)/bench/stack: $(O)/bench/stack.o
+	$(call say,LD,$@)
+	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^
+# <linux/types.h> of the BPF target.
+$(O)/bench/%.bpf.o: bench/%.bpf.c
+	$(call say,BPF,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -target $(bpf_target) $(bpf_cflags) $(if $(SYSROOT),,-I/usr/include/$(shell $(CC) -dumpmachine)) \
+		$(call depend,bench/$*.bpf.o) -c -o $@ $<
 
 .PHONY: clean
 clean:
