@@ -197,9 +197,15 @@ find_secrets() {
     count $? "parts: recording: $(head -n 1 "$work/err")"
     [ "$(find "$work" -name 'parts.*.reel' | wc -l)" -gt 2 ]
     count $? "there are several parts"
+    checked=0
     for part in "$work"/parts.*.reel; do
+        # The last one, and any on a busy host, may have no sample.
+        "$stackreel" dump -q --json "$part" | grep -q '"record": "SAMPLE"' || continue
         ok "${part##*/}" tests/secrets_check.py --scrubbed "$work/secrets.txt" "$part"
+        checked=$((checked + 1))
     done
+    [ "$checked" -gt 1 ]
+    count $? "several parts have samples"
     "$recorder" -q --no-cmdline -o "$work/secrets.reel" -- "$work/secrets" 1000 correct-horse-battery >"$work/secrets.txt" 2>"$work/err"
     ! zstd -dcq "$work/secrets.reel" | grep -q correct-horse
     count $? "--no-cmdline: no argument is in the file"
