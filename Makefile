@@ -274,7 +274,7 @@ $(O)/tests/fuzz/%: tests/fuzz/%.c
 
 # Against other programs: a table, and bench/RESULTS.md. bench-quick takes below two minutes once its peers are in the cache.
 bench_programs := $(patsubst %.c,$(O)/%,$(filter-out %.bpf.c $(if $(have_record),,bench/callback.c),$(wildcard bench/*.c)))
-bench bench-quick: all $(bench_programs)
+bench bench-quick: all $(bench_programs) $(if $(have_record),$(O)/bench/callback.bpf.o)
 	$(Q)O=$(O) bench/run $(if $(filter bench-quick,$@),--quick)
 bench-growth: all $(bench_programs)
 	$(Q)O=$(O) bench/growth
@@ -315,4 +315,4 @@ clean:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
 	@echo
-	@echo "  all  static  test  truth  unit  demo  deps  install  uninstall  clean  fuzz  bench  bench-quick  bench-growth  vm-test  vm-capture"
+	@echo "  all  static  test  truth  unit  demo  deps  install  uninstall  clean  fuzz  bench  bench-quick  bench-growth  bench-record  vm-test  vm-capture"

@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 import captures  # noqa: E402
 import host  # noqa: E402
+import recording  # noqa: E402
 import table  # noqa: E402
 import unwinding  # noqa: E402
 
@@ -52,6 +53,19 @@ def check_numbers():
                               (20e6, "frames/s", "20.0 M frames/s"), (28.6e6, "B", "28.6 MB"), (0.53, "", "0.530"), (0, "B", "0 B"),
                               (52, "bytes", "52.0 bytes"), (13112.4, "bytes", "13,112 bytes"), (None, "B", "")):
         check("%s %s is written as %s" % (value, unit, table.number(value, unit)), table.number(value, unit) == text)
+
+
+def check_recording():
+    row = recording.row_of("kernel time a sample, 36 KB of stack, perf dwarf,65528, timer callback, median\t4500\t10000\t0.45\tns")
+    check("kernel time is compared", (row.unit, row.ours, row.ratio, row.met) == ("ns", 4500.0, 0.45, True))
+    row = recording.row_of("recorder CPU, threads, 999 Hz, perf dwarf,65528 -z\t0.8\t1\t0.80\ts")
+    check("CPU is compared", row.unit == "s" and row.met is False)
+    row = recording.row_of("samples lost, -a, 4 hogs, 4,999 Hz\t0.00\t-\t-\t%")
+    check("no loss is a target", row.absolute and row.met and not row.peer)
+    row = recording.row_of("samples lost, 16 threads, 0.7 KB, 49,990 Hz\t3.5\t83\t0.04\t%")
+    check("of a flood it is none", row.met is None and row.theirs == 83)
+    row = recording.row_of("through the ring, 16 threads, 0.7 KB, 4,999 Hz\t9.5\t-\t-\tMB/s")
+    check("bytes have their unit", row.unit == "B/s" and row.ours == 9.5e6)
 
 
 def check_rows():
@@ -168,6 +182,7 @@ def check_commands():
 
 
 check_numbers()
+check_recording()
 check_rows()
 check_measure()
 check_captures()
