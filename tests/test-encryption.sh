@@ -49,7 +49,7 @@ works "keygen for another" "$tool" keygen -o "$other"
 encrypted=$work/encrypted.reel plain=$work/plain.reel
 works import "$tool" import -q "$recording" -o "$plain"
 works "import --encrypt-to" "$tool" import -q --encrypt-to "$public" "$recording" -o "$encrypted"
-! zstd -dcq "$encrypted" 2>/dev/null | grep -aq -e /usr/lib -e cpu-clock && zstd -dcq "$plain" | grep -aq /usr/lib
+! zstd -dcq "$encrypted" 2>/dev/null | grep -aq -e /usr/bin -e cpu-clock && zstd -dcq "$plain" | grep -aq /usr/bin
 count $? "paths can be read in the plain capture, not in the encrypted one"
 
 for command in "report" "script --ns" "folded" "dump --bytes"; do
