@@ -3,7 +3,8 @@
 #
 # The script's output goes to stdout, the files in the guest's /out go to OUTDIR (empty or absent before), the console's messages
 # to OUTDIR.console. Status: the script's own; 124 when the time was over, 125 when the guest ended without a result.
-# $STACKREEL_VM_TIMEOUT: seconds (300); $STACKREEL_VM_CPUS (the cell's); $STACKREEL_VM_MEMORY: MB (1024); $STACKREEL_VM_APPEND: more of
+# A kernel that has not come to its first process in time is started again, twice at most: one in ten of s390x's hangs under -icount.
+# $STACKREEL_VM_TIMEOUT: seconds (300); $STACKREEL_VM_BOOT: of these up to the first process (90); $STACKREEL_VM_CPUS (the cell's); $STACKREEL_VM_MEMORY: MB (1024); $STACKREEL_VM_APPEND: more of
 # the kernel's command line; $STACKREEL_VM_ACCEL: qemu's accelerator (tcg, which needs nothing of the host); $STACKREEL_VM_ICOUNT: qemu's
 # -icount, e.g. shift=3,sleep=off: the guest's time is that of its instructions, so that a busy host takes no samples from it.
 set -euo pipefail
@@ -25,14 +26,36 @@ need "${qemu[0]}"
 workspace
 stream=$work/stream.tar
 
+# started: waits until the guest's first process runs, or the guest ended; fails if neither is so in time
+started() {
+	local end=$((SECONDS + ${STACKREEL_VM_BOOT:-90}))
+	until grep -qs '^init: started' "$console" || ! kill -0 "$pid" 2>/dev/null; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.3
+	done
+}
+
 # panic=-1 with -no-reboot: a guest that panics ends at once.
+boot() {
+	rm -f "$console" "$stream"
+	timeout -k 5 "$seconds" "${qemu[@]}" -accel "${STACKREEL_VM_ACCEL:-tcg}" -cpu "$cpu" \
+		-smp "${STACKREEL_VM_CPUS:-2}" -m "${STACKREEL_VM_MEMORY:-1024}" \
+		${STACKREEL_VM_ICOUNT:+-icount "$STACKREEL_VM_ICOUNT"} -nodefaults -display none -no-reboot -serial "file:$console" \
+		-device virtio-serial -chardev "file,id=out,path=$stream" -device virtserialport,chardev=out \
+		-kernel "$kernel/vmlinuz" -initrd "$initramfs" \
+		-append "console=$tty rdinit=/init panic=-1 loglevel=5 ${STACKREEL_VM_APPEND:-}" </dev/null >"$work/qemu.log" 2>&1 &
+	pid=$!
+}
+
 start=$EPOCHREALTIME status=0
-child timeout -k 5 "$seconds" "${qemu[@]}" -accel "${STACKREEL_VM_ACCEL:-tcg}" -cpu "$cpu" \
-	-smp "${STACKREEL_VM_CPUS:-2}" -m "${STACKREEL_VM_MEMORY:-1024}" \
-	${STACKREEL_VM_ICOUNT:+-icount "$STACKREEL_VM_ICOUNT"} -nodefaults -display none -no-reboot -serial "file:$console" \
-	-device virtio-serial -chardev "file,id=out,path=$stream" -device virtserialport,chardev=out \
-	-kernel "$kernel/vmlinuz" -initrd "$initramfs" \
-	-append "console=$tty rdinit=/init panic=-1 loglevel=5 ${STACKREEL_VM_APPEND:-}" </dev/null >"$work/qemu.log" 2>&1 || status=$?
+for attempt in 1 2 3; do
+	boot
+	if [ $attempt = 3 ] || started; then break; fi
+	echo "boot.sh: the guest hangs before its first process: it is started again" >&2
+	kill "$pid" && wait "$pid" || :
+done
+wait "$pid" || status=$?
+pid=
 took=$(awk "BEGIN { printf \"%.1f\", $EPOCHREALTIME - $start }")
 
 if ! guest_status=$(tar -xOf "$stream" guest/status 2>/dev/null) || [ -z "$guest_status" ]; then
