@@ -17,6 +17,41 @@ count() {
     fi
 }
 
+# ok NAME [COMMAND...]: a case that passed if the command (or $? of the last one) succeeded. $work is a folder; what else was run
+# may have left standard error in its file err.
+ok() {
+    local status=$? name=$1
+    shift
+    if [ $# != 0 ]; then
+        "$@" >"$work/out" 2>&1
+        status=$?
+    fi
+    if [ $status = 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $name (status $status)"
+        [ $# = 0 ] || sed 's/^/    /' "$work/out" | head -n 20
+        [ ! -s "$work/err" ] || sed 's/^/    stderr: /' "$work/err" | head -n 5
+    fi
+}
+
+# run STATUS COMMAND...: a case that passed if it ends with that status; its output goes to $work/out, its errors to $work/err.
+run() {
+    local wanted=$1 status
+    shift
+    "$@" >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+    [ $status = "$wanted" ]
+    count $? "status $status instead of $wanted: $*: $(head -n 1 "$work/err")"
+}
+
+# says PATTERN: what was run last, on standard error.
+says() {
+    grep -qE -- "$1" "$work/err"
+    count $? "says '$1': $(head -n 2 "$work/err")"
+}
+
 finish() {
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" = 0 ]

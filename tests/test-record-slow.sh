@@ -11,24 +11,6 @@ tests=$PWD/tests
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# ok NAME [COMMAND...]: passes if the command (or $? of the last one) succeeded.
-ok() {
-    local status=$? name=$1
-    shift
-    if [ $# != 0 ]; then
-        "$@" >"$work/out" 2>&1
-        status=$?
-    fi
-    if [ $status = 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $name (status $status)"
-        [ $# = 0 ] || sed 's/^/    /' "$work/out" | head -n 20
-        sed 's/^/    stderr: /' "$work/err" | head -n 5
-    fi
-}
-
 if [ ! -x "$recorder" ] || [ ! -x "$stackreel" ] || [ "$(id -u)" != 0 ]; then
     skip "root, $recorder and $stackreel are needed"
     finish

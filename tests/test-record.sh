@@ -12,24 +12,6 @@ work=$(mktemp -d)
 chmod 755 "$work"
 trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
 
-# ok NAME [COMMAND...]: passes if the command (or $? of the last one) succeeded.
-ok() {
-    local status=$? name=$1
-    shift
-    if [ $# != 0 ]; then
-        "$@" >"$work/out" 2>&1
-        status=$?
-    fi
-    if [ $status = 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $name (status $status)"
-        [ $# = 0 ] || sed 's/^/    /' "$work/out" | head -n 20
-        [ ! -s "$work/err" ] || sed 's/^/    stderr: /' "$work/err" | head -n 5
-    fi
-}
-
 # record ARGUMENT...: runs the recorder, its words go to $work/err.
 record() {
     "$recorder" "$@" 2>"$work/err"

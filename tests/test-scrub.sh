@@ -104,22 +104,6 @@ echo "compared: $captures captures, $samples samples, $differences differences, 
 
 orders=testdata/i386/orders/orders.reel
 
-# run STATUS COMMAND...
-run() {
-    local wanted=$1 status
-    shift
-    "$@" >"$work/out" 2>"$work/err" </dev/null
-    status=$?
-    [ $status = "$wanted" ]
-    count $? "status $status instead of $wanted: $*: $(head -n 1 "$work/err")"
-}
-
-# says PATTERN: what was run last, on standard error.
-says() {
-    grep -qE -- "$1" "$work/err"
-    count $? "says '$1': $(head -n 2 "$work/err")"
-}
-
 # lines FILE: its records, but for what another file has differently.
 lines() {
     "$stackreel" dump -q --json --bytes "$1" | grep -v '"record": "\(INDEX_ENTRY\|SAMPLE_LAYOUT\)"' | sed -E 's/"block[a-z_]*": [0-9]+, //g'

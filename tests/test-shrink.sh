@@ -13,22 +13,6 @@ stackreel=$O/stackreel
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-shrink.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 
-# run STATUS COMMAND...
-run() {
-    local wanted=$1 status
-    shift
-    "$@" >"$work/out" 2>"$work/err" </dev/null
-    status=$?
-    [ $status = "$wanted" ]
-    count $? "status $status instead of $wanted: $*: $(head -n 1 "$work/err")"
-}
-
-# says PATTERN: what was run last, on standard error.
-says() {
-    grep -qE -- "$1" "$work/err"
-    count $? "says '$1': $(head -n 2 "$work/err")"
-}
-
 # ---- the same traces -------------------------------------------------------------------
 
 captures=0 before=0 after=0
