@@ -43,19 +43,20 @@ print(len(flags), *(lost.get(cause, 0) for cause in (1, 2, 4, 6)), sum(flags[-50
 
 # ---- each sample is in the file or counted ------------------------------------------------
 
+# The ring is large, so that not all is lost there: the faults come as fast as the host makes them.
 # Samples of page faults: how many there are is the program's doing. One run has a few, which the others have, too.
 "$recorder" -e page-faults -c 1 -o few.reel -- ./busy faults 1 16384 2>err
 read -r few _ < <(counts few.reel)
-"$recorder" --raw-stacks -e page-faults -c 1 -o - -- ./busy faults 25001 16384 2>err | "$tests/slow_reader.py" slow.reel 1000000 3
+"$recorder" --raw-stacks --ring-size 256M -e page-faults -c 1 -o - -- ./busy faults 25001 16384 2>err | "$tests/slow_reader.py" slow.reel 1000000 3
 [ "${PIPESTATUS[0]}" = 0 ]
 ok "a slow reader is no error"
 ok "the file can be read" without_noise slow.reel
 ok "the file is whole" "$tests/record_check.py" slow.small.reel complete
 read -r samples full busy cut dropped at_end < <(counts slow.small.reel)
 echo "25,000 samples of 16 KB to a slow reader: $((samples - few)) written, $dropped dropped, $full found the ring full, $busy its lock held; $cut stacks cut" >facts
-[ "$dropped" -gt 1000 ]
+[ "$dropped" -gt 100 ]
 ok "samples were dropped"
-[ "$cut" -gt 1000 ]
+[ "$cut" -gt 100 ]
 ok "stacks were cut before that"
 total=$((samples + full + busy + dropped - few))
 [ $total -ge 24990 ] && [ $total -le 25010 ]
