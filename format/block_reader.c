@@ -266,6 +266,7 @@ static struct reel_error *decode_known(struct reel_block_reader *block_reader,
 			*problem_ret = reel_sample_check(&item->sample);
 		return error;
 	case REEL_RECORD_SAMPLES:
+	case REEL_RECORD_CODED_SAMPLES:
 		return reel_samples_begin(block_reader->decoder, &item->frame);
 	case REEL_RECORD_SAMPLE_LAYOUT:
 		item->kind = REEL_ITEM_LAYOUT;
@@ -358,7 +359,7 @@ static struct reel_error *next_item(struct reel_block_reader *block_reader,
 	error = decode_item(block_reader, item, problem_ret);
 	if (error)
 		return prefix_record(block_reader, &item->frame, error);
-	if (item->frame.id != REEL_RECORD_SAMPLES)
+	if (!reel_samples_left(block_reader->decoder))
 		return NULL;
 	block_reader->samples = item->frame;
 	return next_item(block_reader, item, problem_ret);

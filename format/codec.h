@@ -48,8 +48,13 @@ struct reel_error *reel_record_decode(const struct reel_record_frame *frame,
  */
 struct reel_sample_encoder;
 
-/* `plain`: each sample becomes a SAMPLE, not all of them a SAMPLES. */
-struct reel_error *reel_sample_encoder_create(bool plain,
+enum reel_sample_form {
+	REEL_FORM_STREAMS = 0, /* all samples become a SAMPLES: fast */
+	REEL_FORM_CODED = 1,   /* a CODED_SAMPLES: smaller */
+	REEL_FORM_PLAIN = 2,   /* each a SAMPLE: readable with the naked eye */
+};
+
+struct reel_error *reel_sample_encoder_create(enum reel_sample_form form,
 					      struct reel_sample_encoder **ret) REEL_MUST_CHECK;
 void reel_sample_encoder_destroy(struct reel_sample_encoder *encoder);
 /* What the words of a stack are, for samples whose registers do not tell: it only decides how small
@@ -73,9 +78,9 @@ struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
 /* Bytes that its samples take so far. */
 size_t reel_sample_encoder_size(const struct reel_sample_encoder *encoder);
 /*
- * Appends the SAMPLE_LAYOUT records and SAMPLES, if there are samples, and forgets them.  `ends`
- * are the ends of the streams in the buffer: bytes of one kind each; where there are none, the end
- * of what was there.  NO_MEMORY: `buffer` and the encoder are as before.
+ * Appends the SAMPLE_LAYOUT records and those of samples, if there are samples, and forgets them.
+ * `ends` are the ends of the streams in the buffer: bytes of one kind each; where there are none,
+ * the end of what was there.  NO_MEMORY: `buffer` and the encoder are as before.
  */
 struct reel_error *reel_sample_encoder_finish(struct reel_sample_encoder *encoder,
 					      struct reel_buffer *buffer,
@@ -102,7 +107,7 @@ struct reel_error *reel_sample_decode(struct reel_sample_decoder *decoder,
 				      struct reel_sample *ret) REEL_MUST_CHECK;
 
 /*
- * SAMPLES, whose samples are then taken one after the other.  The frame's payload
+ * SAMPLES or CODED_SAMPLES, whose samples are then taken one after the other.  The frame's payload
  * has to live until the last one was.
  */
 struct reel_error *reel_samples_begin(struct reel_sample_decoder *decoder,

@@ -3,7 +3,7 @@
  * The records of a capture, one struct a record.  SPEC.md is normative; ids
  * are fixed for ever, and a retired one leaves a hole.
  *
- * All records but SAMPLE_LAYOUT, SAMPLE and SAMPLES are a list of fields, each an
+ * All records but SAMPLE_LAYOUT, SAMPLE, SAMPLES and CODED_SAMPLES are a list of fields, each an
  * unsigned number or a string of bytes, in the order in which the struct and
  * SPEC.md have them: format/schema.c describes them in tables, from which
  * encoder, decoder and `stackreel dump` work alike.
@@ -35,6 +35,7 @@ enum reel_record_id {
 	REEL_RECORD_SAMPLE = 33,
 	REEL_RECORD_SAMPLE_WEIGHT = 34,
 	REEL_RECORD_SAMPLES = 35,
+	REEL_RECORD_CODED_SAMPLES = 36,
 	REEL_RECORD_INDEX_ENTRY = 48,
 	REEL_RECORD_KEY = 56,
 	REEL_RECORD_ID_LIMIT = 57,

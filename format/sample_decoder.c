@@ -54,6 +54,7 @@ void reel_sample_decoder_destroy(struct reel_sample_decoder *decoder)
 	for (size_t i = 0; i < REEL_REGIONS_MAX; i++)
 		free(decoder->missing[i].items);
 	reel_word_model_destroy(decoder->model);
+	reel_word_coder_destroy(decoder->coder);
 	free(decoder->kernel_chain.items);
 	free(decoder->frame_chain.items);
 	free(decoder);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the decoders of SAMPLE and of SAMPLES share: sample_decoder.c, samples_decoder.c. */
+/* What the decoders of SAMPLE, and of SAMPLES and CODED_SAMPLES share: sample_decoder.c,
+ * samples_decoder.c. */
 #ifndef FORMAT_SAMPLE_DECODER_PARTS_H
 #define FORMAT_SAMPLE_DECODER_PARTS_H
 
 #include "format/codec.h"
 #include "format/sample_parts.h"
 #include "format/thread_table.h"
+#include "format/word_coder.h"
 #include "format/word_model.h"
 
 /* A growing array that is used again for every sample. */
@@ -26,8 +28,10 @@ struct reel_sample_decoder {
 	struct reel_decoder_array missing[REEL_REGIONS_MAX]; /* of struct reel_range */
 	struct reel_decoder_array kernel_chain, frame_chain; /* of uint64_t */
 
-	/* The SAMPLES that is being decoded. */
-	struct reel_word_model *model; /* NULL until there is such a record */
+	/* The SAMPLES or CODED_SAMPLES that is being decoded. */
+	struct reel_word_model *model; /* NULL until there is a SAMPLES */
+	struct reel_word_coder *coder; /* NULL until there is a CODED_SAMPLES */
+	bool coded;
 	struct reel_cursor streams[REEL_STREAMS];
 	uint64_t n_samples, next_sample;
 	bool in_samples;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples to SAMPLE_LAYOUT and SAMPLES: SPEC.md, section 6. */
+/* Samples to SAMPLE_LAYOUT and SAMPLES or CODED_SAMPLES: SPEC.md, section 6. */
 #include <stdlib.h>
 
 #include "format/sample_encoder_parts.h"
 #include "format/sample_words.h"
 #include "format/schema.h"
 
-struct reel_error *reel_sample_encoder_create(bool plain, struct reel_sample_encoder **ret)
+struct reel_error *reel_sample_encoder_create(enum reel_sample_form form,
+					      struct reel_sample_encoder **ret)
 {
 	struct reel_sample_encoder *encoder = calloc(1, sizeof(*encoder));
 	struct reel_error *error;
@@ -15,8 +16,9 @@ struct reel_error *reel_sample_encoder_create(bool plain, struct reel_sample_enc
 		return reel_error_no_memory();
 	reel_thread_table_init(&encoder->threads);
 	encoder->word_bytes = 8;
-	encoder->plain = plain;
-	error = reel_word_model_create(&encoder->model);
+	encoder->form = form;
+	error = form == REEL_FORM_CODED ? reel_word_coder_create(&encoder->coder)
+					: reel_word_model_create(&encoder->model);
 	if (error) {
 		reel_sample_encoder_destroy(encoder);
 		return error;
@@ -35,7 +37,8 @@ void reel_sample_encoder_set_target(struct reel_sample_encoder *encoder, unsigne
 void reel_sample_encoder_reset(struct reel_sample_encoder *encoder)
 {
 	reel_thread_table_reset(&encoder->threads);
-	reel_word_model_reset(encoder->model);
+	if (encoder->model)
+		reel_word_model_reset(encoder->model);
 	while (encoder->n_layouts)
 		free((void *)encoder->layouts[--encoder->n_layouts].slots);
 	encoder->previous_id = encoder->previous_time = 0;
@@ -53,10 +56,10 @@ void reel_sample_encoder_destroy(struct reel_sample_encoder *encoder)
 {
 	if (!encoder)
 		return;
-	if (encoder->model)
-		reel_sample_encoder_reset(encoder);
+	reel_sample_encoder_reset(encoder);
 	reel_thread_table_free(&encoder->threads);
 	reel_word_model_destroy(encoder->model);
+	reel_word_coder_destroy(encoder->coder);
 	for (size_t i = 0; i < REEL_STREAMS; i++)
 		reel_buffer_free(&encoder->streams[i]);
 	reel_runs_free(&encoder->runs);
@@ -210,7 +213,7 @@ static bool find_layout(struct reel_sample_encoder *encoder,
 	++*records;
 	if (!add_layout(encoder, layout))
 		return false;
-	if (encoder->plain)
+	if (encoder->form == REEL_FORM_PLAIN)
 		append_layout(encoder, &encoder->records, &encoder->layouts[*ret]);
 	return true;
 }
@@ -247,23 +250,10 @@ static void put_stack_word(struct reel_sample_encoder *encoder, uint64_t word,
 static void put_new_word(struct reel_sample_encoder *encoder, uint64_t word, unsigned bytes)
 {
 	struct reel_word_model *model = encoder->model;
-	struct reel_buffer *streams = encoder->streams;
-	uint8_t high = reel_word_high_index(word >> 24);
+	bool has_high = reel_new_word_has_high(model->highs, word);
 
-	if (model->highs[high] == word >> 24) {
-		put_token(encoder, REEL_WORD_HIGH);
-		put(&streams[REEL_STREAM_HIGH], high);
-		put(&streams[REEL_STREAM_LOW_0], word);
-		put(&streams[REEL_STREAM_LOW_1], word >> 8);
-		put(&streams[REEL_STREAM_LOW_2], word >> 16);
-		return;
-	}
-	model->highs[high] = word >> 24;
-	put_token(encoder, REEL_WORD_RAW);
-	if (bytes == 4)
-		reel_buffer_u32(&streams[REEL_STREAM_RAW], (uint32_t)word);
-	else
-		reel_buffer_u64(&streams[REEL_STREAM_RAW], word);
+	put_token(encoder, has_high ? REEL_WORD_HIGH : REEL_WORD_RAW);
+	reel_new_word_put(encoder->streams, model->highs, has_high, word, bytes);
 }
 
 /* REEL_WORD_RECENT if it is not among them. */
@@ -372,40 +362,6 @@ static inline void put_gap(struct reel_buffer *stream, size_t words)
 		reel_buffer_uleb(stream, words);
 }
 
-/* In the host's byte order: only to be compared with 0. */
-static inline uint64_t difference_at(const uint8_t *a, const uint8_t *b)
-{
-	uint64_t x, y;
-
-	memcpy(&x, a, sizeof(x));
-	memcpy(&y, b, sizeof(y));
-	return x ^ y;
-}
-
-static inline bool words_equal(const uint8_t *a, const uint8_t *b, unsigned bytes)
-{
-	return bytes == 8 ? !difference_at(a, b) : !memcmp(a, b, 4);
-}
-
-/* How far down from `end` `a` and `b` are the same, in whole words: the new end. */
-static size_t equal_down_to(const uint8_t *a, const uint8_t *b, size_t start, size_t end,
-			    unsigned bytes)
-{
-	/* Most of a stack is that of the sample before: 64 bytes at a time. */
-	while (end - start >= 64) {
-		uint64_t difference = 0;
-
-		for (size_t i = 8; i <= 64; i += 8)
-			difference |= difference_at(a + end - i, b + end - i);
-		if (difference)
-			break;
-		end -= 64;
-	}
-	while (end > start && words_equal(a + end - bytes, b + end - bytes, bytes))
-		end -= bytes;
-	return end;
-}
-
 /* The words that differ from `base`, from the top down, and the gaps between them; then they do not
  * differ any more. */
 static void encode_words(struct reel_sample_encoder *encoder, struct reel_word_walk *walk,
@@ -418,7 +374,7 @@ static void encode_words(struct reel_sample_encoder *encoder, struct reel_word_w
 	while (at > walk->start) {
 		size_t end = at;
 
-		at = equal_down_to(walk->bytes, base, walk->start, end, bytes);
+		at = reel_words_equal_down_to(walk->bytes, base, walk->start, end, bytes);
 		put_gap(gaps, (end - at) / bytes);
 		if (at == walk->start)
 			break;
@@ -431,14 +387,15 @@ static void encode_words(struct reel_sample_encoder *encoder, struct reel_word_w
 			reel_word_walk_down(walk, word);
 			at -= bytes;
 		} while (at > walk->start &&
-			 !words_equal(walk->bytes + at - bytes, base + at - bytes, bytes));
+			 !reel_words_equal(walk->bytes + at - bytes, base + at - bytes, bytes));
 		put_gap(gaps, (end - at) / bytes);
 		memcpy(base + at, walk->bytes + at, end - at);
 	}
 }
 
 static struct reel_error *encode_region_words(struct reel_sample_encoder *encoder,
-					      unsigned word_bytes, const struct reel_region *region,
+					      unsigned word_bytes, uint64_t pc,
+					      const struct reel_region *region,
 					      struct reel_region_base *base)
 {
 	struct reel_buffer *raw = &encoder->streams[REEL_STREAM_RAW];
@@ -454,7 +411,10 @@ static struct reel_error *encode_region_words(struct reel_sample_encoder *encode
 		return reel_error_no_memory();
 	reel_words_of_region(region->address, region->size, word_bytes, &walk.start, &walk.end);
 	reel_buffer_append(raw, region->bytes + walk.end, region->size - walk.end);
-	encode_words(encoder, &walk, bytes);
+	if (encoder->coder)
+		reel_word_coder_encode_words(encoder->coder, pc, &walk, bytes);
+	else
+		encode_words(encoder, &walk, bytes);
 	reel_buffer_append(raw, region->bytes, walk.start);
 	/* What is no word. */
 	if (walk.start)
@@ -471,26 +431,32 @@ static uint64_t value_of(const struct reel_sample *sample, size_t i)
 	return reel_sample_knows(sample, i) ? sample->values[i] : 0;
 }
 
-/* Marks what is known, and what is not as it was; bit `n` is pc's. */
-static void encode_masks(struct reel_buffer *stream, const struct reel_sample *sample,
-			 const struct reel_thread_base *base, uint8_t *changed)
+static void encode_known(struct reel_buffer *stream, const struct reel_sample *sample)
 {
 	size_t n = sample->layout->n_slots;
 	uint8_t known[REEL_REGISTERS_MAX / 8] = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		if (reel_sample_knows(sample, i))
+			known[i / 8] |= (uint8_t)(1u << i % 8);
+	reel_buffer_append(stream, known, (n + 7) / 8);
+}
+
+/* Marks what is not as it was; bit `n` is pc's. */
+static void encode_changed(struct reel_buffer *stream, const struct reel_sample *sample,
+			   const struct reel_thread_base *base, uint8_t *changed)
+{
+	size_t n = sample->layout->n_slots;
 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t expected =
 			reel_register_expected(base, i, sample->layout->slots[i].size, sample->pc);
 
-		if (!reel_sample_knows(sample, i))
-			continue;
-		known[i / 8] |= (uint8_t)(1u << i % 8);
-		if (value_of(sample, i) != expected)
+		if (reel_sample_knows(sample, i) && value_of(sample, i) != expected)
 			changed[i / 8] |= (uint8_t)(1u << i % 8);
 	}
 	if (sample->pc != base->pc)
 		changed[n / 8] |= (uint8_t)(1u << n % 8);
-	reel_buffer_append(stream, known, (n + 7) / 8);
 	reel_buffer_append(stream, changed, n / 8 + 1);
 }
 
@@ -515,7 +481,12 @@ static struct reel_error *encode_registers(struct reel_sample_encoder *encoder,
 	if (error)
 		return error;
 	reel_buffer_uleb(stream, layout);
-	encode_masks(stream, sample, base, changed);
+	encode_known(stream, sample);
+	if (encoder->coder) {
+		reel_word_coder_encode_registers(encoder->coder, sample, base);
+		return NULL;
+	}
+	encode_changed(stream, sample, base, changed);
 	if (changed[n / 8] >> n % 8 & 1)
 		encode_pc(encoder, sample->pc, base);
 	for (size_t i = 0; i < n; i++) {
@@ -607,7 +578,7 @@ static struct reel_error *encode_regions(struct reel_sample_encoder *encoder,
 
 	for (size_t i = 0; !error && i < sample->n_regions; i++) {
 		encode_region_head(encoder, word_bytes, &sample->regions[i], &base->regions[i]);
-		error = encode_region_words(encoder, word_bytes, &sample->regions[i],
+		error = encode_region_words(encoder, word_bytes, sample->pc, &sample->regions[i],
 					    &base->regions[i]);
 	}
 	return error;
@@ -621,6 +592,8 @@ static struct reel_error *encode_streams(struct reel_sample_encoder *encoder,
 
 	if (error)
 		return error;
+	if (encoder->coder && !encoder->n_samples)
+		reel_word_coder_encode_to(encoder->coder, encoder->streams);
 	encode_head(encoder, sample);
 	if (sample->layout)
 		error = encode_registers(encoder, sample, layout, base);
@@ -647,8 +620,9 @@ static struct reel_error *encode(struct reel_sample_encoder *encoder,
 	error = reel_thread_table_get(&encoder->threads, sample->thread, &base);
 	if (error)
 		return error;
-	return encoder->plain ? reel_plain_sample_encode(encoder, sample, layout, base)
-			      : encode_streams(encoder, sample, layout, base);
+	return encoder->form == REEL_FORM_PLAIN
+		       ? reel_plain_sample_encode(encoder, sample, layout, base)
+		       : encode_streams(encoder, sample, layout, base);
 }
 
 struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
@@ -658,8 +632,8 @@ struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
 	size_t sizes[REEL_STREAMS], n_layouts = encoder->n_layouts;
 	struct reel_error *error;
 	size_t plain_size = encoder->records.size;
-	/* SAMPLES is one, however many there are in it. */
-	uint32_t records = encoder->plain || !encoder->n_samples;
+	/* SAMPLES and CODED_SAMPLES are one, however many there are in it. */
+	uint32_t records = encoder->form == REEL_FORM_PLAIN || !encoder->n_samples;
 
 	if (encoder->broken)
 		return reel_error_no_memory();
@@ -699,11 +673,12 @@ size_t reel_sample_encoder_size(const struct reel_sample_encoder *encoder)
 static void append_samples(const struct reel_sample_encoder *encoder, struct reel_buffer *buffer,
 			   size_t ends[REEL_STREAMS])
 {
+	enum reel_record_id id = encoder->coder ? REEL_RECORD_CODED_SAMPLES : REEL_RECORD_SAMPLES;
 	size_t size = reel_uleb_size(encoder->n_samples);
 
 	for (size_t i = 0; i < REEL_STREAMS; i++)
 		size += reel_uleb_size(encoder->streams[i].size) + encoder->streams[i].size;
-	reel_buffer_uleb(buffer, (uint64_t)REEL_RECORD_SAMPLES << 1 | 1);
+	reel_buffer_uleb(buffer, (uint64_t)id << 1 | 1);
 	reel_buffer_uleb(buffer, size);
 	reel_buffer_uleb(buffer, encoder->n_samples);
 	for (size_t i = 0; i < REEL_STREAMS; i++) {
@@ -716,22 +691,26 @@ static void append_samples(const struct reel_sample_encoder *encoder, struct ree
 struct reel_error *reel_sample_encoder_finish(struct reel_sample_encoder *encoder,
 					      struct reel_buffer *buffer, size_t ends[REEL_STREAMS])
 {
-	size_t size_before = buffer->size;
+	struct reel_buffer *coded = &encoder->streams[REEL_STREAM_TOKENS];
+	size_t size_before = buffer->size, coded_size = coded->size;
 
 	for (size_t i = 0; i < REEL_STREAMS; i++)
 		ends[i] = size_before;
 	if (!encoder->n_samples)
 		return NULL;
-	if (encoder->plain) {
+	if (encoder->coder)
+		reel_word_coder_finish(encoder->coder);
+	if (encoder->form == REEL_FORM_PLAIN) {
 		reel_buffer_append(buffer, encoder->records.bytes, encoder->records.size);
 	} else {
 		for (size_t i = 0; i < encoder->n_layouts; i++)
 			append_layout(encoder, buffer, &encoder->layouts[i]);
 		append_samples(encoder, buffer, ends);
 	}
-	if (buffer->failed || encoder->payload.failed) {
+	if (buffer->failed || encoder->payload.failed || coded->failed) {
 		buffer->size = size_before;
-		buffer->failed = encoder->payload.failed = false;
+		coded->size = coded_size;
+		buffer->failed = encoder->payload.failed = coded->failed = false;
 		return reel_error_no_memory();
 	}
 	reel_sample_encoder_reset(encoder);

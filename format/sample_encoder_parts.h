@@ -7,6 +7,7 @@
 #include "format/runs.h"
 #include "format/sample_parts.h"
 #include "format/thread_table.h"
+#include "format/word_coder.h"
 #include "format/word_model.h"
 
 struct reel_sample_encoder {
@@ -23,8 +24,9 @@ struct reel_sample_encoder {
 	struct reel_word_model *model;
 	uint64_t n_samples;
 	struct reel_buffer streams[REEL_STREAMS];
-	/* Each sample becomes a SAMPLE instead, in `records`, together with their layouts. */
-	bool plain;
+	enum reel_sample_form form;
+	struct reel_word_coder *coder; /* of REEL_FORM_CODED */
+	/* Of REEL_FORM_PLAIN: each sample's record, together with their layouts. */
 	struct reel_runs runs;
 	struct reel_buffer records;
 	/* A layout's payload, of which the size stands in front. */

@@ -59,6 +59,40 @@ static inline struct reel_word_place reel_register_place(const struct reel_sampl
 	};
 }
 
+/* In the host's byte order: only to be compared with 0. */
+static inline uint64_t reel_words_difference(const uint8_t *a, const uint8_t *b)
+{
+	uint64_t x, y;
+
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	return x ^ y;
+}
+
+static inline bool reel_words_equal(const uint8_t *a, const uint8_t *b, unsigned bytes)
+{
+	return bytes == 8 ? !reel_words_difference(a, b) : !memcmp(a, b, 4);
+}
+
+/* How far down from `end` `a` and `b` are the same, in whole words: the new end. */
+static inline size_t reel_words_equal_down_to(const uint8_t *a, const uint8_t *b, size_t start,
+					      size_t end, unsigned bytes)
+{
+	/* Most of a stack is that of the sample before: 64 bytes at a time. */
+	while (end - start >= 64) {
+		uint64_t difference = 0;
+
+		for (size_t i = 8; i <= 64; i += 8)
+			difference |= reel_words_difference(a + end - i, b + end - i);
+		if (difference)
+			break;
+		end -= 64;
+	}
+	while (end > start && reel_words_equal(a + end - bytes, b + end - bytes, bytes))
+		end -= bytes;
+	return end;
+}
+
 /* A region's words, one below the other. */
 struct reel_word_walk {
 	const uint8_t *bytes; /* the region's */

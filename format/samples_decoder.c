@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SAMPLES to samples: SPEC.md, section 6.  The bytes are hostile: what a sample
+ * SAMPLES and CODED_SAMPLES to samples: SPEC.md, section 6.  The bytes are hostile: what a sample
  * stands for is bounded by the regions' sizes, which the block's header bounds, and by
  * the bytes of the streams.
  */
@@ -15,11 +15,29 @@ static struct reel_cursor *stream_of(struct reel_sample_decoder *decoder,
 
 /* ---- the record --------------------------------------------------------------- */
 
+static struct reel_error *begin_words(struct reel_sample_decoder *decoder)
+{
+	struct reel_error *error = NULL;
+
+	if (decoder->coded && !decoder->coder)
+		error = reel_word_coder_create(&decoder->coder);
+	if (!decoder->coded && !decoder->model)
+		error = reel_word_model_create(&decoder->model);
+	if (error)
+		return error;
+	if (decoder->coded)
+		reel_word_coder_decode_from(decoder->coder, decoder->streams);
+	else
+		reel_word_model_reset(decoder->model);
+	return NULL;
+}
+
 struct reel_error *reel_samples_begin(struct reel_sample_decoder *decoder,
 				      const struct reel_record_frame *frame)
 {
 	struct reel_cursor cursor = frame->payload;
 	uint64_t n = reel_cursor_uleb(&cursor);
+	struct reel_error *error;
 
 	for (size_t i = 0; i < REEL_STREAMS; i++) {
 		uint64_t size = reel_cursor_uleb(&cursor);
@@ -29,13 +47,10 @@ struct reel_error *reel_samples_begin(struct reel_sample_decoder *decoder,
 			return reel_decoder_ends_within("streams");
 		decoder->streams[i] = reel_cursor(bytes, size);
 	}
-	if (!decoder->model) {
-		struct reel_error *error = reel_word_model_create(&decoder->model);
-
-		if (error)
-			return error;
-	}
-	reel_word_model_reset(decoder->model);
+	decoder->coded = frame->id == REEL_RECORD_CODED_SAMPLES;
+	error = begin_words(decoder);
+	if (error)
+		return error;
 	reel_decoder_forget(decoder);
 	decoder->n_samples = n;
 	decoder->next_sample = 0;
@@ -49,24 +64,6 @@ bool reel_samples_left(const struct reel_sample_decoder *decoder)
 }
 
 /* ---- words ---------------------------------------------------------------------- */
-
-static uint64_t take_high_word(struct reel_sample_decoder *decoder)
-{
-	uint64_t high = decoder->model->highs[reel_cursor_u8(stream_of(decoder, REEL_STREAM_HIGH))];
-
-	return high << 24 | reel_cursor_u8(stream_of(decoder, REEL_STREAM_LOW_0)) |
-	       (uint64_t)reel_cursor_u8(stream_of(decoder, REEL_STREAM_LOW_1)) << 8 |
-	       (uint64_t)reel_cursor_u8(stream_of(decoder, REEL_STREAM_LOW_2)) << 16;
-}
-
-static uint64_t take_raw_word(struct reel_sample_decoder *decoder, unsigned bytes)
-{
-	struct reel_cursor *cursor = stream_of(decoder, REEL_STREAM_RAW);
-	uint64_t word = bytes == 4 ? reel_cursor_u32(cursor) : reel_cursor_u64(cursor);
-
-	decoder->model->highs[reel_word_high_index(word >> 24)] = word >> 24;
-	return word;
-}
 
 static uint64_t take_known_word(struct reel_sample_decoder *decoder)
 {
@@ -106,10 +103,10 @@ static uint64_t take_word(struct reel_sample_decoder *decoder, unsigned token,
 		word = take_known_word(decoder);
 		break;
 	case REEL_WORD_HIGH:
-		word = take_high_word(decoder);
+		word = reel_new_word_take(decoder->streams, model->highs, true, place->bytes);
 		break;
 	case REEL_WORD_RAW:
-		word = take_raw_word(decoder, place->bytes);
+		word = reel_new_word_take(decoder->streams, model->highs, false, place->bytes);
 		break;
 	default:
 		word = model->recent[token - REEL_WORD_RECENT_FIRST];
@@ -221,7 +218,7 @@ static bool take_bytes(struct reel_cursor *cursor, uint8_t *ret, size_t size)
 	return bytes != NULL;
 }
 
-static struct reel_error *decode_region(struct reel_sample_decoder *decoder, size_t i,
+static struct reel_error *decode_region(struct reel_sample_decoder *decoder, size_t i, uint64_t pc,
 					struct reel_region_base *base)
 {
 	struct reel_cursor *raw = stream_of(decoder, REEL_STREAM_RAW);
@@ -245,7 +242,10 @@ static struct reel_error *decode_region(struct reel_sample_decoder *decoder, siz
 			     &walk.end);
 	if (!take_bytes(raw, bytes + walk.end, region->size - walk.end))
 		return reel_decoder_ends_within("regions");
-	error = decode_words(decoder, &walk, bytes, &top);
+	if (decoder->coded)
+		error = reel_word_coder_decode_words(decoder->coder, pc, &walk, bytes, &top);
+	else
+		error = decode_words(decoder, &walk, bytes, &top);
 	if (error)
 		return error;
 	if (!take_bytes(raw, bytes, walk.start))
@@ -267,30 +267,33 @@ static bool is_marked(const uint8_t *mask, size_t i)
 	return mask[i / 8] >> i % 8 & 1;
 }
 
-/* Reads what is known and what changed; bit `n` of the latter, above which there is none, is pc's.
- */
-static struct reel_error *decode_masks(struct reel_cursor *cursor, size_t n,
-				       const uint8_t **known_ret, const uint8_t **changed_ret)
+/* Marks what changed; bit `n`, above which there is none, is pc's. */
+static struct reel_error *decode_changed(struct reel_cursor *cursor, const uint8_t *known, size_t n,
+					 const uint8_t **ret)
 {
 	uint8_t registers[REEL_REGISTERS_MAX / 8 + 1] = { 0 };
 
-	*known_ret = reel_cursor_take(cursor, (n + 7) / 8);
-	*changed_ret = reel_cursor_take(cursor, n / 8 + 1);
+	*ret = reel_cursor_take(cursor, n / 8 + 1);
 	if (cursor->failed)
 		return reel_decoder_ends_within("registers");
-	memcpy(registers, *changed_ret, n / 8 + 1);
+	memcpy(registers, *ret, n / 8 + 1);
 	registers[n / 8] &= (uint8_t) ~(1u << n % 8);
-	if (registers[n / 8] >> n % 8 || !reel_decoder_masks_are_valid(*known_ret, registers, n))
+	if (registers[n / 8] >> n % 8 || !reel_decoder_masks_are_valid(known, registers, n))
 		return reel_decoder_corrupt("a register that is not known changes");
 	return NULL;
 }
 
 static struct reel_error *decode_values(struct reel_sample_decoder *decoder,
-					struct reel_thread_base *base, const uint8_t *changed,
-					struct reel_sample *ret)
+					struct reel_thread_base *base, struct reel_sample *ret)
 {
 	size_t n = ret->layout->n_slots;
+	const uint8_t *changed;
+	struct reel_error *error =
+		decode_changed(stream_of(decoder, REEL_STREAM_REGISTERS), ret->known, n, &changed);
 
+	if (error)
+		return error;
+	ret->values = base->values;
 	ret->pc = base->pc;
 	if (is_marked(changed, n)) {
 		struct reel_word_place place = reel_pc_place(base);
@@ -315,12 +318,23 @@ static struct reel_error *decode_values(struct reel_sample_decoder *decoder,
 	return check_words(decoder);
 }
 
+static struct reel_error *decode_coded_values(struct reel_sample_decoder *decoder,
+					      struct reel_thread_base *base,
+					      struct reel_sample *ret)
+{
+	const uint8_t nothing[REEL_REGISTERS_MAX / 8] = { 0 };
+
+	if (!reel_decoder_masks_are_valid(ret->known, nothing, ret->layout->n_slots))
+		return reel_decoder_corrupt("a register that is not there is known");
+	reel_word_coder_decode_registers(decoder->coder, base, ret);
+	return check_words(decoder);
+}
+
 static struct reel_error *decode_registers(struct reel_sample_decoder *decoder,
 					   struct reel_thread_base *base, struct reel_sample *ret)
 {
 	struct reel_cursor *cursor = stream_of(decoder, REEL_STREAM_REGISTERS);
 	size_t position = reel_decoder_find_layout(decoder, reel_cursor_uleb(cursor));
-	const uint8_t *changed;
 	struct reel_error *error;
 
 	if (cursor->failed)
@@ -328,14 +342,14 @@ static struct reel_error *decode_registers(struct reel_sample_decoder *decoder,
 	if (position == decoder->n_layouts)
 		return reel_decoder_corrupt("its layout is not defined in the block");
 	ret->layout = &decoder->layouts[position];
-	error = decode_masks(cursor, ret->layout->n_slots, &ret->known, &changed);
-	if (!error)
-		error = reel_thread_base_set_layout(base, (uint32_t)position + 1,
-						    ret->layout->n_slots);
+	ret->known = reel_cursor_take(cursor, (ret->layout->n_slots + 7) / 8);
+	if (cursor->failed)
+		return reel_decoder_ends_within("registers");
+	error = reel_thread_base_set_layout(base, (uint32_t)position + 1, ret->layout->n_slots);
 	if (error)
 		return error;
-	ret->values = base->values;
-	return decode_values(decoder, base, changed, ret);
+	return decoder->coded ? decode_coded_values(decoder, base, ret)
+			      : decode_values(decoder, base, ret);
 }
 
 /* ---- samples ---------------------------------------------------------------------- */
@@ -377,7 +391,7 @@ static struct reel_error *decode_body(struct reel_sample_decoder *decoder, uint6
 	if (!error && parts & REEL_PART_REGISTERS)
 		error = decode_registers(decoder, base, ret);
 	for (size_t i = 0; !error && i < ret->n_regions; i++)
-		error = decode_region(decoder, i, &base->regions[i]);
+		error = decode_region(decoder, i, ret->pc, &base->regions[i]);
 	if (error)
 		return error;
 	return reel_decoder_chains(decoder, stream_of(decoder, REEL_STREAM_CHAINS), parts, base,

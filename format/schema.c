@@ -167,6 +167,7 @@ static const struct reel_schema schemas[REEL_RECORD_ID_LIMIT] = {
 	[REEL_RECORD_SAMPLE_LAYOUT] = { "SAMPLE_LAYOUT", true, NULL, 0 },
 	[REEL_RECORD_SAMPLE] = { "SAMPLE", true, NULL, 0 },
 	[REEL_RECORD_SAMPLES] = { "SAMPLES", true, NULL, 0 },
+	[REEL_RECORD_CODED_SAMPLES] = { "CODED_SAMPLES", true, NULL, 0 },
 	SCHEMA(SAMPLE_WEIGHT, false, sample_weight_fields),
 	SCHEMA(INDEX_ENTRY, false, index_entry_fields),
 	SCHEMA(KEY, false, key_fields),

@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "format/error.h"
+#include "format/new_words.h"
 
 #define REEL_WORD_GUESSES    65536
 #define REEL_WORD_RECENT     16
 #define REEL_WORD_DICTIONARY 4096
-#define REEL_WORD_HIGHS	     256
 /* Entries that changed are cleared one by one if they are no more than this. */
 #define REEL_WORD_TOUCHED 4096
 
@@ -56,12 +56,13 @@ struct reel_word_place {
 /* Bit 63 marks the value as relative to its address. */
 #define REEL_WORD_RELATIVE ((uint64_t)1 << 63)
 
-static inline uint64_t reel_word_hash(uint64_t a, uint64_t b)
+/* The upper bits are the best ones. */
+static inline uint64_t reel_word_mix(uint64_t a, uint64_t b)
 {
 	uint64_t hash = (a * 0x9E3779B97F4A7C15u) ^ (b * 0xC2B2AE3D27D4EB4Fu);
 
 	hash ^= hash >> 29;
-	return (hash * 0xBF58476D1CE4E5B9u) >> 48;
+	return hash * 0xBF58476D1CE4E5B9u;
 }
 
 /* Is it an address of the region that lies whole words away from the word's own? */
@@ -97,8 +98,8 @@ struct reel_word_guesses {
 static inline struct reel_word_guesses reel_word_guesses_at(const struct reel_word_place *place)
 {
 	return (struct reel_word_guesses){
-		(uint32_t)reel_word_hash(place->above, place->key),
-		(uint32_t)reel_word_hash(place->above, place->second),
+		(uint32_t)(reel_word_mix(place->above, place->key) >> 48),
+		(uint32_t)(reel_word_mix(place->above, place->second) >> 48),
 	};
 }
 
@@ -119,11 +120,6 @@ static inline void reel_word_model_learn(struct reel_word_model *model,
 static inline uint32_t reel_word_dictionary_index(uint64_t word)
 {
 	return (uint32_t)((word * 0x9E3779B97F4A7C15u) >> 52);
-}
-
-static inline uint8_t reel_word_high_index(uint64_t high)
-{
-	return (uint8_t)((high * 0x9E3779B97F4A7C15u) >> 56);
 }
 
 /* Makes it the first of the recent ones; what was at `rank` goes, the last one for a new word. */

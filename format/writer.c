@@ -83,7 +83,7 @@ static struct reel_error *end_samples(struct reel_writer *writer)
 	reel_buffer_append(whole, former.bytes, former.size);
 	block->raw = *whole;
 	*whole = former;
-	block->has_ends = !writer->options.plain_samples;
+	block->has_ends = writer->options.form != REEL_FORM_PLAIN;
 	return NULL;
 }
 
@@ -148,7 +148,7 @@ static struct reel_error *setup(struct reel_writer *writer, int fd, const char *
 		return reel_error_no_memory();
 	error = make_file_id(file_id, writer->id);
 	if (!error)
-		error = reel_sample_encoder_create(writer->options.plain_samples, &writer->encoder);
+		error = reel_sample_encoder_create(writer->options.form, &writer->encoder);
 	/* Last: it takes the descriptor over. */
 	return error ? error : open_file(writer, fd);
 }

@@ -19,9 +19,7 @@ struct reel_writer_options {
 	int level; /* zstd's; 0 means 3 */
 	/* Flags for sample blocks besides those that the writer sets itself. */
 	uint8_t sample_flags;
-	/* A SAMPLE for each sample, as captures had them before there was SAMPLES: larger, and
-	 * readable with the naked eye. */
-	bool plain_samples;
+	enum reel_sample_form form;
 	/* Close the sample block at so many expanded bytes (0: 64 MiB). */
 	uint64_t block_expanded;
 	/* Encrypt to these; NULL or none: do not. Needed by reel_writer_create only. */

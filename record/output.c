@@ -144,6 +144,7 @@ static struct reel_error *open_part(struct reel_output *output)
 {
 	struct reel_writer_options options = {
 		.level = output->options.level,
+		.form = output->options.form,
 		.recipients = output->options.recipients,
 		.queue = output->queue,
 		.owns_fd = true,

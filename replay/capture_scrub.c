@@ -71,7 +71,7 @@ static struct reel_error *write_scrubbed(struct scrub *scrub, int fd, const char
 					 struct reel_rewrite_counts *ret)
 {
 	const struct reel_rewrite_options options = {
-		.writer.recipients = recipients,
+		.writer = { .recipients = recipients, .form = REEL_FORM_CODED },
 		/* Nobody knows what is in it. */
 		.drop_unknown = true,
 		.sample = scrub_sample,

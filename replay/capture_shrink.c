@@ -356,7 +356,9 @@ static struct reel_error *prove(struct shrink *shrink, int fd)
 static struct reel_error *write_and_prove(struct shrink *shrink, int fd, const char *output)
 {
 	const struct reel_rewrite_options options = {
-		.writer = { .level = LEVEL, .block_expanded = BLOCK_EXPANDED },
+		.writer = { .level = LEVEL,
+			    .block_expanded = BLOCK_EXPANDED,
+			    .form = REEL_FORM_CODED },
 		.sample = shrink_sample,
 		.context = shrink,
 	};

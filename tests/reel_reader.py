@@ -19,7 +19,7 @@ Numbers are integers, texts strings (a byte that is not UTF-8 is a surrogate U+D
                    null); all differences undone.  A region: kind, address,
                    size, missing [[offset, size], ...], crc (CRC-32 of its bytes), and its bytes
                    with --bytes.
-    SAMPLES        each of its samples as a SAMPLE
+    SAMPLES, CODED_SAMPLES  each of its samples as a SAMPLE
 
 --summary prints a line for each block, {"block", "block_offset", "type", "records": {name: count}},
 and then {"blocks": count, "records": {name: count}}.
@@ -479,8 +479,8 @@ class Decoder:
         if block_type != self.block.type:
             raise corrupt("%s in a block of type %d" % (name, self.block.type))
         try:
-            if name == "SAMPLES":
-                for sample in Samples(self.samples, cursor, self.pass_over):
+            if name in ("SAMPLES", "CODED_SAMPLES"):
+                for sample in Samples(self.samples, cursor, self.pass_over, name != "SAMPLES"):
                     yield {"record": "SAMPLE", **sample}
             else:
                 yield {"record": name, **self.decode_known(name, fields, cursor)}

@@ -73,6 +73,7 @@ FIELDS = {
     33: ("SAMPLE", SAMPLES, None),
     34: ("SAMPLE_WEIGHT", SAMPLES, "sample weight"),
     35: ("SAMPLES", SAMPLES, None),
+    36: ("CODED_SAMPLES", SAMPLES, None),
     48: ("INDEX_ENTRY", INDEX, """offset type sequence stored_size raw_size expanded_size
         time_first time_last records"""),
     56: ("KEY", KEYS, "algorithm key:build_id sealed:sealed"),

@@ -1,5 +1,6 @@
-"""SAMPLES, from SPEC.md section 6: a part of reel_reader.py, see there."""
+"""SAMPLES and CODED_SAMPLES, from SPEC.md section 6: a part of reel_reader.py, see there."""
 
+from reel_coded import CodedWords
 from reel_records import (
     MASK, MAX_REGIONS, Cursor, OutOfRange, SampleDecoder, corrupt, decode_chain, overlay,
     packed_bits)
@@ -29,12 +30,12 @@ class Place:
         self.above = above
         self.second = second
 
-    def relative(self, word):
+    def is_stack(self, word):
         address, size = self.stack
-        distance = (word - self.address) & MASK
-        if (word - address) & MASK <= size and distance % self.size == 0:
-            return distance | RELATIVE
-        return word
+        return (word - address) & MASK <= size and (word - self.address) % self.size == 0
+
+    def relative(self, word):
+        return (word - self.address) & MASK | RELATIVE if self.is_stack(word) else word
 
     def stands_for(self, value):
         if value & RELATIVE:
@@ -88,12 +89,8 @@ class WordDecoder:
             if high > 15:
                 raise corrupt("word %d of the dictionary" % (high << 8 | low))
             word = self.dictionary.get(high << 8 | low, 0)
-        elif token == 6:
-            word = self.highs.get(streams[HIGH].u8(), 0) << 24
-            word |= sum(streams[LOW + i].u8() << 8 * i for i in range(3))
-        elif token == 7:
-            word = int.from_bytes(streams[RAW].take(place.size), "little")
-            self.highs[((word >> 24) * GOLDEN & MASK) >> 56] = word >> 24
+        elif token in (6, 7):
+            word = self.new(place, token == 6)
         elif token < 24:
             word = self.recent.pop(token - 8)
         else:
@@ -101,6 +98,40 @@ class WordDecoder:
         self.recent = [word] + self.recent[:15]
         self.dictionary[(word * GOLDEN & MASK) >> 52] = word
         return word
+
+
+    def new(self, place, has_high):
+        streams = self.streams
+        if has_high:
+            word = self.highs.get(streams[HIGH].u8(), 0) << 24
+            return word | sum(streams[LOW + i].u8() << 8 * i for i in range(3))
+        word = int.from_bytes(streams[RAW].take(place.size), "little")
+        self.highs[((word >> 24) * GOLDEN & MASK) >> 56] = word >> 24
+        return word
+
+
+class FromTheLast:
+    """A region's words, counted from the last one on, as CodedWords takes them."""
+
+    def __init__(self, words):
+        self.words = words
+        self.count = (words.end - words.start) // words.size
+
+    def offset(self, i):
+        return self.words.end - (i + 1) * self.words.size
+
+    def place(self, i):
+        words, offset = self.words, self.offset(i)
+        return words.place(offset, words.relative_at(offset + words.size),
+                           words.relative_at(offset + 2 * words.size))
+
+    def word(self, i):
+        at = self.offset(i)
+        return int.from_bytes(self.words.data[at:at + self.words.size], self.words.order)
+
+    def put(self, i, word):
+        at = self.offset(i)
+        self.words.data[at:at + self.words.size] = word.to_bytes(self.words.size, self.words.order)
 
 
 class RegionWords:
@@ -125,10 +156,13 @@ class RegionWords:
         address = (self.stack[0] + offset) & MASK
         return Place(self.size, self.stack, address, address, above, second)
 
-    def read(self):
+    def read(self, coded, pc):
         raw = self.decoder.streams[RAW]
         self.data[self.end:] = raw.take(len(self.data) - self.end)
-        self.words()
+        if coded:
+            coded.region(FromTheLast(self), pc)
+        else:
+            self.words()
         self.data[:self.start] = raw.take(self.start)
 
     def words(self):
@@ -158,14 +192,16 @@ class RegionWords:
 
 
 class Samples:
-    """Iterates over the samples of a SAMPLES; `block` is the block's SampleDecoder."""
+    """Iterates over the samples of a SAMPLES or CODED_SAMPLES; `block` is the block's
+    SampleDecoder."""
 
-    def __init__(self, block, cursor, pass_over):
+    def __init__(self, block, cursor, pass_over, coded):
         self.block = block
         self.pass_over = pass_over
         self.count = cursor.uv()
         self.streams = [Cursor(cursor.bytes()) for _ in range(STREAMS)]
         self.decoder = WordDecoder(self.streams)
+        self.coded = CodedWords(self.streams[TOKENS], self.decoder.new) if coded else None
 
     def __iter__(self):
         self.block.forget()
@@ -211,7 +247,7 @@ class Samples:
         for (region, words), before in zip(placed, old):
             data = bytearray(region["size"])
             overlay(data, region["address"], before)
-            RegionWords(self.decoder, region, words, data).read()
+            RegionWords(self.decoder, region, words, data).read(self.coded, record["pc"])
             if any(data.count(0, at, at + size) != size for at, size in region["missing"]):
                 raise corrupt("a missing range that is not 0")
             region["bytes"] = bytes(data)
@@ -236,6 +272,16 @@ class Samples:
         if layout is None:
             raise corrupt("registers in layout %d, which is not defined" % number)
         known = packed_bits(stream, len(layout))
+        if self.coded:
+            self.coded_registers(thread, stack, number, known)
+        else:
+            self.changed_registers(thread, stack, number, known)
+        record["pc"], record["layout"] = thread.pc, number
+        record["registers"] = [[dwarf, size, thread.values[i] if known[i] else None]
+                               for i, (dwarf, size) in enumerate(layout)]
+
+    def changed_registers(self, thread, stack, number, known):
+        layout, stream = self.block.layouts[number], self.streams[REGISTERS]
         changed = packed_bits(stream, len(layout) + 1)
         if any(changed[i] > known[i] for i in range(len(layout))):
             raise corrupt("a register that is not known is marked as changed")
@@ -245,15 +291,28 @@ class Samples:
             pc = self.decoder.word(Place(8, (0, 0), 0, MASK, before, 0))
         thread.layout, thread.values, thread.pc = number, [], pc
         for i, (_, size) in enumerate(layout):
-            value = values[i]
-            if value and value == before and pc < 1 << 8 * size:
-                value = pc
+            value = self.expected(values[i], before, pc, size)
             if changed[i]:
                 value = self.decoder.word(Place(size, stack, stack[0], i, pc, values[i]))
             thread.values.append(value if known[i] else 0)
-        record["pc"], record["layout"] = pc, number
-        record["registers"] = [[dwarf, size, thread.values[i] if known[i] else None]
-                               for i, (dwarf, size) in enumerate(layout)]
+
+    def coded_registers(self, thread, stack, number, known):
+        layout = self.block.layouts[number]
+        values = thread.values if thread.layout == number else [0] * len(layout)
+        before = thread.pc
+        pc = self.coded.word(Place(8, (0, 0), 0, MASK, before, 0), (before, 999), 1, before)
+        thread.layout, thread.values, thread.pc = number, [], pc
+        for i, (_, size) in enumerate(layout):
+            value = 0
+            if known[i]:
+                value = self.coded.word(Place(size, stack, stack[0], i, pc, values[i]),
+                                        (pc, 1000 + i), 2 + i,
+                                        self.expected(values[i], before, pc, size))
+            thread.values.append(value)
+
+    @staticmethod
+    def expected(value, before, pc, size):
+        return pc if value and value == before and pc < 1 << 8 * size else value
 
     def chains(self, thread, record, parts):
         stream = self.streams[CHAINS]

@@ -226,7 +226,7 @@ struct pair {
 static void pair_create(struct pair *ret)
 {
 	memset(ret, 0, sizeof(*ret));
-	must(reel_sample_encoder_create(true, &ret->encoder));
+	must(reel_sample_encoder_create(REEL_FORM_PLAIN, &ret->encoder));
 	ret->buffer = &ret->encoder->records;
 	must(reel_sample_decoder_create(&ret->decoder));
 	reel_sample_decoder_reset(ret->decoder, REEL_BLOCK_EXPANDED_MAX);
@@ -246,7 +246,8 @@ static struct reel_sample pair_check(struct pair *pair, const struct reel_sample
 	struct reel_cursor cursor;
 
 	must(reel_sample_encode(pair->encoder, sample, &pair->records, &pair->expanded));
-	cursor = reel_cursor(pair->buffer->bytes + pair->decoded, pair->buffer->size - pair->decoded);
+	cursor = reel_cursor(pair->buffer->bytes + pair->decoded,
+			     pair->buffer->size - pair->decoded);
 	for (;;) {
 		must(reel_record_frame_next(&cursor, &frame));
 		if (!frame.id)
@@ -481,8 +482,8 @@ static void test_unchanged(void **state)
 static void assert_invalid(struct pair *pair, const struct reel_sample *sample)
 {
 	size_t size = pair->buffer->size;
-	struct reel_error *error = reel_sample_encode(pair->encoder, sample, &pair->records,
-						      &pair->expanded);
+	struct reel_error *error =
+		reel_sample_encode(pair->encoder, sample, &pair->records, &pair->expanded);
 
 	assert_non_null(error);
 	assert_int_equal(reel_error_code(error), REEL_ERROR_INVALID);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/word_model.c, sample_encoder.c, samples_decoder.c: SAMPLES. */
+/* format/word_model.c, word_coder.c, bit_coder.c, sample_encoder.c, samples_decoder.c: SAMPLES and
+ * CODED_SAMPLES. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "format/bit_coder.h"
 #include "format/sample_decoder_parts.h"
 #include "format/sample_encoder_parts.h"
 #include "format/sample_words.h"
@@ -95,6 +97,7 @@ struct shape {
 	bool big_endian;
 	/* Registers of both sizes, regions that begin and end anywhere. */
 	bool odd;
+	enum reel_sample_form form;
 };
 
 struct world {
@@ -326,7 +329,8 @@ static void encode(struct world *world, struct reel_sample_encoder *encoder, str
 	assert_int_equal(reel_sample_encoder_size(encoder), 0);
 }
 
-static void begin(struct reel_sample_decoder *decoder, const struct reel_buffer *bytes)
+static void begin(struct reel_sample_decoder *decoder, enum reel_sample_form form,
+		  const struct reel_buffer *bytes)
 {
 	struct reel_cursor cursor = reel_cursor(bytes->bytes, bytes->size);
 	struct reel_record_frame frame;
@@ -337,7 +341,8 @@ static void begin(struct reel_sample_decoder *decoder, const struct reel_buffer 
 		must(reel_sample_decode_layout(decoder, &frame));
 	}
 	must(reel_record_frame_next(&cursor, &frame));
-	assert_int_equal(frame.id, REEL_RECORD_SAMPLES);
+	assert_int_equal(frame.id,
+			 form == REEL_FORM_CODED ? REEL_RECORD_CODED_SAMPLES : REEL_RECORD_SAMPLES);
 	assert_false(reel_cursor_left(&cursor));
 	must(reel_samples_begin(decoder, &frame));
 }
@@ -351,7 +356,7 @@ static void check_shape(const struct shape *shape)
 	size_t unchanged = 0;
 
 	world_create(shape, &world);
-	must(reel_sample_encoder_create(false, &encoder));
+	must(reel_sample_encoder_create(shape->form, &encoder));
 	must(reel_sample_decoder_create(&decoder));
 	reel_sample_encoder_set_target(encoder, shape->word_bits, shape->big_endian);
 	/* The second time they know nothing of the first. */
@@ -361,7 +366,7 @@ static void check_shape(const struct shape *shape)
 		bool found;
 
 		encode(&world, encoder, all, &bytes);
-		begin(decoder, &bytes);
+		begin(decoder, shape->form, &bytes);
 		for (size_t i = 0; i < SAMPLES; i++) {
 			must(reel_samples_next(decoder, &sample, &found));
 			assert_true(found);
@@ -381,8 +386,9 @@ static void check_shape(const struct shape *shape)
 static void test_random_samples(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 8; i++)
-		check_shape(&(struct shape){ i & 1 ? 32 : 64, i & 2, i & 4 });
+	for (int i = 0; i < 16; i++)
+		check_shape(&(struct shape){ i & 1 ? 32 : 64, i & 2, i & 4,
+					     i & 8 ? REEL_FORM_CODED : REEL_FORM_STREAMS });
 }
 
 /* The order of a target's bytes is told by CAPTURE, and only decides how small samples get. */
@@ -399,7 +405,7 @@ static void test_target(void **state)
 		uint64_t expanded = 0;
 		uint32_t records = 0;
 
-		must(reel_sample_encoder_create(false, &encoder));
+		must(reel_sample_encoder_create(REEL_FORM_STREAMS, &encoder));
 		reel_sample_encoder_set_target(encoder, 64, big);
 		must(reel_sample_encode(encoder, &sample, &records, &expanded));
 		sizes[big] = reel_sample_encoder_size(encoder);
@@ -427,7 +433,7 @@ static struct reel_error *read_samples(struct reel_sample_decoder *decoder)
 }
 
 /* Whatever the streams say, reading ends, and within their memory. */
-static void test_mutated(void **state)
+static void check_mutated(enum reel_sample_form form)
 {
 	static struct kept all[SAMPLES];
 	static struct world world;
@@ -436,15 +442,14 @@ static void test_mutated(void **state)
 	struct reel_sample_decoder *decoder;
 	uint64_t random = 3, errors = 0;
 
-	(void)state;
-	world_create(&(struct shape){ 64, false, true }, &world);
-	must(reel_sample_encoder_create(false, &encoder));
+	world_create(&(struct shape){ 64, false, true, form }, &world);
+	must(reel_sample_encoder_create(form, &encoder));
 	must(reel_sample_decoder_create(&decoder));
 	encode(&world, encoder, all, &bytes);
 	for (int round = 0; round < 400; round++) {
 		struct reel_error *error;
 
-		begin(decoder, &bytes);
+		begin(decoder, form, &bytes);
 		for (uint64_t n = 1 + next_random(&random) % 3; n; n--) {
 			struct reel_cursor *stream =
 				&decoder->streams[next_random(&random) % REEL_STREAMS];
@@ -466,6 +471,13 @@ static void test_mutated(void **state)
 		kept_free(&all[i]);
 	reel_sample_encoder_destroy(encoder);
 	reel_sample_decoder_destroy(decoder);
+}
+
+static void test_mutated(void **state)
+{
+	(void)state;
+	check_mutated(REEL_FORM_STREAMS);
+	check_mutated(REEL_FORM_CODED);
 }
 
 /* The streams of one sample with a region of 16 bytes at 0, in their order. */
@@ -563,12 +575,122 @@ static void test_hostile(void **state)
 	CHECK("left behind", CHAINS, "\1");
 }
 
+/* ---- coding --------------------------------------------------------------------------- */
+
+/* Probabilities rise, and odds lead back to them. */
+static void test_bit_tables(void **state)
+{
+	struct reel_bit_tables tables;
+
+	(void)state;
+	reel_bit_tables_fill(&tables);
+	assert_int_equal(tables.probabilities[2048], 32768);
+	for (unsigned i = 1; i < 4096; i++) {
+		assert_true(tables.probabilities[i] >= tables.probabilities[i - 1]);
+		assert_true(tables.odds[i] >= tables.odds[i - 1]);
+	}
+	for (unsigned i = 8; i < 4088; i++) {
+		int probability = tables.probabilities[tables.odds[i] + 2048];
+
+		assert_in_range(probability, 16 * i + 8, 16 * i + 8 + 160);
+	}
+}
+
+/* Any probabilities, also such as are quite wrong. */
+static void test_bit_coder(void **state)
+{
+	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
+	struct reel_bit_coder encoder, decoder;
+	struct reel_cursor cursor;
+	uint64_t random = 9;
+
+	(void)state;
+	reel_bit_coder_encode_to(&encoder, &bytes);
+	for (int i = 0; i < 100000; i++) {
+		uint32_t probability = REEL_BIT_LEAST +
+				       next_random(&random) % (REEL_BIT_SCALE - 2 * REEL_BIT_LEAST);
+
+		reel_bit_code(&encoder, false, next_random(&random) & 1, probability);
+	}
+	reel_bit_coder_finish(&encoder);
+	cursor = reel_cursor(bytes.bytes, bytes.size);
+	reel_bit_coder_decode_from(&decoder, &cursor);
+	random = 9;
+	for (int i = 0; i < 100000; i++) {
+		uint32_t probability = REEL_BIT_LEAST +
+				       next_random(&random) % (REEL_BIT_SCALE - 2 * REEL_BIT_LEAST);
+
+		assert_int_equal(reel_bit_code(&decoder, true, false, probability),
+				 next_random(&random) & 1);
+	}
+	assert_false(cursor.failed || reel_cursor_left(&cursor));
+}
+
+/* What a context has seen often takes little. */
+static void test_bit_context(void **state)
+{
+	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
+	struct reel_bit_context a = { 0 }, b = { 0 }, c = { 0 };
+	struct reel_bit_mix mix = { { REEL_BIT_WEIGHT_START, REEL_BIT_WEIGHT_START } };
+	struct reel_bit_tables tables;
+	struct reel_bit_coder coder;
+
+	(void)state;
+	reel_bit_tables_fill(&tables);
+	reel_bit_coder_encode_to(&coder, &bytes);
+	for (int i = 0; i < 8000; i++)
+		reel_bit_code_one(&coder, &tables, false, i % 20 == 0, &a);
+	/* 0.29 bits each. */
+	assert_in_range(bytes.size, 280, 360);
+	bytes.size = 0;
+	for (int i = 0; i < 8000; i++)
+		reel_bit_code_two(&coder, &tables, false, true, &b, &c, &mix);
+	assert_true(bytes.size < 20);
+}
+
+/* Scrubbed stacks get a good deal smaller. */
+static void test_coded_size(void **state)
+{
+	static struct world world;
+	size_t sizes[2];
+
+	(void)state;
+	for (int coded = 0; coded < 2; coded++) {
+		_cleanup_buffer_ struct reel_buffer bytes = { 0 };
+		struct reel_sample_encoder *encoder;
+		size_t ends[REEL_STREAMS];
+		uint64_t expanded = 0;
+		uint32_t records = 0;
+
+		world_create(&(struct shape){ 64 }, &world);
+		must(reel_sample_encoder_create(coded ? REEL_FORM_CODED : REEL_FORM_STREAMS,
+						&encoder));
+		for (size_t i = 0; i < SAMPLES; i++) {
+			struct reel_region region = { .address = top_of(&world, 0) - STACK_MAX,
+						      .bytes = world.stacks[0],
+						      .size = STACK_MAX };
+			struct reel_sample sample = { .id = i, .regions = &region, .n_regions = 1 };
+
+			for (size_t at = 0; at < 400; at += 8)
+				reel_store64(world.stacks[0] + at,
+					     0x401000 + i % 7 * 16 * (at % 3 == 0));
+			must(reel_sample_encode(encoder, &sample, &records, &expanded));
+		}
+		must(reel_sample_encoder_finish(encoder, &bytes, ends));
+		sizes[coded] = bytes.size - SAMPLES * 11;
+		reel_sample_encoder_destroy(encoder);
+	}
+	assert_true(sizes[1] * 3 < sizes[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_words_of_region), cmocka_unit_test(test_relative_words),
 		cmocka_unit_test(test_random_samples),	cmocka_unit_test(test_target),
 		cmocka_unit_test(test_mutated),		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_bit_tables),	cmocka_unit_test(test_bit_coder),
+		cmocka_unit_test(test_bit_context),	cmocka_unit_test(test_coded_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

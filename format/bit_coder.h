@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A binary range coder: decisions, each with the probability that was foreseen for it, to bytes
+ * and back (SPEC.md, section 6, "Decisions").  Encoder and decoder run the same code, so that what
+ * they foresee is the same; in integers, so that it is on every CPU.
+ */
+#ifndef FORMAT_BIT_CODER_H
+#define FORMAT_BIT_CODER_H
+
+#include "format/bytes.h"
+
+/* Functions that encode or decode: each is compiled for one of both. */
+#define REEL_BOTH_WAYS static inline __attribute__((always_inline))
+
+/* Probabilities are of a decision that is true, in 1/65536. */
+#define REEL_BIT_LEAST	64
+#define REEL_BIT_SCALE	65536
+#define REEL_BIT_COUNTS 40
+/* Weights of a mix, in 1/65536. */
+#define REEL_BIT_WEIGHT_START 40000
+#define REEL_BIT_WEIGHT_MAX   (1 << 20)
+#define REEL_BIT_ODDS_MAX     2047
+
+/* What was seen in a context. All 0 is new. */
+struct reel_bit_context {
+	uint16_t probability; /* xor 32768 */
+	uint16_t n_seen;      /* at most REEL_BIT_COUNTS */
+};
+
+/* How much is thought of two contexts that foresee the same decision. */
+struct reel_bit_mix {
+	int32_t weights[2];
+};
+
+struct reel_bit_coder {
+	uint32_t low, high; /* the range that is left, both included */
+	uint32_t code;	    /* decoder: what it reads, within the range */
+	struct reel_buffer *out;
+	struct reel_cursor *in;
+};
+
+void reel_bit_coder_encode_to(struct reel_bit_coder *coder, struct reel_buffer *out);
+/* Behind the last decision: the bytes that are left to be written. */
+void reel_bit_coder_finish(struct reel_bit_coder *coder);
+/* The cursor fails where there are not enough bytes. */
+void reel_bit_coder_decode_from(struct reel_bit_coder *coder, struct reel_cursor *in);
+
+/* ln(p / (1 - p)), in 1/256, of 4096 probabilities; and its reverse, of [-2048, 2047]. */
+struct reel_bit_tables {
+	int16_t odds[4096];
+	uint16_t probabilities[4096];
+	uint16_t rates[REEL_BIT_COUNTS + 1];
+};
+
+void reel_bit_tables_fill(struct reel_bit_tables *ret);
+
+static inline uint32_t reel_bit_probability(const struct reel_bit_context *context)
+{
+	return context->probability ^ 32768u;
+}
+
+/* A decision that is true with `probability`: `bit` when encoding, which decoding does not look at.
+ */
+REEL_BOTH_WAYS bool reel_bit_code(struct reel_bit_coder *coder, bool decoding, bool bit,
+				  uint32_t probability)
+{
+	uint32_t middle =
+		coder->low + (uint32_t)((uint64_t)(coder->high - coder->low) * probability >> 16);
+
+	if (decoding)
+		bit = coder->code <= middle;
+	if (bit)
+		coder->high = middle;
+	else
+		coder->low = middle + 1;
+	while (!((coder->low ^ coder->high) >> 24)) {
+		if (decoding)
+			coder->code = coder->code << 8 | reel_cursor_u8(coder->in);
+		else
+			reel_buffer_u8(coder->out, (uint8_t)(coder->high >> 24));
+		coder->low <<= 8;
+		coder->high = coder->high << 8 | 255;
+	}
+	return bit;
+}
+
+static inline void reel_bit_learn(const struct reel_bit_tables *tables,
+				  struct reel_bit_context *context, bool bit)
+{
+	int32_t probability = (int32_t)reel_bit_probability(context);
+	int64_t error = (bit ? REEL_BIT_SCALE - 1 : 0) - probability;
+
+	/* Shifts of negative numbers round down (SPEC.md). */
+	probability += (int32_t)((error * tables->rates[context->n_seen]) >> 16);
+	context->probability = (uint16_t)((uint32_t)probability ^ 32768u);
+	if (context->n_seen < REEL_BIT_COUNTS)
+		context->n_seen++;
+}
+
+/* A decision that one context foresees. */
+REEL_BOTH_WAYS bool reel_bit_code_one(struct reel_bit_coder *coder,
+				      const struct reel_bit_tables *tables, bool decoding, bool bit,
+				      struct reel_bit_context *context)
+{
+	uint32_t probability = reel_bit_probability(context);
+
+	if (probability < REEL_BIT_LEAST)
+		probability = REEL_BIT_LEAST;
+	if (probability > REEL_BIT_SCALE - REEL_BIT_LEAST)
+		probability = REEL_BIT_SCALE - REEL_BIT_LEAST;
+	bit = reel_bit_code(coder, decoding, bit, probability);
+	reel_bit_learn(tables, context, bit);
+	return bit;
+}
+
+static inline int32_t reel_bit_odds(const struct reel_bit_tables *tables,
+				    const struct reel_bit_context *context)
+{
+	return context->n_seen ? tables->odds[reel_bit_probability(context) >> 4] : 0;
+}
+
+static inline void reel_bit_weigh(int32_t *weight, int32_t odds, int32_t error)
+{
+	int64_t changed = *weight + (((int64_t)odds * error) >> 13);
+
+	if (changed > REEL_BIT_WEIGHT_MAX)
+		changed = REEL_BIT_WEIGHT_MAX;
+	if (changed < -REEL_BIT_WEIGHT_MAX)
+		changed = -REEL_BIT_WEIGHT_MAX;
+	*weight = (int32_t)changed;
+}
+
+/* A decision that two contexts foresee. */
+REEL_BOTH_WAYS bool reel_bit_code_two(struct reel_bit_coder *coder,
+				      const struct reel_bit_tables *tables, bool decoding, bool bit,
+				      struct reel_bit_context *a, struct reel_bit_context *b,
+				      struct reel_bit_mix *mix)
+{
+	int32_t odds_a = reel_bit_odds(tables, a), odds_b = reel_bit_odds(tables, b), error;
+	int64_t odds =
+		((int64_t)mix->weights[0] * odds_a + (int64_t)mix->weights[1] * odds_b) >> 16;
+	uint32_t probability;
+
+	if (odds > REEL_BIT_ODDS_MAX)
+		odds = REEL_BIT_ODDS_MAX;
+	if (odds < -REEL_BIT_ODDS_MAX)
+		odds = -REEL_BIT_ODDS_MAX;
+	probability = tables->probabilities[odds + REEL_BIT_ODDS_MAX + 1];
+	bit = reel_bit_code(coder, decoding, bit, probability);
+	error = (bit ? REEL_BIT_SCALE - 1 : 0) - (int32_t)probability;
+	reel_bit_weigh(&mix->weights[0], odds_a, error);
+	reel_bit_weigh(&mix->weights[1], odds_b, error);
+	reel_bit_learn(tables, a, bit);
+	reel_bit_learn(tables, b, bit);
+	return bit;
+}
+
+#endif

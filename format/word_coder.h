@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CODED_SAMPLES: the words of registers and stacks, decision by decision (SPEC.md, section 6).
+ * Twice to four times smaller than SAMPLES' tokens where stacks are scrubbed, for several times the
+ * CPU.
+ */
+#ifndef FORMAT_WORD_CODER_H
+#define FORMAT_WORD_CODER_H
+
+#include "format/sample_words.h"
+
+struct reel_word_coder;
+
+struct reel_error *reel_word_coder_create(struct reel_word_coder **ret) REEL_MUST_CHECK;
+void reel_word_coder_destroy(struct reel_word_coder *coder);
+
+/* Forgets all; what is coded from now on goes to `streams`, of which there are REEL_STREAMS. */
+void reel_word_coder_encode_to(struct reel_word_coder *coder, struct reel_buffer *streams);
+/* Behind the last word. */
+void reel_word_coder_finish(struct reel_word_coder *coder);
+/* Forgets all; a stream fails where it is not what words can be. */
+void reel_word_coder_decode_from(struct reel_word_coder *coder, struct reel_cursor *streams);
+
+/* pc and the registers that are known; `base` becomes theirs. */
+void reel_word_coder_encode_registers(struct reel_word_coder *coder,
+				      const struct reel_sample *sample,
+				      struct reel_thread_base *base);
+/* Sets `pc` and `values`, which are base->values; the regions' addresses, the layout and `known`
+ * are there. */
+void reel_word_coder_decode_registers(struct reel_word_coder *coder, struct reel_thread_base *base,
+				      struct reel_sample *sample);
+
+/* A region's words; `base` becomes them. */
+void reel_word_coder_encode_words(struct reel_word_coder *coder, uint64_t pc,
+				  struct reel_word_walk *walk, uint8_t *base);
+/* Over walk->bytes, which are the base's. *top_ret: from which offset on they stay as they are.
+ * CORRUPT. */
+struct reel_error *reel_word_coder_decode_words(struct reel_word_coder *coder, uint64_t pc,
+						struct reel_word_walk *walk, uint8_t *bytes,
+						size_t *top_ret) REEL_MUST_CHECK;
+
+#endif
