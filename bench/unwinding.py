@@ -30,7 +30,7 @@ def rows_of(name, found):
             continue
         yield Row(PART, name + ", warm", peer, "frames/s", ours[0], theirs[0])
         yield Row(PART, name + ", cold", peer, "samples/s", ours[1], theirs[1], COLD if peer == "libdw" else "")
-    yield Row(PART, name + ", warm", unit="frames/s", ours=ours[0], target=RECURSION if name == "recursion" else ORDINARY, absolute=True)
+    yield Row(PART, name + ", warm", unit="frames/s", ours=ours[0], target=RECURSION if name in ("descent", "recursion") else ORDINARY, absolute=True)
 
 
 def run(names, quick):
