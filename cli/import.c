@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/session.h"
+#include "cli/new_capture.h"
 #include "cli/text.h"
 
 #define DEFAULT_RECORDING "perf.data"
@@ -14,20 +14,19 @@ enum {
 	KEY_ARCH = OPTION_KEY_OWN,
 	KEY_KALLSYMS,
 	KEY_NO_COMMAND_LINE,
-	KEY_ENCRYPT_TO,
 };
 
 struct import {
 	struct options common;
 	const char *arch, *kallsyms;
 	bool no_command_line;
-	struct string_list recipients;
 
 	struct progress progress;
 	bool damaged;
 };
 
 static const struct argp_child children[] = {
+	{ &options_recipients, 0, NULL, 0 },
 	{ &options_file, 0, "Other options:", 1 },
 	{ 0 },
 };
@@ -49,9 +48,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_NO_COMMAND_LINE:
 		import->no_command_line = true;
 		return 0;
-	case KEY_ENCRYPT_TO:
-		string_list_add(&import->recipients, arg);
-		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -65,10 +61,6 @@ static const struct argp_option own_options[] = {
 	  "cache in ~/.debug, or this host's kernel if it is the same one)",
 	  0 },
 	{ "no-cmdline", KEY_NO_COMMAND_LINE, NULL, 0, "Leave perf's command line out", 0 },
-	{ "encrypt-to", KEY_ENCRYPT_TO, "PUBLIC_KEY", 0,
-	  "Encrypt the capture to this key, or to those in the file of this name, as `stackreel "
-	  "keygen' makes them (may be given again)",
-	  0 },
 	{ 0 }
 };
 
@@ -118,18 +110,21 @@ static void show_problem(void *context, enum reel_error_code code, const char *m
 		complain("%s", escaped);
 }
 
-static void print_counts(const char *output, const struct reel_import_counts *counts)
+static void print_counts(const struct import *import, const char *output,
+			 const struct reel_import_counts *counts)
 {
-	_cleanup_free_ char *escaped = text_escape(output, "");
-	uint64_t samples = counts->samples ? counts->samples : 1;
+	_cleanup_free_ char *remark = NULL;
 
-	fprintf(stderr, "stackreel: %s: %s samples, %s (%s a sample, of %s", escaped,
-		format_count(counts->samples).text, format_bytes(counts->bytes_written).text,
-		format_bytes(counts->bytes_written / samples).text,
-		format_bytes(counts->bytes_read / samples).text);
 	if (counts->lost)
-		fprintf(stderr, "; perf lost %s records", format_count(counts->lost).text);
-	fputs(")\n", stderr);
+		remark = memory_print("perf lost %s records", format_count(counts->lost).text);
+	new_capture_print(&import->common, output,
+			  &(struct new_capture){
+				  .samples = counts->samples,
+				  .bytes_written = counts->bytes_written,
+				  .bytes_read = counts->bytes_read,
+				  .samples_are = "",
+				  .remark = remark,
+			  });
 }
 
 static int run(struct import *import, const char *file, const char *output)
@@ -139,23 +134,20 @@ static int run(struct import *import, const char *file, const char *output)
 		.arch = import->arch,
 		.kallsyms = import->kallsyms,
 		.no_command_line = import->no_command_line,
-		.recipients = import->recipients.items,
+		.recipients = import->common.recipients.items,
 		.progress = show_progress,
 		.problem = show_problem,
 		.context = import,
 	};
 	struct reel_import_counts counts = { .size = sizeof(counts) };
 	struct reel_error *error;
-	bool is_usage;
 
 	progress_start(&import->progress, !import->common.quiet);
 	error = reel_import_perf(file, output, &options, &counts);
 	progress_end(&import->progress);
-	is_usage = error && reel_error_code(error) == REEL_ERROR_INVALID;
-	if (!no_error(error))
-		return is_usage ? STATUS_USAGE : STATUS_ERROR;
-	if (!import->common.quiet && strcmp(output, "-") != 0)
-		print_counts(output, &counts);
+	if (error)
+		return new_capture_failed(error);
+	print_counts(import, output, &counts);
 	return import->damaged ? STATUS_ERROR : STATUS_OK;
 }
 
@@ -173,7 +165,6 @@ int command_import(int argc, char **argv)
 	output = import.common.output ? memory_print("%s", import.common.output)
 				      : default_output(file);
 	status = run(&import, file, output);
-	free(import.recipients.items);
 	options_free(&import.common);
 	return status;
 }

@@ -24,6 +24,8 @@ enum {
 	KEY_MAX_FRAMES,
 	KEY_MIN_COMPLETE,
 	KEY_IDENTITY,
+	KEY_ENCRYPT_TO,
+	KEY_DECRYPT,
 };
 
 #define LIST_MAX 65536
@@ -298,6 +300,58 @@ static const struct argp_option keys_options[] = {
 
 const struct argp options_keys = { keys_options, parse_keys, NULL, NULL, NULL, NULL, NULL };
 
+static error_t parse_recipients(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	if (key != KEY_ENCRYPT_TO)
+		return ARGP_ERR_UNKNOWN;
+	string_list_add(&options->recipients, arg);
+	return 0;
+}
+
+static const struct argp_option recipients_options[] = {
+	{ "encrypt-to", KEY_ENCRYPT_TO, "PUBLIC_KEY", 0,
+	  "Encrypt the new capture to this key, or to those in the file of this name, as "
+	  "`stackreel keygen' makes them (may be given again)",
+	  0 },
+	{ 0 }
+};
+
+const struct argp options_recipients = {
+	recipients_options, parse_recipients, NULL, NULL, NULL, NULL, NULL
+};
+
+static error_t parse_rewrite(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	(void)arg;
+	switch (key) {
+	case KEY_DECRYPT:
+		options->decrypt = true;
+		return 0;
+	case ARGP_KEY_END:
+		if (!options->output)
+			argp_error(state, "where to? Name the new capture with -o FILE");
+		if (options->decrypt && options->recipients.count)
+			argp_error(state, "--decrypt and --encrypt-to contradict each other");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option rewrite_options[] = {
+	{ "decrypt", KEY_DECRYPT, NULL, 0,
+	  "Do not encrypt the new capture, though FILE is: everybody may read it", 0 },
+	{ 0 }
+};
+
+const struct argp options_rewrite = {
+	rewrite_options, parse_rewrite, NULL, NULL, NULL, NULL, NULL
+};
+
 static error_t parse_quality(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -374,6 +428,7 @@ void options_free(struct options *options)
 	free(options->module_files.items);
 	free(options->comms.items);
 	free(options->identities.items);
+	free(options->recipients.items);
 	free(options->pids.items);
 	free(options->tids.items);
 	free(options->cpus.items);

@@ -38,6 +38,9 @@ struct options {
 	/* Of the events to show; NULL: all. */
 	const char *event;
 	struct string_list symfs, debug_dirs, module_files, comms, identities;
+	/* Of the capture that is made. */
+	struct string_list recipients;
+	bool decrypt;
 	struct number_list pids, tids, cpus;
 	uint64_t from, to;
 	bool no_host_files, no_inlines, no_demangle, no_frame_pointers;
@@ -53,6 +56,10 @@ extern const struct argp options_filter;
 extern const struct argp options_search;
 /* --identity */
 extern const struct argp options_keys;
+/* --encrypt-to */
+extern const struct argp options_recipients;
+/* --decrypt, for commands that make a capture of a capture: -o is a must then. */
+extern const struct argp options_rewrite;
 /* --min-complete */
 extern const struct argp options_quality;
 /* -j */

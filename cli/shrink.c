@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stackreel shrink: a capture with no more of the stacks than unwinding reads. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/commands.h"
-#include "cli/session.h"
+#include "cli/new_capture.h"
 #include "cli/text.h"
 
 static const struct argp_child children[] = {
+	{ &options_recipients, 0, NULL, 0 },
+	{ &options_rewrite, 0, NULL, 0 },
 	{ &options_search, 0, "Where modules come from:", 1 },
 	{ &options_keys, 0, "Other options:", 2 },
 	{ &options_file, 0, NULL, 2 },
@@ -22,10 +21,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		options_set_inputs(state, children, options);
-		return 0;
-	case ARGP_KEY_END:
-		if (!options->output)
-			argp_error(state, "where to? Name the new capture with -o FILE");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -43,53 +38,33 @@ static const struct argp parser = {
 	"FILE is " DEFAULT_CAPTURE
 	" if not given, `-' is standard input. Samples whose traces want "
 	"modules that are not found here are kept whole, as they may be unwound further where the "
-	"modules are. The new capture is not encrypted. The exit status is 1 if FILE is damaged; "
-	"what could be read of it is written nevertheless.",
+	"modules are. An encrypted FILE becomes another encrypted capture, with --encrypt-to, or a "
+	"plain one, with --decrypt. The exit status is 1 if FILE is damaged; what could be read of "
+	"it is written nevertheless.",
 	children,
 	NULL,
 	NULL,
 };
 
-static void print_counts(const char *output, const struct reel_shrink_counts *counts,
-			 uint64_t bytes_read)
+static struct reel_error *make(void *context, struct reel_capture *capture, const char *output,
+			       struct new_capture *ret)
 {
-	_cleanup_free_ char *escaped = text_escape(output, "");
-	uint64_t samples = counts->samples ? counts->samples : 1;
-
-	fprintf(stderr,
-		"stackreel: %s: %s samples with the same traces, %s (%s a sample) of %s (%s)",
-		escaped, format_count(counts->samples).text,
-		format_bytes(counts->bytes_written).text,
-		format_bytes(counts->bytes_written / samples).text, format_bytes(bytes_read).text,
-		format_bytes(bytes_read / samples).text);
-	if (counts->whole)
-		fprintf(stderr, "; %s are kept whole, as modules are missing",
-			format_count(counts->whole).text);
-	fputc('\n', stderr);
-}
-
-static int run(const struct options *options)
-{
+	const struct options *common = context;
+	const struct reel_shrink_options options = {
+		.size = sizeof(options),
+		.recipients = common->recipients.items,
+		.decrypt = common->decrypt,
+	};
 	struct reel_shrink_counts counts = { .size = sizeof(counts) };
-	struct session session;
-	struct reel_error *error;
-	int status;
+	struct reel_error *error = reel_capture_shrink(capture, output, &options, &counts);
 
-	if (!session_open(&session, options))
-		return STATUS_ERROR;
-	error = reel_capture_shrink(session.capture, options->output, &counts);
-	progress_end(&session.progress);
-	if (error) {
-		status = reel_error_code(error) == REEL_ERROR_INVALID ? STATUS_USAGE : STATUS_ERROR;
-		no_error(error);
-	} else {
-		session_warn(&session);
-		status = *reel_capture_info(session.capture)->problems ? STATUS_ERROR : STATUS_OK;
-		if (!options->quiet && strcmp(options->output, "-") != 0)
-			print_counts(options->output, &counts, session.info->file_size);
-	}
-	session_close(&session);
-	return status;
+	ret->samples = counts.samples;
+	ret->samples_are = " with the same traces";
+	ret->bytes_written = counts.bytes_written;
+	if (counts.whole)
+		ret->remark = memory_print("%s are kept whole, as modules are missing",
+					   format_count(counts.whole).text);
+	return error;
 }
 
 int command_shrink(int argc, char **argv)
@@ -99,7 +74,7 @@ int command_shrink(int argc, char **argv)
 
 	options_init(&options);
 	argp_parse(&parser, argc, argv, 0, NULL, &options);
-	status = run(&options);
+	status = new_capture_make(&options, make, &options);
 	options_free(&options);
 	return status;
 }

@@ -14,9 +14,9 @@ _stackreel_options() {
     table) echo "$file" ;;
     import) echo "--arch --kallsyms --no-cmdline --encrypt-to $file" ;;
     keygen) echo "-y -o --output --help" ;;
-    scrub) echo "--no-cmdline --encrypt-to --identity $file" ;;
+    scrub) echo "--no-cmdline --encrypt-to --decrypt --identity $file" ;;
     shrink) echo "--symfs --debug-dir --module --no-host-files --no-inline --no-demangle
-        --no-frame-pointers --max-frames --identity $file" ;;
+        --no-frame-pointers --max-frames --encrypt-to --decrypt --identity $file" ;;
     esac
 }
 

@@ -162,6 +162,13 @@ struct reel_error *reel_block_file_create(int fd, const struct reel_block_file_o
 	return NULL;
 }
 
+struct reel_error *reel_block_file_copy_cipher(const struct reel_block_file *file,
+					       struct reel_cipher **ret)
+{
+	*ret = NULL;
+	return file->cipher ? reel_cipher_copy(file->cipher, ret) : NULL;
+}
+
 struct reel_block_file *reel_block_file_use(struct reel_block_file *file)
 {
 	pthread_mutex_lock(&file->mutex);

@@ -8,7 +8,7 @@
 #define FORMAT_BLOCK_FILE_H
 
 #include "format/block.h"
-#include "format/keys.h"
+#include "format/cipher.h"
 #include "format/record.h"
 #include "format/sample_streams.h"
 
@@ -57,6 +57,10 @@ struct reel_error *reel_block_file_create(int fd, const struct reel_block_file_o
 /* It is freed with its last user, of which it has one from the start. */
 struct reel_block_file *reel_block_file_use(struct reel_block_file *file);
 void reel_block_file_release(struct reel_block_file *file);
+
+/* The file's key, for who wrote it to read it again; *ret is NULL if it is not encrypted. */
+struct reel_error *reel_block_file_copy_cipher(const struct reel_block_file *file,
+					       struct reel_cipher **ret) REEL_MUST_CHECK;
 
 /* The file header, and the keys of an encrypted file. */
 struct reel_error *reel_block_file_begin(struct reel_block_file *file) REEL_MUST_CHECK;

@@ -56,6 +56,15 @@ struct reel_error *reel_cipher_create(const uint8_t id[REEL_FILE_ID_SIZE], struc
 	return error;
 }
 
+struct reel_error *reel_cipher_copy(const struct reel_cipher *cipher, struct reel_cipher **ret)
+{
+	struct reel_error *error = cipher_new(cipher->file_id, ret);
+
+	if (!error)
+		memcpy((*ret)->key, cipher->key, sizeof(cipher->key));
+	return error;
+}
+
 void reel_cipher_destroy(struct reel_cipher *cipher)
 {
 	if (!cipher)

@@ -42,6 +42,9 @@ struct reel_error *reel_cipher_open(const uint8_t id[REEL_FILE_ID_SIZE],
 				    const struct reel_record_key *record,
 				    const struct reel_identities *identities,
 				    struct reel_cipher **ret) REEL_MUST_CHECK;
+/* The same key once more, with a life of its own. */
+struct reel_error *reel_cipher_copy(const struct reel_cipher *cipher,
+				    struct reel_cipher **ret) REEL_MUST_CHECK;
 /* Wipes the key. */
 void reel_cipher_destroy(struct reel_cipher *cipher);
 

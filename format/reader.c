@@ -81,7 +81,7 @@ static struct reel_error *find_blocks(struct reel_reader *reader,
 	struct reel_error *error = read_file_header(reader);
 	bool found = false;
 
-	if (!error && reel_reader_is_encrypted(reader))
+	if (!error && reel_reader_is_encrypted(reader) && !reader->cipher)
 		error = reel_reader_open_first_keys(reader, identities);
 	if (!error)
 		error = read_trailer(reader);
@@ -97,19 +97,21 @@ static struct reel_error *find_blocks(struct reel_reader *reader,
 	return error;
 }
 
-/* Takes ownership of `source`. */
+/* Takes ownership of `source` and of `cipher`, which is NULL if the key is to be found. */
 static struct reel_error *open_source(struct reel_source *source,
 				      const struct reel_identities *identities,
-				      struct reel_reader **ret)
+				      struct reel_cipher *cipher, struct reel_reader **ret)
 {
 	struct reel_reader *reader = calloc(1, sizeof(*reader));
 	struct reel_error *error;
 
 	if (!reader) {
 		reel_source_close(source);
+		reel_cipher_destroy(cipher);
 		return reel_error_no_memory();
 	}
 	reader->source = *source;
+	reader->cipher = cipher;
 	reel_problems_init(&reader->problems, PROBLEMS_MAX);
 	error = find_blocks(reader, identities);
 	if (error) {
@@ -148,7 +150,7 @@ struct reel_error *reel_reader_open_encrypted(const char *path,
 	struct reel_source source;
 	struct reel_error *error = reel_source_open(path, &capture_kind, &source);
 
-	return error ? error : open_source(&source, identities, ret);
+	return error ? error : open_source(&source, identities, NULL, ret);
 }
 
 struct reel_error *reel_reader_open_encrypted_fd(int fd, const char *name,
@@ -158,7 +160,19 @@ struct reel_error *reel_reader_open_encrypted_fd(int fd, const char *name,
 	struct reel_source source;
 	struct reel_error *error = reel_source_open_fd(fd, name, &capture_kind, &source);
 
-	return error ? error : open_source(&source, identities, ret);
+	return error ? error : open_source(&source, identities, NULL, ret);
+}
+
+struct reel_error *reel_reader_open_cipher_fd(int fd, const char *name, struct reel_cipher *cipher,
+					      struct reel_reader **ret)
+{
+	struct reel_source source;
+	struct reel_error *error = reel_source_open_fd(fd, name, &capture_kind, &source);
+
+	if (!error)
+		return open_source(&source, &nobody, cipher, ret);
+	reel_cipher_destroy(cipher);
+	return error;
 }
 
 void reel_reader_close(struct reel_reader *reader)

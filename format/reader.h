@@ -11,6 +11,7 @@
 #include "format/codec.h"
 #include "format/keys.h"
 
+struct reel_cipher;
 struct reel_reader;
 
 /* A block as it was found in the file; the header is whole, the payload not yet looked at. */
@@ -45,6 +46,9 @@ struct reel_error *reel_reader_open_encrypted(const char *path,
 struct reel_error *reel_reader_open_encrypted_fd(int fd, const char *name,
 						 const struct reel_identities *identities,
 						 struct reel_reader **ret) REEL_MUST_CHECK;
+/* The same for who has the file's key itself, or NULL; takes ownership of it, too. */
+struct reel_error *reel_reader_open_cipher_fd(int fd, const char *name, struct reel_cipher *cipher,
+					      struct reel_reader **ret) REEL_MUST_CHECK;
 void reel_reader_close(struct reel_reader *reader);
 
 const char *reel_reader_name(const struct reel_reader *reader);

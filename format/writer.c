@@ -196,6 +196,12 @@ void reel_writer_destroy(struct reel_writer *writer)
 	free(writer);
 }
 
+struct reel_error *reel_writer_copy_cipher(const struct reel_writer *writer,
+					   struct reel_cipher **ret)
+{
+	return reel_block_file_copy_cipher(writer->file, ret);
+}
+
 const uint8_t *reel_writer_file_id(const struct reel_writer *writer)
 {
 	return writer->id;

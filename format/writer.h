@@ -13,6 +13,7 @@
 #include "format/keys.h"
 #include "format/record.h"
 
+struct reel_cipher;
 struct reel_writer;
 
 struct reel_writer_options {
@@ -51,6 +52,9 @@ struct reel_error *reel_writer_create(int fd, const char *name,
 				      struct reel_writer **ret) REEL_MUST_CHECK;
 /* Frees without writing anything more: the file stays incomplete. */
 void reel_writer_destroy(struct reel_writer *writer);
+/* The file's key, for who wrote it to read it again; *ret is NULL if it is not encrypted. */
+struct reel_error *reel_writer_copy_cipher(const struct reel_writer *writer,
+					   struct reel_cipher **ret) REEL_MUST_CHECK;
 const uint8_t *reel_writer_file_id(const struct reel_writer *writer);
 
 /* A side record. Times must not fall behind a flushed sample's time by the caller's care. */

@@ -470,6 +470,9 @@ struct reel_scrub_options {
 	/* Encrypt the new capture to these: public keys, or files of them; NULL-terminated, or
 	 * NULL. */
 	const char *const *recipients;
+	/* Without recipients an encrypted capture is refused (INVALID), unless this says that
+	 * everybody may read what comes out. */
+	bool decrypt;
 };
 
 struct reel_scrub_counts {
@@ -493,6 +496,13 @@ struct reel_error *reel_capture_scrub(struct reel_capture *capture, const char *
 
 /* ---- captures for archives ------------------------------------------------- */
 
+struct reel_shrink_options {
+	size_t size;
+	/* As in reel_scrub_options. */
+	const char *const *recipients;
+	bool decrypt;
+};
+
 struct reel_shrink_counts {
 	size_t size;
 	uint64_t samples;
@@ -509,9 +519,10 @@ struct reel_shrink_counts {
  * unwinding reads, with the modules that are found now; the others are 0, and registers that make
  * no difference are not known.  Then both are unwound, and compared: MISMATCH if a trace differs.
  * `output` ("-": standard output) appears when all is well; an existing one is replaced then.  What
- * could not be read is among the capture's problems.  `counts` may be NULL.
+ * could not be read is among the capture's problems.  `options` and `counts` may be NULL.
  */
 struct reel_error *reel_capture_shrink(struct reel_capture *capture, const char *output,
+				       const struct reel_shrink_options *options,
 				       struct reel_shrink_counts *counts);
 
 /* ---- other recorders' files ----------------------------------------------- */

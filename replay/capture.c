@@ -472,27 +472,45 @@ static struct reel_error *open_reader(const char *path, const struct reel_captur
 	return error ? error : reel_reader_open_encrypted(path, &identities, ret);
 }
 
-static void set_options(struct reel_capture *capture, const struct reel_capture_options *options)
+/* All that this version knows, whatever size the caller's are of. */
+static struct reel_capture_options whole_options(const struct reel_capture_options *options)
 {
+	struct reel_capture_options whole = { 0 };
+
 	if (options)
-		memcpy(&capture->options, options,
-		       options->size < sizeof(*options) ? options->size : sizeof(*options));
-	capture->options.size = sizeof(*options);
-	if (!capture->options.max_frames)
-		capture->options.max_frames = 16384;
+		memcpy(&whole, options,
+		       options->size < sizeof(whole) ? options->size : sizeof(whole));
+	whole.size = sizeof(whole);
+	if (!whole.max_frames)
+		whole.max_frames = 16384;
+	return whole;
 }
 
 struct reel_error *reel_capture_open(const char *path, const struct reel_capture_options *options,
 				     struct reel_capture **ret)
 {
+	struct reel_capture_options whole = whole_options(options);
+	struct reel_reader *reader;
+	struct reel_error *error = open_reader(path, &whole, &reader);
+
+	return error ? error : reel_capture_open_reader(reader, &whole, ret);
+}
+
+struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
+					    const struct reel_capture_options *options,
+					    struct reel_capture **ret)
+{
 	static const char *const no_problems[] = { NULL };
 	struct reel_capture *capture = calloc(1, sizeof(*capture));
-	const struct reel_file_header *header;
+	const struct reel_file_header *header = reel_reader_header(reader);
 	struct reel_error *error;
 
-	if (!capture)
+	if (!capture) {
+		reel_reader_close(reader);
 		return reel_error_no_memory();
-	set_options(capture, options);
+	}
+	capture->reader = reader;
+	capture->options = whole_options(options);
 	capture->info = (struct reel_capture_info){
 		.tool_version = "",
 		.hostname = "",
@@ -503,8 +521,7 @@ struct reel_error *reel_capture_open(const char *path, const struct reel_capture
 		.problems = no_problems,
 	};
 	capture->texts = reel_texts_create();
-	error = capture->texts ? open_reader(path, &capture->options, &capture->reader)
-			       : reel_error_no_memory();
+	error = capture->texts ? NULL : reel_error_no_memory();
 	if (!error)
 		error = reel_timeline_create(true, &capture->timeline);
 	if (!error)
@@ -515,7 +532,6 @@ struct reel_error *reel_capture_open(const char *path, const struct reel_capture
 		reel_capture_close(capture);
 		return error;
 	}
-	header = reel_reader_header(capture->reader);
 	capture->info.path = reel_reader_name(capture->reader);
 	capture->info.format_major = header->major;
 	capture->info.format_minor = header->minor;

@@ -39,6 +39,11 @@ struct reel_capture {
 	size_t n_problems;
 };
 
+/* Takes ownership of `reader`. */
+struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
+					    const struct reel_capture_options *options,
+					    struct reel_capture **ret) REEL_MUST_CHECK;
+
 /* Adds a line to info.problems, once (at most 1000 are kept; the last says so). Takes ownership. */
 struct reel_error *reel_capture_add_problem(struct reel_capture *capture,
 					    struct reel_error *problem) REEL_MUST_CHECK;

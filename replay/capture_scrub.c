@@ -107,7 +107,8 @@ struct reel_error *reel_capture_scrub(struct reel_capture *capture, const char *
 	if (options)
 		memcpy(&scrub.options, options,
 		       options->size < sizeof(*options) ? options->size : sizeof(*options));
-	error = reel_public_keys_add_list(&recipients, scrub.options.recipients);
+	error = reel_rewrite_recipients(capture, scrub.options.recipients, scrub.options.decrypt,
+					&recipients);
 	if (error)
 		return error;
 	error = reel_output_file_open(output, reel_reader_fd(capture->reader), &file);

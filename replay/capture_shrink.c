@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "format/cipher.h"
 #include "format/output_file.h"
 #include "replay/rewrite.h"
 #include "replay/sample_unwinder.h"
@@ -27,6 +28,7 @@ struct path {
 
 struct shrink {
 	struct reel_capture *capture;
+	struct reel_public_keys recipients;
 	struct reel_sample_unwinder *unwinder;
 	struct path path;
 	/* A byte for each of the sample's regions, one behind the other: whether it was read. */
@@ -326,20 +328,31 @@ static struct reel_error *compare_walks(struct shrink *shrink, struct walk *from
 	}
 }
 
-/* Unwinds what was written to `fd`, as anybody will, and what it was made of. */
-static struct reel_error *prove(struct shrink *shrink, int fd)
+/* What was written to `fd`; takes ownership of its key, which may be NULL. */
+static struct reel_error *open_written(const struct shrink *shrink, int fd,
+				       struct reel_cipher *cipher, struct reel_capture **ret)
 {
 	struct reel_capture_options options = shrink->capture->options;
-	struct walk from = { 0 }, to = { 0 };
-	struct reel_capture *written;
+	struct reel_reader *reader;
 	struct reel_error *error;
-	char path[64];
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	options.progress = NULL;
-	error = reel_capture_open(path, &options, &written);
-	if (error)
+	if (copy < 0) {
+		error = reel_error_os(errno, "reading the new capture");
+		reel_cipher_destroy(cipher);
 		return error;
+	}
+	options.progress = NULL;
+	error = reel_reader_open_cipher_fd(copy, "the new capture", cipher, &reader);
+	return error ? error : reel_capture_open_reader(reader, &options, ret);
+}
+
+/* Unwinds what was written, as anybody will, and what it was made of. */
+static struct reel_error *prove(struct shrink *shrink, struct reel_capture *written)
+{
+	struct walk from = { 0 }, to = { 0 };
+	struct reel_error *error;
+
 	error = walk_create(shrink->capture, &from);
 	if (!error)
 		error = walk_create(written, &to);
@@ -347,7 +360,6 @@ static struct reel_error *prove(struct shrink *shrink, int fd)
 		error = compare_walks(shrink, &from, &to);
 	walk_free(&from);
 	walk_free(&to);
-	reel_capture_close(written);
 	return error;
 }
 
@@ -355,23 +367,35 @@ static struct reel_error *prove(struct shrink *shrink, int fd)
 
 static struct reel_error *write_and_prove(struct shrink *shrink, int fd, const char *output)
 {
+	struct reel_cipher *cipher = NULL;
 	const struct reel_rewrite_options options = {
 		.writer = { .level = LEVEL,
 			    .block_expanded = BLOCK_EXPANDED,
-			    .form = REEL_FORM_CODED },
+			    .form = REEL_FORM_CODED,
+			    .recipients = &shrink->recipients },
 		.sample = shrink_sample,
 		.context = shrink,
+		/* Who shrinks need not be one of those who may read what comes out. */
+		.cipher_ret = &cipher,
 	};
-	struct reel_rewrite_counts written = { 0 };
+	struct reel_rewrite_counts counts = { 0 };
+	struct reel_capture *written;
 	struct reel_error *error;
 
-	error = reel_rewrite(shrink->capture, fd, output, &options, &written);
+	error = reel_rewrite(shrink->capture, fd, output, &options, &counts);
+	if (error) {
+		reel_cipher_destroy(cipher);
+		return error;
+	}
+	shrink->counts.samples = counts.samples;
+	shrink->counts.bytes_written = counts.bytes;
+	shrink->counts.stack_bytes = counts.stack_bytes;
+	error = open_written(shrink, fd, cipher, &written);
 	if (error)
 		return error;
-	shrink->counts.samples = written.samples;
-	shrink->counts.bytes_written = written.bytes;
-	shrink->counts.stack_bytes = written.stack_bytes;
-	return prove(shrink, fd);
+	error = prove(shrink, written);
+	reel_capture_close(written);
+	return error;
 }
 
 static struct reel_error *create_spool(int *fd_ret)
@@ -446,23 +470,40 @@ static struct reel_error *shrink_to(struct shrink *shrink, const struct reel_out
 	return error ? error : copy_file(spool, file->fd, output);
 }
 
-struct reel_error *reel_capture_shrink(struct reel_capture *capture, const char *output,
-				       struct reel_shrink_counts *counts)
+static struct reel_error *shrink_to_output(struct shrink *shrink, const char *output)
 {
-	struct shrink shrink = { .capture = capture };
 	struct reel_output_file file;
 	struct reel_error *error;
 
-	error = reel_output_file_open(output, reel_reader_fd(capture->reader), &file);
+	error = reel_output_file_open(output, reel_reader_fd(shrink->capture->reader), &file);
 	if (error)
 		return error;
-	error = reel_sample_unwinder_create(capture, &shrink.unwinder);
+	error = reel_sample_unwinder_create(shrink->capture, &shrink->unwinder);
 	if (!error)
-		error = shrink_to(&shrink, &file, output);
+		error = shrink_to(shrink, &file, output);
 	error = reel_output_file_close(&file, error);
-	reel_sample_unwinder_destroy(shrink.unwinder);
-	path_free(&shrink.path);
-	free(shrink.read);
+	reel_sample_unwinder_destroy(shrink->unwinder);
+	path_free(&shrink->path);
+	free(shrink->read);
+	return error;
+}
+
+struct reel_error *reel_capture_shrink(struct reel_capture *capture, const char *output,
+				       const struct reel_shrink_options *options,
+				       struct reel_shrink_counts *counts)
+{
+	struct reel_shrink_options whole = { 0 };
+	struct shrink shrink = { .capture = capture };
+	struct reel_error *error;
+
+	if (options)
+		memcpy(&whole, options,
+		       options->size < sizeof(whole) ? options->size : sizeof(whole));
+	error = reel_rewrite_recipients(capture, whole.recipients, whole.decrypt,
+					&shrink.recipients);
+	if (!error)
+		error = shrink_to_output(&shrink, output);
+	reel_public_keys_free(&shrink.recipients);
 	if (!error && counts) {
 		size_t size = counts->size;
 

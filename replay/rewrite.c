@@ -172,6 +172,28 @@ static struct reel_error *rewrite_blocks(struct rewrite *rewrite)
 	return error;
 }
 
+struct reel_error *reel_rewrite_recipients(const struct reel_capture *capture,
+					   const char *const *recipients, bool decrypt,
+					   struct reel_public_keys *ret)
+{
+	const struct reel_file_header *header = reel_reader_header(capture->reader);
+	struct reel_error *error = reel_public_keys_add_list(ret, recipients);
+
+	if (error)
+		return error;
+	if (ret->n && decrypt)
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "a capture can't be both decrypted and encrypted: give "
+					 "--decrypt or --encrypt-to");
+	if (ret->n || decrypt || !(header->features & REEL_FEATURE_ENCRYPTED))
+		return NULL;
+	return reel_error_create(REEL_ERROR_INVALID,
+				 "%s: it is encrypted, and the new capture would not be: say who "
+				 "may read that (--encrypt-to PUBLIC_KEY), or that everybody may "
+				 "(--decrypt)",
+				 reel_reader_name(capture->reader));
+}
+
 struct reel_error *reel_rewrite(struct reel_capture *capture, int fd, const char *name,
 				const struct reel_rewrite_options *options,
 				struct reel_rewrite_counts *ret)
@@ -187,6 +209,8 @@ struct reel_error *reel_rewrite(struct reel_capture *capture, int fd, const char
 	error = reel_block_reader_create(capture->reader, &rewrite->block_reader);
 	if (!error)
 		error = reel_writer_create(fd, name, &options->writer, NULL, &rewrite->writer);
+	if (!error && options->cipher_ret)
+		error = reel_writer_copy_cipher(rewrite->writer, options->cipher_ret);
 	if (!error)
 		error = rewrite_blocks(rewrite);
 	if (!error)

@@ -35,6 +35,9 @@ struct reel_rewrite_options {
 	/* Changes a side record, or says what else becomes of it.  NULL: all are copied. */
 	enum reel_rewrite_record (*record)(void *context, struct reel_record *record);
 	void *context;
+	/* Gets the key of the new file, for who reads it again: NULL if that is not encrypted.
+	 * NULL: nobody does. */
+	struct reel_cipher **cipher_ret;
 };
 
 struct reel_rewrite_counts {
@@ -44,6 +47,15 @@ struct reel_rewrite_counts {
 	/* Of the file written. */
 	uint64_t bytes, stack_bytes;
 };
+
+/*
+ * Who may read the new file: `recipients` as the installed header's options name them.  INVALID if
+ * there are none and the capture is encrypted, as what was hidden would be readable then: that
+ * needs `decrypt`.
+ */
+struct reel_error *reel_rewrite_recipients(const struct reel_capture *capture,
+					   const char *const *recipients, bool decrypt,
+					   struct reel_public_keys *ret) REEL_MUST_CHECK;
 
 /*
  * Writes to `fd`; `name` is for messages.  What can't be read of the capture is

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Encrypted captures from the command line: keygen, import --encrypt-to, --identity in each command, wrong keys; and what the
+# Encrypted captures from the command line: keygen, import, scrub and shrink --encrypt-to, --decrypt, --identity in each command, wrong keys; and what the
 # independent reader makes of them.  tests/unit/test_encryption.c changes them.
 #
 #   O=DIR   the object directory (build)
@@ -87,6 +87,38 @@ for case in "$encrypted $key" "$fixture.reel $fixture.key"; do
     works "reel_reader.py --no-index $file" tests/reel_reader.py --no-index --identity "$identity" "$file"
     cmp -s "$work/out" "$work/c"
     count $? "without its index, too"
+done
+
+# A capture of an encrypted one is encrypted, unless that is said. Who makes it need not be who reads it.
+theirs=$("$tool" keygen -y "$other")
+for command in scrub shrink; do
+    new=$work/$command.reel
+    fails 2 'is encrypted, and the new capture would not be: .*--encrypt-to PUBLIC_KEY.*--decrypt' \
+        "$tool" $command --identity "$key" -o "$new" "$encrypted"
+    [ ! -e "$new" ]
+    count $? "$command: nothing is written then"
+    "$tool" $command --decrypt --encrypt-to "$theirs" --identity "$key" -o "$new" "$encrypted" 2>"$work/err"
+    [ $? = 2 ] && grep -q 'contradict' "$work/err"
+    count $? "$command --decrypt --encrypt-to: $(cat "$work/err")"
+    works "$command of a plain one" "$tool" $command -q -o "$new" "$plain"
+    works "$command, its traces" "$tool" script --ns "$new"
+    mv "$work/out" "$work/wanted"
+    works "$command --decrypt" "$tool" $command -q --decrypt --identity "$key" -o "$new" "$encrypted"
+    works "$command --decrypt: read without a key" "$tool" script --ns "$new"
+    cmp -s "$work/wanted" "$work/out"
+    count $? "$command --decrypt: other traces"
+    for output in "$new" -; do
+        TMPDIR=$work works "$command --encrypt-to -o $output" "$tool" $command -q --encrypt-to "$theirs" --identity "$key" -o "$output" "$encrypted"
+        [ "$output" = "$new" ] || mv "$work/out" "$new"
+        fails 1 'encrypted to key' "$tool" report --identity "$key" "$new"
+        works "$command --encrypt-to: read with the other key" "$tool" script --ns --identity "$other" "$new"
+        cmp -s "$work/wanted" "$work/out"
+        count $? "$command --encrypt-to -o $output: other traces"
+    done
+    ! zstd -dcq "$new" 2>/dev/null | grep -aq -e /usr/bin -e cpu-clock
+    count $? "$command --encrypt-to: paths can be read"
+    works "$command --encrypt-to of a plain one" "$tool" $command -q --encrypt-to "$theirs" -o "$new" "$plain"
+    fails 1 'encrypted to key' "$tool" report "$new"
 done
 
 # Wrong uses.

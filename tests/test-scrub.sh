@@ -141,7 +141,7 @@ run 1 "$stackreel" scrub -o "$work/c.reel" "$work/cut.reel"
 count $? "of a cut file what can be read"
 run 0 "$stackreel" keygen -o "$work/key"
 run 0 "$stackreel" scrub -q --encrypt-to "$("$stackreel" keygen -y "$work/key")" -o "$work/e.reel" "$work/a.reel"
-run 0 "$stackreel" scrub -q --identity "$work/key" -o "$work/c.reel" "$work/e.reel"
+run 0 "$stackreel" scrub -q --decrypt --identity "$work/key" -o "$work/c.reel" "$work/e.reel"
 cmp -s <(lines "$work/b.reel") <(lines "$work/c.reel")
 count $? "encrypted, and scrubbed again, it is the same"
 run 1 "$stackreel" scrub -o "$work/no.reel" "$work/err"
