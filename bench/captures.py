@@ -94,7 +94,7 @@ def perf_data(name, quick):
 def imported(data):
     """A perf.data as a capture, imported anew, and what that took."""
     path = data.with_name(data.name.replace(".perf.data", ".reel"))
-    return path, measure([STACKREEL, "import", "-q", data, "-o", path])
+    return path, measure([STACKREEL, "import", "-q", "--raw-stacks", data, "-o", path])
 
 
 def record(path, frequency, words, options=()):

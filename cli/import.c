@@ -13,13 +13,15 @@
 enum {
 	KEY_ARCH = OPTION_KEY_OWN,
 	KEY_KALLSYMS,
+	KEY_SCRUB,
+	KEY_RAW_STACKS,
 	KEY_NO_COMMAND_LINE,
 };
 
 struct import {
 	struct options common;
 	const char *arch, *kallsyms;
-	bool no_command_line;
+	bool raw_stacks, no_command_line;
 
 	struct progress progress;
 	bool damaged;
@@ -45,6 +47,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_KALLSYMS:
 		import->kallsyms = arg;
 		return 0;
+	case KEY_SCRUB:
+		import->raw_stacks = false;
+		return 0;
+	case KEY_RAW_STACKS:
+		import->raw_stacks = true;
+		return 0;
 	case KEY_NO_COMMAND_LINE:
 		import->no_command_line = true;
 		return 0;
@@ -60,6 +68,12 @@ static const struct argp_option own_options[] = {
 	  "The recorded kernel's /proc/kallsyms, for the names of its functions (default: perf's "
 	  "cache in ~/.debug, or this host's kernel if it is the same one)",
 	  0 },
+	{ "scrub", KEY_SCRUB, NULL, 0,
+	  "Of stacks and registers keep only what unwinding may follow: addresses of the stack and "
+	  "of code. This is the default",
+	  0 },
+	{ "raw-stacks", KEY_RAW_STACKS, NULL, 0,
+	  "Keep stacks and registers as they are, with all that the programs worked with", 0 },
 	{ "no-cmdline", KEY_NO_COMMAND_LINE, NULL, 0, "Leave perf's command line out", 0 },
 	{ 0 }
 };
@@ -133,6 +147,7 @@ static int run(struct import *import, const char *file, const char *output)
 		.size = sizeof(options),
 		.arch = import->arch,
 		.kallsyms = import->kallsyms,
+		.raw_stacks = import->raw_stacks,
 		.no_command_line = import->no_command_line,
 		.recipients = import->common.recipients.items,
 		.progress = show_progress,

@@ -12,7 +12,7 @@ _stackreel_options() {
     info) echo "--all-modules $common $file" ;;
     dump) echo "--json --bytes --identity $file" ;;
     table) echo "$file" ;;
-    import) echo "--arch --kallsyms --no-cmdline --encrypt-to $file" ;;
+    import) echo "--arch --kallsyms --scrub --raw-stacks --no-cmdline --encrypt-to $file" ;;
     keygen) echo "-y -o --output --help" ;;
     scrub) echo "--no-cmdline --encrypt-to --decrypt --identity $file" ;;
     shrink) echo "--symfs --debug-dir --module --no-host-files --no-inline --no-demangle

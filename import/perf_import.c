@@ -58,16 +58,19 @@ static struct reel_error *put_end(struct importer *importer)
 
 static struct reel_error *prepare(struct importer *importer)
 {
+	struct reel_error *error = importer_start_scrubbing(importer);
 	struct reel_processes_options options = {
 		.writer = importer->writer,
+		.timeline = importer->timeline,
 		.machine = importer->arch->elf_machine,
 		.compat_machine = reel_elf_compat_machine(importer->arch->elf_machine),
 		.word_bits = importer->arch->word_size * 8u,
 		.byte_order =
 			importer->stream.big_endian ? REEL_BYTE_ORDER_BIG : REEL_BYTE_ORDER_LITTLE,
 	};
-	struct reel_error *error = importer_put_origin(importer);
 
+	if (!error)
+		error = importer_put_origin(importer);
 	if (!error)
 		error = reel_processes_create(&options, &importer->processes);
 	if (!error)
@@ -156,6 +159,7 @@ static struct reel_error *import(struct importer *importer)
 
 static void importer_free(struct importer *importer)
 {
+	importer_stop_scrubbing(importer);
 	reel_kernel_names_destroy(importer->kernel_names);
 	reel_processes_destroy(importer->processes);
 	reel_import_modules_destroy(importer->modules);

@@ -137,7 +137,7 @@ static struct reel_error *put_mapping(struct importer *importer, const struct ma
 		error = reel_processes_space(importer->processes, &mapping->task,
 					     &record.map.space);
 	if (!error)
-		error = reel_writer_record(importer->writer, &record);
+		error = reel_processes_put(importer->processes, &record);
 	if (!error && is_vdso(mapping))
 		error = reel_processes_set_vdso(importer->processes, &mapping->task,
 						mapping->address);

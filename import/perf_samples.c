@@ -250,5 +250,7 @@ struct reel_error *importer_sample(struct importer *importer, const struct perf_
 	sample.event = (uint64_t)(event - importer->events.events) + 1;
 	sample.weight = from.period;
 	sample.where = (uint64_t)where_of(cpumode, &from, &sample);
+	if (!error)
+		error = importer_scrub(importer, &sample);
 	return error ? error : reel_writer_sample(importer->writer, &sample);
 }

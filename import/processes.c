@@ -58,9 +58,14 @@ void reel_processes_destroy(struct reel_processes *processes)
 	free(processes);
 }
 
-static struct reel_error *put(struct reel_processes *processes, const struct reel_record *record)
+struct reel_error *reel_processes_put(struct reel_processes *processes,
+				      const struct reel_record *record)
 {
-	return reel_writer_record(processes->options.writer, record);
+	const struct reel_processes_options *options = &processes->options;
+	struct reel_error *error =
+		options->timeline ? reel_timeline_add(options->timeline, record) : NULL;
+
+	return error ? error : reel_writer_record(options->writer, record);
 }
 
 static struct process *find_process(const struct reel_processes *processes, uint32_t pid)
@@ -79,7 +84,7 @@ static struct reel_error *put_space(struct reel_processes *processes, const stru
 {
 	struct reel_record record = { .id = REEL_RECORD_SPACE, .space = process->space };
 
-	return put(processes, &record);
+	return reel_processes_put(processes, &record);
 }
 
 static void set_native(const struct reel_processes *processes, struct reel_record_space *space)
@@ -134,7 +139,7 @@ static struct reel_error *process_gone(struct reel_processes *processes, struct 
 	record.space_exit = (struct reel_record_space_exit){ time, process->space.id };
 	reel_id_table_remove(&processes->by_pid, process->entry.id);
 	free(process);
-	return put(processes, &record);
+	return reel_processes_put(processes, &record);
 }
 
 static struct reel_error *need_process(struct reel_processes *processes,
@@ -186,7 +191,7 @@ static struct reel_error *add_thread(struct reel_processes *processes, struct pr
 		.parent = parent ? parent->id : 0,
 		.comm = reel_bytes_of_string(thread->comm),
 	};
-	return put(processes, &record);
+	return reel_processes_put(processes, &record);
 }
 
 static struct reel_error *end_thread(struct reel_processes *processes, struct thread *thread,
@@ -205,7 +210,7 @@ static struct reel_error *end_thread(struct reel_processes *processes, struct th
 		thread->next->previous = thread->previous;
 	reel_id_table_remove(&processes->by_tid, thread->entry.id);
 	free(thread);
-	error = put(processes, &record);
+	error = reel_processes_put(processes, &record);
 	if (!error && !process->threads && !keep_process)
 		error = process_gone(processes, process, time);
 	return error;
@@ -302,7 +307,7 @@ struct reel_error *reel_processes_comm(struct reel_processes *processes,
 		.thread = thread->id,
 		.comm = reel_bytes_of_string(thread->comm),
 	};
-	return put(processes, &record);
+	return reel_processes_put(processes, &record);
 }
 
 /* The others were ended by the kernel (fs/exec.c, de_thread); their exits may come later. */
@@ -343,7 +348,7 @@ struct reel_error *reel_processes_exec(struct reel_processes *processes,
 	record.thread_exec =
 		(struct reel_record_thread_exec){ task->time, thread->id, process->space.id };
 	if (!error)
-		error = put(processes, &record);
+		error = reel_processes_put(processes, &record);
 	return error ? error : reel_processes_comm(processes, task, comm);
 }
 

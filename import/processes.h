@@ -8,11 +8,13 @@
 #define IMPORT_PROCESSES_H
 
 #include "format/writer.h"
+#include "space/space.h"
 
 struct reel_processes;
 
 struct reel_processes_options {
-	struct reel_writer *writer; /* the records go there */
+	struct reel_writer *writer;	/* the records go there */
+	struct reel_timeline *timeline; /* and there, or NULL */
 	/* Of native programs, and of those with 32-bit registers on a 64-bit kernel. */
 	uint64_t machine, compat_machine, word_bits;
 	enum reel_byte_order byte_order;
@@ -21,6 +23,10 @@ struct reel_processes_options {
 struct reel_error *reel_processes_create(const struct reel_processes_options *options,
 					 struct reel_processes **ret) REEL_MUST_CHECK;
 void reel_processes_destroy(struct reel_processes *processes);
+
+/* A record that belongs to these: a mapping. */
+struct reel_error *reel_processes_put(struct reel_processes *processes,
+				      const struct reel_record *record) REEL_MUST_CHECK;
 
 struct reel_task {
 	uint64_t time;

@@ -545,6 +545,9 @@ struct reel_import_options {
 	void *context;
 	/* Encrypt the capture to these: public keys, or files of them; NULL-terminated, or NULL. */
 	const char *const *recipients;
+	/* Keep stacks and registers as they are; else the capture is as reel_capture_scrub leaves
+	 * one. */
+	bool raw_stacks;
 };
 
 struct reel_import_counts {

@@ -89,7 +89,7 @@ has err 'nowhere.data.*No such file'
 run 2 "$tool" import a b
 run 2 "$tool" import --no-such-option
 run 0 "$tool" import --help
-has out '^Usage: stackreel import' '--arch=CPU' '--kallsyms=FILE' '--no-cmdline' '--output=FILE' '--quiet'
+has out '^Usage: stackreel import' '--arch=CPU' '--kallsyms=FILE' '--no-cmdline' '--scrub' '--raw-stacks' '--output=FILE' '--quiet'
 
 # ---- options ----------------------------------------------------------------------------------
 
@@ -229,6 +229,33 @@ for folder in "$root"/testdata/*/perf; do
 done
 is "$(find "$root"/testdata/*/perf -name dwarf.data | wc -l)" = 4
 
+# ---- scrubbed unless that is not wanted ----------------------------------------------------------------
+
+# records FILE: what it holds, but for what each file has of its own.
+records() {
+    "$tool" dump -q --json --bytes "$1" | grep -v '"record": "\(INDEX_ENTRY\|SAMPLE_LAYOUT\)"' | sed -E 's/"block[a-z_]*": [0-9]+, //g'
+}
+
+# The same as raw stacks that are scrubbed later, whatever the CPU and the byte order.
+"$make" big-endian >big-endian.data
+for file in perf.data big-endian.data "$root"/testdata/*/perf/*.data; do
+    run 0 "$tool" import -q -o scrubbed.reel "$file"
+    run 0 "$tool" info scrubbed.reel
+    has out '^stacks .*scrubbed'
+    run 0 "$tool" import -q --raw-stacks --scrub -o other.reel "$file"
+    cmp -s <(records scrubbed.reel) <(records other.reel)
+    count $? "--scrub is not what is done without it"
+    run 0 "$tool" import -q --raw-stacks -o raw.reel "$file"
+    run 0 "$tool" scrub -q -o other.reel raw.reel
+    cmp -s <(records scrubbed.reel) <(records other.reel)
+    count $? "scrubbed by import it is not as scrubbed later"
+    ! cmp -s <(records scrubbed.reel) <(records raw.reel)
+    count $? "with raw stacks it is not another one"
+    run 0 "$tool" script -q --ns --no-host-files --symfs "${file%/*}" raw.reel
+    cmp -s out <("$tool" script -q --ns --no-host-files --symfs "${file%/*}" scrubbed.reel)
+    count $? "scrubbed it has other traces"
+done
+
 # ---- perf reads what our builder writes as the builder meant it -------------------------------------------------
 
 if ! perf version >out 2>err; then
@@ -248,7 +275,7 @@ else
             'PERF_RECORD_COMM exec: two:11/11' 'PERF_RECORD_FORK\(11:11\):\(10:10\)' 'PERF_RECORD_EXIT\(11:11\):\(10:10\)' \
             'PERF_RECORD_SAMPLE\(IP, 0x2\): 10/10: 0x1000 period: ' 'PERF_RECORD_SAMPLE\(IP, 0x1\): 10/10: 0xffffffff81000010 ' \
             'user regs: mask 0xff0fff ABI 64-bit' '\.\.\.\. R15 +0x0*13$' 'ustack: size 48' 'lost event|lost:? *3|PERF_RECORD_LOST'
-        "$tool" import -q -o $kind.reel $kind.data
+        "$tool" import -q --raw-stacks -o $kind.reel $kind.data
         "$tool" dump -q --bytes $kind.reel | grep -E ' (SAMPLE|MAP|THREAD|SPACE|LOSS|MODULE) ' | sed 's/^[^ ]* //; s/byte_order=[12]//' >$kind.records
         cmp -s file.records $kind.records
         count $? "$kind.reel is not as file.reel is"

@@ -53,7 +53,7 @@ done
 for file in testdata/*/orders/orders.reel; do same "$file" "${file%/*}" "$file"; done
 for folder in testdata/*/perf; do
     for mode in dwarf fp; do
-        "$stackreel" import -q -o "$work/$mode.reel" "$folder/$mode.data" 2>"$work/err" || count 1 "$folder/$mode.data: import"
+        "$stackreel" import -q --raw-stacks -o "$work/$mode.reel" "$folder/$mode.data" 2>"$work/err" || count 1 "$folder/$mode.data: import"
     done
     same "$folder" "$folder" "$work/dwarf.reel" "$work/fp.reel"
 done

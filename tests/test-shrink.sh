@@ -43,7 +43,7 @@ done
 for file in testdata/*/orders/orders.reel; do same "$file" --no-host-files --symfs "${file%/*}"; done
 for folder in testdata/*/perf; do
     for mode in dwarf fp; do
-        "$stackreel" import -q -o "$work/$mode.reel" "$folder/$mode.data" 2>"$work/err" || count 1 "$folder/$mode.data: import"
+        "$stackreel" import -q --raw-stacks -o "$work/$mode.reel" "$folder/$mode.data" 2>"$work/err" || count 1 "$folder/$mode.data: import"
         same "$work/$mode.reel" --no-host-files --symfs "$folder"
     done
 done

@@ -132,6 +132,8 @@ static inline void import_bytes(const void *bytes, size_t size,
 	if (options)
 		own = *options;
 	own.size = sizeof(own);
+	/* What becomes of other bytes is tests/test-import.sh's. */
+	own.raw_stacks = true;
 	own.problem = take_problem;
 	own.context = ret;
 	snprintf(from, sizeof(from), "/proc/self/fd/%d", in);

@@ -70,7 +70,7 @@ chains() {
 mode() {
     local allow=longer
     echo "$1 $2:"
-    HOME=$dir "$O/stackreel" import -q -o "$work/capture" "$dir/$2.data" 2>"$work/err"
+    HOME=$dir "$O/stackreel" import -q --raw-stacks -o "$work/capture" "$dir/$2.data" 2>"$work/err"
     check $? "$1 $2: import: $(tail -n 1 "$work/err")"
     case $1:$2 in
     *:kernel | s390x*:fp | riscv64*:fp) ;;

@@ -140,7 +140,7 @@ compare() {
 	local i label="$1 $2" only=
 	# other programs' files may be replaced at any time
 	[ "$2" != all ] || only=$1
-	if ! "$stackreel" import "$work/data" -o "$work/ours.reel" >"$work/out" 2>"$work/err"; then
+	if ! "$stackreel" import --raw-stacks "$work/data" -o "$work/ours.reel" >"$work/out" 2>"$work/err"; then
 		fail "$label: import"
 		return
 	fi

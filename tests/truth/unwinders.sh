@@ -128,7 +128,7 @@ for name in $imported; do
         skip "perf record --buildid-mmap $name: $(tail -n 1 "$work/err")"
         continue
     fi
-    if ! "$stackreel" import "$work/data" -o "$work/$name.reel" 2>"$work/err"; then
+    if ! "$stackreel" import --raw-stacks "$work/data" -o "$work/$name.reel" 2>"$work/err"; then
         failed=$((failed + 1))
         echo "FAILED: import $name: $(tail -n 1 "$work/err")"
         continue

@@ -54,7 +54,7 @@ stairs() {
 	[ "$2" = x86_64 ] || allow=longer,"no frame"
 	[ "$2" != aarch64 ] || allow="longer,link register"
 	for mode in dwarf fp; do
-		HOME=$dir "$O/stackreel" import -q -o "$dir/capture" "$dir/$mode.data"
+		HOME=$dir "$O/stackreel" import -q --raw-stacks -o "$dir/capture" "$dir/$mode.data"
 		"$O/stackreel" script --ns --no-host-files --symfs "$dir" "$dir/capture" >"$dir/ours"
 		"$O/stackreel" dump -q "$dir/capture" >"$dir/records"
 		tests/truth/import_guests.py --symfs "$dir" --records "$dir/records" --allow "$allow" "$dir/ours" "$dir/$mode.script"
