@@ -178,8 +178,10 @@ enum reel_loss {
 	REEL_LOSS_THROTTLED = 7,
 	/* Hits of a kernel function that came while the BPF program of an earlier one ran. */
 	REEL_LOSS_MISSED = 8,
+	/* A CPU came online while it was recorded, and what ran there is not in the file. */
+	REEL_LOSS_CPU_NOT_WATCHED = 9,
 };
-#define REEL_LOSS_COUNT 9
+#define REEL_LOSS_COUNT 10
 
 const char *reel_loss_name(enum reel_loss loss);
 

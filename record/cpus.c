@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "record/cpus.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define ONLINE "/sys/devices/system/cpu/online"
 /* More than any kernel is built for (NR_CPUS). */
 #define CPUS_MAX 65536
+/* sysfs gives a page of an attribute; where pages are larger, this is enough still. */
+#define ATTRIBUTE_MAX 4096
 
-static struct reel_error *cpus_add(struct reel_cpus *cpus, uint32_t number)
+struct reel_error *reel_cpus_add(struct reel_cpus *cpus, uint32_t number)
 {
-	/* The room doubles at each power of two. */
-	if (!(cpus->n & (cpus->n - 1))) {
-		size_t room = cpus->n ? 2 * cpus->n : 1;
-		uint32_t *numbers = realloc(cpus->numbers, room * sizeof(*numbers));
+	if (cpus->n == cpus->capacity) {
+		size_t capacity = cpus->capacity ? 2 * cpus->capacity : 16;
+		uint32_t *numbers = reallocarray(cpus->numbers, capacity, sizeof(*numbers));
 
 		if (!numbers)
 			return reel_error_no_memory();
 		cpus->numbers = numbers;
+		cpus->capacity = capacity;
 	}
 	cpus->numbers[cpus->n++] = number;
 	if (number > cpus->highest)
@@ -28,33 +33,79 @@ static struct reel_error *cpus_add(struct reel_cpus *cpus, uint32_t number)
 	return NULL;
 }
 
-/* Ranges such as 0-3,5,7-8 (kernel's Documentation/admin-guide/cputopology.rst). */
-static struct reel_error *cpus_online(struct reel_cpus *cpus)
+void reel_cpus_remove(struct reel_cpus *cpus, uint32_t number)
 {
-	FILE *file = fopen(ONLINE, "re");
+	size_t kept = 0;
+
+	for (size_t i = 0; i < cpus->n; i++) {
+		if (cpus->numbers[i] != number)
+			cpus->numbers[kept++] = cpus->numbers[i];
+	}
+	cpus->n = kept;
+}
+
+bool reel_cpus_has(const struct reel_cpus *cpus, uint32_t number)
+{
+	for (size_t i = 0; i < cpus->n; i++) {
+		if (cpus->numbers[i] == number)
+			return true;
+	}
+	return false;
+}
+
+struct reel_error *reel_cpus_open_online(int *fd_ret)
+{
+	*fd_ret = open(ONLINE, O_RDONLY | O_CLOEXEC);
+	return *fd_ret >= 0
+		       ? NULL
+		       : reel_error_os(errno, "cannot read which CPUs are online from %s", ONLINE);
+}
+
+/* Ranges such as 0-3,5,7-8 (kernel's Documentation/admin-guide/cputopology.rst). */
+static struct reel_error *add_ranges(struct reel_cpus *cpus, char *text)
+{
 	struct reel_error *error = NULL;
-	uint32_t first, last;
 
-	if (!file)
-		return reel_error_os(errno, "cannot read which CPUs are online from %s", ONLINE);
-	while (!error && fscanf(file, "%" SCNu32, &first) == 1) {
-		int next = fgetc(file);
+	for (char *range = strtok_r(text, ",\n", &text); range && !error;
+	     range = strtok_r(NULL, ",\n", &text)) {
+		uint32_t first, last;
+		int n = sscanf(range, "%" SCNu32 "-%" SCNu32, &first, &last);
 
-		last = first;
-		if (next == '-' && fscanf(file, "%" SCNu32, &last) == 1)
-			next = fgetc(file);
-		if (last < first || last >= CPUS_MAX)
+		if (n == 1)
+			last = first;
+		if (n < 1 || last < first || last >= CPUS_MAX)
 			break;
 		for (uint32_t cpu = first; !error && cpu <= last; cpu++)
-			error = cpus_add(cpus, cpu);
-		if (next != ',')
-			break;
+			error = reel_cpus_add(cpus, cpu);
 	}
-	fclose(file);
-	if (!error && !cpus->n)
+	return error;
+}
+
+struct reel_error *reel_cpus_read_online(int fd, struct reel_cpus *ret)
+{
+	char text[ATTRIBUTE_MAX + 1];
+	ssize_t n = pread(fd, text, ATTRIBUTE_MAX, 0);
+	struct reel_error *error;
+
+	*ret = (struct reel_cpus){ 0 };
+	if (n < 0)
+		return reel_error_os(errno, "reading %s", ONLINE);
+	text[n] = '\0';
+	error = add_ranges(ret, text);
+	if (!error && !ret->n)
 		error = reel_error_create(REEL_ERROR_OS, "%s does not say which CPUs are online",
 					  ONLINE);
+	if (error)
+		reel_cpus_destroy(ret);
 	return error;
+}
+
+static struct reel_error *cpus_online(struct reel_cpus *ret)
+{
+	_cleanup_fd_ int fd = -1;
+	struct reel_error *error = reel_cpus_open_online(&fd);
+
+	return error ? error : reel_cpus_read_online(fd, ret);
 }
 
 struct reel_error *reel_cpus_create(const uint32_t *numbers, size_t n, struct reel_cpus *ret)
@@ -76,7 +127,7 @@ struct reel_error *reel_cpus_create(const uint32_t *numbers, size_t n, struct re
 						  ": this machine has %ld",
 						  numbers[i], possible);
 		else
-			error = cpus_add(ret, numbers[i]);
+			error = reel_cpus_add(ret, numbers[i]);
 	}
 	if (error)
 		reel_cpus_destroy(ret);

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/cpus.h"
 #include "record/process_events.h"
 #include "record/quantity.h"
 
@@ -36,7 +37,9 @@ struct trailer {
 struct buffer {
 	struct perf_event_mmap_page *control;
 	const uint8_t *data;
-	size_t size; /* of the data */
+	size_t size;	      /* of the data */
+	uint64_t lost_told;   /* by LOST records */
+	uint64_t lost_before; /* it went offline and came back */
 };
 
 /* A record that was taken and waits. */
@@ -46,15 +49,19 @@ struct pending {
 	size_t offset;	   /* in `records` */
 };
 
+/* What this kernel's events can do. */
+struct abilities {
+	bool lost;     /* reading them tells how many records were dropped: 6.0 */
+	bool build_id; /* 5.12 */
+	bool ksymbol;  /* 5.1: what is asked for */
+};
+
 struct reel_process_events {
-	int *fds;
-	uint32_t *cpus;
-	struct buffer *buffers;
-	uint64_t *lost;	     /* of each CPU */
-	uint64_t *lost_told; /* by LOST records */
-	uint64_t *throttled; /* of each CPU */
+	struct reel_process_cpu *cpus;
+	struct buffer *buffers; /* of each */
 	size_t n_cpus;
-	bool can_read_lost;
+	struct abilities abilities;
+	size_t buffer_bytes; /* what is allowed */
 	/* Records as the kernel wrote them, each at a multiple of 8. */
 	struct reel_buffer records;
 	struct pending *pending;
@@ -63,13 +70,6 @@ struct reel_process_events {
 };
 
 /* ---- opening ------------------------------------------------------------------------ */
-
-/* What this kernel's events can do. */
-struct abilities {
-	bool lost;     /* reading them tells how many records were dropped: 6.0 */
-	bool build_id; /* 5.12 */
-	bool ksymbol;  /* 5.1: what is asked for */
-};
 
 static int open_event(uint32_t cpu, const struct abilities *abilities, size_t watermark)
 {
@@ -139,6 +139,9 @@ static struct reel_error *open_buffer(uint32_t cpu, struct abilities *abilities,
 				abilities->build_id = false;
 			continue;
 		}
+		/* A CPU that was online has gone. */
+		if (fd < 0 && errno == ENODEV)
+			return NULL;
 		if (fd < 0)
 			return open_error(errno, cpu);
 		memory = mmap(NULL, page + *bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -162,61 +165,66 @@ static struct reel_error *open_buffer(uint32_t cpu, struct abilities *abilities,
 	}
 }
 
-/* "0-1,4" */
-static struct reel_error *online_cpus(uint32_t **ret, size_t *count_ret)
+/* The slot of a CPU, a new one if it was never watched. */
+static struct reel_error *find_slot(struct reel_process_events *events, uint32_t cpu,
+				    size_t *index_ret)
 {
-	_cleanup_buffer_ struct reel_buffer buffer = { 0 };
-	char *text;
+	size_t n = events->n_cpus;
+	struct reel_process_cpu *cpus;
+	struct buffer *buffers;
 
-	if (reel_proc_read("/sys/devices/system/cpu/online", &buffer)) {
-		text = (char *)buffer.bytes;
-		text[strcspn(text, "\n")] = '\0';
-		return reel_quantity_list(text, true, UINT16_MAX, ret, count_ret);
+	for (*index_ret = 0; *index_ret < n; ++*index_ret) {
+		if (events->cpus[*index_ret].cpu == cpu)
+			return NULL;
 	}
-	/* Without /sys: numbers without holes are the best guess. */
-	*count_ret = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
-	*ret = calloc(*count_ret, sizeof(**ret));
-	if (!*ret)
+	cpus = reallocarray(events->cpus, n + 1, sizeof(*cpus));
+	if (!cpus)
 		return reel_error_no_memory();
-	for (size_t i = 0; i < *count_ret; i++)
-		(*ret)[i] = (uint32_t)i;
+	events->cpus = cpus;
+	buffers = reallocarray(events->buffers, n + 1, sizeof(*buffers));
+	if (!buffers)
+		return reel_error_no_memory();
+	events->buffers = buffers;
+	cpus[n] = (struct reel_process_cpu){ .cpu = cpu, .fd = -1 };
+	buffers[n] = (struct buffer){ 0 };
+	events->n_cpus++;
 	return NULL;
 }
 
-static struct reel_error *open_all(struct reel_process_events *events, bool build_ids,
-				   bool kernel_symbols,
+struct reel_error *reel_process_events_add_cpu(struct reel_process_events *events, uint32_t cpu)
+{
+	size_t index;
+	struct reel_error *error = find_slot(events, cpu, &index);
+
+	if (error || events->cpus[index].fd >= 0)
+		return error;
+	events->cpus[index].openings++;
+	return open_buffer(cpu, &events->abilities, &events->buffer_bytes, &events->cpus[index].fd,
+			   &events->buffers[index]);
+}
+
+static struct reel_error *open_all(struct reel_process_events *events,
 				   void (*note)(void *context, const char *line), void *context)
 {
-	size_t count = 0, bytes = BUFFER_BYTES;
-	struct reel_error *error = online_cpus(&events->cpus, &count);
-	struct abilities abilities = { true, build_ids, kernel_symbols };
+	bool wants_build_ids = events->abilities.build_id;
+	struct reel_cpus cpus;
+	struct reel_error *error = reel_cpus_create(NULL, 0, &cpus);
 	char line[128];
 
 	if (error)
 		return error;
-	events->fds = calloc(count, sizeof(*events->fds));
-	events->buffers = calloc(count, sizeof(*events->buffers));
-	events->lost = calloc(count, sizeof(*events->lost));
-	events->lost_told = calloc(count, sizeof(*events->lost_told));
-	events->throttled = calloc(count, sizeof(*events->throttled));
-	if (!events->fds || !events->buffers || !events->lost || !events->lost_told ||
-	    !events->throttled)
-		return reel_error_no_memory();
-	for (size_t i = 0; i < count; i++) {
-		error = open_buffer(events->cpus[i], &abilities, &bytes, &events->fds[i],
-				    &events->buffers[i]);
-		if (error)
-			return error;
-		events->n_cpus++;
-	}
-	events->can_read_lost = abilities.lost;
-	if (note && build_ids && !abilities.build_id)
+	for (size_t i = 0; i < cpus.n && !error; i++)
+		error = reel_process_events_add_cpu(events, cpus.numbers[i]);
+	reel_cpus_destroy(&cpus);
+	if (error)
+		return error;
+	if (note && wants_build_ids && !events->abilities.build_id)
 		note(context,
 		     "this kernel's mmap events have no build-ids (5.12): files are read for them");
-	if (note && bytes < BUFFER_BYTES) {
+	if (note && events->buffer_bytes < BUFFER_BYTES) {
 		snprintf(line, sizeof(line),
 			 "only %zu KB a CPU may be locked for process events (perf_event_mlock_kb)",
-			 bytes >> 10);
+			 events->buffer_bytes >> 10);
 		note(context, line);
 	}
 	return NULL;
@@ -231,7 +239,9 @@ struct reel_error *reel_process_events_open(bool build_ids, bool kernel_symbols,
 
 	if (!events)
 		return reel_error_no_memory();
-	error = open_all(events, build_ids, kernel_symbols, note, context);
+	events->abilities = (struct abilities){ true, build_ids, kernel_symbols };
+	events->buffer_bytes = BUFFER_BYTES;
+	error = open_all(events, note, context);
 	if (error) {
 		reel_process_events_close(events);
 		return error;
@@ -240,43 +250,37 @@ struct reel_error *reel_process_events_open(bool build_ids, bool kernel_symbols,
 	return NULL;
 }
 
+static void close_buffer(struct reel_process_events *events, size_t index)
+{
+	struct buffer *buffer = &events->buffers[index];
+
+	if (events->cpus[index].fd < 0)
+		return;
+	munmap(buffer->control, (size_t)sysconf(_SC_PAGESIZE) + buffer->size);
+	close(events->cpus[index].fd);
+	events->cpus[index].fd = -1;
+	buffer->lost_before = events->cpus[index].lost;
+	buffer->lost_told = 0;
+}
+
 void reel_process_events_close(struct reel_process_events *events)
 {
 	if (!events)
 		return;
-	for (size_t i = 0; i < events->n_cpus; i++) {
-		munmap(events->buffers[i].control,
-		       (size_t)sysconf(_SC_PAGESIZE) + events->buffers[i].size);
-		close(events->fds[i]);
-	}
-	free(events->fds);
+	for (size_t i = 0; i < events->n_cpus; i++)
+		close_buffer(events, i);
 	free(events->cpus);
 	free(events->buffers);
-	free(events->lost);
-	free(events->lost_told);
-	free(events->throttled);
 	free(events->pending);
 	reel_buffer_free(&events->records);
 	free(events);
 }
 
-const int *reel_process_events_fds(const struct reel_process_events *events, size_t *count_ret)
+const struct reel_process_cpu *reel_process_events_cpus(const struct reel_process_events *events,
+							size_t *count_ret)
 {
 	*count_ret = events->n_cpus;
-	return events->fds;
-}
-
-const uint64_t *reel_process_events_lost(const struct reel_process_events *events,
-					 const uint32_t **cpus_ret, size_t *count_ret)
-{
-	*cpus_ret = events->cpus;
-	*count_ret = events->n_cpus;
-	return events->lost;
-}
-
-const uint64_t *reel_process_events_throttled(const struct reel_process_events *events)
-{
-	return events->throttled;
+	return events->cpus;
 }
 
 /* ---- taking ------------------------------------------------------------------------- */
@@ -327,6 +331,14 @@ static struct reel_error *keep(struct reel_process_events *events, const struct 
 	return NULL;
 }
 
+/* So many since the CPU's event was opened. */
+static void set_lost(struct reel_process_events *events, size_t index, uint64_t lost)
+{
+	lost += events->buffers[index].lost_before;
+	if (lost > events->cpus[index].lost)
+		events->cpus[index].lost = lost;
+}
+
 /*
  * A LOST record comes with the next one that finds room, which may be never: asks
  * the event itself where the buffer was so full that something may be lost.
@@ -335,15 +347,14 @@ static void read_lost(struct reel_process_events *events, size_t index)
 {
 	uint64_t fields[2]; /* value, lost */
 
-	if (events->can_read_lost &&
-	    read(events->fds[index], fields, sizeof(fields)) == sizeof(fields) &&
-	    fields[1] > events->lost[index])
-		events->lost[index] = fields[1];
+	if (events->abilities.lost &&
+	    read(events->cpus[index].fd, fields, sizeof(fields)) == sizeof(fields))
+		set_lost(events, index, fields[1]);
 }
 
 static struct reel_error *take_buffer(struct reel_process_events *events, size_t index)
 {
-	const struct buffer *buffer = &events->buffers[index];
+	struct buffer *buffer = &events->buffers[index];
 	uint64_t head = __atomic_load_n(&buffer->control->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = buffer->control->data_tail;
 	struct reel_error *error = NULL;
@@ -360,11 +371,10 @@ static struct reel_error *take_buffer(struct reel_process_events *events, size_t
 			uint64_t fields[2]; /* id, lost */
 
 			copy_out(buffer, tail + sizeof(header), fields, sizeof(fields));
-			events->lost_told[index] += fields[1];
-			if (events->lost_told[index] > events->lost[index])
-				events->lost[index] = events->lost_told[index];
+			buffer->lost_told += fields[1];
+			set_lost(events, index, buffer->lost_told);
 		} else if (header.type == PERF_RECORD_THROTTLE) {
-			events->throttled[index]++;
+			events->cpus[index].throttled++;
 		} else if (is_wanted(header.type) &&
 			   header.size >= sizeof(header) + sizeof(struct trailer)) {
 			error = keep(events, buffer, tail, header.size);
@@ -422,10 +432,27 @@ struct reel_error *reel_process_events_take(struct reel_process_events *events)
 {
 	struct reel_error *error = compact(events);
 
-	for (size_t i = 0; i < events->n_cpus && !error; i++)
-		error = take_buffer(events, i);
+	for (size_t i = 0; i < events->n_cpus && !error; i++) {
+		if (events->cpus[i].fd >= 0)
+			error = take_buffer(events, i);
+	}
 	if (!error && events->n_pending)
 		qsort(events->pending, events->n_pending, sizeof(*events->pending), compare);
+	return error;
+}
+
+struct reel_error *reel_process_events_drop_cpu(struct reel_process_events *events, uint32_t cpu)
+{
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; i < events->n_cpus && !error; i++) {
+		if (events->cpus[i].cpu != cpu || events->cpus[i].fd < 0)
+			continue;
+		/* What it wrote waits with what others wrote. */
+		error = reel_process_events_take(events);
+		read_lost(events, i);
+		close_buffer(events, i);
+	}
 	return error;
 }
 

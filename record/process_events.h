@@ -54,8 +54,26 @@ struct reel_error *reel_process_events_open(bool build_ids, bool kernel_symbols,
 					    struct reel_process_events **ret) REEL_MUST_CHECK;
 void reel_process_events_close(struct reel_process_events *events);
 
-/* Descriptors to poll, readable when a buffer is filled by a quarter. */
-const int *reel_process_events_fds(const struct reel_process_events *events, size_t *count_ret);
+/* A CPU that is watched, or was. */
+struct reel_process_cpu {
+	uint32_t cpu;
+	/* To poll: readable when its buffer is filled by a quarter.  -1: it went offline. */
+	int fd;
+	unsigned int openings; /* of descriptors: whether it is another one */
+	/* Events that the kernel dropped since the start, and how often it stopped an event that
+	 * writes here, too. */
+	uint64_t lost, throttled;
+};
+
+/* In the order in which they came; lives until one is added. */
+const struct reel_process_cpu *reel_process_events_cpus(const struct reel_process_events *events,
+							size_t *count_ret);
+/* Watches a CPU that came online: NULL, too, if it went away meanwhile. */
+struct reel_error *reel_process_events_add_cpu(struct reel_process_events *events,
+					       uint32_t cpu) REEL_MUST_CHECK;
+/* Takes over what a CPU had to tell that went offline: its event is dead, even if it comes back. */
+struct reel_error *reel_process_events_drop_cpu(struct reel_process_events *events,
+						uint32_t cpu) REEL_MUST_CHECK;
 
 /* Takes over what the kernel has written; nothing is handed on yet. */
 struct reel_error *reel_process_events_take(struct reel_process_events *events) REEL_MUST_CHECK;
@@ -65,13 +83,5 @@ struct reel_error *reel_process_events_apply(
 	struct reel_process_events *events, uint64_t until,
 	struct reel_error *(*handle)(void *context, const struct reel_process_event *event),
 	void *context) REEL_MUST_CHECK;
-
-/* Events that the kernel dropped since the start, by index of the descriptor; `cpus_ret` are their
- * CPUs. */
-const uint64_t *reel_process_events_lost(const struct reel_process_events *events,
-					 const uint32_t **cpus_ret, size_t *count_ret);
-
-/* How often the kernel stopped an event that writes here, too, in the same order. */
-const uint64_t *reel_process_events_throttled(const struct reel_process_events *events);
 
 #endif

@@ -100,6 +100,9 @@ void reel_progress_summary(const struct reel_output_counts *counts,
 		     "process events lost");
 	print_if_any(reel_losses_sum(losses, REEL_LOSS_THROTTLED), "time throttled by the kernel",
 		     "times throttled by the kernel");
+	print_if_any(reel_losses_sum(losses, REEL_LOSS_CPU_NOT_WATCHED),
+		     "CPU came online that is not recorded",
+		     "CPUs came online that are not recorded");
 	print_if_any(shortage->dropped, "dropped since the file was too slow",
 		     "dropped since the file was too slow");
 	print_if_any(shortage->cut, "cut since the file was too slow",

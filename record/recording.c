@@ -50,30 +50,63 @@ static void say_kept(void *context, const char *path)
 
 /* ---- the loop ------------------------------------------------------------------------- */
 
-/* Where the loop waits: rings, process events, signals. */
+/* Where the loop waits: process events, what hung up, and three more. */
 struct poll_set {
 	struct pollfd *fds;
 	size_t count;
+	/* Openings of the process events' descriptors: what hung up is not waited for until then.
+	 */
+	unsigned int *known;
+	size_t n_known;
 };
 
-static struct reel_error *poll_set_create(const struct recording *recording, struct poll_set *ret)
+static struct reel_error *poll_set_grow(struct poll_set *set, size_t n_cpus)
+{
+	struct pollfd *fds = reallocarray(set->fds, n_cpus + 3, sizeof(*fds));
+	unsigned int *known;
+
+	if (!fds)
+		return reel_error_no_memory();
+	set->fds = fds;
+	known = reallocarray(set->known, n_cpus + 1, sizeof(*known));
+	if (!known)
+		return reel_error_no_memory();
+	set->known = known;
+	while (set->n_known < n_cpus) {
+		set->fds[set->n_known] = (struct pollfd){ .fd = -1, .events = POLLIN };
+		set->known[set->n_known++] = 0;
+	}
+	return NULL;
+}
+
+/* CPUs come and go. */
+static struct reel_error *poll_set_fill(const struct recording *recording, struct poll_set *set)
 {
 	size_t n_cpus;
-	const int *fds = reel_process_events_fds(recording->process_events, &n_cpus);
+	const struct reel_process_cpu *cpus =
+		reel_process_events_cpus(recording->process_events, &n_cpus);
+	struct reel_error *error = NULL;
 
-	ret->count = n_cpus + 2;
-	ret->fds = calloc(ret->count, sizeof(*ret->fds));
-	if (!ret->fds)
-		return reel_error_no_memory();
-	for (size_t i = 0; i < n_cpus; i++)
-		ret->fds[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
-	ret->fds[n_cpus] = (struct pollfd){ reel_sampler_fd(recording->sampler), POLLIN, 0 };
-	ret->fds[n_cpus + 1] = (struct pollfd){ recording->signals, POLLIN, 0 };
+	if (set->n_known < n_cpus || !set->fds)
+		error = poll_set_grow(set, n_cpus);
+	if (error)
+		return error;
+	for (size_t i = 0; i < n_cpus; i++) {
+		if (set->known[i] != cpus[i].openings || cpus[i].fd < 0)
+			set->fds[i] = (struct pollfd){ .fd = cpus[i].fd, .events = POLLIN };
+		set->known[i] = cpus[i].openings;
+	}
+	set->count = n_cpus;
+	set->fds[set->count++] = (struct pollfd){ reel_sampler_fd(recording->sampler), POLLIN, 0 };
+	set->fds[set->count++] = (struct pollfd){ recording->signals, POLLIN, 0 };
+	set->fds[set->count++] =
+		(struct pollfd){ reel_cpu_watch_fd(recording->cpu_watch), POLLIN, 0 };
 	return NULL;
 }
 
 static struct reel_error *wait_for_data(const struct recording *recording, struct poll_set *set)
 {
+	struct reel_error *error = poll_set_fill(recording, set);
 	int timeout = POLL_TIMEOUT_MS;
 	uint64_t now = reel_now();
 
@@ -81,6 +114,8 @@ static struct reel_error *wait_for_data(const struct recording *recording, struc
 		timeout = recording->deadline <= now
 				  ? 0
 				  : (int)((recording->deadline - now) / REEL_NS_PER_MS) + 1;
+	if (error)
+		return error;
 	if (poll(set->fds, set->count, timeout) < 0 && errno != EINTR)
 		return reel_error_os(errno, "poll");
 	for (size_t i = 0; i < set->count; i++) {
@@ -148,8 +183,10 @@ static struct reel_error *protect(struct recording *recording)
 static struct reel_error *turn(struct recording *recording)
 {
 	struct reel_output_counts counts;
-	struct reel_error *error = recording_cycle(recording);
+	struct reel_error *error = recording_follow_cpus(recording);
 
+	if (!error)
+		error = recording_cycle(recording);
 	if (!error && recording->protect)
 		error = protect(recording);
 	if (!error && reel_output_rotation_is_due(recording->output, reel_now()))
@@ -197,7 +234,7 @@ static struct reel_error *finish(struct recording *recording)
 static struct reel_error *record(struct recording *recording)
 {
 	struct poll_set set = { 0 };
-	struct reel_error *error = poll_set_create(recording, &set);
+	struct reel_error *error = NULL;
 
 	while (!error && !recording->ends) {
 		error = wait_for_data(recording, &set);
@@ -206,6 +243,7 @@ static struct reel_error *record(struct recording *recording)
 			error = turn(recording);
 	}
 	free(set.fds);
+	free(set.known);
 	return error ? error : finish(recording);
 }
 

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "record/command.h"
+#include "record/cpu_watch.h"
 #include "record/kernel_symbols.h"
 #include "record/losses.h"
 #include "record/output.h"
@@ -28,6 +29,8 @@ struct recording {
 	struct reel_kernel_symbols *symbols; /* NULL: without names */
 	struct reel_output *output;
 	struct reel_losses *losses;
+	struct reel_cpu_watch *cpu_watch;
+	struct reel_cpus unwatched; /* came online, and could not be watched */
 	struct reel_command command;
 	struct reel_progress progress;
 	struct reel_sample_translator translator;
@@ -84,6 +87,10 @@ struct reel_error *recording_flush(struct recording *recording) REEL_MUST_CHECK;
 struct reel_error *recording_rotate(struct recording *recording) REEL_MUST_CHECK;
 /* END, index and trailer. */
 struct reel_error *recording_finish(struct recording *recording) REEL_MUST_CHECK;
+
+/* ---- recording_cpus.c: CPUs that come and go ---- */
+
+struct reel_error *recording_follow_cpus(struct recording *recording) REEL_MUST_CHECK;
 
 /* ---- recording_backlog.c: what waits for the file ---- */
 

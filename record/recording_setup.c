@@ -268,13 +268,12 @@ static void load_kernel_symbols(struct recording *recording)
 /* That the kernel stops an event shows in the buffers of process events. */
 static void redirect(struct recording *recording)
 {
-	const uint32_t *cpus;
-	const int *fds;
 	size_t n;
+	const struct reel_process_cpu *cpus =
+		reel_process_events_cpus(recording->process_events, &n);
 
-	fds = reel_process_events_fds(recording->process_events, &n);
-	reel_process_events_lost(recording->process_events, &cpus, &n);
-	reel_sampler_redirect(recording->sampler, cpus, fds, n);
+	for (size_t i = 0; i < n; i++)
+		reel_sampler_redirect(recording->sampler, cpus[i].cpu, cpus[i].fd);
 }
 
 /* Before the file is made: what cannot be recorded shows here. */
@@ -337,6 +336,9 @@ struct reel_error *recording_open(struct recording *recording)
 	if (!error && options->command)
 		error = reel_command_prepare(options->command, &recording->old_signals,
 					     &recording->command);
+	/* Before it is looked which CPUs there are. */
+	if (!error)
+		error = reel_cpu_watch_create(&recording->cpu_watch);
 	if (!error)
 		error = open_sampler(recording);
 	if (!error)
@@ -382,6 +384,8 @@ void recording_close(struct recording *recording)
 	reel_kernel_symbols_destroy(recording->symbols);
 	reel_module_table_destroy(recording->modules);
 	reel_losses_destroy(recording->losses);
+	reel_cpu_watch_destroy(recording->cpu_watch);
+	reel_cpus_destroy(&recording->unwatched);
 	reel_buffer_free(&recording->deferred);
 	free(recording->events);
 	free(recording->cgroup);

@@ -120,20 +120,20 @@ static struct reel_error *apply_until(struct recording *recording, uint64_t time
 
 static struct reel_error *count_lost_events(struct recording *recording)
 {
-	const uint32_t *cpus;
 	size_t count;
-	const uint64_t *lost = reel_process_events_lost(recording->process_events, &cpus, &count);
-	const uint64_t *throttled = reel_process_events_throttled(recording->process_events);
+	const struct reel_process_cpu *cpus =
+		reel_process_events_cpus(recording->process_events, &count);
 	struct reel_error *error = NULL;
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < count && !error; i++)
-		error = reel_losses_set(recording->losses, recording->process_events, cpus[i],
-					REEL_LOSS_THROTTLED, throttled[i]);
 	for (size_t i = 0; i < count && !error; i++) {
-		sum += lost[i];
-		error = reel_losses_set(recording->losses, recording->process_events, cpus[i],
-					REEL_LOSS_PROCESS_EVENTS, lost[i]);
+		sum += cpus[i].lost;
+		error = reel_losses_set(recording->losses, recording->process_events, cpus[i].cpu,
+					REEL_LOSS_THROTTLED, cpus[i].throttled);
+		if (!error)
+			error = reel_losses_set(recording->losses, recording->process_events,
+						cpus[i].cpu, REEL_LOSS_PROCESS_EVENTS,
+						cpus[i].lost);
 	}
 	if (error || sum == recording->lost_events)
 		return error;

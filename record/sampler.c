@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/sampler.h"
+#include "record/sampler_parts.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -21,9 +21,6 @@
 #include <bpf/libbpf.h>
 
 #include "bpf/settings.h"
-#include "record/cpus.h"
-#include "record/process_events.h"
-#include "record/programs.h"
 #include "record/refusal.h"
 
 static_assert((int)REEL_BPF_WHERE_KERNEL_THREAD == (int)REEL_WHERE_KERNEL_THREAD &&
@@ -35,30 +32,8 @@ static_assert((int)REEL_BPF_WHERE_KERNEL_THREAD == (int)REEL_WHERE_KERNEL_THREAD
 /* include/linux/proc_ns.h: PROC_PID_INIT_INO */
 #define INITIAL_PID_NAMESPACE 0xeffffffcu
 
-struct reel_sampler {
-	struct reel_programs programs;
-	struct reel_cpus cpus;
-	/* Perf events, of all events and CPUs. */
-	struct cpu_event {
-		int fd;
-		uint32_t cpu;
-	} * cpu_events;
-	size_t n_cpu_events;
-	int *ring_fds;
-	uint32_t n_rings;
-	uint64_t ring_size;
-	struct ring_buffer *rings;
-	struct reel_bpf_counts *kernel_counts;
-	struct reel_sampler_counts *counts;
-	size_t n_counts;
-	/* Of the reel_sampler_drain that runs. */
-	const struct reel_sampler_handler *handler;
-	struct reel_error *drain_error;
-	uint64_t drain_budget;
-	volatile struct reel_bpf_control *control; /* the programs' own, mapped */
-	uint32_t max_stack;
-	uint64_t missed_before; /* it was enabled */
-};
+/* Numbers above those of the CPUs that are online. */
+#define CPUS_TO_COME 64
 
 /* ---- opening ---------------------------------------------------------------- */
 
@@ -121,6 +96,22 @@ static struct reel_error *frame_chain_limit(uint32_t *ret)
 	return NULL;
 }
 
+/*
+ * The CPUs that may come, too: all that there can be, but a machine of few CPUs that may have
+ * hundreds does not give each of them room for a sample (reel_scratches).
+ */
+static uint32_t count_cpus(const struct reel_cpus *cpus, bool all)
+{
+	int possible = libbpf_num_possible_cpus();
+	uint32_t n = cpus->highest + 1;
+
+	if (!all || possible <= (int)n)
+		return n;
+	if (possible > REEL_BPF_CPUS_MAX)
+		possible = REEL_BPF_CPUS_MAX;
+	return possible < (int)n + CPUS_TO_COME ? (uint32_t)possible : n + CPUS_TO_COME;
+}
+
 static struct reel_error *settings_make(const struct reel_sampler_options *options,
 					const struct reel_cpus *cpus,
 					struct reel_bpf_settings *settings)
@@ -140,7 +131,7 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 		/* 16 KB or a page, on all 64-bit CPUs: asm/thread_info.h, asm/memory.h. */
 		.thread_size = page_size > 16384 ? page_size : 16384,
 		.rings = options->rings,
-		.n_cpus = cpus->highest + 1,
+		.n_cpus = count_cpus(cpus, !options->cpus),
 	};
 	/* A ring takes two of the largest samples at least. */
 	if (ring_size < 2 * (REEL_BPF_PREFIX_MAX + 2 * (uint64_t)settings->max_stack))
@@ -176,6 +167,8 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 						 cpus->numbers[i], REEL_BPF_CPUS_MAX - 1);
 		settings->cpus[cpus->numbers[i] / 64] |= UINT64_C(1) << cpus->numbers[i] % 64;
 	}
+	for (uint32_t cpu = 0; cpu < settings->n_cpus && !options->cpus; cpu++)
+		settings->cpus[cpu / 64] |= UINT64_C(1) << cpu % 64;
 	return NULL;
 }
 
@@ -260,206 +253,7 @@ static struct reel_error *control_map(struct reel_sampler *sampler, uint32_t max
 	return NULL;
 }
 
-/* ---- perf events ------------------------------------------------------------ */
-
-static struct reel_error *event_refusal(const struct reel_sampler_event *event, int errnum)
-{
-	char what[160];
-
-	snprintf(what, sizeof(what), "opening the event %s", event->name);
-	switch (errnum) {
-	case EPERM:
-	case EACCES:
-		return reel_refusal_permission(errnum, REEL_REFUSAL_OF_EVENT, what);
-	case ENOENT:
-	case ENODEV:
-	case ENXIO:
-	case EOPNOTSUPP:
-		return reel_error_create(
-			REEL_ERROR_UNSUPPORTED,
-			"the event %s is not supported here (%s): no hardware counter, as in "
-			"many virtual machines? -e cpu-clock needs none",
-			event->name, strerror(errnum));
-	case EINVAL:
-		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "the kernel rejects the event %s (type %" PRIu32
-					 ", config %#" PRIx64
-					 ") with this frequency, period or modifiers",
-					 event->name, event->type, event->config);
-	case EBUSY:
-		return reel_error_create(
-			REEL_ERROR_OS,
-			"the event %s is busy: another program holds the counter (perf, the "
-			"NMI watchdog: sysctl kernel.nmi_watchdog=0)",
-			event->name);
-	case EMFILE:
-		return reel_error_create(
-			REEL_ERROR_OS,
-			"too many open files: raise ulimit -n to more than events × CPUs");
-	default:
-		return reel_error_os(errnum, "%s", what);
-	}
-}
-
-/* `save_registers`: the kernel is to save all registers of user code where it can. */
-static struct perf_event_attr event_attr(const struct reel_sampler_event *event, bool chains,
-					 bool save_registers)
-{
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = event->type,
-		.config = event->config,
-		.disabled = 1,
-		.exclude_user = event->exclude_user,
-		.exclude_kernel = event->exclude_kernel,
-		.precise_ip = event->precise,
-		.freq = event->frequency != 0,
-		/* What goes into another event's buffer, see reel_sampler_redirect. */
-		.sample_type = REEL_PROCESS_SAMPLE_TYPE,
-		.sample_id_all = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-	};
-
-	if (event->frequency)
-		attr.sample_freq = event->frequency;
-	else
-		attr.sample_period = event->period;
-	/* Then only this gives bpf_get_stack a chain (kernel/events/core.c,
-	 * perf_event_set_bpf_handler). */
-	if (event->precise && chains)
-		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
-	if (save_registers) {
-		attr.sample_type |= PERF_SAMPLE_REGS_USER;
-		/* Any one will do: the sample is ours, not perf's. */
-		attr.sample_regs_user = 1;
-	}
-	return attr;
-}
-
-static void add_event(struct reel_sampler *sampler, int fd, uint32_t cpu)
-{
-	sampler->cpu_events[sampler->n_cpu_events++] = (struct cpu_event){ fd, cpu };
-}
-
-/* Opens an event on a CPU and gives it its program; *fd_ret is -1 if that CPU went offline. */
-static int event_open(struct perf_event_attr *attr, uint32_t cpu, const struct bpf_program *program,
-		      int *fd_ret)
-{
-	int fd = (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-	*fd_ret = -1;
-	if (fd < 0)
-		return errno;
-	/*
-	 * Not bpf_program__attach_perf_event: it enables the event at once, and
-	 * the programs need no link, since they end with the event.
-	 */
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(program))) {
-		int errnum = errno;
-
-		close(fd);
-		return errnum;
-	}
-	*fd_ret = fd;
-	return 0;
-}
-
-static struct reel_error *event_open_all(struct reel_sampler *sampler,
-					 const struct reel_sampler_event *event,
-					 const struct bpf_program *program, bool chains)
-{
-	struct perf_event_attr attr =
-		event_attr(event, chains, sampler->programs.save_registers != NULL);
-	int errnum = ENODEV;
-	bool opened = false;
-
-	for (size_t i = 0; i < sampler->cpus.n; i++) {
-		int result, fd;
-
-		result = event_open(&attr, sampler->cpus.numbers[i], program, &fd);
-		if (!result) {
-			add_event(sampler, fd, sampler->cpus.numbers[i]);
-			opened = true;
-			/* A tracepoint's program runs for all CPUs. */
-			if (event->type == PERF_TYPE_TRACEPOINT)
-				break;
-		} else if (result == ENODEV || result == ENXIO || result == ENOENT) {
-			/* Offline by now, or a CPU of another kind (big.LITTLE). */
-			errnum = result;
-		} else {
-			return event_refusal(event, result);
-		}
-	}
-	return opened ? NULL : event_refusal(event, errnum);
-}
-
-/*
- * On every CPU, but with one program, as a tracepoint's filters the events of all CPUs.  Without
- * this event (no tracefs) these registers are unknown where user code is sampled.
- */
-static void save_registers_open(struct reel_sampler *sampler)
-{
-	struct bpf_program *program = sampler->programs.save_registers;
-	struct reel_sampler_event event;
-	struct perf_event_attr attr;
-	struct reel_error *error;
-
-	if (!program)
-		return;
-	error = reel_sampler_event_resolve("timer:hrtimer_expire_entry", &event);
-	if (error) {
-		reel_error_destroy(error);
-		return;
-	}
-	event.period = 1;
-	attr = event_attr(&event, false, true);
-	for (size_t i = 0; i < sampler->cpus.n; i++) {
-		int fd = (int)syscall(SYS_perf_event_open, &attr, -1, sampler->cpus.numbers[i], -1,
-				      PERF_FLAG_FD_CLOEXEC);
-
-		if (fd < 0)
-			continue;
-		if (program && ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(program))) {
-			close(fd);
-			return;
-		}
-		program = NULL;
-		/* Of no CPU: it must not write samples where reel_sampler_redirect lets others
-		 * write. */
-		add_event(sampler, fd, UINT32_MAX);
-	}
-}
-
-static struct reel_error *events_open(struct reel_sampler *sampler,
-				      const struct reel_sampler_options *options)
-{
-	struct rlimit files;
-
-	/* A descriptor for each event and CPU. */
-	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < files.rlim_max) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
-	sampler->cpu_events =
-		calloc((options->n_events + 1) * sampler->cpus.n, sizeof(*sampler->cpu_events));
-	if (!sampler->cpu_events)
-		return reel_error_no_memory();
-	for (size_t i = 0; i < options->n_events; i++) {
-		const struct reel_sampler_event *event = &options->events[i];
-		struct reel_error *error;
-
-		if (event->hook)
-			error = reel_programs_attach_function(&sampler->programs, event, i);
-		else
-			error = event_open_all(sampler, event, sampler->programs.events[i],
-					       options->kernel_chain || options->frame_chain);
-		if (error)
-			return error;
-	}
-	save_registers_open(sampler);
-	return NULL;
-}
+/* ---- life ------------------------------------------------------------------ */
 
 static struct reel_error *sampler_open(const struct reel_sampler_options *options,
 				       struct reel_sampler *sampler)
@@ -471,6 +265,10 @@ static struct reel_error *sampler_open(const struct reel_sampler_options *option
 		error = reel_cpus_create(options->cpus, options->n_cpus, &sampler->cpus);
 	if (!error)
 		error = settings_make(options, &sampler->cpus, &settings);
+	if (!error) {
+		sampler->all_cpus = !options->cpus;
+		sampler->n_cpus = settings.n_cpus;
+	}
 	if (!error)
 		error = reel_programs_load(options, &settings, &sampler->programs);
 	if (!error && options->cgroup)
@@ -482,7 +280,7 @@ static struct reel_error *sampler_open(const struct reel_sampler_options *option
 	if (!error)
 		error = counts_create(sampler);
 	if (!error)
-		error = events_open(sampler, options);
+		error = reel_sampler_open_events(sampler, options);
 	if (!error)
 		error = reel_programs_attach_processes(&sampler->programs);
 	return error;
@@ -557,18 +355,6 @@ void reel_sampler_add_command(struct reel_sampler *sampler, uint32_t pid)
 	sampler->control->command = pid;
 }
 
-void reel_sampler_redirect(struct reel_sampler *sampler, const uint32_t *cpus, const int *fds,
-			   size_t n)
-{
-	for (size_t i = 0; i < sampler->n_cpu_events; i++) {
-		for (size_t j = 0; j < n; j++) {
-			/* Where that is not possible it is not known how often this one rests. */
-			if (cpus[j] == sampler->cpu_events[i].cpu)
-				ioctl(sampler->cpu_events[i].fd, PERF_EVENT_IOC_SET_OUTPUT, fds[j]);
-		}
-	}
-}
-
 void reel_sampler_limit_stack(struct reel_sampler *sampler, uint32_t bytes)
 {
 	bytes = (bytes + 7) & ~7u;
@@ -584,6 +370,7 @@ struct reel_error *reel_sampler_enable(struct reel_sampler *sampler)
 		if (ioctl(sampler->cpu_events[i].fd, PERF_EVENT_IOC_ENABLE, 0) && errno != ENODEV)
 			return reel_error_os(errno, "cannot start sampling");
 	}
+	sampler->is_enabled = true;
 	return NULL;
 }
 
@@ -591,6 +378,7 @@ void reel_sampler_disable(struct reel_sampler *sampler)
 {
 	for (size_t i = 0; i < sampler->n_cpu_events; i++)
 		ioctl(sampler->cpu_events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+	sampler->is_enabled = false;
 	sampler->control->enabled = 0;
 	sampler->control->command = 0;
 }

@@ -54,9 +54,9 @@ struct reel_error *reel_sampler_event_resolve(const char *name,
 					      struct reel_sampler_event *ret) REEL_MUST_CHECK;
 
 struct reel_sampler_options {
-	const struct reel_sampler_event *events;
+	const struct reel_sampler_event *events; /* live as long as the sampler */
 	size_t n_events;
-	/* CPUs to sample on; NULL: all that are online. */
+	/* CPUs to sample on; NULL: all. */
 	const uint32_t *cpus;
 	size_t n_cpus;
 	/* Everything; otherwise only what reel_sampler_add_process/_thread and the cgroup name. */
@@ -97,11 +97,19 @@ struct reel_error *reel_sampler_enable(struct reel_sampler *sampler) REEL_MUST_C
 void reel_sampler_disable(struct reel_sampler *sampler);
 
 /*
- * The kernel tells in the buffers of these events of process_events.h, one a CPU, when it stops
- * an event of that CPU for a while.
+ * The kernel tells in the buffer of this event of process_events.h when it stops an event of that
+ * CPU for a while.
  */
-void reel_sampler_redirect(struct reel_sampler *sampler, const uint32_t *cpus, const int *fds,
-			   size_t n);
+void reel_sampler_redirect(struct reel_sampler *sampler, uint32_t cpu, int fd);
+
+/*
+ * Samples a CPU that came online, too, if it is one that is to be sampled; its events report to
+ * `fd` as above (-1: to nobody).  NULL, too, if it went away meanwhile.
+ */
+struct reel_error *reel_sampler_add_cpu(struct reel_sampler *sampler, uint32_t cpu,
+					int fd) REEL_MUST_CHECK;
+/* Closes the events of a CPU that went offline: they are dead, even if it comes back. */
+void reel_sampler_drop_cpu(struct reel_sampler *sampler, uint32_t cpu);
 
 /* From now on a region has so many bytes at most; never more than options.max_stack. */
 void reel_sampler_limit_stack(struct reel_sampler *sampler, uint32_t bytes);

@@ -117,6 +117,8 @@ const char *reel_loss_name(enum reel_loss loss)
 		return "event throttled";
 	case REEL_LOSS_MISSED:
 		return "function hits missed";
+	case REEL_LOSS_CPU_NOT_WATCHED:
+		return "CPUs not recorded";
 	}
 	return "unknown cause";
 }

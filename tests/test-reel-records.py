@@ -112,7 +112,7 @@ GOOD = [
     ("UNMAP", dict(time=1, space=2, address=4096, size=4096, how=2)),
     ("KERNEL_SYMBOL", dict(address=0xFFFFFFFF81000000, size=0, module=9, name="do_syscall_64",
                            since=12)),
-    ("LOSS", dict(time=1, cpu=4294967295, cause=8, count=3)),
+    ("LOSS", dict(time=1, cpu=4294967295, cause=9, count=3)),
 ]
 
 # Values that this version does not have: record, then the fields that are wrong.
@@ -127,7 +127,7 @@ OUT_OF_RANGE = [
     ("THREAD", dict(comm=b"a\0")),
     ("MAP", dict(size=0)), ("MAP", dict(size=4097)), ("KERNEL_SYMBOL", dict(name=b"\0")),
     ("UNMAP", dict(size=0)), ("UNMAP", dict(how=3)), ("UNMAP", dict(address=(1 << 64) - 1)),
-    ("LOSS", dict(cause=0)), ("LOSS", dict(cause=9)),
+    ("LOSS", dict(cause=0)), ("LOSS", dict(cause=10)),
 ]
 
 # They end the block.

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CPUs that come online and go offline while it is recorded. */
+#include <stdio.h>
+
+#include "include/stackreel.h"
+#include "record/quantity.h"
+#include "record/recording_parts.h"
+
+/* Of its process events; -1 if it is not watched. */
+static int fd_of(const struct recording *recording, uint32_t cpu)
+{
+	size_t n;
+	const struct reel_process_cpu *cpus =
+		reel_process_events_cpus(recording->process_events, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (cpus[i].cpu == cpu)
+			return cpus[i].fd;
+	}
+	return -1;
+}
+
+static bool is_watched(const struct recording *recording, uint32_t cpu)
+{
+	return fd_of(recording, cpu) >= 0;
+}
+
+static struct reel_error *leave(struct recording *recording, uint32_t cpu)
+{
+	char line[64];
+
+	reel_cpus_remove(&recording->unwatched, cpu);
+	if (!is_watched(recording, cpu))
+		return NULL;
+	snprintf(line, sizeof(line), "CPU %u went offline", cpu);
+	recording_note(recording, line);
+	reel_sampler_drop_cpu(recording->sampler, cpu);
+	return reel_process_events_drop_cpu(recording->process_events, cpu);
+}
+
+static struct reel_error *attach(struct recording *recording, uint32_t cpu)
+{
+	struct reel_error *error = reel_process_events_add_cpu(recording->process_events, cpu);
+
+	if (!error)
+		error = reel_sampler_add_cpu(recording->sampler, cpu, fd_of(recording, cpu));
+	return error;
+}
+
+/* What runs there is not in the file, which tells so. */
+static struct reel_error *go_without(struct recording *recording, uint32_t cpu,
+				     struct reel_error *cause)
+{
+	struct reel_error *error;
+
+	recording_say(recording, "CPU %u came online, and what runs there is not recorded: %s", cpu,
+		      reel_error_message(cause));
+	reel_error_destroy(cause);
+	error = reel_process_events_drop_cpu(recording->process_events, cpu);
+	if (!error)
+		error = reel_cpus_add(&recording->unwatched, cpu);
+	return error ? error
+		     : reel_losses_add(recording->losses, cpu, REEL_LOSS_CPU_NOT_WATCHED, 1);
+}
+
+static struct reel_error *join(struct recording *recording, uint32_t cpu)
+{
+	struct reel_error *error;
+	char line[64];
+
+	if (is_watched(recording, cpu) || reel_cpus_has(&recording->unwatched, cpu))
+		return NULL;
+	error = attach(recording, cpu);
+	if (error)
+		return go_without(recording, cpu, error);
+	/* It may have gone again. */
+	if (!is_watched(recording, cpu))
+		return NULL;
+	snprintf(line, sizeof(line), "CPU %u came online", cpu);
+	recording_note(recording, line);
+	/* Nobody told of mappings that were made there up to now. */
+	return reel_tracker_resync(recording->tracker);
+}
+
+/* Those that the kernel did not tell of. */
+static struct reel_error *leave_missing(struct recording *recording, const struct reel_cpus *online)
+{
+	struct reel_error *error = NULL;
+	size_t n;
+	const struct reel_process_cpu *cpus =
+		reel_process_events_cpus(recording->process_events, &n);
+
+	for (size_t i = 0; i < n && !error; i++) {
+		if (cpus[i].fd >= 0 && !reel_cpus_has(online, cpus[i].cpu))
+			error = leave(recording, cpus[i].cpu);
+	}
+	for (size_t i = recording->unwatched.n; i > 0 && !error; i--) {
+		if (!reel_cpus_has(online, recording->unwatched.numbers[i - 1]))
+			error = leave(recording, recording->unwatched.numbers[i - 1]);
+	}
+	return error;
+}
+
+struct reel_error *recording_follow_cpus(struct recording *recording)
+{
+	const struct reel_cpus *online, *left;
+	struct reel_error *error = NULL;
+
+	if (!reel_cpu_watch_look(recording->cpu_watch, reel_now(), &online, &left))
+		return NULL;
+	for (size_t i = 0; i < left->n && !error; i++)
+		error = leave(recording, left->numbers[i]);
+	if (!error)
+		error = leave_missing(recording, online);
+	for (size_t i = 0; i < online->n && !error; i++)
+		error = join(recording, online->numbers[i]);
+	return error;
+}

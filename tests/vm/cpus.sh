@@ -1,0 +1,78 @@
+#!/bin/bash
+# cpus.sh CELL OUTDIR - record with our own recorder on another kernel, while CPUs come online and go offline
+#
+# Leaves in OUTDIR: cpus.reel, limit.reel and named.reel with what was said, *.log, and usr/bin/on_cpu, whose threads are named by when they ran.
+# Status: as run.sh's.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+[ $# = 2 ] || usage
+cell=$1 outdir=$2
+read -r _ arch _ < <("$vm/cells.sh" "$cell")
+root=$(cd "$vm/../.." && pwd)
+object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
+
+cross=()
+prefix=
+if [ "$arch" != "$(dpkg --print-architecture)" ]; then
+	read -ra cross < <("$vm/cross.sh" "$arch")
+	for variable in "${cross[@]}"; do
+		case $variable in CROSS_COMPILE=*) prefix=${variable#*=} ;; esac
+	done
+fi
+make -s -C "$root" O="$object_dir" "${cross[@]}" static >&2
+workspace
+"${prefix}gcc" -O2 -g -static -o "$work/on_cpu" "$root/tests/programs/on_cpu.c" \
+	"-ffile-prefix-map=$root=." "-ffile-prefix-map=$PWD=."
+
+cat >"$work/script" <<'SCRIPT'
+cd /out
+online=/sys/devices/system/cpu/cpu1/online
+[ -w $online ] || exit 77
+
+# Threads: first, while there is one CPU; came; gone, while there is one again; back; and quick, when it went and came at once.
+echo 0 >$online
+cat >/root/phases <<'END'
+on_cpu first 0 400
+echo 1 >/sys/devices/system/cpu/cpu1/online
+on_cpu came 1 1000
+echo 0 >/sys/devices/system/cpu/cpu1/online
+on_cpu gone 0 1000
+echo 1 >/sys/devices/system/cpu/cpu1/online
+on_cpu back 1 1000
+echo 0 >/sys/devices/system/cpu/cpu1/online
+echo 1 >/sys/devices/system/cpu/cpu1/online
+on_cpu quick 1 1000
+END
+stackreel-record -a -F 199 -o cpus.reel -- sh /root/phases 2>cpus.log || { cat *.log; exit 1; }
+
+# The recorder can open nothing when the CPU comes.
+echo 0 >$online
+cat >/root/phases <<'END'
+on_cpu --limit $PPID
+echo 1 >/sys/devices/system/cpu/cpu1/online
+on_cpu unseen 1 600
+echo 0 >/sys/devices/system/cpu/cpu1/online
+on_cpu last 0 600
+END
+stackreel-record -a -F 199 -o limit.reel -- sh /root/phases 2>limit.log || { cat *.log; exit 1; }
+
+# Of CPU 1 alone, which goes and comes back.
+echo 1 >$online
+cat >/root/phases <<'END'
+echo 0 >/sys/devices/system/cpu/cpu1/online
+on_cpu other 0 600
+echo 1 >/sys/devices/system/cpu/cpu1/online
+on_cpu came 1 1000
+END
+stackreel-record -a -C 1 -F 199 -o named.reel -- sh /root/phases 2>named.log || { cat *.log; exit 1; }
+SCRIPT
+status=0
+STACKREEL_VM_TIMEOUT=${STACKREEL_VM_TIMEOUT:-300} STACKREEL_VM_CPUS=2 "$vm/run.sh" "$cell" "$work/script" "$work/out" \
+	"$object_dir/static/stackreel-record" "$work/on_cpu" || status=$?
+if [ $status = 0 ]; then
+	mkdir -p "$outdir/usr/bin"
+	cp "$work/out/"* "$outdir/"
+	chmod 644 "$outdir"/*.*
+	cp "$work/on_cpu" "$outdir/usr/bin/"
+fi
+exit $status
