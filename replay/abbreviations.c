@@ -83,6 +83,9 @@ static uint8_t name_of(uint64_t attribute)
 		return REEL_AT_RNGLISTS_BASE;
 	case DW_AT_sibling:
 		return REEL_AT_SIBLING;
+	case DW_AT_dwo_name:
+	case DW_AT_GNU_dwo_name:
+		return REEL_AT_DWO_NAME;
 	default:
 		return REEL_AT_OTHER;
 	}

@@ -13,6 +13,7 @@ struct reel_debug_info {
 	struct reel_chain chain;
 	struct reel_debug_frame *frames;
 	size_t frames_capacity;
+	const char *split_name; /* NULL: none was met */
 };
 
 static void close_dwarf(struct reel_dwarf *dwarf)
@@ -36,6 +37,11 @@ void reel_debug_info_close(struct reel_debug_info *info)
 	reel_chain_free(&info->chain);
 	free(info->frames);
 	free(info);
+}
+
+const char *reel_debug_info_split_name(const struct reel_debug_info *info)
+{
+	return info->split_name;
 }
 
 /* The file that the dwz tool moved common parts to.  If it is damaged the names in it are missing,
@@ -100,7 +106,7 @@ static struct reel_section line_bytes(const struct reel_dwarf *dwarf, uint64_t o
 }
 
 /* A unit without a line table gets an empty one. */
-static struct reel_error *open_lines(const struct reel_debug_info *info, struct reel_unit *unit)
+static struct reel_error *open_lines(struct reel_debug_info *info, struct reel_unit *unit)
 {
 	struct reel_dwarf *dwarf = info->dies.dwarf;
 	struct reel_line_input input = {
@@ -117,12 +123,15 @@ static struct reel_error *open_lines(const struct reel_debug_info *info, struct 
 		if (reel_dwarf_constant(&values.at[REEL_AT_STMT_LIST], &offset))
 			input.line = line_bytes(dwarf, offset);
 		input.directory = reel_dwarf_string(dwarf, unit, &values.at[REEL_AT_COMP_DIR]);
+		if (!info->split_name && values.at[REEL_AT_DWO_NAME].form)
+			info->split_name =
+				reel_dwarf_string(dwarf, unit, &values.at[REEL_AT_DWO_NAME]);
 	}
 	return reel_line_table_create(&input, &unit->lines);
 }
 
 /* The line table's entry for an address; zeros if it has none. */
-static struct reel_error *find_line(const struct reel_debug_info *info, struct reel_unit *unit,
+static struct reel_error *find_line(struct reel_debug_info *info, struct reel_unit *unit,
 				    uint64_t address, struct reel_debug_frame *ret)
 {
 	struct reel_error *error = NULL;

@@ -21,6 +21,11 @@ struct reel_debug_frame {
 struct reel_error *reel_debug_info_open(struct reel_elf_file *file,
 					const struct reel_elf_file *code,
 					struct reel_debug_info **ret) REEL_MUST_CHECK;
+/*
+ * The file that has the functions of a unit that was looked into (DWARF 5, 7.3.2): -gsplit-dwarf
+ * left its lines only.  NULL if there was none so far.
+ */
+const char *reel_debug_info_split_name(const struct reel_debug_info *info);
 void reel_debug_info_close(struct reel_debug_info *info);
 
 /*

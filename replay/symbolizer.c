@@ -163,6 +163,19 @@ static struct reel_error *open_debug_info(struct reel_symbolizer *symbolizer)
 	return error;
 }
 
+/* Why there are no inlined functions where somebody expects them. */
+static void note_split(struct reel_symbolizer *symbolizer)
+{
+	const char *name = reel_debug_info_split_name(symbolizer->debug_info);
+
+	if (name && !symbolizer->problem)
+		symbolizer->problem = reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"debug information is in %s, which is not read (-gsplit-dwarf): there are "
+			"lines, but inlined functions are missing",
+			name[0] ? name : "a .dwo file");
+}
+
 static struct reel_error *room_for_frames(struct reel_symbolizer *symbolizer, size_t n)
 {
 	if (n <= symbolizer->frames_capacity)
@@ -216,6 +229,8 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 							&begin);
 		if (error)
 			return error;
+		if (symbolizer->debug_info)
+			note_split(symbolizer);
 	}
 	if (symbolizer->options.no_inlines && n) {
 		/* What remains is the outermost function's name. */

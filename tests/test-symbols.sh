@@ -146,6 +146,8 @@ for dwarf in 4 5; do
     build "$name" g++ -g -O2 -gdwarf-$dwarf -gsplit-dwarf $source -o "$dir/split" && {
         rm -f "$dir"/*.dwo
         compare "$name" "$dir/split"
+        addresses "$dir/split" | "$symbolize" "$dir/split" 2>"$dir/log" >/dev/null
+        if grep -qE '^symbolize: debug information is in [^ ]*\.dwo, which is not read' "$dir/log"; then pass; else fail "$name: it is not said"; fi
     }
 done
 
