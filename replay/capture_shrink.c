@@ -12,6 +12,7 @@
 #include "format/cipher.h"
 #include "format/output_file.h"
 #include "replay/rewrite.h"
+#include "replay/sample_scrub.h"
 #include "replay/sample_unwinder.h"
 
 /* What is for archives may take some time. */
@@ -30,6 +31,7 @@ struct shrink {
 	struct reel_capture *capture;
 	struct reel_public_keys recipients;
 	struct reel_sample_unwinder *unwinder;
+	struct reel_scrubber *scrubber;
 	struct path path;
 	/* A byte for each of the sample's regions, one behind the other: whether it was read. */
 	uint8_t *read;
@@ -175,6 +177,31 @@ static struct reel_error *drop_registers(struct shrink *shrink,
 	return NULL;
 }
 
+/* Of what is read, most is registers that calls save: their values go, if it is the same without
+ * them. */
+static struct reel_error *scrub_read(struct shrink *shrink, struct reel_rewrite_sample *rewritten,
+				     const struct reel_space_state *space)
+{
+	struct reel_sample *sample = &rewritten->sample, scrubbed = *sample;
+	const struct reel_unwind_frames *frames;
+	struct reel_error *error;
+	enum reel_stop stop;
+
+	if (sample->flags & REEL_SAMPLE_SCRUBBED)
+		return NULL;
+	error = reel_capture_scrub_sample(shrink->capture, shrink->scrubber, &scrubbed);
+	if (!error)
+		error = reel_sample_unwind(shrink->unwinder, &scrubbed, space, &frames, &stop);
+	if (error || !path_is(&shrink->path, frames, stop))
+		return error;
+	sample->flags = scrubbed.flags;
+	memcpy(rewritten->values, scrubbed.values,
+	       sample->layout->n_slots * sizeof(*rewritten->values));
+	for (size_t i = 0; i < sample->n_regions; i++)
+		memcpy(rewritten->bytes[i], scrubbed.regions[i].bytes, sample->regions[i].size);
+	return NULL;
+}
+
 static struct reel_error *shrink_sample(void *context, struct reel_rewrite_sample *rewritten)
 {
 	struct shrink *shrink = context;
@@ -184,9 +211,9 @@ static struct reel_error *shrink_sample(void *context, struct reel_rewrite_sampl
 	struct reel_error *error;
 	enum reel_stop stop;
 
-	/* What it has is all there is. */
-	if (!sample->layout || !sample->n_regions)
-		return NULL;
+	/* Nothing can be found from what it has. */
+	if (!sample->layout)
+		return reel_capture_scrub_sample(shrink->capture, shrink->scrubber, sample);
 	error = forget_reads(shrink, sample);
 	if (error)
 		return error;
@@ -203,7 +230,8 @@ static struct reel_error *shrink_sample(void *context, struct reel_rewrite_sampl
 	if (error)
 		return error;
 	clear_unread(shrink, rewritten);
-	return drop_registers(shrink, rewritten, space);
+	error = drop_registers(shrink, rewritten, space);
+	return error ? error : scrub_read(shrink, rewritten, space);
 }
 
 /* ---- the proof --------------------------------------------------------------------- */
@@ -480,9 +508,12 @@ static struct reel_error *shrink_to_output(struct shrink *shrink, const char *ou
 		return error;
 	error = reel_sample_unwinder_create(shrink->capture, &shrink->unwinder);
 	if (!error)
+		error = reel_scrubber_create(&shrink->scrubber);
+	if (!error)
 		error = shrink_to(shrink, &file, output);
 	error = reel_output_file_close(&file, error);
 	reel_sample_unwinder_destroy(shrink->unwinder);
+	reel_scrubber_destroy(shrink->scrubber);
 	path_free(&shrink->path);
 	free(shrink->read);
 	return error;

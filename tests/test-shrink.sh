@@ -75,6 +75,16 @@ run 0 "$stackreel" shrink -q --no-host-files --symfs $symfs -o "$work/c.reel" "$
 cmp <(stacks "$work/b.reel") <(stacks "$work/c.reel")
 count $? "shrunk again, it is another one"
 
+# scrubbed FILE: how many of its samples are marked so.
+scrubbed() {
+    "$stackreel" dump -q --json "$1" | grep '"record": "SAMPLE"' | grep -c '"flags": 2,'
+}
+[ "$(scrubbed "$orders")" = 0 ]
+count $? "the capture is not raw"
+# One sample's last frame is found by a word that is no address.
+[ "$(scrubbed "$work/b.reel")" -ge 1686 ]
+count $? "what unwinding reads is not scrubbed"
+
 # ---- files --------------------------------------------------------------------------------
 
 run 2 "$stackreel" shrink $orders
