@@ -4,6 +4,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "format/large_memory.h"
 #include "format/reader_parts.h"
 #include "format/schema.h"
 
@@ -11,11 +12,17 @@
 
 typedef unsigned long long ull;
 
-/* Bytes that grow to the largest block; their content is lost then. */
+/* Bytes for one block, as few as it needs or more. */
 struct room {
 	uint8_t *bytes;
 	size_t capacity;
 };
+
+static void room_free(struct room *room)
+{
+	reel_large_memory_free(room->bytes, room->capacity);
+	*room = (struct room){ 0 };
+}
 
 struct reel_block_reader {
 	const struct reel_reader *reader;
@@ -59,26 +66,24 @@ void reel_block_reader_destroy(struct reel_block_reader *block_reader)
 		return;
 	reel_sample_decoder_destroy(block_reader->decoder);
 	ZSTD_freeDCtx(block_reader->zstd);
-	free(block_reader->stored.bytes);
-	free(block_reader->frame.bytes);
-	free(block_reader->raw.bytes);
+	room_free(&block_reader->stored);
+	room_free(&block_reader->frame);
+	room_free(&block_reader->raw);
 	reel_problems_free(&block_reader->problems);
 	free(block_reader);
 }
 
+/* The content is lost: there never is memory for both. */
 static bool room_reserve(struct room *room, size_t size)
 {
-	uint8_t *bytes;
-
 	if (room->bytes && size <= room->capacity)
 		return true;
+	room_free(room);
 	/* A byte for an empty block, so that there always is an address. */
-	bytes = malloc(size + 1);
-	if (!bytes)
-		return false;
-	free(room->bytes);
-	*room = (struct room){ bytes, size };
-	return true;
+	size += !size;
+	room->bytes = reel_large_memory_allocate(size);
+	room->capacity = room->bytes ? size : 0;
+	return room->bytes != NULL;
 }
 
 /* "FILE: block N at offset N: " before the message. */
@@ -242,6 +247,9 @@ struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader
 	error = read_payload(block_reader);
 	if (!error)
 		error = decompress(block_reader);
+	/* Each thread has a block to decode from; what that came from is not kept, too. */
+	room_free(&block_reader->stored);
+	room_free(&block_reader->frame);
 	if (error)
 		return error;
 	block_reader->cursor = reel_cursor(block_reader->raw.bytes, block->header.raw_size);

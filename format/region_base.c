@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "format/large_memory.h"
 #include "format/region_base.h"
-
-/*
- * From this size on memory comes from mmap: a page of it costs nothing until
- * it is written to, and a few bytes of a hostile file can stand for 16 MiB.
- */
-#define LARGE (256u << 10)
 
 /* Where two regions have the same addresses: bytes from the start of each. */
 struct overlap {
@@ -41,30 +34,9 @@ static struct overlap overlap_of(const struct reel_region_base *from, uint64_t a
 	return overlap;
 }
 
-/* Zeroed. */
-static uint8_t *memory_allocate(size_t capacity)
-{
-	void *memory;
-
-	if (capacity < LARGE)
-		return calloc(1, capacity);
-	memory = mmap(NULL, capacity, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return memory == MAP_FAILED ? NULL : memory;
-}
-
-static void memory_free(uint8_t *memory, size_t capacity)
-{
-	if (capacity < LARGE)
-		free(memory);
-	else
-		munmap(memory, capacity);
-}
-
 void reel_region_base_free(struct reel_region_base *base)
 {
-	if (base->memory)
-		memory_free(base->memory, base->capacity);
+	reel_large_memory_free(base->memory, base->capacity);
 	*base = (struct reel_region_base){ 0 };
 }
 
@@ -82,15 +54,14 @@ static void zero_exposed(struct reel_region_base *base, size_t start, size_t siz
 static bool move_out(struct reel_region_base *base, size_t size, const struct overlap *overlap)
 {
 	size_t capacity = (size + (base->memory ? size / 2 : size / 8) + 63) / 64 * 64;
-	uint8_t *memory = memory_allocate(capacity);
+	uint8_t *memory = reel_large_memory_allocate(capacity);
 
 	if (!memory)
 		return false;
 	if (overlap->size)
 		memcpy(memory + capacity - size + overlap->to,
 		       base->memory + base->start + overlap->from, overlap->size);
-	if (base->memory)
-		memory_free(base->memory, base->capacity);
+	reel_large_memory_free(base->memory, base->capacity);
 	base->memory = memory;
 	base->capacity = capacity;
 	base->start = capacity - size;
@@ -115,7 +86,7 @@ uint8_t *reel_region_base_move(struct reel_region_base *base, uint64_t address, 
 		start = base->capacity >= size ? base->capacity - size : UINT64_MAX;
 	/* Zeroing much costs more than to begin with fresh memory and copy little. */
 	stays = start <= base->capacity && size <= base->capacity - start &&
-		(exposed <= overlap.size || exposed < LARGE);
+		(exposed <= overlap.size || exposed < REEL_LARGE_MEMORY);
 	if (stays) {
 		zero_exposed(base, start, size, &overlap);
 		base->start = start;
