@@ -32,7 +32,8 @@ struct reel_trace_workers {
 	struct slot *slots;
 	size_t n_slots;
 	size_t read, next; /* the block that is read; the next one that a thread takes */
-	size_t queued;	   /* bytes of finished batches */
+	/* Bytes of finished batches, and how many there may be. */
+	size_t queued, queued_max;
 	bool stop;
 	struct reel_error *error; /* no thread could go on */
 	struct reel_batch *spare;
@@ -80,7 +81,7 @@ static struct reel_batch *take_spare(struct reel_trace_workers *workers)
  */
 static bool wait_for_room(struct reel_trace_workers *workers, size_t block, size_t size)
 {
-	while (!workers->stop && workers->queued && workers->queued + size > REEL_QUEUED_MAX &&
+	while (!workers->stop && workers->queued && workers->queued + size > workers->queued_max &&
 	       (block != workers->read || workers->slots[block % workers->n_slots].first))
 		pthread_cond_wait(&workers->room_came, &workers->lock);
 	return !workers->stop;
@@ -184,6 +185,10 @@ struct reel_error *reel_trace_workers_create(const struct reel_block *const *blo
 	workers->blocks = blocks;
 	workers->n_blocks = n_blocks;
 	workers->n_slots = n_makers + 2;
+	/* The thread whose block is read does not wait for room. */
+	workers->queued_max = (n_makers > 1 ? n_makers - 1 : 1) * REEL_QUEUED_OF_THREAD;
+	if (workers->queued_max > REEL_QUEUED_MAX)
+		workers->queued_max = REEL_QUEUED_MAX;
 	workers->slots = calloc(workers->n_slots, sizeof(*workers->slots));
 	workers->list = calloc(n_makers, sizeof(*workers->list));
 	if (!workers->slots || !workers->list) {

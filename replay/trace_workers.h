@@ -4,14 +4,20 @@
  * file's order.  Which thread makes what does not show in what comes out.
  *
  * Memory: each thread has a block and what its maker needs; finished batches are at most
- * REEL_QUEUED_MAX bytes, and one or two of each thread beyond that.
+ * REEL_QUEUED_MAX bytes, or less of few threads, and one or two of each thread beyond that.
  */
 #ifndef REPLAY_TRACE_WORKERS_H
 #define REPLAY_TRACE_WORKERS_H
 
 #include "replay/trace_maker.h"
 
-#define REEL_QUEUED_MAX (24u << 20)
+#define REEL_QUEUED_MAX ((size_t)24 << 20)
+/*
+ * Traces of one block have some 2 to 12 MB: as much as a thread makes while the block before its
+ * own is read.  Room for more would be filled only now and then, when a thread lags behind, and
+ * the longer the capture, the more of it.
+ */
+#define REEL_QUEUED_OF_THREAD ((size_t)8 << 20)
 
 struct reel_trace_workers;
 
