@@ -14,10 +14,6 @@
 /* In steps of 1 KB: 24 KB hold AMX's or SVE's registers and the frame. */
 #define REEL_SEARCH_STEPS_MAX 24
 
-struct reel_alternate_stack {
-	__u64 address, size;
-};
-
 /* Whether sp is on the task's alternate stack (include/linux/sched/signal.h, on_sig_stack). */
 static __always_inline bool reel_on_alternate_stack(struct task_struct *task, __u64 sp,
 						    struct reel_alternate_stack *ret)
@@ -33,12 +29,15 @@ static __always_inline bool reel_on_alternate_stack(struct task_struct *task, __
  * if there is none.  Not static: the verifier then checks it once, and need not
  * remember the branches of all steps.
  */
-__noinline __u64 reel_signal_frame_search(__u64 low, __u64 address, __u64 size, __u64 slot)
+__noinline __u64 reel_signal_frame_search(__u64 low, __u64 slot)
 {
 	struct reel_draft *draft = reel_draft(slot);
+	__u64 address, size;
 
 	if (!draft)
 		return 0;
+	address = draft->alternate.address;
+	size = draft->alternate.size;
 	for (__u64 i = REEL_SEARCH_STEP; i > 0; i--) {
 		__u64 word = i - 1;
 
@@ -87,40 +86,52 @@ static __always_inline __u64 reel_compat_frame_search(__u64 low, __u64 slot)
 #endif
 
 /*
- * Where the outermost signal frame above sp holds the interrupted sp, 0 if it
- * was not found.  Not static for the same reason.
+ * Searches the kilobyte at `low`, with what draft->search has of the one above.  Not static for
+ * the same reason.
  *
  * A step is an aligned kilobyte, which lies within a page: the stack's last
  * page may never have been touched, since the kernel writes only a part of the
  * frame's end.  What begins in a step and ends in the one above is matched with
  * that one's first words.
  */
-__noinline __u64 reel_signal_frame(__u64 sp, __u64 address, __u64 size, __u64 slot, __u64 compat)
+__noinline __u64 reel_signal_frame_step(__u64 low, __u64 slot)
 {
 	struct reel_draft *draft = reel_draft(slot);
-	__u64 top = address + size, low = (top - 1) & ~(REEL_SEARCH_STEP * 8ull - 1);
+	__u64 part;
 
-	if (!draft || bpf_probe_read_kernel(draft->search, sizeof(draft->search), reel_zeros))
+	if (!draft)
+		return 0;
+	/* Nothing above the stack: a program may keep its stack_t there. */
+	part = draft->alternate.address + draft->alternate.size - low;
+	if (part > REEL_SEARCH_STEP * 8)
+		part = REEL_SEARCH_STEP * 8;
+	barrier_var(part);
+	if (part > REEL_SEARCH_STEP * 8)
+		return 0;
+#pragma unroll
+	for (int i = 0; i < REEL_SEARCH_ABOVE; i++)
+		draft->search[REEL_SEARCH_STEP + i] = draft->search[i];
+	/* The helper zeroes what it cannot read. */
+	if (bpf_probe_read_user(draft->search, part, (void *)low))
+		return 0;
+	return draft->sample.flags & REEL_BPF_COMPAT ? reel_compat_frame_search(low, slot)
+						     : reel_signal_frame_search(low, slot);
+}
+
+/* Where the outermost signal frame above sp holds the interrupted sp, 0 if it was not found. */
+static __always_inline __u64 reel_signal_frame(struct reel_draft *draft, __u64 sp)
+{
+	__u64 top = draft->alternate.address + draft->alternate.size;
+	__u64 low = (top - 1) & ~(REEL_SEARCH_STEP * 8ull - 1);
+
+	if (bpf_probe_read_kernel(draft->search, sizeof(draft->search), reel_zeros))
 		return 0;
 	for (int step = 0; step < REEL_SEARCH_STEPS_MAX; step++, low -= REEL_SEARCH_STEP * 8) {
-		/* Nothing above the stack: a program may keep its stack_t there. */
-		__u64 part = top - low, found;
+		__u64 found;
 
 		if (low + REEL_SEARCH_STEP * 8 <= sp)
 			return 0;
-		if (part > REEL_SEARCH_STEP * 8)
-			part = REEL_SEARCH_STEP * 8;
-		barrier_var(part);
-		if (part > REEL_SEARCH_STEP * 8)
-			return 0;
-#pragma unroll
-		for (int i = 0; i < REEL_SEARCH_ABOVE; i++)
-			draft->search[REEL_SEARCH_STEP + i] = draft->search[i];
-		/* The helper zeroes what it cannot read. */
-		if (bpf_probe_read_user(draft->search, part, (void *)low))
-			continue;
-		found = compat ? reel_compat_frame_search(low, slot)
-			       : reel_signal_frame_search(low, address, size, slot);
+		found = reel_signal_frame_step(low, draft->slot);
 		if (found)
 			return found;
 	}
@@ -128,17 +139,16 @@ __noinline __u64 reel_signal_frame(__u64 sp, __u64 address, __u64 size, __u64 sl
 }
 
 /* The sp that the signal interrupted, 0 if it was not found. */
-static __always_inline __u64 reel_interrupted_sp(__u64 sp, const struct reel_alternate_stack *stack,
-						 __u32 slot, bool compat)
+static __always_inline __u64 reel_interrupted_sp(struct reel_draft *draft, __u64 sp)
 {
-	__u64 found = reel_signal_frame(sp, stack->address, stack->size, slot, compat);
-	__u64 interrupted = 0;
+	bool compat = draft->sample.flags & REEL_BPF_COMPAT;
+	__u64 found = reel_signal_frame(draft, sp), interrupted = 0;
 
 	/* Where 32-bit frames are known the CPU is little-endian: four bytes are the lower half. */
 	if (found <= sp || bpf_probe_read_user(&interrupted, compat ? 4 : 8, (void *)found))
 		return 0;
 	/* Another frame of the same stack, or no frame at all. */
-	if (interrupted - stack->address <= stack->size)
+	if (interrupted - draft->alternate.address <= draft->alternate.size)
 		return 0;
 	return interrupted;
 }

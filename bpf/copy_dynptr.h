@@ -16,6 +16,14 @@ extern int bpf_probe_read_user_dynptr(const struct bpf_dynptr *to, __u32 offset,
 
 #define REEL_PAGES_MAX ((REEL_BPF_MAX_STACK_LIMIT >> 12) + 1)
 
+/* A region that is copied page by page; draft->done says how far. */
+struct reel_dynptr_pages {
+	struct bpf_dynptr *to;
+	struct reel_draft *draft;
+	struct reel_bpf_region *region;
+	__u64 offset; /* in the record */
+};
+
 /* Clears what an earlier record left in the ring: draft->part bytes, up to a page. */
 static __always_inline void reel_dynptr_clear(struct bpf_dynptr *to, __u64 offset,
 					      struct reel_draft *draft)
@@ -31,33 +39,46 @@ static __always_inline void reel_dynptr_clear(struct bpf_dynptr *to, __u64 offse
 	}
 }
 
+/* Copies what one page has of a region; 1 at the region's end. */
+static long reel_dynptr_copy_page(__u32 page, struct reel_dynptr_pages *pages)
+{
+	struct reel_bpf_region *region = pages->region;
+	struct reel_draft *draft = pages->draft;
+	__u64 done = draft->done, from = region->address + done, word = page / 64;
+	__u64 part = settings.page_size - (from & (settings.page_size - 1));
+
+	barrier_var(word);
+	if (done >= region->size || word >= REEL_BPF_MISSING_WORDS)
+		return 1;
+	if (part > region->size - done)
+		part = region->size - done;
+	draft->done = done + part;
+	if (bpf_probe_read_user_dynptr(pages->to, pages->offset + done, part, (void *)from)) {
+		draft->part = part;
+		reel_dynptr_clear(pages->to, pages->offset + done, draft);
+		region->missing[word] |= 1ull << page % 64;
+	}
+	return 0;
+}
+
 /* Copies a region to `offset` in the record. */
 static __always_inline void reel_dynptr_copy(struct bpf_dynptr *to, __u64 offset,
 					     struct reel_draft *draft, __u32 index)
 {
 	struct reel_bpf_region *region = &draft->sample.regions[index];
-	__u64 size = region->size;
+	struct reel_dynptr_pages pages = {
+		.to = to,
+		.draft = draft,
+		.region = region,
+		.offset = offset,
+	};
 
-	if (!bpf_probe_read_user_dynptr(to, offset, size, (void *)region->address))
+	if (!bpf_probe_read_user_dynptr(to, offset, region->size, (void *)region->address))
 		return;
-	/* All or nothing: now page by page. */
+	/* All or nothing: now page by page.  Of a loop the verifier would follow each pass. */
 	draft->sample.flags |= REEL_BPF_COPY_FAILED;
 	draft->done = 0;
-	for (__u32 page = 0; page < REEL_PAGES_MAX; page++) {
-		__u64 done = draft->done, from = region->address + done;
-		__u64 part = settings.page_size - (from & (settings.page_size - 1));
-
-		if (done >= size)
-			break;
-		if (part > size - done)
-			part = size - done;
-		draft->done = done + part;
-		if (bpf_probe_read_user_dynptr(to, offset + done, part, (void *)from)) {
-			draft->part = part;
-			reel_dynptr_clear(to, offset + done, draft);
-			region->missing[page / 64] |= 1ull << page % 64;
-		}
-	}
+	bpf_loop(REEL_PAGES_MAX, reel_dynptr_copy_page, &pages, 0);
 }
 
 /* Writes the draft's sample to the ring. */

@@ -62,6 +62,11 @@ struct {
 #define REEL_SEARCH_ABOVE 10
 #define REEL_SEARCH_WORDS (REEL_SEARCH_STEP + REEL_SEARCH_ABOVE)
 
+/* Where signal handlers run; size 0: where they interrupted. */
+struct reel_alternate_stack {
+	__u64 address, size;
+};
+
 /*
  * A sample while it is made: too large for the stack of a BPF program.  What every sample needs
  * stands together: its time goes into cache misses.
@@ -81,6 +86,7 @@ struct reel_draft {
 	/* These two are copied together: the kernel chain, then the frame chain. */
 	struct reel_bpf_sample sample;
 	__u64 chains[REEL_BPF_KERNEL_CHAIN_MAX + REEL_BPF_FRAME_CHAIN_MAX];
+	struct reel_alternate_stack alternate;
 	__u64 search[REEL_SEARCH_WORDS];
 };
 

@@ -51,18 +51,18 @@ static __always_inline void reel_regions_find(struct reel_draft *draft, struct t
 {
 	struct reel_bpf_sample *sample = &draft->sample;
 	bool compat = sample->flags & REEL_BPF_COMPAT;
-	struct reel_alternate_stack alternate;
+	struct reel_alternate_stack *alternate = &draft->alternate;
 	__u64 interrupted;
 
 	sample->n_regions = 1;
-	if (!reel_on_alternate_stack(task, sp, &alternate)) {
+	if (!reel_on_alternate_stack(task, sp, alternate)) {
 		reel_region_set(sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp,
 				reel_stack_top(task, mm, sp, compat));
 		return;
 	}
 	reel_region_set(sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp,
-			alternate.address + alternate.size);
-	interrupted = reel_interrupted_sp(sp, &alternate, draft->slot, compat);
+			alternate->address + alternate->size);
+	interrupted = reel_interrupted_sp(draft, sp);
 	if (!interrupted)
 		return;
 	reel_region_set(sample, &sample->regions[1], REEL_BPF_REGION_INTERRUPTED_STACK, interrupted,

@@ -33,6 +33,12 @@ enum maple_type {
 	maple_arange_64,
 };
 
+/* Before 6.1. */
+static __always_inline bool reel_mappings_are_rb(void)
+{
+	return bpf_core_field_exists(((struct mm_struct___rb *)0)->mm_rb);
+}
+
 static __always_inline __u64 reel_mapping_check(struct vm_area_struct *mapping, __u64 address)
 {
 	__u64 start = BPF_CORE_READ(mapping, vm_start), end = BPF_CORE_READ(mapping, vm_end);
@@ -40,7 +46,6 @@ static __always_inline __u64 reel_mapping_check(struct vm_area_struct *mapping, 
 	return start <= address && address < end ? end : 0;
 }
 
-/* Before 6.1. */
 static __always_inline __u64 reel_mapping_end_rb(struct mm_struct___rb *mm, __u64 address)
 {
 	struct rb_node *node = BPF_CORE_READ(mm, mm_rb.rb_node);
@@ -60,42 +65,52 @@ static __always_inline __u64 reel_mapping_end_rb(struct mm_struct___rb *mm, __u6
 }
 
 /*
- * From 6.1 on.  pivot[i] is the last address of slot[i]; a 0 behind the first
- * one ends them, and the slot there goes on to the node's end.
+ * What a node of the tree has for an address, 0 if nothing.  pivot[i] is the last address of
+ * slot[i]; a 0 behind the first one ends them, and the slot there goes on to the node's end.
+ * Not static: the verifier then checks it once, not at each level.
  */
+__noinline __u64 reel_maple_descend(__u64 entry, __u64 address)
+{
+	struct maple_node *node = (void *)(entry & ~REEL_MAPLE_NODE_MASK);
+	__u64 type = REEL_MAPLE_TYPE(entry), slots;
+	unsigned long pivots[15] = {};
+	__u32 pivot, n_pivots;
+
+	/* Where there are no such nodes it is checked, too. */
+	if (reel_mappings_are_rb())
+		return 0;
+	if (type == maple_leaf_64 || type == maple_range_64) {
+		n_pivots = 15;
+		slots = (__u64)&node->mr64.slot;
+		bpf_core_read(pivots, sizeof(pivots), &node->mr64.pivot);
+	} else if (type == maple_arange_64) {
+		n_pivots = 9;
+		slots = (__u64)&node->ma64.slot;
+		bpf_core_read(pivots, 9 * sizeof(pivots[0]), &node->ma64.pivot);
+	} else {
+		return 0;
+	}
+	for (pivot = 0; pivot < 15; pivot++) {
+		if (pivot >= n_pivots || pivots[pivot] >= address || (pivot && !pivots[pivot]))
+			break;
+	}
+	if (bpf_probe_read_kernel(&entry, sizeof(entry), (void *)(slots + pivot * 8)))
+		return 0;
+	return entry;
+}
+
 static __always_inline __u64 reel_mapping_end_maple(struct mm_struct *mm, __u64 address)
 {
 	__u64 entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
 
 	if (!REEL_MAPLE_INTERNAL(entry))
 		return 0;
-	for (int depth = 0; depth < REEL_MAPLE_DEPTH_MAX; depth++) {
-		struct maple_node *node = (void *)(entry & ~REEL_MAPLE_NODE_MASK);
-		__u64 type = REEL_MAPLE_TYPE(entry), slots;
-		unsigned long pivots[15] = {};
-		__u32 pivot, n_pivots;
+	for (int depth = 0; entry && depth < REEL_MAPLE_DEPTH_MAX; depth++) {
+		__u64 type = REEL_MAPLE_TYPE(entry);
 
-		if (type == maple_leaf_64 || type == maple_range_64) {
-			n_pivots = 15;
-			slots = (__u64)&node->mr64.slot;
-			bpf_core_read(pivots, sizeof(pivots), &node->mr64.pivot);
-		} else if (type == maple_arange_64) {
-			n_pivots = 9;
-			slots = (__u64)&node->ma64.slot;
-			bpf_core_read(pivots, 9 * sizeof(pivots[0]), &node->ma64.pivot);
-		} else {
-			return 0;
-		}
-		for (pivot = 0; pivot < 15; pivot++) {
-			if (pivot >= n_pivots || pivots[pivot] >= address ||
-			    (pivot && !pivots[pivot]))
-				break;
-		}
-		if (bpf_probe_read_kernel(&entry, sizeof(entry), (void *)(slots + pivot * 8)) ||
-		    !entry)
-			return 0;
+		entry = reel_maple_descend(entry, address);
 		if (type == maple_leaf_64)
-			return reel_mapping_check((void *)entry, address);
+			return entry ? reel_mapping_check((void *)entry, address) : 0;
 	}
 	return 0;
 }
@@ -106,7 +121,7 @@ static __always_inline __u64 reel_mapping_end_maple(struct mm_struct *mm, __u64 
  */
 __noinline __u64 reel_mapping_end(__u64 mm, __u64 address)
 {
-	if (bpf_core_field_exists(((struct mm_struct___rb *)0)->mm_rb))
+	if (reel_mappings_are_rb())
 		return reel_mapping_end_rb((void *)mm, address);
 	return reel_mapping_end_maple((void *)mm, address);
 }
