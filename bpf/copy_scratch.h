@@ -30,10 +30,49 @@ static __always_inline __u8 *reel_scratch(__u32 slot)
 }
 
 /*
- * Copies a region to `offset` in the scratch area.
+ * Copies what one page has of a region, draft->done bytes behind its beginning, to `offset` in the
+ * scratch area and as many bytes behind that; 1 at the region's end.
  * Not static: the verifier then checks it once, for all arguments, and forgets
  * none of the bounds on the way here (5.10 does when they are spilled).
  */
+__noinline int reel_scratch_copy_page(__u64 offset, __u64 index, __u64 slot, __u64 page)
+{
+	struct reel_draft *draft = reel_draft(slot);
+	__u8 *scratch = reel_scratch(slot);
+	struct reel_bpf_region *region;
+	__u64 done, from, part, word = page / 64;
+
+	if (!draft || !scratch)
+		return 1;
+	/* Before 6.2 the verifier forgets bounds that are checked on a copy of what was spilled to
+	 * the stack: barrier_var makes the compiler check and use the same register. */
+	barrier_var(offset);
+	if (offset > REEL_BPF_PREFIX_MAX + settings.max_stack)
+		return 1;
+	scratch += offset;
+	barrier_var(scratch);
+	region = &draft->sample.regions[index & 1];
+	done = draft->done;
+	from = region->address + done;
+	if (done >= region->size)
+		return 1;
+	part = settings.page_size - (from & (settings.page_size - 1));
+	if (part > region->size - done)
+		part = region->size - done;
+	draft->done = done + part;
+	barrier_var(done);
+	barrier_var(part);
+	barrier_var(word);
+	if (done > settings.max_stack || part > settings.page_size ||
+	    word >= REEL_BPF_MISSING_WORDS)
+		return 1;
+	/* The helper zeroes what it cannot read. */
+	if (bpf_probe_read_user(scratch + done, part, (void *)from))
+		region->missing[word] |= 1ull << page % 64;
+	return 0;
+}
+
+/* Copies a region to `offset` in the scratch area.  Not static for the same reasons. */
 __noinline int reel_scratch_copy(__u64 offset, __u64 index, __u64 slot)
 {
 	struct reel_draft *draft = reel_draft(slot);
@@ -43,8 +82,6 @@ __noinline int reel_scratch_copy(__u64 offset, __u64 index, __u64 slot)
 
 	if (!draft || !scratch)
 		return 0;
-	/* Before 6.2 the verifier forgets bounds that are checked on a copy of what was spilled to
-	 * the stack: barrier_var makes the compiler check and use the same register. */
 	barrier_var(offset);
 	if (offset > REEL_BPF_PREFIX_MAX + settings.max_stack)
 		return 0;
@@ -58,24 +95,12 @@ __noinline int reel_scratch_copy(__u64 offset, __u64 index, __u64 slot)
 	if (!bpf_probe_read_user(scratch, size, (void *)region->address))
 		return 0;
 
-	/* All or nothing: now page by page.  The helper zeroes what it cannot read. */
+	/* All or nothing: now page by page. */
 	draft->sample.flags |= REEL_BPF_COPY_FAILED;
 	draft->done = 0;
 	for (__u32 page = 0; page < REEL_PAGES_MAX; page++) {
-		__u64 done = draft->done, from = region->address + done, part;
-
-		if (done >= region->size)
+		if (reel_scratch_copy_page(offset, index, slot, page))
 			break;
-		part = settings.page_size - (from & (settings.page_size - 1));
-		if (part > region->size - done)
-			part = region->size - done;
-		draft->done = done + part;
-		barrier_var(done);
-		barrier_var(part);
-		if (done > settings.max_stack || part > settings.page_size)
-			break;
-		if (bpf_probe_read_user(scratch + done, part, (void *)from))
-			region->missing[page / 64] |= 1ull << page % 64;
 	}
 	return 0;
 }
