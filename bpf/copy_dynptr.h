@@ -87,14 +87,11 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft,
 {
 	struct reel_bpf_sample *sample = &draft->sample;
 	__u64 prefix = reel_draft_prefix(draft);
-	__u64 sizes[2] = {}, total;
+	__u64 starts[2] = {}, total, chains;
+	struct reel_bpf_sample *header;
 	struct bpf_dynptr record;
 
-	if (sample->n_regions > 0)
-		sizes[0] = (sample->regions[0].size + 7ull) & ~7ull;
-	if (sample->n_regions > 1)
-		sizes[1] = (sample->regions[1].size + 7ull) & ~7ull;
-	total = prefix + sizes[0] + sizes[1];
+	total = reel_record_size(reel_regions_place(sample, prefix, starts));
 	if (bpf_ringbuf_reserve_dynptr(ring, total, 0, &record)) {
 		if (reel_ring_full(ring, total))
 			reel_count(&counts->ring_full);
@@ -104,14 +101,19 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft,
 		bpf_ringbuf_discard_dynptr(&record, 0);
 		return;
 	}
-	if (sizes[0])
-		reel_dynptr_copy(&record, prefix, draft, 0);
-	if (sizes[1])
-		reel_dynptr_copy(&record, prefix + sizes[0], draft, 1);
-	/* Or else the compiler compares what prefix was made of. */
-	barrier_var(prefix);
-	if (prefix <= REEL_BPF_PREFIX_MAX)
-		bpf_dynptr_write(&record, 0, sample, prefix, 0);
+	if (starts[0])
+		reel_dynptr_copy(&record, starts[0], draft, 0);
+	if (starts[1])
+		reel_dynptr_copy(&record, starts[1], draft, 1);
+	/* Word by word: nobody aligned the draft. */
+	header = bpf_dynptr_data(&record, 0, sizeof(*header));
+	if (header)
+		*header = *sample;
+	chains = prefix - sizeof(*header);
+	/* Or else the compiler compares what it was made of. */
+	barrier_var(chains);
+	if (chains && chains <= sizeof(draft->chains))
+		bpf_dynptr_write(&record, sizeof(*header), draft->chains, chains, 0);
 	bpf_ringbuf_submit_dynptr(&record, reel_ring_flags(ring));
 	reel_count(&counts->samples);
 	if (sample->flags & REEL_BPF_COPY_FAILED)

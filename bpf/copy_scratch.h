@@ -9,8 +9,8 @@
 
 /*
  * One a CPU and slot, but a plain array: values of a PERCPU_ARRAY are at most 32 KB.
- * record/programs.c sets the size: REEL_BPF_PREFIX_MAX, two regions, and a page
- * that only the verifier thinks of.
+ * record/programs.c sets the size: what aligns it, REEL_BPF_PREFIX_MAX, REEL_BPF_GAPS_MAX, two
+ * regions, and a page that only the verifier thinks of.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -22,11 +22,17 @@ struct {
 /* Pages of 4 KB in the largest region, and one because it need not begin with one. */
 #define REEL_PAGES_MAX ((REEL_BPF_MAX_STACK_LIMIT >> 12) + 1)
 
+/* Lies in cache lines as the record will in the ring. */
 static __always_inline __u8 *reel_scratch(__u32 slot)
 {
 	__u32 index = bpf_get_smp_processor_id() + slot * settings.n_cpus;
+	__u8 *scratch = bpf_map_lookup_elem(&reel_scratches, &index);
+	/* Values are behind the map's struct, which begins a page. */
+	__u64 start = bpf_core_field_offset(struct bpf_array, value);
 
-	return bpf_map_lookup_elem(&reel_scratches, &index);
+	if (!scratch)
+		return NULL;
+	return scratch + ((REEL_BPF_RING_HEADER - start) & (REEL_BPF_ALIGNMENT - 1));
 }
 
 /*
@@ -47,7 +53,7 @@ __noinline int reel_scratch_copy_page(__u64 offset, __u64 index, __u64 slot, __u
 	/* Before 6.2 the verifier forgets bounds that are checked on a copy of what was spilled to
 	 * the stack: barrier_var makes the compiler check and use the same register. */
 	barrier_var(offset);
-	if (offset > REEL_BPF_PREFIX_MAX + settings.max_stack)
+	if (offset > REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX + settings.max_stack)
 		return 1;
 	scratch += offset;
 	barrier_var(scratch);
@@ -83,7 +89,7 @@ __noinline int reel_scratch_copy(__u64 offset, __u64 index, __u64 slot)
 	if (!draft || !scratch)
 		return 0;
 	barrier_var(offset);
-	if (offset > REEL_BPF_PREFIX_MAX + settings.max_stack)
+	if (offset > REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX + settings.max_stack)
 		return 0;
 	scratch += offset;
 	barrier_var(scratch);
@@ -111,25 +117,22 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft,
 {
 	struct reel_bpf_sample *sample = &draft->sample;
 	__u64 prefix = reel_draft_prefix(draft);
-	__u64 size = prefix;
+	__u64 starts[2] = {}, size;
 	__u8 *scratch = reel_scratch(draft->slot);
 
 	if (!scratch)
 		return;
-	if (sample->n_regions > 0) {
-		reel_scratch_copy(size, 0, draft->slot);
-		size += (sample->regions[0].size + 7ull) & ~7ull;
-	}
-	if (sample->n_regions > 1) {
-		reel_scratch_copy(size, 1, draft->slot);
-		size += (sample->regions[1].size + 7ull) & ~7ull;
-	}
+	size = reel_record_size(reel_regions_place(sample, prefix, starts));
+	if (starts[0])
+		reel_scratch_copy(starts[0], 0, draft->slot);
+	if (starts[1])
+		reel_scratch_copy(starts[1], 1, draft->slot);
 	/* Or else the compiler compares what these were made of. */
 	barrier_var(prefix);
 	barrier_var(size);
 	if (prefix > REEL_BPF_PREFIX_MAX || bpf_probe_read_kernel(scratch, prefix, sample))
 		return;
-	if (size > REEL_BPF_PREFIX_MAX + 2 * settings.max_stack)
+	if (size > REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX + 2 * settings.max_stack)
 		return;
 	if (bpf_ringbuf_output(ring, scratch, size, reel_ring_flags(ring))) {
 		if (reel_ring_full(ring, size))

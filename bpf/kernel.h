@@ -151,6 +151,11 @@ struct maple_node {
 	struct maple_arange_64 ma64;
 } REEL_CORE;
 
+/* Of arrays. */
+struct bpf_array {
+	char value[0];
+} REEL_CORE;
+
 struct task_struct {
 	unsigned int flags;
 	int pid;

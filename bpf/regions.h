@@ -45,6 +45,32 @@ static __always_inline void reel_region_set(struct reel_bpf_sample *sample,
 		region->missing[i] = 0;
 }
 
+/* Places the regions behind `offset` bytes of the record; returns where they end. */
+static __always_inline __u64 reel_regions_place(struct reel_bpf_sample *sample, __u64 offset,
+						__u64 starts_ret[2])
+{
+#pragma unroll
+	for (unsigned int i = 0; i < 2; i++) {
+		struct reel_bpf_region *region = &sample->regions[i];
+
+		if (i >= sample->n_regions)
+			break;
+		region->gap = (region->address - offset - REEL_BPF_RING_HEADER) &
+			      (REEL_BPF_ALIGNMENT - 1);
+		starts_ret[i] = offset + region->gap;
+		offset = starts_ret[i] + ((region->size + 7ull) & ~7ull);
+	}
+	return offset;
+}
+
+/* Of a record of so many bytes; the next one in the ring begins aligned then. */
+static __always_inline __u64 reel_record_size(__u64 size)
+{
+	return ((size + REEL_BPF_RING_HEADER + REEL_BPF_ALIGNMENT - 1) &
+		~(REEL_BPF_ALIGNMENT - 1ull)) -
+	       REEL_BPF_RING_HEADER;
+}
+
 /* Sets the regions of a sample of the current task. */
 static __always_inline void reel_regions_find(struct reel_draft *draft, struct task_struct *task,
 					      struct mm_struct *mm, __u64 sp)

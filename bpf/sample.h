@@ -56,7 +56,8 @@ enum reel_bpf_region_kind {
 struct reel_bpf_region {
 	__u64 address;
 	__u32 size;
-	__u32 kind; /* enum reel_bpf_region_kind */
+	__u16 kind; /* enum reel_bpf_region_kind */
+	__u16 gap;  /* bytes in front of its own, which are for nothing but alignment */
 	__u64 missing[REEL_BPF_MISSING_WORDS];
 };
 
@@ -70,7 +71,8 @@ struct reel_bpf_kernel_frame {
 
 /*
  * A sample: this header, then the kernel chain and the frame chain (8 bytes an
- * address), then the bytes of region 0 and region 1, each padded to 8.
+ * address), then the bytes of region 0 and region 1, each behind its gap and
+ * padded to 8.
  */
 struct reel_bpf_sample {
 	__u32 kind; /* REEL_BPF_SAMPLE */
@@ -100,7 +102,18 @@ struct reel_bpf_sample {
 	__u64 registers[REEL_BPF_REGISTERS_MAX];
 };
 
-/* What may stand before the regions' bytes. */
+/*
+ * Some CPUs copy many times slower where the target lies a few bytes behind the
+ * source, modulo a cache line (REP MOVSB on Zen 4: 36 KB take 10 us, else 0.7).
+ * So that they lie alike, records in the ring are a multiple of this, with the
+ * ring's own header, and gaps before regions do the rest.
+ */
+#define REEL_BPF_ALIGNMENT   64
+#define REEL_BPF_RING_HEADER 8
+/* In front of each region, and behind them. */
+#define REEL_BPF_GAPS_MAX (3 * REEL_BPF_ALIGNMENT)
+
+/* What may stand before the regions and their gaps. */
 #define REEL_BPF_PREFIX_MAX                                                                        \
 	(sizeof(struct reel_bpf_sample) +                                                          \
 	 8 * (REEL_BPF_KERNEL_CHAIN_MAX + REEL_BPF_FRAME_CHAIN_MAX))
@@ -118,7 +131,8 @@ struct reel_bpf_process {
 	__u32 namespace_pid, namespace_tid; /* in its innermost one */
 	__u32 is_exec; /* else a fork, seen in the parent, before the child runs */
 	__u32 reserved;
-	__u64 vdso; /* address, 0 if none or unknown */
+	__u64 vdso;   /* address, 0 if none or unknown */
+	__u64 unused; /* REEL_BPF_ALIGNMENT, with the ring's header */
 };
 
 #endif

@@ -177,11 +177,14 @@ static int maps_size(struct bpf_object *object, const struct reel_sampler_option
 			error = bpf_map__set_max_entries(map_find(object, "reel_threads"), 1);
 	}
 	if (!error && scratches) {
-		uint32_t size = REEL_BPF_PREFIX_MAX + 2 * settings->max_stack + settings->page_size;
+		uint32_t size = REEL_BPF_ALIGNMENT + REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX +
+				2 * settings->max_stack + settings->page_size;
 
 		error = bpf_map__set_max_entries(scratches, n_slots * settings->n_cpus);
 		if (!error)
-			error = bpf_map__set_value_size(scratches, (size + 7) & ~7u);
+			error = bpf_map__set_value_size(scratches,
+							(size + REEL_BPF_ALIGNMENT - 1) &
+								~(REEL_BPF_ALIGNMENT - 1u));
 	}
 	return error;
 }

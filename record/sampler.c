@@ -117,7 +117,7 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 					struct reel_bpf_settings *settings)
 {
 	uint32_t page_size = (uint32_t)sysconf(_SC_PAGESIZE);
-	uint64_t ring_size = options->ring_size;
+	uint64_t ring_size = options->ring_size, largest;
 	struct stat status;
 	uint32_t slots = 0;
 
@@ -134,8 +134,9 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 		.n_cpus = count_cpus(cpus, !options->cpus),
 	};
 	/* A ring takes two of the largest samples at least. */
-	if (ring_size < 2 * (REEL_BPF_PREFIX_MAX + 2 * (uint64_t)settings->max_stack))
-		ring_size = 2 * (REEL_BPF_PREFIX_MAX + 2 * (uint64_t)settings->max_stack);
+	largest = REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX + 2 * (uint64_t)settings->max_stack;
+	if (ring_size < 2 * largest)
+		ring_size = 2 * largest;
 	if (ring_size < page_size)
 		ring_size = page_size;
 	settings->ring_size = round_up_power(ring_size);
@@ -411,11 +412,12 @@ static bool sample_parts(const struct reel_bpf_sample *sample, size_t size,
 	at += chains * 8;
 	for (uint32_t i = 0; i < sample->n_regions; i++) {
 		size_t room = (sample->regions[i].size + (size_t)7) & ~(size_t)7;
+		size_t gap = sample->regions[i].gap;
 
-		if (room > (size_t)(end - at))
+		if (gap + room > (size_t)(end - at))
 			return false;
-		ret->region_bytes[i] = at;
-		at += room;
+		ret->region_bytes[i] = at + gap;
+		at += gap + room;
 	}
 	return true;
 }

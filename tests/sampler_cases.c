@@ -64,6 +64,9 @@ static bool check_pattern(const struct reel_bpf_region *region, const uint8_t *b
 		return fail("region [%#llx + %#x] lacks a part of [%#llx, %#llx)",
 			    (unsigned long long)region->address, region->size,
 			    (unsigned long long)shared->low, (unsigned long long)shared->high);
+	if (((uintptr_t)bytes - region->address) % REEL_BPF_ALIGNMENT)
+		return fail("the region of %#llx is at %p: copied slowly",
+			    (unsigned long long)region->address, (const void *)bytes);
 	for (uint64_t address = shared->low; address < shared->high; address += 8) {
 		bool in_hole = address >= shared->hole && address < shared->hole_end;
 		uint64_t value;
