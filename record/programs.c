@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,26 +61,40 @@ __attribute__((format(printf, 2, 0))) static int log_libbpf(enum libbpf_print_le
 	return 0;
 }
 
+static bool contains(const char *bytes, size_t size, const char *name)
+{
+	const char *found = memmem(bytes, size, name, strlen(name) + 1);
+
+	return found && found > bytes && found[-1] == '\0';
+}
+
 /* Whether the kernel's BTF has a name: good enough for a function's that nothing else is called. */
 static bool kernel_has(const char *name)
 {
 	_cleanup_fd_ int fd = open(KERNEL_BTF, O_RDONLY | O_CLOEXEC);
-	size_t size = 0, room, length = strlen(name) + 1;
 	_cleanup_free_ char *bytes = NULL;
-	const char *found;
+	size_t size = 0, room;
 	struct stat status;
 	ssize_t n;
+	void *map;
 
 	if (fd < 0 || fstat(fd, &status) || status.st_size <= 0)
 		return false;
 	room = (size_t)status.st_size;
+	/* From 6.16 on; sysfs gives a page at a time to those who read. */
+	map = mmap(NULL, room, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map != MAP_FAILED) {
+		bool found = contains(map, room, name);
+
+		munmap(map, room);
+		return found;
+	}
 	bytes = malloc(room);
 	if (!bytes)
 		return false;
 	while (size < room && (n = read(fd, bytes + size, room - size)) > 0)
 		size += (size_t)n;
-	found = memmem(bytes, size, name, length);
-	return found && found > bytes && found[-1] == '\0';
+	return contains(bytes, size, name);
 }
 
 static struct bpf_map *map_find(const struct bpf_object *object, const char *name)
