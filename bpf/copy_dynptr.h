@@ -81,6 +81,23 @@ static __always_inline void reel_dynptr_copy(struct bpf_dynptr *to, __u64 offset
 	bpf_loop(REEL_PAGES_MAX, reel_dynptr_copy_page, &pages, 0);
 }
 
+/*
+ * Copies what of the header is set: each cache line of the ring costs a miss.  Word by word, since
+ * nobody aligned the draft.
+ */
+static __always_inline void reel_dynptr_write_header(struct reel_bpf_sample *to,
+						     const struct reel_bpf_sample *from)
+{
+	__builtin_memcpy(to, from, __builtin_offsetof(struct reel_bpf_sample, regions[1]));
+	if (from->n_regions > 1)
+		to->regions[1] = from->regions[1];
+	if (from->flags & REEL_BPF_FUNCTION)
+		to->kernel_frame = from->kernel_frame;
+	to->pc = from->pc;
+	to->known = from->known;
+	__builtin_memcpy(to->registers, from->registers, 8 * REEL_REGISTERS);
+}
+
 /* Writes the draft's sample to the ring. */
 static __always_inline void reel_sample_emit(struct reel_draft *draft,
 					     struct reel_bpf_counts *counts, void *ring)
@@ -105,10 +122,9 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft,
 		reel_dynptr_copy(&record, starts[0], draft, 0);
 	if (starts[1])
 		reel_dynptr_copy(&record, starts[1], draft, 1);
-	/* Word by word: nobody aligned the draft. */
 	header = bpf_dynptr_data(&record, 0, sizeof(*header));
 	if (header)
-		*header = *sample;
+		reel_dynptr_write_header(header, sample);
 	chains = prefix - sizeof(*header);
 	/* Or else the compiler compares what it was made of. */
 	barrier_var(chains);

@@ -5,7 +5,8 @@
  *   struct reel_saved_registers   and what else we need of the user's struct pt_regs
  *   reel_registers_*, reel_saved_registers_*, reel_thread_pointer, reel_vdso_address,
  *   REEL_RED_ZONE, REEL_UCONTEXT_SP; REEL_SIGCONTEXT_SP where there are two kinds of signal frames;
- *   REEL_TRAMPOLINE (bpf/trampoline.h) where that is known
+ *   REEL_TRAMPOLINE (bpf/trampoline.h) where that is known; REEL_REGISTERS where they are fewer
+ *   than REEL_BPF_REGISTERS_MAX
  */
 #ifndef BPF_REGISTERS_H
 #define BPF_REGISTERS_H
@@ -22,6 +23,10 @@ static __always_inline __u64 reel_task_pt_regs(struct task_struct *task);
 #include "bpf/registers_s390.h"
 #else
 #error "no bpf/registers_*.h for this CPU yet"
+#endif
+
+#ifndef REEL_REGISTERS
+#define REEL_REGISTERS REEL_BPF_REGISTERS_MAX
 #endif
 
 #ifndef REEL_TRAMPOLINE

@@ -18,6 +18,8 @@ struct reel_saved_registers {
 };
 
 #define REEL_TRAMPOLINE REEL_TRAMPOLINE_X86_64
+/* What reel_registers_store sets at most. */
+#define REEL_REGISTERS 16
 
 /* psABI, "Red Zone": leaf functions use 128 bytes below rsp. i386 has none. */
 #define REEL_RED_ZONE 128
