@@ -84,7 +84,7 @@ newest=$((${#commands[@]} - 1))
 # record MODE COMMAND...: leaves $work/data. perf's folder of files by build-id is one of our own: the user's stays as it is, and perf finds
 # the vDSO's image in it.
 record() {
-	local mode=$1 dwarf=(--call-graph "dwarf,65528")
+	local mode=$1 status dwarf=(--call-graph "dwarf,65528")
 	shift
 	local piped=(--buildid-dir "$work/debug" record -q -m 4096 -F 999)
 	local base=("${piped[@]}" -o "$work/data")
@@ -103,13 +103,15 @@ record() {
 		sleep 0.2
 		if [ "$mode" = pipe ]; then # attached: a program's own output would get between
 			perf "${piped[@]}" -e cpu-clock "${dwarf[@]}" -o - -p $child -- sleep "$SECONDS_OF_CPU" | cat >"$work/data"
+			status=${PIPESTATUS[0]}
 		else
 			perf "${base[@]}" -e cpu-clock "${dwarf[@]}" -p $child -- sleep "$SECONDS_OF_CPU"
+			status=$?
 		fi
 		kill $child 2>/dev/null
 		wait $child 2>/dev/null
 		child=
-		return 0
+		return $status
 		;;
 	newest) eval "${commands[newest]}" "$(printf '%q ' "${base[@]}" -e cpu-clock "${dwarf[@]}" -- "$@")" ;;
 	esac
@@ -193,8 +195,10 @@ check_comparison() {
 
 # run WORKLOAD MODE
 run() {
-	local command words status
-	if ! command=$("$truth/workloads.sh" "$1" 2>"$work/err"); then
+	local command words status seconds=$SECONDS_OF_CPU
+	# What perf attaches to is there until it is killed, however long perf takes to start.
+	[[ $2 != attach && $2 != pipe ]] || seconds=300
+	if ! command=$(SECONDS_OF_CPU=$seconds "$truth/workloads.sh" "$1" 2>"$work/err"); then
 		skip "$1: $(tail -n 1 "$work/err")"
 		return
 	fi
