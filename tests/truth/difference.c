@@ -57,12 +57,38 @@ static bool is_no_return_address(const struct truth_sample *sample, uint64_t pc)
 	return !truth_find(sample, pc - 1) || !truth_is_behind_call(sample, pc, &target);
 }
 
-/* The step at which the oracle leaves our chain, which is right. NULL: nothing shows why. */
-static const char *reason_to_leave(const struct truth_sample *sample,
-				   const struct truth_verdict *verdict, size_t last, bool stops,
-				   bool is_libdw)
+/*
+ * libunwind's step by the frame pointer on x86-64 takes the sp that it came with, and 16, for the
+ * caller's (unw_step in src/x86_64/Gstep.c: c->dwarf.cfa += 16), which is 16 above the frame
+ * pointer. A CFA that hangs on sp is wrong by as much, and it reads the return address there.
+ */
+static bool has_callees_sp(const struct truth_sample *sample, const struct truth_verdict *verdict,
+			   size_t last, const struct truth_chain *oracle)
 {
 	const struct truth_step *step = &verdict->steps[last];
+	uint64_t sp, pc;
+	size_t first = last;
+
+	while (first && verdict->steps[first - 1].how == TRUTH_BY_FRAME_POINTER)
+		first--;
+	if (first == last || step->how != TRUTH_BY_CFI || !step->slot || !step->sp ||
+	    !verdict->steps[first].sp)
+		return false;
+	sp = verdict->steps[first].sp + 16 * (last - first);
+	if (sp == step->sp)
+		return false;
+	if (!truth_read_word(sample, step->slot - step->sp + sp, 8, &pc))
+		pc = 0;
+	return pc == (last + 1 < oracle->n ? oracle->pcs[last + 1] : 0);
+}
+
+/* The step at which the oracle leaves our chain, which is right. NULL: nothing shows why. */
+static const char *reason_to_leave(const struct truth_sample *sample,
+				   const struct truth_verdict *verdict, size_t last,
+				   const struct truth_chain *oracle, bool is_libdw)
+{
+	const struct truth_step *step = &verdict->steps[last];
+	const bool stops = last + 1 == oracle->n;
 
 	if (step->flags & TRUTH_STEP_NEEDS_POPPED)
 		return "the CFA hangs on a register that was popped: its slot lies below sp";
@@ -73,6 +99,8 @@ static const char *reason_to_leave(const struct truth_sample *sample,
 		return "the CFA hangs on rbx; its rules for the ABI keep rax instead";
 	if (!is_libdw && last && step[-1].flags & TRUTH_STEP_SP_RULE)
 		return "the CFI has a rule for sp; it takes the CFA";
+	if (!is_libdw && has_callees_sp(sample, verdict, last, oracle))
+		return "behind a step by the frame pointer, which leaves it the callee's sp";
 	if (last && step[-1].flags & TRUTH_STEP_LANDING_PAD)
 		return "a landing pad, behind no call; it looks up the byte before";
 	for (size_t i = 0; i <= last; i++)
@@ -94,7 +122,7 @@ static const char *reason(const struct truth_sample *sample, const struct truth_
 	if (!verdict->whole || !common)
 		return NULL;
 	if (common < sample->n_ours)
-		return reason_to_leave(sample, verdict, common - 1, common == oracle->n, is_libdw);
+		return reason_to_leave(sample, verdict, common - 1, oracle, is_libdw);
 	/* Ours ends here, as the rows say. */
 	if (end->how == TRUTH_END_ROOT)
 		return "the CFI says that there is no caller; it goes on";

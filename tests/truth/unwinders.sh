@@ -68,6 +68,12 @@ fi
 fixture=(--no-host-files --symfs testdata/aarch64/orders testdata/aarch64/orders/orders.reel)
 check "arm64: orders" "${fixture[@]}"
 spoiled "${fixture[@]}"
+# Steps by the frame pointer, which libunwind takes otherwise than elsewhere.
+if tests/matrix/unpack.sh x86_64 "$work/symfs" 2>"$work/err"; then
+    check "x86_64: bare-framed" --no-host-files --symfs "$work/symfs" testdata/x86_64/chains/gcc/bare-framed.reel
+else
+    skip "x86_64: bare-framed: $(tail -n 1 "$work/err")"
+fi
 
 # ---- our own captures -------------------------------------------------------------------------
 
