@@ -119,21 +119,31 @@ record() {
 
 # record_again MODE COMMAND...: Linux marks a mapping's record as one with a build-id in every buffer, once it did in one that asked for it
 # (perf_event_mmap_output in kernel/events/core.c does not take the bit back). perf 6.1 believes that, and aborts, in record or in script: the
-# device's number is no build-id's size. So where somebody else records at this moment, try again later.
+# device's number is no build-id's size. So where somebody else records at this moment, try again later. And where perf lost the end of what
+# it compressed (perf_data.py, CutShort).
 record_again() {
-	local status i
+	local status i why
 	for i in 1 2 3 4 5 6 7 8 9 10; do
 		status=0
 		record "$@" >"$work/out" 2>"$work/err" || status=$?
 		if [ $status = 134 ]; then
 			grep -q 'build-id.c' "$work/err" || return $status
-		elif [ $status != 0 ] || python3 "$truth/perf_data.py" "$work/data" 2>"$work/err"; then
+		elif [ $status != 0 ]; then
 			return $status
+		else
+			python3 "$truth/perf_data.py" "$work/data" >"$work/out" 2>"$work/err" && return
+			status=$?
 		fi
-		[ $status = 134 ] || [ ! -s "$work/err" ] || return 1
-		echo "note: $1, attempt $i: mappings marked with build-ids that were not asked for (somebody else records as well)" >&2
+		why="mappings marked with build-ids that were not asked for (somebody else records as well)"
+		[ $status != 1 ] || [ ! -s "$work/err" ] || return 1
+		if [ $status = 3 ]; then
+			[ "$1" = compressed ] || { mv "$work/out" "$work/err" && return 1; }
+			why="perf's file is cut short: $(cat "$work/out")"
+		fi
+		echo "note: $1, attempt $i: $why" >&2
 		sleep 2
 	done
+	[ $status != 3 ] || return 1
 	return 77
 }
 
