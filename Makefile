@@ -4,6 +4,7 @@
 #   SAN=1           ASan + UBSan           SAN=thread       TSan
 #   CC=, CFLAGS=    as usual               CROSS_COMPILE=   a cross compiler's prefix
 #   PREFIX=, DESTDIR=                      SYSROOT=DIR      libraries to cross-build with
+#   JOBS=N          test runners at a time (tests/run.sh --help)
 
 VERSION := $(shell sed -n 's/^\#define REEL_VERSION_STRING "\(.*\)"/\1/p' include/stackreel.h)
 ABI := 0
@@ -221,16 +222,17 @@ vm-capture: tests
 # ---- the two commands of README: `make deps demo`, `make deps test` ------------------
 
 # What is installed is looked at when make starts, so these start another make
-# once deps is done.
+# once deps is done: one with as many jobs as there are CPUs, unless -j says otherwise.
+all_cpus = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 .PHONY: deps demo test
 deps:
 	$(Q)packaging/deps.sh $(filter test,$(MAKECMDGOALS))
 demo: | $(filter deps,$(MAKECMDGOALS))
-	+$(Q)$(MAKE) --no-print-directory all
+	+$(Q)$(MAKE) $(all_cpus) --no-print-directory all
 	$(Q)O=$(O) demo/demo.sh
 # Everything; prints `N passed, N failed, N skipped` last.
 test: | $(filter deps,$(MAKECMDGOALS))
-	+$(Q)$(MAKE) --no-print-directory tests
+	+$(Q)$(MAKE) $(all_cpus) --no-print-directory tests
 	$(Q)O=$(O) tests/run.sh
 
 # ---- installation -------------------------------------------------------------------

@@ -4,21 +4,143 @@
 #   tests/run.sh            everything: unit tests, then each tests/*/test.sh and tests/test-*.{sh,py}
 #   tests/run.sh --unit     only the unit tests
 #   tests/run.sh NAME...    only runners whose name contains one of NAME
+#   -j N, JOBS=N            as many runners at a time: one more than there are CPUs, since many wait; 1: in order, one by one
 #   O=DIR                   the object directory (build)
 #   EMULATOR=COMMAND        runs the unit tests, if they are another CPU's
 #
 # A unit test is a cmocka program.  A script counts its own cases and ends with the line
 # `N passed, N failed, N skipped`; a skip prints why.  A script that ends otherwise is one failure.
+#
+# A script says what it must not share, and when it is best started, in a line `# run.sh: WORD...`:
+#   records   samples this machine: one of these at a time, and what runs beside it yields the CPUs to it
+#   guests    boots guests and builds for them in $O/vm-*: one at a time
+#   makes     may build in $O: one at a time
+#   long      is started before others
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 export O=${O:-build}
 passed=0 failed=0 skipped=0
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+work=$(mktemp -d) || exit
+# Who has ended, and how. (What `wait -n` waits for may have been forgotten before: bash 5.2, cleanup_dead_jobs.)
+mkfifo "$work/ended" && exec 3<>"$work/ended" || exit
 
-# add NAME STATUS SECONDS: counts what $log says.
+usage() {
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' tests/run.sh
+}
+
+# ---- what is run ----------------------------------------------------------------------------------
+
+wanted() {
+    local name=$1 only
+    shift
+    [ $# = 0 ] && return 0
+    for only; do [[ $name == *"$only"* ]] && return 0; done
+    return 1
+}
+
+# Runners in the order in which they are listed; what each has to say of itself.
+runners=()
+declare -A marks=()
+
+# add_runner FILE MARKS
+add_runner() {
+    local mark
+    for mark in $2; do
+        case $mark in
+        records | guests | makes | long) ;;
+        *) echo "$1: 'run.sh: $mark' means nothing" >&2 && exit 2 ;;
+        esac
+    done
+    runners+=("$1")
+    marks[$1]=$2
+}
+
+is_unit() { [[ $1 != tests/* ]]; }
+
+name_of() {
+    if is_unit "$1"; then echo "unit/${1##*/}"; else echo "${1#tests/}"; fi
+}
+
+list_units() {
+    local program
+    for program in "$O"/tests/unit/*; do
+        { [ -f "$program" ] && [ -x "$program" ]; } || continue
+        wanted "unit/${program##*/}" "$@" && add_runner "$program" ""
+    done
+}
+
+list_scripts() {
+    local script
+    for script in tests/test-*.sh tests/test-*.py tests/*/test.sh; do
+        [ -f "$script" ] || continue
+        wanted "$(name_of "$script")" "$@" && add_runner "$script" "$(sed -n 's/^# run\.sh: //p' "$script")"
+    done
+}
+
+# first_things_first: sorts $runners. What takes turns takes longest together.
+first_things_first() {
+    local runner sorted=() turns=() rest=()
+    for runner in "${runners[@]}"; do
+        case " ${marks[$runner]} " in
+        *" long "*) sorted+=("$runner") ;;
+        *" records "* | *" guests "*) turns+=("$runner") ;;
+        *) rest+=("$runner") ;;
+        esac
+    done
+    runners=("${turns[@]}" "${sorted[@]}" "${rest[@]}")
+}
+
+# ---- running ----------------------------------------------------------------------------------------
+
+# By process id: which runner, its output, when it was started. And which mark is in use.
+declare -A running=() output=() since=() taken=()
+
+# nice_value MARKS: recording comes first, emulated machines come before what only computes.
+nice_value() {
+    [ "$jobs" -gt 1 ] || { echo 0 && return; }
+    case " $1 " in
+    *" records "*) echo 0 ;;
+    *" guests "*) echo 5 ;;
+    *) echo 15 ;;
+    esac
+}
+
+# start RUNNER
+start() {
+    local runner=$1 command=("$1") mark to=$work/${#since[@]}
+    # shellcheck disable=SC2206 # a command with its arguments
+    is_unit "$runner" && command=(env CMOCKA_MESSAGE_OUTPUT=TAP ${EMULATOR-} "$runner")
+    # With job control it has a process group of its own, where SIGINT is not ignored as it is in what else a script starts with &.
+    {
+        set -m
+        nice -n "$(nice_value "${marks[$runner]}")" "${command[@]}" >>"$to" 2>&1 3>&- &
+        wait $!
+        echo "$BASHPID $?" >&3
+    } 2>>"$to" </dev/null &
+    running[$!]=$runner output[$!]=$to since[$!]=$SECONDS
+    for mark in ${marks[$runner]}; do
+        [ "$mark" = long ] || taken[$mark]=$!
+    done
+}
+
+# may_start RUNNER
+may_start() {
+    local mark
+    for mark in ${marks[$1]}; do
+        [ -z "${taken[$mark]-}" ] || return 1
+    done
+}
+
+# count_unit LOG: adds the line that a script would have ended with.
+count_unit() {
+    # cmocka 1.1 writes `not ok N # SKIP NAME'
+    sed -E -i 's/^(not )?ok [0-9]+ .*# SKIP/skip:/' "$1"
+    echo "$(grep -cE '^ok ' "$1") passed, $(grep -cE '^not ok ' "$1") failed, $(grep -c '^skip:' "$1") skipped" >>"$1"
+}
+
+# add NAME STATUS SECONDS LOG: counts what the log says.
 add() {
-    local name=$1 status=$2 seconds=$3 counts p f s
+    local name=$1 status=$2 seconds=$3 log=$4 counts p f s
     counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$log" | tail -n 1)
     read -r p f s _ < <(sed -E 's/[^0-9]+/ /g' <<<"${counts:-0 0 0} 0")
     if [ "$status" != 0 ] && [ "$f" = 0 ]; then
@@ -37,50 +159,89 @@ add() {
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 
-wanted() {
-    local name=$1 only
-    shift
-    [ $# = 0 ] && return 0
-    for only; do [[ $name == *"$only"* ]] && return 0; done
-    return 1
-}
-
-unit() {
-    local program status start
-    for program in "$O"/tests/unit/*; do
-        { [ -f "$program" ] && [ -x "$program" ]; } || continue
-        wanted "unit/${program##*/}" "$@" || continue
-        start=$SECONDS
-        # shellcheck disable=SC2086 # a command with its arguments
-        CMOCKA_MESSAGE_OUTPUT=TAP ${EMULATOR-} "$program" >"$log" 2>&1
-        status=$?
-        local ok not_ok skip
-        # cmocka 1.1 writes `not ok N # SKIP NAME'
-        sed -E -i 's/^(not )?ok [0-9]+ .*# SKIP/skip:/' "$log"
-        skip=$(grep -c '^skip:' "$log")
-        ok=$(grep -cE '^ok ' "$log")
-        not_ok=$(grep -cE '^not ok ' "$log")
-        echo "$ok passed, $not_ok failed, $skip skipped" >>"$log"
-        add "unit/${program##*/}" "$status" $((SECONDS - start))
+# collect: waits until a runner ends, and prints what it has to say.
+collect() {
+    local pid status runner mark
+    read -r pid status <&3
+    runner=${running[$pid]}
+    is_unit "$runner" && count_unit "${output[$pid]}"
+    add "$(name_of "$runner")" "$status" $((SECONDS - since[$pid])) "${output[$pid]}"
+    rm -f "${output[$pid]}"
+    unset "running[$pid]"
+    for mark in "${!taken[@]}"; do
+        [ "${taken[$mark]}" != "$pid" ] || unset "taken[$mark]"
     done
 }
 
-scripts() {
-    local script name status start
-    for script in tests/test-*.sh tests/test-*.py tests/*/test.sh; do
-        [ -f "$script" ] || continue
-        name=${script#tests/}
-        wanted "$name" "$@" || continue
-        start=$SECONDS
-        "$script" >"$log" 2>&1
-        status=$?
-        add "$name" "$status" $((SECONDS - start))
+run_all() {
+    local waiting=("${runners[@]}") i
+    while [ $((${#waiting[@]} + ${#running[@]})) -gt 0 ]; do
+        for i in "${!waiting[@]}"; do
+            [ ${#running[@]} -lt "$jobs" ] || break
+            if may_start "${waiting[i]}"; then
+                start "${waiting[i]}"
+                unset "waiting[i]"
+            fi
+        done
+        collect
     done
 }
 
+# ---- the end, at once --------------------------------------------------------------------------------
+
+# family PID...: these, and all that they have started; some have process groups of their own (timeout).
+family() {
+    ps -eo pid=,ppid= | awk -v roots="$*" '
+        { parent[$1] = $2 }
+        END {
+            n = split(roots, root, " ")
+            for (i = 1; i <= n; i++) in_family[root[i]] = 1
+            for (more = 1; more;) {
+                more = 0
+                for (pid in parent)
+                    if (!in_family[pid] && in_family[parent[pid]])
+                        more = in_family[pid] = 1
+            }
+            for (pid in in_family) if (in_family[pid]) print pid
+        }'
+}
+
+# end STATUS: ends what runs, which is given time to put things away.
+end() {
+    local all pid
+    trap '' INT TERM HUP
+    if [ ${#running[@]} -gt 0 ]; then
+        mapfile -t all < <(family "${!running[@]}")
+        kill -TERM "${all[@]}" 2>/dev/null
+        for _ in {1..50}; do
+            kill -0 "${all[@]}" 2>/dev/null || break
+            sleep 0.1
+        done
+        kill -KILL "${all[@]}" 2>/dev/null
+        wait
+        for pid in "${!running[@]}"; do echo "$(name_of "${running[$pid]}"): was ended" >&2; done
+    fi
+    exit "$1"
+}
+trap 'rm -rf "$work"' EXIT
+trap 'end 129' HUP
+trap 'end 130' INT
+trap 'end 143' TERM
+
+cpus=$(nproc)
+jobs=${JOBS:-$((cpus > 1 ? cpus + 1 : 1))}
 case ${1-} in
---unit) unit ;;
-*) unit "$@" && scripts "$@" ;;
+-j) jobs=${2-} && shift $(($# > 1 ? 2 : 1)) ;;
+-j*) jobs=${1#-j} && shift ;;
 esac
+[[ $jobs =~ ^[1-9][0-9]{0,3}$ ]] || { echo "run.sh: '$jobs' is no number of runners" >&2 && exit 2; }
+case ${1-} in
+-h | --help) usage && exit ;;
+--unit) list_units ;;
+-*) usage >&2 && exit 2 ;;
+*) list_units "$@"; list_scripts "$@" ;;
+esac
+[ "$jobs" = 1 ] || first_things_first
+run_all
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -1,6 +1,7 @@
 #!/bin/bash
 # README's demo: where BPF is allowed it shows a profile of what it recorded; without privileges it says so, and replays the
 # shipped arm64 capture.
+# run.sh: records
 set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}

@@ -2,6 +2,7 @@
 # Records with our own recorder on other kernels and CPUs, and replays here: every chain must be one that the program can have.
 # The same for the captures in testdata, which an older run of tests/vm/orders.sh made. CELLS="..." names other cells of
 # tests/vm/cells.sh; "all" (make vm-test) takes all of them.
+# run.sh: guests
 set -u
 cd "$(dirname "$0")/.."
 export O=${O:-build}

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Installs below a folder, and builds README's example against what was installed, by pkg-config; then runs it.
+# run.sh: makes
 set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}

@@ -1,6 +1,7 @@
 #!/bin/bash
 # stackreel-record as a user runs it: every option, short-lived processes, kills, rotation, namespaces, errors.
 # Files are looked at with the independent reader (record_check.py). Needs root and BPF.
+# run.sh: records
 # shellcheck disable=SC2012,SC2016,SC2181,SC2317
 set -u
 cd "$(dirname "$0")/.." || exit

@@ -8,6 +8,7 @@
 # Prints how many captures and samples were compared, and how many differ; what a random word's chance to look like an
 # address is, counted and computed; and how many pieces of the secrets that a program has (programs/secrets.c) are found.
 # The last needs root and BPF.
+# run.sh: records
 # shellcheck disable=SC2317
 set -u
 cd "$(dirname "$0")/.." || exit
