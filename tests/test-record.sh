@@ -114,7 +114,7 @@ record -o - -- "$busy" spin 5 | true
 [ "${PIPESTATUS[0]}" = 1 ] && grep -q 'Broken pipe' err
 ok "a reader that goes away ends it"
 
-record -F 99 -o b.reel -- "$busy" spin 1
+record -F 99 -o b.reel -- "$busy" spin 2
 ok "-F" "$check" b.reel complete frequency=99 samples=20
 record -F max -o b.reel -- "$busy" spin 0.2
 ok "-F max" "$check" b.reel complete frequency="$(cat /proc/sys/kernel/perf_event_max_sample_rate)"
@@ -205,7 +205,7 @@ target=$!
 sleep 0.2
 record -p $target --duration 500ms -o p.reel
 ok "-p, --duration" "$check" p.reel complete placed=100 samples=100 reason=2 pids=$target threads=2
-record -p $target -o p.reel -- sleep 0.5
+record -p $target -o p.reel -- sleep 1.5
 ok "-p with a command to say for how long" "$check" p.reel complete samples=100 reason=0 pids=$target
 tid=$(ls /proc/$target/task | tail -n 1)
 record -t "$tid" --duration 0.5 -o t.reel
