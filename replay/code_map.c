@@ -145,6 +145,9 @@ enum reel_code_found reel_code_map_find_code(void *context, uint64_t address, st
 			.bias = range->bias,
 			.read_code = read_code,
 			.module = range->module,
+			.begin = range->begin,
+			.size = range->end - range->begin,
+			.id = range->module->index + 1,
 		};
 	return range->found;
 }

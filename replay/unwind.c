@@ -309,16 +309,6 @@ static bool advance(struct reel_walk *walk, enum reel_step *step_ret, enum reel_
 	return true;
 }
 
-/* As reel_walk_is_behind_system_call, remembered. */
-static bool is_behind_system_call(const struct reel_walk *walk)
-{
-	const struct cached_rule *entry = NULL;
-
-	if (walk->input->cache && walk->input->generation)
-		entry = reel_cached_rule(walk, walk->state->pc, CACHED_IS_SYSTEM_CALL);
-	return entry ? entry->kind == CACHED_YES : reel_walk_is_behind_system_call(walk);
-}
-
 struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 				     const struct reel_unwind_programs *programs,
 				     struct reel_unwind_state *state,
@@ -338,7 +328,7 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 
 	ret->n = 0;
 	state->pc = reel_walk_strip(&walk, state->pc);
-	walk.exact = !input->after_syscall || !is_behind_system_call(&walk);
+	walk.exact = !input->after_syscall || !reel_cached_is_behind_system_call(&walk);
 	do {
 		if (ret->n == max_frames) {
 			*stop_ret = REEL_STOP_DEPTH_LIMIT;
@@ -415,7 +405,8 @@ struct reel_error *reel_unwind_recorded(const struct reel_unwind_input *input,
 			return NULL;
 		}
 		state->pc = reel_walk_strip(&walk, chain[i]);
-		walk.exact = !i && (!input->after_syscall || !is_behind_system_call(&walk));
+		walk.exact =
+			!i && (!input->after_syscall || !reel_cached_is_behind_system_call(&walk));
 		error = append_frame(&walk, ret, i ? REEL_STEP_RECORDED : REEL_STEP_SAMPLE);
 		if (!error && !i && find_leaf_caller(&walk)) {
 			walk.exact = false;

@@ -17,6 +17,11 @@ struct reel_code {
 	/* Bytes of the code at runtime address `address` for signal trampolines; may be NULL. */
 	bool (*read_code)(void *module, uint64_t elf_address, size_t size, uint8_t *bytes_ret);
 	void *module;
+	/* Runtime addresses, the one asked for among them, that all this holds for. */
+	uint64_t begin, size;
+	/* Names rules, read_code and module among all that one cache ever meets; 0: nobody knows,
+	 * and nothing is remembered. */
+	uint64_t id;
 };
 
 enum reel_code_found {
@@ -27,8 +32,8 @@ enum reel_code_found {
 };
 
 /*
- * What the walks of one thread remember of code, of 1 MB: frames of the usual kind take a short way
- * with it (unwind_climb.h), and the results are the same.
+ * What the walks of one thread remember of code, of 2 MB, wherever it is mapped: frames of the
+ * usual kind take a short way with it (unwind_climb.h), and the results are the same.
  */
 struct reel_unwind_cache;
 struct reel_error *reel_unwind_cache_create(struct reel_unwind_cache **ret) REEL_MUST_CHECK;

@@ -6,6 +6,7 @@
 #include "replay/unwind_cache.h"
 
 _Static_assert(sizeof(struct cached_rule) == 64, "an entry fills a line");
+_Static_assert(CACHED_RULE_BITS <= 16, "entries are named by 16 bits");
 
 struct reel_error *reel_unwind_cache_create(struct reel_unwind_cache **ret)
 {
@@ -76,21 +77,21 @@ static bool take_saved(const struct reel_walk *walk, const struct rule_source *s
 	const struct reel_unwind_programs *programs = walk->programs;
 
 	if (source->to == programs->sp && source->from == FROM_CFA) {
-		entry->sp_offset = source->offset;
+		entry->sp_offset = (int16_t)source->offset;
 		*has_sp = true;
-		return true;
+		return source->offset == entry->sp_offset;
 	}
 	if (source->from != FROM_MEMORY || arch->registers[source->to].size != arch->word_size)
 		return false;
 	add_read(reads, source->offset, arch->word_size);
 	if (source->to == programs->sp) {
-		entry->sp_offset = source->offset;
+		entry->sp_offset = (int16_t)source->offset;
 		entry->flags |= CACHED_SAVES_SP;
 		*has_sp = true;
 		return true;
 	}
 	if (source->to == programs->fp) {
-		entry->fp_offset = source->offset;
+		entry->fp_offset = (int16_t)source->offset;
 		entry->flags |= CACHED_SAVES_FP;
 	}
 	entry->saved |= (uint64_t)1 << source->to;
@@ -113,7 +114,7 @@ static bool take_return_address(const struct reel_walk *walk, const struct rule_
 				enum cached_as as, struct reads *reads, struct cached_rule *entry)
 {
 	if (from->from == FROM_MEMORY) {
-		entry->return_offset = from->offset;
+		entry->return_offset = (int16_t)from->offset;
 		add_read(reads, from->offset, walk->input->arch->word_size);
 		return true;
 	}
@@ -139,8 +140,10 @@ static bool take_rule(const struct reel_walk *walk, const struct reel_rule *rule
 	for (unsigned i = 0; i < rule->n_saved; i++)
 		if (!take_saved(walk, &rule->saved[i], &reads, &has_sp, entry))
 			return false;
-	entry->low = (int32_t)reads.low;
-	entry->extent = (uint32_t)(reads.high - reads.low);
+	if (reads.low < INT16_MIN || reads.high > INT16_MAX)
+		return false;
+	entry->low = (int16_t)reads.low;
+	entry->extent = (uint16_t)(reads.high - reads.low);
 	entry->rule = rule;
 	if (!(entry->flags & CACHED_SAVES_FP))
 		entry->fp_offset = entry->low;
@@ -191,61 +194,121 @@ static struct reel_walk walk_at(const struct reel_walk *walk, struct reel_unwind
 	return there;
 }
 
-static bool make_entry(const struct reel_walk *walk, uint64_t pc, enum cached_as as,
-		       struct cached_rule *entry)
+const struct cached_range *reel_cached_range_slow(const struct reel_walk *walk, uint64_t lookup,
+						  struct cached_range *range)
+{
+	const struct reel_unwind_input *input = walk->input;
+	struct reel_code code = { 0 };
+
+	/* Without a file, the stack's bytes may be asked. */
+	if (input->find_code(input->context, lookup, &code) != REEL_CODE_FOUND || !code.rules ||
+	    !code.read_code || !code.id || code.id >= CACHED_ID_LIMIT)
+		return NULL;
+	*range = (struct cached_range){
+		.generation = input->generation,
+		.begin = code.begin,
+		.size = code.size,
+		.bias = code.bias,
+		.id = (uint32_t)code.id,
+	};
+	return range;
+}
+
+static bool make_entry(const struct reel_walk *walk, const struct cached_range *range, uint64_t pc,
+		       enum cached_as as, struct cached_rule *entry)
 {
 	const struct reel_unwind_input *input = walk->input;
 	struct reel_unwind_state state;
 	struct reel_walk there = walk_at(walk, &state, pc, as);
 	struct reel_code code = { 0 };
 
-	/* Without a file, the stack's bytes may be asked. */
-	if (input->find_code(input->context, reel_walk_lookup(&there), &code) != REEL_CODE_FOUND ||
-	    !code.rules || !code.read_code)
+	if (input->find_code(input->context, reel_walk_lookup(&there), &code) != REEL_CODE_FOUND)
 		return false;
-	*entry = (struct cached_rule){ .pc = pc, .tag = reel_cached_tag(walk, as) };
-	if (as == CACHED_IS_SYSTEM_CALL)
-		entry->kind = reel_walk_is_behind_system_call(&there) ? CACHED_YES : CACHED_NO;
-	else
-		entry->kind = (uint8_t)kind_of(&there, &code, as, entry);
+	*entry = (struct cached_rule){
+		.address = pc - range->bias,
+		.tag = reel_cached_tag(range, as),
+	};
+	entry->kind = (uint8_t)kind_of(&there, &code, as, entry);
 	return true;
 }
 
-/* Where an entry lies that another one has displaced. */
-static size_t other_index(size_t index)
+/* Entries whose indices differ in these bits only make room for each other. */
+#define WAYS 4
+
+/* Another place of it than its own; NULL if there is none. */
+static struct cached_rule *find_displaced(struct cached_rule *entries, size_t index,
+					  uint64_t address, uint32_t tag)
 {
-	return index ^ 1;
+	for (size_t way = 1; way < WAYS; way++) {
+		struct cached_rule *entry = &entries[index ^ way];
+
+		if (entry->address == address && entry->tag == tag)
+			return entry;
+	}
+	return NULL;
 }
 
-struct cached_rule *reel_cached_rule_slow(const struct reel_walk *walk, uint64_t pc,
+/* Makes room at the index: each moves on by a place, and the last one is forgotten. */
+static void displace(struct cached_rule *entries, size_t index)
+{
+	for (size_t way = WAYS - 1; way; way--)
+		entries[index ^ way] = entries[index ^ (way - 1)];
+}
+
+struct cached_rule *reel_cached_rule_slow(const struct reel_walk *walk,
+					  const struct cached_range *range, uint64_t pc,
 					  enum cached_as as)
 {
-	uint64_t tag = reel_cached_tag(walk, as);
-	size_t index = reel_cached_index(pc, tag);
-	struct cached_rule *entries = walk->input->cache->entries;
-	struct cached_rule *other = &entries[other_index(index)], made;
+	struct cached_rule *entries = walk->input->cache->entries, *displaced, made;
+	uint64_t address = pc - range->bias;
+	uint32_t tag = reel_cached_tag(range, as);
+	size_t index = reel_cached_index(address, tag);
 
-	if (!pc)
+	displaced = find_displaced(entries, index, address, tag);
+	if (displaced)
+		return displaced;
+	if (!make_entry(walk, range, pc, as, &made))
 		return NULL;
-	if (other->pc == pc && other->tag == tag)
-		return other;
-	if (!make_entry(walk, pc, as, &made))
-		return NULL;
-	*other = entries[index];
-	/* What is found by its own index has only been copied, and stays there. */
+	displace(entries, index);
 	entries[index] = made;
 	return &entries[index];
 }
 
-bool reel_cached_is_landing_pad(const struct reel_walk *walk, struct cached_rule *entry)
-{
-	if (!(entry->flags & CACHED_ASKED)) {
-		struct reel_unwind_state state;
-		struct reel_walk there = walk_at(walk, &state, entry->pc, CACHED_CALLER);
+/* ---- what the code before says -------------------------------------------------------- */
 
-		entry->flags |= CACHED_ASKED;
-		if (reel_walk_is_landing_pad(&there))
-			entry->flags |= CACHED_LANDING_PAD;
-	}
-	return entry->flags & CACHED_LANDING_PAD;
+/* Remembers it. */
+static bool answer(struct cached_rule *entry, bool is_so)
+{
+	entry->flags |= CACHED_ASKED | (is_so ? CACHED_SO : 0);
+	return is_so;
+}
+
+bool reel_cached_is_landing_pad(const struct reel_walk *walk, uint64_t pc,
+				struct cached_rule *entry)
+{
+	struct reel_unwind_state state;
+	struct reel_walk there;
+
+	if (entry->flags & CACHED_ASKED)
+		return entry->flags & CACHED_SO;
+	there = walk_at(walk, &state, pc, CACHED_CALLER);
+	return answer(entry, reel_walk_is_landing_pad(&there));
+}
+
+bool reel_cached_is_behind_system_call(const struct reel_walk *walk)
+{
+	const struct cached_range *range = NULL;
+	uint64_t pc = walk->state->pc;
+	struct cached_rule *entry = NULL;
+
+	if (walk->input->cache && walk->input->generation)
+		range = reel_cached_range(walk, pc);
+	/* Where the range begins, it is other code that lies before. */
+	if (range && reel_cached_holds(range, pc - 1))
+		entry = reel_cached_rule(walk, walk->input->cache, range, pc, CACHED_FIRST);
+	if (!entry)
+		return reel_walk_is_behind_system_call(walk);
+	if (entry->flags & CACHED_ASKED)
+		return entry->flags & CACHED_SO;
+	return answer(entry, reel_walk_is_behind_system_call(walk));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the walks of one thread remember of code: for a runtime address, which rule holds there, in
- * the form that frames of the usual kind need, and all that the code's bytes have to say.  Internal
- * to unwind*.c.
+ * What the walks of one thread remember of code: for an address of a module, which rule holds
+ * there, in the form that frames of the usual kind need, and all that the code's bytes have to say.
+ * Where processes have a module mapped makes no difference.  Internal to unwind*.c.
  */
 #ifndef REPLAY_UNWIND_CACHE_H
 #define REPLAY_UNWIND_CACHE_H
@@ -11,19 +11,15 @@
 
 /* How the walk has come to an address. */
 enum cached_as {
-	CACHED_CALLER = 0,    /* a return address; what the frame called returns to it */
-	CACHED_FIRST,	      /* nobody called from it, and it runs next */
-	CACHED_BEHIND,	      /* nobody called from it, and it is behind a system call */
-	CACHED_IS_SYSTEM_CALL /* is it behind one? */
+	CACHED_CALLER = 0, /* a return address; what the frame called returns to it */
+	CACHED_FIRST,	   /* nobody called from it, and it runs next */
+	CACHED_BEHIND,	   /* nobody called from it, and it is behind a system call */
 };
 
 enum cached_kind {
 	CACHED_PLAIN = 0, /* the fields below are the rule */
 	CACHED_ROOT,	  /* there is no caller */
 	CACHED_OTHER,	  /* anything else: to be gone through at length */
-	/* CACHED_IS_SYSTEM_CALL: */
-	CACHED_YES,
-	CACHED_NO,
 };
 
 enum cached_flags {
@@ -31,31 +27,35 @@ enum cached_flags {
 	CACHED_SAVES_FP = 1 << 1, /* at cfa + fp_offset */
 	CACHED_SAVES_SP = 1 << 2, /* at cfa + sp_offset; else sp is that */
 	CACHED_BY_LINK = 1 << 3,  /* the link register has the return address */
-	/* Is it a landing pad, if a frame that nobody called from leads to it? */
+	/* What the code before it says, once it was asked.  Of a caller: it is a landing pad, if a
+	 * frame that nobody called from leads to it.  Of the first frame: it is behind a system
+	 * call. */
 	CACHED_ASKED = 1 << 4,
-	CACHED_LANDING_PAD = 1 << 5,
+	CACHED_SO = 1 << 5,
 };
 
 /*
  * One line of most CPUs' caches.  A plain rule finds the CFA by sp or fp, reads words only, all
- * between cfa + low and cfa + low + extent, and keeps or saves all registers that callees keep by
- * the ABI; others it may save, but not keep.
+ * between cfa + low and cfa + low + extent and within 32 KB of the CFA, and keeps or saves all
+ * registers that callees keep by the ABI; others it may save, but not keep.
  */
 struct cached_rule {
-	uint64_t pc; /* as the walk has it; 0: empty */
-	uint64_t tag;
+	uint64_t address; /* pc as the walk has it, less the bias */
+	/* Of a caller: where and in which state of a space it was met last. */
+	uint64_t pc, generation;
 	union {
 		const struct reel_rule *rule;
 		uint64_t width; /* of any host's pointer */
 	};
 	uint64_t saved; /* slots, of those that callees keep */
+	uint32_t tag;	/* reel_cached_tag; 0: empty */
 	int32_t cfa_offset;
-	int32_t low;
-	uint32_t extent;
-	int32_t return_offset;
-	int32_t fp_offset; /* of anything that is read, where fp is not saved */
-	int32_t sp_offset;
-	uint32_t next; /* the entry of the caller that was met last */
+	int16_t low;
+	uint16_t extent;
+	int16_t return_offset;
+	int16_t fp_offset; /* of anything that is read, where fp is not saved */
+	int16_t sp_offset;
+	uint16_t next; /* the entry of the caller that was met last */
 	uint8_t kind, flags;
 	uint8_t doubt; /* that `next` is right, from 0 to CACHED_DOUBT_MAX */
 	uint8_t unused;
@@ -65,7 +65,9 @@ struct cached_rule {
 #define CACHED_DOUBT_MIN 8
 #define CACHED_DOUBT_MAX 16
 
-#define CACHED_RULE_BITS 14
+#define CACHED_RULE_BITS 15
+/* Of reel_code's ids: with two bits more they are tags. */
+#define CACHED_ID_LIMIT (1u << 30)
 
 /* A step that was taken, for what has to be known of it later. */
 struct cached_step {
@@ -73,40 +75,89 @@ struct cached_step {
 	uint64_t cfa;
 };
 
+/* Runtime addresses of one state of a space, and the code there. */
+struct cached_range {
+	uint64_t generation; /* 0: empty */
+	uint64_t begin, size;
+	uint64_t bias;
+	uint32_t id; /* reel_code's */
+};
+
+/* They are found by page: mappings begin and end at pages of 4 KB or more. */
+#define CACHED_PAGE_BITS  12
+#define CACHED_RANGE_BITS 7
+
 struct reel_unwind_cache {
+	struct cached_range ranges[1 << CACHED_RANGE_BITS];
 	struct cached_rule *entries; /* 1 << CACHED_RULE_BITS, each aligned to its size */
 	void *memory;
 	struct cached_step *steps; /* by frame */
 	size_t steps_capacity;
 };
 
-static inline uint64_t reel_cached_tag(const struct reel_walk *walk, enum cached_as as)
+/* As reel_walk_lookup. */
+static inline uint64_t reel_cached_lookup(uint64_t pc, enum cached_as as)
 {
-	return walk->input->generation << 2 | (uint64_t)as;
+	return as == CACHED_FIRST ? pc : pc - 1;
 }
 
-static inline size_t reel_cached_index(uint64_t pc, uint64_t tag)
+static inline bool reel_cached_holds(const struct cached_range *range, uint64_t lookup)
 {
-	return (pc ^ tag << 32) * 0x9e3779b97f4a7c15 >> (64 - CACHED_RULE_BITS);
+	return lookup - range->begin < range->size;
 }
 
-/* The entry, made if need be; NULL where there is nothing to be remembered. */
-struct cached_rule *reel_cached_rule_slow(const struct reel_walk *walk, uint64_t pc,
+/* Makes the range; NULL where nothing can be remembered of the code. */
+const struct cached_range *reel_cached_range_slow(const struct reel_walk *walk, uint64_t lookup,
+						  struct cached_range *range);
+
+/* What holds the code, valid until the next call. */
+static inline __attribute__((always_inline)) const struct cached_range *reel_cached_range(
+	const struct reel_walk *walk, uint64_t lookup)
+{
+	const struct reel_unwind_input *input = walk->input;
+	uint64_t hash = (lookup >> CACHED_PAGE_BITS ^ input->generation << 32) * 0x9e3779b97f4a7c15;
+	struct cached_range *range = &input->cache->ranges[hash >> (64 - CACHED_RANGE_BITS)];
+
+	if (range->generation == input->generation && reel_cached_holds(range, lookup))
+		return range;
+	return reel_cached_range_slow(walk, lookup, range);
+}
+
+static inline uint32_t reel_cached_tag(const struct cached_range *range, enum cached_as as)
+{
+	return range->id << 2 | (uint32_t)as;
+}
+
+static inline size_t reel_cached_index(uint64_t address, uint32_t tag)
+{
+	return (address ^ (uint64_t)tag << 32) * 0x9e3779b97f4a7c15 >> (64 - CACHED_RULE_BITS);
+}
+
+/* The entry, which is not where its index says; NULL where there is nothing to be remembered. */
+struct cached_rule *reel_cached_rule_slow(const struct reel_walk *walk,
+					  const struct cached_range *range, uint64_t pc,
 					  enum cached_as as);
 
-static inline struct cached_rule *reel_cached_rule(const struct reel_walk *walk, uint64_t pc,
-						   enum cached_as as)
+/* The entry of an address that the range holds, made if need be. */
+static inline __attribute__((always_inline)) struct cached_rule *reel_cached_rule(
+	const struct reel_walk *walk, const struct reel_unwind_cache *cache,
+	const struct cached_range *range, uint64_t pc, enum cached_as as)
 {
-	uint64_t tag = reel_cached_tag(walk, as);
-	struct cached_rule *entry = &walk->input->cache->entries[reel_cached_index(pc, tag)];
+	uint64_t address = pc - range->bias;
+	uint32_t tag = reel_cached_tag(range, as);
+	struct cached_rule *entry = &cache->entries[reel_cached_index(address, tag)];
 
-	if (entry->pc == pc && entry->tag == tag && pc)
+	if (entry->address == address && entry->tag == tag)
 		return entry;
-	return reel_cached_rule_slow(walk, pc, as);
+	return reel_cached_rule_slow(walk, range, pc, as);
 }
 
-/* As reel_walk_is_landing_pad would find with the entry's pc. */
-bool reel_cached_is_landing_pad(const struct reel_walk *walk, struct cached_rule *entry);
+/* As reel_walk_is_landing_pad would find; `entry` is that of a caller at `pc`. */
+bool reel_cached_is_landing_pad(const struct reel_walk *walk, uint64_t pc,
+				struct cached_rule *entry);
+
+/* As reel_walk_is_behind_system_call. */
+bool reel_cached_is_behind_system_call(const struct reel_walk *walk);
 
 /* Room for as many steps as there are frames; false if memory is short. */
 bool reel_cached_reserve_steps(struct reel_unwind_cache *cache, size_t n);

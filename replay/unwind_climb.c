@@ -6,7 +6,8 @@
  * one stretch of recorded bytes.  Of the registers, sp and fp are followed; the others that callees
  * keep are looked up at the end, where the frames that saved them have left them.  The entry of a
  * frame's caller is guessed from the last time, so that one frame's loads need not wait for the
- * return address of another.
+ * return address of another: a guess is right where the entry was met with this very address in
+ * this very state of the space.
  */
 #include "format/bytes.h"
 #include "replay/rule_code.h"
@@ -36,6 +37,7 @@ struct climb {
 	size_t limit;
 	struct stretch stretch;
 	struct reached at;
+	struct cached_range range; /* of some code that was met */
 	unsigned stalled;
 };
 
@@ -190,11 +192,27 @@ INLINED void append(struct sink *sink, const struct reel_rule *rule, uint64_t cf
 	sink->frames.sps[n] = caller->sp;
 }
 
+/* The entry of an address; NULL where nothing can be remembered of the code. */
+INLINED struct cached_rule *enter(struct climb *climb, uint64_t pc, enum cached_as as)
+{
+	uint64_t lookup = reel_cached_lookup(pc, as);
+
+	if (!reel_cached_holds(&climb->range, lookup)) {
+		const struct cached_range *range = reel_cached_range(climb->walk, lookup);
+
+		if (!range)
+			return NULL;
+		climb->range = *range;
+	}
+	return reel_cached_rule(climb->walk, climb->cache, &climb->range, pc, as);
+}
+
 /*
  * The first frame: registers that its function has just popped are the long way's, and so are
- * landing pads.  False: no step was taken.
+ * landing pads.  The caller's entry; NULL: no step was taken.
  */
-INLINED bool leave_first(struct climb *climb, struct cached_rule *rule, struct words words)
+INLINED struct cached_rule *leave_first(struct climb *climb, struct cached_rule *rule,
+					struct words words)
 {
 	const struct reel_walk *walk = climb->walk;
 	struct frame frame = { .rule = rule };
@@ -208,16 +226,16 @@ INLINED bool leave_first(struct climb *climb, struct cached_rule *rule, struct w
 		uint64_t lowest;
 
 		if (!find_cfa(climb, at, words, &frame))
-			return false;
+			return NULL;
 		/* Below the red zone, it has been popped. */
 		lowest = frame.cfa + (uint64_t)(int64_t)rule->low;
 		if (lowest < at->sp && at->sp - lowest > walk->input->arch->red_zone)
-			return false;
+			return NULL;
 	} else {
 		frame.cfa = (at->sp + (uint64_t)(int64_t)rule->cfa_offset) & word_mask(words);
 	}
 	if (by_link && !reel_walk_knows(walk->state, walk->programs->link))
-		return false;
+		return NULL;
 	find_caller(climb, at,
 		    by_link ? walk->state->registers[walk->programs->link] & word_mask(words)
 			    : load_at(climb, &frame, rule->return_offset, words),
@@ -225,15 +243,15 @@ INLINED bool leave_first(struct climb *climb, struct cached_rule *rule, struct w
 	/* Leaf functions of CPUs with a link register leave sp alone. */
 	stalls = frame.caller.sp == at->sp;
 	if (frame.caller.sp < at->sp || (stalls && (climb->stalled || frame.caller.pc == at->pc)))
-		return false;
-	caller = reel_cached_rule(walk, frame.caller.pc, CACHED_CALLER);
-	if (!caller || reel_cached_is_landing_pad(walk, caller))
-		return false;
+		return NULL;
+	caller = frame.caller.pc ? enter(climb, frame.caller.pc, CACHED_CALLER) : NULL;
+	if (!caller || reel_cached_is_landing_pad(walk, frame.caller.pc, caller))
+		return NULL;
 	climb->stalled = stalls;
 	append(&sink, general, frame.cfa, &frame.caller);
 	climb->frames->n = sink.frames.n;
 	climb->at = frame.caller;
-	return true;
+	return caller;
 }
 
 /* A guess that was not relied on would have been right or wrong; without a branch, for that is as
@@ -249,33 +267,33 @@ INLINED void learn(struct cached_rule *rule, bool right)
  * The entry of a caller.  The walk is a chain of loads; a guess takes the return address out of it,
  * and a wrong one costs more than that.
  */
-INLINED struct cached_rule *enter_caller(const struct climb *climb, struct cached_rule *rule,
-					 uint64_t pc, uint64_t tag)
+INLINED struct cached_rule *enter_caller(struct climb *climb, struct cached_rule *rule, uint64_t pc,
+					 uint64_t generation)
 {
 	struct cached_rule *entries = climb->cache->entries, *guess = &entries[rule->next], *found;
 	bool doubtful = rule->doubt >= CACHED_DOUBT_MIN;
 
-	if (!doubtful) {
-		if (guess->pc == pc && guess->tag == tag)
-			return guess;
+	if (!doubtful && guess->pc == pc && guess->generation == generation)
+		return guess;
+	found = enter(climb, pc, CACHED_CALLER);
+	if (!found)
+		return NULL;
+	if (doubtful)
+		learn(rule, found == guess);
+	else if (found != guess)
 		rule->doubt += CACHED_DOUBT_MIN / 2;
-	}
-	found = &entries[reel_cached_index(pc, tag)];
-	if (found->pc == pc && found->tag == tag) {
-		if (doubtful)
-			learn(rule, found == guess);
-		rule->next = (uint32_t)(found - entries);
-		return found;
-	}
-	return reel_cached_rule_slow(climb->walk, pc, CACHED_CALLER);
+	rule->next = (uint16_t)(found - entries);
+	found->pc = pc;
+	found->generation = generation;
+	return found;
 }
 
 /* From caller to caller; returns the entry of the last one, NULL if there is none. */
 INLINED const struct cached_rule *leave_callers(struct climb *climb, struct cached_rule *rule,
 						struct words words)
 {
-	const uint64_t tag = reel_cached_tag(climb->walk, CACHED_CALLER);
-	const struct climb local = *climb;
+	const uint64_t generation = climb->walk->input->generation;
+	struct climb local = *climb;
 	struct sink sink = { *climb->frames, climb->cache->steps };
 	struct reached at = climb->at;
 
@@ -290,7 +308,7 @@ INLINED const struct cached_rule *leave_callers(struct climb *climb, struct cach
 		/* Nobody returns to 0; and where sp does not move up, there is more to be asked. */
 		if (frame.caller.sp <= at.sp || !frame.caller.pc)
 			break;
-		rule = enter_caller(&local, rule, frame.caller.pc, tag);
+		rule = enter_caller(&local, rule, frame.caller.pc, generation);
 		append(&sink, general, frame.cfa, &frame.caller);
 		at = frame.caller;
 	}
@@ -391,14 +409,13 @@ INLINED bool climb_words(struct climb *climb, struct words words)
 	bool is_root;
 
 	if (walk->first) {
-		rule = reel_cached_rule(walk, climb->at.pc,
-					walk->exact ? CACHED_FIRST : CACHED_BEHIND);
+		rule = enter(climb, climb->at.pc, walk->exact ? CACHED_FIRST : CACHED_BEHIND);
 		if (!rule || rule->kind != CACHED_PLAIN)
 			return rule && rule->kind == CACHED_ROOT;
-		if (climb->frames->n == climb->limit || !leave_first(climb, rule, words))
-			return false;
+		rule = climb->frames->n < climb->limit ? leave_first(climb, rule, words) : NULL;
+	} else {
+		rule = enter(climb, climb->at.pc, CACHED_CALLER);
 	}
-	rule = reel_cached_rule(walk, climb->at.pc, CACHED_CALLER);
 	last = leave_callers(climb, rule, words);
 	is_root = last && last->kind == CACHED_ROOT;
 	finish(climb, start, words);

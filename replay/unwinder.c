@@ -180,6 +180,9 @@ static enum reel_code_found find_code(void *context, uint64_t address, struct re
 		.bias = mapping.address - elf_address,
 		.read_code = read_code,
 		.module = file->file,
+		.begin = mapping.address,
+		.size = mapping.size,
+		.id = mapping.module,
 	};
 	return REEL_CODE_FOUND;
 }

@@ -41,6 +41,8 @@ struct world {
 	uint64_t entry;
 	enum reel_code_found found; /* what the module's code is */
 	bool unreadable;
+	uint64_t moved; /* the module's code is mapped so much higher */
+	uint64_t id;	/* its name for caches, less 1 */
 	enum reel_stop stop;
 };
 
@@ -58,10 +60,18 @@ static inline enum reel_code_found find_code(void *context, uint64_t address, st
 {
 	struct world *w = context;
 
-	if (address < BIAS + TEXT || address >= BIAS + TEXT_END)
+	if (address < BIAS + w->moved + TEXT || address >= BIAS + w->moved + TEXT_END)
 		return REEL_CODE_NO_MAPPING;
 	if (w->found == REEL_CODE_FOUND)
-		*ret = (struct reel_code){ w->rules, BIAS, read_code, w };
+		*ret = (struct reel_code){
+			.rules = w->rules,
+			.bias = BIAS + w->moved,
+			.read_code = read_code,
+			.module = w,
+			.begin = BIAS + w->moved + TEXT,
+			.size = TEXT_END - TEXT,
+			.id = w->id + 1,
+		};
 	return w->found;
 }
 
@@ -137,6 +147,17 @@ static inline void compare_short_way(struct world *w, const struct reel_unwind_s
 	w->input.cache = NULL;
 }
 
+static inline void write_stack(struct world *w)
+{
+	size_t word = w->arch->word_size;
+
+	for (size_t i = 0; i < 512; i++) {
+		for (size_t j = 0; j < word; j++)
+			w->stack_bytes[word * i + (w->memory.big_endian ? word - 1 - j : j)] =
+				(uint8_t)(w->stack[i] >> 8 * j);
+	}
+}
+
 static inline void unwind(struct world *w)
 {
 	struct reel_unwind_state start = w->state;
@@ -149,13 +170,7 @@ static inline void unwind(struct world *w)
 		.text_end = TEXT_END,
 	};
 
-	size_t word = w->arch->word_size;
-
-	for (size_t i = 0; i < 512; i++) {
-		for (size_t j = 0; j < word; j++)
-			w->stack_bytes[word * i + (w->memory.big_endian ? word - 1 - j : j)] =
-				(uint8_t)(w->stack[i] >> 8 * j);
-	}
+	write_stack(w);
 	assert_null(reel_cfi_create(&input, &w->cfi));
 	assert_null(reel_rules_create(w->arch, w->cfi, w->entry, &w->rules));
 	assert_null(reel_unwind_programs_create(w->arch, &w->programs));
