@@ -70,9 +70,13 @@ static void grow(struct call_tree *tree)
 /* CALL_TREE_NONE if there is none. */
 static uint32_t find_child(const struct call_tree *tree, uint32_t parent, const void *key)
 {
-	uint32_t slot = hash(parent, key) & tree->slot_mask;
-	uint32_t node;
+	uint32_t slot, node = parent + 1;
 
+	/* Of a deep stack most nodes stand behind their parents, in memory that is at hand. */
+	if (node < tree->n_nodes && tree->nodes[node].key == key &&
+	    tree->nodes[node].parent == parent)
+		return node;
+	slot = hash(parent, key) & tree->slot_mask;
 	for (; (node = tree->slots[slot]) != 0; slot = (slot + 1) & tree->slot_mask) {
 		if (tree->nodes[node].key == key && tree->nodes[node].parent == parent)
 			return node;
