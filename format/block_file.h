@@ -27,6 +27,9 @@ struct reel_raw_block {
 	/* Where the streams of its SAMPLES end in `raw`, if it has one. */
 	bool has_ends;
 	size_t ends[REEL_STREAMS];
+	/* Of the target: reel_sample_encoder_set_target. */
+	unsigned word_bits;
+	bool big_endian;
 };
 
 /* Empties it; its memory and its type stay. */
@@ -41,6 +44,7 @@ struct reel_block_file;
 struct reel_block_file_options {
 	const char *name; /* for messages */
 	int level;	  /* zstd's */
+	bool dense;	  /* SAMPLES become CODED_SAMPLES */
 	/* `fd` is closed by reel_block_file_finish, or with the file. */
 	bool owns_fd;
 	/* Encrypt to these; NULL or none: do not. Needed by reel_block_file_create only. */
@@ -64,7 +68,7 @@ struct reel_error *reel_block_file_copy_cipher(const struct reel_block_file *fil
 
 /* The file header, and the keys of an encrypted file. */
 struct reel_error *reel_block_file_begin(struct reel_block_file *file) REEL_MUST_CHECK;
-/* The next blocks are compressed at this level if the file's is higher. */
+/* The next blocks are compressed at this level if the file's is higher, and are not dense then. */
 void reel_block_file_limit_level(struct reel_block_file *file, int level);
 /* The whole way of a block from its raw bytes into the file. */
 struct reel_error *reel_block_file_write(struct reel_block_file *file,

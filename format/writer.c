@@ -31,6 +31,9 @@ struct reel_writer {
 	struct reel_block_file *file;
 	struct reel_sample_encoder *encoder;
 	struct reel_raw_block side, samples;
+	/* Of the target. */
+	unsigned word_bits;
+	bool big_endian;
 	/* Room to put a sample block together in. */
 	struct reel_buffer whole;
 	bool has_last_id;
@@ -84,6 +87,8 @@ static struct reel_error *end_samples(struct reel_writer *writer)
 	block->raw = *whole;
 	*whole = former;
 	block->has_ends = writer->options.form != REEL_FORM_PLAIN;
+	block->word_bits = writer->word_bits;
+	block->big_endian = writer->big_endian;
 	return NULL;
 }
 
@@ -119,11 +124,18 @@ static struct reel_error *make_file_id(const uint8_t *file_id, uint8_t ret[REEL_
 	return NULL;
 }
 
+/* Where another thread writes, it is that which takes the time for it, as long as it has some. */
+static bool is_recoded(const struct reel_writer *writer)
+{
+	return writer->options.queue && writer->options.form == REEL_FORM_CODED;
+}
+
 static struct reel_error *open_file(struct reel_writer *writer, int fd)
 {
 	struct reel_block_file_options options = {
 		.name = writer->name,
 		.level = writer->options.level,
+		.dense = is_recoded(writer),
 		.owns_fd = writer->options.owns_fd,
 		.recipients = writer->options.recipients,
 	};
@@ -148,7 +160,9 @@ static struct reel_error *setup(struct reel_writer *writer, int fd, const char *
 		return reel_error_no_memory();
 	error = make_file_id(file_id, writer->id);
 	if (!error)
-		error = reel_sample_encoder_create(writer->options.form, &writer->encoder);
+		error = reel_sample_encoder_create(is_recoded(writer) ? REEL_FORM_STREAMS
+								      : writer->options.form,
+						   &writer->encoder);
 	/* Last: it takes the descriptor over. */
 	return error ? error : open_file(writer, fd);
 }
@@ -276,9 +290,12 @@ struct reel_error *reel_writer_record(struct reel_writer *writer, const struct r
 
 	if (!error)
 		error = check_record(writer, record);
-	if (!error && record->id == REEL_RECORD_CAPTURE)
-		reel_sample_encoder_set_target(writer->encoder, (unsigned)record->capture.word_bits,
-					       record->capture.byte_order == REEL_BYTE_ORDER_BIG);
+	if (!error && record->id == REEL_RECORD_CAPTURE) {
+		writer->word_bits = (unsigned)record->capture.word_bits;
+		writer->big_endian = record->capture.byte_order == REEL_BYTE_ORDER_BIG;
+		reel_sample_encoder_set_target(writer->encoder, writer->word_bits,
+					       writer->big_endian);
+	}
 	if (!error && reel_record_encoded_size(record) > REEL_BLOCK_RAW_MAX - writer->side.raw.size)
 		error = write_block(writer, &writer->side);
 	if (!error)
