@@ -41,9 +41,13 @@ static struct reel_error *leave(struct recording *recording, uint32_t cpu)
 static struct reel_error *attach(struct recording *recording, uint32_t cpu)
 {
 	struct reel_error *error = reel_process_events_add_cpu(recording->process_events, cpu);
+	bool gone = false;
 
 	if (!error)
-		error = reel_sampler_add_cpu(recording->sampler, cpu, fd_of(recording, cpu));
+		error = reel_sampler_add_cpu(recording->sampler, cpu, fd_of(recording, cpu), &gone);
+	/* So that it is looked at again. */
+	if (!error && gone)
+		error = reel_process_events_drop_cpu(recording->process_events, cpu);
 	return error;
 }
 

@@ -104,10 +104,10 @@ void reel_sampler_redirect(struct reel_sampler *sampler, uint32_t cpu, int fd);
 
 /*
  * Samples a CPU that came online, too, if it is one that is to be sampled; its events report to
- * `fd` as above (-1: to nobody).  NULL, too, if it went away meanwhile.
+ * `fd` as above (-1: to nobody).  *gone_ret: it went away meanwhile, and is not sampled.
  */
-struct reel_error *reel_sampler_add_cpu(struct reel_sampler *sampler, uint32_t cpu,
-					int fd) REEL_MUST_CHECK;
+struct reel_error *reel_sampler_add_cpu(struct reel_sampler *sampler, uint32_t cpu, int fd,
+					bool *gone_ret) REEL_MUST_CHECK;
 /* Closes the events of a CPU that went offline: they are dead, even if it comes back. */
 void reel_sampler_drop_cpu(struct reel_sampler *sampler, uint32_t cpu);
 

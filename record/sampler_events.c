@@ -292,7 +292,7 @@ static bool has_no_use_for(const struct reel_sampler *sampler, uint32_t cpu)
 }
 
 /* What is only on that CPU. */
-static struct reel_error *events_open_on(struct reel_sampler *sampler, uint32_t cpu)
+static struct reel_error *events_open_on(struct reel_sampler *sampler, uint32_t cpu, bool *gone_ret)
 {
 	struct reel_error *error = NULL;
 	struct perf_event_attr attr;
@@ -300,8 +300,13 @@ static struct reel_error *events_open_on(struct reel_sampler *sampler, uint32_t 
 	for (size_t i = 0; i < sampler->n_events && !error; i++) {
 		int errnum;
 
-		if (!sampler->events[i].hook && sampler->events[i].type != PERF_TYPE_TRACEPOINT)
-			error = event_open_on(sampler, i, cpu, &errnum);
+		if (sampler->events[i].hook || sampler->events[i].type == PERF_TYPE_TRACEPOINT)
+			continue;
+		error = event_open_on(sampler, i, cpu, &errnum);
+		if (!error && errnum == ENODEV) {
+			*gone_ret = true;
+			return NULL;
+		}
 	}
 	if (!error && sampler->programs.save_registers && save_registers_attr(&attr)) {
 		bool opened;
@@ -311,11 +316,13 @@ static struct reel_error *events_open_on(struct reel_sampler *sampler, uint32_t 
 	return error;
 }
 
-struct reel_error *reel_sampler_add_cpu(struct reel_sampler *sampler, uint32_t cpu, int fd)
+struct reel_error *reel_sampler_add_cpu(struct reel_sampler *sampler, uint32_t cpu, int fd,
+					bool *gone_ret)
 {
 	size_t first = sampler->n_cpu_events;
 	struct reel_error *error;
 
+	*gone_ret = false;
 	if (has_no_use_for(sampler, cpu))
 		return NULL;
 	if (cpu >= sampler->n_cpus)
@@ -323,8 +330,8 @@ struct reel_error *reel_sampler_add_cpu(struct reel_sampler *sampler, uint32_t c
 					 "there is room for CPUs below %" PRIu32
 					 " only: begin a new recording",
 					 sampler->n_cpus);
-	error = events_open_on(sampler, cpu);
-	if (error) {
+	error = events_open_on(sampler, cpu, gone_ret);
+	if (error || *gone_ret) {
 		reel_sampler_drop_cpu(sampler, cpu);
 		return error;
 	}
