@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * on_cpu NAME CPU MS: computes for so long on that CPU alone, as a thread of that name.  What it
- * does there begins with an exec, so that its code is mapped on that CPU, too.
+ * on_cpu NAME CPU MS: computes for so much CPU time on that CPU alone, as a thread of that name.
+ * What it does there begins with an exec, so that its code is mapped on that CPU, too.
  * on_cpu --limit PID: that process can open no more files, as all numbers below 5 are in use.
  */
 #define _GNU_SOURCE
@@ -18,7 +18,8 @@ static unsigned long long now(void)
 {
 	struct timespec time;
 
-	clock_gettime(CLOCK_MONOTONIC, &time);
+	/* An emulated CPU may rest for long. */
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
 	return (unsigned long long)time.tv_sec * 1000 + (unsigned long long)time.tv_nsec / 1000000;
 }
 
