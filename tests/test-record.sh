@@ -334,7 +334,7 @@ record --dense -F 999 -o dense.reel -- "$busy" threads 2 0.5
 ok "--dense" "$check" dense.reel complete placed=95 samples=200 threads=2
 # record_ids FILE: of its sample blocks.
 record_ids() {
-    PYTHONPATH=$tests python3 - "$1" <<'PYTHON'
+    PYTHONPATH=${check%/*} python3 - "$1" <<'PYTHON'
 import sys
 from reel_reader import Capture
 from reel_records import Cursor
