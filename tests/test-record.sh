@@ -83,7 +83,7 @@ fi
 
 # ---- options ---------------------------------------------------------------------------
 
-record -o a.reel -- "$busy" spin 1 7
+record -o a.reel -- "$busy" spin 2 7
 [ $? = 7 ]
 ok "the command's exit status is passed on"
 ok "a command's samples are placed" "$check" a.reel complete samples=200 placed reason=0 exit_status=1792 comm=busy \
