@@ -197,4 +197,18 @@ static inline void expect(struct world *w, enum reel_stop stop, size_t n, const 
 #define EXPECT(w, stop, ...)                                                                       \
 	expect(w, stop, sizeof((uint64_t[]){ __VA_ARGS__ }) / 8, (uint64_t[]){ __VA_ARGS__ })
 
+/* x86_64: CFA = rsp + 8, rip at CFA - 8. */
+static inline void world_x86(struct world *w)
+{
+	world_init(w, "x86_64", 1, 16, BYTES(0x0c, 7, 8, 0x90, 1));
+}
+
+#define UNDEFINED_RIP BYTES(0x07, 16)
+
+/* main at 0x1000 with an undefined return address is where all x86 stacks here end. */
+static inline void root_function(struct world *w)
+{
+	function(w, 0x1000, 0x1100, UNDEFINED_RIP);
+}
+
 #endif

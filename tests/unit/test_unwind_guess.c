@@ -2,20 +2,6 @@
 /* Code without CFI, on x86_64: PLT stubs, frame pointers, what stands at the pc. */
 #include "tests/unwind_world.h"
 
-/* x86_64: CFA = rsp + 8, rip at CFA - 8. */
-static void world_x86(struct world *w)
-{
-	world_init(w, "x86_64", 1, 16, BYTES(0x0c, 7, 8, 0x90, 1));
-}
-
-#define UNDEFINED_RIP BYTES(0x07, 16)
-
-/* main at 0x1000 with an undefined return address is where all x86 stacks here end. */
-static void root_function(struct world *w)
-{
-	function(w, 0x1000, 0x1100, UNDEFINED_RIP);
-}
-
 /* ---- PLT stubs --------------------------------------------------------------------- */
 
 /* The PLT of a static program's ifuncs has no CFI: jmp *…(%rip), right behind the call. */
