@@ -59,12 +59,15 @@ void reel_batch_clear(struct reel_batch *batch)
 	}
 	batch->next = NULL;
 	batch->n_traces = batch->n_frames = batch->n_chains = batch->n_counts = 0;
+	batch->n_repeated = 0;
 }
 
 bool reel_batch_is_full(const struct reel_batch *batch)
 {
-	return batch->n_traces >= REEL_BATCH_TRACES ||
-	       batch->n_frames + batch->n_chains >= REEL_BATCH_FRAMES;
+	size_t n = batch->n_frames + batch->n_chains;
+
+	return batch->n_traces >= REEL_BATCH_TRACES || n >= REEL_BATCH_FRAMES_MAX ||
+	       n - batch->n_repeated >= REEL_BATCH_FRAMES;
 }
 
 size_t reel_batch_size(const struct reel_batch *batch)

@@ -11,9 +11,14 @@
 #include "include/stackreel.h"
 
 #define REEL_BATCH_NONE UINT32_MAX
-/* A batch with as much as one of these is full; one trace may exceed them. */
-#define REEL_BATCH_TRACES 4096u
-#define REEL_BATCH_FRAMES 32768u
+/*
+ * A batch with as much as one of these is full; one trace may exceed them.  Frames that are there
+ * again, for a batch stands for itself, do not count up to FRAMES_MAX: where the threads' stacks
+ * alone fill a batch, no two traces would share one.
+ */
+#define REEL_BATCH_TRACES     4096u
+#define REEL_BATCH_FRAMES     32768u
+#define REEL_BATCH_FRAMES_MAX 262144u
 
 struct reel_batch_trace {
 	struct reel_trace trace; /* without frames; frame_chain is none of the batch's */
@@ -40,6 +45,7 @@ struct reel_batch {
 	uint64_t *addresses;
 	uint8_t *steps;
 	size_t n_frames, frames_capacity;
+	size_t n_repeated; /* of the frames: those that the batch before had; its owner's */
 	uint64_t *chains;
 	size_t n_chains, chains_capacity;
 	struct reel_batch_count *counts;

@@ -245,8 +245,10 @@ static struct reel_error *add_user_frames(struct reel_trace_maker *maker,
 	struct reel_error *error;
 
 	/* A batch stands for itself. */
-	if (past->batch != maker->batch)
+	if (n_common && past->batch != maker->batch) {
+		batch->n_repeated += past->named[n_common - 1];
 		n_common = 0;
+	}
 	n_new = unwound->n - n_common;
 	error = name_frames(maker, n_new);
 	for (size_t i = 0; i < n_new && !error; i++)

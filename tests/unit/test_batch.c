@@ -168,6 +168,25 @@ static void test_clear(void **state)
 	reel_batch_destroy(batch);
 }
 
+/* Frames that the batch before had take no room from others, as long as there are not too many. */
+static void test_repeated_frames(void **state)
+{
+	static const size_t repeated[] = { 0, 3, REEL_BATCH_FRAMES, REEL_BATCH_FRAMES_MAX - 1 };
+	static const size_t wanted[] = { REEL_BATCH_FRAMES, REEL_BATCH_FRAMES + 3,
+					 2 * REEL_BATCH_FRAMES, REEL_BATCH_FRAMES_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct reel_batch batch = { .n_repeated = repeated[i], .n_frames = wanted[i] - 1 };
+
+		assert_false(reel_batch_is_full(&batch));
+		batch.n_frames++;
+		assert_true(reel_batch_is_full(&batch));
+		reel_batch_clear(&batch);
+		assert_int_equal(batch.n_repeated, 0);
+	}
+}
+
 /* Runs of modules, named frames and arrays, against plain lists. */
 static void test_past(void **state)
 {
@@ -223,9 +242,8 @@ static void test_past(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_stack),
-		cmocka_unit_test(test_many_stacks),
-		cmocka_unit_test(test_clear),
+		cmocka_unit_test(test_one_stack), cmocka_unit_test(test_many_stacks),
+		cmocka_unit_test(test_clear),	  cmocka_unit_test(test_repeated_frames),
 		cmocka_unit_test(test_past),
 	};
 
