@@ -1,0 +1,46 @@
+#!/bin/bash
+# Ten times the samples are replayed in hardly more memory.
+# run.sh: makes
+set -u
+cd "$(dirname "$0")/.." || exit
+O=${O:-build}
+tool=$O/stackreel
+. tests/count.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+make -s "$O/bench/repeat" "$O/bench/measure" >"$work/log" 2>&1 || cat "$work/log"
+tests/matrix/unpack.sh x86_64 "$work/symfs" || exit 1
+
+# 17,600 samples and 176,000, of the same stacks; the short one has dozens of blocks, too.
+capture=testdata/x86_64/chains/gcc/exception.reel
+"$O/bench/repeat" 100 $capture "$work/short.reel" 1000000
+"$O/bench/repeat" 1000 $capture "$work/long.reel" 1000000
+[ "$(stat -c %s "$work/long.reel")" -gt $((9 * $(stat -c %s "$work/short.reel"))) ]
+count $? "a capture of ten times the samples"
+
+# peak FILE COMMAND...: KB; nothing if it failed. Its standard input is the file.
+peak() {
+    local file=$1
+    shift
+    "$O/bench/measure" "$work/taken" "$tool" "$@" <"$file" >/dev/null 2>"$work/err" && cut -d' ' -f4 "$work/taken"
+}
+
+# flat COMMAND...: FILE stands for the capture.
+flat() {
+    local short long
+    short=$(peak "$work/short.reel" "${@/FILE/$work/short.reel}")
+    long=$(peak "$work/long.reel" "${@/FILE/$work/long.reel}")
+    [ -n "$short" ] && [ -n "$long" ] && [ $((10 * long)) -le $((11 * short)) ]
+    count $? "$*: ${short:-no} KB, ${long:-no} KB for ten times the samples: $(head -n 1 "$work/err")"
+}
+
+files=(--no-host-files --symfs "$work/symfs" -q)
+for jobs in 1 2; do
+    for command in folded report script; do
+        flat $command -j $jobs "${files[@]}" FILE
+    done
+done
+flat folded -j 1 "${files[@]}" -
+flat info "${files[@]}" FILE
+finish
