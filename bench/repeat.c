@@ -15,6 +15,7 @@
 
 #include "format/reader.h"
 #include "format/writer.h"
+#include "tests/support/or_exit.h"
 
 struct repeating {
 	struct reel_reader *reader;
@@ -23,12 +24,6 @@ struct repeating {
 	uint64_t first_time, last_time; /* of the samples */
 	uint64_t n, round, next_id;
 };
-
-static void check(struct reel_error *error)
-{
-	if (error)
-		errx(1, "%s", reel_error_message(error));
-}
 
 static uint64_t duration(const struct repeating *repeating)
 {

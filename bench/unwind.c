@@ -30,6 +30,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "tests/support/or_exit.h"
 #include "tests/truth/unwind_sample.h"
 #include "tests/unwind_compare.h"
 
@@ -47,19 +48,6 @@ static double seconds(void)
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
 	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static void check(struct reel_error *error)
-{
-	if (error)
-		errx(2, "%s", reel_error_message(error));
-}
-
-static void *must(void *memory)
-{
-	if (!memory)
-		err(2, "memory");
-	return memory;
 }
 
 static void *copy(const void *from, size_t size)

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "replay/debug_info.h"
+#include "tests/support/or_exit.h"
 
 #define EXAMPLES   5
 #define DEPTH_MAX  512
@@ -53,14 +54,6 @@ struct frame {
 	const char *function, *file;
 	unsigned line, column;
 };
-
-static void check(struct reel_error *error)
-{
-	if (!error)
-		return;
-	fprintf(stderr, "libdw_symbols: %s\n", reel_error_message(error));
-	exit(2);
-}
 
 static void fail(const char *what)
 {

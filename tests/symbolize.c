@@ -11,14 +11,7 @@
 #include <string.h>
 
 #include "replay/symbolizer.h"
-
-static void check(struct reel_error *error)
-{
-	if (!error)
-		return;
-	fprintf(stderr, "symbolize: %s\n", reel_error_message(error));
-	exit(1);
-}
+#include "tests/support/or_exit.h"
 
 int main(int argc, char **argv)
 {

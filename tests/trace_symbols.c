@@ -19,15 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "include/stackreel.h"
-
-static void check(struct reel_error *error)
-{
-	if (!error)
-		return;
-	fprintf(stderr, "trace_symbols: %s\n", reel_error_message(error));
-	exit(1);
-}
+#include "tests/support/or_exit.h"
 
 /* Frames are interned: the same pointer is the same address. */
 static int compare_pointers(const void *a, const void *b)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/or_exit.h"
 #include "tests/truth/unwind_sample.h"
 
 struct known_generation {
@@ -40,19 +41,6 @@ struct truth_capture {
 	const struct reel_frame **frames;
 	size_t capacity;
 };
-
-static void check(struct reel_error *error)
-{
-	if (error)
-		errx(2, "%s", reel_error_message(error));
-}
-
-static void *must(void *memory)
-{
-	if (!memory)
-		err(2, "memory");
-	return memory;
-}
 
 /* ---- files ------------------------------------------------------------------------------- */
 
