@@ -52,6 +52,22 @@ says() {
     count $? "says '$1': $(head -n 2 "$work/err")"
 }
 
+# recorded CELL COMMAND...: a case that passed if the command has recorded in that guest. False if it has not, or (then it is skipped) cannot
+# do so here. What it says goes to $work/log.
+recorded() {
+    local cell=$1 status
+    shift
+    "$@" >"$work/log" 2>&1
+    status=$?
+    if [ $status = 77 ]; then
+        skip "$cell: $(tail -n 1 "$work/log")"
+        return 1
+    fi
+    [ $status = 0 ] || tail -n 30 "$work/log"
+    count $status "$cell: recording"
+    return $status
+}
+
 finish() {
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" = 0 ]

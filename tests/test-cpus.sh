@@ -55,14 +55,6 @@ check() {
 for cell in ${CELLS:-x86_64-6.12}; do
     echo "$cell:"
     dir=$work/$cell
-    tests/vm/cpus.sh "$cell" "$dir" >"$work/log" 2>&1
-    status=$?
-    if [ $status = 77 ]; then
-        skip "$cell: $(tail -n 1 "$work/log")"
-        continue
-    fi
-    [ $status = 0 ] || tail -n 30 "$work/log"
-    count $status "$cell: recording"
-    [ $status != 0 ] || check
+    ! recorded "$cell" tests/vm/cpus.sh "$cell" "$dir" || check
 done
 finish

@@ -12,15 +12,7 @@ trap 'rm -rf "$work"' EXIT
 
 for cell in ${CELLS:-x86_64-6.12 arm64-6.12}; do
     echo "$cell:"
-    tests/vm/fentry.sh "$cell" "$work/$cell" >"$work/log" 2>&1
-    status=$?
-    if [ $status = 77 ]; then
-        skip "$cell: $(tail -n 1 "$work/log")"
-        continue
-    fi
-    [ $status = 0 ] || tail -n 30 "$work/log"
-    count $status "$cell: recording"
-    [ $status = 0 ] || continue
+    recorded "$cell" tests/vm/fentry.sh "$cell" "$work/$cell" || continue
     case $cell in
     arm64-5.10 | arm64-6.1 | riscv64-* | s390x-*)
         cat "$work/$cell/refused.txt"

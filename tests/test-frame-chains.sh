@@ -113,15 +113,7 @@ fi
 
 for cell in ${CELLS-x86_64-5.10 arm64-6.12}; do
     # An emulated CPU is slower.
-    O=$O ROUNDS=1000000 tests/vm/frames.sh "$cell" "$work/$cell" >"$work/log" 2>&1
-    status=$?
-    if [ $status = 77 ]; then
-        skip "$cell: $(tail -n 1 "$work/log")"
-        continue
-    fi
-    [ $status = 0 ] || tail -n 20 "$work/log"
-    count $status "$cell: recording"
-    [ $status = 0 ] || continue
+    recorded "$cell" env O="$O" ROUNDS=1000000 tests/vm/frames.sh "$cell" "$work/$cell" || continue
     for variant in kept leafless; do
         case $cell in
         riscv64* | s390x*)

@@ -9,7 +9,6 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# = 1 ] || [ $# = 2 ] || usage
 cell=$1
-root=$(cd "$vm/../.." && pwd)
 O=$(realpath -m "${O:-$root/build}")
 export O
 workspace

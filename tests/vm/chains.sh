@@ -18,15 +18,9 @@ set -euo pipefail
 cell=$1 outdir=$2
 shift 2
 read -r _ arch _ _ userland < <("$vm/cells.sh" "$cell")
-root=$(cd "$vm/../.." && pwd)
 object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
-cross=()
-if [ "$arch" != "$(dpkg --print-architecture)" ]; then
-	read -ra cross < <("$vm/cross.sh" "$arch")
-	for variable in "${cross[@]}"; do
-		case $variable in CROSS_COMPILE=*) export "${variable?}" ;; esac
-	done
-fi
+cross_tools "$arch"
+export CROSS_COMPILE=$prefix
 
 # The recorder. riscv64's libraries cannot be linked statically.
 recorder=$object_dir/static/stackreel-record target=static

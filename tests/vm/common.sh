@@ -1,8 +1,9 @@
 # common.sh - what the vm scripts share; to be sourced
 # shellcheck shell=bash
 
-# shellcheck disable=SC2034 # the scripts that source this one use it
 vm=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck disable=SC2034 # the scripts that source this one use it
+root=${vm%/tests/vm}
 export STACKREEL_CACHE="${STACKREEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/stackreel}"
 export LC_ALL=C
 # depmod and modprobe are in the administrator's folders, which not every user's path has
@@ -67,6 +68,19 @@ multiarch() {
 	i386) echo i386-linux-gnu ;;
 	*) triplet "$1" ;;
 	esac
+}
+
+# cross_tools ARCH: sets the list $cross, make's variables to build for that CPU, and $prefix, that of its compilers' names; both are empty
+# if it is this host's
+# shellcheck disable=SC2034 # as above
+cross_tools() {
+	local variable
+	cross=() prefix=
+	[ "$1" != "$(dpkg --print-architecture)" ] || return 0
+	read -ra cross < <("$vm/cross.sh" "$1")
+	for variable in "${cross[@]}"; do
+		case $variable in CROSS_COMPILE=*) prefix=${variable#*=} ;; esac
+	done
 }
 
 # cache_lock NAME: one process at a time from here to the end of the (sub)shell

@@ -8,17 +8,9 @@ set -euo pipefail
 [ $# = 2 ] || usage
 cell=$1 outdir=$2
 read -r _ arch _ < <("$vm/cells.sh" "$cell")
-root=$(cd "$vm/../.." && pwd)
 object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
 
-cross=()
-prefix=
-if [ "$arch" != "$(dpkg --print-architecture)" ]; then
-	read -ra cross < <("$vm/cross.sh" "$arch")
-	for variable in "${cross[@]}"; do
-		case $variable in CROSS_COMPILE=*) prefix=${variable#*=} ;; esac
-	done
-fi
+cross_tools "$arch"
 make -s -C "$root" O="$object_dir" "${cross[@]}" static >&2
 workspace
 "${prefix}gcc" -O2 -g -static -o "$work/on_cpu" "$root/tests/programs/on_cpu.c" \

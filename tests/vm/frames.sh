@@ -11,7 +11,6 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# = 2 ] || usage
 cell=$1 outdir=$(realpath -m "$2")
-root=$(cd "$vm/../.." && pwd)
 # An absolute path, as for whoever else builds there: make knows what depends on what by these names.
 object_dir=$(realpath -m "${O:-$root/build}")
 cd "$root"
@@ -19,12 +18,7 @@ recorder=$object_dir/stackreel-record cross=() prefix= libraries=()
 if [ "$cell" != host ]; then
 	read -r _ arch _ < <("$vm/cells.sh" "$cell")
 	object_dir=$object_dir/vm-$arch
-	if [ "$arch" != "$(dpkg --print-architecture)" ]; then
-		read -ra cross < <("$vm/cross.sh" "$arch")
-		for variable in "${cross[@]}"; do
-			case $variable in CROSS_COMPILE=*) prefix=${variable#*=} ;; esac
-		done
-	fi
+	cross_tools "$arch"
 	# riscv64's libraries cannot be linked statically.
 	recorder=$object_dir/static/stackreel-record
 	[ "$arch" != riscv64 ] || recorder=$object_dir/stackreel-record

@@ -20,17 +20,10 @@ set -euo pipefail
 [ $# = 2 ] || usage
 cell=$1 outdir=$2
 read -r _ arch _ _ userland < <("$vm/cells.sh" "$cell")
-root=$(cd "$vm/../.." && pwd)
 seconds=${SECONDS_OF_CPU:-2} stack=${STACK:-16384} modes=${MODES:-dwarf kernel fp z pipe}
 
-prefix=
-if [ "$arch" != "$(dpkg --print-architecture)" ]; then
-	# Against the release's own C library, as on riscv64 the cross compiler's has no CFI.
-	read -ra cross < <("$vm/cross.sh" "$arch")
-	for variable in "${cross[@]}"; do
-		case $variable in CROSS_COMPILE=*) prefix=${variable#*=} ;; esac
-	done
-fi
+# Against the release's own C library, as on riscv64 the cross compiler's has no CFI.
+cross_tools "$arch"
 frames=-fno-omit-frame-pointer link=-static
 case $arch in
 s390x) frames=-mbackchain ;;

@@ -14,20 +14,12 @@ set -euo pipefail
 cell=$1 outdir=$(realpath -m "$2") program=$3
 shift 3
 read -r _ arch _ _ userland < <("$vm/cells.sh" "$cell")
-root=$(cd "$vm/../.." && pwd)
 # An absolute path, as for whoever else builds there: make knows what depends on what by these names.
 object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
 cd "$root"
 source=$(compgen -G "testdata/programs/$program.c*" || compgen -G "tests/programs/$program.c*") || fail "no testdata/programs/$program.c or .cc"
 
-cross=()
-prefix=
-if [ "$arch" != "$(dpkg --print-architecture)" ]; then
-	read -ra cross < <("$vm/cross.sh" "$arch")
-	for variable in "${cross[@]}"; do
-		case $variable in CROSS_COMPILE=*) prefix=${variable#*=} ;; esac
-	done
-fi
+cross_tools "$arch"
 link=-static recorder=$object_dir/static/stackreel-record
 # The CFI of riscv64's _dl_runtime_resolve does not say where ra is: no lazy binding.
 [ "$arch" != riscv64 ] || link=-Wl,-z,now recorder=$object_dir/stackreel-record

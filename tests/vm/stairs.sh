@@ -9,7 +9,6 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# = 2 ] || usage
 cell=$1 outdir=$2
-root=$(cd "$vm/../.." && pwd)
 prefix=
 if [ "$cell" != host ]; then
 	read -r _ arch _ _ userland < <("$vm/cells.sh" "$cell")
