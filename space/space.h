@@ -63,14 +63,14 @@ bool reel_timeline_find_above(const struct reel_timeline *timeline, uint64_t spa
 
 /*
  * The mapping state of a space at a time, for many look-ups: resolves time
- * once.  Equal generations of the same space mean equal mappings.
+ * once.  Equal generations mean equal code: the same executable mappings, and those of files.
  */
 struct reel_space_view {
 	const struct reel_timeline *timeline;
 	const void *root;
 	uint64_t space;
-	uint64_t generation; /* unique in the timeline for each state of each space; 0: no mappings
-			      */
+	/* Unique in the timeline for each state of each space's code; 0: no mappings at all. */
+	uint64_t generation;
 };
 
 struct reel_space_view reel_timeline_view(const struct reel_timeline *timeline, uint64_t space,

@@ -4,6 +4,9 @@
 
 #include "space/timeline.h"
 
+/* SPEC.md 5, MAP. */
+#define PROTECTION_EXECUTE 4
+
 static struct reel_space *space_find(const struct reel_timeline *timeline, uint64_t id)
 {
 	return (struct reel_space *)reel_id_table_find(&timeline->spaces, id);
@@ -67,9 +70,48 @@ static struct reel_error *space_edit(struct reel_timeline *timeline, struct reel
 	return NULL;
 }
 
-static void version_changed(struct reel_timeline *timeline, struct reel_space_version *version)
+/*
+ * What generations tell apart: executable mappings, and those of files, for text that was copied
+ * onto huge pages belongs to a file next to it.  A heap that grows is none of it.
+ */
+static bool is_code(const struct reel_timeline *timeline, const struct reel_mapping *mapping)
 {
-	version->generation = version->root ? ++timeline->last_generation : 0;
+	const struct reel_record_module *module;
+
+	if (mapping->protection & PROTECTION_EXECUTE)
+		return true;
+	module = reel_timeline_module(timeline, mapping->module);
+	return module && module->kind == REEL_MODULE_FILE;
+}
+
+struct code_search {
+	const struct reel_timeline *timeline;
+	bool found;
+};
+
+static void look_for_code(void *context, const struct reel_mapping *mapping)
+{
+	struct code_search *search = context;
+
+	search->found = search->found || is_code(search->timeline, mapping);
+}
+
+static bool has_code(const struct reel_timeline *timeline, const struct reel_mapping_node *root,
+		     uint64_t address, uint64_t size)
+{
+	struct code_search search = { .timeline = timeline };
+
+	reel_mapping_tree_visit(root, address, address + (size - 1), look_for_code, &search);
+	return search.found;
+}
+
+static void version_changed(struct reel_timeline *timeline, struct reel_space_version *version,
+			    bool code_changed)
+{
+	if (!version->root)
+		version->generation = 0;
+	else if (code_changed || !version->generation)
+		version->generation = ++timeline->last_generation;
 }
 
 static const struct reel_mapping_node *latest(const struct reel_space *space)
@@ -77,7 +119,7 @@ static const struct reel_mapping_node *latest(const struct reel_space *space)
 	return space->n_versions ? space->versions[space->n_versions - 1].root : NULL;
 }
 
-/* Nothing changes: so caches of the generation stay good, and no history is made. */
+/* Nothing changes: so no history is made. */
 static bool has_mapping(const struct reel_space *space, const struct reel_mapping *mapping)
 {
 	const struct reel_mapping *old = reel_mapping_tree_find(latest(space), mapping->address);
@@ -112,18 +154,22 @@ struct reel_error *reel_space_map(struct reel_timeline *timeline,
 	struct reel_space_version *version;
 	struct reel_error *error;
 	struct reel_space *space;
+	bool code;
 
 	if (!record->space)
 		return NULL;
 	error = space_get(timeline, record->space, record->time, &space);
-	if (!error && has_mapping(space, &mapping))
+	if (error)
+		return error;
+	if (has_mapping(space, &mapping))
 		return NULL;
-	if (!error)
-		error = space_edit(timeline, space, record->time, &version);
+	code = is_code(timeline, &mapping) ||
+	       has_code(timeline, latest(space), mapping.address, mapping.size);
+	error = space_edit(timeline, space, record->time, &version);
 	if (!error)
 		error = reel_mapping_tree_replace(&timeline->pool, &version->root, &mapping);
 	if (!error)
-		version_changed(timeline, version);
+		version_changed(timeline, version, code);
 	return error;
 }
 
@@ -133,15 +179,17 @@ struct reel_error *reel_space_unmap(struct reel_timeline *timeline,
 	struct reel_space *space = space_find(timeline, record->space);
 	struct reel_space_version *version;
 	struct reel_error *error;
+	bool code;
 
 	if (!space || is_empty(space, record->address, record->size))
 		return NULL;
+	code = has_code(timeline, latest(space), record->address, record->size);
 	error = space_edit(timeline, space, record->time, &version);
 	if (!error)
 		error = reel_mapping_tree_remove(&timeline->pool, &version->root, record->address,
 						 record->size);
 	if (!error)
-		version_changed(timeline, version);
+		version_changed(timeline, version, code);
 	return error;
 }
 
@@ -160,7 +208,7 @@ static struct reel_error *space_fork(struct reel_timeline *timeline, struct reel
 	if (error)
 		return error;
 	version->root = reel_mapping_tree_ref(parent->versions[parent->n_versions - 1].root);
-	version_changed(timeline, version);
+	version_changed(timeline, version, true);
 	return NULL;
 }
 

@@ -461,6 +461,57 @@ static void generations_tell_states_apart(void **state)
 	reel_timeline_destroy(timeline);
 }
 
+static struct reel_record data_record(uint64_t time, uint64_t address, uint64_t size,
+				      uint64_t module)
+{
+	struct reel_record record = map_record(time, 1, address, size, 0, module);
+
+	record.map.protection = 3;
+	return record;
+}
+
+static void generations_are_of_code(void **state)
+{
+	enum { ANONYMOUS = 7, FILE_MODULE = 8 };
+	/* When a record comes, and whether there is other code then. */
+	static const bool changes[] = {
+		true,  /* at 0: code of a file */
+		false, /* memory */
+		true,  /* the file's data: huge pages between may be its text */
+		false, /* the heap grows */
+		false, /* and is unmapped */
+		true,  /* memory takes the place of the file's data */
+		true,  /* JIT code */
+		true,  /* that cannot be executed any more */
+		true,  /* the code is gone */
+	};
+	struct reel_timeline *timeline = create(true);
+	struct reel_record anonymous = module_record(ANONYMOUS, "//anon");
+	uint64_t last = 0;
+
+	(void)state;
+	anonymous.module.kind = REEL_MODULE_ANONYMOUS;
+	add(timeline, anonymous);
+	add(timeline, module_record(FILE_MODULE, "/bin/sh"));
+	add(timeline, map_record(0, 1, 0x1000, 0x1000, 0, FILE_MODULE));
+	add(timeline, data_record(1, 0x4000, 0x1000, ANONYMOUS));
+	add(timeline, data_record(2, 0x2000, 0x1000, FILE_MODULE));
+	add(timeline, data_record(3, 0x5000, 0x1000, ANONYMOUS));
+	add(timeline, unmap_record(4, 1, 0x4000, 0x2000));
+	add(timeline, data_record(5, 0x2000, 0x1000, ANONYMOUS));
+	add(timeline, map_record(6, 1, 0x8000, 0x1000, 0, ANONYMOUS));
+	add(timeline, data_record(7, 0x8800, 0x800, ANONYMOUS));
+	add(timeline, unmap_record(8, 1, 0x1fff, 1));
+	assert_null(reel_timeline_seal(timeline));
+	for (uint64_t time = 0; time < sizeof(changes) / sizeof(changes[0]); time++) {
+		struct reel_space_view view = reel_timeline_view(timeline, 1, time);
+
+		assert_int_equal(view.generation != last, changes[time]);
+		last = view.generation;
+	}
+	reel_timeline_destroy(timeline);
+}
+
 static void exec_leaves_the_mappings_behind(void **state)
 {
 	struct reel_timeline *timeline = create(true);
@@ -747,6 +798,7 @@ int main(void)
 		cmocka_unit_test(present_agrees_with_model),
 		cmocka_unit_test(fork_shares_then_parts),
 		cmocka_unit_test(generations_tell_states_apart),
+		cmocka_unit_test(generations_are_of_code),
 		cmocka_unit_test(exec_leaves_the_mappings_behind),
 		cmocka_unit_test(a_part_keeps_its_file_offset),
 		cmocka_unit_test(first_definitions_win),
