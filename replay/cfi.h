@@ -76,7 +76,8 @@ struct reel_cfi_row {
 	struct reel_cfi_rule
 		cfa; /* REGISTER_OFFSET or VAL_EXPRESSION; UNSPECIFIED if there is none */
 	uint16_t return_column;
-	bool signal_frame; /* augmentation S */
+	bool signal_frame;    /* augmentation S */
+	bool has_personality; /* augmentation P */
 	/* aarch64: odd number of DW_CFA_AARCH64_negate_ra_state. */
 	bool return_address_signed;
 	/* By DWARF number. */

@@ -191,6 +191,7 @@ static const char *parse_augmentation_data(const struct cfi_data *data, struct r
 		case 'P':
 			if (!skip_pointer(data, cursor, reel_cursor_u8(cursor)))
 				return "personality pointer in the CIE";
+			ret->has_personality = true;
 			break;
 		case 'R':
 			ret->fde_encoding = reel_cursor_u8(cursor);

@@ -24,6 +24,7 @@ struct cfi_cie {
 	uint8_t fde_encoding; /* DW_EH_PE_* */
 	bool has_augmentation_size;
 	bool signal_frame;
+	bool has_personality;
 	const uint8_t *program;
 	size_t program_size;
 };

@@ -422,6 +422,7 @@ const char *reel_cfi_program_row(const struct cfi_data *data, const struct cfi_f
 	ret->fde_begin = ret->begin = fde->begin;
 	ret->fde_end = ret->end = fde->begin + fde->size;
 	ret->signal_frame = fde->cie.signal_frame;
+	ret->has_personality = fde->cie.has_personality;
 	if (fde->cie.return_column >= REEL_ARCH_DWARF_MAX)
 		return "return address column";
 	ret->return_column = (uint16_t)fde->cie.return_column;

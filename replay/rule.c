@@ -142,6 +142,8 @@ void reel_rule_compile(const struct reel_arch *arch, const struct reel_cfi_row *
 	reel_rule_compile_outcome(REEL_RULE_STEP, ret);
 	if (row->signal_frame)
 		ret->rule.flags |= RULE_SIGNAL_FRAME;
+	if (row->has_personality)
+		ret->rule.flags |= RULE_HAS_PERSONALITY;
 	ret->rule.cfa = source_of(&c, &row->cfa);
 	compile_return_address(&c, row);
 	if (ret->rule.outcome == REEL_RULE_STEP && ret->rule.cfa.from == FROM_NOWHERE)
@@ -184,6 +186,11 @@ enum reel_rule_outcome reel_rule_outcome(const struct reel_rule *rule)
 bool reel_rule_is_signal_frame(const struct reel_rule *rule)
 {
 	return rule->flags & RULE_SIGNAL_FRAME;
+}
+
+bool reel_rule_has_personality(const struct reel_rule *rule)
+{
+	return rule->flags & RULE_HAS_PERSONALITY;
 }
 
 bool reel_rule_ends_function(const struct reel_rule *rule)

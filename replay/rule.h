@@ -41,6 +41,8 @@ bool reel_rule_is_signal_frame(const struct reel_rule *rule);
 /* The rule's address is the last one of its function: a return address behind it belongs elsewhere.
  */
 bool reel_rule_ends_function(const struct reel_rule *rule);
+/* The function has a personality routine: exceptions may be caught there, or objects destroyed. */
+bool reel_rule_has_personality(const struct reel_rule *rule);
 
 /* The CFA may depend on what the register holds. */
 bool reel_rule_needs(const struct reel_rule *rule, uint8_t slot);

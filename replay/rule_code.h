@@ -9,6 +9,7 @@ enum rule_flags {
 	RULE_SIGNAL_FRAME = 1 << 0,
 	RULE_ENDS_FUNCTION = 1 << 1,
 	RULE_SP_IS_CFA = 1 << 2,
+	RULE_HAS_PERSONALITY = 1 << 3,
 };
 
 /* Where a value comes from; `offset` is in bytes, or the expression's index. */

@@ -87,8 +87,9 @@ bool reel_walk_undo_call(struct reel_walk *walk);
  * Does the return address that a frame nobody called from leads to stand in the middle of a
  * function, but behind no call?  Then it was not pushed by one, and what runs next there is exact:
  * a landing pad, which _Unwind_Resume and _Unwind_RaiseException jump to (__builtin_eh_return).
- * What was never called at all (signal trampolines, makecontext's __start_context) begins a
- * function.
+ * A personality routine has named it (libgcc's unwind.inc installs no other context): functions
+ * without one have none, and their code need not be read.  What was never called at all (signal
+ * trampolines, makecontext's __start_context) begins a function.
  */
 bool reel_walk_is_landing_pad(const struct reel_walk *walk);
 

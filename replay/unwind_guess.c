@@ -199,7 +199,8 @@ bool reel_walk_is_landing_pad(const struct reel_walk *walk)
 	    !code.rules)
 		return false;
 	before = reel_rules_at(code.rules, walk->state->pc - 1 - code.bias);
-	return reel_rule_outcome(before) == REEL_RULE_STEP && !reel_rule_ends_function(before) &&
+	return reel_rule_outcome(before) == REEL_RULE_STEP && reel_rule_has_personality(before) &&
+	       !reel_rule_ends_function(before) &&
 	       !is_behind_one_of(walk, &code, walk->state->pc, input->arch->calls,
 				 input->arch->n_calls);
 }

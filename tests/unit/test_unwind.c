@@ -77,6 +77,16 @@ static void test_return_address_behind_function(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2100, 0x2100, 0x1020);
 }
 
+/* A function whose CIE names a personality routine. */
+static void catching_function(struct world *w, uint64_t begin, uint64_t end, const uint8_t *program,
+			      size_t size)
+{
+	size_t cie = build_cie(&w->eh, 1, "zPR", BYTES(0x1b, 1, 2, 3, 4, 0x1b), 1, 16,
+			       BYTES(0x0c, 7, 8, 0x90, 1));
+
+	build_fde(&w->eh, cie, true, begin, end - begin, program, size);
+}
+
 /*
  * gcc 12's _Unwind_Resume, libgcc_s.so.1 of Debian 12:
  *   1741f: 48 89 cc  mov %rcx,%rsp    CFA = rcx + 8
@@ -96,7 +106,7 @@ static void test_landing_pad(void **unused)
 		world_x86(&w);
 		root_function(&w);
 		function(&w, 0x7000, 0x7010, resume, sizeof(resume));
-		function(&w, 0x2000, 0x2100, catcher, sizeof(catcher));
+		catching_function(&w, 0x2000, 0x2100, catcher, sizeof(catcher));
 		code_at(&w, 0x2014, BYTES(0x5b, 0x5d, 0x5b, 0x5d, 0xc3)); /* pop … ret */
 		w.state.pc = BIAS + 0x7000 + (uint64_t[]){ 0, 3, 4 }[i];
 		set(&w, 7, i == 0 ? STACK_WORD(10) : i == 1 ? STACK_WORD(100) : STACK_WORD(101));
@@ -112,11 +122,25 @@ static void test_landing_pad(void **unused)
 	world_x86(&w);
 	root_function(&w);
 	function(&w, 0x7000, 0x7010, resume, sizeof(resume));
-	function(&w, 0x2000, 0x2100, catcher, sizeof(catcher));
+	catching_function(&w, 0x2000, 0x2100, catcher, sizeof(catcher));
 	w.state.pc = BIAS + 0x7004;
 	set(&w, 7, STACK_WORD(101));
 	set(&w, 2, call_before(&w, 0x2019));
 	w.stack[101] = call_before(&w, 0x1020);
+	unwind(&w);
+	assert_int_equal(w.frames.lookups[1], BIAS + 0x2018);
+	EXPECT(&w, REEL_STOP_ROOT, 0x7004, 0x2019, 0x1020);
+
+	/* A function that cannot catch anything has no landing pads; its code is not read. */
+	world_x86(&w);
+	root_function(&w);
+	function(&w, 0x7000, 0x7010, resume, sizeof(resume));
+	function(&w, 0x2000, 0x2100, NO_BYTES);
+	w.unreadable = true;
+	w.state.pc = BIAS + 0x7004;
+	set(&w, 7, STACK_WORD(101));
+	set(&w, 2, BIAS + 0x2019);
+	w.stack[101] = BIAS + 0x1020;
 	unwind(&w);
 	assert_int_equal(w.frames.lookups[1], BIAS + 0x2018);
 	EXPECT(&w, REEL_STOP_ROOT, 0x7004, 0x2019, 0x1020);
