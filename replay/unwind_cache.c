@@ -204,32 +204,21 @@ const struct cached_range *reel_cached_range_slow(const struct reel_walk *walk, 
 	if (input->find_code(input->context, lookup, &code) != REEL_CODE_FOUND || !code.rules ||
 	    !code.read_code || !code.id || code.id >= CACHED_ID_LIMIT)
 		return NULL;
-	*range = (struct cached_range){
-		.generation = input->generation,
-		.begin = code.begin,
-		.size = code.size,
-		.bias = code.bias,
-		.id = (uint32_t)code.id,
-	};
+	*range = (struct cached_range){ input->generation, code };
 	return range;
 }
 
-static bool make_entry(const struct reel_walk *walk, const struct cached_range *range, uint64_t pc,
+static void make_entry(const struct reel_walk *walk, const struct cached_range *range, uint64_t pc,
 		       enum cached_as as, struct cached_rule *entry)
 {
-	const struct reel_unwind_input *input = walk->input;
 	struct reel_unwind_state state;
 	struct reel_walk there = walk_at(walk, &state, pc, as);
-	struct reel_code code = { 0 };
 
-	if (input->find_code(input->context, reel_walk_lookup(&there), &code) != REEL_CODE_FOUND)
-		return false;
 	*entry = (struct cached_rule){
-		.address = pc - range->bias,
+		.address = pc - range->code.bias,
 		.tag = reel_cached_tag(range, as),
 	};
-	entry->kind = (uint8_t)kind_of(&there, &code, as, entry);
-	return true;
+	entry->kind = (uint8_t)kind_of(&there, &range->code, as, entry);
 }
 
 /* Entries whose indices differ in these bits only make room for each other. */
@@ -239,6 +228,9 @@ static bool make_entry(const struct reel_walk *walk, const struct cached_range *
 static struct cached_rule *find_displaced(struct cached_rule *entries, size_t index,
 					  uint64_t address, uint32_t tag)
 {
+	/* Who was displaced has left its place to another, and no place is emptied. */
+	if (!entries[index].tag)
+		return NULL;
 	for (size_t way = 1; way < WAYS; way++) {
 		struct cached_rule *entry = &entries[index ^ way];
 
@@ -248,10 +240,15 @@ static struct cached_rule *find_displaced(struct cached_rule *entries, size_t in
 	return NULL;
 }
 
-/* Makes room at the index: each moves on by a place, and the last one is forgotten. */
+/* Makes room at the index: each moves on by a place, up to one that is empty; if none is, the last
+ * entry is forgotten. */
 static void displace(struct cached_rule *entries, size_t index)
 {
-	for (size_t way = WAYS - 1; way; way--)
+	size_t way = 0;
+
+	while (way < WAYS - 1 && entries[index ^ way].tag)
+		way++;
+	for (; way; way--)
 		entries[index ^ way] = entries[index ^ (way - 1)];
 }
 
@@ -260,15 +257,14 @@ struct cached_rule *reel_cached_rule_slow(const struct reel_walk *walk,
 					  enum cached_as as)
 {
 	struct cached_rule *entries = walk->input->cache->entries, *displaced, made;
-	uint64_t address = pc - range->bias;
+	uint64_t address = pc - range->code.bias;
 	uint32_t tag = reel_cached_tag(range, as);
 	size_t index = reel_cached_index(address, tag);
 
 	displaced = find_displaced(entries, index, address, tag);
 	if (displaced)
 		return displaced;
-	if (!make_entry(walk, range, pc, as, &made))
-		return NULL;
+	make_entry(walk, range, pc, as, &made);
 	displace(entries, index);
 	entries[index] = made;
 	return &entries[index];

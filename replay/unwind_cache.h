@@ -75,16 +75,15 @@ struct cached_step {
 	uint64_t cfa;
 };
 
-/* Runtime addresses of one state of a space, and the code there. */
+/* Code in one state of a space. */
 struct cached_range {
 	uint64_t generation; /* 0: empty */
-	uint64_t begin, size;
-	uint64_t bias;
-	uint32_t id; /* reel_code's */
+	struct reel_code code;
 };
 
-/* They are found by page: mappings begin and end at pages of 4 KB or more. */
-#define CACHED_PAGE_BITS  12
+/* They are found by blocks of 256 KB: a large program has few of these, and few of them have code
+ * of two files. */
+#define CACHED_BLOCK_BITS 18
 #define CACHED_RANGE_BITS 7
 
 struct reel_unwind_cache {
@@ -103,7 +102,7 @@ static inline uint64_t reel_cached_lookup(uint64_t pc, enum cached_as as)
 
 static inline bool reel_cached_holds(const struct cached_range *range, uint64_t lookup)
 {
-	return lookup - range->begin < range->size;
+	return lookup - range->code.begin < range->code.size;
 }
 
 /* Makes the range; NULL where nothing can be remembered of the code. */
@@ -115,7 +114,8 @@ static inline __attribute__((always_inline)) const struct cached_range *reel_cac
 	const struct reel_walk *walk, uint64_t lookup)
 {
 	const struct reel_unwind_input *input = walk->input;
-	uint64_t hash = (lookup >> CACHED_PAGE_BITS ^ input->generation << 32) * 0x9e3779b97f4a7c15;
+	uint64_t hash =
+		(lookup >> CACHED_BLOCK_BITS ^ input->generation << 32) * 0x9e3779b97f4a7c15;
 	struct cached_range *range = &input->cache->ranges[hash >> (64 - CACHED_RANGE_BITS)];
 
 	if (range->generation == input->generation && reel_cached_holds(range, lookup))
@@ -125,7 +125,7 @@ static inline __attribute__((always_inline)) const struct cached_range *reel_cac
 
 static inline uint32_t reel_cached_tag(const struct cached_range *range, enum cached_as as)
 {
-	return range->id << 2 | (uint32_t)as;
+	return (uint32_t)range->code.id << 2 | (uint32_t)as;
 }
 
 static inline size_t reel_cached_index(uint64_t address, uint32_t tag)
@@ -133,7 +133,7 @@ static inline size_t reel_cached_index(uint64_t address, uint32_t tag)
 	return (address ^ (uint64_t)tag << 32) * 0x9e3779b97f4a7c15 >> (64 - CACHED_RULE_BITS);
 }
 
-/* The entry, which is not where its index says; NULL where there is nothing to be remembered. */
+/* The entry, which is not where its index says: made, if it is nowhere. */
 struct cached_rule *reel_cached_rule_slow(const struct reel_walk *walk,
 					  const struct cached_range *range, uint64_t pc,
 					  enum cached_as as);
@@ -143,7 +143,7 @@ static inline __attribute__((always_inline)) struct cached_rule *reel_cached_rul
 	const struct reel_walk *walk, const struct reel_unwind_cache *cache,
 	const struct cached_range *range, uint64_t pc, enum cached_as as)
 {
-	uint64_t address = pc - range->bias;
+	uint64_t address = pc - range->code.bias;
 	uint32_t tag = reel_cached_tag(range, as);
 	struct cached_rule *entry = &cache->entries[reel_cached_index(address, tag)];
 
