@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "replay/rule_code.h"
 #include "replay/unwind_cache.h"
@@ -8,22 +9,38 @@
 _Static_assert(sizeof(struct cached_rule) == 64, "an entry fills a line");
 _Static_assert(CACHED_RULE_BITS <= 16, "entries are named by 16 bits");
 
+/* 2 MB: a huge page of most CPUs. */
+#define ENTRIES_SIZE (sizeof(struct cached_rule) << CACHED_RULE_BITS)
+
+/*
+ * Zeros, in a huge page if the kernel takes the advice.  Entries are strewn over all pages, of
+ * which each would cost two faults, and later its place in the TLB.
+ */
+static bool map_entries(struct reel_unwind_cache *cache)
+{
+	uintptr_t begin;
+
+	/* Twice as much address space has that much at a multiple of its size. */
+	cache->memory = mmap(NULL, 2 * ENTRIES_SIZE, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (cache->memory == MAP_FAILED)
+		return false;
+	begin = ((uintptr_t)cache->memory + ENTRIES_SIZE - 1) / ENTRIES_SIZE * ENTRIES_SIZE;
+	cache->entries = (struct cached_rule *)begin;
+	madvise(cache->entries, ENTRIES_SIZE, MADV_HUGEPAGE);
+	return true;
+}
+
 struct reel_error *reel_unwind_cache_create(struct reel_unwind_cache **ret)
 {
 	struct reel_unwind_cache *cache = calloc(1, sizeof(*cache));
-	const size_t line = sizeof(struct cached_rule);
 
 	if (!cache)
 		return reel_error_no_memory();
-	/* Zeros that nothing was written to take no memory: programs differ in how much they need.
-	 */
-	cache->memory = calloc(((size_t)1 << CACHED_RULE_BITS) + 1, line);
-	if (!cache->memory) {
+	if (!map_entries(cache)) {
 		free(cache);
 		return reel_error_no_memory();
 	}
-	cache->entries =
-		(struct cached_rule *)(((uintptr_t)cache->memory + line - 1) / line * line);
 	*ret = cache;
 	return NULL;
 }
@@ -32,7 +49,7 @@ void reel_unwind_cache_destroy(struct reel_unwind_cache *cache)
 {
 	if (!cache)
 		return;
-	free(cache->memory);
+	munmap(cache->memory, 2 * ENTRIES_SIZE);
 	free(cache->steps);
 	free(cache);
 }
