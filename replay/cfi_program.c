@@ -40,6 +40,7 @@ struct machine {
 	unsigned n_rules, n_initial;
 	unsigned n_remembered;
 	struct reel_cfi_rule initial[REEL_ARCH_DWARF_MAX];
+	struct reel_cfi_rule let_pass;
 	struct state remembered[REMEMBERED_MAX];
 };
 
@@ -64,24 +65,28 @@ static int64_t factored(struct machine *m, bool is_signed)
 
 /* ---- registers ---------------------------------------------------------------- */
 
-/* Registers that no table has are let pass: vector registers do not matter to anyone's stack. */
-static void set_rule(struct machine *m, uint64_t reg, struct reel_cfi_rule rule)
+/*
+ * The rule of a register, to be overwritten: in place, for a CPU waits where it is to copy what was
+ * just written piece by piece.  Registers that no table has are let pass: vector registers do not
+ * matter to anyone's stack.
+ */
+static struct reel_cfi_rule *rule_of(struct machine *m, uint64_t reg)
 {
 	if (reg >= REEL_ARCH_DWARF_MAX)
-		return;
-	m->row->rules[reg] = rule;
+		return &m->let_pass;
 	if (reg >= m->n_rules)
 		m->n_rules = (unsigned)reg + 1;
+	return &m->row->rules[reg];
 }
 
 static void set_kind(struct machine *m, uint64_t reg, enum reel_rule_kind kind)
 {
-	set_rule(m, reg, (struct reel_cfi_rule){ .kind = (uint8_t)kind });
+	*rule_of(m, reg) = (struct reel_cfi_rule){ .kind = (uint8_t)kind };
 }
 
 static void set_offset(struct machine *m, uint64_t reg, enum reel_rule_kind kind, int64_t offset)
 {
-	set_rule(m, reg, (struct reel_cfi_rule){ .kind = (uint8_t)kind, .offset = offset });
+	*rule_of(m, reg) = (struct reel_cfi_rule){ .kind = (uint8_t)kind, .offset = offset };
 }
 
 static struct reel_cfi_rule take_expression(struct machine *m, enum reel_rule_kind kind)
@@ -100,9 +105,8 @@ static void set_register(struct machine *m)
 	if (other > UINT16_MAX)
 		set_kind(m, reg, REEL_RULE_UNDEFINED);
 	else
-		set_rule(m, reg,
-			 (struct reel_cfi_rule){ .kind = REEL_RULE_REGISTER,
-						 .reg = (uint16_t)other });
+		*rule_of(m, reg) = (struct reel_cfi_rule){ .kind = REEL_RULE_REGISTER,
+							   .reg = (uint16_t)other };
 }
 
 static void restore(struct machine *m, uint64_t reg)
@@ -302,11 +306,11 @@ static void execute_register(struct machine *m, uint8_t op)
 		break;
 	case DW_CFA_expression:
 		reg = uleb(m);
-		set_rule(m, reg, take_expression(m, REEL_RULE_EXPRESSION));
+		*rule_of(m, reg) = take_expression(m, REEL_RULE_EXPRESSION);
 		break;
 	case DW_CFA_val_expression:
 		reg = uleb(m);
-		set_rule(m, reg, take_expression(m, REEL_RULE_VAL_EXPRESSION));
+		*rule_of(m, reg) = take_expression(m, REEL_RULE_VAL_EXPRESSION);
 		break;
 	default:
 		execute_cfa(m, op);

@@ -304,6 +304,9 @@ bool reel_cached_is_landing_pad(const struct reel_walk *walk, uint64_t pc,
 
 	if (entry->flags & CACHED_ASKED)
 		return entry->flags & CACHED_SO;
+	/* Its rule is the one that would be asked. */
+	if (entry->kind == CACHED_PLAIN && !reel_rule_has_personality(entry->rule))
+		return answer(entry, false);
 	there = walk_at(walk, &state, pc, CACHED_CALLER);
 	return answer(entry, reel_walk_is_landing_pad(&there));
 }
