@@ -278,11 +278,13 @@ INLINED struct cached_rule *enter_caller(struct climb *climb, struct cached_rule
 	found = enter(climb, pc, CACHED_CALLER);
 	if (!found)
 		return NULL;
-	if (doubtful)
-		learn(rule, found == guess);
-	else if (found != guess)
-		rule->doubt += CACHED_DOUBT_MIN / 2;
 	rule->next = (uint16_t)(found - entries);
+	if (doubtful) {
+		learn(rule, found == guess);
+		return found;
+	}
+	if (found != guess)
+		rule->doubt += CACHED_DOUBT_MIN / 2;
 	found->pc = pc;
 	found->generation = generation;
 	return found;
