@@ -218,104 +218,6 @@ static bool find_layout(struct reel_sample_encoder *encoder,
 	return true;
 }
 
-/* ---- words ---------------------------------------------------------------------- */
-
-static inline void put(struct reel_buffer *stream, uint64_t byte)
-{
-	if (stream->size < stream->capacity && !stream->failed)
-		stream->bytes[stream->size++] = (uint8_t)byte;
-	else
-		reel_buffer_u8(stream, (uint8_t)byte);
-}
-
-static inline void put_token(struct reel_sample_encoder *encoder, unsigned token)
-{
-	put(&encoder->streams[REEL_STREAM_TOKENS], token);
-}
-
-static void put_stack_word(struct reel_sample_encoder *encoder, uint64_t word,
-			   const struct reel_word_place *place)
-{
-	int64_t distance = (int64_t)(word - place->address) / (int64_t)place->bytes;
-
-	if (distance >= INT8_MIN && distance <= INT8_MAX) {
-		put_token(encoder, REEL_WORD_NEAR);
-		put(&encoder->streams[REEL_STREAM_NEAR], (uint64_t)distance);
-	} else {
-		put_token(encoder, REEL_WORD_FAR);
-		reel_buffer_zigzag(&encoder->streams[REEL_STREAM_FAR], distance);
-	}
-}
-
-static void put_new_word(struct reel_sample_encoder *encoder, uint64_t word, unsigned bytes)
-{
-	struct reel_word_model *model = encoder->model;
-	bool has_high = reel_new_word_has_high(model->highs, word);
-
-	put_token(encoder, has_high ? REEL_WORD_HIGH : REEL_WORD_RAW);
-	reel_new_word_put(encoder->streams, model->highs, has_high, word, bytes);
-}
-
-/* REEL_WORD_RECENT if it is not among them. */
-static unsigned find_recent(const struct reel_word_model *model, uint64_t word)
-{
-	const uint64_t *recent = model->recent;
-
-	for (unsigned rank = 0; rank < REEL_WORD_RECENT; rank += 4) {
-		if (recent[rank] != word && recent[rank + 1] != word && recent[rank + 2] != word &&
-		    recent[rank + 3] != word)
-			continue;
-		while (recent[rank] != word)
-			rank++;
-		return rank;
-	}
-	return REEL_WORD_RECENT;
-}
-
-/* A word that came before, or a new one. */
-static void put_word(struct reel_sample_encoder *encoder, uint64_t word, unsigned bytes)
-{
-	struct reel_word_model *model = encoder->model;
-	uint32_t known = reel_word_dictionary_index(word);
-	unsigned rank = REEL_WORD_RECENT - 1;
-
-	/* The recent ones mostly are in the dictionary, which is the faster one to ask. */
-	if (model->dictionary[known] == word) {
-		unsigned found = find_recent(model, word);
-
-		if (found < REEL_WORD_RECENT) {
-			rank = found;
-			put_token(encoder, REEL_WORD_RECENT_FIRST + rank);
-		} else {
-			put_token(encoder, REEL_WORD_KNOWN);
-			put(&encoder->streams[REEL_STREAM_KNOWN_LOW], known);
-			put(&encoder->streams[REEL_STREAM_KNOWN_HIGH], known >> 8);
-		}
-	} else {
-		put_new_word(encoder, word, bytes);
-	}
-	reel_word_model_use(model, word, rank);
-}
-
-static void encode_word(struct reel_sample_encoder *encoder, uint64_t word,
-			const struct reel_word_place *place)
-{
-	struct reel_word_model *model = encoder->model;
-	struct reel_word_guesses guesses = reel_word_guesses_at(place);
-
-	if (reel_word_of_guess(model->by_place[guesses.place], place) == word)
-		put_token(encoder, REEL_WORD_BY_PLACE);
-	else if (reel_word_of_guess(model->by_words[guesses.words], place) == word)
-		put_token(encoder, REEL_WORD_BY_WORDS);
-	else if (!word)
-		put_token(encoder, REEL_WORD_ZERO);
-	else if (reel_word_is_stack(word, place))
-		put_stack_word(encoder, word, place);
-	else
-		put_word(encoder, word, place->bytes);
-	reel_word_model_learn(model, guesses, reel_word_relative(word, place));
-}
-
 /* ---- regions -------------------------------------------------------------------- */
 
 void reel_sample_encode_missing(struct reel_buffer *buffer, const struct reel_region *region)
@@ -354,45 +256,6 @@ static void encode_region_head(struct reel_sample_encoder *encoder, unsigned wor
 	reel_sample_encode_missing(stream, region);
 }
 
-static inline void put_gap(struct reel_buffer *stream, size_t words)
-{
-	if (words < 0x80)
-		put(stream, words);
-	else
-		reel_buffer_uleb(stream, words);
-}
-
-/* The words that differ from `base`, from the top down, and the gaps between them; then they do not
- * differ any more. */
-static void encode_words(struct reel_sample_encoder *encoder, struct reel_word_walk *walk,
-			 uint8_t *base)
-{
-	struct reel_buffer *gaps = &encoder->streams[REEL_STREAM_GAPS];
-	unsigned bytes = walk->place.bytes;
-	size_t at = walk->end;
-
-	while (at > walk->start) {
-		size_t end = at;
-
-		at = reel_words_equal_down_to(walk->bytes, base, walk->start, end, bytes);
-		put_gap(gaps, (end - at) / bytes);
-		if (at == walk->start)
-			break;
-		end = at;
-		reel_word_walk_to(walk, at - bytes);
-		do {
-			uint64_t word = reel_word_load(walk, at - bytes);
-
-			encode_word(encoder, word, &walk->place);
-			reel_word_walk_down(walk, word);
-			at -= bytes;
-		} while (at > walk->start &&
-			 !reel_words_equal(walk->bytes + at - bytes, base + at - bytes, bytes));
-		put_gap(gaps, (end - at) / bytes);
-		memcpy(base + at, walk->bytes + at, end - at);
-	}
-}
-
 static struct reel_error *encode_region_words(struct reel_sample_encoder *encoder,
 					      unsigned word_bytes, uint64_t pc,
 					      const struct reel_region *region,
@@ -414,7 +277,7 @@ static struct reel_error *encode_region_words(struct reel_sample_encoder *encode
 	if (encoder->coder)
 		reel_word_coder_encode_words(encoder->coder, pc, &walk, bytes);
 	else
-		encode_words(encoder, &walk, bytes);
+		reel_stream_words_encode(encoder, &walk, bytes);
 	reel_buffer_append(raw, region->bytes, walk.start);
 	/* What is no word. */
 	if (walk.start)
@@ -465,7 +328,7 @@ static void encode_pc(struct reel_sample_encoder *encoder, uint64_t pc,
 {
 	struct reel_word_place place = reel_pc_place(base);
 
-	encode_word(encoder, pc, &place);
+	reel_stream_word_encode(encoder, pc, &place);
 }
 
 static struct reel_error *encode_registers(struct reel_sample_encoder *encoder,
@@ -496,7 +359,7 @@ static struct reel_error *encode_registers(struct reel_sample_encoder *encoder,
 			struct reel_word_place place =
 				reel_register_place(sample, i, slots[i].size, base->values[i]);
 
-			encode_word(encoder, value, &place);
+			reel_stream_word_encode(encoder, value, &place);
 		}
 		base->values[i] = value;
 	}

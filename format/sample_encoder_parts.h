@@ -6,6 +6,7 @@
 #include "format/codec.h"
 #include "format/runs.h"
 #include "format/sample_parts.h"
+#include "format/sample_words.h"
 #include "format/thread_table.h"
 #include "format/word_coder.h"
 #include "format/word_model.h"
@@ -42,6 +43,13 @@ static inline bool reel_sample_knows(const struct reel_sample *sample, size_t i)
 void reel_sample_encode_chains(struct reel_buffer *buffer, const struct reel_sample *sample,
 			       struct reel_thread_base *base);
 void reel_sample_encode_missing(struct reel_buffer *buffer, const struct reel_region *region);
+/* A word that is none of a region. */
+void reel_stream_word_encode(struct reel_sample_encoder *encoder, uint64_t word,
+			     const struct reel_word_place *place);
+/* The words of a region that differ from `base`, from the top down, and the gaps between them; then
+ * they do not differ any more. */
+void reel_stream_words_encode(struct reel_sample_encoder *encoder,
+			      const struct reel_word_walk *walk, uint8_t *base);
 /* SAMPLE's `parts`. */
 uint64_t reel_sample_parts_of(const struct reel_sample *sample);
 /* Appends a SAMPLE to encoder->records. */

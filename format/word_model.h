@@ -83,11 +83,9 @@ static inline uint64_t reel_word_relative(uint64_t word, const struct reel_word_
 static inline uint64_t reel_word_of_guess(uint64_t guess, const struct reel_word_place *place)
 {
 	/* The distance's sign is bit 62. */
-	uint64_t distance = guess & (REEL_WORD_RELATIVE - 1);
-	uint64_t word = guess;
+	uint64_t target = place->address + (uint64_t)((int64_t)(guess << 1) >> 1);
+	uint64_t word = guess & REEL_WORD_RELATIVE ? target : guess;
 
-	if (guess & REEL_WORD_RELATIVE)
-		word = place->address + (distance | (distance << 1 & REEL_WORD_RELATIVE));
 	return place->bytes == 4 ? word & UINT32_MAX : word;
 }
 

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The words of SAMPLES (SPEC.md, section 6).  Where the tables have a word's guesses is scattered
+ * over a megabyte, and what becomes of a word is hardly to be foretold: so the words that differ
+ * are noted first, without a branch for each, then their guesses are fetched, all at a time, and
+ * only then they are written.
+ */
+#include "format/sample_encoder_parts.h"
+#include "format/sample_words.h"
+
+/* Words are noted until there are so many: 64 cache lines of guesses. */
+#define NOTED_ENOUGH 32
+/* Compared at once. */
+#define STEP_BYTES 64
+#define NOTED_MAX  (NOTED_ENOUGH + STEP_BYTES / 4)
+
+/* ---- streams ------------------------------------------------------------------- */
+
+static inline void put(struct reel_buffer *stream, uint64_t byte)
+{
+	if (stream->size < stream->capacity && !stream->failed)
+		stream->bytes[stream->size++] = (uint8_t)byte;
+	else
+		reel_buffer_u8(stream, (uint8_t)byte);
+}
+
+/* What a word is written as; what stands behind the token goes to its stream. */
+static inline unsigned put_stack_word(struct reel_sample_encoder *encoder, uint64_t word,
+				      const struct reel_word_place *place)
+{
+	/* Whole words: a shift divides them. */
+	int64_t distance = (int64_t)(word - place->address) >> (place->bytes == 8 ? 3 : 2);
+
+	if (distance >= INT8_MIN && distance <= INT8_MAX) {
+		put(&encoder->streams[REEL_STREAM_NEAR], (uint64_t)distance);
+		return REEL_WORD_NEAR;
+	}
+	reel_buffer_zigzag(&encoder->streams[REEL_STREAM_FAR], distance);
+	return REEL_WORD_FAR;
+}
+
+static unsigned put_new_word(struct reel_sample_encoder *encoder, uint64_t word, unsigned bytes)
+{
+	struct reel_word_model *model = encoder->model;
+	bool has_high = reel_new_word_has_high(model->highs, word);
+
+	reel_new_word_put(encoder->streams, model->highs, has_high, word, bytes);
+	return has_high ? REEL_WORD_HIGH : REEL_WORD_RAW;
+}
+
+/* REEL_WORD_RECENT if it is not among them. */
+static unsigned find_recent(const struct reel_word_model *model, uint64_t word)
+{
+	const uint64_t *recent = model->recent;
+
+	for (unsigned rank = 0; rank < REEL_WORD_RECENT; rank += 4) {
+		if (recent[rank] != word && recent[rank + 1] != word && recent[rank + 2] != word &&
+		    recent[rank + 3] != word)
+			continue;
+		while (recent[rank] != word)
+			rank++;
+		return rank;
+	}
+	return REEL_WORD_RECENT;
+}
+
+/* A word that came before, or a new one. */
+static unsigned put_word(struct reel_sample_encoder *encoder, uint64_t word, unsigned bytes)
+{
+	struct reel_word_model *model = encoder->model;
+	uint32_t known = reel_word_dictionary_index(word);
+	unsigned rank = REEL_WORD_RECENT - 1, token;
+
+	/* The recent ones mostly are in the dictionary, which is the faster one to ask. */
+	if (model->dictionary[known] == word) {
+		unsigned found = find_recent(model, word);
+
+		if (found < REEL_WORD_RECENT) {
+			rank = found;
+			token = REEL_WORD_RECENT_FIRST + rank;
+		} else {
+			token = REEL_WORD_KNOWN;
+			put(&encoder->streams[REEL_STREAM_KNOWN_LOW], known);
+			put(&encoder->streams[REEL_STREAM_KNOWN_HIGH], known >> 8);
+		}
+	} else {
+		token = put_new_word(encoder, word, bytes);
+	}
+	reel_word_model_use(model, word, rank);
+	return token;
+}
+
+static inline __attribute__((always_inline)) unsigned encode_word(
+	struct reel_sample_encoder *encoder, uint64_t word, uint64_t relative,
+	struct reel_word_guesses guesses, const struct reel_word_place *place)
+{
+	struct reel_word_model *model = encoder->model;
+	bool is_by_place = reel_word_of_guess(model->by_place[guesses.place], place) == word;
+	bool is_by_words = reel_word_of_guess(model->by_words[guesses.words], place) == word;
+	unsigned token;
+
+	/* One branch: which one it is nothing would foretell. */
+	if (is_by_place | is_by_words)
+		token = is_by_place ? REEL_WORD_BY_PLACE : REEL_WORD_BY_WORDS;
+	else if (!word)
+		token = REEL_WORD_ZERO;
+	else if (reel_word_is_stack(word, place))
+		token = put_stack_word(encoder, word, place);
+	else
+		token = put_word(encoder, word, place->bytes);
+	reel_word_model_learn(model, guesses, relative);
+	return token;
+}
+
+void reel_stream_word_encode(struct reel_sample_encoder *encoder, uint64_t word,
+			     const struct reel_word_place *place)
+{
+	put(&encoder->streams[REEL_STREAM_TOKENS],
+	    encode_word(encoder, word, reel_word_relative(word, place), reel_word_guesses_at(place),
+			place));
+}
+
+/* ---- the words that differ ------------------------------------------------------- */
+
+struct noted {
+	size_t offsets[NOTED_MAX]; /* in the region, from the top down */
+	size_t n;
+	/* Ends of words that are the same, and that differ, by turns. */
+	size_t turns[2 * NOTED_MAX];
+	size_t n_turns;
+	bool differs; /* the last word */
+};
+
+/* Notes what differs of the `size` bytes from `start` on; then it does not any more. */
+static inline __attribute__((always_inline)) void note(struct noted *noted,
+						       const struct reel_word_walk *walk,
+						       uint8_t *base, size_t start, size_t size,
+						       unsigned bytes)
+{
+	size_t n = noted->n, n_turns = noted->n_turns, at = start + size;
+	bool differs = noted->differs;
+
+	for (size_t left = size; left; left -= bytes) {
+		bool before = differs;
+
+		noted->turns[n_turns] = at;
+		at -= bytes;
+		differs = !reel_words_equal(walk->bytes + at, base + at, bytes);
+		n_turns += differs != before;
+		noted->offsets[n] = at;
+		n += differs;
+	}
+	memcpy(base + start, walk->bytes + start, size);
+	noted->n = n;
+	noted->n_turns = n_turns;
+	noted->differs = differs;
+}
+
+/* Most of a stack is that of the sample before. */
+static inline bool step_differs(const uint8_t *a, const uint8_t *b)
+{
+	uint64_t difference = 0;
+
+	for (size_t i = 0; i < STEP_BYTES; i += 8)
+		difference |= reel_words_difference(a + i, b + i);
+	return difference;
+}
+
+/* Goes down from `at` until enough words are noted: where the next ones are. */
+static inline __attribute__((always_inline)) size_t note_some(struct noted *noted,
+							      const struct reel_word_walk *walk,
+							      uint8_t *base, size_t at,
+							      unsigned bytes)
+{
+	noted->n = noted->n_turns = 0;
+	while (at - walk->start >= STEP_BYTES && noted->n < NOTED_ENOUGH) {
+		at -= STEP_BYTES;
+		if (noted->differs || step_differs(walk->bytes + at, base + at))
+			note(noted, walk, base, at, STEP_BYTES, bytes);
+	}
+	if (noted->n >= NOTED_ENOUGH)
+		return at;
+	note(noted, walk, base, walk->start, at - walk->start, bytes);
+	return walk->start;
+}
+
+/* Puts the gaps from `end` on, and returns where the last one ended. */
+static inline __attribute__((always_inline)) size_t put_gaps(struct reel_buffer *stream,
+							     const struct noted *noted, size_t end,
+							     unsigned bytes)
+{
+	for (size_t i = 0; i < noted->n_turns; i++) {
+		size_t words = (end - noted->turns[i]) / bytes;
+
+		if (words < 0x80)
+			put(stream, words);
+		else
+			reel_buffer_uleb(stream, words);
+		end = noted->turns[i];
+	}
+	return end;
+}
+
+/* There is none above the last one. */
+static inline __attribute__((always_inline)) uint64_t relative_at(const struct reel_word_walk *walk,
+								  size_t offset,
+								  struct reel_word_place *place,
+								  bool big_endian)
+{
+	if (offset >= walk->end)
+		return 0;
+	place->address = walk->address + offset;
+	return reel_word_relative(reel_load_target(walk->bytes + offset, place->bytes, big_endian),
+				  place);
+}
+
+static inline __attribute__((always_inline)) void encode_noted(struct reel_sample_encoder *encoder,
+							       const struct reel_word_walk *walk,
+							       const struct noted *noted,
+							       unsigned bytes, bool big_endian)
+{
+	struct reel_word_place place = {
+		.stack = walk->place.stack,
+		.size = walk->place.size,
+		.bytes = bytes,
+	};
+	struct reel_word_guesses guesses[NOTED_MAX];
+	uint64_t relatives[NOTED_MAX];
+	uint8_t tokens[NOTED_MAX];
+
+	for (size_t i = 0; i < noted->n; i++) {
+		size_t at = noted->offsets[i];
+
+		place.second = relative_at(walk, at + 2 * bytes, &place, big_endian);
+		place.above = relative_at(walk, at + bytes, &place, big_endian);
+		relatives[i] = relative_at(walk, at, &place, big_endian);
+		place.key = place.address;
+		guesses[i] = reel_word_guesses_at(&place);
+		__builtin_prefetch(&encoder->model->by_place[guesses[i].place]);
+		__builtin_prefetch(&encoder->model->by_words[guesses[i].words]);
+	}
+	for (size_t i = 0; i < noted->n; i++) {
+		size_t at = noted->offsets[i];
+
+		place.address = walk->address + at;
+		tokens[i] = (uint8_t)encode_word(
+			encoder, reel_load_target(walk->bytes + at, bytes, big_endian),
+			relatives[i], guesses[i], &place);
+	}
+	reel_buffer_append(&encoder->streams[REEL_STREAM_TOKENS], tokens, noted->n);
+}
+
+static inline __attribute__((always_inline)) void encode_words(struct reel_sample_encoder *encoder,
+							       const struct reel_word_walk *walk,
+							       uint8_t *base, unsigned bytes,
+							       bool big_endian)
+{
+	struct reel_buffer *gaps = &encoder->streams[REEL_STREAM_GAPS];
+	struct noted noted;
+	size_t end = walk->end;
+
+	noted.differs = false;
+	for (size_t at = walk->end; at > walk->start;) {
+		at = note_some(&noted, walk, base, at, bytes);
+		end = put_gaps(gaps, &noted, end, bytes);
+		encode_noted(encoder, walk, &noted, bytes, big_endian);
+	}
+	if (end > walk->start)
+		reel_buffer_uleb(gaps, (end - walk->start) / bytes);
+}
+
+void reel_stream_words_encode(struct reel_sample_encoder *encoder,
+			      const struct reel_word_walk *walk, uint8_t *base)
+{
+	unsigned bytes = walk->place.bytes;
+
+	/* Constants are what makes it fast. */
+	if (bytes == 8 && !walk->big_endian)
+		encode_words(encoder, walk, base, 8, false);
+	else
+		encode_words(encoder, walk, base, bytes, walk->big_endian);
+}
