@@ -78,7 +78,7 @@ static const struct argp_option argp_options[] = {
 	  "Write to FILE (stackreel.reel), - for standard output. An existing FILE becomes "
 	  "FILE.old",
 	  0 },
-	{ NULL, 'z', "LEVEL", 0, "zstd level, 1 to 19 (3)", 0 },
+	{ NULL, 'z', "LEVEL", 0, "zstd level, 1 to 19 (1)", 0 },
 	{ "dense", OPTION_DENSE, NULL, 0,
 	  "Write samples in the smaller of the two ways, which takes several times the CPU: half "
 	  "of the bytes where stacks are scrubbed",
@@ -419,7 +419,7 @@ void reel_options_parse(int argc, char **argv, struct reel_options *ret)
 		.max_stack = MAX_STACK_DEFAULT,
 		.ring_size = RING_SIZE_DEFAULT,
 		.rings = 1,
-		.level = 3,
+		.level = 1,
 	};
 	keep_command_line(argc, argv, ret);
 	argp_err_exit_status = REEL_EXIT_USAGE;
