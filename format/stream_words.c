@@ -48,20 +48,24 @@ static unsigned put_new_word(struct reel_sample_encoder *encoder, uint64_t word,
 	return has_high ? REEL_WORD_HIGH : REEL_WORD_RAW;
 }
 
-/* REEL_WORD_RECENT if it is not among them. */
-static unsigned find_recent(const struct reel_word_model *model, uint64_t word)
+/*
+ * Makes it the first of the recent ones, as reel_word_model_use does, in the same pass that looks
+ * for it: where it was, REEL_WORD_RECENT if it was not among them.
+ */
+static unsigned use_recent(struct reel_word_model *model, uint64_t word)
 {
-	const uint64_t *recent = model->recent;
+	uint64_t above = word;
+	unsigned rank = 0;
 
-	for (unsigned rank = 0; rank < REEL_WORD_RECENT; rank += 4) {
-		if (recent[rank] != word && recent[rank + 1] != word && recent[rank + 2] != word &&
-		    recent[rank + 3] != word)
-			continue;
-		while (recent[rank] != word)
-			rank++;
-		return rank;
+	for (; rank < REEL_WORD_RECENT; rank++) {
+		uint64_t here = model->recent[rank];
+
+		model->recent[rank] = above;
+		if (here == word)
+			break;
+		above = here;
 	}
-	return REEL_WORD_RECENT;
+	return rank;
 }
 
 /* A word that came before, or a new one. */
@@ -69,25 +73,17 @@ static unsigned put_word(struct reel_sample_encoder *encoder, uint64_t word, uns
 {
 	struct reel_word_model *model = encoder->model;
 	uint32_t known = reel_word_dictionary_index(word);
-	unsigned rank = REEL_WORD_RECENT - 1, token;
+	unsigned rank = use_recent(model, word);
+	bool is_known = model->dictionary[known] == word;
 
-	/* The recent ones mostly are in the dictionary, which is the faster one to ask. */
-	if (model->dictionary[known] == word) {
-		unsigned found = find_recent(model, word);
-
-		if (found < REEL_WORD_RECENT) {
-			rank = found;
-			token = REEL_WORD_RECENT_FIRST + rank;
-		} else {
-			token = REEL_WORD_KNOWN;
-			put(&encoder->streams[REEL_STREAM_KNOWN_LOW], known);
-			put(&encoder->streams[REEL_STREAM_KNOWN_HIGH], known >> 8);
-		}
-	} else {
-		token = put_new_word(encoder, word, bytes);
-	}
-	reel_word_model_use(model, word, rank);
-	return token;
+	model->dictionary[known] = word;
+	if (rank < REEL_WORD_RECENT)
+		return REEL_WORD_RECENT_FIRST + rank;
+	if (!is_known)
+		return put_new_word(encoder, word, bytes);
+	put(&encoder->streams[REEL_STREAM_KNOWN_LOW], known);
+	put(&encoder->streams[REEL_STREAM_KNOWN_HIGH], known >> 8);
+	return REEL_WORD_KNOWN;
 }
 
 static inline __attribute__((always_inline)) unsigned encode_word(
