@@ -99,8 +99,7 @@ static __always_inline void reel_dynptr_write_header(struct reel_bpf_sample *to,
 }
 
 /* Writes the draft's sample to the ring. */
-static __always_inline void reel_sample_emit(struct reel_draft *draft,
-					     struct reel_bpf_counts *counts, void *ring)
+static __always_inline void reel_sample_emit(struct reel_draft *draft, void *ring)
 {
 	struct reel_bpf_sample *sample = &draft->sample;
 	__u64 prefix = reel_draft_prefix(draft);
@@ -111,9 +110,9 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft,
 	total = reel_record_size(reel_regions_place(sample, prefix, starts));
 	if (bpf_ringbuf_reserve_dynptr(ring, total, 0, &record)) {
 		if (reel_ring_full(ring, total))
-			reel_count(&counts->ring_full);
+			REEL_COUNT(ring_full);
 		else
-			reel_count(&counts->ring_busy);
+			REEL_COUNT(ring_busy);
 		/* The verifier asks for it after a failure too. */
 		bpf_ringbuf_discard_dynptr(&record, 0);
 		return;
@@ -131,11 +130,10 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft,
 	if (chains && chains <= sizeof(draft->chains))
 		bpf_dynptr_write(&record, sizeof(*header), draft->chains, chains, 0);
 	bpf_ringbuf_submit_dynptr(&record, reel_ring_flags(ring));
-	reel_count(&counts->samples);
 	if (sample->flags & REEL_BPF_COPY_FAILED)
-		reel_count(&counts->copy_failed);
+		REEL_COUNT(copy_failed);
 	if (sample->flags & REEL_BPF_STACK_CUT)
-		reel_count(&counts->stack_cut);
+		REEL_COUNT(stack_cut);
 }
 
 #endif

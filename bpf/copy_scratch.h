@@ -112,8 +112,7 @@ __noinline int reel_scratch_copy(__u64 offset, __u64 index, __u64 slot)
 }
 
 /* Writes the draft's sample to the ring. */
-static __always_inline void reel_sample_emit(struct reel_draft *draft,
-					     struct reel_bpf_counts *counts, void *ring)
+static __always_inline void reel_sample_emit(struct reel_draft *draft, void *ring)
 {
 	struct reel_bpf_sample *sample = &draft->sample;
 	__u64 prefix = reel_draft_prefix(draft);
@@ -136,16 +135,15 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft,
 		return;
 	if (bpf_ringbuf_output(ring, scratch, size, reel_ring_flags(ring))) {
 		if (reel_ring_full(ring, size))
-			reel_count(&counts->ring_full);
+			REEL_COUNT(ring_full);
 		else
-			reel_count(&counts->ring_busy);
+			REEL_COUNT(ring_busy);
 		return;
 	}
-	reel_count(&counts->samples);
 	if (sample->flags & REEL_BPF_COPY_FAILED)
-		reel_count(&counts->copy_failed);
+		REEL_COUNT(copy_failed);
 	if (sample->flags & REEL_BPF_STACK_CUT)
-		reel_count(&counts->stack_cut);
+		REEL_COUNT(stack_cut);
 }
 
 #endif

@@ -124,11 +124,17 @@ static __always_inline struct reel_bpf_counts *reel_counters(void)
 	return bpf_map_lookup_elem(&reel_counts, &zero);
 }
 
-/* Adds 1; an interrupt's program may count at the same time. */
-static __always_inline void reel_count(__u64 *counter)
-{
-	__sync_fetch_and_add(counter, 1);
-}
+/*
+ * Adds 1 to one of struct reel_bpf_counts; an interrupt's program may count at the same time.  They
+ * are looked up only where there is something to count: at a sample's pace they are in no cache.
+ */
+#define REEL_COUNT(counter)                                                                        \
+	do {                                                                                       \
+		struct reel_bpf_counts *counts_ = reel_counters();                                 \
+                                                                                                   \
+		if (counts_)                                                                       \
+			__sync_fetch_and_add(&counts_->counter, 1);                                \
+	} while (0)
 
 static __always_inline void *reel_ring(void)
 {

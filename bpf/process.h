@@ -6,14 +6,13 @@
 static __always_inline void reel_process_report(struct task_struct *task, struct reel_ids ids,
 						bool is_exec)
 {
-	struct reel_bpf_counts *counts = reel_counters();
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	struct reel_saved_registers saved;
 	struct reel_bpf_process *process;
 	void *ring = reel_ring();
 	__u32 namespace_tid;
 
-	if (!counts || !ring || !mm)
+	if (!ring || !mm)
 		return;
 	namespace_tid = reel_pid_innermost(BPF_CORE_READ(task, thread_pid));
 	if (!is_exec && ids.tid != ids.pid && ids.tid == namespace_tid)
@@ -21,7 +20,7 @@ static __always_inline void reel_process_report(struct task_struct *task, struct
 
 	process = bpf_ringbuf_reserve(ring, sizeof(*process), 0);
 	if (!process) {
-		reel_count(&counts->process_lost);
+		REEL_COUNT(process_lost);
 		return;
 	}
 	process->kind = REEL_BPF_PROCESS;
@@ -67,10 +66,7 @@ int reel_process_fork(struct bpf_raw_tracepoint_args *ctx)
 		__u8 value = 1;
 
 		if (bpf_map_update_elem(&reel_processes, &child_ids.pid, &value, BPF_ANY)) {
-			struct reel_bpf_counts *counts = reel_counters();
-
-			if (counts)
-				reel_count(&counts->not_followed);
+			REEL_COUNT(not_followed);
 		}
 	}
 	reel_process_report(child, child_ids, false);

@@ -40,7 +40,6 @@ struct reel_bpf_settings {
 
 /* One a CPU. */
 struct reel_bpf_counts {
-	__u64 samples;
 	__u64 ring_full, ring_busy;	 /* dropped samples */
 	__u64 copy_failed, stack_cut;	 /* samples that were kept */
 	__u64 not_followed;		 /* children, because a map was full */

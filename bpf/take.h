@@ -27,19 +27,15 @@ static __always_inline struct reel_draft *reel_draft_begin(struct task_struct *t
 							   __u32 slot)
 {
 	struct reel_ids ids = reel_current_ids(task);
-	struct reel_bpf_counts *counts;
 	struct reel_bpf_sample *sample;
 	struct reel_draft *draft = reel_draft(slot);
 
 	if (!draft || !reel_draft_wanted(draft, ids))
 		return NULL;
-	counts = reel_counters();
-	if (!counts)
-		return NULL;
 	/* An NMI within another sample, or a function that its own program calls; today's kernels
 	 * let neither come so far (bpf/maps.h). */
 	if (draft->busy) {
-		reel_count(&counts->ring_busy);
+		REEL_COUNT(ring_busy);
 		return NULL;
 	}
 	draft->busy = 1;
@@ -128,15 +124,14 @@ static __always_inline void reel_draft_end(void *ctx, struct reel_draft *draft,
 					   struct task_struct *task, __u64 sp)
 {
 	struct mm_struct *mm = REEL_TASK_READ(task, mm);
-	struct reel_bpf_counts *counts = reel_counters();
 	void *ring = reel_ring();
 
 	reel_chains_walk(ctx, draft);
 	/* A task that exits has no memory any more. */
 	if (sp && mm)
 		reel_regions_find(draft, task, mm, sp);
-	if (counts && ring)
-		reel_sample_emit(draft, counts, ring);
+	if (ring)
+		reel_sample_emit(draft, ring);
 	draft->busy = 0;
 }
 

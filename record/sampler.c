@@ -486,7 +486,6 @@ struct reel_error *reel_sampler_counts(struct reel_sampler *sampler,
 		const struct reel_bpf_counts *from = &sampler->kernel_counts[i];
 
 		sampler->counts[i] = (struct reel_sampler_counts){
-			.samples = from->samples,
 			.ring_full = from->ring_full,
 			.ring_busy = from->ring_busy,
 			.copy_failed = from->copy_failed,

@@ -137,7 +137,6 @@ struct reel_error *reel_sampler_drain(struct reel_sampler *sampler,
 /* Counted by the BPF programs since the start. `copy_failed` and `stack_cut` count samples that
  * were kept. */
 struct reel_sampler_counts {
-	uint64_t samples;
 	uint64_t ring_full, ring_busy, copy_failed, stack_cut;
 	/* Children that are not followed, because too many processes were. */
 	uint64_t not_followed;
