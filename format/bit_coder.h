@@ -13,23 +13,26 @@
 #define REEL_BOTH_WAYS static inline __attribute__((always_inline))
 
 /* Probabilities are of a decision that is true, in 1/65536. */
-#define REEL_BIT_LEAST	64
+#define REEL_BIT_LEAST	24
 #define REEL_BIT_SCALE	65536
-#define REEL_BIT_COUNTS 40
+#define REEL_BIT_COUNTS 127
+/* Contexts that may foresee the same decision. */
+#define REEL_BIT_INPUTS 4
 /* Weights of a mix, in 1/65536. */
-#define REEL_BIT_WEIGHT_START 40000
+#define REEL_BIT_WEIGHT_START 80000 /* of all */
 #define REEL_BIT_WEIGHT_MAX   (1 << 20)
 #define REEL_BIT_ODDS_MAX     2047
 
 /* What was seen in a context. All 0 is new. */
 struct reel_bit_context {
 	uint16_t probability; /* xor 32768 */
-	uint16_t n_seen;      /* at most REEL_BIT_COUNTS */
+	uint16_t n_seen : 7;  /* at most REEL_BIT_COUNTS */
+	uint16_t check : 9;   /* whose it is, where that is not told by its place */
 };
 
-/* How much is thought of two contexts that foresee the same decision. */
+/* How much is thought of contexts that foresee the same decision. */
 struct reel_bit_mix {
-	int32_t weights[2];
+	int32_t weights[REEL_BIT_INPUTS];
 };
 
 struct reel_bit_coder {
@@ -121,7 +124,7 @@ static inline int32_t reel_bit_odds(const struct reel_bit_tables *tables,
 
 static inline void reel_bit_weigh(int32_t *weight, int32_t odds, int32_t error)
 {
-	int64_t changed = *weight + (((int64_t)odds * error) >> 13);
+	int64_t changed = *weight + (((int64_t)odds * error) >> 14);
 
 	if (changed > REEL_BIT_WEIGHT_MAX)
 		changed = REEL_BIT_WEIGHT_MAX;
@@ -130,28 +133,38 @@ static inline void reel_bit_weigh(int32_t *weight, int32_t odds, int32_t error)
 	*weight = (int32_t)changed;
 }
 
-/* A decision that two contexts foresee. */
-REEL_BOTH_WAYS bool reel_bit_code_two(struct reel_bit_coder *coder,
-				      const struct reel_bit_tables *tables, bool decoding, bool bit,
-				      struct reel_bit_context *a, struct reel_bit_context *b,
-				      struct reel_bit_mix *mix)
+static inline void reel_bit_mix_start(struct reel_bit_mix *mix, unsigned n)
 {
-	int32_t odds_a = reel_bit_odds(tables, a), odds_b = reel_bit_odds(tables, b), error;
-	int64_t odds =
-		((int64_t)mix->weights[0] * odds_a + (int64_t)mix->weights[1] * odds_b) >> 16;
-	uint32_t probability;
+	for (unsigned i = 0; i < n; i++)
+		mix->weights[i] = (int32_t)(REEL_BIT_WEIGHT_START / n);
+}
 
-	if (odds > REEL_BIT_ODDS_MAX)
-		odds = REEL_BIT_ODDS_MAX;
-	if (odds < -REEL_BIT_ODDS_MAX)
-		odds = -REEL_BIT_ODDS_MAX;
-	probability = tables->probabilities[odds + REEL_BIT_ODDS_MAX + 1];
+/* A decision that `n` contexts foresee. */
+REEL_BOTH_WAYS bool reel_bit_code_mixed(struct reel_bit_coder *coder,
+					const struct reel_bit_tables *tables, bool decoding,
+					bool bit, struct reel_bit_context *const *contexts,
+					unsigned n, struct reel_bit_mix *mix)
+{
+	int32_t odds[REEL_BIT_INPUTS], error;
+	uint32_t probability;
+	int64_t sum = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		odds[i] = reel_bit_odds(tables, contexts[i]);
+		sum += (int64_t)mix->weights[i] * odds[i];
+	}
+	sum >>= 16;
+	if (sum > REEL_BIT_ODDS_MAX)
+		sum = REEL_BIT_ODDS_MAX;
+	if (sum < -REEL_BIT_ODDS_MAX)
+		sum = -REEL_BIT_ODDS_MAX;
+	probability = tables->probabilities[sum + REEL_BIT_ODDS_MAX + 1];
 	bit = reel_bit_code(coder, decoding, bit, probability);
 	error = (bit ? REEL_BIT_SCALE - 1 : 0) - (int32_t)probability;
-	reel_bit_weigh(&mix->weights[0], odds_a, error);
-	reel_bit_weigh(&mix->weights[1], odds_b, error);
-	reel_bit_learn(tables, a, bit);
-	reel_bit_learn(tables, b, bit);
+	for (unsigned i = 0; i < n; i++) {
+		reel_bit_weigh(&mix->weights[i], odds[i], error);
+		reel_bit_learn(tables, contexts[i], bit);
+	}
 	return bit;
 }
 

@@ -10,7 +10,7 @@
 #include "format/block.h"
 #include "format/cipher.h"
 #include "format/record.h"
-#include "format/sample_streams.h"
+#include "format/codec.h"
 
 /* A block that is being filled, or waits to be written. */
 struct reel_raw_block {
@@ -27,9 +27,7 @@ struct reel_raw_block {
 	/* Where the streams of its SAMPLES end in `raw`, if it has one. */
 	bool has_ends;
 	size_t ends[REEL_STREAMS];
-	/* Of the target: reel_sample_encoder_set_target. */
-	unsigned word_bits;
-	bool big_endian;
+	struct reel_sample_target target;
 };
 
 /* Empties it; its memory and its type stay. */

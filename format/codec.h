@@ -57,13 +57,20 @@ enum reel_sample_form {
 struct reel_error *reel_sample_encoder_create(enum reel_sample_form form,
 					      struct reel_sample_encoder **ret) REEL_MUST_CHECK;
 void reel_sample_encoder_destroy(struct reel_sample_encoder *encoder);
-/* What the words of a stack are, for samples whose registers do not tell: it only decides how small
- * they get. */
-void reel_sample_encoder_set_target(struct reel_sample_encoder *encoder, unsigned word_bits,
-				    bool big_endian);
+/* What is known of samples beforehand: it only decides how small they get. */
+struct reel_sample_target {
+	/* Of the words of a stack, where registers do not tell. */
+	unsigned word_bits;
+	bool big_endian;
+	/* ns between the samples of a CPU, 0 if that is not known. */
+	uint64_t period;
+};
+
+void reel_sample_encoder_set_target(struct reel_sample_encoder *encoder,
+				    const struct reel_sample_target *target);
 /* Forgets all samples. */
 void reel_sample_encoder_reset(struct reel_sample_encoder *encoder);
-/* The block may name no further thread or layout: it has to end before the next sample. */
+/* The block may have no further sample, thread or layout: it has to end before the next one. */
 bool reel_sample_encoder_is_full(const struct reel_sample_encoder *encoder);
 /*
  * Takes the sample.  `records_ret` is increased by the number of records that the block gets

@@ -101,7 +101,7 @@ struct reel_error *reel_recode(struct reel_recoder *recoder, const struct reel_r
 	recoded->expanded = 0;
 	reel_sample_decoder_reset(recoder->decoder, block->expanded);
 	reel_sample_encoder_reset(recoder->encoder);
-	reel_sample_encoder_set_target(recoder->encoder, block->word_bits, block->big_endian);
+	reel_sample_encoder_set_target(recoder->encoder, &block->target);
 	error = recode_records(recoder, block);
 	if (!error)
 		error = reel_sample_encoder_finish(recoder->encoder, &recoded->raw, recoded->ends);

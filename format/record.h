@@ -35,7 +35,8 @@ enum reel_record_id {
 	REEL_RECORD_SAMPLE = 33,
 	REEL_RECORD_SAMPLE_WEIGHT = 34,
 	REEL_RECORD_SAMPLES = 35,
-	REEL_RECORD_CODED_SAMPLES = 36,
+	/* 36 was a first form of it. */
+	REEL_RECORD_CODED_SAMPLES = 37,
 	REEL_RECORD_INDEX_ENTRY = 48,
 	REEL_RECORD_KEY = 56,
 	REEL_RECORD_ID_LIMIT = 57,
@@ -277,6 +278,8 @@ enum reel_region_kind {
 #define REEL_CHAIN_MAX	     65536
 /* Threads that samples of one block name: it bounds what a decoder keeps for them. */
 #define REEL_THREADS_MAX 65536
+/* Samples of a CODED_SAMPLES: they take few bits where nothing changes, and time nevertheless. */
+#define REEL_CODED_SAMPLES_MAX 131072
 
 struct reel_range {
 	uint64_t offset, size; /* bytes from the region's start */

@@ -5,6 +5,7 @@
 #define FORMAT_SAMPLE_DECODER_PARTS_H
 
 #include "format/codec.h"
+#include "format/head_coder.h"
 #include "format/sample_parts.h"
 #include "format/thread_table.h"
 #include "format/word_coder.h"
@@ -31,6 +32,7 @@ struct reel_sample_decoder {
 	/* The SAMPLES or CODED_SAMPLES that is being decoded. */
 	struct reel_word_model *model; /* NULL until there is a SAMPLES */
 	struct reel_word_coder *coder; /* NULL until there is a CODED_SAMPLES */
+	struct reel_head_coder head;
 	bool coded;
 	struct reel_cursor streams[REEL_STREAMS];
 	uint64_t n_samples, next_sample;

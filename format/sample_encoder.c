@@ -27,11 +27,12 @@ struct reel_error *reel_sample_encoder_create(enum reel_sample_form form,
 	return NULL;
 }
 
-void reel_sample_encoder_set_target(struct reel_sample_encoder *encoder, unsigned word_bits,
-				    bool big_endian)
+void reel_sample_encoder_set_target(struct reel_sample_encoder *encoder,
+				    const struct reel_sample_target *target)
 {
-	encoder->word_bytes = word_bits == 32 ? 4 : 8;
-	encoder->big_endian = big_endian;
+	encoder->word_bytes = target->word_bits == 32 ? 4 : 8;
+	encoder->big_endian = target->big_endian;
+	encoder->period = target->period;
 }
 
 void reel_sample_encoder_reset(struct reel_sample_encoder *encoder)
@@ -71,7 +72,8 @@ void reel_sample_encoder_destroy(struct reel_sample_encoder *encoder)
 bool reel_sample_encoder_is_full(const struct reel_sample_encoder *encoder)
 {
 	return encoder->threads.n_bases == REEL_THREADS_MAX ||
-	       encoder->n_layouts == REEL_LAYOUTS_MAX;
+	       encoder->n_layouts == REEL_LAYOUTS_MAX ||
+	       encoder->n_samples == REEL_CODED_SAMPLES_MAX;
 }
 
 /* ---- what the format can't hold -------------------------------------------- */
@@ -242,23 +244,32 @@ static unsigned word_bytes_of(const struct reel_sample_encoder *encoder,
 }
 
 static void encode_region_head(struct reel_sample_encoder *encoder, unsigned word_bytes,
-			       const struct reel_region *region,
-			       const struct reel_region_base *base)
+			       const struct reel_sample *sample, size_t i,
+			       const struct reel_thread_base *thread)
 {
 	struct reel_buffer *stream = &encoder->streams[REEL_STREAM_REGIONS];
+	const struct reel_region *region = &sample->regions[i];
+	const struct reel_region_base *base = &thread->regions[i];
 	uint64_t end = region->address + region->size;
 
 	reel_buffer_u8(stream, (uint8_t)region->kind);
 	reel_buffer_u8(stream,
 		       (uint8_t)(word_bytes | (encoder->big_endian ? REEL_WORDS_BIG_ENDIAN : 0)));
-	reel_buffer_zigzag(stream, (int64_t)(region->address - base->address));
-	reel_buffer_zigzag(stream, (int64_t)(end - (base->address + base->size)));
+	if (encoder->coder) {
+		const struct reel_coded_region coded = { i, sample->pc, thread->pc, base };
+
+		reel_region_place_encode(reel_word_coder_numbers(encoder->coder), &coded,
+					 region->address, region->size);
+	} else {
+		reel_buffer_zigzag(stream, (int64_t)(region->address - base->address));
+		reel_buffer_zigzag(stream, (int64_t)(end - (base->address + base->size)));
+	}
 	reel_sample_encode_missing(stream, region);
 }
 
 static struct reel_error *encode_region_words(struct reel_sample_encoder *encoder,
-					      unsigned word_bytes, uint64_t pc,
-					      const struct reel_region *region,
+					      unsigned word_bytes, const struct reel_sample *sample,
+					      uint64_t pc_before, const struct reel_region *region,
 					      struct reel_region_base *base)
 {
 	struct reel_buffer *raw = &encoder->streams[REEL_STREAM_RAW];
@@ -275,7 +286,7 @@ static struct reel_error *encode_region_words(struct reel_sample_encoder *encode
 	reel_words_of_region(region->address, region->size, word_bytes, &walk.start, &walk.end);
 	reel_buffer_append(raw, region->bytes + walk.end, region->size - walk.end);
 	if (encoder->coder)
-		reel_word_coder_encode_words(encoder->coder, pc, &walk, bytes);
+		reel_word_coder_encode_words(encoder->coder, sample->pc, pc_before, &walk, bytes);
 	else
 		reel_stream_words_encode(encoder, &walk, bytes);
 	reel_buffer_append(raw, region->bytes, walk.start);
@@ -331,25 +342,14 @@ static void encode_pc(struct reel_sample_encoder *encoder, uint64_t pc,
 	reel_stream_word_encode(encoder, pc, &place);
 }
 
-static struct reel_error *encode_registers(struct reel_sample_encoder *encoder,
-					   const struct reel_sample *sample, uint32_t layout,
-					   struct reel_thread_base *base)
+static void encode_changes(struct reel_sample_encoder *encoder, const struct reel_sample *sample,
+			   struct reel_thread_base *base)
 {
 	const struct reel_register_slot *slots = sample->layout->slots;
 	uint8_t changed[REEL_REGISTERS_MAX / 8 + 1] = { 0 };
-	struct reel_buffer *stream = &encoder->streams[REEL_STREAM_REGISTERS];
 	size_t n = sample->layout->n_slots;
-	struct reel_error *error = reel_thread_base_set_layout(base, layout + 1, n);
 
-	if (error)
-		return error;
-	reel_buffer_uleb(stream, layout);
-	encode_known(stream, sample);
-	if (encoder->coder) {
-		reel_word_coder_encode_registers(encoder->coder, sample, base);
-		return NULL;
-	}
-	encode_changed(stream, sample, base, changed);
+	encode_changed(&encoder->streams[REEL_STREAM_REGISTERS], sample, base, changed);
 	if (changed[n / 8] >> n % 8 & 1)
 		encode_pc(encoder, sample->pc, base);
 	for (size_t i = 0; i < n; i++) {
@@ -364,6 +364,34 @@ static struct reel_error *encode_registers(struct reel_sample_encoder *encoder,
 		base->values[i] = value;
 	}
 	base->pc = sample->pc;
+}
+
+/* What of registers tells where regions lie, and these tell registers. */
+static struct reel_error *encode_registers_and_places(struct reel_sample_encoder *encoder,
+						      const struct reel_sample *sample,
+						      uint32_t layout,
+						      struct reel_thread_base *base)
+{
+	unsigned word_bytes = word_bytes_of(encoder, sample);
+	struct reel_error *error = NULL;
+
+	if (sample->layout) {
+		struct reel_buffer *stream = &encoder->streams[REEL_STREAM_REGISTERS];
+
+		error = reel_thread_base_set_layout(base, layout + 1, sample->layout->n_slots);
+		if (error)
+			return error;
+		reel_buffer_uleb(stream, layout);
+		encode_known(stream, sample);
+		if (encoder->coder)
+			reel_word_coder_encode_pc(encoder->coder, sample->pc, base);
+	}
+	for (size_t i = 0; i < sample->n_regions; i++)
+		encode_region_head(encoder, word_bytes, sample, i, base);
+	if (sample->layout && encoder->coder)
+		reel_word_coder_encode_registers(encoder->coder, sample, base);
+	else if (sample->layout)
+		encode_changes(encoder, sample, base);
 	return NULL;
 }
 
@@ -417,6 +445,23 @@ static void encode_head(struct reel_sample_encoder *encoder, const struct reel_s
 {
 	struct reel_buffer *stream = &encoder->streams[REEL_STREAM_HEAD];
 
+	if (encoder->coder) {
+		const struct reel_sample_head head = {
+			.cpu = sample->cpu,
+			.thread = sample->thread,
+			.time = sample->time,
+			.id = sample->id,
+			.event = sample->event,
+			.weight = sample->weight,
+			.where = sample->where,
+			.flags = sample->flags,
+			.parts = reel_sample_parts_of(sample),
+			.n_regions = sample->n_regions,
+		};
+
+		reel_head_encode(&encoder->head, reel_word_coder_numbers(encoder->coder), &head);
+		return;
+	}
 	reel_buffer_zigzag(stream, (int64_t)(sample->id - encoder->previous_id));
 	reel_buffer_uleb(stream, sample->thread);
 	reel_buffer_uleb(stream, sample->cpu);
@@ -433,18 +478,23 @@ static void encode_head(struct reel_sample_encoder *encoder, const struct reel_s
 }
 
 static struct reel_error *encode_regions(struct reel_sample_encoder *encoder,
-					 const struct reel_sample *sample,
+					 const struct reel_sample *sample, uint64_t pc_before,
 					 struct reel_thread_base *base)
 {
 	unsigned word_bytes = word_bytes_of(encoder, sample);
 	struct reel_error *error = NULL;
 
-	for (size_t i = 0; !error && i < sample->n_regions; i++) {
-		encode_region_head(encoder, word_bytes, &sample->regions[i], &base->regions[i]);
-		error = encode_region_words(encoder, word_bytes, sample->pc, &sample->regions[i],
-					    &base->regions[i]);
-	}
+	for (size_t i = 0; !error && i < sample->n_regions; i++)
+		error = encode_region_words(encoder, word_bytes, sample, pc_before,
+					    &sample->regions[i], &base->regions[i]);
 	return error;
+}
+
+static void begin_coded(struct reel_sample_encoder *encoder)
+{
+	reel_word_coder_encode_to(encoder->coder, &encoder->streams[REEL_STREAM_TOKENS]);
+	encoder->head = (struct reel_head_coder){ .period = encoder->period };
+	reel_buffer_uleb(&encoder->streams[REEL_STREAM_TIME], encoder->period);
 }
 
 static struct reel_error *encode_streams(struct reel_sample_encoder *encoder,
@@ -452,16 +502,16 @@ static struct reel_error *encode_streams(struct reel_sample_encoder *encoder,
 					 struct reel_thread_base *base)
 {
 	struct reel_error *error = reel_thread_base_set_regions(base, sample->n_regions);
+	uint64_t pc_before = base->pc;
 
 	if (error)
 		return error;
 	if (encoder->coder && !encoder->n_samples)
-		reel_word_coder_encode_to(encoder->coder, encoder->streams);
+		begin_coded(encoder);
 	encode_head(encoder, sample);
-	if (sample->layout)
-		error = encode_registers(encoder, sample, layout, base);
+	error = encode_registers_and_places(encoder, sample, layout, base);
 	if (!error)
-		error = encode_regions(encoder, sample, base);
+		error = encode_regions(encoder, sample, pc_before, base);
 	if (error)
 		return error;
 	reel_sample_encode_chains(&encoder->streams[REEL_STREAM_CHAINS], sample, base);

@@ -4,6 +4,7 @@
 #define FORMAT_SAMPLE_ENCODER_PARTS_H
 
 #include "format/codec.h"
+#include "format/head_coder.h"
 #include "format/runs.h"
 #include "format/sample_parts.h"
 #include "format/sample_words.h"
@@ -26,7 +27,10 @@ struct reel_sample_encoder {
 	uint64_t n_samples;
 	struct reel_buffer streams[REEL_STREAMS];
 	enum reel_sample_form form;
-	struct reel_word_coder *coder; /* of REEL_FORM_CODED */
+	/* Of REEL_FORM_CODED. */
+	struct reel_word_coder *coder;
+	struct reel_head_coder head;
+	uint64_t period;
 	/* Of REEL_FORM_PLAIN: each sample's record, together with their layouts. */
 	struct reel_runs runs;
 	struct reel_buffer records;

@@ -15,6 +15,14 @@ static struct reel_cursor *stream_of(struct reel_sample_decoder *decoder,
 
 /* ---- the record --------------------------------------------------------------- */
 
+static void begin_coded(struct reel_sample_decoder *decoder)
+{
+	reel_word_coder_decode_from(decoder->coder, stream_of(decoder, REEL_STREAM_TOKENS));
+	decoder->head = (struct reel_head_coder){
+		.period = reel_cursor_uleb(stream_of(decoder, REEL_STREAM_TIME)),
+	};
+}
+
 static struct reel_error *begin_words(struct reel_sample_decoder *decoder)
 {
 	struct reel_error *error = NULL;
@@ -26,7 +34,7 @@ static struct reel_error *begin_words(struct reel_sample_decoder *decoder)
 	if (error)
 		return error;
 	if (decoder->coded)
-		reel_word_coder_decode_from(decoder->coder, decoder->streams);
+		begin_coded(decoder);
 	else
 		reel_word_model_reset(decoder->model);
 	return NULL;
@@ -48,6 +56,8 @@ struct reel_error *reel_samples_begin(struct reel_sample_decoder *decoder,
 		decoder->streams[i] = reel_cursor(bytes, size);
 	}
 	decoder->coded = frame->id == REEL_RECORD_CODED_SAMPLES;
+	if (decoder->coded && n > REEL_CODED_SAMPLES_MAX)
+		return reel_decoder_corrupt("it has more than 131072 samples");
 	error = begin_words(decoder);
 	if (error)
 		return error;
@@ -147,19 +157,37 @@ static struct reel_error *check_words(const struct reel_sample_decoder *decoder)
 
 /* ---- regions -------------------------------------------------------------------- */
 
+/* *size_ret may be anything. */
+static void decode_place(struct reel_sample_decoder *decoder, size_t i, uint64_t pc,
+			 const struct reel_thread_base *thread, uint64_t *address_ret,
+			 uint64_t *size_ret)
+{
+	struct reel_cursor *cursor = stream_of(decoder, REEL_STREAM_REGIONS);
+	const struct reel_region_base *base = &thread->regions[i];
+
+	if (decoder->coded) {
+		const struct reel_coded_region region = { i, pc, thread->pc, base };
+
+		reel_region_place_decode(reel_word_coder_numbers(decoder->coder), &region,
+					 address_ret, size_ret);
+		return;
+	}
+	*address_ret = base->address + (uint64_t)reel_cursor_zigzag(cursor);
+	*size_ret =
+		base->address + base->size + (uint64_t)reel_cursor_zigzag(cursor) - *address_ret;
+}
+
 static struct reel_error *decode_region_head(struct reel_sample_decoder *decoder, size_t i,
-					     const struct reel_region_base *base)
+					     uint64_t pc, const struct reel_thread_base *thread)
 {
 	struct reel_cursor *cursor = stream_of(decoder, REEL_STREAM_REGIONS);
 	struct reel_region *region = &decoder->regions[i];
-	uint64_t end = base->address + base->size;
 	struct reel_error *error;
 	uint64_t size;
 
 	*region = (struct reel_region){ .kind = reel_cursor_u8(cursor) };
 	decoder->words[i] = reel_cursor_u8(cursor);
-	region->address = base->address + (uint64_t)reel_cursor_zigzag(cursor);
-	size = end + (uint64_t)reel_cursor_zigzag(cursor) - region->address;
+	decode_place(decoder, i, pc, thread, &region->address, &size);
 	if (cursor->failed)
 		return reel_decoder_ends_within("regions");
 	if ((decoder->words[i] & ~REEL_WORDS_BIG_ENDIAN) != 4 &&
@@ -219,7 +247,7 @@ static bool take_bytes(struct reel_cursor *cursor, uint8_t *ret, size_t size)
 }
 
 static struct reel_error *decode_region(struct reel_sample_decoder *decoder, size_t i, uint64_t pc,
-					struct reel_region_base *base)
+					uint64_t pc_before, struct reel_region_base *base)
 {
 	struct reel_cursor *raw = stream_of(decoder, REEL_STREAM_RAW);
 	struct reel_region *region = &decoder->regions[i];
@@ -243,7 +271,8 @@ static struct reel_error *decode_region(struct reel_sample_decoder *decoder, siz
 	if (!take_bytes(raw, bytes + walk.end, region->size - walk.end))
 		return reel_decoder_ends_within("regions");
 	if (decoder->coded)
-		error = reel_word_coder_decode_words(decoder->coder, pc, &walk, bytes, &top);
+		error = reel_word_coder_decode_words(decoder->coder, pc, pc_before, &walk, bytes,
+						     &top);
 	else
 		error = decode_words(decoder, &walk, bytes, &top);
 	if (error)
@@ -318,21 +347,12 @@ static struct reel_error *decode_values(struct reel_sample_decoder *decoder,
 	return check_words(decoder);
 }
 
-static struct reel_error *decode_coded_values(struct reel_sample_decoder *decoder,
-					      struct reel_thread_base *base,
-					      struct reel_sample *ret)
+/* What of registers tells where regions lie. */
+static struct reel_error *decode_registers_head(struct reel_sample_decoder *decoder,
+						struct reel_thread_base *base,
+						struct reel_sample *ret)
 {
 	const uint8_t nothing[REEL_REGISTERS_MAX / 8] = { 0 };
-
-	if (!reel_decoder_masks_are_valid(ret->known, nothing, ret->layout->n_slots))
-		return reel_decoder_corrupt("a register that is not there is known");
-	reel_word_coder_decode_registers(decoder->coder, base, ret);
-	return check_words(decoder);
-}
-
-static struct reel_error *decode_registers(struct reel_sample_decoder *decoder,
-					   struct reel_thread_base *base, struct reel_sample *ret)
-{
 	struct reel_cursor *cursor = stream_of(decoder, REEL_STREAM_REGISTERS);
 	size_t position = reel_decoder_find_layout(decoder, reel_cursor_uleb(cursor));
 	struct reel_error *error;
@@ -345,17 +365,26 @@ static struct reel_error *decode_registers(struct reel_sample_decoder *decoder,
 	ret->known = reel_cursor_take(cursor, (ret->layout->n_slots + 7) / 8);
 	if (cursor->failed)
 		return reel_decoder_ends_within("registers");
+	if (!reel_decoder_masks_are_valid(ret->known, nothing, ret->layout->n_slots))
+		return reel_decoder_corrupt("a register that is not there is known");
 	error = reel_thread_base_set_layout(base, (uint32_t)position + 1, ret->layout->n_slots);
-	if (error)
-		return error;
-	return decoder->coded ? decode_coded_values(decoder, base, ret)
-			      : decode_values(decoder, base, ret);
+	if (!error && decoder->coded)
+		ret->pc = reel_word_coder_decode_pc(decoder->coder, base);
+	return error;
+}
+
+static struct reel_error *decode_registers(struct reel_sample_decoder *decoder,
+					   struct reel_thread_base *base, struct reel_sample *ret)
+{
+	if (!decoder->coded)
+		return decode_values(decoder, base, ret);
+	reel_word_coder_decode_registers(decoder->coder, base, ret);
+	return check_words(decoder);
 }
 
 /* ---- samples ---------------------------------------------------------------------- */
 
-static struct reel_error *decode_head(struct reel_sample_decoder *decoder, uint64_t *parts_ret,
-				      struct reel_sample *ret)
+static void take_head(struct reel_sample_decoder *decoder, struct reel_sample_head *ret)
 {
 	struct reel_cursor *cursor = stream_of(decoder, REEL_STREAM_HEAD);
 	struct reel_cursor *times = stream_of(decoder, REEL_STREAM_TIME);
@@ -367,31 +396,60 @@ static struct reel_error *decode_head(struct reel_sample_decoder *decoder, uint6
 	ret->weight = reel_cursor_uleb(cursor);
 	ret->where = reel_cursor_u8(cursor);
 	ret->flags = reel_cursor_uleb(cursor);
-	*parts_ret = reel_cursor_uleb(cursor);
+	ret->parts = reel_cursor_uleb(cursor);
 	ret->n_regions = reel_cursor_uleb(cursor);
 	ret->time = decoder->previous_time + (uint64_t)reel_cursor_zigzag(times);
-	if (cursor->failed || times->failed)
-		return reel_decoder_ends_within("head");
-	if (ret->n_regions > REEL_REGIONS_MAX)
-		return reel_decoder_corrupt("it has more than 16 regions");
 	decoder->previous_id = ret->id;
 	decoder->previous_time = ret->time;
-	ret->regions = decoder->regions;
+}
+
+static struct reel_error *decode_head(struct reel_sample_decoder *decoder, uint64_t *parts_ret,
+				      struct reel_sample *ret)
+{
+	struct reel_sample_head head;
+
+	if (decoder->coded)
+		reel_head_decode(&decoder->head, reel_word_coder_numbers(decoder->coder), &head);
+	else
+		take_head(decoder, &head);
+	*parts_ret = head.parts;
+	for (enum reel_sample_stream i = REEL_STREAM_HEAD; i <= REEL_STREAM_TOKENS; i++)
+		if (stream_of(decoder, i)->failed)
+			return reel_decoder_ends_within("head");
+	if (head.where > UINT8_MAX)
+		return reel_decoder_corrupt("where it was taken is more than a byte");
+	if (head.n_regions > REEL_REGIONS_MAX)
+		return reel_decoder_corrupt("it has more than 16 regions");
+	*ret = (struct reel_sample){
+		.id = head.id,
+		.thread = head.thread,
+		.cpu = head.cpu,
+		.event = head.event,
+		.weight = head.weight,
+		.where = head.where,
+		.flags = head.flags,
+		.time = head.time,
+		.regions = decoder->regions,
+		.n_regions = head.n_regions,
+	};
 	return reel_decoder_check_parts(*parts_ret);
 }
 
-/* Registers are told by where the regions lie, so these come first. */
+/* Pc tells where regions lie, and these tell registers. */
 static struct reel_error *decode_body(struct reel_sample_decoder *decoder, uint64_t parts,
 				      struct reel_thread_base *base, struct reel_sample *ret)
 {
 	struct reel_error *error = reel_thread_base_set_regions(base, ret->n_regions);
+	uint64_t pc_before = base->pc;
 
-	for (size_t i = 0; !error && i < ret->n_regions; i++)
-		error = decode_region_head(decoder, i, &base->regions[i]);
 	if (!error && parts & REEL_PART_REGISTERS)
+		error = decode_registers_head(decoder, base, ret);
+	for (size_t i = 0; !error && i < ret->n_regions; i++)
+		error = decode_region_head(decoder, i, ret->pc, base);
+	if (!error && ret->layout)
 		error = decode_registers(decoder, base, ret);
 	for (size_t i = 0; !error && i < ret->n_regions; i++)
-		error = decode_region(decoder, i, ret->pc, &base->regions[i]);
+		error = decode_region(decoder, i, ret->pc, pc_before, &base->regions[i]);
 	if (error)
 		return error;
 	return reel_decoder_chains(decoder, stream_of(decoder, REEL_STREAM_CHAINS), parts, base,
@@ -405,7 +463,6 @@ static struct reel_error *decode_sample(struct reel_sample_decoder *decoder,
 	struct reel_error *error;
 	uint64_t parts;
 
-	*ret = (struct reel_sample){ 0 };
 	error = decode_head(decoder, &parts, ret);
 	if (!error)
 		error = reel_thread_table_get(&decoder->threads, ret->thread, &base);

@@ -2,33 +2,35 @@
 /*
  * Each word is asked for: is it what it was? what stood here before, below such a word? what stood
  * there in the frame of such a caller? Only then, what kind of word it is.  All functions that have
- * `decoding` run in both directions: what they return is what the decoder finds, and what they are
- * given, which it does not know, does not matter to it.
+ * `decoding` run in both directions, as those of number_coder.h.
  */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "format/bit_coder.h"
-#include "format/new_words.h"
+#include "format/number_coder.h"
 #include "format/word_coder.h"
 
-#define HASHED_BITS 19
-#define LINE_BITS   4
-#define DIRECT_BITS 16
-#define GUESS_BITS  15
+/* Contexts that are looked for by what they are of lie in buckets. */
+#define BUCKETS_BITS 18
+#define BUCKET	     4
+#define GUESS_BITS   16
 
-#define CONFIDENCE_MAX 7
-#define FRAME_VALUES   3
-#define STACK_RECENT   32
+#define CONFIDENCE_MAX	7
+#define STACK_RECENT	32
+#define DICTIONARY_BITS 12
+#define HIGH_BITS	8
+#define LOW_BITS	24
 
 /* What a word may be, in the order of asking. */
 enum candidate {
 	BEFORE, /* what it was */
 	BY_PLACE,
 	BY_WORDS,
-	BY_FRAME,
-	CANDIDATES = BY_FRAME + FRAME_VALUES,
+	BY_CALLERS,		    /* the three that stood there lately */
+	BY_CALLER = BY_CALLERS + 3, /* the two */
+	CANDIDATES = BY_CALLER + 2,
 };
 
 /* And if it is none of these. */
@@ -60,14 +62,15 @@ enum salt {
 	SALT_STACK = 77,
 	SALT_RECENT = 66,
 	SALT_KNOWN = 55,
+	SALT_HIGH = 80,
+	SALT_LOW = 84,
+	SALT_KEY = 99,
 	SALT_REGISTERS = 1000,
 };
 
 /* Direct contexts: behind those of candidates. */
-#define DIRECT_CLASS ((unsigned)CANDIDATES << 13)
-#define DIRECT_HIGH  (DIRECT_CLASS + 3 * 8)
-#define MIX_COUNTS   12
-#define MIXES	     (CANDIDATES * MIX_COUNTS + CLASSES)
+#define DIRECT_HIGH ((unsigned)CANDIDATES << 13)
+#define MIX_COUNTS  12
 
 struct guess {
 	uint64_t value; /* relative */
@@ -75,31 +78,30 @@ struct guess {
 };
 
 struct frame_guess {
-	uint64_t values[FRAME_VALUES]; /* relative, the last one first */
+	uint64_t values[3]; /* relative, the last one first */
 	uint64_t confidence;
 };
 
-/* What has been learned: all 0 at first, but for `mixes`. */
+/* What has been learned: all 0 at first, but for mixes. */
 struct model {
-	struct reel_bit_context hashed[1 << HASHED_BITS], direct[1 << DIRECT_BITS];
+	struct reel_bit_context buckets[1 << BUCKETS_BITS][BUCKET], direct[DIRECT_HIGH + 1];
 	struct guess by_place[1 << GUESS_BITS], by_words[1 << GUESS_BITS];
-	struct frame_guess by_frame[1 << GUESS_BITS];
+	struct frame_guess by_callers[1 << GUESS_BITS], by_caller[1 << GUESS_BITS];
 	uint64_t recent[STACK_RECENT];
-	uint64_t dictionary[REEL_WORD_DICTIONARY], highs[REEL_WORD_HIGHS];
-	struct reel_bit_mix mixes[MIXES];
+	uint64_t dictionary[1 << DICTIONARY_BITS], highs[1 << HIGH_BITS];
+	struct reel_bit_mix mixes[CANDIDATES * MIX_COUNTS];
+	struct reel_number_model numbers;
 };
 
 struct reel_word_coder {
-	struct reel_bit_coder bits;
-	struct reel_bit_tables tables;
+	struct reel_number_coder numbers;
 	struct model *model;
-	struct reel_buffer *out; /* of words that are new */
-	struct reel_cursor *in;
 };
 
-/* Which frame a word is in: the last address of code above it, and how many words above it. */
+/* Which frame a word is in: the two last addresses of code above it, and how many words lie
+ * between. */
 struct frame {
-	uint64_t caller, distance;
+	uint64_t caller, outer, distance;
 };
 
 /* A word to be coded. */
@@ -109,12 +111,14 @@ struct asked {
 	uint64_t group;
 	uint64_t before;
 	bool differs; /* from `before`, as is known */
+	/* Of the frame. */
+	uint64_t caller_hash, callers_hash;
 };
 
 /* Where guesses for a word are kept. */
 struct guesses {
 	struct guess *by_place, *by_words;
-	struct frame_guess *by_frame;
+	struct frame_guess *by_callers, *by_caller;
 };
 
 struct reel_error *reel_word_coder_create(struct reel_word_coder **ret)
@@ -133,7 +137,8 @@ struct reel_error *reel_word_coder_create(struct reel_word_coder **ret)
 		return reel_error_no_memory();
 	}
 	coder->model = model;
-	reel_bit_tables_fill(&coder->tables);
+	coder->numbers.model = &coder->model->numbers;
+	reel_bit_tables_fill(&coder->numbers.tables);
 	*ret = coder;
 	return NULL;
 }
@@ -150,84 +155,36 @@ static void forget(struct reel_word_coder *coder)
 {
 	if (madvise(coder->model, sizeof(*coder->model), MADV_DONTNEED))
 		memset(coder->model, 0, sizeof(*coder->model));
-	for (size_t i = 0; i < MIXES; i++)
-		coder->model->mixes[i] =
-			(struct reel_bit_mix){ { REEL_BIT_WEIGHT_START, REEL_BIT_WEIGHT_START } };
+	for (size_t i = 0; i < CANDIDATES * MIX_COUNTS; i++)
+		reel_bit_mix_start(&coder->model->mixes[i], REEL_BIT_INPUTS);
+	reel_number_model_start(&coder->model->numbers);
 }
 
-void reel_word_coder_encode_to(struct reel_word_coder *coder, struct reel_buffer *streams)
+void reel_word_coder_encode_to(struct reel_word_coder *coder, struct reel_buffer *out)
 {
 	forget(coder);
-	coder->out = streams;
-	reel_bit_coder_encode_to(&coder->bits, &streams[REEL_STREAM_TOKENS]);
+	reel_bit_coder_encode_to(&coder->numbers.bits, out);
 }
 
 void reel_word_coder_finish(struct reel_word_coder *coder)
 {
-	reel_bit_coder_finish(&coder->bits);
+	reel_bit_coder_finish(&coder->numbers.bits);
 }
 
-void reel_word_coder_decode_from(struct reel_word_coder *coder, struct reel_cursor *streams)
+void reel_word_coder_decode_from(struct reel_word_coder *coder, struct reel_cursor *in)
 {
 	forget(coder);
-	coder->in = streams;
-	reel_bit_coder_decode_from(&coder->bits, &streams[REEL_STREAM_TOKENS]);
+	reel_bit_coder_decode_from(&coder->numbers.bits, in);
 }
 
-/* ---- numbers ---------------------------------------------------------------------- */
-
-/* LINE contexts that are used together: one line of most CPUs' caches. */
-static inline struct reel_bit_context *hashed(struct reel_word_coder *coder, uint64_t a, uint64_t b)
+struct reel_number_coder *reel_word_coder_numbers(struct reel_word_coder *coder)
 {
-	uint64_t line = reel_word_mix(a, b) >> (64 - HASHED_BITS + LINE_BITS);
-
-	return &coder->model->hashed[line << LINE_BITS];
-}
-
-/* The `bits` lower bits of `value`, the highest one first. */
-REEL_BOTH_WAYS uint64_t code_bits(struct reel_word_coder *coder, bool decoding, uint64_t value,
-				  unsigned bits, uint64_t context)
-{
-	uint64_t result = 0;
-
-	while (bits) {
-		struct reel_bit_context *line = hashed(coder, context, result << 6 | bits);
-		unsigned node = 1, step = bits < LINE_BITS ? bits : LINE_BITS;
-
-		for (; step; step--) {
-			bool bit = value >> --bits & 1;
-
-			bit = reel_bit_code_one(&coder->bits, &coder->tables, decoding, bit,
-						&line[node]);
-			node = node << 1 | bit;
-			result = result << 1 | bit;
-		}
-	}
-	return result;
-}
-
-/* Any number below 2^64 - 1: how many bits it has, the upper ones, and the others as they are. */
-REEL_BOTH_WAYS uint64_t code_number(struct reel_word_coder *coder, bool decoding, uint64_t value,
-				    uint64_t context)
-{
-	uint64_t more = value + 1, result;
-	unsigned size = decoding || !more ? 0 : 63 - (unsigned)__builtin_clzll(more), upper;
-
-	size = (unsigned)code_bits(coder, decoding, size, 6, context);
-	upper = size < 5 ? size : 5;
-	result = (uint64_t)1 << upper |
-		 code_bits(coder, decoding, more >> (size - upper) & (((uint64_t)1 << upper) - 1),
-			   upper, reel_word_mix(context, size + 1));
-	for (unsigned i = size - upper; i-- > 0;)
-		result = result << 1 |
-			 reel_bit_code(&coder->bits, decoding, more >> i & 1, REEL_BIT_SCALE / 2);
-	return result - 1;
+	return &coder->numbers;
 }
 
 /* ---- words ------------------------------------------------------------------------ */
 
-static struct guesses guesses_for(struct model *model, const struct asked *asked,
-				  uint64_t frame_hash)
+static struct guesses guesses_for(struct model *model, const struct asked *asked)
 {
 	const struct reel_word_place *place = asked->place;
 	unsigned shift = 64 - GUESS_BITS;
@@ -235,30 +192,38 @@ static struct guesses guesses_for(struct model *model, const struct asked *asked
 	return (struct guesses){
 		&model->by_place[reel_word_mix(place->above, place->key) >> shift],
 		&model->by_words[reel_word_mix(place->above, place->second) >> shift],
-		&model->by_frame[frame_hash >> shift],
+		&model->by_callers[asked->callers_hash >> shift],
+		&model->by_caller[asked->caller_hash >> shift],
 	};
+}
+
+static void learn_word(struct guess *guess, uint64_t relative)
+{
+	if (guess->value == relative)
+		guess->confidence += guess->confidence < CONFIDENCE_MAX;
+	else
+		*guess = (struct guess){ relative, guess->confidence > 2 };
+}
+
+static void learn_of_frame(struct frame_guess *guess, uint64_t relative)
+{
+	if (guess->values[0] == relative) {
+		guess->confidence += guess->confidence < CONFIDENCE_MAX;
+		return;
+	}
+	if (guess->values[1] != relative)
+		guess->values[2] = guess->values[1];
+	guess->values[1] = guess->values[0];
+	guess->values[0] = relative;
+	guess->confidence = guess->confidence > 2;
 }
 
 static void learn(const struct guesses *guesses, uint64_t relative)
 {
-	struct guess *one[] = { guesses->by_place, guesses->by_words };
-	struct frame_guess *frame = guesses->by_frame;
-
-	for (size_t i = 0; i < 2; i++) {
-		if (one[i]->value == relative)
-			one[i]->confidence += one[i]->confidence < CONFIDENCE_MAX;
-		else
-			*one[i] = (struct guess){ relative, one[i]->confidence > 2 };
-	}
-	if (frame->values[0] == relative) {
-		frame->confidence += frame->confidence < CONFIDENCE_MAX;
-		return;
-	}
-	if (frame->values[1] != relative)
-		frame->values[2] = frame->values[1];
-	frame->values[1] = frame->values[0];
-	frame->values[0] = relative;
-	frame->confidence = frame->confidence > 2;
+	learn_word(guesses->by_place, relative);
+	learn_word(guesses->by_words, relative);
+	learn_of_frame(guesses->by_callers, relative);
+	learn_of_frame(guesses->by_caller, relative);
 }
 
 /* 0, 1, of the stack, other. */
@@ -289,23 +254,17 @@ static void use_recent(struct model *model, uint64_t word)
 	model->recent[0] = word;
 }
 
-/* What a word may be, and what foretells whether it is. */
-struct offer {
-	uint64_t words[CANDIDATES];
-	struct reel_bit_context *hashed[CANDIDATES], *direct[CANDIDATES];
-};
-
 /* Which of the first candidate of each kind are the same, and which guesses can be relied on. */
 static unsigned likeness(const uint64_t *words, const struct guesses *guesses)
 {
 	return (unsigned)(words[BY_PLACE] == words[BEFORE]) << 5 |
 	       (unsigned)(words[BY_WORDS] == words[BEFORE]) << 6 |
-	       (unsigned)(words[BY_FRAME] == words[BEFORE]) << 7 |
+	       (unsigned)(words[BY_CALLERS] == words[BEFORE]) << 7 |
 	       (unsigned)(words[BY_WORDS] == words[BY_PLACE]) << 8 |
-	       (unsigned)(words[BY_FRAME] == words[BY_PLACE]) << 9 |
-	       (unsigned)(words[BY_FRAME] == words[BY_WORDS]) << 10 |
+	       (unsigned)(words[BY_CALLERS] == words[BY_PLACE]) << 9 |
+	       (unsigned)(words[BY_CALLERS] == words[BY_WORDS]) << 10 |
 	       (unsigned)(guesses->by_words->confidence > 1) << 1 |
-	       (unsigned)(guesses->by_frame->confidence > 1);
+	       (unsigned)(guesses->by_callers->confidence > 1);
 }
 
 static uint64_t confidence_of(const struct guesses *guesses, unsigned candidate)
@@ -314,57 +273,138 @@ static uint64_t confidence_of(const struct guesses *guesses, unsigned candidate)
 		return 0;
 	if (candidate == BY_PLACE)
 		return guesses->by_place->confidence;
-	return candidate == BY_WORDS ? guesses->by_words->confidence
-				     : guesses->by_frame->confidence;
+	if (candidate == BY_WORDS)
+		return guesses->by_words->confidence;
+	return candidate < BY_CALLER ? guesses->by_callers->confidence
+				     : guesses->by_caller->confidence;
 }
 
-static inline void make_offer(struct model *model, const struct asked *asked, uint64_t frame_hash,
-			      const struct guesses *guesses, struct offer *ret)
+static void make_offer(const struct asked *asked, const struct guesses *guesses,
+		       uint64_t ret[CANDIDATES])
 {
 	const struct reel_word_place *place = asked->place;
-	uint64_t context = reel_word_mix(frame_hash, place->above);
-	unsigned alike;
 
-	ret->words[BEFORE] = asked->before;
-	ret->words[BY_PLACE] = reel_word_of_guess(guesses->by_place->value, place);
-	ret->words[BY_WORDS] = reel_word_of_guess(guesses->by_words->value, place);
-	for (size_t i = 0; i < FRAME_VALUES; i++)
-		ret->words[BY_FRAME + i] = reel_word_of_guess(guesses->by_frame->values[i], place);
-	alike = likeness(ret->words, guesses);
-	for (unsigned i = 0; i < CANDIDATES; i++) {
-		uint64_t word = ret->words[i];
-		uint64_t hash = reel_word_mix(context, word ^ (uint64_t)i << 56 ^ asked->group);
-
-		ret->hashed[i] = &model->hashed[hash >> (64 - HASHED_BITS)];
-		/* They lie anywhere: all are fetched at once. */
-		__builtin_prefetch(ret->hashed[i], 1);
-		ret->direct[i] = &model->direct[i << 13 | kind_of(word, place) << 11 | alike |
-						(unsigned)confidence_of(guesses, i) << 2];
-	}
+	ret[BEFORE] = asked->before;
+	ret[BY_PLACE] = reel_word_of_guess(guesses->by_place->value, place);
+	ret[BY_WORDS] = reel_word_of_guess(guesses->by_words->value, place);
+	for (unsigned i = BY_CALLERS; i < BY_CALLER; i++)
+		ret[i] = reel_word_of_guess(guesses->by_callers->values[i - BY_CALLERS], place);
+	for (unsigned i = BY_CALLER; i < CANDIDATES; i++)
+		ret[i] = reel_word_of_guess(guesses->by_caller->values[i - BY_CALLER], place);
 }
 
-/* Asks for each that is not one of those before it; CANDIDATES if it is none, else *word_ret is. */
-REEL_BOTH_WAYS unsigned code_candidate(struct reel_word_coder *coder, bool decoding, uint64_t word,
-				       bool differs, const struct offer *offer, uint64_t *word_ret)
+static struct reel_bit_context *bucket_of(struct model *model, uint64_t a, uint64_t b)
 {
-	for (unsigned i = differs; i < CANDIDATES; i++) {
-		struct reel_bit_context *known = offer->hashed[i];
-		unsigned same = 0, n = known->n_seen;
+	struct reel_bit_context *bucket =
+		model->buckets[reel_word_mix(a, b) >> (64 - BUCKETS_BITS)];
 
-		while (offer->words[same] != offer->words[i])
-			same++;
-		if (same != i)
-			continue;
-		if (n >= MIX_COUNTS)
-			n = MIX_COUNTS - 1;
-		if (!reel_bit_code_two(&coder->bits, &coder->tables, decoding,
-				       word == offer->words[i], known, offer->direct[i],
-				       &coder->model->mixes[i * MIX_COUNTS + n]))
-			continue;
-		*word_ret = offer->words[i];
-		return i;
+	/* They lie anywhere: all are fetched at once. */
+	__builtin_prefetch(bucket, 1);
+	return bucket;
+}
+
+/* The context of `check`; if there is none, of what was seen least.  Both are looked for without a
+ * branch: which one it is can't be predicted. */
+static inline struct reel_bit_context *find_in(struct reel_bit_context *bucket, unsigned check)
+{
+	unsigned found = BUCKET, least = 0, least_seen = UINT_MAX;
+
+	for (unsigned i = BUCKET; i-- > 0;) {
+		unsigned n_seen = bucket[i].n_seen;
+
+		found = bucket[i].check == check && n_seen ? i : found;
+		least = n_seen <= least_seen ? i : least;
+		least_seen = n_seen <= least_seen ? n_seen : least_seen;
 	}
-	return CANDIDATES;
+	if (found == BUCKET)
+		bucket[least] = (struct reel_bit_context){ .check = check };
+	return &bucket[found == BUCKET ? least : found];
+}
+
+/* What a word may be, and the buckets of whether it is. */
+struct trial {
+	uint64_t offered, hash;
+	struct reel_bit_context *buckets[REEL_BIT_INPUTS - 1];
+};
+
+static inline struct trial prepare(struct model *model, const struct asked *asked,
+				   unsigned candidate, uint64_t offered)
+{
+	const struct reel_word_place *place = asked->place;
+	uint64_t hash = reel_word_mix(reel_word_relative(offered, place), candidate);
+
+	return (struct trial){
+		offered,
+		hash,
+		{ bucket_of(model, reel_word_mix(asked->caller_hash, place->above), hash),
+		  bucket_of(model, asked->callers_hash, hash),
+		  bucket_of(model, place->key + SALT_KEY, hash) },
+	};
+}
+
+/* `common` is told by all candidates. */
+REEL_BOTH_WAYS bool code_trial(struct reel_word_coder *coder, bool decoding, uint64_t word,
+			       const struct asked *asked, const struct guesses *guesses,
+			       unsigned candidate, const struct trial *trial, unsigned common)
+{
+	struct model *model = coder->model;
+	struct reel_bit_context *contexts[REEL_BIT_INPUTS];
+	unsigned n;
+
+	for (unsigned i = 0; i < REEL_BIT_INPUTS - 1; i++)
+		contexts[i] = find_in(trial->buckets[i], (unsigned)(trial->hash >> 55));
+	contexts[REEL_BIT_INPUTS - 1] =
+		&model->direct[candidate << 13 | kind_of(trial->offered, asked->place) << 11 |
+			       common | (unsigned)confidence_of(guesses, candidate) << 2];
+	n = contexts[0]->n_seen < MIX_COUNTS ? contexts[0]->n_seen : MIX_COUNTS - 1;
+	return reel_bit_code_mixed(&coder->numbers.bits, &coder->numbers.tables, decoding,
+				   word == trial->offered, contexts, REEL_BIT_INPUTS,
+				   &model->mixes[candidate * MIX_COUNTS + n]);
+}
+
+/* The next one that is not one of those before it, or CANDIDATES. */
+static inline unsigned next_candidate(const uint64_t offer[CANDIDATES], unsigned i)
+{
+	for (; i < CANDIDATES; i++) {
+		unsigned same = 0;
+
+		while (offer[same] != offer[i])
+			same++;
+		if (same == i)
+			break;
+	}
+	return i;
+}
+
+/* Asks for each; CANDIDATES if it is none, else *word_ret is.  What the next one needs is fetched
+ * meanwhile. */
+REEL_BOTH_WAYS unsigned code_candidate(struct reel_word_coder *coder, bool decoding, uint64_t word,
+				       const struct asked *asked, const struct guesses *guesses,
+				       uint64_t *word_ret)
+{
+	uint64_t offer[CANDIDATES];
+	struct trial trial = prepare(coder->model, asked, BEFORE, asked->before);
+	unsigned common, i;
+
+	make_offer(asked, guesses, offer);
+	common = likeness(offer, guesses);
+	i = next_candidate(offer, asked->differs);
+	if (i != BEFORE && i < CANDIDATES)
+		trial = prepare(coder->model, asked, i, offer[i]);
+	while (i < CANDIDATES) {
+		unsigned next = next_candidate(offer, i + 1);
+		struct trial following = { 0 };
+
+		if (next < CANDIDATES)
+			following = prepare(coder->model, asked, next, offer[next]);
+		if (code_trial(coder, decoding, word, asked, guesses, i, &trial, common)) {
+			*word_ret = offer[i];
+			break;
+		}
+		trial = following;
+		i = next;
+	}
+	return i;
 }
 
 static enum class class_of(const struct reel_word_coder *coder, uint64_t word,
@@ -379,90 +419,139 @@ static enum class class_of(const struct reel_word_coder *coder, uint64_t word,
 									   : CLASS_NEW;
 }
 
-REEL_BOTH_WAYS enum class code_class(struct reel_word_coder *coder, bool decoding, enum class class,
-				     const struct asked *asked, uint64_t frame_hash) {
-	uint64_t group = asked->group < GROUP_REGISTERS ? asked->group : GROUP_REGISTERS;
-	struct reel_bit_context *line = hashed(coder, frame_hash, SALT_CLASS);
-	unsigned i = 0;
+/* What foresees a number that tells a word. */
+static struct reel_number_context context_of(enum reel_number_kind kind, enum salt salt,
+					     const struct asked *asked)
+{
+	return (struct reel_number_context){
+		kind,
+		{ reel_word_mix(asked->group, salt), reel_word_mix(asked->caller_hash, salt),
+		  reel_word_mix(asked->place->above, salt + SALT_REGISTERS + asked->group) },
+	};
+}
 
-	while (i < CLASSES - 1 &&
-	       !reel_bit_code_two(&coder->bits, &coder->tables, decoding, class == i, &line[i],
-				  &coder->model->direct[DIRECT_CLASS + group * 8 + i],
-				  &coder->model->mixes[CANDIDATES * MIX_COUNTS + i])) i++;
-	return i;
+REEL_BOTH_WAYS enum class code_class(struct reel_word_coder *coder, bool decoding, enum class class,
+				     const struct asked *asked) {
+	const struct reel_number_context context = context_of(REEL_NUMBER_CLASS, SALT_CLASS, asked);
+
+	return (enum class)reel_number_bits(&coder->numbers, decoding, class, 3, &context, 0);
+}
+
+static unsigned high_index(uint64_t high)
+{
+	return (unsigned)((high * 0x9E3779B97F4A7C15u) >> (64 - HIGH_BITS));
+}
+
+/* The upper part is often known. */
+REEL_BOTH_WAYS uint64_t code_high(struct reel_word_coder *coder, bool decoding, uint64_t high,
+				  const struct asked *asked)
+{
+	uint64_t *highs = coder->model->highs, index = high_index(high);
+	const struct reel_number_context context = {
+		REEL_NUMBER_HIGH,
+		{ SALT_HIGH, reel_word_mix(asked->group, SALT_HIGH),
+		  reel_word_mix(high_index(asked->frame.caller >> LOW_BITS), SALT_HIGH + 1) },
+	};
+	bool known = highs[index] == high;
+
+	known = reel_bit_code_one(&coder->numbers.bits, &coder->numbers.tables, decoding, known,
+				  &coder->model->direct[DIRECT_HIGH]);
+	if (known)
+		return highs[reel_number_bits(&coder->numbers, decoding, index, HIGH_BITS, &context,
+					      0)];
+	high = reel_number_bits(&coder->numbers, decoding, high, 64 - LOW_BITS, &context, 1);
+	highs[high_index(high)] = high;
+	return high;
 }
 
 REEL_BOTH_WAYS uint64_t code_new_word(struct reel_word_coder *coder, bool decoding, uint64_t word,
-				      unsigned bytes)
+				      const struct asked *asked)
 {
-	uint64_t *highs = coder->model->highs;
-	bool has_high = reel_bit_code_one(&coder->bits, &coder->tables, decoding,
-					  reel_new_word_has_high(highs, word),
-					  &coder->model->direct[DIRECT_HIGH]);
+	uint64_t high = code_high(coder, decoding, word >> LOW_BITS, asked);
+	const struct reel_number_context context = {
+		REEL_NUMBER_LOW,
+		{ reel_word_mix(high, SALT_LOW), reel_word_mix(high, SALT_LOW + 1 + asked->group),
+		  reel_word_mix(asked->frame.caller >> 12, SALT_LOW) },
+	};
 
-	if (decoding)
-		return reel_new_word_take(coder->in, highs, has_high, bytes);
-	reel_new_word_put(coder->out, highs, has_high, word, bytes);
-	return word;
+	return high << LOW_BITS |
+	       reel_number_bits(&coder->numbers, decoding, word & ((1u << LOW_BITS) - 1), LOW_BITS,
+				&context, 0);
 }
 
 /* A word of the stack that is not among the recent ones. */
 REEL_BOTH_WAYS uint64_t code_distance(struct reel_word_coder *coder, bool decoding, uint64_t word,
-				      const struct reel_word_place *place, uint64_t frame_hash)
+				      const struct asked *asked)
 {
+	const struct reel_word_place *place = asked->place;
+	const struct reel_number_context context =
+		context_of(REEL_NUMBER_DISTANCE, SALT_STACK, asked);
 	int64_t distance = (int64_t)(word - place->address) / (int64_t)place->bytes;
-	uint64_t number = code_number(coder, decoding, reel_zigzag(distance),
-				      reel_word_mix(frame_hash, SALT_STACK));
 
-	return place->address + (uint64_t)reel_unzigzag(number) * place->bytes;
+	return place->address +
+	       reel_number_difference(&coder->numbers, decoding, (uint64_t)distance, 12, &context) *
+		       place->bytes;
+}
+
+REEL_BOTH_WAYS uint64_t code_recent(struct reel_word_coder *coder, bool decoding, uint64_t word,
+				    const struct asked *asked)
+{
+	const struct reel_number_context context =
+		context_of(REEL_NUMBER_RECENT, SALT_RECENT, asked);
+	uint64_t rank = decoding ? 0 : find_recent(coder->model, word);
+
+	return coder->model
+		->recent[reel_number_bits(&coder->numbers, decoding, rank, 5, &context, 0)];
+}
+
+REEL_BOTH_WAYS uint64_t code_known(struct reel_word_coder *coder, bool decoding, uint64_t word,
+				   const struct asked *asked)
+{
+	const struct reel_number_context context = context_of(REEL_NUMBER_KNOWN, SALT_KNOWN, asked);
+
+	return coder->model->dictionary[reel_number_bits(&coder->numbers, decoding,
+							 reel_word_dictionary_index(word),
+							 DICTIONARY_BITS, &context, 0)];
 }
 
 REEL_BOTH_WAYS uint64_t code_other(struct reel_word_coder *coder, bool decoding, uint64_t word,
-				   const struct asked *asked, uint64_t frame_hash)
+				   const struct asked *asked)
 {
-	const struct reel_word_place *place = asked->place;
-	struct model *model = coder->model;
-	enum class class =
-		code_class(coder, decoding, decoding ? CLASS_NEW : class_of(coder, word, place),
-			   asked, frame_hash);
-	uint64_t index;
+	enum class class = decoding ? CLASS_NEW : class_of(coder, word, asked->place);
 
+	class = code_class(coder, decoding, class, asked);
 	switch (class) {
 	case CLASS_ZERO:
 	case CLASS_ONE:
 		return class == CLASS_ONE;
 	case CLASS_RECENT:
-		index = code_bits(coder, decoding, decoding ? 0 : find_recent(model, word), 5,
-				  reel_word_mix(asked->group, SALT_RECENT));
-		return model->recent[index];
+		return code_recent(coder, decoding, word, asked);
 	case CLASS_STACK:
-		return code_distance(coder, decoding, word, place, frame_hash);
+		return code_distance(coder, decoding, word, asked);
 	case CLASS_KNOWN:
-		index = code_bits(coder, decoding, reel_word_dictionary_index(word), 12,
-				  reel_word_mix(asked->group, SALT_KNOWN));
-		word = model->dictionary[index];
+		word = code_known(coder, decoding, word, asked);
 		break;
 	default:
-		word = code_new_word(coder, decoding, word, place->bytes);
+		word = code_new_word(coder, decoding, word, asked);
 		break;
 	}
-	model->dictionary[reel_word_dictionary_index(word)] = word;
+	coder->model->dictionary[reel_word_dictionary_index(word)] = word;
 	return word;
 }
 
 REEL_BOTH_WAYS uint64_t code_word(struct reel_word_coder *coder, bool decoding, uint64_t word,
-				  const struct asked *asked)
+				  struct asked *asked)
 {
 	const struct reel_word_place *place = asked->place;
-	uint64_t frame_hash = reel_word_mix(asked->frame.caller, asked->frame.distance);
-	struct guesses guesses = guesses_for(coder->model, asked, frame_hash);
-	struct offer offer;
+	struct guesses guesses;
 	unsigned found;
 
-	make_offer(coder->model, asked, frame_hash, &guesses, &offer);
-	found = code_candidate(coder, decoding, word, asked->differs, &offer, &word);
+	asked->caller_hash = reel_word_mix(asked->frame.caller, asked->frame.distance);
+	asked->callers_hash = reel_word_mix(asked->caller_hash, asked->frame.outer);
+	guesses = guesses_for(coder->model, asked);
+	found = code_candidate(coder, decoding, word, asked, &guesses, &word);
 	if (found == CANDIDATES)
-		word = code_other(coder, decoding, word, asked, frame_hash);
+		word = code_other(coder, decoding, word, asked);
 	if (place->bytes == 4)
 		word &= UINT32_MAX;
 	if (found != BEFORE && asked->group == GROUP_STACK && reel_word_is_stack(word, place))
@@ -477,9 +566,10 @@ REEL_BOTH_WAYS uint64_t code_pc(struct reel_word_coder *coder, bool decoding, ui
 				const struct reel_thread_base *base)
 {
 	struct reel_word_place place = reel_pc_place(base);
-	struct asked asked = {
-		&place, { base->pc, SALT_REGISTERS - 1 }, GROUP_PC, base->pc, false
-	};
+	struct asked asked = { .place = &place,
+			       .frame = { base->pc, 0, SALT_REGISTERS - 1 },
+			       .group = GROUP_PC,
+			       .before = base->pc };
 
 	return code_word(coder, decoding, pc, &asked);
 }
@@ -492,11 +582,12 @@ REEL_BOTH_WAYS void code_values(struct reel_word_coder *coder, bool decoding,
 		unsigned size = sample->layout->slots[i].size;
 		struct reel_word_place place =
 			reel_register_place(sample, i, size, base->values[i]);
-		struct asked asked = { &place,
-				       { sample->pc, SALT_REGISTERS + i },
-				       GROUP_REGISTERS + i,
-				       reel_register_expected(base, i, size, sample->pc),
-				       false };
+		struct asked asked = {
+			.place = &place,
+			.frame = { sample->pc, base->pc, SALT_REGISTERS + i },
+			.group = GROUP_REGISTERS + i,
+			.before = reel_register_expected(base, i, size, sample->pc),
+		};
 
 		if (sample->known[i / 8] >> i % 8 & 1)
 			base->values[i] = code_word(coder, decoding,
@@ -507,18 +598,28 @@ REEL_BOTH_WAYS void code_values(struct reel_word_coder *coder, bool decoding,
 	base->pc = sample->pc;
 }
 
+void reel_word_coder_encode_pc(struct reel_word_coder *coder, uint64_t pc,
+			       const struct reel_thread_base *base)
+{
+	code_pc(coder, false, pc, base);
+}
+
+uint64_t reel_word_coder_decode_pc(struct reel_word_coder *coder,
+				   const struct reel_thread_base *base)
+{
+	return code_pc(coder, true, 0, base);
+}
+
 void reel_word_coder_encode_registers(struct reel_word_coder *coder,
 				      const struct reel_sample *sample,
 				      struct reel_thread_base *base)
 {
-	code_pc(coder, false, sample->pc, base);
 	code_values(coder, false, sample, base);
 }
 
 void reel_word_coder_decode_registers(struct reel_word_coder *coder, struct reel_thread_base *base,
 				      struct reel_sample *sample)
 {
-	sample->pc = code_pc(coder, true, 0, base);
 	sample->values = base->values;
 	code_values(coder, true, sample, base);
 }
@@ -534,17 +635,21 @@ static bool is_code(uint64_t word, const struct reel_word_place *place)
 static struct frame frame_below(const struct reel_word_walk *walk, size_t offset)
 {
 	struct reel_word_place place = walk->place;
-	struct frame frame = { 0, 0 };
+	struct frame frame = { 0 };
 
-	for (; offset < walk->end && frame.distance < FRAME_WORDS_MAX; offset += place.bytes) {
+	for (unsigned n = 0; offset < walk->end && n < FRAME_WORDS_MAX;
+	     offset += place.bytes, n++) {
 		uint64_t word = reel_word_load(walk, offset);
 
 		place.address = walk->address + offset;
-		if (is_code(word, &place)) {
+		if (!is_code(word, &place)) {
+			frame.distance += !frame.caller;
+		} else if (!frame.caller) {
 			frame.caller = word;
+		} else {
+			frame.outer = word;
 			break;
 		}
-		frame.distance++;
 	}
 	return frame;
 }
@@ -553,7 +658,7 @@ static struct frame frame_below(const struct reel_word_walk *walk, size_t offset
 static inline void step_down(struct reel_word_walk *walk, struct frame *frame, uint64_t word)
 {
 	if (is_code(word, &walk->place))
-		*frame = (struct frame){ word, 0 };
+		*frame = (struct frame){ .caller = word, .outer = frame->caller };
 	else
 		frame->distance++;
 	reel_word_walk_down(walk, word);
@@ -564,19 +669,31 @@ static size_t words_in(const struct reel_word_walk *walk, size_t from, size_t to
 	return (to - from) / walk->place.bytes;
 }
 
+static struct reel_number_context context_of_more(const struct reel_word_place *place,
+						  const struct frame *frame)
+{
+	uint64_t caller = reel_word_mix(frame->caller, frame->distance);
+
+	return (struct reel_number_context){
+		REEL_NUMBER_MORE,
+		{ reel_word_mix(caller, SALT_MORE), reel_word_mix(place->address, SALT_MORE + 1),
+		  reel_word_mix(place->above, reel_word_mix(place->second, SALT_MORE)) },
+	};
+}
+
 /* Over words that stay as they are, below *at_ret; false if there are not so many. */
 REEL_BOTH_WAYS bool code_more(struct reel_word_coder *coder, bool decoding,
 			      struct reel_word_walk *walk, struct frame *frame, const uint8_t *base,
 			      size_t *at_ret)
 {
+	const struct reel_number_context context = context_of_more(&walk->place, frame);
 	size_t at = *at_ret, end = at;
 	uint64_t more = 0;
 
 	if (!decoding)
 		end = reel_words_equal_down_to(walk->bytes, base, walk->start, at,
 					       walk->place.bytes);
-	more = code_number(coder, decoding, words_in(walk, end, at),
-			   reel_word_mix(frame->caller, frame->distance + SALT_MORE));
+	more = reel_number(&coder->numbers, decoding, words_in(walk, end, at), 12, &context);
 	if (more > words_in(walk, walk->start, at))
 		return false;
 	for (; more; more--) {
@@ -601,14 +718,17 @@ REEL_BOTH_WAYS bool code_words_below(struct reel_word_coder *coder, bool decodin
 
 		at -= size;
 		before = reel_load_target(base + at, size, walk->big_endian);
-		word = code_word(
-			coder, decoding, decoding ? 0 : reel_word_load(walk, at),
-			&(struct asked){ &walk->place, frame, GROUP_STACK, before, differs });
+		word = code_word(coder, decoding, decoding ? 0 : reel_word_load(walk, at),
+				 &(struct asked){ .place = &walk->place,
+						  .frame = frame,
+						  .group = GROUP_STACK,
+						  .before = before,
+						  .differs = differs });
 		reel_store_target(base + at, size, walk->big_endian, word);
 		step_down(walk, &frame, word);
 		same = word == before ? same + 1 : 0;
 		differs = false;
-		if (decoding && coder->bits.in->failed)
+		if (decoding && coder->numbers.bits.in->failed)
 			return false;
 		if (same < RUN || at == walk->start)
 			continue;
@@ -620,29 +740,41 @@ REEL_BOTH_WAYS bool code_words_below(struct reel_word_coder *coder, bool decodin
 	return true;
 }
 
-void reel_word_coder_encode_words(struct reel_word_coder *coder, uint64_t pc,
+static struct reel_number_context context_of_left(const struct reel_word_walk *walk, uint64_t pc,
+						  uint64_t pc_before)
+{
+	return (struct reel_number_context){
+		REEL_NUMBER_LEFT,
+		{ reel_word_mix(pc, SALT_LEFT), reel_word_mix(walk->address, SALT_LEFT + 1),
+		  reel_word_mix(pc, reel_word_mix(pc_before, SALT_LEFT)) },
+	};
+}
+
+void reel_word_coder_encode_words(struct reel_word_coder *coder, uint64_t pc, uint64_t pc_before,
 				  struct reel_word_walk *walk, uint8_t *base)
 {
+	const struct reel_number_context context = context_of_left(walk, pc, pc_before);
 	size_t at = reel_words_equal_down_to(walk->bytes, base, walk->start, walk->end,
 					     walk->place.bytes);
 
-	code_number(coder, false, words_in(walk, walk->start, at), reel_word_mix(pc, SALT_LEFT));
+	reel_number(&coder->numbers, false, words_in(walk, walk->start, at), 12, &context);
 	if (at > walk->start)
 		(void)code_words_below(coder, false, walk, base, at);
 }
 
 struct reel_error *reel_word_coder_decode_words(struct reel_word_coder *coder, uint64_t pc,
-						struct reel_word_walk *walk, uint8_t *bytes,
-						size_t *top_ret)
+						uint64_t pc_before, struct reel_word_walk *walk,
+						uint8_t *bytes, size_t *top_ret)
 {
-	uint64_t left = code_number(coder, true, 0, reel_word_mix(pc, SALT_LEFT));
+	const struct reel_number_context context = context_of_left(walk, pc, pc_before);
+	uint64_t left = reel_number(&coder->numbers, true, 0, 12, &context);
+	const struct reel_cursor *in = coder->numbers.bits.in;
 
-	if (!coder->bits.in->failed && left > words_in(walk, walk->start, walk->end))
+	if (!in->failed && left > words_in(walk, walk->start, walk->end))
 		return reel_error_create(REEL_ERROR_CORRUPT,
 					 "more of its words change than it has");
 	*top_ret = walk->start + left * walk->place.bytes;
-	if (coder->bits.in->failed ||
-	    (left && !code_words_below(coder, true, walk, bytes, *top_ret)))
+	if (in->failed || (left && !code_words_below(coder, true, walk, bytes, *top_ret)))
 		return reel_error_create(REEL_ERROR_CORRUPT, "its words are not what words can be");
 	return NULL;
 }

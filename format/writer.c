@@ -24,6 +24,8 @@
 /* All of SAMPLES but its streams' bytes, and 256 layouts of 256 registers. */
 #define SAMPLES_HEAD_MAX (1u << 20)
 
+#define NS_PER_S 1000000000u
+
 struct reel_writer {
 	char *name;
 	struct reel_writer_options options;
@@ -31,9 +33,7 @@ struct reel_writer {
 	struct reel_block_file *file;
 	struct reel_sample_encoder *encoder;
 	struct reel_raw_block side, samples;
-	/* Of the target. */
-	unsigned word_bits;
-	bool big_endian;
+	struct reel_sample_target target;
 	/* Room to put a sample block together in. */
 	struct reel_buffer whole;
 	bool has_last_id;
@@ -87,8 +87,7 @@ static struct reel_error *end_samples(struct reel_writer *writer)
 	block->raw = *whole;
 	*whole = former;
 	block->has_ends = writer->options.form != REEL_FORM_PLAIN;
-	block->word_bits = writer->word_bits;
-	block->big_endian = writer->big_endian;
+	block->target = writer->target;
 	return NULL;
 }
 
@@ -284,18 +283,28 @@ static struct reel_error *check_record(const struct reel_writer *writer,
 	return NULL;
 }
 
+/* What is told of samples before they come. */
+static void learn_target(struct reel_writer *writer, const struct reel_record *record)
+{
+	struct reel_sample_target *target = &writer->target;
+
+	if (record->id == REEL_RECORD_CAPTURE) {
+		target->word_bits = (unsigned)record->capture.word_bits;
+		target->big_endian = record->capture.byte_order == REEL_BYTE_ORDER_BIG;
+	} else if (record->id == REEL_RECORD_EVENT && record->event.frequency) {
+		target->period = NS_PER_S / record->event.frequency;
+	}
+	reel_sample_encoder_set_target(writer->encoder, target);
+}
+
 struct reel_error *reel_writer_record(struct reel_writer *writer, const struct reel_record *record)
 {
 	struct reel_error *error = check_writable(writer);
 
 	if (!error)
 		error = check_record(writer, record);
-	if (!error && record->id == REEL_RECORD_CAPTURE) {
-		writer->word_bits = (unsigned)record->capture.word_bits;
-		writer->big_endian = record->capture.byte_order == REEL_BYTE_ORDER_BIG;
-		reel_sample_encoder_set_target(writer->encoder, writer->word_bits,
-					       writer->big_endian);
-	}
+	if (!error)
+		learn_target(writer, record);
 	if (!error && reel_record_encoded_size(record) > REEL_BLOCK_RAW_MAX - writer->side.raw.size)
 		error = write_block(writer, &writer->side);
 	if (!error)
@@ -464,6 +473,8 @@ struct reel_error *reel_writer_copy(struct reel_writer *writer, uint16_t block_t
 		error = block_add_frame(block, frame, record);
 	if (error)
 		return error;
+	if (record)
+		learn_target(writer, record);
 	if (is_side)
 		return block->raw.size >= BLOCK_RAW_END ? write_block(writer, block) : NULL;
 	return sample_block_is_full(writer) ? flush(writer) : NULL;

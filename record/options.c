@@ -80,8 +80,8 @@ static const struct argp_option argp_options[] = {
 	  0 },
 	{ NULL, 'z', "LEVEL", 0, "zstd level, 1 to 19 (1)", 0 },
 	{ "dense", OPTION_DENSE, NULL, 0,
-	  "Write samples in the smaller of the two ways, which takes several times the CPU: half "
-	  "of the bytes where stacks are scrubbed",
+	  "Write samples in the smaller of the two ways, which takes ten times the CPU: half of the "
+	  "bytes where stacks are scrubbed, or less",
 	  0 },
 	{ "rotate", OPTION_ROTATE, "TIME|SIZE[,KEEP]", 0,
 	  "Begin a new file each TIME (10s, 5m, 1h) or SIZE (64M), each of which can be replayed "

@@ -1,126 +1,86 @@
 """CODED_SAMPLES, from SPEC.md section 6: a part of reel_reader.py, see there."""
 
-from reel_records import MASK, corrupt
+from reel_decisions import GOLDEN, Decisions, Table, mixed
+from reel_records import MASK, MAX_REGIONS, corrupt
 
-GOLDEN = 0x9E3779B97F4A7C15
-LOGISTIC = (22, 36, 60, 98, 162, 267, 439, 720, 1179, 1921, 3108, 4971, 7812, 11955, 17625, 24743,
-            32768, 40793, 47911, 53581, 57724, 60565, 62428, 63615, 64357, 64816, 65097, 65269,
-            65374, 65438, 65476, 65500, 65514)
-LEAST = 64
+LOOKED_AT = 256
 
 
-def mixed(first, second):
-    number = first * GOLDEN & MASK ^ second * 0xC2B2AE3D27D4EB4F & MASK
-    number ^= number >> 29
-    return number * 0xBF58476D1CE4E5B9 & MASK
+def field_contexts(salt, x, y):
+    return salt, mixed(x, salt), mixed(y, salt)
 
 
-def within(number, least, most):
-    return max(least, min(most, number))
-
-
-def probability_of(odds):
-    step, part = odds + 2048 >> 7, odds + 2048 & 127
-    value = LOGISTIC[step] * (128 - part) + LOGISTIC[step + 1] * part + 64 >> 7
-    return within(value, LEAST, 65536 - LEAST)
-
-
-def make_odds():
-    table, odds = [], -2047
-    for sixteenth in range(4096):
-        while odds < 2047 and probability_of(odds) < 16 * sixteenth + 8:
-            odds += 1
-        table.append(odds)
-    return table
-
-
-ODDS = make_odds()
-
-
-class Context:
+class Cpu:
     def __init__(self):
-        self.probability = 32768
-        self.seen = 0
-
-    def odds(self):
-        return ODDS[self.probability >> 4] if self.seen else 0
-
-    def learn(self, bit):
-        error = (65535 if bit else 0) - self.probability
-        self.probability += error * (655360 // (10 * self.seen + 16)) >> 16
-        self.seen = min(self.seen + 1, 40)
+        self.thread = self.time = 0
 
 
-class Table(dict):
-    """Of what is made when it is first asked for."""
+class CodedHeads:
+    """The state that heads and places of regions are guessed from."""
 
-    def __init__(self, make):
-        super().__init__()
-        self.make = make
+    NUMBERS = ("event", "weight", "where", "flags", "parts", "regions")
 
-    def __missing__(self, key):
-        self[key] = self.make()
-        return self[key]
+    def __init__(self, decisions, period):
+        self.decisions = decisions
+        self.period = period
+        self.cpus = Table(Cpu)
+        self.last = dict.fromkeys(("id", "thread", "cpu", *self.NUMBERS), 0)
+        self.periods = self.lateness_size = 0
 
+    def field(self, salt, x, y, foreseen=12):
+        return self.decisions.number(foreseen, "field", field_contexts(salt, x, y))
 
-class Decisions:
-    def __init__(self, stream):
-        self.stream = stream
-        self.low, self.high = 0, 0xFFFFFFFF
-        self.code = int.from_bytes(stream.take(4), "big")
-        self.hashed = Table(Context)
-        self.direct = Table(Context)
-        self.mixes = Table(lambda: [40000, 40000])
+    def difference(self, salt, x, y, foreseen=12):
+        return self.decisions.difference(foreseen, "field", field_contexts(salt, x, y))
 
-    def decide(self, probability):
-        middle = self.low + ((self.high - self.low) * probability >> 16)
-        bit = self.code <= middle
-        if bit:
-            self.high = middle
+    def head(self):
+        last = self.last
+        number = self.field(2000, last["cpu"], last["thread"])
+        cpu = self.cpus[number % 256]
+        cpu.thread = thread = self.field(2001, cpu.thread, number)
+        if self.decisions.bits(1, 0, "field", field_contexts(2002, thread, number)):
+            head = dict(last, id=last["id"] + 1 & MASK)
         else:
-            self.low = middle + 1
-        while self.low >> 24 == self.high >> 24:
-            self.low = self.low << 8 & 0xFFFFFFFF
-            self.high = self.high << 8 & 0xFFFFFFFF | 255
-            self.code = self.code << 8 & 0xFFFFFFFF | self.stream.u8()
-        return bit
+            head = {"id": last["id"] + self.difference(2003, 0, 0) & MASK}
+            for i, name in enumerate(self.NUMBERS):
+                head[name] = self.field(2016 + i, last[name], thread)
+        if head["where"] > 255:
+            raise corrupt("where is %d" % head["where"])
+        if head["regions"] > MAX_REGIONS:
+            raise corrupt("a sample with %d regions" % head["regions"])
+        head.update(cpu=number, thread=thread)
+        self.last = dict(head)
+        head["time"] = self.time(cpu)
+        return head
 
-    def one(self, context):
-        bit = self.decide(within(context.probability, LEAST, 65536 - LEAST))
-        context.learn(bit)
-        return bit
+    def time(self, cpu):
+        self.periods = self.field(2004, self.periods, 0) if self.period else 0
+        lateness = self.difference(2005, self.periods, self.lateness_size, 5)
+        self.lateness_size = (lateness << 1 ^ lateness >> 63).bit_length()
+        foreseen = cpu.time + self.periods * self.period
+        time = foreseen + lateness & MASK
+        near = abs(lateness) < self.period >> 4
+        cpu.time = foreseen + (lateness >> 2) & MASK if near else time
+        return time
 
-    def two(self, contexts, mix):
-        weights = self.mixes[mix]
-        odds = [context.odds() for context in contexts]
-        total = weights[0] * odds[0] + weights[1] * odds[1] >> 16
-        probability = probability_of(within(total, -2047, 2047))
-        bit = self.decide(probability)
-        error = (65535 if bit else 0) - probability
-        for i in range(2):
-            weights[i] = within(weights[i] + (odds[i] * error >> 13), -1 << 20, 1 << 20)
-            contexts[i].learn(bit)
-        return bit
+    def place(self, region, before, pc, pc_before):
+        """The region's address and end; `before` is the one with its index before."""
+        address, size = before["address"], len(before["bytes"])
+        salt = 2007 + 16 * region
+        moved = self.decisions.difference(20, "address", (
+            mixed(pc, salt), mixed(pc, mixed(pc_before, salt)), mixed(pc, mixed(address, salt))))
+        moved = moved * 8 + self.decisions.bits(3, 0, "field", field_contexts(2008, region, 0))
+        return address + moved & MASK, address + size + self.difference(2006, region, 0) & MASK
 
-    def bits(self, left, context):
-        result = 0
-        while left:
-            line = (mixed(context, result * 64 + left) >> 49) * 16
-            node = 1
-            for _ in range(min(left, 4)):
-                bit = self.one(self.hashed[line + node])
-                node = node * 2 + bit
-                result = result * 2 + bit
-                left -= 1
-        return result
 
-    def number(self, context):
-        size = self.bits(6, context)
-        upper = min(size, 5)
-        result = 1 << upper | self.bits(upper, mixed(context, size + 1))
-        for _ in range(size - upper):
-            result = result << 1 | self.decide(32768)
-        return result - 1
+class Frame:
+    def __init__(self, caller, outer, distance, group):
+        self.caller = caller
+        self.outer = outer
+        self.distance = distance
+        self.group = group
+        self.inner = mixed(caller, distance)
+        self.both = mixed(self.inner, outer)
 
 
 class Guess:
@@ -139,29 +99,33 @@ class Guess:
         self.confidence = int(self.confidence > 2)
 
 
-class CodedWords:
-    """The state that words are guessed from; `new` reads a word that nothing foretells."""
+def high_index(high):
+    return (high * GOLDEN & MASK) >> 56
 
-    def __init__(self, stream, new):
-        self.decisions = Decisions(stream)
-        self.new = new
-        self.guesses = [Table(Guess) for _ in range(3)]
+
+class CodedWords:
+    """The state that words are guessed from."""
+
+    PAIRS = ((1, 0), (2, 0), (3, 0), (2, 1), (3, 1), (3, 2))
+    # Of each candidate, which of the word's guesses it is from.
+    GUESS_OF = (None, 0, 1, 2, 2, 2, 3, 3)
+
+    def __init__(self, decisions):
+        self.decisions = decisions
+        self.guesses = [Table(Guess) for _ in range(4)]
         self.recent = [0] * 32
         self.dictionary = {}
+        self.highs = {}
 
-    def word(self, place, frame, group, before, differs=False):
-        hashed = mixed(*frame)
-        found = [self.guesses[i][index >> 49] for i, index in enumerate((
-            mixed(place.above, place.key), mixed(place.above, place.second), hashed))]
-        candidates = [before, place.stands_for(found[0].values[0]),
-                      place.stands_for(found[1].values[0])]
-        candidates += [place.stands_for(value) for value in found[2].values]
-        hit = self.candidate(place, candidates, found, mixed(hashed, place.above), group, differs)
-        if hit is None:
-            word = place.cut(self.other(place, group, hashed))
-        else:
-            word = candidates[hit]
-        if group == 0 and hit != 0 and place.is_stack(word):
+    def word(self, place, frame, before, differs=False):
+        found = [self.guesses[i][index >> 48] for i, index in enumerate((
+            mixed(place.above, place.key), mixed(place.above, place.second), frame.both,
+            frame.inner))]
+        candidates = [before] + [place.stands_for(value) for value in (
+            found[0].values[0], found[1].values[0], *found[2].values, *found[3].values[:2])]
+        hit = self.candidate(place, frame, candidates, found, differs)
+        word = place.cut(self.other(place, frame)) if hit is None else candidates[hit]
+        if frame.group == 0 and hit != 0 and place.is_stack(word):
             if word in self.recent:
                 self.recent.remove(word)
             self.recent = [word] + self.recent[:31]
@@ -169,48 +133,66 @@ class CodedWords:
             guess.learn(place.relative(word))
         return word
 
-    def candidate(self, place, candidates, found, context, group, differs):
-        pairs = ((1, 0), (2, 0), (3, 0), (2, 1), (3, 1), (3, 2))
-        common = sum((candidates[a] == candidates[b]) << 5 + bit
-                     for bit, (a, b) in enumerate(pairs))
-        common += 2 * (found[1].confidence > 1) + (found[2].confidence > 1)
+    def candidate(self, place, frame, candidates, found, differs):
+        alike = sum((candidates[a] == candidates[b]) << bit
+                    for bit, (a, b) in enumerate(self.PAIRS))
+        trusted = 2 * (found[1].confidence > 1) + (found[2].confidence > 1)
+        above = mixed(frame.inner, place.above)
         for i, word in enumerate(candidates):
             if word in candidates[:i] or (differs and i == 0):
                 continue
             kind = word if word < 2 else 2 if place.is_stack(word) else 3
-            confidence = found[min(i, 3) - 1].confidence if i else 0
-            known = self.decisions.hashed[mixed(context, word ^ i << 56 ^ group) >> 45]
-            direct = self.decisions.direct[
-                i * 8192 + kind * 2048 + confidence * 4 + common]
-            if self.decisions.two((known, direct), i * 12 + min(known.seen, 11)):
+            confidence = found[self.GUESS_OF[i]].confidence if i else 0
+            key = mixed(place.relative(word), i)
+            contexts = [self.decisions.in_bucket(mixed(context, key) >> 46, key >> 55)
+                        for context in (above, frame.both, place.key + 99 & MASK)]
+            contexts.append(self.decisions.direct[
+                i * 8192 + kind * 2048 + alike * 32 + confidence * 4 + trusted])
+            if self.decisions.several(contexts, i * 12 + min(contexts[0].seen, 11)):
                 return i
         return None
 
-    def other(self, place, group, hashed):
-        line = (mixed(hashed, 900) >> 49) * 16
-        kind = 0
-        while kind < 5 and not self.decisions.two(
-                (self.decisions.hashed[line + kind],
-                 self.decisions.direct[49152 + 8 * min(group, 2) + kind]), 72 + kind):
-            kind += 1
+    def contexts(self, place, frame, salt, salt_above):
+        return (mixed(frame.group, salt), mixed(frame.inner, salt),
+                mixed(place.above, salt_above + frame.group))
+
+    def other(self, place, frame):
+        decisions = self.decisions
+        kind = decisions.bits(3, 0, "class", self.contexts(place, frame, 900, 1900))
         if kind < 2:
             return kind
         if kind == 2:
-            return self.recent[self.decisions.bits(5, mixed(group, 66))]
+            return self.recent[
+                decisions.bits(5, 0, "recent", self.contexts(place, frame, 66, 1066))]
         if kind == 3:
-            number = self.decisions.number(mixed(hashed, 77))
-            distance = number >> 1 ^ -(number & 1)
+            distance = decisions.difference(
+                12, "distance", self.contexts(place, frame, 77, 1077))
             return (place.address + place.size * distance) & MASK
         if kind == 4:
-            word = self.dictionary.get(self.decisions.bits(12, mixed(group, 55)), 0)
+            word = self.dictionary.get(
+                decisions.bits(12, 0, "known", self.contexts(place, frame, 55, 1055)), 0)
         else:
-            word = self.new(place, self.decisions.one(self.decisions.direct[49176]))
+            word = self.new(frame)
         self.dictionary[(word * GOLDEN & MASK) >> 52] = word
         return word
 
-    def region(self, region, pc):
+    def new(self, frame):
+        decisions = self.decisions
+        contexts = 80, mixed(frame.group, 80), mixed(high_index(frame.caller >> 24), 81)
+        if decisions.one(decisions.direct[65536]):
+            high = self.highs.get(decisions.bits(8, 0, "high", contexts), 0)
+        else:
+            high = decisions.bits(40, 1, "high", contexts)
+            self.highs[high_index(high)] = high
+        return high << 24 | decisions.bits(24, 0, "low", (
+            mixed(high, 84), mixed(high, 85 + frame.group), mixed(frame.caller >> 12, 84)))
+
+    # -- regions
+
+    def region(self, region, pc, pc_before):
         """`region` has count, place(i), word(i) and put(i, word) of its words from the last, 0, on."""
-        left = self.decisions.number(mixed(pc, 603))
+        left = self.decisions.number(12, "left", (
+            mixed(pc, 603), mixed(region.address, 604), mixed(pc, mixed(pc_before, 603))))
         if left > region.count:
             raise corrupt("%d words that change" % left)
         at = region.count - left
@@ -218,7 +200,7 @@ class CodedWords:
         row, differs = 0, True
         while at < region.count:
             before = region.word(at)
-            word = self.word(region.place(at), frame, 0, before, differs)
+            word = self.word(region.place(at), frame, before, differs)
             region.put(at, word)
             frame = self.next_frame(region, at, frame)
             row = row + 1 if word == before else 0
@@ -226,7 +208,7 @@ class CodedWords:
             at += 1
             if row < 8 or at == region.count:
                 continue
-            more = self.decisions.number(mixed(frame[0], frame[1] + 700))
+            more = self.more(region.place(at), frame)
             if more > region.count - at:
                 raise corrupt("%d words that stay" % more)
             for _ in range(more):
@@ -234,18 +216,32 @@ class CodedWords:
                 at += 1
             row, differs = 0, True
 
+    def more(self, place, frame):
+        return self.decisions.number(12, "more", (
+            mixed(frame.inner, 700), mixed(place.address, 701),
+            mixed(place.above, mixed(place.second, 700))))
+
     @staticmethod
     def is_code(region, i):
         word = region.word(i)
         return word >= 65536 and not region.place(i).is_stack(word)
 
     def frame_above(self, region, at):
-        for distance in range(min(at, 256)):
-            if self.is_code(region, at - 1 - distance):
-                return region.word(at - 1 - distance), distance
-        return 0, min(at, 256)
+        looked_at = range(at - 1, max(at - LOOKED_AT, 0) - 1, -1)
+        code = [i for i in looked_at if self.is_code(region, i)][:2]
+        caller, outer = ([region.word(i) for i in code] + [0, 0])[:2]
+        return Frame(caller, outer, at - 1 - code[0] if code else len(looked_at), 0)
 
     def next_frame(self, region, i, frame):
         if self.is_code(region, i):
-            return region.word(i), 0
-        return frame[0], frame[1] + 1
+            return Frame(region.word(i), frame.caller, 0, 0)
+        return Frame(frame.caller, frame.outer, frame.distance + 1, 0)
+
+
+class Coded:
+    """What a CODED_SAMPLES has of its own."""
+
+    def __init__(self, decided, period):
+        decisions = Decisions(decided)
+        self.heads = CodedHeads(decisions, period)
+        self.words = CodedWords(decisions)

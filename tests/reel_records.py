@@ -10,6 +10,7 @@ MAX_MISSING = 8192
 MAX_REGISTERS = 256
 MAX_LAYOUTS = 256
 MAX_THREADS = 65536
+MAX_CODED = 131072
 MAX_CHAIN = 65536
 MAX_BUILD_ID = 64
 MAX_TEXT = 65536
@@ -73,7 +74,7 @@ FIELDS = {
     33: ("SAMPLE", SAMPLES, None),
     34: ("SAMPLE_WEIGHT", SAMPLES, "sample weight"),
     35: ("SAMPLES", SAMPLES, None),
-    36: ("CODED_SAMPLES", SAMPLES, None),
+    37: ("CODED_SAMPLES", SAMPLES, None),
     48: ("INDEX_ENTRY", INDEX, """offset type sequence stored_size raw_size expanded_size
         time_first time_last records"""),
     56: ("KEY", KEYS, "algorithm key:build_id sealed:sealed"),

@@ -1,8 +1,8 @@
 """SAMPLES and CODED_SAMPLES, from SPEC.md section 6: a part of reel_reader.py, see there."""
 
-from reel_coded import CodedWords
+from reel_coded import Coded, Frame
 from reel_records import (
-    MASK, MAX_REGIONS, Cursor, OutOfRange, SampleDecoder, corrupt, decode_chain, overlay,
+    MASK, MAX_CODED, MAX_REGIONS, Cursor, OutOfRange, SampleDecoder, corrupt, decode_chain, overlay,
     packed_bits)
 
 STREAMS = 16
@@ -99,7 +99,6 @@ class WordDecoder:
         self.dictionary[(word * GOLDEN & MASK) >> 52] = word
         return word
 
-
     def new(self, place, has_high):
         streams = self.streams
         if has_high:
@@ -115,6 +114,7 @@ class FromTheLast:
 
     def __init__(self, words):
         self.words = words
+        self.address = words.stack[0]
         self.count = (words.end - words.start) // words.size
 
     def offset(self, i):
@@ -156,11 +156,11 @@ class RegionWords:
         address = (self.stack[0] + offset) & MASK
         return Place(self.size, self.stack, address, address, above, second)
 
-    def read(self, coded, pc):
+    def read(self, coded, pc, pc_before):
         raw = self.decoder.streams[RAW]
         self.data[self.end:] = raw.take(len(self.data) - self.end)
         if coded:
-            coded.region(FromTheLast(self), pc)
+            coded.words.region(FromTheLast(self), pc, pc_before)
         else:
             self.words()
         self.data[:self.start] = raw.take(self.start)
@@ -201,7 +201,12 @@ class Samples:
         self.count = cursor.uv()
         self.streams = [Cursor(cursor.bytes()) for _ in range(STREAMS)]
         self.decoder = WordDecoder(self.streams)
-        self.coded = CodedWords(self.streams[TOKENS], self.decoder.new) if coded else None
+        self.coded = self.begin_coded() if coded else None
+
+    def begin_coded(self):
+        if self.count > MAX_CODED:
+            raise corrupt("%d coded samples" % self.count)
+        return Coded(self.streams[TOKENS], self.streams[TIME].uv())
 
     def __iter__(self):
         self.block.forget()
@@ -218,46 +223,59 @@ class Samples:
             raise corrupt("bytes are left in a stream")
 
     def sample(self):
-        head, block = self.streams[HEAD], self.block
-        block.id = (block.id + head.sv()) & MASK
-        record = {"id": block.id, "time": 0}
-        for field in ("thread", "cpu", "event", "weight"):
-            record[field] = head.uv()
-        record["where"] = head.u8()
-        record["flags"] = head.uv()
+        head = self.coded.heads.head() if self.coded else self.head()
+        record = {name: head[name] for name in (
+            "id", "time", "thread", "cpu", "event", "weight", "where", "flags")}
         # What is malformed outweighs what is not known.
-        numbers = head.uv(), head.uv()
-        block.time = record["time"] = (block.time + self.streams[TIME].sv()) & MASK
-        if numbers[1] > MAX_REGIONS:
-            raise corrupt("a sample with %d regions" % numbers[1])
-        parts = block.parts_known(numbers[0])
-        thread = block.thread(record["thread"])
-        self.regions(thread, numbers[1], record, parts)
+        parts = self.block.parts_known(head["parts"])
+        thread = self.block.thread(record["thread"])
+        self.regions(thread, head["regions"], record, parts)
         self.chains(thread, record, parts)
         return record
+
+    def head(self):
+        stream, block = self.streams[HEAD], self.block
+        head = {"id": (block.id + stream.sv()) & MASK}
+        for field in ("thread", "cpu", "event", "weight"):
+            head[field] = stream.uv()
+        head["where"] = stream.u8()
+        for field in ("flags", "parts", "regions"):
+            head[field] = stream.uv()
+        head["time"] = (block.time + self.streams[TIME].sv()) & MASK
+        if head["regions"] > MAX_REGIONS:
+            raise corrupt("a sample with %d regions" % head["regions"])
+        block.id, block.time = head["id"], head["time"]
+        return head
 
     def regions(self, thread, count, record, parts):
         nothing = {"address": 0, "bytes": b""}
         old = (thread.regions + [nothing] * count)[:count]
-        placed = [self.placed(old[i]) for i in range(count)]
+        pc_before = thread.pc
+        if self.coded and parts & 1:
+            thread.pc = self.coded_pc(pc_before)
+        pc = thread.pc if parts & 1 else 0
+        placed = [self.placed(i, old[i], pc, pc_before) for i in range(count)]
         record["pc"], record["layout"], record["registers"] = 0, None, []
         if parts & 1:
             stack = (placed[0][0]["address"], placed[0][0]["size"]) if placed else (0, 0)
-            self.registers(thread, stack, record)
+            self.registers(thread, stack, record, pc_before)
         for (region, words), before in zip(placed, old):
             data = bytearray(region["size"])
             overlay(data, region["address"], before)
-            RegionWords(self.decoder, region, words, data).read(self.coded, record["pc"])
+            RegionWords(self.decoder, region, words, data).read(self.coded, pc, pc_before)
             if any(data.count(0, at, at + size) != size for at, size in region["missing"]):
                 raise corrupt("a missing range that is not 0")
             region["bytes"] = bytes(data)
         record["regions"] = thread.regions = [region for region, _ in placed]
 
-    def placed(self, old):
+    def placed(self, index, old, pc, pc_before):
         stream = self.streams[REGIONS]
         kind, words = stream.u8(), stream.u8()
-        address = (old["address"] + stream.sv()) & MASK
-        end = old["address"] + len(old["bytes"]) + stream.sv()
+        if self.coded:
+            address, end = self.coded.heads.place(index, old, pc, pc_before)
+        else:
+            address = (old["address"] + stream.sv()) & MASK
+            end = old["address"] + len(old["bytes"]) + stream.sv()
         size = (end - address) & MASK
         if words & 127 not in (4, 8):
             raise corrupt("a region with words %d" % words)
@@ -265,7 +283,7 @@ class Samples:
         missing = self.block.missing(stream, size)
         return {"kind": kind, "address": address, "size": size, "missing": missing}, words
 
-    def registers(self, thread, stack, record):
+    def registers(self, thread, stack, record, pc_before):
         stream = self.streams[REGISTERS]
         number = stream.uv()
         layout = self.block.layouts.get(number)
@@ -273,7 +291,7 @@ class Samples:
             raise corrupt("registers in layout %d, which is not defined" % number)
         known = packed_bits(stream, len(layout))
         if self.coded:
-            self.coded_registers(thread, stack, number, known)
+            self.coded_registers(thread, stack, number, known, pc_before)
         else:
             self.changed_registers(thread, stack, number, known)
         record["pc"], record["layout"] = thread.pc, number
@@ -296,18 +314,21 @@ class Samples:
                 value = self.decoder.word(Place(size, stack, stack[0], i, pc, values[i]))
             thread.values.append(value if known[i] else 0)
 
-    def coded_registers(self, thread, stack, number, known):
+    def coded_pc(self, before):
+        return self.coded.words.word(Place(8, (0, 0), 0, MASK, before, 0),
+                                     Frame(before, 0, 999, 1), before)
+
+    def coded_registers(self, thread, stack, number, known, before):
         layout = self.block.layouts[number]
         values = thread.values if thread.layout == number else [0] * len(layout)
-        before = thread.pc
-        pc = self.coded.word(Place(8, (0, 0), 0, MASK, before, 0), (before, 999), 1, before)
-        thread.layout, thread.values, thread.pc = number, [], pc
+        thread.layout, thread.values = number, []
         for i, (_, size) in enumerate(layout):
             value = 0
             if known[i]:
-                value = self.coded.word(Place(size, stack, stack[0], i, pc, values[i]),
-                                        (pc, 1000 + i), 2 + i,
-                                        self.expected(values[i], before, pc, size))
+                value = self.coded.words.word(
+                    Place(size, stack, stack[0], i, thread.pc, values[i]),
+                    Frame(thread.pc, before, 1000 + i, 2 + i),
+                    self.expected(values[i], before, thread.pc, size))
             thread.values.append(value)
 
     @staticmethod

@@ -348,7 +348,7 @@ with open(sys.argv[1], "rb") as file:
                 cursor.bytes()
 PYTHON
 }
-[ "$(record_ids dense.reel | sort -u | xargs)" = "32 36" ]
+[ "$(record_ids dense.reel | sort -u | xargs)" = "32 37" ]
 ok "--dense writes CODED_SAMPLES"
 
 # ---- rotation -------------------------------------------------------------------------------

@@ -107,7 +107,7 @@ static struct reel_raw_block block_of_samples(void)
 {
 	struct reel_raw_block block = { .type = REEL_BLOCK_SAMPLES,
 					.has_ends = true,
-					.word_bits = 64 };
+					.target.word_bits = 64 };
 	struct reel_record_sample_weight weight = { 1, 2 };
 	struct reel_sample_encoder *encoder;
 	struct example_sample sample;

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/head_coder.h"
+
+/* Lateness below a part of the period moves what is foreseen, by a part of it. */
+#define NEAR_PART   16
+#define FOLLOW_BITS 2
+/* Of numbers: what is below is noise in times, and is not in the others. */
+#define TIME_BITS  5
+#define FIELD_BITS 12
+#define PLACE_BITS 20
+
+/* What numbers are of, together with those of words. */
+enum salt {
+	SALT_CPU = 2000,
+	SALT_THREAD,
+	SALT_SAME,
+	SALT_ID,
+	SALT_PERIODS,
+	SALT_LATENESS,
+	SALT_END,
+	SALT_ADDRESS,
+	SALT_UNALIGNED,
+	SALT_FIELDS = 2016, /* and the field's position */
+};
+
+static struct reel_number_context context_of(enum salt salt, uint64_t a, uint64_t b)
+{
+	return (struct reel_number_context){
+		REEL_NUMBER_FIELD,
+		{ salt, reel_word_mix(a, salt), reel_word_mix(b, salt) },
+	};
+}
+
+static bool is_like(const struct reel_sample_head *head, const struct reel_sample_head *last)
+{
+	return head->id == last->id + 1 && head->event == last->event &&
+	       head->weight == last->weight && head->where == last->where &&
+	       head->flags == last->flags && head->parts == last->parts &&
+	       head->n_regions == last->n_regions;
+}
+
+/* Those of the sample before, most often; else all. */
+REEL_BOTH_WAYS void code_fields(struct reel_head_coder *coder, struct reel_number_coder *numbers,
+				bool decoding, struct reel_sample_head *head)
+{
+	const struct reel_sample_head *last = &coder->last;
+	const uint64_t before[] = { last->event, last->weight, last->where,
+				    last->flags, last->parts,  last->n_regions };
+	uint64_t *const fields[] = { &head->event, &head->weight, &head->where,
+				     &head->flags, &head->parts,  &head->n_regions };
+	struct reel_number_context context = context_of(SALT_SAME, head->thread, head->cpu);
+	bool same = !decoding && is_like(head, last);
+
+	same = reel_number_bits(numbers, decoding, same, 1, &context, 0);
+	context = context_of(SALT_ID, 0, 0);
+	head->id = last->id + (same ? 1
+				    : reel_number_difference(numbers, decoding, head->id - last->id,
+							     FIELD_BITS, &context));
+	for (unsigned i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+		context = context_of(SALT_FIELDS + i, before[i], head->thread);
+		*fields[i] =
+			same ? before[i]
+			     : reel_number(numbers, decoding, *fields[i], FIELD_BITS, &context);
+	}
+}
+
+/* How many periods it is behind `from`, as far as that can be told. */
+static uint64_t periods_from(uint64_t from, uint64_t time, uint64_t period)
+{
+	uint64_t behind = time - from;
+
+	return period && behind >> 63 == 0 ? (behind + period / 2) / period : 0;
+}
+
+/* Timers fire once in a period, and are late: what is foreseen is when they should. */
+REEL_BOTH_WAYS uint64_t code_time(struct reel_head_coder *coder, struct reel_number_coder *numbers,
+				  bool decoding, uint64_t time, uint64_t *cpu_time)
+{
+	struct reel_number_context context = context_of(SALT_PERIODS, coder->periods, 0);
+	uint64_t periods = periods_from(*cpu_time, time, coder->period), foreseen;
+	int64_t late, near = (int64_t)(coder->period / NEAR_PART);
+
+	periods = coder->period ? reel_number(numbers, decoding, periods, FIELD_BITS, &context) : 0;
+	foreseen = *cpu_time + periods * coder->period;
+	context = context_of(SALT_LATENESS, periods, coder->lateness);
+	late = (int64_t)reel_number_difference(numbers, decoding, time - foreseen, TIME_BITS,
+					       &context);
+	time = foreseen + (uint64_t)late;
+	/* Shifts of negative numbers round down (SPEC.md). */
+	*cpu_time = late > -near && late < near ? foreseen + (uint64_t)(late >> FOLLOW_BITS) : time;
+	coder->periods = periods;
+	coder->lateness = late ? 64 - (unsigned)__builtin_clzll(reel_zigzag(late)) : 0;
+	return time;
+}
+
+REEL_BOTH_WAYS void code_head(struct reel_head_coder *coder, struct reel_number_coder *numbers,
+			      bool decoding, struct reel_sample_head *head)
+{
+	struct reel_number_context context =
+		context_of(SALT_CPU, coder->last.cpu, coder->last.thread);
+	uint64_t *thread;
+
+	head->cpu = reel_number(numbers, decoding, head->cpu, FIELD_BITS, &context);
+	thread = &coder->cpus[head->cpu % REEL_HEAD_CPUS].thread;
+	context = context_of(SALT_THREAD, *thread, head->cpu);
+	head->thread = reel_number(numbers, decoding, head->thread, FIELD_BITS, &context);
+	*thread = head->thread;
+	code_fields(coder, numbers, decoding, head);
+	head->time = code_time(coder, numbers, decoding, head->time,
+			       &coder->cpus[head->cpu % REEL_HEAD_CPUS].time);
+	coder->last = *head;
+}
+
+void reel_head_encode(struct reel_head_coder *coder, struct reel_number_coder *numbers,
+		      const struct reel_sample_head *head)
+{
+	struct reel_sample_head copy = *head;
+
+	code_head(coder, numbers, false, &copy);
+}
+
+void reel_head_decode(struct reel_head_coder *coder, struct reel_number_coder *numbers,
+		      struct reel_sample_head *ret)
+{
+	*ret = (struct reel_sample_head){ 0 };
+	code_head(coder, numbers, true, ret);
+}
+
+/* ---- where regions lie -------------------------------------------------------------- */
+
+/* Both move by the same where a region starts anew. */
+REEL_BOTH_WAYS void code_place(struct reel_number_coder *numbers, bool decoding,
+			       const struct reel_coded_region *region, uint64_t *address,
+			       uint64_t *size)
+{
+	const struct reel_region_base *base = region->base;
+	uint64_t end = *address + *size, end_before = base->address + base->size;
+	uint64_t moved = *address - base->address;
+	struct reel_number_context context = {
+		REEL_NUMBER_ADDRESS,
+		{ reel_word_mix(region->pc, SALT_ADDRESS + 16 * region->index),
+		  reel_word_mix(region->pc, reel_word_mix(region->pc_before,
+							  SALT_ADDRESS + 16 * region->index)),
+		  reel_word_mix(region->pc,
+				reel_word_mix(base->address, SALT_ADDRESS + 16 * region->index)) },
+	};
+	uint64_t words = reel_number_difference(numbers, decoding, (uint64_t)((int64_t)moved >> 3),
+						PLACE_BITS, &context);
+
+	context = context_of(SALT_UNALIGNED, region->index, 0);
+	*address = base->address + words * 8 +
+		   reel_number_bits(numbers, decoding, moved & 7, 3, &context, 0);
+	context = context_of(SALT_END, region->index, 0);
+	*size = end_before +
+		reel_number_difference(numbers, decoding, end - end_before, FIELD_BITS, &context) -
+		*address;
+}
+
+void reel_region_place_encode(struct reel_number_coder *numbers,
+			      const struct reel_coded_region *region, uint64_t address,
+			      uint64_t size)
+{
+	code_place(numbers, false, region, &address, &size);
+}
+
+void reel_region_place_decode(struct reel_number_coder *numbers,
+			      const struct reel_coded_region *region, uint64_t *address_ret,
+			      uint64_t *size_ret)
+{
+	*address_ret = *size_ret = 0;
+	code_place(numbers, true, region, address_ret, size_ret);
+}
