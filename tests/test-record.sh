@@ -204,11 +204,11 @@ ok "-v" "$check" b.reel complete
 target=$!
 sleep 0.2
 record -p $target --duration 500ms -o p.reel
-ok "-p, --duration" "$check" p.reel complete placed=100 samples=100 reason=2 pids=$target threads=2
+ok "-p, --duration" "$check" p.reel complete placed=100 samples=50 reason=2 pids=$target threads=2
 record -p $target -o p.reel -- sleep 1.5
 ok "-p with a command to say for how long" "$check" p.reel complete samples=100 reason=0 pids=$target
 tid=$(ls /proc/$target/task | tail -n 1)
-record -t "$tid" --duration 0.5 -o t.reel
+record -t "$tid" --duration 2 -o t.reel
 ok "-t" "$check" t.reel complete placed=100 samples=50 tids="$tid"
 record -C 0 -p $target --duration 0.5 -o c.reel
 ok "-C" "$check" c.reel complete cpus=0
@@ -224,7 +224,7 @@ wait $target
 
 "$recorder" -o i.reel -- "$busy" spin 20 2>err &
 recording=$!
-sleep 1
+sleep 2
 kill -INT $recording
 wait $recording
 [ $? = 143 ] && ! pgrep -f "^$busy spin 20" >/dev/null

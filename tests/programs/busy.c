@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps a CPU busy in ways that a recorder has to get right.
+ * Keeps a CPU busy in ways that a recorder has to get right. SECONDS are of each thread's CPU time:
+ * on a machine that has other work, too, there is as much to sample.
  *
  *   busy spin SECONDS [STATUS]       exits with STATUS
  *   busy threads COUNT SECONDS       COUNT threads besides the first
@@ -8,9 +9,9 @@
  *   busy faults COUNT BYTES          so many page faults with such a stack
  *   busy exec COUNT SECONDS          COUNT execs, SECONDS in each
  *   busy thread-exec SECONDS         another thread than the first calls exec, then spins
- *   busy reuse COUNT SECONDS         COUNT processes with one pid, one after the other (clone3's
- * set_tid) busy kernel SECONDS              in system calls busy remap                       maps
- * another file over a mapping, both executable
+ *   busy reuse COUNT SECONDS         COUNT processes with one pid (clone3's set_tid), in turn
+ *   busy kernel SECONDS              in system calls
+ *   busy remap                       maps another file over a mapping, both executable
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -27,20 +28,20 @@
 #include <time.h>
 #include <unistd.h>
 
-static double now(void)
+static double cpu_time(void)
 {
-	struct timespec now;
+	struct timespec time;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
 static void spin(double seconds)
 {
-	double end = now() + seconds;
+	double end = cpu_time() + seconds;
 	volatile unsigned sum = 0;
 
-	while (now() < end) {
+	while (cpu_time() < end) {
 		for (unsigned i = 0; i < 10000; i++)
 			sum += i;
 	}
@@ -80,9 +81,9 @@ static void fill(volatile uint64_t *words, size_t size)
 static int noise(size_t size, double seconds)
 {
 	uint64_t *words = __builtin_alloca(size);
-	double end = now() + seconds;
+	double end = cpu_time() + seconds;
 
-	while (now() < end)
+	while (cpu_time() < end)
 		fill(words, size);
 	return 0;
 }
@@ -163,9 +164,9 @@ static int kernel(double seconds)
 {
 	static char buffer[1 << 20];
 	int fd = open("/dev/zero", O_RDONLY);
-	double end = now() + seconds;
+	double end = cpu_time() + seconds;
 
-	while (now() < end) {
+	while (cpu_time() < end) {
 		if (read(fd, buffer, sizeof(buffer)) < 0)
 			return 1;
 	}
