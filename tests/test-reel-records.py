@@ -42,9 +42,9 @@ class Records(Case):
 
     def test_unknown_in_a_sample_block(self):
         sample = b.sample_record()
-        reel = sample_block(b.record(37), sample, b.record(16, 5), sample)
+        reel = sample_block(b.record(38), sample, b.record(16, 5), sample)
         self.assertEqual(names(self.good(reel)),
-                         ["unknown-37", "SAMPLE", "unknown-16", "SAMPLE"])
+                         ["unknown-38", "SAMPLE", "unknown-16", "SAMPLE"])
 
     def test_critical_does_not_matter_if_known(self):
         reel = self.side(b.record("LOSS", 1, 2, 3, 4, critical=True),
