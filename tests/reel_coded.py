@@ -190,7 +190,7 @@ class CodedWords:
     # -- regions
 
     def region(self, region, pc, pc_before):
-        """`region` has count, place(i), word(i) and put(i, word) of its words from the last, 0, on."""
+        """`region` has address, count, place(i), word(i) and put(i, word): words from the last, 0, on."""
         left = self.decisions.number(12, "left", (
             mixed(pc, 603), mixed(region.address, 604), mixed(pc, mixed(pc_before, 603))))
         if left > region.count:
