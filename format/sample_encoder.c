@@ -71,6 +71,7 @@ void reel_sample_encoder_destroy(struct reel_sample_encoder *encoder)
 
 bool reel_sample_encoder_is_full(const struct reel_sample_encoder *encoder)
 {
+	/* Of samples in every form: a SAMPLES may become a CODED_SAMPLES later. */
 	return encoder->threads.n_bases == REEL_THREADS_MAX ||
 	       encoder->n_layouts == REEL_LAYOUTS_MAX ||
 	       encoder->n_samples == REEL_CODED_SAMPLES_MAX;

@@ -61,6 +61,9 @@ struct reel_error *reel_samples_begin(struct reel_sample_decoder *decoder,
 	error = begin_words(decoder);
 	if (error)
 		return error;
+	if (stream_of(decoder, REEL_STREAM_TIME)->failed ||
+	    stream_of(decoder, REEL_STREAM_TOKENS)->failed)
+		return reel_decoder_ends_within("streams");
 	reel_decoder_forget(decoder);
 	decoder->n_samples = n;
 	decoder->next_sample = 0;
