@@ -213,7 +213,7 @@ MODES = {
         "_dl_audit_pltexit": (r"MAIN;mode_lazy;lazy_round;_dl_runtime_profile\w*;_dl_audit_pltexit(;LIBRARY)*", 5),
         "_dl_runtime_profile": (r"MAIN;mode_lazy;lazy_round;_dl_runtime_profile\w*(;_dl_profile_fixup(;LIBRARY)*)?", 20),
         "PLT stub": (r"MAIN;mode_lazy;lazy_round;STUB", 0.05),
-        "around": (r"MAIN(;mode_lazy(;lazy_round|;cpu_seconds|;find_slots)?)?(;STUB|;_dl_runtime_profile\w*(;ANY)*)?", 0),
+        "around": (r"MAIN(;mode_lazy(;lazy_round|;cpu_seconds|;find_slots)?|;cpu_seconds)?(;STUB|;_dl_runtime_profile\w*(;ANY)*)?", 0),
     }),
     "vdso": mode({
         "vDSO": (r"MAIN;mode_vdso;GETTIME;VDSO(;\w+|;VDSO)*", 50),
