@@ -34,7 +34,7 @@ enum candidate {
 };
 
 /* And if it is none of these. */
-enum class {
+enum word_class {
 	CLASS_ZERO,
 	CLASS_ONE,
 	CLASS_RECENT, /* of the stack, and lately used */
@@ -407,14 +407,15 @@ REEL_BOTH_WAYS unsigned code_candidate(struct reel_word_coder *coder, bool decod
 	return i;
 }
 
-static enum class class_of(const struct reel_word_coder *coder, uint64_t word,
-			   const struct reel_word_place *place) {
+static enum word_class class_of(const struct reel_word_coder *coder, uint64_t word,
+				const struct reel_word_place *place)
+{
 	const struct model *model = coder->model;
 
-	if (word < 2) return word ? CLASS_ONE : CLASS_ZERO;
-	if (reel_word_is_stack(word, place)) return find_recent(model, word) < STACK_RECENT
-		? CLASS_RECENT
-		: CLASS_STACK;
+	if (word < 2)
+		return word ? CLASS_ONE : CLASS_ZERO;
+	if (reel_word_is_stack(word, place))
+		return find_recent(model, word) < STACK_RECENT ? CLASS_RECENT : CLASS_STACK;
 	return model->dictionary[reel_word_dictionary_index(word)] == word ? CLASS_KNOWN
 									   : CLASS_NEW;
 }
@@ -430,11 +431,12 @@ static struct reel_number_context context_of(enum reel_number_kind kind, enum sa
 	};
 }
 
-REEL_BOTH_WAYS enum class code_class(struct reel_word_coder *coder, bool decoding, enum class class,
-				     const struct asked *asked) {
+REEL_BOTH_WAYS enum word_class code_class(struct reel_word_coder *coder, bool decoding,
+					  enum word_class class, const struct asked *asked)
+{
 	const struct reel_number_context context = context_of(REEL_NUMBER_CLASS, SALT_CLASS, asked);
 
-	return (enum class)reel_number_bits(&coder->numbers, decoding, class, 3, &context, 0);
+	return (enum word_class)reel_number_bits(&coder->numbers, decoding, class, 3, &context, 0);
 }
 
 static unsigned high_index(uint64_t high)
@@ -517,7 +519,7 @@ REEL_BOTH_WAYS uint64_t code_known(struct reel_word_coder *coder, bool decoding,
 REEL_BOTH_WAYS uint64_t code_other(struct reel_word_coder *coder, bool decoding, uint64_t word,
 				   const struct asked *asked)
 {
-	enum class class = decoding ? CLASS_NEW : class_of(coder, word, asked->place);
+	enum word_class class = decoding ? CLASS_NEW : class_of(coder, word, asked->place);
 
 	class = code_class(coder, decoding, class, asked);
 	switch (class) {
