@@ -276,7 +276,7 @@ $(O)/tests/fuzz/%: tests/fuzz/%.c
 
 # Against other programs: a table, and bench/RESULTS.md. bench-quick takes below two minutes once its peers are in the cache.
 bench_programs := $(patsubst %.c,$(O)/%,$(filter-out %.bpf.c $(if $(have_record),,bench/callback.c),$(wildcard bench/*.c)))
-bench bench-quick: all $(bench_programs) $(if $(have_record),$(O)/bench/callback.bpf.o)
+bench bench-quick: all $(bench_programs) $(addprefix $(O)/tests/,symbolize trace_symbols) $(if $(have_record),$(O)/bench/callback.bpf.o)
 	$(Q)O=$(O) bench/run $(if $(filter bench-quick,$@),--quick)
 bench-growth: all $(bench_programs)
 	$(Q)O=$(O) bench/growth
