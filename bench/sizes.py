@@ -59,7 +59,7 @@ def of_workload(name, frequency, seconds, quick):
         try:
             found[label] = perf_info(work, options, frequency, words)
         except NotRun as error:
-            failed[label] = str(error)
+            failed[label] = str(error).replace("%s/" % CACHE, "")
     return found, failed
 
 
