@@ -55,6 +55,8 @@ START = [
     # ld.so: relocations, and then the constructors.
     r"_start(;_dl_start(;ANY)*)?",
     r"_dl_start_user(;_dl_init(;call_init)*(;ANY)*)?",
+    # What _start calls is resolved there, unless the program is bound at once.
+    r"_start;(STUB|RESOLVE)",
     # libc's start around main, and in main itself the mode's choice.
     r"_start;(__libc_start_main|__libc_start_main_impl)(;__libc_start_call_main)?(;(?!exit|__GI_exit|__libc_start_call_main)(LIBRARY|libc\.so\.6\+))*",
     r"MAIN(;(CLOCK|STUB|RESOLVE|(__)?strcmp\w*)|;(atof|(__)?strtol?d|__GI_\w*strtod\w*)(;LIBRARY|;libc\.so\.6\+)*)?",
