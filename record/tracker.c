@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -284,6 +285,22 @@ struct reel_error *tracker_thread_create(struct reel_tracker *tracker, struct pr
 	if (ret)
 		*ret = thread;
 	return thread_put(tracker, thread, start);
+}
+
+struct reel_error *tracker_thread_rename(struct reel_tracker *tracker, struct thread *thread,
+					 uint64_t time, const char *comm)
+{
+	struct reel_record record = { .id = REEL_RECORD_THREAD_COMM };
+
+	if (!strcmp(thread->comm, comm))
+		return NULL;
+	snprintf(thread->comm, sizeof(thread->comm), "%s", comm);
+	record.thread_comm = (struct reel_record_thread_comm){
+		.time = time,
+		.thread = thread->id,
+		.comm = reel_bytes_of_string(thread->comm),
+	};
+	return tracker_put(tracker, thread->process, &record);
 }
 
 struct reel_error *tracker_thread_end(struct reel_tracker *tracker, struct thread *thread,

@@ -153,22 +153,6 @@ static struct reel_error *fork_process(struct reel_tracker *tracker,
 
 /* ---- exec, names, exit ------------------------------------------------------------------- */
 
-static struct reel_error *set_comm(struct reel_tracker *tracker, struct thread *thread,
-				   const struct reel_process_event *event)
-{
-	struct reel_record record = { .id = REEL_RECORD_THREAD_COMM };
-
-	if (!strcmp(thread->comm, event->comm))
-		return NULL;
-	memcpy(thread->comm, event->comm, sizeof(thread->comm));
-	record.thread_comm = (struct reel_record_thread_comm){
-		.time = event->time,
-		.thread = thread->id,
-		.comm = reel_bytes_of_string(thread->comm),
-	};
-	return tracker_put(tracker, thread->process, &record);
-}
-
 static struct reel_error *rename_thread(struct reel_tracker *tracker,
 					const struct reel_process_event *event)
 {
@@ -176,7 +160,7 @@ static struct reel_error *rename_thread(struct reel_tracker *tracker,
 
 	if (!thread || event->time < thread->known)
 		return NULL;
-	return set_comm(tracker, thread, event);
+	return tracker_thread_rename(tracker, thread, event->time, event->comm);
 }
 
 /*
@@ -261,7 +245,7 @@ static struct reel_error *exec_process(struct reel_tracker *tracker,
 	if (!first)
 		return replace_thread(tracker, process, event, old_space, caller);
 	error = move_thread(tracker, process, first, event->time);
-	return error ? error : set_comm(tracker, first, event);
+	return error ? error : tracker_thread_rename(tracker, first, event->time, event->comm);
 }
 
 static struct reel_error *exit_thread(struct reel_tracker *tracker,

@@ -87,6 +87,9 @@ struct thread_start {
 struct reel_error *tracker_thread_create(struct reel_tracker *tracker, struct process *process,
 					 const struct thread_start *start,
 					 struct thread **ret) REEL_MUST_CHECK;
+/* Nothing is put if that is its name already. */
+struct reel_error *tracker_thread_rename(struct reel_tracker *tracker, struct thread *thread,
+					 uint64_t time, const char *comm) REEL_MUST_CHECK;
 /* With the last thread the process ends too, unless `keep_process`. */
 struct reel_error *tracker_thread_end(struct reel_tracker *tracker, struct thread *thread,
 				      uint64_t time, bool keep_process) REEL_MUST_CHECK;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "record/quantity.h"
@@ -214,6 +215,23 @@ struct reel_error *reel_tracker_add_all(struct reel_tracker *tracker)
 
 /* ---- after a loss --------------------------------------------------------------------- */
 
+/* `last`: its end would be the process's, which is there. */
+static struct reel_error *resync_thread(struct reel_tracker *tracker, struct thread *thread,
+					bool last)
+{
+	uint64_t now = reel_now();
+	char comm[REEL_COMM_SIZE];
+
+	/* Not read from /proc: without a descriptor to spare, nobody has ended. */
+	if (!last && syscall(SYS_tgkill, (pid_t)thread->process->entry.id, thread->tid, 0) &&
+	    errno == ESRCH)
+		return tracker_thread_end(tracker, thread, now, true);
+	if (!reel_proc_comm(thread->tid, comm))
+		return NULL;
+	thread->known = now;
+	return tracker_thread_rename(tracker, thread, now, comm);
+}
+
 static struct reel_error *resync_process(struct reel_tracker *tracker, struct process *process)
 {
 	uint32_t pid = (uint32_t)process->entry.id;
@@ -230,12 +248,8 @@ static struct reel_error *resync_process(struct reel_tracker *tracker, struct pr
 		error = tracker_maps_replace(tracker, process, now, &maps);
 	map_list_free(&maps);
 	for (struct thread *thread = process->threads, *next; thread && !error; thread = next) {
-		struct reel_proc_status status;
-
 		next = thread->next;
-		/* The last one's end would be the process's, which is there. */
-		if (next && !reel_proc_status(thread->tid, &status))
-			error = tracker_thread_end(tracker, thread, now, true);
+		error = resync_thread(tracker, thread, !next);
 	}
 	return error ? error : scan_threads(tracker, process, now);
 }

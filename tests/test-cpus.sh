@@ -29,7 +29,7 @@ at_least() {
 check() {
     local all own
     at_least 10 cpus first 0
-    for thread in came back quick; do at_least 20 cpus $thread 1; done
+    for thread in came back quick late; do at_least 20 cpus $thread 1; done
     at_least 20 cpus gone 0
     all=$("$O/stackreel" folded -q --no-host-files "$dir/cpus.reel" 2>"$work/err" | awk '{ n += $NF } END { print n + 0 }')
     own=$("$O/stackreel" folded -q --no-host-files --comm stackreel-recor "$dir/cpus.reel" 2>"$work/err" | awk '{ n += $NF } END { print n + 0 }')

@@ -21,7 +21,8 @@ cd /out
 online=/sys/devices/system/cpu/cpu1/online
 [ -w $online ] || exit 77
 
-# Threads: first, while there is one CPU; came; gone, while there is one again; back; and quick, when it went and came at once.
+# Threads: first, while there is one CPU; came; gone, while there is one again; back; quick, when it went and came at once;
+# and late, whose process is known, but got its program and name there before the recorder, which stood still, saw that the CPU came.
 echo 0 >$online
 cat >/root/phases <<'END'
 on_cpu first 0 400
@@ -34,6 +35,15 @@ on_cpu back 1 2500
 echo 0 >/sys/devices/system/cpu/cpu1/online
 echo 1 >/sys/devices/system/cpu/cpu1/online
 on_cpu quick 1 2500
+echo 0 >/sys/devices/system/cpu/cpu1/online
+(until [ -e /root/go ]; do :; done; exec on_cpu late 1 2500) &
+sleep 1
+kill -STOP $PPID
+echo 1 >/sys/devices/system/cpu/cpu1/online
+: >/root/go
+until grep -q late /proc/$!/comm; do :; done
+kill -CONT $PPID
+wait
 END
 stackreel-record -a -F 199 -o cpus.reel -- sh /root/phases 2>cpus.log || { cat *.log; exit 1; }
 
