@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Checks the chains of testdata/programs/orders.cc, which knows them by construction.
 
-    stackreel folded FILE | orders_chains.py [--min SAMPLES] [--unread] [--few] [--bottom SHARE]
+    stackreel folded FILE | orders_chains.py [--min SAMPLES] [--unread FUNCTION] [--few] [--bottom SHARE]
 
 Every stack must be one that the program can have, from its entry to its leaf: see orders.cc's
 header.  Prints `N samples, N right` and each wrong stack; the exit status is 1 if there is one,
 if there are fewer samples than SAMPLES, or if one of the four ways to use the CPU is missing.
-With --unread, a trace may end because no byte of its stack could be read (the caller knows how many do).
+With --unread, a trace may end because no byte of its stack could be read, if the kernel was in FUNCTION: it needs the kernel's
+frames, as folded --annotate marks them.  Else they do not matter.
 SHARE of the samples in walk must be at its bottom (0.97).  With --few, none of the ways need be there, and walk need not be at its bottom.
 """
 
@@ -38,7 +39,7 @@ START = re.compile(r"_start|\[no frames\]|__run_exit_handlers|_dl_[a-z_]+|_dl_st
 
 def plain(function):
     """Without arguments, return type and marks of inlining."""
-    function = function.split("(")[0]
+    function = function.removesuffix("_[i]").split("(")[0]
     return re.sub(r"^(double|unsigned long|int|void) ", "", function).strip()
 
 
@@ -47,14 +48,16 @@ def plain(function):
 BARE = {"_init", "_fini", "frame_dummy", "__do_global_dtors_aux", "register_tm_clones",
         "deregister_tm_clones"}
 
-
+KERNEL = "_[k]"
 # Of such traces there are the first frame and what was inlined there, or a leaf's caller as well.
 UNREAD = re.compile(r"shop::.*|[^:;]+")
 
 
 def way_of(frames, unread):
     """The way's name, or None for a stack that cannot be."""
-    if unread and frames[0] == "[incomplete: stack bytes ran out]":
+    kernel = [frame[:-len(KERNEL)].split(".")[0] for frame in frames if frame.endswith(KERNEL)]
+    frames = [plain(frame) for frame in frames if not frame.endswith(KERNEL)]
+    if unread in kernel and frames[0] == "[incomplete: stack bytes ran out]":
         return "unread" if all(UNREAD.fullmatch(frame) for frame in frames[1:]) else None
     if frames[0] == "[incomplete: no unwind info]" and frames[1] in BARE:
         return "start"
@@ -84,18 +87,17 @@ def way_of(frames, unread):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--min", type=int, default=1)
-    parser.add_argument("--unread", action="store_true")
+    parser.add_argument("--unread")
     parser.add_argument("--few", action="store_true")
     parser.add_argument("--bottom", type=float, default=0.97)
     options = parser.parse_args()
     ways, wrong, deep = {}, [], {}
     for line in sys.stdin:
         stack, count = line.rstrip("\n").rsplit(" ", 1)
-        frames = [plain(frame) for frame in stack.split(";")]
-        way = way_of(frames, options.unread)
+        way = way_of(stack.split(";"), options.unread)
         ways[way] = ways.get(way, 0) + int(count)
         if way == "walk":
-            depth = frames.count("shop::walk")
+            depth = sum(plain(frame) == "shop::walk" for frame in stack.split(";"))
             deep[depth] = deep.get(depth, 0) + int(count)
         if way is None:
             wrong.append((int(count), stack))
