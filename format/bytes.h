@@ -216,4 +216,16 @@ static inline void reel_buffer_zigzag(struct reel_buffer *buffer, int64_t value)
 
 #define _cleanup_buffer_ __attribute__((cleanup(reel_buffer_free)))
 
+/* Stacks are compared so many bytes at a time: most of one is that of the sample before. */
+#define REEL_STEP_BYTES 64
+
+static inline bool reel_step_differs(const uint8_t *a, const uint8_t *b)
+{
+	uint64_t difference = 0;
+
+	for (size_t i = 0; i < REEL_STEP_BYTES; i += 8)
+		difference |= reel_load64(a + i) ^ reel_load64(b + i);
+	return difference;
+}
+
 #endif

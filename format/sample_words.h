@@ -78,16 +78,9 @@ static inline bool reel_words_equal(const uint8_t *a, const uint8_t *b, unsigned
 static inline size_t reel_words_equal_down_to(const uint8_t *a, const uint8_t *b, size_t start,
 					      size_t end, unsigned bytes)
 {
-	/* Most of a stack is that of the sample before: 64 bytes at a time. */
-	while (end - start >= 64) {
-		uint64_t difference = 0;
-
-		for (size_t i = 8; i <= 64; i += 8)
-			difference |= reel_words_difference(a + end - i, b + end - i);
-		if (difference)
-			break;
-		end -= 64;
-	}
+	while (end - start >= REEL_STEP_BYTES &&
+	       !reel_step_differs(a + end - REEL_STEP_BYTES, b + end - REEL_STEP_BYTES))
+		end -= REEL_STEP_BYTES;
 	while (end > start && reel_words_equal(a + end - bytes, b + end - bytes, bytes))
 		end -= bytes;
 	return end;

@@ -10,9 +10,7 @@
 
 /* Words are noted until there are so many: 64 cache lines of guesses. */
 #define NOTED_ENOUGH 32
-/* Compared at once. */
-#define STEP_BYTES 64
-#define NOTED_MAX  (NOTED_ENOUGH + STEP_BYTES / 4)
+#define NOTED_MAX    (NOTED_ENOUGH + REEL_STEP_BYTES / 4)
 
 /* ---- streams ------------------------------------------------------------------- */
 
@@ -152,16 +150,6 @@ static inline __attribute__((always_inline)) void note(struct noted *noted,
 	noted->differs = differs;
 }
 
-/* Most of a stack is that of the sample before. */
-static inline bool step_differs(const uint8_t *a, const uint8_t *b)
-{
-	uint64_t difference = 0;
-
-	for (size_t i = 0; i < STEP_BYTES; i += 8)
-		difference |= reel_words_difference(a + i, b + i);
-	return difference;
-}
-
 /* Goes down from `at` until enough words are noted: where the next ones are. */
 static inline __attribute__((always_inline)) size_t note_some(struct noted *noted,
 							      const struct reel_word_walk *walk,
@@ -169,10 +157,10 @@ static inline __attribute__((always_inline)) size_t note_some(struct noted *note
 							      unsigned bytes)
 {
 	noted->n = noted->n_turns = 0;
-	while (at - walk->start >= STEP_BYTES && noted->n < NOTED_ENOUGH) {
-		at -= STEP_BYTES;
-		if (noted->differs || step_differs(walk->bytes + at, base + at))
-			note(noted, walk, base, at, STEP_BYTES, bytes);
+	while (at - walk->start >= REEL_STEP_BYTES && noted->n < NOTED_ENOUGH) {
+		at -= REEL_STEP_BYTES;
+		if (noted->differs || reel_step_differs(walk->bytes + at, base + at))
+			note(noted, walk, base, at, REEL_STEP_BYTES, bytes);
 	}
 	if (noted->n >= NOTED_ENOUGH)
 		return at;

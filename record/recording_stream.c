@@ -225,13 +225,14 @@ static struct reel_error *write_sample(struct recording *recording,
 				       const struct reel_sampler_parts *parts)
 {
 	struct reel_sample *sample = reel_sample_translate(&recording->translator, parts);
-	struct reel_tracker_place place;
+	struct reel_tracker_place place = { 0 };
 	struct reel_error *error;
 
 	if (!sample)
 		return refuse(recording, parts->sample->cpu, NULL);
 	sample->id = recording->last_sample + 1;
 	error = reel_tracker_place(recording->tracker, parts->sample, &place);
+	sample->thread = place.thread;
 	if (!error && recording->symbols && sample->n_kernel_chain)
 		error = reel_kernel_symbols_write(recording->symbols, sample->kernel_chain,
 						  sample->n_kernel_chain);
@@ -241,7 +242,6 @@ static struct reel_error *write_sample(struct recording *recording,
 		return error;
 	if (parts->sample->flags & REEL_BPF_STACK_CUT && is_cut_short(recording, parts->sample))
 		recording->n_cut++;
-	sample->thread = place.thread;
 	error = reel_output_sample(recording->output, sample);
 	if (error && reel_error_code(error) == REEL_ERROR_INVALID)
 		return refuse(recording, parts->sample->cpu, error);

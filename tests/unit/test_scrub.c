@@ -17,6 +17,7 @@
 #define SPACES 70 /* more than the scrubber keeps lists of */
 #define PAGE   0x1000u
 #define WORDS  700 /* more than it takes at once */
+#define STACKS 4
 
 static uint64_t random_state = 1;
 
@@ -128,6 +129,8 @@ struct world {
 	struct reel_scrubber *scrubber;
 	uint64_t code; /* where mappings begin */
 	uint64_t stack;
+	/* What threads left on their stacks. */
+	uint8_t stacks[STACKS][WORDS * 8];
 };
 
 /* Words of all kinds, and those right beside what counts. */
@@ -275,6 +278,40 @@ static void check_random(struct world *world, uint64_t space, const struct reel_
 	check_numbers(&model, &scrubbed);
 }
 
+/* A stack that is mostly what it was, with words right beside where it starts now and then. */
+static void check_stack(struct world *world, uint64_t space, const struct reel_scrub_words *words)
+{
+	unsigned index = random_below(STACKS), used = 1 + random_below(WORDS / 2);
+	size_t size = (size_t)used * (random_below(9) ? words->size : 2);
+	uint8_t *bytes = world->stacks[index] + sizeof(world->stacks[index]) - size;
+	struct reel_region region = {
+		/* Some end elsewhere. */
+		.address = world->stack + WORDS * 8 - size + (random_below(30) ? 0 : 16),
+		.size = size,
+		.bytes = bytes,
+	};
+	struct reel_sample sample = {
+		/* The last two are kept in one place. */
+		.thread = index == STACKS - 1 ? 64 + index - 1 : index,
+		.regions = &region,
+		.n_regions = 1,
+	};
+	struct reel_space_view view = reel_timeline_view(world->timeline, space, REEL_TIME_NOW);
+	struct model model = { world->timeline, space, *words, &sample };
+	struct reel_sample scrubbed = sample;
+
+	for (unsigned i = random_below(4); i; i--) {
+		uint64_t word = random_word(world, words, &region);
+		size_t at = random_below(used) * (size_t)words->size;
+
+		for (unsigned j = 0; j < words->size && at + words->size <= size; j++)
+			bytes[at + (words->big_endian ? words->size - 1 - j : j)] =
+				(uint8_t)(word >> 8 * j);
+	}
+	must(reel_scrub_sample(world->scrubber, &view, words, &scrubbed));
+	check_regions(&model, &scrubbed);
+}
+
 /* Several samples of a space as it is, then it changes: with a list and without. */
 static void check_world(struct world *world, const struct reel_scrub_words *words)
 {
@@ -288,6 +325,8 @@ static void check_world(struct world *world, const struct reel_scrub_words *word
 			    (1 + random_below(8)) * PAGE, random_below(3) ? 5 : 3);
 		for (unsigned j = random_below(6); j; j--)
 			check_random(world, space, words);
+		for (unsigned j = random_below(60); j; j--)
+			check_stack(world, space, words);
 	}
 	reel_scrubber_destroy(world->scrubber);
 	reel_timeline_destroy(world->timeline);

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which words are addresses. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "space/mapping_tree.h"
+#include "space/scrub_parts.h"
+
+/* SPEC.md 5, MAP. */
+#define PROTECTION_EXECUTE 4
+
+/* Longer lists are not made. */
+#define CODE_RANGES_MAX 65536
+
+#define WORDS_AT_ONCE 512
+
+/* Where nothing lies (but 0 and the last address: who has this looks twice). */
+static const struct address_range nowhere = { UINT64_MAX, 0 };
+
+/* ---- code --------------------------------------------------------------------------- */
+
+static void add_range(void *context, const struct reel_mapping *mapping)
+{
+	struct scrub_code *list = context;
+	/* A mapping may end at 2^64. */
+	uint64_t end = mapping->address + mapping->size, last = end ? end : UINT64_MAX;
+	struct address_range *ranges = list->ranges;
+
+	if (!(mapping->protection & PROTECTION_EXECUTE) || list->failed)
+		return;
+	if (list->count && ranges[list->count - 1].last >= mapping->address) {
+		ranges[list->count - 1].last = last;
+		return;
+	}
+	if (list->count == list->capacity) {
+		size_t capacity = list->capacity ? 2 * list->capacity : 64;
+
+		ranges = list->count < CODE_RANGES_MAX
+				 ? reallocarray(ranges, capacity, sizeof(*ranges))
+				 : NULL;
+		if (!ranges) {
+			list->failed = true;
+			return;
+		}
+		list->ranges = ranges;
+		list->capacity = capacity;
+	}
+	ranges[list->count++] = (struct address_range){ mapping->address, last };
+}
+
+static void fill_filter(struct scrub_code *list)
+{
+	memset(list->filter, 0, sizeof(list->filter));
+	for (size_t i = 0; i < list->count; i++) {
+		uint64_t bit = list->ranges[i].first >> SCRUB_FILTER_SHIFT;
+		uint64_t last = list->ranges[i].last >> SCRUB_FILTER_SHIFT;
+
+		if (last - bit >= SCRUB_FILTER_BITS) {
+			memset(list->filter, 0xff, sizeof(list->filter));
+			return;
+		}
+		for (; bit <= last; bit++)
+			list->filter[bit % SCRUB_FILTER_BITS / 64] |= (uint64_t)1 << bit % 64;
+	}
+}
+
+/* Where there is no memory for it, or no end to it, the tree will do. */
+static void make_list(struct scrub_code *list, const struct reel_space_view *view)
+{
+	list->count = 0;
+	list->failed = false;
+	reel_mapping_tree_visit(view->root, 0, UINT64_MAX, add_range, list);
+	if (list->failed) {
+		list->searches = 0;
+		return;
+	}
+	list->is_list = true;
+	list->found = list->count ? list->ranges[0] : nowhere;
+	list->whole = list->count ? (struct address_range){ list->ranges[0].first,
+							    list->ranges[list->count - 1].last }
+				  : nowhere;
+	fill_filter(list);
+}
+
+/*
+ * The code of a space that was not seen in this state.  Its list takes as long to make as it is,
+ * and mappings may change with each sample: it is made once as many look-ups went without one.
+ */
+static struct scrub_code *find_list(struct scrub_code *codes, const struct reel_space_view *view)
+{
+	struct scrub_code *list = &codes[view->space % SCRUB_CODE_LISTS];
+
+	if (list->generation != view->generation || !view->generation) {
+		list->generation = view->generation;
+		list->searches = 0;
+		list->is_list = false;
+		list->whole = (struct address_range){ 0, UINT64_MAX };
+		memset(list->filter, 0xff, sizeof(list->filter));
+	}
+	/* An AVL tree of that height has no more than so many nodes. */
+	if (!list->is_list && list->searches >> reel_mapping_tree_height(view->root))
+		make_list(list, view);
+	return list;
+}
+
+static bool tree_has(const struct reel_space_view *view, uint64_t address)
+{
+	const struct reel_mapping *mapping = reel_mapping_tree_find(view->root, address);
+
+	return mapping && mapping->protection & PROTECTION_EXECUTE;
+}
+
+static bool list_has(struct scrub_code *list, uint64_t address)
+{
+	const struct address_range *range = list->ranges;
+
+	if (!list->count)
+		return false;
+	if (address_range_has(&list->found, address))
+		return true;
+
+	/* The last one that begins at or below it. */
+	for (size_t count = list->count; count > 1;) {
+		size_t half = count / 2;
+
+		range += range[half].first <= address ? half : 0;
+		count -= half;
+	}
+	if (!address_range_has(range, address))
+		return false;
+	list->found = *range;
+	return true;
+}
+
+/* ---- words -------------------------------------------------------------------------- */
+
+/* Cheap, and right where it says no. */
+static inline bool may_be_code(const struct address_range *code, const uint64_t *filter,
+			       uint64_t address)
+{
+	uint64_t bit = address >> SCRUB_FILTER_SHIFT;
+
+	return address_range_has(code, address) &
+	       (filter[bit % SCRUB_FILTER_BITS / 64] >> bit % 64 & 1);
+}
+
+static bool is_code(const struct scrub_sieve *sieve, uint64_t address)
+{
+	struct scrub_code *code = sieve->code;
+
+	if (!may_be_code(&code->whole, code->filter, address))
+		return false;
+	if (code->is_list)
+		return list_has(code, address);
+	code->searches++;
+	return tree_has(sieve->view, address) || (address && tree_has(sieve->view, address - 1));
+}
+
+static bool is_data(const struct scrub_sieve *sieve, uint64_t address)
+{
+	for (size_t i = 0; i < sieve->n_regions; i++) {
+		if (address_range_has(&sieve->regions[i], address))
+			return true;
+	}
+	return false;
+}
+
+bool scrub_is_address(const struct scrub_sieve *sieve, uint64_t word)
+{
+	return is_data(sieve, word & ~sieve->words.data_mask) ||
+	       is_code(sieve, word & ~sieve->words.code_mask);
+}
+
+void scrub_sieve_init(struct scrub_sieve *sieve, struct scrub_code *codes,
+		      const struct reel_space_view *view, const struct reel_scrub_words *words,
+		      const struct reel_sample *sample)
+{
+	sieve->view = view;
+	sieve->words = *words;
+	sieve->code = find_list(codes, view);
+	sieve->n_regions = sample->n_regions;
+	memset(sieve->scrubbed, 0, sizeof(sieve->scrubbed));
+	sieve->scrubbed[words->big_endian ? words->size - 1 : 0] = REEL_SCRUBBED_WORD;
+	sieve->all = sieve->code->whole;
+	for (size_t i = 0; i < sample->n_regions; i++) {
+		uint64_t start = sample->regions[i].address;
+		uint64_t end = start + sample->regions[i].size;
+
+		end = end < start ? UINT64_MAX : end;
+		sieve->regions[i] = (struct address_range){ start, end };
+		if (start < sieve->all.first)
+			sieve->all.first = start;
+		if (end > sieve->all.last)
+			sieve->all.last = end;
+	}
+	/* What is stripped lies above addresses, unless a file says so to fool its readers. */
+	if ((words->code_mask | words->data_mask) &
+	    (UINT64_MAX >> __builtin_clzll(sieve->all.last | 1)))
+		sieve->all.first = 0;
+}
+
+/*
+ * Up to WORDS_AT_ONCE words.  The first loop, which all of them take, has no branch that depends
+ * on what a word is, since nothing would predict it: it notes what may be an address.
+ */
+static inline __attribute__((always_inline)) void scrub_some(const struct scrub_sieve *sieve,
+							     const uint8_t *restrict at,
+							     size_t count, uint8_t *restrict to,
+							     unsigned size, bool big_endian)
+{
+	const uint64_t mask = ~(sieve->words.code_mask | sieve->words.data_mask);
+	const uint64_t first = sieve->all.first, span = sieve->all.last - first;
+	const uint64_t code_mask = ~sieve->words.code_mask, data_mask = ~sieve->words.data_mask;
+	const struct address_range stack = sieve->regions[0], code = sieve->code->whole;
+	const uint64_t *const filter = sieve->code->filter;
+	const bool has_others = sieve->n_regions > 1;
+	uint64_t scrubbed = 0;
+	uint16_t noted[WORDS_AT_ONCE];
+	size_t n_noted = 0;
+
+	/* Whatever number these bytes are here: it is not computed with. */
+	memcpy(&scrubbed, sieve->scrubbed, size);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t word = scrub_load_word(at + i * size, size, big_endian);
+		uint64_t bytes = word ? scrubbed : 0;
+
+		memcpy(to + i * size, &bytes, size);
+		noted[n_noted] = (uint16_t)i;
+		n_noted += (word & mask) - first <= span;
+	}
+	for (size_t i = 0; i < n_noted; i++) {
+		size_t offset = noted[i] * (size_t)size;
+		uint64_t word = scrub_load_word(at + offset, size, big_endian);
+
+		/* Most are the stack's own addresses, or lie where no code is. */
+		if (address_range_has(&stack, word & data_mask) ||
+		    ((has_others || may_be_code(&code, filter, word & code_mask)) &&
+		     scrub_is_address(sieve, word)))
+			memcpy(to + offset, at + offset, size);
+	}
+}
+
+void scrub_words(const struct scrub_sieve *sieve, const uint8_t *at, size_t count, uint8_t *to)
+{
+	bool big_endian = sieve->words.big_endian;
+	unsigned size = sieve->words.size;
+
+	while (count) {
+		size_t some = count < WORDS_AT_ONCE ? count : WORDS_AT_ONCE;
+
+		/* Constants are what makes it fast. */
+		if (size == 8 && !big_endian)
+			scrub_some(sieve, at, some, to, 8, false);
+		else if (size == 8)
+			scrub_some(sieve, at, some, to, 8, true);
+		else if (!big_endian)
+			scrub_some(sieve, at, some, to, 4, false);
+		else
+			scrub_some(sieve, at, some, to, 4, true);
+		at += some * size;
+		to += some * size;
+		count -= some;
+	}
+}
