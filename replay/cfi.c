@@ -174,31 +174,34 @@ static enum reel_cfi_found header_row(const struct reel_cfi *cfi, uint64_t addre
 				      struct reel_cfi_row *ret)
 {
 	const struct cfi_data *data = &cfi->eh.data;
-	uint64_t fde_address, offset;
+	struct cfi_header_entry entry;
 	struct cfi_fde fde;
+	uint64_t offset;
 
-	if (!cfi->header.n || !reel_cfi_header_search(&cfi->header, address, &fde_address))
+	if (!cfi->header.n || !reel_cfi_header_search(&cfi->header, address, &entry))
 		return REEL_CFI_NONE;
-	offset = fde_address - data->section.address;
+	offset = entry.fde - data->section.address;
 	if (offset >= data->section.size || parse_fde(data, offset, &fde))
 		return REEL_CFI_NONE;
 	/* GCC's empty cold parts make FDEs of no bytes, which displace the real one (mold #1648).
 	 */
 	if (address - fde.begin >= fde.size || !in_text(cfi, fde.begin))
 		return REEL_CFI_NONE;
-	return reel_cfi_program_row(data, &fde, address, ret) ? REEL_CFI_NONE : REEL_CFI_FOUND;
+	if (reel_cfi_program_row(data, &fde, address, ret))
+		return REEL_CFI_NONE;
+	/* From the next entry on the table names another FDE. */
+	ret->same_begin = ret->begin > entry.begin ? ret->begin : entry.begin;
+	ret->same_end = ret->end < entry.next ? ret->end : entry.next;
+	return REEL_CFI_FOUND;
 }
 
-enum reel_cfi_found reel_cfi_row_at(struct reel_cfi *cfi, uint64_t address,
-				    struct reel_cfi_row *ret, const char **problem_ret)
+/* What the sections have, which may be sorted by no table. */
+static enum reel_cfi_found indexed_row(struct reel_cfi *cfi, uint64_t address,
+				       struct reel_cfi_row *ret, const char **problem_ret)
 {
 	enum reel_cfi_found found = REEL_CFI_NONE;
 	const struct cfi_segment *segment;
 
-	if (!in_text(cfi, address))
-		return REEL_CFI_NONE;
-	if (header_row(cfi, address, ret) == REEL_CFI_FOUND)
-		return REEL_CFI_FOUND;
 	if (!need_indices(cfi))
 		return REEL_CFI_NONE;
 	segment = segment_at(&cfi->eh, address);
@@ -210,6 +213,21 @@ enum reel_cfi_found reel_cfi_row_at(struct reel_cfi *cfi, uint64_t address,
 	if (!segment)
 		return found;
 	return row_of(&cfi->debug.data, segment, address, ret, problem_ret);
+}
+
+enum reel_cfi_found reel_cfi_row_at(struct reel_cfi *cfi, uint64_t address,
+				    struct reel_cfi_row *ret, const char **problem_ret)
+{
+	enum reel_cfi_found found;
+
+	if (!in_text(cfi, address))
+		return REEL_CFI_NONE;
+	if (header_row(cfi, address, ret) == REEL_CFI_FOUND)
+		return REEL_CFI_FOUND;
+	found = indexed_row(cfi, address, ret, problem_ret);
+	ret->same_begin = address;
+	ret->same_end = address + 1;
+	return found;
 }
 
 bool reel_cfi_same_gap(struct reel_cfi *cfi, uint64_t address, uint64_t other)

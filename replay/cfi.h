@@ -73,6 +73,8 @@ struct reel_cfi_row {
 	/* Addresses for which the row holds, and those of its FDE. */
 	uint64_t begin, end;
 	uint64_t fde_begin, fde_end;
+	/* Addresses for which reel_cfi_row_at is certain to give this row. */
+	uint64_t same_begin, same_end;
 	struct reel_cfi_rule
 		cfa; /* REGISTER_OFFSET or VAL_EXPRESSION; UNSPECIFIED if there is none */
 	uint16_t return_column;

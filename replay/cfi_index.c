@@ -57,23 +57,29 @@ static bool header_pointer(const struct cfi_header *header, size_t entry, unsign
 	return reel_cfi_pointer(&header->data, &cursor, header->encoding, ret);
 }
 
-bool reel_cfi_header_search(const struct cfi_header *header, uint64_t address, uint64_t *fde_ret)
+bool reel_cfi_header_search(const struct cfi_header *header, uint64_t address,
+			    struct cfi_header_entry *ret)
 {
 	size_t low = 0, high = header->n;
-	uint64_t begin;
+
+	ret->next = UINT64_MAX;
 
 	/* Entries below `low` begin at or before the address, those from `high` on behind it. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
+		uint64_t begin;
 
 		if (!header_pointer(header, middle, 0, &begin))
 			return false;
-		if (begin <= address)
+		if (begin <= address) {
 			low = middle + 1;
-		else
+			ret->begin = begin;
+		} else {
 			high = middle;
+			ret->next = begin;
+		}
 	}
-	return low && header_pointer(header, low - 1, 1, fde_ret);
+	return low && header_pointer(header, low - 1, 1, &ret->fde);
 }
 
 /* ---- the scan ---------------------------------------------------------------------- */

@@ -39,10 +39,18 @@ struct cfi_header {
 
 /* False, and no entries, where there is no table that can be searched. */
 bool reel_cfi_header_parse(const struct cfi_data *data, struct cfi_header *ret);
+
+struct cfi_header_entry {
+	uint64_t begin;
+	uint64_t next; /* where the next entry begins, UINT64_MAX: there is none */
+	uint64_t fde;  /* its ELF address */
+};
+
 /*
- * The ELF address of the FDE that the table has for `address`.  Nothing is
- * certain of it: the table may be wrong, and the FDE may end before the address.
+ * The entry that the table has for `address`.  Nothing is certain of its FDE: the table may be
+ * wrong, and the FDE may end before the address.
  */
-bool reel_cfi_header_search(const struct cfi_header *header, uint64_t address, uint64_t *fde_ret);
+bool reel_cfi_header_search(const struct cfi_header *header, uint64_t address,
+			    struct cfi_header_entry *ret);
 
 #endif

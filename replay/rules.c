@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "replay/rule_code.h"
+#include "replay/rule_rows.h"
 #include "replay/rule_table.h"
 
 #define RULE_UNIT 8 /* bytes: the granularity of rule numbers */
@@ -37,6 +38,7 @@ struct reel_rules {
 	/* Rule numbers by content; open-addressed. */
 	uint32_t *interned;
 	size_t interned_mask, n_rules;
+	struct rule_rows rows;
 	uint64_t bytes; /* but for the table's */
 };
 
@@ -84,6 +86,7 @@ void reel_rules_destroy(struct reel_rules *rules)
 	for (size_t i = 0; i < CHUNKS; i++)
 		free(atomic_load(&rules->chunks[i]));
 	free(rules->interned);
+	rule_rows_free(&rules->rows);
 	pthread_mutex_destroy(&rules->lock);
 	free(rules);
 }
@@ -195,48 +198,89 @@ static bool is_entry(const struct reel_rules *rules, uint64_t address, bool has_
 	return !has_fde && (!rules->cfi || reel_cfi_same_gap(rules->cfi, rules->entry, address));
 }
 
-static void compile_at(const struct reel_rules *rules, uint64_t address, union rule_buffer *ret)
+/* A rule, and for which addresses around its own it is certain to be the same. */
+struct compiled {
+	union rule_buffer buffer;
+	uint64_t begin, end;
+};
+
+static void compile_row(const struct reel_rules *rules, uint64_t address,
+			const struct reel_cfi_row *row, struct compiled *ret)
+{
+	reel_rule_compile(rules->arch, row, &ret->buffer);
+	if (address + 1 == row->fde_end) {
+		ret->buffer.rule.flags |= RULE_ENDS_FUNCTION;
+		return;
+	}
+	ret->begin = row->same_begin;
+	ret->end = row->same_end < row->fde_end ? row->same_end : row->fde_end - 1;
+	/* The entry itself is another matter. */
+	if (rules->entry > address && rules->entry < ret->end)
+		ret->end = rules->entry;
+	if (rules->entry < address && rules->entry >= ret->begin)
+		ret->begin = rules->entry + 1;
+}
+
+static void compile_at(const struct reel_rules *rules, uint64_t address, struct compiled *ret)
 {
 	enum reel_cfi_found found = REEL_CFI_NONE;
 	struct reel_cfi_row row;
 
+	ret->begin = address;
+	ret->end = address + 1;
+
 	if (rules->cfi)
 		found = reel_cfi_row_at(rules->cfi, address, &row, NULL);
 	if (is_entry(rules, address, found != REEL_CFI_NONE)) {
-		reel_rule_compile_outcome(REEL_RULE_ROOT, ret);
+		reel_rule_compile_outcome(REEL_RULE_ROOT, &ret->buffer);
 		return;
 	}
 	switch (found) {
 	case REEL_CFI_FOUND:
-		reel_rule_compile(rules->arch, &row, ret);
-		if (address + 1 == row.fde_end)
-			ret->rule.flags |= RULE_ENDS_FUNCTION;
+		compile_row(rules, address, &row, ret);
 		break;
 	case REEL_CFI_NONE:
-		reel_rule_compile_outcome(REEL_RULE_NONE, ret);
+		reel_rule_compile_outcome(REEL_RULE_NONE, &ret->buffer);
 		break;
 	case REEL_CFI_BAD:
-		reel_rule_compile_outcome(REEL_RULE_BAD, ret);
+		reel_rule_compile_outcome(REEL_RULE_BAD, &ret->buffer);
 		break;
 	}
 }
 
 /* ---- look-ups --------------------------------------------------------------------------- */
 
-static const struct reel_rule *add(struct reel_rules *rules, uint64_t address,
-				   const struct reel_rule *rule)
+/* The rule of an address whose row is known, or NULL. */
+static const struct reel_rule *find_in_rows(struct reel_rules *rules, uint64_t address)
 {
 	uint32_t number = 0;
 
 	pthread_mutex_lock(&rules->lock);
+	if (address < RULE_ADDRESS_LIMIT)
+		number = rule_rows_find(&rules->rows, address);
 	/* Another thread may have been faster, or have been moving the entry. */
+	if (number && !rule_table_find(&rules->table, address))
+		rule_table_add(&rules->table, address, number);
+	pthread_mutex_unlock(&rules->lock);
+	return number ? rule_of(rules, number) : NULL;
+}
+
+static const struct reel_rule *add(struct reel_rules *rules, uint64_t address,
+				   const struct compiled *compiled)
+{
+	uint32_t number = 0;
+
+	pthread_mutex_lock(&rules->lock);
 	if (address < RULE_ADDRESS_LIMIT)
 		number = rule_table_find(&rules->table, address);
 	if (!number) {
-		number = intern(rules, rule);
+		number = intern(rules, &compiled->buffer.rule);
 		/* Addresses beyond the limit are compiled each time; no ELF file has them. */
-		if (number && address < RULE_ADDRESS_LIMIT)
+		if (number && address < RULE_ADDRESS_LIMIT) {
 			rule_table_add(&rules->table, address, number);
+			rule_rows_add(&rules->rows, compiled->begin, compiled->end, address,
+				      number);
+		}
 	}
 	pthread_mutex_unlock(&rules->lock);
 	return number ? rule_of(rules, number) : &no_memory_rule;
@@ -246,12 +290,16 @@ const struct reel_rule *reel_rules_at(struct reel_rules *rules, uint64_t address
 {
 	uint32_t number =
 		address < RULE_ADDRESS_LIMIT ? rule_table_find(&rules->table, address) : 0;
-	union rule_buffer buffer;
+	const struct reel_rule *rule;
+	struct compiled compiled;
 
 	if (number)
 		return rule_of(rules, number);
-	compile_at(rules, address, &buffer);
-	return add(rules, address, &buffer.rule);
+	rule = find_in_rows(rules, address);
+	if (rule)
+		return rule;
+	compile_at(rules, address, &compiled);
+	return add(rules, address, &compiled);
 }
 
 struct reel_rules_counts reel_rules_counts(const struct reel_rules *rules)
@@ -263,7 +311,7 @@ struct reel_rules_counts reel_rules_counts(const struct reel_rules *rules)
 	counts = (struct reel_rules_counts){
 		.addresses = rules->table.n,
 		.rules = rules->n_rules,
-		.bytes = rules->bytes + rules->table.bytes,
+		.bytes = rules->bytes + rules->table.bytes + rule_rows_bytes(&rules->rows),
 	};
 	pthread_mutex_unlock(&writable->lock);
 	return counts;

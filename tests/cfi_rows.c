@@ -381,6 +381,25 @@ static bool same_contents(const struct reel_cfi_row *a, const struct reel_cfi_ro
 	       !memcmp(a->rules, b->rules, sizeof(a->rules));
 }
 
+/* Where a row is said to be found again. */
+static void compare_all_over(struct file *file, struct reel_cfi *cfi,
+			     const struct reel_cfi_row *row)
+{
+	const uint64_t addresses[] = {
+		row->same_begin,
+		row->same_begin + (row->same_end - row->same_begin) / 2,
+		row->same_end - 1,
+	};
+	struct reel_cfi_row again;
+
+	for (size_t i = 0; i < 3; i++) {
+		if (reel_cfi_row_at(cfi, addresses[i], &again, NULL) != REEL_CFI_FOUND ||
+		    !same_contents(row, &again))
+			differ(file, addresses[i], "the row is not the same all over",
+			       row->same_begin, row->same_end);
+	}
+}
+
 /* `stackreel table` shows these: libdw must have each, and no address may be missing. */
 static void compare_our_rows(struct file *file)
 {
@@ -406,6 +425,8 @@ static void compare_our_rows(struct file *file)
 		    !same_contents(&row, &looked_up))
 			differ(file, row.begin, "looked up, the row is another", row.end,
 			       looked_up.end);
+		else
+			compare_all_over(file, cfi, &looked_up);
 		if ((!file->eh || dwarf_cfi_addrframe(file->eh, row.begin, &frame)) &&
 		    (!file->debug || dwarf_cfi_addrframe(file->debug, row.begin, &frame)))
 			differ(file, row.begin, "libdw has no such row", row.begin, row.end);

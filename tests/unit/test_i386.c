@@ -136,7 +136,7 @@ static void test_header(void **unused)
 {
 	struct cfi_builder hdr = { .address = 0x10000 };
 	struct cfi_header header;
-	uint64_t fde;
+	struct cfi_header_entry entry;
 
 	(void)unused;
 	build_bytes(&hdr, BYTES(1, 0x1b, 0x03, 0x3b, 0, 0, 0, 0, 2, 0, 0, 0));
@@ -149,11 +149,15 @@ static void test_header(void **unused)
 				    .section = { hdr.bytes, hdr.size, hdr.address },
 				    .is_eh = true },
 		&header));
-	assert_false(reel_cfi_header_search(&header, 0xf7001fff, &fde));
-	assert_true(reel_cfi_header_search(&header, 0xf7002000, &fde));
-	assert_int_equal(fde, 0xf7020000);
-	assert_true(reel_cfi_header_search(&header, 0xf7003000, &fde));
-	assert_int_equal(fde, 0xf7020010);
+	assert_false(reel_cfi_header_search(&header, 0xf7001fff, &entry));
+	assert_true(reel_cfi_header_search(&header, 0xf7002000, &entry));
+	assert_int_equal(entry.fde, 0xf7020000);
+	assert_int_equal(entry.begin, 0xf7002000);
+	assert_int_equal(entry.next, 0xf7003000);
+	assert_true(reel_cfi_header_search(&header, 0xf7003000, &entry));
+	assert_int_equal(entry.fde, 0xf7020010);
+	assert_int_equal(entry.begin, 0xf7003000);
+	assert_true(entry.next == UINT64_MAX);
 }
 
 /* .debug_frame: addresses of 4 bytes, whether the CIE says so (version 4) or not. */
