@@ -43,7 +43,7 @@ def run(names, quick):
         try:
             reel, _ = captures.imported(captures.perf_data(name, quick))
             text = output(program, "--rounds", "3" if quick else "5", "--peers-rounds", "1" if quick else "3",
-                          *(["--samples", "1000"] if quick else ["--samples", "5000"]), reel)
+                          *(["--samples", "1000"] if quick else ["--samples", "10000"]), reel)
             rows += rows_of(name, figures(text))
         except NotRun as error:
             rows.append(Row(PART, name, why=str(error)))
