@@ -93,6 +93,10 @@ static const uint8_t thunk_before_frame[] = {
 };
 static const uint8_t thunk_before_frame_mask[] = { 0xff, 0, 0, 0,    0,	   0xff, 0,
 						   0,	 0, 0, 0xff, 0xff, 0xff };
+/* xor %edx,%edx; xor %ecx,%ecx; ret, or one of the two: what -fzero-call-used-regs leaves of a
+   function when its frame is gone, as in the vDSO of kernels with CONFIG_ZERO_CALL_USED_REGS. */
+static const uint8_t zero_ret[] = { 0x31, 0xd2, 0x31, 0xc9, 0xc3 };
+static const uint8_t zero_edx_ret[] = { 0x31, 0xd2, 0xc3 };
 
 static const struct reel_arch_entry entries[] = {
 	{ x86_plt_slot, x86_plt_slot_mask, 6, 0, 0, false },
@@ -109,6 +113,9 @@ static const struct reel_arch_entry entries[] = {
 	{ x86_ret, NULL, 1, 0, 0, false },
 	{ x86_rep_ret, NULL, 2, 0, 0, false },
 	{ ret_4, NULL, 3, 0, 0, false },
+	{ zero_ret, NULL, 5, 0, 0, false },
+	{ zero_ret + 2, NULL, 3, 0, 0, false },
+	{ zero_edx_ret, NULL, 3, 0, 0, false },
 	{ init_begin, NULL, 5, 0, 0, false },
 	{ init_begin, NULL, 5, 1, 1, false },
 	{ init_begin, NULL, 5, 4, 3, false },

@@ -280,6 +280,7 @@ static void test_frame_pointer(void **unused)
  *   55  push %ebp;  89 e5  mov %esp,%ebp
  *   53  push %ebx;  83 ec 08  sub $8,%esp;  e8 …  call __x86.get_pc_thunk.bx
  *   c2 04 00  ret $4
+ *   31 d2  xor %edx,%edx;  31 c9  xor %ecx,%ecx;  c3  ret
  *   8b 1c 24  mov (%esp),%ebx;  c3  ret
  *   e8 …  call __x86.get_pc_thunk.ax;  05 …  add $…,%eax;  55  push %ebp;  89 e5  mov %esp,%ebp
  */
@@ -303,6 +304,9 @@ static void test_entries(void **unused)
 		{ { 0x53, 0x83, 0xec, 8, 0xe8, 1, 2, 3, 4 }, 1, 1 },
 		{ { 0x53, 0x83, 0xec, 8, 0xe8, 1, 2, 3, 4 }, 4, 3 },
 		{ { 0xc2, 4, 0 }, 0, 0 },
+		{ { 0x31, 0xd2, 0x31, 0xc9, 0xc3 }, 0, 0 },
+		{ { 0x31, 0xd2, 0x31, 0xc9, 0xc3 }, 2, 0 },
+		{ { 0x31, 0xd2, 0xc3 }, 0, 0 },
 		{ { 0xc3 }, 0, 0 },
 		{ { 0xf3, 0x0f, 0x1e, 0xfb }, 0, 0 },
 		{ { 0x8b, 0x1c, 0x24, 0xc3 }, 0, 0 },
