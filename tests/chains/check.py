@@ -87,7 +87,7 @@ class Sections:
                 if name in self.NAMES:
                     ranges.append((address & 0xfff, length, self.NAMES[name]))
             # In a large one offsets in a page say nothing.
-            if text_size > 16384:
+            if text_size > 32768:
                 return []
         except (OSError, struct.error, IndexError, ValueError):
             pass
