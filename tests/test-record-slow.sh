@@ -69,7 +69,7 @@ ok "the summary says so"
 # ---- what is kept, and what comes back ----------------------------------------------------
 
 # 300 processes while the reader is slow: their samples may be dropped, but not they.
-"$recorder" --raw-stacks -F 4000 -o - -- sh -c './busy noise 65536 6 & ./spawn_many 300 exec >pids; wait' 2>err |
+"$recorder" --raw-stacks -F 1000 -o - -- sh -c './busy noise 65536 6 & ./spawn_many 300 exec >pids; wait' 2>err |
     "$tests/slow_reader.py" slow.reel 500000 3
 ok "that file can be read" without_noise slow.reel
 ok "processes are not lost while samples are" "$tests/record_check.py" slow.small.reel complete execs=pids

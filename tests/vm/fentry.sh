@@ -73,9 +73,11 @@ echo nop >$trace/current_tracer
 
 recording period 40 -e fentry:vfs_read -c 8 || exit
 # Opening /dev/net/tun enters the module; a read says that it has no device.
-events=fexit:vfs_read,cpu-clock,page-faults
+events=fexit:vfs_read,cpu-clock
 [ ! -e /dev/net/tun ] || reads=/usr/bin/reads\ /dev/net/tun events=$events,fentry:tun:tun_chr_open
 recording mixed 20 -e $events --fp || exit
+# Each of them: of page faults at a frequency, a busy host may let none be sampled.
+recording faults 20 -e fexit:vfs_read,page-faults -c 1 || exit
 
 refused -e fentry:no_such_function
 refused -e fentry:nosuchmodule:vfs_read
