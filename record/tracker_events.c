@@ -153,6 +153,15 @@ static struct reel_error *fork_process(struct reel_tracker *tracker,
 
 /* ---- exec, names, exit ------------------------------------------------------------------- */
 
+/* What /proc said later counts. */
+static struct reel_error *set_comm(struct reel_tracker *tracker, struct thread *thread,
+				   const struct reel_process_event *event)
+{
+	if (event->time < thread->named)
+		return NULL;
+	return tracker_thread_rename(tracker, thread, event->time, event->comm);
+}
+
 static struct reel_error *rename_thread(struct reel_tracker *tracker,
 					const struct reel_process_event *event)
 {
@@ -160,7 +169,7 @@ static struct reel_error *rename_thread(struct reel_tracker *tracker,
 
 	if (!thread || event->time < thread->known)
 		return NULL;
-	return tracker_thread_rename(tracker, thread, event->time, event->comm);
+	return set_comm(tracker, thread, event);
 }
 
 /*
@@ -245,7 +254,7 @@ static struct reel_error *exec_process(struct reel_tracker *tracker,
 	if (!first)
 		return replace_thread(tracker, process, event, old_space, caller);
 	error = move_thread(tracker, process, first, event->time);
-	return error ? error : tracker_thread_rename(tracker, first, event->time, event->comm);
+	return error ? error : set_comm(tracker, first, event);
 }
 
 static struct reel_error *exit_thread(struct reel_tracker *tracker,

@@ -31,6 +31,7 @@ struct thread {
 	bool is_target;	     /* reel_tracker_add_thread named it */
 	uint64_t start, end; /* UINT64_MAX while it lives */
 	uint64_t known;
+	uint64_t named; /* when /proc had its name, if events of names may have been lost */
 	char comm[REEL_COMM_SIZE];
 };
 

@@ -228,7 +228,8 @@ static struct reel_error *resync_thread(struct reel_tracker *tracker, struct thr
 		return tracker_thread_end(tracker, thread, now, true);
 	if (!reel_proc_comm(thread->tid, comm))
 		return NULL;
-	thread->known = now;
+	/* It may be dead, and its end not be told yet: so no more is known of it. */
+	thread->named = now;
 	return tracker_thread_rename(tracker, thread, now, comm);
 }
 
