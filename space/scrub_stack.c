@@ -68,7 +68,8 @@ void scrub_stacks_destroy(struct scrub_stacks *stacks)
 
 /* ---- which stack ------------------------------------------------------------------ */
 
-/* Others look at all words, or at what the words do not tell. */
+/* A region alone, of whole words: another region's place, bytes that are missing and code on the
+ * stack would have to be compared, too. */
 static bool is_kept(const struct scrub_sieve *sieve, const struct reel_region *region)
 {
 	unsigned size = sieve->words.size;
