@@ -1,4 +1,5 @@
-# stackreel: `make` builds, `make test` tests, `make demo` shows it; `make help` lists the rest.
+# stackreel: `make` builds, `make test` tests, `make demo` shows it; `make test-all` runs the tests that
+# take long; `make help` lists the rest.
 #
 #   V=1             show commands          O=DIR            object directory (build)
 #   SAN=1           ASan + UBSan           SAN=thread       TSan
@@ -207,7 +208,7 @@ unit: $(unit_tests)
 tests: all $(unit_tests) $(test_programs) $(addprefix $(O)/bench/,measure repeat synthesize unwind) $(O)/tests/truth/compare_unwinders \
 	$(if $(have_record),$(O)/tests/sampler_probe)
 
-# Comparisons with libdw, gdb, perf, llvm-symbolizer …, at length; `make test` runs their quick form.
+# Comparisons with libdw, gdb, perf, llvm-symbolizer …, at length; `make test-all` runs their quick form.
 .PHONY: truth
 truth: tests
 	$(Q)O=$(O) tests/truth/run.sh
@@ -224,16 +225,19 @@ vm-capture: tests
 # What is installed is looked at when make starts, so these start another make
 # once deps is done: one with as many jobs as there are CPUs, unless -j says otherwise.
 all_cpus = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
-.PHONY: deps demo test
+.PHONY: deps demo test test-all
 deps:
-	$(Q)packaging/deps.sh $(filter test,$(MAKECMDGOALS))
+	$(Q)packaging/deps.sh $(filter test test-all,$(MAKECMDGOALS))
 demo: | $(filter deps,$(MAKECMDGOALS))
 	+$(Q)$(MAKE) $(all_cpus) --no-print-directory all
 	$(Q)O=$(O) demo/demo.sh
-# Everything; prints `N passed, N failed, N skipped` last.
+# Both print `N passed, N failed, N skipped` last; test-all runs what test leaves out.
 test: | $(filter deps,$(MAKECMDGOALS))
 	+$(Q)$(MAKE) $(all_cpus) --no-print-directory tests
 	$(Q)O=$(O) tests/run.sh
+test-all: | $(filter deps,$(MAKECMDGOALS))
+	+$(Q)$(MAKE) $(all_cpus) --no-print-directory tests
+	$(Q)O=$(O) tests/run.sh --thorough
 
 # ---- installation -------------------------------------------------------------------
 
@@ -317,4 +321,4 @@ clean:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
 	@echo
-	@echo "  all  static  test  truth  unit  demo  deps  install  uninstall  clean  fuzz  bench  bench-quick  bench-growth  bench-record  vm-test  vm-capture"
+	@echo "  all  static  test  test-all  truth  unit  demo  deps  install  uninstall  clean  fuzz  bench  bench-quick  bench-growth  bench-record  vm-test  vm-capture"

@@ -26,8 +26,11 @@ if [ ! -x "$O/stackreel-record" ]; then
     exit
 fi
 
-echo "Recording it:          stackreel-record -F 999 -o orders.reel -- orders 2"
-if ! "$O/stackreel-record" -F 999 -o "$work/orders.reel" -- "$work/orders" 2 2>"$work/record.log"; then
+# Recording takes root; the file stays ours, since the shell opens it.
+sudo=()
+[ "$(id -u)" = 0 ] || ! command -v sudo >/dev/null || sudo=(sudo)
+echo "Recording it:          ${sudo[*]+${sudo[*]} }stackreel-record -F 999 -o - -- orders 2 >orders.reel"
+if ! ${sudo[@]+"${sudo[@]}"} "$O/stackreel-record" -F 999 -o - -- "$work/orders" 2 >"$work/orders.reel" 2>"$work/record.log"; then
     echo "Recording is not possible here:"
     sed 's/^/    /' "$work/record.log"
     replay_shipped

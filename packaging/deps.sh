@@ -1,8 +1,9 @@
 #!/bin/bash
 # Installs what is missing to build stackreel, with apt or dnf, and says what.
 #
-#   packaging/deps.sh          to build and run
-#   packaging/deps.sh test     to test as well (emulators and cross compilers included)
+#   packaging/deps.sh            to build and run
+#   packaging/deps.sh test       to test as well (an emulator and a cross compiler included)
+#   packaging/deps.sh test-all   for all that the thorough tests need: compilers and emulators of every CPU
 #
 # Asks only for packages that are not installed; needs root only if there are any.
 set -eu
@@ -19,13 +20,15 @@ dnf_build=(gcc gcc-c++ make pkgconf-pkg-config clang llvm glibc-devel libbpf-dev
 dnf_test=(libcmocka-devel elfutils compiler-rt libasan libubsan zstd python3 binutils procps-ng util-linux libcap gdb dwz lld
     libunwind-devel perf)
 
-want_test=
-[ "${1-}" = test ] && want_test=yes
+want_test= want_all=
+case " $* " in *" test "* | *" test-all "*) want_test=yes ;; esac
+case " $* " in *" test-all "*) want_all=yes ;; esac
 
 as_root() {
     if [ "$(id -u)" = 0 ]; then
         "$@"
     elif command -v sudo >/dev/null; then
+        echo "deps: sudo $*" >&2
         sudo "$@"
     else
         echo "deps: root is needed for: $*" >&2
@@ -69,5 +72,5 @@ else
 fi
 
 if [ -n "$want_test" ] && command -v apt-get >/dev/null; then
-    as_root tests/vm/deps.sh s390x riscv64 hosts
+    as_root tests/vm/deps.sh ${want_all:+s390x riscv64 hosts}
 fi

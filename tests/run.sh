@@ -1,9 +1,10 @@
 #!/bin/bash
 # Runs the tests and adds up what every runner counted.
 #
-#   tests/run.sh            everything: unit tests, then each tests/*/test.sh and tests/test-*.{sh,py}
+#   tests/run.sh            unit tests, and each tests/*/test.sh and tests/test-*.{sh,py} that is not thorough (below)
+#   tests/run.sh --thorough those that are
 #   tests/run.sh --unit     only the unit tests
-#   tests/run.sh NAME...    only runners whose name contains one of NAME
+#   tests/run.sh NAME...    only runners whose name contains one of NAME, thorough ones too
 #   -j N, JOBS=N            as many runners at a time: one more than there are CPUs, since many wait; 1: in order, one by one
 #   O=DIR                   the object directory (build)
 #   EMULATOR=COMMAND        runs the unit tests, if they are another CPU's
@@ -16,10 +17,13 @@
 #   guests    boots guests and builds for them in $O/vm-*: one at a time
 #   makes     may build in $O: one at a time
 #   long      is started before others
+#   thorough  takes minutes, or looks closer than who has just built it needs: `make test-all`
+#
+# At the end it says which runners took longest.
 set -u
 cd "$(dirname "$0")/.." || exit
 export O=${O:-build}
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 times=()
 work=$(mktemp -d) || exit
 # Who has ended, and how. (What `wait -n` waits for may have been forgotten before: bash 5.2, cleanup_dead_jobs.)
 mkfifo "$work/ended" && exec 3<>"$work/ended" || exit
@@ -47,7 +51,7 @@ add_runner() {
     local mark
     for mark in $2; do
         case $mark in
-        records | guests | makes | long) ;;
+        records | guests | makes | long | thorough) ;;
         *) echo "$1: 'run.sh: $mark' means nothing" >&2 && exit 2 ;;
         esac
     done
@@ -69,11 +73,17 @@ list_units() {
     done
 }
 
+# list_scripts WHICH [NAME...]: WHICH is quick, thorough, or any.
 list_scripts() {
-    local script
+    local which=$1 script words is
+    shift
     for script in tests/test-*.sh tests/test-*.py tests/*/test.sh; do
         [ -f "$script" ] || continue
-        wanted "$(name_of "$script")" "$@" && add_runner "$script" "$(sed -n 's/^# run\.sh: //p' "$script")"
+        words=$(sed -n 's/^# run\.sh: //p' "$script")
+        is=quick
+        case " $words " in *" thorough "*) is=thorough ;; esac
+        [ "$which" = any ] || [ "$which" = $is ] || continue
+        wanted "$(name_of "$script")" "$@" && add_runner "$script" "$words"
     done
 }
 
@@ -119,7 +129,7 @@ start() {
     } 2>>"$to" </dev/null &
     running[$!]=$runner output[$!]=$to since[$!]=$SECONDS
     for mark in ${marks[$runner]}; do
-        [ "$mark" = long ] || taken[$mark]=$!
+        case $mark in long | thorough) ;; *) taken[$mark]=$! ;; esac
     done
 }
 
@@ -157,6 +167,14 @@ add() {
     fi
     printf '%-34s %5d passed, %d failed, %d skipped, %d s\n' "$name" "$p" "$f" "$s" "$seconds"
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+    times+=("$seconds s $name")
+}
+
+# longest: the runners that took longest, in one line.
+longest() {
+    local list
+    list=$(printf '%s\n' "${times[@]}" | sort -rn | head -n 8 | paste -sd, | sed 's/,/, /g')
+    echo "$SECONDS s; longest: $list"
 }
 
 # collect: waits until a runner ends, and prints what it has to say.
@@ -238,10 +256,13 @@ esac
 case ${1-} in
 -h | --help) usage && exit ;;
 --unit) list_units ;;
+--thorough) list_scripts thorough ;;
 -*) usage >&2 && exit 2 ;;
-*) list_units "$@"; list_scripts "$@" ;;
+"") list_units; list_scripts quick ;;
+*) list_units "$@"; list_scripts any "$@" ;;
 esac
 [ "$jobs" = 1 ] || first_things_first
 run_all
+[ ${#times[@]} = 0 ] || longest
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# run.sh: thorough
 """bench/: the table, what measures, and what reads captures, without any timing. `make bench` measures."""
 
 import importlib.machinery

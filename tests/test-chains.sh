@@ -1,7 +1,7 @@
 #!/bin/bash
 # Programs that know their chains: records testdata/programs/chains in every mode, as several compilers build it, and checks that each
 # sample has the right chain, whole. Needs root and BPF. SECONDS_OF_CPU=N: how long each mode runs (0.6).
-# run.sh: records
+# run.sh: records thorough
 set -u
 cd "$(dirname "$0")/.." || exit
 O=${O:-build}

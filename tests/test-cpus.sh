@@ -2,7 +2,7 @@
 # CPUs that come online and go offline while it is recorded, in guests: what runs on one is in the file from when it came, with the code
 # that was mapped there; and where it could not be watched, the file and the summary tell.
 #   CELLS="…"   the guests; the long form: x86_64-5.10 x86_64-6.12 x86_64-sid arm64-6.12 s390x-6.12
-# run.sh: guests
+# run.sh: guests thorough
 set -u
 cd "$(dirname "$0")/.." || exit
 O=${O:-build}

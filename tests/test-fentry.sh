@@ -2,7 +2,7 @@
 # Snapshots at kernel functions (-e fentry:, fexit:), recorded in guests: registers and chains are compared with the kernel's own kprobes and
 # function tracer, which watch the same calls. And what kernels say that have none of it.
 #   CELLS="…"   the guests; the long form: x86_64-5.10 x86_64-6.1 x86_64-6.12 x86_64-sid arm64-6.12 arm64-sid arm64-6.1
-# run.sh: guests
+# run.sh: guests thorough
 set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}

@@ -1,7 +1,7 @@
 #!/bin/bash
 # stackreel-record --fp and stackreel report --compare-fp: walks by frame pointers of a program whose instructions tell what these
 # must find, against perf's walks of it, and on other kernels and CPUs. CELLS=... names other cells of tests/vm/cells.sh.
-# run.sh: records guests
+# run.sh: records guests thorough
 set -u
 cd "$(dirname "$0")/.." || exit
 O=${O:-build}

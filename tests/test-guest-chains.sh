@@ -3,7 +3,7 @@
 # checks that each sample has the right chain, whole.
 #   CELLS="CELL …"   which kernels (default: those of the quick form; with LONG=1 one of each CPU)
 #   LONG=1           every variant in every mode, on every CPU
-# run.sh: guests
+# run.sh: guests thorough
 set -u
 cd "$(dirname "$0")/.." || exit
 O=${O:-build}

@@ -3,7 +3,7 @@
 # leaf and as a return address, moved by KASLR and by the module loader, against addr2line; and what must not be named.
 #
 #   O=DIR   the object directory (build)
-# run.sh: makes
+# run.sh: makes thorough
 set -u
 cd "$(dirname "$0")/.." || exit
 O=${O:-build}

@@ -3,7 +3,7 @@
 # comes in: compilers, DWARF 2 to 5 in 32 and 64 bits, both byte orders, link-time optimisation, type units, compressed
 # sections, what dwz moves to another file, separate debug files; of this host's programs and libraries, those that have any.
 #   O=DIR   where tests/libdw_symbols was built (build)
-# run.sh: makes
+# run.sh: makes thorough
 set -u
 cd "$(dirname "$0")/.." || exit
 O=${O:-build}

@@ -1,7 +1,7 @@
 #!/bin/bash
 # stackreel-record into a reader that is slower than what comes: stacks are cut, then samples are dropped, process events never, and
 # all of it is counted. Files are looked at with the independent reader. Needs root and BPF.
-# run.sh: records
+# run.sh: records thorough
 # shellcheck disable=SC2094,SC2181,SC2217
 set -u
 cd "$(dirname "$0")/.." || exit

@@ -53,7 +53,8 @@ for form in "-j 1" -j1 -j3 ""; do
     # shellcheck disable=SC2086 # words, or none
     run 0 tests/run.sh $form
     [ "$(tail -n 1 out)" = "3 passed, 0 failed, 1 skipped" ] && grep -qx '    skip: no such thing' out &&
-        grep -qE '^test-good.sh +3 passed, 0 failed, 1 skipped, [0-9]+ s$' out
+        grep -qE '^test-good.sh +3 passed, 0 failed, 1 skipped, [0-9]+ s$' out &&
+        grep -qE '^[0-9]+ s; longest: [0-9]+ s test-good.sh$' out
     count $? "what a script counted, with '$form'"
 done
 JOBS=2 run 0 tests/run.sh
@@ -98,6 +99,16 @@ count $? "unit tests alone"
 run 0 tests/run.sh test_ok good
 [ "$(tail -n 1 out)" = "5 passed, 0 failed, 2 skipped" ]
 count $? "names"
+script slow "thorough records" <<<'echo "7 passed, 0 failed, 0 skipped"'
+run 0 tests/run.sh --thorough
+[ "$(tail -n 1 out)" = "7 passed, 0 failed, 0 skipped" ]
+count $? "thorough ones alone"
+run 0 tests/run.sh slow good
+[ "$(tail -n 1 out)" = "10 passed, 0 failed, 1 skipped" ]
+count $? "a thorough one, by its name"
+run 1 tests/run.sh
+! grep -q test-slow out
+count $? "and not where nobody asks for it"
 run 1 tests/run.sh no-such-name
 script misspelt recods <<<'echo "1 passed, 0 failed, 0 skipped"'
 run 2 tests/run.sh

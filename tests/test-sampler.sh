@@ -1,7 +1,7 @@
 #!/bin/bash
 # The BPF side alone, against programs that know what a sample of them must show (tests/sampler_probe.c): on this kernel, and in
 # guests with others. CELLS=... names other cells of tests/vm/cells.sh.
-# run.sh: records guests
+# run.sh: records guests thorough
 set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}

@@ -1,6 +1,6 @@
 #!/bin/bash
 # All unit tests again, built with ASan and UBSan; and the programs on every fixture.
-# run.sh: long
+# run.sh: long thorough
 set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}/san

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Threads that unwind, built with TSan: no two of them at the same bytes at once. The unit tests that have threads, and tests/test-jobs.sh.
-# run.sh: makes long
+# run.sh: makes long thorough
 set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}

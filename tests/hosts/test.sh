@@ -6,7 +6,7 @@
 #   O=DIR   the object directory (build)
 #   HOSTS=  only these: arm64 riscv64 s390x (big-endian) armhf i386 (32 bits)
 #   LONG=1  the unit tests on all of them, and with the fuzzers, which take minutes
-# run.sh: long
+# run.sh: long thorough
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=$(realpath "${O:-build}")

@@ -1,4 +1,4 @@
 #!/bin/bash
 # The quick form of every comparison, for CI; `make truth` runs the long one.
-# run.sh: records
+# run.sh: records thorough
 exec "$(dirname "$0")/run.sh" --quick
