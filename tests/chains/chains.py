@@ -197,9 +197,10 @@ MODES = {
          "libgcc's uw_install_context_1 writes the landing function's registers, its return address too, over its own saved "
          "ones: until the jump _Unwind_RaiseException and _Unwind_Resume seem to be called from there, on the wrong stack"),
     ]),
+    # Which of three instructions in a row has the sample is the CPU's choice.
     "plt": mode({
-        "library_add": (r"MAIN;mode_plt;library_add", 10),
-        "PLT stub": (r"MAIN;mode_plt;STUB", 5),
+        "library_add": (r"MAIN;mode_plt;library_add", 1),
+        "PLT stub": (r"MAIN;mode_plt;STUB", 1),
         "around": (r"MAIN;mode_plt(;(CLOCK|RESOLVE))?", 0),
     }),
     "lazy": mode({
