@@ -4,7 +4,7 @@
 #   LONG=1      every capture in testdata, and more kinds of damage
 #   QUICK=1     a few captures only
 #   TOOL=FILE   instead of $O/stackreel
-# run.sh: makes
+# run.sh: makes thorough
 set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}

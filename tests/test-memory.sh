@@ -1,6 +1,6 @@
 #!/bin/bash
 # Ten times the samples are replayed in hardly more memory.
-# run.sh: makes
+# run.sh: makes thorough
 set -u
 cd "$(dirname "$0")/.." || exit
 O=${O:-build}

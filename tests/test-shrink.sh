@@ -4,6 +4,7 @@
 #   tests/test-shrink.sh     O=DIR   the object directory (build)
 #
 # `stackreel shrink` compares what it wrote itself; here `stackreel script` does, which names the frames, too. Prints the sizes.
+# run.sh: thorough
 set -u
 cd "$(dirname "$0")/.." || exit
 O=${O:-build}

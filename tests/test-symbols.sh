@@ -11,7 +11,7 @@
 #   - GNU addr2line 2.40 misreads file 0 of DWARF 5 line tables, and clang's DW_AT_ranges of inlined calls.
 #
 #   O=DIR   where tests/symbolize was built (build)
-# run.sh: makes
+# run.sh: makes thorough
 set -u
 cd "$(dirname "$0")/.." || exit
 O=${O:-build}
