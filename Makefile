@@ -170,7 +170,7 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/cli.a $(O)/libstackreel.a
 $(O)/tests/unit/test_trampoline: $(O)/record/sample_translator.o
 
 # Programs that tests/test-*.sh need.
-test_programs := $(addprefix $(O)/tests/,symbolize libdw_symbols cfi_rows arch_table trace_symbols make_perf_data scrub_compare scrub_chance \
+test_programs := $(addprefix $(O)/tests/,symbolize libdw_symbols cfi_rows arch_table trace_symbols make_perf_data encrypted_captures scrub_compare scrub_chance \
 	truth/torn_check truth/addresses)
 
 $(test_programs): $(O)/tests/%: $(O)/tests/%.o $(O)/libstackreel.a

@@ -117,6 +117,7 @@ void reel_block_header_store(const struct reel_block_header *header,
 	reel_store64(bytes + 48, header->time_last);
 	reel_store32(bytes + 56, header->records);
 	reel_store32(bytes + 60, header->payload_crc);
+	memcpy(bytes + 64, header->reserved, REEL_BLOCK_RESERVED_SIZE);
 	store_crc(bytes, REEL_BLOCK_HEADER_SIZE);
 }
 
@@ -139,6 +140,7 @@ bool reel_block_header_load(const uint8_t bytes[REEL_BLOCK_HEADER_SIZE],
 	ret->time_last = reel_load64(bytes + 48);
 	ret->records = reel_load32(bytes + 56);
 	ret->payload_crc = reel_load32(bytes + 60);
+	memcpy(ret->reserved, bytes + 64, REEL_BLOCK_RESERVED_SIZE);
 	return ret->stored_size <= REEL_BLOCK_STORED_MAX && ret->raw_size <= REEL_BLOCK_RAW_MAX &&
 	       ret->expanded_size <= REEL_BLOCK_EXPANDED_MAX;
 }

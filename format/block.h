@@ -12,10 +12,12 @@
 #define REEL_FORMAT_MAJOR 0
 #define REEL_FORMAT_MINOR 1
 
-#define REEL_FILE_HEADER_SIZE  48
-#define REEL_BLOCK_HEADER_SIZE 80
-#define REEL_TRAILER_SIZE      32
-#define REEL_FILE_ID_SIZE      16
+#define REEL_FILE_HEADER_SIZE	 48
+#define REEL_BLOCK_HEADER_SIZE	 80
+#define REEL_TRAILER_SIZE	 32
+#define REEL_FILE_ID_SIZE	 16
+#define REEL_FILE_ID_OFFSET	 24 /* in the file header */
+#define REEL_BLOCK_RESERVED_SIZE 12
 /* What every block header of a file begins with: magic, frame size, signature, file tag. */
 #define REEL_BLOCK_MARK_SIZE 16
 
@@ -67,6 +69,7 @@ struct reel_block_header {
 	uint64_t time_first, time_last;
 	uint32_t records;
 	uint32_t payload_crc;
+	uint8_t reserved[REEL_BLOCK_RESERVED_SIZE]; /* 0; not known here if not */
 };
 
 void reel_file_header_store(const struct reel_file_header *header,

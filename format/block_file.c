@@ -23,11 +23,12 @@ struct reel_block_file {
 	int fd;
 	struct reel_block_file_options options; /* the name is the file's own */
 	ZSTD_CCtx *zstd;
-	int level; /* that zstd has now */
+	int level;		      /* that zstd has now */
 	struct reel_recoder *recoder; /* NULL: blocks are not dense */
 	bool hurries;
 	/* A block as it is written: header and payload. */
 	struct reel_buffer output;
+	uint8_t header[REEL_FILE_HEADER_SIZE]; /* the file's */
 	/* NULL: not encrypted. */
 	struct reel_cipher *cipher;
 	struct reel_raw_block keys; /* written twice */
@@ -105,6 +106,18 @@ static struct reel_error *create_zstd(struct reel_block_file *file)
 	return NULL;
 }
 
+static void make_header(struct reel_block_file *file, const struct reel_public_keys *recipients)
+{
+	struct reel_file_header header = {
+		.major = REEL_FORMAT_MAJOR,
+		.minor = REEL_FORMAT_MINOR,
+		.features = recipients && recipients->n ? REEL_FEATURE_ENCRYPTED : 0,
+	};
+
+	memcpy(header.id, file->options.id, sizeof(header.id));
+	reel_file_header_store(&header, file->header);
+}
+
 /* A new key for the file, and the records of it for those who may read it. */
 static struct reel_error *create_cipher(struct reel_block_file *file,
 					const struct reel_public_keys *recipients)
@@ -113,7 +126,7 @@ static struct reel_error *create_cipher(struct reel_block_file *file,
 
 	if (!recipients || !recipients->n)
 		return NULL;
-	error = reel_cipher_create(file->options.id, &file->cipher);
+	error = reel_cipher_create(file->header, &file->cipher);
 	for (size_t i = 0; i < recipients->n && !error; i++) {
 		uint8_t id[REEL_KEY_ID_SIZE], sealed[REEL_SEALED_KEY_SIZE];
 		struct reel_record record = { .id = REEL_RECORD_KEY };
@@ -123,6 +136,8 @@ static struct reel_error *create_cipher(struct reel_block_file *file,
 		if (!error)
 			error = reel_raw_block_add(&file->keys, &record);
 	}
+	if (!error)
+		reel_cipher_bind(file->cipher, file->keys.raw.bytes, file->keys.raw.size);
 	return error;
 }
 
@@ -157,6 +172,7 @@ struct reel_error *reel_block_file_create(int fd, const struct reel_block_file_o
 	error = file->options.name ? create_zstd(file) : reel_error_no_memory();
 	if (!error && options->dense)
 		error = reel_recoder_create(&file->recoder);
+	make_header(file, options->recipients);
 	if (!error)
 		error = create_cipher(file, options->recipients);
 	if (error) {
@@ -405,17 +421,8 @@ static void add_index_entry(struct reel_block_file *file, const struct reel_bloc
 
 struct reel_error *reel_block_file_begin(struct reel_block_file *file)
 {
-	struct reel_file_header header = {
-		.major = REEL_FORMAT_MAJOR,
-		.minor = REEL_FORMAT_MINOR,
-		.features = file->cipher ? REEL_FEATURE_ENCRYPTED : 0,
-	};
-	uint8_t bytes[REEL_FILE_HEADER_SIZE];
-	struct reel_error *error;
+	struct reel_error *error = write_all(file, file->header, sizeof(file->header));
 
-	memcpy(header.id, file->options.id, sizeof(header.id));
-	reel_file_header_store(&header, bytes);
-	error = write_all(file, bytes, sizeof(bytes));
 	if (error)
 		return error;
 	count(file, 0, 0);

@@ -32,7 +32,8 @@ struct reel_block_reader {
 	struct reel_sample_decoder *decoder;
 	struct reel_cursor cursor;
 	struct reel_record_frame samples; /* the SAMPLES that is being decoded */
-	uint64_t records;
+	uint64_t n_records;		  /* so far */
+	struct reel_block_counts counts;
 	/* Nothing comes any more, whatever is left. */
 	bool ended;
 	struct reel_problems problems;
@@ -86,13 +87,10 @@ static bool room_reserve(struct room *room, size_t size)
 	return room->bytes != NULL;
 }
 
-/* "FILE: block N at offset N: " before the message. */
 static struct reel_error *prefix(const struct reel_block_reader *block_reader,
 				 struct reel_error *error)
 {
-	return reel_error_prefix(
-		error, "%s: block %u at offset %llu", block_reader->reader->source.name,
-		block_reader->block.header.sequence, (ull)block_reader->block.offset);
+	return reel_reader_prefix(block_reader->reader, &block_reader->block, error);
 }
 
 static struct reel_error *corrupt(const struct reel_block_reader *block_reader, const char *what)
@@ -103,8 +101,7 @@ static struct reel_error *corrupt(const struct reel_block_reader *block_reader, 
 /* ---- payload -------------------------------------------------------------------- */
 
 /* What of the header this program does not know; NULL for nothing. */
-static const char *unknown_of(const struct reel_reader *reader,
-			      const struct reel_block_header *header)
+static const char *unknown_of(const struct reel_block_header *header)
 {
 	const uint8_t known = REEL_BLOCK_OPTIONAL | REEL_BLOCK_ENCRYPTED | REEL_BLOCK_SCRUBBED;
 
@@ -114,21 +111,21 @@ static const char *unknown_of(const struct reel_reader *reader,
 		return "unknown codec";
 	if (header->flags & ~known)
 		return "unknown flags";
-	if (header->flags & REEL_BLOCK_ENCRYPTED && !reel_reader_is_encrypted(reader))
-		return "encrypted, though the file is not";
 	return NULL;
 }
 
-/* Whoever can write to the file can add such a block, or put it in the place of another one. */
-static bool is_forged(const struct reel_reader *reader, const struct reel_block_header *header)
+bool reel_block_is_known(const struct reel_block_header *header)
 {
-	return reel_reader_is_encrypted(reader) && header->type != REEL_BLOCK_KEYS &&
-	       !(header->flags & REEL_BLOCK_ENCRYPTED);
+	return !unknown_of(header);
 }
 
-bool reel_block_is_known(const struct reel_reader *reader, const struct reel_block_header *header)
+/* The reader has no such blocks; but one may be read before they are sifted, as the index is. */
+static bool is_forged(const struct reel_reader *reader, const struct reel_block_header *header)
 {
-	return !unknown_of(reader, header);
+	bool is_encrypted = header->flags & REEL_BLOCK_ENCRYPTED;
+
+	return reel_reader_is_encrypted(reader) ? !is_encrypted && header->type != REEL_BLOCK_KEYS
+						: is_encrypted;
 }
 
 static struct reel_error *read_payload(struct reel_block_reader *block_reader)
@@ -228,22 +225,22 @@ static struct reel_error *decompress(struct reel_block_reader *block_reader)
 struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader,
 					  const struct reel_block *block)
 {
-	const char *unknown = unknown_of(block_reader->reader, &block->header);
+	const char *unknown = unknown_of(&block->header);
 	struct reel_error *error;
 
 	block_reader->block = *block;
 	block_reader->ended = true;
-	block_reader->records = 0;
+	block_reader->n_records = 0;
+	block_reader->counts = (struct reel_block_counts){ .block = *block };
 	reel_problems_clear(&block_reader->problems);
+	if (is_forged(block_reader->reader, &block->header))
+		return corrupt(block_reader, "it is not encrypted as the file is");
 	if (unknown && block->header.flags & REEL_BLOCK_OPTIONAL)
 		return NULL;
 	if (unknown)
 		return prefix(block_reader,
 			      reel_error_create(REEL_ERROR_UNSUPPORTED, "%s: use a newer stackreel",
 						unknown));
-	if (is_forged(block_reader->reader, &block->header))
-		return corrupt(block_reader, "it is not encrypted, as all of this file's are: "
-					     "somebody put it there");
 	error = read_payload(block_reader);
 	if (!error)
 		error = decompress(block_reader);
@@ -258,6 +255,11 @@ struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader
 	return NULL;
 }
 
+struct reel_bytes reel_block_reader_raw(const struct reel_block_reader *block_reader)
+{
+	return (struct reel_bytes){ block_reader->raw.bytes, block_reader->block.header.raw_size };
+}
+
 /* ---- records -------------------------------------------------------------------- */
 
 /* Decodes item->frame, which is a known record in the right type of block. */
@@ -270,6 +272,7 @@ static struct reel_error *decode_known(struct reel_block_reader *block_reader,
 	case REEL_RECORD_SAMPLE:
 		item->kind = REEL_ITEM_SAMPLE;
 		error = reel_sample_decode(block_reader->decoder, &item->frame, &item->sample);
+		block_reader->counts.samples += !error;
 		if (!error)
 			*problem_ret = reel_sample_check(&item->sample);
 		return error;
@@ -286,6 +289,10 @@ static struct reel_error *decode_known(struct reel_block_reader *block_reader,
 		error = reel_record_decode(&item->frame, &item->record);
 		if (!error)
 			*problem_ret = reel_record_check(&item->record);
+		if (!error && !*problem_ret && item->frame.id == REEL_RECORD_END) {
+			block_reader->counts.has_end = true;
+			block_reader->counts.end = item->record.end;
+		}
 		return error;
 	}
 }
@@ -311,11 +318,11 @@ static struct reel_error *check_end(const struct reel_block_reader *block_reader
 {
 	uint32_t expected = block_reader->block.header.records;
 
-	if (block_reader->records == expected)
+	if (block_reader->n_records == expected)
 		return NULL;
 	return prefix(block_reader, reel_error_create(REEL_ERROR_CORRUPT,
 						      "it has %llu records, its header says %u",
-						      (ull)block_reader->records, expected));
+						      (ull)block_reader->n_records, expected));
 }
 
 static struct reel_error *prefix_record(const struct reel_block_reader *block_reader,
@@ -338,6 +345,7 @@ static struct reel_error *next_sample(struct reel_block_reader *block_reader,
 	error = reel_samples_next(block_reader->decoder, &item->sample, found_ret);
 	if (error)
 		return prefix_record(block_reader, &item->frame, error);
+	block_reader->counts.samples += *found_ret;
 	if (*found_ret)
 		*problem_ret = reel_sample_check(&item->sample);
 	return NULL;
@@ -363,10 +371,10 @@ static struct reel_error *next_item(struct reel_block_reader *block_reader,
 		block_reader->ended = true;
 		return check_end(block_reader);
 	}
-	block_reader->records++;
 	error = decode_item(block_reader, item, problem_ret);
 	if (error)
 		return prefix_record(block_reader, &item->frame, error);
+	block_reader->n_records++;
 	if (!reel_samples_left(block_reader->decoder))
 		return NULL;
 	block_reader->samples = item->frame;
@@ -396,6 +404,17 @@ struct reel_error *reel_block_reader_next(struct reel_block_reader *block_reader
 		ret->kind = REEL_ITEM_END;
 	}
 	return NULL;
+}
+
+struct reel_block_counts reel_block_reader_counts(const struct reel_block_reader *block_reader)
+{
+	struct reel_block_counts counts = block_reader->counts;
+
+	if (counts.block.header.type == REEL_BLOCK_SIDE)
+		counts.side_records = block_reader->n_records;
+	if (counts.block.header.flags & REEL_BLOCK_OPTIONAL)
+		counts.side_records = counts.samples = 0;
+	return counts;
 }
 
 const struct reel_problem *reel_block_reader_problems(const struct reel_block_reader *block_reader,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sodium.h>
-#include <stdlib.h>
 #include <zlib.h>
 
 #include "format/cipher.h"
@@ -17,8 +16,11 @@ _Static_assert(FRAME_SIZE + STREAM_SIZE + HIDDEN_SIZE + TAG_SIZE == REEL_CIPHER_
 _Static_assert(TAG_SIZE == REEL_CIPHER_TAIL_SIZE, "");
 _Static_assert(crypto_box_SEALBYTES + KEY_SIZE == REEL_SEALED_KEY_SIZE, "");
 
+#define HASH_SIZE crypto_generichash_BYTES
+
 struct reel_cipher {
-	uint8_t file_id[REEL_FILE_ID_SIZE];
+	uint8_t file_header[REEL_FILE_HEADER_SIZE];
+	uint8_t keys_hash[HASH_SIZE]; /* of the raw bytes of the block of keys */
 	uint8_t key[KEY_SIZE];
 };
 
@@ -31,25 +33,27 @@ struct reel_error *reel_cipher_init(void)
 
 /* ---- the file's key ------------------------------------------------------------------- */
 
-/* In memory that is not swapped out, if the limits allow. */
-static struct reel_error *cipher_new(const uint8_t id[REEL_FILE_ID_SIZE], struct reel_cipher **ret)
+/* In memory that is in no core dump, and is not swapped out if the limits allow. */
+static struct reel_error *cipher_new(const uint8_t file_header[REEL_FILE_HEADER_SIZE],
+				     struct reel_cipher **ret)
 {
 	struct reel_error *error = reel_cipher_init();
 
 	*ret = NULL;
 	if (error)
 		return error;
-	*ret = calloc(1, sizeof(**ret));
+	*ret = sodium_malloc(sizeof(**ret));
 	if (!*ret)
 		return reel_error_no_memory();
-	sodium_mlock((*ret)->key, sizeof((*ret)->key));
-	memcpy((*ret)->file_id, id, sizeof((*ret)->file_id));
+	memset(*ret, 0, sizeof(**ret));
+	memcpy((*ret)->file_header, file_header, sizeof((*ret)->file_header));
 	return NULL;
 }
 
-struct reel_error *reel_cipher_create(const uint8_t id[REEL_FILE_ID_SIZE], struct reel_cipher **ret)
+struct reel_error *reel_cipher_create(const uint8_t file_header[REEL_FILE_HEADER_SIZE],
+				      struct reel_cipher **ret)
 {
-	struct reel_error *error = cipher_new(id, ret);
+	struct reel_error *error = cipher_new(file_header, ret);
 
 	if (!error)
 		crypto_secretstream_xchacha20poly1305_keygen((*ret)->key);
@@ -58,20 +62,35 @@ struct reel_error *reel_cipher_create(const uint8_t id[REEL_FILE_ID_SIZE], struc
 
 struct reel_error *reel_cipher_copy(const struct reel_cipher *cipher, struct reel_cipher **ret)
 {
-	struct reel_error *error = cipher_new(cipher->file_id, ret);
+	struct reel_error *error = cipher_new(cipher->file_header, ret);
 
 	if (!error)
-		memcpy((*ret)->key, cipher->key, sizeof(cipher->key));
+		**ret = *cipher;
 	return error;
 }
 
 void reel_cipher_destroy(struct reel_cipher *cipher)
 {
-	if (!cipher)
-		return;
 	/* Wipes it, too. */
-	sodium_munlock(cipher->key, sizeof(cipher->key));
-	free(cipher);
+	sodium_free(cipher);
+}
+
+static void hash_keys(const uint8_t *keys, size_t size, uint8_t ret[HASH_SIZE])
+{
+	crypto_generichash(ret, HASH_SIZE, keys, size, NULL, 0);
+}
+
+void reel_cipher_bind(struct reel_cipher *cipher, const uint8_t *keys, size_t size)
+{
+	hash_keys(keys, size, cipher->keys_hash);
+}
+
+bool reel_cipher_is_bound_to(const struct reel_cipher *cipher, const uint8_t *keys, size_t size)
+{
+	uint8_t hash[HASH_SIZE];
+
+	hash_keys(keys, size, hash);
+	return !sodium_memcmp(hash, cipher->keys_hash, sizeof(hash));
 }
 
 static const struct reel_identity *identity_of(const struct reel_identities *identities,
@@ -87,7 +106,7 @@ static const struct reel_identity *identity_of(const struct reel_identities *ide
 	return NULL;
 }
 
-struct reel_error *reel_cipher_open(const uint8_t id[REEL_FILE_ID_SIZE],
+struct reel_error *reel_cipher_open(const uint8_t file_header[REEL_FILE_HEADER_SIZE],
 				    const struct reel_record_key *record,
 				    const struct reel_identities *identities,
 				    struct reel_cipher **ret)
@@ -98,7 +117,7 @@ struct reel_error *reel_cipher_open(const uint8_t id[REEL_FILE_ID_SIZE],
 	*ret = NULL;
 	if (!identity)
 		return NULL;
-	error = cipher_new(id, ret);
+	error = cipher_new(file_header, ret);
 	if (error)
 		return error;
 	if (record->sealed.size == REEL_SEALED_KEY_SIZE &&
@@ -130,19 +149,20 @@ struct reel_error *reel_cipher_seal_key(const struct reel_cipher *cipher,
 
 /* ---- payloads --------------------------------------------------------------------------- */
 
-#define ASSOCIATED_SIZE (REEL_FILE_ID_SIZE + REEL_BLOCK_HEADER_SIZE)
+#define ASSOCIATED_SIZE (REEL_FILE_HEADER_SIZE + HASH_SIZE + REEL_BLOCK_HEADER_SIZE)
 
 /* What both messages of a payload are bound to. */
 static void associate(const struct reel_cipher *cipher, const struct reel_block_header *header,
 		      uint8_t ret[ASSOCIATED_SIZE])
 {
 	struct reel_block_header stored = *header;
-	uint8_t *bytes = ret + REEL_FILE_ID_SIZE;
+	uint8_t *bytes = ret + REEL_FILE_HEADER_SIZE + HASH_SIZE;
 
 	stored.time_first = stored.time_last = 0;
 	stored.records = stored.payload_crc = 0;
-	memcpy(ret, cipher->file_id, REEL_FILE_ID_SIZE);
-	reel_block_header_store(&stored, cipher->file_id, bytes);
+	memcpy(ret, cipher->file_header, REEL_FILE_HEADER_SIZE);
+	memcpy(ret + REEL_FILE_HEADER_SIZE, cipher->keys_hash, HASH_SIZE);
+	reel_block_header_store(&stored, cipher->file_header + REEL_FILE_ID_OFFSET, bytes);
 	/* Its crc depends on the payload's. */
 	memset(bytes + REEL_BLOCK_HEADER_SIZE - 4, 0, 4);
 }
@@ -216,6 +236,9 @@ struct reel_error *reel_cipher_reveal(const struct reel_cipher *cipher, const ui
 	uint8_t associated[ASSOCIATED_SIZE];
 	struct reel_error *error;
 
+	if (header->time_first || header->time_last || header->records ||
+	    !sodium_is_zero(header->reserved, sizeof(header->reserved)))
+		return is_another();
 	associate(cipher, header, associated);
 	error = pull_head(cipher, payload, associated, &state, header);
 	sodium_memzero(&state, sizeof(state));

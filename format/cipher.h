@@ -2,7 +2,7 @@
 /*
  * Encryption of a capture (SPEC.md, "Encryption"): a random key for each file, sealed to the public
  * keys of those who may read it, and each block's payload a stream of its own under that key,
- * bound to the file and to the block's header.
+ * bound to all that is not encrypted: the file's header, its keys, and the block's header.
  */
 #ifndef FORMAT_CIPHER_H
 #define FORMAT_CIPHER_H
@@ -31,17 +31,23 @@ struct reel_cipher;
 /* Makes the library of ciphers ready; safe to call again. */
 struct reel_error *reel_cipher_init(void) REEL_MUST_CHECK;
 
-/* A new random key for the file `id`. */
-struct reel_error *reel_cipher_create(const uint8_t id[REEL_FILE_ID_SIZE],
+/* A new random key for the file that begins with this header. */
+struct reel_error *reel_cipher_create(const uint8_t file_header[REEL_FILE_HEADER_SIZE],
 				      struct reel_cipher **ret) REEL_MUST_CHECK;
 /*
  * The file's key from a KEY record.  *ret stays NULL if no identity belongs to the record; CORRUPT
  * if one does and the sealed key is not whole.
  */
-struct reel_error *reel_cipher_open(const uint8_t id[REEL_FILE_ID_SIZE],
+struct reel_error *reel_cipher_open(const uint8_t file_header[REEL_FILE_HEADER_SIZE],
 				    const struct reel_record_key *record,
 				    const struct reel_identities *identities,
 				    struct reel_cipher **ret) REEL_MUST_CHECK;
+/*
+ * The raw bytes of the file's block of keys: to be said before anything is sealed or opened, as
+ * that is bound to them.
+ */
+void reel_cipher_bind(struct reel_cipher *cipher, const uint8_t *keys, size_t size);
+bool reel_cipher_is_bound_to(const struct reel_cipher *cipher, const uint8_t *keys, size_t size);
 /* The same key once more, with a life of its own. */
 struct reel_error *reel_cipher_copy(const struct reel_cipher *cipher,
 				    struct reel_cipher **ret) REEL_MUST_CHECK;
@@ -67,7 +73,7 @@ void reel_cipher_seal(const struct reel_cipher *cipher, struct reel_block_header
 /*
  * The other way: `header` as it was stored gets back what it hides.  Only the first
  * REEL_CIPHER_HEAD_SIZE bytes of the payload are looked at.  CORRUPT if they were not made with
- * this key for this header.
+ * this key for this header, or if that has something where nothing is stored.
  */
 struct reel_error *reel_cipher_reveal(const struct reel_cipher *cipher, const uint8_t *payload,
 				      struct reel_block_header *header) REEL_MUST_CHECK;

@@ -94,7 +94,7 @@ static bool has_prefix(const char *text, size_t size, const char *prefix)
 
 /* ---- key files ------------------------------------------------------------------------ */
 
-/* A file's bytes, or a part of them: wiped when they are freed. */
+/* A file's bytes: in no core dump, and wiped when they are freed. */
 struct text {
 	char *bytes;
 	size_t size;
@@ -102,15 +102,14 @@ struct text {
 
 static void text_free(struct text *text)
 {
-	if (text->bytes)
-		sodium_memzero(text->bytes, text->size);
-	free(text->bytes);
+	sodium_free(text->bytes);
 }
 #define _cleanup_text_ __attribute__((cleanup(text_free)))
 
 static struct reel_error *read_file(const char *path, struct text *ret)
 {
-	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	/* A FIFO, which is none, does not make us wait for its other end. */
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct stat status;
 
 	if (fd < 0)
@@ -120,7 +119,7 @@ static struct reel_error *read_file(const char *path, struct text *ret)
 	if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size > REEL_KEY_FILE_MAX)
 		return reel_error_create(REEL_ERROR_INVALID,
 					 "%s: no key file: not a file, or larger than 1 MiB", path);
-	ret->bytes = malloc((size_t)status.st_size + 1);
+	ret->bytes = sodium_malloc((size_t)status.st_size + 1);
 	if (!ret->bytes)
 		return reel_error_no_memory();
 	while (ret->size < (size_t)status.st_size) {
@@ -255,18 +254,22 @@ void reel_public_keys_free(struct reel_public_keys *keys)
 static struct reel_error *add_identity(struct reel_identities *identities,
 				       const struct reel_identity *identity)
 {
-	/* Not realloc, which would leave a copy behind. */
-	struct reel_identity *list = calloc(identities->n + 1, sizeof(*list));
+	size_t n = identities->n;
 
-	if (!list)
-		return reel_error_no_memory();
-	if (identities->n) {
-		memcpy(list, identities->list, identities->n * sizeof(*list));
-		sodium_memzero(identities->list, identities->n * sizeof(*list));
+	/* Full, as it has room for powers of two. */
+	if (!(n & (n - 1))) {
+		/* Not realloc, which would leave a copy behind; in memory that is in no core dump.
+		 */
+		struct reel_identity *list = sodium_allocarray(n ? 2 * n : 1, sizeof(*list));
+
+		if (!list)
+			return reel_error_no_memory();
+		if (n)
+			memcpy(list, identities->list, n * sizeof(*list));
+		sodium_free(identities->list);
+		identities->list = list;
 	}
-	free(identities->list);
-	list[identities->n++] = *identity;
-	identities->list = list;
+	identities->list[identities->n++] = *identity;
 	return NULL;
 }
 
@@ -307,9 +310,8 @@ struct reel_error *reel_identities_load(struct reel_identities *identities, cons
 
 void reel_identities_free(struct reel_identities *identities)
 {
-	if (identities->n)
-		sodium_memzero(identities->list, identities->n * sizeof(*identities->list));
-	free(identities->list);
+	/* Wipes them. */
+	sodium_free(identities->list);
 	*identities = (struct reel_identities){ 0 };
 }
 

@@ -45,18 +45,24 @@ struct reel_error *reel_reader_read_header(const struct reel_reader *reader, uin
 	return NULL;
 }
 
+struct reel_error *reel_reader_prefix(const struct reel_reader *reader,
+				      const struct reel_block *block, struct reel_error *error)
+{
+	return reel_error_prefix(error, "%s: block %u at offset %llu", reader->source.name,
+				 block->header.sequence, (unsigned long long)block->offset);
+}
+
 static struct reel_error *read_file_header(struct reel_reader *reader)
 {
-	uint8_t bytes[REEL_FILE_HEADER_SIZE] = { 0 };
-	size_t size = sizeof(bytes);
+	size_t size = sizeof(reader->stored_header);
 	struct reel_error *error;
 
 	if (reader->source.size < size)
 		size = reader->source.size;
-	error = reel_source_read(&reader->source, 0, bytes, size);
+	error = reel_source_read(&reader->source, 0, reader->stored_header, size);
 	if (error)
 		return error;
-	error = reel_file_header_load(bytes, size, &reader->header);
+	error = reel_file_header_load(reader->stored_header, size, &reader->header);
 	return reel_error_prefix(error, "%s", reader->source.name);
 }
 
@@ -79,7 +85,6 @@ static struct reel_error *find_blocks(struct reel_reader *reader,
 				      const struct reel_identities *identities)
 {
 	struct reel_error *error = read_file_header(reader);
-	bool found = false;
 
 	if (!error && reel_reader_is_encrypted(reader) && !reader->cipher)
 		error = reel_reader_open_first_keys(reader, identities);
@@ -87,11 +92,13 @@ static struct reel_error *find_blocks(struct reel_reader *reader,
 		error = read_trailer(reader);
 	if (!error && reader->has_trailer && reader->index_offset &&
 	    (reader->cipher || !reel_reader_is_encrypted(reader)))
-		error = reel_reader_read_index(reader, &found);
-	if (!error && !found)
+		error = reel_reader_read_index(reader, &reader->has_index);
+	if (!error && !reader->has_index)
 		error = reel_reader_scan(reader);
-	if (!error && reel_reader_is_encrypted(reader))
-		error = reel_reader_reveal(reader, identities);
+	if (!error && reel_reader_is_encrypted(reader) && !reader->cipher)
+		error = reel_reader_open_last_keys(reader, identities);
+	if (!error)
+		error = reel_reader_sift(reader);
 	if (!error && reader->problems.failed)
 		error = reel_error_no_memory();
 	return error;

@@ -65,7 +65,7 @@ const struct reel_problem *reel_reader_problems(const struct reel_reader *reader
 bool reel_reader_has_trailer(const struct reel_reader *reader);
 
 /* Type, codec and flags are ones that this version can read. */
-bool reel_block_is_known(const struct reel_reader *reader, const struct reel_block_header *header);
+bool reel_block_is_known(const struct reel_block_header *header);
 
 /*
  * A block's raw bytes, and the state to decode its samples; to be used for one
@@ -106,6 +106,18 @@ struct reel_block_item {
  */
 struct reel_error *reel_block_reader_next(struct reel_block_reader *block_reader,
 					  struct reel_block_item *ret) REEL_MUST_CHECK;
+/*
+ * What the block had so far, also what was passed over; 0 of a block that is optional, since a
+ * reader need not know what that has.  And its last END.
+ */
+struct reel_block_counts {
+	uint64_t side_records, samples;
+	bool has_end;
+	struct reel_record_end end;
+	struct reel_block block; /* the block itself */
+};
+
+struct reel_block_counts reel_block_reader_counts(const struct reel_block_reader *block_reader);
 /*
  * Records of the block that were passed over so far, since a value in them is
  * not one that SPEC.md has.  The first few are kept; the last one kept says how

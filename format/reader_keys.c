@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encrypted files: their key, and what their blocks' headers hide. SPEC.md, section 3.4. */
+/* Encrypted files: where their key comes from. SPEC.md, section 3.4. */
 #include <sodium.h>
 #include <stdio.h>
 
@@ -10,6 +10,7 @@ typedef unsigned long long ull;
 /* What a block of keys had. */
 struct keys {
 	size_t n;
+	bool has_others; /* of algorithms that are not known */
 	/* Of the first one, to say whose key is wanted. */
 	char first[2 * REEL_KEY_ID_SIZE + 1];
 };
@@ -22,29 +23,24 @@ static void note_key(struct keys *keys, const struct reel_record_key *record)
 		sodium_bin2hex(keys->first, sizeof(keys->first), record->key.data, size);
 }
 
-static struct reel_error *read_keys(struct reel_reader *reader,
-				    struct reel_block_reader *block_reader,
-				    const struct reel_identities *identities, struct keys *keys)
+/* The file's key, if the record has it for one of us. */
+static struct reel_error *try_key(struct reel_reader *reader,
+				  const struct reel_identities *identities,
+				  const struct reel_record_key *record, struct keys *keys)
 {
-	while (!reader->cipher) {
-		struct reel_block_item item;
-		struct reel_error *error = reel_block_reader_next(block_reader, &item);
+	struct reel_error *error;
 
-		if (error || item.kind == REEL_ITEM_END)
-			return error;
-		if (item.kind != REEL_ITEM_RECORD ||
-		    item.record.key.algorithm != REEL_KEY_X25519_XCHACHA20_POLY1305)
-			continue;
-		if (keys->n == REEL_RECIPIENTS_MAX)
-			return reel_error_create(REEL_ERROR_CORRUPT, "%s: more than %d keys",
-						 reader->source.name, REEL_RECIPIENTS_MAX);
-		note_key(keys, &item.record.key);
-		error = reel_cipher_open(reader->header.id, &item.record.key, identities,
-					 &reader->cipher);
-		if (error)
-			return reel_error_prefix(error, "%s", reader->source.name);
+	if (record->algorithm != REEL_KEY_X25519_XCHACHA20_POLY1305) {
+		keys->has_others = true;
+		return NULL;
 	}
-	return NULL;
+	if (keys->n == REEL_RECIPIENTS_MAX)
+		return NULL;
+	note_key(keys, record);
+	if (reader->cipher)
+		return NULL;
+	error = reel_cipher_open(reader->stored_header, record, identities, &reader->cipher);
+	return reel_error_prefix(error, "%s", reader->source.name);
 }
 
 static struct reel_error *not_for_us(const struct reel_reader *reader,
@@ -53,6 +49,11 @@ static struct reel_error *not_for_us(const struct reel_reader *reader,
 {
 	char others[32] = "";
 
+	if (!keys->n && keys->has_others)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "%s: it is encrypted in a way that this program does not "
+					 "know: use the version of stackreel that wrote it",
+					 reader->source.name);
 	if (!keys->n)
 		return reel_error_create(REEL_ERROR_CORRUPT,
 					 "%s: it is encrypted, and its block of keys has none",
@@ -65,7 +66,43 @@ static struct reel_error *not_for_us(const struct reel_reader *reader,
 					       : "give the file with the secret key (--identity)");
 }
 
-/* Damage is an error here: the caller knows whether there may be another block of keys. */
+/* What such a block has in its header besides its place, its sizes and how many records it has. */
+static bool is_header_of_keys(const struct reel_block_header *header)
+{
+	static const uint8_t nothing[REEL_BLOCK_RESERVED_SIZE];
+
+	return header->type == REEL_BLOCK_KEYS && header->codec == REEL_CODEC_ZSTD &&
+	       !header->flags && !header->expanded_size && !header->time_first &&
+	       !header->time_last && !memcmp(header->reserved, nothing, sizeof(nothing));
+}
+
+static struct reel_error *load(const struct reel_reader *reader,
+			       struct reel_block_reader *block_reader,
+			       const struct reel_block *block)
+{
+	if (is_header_of_keys(&block->header))
+		return reel_block_reader_load(block_reader, block);
+	return reel_reader_prefix(
+		reader, block,
+		reel_error_create(REEL_ERROR_CORRUPT, "its header is none of a block of keys"));
+}
+
+/* All of its records: each is tried, unless there is nobody to try them for. */
+static struct reel_error *read_records(struct reel_reader *reader,
+				       struct reel_block_reader *block_reader,
+				       const struct reel_identities *identities, struct keys *keys)
+{
+	struct reel_block_item item = { .kind = REEL_ITEM_UNKNOWN };
+	struct reel_error *error = NULL;
+
+	while (!error && item.kind != REEL_ITEM_END) {
+		error = reel_block_reader_next(block_reader, &item);
+		if (!error && item.kind == REEL_ITEM_RECORD && identities)
+			error = try_key(reader, identities, &item.record.key, keys);
+	}
+	return error;
+}
+
 static struct reel_error *open_keys(struct reel_reader *reader,
 				    const struct reel_identities *identities,
 				    const struct reel_block *block)
@@ -76,28 +113,32 @@ static struct reel_error *open_keys(struct reel_reader *reader,
 
 	if (error)
 		return error;
-	error = reel_block_reader_load(block_reader, block);
+	error = load(reader, block_reader, block);
 	if (!error)
-		error = read_keys(reader, block_reader, identities, &keys);
+		error = read_records(reader, block_reader, identities, &keys);
 	if (!error && !reader->cipher)
 		error = not_for_us(reader, identities, &keys);
+	if (!error) {
+		struct reel_bytes raw = reel_block_reader_raw(block_reader);
+
+		reel_cipher_bind(reader->cipher, raw.data, raw.size);
+	}
 	reel_block_reader_destroy(block_reader);
 	return error;
 }
 
-/* The same, but damage is kept as a problem. */
+/* Damage is no error: there may be another block of keys, and the sieve reports it. */
 static struct reel_error *try_keys(struct reel_reader *reader,
 				   const struct reel_identities *identities,
 				   const struct reel_block *block)
 {
 	struct reel_error *error = open_keys(reader, identities, block);
 
-	if (!error || (reel_error_code(error) != REEL_ERROR_CORRUPT &&
-		       reel_error_code(error) != REEL_ERROR_UNSUPPORTED))
+	if (!error || reel_error_code(error) != REEL_ERROR_CORRUPT)
 		return error;
-	reel_problems_add(&reader->problems, reel_error_code(error), block->offset, "%s",
-			  reel_error_message(error));
 	reel_error_destroy(error);
+	reel_cipher_destroy(reader->cipher);
+	reader->cipher = NULL;
 	return NULL;
 }
 
@@ -116,21 +157,29 @@ struct reel_error *reel_reader_open_first_keys(struct reel_reader *reader,
 	return try_keys(reader, identities, &block);
 }
 
-static struct reel_error *find_keys(struct reel_reader *reader,
-				    const struct reel_identities *identities)
+bool reel_reader_is_place_of_keys(const struct reel_reader *reader, size_t i)
 {
-	for (size_t i = 0; i < reader->n_blocks && !reader->cipher; i++) {
-		struct reel_error *error = NULL;
+	const struct reel_block *blocks = reader->blocks;
+	size_t n = reader->n_blocks;
 
+	return blocks[i].offset == REEL_FILE_HEADER_SIZE || i + 1 == n ||
+	       (i + 2 == n && blocks[i + 1].header.type == REEL_BLOCK_INDEX);
+}
+
+struct reel_error *reel_reader_open_last_keys(struct reel_reader *reader,
+					      const struct reel_identities *identities)
+{
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; i < reader->n_blocks && !reader->cipher && !error; i++) {
 		/* The one that stands first was tried. */
 		if (reader->blocks[i].header.type == REEL_BLOCK_KEYS &&
-		    reader->blocks[i].offset != REEL_FILE_HEADER_SIZE)
+		    reader->blocks[i].offset != REEL_FILE_HEADER_SIZE &&
+		    reel_reader_is_place_of_keys(reader, i))
 			error = try_keys(reader, identities, &reader->blocks[i]);
-		if (error)
-			return error;
 	}
-	if (reader->cipher)
-		return NULL;
+	if (error || reader->cipher)
+		return error;
 	return reel_error_create(
 		REEL_ERROR_CORRUPT,
 		"%s: it is encrypted, and no block of keys is whole: nothing of it "
@@ -138,37 +187,26 @@ static struct reel_error *find_keys(struct reel_reader *reader,
 		reader->source.name);
 }
 
-/* The block's own reading reports, too, that it was changed; but it may never be read. */
-static struct reel_error *reveal(struct reel_reader *reader, struct reel_block *block)
+struct reel_error *reel_reader_check_keys(const struct reel_reader *reader,
+					  const struct reel_block *block)
 {
-	uint8_t head[REEL_CIPHER_HEAD_SIZE] = { 0 };
-	struct reel_error *error = NULL;
+	struct reel_block_reader *block_reader;
+	struct reel_error *error = reel_block_reader_create(reader, &block_reader);
 
-	if (!(block->header.flags & REEL_BLOCK_ENCRYPTED))
-		return NULL;
-	if (block->header.stored_size >= REEL_CIPHER_OVERHEAD)
-		error = reel_source_read(&reader->source, block->offset + REEL_BLOCK_HEADER_SIZE,
-					 head, sizeof(head));
 	if (error)
 		return error;
-	error = reel_cipher_reveal(reader->cipher, head, &block->header);
+	error = load(reader, block_reader, block);
 	if (!error)
-		return NULL;
-	block->header.time_first = block->header.time_last = 0;
-	block->header.records = 0;
-	reel_problems_add(&reader->problems, reel_error_code(error), block->offset,
-			  "%s: block %u at offset %llu: %s", reader->source.name,
-			  block->header.sequence, (ull)block->offset, reel_error_message(error));
-	reel_error_destroy(error);
-	return NULL;
-}
+		error = read_records(NULL, block_reader, NULL, NULL);
+	if (!error) {
+		struct reel_bytes raw = reel_block_reader_raw(block_reader);
 
-struct reel_error *reel_reader_reveal(struct reel_reader *reader,
-				      const struct reel_identities *identities)
-{
-	struct reel_error *error = reader->cipher ? NULL : find_keys(reader, identities);
-
-	for (size_t i = 0; i < reader->n_blocks && !error; i++)
-		error = reveal(reader, &reader->blocks[i]);
+		if (!reel_cipher_is_bound_to(reader->cipher, raw.data, raw.size))
+			error = reel_reader_prefix(
+				reader, block,
+				reel_error_create(REEL_ERROR_CORRUPT,
+						  "its keys are not those of the file"));
+	}
+	reel_block_reader_destroy(block_reader);
 	return error;
 }

@@ -10,12 +10,15 @@
 
 struct reel_reader {
 	struct reel_source source;
-	struct reel_file_header header;
+	uint8_t stored_header[REEL_FILE_HEADER_SIZE];
+	struct reel_file_header header; /* the same */
 	struct reel_block *blocks;
 	size_t n_blocks, blocks_capacity;
 	struct reel_problems problems;
 	bool has_trailer;
-	uint64_t index_offset; /* the trailer's */
+	uint64_t index_offset;	    /* the trailer's */
+	bool has_index;		    /* the blocks are those of the index */
+	bool has_bad_index;	    /* it was reported */
 	struct reel_cipher *cipher; /* NULL: not encrypted, or the key is not known yet */
 };
 
@@ -24,6 +27,9 @@ struct reel_error *reel_reader_add_block(struct reel_reader *reader,
 /* Reads the header at `offset`; *found_ret is false if there is no whole one. */
 struct reel_error *reel_reader_read_header(const struct reel_reader *reader, uint64_t offset,
 					   bool *found_ret, struct reel_block *ret) REEL_MUST_CHECK;
+/* "FILE: block N at offset N: " before the message; NULL for NULL. */
+struct reel_error *reel_reader_prefix(const struct reel_reader *reader,
+				      const struct reel_block *block, struct reel_error *error);
 static inline bool reel_reader_is_encrypted(const struct reel_reader *reader)
 {
 	return reader->header.features & REEL_FEATURE_ENCRYPTED;
@@ -35,9 +41,22 @@ static inline bool reel_reader_is_encrypted(const struct reel_reader *reader)
  */
 struct reel_error *reel_reader_open_first_keys(
 	struct reel_reader *reader, const struct reel_identities *identities) REEL_MUST_CHECK;
-/* When the blocks are known: from any block of keys; then tells what the blocks' headers hide. */
-struct reel_error *reel_reader_reveal(struct reel_reader *reader,
-				      const struct reel_identities *identities) REEL_MUST_CHECK;
+/* When the blocks are known: from the other place of keys. CORRUPT if there is no whole one. */
+struct reel_error *reel_reader_open_last_keys(
+	struct reel_reader *reader, const struct reel_identities *identities) REEL_MUST_CHECK;
+/* Is the reader's block number `i` where one of keys may stand? */
+bool reel_reader_is_place_of_keys(const struct reel_reader *reader, size_t i);
+/* CORRUPT if it is not whole, or not the block of keys that the file's key is bound to. */
+struct reel_error *reel_reader_check_keys(const struct reel_reader *reader,
+					  const struct reel_block *block) REEL_MUST_CHECK;
+/*
+ * Of the blocks that were found leaves those that can be what the writer wrote, and tells what
+ * their headers hide; the others are problems.
+ */
+struct reel_error *reel_reader_sift(struct reel_reader *reader) REEL_MUST_CHECK;
+
+/* The records' bytes of the block that was loaded, which live as long. */
+struct reel_bytes reel_block_reader_raw(const struct reel_block_reader *block_reader);
 
 /* The file's size less its trailer. */
 uint64_t reel_reader_blocks_end(const struct reel_reader *reader);

@@ -234,6 +234,8 @@ struct reel_record_end {
 	uint64_t reason;
 	uint64_t samples;
 	uint64_t exit_status; /* of the command, as wait(2) gives it */
+	/* In this file, with END and its block, without keys and index; both 0 if unknown. */
+	uint64_t blocks, side_records;
 };
 
 /* Registers of the samples that follow in the same block. */
@@ -353,10 +355,10 @@ struct reel_record_index_entry {
 	uint64_t records;
 };
 
-/* How a file's key is sealed, and its blocks are encrypted. */
+/* How a file's key is sealed, and its blocks are encrypted; 1 is retired. */
 enum reel_key_algorithm {
 	/* crypto_box_seal and crypto_secretstream_xchacha20poly1305 of libsodium. */
-	REEL_KEY_X25519_XCHACHA20_POLY1305 = 1,
+	REEL_KEY_X25519_XCHACHA20_POLY1305 = 2,
 };
 
 /* The key of an encrypted file, sealed to somebody's public key. */

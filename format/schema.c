@@ -112,10 +112,8 @@ static const struct reel_schema_field loss_fields[] = {
 };
 
 static const struct reel_schema_field end_fields[] = {
-	NUMBER(end, time),
-	NUMBER(end, reason),
-	NUMBER(end, samples),
-	NUMBER(end, exit_status),
+	NUMBER(end, time),	  NUMBER(end, reason), NUMBER(end, samples),
+	NUMBER(end, exit_status), ADDED(end, blocks),  ADDED(end, side_records),
 };
 
 static const struct reel_schema_field sample_weight_fields[] = {

@@ -24,6 +24,9 @@
 /* All of SAMPLES but its streams' bytes, and 256 layouts of 256 registers. */
 #define SAMPLES_HEAD_MAX (1u << 20)
 
+/* Two numbers of 64 bits, as LEB128. */
+#define END_COUNTS_MAX 20
+
 #define NS_PER_S 1000000000u
 
 struct reel_writer {
@@ -36,6 +39,10 @@ struct reel_writer {
 	struct reel_sample_target target;
 	/* Room to put a sample block together in. */
 	struct reel_buffer whole;
+	/* Kept until all else is written, as it counts that. */
+	bool has_end;
+	struct reel_record_end end;
+	uint64_t n_blocks, n_side_records;
 	bool has_last_id;
 	uint64_t last_id;
 	uint64_t n_samples, stack_bytes;
@@ -98,6 +105,7 @@ static struct reel_error *write_block(struct reel_writer *writer, struct reel_ra
 
 	if (!block->records)
 		return NULL;
+	writer->n_blocks++;
 	block->flags = flags_of(writer, block);
 	if (writer->options.queue)
 		return reel_block_queue_write(writer->options.queue, writer->file, block);
@@ -297,21 +305,34 @@ static void learn_target(struct reel_writer *writer, const struct reel_record *r
 	reel_sample_encoder_set_target(writer->encoder, target);
 }
 
+static struct reel_error *add_record(struct reel_writer *writer, const struct reel_record *record)
+{
+	struct reel_error *error = NULL;
+
+	if (reel_record_encoded_size(record) > REEL_BLOCK_RAW_MAX - writer->side.raw.size)
+		error = write_block(writer, &writer->side);
+	if (!error)
+		error = reel_raw_block_add(&writer->side, record);
+	writer->n_side_records += !error;
+	if (!error && writer->side.raw.size >= BLOCK_RAW_END)
+		error = write_block(writer, &writer->side);
+	return error;
+}
+
 struct reel_error *reel_writer_record(struct reel_writer *writer, const struct reel_record *record)
 {
 	struct reel_error *error = check_writable(writer);
 
 	if (!error)
 		error = check_record(writer, record);
-	if (!error)
-		learn_target(writer, record);
-	if (!error && reel_record_encoded_size(record) > REEL_BLOCK_RAW_MAX - writer->side.raw.size)
-		error = write_block(writer, &writer->side);
-	if (!error)
-		error = reel_raw_block_add(&writer->side, record);
-	if (!error && writer->side.raw.size >= BLOCK_RAW_END)
-		error = write_block(writer, &writer->side);
-	return error;
+	if (error)
+		return error;
+	learn_target(writer, record);
+	if (record->id != REEL_RECORD_END)
+		return add_record(writer, record);
+	writer->has_end = true;
+	writer->end = record->end;
+	return NULL;
 }
 
 static struct reel_error *flush(struct reel_writer *writer)
@@ -461,6 +482,9 @@ struct reel_error *reel_writer_copy(struct reel_writer *writer, uint16_t block_t
 
 	if (error)
 		return error;
+	/* Its counts are of another file. */
+	if (record && record->id == REEL_RECORD_END)
+		return reel_writer_record(writer, record);
 	if (reel_cursor_left(&frame->payload) > REEL_BLOCK_RAW_MAX - FRAME_HEAD_MAX)
 		return reel_error_create(REEL_ERROR_INVALID,
 					 "writing %s: a record exceeds the size of a block",
@@ -475,15 +499,35 @@ struct reel_error *reel_writer_copy(struct reel_writer *writer, uint16_t block_t
 		return error;
 	if (record)
 		learn_target(writer, record);
+	writer->n_side_records += is_side;
 	if (is_side)
 		return block->raw.size >= BLOCK_RAW_END ? write_block(writer, block) : NULL;
 	return sample_block_is_full(writer) ? flush(writer) : NULL;
+}
+
+/* The open blocks are written next: END's own, if it has one to itself, and one of samples. */
+static struct reel_error *add_end(struct reel_writer *writer)
+{
+	struct reel_record record = { .id = REEL_RECORD_END, .end = writer->end };
+	struct reel_error *error = NULL;
+
+	if (reel_record_encoded_size(&record) + END_COUNTS_MAX >
+	    REEL_BLOCK_RAW_MAX - writer->side.raw.size)
+		error = write_block(writer, &writer->side);
+	if (error)
+		return error;
+	record.end.blocks = writer->n_blocks + 1 + (writer->samples.records > 0);
+	if (!record.end.side_records)
+		record.end.side_records = writer->n_side_records + 1;
+	return reel_raw_block_add(&writer->side, &record);
 }
 
 struct reel_error *reel_writer_finish(struct reel_writer *writer)
 {
 	struct reel_error *error = check_writable(writer);
 
+	if (!error && writer->has_end)
+		error = add_end(writer);
 	if (!error)
 		error = flush(writer);
 	if (error)

@@ -57,7 +57,11 @@ struct reel_error *reel_writer_copy_cipher(const struct reel_writer *writer,
 					   struct reel_cipher **ret) REEL_MUST_CHECK;
 const uint8_t *reel_writer_file_id(const struct reel_writer *writer);
 
-/* A side record. Times must not fall behind a flushed sample's time by the caller's care. */
+/*
+ * A side record. Times must not fall behind a flushed sample's time by the caller's care.  END is
+ * written when the writer finishes: with the number of blocks, and with that of side records
+ * unless it has one.
+ */
 struct reel_error *reel_writer_record(struct reel_writer *writer,
 				      const struct reel_record *record) REEL_MUST_CHECK;
 /* A sample; sample->id is set by the caller and ascends. Flushes by itself when the block is full.

@@ -60,6 +60,7 @@ void reel_batch_clear(struct reel_batch *batch)
 	batch->next = NULL;
 	batch->n_traces = batch->n_frames = batch->n_chains = batch->n_counts = 0;
 	batch->n_repeated = 0;
+	batch->n_samples = 0;
 }
 
 bool reel_batch_is_full(const struct reel_batch *batch)

@@ -45,7 +45,9 @@ struct reel_batch {
 	uint64_t *addresses;
 	uint8_t *steps;
 	size_t n_frames, frames_capacity;
-	size_t n_repeated; /* of the frames: those that the batch before had; its owner's */
+	uint64_t n_samples; /* read in the blocks that end in it, whether there are traces of them
+			       or not */
+	size_t n_repeated;  /* of the frames: those that the batch before had; its owner's */
 	uint64_t *chains;
 	size_t n_chains, chains_capacity;
 	struct reel_batch_count *counts;

@@ -62,6 +62,15 @@ struct reel_error *reel_capture_end_block(struct reel_capture *capture,
 	return error ? reel_capture_add_problem(capture, error) : NULL;
 }
 
+struct reel_error *reel_capture_check_samples(struct reel_capture *capture, uint64_t samples)
+{
+	struct reel_error *problem;
+
+	capture->tally.samples = samples;
+	problem = reel_tally_check_samples(&capture->tally, capture->reader);
+	return problem ? reel_capture_add_problem(capture, problem) : NULL;
+}
+
 static struct reel_error *intern(struct reel_capture *capture, struct reel_bytes bytes,
 				 const char **ret)
 {
@@ -202,7 +211,6 @@ static struct reel_error *take_record(struct reel_capture *capture,
 	case REEL_RECORD_LOSS:
 		return take_loss(capture, &record->loss);
 	case REEL_RECORD_END:
-		capture->has_end_record = true;
 		capture->info.samples = record->end.samples;
 		return NULL;
 	default:
@@ -312,6 +320,9 @@ static struct reel_error *read_side_block(struct reel_capture *capture,
 	}
 	(void)reel_block_reader_problems(block_reader, &n_passed_over);
 	capture->has_first_record |= error || n_passed_over;
+	/* Only once, though all are read twice. */
+	if (take == take_record)
+		reel_tally_add_items(&capture->tally, block_reader);
 	return reel_capture_end_block(capture, block_reader, error);
 }
 
@@ -334,10 +345,18 @@ static struct reel_error *read_side_blocks(struct reel_capture *capture,
 	return error;
 }
 
-/* A trailer says that the file is whole, but the recorder's last word is not there. */
+/* A trailer says that the file is whole, but the recorder's last word is not there, or is another.
+ */
 static struct reel_error *check_end_record(struct reel_capture *capture)
 {
-	if (capture->has_end_record || !reel_reader_has_trailer(capture->reader))
+	struct reel_error *problem;
+
+	if (capture->tally.has_end) {
+		reel_tally_add_blocks(&capture->tally, capture->reader);
+		problem = reel_tally_check_side(&capture->tally, capture->reader);
+		return problem ? reel_capture_add_problem(capture, problem) : NULL;
+	}
+	if (!reel_reader_has_trailer(capture->reader))
 		return NULL;
 	return reel_capture_add_problem(
 		capture,
@@ -455,7 +474,7 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 						sizeof(*capture->module_frames));
 		error = capture->module_frames ? NULL : reel_error_no_memory();
 	}
-	if (!error && !capture->has_end_record)
+	if (!error && !capture->tally.has_end)
 		error = count_samples(capture, block_reader);
 	reel_block_reader_destroy(block_reader);
 	return error;
@@ -536,8 +555,7 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 	capture->info.format_major = header->major;
 	capture->info.format_minor = header->minor;
 	memcpy(capture->info.file_id, header->id, sizeof(header->id));
-	capture->info.complete =
-		capture->has_end_record && reel_reader_has_trailer(capture->reader);
+	capture->info.complete = capture->tally.has_end && reel_reader_has_trailer(capture->reader);
 	sum_blocks(capture);
 	*ret = capture;
 	return NULL;

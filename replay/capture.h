@@ -4,6 +4,7 @@
 #define REPLAY_CAPTURE_H
 
 #include "format/reader.h"
+#include "format/tally.h"
 #include "replay/frame_table.h"
 
 struct reel_capture {
@@ -26,7 +27,8 @@ struct reel_capture {
 	struct reel_module_info *module_infos;
 	size_t n_module_infos;
 
-	bool has_capture_record, has_end_record;
+	bool has_capture_record;
+	struct reel_tally tally; /* of all but samples, which opening does not read */
 	/* The first record of the side blocks was looked at, or is lost. */
 	bool has_first_record;
 	/* Some event's weights stand in SAMPLE_WEIGHT records. */
@@ -56,5 +58,9 @@ struct reel_error *reel_capture_add_problem(struct reel_capture *capture,
 struct reel_error *reel_capture_end_block(struct reel_capture *capture,
 					  const struct reel_block_reader *block_reader,
 					  struct reel_error *error) REEL_MUST_CHECK;
+
+/* What END counts against the samples that were read, when all were: a difference is a problem. */
+struct reel_error *reel_capture_check_samples(struct reel_capture *capture,
+					      uint64_t samples) REEL_MUST_CHECK;
 
 #endif

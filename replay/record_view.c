@@ -294,6 +294,7 @@ struct reel_error *reel_capture_visit_records(struct reel_capture *capture,
 	struct reel_error *error;
 	size_t n_blocks;
 	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
+	uint64_t n_samples = 0;
 	bool go_on = true;
 
 	error = reel_block_reader_create(capture->reader, &block_reader);
@@ -325,8 +326,11 @@ struct reel_error *reel_capture_visit_records(struct reel_capture *capture,
 			if (!error)
 				go_on = visit(context, &record);
 		}
+		n_samples += reel_block_reader_counts(block_reader).samples;
 		error = reel_capture_end_block(capture, block_reader, error);
 	}
+	if (!error && go_on)
+		error = reel_capture_check_samples(capture, n_samples);
 	reel_block_reader_destroy(block_reader);
 	free(view.fields);
 	return error;

@@ -10,6 +10,11 @@ struct rewrite {
 	struct reel_block_reader *block_reader;
 	struct reel_writer *writer;
 	struct reel_rewrite_counts counts;
+	uint64_t n_samples;	 /* read */
+	uint64_t n_side_dropped; /* side records left out, as is wanted */
+	/* The last END, which is written when all that it counts is. */
+	bool has_end;
+	struct reel_record end;
 	/* What the copy of a sample consists of. */
 	struct reel_rewrite_sample copy;
 	struct reel_region regions[REEL_REGIONS_MAX];
@@ -98,9 +103,16 @@ static struct reel_error *write_record(struct rewrite *rewrite, uint16_t block_t
 	/* A weight: samples and what belongs to them are not asked about. */
 	if (rewrite->options->record && block_type == REEL_BLOCK_SIDE)
 		what = rewrite->options->record(rewrite->options->context, &item->record);
-	if (what == REEL_REWRITE_DROP)
+	if (what == REEL_REWRITE_DROP) {
+		rewrite->n_side_dropped++;
 		return NULL;
+	}
 	rewrite->counts.records++;
+	if (item->record.id == REEL_RECORD_END) {
+		rewrite->has_end = true;
+		rewrite->end = item->record;
+		return NULL;
+	}
 	if (what == REEL_REWRITE_CHANGED)
 		return reel_writer_record(rewrite->writer, &item->record);
 	return reel_writer_copy(rewrite->writer, block_type, &item->frame, &item->record);
@@ -117,6 +129,7 @@ static struct reel_error *write_item(struct rewrite *rewrite, uint16_t block_typ
 	case REEL_ITEM_UNKNOWN:
 		if (rewrite->options->drop_unknown) {
 			rewrite->counts.unknown_records++;
+			rewrite->n_side_dropped += block_type == REEL_BLOCK_SIDE;
 			return NULL;
 		}
 		rewrite->counts.records++;
@@ -146,6 +159,7 @@ static struct reel_error *rewrite_block(struct rewrite *rewrite, const struct re
 		if (error)
 			return error;
 	}
+	rewrite->n_samples += reel_block_reader_counts(rewrite->block_reader).samples;
 	return reel_capture_end_block(rewrite->capture, rewrite->block_reader, damage);
 }
 
@@ -162,14 +176,28 @@ static struct reel_error *rewrite_blocks(struct rewrite *rewrite)
 
 		if (block->header.type == REEL_BLOCK_INDEX || block->header.type == REEL_BLOCK_KEYS)
 			continue;
-		rewrite->counts.unknown_blocks +=
-			!reel_block_is_known(capture->reader, &block->header);
+		rewrite->counts.unknown_blocks += !reel_block_is_known(&block->header);
 		if (options->progress)
 			options->progress(options->progress_context, block->offset,
 					  capture->info.file_size);
 		error = rewrite_block(rewrite, block);
 	}
-	return error;
+	return error ? error : reel_capture_check_samples(capture, rewrite->n_samples);
+}
+
+/*
+ * It counts what the capture had, less what was left out on purpose: so what could not be read is
+ * missing in the new one, too.
+ */
+static struct reel_error *write_end(struct rewrite *rewrite)
+{
+	struct reel_record_end *end = &rewrite->end.end;
+
+	if (!rewrite->has_end)
+		return NULL;
+	if (end->side_records)
+		end->side_records -= rewrite->n_side_dropped;
+	return reel_writer_record(rewrite->writer, &rewrite->end);
 }
 
 struct reel_error *reel_rewrite_recipients(const struct reel_capture *capture,
@@ -213,6 +241,8 @@ struct reel_error *reel_rewrite(struct reel_capture *capture, int fd, const char
 		error = reel_writer_copy_cipher(rewrite->writer, options->cipher_ret);
 	if (!error)
 		error = rewrite_blocks(rewrite);
+	if (!error)
+		error = write_end(rewrite);
 	if (!error)
 		error = reel_writer_finish(rewrite->writer);
 	if (!error) {

@@ -363,6 +363,7 @@ static struct reel_error *end_block(struct reel_trace_maker *maker, struct reel_
 	size_t n;
 	const struct reel_problem *problems = reel_block_reader_problems(maker->block_reader, &n);
 
+	batch->n_samples += reel_block_reader_counts(maker->block_reader).samples;
 	for (size_t i = 0; i < n; i++) {
 		struct reel_error *problem = reel_batch_add_problem(
 			batch, reel_error_create(problems[i].code, "%s", problems[i].message));

@@ -16,6 +16,8 @@ struct reel_traces {
 	/* The sample blocks that may have what the filter lets pass. */
 	const struct reel_block **blocks;
 	size_t n_blocks;
+	bool has_all_blocks; /* of samples: the filter leaves none out */
+	uint64_t n_samples;  /* read so far */
 
 	/* One for each thread; without threads, the first one is this thread's. */
 	struct reel_trace_maker **makers;
@@ -44,12 +46,17 @@ static struct reel_error *choose_blocks(struct reel_traces *traces)
 	traces->blocks = reallocarray(NULL, n + 1, sizeof(*traces->blocks));
 	if (!traces->blocks)
 		return reel_error_no_memory();
+	traces->has_all_blocks = true;
 	for (size_t i = 0; i < n; i++) {
 		const struct reel_block_header *header = &blocks[i].header;
 
-		if (header->type == REEL_BLOCK_SAMPLES && header->time_first <= traces->filter.to &&
+		if (header->type != REEL_BLOCK_SAMPLES)
+			continue;
+		if (header->time_first <= traces->filter.to &&
 		    header->time_last >= traces->filter.from)
 			traces->blocks[traces->n_blocks++] = &blocks[i];
+		else
+			traces->has_all_blocks = false;
 	}
 	return NULL;
 }
@@ -203,6 +210,7 @@ static struct reel_error *next_batch(struct reel_traces *traces)
 	if (error || !traces->batch)
 		return error;
 	show_progress(traces, block);
+	traces->n_samples += traces->batch->n_samples;
 	return take_notes(traces->capture, traces->batch);
 }
 
@@ -227,6 +235,8 @@ struct reel_error *reel_traces_next(struct reel_traces *traces, const struct ree
 		}
 		error = next_batch(traces);
 		traces->ended = !error && !traces->batch;
+		if (traces->ended && traces->has_all_blocks)
+			error = reel_capture_check_samples(traces->capture, traces->n_samples);
 	}
 	traces->ended |= error != NULL;
 	return error;

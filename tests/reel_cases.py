@@ -41,9 +41,9 @@ def end_record():
     return b.record("END", 9000, 0, 1, 0)
 
 
-def started(**header):
+def started(*records, **header):
     """A capture with its first block."""
-    return b.Reel(**header).side(capture_record())
+    return b.Reel(**header).side(capture_record(), *records)
 
 
 def finish(reel):

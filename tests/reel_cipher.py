@@ -8,7 +8,7 @@ import ctypes
 import ctypes.util
 import struct
 
-from reel_records import LOCKED, ReelError, corrupt
+from reel_records import LOCKED, UNSUPPORTED, ReelError, corrupt
 
 STREAM_HEADER, MESSAGE, FINAL, MESSAGE_OVERHEAD = 24, 0, 3, 17
 HIDDEN = struct.Struct("<QQI")
@@ -16,6 +16,7 @@ HIDDEN = struct.Struct("<QQI")
 HEAD = 8 + STREAM_HEADER + HIDDEN.size + MESSAGE_OVERHEAD
 OVERHEAD = HEAD + MESSAGE_OVERHEAD
 MAX_KEYS = 64
+ALGORITHM = 2
 
 
 def load_sodium():
@@ -54,7 +55,8 @@ class Identity:
 
     def file_key(self, records):
         """From KEY records; raises ReelError if none is for this key."""
-        records = [record for record in records if record["algorithm"] == 1][:MAX_KEYS]
+        everything = list(records)
+        records = [r for r in everything if r["algorithm"] == ALGORITHM][:MAX_KEYS]
         for record in records:
             if record["key"] != self.id:
                 continue
@@ -64,6 +66,8 @@ class Identity:
                     key, sealed, ctypes.c_ulonglong(80), self.public, self.secret):
                 raise corrupt("the sealed key does not open")
             return key.raw
+        if everything and not records:
+            raise ReelError(UNSUPPORTED, "keys of algorithms that are not known", 0)
         if not records:
             raise corrupt("a block of keys without any")
         raise ReelError(LOCKED, "encrypted to other keys")
@@ -72,18 +76,22 @@ class Identity:
 class Cipher:
     """Opens the payloads of one file."""
 
-    def __init__(self, sodium, file_id, key):
+    def __init__(self, sodium, file_header, key, raw_keys):
+        """file_header: as it is stored; raw_keys: the records' bytes of the block of keys."""
         self.sodium = sodium
-        self.file_id = file_id
         self.key = key
+        self.raw_keys = raw_keys
+        self.associated = file_header + hash256(sodium, raw_keys)
 
     def messages(self, header, payload):
         """Message 1, and 2 if `payload` reaches so far; `header` is the block's 80 bytes."""
         stored, = struct.unpack_from("<I", header, 24)
         if stored < OVERHEAD or payload[:8] != struct.pack("<II", 0x184D2A5B, stored - 8):
             raise corrupt("the payload is not one frame of an encrypted block")
-        # Times, records, payload crc, reserved, crc.
-        associated = self.file_id + header[:40] + bytes(40)
+        if any(header[40:60]) or any(header[64:76]):
+            raise corrupt("times, records or reserved bytes in an encrypted block's header")
+        # But payload crc and crc.
+        associated = self.associated + header[:60] + bytes(4) + header[64:76] + bytes(4)
         state = ctypes.create_string_buffer(
             self.sodium.crypto_secretstream_xchacha20poly1305_statebytes())
         self.sodium.crypto_secretstream_xchacha20poly1305_init_pull(state, payload[8:32], self.key)

@@ -132,15 +132,9 @@ def decompress(payload, raw_size):
 
 # ---- the file --------------------------------------------------------------------------------
 
-def is_unknown(header, block):
-    known = OPTIONAL | SCRUBBED | (ENCRYPTED if header.features & FEATURE_ENCRYPTED else 0)
+def is_unknown(block):
     return (block.type not in (SIDE, SAMPLES, INDEX, KEYS) or block.codec != 1
-            or block.flags & ~known != 0)
-
-
-def check_encrypted(header, block):
-    if header.features & FEATURE_ENCRYPTED and block.type != KEYS and not block.flags & ENCRYPTED:
-        raise corrupt("a block that is not encrypted")
+            or block.flags & ~(OPTIONAL | SCRUBBED | ENCRYPTED) != 0)
 
 
 def within_limits(block):
@@ -164,6 +158,8 @@ class Capture:
         self.use_index = use_index
         self.used_index = False
         self.problems = 0
+        # Those of headers and of what stands between them.
+        self.frame_problems = 0
         self.size = file.seek(0, 2)
         self.header = self.file_header()
         self.tag = self.header.file_id[:4]
@@ -203,31 +199,77 @@ class Capture:
             raise ReelError(UNSUPPORTED, "version %d.%d" % (major, minor), 0)
         if features & ~FEATURE_ENCRYPTED:
             raise ReelError(UNSUPPORTED, "features %#x" % features, 0)
+        self.stored_header = data
         return FileHeader(major, minor, features, file_id)
 
+    # -- encrypted files
+
     def find_cipher(self, identity):
-        """By the first block of keys that is whole."""
-        first = self.block_at(FILE_HEADER.size)
+        """By the first block of keys that is whole, in one of its two places."""
         # Damage is reported by whoever goes through the blocks.
-        report, self.report, problems = self.report, lambda problem: None, self.problems
-        blocks = [first] if first and block_end(first) <= self.end else []
-        blocks += [block for block in self.walk() if block.offset != FILE_HEADER.size]
-        self.report, self.problems = report, problems
+        report, self.report = self.report, lambda problem: None
+        counts = self.problems, self.frame_problems
+        blocks = list(self.walk())
+        self.report = report
+        self.problems, self.frame_problems = counts
         self.trailer_seen = self.cut = self.side_damaged = False
+        self.last_block = blocks[-1] if blocks else None
+        self.places_of_keys = {FILE_HEADER.size}
+        if blocks:
+            self.places_of_keys.add(blocks[-1].offset)
+            if blocks[-1].type == INDEX and len(blocks) > 1:
+                self.places_of_keys.add(blocks[-2].offset)
         for block in blocks:
-            if block.type != KEYS:
+            if block.type != KEYS or block.offset not in self.places_of_keys:
                 continue
             try:
-                records = list(Decoder(block, self.raw(block)))
+                raw, records = self.keys(block)
                 if identity is None:
                     raise ReelError(LOCKED, "encrypted", 0)
                 key = identity.file_key(r for r in records if r["record"] == "KEY")
-                return reel_cipher.Cipher(identity.sodium, self.header.file_id, key)
+                return reel_cipher.Cipher(identity.sodium, self.stored_header, key, raw)
             except ReelError as error:
-                if error.problem == LOCKED:
+                if error.problem != CORRUPT:
                     error.offset = block.offset
                     raise
         raise ReelError(CORRUPT, "no block of keys is whole", FILE_HEADER.size)
+
+    def keys(self, block):
+        """Raw bytes and records of a block of keys, if it is whole."""
+        reserved = self.at(block.offset, BLOCK_HEADER.size)[64:76]
+        if (block.codec != 1 or block.flags or block.expanded_size or block.time_first
+                or block.time_last or any(reserved)):
+            raise corrupt("this is no header of a block of keys")
+        raw = self.unpack(block, self.payload(block))
+        return raw, list(Decoder(block, raw))
+
+    def check_genuine(self, block):
+        """Raises ReelError for a block that can't be what was written."""
+        if not self.cipher:
+            if block.flags & ENCRYPTED or block.type == KEYS:
+                raise corrupt("a block of an encrypted file in one that is not")
+        elif block.flags & ENCRYPTED:
+            payload = self.at(block.offset + BLOCK_HEADER.size, reel_cipher.HEAD)
+            next(self.cipher.messages(self.at(block.offset, BLOCK_HEADER.size), payload))
+        elif block.type != KEYS or block.offset not in self.places_of_keys:
+            raise corrupt("a block that is not encrypted")
+        elif self.keys(block)[0] != self.cipher.raw_keys:
+            raise corrupt("a block of other keys")
+
+    def is_genuine(self, block):
+        try:
+            self.check_genuine(block)
+        except ReelError as error:
+            self.damage(block.offset, "block %d: %s" % (block.sequence, error.message))
+            return False
+        return True
+
+    def check_index(self):
+        """Of an encrypted file of which all blocks were read."""
+        if (self.cipher and self.end < self.size and not self.used_index and self.use_index
+                and not self.frame_problems
+                and (self.trailer_at(self.end) or self.last_block.type == INDEX)):
+            self.problem(CORRUPT, self.end, "index and trailer do not agree with the blocks")
 
     def open_payload(self, block, payload):
         """The block with the numbers that its header hides, and the zstd frame."""
@@ -285,12 +327,15 @@ class Capture:
             highest = self.check_sequence(block, highest)
             if self.trailer_seen:
                 self.damage(block.offset, "block %d stands behind a trailer" % block.sequence)
-            yield block
+            if self.is_genuine(block):
+                yield block
         self.trailer_seen = self.trailer_seen or self.end < self.size
+        self.check_index()
 
     def damage(self, offset, message):
         """In front of the block that comes next."""
         self.side_damaged = True
+        self.frame_problems += 1
         self.problem(CORRUPT, offset, message)
 
     def check_sequence(self, block, highest):
@@ -340,6 +385,7 @@ class Capture:
 
     def report_cut(self, offset, message):
         self.cut = True
+        self.frame_problems += 1
         self.problem(TRUNCATED, offset, message)
 
     def index_blocks(self):
@@ -350,11 +396,11 @@ class Capture:
         """
         offset = self.trailer_at(self.end) if self.end < self.size else None
         index = self.block_at(offset) if offset else None
-        if (not index or index.type != INDEX or is_unknown(self.header, index)
+        if (not index or index.type != INDEX or is_unknown(index)
                 or block_end(index) != self.end):
             return None
         try:
-            check_encrypted(self.header, index)
+            self.check_genuine(index)
             entries = [r for r in Decoder(*self.decrypted(index))
                        if r["record"] == "INDEX_ENTRY"]
         except ReelError:
@@ -374,9 +420,6 @@ class Capture:
         if block.flags & ENCRYPTED:
             block, payload = self.open_payload(block, payload)
         return block, self.unpack(block, payload)
-
-    def raw(self, block):
-        return self.decrypted(block)[1]
 
     def payload(self, block):
         payload = self.at(block.offset + BLOCK_HEADER.size, block.stored_size)
@@ -399,28 +442,41 @@ class Capture:
         def pass_over(message):
             problem(CORRUPT, message)
 
+        decoder = None
         try:
-            if is_unknown(self.header, block):
+            if is_unknown(block):
                 if not block.flags & OPTIONAL:
                     raise ReelError(UNSUPPORTED, "a block of type %d, codec %d, flags %#x"
                                     % (block.type, block.codec, block.flags))
                 return
-            check_encrypted(self.header, block)
-            yield from Decoder(*self.decrypted(block), pass_over)
+            decoder = Decoder(*self.decrypted(block), pass_over)
+            yield from decoder
         except ReelError as error:
             problem(error.problem, error.message)
+        if decoder and not block.flags & OPTIONAL:
+            self.counts["samples"] += decoder.n_samples
+            self.counts["side_records"] += decoder.n_records if block.type == SIDE else 0
 
     def all_records(self):
         """(block, record) of all that the file holds; checks what concerns several blocks."""
         order = RecordOrder(self)
+        self.counts = dict(blocks=0, samples=0, side_records=0)
         for block in self.blocks():
+            self.counts["blocks"] += block.type not in (INDEX, KEYS)
             for record in self.records(block):
                 order.check(block, record)
                 yield block, record
         if not self.trailer_seen and not self.cut:
             self.problem(TRUNCATED, self.size, "the file has no trailer")
-        elif self.trailer_seen and not order.ended:
+        elif self.trailer_seen and not order.end:
             self.problem(TRUNCATED, self.size, "the file has a trailer, but no END record")
+        self.check_counts(order.end or {"blocks": 0})
+
+    def check_counts(self, end):
+        for names in ("blocks", "side_records"), ("samples",):
+            if end["blocks"] and any(end[name] != self.counts[name] for name in names):
+                self.problem(CORRUPT, self.size, "END counts %s, there are %s"
+                             % (end, self.counts))
 
 
 class RecordOrder:
@@ -429,7 +485,7 @@ class RecordOrder:
     def __init__(self, capture):
         self.capture = capture
         self.first = True
-        self.ended = False
+        self.end = None
 
     def check(self, block, record):
         if block.type != SIDE:
@@ -438,7 +494,8 @@ class RecordOrder:
         if self.first and record["record"] != "CAPTURE" and not self.capture.side_damaged:
             self.capture.problem(CORRUPT, block.offset, "the first record is no CAPTURE")
         self.first = False
-        self.ended = self.ended or record["record"] == "END"
+        if record["record"] == "END":
+            self.end = record
 
 
 class Decoder:
@@ -449,10 +506,11 @@ class Decoder:
         self.raw = raw
         self.pass_over = pass_over
         self.samples = SampleDecoder(block.expanded_size)
+        # Well-formed ones so far, also those that are passed over.
+        self.n_records = self.n_samples = 0
 
     def __iter__(self):
         cursor = Cursor(self.raw)
-        count = 0
         while cursor.pos < cursor.end:
             tag = cursor.uv()
             size = cursor.uv()
@@ -460,11 +518,11 @@ class Decoder:
             if size > cursor.end - start:
                 raise corrupt("a record behind the end of its block")
             cursor.pos += size
-            count += 1
             yield from self.decode(tag, Cursor(self.raw, start, start + size))
-        if count != self.block.records:
+            self.n_records += 1
+        if self.n_records != self.block.records:
             raise corrupt("the block has %d records, its header says %d"
-                          % (count, self.block.records))
+                          % (self.n_records, self.block.records))
 
     def decode(self, tag, cursor):
         """The record, none if it is passed over, or the samples in it."""
@@ -480,15 +538,24 @@ class Decoder:
             raise corrupt("%s in a block of type %d" % (name, self.block.type))
         try:
             if name in ("SAMPLES", "CODED_SAMPLES"):
-                for sample in Samples(self.samples, cursor, self.pass_over, name != "SAMPLES"):
+                for sample in Samples(self.samples, cursor, self.pass_over_sample,
+                                      name != "SAMPLES"):
+                    self.n_samples += 1
                     yield {"record": "SAMPLE", **sample}
             else:
-                yield {"record": name, **self.decode_known(name, fields, cursor)}
+                record = self.decode_known(name, fields, cursor)
+                self.n_samples += name == "SAMPLE"
+                yield {"record": name, **record}
         except OutOfRange as error:
+            self.n_samples += name == "SAMPLE"
             self.pass_over("%s: %s" % (name, error))
         except ReelError as error:
             error.message = "%s: %s" % (name, error.message)
             raise
+
+    def pass_over_sample(self, message):
+        self.n_samples += 1
+        self.pass_over(message)
 
     def decode_known(self, name, fields, cursor):
         if name == "SAMPLE":

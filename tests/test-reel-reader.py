@@ -254,7 +254,11 @@ class Blocks(Case):
         self.only_this_is_bad("unsupported", flags=8)
 
     def test_encrypted(self):
-        self.only_this_is_bad("unsupported", flags=b.ENCRYPTED, payload=b.skippable(b"?"))
+        self.only_this_is_bad("corrupt", flags=b.ENCRYPTED, payload=b.skippable(b"?"))
+
+    def test_keys(self):
+        for flags in 0, b.OPTIONAL:
+            self.only_this_is_bad("corrupt", type=4, flags=flags)
 
     def test_optional_known(self):
         self.assertEqual(len(self.good(self.with_block(flags=b.OPTIONAL))), 1)
@@ -267,8 +271,8 @@ class Blocks(Case):
         self.assertEqual(self.good(reel), [])
 
     def test_optional_encrypted(self):
-        reel = self.with_block(flags=b.OPTIONAL | b.ENCRYPTED, payload=b.skippable(b"?"))
-        self.assertEqual(self.good(reel), [])
+        self.only_this_is_bad("corrupt", flags=b.OPTIONAL | b.ENCRYPTED,
+                              payload=b.skippable(b"?"))
 
     def test_optional_unknown_flag(self):
         self.assertEqual(self.good(self.with_block(flags=b.OPTIONAL | 0x80)), [])

@@ -153,7 +153,41 @@ class SideRecords(Case):
 
     def test_end(self):
         record = self.read(finish(started())).records[1][1]
-        self.assertEqual(record, dict(record="END", time=9000, reason=0, samples=1, exit_status=0))
+        self.assertEqual(record, dict(record="END", time=9000, reason=0, samples=1, exit_status=0,
+                                      blocks=0, side_records=0))
+
+    def counted(self, blocks, side_records, samples):
+        """CAPTURE and a record that is not known; an optional block, of which only the block counts; a sample; END."""
+        one = b.Samples()
+        one.sample(1, 2)
+        reel = started(b.record(20, b.Encoded(b"?"))).samples(one)
+        reel.side(b.record("LOSS", 1, 2, 3, 4), flags=b.OPTIONAL)
+        reel.side(b.record("END", 9000, 0, samples, 0, blocks, side_records))
+        return reel.index().trailer()
+
+    def test_end_counts(self):
+        self.good(self.counted(4, 3, 1))
+
+    def test_end_counts_others(self):
+        """In one line, but for samples."""
+        for counts, problems in (((3, 3, 1), 1), ((5, 3, 1), 1), ((4, 2, 1), 1), ((4, 4, 1), 1),
+                                 ((4, 0, 1), 1), ((5, 4, 1), 1), ((4, 3, 0), 1), ((4, 3, 2), 1),
+                                 ((1, 1, 0), 2)):
+            self.bad(self.counted(*counts), *["corrupt"] * problems)
+
+    def test_end_counts_nothing(self):
+        """As it once was: then its samples are not compared, either."""
+        self.good(self.counted(0, 7, 7))
+
+    def test_last_end_counts(self):
+        reel = started().side(b.record("END", 9000, 0, 9, 0, 9, 9))
+        self.good(reel.side(b.record("END", 9000, 0, 0, 0, 3, 3)).trailer())
+        reel = started().side(b.record("END", 9000, 0, 0, 0, 3, 3))
+        self.bad(reel.side(b.record("END", 9000, 0, 9, 0, 9, 9)).trailer(), "corrupt", "corrupt")
+
+    def test_values_out_of_range_count(self):
+        reel = started().side(b.record("SPACE_EXIT", 1, 2), b.record("UNMAP", 1, 1, 1, 0, 0))
+        self.bad(reel.side(b.record("END", 9000, 0, 0, 0, 3, 4)).trailer(), "corrupt")
 
     def test_end_out_of_range(self):
         reel = started().side(b.record("END", 1, 7, 0, 0)).trailer()

@@ -122,7 +122,9 @@ run 0 "$stackreel" scrub -q -o - "$work/b.reel"
 mv "$work/out" "$work/c.reel"
 cmp -s <(lines "$work/b.reel") <(lines "$work/c.reel")
 count $? "what is scrubbed twice is as scrubbed once"
-cmp -s <(lines "$work/a.reel" | grep -v '"record": "SAMPLE"') <(lines "$work/b.reel" | grep -v '"record": "SAMPLE"')
+# END counts blocks and records of its own file.
+others() { lines "$1" | grep -v '"record": "SAMPLE"' | sed -E '/"record": "END"/s/, "side_records": [0-9]+//'; }
+cmp -s <(others "$work/a.reel") <(others "$work/b.reel")
 count $? "all but samples is as it was"
 [ "$("$stackreel" dump -q --json "$work/b.reel" | grep -c '"record": "SAMPLE".*"flags": [2367],')" = 1687 ]
 count $? "each sample says that it is scrubbed"

@@ -3,6 +3,7 @@
 #ifndef TESTS_SUPPORT_READ_ALL_H
 #define TESTS_SUPPORT_READ_ALL_H
 
+#include "format/tally.h"
 #include "tests/support/capture.h"
 
 /* A bit for each enum reel_error_code. */
@@ -16,6 +17,7 @@ struct outcome {
 	uint64_t checksum;
 	/* Messages, a line each. */
 	struct reel_buffer text;
+	struct reel_tally tally;
 };
 
 static inline void outcome_say(struct outcome *outcome, unsigned code, const char *message)
@@ -102,9 +104,23 @@ static inline void outcome_block(struct outcome *outcome, struct reel_block_read
 	}
 	if (error)
 		outcome_error(outcome, error);
+	reel_tally_add_items(&outcome->tally, block_reader);
 	problems = reel_block_reader_problems(block_reader, &n);
 	for (size_t i = 0; i < n; i++)
 		outcome_say(outcome, problems[i].code, problems[i].message);
+}
+
+/* When all blocks were read. */
+static inline void outcome_tally(struct outcome *outcome, const struct reel_reader *reader)
+{
+	struct reel_error *errors[2];
+
+	reel_tally_add_blocks(&outcome->tally, reader);
+	errors[0] = reel_tally_check_side(&outcome->tally, reader);
+	errors[1] = reel_tally_check_samples(&outcome->tally, reader);
+	for (size_t i = 0; i < 2; i++)
+		if (errors[i])
+			outcome_error(outcome, errors[i]);
 }
 
 /* What came of opening; closes the reader. The caller frees ret->text. */
@@ -132,6 +148,7 @@ static inline void read_opened(struct reel_error *error, struct reel_reader *rea
 	for (size_t i = 0; i < n; i++)
 		outcome_block(ret, block_reader, &blocks[i]);
 	reel_block_reader_destroy(block_reader);
+	outcome_tally(ret, reader);
 	reel_reader_close(reader);
 	reel_buffer_append(&ret->text, "", 1);
 }
