@@ -193,6 +193,20 @@ void session_warn(const struct session *session)
 	}
 }
 
+/* Who encrypts a capture wants to know that it is as it was, and reads warnings or not. */
+static bool is_as_it_was_encrypted(const struct session *session)
+{
+	const struct reel_capture_info *info = reel_capture_info(session->capture);
+	_cleanup_free_ char *problem = NULL;
+
+	if (!info->encrypted || !*info->problems)
+		return true;
+	problem = text_escape(*info->problems, "");
+	complain("the encrypted capture is not whole, or somebody changed it: %s%s", problem,
+		 info->problems[1] ? " (and more: `stackreel info' lists all)" : "");
+	return false;
+}
+
 int session_status(const struct session *session)
 {
 	const struct quality *quality = &session->quality;
@@ -200,6 +214,8 @@ int session_status(const struct session *session)
 	uint64_t complete = quality->stops[REEL_STOP_ROOT];
 	uint64_t wanted = session->options->min_complete;
 
+	if (!is_as_it_was_encrypted(session))
+		return STATUS_ERROR;
 	/* Kernel threads alone have nothing that could be incomplete; no samples at all are not
 	 * good enough. */
 	if (!wanted || (quality->without_stack && !unwound) ||

@@ -225,6 +225,11 @@ const struct reel_problem *reel_reader_problems(const struct reel_reader *reader
 	return reader->problems.list;
 }
 
+bool reel_reader_was_encrypted(const struct reel_reader *reader)
+{
+	return reader->was_encrypted;
+}
+
 bool reel_reader_has_trailer(const struct reel_reader *reader)
 {
 	return reader->has_trailer;

@@ -61,6 +61,8 @@ const struct reel_block *reel_reader_blocks(const struct reel_reader *reader, si
 /* Problems of the frames, found when the file was opened. */
 const struct reel_problem *reel_reader_problems(const struct reel_reader *reader,
 						size_t *count_ret);
+/* The file is encrypted, or has encrypted blocks, which are refused then. */
+bool reel_reader_was_encrypted(const struct reel_reader *reader);
 /* A whole trailer was there: the writer finished the file. */
 bool reel_reader_has_trailer(const struct reel_reader *reader);
 

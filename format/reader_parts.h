@@ -16,9 +16,11 @@ struct reel_reader {
 	size_t n_blocks, blocks_capacity;
 	struct reel_problems problems;
 	bool has_trailer;
-	uint64_t index_offset;	    /* the trailer's */
-	bool has_index;		    /* the blocks are those of the index */
-	bool has_bad_index;	    /* it was reported */
+	uint64_t index_offset; /* the trailer's */
+	bool has_index;	       /* the blocks are those of the index */
+	bool has_bad_index;    /* it was reported */
+	/* The file says that it is, or has blocks that are. */
+	bool was_encrypted;
 	struct reel_cipher *cipher; /* NULL: not encrypted, or the key is not known yet */
 };
 

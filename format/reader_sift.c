@@ -54,20 +54,21 @@ static struct reel_error *check_plain(const struct reel_reader *reader, size_t i
 			"its header, or put it there"));
 }
 
-static struct reel_error *check(const struct reel_reader *reader, size_t i)
+static struct reel_error *check(struct reel_reader *reader, size_t i)
 {
 	struct reel_block *block = &reader->blocks[i];
 	bool is_encrypted = block->header.flags & REEL_BLOCK_ENCRYPTED;
 
 	if (reel_reader_is_encrypted(reader))
 		return is_encrypted ? reveal(reader, block) : check_plain(reader, i);
-	if (is_encrypted || block->header.type == REEL_BLOCK_KEYS)
-		return reel_reader_prefix(
-			reader, block,
-			reel_error_create(REEL_ERROR_CORRUPT,
-					  "it is of an encrypted file, which this one is not: "
-					  "somebody changed a header, or put it there"));
-	return NULL;
+	if (!is_encrypted && block->header.type != REEL_BLOCK_KEYS)
+		return NULL;
+	reader->was_encrypted = true;
+	return reel_reader_prefix(
+		reader, block,
+		reel_error_create(REEL_ERROR_CORRUPT,
+				  "it is of an encrypted file, which this one is not: "
+				  "somebody changed a header, or put it there"));
 }
 
 static bool is_fatal(const struct reel_error *error)
@@ -112,6 +113,7 @@ struct reel_error *reel_reader_sift(struct reel_reader *reader)
 
 	if (!are_right)
 		return reel_error_no_memory();
+	reader->was_encrypted = reel_reader_is_encrypted(reader);
 	/* Where a block stands counts, so none is taken out before all are judged. */
 	for (size_t i = 0; i < reader->n_blocks; i++) {
 		error = check(reader, i);

@@ -156,6 +156,8 @@ struct reel_capture_info {
 	const char *const *problems;
 	/* What each of them is: CORRUPT, TRUNCATED, UNSUPPORTED or INVALID. */
 	const enum reel_error_code *problem_codes;
+	/* It is encrypted, or was: a problem means that somebody may have changed it. */
+	bool encrypted;
 };
 
 const struct reel_capture_info *reel_capture_info(const struct reel_capture *capture);

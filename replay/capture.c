@@ -555,6 +555,7 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 	capture->info.format_major = header->major;
 	capture->info.format_minor = header->minor;
 	memcpy(capture->info.file_id, header->id, sizeof(header->id));
+	capture->info.encrypted = reel_reader_was_encrypted(capture->reader);
 	capture->info.complete = capture->tally.has_end && reel_reader_has_trailer(capture->reader);
 	sum_blocks(capture);
 	*ret = capture;

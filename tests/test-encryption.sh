@@ -121,6 +121,31 @@ for command in scrub shrink; do
     fails 1 'encrypted to key' "$tool" report "$new"
 done
 
+# Whoever cuts a block out, or the end off, is found out: by each command, that says so even if it is asked to be quiet.
+head -c -40 "$encrypted" >"$work/cut.reel"
+size=$(stat -c %s "$encrypted")
+python3 -B - "$encrypted" "$work/gone.reel" <<'END'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+# the third block
+at = 48
+for _ in range(2):
+    at += 80 + struct.unpack_from("<I", data, at + 24)[0]
+open(sys.argv[2], "wb").write(data[:at] + data[at + 80 + struct.unpack_from("<I", data, at + 24)[0]:])
+END
+for command in report script folded info; do
+    for changed in cut gone; do
+        fails 1 'is not whole, or somebody changed it' "$tool" $command -q --identity "$key" "$work/$changed.reel"
+    done
+done
+[ "$(stat -c %s "$work/gone.reel")" -lt "$size" ]
+count $? "a block was cut out"
+# What is made of a capture that lacks something lacks it, too.
+"$tool" scrub -q --decrypt --identity "$key" -o "$work/lacks.reel" "$work/gone.reel" 2>"$work/err"
+"$tool" report "$work/lacks.reel" >"$work/out"
+grep -q '# problem: .*END counts: ' "$work/out"
+count $? "what was missing is missing in the copy: $(grep problem "$work/out")"
+
 # Wrong uses.
 fails 2 'a secret key' "$tool" import --encrypt-to "$key" "$recording" -o "$work/x.reel"
 fails 2 'missing or wrong' "$tool" import --encrypt-to "${public%?}" "$recording" -o "$work/x.reel"

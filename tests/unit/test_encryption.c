@@ -283,8 +283,8 @@ static void test_changed_bits(void **state)
 			struct outcome outcome;
 			char what[64];
 
-			/* Times and records, which are ignored here; crcs; reserved bytes. */
-			if (at >= 40 && at < REEL_BLOCK_HEADER_SIZE)
+			/* The crcs, which are made right again. */
+			if ((at >= 60 && at < 64) || (at >= 76 && at < 80))
 				continue;
 			changed.size = 0;
 			reel_buffer_append(&changed, bytes.bytes, bytes.size);
@@ -298,6 +298,49 @@ static void test_changed_bits(void **state)
 			reel_buffer_free(&outcome.text);
 		}
 	}
+}
+
+/* A bit of each byte of the file header, with a right checksum. */
+static void test_changed_file_header(void **state)
+{
+	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
+
+	(void)state;
+	write_capture(example_id, true, &bytes);
+	for (size_t at = 0; at < REEL_FILE_HEADER_SIZE - 4; at++) {
+		struct outcome outcome;
+		char what[64];
+
+		bytes.bytes[at] ^= 1;
+		fix_crc(bytes.bytes, REEL_FILE_HEADER_SIZE);
+		read_with(&bytes, &keys.identities[0], &outcome);
+		snprintf(what, sizeof(what), "byte %zu of the file header", at);
+		assert_reported(&outcome,
+				CODE(CORRUPT) | CODE(TRUNCATED) | CODE(UNSUPPORTED) |
+					CODE(NOT_A_CAPTURE),
+				what);
+		assert_int_equal(outcome.samples, 0);
+		reel_buffer_free(&outcome.text);
+		bytes.bytes[at] ^= 1;
+	}
+}
+
+/* Before its key is known, a block of keys that says it is encrypted was the reader's end. */
+static void test_encrypted_keys(void **state)
+{
+	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
+	struct place places[N_BLOCKS];
+	struct outcome outcome;
+
+	(void)state;
+	write_capture(example_id, true, &bytes);
+	find_places(&bytes, places);
+	bytes.bytes[places[0].offset + 19] |= REEL_BLOCK_ENCRYPTED;
+	fix_block(bytes.bytes + places[0].offset, places[0].size);
+	read_with(&bytes, &keys.identities[0], &outcome);
+	assert_reported(&outcome, CODE(CORRUPT), "the first keys");
+	assert_int_equal(outcome.samples, BLOCKS * SAMPLES);
+	reel_buffer_free(&outcome.text);
 }
 
 static void append_block(struct reel_buffer *ret, const struct reel_buffer *bytes,
@@ -523,6 +566,10 @@ static void test_public_key_files(void **state)
 	unlink(path);
 	assert_refused(reel_public_keys_add(&list, keys.path[0]), "line 3: a secret key");
 	assert_refused(reel_public_keys_add(&list, keys.directory), "no key file");
+	/* Nobody writes to it. */
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_refused(reel_public_keys_add(&list, path), "no key file");
+	unlink(path);
 }
 
 static void test_identities(void **state)
@@ -575,6 +622,8 @@ int main(void)
 		cmocka_unit_test(test_unfinished),
 		cmocka_unit_test(test_hides),
 		cmocka_unit_test(test_changed_bits),
+		cmocka_unit_test(test_changed_file_header),
+		cmocka_unit_test(test_encrypted_keys),
 		cmocka_unit_test(test_arranged),
 		cmocka_unit_test(test_moved),
 		cmocka_unit_test(test_spliced),
