@@ -229,7 +229,7 @@ struct reel_error *reel_decoder_missing(struct reel_cursor *cursor,
 	if (n > REEL_MISSING_MAX)
 		return reel_decoder_corrupt("a region has more than 8192 missing ranges");
 	/* Each has two bytes at least. */
-	if (n > reel_cursor_left(cursor) / 2)
+	if (cursor->failed || n > reel_cursor_left(cursor) / 2)
 		return reel_decoder_ends_within("missing ranges");
 	if (!array_reserve(array, n, sizeof(*ranges)))
 		return reel_error_no_memory();

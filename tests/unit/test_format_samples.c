@@ -558,6 +558,7 @@ static void test_hostile(void **state)
 	/* The end lies below the address. */
 	CHECK("16 MiB", REGIONS, "\0\x08\0\x1f\0");
 	CHECK("2^64", REGIONS, "\0\x08\x0f\x10\0");
+	CHECK("missing ranges", REGIONS, "\0\x08\0\x20");
 	CHECK("missing range is empty", REGIONS, "\0\x08\0\x20\1\0\0");
 	CHECK("gap", GAPS, "");
 	CHECK("gap", GAPS, "\0");
