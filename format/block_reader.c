@@ -269,13 +269,6 @@ static struct reel_error *decode_known(struct reel_block_reader *block_reader,
 	struct reel_error *error;
 
 	switch (item->frame.id) {
-	case REEL_RECORD_SAMPLE:
-		item->kind = REEL_ITEM_SAMPLE;
-		error = reel_sample_decode(block_reader->decoder, &item->frame, &item->sample);
-		block_reader->counts.samples += !error;
-		if (!error)
-			*problem_ret = reel_sample_check(&item->sample);
-		return error;
 	case REEL_RECORD_SAMPLES:
 	case REEL_RECORD_CODED_SAMPLES:
 		return reel_samples_begin(block_reader->decoder, &item->frame);

@@ -51,7 +51,6 @@ struct reel_sample_encoder;
 enum reel_sample_form {
 	REEL_FORM_STREAMS = 0, /* all samples become a SAMPLES: fast */
 	REEL_FORM_CODED = 1,   /* a CODED_SAMPLES: smaller */
-	REEL_FORM_PLAIN = 2,   /* each a SAMPLE: readable with the naked eye */
 };
 
 struct reel_error *reel_sample_encoder_create(enum reel_sample_form form,
@@ -108,10 +107,6 @@ struct reel_error *reel_sample_decode_layout(struct reel_sample_decoder *decoder
 /* The layout that was decoded last in this block, NULL if none was; it lives until the reset. */
 const struct reel_record_sample_layout *reel_sample_decoder_last_layout(
 	const struct reel_sample_decoder *decoder);
-/* SAMPLE.  All that ret points to lives until the decoder's next call. */
-struct reel_error *reel_sample_decode(struct reel_sample_decoder *decoder,
-				      const struct reel_record_frame *frame,
-				      struct reel_sample *ret) REEL_MUST_CHECK;
 
 /*
  * SAMPLES or CODED_SAMPLES, whose samples are then taken one after the other.  The frame's payload

@@ -3,10 +3,10 @@
  * The records of a capture, one struct a record.  SPEC.md is normative; ids
  * are fixed for ever, and a retired one leaves a hole.
  *
- * All records but SAMPLE_LAYOUT, SAMPLE, SAMPLES and CODED_SAMPLES are a list of fields, each an
- * unsigned number or a string of bytes, in the order in which the struct and
- * SPEC.md have them: format/schema.c describes them in tables, from which
- * encoder, decoder and `stackreel dump` work alike.
+ * All records but SAMPLE_LAYOUT, SAMPLES and CODED_SAMPLES are a list of fields, each an unsigned
+ * number or a string of bytes, in the order in which the struct and SPEC.md have them:
+ * format/schema.c describes them in tables, from which encoder, decoder and `stackreel dump` work
+ * alike.
  */
 #ifndef FORMAT_RECORD_H
 #define FORMAT_RECORD_H
@@ -32,10 +32,7 @@ enum reel_record_id {
 	REEL_RECORD_LOSS = 14,
 	REEL_RECORD_END = 15,
 	REEL_RECORD_SAMPLE_LAYOUT = 32,
-	REEL_RECORD_SAMPLE = 33,
-	REEL_RECORD_SAMPLE_WEIGHT = 34,
 	REEL_RECORD_SAMPLES = 35,
-	/* 36 was a first form of it. */
 	REEL_RECORD_CODED_SAMPLES = 37,
 	REEL_RECORD_INDEX_ENTRY = 48,
 	REEL_RECORD_KEY = 56,
@@ -92,7 +89,6 @@ struct reel_record_event {
 	uint64_t period;
 	uint64_t weight_unit; /* enum reel_weight_unit */
 	struct reel_bytes name;
-	uint64_t late_weights; /* 1: SAMPLE_WEIGHT records give its samples' weights */
 };
 
 /* A file, or whatever else executable memory can come from. Kinds are enum reel_module_kind. */
@@ -271,7 +267,6 @@ enum reel_region_kind {
 	REEL_REGION_STACK = 0,
 	/* The stack that the signal interrupted whose handler runs on an alternate stack. */
 	REEL_REGION_INTERRUPTED_STACK = 1,
-	REEL_REGION_OTHER = 2,
 };
 
 #define REEL_REGIONS_MAX     16
@@ -340,12 +335,6 @@ struct reel_sample {
 	uint32_t thread_index, thread_sequence;
 };
 
-/* A weight that is known only later: it replaces the sample's. */
-struct reel_record_sample_weight {
-	uint64_t sample;
-	uint64_t weight;
-};
-
 struct reel_record_index_entry {
 	uint64_t offset; /* of the block's header frame in the file */
 	uint64_t type;
@@ -387,7 +376,6 @@ struct reel_record {
 		struct reel_record_kernel_symbol kernel_symbol;
 		struct reel_record_loss loss;
 		struct reel_record_end end;
-		struct reel_record_sample_weight sample_weight;
 		struct reel_record_index_entry index_entry;
 		struct reel_record_key key;
 	};

@@ -25,9 +25,7 @@ static const char *check_capture(const struct reel_record_capture *capture)
 
 static const char *check_event(const struct reel_record_event *event)
 {
-	if (event->weight_unit > REEL_WEIGHT_NANOSECONDS)
-		return "unknown weight_unit";
-	return event->late_weights > 1 ? "late_weights is neither 0 nor 1" : NULL;
+	return event->weight_unit > REEL_WEIGHT_NANOSECONDS ? "unknown weight_unit" : NULL;
 }
 
 static const char *check_module(const struct reel_record_module *module)
@@ -150,7 +148,7 @@ const char *reel_sample_check(const struct reel_sample *sample)
 	if (!sample->layout && sample->pc)
 		return "a pc without registers";
 	for (size_t i = 0; i < sample->n_regions; i++) {
-		if (sample->regions[i].kind > REEL_REGION_OTHER)
+		if (sample->regions[i].kind > REEL_REGION_INTERRUPTED_STACK)
 			return "unknown kind of region";
 	}
 	return NULL;

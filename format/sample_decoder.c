@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes to SAMPLE_LAYOUT and SAMPLE: SPEC.md, section 6.  The bytes are hostile:
- * every count is checked against the limits and against what is left of the
+ * Bytes to SAMPLE_LAYOUT, and what SAMPLES and CODED_SAMPLES share: SPEC.md, section 6.  The bytes
+ * are hostile: every count is checked against the limits and against what is left of the
  * payload before memory is taken for it.
  */
 #include <stdlib.h>
@@ -153,49 +153,6 @@ bool reel_decoder_masks_are_valid(const uint8_t *known, const uint8_t *changed, 
 	return !(n % 8) || (!(changed[n / 8] & ~known[n / 8]) && !(known[n / 8] >> n % 8));
 }
 
-static struct reel_error *decode_values(struct reel_cursor *cursor,
-					const struct reel_record_sample_layout *layout,
-					const uint8_t *known, const uint8_t *changed,
-					uint64_t *values)
-{
-	for (size_t i = 0; i < layout->n_slots; i++) {
-		if (changed[i / 8] >> i % 8 & 1)
-			values[i] = layout->slots[i].size == 4 ? reel_cursor_u32(cursor)
-							       : reel_cursor_u64(cursor);
-		else if (!(known[i / 8] >> i % 8 & 1))
-			values[i] = 0;
-	}
-	return cursor->failed ? reel_decoder_ends_within("registers") : NULL;
-}
-
-static struct reel_error *decode_registers(struct reel_sample_decoder *decoder,
-					   struct reel_cursor *cursor,
-					   struct reel_thread_base *base, struct reel_sample *ret)
-{
-	size_t position = reel_decoder_find_layout(decoder, reel_cursor_uleb(cursor));
-	const struct reel_record_sample_layout *layout;
-	const uint8_t *changed;
-	struct reel_error *error;
-
-	if (cursor->failed)
-		return reel_decoder_ends_within("registers");
-	if (position == decoder->n_layouts)
-		return reel_decoder_corrupt("its layout is not defined in the block");
-	layout = &decoder->layouts[position];
-	ret->layout = layout;
-	ret->known = reel_cursor_take(cursor, (layout->n_slots + 7) / 8);
-	changed = reel_cursor_take(cursor, (layout->n_slots + 7) / 8);
-	if (cursor->failed)
-		return reel_decoder_ends_within("registers");
-	if (!reel_decoder_masks_are_valid(ret->known, changed, layout->n_slots))
-		return reel_decoder_corrupt("a register that is not known changes");
-	error = reel_thread_base_set_layout(base, (uint32_t)position + 1, layout->n_slots);
-	if (error)
-		return error;
-	ret->values = base->values;
-	return decode_values(cursor, layout, ret->known, changed, base->values);
-}
-
 /* ---- regions -------------------------------------------------------------------- */
 
 /*
@@ -211,9 +168,9 @@ static const char *decode_range(struct reel_cursor *cursor, uint64_t limit, uint
 	if (cursor->failed)
 		return "ends within its regions";
 	if (!size)
-		return "a run or missing range is empty";
+		return "a missing range is empty";
 	if (gap > limit - *end || size > limit - *end - gap)
-		return "a run or missing range exceeds the region";
+		return "a missing range exceeds the region";
 	*ret = (struct reel_range){ *end + gap, size };
 	*end += gap + size;
 	return NULL;
@@ -243,29 +200,6 @@ struct reel_error *reel_decoder_missing(struct reel_cursor *cursor,
 	region->missing = ranges;
 	region->n_missing = n;
 	return NULL;
-}
-
-/* *end_ret: where the last run ends, 0 without one. */
-static struct reel_error *decode_runs(struct reel_cursor *cursor, uint8_t *bytes, size_t size,
-				      size_t *end_ret)
-{
-	uint64_t n = reel_cursor_uleb(cursor), end = 0;
-	struct reel_range range;
-
-	/* A run takes three bytes at least, so `n` is not believed: the payload's end ends it. */
-	for (uint64_t i = 0; i < n; i++) {
-		const char *problem = decode_range(cursor, size, &end, &range);
-		const uint8_t *run;
-
-		if (problem)
-			return reel_decoder_corrupt(problem);
-		run = reel_cursor_take(cursor, range.size);
-		if (!run)
-			return reel_decoder_ends_within("runs");
-		memcpy(bytes + range.offset, run, range.size);
-	}
-	*end_ret = end;
-	return cursor->failed ? reel_decoder_ends_within("runs") : NULL;
 }
 
 bool reel_decoder_missing_are_zero(const struct reel_region *region)
@@ -303,59 +237,6 @@ size_t reel_decoder_unchanged_from(const struct reel_region_base *before,
 	if (region->size <= before->size)
 		exposed = 0;
 	return end > exposed ? end : exposed;
-}
-
-static struct reel_error *decode_region(struct reel_sample_decoder *decoder,
-					struct reel_cursor *cursor,
-					struct reel_decoder_array *missing,
-					struct reel_region_base *base, struct reel_region *ret)
-{
-	struct reel_region_base before;
-	struct reel_error *error;
-	size_t runs_end = 0;
-	uint8_t *bytes;
-
-	*ret = (struct reel_region){ .kind = reel_cursor_u8(cursor) };
-	ret->address = base->address + (uint64_t)reel_cursor_zigzag(cursor);
-	ret->size = reel_cursor_uleb(cursor);
-	if (cursor->failed)
-		return reel_decoder_ends_within("regions");
-	error = reel_decoder_check_region(decoder, ret->address, ret->size);
-	if (!error)
-		error = reel_decoder_missing(cursor, missing, ret);
-	if (error)
-		return error;
-	before = *base;
-	bytes = reel_region_base_move(base, ret->address, ret->size);
-	if (!bytes)
-		return reel_error_no_memory();
-	ret->bytes = bytes;
-	error = decode_runs(cursor, bytes, ret->size, &runs_end);
-	base->lacks_bytes = ret->n_missing;
-	ret->unchanged_from = reel_decoder_unchanged_from(&before, ret, runs_end);
-	if (!error && !reel_decoder_missing_are_zero(ret))
-		error = reel_decoder_corrupt("bytes of a missing range are not 0");
-	return error;
-}
-
-static struct reel_error *decode_regions(struct reel_sample_decoder *decoder,
-					 struct reel_cursor *cursor, struct reel_thread_base *base,
-					 struct reel_sample *ret)
-{
-	uint64_t n = reel_cursor_uleb(cursor);
-	struct reel_error *error;
-
-	if (cursor->failed)
-		return reel_decoder_ends_within("regions");
-	if (n > REEL_REGIONS_MAX)
-		return reel_decoder_corrupt("it has more than 16 regions");
-	error = reel_thread_base_set_regions(base, n);
-	for (size_t i = 0; !error && i < n; i++)
-		error = decode_region(decoder, cursor, &decoder->missing[i], &base->regions[i],
-				      &decoder->regions[i]);
-	ret->regions = decoder->regions;
-	ret->n_regions = n;
-	return error;
 }
 
 /* ---- samples ---------------------------------------------------------------------- */
@@ -425,64 +306,4 @@ struct reel_error *reel_decoder_check_parts(uint64_t parts)
 	return reel_error_create(REEL_ERROR_UNSUPPORTED,
 				 "it has parts (0x%llx) that this program does not know",
 				 (unsigned long long)parts);
-}
-
-static struct reel_error *decode_head(struct reel_sample_decoder *decoder,
-				      struct reel_cursor *cursor, uint64_t *parts_ret,
-				      struct reel_sample *ret)
-{
-	struct reel_error *error;
-
-	ret->id = decoder->previous_id + (uint64_t)reel_cursor_zigzag(cursor);
-	ret->time = decoder->previous_time + (uint64_t)reel_cursor_zigzag(cursor);
-	ret->thread = reel_cursor_uleb(cursor);
-	ret->cpu = reel_cursor_uleb(cursor);
-	ret->event = reel_cursor_uleb(cursor);
-	ret->weight = reel_cursor_uleb(cursor);
-	ret->where = reel_cursor_u8(cursor);
-	ret->flags = reel_cursor_uleb(cursor);
-	*parts_ret = reel_cursor_uleb(cursor);
-	if (cursor->failed)
-		return reel_decoder_ends_within("head");
-	error = reel_decoder_check_parts(*parts_ret);
-	if (error)
-		return error;
-	decoder->previous_id = ret->id;
-	decoder->previous_time = ret->time;
-	return NULL;
-}
-
-static struct reel_error *decode_body(struct reel_sample_decoder *decoder,
-				      struct reel_cursor *cursor, uint64_t parts,
-				      struct reel_thread_base *base, struct reel_sample *ret)
-{
-	struct reel_error *error = NULL;
-
-	ret->pc = base->pc + (uint64_t)reel_cursor_zigzag(cursor);
-	base->pc = ret->pc;
-	if (parts & REEL_PART_REGISTERS)
-		error = decode_registers(decoder, cursor, base, ret);
-	if (!error)
-		error = decode_regions(decoder, cursor, base, ret);
-	return error ? error : reel_decoder_chains(decoder, cursor, parts, base, ret);
-}
-
-struct reel_error *reel_sample_decode(struct reel_sample_decoder *decoder,
-				      const struct reel_record_frame *frame,
-				      struct reel_sample *ret)
-{
-	struct reel_cursor cursor = frame->payload;
-	struct reel_thread_base *base;
-	struct reel_error *error;
-	uint64_t parts;
-
-	*ret = (struct reel_sample){ 0 };
-	error = decode_head(decoder, &cursor, &parts, ret);
-	if (!error)
-		error = reel_thread_table_get(&decoder->threads, ret->thread, &base);
-	if (error)
-		return error;
-	ret->thread_index = (uint32_t)(base - decoder->threads.bases);
-	ret->thread_sequence = base->n_samples++;
-	return decode_body(decoder, &cursor, parts, base, ret);
 }

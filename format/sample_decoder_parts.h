@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the decoders of SAMPLE, and of SAMPLES and CODED_SAMPLES share: sample_decoder.c,
- * samples_decoder.c. */
+/* The inside of the decoder: sample_decoder.c, samples_decoder.c. */
 #ifndef FORMAT_SAMPLE_DECODER_PARTS_H
 #define FORMAT_SAMPLE_DECODER_PARTS_H
 

@@ -16,7 +16,6 @@ struct reel_error *reel_sample_encoder_create(enum reel_sample_form form,
 		return reel_error_no_memory();
 	reel_thread_table_init(&encoder->threads);
 	encoder->word_bytes = 8;
-	encoder->form = form;
 	error = form == REEL_FORM_CODED ? reel_word_coder_create(&encoder->coder)
 					: reel_word_model_create(&encoder->model);
 	if (error) {
@@ -45,8 +44,6 @@ void reel_sample_encoder_reset(struct reel_sample_encoder *encoder)
 	encoder->previous_id = encoder->previous_time = 0;
 	encoder->broken = encoder->payload.failed = false;
 	encoder->n_samples = 0;
-	encoder->records.size = 0;
-	encoder->records.failed = false;
 	for (size_t i = 0; i < REEL_STREAMS; i++) {
 		encoder->streams[i].size = 0;
 		encoder->streams[i].failed = false;
@@ -63,15 +60,13 @@ void reel_sample_encoder_destroy(struct reel_sample_encoder *encoder)
 	reel_word_coder_destroy(encoder->coder);
 	for (size_t i = 0; i < REEL_STREAMS; i++)
 		reel_buffer_free(&encoder->streams[i]);
-	reel_runs_free(&encoder->runs);
-	reel_buffer_free(&encoder->records);
 	reel_buffer_free(&encoder->payload);
 	free(encoder);
 }
 
 bool reel_sample_encoder_is_full(const struct reel_sample_encoder *encoder)
 {
-	/* Of samples in every form: a SAMPLES may become a CODED_SAMPLES later. */
+	/* Of samples in each form: a SAMPLES may become a CODED_SAMPLES later. */
 	return encoder->threads.n_bases == REEL_THREADS_MAX ||
 	       encoder->n_layouts == REEL_LAYOUTS_MAX ||
 	       encoder->n_samples == REEL_CODED_SAMPLES_MAX;
@@ -214,16 +209,12 @@ static bool find_layout(struct reel_sample_encoder *encoder,
 	}
 	*ret = (uint32_t)encoder->n_layouts;
 	++*records;
-	if (!add_layout(encoder, layout))
-		return false;
-	if (encoder->form == REEL_FORM_PLAIN)
-		append_layout(encoder, &encoder->records, &encoder->layouts[*ret]);
-	return true;
+	return add_layout(encoder, layout);
 }
 
 /* ---- regions -------------------------------------------------------------------- */
 
-void reel_sample_encode_missing(struct reel_buffer *buffer, const struct reel_region *region)
+static void encode_missing(struct reel_buffer *buffer, const struct reel_region *region)
 {
 	uint64_t end = 0;
 
@@ -265,7 +256,7 @@ static void encode_region_head(struct reel_sample_encoder *encoder, unsigned wor
 		reel_buffer_zigzag(stream, (int64_t)(region->address - base->address));
 		reel_buffer_zigzag(stream, (int64_t)(end - (base->address + base->size)));
 	}
-	reel_sample_encode_missing(stream, region);
+	encode_missing(stream, region);
 }
 
 static struct reel_error *encode_region_words(struct reel_sample_encoder *encoder,
@@ -423,8 +414,8 @@ static void encode_kernel_frame(struct reel_buffer *stream, const struct reel_sa
 	base->kernel_sp = frame->sp;
 }
 
-void reel_sample_encode_chains(struct reel_buffer *buffer, const struct reel_sample *sample,
-			       struct reel_thread_base *base)
+static void encode_chains(struct reel_buffer *buffer, const struct reel_sample *sample,
+			  struct reel_thread_base *base)
 {
 	if (sample->n_kernel_chain)
 		encode_chain(buffer, sample->kernel_chain, sample->n_kernel_chain);
@@ -434,7 +425,7 @@ void reel_sample_encode_chains(struct reel_buffer *buffer, const struct reel_sam
 		encode_kernel_frame(buffer, sample, base);
 }
 
-uint64_t reel_sample_parts_of(const struct reel_sample *sample)
+static uint64_t parts_of(const struct reel_sample *sample)
 {
 	return (sample->layout ? REEL_PART_REGISTERS : 0) |
 	       (sample->n_kernel_chain ? REEL_PART_KERNEL_CHAIN : 0) |
@@ -456,7 +447,7 @@ static void encode_head(struct reel_sample_encoder *encoder, const struct reel_s
 			.weight = sample->weight,
 			.where = sample->where,
 			.flags = sample->flags,
-			.parts = reel_sample_parts_of(sample),
+			.parts = parts_of(sample),
 			.n_regions = sample->n_regions,
 		};
 
@@ -470,7 +461,7 @@ static void encode_head(struct reel_sample_encoder *encoder, const struct reel_s
 	reel_buffer_uleb(stream, sample->weight);
 	reel_buffer_u8(stream, (uint8_t)sample->where);
 	reel_buffer_uleb(stream, sample->flags);
-	reel_buffer_uleb(stream, reel_sample_parts_of(sample));
+	reel_buffer_uleb(stream, parts_of(sample));
 	reel_buffer_uleb(stream, sample->n_regions);
 	reel_buffer_zigzag(&encoder->streams[REEL_STREAM_TIME],
 			   (int64_t)(sample->time - encoder->previous_time));
@@ -515,7 +506,7 @@ static struct reel_error *encode_streams(struct reel_sample_encoder *encoder,
 		error = encode_regions(encoder, sample, pc_before, base);
 	if (error)
 		return error;
-	reel_sample_encode_chains(&encoder->streams[REEL_STREAM_CHAINS], sample, base);
+	encode_chains(&encoder->streams[REEL_STREAM_CHAINS], sample, base);
 	for (size_t i = 0; i < REEL_STREAMS; i++)
 		if (encoder->streams[i].failed)
 			return reel_error_no_memory();
@@ -534,9 +525,7 @@ static struct reel_error *encode(struct reel_sample_encoder *encoder,
 	error = reel_thread_table_get(&encoder->threads, sample->thread, &base);
 	if (error)
 		return error;
-	return encoder->form == REEL_FORM_PLAIN
-		       ? reel_plain_sample_encode(encoder, sample, layout, base)
-		       : encode_streams(encoder, sample, layout, base);
+	return encode_streams(encoder, sample, layout, base);
 }
 
 struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
@@ -545,9 +534,8 @@ struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
 {
 	size_t sizes[REEL_STREAMS], n_layouts = encoder->n_layouts;
 	struct reel_error *error;
-	size_t plain_size = encoder->records.size;
 	/* SAMPLES and CODED_SAMPLES are one, however many there are in it. */
-	uint32_t records = encoder->form == REEL_FORM_PLAIN || !encoder->n_samples;
+	uint32_t records = !encoder->n_samples;
 
 	if (encoder->broken)
 		return reel_error_no_memory();
@@ -560,7 +548,6 @@ struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
 	if (error) {
 		for (size_t i = 0; i < REEL_STREAMS; i++)
 			encoder->streams[i].size = sizes[i];
-		encoder->records.size = plain_size;
 		while (encoder->n_layouts > n_layouts)
 			free((void *)encoder->layouts[--encoder->n_layouts].slots);
 		encoder->broken = true;
@@ -577,7 +564,7 @@ struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
 
 size_t reel_sample_encoder_size(const struct reel_sample_encoder *encoder)
 {
-	size_t size = encoder->records.size;
+	size_t size = 0;
 
 	for (size_t i = 0; i < REEL_STREAMS; i++)
 		size += encoder->streams[i].size;
@@ -614,13 +601,9 @@ struct reel_error *reel_sample_encoder_finish(struct reel_sample_encoder *encode
 		return NULL;
 	if (encoder->coder)
 		reel_word_coder_finish(encoder->coder);
-	if (encoder->form == REEL_FORM_PLAIN) {
-		reel_buffer_append(buffer, encoder->records.bytes, encoder->records.size);
-	} else {
-		for (size_t i = 0; i < encoder->n_layouts; i++)
-			append_layout(encoder, buffer, &encoder->layouts[i]);
-		append_samples(encoder, buffer, ends);
-	}
+	for (size_t i = 0; i < encoder->n_layouts; i++)
+		append_layout(encoder, buffer, &encoder->layouts[i]);
+	append_samples(encoder, buffer, ends);
 	if (buffer->failed || encoder->payload.failed || coded->failed) {
 		buffer->size = size_before;
 		coded->size = coded_size;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the encoder: sample_encoder.c, plain_samples.c. */
+/* The inside of the encoder: sample_encoder.c, stream_words.c. */
 #ifndef FORMAT_SAMPLE_ENCODER_PARTS_H
 #define FORMAT_SAMPLE_ENCODER_PARTS_H
 
 #include "format/codec.h"
 #include "format/head_coder.h"
-#include "format/runs.h"
 #include "format/sample_parts.h"
 #include "format/sample_words.h"
 #include "format/thread_table.h"
@@ -26,14 +25,10 @@ struct reel_sample_encoder {
 	struct reel_word_model *model;
 	uint64_t n_samples;
 	struct reel_buffer streams[REEL_STREAMS];
-	enum reel_sample_form form;
 	/* Of REEL_FORM_CODED. */
 	struct reel_word_coder *coder;
 	struct reel_head_coder head;
 	uint64_t period;
-	/* Of REEL_FORM_PLAIN: each sample's record, together with their layouts. */
-	struct reel_runs runs;
-	struct reel_buffer records;
 	/* A layout's payload, of which the size stands in front. */
 	struct reel_buffer payload;
 };
@@ -43,10 +38,6 @@ static inline bool reel_sample_knows(const struct reel_sample *sample, size_t i)
 	return sample->known[i / 8] >> i % 8 & 1;
 }
 
-/* The chains and the kernel frame, for those that it has. */
-void reel_sample_encode_chains(struct reel_buffer *buffer, const struct reel_sample *sample,
-			       struct reel_thread_base *base);
-void reel_sample_encode_missing(struct reel_buffer *buffer, const struct reel_region *region);
 /* A word that is none of a region. */
 void reel_stream_word_encode(struct reel_sample_encoder *encoder, uint64_t word,
 			     const struct reel_word_place *place);
@@ -54,11 +45,5 @@ void reel_stream_word_encode(struct reel_sample_encoder *encoder, uint64_t word,
  * they do not differ any more. */
 void reel_stream_words_encode(struct reel_sample_encoder *encoder,
 			      const struct reel_word_walk *walk, uint8_t *base);
-/* SAMPLE's `parts`. */
-uint64_t reel_sample_parts_of(const struct reel_sample *sample);
-/* Appends a SAMPLE to encoder->records. */
-struct reel_error *reel_plain_sample_encode(struct reel_sample_encoder *encoder,
-					    const struct reel_sample *sample, uint32_t layout,
-					    struct reel_thread_base *base) REEL_MUST_CHECK;
 
 #endif

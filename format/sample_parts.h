@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the coders of SAMPLE share. */
+/* What the encoder and the decoder of samples share. */
 #ifndef FORMAT_SAMPLE_PARTS_H
 #define FORMAT_SAMPLE_PARTS_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* SAMPLE's `parts`: what follows. */
+/* A sample's `parts`: what follows. */
 enum reel_sample_parts {
 	REEL_PART_REGISTERS = 1 << 0,
 	REEL_PART_KERNEL_CHAIN = 1 << 1,

@@ -31,9 +31,9 @@ static const struct reel_schema_field capture_fields[] = {
 };
 
 static const struct reel_schema_field event_fields[] = {
-	NUMBER(event, id),	  NUMBER(event, perf_type),    NUMBER(event, perf_config),
-	NUMBER(event, frequency), NUMBER(event, period),       NUMBER(event, weight_unit),
-	TEXT(event, name),	  NUMBER(event, late_weights),
+	NUMBER(event, id),	  NUMBER(event, perf_type), NUMBER(event, perf_config),
+	NUMBER(event, frequency), NUMBER(event, period),    NUMBER(event, weight_unit),
+	TEXT(event, name),
 };
 
 static const struct reel_schema_field module_fields[] = {
@@ -116,11 +116,6 @@ static const struct reel_schema_field end_fields[] = {
 	NUMBER(end, exit_status), ADDED(end, blocks),  ADDED(end, side_records),
 };
 
-static const struct reel_schema_field sample_weight_fields[] = {
-	NUMBER(sample_weight, sample),
-	NUMBER(sample_weight, weight),
-};
-
 static const struct reel_schema_field index_entry_fields[] = {
 	NUMBER(index_entry, offset),	 NUMBER(index_entry, type),
 	NUMBER(index_entry, sequence),	 NUMBER(index_entry, stored_size),
@@ -163,10 +158,8 @@ static const struct reel_schema schemas[REEL_RECORD_ID_LIMIT] = {
 	/* These have no table: their coders are in sample_encoder.c, sample_decoder.c and
 	 * samples_decoder.c. */
 	[REEL_RECORD_SAMPLE_LAYOUT] = { "SAMPLE_LAYOUT", true, NULL, 0 },
-	[REEL_RECORD_SAMPLE] = { "SAMPLE", true, NULL, 0 },
 	[REEL_RECORD_SAMPLES] = { "SAMPLES", true, NULL, 0 },
 	[REEL_RECORD_CODED_SAMPLES] = { "CODED_SAMPLES", true, NULL, 0 },
-	SCHEMA(SAMPLE_WEIGHT, false, sample_weight_fields),
 	SCHEMA(INDEX_ENTRY, false, index_entry_fields),
 	SCHEMA(KEY, false, key_fields),
 };

@@ -93,7 +93,7 @@ static struct reel_error *end_samples(struct reel_writer *writer)
 	reel_buffer_append(whole, former.bytes, former.size);
 	block->raw = *whole;
 	*whole = former;
-	block->has_ends = writer->options.form != REEL_FORM_PLAIN;
+	block->has_ends = true;
 	block->target = writer->target;
 	return NULL;
 }
@@ -436,19 +436,6 @@ struct reel_error *reel_writer_sample(struct reel_writer *writer, const struct r
 	writer->last_id = sample->id;
 	writer->n_samples++;
 	writer->stack_bytes += expanded_size(sample);
-	return sample_block_is_full(writer) ? flush(writer) : NULL;
-}
-
-struct reel_error *reel_writer_weight(struct reel_writer *writer,
-				      const struct reel_record_sample_weight *weight)
-{
-	struct reel_record record = { .id = REEL_RECORD_SAMPLE_WEIGHT, .sample_weight = *weight };
-	struct reel_error *error = check_writable(writer);
-
-	if (!error)
-		error = reel_raw_block_add(&writer->samples, &record);
-	if (error)
-		return error;
 	return sample_block_is_full(writer) ? flush(writer) : NULL;
 }
 

@@ -68,9 +68,6 @@ struct reel_error *reel_writer_record(struct reel_writer *writer,
  */
 struct reel_error *reel_writer_sample(struct reel_writer *writer,
 				      const struct reel_sample *sample) REEL_MUST_CHECK;
-/* A weight that became known; goes into the sample blocks' stream. */
-struct reel_error *reel_writer_weight(
-	struct reel_writer *writer, const struct reel_record_sample_weight *weight) REEL_MUST_CHECK;
 /*
  * A record as another capture has it, byte for byte, for a side or a sample block: one with a
  * schema, which `record` is, or one that this version does not know, with `record` NULL.

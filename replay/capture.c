@@ -166,7 +166,6 @@ static struct reel_error *take_event(struct reel_capture *capture,
 		.period = record->period,
 	};
 	capture->n_events++;
-	capture->late_weights |= record->late_weights;
 	return intern(capture, record->name, &events->name);
 }
 

@@ -31,8 +31,6 @@ struct reel_capture {
 	struct reel_tally tally; /* of all but samples, which opening does not read */
 	/* The first record of the side blocks was looked at, or is lost. */
 	bool has_first_record;
-	/* Some event's weights stand in SAMPLE_WEIGHT records. */
-	bool late_weights;
 	uint16_t machine; /* ELF e_machine of the kernel */
 	unsigned word_bits;
 

@@ -315,7 +315,7 @@ struct reel_error *reel_capture_visit_records(struct reel_capture *capture,
 				break;
 			/* One of many in a SAMPLES is told as if it stood alone. */
 			record.name = item.kind == REEL_ITEM_SAMPLE
-					      ? reel_record_name(REEL_RECORD_SAMPLE)
+					      ? "SAMPLE"
 					      : reel_record_name(item.frame.id);
 			if (!record.name) {
 				snprintf(unknown, sizeof(unknown), "unknown-%llu",

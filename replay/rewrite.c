@@ -100,8 +100,7 @@ static struct reel_error *write_record(struct rewrite *rewrite, uint16_t block_t
 {
 	enum reel_rewrite_record what = REEL_REWRITE_COPY;
 
-	/* A weight: samples and what belongs to them are not asked about. */
-	if (rewrite->options->record && block_type == REEL_BLOCK_SIDE)
+	if (rewrite->options->record)
 		what = rewrite->options->record(rewrite->options->context, &item->record);
 	if (what == REEL_REWRITE_DROP) {
 		rewrite->n_side_dropped++;

@@ -17,7 +17,6 @@ struct named {
 struct reel_trace_maker {
 	const struct reel_capture *capture;
 	const struct reel_sample_filter *filter;
-	const struct reel_late_weights *weights;
 	struct reel_block_reader *block_reader;
 	struct reel_sample_unwinder *unwinder;
 	struct reel_code_map *code_map;		  /* the unwinder's */
@@ -43,7 +42,6 @@ struct reel_trace_maker {
 
 struct reel_error *reel_trace_maker_create(const struct reel_capture *capture,
 					   const struct reel_sample_filter *filter,
-					   const struct reel_late_weights *weights,
 					   struct reel_trace_maker **ret)
 {
 	struct reel_trace_maker *maker = calloc(1, sizeof(*maker));
@@ -54,7 +52,6 @@ struct reel_error *reel_trace_maker_create(const struct reel_capture *capture,
 		return reel_error_no_memory();
 	maker->capture = capture;
 	maker->filter = filter;
-	maker->weights = weights;
 	maker->counts = calloc(n_modules + 1, sizeof(*maker->counts));
 	maker->counted = calloc(n_modules + 1, sizeof(*maker->counted));
 	error = maker->counts && maker->counted ? NULL : reel_error_no_memory();
@@ -297,7 +294,7 @@ static void describe_sample(struct reel_trace_maker *maker, const struct reel_sa
 	maker->trace = (struct reel_trace){
 		.id = sample->id,
 		.time = sample->time,
-		.weight = reel_late_weights_of(maker->weights, sample),
+		.weight = sample->weight,
 		.event = (uint32_t)sample->event,
 		.cpu = (uint32_t)sample->cpu,
 		.pid = space ? (uint32_t)space->pid : 0,

@@ -9,7 +9,6 @@
 
 #include "replay/batch.h"
 #include "replay/capture.h"
-#include "replay/late_weights.h"
 #include "replay/sample_filter.h"
 
 struct reel_trace_maker;
@@ -18,7 +17,6 @@ struct reel_trace_maker;
  * frames. */
 struct reel_error *reel_trace_maker_create(const struct reel_capture *capture,
 					   const struct reel_sample_filter *filter,
-					   const struct reel_late_weights *weights,
 					   struct reel_trace_maker **ret) REEL_MUST_CHECK;
 void reel_trace_maker_destroy(struct reel_trace_maker *maker);
 

@@ -12,7 +12,6 @@
 struct reel_traces {
 	struct reel_capture *capture;
 	struct reel_sample_filter filter;
-	struct reel_late_weights weights;
 	/* The sample blocks that may have what the filter lets pass. */
 	const struct reel_block **blocks;
 	size_t n_blocks;
@@ -86,7 +85,7 @@ static struct reel_error *create_makers(struct reel_traces *traces)
 	if (!traces->makers)
 		return reel_error_no_memory();
 	while (traces->n_makers < wanted && !error) {
-		error = reel_trace_maker_create(traces->capture, &traces->filter, &traces->weights,
+		error = reel_trace_maker_create(traces->capture, &traces->filter,
 						&traces->makers[traces->n_makers]);
 		traces->n_makers += !error;
 	}
@@ -103,8 +102,6 @@ struct reel_error *reel_traces_create(struct reel_capture *capture,
 		return reel_error_no_memory();
 	traces->capture = capture;
 	error = reel_sample_filter_copy(filter, capture->info.first_sample_time, &traces->filter);
-	if (!error && capture->late_weights)
-		error = reel_late_weights_read(capture->reader, &traces->weights);
 	if (!error)
 		error = choose_blocks(traces);
 	if (!error)
@@ -132,7 +129,6 @@ void reel_traces_destroy(struct reel_traces *traces)
 	reel_batch_destroy(traces->own_batch);
 	reel_batch_view_free(&traces->view);
 	reel_sample_filter_free(&traces->filter);
-	reel_late_weights_free(&traces->weights);
 	free(traces->blocks);
 	free(traces);
 }

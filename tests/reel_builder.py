@@ -24,9 +24,9 @@ OPTIONAL, ENCRYPTED, SCRUBBED = 1, 2, 4
 FILE_ID = bytes(range(0xA0, 0xB0))
 
 CRITICAL = {"CAPTURE": 1, "SPACE": 5, "THREAD": 7, "THREAD_EXEC": 9, "MAP": 11, "UNMAP": 12,
-            "SAMPLE_LAYOUT": 32, "SAMPLE": 33}
+            "SAMPLE_LAYOUT": 32, "SAMPLES": 35}
 IDS = dict(CRITICAL, EVENT=2, MODULE=3, IMAGE=4, SPACE_EXIT=6, THREAD_COMM=8, THREAD_EXIT=10,
-           KERNEL_SYMBOL=13, LOSS=14, END=15, SAMPLE_WEIGHT=34, INDEX_ENTRY=48)
+           KERNEL_SYMBOL=13, LOSS=14, END=15, INDEX_ENTRY=48)
 
 
 # ---- fields and records ------------------------------------------------------------------------
@@ -132,13 +132,22 @@ def trailer(index_offset=0, magic=0x184D2A5C, size=24, signature=b"REELEND\n", t
 
 # ---- samples -----------------------------------------------------------------------------------
 
-def region_bytes(size, kind=0, address=0, missing=(), runs=(), missing_count=None, run_count=None):
-    """Of numbers as they stand in the file: address is a difference, ranges begin with a gap."""
-    out = bytes([kind]) + sv(address) + uv(size)
+# Streams of a SAMPLES, by SPEC.md's names.
+STREAMS = """head time regions registers gaps tokens near far known_low known_high high low_0 low_1 low_2
+    raw chains""".split()
+
+
+def streams_record(count, streams, more=b""):
+    """streams: bytes by name; those that are not there are empty."""
+    return record("SAMPLES", Encoded(uv(count) + b"".join(field(bytes(streams.get(name, b"")))
+                                                          for name in STREAMS) + more))
+
+
+def region_bytes(address=0, end=0, kind=0, words=8, missing=(), missing_count=None):
+    """Where a region lies: of numbers as they stand in the file, which are differences."""
+    out = bytes([kind, words]) + sv(address) + sv(end)
     out += uv(len(missing) if missing_count is None else missing_count)
-    out += b"".join(uv(gap) + uv(length) for gap, length in missing)
-    out += uv(len(runs) if run_count is None else run_count)
-    return out + b"".join(uv(gap) + uv(len(data)) + data for gap, data in runs)
+    return out + b"".join(uv(gap) + uv(length) for gap, length in missing)
 
 
 def chain_bytes(addresses):
@@ -146,13 +155,19 @@ def chain_bytes(addresses):
     return uv(len(addresses)) + b"".join(sv(a - b) for a, b in zip(addresses, last))
 
 
-def sample_record(id=1, time=1, thread=1, cpu=0, event=1, weight=1, where=1, flags=0, parts=0, pc=0,
-                  registers=b"", regions=(), region_count=None, chains=b"", more=b""):
-    """Of numbers as they stand in the file: id, time, pc are differences."""
-    out = sv(id) + sv(time) + uv(thread) + uv(cpu) + uv(event) + uv(weight) + bytes([where])
-    out += uv(flags) + uv(parts) + sv(pc) + registers
-    out += uv(len(regions) if region_count is None else region_count) + b"".join(regions)
-    return record("SAMPLE", Encoded(out + chains + more))
+def sample_record(id=1, time=1, thread=1, cpu=0, event=1, weight=1, where=1, flags=0, parts=0,
+                  registers=b"", regions=(), region_count=None, chains=b"", gaps=b"", raw=b"",
+                  more=b"", **streams):
+    """A SAMPLES of one sample, of numbers as they stand in the file.
+
+    A region that is at most 7 bytes at 0 has no word: raw has its bytes.  gaps and tokens are needed
+    for others.
+    """
+    head = sv(id) + uv(thread) + uv(cpu) + uv(event) + uv(weight) + bytes([where]) + uv(flags)
+    head += uv(parts) + uv(len(regions) if region_count is None else region_count)
+    return streams_record(1, dict(head=head, time=sv(time), regions=b"".join(regions),
+                                  registers=registers, chains=chains, gaps=gaps, raw=raw,
+                                  **streams), more)
 
 
 def layout_record(id, registers, count=None):
@@ -167,79 +182,111 @@ def bits(flags):
 
 
 class Region:
-    """missing: (offset, size) pairs, where the data must be 0.  runs: instead of those needed."""
+    """missing: (offset, size) pairs, where the data must be 0.
 
-    def __init__(self, address, data, kind=0, missing=(), runs=None):
+    stays: of its words, from the last one down, which are left as the thread's region before has
+    them, whatever the data says; without it, those that are the same.
+    """
+
+    def __init__(self, address, data, kind=0, missing=(), stays=None):
         self.address = address
         self.data = data
         self.kind = kind
         self.missing = missing
-        self.runs = runs
+        self.stays = stays
 
-    def encode(self, old):
+    def place(self, old):
         missing = []
         end = 0
         for offset, size in self.missing:
             missing.append((offset - end, size))
             end = offset + size
-        runs = self.runs if self.runs is not None else self.needed_runs(old)
-        return region_bytes(len(self.data), self.kind, self.address - old.address, missing, runs)
+        return region_bytes(self.address - old.address,
+                            self.address + len(self.data) - old.address - len(old.data),
+                            self.kind, 8, missing)
 
-    def needed_runs(self, old):
-        """One for each group of bytes that differ from the old region's."""
-        runs = []
-        end = begin = 0
-        while begin < len(self.data):
-            if self.data[begin] == old.byte(self.address + begin):
-                begin += 1
-                continue
-            stop = begin
-            while stop < len(self.data) and self.data[stop] != old.byte(self.address + stop):
-                stop += 1
-            runs.append((begin - end, self.data[begin:stop]))
-            begin = end = stop
-        return runs
+    def encode_bytes(self, old, streams):
+        """Words that change as they are, with token 7; bytes that are no words around them."""
+        start = min(-self.address % 8, len(self.data))
+        end = start + (len(self.data) - start) // 8 * 8
+        streams["raw"] += self.data[end:]
+        count = (end - start) // 8
+        words = [self.data[end - 8 * i - 8:end - 8 * i] for i in range(count)]
+        stays = self.stays
+        if stays is None:
+            stays = [word == bytes(old.byte(self.address + end - 8 * i - 8 + j) for j in range(8))
+                     for i, word in enumerate(words)]
+        streams["gaps"] += gaps(stays)
+        for word, same in zip(words, stays):
+            if not same:
+                streams["tokens"] += b"\7"
+                streams["raw"] += word
+        streams["raw"] += self.data[:start]
 
     def byte(self, address):
         offset = address - self.address
         return self.data[offset] if 0 <= offset < len(self.data) else 0
 
 
+def gaps(stays):
+    """How many words stay and how many change, by turns."""
+    out = b""
+    run, kind = 0, True
+    for same in stays:
+        if bool(same) != kind:
+            out += uv(run)
+            run, kind = 0, not kind
+        run += 1
+    return out + uv(run) if stays else out
+
+
 class Samples:
     """The records of a sample block, from samples with all their values."""
 
     def __init__(self):
-        self.records = []
+        self.layout_records = []
         self.expanded = 0
         self.layouts = {}
+        self.count = 0
+        self.streams = {name: bytearray() for name in STREAMS}
         self.id = self.time = 0
         self.pcs = {}
         self.kernel_sps = {}
         self.registers = {}
         self.regions = {}
 
+    @property
+    def records(self):
+        return self.layout_records + ([streams_record(self.count, self.streams)] * bool(self.count))
+
     def layout(self, id, registers):
         self.layouts[id] = registers
-        self.records.append(layout_record(id, registers))
+        self.layout_records.append(layout_record(id, registers))
 
     def sample(self, id, time, thread=1, pc=0, layout=None, values=(), regions=(), kernel=None,
-               frames=None, frame=None, **fields):
+               frames=None, frame=None, cpu=0, event=1, weight=1, where=1, flags=0):
         """values: of the layout's registers, None if not known.  frame: the kernel's."""
-        registers = b"" if layout is None else self.encode_registers(thread, layout, values)
-        chains = b"".join(chain_bytes(c) for c in (kernel, frames) if c is not None)
+        parts = ((layout is not None) + 2 * (kernel is not None) + 4 * (frames is not None) +
+                 8 * (frame is not None))
+        streams = self.streams
+        streams["head"] += sv(id - self.id) + b"".join(map(uv, (thread, cpu, event, weight)))
+        streams["head"] += bytes([where]) + uv(flags) + uv(parts) + uv(len(regions))
+        streams["time"] += sv(time - self.time)
+        old = (self.regions.get(thread, []) + [Region(0, b"")] * len(regions))[:len(regions)]
+        for region, before in zip(regions, old):
+            streams["regions"] += region.place(before)
+        if layout is not None:
+            self.encode_registers(thread, pc, layout, values)
+        for region, before in zip(regions, old):
+            region.encode_bytes(before, streams)
+        for chain in (kernel, frames):
+            if chain is not None:
+                streams["chains"] += chain_bytes(chain)
         if frame is not None:
-            chains += self.encode_frame(thread, frame, kernel or [])
-        old = self.regions.get(thread, [])
-        self.records.append(sample_record(
-            id=id - self.id, time=time - self.time, thread=thread,
-            parts=(layout is not None) + 2 * (kernel is not None) + 4 * (frames is not None) +
-            8 * (frame is not None),
-            pc=pc - self.pcs.get(thread, 0), registers=registers, chains=chains,
-            regions=[region.encode(old[i] if i < len(old) else Region(0, b""))
-                     for i, region in enumerate(regions)], **fields))
+            streams["chains"] += self.encode_frame(thread, frame, kernel or [])
         self.expanded += sum(len(region.data) for region in regions)
         self.id, self.time = id, time
-        self.pcs[thread] = pc
+        self.count += 1
         self.regions[thread] = list(regions)
 
     def encode_frame(self, thread, frame, chain):
@@ -249,15 +296,24 @@ class Samples:
         return (sv(frame["pc"] - (chain[0] if chain else 0)) + sv(sp - old) + sv(frame["fp"] - sp) +
                 sv(frame["return_address"] - (chain[1] if len(chain) > 1 else 0)))
 
-    def encode_registers(self, thread, layout, values):
+    def encode_registers(self, thread, pc, layout, values):
         last_layout, last = self.registers.get(thread, (None, ()))
         if last_layout != layout:
             last = [0] * len(values)
-        changed = [v is not None and v != (l or 0) for v, l in zip(values, last)]
+        pc_before = self.pcs.get(thread, 0)
+        self.pcs[thread] = pc
+        changed = []
+        for value, before, (_, size) in zip(values, last, self.layouts[layout]):
+            moved = before and before == pc_before and pc < 1 << 8 * size
+            changed.append(value is not None and value != (pc if moved else before or 0))
         self.registers[thread] = layout, values
-        out = uv(layout) + bits([v is not None for v in values]) + bits(changed)
-        return out + b"".join(v.to_bytes(size, "little") for v, c, (_, size)
-                              in zip(values, changed, self.layouts[layout]) if c)
+        self.streams["registers"] += uv(layout) + bits([v is not None for v in values])
+        self.streams["registers"] += bits(changed + [pc != pc_before])
+        words = [(pc, 8)] * (pc != pc_before)
+        words += [(v, size) for v, c, (_, size) in zip(values, changed, self.layouts[layout]) if c]
+        for word, size in words:
+            self.streams["tokens"] += b"\7"
+            self.streams["raw"] += word.to_bytes(size, "little")
 
 
 # ---- a file ------------------------------------------------------------------------------------

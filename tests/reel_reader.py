@@ -558,8 +558,6 @@ class Decoder:
         self.pass_over(message)
 
     def decode_known(self, name, fields, cursor):
-        if name == "SAMPLE":
-            return self.samples.sample(cursor)
         if name == "SAMPLE_LAYOUT":
             return self.samples.layout(cursor)
         return decode_fields(cursor, name, fields)

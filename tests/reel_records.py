@@ -53,8 +53,7 @@ FIELDS = {
         byte_order=1,2 page_size cpus_possible cpus_online max_stack ring_size rings part
         recording:bytes hostname:text kernel_release:text kernel_version:text
         kernel_build_id:build_id tool_version:text command_line:bytes"""),
-    2: ("EVENT", SIDE, """id perf_type perf_config frequency period weight_unit=0,1 name:text
-        late_weights=0,1"""),
+    2: ("EVENT", SIDE, """id perf_type perf_config frequency period weight_unit=0,1 name:text"""),
     3: ("MODULE", SIDE, """id kind=1,2,3,4,5,6 device_major device_minor inode inode_generation
         build_id:build_id path:text"""),
     4: ("IMAGE", SIDE, "module offset total_size bytes:bytes"),
@@ -72,8 +71,6 @@ FIELDS = {
     15: ("END", SIDE, """time reason=0,1,2,3,4,5,6 samples exit_status
         blocks:added side_records:added"""),
     32: ("SAMPLE_LAYOUT", SAMPLES, None),
-    33: ("SAMPLE", SAMPLES, None),
-    34: ("SAMPLE_WEIGHT", SAMPLES, "sample weight"),
     35: ("SAMPLES", SAMPLES, None),
     37: ("CODED_SAMPLES", SAMPLES, None),
     48: ("INDEX_ENTRY", INDEX, """offset type sequence stored_size raw_size expanded_size
@@ -269,30 +266,6 @@ class SampleDecoder:
         self.layouts[layout] = registers
         return {"id": layout, "registers": registers}
 
-    def sample(self, cursor):
-        record = {"id": (self.id + cursor.sv()) & MASK, "time": (self.time + cursor.sv()) & MASK}
-        for field in ("thread", "cpu", "event", "weight"):
-            record[field] = cursor.uv()
-        record["where"] = cursor.u8()
-        record["flags"] = cursor.uv()
-        parts = self.parts(cursor)
-        thread = self.thread(record["thread"])
-        thread.pc = record["pc"] = (thread.pc + cursor.sv()) & MASK
-        record["layout"], record["registers"] = None, []
-        if parts & 1:
-            record["layout"], record["registers"] = self.registers(cursor, thread)
-        record["regions"] = thread.regions = self.regions(cursor, thread.regions)
-        record["kernel_chain"] = decode_chain(cursor) if parts & 2 else None
-        record["frame_chain"] = decode_chain(cursor) if parts & 4 else None
-        record["kernel_frame"] = (
-            self.kernel_frame(cursor, thread, record["kernel_chain"]) if parts & 8 else None)
-        self.id, self.time = record["id"], record["time"]
-        self.check(record)
-        return record
-
-    def parts(self, cursor):
-        return self.parts_known(cursor.uv())
-
     @staticmethod
     def parts_known(parts):
         if parts > 15:
@@ -306,7 +279,7 @@ class SampleDecoder:
         return self.threads.setdefault(number, ThreadState())
 
     def forget(self):
-        """What SAMPLE and SAMPLES know of each other."""
+        """What a record's samples know of another's: nothing."""
         self.threads = {}
         self.id = self.time = 0
 
@@ -322,52 +295,9 @@ class SampleDecoder:
     def check(record):
         if record["where"] > 4:
             raise OutOfRange("where is %d" % record["where"])
-        if record["layout"] is None and record["pc"]:
-            raise OutOfRange("a pc without registers")
         for region in record["regions"]:
-            if region["kind"] > 2:
+            if region["kind"] > 1:
                 raise OutOfRange("a region's kind is %d" % region["kind"])
-
-    def registers(self, cursor, thread):
-        number = cursor.uv()
-        layout = self.layouts.get(number)
-        if layout is None:
-            raise corrupt("registers in layout %d, which is not defined" % number)
-        known = packed_bits(cursor, len(layout))
-        changed = packed_bits(cursor, len(layout))
-        values = thread.values if thread.layout == number else [0] * len(layout)
-        thread.layout = number
-        thread.values = []
-        for i, (_, size) in enumerate(layout):
-            if changed[i] > known[i]:
-                raise corrupt("a register that is not known is marked as changed")
-            if changed[i]:
-                thread.values.append(int.from_bytes(cursor.take(size), "little"))
-            else:
-                thread.values.append(values[i] if known[i] else 0)
-        return number, [[dwarf, size, thread.values[i] if known[i] else None]
-                        for i, (dwarf, size) in enumerate(layout)]
-
-    def regions(self, cursor, old):
-        count = cursor.uv()
-        if count > MAX_REGIONS:
-            raise corrupt("a sample with %d regions" % count)
-        nothing = {"address": 0, "bytes": b""}
-        return [self.region(cursor, old[i] if i < len(old) else nothing) for i in range(count)]
-
-    def region(self, cursor, old):
-        kind = cursor.u8()
-        address = (old["address"] + cursor.sv()) & MASK
-        size = cursor.uv()
-        self.check_region(address, size)
-        missing = self.missing(cursor, size)
-        data = bytearray(size)
-        overlay(data, address, old)
-        self.runs(cursor, data)
-        if any(data.count(0, at, at + length) != length for at, length in missing):
-            raise corrupt("a missing range that is not 0")
-        return {"kind": kind, "address": address, "size": size, "missing": missing,
-                "bytes": bytes(data)}
 
     def check_region(self, address, size):
         if size > MAX_REGION:
@@ -379,29 +309,17 @@ class SampleDecoder:
             raise corrupt("more expanded bytes than the header says")
 
     @staticmethod
-    def next_range(cursor, end, size, what):
-        """The next of a region's ascending ranges, where end is that of the one before."""
-        begin = end + cursor.uv()
-        length = cursor.uv()
-        if length == 0 or begin + length > size:
-            raise corrupt("a %s that is empty or out of its region" % what)
-        return begin, length
-
-    def missing(self, cursor, size):
+    def missing(cursor, size):
         count = cursor.uv()
         if count > MAX_MISSING:
             raise corrupt("a region with %d missing ranges" % count)
         ranges = []
         end = 0
         for _ in range(count):
-            begin, length = self.next_range(cursor, end, size, "missing range")
+            begin = end + cursor.uv()
+            length = cursor.uv()
+            end = begin + length
+            if length == 0 or end > size:
+                raise corrupt("a missing range that is empty or out of its region")
             ranges.append([begin, length])
-            end = begin + length
         return ranges
-
-    def runs(self, cursor, data):
-        end = 0
-        for _ in range(cursor.uv()):
-            begin, length = self.next_range(cursor, end, len(data), "run")
-            end = begin + length
-            data[begin:end] = cursor.take(length)

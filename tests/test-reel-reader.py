@@ -460,7 +460,7 @@ class Limits(Case):
 
     def test_expanded_size_exceeded_by_regions(self):
         """Refused by the header's number before the region is there."""
-        self.bad(sample_block(b.sample_record(regions=[b.region_bytes(16 * MIB)]), expanded=1),
+        self.bad(sample_block(b.sample_record(regions=[b.region_bytes(0, 16 * MIB)]), expanded=1),
                  "corrupt")
 
     def test_stored_size_exceeded(self):

@@ -218,13 +218,4 @@ static inline void example_capture(struct reel_buffer *ret, uint64_t blocks, uin
 	example_capture_with(NULL, ret, blocks, samples, finish);
 }
 
-/* The same with SAMPLE records. */
-static inline void example_plain_capture(struct reel_buffer *ret, uint64_t blocks, uint64_t samples,
-					 bool finish)
-{
-	const struct reel_writer_options options = { .form = REEL_FORM_PLAIN };
-
-	example_capture_with(&options, ret, blocks, samples, finish);
-}
-
 #endif

@@ -79,21 +79,51 @@ static void append_record(struct reel_buffer *raw, uint64_t id, const struct ree
 	reel_buffer_append(raw, payload->bytes, payload->size);
 }
 
-/* A sample of `thread`, up to its regions. */
-static void begin_sample(struct reel_buffer *payload, uint64_t thread)
+/* Samples of one SAMPLES, whose regions have no word that differs from the thread's ones before. */
+struct samples {
+	struct reel_buffer streams[REEL_STREAMS];
+	uint64_t n;
+};
+
+static void begin_sample(struct samples *samples, uint64_t thread, uint8_t parts, size_t regions)
 {
-	payload->size = 0;
-	reel_buffer_append(payload, "\2\2", 2);
-	reel_buffer_uleb(payload, thread);
-	reel_buffer_append(payload, "\0\1\1\1\0\0\0", 7);
+	struct reel_buffer *head = &samples->streams[REEL_STREAM_HEAD];
+
+	reel_buffer_u8(head, 2);
+	reel_buffer_uleb(head, thread);
+	reel_buffer_append(head, "\0\1\1\1\0", 5);
+	reel_buffer_u8(head, parts);
+	reel_buffer_uleb(head, regions);
+	reel_buffer_u8(&samples->streams[REEL_STREAM_TIME], 2);
+	samples->n++;
 }
 
-static void append_region(struct reel_buffer *payload, int64_t address, uint64_t size)
+/* `address` and `end` are differences; they lie apart by `size`. */
+static void append_region(struct samples *samples, int64_t address, int64_t end, uint64_t size)
 {
-	reel_buffer_u8(payload, 0);
-	reel_buffer_zigzag(payload, address);
-	reel_buffer_uleb(payload, size);
-	reel_buffer_append(payload, "\0\0", 2);
+	struct reel_buffer *stream = &samples->streams[REEL_STREAM_REGIONS];
+
+	reel_buffer_append(stream, "\0\x08", 2);
+	reel_buffer_zigzag(stream, address);
+	reel_buffer_zigzag(stream, end);
+	reel_buffer_u8(stream, 0);
+	if (size >= 8)
+		reel_buffer_uleb(&samples->streams[REEL_STREAM_GAPS], size / 8);
+	for (uint64_t i = 0; i < size % 8; i++)
+		reel_buffer_u8(&samples->streams[REEL_STREAM_RAW], 0);
+}
+
+static void append_samples(struct reel_buffer *raw, struct samples *samples)
+{
+	_cleanup_buffer_ struct reel_buffer payload = { 0 };
+
+	reel_buffer_uleb(&payload, samples->n);
+	for (size_t i = 0; i < REEL_STREAMS; i++) {
+		reel_buffer_uleb(&payload, samples->streams[i].size);
+		reel_buffer_append(&payload, samples->streams[i].bytes, samples->streams[i].size);
+		reel_buffer_free(&samples->streams[i]);
+	}
+	append_record(raw, REEL_RECORD_SAMPLES, &payload);
 }
 
 /* A capture of `n` blocks with the same raw bytes. */
@@ -147,7 +177,7 @@ static uint64_t count_samples(const struct reel_buffer *bytes)
 			must(reel_block_reader_next(block_reader, &item));
 			if (item.kind == REEL_ITEM_END)
 				break;
-			samples++;
+			samples += item.kind == REEL_ITEM_SAMPLE;
 		}
 	}
 	reel_block_reader_destroy(block_reader);
@@ -163,7 +193,9 @@ static long peak_memory(void)
 	return usage.ru_maxrss; /* KiB */
 }
 
-static void run_bomb(const char *name, const struct reel_buffer *raw, uint32_t records, size_t n)
+/* `n` blocks of so many records and samples. */
+static void run_bomb(const char *name, const struct reel_buffer *raw, uint32_t records,
+		     uint64_t expected, size_t n)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	double start, took;
@@ -175,82 +207,84 @@ static void run_bomb(const char *name, const struct reel_buffer *raw, uint32_t r
 	took = seconds() - start;
 	print_message("%s: %zu bytes, %.2f s, peak %ld MiB\n", name, bytes.size, took,
 		      peak_memory() >> 10);
-	assert_int_equal(samples, (uint64_t)records * n);
+	assert_int_equal(samples, expected * n);
 	assert_true(took < 20);
 }
 
 /* 16 regions of 16 MiB that nobody wrote to, in a few bytes: hundreds of blocks cost nothing. */
 static void test_bomb_of_regions(void **state)
 {
-	_cleanup_buffer_ struct reel_buffer raw = { 0 }, payload = { 0 };
+	_cleanup_buffer_ struct reel_buffer raw = { 0 };
+	struct samples samples = { 0 };
 
 	(void)state;
-	begin_sample(&payload, 1);
-	reel_buffer_uleb(&payload, REEL_REGIONS_MAX);
-	for (int i = 0; i < REEL_REGIONS_MAX; i++)
-		append_region(&payload, (int64_t)i << 28, REEL_REGION_SIZE_MAX);
-	append_record(&raw, REEL_RECORD_SAMPLE, &payload);
-	run_bomb("untouched regions", &raw, 1, 500);
+	begin_sample(&samples, 1, 0, REEL_REGIONS_MAX);
+	for (int64_t i = 0; i < REEL_REGIONS_MAX; i++)
+		append_region(&samples, i << 28, (i << 28) + REEL_REGION_SIZE_MAX,
+			      REEL_REGION_SIZE_MAX);
+	append_samples(&raw, &samples);
+	run_bomb("untouched regions", &raw, 1, 1, 500);
 }
 
 /* A region that shrinks to a byte and grows to 16 MiB again, without a byte written. */
 static void test_bomb_of_moves(void **state)
 {
-	_cleanup_buffer_ struct reel_buffer raw = { 0 }, payload = { 0 };
+	_cleanup_buffer_ struct reel_buffer raw = { 0 };
+	struct samples samples = { 0 };
 
 	(void)state;
 	for (int i = 0; i < 30; i++) {
-		begin_sample(&payload, 1);
-		reel_buffer_uleb(&payload, 1);
-		if (i % 2)
-			append_region(&payload, REEL_REGION_SIZE_MAX - 1, 1);
-		else
-			append_region(&payload, i ? -(int64_t)(REEL_REGION_SIZE_MAX - 1) : 0,
-				      REEL_REGION_SIZE_MAX);
-		append_record(&raw, REEL_RECORD_SAMPLE, &payload);
+		int64_t move = ((int64_t)REEL_REGION_SIZE_MAX - 1) * (i % 2 ? 1 : -1);
+
+		begin_sample(&samples, 1, 0, 1);
+		append_region(&samples, i ? move : 0, i ? 0 : REEL_REGION_SIZE_MAX,
+			      i % 2 ? 1 : REEL_REGION_SIZE_MAX);
 	}
-	run_bomb("moving regions", &raw, 30, 500);
+	append_samples(&raw, &samples);
+	run_bomb("moving regions", &raw, 1, 30, 500);
 }
 
 /* As many threads as a block may have, with as many registers and regions. */
 static void test_bomb_of_threads(void **state)
 {
-	_cleanup_buffer_ struct reel_buffer raw = { 0 }, payload = { 0 };
-	uint8_t known[REEL_REGISTERS_MAX / 8] = { 1 };
+	_cleanup_buffer_ struct reel_buffer raw = { 0 }, layout = { 0 };
+	const uint8_t known[REEL_REGISTERS_MAX / 8] = { 1 };
+	struct samples samples = { 0 };
+	struct reel_buffer *registers = &samples.streams[REEL_STREAM_REGISTERS];
 
 	(void)state;
-	reel_buffer_append(&payload, "\0\x80\x02", 3);
+	reel_buffer_append(&layout, "\0\x80\x02", 3);
 	for (int i = 0; i < REEL_REGISTERS_MAX; i++)
-		reel_buffer_append(&payload, "\1\x08", 2);
-	append_record(&raw, REEL_RECORD_SAMPLE_LAYOUT, &payload);
+		reel_buffer_append(&layout, "\1\x08", 2);
+	append_record(&raw, REEL_RECORD_SAMPLE_LAYOUT, &layout);
 	for (uint64_t thread = 0; thread < REEL_THREADS_MAX; thread++) {
-		begin_sample(&payload, thread);
-		payload.bytes[payload.size - 2] = 1; /* parts */
-		reel_buffer_u8(&payload, 0);
-		reel_buffer_append(&payload, known, sizeof(known));
-		reel_buffer_append(&payload, known, sizeof(known));
-		reel_buffer_u64(&payload, thread);
-		reel_buffer_uleb(&payload, REEL_REGIONS_MAX);
+		begin_sample(&samples, thread, 1, REEL_REGIONS_MAX);
+		reel_buffer_u8(registers, 0);
+		reel_buffer_append(registers, known, sizeof(known));
+		reel_buffer_append(registers, known, sizeof(known));
+		reel_buffer_u8(registers, 0);
+		reel_buffer_u8(&samples.streams[REEL_STREAM_TOKENS], 7);
+		reel_buffer_u64(&samples.streams[REEL_STREAM_RAW], thread);
 		for (int i = 0; i < REEL_REGIONS_MAX; i++)
-			append_region(&payload, 0, 1);
-		append_record(&raw, REEL_RECORD_SAMPLE, &payload);
+			append_region(&samples, 0, 1, 1);
 	}
-	run_bomb("threads", &raw, REEL_THREADS_MAX + 1, 1);
+	append_samples(&raw, &samples);
+	run_bomb("threads", &raw, 2, REEL_THREADS_MAX, 1);
 }
 
 /* 64 MiB of the smallest samples. */
 static void test_bomb_of_samples(void **state)
 {
-	_cleanup_buffer_ struct reel_buffer raw = { 0 }, payload = { 0 };
-	uint32_t records = 0;
+	_cleanup_buffer_ struct reel_buffer raw = { 0 };
+	struct samples samples = { 0 };
+	uint64_t n;
 
 	(void)state;
-	for (; raw.size < REEL_BLOCK_RAW_MAX - 32; records++) {
-		begin_sample(&payload, records & 0xffff);
-		reel_buffer_uleb(&payload, 0);
-		append_record(&raw, REEL_RECORD_SAMPLE, &payload);
-	}
-	run_bomb("samples", &raw, records, 1);
+	while (samples.streams[REEL_STREAM_HEAD].size + samples.n < REEL_BLOCK_RAW_MAX - 128)
+		begin_sample(&samples, samples.n & 0xffff, 0, 0);
+	n = samples.n;
+	append_samples(&raw, &samples);
+	run_bomb("samples", &raw, 1, n, 1);
 }
 
 int main(void)

@@ -195,7 +195,7 @@ static void test_check(void **state)
 	struct reel_record image = { .id = REEL_RECORD_IMAGE,
 				     .image = {
 					     .offset = 4, .total_size = 8, .bytes = { NULL, 4 } } };
-	struct reel_record event = { .id = REEL_RECORD_EVENT, .event = { .late_weights = 1 } };
+	struct reel_record event = { .id = REEL_RECORD_EVENT, .event = { .weight_unit = 1 } };
 	struct reel_record capture = { .id = REEL_RECORD_CAPTURE,
 				       .capture = { .word_bits = 32, .byte_order = 2 } };
 
@@ -221,7 +221,7 @@ static void test_check(void **state)
 	map.map = (struct reel_record_map){ .size = 1, .protection = UINT64_MAX };
 	assert_null(reel_record_check(&map));
 	assert_null(reel_record_check(&event));
-	event.event.late_weights = 2;
+	event.event.weight_unit = 2;
 	assert_non_null(reel_record_check(&event));
 	assert_null(reel_record_check(&capture));
 	capture.capture.recording = (struct reel_bytes){ (const uint8_t *)"0123456789abcdef", 15 };
@@ -236,18 +236,20 @@ static void test_table(void **state)
 	(void)state;
 	assert_string_equal(reel_record_name(1), "CAPTURE");
 	assert_string_equal(reel_record_name(15), "END");
-	assert_string_equal(reel_record_name(33), "SAMPLE");
+	assert_string_equal(reel_record_name(35), "SAMPLES");
 	assert_string_equal(reel_record_name(48), "INDEX_ENTRY");
 	assert_null(reel_record_name(0));
 	assert_null(reel_record_name(16));
+	/* Of first forms of samples. */
+	assert_null(reel_record_name(33));
 	assert_null(reel_record_name(49));
 	assert_null(reel_record_name(UINT64_MAX));
 	assert_null(reel_schema_of(32));
-	assert_null(reel_schema_of(33));
+	assert_null(reel_schema_of(35));
 	assert_int_equal(reel_record_block_type(15), REEL_BLOCK_SIDE);
 	assert_int_equal(reel_record_block_type(16), 0);
 	assert_int_equal(reel_record_block_type(32), REEL_BLOCK_SAMPLES);
-	assert_int_equal(reel_record_block_type(34), REEL_BLOCK_SAMPLES);
+	assert_int_equal(reel_record_block_type(37), REEL_BLOCK_SAMPLES);
 	assert_int_equal(reel_record_block_type(48), REEL_BLOCK_INDEX);
 	assert_true(reel_schema_of(11)->critical);
 	assert_false(reel_schema_of(14)->critical);

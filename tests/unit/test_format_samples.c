@@ -174,7 +174,7 @@ static void make_region(struct world *world, uint64_t thread, struct kept *ret, 
 	ret->bytes[i] = malloc(size + 1);
 	memcpy(ret->bytes[i], world->stacks[thread] + STACK_MAX - size, size);
 	*region = (struct reel_region){
-		.kind = i % 3,
+		.kind = i % 2,
 		.address = top_of(world, thread) - size,
 		.bytes = ret->bytes[i],
 		.size = size,
@@ -308,6 +308,24 @@ static bool check_unchanged(const struct kept *all, size_t n, const struct reel_
 	return true;
 }
 
+/* A thread has one number, and a new thread the next one. */
+static void check_index(const struct kept *all, size_t n, const struct reel_sample *decoded,
+			uint32_t *indices)
+{
+	uint32_t next = 0;
+
+	indices[n] = decoded->thread_index;
+	for (size_t i = 0; i < n; i++) {
+		if (all[i].sample.thread == decoded->thread) {
+			assert_int_equal(decoded->thread_index, indices[i]);
+			return;
+		}
+		if (indices[i] >= next)
+			next = indices[i] + 1;
+	}
+	assert_int_equal(decoded->thread_index, next);
+}
+
 /* Encodes samples, takes what comes out. */
 static void encode(struct world *world, struct reel_sample_encoder *encoder, struct kept *all,
 		   struct reel_buffer *ret)
@@ -364,6 +382,7 @@ static void check_shape(const struct shape *shape)
 	/* The second time they know nothing of the first. */
 	for (int round = 0; round < 3; round++) {
 		_cleanup_buffer_ struct reel_buffer bytes = { 0 };
+		uint32_t indices[SAMPLES];
 		struct reel_sample sample;
 		bool found;
 
@@ -373,6 +392,7 @@ static void check_shape(const struct shape *shape)
 			must(reel_samples_next(decoder, &sample, &found));
 			assert_true(found);
 			assert_equal(&all[i].sample, &sample);
+			check_index(all, i, &sample, indices);
 			unchanged += check_unchanged(all, i, &sample);
 		}
 		must(reel_samples_next(decoder, &sample, &found));
@@ -490,6 +510,10 @@ static void assert_says(const char *what, const char *const streams[REEL_STREAMS
 			const size_t sizes[REEL_STREAMS])
 {
 	_cleanup_buffer_ struct reel_buffer payload = { 0 };
+	const struct reel_record_frame layout = {
+		.id = REEL_RECORD_SAMPLE_LAYOUT,
+		.payload = reel_cursor((const uint8_t *)"\0\2\7\x08\x10\x08", 6),
+	};
 	struct reel_record_frame frame = { .id = REEL_RECORD_SAMPLES };
 	struct reel_sample_decoder *decoder;
 	struct reel_error *error;
@@ -502,6 +526,7 @@ static void assert_says(const char *what, const char *const streams[REEL_STREAMS
 	frame.payload = reel_cursor(payload.bytes, payload.size);
 	must(reel_sample_decoder_create(&decoder));
 	reel_sample_decoder_reset(decoder, 64);
+	must(reel_sample_decode_layout(decoder, &layout));
 	must(reel_samples_begin(decoder, &frame));
 	error = read_samples(decoder);
 	if (what) {
@@ -560,6 +585,11 @@ static void test_hostile(void **state)
 	CHECK("2^64", REGIONS, "\0\x08\x0f\x10\0");
 	CHECK("missing ranges", REGIONS, "\0\x08\0\x20");
 	CHECK("missing range is empty", REGIONS, "\0\x08\0\x20\1\0\0");
+	CHECK("8192", REGIONS, "\0\x08\0\x20\x81\x40");
+	CHECK("missing ranges", REGIONS, "\0\x08\0\x20\5\0\1");
+	CHECK("exceeds the region", REGIONS, "\0\x08\0\x20\1\x0d\4");
+	CHECK("exceeds the region", REGIONS,
+	      "\0\x08\0\x20\2\1\1\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\1");
 	CHECK("gap", GAPS, "");
 	CHECK("gap", GAPS, "\0");
 	CHECK("gap", GAPS, "\0\0");
@@ -579,6 +609,43 @@ static void test_hostile(void **state)
 	CHECK("left behind", NEAR, "\1");
 	CHECK("left behind", RAW, "\1");
 	CHECK("left behind", CHAINS, "\1");
+}
+
+/* One sample of these parts and no region, behind a layout of two registers. */
+static void check_parts(const char *what, char parts, enum reel_sample_stream stream,
+			const char *bytes, size_t size)
+{
+	const char head[] = { 2, 1, 1, 1, 1, 1, 0, parts, 0 };
+	const char *streams[REEL_STREAMS] = { [REEL_STREAM_TIME] = "\2" };
+	size_t sizes[REEL_STREAMS] = { [REEL_STREAM_TIME] = 1 };
+
+	for (size_t i = 0; i < REEL_STREAMS; i++)
+		if (!streams[i])
+			streams[i] = "";
+	streams[REEL_STREAM_HEAD] = head;
+	sizes[REEL_STREAM_HEAD] = sizeof(head);
+	streams[stream] = bytes;
+	sizes[stream] = size;
+	assert_says(what, streams, sizes);
+}
+
+#define CHECK_PARTS(what, parts, stream, bytes)                                                    \
+	check_parts(what, parts, REEL_STREAM_##stream, bytes, sizeof(bytes) - 1)
+
+static void test_hostile_parts(void **state)
+{
+	(void)state;
+	CHECK_PARTS(NULL, 1, REGISTERS, "\0\3\0");
+	CHECK_PARTS("not defined", 1, REGISTERS, "\1\3\0");
+	CHECK_PARTS("within its registers", 1, REGISTERS, "\0\3");
+	CHECK_PARTS("not there is known", 1, REGISTERS, "\0\4\0");
+	CHECK_PARTS("not known changes", 1, REGISTERS, "\0\1\2");
+	CHECK_PARTS("not known changes", 1, REGISTERS, "\0\3\x08");
+	CHECK_PARTS("not what words can be", 1, REGISTERS, "\0\3\4");
+	CHECK_PARTS(NULL, 2, CHAINS, "\1\2");
+	CHECK_PARTS("65536 addresses", 2, CHAINS, "\x81\x80\x04");
+	CHECK_PARTS("chains", 4, CHAINS, "\3\2\2");
+	CHECK_PARTS("kernel frame", 8, CHAINS, "\2\2\2");
 }
 
 /* ---- coding --------------------------------------------------------------------------- */
@@ -624,7 +691,7 @@ int main(void)
 		cmocka_unit_test(test_words_of_region), cmocka_unit_test(test_relative_words),
 		cmocka_unit_test(test_random_samples),	cmocka_unit_test(test_target),
 		cmocka_unit_test(test_mutated),		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_coded_size),
+		cmocka_unit_test(test_hostile_parts),	cmocka_unit_test(test_coded_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,12 +46,12 @@ static void test_writer_refuses(void **state)
 	_cleanup_fd_ int fd = memory_file("", 0);
 	struct reel_writer *writer = writer_to(fd, NULL);
 	_cleanup_free_ char *text = malloc(REEL_TEXT_MAX + 1);
-	struct reel_record record = { .id = REEL_RECORD_SAMPLE };
+	struct reel_record record = { .id = REEL_RECORD_SAMPLES };
 	struct example_sample sample;
 
 	(void)state;
 	assert_code(reel_writer_record(writer, &record), REEL_ERROR_INVALID);
-	record.id = REEL_RECORD_SAMPLE_WEIGHT;
+	record.id = REEL_RECORD_SAMPLE_LAYOUT;
 	assert_code(reel_writer_record(writer, &record), REEL_ERROR_INVALID);
 	record = example_thread_record(0);
 	assert_code(reel_writer_record(writer, &record), REEL_ERROR_INVALID);

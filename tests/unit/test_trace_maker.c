@@ -95,7 +95,6 @@ static const struct reel_block *only_block_of_samples(const struct reel_capture 
 static void test_deep_stacks_are_shared(void **state)
 {
 	struct reel_capture *capture = open_deep_capture();
-	const struct reel_late_weights weights = { 0 };
 	size_t n_traces = 0, n_frames = 0;
 	struct reel_sample_filter filter;
 	struct reel_trace_maker *maker;
@@ -104,7 +103,7 @@ static void test_deep_stacks_are_shared(void **state)
 
 	(void)state;
 	must(reel_sample_filter_copy(NULL, 0, &filter));
-	must(reel_trace_maker_create(capture, &filter, &weights, &maker));
+	must(reel_trace_maker_create(capture, &filter, &maker));
 	must(reel_batch_create(&batch));
 	reel_trace_maker_start(maker, only_block_of_samples(capture));
 	while (more) {
