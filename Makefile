@@ -56,8 +56,7 @@ pkg_libs = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null)
 have = $(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes)
 
 format_libs := $(call pkg_libs,libzstd zlib libsodium)
-# libiberty has no pkg-config file.
-replay_libs := $(call pkg_libs,libdw libelf) -liberty $(format_libs) -pthread
+replay_libs := $(call pkg_libs,libdw libelf) $(format_libs) -pthread
 record_packages := libbpf libelf libzstd zlib libsodium
 record_libs = $(call pkg_libs,$(record_packages))
 record_static_libs = $(shell $(PKG_CONFIG) --static --libs $(record_packages))
@@ -75,7 +74,8 @@ objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
 format_objects := $(call objects,format)
 space_objects := $(call objects,space)
 arch_objects := $(call objects,arch)
-replay_objects := $(call objects,replay)
+vendor_objects := $(call objects,vendor/libiberty)
+replay_objects := $(call objects,replay) $(vendor_objects)
 import_objects := $(call objects,import)
 cli_objects := $(call objects,cli)
 record_objects := $(call objects,record) $(O)/record/bpf_object.o
@@ -95,6 +95,9 @@ endif
 ifneq ($(have_replay),yes)
 	@echo "note: libdw is missing: only stackreel-record was built, not stackreel (make deps installs it)"
 endif
+
+# Not our code: what is left out of it leaves functions unused.
+$(vendor_objects): warnings := -Wall -Werror -Wno-unused-function
 
 # What an object depends on, for whatever name of the folder make is called with next.
 depend = -MMD -MP -MT '$$(O)/$(1)'
@@ -170,7 +173,7 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/cli.a $(O)/libstackreel.a
 $(O)/tests/unit/test_trampoline: $(O)/record/sample_translator.o
 
 # Programs that tests/test-*.sh need.
-test_programs := $(addprefix $(O)/tests/,symbolize libdw_symbols cfi_rows arch_table trace_symbols make_perf_data encrypted_captures scrub_compare scrub_chance \
+test_programs := $(addprefix $(O)/tests/,demangle symbolize libdw_symbols cfi_rows arch_table trace_symbols make_perf_data encrypted_captures scrub_compare scrub_chance \
 	truth/torn_check truth/addresses)
 
 $(test_programs): $(O)/tests/%: $(O)/tests/%.o $(O)/libstackreel.a
@@ -270,9 +273,10 @@ uninstall:
 .PHONY: fuzz bench bench-quick bench-growth
 # libFuzzer on the reader; run $(O)/tests/fuzz/fuzz_reader DIR testdata/format, with DIR for what it finds; on imports:
 # $(O)/tests/fuzz/fuzz_import DIR FOLDER-OF-PERF-DATA.
-fuzz: $(O)/tests/fuzz/fuzz_reader $(O)/tests/fuzz/fuzz_import
+fuzz: $(O)/tests/fuzz/fuzz_reader $(O)/tests/fuzz/fuzz_import $(O)/tests/fuzz/fuzz_demangle
 $(O)/tests/fuzz/fuzz_reader: $(call sources,format)
 $(O)/tests/fuzz/fuzz_import: $(call sources,format) $(call sources,space) $(call sources,arch) $(call sources,import)
+$(O)/tests/fuzz/fuzz_demangle: replay/demangle.c $(call sources,format) $(call sources,vendor/libiberty)
 $(O)/tests/fuzz/%: tests/fuzz/%.c
 	$(call say,FUZZ,$@)
 	$(Q)mkdir -p $(@D)

@@ -51,7 +51,13 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
  */
 const char *reel_symbolizer_problem(const struct reel_symbolizer *symbolizer);
 
-/* A C++ or Rust name demangled (owned), or NULL if it is not mangled. */
+/*
+ * A C++ or Rust name demangled (owned), or NULL if it is not mangled, is longer
+ * than 1,024 bytes, or costs too much: it takes at most 100,000 steps (two milliseconds)
+ * and 192 KB of stack.
+ */
 char *reel_demangle(const char *name);
+/* The same with at most *steps steps, of which it leaves those that were not taken. */
+char *reel_demangle_within(const char *name, long *steps);
 
 #endif

@@ -121,56 +121,6 @@ static void test_demangle(void **state)
 	}
 }
 
-/* Names that would demangle to gigabytes, or that are nested as deep as they are long. */
-static void test_demangle_hostile(void **state)
-{
-	char name[8192];
-	size_t at;
-
-	(void)state;
-	/* f(A, pair<A, A>, pair<that, that>, …): doubles with each parameter. */
-	at = (size_t)sprintf(name, "_Z1f1A");
-	for (int i = 0; i < 60; i++) {
-		const char *previous = i == 0 ? "S_" : NULL;
-		char substitution[8];
-
-		if (!previous) {
-			static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-			int number = 2 * i;
-
-			if (number <= 36)
-				sprintf(substitution, "S%c_", digits[number - 1]);
-			else
-				sprintf(substitution, "S1%c_", digits[(number - 1) % 36]);
-			previous = substitution;
-		}
-		at += (size_t)sprintf(name + at, "1BI%s%sE", previous, previous);
-	}
-	free(reel_demangle(name));
-	for (size_t length = 500; length < sizeof(name); length += 700) {
-		at = (size_t)sprintf(name, "_Z1f");
-		memset(name + at, 'P', length - at);
-		name[length - 1] = 'i';
-		name[length] = 0;
-		free(reel_demangle(name));
-		memcpy(name, "_RI", 3);
-		memset(name + 3, 'N', length - 3);
-		free(reel_demangle(name));
-	}
-	/* Between libiberty's own limit and ours. */
-	at = (size_t)sprintf(name, "_ZN");
-	for (int i = 0; i < 200; i++)
-		at += (size_t)sprintf(name + at, "10abcdefghij");
-	sprintf(name + at, "Ev");
-	{
-		char *long_name = reel_demangle(name);
-
-		assert_non_null(long_name);
-		assert_int_equal(strlen(long_name), 200 * 12);
-		free(long_name);
-	}
-}
-
 /* ---- symbols ------------------------------------------------------------------- */
 
 struct symbol_spec {
@@ -594,7 +544,6 @@ int main(void)
 		cmocka_unit_test(test_ranges_overlap),
 		cmocka_unit_test(test_ranges_at_random),
 		cmocka_unit_test(test_demangle),
-		cmocka_unit_test(test_demangle_hostile),
 		cmocka_unit_test(test_symbol_choice),
 		cmocka_unit_test(test_mapping_symbols),
 		cmocka_unit_test(test_names_and_offsets),

@@ -18,7 +18,7 @@ set -euo pipefail
 arch=$(debian_arch "$1") triplet=$(triplet "$1") multiarch=$(multiarch "$1") flags=
 suite=${2:-$([ "$arch" = riscv64 ] && echo trixie || echo bookworm)}
 need "$triplet-gcc"
-sysroot=$("$vm/sysroot.sh" "$suite" "$arch" libbpf-dev libdw-dev libelf-dev libzstd-dev libsodium-dev zlib1g-dev libbz2-dev liblzma-dev libiberty-dev \
+sysroot=$("$vm/sysroot.sh" "$suite" "$arch" libbpf-dev libdw-dev libelf-dev libzstd-dev libsodium-dev zlib1g-dev libbz2-dev liblzma-dev \
 	libcmocka-dev libc6-dev libc-bin)
 [ "$arch" != riscv64 ] || flags="-B$sysroot/usr/lib/$multiarch"
 # a folder of its own for other libraries or another version of this script: another checkout's build may be using the old one

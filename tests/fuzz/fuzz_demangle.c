@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libFuzzer on names:
+ *   build/tests/fuzz/fuzz_demangle -timeout=5 -max_len=1030 DIR MORE...
+ * with DIR for what it finds, MORE with a name in each file.  A name costs a
+ * number of steps: one more is enough for the same text, and half of them are not.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/symbolizer.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must_be(int holds, const char *what)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "not so: %s\n", what);
+	abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const long most = 100000;
+	char *name = strndup((const char *)data, size), *text, *again;
+	long left = most, steps;
+
+	text = reel_demangle_within(name, &left);
+	must_be(left >= 0 && left <= most, "steps are counted down");
+	if (!text) {
+		free(name);
+		return 0;
+	}
+	must_be(strlen(name) <= 1024 && strlen(text) <= 65536, "limits of sizes");
+	steps = most - left;
+	left = steps + 1;
+	again = reel_demangle_within(name, &left);
+	must_be(again && left == 1 && !strcmp(text, again), "the same name costs the same");
+	free(again);
+	left = steps / 2;
+	must_be(!reel_demangle_within(name, &left) && !left, "half of it is not enough");
+	free(text);
+	free(name);
+	return 0;
+}
