@@ -87,10 +87,10 @@ report() {
     # Without debug information, names are those of the symbol table.
     objcopy --strip-debug testdata/i386/orders/usr/bin/orders "$work/symfs/usr/bin/orders" || return
     for i in "${!old[@]}"; do rename "${old[i]}" "$1" && shift; done || return
-    # The limit is the main thread's stack's, and the default of all others: 8 MB on most hosts.
+    # The first limit is the main thread's stack's, and the default of all others: 8 MB on most hosts. The second is CPU time.
     (
-        ulimit -s 512
-        timeout 100 "$O/stackreel" report --no-host-files --symfs "$work/symfs" -j2 testdata/i386/orders/orders.reel
+        ulimit -s 512 -t 60
+        exec "$O/stackreel" report --no-host-files --symfs "$work/symfs" -j2 testdata/i386/orders/orders.reel
     ) >"$work/report" 2>"$work/err"
 }
 
