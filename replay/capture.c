@@ -514,6 +514,55 @@ struct reel_error *reel_capture_open(const char *path, const struct reel_capture
 	return error ? error : reel_capture_open_reader(reader, &whole, ret);
 }
 
+/* A copy of a list that may be NULL. */
+static struct reel_error *keep_list(struct reel_texts *texts, const char *const *list,
+				    const char *const **ret)
+{
+	const char **copy;
+	size_t n = 0;
+
+	if (!list)
+		return NULL;
+	while (list[n])
+		n++;
+	copy = calloc(n + 1, sizeof(*copy));
+	*ret = copy;
+	for (size_t i = 0; copy && i < n; i++) {
+		copy[i] = reel_texts_add_string(texts, list[i]);
+		if (!copy[i])
+			return reel_error_no_memory();
+	}
+	return copy ? NULL : reel_error_no_memory();
+}
+
+/*
+ * The caller's lists need not live as long as the capture, and reel_capture_shrink opens another
+ * one with them.
+ */
+static struct reel_error *keep_options(struct reel_capture *capture,
+				       const struct reel_capture_options *options)
+{
+	const struct reel_capture_options given = whole_options(options);
+	struct reel_capture_options *kept = &capture->options;
+	struct reel_error *error;
+
+	*kept = given;
+	kept->symfs = kept->debug_dirs = kept->module_files = kept->identities = NULL;
+	error = keep_list(capture->texts, given.symfs, &kept->symfs);
+	if (!error)
+		error = keep_list(capture->texts, given.debug_dirs, &kept->debug_dirs);
+	if (!error)
+		error = keep_list(capture->texts, given.module_files, &kept->module_files);
+	return error;
+}
+
+static void free_options(struct reel_capture_options *options)
+{
+	free((void *)options->symfs);
+	free((void *)options->debug_dirs);
+	free((void *)options->module_files);
+}
+
 struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 					    const struct reel_capture_options *options,
 					    struct reel_capture **ret)
@@ -528,7 +577,6 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 		return reel_error_no_memory();
 	}
 	capture->reader = reader;
-	capture->options = whole_options(options);
 	capture->info = (struct reel_capture_info){
 		.tool_version = "",
 		.hostname = "",
@@ -539,7 +587,7 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 		.problems = no_problems,
 	};
 	capture->texts = reel_texts_create();
-	error = capture->texts ? NULL : reel_error_no_memory();
+	error = capture->texts ? keep_options(capture, options) : reel_error_no_memory();
 	if (!error)
 		error = reel_timeline_create(true, &capture->timeline);
 	if (!error)
@@ -578,5 +626,6 @@ void reel_capture_close(struct reel_capture *capture)
 	free(capture->module_infos);
 	free(capture->problems);
 	free(capture->problem_codes);
+	free_options(&capture->options);
 	free(capture);
 }

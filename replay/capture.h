@@ -15,7 +15,7 @@ struct reel_capture {
 	struct reel_kernel_symbols *kernel_symbols;
 	struct reel_kernel_code *kernel_code;
 	struct reel_frame_table *frames;
-	struct reel_capture_options options;
+	struct reel_capture_options options; /* with lists of its own; identities are gone */
 
 	/* Strings in these are interned in `texts`. */
 	struct reel_capture_info info;

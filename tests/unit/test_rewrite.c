@@ -157,6 +157,26 @@ static void test_copies_of_samples(void **state)
 	assert_true(n > 100);
 }
 
+/* A capture is opened with lists that may be gone when it is shrunk, which opens another one. */
+static void test_options_are_kept(void **state)
+{
+	const char *files[] = { "/proc/self/exe", NULL };
+	const struct reel_capture_options options = { .size = sizeof(options),
+						      .module_files = files };
+	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
+	struct reel_capture *capture;
+	char from[64], to[64];
+
+	(void)state;
+	example_capture(&bytes, 3, 20, true);
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", memory_file(bytes.bytes, bytes.size));
+	snprintf(to, sizeof(to), "/proc/self/fd/%d", memory_file("", 0));
+	must(reel_capture_open(from, &options, &capture));
+	files[0] = "/nonexistent";
+	must(reel_capture_shrink(capture, to, NULL, NULL));
+	reel_capture_close(capture);
+}
+
 /* ---- changes ------------------------------------------------------------------- */
 
 static struct reel_error *clear_sample(void *context, struct reel_rewrite_sample *sample)
@@ -248,6 +268,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_copies),
 		cmocka_unit_test(test_copies_of_samples),
+		cmocka_unit_test(test_options_are_kept),
 		cmocka_unit_test(test_changes),
 	};
 
