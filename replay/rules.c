@@ -200,8 +200,8 @@ static bool is_entry(const struct reel_rules *rules, uint64_t address, bool has_
 
 /* A rule, and for which addresses around its own it is certain to be the same. */
 struct compiled {
-	union rule_buffer buffer;
 	uint64_t begin, end;
+	union rule_buffer buffer; /* last: clang warns of a flexible array within */
 };
 
 static void compile_row(const struct reel_rules *rules, uint64_t address,
