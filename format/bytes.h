@@ -102,7 +102,8 @@ struct reel_cursor {
 
 static inline struct reel_cursor reel_cursor(const uint8_t *bytes, size_t size)
 {
-	return (struct reel_cursor){ bytes, bytes, bytes + size, false };
+	/* NULL has no bytes, and C has no NULL + 0. */
+	return (struct reel_cursor){ bytes, bytes, size ? bytes + size : bytes, false };
 }
 
 static inline size_t reel_cursor_left(const struct reel_cursor *cursor)

@@ -197,7 +197,7 @@ static struct reel_error *reserve_view(struct reel_batch_view *view, size_t n)
 	uint64_t *addresses;
 	uint8_t *steps;
 
-	if (n <= view->capacity)
+	if (view->capacity && n <= view->capacity)
 		return NULL;
 	while (capacity < n)
 		capacity *= 2;

@@ -99,12 +99,12 @@ static inline void take_value(const struct reel_abbreviations *abbreviations,
 static void read_values(const struct reel_abbreviations *abbreviations, struct reel_cursor *cursor,
 			const struct reel_abbreviation *abbreviation, struct reel_die_values *ret)
 {
-	const struct reel_attribute *attribute =
-		abbreviations->attributes + abbreviation->first_attribute;
-
 	for (int i = 0; i < REEL_N_ATTRIBUTES; i++)
 		ret->at[i].form = 0;
-	for (uint32_t i = 0; i < abbreviation->n_attributes && !cursor->failed; i++, attribute++) {
+	for (uint32_t i = 0; i < abbreviation->n_attributes && !cursor->failed; i++) {
+		const struct reel_attribute *attribute =
+			&abbreviations->attributes[abbreviation->first_attribute + i];
+
 		if (attribute->form == REEL_FORM_RUN)
 			reel_cursor_take(cursor, attribute->argument);
 		else if (attribute->name == REEL_AT_OTHER)

@@ -170,7 +170,9 @@ const struct reel_range_entry *reel_range_map_find_unbuilt(const struct reel_ran
 {
 	const struct reel_range_entry *best = NULL;
 
-	for (const struct reel_range_entry *it = map->entries; it < map->entries + map->n; it++) {
+	for (size_t i = 0; i < map->n; i++) {
+		const struct reel_range_entry *it = &map->entries[i];
+
 		if (address >= it->begin && address < it->end &&
 		    (!best || it->priority >= best->priority))
 			best = it;

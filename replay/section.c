@@ -118,7 +118,7 @@ const uint8_t *reel_section_need(const struct reel_section *section, uint64_t of
 	struct reel_section_pages *pages = section->pages;
 	size_t page, last;
 
-	if (offset > section->size || size > section->size - offset)
+	if (!section->bytes || offset > section->size || size > section->size - offset)
 		return NULL;
 	if (!pages || !size)
 		return section->bytes + offset;

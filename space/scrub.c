@@ -98,6 +98,8 @@ static struct reel_error *make_room(struct reel_scrubber *scrubber,
 
 	for (size_t i = 0; i < sample->n_regions; i++)
 		size += sample->regions[i].size;
+	if (!size)
+		size = 1; /* so that there is a place for no bytes, too */
 	if (size <= scrubber->bytes_capacity)
 		return NULL;
 	bytes = realloc(scrubber->bytes, size);
