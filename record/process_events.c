@@ -365,7 +365,7 @@ static struct reel_error *take_buffer(struct reel_process_events *events, size_t
 		struct perf_event_header header;
 
 		copy_out(buffer, tail, &header, sizeof(header));
-		if (header.size < sizeof(header) || header.size > head - tail)
+		if (header.size < sizeof(header) || header.size % 8 || header.size > head - tail)
 			break; /* cannot be; what is left is passed over */
 		if (header.type == PERF_RECORD_LOST) {
 			uint64_t fields[2]; /* id, lost */

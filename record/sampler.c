@@ -390,38 +390,6 @@ void reel_sampler_disable(struct reel_sampler *sampler)
 #define DRAIN_ENOUGH (-EAGAIN)
 #define DRAIN_ERROR  (-ECANCELED)
 
-/* The parts behind a sample's header; false if it contradicts itself. */
-static bool sample_parts(const struct reel_bpf_sample *sample, size_t size,
-			 struct reel_sampler_parts *ret)
-{
-	const uint8_t *at = (const uint8_t *)(sample + 1), *end = (const uint8_t *)sample + size;
-	size_t chains;
-
-	if (size < sizeof(*sample) || sample->n_kernel_chain > REEL_BPF_KERNEL_CHAIN_MAX ||
-	    sample->n_frame_chain > REEL_BPF_FRAME_CHAIN_MAX || sample->n_regions > 2 ||
-	    sample->n_registers > REEL_BPF_REGISTERS_MAX)
-		return false;
-	chains = sample->n_kernel_chain + sample->n_frame_chain;
-	*ret = (struct reel_sampler_parts){
-		.sample = sample,
-		.kernel_chain = (const uint64_t *)at,
-		.frame_chain = (const uint64_t *)at + sample->n_kernel_chain,
-	};
-	if (chains * 8 > (size_t)(end - at))
-		return false;
-	at += chains * 8;
-	for (uint32_t i = 0; i < sample->n_regions; i++) {
-		size_t room = (sample->regions[i].size + (size_t)7) & ~(size_t)7;
-		size_t gap = sample->regions[i].gap;
-
-		if (gap + room > (size_t)(end - at))
-			return false;
-		ret->region_bytes[i] = at + gap;
-		at += gap + room;
-	}
-	return true;
-}
-
 static int drain_record(void *context, void *data, size_t size)
 {
 	struct reel_sampler *sampler = context;
@@ -431,7 +399,7 @@ static int drain_record(void *context, void *data, size_t size)
 
 	if (size >= sizeof(kind))
 		memcpy(&kind, data, sizeof(kind));
-	if (kind == REEL_BPF_SAMPLE && sample_parts(data, size, &parts))
+	if (kind == REEL_BPF_SAMPLE && reel_sampler_parts_take(data, size, &parts))
 		sampler->drain_error = handler->sample(handler->context, &parts);
 	else if (kind == REEL_BPF_PROCESS && size >= sizeof(struct reel_bpf_process))
 		sampler->drain_error = handler->process(handler->context, data);

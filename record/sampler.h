@@ -121,6 +121,10 @@ struct reel_sampler_parts {
 	const uint8_t *region_bytes[2];
 };
 
+/* Of a record of `size` bytes, aligned to 8; false if it contradicts itself. */
+bool reel_sampler_parts_take(const struct reel_bpf_sample *sample, size_t size,
+			     struct reel_sampler_parts *ret);
+
 struct reel_sampler_handler {
 	/* A non-NULL result ends the draining and is passed on. */
 	struct reel_error *(*sample)(void *context, const struct reel_sampler_parts *parts);
