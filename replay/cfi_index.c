@@ -62,9 +62,13 @@ bool reel_cfi_header_search(const struct cfi_header *header, uint64_t address,
 {
 	size_t low = 0, high = header->n;
 
+	/*
+	 * Entries below `low` begin at or before the address, those from `high` on behind it.  In a
+	 * table that is not sorted no later step may widen what an earlier one has narrowed: an
+	 * address out there would have gone another way.
+	 */
+	ret->begin = 0;
 	ret->next = UINT64_MAX;
-
-	/* Entries below `low` begin at or before the address, those from `high` on behind it. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		uint64_t begin;
@@ -73,10 +77,12 @@ bool reel_cfi_header_search(const struct cfi_header *header, uint64_t address,
 			return false;
 		if (begin <= address) {
 			low = middle + 1;
-			ret->begin = begin;
+			if (ret->begin < begin)
+				ret->begin = begin;
 		} else {
 			high = middle;
-			ret->next = begin;
+			if (ret->next > begin)
+				ret->next = begin;
 		}
 	}
 	return low && header_pointer(header, low - 1, 1, &ret->fde);

@@ -405,6 +405,30 @@ static void test_header(void **unused)
 	}
 }
 
+/* A row is said to hold only where the same search would end, whatever way it takes. */
+static void test_header_out_of_order(void **unused)
+{
+	struct setup s;
+	size_t cie, a, b, c;
+
+	(void)unused;
+	setup_init(&s, "x86_64");
+	cie = x86_cie(&s);
+	a = build_fde(&s.eh, cie, true, 0x2000, 0x2000, BYTES(0x0e, 20));
+	b = build_fde(&s.eh, cie, true, 0x4000, 0x1000, BYTES(0x0e, 40));
+	c = build_fde(&s.eh, cie, true, 0x2000, 0x4000, BYTES(0x0e, 60));
+	build_bytes(&s.hdr, BYTES(1, 0x1b, 0x03, 0x3b, 0, 0, 0, 0, 3, 0, 0, 0));
+	hdr_entry(&s, 0x2000, a, 4);
+	hdr_entry(&s, 0x4000, b, 4);
+	hdr_entry(&s, 0x2000, c, 4);
+	done(&s);
+	assert_int_equal(cfa_at(&s, 0x3000), 20);
+	assert_int_equal(cfa_at(&s, 0x4800), 60);
+	assert_true(s.row.same_begin <= 0x4800 && s.row.same_end > 0x4800);
+	assert_true(s.row.same_begin >= 0x4000);
+	end(&s);
+}
+
 static void test_bad_headers(void **unused)
 {
 	static const uint8_t headers[][12] = {
@@ -701,6 +725,7 @@ int main(void)
 		cmocka_unit_test(test_lookup),
 		cmocka_unit_test(test_overlaps),
 		cmocka_unit_test(test_header),
+		cmocka_unit_test(test_header_out_of_order),
 		cmocka_unit_test(test_bad_headers),
 		cmocka_unit_test(test_debug_frame),
 		cmocka_unit_test(test_dwarf64),
