@@ -23,6 +23,7 @@ struct function {
 	uint64_t begin;
 	const char *name;    /* NULL until asked for */
 	bool has_inlines;    /* `inlined` and `ranges` are filled in */
+	bool has_nested;     /* then too: there is a function with code in it */
 	unsigned n_searches; /* of the ranges, before they are built */
 	struct inlined *inlined;
 	size_t n_inlined;
@@ -33,14 +34,18 @@ struct reel_functions {
 	struct function *all;
 	size_t n, capacity;
 	struct reel_range_map ranges; /* values are indexes of `all` */
-	/* With those that are below types and other functions, which are left out at first. */
-	bool complete;
+	/* With those that are below types and other functions, too. */
+	bool is_complete;
+	/* All of them, for addresses that these do not have; NULL until one is asked for.  What
+	 * these have stays theirs: answers must not hang on what was asked before. */
+	struct reel_functions *complete;
 };
 
 void reel_functions_destroy(struct reel_functions *functions)
 {
 	if (!functions)
 		return;
+	reel_functions_destroy(functions->complete);
 	for (size_t i = 0; i < functions->n; i++) {
 		free(functions->all[i].inlined);
 		reel_range_map_free(&functions->all[i].ranges);
@@ -142,7 +147,7 @@ static struct reel_error *read_functions(const struct reel_dies *dies, struct re
 
 		if (kind->tag == DW_TAG_subprogram && kind->has_code)
 			error = add_function(dies, unit, functions, die.offset, &scan.values);
-		if (!functions->complete && kind->has_children &&
+		if (!functions->is_complete && kind->has_children &&
 		    !may_hold_functions(unit, kind->tag))
 			reel_die_scan_skip_children(&scan, &die);
 	}
@@ -206,10 +211,8 @@ static bool may_hold_inlined(uint16_t tag)
 	}
 }
 
-/* `*nested_ret`: there is a function with code in the function. */
 static struct reel_error *read_inlined(const struct reel_dies *dies, struct reel_unit *unit,
-				       struct function *function, struct nesting *nesting,
-				       bool *nested_ret)
+				       struct function *function, struct nesting *nesting)
 {
 	struct reel_error *error = NULL;
 	struct reel_die_scan scan;
@@ -229,7 +232,7 @@ static struct reel_error *read_inlined(const struct reel_dies *dies, struct reel
 			error = add_inlined(dies, unit, function, &capacity, nesting, &die,
 					    &scan.values);
 		else if (kind->tag == DW_TAG_subprogram && kind->has_code)
-			*nested_ret = true;
+			function->has_nested = true;
 		if (kind->has_children && !may_hold_inlined(kind->tag))
 			reel_die_scan_skip_children(&scan, &die);
 	}
@@ -304,28 +307,26 @@ static struct reel_error *add_link(struct reel_chain *chain, const struct reel_c
 	return NULL;
 }
 
-/* `complete`: all of them, in the place of those that were found at first. */
 static struct reel_error *open_functions(const struct reel_dies *dies, struct reel_unit *unit,
-					 bool complete)
+					 bool all, struct reel_functions **ret)
 {
 	struct reel_functions *functions = calloc(1, sizeof(*functions));
 	struct reel_error *error;
 
 	if (!functions)
 		return reel_error_no_memory();
-	functions->complete = complete;
+	functions->is_complete = all;
 	error = read_functions(dies, unit, functions);
 	if (error) {
 		reel_functions_destroy(functions);
 		return error;
 	}
-	reel_functions_destroy(unit->functions);
-	unit->functions = functions;
+	*ret = functions;
 	return NULL;
 }
 
 static struct reel_error *open_function(const struct reel_dies *dies, struct reel_unit *unit,
-					struct function *function, bool *nested_ret)
+					struct function *function)
 {
 	struct reel_die_reference at = { dies->dwarf, unit, function->die_offset };
 	struct nesting *nesting = malloc(sizeof(*nesting));
@@ -338,33 +339,38 @@ static struct reel_error *open_function(const struct reel_dies *dies, struct ree
 	function->name = reel_dwarf_die(dies->dwarf, unit, function->die_offset, &values)
 				 ? resolve_name(at, &values)
 				 : "";
-	error = read_inlined(dies, unit, function, nesting, nested_ret);
+	error = read_inlined(dies, unit, function, nesting);
 	free(nesting);
 	return error;
 }
 
 /* The function at an address, with its inlined ones read; NULL: there is none. */
+static struct reel_error *find_function_among(const struct reel_dies *dies, struct reel_unit *unit,
+					      struct reel_functions *functions, uint64_t address,
+					      struct function **ret)
+{
+	const struct reel_range_entry *entry = reel_range_map_find(&functions->ranges, address);
+
+	*ret = entry ? &functions->all[entry->value] : NULL;
+	return *ret && !(*ret)->has_inlines ? open_function(dies, unit, *ret) : NULL;
+}
+
 static struct reel_error *find_function(const struct reel_dies *dies, struct reel_unit *unit,
 					uint64_t address, struct function **ret)
 {
-	bool complete = unit->functions && unit->functions->complete;
-	struct reel_error *error = unit->functions ? NULL : open_functions(dies, unit, false);
+	struct reel_error *error = NULL;
 
-	*ret = NULL;
-	while (!error) {
-		const struct reel_range_entry *entry =
-			reel_range_map_find(&unit->functions->ranges, address);
-		bool nested = false;
-
-		*ret = entry ? &unit->functions->all[entry->value] : NULL;
-		if (*ret && !(*ret)->has_inlines)
-			error = open_function(dies, unit, *ret, &nested);
-		/* What was left out may hold the address, or a part of what was found. */
-		if (error || complete || (*ret && !nested))
-			break;
-		complete = true;
-		error = open_functions(dies, unit, true);
-	}
+	if (!unit->functions)
+		error = open_functions(dies, unit, false, &unit->functions);
+	if (!error)
+		error = find_function_among(dies, unit, unit->functions, address, ret);
+	if (error || (*ret && !(*ret)->has_nested))
+		return error;
+	/* What was left out may hold the address, or a part of what was found. */
+	if (!unit->functions->complete)
+		error = open_functions(dies, unit, true, &unit->functions->complete);
+	if (!error)
+		error = find_function_among(dies, unit, unit->functions->complete, address, ret);
 	return error;
 }
 
