@@ -3,6 +3,7 @@
 #
 #   V=1             show commands          O=DIR            object directory (build)
 #   SAN=1           ASan + UBSan           SAN=thread       TSan
+#   HOURS=N         how long `make fuzz` runs
 #   CC=, CFLAGS=    as usual               CROSS_COMPILE=   a cross compiler's prefix
 #   PREFIX=, DESTDIR=                      SYSROOT=DIR      libraries to cross-build with
 #   JOBS=N          test runners at a time (tests/run.sh --help)
@@ -43,7 +44,9 @@ endif
 CFLAGS ?= -O2 -g
 warnings := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef -Wpointer-arith \
 	-Wformat=2 -Wno-missing-field-initializers -Wno-psabi
-ifeq ($(SAN),1)
+ifeq ($(SAN),fuzz)
+san_flags := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+else ifeq ($(SAN),1)
 san_flags := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 else ifneq ($(SAN),)
 san_flags := -fsanitize=$(SAN) -fno-omit-frame-pointer
@@ -270,17 +273,25 @@ uninstall:
 
 # ---- fuzzing and benchmarks, on request ------------------------------------------------
 
-.PHONY: fuzz bench bench-quick bench-growth
-# libFuzzer on the reader; run $(O)/tests/fuzz/fuzz_reader DIR testdata/format, with DIR for what it finds; on imports:
-# $(O)/tests/fuzz/fuzz_import DIR FOLDER-OF-PERF-DATA.
-fuzz: $(O)/tests/fuzz/fuzz_reader $(O)/tests/fuzz/fuzz_import $(O)/tests/fuzz/fuzz_demangle
-$(O)/tests/fuzz/fuzz_reader: $(call sources,format)
-$(O)/tests/fuzz/fuzz_import: $(call sources,format) $(call sources,space) $(call sources,arch) $(call sources,import)
-$(O)/tests/fuzz/fuzz_demangle: replay/demangle.c $(call sources,format) $(call sources,vendor/libiberty)
-$(O)/tests/fuzz/%: tests/fuzz/%.c
-	$(call say,FUZZ,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -I. -o $@ $^ $(format_libs)
+# Each tests/fuzz/fuzz_*.c is a libFuzzer target. All that they share is built once, with coverage and sanitizers, in $(O)/fuzz.
+.PHONY: fuzz fuzz-build fuzz-targets
+HOURS ?= 1
+fuzz_corpus ?= $(O)/fuzz/corpus
+# Continues from the corpora of the last time, and prints a table; the exit status tells whether something was found.
+fuzz: all fuzz-build
+	$(Q)tests/fuzz/run.py --hours $(HOURS) --programs $(O)/fuzz/tests/fuzz --corpus $(fuzz_corpus) --stackreel $(O)/stackreel
+fuzz-build:
+	+$(Q)$(MAKE) $(all_cpus) --no-print-directory SAN=fuzz CC=$(CLANG) CFLAGS="-O1 -g" O=$(O)/fuzz fuzz-targets
+
+fuzz_targets := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzz-targets: $(fuzz_targets)
+$(fuzz_targets): $(O)/%: $(O)/%.o $(O)/recorder.a $(O)/cli.a $(O)/libstackreel.a
+	$(call say,LD,$@)
+	$(Q)$(CC) -pthread -fsanitize=fuzzer,address,undefined $(LDFLAGS) -o $@ $^ $(replay_libs)
+# The recorder's parts that need neither libbpf nor what it loads.
+$(O)/recorder.a: $(addprefix $(O)/record/,cpus.o quantity.o sample_translator.o sampler_parts.o)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # Against other programs: a table, and bench/RESULTS.md. bench-quick takes below two minutes once its peers are in the cache.
 bench_programs := $(patsubst %.c,$(O)/%,$(filter-out %.bpf.c $(if $(have_record),,bench/callback.c),$(wildcard bench/*.c)))

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the targets share.  An input is taken apart into numbers and parts (three bytes of size,
+ * then as many bytes), each 0 or empty where the input has ended: tests/fuzz/seeds.py writes the
+ * same.  A target aborts where a property does not hold.
+ */
+#ifndef TESTS_FUZZ_FUZZ_H
+#define TESTS_FUZZ_FUZZ_H
+
+#include <sys/prctl.h>
+
+#include "tests/support/capture.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Large tables of which a short input uses little would be zeroed 2 MB at a time. */
+__attribute__((constructor)) static inline void fuzz_small_pages(void)
+{
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+}
+
+/* Of what is left at most; with a NUL behind it nowhere. */
+static inline struct reel_bytes fuzz_part(struct reel_cursor *input)
+{
+	size_t size = reel_cursor_u16(input);
+	const uint8_t *bytes;
+
+	size |= (size_t)reel_cursor_u8(input) << 16;
+	if (size > reel_cursor_left(input))
+		size = reel_cursor_left(input);
+	bytes = reel_cursor_take(input, size);
+	return (struct reel_bytes){ bytes, bytes ? size : 0 };
+}
+
+/* What is left, as a part. */
+static inline struct reel_bytes fuzz_rest(struct reel_cursor *input)
+{
+	size_t size = reel_cursor_left(input);
+
+	return (struct reel_bytes){ reel_cursor_take(input, size), size };
+}
+
+/* A text, with its NUL; the caller frees it. */
+static inline char *fuzz_text(struct reel_bytes part)
+{
+	char *text = malloc(part.size + 1);
+
+	must_be(text != NULL, "memory");
+	if (part.size)
+		memcpy(text, part.data, part.size);
+	text[part.size] = '\0';
+	return text;
+}
+
+/* A file in memory that is made once, and filled again for each input. */
+struct fuzz_file {
+	int fd;
+	char path[64];
+};
+
+static inline void fuzz_file_fill(struct fuzz_file *file, const void *bytes, size_t size)
+{
+	if (!file->path[0]) {
+		file->fd = memfd_create("fuzz", MFD_CLOEXEC);
+		must_be(file->fd >= 0, "memfd_create");
+		snprintf(file->path, sizeof(file->path), "/proc/self/fd/%d", file->fd);
+	}
+	must_be(!ftruncate(file->fd, 0) && pwrite(file->fd, bytes, size, 0) == (ssize_t)size,
+		"a file in memory");
+}
+
+/* An error of what was read is as good as a result; one of this host is not. */
+static inline bool fuzz_fine(struct reel_error *error)
+{
+	if (!error)
+		return true;
+	if (reel_error_code(error) == REEL_ERROR_NO_MEMORY ||
+	    reel_error_code(error) == REEL_ERROR_OS)
+		must(error);
+	must_be(strlen(reel_error_message(error)) > 0, "a message");
+	reel_error_destroy(error);
+	return false;
+}
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples the dense way, bit by bit. */
+#define _GNU_SOURCE
+#include "tests/fuzz/sample_codec.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct codec coded;
+	struct reel_cursor input = reel_cursor(data, size);
+
+	encode_and_decode(&coded, REEL_FORM_CODED, &input);
+	return 0;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Captures, replayed with an ELF file of the same input: traces, names, and views of all records.
+ * The traces are the same again, and with two threads.
+ */
+#define _GNU_SOURCE
+#include "tests/fuzz/replay_parts.h"
+
+static bool count_record(void *context, const struct reel_record_view *record)
+{
+	must_be(record->name && record->name[0], "a name");
+	return ++*(uint64_t *)context < 100000;
+}
+
+static void read_about(struct reel_capture *capture)
+{
+	const struct reel_capture_info *info = reel_capture_info(capture);
+	const struct reel_module_info *modules;
+	uint64_t records = 0;
+	size_t n;
+
+	must_be(info->hostname && info->arch && info->problems, "what is known of it");
+	modules = reel_capture_modules(capture, &n);
+	for (size_t i = 0; i < n; i++)
+		must_be(modules[i].path && modules[i].problem, "a module's texts");
+	reel_capture_events(capture, &n);
+	reel_capture_losses(capture, &n);
+	must(reel_capture_visit_records(capture, count_record, &records));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct replay_parts parts;
+	struct reel_cursor input = reel_cursor(data, size);
+	uint32_t threads = reel_cursor_u8(&input) % 8 ? 1 : 2;
+	struct reel_capture *capture, *again;
+
+	replay_parts_take(&input, &parts);
+	if (!replay_open(&parts, parts.capture.path, 1, &capture))
+		return 0;
+	must_be(replay_open(&parts, parts.capture.path, threads, &again), "a capture twice");
+	must_be_same_traces(capture, again, "the same traces");
+	read_about(capture);
+	reel_capture_close(again);
+	reel_capture_close(capture);
+	return 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Captures, scrubbed: what comes out is a whole capture with as many samples, and the same when it
+ * is scrubbed again.  Its traces are the same, but where a file's CFI may lead anywhere.
+ */
+#define _GNU_SOURCE
+#include "replay/rewrite.h"
+#include "replay/sample_scrub.h"
+#include "tests/fuzz/replay_parts.h"
+#include "tests/support/read_all.h"
+
+struct scrub {
+	struct reel_capture *capture;
+	struct reel_scrubber *scrubber;
+};
+
+static struct reel_error *scrub_sample(void *context, struct reel_rewrite_sample *rewritten)
+{
+	struct scrub *scrub = context;
+
+	return reel_capture_scrub_sample(scrub->capture, scrub->scrubber, &rewritten->sample);
+}
+
+/* As reel_capture_scrub, but in columns: the dense way takes a hundred times as long. */
+static void scrub(struct reel_capture *capture, struct fuzz_file *to, struct outcome *ret)
+{
+	struct scrub scrub = { .capture = capture };
+	const struct reel_rewrite_options options = {
+		.drop_unknown = true,
+		.sample = scrub_sample,
+		.context = &scrub,
+	};
+	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
+	struct reel_rewrite_counts counts;
+
+	fuzz_file_fill(to, "", 0);
+	must_be(lseek(to->fd, 0, SEEK_SET) == 0, "at the start");
+	must(reel_scrubber_create(&scrub.scrubber));
+	must(reel_rewrite(capture, to->fd, "scrubbed", &options, &counts));
+	reel_scrubber_destroy(scrub.scrubber);
+	file_content(to->fd, &bytes);
+	read_all(bytes.bytes, bytes.size, ret);
+	must_be(ret->opened && ret->has_trailer, "a whole capture");
+	must_be(ret->samples == counts.samples, "as many samples as were counted");
+}
+
+static void scrub_again(const struct replay_parts *parts, const struct fuzz_file *once,
+			uint64_t samples)
+{
+	static struct fuzz_file twice;
+	struct reel_capture *capture;
+	_cleanup_buffer_ struct reel_buffer a = { 0 };
+	struct outcome first, second;
+
+	must_be(replay_open(parts, once->path, 1, &capture), "a capture that can be opened");
+	scrub(capture, &twice, &second);
+	must_be(second.samples == samples, "as many samples");
+	file_content(once->fd, &a);
+	read_all(a.bytes, a.size, &first);
+	must_be(first.checksum == second.checksum, "what is scrubbed already stays as it is");
+	reel_buffer_free(&first.text);
+	reel_buffer_free(&second.text);
+	reel_capture_close(capture);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct replay_parts parts;
+	static struct fuzz_file once;
+	struct reel_cursor input = reel_cursor(data, size);
+	struct reel_capture *capture, *scrubbed;
+	struct outcome outcome;
+
+	replay_parts_take(&input, &parts);
+	if (!replay_open(&parts, parts.capture.path, 1, &capture))
+		return 0;
+	scrub(capture, &once, &outcome);
+	scrub_again(&parts, &once, outcome.samples);
+	must_be(replay_open(&parts, once.path, 1, &scrubbed), "a capture that opens");
+	if (!parts.has_elf)
+		must_be_same_traces(capture, scrubbed, "the same traces");
+	reel_capture_close(scrubbed);
+	reel_buffer_free(&outcome.text);
+	reel_capture_close(capture);
+	return 0;
+}

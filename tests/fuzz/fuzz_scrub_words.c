@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The scrubber on samples with any words, for spaces with any mappings, against SPEC.md, 8.1, word
+ * by word: an address into a region or into code stays, all else is 1, and 0 stays 0.
+ */
+#define _GNU_SOURCE
+#include "replay/dwarf_cursor.h"
+#include "space/scrub.h"
+#include "tests/fuzz/sample_parts.h"
+
+#define SPACE 1
+
+struct world {
+	struct reel_timeline *timeline;
+	struct reel_scrub_words words;
+	const struct reel_sample *sample;
+};
+
+static void take_mappings(struct reel_cursor *input, struct reel_timeline *timeline)
+{
+	for (unsigned n = reel_cursor_u8(input) % 16; n; n--) {
+		struct reel_record record = { .id = REEL_RECORD_MAP };
+
+		record.map = (struct reel_record_map){
+			.time = 1,
+			.space = SPACE,
+			.address = 0x7fff00000000u + (reel_cursor_u16(input) << 4),
+			.size = 1 + reel_cursor_u16(input),
+			.protection = reel_cursor_u8(input) & 7,
+			.flags = 2,
+			.module = 1,
+		};
+		must(reel_timeline_add(timeline, &record));
+	}
+}
+
+static bool is_code(const struct world *w, uint64_t address)
+{
+	struct reel_mapping mapping;
+
+	return reel_timeline_find(w->timeline, SPACE, REEL_TIME_NOW, address, &mapping) &&
+	       mapping.protection & 4;
+}
+
+static uint64_t word_of(const struct world *w, uint64_t word)
+{
+	uint64_t code = word & ~w->words.code_mask, data = word & ~w->words.data_mask;
+
+	for (size_t i = 0; i < w->sample->n_regions; i++) {
+		const struct reel_region *region = &w->sample->regions[i];
+
+		if (data >= region->address && data - region->address <= region->size)
+			return word;
+	}
+	return is_code(w, code) || (code && is_code(w, code - 1)) ? word : word != 0;
+}
+
+static bool is_missing(const struct reel_region *region, size_t offset, size_t size)
+{
+	return region->n_missing && offset < region->missing->offset + region->missing->size &&
+	       region->missing->offset < offset + size;
+}
+
+/* Bytes that are no word's are 0. */
+static void check_region(const struct world *w, const struct reel_region *before,
+			 const struct reel_region *after)
+{
+	unsigned size = w->words.size;
+	size_t i = 0;
+
+	must_be(before->address == after->address && before->size == after->size, "the region");
+	while (i < before->size) {
+		uint64_t word;
+
+		if ((before->address + i) % size || before->size - i < size ||
+		    is_missing(before, i, size)) {
+			must_be(!after->bytes[i++], "0 where there is no word");
+			continue;
+		}
+		word = reel_load_target(before->bytes + i, size, w->words.big_endian);
+		must_be(reel_load_target(after->bytes + i, size, w->words.big_endian) ==
+				word_of(w, word),
+			"the word that SPEC.md wants");
+		i += size;
+	}
+}
+
+static void check(const struct world *w, const struct reel_sample *scrubbed)
+{
+	const struct reel_sample *sample = w->sample;
+	size_t n = sample->layout ? sample->layout->n_slots : 0;
+
+	must_be(scrubbed->flags == (sample->flags | REEL_SAMPLE_SCRUBBED), "marked");
+	must_be(scrubbed->n_regions == sample->n_regions, "all regions");
+	for (size_t i = 0; i < sample->n_regions; i++)
+		check_region(w, &sample->regions[i], &scrubbed->regions[i]);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t value = sample->values[i];
+
+		must_be(scrubbed->values[i] == (value == sample->pc ? value : word_of(w, value)),
+			"the register that SPEC.md wants");
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct reel_cursor input = reel_cursor(data, size);
+	struct reel_scrubber *scrubber;
+	struct fuzz_sample samples[6];
+	uint8_t bits = reel_cursor_u8(&input);
+	struct world w = { .words = { .size = bits & 1 ? 4 : 8, .big_endian = bits & 2 } };
+	size_t n = 0;
+
+	if (bits & 4)
+		w.words.code_mask = w.words.data_mask = UINT64_C(0xff7f) << 48;
+	must(reel_timeline_create(false, &w.timeline));
+	must(reel_scrubber_create(&scrubber));
+	for (; n < 6 && reel_cursor_left(&input); n++) {
+		struct reel_sample scrubbed;
+		struct reel_space_view view;
+
+		/* Not in all samples: lists of code and of words are kept from one to the next. */
+		if (n % 3 == 0)
+			take_mappings(&input, w.timeline);
+		fuzz_sample(&input, NULL, &samples[n]);
+		w.sample = &samples[n].sample;
+		scrubbed = *w.sample;
+		view = reel_timeline_view(w.timeline, SPACE, REEL_TIME_NOW);
+		must(reel_scrub_sample(scrubber, &view, &w.words, &scrubbed));
+		check(&w, &scrubbed);
+	}
+	while (n)
+		fuzz_sample_free(&samples[--n]);
+	reel_scrubber_destroy(scrubber);
+	reel_timeline_destroy(w.timeline);
+	return 0;
+}

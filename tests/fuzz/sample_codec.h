@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The codecs of samples: what was encoded is decoded again. */
+#ifndef TESTS_FUZZ_SAMPLE_CODEC_H
+#define TESTS_FUZZ_SAMPLE_CODEC_H
+
+#include "format/codec.h"
+#include "tests/fuzz/sample_parts.h"
+
+#define SAMPLES 24
+
+struct codec {
+	struct reel_sample_encoder *encoder;
+	struct reel_sample_decoder *decoder;
+	struct fuzz_sample samples[SAMPLES];
+	size_t n, checked;
+};
+
+static inline void encode(struct codec *w, struct reel_cursor *input, struct reel_buffer *ret)
+{
+	struct reel_sample_target target = { .word_bits = reel_cursor_u8(input) & 1 ? 32 : 64 };
+	size_t ends[REEL_STREAMS];
+	uint64_t expanded = 0;
+	uint32_t records = 0;
+
+	target.big_endian = reel_cursor_u8(input) & 1;
+	target.period = reel_cursor_u32(input);
+	reel_sample_encoder_reset(w->encoder);
+	reel_sample_encoder_set_target(w->encoder, &target);
+	while (w->n < SAMPLES && reel_cursor_left(input)) {
+		struct fuzz_sample *sample = &w->samples[w->n];
+
+		fuzz_sample(input, w->n ? &w->samples[w->n - 1].sample : NULL, sample);
+		must(reel_sample_encode(w->encoder, &sample->sample, &records, &expanded));
+		w->n++;
+	}
+	must(reel_sample_encoder_finish(w->encoder, ret, ends));
+	reel_sample_decoder_reset(w->decoder, expanded);
+}
+
+static inline void check(struct codec *w, const struct reel_sample *sample)
+{
+	must_be(w->checked < w->n, "no more samples than there were");
+	must_be(same_samples(sample, &w->samples[w->checked++].sample), "the sample as it was");
+}
+
+static inline void decode_record(struct codec *w, const struct reel_record_frame *frame)
+{
+	struct reel_sample sample;
+	bool found;
+
+	switch (frame->id) {
+	case REEL_RECORD_SAMPLE_LAYOUT:
+		must(reel_sample_decode_layout(w->decoder, frame));
+		return;
+	case REEL_RECORD_SAMPLE:
+		must(reel_sample_decode(w->decoder, frame, &sample));
+		check(w, &sample);
+		return;
+	default:
+		break;
+	}
+	must(reel_samples_begin(w->decoder, frame));
+	for (;;) {
+		must(reel_samples_next(w->decoder, &sample, &found));
+		if (!found)
+			break;
+		check(w, &sample);
+	}
+}
+
+static inline void decode(struct codec *w, const struct reel_buffer *bytes)
+{
+	struct reel_cursor cursor = reel_cursor(bytes->bytes, bytes->size);
+	struct reel_record_frame frame;
+
+	for (;;) {
+		must(reel_record_frame_next(&cursor, &frame));
+		if (!frame.id)
+			break;
+		decode_record(w, &frame);
+	}
+	must_be(w->checked == w->n, "all samples");
+}
+
+static inline void encode_and_decode(struct codec *w, enum reel_sample_form form,
+				     struct reel_cursor *input)
+{
+	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
+
+	if (!w->encoder) {
+		must(reel_sample_encoder_create(form, &w->encoder));
+		must(reel_sample_decoder_create(&w->decoder));
+	}
+	w->n = w->checked = 0;
+	encode(w, input, &bytes);
+	decode(w, &bytes);
+	for (size_t i = 0; i < w->n; i++)
+		fuzz_sample_free(&w->samples[i]);
+}
+
+#endif

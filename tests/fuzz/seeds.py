@@ -1,0 +1,393 @@
+#!/usr/bin/env python3
+"""Makes what fuzzing begins with, from testdata and the compilers that are here.
+
+    seeds.py [--stackreel PROGRAM] DIRECTORY
+
+fills DIRECTORY/TARGET for each target tests/fuzz/TARGET.c.  Numbers and parts stand in an input as
+tests/fuzz/fuzz.h takes them off.  PROGRAM imports recordings of perf, for captures whose binary is
+small; without it there are none of these.
+"""
+
+import argparse
+import glob
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# In the order of arch/arch.c.
+CPUS = {62: 0, 183: 1, 243: 2, 22: 3, 3: 4}
+BIAS = 0x10000000
+STACK = 0x7FFF0000
+LARGEST = 96 << 10
+
+PROGRAM = r"""
+struct list { struct list *next; int value; };
+static inline __attribute__((always_inline)) int twice(int x) { return 2 * x; }
+static inline __attribute__((always_inline)) int thrice(int x) { return twice(x) + x; }
+__attribute__((noinline)) int sum(struct list *list)
+{
+	int result = 0;
+	for (; list; list = list->next)
+		result += thrice(list->value);
+	return result;
+}
+__attribute__((noinline)) int deeper(int n, struct list *list)
+{
+	volatile char room[64];
+	room[n & 63] = (char)n;
+	return n ? deeper(n - 1, list) + room[n & 63] : sum(list);
+}
+int begin(int n)
+{
+	struct list one = { 0, n }, two = { &one, 7 };
+	__builtin_alloca(n & 255);
+	return deeper(n, &two) + twice(n);
+}
+"""
+COMPILERS = ["gcc", "clang", "aarch64-linux-gnu-gcc", "riscv64-linux-gnu-gcc", "s390x-linux-gnu-gcc",
+             "i686-linux-gnu-gcc"]
+LINKED = ["-shared", "-nostdlib", "-fPIC", "-Wl,--build-id"]
+VARIANTS = {
+    "O2": ["-O2", "-g", *LINKED],
+    "dwarf2": ["-O2", "-gdwarf-2", *LINKED],
+    "dwarf4-types": ["-O1", "-gdwarf-4", "-fdebug-types-section", *LINKED],
+    "dwarf64": ["-O2", "-gdwarf64", *LINKED],
+    "debug-frame": ["-O2", "-g", "-fno-asynchronous-unwind-tables", *LINKED],
+    "gz": ["-O2", "-g", "-gz=zlib", *LINKED],
+    "gz-gnu": ["-O2", "-g", "-gz=zlib-gnu", *LINKED],
+    "split": ["-O2", "-g", "-gsplit-dwarf", *LINKED],
+    "O0": ["-O0", "-g", *LINKED],
+    "object": ["-O2", "-g", "-c"],
+    "object-sections": ["-O2", "-gdwarf-4", "-c", "-ffunction-sections"],
+}
+
+DEBUG_SECTIONS = [".debug_info", ".debug_abbrev", ".debug_line", ".debug_line_str", ".debug_str",
+                  ".debug_addr", ".debug_rnglists", ".debug_str_offsets", ".debug_aranges",
+                  ".debug_ranges"]
+
+
+def part(data):
+    return len(data).to_bytes(3, "little") + data
+
+
+class Corpora:
+    def __init__(self, directory):
+        self.directory = directory
+
+    def add(self, target, name, data):
+        if len(data) > LARGEST:
+            return
+        folder = os.path.join(self.directory, target)
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, name.replace("/", "-")), "wb") as file:
+            file.write(data)
+
+
+# ---- ELF ----------------------------------------------------------------------------------------
+
+class Elf:
+    """Sections by name, of files that are right."""
+
+    def __init__(self, name, data):
+        self.name, self.data = name, data
+        self.is_32, order = data[4] == 1, "<" if data[5] == 1 else ">"
+        self.order = order
+        self.machine = struct.unpack_from(order + "H", data, 18)[0]
+        offset, = struct.unpack_from(order + ("I" if self.is_32 else "Q"), data, 32 if self.is_32 else 40)
+        size, count, names = struct.unpack_from(order + "HHH", data, 46 if self.is_32 else 58)
+        form = order + ("10I" if self.is_32 else "IIQQQQIIQQ")
+        headers = [struct.unpack_from(form, data, offset + i * size) for i in range(count)]
+        strings = headers[names]
+        self.sections = {}
+        for header in headers[1:]:
+            at = strings[4] + header[0]
+            name = data[at:data.index(b"\0", at)].decode()
+            # Type 8: without bytes.  Flag 0x800: compressed.
+            if header[1] != 8 and not header[2] & 0x800:
+                self.sections.setdefault(name, (header[3], data[header[4]:header[4] + header[5]]))
+
+    def bytes(self, name):
+        return self.sections.get(name, (0, b""))[1]
+
+    def section(self, name):
+        address, data = self.sections.get(name, (0, b""))
+        return (address & 0xFFFFFFFF).to_bytes(4, "little") + part(data)
+
+    def cpu(self):
+        return bytes([CPUS[self.machine]])
+
+    def addresses(self, n):
+        """Some of .text."""
+        begin, text = self.sections.get(".text", (0x1000, b"\0" * 64))
+        return [begin + len(text) * i // n for i in range(n)]
+
+
+def compile_all(folder):
+    source = os.path.join(folder, "program.c")
+    with open(source, "w") as file:
+        file.write(PROGRAM)
+    for compiler in COMPILERS:
+        for variant, options in VARIANTS.items():
+            output = os.path.join(folder, compiler + "-" + variant)
+            if not shutil.which(compiler):
+                continue
+            done = subprocess.run([compiler, "-w", *options, "-o", output, source], cwd=folder,
+                                  capture_output=True)
+            if not done.returncode:
+                yield output
+
+
+def elf_files(folder):
+    """Small ones, of each CPU."""
+    for path in [*glob.glob(ROOT + "/testdata/*/perf/usr/bin/*"), *compile_all(folder)]:
+        with open(path, "rb") as file:
+            data = file.read()
+        if data[:4] == b"\x7fELF":
+            yield Elf(os.path.relpath(path, ROOT if path.startswith(ROOT) else folder), data)
+
+
+def add_elf(corpora, elf):
+    name = elf.name
+    for target in ("fuzz_elf", "fuzz_table", "fuzz_relocation"):
+        if (elf.data[16 if elf.order == "<" else 17] == 1) == (target == "fuzz_relocation"):
+            corpora.add(target, name, elf.data)
+    addresses = b"".join(a.to_bytes(4, "little") for a in elf.addresses(16))
+    corpora.add("fuzz_debug_info", name, elf.cpu() + b"\x10" + addresses +
+                b"".join(part(elf.bytes(section)) for section in DEBUG_SECTIONS))
+    corpora.add("fuzz_debug_line", name, bytes([elf.order == ">"]) + addresses[:4] + b"\x04" +
+                b"".join(part(elf.bytes(s)) for s in (".debug_line", ".debug_line_str", ".debug_str")))
+    symbols = b"".join(part(elf.bytes(s)) for s in (".symtab", ".strtab", ".dynsym", ".dynstr"))
+    corpora.add("fuzz_symbols", name, elf.cpu() + addresses[:4] + b"\x04" + symbols)
+    cfi = elf.cpu() + b"".join(elf.section(s) for s in (".eh_frame", ".eh_frame_hdr", ".debug_frame"))
+    corpora.add("fuzz_cfi", name, cfi + addresses[:32])
+    add_stacks(corpora, elf, cfi)
+
+
+def add_stacks(corpora, elf, cfi):
+    """Stacks whose words are return addresses, and places of the stack, in an order of chance."""
+    chance = random.Random(elf.name)
+    word = 4 if elf.is_32 else 8
+    order = "little" if elf.order == "<" else "big"
+    code = [BIAS + address + 4 for address in elf.addresses(16)]
+    for i in range(4):
+        words = [chance.choice([chance.choice(code), STACK + word * chance.randrange(256), 0])
+                 for _ in range(128)]
+        stack = b"".join(value.to_bytes(word, order) for value in words)
+        state = struct.pack("<QQ", chance.choice(code), (1 << 64) - 1)
+        registers = b"".join(struct.pack("<Q", STACK + word * chance.randrange(64)) for _ in range(40))
+        region = struct.pack("<Q", STACK) + part(stack) + bytes(4)
+        nothing = bytes(8) + part(b"") + bytes(4)
+        chain = b"".join(struct.pack("<Q", chance.choice(code)) for _ in range(6))
+        corpora.add("fuzz_unwind", "%s-%d" % (elf.name, i),
+                    bytes([i]) + cfi + elf.section(".text") + region + nothing + nothing +
+                    part(chain) + state + registers)
+
+
+# Of .eh_frame's expressions: the one of lazily bound PLT entries, and some of all kinds.
+EXPRESSIONS = [bytes.fromhex(text) for text in (
+    "77088000 3f1a3b2a33 2422", "7708 06 23 10 1c", "31 32 16 17 13 12 14 15 01", "0e1122334455667788",
+    "08 05 09 fb 0a 0001 0b ffff 0c 12345678 0d 87654321 10 ff7f 11 807f", "2f 0000", "28 0100 31 96",
+    "31 1b 1c 1d 1e 1f 19 20 21 24 25 26 27 29 2a 2b 2c 2d 2e", "9404 9401 06 30 2801 00", "921000 9c",
+)]
+
+
+def add_expressions(corpora):
+    head = struct.pack("<Q", STACK) + part(bytes(range(256))) + b"\xff" * 8 + bytes(range(33))
+    for i, expression in enumerate(EXPRESSIONS):
+        for cpu in range(5):
+            corpora.add("fuzz_expression", "%d-%d" % (i, cpu), bytes([cpu | 64]) + head + expression)
+
+
+# ---- captures -----------------------------------------------------------------------------------
+
+def blocks_of(data):
+    """A capture's blocks as tests/fuzz/capture_parts.h takes them; None if it is none that is right."""
+    at, blocks = 48, b""
+    while data[at + 8:at + 12] == b"RBLK":
+        kind, codec, flags = struct.unpack_from("<HBB", data, at + 16)
+        stored, = struct.unpack_from("<I", data, at + 24)
+        payload = data[at + 80:at + 80 + stored]
+        at += 80 + stored
+        if flags & 2 or kind not in (1, 2):
+            continue
+        raw = subprocess.run(["zstd", "-dcq"], input=payload, capture_output=True)
+        if raw.returncode:
+            return None
+        blocks += bytes([kind - 1, flags]) + part(raw.stdout)
+    return blocks
+
+
+def captures(folder, stackreel):
+    """Name, file, and the ELF file that belongs to it."""
+    for path in sorted(glob.glob(ROOT + "/testdata/format/*.reel")):
+        with open(path, "rb") as file:
+            yield os.path.basename(path), file.read(), b""
+    for path in sorted(glob.glob(ROOT + "/testdata/*/perf/*.data")):
+        output = os.path.join(folder, "imported.reel")
+        if not stackreel or subprocess.run([stackreel, "import", "--raw-stacks", "-o", output, path],
+                                           capture_output=True).returncode:
+            continue
+        with open(output, "rb") as file, \
+                open(os.path.dirname(path) + "/usr/bin/stairs", "rb") as elf:
+            yield path.split("/")[-3] + "-" + os.path.basename(path), file.read(), elf.read()
+        os.unlink(output)
+
+
+def add_capture(corpora, name, data, elf):
+    blocks = blocks_of(data) if data else None
+    corpora.add("fuzz_reader", name, data)
+    if blocks is None:
+        return
+    corpora.add("fuzz_reader", name + "-blocks", blocks)
+    for target, head in ("fuzz_replay", b"\1"), ("fuzz_scrub", b""), ("fuzz_shrink", b""):
+        corpora.add(target, name, head + part(b"") + blocks)
+        if elf:
+            corpora.add(target, name + "-elf", head + part(elf) + blocks)
+    at = 0
+    while at < len(blocks):
+        size = int.from_bytes(blocks[at + 2:at + 5], "little")
+        if blocks[at] == 0:
+            corpora.add("fuzz_records", name + "-%d" % at, blocks[at + 5:at + 5 + size])
+        at += 5 + size
+
+
+# ---- texts and records ----------------------------------------------------------------------------
+
+KALLSYMS = """ffffffff81000000 T _stext
+ffffffff81000100 T schedule
+ffffffff81000200 t vfs_read\t[kernel]
+ffffffffc0000000 t nf_hook\t[nf_tables]
+ffffffffc0000040 t nf_init\t[nf_tables]
+ffffffffc0001000 t bpf_prog_1234\t[bpf]
+ffffffffc0002000 t ftrace_trampoline\t[__builtin__ftrace]
+0000000000000000 A fixed_percpu_data
+ffffffff81000300 D not_code
+"""
+MAPS = """55d0c2a00000-55d0c2a01000 r-xp 00001000 fe:01 1234    /usr/bin/a\\012b
+7f0000000000-7f0000001000 rw-p 00000000 00:00 0
+7ffd00000000-7ffd00021000 rw-p 00000000 00:00 0          [stack]
+7ffd00021000-7ffd00023000 r-xp 00000000 00:00 0          [vdso]
+ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0  [vsyscall]
+f7000000-f7001000 r-xs 00000000 103:05 99999999999 /memfd:x (deleted)
+"""
+STATUS = "Name:\ta\nTgid:\t12\nNgid:\t0\nPid:\t13\nNStgid:\t12\t3\t1\nNSpid:\t13\t4\t2\n"
+
+
+def add_texts(corpora):
+    symbols = b"".join(struct.pack("<I", i * 0x100) for i in range(8))
+    text = KALLSYMS.encode()
+    corpora.add("fuzz_kallsyms", "two", symbols + part(text) + part(text.replace(b"1234", b"9999")))
+    corpora.add("fuzz_proc", "maps", part(STATUS.encode()) + MAPS.encode())
+    with open("/proc/self/maps", "rb") as maps, open("/proc/self/status", "rb") as status:
+        corpora.add("fuzz_proc", "own", part(status.read()) + maps.read())
+    public = b"reelpub1_qTxdGl2Xsk13BsqwAUMVPYP41yXAYD4g_9eZcx7QDShwIDl0"
+    corpora.add("fuzz_keys", "public", public)
+    corpora.add("fuzz_keys", "publics", b"# ours\n\n  " + public + b"\t\r\n" + public)
+    with open(ROOT + "/testdata/format/encrypted.key", "rb") as file:
+        corpora.add("fuzz_keys", "secret", file.read())
+
+
+def event(kind, body, time, misc=0):
+    """A record of perf's, with REEL_PROCESS_SAMPLE_TYPE's fields behind it."""
+    body += bytes(-len(body) % 8) + struct.pack("<IIQII", 12, 13, time, 1, 0)
+    return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
+
+
+def add_events(corpora):
+    def mmap2(path):
+        return struct.pack("<IIQQQIIQQII", 12, 13, 0x7F00, 0x1000, 0, 8, 1, 99, 0, 5, 2) + path + b"\0"
+    build_id = (struct.pack("<IIQQQB3x", 12, 13, 0x7F00, 0x1000, 0, 20) + bytes(range(20)) +
+                struct.pack("<II", 5, 2) + b"/bin/a\0")
+    task = struct.pack("<IIIIQ", 20, 12, 20, 12, 5)
+    records = [event(10, mmap2(b"/usr/lib/x.so"), 3), event(10, build_id, 1, 1 << 14),
+               event(3, struct.pack("<II", 12, 13) + b"name\0\0\0\0", 2, 1 << 13), event(7, task, 5),
+               event(4, task, 6), struct.pack("<IHHQQ", 2, 0, 24, 1, 7),
+               event(17, struct.pack("<QIHH", 0xFFFFFFFFC0000000, 64, 1, 0) + b"bpf_prog\0", 4),
+               event(5, struct.pack("<QQQ", 1, 2, 3), 7)]
+    for begin in (0, 4000):
+        corpora.add("fuzz_process_events", "each-%d" % begin, struct.pack("<H", begin) + b"".join(
+            struct.pack("<I", 10) + part(record) for record in records))
+        corpora.add("fuzz_process_events", "all-%d" % begin, struct.pack("<HI", begin, 5) +
+                    part(b"".join(records)) + struct.pack("<I", 100) + part(b""))
+
+
+def bpf_sample(flags, chain, regions, gap):
+    """struct reel_bpf_sample and what is behind it (bpf/sample.h)."""
+    header = struct.pack("<IIQIIIIQIIIIII", 1, flags, 1000, 12, 13, 1, 0, 10101, 1, 17, len(chain), 2,
+                         len(regions), 16)
+    for i in range(2):
+        address, data, missing = regions[i] if i < len(regions) else (0, b"", 0)
+        header += struct.pack("<QIHH5Q", address, len(data), i, gap, missing, 0, 0, 0, 0)
+    header += struct.pack("<4Q", 0xFFFFFFFF81000100, 1, 2, 0xFFFFFFFF81000200)
+    header += struct.pack("<QQ32Q", 0x401000, 0xFFFF, *range(32))
+    body = b"".join(struct.pack("<Q", address) for address in [*chain, 0x401000, 0x401100])
+    for _, data, _ in regions:
+        body += bytes(gap) + data + bytes(-len(data) % 8)
+    return header + body
+
+
+def add_ring(corpora):
+    stack = struct.pack("<32Q", *(0x401000 + 8 * i for i in range(32)))
+    kernel = [0xFFFFFFFF81000200, 0xFFFFFFFF81000300]
+    for flags in (1, 1 | 4, 1 | 8, 1 | 16, 1 | 64 | 128, 1 | 64 | 128 | 256):
+        corpora.add("fuzz_ring", "stack-%d" % flags,
+                    bpf_sample(flags, kernel, [(0x7FFC00000FE0, stack, flags >> 3 & 1)], 8))
+    corpora.add("fuzz_ring", "two", bpf_sample(1, [], [(0x7FFC00000FE0, stack, 2), (0x1000, stack, 0)], 0))
+    corpora.add("fuzz_ring", "none", bpf_sample(0, kernel, [], 0))
+
+
+def add_changes(corpora):
+    """What tests/fuzz/fuzz_encrypted.c does to a capture: a change, the block, and more of what it takes."""
+    changes = {"left-out": [0, 2], "swapped": [1, 2, 3], "repeated": [2, 2, 4], "spliced": [3, 2, 2],
+               "renumbered": [0, 3, 6, 0], "erased": [8, 3, 0, 8, 3, 2, 3], "keys": [8, 0, 0],
+               "cut": [0, 6, 0, 6, 5, 0], "bit": [9, 2, 40, 0, 1], "header": [7, 4, 0], "index": [0, 7, 0, 6]}
+    for name, change in changes.items():
+        corpora.add("fuzz_encrypted", name, bytes(change))
+    corpora.add("fuzz_encrypted", "made-up", bytes([4, 3, 1, 0, 1]) + part(b"\x1e\x04\0\0\0\0"))
+
+
+def add_samples(corpora):
+    """What sample_parts.h makes samples of has no wrong bytes: any will do."""
+    chance = random.Random(1)
+    for i in range(24):
+        data = bytes(chance.choice((0, 1, 8, chance.randrange(256))) for _ in range(200 + 100 * i))
+        corpora.add("fuzz_samples", str(i), bytes([i]) + data)
+        corpora.add("fuzz_coded_samples", str(i), data)
+        corpora.add("fuzz_scrub_words", str(i), bytes([i]) + data)
+
+
+def add_recordings(corpora):
+    for path in glob.glob(ROOT + "/testdata/*/perf/*.data"):
+        with open(path, "rb") as file:
+            corpora.add("fuzz_import", path.split("/")[-3] + "-" + os.path.basename(path), file.read())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--stackreel")
+    parser.add_argument("directory")
+    options = parser.parse_args()
+    stackreel = options.stackreel and os.path.abspath(options.stackreel)
+    corpora = Corpora(options.directory)
+    with tempfile.TemporaryDirectory() as folder:
+        for elf in elf_files(folder):
+            add_elf(corpora, elf)
+        for name, data, elf in captures(folder, stackreel):
+            add_capture(corpora, name, data, elf)
+    add_expressions(corpora)
+    add_texts(corpora)
+    add_events(corpora)
+    add_ring(corpora)
+    add_changes(corpora)
+    add_samples(corpora)
+    add_recordings(corpora)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

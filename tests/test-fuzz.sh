@@ -1,0 +1,33 @@
+#!/bin/bash
+# Each target of tests/fuzz, from its seeds: FUZZ_SECONDS of each, which are 2 here. For a minute of each, as `make test-all` is to have it,
+# FUZZ_SECONDS=60; for hours, and from what was found so far: make fuzz HOURS=8.
+# run.sh: makes long thorough
+set -u
+cd "$(dirname "$0")/.." || exit
+O=${O:-build}
+. tests/count.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+clang=${CLANG:-clang}
+echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' >"$work/fuzz.c"
+if ! "$clang" -fsanitize=fuzzer,address,undefined -o "$work/fuzz" "$work/fuzz.c" 2>"$work/log"; then
+    skip "no clang with libFuzzer ($clang): $(head -n 1 "$work/log")"
+    finish
+fi
+make -s fuzz-build O="$O" CLANG="$clang" >"$work/log" 2>&1
+status=$?
+count $status "the build"
+[ $status = 0 ] || { tail -n 40 "$work/log" && finish; }
+
+# What is found stays: its input is printed with it.
+kept=$O/fuzz/tests-corpus
+rm -rf "$kept" && mkdir -p "$kept"
+# shellcheck disable=SC2086 # an option with its argument, or none
+tests/fuzz/run.py --tests --seconds "${FUZZ_SECONDS:-2}" --programs "$O/fuzz/tests/fuzz" --corpus "$kept" \
+    $([ -x "$O/stackreel" ] && echo --stackreel "$O/stackreel") >"$work/log" 2>&1
+status=$?
+read -r p f _ < <(tail -n 1 "$work/log" | sed -E 's/[^0-9]+/ /g')
+passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1}))
+[ $status = 0 ] && [ "${f:-1}" = 0 ] || cat "$work/log"
+finish
