@@ -23,9 +23,9 @@ count $status "the build"
 # What is found stays: its input is printed with it.
 kept=$O/fuzz/tests-corpus
 rm -rf "$kept" && mkdir -p "$kept"
-# shellcheck disable=SC2086 # an option with its argument, or none
-tests/fuzz/run.py --tests --seconds "${FUZZ_SECONDS:-2}" --programs "$O/fuzz/tests/fuzz" --corpus "$kept" \
-    $([ -x "$O/stackreel" ] && echo --stackreel "$O/stackreel") >"$work/log" 2>&1
+options=(--tests --seconds "${FUZZ_SECONDS:-2}" --programs "$O/fuzz/tests/fuzz" --corpus "$kept")
+[ -x "$O/stackreel" ] && options+=(--stackreel "$O/stackreel")
+tests/fuzz/run.py "${options[@]}" >"$work/log" 2>&1
 status=$?
 read -r p f _ < <(tail -n 1 "$work/log" | sed -E 's/[^0-9]+/ /g')
 passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1}))

@@ -285,6 +285,10 @@ def add_texts(corpora):
     corpora.add("fuzz_proc", "maps", part(STATUS.encode()) + MAPS.encode())
     with open("/proc/self/maps", "rb") as maps, open("/proc/self/status", "rb") as status:
         corpora.add("fuzz_proc", "own", part(status.read()) + maps.read())
+    for i, typed in enumerate(("1.5s", "64K", "10m", "0-3,7", "1,2,3", "999", ".5", "18446744073709551616",
+                               "a\u200bb\u202e\U0001F600\ue000\"\\;\x1b[31m\u0085", "caf\u00e9\ufeff")):
+        corpora.add("fuzz_texts", str(i), typed.encode())
+    corpora.add("fuzz_texts", "bytes", b"\xed\xa0\x80\xff\xc0\xaf\xf4\x90\x80\x80")
     public = b"reelpub1_qTxdGl2Xsk13BsqwAUMVPYP41yXAYD4g_9eZcx7QDShwIDl0"
     corpora.add("fuzz_keys", "public", public)
     corpora.add("fuzz_keys", "publics", b"# ours\n\n  " + public + b"\t\r\n" + public)

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names for a terminal and for JSON, and what a user types: numbers, sizes, durations, lists.  What
+ * is printed has no character that acts on a terminal, whatever was recorded.
+ */
+#define _GNU_SOURCE
+#include "cli/decimal.h"
+#include "cli/json.h"
+#include "record/quantity.h"
+#include "tests/fuzz/fuzz.h"
+
+#undef _cleanup_free_ /* the next one has its own */
+#include "cli/text.h"
+
+static bool acts_on_terminals(int32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||
+	       (c >= 0x2066 && c <= 0x2069) || c == 0x2028 || c == 0x2029;
+}
+
+static void escape(struct reel_bytes part)
+{
+	_cleanup_free_ char *text = text_escape_bytes(part.data, part.size, "\\;");
+	size_t size = strlen(text), length;
+
+	for (size_t i = 0; i < size; i += length) {
+		int32_t c = text_decode((const uint8_t *)text + i, size - i, &length);
+
+		must_be(length > 0 && length <= size - i, "a length");
+		must_be(!acts_on_terminals(c), "a character for eyes only");
+		must_be(c != ';', "without what it was to be without");
+	}
+	must_be(text_width(text) <= size, "a width");
+}
+
+static size_t json_escape_size(const char *at)
+{
+	must_be(strchr("\"\\/bfnrtu", at[1]) != NULL && at[1], "an escape of JSON's");
+	if (at[1] != 'u')
+		return 2;
+	must_be(strspn(at + 2, "0123456789abcdefABCDEF") >= 4, "four digits");
+	return 6;
+}
+
+static void write_json(struct reel_bytes part)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0, at = 1;
+	FILE *file = open_memstream(&text, &size);
+
+	must_be(file != NULL, "memory");
+	json_string(part.data, part.size, file);
+	fclose(file);
+	must_be(size >= 2 && text[0] == '"' && text[size - 1] == '"', "quotes");
+	while (at < size - 1) {
+		must_be((uint8_t)text[at] >= 0x20 && (uint8_t)text[at] < 0x7f && text[at] != '"',
+			"a character of a string in ASCII");
+		at += text[at] == '\\' ? json_escape_size(text + at) : 1;
+	}
+	must_be(at == size - 1, "no escape of the last quote");
+}
+
+static void parse_list(const char *text, bool ranges)
+{
+	uint32_t *list = NULL;
+	size_t count = 0;
+
+	if (fuzz_fine(reel_quantity_list(text, ranges, 8192, &list, &count)))
+		for (size_t i = 0; i < count; i++)
+			must_be(list[i] <= 8192 && (!i || list[i - 1] < list[i]), "in order");
+	free(list);
+}
+
+static void parse(const char *text)
+{
+	const char *end;
+	uint64_t value;
+
+	if (decimal_parse(text, 1000000, &end, &value))
+		must_be(end > text && end <= text + strlen(text), "a number of the text");
+	if (fuzz_fine(reel_quantity_number(text, 3, 1000, &value)))
+		must_be(value >= 3 && value <= 1000, "within its limits");
+	if (fuzz_fine(reel_quantity_size(text, &value)))
+		must_be(value > 0, "not 0");
+	if (fuzz_fine(reel_quantity_duration(text, &value)))
+		must_be(value > 0, "not 0");
+	parse_list(text, false);
+	parse_list(text, true);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct reel_bytes part = { data, size };
+	_cleanup_free_ char *text = fuzz_text(part);
+
+	escape(part);
+	write_json(part);
+	parse(text);
+	return 0;
+}
