@@ -48,16 +48,9 @@ static inline void decode_record(struct codec *w, const struct reel_record_frame
 	struct reel_sample sample;
 	bool found;
 
-	switch (frame->id) {
-	case REEL_RECORD_SAMPLE_LAYOUT:
+	if (frame->id == REEL_RECORD_SAMPLE_LAYOUT) {
 		must(reel_sample_decode_layout(w->decoder, frame));
 		return;
-	case REEL_RECORD_SAMPLE:
-		must(reel_sample_decode(w->decoder, frame, &sample));
-		check(w, &sample);
-		return;
-	default:
-		break;
 	}
 	must(reel_samples_begin(w->decoder, frame));
 	for (;;) {
