@@ -95,7 +95,7 @@ struct reel_record_event {
 struct reel_record_module {
 	uint64_t id;
 	uint64_t kind;
-	/* Identity: a build-id, or (device, inode, generation); the other half is empty or 0. */
+	/* Where unknown: 0, or empty. The identity is all but the id (space/module_set.h). */
 	uint64_t device_major, device_minor, inode, inode_generation;
 	struct reel_bytes build_id;
 	struct reel_bytes path;

@@ -6,29 +6,31 @@
 #include "format/bytes.h"
 #include "import/modules.h"
 #include "include/stackreel.h"
+#include "space/module_set.h"
 
 struct name {
 	struct reel_bytes name, build_id; /* behind the struct */
 };
 
-struct module {
-	struct reel_record_module record; /* its texts are behind the struct */
-};
-
 struct reel_import_modules {
 	struct reel_writer *writer;
-	void *names, *modules; /* tsearch(3) */
-	uint64_t last_id;
+	void *names; /* tsearch(3) */
+	struct reel_module_set *modules;
 };
 
 struct reel_error *reel_import_modules_create(struct reel_writer *writer,
 					      struct reel_import_modules **ret)
 {
+	struct reel_error *error;
+
 	*ret = calloc(1, sizeof(**ret));
 	if (!*ret)
 		return reel_error_no_memory();
 	(*ret)->writer = writer;
-	return NULL;
+	error = reel_module_set_create(&(*ret)->modules);
+	if (error)
+		free(*ret);
+	return error;
 }
 
 void reel_import_modules_destroy(struct reel_import_modules *modules)
@@ -36,7 +38,7 @@ void reel_import_modules_destroy(struct reel_import_modules *modules)
 	if (!modules)
 		return;
 	tdestroy(modules->names, free);
-	tdestroy(modules->modules, free);
+	reel_module_set_destroy(modules->modules);
 	free(modules);
 }
 
@@ -53,30 +55,6 @@ static int compare_names(const void *a, const void *b)
 	const struct name *left = a, *right = b;
 
 	return compare_bytes(left->name, right->name);
-}
-
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
-static int compare_modules(const void *a, const void *b)
-{
-	const struct reel_record_module *left = a, *right = b;
-	int order = compare_numbers(left->kind, right->kind);
-
-	if (!order)
-		order = compare_bytes(left->build_id, right->build_id);
-	if (order || left->build_id.size)
-		return order;
-	order = compare_numbers(left->inode, right->inode);
-	if (!order)
-		order = compare_numbers(left->inode_generation, right->inode_generation);
-	if (!order)
-		order = compare_numbers(left->device_major, right->device_major);
-	if (!order)
-		order = compare_numbers(left->device_minor, right->device_minor);
-	return order ? order : compare_bytes(left->path, right->path);
 }
 
 /* Copies the text to *at, and moves on behind it. */
@@ -116,45 +94,25 @@ struct reel_bytes reel_import_modules_build_id(const struct reel_import_modules 
 	return found ? (*found)->build_id : (struct reel_bytes){ NULL, 0 };
 }
 
-static struct reel_error *create(struct reel_import_modules *modules,
-				 const struct reel_record_module *from, uint64_t *id_ret)
-{
-	struct module *module = malloc(sizeof(*module) + from->path.size + from->build_id.size);
-	uint8_t *at = (uint8_t *)(module + 1);
-	struct reel_record record = { .id = REEL_RECORD_MODULE };
-
-	if (!module)
-		return reel_error_no_memory();
-	module->record = *from;
-	module->record.id = modules->last_id + 1;
-	module->record.path = keep(&at, from->path);
-	module->record.build_id = keep(&at, from->build_id);
-	if (!tsearch(module, &modules->modules, compare_modules)) {
-		free(module);
-		return reel_error_no_memory();
-	}
-	*id_ret = ++modules->last_id;
-	record.module = module->record;
-	return reel_writer_record(modules->writer, &record);
-}
-
 struct reel_error *reel_import_modules_add(struct reel_import_modules *modules,
 					   struct reel_record_module module, uint64_t *id_ret)
 {
-	const struct module *const *found;
+	struct reel_record record = { .id = REEL_RECORD_MODULE };
+	struct reel_known_module *known;
+	struct reel_error *error;
 
 	if (!module.build_id.size)
 		module.build_id = reel_import_modules_build_id(modules, module.path);
-	if (module.build_id.size) {
-		module.device_major = module.device_minor = 0;
-		module.inode = module.inode_generation = 0;
-		/* An ELF file in a memfd or in shared memory is as good as any. */
-		if (module.kind == REEL_MODULE_ANONYMOUS)
-			module.kind = REEL_MODULE_FILE;
-	}
-	found = tfind(&module, &modules->modules, compare_modules);
-	if (!found)
-		return create(modules, &module, id_ret);
-	*id_ret = (*found)->record.id;
-	return NULL;
+	/* An ELF file in a memfd or in shared memory is as good as any. */
+	if (module.build_id.size && module.kind == REEL_MODULE_ANONYMOUS)
+		module.kind = REEL_MODULE_FILE;
+	error = reel_module_set_add(modules->modules, &module, &known);
+	if (error)
+		return error;
+	*id_ret = known->record.id;
+	if (known->is_written)
+		return NULL;
+	known->is_written = true;
+	record.module = known->record;
+	return reel_writer_record(modules->writer, &record);
 }

@@ -20,8 +20,8 @@ struct reel_bytes reel_import_modules_build_id(const struct reel_import_modules 
 					       struct reel_bytes name);
 
 /*
- * The id of a module; module->id is not looked at.  A build-id, if there is one
- * (or one of that name was given), is all of its identity.
+ * The id of a module; module->id is not looked at.  Without a build-id, it has the one that was
+ * given for its name.
  */
 struct reel_error *reel_import_modules_add(struct reel_import_modules *modules,
 					   struct reel_record_module module,

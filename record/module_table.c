@@ -9,206 +9,140 @@
 #include "include/stackreel.h"
 #include "record/module_table.h"
 #include "space/module_kind.h"
-#include "space/id_table.h"
-
-struct module {
-	struct module *same_hash;
-	uint64_t id;
-	struct reel_module_identity identity; /* path is the module's own */
-	uint8_t *image;
-	size_t image_size;
-	bool written;
-};
-
-/* All modules whose identities have one hash. */
-struct hash_entry {
-	struct reel_id_entry entry;
-	struct module *first;
-};
+#include "space/module_set.h"
 
 /* What a file said when it was read; another time of change makes it another file. */
 struct file_entry {
-	struct reel_id_entry entry; /* hash of device and inode */
 	dev_t device;
-	ino_t inode;
+	ino_t inode; /* 0: empty */
 	struct timespec changed;
 	off_t size;
 	uint64_t generation;
 	struct reel_build_id build_id;
 };
 
+/* Files that were looked into lately, each at the place that its number gives. */
+#define FILES 1024
+
+/* Modules may have so many bytes before it is looked which of them are mapped still. */
+#define BYTES_MIN (4u << 20)
+
 struct reel_module_table {
-	struct module **modules; /* by id - 1 */
-	size_t count, capacity;
-	struct reel_id_table by_hash;
-	struct reel_id_table files;
+	struct reel_module_set *set;
+	size_t bytes, bytes_max;
+	struct file_entry files[FILES];
 };
 
 struct reel_error *reel_module_table_create(struct reel_module_table **ret)
 {
-	*ret = calloc(1, sizeof(**ret));
-	return *ret ? NULL : reel_error_no_memory();
-}
+	struct reel_module_table *table = calloc(1, sizeof(*table));
+	struct reel_error *error;
 
-static void free_entry(void *context, struct reel_id_entry *entry)
-{
-	(void)context;
-	free(entry);
+	if (!table)
+		return reel_error_no_memory();
+	table->bytes_max = BYTES_MIN;
+	error = reel_module_set_create(&table->set);
+	if (error)
+		free(table);
+	else
+		*ret = table;
+	return error;
 }
 
 void reel_module_table_destroy(struct reel_module_table *table)
 {
 	if (!table)
 		return;
-	for (size_t i = 0; i < table->count; i++) {
-		free((char *)table->modules[i]->identity.path);
-		free(table->modules[i]->image);
-		free(table->modules[i]);
-	}
-	free(table->modules);
-	reel_id_table_visit(&table->by_hash, free_entry, NULL);
-	reel_id_table_free(&table->by_hash);
-	reel_id_table_visit(&table->files, free_entry, NULL);
-	reel_id_table_free(&table->files);
+	reel_module_set_destroy(table->set);
 	free(table);
-}
-
-/* ---- identities ------------------------------------------------------------------- */
-
-/* FNV-1a */
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
-{
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ ((const uint8_t *)bytes)[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
-static uint64_t hash_identity(const struct reel_module_identity *identity)
-{
-	uint64_t hash =
-		hash_bytes(UINT64_C(0xcbf29ce484222325), &identity->kind, sizeof(identity->kind));
-
-	if (identity->build_id.size)
-		return hash_bytes(hash, identity->build_id.bytes, identity->build_id.size);
-	hash = hash_bytes(hash, &identity->inode, sizeof(identity->inode));
-	return hash_bytes(hash, identity->path, strlen(identity->path));
-}
-
-/* A build-id alone is an identity; without one the file and its name are. */
-static bool is_same(const struct reel_module_identity *a, const struct reel_module_identity *b)
-{
-	if (a->kind != b->kind || a->build_id.size != b->build_id.size)
-		return false;
-	if (a->build_id.size)
-		return !memcmp(a->build_id.bytes, b->build_id.bytes, a->build_id.size);
-	return a->device_major == b->device_major && a->device_minor == b->device_minor &&
-	       a->inode == b->inode && a->inode_generation == b->inode_generation &&
-	       !strcmp(a->path, b->path);
-}
-
-static struct reel_error *module_create(struct reel_module_table *table,
-					const struct reel_module_identity *identity,
-					struct module **ret)
-{
-	struct module *module;
-
-	if (table->count == table->capacity) {
-		size_t capacity = table->capacity ? 2 * table->capacity : 64;
-		struct module **grown =
-			reallocarray(table->modules, capacity, sizeof(struct module *));
-
-		if (!grown)
-			return reel_error_no_memory();
-		table->modules = grown;
-		table->capacity = capacity;
-	}
-	module = calloc(1, sizeof(*module));
-	if (!module)
-		return reel_error_no_memory();
-	module->identity = *identity;
-	if (identity->build_id.size) {
-		module->identity.device_major = module->identity.device_minor = 0;
-		module->identity.inode = module->identity.inode_generation = 0;
-	}
-	module->identity.path = strdup(identity->path);
-	if (!module->identity.path) {
-		free(module);
-		return reel_error_no_memory();
-	}
-	module->id = table->count + 1;
-	table->modules[table->count++] = module;
-	*ret = module;
-	return NULL;
 }
 
 struct reel_error *reel_module_table_add(struct reel_module_table *table,
 					 const struct reel_module_identity *identity,
 					 uint64_t *id_ret)
 {
-	uint64_t hash = hash_identity(identity);
-	struct hash_entry *entry = (struct hash_entry *)reel_id_table_find(&table->by_hash, hash);
-	struct module *module = entry ? entry->first : NULL;
-	struct reel_error *error;
+	struct reel_record_module record = {
+		.kind = identity->kind,
+		.device_major = identity->device_major,
+		.device_minor = identity->device_minor,
+		.inode = identity->inode,
+		.inode_generation = identity->inode_generation,
+		.build_id = { identity->build_id.bytes, identity->build_id.size },
+		.path = reel_bytes_of_string(identity->path),
+	};
+	struct reel_known_module *module;
+	struct reel_error *error = reel_module_set_add(table->set, &record, &module);
 
-	while (module && !is_same(&module->identity, identity))
-		module = module->same_hash;
-	if (module) {
-		*id_ret = module->id;
-		return NULL;
-	}
-	if (!entry) {
-		entry = calloc(1, sizeof(*entry));
-		if (!entry)
-			return reel_error_no_memory();
-		entry->entry.id = hash;
-		if (!reel_id_table_insert(&table->by_hash, &entry->entry)) {
-			free(entry);
-			return reel_error_no_memory();
-		}
-	}
-	error = module_create(table, identity, &module);
 	if (error)
 		return error;
-	module->same_hash = entry->first;
-	entry->first = module;
-	*id_ret = module->id;
+	if (!module->is_counted)
+		table->bytes += module->size;
+	module->is_counted = true;
+	*id_ret = module->record.id;
 	return NULL;
+}
+
+/* ---- modules that nobody has mapped any more ----------------------------------------- */
+
+size_t reel_module_table_bytes(const struct reel_module_table *table)
+{
+	return table->bytes;
+}
+
+bool reel_module_table_is_full(const struct reel_module_table *table)
+{
+	return table->bytes > table->bytes_max;
+}
+
+void reel_module_table_use(struct reel_module_table *table, uint64_t id)
+{
+	struct reel_known_module *module = reel_module_set_find(table->set, id);
+
+	if (module)
+		module->is_used = true;
+}
+
+/* The kernel's are few, and mapped by nobody. */
+static void forget_unused(void *context, struct reel_known_module *module)
+{
+	struct reel_module_table *table = context;
+	uint64_t kind = module->record.kind;
+
+	if (module->is_used || kind == REEL_MODULE_KERNEL || kind == REEL_MODULE_KERNEL_MODULE) {
+		module->is_used = false;
+		return;
+	}
+	table->bytes -= module->size + module->image_size;
+	reel_module_set_remove(table->set, module);
+}
+
+void reel_module_table_forget_unused(struct reel_module_table *table)
+{
+	reel_module_set_visit(table->set, forget_unused, table);
+	table->bytes_max = 2 * table->bytes > BYTES_MIN ? 2 * table->bytes : BYTES_MIN;
 }
 
 /* ---- mapped files ------------------------------------------------------------------ */
 
-/* Asks the file, or what it said before if it is unchanged; NULL without memory. */
+/* Asks the file, or what it said before if it is unchanged; NULL if it cannot be asked. */
 static const struct file_entry *look_into(struct reel_module_table *table, int fd)
 {
 	struct file_entry *file;
 	struct stat status;
-	uint64_t key;
-	long generation;
+	long generation = 0;
 
-	if (fstat(fd, &status))
+	if (fstat(fd, &status) || !status.st_ino)
 		return NULL;
-	key = hash_bytes(status.st_ino, &status.st_dev, sizeof(status.st_dev));
-	file = (struct file_entry *)reel_id_table_find(&table->files, key);
-	if (file && file->device == status.st_dev && file->inode == status.st_ino &&
+	file = &table->files[(status.st_ino ^ status.st_dev) % FILES];
+	if (file->device == status.st_dev && file->inode == status.st_ino &&
 	    file->size == status.st_size && file->changed.tv_sec == status.st_mtim.tv_sec &&
 	    file->changed.tv_nsec == status.st_mtim.tv_nsec)
 		return file;
-	if (!file) {
-		file = calloc(1, sizeof(*file));
-		if (!file)
-			return NULL;
-		file->entry.id = key;
-		if (!reel_id_table_insert(&table->files, &file->entry)) {
-			free(file);
-			return NULL;
-		}
-	}
 	file->device = status.st_dev;
 	file->inode = status.st_ino;
 	file->changed = status.st_mtim;
 	file->size = status.st_size;
 	/* What the kernel's mmap records call ino_generation; not every file system has it. */
-	generation = 0;
 	file->generation = ioctl(fd, FS_IOC_GETVERSION, &generation) ? 0 : (uint32_t)generation;
 	reel_build_id_of_file(fd, &file->build_id);
 	return file;
@@ -252,37 +186,29 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 struct reel_error *reel_module_table_set_image(struct reel_module_table *table, uint64_t id,
 					       const uint8_t *bytes, size_t size)
 {
-	struct module *module = table->modules[id - 1];
+	struct reel_known_module *module = reel_module_set_find(table->set, id);
 
-	if (module->image || !size || size > REEL_IMAGE_MAX)
+	if (!module || module->image || !size || size > REEL_IMAGE_MAX)
 		return NULL;
 	module->image = malloc(size);
 	if (!module->image)
 		return reel_error_no_memory();
 	memcpy(module->image, bytes, size);
 	module->image_size = size;
+	table->bytes += size;
 	return NULL;
 }
 
 struct reel_error *reel_module_table_write(struct reel_module_table *table, uint64_t id,
 					   const struct reel_record_sink *sink)
 {
-	struct module *module = id && id <= table->count ? table->modules[id - 1] : NULL;
+	struct reel_known_module *module = reel_module_set_find(table->set, id);
 	struct reel_record record = { .id = REEL_RECORD_MODULE };
 	struct reel_error *error;
 
-	if (!module || module->written)
+	if (!module || module->is_written)
 		return NULL;
-	record.module = (struct reel_record_module){
-		.id = id,
-		.kind = module->identity.kind,
-		.device_major = module->identity.device_major,
-		.device_minor = module->identity.device_minor,
-		.inode = module->identity.inode,
-		.inode_generation = module->identity.inode_generation,
-		.build_id = { module->identity.build_id.bytes, module->identity.build_id.size },
-		.path = reel_bytes_of_string(module->identity.path),
-	};
+	record.module = module->record;
 	error = sink->put(sink->context, &record);
 	if (!error && module->image) {
 		record = (struct reel_record){ .id = REEL_RECORD_IMAGE };
@@ -293,12 +219,17 @@ struct reel_error *reel_module_table_write(struct reel_module_table *table, uint
 		};
 		error = sink->put(sink->context, &record);
 	}
-	module->written = !error;
+	module->is_written = !error;
 	return error;
+}
+
+static void write_again(void *context, struct reel_known_module *module)
+{
+	(void)context;
+	module->is_written = false;
 }
 
 void reel_module_table_restart(struct reel_module_table *table)
 {
-	for (size_t i = 0; i < table->count; i++)
-		table->modules[i]->written = false;
+	reel_module_set_visit(table->set, write_again, NULL);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The modules of a recording: dense ids by identity, build-ids read from the
+ * The modules of a recording: ids by identity (space/module_set.h), build-ids read from the
  * files where the kernel gave none, and what of them the current file has already.
+ * Those that no process has mapped any more are forgotten when they are many.
  */
 #ifndef RECORD_MODULE_TABLE_H
 #define RECORD_MODULE_TABLE_H
@@ -46,6 +47,16 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 /* An image for a module that is in no file; the bytes are kept. */
 struct reel_error *reel_module_table_set_image(struct reel_module_table *table, uint64_t id,
 					       const uint8_t *bytes, size_t size) REEL_MUST_CHECK;
+
+/*
+ * So many bytes that it is time to look what is used: reel_module_table_use for each module of a
+ * living mapping, then reel_module_table_forget_unused.  If one comes back it is another module.
+ */
+bool reel_module_table_is_full(const struct reel_module_table *table);
+void reel_module_table_use(struct reel_module_table *table, uint64_t id);
+void reel_module_table_forget_unused(struct reel_module_table *table);
+/* Of memory. */
+size_t reel_module_table_bytes(const struct reel_module_table *table);
 
 /* Puts MODULE (and IMAGE) unless the current file has it. */
 struct reel_error *reel_module_table_write(struct reel_module_table *table, uint64_t id,

@@ -346,6 +346,22 @@ static void thread_free(struct reel_tracker *tracker, struct thread *thread)
 	free(thread);
 }
 
+static void use_module(void *context, const struct reel_mapping *mapping)
+{
+	reel_module_table_use(context, mapping->module);
+}
+
+/* Whoever maps ever new files must not make the table grow. */
+static void forget_modules(struct reel_tracker *tracker)
+{
+	struct reel_module_table *modules = tracker->options.modules;
+
+	reel_timeline_visit_all(tracker->timeline, use_module, modules);
+	reel_module_table_use(modules, tracker->vdso);
+	reel_module_table_use(modules, tracker->compat_vdso);
+	reel_module_table_forget_unused(modules);
+}
+
 void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon)
 {
 	size_t kept = 0;
@@ -364,6 +380,8 @@ void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon)
 	}
 	tracker->n_forks = kept;
 	reel_timeline_forget_ended(tracker->timeline, horizon);
+	if (reel_module_table_is_full(tracker->options.modules))
+		forget_modules(tracker);
 }
 
 /* ---- samples ------------------------------------------------------------------------ */

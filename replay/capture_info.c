@@ -79,8 +79,8 @@ static void add_module_info(void *context, const struct reel_module *module)
 		.state = state_of(module),
 		.path = path ? path : "",
 		.build_id = build_id ? build_id : "",
-		.local_path = path_of(module->files.file),
-		.debug_path = path_of(module->files.debug),
+		.local_path = module->is_shared ? module->local_path : path_of(module->files.file),
+		.debug_path = module->is_shared ? module->debug_path : path_of(module->files.debug),
 		.problem = problem ? problem : "",
 		.frames = capture->module_frames[module->index],
 	};

@@ -364,7 +364,7 @@ static struct reel_error *name_user(struct reel_frame_table *table, struct reel_
 				    const struct place *place, struct chain **ret)
 {
 	struct reel_error *error = NULL;
-	pthread_mutex_t *lock = module ? &module->naming : &table->kernel_lock;
+	pthread_mutex_t *lock = module ? module->naming : &table->kernel_lock;
 
 	pthread_mutex_lock(lock);
 	/* Another thread may have been faster. */
@@ -475,9 +475,9 @@ static struct reel_error *name_kernel(struct reel_frame_table *table,
 	place->is_interrupt = symbol && reel_kernel_code_is_entry(table->kernel_code, symbol->name);
 	if (!has_file)
 		return kernel_frame(table, symbol, place, ret);
-	pthread_mutex_lock(&module->naming);
+	pthread_mutex_lock(module->naming);
 	error = kernel_frames(table, symbol, module, elf_lookup, place, ret);
-	pthread_mutex_unlock(&module->naming);
+	pthread_mutex_unlock(module->naming);
 	return error;
 }
 

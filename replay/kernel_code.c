@@ -195,9 +195,9 @@ static struct reel_error *open_place(struct reel_kernel_code *code, uint64_t mod
 		return error;
 	place->has_file = true;
 	/* Names of the file, as a symbolizer reads it: not both at once. */
-	pthread_mutex_lock(&place->module->naming);
+	pthread_mutex_lock(place->module->naming);
 	error = collect_names(code, place);
-	pthread_mutex_unlock(&place->module->naming);
+	pthread_mutex_unlock(place->module->naming);
 	if (!error && place->module->record->kind == REEL_MODULE_KERNEL)
 		find_bias(code, place);
 	return error;

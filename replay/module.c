@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@ struct reel_modules {
 	size_t n;
 	struct reel_module_search *search;
 	struct reel_kernel_search *kernel_search;
-	pthread_mutex_t lock; /* held while a module is opened */
+	pthread_mutex_t lock;	      /* held while a module is opened */
+	struct reel_id_table by_file; /* opened modules with files of their own */
 	const struct reel_arch *kernel_arch;
 	struct reel_symbolizer_options symbolizer_options;
 };
@@ -39,7 +41,8 @@ struct reel_error *reel_modules_create(const struct reel_timeline *timeline,
 	for (size_t i = 0; i < modules->n; i++) {
 		modules->all[i].record = records[i];
 		modules->all[i].index = i;
-		pthread_mutex_init(&modules->all[i].naming, NULL);
+		pthread_mutex_init(&modules->all[i].own_naming, NULL);
+		modules->all[i].naming = &modules->all[i].own_naming;
 	}
 	modules->symbolizer_options.no_inlines = options->no_inlines;
 	modules->symbolizer_options.no_demangle = options->no_demangle;
@@ -54,6 +57,15 @@ struct reel_error *reel_modules_create(const struct reel_timeline *timeline,
 	return NULL;
 }
 
+/* Each rests on the one that is freed after it. */
+static void free_files(struct reel_module *module)
+{
+	reel_symbolizer_destroy(module->symbolizer);
+	reel_rules_destroy(module->rules);
+	reel_cfi_destroy(module->cfi);
+	reel_module_files_free(&module->files);
+}
+
 void reel_modules_destroy(struct reel_modules *modules)
 {
 	if (!modules)
@@ -61,14 +73,14 @@ void reel_modules_destroy(struct reel_modules *modules)
 	for (size_t i = 0; i < modules->n; i++) {
 		struct reel_module *module = &modules->all[i];
 
-		/* Each rests on the one that is freed after it. */
-		reel_symbolizer_destroy(module->symbolizer);
-		reel_rules_destroy(module->rules);
-		reel_cfi_destroy(module->cfi);
-		reel_module_files_free(&module->files);
+		if (!module->is_shared)
+			free_files(module);
+		free(module->local_path);
+		free(module->debug_path);
 		free(module->image);
-		pthread_mutex_destroy(&module->naming);
+		pthread_mutex_destroy(&module->own_naming);
 	}
+	reel_id_table_free(&modules->by_file);
 	pthread_mutex_destroy(&modules->lock);
 	reel_module_search_destroy(modules->search);
 	reel_kernel_search_destroy(modules->kernel_search);
@@ -205,15 +217,108 @@ static struct reel_error *open_cfi(struct reel_module *module)
 	return reel_cfi_create(&input, &module->cfi);
 }
 
+/* ---- one file under several paths ------------------------------------------------------- */
+
+static bool is_same_file(const struct reel_elf_file *a, const struct reel_elf_file *b)
+{
+	uint64_t a_device, a_inode, b_device, b_inode;
+
+	if (!a || !b)
+		return a == b;
+	return reel_elf_file_identity(a, &a_device, &a_inode) &&
+	       reel_elf_file_identity(b, &b_device, &b_inode) && a_device == b_device &&
+	       a_inode == b_inode;
+}
+
+/* Takes what a module has whose files are the same: it is what `module` would come to have. */
+static struct reel_error *share(struct reel_module *module, const struct reel_module *with)
+{
+	module->local_path = strdup(reel_elf_file_path(module->files.file));
+	module->debug_path =
+		module->files.debug ? strdup(reel_elf_file_path(module->files.debug)) : strdup("");
+	if (!module->local_path || !module->debug_path)
+		return reel_error_no_memory();
+	reel_module_files_free(&module->files);
+	module->files = (struct reel_module_files){
+		.file = with->files.file,
+		.debug = with->files.debug,
+		.state = with->files.state,
+	};
+	module->arch = with->arch;
+	module->cfi = with->cfi;
+	module->rules = with->rules;
+	module->symbolizer = with->symbolizer;
+	module->naming = with->naming;
+	module->is_shared = true;
+	return NULL;
+}
+
+/* The first of the modules whose file may be this one; NULL where there is none, or `file` is none.
+ */
+static struct reel_module *first_of_file(const struct reel_modules *modules,
+					 const struct reel_elf_file *file, uint64_t *key_ret)
+{
+	struct reel_id_entry *entry;
+	uint64_t device, inode;
+
+	*key_ret = 0;
+	if (!file || !reel_elf_file_identity(file, &device, &inode))
+		return NULL;
+	*key_ret = inode ^ device << 40;
+	entry = reel_id_table_find(&modules->by_file, *key_ret);
+	return entry ? (void *)((char *)entry - offsetof(struct reel_module, by_file)) : NULL;
+}
+
+/*
+ * Many containers have the same library, each under a path of its own, and here may be one file for
+ * all of them.  Whether it is one says its inode; a build-id does not: any file can say to have it.
+ */
+static struct reel_error *share_if_same(const struct reel_modules *modules,
+					struct reel_module *module)
+{
+	const struct reel_module *with;
+	uint64_t key;
+
+	for (with = first_of_file(modules, module->files.file, &key); with; with = with->same_key) {
+		if (is_same_file(with->files.file, module->files.file) &&
+		    is_same_file(with->files.debug, module->files.debug))
+			return share(module, with);
+	}
+	return NULL;
+}
+
+/* Others may share what it has. */
+static struct reel_error *offer(struct reel_modules *modules, struct reel_module *module)
+{
+	uint64_t key;
+	struct reel_module *first = first_of_file(modules, module->files.file, &key);
+
+	if (first) {
+		module->same_key = first->same_key;
+		first->same_key = module;
+		return NULL;
+	}
+	module->by_file.id = key;
+	return !key || reel_id_table_insert(&modules->by_file, &module->by_file)
+		       ? NULL
+		       : reel_error_no_memory();
+}
+
+/* ---- opening ---------------------------------------------------------------------------- */
+
 static struct reel_error *open_module(struct reel_modules *modules, struct reel_module *module)
 {
 	struct reel_error *error = find_files(modules, module);
-	struct reel_elf_file *file = module->files.file;
+	struct reel_elf_file *file;
 	uint64_t entry;
 
 	if (!error)
-		error = reel_symbolizer_create(file, module->files.debug,
-					       &modules->symbolizer_options, &module->symbolizer);
+		error = share_if_same(modules, module);
+	if (error || module->is_shared)
+		return error;
+	file = module->files.file;
+	error = reel_symbolizer_create(file, module->files.debug, &modules->symbolizer_options,
+				       &module->symbolizer);
 	if (error || !file)
 		return error;
 	module->arch =
@@ -225,7 +330,7 @@ static struct reel_error *open_module(struct reel_modules *modules, struct reel_
 	error = open_cfi(module);
 	if (!error)
 		error = reel_rules_create(module->arch, module->cfi, entry, &module->rules);
-	return error ? module_broken(module, error) : NULL;
+	return error ? module_broken(module, error) : offer(modules, module);
 }
 
 static unsigned bit_of(const struct reel_arch *arch)
@@ -281,9 +386,9 @@ void reel_modules_visit(struct reel_modules *modules,
 {
 	pthread_mutex_lock(&modules->lock);
 	for (size_t i = 0; i < modules->n; i++) {
-		pthread_mutex_lock(&modules->all[i].naming);
+		pthread_mutex_lock(modules->all[i].naming);
 		visit(context, &modules->all[i]);
-		pthread_mutex_unlock(&modules->all[i].naming);
+		pthread_mutex_unlock(modules->all[i].naming);
 	}
 	pthread_mutex_unlock(&modules->lock);
 }

@@ -13,6 +13,7 @@
 #include "replay/symbolizer.h"
 #include "replay/text.h"
 #include "replay/unwind.h"
+#include "space/id_table.h"
 #include "space/space.h"
 
 /* What stands for the index of a module where there is none. */
@@ -34,7 +35,16 @@ struct reel_module {
 	/* Spaces of which CPUs have it mapped: bits by index in reel_arch_all. */
 	atomic_uint mapped_by;
 	struct reel_symbolizer *symbolizer;
-	pthread_mutex_t naming; /* of the symbolizer */
+	/* Of the symbolizer. */
+	pthread_mutex_t *naming, own_naming;
+	/*
+	 * Its file was found to be the one of a module that was opened before it, of another path:
+	 * files.file, files.debug, cfi, rules and symbolizer are that one's, opened once.
+	 */
+	bool is_shared;
+	char *local_path, *debug_path; /* by which this one found them; else the files tell */
+	struct reel_id_entry by_file;  /* of those that share nothing but their own */
+	struct reel_module *same_key;
 	/* IMAGE records; the bytes that are there. */
 	uint8_t *image;
 	size_t image_size;

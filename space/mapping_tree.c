@@ -37,9 +37,22 @@ void reel_mapping_pool_free(struct reel_mapping_pool *pool)
 
 static void node_free(struct reel_mapping_pool *pool, struct reel_mapping_node *node)
 {
+	node->refs = 0;
 	node->left = pool->free;
 	pool->free = node;
 	pool->n_free++;
+}
+
+void reel_mapping_pool_visit(const struct reel_mapping_pool *pool,
+			     void (*visit)(void *context, const struct reel_mapping *mapping),
+			     void *context)
+{
+	for (const struct reel_mapping_slab *slab = pool->slabs; slab; slab = slab->next) {
+		for (size_t i = 0; i < SLAB_NODES; i++) {
+			if (slab->nodes[i].refs)
+				visit(context, &slab->nodes[i].mapping);
+		}
+	}
 }
 
 /* So many nodes can be taken from now on without a failure. */

@@ -24,6 +24,10 @@ struct reel_mapping_pool {
 };
 
 void reel_mapping_pool_free(struct reel_mapping_pool *pool);
+/* The mappings of all trees, each node once, however many trees share it. */
+void reel_mapping_pool_visit(const struct reel_mapping_pool *pool,
+			     void (*visit)(void *context, const struct reel_mapping *mapping),
+			     void *context);
 
 struct reel_mapping_node *reel_mapping_tree_ref(struct reel_mapping_node *root);
 void reel_mapping_tree_unref(struct reel_mapping_pool *pool, struct reel_mapping_node *root);

@@ -133,5 +133,11 @@ void reel_timeline_visit(const struct reel_timeline *timeline, uint64_t space, u
 			 uint64_t address, uint64_t size,
 			 void (*visit)(void *context, const struct reel_mapping *mapping),
 			 void *context);
+/* Those of all spaces and times, in no order; what several spaces share (fork) may come once. */
+void reel_timeline_visit_all(const struct reel_timeline *timeline,
+			     void (*visit)(void *context, const struct reel_mapping *mapping),
+			     void *context);
+/* So many it keeps; each takes 64 bytes. */
+size_t reel_timeline_mappings(const struct reel_timeline *timeline);
 
 #endif

@@ -400,3 +400,15 @@ void reel_timeline_visit(const struct reel_timeline *timeline, uint64_t space, u
 	reel_mapping_tree_visit(view.root, address, address + (size - 1 < room ? size - 1 : room),
 				visit, context);
 }
+
+void reel_timeline_visit_all(const struct reel_timeline *timeline,
+			     void (*visit)(void *context, const struct reel_mapping *mapping),
+			     void *context)
+{
+	reel_mapping_pool_visit(&timeline->pool, visit, context);
+}
+
+size_t reel_timeline_mappings(const struct reel_timeline *timeline)
+{
+	return timeline->pool.n_nodes - timeline->pool.n_free;
+}

@@ -198,8 +198,8 @@ static void test_mappings(void **state)
 	put_mmap2(&b, USER, 0x5000, 0x1000, NULL, 0, "/bin/two", at(2, 10, 10));
 	put_mmap2(&b, USER, 0x6000, 0, id, 4, "/bin/three", at(3, 10, 10));
 	put_mmap2(&b, USER, 0x6000, 0, id, 20, "/bin/four", at(3, 10, 10));
-	/* Another name of the same file. */
-	put_mmap2(&b, USER, 0x7000, 0, id, 20, "/mnt/four", at(3, 10, 11));
+	/* Another name of the same file, or another file that says to be it. */
+	put_mmap2(&b, USER, 0x7000, 0, id, 20, "/mnt/four", at(3, 20, 20));
 	put_mmap2(&b, USER, 0x9000, 0, NULL, 0, "//anon", at(3, 10, 11));
 	put_mmap(&b, USER, 0x7fff0000, 0x2000, 0, "[vdso]", at(4, 10, 10));
 	put_mmap(&b, PERF_RECORD_MISC_GUEST_USER, 0xa000, 0x1000, 0, "/guest", at(4, 10, 10));
@@ -220,12 +220,15 @@ static void test_mappings(void **state)
 	assert_lines(1, &imported, "MODULE ", "kind=1 ", "build_id=aabbccdd path=\"/bin/three\"");
 	assert_lines(1, &imported, "MODULE ",
 		     "build_id=aabbccddee000000000000000000000000000000 path=\"/bin/four\"");
-	assert_lines(0, &imported, "MODULE ", "/mnt/four");
+	assert_lines(1, &imported, "MODULE ",
+		     "build_id=aabbccddee000000000000000000000000000000 path=\"/mnt/four\"");
+	assert_lines(1, &imported, "MAP time=3 space=2 ", "module=6");
+	assert_lines(1, &imported, "MODULE id=6 ", "path=\"/mnt/four\"");
 	assert_lines(1, &imported, "MODULE ", "kind=5 ", "path=\"//anon\"");
 	assert_lines(1, &imported, "MODULE ", "kind=2 ", "path=\"[vdso]\"");
 	assert_lines(1, &imported, "SPACE ", "vdso=0x7fff0000 ");
 	assert_lines(0, &imported, "IMAGE ");
-	assert_int_equal(imported.counts.modules, 7);
+	assert_int_equal(imported.counts.modules, 8);
 	assert_says(imported.problems, "a mapping of no addresses; 2 such records");
 }
 
@@ -274,7 +277,7 @@ static void test_build_ids(void **state)
 		assert_lines(1, &imported, "MODULE ",
 			     "build_id=01020304050607000000 path=\"/bin/sized\"");
 		/* As far as can be told: zeros at the end may be its own. */
-		assert_lines(1, &imported, "MODULE ", "inode=0 ",
+		assert_lines(1, &imported, "MODULE ", "inode=4711 ",
 			     "build_id=0102030405060700 path=\"/bin/old\"");
 		assert_lines(1, &imported, "MODULE ", "inode=4711 ",
 			     "build_id= path=\"/bin/none\"");
