@@ -128,7 +128,7 @@ const char *reel_record_check(const struct reel_record *record)
 		break;
 	case REEL_RECORD_LOSS:
 		if (record->loss.cause < REEL_LOSS_RING_FULL ||
-		    record->loss.cause > REEL_LOSS_CPU_NOT_WATCHED)
+		    record->loss.cause > REEL_LOSS_LEFT_OUT)
 			problem = "unknown cause";
 		break;
 	case REEL_RECORD_END:

@@ -182,8 +182,11 @@ enum reel_loss {
 	REEL_LOSS_MISSED = 8,
 	/* A CPU came online while it was recorded, and what ran there is not in the file. */
 	REEL_LOSS_CPU_NOT_WATCHED = 9,
+	/* Mappings and names of processes that the recorder did not take, since a process had too
+	 * many of them, or too many at once. */
+	REEL_LOSS_LEFT_OUT = 10,
 };
-#define REEL_LOSS_COUNT 10
+#define REEL_LOSS_COUNT 11
 
 const char *reel_loss_name(enum reel_loss loss);
 

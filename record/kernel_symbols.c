@@ -14,6 +14,9 @@
 /* How soon an address without a name makes us look for new modules again. */
 #define REFRESH_INTERVAL (100 * REEL_NS_PER_MS)
 
+/* Any address of the kernel's code can be met, if one waits for long enough. */
+#define SEEN_MAX (256u << 10)
+
 struct reel_kernel_symbols {
 	const struct reel_target *target;
 	struct reel_module_table *modules;
@@ -261,6 +264,9 @@ static struct reel_error *see(struct reel_kernel_symbols *symbols, uint64_t addr
 	*ret = !reel_id_table_find(&symbols->seen, address);
 	if (!*ret)
 		return NULL;
+	/* Their symbols are written, and known to be. */
+	if (symbols->seen.count == SEEN_MAX)
+		forget_seen(symbols);
 	entry = calloc(1, sizeof(*entry));
 	if (!entry)
 		return reel_error_no_memory();

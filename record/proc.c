@@ -7,10 +7,10 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "record/maps_reader.h"
 #include "record/proc.h"
 
 #define PATH_SIZE 128 /* of names that are made here */
@@ -125,64 +125,16 @@ bool reel_proc_elf_kind(uint32_t pid, struct reel_elf_kind *ret)
 
 /* ---- mappings ------------------------------------------------------------------- */
 
-/* fs/proc writes a newline in a path as \012, and nothing else so (seq_path with "\n"). */
-static void unescape(char *path)
+enum reel_maps_answer reel_proc_maps(uint32_t pid, const struct reel_maps_limits *limits,
+				     void (*visit)(void *context, const struct reel_proc_map *map),
+				     void *context)
 {
-	char *to = path;
-
-	for (; *path; to++) {
-		if (!strncmp(path, "\\012", 4)) {
-			*to = '\n';
-			path += 4;
-		} else {
-			*to = *path++;
-		}
-	}
-	*to = '\0';
-}
-
-/* "7f0a-7f0b r-xp 00001000 fe:01 1234    /usr/lib/x.so" (fs/proc/task_mmu.c, show_map_vma) */
-static bool parse_map(char *line, struct reel_proc_map *ret)
-{
-	uint64_t end;
-	char access[5];
-	int path = 0;
-
-	if (sscanf(line,
-		   "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %" SCNx32 ":%" SCNx32 " %" SCNu64 " %n",
-		   &ret->address, &end, access, &ret->offset, &ret->device_major,
-		   &ret->device_minor, &ret->inode, &path) < 7 ||
-	    !path || end <= ret->address)
-		return false;
-	ret->size = end - ret->address;
-	ret->protection = (access[0] == 'r' ? PROT_READ : 0) | (access[1] == 'w' ? PROT_WRITE : 0) |
-			  (access[2] == 'x' ? PROT_EXEC : 0);
-	ret->flags = access[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
-	unescape(line + path);
-	ret->path = line[path] ? line + path : "//anon";
-	return true;
-}
-
-bool reel_proc_maps(uint32_t pid, void (*visit)(void *context, const struct reel_proc_map *map),
-		    void *context)
-{
-	_cleanup_buffer_ struct reel_buffer buffer = { 0 };
 	char path[PATH_SIZE];
-	char *line, *next;
+	_cleanup_fd_ int fd = -1;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
-	if (!reel_proc_read(path, &buffer) || !buffer.size)
-		return false;
-	for (line = (char *)buffer.bytes; *line; line = next) {
-		struct reel_proc_map map;
-		char *end = strchrnul(line, '\n');
-
-		next = *end ? end + 1 : end;
-		*end = '\0';
-		if (parse_map(line, &map) && map.protection & PROT_EXEC)
-			visit(context, &map);
-	}
-	return true;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 ? reel_maps_read(fd, limits, visit, context) : REEL_MAPS_NONE;
 }
 
 /* An open file of that name if it is the mapping's. */

@@ -33,9 +33,19 @@ struct reel_proc_map {
 	const char *path; /* "//anon" where there is none, as perf has it */
 };
 
-/* Calls `visit` for each executable mapping; false if nothing could be read. */
-bool reel_proc_maps(uint32_t pid, void (*visit)(void *context, const struct reel_proc_map *map),
-		    void *context);
+struct reel_maps_limits; /* maps_reader.h */
+
+enum reel_maps_answer {
+	REEL_MAPS_NONE, /* it cannot be read, or it ends, which does not say that nothing was there
+			 */
+	REEL_MAPS_PART, /* the lowest addresses: limits left something out */
+	REEL_MAPS_WHOLE,
+};
+
+/* Calls `visit` for each executable mapping, by ascending addresses. */
+enum reel_maps_answer reel_proc_maps(uint32_t pid, const struct reel_maps_limits *limits,
+				     void (*visit)(void *context, const struct reel_proc_map *map),
+				     void *context);
 
 /*
  * Opens the file of a mapping: by /proc/PID/map_files, which needs

@@ -103,6 +103,8 @@ void reel_progress_summary(const struct reel_output_counts *counts,
 	print_if_any(reel_losses_sum(losses, REEL_LOSS_CPU_NOT_WATCHED),
 		     "CPU came online that is not recorded",
 		     "CPUs came online that are not recorded");
+	print_if_any(reel_losses_sum(losses, REEL_LOSS_LEFT_OUT), "mapping or name left out",
+		     "mappings and names left out");
 	print_if_any(shortage->dropped, "dropped since the file was too slow",
 		     "dropped since the file was too slow");
 	print_if_any(shortage->cut, "cut since the file was too slow",

@@ -107,13 +107,13 @@ static struct reel_error *poll_set_fill(const struct recording *recording, struc
 static struct reel_error *wait_for_data(const struct recording *recording, struct poll_set *set)
 {
 	struct reel_error *error = poll_set_fill(recording, set);
+	uint64_t until = reel_tracker_work_time(recording->tracker), now = reel_now();
 	int timeout = POLL_TIMEOUT_MS;
-	uint64_t now = reel_now();
 
-	if (recording->deadline && recording->deadline < now + POLL_TIMEOUT_MS * REEL_NS_PER_MS)
-		timeout = recording->deadline <= now
-				  ? 0
-				  : (int)((recording->deadline - now) / REEL_NS_PER_MS) + 1;
+	if (recording->deadline && recording->deadline < until)
+		until = recording->deadline;
+	if (until < now + POLL_TIMEOUT_MS * REEL_NS_PER_MS)
+		timeout = until <= now ? 0 : (int)((until - now) / REEL_NS_PER_MS) + 1;
 	if (error)
 		return error;
 	if (poll(set->fds, set->count, timeout) < 0 && errno != EINTR)

@@ -12,7 +12,10 @@
 
 /* Bytes that wait (man/stackreel-record.1, MEMORY, names them). */
 #define BACKLOG_DROP (48u << 20)
-#define BACKLOG_END  (128u << 20)
+/* From so much on a process may tell less of itself (tracker_limits.c). */
+#define BACKLOG_CALM	  (24u << 20)
+#define BACKLOG_CALM_MORE (40u << 20)
+#define BACKLOG_END	  (128u << 20)
 /* The shortest that stacks are cut to: the innermost frames. */
 #define STACK_MIN 4096
 
@@ -42,9 +45,12 @@ static uint32_t stack_limit(uint32_t max_stack, size_t waiting)
 
 void recording_relieve(struct recording *recording)
 {
-	uint32_t limit = stack_limit((uint32_t)recording->options->max_stack,
-				     reel_output_waiting(recording->output));
+	size_t waiting = reel_output_waiting(recording->output);
+	uint32_t limit = stack_limit((uint32_t)recording->options->max_stack, waiting);
 
+	reel_tracker_set_backlog(recording->tracker, waiting >= BACKLOG_CALM_MORE ? 2
+						     : waiting >= BACKLOG_CALM	  ? 1
+										  : 0);
 	if (limit == recording->stack_limit)
 		return;
 	if (recording->stack_limit == recording->options->max_stack)

@@ -83,7 +83,8 @@ static struct reel_error *join(struct recording *recording, uint32_t cpu)
 	snprintf(line, sizeof(line), "CPU %u came online", cpu);
 	recording_note(recording, line);
 	/* Nobody told of mappings that were made there up to now. */
-	return reel_tracker_resync(recording->tracker);
+	reel_tracker_resync(recording->tracker);
+	return NULL;
 }
 
 /* Those that the kernel did not tell of. */

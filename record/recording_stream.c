@@ -140,7 +140,8 @@ static struct reel_error *count_lost_events(struct recording *recording)
 	recording->lost_events = sum;
 	recording_note(recording,
 		       "process events were lost: looking into /proc for what they were");
-	return reel_tracker_resync(recording->tracker);
+	reel_tracker_resync(recording->tracker);
+	return NULL;
 }
 
 /* ---- samples ------------------------------------------------------------------------ */
@@ -339,6 +340,10 @@ static struct reel_error *count_losses(struct recording *recording)
 	if (!error)
 		error = reel_losses_set(recording->losses, recording->sampler, UINT32_MAX,
 					REEL_LOSS_MISSED, reel_sampler_missed(recording->sampler));
+	if (!error)
+		error = reel_losses_set(recording->losses, recording->tracker, UINT32_MAX,
+					REEL_LOSS_LEFT_OUT,
+					reel_tracker_left_out(recording->tracker));
 	for (size_t i = 0; i < n_cpus && !error; i++) {
 		const struct {
 			enum reel_loss cause;
@@ -371,6 +376,8 @@ struct reel_error *recording_cycle(struct recording *recording)
 		error = apply_until(recording, reel_now());
 	if (!error)
 		error = count_lost_events(recording);
+	if (!error)
+		error = reel_tracker_work(recording->tracker);
 	if (!error)
 		error = reel_output_check(recording->output);
 	if (error)

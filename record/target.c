@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "record/proc.h"
+#include "record/maps_reader.h"
 #include "record/target.h"
 
 #ifndef NT_ARM_PAC_MASK
@@ -32,12 +32,14 @@ static void find_vdso(struct reel_target *target)
 {
 	/* Kept in a register-sized integer: AT_SYSINFO_EHDR is an address. */
 	uintptr_t address = getauxval(AT_SYSINFO_EHDR);
+	const struct reel_maps_limits all = { SIZE_MAX, SIZE_MAX, UINT64_MAX };
 	size_t size;
 
 	if (!address)
 		return;
 	target->vdso = (const uint8_t *)address;
-	if (!reel_proc_maps((uint32_t)getpid(), find_vdso_map, target) || !target->vdso_size)
+	if (reel_proc_maps((uint32_t)getpid(), &all, find_vdso_map, target) != REEL_MAPS_WHOLE ||
+	    !target->vdso_size)
 		target->vdso_size = (size_t)sysconf(_SC_PAGESIZE);
 	/* Without /proc one page is known to be there, and headers tell the rest. */
 	size = reel_elf_image_size(target->vdso, sizeof(Elf64_Ehdr),

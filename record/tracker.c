@@ -5,7 +5,11 @@
 #include <string.h>
 
 #include "include/stackreel.h"
+#include "record/quantity.h"
 #include "record/tracker_parts.h"
+
+/* How long may be looked what runs already, before the first sample. */
+#define SETUP_NS (2 * REEL_NS_PER_SECOND)
 
 struct reel_error *reel_tracker_create(const struct reel_tracker_options *options,
 				       struct reel_tracker **ret)
@@ -18,6 +22,7 @@ struct reel_error *reel_tracker_create(const struct reel_tracker_options *option
 	tracker->options = *options;
 	tracker->dead_end = &tracker->dead;
 	tracker->proc_is_ours = reel_proc_is_ours();
+	tracker->setup_end = reel_now() + SETUP_NS;
 	error = reel_timeline_create(false, &tracker->timeline);
 	if (error) {
 		free(tracker);
@@ -61,7 +66,7 @@ void reel_tracker_destroy(struct reel_tracker *tracker)
 	reel_id_table_visit(&tracker->processes, free_process, NULL);
 	reel_id_table_free(&tracker->processes);
 	reel_timeline_destroy(tracker->timeline);
-	free(tracker->forks);
+	free(tracker->resync.pids);
 	free(tracker);
 }
 
@@ -167,6 +172,7 @@ struct reel_error *tracker_process_create(struct reel_tracker *tracker,
 	process->followed = followed;
 	process->follow_children = followed;
 	process->known = known;
+	process->losses = tracker->losses;
 	process->alive = true;
 	record.space.id = ++tracker->last_space;
 	process->space = record.space;
@@ -324,6 +330,7 @@ struct reel_error *tracker_thread_end(struct reel_tracker *tracker, struct threa
 	thread->next = thread->previous = NULL;
 	*tracker->dead_end = thread;
 	tracker->dead_end = &thread->next;
+	tracker->n_dead++;
 	if (!error && !process->threads && !keep_process)
 		error = process_gone(tracker, process, time);
 	return error;
@@ -366,9 +373,10 @@ void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon)
 {
 	size_t kept = 0;
 
-	while (tracker->dead && tracker->dead->end < horizon) {
+	while (tracker->dead && (tracker->dead->end < horizon || tracker->n_dead > DEAD_MAX)) {
 		struct thread *thread = tracker->dead;
 
+		tracker->n_dead--;
 		tracker->dead = thread->next;
 		if (!tracker->dead)
 			tracker->dead_end = &tracker->dead;
@@ -388,7 +396,9 @@ void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon)
 
 struct replay {
 	struct reel_tracker *tracker;
+	struct process *process;
 	uint64_t time, space;
+	uint32_t left; /* mappings */
 	struct reel_error *error;
 };
 
@@ -407,8 +417,13 @@ static void write_mapping(void *context, const struct reel_mapping *mapping)
 		.flags = mapping->flags,
 		.module = mapping->module,
 	};
-	if (!replay->error)
+	if (replay->error)
+		return;
+	if (replay->left)
 		replay->error = tracker_write(replay->tracker, &record);
+	else
+		tracker_leave_out(replay->tracker, replay->process);
+	replay->left -= replay->left != 0;
 }
 
 /* Writes what is known of a process from its first sample on. */
@@ -416,7 +431,11 @@ static struct reel_error *follow(struct reel_tracker *tracker, struct process *p
 				 uint64_t time)
 {
 	struct reel_record record = { .id = REEL_RECORD_SPACE, .space = process->space };
-	struct replay replay = { .tracker = tracker, .time = time, .space = process->space.id };
+	struct replay replay = { .tracker = tracker,
+				 .process = process,
+				 .time = time,
+				 .space = process->space.id,
+				 .left = tracker_allowance(tracker) };
 	struct reel_error *error;
 
 	process->followed = process->follow_children = true;
@@ -506,6 +525,7 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 	struct reel_error *error = NULL;
 	bool compat = sample->flags & REEL_BPF_COMPAT;
 
+	tracker->has_samples = true;
 	if (!thread)
 		error = find_thread(tracker, sample, &thread);
 	if (error)
@@ -540,19 +560,60 @@ static bool is_followed(const struct reel_tracker *tracker, uint64_t space)
 	return process && process->followed && process->space.id == space;
 }
 
+/* Mappings that a part begins with: more, if all processes together have no more than this. */
+#define SNAPSHOT_MAPPINGS (1u << 20)
+#define SNAPSHOT_MIN	  256
+
+struct snapshot {
+	struct reel_tracker *tracker;
+	uint64_t n_mappings; /* of all processes; those that fork share memory, but not records */
+	uint32_t limit;	     /* of one */
+	uint32_t left;
+	uint64_t space; /* that comes now */
+};
+
+static void count_mappings(void *context, struct reel_id_entry *entry)
+{
+	const struct process *process = (struct process *)entry;
+	struct snapshot *snapshot = context;
+
+	snapshot->n_mappings += process->followed ? process->n_mappings : 0;
+}
+
 static struct reel_error *emit(void *context, const struct reel_record *record)
 {
-	struct reel_tracker *tracker = context;
+	struct snapshot *snapshot = context;
+	struct reel_tracker *tracker = snapshot->tracker;
 	uint64_t space = record->id == REEL_RECORD_SPACE    ? record->space.id
 			 : record->id == REEL_RECORD_THREAD ? record->thread.space
 			 : record->id == REEL_RECORD_MAP    ? record->map.space
 							    : 0;
 
-	return is_followed(tracker, space) ? tracker_write(tracker, record) : NULL;
+	if (!is_followed(tracker, space))
+		return NULL;
+	if (record->id != REEL_RECORD_MAP)
+		return tracker_write(tracker, record);
+	if (space != snapshot->space)
+		snapshot->left = snapshot->limit;
+	snapshot->space = space;
+	if (!snapshot->left) {
+		tracker->left_out++;
+		return NULL;
+	}
+	snapshot->left--;
+	return tracker_write(tracker, record);
 }
 
 struct reel_error *reel_tracker_snapshot(struct reel_tracker *tracker, uint64_t time)
 {
+	struct snapshot snapshot = { .tracker = tracker, .limit = UINT32_MAX };
+	size_t count = tracker->processes.count;
+
 	reel_module_table_restart(tracker->options.modules);
-	return reel_timeline_snapshot(tracker->timeline, time, emit, tracker);
+	reel_id_table_visit(&tracker->processes, count_mappings, &snapshot);
+	if (snapshot.n_mappings > SNAPSHOT_MAPPINGS)
+		snapshot.limit = SNAPSHOT_MAPPINGS / count > SNAPSHOT_MIN
+					 ? (uint32_t)(SNAPSHOT_MAPPINGS / count)
+					 : SNAPSHOT_MIN;
+	return reel_timeline_snapshot(tracker->timeline, time, emit, &snapshot);
 }

@@ -54,8 +54,8 @@ struct reel_error *reel_tracker_process(struct reel_tracker *tracker,
 
 /* Where a sample was taken. */
 struct reel_tracker_place {
-	uint64_t thread;	      /* THREAD's id */
-	struct reel_space_view space; /* its mappings, until the tracker is told more */
+	uint64_t thread;		      /* THREAD's id */
+	struct reel_space_view space;	      /* its mappings, until the tracker is told more */
 	const struct reel_space_state *state; /* as `space`; may be NULL */
 };
 
@@ -64,8 +64,16 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 				      const struct reel_bpf_sample *sample,
 				      struct reel_tracker_place *ret) REEL_MUST_CHECK;
 
-/* The kernel dropped events: looks into /proc what they could have been. */
-struct reel_error *reel_tracker_resync(struct reel_tracker *tracker) REEL_MUST_CHECK;
+/* The kernel dropped events: /proc is to be asked what they could have been. */
+void reel_tracker_resync(struct reel_tracker *tracker);
+/* Does some of that, if it is time for it: a few milliseconds, a fifth of the time at most. */
+struct reel_error *reel_tracker_work(struct reel_tracker *tracker) REEL_MUST_CHECK;
+/* When there is something to do again; UINT64_MAX: nothing. */
+uint64_t reel_tracker_work_time(const struct reel_tracker *tracker);
+/* How much waits for the file: 0 little, 1, 2 so much that samples are about to be dropped. */
+void reel_tracker_set_backlog(struct reel_tracker *tracker, unsigned int level);
+/* Mappings and names that are not in the file, since they were too many. */
+uint64_t reel_tracker_left_out(const struct reel_tracker *tracker);
 /* No sample before `horizon` will come any more. */
 void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon);
 

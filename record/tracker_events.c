@@ -8,22 +8,15 @@
 
 /* ---- what BPF tells of a fork ---------------------------------------------------------- */
 
-/* Keeps it until the fork's event is there, which has no room for it. */
-static struct reel_error *keep_fork(struct reel_tracker *tracker,
-				    const struct reel_bpf_process *process)
+/* Keeps it until the fork's event is there, which has no room for it; that may have been lost. */
+static void keep_fork(struct reel_tracker *tracker, const struct reel_bpf_process *process)
 {
-	if (tracker->n_forks == tracker->forks_capacity) {
-		size_t capacity = tracker->forks_capacity ? 2 * tracker->forks_capacity : 64;
-		struct reel_bpf_process *grown =
-			reallocarray(tracker->forks, capacity, sizeof(*grown));
-
-		if (!grown)
-			return reel_error_no_memory();
-		tracker->forks = grown;
-		tracker->forks_capacity = capacity;
+	if (tracker->n_forks == FORKS_MAX) {
+		tracker->n_forks /= 2;
+		memmove(tracker->forks, tracker->forks + tracker->n_forks,
+			tracker->n_forks * sizeof(*tracker->forks));
 	}
 	tracker->forks[tracker->n_forks++] = *process;
-	return NULL;
 }
 
 static bool take_fork(struct reel_tracker *tracker, uint32_t pid, uint32_t tid,
@@ -59,8 +52,10 @@ struct reel_error *reel_tracker_process(struct reel_tracker *tracker,
 {
 	struct process *process = tracker_process_find(tracker, details->pid);
 
-	if (!details->is_exec && (!process || !tracker_thread_find(tracker, details->tid)))
-		return keep_fork(tracker, details);
+	if (!details->is_exec && (!process || !tracker_thread_find(tracker, details->tid))) {
+		keep_fork(tracker, details);
+		return NULL;
+	}
 	/* With several rings it may come after the next exec, and says nothing of that. */
 	if (!process || process->space.time > details->time ||
 	    !add_details(tracker, details, &process->space))
@@ -146,7 +141,13 @@ static struct reel_error *fork_process(struct reel_tracker *tracker,
 		add_details(tracker, &details, &space);
 	error = tracker_process_create(tracker, &space, parent->followed && parent->follow_children,
 				       event->time, &process);
-	if (!error && tracker->options.everything)
+	if (error)
+		return error;
+	process->n_mappings = parent->n_mappings;
+	process->noise = parent->noise;
+	process->noise_time = parent->noise_time;
+	process->is_stale = parent->is_stale;
+	if (tracker->options.everything)
 		process->follow_children = true;
 	return error ? error : start_thread(tracker, process, event, details.namespace_tid);
 }
@@ -159,6 +160,11 @@ static struct reel_error *set_comm(struct reel_tracker *tracker, struct thread *
 {
 	if (event->time < thread->named)
 		return NULL;
+	if (tracker_is_noise(tracker, thread->process, event->time, 1)) {
+		thread->named = 0;
+		tracker_leave_out(tracker, thread->process);
+		return NULL;
+	}
 	return tracker_thread_rename(tracker, thread, event->time, event->comm);
 }
 
@@ -246,6 +252,8 @@ static struct reel_error *exec_process(struct reel_tracker *tracker,
 	process->space.time = event->time;
 	process->space.origin = REEL_ORIGIN_EXEC;
 	process->space.vdso = 0;
+	process->n_mappings = 0;
+	process->noise = 0;
 	/* BPF says right after this if it is 32-bit code. */
 	tracker_native(tracker, &process->space);
 	error = tracker_space_update(tracker, process);
@@ -267,11 +275,23 @@ static struct reel_error *exit_thread(struct reel_tracker *tracker,
 	return tracker_thread_end(tracker, thread, event->time, false);
 }
 
+static struct reel_error *map_event(struct reel_tracker *tracker,
+				    const struct reel_process_event *event)
+{
+	struct process *process = tracker_process_find(tracker, event->pid);
+
+	if (!process || event->time < process->known)
+		return NULL;
+	if (tracker_is_noise(tracker, process, event->time,
+			     tracker_map_cost(&event->map, &event->build_id)))
+		return tracker_map_leave_out(tracker, process, event->time, &event->map);
+	return tracker_map(tracker, process, event->time, &event->map, &event->build_id,
+			   event->inode_generation);
+}
+
 struct reel_error *reel_tracker_event(struct reel_tracker *tracker,
 				      const struct reel_process_event *event)
 {
-	struct process *process;
-
 	switch (event->kind) {
 	case REEL_PROCESS_FORK:
 		return event->pid == event->parent_pid ? fork_thread(tracker, event)
@@ -285,11 +305,7 @@ struct reel_error *reel_tracker_event(struct reel_tracker *tracker,
 	case REEL_PROCESS_EXIT:
 		return exit_thread(tracker, event);
 	case REEL_PROCESS_MAP:
-		process = tracker_process_find(tracker, event->pid);
-		if (!process || event->time < process->known)
-			return NULL;
-		return tracker_map(tracker, process, event->time, &event->map, &event->build_id,
-				   event->inode_generation);
+		return map_event(tracker, event);
 	}
 	return NULL;
 }

@@ -6,9 +6,15 @@
 #include <string.h>
 
 #include "include/stackreel.h"
+#include "record/maps_reader.h"
 #include "record/tracker_parts.h"
 
 #define VDSO_SIZE_MAX (1u << 20)
+
+/* What is read of a process: as many mappings as the kernel allows by default, and 64 bytes a path.
+ */
+#define MAPPINGS_MAX   65536
+#define PATH_BYTES_MAX (4u << 20)
 
 /* ---- the vDSO ----------------------------------------------------------------------- */
 
@@ -119,8 +125,7 @@ static struct reel_error *unmap(struct reel_tracker *tracker, const struct proce
 }
 
 /* Says what the new mapping takes the place of: the kernel does not tell of munmap. */
-static struct reel_error *replace_overlaps(struct reel_tracker *tracker,
-					   const struct process *process,
+static struct reel_error *replace_overlaps(struct reel_tracker *tracker, struct process *process,
 					   const struct reel_record_map *map, bool *is_there_ret)
 {
 	struct overlaps overlaps = { 0 };
@@ -138,6 +143,8 @@ static struct reel_error *replace_overlaps(struct reel_tracker *tracker,
 		uint64_t map_last = map->address + (map->size - 1);
 		uint64_t last = old_last < map_last ? old_last : map_last;
 
+		process->n_mappings -= first == old->address && last == old_last;
+		process->n_mappings += first > old->address && last < old_last;
 		error = unmap(tracker, process, map->time, first, last - first + 1,
 			      REEL_UNMAP_INFERRED_OVERLAP);
 	}
@@ -157,20 +164,11 @@ static struct reel_error *map_module(struct reel_tracker *tracker, const struct 
 					    map, build_id, generation, ret);
 }
 
-struct reel_error *tracker_map(struct reel_tracker *tracker, struct process *process, uint64_t time,
-			       const struct reel_proc_map *map,
-			       const struct reel_build_id *build_id, uint64_t generation)
+static struct reel_record record_of(const struct process *process, uint64_t time,
+				    const struct reel_proc_map *map)
 {
 	struct reel_record record = { .id = REEL_RECORD_MAP };
-	struct reel_error *error;
-	bool is_there = false;
-	uint64_t module;
 
-	if (!map->size || map->address > UINT64_MAX - (map->size - 1))
-		return NULL;
-	error = map_module(tracker, process, map, build_id, generation, &module);
-	if (error)
-		return error;
 	record.map = (struct reel_record_map){
 		.time = time,
 		.space = process->space.id,
@@ -179,11 +177,55 @@ struct reel_error *tracker_map(struct reel_tracker *tracker, struct process *pro
 		.offset = map->offset,
 		.protection = map->protection,
 		.flags = map->flags,
-		.module = module,
 	};
-	error = replace_overlaps(tracker, process, &record.map, &is_there);
+	return record;
+}
+
+static bool is_valid(const struct reel_proc_map *map)
+{
+	return map->size && map->address <= UINT64_MAX - (map->size - 1);
+}
+
+struct reel_error *tracker_map_leave_out(struct reel_tracker *tracker, struct process *process,
+					 uint64_t time, const struct reel_proc_map *map)
+{
+	struct reel_record record = record_of(process, time, map);
+	bool is_there;
+
+	tracker_leave_out(tracker, process);
+	return is_valid(map) ? replace_overlaps(tracker, process, &record.map, &is_there) : NULL;
+}
+
+/* It takes the place of one, or the process may have one more. */
+static bool has_room(const struct reel_tracker *tracker, const struct process *process,
+		     const struct reel_proc_map *map)
+{
+	struct reel_mapping old;
+
+	return process->n_mappings < tracker_allowance(tracker) ||
+	       (reel_timeline_find(tracker->timeline, process->space.id, REEL_TIME_NOW,
+				   map->address, &old) &&
+		old.address == map->address && old.size == map->size);
+}
+
+struct reel_error *tracker_map(struct reel_tracker *tracker, struct process *process, uint64_t time,
+			       const struct reel_proc_map *map,
+			       const struct reel_build_id *build_id, uint64_t generation)
+{
+	struct reel_record record = record_of(process, time, map);
+	struct reel_error *error;
+	bool is_there = false;
+
+	if (!is_valid(map))
+		return NULL;
+	if (!has_room(tracker, process, map))
+		return tracker_map_leave_out(tracker, process, time, map);
+	error = map_module(tracker, process, map, build_id, generation, &record.map.module);
+	if (!error)
+		error = replace_overlaps(tracker, process, &record.map, &is_there);
 	if (error || is_there)
 		return error;
+	process->n_mappings++;
 	error = tracker_put(tracker, process, &record);
 	if (error || strcmp(map->path, "[vdso]") || process->space.vdso == map->address)
 		return error;
@@ -226,10 +268,12 @@ static void add_to_list(void *context, const struct reel_proc_map *map)
 	list->maps[list->count++].path = path;
 }
 
-bool map_list_read(uint32_t pid, struct map_list *ret)
+void map_list_read(uint32_t pid, uint64_t deadline, struct map_list *ret)
 {
+	const struct reel_maps_limits limits = { MAPPINGS_MAX, PATH_BYTES_MAX, deadline };
+
 	*ret = (struct map_list){ 0 };
-	return reel_proc_maps(pid, add_to_list, ret);
+	ret->answer = reel_proc_maps(pid, &limits, add_to_list, ret);
 }
 
 uint64_t map_list_vdso(const struct map_list *list)
@@ -263,17 +307,23 @@ static bool is_in_list(const struct map_list *list, const struct reel_mapping *m
 struct reel_error *tracker_maps_replace(struct reel_tracker *tracker, struct process *process,
 					uint64_t time, const struct map_list *list)
 {
+	const struct reel_proc_map *last = list->count ? &list->maps[list->count - 1] : NULL;
+	uint64_t end = list->answer == REEL_MAPS_WHOLE ? UINT64_MAX
+		       : last			       ? last->address + last->size
+						       : 0;
 	struct overlaps old = { 0 };
 	struct reel_error *error = NULL;
 
-	reel_timeline_visit(tracker->timeline, process->space.id, REEL_TIME_NOW, 0, UINT64_MAX,
-			    collect, &old);
+	reel_timeline_visit(tracker->timeline, process->space.id, REEL_TIME_NOW, 0, end, collect,
+			    &old);
 	if (old.failed)
 		error = reel_error_no_memory();
 	for (size_t i = 0; i < old.count && !error; i++) {
-		if (!is_in_list(list, &old.mappings[i]))
-			error = unmap(tracker, process, time, old.mappings[i].address,
-				      old.mappings[i].size, REEL_UNMAP_INFERRED_ABSENT);
+		if (is_in_list(list, &old.mappings[i]))
+			continue;
+		process->n_mappings--;
+		error = unmap(tracker, process, time, old.mappings[i].address, old.mappings[i].size,
+			      REEL_UNMAP_INFERRED_ABSENT);
 	}
 	for (size_t i = 0; i < list->count && !error; i++)
 		error = tracker_map(tracker, process, time, &list->maps[i], NULL, 0);

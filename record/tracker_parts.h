@@ -17,6 +17,14 @@ struct process {
 	uint64_t known;
 	/* The SPACE record as it was put last. */
 	struct reel_record_space space;
+	uint32_t n_mappings;
+	/* How much it told of late, and when that was (tracker_limits.c). */
+	uint64_t noise, noise_time;
+	/* Of what /proc says of it: of which loss on it is known, whether something was left out
+	 * since, and from when on it may be read again (tracker_resync.c). */
+	uint64_t losses;
+	bool is_stale;
+	uint64_t read_after;
 	struct thread *threads; /* that live */
 	size_t n_references;	/* by threads, the dead ones included */
 };
@@ -41,6 +49,19 @@ struct tid_entry {
 	struct thread *newest;
 };
 
+/* Looking into /proc for what was lost, some processes at a time. */
+struct resync {
+	bool is_wanted, has_stale;
+	uint32_t *pids;
+	size_t count, at;
+	uint64_t resume; /* not before */
+};
+
+/* A fork's event mostly is there before what BPF says of it. */
+#define FORKS_MAX 1024
+/* Threads that ended and may have samples still to come. */
+#define DEAD_MAX 65536
+
 struct reel_tracker {
 	struct reel_tracker_options options;
 	struct reel_timeline *timeline; /* the present */
@@ -50,10 +71,17 @@ struct reel_tracker {
 	size_t n_living; /* see reel_tracker_living */
 	bool counts_threads;
 	bool proc_is_ours;
-	/* What BPF said of forks whose events did not come yet. */
-	struct reel_bpf_process *forks;
-	size_t n_forks, forks_capacity;
+	size_t n_dead;
+	/* What BPF said of forks whose events did not come yet: the last ones. */
+	struct reel_bpf_process forks[FORKS_MAX];
+	size_t n_forks;
 	uint64_t vdso, compat_vdso; /* modules, 0 until one is seen */
+	unsigned int backlog;	    /* reel_tracker_set_backlog */
+	uint64_t left_out;
+	uint64_t losses, loss_time; /* how often events were lost, and when they were last */
+	bool has_samples;	    /* which wait while something else is done */
+	uint64_t setup_end;	    /* up to then others may be looked at before the first sample */
+	struct resync resync;
 };
 
 /* ---- tracker.c ---- */
@@ -110,24 +138,61 @@ struct reel_error *tracker_map(struct reel_tracker *tracker, struct process *pro
 			       const struct reel_build_id *build_id,
 			       uint64_t generation) REEL_MUST_CHECK;
 
+/* One that is not recorded: what it overlaps is not there any more, and must not name what is. */
+struct reel_error *tracker_map_leave_out(struct reel_tracker *tracker, struct process *process,
+					 uint64_t time,
+					 const struct reel_proc_map *map) REEL_MUST_CHECK;
+
 /* Mappings that were read, with paths of their own. */
 struct map_list {
 	struct reel_proc_map *maps;
 	size_t count, capacity;
 	bool failed; /* no memory */
+	enum reel_maps_answer answer;
 };
 
 void map_list_free(struct map_list *list);
-/* False if nothing could be read. */
-bool map_list_read(uint32_t pid, struct map_list *ret);
+/* What can be read until then. */
+void map_list_read(uint32_t pid, uint64_t deadline, struct map_list *ret);
 /* Address of "[vdso]", 0 if there is none. */
 uint64_t map_list_vdso(const struct map_list *list);
 
-/* Removes what the process has not mapped any more according to the list, and adds what is new. */
+/*
+ * Removes what the process has not mapped any more according to the list, as far as that goes, and
+ * adds what is new.
+ */
 struct reel_error *tracker_maps_replace(struct reel_tracker *tracker, struct process *process,
 					uint64_t time, const struct map_list *list) REEL_MUST_CHECK;
 
+/* ---- tracker_limits.c ---- */
+
+/*
+ * So many mappings a process may have, and so much may it tell at once: less, the more memory all
+ * of them take, and the more waits for the file.
+ */
+uint32_t tracker_allowance(const struct reel_tracker *tracker);
+/* Whether that is too much of the process, which else is charged for it. */
+bool tracker_is_noise(const struct reel_tracker *tracker, struct process *process, uint64_t time,
+		      uint64_t cost);
+/* What one mapping costs. */
+uint64_t tracker_map_cost(const struct reel_proc_map *map, const struct reel_build_id *build_id);
+/* Something of it is not in the file: counts it, and has /proc asked later. */
+void tracker_leave_out(struct reel_tracker *tracker, struct process *process);
+
+/* ---- tracker_resync.c ---- */
+
+/* The process was looked at from `start` on; `is_cut`: not all of it could be. */
+void tracker_was_read(struct reel_tracker *tracker, struct process *process, uint64_t start,
+		      bool is_cut);
+
 /* ---- tracker_scan.c ---- */
+
+/* Records it from now on, if it is there. */
+struct reel_error *tracker_add_if_new(struct reel_tracker *tracker, uint32_t pid) REEL_MUST_CHECK;
+
+/* What /proc says of a process that is known. */
+struct reel_error *tracker_rescan(struct reel_tracker *tracker,
+				  struct process *process) REEL_MUST_CHECK;
 
 /*
  * A process that no event told of, from /proc, with all its threads; records get

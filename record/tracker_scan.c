@@ -11,6 +11,10 @@
 #include "record/quantity.h"
 #include "record/tracker_parts.h"
 
+/* While samples wait, and before. */
+#define LOOK_NS	      (10 * REEL_NS_PER_MS)
+#define LOOK_SETUP_NS (250 * REEL_NS_PER_MS)
+
 static void add_properties(struct reel_tracker *tracker, uint32_t pid, const struct map_list *maps,
 			   struct reel_record_space *space)
 {
@@ -30,8 +34,9 @@ static void add_properties(struct reel_tracker *tracker, uint32_t pid, const str
 		tracker_compat(tracker, space);
 }
 
+/* Samples find those threads, too, for which there is no time. */
 static struct reel_error *scan_threads(struct reel_tracker *tracker, struct process *process,
-				       uint64_t time)
+				       uint64_t time, uint64_t deadline)
 {
 	uint32_t pid = (uint32_t)process->entry.id;
 	struct reel_error *error = NULL;
@@ -52,6 +57,8 @@ static struct reel_error *scan_threads(struct reel_tracker *tracker, struct proc
 
 		if (known && known->process == process)
 			continue;
+		if (start.known > deadline)
+			break;
 		/* Gone since the list was read, or another process's by now. */
 		if (!reel_proc_status(tids[i], &status) || status.pid != pid)
 			continue;
@@ -65,6 +72,12 @@ static struct reel_error *scan_threads(struct reel_tracker *tracker, struct proc
 	return error;
 }
 
+/* How long one process may be looked at. */
+static uint64_t deadline_of(const struct reel_tracker *tracker, uint64_t now)
+{
+	return now + (tracker->has_samples ? LOOK_NS : LOOK_SETUP_NS);
+}
+
 struct reel_error *tracker_scan(struct reel_tracker *tracker, uint32_t pid, uint64_t time,
 				bool followed, struct process **ret)
 {
@@ -73,13 +86,13 @@ struct reel_error *tracker_scan(struct reel_tracker *tracker, uint32_t pid, uint
 		.origin = REEL_ORIGIN_FOUND,
 		.pid = pid,
 	};
-	uint64_t known = reel_now();
+	uint64_t known = reel_now(), deadline = deadline_of(tracker, known);
 	struct map_list maps = { 0 };
 	struct reel_error *error;
 	bool look = tracker->proc_is_ours && pid;
 
 	if (look) {
-		map_list_read(pid, &maps);
+		map_list_read(pid, deadline, &maps);
 		add_properties(tracker, pid, &maps, &space);
 	}
 	error = maps.failed ? reel_error_no_memory()
@@ -87,7 +100,9 @@ struct reel_error *tracker_scan(struct reel_tracker *tracker, uint32_t pid, uint
 	for (size_t i = 0; i < maps.count && !error; i++)
 		error = tracker_map(tracker, *ret, time, &maps.maps[i], NULL, 0);
 	if (!error && look)
-		error = scan_threads(tracker, *ret, time);
+		error = scan_threads(tracker, *ret, time, deadline);
+	if (!error)
+		tracker_was_read(tracker, *ret, known, maps.answer == REEL_MAPS_PART);
 	map_list_free(&maps);
 	return error;
 }
@@ -190,6 +205,20 @@ struct reel_error *reel_tracker_add_command(struct reel_tracker *tracker, uint32
 	return error ? error : tracker_thread_create(tracker, process, &start, NULL);
 }
 
+struct reel_error *tracker_add_if_new(struct reel_tracker *tracker, uint32_t pid)
+{
+	struct process *process = tracker_process_find(tracker, pid);
+	struct reel_error *error;
+
+	if (process)
+		return NULL;
+	error = tracker_scan(tracker, pid, reel_now(), tracker->options.everything, &process);
+	/* It ended while it was looked at. */
+	if (!error && !process->threads)
+		error = tracker_process_end(tracker, process, reel_now());
+	return error;
+}
+
 struct reel_error *reel_tracker_add_all(struct reel_tracker *tracker)
 {
 	struct reel_error *error = NULL;
@@ -200,15 +229,12 @@ struct reel_error *reel_tracker_add_all(struct reel_tracker *tracker)
 		return NULL;
 	pids = reel_proc_processes(&count);
 	for (size_t i = 0; i < count && !error; i++) {
-		struct process *process = tracker_process_find(tracker, pids[i]);
-
-		if (process)
-			continue;
-		error = tracker_scan(tracker, pids[i], reel_now(), tracker->options.everything,
-				     &process);
-		/* It ended while it was looked at. */
-		if (!error && !process->threads)
-			error = tracker_process_end(tracker, process, reel_now());
+		/* The others are looked at while samples are taken, or at their first one. */
+		if (reel_now() > tracker->setup_end) {
+			reel_tracker_resync(tracker);
+			break;
+		}
+		error = tracker_add_if_new(tracker, pids[i]);
 	}
 	return error;
 }
@@ -233,40 +259,43 @@ static struct reel_error *resync_thread(struct reel_tracker *tracker, struct thr
 	return tracker_thread_rename(tracker, thread, now, comm);
 }
 
-static struct reel_error *resync_process(struct reel_tracker *tracker, struct process *process)
+/* Its name was read since the last loss. */
+static bool is_named(const struct reel_tracker *tracker, const struct thread *thread)
+{
+	return thread->named && thread->named >= tracker->loss_time;
+}
+
+struct reel_error *tracker_rescan(struct reel_tracker *tracker, struct process *process)
 {
 	uint32_t pid = (uint32_t)process->entry.id;
-	uint64_t now = reel_now();
+	uint64_t now = reel_now(), deadline = deadline_of(tracker, now);
 	struct reel_error *error = NULL;
 	struct map_list maps = { 0 };
+	bool is_cut;
 
 	if (kill((pid_t)pid, 0) && errno == ESRCH)
 		return tracker_process_end(tracker, process, now);
-	if (!tracker->proc_is_ours)
+	if (!tracker->proc_is_ours) {
+		tracker_was_read(tracker, process, now, false);
 		return NULL;
+	}
 	/* What cannot be read says nothing. */
-	if (map_list_read(pid, &maps) && !maps.failed)
+	map_list_read(pid, deadline, &maps);
+	is_cut = maps.answer == REEL_MAPS_PART;
+	if (maps.answer != REEL_MAPS_NONE && !maps.failed)
 		error = tracker_maps_replace(tracker, process, now, &maps);
 	map_list_free(&maps);
 	for (struct thread *thread = process->threads, *next; thread && !error; thread = next) {
 		next = thread->next;
-		error = resync_thread(tracker, thread, !next);
+		if (is_named(tracker, thread))
+			continue;
+		is_cut |= reel_now() > deadline;
+		if (!is_cut)
+			error = resync_thread(tracker, thread, !next);
 	}
-	return error ? error : scan_threads(tracker, process, now);
-}
-
-struct reel_error *reel_tracker_resync(struct reel_tracker *tracker)
-{
-	struct reel_id_entry **entries = reel_id_table_sorted(&tracker->processes);
-	size_t count = tracker->processes.count;
-	struct reel_error *error = NULL;
-
-	if (count && !entries)
-		return reel_error_no_memory();
-	for (size_t i = 0; i < count && !error; i++)
-		error = resync_process(tracker, (struct process *)entries[i]);
-	free(entries);
-	if (!error && (tracker->options.everything || tracker->options.on_first_sample))
-		error = reel_tracker_add_all(tracker);
+	if (!error)
+		error = scan_threads(tracker, process, now, deadline);
+	if (!error)
+		tracker_was_read(tracker, process, now, is_cut);
 	return error;
 }

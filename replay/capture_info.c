@@ -119,6 +119,8 @@ const char *reel_loss_name(enum reel_loss loss)
 		return "function hits missed";
 	case REEL_LOSS_CPU_NOT_WATCHED:
 		return "CPUs not recorded";
+	case REEL_LOSS_LEFT_OUT:
+		return "mappings and names left out";
 	}
 	return "unknown cause";
 }
