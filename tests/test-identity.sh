@@ -1,0 +1,140 @@
+#!/bin/bash
+# Whose file names whose frames: a copy of a library with the same build-id, other names and other code, that an attacker maps before
+# the victim maps the library itself. Both are unprivileged users. Needs root and BPF.
+# run.sh: records
+# shellcheck disable=SC2181
+set -u
+cd "$(dirname "$0")/.." || exit
+recorder=$PWD/${O:-build}/stackreel-record
+stackreel=$PWD/${O:-build}/stackreel
+reader=$PWD/tests/reel_reader.py
+. tests/count.sh
+work=$(mktemp -d)
+chmod 755 "$work"
+attacker=
+trap '[ -z "$attacker" ] || kill "$attacker" 2>/dev/null; rm -rf "$work"' EXIT
+
+if [ ! -x "$recorder" ] || [ ! -x "$stackreel" ] || [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
+    skip "root, setpriv, $recorder and $stackreel are needed"
+    finish
+fi
+cd "$work" || exit
+cc=${CC:-cc}
+
+# The same code but for the names: an attacker pads his functions, too.
+library() {
+    cat <<E2
+double $1(double seconds);
+double $2(void);
+#include <time.h>
+double __attribute__((noinline)) $2(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+double __attribute__((noinline)) $1(double seconds)
+{
+	double end = $2() + seconds;
+	volatile unsigned sum = 0;
+
+	while ($2() < end) {
+		for (unsigned i = 0; i < 100000; i++)
+			sum += i;
+	}
+	return sum;
+}
+E2
+}
+cat >run.c <<'E2'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+	void *library = argc == 4 ? dlopen(argv[1], RTLD_NOW) : NULL;
+	double (*work)(double) = library ? (double (*)(double))dlsym(library, argv[2]) : NULL;
+
+	if (!work)
+		return 1;
+	printf("mapped\n");
+	fflush(stdout);
+	return work(atof(argv[3])) < 0;
+}
+E2
+library check_password now_a >victim.c
+library forged_name_xx now_b >attacker.c
+mkdir usr home
+id=0x0123456789abcdef0123456789abcdef01234567
+$cc -O1 -g -o run run.c -ldl &&
+    cp run victim && cp run attacker &&
+    $cc -O1 -g -shared -fPIC -Wl,--build-id=$id -o usr/libpassword.so victim.c &&
+    $cc -O1 -g -shared -fPIC -Wl,--build-id=$id -o home/libforged.so attacker.c || { failed=1; finish; }
+"$recorder" -q -o probe.reel -- true 2>err
+[ -s probe.reel ] || { skip "$(head -n 1 err)"; finish; }
+
+# as USER COMMAND...
+as() {
+    local user=$1
+    shift
+    setpriv --reuid="$user" --regid="$user" --clear-groups "$@"
+}
+
+# attack OPTION...: the attacker maps and runs his copy, then the victim comes. What is recorded is in a.reel.
+attack() {
+    : >mapped
+    as 65534 ./attacker "$work/home/libforged.so" forged_name_xx 1000 >mapped &
+    attacker=$!
+    for _ in $(seq 200); do [ -s mapped ] && break; sleep 0.05; done
+    "$recorder" -a -F 499 "$@" -o a.reel -- setpriv --reuid=1 --regid=1 --clear-groups \
+        ./victim "$work/usr/libpassword.so" check_password 1 >out 2>err
+    local status=$?
+    kill "$attacker"
+    wait "$attacker" 2>/dev/null
+    attacker=
+    return $status
+}
+
+# named COMM: of its samples, how many frames have the victim's name, and how many the attacker's.
+named() {
+    "$stackreel" script --comm="$1" a.reel >script 2>/dev/null
+    echo "$(grep -c check_password script) $(grep -c forged_name script)"
+}
+
+# Both have samples, and each has names of its own file only.
+names_are_right() {
+    local victim attacker
+    victim=$(named victim) attacker=$(named attacker)
+    echo "victim: $victim, attacker: $attacker (check_password, forged_name)"
+    [ "${victim#* }" = 0 ] && [ "${victim% *}" -gt 20 ] && [ "${attacker% *}" = 0 ] && [ "${attacker#* }" -gt 20 ]
+}
+
+# The attacker's copy is there before the recording: /proc tells of it.
+ok "recording beside an attacker" attack
+ok "each process's frames have the names of the file that it mapped" names_are_right
+[ "$(python3 "$reader" a.reel | grep '"MODULE"' | grep -c $id)" = 2 ]
+ok "two modules of one build-id"
+python3 "$reader" a.reel | grep '"MODULE"' | grep -q "$work/usr/libpassword.so"
+ok "one has the victim's path"
+
+# Where the kernel tells no build-ids, the files are asked.
+ok "recording without the kernel's build-ids" attack --no-build-id-events
+ok "... the names are right, too" names_are_right
+
+# The victim's file is not there: then nothing has names, the attacker's least of all.
+mv usr/libpassword.so usr/gone
+[ "$(named victim)" = "0 0" ]
+ok "without the victim's file its frames have no names: $(named victim)"
+mv usr/gone usr/libpassword.so
+
+# Upgrade in place: another file of the same name is another module.
+$cc -O1 -g -shared -fPIC -Wl,--build-id=0xaabbccddeeff00112233445566778899aabbccdd -o usr/new.so victim.c
+"$recorder" -a -F 499 -o b.reel -- sh -c '
+    ./run usr/libpassword.so check_password 0.2 && mv usr/new.so usr/libpassword.so &&
+    ./run usr/libpassword.so check_password 0.2' >out 2>err
+[ "$(python3 "$reader" b.reel | grep '"MODULE"' | grep -c 'usr/libpassword.so')" = 2 ]
+ok "an upgrade in place: two modules of one path"
+
+finish
