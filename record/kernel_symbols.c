@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include <ctype.h>
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,6 +18,7 @@
 struct reel_kernel_symbols {
 	const struct reel_target *target;
 	struct reel_module_table *modules;
+	struct reel_inspector *inspector;
 	const struct reel_record_sink *sink;
 	bool all;
 	struct reel_kallsyms *kallsyms;
@@ -61,29 +60,15 @@ void reel_kernel_symbols_destroy(struct reel_kernel_symbols *symbols)
 
 /* ---- modules --------------------------------------------------------------------------- */
 
-/* All notes of a loaded module lie in files of their own, named as their sections. */
-static void read_module_build_id(const char *name, enum reel_byte_order order,
+/* `name` is in brackets. */
+static void read_module_build_id(const struct reel_kernel_symbols *symbols, const char *name,
 				 struct reel_build_id *ret)
 {
-	char folder[128], path[512];
-	struct dirent *entry;
-	DIR *directory;
+	_cleanup_free_ char *bare = strndup(name + 1, strcspn(name + 1, "]"));
 
-	snprintf(folder, sizeof(folder), "/sys/module/%.*s/notes", (int)strcspn(name + 1, "]"),
-		 name + 1);
-	directory = opendir(folder);
-	if (!directory)
-		return;
-	while (!ret->size && (entry = readdir(directory))) {
-		_cleanup_buffer_ struct reel_buffer notes = { 0 };
-
-		if (entry->d_name[0] != '.' || !isalpha((unsigned char)entry->d_name[1]))
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-		if (reel_proc_read(path, &notes))
-			reel_build_id_of_notes(notes.bytes, notes.size, order, ret);
-	}
-	closedir(directory);
+	if (bare)
+		reel_inspector_kernel_module(symbols->inspector, bare,
+					     symbols->target->elf.byte_order, ret);
 }
 
 /* The id of a module of `kallsyms`, which *ids has room for. */
@@ -98,7 +83,7 @@ static struct reel_error *find_module_id(struct reel_kernel_symbols *symbols, co
 	if (*id)
 		return NULL;
 	if (index)
-		read_module_build_id(module, symbols->target->elf.byte_order, &identity.build_id);
+		read_module_build_id(symbols, module, &identity.build_id);
 	else
 		identity.build_id = symbols->target->kernel_build_id;
 	return reel_module_table_add(symbols->modules, &identity, id);
@@ -181,7 +166,8 @@ static struct reel_error *load(struct reel_kallsyms **ret, struct reel_buffer *l
 }
 
 struct reel_error *reel_kernel_symbols_load(const struct reel_target *target,
-					    struct reel_module_table *modules, bool all,
+					    struct reel_module_table *modules,
+					    struct reel_inspector *inspector, bool all,
 					    const struct reel_record_sink *sink,
 					    struct reel_kernel_symbols **ret)
 {
@@ -192,6 +178,7 @@ struct reel_error *reel_kernel_symbols_load(const struct reel_target *target,
 		return reel_error_no_memory();
 	symbols->target = target;
 	symbols->modules = modules;
+	symbols->inspector = inspector;
 	symbols->all = all;
 	symbols->sink = sink;
 	symbols->checked = reel_now();

@@ -18,7 +18,8 @@ struct reel_kernel_symbols;
  * the kernel hides their addresses (kptr_restrict); chains are then recorded without names.
  */
 struct reel_error *reel_kernel_symbols_load(const struct reel_target *target,
-					    struct reel_module_table *modules, bool all,
+					    struct reel_module_table *modules,
+					    struct reel_inspector *inspector, bool all,
 					    const struct reel_record_sink *sink,
 					    struct reel_kernel_symbols **ret) REEL_MUST_CHECK;
 void reel_kernel_symbols_destroy(struct reel_kernel_symbols *symbols);

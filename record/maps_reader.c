@@ -136,7 +136,7 @@ static void pass(void *context, const struct reel_proc_map *map)
 		gate->visit(gate->context, map);
 }
 
-enum reel_maps_answer reel_maps_read(int fd, const struct reel_maps_limits *limits,
+enum reel_answer reel_maps_read(int fd, const struct reel_maps_limits *limits,
 				     void (*visit)(void *context, const struct reel_proc_map *map),
 				     void *context)
 {
@@ -147,7 +147,7 @@ enum reel_maps_answer reel_maps_read(int fd, const struct reel_maps_limits *limi
 	ssize_t n = -1;
 
 	if (!reader)
-		return REEL_MAPS_NONE;
+		return REEL_ANSWER_NONE;
 	reader->used = 0;
 	reader->skips = false;
 	while (!gate.is_closed) {
@@ -163,6 +163,6 @@ enum reel_maps_answer reel_maps_read(int fd, const struct reel_maps_limits *limi
 	}
 	free(reader);
 	if (!any)
-		return REEL_MAPS_NONE;
-	return n ? REEL_MAPS_PART : REEL_MAPS_WHOLE;
+		return REEL_ANSWER_NONE;
+	return n ? REEL_ANSWER_PART : REEL_ANSWER_WHOLE;
 }

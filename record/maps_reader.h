@@ -28,7 +28,7 @@ void reel_maps_reader_take(struct reel_maps_reader *reader, const char *text, si
 			   void *context);
 
 /* Reads an open file of that kind. */
-enum reel_maps_answer reel_maps_read(int fd, const struct reel_maps_limits *limits,
+enum reel_answer reel_maps_read(int fd, const struct reel_maps_limits *limits,
 				     void (*visit)(void *context, const struct reel_proc_map *map),
 				     void *context);
 

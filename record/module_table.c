@@ -1,45 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include <linux/fs.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "include/stackreel.h"
 #include "record/module_table.h"
 #include "space/module_kind.h"
 #include "space/module_set.h"
 
-/* What a file said when it was read; another time of change makes it another file. */
-struct file_entry {
-	dev_t device;
-	ino_t inode; /* 0: empty */
-	struct timespec changed;
-	off_t size;
-	uint64_t generation;
-	struct reel_build_id build_id;
-};
-
-/* Files that were looked into lately, each at the place that its number gives. */
-#define FILES 1024
-
 /* Modules may have so many bytes before it is looked which of them are mapped still. */
 #define BYTES_MIN (4u << 20)
 
 struct reel_module_table {
 	struct reel_module_set *set;
+	struct reel_inspector *inspector;
 	size_t bytes, bytes_max;
-	struct file_entry files[FILES];
 };
 
-struct reel_error *reel_module_table_create(struct reel_module_table **ret)
+struct reel_error *reel_module_table_create(struct reel_inspector *inspector,
+					    struct reel_module_table **ret)
 {
 	struct reel_module_table *table = calloc(1, sizeof(*table));
 	struct reel_error *error;
 
 	if (!table)
 		return reel_error_no_memory();
+	table->inspector = inspector;
 	table->bytes_max = BYTES_MIN;
 	error = reel_module_set_create(&table->set);
 	if (error)
@@ -124,30 +109,6 @@ void reel_module_table_forget_unused(struct reel_module_table *table)
 
 /* ---- mapped files ------------------------------------------------------------------ */
 
-/* Asks the file, or what it said before if it is unchanged; NULL if it cannot be asked. */
-static const struct file_entry *look_into(struct reel_module_table *table, int fd)
-{
-	struct file_entry *file;
-	struct stat status;
-	long generation = 0;
-
-	if (fstat(fd, &status) || !status.st_ino)
-		return NULL;
-	file = &table->files[(status.st_ino ^ status.st_dev) % FILES];
-	if (file->device == status.st_dev && file->inode == status.st_ino &&
-	    file->size == status.st_size && file->changed.tv_sec == status.st_mtim.tv_sec &&
-	    file->changed.tv_nsec == status.st_mtim.tv_nsec)
-		return file;
-	file->device = status.st_dev;
-	file->inode = status.st_ino;
-	file->changed = status.st_mtim;
-	file->size = status.st_size;
-	/* What the kernel's mmap records call ino_generation; not every file system has it. */
-	file->generation = ioctl(fd, FS_IOC_GETVERSION, &generation) ? 0 : (uint32_t)generation;
-	reel_build_id_of_file(fd, &file->build_id);
-	return file;
-}
-
 struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table, uint32_t pid,
 						const struct reel_proc_map *map,
 						const struct reel_build_id *build_id,
@@ -166,13 +127,12 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 	if (build_id)
 		identity.build_id = *build_id;
 	if (!identity.build_id.size && map->inode && !is_special) {
-		_cleanup_fd_ int fd = reel_proc_open_mapped(pid, map);
-		const struct file_entry *file = fd >= 0 ? look_into(table, fd) : NULL;
+		struct reel_proc_file file;
 
-		if (file) {
-			identity.build_id = file->build_id;
+		if (reel_inspector_file(table->inspector, pid, map, &file)) {
+			identity.build_id = file.build_id;
 			if (!generation)
-				identity.inode_generation = file->generation;
+				identity.inode_generation = file.generation;
 		}
 	}
 	/* An ELF file in a memfd or in shared memory is as good as any. */

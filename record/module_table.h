@@ -8,7 +8,7 @@
 #define RECORD_MODULE_TABLE_H
 
 #include "space/elf_identity.h"
-#include "record/proc.h"
+#include "record/inspector.h"
 
 /* Takes a side record, as reel_output_record does. */
 struct reel_record_sink {
@@ -18,7 +18,8 @@ struct reel_record_sink {
 
 struct reel_module_table;
 
-struct reel_error *reel_module_table_create(struct reel_module_table **ret) REEL_MUST_CHECK;
+struct reel_error *reel_module_table_create(struct reel_inspector *inspector,
+					    struct reel_module_table **ret) REEL_MUST_CHECK;
 void reel_module_table_destroy(struct reel_module_table *table);
 
 struct reel_module_identity {

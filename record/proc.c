@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
+#include <ctype.h>
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/fs.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "format/regular_file.h"
 #include "record/maps_reader.h"
 #include "record/proc.h"
+#include "record/quantity.h"
 
 #define PATH_SIZE 128 /* of names that are made here */
 
@@ -75,12 +84,30 @@ static uint32_t status_number(const char *status, const char *key)
 	return number;
 }
 
-bool reel_proc_status(uint32_t tid, struct reel_proc_status *ret)
+static void read_comm(uint32_t tid, char ret[REEL_COMM_SIZE])
+{
+	_cleanup_buffer_ struct reel_buffer buffer = { 0 };
+	char path[PATH_SIZE];
+	size_t size;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/comm", tid, tid);
+	if (!reel_proc_read(path, &buffer))
+		return;
+	size = buffer.size;
+	if (size && buffer.bytes[size - 1] == '\n')
+		size--;
+	/* Kernel threads' names are longer here than elsewhere (fs/proc/array.c, proc_task_name).
+	 */
+	memcpy(ret, buffer.bytes, size < REEL_COMM_SIZE ? size : REEL_COMM_SIZE - 1);
+}
+
+bool reel_proc_thread(uint32_t tid, struct reel_proc_thread *ret)
 {
 	_cleanup_buffer_ struct reel_buffer buffer = { 0 };
 	char path[PATH_SIZE];
 	const char *status;
 
+	*ret = (struct reel_proc_thread){ .time = reel_now(), .tid = tid };
 	/* /proc/TID is there for threads too, though not listed. */
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", tid);
 	if (!reel_proc_read(path, &buffer))
@@ -89,105 +116,168 @@ bool reel_proc_status(uint32_t tid, struct reel_proc_status *ret)
 	ret->pid = status_number(status, "\nTgid:\t");
 	ret->namespace_pid = status_number(status, "\nNStgid:\t");
 	ret->namespace_tid = status_number(status, "\nNSpid:\t");
+	read_comm(tid, ret->comm);
 	return ret->pid != 0;
 }
 
-bool reel_proc_comm(uint32_t tid, char ret[REEL_COMM_SIZE])
+static bool has_pair(const struct reel_buffer *auxv, size_t word, uint64_t type, uint64_t value)
 {
-	_cleanup_buffer_ struct reel_buffer buffer = { 0 };
-	char path[PATH_SIZE];
-	size_t size;
+	for (size_t at = 0; auxv->size - at >= 2 * word; at += 2 * word) {
+		uint64_t pair[2] = { 0 };
 
-	memset(ret, 0, REEL_COMM_SIZE);
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/comm", tid, tid);
-	if (!reel_proc_read(path, &buffer))
-		return false;
-	size = buffer.size;
-	if (size && buffer.bytes[size - 1] == '\n')
-		size--;
-	/* Kernel threads' names are longer here than elsewhere (fs/proc/array.c, proc_task_name).
-	 */
-	memcpy(ret, buffer.bytes, size < REEL_COMM_SIZE ? size : REEL_COMM_SIZE - 1);
-	return true;
+		for (size_t i = 0; i < 2; i++) {
+			uint32_t half;
+
+			if (word == sizeof(half)) {
+				memcpy(&half, auxv->bytes + at + i * word, word);
+				pair[i] = half;
+			} else {
+				memcpy(&pair[i], auxv->bytes + at + i * word, word);
+			}
+		}
+		if (pair[0] == type && pair[1] == value)
+			return true;
+	}
+	return false;
 }
 
-bool reel_proc_elf_kind(uint32_t pid, struct reel_elf_kind *ret)
+/*
+ * Not by its executable, which a stranger may make unreadable: the kernel keeps the auxiliary
+ * vector in words of the process's size, and the size of program headers in it.  (A process may
+ * put another one there, with PR_SET_MM_MAP: about itself only, and its first sample tells.)
+ */
+static uint32_t word_bits_of(uint32_t pid)
 {
-	uint8_t header[20];
+	_cleanup_buffer_ struct reel_buffer auxv = { 0 };
 	char path[PATH_SIZE];
-	_cleanup_fd_ int fd = -1;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 && pread(fd, header, sizeof(header), 0) == sizeof(header) &&
-	       reel_elf_kind_of(header, sizeof(header), ret);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/auxv", pid);
+	if (!reel_proc_read(path, &auxv))
+		return 0;
+	if (has_pair(&auxv, 8, AT_PHENT, sizeof(Elf64_Phdr)))
+		return 64;
+	return has_pair(&auxv, 4, AT_PHENT, sizeof(Elf32_Phdr)) ? 32 : 0;
+}
+
+bool reel_proc_process(uint32_t pid, struct reel_proc_process *ret)
+{
+	struct reel_proc_thread thread;
+
+	if (!reel_proc_thread(pid, &thread))
+		return false;
+	*ret = (struct reel_proc_process){ thread.namespace_pid, word_bits_of(pid) };
+	return true;
 }
 
 /* ---- mappings ------------------------------------------------------------------- */
 
-enum reel_maps_answer reel_proc_maps(uint32_t pid, const struct reel_maps_limits *limits,
-				     void (*visit)(void *context, const struct reel_proc_map *map),
-				     void *context)
+enum reel_answer reel_proc_maps(uint32_t pid, const struct reel_maps_limits *limits,
+				void (*visit)(void *context, const struct reel_proc_map *map),
+				void *context)
 {
 	char path[PATH_SIZE];
 	_cleanup_fd_ int fd = -1;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 ? reel_maps_read(fd, limits, visit, context) : REEL_MAPS_NONE;
+	return fd >= 0 ? reel_maps_read(fd, limits, visit, context) : REEL_ANSWER_NONE;
 }
 
-/* An open file of that name if it is the mapping's. */
-static int open_if_same(const char *path, const struct reel_proc_map *map)
+/* Closes the place unless it is that file. */
+static int only_if_same(int place, const struct reel_proc_map *map, bool same_device)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat status;
 
-	if (fd < 0)
-		return -1;
-	/*
-	 * The device is not compared: stat and the kernel's events name different
-	 * ones on btrfs and overlayfs.
-	 */
-	if (fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_ino != map->inode) {
-		close(fd);
+	if (place >= 0 &&
+	    (fstat(place, &status) || !S_ISREG(status.st_mode) || status.st_ino != map->inode ||
+	     (same_device && (major(status.st_dev) != map->device_major ||
+			      minor(status.st_dev) != map->device_minor)))) {
+		close(place);
 		return -1;
 	}
-	return fd;
+	return place;
 }
 
-int reel_proc_open_mapped(uint32_t pid, const struct reel_proc_map *map)
+/* Below a process's root directory, out of which no link leads. */
+static int find_below(int root, const char *path)
 {
-	char path[PATH_MAX + PATH_SIZE];
-	int fd;
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+
+	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+}
+
+int reel_proc_find_mapped(uint32_t pid, const struct reel_proc_map *map, bool *exact_ret)
+{
+	_cleanup_fd_ int root = -1;
+	char path[PATH_SIZE];
+	int place;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
 		 map->address, map->address + map->size);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0) {
-		struct stat status;
-
-		/* Device nodes are mapped too, and reading them is not harmless. */
-		if (!fstat(fd, &status) && S_ISREG(status.st_mode))
-			return fd;
-		close(fd);
-		return -1;
-	}
-	if (map->path[0] != '/' || strlen(map->path) >= PATH_MAX)
-		return -1;
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root%s", pid, map->path);
-	fd = open_if_same(path, map);
-	return fd >= 0 ? fd : open_if_same(map->path, map);
+	place = open(path, O_PATH | O_CLOEXEC);
+	*exact_ret = place >= 0;
+	if (place >= 0 || map->path[0] != '/')
+		return place;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root", pid);
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	/*
+	 * On btrfs and overlayfs stat(2) has another device than a mapping.  Inodes are enough
+	 * where the path is the process's own, but not where any root will do.
+	 */
+	return root >= 0 ? only_if_same(find_below(root, map->path), map, false)
+			 : only_if_same(find_below(AT_FDCWD, map->path), map, true);
 }
 
-bool reel_proc_memory(uint32_t pid, uint64_t address, void *ret, size_t size)
+bool reel_proc_file(int place, struct reel_proc_file *ret)
 {
-	char path[PATH_SIZE];
+	struct reel_error *error;
 	_cleanup_fd_ int fd = -1;
+	struct stat status;
+	long generation = 0;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 && pread(fd, ret, size, (off_t)address) == (ssize_t)size;
+	error = reel_regular_file_reopen(place, "", &fd, &status);
+	reel_error_destroy(error);
+	if (error)
+		return false;
+	*ret = (struct reel_proc_file){
+		.device = status.st_dev,
+		.inode = status.st_ino,
+		.size = (uint64_t)status.st_size,
+	};
+	/* What the kernel's mmap records call ino_generation; not every file system has it. */
+	if (!ioctl(fd, FS_IOC_GETVERSION, &generation))
+		ret->generation = (uint32_t)generation;
+	reel_build_id_of_file(fd, &ret->build_id);
+	return true;
+}
+
+/* All notes of a loaded module lie in files of their own, named as their sections. */
+bool reel_proc_module_build_id(const char *name, enum reel_byte_order order,
+			       struct reel_build_id *ret)
+{
+	char folder[PATH_SIZE], path[PATH_SIZE + NAME_MAX + 2];
+	struct dirent *entry;
+	DIR *directory;
+
+	*ret = (struct reel_build_id){ 0 };
+	snprintf(folder, sizeof(folder), "/sys/module/%s/notes", name);
+	directory = opendir(folder);
+	if (!directory)
+		return false;
+	while (!ret->size && (entry = readdir(directory))) {
+		_cleanup_buffer_ struct reel_buffer notes = { 0 };
+
+		if (entry->d_name[0] != '.' || !isalpha((unsigned char)entry->d_name[1]))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+		if (reel_proc_read(path, &notes))
+			reel_build_id_of_notes(notes.bytes, notes.size, order, ret);
+	}
+	closedir(directory);
+	return ret->size != 0;
 }
 
 /* ---- lists of numbers ------------------------------------------------------------- */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What /proc says of processes.  They may end at any time, so nothing here fails but by absence. */
+/*
+ * What /proc says of processes.  They may end at any time, so nothing here fails but by absence.
+ * But any of it may wait for what a stranger holds up: the recorder asks its helper (inspector.h),
+ * and only that calls what is here of other processes than our own.
+ */
 #ifndef RECORD_PROC_H
 #define RECORD_PROC_H
 
@@ -11,17 +15,22 @@
 /* /proc is that of our own PID namespace; otherwise its numbers mean other processes. */
 bool reel_proc_is_ours(void);
 
-struct reel_proc_status {
-	uint32_t pid;		/* thread group */
+struct reel_proc_process {
 	uint32_t namespace_pid; /* in the innermost PID namespace; 0 if unknown */
-	uint32_t namespace_tid;
+	/* Of its code; 0 if unknown. What the process says: its samples know better. */
+	uint32_t word_bits;
 };
 
-/* Of the thread `tid`; false if it is gone. */
-bool reel_proc_status(uint32_t tid, struct reel_proc_status *ret);
-bool reel_proc_comm(uint32_t tid, char ret[REEL_COMM_SIZE]);
-/* What the process's executable is; false where that cannot be read (kernel threads). */
-bool reel_proc_elf_kind(uint32_t pid, struct reel_elf_kind *ret);
+struct reel_proc_thread {
+	uint64_t time;	   /* what happened before is contained in what follows */
+	uint32_t tid, pid; /* `pid`: of its thread group */
+	uint32_t namespace_tid, namespace_pid; /* in the innermost PID namespace; 0 if unknown */
+	char comm[REEL_COMM_SIZE];
+};
+
+/* False if it is gone. */
+bool reel_proc_process(uint32_t pid, struct reel_proc_process *ret);
+bool reel_proc_thread(uint32_t tid, struct reel_proc_thread *ret);
 
 /* A mapping, as /proc/PID/maps or perf tells it. `path` is not escaped. */
 struct reel_proc_map {
@@ -35,28 +44,38 @@ struct reel_proc_map {
 
 struct reel_maps_limits; /* maps_reader.h */
 
-enum reel_maps_answer {
-	REEL_MAPS_NONE, /* it cannot be read, or it ends, which does not say that nothing was there
-			 */
-	REEL_MAPS_PART, /* the lowest addresses: limits left something out */
-	REEL_MAPS_WHOLE,
+enum reel_answer {
+	REEL_ANSWER_NONE, /* it cannot be read, or it ends, which does not say that nothing was
+			   * there
+			   */
+	REEL_ANSWER_PART, /* the lowest addresses: limits left something out */
+	REEL_ANSWER_WHOLE,
 };
 
 /* Calls `visit` for each executable mapping, by ascending addresses. */
-enum reel_maps_answer reel_proc_maps(uint32_t pid, const struct reel_maps_limits *limits,
-				     void (*visit)(void *context, const struct reel_proc_map *map),
-				     void *context);
+enum reel_answer reel_proc_maps(uint32_t pid, const struct reel_maps_limits *limits,
+				void (*visit)(void *context, const struct reel_proc_map *map),
+				void *context);
 
 /*
- * Opens the file of a mapping: by /proc/PID/map_files, which needs
- * CAP_CHECKPOINT_RESTORE and finds deleted files too, else by its path in the
- * process's root directory, or in ours if the process is gone; then only if
- * the inode is the mapping's.  -1 if that fails.
+ * A place (O_PATH, so it is not opened yet) of the file of a mapping: by /proc/PID/map_files, which
+ * needs CAP_CHECKPOINT_RESTORE and finds deleted files too: then it is the very file.  Else by its
+ * path in the process's root directory, if the inode is the mapping's; or, if the process is gone,
+ * in ours, if the device is the mapping's, too.  -1 if that fails.
  */
-int reel_proc_open_mapped(uint32_t pid, const struct reel_proc_map *map);
+int reel_proc_find_mapped(uint32_t pid, const struct reel_proc_map *map, bool *exact_ret);
 
-/* Bytes of a process's memory; false if not all could be read. */
-bool reel_proc_memory(uint32_t pid, uint64_t address, void *ret, size_t size);
+/* What a file says of itself. */
+struct reel_proc_file {
+	uint64_t device, inode, generation, size; /* `device` as stat(2) has it */
+	struct reel_build_id build_id;
+};
+
+/* Of a place; false if that is no regular file, or cannot be read. */
+bool reel_proc_file(int place, struct reel_proc_file *ret);
+/* Of a loaded kernel module, `name` without brackets. */
+bool reel_proc_module_build_id(const char *name, enum reel_byte_order order,
+			       struct reel_build_id *ret);
 
 /* Numbers of all processes, or of a process's threads; NULL and 0 if there are none. The caller
  * frees it. */

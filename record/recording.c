@@ -256,6 +256,7 @@ static struct reel_error *start(struct recording *recording, int *exit_status_re
 
 	if (error)
 		return error;
+	reel_inspector_hurry(recording->inspector);
 	if (options->duration)
 		recording->deadline = reel_now() + options->duration;
 	if (!recording->command.pid)

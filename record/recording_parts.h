@@ -22,6 +22,7 @@ struct recording {
 	const struct reel_options *options;
 	struct reel_target target;
 	struct reel_sampler_event *events;
+	struct reel_inspector *inspector;
 	struct reel_module_table *modules;
 	struct reel_process_events *process_events;
 	struct reel_sampler *sampler;

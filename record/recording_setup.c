@@ -233,6 +233,7 @@ static struct reel_error *open_tracker(struct recording *recording)
 	const struct reel_tracker_options options = {
 		.target = &recording->target,
 		.modules = recording->modules,
+		.inspector = recording->inspector,
 		.sink = recording->sink,
 		.everything = recording->options->system_wide && !recording->cgroup,
 		.on_first_sample = recording->cgroup != NULL,
@@ -262,6 +263,7 @@ static void load_kernel_symbols(struct recording *recording)
 	if (!wants_kernel_symbols(recording))
 		return;
 	error = reel_kernel_symbols_load(&recording->target, recording->modules,
+					 recording->inspector,
 					 recording->options->kallsyms == REEL_KALLSYMS_ALL,
 					 &recording->sink, &recording->symbols);
 	/* Addresses are better than nothing. */
@@ -324,15 +326,29 @@ static void raise_priority(struct recording *recording)
 		recording_note(recording, "no higher priority is allowed (CAP_SYS_NICE)");
 }
 
+static struct reel_error *find_target(struct recording *recording)
+{
+	struct reel_target *target = &recording->target;
+	struct reel_error *error = reel_target_find(target);
+
+	if (!error && target->compat_machine && !target->compat_vdso)
+		recording_note(recording, "no 32-bit program can be started and looked into: what "
+					  "such programs run in their vDSO has no names");
+	return error;
+}
+
 struct reel_error *recording_open(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
 	struct reel_error *error = check_targets(options);
 
+	/* While there is little to fork. */
+	if (!error)
+		error = reel_inspector_create(recording_note, recording, &recording->inspector);
 	if (!error && options->cgroup)
 		error = find_cgroup(recording);
 	if (!error)
-		error = reel_target_find(&recording->target);
+		error = find_target(recording);
 	if (!error)
 		error = resolve_events(recording);
 	if (!error)
@@ -354,7 +370,7 @@ struct reel_error *recording_open(struct recording *recording)
 	if (!error)
 		error = reel_losses_create(&recording->losses);
 	if (!error)
-		error = reel_module_table_create(&recording->modules);
+		error = reel_module_table_create(recording->inspector, &recording->modules);
 	if (error)
 		return error;
 	redirect(recording);
@@ -387,6 +403,8 @@ void recording_close(struct recording *recording)
 	reel_tracker_destroy(recording->tracker);
 	reel_kernel_symbols_destroy(recording->symbols);
 	reel_module_table_destroy(recording->modules);
+	reel_inspector_destroy(recording->inspector);
+	reel_target_free(&recording->target);
 	reel_losses_destroy(recording->losses);
 	reel_cpu_watch_destroy(recording->cpu_watch);
 	reel_cpus_destroy(&recording->unwatched);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
@@ -12,7 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "record/compat_vdso.h"
 #include "record/maps_reader.h"
+#include "record/proc.h"
 #include "record/target.h"
 
 #ifndef NT_ARM_PAC_MASK
@@ -38,7 +41,8 @@ static void find_vdso(struct reel_target *target)
 	if (!address)
 		return;
 	target->vdso = (const uint8_t *)address;
-	if (reel_proc_maps((uint32_t)getpid(), &all, find_vdso_map, target) != REEL_MAPS_WHOLE ||
+	if (!reel_proc_is_ours() ||
+	    reel_proc_maps((uint32_t)getpid(), &all, find_vdso_map, target) != REEL_ANSWER_WHOLE ||
 	    !target->vdso_size)
 		target->vdso_size = (size_t)sysconf(_SC_PAGESIZE);
 	/* Without /proc one page is known to be there, and headers tell the rest. */
@@ -135,6 +139,9 @@ struct reel_error *reel_target_find(struct reel_target *ret)
 					 "and /proc/self/exe cannot be read; is /proc mounted?");
 	if (ret->elf.word_bits == 64)
 		ret->compat_machine = reel_elf_compat_machine(ret->elf.machine);
+	if (ret->compat_machine)
+		ret->compat_vdso =
+			reel_compat_vdso(&ret->elf, ret->compat_machine, &ret->compat_vdso_size);
 	if (ret->elf.machine == EM_AARCH64)
 		find_pointer_masks(ret);
 	find_kernel_build_id(ret);
@@ -149,4 +156,10 @@ struct reel_error *reel_target_find(struct reel_target *ret)
 	snprintf(ret->kernel_release, sizeof(ret->kernel_release), "%s", name.release);
 	snprintf(ret->kernel_version, sizeof(ret->kernel_version), "%s", name.version);
 	return NULL;
+}
+
+void reel_target_free(struct reel_target *target)
+{
+	free(target->compat_vdso);
+	target->compat_vdso = NULL;
 }

@@ -16,11 +16,15 @@ struct reel_target {
 	/* Our own vDSO, which is every native process's; NULL if there is none. */
 	const uint8_t *vdso;
 	size_t vdso_size;
+	/* That of 32-bit programs; NULL if there is none, or it cannot be had. */
+	uint8_t *compat_vdso;
+	size_t compat_vdso_size;
 	char hostname[256];
 	char kernel_release[256], kernel_version[256];
 	struct reel_build_id kernel_build_id;
 };
 
 struct reel_error *reel_target_find(struct reel_target *ret) REEL_MUST_CHECK;
+void reel_target_free(struct reel_target *target);
 
 #endif

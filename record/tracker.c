@@ -478,7 +478,7 @@ static struct reel_error *find_thread(struct reel_tracker *tracker,
 		.tid = sample->tid,
 		.origin = REEL_ORIGIN_FOUND,
 	};
-	char comm[REEL_COMM_SIZE] = "";
+	struct reel_proc_thread details = { 0 };
 	struct reel_error *error = NULL;
 
 	if (!process)
@@ -490,10 +490,10 @@ static struct reel_error *find_thread(struct reel_tracker *tracker,
 	if (*ret && (*ret)->process == process)
 		return NULL;
 	if (!sample->tid)
-		strcpy(comm, "swapper");
+		strcpy(details.comm, "swapper");
 	else if (tracker->proc_is_ours)
-		reel_proc_comm(sample->tid, comm);
-	start.comm = comm;
+		reel_inspector_thread(tracker->options.inspector, sample->tid, &details);
+	start.comm = details.comm;
 	return tracker_thread_create(tracker, process, &start, ret);
 }
 

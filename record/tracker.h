@@ -12,6 +12,7 @@
 #include <linux/types.h>
 
 #include "bpf/sample.h"
+#include "record/inspector.h"
 #include "record/module_table.h"
 #include "record/process_events.h"
 #include "record/target.h"
@@ -22,6 +23,7 @@ struct reel_tracker;
 struct reel_tracker_options {
 	const struct reel_target *target;
 	struct reel_module_table *modules;
+	struct reel_inspector *inspector;
 	struct reel_record_sink sink;
 	/* Every process of the host is recorded. */
 	bool everything;

@@ -51,16 +51,22 @@ struct reel_error *reel_tracker_process(struct reel_tracker *tracker,
 					const struct reel_bpf_process *details)
 {
 	struct process *process = tracker_process_find(tracker, details->pid);
+	struct reel_error *error = NULL;
 
 	if (!details->is_exec && (!process || !tracker_thread_find(tracker, details->tid))) {
 		keep_fork(tracker, details);
 		return NULL;
 	}
 	/* With several rings it may come after the next exec, and says nothing of that. */
-	if (!process || process->space.time > details->time ||
-	    !add_details(tracker, details, &process->space))
+	if (!process || process->space.time > details->time)
 		return NULL;
-	return tracker_space_update(tracker, process);
+	if (add_details(tracker, details, &process->space))
+		error = tracker_space_update(tracker, process);
+	/* Code of the other kind may be run later; the vDSO stays that of the start. */
+	if (error || !details->is_exec)
+		return error;
+	return tracker_vdso_told(tracker, process, details->time,
+				 details->flags & REEL_BPF_COMPAT ? VDSO_COMPAT : VDSO_NATIVE);
 }
 
 /* ---- fork ------------------------------------------------------------------------------ */
@@ -147,6 +153,7 @@ static struct reel_error *fork_process(struct reel_tracker *tracker,
 	process->noise = parent->noise;
 	process->noise_time = parent->noise_time;
 	process->is_stale = parent->is_stale;
+	process->vdso_kind = parent->vdso_kind;
 	if (tracker->options.everything)
 		process->follow_children = true;
 	return error ? error : start_thread(tracker, process, event, details.namespace_tid);
@@ -254,6 +261,7 @@ static struct reel_error *exec_process(struct reel_tracker *tracker,
 	process->space.vdso = 0;
 	process->n_mappings = 0;
 	process->noise = 0;
+	process->vdso_kind = VDSO_UNKNOWN;
 	/* BPF says right after this if it is 32-bit code. */
 	tracker_native(tracker, &process->space);
 	error = tracker_space_update(tracker, process);

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mappings: what they replace, and the vDSO, which is in no file. */
 #define _GNU_SOURCE
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "include/stackreel.h"
 #include "record/maps_reader.h"
 #include "record/tracker_parts.h"
-
-#define VDSO_SIZE_MAX (1u << 20)
 
 /* What is read of a process: as many mappings as the kernel allows by default, and 64 bytes a path.
  */
@@ -30,54 +27,73 @@ static struct reel_error *vdso_module(struct reel_tracker *tracker, const uint8_
 		     : reel_module_table_set_image(tracker->options.modules, *ret, image, size);
 }
 
-/*
- * The image of a 32-bit process; all have the same.  *ret stays 0 if it cannot
- * be read, or is a 64-bit one (ADDR_LIMIT_3GB puts those there too).
- */
-static struct reel_error *read_compat_vdso(struct reel_tracker *tracker, uint32_t pid,
-					   const struct reel_proc_map *map, uint64_t *ret)
-{
-	_cleanup_free_ uint8_t *image = NULL;
-	struct reel_elf_kind kind;
-	size_t size;
-
-	if (!tracker->proc_is_ours || map->size > VDSO_SIZE_MAX || map->size < sizeof(Elf64_Ehdr))
-		return NULL;
-	image = malloc((size_t)map->size);
-	if (!image)
-		return reel_error_no_memory();
-	if (!reel_proc_memory(pid, map->address, image, (size_t)map->size) ||
-	    !reel_elf_kind_of(image, (size_t)map->size, &kind) || kind.word_bits != 32)
-		return NULL;
-	size = reel_elf_image_size(image, (size_t)map->size, (size_t)map->size);
-	return vdso_module(tracker, image, size ? size : (size_t)map->size, ret);
-}
-
-static struct reel_error *map_vdso(struct reel_tracker *tracker, const struct process *process,
-				   const struct reel_proc_map *map, uint64_t *ret)
+/* One of the two that all processes have, from our own (target.h). */
+static struct reel_error *find_vdso(struct reel_tracker *tracker, bool compat, uint64_t *ret)
 {
 	const struct reel_target *target = tracker->options.target;
 	struct reel_module_identity unknown = { .kind = REEL_MODULE_VDSO, .path = "[vdso]" };
+	const uint8_t *image = compat ? target->compat_vdso : target->vdso;
+	size_t size = compat ? target->compat_vdso_size : target->vdso_size;
+	uint64_t *known = compat ? &tracker->compat_vdso : &tracker->vdso;
 	struct reel_error *error = NULL;
 
-	if (target->elf.word_bits == 64 && map->address + map->size <= UINT64_C(1) << 32) {
-		uint64_t found = 0;
+	if (!*known)
+		error = image ? vdso_module(tracker, image, size, known)
+			      : reel_module_table_add(tracker->options.modules, &unknown, known);
+	*ret = *known;
+	return error;
+}
 
-		error = read_compat_vdso(tracker, (uint32_t)process->entry.id, map, &found);
-		if (!error && found)
-			tracker->compat_vdso = found;
-		if (error || tracker->compat_vdso) {
-			*ret = tracker->compat_vdso;
-			return error;
-		}
-		return reel_module_table_add(tracker->options.modules, &unknown, ret);
-	}
-	if (!tracker->vdso && target->vdso)
-		error = vdso_module(tracker, target->vdso, target->vdso_size, &tracker->vdso);
-	*ret = tracker->vdso;
-	if (error || *ret)
-		return error;
-	return reel_module_table_add(tracker->options.modules, &unknown, ret);
+/*
+ * Between an exec's first mapping and its end, where BPF tells what the program is, the address
+ * has to do: ADDR_LIMIT_3GB puts 64-bit programs there too.
+ */
+static bool is_compat(const struct reel_tracker *tracker, const struct process *process,
+		      const struct reel_proc_map *map)
+{
+	if (tracker->options.target->elf.word_bits == 32)
+		return false;
+	return process->vdso_kind == VDSO_UNKNOWN ? map->address + map->size <= UINT64_C(1) << 32
+						  : process->vdso_kind == VDSO_COMPAT;
+}
+
+struct vdso_search {
+	uint64_t address;
+	struct reel_mapping found;
+};
+
+static void find_at_start(void *context, const struct reel_mapping *mapping)
+{
+	struct vdso_search *search = context;
+
+	if (mapping->address == search->address)
+		search->found = *mapping;
+}
+
+struct reel_error *tracker_vdso_told(struct reel_tracker *tracker, struct process *process,
+				     uint64_t time, enum vdso_kind kind)
+{
+	struct vdso_search search = { .address = process->space.vdso };
+	struct reel_proc_map map;
+
+	process->vdso_kind = kind;
+	if (!search.address)
+		return NULL;
+	reel_timeline_visit(tracker->timeline, process->space.id, REEL_TIME_NOW, search.address, 1,
+			    find_at_start, &search);
+	/* A guess that was wrong is replaced; a right one is there already. */
+	if (!search.found.module ||
+	    (search.found.module != tracker->vdso && search.found.module != tracker->compat_vdso))
+		return NULL;
+	map = (struct reel_proc_map){
+		.address = search.found.address,
+		.size = search.found.size,
+		.offset = search.found.offset,
+		.protection = search.found.protection,
+		.flags = search.found.flags,
+		.path = "[vdso]",
+	};
+	return tracker_map(tracker, process, time, &map, NULL, 0);
 }
 
 /* ---- mappings ----------------------------------------------------------------------- */
@@ -158,7 +174,7 @@ static struct reel_error *map_module(struct reel_tracker *tracker, const struct 
 				     uint64_t *ret)
 {
 	if (!strcmp(map->path, "[vdso]"))
-		return map_vdso(tracker, process, map, ret);
+		return find_vdso(tracker, is_compat(tracker, process, map), ret);
 	return reel_module_table_add_mapped(tracker->options.modules,
 					    tracker->proc_is_ours ? (uint32_t)process->entry.id : 0,
 					    map, build_id, generation, ret);
@@ -268,12 +284,15 @@ static void add_to_list(void *context, const struct reel_proc_map *map)
 	list->maps[list->count++].path = path;
 }
 
-void map_list_read(uint32_t pid, uint64_t deadline, struct map_list *ret)
+enum reel_answer map_list_read(const struct reel_tracker *tracker, uint32_t pid, uint64_t deadline,
+			       struct map_list *ret)
 {
 	const struct reel_maps_limits limits = { MAPPINGS_MAX, PATH_BYTES_MAX, deadline };
 
 	*ret = (struct map_list){ 0 };
-	ret->answer = reel_proc_maps(pid, &limits, add_to_list, ret);
+	ret->answer = reel_inspector_process(tracker->options.inspector, pid, &limits,
+					     &ret->process, add_to_list, ret);
+	return ret->answer;
 }
 
 uint64_t map_list_vdso(const struct map_list *list)
@@ -308,9 +327,9 @@ struct reel_error *tracker_maps_replace(struct reel_tracker *tracker, struct pro
 					uint64_t time, const struct map_list *list)
 {
 	const struct reel_proc_map *last = list->count ? &list->maps[list->count - 1] : NULL;
-	uint64_t end = list->answer == REEL_MAPS_WHOLE ? UINT64_MAX
-		       : last			       ? last->address + last->size
-						       : 0;
+	uint64_t end = list->answer == REEL_ANSWER_WHOLE ? UINT64_MAX
+		       : last				 ? last->address + last->size
+							 : 0;
 	struct overlaps old = { 0 };
 	struct reel_error *error = NULL;
 

@@ -7,6 +7,13 @@
 #include "space/id_table.h"
 #include "space/space.h"
 
+/* Which of the kernel's two a program has; it is told when the program starts. */
+enum vdso_kind {
+	VDSO_UNKNOWN,
+	VDSO_NATIVE,
+	VDSO_COMPAT,
+};
+
 struct process {
 	struct reel_id_entry entry; /* pid; in the table while it lives */
 	/* Its records are written. */
@@ -25,6 +32,8 @@ struct process {
 	uint64_t losses;
 	bool is_stale;
 	uint64_t read_after;
+	uint32_t threads_read; /* how many, where there was no time for all */
+	enum vdso_kind vdso_kind;
 	struct thread *threads; /* that live */
 	size_t n_references;	/* by threads, the dead ones included */
 };
@@ -143,17 +152,23 @@ struct reel_error *tracker_map_leave_out(struct reel_tracker *tracker, struct pr
 					 uint64_t time,
 					 const struct reel_proc_map *map) REEL_MUST_CHECK;
 
-/* Mappings that were read, with paths of their own. */
+/* What the program is, if its vDSO was mapped before that was known. */
+struct reel_error *tracker_vdso_told(struct reel_tracker *tracker, struct process *process,
+				     uint64_t time, enum vdso_kind kind) REEL_MUST_CHECK;
+
+/* What was read of a process: mappings, with paths of their own. */
 struct map_list {
+	struct reel_proc_process process;
 	struct reel_proc_map *maps;
 	size_t count, capacity;
 	bool failed; /* no memory */
-	enum reel_maps_answer answer;
+	enum reel_answer answer;
 };
 
 void map_list_free(struct map_list *list);
 /* What can be read until then. */
-void map_list_read(uint32_t pid, uint64_t deadline, struct map_list *ret);
+enum reel_answer map_list_read(const struct reel_tracker *tracker, uint32_t pid, uint64_t deadline,
+			       struct map_list *ret);
 /* Address of "[vdso]", 0 if there is none. */
 uint64_t map_list_vdso(const struct map_list *list);
 
@@ -189,6 +204,9 @@ void tracker_was_read(struct reel_tracker *tracker, struct process *process, uin
 
 /* Records it from now on, if it is there. */
 struct reel_error *tracker_add_if_new(struct reel_tracker *tracker, uint32_t pid) REEL_MUST_CHECK;
+/* Those that /proc has; the caller frees *ret. */
+struct reel_error *tracker_processes(const struct reel_tracker *tracker, uint32_t **ret,
+				     size_t *count_ret) REEL_MUST_CHECK;
 
 /* What /proc says of a process that is known. */
 struct reel_error *tracker_rescan(struct reel_tracker *tracker,

@@ -53,15 +53,16 @@ static struct reel_error *add_known(struct reel_tracker *tracker, struct resync 
 static struct reel_error *add_listed(struct reel_tracker *tracker, struct resync *resync)
 {
 	_cleanup_free_ uint32_t *listed = NULL;
+	struct reel_error *error;
 	uint32_t *pids;
 	size_t count;
 
 	if (!tracker->proc_is_ours ||
 	    !(tracker->options.everything || tracker->options.on_first_sample))
 		return NULL;
-	listed = reel_proc_processes(&count);
-	if (!count)
-		return NULL;
+	error = tracker_processes(tracker, &listed, &count);
+	if (error || !count)
+		return error;
 	pids = reallocarray(resync->pids, resync->count + count, sizeof(*pids));
 	if (!pids)
 		return reel_error_no_memory();

@@ -15,61 +15,78 @@
 #define LOOK_NS	      (10 * REEL_NS_PER_MS)
 #define LOOK_SETUP_NS (250 * REEL_NS_PER_MS)
 
-static void add_properties(struct reel_tracker *tracker, uint32_t pid, const struct map_list *maps,
+static void add_properties(struct reel_tracker *tracker, const struct map_list *maps,
 			   struct reel_record_space *space)
 {
-	struct reel_proc_status status;
-	struct reel_elf_kind kind;
-
-	if (reel_proc_status(pid, &status))
-		space->namespace_pid = status.namespace_pid;
+	space->namespace_pid = maps->process.namespace_pid;
 	space->vdso = map_list_vdso(maps);
-	/* Where the executable cannot be read the first sample tells. */
-	if (!reel_proc_elf_kind(pid, &kind))
+	/* Where that cannot be read the first sample tells. */
+	if (!maps->process.word_bits)
 		return;
-	tracker_native(tracker, space);
-	if (kind.machine == space->machine && kind.word_bits == space->word_bits)
-		return;
-	if (kind.word_bits == 32 && kind.machine == tracker->options.target->compat_machine)
+	if (maps->process.word_bits == 32 && tracker->options.target->compat_machine)
 		tracker_compat(tracker, space);
+	else
+		tracker_native(tracker, space);
+}
+
+/* What is done with each thread of a process that /proc has. */
+struct thread_scan {
+	struct reel_tracker *tracker;
+	struct process *process;
+	uint64_t time;
+	bool rename; /* those that are known, too */
+	uint32_t n;
+	struct reel_error *error;
+};
+
+static struct reel_error *find_thread(struct thread_scan *scan,
+				      const struct reel_proc_thread *details)
+{
+	struct thread *known = tracker_thread_find(scan->tracker, details->tid);
+	struct thread_start start = {
+		.time = scan->time,
+		.known = details->time,
+		.tid = details->tid,
+		.namespace_tid = details->namespace_tid,
+		.origin = REEL_ORIGIN_FOUND,
+		.comm = details->comm,
+	};
+	struct reel_error *error = NULL;
+
+	if (known && known->process == scan->process) {
+		if (!scan->rename)
+			return NULL;
+		/* It may be dead, and its end not be told yet: so no more is known of it. */
+		known->named = details->time;
+		return tracker_thread_rename(scan->tracker, known, details->time, details->comm);
+	}
+	if (known)
+		error = tracker_thread_end(scan->tracker, known, scan->time, false);
+	return error ? error : tracker_thread_create(scan->tracker, scan->process, &start, NULL);
+}
+
+static void visit_thread(void *context, const struct reel_proc_thread *details)
+{
+	struct thread_scan *scan = context;
+
+	scan->n++;
+	if (!scan->error)
+		scan->error = find_thread(scan, details);
 }
 
 /* Samples find those threads, too, for which there is no time. */
 static struct reel_error *scan_threads(struct reel_tracker *tracker, struct process *process,
-				       uint64_t time, uint64_t deadline)
+				       uint64_t time, uint64_t deadline, bool rename)
 {
-	uint32_t pid = (uint32_t)process->entry.id;
-	struct reel_error *error = NULL;
-	size_t count;
-	_cleanup_free_ uint32_t *tids = reel_proc_threads(pid, &count);
+	struct thread_scan scan = { tracker, process, time, rename, 0, NULL };
 
-	for (size_t i = 0; i < count && !error; i++) {
-		struct thread *known = tracker_thread_find(tracker, tids[i]);
-		struct reel_proc_status status = { 0 };
-		char comm[REEL_COMM_SIZE];
-		struct thread_start start = {
-			.time = time,
-			.known = reel_now(),
-			.tid = tids[i],
-			.origin = REEL_ORIGIN_FOUND,
-			.comm = comm,
-		};
+	enum reel_answer answer;
 
-		if (known && known->process == process)
-			continue;
-		if (start.known > deadline)
-			break;
-		/* Gone since the list was read, or another process's by now. */
-		if (!reel_proc_status(tids[i], &status) || status.pid != pid)
-			continue;
-		if (known)
-			error = tracker_thread_end(tracker, known, time, false);
-		reel_proc_comm(tids[i], comm);
-		start.namespace_tid = status.namespace_tid;
-		if (!error)
-			error = tracker_thread_create(tracker, process, &start, NULL);
-	}
-	return error;
+	answer = reel_inspector_threads(tracker->options.inspector, (uint32_t)process->entry.id,
+					process->threads_read, deadline, visit_thread, &scan);
+	/* Where there are many, the next time goes on behind those of this time. */
+	process->threads_read = answer == REEL_ANSWER_PART ? process->threads_read + scan.n : 0;
+	return scan.error;
 }
 
 /* How long one process may be looked at. */
@@ -92,17 +109,20 @@ struct reel_error *tracker_scan(struct reel_tracker *tracker, uint32_t pid, uint
 	bool look = tracker->proc_is_ours && pid;
 
 	if (look) {
-		map_list_read(pid, deadline, &maps);
-		add_properties(tracker, pid, &maps, &space);
+		map_list_read(tracker, pid, deadline, &maps);
+		add_properties(tracker, &maps, &space);
 	}
 	error = maps.failed ? reel_error_no_memory()
 			    : tracker_process_create(tracker, &space, followed, known, ret);
+	if (!error && maps.process.word_bits)
+		(*ret)->vdso_kind = maps.process.word_bits == 32 ? VDSO_COMPAT : VDSO_NATIVE;
 	for (size_t i = 0; i < maps.count && !error; i++)
 		error = tracker_map(tracker, *ret, time, &maps.maps[i], NULL, 0);
 	if (!error && look)
-		error = scan_threads(tracker, *ret, time, deadline);
+		error = scan_threads(tracker, *ret, time, deadline, false);
 	if (!error)
-		tracker_was_read(tracker, *ret, known, maps.answer == REEL_MAPS_PART);
+		tracker_was_read(tracker, *ret, known,
+				 maps.answer == REEL_ANSWER_PART || (*ret)->threads_read);
 	map_list_free(&maps);
 	return error;
 }
@@ -132,16 +152,17 @@ static struct reel_error *add_blindly(struct reel_tracker *tracker, struct proce
 struct reel_error *reel_tracker_add_process(struct reel_tracker *tracker, uint32_t pid)
 {
 	uint64_t now = reel_now();
-	struct reel_proc_status status;
+	struct reel_proc_thread thread;
 	struct process *process;
 	struct reel_error *error;
 
 	if (kill((pid_t)pid, 0) && errno == ESRCH)
 		return no_such("process", pid);
-	if (tracker->proc_is_ours && reel_proc_status(pid, &status) && status.pid != pid)
+	if (tracker->proc_is_ours &&
+	    reel_inspector_thread(tracker->options.inspector, pid, &thread) && thread.pid != pid)
 		return reel_error_create(REEL_ERROR_NOT_FOUND,
 					 "%u is a thread of process %u: use -t %u, or -p %u", pid,
-					 status.pid, pid, status.pid);
+					 thread.pid, pid, thread.pid);
 	if (tracker_process_find(tracker, pid))
 		return NULL;
 	error = tracker_scan(tracker, pid, now, true, &process);
@@ -153,7 +174,7 @@ struct reel_error *reel_tracker_add_process(struct reel_tracker *tracker, uint32
 struct reel_error *reel_tracker_add_thread(struct reel_tracker *tracker, uint32_t tid)
 {
 	uint64_t now = reel_now();
-	struct reel_proc_status status = { 0 };
+	struct reel_proc_thread details;
 	struct reel_error *error = NULL;
 	struct process *process;
 	struct thread *thread;
@@ -163,11 +184,11 @@ struct reel_error *reel_tracker_add_thread(struct reel_tracker *tracker, uint32_
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
 					 "-t needs the /proc of this PID namespace (as unshare "
 					 "--mount-proc makes it), to find the thread's process");
-	if (!reel_proc_status(tid, &status))
+	if (!reel_inspector_thread(tracker->options.inspector, tid, &details))
 		return no_such("thread", tid);
-	process = tracker_process_find(tracker, status.pid);
+	process = tracker_process_find(tracker, details.pid);
 	if (!process) {
-		error = tracker_scan(tracker, status.pid, now, true, &process);
+		error = tracker_scan(tracker, details.pid, now, true, &process);
 		if (!error)
 			process->follow_children = false;
 	}
@@ -185,7 +206,7 @@ struct reel_error *reel_tracker_add_command(struct reel_tracker *tracker, uint32
 {
 	uint64_t now = reel_now();
 	struct reel_record_space space = { .time = now, .origin = REEL_ORIGIN_FOUND, .pid = pid };
-	struct reel_proc_status status = { 0 };
+	struct reel_proc_thread thread;
 	struct process *process;
 	struct thread_start start = {
 		.time = now,
@@ -196,13 +217,49 @@ struct reel_error *reel_tracker_add_command(struct reel_tracker *tracker, uint32
 	};
 	struct reel_error *error;
 
-	if (tracker->proc_is_ours && reel_proc_status(pid, &status)) {
-		space.namespace_pid = status.namespace_pid;
-		start.namespace_tid = status.namespace_tid;
+	if (tracker->proc_is_ours &&
+	    reel_inspector_thread(tracker->options.inspector, pid, &thread)) {
+		space.namespace_pid = thread.namespace_pid;
+		start.namespace_tid = thread.namespace_tid;
 	}
 	tracker_native(tracker, &space);
 	error = tracker_process_create(tracker, &space, true, now, &process);
 	return error ? error : tracker_thread_create(tracker, process, &start, NULL);
+}
+
+struct number_list {
+	uint32_t *numbers;
+	size_t count, capacity;
+	bool failed; /* no memory */
+};
+
+static void add_number(void *context, uint32_t number)
+{
+	struct number_list *list = context;
+
+	if (list->count == list->capacity) {
+		size_t capacity = list->capacity ? 2 * list->capacity : 256;
+		uint32_t *grown = reallocarray(list->numbers, capacity, sizeof(*grown));
+
+		if (!grown) {
+			list->failed = true;
+			return;
+		}
+		list->numbers = grown;
+		list->capacity = capacity;
+	}
+	list->numbers[list->count++] = number;
+}
+
+struct reel_error *tracker_processes(const struct reel_tracker *tracker, uint32_t **ret,
+				     size_t *count_ret)
+{
+	struct number_list pids = { 0 };
+
+	reel_inspector_processes(tracker->options.inspector, add_number, &pids);
+	*ret = pids.numbers;
+	*count_ret = pids.count;
+	return pids.failed ? reel_error_no_memory() : NULL;
 }
 
 struct reel_error *tracker_add_if_new(struct reel_tracker *tracker, uint32_t pid)
@@ -221,13 +278,13 @@ struct reel_error *tracker_add_if_new(struct reel_tracker *tracker, uint32_t pid
 
 struct reel_error *reel_tracker_add_all(struct reel_tracker *tracker)
 {
-	struct reel_error *error = NULL;
 	_cleanup_free_ uint32_t *pids = NULL;
+	struct reel_error *error;
 	size_t count;
 
 	if (!tracker->proc_is_ours)
 		return NULL;
-	pids = reel_proc_processes(&count);
+	error = tracker_processes(tracker, &pids, &count);
 	for (size_t i = 0; i < count && !error; i++) {
 		/* The others are looked at while samples are taken, or at their first one. */
 		if (reel_now() > tracker->setup_end) {
@@ -245,24 +302,11 @@ struct reel_error *reel_tracker_add_all(struct reel_tracker *tracker)
 static struct reel_error *resync_thread(struct reel_tracker *tracker, struct thread *thread,
 					bool last)
 {
-	uint64_t now = reel_now();
-	char comm[REEL_COMM_SIZE];
-
-	/* Not read from /proc: without a descriptor to spare, nobody has ended. */
+	/* Not read from /proc: what that does not list has not ended, perhaps. */
 	if (!last && syscall(SYS_tgkill, (pid_t)thread->process->entry.id, thread->tid, 0) &&
 	    errno == ESRCH)
-		return tracker_thread_end(tracker, thread, now, true);
-	if (!reel_proc_comm(thread->tid, comm))
-		return NULL;
-	/* It may be dead, and its end not be told yet: so no more is known of it. */
-	thread->named = now;
-	return tracker_thread_rename(tracker, thread, now, comm);
-}
-
-/* Its name was read since the last loss. */
-static bool is_named(const struct reel_tracker *tracker, const struct thread *thread)
-{
-	return thread->named && thread->named >= tracker->loss_time;
+		return tracker_thread_end(tracker, thread, reel_now(), true);
+	return NULL;
 }
 
 struct reel_error *tracker_rescan(struct reel_tracker *tracker, struct process *process)
@@ -280,22 +324,20 @@ struct reel_error *tracker_rescan(struct reel_tracker *tracker, struct process *
 		return NULL;
 	}
 	/* What cannot be read says nothing. */
-	map_list_read(pid, deadline, &maps);
-	is_cut = maps.answer == REEL_MAPS_PART;
-	if (maps.answer != REEL_MAPS_NONE && !maps.failed)
+	map_list_read(tracker, pid, deadline, &maps);
+	is_cut = maps.answer == REEL_ANSWER_PART;
+	if (maps.answer != REEL_ANSWER_NONE && !maps.failed)
 		error = tracker_maps_replace(tracker, process, now, &maps);
 	map_list_free(&maps);
 	for (struct thread *thread = process->threads, *next; thread && !error; thread = next) {
 		next = thread->next;
-		if (is_named(tracker, thread))
-			continue;
 		is_cut |= reel_now() > deadline;
 		if (!is_cut)
 			error = resync_thread(tracker, thread, !next);
 	}
 	if (!error)
-		error = scan_threads(tracker, process, now, deadline);
+		error = scan_threads(tracker, process, now, deadline, true);
 	if (!error)
-		tracker_was_read(tracker, process, now, is_cut);
+		tracker_was_read(tracker, process, now, is_cut || process->threads_read);
 	return error;
 }

@@ -4,13 +4,13 @@
  * offsets and sizes is checked here or by libelf before it is followed.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/regular_file.h"
 #include "replay/dwarf_cursor.h"
 #include "replay/elf_file.h"
 #include "replay/relocated.h"
@@ -427,16 +427,10 @@ static struct reel_error *create_file(const char *path, struct reel_elf_file **r
 static struct reel_error *open_descriptor(struct reel_elf_file *file)
 {
 	struct stat status;
+	struct reel_error *error = reel_regular_file_open(file->path, &file->fd, &status);
 
-	/* O_NONBLOCK: a FIFO of that name must not stop us. */
-	file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (file->fd < 0)
-		return reel_error_os(errno, "%s", file->path);
-	if (fstat(file->fd, &status) != 0)
-		return reel_error_os(errno, "%s", file->path);
-	if (!S_ISREG(status.st_mode))
-		return reel_error_create(REEL_ERROR_NOT_A_CAPTURE, "%s: not a regular file",
-					 file->path);
+	if (error)
+		return error;
 	file->size = (uint64_t)status.st_size;
 	file->device = status.st_dev;
 	file->inode = status.st_ino;

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "format/bytes.h"
+#include "format/regular_file.h"
 #include "replay/module_search.h"
 #include "replay/text.h"
 
@@ -367,11 +369,21 @@ static bool has_crc(const char *path, uint32_t wanted)
 {
 	uint8_t bytes[65536];
 	uLong crc = crc32(0, NULL, 0);
-	FILE *stream = fopen(path, "rbe");
+	struct reel_error *error;
+	struct stat status;
+	FILE *stream;
 	size_t n;
+	int fd;
 
-	if (!stream)
+	error = reel_regular_file_open(path, &fd, &status);
+	reel_error_destroy(error);
+	if (error)
 		return false;
+	stream = fdopen(fd, "rb");
+	if (!stream) {
+		close(fd);
+		return false;
+	}
 	while ((n = fread(bytes, 1, sizeof(bytes), stream)) > 0)
 		crc = crc32(crc, bytes, (uInt)n);
 	n = ferror(stream) ? 1 : 0;

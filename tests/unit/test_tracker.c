@@ -86,7 +86,7 @@ static int setup(void **state)
 	now = reel_now();
 	memset(n_records, 0, sizeof(n_records));
 	n_written = 0;
-	if (reel_module_table_create(&modules))
+	if (reel_module_table_create(NULL, &modules))
 		return -1;
 	options.modules = modules;
 	options.everything = true;
@@ -339,7 +339,7 @@ static void keep_map(void *context, const struct reel_proc_map *one)
 	snprintf(read->path, sizeof(read->path), "%s", one->path);
 }
 
-static enum reel_maps_answer read_text(const char *text, size_t size,
+static enum reel_answer read_text(const char *text, size_t size,
 				       const struct reel_maps_limits *limits, struct read_maps *ret)
 {
 	_cleanup_fd_ int fd = memfd_create("maps", MFD_CLOEXEC);
@@ -365,7 +365,7 @@ static void test_maps_text(void **state)
 	struct read_maps read;
 
 	(void)state;
-	assert_int_equal(read_text(text, sizeof(text) - 1, &limits, &read), REEL_MAPS_WHOLE);
+	assert_int_equal(read_text(text, sizeof(text) - 1, &limits, &read), REEL_ANSWER_WHOLE);
 	assert_int_equal(read.n, 3);
 	assert_string_equal(read.path, "//anon");
 	/* In pieces of a byte, and a part of a line is none. */
@@ -375,13 +375,13 @@ static void test_maps_text(void **state)
 	assert_int_equal(read.n, 2);
 	assert_string_equal(read.path, "/memfd:x\ny (deleted)");
 	free(reader);
-	assert_int_equal(read_text("", 0, &limits, &read), REEL_MAPS_NONE);
+	assert_int_equal(read_text("", 0, &limits, &read), REEL_ANSWER_NONE);
 	limits.mappings = 2;
-	assert_int_equal(read_text(text, sizeof(text) - 1, &limits, &read), REEL_MAPS_PART);
+	assert_int_equal(read_text(text, sizeof(text) - 1, &limits, &read), REEL_ANSWER_PART);
 	assert_int_equal(read.n, 2);
 	limits.mappings = 100;
 	limits.path_bytes = 20;
-	assert_int_equal(read_text(text, sizeof(text) - 1, &limits, &read), REEL_MAPS_PART);
+	assert_int_equal(read_text(text, sizeof(text) - 1, &limits, &read), REEL_ANSWER_PART);
 	assert_int_equal(read.n, 1);
 }
 
@@ -403,7 +403,7 @@ static void test_maps_long_path(void **state)
 			reel_buffer_append(&text, "/", 1);
 		reel_buffer_append(&text, behind, 1);
 		assert_int_equal(read_text((char *)text.bytes, text.size, &limits, &read),
-				 REEL_MAPS_WHOLE);
+				 REEL_ANSWER_WHOLE);
 		assert_int_equal(read.n, 1);
 		if (sizes[i] < 4096)
 			assert_int_equal(strlen(read.path), sizes[i]);
@@ -411,7 +411,7 @@ static void test_maps_long_path(void **state)
 			assert_string_equal(read.path, "//toolong");
 		reel_buffer_append(&text, behind + 1, strlen(behind) - 1);
 		assert_int_equal(read_text((char *)text.bytes, text.size, &limits, &read),
-				 REEL_MAPS_WHOLE);
+				 REEL_ANSWER_WHOLE);
 		assert_int_equal(read.n, 2);
 		assert_string_equal(read.path, "/b");
 	}
