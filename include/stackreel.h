@@ -104,8 +104,8 @@ struct reel_capture_options {
 	 * all signals blocked.
 	 */
 	uint32_t threads;
-	/* Files with secret keys for an encrypted capture; NULL-terminated, or NULL. They are read
-	 * by reel_capture_open, encrypted or not. */
+	/* Files with secret keys for an encrypted capture; NULL-terminated, or NULL. With one,
+	 * reel_capture_open refuses what is not encrypted (INVALID): nobody vouches for it. */
 	const char *const *identities;
 };
 

@@ -511,7 +511,19 @@ struct reel_error *reel_capture_open(const char *path, const struct reel_capture
 	struct reel_reader *reader;
 	struct reel_error *error = open_reader(path, &whole, &reader);
 
-	return error ? error : reel_capture_open_reader(reader, &whole, ret);
+	if (error)
+		return error;
+	if (whole.identities && whole.identities[0] &&
+	    !(reel_reader_header(reader)->features & REEL_FEATURE_ENCRYPTED)) {
+		error = reel_error_create(
+			REEL_ERROR_INVALID,
+			"%s: it is not encrypted, so anyone can have made it, but a secret key was "
+			"given (--identity): leave the key out to read it nevertheless",
+			reel_reader_name(reader));
+		reel_reader_close(reader);
+		return error;
+	}
+	return reel_capture_open_reader(reader, &whole, ret);
 }
 
 /* A copy of a list that may be NULL. */

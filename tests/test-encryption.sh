@@ -74,6 +74,13 @@ for command in "report" "script --ns" "folded" "dump --bytes"; do
     count $? "$command prints the same"
 done
 fails 2 'encrypted to key' "$tool" dump "$encrypted"
+# Who gives a key expects a file that only its owner's recorders can have made.
+for command in report script folded info dump; do
+    fails 1 'plain\.reel: it is not encrypted.*--identity' "$tool" $command --identity "$key" "$plain"
+    [ ! -s "$work/out" ]
+    count $? "$command: nothing of it is shown then"
+done
+fails 1 'standard input: it is not encrypted' bash -c "'$tool' report --identity '$key' - <'$plain'"
 works "folded from a pipe" bash -c "'$tool' folded --identity '$key' - < <(cat '$encrypted')"
 
 # Both readers.
