@@ -271,6 +271,7 @@ static void delete_oldest(struct reel_output *output)
 struct reel_error *reel_output_next(struct reel_output *output)
 {
 	char **grown = reallocarray(output->parts, output->n_parts + 1, sizeof(*grown));
+	struct reel_error *error;
 
 	if (!grown)
 		return reel_error_no_memory();
@@ -285,7 +286,14 @@ struct reel_error *reel_output_next(struct reel_output *output)
 		delete_oldest(output);
 	output->part++;
 	output->number++;
-	return open_part(output);
+	error = open_part(output);
+	if (error) {
+		/* What there is ends with the part before. */
+		free(output->path);
+		output->path = output->parts[--output->n_parts];
+		output->part--;
+	}
+	return error;
 }
 
 void reel_output_protect(struct reel_output *output, void (*visit)(void *context, const char *path),

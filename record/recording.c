@@ -267,10 +267,22 @@ static struct reel_error *start(struct recording *recording, int *exit_status_re
 	return error;
 }
 
+/* "x.0003.reel and 2 before it" */
+static void name_parts(const struct recording *recording, char *text, size_t size)
+{
+	const char *path = reel_output_path(recording->output);
+	uint64_t part = reel_output_part(recording->output);
+
+	if (part)
+		snprintf(text, size, "%s and %llu before it", path, (unsigned long long)part);
+	else
+		snprintf(text, size, "%s", path);
+}
+
 /* What can be relied on after an error: the file holds whole blocks up to there. */
 static struct reel_error *add_safe(struct recording *recording, struct reel_error *error)
 {
-	char samples[REEL_COUNT_TEXT_SIZE], bytes[REEL_COUNT_TEXT_SIZE];
+	char samples[REEL_COUNT_TEXT_SIZE], bytes[REEL_COUNT_TEXT_SIZE], where[512];
 	struct reel_output_counts counts;
 	struct reel_error *whole;
 
@@ -280,10 +292,11 @@ static struct reel_error *add_safe(struct recording *recording, struct reel_erro
 	if (!reel_output_wait(recording->output, WRITE_TIMEOUT_MS))
 		reel_output_abandon(recording->output);
 	counts = reel_output_counts(recording->output);
-	whole = reel_error_create(
-		reel_error_code(error), "%s; %s samples (%s) are safe in %s",
-		reel_error_message(error), reel_count_text(counts.safe_samples, samples),
-		reel_bytes_text(counts.safe_bytes, bytes), reel_output_path(recording->output));
+	name_parts(recording, where, sizeof(where));
+	whole = reel_error_create(reel_error_code(error), "%s; %s samples (%s) are safe in %s",
+				  reel_error_message(error),
+				  reel_count_text(counts.safe_samples, samples),
+				  reel_bytes_text(counts.safe_bytes, bytes), where);
 	reel_error_destroy(error);
 	return whole;
 }
@@ -291,16 +304,12 @@ static struct reel_error *add_safe(struct recording *recording, struct reel_erro
 static void print_summary(struct recording *recording)
 {
 	struct reel_output_counts counts = reel_output_counts(recording->output);
-	uint64_t part = reel_output_part(recording->output);
 	char where[512];
 
 	reel_progress_clear(&recording->progress);
 	if (recording->options->quiet)
 		return;
-	snprintf(where, sizeof(where), "%s", reel_output_path(recording->output));
-	if (part)
-		snprintf(where, sizeof(where), "%s and %llu before it",
-			 reel_output_path(recording->output), (unsigned long long)part);
+	name_parts(recording, where, sizeof(where));
 	reel_progress_summary(&counts, recording->losses,
 			      &(struct reel_progress_shortage){
 				      .dropped = recording->n_dropped,

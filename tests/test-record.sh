@@ -379,6 +379,13 @@ sed -n 's/.*kept //p' err | while read -r part; do [ -s "$part" ] || echo "$part
 ok "... those that it names"
 first=$(head -n 1 parts)
 cp "$first" before
+# The next part cannot be opened: what is safe is in the one before.
+mkdir failed
+fails 1 'failed/r\.0002\.reel: .*samples \([^)]*\) are safe in failed/r\.0001\.reel$' \
+    --rotate 300ms -o failed/r.reel -- sh -c "mkdir failed/r.0002.reel; exec '$busy' spin 5"
+ok "a rotation that fails names the part that is whole"
+"$check" failed/r.0001.reel complete placed && [ ! -e failed/r.0003.reel ]
+ok "which is whole"
 record --rotate 1s -o r.reel -- true
 cmp -s before "$first"
 ok "another recording leaves old parts alone"
