@@ -94,6 +94,27 @@ static void print_capture(const struct session *session, FILE *file)
 		   info->scrubbed ? "scrubbed: only addresses have their value" : "raw");
 }
 
+/* What an encrypted capture tells to who has no key for it. */
+static void print_locked(const struct session *session, FILE *file)
+{
+	const struct reel_capture_info *info = session->info;
+
+	print_text(file, "file", session->options->file);
+	fprintf(file, "%-18s %u.%u, encrypted\n", "format", info->format_major, info->format_minor);
+	print_file_id(file, info->file_id);
+	print_text(file, "encrypted to", info->locked);
+	print_text(file, "stacks",
+		   info->scrubbed ? "scrubbed: only addresses have their value" : "raw");
+	fprintf(file, "%-18s %s in %s blocks\n", "file size", format_bytes(info->file_size).text,
+		format_count(info->blocks).text);
+	fprintf(file, "%-18s %s compressed, %s raw; %s of stacks\n", "of that",
+		format_bytes(info->stored_bytes).text, format_bytes(info->raw_bytes).text,
+		format_bytes(info->stack_bytes).text);
+	print_text(file, "not checked",
+		   "all of this: without the secret key nobody can tell whether somebody changed "
+		   "it, or left something out");
+}
+
 static void print_sizes(const struct session *session, FILE *file)
 {
 	const struct reel_capture_info *info = session->info;
@@ -248,8 +269,12 @@ static void print_modules(const struct info_options *options, const struct sessi
 
 static void print_problems(const struct session *session, FILE *file)
 {
-	const char *const *problems = reel_capture_info(session->capture)->problems;
+	const struct reel_capture_info *info = reel_capture_info(session->capture);
+	const char *const *problems = info->problems;
 
+	/* The first one is that it is locked, which was said. */
+	if (info->locked)
+		problems++;
 	if (!problems || !*problems)
 		return;
 	fputs("\nProblems of the file\n", file);
@@ -272,6 +297,18 @@ static bool only_count(void *context, const struct reel_trace *trace,
 	return true;
 }
 
+static int show_locked(const struct session *session, struct output *output)
+{
+	_cleanup_free_ char *problem = text_escape(*session->info->problems, "");
+
+	complain("%s", problem);
+	if (!output_open(output, session->options->output))
+		return STATUS_ERROR;
+	print_locked(session, output->file);
+	print_problems(session, output->file);
+	return output_close(output, STATUS_ERROR);
+}
+
 int command_info(int argc, char **argv)
 {
 	struct info_options options = { 0 };
@@ -281,8 +318,16 @@ int command_info(int argc, char **argv)
 
 	options_init(&options.common);
 	argp_parse(&parser, argc, argv, 0, NULL, &options);
-	if (session_open(&session, &options.common) && session_visit(&session, only_count, NULL) &&
-	    output_open(&output, options.common.output)) {
+	options.common.may_be_locked = true;
+	if (!session_open(&session, &options.common)) {
+		options_free(&options.common);
+		return STATUS_ERROR;
+	}
+	if (session.info->locked) {
+		progress_end(&session.progress);
+		status = show_locked(&session, &output);
+	} else if (session_visit(&session, only_count, NULL) &&
+		   output_open(&output, options.common.output)) {
 		print_capture(&session, output.file);
 		print_sizes(&session, output.file);
 		print_quality(&session, output.file);

@@ -447,6 +447,7 @@ struct reel_capture_options options_of_capture(const struct options *options)
 		.no_frame_pointers = options->no_frame_pointers,
 		.max_frames = options->max_frames,
 		.identities = options->identities.items,
+		.may_be_locked = options->may_be_locked,
 		.threads = options->threads,
 	};
 }

@@ -38,6 +38,7 @@ struct options {
 	/* Of the events to show; NULL: all. */
 	const char *event;
 	struct string_list symfs, debug_dirs, module_files, comms, identities;
+	bool may_be_locked; /* without the identity that it takes */
 	/* Of the capture that is made. */
 	struct string_list recipients;
 	bool decrypt;

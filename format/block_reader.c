@@ -233,6 +233,9 @@ struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader
 	block_reader->n_records = 0;
 	block_reader->counts = (struct reel_block_counts){ .block = *block };
 	reel_problems_clear(&block_reader->problems);
+	if (block->header.flags & REEL_BLOCK_ENCRYPTED && block_reader->reader->lock)
+		return reel_error_create(REEL_ERROR_KEY, "%s",
+					 reel_error_message(block_reader->reader->lock));
 	if (is_forged(block_reader->reader, &block->header))
 		return corrupt(block_reader, "it is not encrypted as the file is");
 	if (unknown && block->header.flags & REEL_BLOCK_OPTIONAL)

@@ -95,7 +95,7 @@ static struct reel_error *find_blocks(struct reel_reader *reader,
 		error = reel_reader_read_index(reader, &reader->has_index);
 	if (!error && !reader->has_index)
 		error = reel_reader_scan(reader);
-	if (!error && reel_reader_is_encrypted(reader) && !reader->cipher)
+	if (!error && reel_reader_is_encrypted(reader) && !reader->cipher && !reader->lock)
 		error = reel_reader_open_last_keys(reader, identities);
 	if (!error)
 		error = reel_reader_sift(reader);
@@ -104,10 +104,14 @@ static struct reel_error *find_blocks(struct reel_reader *reader,
 	return error;
 }
 
-/* Takes ownership of `source` and of `cipher`, which is NULL if the key is to be found. */
+/*
+ * Takes ownership of `source` and of `cipher`, which is NULL if the key is to be found, and if
+ * that is not found the file may be locked.
+ */
 static struct reel_error *open_source(struct reel_source *source,
 				      const struct reel_identities *identities,
-				      struct reel_cipher *cipher, struct reel_reader **ret)
+				      struct reel_cipher *cipher, bool may_be_locked,
+				      struct reel_reader **ret)
 {
 	struct reel_reader *reader = calloc(1, sizeof(*reader));
 	struct reel_error *error;
@@ -119,6 +123,7 @@ static struct reel_error *open_source(struct reel_source *source,
 	}
 	reader->source = *source;
 	reader->cipher = cipher;
+	reader->may_be_locked = may_be_locked;
 	reel_problems_init(&reader->problems, PROBLEMS_MAX);
 	error = find_blocks(reader, identities);
 	if (error) {
@@ -157,7 +162,27 @@ struct reel_error *reel_reader_open_encrypted(const char *path,
 	struct reel_source source;
 	struct reel_error *error = reel_source_open(path, &capture_kind, &source);
 
-	return error ? error : open_source(&source, identities, NULL, ret);
+	return error ? error : open_source(&source, identities, NULL, false, ret);
+}
+
+struct reel_error *reel_reader_open_locked(const char *path,
+					   const struct reel_identities *identities,
+					   struct reel_reader **ret)
+{
+	struct reel_source source;
+	struct reel_error *error = reel_source_open(path, &capture_kind, &source);
+
+	return error ? error : open_source(&source, identities, NULL, true, ret);
+}
+
+const struct reel_error *reel_reader_lock(const struct reel_reader *reader)
+{
+	return reader->lock;
+}
+
+const char *reel_reader_lock_keys(const struct reel_reader *reader)
+{
+	return reader->lock_keys;
 }
 
 struct reel_error *reel_reader_open_encrypted_fd(int fd, const char *name,
@@ -167,7 +192,7 @@ struct reel_error *reel_reader_open_encrypted_fd(int fd, const char *name,
 	struct reel_source source;
 	struct reel_error *error = reel_source_open_fd(fd, name, &capture_kind, &source);
 
-	return error ? error : open_source(&source, identities, NULL, ret);
+	return error ? error : open_source(&source, identities, NULL, false, ret);
 }
 
 struct reel_error *reel_reader_open_cipher_fd(int fd, const char *name, struct reel_cipher *cipher,
@@ -177,7 +202,7 @@ struct reel_error *reel_reader_open_cipher_fd(int fd, const char *name, struct r
 	struct reel_error *error = reel_source_open_fd(fd, name, &capture_kind, &source);
 
 	if (!error)
-		return open_source(&source, &nobody, cipher, ret);
+		return open_source(&source, &nobody, cipher, false, ret);
 	reel_cipher_destroy(cipher);
 	return error;
 }
@@ -188,6 +213,8 @@ void reel_reader_close(struct reel_reader *reader)
 		return;
 	reel_source_close(&reader->source);
 	reel_cipher_destroy(reader->cipher);
+	reel_error_destroy(reader->lock);
+	free(reader->lock_keys);
 	reel_problems_free(&reader->problems);
 	free(reader->blocks);
 	free(reader);

@@ -46,6 +46,16 @@ struct reel_error *reel_reader_open_encrypted(const char *path,
 struct reel_error *reel_reader_open_encrypted_fd(int fd, const char *name,
 						 const struct reel_identities *identities,
 						 struct reel_reader **ret) REEL_MUST_CHECK;
+/*
+ * The same, but where it would be KEY the capture is open all the same: locked, so that no block
+ * of it but those of keys can be loaded (KEY).
+ */
+struct reel_error *reel_reader_open_locked(const char *path,
+					   const struct reel_identities *identities,
+					   struct reel_reader **ret) REEL_MUST_CHECK;
+/* Why it is locked, and the keys (their ids) that would open it; NULL if it is not. */
+const struct reel_error *reel_reader_lock(const struct reel_reader *reader);
+const char *reel_reader_lock_keys(const struct reel_reader *reader);
 /* The same for who has the file's key itself, or NULL; takes ownership of it, too. */
 struct reel_error *reel_reader_open_cipher_fd(int fd, const char *name, struct reel_cipher *cipher,
 					      struct reel_reader **ret) REEL_MUST_CHECK;

@@ -7,20 +7,30 @@
 
 typedef unsigned long long ull;
 
+/* In hexadecimal digits. */
+#define KEY_ID_TEXT (2 * REEL_KEY_ID_SIZE)
+
 /* What a block of keys had. */
 struct keys {
 	size_t n;
 	bool has_others; /* of algorithms that are not known */
-	/* Of the first one, to say whose key is wanted. */
-	char first[2 * REEL_KEY_ID_SIZE + 1];
+	/* Whose keys are wanted, one behind the other with ", " between; and of the first one. */
+	char ids[REEL_RECIPIENTS_MAX * (KEY_ID_TEXT + 2) + 1];
+	char first[KEY_ID_TEXT + 1];
 };
 
 static void note_key(struct keys *keys, const struct reel_record_key *record)
 {
 	size_t size = record->key.size < REEL_KEY_ID_SIZE ? record->key.size : REEL_KEY_ID_SIZE;
 
-	if (!keys->n++)
-		sodium_bin2hex(keys->first, sizeof(keys->first), record->key.data, size);
+	char id[KEY_ID_TEXT + 1];
+
+	sodium_bin2hex(id, sizeof(id), record->key.data, size);
+	if (!keys->n)
+		memcpy(keys->first, id, sizeof(id));
+	if (keys->n++)
+		strcat(keys->ids, ", ");
+	strcat(keys->ids, id);
 }
 
 /* The file's key, if the record has it for one of us. */
@@ -64,6 +74,17 @@ static struct reel_error *not_for_us(const struct reel_reader *reader,
 				 reader->source.name, keys->first, others,
 				 identities->n ? "no key that was given is one of them"
 					       : "give the file with the secret key (--identity)");
+}
+
+/* Without the key the file may be open as well. */
+static struct reel_error *lock(struct reel_reader *reader, const struct keys *keys,
+			       struct reel_error *error)
+{
+	if (!reader->may_be_locked || reel_error_code(error) != REEL_ERROR_KEY)
+		return error;
+	reader->lock = error;
+	reader->lock_keys = strdup(keys->ids);
+	return reader->lock_keys ? NULL : reel_error_no_memory();
 }
 
 /* What such a block has in its header besides its place, its sizes and how many records it has. */
@@ -116,9 +137,11 @@ static struct reel_error *open_keys(struct reel_reader *reader,
 	error = load(reader, block_reader, block);
 	if (!error)
 		error = read_records(reader, block_reader, identities, &keys);
-	if (!error && !reader->cipher)
+	if (!error && !reader->cipher) {
 		error = not_for_us(reader, identities, &keys);
-	if (!error) {
+		error = lock(reader, &keys, error);
+	}
+	if (!error && reader->cipher) {
 		struct reel_bytes raw = reel_block_reader_raw(block_reader);
 
 		reel_cipher_bind(reader->cipher, raw.data, raw.size);
@@ -171,14 +194,15 @@ struct reel_error *reel_reader_open_last_keys(struct reel_reader *reader,
 {
 	struct reel_error *error = NULL;
 
-	for (size_t i = 0; i < reader->n_blocks && !reader->cipher && !error; i++) {
+	for (size_t i = 0; i < reader->n_blocks && !reader->cipher && !reader->lock && !error;
+	     i++) {
 		/* The one that stands first was tried. */
 		if (reader->blocks[i].header.type == REEL_BLOCK_KEYS &&
 		    reader->blocks[i].offset != REEL_FILE_HEADER_SIZE &&
 		    reel_reader_is_place_of_keys(reader, i))
 			error = try_keys(reader, identities, &reader->blocks[i]);
 	}
-	if (error || reader->cipher)
+	if (error || reader->cipher || reader->lock)
 		return error;
 	return reel_error_create(
 		REEL_ERROR_CORRUPT,
@@ -201,7 +225,7 @@ struct reel_error *reel_reader_check_keys(const struct reel_reader *reader,
 	if (!error) {
 		struct reel_bytes raw = reel_block_reader_raw(block_reader);
 
-		if (!reel_cipher_is_bound_to(reader->cipher, raw.data, raw.size))
+		if (reader->cipher && !reel_cipher_is_bound_to(reader->cipher, raw.data, raw.size))
 			error = reel_reader_prefix(
 				reader, block,
 				reel_error_create(REEL_ERROR_CORRUPT,

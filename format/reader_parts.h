@@ -21,7 +21,11 @@ struct reel_reader {
 	bool has_bad_index;    /* it was reported */
 	/* The file says that it is, or has blocks that are. */
 	bool was_encrypted;
-	struct reel_cipher *cipher; /* NULL: not encrypted, or the key is not known yet */
+	struct reel_cipher *cipher; /* NULL: not encrypted, or the key is not known (yet) */
+	/* If it may be locked: why it is, and whose keys would open it. */
+	bool may_be_locked;
+	struct reel_error *lock;
+	char *lock_keys;
 };
 
 struct reel_error *reel_reader_add_block(struct reel_reader *reader,

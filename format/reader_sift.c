@@ -59,8 +59,11 @@ static struct reel_error *check(struct reel_reader *reader, size_t i)
 	struct reel_block *block = &reader->blocks[i];
 	bool is_encrypted = block->header.flags & REEL_BLOCK_ENCRYPTED;
 
-	if (reel_reader_is_encrypted(reader))
-		return is_encrypted ? reveal(reader, block) : check_plain(reader, i);
+	if (reel_reader_is_encrypted(reader)) {
+		if (is_encrypted)
+			return reader->lock ? NULL : reveal(reader, block);
+		return check_plain(reader, i);
+	}
 	if (!is_encrypted && block->header.type != REEL_BLOCK_KEYS)
 		return NULL;
 	reader->was_encrypted = true;
@@ -123,7 +126,7 @@ struct reel_error *reel_reader_sift(struct reel_reader *reader)
 		if (error)
 			report(reader, &reader->blocks[i], error);
 	}
-	if (reader->n_blocks && reel_reader_is_encrypted(reader))
+	if (reader->n_blocks && reader->cipher)
 		check_index(reader);
 	for (size_t i = 0; i < reader->n_blocks; i++)
 		if (are_right[i])

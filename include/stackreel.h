@@ -107,6 +107,9 @@ struct reel_capture_options {
 	/* Files with secret keys for an encrypted capture; NULL-terminated, or NULL. With one,
 	 * reel_capture_open refuses what is not encrypted (INVALID): nobody vouches for it. */
 	const char *const *identities;
+	/* If none of them is one that it is encrypted to, open it all the same: it is locked, and
+	 * has nothing but what reel_capture_info tells of the file. */
+	bool may_be_locked;
 };
 
 /*
@@ -154,10 +157,13 @@ struct reel_capture_info {
 	bool complete;
 	/* Why it is not complete or which part is damaged, a line each; NULL-terminated. */
 	const char *const *problems;
-	/* What each of them is: CORRUPT, TRUNCATED, UNSUPPORTED or INVALID. */
+	/* What each of them is: CORRUPT, TRUNCATED, UNSUPPORTED, INVALID or KEY. */
 	const enum reel_error_code *problem_codes;
 	/* It is encrypted, or was: a problem means that somebody may have changed it. */
 	bool encrypted;
+	/* The ids of the keys that would open it, with ", " between; NULL unless it is locked. Then
+	 * the first problem says what is lacking (KEY). */
+	const char *locked;
 };
 
 const struct reel_capture_info *reel_capture_info(const struct reel_capture *capture);

@@ -335,6 +335,8 @@ static struct reel_error *read_side_blocks(struct reel_capture *capture,
 	size_t n_blocks;
 	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
 
+	if (capture->info.locked)
+		return NULL;
 	for (size_t i = 0; i < n_blocks && !error; i++) {
 		if (blocks[i].header.type != REEL_BLOCK_SAMPLES &&
 		    blocks[i].header.type != REEL_BLOCK_INDEX &&
@@ -438,6 +440,21 @@ static struct reel_error *take_reader_problems(struct reel_capture *capture)
 	return NULL;
 }
 
+/* There is nothing to be read then. */
+static struct reel_error *take_lock(struct reel_capture *capture)
+{
+	const struct reel_error *lock = reel_reader_lock(capture->reader);
+
+	if (!lock)
+		return NULL;
+	capture->info.locked =
+		reel_texts_add_string(capture->texts, reel_reader_lock_keys(capture->reader));
+	if (!capture->info.locked)
+		return reel_error_no_memory();
+	return reel_capture_add_problem(
+		capture, reel_error_create(reel_error_code(lock), "%s", reel_error_message(lock)));
+}
+
 static struct reel_error *read_capture(struct reel_capture *capture)
 {
 	struct reel_block_reader *block_reader;
@@ -446,10 +463,12 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 	error = reel_block_reader_create(capture->reader, &block_reader);
 	if (error)
 		return error;
-	error = take_reader_problems(capture);
+	error = take_lock(capture);
+	if (!error)
+		error = take_reader_problems(capture);
 	if (!error)
 		error = read_side_blocks(capture, block_reader, take_record);
-	if (!error)
+	if (!error && !capture->info.locked)
 		error = check_end_record(capture);
 	if (!error)
 		error = reel_timeline_seal(capture->timeline);
@@ -473,7 +492,7 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 						sizeof(*capture->module_frames));
 		error = capture->module_frames ? NULL : reel_error_no_memory();
 	}
-	if (!error && !capture->tally.has_end)
+	if (!error && !capture->tally.has_end && !capture->info.locked)
 		error = count_samples(capture, block_reader);
 	reel_block_reader_destroy(block_reader);
 	return error;
@@ -487,7 +506,10 @@ static struct reel_error *open_reader(const char *path, const struct reel_captur
 
 	for (size_t i = 0; options->identities && options->identities[i] && !error; i++)
 		error = reel_identities_load(&identities, options->identities[i]);
-	return error ? error : reel_reader_open_encrypted(path, &identities, ret);
+	if (error)
+		return error;
+	return options->may_be_locked ? reel_reader_open_locked(path, &identities, ret)
+				      : reel_reader_open_encrypted(path, &identities, ret);
 }
 
 /* All that this version knows, whatever size the caller's are of. */

@@ -81,6 +81,19 @@ for command in report script folded info dump; do
     count $? "$command: nothing of it is shown then"
 done
 fails 1 'standard input: it is not encrypted' bash -c "'$tool' report --identity '$key' - <'$plain'"
+# Without the key there is something to tell: to whom it is encrypted, and how large it is; and what cannot be checked.
+id=$("$tool" dump --json --identity "$key" "$encrypted" | sed -n 's/.*"record": "KEY".*"key": "\([0-9a-f]*\)".*/\1/p;q')
+for file in "$encrypted" -; do
+    fails 1 'encrypted to key' bash -c "'$tool' info '$file' <'$encrypted'"
+    grep -q "^encrypted to  *$id$" "$work/out" && grep -q '^file size .* in [0-9]* blocks$' "$work/out" && grep -q '^not checked ' "$work/out"
+    count $? "info $file: $(cat "$work/out")"
+    [ -n "$id" ] && ! grep -qE '^(host|kernel|samples|Problems)' "$work/out"
+    count $? "info $file tells no more"
+done
+head -c -40 "$encrypted" >"$work/cut.reel"
+fails 1 'encrypted to key' "$tool" info "$work/cut.reel"
+grep -q 'the file ends after' "$work/out"
+count $? "info tells that the file is cut, as that is to be seen: $(cat "$work/out")"
 works "folded from a pipe" bash -c "'$tool' folded --identity '$key' - < <(cat '$encrypted')"
 
 # Both readers.
@@ -129,7 +142,6 @@ for command in scrub shrink; do
 done
 
 # Whoever cuts a block out, or the end off, is found out: by each command, that says so even if it is asked to be quiet.
-head -c -40 "$encrypted" >"$work/cut.reel"
 size=$(stat -c %s "$encrypted")
 python3 -B - "$encrypted" "$work/gone.reel" <<'END'
 import struct, sys
