@@ -117,7 +117,7 @@ static void print_string(const struct dump *dump, const struct reel_field *field
 		json_string(field->bytes, field->n_bytes, dump->output.file);
 		return;
 	}
-	text = text_escape_bytes(field->bytes, field->n_bytes, "\"\\");
+	text = text_escape_bytes(field->bytes, field->n_bytes, "\"");
 	fprintf(dump->output.file, "\"%s\"", text);
 }
 

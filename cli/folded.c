@@ -46,7 +46,7 @@ static const struct unit *unit_of(const char *name, struct argp_state *state)
 		if (!strcmp(name, units[i].name))
 			return &units[i];
 	}
-	argp_error(state, "--unit wants ns, us, ms or s, not `%s'", name);
+	options_error(state, "--unit wants ns, us, ms or s, not `%s'", name);
 	return NULL;
 }
 
@@ -61,7 +61,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_WEIGHT:
 		options->by_time = !strcmp(arg, "time");
 		if (!options->by_time && strcmp(arg, "samples") != 0)
-			argp_error(state, "--weight wants samples or time, not `%s'", arg);
+			options_error(state, "--weight wants samples or time, not `%s'", arg);
 		return 0;
 	case KEY_UNIT:
 		options->unit = unit_of(arg, state);
@@ -291,12 +291,12 @@ static const struct profile *choose_profile(const struct folded_options *options
 					    const struct profiles *profiles, bool *ok_ret)
 {
 	const struct profile *profile = profiles->count ? &profiles->items[0] : NULL;
-	_cleanup_free_ char *name = NULL;
+	const char *name;
 
 	*ok_ret = true;
 	if (!profile)
 		return NULL;
-	name = text_escape(event_name(profile->event), "");
+	name = event_name(profile->event);
 	if (profiles->count > 1 && !options->common.quiet)
 		complain("samples of %zu events: only those of %s are shown (--event chooses)",
 			 profiles->count, name);

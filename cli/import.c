@@ -115,13 +115,12 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
 static void show_problem(void *context, enum reel_error_code code, const char *message)
 {
 	struct import *import = context;
-	_cleanup_free_ char *escaped = text_escape(message, "");
 	bool is_damage = code == REEL_ERROR_CORRUPT || code == REEL_ERROR_TRUNCATED;
 
 	import->damaged |= is_damage;
 	progress_end(&import->progress);
 	if (is_damage || !import->common.quiet)
-		complain("%s", escaped);
+		complain("%s", message);
 }
 
 static void print_counts(const struct import *import, const char *output,

@@ -9,7 +9,7 @@ static void json_unit(unsigned int unit, FILE *file)
 
 static void json_character(int32_t point, FILE *file)
 {
-	static const char escaped[] = "\"\\\b\f\n\r\t", names[] = "\"\\bfnrt";
+	static const char escaped[] = "\"\b\f\n\r\t", names[] = "\"bfnrt";
 
 	for (size_t i = 0; escaped[i]; i++) {
 		if (point == escaped[i]) {
@@ -28,6 +28,7 @@ static void json_character(int32_t point, FILE *file)
 	}
 }
 
+/* Each backslash of the value is two in JSON. */
 void json_string(const uint8_t *bytes, size_t size, FILE *file)
 {
 	fputc('"', file);
@@ -36,7 +37,9 @@ void json_string(const uint8_t *bytes, size_t size, FILE *file)
 		int32_t point = text_decode(bytes + i, size - i, &length);
 
 		if (point < 0)
-			json_unit(0xdc00u + bytes[i], file);
+			fprintf(file, "\\\\x%02x", bytes[i]);
+		else if (point == '\\')
+			fputs("\\\\\\\\", file);
 		else
 			json_character(point, file);
 		i += length;

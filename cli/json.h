@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON, written as Python's json.dumps does, so that a text comparison with tests/reel_reader.py is
- * enough. */
+ * enough: in ASCII, and valid for parsers that refuse surrogates without their other half. */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 
@@ -8,7 +8,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A string in ASCII, with its quotes; a byte that is not UTF-8 is a surrogate U+DC80 to U+DCFF. */
+/*
+ * A string with its quotes.  Its value is the text, but that a byte which is not UTF-8 is \xNN
+ * (four characters), and a backslash is two: so the bytes can be told from it.
+ */
 void json_string(const uint8_t *bytes, size_t size, FILE *file);
 
 #endif

@@ -28,7 +28,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'o':
 	case ARGP_KEY_ARG:
 		if (keygen->file)
-			argp_error(state, "one file at a time: %s and %s", keygen->file, arg);
+			options_error(state, "one file at a time: %s and %s", keygen->file, arg);
 		keygen->file = arg;
 		return 0;
 	case ARGP_KEY_END:

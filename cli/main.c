@@ -88,12 +88,9 @@ static void print_usage(FILE *file)
 	      file);
 }
 
-/* `name` is hostile only to the user's own terminal, but it may come from a script. */
 static int unknown_command(const char *name)
 {
-	_cleanup_free_ char *escaped = text_escape(name, "");
-
-	complain("no command `%s'", escaped);
+	complain("no command `%s'", name);
 	print_usage(stderr);
 	return STATUS_USAGE;
 }

@@ -131,6 +131,18 @@ bool percent_parse(const char *text, uint64_t *ret)
 	return *end == '\0' && *ret <= 100 * PERCENT;
 }
 
+void options_error(struct argp_state *state, const char *format, ...)
+{
+	_cleanup_free_ char *message = NULL, *escaped = NULL;
+	va_list args;
+
+	va_start(args, format);
+	message = memory_vprint(format, args);
+	va_end(args);
+	escaped = text_escape(message, "");
+	argp_error(state, "%s", escaped);
+}
+
 /* ---- groups ---------------------------------------------------------------------- */
 
 static error_t parse_file(int key, char *arg, struct argp_state *state)
@@ -140,12 +152,12 @@ static error_t parse_file(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_ARG:
 		if (options->file)
-			argp_error(state, "one file at a time: %s and %s", options->file, arg);
+			options_error(state, "one file at a time: %s and %s", options->file, arg);
 		options->file = arg;
 		return 0;
 	case 'i':
 		if (options->file)
-			argp_error(state, "one file at a time: %s and %s", options->file, arg);
+			options_error(state, "one file at a time: %s and %s", options->file, arg);
 		options->file = arg;
 		return 0;
 	case 'o':
@@ -177,7 +189,7 @@ static void parse_list(struct number_list *list, const char *arg, const char *na
 		       struct argp_state *state)
 {
 	if (!number_list_parse(list, arg))
-		argp_error(state, "--%s wants numbers as 1,5-7, not `%s'", name, arg);
+		options_error(state, "--%s wants numbers as 1,5-7, not `%s'", name, arg);
 }
 
 static error_t parse_filter(int key, char *arg, struct argp_state *state)
@@ -199,8 +211,8 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_TIME:
 		if (!time_range_parse(arg, &options->from, &options->to))
-			argp_error(state, "--time wants a range as 1.5..3 or 200ms.., not `%s'",
-				   arg);
+			options_error(state, "--time wants a range as 1.5..3 or 200ms.., not `%s'",
+				      arg);
 		return 0;
 	case KEY_EVENT:
 		options->event = arg;
@@ -255,7 +267,7 @@ static error_t parse_search(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_MAX_FRAMES:
 		if (!take_number(&rest, UINT32_MAX, &number) || *rest || !number)
-			argp_error(state, "--max-frames wants a number, not `%s'", arg);
+			options_error(state, "--max-frames wants a number, not `%s'", arg);
 		options->max_frames = (uint32_t)number;
 		return 0;
 	default:
@@ -359,7 +371,8 @@ static error_t parse_quality(int key, char *arg, struct argp_state *state)
 	if (key != KEY_MIN_COMPLETE)
 		return ARGP_ERR_UNKNOWN;
 	if (!percent_parse(arg, &options->min_complete))
-		argp_error(state, "--min-complete wants a percentage from 0 to 100, not `%s'", arg);
+		options_error(state, "--min-complete wants a percentage from 0 to 100, not `%s'",
+			      arg);
 	return 0;
 }
 
@@ -382,7 +395,7 @@ static error_t parse_work(int key, char *arg, struct argp_state *state)
 	if (key != 'j')
 		return ARGP_ERR_UNKNOWN;
 	if (!take_number(&rest, UINT32_MAX, &number) || *rest)
-		argp_error(state, "--jobs wants a number, not `%s'", arg);
+		options_error(state, "--jobs wants a number, not `%s'", arg);
 	options->threads = (uint32_t)number;
 	return 0;
 }

@@ -84,6 +84,10 @@ void options_free(struct options *options);
 struct reel_capture_options options_of_capture(const struct options *options);
 struct reel_filter options_of_filter(const struct options *options);
 
+/* argp_error, escaped as complain does it. */
+void options_error(struct argp_state *state, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* Parsers, for the tests too. */
 
 /* "1,5-7" appended; false if it is no such list, or one of more than 65536 numbers. */

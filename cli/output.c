@@ -16,13 +16,14 @@
 
 void complain(const char *format, ...)
 {
+	_cleanup_free_ char *message = NULL, *escaped = NULL;
 	va_list args;
 
-	fputs("stackreel: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	message = memory_vprint(format, args);
 	va_end(args);
-	fputc('\n', stderr);
+	escaped = text_escape(message, "");
+	fprintf(stderr, "stackreel: %s\n", escaped);
 }
 
 static unsigned int terminal_width(int fd)

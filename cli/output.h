@@ -53,7 +53,7 @@ void progress_start(struct progress *progress, bool wanted);
 void progress_show(struct progress *progress, uint64_t done, uint64_t total, uint64_t samples);
 void progress_end(struct progress *progress);
 
-/* "stackreel: …" and a newline, on stderr. */
+/* "stackreel: …" and a newline, on stderr, escaped: what is printed comes from files, too. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -58,15 +58,15 @@ static void parse_by(struct report_options *options, const char *arg, struct arg
 			return;
 		}
 	}
-	argp_error(state, "--by wants function, module, thread, process or comm, not `%s'", arg);
+	options_error(state, "--by wants function, module, thread, process or comm, not `%s'", arg);
 }
 
 static void parse_sort(struct report_options *options, const char *arg, struct argp_state *state)
 {
 	options->has_sort = true;
 	if (!table_sort_parse(arg, &options->sort))
-		argp_error(state, "--sort wants self, total, samples, symbol or module, not `%s'",
-			   arg);
+		options_error(state,
+			      "--sort wants self, total, samples, symbol or module, not `%s'", arg);
 }
 
 static void check_options(const struct report_options *options, struct argp_state *state)
@@ -93,7 +93,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_PERCENT_LIMIT:
 		if (!percent_parse(arg, &options->percent_limit))
-			argp_error(state, "--percent-limit wants a percentage, not `%s'", arg);
+			options_error(state, "--percent-limit wants a percentage, not `%s'", arg);
 		return 0;
 	case KEY_TREE:
 	case KEY_RESIDENCY:

@@ -6,12 +6,9 @@
 
 bool no_error(struct reel_error *error)
 {
-	_cleanup_free_ char *message = NULL;
-
 	if (!error)
 		return true;
-	message = text_escape(reel_error_message(error), "");
-	complain("%s", message);
+	complain("%s", reel_error_message(error));
 	reel_error_destroy(error);
 	return false;
 }
@@ -186,11 +183,8 @@ void session_warn(const struct session *session)
 	/* Asked for anew: walking finds more. */
 	const char *const *problems = reel_capture_info(session->capture)->problems;
 
-	for (; !session->options->quiet && problems && *problems; problems++) {
-		_cleanup_free_ char *problem = text_escape(*problems, "");
-
-		complain("%s", problem);
-	}
+	for (; !session->options->quiet && problems && *problems; problems++)
+		complain("%s", *problems);
 }
 
 /* Who encrypts a capture wants to know that it is as it was, and reads warnings or not. */

@@ -45,14 +45,32 @@ int32_t text_decode(const uint8_t *bytes, size_t size, size_t *length_ret)
 	return point;
 }
 
-static bool is_harmless(int32_t point)
+/*
+ * What cannot be seen, acts on a terminal, or moves other characters: Unicode 17's general
+ * categories Cc, Cf, Zl and Zp (UnicodeData.txt), and what is Default_Ignorable_Code_Point
+ * (DerivedCoreProperties.txt): tags, variation selectors, Hangul fillers and others.
+ */
+static const struct {
+	int32_t first, last;
+} hidden[] = {
+	{ 0x0000, 0x001f },   { 0x007f, 0x009f },   { 0x00ad, 0x00ad },	  { 0x034f, 0x034f },
+	{ 0x0600, 0x0605 },   { 0x061c, 0x061c },   { 0x06dd, 0x06dd },	  { 0x070f, 0x070f },
+	{ 0x0890, 0x0891 },   { 0x08e2, 0x08e2 },   { 0x115f, 0x1160 },	  { 0x17b4, 0x17b5 },
+	{ 0x180b, 0x180f },   { 0x200b, 0x200f },   { 0x2028, 0x202e },	  { 0x2060, 0x206f },
+	{ 0x3164, 0x3164 },   { 0xfe00, 0xfe0f },   { 0xfeff, 0xfeff },	  { 0xffa0, 0xffa0 },
+	{ 0xfff0, 0xfffb },   { 0x110bd, 0x110bd }, { 0x110cd, 0x110cd }, { 0x13430, 0x1343f },
+	{ 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
+};
+
+static bool is_visible(int32_t point)
 {
-	if (point < 0x20 || (point >= 0x7f && point < 0xa0))
+	size_t i = 0;
+
+	if (point < 0)
 		return false;
-	/* Marks and overrides of direction; line and paragraph separator. */
-	if (point == 0x061c || (point >= 0x200e && point <= 0x200f))
-		return false;
-	return !(point >= 0x2028 && point <= 0x202e) && !(point >= 0x2066 && point <= 0x2069);
+	while (i < sizeof(hidden) / sizeof(*hidden) && point > hidden[i].last)
+		i++;
+	return i == sizeof(hidden) / sizeof(*hidden) || point < hidden[i].first;
 }
 
 /* How many bytes from the first on are ASCII that needs no escape: most texts are, as a whole. */
@@ -60,7 +78,7 @@ static size_t plain_length(const uint8_t *bytes, size_t size, const char *also)
 {
 	size_t n = 0;
 
-	while (n < size && bytes[n] >= 0x20 && bytes[n] < 0x7f)
+	while (n < size && bytes[n] >= 0x20 && bytes[n] < 0x7f && bytes[n] != '\\')
 		n++;
 	for (; *also && n; also++) {
 		const uint8_t *found = memchr(bytes, *also, n);
@@ -84,7 +102,9 @@ char *text_escape_bytes(const uint8_t *bytes, size_t size, const char *also)
 		size_t length;
 		int32_t point = text_decode(bytes + i, size - i, &length);
 
-		if (is_harmless(point) && !(point < 0x80 && strchr(also, point))) {
+		if (point == '\\')
+			*to++ = '\\';
+		if (is_visible(point) && !(point < 0x80 && strchr(also, point))) {
 			memcpy(to, bytes + i, length);
 			to += length;
 			i += length;
@@ -278,16 +298,24 @@ void *memory_resize(void *memory, size_t count, size_t size)
 	return memory;
 }
 
+char *memory_vprint(const char *format, va_list args)
+{
+	char *text;
+
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	check_memory(text);
+	return text;
+}
+
 char *memory_print(const char *format, ...)
 {
 	va_list args;
 	char *text;
 
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
+	text = memory_vprint(format, args);
 	va_end(args);
-	check_memory(text);
 	return text;
 }
 

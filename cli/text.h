@@ -2,11 +2,12 @@
 /*
  * Text for people.  Names, paths and comms of a capture are hostile: they may
  * hold control characters that take over a terminal, bidirectional overrides,
- * or bytes that are no UTF-8.
+ * characters that nobody sees, or bytes that are no UTF-8.
  */
 #ifndef CLI_TEXT_H
 #define CLI_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,9 +22,10 @@
 int32_t text_decode(const uint8_t *bytes, size_t size, size_t *length_ret);
 
 /*
- * A copy in which nothing acts on a terminal: control characters, bidirectional controls, line
- * separators and bytes that are no UTF-8 become \xNN, byte by byte, and so do the ASCII characters
- * of `also`.  To be freed.
+ * A copy in which nothing acts on a terminal or hides, and from which the original can be told:
+ * control, format and bidirectional characters, line separators, what is invisible, and bytes that
+ * are no UTF-8 become \xNN, byte by byte, and so do the ASCII characters of `also`; a backslash
+ * becomes two.  To be freed.
  */
 char *text_escape(const char *text, const char *also);
 char *text_escape_bytes(const uint8_t *bytes, size_t size, const char *also);
@@ -62,6 +64,7 @@ uint64_t percent_of(uint64_t part, uint64_t whole);
 void *memory_get(size_t size);
 void *memory_resize(void *memory, size_t count, size_t size);
 char *memory_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *memory_vprint(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 /* free() as a cleanup. */
 void memory_free_pointer(void *pointer);

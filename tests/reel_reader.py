@@ -8,7 +8,7 @@ in ASCII; "block" is its sequence, "block_offset" where its header is in the fil
 
     {"block": 3, "block_offset": 1720, "record": "MAP", fields by their names in SPEC.md}
 
-Numbers are integers, texts strings (a byte that is not UTF-8 is a surrogate U+DC80 to U+DCFF),
+Numbers are integers, texts strings (a byte that is not UTF-8 is \\xNN, a backslash is two),
 `bytes` fields lowercase hex.  A record that is not known but may be passed over is
 {..., "record": "unknown-N", "size": n}.  A record that differs from its list of fields:
 
@@ -579,8 +579,15 @@ def printable(block, record, with_bytes=False):
     for key, value in record.items():
         if key == "regions":
             value = [printable_region(region, with_bytes) for region in value]
-        out[key] = value.hex() if isinstance(value, bytes) else value
+        out[key] = value.hex() if isinstance(value, bytes) else printable_text(value)
     return out
+
+
+def printable_text(value):
+    """A text as JSON may have it: without the halves of surrogates that stand for bytes here."""
+    if not isinstance(value, str):
+        return value
+    return value.encode("utf-8", "surrogateescape").replace(b"\\", b"\\\\").decode("utf-8", "backslashreplace")
 
 
 def write_json(stream, value):

@@ -651,7 +651,7 @@ class Program(Case):
             registers=[[7, 8, None]], kernel_chain=None, frame_chain=None, kernel_frame=None,
             regions=[dict(kind=0, address=64, size=2, missing=[], crc=zlib.crc32(b"\0a"))]))
         self.assertEqual([line["record"] for line in lines[3:5]], ["unknown-100", "THREAD_COMM"])
-        self.assertEqual(lines[4]["comm"], "\udcff")
+        self.assertEqual(lines[4]["comm"], "\\xff")
 
     def test_bytes(self):
         _, lines, _ = self.run_reader(self.reel(), "--bytes")

@@ -27,7 +27,7 @@ static void harmless_text_stays(void **state)
 	(void)state;
 	assert_escaped("", "");
 	assert_escaped("std::vector<int>::push_back(int&&)", "std::vector<int>::push_back(int&&)");
-	assert_escaped("größe\\日本語 🎞", "größe\\日本語 🎞");
+	assert_escaped("größe 日本語 🎞", "größe 日本語 🎞");
 }
 
 static void hostile_text_is_escaped(void **state)
@@ -42,6 +42,11 @@ static void hostile_text_is_escaped(void **state)
 	assert_escaped("\xe2\x80\xae", "\\xe2\\x80\\xae"); /* right-to-left override */
 	assert_escaped("\xff\xc0\x80\xed\xa0\x80", "\\xff\\xc0\\x80\\xed\\xa0\\x80");
 	assert_escaped("\xf0\x9f\x8e", "\\xf0\\x9f\\x8e");	    /* cut */
+	assert_escaped("\xe2\x80\x8b", "\\xe2\\x80\\x8b");	    /* zero width space */
+	assert_escaped("\xef\xbb\xbf", "\\xef\\xbb\\xbf");	    /* byte order mark */
+	assert_escaped("\xf3\xa0\x81\x81", "\\xf3\\xa0\\x81\\x81"); /* a tag */
+	/* What looks like an escape is none. */
+	assert_escaped("a\\x1b\\", "a\\\\x1b\\\\");
 	assert_escaped("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"); /* behind U+10FFFF */
 	escaped = text_escape_bytes((const uint8_t *)"a\0 b", 4, " ");
 	assert_string_equal(escaped, "a\\x00\\x20b");
@@ -93,16 +98,16 @@ static void assert_json(const char *bytes, size_t size, const char *expected)
 	free(text);
 }
 
-/* What Python's json.dumps(bytes.decode("utf-8", "surrogateescape")) gives. */
+/* What Python's json.dumps gives of a text as tests/reel_reader.py makes it. */
 static void json_is_as_python_writes_it(void **state)
 {
 	(void)state;
 	assert_json("", 0, "\"\"");
 	assert_json("a\"\\/\b\f\n\r\t\0\x1f\x7f", 12,
-		    "\"a\\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\\u007f\"");
+		    "\"a\\\"\\\\\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\\u007f\"");
 	assert_json("\xc3\xa9\xf0\x9f\x8e\x9e", 6, "\"\\u00e9\\ud83c\\udf9e\"");
-	assert_json("\xff\xe2\x82", 3, "\"\\udcff\\udce2\\udc82\"");
-	assert_json("\xed\xa0\x80", 3, "\"\\udced\\udca0\\udc80\"");
+	assert_json("\xff\xe2\x82", 3, "\"\\\\xff\\\\xe2\\\\x82\"");
+	assert_json("\xed\xa0\x80", 3, "\"\\\\xed\\\\xa0\\\\x80\"");
 }
 
 /* ---- options --------------------------------------------------------------------------- */

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Names that a stranger chose, in all output: nothing acts on a terminal, hides or reorders, and the bytes can be told from it.
+
+Every code point of Unicode and every kind of what is no UTF-8 is in the paths of a capture's modules. What hides says Python's
+unicodedata, and perl of default-ignorable code points, both maybe of an older Unicode than stackreel's; JSON is judged by Python's
+parser, with lone surrogates refused.
+
+    O=DIR   the object directory (build)
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unicodedata
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import reel_builder as b
+import reel_cases
+import reel_reader
+
+TOOL = os.path.join(os.environ.get("O", "build"), "stackreel")
+
+SURROGATES = range(0xD800, 0xE000)
+POINTS = [point for point in range(1, 0x110000) if point not in SURROGATES]
+
+# Of each kind of what is no UTF-8 all that there are, or the first and the last.
+NOT_UTF8 = [bytes([byte]) for byte in range(0x80, 0x100)]  # without what must stand before or behind
+NOT_UTF8 += [b"\xc0\x80", b"\xc1\xbf", b"\xe0\x80\x80", b"\xe0\x9f\xbf", b"\xf0\x80\x80\x80", b"\xf0\x8f\xbf\xbf"]  # overlong
+NOT_UTF8 += [b"\xed\xa0\x80", b"\xed\xaf\xbf", b"\xed\xb0\x80", b"\xed\xbf\xbf", b"\xed\xa0\xbd\xed\xb8\x80"]  # surrogates, CESU-8
+NOT_UTF8 += [b"\xf4\x90\x80\x80", b"\xf7\xbf\xbf\xbf", b"\xf8\x88\x80\x80\x80", b"\xfc\x84\x80\x80\x80\x80"]  # behind U+10FFFF
+NOT_UTF8 += [b"\xc3", b"\xe2\x82", b"\xf0\x9f\x98", b"\xc3(", b"\xe2\x82(", b"\xf0\x9f\x98(", b"\xe2(\xa1"]  # cut
+BACKSLASHES = [b"\\", b"\\\\", b"\\x1b", b"\\xe2\\x80\\x8b", b"a\\", b"\\\xff", b"\\u200b", b'\\"']
+
+# One of each class: an escape sequence, CSI in one character, an override, a space of no width, a byte order mark, a tag, a variation
+# selector, a filler, a line separator, a byte that is no UTF-8, and what only looks like an escape.
+HOSTILE = ("\x1b]0;x\x07\r\n", "\x9b1m", "\u202e", "\u200b", "\ufeff", "\U000e0041", "\ufe0f", "\u3164", "\u2028", "\udcff", "\\x1b")
+EVIL = "e" + "v".join(HOSTILE) + "il"
+
+
+def perl_ignorable():
+    """The default-ignorable code points; none where there is no perl."""
+    program = r'for (1..0x10ffff) { next if $_ >= 0xd800 && $_ < 0xe000; print "$_\n" if chr =~ /\p{Default_Ignorable_Code_Point}/ }'
+    perl = shutil.which("perl")
+    return set(map(int, subprocess.run([perl, "-e", program], capture_output=True, check=True).stdout.split())) if perl else set()
+
+
+IGNORABLE = perl_ignorable()
+
+
+def hides(point):
+    return unicodedata.category(chr(point)) in ("Cc", "Cf", "Zl", "Zp") or point in IGNORABLE
+
+
+def unescape(text):
+    """The bytes of a text of the output."""
+    return re.sub(rb"\\(\\|x([0-9a-f]{2}))", lambda match: bytes.fromhex(match[2].decode()) if match[2] else b"\\", text.encode())
+
+
+def strict(line):
+    value = json.loads(line.decode("ascii"))
+    json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails at surrogates without another half
+    return value
+
+
+def run(*arguments, **options):
+    return subprocess.run([TOOL, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                          **options)
+
+
+class Names(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def write(self, name, data):
+        path = os.path.join(self.folder, name)
+        with open(path, "wb") as file:
+            file.write(data)
+        return path
+
+    def visible(self, output, allowed=b"\n"):
+        """That it is UTF-8, and has nothing that hides but `allowed`."""
+        for char in set(output.decode("utf-8")) - set(allowed.decode()):
+            self.assertFalse(hides(ord(char)), "U+%04X in %r" % (ord(char), output[:2000]))
+
+    def modules(self, paths):
+        records = [b.record("MODULE", number, 1, 0, 0, 0, 0, b"", path) for number, path in enumerate(paths, 1)]
+        return self.write("modules.reel", reel_cases.finish(reel_cases.started().side(*records)).data)
+
+    def paths(self):
+        """Bytes: all code points, in texts of a thousand, and what is none; each of these alone, and between others."""
+        yield from ("".join(map(chr, POINTS[i:i + 1000])).encode() for i in range(0, len(POINTS), 1000))
+        for wrong in NOT_UTF8 + BACKSLASHES:
+            yield wrong
+            yield b"a" + wrong + "\u00e9".encode() + wrong
+
+    # ---- dump ------------------------------------------------------------------------------------
+
+    def test_json_tells_all_bytes(self):
+        paths = list(self.paths())
+        done = run("dump", "--json", self.modules(paths))
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        found = [value["path"] for value in map(strict, done.stdout.splitlines()) if value["record"] == "MODULE"]
+        self.assertEqual(len(found), len(paths))
+        for path, text in zip(paths, found):
+            self.assertEqual(unescape(text), path)
+
+    def test_json_is_what_the_other_reader_writes(self):
+        file = self.modules(self.paths())
+        other = subprocess.run([sys.executable, reel_reader.__file__, file], stdout=subprocess.PIPE, check=True)
+        self.assertEqual(run("dump", "--json", file).stdout, other.stdout)
+
+    def test_text_tells_all_bytes_and_hides_none(self):
+        paths = list(self.paths())
+        done = run("dump", self.modules(paths))
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.visible(done.stdout)
+        found = re.findall(r' path="(.*)"$', done.stdout.decode(), re.MULTILINE)
+        self.assertEqual(len(found), len(paths))
+        for path, text in zip(paths, found):
+            self.assertEqual(unescape(text), path)
+
+    def test_what_is_visible_stays(self):
+        """What python's Unicode and stackreel's both know, as it is: nothing is escaped in vain."""
+        points = [point for point in POINTS if not hides(point) and unicodedata.category(chr(point)) not in ("Cn", "Co") and
+                  chr(point) not in '\\"']
+        if not IGNORABLE:
+            self.skipTest("perl, which knows default-ignorable code points, is not installed")
+        texts = ["".join(map(chr, points[i:i + 1000])) for i in range(0, len(points), 1000)]
+        output = run("dump", self.modules(text.encode() for text in texts)).stdout.decode()
+        for text in texts:
+            self.assertIn('path="%s"' % text, output)
+
+    # ---- everything else -------------------------------------------------------------------------
+
+    def capture(self):
+        """A sample whose every name is hostile."""
+        host = dict(hostname=EVIL, kernel_release=EVIL, kernel_version=EVIL, tool_version=EVIL,
+                    command_line=EVIL.encode("utf-8", "surrogateescape"))
+        samples = b.Samples()
+        samples.layout(1, reel_cases.X86)
+        samples.sample(1, 1000, pc=0x401000, layout=1, values=[1, 0x7000, 0x401000, 2], regions=[b.Region(0x7000, bytes(64))],
+                       kernel=[0xffffffff81000010])
+        reel = b.Reel().side(
+            reel_cases.capture_record(**host),
+            b.record("EVENT", 1, 1, 0, 999, 0, 1, EVIL, 0),
+            b.record("MODULE", 1, 1, 0, 0, 0, 0, b"\x01" * 20, "/usr/" + EVIL),
+            b.record("MODULE", 2, 2, 0, 0, 0, 0, b"", EVIL),
+            b.record("SPACE", 1, 1, 0, 1, 10, 10, 62, 64, 1, 0, 0, 0),
+            b.record("THREAD", 1, 1, 1, 1, 10, 10, 0, EVIL),
+            b.record("MAP", 1, 1, 0x400000, 0x10000, 0, 5, 0, 1),
+            b.record("KERNEL_SYMBOL", 0xffffffff81000000, 0x1000, 2, EVIL))
+        return self.write("evil.reel", reel_cases.finish(reel.samples(samples)).data)
+
+    def test_every_command(self):
+        file = self.capture()
+        for command in (["report"], ["report", "--tree"], ["report", "--residency"], ["report", "--by", "module"], ["report", "--by", "thread"],
+                        ["report", "--by", "comm"], ["script"], ["folded", "--with-comm"], ["info", "--all-modules"], ["dump"], ["dump", "--json"]):
+            with self.subTest(command):
+                done = run(*command, file, env=dict(os.environ, LC_ALL="C.UTF-8"))
+                self.assertIn(done.returncode, (0, 3), done.stderr)
+                self.assertIn(b"v", done.stdout)
+                # Stacks are set in by a tab, as perf script does it.
+                self.visible(done.stdout, b"\n\t" if command == ["script"] else b"\n")
+                self.visible(done.stderr)
+                if command != ["dump", "--json"]:
+                    self.assertIn(rb"\xe2\x80\xae", done.stdout)
+                    self.assertIn(rb"\\x1b", done.stdout)
+
+    def test_messages(self):
+        """Names of files and options on standard error, as a shell's `*' may give them."""
+        evil = os.path.join(self.folder, EVIL.replace("/", "")).encode("utf-8", "surrogateescape")
+        broken = evil + b".broken"
+        with open(broken, "wb") as file:
+            file.write(b.Reel().side(reel_cases.capture_record()).data[:-3])
+        for arguments in ([b"report", evil], [b"report", broken], [b"info", broken], [b"table", evil], [b"table", broken],
+                          [b"import", evil], [b"scrub", broken, b"-o", evil + b"/none/x"], [b"keygen", evil + b"/none/x"],
+                          [b"report", broken, broken], [b"report", b"-o", evil + b"/none/x", broken], [b"report", b"--event", evil, broken],
+                          [b"report", b"--time", evil], [b"report", b"--sort", evil], [b"folded", b"--unit", evil],
+                          [b"report", b"--identity", evil, broken], [evil]):
+            with self.subTest(arguments):
+                done = run(*arguments)
+                self.assertIn(rb"\xe2\x80\xae", done.stderr + done.stdout)
+                self.visible(done.stderr)
+                self.visible(done.stdout)
+
+
+def main():
+    result = unittest.main(exit=False, verbosity=0).result
+    failed, skipped = len(result.failures) + len(result.errors), len(result.skipped)
+    for _, why in result.skipped:
+        print("skip: %s" % why)
+    print("%d passed, %d failed, %d skipped" % (result.testsRun - failed - skipped, failed, skipped))
+    sys.exit(failed != 0)
+
+
+if __name__ == "__main__":
+    main()
