@@ -486,6 +486,7 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 			&capture->kernel_code);
 	if (!error)
 		error = reel_frame_table_create(capture->kernel_symbols, capture->kernel_code,
+						reel_reader_file_size(capture->reader),
 						&capture->frames);
 	if (!error) {
 		capture->module_frames = calloc(reel_modules_count(capture->modules) + 1,

@@ -65,6 +65,19 @@ static struct reel_error *open_dwarf(struct reel_debug_info *info, struct reel_e
 	return error || !alternate ? error : open_alternate(info->dies.dwarf, alternate);
 }
 
+static bool is_exhausted(const struct reel_dwarf *dwarf)
+{
+	return dwarf->exhausted || (dwarf->alternate && dwarf->alternate->exhausted);
+}
+
+static struct reel_error *too_much_work(const char *what_to_do)
+{
+	return reel_error_create(REEL_ERROR_CORRUPT,
+				 "its debug information takes many times the work that one of its "
+				 "size does: no compiler wrote it%s",
+				 what_to_do);
+}
+
 struct reel_error *reel_debug_info_open(struct reel_elf_file *file,
 					const struct reel_elf_file *code,
 					struct reel_debug_info **ret)
@@ -76,6 +89,8 @@ struct reel_error *reel_debug_info_open(struct reel_elf_file *file,
 		return reel_error_no_memory();
 	reel_elf_file_text_range(code, &info->dies.text_begin, &info->dies.text_end);
 	error = open_dwarf(info, file);
+	if (!error && is_exhausted(info->dies.dwarf))
+		error = too_much_work("");
 	if (error) {
 		reel_debug_info_close(info);
 		return error;
@@ -122,6 +137,8 @@ static struct reel_error *open_lines(struct reel_debug_info *info, struct reel_u
 	if (reel_dwarf_die(dwarf, unit, unit->die_offset, &values)) {
 		if (reel_dwarf_constant(&values.at[REEL_AT_STMT_LIST], &offset))
 			input.line = line_bytes(dwarf, offset);
+		if (!reel_dwarf_work(dwarf, input.line.size))
+			input.line.size = 0;
 		input.directory = reel_dwarf_string(dwarf, unit, &values.at[REEL_AT_COMP_DIR]);
 		if (!info->split_name && values.at[REEL_AT_DWO_NAME].form)
 			info->split_name =
@@ -175,6 +192,10 @@ struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_
 	error = find_line(info, unit, address, &position);
 	if (!error && is_out_of_memory(info->dies.dwarf))
 		error = reel_error_no_memory();
+	if (!error && is_exhausted(info->dies.dwarf))
+		/* What was found up to now depends on the order, that of threads too: better
+		 * nothing. */
+		error = too_much_work("; choose samples (--pid, --comm) that do without it");
 	if (error || (!chain->n && !position.file[0]))
 		return error;
 	if (info->frames_capacity <= chain->n) {

@@ -28,9 +28,12 @@ static bool next_entry(struct list *list)
 	uint64_t offset = (uint64_t)(list->cursor.at - list->section->bytes), size;
 	const uint8_t *bytes;
 
-	if (list->cursor.failed || !list->dwarf->ranges_left)
+	if (list->cursor.failed)
 		return false;
-	list->dwarf->ranges_left--;
+	if (!list->dwarf->ranges_left) {
+		list->dwarf->exhausted = true;
+		return false;
+	}
 	if (reel_cursor_left(&list->cursor) >= ENTRY_MAX)
 		return true;
 	size = list->section->size - offset < CHUNK ? list->section->size - offset : CHUNK;
@@ -40,6 +43,14 @@ static bool next_entry(struct list *list)
 	list->cursor.at = bytes;
 	list->cursor.end = bytes + size;
 	return size;
+}
+
+/* An entry of so many bytes was read. */
+static void count_entry(const struct list *list, const uint8_t *begin)
+{
+	uint64_t size = (uint64_t)(list->cursor.at - begin), *left = &list->dwarf->ranges_left;
+
+	*left -= size < *left ? size : *left;
 }
 
 struct reel_error *reel_die_range_add(const struct reel_die_ranges *to, uint64_t begin,
@@ -67,9 +78,11 @@ static struct reel_error *add_old_list(const struct reel_die_ranges *to, struct 
 	struct reel_error *error = NULL;
 
 	while (!error && next_entry(list)) {
+		const uint8_t *at = list->cursor.at;
 		uint64_t begin = reel_cursor_target(&list->cursor, size, list->dwarf->big_endian);
 		uint64_t end = reel_cursor_target(&list->cursor, size, list->dwarf->big_endian);
 
+		count_entry(list, at);
 		if (list->cursor.failed || (!begin && !end))
 			break;
 		if (begin == wrap(list->unit, UINT64_MAX))
@@ -128,10 +141,17 @@ static struct reel_error *add_list(const struct reel_die_ranges *to, struct list
 				   uint32_t value)
 {
 	struct reel_error *error = NULL;
-	uint64_t begin, end;
 
-	while (!error && next_entry(list) && take_entry(list, &begin, &end) && !list->cursor.failed)
+	while (!error && next_entry(list)) {
+		const uint8_t *at = list->cursor.at;
+		uint64_t begin, end;
+		bool more = take_entry(list, &begin, &end);
+
+		count_entry(list, at);
+		if (!more || list->cursor.failed)
+			break;
 		error = reel_die_range_add(to, begin, end, value);
+	}
 	return error;
 }
 

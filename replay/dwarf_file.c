@@ -8,9 +8,12 @@
 
 /* A unit's DIE rarely has more than 100 bytes. */
 #define HEAD_SIZE 512
-/* How often all abbreviations, and all lists of ranges, can be read: a few times do for any file
- * that a compiler wrote. */
-#define TIMES_READ 16
+/* How often all of a section can be read: a few times do for any file that a compiler wrote. */
+#define TIMES_READ	  16
+#define TIMES_READ_RANGES 8
+#define READ_FREE	  (1u << 20)
+/* Zeros are units of no bytes: padding, or a hole of gigabytes. */
+#define UNREADABLE_MAX 65536
 
 /* ---- opening ---------------------------------------------------------------- */
 
@@ -110,14 +113,16 @@ static bool grow_cache(struct reel_abbreviation_cache *cache)
 }
 
 /* What may be read of .debug_abbrev from an offset on; size 0: nothing. */
-static struct reel_section table_at(const struct reel_dwarf *dwarf, uint64_t offset)
+static struct reel_section table_at(struct reel_dwarf *dwarf, uint64_t offset)
 {
 	struct reel_section table = { 0 };
 
 	if (offset < dwarf->abbreviations.size)
 		table.size = dwarf->abbreviations.size - offset;
-	if (table.size > dwarf->abbreviations_left)
+	if (table.size > dwarf->abbreviations_left) {
 		table.size = dwarf->abbreviations_left;
+		dwarf->exhausted |= !table.size;
+	}
 	table.bytes = reel_section_need(&dwarf->abbreviations, offset, table.size);
 	if (!table.bytes)
 		table.size = 0;
@@ -305,7 +310,7 @@ static struct reel_error *read_units(struct reel_dwarf *dwarf,
 {
 	uint64_t offset = 0, last_abbreviations = UINT64_MAX;
 	struct reel_error *error = NULL;
-	size_t capacity = 0;
+	size_t capacity = 0, n_unreadable = 0;
 
 	while (!error && offset < dwarf->info.size) {
 		struct reel_die_values values;
@@ -314,6 +319,8 @@ static struct reel_error *read_units(struct reel_dwarf *dwarf,
 		if (!read_header(dwarf, offset, &unit))
 			break;
 		offset = unit.end;
+		if (!unit.die_offset && ++n_unreadable > UNREADABLE_MAX)
+			break;
 		if (!unit.die_offset)
 			continue;
 		error = read_unit(dwarf, &unit, unit.abbreviations_offset == last_abbreviations,
@@ -340,7 +347,9 @@ struct reel_error *reel_dwarf_open(struct reel_elf_file *file,
 	error = open_sections(file, dwarf);
 	if (!error) {
 		dwarf->abbreviations_left = TIMES_READ * dwarf->abbreviations.size;
-		dwarf->ranges_left = TIMES_READ * (dwarf->ranges.size + dwarf->range_lists.size);
+		dwarf->ranges_left =
+			TIMES_READ_RANGES * (dwarf->ranges.size + dwarf->range_lists.size);
+		dwarf->work_left = TIMES_READ * (dwarf->info.size + dwarf->line.size) + READ_FREE;
 		error = read_units(dwarf, visitor);
 	}
 	if (error) {
@@ -349,6 +358,16 @@ struct reel_error *reel_dwarf_open(struct reel_elf_file *file,
 	}
 	*ret = dwarf;
 	return NULL;
+}
+
+bool reel_dwarf_work(struct reel_dwarf *dwarf, uint64_t size)
+{
+	if (size <= dwarf->work_left) {
+		dwarf->work_left -= size;
+		return true;
+	}
+	dwarf->exhausted = true;
+	return false;
 }
 
 struct reel_unit *reel_dwarf_unit(const struct reel_dwarf *dwarf, uint64_t offset)

@@ -45,10 +45,12 @@ struct reel_dwarf {
 	size_t n_units;
 	struct reel_abbreviation_cache cache;
 	/*
-	 * Tables and lists can be shared by any number of units and DIEs, so few bytes could stand
-	 * for much work: bytes of abbreviations and entries of lists that are read at most.
+	 * Tables and lists can be shared by any number of units and DIEs, and functions lie in
+	 * functions, so few bytes could stand for much work: how many bytes are read at most of
+	 * abbreviations, lists of ranges, and of DIEs and line tables.
 	 */
-	uint64_t abbreviations_left, ranges_left;
+	uint64_t abbreviations_left, ranges_left, work_left;
+	bool exhausted;	    /* One of these: what was read is not all that is there. */
 	bool out_of_memory; /* while a unit was loaded */
 	/* Where dwz moved common parts to, which is another reel_dwarf's; NULL: nowhere. */
 	struct reel_dwarf *alternate;
@@ -69,6 +71,8 @@ void reel_dwarf_close(struct reel_dwarf *dwarf);
 
 /* The unit that an offset of .debug_info lies in; NULL: none. */
 struct reel_unit *reel_dwarf_unit(const struct reel_dwarf *dwarf, uint64_t offset);
+/* Takes `size` bytes of the work that is left; false: there is no more, and `exhausted` is set. */
+bool reel_dwarf_work(struct reel_dwarf *dwarf, uint64_t size);
 /* Makes all bytes of a unit be there, and its abbreviations; false: they cannot be read. */
 bool reel_dwarf_load(struct reel_dwarf *dwarf, struct reel_unit *unit);
 /* The values of the DIE at an offset of the unit; false: there is none. */

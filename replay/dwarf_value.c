@@ -74,7 +74,7 @@ const char *reel_dwarf_string(const struct reel_dwarf *dwarf, const struct reel_
 
 	switch (value->form) {
 	case DW_FORM_string:
-		return (const char *)value->bytes;
+		return value->number > REEL_NAME_MAX ? reel_long_name : (const char *)value->bytes;
 	case DW_FORM_line_strp:
 		return reel_section_string(&dwarf->line_str, offset);
 	case DW_FORM_GNU_strp_alt:

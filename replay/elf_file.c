@@ -13,13 +13,15 @@
 #include "format/regular_file.h"
 #include "replay/dwarf_cursor.h"
 #include "replay/elf_file.h"
+#include "replay/elf_sections.h"
 #include "replay/relocated.h"
 
 /* The smallest and the largest page size of Linux: mappings start at multiples of one of these. */
 #define PAGE_MIN 4096u
 #define PAGE_MAX 65536u
-/* More than any linker writes; it bounds what a hostile header makes us keep. */
-#define SEGMENTS_MAX 65536u
+/* More than any linker writes (they are gone through for each mapping), and than notes have. */
+#define SEGMENTS_MAX 512u
+#define NOTES_MAX    (1u << 20)
 
 struct segment {
 	uint64_t offset, file_size;
@@ -35,9 +37,10 @@ struct reel_elf_file {
 	int fd;				  /* -1: an image in memory */
 	const uint8_t *image;		  /* NULL: a file */
 	uint64_t size;
+	uint64_t stored; /* of that, bytes that are on the disk */
 	uint64_t device, inode;
 	GElf_Ehdr header;
-	size_t names; /* section that holds the sections' names */
+	struct reel_elf_sections sections;
 	struct segment *segments;
 	size_t n_segments;
 	bool debug_only, has_debug_info, has_symbols;
@@ -68,69 +71,10 @@ void reel_elf_file_close(struct reel_elf_file *file)
 	free(file);
 }
 
-static const char *section_name(const struct reel_elf_file *file, const GElf_Shdr *header)
-{
-	const char *name = elf_strptr(file->elf, file->names, header->sh_name);
-
-	return name ? name : "";
-}
-
-/* The bytes of a section, decompressed; false if there are none or they cannot be had. */
-static bool section_bytes(Elf_Scn *section, const char *name, struct reel_cfi_section *ret)
-{
-	GElf_Shdr header;
-	Elf_Data *data;
-
-	if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
-		return false;
-	if (header.sh_flags & SHF_COMPRESSED) {
-		if (elf_compress(section, 0, 0) < 0)
-			return false;
-	} else if (strncmp(name, ".zdebug", 7) == 0) {
-		/* Fails where this was done before; then the bytes are not "ZLIB…" any more. */
-		elf_compress_gnu(section, 0, 0);
-	}
-	data = elf_getdata(section, NULL);
-	if (!data || !data->d_buf || !data->d_size)
-		return false;
-	ret->bytes = data->d_buf;
-	ret->size = data->d_size;
-	ret->address = header.sh_addr;
-	return strncmp(name, ".zdebug", 7) != 0 || data->d_size < 4 ||
-	       memcmp(data->d_buf, "ZLIB", 4) != 0;
-}
-
-/* The section of that name, or of the name that old toolchains gave it when it is compressed. */
-static bool is_named(const char *name, const char *wanted)
-{
-	if (strcmp(name, wanted) == 0)
-		return true;
-	return strncmp(wanted, ".debug_", 7) == 0 && strncmp(name, ".zdebug_", 8) == 0 &&
-	       strcmp(name + 8, wanted + 7) == 0;
-}
-
 bool reel_elf_file_section(struct reel_elf_file *file, const char *name,
 			   struct reel_cfi_section *ret)
 {
-	Elf_Scn *section = NULL;
-
-	*ret = (struct reel_cfi_section){ 0 };
-	while ((section = elf_nextscn(file->elf, section))) {
-		struct reel_cfi_section found;
-		GElf_Shdr header;
-		const char *its_name;
-
-		if (!gelf_getshdr(section, &header))
-			continue;
-		its_name = section_name(file, &header);
-		if (!is_named(its_name, name))
-			continue;
-		if (section_bytes(section, its_name, &found)) {
-			*ret = found;
-			return true;
-		}
-	}
-	return false;
+	return reel_elf_sections_find(&file->sections, name, ret);
 }
 
 /* Where the bytes of an uncompressed section are in the file; false: they are not, all of them. */
@@ -145,8 +89,9 @@ static bool find_in_file(const struct reel_elf_file *file, const char *name, GEl
 
 		if (!gelf_getshdr(section, ret))
 			continue;
-		its_name = section_name(file, ret);
-		if (is_named(its_name, name) && ret->sh_type != SHT_NOBITS && ret->sh_size)
+		its_name = reel_elf_section_name(&file->sections, ret);
+		if (reel_elf_section_is_named(its_name, name) && ret->sh_type != SHT_NOBITS &&
+		    ret->sh_size)
 			return !(ret->sh_flags & SHF_COMPRESSED) &&
 			       strncmp(its_name, ".zdebug", 7) != 0 &&
 			       ret->sh_offset <= file->size &&
@@ -167,18 +112,6 @@ struct reel_error *reel_elf_file_open_section(struct reel_elf_file *file, const 
 	if (reel_elf_file_section(file, name, &whole))
 		*ret = (struct reel_section){ whole.bytes, whole.size, NULL };
 	return NULL;
-}
-
-/* The header of the first section of that name, with bytes or without. */
-static bool find_section_header(const struct reel_elf_file *file, const char *name, GElf_Shdr *ret)
-{
-	Elf_Scn *section = NULL;
-
-	while ((section = elf_nextscn(file->elf, section))) {
-		if (gelf_getshdr(section, ret) && strcmp(section_name(file, ret), name) == 0)
-			return true;
-	}
-	return false;
 }
 
 static bool take_build_id(struct reel_elf_file *file, Elf_Data *data)
@@ -224,7 +157,8 @@ static void find_build_id(struct reel_elf_file *file)
 		GElf_Phdr header;
 
 		if (!gelf_getphdr(file->elf, (int)i, &header) || header.p_type != PT_NOTE ||
-		    header.p_offset > file->size || header.p_filesz > file->size - header.p_offset)
+		    header.p_filesz > NOTES_MAX || header.p_offset > file->size ||
+		    header.p_filesz > file->size - header.p_offset)
 			continue;
 		if (take_build_id(file, elf_getdata_rawchunk(file->elf, (int64_t)header.p_offset,
 							     header.p_filesz,
@@ -286,7 +220,9 @@ static void survey_sections(struct reel_elf_file *file)
 			file->has_symbols = true;
 		if (header.sh_flags & SHF_EXECINSTR && header.sh_flags & SHF_ALLOC)
 			code_here = true;
-		if (header.sh_size && is_named(section_name(file, &header), ".debug_info"))
+		if (header.sh_size &&
+		    reel_elf_section_is_named(reel_elf_section_name(&file->sections, &header),
+					      ".debug_info"))
 			file->has_debug_info = true;
 	}
 	file->debug_only = code_elsewhere && !code_here;
@@ -366,6 +302,19 @@ static struct reel_error *check_whole(const struct reel_elf_file *file)
 	return NULL;
 }
 
+static struct reel_error *check_sections(const struct reel_elf_file *file)
+{
+	const struct reel_elf_bytes bytes = {
+		.name = file->path,
+		.fd = file->fd,
+		.image = file->image,
+		.size = file->size,
+		.stored = file->stored,
+	};
+
+	return reel_elf_sections_check(&file->sections, &bytes);
+}
+
 static struct reel_error *read_headers(struct reel_elf_file *file)
 {
 	struct reel_error *error;
@@ -395,9 +344,10 @@ static struct reel_error *read_headers(struct reel_elf_file *file)
 			file->path,
 			file->header.e_type == ET_CORE ? "a core dump" : "of an unknown ELF type");
 	}
-	if (elf_getshdrstrndx(file->elf, &file->names) != 0)
-		file->names = 0;
+	reel_elf_sections_open(file->elf, &file->sections);
 	error = read_segments(file);
+	if (!error)
+		error = check_sections(file);
 	if (error)
 		return error;
 	survey_sections(file);
@@ -432,6 +382,8 @@ static struct reel_error *open_descriptor(struct reel_elf_file *file)
 	if (error)
 		return error;
 	file->size = (uint64_t)status.st_size;
+	/* Some file systems do not tell (0), or have small files in their inodes. */
+	file->stored = status.st_blocks ? (uint64_t)status.st_blocks * 512 : file->size;
 	file->device = status.st_dev;
 	file->inode = status.st_ino;
 	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
@@ -472,7 +424,7 @@ struct reel_error *reel_elf_file_open_memory(const uint8_t *bytes, size_t size, 
 	if (error)
 		return error;
 	file->image = bytes;
-	file->size = size;
+	file->size = file->stored = size;
 	/* libelf takes it without const, and writes only where it was told to (ELF_C_RDWR). */
 	file->elf = elf_memory((char *)bytes, size);
 	if (!file->elf)
@@ -492,6 +444,7 @@ struct reel_error *reel_elf_file_lay_out(struct reel_elf_file *file)
 		return error;
 	elf_end(file->elf);
 	file->elf = reel_relocated_elf(file->relocated);
+	reel_elf_sections_open(file->elf, &file->sections);
 	return NULL;
 }
 
@@ -506,6 +459,11 @@ bool reel_elf_file_identity(const struct reel_elf_file *file, uint64_t *device_r
 	*device_ret = file->device;
 	*inode_ret = file->inode;
 	return file->fd >= 0;
+}
+
+uint64_t reel_elf_file_size(const struct reel_elf_file *file)
+{
+	return file->stored < file->size ? file->stored : file->size;
 }
 
 const char *reel_elf_file_path(const struct reel_elf_file *file)
@@ -759,8 +717,8 @@ static uint64_t find_data_base(const struct reel_elf_file *file)
 				return entry.d_un.d_ptr;
 		}
 	}
-	if (find_section_header(file, ".got.plt", &header) ||
-	    find_section_header(file, ".got", &header))
+	if (reel_elf_sections_header(&file->sections, ".got.plt", &header) ||
+	    reel_elf_sections_header(&file->sections, ".got", &header))
 		return header.sh_addr;
 	return 0;
 }
@@ -786,7 +744,7 @@ struct reel_error *reel_elf_file_cfi_input(struct reel_elf_file *file, struct re
 	}
 	if (!ret->eh_frame.size && ret->eh_frame_hdr.size && !file->debug_only)
 		find_eh_frame(file, &ret->eh_frame_hdr, &ret->eh_frame);
-	if (find_section_header(file, ".text", &text))
+	if (reel_elf_sections_header(&file->sections, ".text", &text))
 		ret->text_base = text.sh_addr;
 	ret->data_base = find_data_base(file);
 	reel_elf_file_text_range(file, &ret->text_begin, &ret->text_end);

@@ -33,6 +33,8 @@ void reel_elf_file_close(struct reel_elf_file *file);
 bool reel_elf_file_identity(const struct reel_elf_file *file, uint64_t *device_ret,
 			    uint64_t *inode_ret);
 
+/* In bytes, without holes. */
+uint64_t reel_elf_file_size(const struct reel_elf_file *file);
 const char *reel_elf_file_path(const struct reel_elf_file *file);
 Elf *reel_elf_file_handle(const struct reel_elf_file *file);
 uint16_t reel_elf_file_machine(const struct reel_elf_file *file);

@@ -42,6 +42,7 @@ struct reel_frame_table {
 	pthread_mutex_t lock;
 	struct reel_texts *texts;
 	size_t count;
+	uint64_t frames_left;
 	/* Open addressing, at most two thirds full; `name` is NULL where a slot is free. */
 	struct function *functions;
 	size_t n_function_slots, n_functions;
@@ -53,6 +54,13 @@ struct reel_frame_table {
 
 #define FIRST_SLOTS 4096
 
+/*
+ * An address that a capture names for the first time takes some bytes of it, and has three
+ * functions on average: but hostile ones stand for any number.
+ */
+#define FRAMES_FREE   (1u << 20)
+#define FRAMES_A_BYTE 2
+
 static struct slots *slots_create(size_t n)
 {
 	struct slots *slots = calloc(1, sizeof(*slots) + n * sizeof(slots->chains[0]));
@@ -63,7 +71,7 @@ static struct slots *slots_create(size_t n)
 }
 
 struct reel_error *reel_frame_table_create(const struct reel_kernel_symbols *kernel_symbols,
-					   struct reel_kernel_code *kernel_code,
+					   struct reel_kernel_code *kernel_code, uint64_t file_size,
 					   struct reel_frame_table **ret)
 {
 	struct reel_frame_table *table = calloc(1, sizeof(*table));
@@ -76,6 +84,7 @@ struct reel_error *reel_frame_table_create(const struct reel_kernel_symbols *ker
 	}
 	table->kernel_symbols = kernel_symbols;
 	table->kernel_code = kernel_code;
+	table->frames_left = FRAMES_FREE + FRAMES_A_BYTE * file_size;
 	atomic_init(&table->slots, slots);
 	pthread_mutex_init(&table->lock, NULL);
 	pthread_mutex_init(&table->kernel_lock, NULL);
@@ -233,6 +242,13 @@ static struct reel_error *make_chain(struct reel_frame_table *table,
 	struct reel_frame *copies;
 	const struct reel_frame **pointers;
 
+	if (n > table->frames_left)
+		return reel_error_create(
+			REEL_ERROR_CORRUPT,
+			"the traces have more functions, at different addresses, than a capture "
+			"of its size can have; choose samples (--pid, --comm, --time), or leave "
+			"inlined functions out (--no-inline)");
+	table->frames_left -= n;
 	chain = malloc(sizeof(*chain) + n * (sizeof(*frames) + sizeof(*pointers)));
 	if (!chain)
 		return reel_error_no_memory();

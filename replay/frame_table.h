@@ -22,9 +22,9 @@ struct reel_frame_chain {
 	size_t module;
 };
 
-/* All are borrowed. */
+/* All are borrowed.  `file_size`, of the capture, bounds how much there can be. */
 struct reel_error *reel_frame_table_create(const struct reel_kernel_symbols *kernel_symbols,
-					   struct reel_kernel_code *kernel_code,
+					   struct reel_kernel_code *kernel_code, uint64_t file_size,
 					   struct reel_frame_table **ret) REEL_MUST_CHECK;
 void reel_frame_table_destroy(struct reel_frame_table *table);
 

@@ -139,7 +139,8 @@ static struct reel_error *read_functions(const struct reel_dies *dies, struct re
 	struct reel_die_scan scan;
 	struct reel_die die;
 
-	if (!reel_dwarf_load(dies->dwarf, unit))
+	if (!reel_dwarf_load(dies->dwarf, unit) ||
+	    !reel_dwarf_work(dies->dwarf, unit->end - unit->offset))
 		return NULL;
 	scan_unit(dies, unit, unit->die_offset, &scan);
 	while (!error && reel_die_scan_next(&scan, &die)) {
@@ -218,12 +219,18 @@ static struct reel_error *read_inlined(const struct reel_dies *dies, struct reel
 	struct reel_die_scan scan;
 	struct reel_die die;
 	size_t capacity = 0;
+	uint64_t last = function->die_offset;
 
 	nesting->n = 0;
+	if (dies->dwarf->exhausted)
+		return NULL;
 	scan_unit(dies, unit, function->die_offset, &scan);
 	while (!error && reel_die_scan_next(&scan, &die)) {
 		const struct reel_abbreviation *kind = die.abbreviation;
 
+		last = die.offset;
+		if (!die.depth && !kind->has_children)
+			return NULL;
 		if (!die.depth)
 			continue;
 		while (nesting->n && nesting->open[nesting->n - 1].depth >= die.depth)
@@ -236,6 +243,10 @@ static struct reel_error *read_inlined(const struct reel_dies *dies, struct reel
 		if (kind->has_children && !may_hold_inlined(kind->tag))
 			reel_die_scan_skip_children(&scan, &die);
 	}
+	/* A cursor that failed is at its end. */
+	if (!scan.cursor.failed)
+		last = reel_cursor_offset(&scan.cursor);
+	reel_dwarf_work(dies->dwarf, last - function->die_offset);
 	return error;
 }
 

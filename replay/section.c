@@ -152,13 +152,20 @@ size_t reel_section_copy(const struct reel_section *section, uint64_t offset, si
 	return size;
 }
 
+const char reel_long_name[] = "[a name of more than 64 KB]";
+
+const char *reel_name_or_long(const char *name)
+{
+	return strnlen(name, REEL_NAME_MAX + 1) > REEL_NAME_MAX ? reel_long_name : name;
+}
+
 const char *reel_section_string(const struct reel_section *section, uint64_t offset)
 {
 	uint64_t at = offset;
 
 	while (at < section->size) {
 		/* To the end of a page, and so on until one has the string's end. */
-		uint64_t size = section->pages ? PAGE - at % PAGE : section->size - at;
+		uint64_t size = PAGE - at % PAGE;
 		const uint8_t *bytes;
 
 		if (size > section->size - at)
@@ -167,8 +174,10 @@ const char *reel_section_string(const struct reel_section *section, uint64_t off
 		if (!bytes)
 			return NULL;
 		if (memchr(bytes, 0, (size_t)size))
-			return (const char *)section->bytes + offset;
+			return reel_name_or_long((const char *)section->bytes + offset);
 		at += size;
+		if (at - offset > REEL_NAME_MAX)
+			return reel_long_name;
 	}
 	return NULL;
 }

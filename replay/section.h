@@ -37,7 +37,13 @@ const uint8_t *reel_section_need(const struct reel_section *section, uint64_t of
 /* Copies bytes out without keeping them; returns how many of them there are. */
 size_t reel_section_copy(const struct reel_section *section, uint64_t offset, size_t size,
 			 uint8_t *bytes_ret);
-/* The string that begins there; it lives with the section.  NULL: there is none. */
+/* Names and paths of files have so many bytes at most; others are shown as this text. */
+#define REEL_NAME_MAX 65535u
+extern const char reel_long_name[];
+/* `name`, or that text; as much of it as counts must be there, up to a NUL. */
+const char *reel_name_or_long(const char *name);
+
+/* The string that begins there, or the text; it lives with the section.  NULL: there is none. */
 const char *reel_section_string(const struct reel_section *section, uint64_t offset);
 
 #endif

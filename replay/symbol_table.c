@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "replay/range_map.h"
+#include "replay/section.h"
 #include "replay/symbol_table.h"
 
 struct candidate {
@@ -138,8 +139,12 @@ static bool is_marker(uint16_t machine, uint8_t type, const char *name)
 	/* Local labels (".L…"; RISC-V keeps them for relaxation) and annobin's ".annobin_…". */
 	if (name[0] == '.')
 		return true;
-	/* The assembler's fake labels: "L0\001". */
-	return name[0] == 'L' && strpbrk(name, "\001\002");
+	/* The assembler's fake labels: "L0\001", with a short number. */
+	for (size_t i = 1; name[0] == 'L' && i < 16 && name[i]; i++) {
+		if (name[i] == '\001' || name[i] == '\002')
+			return true;
+	}
+	return false;
 }
 
 static bool take_candidate(struct candidates *candidates, const struct candidate *candidate)
@@ -209,14 +214,18 @@ static int binding_rank(uint8_t binding)
 	return binding == STB_LOCAL ? 2 : binding == STB_WEAK ? 1 : 0;
 }
 
-/* Ascending by address, then the better one first: the rules are in the header. */
-static int compare_candidates(const void *left, const void *right)
+static int compare_addresses(const void *left, const void *right)
 {
 	const struct candidate *a = left, *b = right;
+
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+/* Of one address, below 0 if `a` is the better one: the rules are in the header. */
+static int compare_candidates(const struct candidate *a, const struct candidate *b)
+{
 	size_t a_length, b_length;
 
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
 	if (!a->size != !b->size)
 		return a->size ? -1 : 1;
 	if ((a->type == STT_NOTYPE) != (b->type == STT_NOTYPE))
@@ -227,22 +236,29 @@ static int compare_candidates(const void *left, const void *right)
 	b_length = strspn(b->name, "_");
 	if (a_length != b_length)
 		return a_length < b_length ? -1 : 1;
-	a_length = strlen(a->name);
-	b_length = strlen(b->name);
+	if (a->name == b->name)
+		return (a->size < b->size) - (a->size > b->size);
+	a_length = strnlen(a->name, REEL_NAME_MAX);
+	b_length = strnlen(b->name, REEL_NAME_MAX);
 	if (a_length != b_length)
 		return a_length > b_length ? -1 : 1;
-	return strcmp(a->name, b->name);
+	return memcmp(a->name, b->name, a_length);
 }
 
+/* Once through those of an address: names are long, and any number can be at one address. */
 static size_t keep_best(struct candidates *candidates)
 {
 	size_t n = 0;
 
 	if (candidates->n)
-		qsort(candidates->all, candidates->n, sizeof(*candidates->all), compare_candidates);
+		qsort(candidates->all, candidates->n, sizeof(*candidates->all), compare_addresses);
 	for (size_t i = 0; i < candidates->n; i++) {
-		if (!n || candidates->all[n - 1].address != candidates->all[i].address)
-			candidates->all[n++] = candidates->all[i];
+		const struct candidate *it = &candidates->all[i];
+
+		if (!n || candidates->all[n - 1].address != it->address)
+			candidates->all[n++] = *it;
+		else if (compare_candidates(it, &candidates->all[n - 1]) < 0)
+			candidates->all[n - 1] = *it;
 	}
 	return n;
 }

@@ -27,10 +27,18 @@ struct reel_symbolizer {
 	struct reel_debug_info *debug_info;
 	struct reel_error *problem;
 	struct reel_texts *texts;
+	uint64_t texts_left; /* bytes */
 	struct known_texts names, paths;
 	struct reel_symbol_frame *frames;
 	size_t frames_capacity;
 };
+
+/*
+ * A file can have any number of names that are ends of one string, or lie in one directory.  Real
+ * ones are a small part of the file, and few of them are asked for.
+ */
+#define TEXTS_TIMES 4
+#define TEXTS_FREE  (16u << 20)
 
 struct reel_error *reel_symbolizer_create(struct reel_elf_file *file, struct reel_elf_file *debug,
 					  const struct reel_symbolizer_options *options,
@@ -42,6 +50,11 @@ struct reel_error *reel_symbolizer_create(struct reel_elf_file *file, struct ree
 		return reel_error_no_memory();
 	symbolizer->file = file;
 	symbolizer->debug = debug;
+	symbolizer->texts_left = TEXTS_FREE;
+	if (file)
+		symbolizer->texts_left += TEXTS_TIMES * reel_elf_file_size(file);
+	if (debug)
+		symbolizer->texts_left += TEXTS_TIMES * reel_elf_file_size(debug);
 	if (options)
 		symbolizer->options = *options;
 	symbolizer->texts = reel_texts_create();
@@ -103,6 +116,21 @@ static bool make_room(struct known_texts *known)
 	return true;
 }
 
+static struct reel_error *take_texts(struct reel_symbolizer *symbolizer, size_t size)
+{
+	struct reel_elf_file *file = symbolizer->debug ? symbolizer->debug : symbolizer->file;
+
+	if (size <= symbolizer->texts_left) {
+		symbolizer->texts_left -= size;
+		return NULL;
+	}
+	return reel_error_create(REEL_ERROR_CORRUPT,
+				 "%s: the names of functions and source files take more memory "
+				 "than a file of its size can have; choose samples (--pid, "
+				 "--comm) that do without it",
+				 reel_elf_file_path(file));
+}
+
 /* As it is shown: without the version of .symtab's "name@@VERSION", and demangled. */
 static const char *make_name(struct reel_symbolizer *symbolizer, const char *raw)
 {
@@ -129,12 +157,15 @@ static struct reel_error *look_up_text(struct reel_symbolizer *symbolizer,
 		return reel_error_no_memory();
 	slot = find_slot(known, raw);
 	if (!slot->raw) {
+		const char *shown = reel_name_or_long(raw);
 		const char *text = known == &symbolizer->names
-					   ? make_name(symbolizer, raw)
-					   : reel_texts_add_string(symbolizer->texts, raw);
+					   ? make_name(symbolizer, shown)
+					   : reel_texts_add_string(symbolizer->texts, shown);
+		struct reel_error *error =
+			text ? take_texts(symbolizer, strlen(text)) : reel_error_no_memory();
 
-		if (!text)
-			return reel_error_no_memory();
+		if (error)
+			return error;
 		slot->raw = raw;
 		slot->text = text;
 		known->n++;
@@ -143,13 +174,20 @@ static struct reel_error *look_up_text(struct reel_symbolizer *symbolizer,
 	return NULL;
 }
 
+/* The file with debug information; NULL: there is none. */
+static struct reel_elf_file *debug_info_file(const struct reel_symbolizer *symbolizer)
+{
+	struct reel_elf_file *file = symbolizer->file, *debug = symbolizer->debug;
+
+	if (debug && reel_elf_file_has_debug_info(debug))
+		return debug;
+	return file && reel_elf_file_has_debug_info(file) ? file : NULL;
+}
+
 /* Damaged debug information is a problem to report; only a lack of memory is an error. */
 static struct reel_error *open_debug_info(struct reel_symbolizer *symbolizer)
 {
-	struct reel_elf_file *file = symbolizer->file, *debug = symbolizer->debug;
-	struct reel_elf_file *from = debug && reel_elf_file_has_debug_info(debug) ? debug
-				     : file && reel_elf_file_has_debug_info(file) ? file
-										  : NULL;
+	struct reel_elf_file *file = symbolizer->file, *from = debug_info_file(symbolizer);
 	struct reel_error *error;
 
 	symbolizer->debug_info_tried = true;
@@ -228,7 +266,8 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 			error = reel_debug_info_look_up(symbolizer->debug_info, address, &from, &n,
 							&begin);
 		if (error)
-			return error;
+			return reel_error_prefix(error, "%s",
+						 reel_elf_file_path(debug_info_file(symbolizer)));
 		if (symbolizer->debug_info)
 			note_split(symbolizer);
 	}
