@@ -18,7 +18,8 @@ struct reel_cfi {
 	/* The indices are built when the header does not know an address; `indexed` says that they
 	 * are there. */
 	pthread_mutex_t lock;
-	atomic_bool indexed;
+	atomic_bool indexed, is_short_of_memory;
+	struct cfi_walk *walk; /* of reel_cfi_next_row, under the lock; NULL until then */
 };
 
 static struct cfi_data data_of(const struct reel_cfi_input *input,
@@ -48,6 +49,7 @@ struct reel_error *reel_cfi_create(const struct reel_cfi_input *input, struct re
 	reel_cfi_header_parse(&header, &cfi->header);
 	pthread_mutex_init(&cfi->lock, NULL);
 	atomic_init(&cfi->indexed, false);
+	atomic_init(&cfi->is_short_of_memory, false);
 	*ret = cfi;
 	return NULL;
 }
@@ -58,6 +60,7 @@ void reel_cfi_destroy(struct reel_cfi *cfi)
 		return;
 	reel_cfi_index_free(&cfi->eh.index);
 	reel_cfi_index_free(&cfi->debug.index);
+	reel_cfi_walk_destroy(cfi->walk);
 	pthread_mutex_destroy(&cfi->lock);
 	free(cfi);
 }
@@ -87,11 +90,23 @@ static bool need_indices(struct reel_cfi *cfi)
 	if (!atomic_load_explicit(&cfi->indexed, memory_order_relaxed)) {
 		struct reel_error *error = build_indices(cfi);
 
+		if (error)
+			atomic_store(&cfi->is_short_of_memory, true);
 		reel_error_destroy(error);
 		atomic_store_explicit(&cfi->indexed, !error, memory_order_release);
 	}
 	pthread_mutex_unlock(&cfi->lock);
 	return atomic_load_explicit(&cfi->indexed, memory_order_acquire);
+}
+
+uint64_t reel_cfi_size(const struct reel_cfi *cfi)
+{
+	return cfi->eh.data.section.size + cfi->debug.data.section.size;
+}
+
+bool reel_cfi_is_short_of_memory(const struct reel_cfi *cfi)
+{
+	return atomic_load(&cfi->is_short_of_memory);
 }
 
 /* The segment that holds the address, or NULL. */
@@ -137,18 +152,21 @@ static enum reel_cfi_found bad(const char *problem, const char **problem_ret)
 	return REEL_CFI_BAD;
 }
 
-/* The row of the segment's FDE, cut to the segment. */
+/* The row of the segment's FDE, cut to the segment. `walk` may be NULL. */
 static enum reel_cfi_found row_of(const struct cfi_data *data, const struct cfi_segment *segment,
-				  uint64_t address, struct reel_cfi_row *ret,
+				  uint64_t address, struct cfi_walk *walk, struct reel_cfi_row *ret,
 				  const char **problem_ret)
 {
 	struct cfi_fde fde;
 	const char *problem = parse_fde(data, segment->offset, &fde);
 
+	ret->work = 0;
 	if (!problem)
-		problem = reel_cfi_program_row(data, &fde, address, ret);
+		problem = walk ? reel_cfi_walk_row(walk, data, &fde, address, ret)
+			       : reel_cfi_program_row(data, &fde, address, ret);
 	if (problem) {
 		*ret = (struct reel_cfi_row){
+			.work = ret->work,
 			.begin = segment->begin,
 			.end = segment->end,
 			.fde_begin = fde.begin,
@@ -206,13 +224,13 @@ static enum reel_cfi_found indexed_row(struct reel_cfi *cfi, uint64_t address,
 		return REEL_CFI_NONE;
 	segment = segment_at(&cfi->eh, address);
 	if (segment)
-		found = row_of(&cfi->eh.data, segment, address, ret, problem_ret);
+		found = row_of(&cfi->eh.data, segment, address, NULL, ret, problem_ret);
 	if (found == REEL_CFI_FOUND)
 		return REEL_CFI_FOUND;
 	segment = segment_at(&cfi->debug, address);
 	if (!segment)
 		return found;
-	return row_of(&cfi->debug.data, segment, address, ret, problem_ret);
+	return row_of(&cfi->debug.data, segment, address, NULL, ret, problem_ret);
 }
 
 enum reel_cfi_found reel_cfi_row_at(struct reel_cfi *cfi, uint64_t address,
@@ -247,13 +265,11 @@ bool reel_cfi_same_gap(struct reel_cfi *cfi, uint64_t address, uint64_t other)
 }
 
 /* The rows of .eh_frame, and those of .debug_frame for what lies between its FDEs. */
-enum reel_cfi_found reel_cfi_next_row(struct reel_cfi *cfi, struct reel_cfi_iterator *iterator,
-				      struct reel_cfi_row *ret, const char **problem_ret)
+static enum reel_cfi_found next_row(struct reel_cfi *cfi, struct reel_cfi_iterator *iterator,
+				    struct reel_cfi_row *ret, const char **problem_ret)
 {
 	enum reel_cfi_found found;
 
-	if (!need_indices(cfi))
-		return REEL_CFI_NONE;
 	for (;;) {
 		uint64_t address = iterator->address;
 		uint64_t next = next_begin(&cfi->eh, address);
@@ -264,7 +280,8 @@ enum reel_cfi_found reel_cfi_next_row(struct reel_cfi *cfi, struct reel_cfi_iter
 		if (!segment)
 			segment = segment_at(frames, address);
 		if (segment) {
-			found = row_of(&frames->data, segment, address, ret, problem_ret);
+			found = row_of(&frames->data, segment, address, cfi->walk, ret,
+				       problem_ret);
 			if (ret->begin < address)
 				ret->begin = address;
 			if (frames == &cfi->debug && ret->end > next)
@@ -278,4 +295,20 @@ enum reel_cfi_found reel_cfi_next_row(struct reel_cfi *cfi, struct reel_cfi_iter
 			return REEL_CFI_NONE;
 		iterator->address = next;
 	}
+}
+
+enum reel_cfi_found reel_cfi_next_row(struct reel_cfi *cfi, struct reel_cfi_iterator *iterator,
+				      struct reel_cfi_row *ret, const char **problem_ret)
+{
+	enum reel_cfi_found found;
+
+	if (!need_indices(cfi))
+		return REEL_CFI_NONE;
+	pthread_mutex_lock(&cfi->lock);
+	/* Without memory each row begins from the start. */
+	if (!cfi->walk)
+		cfi->walk = reel_cfi_walk_create();
+	found = next_row(cfi, iterator, ret, problem_ret);
+	pthread_mutex_unlock(&cfi->lock);
+	return found;
 }

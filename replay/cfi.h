@@ -78,6 +78,8 @@ struct reel_cfi_row {
 	struct reel_cfi_rule
 		cfa; /* REGISTER_OFFSET or VAL_EXPRESSION; UNSPECIFIED if there is none */
 	uint16_t return_column;
+	/* How much was done for it, in instructions; of a row of no use, too. */
+	uint32_t work;
 	bool signal_frame;    /* augmentation S */
 	bool has_personality; /* augmentation P */
 	/* aarch64: odd number of DW_CFA_AARCH64_negate_ra_state. */
@@ -101,6 +103,11 @@ enum reel_cfi_found {
  */
 enum reel_cfi_found reel_cfi_row_at(struct reel_cfi *cfi, uint64_t address,
 				    struct reel_cfi_row *ret, const char **problem_ret);
+
+/* Bytes of .eh_frame and .debug_frame. */
+uint64_t reel_cfi_size(const struct reel_cfi *cfi);
+/* There was no memory for an index once: what was found then may not be all there is. */
+bool reel_cfi_is_short_of_memory(const struct reel_cfi *cfi);
 
 /* Runs an arch program: a row without begin and end. False if its bytes are wrong (a bug of the
  * table). */

@@ -164,10 +164,14 @@ enum cfi_entry_found reel_cfi_entry_at(const struct cfi_data *data, uint64_t off
 	return CFI_ENTRY_FOUND;
 }
 
+/* "zPLRSBG" are all letters that there are. */
+#define AUGMENTATION_MAX 64
+
 /* The augmentation string's letters up to its end; `size_ret` is without the 0. */
 static const char *take_string(struct reel_cursor *cursor, size_t *size_ret)
 {
-	size_t left = reel_cursor_left(cursor);
+	size_t size = reel_cursor_left(cursor);
+	size_t left = size < AUGMENTATION_MAX ? size : AUGMENTATION_MAX;
 	const uint8_t *end = left ? memchr(cursor->at, 0, left) : NULL;
 	const uint8_t *string = cursor->at;
 

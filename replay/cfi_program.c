@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dwarf.h>
+#include <stdlib.h>
 
 #include "replay/cfi_program.h"
 #include "replay/dwarf_cursor.h"
@@ -10,6 +11,8 @@
 #define CFA_MIPS_ADVANCE_LOC8		    0x1d
 #define CFA_GNU_NEGATIVE_OFFSET_EXTENDED    0x2f
 
+/* How many rules are copied in the time that an instruction takes. */
+#define RULES_AN_INSTRUCTION 4
 /* Compilers nest DW_CFA_remember_state two deep at most. */
 #define REMEMBERED_MAX 16
 
@@ -31,10 +34,11 @@ struct machine {
 	bool in_cie;
 	bool done;
 	uint64_t target;
+	uint64_t next; /* where the row behind this one begins, if it is done */
 	/* Kept apart as in libgcc's unwinder: an expression in between does not lose them. */
 	uint16_t cfa_reg;
 	int64_t cfa_offset;
-	unsigned budget;
+	uint32_t budget;
 	const char *problem;
 	/* Registers from here on were not named yet: most programs name few, with small numbers. */
 	unsigned n_rules, n_initial;
@@ -48,6 +52,17 @@ static void bad(struct machine *m, const char *problem)
 {
 	if (!m->problem)
 		m->problem = problem;
+}
+
+/* What takes as long as `n` instructions that set a register. */
+static bool charge(struct machine *m, uint32_t n)
+{
+	if (n > m->budget) {
+		bad(m, "too many instructions");
+		return false;
+	}
+	m->budget -= n;
+	return true;
 }
 
 static uint64_t uleb(struct machine *m)
@@ -157,6 +172,7 @@ static void move_to(struct machine *m, uint64_t location)
 	} else if (location > m->target) {
 		if (location < m->row->end)
 			m->row->end = location;
+		m->next = location;
 		m->done = true;
 	} else {
 		m->row->begin = location;
@@ -200,6 +216,8 @@ static void remember(struct machine *m)
 
 	if (m->n_remembered == REMEMBERED_MAX)
 		return bad(m, "too many DW_CFA_remember_state");
+	if (!charge(m, m->n_rules / RULES_AN_INSTRUCTION))
+		return;
 	state = &m->remembered[m->n_remembered++];
 	state->cfa = m->row->cfa;
 	state->return_address_signed = m->row->return_address_signed;
@@ -213,6 +231,8 @@ static void restore_state(struct machine *m)
 
 	if (!m->n_remembered)
 		return bad(m, "DW_CFA_restore_state without DW_CFA_remember_state");
+	if (!charge(m, m->n_rules / RULES_AN_INSTRUCTION))
+		return;
 	state = &m->remembered[--m->n_remembered];
 	m->row->cfa = state->cfa;
 	m->row->return_address_signed = state->return_address_signed;
@@ -381,9 +401,7 @@ static void run(struct machine *m, const uint8_t *bytes, size_t size)
 {
 	m->code = reel_cursor(bytes, size);
 	while (!m->done && !m->problem && m->code.at < m->code.end) {
-		if (!m->budget--)
-			bad(m, "too many instructions");
-		else
+		if (charge(m, 1))
 			execute(m);
 		if (m->code.failed)
 			bad(m, "instruction is cut off");
@@ -417,27 +435,86 @@ static void start(struct machine *m, const struct cfi_data *data, struct reel_cf
 	run_arch_program(m, &cie, data->arch->defaults);
 }
 
+static void run_cie(struct machine *m, const struct cfi_cie *cie)
+{
+	m->cie = cie;
+	m->budget = CFI_CIE_INSTRUCTIONS_MAX;
+	run(m, cie->program, cie->program_size);
+	m->budget += CFI_INSTRUCTIONS_MAX - CFI_CIE_INSTRUCTIONS_MAX;
+	m->n_initial = m->n_rules;
+	memcpy(m->initial, m->row->rules, m->n_initial * sizeof(m->initial[0]));
+	m->in_cie = false;
+}
+
+/* The row of an address, which `fde`, and its CIE with it, must outlive if there is to be another.
+ */
+static const char *first_row(struct machine *m, const struct cfi_data *data,
+			     const struct cfi_fde *fde, uint64_t address, struct reel_cfi_row *row)
+{
+	start(m, data, row);
+	row->fde_begin = row->begin = fde->begin;
+	row->fde_end = row->end = fde->begin + fde->size;
+	row->signal_frame = fde->cie.signal_frame;
+	row->has_personality = fde->cie.has_personality;
+	if (fde->cie.return_column >= REEL_ARCH_DWARF_MAX)
+		return "return address column";
+	row->return_column = (uint16_t)fde->cie.return_column;
+	run_cie(m, &fde->cie);
+	m->target = address;
+	run(m, fde->program, fde->program_size);
+	row->work = CFI_INSTRUCTIONS_MAX - m->budget;
+	return m->problem;
+}
+
 const char *reel_cfi_program_row(const struct cfi_data *data, const struct cfi_fde *fde,
 				 uint64_t address, struct reel_cfi_row *ret)
 {
 	struct machine m;
 
-	start(&m, data, ret);
-	ret->fde_begin = ret->begin = fde->begin;
-	ret->fde_end = ret->end = fde->begin + fde->size;
-	ret->signal_frame = fde->cie.signal_frame;
-	ret->has_personality = fde->cie.has_personality;
-	if (fde->cie.return_column >= REEL_ARCH_DWARF_MAX)
-		return "return address column";
-	ret->return_column = (uint16_t)fde->cie.return_column;
-	m.cie = &fde->cie;
-	run(&m, fde->cie.program, fde->cie.program_size);
-	m.n_initial = m.n_rules;
-	memcpy(m.initial, ret->rules, m.n_initial * sizeof(m.initial[0]));
-	m.in_cie = false;
-	m.target = address;
-	run(&m, fde->program, fde->program_size);
-	return m.problem;
+	return first_row(&m, data, fde, address, ret);
+}
+
+/* ---- one row after the other -------------------------------------------------------- */
+
+struct cfi_walk {
+	bool goes_on; /* there is a row behind `row` */
+	struct cfi_data data;
+	struct cfi_fde fde;
+	struct machine m;
+	struct reel_cfi_row row;
+};
+
+struct cfi_walk *reel_cfi_walk_create(void)
+{
+	return calloc(1, sizeof(struct cfi_walk));
+}
+
+void reel_cfi_walk_destroy(struct cfi_walk *walk)
+{
+	free(walk);
+}
+
+const char *reel_cfi_walk_row(struct cfi_walk *walk, const struct cfi_data *data,
+			      const struct cfi_fde *fde, uint64_t address, struct reel_cfi_row *ret)
+{
+	struct machine *m = &walk->m;
+	const char *problem;
+
+	if (walk->goes_on && walk->fde.program == fde->program && address >= m->next) {
+		walk->row.begin = m->next;
+		walk->row.end = walk->row.fde_end;
+		m->done = false;
+		m->target = address;
+		run(m, m->code.at, reel_cursor_left(&m->code));
+		problem = m->problem;
+	} else {
+		walk->data = *data;
+		walk->fde = *fde;
+		problem = first_row(m, &walk->data, &walk->fde, address, &walk->row);
+	}
+	walk->goes_on = !problem && m->done;
+	*ret = walk->row;
+	return problem;
 }
 
 bool reel_cfi_run_program(const struct reel_arch *arch, struct reel_arch_program program,

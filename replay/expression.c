@@ -5,7 +5,7 @@
 #include "replay/expression.h"
 
 #define STACK_MAX      64
-#define OPERATIONS_MAX 4096
+#define OPERATIONS_MAX 256
 
 /*
  * The machine computes in words of the target: values are kept as unsigned

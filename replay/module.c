@@ -19,6 +19,8 @@ struct reel_modules {
 	struct reel_id_table by_file; /* opened modules with files of their own */
 	const struct reel_arch *kernel_arch;
 	struct reel_symbolizer_options symbolizer_options;
+	/* Whose rules cannot be relied on; NULL: none. */
+	void *_Atomic failed;
 };
 
 struct reel_error *reel_modules_create(const struct reel_timeline *timeline,
@@ -330,7 +332,10 @@ static struct reel_error *open_module(struct reel_modules *modules, struct reel_
 	error = open_cfi(module);
 	if (!error)
 		error = reel_rules_create(module->arch, module->cfi, entry, &module->rules);
-	return error ? module_broken(module, error) : offer(modules, module);
+	if (error)
+		return module_broken(module, error);
+	reel_rules_tell(module->rules, &modules->failed, module);
+	return offer(modules, module);
 }
 
 static unsigned bit_of(const struct reel_arch *arch)
@@ -373,6 +378,17 @@ struct reel_error *reel_modules_open(struct reel_modules *modules, uint64_t id,
 	}
 	pthread_mutex_unlock(&modules->lock);
 	return error;
+}
+
+struct reel_error *reel_modules_problem(const struct reel_modules *modules)
+{
+	const struct reel_module *module =
+		atomic_load_explicit(&modules->failed, memory_order_acquire);
+
+	if (!module)
+		return NULL;
+	return reel_error_prefix(reel_rules_problem(module->rules), "%s",
+				 reel_elf_file_path(module->files.file));
 }
 
 size_t reel_modules_count(const struct reel_modules *modules)

@@ -89,6 +89,9 @@ struct reel_error *reel_modules_open(struct reel_modules *modules, uint64_t id,
 				     const struct reel_arch *arch,
 				     struct reel_module **ret) REEL_MUST_CHECK;
 
+/* What makes traces wrong, as reel_rules_problem; NULL: nothing did up to now. */
+struct reel_error *reel_modules_problem(const struct reel_modules *modules) REEL_MUST_CHECK;
+
 /* For each module in order of ids; opens nothing, and nothing is opened meanwhile. */
 void reel_modules_visit(struct reel_modules *modules,
 			void (*visit)(void *context, const struct reel_module *module),

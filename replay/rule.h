@@ -33,8 +33,16 @@ struct reel_error *reel_rules_create(const struct reel_arch *arch, struct reel_c
 				     uint64_t entry, struct reel_rules **ret) REEL_MUST_CHECK;
 void reel_rules_destroy(struct reel_rules *rules);
 
-/* The rule at an ELF address; never NULL (BAD where memory is short), lives with `rules`. */
+/*
+ * The rule at an ELF address; never NULL, lives with `rules`.  It may be BAD, or NONE, because
+ * memory is short or the CFI takes many times the work that one of its size does: then
+ * reel_rules_problem says so, and no trace should be shown that it was asked for.
+ */
 const struct reel_rule *reel_rules_at(struct reel_rules *rules, uint64_t address);
+/* NULL: there was no problem. */
+struct reel_error *reel_rules_problem(const struct reel_rules *rules) REEL_MUST_CHECK;
+/* *told becomes `what`, not NULL, when there is one; for who has many rules. */
+void reel_rules_tell(struct reel_rules *rules, void *_Atomic *told, void *what);
 
 enum reel_rule_outcome reel_rule_outcome(const struct reel_rule *rule);
 bool reel_rule_is_signal_frame(const struct reel_rule *rule);

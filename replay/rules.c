@@ -29,6 +29,10 @@ struct reel_rules {
 	const struct reel_arch *arch;
 	struct reel_cfi *cfi;
 	uint64_t entry;
+	atomic_int problem; /* enum problem */
+	atomic_llong work_left;
+	void *_Atomic *told;
+	void *what;
 	struct rule_table table;
 	uint8_t *_Atomic chunks[CHUNKS];
 
@@ -42,8 +46,21 @@ struct reel_rules {
 	uint64_t bytes; /* but for the table's */
 };
 
-/* What stands for the rule where memory is short. */
-static const struct reel_rule no_memory_rule = { .outcome = REEL_RULE_BAD };
+enum problem {
+	FINE = 0,
+	NO_MEMORY,
+	EXHAUSTED,
+};
+
+/*
+ * Instructions that are run for all rows: each address needs those before it in its function, some
+ * 20 on average.  A function of 60,000 takes as many at each address.
+ */
+#define WORK_FREE  (64u << 20)
+#define WORK_TIMES 64 /* for each byte of CFI */
+
+/* What stands for the rule where memory is short, or the work too much. */
+static const struct reel_rule no_rule = { .outcome = REEL_RULE_BAD };
 
 static uint64_t hash_bytes(const void *bytes, size_t size)
 {
@@ -71,6 +88,7 @@ struct reel_error *reel_rules_create(const struct reel_arch *arch, struct reel_c
 	rules->arch = arch;
 	rules->cfi = cfi;
 	rules->entry = entry;
+	rules->work_left = (long long)(WORK_FREE + WORK_TIMES * (cfi ? reel_cfi_size(cfi) : 0));
 	rules->next_unit = CHUNK_UNITS;
 	rules->bytes = sizeof(*rules);
 	pthread_mutex_init(&rules->lock, NULL);
@@ -89,6 +107,36 @@ void reel_rules_destroy(struct reel_rules *rules)
 	rule_rows_free(&rules->rows);
 	pthread_mutex_destroy(&rules->lock);
 	free(rules);
+}
+
+void reel_rules_tell(struct reel_rules *rules, void *_Atomic *told, void *what)
+{
+	rules->told = told;
+	rules->what = what;
+}
+
+static void note_problem(struct reel_rules *rules, enum problem problem)
+{
+	int fine = FINE;
+
+	atomic_compare_exchange_strong(&rules->problem, &fine, problem);
+	if (rules->told)
+		atomic_store(rules->told, rules->what);
+}
+
+struct reel_error *reel_rules_problem(const struct reel_rules *rules)
+{
+	switch ((enum problem)atomic_load(&rules->problem)) {
+	case NO_MEMORY:
+		return reel_error_no_memory();
+	case EXHAUSTED:
+		return reel_error_create(
+			REEL_ERROR_CORRUPT,
+			"its unwind tables take many times the work that tables of their size do: "
+			"no compiler wrote them; choose samples (--pid, --comm) that do without");
+	default:
+		return NULL;
+	}
 }
 
 static unsigned chunk_of(uint32_t number)
@@ -221,7 +269,19 @@ static void compile_row(const struct reel_rules *rules, uint64_t address,
 		ret->begin = rules->entry + 1;
 }
 
-static void compile_at(const struct reel_rules *rules, uint64_t address, struct compiled *ret)
+/* False: it is too much. */
+static bool work(struct reel_rules *rules, uint32_t instructions)
+{
+	if (atomic_fetch_sub_explicit(&rules->work_left, instructions, memory_order_relaxed) >=
+	    instructions)
+		return true;
+	/* So that it does not wrap. */
+	atomic_fetch_add_explicit(&rules->work_left, instructions, memory_order_relaxed);
+	note_problem(rules, EXHAUSTED);
+	return false;
+}
+
+static void compile_at(struct reel_rules *rules, uint64_t address, struct compiled *ret)
 {
 	enum reel_cfi_found found = REEL_CFI_NONE;
 	struct reel_cfi_row row;
@@ -229,8 +289,12 @@ static void compile_at(const struct reel_rules *rules, uint64_t address, struct 
 	ret->begin = address;
 	ret->end = address + 1;
 
+	row.work = 0;
 	if (rules->cfi)
 		found = reel_cfi_row_at(rules->cfi, address, &row, NULL);
+	work(rules, row.work);
+	if (rules->cfi && reel_cfi_is_short_of_memory(rules->cfi))
+		note_problem(rules, NO_MEMORY);
 	if (is_entry(rules, address, found != REEL_CFI_NONE)) {
 		reel_rule_compile_outcome(REEL_RULE_ROOT, &ret->buffer);
 		return;
@@ -283,7 +347,9 @@ static const struct reel_rule *add(struct reel_rules *rules, uint64_t address,
 		}
 	}
 	pthread_mutex_unlock(&rules->lock);
-	return number ? rule_of(rules, number) : &no_memory_rule;
+	if (!number)
+		note_problem(rules, NO_MEMORY);
+	return number ? rule_of(rules, number) : &no_rule;
 }
 
 const struct reel_rule *reel_rules_at(struct reel_rules *rules, uint64_t address)
@@ -298,6 +364,8 @@ const struct reel_rule *reel_rules_at(struct reel_rules *rules, uint64_t address
 	rule = find_in_rows(rules, address);
 	if (rule)
 		return rule;
+	if (atomic_load_explicit(&rules->problem, memory_order_relaxed))
+		return &no_rule;
 	compile_at(rules, address, &compiled);
 	return add(rules, address, &compiled);
 }

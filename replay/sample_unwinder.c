@@ -241,5 +241,5 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 		error = unwinder->code_map->error;
 		unwinder->code_map->error = NULL;
 	}
-	return error;
+	return error ? error : reel_modules_problem(capture->modules);
 }

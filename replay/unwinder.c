@@ -274,6 +274,8 @@ struct reel_error *reel_unwind(struct reel_unwinder *unwinder,
 	view.big_endian = unwinder->n_files && reel_elf_file_big_endian(unwinder->files[0].file);
 	unwinder->frames.n = 0;
 	error = reel_unwind_trace(&input, unwinder->programs, &state, &unwinder->frames, stop_ret);
+	for (size_t i = 0; !error && i < unwinder->n_files; i++)
+		error = reel_rules_problem(unwinder->files[i].rules);
 	if (error)
 		return error;
 	for (size_t i = 0; i < unwinder->frames.n; i++)
