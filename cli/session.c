@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/session.h"
@@ -80,6 +81,26 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
 	progress_show(&session->progress, done, total, session->quality.traces);
 }
 
+/* Of one id the first event counts. */
+static int compare_ids(const void *a, const void *b)
+{
+	const struct reel_event_info *const *x = a, *const *y = b;
+
+	if ((*x)->id != (*y)->id)
+		return (*x)->id < (*y)->id ? -1 : 1;
+	return (*x > *y) - (*x < *y);
+}
+
+static void sort_events(struct session *session)
+{
+	session->events_by_id =
+		memory_resize(NULL, session->n_events + 1, sizeof(*session->events_by_id));
+	for (size_t i = 0; i < session->n_events; i++)
+		session->events_by_id[i] = &session->events[i];
+	qsort(session->events_by_id, session->n_events, sizeof(*session->events_by_id),
+	      compare_ids);
+}
+
 struct reel_error *session_try_open(struct session *session, const struct options *options)
 {
 	struct reel_capture_options capture_options = options_of_capture(options);
@@ -97,6 +118,7 @@ struct reel_error *session_try_open(struct session *session, const struct option
 	}
 	session->info = reel_capture_info(session->capture);
 	session->events = reel_capture_events(session->capture, &session->n_events);
+	sort_events(session);
 	return NULL;
 }
 
@@ -109,15 +131,24 @@ void session_close(struct session *session)
 {
 	progress_end(&session->progress);
 	reel_capture_close(session->capture);
+	free(session->events_by_id);
 }
 
 static const struct reel_event_info *event_of(const struct session *session, uint32_t id)
 {
-	for (size_t i = 0; i < session->n_events; i++) {
-		if (session->events[i].id == id)
-			return &session->events[i];
+	size_t low = 0, high = session->n_events;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (session->events_by_id[middle]->id < id)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return NULL;
+	return low < session->n_events && session->events_by_id[low]->id == id
+		       ? session->events_by_id[low]
+		       : NULL;
 }
 
 /* The event that --event names exists; true without --event. */

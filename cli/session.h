@@ -27,6 +27,7 @@ struct session {
 	struct reel_capture *capture;
 	const struct reel_capture_info *info;
 	const struct reel_event_info *events;
+	const struct reel_event_info **events_by_id;
 	size_t n_events;
 	struct quality quality;
 	struct progress progress;

@@ -145,6 +145,32 @@ bool reel_block_header_load(const uint8_t bytes[REEL_BLOCK_HEADER_SIZE],
 	       ret->expanded_size <= REEL_BLOCK_EXPANDED_MAX;
 }
 
+/* Of what was recorded, the densest have a 50th of raw bytes, a sample and a 4th of a record to a
+ * byte. */
+#define RAW_A_BYTE	   64
+#define SAMPLES_RAW_A_BYTE 256 /* stacks that were scrubbed, or are alike */
+#define RAW_FREE	   4096
+#define RECORDS_A_BYTE	   4
+#define SAMPLES_A_BYTE	   16
+#define RECORDS_FREE	   256
+
+const char *reel_block_check_density(const struct reel_block_header *header)
+{
+	uint64_t stored = header->stored_size;
+	unsigned raw = header->type == REEL_BLOCK_SAMPLES ? SAMPLES_RAW_A_BYTE : RAW_A_BYTE;
+
+	if (header->raw_size > raw * stored + RAW_FREE)
+		return "its raw bytes are more than so few stored ones hold";
+	if (header->records > RECORDS_A_BYTE * stored + RECORDS_FREE)
+		return "its records are more than so few stored bytes hold";
+	return NULL;
+}
+
+uint64_t reel_block_samples_max(uint32_t stored_size)
+{
+	return SAMPLES_A_BYTE * (uint64_t)stored_size + RECORDS_FREE;
+}
+
 void reel_trailer_store(uint64_t index_offset, const uint8_t id[REEL_FILE_ID_SIZE],
 			uint8_t bytes[REEL_TRAILER_SIZE])
 {

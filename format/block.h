@@ -85,6 +85,13 @@ void reel_block_mark_store(const uint8_t id[REEL_FILE_ID_SIZE],
 void reel_block_header_store(const struct reel_block_header *header,
 			     const uint8_t id[REEL_FILE_ID_SIZE],
 			     uint8_t bytes[REEL_BLOCK_HEADER_SIZE]);
+/*
+ * A stored byte stands for so much at most (SPEC.md, section 9): NULL, or what is more than that.
+ * A payload that is not compressed never is.
+ */
+const char *reel_block_check_density(const struct reel_block_header *header);
+/* How many samples a block of that stored size can have. */
+uint64_t reel_block_samples_max(uint32_t stored_size);
 /* True if `bytes` is a block header of the file `id`, whole and within the limits. */
 bool reel_block_header_load(const uint8_t bytes[REEL_BLOCK_HEADER_SIZE],
 			    const uint8_t id[REEL_FILE_ID_SIZE], struct reel_block_header *ret);

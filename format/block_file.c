@@ -357,6 +357,49 @@ static struct reel_error *compress_block(struct reel_block_file *file,
 	return NULL;
 }
 
+/* A zstd frame (RFC 8878, 3.1.1) of blocks that are not compressed; smaller than `compress_block`'s
+ * bound. */
+static size_t put_raw_frame(const struct reel_raw_block *block, uint8_t *room)
+{
+	/* A content size of 8 bytes, one segment, no checksum, no dictionary. */
+	enum { DESCRIPTOR = 0xE0, PART_MAX = 128 << 10 };
+	uint8_t *at = room;
+	size_t done = 0;
+
+	reel_store32(at, ZSTD_MAGICNUMBER);
+	at[4] = DESCRIPTOR;
+	reel_store64(at + 5, block->raw.size);
+	at += 13;
+	do {
+		size_t left = block->raw.size - done, size = left < PART_MAX ? left : PART_MAX;
+		uint32_t head = (uint32_t)size << 3 | (size == left);
+
+		at[0] = (uint8_t)head;
+		at[1] = (uint8_t)(head >> 8);
+		at[2] = (uint8_t)(head >> 16);
+		at += 3;
+		if (size)
+			memcpy(at, block->raw.bytes + done, size);
+		at += size;
+		done += size;
+	} while (done < block->raw.size);
+	return (size_t)(at - room);
+}
+
+/* Whether a reader would take it for a bomb, stored like that. */
+static bool is_too_dense(const struct reel_raw_block *block, size_t stored)
+{
+	const struct reel_block_header header = {
+		.type = block->type,
+		.stored_size = (uint32_t)stored,
+		.raw_size = (uint32_t)block->raw.size,
+		.records = block->records,
+	};
+
+	return reel_block_check_density(&header) ||
+	       block->samples > reel_block_samples_max(header.stored_size);
+}
+
 /* Puts header and payload into the output; what of the header is known then is set. */
 static struct reel_error *put_block(struct reel_block_file *file,
 				    const struct reel_raw_block *block,
@@ -378,6 +421,8 @@ static struct reel_error *put_block(struct reel_block_file *file,
 	error = compress_block(file, block, frame, bound, &size);
 	if (error)
 		return error;
+	if (is_too_dense(block, size))
+		size = put_raw_frame(block, frame);
 	if (encrypts) {
 		reel_cipher_seal(file->cipher, header, frame, size, payload);
 	} else {
@@ -464,6 +509,8 @@ static struct reel_error *write_block(struct reel_block_file *file,
 struct reel_error *reel_block_file_write(struct reel_block_file *file,
 					 const struct reel_raw_block *block)
 {
+	const struct reel_raw_block *given = block;
+
 	if (file->recoder && !file->hurries && block->has_ends) {
 		struct reel_error *error = reel_recode(file->recoder, block, &block);
 
@@ -471,6 +518,10 @@ struct reel_error *reel_block_file_write(struct reel_block_file *file,
 		if (error && reel_error_code(error) != REEL_ERROR_NO_MEMORY)
 			return reel_error_prefix(error, "writing %s", file->options.name);
 		reel_error_destroy(error);
+		/* Samples that tell nothing new take less than the decisions that they are made of
+		 * may. */
+		if (is_too_dense(block, block->raw.size))
+			block = given;
 	}
 	return write_block(file, block);
 }

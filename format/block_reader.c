@@ -33,6 +33,7 @@ struct reel_block_reader {
 	struct reel_cursor cursor;
 	struct reel_record_frame samples; /* the SAMPLES that is being decoded */
 	uint64_t n_records;		  /* so far */
+	uint64_t samples_left;
 	struct reel_block_counts counts;
 	/* Nothing comes any more, whatever is left. */
 	bool ended;
@@ -205,8 +206,10 @@ static struct reel_error *decompress(struct reel_block_reader *block_reader)
 
 	if (error)
 		return error;
-	problem = check_frame(frame, frame_size, header->raw_size);
-
+	/* The header of an encrypted block is whole only now. */
+	problem = reel_block_check_density(header);
+	if (!problem)
+		problem = check_frame(frame, frame_size, header->raw_size);
 	if (problem)
 		return corrupt(block_reader, problem);
 	if (!room_reserve(&block_reader->raw, header->raw_size))
@@ -254,6 +257,7 @@ struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader
 		return error;
 	block_reader->cursor = reel_cursor(block_reader->raw.bytes, block->header.raw_size);
 	reel_sample_decoder_reset(block_reader->decoder, block->header.expanded_size);
+	block_reader->samples_left = reel_block_samples_max(block->header.stored_size);
 	block_reader->ended = false;
 	return NULL;
 }
@@ -385,6 +389,12 @@ struct reel_error *reel_block_reader_next(struct reel_block_reader *block_reader
 		const char *problem = NULL;
 		struct reel_error *error = next_item(block_reader, ret, &problem);
 
+		if (!error && ret->kind == REEL_ITEM_SAMPLE && !block_reader->samples_left--)
+			error = prefix_record(
+				block_reader, &ret->frame,
+				reel_error_create(REEL_ERROR_CORRUPT,
+						  "the block has more samples than so few stored "
+						  "bytes hold"));
 		if (error) {
 			block_reader->ended = true;
 			return error;

@@ -4,6 +4,7 @@
 
 #include "format/schema.h"
 #include "replay/capture.h"
+#include "space/timeline.h"
 
 #define PROBLEMS_MAX 1000
 
@@ -152,13 +153,12 @@ static struct reel_error *take_capture(struct reel_capture *capture,
 static struct reel_error *take_event(struct reel_capture *capture,
 				     const struct reel_record_event *record)
 {
-	struct reel_event_info *events =
-		reallocarray(capture->events, capture->n_events + 1, sizeof(*events));
+	struct reel_event_info *events;
 
-	if (!events)
+	if (!reel_array_reserve(&capture->events, capture->n_events, &capture->events_capacity,
+				sizeof(*events)))
 		return reel_error_no_memory();
-	capture->events = events;
-	events += capture->n_events;
+	events = capture->events + capture->n_events;
 	*events = (struct reel_event_info){
 		.id = (uint32_t)record->id,
 		.weight_unit = record->weight_unit == REEL_WEIGHT_NANOSECONDS ? "ns" : "",
@@ -172,29 +172,66 @@ static struct reel_error *take_event(struct reel_capture *capture,
 static struct reel_error *take_loss(struct reel_capture *capture,
 				    const struct reel_record_loss *record)
 {
-	struct reel_loss_info *losses;
-
 	if (!record->cause || record->cause >= REEL_LOSS_COUNT)
 		return reel_error_create(REEL_ERROR_INVALID, "LOSS: cause %llu is not known",
 					 (unsigned long long)record->cause);
-	/* A CPU and cause appear once a flush at most, and there are few of either: a list will do.
-	 */
-	for (size_t i = 0; i < capture->n_losses; i++) {
-		if (capture->losses[i].cpu == (uint32_t)record->cpu &&
-		    capture->losses[i].cause == record->cause) {
-			capture->losses[i].count += record->count;
-			return NULL;
-		}
-	}
-	losses = reallocarray(capture->losses, capture->n_losses + 1, sizeof(*losses));
-	if (!losses)
+	if (!reel_array_reserve(&capture->losses, capture->n_losses, &capture->losses_capacity,
+				sizeof(*capture->losses)))
 		return reel_error_no_memory();
-	capture->losses = losses;
-	losses[capture->n_losses++] = (struct reel_loss_info){
+	capture->losses[capture->n_losses++] = (struct reel_loss_info){
 		.cpu = (uint32_t)record->cpu,
 		.cause = (enum reel_loss)record->cause,
 		.count = record->count,
 	};
+	return NULL;
+}
+
+/* A loss, and which one in the file it was. */
+struct numbered_loss {
+	struct reel_loss_info loss;
+	size_t number;
+};
+
+static int compare_losses(const void *a, const void *b)
+{
+	const struct numbered_loss *x = a, *y = b;
+
+	if (x->loss.cpu != y->loss.cpu)
+		return x->loss.cpu < y->loss.cpu ? -1 : 1;
+	if (x->loss.cause != y->loss.cause)
+		return x->loss.cause < y->loss.cause ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const struct numbered_loss *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Adds up those of a CPU and cause, in the place of the first one. */
+static struct reel_error *sum_losses(struct reel_capture *capture)
+{
+	_cleanup_free_ struct numbered_loss *all = calloc(capture->n_losses + 1, sizeof(*all));
+	size_t n = 0;
+
+	if (!all)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < capture->n_losses; i++)
+		all[i] = (struct numbered_loss){ capture->losses[i], i };
+	qsort(all, capture->n_losses, sizeof(*all), compare_losses);
+	for (size_t i = 0; i < capture->n_losses; i++) {
+		if (n && all[n - 1].loss.cpu == all[i].loss.cpu &&
+		    all[n - 1].loss.cause == all[i].loss.cause)
+			all[n - 1].loss.count += all[i].loss.count;
+		else
+			all[n++] = all[i];
+	}
+	qsort(all, n, sizeof(*all), compare_numbers);
+	for (size_t i = 0; i < n; i++)
+		capture->losses[i] = all[i].loss;
+	capture->n_losses = n;
 	return NULL;
 }
 
@@ -217,12 +254,44 @@ static struct reel_error *take_record(struct reel_capture *capture,
 	}
 }
 
+/* The module's path as a string: made once, for any number of symbols may be in it. */
+static struct reel_error *module_path(struct reel_capture *capture, uint64_t id, const char **ret)
+{
+	size_t low = 0, high, n;
+	const struct reel_record_module *const *modules =
+		reel_timeline_modules(capture->timeline, &n);
+
+	*ret = "";
+	for (high = n; low < high;) {
+		size_t middle = low + (high - low) / 2;
+
+		if (modules[middle]->id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == n || modules[low]->id != id)
+		return NULL;
+	if (!capture->module_paths)
+		capture->module_paths = calloc(n, sizeof(*capture->module_paths));
+	if (!capture->module_paths)
+		return reel_error_no_memory();
+	if (!capture->module_paths[low]) {
+		struct reel_error *error =
+			intern(capture, modules[low]->path, &capture->module_paths[low]);
+
+		if (error)
+			return error;
+	}
+	*ret = capture->module_paths[low];
+	return NULL;
+}
+
 /* What needs the modules: the second pass. */
 static struct reel_error *take_late_record(struct reel_capture *capture,
 					   const struct reel_record *record)
 {
 	const struct reel_record_kernel_symbol *from = &record->kernel_symbol;
-	const struct reel_record_module *module;
 	struct reel_kernel_symbol symbol;
 	struct reel_error *error;
 
@@ -235,12 +304,10 @@ static struct reel_error *take_late_record(struct reel_capture *capture,
 		.size = from->size,
 		.since = from->since,
 		.module_id = from->module,
-		.module = "",
 	};
-	module = reel_timeline_module(capture->timeline, from->module);
 	error = intern(capture, from->name, &symbol.name);
-	if (!error && module)
-		error = intern(capture, module->path, &symbol.module);
+	if (!error)
+		error = module_path(capture, from->module, &symbol.module);
 	return error ? error : reel_kernel_symbols_add(capture->kernel_symbols, &symbol);
 }
 
@@ -468,6 +535,8 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 		error = take_reader_problems(capture);
 	if (!error)
 		error = read_side_blocks(capture, block_reader, take_record);
+	if (!error)
+		error = sum_losses(capture);
 	if (!error && !capture->info.locked)
 		error = check_end_record(capture);
 	if (!error)
@@ -657,6 +726,7 @@ void reel_capture_close(struct reel_capture *capture)
 	reel_texts_destroy(capture->texts);
 	free(capture->events);
 	free(capture->losses);
+	free(capture->module_paths);
 	free(capture->module_frames);
 	free(capture->module_infos);
 	free(capture->problems);

@@ -20,9 +20,11 @@ struct reel_capture {
 	/* Strings in these are interned in `texts`. */
 	struct reel_capture_info info;
 	struct reel_event_info *events;
-	size_t n_events;
+	size_t n_events, events_capacity;
 	struct reel_loss_info *losses;
-	size_t n_losses;
+	size_t n_losses, losses_capacity;
+	/* Of the timeline's modules, NULL until they are needed. */
+	const char **module_paths;
 	uint64_t *module_frames; /* that fell into each, by its index, in the traces so far */
 	struct reel_module_info *module_infos;
 	size_t n_module_infos;

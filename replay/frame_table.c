@@ -306,21 +306,22 @@ static struct reel_error *add(struct reel_frame_table *table, const struct place
 }
 
 /* The module's path as a string that lives with the table. */
-static struct reel_error *intern_path(struct reel_frame_table *table,
-				      const struct reel_module *module, const char **ret)
+static struct reel_error *intern_path(struct reel_frame_table *table, struct reel_module *module,
+				      const char **ret)
 {
 	struct reel_bytes path = module->record->path;
 
 	pthread_mutex_lock(&table->lock);
-	*ret = reel_texts_add(table->texts, path.data, path.size);
+	if (!module->path)
+		module->path = reel_texts_add(table->texts, path.data, path.size);
+	*ret = module->path;
 	pthread_mutex_unlock(&table->lock);
 	return *ret ? NULL : reel_error_no_memory();
 }
 
 /* The frames of an address in a module whose files are there; under the module's lock. */
-static struct reel_error *symbolize(struct reel_frame_table *table,
-				    const struct reel_module *module, const struct place *place,
-				    struct chain **ret)
+static struct reel_error *symbolize(struct reel_frame_table *table, struct reel_module *module,
+				    const struct place *place, struct chain **ret)
 {
 	const struct reel_symbol_frame *symbols;
 	_cleanup_free_ struct reel_frame *frames = NULL;
@@ -356,9 +357,8 @@ static struct reel_error *symbolize(struct reel_frame_table *table,
 }
 
 /* No file is known: the address is all there is to say. */
-static struct reel_error *anonymous(struct reel_frame_table *table,
-				    const struct reel_module *module, const struct place *place,
-				    struct chain **ret)
+static struct reel_error *anonymous(struct reel_frame_table *table, struct reel_module *module,
+				    const struct place *place, struct chain **ret)
 {
 	struct reel_frame frame = {
 		.function = "",
@@ -419,7 +419,7 @@ struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
  */
 static struct reel_error *kernel_frames(struct reel_frame_table *table,
 					const struct reel_kernel_symbol *symbol,
-					const struct reel_module *module, uint64_t elf_lookup,
+					struct reel_module *module, uint64_t elf_lookup,
 					const struct place *place, struct chain **ret)
 {
 	const struct reel_symbol_frame *symbols;

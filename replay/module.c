@@ -9,10 +9,13 @@
 
 /* SPEC.md, section 9. */
 #define IMAGE_SIZE_MAX (16u << 20)
+/* Of all images: a vDSO has two to four pages, and a host a few of them. */
+#define IMAGES_SIZE_MAX (64u << 20)
 
 struct reel_modules {
 	struct reel_module *all; /* ascending by id */
 	size_t n;
+	uint64_t images_size; /* of all, as they say */
 	struct reel_module_search *search;
 	struct reel_kernel_search *kernel_search;
 	pthread_mutex_t lock;	      /* held while a module is opened */
@@ -123,6 +126,12 @@ struct reel_error *reel_modules_add_image(struct reel_modules *modules,
 	if (module->image && module->image_size != image->total_size)
 		return NULL;
 	if (!module->image) {
+		if (image->total_size > IMAGES_SIZE_MAX - modules->images_size)
+			return reel_error_create(
+				REEL_ERROR_CORRUPT,
+				"image of module %llu: with it, all images exceed 64 MiB",
+				(unsigned long long)image->module);
+		modules->images_size += image->total_size;
 		module->image = calloc(1, image->total_size + 1);
 		if (!module->image)
 			return reel_error_no_memory();

@@ -45,6 +45,7 @@ struct reel_module {
 	char *local_path, *debug_path; /* by which this one found them; else the files tell */
 	struct reel_id_entry by_file;  /* of those that share nothing but their own */
 	struct reel_module *same_key;
+	const char *path; /* interned by the frame table, under its lock; NULL until then */
 	/* IMAGE records; the bytes that are there. */
 	uint8_t *image;
 	size_t image_size;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -561,6 +562,11 @@ static struct reel_error *prepare(struct attempt *attempt)
 	    memcmp(path.data + size - suffix_size, suffix, suffix_size) == 0) {
 		size -= suffix_size;
 		attempt->deleted = true;
+	}
+	/* It would stand in messages many times, and no file can have it. */
+	if (size >= PATH_MAX) {
+		note(attempt, "its path has %zu bytes", size);
+		size = 0;
 	}
 	attempt->path = size ? strndup((const char *)path.data, size) : strdup("");
 	if (!attempt->path)

@@ -85,15 +85,20 @@ def zstd_frame(raw, *options):
     return subprocess.run(command, input=raw, stdout=subprocess.PIPE, check=True).stdout
 
 
-def rle_frame(start, byte, count, window=7 << 3, dictionary=b""):
+def rle_frame(start, byte, count, window=7 << 3, dictionary=b"", stored=0):
     """A zstd frame of these bytes and then count times byte; small, however large that is.
 
-    window is its descriptor, dictionary the id's bytes: 0, 1, 2 or 4.
+    window is its descriptor, dictionary the id's bytes: 0, 1, 2 or 4; so many of the bytes are
+    stored as they are.
     """
     blocks = [(len(start) << 3 | (not count)).to_bytes(3, "little") + start]
     while count:
-        part = min(count, 65536)
+        part = min(count, 65536, stored or count)
         count -= part
+        if stored:
+            stored -= part
+            blocks.append((part << 3 | (not count)).to_bytes(3, "little") + bytes([byte]) * part)
+            continue
         blocks.append((part << 3 | 2 | (not count)).to_bytes(3, "little") + bytes([byte]))
     size = len(start) + sum(int.from_bytes(b[:3], "little") >> 3 for b in blocks[1:])
     # Not a single segment, so that the size of blocks is limited by a small window: 128 KiB.

@@ -54,6 +54,18 @@ MAX_RAW = 64 * MIB
 MAX_EXPANDED = 256 * MIB
 MAX_WINDOW = 64 * MIB
 
+
+def max_raw(block):
+    return (256 if block.type == SAMPLES else 64) * block.stored_size + 4096
+
+
+def max_records(block):
+    return 4 * block.stored_size + 256
+
+
+def max_samples(block):
+    return 16 * block.stored_size + 256
+
 FILE_HEADER = struct.Struct("<II8sHHI16sII")
 BLOCK_HEADER = struct.Struct("<II4s4sHBBIIIQQQII12sI")
 TRAILER = struct.Struct("<II8sQ4sI")
@@ -429,6 +441,8 @@ class Capture:
 
     def unpack(self, block, payload):
         """The records' bytes.  Everything is checked before it is allocated."""
+        if block.raw_size > max_raw(block) or block.records > max_records(block):
+            raise corrupt("so few stored bytes hold no such number of raw ones, or of records")
         if frame_content_size(payload) != block.raw_size:
             raise corrupt("the payload's content size is not the raw size")
         return decompress(payload, block.raw_size)
@@ -508,6 +522,16 @@ class Decoder:
         self.samples = SampleDecoder(block.expanded_size)
         # Well-formed ones so far, also those that are passed over.
         self.n_records = self.n_samples = 0
+        self.max_samples = max_samples(block)
+
+    def count_sample(self):
+        if self.n_samples == self.max_samples:
+            raise corrupt("the block has more samples than so few stored bytes hold")
+        self.n_samples += 1
+
+    def pass_over_sample(self, message):
+        self.count_sample()
+        self.pass_over(message)
 
     def __iter__(self):
         cursor = Cursor(self.raw)
@@ -540,22 +564,15 @@ class Decoder:
             if name in ("SAMPLES", "CODED_SAMPLES"):
                 for sample in Samples(self.samples, cursor, self.pass_over_sample,
                                       name != "SAMPLES"):
-                    self.n_samples += 1
+                    self.count_sample()
                     yield {"record": "SAMPLE", **sample}
             else:
-                record = self.decode_known(name, fields, cursor)
-                self.n_samples += name == "SAMPLE"
-                yield {"record": name, **record}
+                yield {"record": name, **self.decode_known(name, fields, cursor)}
         except OutOfRange as error:
-            self.n_samples += name == "SAMPLE"
             self.pass_over("%s: %s" % (name, error))
         except ReelError as error:
             error.message = "%s: %s" % (name, error.message)
             raise
-
-    def pass_over_sample(self, message):
-        self.n_samples += 1
-        self.pass_over(message)
 
     def decode_known(self, name, fields, cursor):
         if name == "SAMPLE_LAYOUT":

@@ -215,8 +215,8 @@ class Blocks(Case):
         self.assertEqual(len(self.good(self.with_block(reserved=b"r" * 12))), 1)
 
     def test_compressed(self):
-        self.assertEqual(len(self.good(self.with_block(*[self.LOSS] * 1000,
-                                                       compress=b.zstd_frame))), 1000)
+        self.assertEqual(len(self.good(self.with_block(*[self.LOSS] * 300,
+                                                       compress=b.zstd_frame))), 300)
 
     def test_large_window(self):
         frame = b.zstd_frame(self.LOSS * 10, "--ultra", "-22", "--no-check")
@@ -445,14 +445,49 @@ class Limits(Case):
         """A block of an unknown record with so many raw bytes."""
         start = b.uv(200) + b.uv(size - 6)
         assert len(start) == 6
-        return finish(started().side(b"?", raw=b"", payload=b.rle_frame(start, 0, size - 6),
-                                     raw_size=size))
+        return finish(started().side(b"?", raw=b"", raw_size=size,
+                                     payload=b.rle_frame(start, 0, size - 6, stored=size // 60)))
 
     def test_raw_size(self):
         self.assertEqual(self.good(self.filled(64 * MIB))[0]["size"], 64 * MIB - 6)
 
     def test_raw_size_exceeded(self):
         self.assertEqual(self.bad(self.filled(64 * MIB + 1), "corrupt", "corrupt"), [])
+
+    def dense(self, type, payload, raw_size, records):
+        reel = started().block(type, (), payload=payload, raw_size=raw_size, records=records,
+                               expanded_size=MIB)
+        offset = reel.blocks[-1]["offset"]
+        return self.bad(finish(reel), ("corrupt", offset))
+
+    def test_raw_density(self):
+        """64 raw bytes for a stored one, 256 in a block of samples, and 4096 more."""
+        for type, factor in (SIDE, 64), (SAMPLES, 256):
+            for more in 0, 1:
+                size = 100000
+                start = b.uv(200) + b.uv(size - 5)
+                payload = b.rle_frame(start, 0, size - 5)
+                missing = (size - 4096 - len(payload) * factor) // factor + 1 - more
+                payload = b.rle_frame(start, 0, size - 5, stored=missing)
+                reel = finish(started().block(type, b"?", raw=b"", raw_size=size, payload=payload))
+                limit = factor * len(payload) + 4096
+                if size <= limit:
+                    self.assertEqual(len(self.good(reel)), 1)
+                else:
+                    self.bad(reel, "corrupt")
+
+    def test_record_density(self):
+        """4 records for a stored byte, and 256 more."""
+        def block(records):
+            raw = b.uv(200) + b.uv(0)
+            return b.zstd_frame(raw * records), len(raw) * records
+
+        payload, size = block(1000)
+        self.assertGreater(1000, 4 * len(payload) + 256)
+        self.assertEqual(self.dense(SIDE, payload, size, 1000), [])
+        payload, size = block(300)
+        self.assertEqual(len(self.good(finish(started().block(
+            SIDE, (), payload=payload, raw_size=size, records=300)))), 300)
 
     def test_expanded_size_exceeded(self):
         """A header that exceeds it is none: its block is damage, and its number missing."""

@@ -272,19 +272,39 @@ static void test_bomb_of_threads(void **state)
 	run_bomb("threads", &raw, 2, REEL_THREADS_MAX, 1);
 }
 
-/* 64 MiB of the smallest samples. */
+/* 64 MiB of the smallest samples: so few stored bytes hold no such number. */
 static void test_bomb_of_samples(void **state)
 {
-	_cleanup_buffer_ struct reel_buffer raw = { 0 };
+	_cleanup_buffer_ struct reel_buffer raw = { 0 }, bytes = { 0 };
 	struct samples samples = { 0 };
-	uint64_t n;
+	struct reel_block_reader *block_reader;
+	const struct reel_block *blocks;
+	struct reel_block_item item;
+	struct reel_reader *reader;
+	struct reel_error *error;
+	uint64_t read = 0;
+	size_t n;
 
 	(void)state;
 	while (samples.streams[REEL_STREAM_HEAD].size + samples.n < REEL_BLOCK_RAW_MAX - 128)
 		begin_sample(&samples, samples.n & 0xffff, 0, 0);
-	n = samples.n;
 	append_samples(&raw, &samples);
-	run_bomb("samples", &raw, 1, n, 1);
+	bomb(&raw, 1, 1, &bytes);
+	must(open_bytes(bytes.bytes, bytes.size, &reader));
+	must(reel_block_reader_create(reader, &block_reader));
+	blocks = reel_reader_blocks(reader, &n);
+	assert_int_equal(n, 1);
+	error = reel_block_reader_load(block_reader, blocks);
+	for (; !error; read++) {
+		error = reel_block_reader_next(block_reader, &item);
+		assert_true(error || item.kind == REEL_ITEM_SAMPLE);
+	}
+	assert_int_equal(reel_error_code(error), REEL_ERROR_CORRUPT);
+	assert_non_null(strstr(reel_error_message(error), "so few stored"));
+	assert_in_range(read, 0, reel_block_samples_max(blocks->header.stored_size) + 1);
+	reel_error_destroy(error);
+	reel_block_reader_destroy(block_reader);
+	reel_reader_close(reader);
 }
 
 int main(void)

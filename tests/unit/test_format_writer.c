@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <zstd.h>
 
 #include "tests/support/example.h"
 #include "tests/support/read_all.h"
@@ -308,6 +309,71 @@ static void test_largest_sample(void **state)
 	reel_buffer_free(&content);
 }
 
+static void write_equal_samples(uint64_t count, enum reel_sample_form form, int level,
+				struct reel_buffer *ret)
+{
+	const struct reel_writer_options options = { .form = form, .level = level };
+	_cleanup_fd_ int fd = memory_file("", 0);
+	struct reel_writer *writer = writer_to(fd, &options);
+	struct example_sample sample;
+
+	example_side(writer);
+	example_sample(&sample, 0);
+	for (uint64_t i = 0; i < count; i++) {
+		sample.sample.id = i;
+		sample.sample.time = EXAMPLE_START + i * 1000000;
+		must(reel_writer_sample(writer, &sample.sample));
+	}
+	must(reel_writer_finish(writer));
+	reel_writer_destroy(writer);
+	file_content(fd, ret);
+}
+
+/* Samples that tell nothing new: what is stored of them is never so little that a reader refuses
+ * it. */
+static void test_equal_samples(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		_cleanup_buffer_ struct reel_buffer content = { 0 };
+		struct outcome outcome;
+
+		write_equal_samples(300000, (enum reel_sample_form)(i % 3), i / 3 * 19, &content);
+		read_buffer(&content, &outcome);
+		assert_clean(&outcome);
+		assert_int_equal(outcome.samples, 300000);
+		reel_buffer_free(&outcome.text);
+	}
+}
+
+/* The same, compressed by somebody who does not care. */
+static void test_too_many_samples(void **state)
+{
+	_cleanup_buffer_ struct reel_buffer content = { 0 }, again = { 0 };
+	struct outcome outcome;
+	struct parts parts;
+
+	(void)state;
+	write_equal_samples(20000, REEL_FORM_STREAMS, 0, &content);
+	parts_split(&content, &parts);
+	for (size_t i = 0; i < parts.n; i++) {
+		struct part *part = &parts.parts[i];
+		size_t bound = ZSTD_compressBound(part->raw.size);
+
+		if (part->header.type != REEL_BLOCK_SAMPLES)
+			continue;
+		part->payload.size = ZSTD_compress(reel_buffer_reserve(&part->payload, bound),
+						   bound, part->raw.bytes, part->raw.size, 19);
+		assert_true(part->payload.size * 16 + 256 < 20000);
+	}
+	parts_join(&parts, &again);
+	parts_free(&parts);
+	read_buffer(&again, &outcome);
+	assert_non_null(strstr((const char *)outcome.text.bytes, "than so few stored"));
+	assert_true(outcome.samples < 20000);
+	reel_buffer_free(&outcome.text);
+}
+
 static void test_random_id(void **state)
 {
 	static const uint8_t zero[REEL_FILE_ID_SIZE];
@@ -332,7 +398,8 @@ int main(void)
 		cmocka_unit_test(test_writer_refuses),	    cmocka_unit_test(test_writer_errors),
 		cmocka_unit_test(test_writer_stays_failed), cmocka_unit_test(test_short_writes),
 		cmocka_unit_test(test_block_ends),	    cmocka_unit_test(test_block_limits),
-		cmocka_unit_test(test_largest_sample),	    cmocka_unit_test(test_random_id),
+		cmocka_unit_test(test_largest_sample),	    cmocka_unit_test(test_equal_samples),
+		cmocka_unit_test(test_too_many_samples),    cmocka_unit_test(test_random_id),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
