@@ -26,6 +26,8 @@ enum {
 	KEY_IDENTITY,
 	KEY_ENCRYPT_TO,
 	KEY_DECRYPT,
+	KEY_MEMORY_LIMIT,
+	KEY_TIME_LIMIT,
 };
 
 #define LIST_MAX 65536
@@ -170,6 +172,19 @@ static error_t parse_file(int key, char *arg, struct argp_state *state)
 		if (!options->file)
 			options->file =
 				options->default_file ? options->default_file : DEFAULT_CAPTURE;
+		limits_apply(&options->limits, options->file);
+		return 0;
+	case KEY_MEMORY_LIMIT:
+		if (!limits_parse_memory(arg, &options->limits.memory))
+			argp_error(state,
+				   "--memory-limit wants a size from 16M on, as 512M, 8GiB, 50%% "
+				   "(of this host's memory) or none, not `%s'",
+				   arg);
+		return 0;
+	case KEY_TIME_LIMIT:
+		if (!time_parse(arg, &options->limits.time) || !options->limits.time)
+			argp_error(state, "--time-limit wants a time as 30, 500ms or 10m, not `%s'",
+				   arg);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -180,6 +195,10 @@ static const struct argp_option file_options[] = {
 	{ "input", 'i', "FILE", 0, "The same as FILE; `-' is standard input", 0 },
 	{ "output", 'o', "FILE", 0, "Write to FILE instead of standard output", 0 },
 	{ "quiet", 'q', NULL, 0, "No progress and no warnings", 0 },
+	{ "memory-limit", KEY_MEMORY_LIMIT, "SIZE", 0,
+	  "Memory to take at most, as 512M, 8GiB, 50% of this host's (75%) or none", 0 },
+	{ "time-limit", KEY_TIME_LIMIT, "TIME", 0,
+	  "Give up after so many seconds, or with a unit (ms s m h)", 0 },
 	{ 0 }
 };
 
@@ -431,7 +450,7 @@ void options_set_inputs(struct argp_state *state, const struct argp_child *child
 
 void options_init(struct options *options)
 {
-	*options = (struct options){ 0 };
+	*options = (struct options){ .limits = limits_default() };
 }
 
 void options_free(struct options *options)

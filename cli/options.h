@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/limits.h"
 #include "include/stackreel.h"
 
 #define DEFAULT_CAPTURE "stackreel.reel"
@@ -47,9 +48,11 @@ struct options {
 	bool no_host_files, no_inlines, no_demangle, no_frame_pointers;
 	uint32_t max_frames;
 	uint32_t threads; /* 0: one for each CPU */
+	struct limits limits;
 };
 
-/* FILE, -o and -q; then -i as perf spells FILE. */
+/* FILE, -o, -q, --memory-limit and --time-limit, which are in force from the end of parsing on;
+ * then -i as perf spells FILE. */
 extern const struct argp options_file;
 /* --pid --tid --comm --cpu --time --event */
 extern const struct argp options_filter;

@@ -9,7 +9,10 @@ bool no_error(struct reel_error *error)
 {
 	if (!error)
 		return true;
-	complain("%s", reel_error_message(error));
+	if (reel_error_code(error) == REEL_ERROR_NO_MEMORY)
+		limits_complain_of_memory(reel_error_message(error));
+	else
+		complain("%s", reel_error_message(error));
 	reel_error_destroy(error);
 	return false;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/limits.h"
 #include "cli/text.h"
 
 /* ---- UTF-8 ------------------------------------------------------------------- */
@@ -279,7 +280,7 @@ static void check_memory(const void *memory)
 {
 	if (memory)
 		return;
-	fputs("stackreel: out of memory\n", stderr);
+	limits_complain_of_memory(NULL);
 	exit(1);
 }
 

@@ -2,7 +2,7 @@
 # Completion of stackreel(1) for bash.
 
 _stackreel_options() {
-    local file="-i --input -o --output -q --quiet --help"
+    local file="-i --input -o --output -q --quiet --memory-limit --time-limit --help"
     local common="--pid --tid --comm --cpu --time --event --symfs --debug-dir --module --no-host-files
         --no-inline --no-demangle --no-frame-pointers --max-frames --min-complete --identity -j --jobs"
     case $1 in
@@ -45,7 +45,7 @@ _stackreel() {
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -d -- "$cur")
         ;;
-    --pid | --tid | --comm | --cpu | --time | --event | --max-frames | --min-complete | --percent-limit | -j | --jobs) ;;
+    --pid | --tid | --comm | --cpu | --time | --event | --max-frames | --min-complete | --percent-limit | -j | --jobs | --memory-limit | --time-limit) ;;
     *)
         if [[ $cur == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "$(_stackreel_options "${words[1]}")" -- "$cur")

@@ -77,15 +77,18 @@ struct reel_error *reel_error_prefix(struct reel_error *error, const char *forma
 	va_list args;
 	char *message;
 
-	if (!error || error->is_static)
+	if (!error)
 		return error;
 	va_start(args, format);
 	prefix = format_message(format, args);
 	va_end(args);
-	if (prefix && asprintf(&message, "%s: %s", prefix, error->message) >= 0) {
-		free(error->message);
-		error->message = message;
-	}
+	if (!prefix || asprintf(&message, "%s: %s", prefix, error->message) < 0)
+		return error;
+	/* What was wanted is larger than a message, mostly. */
+	if (error->is_static)
+		return error_with(error->code, message);
+	free(error->message);
+	error->message = message;
 	return error;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "import/perf_stream.h"
 
@@ -15,9 +16,9 @@
 /* perf's stacks shrink to a 500th at best, and no two records to one compressed byte. Beyond these
  * it is no recording. */
 #define EXPANSION_MAX	   4096
-#define EXPANSION_FREE_MAX (1ull << 30)
+#define EXPANSION_FREE_MAX (256ull << 20)
 #define DENSITY_MAX	   2 /* records for each byte */
-#define DENSITY_FREE_MAX   (1u << 21)
+#define DENSITY_FREE_MAX   (1u << 20)
 
 /* ---- the header ------------------------------------------------------------------------ */
 
@@ -337,6 +338,8 @@ static struct reel_error *decompress(struct walk *walk, const struct perf_record
 		if (!out.dst)
 			return reel_error_no_memory();
 		result = ZSTD_decompressStream(walk->zstd, &out, &in);
+		if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
+			return reel_error_no_memory();
 		if (ZSTD_isError(result))
 			return perf_record_error(walk->stream, record, "zstd: %s",
 						 ZSTD_getErrorName(result));

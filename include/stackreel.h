@@ -15,6 +15,9 @@
  *     capture live as long as the capture; a trace lives until the next call
  *     of reel_traces_next on the same iterator.
  *   - Options structs start with `size`: set it to sizeof the struct.
+ *   - Files are hostile: what they can take of the host goes with their size, and what exceeds
+ *     that is an error (stackreel(1), LIMITS).  For a limit of memory set RLIMIT_DATA: any
+ *     allocation that fails, in the libraries used too, makes NO_MEMORY of the call.
  *   - Times are nanoseconds of the capture's clock (CLOCK_MONOTONIC of the
  *     recording host).  Sizes are bytes.  Addresses are the target's.
  */

@@ -168,7 +168,8 @@ static struct reel_error *find_line(struct reel_debug_info *info, struct reel_un
 /* Units are loaded where there is no way to say so. */
 static bool is_out_of_memory(const struct reel_dwarf *dwarf)
 {
-	return dwarf->out_of_memory || (dwarf->alternate && dwarf->alternate->out_of_memory);
+	return reel_dwarf_is_short_of_memory(dwarf) ||
+	       (dwarf->alternate && reel_dwarf_is_short_of_memory(dwarf->alternate));
 }
 
 struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_t address,

@@ -352,12 +352,29 @@ struct reel_error *reel_dwarf_open(struct reel_elf_file *file,
 		dwarf->work_left = TIMES_READ * (dwarf->info.size + dwarf->line.size) + READ_FREE;
 		error = read_units(dwarf, visitor);
 	}
+	if (!error && reel_dwarf_is_short_of_memory(dwarf))
+		error = reel_error_no_memory();
 	if (error) {
 		reel_dwarf_close(dwarf);
 		return error;
 	}
 	*ret = dwarf;
 	return NULL;
+}
+
+bool reel_dwarf_is_short_of_memory(const struct reel_dwarf *dwarf)
+{
+	const struct reel_section *sections[] = { &dwarf->info,	       &dwarf->abbreviations,
+						  &dwarf->line,	       &dwarf->line_str,
+						  &dwarf->str,	       &dwarf->str_offsets,
+						  &dwarf->addresses,   &dwarf->ranges,
+						  &dwarf->range_lists, &dwarf->address_sets };
+
+	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
+		if (reel_section_is_short_of_memory(sections[i]))
+			return true;
+	}
+	return dwarf->out_of_memory;
 }
 
 bool reel_dwarf_work(struct reel_dwarf *dwarf, uint64_t size)

@@ -71,6 +71,8 @@ void reel_dwarf_close(struct reel_dwarf *dwarf);
 
 /* The unit that an offset of .debug_info lies in; NULL: none. */
 struct reel_unit *reel_dwarf_unit(const struct reel_dwarf *dwarf, uint64_t offset);
+/* What was found may not be all that is there, as there was no memory for it. */
+bool reel_dwarf_is_short_of_memory(const struct reel_dwarf *dwarf);
 /* Takes `size` bytes of the work that is left; false: there is no more, and `exhausted` is set. */
 bool reel_dwarf_work(struct reel_dwarf *dwarf, uint64_t size);
 /* Makes all bytes of a unit be there, and its abbreviations; false: they cannot be read. */

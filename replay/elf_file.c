@@ -100,6 +100,12 @@ static bool find_in_file(const struct reel_elf_file *file, const char *name, GEl
 	return false;
 }
 
+/* Of looking for sections. */
+static struct reel_error *memory_error(const struct reel_elf_file *file)
+{
+	return file->sections.out_of_memory ? reel_error_no_memory() : NULL;
+}
+
 struct reel_error *reel_elf_file_open_section(struct reel_elf_file *file, const char *name,
 					      struct reel_section *ret)
 {
@@ -111,7 +117,7 @@ struct reel_error *reel_elf_file_open_section(struct reel_elf_file *file, const 
 	*ret = (struct reel_section){ 0 };
 	if (reel_elf_file_section(file, name, &whole))
 		*ret = (struct reel_section){ whole.bytes, whole.size, NULL };
-	return NULL;
+	return memory_error(file);
 }
 
 static bool take_build_id(struct reel_elf_file *file, Elf_Data *data)
@@ -748,5 +754,5 @@ struct reel_error *reel_elf_file_cfi_input(struct reel_elf_file *file, struct re
 		ret->text_base = text.sh_addr;
 	ret->data_base = find_data_base(file);
 	reel_elf_file_text_range(file, &ret->text_begin, &ret->text_end);
-	return NULL;
+	return memory_error(file);
 }

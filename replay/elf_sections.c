@@ -20,6 +20,14 @@
 
 typedef unsigned long long ull;
 
+/* Libelf's ELF_E_NOMEM, which is in no installed header; tests/unit/test_elf_file.c checks it. */
+#define ELF_NO_MEMORY 8
+
+bool reel_elf_is_out_of_memory(void)
+{
+	return elf_errno() == ELF_NO_MEMORY;
+}
+
 void reel_elf_sections_open(Elf *elf, struct reel_elf_sections *ret)
 {
 	size_t index;
@@ -172,11 +180,12 @@ static bool section_bytes(Elf_Scn *section, const char *name, struct reel_cfi_se
 	       memcmp(data->d_buf, "ZLIB", 4) != 0;
 }
 
-bool reel_elf_sections_find(const struct reel_elf_sections *sections, const char *name,
+bool reel_elf_sections_find(struct reel_elf_sections *sections, const char *name,
 			    struct reel_cfi_section *ret)
 {
 	Elf_Scn *section = NULL;
 
+	(void)elf_errno();
 	*ret = (struct reel_cfi_section){ 0 };
 	while ((section = elf_nextscn(sections->elf, section))) {
 		struct reel_cfi_section found;
@@ -192,6 +201,7 @@ bool reel_elf_sections_find(const struct reel_elf_sections *sections, const char
 			*ret = found;
 			return true;
 		}
+		sections->out_of_memory |= reel_elf_is_out_of_memory();
 	}
 	return false;
 }

@@ -13,7 +13,11 @@ struct reel_elf_sections {
 	/* Their names, up to and with the last NUL. */
 	const char *names;
 	size_t names_size;
+	bool out_of_memory; /* There was none for one that was looked for. */
 };
+
+/* Why libelf failed, since this was asked last. */
+bool reel_elf_is_out_of_memory(void);
 
 /* `elf` is borrowed. */
 void reel_elf_sections_open(Elf *elf, struct reel_elf_sections *ret);
@@ -45,7 +49,7 @@ bool reel_elf_sections_header(const struct reel_elf_sections *sections, const ch
 			      GElf_Shdr *ret);
 /* The bytes of the first section of that name that has some, decompressed; they live with the Elf.
  * False: there is none, or they cannot be had. */
-bool reel_elf_sections_find(const struct reel_elf_sections *sections, const char *name,
+bool reel_elf_sections_find(struct reel_elf_sections *sections, const char *name,
 			    struct reel_cfi_section *ret);
 
 #endif

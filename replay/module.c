@@ -147,7 +147,10 @@ struct reel_error *reel_modules_add_image(struct reel_modules *modules,
 static struct reel_error *module_broken(struct reel_module *module, struct reel_error *error)
 {
 	if (reel_error_code(error) == REEL_ERROR_NO_MEMORY)
-		return error;
+		return module->files.file
+			       ? reel_error_prefix(error, "%s",
+						   reel_elf_file_path(module->files.file))
+			       : error;
 	free(module->files.problem);
 	module->files.problem = strdup(reel_error_message(error));
 	module->files.state = REEL_MODULE_BROKEN;

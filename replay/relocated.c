@@ -7,6 +7,7 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
+#include "replay/elf_sections.h"
 #include "replay/relocated.h"
 
 /* Not 0: the first function's address would look like that of a removed one. */
@@ -54,9 +55,16 @@ static struct reel_error *copy_file(const char *path, int fd, uint64_t size, int
 	return NULL;
 }
 
+/* Its DWFL_E_NOMEM, which is in no installed header. */
+#define DWFL_NO_MEMORY 2
+
 static struct reel_error *dwfl_problem(const char *path, const char *what)
 {
-	return reel_error_create(REEL_ERROR_CORRUPT, "%s: %s: %s", path, what, dwfl_errmsg(-1));
+	int code = dwfl_errno();
+
+	if (code == DWFL_NO_MEMORY || reel_elf_is_out_of_memory())
+		return reel_error_no_memory();
+	return reel_error_create(REEL_ERROR_CORRUPT, "%s: %s: %s", path, what, dwfl_errmsg(code));
 }
 
 static struct reel_error *relocate(const char *path, int fd, bool has_debug_info,

@@ -16,19 +16,23 @@
  */
 #define LARGE	  (512u << 10)
 #define HUGE_PAGE (2u << 20)
+/* Address space becomes writable, and counts for limits of memory, so many bytes at a time. */
+#define CHUNK HUGE_PAGE
 
 struct reel_section_pages {
 	int fd;
 	uint64_t offset; /* in the file */
 	uint8_t *bytes;	 /* of address space, which becomes memory as it is filled */
 	size_t size;
+	bool out_of_memory;
+	uint64_t *writable; /* a bit a chunk */
 	uint64_t present[]; /* a bit a page */
 };
 
 struct reel_error *reel_section_open(int fd, uint64_t offset, uint64_t size,
 				     struct reel_section *ret)
 {
-	size_t n_pages = (size_t)(size / PAGE) + 1;
+	size_t n_pages = (size_t)(size / PAGE) + 1, n_chunks = (size_t)(size / CHUNK) + 1;
 	struct reel_section_pages *pages;
 	void *bytes;
 
@@ -37,11 +41,13 @@ struct reel_error *reel_section_open(int fd, uint64_t offset, uint64_t size,
 		return NULL;
 	if (size > SIZE_MAX / 2)
 		return reel_error_no_memory();
-	pages = calloc(1, sizeof(*pages) + (n_pages / 64 + 1) * sizeof(*pages->present));
+	pages = calloc(1, sizeof(*pages) +
+				  (n_pages / 64 + n_chunks / 64 + 2) * sizeof(*pages->present));
 	if (!pages)
 		return reel_error_no_memory();
-	bytes = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	pages->writable = pages->present + n_pages / 64 + 1;
+	bytes = mmap(NULL, (size_t)size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		     0);
 	if (bytes == MAP_FAILED) {
 		free(pages);
 		return reel_error_no_memory();
@@ -80,11 +86,6 @@ static size_t read_at(int fd, uint64_t offset, size_t size, uint8_t *bytes)
 	return done;
 }
 
-static bool is_present(const struct reel_section_pages *pages, size_t page)
-{
-	return pages->present[page / 64] >> (page % 64) & 1;
-}
-
 /* Advice, which a kernel need not take, for what lies whole in [from, to) rounded outwards. */
 static void ask_for_huge_pages(const struct reel_section_pages *pages, size_t from, size_t to)
 {
@@ -97,6 +98,40 @@ static void ask_for_huge_pages(const struct reel_section_pages *pages, size_t fr
 	madvise(pages->bytes + (begin & ~(page - 1)), end - begin, MADV_HUGEPAGE);
 }
 
+static bool has_bit(const uint64_t *bits, size_t i)
+{
+	return bits[i / 64] >> (i % 64) & 1;
+}
+
+/* Makes the chunks of [from, to) writable; false: there is no memory for them. */
+static bool make_writable(struct reel_section_pages *pages, size_t from, size_t to)
+{
+	size_t chunk = from / CHUNK, last = (to - 1) / CHUNK + 1;
+
+	while (chunk < last) {
+		size_t first = chunk, end;
+
+		while (chunk < last && !has_bit(pages->writable, chunk))
+			chunk++;
+		end = chunk * CHUNK < pages->size ? chunk * CHUNK : pages->size;
+		if (chunk > first && mprotect(pages->bytes + first * CHUNK, end - first * CHUNK,
+					      PROT_READ | PROT_WRITE)) {
+			pages->out_of_memory = true;
+			return false;
+		}
+		for (size_t i = first; i < chunk; i++)
+			pages->writable[i / 64] |= (uint64_t)1 << (i % 64);
+		while (chunk < last && has_bit(pages->writable, chunk))
+			chunk++;
+	}
+	return true;
+}
+
+bool reel_section_is_short_of_memory(const struct reel_section *section)
+{
+	return section->pages && section->pages->out_of_memory;
+}
+
 /* Pages [first, last), none of which is present. */
 static bool read_pages(struct reel_section_pages *pages, size_t first, size_t last)
 {
@@ -104,6 +139,8 @@ static bool read_pages(struct reel_section_pages *pages, size_t first, size_t la
 
 	if (to > pages->size)
 		to = pages->size;
+	if (!make_writable(pages, from, to))
+		return false;
 	if (to - from >= LARGE)
 		ask_for_huge_pages(pages, from, to);
 	if (read_at(pages->fd, pages->offset + from, to - from, pages->bytes + from) != to - from)
@@ -127,11 +164,11 @@ const uint8_t *reel_section_need(const struct reel_section *section, uint64_t of
 	while (page < last) {
 		size_t first = page;
 
-		while (page < last && !is_present(pages, page))
+		while (page < last && !has_bit(pages->present, page))
 			page++;
 		if (page > first && !read_pages(pages, first, page))
 			return NULL;
-		while (page < last && is_present(pages, page))
+		while (page < last && has_bit(pages->present, page))
 			page++;
 	}
 	return section->bytes + offset;

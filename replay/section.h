@@ -34,6 +34,8 @@ void reel_section_close(struct reel_section *section);
  */
 const uint8_t *reel_section_need(const struct reel_section *section, uint64_t offset,
 				 uint64_t size);
+/* The latter, because there was no memory for them. */
+bool reel_section_is_short_of_memory(const struct reel_section *section);
 /* Copies bytes out without keeping them; returns how many of them there are. */
 size_t reel_section_copy(const struct reel_section *section, uint64_t offset, size_t size,
 			 uint8_t *bytes_ret);

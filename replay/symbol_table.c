@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/elf_sections.h"
 #include "replay/range_map.h"
 #include "replay/section.h"
 #include "replay/symbol_table.h"
@@ -40,6 +41,7 @@ struct symbol_source {
 	size_t strings_size; /* up to and with the last NUL */
 	struct code_section *code;
 	size_t n_code;
+	bool out_of_memory;
 };
 
 void reel_symbol_table_destroy(struct reel_symbol_table *table)
@@ -91,7 +93,7 @@ static Elf_Data *extended_indexes(Elf *elf, size_t table)
 	return NULL;
 }
 
-/* False: the file has no table of that type, or an unusable one. */
+/* False: the file has no table of that type, or an unusable one, or there is no memory for it. */
 static bool open_source(struct reel_elf_file *file, uint32_t type, struct symbol_source *source)
 {
 	Elf *elf = reel_elf_file_handle(file);
@@ -112,12 +114,15 @@ static bool open_source(struct reel_elf_file *file, uint32_t type, struct symbol
 	} while (!gelf_getshdr(section, &header) || header.sh_type != type);
 
 	source->machine = reel_elf_file_machine(file);
+	(void)elf_errno();
 	source->symbols = elf_getdata(section, NULL);
 	strings = elf_getscn(elf, header.sh_link);
 	data = strings ? elf_getdata(strings, NULL) : NULL;
 	if (!source->symbols || !source->symbols->d_buf || source->symbols->d_type != ELF_T_SYM ||
-	    !data || !data->d_buf)
+	    !data || !data->d_buf) {
+		source->out_of_memory |= reel_elf_is_out_of_memory();
 		return false;
+	}
 	source->n = source->symbols->d_size / gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
 	source->extended = extended_indexes(elf, elf_ndxscn(section));
 	source->strings = data->d_buf;
@@ -305,7 +310,7 @@ struct reel_error *reel_symbol_table_visit(struct reel_elf_file *file,
 	struct reel_error *error;
 
 	if (!open_source(file, SHT_SYMTAB, &source))
-		return NULL;
+		return source.out_of_memory ? reel_error_no_memory() : NULL;
 	error = read_code_sections(reel_elf_file_handle(file), &source);
 	if (!error)
 		error = read_candidates(&source, &candidates);
@@ -332,7 +337,10 @@ struct reel_error *reel_symbol_table_create(struct reel_elf_file *file, struct r
 	else if (file &&
 		 (open_source(file, SHT_SYMTAB, &source) || open_source(file, SHT_DYNSYM, &source)))
 		from = file;
-	if (from) {
+	/* Another table would have other names. */
+	if (source.out_of_memory)
+		error = reel_error_no_memory();
+	if (from && !error) {
 		error = read_code_sections(reel_elf_file_handle(from), &source);
 		if (!error)
 			error = read_candidates(&source, &candidates);

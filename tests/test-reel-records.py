@@ -133,7 +133,7 @@ OUT_OF_RANGE = [
     ("THREAD", dict(comm=b"a\0")),
     ("MAP", dict(size=0)), ("MAP", dict(size=4097)), ("KERNEL_SYMBOL", dict(name=b"\0")),
     ("UNMAP", dict(size=0)), ("UNMAP", dict(how=3)), ("UNMAP", dict(address=(1 << 64) - 1)),
-    ("LOSS", dict(cause=0)), ("LOSS", dict(cause=10)),
+    ("LOSS", dict(cause=0)), ("LOSS", dict(cause=11)),
 ]
 
 # They end the block.

@@ -435,6 +435,13 @@ static void test_mutated(void **state)
 	free(bytes);
 }
 
+/* The number that elf_sections.c takes for a lack of memory. */
+static void test_no_memory_number(void **state)
+{
+	(void)state;
+	assert_string_equal(elf_errmsg(8), "out of memory");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -448,6 +455,7 @@ int main(void)
 		cmocka_unit_test(test_vdso),
 		cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_mutated),
+		cmocka_unit_test(test_no_memory_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory: RLIMIT_DATA, which counts what is writable and private (since Linux 4.7), so that all
+ * allocations fail, ours and those of libelf, libdw and zstd, and each failure is an error.
+ * RLIMIT_AS would count addresses, and the resident memory is limited by no system call.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "cli/decimal.h"
+#include "cli/limits.h"
+#include "cli/output.h"
+#include "cli/text.h"
+
+/* Below it nothing can be read at all, and no message be made. */
+#define MEMORY_MIN (16u << 20)
+
+/* What is in force; for messages and for the signal, which can't allocate. */
+static struct {
+	uint64_t memory;
+	char *file; /* escaped */
+	char out_of_time[512];
+	size_t out_of_time_size;
+} in_force;
+
+static uint64_t host_memory(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+}
+
+struct limits limits_default(void)
+{
+	return (struct limits){ .memory = host_memory() / 4 * 3 };
+}
+
+bool limits_parse_memory(const char *text, uint64_t *ret)
+{
+	static const char *const units[] = { "", "K", "M", "G", "T" };
+	const char *end;
+
+	if (!strcmp(text, "none")) {
+		*ret = 0;
+		return true;
+	}
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		size_t size = strlen(units[i]);
+
+		if (!decimal_parse(text, UINT64_C(1) << 10 * i, &end, ret))
+			return false;
+		if (strncasecmp(end, units[i], size) == 0 &&
+		    (!end[size] ||
+		     (i && (!strcasecmp(end + size, "iB") || !strcasecmp(end + size, "B")))))
+			return *ret >= MEMORY_MIN;
+	}
+	if (strcmp(end, "%") != 0 || !decimal_parse(text, PERCENT, &end, ret))
+		return false;
+	*ret = decimal_ratio(host_memory(), *ret, 100 * PERCENT);
+	return *ret >= MEMORY_MIN;
+}
+
+static void limit_memory(uint64_t memory)
+{
+	struct rlimit limit;
+
+	if (!memory || getrlimit(RLIMIT_DATA, &limit))
+		return;
+	/* What was allowed less before stays so. */
+	if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur <= memory)
+		return;
+	limit.rlim_cur = memory;
+	if (!setrlimit(RLIMIT_DATA, &limit))
+		in_force.memory = memory;
+}
+
+static void end_of_time(int signal_number)
+{
+	ssize_t written;
+
+	(void)signal_number;
+	written = write(STDERR_FILENO, in_force.out_of_time, in_force.out_of_time_size);
+	(void)written;
+	_exit(STATUS_ERROR);
+}
+
+static void limit_time(uint64_t time)
+{
+	struct itimerval timer = { .it_value = { .tv_sec = (time_t)(time / 1000000000),
+						 .tv_usec =
+							 (suseconds_t)(time / 1000 % 1000000) } };
+
+	if (!time)
+		return;
+	/* 0 would be no limit. */
+	if (!timer.it_value.tv_sec && !timer.it_value.tv_usec)
+		timer.it_value.tv_usec = 1;
+	snprintf(in_force.out_of_time, sizeof(in_force.out_of_time),
+		 "stackreel: %.300s: not done after %s, the --time-limit; a longer one may do\n",
+		 in_force.file, format_nanoseconds(time).text);
+	in_force.out_of_time_size = strlen(in_force.out_of_time);
+	signal(SIGALRM, end_of_time);
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+void limits_apply(const struct limits *limits, const char *file)
+{
+	free(in_force.file);
+	in_force.file = text_escape(file, "");
+	limit_memory(limits->memory);
+	limit_time(limits->time);
+}
+
+void limits_complain_of_memory(const char *what)
+{
+	static const char out_of_memory[] = "out of memory";
+	const char *file = in_force.file ? in_force.file : "";
+
+	if (!what)
+		what = out_of_memory;
+	if (in_force.memory)
+		complain("%s%s%s: --memory-limit is %s; a larger one may do", file,
+			 *file ? ": " : "", what, format_bytes(in_force.memory).text);
+	else
+		complain("%s%s%s", file, *file ? ": " : "", what);
+}
