@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "format/reader_parts.h"
 
@@ -81,6 +82,31 @@ static struct reel_error *read_trailer(struct reel_reader *reader)
 	return NULL;
 }
 
+/* Payloads are compressed, and have no holes; those of unknown blocks are not read. */
+#define HOLES_MAX  16
+#define HOLES_FREE (64u << 20)
+
+static struct reel_error *check_holes(const struct reel_reader *reader)
+{
+	uint64_t size = 0, stored;
+	struct stat status;
+
+	if (fstat(reader->source.fd, &status) || !status.st_blocks)
+		return NULL; /* some file systems do not tell */
+	stored = (uint64_t)status.st_blocks * 512;
+	for (size_t i = 0; i < reader->n_blocks; i++) {
+		if (reel_block_is_known(reader, &reader->blocks[i].header))
+			size += reader->blocks[i].header.stored_size;
+	}
+	if (size <= HOLES_FREE || (size - HOLES_FREE) / HOLES_MAX <= stored)
+		return NULL;
+	return reel_error_create(REEL_ERROR_CORRUPT,
+				 "%s: of the %llu bytes of its blocks, all but %llu are holes: it "
+				 "is not what a recorder wrote",
+				 reader->source.name, (unsigned long long)size,
+				 (unsigned long long)stored);
+}
+
 static struct reel_error *find_blocks(struct reel_reader *reader,
 				      const struct reel_identities *identities)
 {
@@ -95,6 +121,8 @@ static struct reel_error *find_blocks(struct reel_reader *reader,
 		error = reel_reader_read_index(reader, &reader->has_index);
 	if (!error && !reader->has_index)
 		error = reel_reader_scan(reader);
+	if (!error)
+		error = check_holes(reader);
 	if (!error && reel_reader_is_encrypted(reader) && !reader->cipher && !reader->lock)
 		error = reel_reader_open_last_keys(reader, identities);
 	if (!error)

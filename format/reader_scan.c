@@ -5,8 +5,10 @@
  * linear in the file's size, whatever is in it.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "format/reader_parts.h"
 
@@ -47,14 +49,29 @@ static bool search_window(const struct scan *scan, size_t size, size_t at, size_
 	return false;
 }
 
+/* Where the bytes from `offset` on may be other than 0, as a header's first one is: holes take none
+ * of the disk, and any time to search. */
+static uint64_t skip_hole(const struct scan *scan, uint64_t offset)
+{
+	off_t data = lseek(scan->reader->source.fd, (off_t)offset, SEEK_DATA);
+
+	/* Nothing but a hole follows, or the file system does not tell. */
+	if (data < 0)
+		return errno == ENXIO ? scan->end : offset;
+	return (uint64_t)data;
+}
+
 /* The offset of the first whole header from `offset` on, the blocks' end if there is none. */
 static struct reel_error *search(struct scan *scan, uint64_t offset, uint64_t *ret)
 {
 	while (offset < scan->end && scan->end - offset >= REEL_BLOCK_HEADER_SIZE) {
-		size_t size = scan->end - offset < WINDOW ? scan->end - offset : WINDOW;
 		struct reel_error *error;
-		size_t hit;
+		size_t hit, size;
 
+		offset = skip_hole(scan, offset);
+		if (offset >= scan->end)
+			break;
+		size = scan->end - offset < WINDOW ? scan->end - offset : WINDOW;
 		error = reel_source_read(&scan->reader->source, offset, scan->window, size);
 		if (error)
 			return error;

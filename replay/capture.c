@@ -7,6 +7,12 @@
 #include "space/timeline.h"
 
 #define PROBLEMS_MAX 1000
+/* A path and a build-id take more bytes. */
+#define MODULES_FREE	65536
+#define MODULE_SIZE_MIN 16
+/* And so does what is loaded: its name, its symbols, and its mapping. */
+#define SYMBOL_TIMES_FREE 65536
+#define SYMBOL_TIME_SIZE  16
 
 struct reel_error *reel_capture_add_problem(struct reel_capture *capture,
 					    struct reel_error *problem)
@@ -186,6 +192,23 @@ static struct reel_error *take_loss(struct reel_capture *capture,
 	return NULL;
 }
 
+static struct reel_error *take_module(struct reel_capture *capture,
+				      const struct reel_record *record)
+{
+	bool is_first = !capture->lacks_modules;
+
+	if (capture->modules_left) {
+		capture->modules_left--;
+		return reel_timeline_add(capture->timeline, record);
+	}
+	capture->lacks_modules = true;
+	return is_first
+		       ? reel_error_create(REEL_ERROR_CORRUPT,
+					   "more MODULE records than a file of this size can have: "
+					   "the others are left out")
+		       : NULL;
+}
+
 /* A loss, and which one in the file it was. */
 struct numbered_loss {
 	struct reel_loss_info loss;
@@ -246,6 +269,8 @@ static struct reel_error *take_record(struct reel_capture *capture,
 		return take_event(capture, &record->event);
 	case REEL_RECORD_LOSS:
 		return take_loss(capture, &record->loss);
+	case REEL_RECORD_MODULE:
+		return take_module(capture, record);
 	case REEL_RECORD_END:
 		capture->info.samples = record->end.samples;
 		return NULL;
@@ -287,6 +312,32 @@ static struct reel_error *module_path(struct reel_capture *capture, uint64_t id,
 	return NULL;
 }
 
+/*
+ * Symbols of a time share what is kept of it: those of a module or a program that was loaded then.
+ * False: there are too many of them.
+ */
+static bool may_change(struct reel_capture *capture, uint64_t time)
+{
+	if (time == capture->last_symbol_time)
+		return true;
+	if (!capture->symbol_times_left)
+		return false;
+	capture->symbol_times_left--;
+	capture->last_symbol_time = time;
+	return true;
+}
+
+static struct reel_error *too_many_symbols(struct reel_capture *capture)
+{
+	bool is_first = !capture->lacks_symbols;
+
+	capture->lacks_symbols = true;
+	return is_first ? reel_error_create(REEL_ERROR_CORRUPT,
+					    "KERNEL_SYMBOL records of more times than a file of "
+					    "this size can have: the others are left out")
+			: NULL;
+}
+
 /* What needs the modules: the second pass. */
 static struct reel_error *take_late_record(struct reel_capture *capture,
 					   const struct reel_record *record)
@@ -299,6 +350,8 @@ static struct reel_error *take_late_record(struct reel_capture *capture,
 		return reel_modules_add_image(capture->modules, &record->image);
 	if (record->id != REEL_RECORD_KERNEL_SYMBOL)
 		return NULL;
+	if (!may_change(capture, from->since))
+		return too_many_symbols(capture);
 	symbol = (struct reel_kernel_symbol){
 		.address = from->address,
 		.size = from->size,
@@ -681,6 +734,10 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 		return reel_error_no_memory();
 	}
 	capture->reader = reader;
+	capture->modules_left =
+		MODULES_FREE + reel_reader_file_size(capture->reader) / MODULE_SIZE_MIN;
+	capture->symbol_times_left =
+		SYMBOL_TIMES_FREE + reel_reader_file_size(capture->reader) / SYMBOL_TIME_SIZE;
 	capture->info = (struct reel_capture_info){
 		.tool_version = "",
 		.hostname = "",

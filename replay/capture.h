@@ -23,6 +23,11 @@ struct reel_capture {
 	size_t n_events, events_capacity;
 	struct reel_loss_info *losses;
 	size_t n_losses, losses_capacity;
+	uint64_t modules_left; /* that may be defined */
+	bool lacks_modules;    /* There were more. */
+	/* How often KERNEL_SYMBOL records may have another time than the one before. */
+	uint64_t symbol_times_left, last_symbol_time;
+	bool lacks_symbols; /* There were more. */
 	/* Of the timeline's modules, NULL until they are needed. */
 	const char **module_paths;
 	uint64_t *module_frames; /* that fell into each, by its index, in the traces so far */

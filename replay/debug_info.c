@@ -7,6 +7,9 @@
 #include "replay/inline_chain.h"
 #include "replay/line_table.h"
 
+/* Bytes of a line program from a checkpoint to a row: some hundred mostly. */
+#define LINE_WORK 4096
+
 struct reel_debug_info {
 	struct reel_dies dies;
 	struct reel_range_map units; /* values are indexes of the DWARF's units */
@@ -159,6 +162,8 @@ static struct reel_error *find_line(struct reel_debug_info *info, struct reel_un
 		error = open_lines(info, unit);
 	if (error || !reel_line_table_find(unit->lines, address, &line))
 		return error;
+	if (!reel_dwarf_work_beyond(info->dies.dwarf, line.work, LINE_WORK))
+		return NULL;
 	ret->file = reel_line_table_path(unit->lines, line.file);
 	ret->line = line.line;
 	ret->column = line.column;

@@ -198,5 +198,6 @@ bool reel_die_read(const struct reel_abbreviations *abbreviations, const uint8_t
 		return false;
 	*tag_ret = abbreviation->tag;
 	read_values(abbreviations, &cursor, abbreviation, ret);
+	ret->size = reel_cursor_offset(&cursor);
 	return !cursor.failed;
 }

@@ -19,6 +19,7 @@ struct reel_die {
 /* Of one DIE; those whose form is 0 it does not have. */
 struct reel_die_values {
 	struct reel_form_value at[REEL_N_ATTRIBUTES];
+	size_t size; /* of a DIE that was read by itself, in bytes */
 };
 
 struct reel_die_scan {

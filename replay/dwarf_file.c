@@ -362,6 +362,11 @@ struct reel_error *reel_dwarf_open(struct reel_elf_file *file,
 	return NULL;
 }
 
+bool reel_dwarf_work_beyond(struct reel_dwarf *dwarf, uint64_t size, uint64_t usual)
+{
+	return size <= usual || reel_dwarf_work(dwarf, size - usual);
+}
+
 bool reel_dwarf_is_short_of_memory(const struct reel_dwarf *dwarf)
 {
 	const struct reel_section *sections[] = { &dwarf->info,	       &dwarf->abbreviations,
@@ -423,7 +428,9 @@ bool reel_dwarf_die(struct reel_dwarf *dwarf, struct reel_unit *unit, uint64_t o
 {
 	uint16_t tag;
 
-	return offset >= unit->die_offset && offset < unit->end && reel_dwarf_load(dwarf, unit) &&
-	       reel_die_read(unit->abbreviations, dwarf->info.bytes + offset,
-			     dwarf->info.bytes + unit->end, ret, &tag);
+	if (offset < unit->die_offset || offset >= unit->end || !reel_dwarf_load(dwarf, unit) ||
+	    !reel_die_read(unit->abbreviations, dwarf->info.bytes + offset,
+			   dwarf->info.bytes + unit->end, ret, &tag))
+		return false;
+	return reel_dwarf_work_beyond(dwarf, ret->size, HEAD_SIZE);
 }

@@ -75,6 +75,8 @@ struct reel_unit *reel_dwarf_unit(const struct reel_dwarf *dwarf, uint64_t offse
 bool reel_dwarf_is_short_of_memory(const struct reel_dwarf *dwarf);
 /* Takes `size` bytes of the work that is left; false: there is no more, and `exhausted` is set. */
 bool reel_dwarf_work(struct reel_dwarf *dwarf, uint64_t size);
+/* The same of what is read again for each look-up, and has a `usual` size at most in real files. */
+bool reel_dwarf_work_beyond(struct reel_dwarf *dwarf, uint64_t size, uint64_t usual);
 /* Makes all bytes of a unit be there, and its abbreviations; false: they cannot be read. */
 bool reel_dwarf_load(struct reel_dwarf *dwarf, struct reel_unit *unit);
 /* The values of the DIE at an offset of the unit; false: there is none. */

@@ -505,7 +505,8 @@ static bool find_row(const struct reel_line_table *table, const struct sequence 
 	}
 	if (!low)
 		return false;
-	*ret = (struct reel_line){ rows[low - 1].file, rows[low - 1].line, rows[low - 1].column };
+	*ret = (struct reel_line){ rows[low - 1].file, rows[low - 1].line, rows[low - 1].column,
+				   0 };
 	return true;
 }
 
@@ -538,6 +539,7 @@ static bool make_row(const struct reel_line_table *table, const struct sequence 
 			.column = state.column > UINT16_MAX ? 0 : (uint32_t)state.column,
 		};
 	while (run(table, &cursor, &state) == REEL_LINE_ROW && state.address <= address);
+	ret->work = reel_cursor_offset(&cursor);
 	return true;
 }
 

@@ -30,6 +30,7 @@ void reel_line_table_destroy(struct reel_line_table *table);
 struct reel_line {
 	uint64_t file; /* for reel_line_table_path */
 	uint32_t line, column;
+	size_t work; /* bytes of the program that were run for it */
 };
 
 /* False: the table does not know the address. */
