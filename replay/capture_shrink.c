@@ -113,10 +113,10 @@ static struct reel_error *forget_reads(struct shrink *shrink, const struct reel_
 		shrink->starts[i] = size;
 		size += sample->regions[i].size;
 	}
-	if (size > shrink->capacity) {
+	if (!shrink->read || size > shrink->capacity) {
 		free(shrink->read);
 		shrink->capacity = 0;
-		shrink->read = malloc(size);
+		shrink->read = malloc(size + 1); /* NULL is no place, not even for no bytes */
 		if (!shrink->read)
 			return reel_error_no_memory();
 		shrink->capacity = size;
@@ -192,14 +192,24 @@ static struct reel_error *scrub_read(struct shrink *shrink, struct reel_rewrite_
 	error = reel_capture_scrub_sample(shrink->capture, shrink->scrubber, &scrubbed);
 	if (!error)
 		error = reel_sample_unwind(shrink->unwinder, &scrubbed, space, &frames, &stop);
-	if (error || !path_is(&shrink->path, frames, stop))
-		return error;
-	sample->flags = scrubbed.flags;
-	memcpy(rewritten->values, scrubbed.values,
-	       sample->layout->n_slots * sizeof(*rewritten->values));
-	for (size_t i = 0; i < sample->n_regions; i++)
-		memcpy(rewritten->bytes[i], scrubbed.regions[i].bytes, sample->regions[i].size);
-	return NULL;
+	if (!error && path_is(&shrink->path, frames, stop))
+		*sample = scrubbed;
+	return error;
+}
+
+/* A chain without registers: where scrubbing changes the trace, it has what is no address of code.
+ */
+static struct reel_error *scrub_chain(struct shrink *shrink, struct reel_rewrite_sample *rewritten,
+				      const struct reel_space_state *space)
+{
+	const struct reel_unwind_frames *frames;
+	struct reel_error *error;
+	enum reel_stop stop;
+
+	error = reel_sample_unwind(shrink->unwinder, &rewritten->sample, space, &frames, &stop);
+	if (!error)
+		error = path_set(&shrink->path, frames, stop);
+	return error ? error : scrub_read(shrink, rewritten, space);
 }
 
 static struct reel_error *shrink_sample(void *context, struct reel_rewrite_sample *rewritten)
@@ -211,9 +221,8 @@ static struct reel_error *shrink_sample(void *context, struct reel_rewrite_sampl
 	struct reel_error *error;
 	enum reel_stop stop;
 
-	/* Nothing can be found from what it has. */
 	if (!sample->layout)
-		return reel_capture_scrub_sample(shrink->capture, shrink->scrubber, sample);
+		return scrub_chain(shrink, rewritten, space);
 	error = forget_reads(shrink, sample);
 	if (error)
 		return error;

@@ -177,6 +177,53 @@ static void test_options_are_kept(void **state)
 	reel_capture_close(capture);
 }
 
+/* ---- shrinking ---------------------------------------------------------------- */
+
+/* A walk by frame pointers takes anything for a return address; scrubbing would take it away. */
+static void test_shrinks_chains(void **state)
+{
+	uint64_t chain[] = { 0x401100, 0x401200, 0x68736d6170617373 };
+	struct reel_sample sample = {
+		.id = 1,
+		.time = EXAMPLE_START + 1,
+		.thread = 1,
+		.event = 1,
+		.where = REEL_WHERE_USER,
+		.frame_chain = chain,
+		.n_frame_chain = 3,
+	};
+	int from = memory_file("", 0), to = memory_file("", 0);
+	struct reel_record end = example_end_record(1);
+	const struct reel_trace *trace;
+	struct reel_capture *capture;
+	struct reel_writer *writer;
+	struct reel_traces *traces;
+	char path[64];
+
+	(void)state;
+	must(reel_writer_create(from, "chain", NULL, example_id, &writer));
+	example_side(writer);
+	must(reel_writer_sample(writer, &sample));
+	must(reel_writer_record(writer, &end));
+	must(reel_writer_finish(writer));
+	reel_writer_destroy(writer);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", from);
+	must(reel_capture_open(path, NULL, &capture));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", to);
+	must(reel_capture_shrink(capture, path, NULL, NULL));
+	reel_capture_close(capture);
+	must(reel_capture_open(path, NULL, &capture));
+	must(reel_traces_create(capture, NULL, &traces));
+	must(reel_traces_next(traces, &trace));
+	assert_non_null(trace);
+	assert_int_equal(trace->n_frames, 3);
+	assert_int_equal(trace->addresses[2], chain[2]);
+	reel_traces_destroy(traces);
+	reel_capture_close(capture);
+	close(from);
+	close(to);
+}
+
 /* ---- changes ------------------------------------------------------------------- */
 
 static struct reel_error *clear_sample(void *context, struct reel_rewrite_sample *sample)
@@ -266,9 +313,8 @@ static void test_changes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_copies),
-		cmocka_unit_test(test_copies_of_samples),
-		cmocka_unit_test(test_options_are_kept),
+		cmocka_unit_test(test_copies),		 cmocka_unit_test(test_copies_of_samples),
+		cmocka_unit_test(test_options_are_kept), cmocka_unit_test(test_shrinks_chains),
 		cmocka_unit_test(test_changes),
 	};
 
