@@ -35,21 +35,23 @@ static const uint8_t *sibling_at(const struct reel_die_scan *scan,
 static void go_over_values(struct reel_die_scan *scan, const struct reel_abbreviation *abbreviation)
 {
 	const struct reel_abbreviations *abbreviations = scan->abbreviations;
-	const uint16_t *step = abbreviations->steps + abbreviation->first_step;
+	uint32_t end = abbreviation->first_step + abbreviation->n_steps;
 	struct reel_cursor *cursor = &scan->cursor;
 
 	scan->sibling = NULL;
-	for (uint32_t i = 0; i < abbreviation->n_steps; i++) {
-		if (step[i] & REEL_STEP_SKIP)
-			reel_cursor_take(cursor, step[i] & (REEL_STEP_SKIP - 1));
-		else if (step[i] & REEL_STEP_SIBLING) {
+	for (uint32_t i = abbreviation->first_step; i < end; i++) {
+		uint16_t step = abbreviations->steps[i];
+
+		if (step & REEL_STEP_SKIP)
+			reel_cursor_take(cursor, step & (REEL_STEP_SKIP - 1));
+		else if (step & REEL_STEP_SIBLING) {
 			struct reel_form_value value;
 
-			reel_form_take(&abbreviations->format, cursor, step[i] - REEL_STEP_SIBLING,
-				       0, &value);
+			reel_form_take(&abbreviations->format, cursor, step - REEL_STEP_SIBLING, 0,
+				       &value);
 			scan->sibling = sibling_at(scan, &value);
 		} else {
-			reel_form_skip(&abbreviations->format, cursor, step[i]);
+			reel_form_skip(&abbreviations->format, cursor, step);
 		}
 	}
 }

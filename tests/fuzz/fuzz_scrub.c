@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "replay/rewrite.h"
 #include "replay/sample_scrub.h"
+#include "space/scrub.h"
 #include "tests/fuzz/replay_parts.h"
 #include "tests/support/read_all.h"
 
@@ -21,8 +22,11 @@ static struct reel_error *scrub_sample(void *context, struct reel_rewrite_sample
 	return reel_capture_scrub_sample(scrub->capture, scrub->scrubber, &rewritten->sample);
 }
 
-/* As reel_capture_scrub, but in columns: the dense way takes a hundred times as long. */
-static void scrub(struct reel_capture *capture, struct fuzz_file *to, struct outcome *ret)
+/*
+ * As reel_capture_scrub, but in columns: the dense way takes a hundred times as long.  False: it
+ * can't be written, as what no recorder would write (numbers of samples that do not ascend).
+ */
+static bool scrub(struct reel_capture *capture, struct fuzz_file *to, struct outcome *ret)
 {
 	struct scrub scrub = { .capture = capture };
 	const struct reel_rewrite_options options = {
@@ -32,16 +36,20 @@ static void scrub(struct reel_capture *capture, struct fuzz_file *to, struct out
 	};
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct reel_rewrite_counts counts;
+	bool fine;
 
 	fuzz_file_fill(to, "", 0);
 	must_be(lseek(to->fd, 0, SEEK_SET) == 0, "at the start");
 	must(reel_scrubber_create(&scrub.scrubber));
-	must(reel_rewrite(capture, to->fd, "scrubbed", &options, &counts));
+	fine = fuzz_fine(reel_rewrite(capture, to->fd, "scrubbed", &options, &counts));
 	reel_scrubber_destroy(scrub.scrubber);
+	if (!fine)
+		return false;
 	file_content(to->fd, &bytes);
 	read_all(bytes.bytes, bytes.size, ret);
 	must_be(ret->opened && ret->has_trailer, "a whole capture");
 	must_be(ret->samples == counts.samples, "as many samples as were counted");
+	return true;
 }
 
 static void scrub_again(const struct replay_parts *parts, const struct fuzz_file *once,
@@ -53,14 +61,51 @@ static void scrub_again(const struct replay_parts *parts, const struct fuzz_file
 	struct outcome first, second;
 
 	must_be(replay_open(parts, once->path, 1, &capture), "a capture that can be opened");
-	scrub(capture, &twice, &second);
-	must_be(second.samples == samples, "as many samples");
+	must_be(scrub(capture, &twice, &second) && second.samples == samples, "as many samples");
 	file_content(once->fd, &a);
 	read_all(a.bytes, a.size, &first);
 	must_be(first.checksum == second.checksum, "what is scrubbed already stays as it is");
 	reel_buffer_free(&first.text);
 	reel_buffer_free(&second.text);
 	reel_capture_close(capture);
+}
+
+/*
+ * A chain that another recorder walked may have anything for an address, and where an image in the
+ * capture or a frame pointer leads the walk astray, a word of the program's may be taken for one:
+ * what is no address of code has become 1 (SPEC.md, 8.1).  All else is the same.
+ */
+static void compare_traces(const struct reel_trace *raw, const struct reel_trace *scrubbed)
+{
+	must_be(raw->id == scrubbed->id && raw->stop == scrubbed->stop &&
+			raw->n_frames == scrubbed->n_frames,
+		"the same trace");
+	for (size_t i = 0; i < raw->n_frames; i++) {
+		if (scrubbed->addresses[i] == REEL_SCRUBBED_WORD)
+			continue;
+		must_be(raw->addresses[i] == scrubbed->addresses[i] &&
+				raw->steps[i] == scrubbed->steps[i] &&
+				!strcmp(raw->frames[i]->function, scrubbed->frames[i]->function),
+			"the same frame");
+	}
+}
+
+static void compare_captures(struct reel_capture *raw, struct reel_capture *scrubbed)
+{
+	const struct reel_trace *a, *b;
+	struct reel_traces *of_raw, *of_scrubbed;
+
+	must(reel_traces_create(raw, NULL, &of_raw));
+	must(reel_traces_create(scrubbed, NULL, &of_scrubbed));
+	do {
+		must(reel_traces_next(of_raw, &a));
+		must(reel_traces_next(of_scrubbed, &b));
+		must_be(!a == !b, "as many traces");
+		if (a)
+			compare_traces(a, b);
+	} while (a);
+	reel_traces_destroy(of_scrubbed);
+	reel_traces_destroy(of_raw);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -74,13 +119,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	replay_parts_take(&input, &parts);
 	if (!replay_open(&parts, parts.capture.path, 1, &capture))
 		return 0;
-	scrub(capture, &once, &outcome);
-	scrub_again(&parts, &once, outcome.samples);
-	must_be(replay_open(&parts, once.path, 1, &scrubbed), "a capture that opens");
-	if (!parts.has_elf)
-		must_be_same_traces(capture, scrubbed, "the same traces");
-	reel_capture_close(scrubbed);
-	reel_buffer_free(&outcome.text);
+	if (scrub(capture, &once, &outcome)) {
+		scrub_again(&parts, &once, outcome.samples);
+		must_be(replay_open(&parts, once.path, 1, &scrubbed), "a capture that opens");
+		if (!parts.has_elf)
+			compare_captures(capture, scrubbed);
+		reel_capture_close(scrubbed);
+		reel_buffer_free(&outcome.text);
+	}
 	reel_capture_close(capture);
 	return 0;
 }
