@@ -95,7 +95,7 @@ static struct reel_error *check_holes(const struct reel_reader *reader)
 		return NULL; /* some file systems do not tell */
 	stored = (uint64_t)status.st_blocks * 512;
 	for (size_t i = 0; i < reader->n_blocks; i++) {
-		if (reel_block_is_known(reader, &reader->blocks[i].header))
+		if (reel_block_is_known(&reader->blocks[i].header))
 			size += reader->blocks[i].header.stored_size;
 	}
 	if (size <= HOLES_FREE || (size - HOLES_FREE) / HOLES_MAX <= stored)

@@ -4,8 +4,25 @@
 
 #include "include/stackreel.h"
 #include "record/module_table.h"
+#include "record/quantity.h"
+#include "record/quantity.h"
 #include "space/module_kind.h"
 #include "space/module_set.h"
+
+/*
+ * What a mapped file said of itself, for a moment: a process may have it mapped thousands of times.
+ * Of that process only, since numbers of files are not unique (btrfs: in a volume, of several).
+ */
+struct answer {
+	uint32_t pid, device_major, device_minor;
+	uint64_t inode; /* 0: empty */
+	uint64_t until;
+	struct reel_proc_file file;
+};
+
+/* Each at the place that its numbers give. */
+#define ANSWERS	    256
+#define ANSWER_TIME REEL_NS_PER_SECOND
 
 /* Modules may have so many bytes before it is looked which of them are mapped still. */
 #define BYTES_MIN (4u << 20)
@@ -14,6 +31,7 @@ struct reel_module_table {
 	struct reel_module_set *set;
 	struct reel_inspector *inspector;
 	size_t bytes, bytes_max;
+	struct answer answers[ANSWERS];
 };
 
 struct reel_error *reel_module_table_create(struct reel_inspector *inspector,
@@ -109,6 +127,28 @@ void reel_module_table_forget_unused(struct reel_module_table *table)
 
 /* ---- mapped files ------------------------------------------------------------------ */
 
+/* NULL if the file cannot be asked. */
+static const struct reel_proc_file *ask_file(struct reel_module_table *table, uint32_t pid,
+					     const struct reel_proc_map *map)
+{
+	struct answer *answer = &table->answers[(map->inode ^ pid) % ANSWERS];
+	uint64_t now = reel_now();
+
+	if (answer->pid == pid && answer->device_major == map->device_major &&
+	    answer->device_minor == map->device_minor && answer->inode == map->inode &&
+	    now < answer->until)
+		return &answer->file;
+	answer->inode = 0;
+	if (!reel_inspector_file(table->inspector, pid, map, &answer->file))
+		return NULL;
+	answer->pid = pid;
+	answer->device_major = map->device_major;
+	answer->device_minor = map->device_minor;
+	answer->inode = map->inode;
+	answer->until = now + ANSWER_TIME;
+	return &answer->file;
+}
+
 struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table, uint32_t pid,
 						const struct reel_proc_map *map,
 						const struct reel_build_id *build_id,
@@ -127,12 +167,12 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 	if (build_id)
 		identity.build_id = *build_id;
 	if (!identity.build_id.size && map->inode && !is_special) {
-		struct reel_proc_file file;
+		const struct reel_proc_file *file = ask_file(table, pid, map);
 
-		if (reel_inspector_file(table->inspector, pid, map, &file)) {
-			identity.build_id = file.build_id;
+		if (file) {
+			identity.build_id = file->build_id;
 			if (!generation)
-				identity.inode_generation = file.generation;
+				identity.inode_generation = file->generation;
 		}
 	}
 	/* An ELF file in a memfd or in shared memory is as good as any. */

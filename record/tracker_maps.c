@@ -6,6 +6,7 @@
 
 #include "include/stackreel.h"
 #include "record/maps_reader.h"
+#include "record/quantity.h"
 #include "record/tracker_parts.h"
 
 /* What is read of a process: as many mappings as the kernel allows by default, and 64 bytes a path.
@@ -324,7 +325,7 @@ static bool is_in_list(const struct map_list *list, const struct reel_mapping *m
 }
 
 struct reel_error *tracker_maps_replace(struct reel_tracker *tracker, struct process *process,
-					uint64_t time, const struct map_list *list)
+					uint64_t time, uint64_t deadline, struct map_list *list)
 {
 	const struct reel_proc_map *last = list->count ? &list->maps[list->count - 1] : NULL;
 	uint64_t end = list->answer == REEL_ANSWER_WHOLE ? UINT64_MAX
@@ -344,8 +345,14 @@ struct reel_error *tracker_maps_replace(struct reel_tracker *tracker, struct pro
 		error = unmap(tracker, process, time, old.mappings[i].address, old.mappings[i].size,
 			      REEL_UNMAP_INFERRED_ABSENT);
 	}
-	for (size_t i = 0; i < list->count && !error; i++)
+	for (size_t i = 0; i < list->count && !error; i++) {
+		/* Their files may have to be opened. */
+		if (reel_now() > deadline) {
+			list->answer = REEL_ANSWER_PART;
+			break;
+		}
 		error = tracker_map(tracker, process, time, &list->maps[i], NULL, 0);
+	}
 	free(old.mappings);
 	return error;
 }

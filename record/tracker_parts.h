@@ -174,10 +174,11 @@ uint64_t map_list_vdso(const struct map_list *list);
 
 /*
  * Removes what the process has not mapped any more according to the list, as far as that goes, and
- * adds what is new.
+ * adds what is new; up to the deadline, and then the list is one of a part.
  */
 struct reel_error *tracker_maps_replace(struct reel_tracker *tracker, struct process *process,
-					uint64_t time, const struct map_list *list) REEL_MUST_CHECK;
+					uint64_t time, uint64_t deadline,
+					struct map_list *list) REEL_MUST_CHECK;
 
 /* ---- tracker_limits.c ---- */
 

@@ -116,8 +116,8 @@ struct reel_error *tracker_scan(struct reel_tracker *tracker, uint32_t pid, uint
 			    : tracker_process_create(tracker, &space, followed, known, ret);
 	if (!error && maps.process.word_bits)
 		(*ret)->vdso_kind = maps.process.word_bits == 32 ? VDSO_COMPAT : VDSO_NATIVE;
-	for (size_t i = 0; i < maps.count && !error; i++)
-		error = tracker_map(tracker, *ret, time, &maps.maps[i], NULL, 0);
+	if (!error)
+		error = tracker_maps_replace(tracker, *ret, time, deadline, &maps);
 	if (!error && look)
 		error = scan_threads(tracker, *ret, time, deadline, false);
 	if (!error)
@@ -325,9 +325,9 @@ struct reel_error *tracker_rescan(struct reel_tracker *tracker, struct process *
 	}
 	/* What cannot be read says nothing. */
 	map_list_read(tracker, pid, deadline, &maps);
-	is_cut = maps.answer == REEL_ANSWER_PART;
 	if (maps.answer != REEL_ANSWER_NONE && !maps.failed)
-		error = tracker_maps_replace(tracker, process, now, &maps);
+		error = tracker_maps_replace(tracker, process, now, deadline, &maps);
+	is_cut = maps.answer == REEL_ANSWER_PART;
 	map_list_free(&maps);
 	for (struct thread *thread = process->threads, *next; thread && !error; thread = next) {
 		next = thread->next;

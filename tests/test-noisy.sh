@@ -1,0 +1,94 @@
+#!/bin/bash
+# A recording of the whole host beside an unprivileged program that gives the recorder as much to do as it can (tests/programs/noisy.c):
+# it must not cost others more than a twentieth of their samples, nor the recorder more memory than its man page says.
+# run.sh: records
+# shellcheck disable=SC2181
+set -u
+cd "$(dirname "$0")/.." || exit
+recorder=$PWD/${O:-build}/stackreel-record
+tests=$PWD/tests
+. tests/count.sh
+work=$(mktemp -d)
+chmod 755 "$work"
+noise=
+trap '[ -z "$noise" ] || kill "$noise" 2>/dev/null; rm -rf "$work"' EXIT
+
+if [ ! -x "$recorder" ] || [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
+    skip "root, setpriv and $recorder are needed"
+    finish
+fi
+for program in busy noisy; do
+    "${CC:-cc}" -O2 -g -pthread -o "$work/$program" "tests/programs/$program.c" || { failed=1; finish; }
+done
+cd "$work" || exit
+"$recorder" -q -o probe.reel -- true 2>err
+[ -s probe.reel ] || { skip "$(head -n 1 err)"; finish; }
+
+frequency=499
+# VmHWM with a ring of 16 MB, which is mapped twice: 40 MB, and what one process can make it keep.
+memory_max_kb=110000
+
+# beside MODE...: records while noisy does that and, as another user, a program uses a second of CPU time. Fills in samples (of the
+# victim), lost and all (of everyone), left_out and memory.
+beside() {
+    local recording peak
+    rm -rf noise && mkdir noise && chmod 777 noise
+    : >started
+    (cd noise && exec setpriv --reuid=65534 --regid=65534 --clear-groups ../noisy "$@" 60 >../started) &
+    noise=$!
+    # So that /proc tells of all its mappings.
+    if [ "$1" = maps ]; then
+        for _ in $(seq 600); do [ -s started ] && break; sleep 0.1; done
+    fi
+    "$recorder" -a -F $frequency --ring-size 16M -o a.reel -- setpriv --reuid=1 --regid=1 --clear-groups ./busy spin 1 2>err &
+    recording=$!
+    peak=0
+    while [ -r /proc/$recording/status ]; do
+        memory=$(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' /proc/$recording/status 2>/dev/null)
+        [ "${memory:-0}" -gt "$peak" ] && peak=$memory
+        sleep 0.1
+    done
+    wait $recording
+    local status=$?
+    kill "$noise"
+    wait "$noise" 2>/dev/null
+    noise=
+    memory=$peak
+    read -r samples all lost left_out < <(python3 "$tests/reel_reader.py" a.reel | python3 -c '
+import json, sys
+comms, lost, counts = {}, {}, {}
+for line in sys.stdin:
+    record = json.loads(line)
+    kind = record.get("record")
+    if kind == "SAMPLE":
+        counts[record["thread"]] = counts.get(record["thread"], 0) + 1
+    elif kind in ("THREAD", "THREAD_COMM"):
+        comms[record["id" if kind == "THREAD" else "thread"]] = record["comm"]
+    elif kind == "LOSS":
+        lost[record["cause"]] = lost.get(record["cause"], 0) + record["count"]
+print(sum(n for thread, n in counts.items() if comms.get(thread) == "busy"), sum(counts.values()),
+      sum(lost.get(cause, 0) for cause in (1, 2, 6)), lost.get(10, 0))')
+    facts="of $frequency samples $samples recorded; $lost lost of $((all + lost)) of everyone, $left_out left out, $memory KB"
+    return $status
+}
+
+check() {
+    beside "$@"
+    ok "$*: it is recorded"
+    echo "$*: $facts"
+    # By the victim's CPU time, which a busy host does not change; where time is stolen from the host its timers come late.
+    [ "$samples" -ge $((frequency * 8 / 10)) ] && [ $((lost * 20)) -le $((all + lost)) ]
+    ok "$*: at most a twentieth of the samples is lost: $facts"
+    [ "$memory" -le $memory_max_kb ]
+    ok "$*: the recorder's memory: $facts"
+}
+
+check memfds
+check addresses
+check maps 60000
+[ "$left_out" -gt 0 ] && grep -qE ', [0-9,]+ mappings? (and names|or name) left out' err
+ok "what is left out is counted and told: $(tail -n 1 err)"
+check forks
+check names
+
+finish
