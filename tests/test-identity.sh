@@ -114,7 +114,7 @@ names_are_right() {
 # The attacker's copy is there before the recording: /proc tells of it.
 ok "recording beside an attacker" attack
 ok "each process's frames have the names of the file that it mapped" names_are_right
-[ "$(python3 "$reader" a.reel | grep '"MODULE"' | grep -c $id)" = 2 ]
+[ "$(python3 "$reader" a.reel | grep '"MODULE"' | grep -c "${id#0x}")" = 2 ]
 ok "two modules of one build-id"
 python3 "$reader" a.reel | grep '"MODULE"' | grep -q "$work/usr/libpassword.so"
 ok "one has the victim's path"
