@@ -2,7 +2,7 @@
 # Whose file names whose frames: a copy of a library with the same build-id, other names and other code, that an attacker maps before
 # the victim maps the library itself. Both are unprivileged users. Needs root and BPF.
 # run.sh: records
-# shellcheck disable=SC2181
+# shellcheck disable=SC2015,SC2181,SC2317
 set -u
 cd "$(dirname "$0")/.." || exit
 recorder=$PWD/${O:-build}/stackreel-record
@@ -75,17 +75,10 @@ $cc -O1 -g -o run run.c -ldl &&
 "$recorder" -q -o probe.reel -- true 2>err
 [ -s probe.reel ] || { skip "$(head -n 1 err)"; finish; }
 
-# as USER COMMAND...
-as() {
-    local user=$1
-    shift
-    setpriv --reuid="$user" --regid="$user" --clear-groups "$@"
-}
-
 # attack OPTION...: the attacker maps and runs his copy, then the victim comes. What is recorded is in a.reel.
 attack() {
     : >mapped
-    as 65534 ./attacker "$work/home/libforged.so" forged_name_xx 1000 >mapped &
+    setpriv --reuid=65534 --regid=65534 --clear-groups ./attacker "$work/home/libforged.so" forged_name_xx 1000 >mapped &
     attacker=$!
     for _ in $(seq 200); do [ -s mapped ] && break; sleep 0.05; done
     "$recorder" -a -F 499 "$@" -o a.reel -- setpriv --reuid=1 --regid=1 --clear-groups \
