@@ -2,7 +2,7 @@
 # Whose file names whose frames: a copy of a library with the same build-id, other names and other code, that an attacker maps before
 # the victim maps the library itself. Both are unprivileged users. Needs root and BPF.
 # run.sh: records
-# shellcheck disable=SC2015,SC2181,SC2317
+# shellcheck disable=SC2015,SC2094,SC2181,SC2317
 set -u
 cd "$(dirname "$0")/.." || exit
 recorder=$PWD/${O:-build}/stackreel-record
@@ -87,7 +87,7 @@ attack() {
     kill "$attacker"
     wait "$attacker" 2>/dev/null
     attacker=
-    return $status
+    return "$status"
 }
 
 # named COMM: of its samples, how many frames have the victim's name, and how many the attacker's.

@@ -69,7 +69,7 @@ for line in sys.stdin:
 print(sum(n for thread, n in counts.items() if comms.get(thread) == "busy"), sum(counts.values()),
       sum(lost.get(cause, 0) for cause in (1, 2, 6)), lost.get(10, 0))')
     facts="of $frequency samples $samples recorded; $lost lost of $((all + lost)) of everyone, $left_out left out, $memory KB"
-    return $status
+    return "$status"
 }
 
 check() {
