@@ -176,6 +176,7 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/cli.a $(O)/libstackreel.a
 $(O)/tests/unit/test_trampoline: $(O)/record/sample_translator.o
 $(O)/tests/unit/test_tracker: $(addprefix $(O)/record/,tracker.o tracker_events.o tracker_limits.o tracker_maps.o tracker_resync.o \
 	tracker_scan.o module_table.o inspections.o inspector.o maps_reader.o nursery.o patience.o proc.o quantity.o)
+$(O)/tests/unit/test_inspector: $(addprefix $(O)/record/,inspector.o nursery.o patience.o quantity.o)
 
 # Programs that tests/test-*.sh need.
 test_programs := $(addprefix $(O)/tests/,demangle symbolize libdw_symbols cfi_rows arch_table trace_symbols make_perf_data encrypted_captures scrub_compare scrub_chance \

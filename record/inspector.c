@@ -206,6 +206,7 @@ static enum reel_answer ask(struct reel_inspector *inspector, struct receiver *r
 			  send(inspector->helper, request, sizeof(*request),
 			       MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(*request);
 	if (!receiver->asked || !receive(inspector, receiver, limit)) {
+		receiver->ended = false;
 		leave_out(inspector);
 		if (limit)
 			drop_helper(inspector);
@@ -373,16 +374,19 @@ bool reel_inspector_thread(struct reel_inspector *inspector, uint32_t tid,
 
 static bool take_file(struct receiver *receiver, uint32_t kind, const uint8_t *bytes, size_t size)
 {
-	struct reel_proc_file *file = receiver->ret;
+	struct reel_proc_file file;
 
 	if (kind == ITEM_FOUND) {
 		receiver->found = true;
 		return size == 0;
 	}
-	if (kind != ITEM_FILE || size != sizeof(*file))
+	if (kind != ITEM_FILE || size != sizeof(file))
 		return false;
-	memcpy(file, bytes, size);
-	return file->build_id.size <= sizeof(file->build_id.bytes);
+	memcpy(&file, bytes, size);
+	if (file.build_id.size > sizeof(file.build_id.bytes))
+		return false;
+	*(struct reel_proc_file *)receiver->ret = file;
+	return true;
 }
 
 bool reel_inspector_file(struct reel_inspector *inspector, uint32_t pid,

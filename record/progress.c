@@ -109,5 +109,7 @@ void reel_progress_summary(const struct reel_output_counts *counts,
 		     "dropped since the file was too slow");
 	print_if_any(shortage->cut, "cut since the file was too slow",
 		     "cut since the file was too slow");
+	print_if_any(shortage->left_out, "process or file did not answer in time",
+		     "processes or files did not answer in time");
 	fprintf(stderr, " -> %s\n", where);
 }

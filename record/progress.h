@@ -26,9 +26,10 @@ void reel_progress_update(struct reel_progress *progress, const struct reel_outp
 /* Takes the live line away, before anything else is printed. */
 void reel_progress_clear(struct reel_progress *progress);
 
-/* Samples that are lost or cut because the file takes less than is recorded. */
+/* Samples that are lost or cut because the file takes less than is recorded; and what was not read
+ * of processes and their files, because that took too long (inspector.h). */
 struct reel_progress_shortage {
-	uint64_t dropped, cut;
+	uint64_t dropped, cut, left_out;
 };
 
 /* "12,345 samples, 3.1 MB (251 B/sample), 0 lost, 17 stacks cut -> a.reel" */

@@ -314,6 +314,7 @@ static void print_summary(struct recording *recording)
 			      &(struct reel_progress_shortage){
 				      .dropped = recording->n_dropped,
 				      .cut = recording->n_cut,
+				      .left_out = reel_inspector_left_out(recording->inspector),
 			      },
 			      where);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding a module's files among those with the right names and the wrong contents. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -407,6 +409,98 @@ static void test_alternate(void **state)
 	reel_module_search_destroy(search);
 }
 
+/* ---- what is no file, wherever a capture or a file names it -------------------------------- */
+
+/* A device that everybody may open: then it makes a terminal. */
+#define DEVICE "/dev/ptmx"
+
+static int watch(const char *const *paths)
+{
+	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+	assert_true(fd >= 0);
+	for (; *paths; paths++)
+		assert_true(inotify_add_watch(fd, *paths, IN_OPEN) >= 0);
+	return fd;
+}
+
+static void expect_unopened(int watched)
+{
+	struct inotify_event event;
+
+	assert_int_equal(read(watched, &event, sizeof(event)), -1);
+	assert_int_equal(errno, EAGAIN);
+}
+
+/* The recorded path, in symfs and on the host, and a folder of build-ids. */
+static void expect_nothing_there(const char *of_module)
+{
+	const char *symfs[] = { in_root("nofile/sys"), NULL };
+	const char *dirs[] = { in_root("nofile/dbg"), NULL };
+	struct reel_module_search *search =
+		create((struct reel_capture_options){ .symfs = symfs, .debug_dirs = dirs });
+
+	expect_problem(search, of_module, ID_A, REEL_MODULE_BROKEN, PARTS("not a regular file"));
+	expect_problem(search, "/sub/module", ID_A, REEL_MODULE_BROKEN,
+		       PARTS("not a regular file"));
+	expect_problem(search, "/none", ID_B, REEL_MODULE_BROKEN, PARTS("not a regular file"));
+	reel_module_search_destroy(search);
+}
+
+static void test_nothing_but_files_is_opened(void **state)
+{
+	/* Copies: in_root's buffers take turns. */
+	char *root_dir = strdup(in_root("nofile")), *fifo = strdup(in_root("nofile/fifo"));
+	char *link = strdup(in_root("nofile/sys/sub/module"));
+	char *by_id =
+		strdup(in_root("nofile/dbg/.build-id/42/42424242424242424262626262626262626262"));
+	const char *symfs[] = { root_dir, NULL }, *watched[] = { fifo, DEVICE, NULL };
+	struct reel_module_search *search;
+	int fd;
+
+	(void)state;
+	if (access(DEVICE, R_OK | W_OK))
+		watched[1] = NULL;
+	write_elf("nofile/sys/sub/file", (struct elf_options){ .build_id = ID_B });
+	write_elf("nofile/dbg/.build-id/42/file", (struct elf_options){ .build_id = ID_B });
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	fd = watch(watched);
+	for (size_t i = 0; watched[i]; i++) {
+		assert_int_equal(symlink(watched[i], link), 0);
+		assert_int_equal(symlink(watched[i], by_id), 0);
+		expect_nothing_there(watched[i]);
+		unlink(link);
+		unlink(by_id);
+	}
+	/* What a file names: a debug file by its name, and dwz's. */
+	write_elf("nofile/bin/tool", (struct elf_options){ .debuglink = "tool.debug",
+							   .altlink = fifo,
+							   .altlink_id = ID_B });
+	assert_int_equal(symlink(fifo, in_root("nofile/bin/tool.debug")), 0);
+	search = create((struct reel_capture_options){ .symfs = symfs });
+	expect_found(search, "/bin/tool", "", in_root("nofile/bin/tool"), NULL);
+	expect_unopened(fd);
+	reel_module_search_destroy(search);
+	close(fd);
+	free(root_dir);
+	free(fifo);
+	free(link);
+	free(by_id);
+}
+
+/* They say that they are regular files; reading the kernel's log takes it from others. */
+static void test_kernels_own_files(void **state)
+{
+	struct reel_module_search *search = create((struct reel_capture_options){ 0 });
+
+	(void)state;
+	if (access("/proc/self/stat", R_OK))
+		skip();
+	expect_problem(search, "/proc/self/stat", ID_A, REEL_MODULE_BROKEN,
+		       PARTS("/proc/self/stat: not a file, but something of the kernel's"));
+	reel_module_search_destroy(search);
+}
+
 static int remove_root(void **state)
 {
 	char command[PATH_MAX];
@@ -425,11 +519,17 @@ static int make_root(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_host_path),      cmocka_unit_test(test_without_build_id),
-		cmocka_unit_test(test_symfs),	       cmocka_unit_test(test_module_files),
-		cmocka_unit_test(test_broken),	       cmocka_unit_test(test_debug_by_build_id),
-		cmocka_unit_test(test_debug_in_symfs), cmocka_unit_test(test_debuglink),
+		cmocka_unit_test(test_host_path),
+		cmocka_unit_test(test_without_build_id),
+		cmocka_unit_test(test_symfs),
+		cmocka_unit_test(test_module_files),
+		cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_debug_by_build_id),
+		cmocka_unit_test(test_debug_in_symfs),
+		cmocka_unit_test(test_debuglink),
 		cmocka_unit_test(test_alternate),
+		cmocka_unit_test(test_nothing_but_files_is_opened),
+		cmocka_unit_test(test_kernels_own_files),
 	};
 
 	return cmocka_run_group_tests(tests, make_root, remove_root);

@@ -1,0 +1,187 @@
+#!/bin/bash
+# What processes of strangers can do to who records the whole machine: hold up what is read of them, forge their vDSO, map
+# devices.  Files are looked at with the independent reader. Needs root, BPF and FUSE.
+# run.sh: records
+set -u
+cd "$(dirname "$0")/.." || exit
+recorder=$PWD/${O:-build}/stackreel-record
+check=$PWD/tests/record_check.py
+reader=$PWD/tests/reel_reader.py
+. tests/count.sh
+work=$(mktemp -d)
+chmod 755 "$work"
+started=()
+cleanup() {
+    [ ${#started[@]} = 0 ] || kill -9 "${started[@]}" 2>/dev/null
+    umount "$work/mounted" 2>/dev/null
+    rm -rf "$work"
+}
+trap cleanup EXIT
+
+[ -x "$recorder" ] || { skip "$recorder is not built"; finish; }
+[ "$(id -u)" = 0 ] || { skip "not root"; finish; }
+cc=${CC:-cc}
+for program in busy hold_up see_opens map_files; do
+    $cc -O2 -g -pthread -o "$work/$program" "tests/programs/$program.c" || { failed=1; finish; }
+done
+forge=$PWD/tests/programs/forge_vdso.c
+cd "$work" || exit 1
+"$recorder" -o probe.reel -- true 2>err
+[ -s probe.reel ] || { skip "recording: $(head -n 1 err)"; finish; }
+
+# record LIMIT ARGUMENT...: 124 if it takes longer, and then it is gone. The summary goes to err.
+record() {
+    timeout -k 1 "$@" 2>err
+}
+
+# At most 5 % of what was sampled was lost.
+few_lost() {
+    awk '/ samples?, .* lost, / {
+        gsub(",", ""); for (i = 2; i <= NF; i++) { if ($i ~ /^samples?$/) samples = $(i - 1); if ($i == "lost") lost = $(i - 1) }
+        exit !(samples > 0 && lost * 19 <= samples) }' err
+}
+
+# ---- reads that never end -----------------------------------------------------------------
+
+# hold_up HOW: $waiting is who waits, $holder who makes him wait; false if that cannot be here.
+hold_up() {
+    : >holds
+    ./hold_up "$1" "$work/fuse" "$work/mounted" >holds 2>err &
+    holder=$!
+    started+=("$holder")
+    for _ in {1..50}; do
+        waiting=$(cat holds)
+        [ -z "$waiting" ] || return 0
+        kill -0 "$holder" 2>/dev/null || return 1
+        sleep 0.1
+    done
+    return 1
+}
+
+let_go() {
+    kill "$holder" 2>/dev/null
+    wait "$holder" 2>/dev/null
+    umount "$work/mounted" 2>/dev/null
+}
+
+# maps_hang: nobody can read the mappings of $waiting.
+maps_hang() {
+    sleep 0.5
+    timeout 1 cat "/proc/$waiting/maps" >out 2>&1
+    [ $? = 124 ]
+}
+
+mkdir -m 777 mounted
+mknod -m 666 fuse c 10 229
+for how in flush write vdso file; do
+    if ! hold_up $how; then
+        skip "$how: $(head -n 1 err)"
+        continue
+    fi
+    case $how in
+    flush | write) maps_hang || { skip "$how: it does not hold up who reads /proc of it" && let_go; continue; } ;;
+    esac
+    ./busy spin 6 &
+    busy=$!
+    # Without build-ids of the kernel's own every mapped file is looked into.
+    record 20 "$recorder" -a --no-build-id-events --duration 2 -o x.reel
+    ok "$how: the recording ends in time"
+    ok "$how: ... and has what others do" "$check" x.reel complete reason=2 comm=busy placed=90 samples=100
+    ok "$how: ... of which little is lost" few_lost
+    case $how in
+    flush | file) ok "$how: what was left out is told" grep -q 'not answered in time' err ;;
+    esac
+    if [ $how = flush ]; then
+        record -s TERM 3 "$recorder" -a -o x.reel
+        ok "$how: SIGTERM ends it" "$check" x.reel complete reason=1
+    fi
+    kill $busy
+    wait $busy 2>/dev/null
+    let_go
+done
+
+# ---- a vDSO that is not the kernel's ----------------------------------------------------------
+
+# vdso_images FILE: words and bytes of each vDSO image in it.
+vdso_images() {
+    python3 "$reader" "$1" >records.json || return 1
+    python3 - <<'END'
+import json
+modules, images = {}, {}
+for line in open("records.json"):
+    record = json.loads(line)
+    if record["record"] == "MODULE":
+        modules[record["id"]] = record["path"]
+    elif record["record"] == "IMAGE":
+        images[record["module"]] = images.get(record["module"], "") + record["bytes"]
+for module, image in images.items():
+    if modules[module] == "[vdso]":
+        print({"01": 32, "02": 64}[image[8:10]], image)
+END
+}
+
+same_vdso() {
+    local bits=$1
+    vdso_images forged.reel >forged && vdso_images honest.reel >honest || return 1
+    grep "^$bits " honest >honest.$bits && grep -qFxf honest.$bits forged || { echo "no image of the kernel's, of $bits bits" && return 1; }
+    ! grep -q "$(printf 'FORGED' | od -An -tx1 | tr -d ' \n')" forged
+}
+
+case $(uname -m) in
+x86_64)
+    # 32 bits: anything that runs, and does not write into its vDSO.
+    printf '.globl _start\n_start: mov $-1, %%ecx\n1: dec %%ecx\njnz 1b\njmp _start\n' >honest.s
+    for bits in 64 32; do
+        if ! $cc -m$bits -O2 -static -nostdlib -fno-pie -no-pie -fno-stack-protector -o forge "$forge" 2>err ||
+            ! $cc -m$bits -static -nostdlib -no-pie -o spin honest.s 2>>err; then
+            skip "a forged vDSO of $bits bits: $(head -n 1 err)"
+            continue
+        fi
+        for program in forge spin; do
+            ./$program &
+            pid=$!
+            started+=($pid)
+            sleep 0.2
+            if ! kill -0 $pid 2>/dev/null; then
+                skip "a forged vDSO of $bits bits: ./$program does not run here"
+                continue 2
+            fi
+            record 20 "$recorder" -p $pid --duration 0.5 -o $([ $program = forge ] && echo forged || echo honest).reel
+            kill -9 $pid
+            wait $pid 2>/dev/null
+        done
+        ok "a forged vDSO of $bits bits: the image is the kernel's" same_vdso $bits
+        # It begins while it is recorded.
+        record 20 "$recorder" -o forged.reel -- timeout 1 ./forge
+        ok "... from its start on" same_vdso $bits
+    done
+    ;;
+*) skip "a forged vDSO: the program is x86's" ;;
+esac
+
+# ---- mappings of what is no file -----------------------------------------------------------------
+
+# none_opened FILE...: nobody opened one of them while they were mapped and recorded.
+none_opened() {
+    ./see_opens "$@" -- "$recorder" -q -p $mapper --no-build-id-events --duration 0.5 -o x.reel >opened || return 1
+    [ ! -s opened ] || { echo "opened: $(sort opened | uniq -c)" && return 1; }
+}
+
+mknod zero c 1 5
+cp busy gone
+./map_files zero gone >mapped 2>err &
+mapper=$!
+started+=($mapper)
+sleep 0.3
+if [ -s mapped ]; then
+    # Its name leads to a FIFO now.
+    mv gone elsewhere
+    mkfifo gone
+    ok "devices and FIFOs are not opened" none_opened zero gone
+    ok "... and the file has its build-id" bash -c "python3 '$reader' x.reel | grep '\"MODULE\"' | grep elsewhere | grep -qE '\"build_id\": \"[0-9a-f]{40}\"'"
+else
+    skip "mapped devices: $(head -n 1 err)"
+fi
+kill $mapper
+wait $mapper 2>/dev/null
+finish
