@@ -62,10 +62,14 @@ static struct reel_grudge *place_of(const struct reel_patience *patience, uint64
 void reel_patience_bear_grudge(struct reel_patience *patience, uint64_t who, uint64_t now)
 {
 	struct reel_grudge *grudge = place_of(patience, who);
-	uint64_t delay = grudge->who == who ? 2 * grudge->delay : GRUDGE_MIN;
+	uint64_t delay = 0;
 
-	*grudge = (struct reel_grudge){ who, 0, delay > GRUDGE_MAX ? GRUDGE_MAX : delay };
-	grudge->until = now + grudge->delay;
+	/* Once is nothing: on a busy host an answer comes late, too. */
+	if (grudge->who == who)
+		delay = grudge->delay ? 2 * grudge->delay : GRUDGE_MIN;
+	if (delay > GRUDGE_MAX)
+		delay = GRUDGE_MAX;
+	*grudge = (struct reel_grudge){ who, now + delay, delay };
 }
 
 void reel_patience_forget_grudge(struct reel_patience *patience, uint64_t who)

@@ -32,7 +32,7 @@ uint64_t reel_patience_limit(struct reel_patience *patience, uint64_t now);
 /* An answer, or none, took that long. */
 void reel_patience_spend(struct reel_patience *patience, uint64_t took);
 
-/* Each time for twice as long, until the grudge is forgotten. */
+/* From the second time on, and each time for twice as long, until the grudge is forgotten. */
 void reel_patience_bear_grudge(struct reel_patience *patience, uint64_t who, uint64_t now);
 void reel_patience_forget_grudge(struct reel_patience *patience, uint64_t who);
 bool reel_patience_has_grudge(const struct reel_patience *patience, uint64_t who, uint64_t now);
