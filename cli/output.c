@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/output.h"
+#include "cli/session.h"
 #include "cli/text.h"
 
 #define BUFFER_SIZE (256 << 10)
@@ -44,10 +45,15 @@ bool output_open(struct output *output, const char *path)
 {
 	*output = (struct output){ .file = stdout, .path = "standard output" };
 	if (path && strcmp(path, "-") != 0) {
+		int fd;
+
 		output->path = path;
-		output->file = fopen(path, "we");
+		if (!no_error(reel_file_create(path, &fd)))
+			return false;
+		output->file = fdopen(fd, "w");
 		if (!output->file) {
 			complain("%s: %s", path, strerror(errno));
+			close(fd);
 			return false;
 		}
 	}

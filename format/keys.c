@@ -13,6 +13,7 @@
 #include "format/bytes.h"
 #include "format/cipher.h"
 #include "format/keys.h"
+#include "format/place.h"
 
 #define PREFIX_SIZE  9
 #define CHECK_SIZE   4
@@ -353,12 +354,15 @@ struct reel_error *reel_identity_create(const char *path,
 					char public_ret[REEL_PUBLIC_KEY_TEXT_SIZE])
 {
 	struct reel_error *error = reel_cipher_init();
+	_cleanup_place_ struct reel_place place = { .folder = -1 };
 	struct reel_identity identity;
 	int fd;
 
+	if (!error)
+		error = reel_place_open_folder(path, &place);
 	if (error)
 		return error;
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
+	fd = reel_place_create(&place, place.name);
 	if (fd < 0)
 		return reel_error_os(errno, "creating %s", path);
 	crypto_box_keypair(identity.public.bytes, identity.secret);
@@ -369,7 +373,7 @@ struct reel_error *reel_identity_create(const char *path,
 		error = reel_error_os(errno, "writing %s", path);
 	/* Half of a key is of no use to anybody. */
 	if (error)
-		unlink(path);
+		unlinkat(place.folder, place.name, 0);
 	return error;
 }
 

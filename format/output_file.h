@@ -6,12 +6,13 @@
 #ifndef FORMAT_OUTPUT_FILE_H
 #define FORMAT_OUTPUT_FILE_H
 
-#include "format/error.h"
+#include "format/place.h"
 
 struct reel_output_file {
-	/* Can be read, too, where `path` is not NULL. */
 	int fd;
-	char *path;	 /* NULL: what is written needs no name (standard output, a device) */
+	/* It gets the place's name, and can be read, too; not so standard output, or a device. */
+	bool is_new;
+	struct reel_place place;
 	char *temporary; /* its name until then; NULL: it has none */
 };
 

@@ -602,6 +602,16 @@ struct reel_error *reel_identity_public_keys(const char *path,
 					     void (*visit)(void *context, const char *public_key),
 					     void *context);
 
+/* ---- files that come out ------------------------------------------------ */
+
+/*
+ * Makes the file `path` for its owner alone (0600) and opens it for writing, as the commands do
+ * with -o: it replaces what has the name, and no bytes go into a file that was there before, or to
+ * where a symbolic link leads that others may have planted.  FIFOs and devices are written to if
+ * others cannot have planted them; a FIFO that nobody reads is an error after five seconds.
+ */
+struct reel_error *reel_file_create(const char *path, int *fd_ret);
+
 /* ---- unwind tables ------------------------------------------------------ */
 
 struct reel_table;

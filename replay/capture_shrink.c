@@ -499,7 +499,7 @@ static struct reel_error *shrink_to(struct shrink *shrink, const struct reel_out
 	_cleanup_fd_ int spool = -1;
 	struct reel_error *error;
 
-	if (file->path)
+	if (file->is_new)
 		return write_and_prove(shrink, file->fd, output);
 	error = create_spool(&spool);
 	if (!error)
