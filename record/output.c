@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/place.h"
 #include "record/output.h"
 #include "record/quantity.h"
 
@@ -20,15 +20,20 @@
  */
 #define FLUSH_INTERVAL (500 * REEL_NS_PER_MS)
 
+/* So many names that others took meanwhile are passed over for a part. */
+#define NAMES_MAX 10000
+
 struct reel_output {
 	struct reel_output_options options;
+	struct reel_place place;
+	int lasting; /* a FIFO or a device, until it is written to; -1: none */
 	/* Of all parts: the next one begins while the last one still is being written. */
 	struct reel_block_queue *queue;
 	struct reel_writer *writer;
 	char *path; /* of the current part */
 	bool is_abandoned;
 	uint64_t part;
-	uint64_t first_number, number; /* in the names of parts */
+	uint64_t number; /* in the names of parts */
 	uint8_t recording_id[REEL_FILE_ID_SIZE];
 	uint64_t part_start, last_flush;
 	/* Finished parts that may be deleted when they are too many, the oldest first. */
@@ -52,7 +57,7 @@ static size_t stem_size(const char *path)
 	return size > 5 && !strcmp(path + size - 5, ".reel") ? size - 5 : size;
 }
 
-static char *part_path(const char *path, uint64_t number)
+static char *part_name(const char *path, uint64_t number)
 {
 	size_t stem = stem_size(path);
 	char *name;
@@ -62,7 +67,7 @@ static char *part_path(const char *path, uint64_t number)
 	return name;
 }
 
-/* The number in a name that part_path gave; 0 if it did not. */
+/* The number in a name that part_name gave; 0 if it did not. */
 static uint64_t part_number(const char *name, const char *base)
 {
 	size_t stem = stem_size(base);
@@ -76,68 +81,106 @@ static uint64_t part_number(const char *name, const char *base)
 	return strcmp(end, base + stem) ? 0 : number;
 }
 
-/* The highest number of a part in the file's directory: those of earlier recordings stay. */
-static uint64_t highest_number(const char *path)
+/* The highest number of a part in the folder: those of earlier recordings stay. */
+static uint64_t highest_number(const struct reel_place *place)
 {
-	_cleanup_free_ char *folder_copy = strdup(path), *base_copy = strdup(path);
+	int fd = openat(place->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
 	uint64_t highest = 0;
 	struct dirent *entry;
-	DIR *directory;
 
-	if (!folder_copy || !base_copy)
+	if (!directory) {
+		if (fd >= 0)
+			close(fd);
 		return 0;
-	directory = opendir(dirname(folder_copy));
-	if (!directory)
-		return 0;
+	}
 	while ((entry = readdir(directory))) {
-		uint64_t number = part_number(entry->d_name, basename(base_copy));
+		uint64_t number = part_number(entry->d_name, place->name);
 
-		if (number > highest)
+		if (number > highest && number < UINT64_MAX)
 			highest = number;
 	}
 	closedir(directory);
 	return highest;
 }
 
+/* ---- parts -------------------------------------------------------------------------- */
+
+static struct reel_error *open_stdout(struct reel_output *output, int *fd_ret)
+{
+	/* Whatever prints to stdout by mistake must not get into the capture. */
+	*fd_ret = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (*fd_ret < 0)
+		return reel_error_os(errno, "opening standard output");
+	output->path = strdup("standard output");
+	return output->path ? NULL : reel_error_no_memory();
+}
+
 /* What is there already is kept under another name, as perf does. */
-static struct reel_error *move_away(const char *path)
+static struct reel_error *move_away(const struct reel_place *place)
 {
 	_cleanup_free_ char *old = NULL;
 	struct stat status;
 
-	if (stat(path, &status) || !S_ISREG(status.st_mode) || !status.st_size)
+	if (fstatat(place->folder, place->name, &status, AT_SYMLINK_NOFOLLOW) ||
+	    !S_ISREG(status.st_mode) || !status.st_size)
 		return NULL;
-	if (asprintf(&old, "%s.old", path) < 0) {
+	if (asprintf(&old, "%s.old", place->name) < 0) {
 		old = NULL;
 		return reel_error_no_memory();
 	}
-	return rename(path, old) ? reel_error_os(errno, "renaming %s to %s", path, old) : NULL;
+	return renameat(place->folder, place->name, place->folder, old)
+		       ? reel_error_os(errno, "renaming %s to %s.old", place->path, place->path)
+		       : NULL;
 }
 
-/* ---- parts -------------------------------------------------------------------------- */
+/* It has its name from the start: whatever ends the recorder, what it wrote is found there. */
+static struct reel_error *open_only(struct reel_output *output, int *fd_ret)
+{
+	_cleanup_free_ char *temporary = NULL;
+	struct reel_error *error;
+
+	output->path = strdup(output->options.path);
+	if (!output->path)
+		return reel_error_no_memory();
+	if (output->lasting >= 0) {
+		*fd_ret = output->lasting;
+		output->lasting = -1;
+		return NULL;
+	}
+	error = reel_place_create_temporary(&output->place, &temporary, fd_ret);
+	if (error)
+		return error;
+	error = move_away(&output->place);
+	if (error)
+		unlinkat(output->place.folder, temporary, 0);
+	else
+		error = reel_place_take_name(&output->place, temporary);
+	return error;
+}
+
+/* Somebody may have put something there since the numbers were looked at: it has its name. */
+static struct reel_error *open_numbered(struct reel_output *output, int *fd_ret)
+{
+	for (unsigned int i = 0; i < NAMES_MAX; i++, output->number++) {
+		_cleanup_free_ char *name = part_name(output->place.name, output->number);
+
+		free(output->path);
+		output->path = part_name(output->options.path, output->number);
+		if (!name || !output->path)
+			return reel_error_no_memory();
+		*fd_ret = reel_place_create(&output->place, name);
+		if (*fd_ret >= 0 || errno != EEXIST)
+			break;
+	}
+	return *fd_ret < 0 ? reel_error_os(errno, "creating %s", output->path) : NULL;
+}
 
 static struct reel_error *open_path(struct reel_output *output, int *fd_ret)
 {
-	struct reel_error *error;
-
-	if (!strcmp(output->options.path, "-")) {
-		output->path = strdup("standard output");
-		/* Whatever prints to stdout by mistake must not get into the capture. */
-		*fd_ret = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	} else {
-		output->path = rotates(output) ? part_path(output->options.path, output->number)
-					       : strdup(output->options.path);
-		if (!output->path)
-			return reel_error_no_memory();
-		error = move_away(output->path);
-		if (error)
-			return error;
-		/* Stacks hold secrets: nobody else reads them. */
-		*fd_ret = open(output->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	}
-	if (!output->path)
-		return reel_error_no_memory();
-	return *fd_ret < 0 ? reel_error_os(errno, "opening %s", output->path) : NULL;
+	if (!strcmp(output->options.path, "-"))
+		return open_stdout(output, fd_ret);
+	return rotates(output) ? open_numbered(output, fd_ret) : open_only(output, fd_ret);
 }
 
 static struct reel_error *open_part(struct reel_output *output)
@@ -149,11 +192,14 @@ static struct reel_error *open_part(struct reel_output *output)
 		.queue = output->queue,
 		.owns_fd = true,
 	};
-	int fd = -1;
+	_cleanup_fd_ int fd = -1;
 	struct reel_error *error = open_path(output, &fd);
+	int handed_over = fd;
 
-	if (!error)
-		error = reel_writer_create(fd, output->path, &options, NULL, &output->writer);
+	if (error)
+		return error;
+	fd = -1;
+	error = reel_writer_create(handed_over, output->path, &options, NULL, &output->writer);
 	if (error)
 		return error;
 	if (!output->part)
@@ -161,6 +207,25 @@ static struct reel_error *open_part(struct reel_output *output)
 		       sizeof(output->recording_id));
 	output->part_start = output->last_flush = reel_now();
 	return NULL;
+}
+
+static struct reel_error *open_place(struct reel_output *output)
+{
+	const char *path = output->options.path;
+	struct reel_error *error;
+
+	if (!strcmp(path, "-"))
+		return NULL;
+	if (rotates(output)) {
+		error = reel_place_open_folder(path, &output->place);
+		if (!error)
+			output->number = highest_number(&output->place) + 1;
+		return error;
+	}
+	error = reel_place_open(path, &output->place);
+	if (!error && output->place.is_lasting)
+		error = reel_place_open_lasting(&output->place, &output->lasting);
+	return error;
 }
 
 struct reel_error *reel_output_open(const struct reel_output_options *options,
@@ -172,11 +237,8 @@ struct reel_error *reel_output_open(const struct reel_output_options *options,
 	if (!output)
 		return reel_error_no_memory();
 	output->options = *options;
-	if (rotates(output))
-		output->number = output->first_number = highest_number(options->path) + 1;
-	error = reel_block_queue_create(&output->queue);
-	if (!error)
-		error = open_part(output);
+	output->place.folder = output->lasting = -1;
+	error = open_place(output);
 	if (error) {
 		reel_output_close(output);
 		return error;
@@ -185,12 +247,23 @@ struct reel_error *reel_output_open(const struct reel_output_options *options,
 	return NULL;
 }
 
+struct reel_error *reel_output_begin(struct reel_output *output)
+{
+	struct reel_error *error =
+		reel_block_queue_create(&output->queue);
+
+	return error ? error : open_part(output);
+}
+
 void reel_output_close(struct reel_output *output)
 {
 	if (!output)
 		return;
 	reel_block_queue_destroy(output->queue, output->is_abandoned);
 	reel_writer_destroy(output->writer);
+	reel_place_close(&output->place);
+	if (output->lasting >= 0)
+		close(output->lasting);
 	for (size_t i = 0; i < output->n_parts; i++)
 		free(output->parts[i]);
 	free(output->parts);
@@ -259,10 +332,17 @@ bool reel_output_rotation_is_due(const struct reel_output *output, uint64_t now)
 	       (size && reel_writer_counts(output->writer).file_bytes >= size);
 }
 
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 static void delete_oldest(struct reel_output *output)
 {
 	/* If it cannot be deleted, somebody else did, or wants it to stay. */
-	unlink(output->parts[0]);
+	unlinkat(output->place.folder, base_name(output->parts[0]), 0);
 	free(output->parts[0]);
 	output->n_parts--;
 	memmove(output->parts, output->parts + 1, output->n_parts * sizeof(*output->parts));

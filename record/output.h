@@ -23,9 +23,14 @@ struct reel_output_options {
 	uint64_t rotate_keep;		   /* old parts; 0: all */
 };
 
-/* Opens the first part. An existing FILE is renamed to FILE.old. */
+/*
+ * Opens the folder, and FILE if it is a FIFO or a device (format/place.h): that may wait, until a
+ * signal.  Nothing is made or renamed yet.
+ */
 struct reel_error *reel_output_open(const struct reel_output_options *options,
 				    struct reel_output **ret) REEL_MUST_CHECK;
+/* Opens the first part. An existing FILE is renamed to FILE.old. */
+struct reel_error *reel_output_begin(struct reel_output *output) REEL_MUST_CHECK;
 /* Frees; what was not finished stays an incomplete file. */
 void reel_output_close(struct reel_output *output);
 

@@ -204,7 +204,12 @@ static struct reel_error *open_output(struct recording *recording)
 		.rotate_size = options->rotate_size,
 		.rotate_keep = options->rotate_keep,
 	};
-	struct reel_error *error = reel_output_open(&output, &recording->output);
+	return reel_output_open(&output, &recording->output);
+}
+
+static struct reel_error *begin_output(struct recording *recording)
+{
+	struct reel_error *error = reel_output_begin(recording->output);
 
 	return error ? error : recording_write_head(recording);
 }
@@ -351,6 +356,9 @@ struct reel_error *recording_open(struct recording *recording)
 		error = find_target(recording);
 	if (!error)
 		error = resolve_events(recording);
+	/* It may wait for the reader of a FIFO: signals end that. */
+	if (!error)
+		error = open_output(recording);
 	if (!error)
 		error = block_signals(recording);
 	if (!error && options->command)
@@ -383,7 +391,7 @@ struct reel_error *recording_open(struct recording *recording)
 	if (!error && !recording->options->raw_stacks)
 		error = open_scrubber(recording);
 	if (!error)
-		error = open_output(recording);
+		error = begin_output(recording);
 	/* The thread that writes has ours of before. */
 	raise_priority(recording);
 	if (!error && recording->symbols)

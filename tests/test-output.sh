@@ -1,0 +1,273 @@
+#!/bin/bash
+# -o FILE in a folder that everybody can write to, in which somebody has put something under that name before: the recorder as root,
+# and every command of stackreel that makes a file. Nothing of anybody else's is written to or emptied, nobody else can read what is made.
+# Needs root, to be another user too.
+# run.sh: records
+set -u
+cd "$(dirname "$0")/.." || exit
+root=$PWD
+recorder=$PWD/${O:-build}/stackreel-record
+tool=$PWD/${O:-build}/stackreel
+. tests/count.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+chmod 755 "$work"
+[ "$(id -u)" = 0 ] || { skip "not root: there is nobody to plant things"; finish; }
+nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups sh -c "$1"; }
+nobody true 2>/dev/null || { skip "setpriv is missing: there is nobody to plant things"; finish; }
+
+capture=$work/capture.reel
+cp "$root/testdata/format/good-two-threads.reel" "$capture"
+"${O:-build}/tests/make_perf_data" >"$work/perf.data" 2>/dev/null || skip "import: make_perf_data is not built"
+public=$work/public private=$work/private
+cd "$work" || exit 1
+
+# ---- who writes ----------------------------------------------------------------------------
+
+# make WRITER FILE: in $public; what it says goes to $work/err.
+make() {
+    local arguments=()
+    case $1 in
+    record) arguments=("$recorder" -q -o "$2" -- true) ;;
+    import) arguments=("$tool" import -q -o "$2" "$work/perf.data") ;;
+    scrub | shrink | dump) arguments=("$tool" "$1" -q -o "$2" "$capture") ;;
+    *) arguments=("$tool" "$1" -q --no-host-files -o "$2" "$capture") ;;
+    esac
+    (cd "$public" && timeout 20 "${arguments[@]}" >"$work/stdout" 2>"$work/err" </dev/null)
+}
+
+writers=(report script folded info dump scrub shrink)
+[ ! -s perf.data ] || writers+=(import)
+if [ -x "$recorder" ]; then
+    "$recorder" -q -o probe.reel -- true 2>err
+    if [ -s probe.reel ]; then
+        writers+=(record)
+    else
+        skip "recording: $(head -n 1 err)"
+    fi
+else
+    skip "recording: $recorder is not built"
+fi
+records=
+[[ ${writers[*]} != *record ]] || records=yes
+
+# A new world: a folder like /tmp, one of root's alone with a secret in it.
+fresh() {
+    rm -rf "$public" "$private"
+    mkdir -m 1777 "$public"
+    mkdir -m 700 "$private"
+    echo secret >"$private/secret"
+    chmod 600 "$private/secret"
+}
+untouched() { [ "$(cat "$private/secret")" = secret ] && [ "$(ls "$private")" = secret ]; }
+# Nothing but these names in the folder: no temporary file is left.
+only() { [ "$(LC_ALL=C ls -A "$public" | xargs)" = "$*" ]; }
+for_root_alone() { [ "$(stat -c '%a %u %F' "$public/$1")" = '600 0 regular file' ] && [ -s "$public/$1" ]; }
+# refused WRITER PATTERN: a case that passed if it ends with 1 for that reason.
+refused() {
+    local status
+    make "$1" out
+    status=$?
+    [ $status = 1 ] && grep -qE "$2" err && untouched
+    ok "$1: refused with '$2' (status $status)"
+}
+replaced() {
+    local status
+    make "$1" out
+    status=$?
+    [ $status = 0 ] && for_root_alone out && untouched
+    ok "$1: $2 (status $status, $(stat -c '%a %u %F' "$public/out"))"
+}
+
+# ---- what is planted --------------------------------------------------------------------------
+
+for writer in "${writers[@]}"; do
+    fresh
+    nobody "ln -s $private/new $public/out"
+    refused "$writer" 'out: a symbolic link of user 65534'
+    [ -L "$public/out" ] && only out
+    ok "$writer: a dangling link stays what it is"
+
+    fresh
+    nobody "ln -s $private/secret $public/out"
+    refused "$writer" 'out: a symbolic link of user 65534'
+
+    # The one who planted it keeps it open, under another name.
+    for content in '' before; do
+        fresh
+        nobody "printf '$content' >$public/mine; chmod 666 $public/mine; ln $public/mine $public/out"
+        replaced "$writer" "another's file with '$content' is replaced"
+        [ "$(cat "$public/mine")" = "$content" ]
+        ok "$writer: nothing goes into another's file"
+    done
+
+    # As where fs.protected_hardlinks is off.
+    fresh
+    cp -p "$private/secret" "$public/roots"
+    nobody "ln $public/roots $public/out" 2>/dev/null || ln "$public/roots" "$public/out"
+    replaced "$writer" "a hard link to root's file is replaced"
+    [ "$(cat "$public/roots")" = secret ]
+    ok "$writer: root's file stays as it is"
+
+    fresh
+    nobody "mkfifo -m 666 $public/out"
+    nobody "timeout 20 cat $public/out" >leaked &
+    reader=$!
+    sleep 0.2
+    refused "$writer" 'out: a FIFO of user 65534'
+    kill $reader
+    wait $reader 2>/dev/null
+    [ ! -s leaked ]
+    ok "$writer: nothing goes into another's FIFO"
+
+    fresh
+    nobody "mkdir $public/out"
+    refused "$writer" 'Is a directory'
+
+    fresh
+    (umask 022 && : >"$public/out")
+    replaced "$writer" "an own empty file of mode 644 is replaced"
+
+    fresh
+    (umask 0 && make "$writer" out)
+    for_root_alone out && [ "$(ls -A "$public" | wc -l)" = 1 ]
+    ok "$writer: umask 0"
+done
+
+if [ -x "$tool" ]; then
+    fresh
+    nobody "ln -s $private/new $public/out"
+    run 1 "$tool" keygen "$public/out"
+    untouched && [ -L "$public/out" ]
+    ok "keygen: a dangling link is not followed"
+    fresh
+    (umask 0 && "$tool" keygen "$public/out" >stdout)
+    ok "keygen: umask 0" for_root_alone out
+fi
+
+# ---- links and FIFOs that count ------------------------------------------------------------------
+
+for writer in folded scrub ${records:+record}; do
+    fresh
+    mkdir elsewhere && ln -s elsewhere/real link
+    (public=$work && make "$writer" link) && [ -L link ] && [ -s elsewhere/real ] && [ "$(stat -c %a elsewhere/real)" = 600 ]
+    ok "$writer: an own link is followed, in a folder of one's own, and stays"
+    rm -r elsewhere link
+
+    mkdir -m 755 "$public/theirs" && nobody "ln -s $private/new $public/link" && mv "$public/link" "$public/theirs/out" &&
+        chown 65534 "$public/theirs"
+    make "$writer" theirs/out
+    [ $? = 1 ] && untouched
+    ok "$writer: root does not follow the link of whom the folder belongs to"
+
+    fresh
+    ln -s /dev/null "$public/out"
+    refused "$writer" 'a link to a device'
+    make "$writer" /dev/null && [ -c /dev/null ]
+    ok "$writer: /dev/null"
+
+    mkfifo "$public/own"
+    cat "$public/own" >piped &
+    make "$writer" own
+    wait $!
+    [ -p "$public/own" ] && [ -s piped ]
+    ok "$writer: an own FIFO"
+    if [ "$writer" != scrub ]; then
+        make "$writer" own
+        status=$?
+        [ $status = 1 ] && grep -q 'own: nobody has opened this FIFO for reading' err
+        ok "$writer: a FIFO that nobody reads (status $status)"
+    fi
+
+    make "$writer" /dev/stdout && [ -s stdout ]
+    ok "$writer: /dev/stdout"
+    # Of what is open, nothing that was there is lost.
+    echo before >appended
+    make "$writer" /dev/fd/3 3>>appended
+    [ "$(head -c 6 appended)" = before ] && [ "$(stat -c %s appended)" -gt 7 ]
+    ok "$writer: /dev/fd/3, to append to"
+    make "$writer" /dev/fd/9
+    [ $? = 1 ]
+    ok "$writer: /dev/fd/9, which is not open"
+    make "$writer" /proc/self/comm
+    [ $? = 1 ]
+    ok "$writer: a file of /proc"
+done
+
+# As one who may not replace root's file, in time.
+fresh
+chmod 644 "$capture"
+(umask 0 && echo roots >"$public/out")
+cp "$tool" stackreel
+nobody "cd $public && $work/stackreel scrub -o out $capture" 2>err
+[ $? = 1 ] && [ "$(cat "$public/out")" = roots ] && grep -q "only he can replace it" err && only out
+ok "without privileges: another's file in a sticky folder"
+
+# ---- the recorder's other names --------------------------------------------------------------------
+
+[ -n "$records" ] || finish
+plant_old() {
+    fresh
+    echo older >"$public/out"
+    nobody "$1"
+}
+plant_old "ln -s $private/new $public/out.old"
+replaced record "a dangling link at out.old"
+[ "$(cat "$public/out.old")" = older ] && [ ! -L "$public/out.old" ]
+ok "the older file is at out.old"
+plant_old "ln -s $private/secret $public/out.old"
+replaced record "a link to root's file at out.old"
+plant_old "umask 0; echo before >$public/mine; ln $public/mine $public/out.old"
+replaced record "another's file at out.old"
+[ "$(cat "$public/mine")" = before ]
+ok "nothing goes into another's out.old"
+plant_old "mkdir $public/out.old"
+make record out
+[ $? = 1 ] && [ "$(cat "$public/out")" = older ] && only out out.old && [ -z "$(ls -A "$public/out.old")" ]
+ok "a folder at out.old: the older file stays where it is"
+
+# All names of the parts to come, once the numbers were looked at.
+fresh
+cat >plant <<PLANT
+cd $public
+while ! [ -e out.0001.reel ]; do sleep 0.02; done
+ln -s $private/new out.0002.reel
+ln -s $private/secret out.0003.reel
+umask 0
+: >out.0004.reel
+mkfifo out.0005.reel
+mkdir out.0006.reel
+sleep 1.5
+PLANT
+(cd "$public" && timeout 20 "$recorder" -q --rotate 300ms -o out.reel -- \
+    setpriv --reuid=65534 --regid=65534 --clear-groups sh "$work/plant" 2>"$work/err")
+[ $? = 0 ] && untouched && [ ! -s "$public/out.0004.reel" ] && for_root_alone out.0001.reel && for_root_alone out.0007.reel
+ok "planted names of parts are passed over: $(ls "$public" | xargs)"
+
+# SIGTERM, while nobody reads.
+fresh
+mkfifo "$public/own"
+(cd "$public" && exec "$recorder" -q -o own -- true) 2>err &
+recording=$!
+sleep 0.5
+kill -TERM $recording
+start=$SECONDS
+wait $recording
+status=$?
+[ $status = 143 ] && [ $((SECONDS - start)) -lt 3 ]
+ok "SIGTERM ends the wait for a FIFO's reader (status $status)"
+
+# A recorder that is killed leaves what it has under the name that it was given.
+fresh
+(cd "$public" && exec "$recorder" -q -o out -- sh -c "echo \$\$ >$work/command; exec sleep 60") 2>err &
+recording=$!
+for _ in $(seq 100); do
+    [ -s "$public/out" ] && [ -s command ] && break
+    sleep 0.1
+done
+kill -KILL $recording
+wait $recording 2>/dev/null
+kill "$(cat command)"
+for_root_alone out && only out && "$tool" dump -q "$public/out" 2>err | grep -q CAPTURE
+ok "a killed recorder's file: $(ls -A "$public" | xargs)"
+finish
