@@ -60,7 +60,8 @@ have = $(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes)
 
 format_libs := $(call pkg_libs,libzstd zlib libsodium)
 replay_libs := $(call pkg_libs,libdw libelf) $(format_libs) -pthread
-record_packages := libbpf libelf libzstd zlib libsodium
+cli_libs := $(replay_libs) $(call pkg_libs,libseccomp)
+record_packages := libbpf libelf libzstd zlib libsodium libseccomp
 record_libs = $(call pkg_libs,$(record_packages))
 record_static_libs = $(shell $(PKG_CONFIG) --static --libs $(record_packages))
 
@@ -86,7 +87,7 @@ library_objects := $(format_objects) $(space_objects) $(arch_objects) $(replay_o
 
 have_clang := $(shell command -v $(CLANG) >/dev/null 2>&1 && echo yes)
 have_record := $(and $(have_clang),$(call have,$(record_packages)))
-have_replay := $(call have,libdw libelf libzstd zlib libsodium)
+have_replay := $(call have,libdw libelf libzstd zlib libsodium libseccomp)
 
 programs := $(if $(have_replay),$(O)/stackreel $(O)/libstackreel.so.$(VERSION)) $(if $(have_record),$(O)/stackreel-record)
 
@@ -122,7 +123,7 @@ $(O)/libstackreel.so.$(VERSION): $(library_objects) replay/libstackreel.map
 
 $(O)/stackreel: $(cli_objects) $(O)/libstackreel.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(replay_libs)
+	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(cli_libs)
 
 # ---- the recorder ---------------------------------------------------------------
 
@@ -171,11 +172,12 @@ $(O)/cli.a: $(filter-out $(O)/cli/main.o,$(cli_objects))
 
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/cli.a $(O)/libstackreel.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(test_libs) $(replay_libs)
+	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(test_libs) $(cli_libs)
 
+$(O)/tests/unit/test_privileges: $(O)/record/privileges.o
 $(O)/tests/unit/test_trampoline: $(O)/record/sample_translator.o
 $(O)/tests/unit/test_tracker: $(addprefix $(O)/record/,tracker.o tracker_events.o tracker_limits.o tracker_maps.o tracker_resync.o \
-	tracker_scan.o module_table.o inspections.o inspector.o maps_reader.o nursery.o patience.o proc.o quantity.o)
+	tracker_scan.o module_table.o inspections.o inspector.o maps_reader.o nursery.o patience.o privileges.o proc.o quantity.o)
 $(O)/tests/unit/test_inspector: $(addprefix $(O)/record/,inspector.o nursery.o patience.o quantity.o)
 
 # Programs that tests/test-*.sh need.

@@ -38,6 +38,7 @@ struct job {
 
 struct reel_block_queue {
 	pthread_t thread;
+	struct reel_error *(*enter)(void); /* may be NULL */
 	pthread_mutex_t mutex;
 	/* There is a job, or the end; and: nothing is left to do. */
 	pthread_cond_t has_job, is_idle;
@@ -159,6 +160,8 @@ static void *run(void *context)
 	struct job *job;
 
 	pthread_mutex_lock(&queue->mutex);
+	if (queue->enter)
+		queue->error = queue->enter();
 	while ((job = next_job(queue))) {
 		struct reel_block_file_counts counts = queue->counts;
 		bool failed = queue->error != NULL;
@@ -189,7 +192,8 @@ static void *run(void *context)
 
 /* ---- life --------------------------------------------------------------------------- */
 
-struct reel_error *reel_block_queue_create(struct reel_block_queue **ret)
+struct reel_error *reel_block_queue_create(struct reel_error *(*enter)(void),
+					   struct reel_block_queue **ret)
 {
 	struct reel_block_queue *queue = calloc(1, sizeof(*queue));
 	pthread_condattr_t attributes;
@@ -197,6 +201,7 @@ struct reel_error *reel_block_queue_create(struct reel_block_queue **ret)
 
 	if (!queue)
 		return reel_error_no_memory();
+	queue->enter = enter;
 	queue->last = &queue->first;
 	pthread_mutex_init(&queue->mutex, NULL);
 	pthread_cond_init(&queue->has_job, NULL);

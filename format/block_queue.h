@@ -13,8 +13,9 @@
 
 struct reel_block_queue;
 
-/* Starts the thread. */
-struct reel_error *reel_block_queue_create(struct reel_block_queue **ret) REEL_MUST_CHECK;
+/* Starts the thread, which calls `enter` first, unless that is NULL; its error is the thread's. */
+struct reel_error *reel_block_queue_create(struct reel_error *(*enter)(void),
+					   struct reel_block_queue **ret) REEL_MUST_CHECK;
 /*
  * Drops what waits, and ends the thread when it has written the block that it is
  * at.  `abandon`: does not wait for that, which may never end: whoever reads our output may have

@@ -10,13 +10,13 @@ set -eu
 cd "$(dirname "$0")/.."
 
 apt_build=(gcc g++ make pkg-config clang llvm libc6-dev libbpf-dev libelf-dev libdw-dev libzstd-dev libsodium-dev
-    zlib1g-dev)
+    libseccomp-dev zlib1g-dev)
 apt_test=(libcmocka-dev elfutils libclang-rt-dev zstd python3 binutils procps util-linux libcap2-bin gdb dwz lld
     libunwind-dev libc6-dbg)
 # What other unwinders say is compared with perf's. Ubuntu's perf is bound to its kernels.
 [ "$(. /etc/os-release 2>/dev/null && echo "${ID-}")" != debian ] || apt_test+=(linux-perf)
 dnf_build=(gcc gcc-c++ make pkgconf-pkg-config clang llvm glibc-devel libbpf-devel elfutils-libelf-devel
-    elfutils-devel libzstd-devel libsodium-devel zlib-devel)
+    elfutils-devel libzstd-devel libsodium-devel libseccomp-devel zlib-devel)
 dnf_test=(libcmocka-devel elfutils compiler-rt libasan libubsan zstd python3 binutils procps-ng util-linux libcap gdb dwz lld
     libunwind-devel perf)
 

@@ -54,5 +54,7 @@ struct inspection_item {
 
 /* The helper's life: answers what comes by the socket until its end. */
 void reel_inspections_answer(int socket);
+/* The same, after it has given up what that does not take. */
+void reel_inspections_answer_confined(int socket);
 
 #endif

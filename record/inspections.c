@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "record/inspection.h"
+#include "record/privileges.h"
 #include "record/quantity.h"
 
 struct answer {
@@ -180,10 +181,6 @@ void reel_inspections_answer(int socket)
 	static struct answer answer;
 	ssize_t n;
 
-	/*
-	 * Whatever rights of the recorder's are to be given up go here: from here on the process
-	 * reads /proc and strangers' files, and writes to its socket, nothing else.
-	 */
 	answer.socket = socket;
 	for (;;) {
 		n = recv(socket, &request, sizeof(request), 0);
@@ -193,4 +190,15 @@ void reel_inspections_answer(int socket)
 			return;
 		answer_to(&answer, &request);
 	}
+}
+
+void reel_inspections_answer_confined(int socket)
+{
+	const struct reel_privileges kept = { .roles = REEL_ROLE_READER };
+	const char *lacks; /* as the recorder will find */
+	struct reel_error *error = reel_privileges_drop(&kept, &lacks);
+
+	if (!error)
+		reel_inspections_answer(socket);
+	reel_error_destroy(error);
 }

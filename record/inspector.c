@@ -64,7 +64,8 @@ static void start_helper(struct reel_inspector *inspector)
 	inspector->restart = now + RESTART_INTERVAL;
 }
 
-struct reel_error *reel_inspector_create(void (*note)(void *context, const char *line),
+struct reel_error *reel_inspector_create(bool confined,
+					 void (*note)(void *context, const char *line),
 					 void *context, struct reel_inspector **ret)
 {
 	struct reel_inspector *inspector = calloc(1, sizeof(*inspector));
@@ -75,7 +76,9 @@ struct reel_error *reel_inspector_create(void (*note)(void *context, const char 
 	inspector->helper = -1;
 	inspector->note = note;
 	inspector->context = context;
-	error = reel_nursery_create(reel_inspections_answer, &inspector->nursery);
+	error = reel_nursery_create(confined ? reel_inspections_answer_confined
+					     : reel_inspections_answer,
+				    &inspector->nursery);
 	if (error) {
 		free(inspector);
 		return error;

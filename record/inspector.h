@@ -16,8 +16,9 @@
 struct reel_inspector;
 
 /* To be called while the recorder is small: it forks. `note` is told, once, that things are left
- * out. */
-struct reel_error *reel_inspector_create(void (*note)(void *context, const char *line),
+ * out. `confined`: the helper has no rights but those that it needs. */
+struct reel_error *reel_inspector_create(bool confined,
+					 void (*note)(void *context, const char *line),
 					 void *context,
 					 struct reel_inspector **ret) REEL_MUST_CHECK;
 void reel_inspector_destroy(struct reel_inspector *inspector);

@@ -30,6 +30,7 @@ enum long_option {
 	OPTION_RINGS,
 	OPTION_BTF,
 	OPTION_NO_BUILD_ID_EVENTS,
+	OPTION_NO_SANDBOX,
 	OPTION_ROTATE,
 	OPTION_KALLSYMS,
 	OPTION_ENCRYPT_TO,
@@ -100,6 +101,8 @@ static const struct argp_option argp_options[] = {
 	  "The kernel's BTF, where /sys/kernel/btf/vmlinux is missing", 0 },
 	{ "no-build-id-events", OPTION_NO_BUILD_ID_EVENTS, NULL, 0,
 	  "Read build-ids from files, and do not ask the kernel for them: that disturbs perf", 0 },
+	{ "no-sandbox", OPTION_NO_SANDBOX, NULL, 0,
+	  "Keep all privileges while recording: for hosts where what is dropped is missed", 0 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 0 },
 	{ "verbose", 'v', NULL, 0, "Say more, on standard error", 0 },
 	{ 0 },
@@ -357,6 +360,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case OPTION_NO_COMMAND_LINE:
 		options->no_command_line = true;
+		return 0;
+	case OPTION_NO_SANDBOX:
+		options->no_sandbox = true;
 		return 0;
 	case 'q':
 		options->quiet = true;

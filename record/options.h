@@ -58,6 +58,7 @@ struct reel_options {
 
 	struct reel_public_keys recipients; /* encrypt to these; none: do not */
 
+	bool no_sandbox; /* keep all privileges */
 	bool quiet, verbose;
 
 	bool no_command_line;

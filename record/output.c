@@ -250,7 +250,7 @@ struct reel_error *reel_output_open(const struct reel_output_options *options,
 struct reel_error *reel_output_begin(struct reel_output *output)
 {
 	struct reel_error *error =
-		reel_block_queue_create(&output->queue);
+		reel_block_queue_create(output->options.enter_writer, &output->queue);
 
 	return error ? error : open_part(output);
 }
@@ -387,6 +387,11 @@ void reel_output_protect(struct reel_output *output, void (*visit)(void *context
 }
 
 /* ---- what there is ------------------------------------------------------------------ */
+
+const struct reel_place *reel_output_place_of_parts(const struct reel_output *output)
+{
+	return rotates(output) ? &output->place : NULL;
+}
 
 const char *reel_output_path(const struct reel_output *output)
 {

@@ -9,6 +9,7 @@
 #ifndef RECORD_OUTPUT_H
 #define RECORD_OUTPUT_H
 
+#include "format/place.h"
 #include "format/writer.h"
 
 struct reel_output;
@@ -21,6 +22,8 @@ struct reel_output_options {
 	const struct reel_public_keys *recipients;
 	uint64_t rotate_time, rotate_size; /* ns, bytes; 0: not by that */
 	uint64_t rotate_keep;		   /* old parts; 0: all */
+	/* What the thread that writes does first, or NULL. */
+	struct reel_error *(*enter_writer)(void);
 };
 
 /*
@@ -64,6 +67,8 @@ struct reel_error *reel_output_next(struct reel_output *output) REEL_MUST_CHECK;
 void reel_output_protect(struct reel_output *output, void (*visit)(void *context, const char *path),
 			 void *context);
 
+/* Where parts are made and deleted; NULL without rotation. */
+const struct reel_place *reel_output_place_of_parts(const struct reel_output *output);
 /* The current part's path, "standard output" for that. */
 const char *reel_output_path(const struct reel_output *output);
 uint64_t reel_output_part(const struct reel_output *output);

@@ -16,6 +16,7 @@
 #include "bpf/settings.h"
 #include "arch/arch.h"
 #include "include/stackreel.h"
+#include "record/privileges.h"
 #include "record/recording_parts.h"
 
 /*
@@ -192,6 +193,32 @@ static struct reel_error *put_record(void *context, const struct reel_record *re
 	return reel_output_record(((struct recording *)context)->output, record);
 }
 
+static struct reel_error *enter_writer(void)
+{
+	const struct reel_privileges none = { .roles = REEL_ROLE_WRITER };
+	const char *lacks; /* as the main thread will find */
+
+	return reel_privileges_drop(&none, &lacks);
+}
+
+static struct reel_error *drop_privileges(struct recording *recording)
+{
+	const struct reel_privileges kept = {
+		.roles = REEL_ROLE_MAIN,
+		.command = recording->command.pid,
+		.parts = reel_output_place_of_parts(recording->output),
+	};
+	const char *lacks;
+	struct reel_error *error;
+
+	if (recording->options->no_sandbox)
+		return NULL;
+	error = reel_privileges_drop(&kept, &lacks);
+	if (!error && lacks && !recording->options->quiet)
+		recording_say(recording, "%s", lacks);
+	return error;
+}
+
 static struct reel_error *open_output(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
@@ -203,6 +230,7 @@ static struct reel_error *open_output(struct recording *recording)
 		.rotate_time = options->rotate_time,
 		.rotate_size = options->rotate_size,
 		.rotate_keep = options->rotate_keep,
+		.enter_writer = options->no_sandbox ? NULL : enter_writer,
 	};
 	return reel_output_open(&output, &recording->output);
 }
@@ -349,7 +377,8 @@ struct reel_error *recording_open(struct recording *recording)
 
 	/* While there is little to fork. */
 	if (!error)
-		error = reel_inspector_create(recording_note, recording, &recording->inspector);
+		error = reel_inspector_create(!options->no_sandbox, recording_note, recording,
+					      &recording->inspector);
 	if (!error && options->cgroup)
 		error = find_cgroup(recording);
 	if (!error)
@@ -396,6 +425,8 @@ struct reel_error *recording_open(struct recording *recording)
 	raise_priority(recording);
 	if (!error && recording->symbols)
 		error = reel_kernel_symbols_restart(recording->symbols);
+	if (!error)
+		error = drop_privileges(recording);
 	if (!error)
 		error = add_to_tracker(recording);
 	/* A file that tells what it is, however soon the end comes. */

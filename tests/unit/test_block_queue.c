@@ -69,7 +69,7 @@ static void check_same_file(enum reel_sample_form form)
 	struct reel_writer *writers[2];
 
 	example_capture_with(&options, &expected, BLOCKS, SAMPLES, true);
-	must(reel_block_queue_create(&queue));
+	must(reel_block_queue_create(NULL, &queue));
 	for (int i = 0; i < 2; i++)
 		writers[i] = queued_writer_of(form, fds[i], queue, false);
 	for (int i = 0; i < 2; i++) {
@@ -212,7 +212,7 @@ static void test_slow_reader(void **state)
 	assert_true(fcntl(fds[1], F_SETPIPE_SZ, 4096) >= 4096);
 	/* Or else nothing would have to wait. */
 	assert_true(expected.size > (size_t)fcntl(fds[1], F_GETPIPE_SZ));
-	must(reel_block_queue_create(&queue));
+	must(reel_block_queue_create(NULL, &queue));
 	writer = queued_writer(fds[1], queue, true);
 	write_example(writer);
 	assert_false(reel_block_queue_wait(queue, 20));
@@ -245,7 +245,7 @@ static void test_broken_pipe(void **state)
 	signal(SIGPIPE, SIG_IGN);
 	assert_int_equal(pipe(fds), 0);
 	close(fds[0]);
-	must(reel_block_queue_create(&queue));
+	must(reel_block_queue_create(NULL, &queue));
 	writer = queued_writer(fds[1], queue, true);
 	write_example(writer);
 	while (!reel_block_queue_wait(queue, 1000))
@@ -284,7 +284,7 @@ static void test_full_disk(void **state)
 	limit = before;
 	limit.rlim_cur = expected.size / 2;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	must(reel_block_queue_create(&queue));
+	must(reel_block_queue_create(NULL, &queue));
 	writer = queued_writer(fd, queue, false);
 	write_example(writer);
 	while (!reel_block_queue_wait(queue, 1000))
@@ -320,7 +320,7 @@ static void test_abandon(void **state)
 	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	assert_true(fcntl(fds[1], F_SETPIPE_SZ, 4096) >= 4096);
-	must(reel_block_queue_create(&queue));
+	must(reel_block_queue_create(NULL, &queue));
 	writer = queued_writer(fds[1], queue, true);
 	write_example(writer);
 	assert_false(reel_block_queue_wait(queue, 20));

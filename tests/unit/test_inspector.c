@@ -133,6 +133,11 @@ static void make_packet(uint32_t number)
 	put_end();
 }
 
+void reel_inspections_answer_confined(int socket)
+{
+	(void)socket;
+}
+
 void reel_inspections_answer(int socket)
 {
 	struct inspection_request request;
@@ -164,7 +169,7 @@ static struct reel_inspector *create(void)
 	struct reel_inspector *inspector;
 
 	n_notes = 0;
-	assert_null(reel_inspector_create(note, NULL, &inspector));
+	assert_null(reel_inspector_create(false, note, NULL, &inspector));
 	return inspector;
 }
 
@@ -184,12 +189,14 @@ static void see(void *context, const struct reel_proc_map *map)
 	strcpy(seen->path, map->path);
 }
 
+static const struct reel_maps_limits limits = { SIZE_MAX, SIZE_MAX, UINT64_MAX };
+
 static enum reel_answer ask(struct reel_inspector *inspector, uint32_t number, struct seen *seen)
 {
 	struct reel_proc_process process;
 
 	*seen = (struct seen){ 0 };
-	return reel_inspector_process(inspector, number, &process, see, seen);
+	return reel_inspector_process(inspector, number, &limits, &process, see, seen);
 }
 
 /* A helper is there, whatever the one before did: on a busy machine it may take several questions.
@@ -202,7 +209,7 @@ static void is_well(struct reel_inspector *inspector)
 
 	for (unsigned i = 0; i < 1000; i++) {
 		seen = (struct seen){ 0 };
-		if (reel_inspector_process(inspector, number++, &process, see, &seen) ==
+		if (reel_inspector_process(inspector, number++, &limits, &process, see, &seen) ==
 		    REEL_ANSWER_WHOLE) {
 			assert_int_equal(process.namespace_pid, 7);
 			assert_int_equal(process.word_bits, 64);

@@ -1,0 +1,111 @@
+#!/bin/bash
+# What the threads of a running recorder may still do, as /proc/PID/task/*/status tells, and that it records all the same; what is refused
+# is tried in tests/unit/test_privileges.c. The command keeps what it was started with.
+# run.sh: records
+set -u
+cd "$(dirname "$0")/.." || exit
+recorder=$PWD/${O:-build}/stackreel-record
+check=$PWD/tests/record_check.py
+. tests/count.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+chmod 755 "$work"
+[ -x "$recorder" ] || { skip "$recorder is not built"; finish; }
+[ "$(id -u)" = 0 ] || { skip "not root"; finish; }
+${CC:-cc} -O2 -g -pthread -o "$work/busy" tests/programs/busy.c || exit
+cd "$work" || exit 1
+"$recorder" -q -o probe.reel -- true 2>err
+[ -s probe.reel ] || { skip "recording: $(head -n 1 err)"; finish; }
+
+# start ARGUMENT...: a recording of ./command, until `end`. The command tells its process, and ends when told.
+cat >command <<'COMMAND'
+cat /proc/self/status >command.status
+./busy spin 0.2
+echo $$ >command.pid
+while ! [ -e end ]; do ./busy spin 0.1; done
+COMMAND
+start() {
+    rm -f end command.pid command.status
+    "$@" -- sh ./command 2>err &
+    recording=$!
+    for _ in $(seq 200); do
+        [ -s command.pid ] && break
+        sleep 0.05
+    done
+}
+end() {
+    : >end
+    wait $recording
+}
+
+# sets DIRECTORY: one line for a thread, by its name in this recorder: capabilities (effective, permitted, bounding, ambient), no_new_privs, seccomp
+sets() {
+    local task
+    for task in "/proc/$1"/task/*; do
+        printf '%s %s\n' "$([ "${task##*/}" = "$1" ] && echo main || echo writer)" "$(sed -nE \
+            's/^(CapInh|CapEff|CapPrm|CapBnd|CapAmb|NoNewPrivs|Seccomp):\s*/\1=/p' "$task/status" | xargs)"
+    done
+}
+# has THREAD NAME HEX: that thread's set has these capabilities and no others, but for SYS_ADMIN, which Debian's kernels want for events.
+has() {
+    local is
+    is=$(sed -nE "s/^$1 .*$2=([0-9a-f]+).*/\1/p" sets)
+    [ -n "$is" ] && [ $((0x$is & ~(1 << 21))) = $((0x$3)) ]
+}
+# PERFMON, BPF, IPC_LOCK, SYSLOG; SYS_PTRACE, DAC_READ_SEARCH, CHECKPOINT_RESTORE
+main=$(printf %x $((1 << 38 | 1 << 39 | 1 << 14 | 1 << 34 | 1 << 19 | 1 << 2 | 1 << 40)))
+with_command=$(printf %x $((0x$main | 1 << 5)))
+
+start "$recorder" -g --rotate 300ms -o a.reel
+sets $recording >sets
+cat sets
+grep -cE 'NoNewPrivs=1 Seccomp=2' sets | grep -qx 2
+ok "no_new_privs and seccomp, in both threads"
+for name in CapInh CapBnd CapAmb; do
+    ok "main: $name is empty" has main $name 0
+    ok "writer: $name is empty" has writer $name 0
+done
+ok "main: effective" has main CapEff "$with_command"
+ok "main: permitted" has main CapPrm "$with_command"
+grep -qE '^writer .*CapPrm=0+ CapEff=0+ ' sets
+ok "writer: none at all"
+diff <(grep -E '^(Cap|NoNewPrivs|Seccomp|SigBlk|SigIgn)' command.status) <(grep -E '^(Cap|NoNewPrivs|Seccomp|SigBlk|SigIgn)' /proc/self/status) >out
+ok "the command has all of what this shell has: $(cat out)"
+end
+ok "it records"
+ok "part $(ls a.*.reel | tail -n 1) after rotation, programs that were started meanwhile, kernel symbols" \
+    "$check" "$(ls a.*.reel | tail -n 2 | head -n 1)" complete placed comm=busy
+
+# A folder of another user's, where root needs more to make the next part.
+mkdir theirs && chown 65534 theirs
+start "$recorder" --rotate 300ms -o theirs/a.reel
+sets $recording >sets
+ok "another's folder: CAP_DAC_OVERRIDE stays" has main CapEff "$(printf %x $((0x$with_command | 1 << 1)))"
+end
+[ "$(ls theirs/a.*.reel | wc -l)" -ge 2 ] && [ "$(stat -c %u theirs/a.0002.reel)" = 0 ]
+ok "another's folder: parts, of root's"
+
+# The command became another user's: it is told to end all the same.
+"$recorder" -q --duration 0.5 -o b.reel -- setpriv --reuid=65534 --regid=65534 --clear-groups sleep 30 2>err
+[ $? = 0 ]
+ok "--duration ends a command that is another user's"
+
+start "$recorder" --no-sandbox -o c.reel
+sets $recording >sets
+grep -c 'NoNewPrivs=0 Seccomp=0' sets | grep -qx 2
+ok "--no-sandbox: nothing is dropped"
+end
+
+cp "$recorder" recorder && chmod 755 recorder busy
+if setcap cap_bpf,cap_perfmon+ep recorder 2>/dev/null; then
+    mkdir -m 777 open
+    (cd open && cp ../command ../busy . && start setpriv --reuid=65534 --regid=65534 --clear-groups ../recorder -o u.reel &&
+        sets $recording >../sets && end)
+    ok "CAP_BPF and CAP_PERFMON on the file, not root" "$check" open/u.reel complete comm=busy
+    # Debian's kernels refuse that, with or without.
+    has main CapEff "$(printf %x $((1 << 38 | 1 << 39)))" && has writer CapEff 0 && has main CapInh 0 && [ "$(grep -c 'NoNewPrivs=1 Seccomp=2' sets)" = 2 ]
+    ok "... has nothing else"
+else
+    skip "file capabilities: setcap does not work here"
+fi
+finish
