@@ -58,7 +58,7 @@ struct reel_frame_table {
  * An address that a capture names for the first time takes some bytes of it, and has three
  * functions on average: but hostile ones stand for any number.
  */
-#define FRAMES_FREE   (1u << 20)
+#define FRAMES_FREE   (128u << 10)
 #define FRAMES_A_BYTE 2
 
 static struct slots *slots_create(size_t n)
