@@ -65,7 +65,9 @@ static inline void fuzz_file_fill(struct fuzz_file *file, const void *bytes, siz
 		must_be(file->fd >= 0, "memfd_create");
 		snprintf(file->path, sizeof(file->path), "/proc/self/fd/%d", file->fd);
 	}
-	must_be(!ftruncate(file->fd, 0) && pwrite(file->fd, bytes, size, 0) == (ssize_t)size,
+	/* Where it is written to through its path, that may go on from here. */
+	must_be(!ftruncate(file->fd, 0) && lseek(file->fd, 0, SEEK_SET) == 0 &&
+			pwrite(file->fd, bytes, size, 0) == (ssize_t)size,
 		"a file in memory");
 }
 
