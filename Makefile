@@ -279,7 +279,7 @@ uninstall:
 # ---- fuzzing and benchmarks, on request ------------------------------------------------
 
 # Each tests/fuzz/fuzz_*.c is a libFuzzer target. All that they share is built once, with coverage and sanitizers, in $(O)/fuzz.
-.PHONY: fuzz fuzz-build fuzz-targets
+.PHONY: fuzz fuzz-build fuzz-targets bench bench-quick bench-growth
 HOURS ?= 1
 fuzz_corpus ?= $(O)/fuzz/corpus
 # Continues from the corpora of the last time, and prints a table; the exit status tells whether something was found.
