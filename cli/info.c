@@ -299,9 +299,7 @@ static bool only_count(void *context, const struct reel_trace *trace,
 
 static int show_locked(const struct session *session, struct output *output)
 {
-	_cleanup_free_ char *problem = text_escape(*session->info->problems, "");
-
-	complain("%s", problem);
+	complain("%s", *session->info->problems);
 	if (!output_open(output, session->options->output))
 		return STATUS_ERROR;
 	print_locked(session, output->file);

@@ -23,7 +23,7 @@
 /* What is in force; for messages and for the signal, which can't allocate. */
 static struct {
 	uint64_t memory;
-	char *file; /* escaped */
+	char *file;
 	char out_of_time[512];
 	size_t out_of_time_size;
 } in_force;
@@ -95,14 +95,17 @@ static void limit_time(uint64_t time)
 						 .tv_usec =
 							 (suseconds_t)(time / 1000 % 1000000) } };
 
+	_cleanup_free_ char *escaped = NULL;
+
 	if (!time)
 		return;
+	escaped = text_escape(in_force.file ? in_force.file : "", "");
 	/* 0 would be no limit. */
 	if (!timer.it_value.tv_sec && !timer.it_value.tv_usec)
 		timer.it_value.tv_usec = 1;
 	snprintf(in_force.out_of_time, sizeof(in_force.out_of_time),
 		 "stackreel: %.300s: not done after %s, the --time-limit; a longer one may do\n",
-		 in_force.file, format_nanoseconds(time).text);
+		 escaped, format_nanoseconds(time).text);
 	in_force.out_of_time_size = strlen(in_force.out_of_time);
 	signal(SIGALRM, end_of_time);
 	setitimer(ITIMER_REAL, &timer, NULL);
@@ -111,7 +114,7 @@ static void limit_time(uint64_t time)
 void limits_apply(const struct limits *limits, const char *file)
 {
 	free(in_force.file);
-	in_force.file = text_escape(file, "");
+	in_force.file = strdup(file);
 	limit_memory(limits->memory);
 	limit_time(limits->time);
 }

@@ -225,12 +225,11 @@ void session_warn(const struct session *session)
 static bool is_as_it_was_encrypted(const struct session *session)
 {
 	const struct reel_capture_info *info = reel_capture_info(session->capture);
-	_cleanup_free_ char *problem = NULL;
 
 	if (!info->encrypted || !*info->problems)
 		return true;
-	problem = text_escape(*info->problems, "");
-	complain("the encrypted capture is not whole, or somebody changed it: %s%s", problem,
+	complain("the encrypted capture is not whole, or somebody changed it: %s%s",
+		 *info->problems,
 		 info->problems[1] ? " (and more: `stackreel info' lists all)" : "");
 	return false;
 }
