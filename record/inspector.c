@@ -13,9 +13,9 @@
 #include "record/patience.h"
 #include "record/quantity.h"
 
-/* A long answer that goes on may take so many times as long as one that does not begin. */
-#define ROUNDS_MAX	 4
-#define SETUP_ROUNDS_MAX 40
+/* A helper that works, or sends, may take so many times as long as one that does nothing. */
+#define ROUNDS_MAX	 20
+#define SETUP_ROUNDS_MAX 100
 /* Where no helper can be started. */
 #define RESTART_INTERVAL (100 * REEL_NS_PER_MS)
 
@@ -46,13 +46,6 @@ struct receiver {
 	bool asked; /* a helper took the question */
 };
 
-static void drop_helper(struct reel_inspector *inspector)
-{
-	if (inspector->helper >= 0)
-		close(inspector->helper);
-	inspector->helper = -1;
-}
-
 /* At once where that can be, so that it is ready for the next question. */
 static void start_helper(struct reel_inspector *inspector)
 {
@@ -61,7 +54,19 @@ static void start_helper(struct reel_inspector *inspector)
 	if (inspector->helper >= 0 || now < inspector->restart)
 		return;
 	inspector->helper = reel_nursery_start(inspector->nursery);
-	inspector->restart = now + RESTART_INTERVAL;
+	if (inspector->helper < 0)
+		inspector->restart = now + RESTART_INTERVAL;
+}
+
+static void replace_helper(struct reel_inspector *inspector)
+{
+	/* It did not even begin: there are too many processes, or too many that hang. */
+	if (inspector->helper >= 0 && !reel_nursery_look(inspector->nursery).begun)
+		inspector->restart = reel_now() + RESTART_INTERVAL;
+	if (inspector->helper >= 0)
+		close(inspector->helper);
+	inspector->helper = -1;
+	start_helper(inspector);
 }
 
 struct reel_error *reel_inspector_create(bool confined,
@@ -177,6 +182,18 @@ static bool wait_for(int fd, uint64_t until)
 	}
 }
 
+/*
+ * Nothing came until then.  On a slow or busy host it is late, and so are we: the helper hangs only
+ * if it sleeps though it has a question.
+ */
+static bool is_late(struct reel_inspector *inspector, uint64_t until, uint64_t limit)
+{
+	struct reel_nursery_state state = reel_nursery_look(inspector->nursery);
+	uint64_t now = reel_now();
+
+	return !state.begun || state.runs || (now > until && now - until > limit / 4);
+}
+
 /* False: it does not answer any more. */
 static bool receive(struct reel_inspector *inspector, struct receiver *receiver, uint64_t limit)
 {
@@ -187,8 +204,13 @@ static bool receive(struct reel_inspector *inspector, struct receiver *receiver,
 		uint64_t until = reel_now() + limit;
 		ssize_t n;
 
-		if (!wait_for(inspector->helper, until < end ? until : end))
+		if (until > end)
+			until = end;
+		if (!wait_for(inspector->helper, until)) {
+			if (reel_now() < end && is_late(inspector, until, limit))
+				continue;
 			return false;
+		}
 		n = recv(inspector->helper, inspector->packet, sizeof(inspector->packet),
 			 MSG_DONTWAIT | MSG_TRUNC);
 		if (n <= 0 || (size_t)n > sizeof(inspector->packet) ||
@@ -201,21 +223,28 @@ static bool receive(struct reel_inspector *inspector, struct receiver *receiver,
 static enum reel_answer ask(struct reel_inspector *inspector, struct receiver *receiver)
 {
 	const struct inspection_request *request = &inspector->request;
-	uint64_t start = reel_now();
+	uint64_t start = reel_now(), took, busy;
 	uint64_t limit = reel_patience_limit(&inspector->patience, start);
+	bool failed;
 
 	start_helper(inspector);
+	busy = reel_nursery_look(inspector->nursery).busy;
 	receiver->asked = limit && inspector->helper >= 0 &&
 			  send(inspector->helper, request, sizeof(*request),
 			       MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(*request);
-	if (!receiver->asked || !receive(inspector, receiver, limit)) {
+	failed = !receiver->asked || !receive(inspector, receiver, limit);
+	took = reel_now() - start;
+	/* Work is no waiting, and would have been ours. */
+	if (reel_patience_is_long(took)) {
+		busy = reel_nursery_look(inspector->nursery).busy - busy;
+		reel_patience_spend(&inspector->patience, took > busy ? took - busy : 0);
+	}
+	if (failed) {
 		receiver->ended = false;
 		leave_out(inspector);
 		if (limit)
-			drop_helper(inspector);
-		start_helper(inspector);
+			replace_helper(inspector);
 	}
-	reel_patience_spend(&inspector->patience, reel_now() - start);
 	if (receiver->ended)
 		return receiver->whole ? REEL_ANSWER_WHOLE : REEL_ANSWER_PART;
 	return receiver->began ? REEL_ANSWER_PART : REEL_ANSWER_NONE;

@@ -11,6 +11,9 @@
 #ifndef RECORD_NURSERY_H
 #define RECORD_NURSERY_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "format/error.h"
 
 struct reel_nursery;
@@ -26,5 +29,16 @@ void reel_nursery_destroy(struct reel_nursery *nursery);
  * if that cannot be.  Where no process can be started the socket is at its end at once.
  */
 int reel_nursery_start(struct reel_nursery *nursery);
+
+/* What the kernel says of the helper and of the thread that made the nursery. */
+struct reel_nursery_state {
+	bool begun;
+	bool runs; /* the helper is on a CPU, or would be if there was one for it */
+	/* ns of the helper on a CPU, and of both waiting for one: what is not one waiting for the
+	 * other. 0 where the kernel does not count it (CONFIG_SCHED_INFO). */
+	uint64_t busy;
+};
+
+struct reel_nursery_state reel_nursery_look(struct reel_nursery *nursery);
 
 #endif

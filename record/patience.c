@@ -42,10 +42,15 @@ uint64_t reel_patience_limit(struct reel_patience *patience, uint64_t now)
 	return limit > LIMIT_MAX ? LIMIT_MAX : limit < LIMIT_MIN ? LIMIT_MIN : limit;
 }
 
-void reel_patience_spend(struct reel_patience *patience, uint64_t took)
+void reel_patience_spend(struct reel_patience *patience, uint64_t waited)
 {
-	if (took >= FREE_NS)
-		patience->left -= (int64_t)took;
+	if (reel_patience_is_long(waited))
+		patience->left -= (int64_t)waited;
+}
+
+bool reel_patience_is_long(uint64_t waited)
+{
+	return waited >= FREE_NS;
 }
 
 /* ---- grudges ------------------------------------------------------------------------------- */

@@ -29,8 +29,9 @@ void reel_patience_set(struct reel_patience *patience, bool hurries, uint64_t no
 
 /* How long an answer may take, in ns; 0: nobody is to be asked now. */
 uint64_t reel_patience_limit(struct reel_patience *patience, uint64_t now);
-/* An answer, or none, took that long. */
-void reel_patience_spend(struct reel_patience *patience, uint64_t took);
+/* So long was waited for an answer, or for none; what is not long costs nothing. */
+void reel_patience_spend(struct reel_patience *patience, uint64_t waited);
+bool reel_patience_is_long(uint64_t waited);
 
 /* From the second time on, and each time for twice as long, until the grudge is forgotten. */
 void reel_patience_bear_grudge(struct reel_patience *patience, uint64_t who, uint64_t now);

@@ -160,9 +160,10 @@ static void become_nobody(void)
 {
 	if (setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
 		die("becoming nobody");
-	prctl(PR_SET_DUMPABLE, 1);
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
 		die("unshare");
+	/* Without it /proc/self belongs to root (fs/proc/base.c, task_dump_owner). */
+	prctl(PR_SET_DUMPABLE, 1);
 	write_file("/proc/self/setgroups", "deny");
 	write_file("/proc/self/uid_map", "0 65534 1");
 	write_file("/proc/self/gid_map", "0 65534 1");
