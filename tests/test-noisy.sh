@@ -6,15 +6,15 @@
 set -u
 cd "$(dirname "$0")/.." || exit
 recorder=$PWD/${O:-build}/stackreel-record
-tests=$PWD/tests
+stackreel=$PWD/${O:-build}/stackreel
 . tests/count.sh
 work=$(mktemp -d)
 chmod 755 "$work"
 noise=
 trap '[ -z "$noise" ] || kill "$noise" 2>/dev/null; rm -rf "$work"' EXIT
 
-if [ ! -x "$recorder" ] || [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
-    skip "root, setpriv and $recorder are needed"
+if [ ! -x "$recorder" ] || [ ! -x "$stackreel" ] || [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
+    skip "root, setpriv, $recorder and $stackreel are needed"
     finish
 fi
 for program in busy noisy; do
@@ -54,20 +54,15 @@ beside() {
     wait "$noise" 2>/dev/null
     noise=
     memory=$peak
-    read -r samples all lost left_out < <(python3 "$tests/reel_reader.py" a.reel | python3 -c '
+    "$stackreel" dump --json a.reel >records
+    all=$(grep -c '"record": "SAMPLE",' records)
+    read -r lost left_out < <(grep '"record": "LOSS"' records | python3 -c '
 import json, sys
-comms, lost, counts = {}, {}, {}
-for line in sys.stdin:
-    record = json.loads(line)
-    kind = record.get("record")
-    if kind == "SAMPLE":
-        counts[record["thread"]] = counts.get(record["thread"], 0) + 1
-    elif kind in ("THREAD", "THREAD_COMM"):
-        comms[record["id" if kind == "THREAD" else "thread"]] = record["comm"]
-    elif kind == "LOSS":
-        lost[record["cause"]] = lost.get(record["cause"], 0) + record["count"]
-print(sum(n for thread, n in counts.items() if comms.get(thread) == "busy"), sum(counts.values()),
-      sum(lost.get(cause, 0) for cause in (1, 2, 6)), lost.get(10, 0))')
+lost = {}
+for record in map(json.loads, sys.stdin):
+    lost[record["cause"]] = lost.get(record["cause"], 0) + record["count"]
+print(sum(lost.get(cause, 0) for cause in (1, 2, 6)), lost.get(10, 0))')
+    samples=$("$stackreel" script --comm=busy --no-inline --no-host-files a.reel 2>/dev/null | grep -c '^busy ')
     facts="of $frequency samples $samples recorded; $lost lost of $((all + lost)) of everyone, $left_out left out, $memory KB"
     return "$status"
 }
