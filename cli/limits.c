@@ -69,7 +69,8 @@ static void limit_memory(uint64_t memory)
 {
 	struct rlimit limit;
 
-	if (!memory || getrlimit(RLIMIT_DATA, &limit))
+	/* On a 32-bit host more than there are addresses is no limit. */
+	if (!memory || (rlim_t)memory != memory || getrlimit(RLIMIT_DATA, &limit))
 		return;
 	/* What was allowed less before stays so. */
 	if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur <= memory)

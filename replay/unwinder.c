@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The unwinder for other tools' data: reel_unwinder_* of include/stackreel.h. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,7 @@ struct reel_unwinder {
 	struct reel_unwind_frames frames;
 	struct reel_memory_region *regions;
 	size_t n_regions;
+	void *_Atomic failed; /* the rules that cannot be relied on; NULL: none */
 };
 
 #define ONLY_SPACE 1
@@ -85,7 +87,7 @@ void reel_unwinder_set_pointer_mask(struct reel_unwinder *unwinder, uint64_t mas
 	unwinder->code_mask = mask;
 }
 
-static struct reel_error *code_file_open(const struct reel_unwinder *unwinder, const char *path,
+static struct reel_error *code_file_open(struct reel_unwinder *unwinder, const char *path,
 					 struct code_file *file)
 {
 	struct reel_cfi_input input = { 0 };
@@ -106,6 +108,8 @@ static struct reel_error *code_file_open(const struct reel_unwinder *unwinder, c
 	if (!error)
 		error = reel_rules_create(unwinder->arch, file->cfi,
 					  reel_elf_file_entry(file->file), &file->rules);
+	if (!error)
+		reel_rules_tell(file->rules, &unwinder->failed, file->rules);
 	return error;
 }
 
@@ -259,6 +263,7 @@ struct reel_error *reel_unwind(struct reel_unwinder *unwinder,
 		.cache = unwinder->cache,
 		.max_frames = max_frames,
 	};
+	const struct reel_rules *failed;
 	struct reel_error *error;
 
 	if (!max_frames)
@@ -274,8 +279,9 @@ struct reel_error *reel_unwind(struct reel_unwinder *unwinder,
 	view.big_endian = unwinder->n_files && reel_elf_file_big_endian(unwinder->files[0].file);
 	unwinder->frames.n = 0;
 	error = reel_unwind_trace(&input, unwinder->programs, &state, &unwinder->frames, stop_ret);
-	for (size_t i = 0; !error && i < unwinder->n_files; i++)
-		error = reel_rules_problem(unwinder->files[i].rules);
+	failed = atomic_load_explicit(&unwinder->failed, memory_order_acquire);
+	if (!error && failed)
+		error = reel_rules_problem(failed);
 	if (error)
 		return error;
 	for (size_t i = 0; i < unwinder->frames.n; i++)
