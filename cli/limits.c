@@ -65,6 +65,21 @@ bool limits_parse_memory(const char *text, uint64_t *ret)
 	return *ret >= MEMORY_MIN;
 }
 
+/* What RLIMIT_DATA counts, in use already. */
+static uint64_t data_in_use(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	unsigned long long pages = 0;
+
+	if (!file)
+		return 0;
+	/* size, resident, shared, text, lib, data (proc(5)) */
+	if (fscanf(file, "%*u %*u %*u %*u %*u %llu", &pages) != 1)
+		pages = 0;
+	fclose(file);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 static void limit_memory(uint64_t memory)
 {
 	struct rlimit limit;
@@ -74,6 +89,9 @@ static void limit_memory(uint64_t memory)
 		return;
 	/* What was allowed less before stays so. */
 	if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur <= memory)
+		return;
+	/* A sanitizer maps terabytes for its own use: nothing could be allocated any more. */
+	if (data_in_use() > memory)
 		return;
 	limit.rlim_cur = memory;
 	if (!setrlimit(RLIMIT_DATA, &limit))
