@@ -20,7 +20,7 @@ static bool acts_on_terminals(int32_t c)
 
 static void escape(struct reel_bytes part)
 {
-	_cleanup_free_ char *text = text_escape_bytes(part.data, part.size, "\\;");
+	_cleanup_free_ char *text = text_escape_bytes(part.data, part.size, ";");
 	size_t size = strlen(text), length;
 
 	for (size_t i = 0; i < size; i += length) {
