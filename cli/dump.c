@@ -26,6 +26,7 @@ struct dump_options {
 
 static const struct argp_child children[] = {
 	{ &options_keys, 0, "Other options:", 1 },
+	{ &options_sandbox, 0, NULL, 1 },
 	{ &options_file, 0, NULL, 1 },
 	{ 0 },
 };
@@ -282,6 +283,8 @@ int command_dump(int argc, char **argv)
 
 	options_init(&options.common);
 	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	/* No module is looked for. */
+	options.common.no_host_files = true;
 	error = session_try_open(&session, &options.common);
 	if (error)
 		status = report_unreadable(error, &options);

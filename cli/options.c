@@ -28,6 +28,8 @@ enum {
 	KEY_DECRYPT,
 	KEY_MEMORY_LIMIT,
 	KEY_TIME_LIMIT,
+	KEY_SANDBOX,
+	KEY_NO_SANDBOX,
 };
 
 #define LIST_MAX 65536
@@ -383,6 +385,39 @@ const struct argp options_rewrite = {
 	rewrite_options, parse_rewrite, NULL, NULL, NULL, NULL, NULL
 };
 
+static error_t parse_sandbox(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	(void)arg;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		options->sandbox = SANDBOX_BY_INPUT;
+		return 0;
+	case KEY_SANDBOX:
+		options->sandbox = SANDBOX_ON;
+		return 0;
+	case KEY_NO_SANDBOX:
+		options->sandbox = SANDBOX_OFF;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option sandbox_options[] = {
+	{ "sandbox", KEY_SANDBOX, NULL, 0,
+	  "Read what a stranger may have made as one who can open no file but modules, and start "
+	  "nothing; as far as the kernel can, this is the default for standard input",
+	  0 },
+	{ "no-sandbox", KEY_NO_SANDBOX, NULL, 0, "Not so for standard input either", 0 },
+	{ 0 }
+};
+
+const struct argp options_sandbox = {
+	sandbox_options, parse_sandbox, NULL, NULL, NULL, NULL, NULL
+};
+
 static error_t parse_quality(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -437,6 +472,7 @@ const struct argp_child options_of_traces[] = {
 	{ &options_quality, 0, "Quality:", 3 },
 	{ &options_work, 0, "Speed:", 4 },
 	{ &options_keys, 0, "Other options:", 5 },
+	{ &options_sandbox, 0, NULL, 5 },
 	{ &options_file, 0, NULL, 5 },
 	{ 0 },
 };

@@ -28,6 +28,12 @@ struct number_list {
 	size_t count;
 };
 
+enum sandbox_wanted {
+	SANDBOX_OFF,
+	SANDBOX_BY_INPUT, /* for standard input */
+	SANDBOX_ON,
+};
+
 struct options {
 	/* What is read, as given. */
 	const char *file;
@@ -49,6 +55,7 @@ struct options {
 	uint32_t max_frames;
 	uint32_t threads; /* 0: one for each CPU */
 	struct limits limits;
+	enum sandbox_wanted sandbox;
 };
 
 /* FILE, -o, -q, --memory-limit and --time-limit, which are in force from the end of parsing on;
@@ -58,6 +65,8 @@ extern const struct argp options_file;
 extern const struct argp options_filter;
 /* --symfs --debug-dir --module --no-host-files --no-inline … */
 extern const struct argp options_search;
+/* --sandbox, --no-sandbox: for commands that only read and print. */
+extern const struct argp options_sandbox;
 /* --identity */
 extern const struct argp options_keys;
 /* --encrypt-to */

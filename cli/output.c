@@ -41,14 +41,23 @@ static bool colors_wanted(void)
 	return !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
 }
 
+/* What output_reserve opened; -1: nothing. */
+static int reserved = -1;
+
+bool output_reserve(const char *path)
+{
+	return !path || !strcmp(path, "-") || no_error(reel_file_create(path, &reserved));
+}
+
 bool output_open(struct output *output, const char *path)
 {
 	*output = (struct output){ .file = stdout, .path = "standard output" };
 	if (path && strcmp(path, "-") != 0) {
-		int fd;
+		int fd = reserved;
 
+		reserved = -1;
 		output->path = path;
-		if (!no_error(reel_file_create(path, &fd)))
+		if (fd < 0 && !no_error(reel_file_create(path, &fd)))
 			return false;
 		output->file = fdopen(fd, "w");
 		if (!output->file) {

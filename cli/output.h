@@ -27,6 +27,8 @@ struct output {
 
 /* `path` NULL or "-" is standard output. Says on stderr what is wrong and gives false. */
 bool output_open(struct output *output, const char *path);
+/* Opens `path` now, for the output_open that comes; false after a complaint, as there. */
+bool output_reserve(const char *path);
 /*
  * Flushes and closes; returns `status`, or ERROR (and says why) if something could not be
  * written.  A reader that closed its end of a pipe has what it wanted: that is no error.

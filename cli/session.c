@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/sandbox.h"
 #include "cli/session.h"
 #include "cli/text.h"
 
@@ -104,6 +105,15 @@ static void sort_events(struct session *session)
 	      compare_ids);
 }
 
+/* The last moment to open what is written to. */
+static void enter_sandbox(void *context)
+{
+	const struct session *session = context;
+
+	if (!output_reserve(session->options->output) || !sandbox_enter(session->options))
+		exit(STATUS_ERROR);
+}
+
 struct reel_error *session_try_open(struct session *session, const struct options *options)
 {
 	struct reel_capture_options capture_options = options_of_capture(options);
@@ -113,6 +123,10 @@ struct reel_error *session_try_open(struct session *session, const struct option
 	progress_start(&session->progress, !options->quiet);
 	capture_options.progress = show_progress;
 	capture_options.progress_context = session;
+	if (sandbox_is_wanted(options)) {
+		capture_options.opened = enter_sandbox;
+		capture_options.opened_context = session;
+	}
 	error = reel_capture_open(options->file, &capture_options, &session->capture);
 	if (error) {
 		progress_end(&session->progress);

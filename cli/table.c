@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/sandbox.h"
 #include "cli/session.h"
 #include "cli/text.h"
 
@@ -13,6 +14,7 @@
 
 static const struct argp_child children[] = {
 	{ &options_file, 0, NULL, 0 },
+	{ &options_sandbox, 0, NULL, 0 },
 	{ 0 },
 };
 
@@ -166,6 +168,13 @@ int command_table(int argc, char **argv)
 
 	options_init(&options);
 	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	/* Nothing is read but FILE. */
+	options.no_host_files = true;
+	if (sandbox_is_wanted(&options) &&
+	    (!output_reserve(options.output) || !sandbox_enter(&options))) {
+		options_free(&options);
+		return STATUS_ERROR;
+	}
 	if (no_error(reel_table_open(options.file, &table))) {
 		if (output_open(&output, options.output)) {
 			bool ok = print_rows(&options, table, &output);

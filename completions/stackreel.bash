@@ -4,14 +4,15 @@
 _stackreel_options() {
     local file="-i --input -o --output -q --quiet --memory-limit --time-limit --help"
     local common="--pid --tid --comm --cpu --time --event --symfs --debug-dir --module --no-host-files
-        --no-inline --no-demangle --no-frame-pointers --max-frames --min-complete --identity -j --jobs"
+        --no-inline --no-demangle --no-frame-pointers --max-frames --min-complete --identity -j --jobs
+        --sandbox --no-sandbox"
     case $1 in
     report) echo "--sort --percent-limit --tree --residency --compare-fp --by $common $file" ;;
     script) echo "--ns $common $file" ;;
     folded) echo "--weight --unit --no-suffix --with-comm --annotate $common $file" ;;
     info) echo "--all-modules $common $file" ;;
-    dump) echo "--json --bytes --identity $file" ;;
-    table) echo "$file" ;;
+    dump) echo "--json --bytes --identity --sandbox --no-sandbox $file" ;;
+    table) echo "--sandbox --no-sandbox $file" ;;
     import) echo "--arch --kallsyms --scrub --raw-stacks --no-cmdline --encrypt-to $file" ;;
     keygen) echo "-y -o --output --help" ;;
     scrub) echo "--no-cmdline --encrypt-to --decrypt --identity $file" ;;

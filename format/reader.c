@@ -175,7 +175,7 @@ static const struct reel_identities nobody;
 
 struct reel_error *reel_reader_open(const char *path, struct reel_reader **ret)
 {
-	return reel_reader_open_encrypted(path, &nobody, ret);
+	return reel_reader_open_encrypted(path, &nobody, NULL, NULL, ret);
 }
 
 struct reel_error *reel_reader_open_fd(int fd, const char *name, struct reel_reader **ret)
@@ -185,22 +185,32 @@ struct reel_error *reel_reader_open_fd(int fd, const char *name, struct reel_rea
 
 struct reel_error *reel_reader_open_encrypted(const char *path,
 					      const struct reel_identities *identities,
+					      void (*opened)(void *context), void *context,
 					      struct reel_reader **ret)
 {
 	struct reel_source source;
 	struct reel_error *error = reel_source_open(path, &capture_kind, &source);
 
-	return error ? error : open_source(&source, identities, NULL, false, ret);
+	if (error)
+		return error;
+	if (opened)
+		opened(context);
+	return open_source(&source, identities, NULL, false, ret);
 }
 
 struct reel_error *reel_reader_open_locked(const char *path,
 					   const struct reel_identities *identities,
+					   void (*opened)(void *context), void *context,
 					   struct reel_reader **ret)
 {
 	struct reel_source source;
 	struct reel_error *error = reel_source_open(path, &capture_kind, &source);
 
-	return error ? error : open_source(&source, identities, NULL, true, ret);
+	if (error)
+		return error;
+	if (opened)
+		opened(context);
+	return open_source(&source, identities, NULL, true, ret);
 }
 
 const struct reel_error *reel_reader_lock(const struct reel_reader *reader)

@@ -42,6 +42,7 @@ struct reel_error *reel_reader_open_fd(int fd, const char *name,
  */
 struct reel_error *reel_reader_open_encrypted(const char *path,
 					      const struct reel_identities *identities,
+					      void (*opened)(void *context), void *context,
 					      struct reel_reader **ret) REEL_MUST_CHECK;
 struct reel_error *reel_reader_open_encrypted_fd(int fd, const char *name,
 						 const struct reel_identities *identities,
@@ -52,6 +53,7 @@ struct reel_error *reel_reader_open_encrypted_fd(int fd, const char *name,
  */
 struct reel_error *reel_reader_open_locked(const char *path,
 					   const struct reel_identities *identities,
+					   void (*opened)(void *context), void *context,
 					   struct reel_reader **ret) REEL_MUST_CHECK;
 /* Why it is locked, and the keys (their ids) that would open it; NULL if it is not. */
 const struct reel_error *reel_reader_lock(const struct reel_reader *reader);

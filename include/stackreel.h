@@ -113,6 +113,13 @@ struct reel_capture_options {
 	/* If none of them is one that it is encrypted to, open it all the same: it is locked, and
 	 * has nothing but what reel_capture_info tells of the file. */
 	bool may_be_locked;
+	/*
+	 * Called by reel_capture_open when all that it opens is open, a stream is copied and keys
+	 * are read, and nothing of the capture was looked at but its first bytes: for who gives up
+	 * privileges before that.  What is opened later is modules, to read.  May be NULL.
+	 */
+	void (*opened)(void *context);
+	void *opened_context;
 };
 
 /*

@@ -631,8 +631,8 @@ static struct reel_error *open_reader(const char *path, const struct reel_captur
 		error = reel_identities_load(&identities, options->identities[i]);
 	if (error)
 		return error;
-	return options->may_be_locked ? reel_reader_open_locked(path, &identities, ret)
-				      : reel_reader_open_encrypted(path, &identities, ret);
+	return (options->may_be_locked ? reel_reader_open_locked : reel_reader_open_encrypted)(
+		path, &identities, options->opened, options->opened_context, ret);
 }
 
 /* All that this version knows, whatever size the caller's are of. */

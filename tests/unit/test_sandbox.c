@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What whoever takes the parser over finds that he can't do: cli/sandbox.c. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cli/sandbox.h"
+
+static char folder[] = "/var/tmp/stackreel-sandbox-XXXXXX";
+static char inside[64], outside[64], capture[64];
+static int output; /* open before */
+static pid_t parent;
+
+/* The process ends with the line of what was not as expected. */
+#define check(condition)                                                                           \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			dprintf(2, "line %d: not %s (errno %d)\n", __LINE__, #condition, errno);   \
+			_exit(1);                                                                  \
+		}                                                                                  \
+	} while (0)
+#define refused(call) check((call) == -1)
+
+static void *in_thread(void *context)
+{
+	refused(open(outside, O_WRONLY));
+	return context;
+}
+
+static void try_writing(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/symfs/new", folder);
+	refused(open(path, O_WRONLY | O_CREAT, 0600));
+	refused(open(inside, O_WRONLY));
+	refused(open(inside, O_RDWR));
+	refused(open(inside, O_RDONLY | O_TRUNC));
+	refused(open(outside, O_WRONLY | O_APPEND));
+	refused(open(folder, O_TMPFILE | O_RDWR, 0600));
+	refused(mkdir(path, 0700));
+	refused(symlink(inside, path));
+	refused(link(inside, path));
+	refused(rename(inside, path));
+	refused(unlink(inside));
+	refused(chmod(inside, 0666));
+	refused(truncate(inside, 0));
+	refused(memfd_create("x", 0));
+}
+
+static void try_everything(void)
+{
+	char *arguments[] = { (char *)"/bin/true", NULL };
+	void *page = mmap(NULL, 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct rlimit limit = { 0 };
+	int pair[2];
+
+	try_writing();
+	refused(execv(arguments[0], arguments));
+	refused(fork());
+	refused(socket(AF_INET, SOCK_STREAM, 0));
+	refused(socket(AF_UNIX, SOCK_STREAM, 0));
+	refused(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	refused(ptrace(PTRACE_ATTACH, parent, NULL, NULL));
+	refused(kill(parent, SIGTERM));
+	refused(setrlimit(RLIMIT_CORE, &limit));
+	refused(mount("none", folder, "tmpfs", 0, NULL));
+	refused(chroot(folder));
+	refused(unshare(CLONE_NEWUSER));
+	refused(ioctl(0, TIOCSTI, "x"));
+	check(page != MAP_FAILED);
+	refused(mprotect(page, 1, PROT_READ | PROT_EXEC));
+}
+
+/* What it is for must go on. */
+static void use_what_is_left(void)
+{
+	pthread_t thread;
+	char byte;
+	int fd = open(inside, O_RDONLY);
+
+	check(fd >= 0);
+	check(read(fd, &byte, 1) == 1);
+	check(open(capture, O_RDONLY) >= 0);
+	check(write(output, "x", 1) == 1);
+	check(!pthread_create(&thread, NULL, in_thread, NULL));
+	check(!pthread_join(thread, NULL));
+}
+
+static void enter(const struct options *options)
+{
+	if (!sandbox_enter(options))
+		_exit(77);
+}
+
+static void with_symfs_alone(void)
+{
+	char symfs[64];
+	struct options options;
+
+	snprintf(symfs, sizeof(symfs), "%s/symfs", folder);
+	options_init(&options);
+	options.file = capture;
+	options.sandbox = SANDBOX_ON;
+	options.no_host_files = true;
+	string_list_add(&options.symfs, symfs);
+	enter(&options);
+	try_everything();
+	use_what_is_left();
+	refused(open(outside, O_RDONLY));
+	refused(open("/etc/passwd", O_RDONLY));
+	refused(open("/bin/sh", O_RDONLY));
+}
+
+static void with_host_files(void)
+{
+	struct options options;
+
+	options_init(&options);
+	options.file = capture;
+	options.sandbox = SANDBOX_ON;
+	enter(&options);
+	try_everything();
+	use_what_is_left();
+	check(open("/bin/sh", O_RDONLY) >= 0);
+	refused(open("/etc/passwd", O_RDONLY));
+	refused(open("/proc/self/environ", O_RDONLY));
+	refused(open("/dev/null", O_RDONLY));
+	refused(open("/sys/kernel/notes", O_RDONLY));
+}
+
+static void in_process(void (*act)(void))
+{
+	int status;
+	pid_t pid;
+
+	parent = getpid();
+	pid = fork();
+	if (!pid) {
+		act();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77) {
+		print_message("this kernel has no Landlock, or no seccomp filters\n");
+		skip();
+	}
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void only_symfs_is_read(void **state)
+{
+	(void)state;
+	in_process(with_symfs_alone);
+}
+
+static void host_files_are_read(void **state)
+{
+	(void)state;
+	in_process(with_host_files);
+}
+
+static void standard_input_is_a_strangers(void **state)
+{
+	struct options options;
+
+	(void)state;
+	options_init(&options);
+	options.file = "-";
+	/* A command that has no such option makes files. */
+	assert_false(sandbox_is_wanted(&options));
+	options.sandbox = SANDBOX_BY_INPUT;
+	assert_true(sandbox_is_wanted(&options));
+	options.file = "a.reel";
+	assert_false(sandbox_is_wanted(&options));
+	options.sandbox = SANDBOX_ON;
+	assert_true(sandbox_is_wanted(&options));
+}
+
+static bool make_file(char path[64], const char *name)
+{
+	int fd;
+
+	snprintf(path, 64, "%s/%s", folder, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	return fd >= 0 && write(fd, "x", 1) == 1 && !close(fd);
+}
+
+static int make_folder(void **state)
+{
+	char symfs[64];
+
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(symfs, sizeof(symfs), "%s/symfs", folder);
+	if (mkdir(symfs, 0700) || !make_file(inside, "symfs/inside") ||
+	    !make_file(outside, "outside") || !make_file(capture, "capture"))
+		return -1;
+	output = open(outside, O_WRONLY);
+	return output < 0;
+}
+
+static int remove_folder(void **state)
+{
+	char symfs[64];
+
+	(void)state;
+	close(output);
+	unlink(inside);
+	unlink(outside);
+	unlink(capture);
+	snprintf(symfs, sizeof(symfs), "%s/symfs", folder);
+	return rmdir(symfs) || rmdir(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_symfs_is_read),
+		cmocka_unit_test(host_files_are_read),
+		cmocka_unit_test(standard_input_is_a_strangers),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
