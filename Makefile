@@ -94,10 +94,10 @@ programs := $(if $(have_replay),$(O)/stackreel $(O)/libstackreel.so.$(VERSION)) 
 .PHONY: all
 all: $(programs)
 ifneq ($(have_record),yes)
-	@echo "note: clang or libbpf is missing: only replay was built, not stackreel-record (make deps installs them)"
+	@echo "note: clang, libbpf or libseccomp is missing: only replay was built, not stackreel-record (make deps installs them)"
 endif
 ifneq ($(have_replay),yes)
-	@echo "note: libdw is missing: only stackreel-record was built, not stackreel (make deps installs it)"
+	@echo "note: libdw or libseccomp is missing: only stackreel-record was built, not stackreel (make deps installs it)"
 endif
 
 # Not our code: what is left out of it leaves functions unused.
