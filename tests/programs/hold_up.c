@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hold_up HOW FUSE FOLDER: what somebody without any right can do to whoever looks at his
+ * hold_up HOW FUSE FOLDER [PROGRAM]: what somebody without any right can do to whoever looks at his
  * processes: mounts a file system on FOLDER (in a user namespace of his own, but for `file') by
  * the device FUSE, whose server stops to answer, and has processes wait for it.
  *
  *   flush  execs with an open file of it: the exec waits while it holds what /proc/PID/maps needs
  *          (fs/exec.c: exec_update_lock; fs/fuse/file.c: fuse_flush)
  *   write  maps over a page that has to be written back, and holds the lock of its mappings
- *   vdso   again and again a new process has a file of it where its vDSO was
+ *   vdso   again and again PROGRAM (forge_vdso, of 32 bits) has a file of it where its vDSO was
  *   file   root's file system, that all may use: again and again maps a file of it, which nobody
  *          else can open
  *
- * Prints the number of the process that waits, or of itself; ends with SIGTERM, or after 20 s, and
+ * Prints the number of the process that waits, or of itself; ends with SIGTERM, or after 30 s, and
  * then nobody waits any more.
  */
 #define _GNU_SOURCE
@@ -26,10 +26,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -39,12 +37,13 @@
 #define FILE_NODE 2
 #define FILE_SIZE 65536
 #define REQUEST	  (128 << 10)
-#define LIFE	  20 /* s */
+#define LIFE	  30 /* s */
 
 static int device;
 static uint32_t held;	     /* what is not answered: an opcode */
 static bool only_others;     /* ... to who is none of ours */
 static volatile pid_t child; /* the one of ours that asks */
+static const char *program;
 
 static void die(const char *what)
 {
@@ -220,23 +219,13 @@ static void write_back(const char *folder)
 	wait_for_ever();
 }
 
-static void replace_vdso(const char *folder)
-{
-	void *vdso = (void *)getauxval(AT_SYSINFO_EHDR);
-
-	if (mmap(vdso, 8192, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, open_file(folder),
-		 0) == MAP_FAILED)
-		die("mmap");
-	sleep(2);
-	exit(0);
-}
-
 static void vdso(const char *folder)
 {
-	/* Where the recorder takes it for one of a 32-bit program. */
-	personality(ADDR_LIMIT_3GB);
-	execl("/proc/self/exe", "hold_up", "replace-vdso", folder, NULL);
-	die("exec");
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/file", folder);
+	execl(program, program, path, NULL);
+	die(program);
 }
 
 static void map_file(const char *folder)
@@ -288,14 +277,13 @@ int main(int argc, char **argv)
 	pthread_t server;
 	size_t i = 0;
 
-	if (argc == 3 && !strcmp(argv[1], "replace-vdso"))
-		replace_vdso(argv[2]);
-	while (argc == 4 && i < sizeof(hows) / sizeof(*hows) && strcmp(argv[1], hows[i].how))
+	while (argc >= 4 && i < sizeof(hows) / sizeof(*hows) && strcmp(argv[1], hows[i].how))
 		i++;
-	if (argc != 4 || i == sizeof(hows) / sizeof(*hows)) {
-		fprintf(stderr, "usage: hold_up flush|write|vdso|file FUSE FOLDER\n");
+	if (argc < 4 || i == sizeof(hows) / sizeof(*hows)) {
+		fprintf(stderr, "usage: hold_up flush|write|vdso|file FUSE FOLDER [PROGRAM]\n");
 		return 2;
 	}
+	program = argc > 4 ? argv[4] : "forge_vdso";
 	held = hows[i].held;
 	only_others = !strcmp(argv[1], "file");
 	if (!only_others)
