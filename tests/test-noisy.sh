@@ -21,6 +21,7 @@ for program in busy noisy; do
     "${CC:-cc}" -O2 -g -pthread -o "$work/$program" "tests/programs/$program.c" || { failed=1; finish; }
 done
 cd "$work" || exit
+mv busy victim
 "$recorder" -q -o probe.reel -- true 2>err
 [ -s probe.reel ] || { skip "$(head -n 1 err)"; finish; }
 
@@ -34,13 +35,13 @@ beside() {
     local recording peak
     rm -rf noise && mkdir noise && chmod 777 noise
     : >started
-    (cd noise && exec setpriv --reuid=65534 --regid=65534 --clear-groups ../noisy "$@" 60 >../started) &
+    (cd noise && exec setpriv --reuid=65534 --regid=65534 --clear-groups ../noisy "$@" 600 >../started) &
     noise=$!
     # So that /proc tells of all its mappings.
     if [ "$1" = maps ]; then
         for _ in $(seq 600); do [ -s started ] && break; sleep 0.1; done
     fi
-    "$recorder" -a -F $frequency --ring-size 16M -o a.reel -- setpriv --reuid=1 --regid=1 --clear-groups ./busy spin 1 2>err &
+    "$recorder" -a -F $frequency --ring-size 16M -o a.reel -- setpriv --reuid=1 --regid=1 --clear-groups ./victim spin 1 2>err &
     recording=$!
     peak=0
     while [ -r /proc/$recording/status ]; do
@@ -62,7 +63,7 @@ lost = {}
 for record in map(json.loads, sys.stdin):
     lost[record["cause"]] = lost.get(record["cause"], 0) + record["count"]
 print(sum(lost.get(cause, 0) for cause in (1, 2, 6)), lost.get(10, 0))')
-    samples=$("$stackreel" script --comm=busy --no-inline --no-host-files a.reel 2>/dev/null | grep -c '^busy ')
+    samples=$("$stackreel" script --comm=victim --no-inline --no-host-files a.reel 2>/dev/null | grep -c '^victim ')
     facts="of $frequency samples $samples recorded; $lost lost of $((all + lost)) of everyone, $left_out left out, $memory KB"
     return "$status"
 }
