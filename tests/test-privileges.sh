@@ -52,8 +52,10 @@ has() {
     is=$(sed -nE "s/^$1 .*$2=([0-9a-f]+).*/\1/p" sets)
     [ -n "$is" ] && [ $((0x$is & ~(1 << 21))) = $((0x$3)) ]
 }
-# PERFMON, BPF, IPC_LOCK, SYSLOG; SYS_PTRACE, DAC_READ_SEARCH, CHECKPOINT_RESTORE
-main=$(printf %x $((1 << 38 | 1 << 39 | 1 << 14 | 1 << 34 | 1 << 19 | 1 << 2 | 1 << 40)))
+# PERFMON, BPF, IPC_LOCK, SYSLOG
+main=$(printf %x $((1 << 38 | 1 << 39 | 1 << 14 | 1 << 34)))
+# The helper that reads other processes: SYS_PTRACE, DAC_READ_SEARCH, CHECKPOINT_RESTORE
+reader=$(printf %x $((1 << 19 | 1 << 2 | 1 << 40)))
 with_command=$(printf %x $((0x$main | 1 << 5)))
 
 start "$recorder" -g --rotate 300ms -o a.reel
@@ -69,6 +71,12 @@ ok "main: effective" has main CapEff "$with_command"
 ok "main: permitted" has main CapPrm "$with_command"
 grep -qE '^writer .*CapPrm=0+ CapEff=0+ ' sets
 ok "writer: none at all"
+helper=$(pgrep -P "$(pgrep -x -P $recording reel-inspector)")
+sets "$helper" | sed 's/^[^ ]*/helper/' >>sets
+ok "helper: effective" has helper CapEff "$reader"
+ok "helper: permitted" has helper CapPrm "$reader"
+grep -qE '^helper .*CapBnd=0+ .*NoNewPrivs=1 Seccomp=2' sets
+ok "helper: confined"
 diff <(grep -E '^(Cap|NoNewPrivs|Seccomp|SigBlk|SigIgn)' command.status) <(grep -E '^(Cap|NoNewPrivs|Seccomp|SigBlk|SigIgn)' /proc/self/status) >out
 ok "the command has all of what this shell has: $(cat out)"
 end
