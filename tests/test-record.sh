@@ -342,7 +342,7 @@ with open(sys.argv[1], "rb") as file:
     capture = Capture(file, sys.exit)
     for block in capture.blocks():
         if block.type == 2:
-            cursor = Cursor(capture.raw(block))
+            cursor = Cursor(capture.decrypted(block)[1])
             while cursor.pos < cursor.end:
                 print(cursor.uv() >> 1)
                 cursor.bytes()
