@@ -19,9 +19,9 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
-import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -33,6 +33,19 @@ RSS_MB = 2048
 TIMEOUT = 5
 # libFuzzer's, for what is no end of a run that it was told to end.
 FOUND = {77: "crash", 70: "timeout", 71: "out of memory"}
+
+
+class Stop:
+    """Asked to end: what runs is ended, nothing else begins, and the table is printed."""
+
+    asked = False
+    running = set()
+
+    @classmethod
+    def ask(cls, *_):
+        cls.asked = True
+        for process in list(cls.running):
+            process.terminate()
 
 
 class Target:
@@ -73,26 +86,28 @@ class Target:
     def turn(self, seconds, most_finds):
         """Runs for so long, and goes on where something is found: it may be another thing next time."""
         end = time.monotonic() + seconds
-        while len(self.found) < most_finds and (left := end - time.monotonic()) > 0:
+        while not Stop.asked and len(self.found) < most_finds and (left := end - time.monotonic()) > 0:
             self.run_once(left)
 
     def run_once(self, seconds):
         begin = time.monotonic()
         # What is freed is kept for a while, to see that it is not used: not for hours of memory.
         environment = dict(os.environ, ASAN_OPTIONS="quarantine_size_mb=16:detect_odr_violation=0")
-        done = subprocess.run(["nice", "-n", "19", *self.command(seconds)], env=environment,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT)
+        process = subprocess.Popen(["nice", "-n", "19", *self.command(seconds)], env=environment,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT)
+        Stop.running.add(process)
+        log = process.communicate()[0].decode(errors="replace")
+        Stop.running.discard(process)
         self.seconds += time.monotonic() - begin
-        log = done.stdout.decode(errors="replace")
         runs = re.findall(r"^stat::number_of_executed_units: (\d+)", log, re.M)
         runs = int(runs[-1]) if runs else 0
         self.runs += runs
         self.total += runs
         self.coverage = max([self.coverage, *map(int, re.findall(r" cov: (\d+) ", log))])
         self.save_total()
-        if done.returncode:
-            self.note(done.returncode, log)
+        if process.returncode and (not Stop.asked or "Test unit written to" in log):
+            self.note(process.returncode, log)
 
     def note(self, status, log):
         kept = re.findall(r"Test unit written to (\S+)", log)
@@ -127,18 +142,12 @@ def fuzz(options, targets):
     else:
         each = options.hours * 3600 * options.jobs / len(targets)
         turns = [each / max(1, round(each / TURN))] * max(1, round(each / TURN))
-    stop = threading.Event()
-
-    def one(target, seconds):
-        if not stop.is_set():
-            target.turn(seconds, 1 if options.tests else FINDS)
-
+    most_finds = 1 if options.tests else FINDS
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, Stop.ask)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        try:
-            for seconds in turns:
-                list(pool.map(lambda target: one(target, seconds), targets))
-        except KeyboardInterrupt:
-            stop.set()
+        for seconds in turns:
+            list(pool.map(lambda target: target.turn(seconds, most_finds), targets))
 
 
 def print_table(targets):
