@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# run.sh: thorough
 """Few bytes must not stand for much work: files of strangers that do, read as a user reads them.
 
     test-bombs.py [--measure] [BOMB...]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# run.sh: thorough
 """Changes encrypted captures as somebody does who can write to them, but has no secret key.
 
     test-encryption-attacks.py [NAME...]    attacks whose name contains one of NAME

@@ -1,7 +1,7 @@
 #!/bin/bash
 # A recording of the whole host beside an unprivileged program that gives the recorder as much to do as it can (tests/programs/noisy.c):
 # it must not cost others more than a twentieth of their samples, nor the recorder more memory than its man page says.
-# run.sh: records
+# run.sh: records thorough
 # shellcheck disable=SC2181
 set -u
 cd "$(dirname "$0")/.." || exit

@@ -1,7 +1,7 @@
 #!/bin/bash
 # What processes of strangers can do to who records the whole machine: hold up what is read of them, forge their vDSO, map
 # devices.  Files are looked at with the independent reader. Needs root, BPF and FUSE.
-# run.sh: records
+# run.sh: records thorough
 set -u
 cd "$(dirname "$0")/.." || exit
 recorder=$PWD/${O:-build}/stackreel-record
