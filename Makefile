@@ -294,7 +294,7 @@ $(fuzz_targets): $(O)/%: $(O)/%.o $(O)/recorder.a $(O)/cli.a $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) -pthread -fsanitize=fuzzer,address,undefined $(LDFLAGS) -o $@ $^ $(replay_libs)
 # The recorder's parts that need neither libbpf nor what it loads.
-$(O)/recorder.a: $(addprefix $(O)/record/,cpus.o quantity.o sample_translator.o sampler_parts.o)
+$(O)/recorder.a: $(addprefix $(O)/record/,cpus.o maps_reader.o quantity.o sample_translator.o sampler_parts.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 

@@ -1,8 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the recorder reads of a process in /proc: maps and status. */
+/*
+ * What the recorder reads of a process in /proc: maps, as one text and in pieces of any size, and
+ * status.
+ */
 #define _GNU_SOURCE
+#include "record/maps_reader.h"
 #include "record/proc.c"
 #include "tests/fuzz/fuzz.h"
+
+struct seen {
+	uint64_t sum;
+	size_t n;
+};
+
+static void visit(void *context, const struct reel_proc_map *map)
+{
+	struct seen *seen = context;
+
+	must_be(map->size > 0 && map->address + map->size - 1 >= map->address, "a range");
+	must_be(map->protection & PROT_EXEC, "code");
+	must_be(map->path && strlen(map->path) < PATH_MAX, "a path");
+	seen->sum = seen->sum * 31 + map->address + map->size + map->offset + map->inode;
+	seen->sum = seen->sum * 31 + crc32(0, (const uint8_t *)map->path, (uInt)strlen(map->path));
+	seen->n++;
+}
+
+static struct seen read_maps(struct reel_bytes part, size_t piece)
+{
+	static struct reel_maps_reader reader;
+	struct seen seen = { 0 };
+
+	reader.used = 0;
+	reader.skips = false;
+	for (size_t at = 0; at < part.size; at += piece)
+		reel_maps_reader_take(&reader, (const char *)part.data + at,
+				      part.size - at < piece ? part.size - at : piece, visit,
+				      &seen);
+	return seen;
+}
 
 static void read_status(struct reel_bytes part)
 {
@@ -13,30 +48,14 @@ static void read_status(struct reel_bytes part)
 	status_number(text, "\nNSpid:\t");
 }
 
-static void read_maps(struct reel_bytes part)
-{
-	_cleanup_free_ char *text = fuzz_text(part);
-
-	for (char *line = text, *next; *line; line = next) {
-		char *end = strchrnul(line, '\n');
-		size_t size = (size_t)(end - line);
-		struct reel_proc_map map;
-
-		next = *end ? end + 1 : end;
-		*end = '\0';
-		if (!parse_map(line, &map))
-			continue;
-		must_be(map.size > 0 && map.address + map.size - 1 >= map.address, "a range");
-		must_be(map.path && (strlen(map.path) <= size || !strcmp(map.path, "//anon")),
-			"a path of the line");
-	}
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct reel_cursor input = reel_cursor(data, size);
+	struct reel_bytes status = fuzz_part(&input), maps = fuzz_rest(&input);
+	struct seen whole = read_maps(maps, maps.size + 1);
+	struct seen pieces = read_maps(maps, 1 + status.size % 61);
 
-	read_status(fuzz_part(&input));
-	read_maps(fuzz_rest(&input));
+	read_status(status);
+	must_be(whole.n == pieces.n && whole.sum == pieces.sum, "the same in pieces");
 	return 0;
 }
