@@ -292,7 +292,7 @@ fuzz_targets := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz-targets: $(fuzz_targets)
 $(fuzz_targets): $(O)/%: $(O)/%.o $(O)/recorder.a $(O)/cli.a $(O)/libstackreel.a
 	$(call say,LD,$@)
-	$(Q)$(CC) -pthread -fsanitize=fuzzer,address,undefined $(LDFLAGS) -o $@ $^ $(replay_libs)
+	$(Q)$(CC) -pthread -fsanitize=fuzzer,address,undefined $(LDFLAGS) -o $@ $^ $(cli_libs)
 # The recorder's parts that need neither libbpf nor what it loads.
 $(O)/recorder.a: $(addprefix $(O)/record/,cpus.o maps_reader.o quantity.o sample_translator.o sampler_parts.o)
 	$(call say,AR,$@)
