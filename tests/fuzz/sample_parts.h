@@ -63,7 +63,7 @@ static inline void fuzz_regions(struct reel_cursor *input, struct fuzz_sample *r
 
 		reel_buffer_append(&ret->bytes[i], part.data, part.size);
 		*region = (struct reel_region){
-			.kind = i,
+			.kind = i & 1,
 			.address = address,
 			.bytes = ret->bytes[i].bytes,
 			.size = part.size,
