@@ -89,7 +89,7 @@ static void look_at_process(struct answer *answer, const struct inspection_reque
 	if (!answer->whole)
 		return;
 	add(answer, ITEM_PROCESS, &process, sizeof(process), NULL, 0);
-	if (reel_proc_maps(request->number, &request->limits, add_map, answer) != REEL_ANSWER_WHOLE)
+	if (reel_proc_maps(request->number, &request->limits, add_map, answer) == REEL_ANSWER_PART)
 		answer->whole = false;
 }
 
