@@ -125,8 +125,6 @@ I386 = {
         "VDSO": r"__vdso_clock_gettime64|\[vdso\]\+",
     },
     "start": [r"_dl_start_user;ld-linux\.so\.2\+"],
-    # A stub is one jump here, on which some CPUs' samples hardly ever fall.
-    "least": {("plt", "PLT stub"): 0},
     "ends": [
         ("glibc's assembly", r"(\[(no mapping|no unwind info|stack bytes ran out)\];)?(\[unknown\]\+;)?(memcpy|__memcpy_(ia32|ssse3)|strchr)",
          "memcpy.S pushes eax without CFI, memcpy-ssse3.S forgets ebx behind a return, strchr.S counts its pushes with the wrong sign"),
@@ -153,7 +151,8 @@ I386 = {
             ("vDSO", r"\[no unwind info\];VDSO", "the vDSO is built without CFI for what is in C", 0),
         ],
     },
-    "least": {("lazy", "_dl_runtime_resolve"): 1, ("coroutine", "coroutine"): 0},
+    # A stub is one jump here, on which some CPUs' samples hardly ever fall.
+    "least": {("lazy", "_dl_runtime_resolve"): 1, ("coroutine", "coroutine"): 0, ("plt", "PLT stub"): 0},
 }
 
 CPUS = {"x86_64": {}, "i386": I386, "aarch64": AARCH64, "s390x": S390X, "riscv64": RISCV64}

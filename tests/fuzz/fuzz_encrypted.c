@@ -2,12 +2,14 @@
 /*
  * An encrypted capture, changed by somebody without the key, who makes all public checksums right
  * again: blocks left out, moved, repeated, taken from another capture, made up, their headers and
- * bytes changed.  No sample is read of it but those that were written.
+ * bytes changed.  No sample is read of it but those that were written, and without a complaint all
+ * of them are, in their order.
  */
 #define _GNU_SOURCE
 #include <sodium.h>
 
 #include "format/cipher.h"
+#include "replay/capture.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/example.h"
 #include "tests/support/read_all.h"
@@ -165,6 +167,34 @@ static void read_capture(const struct reel_buffer *bytes, struct result *ret)
 		reel_reader_close(reader);
 	}
 	reel_buffer_free(&ret->outcome.text);
+}
+
+/* Whether a program that opens it is told that something is wrong. */
+static bool is_complained_of(const struct reel_buffer *bytes)
+{
+	const struct reel_capture_options options = { .size = sizeof(options),
+						      .no_host_files = true,
+						      .threads = 1 };
+	const struct reel_capture_info *info;
+	const struct reel_trace *trace;
+	struct reel_capture *capture;
+	struct reel_traces *traces;
+	struct reel_reader *reader;
+	bool complaint;
+
+	if (!fuzz_fine(reel_reader_open_encrypted_fd(memory_file(bytes->bytes, bytes->size),
+						     "test.reel", &world.identities, &reader)) ||
+	    !fuzz_fine(reel_capture_open_reader(reader, &options, &capture)))
+		return true;
+	must(reel_traces_create(capture, NULL, &traces));
+	do
+		must(reel_traces_next(traces, &trace));
+	while (trace);
+	reel_traces_destroy(traces);
+	info = reel_capture_info(capture);
+	complaint = !info->complete || info->problems[0];
+	reel_capture_close(capture);
+	return complaint;
 }
 
 static void make_world(void)
@@ -393,5 +423,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		change(&input, &changed);
 	put_together(&changed, &bytes);
 	read_capture(&bytes, &result);
+	must_be((!result.disorder && result.next == BLOCKS * SAMPLES) || is_complained_of(&bytes),
+		"all samples, or a complaint");
 	return 0;
 }
