@@ -658,8 +658,7 @@ struct reel_error *reel_capture_open(const char *path, const struct reel_capture
 
 	if (error)
 		return error;
-	if (whole.identities && whole.identities[0] &&
-	    !(reel_reader_header(reader)->features & REEL_FEATURE_ENCRYPTED)) {
+	if (whole.identities && whole.identities[0] && !reel_reader_was_encrypted(reader)) {
 		error = reel_error_create(
 			REEL_ERROR_INVALID,
 			"%s: it is not encrypted, so anyone can have made it, but a secret key was "

@@ -10,7 +10,8 @@ runs there were since the corpus was begun.  The exit status is 1 if something w
     --hours N      for so long, all together
     --seconds N    each target for so long
     --jobs N       so many processes at a time: one a CPU
-    --tests        for tests/run.sh: a line for each target, and how many passed
+    --tests        for tests/run.sh: the same inputs each time, as many as there is time for, on a
+                   machine that may be busy; a line for each target, and how many passed
 """
 
 import argparse
@@ -31,6 +32,7 @@ TURN = 300
 FINDS = 10
 RSS_MB = 2048
 TIMEOUT = 5
+BUSY_TIMEOUT = 60
 # libFuzzer's, for what is no end of a run that it was told to end.
 FOUND = {77: "crash", 70: "timeout", 71: "out of memory"}
 
@@ -49,9 +51,10 @@ class Stop:
 
 
 class Target:
-    def __init__(self, program, corpus):
+    def __init__(self, program, corpus, tests):
         self.name = os.path.basename(program)
         self.program = program
+        self.manner = ["-seed=1", "-timeout=%d" % BUSY_TIMEOUT] if tests else ["-timeout=%d" % TIMEOUT]
         self.corpus = os.path.join(corpus, self.name)
         self.seeds = os.path.join(corpus, "seeds", self.name)
         self.finds = os.path.join(corpus, "finds")
@@ -77,7 +80,7 @@ class Target:
 
     def command(self, seconds):
         dictionary = os.path.join(HERE, self.name + ".dict")
-        return [self.program, "-max_total_time=%d" % max(1, seconds), "-timeout=%d" % TIMEOUT,
+        return [self.program, "-max_total_time=%d" % max(1, seconds), *self.manner,
                 "-rss_limit_mb=%d" % RSS_MB, "-print_final_stats=1", "-verbosity=1",
                 "-artifact_prefix=%s-" % os.path.join(self.finds, self.name),
                 *(["-dict=" + dictionary] if os.path.exists(dictionary) else []),
@@ -124,7 +127,7 @@ class Target:
 def find_targets(options):
     names = sorted(name for name in os.listdir(options.programs)
                    if name.startswith("fuzz_") and "." not in name)
-    return [Target(os.path.join(options.programs, name), options.corpus) for name in names
+    return [Target(os.path.join(options.programs, name), options.corpus, options.tests) for name in names
             if not options.only or name in options.only]
 
 
