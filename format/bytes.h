@@ -13,6 +13,13 @@
 
 #include "format/error.h"
 
+/* What an ELF file has loaded at an address of its own. */
+struct reel_loaded_bytes {
+	const uint8_t *bytes;
+	size_t size;
+	uint64_t address;
+};
+
 static inline uint16_t reel_load16(const uint8_t *p)
 {
 	return (uint16_t)(p[0] | p[1] << 8);

@@ -23,7 +23,7 @@ struct reel_cfi {
 };
 
 static struct cfi_data data_of(const struct reel_cfi_input *input,
-			       const struct reel_cfi_section *section, bool is_eh)
+			       const struct reel_loaded_bytes *section, bool is_eh)
 {
 	return (struct cfi_data){
 		.arch = input->arch,

@@ -12,21 +12,16 @@
 #include <stdint.h>
 
 #include "arch/arch.h"
+#include "format/bytes.h"
 #include "format/error.h"
 
-/* A section as it lies in memory, with its ELF address. Bytes are borrowed for the table's life. */
-struct reel_cfi_section {
-	const uint8_t *bytes;
-	size_t size;
-	uint64_t address;
-};
-
+/* Bytes are borrowed for the table's life. */
 struct reel_cfi_input {
 	const struct reel_arch *arch;
 	bool big_endian;
-	struct reel_cfi_section eh_frame; /* size 0: there is none */
-	struct reel_cfi_section eh_frame_hdr;
-	struct reel_cfi_section debug_frame;
+	struct reel_loaded_bytes eh_frame; /* size 0: there is none */
+	struct reel_loaded_bytes eh_frame_hdr;
+	struct reel_loaded_bytes debug_frame;
 	/* Bases of DW_EH_PE_textrel and DW_EH_PE_datarel pointers. */
 	uint64_t text_base, data_base;
 	/*

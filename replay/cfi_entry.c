@@ -127,7 +127,7 @@ static bool skip_pointer(const struct cfi_data *data, struct reel_cursor *cursor
 enum cfi_entry_found reel_cfi_entry_at(const struct cfi_data *data, uint64_t offset,
 				       struct cfi_entry *ret)
 {
-	const struct reel_cfi_section *section = &data->section;
+	const struct reel_loaded_bytes *section = &data->section;
 	struct reel_cursor cursor;
 	uint64_t length, id, id_offset;
 	unsigned id_size;

@@ -9,7 +9,7 @@
 /* A section of CFI and what is needed to read it. */
 struct cfi_data {
 	const struct reel_arch *arch;
-	struct reel_cfi_section section;
+	struct reel_loaded_bytes section;
 	bool big_endian;
 	bool is_eh; /* .eh_frame (or its header), not .debug_frame */
 	uint64_t text_base, data_base;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/record.h"
 #include "format/regular_file.h"
 #include "replay/dwarf_cursor.h"
 #include "replay/elf_file.h"
@@ -72,7 +73,7 @@ void reel_elf_file_close(struct reel_elf_file *file)
 }
 
 bool reel_elf_file_section(struct reel_elf_file *file, const char *name,
-			   struct reel_cfi_section *ret)
+			   struct reel_loaded_bytes *ret)
 {
 	return reel_elf_sections_find(&file->sections, name, ret);
 }
@@ -100,8 +101,7 @@ static bool find_in_file(const struct reel_elf_file *file, const char *name, GEl
 	return false;
 }
 
-/* Of looking for sections. */
-static struct reel_error *memory_error(const struct reel_elf_file *file)
+struct reel_error *reel_elf_file_memory_error(const struct reel_elf_file *file)
 {
 	return file->sections.out_of_memory ? reel_error_no_memory() : NULL;
 }
@@ -109,7 +109,7 @@ static struct reel_error *memory_error(const struct reel_elf_file *file)
 struct reel_error *reel_elf_file_open_section(struct reel_elf_file *file, const char *name,
 					      struct reel_section *ret)
 {
-	struct reel_cfi_section whole;
+	struct reel_loaded_bytes whole;
 	GElf_Shdr header;
 
 	if (find_in_file(file, name, &header))
@@ -117,7 +117,7 @@ struct reel_error *reel_elf_file_open_section(struct reel_elf_file *file, const 
 	*ret = (struct reel_section){ 0 };
 	if (reel_elf_file_section(file, name, &whole))
 		*ret = (struct reel_section){ whole.bytes, whole.size, NULL };
-	return memory_error(file);
+	return reel_elf_file_memory_error(file);
 }
 
 static bool take_build_id(struct reel_elf_file *file, Elf_Data *data)
@@ -178,7 +178,7 @@ static void find_build_id(struct reel_elf_file *file)
  */
 static struct reel_error *find_links(struct reel_elf_file *file)
 {
-	struct reel_cfi_section link;
+	struct reel_loaded_bytes link;
 
 	if (reel_elf_file_section(file, ".gnu_debuglink", &link)) {
 		size_t length = strnlen((const char *)link.bytes, link.size);
@@ -639,10 +639,8 @@ bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size
 	return false;
 }
 
-/* Bytes from `address` to the end of its PT_LOAD (or `size`, if that is less); they live with the
- * Elf. */
-static bool bytes_at(const struct reel_elf_file *file, uint64_t address, uint64_t size,
-		     struct reel_cfi_section *ret)
+bool reel_elf_file_load(const struct reel_elf_file *file, uint64_t address, uint64_t size,
+			struct reel_loaded_bytes *ret)
 {
 	for (size_t i = 0; i < file->n_segments; i++) {
 		const struct segment *segment = &file->segments[i];
@@ -660,55 +658,43 @@ static bool bytes_at(const struct reel_elf_file *file, uint64_t address, uint64_
 		data = elf_getdata_rawchunk(file->elf, (int64_t)offset, left, ELF_T_BYTE);
 		if (!data || !data->d_buf)
 			return false;
-		*ret = (struct reel_cfi_section){ data->d_buf, data->d_size, address };
+		*ret = (struct reel_loaded_bytes){ data->d_buf, data->d_size, address };
 		return true;
 	}
 	return false;
 }
 
-/*
- * .eh_frame by PT_GNU_EH_FRAME, for a file without section headers: the
- * header's second field points at it (LSB Core, 10.6.2).  Its size is not
- * said anywhere; its terminator ends it.
- */
-static void find_eh_frame(const struct reel_elf_file *file, const struct reel_cfi_section *header,
-			  struct reel_cfi_section *ret)
+bool reel_elf_file_segment(const struct reel_elf_file *file, uint32_t type,
+			   struct reel_loaded_bytes *ret)
 {
-	enum { VERSION = 1, PCREL_SDATA4 = 0x1b, DATAREL_SDATA4 = 0x3b, UDATA4 = 0x03, ABSPTR = 0 };
-	unsigned word = reel_elf_file_word_bits(file) / 8;
-	bool big_endian = reel_elf_file_big_endian(file);
-	uint64_t address;
+	GElf_Phdr header;
+	size_t n;
 
-	if (header->size < 4 + word || header->bytes[0] != VERSION)
-		return;
-	switch (header->bytes[1]) {
-	case PCREL_SDATA4:
-		address = header->address + 4 +
-			  (uint64_t)(int32_t)reel_load_target(header->bytes + 4, 4, big_endian);
-		break;
-	case DATAREL_SDATA4:
-		address = header->address +
-			  (uint64_t)(int32_t)reel_load_target(header->bytes + 4, 4, big_endian);
-		break;
-	case UDATA4:
-		address = reel_load_target(header->bytes + 4, 4, big_endian);
-		break;
-	case ABSPTR:
-		address = reel_load_target(header->bytes + 4, word, big_endian);
-		break;
-	default:
-		return;
+	if (file->debug_only || elf_getphdrnum(file->elf, &n))
+		return false;
+	for (size_t i = 0; i < n && i < SEGMENTS_MAX; i++) {
+		if (gelf_getphdr(file->elf, (int)i, &header) && header.p_type == type &&
+		    reel_elf_file_load(file, header.p_vaddr, header.p_filesz, ret))
+			return true;
 	}
-	if (word == 4)
-		address &= UINT32_MAX;
-	bytes_at(file, address, UINT64_MAX, ret);
+	return false;
 }
 
-/* DW_EH_PE_datarel counts from DT_PLTGOT, as libgcc's dl_iterate_phdr callback has it. */
-static uint64_t find_data_base(const struct reel_elf_file *file)
+bool reel_elf_file_section_address(const struct reel_elf_file *file, const char *name,
+				   uint64_t *ret)
 {
 	GElf_Shdr header;
+
+	if (!reel_elf_sections_header(&file->sections, name, &header))
+		return false;
+	*ret = header.sh_addr;
+	return true;
+}
+
+bool reel_elf_file_dynamic(const struct reel_elf_file *file, int64_t tag, uint64_t *ret)
+{
 	Elf_Scn *section = NULL;
+	GElf_Shdr header;
 
 	while ((section = elf_nextscn(file->elf, section))) {
 		Elf_Data *data;
@@ -719,40 +705,11 @@ static uint64_t find_data_base(const struct reel_elf_file *file)
 		data = elf_getdata(section, NULL);
 		for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL;
 		     i++) {
-			if (entry.d_tag == DT_PLTGOT)
-				return entry.d_un.d_ptr;
+			if (entry.d_tag == tag) {
+				*ret = entry.d_un.d_ptr;
+				return true;
+			}
 		}
 	}
-	if (reel_elf_sections_header(&file->sections, ".got.plt", &header) ||
-	    reel_elf_sections_header(&file->sections, ".got", &header))
-		return header.sh_addr;
-	return 0;
-}
-
-struct reel_error *reel_elf_file_cfi_input(struct reel_elf_file *file, struct reel_cfi_input *ret)
-{
-	GElf_Shdr text;
-	size_t n;
-
-	*ret = (struct reel_cfi_input){ .big_endian = reel_elf_file_big_endian(file) };
-	reel_elf_file_section(file, ".eh_frame", &ret->eh_frame);
-	reel_elf_file_section(file, ".eh_frame_hdr", &ret->eh_frame_hdr);
-	reel_elf_file_section(file, ".debug_frame", &ret->debug_frame);
-	if (!file->debug_only && !ret->eh_frame_hdr.size && elf_getphdrnum(file->elf, &n) == 0) {
-		for (size_t i = 0; i < n && i < SEGMENTS_MAX; i++) {
-			GElf_Phdr header;
-
-			if (gelf_getphdr(file->elf, (int)i, &header) &&
-			    header.p_type == PT_GNU_EH_FRAME &&
-			    bytes_at(file, header.p_vaddr, header.p_filesz, &ret->eh_frame_hdr))
-				break;
-		}
-	}
-	if (!ret->eh_frame.size && ret->eh_frame_hdr.size && !file->debug_only)
-		find_eh_frame(file, &ret->eh_frame_hdr, &ret->eh_frame);
-	if (reel_elf_sections_header(&file->sections, ".text", &text))
-		ret->text_base = text.sh_addr;
-	ret->data_base = find_data_base(file);
-	reel_elf_file_text_range(file, &ret->text_begin, &ret->text_end);
-	return memory_error(file);
+	return false;
 }

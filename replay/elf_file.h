@@ -5,8 +5,7 @@
 
 #include <libelf.h>
 
-#include "format/record.h"
-#include "replay/cfi.h"
+#include "format/bytes.h"
 #include "replay/section.h"
 
 struct reel_elf_file;
@@ -64,7 +63,7 @@ struct reel_elf_file *reel_elf_file_alternate(const struct reel_elf_file *file);
  * it has no bytes in this file.  Bytes live with the file.
  */
 bool reel_elf_file_section(struct reel_elf_file *file, const char *name,
-			   struct reel_cfi_section *ret);
+			   struct reel_loaded_bytes *ret);
 /*
  * The same, read as it is needed where that can be done: `ret` has size 0 if the file has no such
  * section.  Close it with reel_section_close, before the file.
@@ -86,12 +85,20 @@ bool reel_elf_file_address_of_offset(const struct reel_elf_file *file, uint64_t 
 bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size_t size,
 			uint8_t *bytes_ret);
 
-/*
- * Fills in sections (decompressed where they are compressed), bases and text range; they live with
- * the file.  `arch` is the caller's to set.  A file without .debug_frame may have one in its debug
- * file: take `debug_frame` of that file's input, and everything else of the file's own.
- */
-struct reel_error *reel_elf_file_cfi_input(struct reel_elf_file *file,
-					   struct reel_cfi_input *ret) REEL_MUST_CHECK;
+/* What looking for sections lacked, since one that is not found may not have been looked for. */
+struct reel_error *reel_elf_file_memory_error(const struct reel_elf_file *file) REEL_MUST_CHECK;
+
+/* What a PT_LOAD has in the file from an address on, `size` bytes of it at most; lives with the
+ * file. */
+bool reel_elf_file_load(const struct reel_elf_file *file, uint64_t address, uint64_t size,
+			struct reel_loaded_bytes *ret);
+/* The first segment of a type (PT_GNU_EH_FRAME) that the file has the bytes of. */
+bool reel_elf_file_segment(const struct reel_elf_file *file, uint32_t type,
+			   struct reel_loaded_bytes *ret);
+/* By its header alone, with bytes or without. */
+bool reel_elf_file_section_address(const struct reel_elf_file *file, const char *name,
+				   uint64_t *ret);
+/* The first dynamic entry with this tag (DT_PLTGOT). */
+bool reel_elf_file_dynamic(const struct reel_elf_file *file, int64_t tag, uint64_t *ret);
 
 #endif

@@ -156,7 +156,7 @@ bool reel_elf_section_is_named(const char *name, const char *wanted)
 }
 
 /* The bytes of a section, decompressed; false if there are none or they cannot be had. */
-static bool section_bytes(Elf_Scn *section, const char *name, struct reel_cfi_section *ret)
+static bool section_bytes(Elf_Scn *section, const char *name, struct reel_loaded_bytes *ret)
 {
 	GElf_Shdr header;
 	Elf_Data *data;
@@ -181,14 +181,14 @@ static bool section_bytes(Elf_Scn *section, const char *name, struct reel_cfi_se
 }
 
 bool reel_elf_sections_find(struct reel_elf_sections *sections, const char *name,
-			    struct reel_cfi_section *ret)
+			    struct reel_loaded_bytes *ret)
 {
 	Elf_Scn *section = NULL;
 
 	(void)elf_errno();
-	*ret = (struct reel_cfi_section){ 0 };
+	*ret = (struct reel_loaded_bytes){ 0 };
 	while ((section = elf_nextscn(sections->elf, section))) {
-		struct reel_cfi_section found;
+		struct reel_loaded_bytes found;
 		GElf_Shdr header;
 		const char *its_name;
 

@@ -6,7 +6,7 @@
 
 #include <gelf.h>
 
-#include "replay/cfi.h"
+#include "format/bytes.h"
 
 struct reel_elf_sections {
 	Elf *elf;
@@ -50,6 +50,6 @@ bool reel_elf_sections_header(const struct reel_elf_sections *sections, const ch
 /* The bytes of the first section of that name that has some, decompressed; they live with the Elf.
  * False: there is none, or they cannot be had. */
 bool reel_elf_sections_find(struct reel_elf_sections *sections, const char *name,
-			    struct reel_cfi_section *ret);
+			    struct reel_loaded_bytes *ret);
 
 #endif

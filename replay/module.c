@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "replay/module.h"
+#include "replay/module_cfi.h"
 
 /* SPEC.md, section 9. */
 #define IMAGE_SIZE_MAX (16u << 20)
@@ -220,9 +221,9 @@ static struct reel_error *open_cfi(struct reel_module *module)
 	struct reel_cfi_input input = { 0 }, debug_input = { 0 };
 	struct reel_error *error;
 
-	error = reel_elf_file_cfi_input(module->files.file, &input);
+	error = reel_module_cfi_input(module->files.file, &input);
 	if (!error && module->files.debug && !input.debug_frame.size) {
-		error = reel_elf_file_cfi_input(module->files.debug, &debug_input);
+		error = reel_module_cfi_input(module->files.debug, &debug_input);
 		input.debug_frame = debug_input.debug_frame;
 	}
 	if (error)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "replay/elf_file.h"
+#include "replay/module_cfi.h"
 #include "replay/symbolizer.h"
 
 struct reel_table {
@@ -38,7 +39,7 @@ struct reel_error *reel_table_open(const char *path, struct reel_table **ret)
 					  reel_elf_file_machine(table->file));
 		goto fail;
 	}
-	error = reel_elf_file_cfi_input(table->file, &input);
+	error = reel_module_cfi_input(table->file, &input);
 	if (error)
 		goto fail;
 	if (!input.eh_frame.size && !input.debug_frame.size) {

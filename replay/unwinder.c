@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "replay/elf_file.h"
+#include "replay/module_cfi.h"
 #include "replay/unwind.h"
 #include "space/space.h"
 
@@ -101,7 +102,7 @@ static struct reel_error *code_file_open(struct reel_unwinder *unwinder, const c
 		error = reel_error_create(REEL_ERROR_MISMATCH, "%s: ELF machine %u, not %s", path,
 					  reel_elf_file_machine(file->file), unwinder->arch->name);
 	if (!error)
-		error = reel_elf_file_cfi_input(file->file, &input);
+		error = reel_module_cfi_input(file->file, &input);
 	input.arch = unwinder->arch;
 	if (!error)
 		error = reel_cfi_create(&input, &file->cfi);

@@ -73,7 +73,7 @@ static const char *const kind_names[REEL_RULE_REGISTER_OFFSET] = {
 	[REEL_RULE_VAL_EXPRESSION] = "by expression",
 };
 
-static struct reel_cfi_section section_named(Elf *elf, const GElf_Ehdr *ehdr, const char *name)
+static struct reel_loaded_bytes section_named(Elf *elf, const GElf_Ehdr *ehdr, const char *name)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr;
@@ -91,9 +91,10 @@ static struct reel_cfi_section section_named(Elf *elf, const GElf_Ehdr *ehdr, co
 			errx(2, "%s: %s", name, elf_errmsg(-1));
 		data = elf_rawdata(scn, NULL);
 		if (data && data->d_buf)
-			return (struct reel_cfi_section){ data->d_buf, data->d_size, shdr.sh_addr };
+			return (struct reel_loaded_bytes){ data->d_buf, data->d_size,
+							   shdr.sh_addr };
 	}
-	return (struct reel_cfi_section){ 0 };
+	return (struct reel_loaded_bytes){ 0 };
 }
 
 static void read_text_range(struct file *file)
@@ -246,7 +247,7 @@ static void add_range(struct file *file, struct range range)
 }
 
 /* The FDE's range, read by other code than what is tested. */
-static void range_of(const struct file *file, const struct reel_cfi_section *section,
+static void range_of(const struct file *file, const struct reel_loaded_bytes *section,
 		     const Dwarf_CFI_Entry *cie, const Dwarf_FDE *fde, bool is_eh,
 		     struct range *ret)
 {
@@ -301,7 +302,7 @@ static void compare_fde(struct file *file, struct reel_cfi *ours, Dwarf_CFI *the
 		at = compare_at(file, ours, theirs, at, range.end);
 }
 
-static void compare_section(struct file *file, const struct reel_cfi_section *section,
+static void compare_section(struct file *file, const struct reel_loaded_bytes *section,
 			    Dwarf_CFI *theirs, bool is_eh)
 {
 	static const uint8_t terminator[4];

@@ -16,12 +16,12 @@ struct cfi_parts {
 	struct reel_rules *rules;
 };
 
-static inline struct reel_cfi_section cfi_section(struct reel_cursor *input)
+static inline struct reel_loaded_bytes cfi_section(struct reel_cursor *input)
 {
 	uint64_t address = reel_cursor_u32(input);
 	struct reel_bytes part = fuzz_part(input);
 
-	return (struct reel_cfi_section){ part.data, part.size, address };
+	return (struct reel_loaded_bytes){ part.data, part.size, address };
 }
 
 static inline void cfi_parts_take(struct reel_cursor *input, struct cfi_parts *ret)

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "replay/elf_file.h"
+#include "replay/module_cfi.h"
 #include "space/elf_identity.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -21,7 +22,7 @@ static uint64_t sum_of(const uint8_t *bytes, size_t size)
 static void read_sections(struct reel_elf_file *file)
 {
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		struct reel_cfi_section section;
+		struct reel_loaded_bytes section;
 		struct reel_section opened = { 0 };
 
 		if (reel_elf_file_section(file, names[i], &section))
@@ -66,7 +67,7 @@ static void read_file(struct reel_elf_file *file)
 	reel_elf_file_altlink(file, &build_id, &size);
 	read_addresses(file);
 	read_sections(file);
-	must(reel_elf_file_cfi_input(file, &input));
+	must(reel_module_cfi_input(file, &input));
 	sum_of(input.eh_frame.bytes, input.eh_frame.size);
 	sum_of(input.eh_frame_hdr.bytes, input.eh_frame_hdr.size);
 	sum_of(input.debug_frame.bytes, input.debug_frame.size);

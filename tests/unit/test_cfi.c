@@ -45,9 +45,10 @@ static size_t x86_cie(struct setup *s)
 
 static void done(struct setup *s)
 {
-	s->input.eh_frame = (struct reel_cfi_section){ s->eh.bytes, s->eh.size, EH_ADDRESS };
-	s->input.eh_frame_hdr = (struct reel_cfi_section){ s->hdr.bytes, s->hdr.size, HDR_ADDRESS };
-	s->input.debug_frame = (struct reel_cfi_section){ s->debug.bytes, s->debug.size, 0 };
+	s->input.eh_frame = (struct reel_loaded_bytes){ s->eh.bytes, s->eh.size, EH_ADDRESS };
+	s->input.eh_frame_hdr =
+		(struct reel_loaded_bytes){ s->hdr.bytes, s->hdr.size, HDR_ADDRESS };
+	s->input.debug_frame = (struct reel_loaded_bytes){ s->debug.bytes, s->debug.size, 0 };
 	assert_null(reel_cfi_create(&s->input, &s->cfi));
 }
 
@@ -618,7 +619,7 @@ static uint64_t next_random(uint64_t *seed)
 }
 
 /* Each section from the heap, in its exact size, so that ASan sees a read behind it. */
-static void copy_section(struct reel_cfi_section *section, const struct cfi_builder *b,
+static void copy_section(struct reel_loaded_bytes *section, const struct cfi_builder *b,
 			 uint64_t *seed, unsigned changes)
 {
 	size_t size = b->size;
@@ -632,7 +633,7 @@ static void copy_section(struct reel_cfi_section *section, const struct cfi_buil
 	for (unsigned i = 0; size && i < changes; i++)
 		bytes[next_random(seed) % size] =
 			next_random(seed) % 3 ? (uint8_t)next_random(seed) : 0xff;
-	*section = (struct reel_cfi_section){ bytes, size, b->address };
+	*section = (struct reel_loaded_bytes){ bytes, size, b->address };
 }
 
 /* A step by a row that may say anything. */

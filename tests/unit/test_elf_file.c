@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "replay/elf_file.h"
+#include "replay/module_cfi.h"
 #include "replay/symbolizer.h"
 
 #include "format/bytes.h"
@@ -162,7 +163,7 @@ static void test_eh_frame_without_sections(void **state)
 	elf_put(&builder, 0x320, 0xabcd, 4);
 	elf_put(&builder, 0x500, 0, 1);
 	file = open_image(&builder);
-	assert_null(reel_elf_file_cfi_input(file, &input));
+	assert_null(reel_module_cfi_input(file, &input));
 	assert_int_equal(input.eh_frame_hdr.address, 0x10300);
 	assert_int_equal(input.eh_frame_hdr.size, 0x20);
 	assert_int_equal(input.eh_frame.address, 0x10320);
@@ -193,7 +194,7 @@ static void test_not_elf(void **state)
 
 static void test_own_file(void **state)
 {
-	struct reel_cfi_section section;
+	struct reel_loaded_bytes section;
 	struct reel_cfi_input input;
 	uint64_t device, inode, begin, end;
 	struct reel_elf_file *file;
@@ -204,7 +205,7 @@ static void test_own_file(void **state)
 	assert_true(reel_elf_file_identity(file, &device, &inode));
 	assert_false(reel_elf_file_is_debug_only(file));
 	assert_true(reel_elf_file_has_symbols(file));
-	assert_null(reel_elf_file_cfi_input(file, &input));
+	assert_null(reel_module_cfi_input(file, &input));
 #ifndef __arm__ /* which has .ARM.exidx instead */
 	assert_true(input.eh_frame.size && input.eh_frame_hdr.size);
 #endif
@@ -239,7 +240,7 @@ static void test_vdso(void **state)
 		header->e_shoff + (size_t)header->e_shnum * header->e_shentsize, "[vdso]", &file));
 	reel_elf_file_build_id(file, &n);
 	assert_true(n > 0);
-	assert_null(reel_elf_file_cfi_input(file, &input));
+	assert_null(reel_module_cfi_input(file, &input));
 	assert_true(input.eh_frame.size > 0);
 	assert_true(reel_elf_file_address_of_offset(file, header->e_entry, &address));
 	assert_null(reel_symbolizer_create(file, NULL, NULL, &symbolizer));
@@ -307,7 +308,7 @@ static uint64_t random_address(void)
 		(uintptr_t)reel_elf_file_open_memory,
 		(uintptr_t)reel_elf_file_section,
 		(uintptr_t)reel_symbolizer_look_up,
-		(uintptr_t)reel_elf_file_cfi_input,
+		(uintptr_t)reel_module_cfi_input,
 	};
 
 	if (bias == UINT64_MAX)
@@ -326,7 +327,7 @@ static void exercise(struct reel_elf_file *file)
 	volatile uint8_t byte;
 	size_t n;
 
-	assert_null(reel_elf_file_cfi_input(file, &input));
+	assert_null(reel_module_cfi_input(file, &input));
 	/* Reads every byte, so that ASan sees one that is not there. */
 	for (size_t i = 0; i < input.eh_frame.size; i++)
 		byte = input.eh_frame.bytes[i];
@@ -376,7 +377,7 @@ static void test_truncated(void **state)
 }
 
 /* The sections that the headers, symbols and DWARF are in, to damage what is read. */
-static void damage(uint8_t *bytes, size_t size, const struct reel_cfi_section *sections, size_t n)
+static void damage(uint8_t *bytes, size_t size, const struct reel_loaded_bytes *sections, size_t n)
 {
 	static const uint8_t values[] = { 0, 1, 0x7f, 0x80, 0xff };
 	uint8_t *target = bytes;
@@ -408,7 +409,7 @@ static void test_mutated(void **state)
 	};
 	enum { COUNT = sizeof(names) / sizeof(names[0]) };
 	const char *wanted = getenv("REEL_MUTATIONS");
-	struct reel_cfi_section sections[COUNT];
+	struct reel_loaded_bytes sections[COUNT];
 	long rounds = wanted ? atol(wanted) : 400;
 	struct reel_elf_file *file;
 	size_t size;

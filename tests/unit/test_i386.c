@@ -170,7 +170,7 @@ static void test_debug_frame(void **unused)
 		size_t cie = build_cie(&debug, version, "", NO_BYTES, 1, 8, INITIAL);
 
 		build_fde(&debug, cie, false, 0xf7002000, 0x100, BYTES(0x41, 0x0e, 8));
-		input.debug_frame = (struct reel_cfi_section){ debug.bytes, debug.size, 0 };
+		input.debug_frame = (struct reel_loaded_bytes){ debug.bytes, debug.size, 0 };
 		expect_row(&input, 0xf7002000, 4, 0xf7002000, 0xf7002100);
 		expect_row(&input, 0xf7002001, 8, 0xf7002000, 0xf7002100);
 	}

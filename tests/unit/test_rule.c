@@ -30,7 +30,7 @@ static void setup_init(struct setup *s, uint64_t entry, const uint8_t *program, 
 	s->eh.address = 0x20000;
 	cie = build_cie(&s->eh, 1, "zR", BYTES(0x1b), 1, 16, BYTES(0x0c, 7, 8, 0x90, 1));
 	build_fde(&s->eh, cie, true, 0x2000, 0x10000, program, size);
-	input.eh_frame = (struct reel_cfi_section){ s->eh.bytes, s->eh.size, s->eh.address };
+	input.eh_frame = (struct reel_loaded_bytes){ s->eh.bytes, s->eh.size, s->eh.address };
 	assert_null(reel_cfi_create(&input, &s->cfi));
 	assert_null(reel_rules_create(input.arch, s->cfi, entry, &s->rules));
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where an ELF file has its call frame information. */
+#ifndef REPLAY_MODULE_CFI_H
+#define REPLAY_MODULE_CFI_H
+
+#include "replay/cfi.h"
+#include "replay/elf_file.h"
+
+/*
+ * Fills in sections (decompressed where they are compressed), bases and text range; they live with
+ * the file.  `arch` is the caller's to set.  A file without .debug_frame may have one in its debug
+ * file: take `debug_frame` of that file's input, and everything else of the file's own.
+ */
+struct reel_error *reel_module_cfi_input(struct reel_elf_file *file,
+					 struct reel_cfi_input *ret) REEL_MUST_CHECK;
+
+#endif
