@@ -1,5 +1,6 @@
-# Sourced by the test scripts: counts cases, and ends with the line that tests/run.sh adds up.
-passed=0 failed=0 skipped=0
+# Sourced by the test scripts: counts cases, and ends with the line that tests/run.sh adds up. $work is the script's own folder, where files
+# out and err are of what was run last.
+passed=0 failed=0 skipped=0 last=
 
 # skip WHY
 skip() {
@@ -7,43 +8,48 @@ skip() {
     skipped=$((skipped + 1))
 }
 
-# count STATUS NAME: a case that passed if STATUS is 0.
+# count STATUS NAME: a case that passed if STATUS is 0; if not, what was run last and its standard error are shown.
 count() {
     if [ "$1" = 0 ]; then
         passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
+        return
     fi
+    failed=$((failed + 1))
+    echo "FAILED: $2"
+    [ -z "$last" ] || echo "    after: $last"
+    [ ! -s "${work:-}/err" ] || sed 's/^/    stderr: /' "$work/err" | head -n 5
 }
 
-# ok NAME [COMMAND...]: a case that passed if the command (or $? of the last one) succeeded. $work is a folder; what else was run
-# may have left standard error in its file err.
+# ok NAME COMMAND...: a case that passed if the command succeeds; if not, what it printed is shown. $work is a folder.
+# There is no form that counts $? of the last command: a $(…) in the name would set that.
 ok() {
-    local status=$? name=$1
+    local status name=$1
     shift
-    if [ $# != 0 ]; then
-        "$@" >"$work/out" 2>&1
-        status=$?
-    fi
-    if [ $status = 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $name (status $status)"
-        [ $# = 0 ] || sed 's/^/    /' "$work/out" | head -n 20
-        [ ! -s "$work/err" ] || sed 's/^/    stderr: /' "$work/err" | head -n 5
-    fi
+    "${@:?ok: no command: $name}" >"$work/out" 2>&1
+    status=$?
+    count $status "$name (status $status)"
+    [ $status = 0 ] || sed 's/^/    /' "$work/out" | head -n 20
 }
 
-# run STATUS COMMAND...: a case that passed if it ends with that status; its output goes to $work/out, its errors to $work/err.
+# run STATUS COMMAND...: a case that passed if it ends with that status.
 run() {
     local wanted=$1 status
     shift
     "$@" >"$work/out" 2>"$work/err" </dev/null
     status=$?
+    last="${*##*/stackreel}: status $status"
     [ $status = "$wanted" ]
-    count $? "status $status instead of $wanted: $*: $(head -n 1 "$work/err")"
+    count $? "status $wanted"
+}
+
+# has FILE REGEX...: each is in a line of that file in $work.
+has() {
+    local file=$work/$1 regex
+    shift
+    for regex; do
+        grep -qE -- "$regex" "$file"
+        count $? "a line with '$regex' in ${file##*/}: $(head -n 5 "$file")"
+    done
 }
 
 # says PATTERN: what was run last, on standard error.

@@ -21,50 +21,9 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 export LC_ALL=C.UTF-8
 
-# run STATUS COMMAND...: its output is in $work/out, its errors in $work/err.
-run() {
-    local wanted=$1 status
-    shift
-    "$@" >"$work/out" 2>"$work/err" </dev/null
-    status=$?
-    last="${*##*/stackreel}: status $status"
-    if [ "$status" = "$wanted" ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "failed: $last instead of $wanted"
-        sed 's/^/    /' "$work/err" | head -n 5
-    fi
-}
-
-# has FILE REGEX...: each is in a line of it.
-has() {
-    local file=$work/$1 regex
-    shift
-    for regex; do
-        if grep -qE -- "$regex" "$file"; then
-            passed=$((passed + 1))
-        else
-            failed=$((failed + 1))
-            echo "failed: $last: no line with \`$regex' in:"
-            sed 's/^/    /' "$file" | head -n 10
-        fi
-    done
-}
-
 lines() {
-    last="$last: $1 lines"
     [ "$(wc -l <"$work/out")" = "$1" ]
-    count $?
-}
-
-count() {
-    if [ "$1" = 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "failed: $last"
-    fi
+    count $? "$1 lines, not $(wc -l <"$work/out")"
 }
 
 # ---- usage -----------------------------------------------------------------------------------
@@ -138,10 +97,10 @@ for command in report script folded info; do
     lines 0
     run 0 "$tool" "$command" "$capture"
     cmp -s "$work/out" "$work/out2"
-    count $?
+    count $? "as expected"
     run 0 "$tool" "$command" -i "$capture"
     cmp -s "$work/out" "$work/out2"
-    count $?
+    count $? "as expected"
     if [ -e /dev/full ]; then
         run 1 "$tool" "$command" -o /dev/full "$capture"
         has err 'No space left'
@@ -154,11 +113,11 @@ run 1 "$tool" table "$capture"
 run 1 "$tool" table "$work/none"
 (cd "$work" && cp "$capture" stackreel.reel && "$tool" folded) >"$work/out" 2>"$work/err"
 last="folded of the default file"
-count $?
+count $? "as expected"
 lines 12
 "$tool" folded - <"$capture" >"$work/out" 2>"$work/err"
 last="folded -"
-count $?
+count $? "as expected"
 lines 12
 # A reader that goes away is no reason to complain.
 last="EPIPE"
@@ -168,7 +127,7 @@ last="EPIPE"
     echo $? >"$work/status"
 ) | true
 [ "$(cat "$work/status")" = 0 ] && [ ! -s "$work/err" ]
-count $?
+count $? "as expected"
 
 # ---- what is shown ---------------------------------------------------------------------------------
 
@@ -234,7 +193,7 @@ run 0 "$tool" dump --bytes "$capture"
 has out ' SAMPLE .* bytes=[0-9a-f]+'
 run 0 "$tool" dump --json "$capture"
 python3 -c 'import json, sys; [json.loads(line) for line in sys.stdin]' <"$work/out"
-count $?
+count $? "as expected"
 
 # ---- filters ------------------------------------------------------------------------------------------
 
@@ -245,7 +204,7 @@ samples() {
     got=$("$tool" script "$@" "$capture" 2>&1 | grep -c 'cpu-clock:$')
     last="script $*: $got samples instead of $n"
     [ "$got" = "$n" ]
-    count $?
+    count $? "as expected"
 }
 
 samples 12
@@ -290,7 +249,7 @@ for line in sys.stdin:
         sys.exit("not understood: " + line)
 sys.exit(0 if (events, stacks) == (12, 18) else "%d events, %d lines" % (events, stacks))'
 last="script for stackcollapse-perf.pl"
-count $?
+count $? "as expected"
 
 # ---- unwind tables ------------------------------------------------------------------------------------------
 

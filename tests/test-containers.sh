@@ -51,25 +51,25 @@ END
 
 # With fewer files than containers: what was found once is not opened again.
 (ulimit -n 100 && "$tool" script "$work/a.reel") >"$work/script" 2>"$work/err"
-ok "it is replayed with 100 open files"
+count $? "it is replayed with 100 open files"
 [ "$(grep -c 'real_name+\|real_name (' "$work/script")" = $((containers - 1)) ]
-ok "each container's frames are named: $(grep -c real_name "$work/script") of $((containers - 1))"
+count $? "each container's frames are named: $(grep -c real_name "$work/script") of $((containers - 1))"
 [ "$(grep -c forged_nm "$work/script")" = 1 ]
-ok "the attacker's are named by the attacker's file"
+count $? "the attacker's are named by the attacker's file"
 grep -A 1 '^c1 ' "$work/script" | grep -q forged_nm
-ok "... and only these"
+count $? "... and only these"
 [ "$(grep -c "/libwork.so)" "$work/script")" = "$containers" ]
-ok "each frame has its own path"
+count $? "each frame has its own path"
 (ulimit -n 100 && "$tool" info "$work/a.reel") >"$work/info" 2>"$work/err"
 [ "$(grep -c '^  found ' "$work/info")" = "$containers" ]
-ok "all files are found"
+count $? "all files are found"
 "$tool" report --by=module --percent-limit=0 "$work/a.reel" >"$work/report" 2>"$work/err"
 [ "$(grep -c libwork.so "$work/report")" = "$containers" ]
-ok "a report by module has each of them"
+count $? "a report by module has each of them"
 # Any number of threads: names are one module's at a time, though several share them.
 "$tool" script -j1 "$work/a.reel" >"$work/one" 2>/dev/null
 "$tool" script -j8 "$work/a.reel" >"$work/eight" 2>/dev/null
 cmp -s "$work/one" "$work/eight"
-ok "the same with any number of threads"
+count $? "the same with any number of threads"
 
 finish

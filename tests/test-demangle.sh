@@ -105,7 +105,7 @@ if ! objcopy --info 2>/dev/null | grep -q elf32-i386; then
 else
     mapfile -t hostile_names < <(hostile)
     report "${hostile_names[@]}"
-    ok "a report with hostile names ends"
+    count $? "a report with hostile names ends"
     ok "and has them as they are" reported "${hostile_names[@]}"
 fi
 

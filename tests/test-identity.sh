@@ -108,9 +108,9 @@ names_are_right() {
 ok "recording beside an attacker" attack
 ok "each process's frames have the names of the file that it mapped" names_are_right
 [ "$(python3 "$reader" a.reel | grep '"MODULE"' | grep -c "${id#0x}")" = 2 ]
-ok "two modules of one build-id"
+count $? "two modules of one build-id"
 python3 "$reader" a.reel | grep '"MODULE"' | grep -q "$work/usr/libpassword.so"
-ok "one has the victim's path"
+count $? "one has the victim's path"
 
 # Where the kernel tells no build-ids, the files are asked.
 ok "recording without the kernel's build-ids" attack --no-build-id-events
@@ -119,7 +119,7 @@ ok "... the names are right, too" names_are_right
 # The victim's file is not there: then nothing has names, the attacker's least of all.
 mv usr/libpassword.so usr/gone
 [ "$(named victim)" = "0 0" ]
-ok "without the victim's file its frames have no names: $(named victim)"
+count $? "without the victim's file its frames have no names: $(named victim)"
 mv usr/gone usr/libpassword.so
 
 # Upgrade in place: another file of the same name is another module.
@@ -128,6 +128,6 @@ $cc -O1 -g -shared -fPIC -Wl,--build-id=0xaabbccddeeff00112233445566778899aabbcc
     ./run usr/libpassword.so check_password 0.2 && mv usr/new.so usr/libpassword.so &&
     ./run usr/libpassword.so check_password 0.2' >out 2>err
 [ "$(python3 "$reader" b.reel | grep '"MODULE"' | grep -c 'usr/libpassword.so')" = 2 ]
-ok "an upgrade in place: two modules of one path"
+count $? "an upgrade in place: two modules of one path"
 
 finish

@@ -21,45 +21,10 @@ trap 'chmod 700 "$work"/* 2>/dev/null; rm -rf "$work"' EXIT
 export LC_ALL=C.UTF-8 HOME=$work/home
 cd "$work" || exit 1
 
-# run STATUS COMMAND...: its output is in $work/out, its errors in $work/err.
-run() {
-    local wanted=$1 status
-    shift
-    "$@" >out 2>err </dev/null
-    status=$?
-    last="${*##*/stackreel}: status $status"
-    if [ "$status" = "$wanted" ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "failed: $last instead of $wanted"
-        sed 's/^/    /' err | head -n 5
-    fi
-}
-
-# has FILE REGEX...: each is in a line of it.
-has() {
-    local file=$1 regex
-    shift
-    for regex; do
-        grep -qE -- "$regex" "$file"
-        count $? "no line with \`$regex' in: $(head -n 5 "$file")"
-    done
-}
-
 # is CONDITION...: a test(1) holds.
 is() {
     test "$@"
     count $? "not: $*"
-}
-
-count() {
-    if [ "$1" = 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "failed: $last: $2"
-    fi
 }
 
 # ---- names -----------------------------------------------------------------------------------
@@ -97,8 +62,8 @@ run 0 "$tool" info perf.reel
 has out '^machine +x86_64' '^command line +perf'
 run 0 "$tool" import -q --no-cmdline -o no.reel perf.data
 run 0 "$tool" info no.reel
-grep -q '^command line.*perf$' out
-count $((!$?)) "a command line"
+! grep -q '^command line.*perf$' out
+count $? "no command line"
 "$make" no-arch >no-arch.data
 run 0 "$tool" import -o no-arch.reel no-arch.data
 has err 'does not say of which CPU it is; by its registers, x86_64$'
@@ -222,8 +187,8 @@ for folder in "$root"/testdata/*/perf; do
         count $? "$cpu: other chains than those that were checked: $(diff out "$folder/$mode.folded" | head -n 4)"
     done
     "$tool" folded -q --no-host-files --symfs "$folder" dwarf.reel >out
-    grep -vqE '^_start;run((;climb[a-z.0]*){1,8}(;spin[a-z.0]*)?)? [0-9]+$' out
-    count $((!$?)) "$cpu: a chain that cannot be"
+    ! grep -vqE '^_start;run((;climb[a-z.0]*){1,8}(;spin[a-z.0]*)?)? [0-9]+$' out
+    count $? "$cpu: no chain that cannot be"
     run 0 "$tool" info --no-host-files --symfs "$folder" dwarf.reel
     has out "^machine +$cpu" '^events +cpu-clock:u \(499 Hz\)'
 done

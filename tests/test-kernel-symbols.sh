@@ -9,8 +9,8 @@ cd "$(dirname "$0")/.." || exit
 O=${O:-build}
 [ "${O#/}" = "$O" ] && O=$PWD/$O
 . tests/count.sh
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 tool=$O/stackreel
 
 for program in gcc ld objdump readelf addr2line python3 objcopy; do
@@ -25,19 +25,9 @@ if [ "$(uname -m)" != x86_64 ]; then
 fi
 [ -x "$O/tests/trace_symbols" ] || make -s O="$O" "$O/tests/trace_symbols" >&2
 
-# check NAME COMMAND...: passes if the command does; its output is shown if it does not.
-check() {
-    local name=$1
-    shift
-    "$@" >"$dir/log" 2>&1
-    local status=$?
-    [ $status = 0 ] || sed 's/^/    /' "$dir/log"
-    count $status "$name"
-}
-
-# build NAME OPTION...: vmlinux and driver.ko in $dir/NAME.
+# build NAME OPTION...: vmlinux and driver.ko in $work/NAME.
 build() {
-    local out=$dir/$1
+    local out=$work/$1
     shift
     mkdir -p "$out"
     local flags=(-O2 -g -ffreestanding -fno-pie -mcmodel=kernel -fno-asynchronous-unwind-tables -fno-stack-protector "$@")
@@ -51,14 +41,14 @@ build() {
 
 # compare NAME OPTION...: with addr2line; the options say where the files are.
 compare() {
-    local out=$dir/$1
+    local out=$work/$1
     shift
     "$O/tests/trace_symbols" --kernel "$@" "$out/kernel.reel" >"$out/answers" &&
         python3 tests/kernel/check_kernel.py "$out/answers" "$out/truth"
 }
 
-# says FILE OPTIONS EXPECTED: script prints these frames, each sample's as "a;b", with names only.
-says() {
+# chains_are FILE OPTIONS EXPECTED: script prints these frames, each sample's as "a;b", with names only.
+chains_are() {
     local file=$1 options=$2 expected=$3 got
     # shellcheck disable=SC2086 # a list of words
     got=$("$tool" script --no-host-files $options "$file" | awk '
@@ -69,14 +59,14 @@ says() {
     }
 }
 
-# has PATTERN COMMAND...: the output has a line like that.
-has() {
+# prints PATTERN COMMAND...: the output has a line like that.
+prints() {
     local pattern=$1
     shift
-    "$@" >"$dir/out" 2>&1
-    grep -qE -e "$pattern" "$dir/out" || {
+    "$@" >"$work/printed" 2>&1
+    grep -qE -e "$pattern" "$work/printed" || {
         echo "no line like $pattern:"
-        cat "$dir/out"
+        cat "$work/printed"
         return 1
     }
 }
@@ -84,53 +74,53 @@ has() {
 for form in plain -gdwarf-4 -gz -ffunction-sections; do
     options=()
     [ $form = plain ] || options=("$form")
-    check "building ($form)" build $form "${options[@]}"
-    check "every instruction ($form)" compare $form --module "$dir/$form/vmlinux" --module "$dir/$form/fake-driver.ko"
+    ok "building ($form)" build $form "${options[@]}"
+    ok "every instruction ($form)" compare $form --module "$work/$form/vmlinux" --module "$work/$form/fake-driver.ko"
 done
 
 # Where distributions put them: Debian, Fedora, and by build-id.
-p=$dir/plain release=6.1.0-fake
+p=$work/plain release=6.1.0-fake
 id() { readelf -n "$1" | sed -n 's/.*Build ID: //p'; }
-mkdir -p "$dir/debian/boot" "$dir/debian/lib/modules/$release/kernel/drivers/fake"
-cp "$p/vmlinux" "$dir/debian/boot/vmlinux-$release"
-cp "$p/fake-driver.ko" "$dir/debian/lib/modules/$release/kernel/drivers/fake/"
-check "as Debian's packages have them" compare plain --debug-dir "$dir/debian"
-mkdir -p "$dir/fedora/usr/lib/modules/$release/extra"
-cp "$p/vmlinux" "$dir/fedora/usr/lib/modules/$release/"
-objcopy --only-keep-debug "$p/fake-driver.ko" "$dir/fedora/usr/lib/modules/$release/extra/fake_driver.ko.debug"
-check "as Fedora's packages have them" compare plain --debug-dir "$dir/fedora"
+mkdir -p "$work/debian/boot" "$work/debian/lib/modules/$release/kernel/drivers/fake"
+cp "$p/vmlinux" "$work/debian/boot/vmlinux-$release"
+cp "$p/fake-driver.ko" "$work/debian/lib/modules/$release/kernel/drivers/fake/"
+ok "as Debian's packages have them" compare plain --debug-dir "$work/debian"
+mkdir -p "$work/fedora/usr/lib/modules/$release/extra"
+cp "$p/vmlinux" "$work/fedora/usr/lib/modules/$release/"
+objcopy --only-keep-debug "$p/fake-driver.ko" "$work/fedora/usr/lib/modules/$release/extra/fake_driver.ko.debug"
+ok "as Fedora's packages have them" compare plain --debug-dir "$work/fedora"
 for file in vmlinux fake-driver.ko; do
     hex=$(id "$p/$file")
-    mkdir -p "$dir/ids/.build-id/${hex:0:2}"
-    cp "$p/$file" "$dir/ids/.build-id/${hex:0:2}/${hex:2}.debug"
+    mkdir -p "$work/ids/.build-id/${hex:0:2}"
+    cp "$p/$file" "$work/ids/.build-id/${hex:0:2}/${hex:2}.debug"
 done
-check "by build-id" compare plain --debug-dir "$dir/ids"
-check "script finds them below --symfs" has '^	ffffffff[0-9a-f]+ read_lock \(inlined\)$' \
-    "$tool" script --no-host-files --symfs "$dir/fedora" --debug-dir "$dir/none" "$p/kernel.reel"
-check "info says which" has 'debug information .*/boot/vmlinux-6.1.0-fake' \
-    "$tool" info --no-host-files --debug-dir "$dir/debian" "$p/kernel.reel"
+ok "by build-id" compare plain --debug-dir "$work/ids"
+ok "script finds them below --symfs" prints '^	ffffffff[0-9a-f]+ read_lock \(inlined\)$' \
+    "$tool" script --no-host-files --symfs "$work/fedora" --debug-dir "$work/none" "$p/kernel.reel"
+ok "info says which" prints 'debug information .*/boot/vmlinux-6.1.0-fake' \
+    "$tool" info --no-host-files --debug-dir "$work/debian" "$p/kernel.reel"
 
 # Without the files, or with others: the capture's names.
 functions() { "$tool" script --no-host-files "$@" "$p/kernel.reel" | grep -v inlined; }
-check "names are the same with and without" cmp \
-    <(functions --debug-dir "$dir/none") <(functions --debug-dir "$dir/debian")
-check "nothing inlined without" has '^0$' sh -c \
-    "'$tool' script --no-host-files --debug-dir '$dir/none' '$p/kernel.reel' | grep -c inlined"
-other=$dir/-gdwarf-4
-check "another vmlinux is refused" has 'build-id.*[^ ]+vmlinux has build-id' \
-    "$tool" info --no-host-files --debug-dir "$dir/none" --module "$other/vmlinux" "$p/kernel.reel"
-check "another vmlinux is not used" has '^0$' sh -c \
-    "'$tool' script --no-host-files --debug-dir '$dir/none' --module '$other/vmlinux' '$p/kernel.reel' | grep -c inlined"
-head -c 3000 "$p/vmlinux" >"$dir/vmlinux"
-check "a broken vmlinux is told" has 'vmlinux: .*copy it again' \
-    "$tool" info --no-host-files --debug-dir "$dir/none" --module "$dir/vmlinux" "$p/kernel.reel"
-check "a symbol's name must be in the file" has '^0$' sh -c \
-    "'$tool' script --no-host-files --debug-dir '$dir/ids' '$p/unplaced.reel' | grep -c inlined"
-check "_text alone tells where the kernel lay" says "$p/anchor.reel" "--debug-dir $dir/ids" "vfs_read
+ok "names are the same with and without" cmp \
+    <(functions --debug-dir "$work/none") <(functions --debug-dir "$work/debian")
+ok "nothing inlined without" prints '^0$' sh -c \
+    "'$tool' script --no-host-files --debug-dir '$work/none' '$p/kernel.reel' | grep -c inlined"
+other=$work/-gdwarf-4
+ok "another vmlinux is refused" prints 'build-id.*[^ ]+vmlinux has build-id' \
+    "$tool" info --no-host-files --debug-dir "$work/none" --module "$other/vmlinux" "$p/kernel.reel"
+ok "another vmlinux is not used" prints '^0$' sh -c \
+    "'$tool' script --no-host-files --debug-dir '$work/none' --module '$other/vmlinux' '$p/kernel.reel' | grep -c inlined"
+head -c 3000 "$p/vmlinux" >"$work/vmlinux"
+ok "a broken vmlinux is told" prints 'vmlinux: .*copy it again' \
+    "$tool" info --no-host-files --debug-dir "$work/none" --module "$work/vmlinux" "$p/kernel.reel"
+ok "a symbol's name must be in the file" prints '^0$' sh -c \
+    "'$tool' script --no-host-files --debug-dir '$work/ids' '$p/unplaced.reel' | grep -c inlined"
+ok "_text alone tells where the kernel lay" chains_are "$p/anchor.reel" "--debug-dir $work/ids" "vfs_read
 [unknown]"
 
 # What lies where something else lay.
-check "addresses used again" says "$p/reuse.reel" "" "$(
+ok "addresses used again" chains_are "$p/reuse.reel" "" "$(
     before='other_poll;other_poll;other_poll;other_init;other_init'
     echo "$before"; echo "$before"
     bpf='bpf_prog_6deef7357e7b4530;other_poll;bpf_prog_6deef7357e7b4530;bpf_prog_6deef7357e7b4530;other_init'
@@ -138,9 +128,9 @@ check "addresses used again" says "$p/reuse.reel" "" "$(
     gone='[unknown];other_poll;[unknown];[unknown];other_init'
     echo "$gone"; echo "${gone/%\[unknown\];other_init/driver_late;other_init}"
     echo other_tail; echo '[unknown]'; echo other_last; echo '[unknown]')"
-check "an interrupted pc" says "$p/interrupts.reel" "" \
+ok "an interrupted pc" chains_are "$p/interrupts.reel" "" \
     "before;asm_sysvec_call_function;interrupted;before;asm_load_gs_index;asm_load_gs_index"
-check "a kernel address that a program has, too" has '100010 startup\+0x10 \(\[kernel.kallsyms\]\)' \
+ok "a kernel address that a program has, too" prints '100010 startup\+0x10 \(\[kernel.kallsyms\]\)' \
     "$tool" script --no-host-files "$p/overlap.reel"
 
 finish

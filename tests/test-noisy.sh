@@ -70,20 +70,20 @@ print(sum(lost.get(cause, 0) for cause in (1, 2, 6)), lost.get(10, 0))')
 
 check() {
     beside "$@"
-    ok "$*: it is recorded"
+    count $? "$*: it is recorded"
     echo "$*: $facts"
     # By the victim's CPU time, which a busy host does not change; where time is stolen from the host its timers come late.
     [ "$samples" -ge $((frequency * 8 / 10)) ] && [ $((lost * 20)) -le $((all + lost)) ]
-    ok "$*: at most a twentieth of the samples is lost: $facts"
+    count $? "$*: at most a twentieth of the samples is lost: $facts"
     [ "$memory" -le $memory_max_kb ]
-    ok "$*: the recorder's memory: $facts"
+    count $? "$*: the recorder's memory: $facts"
 }
 
 check memfds
 check addresses
 check maps 60000
 [ "$left_out" -gt 0 ] && grep -qE ', [0-9,]+ mappings? (and names|or name) left out' err
-ok "what is left out is counted and told: $(tail -n 1 err)"
+count $? "what is left out is counted and told: $(tail -n 1 err)"
 check forks
 check names
 

@@ -69,14 +69,14 @@ refused() {
     make "$1" out
     status=$?
     [ $status = 1 ] && grep -qE "$2" err && untouched
-    ok "$1: refused with '$2' (status $status)"
+    count $? "$1: refused with '$2' (status $status)"
 }
 replaced() {
     local status
     make "$1" out
     status=$?
     [ $status = 0 ] && for_root_alone out && untouched
-    ok "$1: $2 (status $status, $(stat -c '%a %u %F' "$public/out"))"
+    count $? "$1: $2 (status $status, $(stat -c '%a %u %F' "$public/out"))"
 }
 
 # ---- what is planted --------------------------------------------------------------------------
@@ -86,7 +86,7 @@ for writer in "${writers[@]}"; do
     nobody "ln -s $private/new $public/out"
     refused "$writer" 'out: a symbolic link of user 65534'
     [ -L "$public/out" ] && only out
-    ok "$writer: a dangling link stays what it is"
+    count $? "$writer: a dangling link stays what it is"
 
     fresh
     nobody "ln -s $private/secret $public/out"
@@ -98,7 +98,7 @@ for writer in "${writers[@]}"; do
         nobody "printf '$content' >$public/mine; chmod 666 $public/mine; ln $public/mine $public/out"
         replaced "$writer" "another's file with '$content' is replaced"
         [ "$(cat "$public/mine")" = "$content" ]
-        ok "$writer: nothing goes into another's file"
+        count $? "$writer: nothing goes into another's file"
     done
 
     # As where fs.protected_hardlinks is off.
@@ -107,7 +107,7 @@ for writer in "${writers[@]}"; do
     nobody "ln $public/roots $public/out" 2>/dev/null || ln "$public/roots" "$public/out"
     replaced "$writer" "a hard link to root's file is replaced"
     [ "$(cat "$public/roots")" = secret ]
-    ok "$writer: root's file stays as it is"
+    count $? "$writer: root's file stays as it is"
 
     fresh
     nobody "mkfifo -m 666 $public/out"
@@ -118,7 +118,7 @@ for writer in "${writers[@]}"; do
     kill $reader
     wait $reader 2>/dev/null
     [ ! -s leaked ]
-    ok "$writer: nothing goes into another's FIFO"
+    count $? "$writer: nothing goes into another's FIFO"
 
     fresh
     nobody "mkdir $public/out"
@@ -131,7 +131,7 @@ for writer in "${writers[@]}"; do
     fresh
     (umask 0 && make "$writer" out)
     for_root_alone out && [ "$(ls -A "$public" | wc -l)" = 1 ]
-    ok "$writer: umask 0"
+    count $? "$writer: umask 0"
 done
 
 if [ -x "$tool" ]; then
@@ -139,7 +139,7 @@ if [ -x "$tool" ]; then
     nobody "ln -s $private/new $public/out"
     run 1 "$tool" keygen "$public/out"
     untouched && [ -L "$public/out" ]
-    ok "keygen: a dangling link is not followed"
+    count $? "keygen: a dangling link is not followed"
     fresh
     (umask 0 && "$tool" keygen "$public/out" >stdout)
     ok "keygen: umask 0" for_root_alone out
@@ -151,47 +151,47 @@ for writer in folded scrub ${records:+record}; do
     fresh
     mkdir elsewhere && ln -s elsewhere/real link
     (public=$work && make "$writer" link) && [ -L link ] && [ -s elsewhere/real ] && [ "$(stat -c %a elsewhere/real)" = 600 ]
-    ok "$writer: an own link is followed, in a folder of one's own, and stays"
+    count $? "$writer: an own link is followed, in a folder of one's own, and stays"
     rm -r elsewhere link
 
     mkdir -m 755 "$public/theirs" && nobody "ln -s $private/new $public/link" && mv "$public/link" "$public/theirs/out" &&
         chown 65534 "$public/theirs"
     make "$writer" theirs/out
     [ $? = 1 ] && untouched
-    ok "$writer: root does not follow the link of whom the folder belongs to"
+    count $? "$writer: root does not follow the link of whom the folder belongs to"
 
     fresh
     ln -s /dev/null "$public/out"
     refused "$writer" 'a link to a device'
     make "$writer" /dev/null && [ -c /dev/null ]
-    ok "$writer: /dev/null"
+    count $? "$writer: /dev/null"
 
     mkfifo "$public/own"
     cat "$public/own" >piped &
     make "$writer" own
     wait $!
     [ -p "$public/own" ] && [ -s piped ]
-    ok "$writer: an own FIFO"
+    count $? "$writer: an own FIFO"
     if [ "$writer" != scrub ]; then
         make "$writer" own
         status=$?
         [ $status = 1 ] && grep -q 'own: nobody has opened this FIFO for reading' err
-        ok "$writer: a FIFO that nobody reads (status $status)"
+        count $? "$writer: a FIFO that nobody reads (status $status)"
     fi
 
     make "$writer" /dev/stdout && [ -s stdout ]
-    ok "$writer: /dev/stdout"
+    count $? "$writer: /dev/stdout"
     # Of what is open, nothing that was there is lost.
     echo before >appended
     make "$writer" /dev/fd/3 3>>appended
     [ "$(head -c 6 appended)" = before ] && [ "$(stat -c %s appended)" -gt 7 ]
-    ok "$writer: /dev/fd/3, to append to"
+    count $? "$writer: /dev/fd/3, to append to"
     make "$writer" /dev/fd/9
     [ $? = 1 ]
-    ok "$writer: /dev/fd/9, which is not open"
+    count $? "$writer: /dev/fd/9, which is not open"
     make "$writer" /proc/self/comm
     [ $? = 1 ]
-    ok "$writer: a file of /proc"
+    count $? "$writer: a file of /proc"
 done
 
 # As one who may not replace root's file, in time.
@@ -201,7 +201,7 @@ chmod 644 "$capture"
 cp "$tool" stackreel
 nobody "cd $public && $work/stackreel scrub -o out $capture" 2>err
 [ $? = 1 ] && [ "$(cat "$public/out")" = roots ] && grep -q "only he can replace it" err && only out
-ok "without privileges: another's file in a sticky folder"
+count $? "without privileges: another's file in a sticky folder"
 
 # ---- the recorder's other names --------------------------------------------------------------------
 
@@ -214,17 +214,17 @@ plant_old() {
 plant_old "ln -s $private/new $public/out.old"
 replaced record "a dangling link at out.old"
 [ "$(cat "$public/out.old")" = older ] && [ ! -L "$public/out.old" ]
-ok "the older file is at out.old"
+count $? "the older file is at out.old"
 plant_old "ln -s $private/secret $public/out.old"
 replaced record "a link to root's file at out.old"
 plant_old "umask 0; echo before >$public/mine; ln $public/mine $public/out.old"
 replaced record "another's file at out.old"
 [ "$(cat "$public/mine")" = before ]
-ok "nothing goes into another's out.old"
+count $? "nothing goes into another's out.old"
 plant_old "mkdir $public/out.old"
 make record out
 [ $? = 1 ] && [ "$(cat "$public/out")" = older ] && only out out.old && [ -z "$(ls -A "$public/out.old")" ]
-ok "a folder at out.old: the older file stays where it is"
+count $? "a folder at out.old: the older file stays where it is"
 
 # All names of the parts to come, once the numbers were looked at.
 fresh
@@ -242,7 +242,7 @@ PLANT
 (cd "$public" && timeout 20 "$recorder" -q --rotate 300ms -o out.reel -- \
     setpriv --reuid=65534 --regid=65534 --clear-groups sh "$work/plant" 2>"$work/err")
 [ $? = 0 ] && untouched && [ ! -s "$public/out.0004.reel" ] && for_root_alone out.0001.reel && for_root_alone out.0007.reel
-ok "planted names of parts are passed over: $(ls "$public" | xargs)"
+count $? "planted names of parts are passed over: $(ls "$public" | xargs)"
 
 # SIGTERM, while nobody reads.
 fresh
@@ -255,7 +255,7 @@ start=$SECONDS
 wait $recording
 status=$?
 [ $status = 143 ] && [ $((SECONDS - start)) -lt 3 ]
-ok "SIGTERM ends the wait for a FIFO's reader (status $status)"
+count $? "SIGTERM ends the wait for a FIFO's reader (status $status)"
 
 # A recorder that is killed leaves what it has under the name that it was given.
 fresh
@@ -269,5 +269,5 @@ kill -KILL $recording
 wait $recording 2>/dev/null
 kill "$(cat command)"
 for_root_alone out && only out && "$tool" dump -q "$public/out" 2>err | grep -q CAPTURE
-ok "a killed recorder's file: $(ls -A "$public" | xargs)"
+count $? "a killed recorder's file: $(ls -A "$public" | xargs)"
 finish

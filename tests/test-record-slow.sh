@@ -50,21 +50,21 @@ print(len(flags), *(lost.get(cause, 0) for cause in (1, 2, 4, 6)), sum(flags[-50
 read -r few _ < <(counts few.reel)
 "$recorder" --raw-stacks --ring-size 256M -e page-faults -c 1 -o - -- ./busy faults 25001 16384 2>err | "$tests/slow_reader.py" slow.reel 1000000 3
 [ "${PIPESTATUS[0]}" = 0 ]
-ok "a slow reader is no error"
+count $? "a slow reader is no error"
 ok "the file can be read" without_noise slow.reel
 ok "the file is whole" "$tests/record_check.py" slow.small.reel complete
 read -r samples full busy cut dropped at_end < <(counts slow.small.reel)
 echo "25,000 samples of 16 KB to a slow reader: $((samples - few)) written, $dropped dropped, $full found the ring full, $busy its lock held; $cut stacks cut" >facts
 [ "$dropped" -gt 100 ]
-ok "samples were dropped"
+count $? "samples were dropped"
 [ "$cut" -gt 100 ]
-ok "stacks were cut before that"
+count $? "stacks were cut before that"
 total=$((samples + full + busy + dropped - few))
 [ $total -ge 24990 ] && [ $total -le 25010 ]
-ok "all samples are written or counted: $(cat facts)"
+count $? "all samples are written or counted: $(cat facts)"
 told=$(sed -nE 's/.*, ([0-9,]+) lost, .*, ([0-9,]+) dropped since the file was too slow.*/\1 \2/p' err | tr -d ,)
 [ "$told" = "$((full + busy + dropped)) $dropped" ]
-ok "the summary says so"
+count $? "the summary says so"
 
 # ---- what is kept, and what comes back ----------------------------------------------------
 
@@ -75,16 +75,16 @@ ok "that file can be read" without_noise slow.reel
 ok "processes are not lost while samples are" "$tests/record_check.py" slow.small.reel complete execs=pids
 read -r samples full busy cut dropped at_end < <(counts slow.small.reel)
 [ "$cut" -gt 100 ] && [ "$samples" -gt 100 ]
-ok "stacks were cut for a while ($cut)"
+count $? "stacks were cut for a while ($cut)"
 [ "$at_end" -lt 10 ]
-ok "when the reader is fast again, stacks are whole again ($at_end of the last 50 are cut)"
+count $? "when the reader is fast again, stacks are whole again ($at_end of the last 50 are cut)"
 "$stackreel" info --symfs . slow.reel >info 2>err
 # Those that spawn run ld.so, exec and exit, whose stacks may end otherwise.
 sed -n '/Why traces ended/,/^$/p' info | grep -E '%' | awk '
     { gsub(",", "", $3); n += $3 } /root reached|stack cut/ { good += $3 } END { exit !(n && good >= 0.99 * n) }'
-ok "traces are complete, or say that they are cut"
+count $? "traces are complete, or say that they are cut"
 grep -q 'stack cut' info
-ok "info shows what was lost"
+count $? "info shows what was lost"
 
 # ---- a reader that never reads ------------------------------------------------------------
 
@@ -101,7 +101,7 @@ start=$SECONDS
 wait $recording
 status=$?
 [ $status = 1 ] && [ $((SECONDS - start)) -lt 10 ] && grep -q 'a signal came while standard output was written' err
-ok "a second signal ends the wait (status $status)"
+count $? "a second signal ends the wait (status $status)"
 kill $sleeper
 wait $sleeper 2>/dev/null
 finish

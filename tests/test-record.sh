@@ -85,25 +85,25 @@ fi
 
 record -o a.reel -- "$busy" spin 2 7
 [ $? = 7 ]
-ok "the command's exit status is passed on"
+count $? "the command's exit status is passed on"
 ok "a command's samples are placed" "$check" a.reel complete samples=200 placed reason=0 exit_status=1792 comm=busy \
     frequency=999 event=cpu-clock
 ok "the summary" grep -qE '^[0-9,]+ samples, [0-9.]+ [kKMG]?B \([0-9.]+ K?B/sample\), [0-9,]+ lost, [0-9,]+ stacks cut(, [0-9,]+ with unreadable pages)? -> a.reel$' err
 [ "$(stat -c %a a.reel)" = 600 ]
-ok "others cannot read the capture"
+count $? "others cannot read the capture"
 record -q -o a.reel -- true
 [ $? = 0 ] && [ ! -s err ] && [ -s a.reel.old ]
-ok "-q says nothing, and the old file is kept"
+count $? "-q says nothing, and the old file is kept"
 ok "the old file is the old one" "$check" a.reel.old complete exit_status=1792
 # shellcheck disable=SC2016
 record -o b.reel -- sh -c 'kill -SEGV $$'
 [ $? = 139 ]
-ok "a command's signal is passed on"
+count $? "a command's signal is passed on"
 record -- true && [ -s stackreel.reel ]
-ok "the default file"
+count $? "the default file"
 record -o b.reel "$busy" spin 0.3 -F 3
 [ $? = 0 ]
-ok "the command's own options are left to it"
+count $? "the command's own options are left to it"
 
 record -o - -- "$busy" spin 0.5 | cat >pipe.reel
 ok "-o - into a pipe" "$check" pipe.reel complete samples=20 placed
@@ -112,7 +112,7 @@ grep -q hello err
 ok "-o - leaves standard error to the command" "$check" out.reel complete
 record -o - -- "$busy" spin 5 | true
 [ "${PIPESTATUS[0]}" = 1 ] && grep -q 'Broken pipe' err
-ok "a reader that goes away ends it"
+count $? "a reader that goes away ends it"
 
 record -F 99 -o b.reel -- "$busy" spin 2
 ok "-F" "$check" b.reel complete frequency=99 samples=20
@@ -131,7 +131,7 @@ if [ -w $limit ] && [ "$rate" -ge 20000 ]; then
     ok "an event that is throttled" "$check" b.reel complete samples=20
     grep -qE ', [0-9,]+ times throttled by the kernel' err &&
         python3 "$OLDPWD/tests/reel_reader.py" b.reel | grep '"LOSS"' | grep -q '"cause": 7'
-    ok "... is counted"
+    count $? "... is counted"
 else
     skip "throttled events: $limit cannot be lowered"
 fi
@@ -145,9 +145,9 @@ ok "-g" "$check" b.reel complete kernel samples=50
 # names FILE: the kernel's symbols in it, one a line.
 names() { python3 "$OLDPWD/tests/reel_reader.py" "$1" | grep '"KERNEL_SYMBOL"'; }
 names b.reel | grep -q '"_text"'
-ok "-g: where the kernel lies"
+count $? "-g: where the kernel lies"
 [ "$(names b.reel | wc -l)" -lt 5000 ]
-ok "-g: names of functions in chains only"
+count $? "-g: names of functions in chains only"
 record -g --kallsyms none -o none.reel -- "$busy" kernel 0.3
 [ "$(names none.reel | wc -l)" = 0 ]
 ok "--kallsyms none" "$check" none.reel complete
@@ -156,15 +156,15 @@ record --kallsyms all -o all.reel -- "$recorder" -q -o other.reel -- "$busy" spi
 ok "--kallsyms all" "$check" all.reel complete
 names all.reel >all.names
 [ "$(wc -l <all.names)" -gt 20000 ]
-ok "--kallsyms all: all of them"
+count $? "--kallsyms all: all of them"
 grep -q '"name": "bpf_prog_[0-9a-f]*_reel_[a-z_]*", "since": [1-9]' all.names
-ok "a BPF program that came later has its name from then on"
+count $? "a BPF program that came later has its name from then on"
 grep -q '"name": "", "since": [1-9]' all.names
-ok "a BPF program that went has none any more"
+count $? "a BPF program that went has none any more"
 record --max-stack 8K -o b.reel -- "$busy" noise 65536 0.5
 ok "--max-stack" "$check" b.reel complete max_region=8192 field=max_stack:8192
 grep -qE '[1-9][0-9]* stacks cut' err
-ok "cut stacks are counted"
+count $? "cut stacks are counted"
 record --max-stack 1M -o b.reel -- "$busy" noise 900000 0.5
 ok "--max-stack 1M" "$check" b.reel complete field=max_stack:1048576 placed
 record --ring-size 1M --rings 2 -o b.reel -- "$busy" threads 3 0.5
@@ -179,7 +179,7 @@ fi
 record --no-build-id-events -o events.reel -- "$busy" spin 0.3
 ok "--no-build-id-events" "$check" events.reel complete samples=20
 python3 "$OLDPWD/tests/reel_reader.py" events.reel | grep '"MODULE"' | grep -F "$busy" | grep -qE '"build_id": "[0-9a-f]{40}"'
-ok "the program's build-id is read from its file"
+count $? "the program's build-id is read from its file"
 # Linux marks perf's own mappings where any recorder asks for build-ids (perf_event_mmap_output).
 if perf record -q -B -e cpu-clock -o perf.data -- true 2>"$work/err" && "$OLDPWD/tests/marked_mappings.py" perf.data >"$work/err"; then
     "$recorder" -q --no-build-id-events -a --duration 3 -o beside.reel 2>"$work/err" &
@@ -187,7 +187,7 @@ if perf record -q -B -e cpu-clock -o perf.data -- true 2>"$work/err" && "$OLDPWD
     sleep 1
     perf record -q -B -e cpu-clock -o perf.data -- true 2>"$work/err"
     "$OLDPWD/tests/marked_mappings.py" perf.data >"$work/err"
-    ok "perf's mappings are left alone"
+    count $? "perf's mappings are left alone"
     wait $beside
 else
     skip "perf beside the recorder: perf does not record here, or somebody else marks its mappings"
@@ -228,11 +228,11 @@ sleep 2
 kill -INT $recording
 wait $recording
 [ $? = 143 ] && ! pgrep -f "^$busy spin 20" >/dev/null
-ok "SIGINT ends the recording and the command"
+count $? "SIGINT ends the recording and the command"
 ok "... and the file says so" "$check" i.reel complete reason=1 samples=50
 record --duration 0.5 -o d.reel -- "$busy" spin 20
 [ $? = 0 ]
-ok "--duration ends the command"
+count $? "--duration ends the command"
 ok "... and says so" "$check" d.reel complete reason=2
 
 cgroup=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
@@ -292,7 +292,7 @@ sleep 0.2
 rm deleted
 record -p $target --duration 0.3 -o x.reel
 python3 "$OLDPWD/tests/reel_reader.py" x.reel | grep '"MODULE"' | grep 'deleted (deleted)' | grep -qE '"build_id": "[0-9a-f]{40}"'
-ok "a deleted program has its build-id"
+count $? "a deleted program has its build-id"
 kill $target
 wait $target 2>/dev/null
 
@@ -308,7 +308,7 @@ if setpriv --ambient-caps=+bpf,+perfmon --inh-caps=+bpf,+perfmon --reuid=65534 -
     ok "CAP_BPF and CAP_PERFMON without root" "$check" open/u.reel complete placed=95 samples=20 threads=2
     (cd open && setpriv --inh-caps=-all --reuid=65534 --regid=65534 --clear-groups ../recorder -o v.reel -- true 2>../err)
     [ $? = 1 ] && [ "$(grep -c . err)" = 1 ] && grep -qE 'root|CAP_' err && [ ! -e open/v.reel ]
-    ok "no privileges: one line says what is missing"
+    count $? "no privileges: one line says what is missing"
 else
     skip "without root: setpriv does not know the capabilities"
 fi
@@ -321,7 +321,7 @@ if mkdir small && mount -t tmpfs -o size=300k none small 2>/dev/null; then
     status=$?
     [ $status = 1 ] && [ "$(grep -c . err)" = 1 ] &&
         grep -qE 'No space left on device; [0-9,]+ samples \([0-9.]+ [kKM]?B\) are safe in small/full.reel' err
-    ok "a full disk ends it"
+    count $? "a full disk ends it"
     ok "what is safe can be read" "$check" small/full.reel cut samples="$(sed -E 's/.*device; ([0-9,]+) samples.*/\1/;s/,//g' err)"
     umount small
 else
@@ -349,20 +349,20 @@ with open(sys.argv[1], "rb") as file:
 PYTHON
 }
 [ "$(record_ids dense.reel | sort -u | xargs)" = "32 37" ]
-ok "--dense writes CODED_SAMPLES"
+count $? "--dense writes CODED_SAMPLES"
 
 # ---- rotation -------------------------------------------------------------------------------
 
 record --rotate 400ms -o r.reel -- "$busy" threads 1 1.5
 ls r.*.reel >parts
 [ "$(wc -l <parts)" -ge 3 ]
-ok "--rotate by time makes parts"
+count $? "--rotate by time makes parts"
 while read -r part; do
     ok "part $part can be read alone" "$check" "$part" complete placed=98
 done <parts
 record --raw-stacks --rotate 100K,2 -F 4000 -o k.reel -- "$busy" noise 16384 1.5
 [ "$(ls k.*.reel | wc -l)" = 3 ]
-ok "--rotate by size keeps as many old ones as wanted"
+count $? "--rotate by size keeps as many old ones as wanted"
 for part in k.*.reel; do
     ok "part $part can be read alone" "$check" "$part" complete placed
 done
@@ -373,22 +373,22 @@ kill -USR2 $recording
 wait $recording
 grep -c 'kept u' err >kept
 [ "$(cat kept)" -ge 1 ] && [ "$(ls u.*.reel | wc -l)" -ge $((2 + $(cat kept))) ]
-ok "SIGUSR2 keeps parts"
+count $? "SIGUSR2 keeps parts"
 sed -n 's/.*kept //p' err | while read -r part; do [ -s "$part" ] || echo "$part"; done >gone
 [ ! -s gone ]
-ok "... those that it names"
+count $? "... those that it names"
 first=$(head -n 1 parts)
 cp "$first" before
 # The next part cannot be opened: what is safe is in the one before.
 mkdir failed
 fails 1 'failed/r\.0002\.reel: .*samples \([^)]*\) are safe in failed/r\.0001\.reel$' \
     --rotate 300ms -o failed/r.reel -- sh -c "cp -l failed/r.0001.reel whole.reel; rm -r failed; exec '$busy' spin 5"
-ok "a rotation that fails names the part that is whole"
+count $? "a rotation that fails names the part that is whole"
 "$check" whole.reel complete placed
-ok "which is whole"
+count $? "which is whole"
 record --rotate 1s -o r.reel -- true
 cmp -s before "$first"
-ok "another recording leaves old parts alone"
+count $? "another recording leaves old parts alone"
 
 # ---- encryption -----------------------------------------------------------------------------
 
@@ -399,7 +399,7 @@ if [ -x "$stackreel" ]; then
     for part in e.0001.reel e.0002.reel; do
         ok "an encrypted part: $part" "$check" "$part" encrypted=identity.key cut placed samples=50 comm=busy
         ! zstd -dcq "$part" 2>/dev/null | grep -aq -e busy -e /usr/lib
-        ok "$part names nothing"
+        count $? "$part names nothing"
     done
     "$recorder" -q --encrypt-to "$public" -o e.reel -- "$busy" spin 60 2>err &
     recording=$!

@@ -12,7 +12,7 @@ orders=testdata/aarch64/orders
 if ! "$tool" info -q --sandbox "$orders/orders.reel" >/dev/null 2>"$work/err"; then
     skip "--sandbox: $(cat "$work/err")"
     grep -q 'kernel has no' "$work/err"
-    ok "... and it says why"
+    count $? "... and it says why"
     finish
 fi
 
@@ -52,7 +52,7 @@ ok "-o: a file that is made before" cmp "$work/without" "$work/made"
 echo older >"$work/made"
 echo damaged | "$tool" folded -o "$work/made" - 2>"$work/err"
 [ $? = 1 ] && [ "$(cat "$work/made")" = older ]
-ok "-o: what is no capture replaces nothing"
+count $? "-o: what is no capture replaces nothing"
 
 # state ARGUMENT...: of the process while its output is not taken
 state() {
@@ -69,13 +69,13 @@ state() {
     rm "$work/blocked"
 }
 [ "$(state -)" = 'NoNewPrivs=1 Seccomp=2' ]
-ok "standard input: it is in the sandbox"
+count $? "standard input: it is in the sandbox"
 [ "$(state --no-sandbox -)" = 'NoNewPrivs=0 Seccomp=0' ]
-ok "standard input: --no-sandbox"
+count $? "standard input: --no-sandbox"
 [ "$(state "$orders/orders.reel")" = 'NoNewPrivs=0 Seccomp=0' ]
-ok "a file: it is not"
+count $? "a file: it is not"
 [ "$(state --sandbox "$orders/orders.reel")" = 'NoNewPrivs=1 Seccomp=2' ]
-ok "a file: --sandbox"
+count $? "a file: --sandbox"
 
 # Those that make captures have no such option, and none by itself.
 run 0 bash -c "'$tool' scrub -q -o '$work/scrubbed' - <'$orders/orders.reel'"

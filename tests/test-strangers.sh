@@ -95,7 +95,7 @@ for how in flush write vdso file; do
     started+=("$busy")
     # Without build-ids of the kernel's own every mapped file is looked into.
     record 12 "$recorder" -a --no-build-id-events --duration 2 -o x.reel
-    ok "$how: the recording ends in time"
+    count $? "$how: the recording ends in time"
     ok "$how: ... and has what others do" "$check" x.reel complete reason=2 comm=busy placed=90 samples=100
     ok "$how: ... of which little is lost" few_lost
     case $how in
