@@ -13,6 +13,7 @@ import shutil
 import sys
 import unittest
 
+import counting
 import reel_builder as b
 import reel_reader
 
@@ -115,16 +116,13 @@ def main(script_globals, arguments):
         arguments = arguments[2:]
         os.makedirs(write_dir, exist_ok=True)
     if not shutil.which("zstd"):
-        print("skip: there is no zstd program")
-        print("0 passed, 0 failed, 1 skipped")
-        return 0
+        cases = counting.Count()
+        cases.skip("there is no zstd program")
+        return cases.finish()
     suite = unittest.TestSuite()
     for value in list(script_globals.values()):
         if isinstance(value, type) and issubclass(value, Case):
             for name in unittest.defaultTestLoader.getTestCaseNames(value):
                 if not arguments or any(only in name for only in arguments):
                     suite.addTest(value(name))
-    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=0).run(suite)
-    failed = len(result.failures) + len(result.errors)
-    print("%d passed, %d failed, 0 skipped" % (result.testsRun - failed, failed))
-    return 1 if failed else 0
+    return counting.run_suite(suite, sys.stdout)

@@ -15,29 +15,16 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "bench"))
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests")]
 import captures  # noqa: E402
+import counting  # noqa: E402
 import host  # noqa: E402
 import recording  # noqa: E402
 import table  # noqa: E402
 import unwinding  # noqa: E402
 
-passed = failed = skipped = 0
-
-
-def check(what, condition):
-    global passed, failed
-    if condition:
-        passed += 1
-    else:
-        failed += 1
-        print("FAILED: " + what)
-
-
-def skip(why):
-    global skipped
-    skipped += 1
-    print("skip: " + why)
+cases = counting.Count()
+check, skip = cases.ok, cases.skip
 
 
 def not_run(function, *arguments):
@@ -190,5 +177,4 @@ check_captures()
 check_growth()
 check_unwinding()
 check_commands()
-print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
-sys.exit(failed != 0)
+sys.exit(cases.finish())

@@ -21,6 +21,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import counting
 import reel_builder as b
 from elf_builder import (
     SHF_ALLOC, SHT_DYNAMIC, SHT_NOTE, SHT_STRTAB, TEXT, TEXT_SIZE, Elf, note, uleb)
@@ -31,6 +32,7 @@ KIB, MIB = 1 << 10, 1 << 20
 CODE = 0x10000000  # where the module is mapped
 STACK = 0x7FFF0000
 bombs = []
+cases = counting.Count()
 
 
 def bomb(cpu=2, memory=256):
@@ -766,21 +768,20 @@ def run(name, make, cpu, memory, measure):
     said = not os.WEXITSTATUS(status) or (errors.startswith(b"stackreel: ")
                                           and b"out of memory" not in errors)
     fine = ended and said and took <= cpu and mib <= memory
-    if not fine:
-        print("FAILED %s: %s; at most %d s and %d MiB were allowed: %s"
-              % (name, how, cpu, memory, errors[:200].decode(errors="replace")))
-    return fine
+    return cases.ok(name, fine, "%s; at most %d s and %d MiB were allowed: %s"
+                    % (how, cpu, memory, errors[:200].decode(errors="replace")))
 
 
 def main(arguments):
     measure = "--measure" in arguments
     wanted = [a for a in arguments if a != "--measure"]
     if not shutil.which("zstd"):
-        print("skip: there is no zstd program\n0 passed, 0 failed, 1 skipped")
-        return 0
-    results = [run(*it, measure) for it in bombs if not wanted or it[0] in wanted]
-    print("%d passed, %d failed, 0 skipped" % (sum(results), len(results) - sum(results)))
-    return 0 if all(results) else 1
+        cases.skip("there is no zstd program")
+        return cases.finish()
+    for it in bombs:
+        if not wanted or it[0] in wanted:
+            run(*it, measure)
+    return cases.finish()
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ import sys
 import tempfile
 import zlib
 
+import counting
 import reel_builder as b
 import reel_cipher
 import reel_reader
@@ -537,7 +538,7 @@ def attack_all(work):
     sealed = seal_own_key(key)
     outcomes = collections.Counter()
     silent = collections.Counter()
-    failures = []
+    cases = counting.Count()
     kinds = set()
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
         futures = []
@@ -558,18 +559,12 @@ def attack_all(work):
             outcomes[outcome] += 1
             if outcome != "reported":
                 silent[outcome, name, kind_of(what)] += 1
-            if wrong:
-                failures.append((name, what, outcome, wrong))
+            cases.ok("%s: %s: %s" % (name, what, outcome), not wrong, "; ".join(wrong))
     for (outcome, name, what), count in sorted(silent.items()):
         print("    %s, %s: %s (%d)" % (outcome, name, what, count))
-    for name, what, outcome, wrong in failures[:40]:
-        print("FAILED: %s: %s: %s" % (name, what, "; ".join(wrong)))
-    if len(failures) > 40:
-        print("FAILED: %d more" % (len(failures) - 40))
     total = sum(outcomes.values())
     print("%d attacks: %s" % (total, ", ".join("%d %s" % (n, o) for o, n in outcomes.items())))
-    print("%d passed, %d failed, 0 skipped" % (total - len(failures), len(failures)))
-    return 1 if failures else 0
+    return cases.finish()
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ import tempfile
 
 sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:0] = [os.path.join(ROOT, "tests", folder) for folder in ("chains", "matrix")]
+sys.path[:0] = [os.path.join(ROOT, "tests", folder) for folder in ("", "chains", "matrix")]
+import counting  # noqa: E402
 from cells import CPUS, SCENARIOS, absent, cells  # noqa: E402
 from check import Checker, read_samples  # noqa: E402
 
@@ -53,7 +54,7 @@ class Cell:
             return file.read()
 
     def fail(self, problem):
-        self.problem += "FAILED: %s %s: %s\n" % (self.cpu, self.name, problem)
+        self.problem += ("\n    " if self.problem else "") + problem
 
     def check_chains(self, script):
         printed = self.read(".printed").decode().strip() if os.path.exists(self.path + ".printed") else ""
@@ -109,14 +110,13 @@ def main():
     parser.add_argument("--libdw", action="store_true", help="compare with libdw as well")
     options = parser.parse_args()
     os.chdir(ROOT)
-    passed, failed = 0, 0
+    count = counting.Count()
     with tempfile.TemporaryDirectory() as work:
         for cpu in CPUS:
             symfs = os.path.join(work, cpu)
             done = subprocess.run(["tests/matrix/unpack.sh", cpu, symfs], check=False, stderr=subprocess.PIPE, text=True)
             if done.returncode:
-                print("FAILED: %s: %s" % (cpu, done.stderr.strip()))
-                failed += 1
+                count.ok(cpu, False, done.stderr.strip())
                 continue
             wanted = [Cell(cpu, name, symfs) for name in cells(cpu)]
             with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
@@ -124,17 +124,14 @@ def main():
             every = dict.fromkeys(name for names in SCENARIOS.values() for name in names)
             table(cpu, results, {name: absent(cpu, name) for name in every if absent(cpu, name)})
             for cell in results.values():
-                passed, failed = passed + (not cell.problem), failed + bool(cell.problem)
-                print(cell.problem, end="")
+                count.ok("%s %s" % (cpu, cell.name), not cell.problem, cell.problem)
             # A capture that no scenario knows is checked by nothing.
             for folder, _, files in sorted(os.walk(os.path.join("testdata", cpu, "chains"))):
                 for name in sorted(files):
                     cell = os.path.join(os.path.basename(folder), name[:-len(".reel")])
                     if name.endswith(".reel") and cell not in results:
-                        print("FAILED: %s %s is in no scenario" % (cpu, cell))
-                        failed += 1
-    print("%d passed, %d failed, 0 skipped" % (passed, failed))
-    return 1 if failed or not passed else 0
+                        count.ok("%s %s" % (cpu, cell), False, "it is in no scenario")
+    return count.finish() or not count.passed
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import counting
 import reel_builder as b
 import reel_cases
 import reel_reader
@@ -192,14 +193,5 @@ class Names(unittest.TestCase):
                 self.visible(done.stdout)
 
 
-def main():
-    result = unittest.main(exit=False, verbosity=0).result
-    failed, skipped = len(result.failures) + len(result.errors), len(result.skipped)
-    for _, why in result.skipped:
-        print("skip: %s" % why)
-    print("%d passed, %d failed, %d skipped" % (result.testsRun - failed - skipped, failed, skipped))
-    sys.exit(failed != 0)
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(counting.run_suite(unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]), sys.stderr))

@@ -1,0 +1,37 @@
+"""For the test scripts in Python: counts cases, and ends with the line that tests/run.sh adds up (as count.sh does)."""
+
+import unittest
+
+
+class Count:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def ok(self, name, condition, why=""):
+        """A case; `why` says what was found instead."""
+        if condition:
+            self.passed += 1
+        else:
+            self.failed += 1
+            print("FAILED: " + name + (": " + why if why else ""))
+        return condition
+
+    def skip(self, why):
+        self.skipped += 1
+        print("skip: " + why)
+
+    def finish(self):
+        """Returns the exit status."""
+        print("%d passed, %d failed, %d skipped" % (self.passed, self.failed, self.skipped))
+        return 1 if self.failed else 0
+
+
+def run_suite(suite, stream):
+    """Runs unittest's cases, and returns the exit status."""
+    result = unittest.TextTestRunner(stream=stream, verbosity=0).run(suite)
+    count = Count()
+    count.failed = len(result.failures) + len(result.errors)
+    for _, why in result.skipped:
+        count.skip(why)
+    count.passed = result.testsRun - count.failed - count.skipped
+    return count.finish()
