@@ -72,7 +72,7 @@ machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 bpf_arch := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(patsubst riscv64,riscv,$(patsubst s390x,s390,$(machine)))))
 bpf_target := $(if $(filter s390x,$(machine)),bpfeb,bpfel)
 
-sources = $(sort $(wildcard $(1)/*.c))
+sources = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
 objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
 
 format_objects := $(call objects,format)

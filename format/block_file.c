@@ -11,7 +11,7 @@
 
 #include "format/block_file.h"
 #include "format/cipher.h"
-#include "format/codec.h"
+#include "format/codec/samples.h"
 #include "format/recode.h"
 #include "format/schema.h"
 

@@ -10,7 +10,7 @@
 #include "format/block.h"
 #include "format/cipher.h"
 #include "format/record.h"
-#include "format/codec.h"
+#include "format/codec/samples.h"
 
 /* A block that is being filled, or waits to be written. */
 struct reel_raw_block {
@@ -24,7 +24,7 @@ struct reel_raw_block {
 	uint64_t time_first, time_last;
 	/* All samples so far are scrubbed. */
 	bool all_scrubbed;
-	/* Where the streams of its SAMPLES end in `raw`, if it has one. */
+	/* Where the streams of its samples end in `raw`, if it has one. */
 	bool has_ends;
 	size_t ends[REEL_STREAMS];
 	struct reel_sample_target target;
@@ -42,7 +42,7 @@ struct reel_block_file;
 struct reel_block_file_options {
 	const char *name; /* for messages */
 	int level;	  /* zstd's */
-	bool dense;	  /* SAMPLES become CODED_SAMPLES */
+	bool dense;	  /* COLUMNS become DENSE */
 	/* `fd` is closed by reel_block_file_finish, or with the file. */
 	bool owns_fd;
 	/* Encrypt to these; NULL or none: do not. Needed by reel_block_file_create only. */

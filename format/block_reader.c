@@ -31,7 +31,7 @@ struct reel_block_reader {
 	ZSTD_DCtx *zstd;
 	struct reel_sample_decoder *decoder;
 	struct reel_cursor cursor;
-	struct reel_record_frame samples; /* the SAMPLES that is being decoded */
+	struct reel_record_frame samples; /* the record of samples that is being decoded */
 	uint64_t n_records;		  /* so far */
 	uint64_t samples_left;
 	struct reel_block_counts counts;
@@ -276,8 +276,8 @@ static struct reel_error *decode_known(struct reel_block_reader *block_reader,
 	struct reel_error *error;
 
 	switch (item->frame.id) {
-	case REEL_RECORD_SAMPLES:
-	case REEL_RECORD_CODED_SAMPLES:
+	case REEL_RECORD_COLUMNS:
+	case REEL_RECORD_DENSE:
 		return reel_samples_begin(block_reader->decoder, &item->frame);
 	case REEL_RECORD_SAMPLE_LAYOUT:
 		item->kind = REEL_ITEM_LAYOUT;
@@ -333,7 +333,7 @@ static struct reel_error *prefix_record(const struct reel_block_reader *block_re
 	return prefix(block_reader, error);
 }
 
-/* A sample of the SAMPLES record that was begun; *found_ret is false behind its last one. */
+/* A sample of the record that was begun; *found_ret is false behind its last one. */
 static struct reel_error *next_sample(struct reel_block_reader *block_reader,
 				      struct reel_block_item *item, bool *found_ret,
 				      const char **problem_ret)

@@ -8,7 +8,7 @@
 #define FORMAT_READER_H
 
 #include "format/block.h"
-#include "format/codec.h"
+#include "format/codec/samples.h"
 #include "format/keys.h"
 
 struct reel_cipher;

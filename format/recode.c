@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "format/codec.h"
+#include "format/codec/samples.h"
 #include "format/recode.h"
 
 struct reel_recoder {
@@ -21,7 +21,7 @@ struct reel_error *reel_recoder_create(struct reel_recoder **ret)
 		return reel_error_no_memory();
 	error = reel_sample_decoder_create(&recoder->decoder);
 	if (!error)
-		error = reel_sample_encoder_create(REEL_FORM_CODED, &recoder->encoder);
+		error = reel_sample_encoder_create(REEL_DENSE, &recoder->encoder);
 	if (error) {
 		reel_recoder_destroy(recoder);
 		return error;
@@ -65,7 +65,7 @@ static struct reel_error *recode_record(struct reel_recoder *recoder,
 {
 	if (frame->id == REEL_RECORD_SAMPLE_LAYOUT)
 		return reel_sample_decode_layout(recoder->decoder, frame);
-	if (frame->id == REEL_RECORD_SAMPLES)
+	if (frame->id == REEL_RECORD_COLUMNS)
 		return recode_samples(recoder, frame);
 	reel_record_frame_append(&recoder->rest, frame);
 	recoder->n_rest++;

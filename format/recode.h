@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks whose SAMPLES become CODED_SAMPLES, by who has the time for it. */
+/* Blocks whose COLUMNS become DENSE, by who has the time for it. */
 #ifndef FORMAT_RECODE_H
 #define FORMAT_RECODE_H
 

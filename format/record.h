@@ -3,7 +3,7 @@
  * The records of a capture, one struct a record.  SPEC.md is normative; ids
  * are fixed for ever, and a retired one leaves a hole.
  *
- * All records but SAMPLE_LAYOUT, SAMPLES and CODED_SAMPLES are a list of fields, each an unsigned
+ * All records but SAMPLE_LAYOUT, COLUMNS and DENSE are a list of fields, each an unsigned
  * number or a string of bytes, in the order in which the struct and SPEC.md have them:
  * format/schema.c describes them in tables, from which encoder, decoder and `stackreel dump` work
  * alike.
@@ -32,8 +32,8 @@ enum reel_record_id {
 	REEL_RECORD_LOSS = 14,
 	REEL_RECORD_END = 15,
 	REEL_RECORD_SAMPLE_LAYOUT = 32,
-	REEL_RECORD_SAMPLES = 35,
-	REEL_RECORD_CODED_SAMPLES = 37,
+	REEL_RECORD_COLUMNS = 35,
+	REEL_RECORD_DENSE = 37,
 	REEL_RECORD_INDEX_ENTRY = 48,
 	REEL_RECORD_KEY = 56,
 	REEL_RECORD_ID_LIMIT = 57,
@@ -275,8 +275,8 @@ enum reel_region_kind {
 #define REEL_CHAIN_MAX	     65536
 /* Threads that samples of one block name: it bounds what a decoder keeps for them. */
 #define REEL_THREADS_MAX 65536
-/* Samples of a CODED_SAMPLES: they take few bits where nothing changes, and time nevertheless. */
-#define REEL_CODED_SAMPLES_MAX 131072
+/* Samples of a DENSE: they take few bits where nothing changes, and time nevertheless. */
+#define REEL_DENSE_SAMPLES_MAX 131072
 
 struct reel_range {
 	uint64_t offset, size; /* bytes from the region's start */
@@ -291,13 +291,6 @@ struct reel_region {
 	/* Ascending, not overlapping, not empty, within the region. */
 	const struct reel_range *missing;
 	size_t n_missing;
-	/*
-	 * Filled by the decoder: the bytes from this offset on are those that the region of this
-	 * position had, at the same addresses, in the thread's previous sample of the block; both
-	 * end at the same address, and neither lacks bytes.  `size` where nothing is known to be
-	 * the same.
-	 */
-	size_t unchanged_from;
 };
 
 /* Registers of a traced kernel function as it was entered. */
@@ -331,8 +324,8 @@ struct reel_sample {
 	bool has_kernel_frame; /* else it is 0 */
 	struct reel_kernel_frame kernel_frame;
 	/* Filled by the decoder: the thread's number in the block, from 0 on in order of
-	 * appearance, and how many samples of it stand before this one in the block. */
-	uint32_t thread_index, thread_sequence;
+	 * appearance. */
+	uint32_t thread_index;
 };
 
 struct reel_record_index_entry {

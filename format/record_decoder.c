@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/codec.h"
+#include "format/record_coder.h"
 #include "format/schema.h"
 
 struct reel_error *reel_record_frame_next(struct reel_cursor *cursor, struct reel_record_frame *ret)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/codec.h"
+#include "format/record_coder.h"
 #include "format/schema.h"
 
 static bool is_number(const struct reel_schema_field *field)

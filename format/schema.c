@@ -155,11 +155,10 @@ static const struct reel_schema schemas[REEL_RECORD_ID_LIMIT] = {
 	SCHEMA(KERNEL_SYMBOL, false, kernel_symbol_fields),
 	SCHEMA(LOSS, false, loss_fields),
 	SCHEMA(END, false, end_fields),
-	/* These have no table: their coders are in sample_encoder.c, sample_decoder.c and
-	 * samples_decoder.c. */
+	/* These have no table: their coders are in format/codec/. */
 	[REEL_RECORD_SAMPLE_LAYOUT] = { "SAMPLE_LAYOUT", true, NULL, 0 },
-	[REEL_RECORD_SAMPLES] = { "SAMPLES", true, NULL, 0 },
-	[REEL_RECORD_CODED_SAMPLES] = { "CODED_SAMPLES", true, NULL, 0 },
+	[REEL_RECORD_COLUMNS] = { "COLUMNS", true, NULL, 0 },
+	[REEL_RECORD_DENSE] = { "DENSE", true, NULL, 0 },
 	SCHEMA(INDEX_ENTRY, false, index_entry_fields),
 	SCHEMA(KEY, false, key_fields),
 };

@@ -5,7 +5,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "format/codec.h"
+#include "format/codec/samples.h"
 #include "format/schema.h"
 #include "format/writer.h"
 
@@ -21,7 +21,7 @@
 
 /* A record's tag and size: two LEB128 of 64 bits. */
 #define FRAME_HEAD_MAX 20
-/* All of SAMPLES but its streams' bytes, and 256 layouts of 256 registers. */
+/* All of samples but their streams' bytes, and 256 layouts of 256 registers. */
 #define SAMPLES_HEAD_MAX (1u << 20)
 
 /* Two numbers of 64 bits, as LEB128. */
@@ -134,7 +134,7 @@ static struct reel_error *make_file_id(const uint8_t *file_id, uint8_t ret[REEL_
 /* Where another thread writes, it is that which takes the time for it, as long as it has some. */
 static bool is_recoded(const struct reel_writer *writer)
 {
-	return writer->options.queue && writer->options.form == REEL_FORM_CODED;
+	return writer->options.queue && writer->options.encoding == REEL_DENSE;
 }
 
 static struct reel_error *open_file(struct reel_writer *writer, int fd)
@@ -167,8 +167,8 @@ static struct reel_error *setup(struct reel_writer *writer, int fd, const char *
 		return reel_error_no_memory();
 	error = make_file_id(file_id, writer->id);
 	if (!error)
-		error = reel_sample_encoder_create(is_recoded(writer) ? REEL_FORM_STREAMS
-								      : writer->options.form,
+		error = reel_sample_encoder_create(is_recoded(writer) ? REEL_COLUMNS
+								      : writer->options.encoding,
 						   &writer->encoder);
 	/* Last: it takes the descriptor over. */
 	return error ? error : open_file(writer, fd);

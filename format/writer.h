@@ -9,7 +9,7 @@
 
 #include "format/block.h"
 #include "format/block_queue.h"
-#include "format/codec.h"
+#include "format/codec/samples.h"
 #include "format/keys.h"
 #include "format/record.h"
 
@@ -20,7 +20,7 @@ struct reel_writer_options {
 	int level; /* zstd's; 0 means 3 */
 	/* Flags for sample blocks besides those that the writer sets itself. */
 	uint8_t sample_flags;
-	enum reel_sample_form form;
+	enum reel_encoding encoding;
 	/* Close the sample block at so many expanded bytes (0: 64 MiB). */
 	uint64_t block_expanded;
 	/* Encrypt to these; NULL or none: do not. Needed by reel_writer_create only. */

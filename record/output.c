@@ -187,7 +187,7 @@ static struct reel_error *open_part(struct reel_output *output)
 {
 	struct reel_writer_options options = {
 		.level = output->options.level,
-		.form = output->options.form,
+		.encoding = output->options.encoding,
 		.recipients = output->options.recipients,
 		.queue = output->queue,
 		.owns_fd = true,

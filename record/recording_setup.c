@@ -225,7 +225,7 @@ static struct reel_error *open_output(struct recording *recording)
 	struct reel_output_options output = {
 		.path = options->output,
 		.level = options->level,
-		.form = options->dense ? REEL_FORM_CODED : REEL_FORM_STREAMS,
+		.encoding = options->dense ? REEL_DENSE : REEL_COLUMNS,
 		.recipients = &options->recipients,
 		.rotate_time = options->rotate_time,
 		.rotate_size = options->rotate_size,

@@ -35,7 +35,7 @@ static struct reel_error *write_scrubbed(struct scrub *scrub, int fd, const char
 					 struct reel_rewrite_counts *ret)
 {
 	const struct reel_rewrite_options options = {
-		.writer = { .recipients = recipients, .form = REEL_FORM_CODED },
+		.writer = { .recipients = recipients, .encoding = REEL_DENSE },
 		/* Nobody knows what is in it. */
 		.drop_unknown = true,
 		.sample = scrub_sample,

@@ -408,7 +408,7 @@ static struct reel_error *write_and_prove(struct shrink *shrink, int fd, const c
 	const struct reel_rewrite_options options = {
 		.writer = { .level = LEVEL,
 			    .block_expanded = BLOCK_EXPANDED,
-			    .form = REEL_FORM_CODED,
+			    .encoding = REEL_DENSE,
 			    .recipients = &shrink->recipients },
 		.sample = shrink_sample,
 		.context = shrink,

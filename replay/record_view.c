@@ -313,7 +313,7 @@ struct reel_error *reel_capture_visit_records(struct reel_capture *capture,
 			error = reel_block_reader_next(block_reader, &item);
 			if (error || item.kind == REEL_ITEM_END)
 				break;
-			/* One of many in a SAMPLES is told as if it stood alone. */
+			/* One of many in a record is told as if it stood alone. */
 			record.name = item.kind == REEL_ITEM_SAMPLE
 					      ? "SAMPLE"
 					      : reel_record_name(item.frame.id);

@@ -11,7 +11,6 @@ static void past_free(struct reel_thread_past *past)
 {
 	free(past->addresses);
 	free(past->lookups);
-	free(past->sps);
 	free(past->steps);
 	free(past->named);
 	free(past->runs);
@@ -63,7 +62,7 @@ size_t reel_thread_past_common(const struct reel_thread_past *past,
 static struct reel_error *reserve(struct reel_thread_past *past, size_t n)
 {
 	size_t capacity = past->capacity ? past->capacity : 32;
-	uint64_t **words[] = { &past->addresses, &past->lookups, &past->sps };
+	uint64_t **words[] = { &past->addresses, &past->lookups };
 	size_t *named;
 	uint8_t *steps;
 
@@ -154,7 +153,6 @@ struct reel_error *reel_thread_past_add(struct reel_thread_past *past,
 		return error;
 	past->addresses[n] = frames->addresses[index];
 	past->lookups[n] = frames->lookups[index];
-	past->sps[n] = frames->sps[index];
 	past->steps[n] = frames->steps[index];
 	past->named[n] = (n ? past->named[n - 1] : 0) + n_named;
 	past->n = n + 1;

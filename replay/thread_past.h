@@ -18,10 +18,9 @@ struct reel_past_run {
 struct reel_thread_past {
 	/* The frames are valid for what was unwound last in the block of this number... */
 	uint64_t block;
-	uint32_t sequence;   /* struct reel_sample's thread_sequence */
 	uint64_t generation; /* ...with these mappings. */
 	/* Root first, as in struct reel_unwind_frames otherwise. */
-	uint64_t *addresses, *lookups, *sps;
+	uint64_t *addresses, *lookups;
 	uint8_t *steps;
 	/* How many named frames these and all before make; an address may be of several inlined
 	 * functions. */

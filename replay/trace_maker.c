@@ -201,9 +201,8 @@ static size_t count_common(const struct reel_trace_maker *maker,
 }
 
 /* The frames are named, and `n_common` of them are in the past: it becomes that of this trace. */
-static struct reel_error *keep_frames(struct reel_trace_maker *maker,
-				      const struct reel_sample *sample,
-				      struct reel_thread_past *past, size_t n_common)
+static struct reel_error *keep_frames(struct reel_trace_maker *maker, struct reel_thread_past *past,
+				      size_t n_common)
 {
 	const struct reel_unwind_frames *unwound = maker->unwound;
 	struct reel_error *error;
@@ -213,7 +212,6 @@ static struct reel_error *keep_frames(struct reel_trace_maker *maker,
 		error = reel_thread_past_add(past, unwound, i, maker->chains[i].module,
 					     maker->chains[i].n);
 	past->block = error ? 0 : maker->block;
-	past->sequence = sample->thread_sequence;
 	past->generation = maker->code_map->view.generation;
 	return error;
 }
@@ -233,7 +231,6 @@ static void count_past(struct reel_trace_maker *maker, const struct reel_thread_
  * thread's trace before has in common was named then.
  */
 static struct reel_error *add_user_frames(struct reel_trace_maker *maker,
-					  const struct reel_sample *sample,
 					  struct reel_thread_past *past, struct reel_batch *batch,
 					  size_t *n_shared_ret)
 {
@@ -252,7 +249,7 @@ static struct reel_error *add_user_frames(struct reel_trace_maker *maker,
 		error = append_chain(batch, &maker->chains[i], unwound->addresses[i],
 				     unwound->steps[i]);
 	if (!error)
-		error = keep_frames(maker, sample, past, n_common);
+		error = keep_frames(maker, past, n_common);
 	if (error)
 		return error;
 	count_past(maker, past);
@@ -335,7 +332,7 @@ static struct reel_error *take_sample(struct reel_trace_maker *maker,
 	if (!error && maker->trace.stop == REEL_STOP_UNKNOWN_CPU)
 		error = report_unknown_cpu(maker, space, batch);
 	if (!error)
-		error = add_user_frames(maker, sample, past, batch, &n_shared);
+		error = add_user_frames(maker, past, batch, &n_shared);
 	if (error)
 		return error;
 	base = past->trace;

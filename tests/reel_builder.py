@@ -24,7 +24,7 @@ OPTIONAL, ENCRYPTED, SCRUBBED = 1, 2, 4
 FILE_ID = bytes(range(0xA0, 0xB0))
 
 CRITICAL = {"CAPTURE": 1, "SPACE": 5, "THREAD": 7, "THREAD_EXEC": 9, "MAP": 11, "UNMAP": 12,
-            "SAMPLE_LAYOUT": 32, "SAMPLES": 35}
+            "SAMPLE_LAYOUT": 32, "COLUMNS": 35}
 IDS = dict(CRITICAL, EVENT=2, MODULE=3, IMAGE=4, SPACE_EXIT=6, THREAD_COMM=8, THREAD_EXIT=10,
            KERNEL_SYMBOL=13, LOSS=14, END=15, INDEX_ENTRY=48)
 
@@ -137,14 +137,14 @@ def trailer(index_offset=0, magic=0x184D2A5C, size=24, signature=b"REELEND\n", t
 
 # ---- samples -----------------------------------------------------------------------------------
 
-# Streams of a SAMPLES, by SPEC.md's names.
+# Streams of a COLUMNS, by SPEC.md's names.
 STREAMS = """head time regions registers gaps tokens near far known_low known_high high low_0 low_1 low_2
     raw chains""".split()
 
 
 def streams_record(count, streams, more=b""):
     """streams: bytes by name; those that are not there are empty."""
-    return record("SAMPLES", Encoded(uv(count) + b"".join(field(bytes(streams.get(name, b"")))
+    return record("COLUMNS", Encoded(uv(count) + b"".join(field(bytes(streams.get(name, b"")))
                                                           for name in STREAMS) + more))
 
 
@@ -163,7 +163,7 @@ def chain_bytes(addresses):
 def sample_record(id=1, time=1, thread=1, cpu=0, event=1, weight=1, where=1, flags=0, parts=0,
                   registers=b"", regions=(), region_count=None, chains=b"", gaps=b"", raw=b"",
                   more=b"", **streams):
-    """A SAMPLES of one sample, of numbers as they stand in the file.
+    """A COLUMNS of one sample, of numbers as they stand in the file.
 
     A region that is at most 7 bytes at 0 has no word: raw has its bytes.  gaps and tokens are needed
     for others.

@@ -19,7 +19,7 @@ Numbers are integers, texts strings (a byte that is not UTF-8 is \\xNN, a backsl
                    null); all differences undone.  A region: kind, address,
                    size, missing [[offset, size], ...], crc (CRC-32 of its bytes), and its bytes
                    with --bytes.
-    SAMPLES, CODED_SAMPLES  each of its samples as a SAMPLE
+    COLUMNS, DENSE  each of its samples as a SAMPLE
 
 --summary prints a line for each block, {"block", "block_offset", "type", "records": {name: count}},
 and then {"blocks": count, "records": {name: count}}.
@@ -561,9 +561,9 @@ class Decoder:
         if block_type != self.block.type:
             raise corrupt("%s in a block of type %d" % (name, self.block.type))
         try:
-            if name in ("SAMPLES", "CODED_SAMPLES"):
+            if name in ("COLUMNS", "DENSE"):
                 for sample in Samples(self.samples, cursor, self.pass_over_sample,
-                                      name != "SAMPLES"):
+                                      name == "DENSE"):
                     self.count_sample()
                     yield {"record": "SAMPLE", **sample}
             else:

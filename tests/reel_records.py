@@ -10,7 +10,7 @@ MAX_MISSING = 8192
 MAX_REGISTERS = 256
 MAX_LAYOUTS = 256
 MAX_THREADS = 65536
-MAX_CODED = 131072
+MAX_DENSE = 131072
 MAX_CHAIN = 65536
 MAX_BUILD_ID = 64
 MAX_TEXT = 65536
@@ -71,8 +71,8 @@ FIELDS = {
     15: ("END", SIDE, """time reason=0,1,2,3,4,5,6 samples exit_status
         blocks:added side_records:added"""),
     32: ("SAMPLE_LAYOUT", SAMPLES, None),
-    35: ("SAMPLES", SAMPLES, None),
-    37: ("CODED_SAMPLES", SAMPLES, None),
+    35: ("COLUMNS", SAMPLES, None),
+    37: ("DENSE", SAMPLES, None),
     48: ("INDEX_ENTRY", INDEX, """offset type sequence stored_size raw_size expanded_size
         time_first time_last records"""),
     56: ("KEY", KEYS, "algorithm key:build_id sealed:sealed"),

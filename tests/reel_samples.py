@@ -1,8 +1,8 @@
-"""SAMPLES and CODED_SAMPLES, from SPEC.md section 6: a part of reel_reader.py, see there."""
+"""COLUMNS and DENSE, from SPEC.md section 6: a part of reel_reader.py, see there."""
 
-from reel_coded import Coded, Frame
+from reel_dense import Dense, Frame
 from reel_records import (
-    MASK, MAX_CODED, MAX_REGIONS, Cursor, OutOfRange, SampleDecoder, corrupt, decode_chain, overlay,
+    MASK, MAX_DENSE, MAX_REGIONS, Cursor, OutOfRange, SampleDecoder, corrupt, decode_chain, overlay,
     packed_bits)
 
 STREAMS = 16
@@ -110,7 +110,7 @@ class WordDecoder:
 
 
 class FromTheLast:
-    """A region's words, counted from the last one on, as CodedWords takes them."""
+    """A region's words, counted from the last one on, as DenseWords takes them."""
 
     def __init__(self, words):
         self.words = words
@@ -156,11 +156,11 @@ class RegionWords:
         address = (self.stack[0] + offset) & MASK
         return Place(self.size, self.stack, address, address, above, second)
 
-    def read(self, coded, pc, pc_before):
+    def read(self, dense, pc, pc_before):
         raw = self.decoder.streams[RAW]
         self.data[self.end:] = raw.take(len(self.data) - self.end)
-        if coded:
-            coded.words.region(FromTheLast(self), pc, pc_before)
+        if dense:
+            dense.words.region(FromTheLast(self), pc, pc_before)
         else:
             self.words()
         self.data[:self.start] = raw.take(self.start)
@@ -192,21 +192,21 @@ class RegionWords:
 
 
 class Samples:
-    """Iterates over the samples of a SAMPLES or CODED_SAMPLES; `block` is the block's
+    """Iterates over the samples of a COLUMNS or DENSE; `block` is the block's
     SampleDecoder."""
 
-    def __init__(self, block, cursor, pass_over, coded):
+    def __init__(self, block, cursor, pass_over, dense):
         self.block = block
         self.pass_over = pass_over
         self.count = cursor.uv()
         self.streams = [Cursor(cursor.bytes()) for _ in range(STREAMS)]
         self.decoder = WordDecoder(self.streams)
-        self.coded = self.begin_coded() if coded else None
+        self.dense = self.begin_dense() if dense else None
 
-    def begin_coded(self):
-        if self.count > MAX_CODED:
-            raise corrupt("%d coded samples" % self.count)
-        return Coded(self.streams[TOKENS], self.streams[TIME].uv())
+    def begin_dense(self):
+        if self.count > MAX_DENSE:
+            raise corrupt("%d samples of a DENSE" % self.count)
+        return Dense(self.streams[TOKENS], self.streams[TIME].uv())
 
     def __iter__(self):
         self.block.forget()
@@ -215,7 +215,7 @@ class Samples:
             try:
                 SampleDecoder.check(record)
             except OutOfRange as error:
-                self.pass_over("SAMPLES: %s" % error)
+                self.pass_over("%s" % error)
                 continue
             yield record
         self.block.forget()
@@ -223,7 +223,7 @@ class Samples:
             raise corrupt("bytes are left in a stream")
 
     def sample(self):
-        head = self.coded.heads.head() if self.coded else self.head()
+        head = self.dense.heads.head() if self.dense else self.head()
         record = {name: head[name] for name in (
             "id", "time", "thread", "cpu", "event", "weight", "where", "flags")}
         # What is malformed outweighs what is not known.
@@ -251,8 +251,8 @@ class Samples:
         nothing = {"address": 0, "bytes": b""}
         old = (thread.regions + [nothing] * count)[:count]
         pc_before = thread.pc
-        if self.coded and parts & 1:
-            thread.pc = self.coded_pc(pc_before)
+        if self.dense and parts & 1:
+            thread.pc = self.dense_pc(pc_before)
         pc = thread.pc if parts & 1 else 0
         placed = [self.placed(i, old[i], pc, pc_before) for i in range(count)]
         record["pc"], record["layout"], record["registers"] = 0, None, []
@@ -262,7 +262,7 @@ class Samples:
         for (region, words), before in zip(placed, old):
             data = bytearray(region["size"])
             overlay(data, region["address"], before)
-            RegionWords(self.decoder, region, words, data).read(self.coded, pc, pc_before)
+            RegionWords(self.decoder, region, words, data).read(self.dense, pc, pc_before)
             if any(data.count(0, at, at + size) != size for at, size in region["missing"]):
                 raise corrupt("a missing range that is not 0")
             region["bytes"] = bytes(data)
@@ -271,8 +271,8 @@ class Samples:
     def placed(self, index, old, pc, pc_before):
         stream = self.streams[REGIONS]
         kind, words = stream.u8(), stream.u8()
-        if self.coded:
-            address, end = self.coded.heads.place(index, old, pc, pc_before)
+        if self.dense:
+            address, end = self.dense.heads.place(index, old, pc, pc_before)
         else:
             address = (old["address"] + stream.sv()) & MASK
             end = old["address"] + len(old["bytes"]) + stream.sv()
@@ -290,8 +290,8 @@ class Samples:
         if layout is None:
             raise corrupt("registers in layout %d, which is not defined" % number)
         known = packed_bits(stream, len(layout))
-        if self.coded:
-            self.coded_registers(thread, stack, number, known, pc_before)
+        if self.dense:
+            self.dense_registers(thread, stack, number, known, pc_before)
         else:
             self.changed_registers(thread, stack, number, known)
         record["pc"], record["layout"] = thread.pc, number
@@ -314,18 +314,18 @@ class Samples:
                 value = self.decoder.word(Place(size, stack, stack[0], i, pc, values[i]))
             thread.values.append(value if known[i] else 0)
 
-    def coded_pc(self, before):
-        return self.coded.words.word(Place(8, (0, 0), 0, MASK, before, 0),
+    def dense_pc(self, before):
+        return self.dense.words.word(Place(8, (0, 0), 0, MASK, before, 0),
                                      Frame(before, 0, 999, 1), before)
 
-    def coded_registers(self, thread, stack, number, known, before):
+    def dense_registers(self, thread, stack, number, known, before):
         layout = self.block.layouts[number]
         values = thread.values if thread.layout == number else [0] * len(layout)
         thread.layout, thread.values = number, []
         for i, (_, size) in enumerate(layout):
             value = 0
             if known[i]:
-                value = self.coded.words.word(
+                value = self.dense.words.word(
                     Place(size, stack, stack[0], i, thread.pc, values[i]),
                     Frame(thread.pc, before, 1000 + i, 2 + i),
                     self.expected(values[i], before, thread.pc, size))

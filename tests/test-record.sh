@@ -349,7 +349,7 @@ with open(sys.argv[1], "rb") as file:
 PYTHON
 }
 [ "$(record_ids dense.reel | sort -u | xargs)" = "32 37" ]
-count $? "--dense writes CODED_SAMPLES"
+count $? "--dense writes DENSE"
 
 # ---- rotation -------------------------------------------------------------------------------
 

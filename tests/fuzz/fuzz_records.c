@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Side records by themselves: one that can be decoded, encoded again, is the same one. */
 #define _GNU_SOURCE
-#include "format/codec.h"
+#include "format/record_coder.h"
 #include "tests/fuzz/fuzz.h"
 
 static void decode_again(const struct reel_buffer *bytes)

@@ -4,7 +4,7 @@
  * one that does not contradict itself can be, and is read again as it was.
  */
 #define _GNU_SOURCE
-#include "format/codec.h"
+#include "format/codec/samples.h"
 #include "record/sample_translator.h"
 #include "tests/fuzz/sample_parts.h"
 
@@ -52,7 +52,7 @@ static void encode_and_decode(const struct reel_sample *sample)
 	bool found = false;
 
 	if (!encoder) {
-		must(reel_sample_encoder_create(REEL_FORM_STREAMS, &encoder));
+		must(reel_sample_encoder_create(REEL_COLUMNS, &encoder));
 		must(reel_sample_decoder_create(&decoder));
 	}
 	reel_sample_encoder_reset(encoder);

@@ -3,7 +3,7 @@
 #ifndef TESTS_FUZZ_SAMPLE_CODEC_H
 #define TESTS_FUZZ_SAMPLE_CODEC_H
 
-#include "format/codec.h"
+#include "format/codec/samples.h"
 #include "tests/fuzz/sample_parts.h"
 
 #define SAMPLES 24
@@ -75,13 +75,13 @@ static inline void decode(struct codec *w, const struct reel_buffer *bytes)
 	must_be(w->checked == w->n, "all samples");
 }
 
-static inline void encode_and_decode(struct codec *w, enum reel_sample_form form,
+static inline void encode_and_decode(struct codec *w, enum reel_encoding encoding,
 				     struct reel_cursor *input)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 
 	if (!w->encoder) {
-		must(reel_sample_encoder_create(form, &w->encoder));
+		must(reel_sample_encoder_create(encoding, &w->encoder));
 		must(reel_sample_decoder_create(&w->decoder));
 	}
 	w->n = w->checked = 0;

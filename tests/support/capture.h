@@ -18,7 +18,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "format/codec.h"
+#include "format/codec/samples.h"
 #include "format/reader.h"
 #include "format/writer.h"
 

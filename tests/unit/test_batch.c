@@ -191,11 +191,11 @@ static void test_repeated_frames(void **state)
 static void test_past(void **state)
 {
 	struct reel_thread_pasts pasts = { 0 };
-	uint64_t addresses[DEPTH_MAX], lookups[DEPTH_MAX], sps[DEPTH_MAX];
+	uint64_t addresses[DEPTH_MAX], lookups[DEPTH_MAX];
 	uint8_t steps[DEPTH_MAX];
-	struct reel_unwind_frames unwound = {
-		.addresses = addresses, .lookups = lookups, .sps = sps, .steps = steps
-	};
+	struct reel_unwind_frames unwound = { .addresses = addresses,
+					      .lookups = lookups,
+					      .steps = steps };
 	struct stack stacks[STACKS] = { 0 };
 	uint64_t random = 3;
 
@@ -210,7 +210,6 @@ static void test_past(void **state)
 		for (size_t i = 0; i < stack->n; i++) {
 			addresses[i] = stack->values[stack->n - 1 - i];
 			lookups[i] = addresses[i] - 1;
-			sps[i] = addresses[i] * 8;
 			steps[i] = (uint8_t)(addresses[i] % 7);
 		}
 		must(reel_thread_pasts_get(&pasts, index * 40, &past));
@@ -224,7 +223,6 @@ static void test_past(void **state)
 		for (size_t i = 0, run = 0; i < stack->n; i++) {
 			named += stack->values[i] % 3;
 			assert_int_equal(past->addresses[i], stack->values[i]);
-			assert_int_equal(past->sps[i], stack->values[i] * 8);
 			assert_int_equal(past->named[i], named);
 			while (i >= past->runs[run].end)
 				begin = past->runs[run++].end;

@@ -19,12 +19,12 @@
 #define BLOCKS	20
 #define SAMPLES 30
 
-static struct reel_writer *queued_writer_of(enum reel_sample_form form, int fd,
+static struct reel_writer *queued_writer_of(enum reel_encoding encoding, int fd,
 					    struct reel_block_queue *queue, bool owns_fd)
 {
 	const struct reel_writer_options options = { .queue = queue,
 						     .owns_fd = owns_fd,
-						     .form = form };
+						     .encoding = encoding };
 	struct reel_writer *writer;
 
 	must(reel_writer_create(fd, "example", &options, example_id, &writer));
@@ -33,7 +33,7 @@ static struct reel_writer *queued_writer_of(enum reel_sample_form form, int fd,
 
 static struct reel_writer *queued_writer(int fd, struct reel_block_queue *queue, bool owns_fd)
 {
-	return queued_writer_of(REEL_FORM_STREAMS, fd, queue, owns_fd);
+	return queued_writer_of(REEL_COLUMNS, fd, queue, owns_fd);
 }
 
 /* As example_capture writes it. */
@@ -60,9 +60,9 @@ static void assert_same(const struct reel_buffer *a, const struct reel_buffer *b
 }
 
 /* The file is the one that the writer makes by itself; two that share a thread are, too. */
-static void check_same_file(enum reel_sample_form form)
+static void check_same_file(enum reel_encoding encoding)
 {
-	const struct reel_writer_options options = { .form = form };
+	const struct reel_writer_options options = { .encoding = encoding };
 	struct reel_buffer expected = { 0 }, one = { 0 }, other = { 0 };
 	struct reel_block_queue *queue;
 	int fds[2] = { memory_file("", 0), memory_file("", 0) };
@@ -71,7 +71,7 @@ static void check_same_file(enum reel_sample_form form)
 	example_capture_with(&options, &expected, BLOCKS, SAMPLES, true);
 	must(reel_block_queue_create(NULL, &queue));
 	for (int i = 0; i < 2; i++)
-		writers[i] = queued_writer_of(form, fds[i], queue, false);
+		writers[i] = queued_writer_of(encoding, fds[i], queue, false);
 	for (int i = 0; i < 2; i++) {
 		write_example(writers[i]);
 		/* The file goes on without its writer. */
@@ -98,9 +98,9 @@ static void check_same_file(enum reel_sample_form form)
 static void test_same_file(void **state)
 {
 	(void)state;
-	check_same_file(REEL_FORM_STREAMS);
+	check_same_file(REEL_COLUMNS);
 	/* It is the other thread that codes. */
-	check_same_file(REEL_FORM_CODED);
+	check_same_file(REEL_DENSE);
 }
 
 static struct reel_raw_block block_of_samples(void)
@@ -112,7 +112,7 @@ static struct reel_raw_block block_of_samples(void)
 	struct reel_sample_encoder *encoder;
 	struct example_sample sample;
 
-	must(reel_sample_encoder_create(REEL_FORM_STREAMS, &encoder));
+	must(reel_sample_encoder_create(REEL_COLUMNS, &encoder));
 	for (uint64_t i = 0; i < SAMPLES; i++) {
 		example_sample(&sample, i);
 		must(reel_sample_encode(encoder, &sample.sample, &block.records, &block.expanded));
@@ -173,9 +173,9 @@ static void test_dense_in_a_hurry(void **state)
 	must(reel_reader_open_fd(fd, "example", &reader));
 	blocks = reel_reader_blocks(reader, &n);
 	assert_int_equal(n, 4);
-	assert_int_equal(record_of_samples(reader, &blocks[0]), REEL_RECORD_CODED_SAMPLES);
-	assert_int_equal(record_of_samples(reader, &blocks[1]), REEL_RECORD_SAMPLES);
-	assert_int_equal(record_of_samples(reader, &blocks[2]), REEL_RECORD_CODED_SAMPLES);
+	assert_int_equal(record_of_samples(reader, &blocks[0]), REEL_RECORD_DENSE);
+	assert_int_equal(record_of_samples(reader, &blocks[1]), REEL_RECORD_COLUMNS);
+	assert_int_equal(record_of_samples(reader, &blocks[2]), REEL_RECORD_DENSE);
 	reel_reader_close(reader);
 	reel_buffer_free(&block.raw);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/bit_coder.c, number_coder.h, head_coder.c: decisions, numbers and heads of CODED_SAMPLES.
+/* format/codec/dense_bits.c, dense_numbers.h, dense_head.c: decisions, numbers and heads of DENSE.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "format/head_coder.h"
+#include "format/codec/dense_head.h"
 #include "tests/support/example.h"
 
 /* ---- decisions ------------------------------------------------------------------------ */
@@ -268,7 +268,7 @@ static void test_number_size(void **state)
 /* They come back; returns how many bytes they took. */
 static size_t check_heads(const struct reel_sample_head *heads, size_t n, uint64_t period)
 {
-	struct reel_head_coder *coder = calloc(1, sizeof(*coder));
+	struct reel_dense_heads *coder = calloc(1, sizeof(*coder));
 	struct numbers numbers;
 	size_t size;
 
@@ -276,14 +276,14 @@ static size_t check_heads(const struct reel_sample_head *heads, size_t n, uint64
 	coder->period = period;
 	numbers_create(&numbers);
 	for (size_t i = 0; i < n; i++)
-		reel_head_encode(coder, &numbers.coder, &heads[i]);
+		reel_dense_head_encode(coder, &numbers.coder, &heads[i]);
 	numbers_turn(&numbers);
 	size = numbers.bytes.size;
-	*coder = (struct reel_head_coder){ .period = period };
+	*coder = (struct reel_dense_heads){ .period = period };
 	for (size_t i = 0; i < n; i++) {
 		struct reel_sample_head head;
 
-		reel_head_decode(coder, &numbers.coder, &head);
+		reel_dense_head_decode(coder, &numbers.coder, &head);
 		assert_memory_equal(&head, &heads[i], sizeof(head));
 	}
 	numbers_end(&numbers);
@@ -425,14 +425,15 @@ static void test_places(void **state)
 		for (size_t i = 0; i < 9 * 9 * 5; i++) {
 			const struct reel_region_base base = { .address = addresses[i / 9 % 9],
 							       .size = sizes[(i + 2) % 5] };
-			const struct reel_coded_region region = { i % 16, i, i / 2, &base };
+			const struct reel_coder_region region = { i % 16, i, i / 2 };
 			uint64_t address = addresses[i % 9], size = sizes[i / 81];
 
 			if (!decoding) {
-				reel_region_place_encode(&numbers.coder, &region, address, size);
+				reel_dense_place_encode(&numbers.coder, &region, &base, address,
+							size);
 				continue;
 			}
-			reel_region_place_decode(&numbers.coder, &region, &address, &size);
+			reel_dense_place_decode(&numbers.coder, &region, &base, &address, &size);
 			assert_true(address == addresses[i % 9] && size == sizes[i / 81]);
 		}
 		if (!decoding)

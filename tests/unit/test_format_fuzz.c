@@ -79,7 +79,7 @@ static void append_record(struct reel_buffer *raw, uint64_t id, const struct ree
 	reel_buffer_append(raw, payload->bytes, payload->size);
 }
 
-/* Samples of one SAMPLES, whose regions have no word that differs from the thread's ones before. */
+/* Samples of one COLUMNS, whose regions have no word that differs from the thread's ones before. */
 struct samples {
 	struct reel_buffer streams[REEL_STREAMS];
 	uint64_t n;
@@ -123,7 +123,7 @@ static void append_samples(struct reel_buffer *raw, struct samples *samples)
 		reel_buffer_append(&payload, samples->streams[i].bytes, samples->streams[i].size);
 		reel_buffer_free(&samples->streams[i]);
 	}
-	append_record(raw, REEL_RECORD_SAMPLES, &payload);
+	append_record(raw, REEL_RECORD_COLUMNS, &payload);
 }
 
 /* A capture of `n` blocks with the same raw bytes. */

@@ -236,7 +236,7 @@ static void test_table(void **state)
 	(void)state;
 	assert_string_equal(reel_record_name(1), "CAPTURE");
 	assert_string_equal(reel_record_name(15), "END");
-	assert_string_equal(reel_record_name(35), "SAMPLES");
+	assert_string_equal(reel_record_name(35), "COLUMNS");
 	assert_string_equal(reel_record_name(48), "INDEX_ENTRY");
 	assert_null(reel_record_name(0));
 	assert_null(reel_record_name(16));

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/region_base.c, thread_table.c; sample_encoder.c and sample_decoder.c: what a sample can't
- * be, layouts. */
+/* format/codec: what samples are relative to; samples that can't be, and layouts. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <sys/resource.h>
 
-#include "format/region_base.h"
-#include "format/thread_table.h"
+#include "format/codec/region_base.h"
+#include "format/codec/thread_table.h"
 #include "tests/support/example.h"
 
 /* ---- region bases ---------------------------------------------------------------- */
@@ -139,7 +139,7 @@ static void assert_invalid(struct reel_sample_encoder *encoder, const struct ree
 }
 
 /* What the format can't hold is refused, and the next sample is as if nothing had been. */
-static void check_invalid_samples(enum reel_sample_form form)
+static void check_invalid_samples(enum reel_encoding encoding)
 {
 	static uint8_t bytes[REEL_REGION_SIZE_MAX + 1];
 	struct reel_region regions[REEL_REGIONS_MAX + 1] = { 0 };
@@ -149,7 +149,7 @@ static void check_invalid_samples(enum reel_sample_form form)
 	_cleanup_buffer_ struct reel_buffer expected = { 0 }, got = { 0 };
 	struct reel_sample_encoder *encoder;
 
-	must(reel_sample_encoder_create(form, &encoder));
+	must(reel_sample_encoder_create(encoding, &encoder));
 	for (uint64_t i = 0; i < 2; i++) {
 		example_sample(&sample, 2 * i);
 		encode(encoder, &sample.sample);
@@ -207,8 +207,8 @@ static void check_invalid_samples(enum reel_sample_form form)
 static void test_invalid_samples(void **state)
 {
 	(void)state;
-	check_invalid_samples(REEL_FORM_STREAMS);
-	check_invalid_samples(REEL_FORM_CODED);
+	check_invalid_samples(REEL_COLUMNS);
+	check_invalid_samples(REEL_DENSE);
 }
 
 /* What was encoded before a reset is not there. */
@@ -219,8 +219,8 @@ static void test_reset(void **state)
 	struct example_sample sample;
 
 	(void)state;
-	for (int form = REEL_FORM_STREAMS; form <= REEL_FORM_CODED; form++) {
-		must(reel_sample_encoder_create((enum reel_sample_form)form, &encoder));
+	for (int encoding = REEL_COLUMNS; encoding <= REEL_DENSE; encoding++) {
+		must(reel_sample_encoder_create((enum reel_encoding)encoding, &encoder));
 		for (int round = 0; round < 3; round++) {
 			for (uint64_t i = 0; i < 5; i++) {
 				example_sample(&sample, i);
@@ -236,6 +236,54 @@ static void test_reset(void **state)
 		assert_same(&bytes, &expected);
 		reel_sample_encoder_destroy(encoder);
 	}
+}
+
+/* Memory runs out within a sample: those before it are whole. */
+static void check_no_memory(enum reel_encoding encoding)
+{
+	_cleanup_buffer_ struct reel_buffer expected = { 0 }, bytes = { 0 };
+	const struct rlimit none = { 0, RLIM_INFINITY };
+	struct reel_region large = { .address = 1 << 30, .size = REEL_REGION_SIZE_MAX };
+	uint8_t *zeros = calloc(1, REEL_REGION_SIZE_MAX);
+	struct reel_sample_encoder *encoder;
+	struct example_sample sample;
+	struct reel_error *error;
+	struct rlimit before;
+	uint64_t expanded = 0;
+	uint32_t records = 0;
+
+	large.bytes = zeros;
+	must(reel_sample_encoder_create(encoding, &encoder));
+	for (int round = 0; round < 2; round++) {
+		for (uint64_t i = 0; i < 20; i++) {
+			example_sample(&sample, i);
+			encode(encoder, &sample.sample);
+		}
+		if (!round) {
+			finish(encoder, &expected);
+			continue;
+		}
+		sample.sample.regions = &large;
+		getrlimit(RLIMIT_AS, &before);
+		assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+		error = reel_sample_encode(encoder, &sample.sample, &records, &expanded);
+		setrlimit(RLIMIT_AS, &before);
+		assert_non_null(error);
+		assert_int_equal(reel_error_code(error), REEL_ERROR_NO_MEMORY);
+		reel_error_destroy(error);
+		assert_true(!records && !expanded);
+	}
+	finish(encoder, &bytes);
+	assert_same(&bytes, &expected);
+	reel_sample_encoder_destroy(encoder);
+	free(zeros);
+}
+
+static void test_no_memory(void **state)
+{
+	(void)state;
+	check_no_memory(REEL_COLUMNS);
+	check_no_memory(REEL_DENSE);
 }
 
 static void assert_layout(const char *what, const void *bytes, size_t size)
@@ -275,9 +323,10 @@ static void test_hostile_layouts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_region_base),  cmocka_unit_test(test_region_base_wraps),
-		cmocka_unit_test(test_thread_table), cmocka_unit_test(test_invalid_samples),
-		cmocka_unit_test(test_reset),	     cmocka_unit_test(test_hostile_layouts),
+		cmocka_unit_test(test_region_base),	cmocka_unit_test(test_region_base_wraps),
+		cmocka_unit_test(test_thread_table),	cmocka_unit_test(test_invalid_samples),
+		cmocka_unit_test(test_reset),		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_hostile_layouts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

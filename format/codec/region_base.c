@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "format/large_memory.h"
-#include "format/region_base.h"
+#include "format/codec/region_base.h"
 
 /* Where two regions have the same addresses: bytes from the start of each. */
 struct overlap {

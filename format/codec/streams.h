@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SAMPLES: the streams that a block's samples are taken apart into (SPEC.md, section 6). */
-#ifndef FORMAT_SAMPLE_STREAMS_H
-#define FORMAT_SAMPLE_STREAMS_H
+#ifndef FORMAT_CODEC_STREAMS_H
+#define FORMAT_CODEC_STREAMS_H
 
 enum reel_sample_stream {
 	REEL_STREAM_HEAD = 0,

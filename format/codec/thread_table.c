@@ -5,7 +5,7 @@
 #include <sys/random.h>
 
 #include "format/record.h"
-#include "format/thread_table.h"
+#include "format/codec/thread_table.h"
 
 void reel_thread_table_init(struct reel_thread_table *table)
 {

@@ -2,15 +2,15 @@
 /*
  * Each word is asked for: is it what it was? what stood here before, below such a word? what stood
  * there in the frame of such a caller? Only then, what kind of word it is.  All functions that have
- * `decoding` run in both directions, as those of number_coder.h.
+ * `decoding` run in both directions, as those of dense_numbers.h.
  */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "format/number_coder.h"
-#include "format/word_coder.h"
+#include "format/codec/dense_numbers.h"
+#include "format/codec/dense_words.h"
 
 /* Contexts that are looked for by what they are of lie in buckets. */
 #define BUCKETS_BITS 18
@@ -93,7 +93,7 @@ struct model {
 	struct reel_number_model numbers;
 };
 
-struct reel_word_coder {
+struct reel_dense_words {
 	struct reel_number_coder numbers;
 	struct model *model;
 };
@@ -121,65 +121,65 @@ struct guesses {
 	struct frame_guess *by_callers, *by_caller;
 };
 
-struct reel_error *reel_word_coder_create(struct reel_word_coder **ret)
+struct reel_error *reel_dense_words_create(struct reel_dense_words **ret)
 {
-	struct reel_word_coder *coder = calloc(1, sizeof(*coder));
+	struct reel_dense_words *words = calloc(1, sizeof(*words));
 	void *model;
 
-	if (!coder)
+	if (!words)
 		return reel_error_no_memory();
 	/* Of its own pages, so that forgetting costs what was touched: a hostile file's many small
 	 * blocks must not cost megabytes each. */
-	model = mmap(NULL, sizeof(*coder->model), PROT_READ | PROT_WRITE,
+	model = mmap(NULL, sizeof(*words->model), PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (model == MAP_FAILED) {
-		free(coder);
+		free(words);
 		return reel_error_no_memory();
 	}
-	coder->model = model;
-	coder->numbers.model = &coder->model->numbers;
-	reel_bit_tables_fill(&coder->numbers.tables);
-	*ret = coder;
+	words->model = model;
+	words->numbers.model = &words->model->numbers;
+	reel_bit_tables_fill(&words->numbers.tables);
+	*ret = words;
 	return NULL;
 }
 
-void reel_word_coder_destroy(struct reel_word_coder *coder)
+void reel_dense_words_destroy(struct reel_dense_words *words)
 {
-	if (!coder)
+	if (!words)
 		return;
-	munmap(coder->model, sizeof(*coder->model));
-	free(coder);
+	munmap(words->model, sizeof(*words->model));
+	free(words);
 }
 
-static void forget(struct reel_word_coder *coder)
+static void forget(struct reel_dense_words *words)
 {
-	if (madvise(coder->model, sizeof(*coder->model), MADV_DONTNEED))
-		memset(coder->model, 0, sizeof(*coder->model));
+	if (madvise(words->model, sizeof(*words->model), MADV_DONTNEED))
+		memset(words->model, 0, sizeof(*words->model));
 	for (size_t i = 0; i < CANDIDATES * MIX_COUNTS; i++)
-		reel_bit_mix_start(&coder->model->mixes[i], REEL_BIT_INPUTS);
-	reel_number_model_start(&coder->model->numbers);
+		reel_bit_mix_start(&words->model->mixes[i], REEL_BIT_INPUTS);
+	reel_number_model_start(&words->model->numbers);
 }
 
-void reel_word_coder_encode_to(struct reel_word_coder *coder, struct reel_buffer *out)
+void reel_dense_words_encode_to(struct reel_dense_words *words, struct reel_buffer *out)
 {
-	forget(coder);
-	reel_bit_coder_encode_to(&coder->numbers.bits, out);
+	forget(words);
+	reel_bit_coder_encode_to(&words->numbers.bits, out);
 }
 
-void reel_word_coder_finish(struct reel_word_coder *coder)
+void reel_dense_words_finish(struct reel_dense_words *words)
 {
-	reel_bit_coder_finish(&coder->numbers.bits);
+	reel_bit_coder_finish(&words->numbers.bits);
 }
 
-void reel_word_coder_decode_from(struct reel_word_coder *coder, struct reel_cursor *in)
+void reel_dense_words_decode_from(struct reel_dense_words *words, struct reel_cursor *in)
 {
-	forget(coder);
-	reel_bit_coder_decode_from(&coder->numbers.bits, in);
+	forget(words);
+	reel_bit_coder_decode_from(&words->numbers.bits, in);
 }
 
-struct reel_number_coder *reel_word_coder_numbers(struct reel_word_coder *coder)
+struct reel_number_coder *reel_dense_words_numbers(struct reel_dense_words *words)
 {
-	return &coder->numbers;
+	return &words->numbers;
 }
 
 /* ---- words ------------------------------------------------------------------------ */
@@ -343,11 +343,11 @@ static inline struct trial prepare(struct model *model, const struct asked *aske
 }
 
 /* `common` is told by all candidates. */
-REEL_BOTH_WAYS bool code_trial(struct reel_word_coder *coder, bool decoding, uint64_t word,
+REEL_BOTH_WAYS bool code_trial(struct reel_dense_words *words, bool decoding, uint64_t word,
 			       const struct asked *asked, const struct guesses *guesses,
 			       unsigned candidate, const struct trial *trial, unsigned common)
 {
-	struct model *model = coder->model;
+	struct model *model = words->model;
 	struct reel_bit_context *contexts[REEL_BIT_INPUTS];
 	unsigned n;
 
@@ -357,7 +357,7 @@ REEL_BOTH_WAYS bool code_trial(struct reel_word_coder *coder, bool decoding, uin
 		&model->direct[candidate << 13 | kind_of(trial->offered, asked->place) << 11 |
 			       common | (unsigned)confidence_of(guesses, candidate) << 2];
 	n = contexts[0]->n_seen < MIX_COUNTS ? contexts[0]->n_seen : MIX_COUNTS - 1;
-	return reel_bit_code_mixed(&coder->numbers.bits, &coder->numbers.tables, decoding,
+	return reel_bit_code_mixed(&words->numbers.bits, &words->numbers.tables, decoding,
 				   word == trial->offered, contexts, REEL_BIT_INPUTS,
 				   &model->mixes[candidate * MIX_COUNTS + n]);
 }
@@ -378,26 +378,26 @@ static inline unsigned next_candidate(const uint64_t offer[CANDIDATES], unsigned
 
 /* Asks for each; CANDIDATES if it is none, else *word_ret is.  What the next one needs is fetched
  * meanwhile. */
-REEL_BOTH_WAYS unsigned code_candidate(struct reel_word_coder *coder, bool decoding, uint64_t word,
+REEL_BOTH_WAYS unsigned code_candidate(struct reel_dense_words *words, bool decoding, uint64_t word,
 				       const struct asked *asked, const struct guesses *guesses,
 				       uint64_t *word_ret)
 {
 	uint64_t offer[CANDIDATES];
-	struct trial trial = prepare(coder->model, asked, BEFORE, asked->before);
+	struct trial trial = prepare(words->model, asked, BEFORE, asked->before);
 	unsigned common, i;
 
 	make_offer(asked, guesses, offer);
 	common = likeness(offer, guesses);
 	i = next_candidate(offer, asked->differs);
 	if (i != BEFORE && i < CANDIDATES)
-		trial = prepare(coder->model, asked, i, offer[i]);
+		trial = prepare(words->model, asked, i, offer[i]);
 	while (i < CANDIDATES) {
 		unsigned next = next_candidate(offer, i + 1);
 		struct trial following = { 0 };
 
 		if (next < CANDIDATES)
-			following = prepare(coder->model, asked, next, offer[next]);
-		if (code_trial(coder, decoding, word, asked, guesses, i, &trial, common)) {
+			following = prepare(words->model, asked, next, offer[next]);
+		if (code_trial(words, decoding, word, asked, guesses, i, &trial, common)) {
 			*word_ret = offer[i];
 			break;
 		}
@@ -407,10 +407,10 @@ REEL_BOTH_WAYS unsigned code_candidate(struct reel_word_coder *coder, bool decod
 	return i;
 }
 
-static enum word_class class_of(const struct reel_word_coder *coder, uint64_t word,
+static enum word_class class_of(const struct reel_dense_words *words, uint64_t word,
 				const struct reel_word_place *place)
 {
-	const struct model *model = coder->model;
+	const struct model *model = words->model;
 
 	if (word < 2)
 		return word ? CLASS_ONE : CLASS_ZERO;
@@ -431,12 +431,12 @@ static struct reel_number_context context_of(enum reel_number_kind kind, enum sa
 	};
 }
 
-REEL_BOTH_WAYS enum word_class code_class(struct reel_word_coder *coder, bool decoding,
+REEL_BOTH_WAYS enum word_class code_class(struct reel_dense_words *words, bool decoding,
 					  enum word_class class, const struct asked *asked)
 {
 	const struct reel_number_context context = context_of(REEL_NUMBER_CLASS, SALT_CLASS, asked);
 
-	return (enum word_class)reel_number_bits(&coder->numbers, decoding, class, 3, &context, 0);
+	return (enum word_class)reel_number_bits(&words->numbers, decoding, class, 3, &context, 0);
 }
 
 static unsigned high_index(uint64_t high)
@@ -445,10 +445,10 @@ static unsigned high_index(uint64_t high)
 }
 
 /* The upper part is often known. */
-REEL_BOTH_WAYS uint64_t code_high(struct reel_word_coder *coder, bool decoding, uint64_t high,
+REEL_BOTH_WAYS uint64_t code_high(struct reel_dense_words *words, bool decoding, uint64_t high,
 				  const struct asked *asked)
 {
-	uint64_t *highs = coder->model->highs, index = high_index(high);
+	uint64_t *highs = words->model->highs, index = high_index(high);
 	const struct reel_number_context context = {
 		REEL_NUMBER_HIGH,
 		{ SALT_HIGH, reel_word_mix(asked->group, SALT_HIGH),
@@ -456,20 +456,20 @@ REEL_BOTH_WAYS uint64_t code_high(struct reel_word_coder *coder, bool decoding, 
 	};
 	bool known = highs[index] == high;
 
-	known = reel_bit_code_one(&coder->numbers.bits, &coder->numbers.tables, decoding, known,
-				  &coder->model->direct[DIRECT_HIGH]);
+	known = reel_bit_code_one(&words->numbers.bits, &words->numbers.tables, decoding, known,
+				  &words->model->direct[DIRECT_HIGH]);
 	if (known)
-		return highs[reel_number_bits(&coder->numbers, decoding, index, HIGH_BITS, &context,
+		return highs[reel_number_bits(&words->numbers, decoding, index, HIGH_BITS, &context,
 					      0)];
-	high = reel_number_bits(&coder->numbers, decoding, high, 64 - LOW_BITS, &context, 1);
+	high = reel_number_bits(&words->numbers, decoding, high, 64 - LOW_BITS, &context, 1);
 	highs[high_index(high)] = high;
 	return high;
 }
 
-REEL_BOTH_WAYS uint64_t code_new_word(struct reel_word_coder *coder, bool decoding, uint64_t word,
+REEL_BOTH_WAYS uint64_t code_new_word(struct reel_dense_words *words, bool decoding, uint64_t word,
 				      const struct asked *asked)
 {
-	uint64_t high = code_high(coder, decoding, word >> LOW_BITS, asked);
+	uint64_t high = code_high(words, decoding, word >> LOW_BITS, asked);
 	const struct reel_number_context context = {
 		REEL_NUMBER_LOW,
 		{ reel_word_mix(high, SALT_LOW), reel_word_mix(high, SALT_LOW + 1 + asked->group),
@@ -477,12 +477,12 @@ REEL_BOTH_WAYS uint64_t code_new_word(struct reel_word_coder *coder, bool decodi
 	};
 
 	return high << LOW_BITS |
-	       reel_number_bits(&coder->numbers, decoding, word & ((1u << LOW_BITS) - 1), LOW_BITS,
+	       reel_number_bits(&words->numbers, decoding, word & ((1u << LOW_BITS) - 1), LOW_BITS,
 				&context, 0);
 }
 
 /* A word of the stack that is not among the recent ones. */
-REEL_BOTH_WAYS uint64_t code_distance(struct reel_word_coder *coder, bool decoding, uint64_t word,
+REEL_BOTH_WAYS uint64_t code_distance(struct reel_dense_words *words, bool decoding, uint64_t word,
 				      const struct asked *asked)
 {
 	const struct reel_word_place *place = asked->place;
@@ -491,57 +491,57 @@ REEL_BOTH_WAYS uint64_t code_distance(struct reel_word_coder *coder, bool decodi
 	int64_t distance = (int64_t)(word - place->address) / (int64_t)place->bytes;
 
 	return place->address +
-	       reel_number_difference(&coder->numbers, decoding, (uint64_t)distance, 12, &context) *
+	       reel_number_difference(&words->numbers, decoding, (uint64_t)distance, 12, &context) *
 		       place->bytes;
 }
 
-REEL_BOTH_WAYS uint64_t code_recent(struct reel_word_coder *coder, bool decoding, uint64_t word,
+REEL_BOTH_WAYS uint64_t code_recent(struct reel_dense_words *words, bool decoding, uint64_t word,
 				    const struct asked *asked)
 {
 	const struct reel_number_context context =
 		context_of(REEL_NUMBER_RECENT, SALT_RECENT, asked);
-	uint64_t rank = decoding ? 0 : find_recent(coder->model, word);
+	uint64_t rank = decoding ? 0 : find_recent(words->model, word);
 
-	return coder->model
-		->recent[reel_number_bits(&coder->numbers, decoding, rank, 5, &context, 0)];
+	return words->model
+		->recent[reel_number_bits(&words->numbers, decoding, rank, 5, &context, 0)];
 }
 
-REEL_BOTH_WAYS uint64_t code_known(struct reel_word_coder *coder, bool decoding, uint64_t word,
+REEL_BOTH_WAYS uint64_t code_known(struct reel_dense_words *words, bool decoding, uint64_t word,
 				   const struct asked *asked)
 {
 	const struct reel_number_context context = context_of(REEL_NUMBER_KNOWN, SALT_KNOWN, asked);
 
-	return coder->model->dictionary[reel_number_bits(&coder->numbers, decoding,
+	return words->model->dictionary[reel_number_bits(&words->numbers, decoding,
 							 reel_word_dictionary_index(word),
 							 DICTIONARY_BITS, &context, 0)];
 }
 
-REEL_BOTH_WAYS uint64_t code_other(struct reel_word_coder *coder, bool decoding, uint64_t word,
+REEL_BOTH_WAYS uint64_t code_other(struct reel_dense_words *words, bool decoding, uint64_t word,
 				   const struct asked *asked)
 {
-	enum word_class class = decoding ? CLASS_NEW : class_of(coder, word, asked->place);
+	enum word_class class = decoding ? CLASS_NEW : class_of(words, word, asked->place);
 
-	class = code_class(coder, decoding, class, asked);
+	class = code_class(words, decoding, class, asked);
 	switch (class) {
 	case CLASS_ZERO:
 	case CLASS_ONE:
 		return class == CLASS_ONE;
 	case CLASS_RECENT:
-		return code_recent(coder, decoding, word, asked);
+		return code_recent(words, decoding, word, asked);
 	case CLASS_STACK:
-		return code_distance(coder, decoding, word, asked);
+		return code_distance(words, decoding, word, asked);
 	case CLASS_KNOWN:
-		word = code_known(coder, decoding, word, asked);
+		word = code_known(words, decoding, word, asked);
 		break;
 	default:
-		word = code_new_word(coder, decoding, word, asked);
+		word = code_new_word(words, decoding, word, asked);
 		break;
 	}
-	coder->model->dictionary[reel_word_dictionary_index(word)] = word;
+	words->model->dictionary[reel_word_dictionary_index(word)] = word;
 	return word;
 }
 
-REEL_BOTH_WAYS uint64_t code_word(struct reel_word_coder *coder, bool decoding, uint64_t word,
+REEL_BOTH_WAYS uint64_t code_word(struct reel_dense_words *words, bool decoding, uint64_t word,
 				  struct asked *asked)
 {
 	const struct reel_word_place *place = asked->place;
@@ -550,21 +550,21 @@ REEL_BOTH_WAYS uint64_t code_word(struct reel_word_coder *coder, bool decoding, 
 
 	asked->caller_hash = reel_word_mix(asked->frame.caller, asked->frame.distance);
 	asked->callers_hash = reel_word_mix(asked->caller_hash, asked->frame.outer);
-	guesses = guesses_for(coder->model, asked);
-	found = code_candidate(coder, decoding, word, asked, &guesses, &word);
+	guesses = guesses_for(words->model, asked);
+	found = code_candidate(words, decoding, word, asked, &guesses, &word);
 	if (found == CANDIDATES)
-		word = code_other(coder, decoding, word, asked);
+		word = code_other(words, decoding, word, asked);
 	if (place->bytes == 4)
 		word &= UINT32_MAX;
 	if (found != BEFORE && asked->group == GROUP_STACK && reel_word_is_stack(word, place))
-		use_recent(coder->model, word);
+		use_recent(words->model, word);
 	learn(&guesses, reel_word_relative(word, place));
 	return word;
 }
 
 /* ---- registers -------------------------------------------------------------------- */
 
-REEL_BOTH_WAYS uint64_t code_pc(struct reel_word_coder *coder, bool decoding, uint64_t pc,
+REEL_BOTH_WAYS uint64_t code_pc(struct reel_dense_words *words, bool decoding, uint64_t pc,
 				const struct reel_thread_base *base)
 {
 	struct reel_word_place place = reel_pc_place(base);
@@ -573,11 +573,11 @@ REEL_BOTH_WAYS uint64_t code_pc(struct reel_word_coder *coder, bool decoding, ui
 			       .group = GROUP_PC,
 			       .before = base->pc };
 
-	return code_word(coder, decoding, pc, &asked);
+	return code_word(words, decoding, pc, &asked);
 }
 
 /* sample->pc is known. */
-REEL_BOTH_WAYS void code_values(struct reel_word_coder *coder, bool decoding,
+REEL_BOTH_WAYS void code_values(struct reel_dense_words *words, bool decoding,
 				const struct reel_sample *sample, struct reel_thread_base *base)
 {
 	for (size_t i = 0; i < sample->layout->n_slots; i++) {
@@ -591,39 +591,38 @@ REEL_BOTH_WAYS void code_values(struct reel_word_coder *coder, bool decoding,
 			.before = reel_register_expected(base, i, size, sample->pc),
 		};
 
-		if (sample->known[i / 8] >> i % 8 & 1)
-			base->values[i] = code_word(coder, decoding,
+		if (reel_sample_knows(sample, i))
+			base->values[i] = code_word(words, decoding,
 						    decoding ? 0 : sample->values[i], &asked);
 		else
 			base->values[i] = 0;
 	}
-	base->pc = sample->pc;
 }
 
-void reel_word_coder_encode_pc(struct reel_word_coder *coder, uint64_t pc,
-			       const struct reel_thread_base *base)
+void reel_dense_words_encode_pc(struct reel_dense_words *words, uint64_t pc,
+				const struct reel_thread_base *thread)
 {
-	code_pc(coder, false, pc, base);
+	code_pc(words, false, pc, thread);
 }
 
-uint64_t reel_word_coder_decode_pc(struct reel_word_coder *coder,
-				   const struct reel_thread_base *base)
+uint64_t reel_dense_words_decode_pc(struct reel_dense_words *words,
+				    const struct reel_thread_base *thread)
 {
-	return code_pc(coder, true, 0, base);
+	return code_pc(words, true, 0, thread);
 }
 
-void reel_word_coder_encode_registers(struct reel_word_coder *coder,
-				      const struct reel_sample *sample,
-				      struct reel_thread_base *base)
+void reel_dense_words_encode_registers(struct reel_dense_words *words,
+				       const struct reel_sample *sample,
+				       struct reel_thread_base *thread)
 {
-	code_values(coder, false, sample, base);
+	code_values(words, false, sample, thread);
 }
 
-void reel_word_coder_decode_registers(struct reel_word_coder *coder, struct reel_thread_base *base,
-				      struct reel_sample *sample)
+void reel_dense_words_decode_registers(struct reel_dense_words *words,
+				       const struct reel_sample *sample,
+				       struct reel_thread_base *thread)
 {
-	sample->values = base->values;
-	code_values(coder, true, sample, base);
+	code_values(words, true, sample, thread);
 }
 
 /* ---- regions ---------------------------------------------------------------------- */
@@ -684,7 +683,7 @@ static struct reel_number_context context_of_more(const struct reel_word_place *
 }
 
 /* Over words that stay as they are, below *at_ret; false if there are not so many. */
-REEL_BOTH_WAYS bool code_more(struct reel_word_coder *coder, bool decoding,
+REEL_BOTH_WAYS bool code_more(struct reel_dense_words *words, bool decoding,
 			      struct reel_word_walk *walk, struct frame *frame, const uint8_t *base,
 			      size_t *at_ret)
 {
@@ -695,7 +694,7 @@ REEL_BOTH_WAYS bool code_more(struct reel_word_coder *coder, bool decoding,
 	if (!decoding)
 		end = reel_words_equal_down_to(walk->bytes, base, walk->start, at,
 					       walk->place.bytes);
-	more = reel_number(&coder->numbers, decoding, words_in(walk, end, at), 12, &context);
+	more = reel_number(&words->numbers, decoding, words_in(walk, end, at), 12, &context);
 	if (more > words_in(walk, walk->start, at))
 		return false;
 	for (; more; more--) {
@@ -707,7 +706,7 @@ REEL_BOTH_WAYS bool code_more(struct reel_word_coder *coder, bool decoding,
 }
 
 /* False if they are malformed. The words below `at`, of which the first one changes. */
-REEL_BOTH_WAYS bool code_words_below(struct reel_word_coder *coder, bool decoding,
+REEL_BOTH_WAYS bool code_words_below(struct reel_dense_words *words, bool decoding,
 				     struct reel_word_walk *walk, uint8_t *base, size_t at)
 {
 	unsigned size = walk->place.bytes, same = 0;
@@ -720,7 +719,7 @@ REEL_BOTH_WAYS bool code_words_below(struct reel_word_coder *coder, bool decodin
 
 		at -= size;
 		before = reel_load_target(base + at, size, walk->big_endian);
-		word = code_word(coder, decoding, decoding ? 0 : reel_word_load(walk, at),
+		word = code_word(words, decoding, decoding ? 0 : reel_word_load(walk, at),
 				 &(struct asked){ .place = &walk->place,
 						  .frame = frame,
 						  .group = GROUP_STACK,
@@ -730,11 +729,11 @@ REEL_BOTH_WAYS bool code_words_below(struct reel_word_coder *coder, bool decodin
 		step_down(walk, &frame, word);
 		same = word == before ? same + 1 : 0;
 		differs = false;
-		if (decoding && coder->numbers.bits.in->failed)
+		if (decoding && words->numbers.bits.in->failed)
 			return false;
 		if (same < RUN || at == walk->start)
 			continue;
-		if (!code_more(coder, decoding, walk, &frame, base, &at))
+		if (!code_more(words, decoding, walk, &frame, base, &at))
 			return false;
 		same = 0;
 		differs = true;
@@ -742,41 +741,38 @@ REEL_BOTH_WAYS bool code_words_below(struct reel_word_coder *coder, bool decodin
 	return true;
 }
 
-static struct reel_number_context context_of_left(const struct reel_word_walk *walk, uint64_t pc,
-						  uint64_t pc_before)
+static struct reel_number_context context_of_left(const struct reel_word_walk *walk,
+						  const struct reel_coder_region *region)
 {
 	return (struct reel_number_context){
 		REEL_NUMBER_LEFT,
-		{ reel_word_mix(pc, SALT_LEFT), reel_word_mix(walk->address, SALT_LEFT + 1),
-		  reel_word_mix(pc, reel_word_mix(pc_before, SALT_LEFT)) },
+		{ reel_word_mix(region->pc, SALT_LEFT), reel_word_mix(walk->address, SALT_LEFT + 1),
+		  reel_word_mix(region->pc, reel_word_mix(region->pc_before, SALT_LEFT)) },
 	};
 }
 
-void reel_word_coder_encode_words(struct reel_word_coder *coder, uint64_t pc, uint64_t pc_before,
-				  struct reel_word_walk *walk, uint8_t *base)
+void reel_dense_words_encode_region(struct reel_dense_words *words,
+				    const struct reel_coder_region *region,
+				    struct reel_word_walk *walk, uint8_t *base)
 {
-	const struct reel_number_context context = context_of_left(walk, pc, pc_before);
+	const struct reel_number_context context = context_of_left(walk, region);
 	size_t at = reel_words_equal_down_to(walk->bytes, base, walk->start, walk->end,
 					     walk->place.bytes);
 
-	reel_number(&coder->numbers, false, words_in(walk, walk->start, at), 12, &context);
+	reel_number(&words->numbers, false, words_in(walk, walk->start, at), 12, &context);
 	if (at > walk->start)
-		(void)code_words_below(coder, false, walk, base, at);
+		(void)code_words_below(words, false, walk, base, at);
 }
 
-struct reel_error *reel_word_coder_decode_words(struct reel_word_coder *coder, uint64_t pc,
-						uint64_t pc_before, struct reel_word_walk *walk,
-						uint8_t *bytes, size_t *top_ret)
+bool reel_dense_words_decode_region(struct reel_dense_words *words,
+				    const struct reel_coder_region *region,
+				    struct reel_word_walk *walk, uint8_t *bytes)
 {
-	const struct reel_number_context context = context_of_left(walk, pc, pc_before);
-	uint64_t left = reel_number(&coder->numbers, true, 0, 12, &context);
-	const struct reel_cursor *in = coder->numbers.bits.in;
+	const struct reel_number_context context = context_of_left(walk, region);
+	uint64_t left = reel_number(&words->numbers, true, 0, 12, &context);
 
-	if (!in->failed && left > words_in(walk, walk->start, walk->end))
-		return reel_error_create(REEL_ERROR_CORRUPT,
-					 "more of its words change than it has");
-	*top_ret = walk->start + left * walk->place.bytes;
-	if (in->failed || (left && !code_words_below(coder, true, walk, bytes, *top_ret)))
-		return reel_error_create(REEL_ERROR_CORRUPT, "its words are not what words can be");
-	return NULL;
+	if (words->numbers.bits.in->failed || left > words_in(walk, walk->start, walk->end))
+		return false;
+	return !left ||
+	       code_words_below(words, true, walk, bytes, walk->start + left * walk->place.bytes);
 }

@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples to SAMPLE_LAYOUT and SAMPLES or CODED_SAMPLES: SPEC.md, section 6. */
+/* Samples to SAMPLE_LAYOUT and COLUMNS or DENSE, as far as both have it in common: SPEC.md,
+ * section 6. */
 #include <stdlib.h>
 
-#include "format/sample_encoder_parts.h"
-#include "format/sample_words.h"
+#include "format/codec/coder.h"
 #include "format/schema.h"
 
-struct reel_error *reel_sample_encoder_create(enum reel_sample_form form,
+struct reel_sample_encoder {
+	const struct reel_coder_operations *operations; /* the coder's */
+	struct reel_coder *coder;
+	struct reel_sample_target target;
+	struct reel_thread_table threads;
+	/* Those of the block; a layout's id is its position. */
+	struct reel_record_sample_layout layouts[REEL_LAYOUTS_MAX];
+	size_t n_layouts;
+	uint64_t n_samples;
+	/* Memory ran out within a sample: the state is not what a decoder would have. */
+	bool broken;
+	/* A layout's payload, of which the size stands in front. */
+	struct reel_buffer payload;
+};
+
+struct reel_error *reel_sample_encoder_create(enum reel_encoding encoding,
 					      struct reel_sample_encoder **ret)
 {
 	struct reel_sample_encoder *encoder = calloc(1, sizeof(*encoder));
@@ -14,14 +29,14 @@ struct reel_error *reel_sample_encoder_create(enum reel_sample_form form,
 
 	if (!encoder)
 		return reel_error_no_memory();
-	reel_thread_table_init(&encoder->threads);
-	encoder->word_bytes = 8;
-	error = form == REEL_FORM_CODED ? reel_word_coder_create(&encoder->coder)
-					: reel_word_model_create(&encoder->model);
+	encoder->operations =
+		encoding == REEL_DENSE ? &reel_dense_operations : &reel_columns_operations;
+	error = encoder->operations->create(&encoder->coder);
 	if (error) {
-		reel_sample_encoder_destroy(encoder);
+		free(encoder);
 		return error;
 	}
+	reel_thread_table_init(&encoder->threads);
 	*ret = encoder;
 	return NULL;
 }
@@ -29,24 +44,19 @@ struct reel_error *reel_sample_encoder_create(enum reel_sample_form form,
 void reel_sample_encoder_set_target(struct reel_sample_encoder *encoder,
 				    const struct reel_sample_target *target)
 {
-	encoder->word_bytes = target->word_bits == 32 ? 4 : 8;
-	encoder->big_endian = target->big_endian;
-	encoder->period = target->period;
+	encoder->target = *target;
 }
 
 void reel_sample_encoder_reset(struct reel_sample_encoder *encoder)
 {
 	reel_thread_table_reset(&encoder->threads);
-	if (encoder->model)
-		reel_word_model_reset(encoder->model);
 	while (encoder->n_layouts)
 		free((void *)encoder->layouts[--encoder->n_layouts].slots);
-	encoder->previous_id = encoder->previous_time = 0;
 	encoder->broken = encoder->payload.failed = false;
 	encoder->n_samples = 0;
 	for (size_t i = 0; i < REEL_STREAMS; i++) {
-		encoder->streams[i].size = 0;
-		encoder->streams[i].failed = false;
+		encoder->coder->out[i].size = 0;
+		encoder->coder->out[i].failed = false;
 	}
 }
 
@@ -56,20 +66,18 @@ void reel_sample_encoder_destroy(struct reel_sample_encoder *encoder)
 		return;
 	reel_sample_encoder_reset(encoder);
 	reel_thread_table_free(&encoder->threads);
-	reel_word_model_destroy(encoder->model);
-	reel_word_coder_destroy(encoder->coder);
 	for (size_t i = 0; i < REEL_STREAMS; i++)
-		reel_buffer_free(&encoder->streams[i]);
+		reel_buffer_free(&encoder->coder->out[i]);
+	encoder->operations->destroy(encoder->coder);
 	reel_buffer_free(&encoder->payload);
 	free(encoder);
 }
 
 bool reel_sample_encoder_is_full(const struct reel_sample_encoder *encoder)
 {
-	/* Of samples in each form: a SAMPLES may become a CODED_SAMPLES later. */
 	return encoder->threads.n_bases == REEL_THREADS_MAX ||
 	       encoder->n_layouts == REEL_LAYOUTS_MAX ||
-	       encoder->n_samples == REEL_CODED_SAMPLES_MAX;
+	       encoder->n_samples == encoder->operations->samples_max;
 }
 
 /* ---- what the format can't hold -------------------------------------------- */
@@ -232,44 +240,36 @@ static unsigned word_bytes_of(const struct reel_sample_encoder *encoder,
 {
 	if (sample->layout && sample->layout->n_slots)
 		return sample->layout->slots[0].size;
-	return encoder->word_bytes;
+	return encoder->target.word_bits == 32 ? 4 : 8;
 }
 
-static void encode_region_head(struct reel_sample_encoder *encoder, unsigned word_bytes,
-			       const struct reel_sample *sample, size_t i,
-			       const struct reel_thread_base *thread)
+static void encode_place(struct reel_sample_encoder *encoder, unsigned word_bytes,
+			 const struct reel_sample *sample, const struct reel_coder_region *which,
+			 const struct reel_thread_base *thread)
 {
-	struct reel_buffer *stream = &encoder->streams[REEL_STREAM_REGIONS];
-	const struct reel_region *region = &sample->regions[i];
-	const struct reel_region_base *base = &thread->regions[i];
-	uint64_t end = region->address + region->size;
+	struct reel_buffer *stream = &encoder->coder->out[REEL_STREAM_REGIONS];
+	const struct reel_region *region = &sample->regions[which->index];
+	unsigned words = word_bytes | (encoder->target.big_endian ? REEL_WORDS_BIG_ENDIAN : 0);
 
 	reel_buffer_u8(stream, (uint8_t)region->kind);
-	reel_buffer_u8(stream,
-		       (uint8_t)(word_bytes | (encoder->big_endian ? REEL_WORDS_BIG_ENDIAN : 0)));
-	if (encoder->coder) {
-		const struct reel_coded_region coded = { i, sample->pc, thread->pc, base };
-
-		reel_region_place_encode(reel_word_coder_numbers(encoder->coder), &coded,
-					 region->address, region->size);
-	} else {
-		reel_buffer_zigzag(stream, (int64_t)(region->address - base->address));
-		reel_buffer_zigzag(stream, (int64_t)(end - (base->address + base->size)));
-	}
+	reel_buffer_u8(stream, (uint8_t)words);
+	encoder->operations->encode_place(encoder->coder, which, &thread->regions[which->index],
+					  region->address, region->size);
 	encode_missing(stream, region);
 }
 
-static struct reel_error *encode_region_words(struct reel_sample_encoder *encoder,
-					      unsigned word_bytes, const struct reel_sample *sample,
-					      uint64_t pc_before, const struct reel_region *region,
-					      struct reel_region_base *base)
+static struct reel_error *encode_words(struct reel_sample_encoder *encoder, unsigned word_bytes,
+				       const struct reel_sample *sample,
+				       const struct reel_coder_region *which,
+				       struct reel_region_base *base)
 {
-	struct reel_buffer *raw = &encoder->streams[REEL_STREAM_RAW];
+	struct reel_buffer *raw = &encoder->coder->out[REEL_STREAM_RAW];
+	const struct reel_region *region = &sample->regions[which->index];
 	uint8_t *bytes = reel_region_base_move(base, region->address, region->size);
 	struct reel_word_walk walk = {
 		.bytes = region->bytes,
 		.address = region->address,
-		.big_endian = encoder->big_endian,
+		.big_endian = encoder->target.big_endian,
 		.place = { .stack = region->address, .size = region->size, .bytes = word_bytes },
 	};
 
@@ -277,10 +277,7 @@ static struct reel_error *encode_region_words(struct reel_sample_encoder *encode
 		return reel_error_no_memory();
 	reel_words_of_region(region->address, region->size, word_bytes, &walk.start, &walk.end);
 	reel_buffer_append(raw, region->bytes + walk.end, region->size - walk.end);
-	if (encoder->coder)
-		reel_word_coder_encode_words(encoder->coder, sample->pc, pc_before, &walk, bytes);
-	else
-		reel_stream_words_encode(encoder, &walk, bytes);
+	encoder->operations->encode_words(encoder->coder, which, &walk, bytes);
 	reel_buffer_append(raw, region->bytes, walk.start);
 	/* What is no word. */
 	if (walk.start)
@@ -290,12 +287,7 @@ static struct reel_error *encode_region_words(struct reel_sample_encoder *encode
 	return NULL;
 }
 
-/* ---- registers ------------------------------------------------------------------ */
-
-static uint64_t value_of(const struct reel_sample *sample, size_t i)
-{
-	return reel_sample_knows(sample, i) ? sample->values[i] : 0;
-}
+/* ---- samples -------------------------------------------------------------------- */
 
 static void encode_known(struct reel_buffer *stream, const struct reel_sample *sample)
 {
@@ -307,87 +299,6 @@ static void encode_known(struct reel_buffer *stream, const struct reel_sample *s
 			known[i / 8] |= (uint8_t)(1u << i % 8);
 	reel_buffer_append(stream, known, (n + 7) / 8);
 }
-
-/* Marks what is not as it was; bit `n` is pc's. */
-static void encode_changed(struct reel_buffer *stream, const struct reel_sample *sample,
-			   const struct reel_thread_base *base, uint8_t *changed)
-{
-	size_t n = sample->layout->n_slots;
-
-	for (size_t i = 0; i < n; i++) {
-		uint64_t expected =
-			reel_register_expected(base, i, sample->layout->slots[i].size, sample->pc);
-
-		if (reel_sample_knows(sample, i) && value_of(sample, i) != expected)
-			changed[i / 8] |= (uint8_t)(1u << i % 8);
-	}
-	if (sample->pc != base->pc)
-		changed[n / 8] |= (uint8_t)(1u << n % 8);
-	reel_buffer_append(stream, changed, n / 8 + 1);
-}
-
-static void encode_pc(struct reel_sample_encoder *encoder, uint64_t pc,
-		      const struct reel_thread_base *base)
-{
-	struct reel_word_place place = reel_pc_place(base);
-
-	reel_stream_word_encode(encoder, pc, &place);
-}
-
-static void encode_changes(struct reel_sample_encoder *encoder, const struct reel_sample *sample,
-			   struct reel_thread_base *base)
-{
-	const struct reel_register_slot *slots = sample->layout->slots;
-	uint8_t changed[REEL_REGISTERS_MAX / 8 + 1] = { 0 };
-	size_t n = sample->layout->n_slots;
-
-	encode_changed(&encoder->streams[REEL_STREAM_REGISTERS], sample, base, changed);
-	if (changed[n / 8] >> n % 8 & 1)
-		encode_pc(encoder, sample->pc, base);
-	for (size_t i = 0; i < n; i++) {
-		uint64_t value = value_of(sample, i);
-
-		if (changed[i / 8] >> i % 8 & 1) {
-			struct reel_word_place place =
-				reel_register_place(sample, i, slots[i].size, base->values[i]);
-
-			reel_stream_word_encode(encoder, value, &place);
-		}
-		base->values[i] = value;
-	}
-	base->pc = sample->pc;
-}
-
-/* What of registers tells where regions lie, and these tell registers. */
-static struct reel_error *encode_registers_and_places(struct reel_sample_encoder *encoder,
-						      const struct reel_sample *sample,
-						      uint32_t layout,
-						      struct reel_thread_base *base)
-{
-	unsigned word_bytes = word_bytes_of(encoder, sample);
-	struct reel_error *error = NULL;
-
-	if (sample->layout) {
-		struct reel_buffer *stream = &encoder->streams[REEL_STREAM_REGISTERS];
-
-		error = reel_thread_base_set_layout(base, layout + 1, sample->layout->n_slots);
-		if (error)
-			return error;
-		reel_buffer_uleb(stream, layout);
-		encode_known(stream, sample);
-		if (encoder->coder)
-			reel_word_coder_encode_pc(encoder->coder, sample->pc, base);
-	}
-	for (size_t i = 0; i < sample->n_regions; i++)
-		encode_region_head(encoder, word_bytes, sample, i, base);
-	if (sample->layout && encoder->coder)
-		reel_word_coder_encode_registers(encoder->coder, sample, base);
-	else if (sample->layout)
-		encode_changes(encoder, sample, base);
-	return NULL;
-}
-
-/* ---- samples -------------------------------------------------------------------- */
 
 static void encode_chain(struct reel_buffer *stream, const uint64_t *chain, size_t n)
 {
@@ -435,97 +346,88 @@ static uint64_t parts_of(const struct reel_sample *sample)
 
 static void encode_head(struct reel_sample_encoder *encoder, const struct reel_sample *sample)
 {
-	struct reel_buffer *stream = &encoder->streams[REEL_STREAM_HEAD];
+	const struct reel_sample_head head = {
+		.cpu = sample->cpu,
+		.thread = sample->thread,
+		.time = sample->time,
+		.id = sample->id,
+		.event = sample->event,
+		.weight = sample->weight,
+		.where = sample->where,
+		.flags = sample->flags,
+		.parts = parts_of(sample),
+		.n_regions = sample->n_regions,
+	};
 
-	if (encoder->coder) {
-		const struct reel_sample_head head = {
-			.cpu = sample->cpu,
-			.thread = sample->thread,
-			.time = sample->time,
-			.id = sample->id,
-			.event = sample->event,
-			.weight = sample->weight,
-			.where = sample->where,
-			.flags = sample->flags,
-			.parts = parts_of(sample),
-			.n_regions = sample->n_regions,
-		};
-
-		reel_head_encode(&encoder->head, reel_word_coder_numbers(encoder->coder), &head);
-		return;
-	}
-	reel_buffer_zigzag(stream, (int64_t)(sample->id - encoder->previous_id));
-	reel_buffer_uleb(stream, sample->thread);
-	reel_buffer_uleb(stream, sample->cpu);
-	reel_buffer_uleb(stream, sample->event);
-	reel_buffer_uleb(stream, sample->weight);
-	reel_buffer_u8(stream, (uint8_t)sample->where);
-	reel_buffer_uleb(stream, sample->flags);
-	reel_buffer_uleb(stream, parts_of(sample));
-	reel_buffer_uleb(stream, sample->n_regions);
-	reel_buffer_zigzag(&encoder->streams[REEL_STREAM_TIME],
-			   (int64_t)(sample->time - encoder->previous_time));
-	encoder->previous_id = sample->id;
-	encoder->previous_time = sample->time;
+	encoder->operations->encode_head(encoder->coder, &head);
 }
 
-static struct reel_error *encode_regions(struct reel_sample_encoder *encoder,
-					 const struct reel_sample *sample, uint64_t pc_before,
-					 struct reel_thread_base *base)
+/* Which registers there are, and pc. */
+static struct reel_error *begin_registers(struct reel_sample_encoder *encoder,
+					  const struct reel_sample *sample, uint32_t layout,
+					  struct reel_thread_base *thread)
 {
-	unsigned word_bytes = word_bytes_of(encoder, sample);
-	struct reel_error *error = NULL;
-
-	for (size_t i = 0; !error && i < sample->n_regions; i++)
-		error = encode_region_words(encoder, word_bytes, sample, pc_before,
-					    &sample->regions[i], &base->regions[i]);
-	return error;
-}
-
-static void begin_coded(struct reel_sample_encoder *encoder)
-{
-	reel_word_coder_encode_to(encoder->coder, &encoder->streams[REEL_STREAM_TOKENS]);
-	encoder->head = (struct reel_head_coder){ .period = encoder->period };
-	reel_buffer_uleb(&encoder->streams[REEL_STREAM_TIME], encoder->period);
-}
-
-static struct reel_error *encode_streams(struct reel_sample_encoder *encoder,
-					 const struct reel_sample *sample, uint32_t layout,
-					 struct reel_thread_base *base)
-{
-	struct reel_error *error = reel_thread_base_set_regions(base, sample->n_regions);
-	uint64_t pc_before = base->pc;
+	struct reel_buffer *stream = &encoder->coder->out[REEL_STREAM_REGISTERS];
+	struct reel_error *error =
+		reel_thread_base_set_layout(thread, layout + 1, sample->layout->n_slots);
 
 	if (error)
 		return error;
-	if (encoder->coder && !encoder->n_samples)
-		begin_coded(encoder);
-	encode_head(encoder, sample);
-	error = encode_registers_and_places(encoder, sample, layout, base);
-	if (!error)
-		error = encode_regions(encoder, sample, pc_before, base);
-	if (error)
-		return error;
-	encode_chains(&encoder->streams[REEL_STREAM_CHAINS], sample, base);
-	for (size_t i = 0; i < REEL_STREAMS; i++)
-		if (encoder->streams[i].failed)
-			return reel_error_no_memory();
+	reel_buffer_uleb(stream, layout);
+	encode_known(stream, sample);
+	encoder->operations->encode_pc(encoder->coder, sample, thread);
 	return NULL;
+}
+
+static void end_registers(struct reel_sample_encoder *encoder, const struct reel_sample *sample,
+			  struct reel_thread_base *thread)
+{
+	encoder->operations->encode_registers(encoder->coder, sample, thread);
+	thread->pc = sample->pc;
+}
+
+static struct reel_error *encode_sample(struct reel_sample_encoder *encoder,
+					const struct reel_sample *sample, uint32_t layout,
+					struct reel_thread_base *thread)
+{
+	struct reel_coder_region region = { .pc = sample->pc, .pc_before = thread->pc };
+	struct reel_error *error = reel_thread_base_set_regions(thread, sample->n_regions);
+	unsigned word_bytes = word_bytes_of(encoder, sample);
+
+	if (!error && sample->layout)
+		error = begin_registers(encoder, sample, layout, thread);
+	if (error)
+		return error;
+	for (region.index = 0; region.index < sample->n_regions; region.index++)
+		encode_place(encoder, word_bytes, sample, &region, thread);
+	if (sample->layout)
+		end_registers(encoder, sample, thread);
+	for (region.index = 0; !error && region.index < sample->n_regions; region.index++)
+		error = encode_words(encoder, word_bytes, sample, &region,
+				     &thread->regions[region.index]);
+	encode_chains(&encoder->coder->out[REEL_STREAM_CHAINS], sample, thread);
+	return error;
 }
 
 static struct reel_error *encode(struct reel_sample_encoder *encoder,
 				 const struct reel_sample *sample, uint32_t *records)
 {
-	struct reel_thread_base *base;
+	struct reel_thread_base *thread;
 	struct reel_error *error;
 	uint32_t layout = 0;
 
+	if (!encoder->n_samples)
+		encoder->operations->encode_begin(encoder->coder, &encoder->target);
+	encode_head(encoder, sample);
 	if (sample->layout && !find_layout(encoder, sample->layout, records, &layout))
 		return reel_error_no_memory();
-	error = reel_thread_table_get(&encoder->threads, sample->thread, &base);
-	if (error)
-		return error;
-	return encode_streams(encoder, sample, layout, base);
+	error = reel_thread_table_get(&encoder->threads, sample->thread, &thread);
+	if (!error)
+		error = encode_sample(encoder, sample, layout, thread);
+	for (size_t i = 0; !error && i < REEL_STREAMS; i++)
+		if (encoder->coder->out[i].failed)
+			error = reel_error_no_memory();
+	return error;
 }
 
 struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
@@ -534,7 +436,7 @@ struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
 {
 	size_t sizes[REEL_STREAMS], n_layouts = encoder->n_layouts;
 	struct reel_error *error;
-	/* SAMPLES and CODED_SAMPLES are one, however many there are in it. */
+	/* All are one record, however many there are in it. */
 	uint32_t records = !encoder->n_samples;
 
 	if (encoder->broken)
@@ -543,11 +445,12 @@ struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
 	if (error)
 		return error;
 	for (size_t i = 0; i < REEL_STREAMS; i++)
-		sizes[i] = encoder->streams[i].size;
+		sizes[i] = encoder->coder->out[i].size;
 	error = encode(encoder, sample, &records);
 	if (error) {
+		encoder->operations->encode_undo(encoder->coder);
 		for (size_t i = 0; i < REEL_STREAMS; i++)
-			encoder->streams[i].size = sizes[i];
+			encoder->coder->out[i].size = sizes[i];
 		while (encoder->n_layouts > n_layouts)
 			free((void *)encoder->layouts[--encoder->n_layouts].slots);
 		encoder->broken = true;
@@ -567,24 +470,24 @@ size_t reel_sample_encoder_size(const struct reel_sample_encoder *encoder)
 	size_t size = 0;
 
 	for (size_t i = 0; i < REEL_STREAMS; i++)
-		size += encoder->streams[i].size;
+		size += encoder->coder->out[i].size;
 	return size;
 }
 
 static void append_samples(const struct reel_sample_encoder *encoder, struct reel_buffer *buffer,
 			   size_t ends[REEL_STREAMS])
 {
-	enum reel_record_id id = encoder->coder ? REEL_RECORD_CODED_SAMPLES : REEL_RECORD_SAMPLES;
 	size_t size = reel_uleb_size(encoder->n_samples);
 
 	for (size_t i = 0; i < REEL_STREAMS; i++)
-		size += reel_uleb_size(encoder->streams[i].size) + encoder->streams[i].size;
-	reel_buffer_uleb(buffer, (uint64_t)id << 1 | 1);
+		size += reel_uleb_size(encoder->coder->out[i].size) + encoder->coder->out[i].size;
+	reel_buffer_uleb(buffer, (uint64_t)encoder->operations->record << 1 | 1);
 	reel_buffer_uleb(buffer, size);
 	reel_buffer_uleb(buffer, encoder->n_samples);
 	for (size_t i = 0; i < REEL_STREAMS; i++) {
-		reel_buffer_uleb(buffer, encoder->streams[i].size);
-		reel_buffer_append(buffer, encoder->streams[i].bytes, encoder->streams[i].size);
+		reel_buffer_uleb(buffer, encoder->coder->out[i].size);
+		reel_buffer_append(buffer, encoder->coder->out[i].bytes,
+				   encoder->coder->out[i].size);
 		ends[i] = buffer->size;
 	}
 }
@@ -592,22 +495,21 @@ static void append_samples(const struct reel_sample_encoder *encoder, struct ree
 struct reel_error *reel_sample_encoder_finish(struct reel_sample_encoder *encoder,
 					      struct reel_buffer *buffer, size_t ends[REEL_STREAMS])
 {
-	struct reel_buffer *coded = &encoder->streams[REEL_STREAM_TOKENS];
-	size_t size_before = buffer->size, coded_size = coded->size;
+	struct reel_buffer *tokens = &encoder->coder->out[REEL_STREAM_TOKENS];
+	size_t size_before = buffer->size, tokens_size = tokens->size;
 
 	for (size_t i = 0; i < REEL_STREAMS; i++)
 		ends[i] = size_before;
 	if (!encoder->n_samples)
 		return NULL;
-	if (encoder->coder)
-		reel_word_coder_finish(encoder->coder);
+	encoder->operations->encode_end(encoder->coder);
 	for (size_t i = 0; i < encoder->n_layouts; i++)
 		append_layout(encoder, buffer, &encoder->layouts[i]);
 	append_samples(encoder, buffer, ends);
-	if (buffer->failed || encoder->payload.failed || coded->failed) {
+	if (buffer->failed || encoder->payload.failed || tokens->failed) {
 		buffer->size = size_before;
-		coded->size = coded_size;
-		buffer->failed = encoder->payload.failed = coded->failed = false;
+		tokens->size = tokens_size;
+		buffer->failed = encoder->payload.failed = tokens->failed = false;
 		return reel_error_no_memory();
 	}
 	reel_sample_encoder_reset(encoder);

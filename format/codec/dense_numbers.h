@@ -4,11 +4,11 @@
  * All functions that have `decoding` run in both directions: what they return is what the decoder
  * finds, and what they are given, which it does not know, does not matter to it.
  */
-#ifndef FORMAT_NUMBER_CODER_H
-#define FORMAT_NUMBER_CODER_H
+#ifndef FORMAT_CODEC_DENSE_NUMBERS_H
+#define FORMAT_CODEC_DENSE_NUMBERS_H
 
-#include "format/bit_coder.h"
-#include "format/word_model.h"
+#include "format/codec/dense_bits.h"
+#include "format/codec/words.h"
 
 #define REEL_NUMBER_CONTEXTS 3
 /* Bits of a number that share a line of contexts: one of most CPUs' caches. */

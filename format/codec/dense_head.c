@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/head_coder.h"
+#include "format/codec/dense_head.h"
 
 /* Lateness below a part of the period moves what is foreseen, by a part of it. */
 #define NEAR_PART   16
@@ -40,10 +40,10 @@ static bool is_like(const struct reel_sample_head *head, const struct reel_sampl
 }
 
 /* Those of the sample before, most often; else all. */
-REEL_BOTH_WAYS void code_fields(struct reel_head_coder *coder, struct reel_number_coder *numbers,
+REEL_BOTH_WAYS void code_fields(struct reel_dense_heads *heads, struct reel_number_coder *numbers,
 				bool decoding, struct reel_sample_head *head)
 {
-	const struct reel_sample_head *last = &coder->last;
+	const struct reel_sample_head *last = &heads->last;
 	const uint64_t before[] = { last->event, last->weight, last->where,
 				    last->flags, last->parts,  last->n_regions };
 	uint64_t *const fields[] = { &head->event, &head->weight, &head->where,
@@ -73,67 +73,67 @@ static uint64_t periods_from(uint64_t from, uint64_t time, uint64_t period)
 }
 
 /* Timers fire once in a period, and are late: what is foreseen is when they should. */
-REEL_BOTH_WAYS uint64_t code_time(struct reel_head_coder *coder, struct reel_number_coder *numbers,
+REEL_BOTH_WAYS uint64_t code_time(struct reel_dense_heads *heads, struct reel_number_coder *numbers,
 				  bool decoding, uint64_t time, uint64_t *cpu_time)
 {
-	struct reel_number_context context = context_of(SALT_PERIODS, coder->periods, 0);
-	uint64_t periods = periods_from(*cpu_time, time, coder->period), foreseen;
-	int64_t late, near = (int64_t)(coder->period / NEAR_PART);
+	struct reel_number_context context = context_of(SALT_PERIODS, heads->periods, 0);
+	uint64_t periods = periods_from(*cpu_time, time, heads->period), foreseen;
+	int64_t late, near = (int64_t)(heads->period / NEAR_PART);
 
-	periods = coder->period ? reel_number(numbers, decoding, periods, FIELD_BITS, &context) : 0;
-	foreseen = *cpu_time + periods * coder->period;
-	context = context_of(SALT_LATENESS, periods, coder->lateness);
+	periods = heads->period ? reel_number(numbers, decoding, periods, FIELD_BITS, &context) : 0;
+	foreseen = *cpu_time + periods * heads->period;
+	context = context_of(SALT_LATENESS, periods, heads->lateness);
 	late = (int64_t)reel_number_difference(numbers, decoding, time - foreseen, TIME_BITS,
 					       &context);
 	time = foreseen + (uint64_t)late;
 	/* Shifts of negative numbers round down (SPEC.md). */
 	*cpu_time = late > -near && late < near ? foreseen + (uint64_t)(late >> FOLLOW_BITS) : time;
-	coder->periods = periods;
-	coder->lateness = late ? 64 - (unsigned)__builtin_clzll(reel_zigzag(late)) : 0;
+	heads->periods = periods;
+	heads->lateness = late ? 64 - (unsigned)__builtin_clzll(reel_zigzag(late)) : 0;
 	return time;
 }
 
-REEL_BOTH_WAYS void code_head(struct reel_head_coder *coder, struct reel_number_coder *numbers,
+REEL_BOTH_WAYS void code_head(struct reel_dense_heads *heads, struct reel_number_coder *numbers,
 			      bool decoding, struct reel_sample_head *head)
 {
 	struct reel_number_context context =
-		context_of(SALT_CPU, coder->last.cpu, coder->last.thread);
+		context_of(SALT_CPU, heads->last.cpu, heads->last.thread);
 	uint64_t *thread;
 
 	head->cpu = reel_number(numbers, decoding, head->cpu, FIELD_BITS, &context);
-	thread = &coder->cpus[head->cpu % REEL_HEAD_CPUS].thread;
+	thread = &heads->cpus[head->cpu % REEL_DENSE_CPUS].thread;
 	context = context_of(SALT_THREAD, *thread, head->cpu);
 	head->thread = reel_number(numbers, decoding, head->thread, FIELD_BITS, &context);
 	*thread = head->thread;
-	code_fields(coder, numbers, decoding, head);
-	head->time = code_time(coder, numbers, decoding, head->time,
-			       &coder->cpus[head->cpu % REEL_HEAD_CPUS].time);
-	coder->last = *head;
+	code_fields(heads, numbers, decoding, head);
+	head->time = code_time(heads, numbers, decoding, head->time,
+			       &heads->cpus[head->cpu % REEL_DENSE_CPUS].time);
+	heads->last = *head;
 }
 
-void reel_head_encode(struct reel_head_coder *coder, struct reel_number_coder *numbers,
-		      const struct reel_sample_head *head)
+void reel_dense_head_encode(struct reel_dense_heads *heads, struct reel_number_coder *numbers,
+			    const struct reel_sample_head *head)
 {
 	struct reel_sample_head copy = *head;
 
-	code_head(coder, numbers, false, &copy);
+	code_head(heads, numbers, false, &copy);
 }
 
-void reel_head_decode(struct reel_head_coder *coder, struct reel_number_coder *numbers,
-		      struct reel_sample_head *ret)
+void reel_dense_head_decode(struct reel_dense_heads *heads, struct reel_number_coder *numbers,
+			    struct reel_sample_head *ret)
 {
 	*ret = (struct reel_sample_head){ 0 };
-	code_head(coder, numbers, true, ret);
+	code_head(heads, numbers, true, ret);
 }
 
 /* ---- where regions lie -------------------------------------------------------------- */
 
 /* Both move by the same where a region starts anew. */
 REEL_BOTH_WAYS void code_place(struct reel_number_coder *numbers, bool decoding,
-			       const struct reel_coded_region *region, uint64_t *address,
+			       const struct reel_coder_region *region,
+			       const struct reel_region_base *base, uint64_t *address,
 			       uint64_t *size)
 {
-	const struct reel_region_base *base = region->base;
 	uint64_t end = *address + *size, end_before = base->address + base->size;
 	uint64_t moved = *address - base->address;
 	struct reel_number_context context = {
@@ -156,17 +156,18 @@ REEL_BOTH_WAYS void code_place(struct reel_number_coder *numbers, bool decoding,
 		*address;
 }
 
-void reel_region_place_encode(struct reel_number_coder *numbers,
-			      const struct reel_coded_region *region, uint64_t address,
-			      uint64_t size)
+void reel_dense_place_encode(struct reel_number_coder *numbers,
+			     const struct reel_coder_region *region,
+			     const struct reel_region_base *base, uint64_t address, uint64_t size)
 {
-	code_place(numbers, false, region, &address, &size);
+	code_place(numbers, false, region, base, &address, &size);
 }
 
-void reel_region_place_decode(struct reel_number_coder *numbers,
-			      const struct reel_coded_region *region, uint64_t *address_ret,
-			      uint64_t *size_ret)
+void reel_dense_place_decode(struct reel_number_coder *numbers,
+			     const struct reel_coder_region *region,
+			     const struct reel_region_base *base, uint64_t *address_ret,
+			     uint64_t *size_ret)
 {
 	*address_ret = *size_ret = 0;
-	code_place(numbers, true, region, address_ret, size_ret);
+	code_place(numbers, true, region, base, address_ret, size_ret);
 }

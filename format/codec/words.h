@@ -1,12 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the words of a sample stand, for both coders of SAMPLES. */
-#ifndef FORMAT_SAMPLE_WORDS_H
-#define FORMAT_SAMPLE_WORDS_H
+/* Words of stacks and registers, where they stand, and what is the same of them elsewhere (SPEC.md,
+ * section 6, "Words"). */
+#ifndef FORMAT_CODEC_WORDS_H
+#define FORMAT_CODEC_WORDS_H
 
 #include "format/bytes.h"
+#include "format/codec/thread_table.h"
 #include "format/record.h"
-#include "format/thread_table.h"
-#include "format/word_model.h"
+
+/* Where a word stands. */
+struct reel_word_place {
+	uint64_t address;	/* what addresses of the stack are relative to */
+	uint64_t stack, size;	/* the region: what is an address of the stack */
+	uint64_t key;		/* of the place */
+	uint64_t above, second; /* relative values of the two words above it */
+	unsigned bytes;		/* 4 or 8 */
+};
+
+/* Bit 63 marks the value as relative to its address. */
+#define REEL_WORD_RELATIVE ((uint64_t)1 << 63)
+
+/* The upper bits are the best ones. */
+static inline uint64_t reel_word_mix(uint64_t a, uint64_t b)
+{
+	uint64_t hash = (a * 0x9E3779B97F4A7C15u) ^ (b * 0xC2B2AE3D27D4EB4Fu);
+
+	hash ^= hash >> 29;
+	return hash * 0xBF58476D1CE4E5B9u;
+}
+
+/* Is it an address of the region that lies whole words away from the word's own? */
+static inline bool reel_word_is_stack(uint64_t word, const struct reel_word_place *place)
+{
+	return word - place->stack <= place->size &&
+	       !((word - place->address) & (place->bytes - 1));
+}
+
+/* The same for the same word in a frame that lies elsewhere. */
+static inline uint64_t reel_word_relative(uint64_t word, const struct reel_word_place *place)
+{
+	return reel_word_is_stack(word, place) ? (word - place->address) | REEL_WORD_RELATIVE
+					       : word;
+}
+
+/* What a guess stands for at this place. */
+static inline uint64_t reel_word_of_guess(uint64_t guess, const struct reel_word_place *place)
+{
+	/* The distance's sign is bit 62. */
+	uint64_t target = place->address + (uint64_t)((int64_t)(guess << 1) >> 1);
+	uint64_t word = guess & REEL_WORD_RELATIVE ? target : guess;
+
+	return place->bytes == 4 ? word & UINT32_MAX : word;
+}
+
+static inline uint32_t reel_word_dictionary_index(uint64_t word)
+{
+	return (uint32_t)((word * 0x9E3779B97F4A7C15u) >> 52);
+}
 
 /* Keys of places that are no addresses; registers have their position in the layout. */
 #define REEL_WORD_KEY_PC UINT64_MAX

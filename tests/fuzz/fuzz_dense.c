@@ -5,9 +5,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct codec coded;
+	static struct codec dense;
 	struct reel_cursor input = reel_cursor(data, size);
 
-	encode_and_decode(&coded, REEL_FORM_CODED, &input);
+	encode_and_decode(&dense, REEL_DENSE, &input);
 	return 0;
 }

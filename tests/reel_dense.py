@@ -1,4 +1,4 @@
-"""CODED_SAMPLES, from SPEC.md section 6: a part of reel_reader.py, see there."""
+"""DENSE, from SPEC.md section 6: a part of reel_reader.py, see there."""
 
 from reel_decisions import GOLDEN, Decisions, Table, mixed
 from reel_records import MASK, MAX_REGIONS, corrupt
@@ -15,7 +15,7 @@ class Cpu:
         self.thread = self.time = 0
 
 
-class CodedHeads:
+class DenseHeads:
     """The state that heads and places of regions are guessed from."""
 
     NUMBERS = ("event", "weight", "where", "flags", "parts", "regions")
@@ -103,7 +103,7 @@ def high_index(high):
     return (high * GOLDEN & MASK) >> 56
 
 
-class CodedWords:
+class DenseWords:
     """The state that words are guessed from."""
 
     PAIRS = ((1, 0), (2, 0), (3, 0), (2, 1), (3, 1), (3, 2))
@@ -238,10 +238,10 @@ class CodedWords:
         return Frame(frame.caller, frame.outer, frame.distance + 1, 0)
 
 
-class Coded:
-    """What a CODED_SAMPLES has of its own."""
+class Dense:
+    """What a DENSE has of its own."""
 
     def __init__(self, decided, period):
         decisions = Decisions(decided)
-        self.heads = CodedHeads(decisions, period)
-        self.words = CodedWords(decisions)
+        self.heads = DenseHeads(decisions, period)
+        self.words = DenseWords(decisions)

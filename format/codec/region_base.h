@@ -3,10 +3,9 @@
  * A thread's region as it was in its previous sample: what the next one's runs
  * are relative to.  Encoder and decoder keep the same, in the same way.
  */
-#ifndef FORMAT_REGION_BASE_H
-#define FORMAT_REGION_BASE_H
+#ifndef FORMAT_CODEC_REGION_BASE_H
+#define FORMAT_CODEC_REGION_BASE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,7 +19,6 @@ struct reel_region_base {
 	 */
 	uint8_t *memory;
 	size_t capacity, start;
-	bool lacks_bytes; /* it has missing ranges; kept by the decoder */
 };
 
 /*

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The words of SAMPLES (SPEC.md, section 6).  Where the tables have a word's guesses is scattered
- * over a megabyte, and what becomes of a word is hardly to be foretold: so the words that differ
- * are noted first, without a branch for each, then their guesses are fetched, all at a time, and
- * only then they are written.
+ * The words of COLUMNS, written (SPEC.md, section 6).  Where the tables have a word's guesses is
+ * scattered over a megabyte, and what becomes of a word is hardly to be foretold: so the words that
+ * differ are noted first, without a branch for each, then their guesses are fetched, all at a time,
+ * and only then they are written.
  */
-#include "format/sample_encoder_parts.h"
-#include "format/sample_words.h"
+#include "format/codec/columns.h"
 
 /* Words are noted until there are so many: 64 cache lines of guesses. */
 #define NOTED_ENOUGH 32
@@ -23,27 +22,39 @@ static inline void put(struct reel_buffer *stream, uint64_t byte)
 }
 
 /* What a word is written as; what stands behind the token goes to its stream. */
-static inline unsigned put_stack_word(struct reel_sample_encoder *encoder, uint64_t word,
+static inline unsigned put_stack_word(struct reel_columns *columns, uint64_t word,
 				      const struct reel_word_place *place)
 {
 	/* Whole words: a shift divides them. */
 	int64_t distance = (int64_t)(word - place->address) >> (place->bytes == 8 ? 3 : 2);
 
 	if (distance >= INT8_MIN && distance <= INT8_MAX) {
-		put(&encoder->streams[REEL_STREAM_NEAR], (uint64_t)distance);
+		put(&columns->coder.out[REEL_STREAM_NEAR], (uint64_t)distance);
 		return REEL_WORD_NEAR;
 	}
-	reel_buffer_zigzag(&encoder->streams[REEL_STREAM_FAR], distance);
+	reel_buffer_zigzag(&columns->coder.out[REEL_STREAM_FAR], distance);
 	return REEL_WORD_FAR;
 }
 
-static unsigned put_new_word(struct reel_sample_encoder *encoder, uint64_t word, unsigned bytes)
+/* One that nothing foretells: its upper part is often known. */
+static unsigned put_new_word(struct reel_columns *columns, uint64_t word, unsigned bytes)
 {
-	struct reel_word_model *model = encoder->model;
-	bool has_high = reel_new_word_has_high(model->highs, word);
+	uint64_t *highs = columns->model.highs;
+	uint8_t index = reel_word_high_index(word >> 24);
 
-	reel_new_word_put(encoder->streams, model->highs, has_high, word, bytes);
-	return has_high ? REEL_WORD_HIGH : REEL_WORD_RAW;
+	if (highs[index] == word >> 24) {
+		reel_buffer_u8(&columns->coder.out[REEL_STREAM_HIGH], index);
+		reel_buffer_u8(&columns->coder.out[REEL_STREAM_LOW_0], (uint8_t)word);
+		reel_buffer_u8(&columns->coder.out[REEL_STREAM_LOW_1], (uint8_t)(word >> 8));
+		reel_buffer_u8(&columns->coder.out[REEL_STREAM_LOW_2], (uint8_t)(word >> 16));
+		return REEL_WORD_HIGH;
+	}
+	highs[index] = word >> 24;
+	if (bytes == 4)
+		reel_buffer_u32(&columns->coder.out[REEL_STREAM_RAW], (uint32_t)word);
+	else
+		reel_buffer_u64(&columns->coder.out[REEL_STREAM_RAW], word);
+	return REEL_WORD_RAW;
 }
 
 /*
@@ -67,9 +78,9 @@ static unsigned use_recent(struct reel_word_model *model, uint64_t word)
 }
 
 /* A word that came before, or a new one. */
-static unsigned put_word(struct reel_sample_encoder *encoder, uint64_t word, unsigned bytes)
+static unsigned put_word(struct reel_columns *columns, uint64_t word, unsigned bytes)
 {
-	struct reel_word_model *model = encoder->model;
+	struct reel_word_model *model = &columns->model;
 	uint32_t known = reel_word_dictionary_index(word);
 	unsigned rank = use_recent(model, word);
 	bool is_known = model->dictionary[known] == word;
@@ -78,17 +89,17 @@ static unsigned put_word(struct reel_sample_encoder *encoder, uint64_t word, uns
 	if (rank < REEL_WORD_RECENT)
 		return REEL_WORD_RECENT_FIRST + rank;
 	if (!is_known)
-		return put_new_word(encoder, word, bytes);
-	put(&encoder->streams[REEL_STREAM_KNOWN_LOW], known);
-	put(&encoder->streams[REEL_STREAM_KNOWN_HIGH], known >> 8);
+		return put_new_word(columns, word, bytes);
+	put(&columns->coder.out[REEL_STREAM_KNOWN_LOW], known);
+	put(&columns->coder.out[REEL_STREAM_KNOWN_HIGH], known >> 8);
 	return REEL_WORD_KNOWN;
 }
 
 static inline __attribute__((always_inline)) unsigned encode_word(
-	struct reel_sample_encoder *encoder, uint64_t word, uint64_t relative,
+	struct reel_columns *columns, uint64_t word, uint64_t relative,
 	struct reel_word_guesses guesses, const struct reel_word_place *place)
 {
-	struct reel_word_model *model = encoder->model;
+	struct reel_word_model *model = &columns->model;
 	bool is_by_place = reel_word_of_guess(model->by_place[guesses.place], place) == word;
 	bool is_by_words = reel_word_of_guess(model->by_words[guesses.words], place) == word;
 	unsigned token;
@@ -99,18 +110,18 @@ static inline __attribute__((always_inline)) unsigned encode_word(
 	else if (!word)
 		token = REEL_WORD_ZERO;
 	else if (reel_word_is_stack(word, place))
-		token = put_stack_word(encoder, word, place);
+		token = put_stack_word(columns, word, place);
 	else
-		token = put_word(encoder, word, place->bytes);
+		token = put_word(columns, word, place->bytes);
 	reel_word_model_learn(model, guesses, relative);
 	return token;
 }
 
-void reel_stream_word_encode(struct reel_sample_encoder *encoder, uint64_t word,
-			     const struct reel_word_place *place)
+void reel_columns_encode_word(struct reel_columns *columns, uint64_t word,
+			      const struct reel_word_place *place)
 {
-	put(&encoder->streams[REEL_STREAM_TOKENS],
-	    encode_word(encoder, word, reel_word_relative(word, place), reel_word_guesses_at(place),
+	put(&columns->coder.out[REEL_STREAM_TOKENS],
+	    encode_word(columns, word, reel_word_relative(word, place), reel_word_guesses_at(place),
 			place));
 }
 
@@ -198,7 +209,7 @@ static inline __attribute__((always_inline)) uint64_t relative_at(const struct r
 				  place);
 }
 
-static inline __attribute__((always_inline)) void encode_noted(struct reel_sample_encoder *encoder,
+static inline __attribute__((always_inline)) void encode_noted(struct reel_columns *columns,
 							       const struct reel_word_walk *walk,
 							       const struct noted *noted,
 							       unsigned bytes, bool big_endian)
@@ -220,26 +231,26 @@ static inline __attribute__((always_inline)) void encode_noted(struct reel_sampl
 		relatives[i] = relative_at(walk, at, &place, big_endian);
 		place.key = place.address;
 		guesses[i] = reel_word_guesses_at(&place);
-		__builtin_prefetch(&encoder->model->by_place[guesses[i].place]);
-		__builtin_prefetch(&encoder->model->by_words[guesses[i].words]);
+		__builtin_prefetch(&columns->model.by_place[guesses[i].place]);
+		__builtin_prefetch(&columns->model.by_words[guesses[i].words]);
 	}
 	for (size_t i = 0; i < noted->n; i++) {
 		size_t at = noted->offsets[i];
 
 		place.address = walk->address + at;
 		tokens[i] = (uint8_t)encode_word(
-			encoder, reel_load_target(walk->bytes + at, bytes, big_endian),
+			columns, reel_load_target(walk->bytes + at, bytes, big_endian),
 			relatives[i], guesses[i], &place);
 	}
-	reel_buffer_append(&encoder->streams[REEL_STREAM_TOKENS], tokens, noted->n);
+	reel_buffer_append(&columns->coder.out[REEL_STREAM_TOKENS], tokens, noted->n);
 }
 
-static inline __attribute__((always_inline)) void encode_words(struct reel_sample_encoder *encoder,
+static inline __attribute__((always_inline)) void encode_words(struct reel_columns *columns,
 							       const struct reel_word_walk *walk,
 							       uint8_t *base, unsigned bytes,
 							       bool big_endian)
 {
-	struct reel_buffer *gaps = &encoder->streams[REEL_STREAM_GAPS];
+	struct reel_buffer *gaps = &columns->coder.out[REEL_STREAM_GAPS];
 	struct noted noted;
 	size_t end = walk->end;
 
@@ -247,20 +258,20 @@ static inline __attribute__((always_inline)) void encode_words(struct reel_sampl
 	for (size_t at = walk->end; at > walk->start;) {
 		at = note_some(&noted, walk, base, at, bytes);
 		end = put_gaps(gaps, &noted, end, bytes);
-		encode_noted(encoder, walk, &noted, bytes, big_endian);
+		encode_noted(columns, walk, &noted, bytes, big_endian);
 	}
 	if (end > walk->start)
 		reel_buffer_uleb(gaps, (end - walk->start) / bytes);
 }
 
-void reel_stream_words_encode(struct reel_sample_encoder *encoder,
-			      const struct reel_word_walk *walk, uint8_t *base)
+void reel_columns_encode_words(struct reel_columns *columns, const struct reel_word_walk *walk,
+			       uint8_t *base)
 {
 	unsigned bytes = walk->place.bytes;
 
 	/* Constants are what makes it fast. */
 	if (bytes == 8 && !walk->big_endian)
-		encode_words(encoder, walk, base, 8, false);
+		encode_words(columns, walk, base, 8, false);
 	else
-		encode_words(encoder, walk, base, bytes, walk->big_endian);
+		encode_words(columns, walk, base, bytes, walk->big_endian);
 }

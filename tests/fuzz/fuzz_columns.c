@@ -8,6 +8,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct codec columns;
 	struct reel_cursor input = reel_cursor(data, size);
 
-	encode_and_decode(&columns, REEL_FORM_STREAMS, &input);
+	encode_and_decode(&columns, REEL_COLUMNS, &input);
 	return 0;
 }

@@ -1,61 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records to bytes and back (SPEC.md, "Records").  A block's raw bytes are
- * records one after the other: LEB128 tag (id << 1 | critical), LEB128 size,
- * payload.
+ * The samples of a block to bytes and back (SPEC.md, section 6).  Samples are
+ * stored as differences to their thread's previous one and taken apart into
+ * streams, so an encoder and a decoder have a state that lives for a block.
+ * There are two encodings of the same samples; who uses one does not see which.
  */
-#ifndef FORMAT_CODEC_H
-#define FORMAT_CODEC_H
+#ifndef FORMAT_CODEC_SAMPLES_H
+#define FORMAT_CODEC_SAMPLES_H
 
-#include "format/bytes.h"
+#include "format/codec/streams.h"
 #include "format/record.h"
-#include "format/sample_streams.h"
+#include "format/record_coder.h"
 
-/* The size of a record that has a schema, tag and size included. */
-size_t reel_record_encoded_size(const struct reel_record *record);
-/* Appends a record that has a schema. */
-void reel_record_encode(struct reel_buffer *buffer, const struct reel_record *record);
-
-/* A record's frame within a block. */
-struct reel_record_frame {
-	uint64_t id;
-	bool critical;
-	size_t offset; /* of the tag in the block's raw bytes */
-	struct reel_cursor payload;
+enum reel_encoding {
+	REEL_COLUMNS = 0, /* a COLUMNS record: fast */
+	REEL_DENSE = 1,	  /* a DENSE record: two to five times smaller, for ten times the CPU */
 };
 
-/*
- * Takes the next record's frame off `cursor`; ret->id is 0 behind the last.
- * Fails (CORRUPT) for a frame that does not fit.
- */
-struct reel_error *reel_record_frame_next(struct reel_cursor *cursor,
-					  struct reel_record_frame *ret) REEL_MUST_CHECK;
-
-/* Appends a record as it was taken off another block. */
-void reel_record_frame_append(struct reel_buffer *buffer, const struct reel_record_frame *frame);
-
-/*
- * Decodes a record that has a schema.  Bytes behind the fields that this
- * version knows are left alone.  Fails (CORRUPT) if the payload is too short.
- */
-struct reel_error *reel_record_decode(const struct reel_record_frame *frame,
-				      struct reel_record *ret) REEL_MUST_CHECK;
-
-/*
- * Samples are stored as differences to the thread's previous sample in the
- * same block, and taken apart into streams, so their coders have a state that
- * lives for a block.
- */
-struct reel_sample_encoder;
-
-enum reel_sample_form {
-	REEL_FORM_STREAMS = 0, /* all samples become a SAMPLES: fast */
-	REEL_FORM_CODED = 1,   /* a CODED_SAMPLES: smaller */
-};
-
-struct reel_error *reel_sample_encoder_create(enum reel_sample_form form,
-					      struct reel_sample_encoder **ret) REEL_MUST_CHECK;
-void reel_sample_encoder_destroy(struct reel_sample_encoder *encoder);
 /* What is known of samples beforehand: it only decides how small they get. */
 struct reel_sample_target {
 	/* Of the words of a stack, where registers do not tell. */
@@ -65,6 +26,11 @@ struct reel_sample_target {
 	uint64_t period;
 };
 
+struct reel_sample_encoder;
+
+struct reel_error *reel_sample_encoder_create(enum reel_encoding encoding,
+					      struct reel_sample_encoder **ret) REEL_MUST_CHECK;
+void reel_sample_encoder_destroy(struct reel_sample_encoder *encoder);
 void reel_sample_encoder_set_target(struct reel_sample_encoder *encoder,
 				    const struct reel_sample_target *target);
 /* Forgets all samples. */
@@ -84,7 +50,7 @@ struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
 /* Bytes that its samples take so far. */
 size_t reel_sample_encoder_size(const struct reel_sample_encoder *encoder);
 /*
- * Appends the SAMPLE_LAYOUT records and those of samples, if there are samples, and forgets them.
+ * Appends the SAMPLE_LAYOUT records and that of samples, if there are samples, and forgets them.
  * `ends` are the ends of the streams in the buffer: bytes of one kind each; where there are none,
  * the end of what was there.  NO_MEMORY: `buffer` and the encoder are as before.
  */
@@ -109,8 +75,8 @@ const struct reel_record_sample_layout *reel_sample_decoder_last_layout(
 	const struct reel_sample_decoder *decoder);
 
 /*
- * SAMPLES or CODED_SAMPLES, whose samples are then taken one after the other.  The frame's payload
- * has to live until the last one was.
+ * A record of samples, which are then taken one after the other.  The frame's payload has to live
+ * until the last one was.
  */
 struct reel_error *reel_samples_begin(struct reel_sample_decoder *decoder,
 				      const struct reel_record_frame *frame) REEL_MUST_CHECK;

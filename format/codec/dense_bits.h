@@ -4,8 +4,8 @@
  * and back (SPEC.md, section 6, "Decisions").  Encoder and decoder run the same code, so that what
  * they foresee is the same; in integers, so that it is on every CPU.
  */
-#ifndef FORMAT_BIT_CODER_H
-#define FORMAT_BIT_CODER_H
+#ifndef FORMAT_CODEC_DENSE_BITS_H
+#define FORMAT_CODEC_DENSE_BITS_H
 
 #include "format/bytes.h"
 

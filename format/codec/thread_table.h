@@ -3,11 +3,11 @@
  * What a block's samples are stored relative to: each thread's previous
  * sample.  Encoder and decoder keep the same (SPEC.md, section 6).
  */
-#ifndef FORMAT_THREAD_TABLE_H
-#define FORMAT_THREAD_TABLE_H
+#ifndef FORMAT_CODEC_THREAD_TABLE_H
+#define FORMAT_CODEC_THREAD_TABLE_H
 
 #include "format/error.h"
-#include "format/region_base.h"
+#include "format/codec/region_base.h"
 
 struct reel_thread_base {
 	uint64_t thread;
@@ -20,7 +20,6 @@ struct reel_thread_base {
 	uint32_t layout;
 	uint32_t n_regions;
 	struct reel_region_base *regions;
-	uint32_t n_samples; /* counted by the decoder */
 };
 
 struct reel_thread_table {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the encoder and the decoder of samples share. */
-#ifndef FORMAT_SAMPLE_PARTS_H
-#define FORMAT_SAMPLE_PARTS_H
+#ifndef FORMAT_CODEC_PARTS_H
+#define FORMAT_CODEC_PARTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "format/record.h"
 
 /* A sample's `parts`: what follows. */
 enum reel_sample_parts {
@@ -16,6 +18,11 @@ enum reel_sample_parts {
 	REEL_PART_KERNEL_FRAME = 1 << 3,
 	REEL_PARTS_KNOWN = 15,
 };
+
+static inline bool reel_sample_knows(const struct reel_sample *sample, size_t i)
+{
+	return sample->known[i / 8] >> i % 8 & 1;
+}
 
 /* The n-th address of a chain, 0 if it has none: what a kernel frame's addresses are differences
  * to. */

@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the words of a block's stacks and registers are guessed from: encoder
- * and decoder keep the same (SPEC.md, section 6, "Words").
+ * The inside of COLUMNS: its state, and what words are guessed from, of which
+ * encoder and decoder keep the same (SPEC.md, section 6, "Words").
  */
-#ifndef FORMAT_WORD_MODEL_H
-#define FORMAT_WORD_MODEL_H
+#ifndef FORMAT_CODEC_COLUMNS_H
+#define FORMAT_CODEC_COLUMNS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
-
-#include "format/error.h"
-#include "format/new_words.h"
+#include "format/codec/coder.h"
 
 #define REEL_WORD_GUESSES    65536
 #define REEL_WORD_RECENT     16
 #define REEL_WORD_DICTIONARY 4096
+#define REEL_WORD_HIGHS	     256
 /* Entries that changed are cleared one by one if they are no more than this. */
 #define REEL_WORD_TOUCHED 4096
 
@@ -44,51 +40,6 @@ struct reel_word_model {
 	uint32_t n_touched;
 };
 
-/* Where a word stands. */
-struct reel_word_place {
-	uint64_t address;	/* what addresses of the stack are relative to */
-	uint64_t stack, size;	/* the region: what is an address of the stack */
-	uint64_t key;		/* of the place */
-	uint64_t above, second; /* relative values of the two words above it */
-	unsigned bytes;		/* 4 or 8 */
-};
-
-/* Bit 63 marks the value as relative to its address. */
-#define REEL_WORD_RELATIVE ((uint64_t)1 << 63)
-
-/* The upper bits are the best ones. */
-static inline uint64_t reel_word_mix(uint64_t a, uint64_t b)
-{
-	uint64_t hash = (a * 0x9E3779B97F4A7C15u) ^ (b * 0xC2B2AE3D27D4EB4Fu);
-
-	hash ^= hash >> 29;
-	return hash * 0xBF58476D1CE4E5B9u;
-}
-
-/* Is it an address of the region that lies whole words away from the word's own? */
-static inline bool reel_word_is_stack(uint64_t word, const struct reel_word_place *place)
-{
-	return word - place->stack <= place->size &&
-	       !((word - place->address) & (place->bytes - 1));
-}
-
-/* The same for the same word in a frame that lies elsewhere. */
-static inline uint64_t reel_word_relative(uint64_t word, const struct reel_word_place *place)
-{
-	return reel_word_is_stack(word, place) ? (word - place->address) | REEL_WORD_RELATIVE
-					       : word;
-}
-
-/* What a guess stands for at this place. */
-static inline uint64_t reel_word_of_guess(uint64_t guess, const struct reel_word_place *place)
-{
-	/* The distance's sign is bit 62. */
-	uint64_t target = place->address + (uint64_t)((int64_t)(guess << 1) >> 1);
-	uint64_t word = guess & REEL_WORD_RELATIVE ? target : guess;
-
-	return place->bytes == 4 ? word & UINT32_MAX : word;
-}
-
 struct reel_word_guesses {
 	uint32_t place, words; /* indices */
 };
@@ -115,11 +66,6 @@ static inline void reel_word_model_learn(struct reel_word_model *model,
 	}
 }
 
-static inline uint32_t reel_word_dictionary_index(uint64_t word)
-{
-	return (uint32_t)((word * 0x9E3779B97F4A7C15u) >> 52);
-}
-
 /* Makes it the first of the recent ones; what was at `rank` goes, the last one for a new word. */
 static inline void reel_word_model_use(struct reel_word_model *model, uint64_t word, unsigned rank)
 {
@@ -128,9 +74,25 @@ static inline void reel_word_model_use(struct reel_word_model *model, uint64_t w
 	model->dictionary[reel_word_dictionary_index(word)] = word;
 }
 
-struct reel_error *reel_word_model_create(struct reel_word_model **ret) REEL_MUST_CHECK;
-/* Forgets all. */
-void reel_word_model_reset(struct reel_word_model *model);
-void reel_word_model_destroy(struct reel_word_model *model);
+static inline uint8_t reel_word_high_index(uint64_t high)
+{
+	return (uint8_t)((high * 0x9E3779B97F4A7C15u) >> 56);
+}
+
+struct reel_columns {
+	struct reel_coder coder;
+	uint64_t previous_id, previous_time;
+	/* Which registers of the sample changed, and above them whether pc did. */
+	uint8_t changed[REEL_REGISTERS_MAX / 8 + 1];
+	struct reel_word_model model;
+};
+
+/* A word that is none of a region. */
+void reel_columns_encode_word(struct reel_columns *columns, uint64_t word,
+			      const struct reel_word_place *place);
+/* The words of a region that differ from `base`, from the top down, and the gaps between them; then
+ * they do not differ any more. */
+void reel_columns_encode_words(struct reel_columns *columns, const struct reel_word_walk *walk,
+			       uint8_t *base);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/bit_coder.h"
+#include "format/codec/dense_bits.h"
 
 void reel_bit_coder_encode_to(struct reel_bit_coder *coder, struct reel_buffer *out)
 {

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * COLUMNS (SPEC.md, section 6): what is alike of all samples stands together in
+ * streams, and words are tokens that zstd makes little of.
+ */
+#include <stdlib.h>
+
+#include "format/codec/columns.h"
+
+static struct reel_columns *columns_of(struct reel_coder *coder)
+{
+	return (struct reel_columns *)coder;
+}
+
+static struct reel_error *create(struct reel_coder **ret)
+{
+	struct reel_columns *columns = calloc(1, sizeof(*columns));
+
+	if (!columns)
+		return reel_error_no_memory();
+	columns->coder.operations = &reel_columns_operations;
+	*ret = &columns->coder;
+	return NULL;
+}
+
+static void destroy(struct reel_coder *coder)
+{
+	free(columns_of(coder));
+}
+
+static void forget(struct reel_columns *columns)
+{
+	struct reel_word_model *model = &columns->model;
+
+	/* A hostile file's many small blocks must not cost a megabyte each. */
+	if (model->n_touched > REEL_WORD_TOUCHED) {
+		memset(model->by_place, 0, sizeof(model->by_place));
+		memset(model->by_words, 0, sizeof(model->by_words));
+	}
+	for (uint32_t i = 0; i < model->n_touched && i < REEL_WORD_TOUCHED; i++) {
+		model->by_place[model->touched[0][i]] = 0;
+		model->by_words[model->touched[1][i]] = 0;
+	}
+	if (model->n_touched) {
+		memset(model->recent, 0, sizeof(model->recent));
+		memset(model->dictionary, 0, sizeof(model->dictionary));
+		memset(model->highs, 0, sizeof(model->highs));
+	}
+	model->n_touched = 0;
+	columns->previous_id = columns->previous_time = 0;
+}
+
+/* ---- encoding -------------------------------------------------------------------- */
+
+static void encode_begin(struct reel_coder *coder, const struct reel_sample_target *target)
+{
+	(void)target;
+	forget(columns_of(coder));
+}
+
+static void encode_head(struct reel_coder *coder, const struct reel_sample_head *head)
+{
+	struct reel_columns *columns = columns_of(coder);
+	struct reel_buffer *stream = &columns->coder.out[REEL_STREAM_HEAD];
+
+	reel_buffer_zigzag(stream, (int64_t)(head->id - columns->previous_id));
+	reel_buffer_uleb(stream, head->thread);
+	reel_buffer_uleb(stream, head->cpu);
+	reel_buffer_uleb(stream, head->event);
+	reel_buffer_uleb(stream, head->weight);
+	reel_buffer_u8(stream, (uint8_t)head->where);
+	reel_buffer_uleb(stream, head->flags);
+	reel_buffer_uleb(stream, head->parts);
+	reel_buffer_uleb(stream, head->n_regions);
+	reel_buffer_zigzag(&columns->coder.out[REEL_STREAM_TIME],
+			   (int64_t)(head->time - columns->previous_time));
+	columns->previous_id = head->id;
+	columns->previous_time = head->time;
+}
+
+static bool is_changed(const struct reel_columns *columns, size_t i)
+{
+	return columns->changed[i / 8] >> i % 8 & 1;
+}
+
+static void mark_changed(struct reel_columns *columns, size_t i)
+{
+	columns->changed[i / 8] |= (uint8_t)(1u << i % 8);
+}
+
+static void encode_pc(struct reel_coder *coder, const struct reel_sample *sample,
+		      const struct reel_thread_base *thread)
+{
+	struct reel_columns *columns = columns_of(coder);
+	const struct reel_register_slot *slots = sample->layout->slots;
+	size_t n = sample->layout->n_slots;
+	struct reel_word_place place = reel_pc_place(thread);
+
+	memset(columns->changed, 0, n / 8 + 1);
+	for (size_t i = 0; i < n; i++)
+		if (reel_sample_knows(sample, i) &&
+		    sample->values[i] !=
+			    reel_register_expected(thread, i, slots[i].size, sample->pc))
+			mark_changed(columns, i);
+	if (sample->pc != thread->pc)
+		mark_changed(columns, n);
+	reel_buffer_append(&columns->coder.out[REEL_STREAM_REGISTERS], columns->changed, n / 8 + 1);
+	if (is_changed(columns, n))
+		reel_columns_encode_word(columns, sample->pc, &place);
+}
+
+static void encode_place(struct reel_coder *coder, const struct reel_coder_region *region,
+			 const struct reel_region_base *base, uint64_t address, uint64_t size)
+{
+	struct reel_buffer *stream = &coder->out[REEL_STREAM_REGIONS];
+
+	(void)region;
+	reel_buffer_zigzag(stream, (int64_t)(address - base->address));
+	reel_buffer_zigzag(stream, (int64_t)(address + size - (base->address + base->size)));
+}
+
+static void encode_registers(struct reel_coder *coder, const struct reel_sample *sample,
+			     struct reel_thread_base *thread)
+{
+	struct reel_columns *columns = columns_of(coder);
+
+	for (size_t i = 0; i < sample->layout->n_slots; i++) {
+		uint64_t value = reel_sample_knows(sample, i) ? sample->values[i] : 0;
+
+		if (is_changed(columns, i)) {
+			struct reel_word_place place = reel_register_place(
+				sample, i, sample->layout->slots[i].size, thread->values[i]);
+
+			reel_columns_encode_word(columns, value, &place);
+		}
+		thread->values[i] = value;
+	}
+}
+
+static void encode_words(struct reel_coder *coder, const struct reel_coder_region *region,
+			 struct reel_word_walk *walk, uint8_t *base)
+{
+	(void)region;
+	reel_columns_encode_words(columns_of(coder), walk, base);
+}
+
+/* Streams end where their bytes do. */
+static void encode_undo(struct reel_coder *coder)
+{
+	(void)coder;
+}
+
+static void encode_end(struct reel_coder *coder)
+{
+	(void)coder;
+}
+
+/* ---- words, read ----------------------------------------------------------------- */
+
+static struct reel_cursor *stream_of(struct reel_columns *columns, enum reel_sample_stream stream)
+{
+	return &columns->coder.in[stream];
+}
+
+static struct reel_error *corrupt(const char *what)
+{
+	return reel_error_create(REEL_ERROR_CORRUPT, "%s", what);
+}
+
+static uint64_t take_known_word(struct reel_columns *columns)
+{
+	unsigned low = reel_cursor_u8(stream_of(columns, REEL_STREAM_KNOWN_LOW));
+	unsigned high = reel_cursor_u8(stream_of(columns, REEL_STREAM_KNOWN_HIGH));
+
+	if (high >= REEL_WORD_DICTIONARY >> 8) {
+		reel_cursor_fail(stream_of(columns, REEL_STREAM_KNOWN_HIGH));
+		return 0;
+	}
+	return columns->model.dictionary[high << 8 | low];
+}
+
+static uint64_t take_new_word(struct reel_columns *columns, bool has_high, unsigned bytes)
+{
+	struct reel_cursor *in = columns->coder.in, *raw = &in[REEL_STREAM_RAW];
+	uint64_t *highs = columns->model.highs, word;
+
+	if (has_high)
+		return highs[reel_cursor_u8(&in[REEL_STREAM_HIGH])] << 24 |
+		       reel_cursor_u8(&in[REEL_STREAM_LOW_0]) |
+		       (uint64_t)reel_cursor_u8(&in[REEL_STREAM_LOW_1]) << 8 |
+		       (uint64_t)reel_cursor_u8(&in[REEL_STREAM_LOW_2]) << 16;
+	word = bytes == 4 ? reel_cursor_u32(raw) : reel_cursor_u64(raw);
+	highs[reel_word_high_index(word >> 24)] = word >> 24;
+	return word;
+}
+
+static uint64_t take_word(struct reel_columns *columns, unsigned token,
+			  const struct reel_word_place *place,
+			  const struct reel_word_guesses *guesses)
+{
+	struct reel_word_model *model = &columns->model;
+	uint64_t word;
+
+	switch (token) {
+	case REEL_WORD_BY_PLACE:
+		return reel_word_of_guess(model->by_place[guesses->place], place);
+	case REEL_WORD_BY_WORDS:
+		return reel_word_of_guess(model->by_words[guesses->words], place);
+	case REEL_WORD_ZERO:
+		return 0;
+	case REEL_WORD_NEAR:
+		return place->address +
+		       (uint64_t)(int8_t)reel_cursor_u8(stream_of(columns, REEL_STREAM_NEAR)) *
+			       place->bytes;
+	case REEL_WORD_FAR:
+		return place->address +
+		       (uint64_t)reel_cursor_zigzag(stream_of(columns, REEL_STREAM_FAR)) *
+			       place->bytes;
+	case REEL_WORD_KNOWN:
+		word = take_known_word(columns);
+		break;
+	case REEL_WORD_HIGH:
+		word = take_new_word(columns, true, place->bytes);
+		break;
+	case REEL_WORD_RAW:
+		word = take_new_word(columns, false, place->bytes);
+		break;
+	default:
+		word = model->recent[token - REEL_WORD_RECENT_FIRST];
+		reel_word_model_use(model, word, token - REEL_WORD_RECENT_FIRST);
+		return word;
+	}
+	reel_word_model_use(model, word, REEL_WORD_RECENT - 1);
+	return word;
+}
+
+/* A word of `place->bytes`; a cursor fails where the bytes are not those of one. */
+static uint64_t decode_word(struct reel_columns *columns, const struct reel_word_place *place)
+{
+	struct reel_cursor *tokens = stream_of(columns, REEL_STREAM_TOKENS);
+	struct reel_word_guesses guesses = reel_word_guesses_at(place);
+	unsigned token = reel_cursor_u8(tokens);
+	uint64_t word;
+
+	if (token >= REEL_WORD_TOKENS) {
+		reel_cursor_fail(tokens);
+		return 0;
+	}
+	word = take_word(columns, token, place, &guesses);
+	if (place->bytes == 4)
+		word &= UINT32_MAX;
+	reel_word_model_learn(&columns->model, guesses, reel_word_relative(word, place));
+	return word;
+}
+
+static struct reel_error *check_words(const struct reel_columns *columns)
+{
+	for (size_t i = REEL_STREAM_GAPS; i <= REEL_STREAM_RAW; i++)
+		if (columns->coder.in[i].failed)
+			return corrupt("its words are not what words can be");
+	return NULL;
+}
+
+/* ---- decoding -------------------------------------------------------------------- */
+
+static struct reel_error *decode_begin(struct reel_coder *coder)
+{
+	forget(columns_of(coder));
+	return NULL;
+}
+
+static struct reel_error *decode_head(struct reel_coder *coder, struct reel_sample_head *ret)
+{
+	struct reel_columns *columns = columns_of(coder);
+	struct reel_cursor *stream = stream_of(columns, REEL_STREAM_HEAD);
+	struct reel_cursor *times = stream_of(columns, REEL_STREAM_TIME);
+
+	ret->id = columns->previous_id + (uint64_t)reel_cursor_zigzag(stream);
+	ret->thread = reel_cursor_uleb(stream);
+	ret->cpu = reel_cursor_uleb(stream);
+	ret->event = reel_cursor_uleb(stream);
+	ret->weight = reel_cursor_uleb(stream);
+	ret->where = reel_cursor_u8(stream);
+	ret->flags = reel_cursor_uleb(stream);
+	ret->parts = reel_cursor_uleb(stream);
+	ret->n_regions = reel_cursor_uleb(stream);
+	ret->time = columns->previous_time + (uint64_t)reel_cursor_zigzag(times);
+	columns->previous_id = ret->id;
+	columns->previous_time = ret->time;
+	return stream->failed || times->failed ? corrupt("ends within its head") : NULL;
+}
+
+/* Which registers changed, of those that are known; bit `n`, above which there is none, is pc's. */
+static struct reel_error *take_changed(struct reel_columns *columns,
+				       const struct reel_sample *sample)
+{
+	struct reel_cursor *stream = stream_of(columns, REEL_STREAM_REGISTERS);
+	size_t n = sample->layout->n_slots;
+	const uint8_t *changed = reel_cursor_take(stream, n / 8 + 1);
+
+	if (!changed)
+		return corrupt("ends within its registers");
+	memcpy(columns->changed, changed, n / 8 + 1);
+	for (size_t i = 0; i < n; i++)
+		if (is_changed(columns, i) && !reel_sample_knows(sample, i))
+			return corrupt("a register that is not known changes");
+	return changed[n / 8] >> n % 8 > 1 ? corrupt("a register that is not there changes") : NULL;
+}
+
+static struct reel_error *decode_pc(struct reel_coder *coder, const struct reel_sample *sample,
+				    const struct reel_thread_base *thread, uint64_t *ret)
+{
+	struct reel_columns *columns = columns_of(coder);
+	struct reel_word_place place = reel_pc_place(thread);
+	struct reel_error *error = take_changed(columns, sample);
+
+	if (error)
+		return error;
+	*ret = is_changed(columns, sample->layout->n_slots) ? decode_word(columns, &place)
+							    : thread->pc;
+	return check_words(columns);
+}
+
+static void decode_place(struct reel_coder *coder, const struct reel_coder_region *region,
+			 const struct reel_region_base *base, uint64_t *address_ret,
+			 uint64_t *size_ret)
+{
+	struct reel_cursor *stream = stream_of(columns_of(coder), REEL_STREAM_REGIONS);
+
+	(void)region;
+	*address_ret = base->address + (uint64_t)reel_cursor_zigzag(stream);
+	*size_ret =
+		base->address + base->size + (uint64_t)reel_cursor_zigzag(stream) - *address_ret;
+}
+
+static struct reel_error *decode_registers(struct reel_coder *coder,
+					   const struct reel_sample *sample,
+					   struct reel_thread_base *thread)
+{
+	struct reel_columns *columns = columns_of(coder);
+
+	for (size_t i = 0; i < sample->layout->n_slots; i++) {
+		unsigned size = sample->layout->slots[i].size;
+		uint64_t value = reel_register_expected(thread, i, size, sample->pc);
+
+		if (!reel_sample_knows(sample, i)) {
+			value = 0;
+		} else if (is_changed(columns, i)) {
+			struct reel_word_place place =
+				reel_register_place(sample, i, size, thread->values[i]);
+
+			value = decode_word(columns, &place);
+		}
+		thread->values[i] = value;
+	}
+	return check_words(columns);
+}
+
+static struct reel_error *decode_words(struct reel_coder *coder,
+				       const struct reel_coder_region *region,
+				       struct reel_word_walk *walk, uint8_t *bytes)
+{
+	struct reel_columns *columns = columns_of(coder);
+	struct reel_cursor *gaps = stream_of(columns, REEL_STREAM_GAPS);
+	unsigned size = walk->place.bytes;
+	size_t at = walk->end;
+	bool first = true;
+
+	(void)region;
+	while (at > walk->start) {
+		uint64_t left = (at - walk->start) / size, same = reel_cursor_uleb(gaps), changed;
+
+		if (gaps->failed || same > left || (!same && !first))
+			return corrupt("a gap between its words is malformed");
+		at -= same * size;
+		first = false;
+		if (at == walk->start)
+			break;
+		changed = reel_cursor_uleb(gaps);
+		if (gaps->failed || !changed || changed > left - same)
+			return corrupt("a gap between its words is malformed");
+		reel_word_walk_to(walk, at - size);
+		for (; changed; changed--) {
+			uint64_t word = decode_word(columns, &walk->place);
+
+			at -= size;
+			reel_store_target(bytes + at, size, walk->big_endian, word);
+			reel_word_walk_down(walk, word);
+		}
+		/* Once a run: what failed gives zeros. */
+		if (stream_of(columns, REEL_STREAM_TOKENS)->failed)
+			break;
+	}
+	return check_words(columns);
+}
+
+const struct reel_coder_operations reel_columns_operations = {
+	.record = REEL_RECORD_COLUMNS,
+	.samples_max = UINT64_MAX,
+	.create = create,
+	.destroy = destroy,
+	.encode_begin = encode_begin,
+	.encode_head = encode_head,
+	.encode_pc = encode_pc,
+	.encode_place = encode_place,
+	.encode_registers = encode_registers,
+	.encode_words = encode_words,
+	.encode_undo = encode_undo,
+	.encode_end = encode_end,
+	.decode_begin = decode_begin,
+	.decode_head = decode_head,
+	.decode_pc = decode_pc,
+	.decode_place = decode_place,
+	.decode_registers = decode_registers,
+	.decode_words = decode_words,
+};

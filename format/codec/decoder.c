@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * SAMPLE_LAYOUT, COLUMNS and DENSE to samples, as far as both have it in common: SPEC.md,
+ * section 6. The bytes are hostile: every count is checked against the limits and against what is
+ * left of the payload before memory is taken for it; what a sample stands for is bounded by the
+ * regions' sizes, which the block's header bounds, and by the bytes of the streams.
+ */
+#include <stdlib.h>
+
+#include "format/codec/coder.h"
+#include "format/schema.h"
+
+/* A growing array that is used again for every sample. */
+struct array {
+	void *items;
+	size_t capacity;
+};
+
+struct reel_sample_decoder {
+	struct reel_thread_table threads;
+	struct reel_record_sample_layout layouts[REEL_LAYOUTS_MAX];
+	size_t n_layouts;
+	/* Bytes that regions may still have in this block. */
+	uint64_t expanded_left;
+	/* What the decoded sample points to. */
+	struct reel_region regions[REEL_REGIONS_MAX];
+	struct array missing[REEL_REGIONS_MAX]; /* of struct reel_range */
+	struct array kernel_chain, frame_chain; /* of uint64_t */
+
+	/* Of each encoding; NULL until there is a record of it. */
+	struct reel_coder *coders[REEL_ENCODINGS];
+	/* The record that is being decoded. */
+	struct reel_coder *coder;
+	uint64_t n_samples, next_sample;
+	bool in_samples;
+	uint8_t words[REEL_REGIONS_MAX]; /* each region's `words` */
+};
+
+static struct reel_error *corrupt(const char *what)
+{
+	return reel_error_create(REEL_ERROR_CORRUPT, "%s", what);
+}
+
+static struct reel_error *ends_within(const char *what)
+{
+	return reel_error_create(REEL_ERROR_CORRUPT, "ends within its %s", what);
+}
+
+struct reel_error *reel_sample_decoder_create(struct reel_sample_decoder **ret)
+{
+	struct reel_sample_decoder *decoder = calloc(1, sizeof(*decoder));
+
+	if (!decoder)
+		return reel_error_no_memory();
+	reel_thread_table_init(&decoder->threads);
+	*ret = decoder;
+	return NULL;
+}
+
+void reel_sample_decoder_reset(struct reel_sample_decoder *decoder, uint64_t expanded_size)
+{
+	reel_thread_table_reset(&decoder->threads);
+	decoder->in_samples = false;
+	while (decoder->n_layouts)
+		free((void *)decoder->layouts[--decoder->n_layouts].slots);
+	decoder->expanded_left = expanded_size;
+}
+
+void reel_sample_decoder_destroy(struct reel_sample_decoder *decoder)
+{
+	if (!decoder)
+		return;
+	reel_sample_decoder_reset(decoder, 0);
+	reel_thread_table_free(&decoder->threads);
+	for (size_t i = 0; i < REEL_REGIONS_MAX; i++)
+		free(decoder->missing[i].items);
+	for (size_t i = 0; i < REEL_ENCODINGS; i++)
+		if (decoder->coders[i])
+			decoder->coders[i]->operations->destroy(decoder->coders[i]);
+	free(decoder->kernel_chain.items);
+	free(decoder->frame_chain.items);
+	free(decoder);
+}
+
+/* Room for `n` items; their former content is lost. */
+static bool array_reserve(struct array *array, size_t n, size_t item_size)
+{
+	void *items;
+
+	if (n <= array->capacity)
+		return true;
+	items = malloc(n * item_size);
+	if (!items)
+		return false;
+	free(array->items);
+	array->items = items;
+	array->capacity = n;
+	return true;
+}
+
+/* ---- layouts ---------------------------------------------------------------- */
+
+/* n_layouts if there is none of that id. */
+static size_t find_layout(const struct reel_sample_decoder *decoder, uint64_t id)
+{
+	size_t i = 0;
+
+	/* A writer of ours numbers them so. */
+	if (id < decoder->n_layouts && decoder->layouts[id].id == id)
+		return id;
+	while (i < decoder->n_layouts && decoder->layouts[i].id != id)
+		i++;
+	return i;
+}
+
+static struct reel_error *decode_slots(struct reel_cursor *cursor, struct reel_register_slot *slots,
+				       size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t dwarf = reel_cursor_uleb(cursor);
+		uint8_t size = reel_cursor_u8(cursor);
+
+		if (cursor->failed)
+			return ends_within("registers");
+		if (dwarf > UINT16_MAX)
+			return corrupt("a register's number exceeds 65535");
+		if (size != 4 && size != 8)
+			return corrupt("a register is neither of 4 nor of 8 bytes");
+		slots[i] = (struct reel_register_slot){ (uint16_t)dwarf, size };
+	}
+	return NULL;
+}
+
+struct reel_error *reel_sample_decode_layout(struct reel_sample_decoder *decoder,
+					     const struct reel_record_frame *frame)
+{
+	struct reel_cursor cursor = frame->payload;
+	uint64_t id = reel_cursor_uleb(&cursor);
+	uint64_t n = reel_cursor_uleb(&cursor);
+	_cleanup_free_ struct reel_register_slot *slots = NULL;
+	struct reel_error *error;
+
+	if (cursor.failed)
+		return ends_within("head");
+	if (n > REEL_REGISTERS_MAX)
+		return corrupt("the layout has more than 256 registers");
+	if (decoder->n_layouts == REEL_LAYOUTS_MAX)
+		return corrupt("the block has more than 256 layouts");
+	if (find_layout(decoder, id) < decoder->n_layouts)
+		return corrupt("the layout's id is defined twice in the block");
+	slots = malloc(n * sizeof(*slots) + 1);
+	if (!slots)
+		return reel_error_no_memory();
+	error = decode_slots(&cursor, slots, n);
+	if (error)
+		return error;
+	decoder->layouts[decoder->n_layouts++] = (struct reel_record_sample_layout){ id, n, slots };
+	slots = NULL;
+	return NULL;
+}
+
+const struct reel_record_sample_layout *reel_sample_decoder_last_layout(
+	const struct reel_sample_decoder *decoder)
+{
+	return decoder->n_layouts ? &decoder->layouts[decoder->n_layouts - 1] : NULL;
+}
+
+static struct reel_cursor *stream_of(struct reel_sample_decoder *decoder,
+				     enum reel_sample_stream stream)
+{
+	return &decoder->coder->in[stream];
+}
+
+/* ---- regions -------------------------------------------------------------------- */
+
+/*
+ * Takes a gap and a size off the cursor; *end is the end of the range before, and becomes
+ * this one's.  NULL if the range ascends within `limit` bytes, else what is wrong.
+ */
+static const char *decode_range(struct reel_cursor *cursor, uint64_t limit, uint64_t *end,
+				struct reel_range *ret)
+{
+	uint64_t gap = reel_cursor_uleb(cursor);
+	uint64_t size = reel_cursor_uleb(cursor);
+
+	if (cursor->failed)
+		return "ends within its regions";
+	if (!size)
+		return "a missing range is empty";
+	if (gap > limit - *end || size > limit - *end - gap)
+		return "a missing range exceeds the region";
+	*ret = (struct reel_range){ *end + gap, size };
+	*end += gap + size;
+	return NULL;
+}
+
+static struct reel_error *decode_missing(struct reel_cursor *cursor, struct array *array,
+					 struct reel_region *region)
+{
+	uint64_t n = reel_cursor_uleb(cursor), end = 0;
+	struct reel_range *ranges;
+
+	if (n > REEL_MISSING_MAX)
+		return corrupt("a region has more than 8192 missing ranges");
+	/* Each has two bytes at least. */
+	if (cursor->failed || n > reel_cursor_left(cursor) / 2)
+		return ends_within("missing ranges");
+	if (!array_reserve(array, n, sizeof(*ranges)))
+		return reel_error_no_memory();
+	ranges = array->items;
+	for (size_t i = 0; i < n; i++) {
+		const char *problem = decode_range(cursor, region->size, &end, &ranges[i]);
+
+		if (problem)
+			return corrupt(problem);
+	}
+	region->missing = ranges;
+	region->n_missing = n;
+	return NULL;
+}
+
+static bool missing_are_zero(const struct reel_region *region)
+{
+	for (size_t i = 0; i < region->n_missing; i++) {
+		if (!reel_bytes_are_zero(region->bytes + region->missing[i].offset,
+					 region->missing[i].size))
+			return false;
+	}
+	return true;
+}
+
+/* Takes the region's size off what the block's header allows. */
+static struct reel_error *check_region(struct reel_sample_decoder *decoder, uint64_t address,
+				       uint64_t size)
+{
+	if (size > REEL_REGION_SIZE_MAX)
+		return corrupt("a region exceeds 16 MiB");
+	if (!reel_region_fits(address, size))
+		return corrupt("a region's end exceeds 2^64");
+	if (size > decoder->expanded_left)
+		return corrupt("the regions exceed the block's expanded size");
+	decoder->expanded_left -= size;
+	return NULL;
+}
+
+static struct reel_error *decode_place(struct reel_sample_decoder *decoder,
+				       const struct reel_coder_region *which,
+				       const struct reel_thread_base *thread)
+{
+	struct reel_cursor *cursor = stream_of(decoder, REEL_STREAM_REGIONS);
+	struct reel_region *region = &decoder->regions[which->index];
+	uint8_t words;
+	struct reel_error *error;
+	uint64_t size;
+
+	*region = (struct reel_region){ .kind = reel_cursor_u8(cursor) };
+	decoder->words[which->index] = words = reel_cursor_u8(cursor);
+	decoder->coder->operations->decode_place(
+		decoder->coder, which, &thread->regions[which->index], &region->address, &size);
+	if (cursor->failed)
+		return ends_within("regions");
+	if ((words & ~REEL_WORDS_BIG_ENDIAN) != 4 && (words & ~REEL_WORDS_BIG_ENDIAN) != 8)
+		return corrupt("a region's words are neither of 4 nor of 8 bytes");
+	error = check_region(decoder, region->address, size);
+	region->size = size;
+	return error ? error : decode_missing(cursor, &decoder->missing[which->index], region);
+}
+
+static bool take_bytes(struct reel_cursor *cursor, uint8_t *ret, size_t size)
+{
+	const uint8_t *bytes = reel_cursor_take(cursor, size);
+
+	if (bytes && size)
+		memcpy(ret, bytes, size);
+	return bytes != NULL;
+}
+
+static struct reel_error *decode_words(struct reel_sample_decoder *decoder,
+				       const struct reel_coder_region *which,
+				       struct reel_region_base *base)
+{
+	struct reel_cursor *raw = stream_of(decoder, REEL_STREAM_RAW);
+	struct reel_region *region = &decoder->regions[which->index];
+	unsigned words = decoder->words[which->index];
+	uint8_t *bytes = reel_region_base_move(base, region->address, region->size);
+	struct reel_word_walk walk = {
+		.bytes = bytes,
+		.address = region->address,
+		.big_endian = words & REEL_WORDS_BIG_ENDIAN,
+		.place = { .stack = region->address,
+			   .size = region->size,
+			   .bytes = words & ~REEL_WORDS_BIG_ENDIAN },
+	};
+	struct reel_error *error;
+
+	if (!bytes)
+		return reel_error_no_memory();
+	reel_words_of_region(region->address, region->size, walk.place.bytes, &walk.start,
+			     &walk.end);
+	if (!take_bytes(raw, bytes + walk.end, region->size - walk.end))
+		return ends_within("regions");
+	error = decoder->coder->operations->decode_words(decoder->coder, which, &walk, bytes);
+	if (error)
+		return error;
+	if (!take_bytes(raw, bytes, walk.start))
+		return ends_within("regions");
+	region->bytes = bytes;
+	return missing_are_zero(region) ? NULL : corrupt("bytes of a missing range are not 0");
+}
+
+/* ---- samples -------------------------------------------------------------------- */
+
+/* Which registers there are, and pc. */
+static struct reel_error *begin_registers(struct reel_sample_decoder *decoder,
+					  struct reel_thread_base *thread, struct reel_sample *ret)
+{
+	struct reel_cursor *cursor = stream_of(decoder, REEL_STREAM_REGISTERS);
+	size_t position = find_layout(decoder, reel_cursor_uleb(cursor)), n;
+	struct reel_error *error;
+
+	if (cursor->failed)
+		return ends_within("registers");
+	if (position == decoder->n_layouts)
+		return corrupt("its layout is not defined in the block");
+	ret->layout = &decoder->layouts[position];
+	n = ret->layout->n_slots;
+	ret->known = reel_cursor_take(cursor, (n + 7) / 8);
+	if (cursor->failed)
+		return ends_within("registers");
+	if (n % 8 && ret->known[n / 8] >> n % 8)
+		return corrupt("a register that is not there is known");
+	error = reel_thread_base_set_layout(thread, (uint32_t)position + 1, n);
+	if (error)
+		return error;
+	return decoder->coder->operations->decode_pc(decoder->coder, ret, thread, &ret->pc);
+}
+
+static struct reel_error *end_registers(struct reel_sample_decoder *decoder,
+					struct reel_thread_base *thread, struct reel_sample *ret)
+{
+	struct reel_error *error =
+		decoder->coder->operations->decode_registers(decoder->coder, ret, thread);
+
+	ret->values = thread->values;
+	thread->pc = ret->pc;
+	return error;
+}
+
+static struct reel_error *decode_chain(struct reel_cursor *cursor, struct array *array,
+				       const uint64_t **ret, size_t *n_ret)
+{
+	uint64_t n = reel_cursor_uleb(cursor), address = 0;
+	uint64_t *chain;
+
+	if (n > REEL_CHAIN_MAX)
+		return corrupt("a chain has more than 65536 addresses");
+	if (cursor->failed || n > reel_cursor_left(cursor))
+		return ends_within("chains");
+	if (!array_reserve(array, n, sizeof(*chain)))
+		return reel_error_no_memory();
+	chain = array->items;
+	for (size_t i = 0; i < n; i++) {
+		address += (uint64_t)reel_cursor_zigzag(cursor);
+		chain[i] = address;
+	}
+	*ret = chain;
+	*n_ret = n;
+	return cursor->failed ? ends_within("chains") : NULL;
+}
+
+static struct reel_error *decode_kernel_frame(struct reel_cursor *cursor,
+					      struct reel_thread_base *thread,
+					      struct reel_sample *ret)
+{
+	struct reel_kernel_frame *frame = &ret->kernel_frame;
+	const uint64_t *chain = ret->kernel_chain;
+	size_t n = ret->n_kernel_chain;
+
+	frame->pc = reel_chain_get(chain, n, 0) + (uint64_t)reel_cursor_zigzag(cursor);
+	frame->sp = thread->kernel_sp + (uint64_t)reel_cursor_zigzag(cursor);
+	frame->fp = frame->sp + (uint64_t)reel_cursor_zigzag(cursor);
+	frame->return_address = reel_chain_get(chain, n, 1) + (uint64_t)reel_cursor_zigzag(cursor);
+	if (cursor->failed)
+		return ends_within("kernel frame");
+	thread->kernel_sp = frame->sp;
+	ret->has_kernel_frame = true;
+	return NULL;
+}
+
+static struct reel_error *decode_chains(struct reel_sample_decoder *decoder, uint64_t parts,
+					struct reel_thread_base *thread, struct reel_sample *ret)
+{
+	struct reel_cursor *cursor = stream_of(decoder, REEL_STREAM_CHAINS);
+	struct reel_error *error = NULL;
+
+	if (parts & REEL_PART_KERNEL_CHAIN)
+		error = decode_chain(cursor, &decoder->kernel_chain, &ret->kernel_chain,
+				     &ret->n_kernel_chain);
+	if (!error && parts & REEL_PART_FRAME_CHAIN)
+		error = decode_chain(cursor, &decoder->frame_chain, &ret->frame_chain,
+				     &ret->n_frame_chain);
+	if (!error && parts & REEL_PART_KERNEL_FRAME)
+		error = decode_kernel_frame(cursor, thread, ret);
+	return error;
+}
+
+static struct reel_error *decode_head(struct reel_sample_decoder *decoder, uint64_t *parts_ret,
+				      struct reel_sample *ret)
+{
+	struct reel_sample_head head = { 0 };
+	struct reel_error *error = decoder->coder->operations->decode_head(decoder->coder, &head);
+
+	if (error)
+		return error;
+	if (head.where > UINT8_MAX)
+		return corrupt("where it was taken is more than a byte");
+	if (head.n_regions > REEL_REGIONS_MAX)
+		return corrupt("it has more than 16 regions");
+	if (head.parts & ~(uint64_t)REEL_PARTS_KNOWN)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "it has parts (0x%llx) that this program does not know",
+					 (unsigned long long)head.parts);
+	*parts_ret = head.parts;
+	*ret = (struct reel_sample){
+		.id = head.id,
+		.thread = head.thread,
+		.cpu = head.cpu,
+		.event = head.event,
+		.weight = head.weight,
+		.where = head.where,
+		.flags = head.flags,
+		.time = head.time,
+		.regions = decoder->regions,
+		.n_regions = head.n_regions,
+	};
+	return NULL;
+}
+
+/* Pc tells where regions lie, and these tell registers. */
+static struct reel_error *decode_body(struct reel_sample_decoder *decoder, uint64_t parts,
+				      struct reel_thread_base *thread, struct reel_sample *ret)
+{
+	struct reel_coder_region region = { .pc_before = thread->pc };
+	struct reel_error *error = reel_thread_base_set_regions(thread, ret->n_regions);
+	size_t *i = &region.index;
+
+	if (!error && parts & REEL_PART_REGISTERS)
+		error = begin_registers(decoder, thread, ret);
+	region.pc = ret->pc;
+	for (*i = 0; !error && *i < ret->n_regions; ++*i)
+		error = decode_place(decoder, &region, thread);
+	if (!error && ret->layout)
+		error = end_registers(decoder, thread, ret);
+	for (*i = 0; !error && *i < ret->n_regions; ++*i)
+		error = decode_words(decoder, &region, &thread->regions[*i]);
+	return error ? error : decode_chains(decoder, parts, thread, ret);
+}
+
+static struct reel_error *decode_sample(struct reel_sample_decoder *decoder,
+					struct reel_sample *ret)
+{
+	struct reel_thread_base *thread;
+	struct reel_error *error;
+	uint64_t parts;
+
+	error = decode_head(decoder, &parts, ret);
+	if (!error)
+		error = reel_thread_table_get(&decoder->threads, ret->thread, &thread);
+	if (error)
+		return error;
+	ret->thread_index = (uint32_t)(thread - decoder->threads.bases);
+	return decode_body(decoder, parts, thread, ret);
+}
+
+/* Behind the last sample. */
+static struct reel_error *end(struct reel_sample_decoder *decoder)
+{
+	decoder->in_samples = false;
+	reel_thread_table_reset(&decoder->threads);
+	for (size_t i = 0; i < REEL_STREAMS; i++)
+		if (reel_cursor_left(&decoder->coder->in[i]))
+			return corrupt("bytes are left behind its last sample");
+	return NULL;
+}
+
+/* ---- the record --------------------------------------------------------------- */
+
+static struct reel_error *choose_coder(struct reel_sample_decoder *decoder, uint64_t record)
+{
+	const struct reel_coder_operations *const operations[REEL_ENCODINGS] = {
+		[REEL_COLUMNS] = &reel_columns_operations,
+		[REEL_DENSE] = &reel_dense_operations,
+	};
+	struct reel_error *error = NULL;
+	size_t i = 0;
+
+	while (operations[i]->record != record)
+		i++;
+	if (!decoder->coders[i])
+		error = operations[i]->create(&decoder->coders[i]);
+	decoder->coder = decoder->coders[i];
+	return error;
+}
+
+struct reel_error *reel_samples_begin(struct reel_sample_decoder *decoder,
+				      const struct reel_record_frame *frame)
+{
+	struct reel_cursor cursor = frame->payload;
+	struct reel_error *error = choose_coder(decoder, frame->id);
+
+	if (error)
+		return error;
+	decoder->n_samples = reel_cursor_uleb(&cursor);
+	if (decoder->n_samples > decoder->coder->operations->samples_max)
+		return reel_error_create(
+			REEL_ERROR_CORRUPT, "it has more than %llu samples",
+			(unsigned long long)decoder->coder->operations->samples_max);
+	for (size_t i = 0; i < REEL_STREAMS; i++) {
+		uint64_t size = reel_cursor_uleb(&cursor);
+		const uint8_t *bytes = reel_cursor_take(&cursor, size);
+
+		if (cursor.failed)
+			return ends_within("streams");
+		decoder->coder->in[i] = reel_cursor(bytes, size);
+	}
+	error = decoder->coder->operations->decode_begin(decoder->coder);
+	if (error)
+		return error;
+	reel_thread_table_reset(&decoder->threads);
+	decoder->next_sample = 0;
+	decoder->in_samples = true;
+	return NULL;
+}
+
+bool reel_samples_left(const struct reel_sample_decoder *decoder)
+{
+	return decoder->in_samples;
+}
+
+struct reel_error *reel_samples_next(struct reel_sample_decoder *decoder, struct reel_sample *ret,
+				     bool *found_ret)
+{
+	struct reel_error *error;
+
+	*found_ret = decoder->next_sample < decoder->n_samples;
+	if (!*found_ret)
+		return end(decoder);
+	error = decode_sample(decoder, ret);
+	if (error) {
+		decoder->in_samples = false;
+		return reel_error_prefix(error, "sample %llu",
+					 (unsigned long long)decoder->next_sample);
+	}
+	decoder->next_sample++;
+	return NULL;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* DENSE: what a sample has besides words, decision by decision (SPEC.md, section 6). */
+#ifndef FORMAT_CODEC_DENSE_HEAD_H
+#define FORMAT_CODEC_DENSE_HEAD_H
+
+#include "format/codec/coder.h"
+#include "format/codec/dense_numbers.h"
+
+#define REEL_DENSE_CPUS 256
+
+/* Zeroed, but for the period, it has seen none. */
+struct reel_dense_heads {
+	uint64_t period; /* ns between samples of a CPU, 0 if they come at any time */
+	struct reel_sample_head last;
+	uint64_t periods;  /* between the last sample's time and the one it was foreseen from */
+	unsigned lateness; /* how many bits */
+	struct {
+		uint64_t thread, time; /* foreseen from these */
+	} cpus[REEL_DENSE_CPUS];
+};
+
+void reel_dense_head_encode(struct reel_dense_heads *heads, struct reel_number_coder *numbers,
+			    const struct reel_sample_head *head);
+void reel_dense_head_decode(struct reel_dense_heads *heads, struct reel_number_coder *numbers,
+			    struct reel_sample_head *ret);
+
+/* Where a region lies, as the thread's one with the same index, `base`, did. */
+void reel_dense_place_encode(struct reel_number_coder *numbers,
+			     const struct reel_coder_region *region,
+			     const struct reel_region_base *base, uint64_t address, uint64_t size);
+void reel_dense_place_decode(struct reel_number_coder *numbers,
+			     const struct reel_coder_region *region,
+			     const struct reel_region_base *base, uint64_t *address_ret,
+			     uint64_t *size_ret);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DENSE: the words of registers and stacks, decision by decision (SPEC.md, section 6).
+ * Two to five times smaller than COLUMNS' tokens where stacks are scrubbed, for ten times the CPU.
+ */
+#ifndef FORMAT_CODEC_DENSE_WORDS_H
+#define FORMAT_CODEC_DENSE_WORDS_H
+
+#include "format/codec/coder.h"
+
+struct reel_dense_words;
+
+struct reel_error *reel_dense_words_create(struct reel_dense_words **ret) REEL_MUST_CHECK;
+void reel_dense_words_destroy(struct reel_dense_words *words);
+
+/* Forgets all; what is coded from now on goes to `out`. */
+void reel_dense_words_encode_to(struct reel_dense_words *words, struct reel_buffer *out);
+/* Behind the last word. */
+void reel_dense_words_finish(struct reel_dense_words *words);
+/* Forgets all; the cursor fails where it is not what words can be. */
+void reel_dense_words_decode_from(struct reel_dense_words *words, struct reel_cursor *in);
+/* What numbers between words are coded with. */
+struct reel_number_coder *reel_dense_words_numbers(struct reel_dense_words *words);
+
+/* The pc of a sample; `thread` is as in its thread's last one. */
+void reel_dense_words_encode_pc(struct reel_dense_words *words, uint64_t pc,
+				const struct reel_thread_base *thread);
+uint64_t reel_dense_words_decode_pc(struct reel_dense_words *words,
+				    const struct reel_thread_base *thread);
+
+/* The registers that are known; the thread's become theirs. */
+void reel_dense_words_encode_registers(struct reel_dense_words *words,
+				       const struct reel_sample *sample,
+				       struct reel_thread_base *thread);
+/* pc, the regions' addresses, the layout and `known` are there. */
+void reel_dense_words_decode_registers(struct reel_dense_words *words,
+				       const struct reel_sample *sample,
+				       struct reel_thread_base *thread);
+
+/* A region's words; `base` becomes them. */
+void reel_dense_words_encode_region(struct reel_dense_words *words,
+				    const struct reel_coder_region *region,
+				    struct reel_word_walk *walk, uint8_t *base);
+/* Over walk->bytes, which are the base's; false where they are not what words can be. */
+bool reel_dense_words_decode_region(struct reel_dense_words *words,
+				    const struct reel_coder_region *region,
+				    struct reel_word_walk *walk, uint8_t *bytes);
+
+#endif
