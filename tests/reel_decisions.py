@@ -1,4 +1,4 @@
-"""Decisions and numbers of DENSE, from SPEC.md section 6: a part of reel_reader.py, see
+"""Decisions and numbers of DENSE, from SPEC.md annex A: a part of reel_reader.py, see
 there."""
 
 from reel_records import MASK

@@ -1,4 +1,4 @@
-"""DENSE, from SPEC.md section 6: a part of reel_reader.py, see there."""
+"""DENSE, from SPEC.md annex A: a part of reel_reader.py, see there."""
 
 from reel_decisions import GOLDEN, Decisions, Table, mixed
 from reel_records import MASK, MAX_REGIONS, corrupt

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A binary range coder: decisions, each with the probability that was foreseen for it, to bytes
- * and back (SPEC.md, section 6, "Decisions").  Encoder and decoder run the same code, so that what
+ * and back (SPEC.md, annex A.2).  Encoder and decoder run the same code, so that what
  * they foresee is the same; in integers, so that it is on every CPU.
  */
 #ifndef FORMAT_CODEC_DENSE_BITS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DENSE: what a sample has besides words, decision by decision (SPEC.md, section 6). */
+/* DENSE: what a sample has besides words, decision by decision (SPEC.md, annex A). */
 #ifndef FORMAT_CODEC_DENSE_HEAD_H
 #define FORMAT_CODEC_DENSE_HEAD_H
 

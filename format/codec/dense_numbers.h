@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers as decisions (SPEC.md, section 6, "Numbers"): each bit is foreseen in three contexts.
+ * Numbers as decisions (SPEC.md, annex A.3): each bit is foreseen in three contexts.
  * All functions that have `decoding` run in both directions: what they return is what the decoder
  * finds, and what they are given, which it does not know, does not matter to it.
  */

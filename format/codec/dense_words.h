@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DENSE: the words of registers and stacks, decision by decision (SPEC.md, section 6).
+ * DENSE: the words of registers and stacks, decision by decision (SPEC.md, annex A).
  * Two to five times smaller than COLUMNS' tokens where stacks are scrubbed, for ten times the CPU.
  */
 #ifndef FORMAT_CODEC_DENSE_WORDS_H
