@@ -18,6 +18,7 @@
 #include "tests/support/or_exit.h"
 
 struct repeating {
+	struct reel_sample_target target;
 	struct reel_reader *reader;
 	struct reel_block_reader *block_reader;
 	struct reel_writer *writer;
@@ -73,6 +74,14 @@ static void visit_blocks(struct repeating *repeating, bool samples,
 	}
 }
 
+static void find_target(struct repeating *repeating, const struct reel_block_item *item)
+{
+	if (item->kind != REEL_ITEM_RECORD || item->record.id != REEL_RECORD_CAPTURE)
+		return;
+	repeating->target.word_bits = (unsigned)item->record.capture.word_bits;
+	repeating->target.big_endian = item->record.capture.byte_order == REEL_BYTE_ORDER_BIG;
+}
+
 static void copy_side(struct repeating *repeating, const struct reel_block_item *item)
 {
 	struct reel_record record = item->record;
@@ -126,6 +135,8 @@ int main(int argc, char **argv)
 	fd = open(argv[3], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
 		err(1, "%s", argv[3]);
+	visit_blocks(&repeating, false, find_target);
+	options.target = repeating.target;
 	check(reel_writer_create(fd, argv[3], &options, NULL, &repeating.writer));
 	visit_blocks(&repeating, false, copy_side);
 	check(reel_writer_flush(repeating.writer));

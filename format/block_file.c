@@ -12,7 +12,6 @@
 #include "format/block_file.h"
 #include "format/cipher.h"
 #include "format/codec/samples.h"
-#include "format/recode.h"
 #include "format/schema.h"
 
 #define LEVEL_DEFAULT 3
@@ -23,9 +22,7 @@ struct reel_block_file {
 	int fd;
 	struct reel_block_file_options options; /* the name is the file's own */
 	ZSTD_CCtx *zstd;
-	int level;		      /* that zstd has now */
-	struct reel_recoder *recoder; /* NULL: blocks are not dense */
-	bool hurries;
+	int level; /* that zstd has now */
 	/* A block as it is written: header and payload. */
 	struct reel_buffer output;
 	uint8_t header[REEL_FILE_HEADER_SIZE]; /* the file's */
@@ -143,7 +140,6 @@ static struct reel_error *create_cipher(struct reel_block_file *file,
 
 void reel_block_file_limit_level(struct reel_block_file *file, int level)
 {
-	file->hurries = level < file->options.level;
 	if (level > file->options.level)
 		level = file->options.level;
 	/* If it cannot be set the one before stays, which is right, too. */
@@ -170,8 +166,6 @@ struct reel_error *reel_block_file_create(int fd, const struct reel_block_file_o
 	pthread_mutex_init(&file->mutex, NULL);
 	file->options.name = strdup(options->name);
 	error = file->options.name ? create_zstd(file) : reel_error_no_memory();
-	if (!error && options->dense)
-		error = reel_recoder_create(&file->recoder);
 	make_header(file, options->recipients);
 	if (!error)
 		error = create_cipher(file, options->recipients);
@@ -213,7 +207,6 @@ void reel_block_file_release(struct reel_block_file *file)
 	if (file->options.owns_fd && file->fd >= 0)
 		close(file->fd);
 	ZSTD_freeCCtx(file->zstd);
-	reel_recoder_destroy(file->recoder);
 	reel_buffer_free(&file->output);
 	reel_buffer_free(&file->index.raw);
 	reel_buffer_free(&file->keys.raw);
@@ -474,8 +467,8 @@ struct reel_error *reel_block_file_begin(struct reel_block_file *file)
 	return file->keys.records ? reel_block_file_write(file, &file->keys) : NULL;
 }
 
-static struct reel_error *write_block(struct reel_block_file *file,
-				      const struct reel_raw_block *block)
+struct reel_error *reel_block_file_write(struct reel_block_file *file,
+					 const struct reel_raw_block *block)
 {
 	uint64_t offset = file->bytes;
 	struct reel_block_header header = {
@@ -504,26 +497,6 @@ static struct reel_error *write_block(struct reel_block_file *file,
 	file->sequence++;
 	count(file, 1, block->samples);
 	return NULL;
-}
-
-struct reel_error *reel_block_file_write(struct reel_block_file *file,
-					 const struct reel_raw_block *block)
-{
-	const struct reel_raw_block *given = block;
-
-	if (file->recoder && !file->hurries && block->has_ends) {
-		struct reel_error *error = reel_recode(file->recoder, block, &block);
-
-		/* What there is no memory for is written as it is. */
-		if (error && reel_error_code(error) != REEL_ERROR_NO_MEMORY)
-			return reel_error_prefix(error, "writing %s", file->options.name);
-		reel_error_destroy(error);
-		/* Samples that tell nothing new take less than the decisions that they are made of
-		 * may. */
-		if (is_too_dense(block, block->raw.size))
-			block = given;
-	}
-	return write_block(file, block);
 }
 
 struct reel_error *reel_block_file_finish(struct reel_block_file *file)

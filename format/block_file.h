@@ -27,7 +27,6 @@ struct reel_raw_block {
 	/* Where the streams of its samples end in `raw`, if it has one. */
 	bool has_ends;
 	size_t ends[REEL_STREAMS];
-	struct reel_sample_target target;
 };
 
 /* Empties it; its memory and its type stay. */
@@ -42,7 +41,6 @@ struct reel_block_file;
 struct reel_block_file_options {
 	const char *name; /* for messages */
 	int level;	  /* zstd's */
-	bool dense;	  /* COLUMNS become DENSE */
 	/* `fd` is closed by reel_block_file_finish, or with the file. */
 	bool owns_fd;
 	/* Encrypt to these; NULL or none: do not. Needed by reel_block_file_create only. */
@@ -66,7 +64,7 @@ struct reel_error *reel_block_file_copy_cipher(const struct reel_block_file *fil
 
 /* The file header, and the keys of an encrypted file. */
 struct reel_error *reel_block_file_begin(struct reel_block_file *file) REEL_MUST_CHECK;
-/* The next blocks are compressed at this level if the file's is higher, and are not dense then. */
+/* The next blocks are compressed at this level if the file's is higher. */
 void reel_block_file_limit_level(struct reel_block_file *file, int level);
 /* The whole way of a block from its raw bytes into the file. */
 struct reel_error *reel_block_file_write(struct reel_block_file *file,

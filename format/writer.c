@@ -27,8 +27,6 @@
 /* Two numbers of 64 bits, as LEB128. */
 #define END_COUNTS_MAX 20
 
-#define NS_PER_S 1000000000u
-
 struct reel_writer {
 	char *name;
 	struct reel_writer_options options;
@@ -36,7 +34,6 @@ struct reel_writer {
 	struct reel_block_file *file;
 	struct reel_sample_encoder *encoder;
 	struct reel_raw_block side, samples;
-	struct reel_sample_target target;
 	/* Room to put a sample block together in. */
 	struct reel_buffer whole;
 	/* Kept until all else is written, as it counts that. */
@@ -94,7 +91,6 @@ static struct reel_error *end_samples(struct reel_writer *writer)
 	block->raw = *whole;
 	*whole = former;
 	block->has_ends = true;
-	block->target = writer->target;
 	return NULL;
 }
 
@@ -131,18 +127,11 @@ static struct reel_error *make_file_id(const uint8_t *file_id, uint8_t ret[REEL_
 	return NULL;
 }
 
-/* Where another thread writes, it is that which takes the time for it, as long as it has some. */
-static bool is_recoded(const struct reel_writer *writer)
-{
-	return writer->options.queue && writer->options.encoding == REEL_DENSE;
-}
-
 static struct reel_error *open_file(struct reel_writer *writer, int fd)
 {
 	struct reel_block_file_options options = {
 		.name = writer->name,
 		.level = writer->options.level,
-		.dense = is_recoded(writer),
 		.owns_fd = writer->options.owns_fd,
 		.recipients = writer->options.recipients,
 	};
@@ -167,9 +156,8 @@ static struct reel_error *setup(struct reel_writer *writer, int fd, const char *
 		return reel_error_no_memory();
 	error = make_file_id(file_id, writer->id);
 	if (!error)
-		error = reel_sample_encoder_create(is_recoded(writer) ? REEL_COLUMNS
-								      : writer->options.encoding,
-						   &writer->encoder);
+		error = reel_sample_encoder_create(writer->options.encoding,
+						   &writer->options.target, &writer->encoder);
 	/* Last: it takes the descriptor over. */
 	return error ? error : open_file(writer, fd);
 }
@@ -291,20 +279,6 @@ static struct reel_error *check_record(const struct reel_writer *writer,
 	return NULL;
 }
 
-/* What is told of samples before they come. */
-static void learn_target(struct reel_writer *writer, const struct reel_record *record)
-{
-	struct reel_sample_target *target = &writer->target;
-
-	if (record->id == REEL_RECORD_CAPTURE) {
-		target->word_bits = (unsigned)record->capture.word_bits;
-		target->big_endian = record->capture.byte_order == REEL_BYTE_ORDER_BIG;
-	} else if (record->id == REEL_RECORD_EVENT && record->event.frequency) {
-		target->period = NS_PER_S / record->event.frequency;
-	}
-	reel_sample_encoder_set_target(writer->encoder, target);
-}
-
 static struct reel_error *add_record(struct reel_writer *writer, const struct reel_record *record)
 {
 	struct reel_error *error = NULL;
@@ -327,7 +301,6 @@ struct reel_error *reel_writer_record(struct reel_writer *writer, const struct r
 		error = check_record(writer, record);
 	if (error)
 		return error;
-	learn_target(writer, record);
 	if (record->id != REEL_RECORD_END)
 		return add_record(writer, record);
 	writer->has_end = true;
@@ -372,6 +345,14 @@ static uint64_t expanded_size(const struct reel_sample *sample)
 	return size;
 }
 
+/* Would a reader take it for a bomb, with one more sample?  DENSE has some that take no byte. */
+static bool is_dense_enough(const struct reel_writer *writer)
+{
+	uint32_t size = (uint32_t)sample_block_size(writer);
+
+	return writer->samples.samples >= reel_block_samples_max(size);
+}
+
 /* Ends the block in which the sample has no place. */
 static struct reel_error *make_place(struct reel_writer *writer, const struct reel_sample *sample)
 {
@@ -381,7 +362,7 @@ static struct reel_error *make_place(struct reel_writer *writer, const struct re
 		return NULL;
 	if (expanded < LARGE_SAMPLE &&
 	    expanded <= REEL_BLOCK_EXPANDED_MAX - writer->samples.expanded &&
-	    !reel_sample_encoder_is_full(writer->encoder))
+	    !reel_sample_encoder_is_full(writer->encoder) && !is_dense_enough(writer))
 		return NULL;
 	return flush(writer);
 }
@@ -484,8 +465,6 @@ struct reel_error *reel_writer_copy(struct reel_writer *writer, uint16_t block_t
 		error = block_add_frame(block, frame, record);
 	if (error)
 		return error;
-	if (record)
-		learn_target(writer, record);
 	writer->n_side_records += is_side;
 	if (is_side)
 		return block->raw.size >= BLOCK_RAW_END ? write_block(writer, block) : NULL;

@@ -21,6 +21,7 @@ struct reel_writer_options {
 	/* Flags for sample blocks besides those that the writer sets itself. */
 	uint8_t sample_flags;
 	enum reel_encoding encoding;
+	struct reel_sample_target target;
 	/* Close the sample block at so many expanded bytes (0: 64 MiB). */
 	uint64_t block_expanded;
 	/* Encrypt to these; NULL or none: do not. Needed by reel_writer_create only. */

@@ -18,19 +18,24 @@ struct reel_import_modules {
 	struct reel_module_set *modules;
 };
 
-struct reel_error *reel_import_modules_create(struct reel_writer *writer,
-					      struct reel_import_modules **ret)
+struct reel_error *reel_import_modules_create(struct reel_import_modules **ret)
 {
 	struct reel_error *error;
 
 	*ret = calloc(1, sizeof(**ret));
 	if (!*ret)
 		return reel_error_no_memory();
-	(*ret)->writer = writer;
 	error = reel_module_set_create(&(*ret)->modules);
-	if (error)
+	if (error) {
 		free(*ret);
+		*ret = NULL;
+	}
 	return error;
+}
+
+void reel_import_modules_write_to(struct reel_import_modules *modules, struct reel_writer *writer)
+{
+	modules->writer = writer;
 }
 
 void reel_import_modules_destroy(struct reel_import_modules *modules)

@@ -7,9 +7,10 @@
 
 struct reel_import_modules;
 
-struct reel_error *reel_import_modules_create(struct reel_writer *writer,
-					      struct reel_import_modules **ret) REEL_MUST_CHECK;
+struct reel_error *reel_import_modules_create(struct reel_import_modules **ret) REEL_MUST_CHECK;
 void reel_import_modules_destroy(struct reel_import_modules *modules);
+/* Where they are written; before the first reel_import_modules_add. */
+void reel_import_modules_write_to(struct reel_import_modules *modules, struct reel_writer *writer);
 
 /* A list of build-ids by name, for mappings that have none of their own; the first one counts. */
 struct reel_error *reel_import_modules_name(struct reel_import_modules *modules,

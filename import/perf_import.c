@@ -138,14 +138,34 @@ static void tell_lacks(struct importer *importer)
 					  (unsigned long long)importer->lacks[LACK_BAD_RECORD]));
 }
 
-static struct reel_error *import(struct importer *importer)
+/* What was recorded is known. */
+static struct reel_error *create_writer(struct importer *importer, int fd, const char *output,
+					const struct reel_public_keys *recipients)
 {
-	struct reel_error *error = reel_import_modules_create(importer->writer, &importer->modules);
+	const struct reel_writer_options options = {
+		.recipients = recipients,
+		.target = { .word_bits = importer->arch->word_size * 8u,
+			    .big_endian = importer->stream.big_endian },
+	};
+	struct reel_error *error =
+		reel_writer_create(fd, output, &options, NULL, &importer->writer);
+
+	if (!error)
+		reel_import_modules_write_to(importer->modules, importer->writer);
+	return error;
+}
+
+static struct reel_error *import(struct importer *importer, int fd, const char *output,
+				 const struct reel_public_keys *recipients)
+{
+	struct reel_error *error = reel_import_modules_create(&importer->modules);
 
 	if (!error)
 		error = importer_learn(importer);
 	if (!error)
 		error = importer_find_origin(importer);
+	if (!error)
+		error = create_writer(importer, fd, output, recipients);
 	if (!error)
 		error = prepare(importer);
 	if (!error)
@@ -177,7 +197,6 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 {
 	struct importer *importer = calloc(1, sizeof(*importer));
 	_cleanup_public_keys_ struct reel_public_keys recipients = { 0 };
-	struct reel_writer_options writer_options = { .recipients = &recipients };
 	struct reel_error *error;
 	struct reel_output_file file;
 	int source;
@@ -198,10 +217,7 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 	source = strcmp(path, "-") ? importer->stream.file.fd : STDIN_FILENO;
 	error = reel_output_file_open(output, source, &file);
 	if (!error) {
-		error = reel_writer_create(file.fd, output, &writer_options, NULL,
-					   &importer->writer);
-		if (!error)
-			error = import(importer);
+		error = import(importer, file.fd, output, &recipients);
 		importer->counts.bytes_read = importer->stream.file.size;
 		if (importer->writer)
 			importer->counts.bytes_written =

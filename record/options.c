@@ -37,7 +37,6 @@ enum long_option {
 	OPTION_RAW_STACKS,
 	OPTION_SCRUB,
 	OPTION_NO_COMMAND_LINE,
-	OPTION_DENSE,
 };
 
 static const struct argp_option argp_options[] = {
@@ -80,10 +79,6 @@ static const struct argp_option argp_options[] = {
 	  "FILE.old",
 	  0 },
 	{ NULL, 'z', "LEVEL", 0, "zstd level, 1 to 19 (1)", 0 },
-	{ "dense", OPTION_DENSE, NULL, 0,
-	  "Write samples in the smaller of the two ways, which takes ten times the CPU: half of the "
-	  "bytes where stacks are scrubbed, or less",
-	  0 },
 	{ "rotate", OPTION_ROTATE, "TIME|SIZE[,KEEP]", 0,
 	  "Begin a new file each TIME (10s, 5m, 1h) or SIZE (64M), each of which can be replayed "
 	  "alone: "
@@ -323,9 +318,6 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 	case OPTION_RINGS:
 		check(state, "--rings",
 		      reel_quantity_number(argument, 1, RINGS_MAX, &options->rings));
-		return 0;
-	case OPTION_DENSE:
-		options->dense = true;
 		return 0;
 	case 'z':
 		check(state, "-z", reel_quantity_number(argument, 1, 19, &number));

@@ -49,7 +49,6 @@ struct reel_options {
 	const char *btf;
 	bool no_build_id_events; /* read build-ids from files only */
 	int level;		 /* zstd's */
-	bool dense;		 /* fewer bytes, more CPU */
 
 	/* One of the two is not 0: rotation. */
 	uint64_t rotate_time; /* ns */

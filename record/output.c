@@ -187,7 +187,7 @@ static struct reel_error *open_part(struct reel_output *output)
 {
 	struct reel_writer_options options = {
 		.level = output->options.level,
-		.encoding = output->options.encoding,
+		.target = output->options.target,
 		.recipients = output->options.recipients,
 		.queue = output->queue,
 		.owns_fd = true,

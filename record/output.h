@@ -17,7 +17,7 @@ struct reel_output;
 struct reel_output_options {
 	const char *path; /* "-": standard output */
 	int level;	  /* zstd's */
-	enum reel_encoding encoding;
+	struct reel_sample_target target;
 	/* Encrypt to these; borrowed. NULL or none: do not. */
 	const struct reel_public_keys *recipients;
 	uint64_t rotate_time, rotate_size; /* ns, bytes; 0: not by that */

@@ -17,6 +17,7 @@
 #include "arch/arch.h"
 #include "include/stackreel.h"
 #include "record/privileges.h"
+#include "record/quantity.h"
 #include "record/recording_parts.h"
 
 /*
@@ -219,13 +220,27 @@ static struct reel_error *drop_privileges(struct recording *recording)
 	return error;
 }
 
+/* All events that have one have the same. */
+static uint64_t frequency_of(const struct recording *recording)
+{
+	for (size_t i = 0; i < recording->options->n_events; i++)
+		if (recording->events[i].frequency)
+			return recording->events[i].frequency;
+	return 0;
+}
+
 static struct reel_error *open_output(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
+	uint64_t frequency = frequency_of(recording);
 	struct reel_output_options output = {
 		.path = options->output,
 		.level = options->level,
-		.encoding = options->dense ? REEL_DENSE : REEL_COLUMNS,
+		.target = {
+			.word_bits = recording->target.elf.word_bits,
+			.big_endian = recording->target.elf.byte_order == REEL_BYTE_ORDER_BIG,
+			.period = frequency ? REEL_NS_PER_SECOND / frequency : 0,
+		},
 		.recipients = &options->recipients,
 		.rotate_time = options->rotate_time,
 		.rotate_size = options->rotate_size,

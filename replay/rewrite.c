@@ -4,6 +4,8 @@
 #include "format/schema.h"
 #include "replay/rewrite.h"
 
+#define NS_PER_S 1000000000u
+
 struct rewrite {
 	struct reel_capture *capture;
 	const struct reel_rewrite_options *options;
@@ -221,10 +223,23 @@ struct reel_error *reel_rewrite_recipients(const struct reel_capture *capture,
 				 reel_reader_name(capture->reader));
 }
 
+static struct reel_sample_target target_of(const struct reel_capture *capture)
+{
+	struct reel_sample_target target = { .word_bits = capture->word_bits,
+					     .big_endian = capture->info.big_endian };
+
+	/* All events that have a frequency mostly have the same. */
+	for (size_t i = 0; i < capture->n_events; i++)
+		if (capture->events[i].frequency)
+			target.period = NS_PER_S / capture->events[i].frequency;
+	return target;
+}
+
 struct reel_error *reel_rewrite(struct reel_capture *capture, int fd, const char *name,
 				const struct reel_rewrite_options *options,
 				struct reel_rewrite_counts *ret)
 {
+	struct reel_writer_options writer = options->writer;
 	struct rewrite *rewrite = calloc(1, sizeof(*rewrite));
 	struct reel_writer_counts written;
 	struct reel_error *error;
@@ -233,9 +248,10 @@ struct reel_error *reel_rewrite(struct reel_capture *capture, int fd, const char
 		return reel_error_no_memory();
 	rewrite->capture = capture;
 	rewrite->options = options;
+	writer.target = target_of(capture);
 	error = reel_block_reader_create(capture->reader, &rewrite->block_reader);
 	if (!error)
-		error = reel_writer_create(fd, name, &options->writer, NULL, &rewrite->writer);
+		error = reel_writer_create(fd, name, &writer, NULL, &rewrite->writer);
 	if (!error && options->cipher_ret)
 		error = reel_writer_copy_cipher(rewrite->writer, options->cipher_ret);
 	if (!error)

@@ -26,7 +26,7 @@ enum reel_rewrite_record {
 };
 
 struct reel_rewrite_options {
-	struct reel_writer_options writer;
+	struct reel_writer_options writer; /* its target is the capture's */
 	/* Leave out what this version does not know: records, and blocks that are optional. */
 	bool drop_unknown;
 	/* Changes a sample, which stays one that can be written (registers that are not known and

@@ -328,29 +328,6 @@ else
     skip "a full disk: no tmpfs can be mounted"
 fi
 
-# ---- the denser way ---------------------------------------------------------------------------
-
-record --dense -F 999 -o dense.reel -- "$busy" threads 2 0.5
-ok "--dense" "$check" dense.reel complete placed=95 samples=200 threads=2
-# record_ids FILE: of its sample blocks.
-record_ids() {
-    PYTHONPATH=${check%/*} python3 - "$1" <<'PYTHON'
-import sys
-from reel_reader import Capture
-from reel_records import Cursor
-with open(sys.argv[1], "rb") as file:
-    capture = Capture(file, sys.exit)
-    for block in capture.blocks():
-        if block.type == 2:
-            cursor = Cursor(capture.decrypted(block)[1])
-            while cursor.pos < cursor.end:
-                print(cursor.uv() >> 1)
-                cursor.bytes()
-PYTHON
-}
-[ "$(record_ids dense.reel | sort -u | xargs)" = "32 37" ]
-count $? "--dense writes DENSE"
-
 # ---- rotation -------------------------------------------------------------------------------
 
 record --rotate 400ms -o r.reel -- "$busy" threads 1 1.5

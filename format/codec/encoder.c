@@ -22,6 +22,7 @@ struct reel_sample_encoder {
 };
 
 struct reel_error *reel_sample_encoder_create(enum reel_encoding encoding,
+					      const struct reel_sample_target *target,
 					      struct reel_sample_encoder **ret)
 {
 	struct reel_sample_encoder *encoder = calloc(1, sizeof(*encoder));
@@ -37,14 +38,9 @@ struct reel_error *reel_sample_encoder_create(enum reel_encoding encoding,
 		return error;
 	}
 	reel_thread_table_init(&encoder->threads);
+	encoder->target = *target;
 	*ret = encoder;
 	return NULL;
-}
-
-void reel_sample_encoder_set_target(struct reel_sample_encoder *encoder,
-				    const struct reel_sample_target *target)
-{
-	encoder->target = *target;
 }
 
 void reel_sample_encoder_reset(struct reel_sample_encoder *encoder)

@@ -29,10 +29,9 @@ struct reel_sample_target {
 struct reel_sample_encoder;
 
 struct reel_error *reel_sample_encoder_create(enum reel_encoding encoding,
+					      const struct reel_sample_target *target,
 					      struct reel_sample_encoder **ret) REEL_MUST_CHECK;
 void reel_sample_encoder_destroy(struct reel_sample_encoder *encoder);
-void reel_sample_encoder_set_target(struct reel_sample_encoder *encoder,
-				    const struct reel_sample_target *target);
 /* Forgets all samples. */
 void reel_sample_encoder_reset(struct reel_sample_encoder *encoder);
 /* The block may have no further sample, thread or layout: it has to end before the next one. */

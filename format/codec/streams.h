@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SAMPLES: the streams that a block's samples are taken apart into (SPEC.md, section 6). */
+/* The streams that a block's samples are taken apart into (SPEC.md, section 6). */
 #ifndef FORMAT_CODEC_STREAMS_H
 #define FORMAT_CODEC_STREAMS_H
 

@@ -40,6 +40,7 @@ static void check_missing(const struct reel_sample *sample)
 
 static void encode_and_decode(const struct reel_sample *sample)
 {
+	const struct reel_sample_target target = { .word_bits = 64 };
 	static struct reel_sample_encoder *encoder;
 	static struct reel_sample_decoder *decoder;
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -52,7 +53,7 @@ static void encode_and_decode(const struct reel_sample *sample)
 	bool found = false;
 
 	if (!encoder) {
-		must(reel_sample_encoder_create(REEL_COLUMNS, &encoder));
+		must(reel_sample_encoder_create(REEL_COLUMNS, &target, &encoder));
 		must(reel_sample_decoder_create(&decoder));
 	}
 	reel_sample_encoder_reset(encoder);

@@ -15,7 +15,8 @@ struct codec {
 	size_t n, checked;
 };
 
-static inline void encode(struct codec *w, struct reel_cursor *input, struct reel_buffer *ret)
+static inline void encode(struct codec *w, enum reel_encoding encoding, struct reel_cursor *input,
+			  struct reel_buffer *ret)
 {
 	struct reel_sample_target target = { .word_bits = reel_cursor_u8(input) & 1 ? 32 : 64 };
 	size_t ends[REEL_STREAMS];
@@ -24,8 +25,7 @@ static inline void encode(struct codec *w, struct reel_cursor *input, struct ree
 
 	target.big_endian = reel_cursor_u8(input) & 1;
 	target.period = reel_cursor_u32(input);
-	reel_sample_encoder_reset(w->encoder);
-	reel_sample_encoder_set_target(w->encoder, &target);
+	must(reel_sample_encoder_create(encoding, &target, &w->encoder));
 	while (w->n < SAMPLES && reel_cursor_left(input)) {
 		struct fuzz_sample *sample = &w->samples[w->n];
 
@@ -34,6 +34,7 @@ static inline void encode(struct codec *w, struct reel_cursor *input, struct ree
 		w->n++;
 	}
 	must(reel_sample_encoder_finish(w->encoder, ret, ends));
+	reel_sample_encoder_destroy(w->encoder);
 	reel_sample_decoder_reset(w->decoder, expanded);
 }
 
@@ -80,12 +81,10 @@ static inline void encode_and_decode(struct codec *w, enum reel_encoding encodin
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 
-	if (!w->encoder) {
-		must(reel_sample_encoder_create(encoding, &w->encoder));
+	if (!w->decoder)
 		must(reel_sample_decoder_create(&w->decoder));
-	}
 	w->n = w->checked = 0;
-	encode(w, input, &bytes);
+	encode(w, encoding, input, &bytes);
 	decode(w, &bytes);
 	for (size_t i = 0; i < w->n; i++)
 		fuzz_sample_free(&w->samples[i]);

@@ -9,6 +9,10 @@
 
 static const uint8_t example_id[REEL_FILE_ID_SIZE] = "stackreel-sample";
 
+/* Of example_side's records. */
+static const struct reel_sample_target example_target = { .word_bits = 64,
+							  .period = 1000000000 / 99 };
+
 static inline struct reel_record example_capture_record(void)
 {
 	return (struct reel_record){
@@ -186,12 +190,16 @@ static inline void example_capture_with(const struct reel_writer_options *option
 					struct reel_buffer *ret, uint64_t blocks, uint64_t samples,
 					bool finish)
 {
+	struct reel_writer_options with_target = { 0 };
 	int fd = memory_file("", 0);
 	struct example_sample sample;
 	struct reel_writer *writer;
 	struct reel_record end;
 
-	must(reel_writer_create(fd, "example", options, example_id, &writer));
+	if (options)
+		with_target = *options;
+	with_target.target = example_target;
+	must(reel_writer_create(fd, "example", &with_target, example_id, &writer));
 	example_side(writer);
 	for (uint64_t i = 0; i < blocks * samples; i++) {
 		example_sample(&sample, i);

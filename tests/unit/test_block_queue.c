@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/block_queue.c, recode.c: a writer whose blocks another thread compresses and writes. */
+/* format/block_queue.c: a writer whose blocks another thread compresses and writes. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,9 +22,9 @@
 static struct reel_writer *queued_writer_of(enum reel_encoding encoding, int fd,
 					    struct reel_block_queue *queue, bool owns_fd)
 {
-	const struct reel_writer_options options = { .queue = queue,
-						     .owns_fd = owns_fd,
-						     .encoding = encoding };
+	const struct reel_writer_options options = {
+		.queue = queue, .owns_fd = owns_fd, .encoding = encoding, .target = example_target
+	};
 	struct reel_writer *writer;
 
 	must(reel_writer_create(fd, "example", &options, example_id, &writer));
@@ -99,85 +99,7 @@ static void test_same_file(void **state)
 {
 	(void)state;
 	check_same_file(REEL_COLUMNS);
-	/* It is the other thread that codes. */
 	check_same_file(REEL_DENSE);
-}
-
-static struct reel_raw_block block_of_samples(void)
-{
-	struct reel_raw_block block = { .type = REEL_BLOCK_SAMPLES,
-					.has_ends = true,
-					.target.word_bits = 64 };
-	struct reel_record_frame unknown = { .id = 40, .payload = reel_cursor(NULL, 0) };
-	struct reel_sample_encoder *encoder;
-	struct example_sample sample;
-
-	must(reel_sample_encoder_create(REEL_COLUMNS, &encoder));
-	for (uint64_t i = 0; i < SAMPLES; i++) {
-		example_sample(&sample, i);
-		must(reel_sample_encode(encoder, &sample.sample, &block.records, &block.expanded));
-		reel_raw_block_add_time(&block, sample.sample.time);
-	}
-	must(reel_sample_encoder_finish(encoder, &block.raw, block.ends));
-	reel_record_frame_append(&block.raw, &unknown);
-	block.records++;
-	reel_sample_encoder_destroy(encoder);
-	return block;
-}
-
-/* Its samples' record; all of it is there. */
-static uint64_t record_of_samples(const struct reel_reader *reader, const struct reel_block *block)
-{
-	struct reel_block_reader *block_reader;
-	struct reel_block_item item;
-	size_t samples = 0, others = 0;
-	uint64_t id = 0;
-
-	must(reel_block_reader_create(reader, &block_reader));
-	must(reel_block_reader_load(block_reader, block));
-	do {
-		must(reel_block_reader_next(block_reader, &item));
-		if (item.kind == REEL_ITEM_SAMPLE)
-			id = item.frame.id;
-		samples += item.kind == REEL_ITEM_SAMPLE;
-		others += item.kind == REEL_ITEM_UNKNOWN;
-	} while (item.kind != REEL_ITEM_END);
-	assert_int_equal(samples, SAMPLES);
-	assert_int_equal(others, 1);
-	reel_block_reader_destroy(block_reader);
-	return id;
-}
-
-/* Where much waits to be written, there is no time to code. */
-static void test_dense_in_a_hurry(void **state)
-{
-	const struct reel_block_file_options options = { .name = "example",
-							 .dense = true,
-							 .id = "0123456789abcde" };
-	struct reel_raw_block block = block_of_samples();
-	int fd = memory_file("", 0);
-	const struct reel_block *blocks;
-	struct reel_block_file *file;
-	struct reel_reader *reader;
-	size_t n;
-
-	(void)state;
-	must(reel_block_file_create(fd, &options, &file));
-	must(reel_block_file_begin(file));
-	for (int i = 0; i < 3; i++) {
-		reel_block_file_limit_level(file, i == 1 ? -1 : INT_MAX);
-		must(reel_block_file_write(file, &block));
-	}
-	must(reel_block_file_finish(file));
-	reel_block_file_release(file);
-	must(reel_reader_open_fd(fd, "example", &reader));
-	blocks = reel_reader_blocks(reader, &n);
-	assert_int_equal(n, 4);
-	assert_int_equal(record_of_samples(reader, &blocks[0]), REEL_RECORD_DENSE);
-	assert_int_equal(record_of_samples(reader, &blocks[1]), REEL_RECORD_COLUMNS);
-	assert_int_equal(record_of_samples(reader, &blocks[2]), REEL_RECORD_DENSE);
-	reel_reader_close(reader);
-	reel_buffer_free(&block.raw);
 }
 
 struct pipe_reader {
@@ -335,7 +257,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_file),   cmocka_unit_test(test_slow_reader),
 		cmocka_unit_test(test_broken_pipe), cmocka_unit_test(test_full_disk),
-		cmocka_unit_test(test_abandon),	    cmocka_unit_test(test_dense_in_a_hurry),
+		cmocka_unit_test(test_abandon),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

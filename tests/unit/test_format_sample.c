@@ -149,7 +149,7 @@ static void check_invalid_samples(enum reel_encoding encoding)
 	_cleanup_buffer_ struct reel_buffer expected = { 0 }, got = { 0 };
 	struct reel_sample_encoder *encoder;
 
-	must(reel_sample_encoder_create(encoding, &encoder));
+	must(reel_sample_encoder_create(encoding, &example_target, &encoder));
 	for (uint64_t i = 0; i < 2; i++) {
 		example_sample(&sample, 2 * i);
 		encode(encoder, &sample.sample);
@@ -220,7 +220,8 @@ static void test_reset(void **state)
 
 	(void)state;
 	for (int encoding = REEL_COLUMNS; encoding <= REEL_DENSE; encoding++) {
-		must(reel_sample_encoder_create((enum reel_encoding)encoding, &encoder));
+		must(reel_sample_encoder_create((enum reel_encoding)encoding, &example_target,
+						&encoder));
 		for (int round = 0; round < 3; round++) {
 			for (uint64_t i = 0; i < 5; i++) {
 				example_sample(&sample, i);
@@ -253,7 +254,7 @@ static void check_no_memory(enum reel_encoding encoding)
 	uint32_t records = 0;
 
 	large.bytes = zeros;
-	must(reel_sample_encoder_create(encoding, &encoder));
+	must(reel_sample_encoder_create(encoding, &example_target, &encoder));
 	for (int round = 0; round < 2; round++) {
 		for (uint64_t i = 0; i < 20; i++) {
 			example_sample(&sample, i);

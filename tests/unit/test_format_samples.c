@@ -351,11 +351,11 @@ static void check_shape(const struct shape *shape)
 	struct reel_sample_decoder *decoder;
 
 	world_create(shape, &world);
-	must(reel_sample_encoder_create(shape->encoding, &encoder));
+	must(reel_sample_encoder_create(
+		shape->encoding,
+		&(struct reel_sample_target){ shape->word_bits, shape->big_endian, shape->period },
+		&encoder));
 	must(reel_sample_decoder_create(&decoder));
-	reel_sample_encoder_set_target(
-		encoder,
-		&(struct reel_sample_target){ shape->word_bits, shape->big_endian, shape->period });
 	/* The second time they know nothing of the first. */
 	for (int round = 0; round < 3; round++) {
 		_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -405,10 +405,10 @@ static void test_target(void **state)
 		uint64_t expanded = 0;
 		uint32_t records = 0;
 
-		must(reel_sample_encoder_create(REEL_COLUMNS, &encoder));
-		reel_sample_encoder_set_target(
-			encoder,
-			&(struct reel_sample_target){ .word_bits = 64, .big_endian = big });
+		must(reel_sample_encoder_create(
+			REEL_COLUMNS,
+			&(struct reel_sample_target){ .word_bits = 64, .big_endian = big },
+			&encoder));
 		must(reel_sample_encode(encoder, &sample, &records, &expanded));
 		sizes[big] = reel_sample_encoder_size(encoder);
 		reel_sample_encoder_destroy(encoder);
@@ -473,7 +473,7 @@ static void check_mutated(enum reel_encoding encoding)
 	uint64_t random = 3, errors = 0;
 
 	world_create(&(struct shape){ 64, false, true, encoding, 0 }, &world);
-	must(reel_sample_encoder_create(encoding, &encoder));
+	must(reel_sample_encoder_create(encoding, &example_target, &encoder));
 	must(reel_sample_decoder_create(&decoder));
 	encode(&world, encoder, all, &bytes);
 	for (int round = 0; round < 400; round++) {
@@ -663,7 +663,8 @@ static void test_dense_size(void **state)
 		uint32_t records = 0;
 
 		world_create(&(struct shape){ 64 }, &world);
-		must(reel_sample_encoder_create(dense ? REEL_DENSE : REEL_COLUMNS, &encoder));
+		must(reel_sample_encoder_create(dense ? REEL_DENSE : REEL_COLUMNS, &example_target,
+						&encoder));
 		for (size_t i = 0; i < SAMPLES; i++) {
 			struct reel_region region = { .address = top_of(&world, 0) - STACK_MAX,
 						      .bytes = world.stacks[0],
