@@ -68,14 +68,6 @@ void reel_buffer_u8(struct reel_buffer *buffer, uint8_t value)
 	reel_buffer_append(buffer, &value, 1);
 }
 
-void reel_buffer_u16(struct reel_buffer *buffer, uint16_t value)
-{
-	uint8_t bytes[2];
-
-	reel_store16(bytes, value);
-	reel_buffer_append(buffer, bytes, sizeof(bytes));
-}
-
 void reel_buffer_u32(struct reel_buffer *buffer, uint32_t value)
 {
 	uint8_t bytes[4];

@@ -213,7 +213,6 @@ void reel_buffer_free(struct reel_buffer *buffer);
 uint8_t *reel_buffer_reserve(struct reel_buffer *buffer, size_t size);
 void reel_buffer_append(struct reel_buffer *buffer, const void *bytes, size_t size);
 void reel_buffer_u8(struct reel_buffer *buffer, uint8_t value);
-void reel_buffer_u16(struct reel_buffer *buffer, uint16_t value);
 void reel_buffer_u32(struct reel_buffer *buffer, uint32_t value);
 void reel_buffer_u64(struct reel_buffer *buffer, uint64_t value);
 void reel_buffer_uleb(struct reel_buffer *buffer, uint64_t value);

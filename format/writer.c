@@ -51,12 +51,9 @@ struct reel_writer {
 
 /* ---- blocks ------------------------------------------------------------------- */
 
-static uint8_t flags_of(const struct reel_writer *writer, const struct reel_raw_block *block)
+static uint8_t flags_of(const struct reel_raw_block *block)
 {
-	if (block->type != REEL_BLOCK_SAMPLES)
-		return 0;
-	return writer->options.sample_flags |
-	       (block->samples && block->all_scrubbed ? REEL_BLOCK_SCRUBBED : 0);
+	return block->samples && block->all_scrubbed ? REEL_BLOCK_SCRUBBED : 0;
 }
 
 /* Keeps what an error said, and hands it on. */
@@ -102,7 +99,7 @@ static struct reel_error *write_block(struct reel_writer *writer, struct reel_ra
 	if (!block->records)
 		return NULL;
 	writer->n_blocks++;
-	block->flags = flags_of(writer, block);
+	block->flags = flags_of(block);
 	if (writer->options.queue)
 		return reel_block_queue_write(writer->options.queue, writer->file, block);
 	error = note_failure(writer, reel_block_file_write(writer->file, block));

@@ -18,8 +18,6 @@ struct reel_writer;
 
 struct reel_writer_options {
 	int level; /* zstd's; 0 means 3 */
-	/* Flags for sample blocks besides those that the writer sets itself. */
-	uint8_t sample_flags;
 	enum reel_encoding encoding;
 	struct reel_sample_target target;
 	/* Close the sample block at so many expanded bytes (0: 64 MiB). */

@@ -119,7 +119,6 @@ struct reel_error *reel_thread_base_set_layout(struct reel_thread_base *base, ui
 	if (n)
 		memset(base->values, 0, n * sizeof(*base->values));
 	base->layout = layout;
-	base->n_values = n;
 	return NULL;
 }
 

@@ -16,7 +16,7 @@ struct reel_thread_base {
 	/* Of the last sample with registers: one value a slot; a layout's position in the block
 	 * plus 1. */
 	uint64_t *values;
-	size_t n_values, values_capacity;
+	size_t values_capacity;
 	uint32_t layout;
 	uint32_t n_regions;
 	struct reel_region_base *regions;
