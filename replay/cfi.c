@@ -202,8 +202,9 @@ static enum reel_cfi_found header_row(const struct reel_cfi *cfi, uint64_t addre
 	if (offset >= data->section.size || parse_fde(data, offset, &fde))
 		return REEL_CFI_NONE;
 	/* GCC's empty cold parts make FDEs of no bytes, which displace the real one (mold #1648).
-	 */
-	if (address - fde.begin >= fde.size || !in_text(cfi, fde.begin))
+	 * One that goes beyond the last address is none for the index, either. */
+	if (address - fde.begin >= fde.size || fde.size > UINT64_MAX - fde.begin ||
+	    !in_text(cfi, fde.begin))
 		return REEL_CFI_NONE;
 	if (reel_cfi_program_row(data, &fde, address, ret))
 		return REEL_CFI_NONE;

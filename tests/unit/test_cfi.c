@@ -430,6 +430,25 @@ static void test_header_out_of_order(void **unused)
 	end(&s);
 }
 
+/* Found by fuzzing: its row ended before it began. */
+static void test_header_beyond_the_last_address(void **unused)
+{
+	struct setup s;
+	size_t cie, a;
+
+	(void)unused;
+	setup_init(&s, "x86_64");
+	cie = x86_cie(&s);
+	a = build_fde(&s.eh, cie, true, 0x3000, (uint64_t)-0x100, BYTES(0x0e, 20));
+	build_fde(&s.eh, cie, true, 0x3800, 0x100, BYTES(0x0e, 30));
+	build_bytes(&s.hdr, BYTES(1, 0x1b, 0x03, 0x3b, 0, 0, 0, 0, 1, 0, 0, 0));
+	hdr_entry(&s, 0x3000, a, 4);
+	done(&s);
+	assert_int_equal(cfa_at(&s, 0x3010), -1);
+	assert_int_equal(cfa_at(&s, 0x3810), 30);
+	end(&s);
+}
+
 static void test_bad_headers(void **unused)
 {
 	static const uint8_t headers[][12] = {
@@ -727,6 +746,7 @@ int main(void)
 		cmocka_unit_test(test_overlaps),
 		cmocka_unit_test(test_header),
 		cmocka_unit_test(test_header_out_of_order),
+		cmocka_unit_test(test_header_beyond_the_last_address),
 		cmocka_unit_test(test_bad_headers),
 		cmocka_unit_test(test_debug_frame),
 		cmocka_unit_test(test_dwarf64),
