@@ -77,13 +77,14 @@ objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
 
 format_objects := $(call objects,format)
 space_objects := $(call objects,space)
+scrub_objects := $(call objects,scrub)
 arch_objects := $(call objects,arch)
 vendor_objects := $(call objects,vendor/libiberty)
 replay_objects := $(call objects,replay) $(vendor_objects)
 import_objects := $(call objects,import)
 cli_objects := $(call objects,cli)
 record_objects := $(call objects,record) $(O)/record/bpf_object.o
-library_objects := $(format_objects) $(space_objects) $(arch_objects) $(replay_objects) $(import_objects)
+library_objects := $(format_objects) $(space_objects) $(scrub_objects) $(arch_objects) $(replay_objects) $(import_objects)
 
 have_clang := $(shell command -v $(CLANG) >/dev/null 2>&1 && echo yes)
 have_record := $(and $(have_clang),$(call have,$(record_packages)))
@@ -146,7 +147,7 @@ $(O)/record/bpf_object.o: record/bpf_object.S $(bpf_objects)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(sysroot_flags) -I$(O)/bpf -c -o $@ $<
 
-recorder_objects := $(record_objects) $(format_objects) $(space_objects) $(arch_objects)
+recorder_objects := $(record_objects) $(format_objects) $(space_objects) $(scrub_objects) $(arch_objects)
 
 $(O)/stackreel-record: $(recorder_objects)
 	$(call say,LD,$@)
@@ -176,7 +177,7 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/cli.a $(O)/libstackreel.a
 
 $(O)/tests/unit/test_privileges: $(O)/record/privileges.o
 $(O)/tests/unit/test_trampoline: $(O)/record/sample_translator.o
-$(O)/tests/unit/test_tracker: $(addprefix $(O)/record/,tracker.o tracker_events.o tracker_limits.o tracker_maps.o tracker_resync.o \
+$(O)/tests/unit/test_tracker $(O)/tests/unit/test_scrub_callers: $(addprefix $(O)/record/,tracker.o tracker_events.o tracker_limits.o tracker_maps.o tracker_resync.o \
 	tracker_scan.o module_table.o inspections.o inspector.o maps_reader.o nursery.o patience.o privileges.o proc.o quantity.o)
 $(O)/tests/unit/test_inspector: $(addprefix $(O)/record/,inspector.o nursery.o patience.o quantity.o)
 

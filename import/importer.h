@@ -15,7 +15,7 @@
 #include "import/perf_sample.h"
 #include "import/perf_stream.h"
 #include "import/processes.h"
-#include "space/scrub.h"
+#include "scrub/scrub.h"
 
 /* A record has less than 64 KiB, so a chain has less than so many words. */
 #define PERF_CHAIN_MAX 8192
@@ -97,12 +97,6 @@ struct reel_error *importer_record(struct importer *importer, const struct perf_
 /* Translates a sample (perf_samples.c). */
 struct reel_error *importer_sample(struct importer *importer, const struct perf_record *record,
 				   uint64_t time) REEL_MUST_CHECK;
-
-/* Unless raw stacks are wanted, a sample is scrubbed before it is written (scrubbing.c). */
-struct reel_error *importer_start_scrubbing(struct importer *importer) REEL_MUST_CHECK;
-struct reel_error *importer_scrub(struct importer *importer,
-				  struct reel_sample *sample) REEL_MUST_CHECK;
-void importer_stop_scrubbing(struct importer *importer);
 
 /* A record whose fields do not fit is passed over, counted, and the first one told of. */
 struct reel_error *importer_bad_record(struct importer *importer, const struct perf_record *record,

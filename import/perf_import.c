@@ -56,9 +56,25 @@ static struct reel_error *put_end(struct importer *importer)
 
 /* ---- the second pass ---------------------------------------------------------------------- */
 
+/* Unless raw stacks are wanted. */
+static struct reel_error *start_scrubbing(struct importer *importer)
+{
+	const struct reel_scrub_system system = {
+		.machine = importer->arch->elf_machine,
+		.word_bits = importer->arch->word_size * 8u,
+		.big_endian = importer->stream.big_endian,
+	};
+	struct reel_error *error;
+
+	if (importer->options.raw_stacks)
+		return NULL;
+	error = reel_timeline_create(false, &importer->timeline);
+	return error ? error : reel_scrubber_create(&system, &importer->scrubber);
+}
+
 static struct reel_error *prepare(struct importer *importer)
 {
-	struct reel_error *error = importer_start_scrubbing(importer);
+	struct reel_error *error = start_scrubbing(importer);
 	struct reel_processes_options options = {
 		.writer = importer->writer,
 		.timeline = importer->timeline,
@@ -179,7 +195,8 @@ static struct reel_error *import(struct importer *importer, int fd, const char *
 
 static void importer_free(struct importer *importer)
 {
-	importer_stop_scrubbing(importer);
+	reel_scrubber_destroy(importer->scrubber);
+	reel_timeline_destroy(importer->timeline);
 	reel_kernel_names_destroy(importer->kernel_names);
 	reel_processes_destroy(importer->processes);
 	reel_import_modules_destroy(importer->modules);

@@ -197,6 +197,20 @@ static enum reel_where where_of(uint16_t cpumode, const struct perf_sample *from
 	return REEL_WHERE_UNKNOWN;
 }
 
+static struct reel_error *scrub(struct importer *importer, struct reel_sample *sample)
+{
+	struct reel_space_view view;
+
+	if (!importer->scrubber)
+		return NULL;
+	/* Everything comes in order of time: the present is the sample's. */
+	view = reel_timeline_view(
+		importer->timeline,
+		reel_timeline_thread_space(importer->timeline, sample->thread, REEL_TIME_NOW),
+		REEL_TIME_NOW);
+	return reel_scrub_sample(importer->scrubber, &view, sample);
+}
+
 struct reel_error *importer_sample(struct importer *importer, const struct perf_record *record,
 				   uint64_t time)
 {
@@ -251,6 +265,6 @@ struct reel_error *importer_sample(struct importer *importer, const struct perf_
 	sample.weight = from.period;
 	sample.where = (uint64_t)where_of(cpumode, &from, &sample);
 	if (!error)
-		error = importer_scrub(importer, &sample);
+		error = scrub(importer, &sample);
 	return error ? error : reel_writer_sample(importer->writer, &sample);
 }

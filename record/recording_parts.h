@@ -16,7 +16,7 @@
 #include "record/sample_translator.h"
 #include "record/sampler.h"
 #include "record/tracker.h"
-#include "space/scrub.h"
+#include "scrub/scrub.h"
 
 struct recording {
 	const struct reel_options *options;
@@ -36,9 +36,8 @@ struct recording {
 	struct reel_progress progress;
 	struct reel_sample_translator translator;
 	struct reel_scrubber *scrubber; /* NULL: stacks stay as they are */
-	struct reel_scrub_words native_words;
-	struct reel_record_sink sink; /* into `output` */
-	char *cgroup;		      /* the directory */
+	struct reel_record_sink sink;	/* into `output` */
+	char *cgroup;			/* the directory */
 
 	sigset_t old_signals;
 	bool signals_are_blocked;

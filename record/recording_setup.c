@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "bpf/settings.h"
-#include "arch/arch.h"
 #include "include/stackreel.h"
 #include "record/privileges.h"
 #include "record/quantity.h"
@@ -260,20 +259,13 @@ static struct reel_error *begin_output(struct recording *recording)
 static struct reel_error *open_scrubber(struct recording *recording)
 {
 	const struct reel_target *target = &recording->target;
-	const struct reel_arch *arch =
-		reel_arch_by_machine(target->elf.machine, target->elf.word_bits);
-	struct reel_scrub_words *words = &recording->native_words;
+	const struct reel_scrub_system system = {
+		.machine = target->elf.machine,
+		.word_bits = target->elf.word_bits,
+		.big_endian = target->elf.byte_order == REEL_BYTE_ORDER_BIG,
+	};
 
-	words->size = target->elf.word_bits / 8;
-	words->big_endian = target->elf.byte_order == REEL_BYTE_ORDER_BIG;
-	words->code_mask = target->code_mask;
-	words->data_mask = target->data_mask;
-	if (arch && arch->flags & REEL_ARCH_STACK_TRAMPOLINES) {
-		for (size_t i = 0; i < arch->n_signal_frames; i++)
-			reel_scrub_words_add_code(words, arch->signal_frames[i].code,
-						  arch->signal_frames[i].size);
-	}
-	return reel_scrubber_create(&recording->scrubber);
+	return reel_scrubber_create(&system, &recording->scrubber);
 }
 
 static struct reel_error *open_tracker(struct recording *recording)

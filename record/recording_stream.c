@@ -201,27 +201,6 @@ static bool is_cut_short(const struct recording *recording, const struct reel_bp
 	return true;
 }
 
-/* Nothing but the recorder's memory and the ring buffer ever holds what goes here. */
-static struct reel_error *scrub_sample(struct recording *recording,
-				       const struct reel_tracker_place *place,
-				       struct reel_sample *sample)
-{
-	const struct reel_space_state *state = place->state;
-	struct reel_scrub_words words = recording->native_words;
-
-	if (state && state->word_bits) {
-		words.code_mask = state->code_mask;
-		words.data_mask = state->data_mask;
-	}
-	/* The sample itself knows best whether it is of 32-bit code. */
-	if (sample->layout && sample->layout->slots[0].size != words.size) {
-		words.size = sample->layout->slots[0].size;
-		words.code_mask = words.data_mask = 0;
-		words.n_code = 0;
-	}
-	return reel_scrub_sample(recording->scrubber, &place->space, &words, sample);
-}
-
 static struct reel_error *write_sample(struct recording *recording,
 				       const struct reel_sampler_parts *parts)
 {
@@ -237,8 +216,9 @@ static struct reel_error *write_sample(struct recording *recording,
 	if (!error && recording->symbols && sample->n_kernel_chain)
 		error = reel_kernel_symbols_write(recording->symbols, sample->kernel_chain,
 						  sample->n_kernel_chain);
+	/* What is raw of it reaches no more than the ring buffer and the recorder's memory. */
 	if (!error && recording->scrubber)
-		error = scrub_sample(recording, &place, sample);
+		error = reel_scrub_sample(recording->scrubber, &place.space, sample);
 	if (error)
 		return error;
 	if (parts->sample->flags & REEL_BPF_STACK_CUT && is_cut_short(recording, parts->sample))

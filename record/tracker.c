@@ -512,7 +512,6 @@ static void find_space(const struct reel_tracker *tracker, const struct process 
 			break;
 		state = before;
 	}
-	ret->state = state;
 	ret->space = reel_timeline_view(tracker->timeline, state ? state->id : 0, REEL_TIME_NOW);
 }
 

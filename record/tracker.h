@@ -56,9 +56,8 @@ struct reel_error *reel_tracker_process(struct reel_tracker *tracker,
 
 /* Where a sample was taken. */
 struct reel_tracker_place {
-	uint64_t thread;		      /* THREAD's id */
-	struct reel_space_view space;	      /* its mappings, until the tracker is told more */
-	const struct reel_space_state *state; /* as `space`; may be NULL */
+	uint64_t thread;	      /* THREAD's id */
+	struct reel_space_view space; /* its mappings, until the tracker is told more */
 };
 
 /* Makes a thread from /proc where nothing is known of it. */

@@ -78,7 +78,7 @@ struct reel_error *reel_capture_scrub(struct reel_capture *capture, const char *
 	error = reel_output_file_open(output, reel_reader_fd(capture->reader), &file);
 	if (error)
 		return error;
-	error = reel_scrubber_create(&scrub.scrubber);
+	error = reel_capture_scrubber_create(capture, &scrub.scrubber);
 	if (!error)
 		error = write_scrubbed(&scrub, file.fd, output, &recipients, &written);
 	error = reel_output_file_close(&file, error);

@@ -517,7 +517,7 @@ static struct reel_error *shrink_to_output(struct shrink *shrink, const char *ou
 		return error;
 	error = reel_sample_unwinder_create(shrink->capture, &shrink->unwinder);
 	if (!error)
-		error = reel_scrubber_create(&shrink->scrubber);
+		error = reel_capture_scrubber_create(shrink->capture, &shrink->scrubber);
 	if (!error)
 		error = shrink_to(shrink, &file, output);
 	error = reel_output_file_close(&file, error);

@@ -4,8 +4,10 @@
 #define REPLAY_SAMPLE_SCRUB_H
 
 #include "replay/capture.h"
-#include "space/scrub.h"
+#include "scrub/scrub.h"
 
+struct reel_error *reel_capture_scrubber_create(const struct reel_capture *capture,
+						struct reel_scrubber **ret) REEL_MUST_CHECK;
 /* As reel_scrub_sample, for a sample of the capture whose scrubber this is. */
 struct reel_error *reel_capture_scrub_sample(const struct reel_capture *capture,
 					     struct reel_scrubber *scrubber,

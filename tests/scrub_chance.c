@@ -16,7 +16,8 @@
 
 #include "format/bytes.h"
 #include "replay/capture.h"
-#include "space/scrub.h"
+#include "replay/sample_scrub.h"
+#include "scrub/scrub_parts.h"
 
 struct counts {
 	double words, kept, expected;
@@ -75,18 +76,15 @@ static bool count_sample(struct reel_scrubber *scrubber, const struct reel_captu
 	uint64_t id = reel_timeline_thread_space(timeline, sample->thread, sample->time);
 	const struct reel_space_state *space = reel_timeline_space(timeline, id);
 	struct reel_space_view view = reel_timeline_view(timeline, id, sample->time);
-	struct reel_scrub_words words = {
-		.size = space && space->word_bits == 32 ? 4 : 8,
-		.code_mask = space ? space->code_mask : 0,
-		.data_mask = space ? space->data_mask : 0,
-	};
+	const struct reel_scrub_system system = { .machine = capture->machine };
+	struct scrub_policy policy = scrub_policy_of(&system, space);
 	struct addresses addresses = { .bits = bits };
-	struct code code = { &addresses, words.code_mask };
+	struct code code = { &addresses, policy.code_mask };
 	struct reel_region regions[REEL_REGIONS_MAX];
 	struct reel_sample copy = { .regions = regions, .n_regions = sample->n_regions };
 	bool ok = true;
 
-	if (words.size == 4 && bits != 32)
+	if (policy.word_size == 4 && bits != 32)
 		return true;
 	reel_timeline_visit(timeline, id, sample->time, 0, UINT64_MAX, add_code, &code);
 	for (size_t i = 0; i < sample->n_regions; i++) {
@@ -99,23 +97,26 @@ static bool count_sample(struct reel_scrubber *scrubber, const struct reel_captu
 			.bytes = bytes,
 		};
 		if (size)
-			add_addresses(&addresses, regions[i].address, size, words.data_mask);
-		for (size_t at = 0; bytes && at + words.size <= size; at += words.size) {
-			if (words.size == 4)
+			add_addresses(&addresses, regions[i].address, size, policy.data_mask);
+		for (size_t at = 0; bytes && at + policy.word_size <= size;
+		     at += policy.word_size) {
+			if (policy.word_size == 4)
 				reel_store32(bytes + at, (uint32_t)random_64());
 			else
 				reel_store64(bytes + at, random_64() >> (64 - bits));
 		}
 		ok &= bytes != NULL;
 	}
-	ok = ok && !reel_scrub_sample(scrubber, &view, &words, &copy);
+	ok = ok && !reel_scrub_sample(scrubber, &view, &copy);
 	for (size_t i = 0; ok && i < copy.n_regions; i++) {
-		for (size_t at = 0; at + words.size <= copy.regions[i].size; at += words.size) {
+		for (size_t at = 0; at + policy.word_size <= copy.regions[i].size;
+		     at += policy.word_size) {
 			const uint8_t *word = copy.regions[i].bytes + at;
 
 			counts->words++;
-			counts->kept += (words.size == 4 ? reel_load32(word) : reel_load64(word)) >
-					REEL_SCRUBBED_WORD;
+			counts->kept +=
+				(policy.word_size == 4 ? reel_load32(word) : reel_load64(word)) >
+				REEL_SCRUBBED_WORD;
 			counts->expected += addresses.count / (bits == 32 ? 0x1p32 : 0x1p64);
 		}
 	}
@@ -135,7 +136,8 @@ static bool count_capture(const struct reel_capture *capture, unsigned bits, dou
 	bool ok = true;
 	double before;
 
-	if (reel_block_reader_create(capture->reader, &reader) || reel_scrubber_create(&scrubber))
+	if (reel_block_reader_create(capture->reader, &reader) ||
+	    reel_capture_scrubber_create(capture, &scrubber))
 		return false;
 	do {
 		before = counts->words;

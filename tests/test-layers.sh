@@ -6,16 +6,17 @@ cd "$(dirname "$0")/.."
 passed=0 failed=0
 
 declare -A may=(
-    [include]="" [format]="format include" [space]="space format include" [arch]="arch" [bpf]="bpf"
-    [record]="record bpf format space arch include"
-    [replay]="replay include format space arch vendor"
-    [import]="import include format space arch"
+    [include]="" [format]="format include" [space]="space format include" [arch]="arch"
+    [scrub]="scrub space format arch include" [bpf]="bpf"
+    [record]="record bpf format space scrub arch include"
+    [replay]="replay include format space scrub arch vendor"
+    [import]="import include format space scrub arch"
     [cli]="cli include"
     [vendor]=""
 )
 # Libraries' headers that a layer may not include.
 declare -A never=(
-    [format]='elfutils|libelf|gelf|dwarf|libdw|bpf/' [space]='elfutils|libelf|gelf|dwarf|libdw|bpf/|zstd|zlib'
+    [format]='elfutils|libelf|gelf|dwarf|libdw|bpf/' [space]='elfutils|libelf|gelf|dwarf|libdw|bpf/|zstd|zlib' [scrub]='elfutils|libelf|gelf|dwarf|libdw|bpf/|zstd|zlib'
     [arch]='elfutils|libelf|gelf|dwarf|libdw|bpf/|zstd|zlib' [record]='elfutils|dwarf|libdw' [replay]='bpf/' [import]='elfutils|libelf|gelf|dwarf|libdw|bpf/|linux/perf_event.h'
     [cli]='elfutils|libelf|gelf|dwarf|libdw|bpf/|zstd|zlib' [include]='elfutils|libelf|gelf|dwarf|libdw|bpf/|zstd|zlib'
     [bpf]='elfutils|libelf|gelf|dwarf|libdw|zstd|zlib' [vendor]='elfutils|libelf|gelf|dwarf|libdw|bpf/|zstd|zlib'

@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include "replay/rewrite.h"
 #include "replay/sample_scrub.h"
-#include "space/scrub.h"
 #include "tests/fuzz/replay_parts.h"
 #include "tests/support/read_all.h"
 
@@ -39,7 +38,7 @@ static bool scrub(struct reel_capture *capture, struct fuzz_file *to, struct out
 	bool fine;
 
 	fuzz_file_fill(to, "", 0);
-	must(reel_scrubber_create(&scrub.scrubber));
+	must(reel_capture_scrubber_create(capture, &scrub.scrubber));
 	fine = fuzz_fine(reel_rewrite(capture, to->fd, "scrubbed", &options, &counts));
 	reel_scrubber_destroy(scrub.scrubber);
 	if (!fine)

@@ -5,14 +5,16 @@
  */
 #define _GNU_SOURCE
 #include "replay/dwarf_cursor.h"
-#include "space/scrub.h"
+#include "scrub/scrub.h"
 #include "tests/fuzz/sample_parts.h"
 
 #define SPACE 1
 
 struct world {
 	struct reel_timeline *timeline;
-	struct reel_scrub_words words;
+	struct reel_record_space space;
+	unsigned word_size;
+	bool big_endian;
 	const struct reel_sample *sample;
 };
 
@@ -44,7 +46,7 @@ static bool is_code(const struct world *w, uint64_t address)
 
 static uint64_t word_of(const struct world *w, uint64_t word)
 {
-	uint64_t code = word & ~w->words.code_mask, data = word & ~w->words.data_mask;
+	uint64_t code = word & ~w->space.code_mask, data = word & ~w->space.data_mask;
 
 	for (size_t i = 0; i < w->sample->n_regions; i++) {
 		const struct reel_region *region = &w->sample->regions[i];
@@ -65,7 +67,7 @@ static bool is_missing(const struct reel_region *region, size_t offset, size_t s
 static void check_region(const struct world *w, const struct reel_region *before,
 			 const struct reel_region *after)
 {
-	unsigned size = w->words.size;
+	unsigned size = w->word_size;
 	size_t i = 0;
 
 	must_be(before->address == after->address && before->size == after->size, "the region");
@@ -77,9 +79,8 @@ static void check_region(const struct world *w, const struct reel_region *before
 			must_be(!after->bytes[i++], "0 where there is no word");
 			continue;
 		}
-		word = reel_load_target(before->bytes + i, size, w->words.big_endian);
-		must_be(reel_load_target(after->bytes + i, size, w->words.big_endian) ==
-				word_of(w, word),
+		word = reel_load_target(before->bytes + i, size, w->big_endian);
+		must_be(reel_load_target(after->bytes + i, size, w->big_endian) == word_of(w, word),
 			"the word that SPEC.md wants");
 		i += size;
 	}
@@ -108,13 +109,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct reel_scrubber *scrubber;
 	struct fuzz_sample samples[6];
 	uint8_t bits = reel_cursor_u8(&input);
-	struct world w = { .words = { .size = bits & 1 ? 4 : 8, .big_endian = bits & 2 } };
+	const struct reel_scrub_system system = { 0 };
+	struct reel_record record = { .id = REEL_RECORD_SPACE };
+	struct world w = { .word_size = bits & 1 ? 4 : 8, .big_endian = bits & 2 };
 	size_t n = 0;
 
-	if (bits & 4)
-		w.words.code_mask = w.words.data_mask = UINT64_C(0xff7f) << 48;
+	w.space = (struct reel_record_space){
+		.id = SPACE,
+		.machine = UINT16_MAX,
+		.word_bits = w.word_size * 8,
+		.byte_order = w.big_endian ? REEL_BYTE_ORDER_BIG : REEL_BYTE_ORDER_LITTLE,
+		.code_mask = bits & 4 ? UINT64_C(0xff7f) << 48 : 0,
+		.data_mask = bits & 4 ? UINT64_C(0xff7f) << 48 : 0,
+	};
+	record.space = w.space;
 	must(reel_timeline_create(false, &w.timeline));
-	must(reel_scrubber_create(&scrubber));
+	must(reel_timeline_add(w.timeline, &record));
+	must(reel_scrubber_create(&system, &scrubber));
 	for (; n < 6 && reel_cursor_left(&input); n++) {
 		struct reel_sample scrubbed;
 		struct reel_space_view view;
@@ -126,7 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		w.sample = &samples[n].sample;
 		scrubbed = *w.sample;
 		view = reel_timeline_view(w.timeline, SPACE, REEL_TIME_NOW);
-		must(reel_scrub_sample(scrubber, &view, &w.words, &scrubbed));
+		must(reel_scrub_sample(scrubber, &view, &scrubbed));
 		check(&w, &scrubbed);
 	}
 	while (n)

@@ -303,6 +303,7 @@ struct builder_sample {
 	uint64_t abi;
 	uint64_t first_register; /* the others are one more each */
 	uint64_t stack_room, stack_size;
+	const uint8_t *stack; /* NULL: any bytes */
 };
 
 static inline void put_read(struct perf_builder *b, uint64_t format, uint64_t n)
@@ -387,7 +388,9 @@ static inline void put_sample(struct perf_builder *b, size_t event_index,
 	if (type & PERF_SAMPLE_STACK_USER) {
 		b64(b, s->stack_room);
 		for (uint64_t i = 0; i < s->stack_room; i++)
-			reel_buffer_u8(&b->data, i < s->stack_size ? (uint8_t)(i * 7) : 0);
+			reel_buffer_u8(&b->data, i >= s->stack_size ? 0
+						 : s->stack	    ? s->stack[i]
+								    : (uint8_t)(i * 7));
 		if (s->stack_room)
 			b64(b, s->stack_size);
 	}

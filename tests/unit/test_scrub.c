@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* space/scrub.c against a model that looks at one word after the other, as SPEC.md 8.1 says. */
+/* scrub/ against a model that looks at one word after the other, as SPEC.md 8.1 says. */
+#include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +13,7 @@
 
 #include "format/bytes.h"
 #include "replay/dwarf_cursor.h"
-#include "space/scrub.h"
+#include "scrub/scrub.h"
 
 #define SPACES 70 /* more than the scrubber keeps lists of */
 #define PAGE   0x1000u
@@ -58,12 +59,41 @@ static void map(struct reel_timeline *timeline, uint64_t space, uint64_t address
 	must(reel_timeline_add(timeline, &record));
 }
 
+/* What the words of a process are. */
+struct kind {
+	unsigned size; /* bytes */
+	bool big_endian;
+	uint64_t code_mask, data_mask;
+	uint16_t machine;
+	/* The capture does not say code_mask. */
+	bool no_mask;
+};
+
+static const struct kind plain = { .size = 8 };
+static const struct reel_scrub_system nothing_known = { 0 };
+
+static void add_space(struct reel_timeline *timeline, uint64_t id, const struct kind *kind)
+{
+	struct reel_record record = { .id = REEL_RECORD_SPACE };
+
+	record.space = (struct reel_record_space){
+		.time = 1,
+		.id = id,
+		.machine = kind->machine ? kind->machine : UINT16_MAX,
+		.word_bits = kind->size * 8,
+		.byte_order = kind->big_endian ? REEL_BYTE_ORDER_BIG : REEL_BYTE_ORDER_LITTLE,
+		.code_mask = kind->no_mask ? 0 : kind->code_mask,
+		.data_mask = kind->data_mask,
+	};
+	must(reel_timeline_add(timeline, &record));
+}
+
 /* ---- the model ---------------------------------------------------------------- */
 
 struct model {
 	const struct reel_timeline *timeline;
 	uint64_t space;
-	struct reel_scrub_words words;
+	const struct kind *kind;
 	const struct reel_sample *sample;
 };
 
@@ -78,7 +108,7 @@ static bool is_executable(const struct model *model, uint64_t address)
 
 static uint64_t model_word(const struct model *model, uint64_t word)
 {
-	uint64_t code = word & ~model->words.code_mask, data = word & ~model->words.data_mask;
+	uint64_t code = word & ~model->kind->code_mask, data = word & ~model->kind->data_mask;
 
 	for (size_t i = 0; i < model->sample->n_regions; i++) {
 		const struct reel_region *region = &model->sample->regions[i];
@@ -103,7 +133,7 @@ static bool is_missing(const struct reel_region *region, size_t offset, size_t s
 
 static void model_region(const struct model *model, const struct reel_region *region, uint8_t *ret)
 {
-	unsigned size = model->words.size;
+	unsigned size = model->kind->size;
 
 	memset(ret, 0, region->size);
 	for (size_t i = 0; i + size <= region->size; i++) {
@@ -111,10 +141,10 @@ static void model_region(const struct model *model, const struct reel_region *re
 
 		if ((region->address + i) % size || is_missing(region, i, size))
 			continue;
-		word = reel_load_target(region->bytes + i, size, model->words.big_endian);
+		word = reel_load_target(region->bytes + i, size, model->kind->big_endian);
 		word = model_word(model, word);
 		for (unsigned j = 0; j < size; j++)
-			ret[i + (model->words.big_endian ? size - 1 - j : j)] =
+			ret[i + (model->kind->big_endian ? size - 1 - j : j)] =
 				(uint8_t)(word >> 8 * j);
 	}
 }
@@ -134,10 +164,10 @@ struct world {
 };
 
 /* Words of all kinds, and those right beside what counts. */
-static uint64_t random_word(const struct world *world, const struct reel_scrub_words *words,
+static uint64_t random_word(const struct world *world, const struct kind *kind,
 			    const struct reel_region *region)
 {
-	uint64_t mask = words->size == 4 ? UINT32_MAX : UINT64_MAX, word;
+	uint64_t mask = kind->size == 4 ? UINT32_MAX : UINT64_MAX, word;
 
 	switch (random_below(8)) {
 	case 0:
@@ -164,11 +194,11 @@ static uint64_t random_word(const struct world *world, const struct reel_scrub_w
 	}
 	/* Signatures. */
 	if (!random_below(6))
-		word |= random_64() & words->code_mask;
+		word |= random_64() & kind->code_mask;
 	return word & mask;
 }
 
-static void random_region(const struct world *world, const struct reel_scrub_words *words,
+static void random_region(const struct world *world, const struct kind *kind,
 			  struct reel_region *region, uint8_t *bytes, struct reel_range *missing)
 {
 	size_t size = random_below(4) ? random_below(WORDS * 8) : random_below(20);
@@ -182,16 +212,16 @@ static void random_region(const struct world *world, const struct reel_scrub_wor
 	};
 	for (size_t i = 0; i < size; i++)
 		bytes[i] = (uint8_t)random_below(3);
-	for (size_t i = 0; i + words->size <= size; i++) {
-		uint64_t word = random_word(world, words, region);
+	for (size_t i = 0; i + kind->size <= size; i++) {
+		uint64_t word = random_word(world, kind, region);
 
 		/* Aligned by the address, and now and then not. */
-		if ((region->address + i) % words->size && random_below(40))
+		if ((region->address + i) % kind->size && random_below(40))
 			continue;
-		for (unsigned j = 0; j < words->size; j++)
-			bytes[i + (words->big_endian ? words->size - 1 - j : j)] =
+		for (unsigned j = 0; j < kind->size; j++)
+			bytes[i + (kind->big_endian ? kind->size - 1 - j : j)] =
 				(uint8_t)(word >> 8 * j);
-		i += words->size - 1;
+		i += kind->size - 1;
 	}
 	for (size_t i = 0, at = 0; i < 3; i++) {
 		size_t gap = random_below(200), length = 1 + random_below(30);
@@ -240,7 +270,7 @@ static void check_numbers(const struct model *model, const struct reel_sample *s
 	assert_true(scrubbed->flags == (sample->flags | REEL_SAMPLE_SCRUBBED));
 }
 
-static void check_random(struct world *world, uint64_t space, const struct reel_scrub_words *words)
+static void check_random(struct world *world, uint64_t space, const struct kind *kind)
 {
 	static const struct reel_register_slot slots[] = {
 		{ 0, 8 }, { 1, 8 }, { 7, 8 }, { 16, 8 }
@@ -261,28 +291,28 @@ static void check_random(struct world *world, uint64_t space, const struct reel_
 	};
 	struct reel_sample scrubbed;
 	struct reel_space_view view = reel_timeline_view(world->timeline, space, REEL_TIME_NOW);
-	struct model model = { world->timeline, space, *words, &sample };
+	struct model model = { world->timeline, space, kind, &sample };
 
 	for (size_t i = 0; i < 3; i++)
-		random_region(world, words, &regions[i], bytes[i], missing[i]);
+		random_region(world, kind, &regions[i], bytes[i], missing[i]);
 	for (size_t i = 0; i < 4; i++)
-		values[i] = random_word(world, words, &regions[0]);
+		values[i] = random_word(world, kind, &regions[0]);
 	for (size_t i = 0; i < 5; i++)
-		chain[i] = random_word(world, words, &regions[0]);
+		chain[i] = random_word(world, kind, &regions[0]);
 	sample.pc = values[3];
 	if (!random_below(3))
 		values[0] = sample.pc;
 	scrubbed = sample;
-	must(reel_scrub_sample(world->scrubber, &view, words, &scrubbed));
+	must(reel_scrub_sample(world->scrubber, &view, &scrubbed));
 	check_regions(&model, &scrubbed);
 	check_numbers(&model, &scrubbed);
 }
 
 /* A stack that is mostly what it was, with words right beside where it starts now and then. */
-static void check_stack(struct world *world, uint64_t space, const struct reel_scrub_words *words)
+static void check_stack(struct world *world, uint64_t space, const struct kind *kind)
 {
 	unsigned index = random_below(STACKS), used = 1 + random_below(WORDS / 2);
-	size_t size = (size_t)used * (random_below(9) ? words->size : 2);
+	size_t size = (size_t)used * (random_below(9) ? kind->size : 2);
 	uint8_t *bytes = world->stacks[index] + sizeof(world->stacks[index]) - size;
 	struct reel_region region = {
 		/* Some end elsewhere. */
@@ -297,26 +327,28 @@ static void check_stack(struct world *world, uint64_t space, const struct reel_s
 		.n_regions = 1,
 	};
 	struct reel_space_view view = reel_timeline_view(world->timeline, space, REEL_TIME_NOW);
-	struct model model = { world->timeline, space, *words, &sample };
+	struct model model = { world->timeline, space, kind, &sample };
 	struct reel_sample scrubbed = sample;
 
 	for (unsigned i = random_below(4); i; i--) {
-		uint64_t word = random_word(world, words, &region);
-		size_t at = random_below(used) * (size_t)words->size;
+		uint64_t word = random_word(world, kind, &region);
+		size_t at = random_below(used) * (size_t)kind->size;
 
-		for (unsigned j = 0; j < words->size && at + words->size <= size; j++)
-			bytes[at + (words->big_endian ? words->size - 1 - j : j)] =
+		for (unsigned j = 0; j < kind->size && at + kind->size <= size; j++)
+			bytes[at + (kind->big_endian ? kind->size - 1 - j : j)] =
 				(uint8_t)(word >> 8 * j);
 	}
-	must(reel_scrub_sample(world->scrubber, &view, words, &scrubbed));
+	must(reel_scrub_sample(world->scrubber, &view, &scrubbed));
 	check_regions(&model, &scrubbed);
 }
 
 /* Several samples of a space as it is, then it changes: with a list and without. */
-static void check_world(struct world *world, const struct reel_scrub_words *words)
+static void check_world(struct world *world, const struct kind *kind)
 {
 	must(reel_timeline_create(false, &world->timeline));
-	must(reel_scrubber_create(&world->scrubber));
+	must(reel_scrubber_create(&nothing_known, &world->scrubber));
+	for (uint64_t space = 1; space <= SPACES; space++)
+		add_space(world->timeline, space, kind);
 	for (unsigned i = 0; i < 600; i++) {
 		uint64_t space = 1 + random_below(i % 3 ? 2 : SPACES);
 
@@ -324,9 +356,9 @@ static void check_world(struct world *world, const struct reel_scrub_words *word
 			map(world->timeline, space, world->code + random_below(50) * PAGE,
 			    (1 + random_below(8)) * PAGE, random_below(3) ? 5 : 3);
 		for (unsigned j = random_below(6); j; j--)
-			check_random(world, space, words);
+			check_random(world, space, kind);
 		for (unsigned j = random_below(60); j; j--)
-			check_stack(world, space, words);
+			check_stack(world, space, kind);
 	}
 	reel_scrubber_destroy(world->scrubber);
 	reel_timeline_destroy(world->timeline);
@@ -334,28 +366,29 @@ static void check_world(struct world *world, const struct reel_scrub_words *word
 
 static void random_samples(void **state)
 {
-	static const struct reel_scrub_words words[] = {
-		{ 8, false, 0, 0 },
-		{ 8, true, 0, 0 },
-		{ 4, false, 0, 0 },
-		{ 4, true, 0, 0 },
-		{ 8, false, 0x007f000000000000, 0xff7f000000000000 },
-		{ 8, false, 0xffff000000000000, 0 },
+	static const struct kind kinds[] = {
+		{ 8, false, 0, 0, 0, false },
+		{ 8, true, 0, 0, 0, false },
+		{ 4, false, 0, 0, 0, false },
+		{ 4, true, 0, 0, 0, false },
+		/* AArch64 with pointer authentication, and where nothing is known of it. */
+		{ 8, false, 0x007f000000000000, 0xff7f000000000000, EM_AARCH64, false },
+		{ 8, false, 0xffff000000000000, 0, EM_AARCH64, true },
 		/* What no CPU has: bits within addresses. */
-		{ 8, false, 0x10000, 0x108 },
+		{ 8, false, 0x10000, 0x108, 0, false },
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		struct world world = {
-			.code = words[i].size == 4 ? 0x8048000 : CODE,
-			.stack = words[i].size == 4 ? 0xffd01000 : STACK,
+			.code = kinds[i].size == 4 ? 0x8048000 : CODE,
+			.stack = kinds[i].size == 4 ? 0xffd01000 : STACK,
 		};
 
-		check_world(&world, &words[i]);
+		check_world(&world, &kinds[i]);
 		/* A large space of its own for code, around the stack. */
 		world.code = world.stack - 4 * PAGE;
-		check_world(&world, &words[i]);
+		check_world(&world, &kinds[i]);
 	}
 }
 
@@ -364,7 +397,6 @@ static void random_samples(void **state)
 static void scrub_words(uint64_t code, uint64_t code_size, const uint64_t *words, uint64_t *ret,
 			size_t n)
 {
-	const struct reel_scrub_words kind = { .size = 8 };
 	struct reel_timeline *timeline;
 	struct reel_scrubber *scrubber;
 	uint8_t bytes[8 * 16];
@@ -374,12 +406,13 @@ static void scrub_words(uint64_t code, uint64_t code_size, const uint64_t *words
 
 	assert_true(n <= 16);
 	must(reel_timeline_create(false, &timeline));
-	must(reel_scrubber_create(&scrubber));
+	must(reel_scrubber_create(&nothing_known, &scrubber));
+	add_space(timeline, 1, &plain);
 	map(timeline, 1, code, code_size, 5);
 	view = reel_timeline_view(timeline, 1, REEL_TIME_NOW);
 	for (size_t i = 0; i < n; i++)
 		reel_store64(bytes + 8 * i, words[i]);
-	must(reel_scrub_sample(scrubber, &view, &kind, &sample));
+	must(reel_scrub_sample(scrubber, &view, &sample));
 	for (size_t i = 0; i < n; i++)
 		ret[i] = reel_load64(sample.regions[0].bytes + 8 * i);
 	reel_scrubber_destroy(scrubber);
@@ -422,49 +455,52 @@ static void kernel_frames(void **state)
 	const uint64_t sp = 0xffffc90000003e00;
 	const uint64_t fps[] = { sp, sp + 0xfff8, sp + 0x10000, sp - 8, 0x6b6579, 0 };
 	const bool stays[] = { true, true, false, false, false, true };
-	const struct reel_scrub_words words = { .size = 8 };
-	const struct reel_space_view view = { 0 };
+	struct reel_timeline *timeline;
 	struct reel_scrubber *scrubber;
+	struct reel_space_view view;
 
 	(void)state;
-	must(reel_scrubber_create(&scrubber));
+	must(reel_timeline_create(false, &timeline));
+	view = reel_timeline_view(timeline, 1, REEL_TIME_NOW);
+	must(reel_scrubber_create(&nothing_known, &scrubber));
 	for (size_t i = 0; i < sizeof(fps) / sizeof(*fps); i++) {
 		struct reel_sample sample = {
 			.has_kernel_frame = true,
 			.kernel_frame = { 0xffffffff81000000, sp, fps[i], 0xffffffff81000100 },
 		};
 
-		must(reel_scrub_sample(scrubber, &view, &words, &sample));
+		must(reel_scrub_sample(scrubber, &view, &sample));
 		assert_true(sample.kernel_frame.pc == 0xffffffff81000000);
 		assert_true(sample.kernel_frame.sp == sp);
 		assert_true(sample.kernel_frame.fp == (stays[i] ? fps[i] : 1));
 		assert_true(sample.kernel_frame.return_address == 0xffffffff81000100);
 	}
 	reel_scrubber_destroy(scrubber);
+	reel_timeline_destroy(timeline);
 }
 
-/* Signal trampolines on the stack: of the word only the code stays. */
+/* Signal trampolines on the stack, of s390x alone: of the word only the code stays. */
 static void code_on_the_stack(void **state)
 {
-	static const uint8_t svc[] = { 0x0a, 0xad }, too_long[9] = { 0 };
 	const uint8_t before[] = { 0x0a, 0xad, 1, 2, 3, 4,    5,    6, 0x0a, 0xae, 0, 0,
 				   0,	 0,    0, 0, 9, 0x0a, 0xad, 0, 0,    0,	   0, 0 };
 	const uint8_t after[] = { 0x0a, 0xad, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 				  0,	0,    0, 1, 0, 0, 0, 0, 0, 0, 0, 1 };
 	struct reel_region region = { .address = STACK, .bytes = before, .size = sizeof(before) };
 	struct reel_sample sample = { .regions = &region, .n_regions = 1 };
-	struct reel_scrub_words words = { .size = 8, .big_endian = true };
-	const struct reel_space_view view = { 0 };
+	const struct reel_scrub_system system = { EM_S390, 64, true };
+	struct reel_timeline *timeline;
 	struct reel_scrubber *scrubber;
+	struct reel_space_view view;
 
 	(void)state;
-	reel_scrub_words_add_code(&words, svc, sizeof(svc));
-	reel_scrub_words_add_code(&words, too_long, sizeof(too_long));
-	assert_int_equal(words.n_code, 1);
-	must(reel_scrubber_create(&scrubber));
-	must(reel_scrub_sample(scrubber, &view, &words, &sample));
+	must(reel_timeline_create(false, &timeline));
+	view = reel_timeline_view(timeline, 1, REEL_TIME_NOW);
+	must(reel_scrubber_create(&system, &scrubber));
+	must(reel_scrub_sample(scrubber, &view, &sample));
 	assert_memory_equal(sample.regions[0].bytes, after, sizeof(after));
 	reel_scrubber_destroy(scrubber);
+	reel_timeline_destroy(timeline);
 }
 
 /* ---- spaces that have ended -------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "space/scrub_parts.h"
+#include "scrub/scrub_parts.h"
 
 /* Threads whose stack is kept, found by their ids' lowest bits: 9.5 MB at most. */
 #define STACKS 64
@@ -72,21 +72,21 @@ void scrub_stacks_destroy(struct scrub_stacks *stacks)
  * stack would have to be compared, too. */
 static bool is_kept(const struct scrub_sieve *sieve, const struct reel_region *region)
 {
-	unsigned size = sieve->words.size;
+	unsigned size = sieve->policy.word_size;
 
-	return sieve->n_regions == 1 && sieve->code->generation && !sieve->words.n_code &&
+	return sieve->n_regions == 1 && sieve->code->generation && !sieve->policy.n_code &&
 	       region->size && region->size <= STACK_BYTES_MAX && !region->n_missing &&
 	       !(region->address % size) && !(region->size % size);
 }
 
 static bool is_same_kind(const struct stack *stack, const struct scrub_sieve *sieve)
 {
-	const struct reel_scrub_words *words = &sieve->words;
+	const struct scrub_policy *policy = &sieve->policy;
 
 	return stack->generation == sieve->code->generation &&
-	       stack->end == sieve->regions[0].last && stack->word_size == words->size &&
-	       stack->big_endian == words->big_endian && stack->code_mask == words->code_mask &&
-	       stack->data_mask == words->data_mask;
+	       stack->end == sieve->regions[0].last && stack->word_size == policy->word_size &&
+	       stack->big_endian == policy->big_endian && stack->code_mask == policy->code_mask &&
+	       stack->data_mask == policy->data_mask;
 }
 
 /* Without memory nothing is kept. */
@@ -125,10 +125,10 @@ static bool take_over(struct stack *stack, const struct scrub_sieve *sieve, uint
 	stack->thread = thread;
 	stack->generation = sieve->code->generation;
 	stack->end = sieve->regions[0].last;
-	stack->word_size = sieve->words.size;
-	stack->big_endian = sieve->words.big_endian;
-	stack->code_mask = sieve->words.code_mask;
-	stack->data_mask = sieve->words.data_mask;
+	stack->word_size = sieve->policy.word_size;
+	stack->big_endian = sieve->policy.big_endian;
+	stack->code_mask = sieve->policy.code_mask;
+	stack->data_mask = sieve->policy.data_mask;
 	stack->credit = 1;
 	return true;
 }
@@ -158,7 +158,7 @@ static inline __attribute__((always_inline)) void learn(struct step *step,
 							bool big_endian)
 {
 	const struct address_range stack = sieve->regions[0];
-	const uint64_t mask = ~sieve->words.data_mask;
+	const uint64_t mask = ~sieve->policy.data_mask;
 	uint64_t above = 0, up_to = UINT64_MAX;
 
 	for (size_t i = 0; i < REEL_STEP_BYTES; i += size) {
@@ -183,7 +183,7 @@ static void scrub_steps(struct stack *stack, const struct scrub_sieve *sieve,
 	if (!size)
 		return;
 	memcpy(stack->raw + offset, raw, size);
-	scrub_words(sieve, raw, size / sieve->words.size, stack->scrubbed + offset);
+	scrub_words(sieve, raw, size / sieve->policy.word_size, stack->scrubbed + offset);
 	for (size_t i = first; i < end; i++) {
 		const uint8_t *bytes = raw_end - (i + 1) * REEL_STEP_BYTES;
 
@@ -224,7 +224,7 @@ const uint8_t *scrub_stacks_scrub(struct scrub_stacks *stacks, const struct scru
 	}
 	scrub_steps(stack, sieve, raw_end, changed, n_steps);
 	if (rest) {
-		scrub_words(sieve, region->bytes, rest / sieve->words.size,
+		scrub_words(sieve, region->bytes, rest / sieve->policy.word_size,
 			    stack->scrubbed + stack->capacity - region->size);
 		forget(&stack->steps[n_steps]);
 	}

@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files behind scrub.h share: which words are addresses. */
-#ifndef SPACE_SCRUB_PARTS_H
-#define SPACE_SCRUB_PARTS_H
+/* What the files behind scrub.h share: what the words of a process are, and which are addresses. */
+#ifndef SCRUB_SCRUB_PARTS_H
+#define SCRUB_SCRUB_PARTS_H
 
 #include "format/bytes.h"
-#include "space/scrub.h"
+#include "scrub/scrub.h"
+
+#define SCRUB_CODE_MAX 4
+
+/* What the words of a process are. */
+struct scrub_policy {
+	unsigned word_size; /* bytes: 4 or 8 */
+	bool big_endian;
+	/* Bits that pointer authentication uses, of addresses of code and of data. */
+	uint64_t code_mask, data_mask;
+	/* Code that stays where an aligned word begins with it, of a word's size at most. */
+	struct reel_bytes code[SCRUB_CODE_MAX];
+	size_t n_code;
+};
 
 /* First and last address; the last one is that behind the mapping: a call may end it. */
 struct address_range {
@@ -44,7 +57,7 @@ struct scrub_code {
 /* What the words of one sample are compared with. */
 struct scrub_sieve {
 	const struct reel_space_view *view;
-	struct reel_scrub_words words;
+	struct scrub_policy policy;
 	struct scrub_code *code;
 	/* With their ends: a frame may end where a stack does. */
 	struct address_range regions[REEL_REGIONS_MAX];
@@ -54,11 +67,17 @@ struct scrub_sieve {
 	uint8_t scrubbed[8]; /* a word without its value */
 };
 
+/* ---- scrub_policy.c ---- */
+
+/* `space`: NULL where nothing is known of the process. */
+struct scrub_policy scrub_policy_of(const struct reel_scrub_system *system,
+				    const struct reel_space_state *space);
+
 /* ---- scrub_words.c ---- */
 
 /* `codes`: SCRUB_CODE_LISTS of them, for all spaces. */
 void scrub_sieve_init(struct scrub_sieve *sieve, struct scrub_code *codes,
-		      const struct reel_space_view *view, const struct reel_scrub_words *words,
+		      const struct reel_space_view *view, const struct scrub_policy *policy,
 		      const struct reel_sample *sample);
 
 /* May unwinding follow it? */

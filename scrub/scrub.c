@@ -3,13 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "space/scrub_parts.h"
+#include "scrub/scrub_parts.h"
 
 /* Kernel stacks are no larger (arm64's with pages of 64 KB; x86-64's with KASAN have half of it).
  */
 #define KERNEL_STACK_MAX 65536
 
 struct reel_scrubber {
+	struct reel_scrub_system system;
 	struct scrub_code codes[SCRUB_CODE_LISTS];
 	struct scrub_stacks *stacks;
 	/* Copies of a sample's parts. */
@@ -23,12 +24,6 @@ struct reel_scrubber {
 
 /* ---- words -------------------------------------------------------------------------- */
 
-void reel_scrub_words_add_code(struct reel_scrub_words *words, const uint8_t *code, size_t size)
-{
-	if (size <= words->size && words->n_code < REEL_SCRUB_CODE_MAX)
-		words->code[words->n_code++] = (struct reel_bytes){ code, size };
-}
-
 static uint64_t scrub_value(const struct scrub_sieve *sieve, uint64_t value)
 {
 	return scrub_is_address(sieve, value) ? value : scrub_without_value(value);
@@ -37,19 +32,19 @@ static uint64_t scrub_value(const struct scrub_sieve *sieve, uint64_t value)
 /* Of a word that begins with such code no more stays than that. */
 static void keep_code(const struct scrub_sieve *sieve, const uint8_t *at, size_t count, uint8_t *to)
 {
-	const struct reel_scrub_words *words = &sieve->words;
+	const struct scrub_policy *policy = &sieve->policy;
 
-	for (size_t i = 0; i < words->n_code; i++) {
-		const struct reel_bytes *code = &words->code[i];
+	for (size_t i = 0; i < policy->n_code; i++) {
+		const struct reel_bytes *code = &policy->code[i];
 
 		for (size_t word = 0; word < count; word++) {
-			size_t offset = word * words->size;
+			size_t offset = word * policy->word_size;
 
 			if (memcmp(at + offset, code->data, code->size) != 0 ||
-			    scrub_is_address(sieve, scrub_load_word(at + offset, words->size,
-								    words->big_endian)))
+			    scrub_is_address(sieve, scrub_load_word(at + offset, policy->word_size,
+								    policy->big_endian)))
 				continue;
-			memset(to + offset, 0, words->size);
+			memset(to + offset, 0, policy->word_size);
 			memcpy(to + offset, code->data, code->size);
 		}
 	}
@@ -75,7 +70,7 @@ static void clear_missing(const struct reel_region *region, unsigned size, uint8
 static void scrub_region(const struct scrub_sieve *sieve, const struct reel_region *region,
 			 uint8_t *bytes)
 {
-	unsigned size = sieve->words.size;
+	unsigned size = sieve->policy.word_size;
 	size_t before = -region->address % size, count;
 
 	if (!region->size)
@@ -179,13 +174,15 @@ static void scrub_kernel_frame(struct reel_sample *sample)
 
 /* ---- samples ------------------------------------------------------------------------ */
 
-struct reel_error *reel_scrubber_create(struct reel_scrubber **ret)
+struct reel_error *reel_scrubber_create(const struct reel_scrub_system *system,
+					struct reel_scrubber **ret)
 {
 	struct reel_scrubber *scrubber = calloc(1, sizeof(*scrubber));
 	struct reel_error *error;
 
 	if (!scrubber)
 		return reel_error_no_memory();
+	scrubber->system = *system;
 	error = scrub_stacks_create(&scrubber->stacks);
 	if (error)
 		reel_scrubber_destroy(scrubber);
@@ -207,14 +204,14 @@ void reel_scrubber_destroy(struct reel_scrubber *scrubber)
 }
 
 struct reel_error *reel_scrub_sample(struct reel_scrubber *scrubber,
-				     const struct reel_space_view *view,
-				     const struct reel_scrub_words *words,
-				     struct reel_sample *sample)
+				     const struct reel_space_view *view, struct reel_sample *sample)
 {
+	const struct scrub_policy policy = scrub_policy_of(
+		&scrubber->system, reel_timeline_space(view->timeline, view->space));
 	struct reel_error *error;
 	struct scrub_sieve sieve;
 
-	scrub_sieve_init(&sieve, scrubber->codes, view, words, sample);
+	scrub_sieve_init(&sieve, scrubber->codes, view, &policy, sample);
 	scrub_registers(scrubber, &sieve, sample);
 	error = scrub_chain(scrubber, &sieve, sample);
 	if (!error)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "space/mapping_tree.h"
-#include "space/scrub_parts.h"
+#include "scrub/scrub_parts.h"
 
 /* SPEC.md 5, MAP. */
 #define PROTECTION_EXECUTE 4
@@ -168,20 +168,20 @@ static bool is_data(const struct scrub_sieve *sieve, uint64_t address)
 
 bool scrub_is_address(const struct scrub_sieve *sieve, uint64_t word)
 {
-	return is_data(sieve, word & ~sieve->words.data_mask) ||
-	       is_code(sieve, word & ~sieve->words.code_mask);
+	return is_data(sieve, word & ~sieve->policy.data_mask) ||
+	       is_code(sieve, word & ~sieve->policy.code_mask);
 }
 
 void scrub_sieve_init(struct scrub_sieve *sieve, struct scrub_code *codes,
-		      const struct reel_space_view *view, const struct reel_scrub_words *words,
+		      const struct reel_space_view *view, const struct scrub_policy *policy,
 		      const struct reel_sample *sample)
 {
 	sieve->view = view;
-	sieve->words = *words;
+	sieve->policy = *policy;
 	sieve->code = find_list(codes, view);
 	sieve->n_regions = sample->n_regions;
 	memset(sieve->scrubbed, 0, sizeof(sieve->scrubbed));
-	sieve->scrubbed[words->big_endian ? words->size - 1 : 0] = REEL_SCRUBBED_WORD;
+	sieve->scrubbed[policy->big_endian ? policy->word_size - 1 : 0] = REEL_SCRUBBED_WORD;
 	sieve->all = sieve->code->whole;
 	for (size_t i = 0; i < sample->n_regions; i++) {
 		uint64_t start = sample->regions[i].address;
@@ -195,7 +195,7 @@ void scrub_sieve_init(struct scrub_sieve *sieve, struct scrub_code *codes,
 			sieve->all.last = end;
 	}
 	/* What is stripped lies above addresses, unless a file says so to fool its readers. */
-	if ((words->code_mask | words->data_mask) &
+	if ((policy->code_mask | policy->data_mask) &
 	    (UINT64_MAX >> __builtin_clzll(sieve->all.last | 1)))
 		sieve->all.first = 0;
 }
@@ -209,9 +209,9 @@ static inline __attribute__((always_inline)) void scrub_some(const struct scrub_
 							     size_t count, uint8_t *restrict to,
 							     unsigned size, bool big_endian)
 {
-	const uint64_t mask = ~(sieve->words.code_mask | sieve->words.data_mask);
+	const uint64_t mask = ~(sieve->policy.code_mask | sieve->policy.data_mask);
 	const uint64_t first = sieve->all.first, span = sieve->all.last - first;
-	const uint64_t code_mask = ~sieve->words.code_mask, data_mask = ~sieve->words.data_mask;
+	const uint64_t code_mask = ~sieve->policy.code_mask, data_mask = ~sieve->policy.data_mask;
 	const struct address_range stack = sieve->regions[0], code = sieve->code->whole;
 	const uint64_t *const filter = sieve->code->filter;
 	const bool has_others = sieve->n_regions > 1;
@@ -243,8 +243,8 @@ static inline __attribute__((always_inline)) void scrub_some(const struct scrub_
 
 void scrub_words(const struct scrub_sieve *sieve, const uint8_t *at, size_t count, uint8_t *to)
 {
-	bool big_endian = sieve->words.big_endian;
-	unsigned size = sieve->words.size;
+	bool big_endian = sieve->policy.big_endian;
+	unsigned size = sieve->policy.word_size;
 
 	while (count) {
 		size_t some = count < WORDS_AT_ONCE ? count : WORDS_AT_ONCE;

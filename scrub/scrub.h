@@ -4,35 +4,28 @@
  * reach the file (SPEC.md, section 8.1): of stacks and registers only addresses keep their value.
  *
  * Which words are addresses depends on the process: those that point into one of the sample's
- * regions, and those that point into code, as it is mapped at that time.
+ * regions, and those that point into code, as it is mapped at that time.  How long a word is and
+ * which of its bits count is decided here alone, for all that scrub.
  */
-#ifndef SPACE_SCRUB_H
-#define SPACE_SCRUB_H
+#ifndef SCRUB_SCRUB_H
+#define SCRUB_SCRUB_H
 
 #include "space/space.h"
 
 /* What a word that was not 0 becomes: no address, and no end of a stack as 0 may be. */
 #define REEL_SCRUBBED_WORD 1
 
-#define REEL_SCRUB_CODE_MAX 4
-
-/* The words of a process. */
-struct reel_scrub_words {
-	unsigned size; /* bytes: 4 or 8 */
+/* The recorded system: what its processes are where a SPACE does not say. */
+struct reel_scrub_system {
+	uint16_t machine;   /* ELF e_machine of the kernel */
+	unsigned word_bits; /* 32, else 64 */
 	bool big_endian;
-	/* Bits that pointer authentication uses, of addresses of code and of data. */
-	uint64_t code_mask, data_mask;
-	/* Code that stays where an aligned word begins with it, of `size` bytes at most. */
-	struct reel_bytes code[REEL_SCRUB_CODE_MAX];
-	size_t n_code;
 };
-
-/* Passed over where a word has no room for it. */
-void reel_scrub_words_add_code(struct reel_scrub_words *words, const uint8_t *code, size_t size);
 
 struct reel_scrubber;
 
-struct reel_error *reel_scrubber_create(struct reel_scrubber **ret) REEL_MUST_CHECK;
+struct reel_error *reel_scrubber_create(const struct reel_scrub_system *system,
+					struct reel_scrubber **ret) REEL_MUST_CHECK;
 void reel_scrubber_destroy(struct reel_scrubber *scrubber);
 
 /*
@@ -43,7 +36,6 @@ void reel_scrubber_destroy(struct reel_scrubber *scrubber);
  */
 struct reel_error *reel_scrub_sample(struct reel_scrubber *scrubber,
 				     const struct reel_space_view *view,
-				     const struct reel_scrub_words *words,
 				     struct reel_sample *sample) REEL_MUST_CHECK;
 
 #endif
