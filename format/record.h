@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum reel_record_id {
 	REEL_RECORD_CAPTURE = 1,
@@ -51,6 +52,11 @@ struct reel_bytes {
 };
 
 struct reel_bytes reel_bytes_of_string(const char *string);
+
+static inline bool reel_bytes_are_equal(struct reel_bytes a, struct reel_bytes b)
+{
+	return a.size == b.size && (!a.size || memcmp(a.data, b.data, a.size) == 0);
+}
 
 enum reel_byte_order {
 	REEL_BYTE_ORDER_LITTLE = 1, /* ELFDATA2LSB */

@@ -2,9 +2,10 @@
 /* Opens a capture: reads all side blocks, so that samples can be placed at any time. */
 #include <stdlib.h>
 
+#include "format/array.h"
 #include "format/schema.h"
 #include "replay/capture.h"
-#include "space/timeline.h"
+#include "space/space.h"
 
 #define PROBLEMS_MAX 1000
 /* A path and a build-id take more bytes. */

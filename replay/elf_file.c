@@ -502,10 +502,9 @@ uint64_t reel_elf_file_entry(const struct reel_elf_file *file)
 	return file->header.e_entry;
 }
 
-const uint8_t *reel_elf_file_build_id(const struct reel_elf_file *file, size_t *size_ret)
+struct reel_bytes reel_elf_file_build_id(const struct reel_elf_file *file)
 {
-	*size_ret = file->build_id_size;
-	return file->build_id;
+	return (struct reel_bytes){ file->build_id, file->build_id_size };
 }
 
 const char *reel_elf_file_debuglink(const struct reel_elf_file *file, uint32_t *crc_ret)
@@ -514,11 +513,9 @@ const char *reel_elf_file_debuglink(const struct reel_elf_file *file, uint32_t *
 	return file->debuglink;
 }
 
-const char *reel_elf_file_altlink(const struct reel_elf_file *file, const uint8_t **build_id_ret,
-				  size_t *build_id_size_ret)
+const char *reel_elf_file_altlink(const struct reel_elf_file *file, struct reel_bytes *build_id_ret)
 {
-	*build_id_ret = file->altlink_build_id;
-	*build_id_size_ret = file->altlink_build_id_size;
+	*build_id_ret = (struct reel_bytes){ file->altlink_build_id, file->altlink_build_id_size };
 	return file->altlink;
 }
 

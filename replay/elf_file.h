@@ -41,12 +41,12 @@ bool reel_elf_file_big_endian(const struct reel_elf_file *file);
 unsigned reel_elf_file_word_bits(const struct reel_elf_file *file);
 uint64_t reel_elf_file_entry(const struct reel_elf_file *file);
 /* Size 0: it has none. */
-const uint8_t *reel_elf_file_build_id(const struct reel_elf_file *file, size_t *size_ret);
+struct reel_bytes reel_elf_file_build_id(const struct reel_elf_file *file);
 /* NULL: it has none. */
 const char *reel_elf_file_debuglink(const struct reel_elf_file *file, uint32_t *crc_ret);
 /* .gnu_debugaltlink (dwz): NULL if it has none. */
-const char *reel_elf_file_altlink(const struct reel_elf_file *file, const uint8_t **build_id_ret,
-				  size_t *build_id_size_ret);
+const char *reel_elf_file_altlink(const struct reel_elf_file *file,
+				  struct reel_bytes *build_id_ret);
 /* DWARF's .debug_info, and a symbol table beyond .dynsym. */
 bool reel_elf_file_has_debug_info(const struct reel_elf_file *file);
 bool reel_elf_file_has_symbols(const struct reel_elf_file *file);

@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include <stdarg.h>
 #include <errno.h>
 #include <fts.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/bytes.h"
+#include "replay/file_search.h"
 #include "replay/kernel_search.h"
 #include "replay/text.h"
 
-struct list {
-	char **all;
-	size_t n, capacity;
-};
-
 struct reel_kernel_search {
-	struct list debug_dirs;
-	struct list roots; /* "" is this host's */
-	struct list named;
-	struct list modules; /* all files of modules, of the folders of the release */
+	struct reel_search_places places;
+	struct reel_strings roots;   /* places.symfs, and "" for this host's */
+	struct reel_strings modules; /* all files of modules, of the folders of the release */
 	bool modules_listed;
 	char *release;
 };
@@ -30,70 +22,22 @@ struct attempt {
 	const struct reel_kernel_search *search;
 	const struct reel_record_module *module;
 	char name[256]; /* of a kernel module, '_' for '-'; "" for the kernel */
-	char hex[2 * REEL_BUILD_ID_MAX + 1];
+	char hex[REEL_BUILD_ID_TEXT];
 	struct reel_elf_file *found;
-	struct reel_buffer seen; /* "; /a has build-id 12; /b: truncated" */
-	bool mismatch, broken;
+	struct reel_candidates candidates;
 };
-
-/* ---- lists of strings ------------------------------------------------------- */
-
-static void list_free(struct list *list)
-{
-	for (size_t i = 0; i < list->n; i++)
-		free(list->all[i]);
-	free(list->all);
-}
-
-/* Appends `string`, which it takes (NULL: there was no memory for it). */
-static struct reel_error *append(struct list *list, char *string)
-{
-	if (string && list->n == list->capacity) {
-		size_t capacity = list->capacity ? 2 * list->capacity : 16;
-		char **all = reallocarray(list->all, capacity, sizeof(*all));
-
-		if (all) {
-			list->all = all;
-			list->capacity = capacity;
-		}
-	}
-	if (!string || list->n == list->capacity) {
-		free(string);
-		return reel_error_no_memory();
-	}
-	list->all[list->n++] = string;
-	return NULL;
-}
-
-static struct reel_error *append_all(struct list *list, const char *const *from)
-{
-	struct reel_error *error = NULL;
-
-	for (size_t i = 0; !error && from && from[i]; i++)
-		error = append(list, strdup(from[i]));
-	return error;
-}
 
 static struct reel_error *copy_options(const struct reel_capture_options *options,
 				       struct reel_kernel_search *search)
 {
-	static const char *const usual[] = { "/usr/lib/debug", NULL };
-	const char *const *debug_dirs = options->debug_dirs ? options->debug_dirs : usual;
-	struct reel_error *error = append_all(&search->debug_dirs, debug_dirs);
+	const struct reel_strings *symfs = &search->places.symfs;
+	struct reel_error *error = reel_search_places_copy(options, &search->places);
 
-	for (size_t i = 0; !error && options->symfs && options->symfs[i]; i++) {
-		for (size_t j = 0; !error && debug_dirs[j]; j++) {
-			if (debug_dirs[j][0] == '/')
-				error = append(
-					&search->debug_dirs,
-					reel_text_print("%s%s", options->symfs[i], debug_dirs[j]));
-		}
-	}
-	if (!error)
-		error = append_all(&search->roots, options->symfs);
+	for (size_t i = 0; !error && i < symfs->n; i++)
+		error = reel_strings_add(&search->roots, strdup(symfs->all[i]));
 	if (!error && !options->no_host_files)
-		error = append(&search->roots, strdup(""));
-	return error ? error : append_all(&search->named, options->module_files);
+		error = reel_strings_add(&search->roots, strdup(""));
+	return error;
 }
 
 struct reel_error *reel_kernel_search_create(const struct reel_capture_options *options,
@@ -121,59 +65,28 @@ void reel_kernel_search_destroy(struct reel_kernel_search *search)
 {
 	if (!search)
 		return;
-	list_free(&search->debug_dirs);
-	list_free(&search->roots);
-	list_free(&search->named);
-	list_free(&search->modules);
+	reel_search_places_free(&search->places);
+	reel_strings_free(&search->roots);
+	reel_strings_free(&search->modules);
 	free(search->release);
 	free(search);
 }
 
 /* ---- candidates --------------------------------------------------------------- */
 
-__attribute__((format(printf, 2, 3))) static void note(struct attempt *attempt, const char *format,
-						       ...)
-{
-	_cleanup_free_ char *text = NULL;
-	va_list args;
-
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	va_end(args);
-	reel_buffer_append(&attempt->seen, "; ", 2);
-	if (text)
-		reel_buffer_append(&attempt->seen, text, strlen(text));
-	else
-		attempt->seen.failed = true;
-}
-
-static void print_hex(const uint8_t *bytes, size_t size, char *ret)
-{
-	for (size_t i = 0; i < size; i++)
-		sprintf(ret + 2 * i, "%02x", bytes[i]);
-	ret[2 * size] = 0;
-}
-
 static bool is_the_module(struct attempt *attempt, const struct reel_elf_file *file, bool named)
 {
 	struct reel_bytes wanted = attempt->module->build_id;
-	char hex[2 * REEL_BUILD_ID_MAX + 1];
-	const uint8_t *build_id;
-	size_t size;
 
-	build_id = reel_elf_file_build_id(file, &size);
-	if (!wanted.size && named)
+	if (wanted.size && !reel_bytes_are_equal(reel_elf_file_build_id(file), wanted)) {
+		reel_candidates_note_build_id(&attempt->candidates, file);
+		return false;
+	}
+	if (wanted.size || named)
 		return true;
-	if (wanted.size && size == wanted.size && !memcmp(build_id, wanted.data, size))
-		return true;
-	attempt->mismatch = true;
-	print_hex(build_id, size, hex);
-	if (!wanted.size)
-		note(attempt, "%s may be of another kernel", reel_elf_file_path(file));
-	else
-		note(attempt, size ? "%s has build-id %s" : "%s has no build-id%s",
-		     reel_elf_file_path(file), hex);
+	reel_candidates_note(&attempt->candidates, "%s may be of another kernel",
+			     reel_elf_file_path(file));
+	attempt->candidates.mismatch = true;
 	return false;
 }
 
@@ -189,14 +102,8 @@ static bool is_better(const struct reel_elf_file *file, const struct reel_elf_fi
 /* What is not there is not worth a word. */
 static struct reel_error *note_error(struct attempt *attempt, struct reel_error *error)
 {
-	enum reel_error_code code = reel_error_code(error);
-
-	if (code == REEL_ERROR_NO_MEMORY)
-		return error;
-	if (code != REEL_ERROR_OS) {
-		attempt->broken |= code != REEL_ERROR_PERMISSION;
-		note(attempt, "%s", reel_error_message(error));
-	}
+	if (reel_error_code(error) != REEL_ERROR_OS)
+		return reel_candidates_note_error(&attempt->candidates, error);
 	reel_error_destroy(error);
 	return NULL;
 }
@@ -228,19 +135,12 @@ static struct reel_error *try_file(struct attempt *attempt, char *path, bool nam
 
 /* ---- names ----------------------------------------------------------------------- */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* "nf-tables.ko" and "nf_tables.ko.debug" are nf_tables. */
 static bool is_module_file(const char *path, const char *name)
 {
 	size_t size = strlen(name);
 
-	path = base_name(path);
+	path = reel_base_name(path);
 	for (size_t i = 0; i < size; i++)
 		if (path[i] != name[i] && !(path[i] == '-' && name[i] == '_'))
 			return false;
@@ -251,7 +151,7 @@ static bool has_name(const struct attempt *attempt, const char *path)
 {
 	if (*attempt->name)
 		return is_module_file(path, attempt->name);
-	return !strncmp(base_name(path), "vmlinux", strlen("vmlinux"));
+	return !strncmp(reel_base_name(path), "vmlinux", strlen("vmlinux"));
 }
 
 /* "[nf-tables]" and "/lib/…/nf-tables.ko.xz" are nf_tables. */
@@ -278,13 +178,12 @@ static void set_name(struct attempt *attempt)
 
 static struct reel_error *try_named(struct attempt *attempt)
 {
-	const struct list *named = &attempt->search->named;
+	const struct reel_strings *named = &attempt->search->places.named;
 	struct reel_error *error = NULL;
 
 	for (size_t i = 0; !error && i < named->n; i++) {
 		struct reel_elf_file *file;
-		const uint8_t *build_id;
-		size_t size;
+		struct reel_bytes build_id;
 		bool is_it;
 
 		/* Those of other modules are no candidates. */
@@ -293,9 +192,8 @@ static struct reel_error *try_named(struct attempt *attempt)
 			error = note_error(attempt, error);
 			continue;
 		}
-		build_id = reel_elf_file_build_id(file, &size);
-		is_it = size && size == attempt->module->build_id.size &&
-			!memcmp(build_id, attempt->module->build_id.data, size);
+		build_id = reel_elf_file_build_id(file);
+		is_it = build_id.size && reel_bytes_are_equal(build_id, attempt->module->build_id);
 		reel_elf_file_close(file);
 		if (is_it || has_name(attempt, named->all[i]))
 			error = try_file(attempt, strdup(named->all[i]), true);
@@ -305,25 +203,21 @@ static struct reel_error *try_named(struct attempt *attempt)
 
 static struct reel_error *try_build_ids(struct attempt *attempt)
 {
-	const struct list *dirs = &attempt->search->debug_dirs;
+	const struct reel_strings *dirs = &attempt->search->places.debug_dirs;
 	struct reel_error *error = NULL;
 
 	for (size_t i = 0; !error && attempt->hex[0] && i < dirs->n; i++) {
-		error = try_file(attempt,
-				 reel_text_print("%s/.build-id/%.2s/%s.debug", dirs->all[i],
-						 attempt->hex, attempt->hex + 2),
+		error = try_file(attempt, reel_build_id_path(dirs->all[i], attempt->hex, ".debug"),
 				 false);
 		if (!error)
 			error = try_file(attempt,
-					 reel_text_print("%s/.build-id/%.2s/%s", dirs->all[i],
-							 attempt->hex, attempt->hex + 2),
-					 false);
+					 reel_build_id_path(dirs->all[i], attempt->hex, ""), false);
 	}
 	return error;
 }
 
 /* DIR + each of the names, %s being the release, with and without ".debug". */
-static struct reel_error *try_kernel(struct attempt *attempt, const struct list *dirs)
+static struct reel_error *try_kernel(struct attempt *attempt, const struct reel_strings *dirs)
 {
 	static const struct {
 		const char *before, *behind;
@@ -365,7 +259,7 @@ static struct reel_error *list_modules(struct reel_kernel_search *search, char *
 
 		if (end && entry->fts_info != FTS_D && entry->fts_info != FTS_DP &&
 		    (!strcmp(end, ".ko") || !strcmp(end, ".ko.debug")))
-			error = append(&search->modules, strdup(entry->fts_path));
+			error = reel_strings_add(&search->modules, strdup(entry->fts_path));
 	}
 	if (tree)
 		fts_close(tree);
@@ -375,7 +269,7 @@ static struct reel_error *list_modules(struct reel_kernel_search *search, char *
 
 static struct reel_error *list_all_modules(struct reel_kernel_search *search)
 {
-	const struct list *lists[] = { &search->debug_dirs, &search->roots };
+	const struct reel_strings *lists[] = { &search->places.debug_dirs, &search->roots };
 	struct reel_error *error = NULL;
 
 	search->modules_listed = true;
@@ -405,19 +299,19 @@ static struct reel_error *try_module(struct reel_kernel_search *search, struct a
 
 static struct reel_error *describe_problem(struct attempt *attempt, struct reel_module_files *ret)
 {
-	ret->state = attempt->mismatch ? REEL_MODULE_MISMATCH
-		     : attempt->broken ? REEL_MODULE_BROKEN
-				       : REEL_MODULE_MISSING;
-	reel_buffer_u8(&attempt->seen, 0);
-	if (attempt->seen.failed)
-		return reel_error_no_memory();
+	bool has_seen = attempt->candidates.seen.size;
+	const char *seen;
+	struct reel_error *error = reel_candidates_text(&attempt->candidates, &seen);
+
+	if (error)
+		return error;
+	ret->state = reel_candidates_state(&attempt->candidates);
 	ret->problem = reel_text_print(
 		"no file with the debug information of %s%s%s%s: its functions have the names that "
 		"the capture has, without lines and inlined ones; give it with --module FILE, or "
-		"--debug-dir DIR with what the kernel's debug package has in /usr/lib/debug%s",
+		"--debug-dir DIR with what the kernel's debug package has in /usr/lib/debug%s%s",
 		*attempt->name ? "kernel module " : "the kernel", attempt->name,
-		attempt->hex[0] ? " with build-id " : "", attempt->hex,
-		(const char *)attempt->seen.bytes);
+		attempt->hex[0] ? " with build-id " : "", attempt->hex, has_seen ? "; " : "", seen);
 	return ret->problem ? NULL : reel_error_no_memory();
 }
 
@@ -433,7 +327,7 @@ static struct reel_error *search_all(struct reel_kernel_search *search, struct a
 		return try_module(search, attempt);
 	if (!*search->release)
 		return NULL;
-	error = try_kernel(attempt, &search->debug_dirs);
+	error = try_kernel(attempt, &search->places.debug_dirs);
 	return error ? error : try_kernel(attempt, &search->roots);
 }
 
@@ -447,7 +341,7 @@ struct reel_error *reel_kernel_search_find(struct reel_kernel_search *search,
 	*ret = (struct reel_module_files){ 0 };
 	set_name(&attempt);
 	if (module->build_id.size <= REEL_BUILD_ID_MAX)
-		print_hex(module->build_id.data, module->build_id.size, attempt.hex);
+		reel_build_id_print(module->build_id, attempt.hex);
 	error = search_all(search, &attempt);
 	if (!error && attempt.found) {
 		ret->state = REEL_MODULE_FOUND;
@@ -457,6 +351,6 @@ struct reel_error *reel_kernel_search_find(struct reel_kernel_search *search,
 		error = describe_problem(&attempt, ret);
 	}
 	reel_elf_file_close(attempt.found);
-	reel_buffer_free(&attempt.seen);
+	reel_candidates_free(&attempt.candidates);
 	return error;
 }

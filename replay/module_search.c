@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,24 +8,21 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "format/bytes.h"
 #include "format/regular_file.h"
+#include "replay/file_search.h"
 #include "replay/module_search.h"
 #include "replay/text.h"
+#include "space/elf_identity.h"
 
-/* A file that was named for whatever module has its build-id. */
+/* What is known of a file that was named for whatever module has its build-id. */
 struct named_file {
-	char *path;
-	uint8_t build_id[REEL_BUILD_ID_MAX];
-	size_t build_id_size;
+	struct reel_build_id build_id;
 	bool debug_only;
 };
 
 struct reel_module_search {
-	char **symfs;	   /* NULL-terminated, like the next */
-	char **debug_dirs; /* with DEBUG_DIR under each symfs directory */
-	struct named_file *named;
-	size_t n_named;
+	struct reel_search_places places;
+	struct named_file *named; /* of each of places.named */
 	bool no_host_files;
 };
 
@@ -36,109 +32,40 @@ struct attempt {
 	const struct reel_record_module *module;
 	char *path; /* as recorded, NUL-terminated, without " (deleted)" */
 	bool deleted;
-	char hex[2 * REEL_BUILD_ID_MAX + 1]; /* the build-id, "" for none */
-	struct reel_buffer seen; /* "/a: No such file or directory; /b has build-id 12" */
-	bool mismatch, broken;
+	char hex[REEL_BUILD_ID_TEXT]; /* the build-id, "" for none */
+	struct reel_candidates candidates;
 };
-
-static void print_hex(const uint8_t *bytes, size_t size, char *ret)
-{
-	for (size_t i = 0; i < size; i++)
-		sprintf(ret + 2 * i, "%02x", bytes[i]);
-	ret[2 * size] = 0;
-}
-
-/* ---- the search's own copy of the options --------------------------------- */
-
-static void free_strings(char **strings)
-{
-	for (size_t i = 0; strings && strings[i]; i++)
-		free(strings[i]);
-	free(strings);
-}
-
-static size_t count_strings(const char *const *strings)
-{
-	size_t n = 0;
-
-	while (strings && strings[n])
-		n++;
-	return n;
-}
-
-static char **copy_strings(const char *const *strings)
-{
-	char **copy = calloc(count_strings(strings) + 1, sizeof(*copy));
-
-	for (size_t i = 0; copy && strings && strings[i]; i++) {
-		copy[i] = strdup(strings[i]);
-		if (!copy[i]) {
-			free_strings(copy);
-			return NULL;
-		}
-	}
-	return copy;
-}
-
-/* DEBUG_DIRs as given, then each of them as it is in the copies of the target's file system. */
-static char **make_debug_dirs(const char *const *given, char *const *symfs)
-{
-	static const char *const usual[] = { "/usr/lib/debug", NULL };
-	const char *const *dirs = given ? given : usual;
-	size_t n = count_strings(dirs), at = 0;
-	char **all = calloc(n * (count_strings((const char *const *)symfs) + 1) + 1, sizeof(*all));
-	bool fine = all != NULL;
-
-	for (size_t i = 0; fine && i < n; i++)
-		fine = (all[at++] = strdup(dirs[i]));
-	for (size_t j = 0; fine && symfs[j]; j++) {
-		for (size_t i = 0; fine && i < n; i++) {
-			if (dirs[i][0] == '/')
-				fine = (all[at++] = reel_text_print("%s%s", symfs[j], dirs[i]));
-		}
-	}
-	if (!fine) {
-		free_strings(all);
-		return NULL;
-	}
-	return all;
-}
 
 static struct reel_error *read_named_file(const char *path, struct named_file *ret)
 {
 	struct reel_elf_file *file;
 	struct reel_error *error = reel_elf_file_open(path, &file);
-	const uint8_t *build_id;
+	struct reel_bytes build_id;
 
 	if (error)
 		return error;
-	build_id = reel_elf_file_build_id(file, &ret->build_id_size);
-	memcpy(ret->build_id, build_id, ret->build_id_size);
+	build_id = reel_elf_file_build_id(file);
+	memcpy(ret->build_id.bytes, build_id.data, build_id.size);
+	ret->build_id.size = (uint8_t)build_id.size;
 	ret->debug_only = reel_elf_file_is_debug_only(file);
-	ret->path = strdup(path);
 	reel_elf_file_close(file);
-	return ret->path ? NULL : reel_error_no_memory();
+	return NULL;
 }
 
 static struct reel_error *copy_options(const struct reel_capture_options *options,
 				       struct reel_module_search *search)
 {
-	size_t n = count_strings(options->module_files);
-	struct reel_error *error = NULL;
+	const struct reel_strings *named = &search->places.named;
+	struct reel_error *error = reel_search_places_copy(options, &search->places);
 
+	if (error)
+		return error;
 	search->no_host_files = options->no_host_files;
-	search->symfs = copy_strings(options->symfs);
-	if (search->symfs)
-		search->debug_dirs = make_debug_dirs(options->debug_dirs, search->symfs);
-	search->named = calloc(n + 1, sizeof(*search->named));
-	if (!search->debug_dirs || !search->named)
+	search->named = calloc(named->n + 1, sizeof(*search->named));
+	if (!search->named)
 		return reel_error_no_memory();
-	while (!error && search->n_named < n) {
-		struct named_file *named = &search->named[search->n_named];
-
-		error = read_named_file(options->module_files[search->n_named], named);
-		search->n_named++;
-	}
+	for (size_t i = 0; !error && i < named->n; i++)
+		error = read_named_file(named->all[i], &search->named[i]);
 	return error;
 }
 
@@ -163,11 +90,8 @@ void reel_module_search_destroy(struct reel_module_search *search)
 {
 	if (!search)
 		return;
-	for (size_t i = 0; i < search->n_named; i++)
-		free(search->named[i].path);
+	reel_search_places_free(&search->places);
 	free(search->named);
-	free_strings(search->symfs);
-	free_strings(search->debug_dirs);
 	free(search);
 }
 
@@ -181,24 +105,6 @@ void reel_module_files_free(struct reel_module_files *files)
 
 /* ---- the file --------------------------------------------------------------- */
 
-__attribute__((format(printf, 2, 3))) static void note(struct attempt *attempt, const char *format,
-						       ...)
-{
-	_cleanup_free_ char *text = NULL;
-	va_list args;
-
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	va_end(args);
-	if (attempt->seen.size)
-		reel_buffer_append(&attempt->seen, "; ", 2);
-	if (text)
-		reel_buffer_append(&attempt->seen, text, strlen(text));
-	else
-		attempt->seen.failed = true;
-}
-
 /* Opens a candidate; *ret is NULL if it cannot be, and then that is noted. */
 static struct reel_error *open_candidate(struct attempt *attempt, const char *path,
 					 struct reel_elf_file **ret)
@@ -207,75 +113,44 @@ static struct reel_error *open_candidate(struct attempt *attempt, const char *pa
 
 	*ret = NULL;
 	error = path ? reel_elf_file_open(path, ret) : reel_error_no_memory();
-	if (!error)
-		return NULL;
-	switch (reel_error_code(error)) {
-	case REEL_ERROR_NO_MEMORY:
-		return error;
-	case REEL_ERROR_OS:
-	case REEL_ERROR_PERMISSION:
-		break;
-	default:
-		attempt->broken = true;
-	}
-	note(attempt, "%s", reel_error_message(error));
-	reel_error_destroy(error);
-	return NULL;
-}
-
-static bool has_build_id(const struct reel_elf_file *file, const uint8_t *wanted,
-			 size_t wanted_size)
-{
-	size_t size;
-	const uint8_t *build_id = reel_elf_file_build_id(file, &size);
-
-	return size == wanted_size && memcmp(build_id, wanted, size) == 0;
-}
-
-static void note_build_id(struct attempt *attempt, const struct reel_elf_file *file)
-{
-	char hex[2 * REEL_BUILD_ID_MAX + 1];
-	size_t size;
-	const uint8_t *build_id = reel_elf_file_build_id(file, &size);
-
-	print_hex(build_id, size, hex);
-	note(attempt, size ? "%s has build-id %s" : "%s has no build-id%s",
-	     reel_elf_file_path(file), hex);
-	attempt->mismatch = true;
+	return error ? reel_candidates_note_error(&attempt->candidates, error) : NULL;
 }
 
 /* Whether an opened file is the module's; what speaks against it is noted. */
 static bool is_the_module(struct attempt *attempt, const struct reel_elf_file *file, bool named)
 {
 	const struct reel_record_module *module = attempt->module;
+	struct reel_candidates *candidates = &attempt->candidates;
 	const char *path = reel_elf_file_path(file);
 	uint64_t device, inode;
 
 	if (reel_elf_file_is_debug_only(file)) {
-		note(attempt, "%s is a debug file, without code", path);
+		reel_candidates_note(candidates, "%s is a debug file, without code", path);
 		return false;
 	}
 	if (module->build_id.size) {
-		if (has_build_id(file, module->build_id.data, module->build_id.size))
+		if (reel_bytes_are_equal(reel_elf_file_build_id(file), module->build_id))
 			return true;
-		note_build_id(attempt, file);
+		reel_candidates_note_build_id(candidates, file);
 		return false;
 	}
 	if (named)
 		return true;
 	if (!module->inode) {
-		note(attempt,
-		     "%s may be another file: the capture has neither build-id nor inode of it",
-		     path);
-		attempt->mismatch = true;
+		reel_candidates_note(
+			candidates,
+			"%s may be another file: the capture has neither build-id nor inode of it",
+			path);
+		candidates->mismatch = true;
 		return false;
 	}
 	if (reel_elf_file_identity(file, &device, &inode) && inode == module->inode &&
 	    major(device) == module->device_major && minor(device) == module->device_minor)
 		return true;
-	note(attempt, "%s is another file (there is no build-id, and its device and inode differ)",
-	     path);
-	attempt->mismatch = true;
+	reel_candidates_note(
+		candidates,
+		"%s is another file (there is no build-id, and its device and inode differ)", path);
+	candidates->mismatch = true;
 	return false;
 }
 
@@ -299,16 +174,11 @@ static struct reel_error *try_file(struct attempt *attempt, char *path, bool nam
 	return NULL;
 }
 
-static const char *base_name(const char *path)
+static bool same_build_id(const struct named_file *named, struct reel_bytes build_id)
 {
-	const char *slash = strrchr(path, '/');
+	struct reel_bytes own = { named->build_id.bytes, named->build_id.size };
 
-	return slash ? slash + 1 : path;
-}
-
-static bool same_build_id(const struct named_file *named, const uint8_t *build_id, size_t size)
-{
-	return size && named->build_id_size == size && memcmp(named->build_id, build_id, size) == 0;
+	return build_id.size && reel_bytes_are_equal(own, build_id);
 }
 
 static struct reel_error *try_named_files(struct attempt *attempt, struct reel_elf_file **ret)
@@ -317,22 +187,17 @@ static struct reel_error *try_named_files(struct attempt *attempt, struct reel_e
 	const struct reel_record_module *module = attempt->module;
 	struct reel_error *error = NULL;
 
-	for (size_t i = 0; !error && i < search->n_named && !*ret; i++) {
+	for (size_t i = 0; !error && i < search->places.named.n && !*ret; i++) {
 		const struct named_file *named = &search->named[i];
+		const char *path = search->places.named.all[i];
 
 		/* One of the same name and another build-id is worth a word. */
 		if (!named->debug_only &&
-		    (same_build_id(named, module->build_id.data, module->build_id.size) ||
-		     strcmp(base_name(named->path), base_name(attempt->path)) == 0))
-			error = try_file(attempt, strdup(named->path), true, ret);
+		    (same_build_id(named, module->build_id) ||
+		     strcmp(reel_base_name(path), reel_base_name(attempt->path)) == 0))
+			error = try_file(attempt, strdup(path), true, ret);
 	}
 	return error;
-}
-
-/* DIR/.build-id/xx/yyyy + suffix */
-static char *build_id_path(const char *dir, const char *hex, const char *suffix)
-{
-	return reel_text_print("%s/.build-id/%.2s/%s%s", dir, hex, hex + 2, suffix);
 }
 
 /* A path that the kernel reports is absolute and has no "..": anything else leads out of symfs. */
@@ -346,19 +211,21 @@ static bool is_searchable(const char *path)
 
 static struct reel_error *find_file(struct attempt *attempt, struct reel_elf_file **ret)
 {
-	const struct reel_module_search *search = attempt->search;
+	const struct reel_search_places *places = &attempt->search->places;
 	struct reel_error *error = try_named_files(attempt, ret);
 	bool by_path = is_searchable(attempt->path);
 
 	if (!by_path)
-		note(attempt, "the path is not one of a file");
-	for (size_t i = 0; !error && by_path && search->symfs[i]; i++)
-		error = try_file(attempt, reel_text_print("%s%s", search->symfs[i], attempt->path),
-				 true, ret);
-	if (!error && by_path && !search->no_host_files)
+		reel_candidates_note(&attempt->candidates, "the path is not one of a file");
+	for (size_t i = 0; !error && by_path && i < places->symfs.n; i++)
+		error = try_file(attempt,
+				 reel_text_print("%s%s", places->symfs.all[i], attempt->path), true,
+				 ret);
+	if (!error && by_path && !attempt->search->no_host_files)
 		error = try_file(attempt, strdup(attempt->path), false, ret);
-	for (size_t i = 0; !error && attempt->hex[0] && search->debug_dirs[i]; i++)
-		error = try_file(attempt, build_id_path(search->debug_dirs[i], attempt->hex, ""),
+	for (size_t i = 0; !error && attempt->hex[0] && i < places->debug_dirs.n; i++)
+		error = try_file(attempt,
+				 reel_build_id_path(places->debug_dirs.all[i], attempt->hex, ""),
 				 false, ret);
 	return error;
 }
@@ -404,8 +271,7 @@ static bool is_same_file(const struct reel_elf_file *a, const struct reel_elf_fi
 /* Whether a file holds debug information of another one. */
 static bool is_debug_file_of(const struct reel_elf_file *debug, const struct reel_elf_file *file)
 {
-	size_t size;
-	const uint8_t *build_id = reel_elf_file_build_id(file, &size);
+	struct reel_bytes build_id = reel_elf_file_build_id(file);
 	uint32_t crc;
 
 	if (reel_elf_file_machine(debug) != reel_elf_file_machine(file) ||
@@ -413,8 +279,8 @@ static bool is_debug_file_of(const struct reel_elf_file *debug, const struct ree
 	    (!reel_elf_file_has_debug_info(debug) && !reel_elf_file_has_symbols(debug)) ||
 	    is_same_file(debug, file))
 		return false;
-	if (size)
-		return has_build_id(debug, build_id, size);
+	if (build_id.size)
+		return reel_bytes_are_equal(reel_elf_file_build_id(debug), build_id);
 	return reel_elf_file_debuglink(file, &crc) && has_crc(reel_elf_file_path(debug), crc);
 }
 
@@ -445,10 +311,10 @@ static struct reel_error *try_debuglink(const struct attempt *attempt,
 					const struct reel_elf_file *file,
 					struct reel_elf_file **ret)
 {
-	const struct reel_module_search *search = attempt->search;
+	const struct reel_strings *debug_dirs = &attempt->search->places.debug_dirs;
 	const char *path = reel_elf_file_path(file);
-	int dir_size = (int)(base_name(path) - path);
-	int recorded_dir_size = (int)(base_name(attempt->path) - attempt->path);
+	int dir_size = (int)(reel_base_name(path) - path);
+	int recorded_dir_size = (int)(reel_base_name(attempt->path) - attempt->path);
 	struct reel_error *error;
 	const char *link;
 	uint32_t crc;
@@ -460,9 +326,9 @@ static struct reel_error *try_debuglink(const struct attempt *attempt,
 	if (!error)
 		error = try_debug_file(file, reel_text_print("%.*s.debug/%s", dir_size, path, link),
 				       ret);
-	for (size_t i = 0; !error && search->debug_dirs[i]; i++)
+	for (size_t i = 0; !error && i < debug_dirs->n; i++)
 		error = try_debug_file(file,
-				       reel_text_print("%s%.*s%s", search->debug_dirs[i],
+				       reel_text_print("%s%.*s%s", debug_dirs->all[i],
 						       recorded_dir_size, attempt->path, link),
 				       ret);
 	return error;
@@ -472,22 +338,21 @@ static struct reel_error *find_debug_file(const struct attempt *attempt,
 					  const struct reel_elf_file *file,
 					  struct reel_elf_file **ret)
 {
-	const struct reel_module_search *search = attempt->search;
-	char hex[2 * REEL_BUILD_ID_MAX + 1];
+	const struct reel_search_places *places = &attempt->search->places;
+	struct reel_bytes build_id = reel_elf_file_build_id(file);
+	char hex[REEL_BUILD_ID_TEXT];
 	struct reel_error *error = NULL;
-	size_t size;
-	const uint8_t *build_id = reel_elf_file_build_id(file, &size);
 
 	if (reel_elf_file_has_debug_info(file))
 		return NULL;
-	print_hex(build_id, size, hex);
-	for (size_t i = 0; !error && i < search->n_named; i++) {
-		if (same_build_id(&search->named[i], build_id, size))
-			error = try_debug_file(file, strdup(search->named[i].path), ret);
+	reel_build_id_print(build_id, hex);
+	for (size_t i = 0; !error && i < places->named.n; i++) {
+		if (same_build_id(&attempt->search->named[i], build_id))
+			error = try_debug_file(file, strdup(places->named.all[i]), ret);
 	}
-	for (size_t i = 0; !error && size && search->debug_dirs[i]; i++)
-		error = try_debug_file(file, build_id_path(search->debug_dirs[i], hex, ".debug"),
-				       ret);
+	for (size_t i = 0; !error && build_id.size && i < places->debug_dirs.n; i++)
+		error = try_debug_file(
+			file, reel_build_id_path(places->debug_dirs.all[i], hex, ".debug"), ret);
 	return error ? error : try_debuglink(attempt, file, ret);
 }
 
@@ -498,8 +363,7 @@ static struct reel_error *try_alternate(struct reel_elf_file *file, char *path)
 	_cleanup_free_ char *owned = path;
 	struct reel_elf_file *alternate;
 	struct reel_error *error;
-	const uint8_t *build_id;
-	size_t size;
+	struct reel_bytes build_id;
 
 	if (reel_elf_file_alternate(file))
 		return NULL;
@@ -510,8 +374,9 @@ static struct reel_error *try_alternate(struct reel_elf_file *file, char *path)
 		reel_error_destroy(error);
 		return NULL;
 	}
-	reel_elf_file_altlink(file, &build_id, &size);
-	if (has_build_id(alternate, build_id, size) && !is_same_file(alternate, file))
+	reel_elf_file_altlink(file, &build_id);
+	if (reel_bytes_are_equal(reel_elf_file_build_id(alternate), build_id) &&
+	    !is_same_file(alternate, file))
 		reel_elf_file_set_alternate(file, alternate);
 	else
 		reel_elf_file_close(alternate);
@@ -522,29 +387,29 @@ static struct reel_error *find_alternate(const struct reel_module_search *search
 					 struct reel_elf_file *file)
 {
 	const char *path = reel_elf_file_path(file), *link, *under_dwz;
-	char hex[2 * REEL_BUILD_ID_MAX + 1];
+	const struct reel_strings *debug_dirs = &search->places.debug_dirs;
+	char hex[REEL_BUILD_ID_TEXT];
 	struct reel_error *error = NULL;
-	const uint8_t *build_id;
-	size_t size;
+	struct reel_bytes build_id;
 
-	link = reel_elf_file_altlink(file, &build_id, &size);
-	if (!link || !size)
+	link = reel_elf_file_altlink(file, &build_id);
+	if (!link || !build_id.size)
 		return NULL;
-	print_hex(build_id, size, hex);
-	for (size_t i = 0; !error && i < search->n_named; i++) {
-		if (same_build_id(&search->named[i], build_id, size))
-			error = try_alternate(file, strdup(search->named[i].path));
+	reel_build_id_print(build_id, hex);
+	for (size_t i = 0; !error && i < search->places.named.n; i++) {
+		if (same_build_id(&search->named[i], build_id))
+			error = try_alternate(file, strdup(search->places.named.all[i]));
 	}
-	for (size_t i = 0; !error && search->debug_dirs[i]; i++)
-		error = try_alternate(file, build_id_path(search->debug_dirs[i], hex, ".debug"));
+	for (size_t i = 0; !error && i < debug_dirs->n; i++)
+		error = try_alternate(file, reel_build_id_path(debug_dirs->all[i], hex, ".debug"));
 	/* Distributions keep them in DEBUG_DIR/.dwz, wherever that is on this host. */
 	under_dwz = strstr(link, "/.dwz/");
-	for (size_t i = 0; !error && under_dwz && search->debug_dirs[i]; i++)
-		error = try_alternate(file,
-				      reel_text_print("%s%s", search->debug_dirs[i], under_dwz));
+	for (size_t i = 0; !error && under_dwz && i < debug_dirs->n; i++)
+		error = try_alternate(file, reel_text_print("%s%s", debug_dirs->all[i], under_dwz));
 	if (!error && link[0] != '/')
 		error = try_alternate(
-			file, reel_text_print("%.*s%s", (int)(base_name(path) - path), path, link));
+			file,
+			reel_text_print("%.*s%s", (int)(reel_base_name(path) - path), path, link));
 	else if (!error)
 		error = try_alternate(file, strdup(link));
 	return error;
@@ -565,7 +430,7 @@ static struct reel_error *prepare(struct attempt *attempt)
 	}
 	/* It would stand in messages many times, and no file can have it. */
 	if (size >= PATH_MAX) {
-		note(attempt, "its path has %zu bytes", size);
+		reel_candidates_note(&attempt->candidates, "its path has %zu bytes", size);
 		size = 0;
 	}
 	attempt->path = size ? strndup((const char *)path.data, size) : strdup("");
@@ -574,28 +439,26 @@ static struct reel_error *prepare(struct attempt *attempt)
 	if (attempt->module->build_id.size > REEL_BUILD_ID_MAX)
 		return reel_error_create(REEL_ERROR_INVALID, "%s: build-id of %zu bytes",
 					 attempt->path, attempt->module->build_id.size);
-	print_hex(attempt->module->build_id.data, attempt->module->build_id.size, attempt->hex);
+	reel_build_id_print(attempt->module->build_id, attempt->hex);
 	return NULL;
 }
 
 static struct reel_error *describe_problem(struct attempt *attempt, struct reel_module_files *ret)
 {
-	const char *path = attempt->path[0] ? attempt->path : "a module without a path";
+	const char *path = attempt->path[0] ? attempt->path : "a module without a path", *seen;
+	struct reel_error *error;
 
-	ret->state = attempt->mismatch ? REEL_MODULE_MISMATCH
-		     : attempt->broken ? REEL_MODULE_BROKEN
-				       : REEL_MODULE_MISSING;
-	if (!attempt->seen.size)
-		note(attempt, "nowhere to look");
-	reel_buffer_u8(&attempt->seen, 0);
-	if (attempt->seen.failed)
-		return reel_error_no_memory();
+	ret->state = reel_candidates_state(&attempt->candidates);
+	if (!attempt->candidates.seen.size)
+		reel_candidates_note(&attempt->candidates, "nowhere to look");
+	error = reel_candidates_text(&attempt->candidates, &seen);
+	if (error)
+		return error;
 	ret->problem = reel_text_print(
 		"no file for %s%s%s%s (%s%s); give it with --module FILE, or --symfs DIR "
 		"with a copy of the recorded host's files",
 		path, attempt->deleted ? ", which was deleted or replaced," : "",
-		attempt->hex[0] ? " with build-id " : "", attempt->hex,
-		(const char *)attempt->seen.bytes,
+		attempt->hex[0] ? " with build-id " : "", attempt->hex, seen,
 		attempt->search->no_host_files ? "; files of this host are not used" : "");
 	return ret->problem ? NULL : reel_error_no_memory();
 }
@@ -632,6 +495,6 @@ struct reel_error *reel_module_search_find(struct reel_module_search *search,
 	if (error)
 		reel_module_files_free(ret);
 	free(attempt.path);
-	reel_buffer_free(&attempt.seen);
+	reel_candidates_free(&attempt.candidates);
 	return error;
 }

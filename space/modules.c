@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/array.h"
 #include "space/timeline.h"
 
 struct module {

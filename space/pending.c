@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format/schema.h"
+#include "format/array.h"
 #include "space/timeline.h"
 
 struct reel_pending_record {

@@ -2,6 +2,7 @@
 /* Address spaces and their mappings over time. */
 #include <stdlib.h>
 
+#include "format/array.h"
 #include "space/timeline.h"
 
 /* SPEC.md 5, MAP. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/array.h"
 #include "space/timeline.h"
 
 static struct reel_thread *thread_find(const struct reel_timeline *timeline, uint64_t id)

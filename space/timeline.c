@@ -4,24 +4,6 @@
 #include "format/schema.h"
 #include "space/timeline.h"
 
-#define FIRST_CAPACITY 2
-
-bool reel_array_reserve(void *array, size_t count, size_t *capacity, size_t size)
-{
-	size_t wanted = *capacity ? *capacity * 2 : FIRST_CAPACITY;
-	void **items = array;
-	void *grown;
-
-	if (count < *capacity)
-		return true;
-	grown = reallocarray(*items, wanted, size);
-	if (!grown)
-		return false;
-	*items = grown;
-	*capacity = wanted;
-	return true;
-}
-
 struct reel_error *reel_timeline_create(bool keep_past, struct reel_timeline **ret)
 {
 	struct reel_timeline *timeline = calloc(1, sizeof(*timeline));

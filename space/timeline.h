@@ -64,10 +64,6 @@ struct reel_timeline {
 	struct reel_arena_chunk *arena;
 };
 
-/* Doubles `*array` of `*capacity` items of `size` bytes where `count` fill it; false if there is no
- * memory. */
-bool reel_array_reserve(void *array, size_t count, size_t *capacity, size_t size);
-
 /* Collecting (pending.c): keeps a copy of the record. */
 struct reel_error *reel_timeline_collect(struct reel_timeline *timeline,
 					 const struct reel_record *record) REEL_MUST_CHECK;

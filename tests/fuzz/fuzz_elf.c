@@ -56,15 +56,13 @@ static void read_addresses(const struct reel_elf_file *file)
 
 static void read_file(struct reel_elf_file *file)
 {
-	const uint8_t *build_id;
+	struct reel_bytes build_id = reel_elf_file_build_id(file);
 	struct reel_cfi_input input;
 	uint32_t crc;
-	size_t size;
 
-	build_id = reel_elf_file_build_id(file, &size);
-	sum_of(build_id, size);
+	sum_of(build_id.data, build_id.size);
 	reel_elf_file_debuglink(file, &crc);
-	reel_elf_file_altlink(file, &build_id, &size);
+	reel_elf_file_altlink(file, &build_id);
 	read_addresses(file);
 	read_sections(file);
 	must(reel_module_cfi_input(file, &input));

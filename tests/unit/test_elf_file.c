@@ -100,9 +100,8 @@ static void test_build_id_of_segments(void **state)
 	(void)state;
 	for (int big_endian = 0; big_endian < 2; big_endian++) {
 		struct elf_builder builder = { .big_endian = big_endian };
-		const uint8_t *build_id;
+		struct reel_bytes build_id;
 		struct reel_elf_file *file;
-		size_t size;
 
 		elf_put_header(&builder, ET_DYN, 2);
 		elf_put_segment(&builder, 0, PT_LOAD, PF_R | PF_X, 0, 0, 0x300, 0x1000);
@@ -110,9 +109,9 @@ static void test_build_id_of_segments(void **state)
 		elf_put_note(&builder, 0x200, "0123456789abcdefghij");
 		elf_put(&builder, 0x300, 0, 1);
 		file = open_image(&builder);
-		build_id = reel_elf_file_build_id(file, &size);
-		assert_int_equal(size, 20);
-		assert_memory_equal(build_id, "0123456789abcdefghij", 20);
+		build_id = reel_elf_file_build_id(file);
+		assert_int_equal(build_id.size, 20);
+		assert_memory_equal(build_id.data, "0123456789abcdefghij", 20);
 		assert_int_equal(reel_elf_file_big_endian(file), big_endian);
 		assert_int_equal(reel_elf_file_machine(file), big_endian ? EM_S390 : EM_X86_64);
 		assert_int_equal(reel_elf_file_word_bits(file), 64);
@@ -130,7 +129,6 @@ static void test_bad_notes(void **state)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct elf_builder builder = { 0 };
 		struct reel_elf_file *file;
-		size_t size;
 
 		elf_put_header(&builder, ET_DYN, 1);
 		elf_put_segment(&builder, 0, PT_NOTE, PF_R, 0x200, 0x200, 0x100, 4);
@@ -139,8 +137,7 @@ static void test_bad_notes(void **state)
 		elf_put(&builder, 0x204, sizes[i][1], 4);
 		elf_put(&builder, 0x300, 0, 1);
 		file = open_image(&builder);
-		reel_elf_file_build_id(file, &size);
-		assert_int_equal(size, 0);
+		assert_int_equal(reel_elf_file_build_id(file).size, 0);
 		reel_elf_file_close(file);
 	}
 }
@@ -238,8 +235,7 @@ static void test_vdso(void **state)
 	assert_null(reel_elf_file_open_memory(
 		(const uint8_t *)header,
 		header->e_shoff + (size_t)header->e_shnum * header->e_shentsize, "[vdso]", &file));
-	reel_elf_file_build_id(file, &n);
-	assert_true(n > 0);
+	assert_true(reel_elf_file_build_id(file).size > 0);
 	assert_null(reel_module_cfi_input(file, &input));
 	assert_true(input.eh_frame.size > 0);
 	assert_true(reel_elf_file_address_of_offset(file, header->e_entry, &address));
