@@ -179,6 +179,7 @@ $(O)/tests/unit/test_privileges: $(O)/record/privileges.o
 $(O)/tests/unit/test_trampoline: $(O)/record/sample_translator.o
 $(O)/tests/unit/test_tracker $(O)/tests/unit/test_scrub_callers: $(addprefix $(O)/record/,tracker.o tracker_events.o tracker_limits.o tracker_maps.o tracker_resync.o \
 	tracker_scan.o module_table.o inspections.o inspector.o maps_reader.o nursery.o patience.o privileges.o proc.o quantity.o)
+$(O)/tests/unit/test_process_events: $(addprefix $(O)/record/,cpus.o quantity.o)
 $(O)/tests/unit/test_inspector: $(addprefix $(O)/record/,inspector.o nursery.o patience.o quantity.o)
 
 # Programs that tests/test-*.sh need.

@@ -3,7 +3,7 @@
 #ifndef IMPORT_PERF_EVENTS_H
 #define IMPORT_PERF_EVENTS_H
 
-#include "import/perf_cursor.h"
+#include "space/perf_cursor.h"
 #include "space/id_table.h"
 
 struct perf_event {

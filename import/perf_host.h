@@ -3,7 +3,7 @@
 #ifndef IMPORT_PERF_HOST_H
 #define IMPORT_PERF_HOST_H
 
-#include "import/perf_cursor.h"
+#include "space/perf_cursor.h"
 
 struct perf_host {
 	/* NULL: unknown. */

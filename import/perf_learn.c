@@ -4,6 +4,7 @@
 
 #include "import/importer.h"
 #include "space/kallsyms.h"
+#include "space/perf_records.h"
 
 static struct reel_error *seal_events(struct importer *importer)
 {
@@ -285,32 +286,27 @@ static void learn_address(struct reel_recorded_kernel *kernel, struct reel_bytes
 static struct reel_error *learn_kernel(struct importer *importer, const struct perf_record *record)
 {
 	static const char kernel[] = REEL_KALLSYMS_KERNEL;
-	struct perf_cursor cursor = perf_record_payload(&importer->stream, record);
-	struct reel_bytes name, build_id = { NULL, 0 };
-	uint64_t offset;
+	const struct perf_cursor payload = perf_record_payload(&importer->stream, record);
+	const bool has_build_id = record->misc & PERF_MISC_MMAP_BUILD_ID;
+	struct perf_mmap mmap;
+	struct reel_bytes name;
 
 	if ((record->misc & PERF_MISC_CPUMODE) != PERF_MISC_KERNEL ||
-	    (record->type != PERF_RECORD_MMAP && record->type != PERF_RECORD_MMAP2))
+	    !(record->type == PERF_RECORD_MMAP ? perf_mmap_read(payload, &mmap)
+	      : record->type == PERF_RECORD_MMAP2
+		      ? perf_mmap2_read(payload, has_build_id ? 0 : PERF_NO_BUILD_ID, &mmap)
+		      : false))
 		return NULL;
-	(void)perf_cursor_take(&cursor, 24); /* pid, tid, address, size */
-	offset = perf_cursor_u64(&cursor);
-	if (record->type == PERF_RECORD_MMAP2) {
-		const uint8_t *id = perf_cursor_take(&cursor, 24);
-
-		if (id && record->misc & PERF_MISC_MMAP_BUILD_ID && id[0] <= 20)
-			build_id = (struct reel_bytes){ id + 4, id[0] };
-		(void)perf_cursor_take(&cursor, 8);
-	}
-	name = perf_cursor_string(&cursor);
-	if (cursor.bytes.failed || name.size < strlen(kernel) ||
-	    memcmp(name.data, kernel, strlen(kernel)) != 0)
+	name = mmap.path;
+	if (name.size < strlen(kernel) || memcmp(name.data, kernel, strlen(kernel)) != 0)
 		return NULL;
 	name.data += strlen(kernel);
 	name.size -= strlen(kernel);
-	learn_address(&importer->kernel, name, offset);
-	return build_id.size ? reel_import_modules_name(importer->modules,
-							reel_bytes_of_string(kernel), build_id)
-			     : NULL;
+	learn_address(&importer->kernel, name, mmap.offset);
+	return mmap.build_id.size
+		       ? reel_import_modules_name(importer->modules, reel_bytes_of_string(kernel),
+						  mmap.build_id)
+		       : NULL;
 }
 
 static struct reel_error *index_record(void *context, const struct perf_record *record)

@@ -10,6 +10,7 @@
 #include "space/elf_identity.h"
 #include "space/kallsyms.h"
 #include "space/module_kind.h"
+#include "space/perf_records.h"
 
 #define PROTECTION_READ_EXECUTE 5
 #define MAP_PRIVATE_FLAG	2
@@ -152,60 +153,55 @@ static struct reel_error *put_mapping(struct importer *importer, const struct ma
  * there is the device, whose major number would be the size.  `perf inject` puts build-ids where
  * none were asked for.
  */
-static bool holds_build_id(const struct importer *importer, const uint8_t *bytes)
+static uint32_t build_id_min(const struct importer *importer, const struct perf_record *record)
 {
+	if (!(record->misc & PERF_MISC_MMAP_BUILD_ID))
+		return PERF_NO_BUILD_ID;
 	for (size_t i = 0; i < importer->events.n_events; i++) {
 		if (importer->events.events[i].flags >> PERF_ATTR_BUILD_ID & 1)
-			return bytes[0] <= SHA1_SIZE;
+			return 0;
 	}
-	return bytes[0] == SHA1_SIZE;
+	return SHA1_SIZE;
 }
 
 /* PERF_RECORD_MMAP and MMAP2, of user code; of the kernel's only the build-id counts. */
 static struct reel_error *take_mapping(struct importer *importer, const struct perf_record *record,
 				       uint64_t time)
 {
-	struct perf_cursor cursor = perf_record_payload(&importer->stream, record), identity;
-	const uint8_t *bytes;
-	struct mapping mapping = {
-		.task.time = time,
-		.protection = record->misc & PERF_MISC_MMAP_DATA ? 1 : PROTECTION_READ_EXECUTE,
-		.flags = MAP_PRIVATE_FLAG,
-	};
-	struct reel_record_module *module = &mapping.module;
+	const struct perf_cursor payload = perf_record_payload(&importer->stream, record);
+	struct perf_mmap mmap;
+	struct mapping mapping;
 
-	mapping.task.pid = perf_cursor_u32(&cursor);
-	mapping.task.tid = perf_cursor_u32(&cursor);
-	mapping.address = perf_cursor_u64(&cursor);
-	mapping.size = perf_cursor_u64(&cursor);
-	mapping.offset = perf_cursor_u64(&cursor);
-	if (record->type == PERF_RECORD_MMAP2) {
-		identity = cursor;
-		/* u8 size, three reserved bytes, 20 of the build-id. */
-		bytes = perf_cursor_take(&cursor, 4 + SHA1_SIZE);
-		if (bytes && record->misc & PERF_MISC_MMAP_BUILD_ID &&
-		    holds_build_id(importer, bytes)) {
-			module->build_id = (struct reel_bytes){ bytes + 4, bytes[0] };
-		} else {
-			module->device_major = perf_cursor_u32(&identity);
-			module->device_minor = perf_cursor_u32(&identity);
-			module->inode = perf_cursor_u64(&identity);
-			module->inode_generation = perf_cursor_u64(&identity);
-		}
-		mapping.protection = perf_cursor_u32(&cursor);
-		mapping.flags = perf_cursor_u32(&cursor);
-	}
-	module->path = perf_cursor_string(&cursor);
-	if (cursor.bytes.failed)
+	if (record->type == PERF_RECORD_MMAP2
+		    ? !perf_mmap2_read(payload, build_id_min(importer, record), &mmap)
+		    : !perf_mmap_read(payload, &mmap))
 		return importer_bad_record(importer, record, "its name does not end in it");
+	if (record->type == PERF_RECORD_MMAP) {
+		mmap.protection = record->misc & PERF_MISC_MMAP_DATA ? 1 : PROTECTION_READ_EXECUTE;
+		mmap.flags = MAP_PRIVATE_FLAG;
+	}
 	/* Of the kernel, or of virtual machines, whose pids are others. */
 	if ((record->misc & PERF_MISC_CPUMODE) != PERF_MISC_USER)
 		return NULL;
-	if (!mapping.size || mapping.address > UINT64_MAX - (mapping.size - 1))
+	if (!mmap.size || mmap.address > UINT64_MAX - (mmap.size - 1))
 		return importer_bad_record(importer, record, "a mapping of no addresses");
-	if (mapping.task.pid == UINT32_MAX)
+	if (mmap.pid == UINT32_MAX)
 		return NULL;
-	module->kind = reel_module_kind_of_name((const char *)module->path.data);
+	mapping = (struct mapping){
+		.task = { time, mmap.pid, mmap.tid },
+		.address = mmap.address,
+		.size = mmap.size,
+		.offset = mmap.offset,
+		.protection = mmap.protection,
+		.flags = mmap.flags,
+		.module = { .kind = reel_module_kind_of_name((const char *)mmap.path.data),
+			    .build_id = mmap.build_id,
+			    .device_major = mmap.device_major,
+			    .device_minor = mmap.device_minor,
+			    .inode = mmap.inode,
+			    .inode_generation = mmap.inode_generation,
+			    .path = mmap.path },
+	};
 	return put_mapping(importer, &mapping);
 }
 
@@ -214,39 +210,31 @@ static struct reel_error *take_mapping(struct importer *importer, const struct p
 static struct reel_error *take_comm(struct importer *importer, const struct perf_record *record,
 				    uint64_t time)
 {
-	struct perf_cursor cursor = perf_record_payload(&importer->stream, record);
-	struct reel_task task = { .time = time };
-	struct reel_bytes comm;
+	struct perf_comm comm;
+	struct reel_task task;
 
-	task.pid = perf_cursor_u32(&cursor);
-	task.tid = perf_cursor_u32(&cursor);
-	comm = perf_cursor_string(&cursor);
-	if (cursor.bytes.failed)
+	if (!perf_comm_read(perf_record_payload(&importer->stream, record), &comm))
 		return importer_bad_record(importer, record, "its name does not end in it");
+	task = (struct reel_task){ time, comm.pid, comm.tid };
 	if (record->misc & PERF_MISC_COMM_EXEC)
-		return reel_processes_exec(importer->processes, &task, comm);
-	return reel_processes_comm(importer->processes, &task, comm);
+		return reel_processes_exec(importer->processes, &task, comm.comm);
+	return reel_processes_comm(importer->processes, &task, comm.comm);
 }
 
 static struct reel_error *take_task(struct importer *importer, const struct perf_record *record,
 				    uint64_t time)
 {
-	struct perf_cursor cursor = perf_record_payload(&importer->stream, record);
-	struct reel_task task = { .time = time };
-	uint32_t parent_pid, parent_tid;
-	bool was_there;
+	struct perf_task told;
+	struct reel_task task;
 
-	task.pid = perf_cursor_u32(&cursor);
-	parent_pid = perf_cursor_u32(&cursor);
-	task.tid = perf_cursor_u32(&cursor);
-	parent_tid = perf_cursor_u32(&cursor);
-	/* What perf made up for a process that was there has no time of its own. */
-	was_there = !perf_cursor_u64(&cursor) || record->misc & PERF_MISC_FORK_EXEC;
-	if (cursor.bytes.failed)
+	if (!perf_task_read(perf_record_payload(&importer->stream, record), &told))
 		return importer_bad_record(importer, record, "it is too short");
+	task = (struct reel_task){ time, told.pid, told.tid };
 	if (record->type == PERF_RECORD_EXIT)
 		return reel_processes_exit(importer->processes, &task);
-	return reel_processes_fork(importer->processes, &task, parent_pid, parent_tid, was_there);
+	/* What perf made up for a process that was there has no time of its own. */
+	return reel_processes_fork(importer->processes, &task, told.parent_pid, told.parent_tid,
+				   !told.time || record->misc & PERF_MISC_FORK_EXEC);
 }
 
 /* ---- losses and kernel symbols ------------------------------------------------------------ */
@@ -309,31 +297,27 @@ static bool is_image(struct reel_bytes name)
 static struct reel_error *take_kernel_symbol(struct importer *importer,
 					     const struct perf_record *record, uint64_t time)
 {
-	struct perf_cursor cursor = perf_record_payload(&importer->stream, record);
-	struct reel_record symbol = { .id = REEL_RECORD_KERNEL_SYMBOL };
+	struct reel_record symbol_record = { .id = REEL_RECORD_KERNEL_SYMBOL };
+	struct reel_record_kernel_symbol *put = &symbol_record.kernel_symbol;
 	struct reel_record_module module = {
 		.kind = REEL_MODULE_KERNEL_MODULE,
 		.path = reel_bytes_of_string("[bpf]"),
 	};
+	struct perf_ksymbol symbol;
 	struct reel_error *error;
-	bool gone;
 
-	symbol.kernel_symbol.address = perf_cursor_u64(&cursor);
-	symbol.kernel_symbol.size = perf_cursor_u32(&cursor);
-	(void)perf_cursor_u16(&cursor);
-	gone = perf_cursor_u16(&cursor) & 1; /* PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER */
-	symbol.kernel_symbol.name = perf_cursor_string(&cursor);
-	if (cursor.bytes.failed)
+	if (!perf_ksymbol_read(perf_record_payload(&importer->stream, record), &symbol))
 		return importer_bad_record(importer, record, "its name does not end in it");
-	if (!symbol.kernel_symbol.size)
+	if (!symbol.size)
 		return NULL;
-	symbol.kernel_symbol.since = time;
-	if (is_image(symbol.kernel_symbol.name))
-		symbol.kernel_symbol.size = 0;
-	if (gone)
-		symbol.kernel_symbol.name.size = 0;
-	error = reel_import_modules_add(importer->modules, module, &symbol.kernel_symbol.module);
-	return error ? error : reel_writer_record(importer->writer, &symbol);
+	*put = (struct reel_record_kernel_symbol){
+		.since = time,
+		.address = symbol.address,
+		.size = is_image(symbol.name) ? 0 : symbol.size,
+		.name = { symbol.name.data, symbol.is_gone ? 0 : symbol.name.size },
+	};
+	error = reel_import_modules_add(importer->modules, module, &put->module);
+	return error ? error : reel_writer_record(importer->writer, &symbol_record);
 }
 
 struct reel_error *importer_record(struct importer *importer, const struct perf_record *record,

@@ -12,6 +12,7 @@
 #include "record/cpus.h"
 #include "record/process_events.h"
 #include "record/quantity.h"
+#include "space/perf_records.h"
 
 /*
  * Pages of a buffer (a power of two): 512 KB with 4 KB pages, all that
@@ -458,86 +459,55 @@ struct reel_error *reel_process_events_drop_cpu(struct reel_process_events *even
 
 /* ---- decoding ----------------------------------------------------------------------- */
 
-/* struct perf_record_mmap2 of the kernel's comment at PERF_RECORD_MMAP2, behind the header */
-struct mmap2 {
-	uint32_t pid, tid;
-	uint64_t address, size, offset;
-	union {
-		struct {
-			uint32_t device_major, device_minor;
-			uint64_t inode, inode_generation;
-		};
-		struct {
-			uint8_t build_id_size, reserved[3];
-			uint8_t build_id[20];
-		};
-	};
-	uint32_t protection, flags;
-	char path[];
-};
-
-struct task {
-	uint32_t pid, parent_pid;
-	uint32_t tid, parent_tid;
-};
-
-static bool decode_mmap(const uint8_t *body, size_t size, uint16_t misc,
-			struct reel_process_event *ret)
+static bool decode_mmap(struct perf_cursor body, bool has_build_id, struct reel_process_event *ret)
 {
-	const struct mmap2 *mmap = (const struct mmap2 *)body;
+	struct perf_mmap mmap;
 
-	if (size <= sizeof(*mmap) || !memchr(mmap->path, 0, size - sizeof(*mmap)))
+	if (!perf_mmap2_read(body, has_build_id ? 0 : PERF_NO_BUILD_ID, &mmap))
 		return false;
 	ret->kind = REEL_PROCESS_MAP;
-	ret->pid = mmap->pid;
-	ret->tid = mmap->tid;
+	ret->pid = mmap.pid;
+	ret->tid = mmap.tid;
 	ret->map = (struct reel_proc_map){
-		.address = mmap->address,
-		.size = mmap->size,
-		.offset = mmap->offset,
-		.protection = mmap->protection,
+		.address = mmap.address,
+		.size = mmap.size,
+		.offset = mmap.offset,
+		.protection = mmap.protection,
 		/* /proc has only these two bits of it. */
-		.flags = mmap->flags & (MAP_SHARED | MAP_PRIVATE),
-		.path = mmap->path,
+		.flags = mmap.flags & (MAP_SHARED | MAP_PRIVATE),
+		.device_major = mmap.device_major,
+		.device_minor = mmap.device_minor,
+		.inode = mmap.inode,
+		.path = (const char *)mmap.path.data,
 	};
-	if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-		ret->build_id.size = mmap->build_id_size > sizeof(mmap->build_id)
-					     ? sizeof(mmap->build_id)
-					     : mmap->build_id_size;
-		memcpy(ret->build_id.bytes, mmap->build_id, ret->build_id.size);
-	} else {
-		ret->map.device_major = mmap->device_major;
-		ret->map.device_minor = mmap->device_minor;
-		ret->map.inode = mmap->inode;
-		ret->inode_generation = mmap->inode_generation;
-	}
+	ret->inode_generation = mmap.inode_generation;
+	ret->build_id.size = (uint8_t)mmap.build_id.size;
+	if (mmap.build_id.size)
+		memcpy(ret->build_id.bytes, mmap.build_id.data, mmap.build_id.size);
 	return true;
 }
 
-static bool decode_comm(const uint8_t *body, size_t size, uint16_t misc,
-			struct reel_process_event *ret)
+static bool decode_comm(struct perf_cursor body, bool is_exec, struct reel_process_event *ret)
 {
-	uint32_t ids[2];
+	struct perf_comm comm;
 
-	if (size <= sizeof(ids))
+	if (!perf_comm_read(body, &comm))
 		return false;
-	memcpy(ids, body, sizeof(ids));
-	ret->kind = misc & PERF_RECORD_MISC_COMM_EXEC ? REEL_PROCESS_EXEC : REEL_PROCESS_COMM;
-	ret->pid = ids[0];
-	ret->tid = ids[1];
-	size -= sizeof(ids);
-	memcpy(ret->comm, body + sizeof(ids), size < REEL_COMM_SIZE ? size : REEL_COMM_SIZE - 1);
+	ret->kind = is_exec ? REEL_PROCESS_EXEC : REEL_PROCESS_COMM;
+	ret->pid = comm.pid;
+	ret->tid = comm.tid;
+	memcpy(ret->comm, comm.comm.data,
+	       comm.comm.size < REEL_COMM_SIZE ? comm.comm.size : REEL_COMM_SIZE - 1);
 	return true;
 }
 
-static bool decode_task(const uint8_t *body, size_t size, enum reel_process_event_kind kind,
+static bool decode_task(struct perf_cursor body, enum reel_process_event_kind kind,
 			struct reel_process_event *ret)
 {
-	struct task task;
+	struct perf_task task;
 
-	if (size < sizeof(task))
+	if (!perf_task_read(body, &task))
 		return false;
-	memcpy(&task, body, sizeof(task));
 	ret->kind = kind;
 	ret->pid = task.pid;
 	ret->tid = task.tid;
@@ -546,52 +516,60 @@ static bool decode_task(const uint8_t *body, size_t size, enum reel_process_even
 	return true;
 }
 
-/* The kernel's comment at PERF_RECORD_KSYMBOL, behind the header. */
-struct ksymbol {
-	uint64_t address;
-	uint32_t size;
-	uint16_t type, flags;
-	char name[];
-};
-
-static bool decode_ksymbol(const uint8_t *body, size_t size, struct reel_process_event *ret)
+static bool decode_ksymbol(struct perf_cursor body, struct reel_process_event *ret)
 {
-	const struct ksymbol *symbol = (const struct ksymbol *)body;
+	struct perf_ksymbol symbol;
 
-	if (size <= sizeof(*symbol) || !memchr(symbol->name, 0, size - sizeof(*symbol)))
+	if (!perf_ksymbol_read(body, &symbol))
 		return false;
 	ret->kind = REEL_PROCESS_KERNEL_SYMBOL;
 	ret->map = (struct reel_proc_map){
-		.address = symbol->address,
-		.size = symbol->size,
-		.path = symbol->name,
+		.address = symbol.address,
+		.size = symbol.size,
+		.path = (const char *)symbol.name.data,
 	};
-	ret->is_gone = symbol->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
+	ret->is_gone = symbol.is_gone;
 	/* As /proc/kallsyms has them (kernel/kallsyms.c, kernel/trace/ftrace.c, kernel/kprobes.c).
 	 */
-	if (symbol->type == PERF_RECORD_KSYMBOL_TYPE_BPF)
+	if (symbol.type == PERF_RECORD_KSYMBOL_TYPE_BPF)
 		ret->module = "[bpf]";
-	else if (!strncmp(symbol->name, "kprobe", strlen("kprobe")))
+	else if (!strncmp(ret->map.path, "kprobe", strlen("kprobe")))
 		ret->module = "[__builtin__kprobes]";
 	else
 		ret->module = "[__builtin__ftrace]";
-	return symbol->size != 0;
+	return symbol.size != 0;
 }
 
-static bool decode(const struct perf_event_header *header, const uint8_t *body,
-		   struct reel_process_event *ret)
+static bool host_is_big_endian(void)
 {
-	size_t size = header->size - sizeof(*header) - sizeof(struct trailer);
+	const uint16_t one = 1;
+	uint8_t first;
+
+	memcpy(&first, &one, sizeof(first));
+	return !first;
+}
+
+static bool decode(const struct reel_process_events *events, const struct perf_event_header *header,
+		   const uint8_t *bytes, struct reel_process_event *ret)
+{
+	const struct perf_cursor body =
+		perf_cursor(bytes, header->size - sizeof(*header) - sizeof(struct trailer),
+			    host_is_big_endian());
 	bool good;
 
 	if (header->type == PERF_RECORD_KSYMBOL)
-		return decode_ksymbol(body, size, ret);
+		return decode_ksymbol(body, ret);
 	if (header->type == PERF_RECORD_MMAP2)
-		good = decode_mmap(body, size, header->misc, ret);
+		/* Where somebody else asks for build-ids, the bit is set in records of who does
+		 * not, too (perf_event_mmap_output, kernel/events/core.c). */
+		good = decode_mmap(body,
+				   events->abilities.build_id &&
+					   header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID,
+				   ret);
 	else if (header->type == PERF_RECORD_COMM)
-		good = decode_comm(body, size, header->misc, ret);
+		good = decode_comm(body, header->misc & PERF_RECORD_MISC_COMM_EXEC, ret);
 	else
-		good = decode_task(body, size,
+		good = decode_task(body,
 				   header->type == PERF_RECORD_FORK ? REEL_PROCESS_FORK
 								    : REEL_PROCESS_EXIT,
 				   ret);
@@ -614,7 +592,7 @@ struct reel_error *reel_process_events_apply(
 		struct perf_event_header header;
 
 		memcpy(&header, record, sizeof(header));
-		if (decode(&header, record + sizeof(header), &event))
+		if (decode(events, &header, record + sizeof(header), &event))
 			error = handle(context, &event);
 	}
 	return error;

@@ -54,7 +54,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	must_be(events && ring, "memory");
 	must(find_slot(events, 0, &index));
-	events->cpus[index].fd = 0; /* never read: its abilities are none */
+	events->cpus[index].fd = 0; /* never read: it does not tell of losses */
+	events->abilities.build_id = true;
 	events->buffers[index] = (struct buffer){ &page, ring, RING_BYTES, 0, 0 };
 	/* Anywhere in the ring. */
 	page.data_head = page.data_tail = reel_cursor_u16(&input) & ~7u;

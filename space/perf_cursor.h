@@ -3,8 +3,8 @@
  * Reads numbers of either byte order from hostile bytes, and never behind the
  * end: the first read that would sets `failed`, and all that follow give zero.
  */
-#ifndef IMPORT_PERF_CURSOR_H
-#define IMPORT_PERF_CURSOR_H
+#ifndef SPACE_PERF_CURSOR_H
+#define SPACE_PERF_CURSOR_H
 
 #include "format/bytes.h"
 #include "format/record.h"
