@@ -57,32 +57,31 @@ static struct reel_error *put_end(struct importer *importer)
 /* ---- the second pass ---------------------------------------------------------------------- */
 
 /* Unless raw stacks are wanted. */
-static struct reel_error *start_scrubbing(struct importer *importer)
+static struct reel_error *start_scrubbing(struct importer *importer,
+					  const struct reel_elf_kind *native)
 {
-	const struct reel_scrub_system system = {
-		.machine = importer->arch->elf_machine,
-		.word_bits = importer->arch->word_size * 8u,
-		.big_endian = importer->stream.big_endian,
-	};
 	struct reel_error *error;
 
 	if (importer->options.raw_stacks)
 		return NULL;
 	error = reel_timeline_create(false, &importer->timeline);
-	return error ? error : reel_scrubber_create(&system, &importer->scrubber);
+	return error ? error : reel_scrubber_create(native, &importer->scrubber);
 }
 
 static struct reel_error *prepare(struct importer *importer)
 {
-	struct reel_error *error = start_scrubbing(importer);
-	struct reel_processes_options options = {
-		.writer = importer->writer,
-		.timeline = importer->timeline,
+	const struct reel_elf_kind native = {
 		.machine = importer->arch->elf_machine,
-		.compat_machine = reel_elf_compat_machine(importer->arch->elf_machine),
-		.word_bits = importer->arch->word_size * 8u,
+		.word_bits = (uint8_t)(importer->arch->word_size * 8),
 		.byte_order =
 			importer->stream.big_endian ? REEL_BYTE_ORDER_BIG : REEL_BYTE_ORDER_LITTLE,
+	};
+	struct reel_error *error = start_scrubbing(importer, &native);
+	const struct reel_processes_options options = {
+		.writer = importer->writer,
+		.timeline = importer->timeline,
+		.programs = { .native = native,
+			      .compat_machine = reel_elf_compat_machine(native.machine) },
 	};
 
 	if (!error)

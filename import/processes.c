@@ -87,21 +87,6 @@ static struct reel_error *put_space(struct reel_processes *processes, const stru
 	return reel_processes_put(processes, &record);
 }
 
-static void set_native(const struct reel_processes *processes, struct reel_record_space *space)
-{
-	space->machine = processes->options.machine;
-	space->word_bits = processes->options.word_bits;
-	space->byte_order = processes->options.byte_order;
-}
-
-static void set_compat(const struct reel_processes *processes, struct reel_record_space *space)
-{
-	if (processes->options.word_bits != 64 || !processes->options.compat_machine)
-		return;
-	space->machine = processes->options.compat_machine;
-	space->word_bits = 32;
-}
-
 /* With the mappings of `parent`, if there is one. */
 static struct reel_error *add_process(struct reel_processes *processes,
 				      const struct reel_task *task, const struct process *parent,
@@ -117,14 +102,12 @@ static struct reel_error *add_process(struct reel_processes *processes,
 		return reel_error_no_memory();
 	}
 	if (parent) {
-		process->space = parent->space;
-		process->space.parent = parent->space.id;
-		process->space.origin = REEL_ORIGIN_FORK;
+		process->space = reel_space_fork(&parent->space, task->time);
 	} else {
+		process->space.time = task->time;
 		process->space.origin = REEL_ORIGIN_FOUND;
-		set_native(processes, &process->space);
+		reel_space_set_program(&process->space, &processes->options.programs, false);
 	}
-	process->space.time = task->time;
 	process->space.pid = task->pid;
 	process->space.id = ++processes->last_space;
 	*ret = process;
@@ -338,12 +321,8 @@ struct reel_error *reel_processes_exec(struct reel_processes *processes,
 	error = end_others(processes, process, thread, task->time);
 	if (error)
 		return error;
-	process->space.parent = process->space.id;
-	process->space.id = ++processes->last_space;
-	process->space.time = task->time;
-	process->space.origin = REEL_ORIGIN_EXEC;
-	process->space.vdso = 0;
-	set_native(processes, &process->space);
+	reel_space_exec(&process->space, &processes->options.programs, ++processes->last_space,
+			task->time);
 	error = put_space(processes, process);
 	record.thread_exec =
 		(struct reel_record_thread_exec){ task->time, thread->id, process->space.id };
@@ -381,7 +360,7 @@ struct reel_error *reel_processes_set_vdso(struct reel_processes *processes,
 	/* A 64-bit program has it there with a personality that few know (ADDR_LIMIT_3GB);
 	   registers, where there are any, say better. */
 	if (address < UINT64_C(1) << 32)
-		set_compat(processes, &process->space);
+		reel_space_set_program(&process->space, &processes->options.programs, true);
 	return put_space(processes, process);
 }
 
@@ -402,11 +381,9 @@ struct reel_error *reel_processes_place(struct reel_processes *processes,
 		return error;
 	*thread_ret = thread->id;
 	space = &thread->process->space;
-	if (!has_registers || processes->options.word_bits == 32 ||
+	if (!has_registers || processes->options.programs.native.word_bits == 32 ||
 	    compat == (space->word_bits == 32))
 		return NULL;
-	set_native(processes, space);
-	if (compat)
-		set_compat(processes, space);
+	reel_space_set_program(space, &processes->options.programs, compat);
 	return put_space(processes, thread->process);
 }

@@ -9,15 +9,14 @@
 
 #include "format/writer.h"
 #include "space/space.h"
+#include "space/space_start.h"
 
 struct reel_processes;
 
 struct reel_processes_options {
 	struct reel_writer *writer;	/* the records go there */
 	struct reel_timeline *timeline; /* and there, or NULL */
-	/* Of native programs, and of those with 32-bit registers on a 64-bit kernel. */
-	uint64_t machine, compat_machine, word_bits;
-	enum reel_byte_order byte_order;
+	struct reel_programs programs;
 };
 
 struct reel_error *reel_processes_create(const struct reel_processes_options *options,

@@ -256,18 +256,6 @@ static struct reel_error *begin_output(struct recording *recording)
 	return error ? error : recording_write_head(recording);
 }
 
-static struct reel_error *open_scrubber(struct recording *recording)
-{
-	const struct reel_target *target = &recording->target;
-	const struct reel_scrub_system system = {
-		.machine = target->elf.machine,
-		.word_bits = target->elf.word_bits,
-		.big_endian = target->elf.byte_order == REEL_BYTE_ORDER_BIG,
-	};
-
-	return reel_scrubber_create(&system, &recording->scrubber);
-}
-
 static struct reel_error *open_tracker(struct recording *recording)
 {
 	const struct reel_tracker_options options = {
@@ -425,7 +413,7 @@ struct reel_error *recording_open(struct recording *recording)
 	load_kernel_symbols(recording);
 	error = open_tracker(recording);
 	if (!error && !recording->options->raw_stacks)
-		error = open_scrubber(recording);
+		error = reel_scrubber_create(&recording->target.elf, &recording->scrubber);
 	if (!error)
 		error = begin_output(recording);
 	/* The thread that writes has ours of before. */

@@ -20,6 +20,12 @@ struct reel_error *reel_tracker_create(const struct reel_tracker_options *option
 	if (!tracker)
 		return reel_error_no_memory();
 	tracker->options = *options;
+	tracker->programs = (struct reel_programs){
+		.native = options->target->elf,
+		.compat_machine = options->target->compat_machine,
+		.code_mask = options->target->code_mask,
+		.data_mask = options->target->data_mask,
+	};
 	tracker->dead_end = &tracker->dead;
 	tracker->proc_is_ours = reel_proc_is_ours();
 	tracker->setup_end = reel_now() + SETUP_NS;
@@ -137,27 +143,6 @@ size_t reel_tracker_living(const struct reel_tracker *tracker)
 }
 
 /* ---- processes ---------------------------------------------------------------------- */
-
-void tracker_native(const struct reel_tracker *tracker, struct reel_record_space *space)
-{
-	const struct reel_target *target = tracker->options.target;
-
-	space->machine = target->elf.machine;
-	space->word_bits = target->elf.word_bits;
-	space->byte_order = target->elf.byte_order;
-	space->code_mask = target->code_mask;
-	space->data_mask = target->data_mask;
-}
-
-void tracker_compat(const struct reel_tracker *tracker, struct reel_record_space *space)
-{
-	const struct reel_target *target = tracker->options.target;
-
-	space->machine = target->compat_machine;
-	space->word_bits = 32;
-	space->byte_order = target->elf.byte_order;
-	space->code_mask = space->data_mask = 0;
-}
 
 struct reel_error *tracker_process_create(struct reel_tracker *tracker,
 					  const struct reel_record_space *space, bool followed,
@@ -538,10 +523,7 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 	    thread->process->alive &&
 	    (!space->machine || (space->word_bits == 32) !=
 					(compat || tracker->options.target->elf.word_bits == 32))) {
-		if (compat)
-			tracker_compat(tracker, space);
-		else
-			tracker_native(tracker, space);
+		reel_space_set_program(space, &tracker->programs, compat);
 		error = tracker_space_update(tracker, thread->process);
 	}
 	find_space(tracker, thread->process, sample->time, ret);

@@ -40,10 +40,7 @@ static bool add_details(struct reel_tracker *tracker, const struct reel_bpf_proc
 	space->namespace_pid = details->namespace_pid;
 	if (details->vdso)
 		space->vdso = details->vdso;
-	if (details->flags & REEL_BPF_COMPAT)
-		tracker_compat(tracker, space);
-	else
-		tracker_native(tracker, space);
+	reel_space_set_program(space, &tracker->programs, details->flags & REEL_BPF_COMPAT);
 	return memcmp(&before, space, sizeof(before));
 }
 
@@ -137,12 +134,8 @@ static struct reel_error *fork_process(struct reel_tracker *tracker,
 			error = start_thread(tracker, process, event, 0);
 		return error;
 	}
-	space = parent->space;
-	space.parent = parent->space.id;
-	space.origin = REEL_ORIGIN_FORK;
+	space = reel_space_fork(&parent->space, event->time);
 	space.pid = event->pid;
-	space.namespace_pid = 0;
-	space.time = event->time > parent->space.time ? event->time : parent->space.time;
 	if (take_fork(tracker, event->pid, event->tid, &details))
 		add_details(tracker, &details, &space);
 	error = tracker_process_create(tracker, &space, parent->followed && parent->follow_children,
@@ -254,16 +247,11 @@ static struct reel_error *exec_process(struct reel_tracker *tracker,
 	if (error)
 		return error;
 	old_space = process->space.id;
-	process->space.parent = old_space;
-	process->space.id = ++tracker->last_space;
-	process->space.time = event->time;
-	process->space.origin = REEL_ORIGIN_EXEC;
-	process->space.vdso = 0;
+	/* BPF says right after this if it is 32-bit code. */
+	reel_space_exec(&process->space, &tracker->programs, ++tracker->last_space, event->time);
 	process->n_mappings = 0;
 	process->noise = 0;
 	process->vdso_kind = VDSO_UNKNOWN;
-	/* BPF says right after this if it is 32-bit code. */
-	tracker_native(tracker, &process->space);
 	error = tracker_space_update(tracker, process);
 	if (error)
 		return error;

@@ -293,7 +293,8 @@ enum reel_answer map_list_read(const struct reel_tracker *tracker, uint32_t pid,
 	*ret = (struct map_list){ 0 };
 	ret->answer = reel_inspector_process(tracker->options.inspector, pid, &limits,
 					     &ret->process, add_to_list, ret);
-	/* A thread of the kernel; or the first thread has ended, which says nothing of the others. */
+	/* A thread of the kernel; or the first thread has ended, which says nothing of the others.
+	 */
 	if (ret->answer == REEL_ANSWER_WHOLE && !ret->count)
 		ret->answer = REEL_ANSWER_NONE;
 	return ret->answer;

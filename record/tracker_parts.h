@@ -6,6 +6,7 @@
 #include "record/tracker.h"
 #include "space/id_table.h"
 #include "space/space.h"
+#include "space/space_start.h"
 
 /* Which of the kernel's two a program has; it is told when the program starts. */
 enum vdso_kind {
@@ -73,6 +74,7 @@ struct resync {
 
 struct reel_tracker {
 	struct reel_tracker_options options;
+	struct reel_programs programs;
 	struct reel_timeline *timeline; /* the present */
 	struct reel_id_table processes, tids;
 	uint64_t last_space, last_thread;
@@ -133,10 +135,6 @@ struct reel_error *tracker_thread_end(struct reel_tracker *tracker, struct threa
 				      uint64_t time, bool keep_process) REEL_MUST_CHECK;
 struct reel_error *tracker_process_end(struct reel_tracker *tracker, struct process *process,
 				       uint64_t time) REEL_MUST_CHECK;
-
-/* Native user code, as a SPACE's properties. */
-void tracker_native(const struct reel_tracker *tracker, struct reel_record_space *space);
-void tracker_compat(const struct reel_tracker *tracker, struct reel_record_space *space);
 
 /* ---- tracker_maps.c ---- */
 

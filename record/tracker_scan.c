@@ -21,12 +21,8 @@ static void add_properties(struct reel_tracker *tracker, const struct map_list *
 	space->namespace_pid = maps->process.namespace_pid;
 	space->vdso = map_list_vdso(maps);
 	/* Where that cannot be read the first sample tells. */
-	if (!maps->process.word_bits)
-		return;
-	if (maps->process.word_bits == 32 && tracker->options.target->compat_machine)
-		tracker_compat(tracker, space);
-	else
-		tracker_native(tracker, space);
+	if (maps->process.word_bits)
+		reel_space_set_program(space, &tracker->programs, maps->process.word_bits == 32);
 }
 
 /* What is done with each thread of a process that /proc has. */
@@ -222,7 +218,7 @@ struct reel_error *reel_tracker_add_command(struct reel_tracker *tracker, uint32
 		space.namespace_pid = thread.namespace_pid;
 		start.namespace_tid = thread.namespace_tid;
 	}
-	tracker_native(tracker, &space);
+	reel_space_set_program(&space, &tracker->programs, false);
 	error = tracker_process_create(tracker, &space, true, now, &process);
 	return error ? error : tracker_thread_create(tracker, process, &start, NULL);
 }

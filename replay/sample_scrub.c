@@ -4,13 +4,14 @@
 struct reel_error *reel_capture_scrubber_create(const struct reel_capture *capture,
 						struct reel_scrubber **ret)
 {
-	const struct reel_scrub_system system = {
+	const struct reel_elf_kind native = {
 		.machine = capture->machine,
-		.word_bits = capture->word_bits,
-		.big_endian = capture->info.big_endian,
+		.word_bits = (uint8_t)capture->word_bits,
+		.byte_order =
+			capture->info.big_endian ? REEL_BYTE_ORDER_BIG : REEL_BYTE_ORDER_LITTLE,
 	};
 
-	return reel_scrubber_create(&system, ret);
+	return reel_scrubber_create(&native, ret);
 }
 
 struct reel_error *reel_capture_scrub_sample(const struct reel_capture *capture,

@@ -10,7 +10,7 @@
 #define KERNEL_STACK_MAX 65536
 
 struct reel_scrubber {
-	struct reel_scrub_system system;
+	struct reel_elf_kind native;
 	struct scrub_code codes[SCRUB_CODE_LISTS];
 	struct scrub_stacks *stacks;
 	/* Copies of a sample's parts. */
@@ -174,7 +174,7 @@ static void scrub_kernel_frame(struct reel_sample *sample)
 
 /* ---- samples ------------------------------------------------------------------------ */
 
-struct reel_error *reel_scrubber_create(const struct reel_scrub_system *system,
+struct reel_error *reel_scrubber_create(const struct reel_elf_kind *native,
 					struct reel_scrubber **ret)
 {
 	struct reel_scrubber *scrubber = calloc(1, sizeof(*scrubber));
@@ -182,7 +182,7 @@ struct reel_error *reel_scrubber_create(const struct reel_scrub_system *system,
 
 	if (!scrubber)
 		return reel_error_no_memory();
-	scrubber->system = *system;
+	scrubber->native = *native;
 	error = scrub_stacks_create(&scrubber->stacks);
 	if (error)
 		reel_scrubber_destroy(scrubber);
@@ -207,7 +207,7 @@ struct reel_error *reel_scrub_sample(struct reel_scrubber *scrubber,
 				     const struct reel_space_view *view, struct reel_sample *sample)
 {
 	const struct scrub_policy policy = scrub_policy_of(
-		&scrubber->system, reel_timeline_space(view->timeline, view->space));
+		&scrubber->native, reel_timeline_space(view->timeline, view->space));
 	struct reel_error *error;
 	struct scrub_sieve sieve;
 

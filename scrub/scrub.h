@@ -10,21 +10,16 @@
 #ifndef SCRUB_SCRUB_H
 #define SCRUB_SCRUB_H
 
+#include "space/elf_identity.h"
 #include "space/space.h"
 
 /* What a word that was not 0 becomes: no address, and no end of a stack as 0 may be. */
 #define REEL_SCRUBBED_WORD 1
 
-/* The recorded system: what its processes are where a SPACE does not say. */
-struct reel_scrub_system {
-	uint16_t machine;   /* ELF e_machine of the kernel */
-	unsigned word_bits; /* 32, else 64 */
-	bool big_endian;
-};
-
 struct reel_scrubber;
 
-struct reel_error *reel_scrubber_create(const struct reel_scrub_system *system,
+/* `native`: what the recorded system's processes are where a SPACE does not say. */
+struct reel_error *reel_scrubber_create(const struct reel_elf_kind *native,
 					struct reel_scrubber **ret) REEL_MUST_CHECK;
 void reel_scrubber_destroy(struct reel_scrubber *scrubber);
 

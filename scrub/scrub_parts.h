@@ -70,7 +70,7 @@ struct scrub_sieve {
 /* ---- scrub_policy.c ---- */
 
 /* `space`: NULL where nothing is known of the process. */
-struct scrub_policy scrub_policy_of(const struct reel_scrub_system *system,
+struct scrub_policy scrub_policy_of(const struct reel_elf_kind *native,
 				    const struct reel_space_state *space);
 
 /* ---- scrub_words.c ---- */

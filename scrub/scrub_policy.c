@@ -15,18 +15,19 @@ static void add_trampolines(struct scrub_policy *policy, const struct reel_arch 
 	}
 }
 
-struct scrub_policy scrub_policy_of(const struct reel_scrub_system *system,
+struct scrub_policy scrub_policy_of(const struct reel_elf_kind *native,
 				    const struct reel_space_state *space)
 {
 	bool is_known = space && space->machine;
-	uint16_t machine = is_known ? (uint16_t)space->machine : system->machine;
+	uint16_t machine = is_known ? (uint16_t)space->machine : native->machine;
 	unsigned bits =
-		is_known && space->word_bits ? (unsigned)space->word_bits : system->word_bits;
+		is_known && space->word_bits ? (unsigned)space->word_bits : native->word_bits;
 	const struct reel_arch *arch = reel_arch_by_machine(machine, bits);
 	struct scrub_policy policy = {
 		.word_size = bits == 32 ? 4 : 8,
-		.big_endian = space && space->byte_order ? space->byte_order == REEL_BYTE_ORDER_BIG
-							 : system->big_endian,
+		.big_endian =
+			(space && space->byte_order ? space->byte_order : native->byte_order) ==
+			REEL_BYTE_ORDER_BIG,
 		.code_mask = space ? space->code_mask : 0,
 		.data_mask = space ? space->data_mask : 0,
 	};

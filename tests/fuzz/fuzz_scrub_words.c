@@ -109,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct reel_scrubber *scrubber;
 	struct fuzz_sample samples[6];
 	uint8_t bits = reel_cursor_u8(&input);
-	const struct reel_scrub_system system = { 0 };
+	const struct reel_elf_kind nothing_known = { 0 };
 	struct reel_record record = { .id = REEL_RECORD_SPACE };
 	struct world w = { .word_size = bits & 1 ? 4 : 8, .big_endian = bits & 2 };
 	size_t n = 0;
@@ -125,7 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	record.space = w.space;
 	must(reel_timeline_create(false, &w.timeline));
 	must(reel_timeline_add(w.timeline, &record));
-	must(reel_scrubber_create(&system, &scrubber));
+	must(reel_scrubber_create(&nothing_known, &scrubber));
 	for (; n < 6 && reel_cursor_left(&input); n++) {
 		struct reel_sample scrubbed;
 		struct reel_space_view view;

@@ -70,7 +70,7 @@ struct kind {
 };
 
 static const struct kind plain = { .size = 8 };
-static const struct reel_scrub_system nothing_known = { 0 };
+static const struct reel_elf_kind nothing_known = { 0 };
 
 static void add_space(struct reel_timeline *timeline, uint64_t id, const struct kind *kind)
 {
@@ -488,7 +488,7 @@ static void code_on_the_stack(void **state)
 				  0,	0,    0, 1, 0, 0, 0, 0, 0, 0, 0, 1 };
 	struct reel_region region = { .address = STACK, .bytes = before, .size = sizeof(before) };
 	struct reel_sample sample = { .regions = &region, .n_regions = 1 };
-	const struct reel_scrub_system system = { EM_S390, 64, true };
+	const struct reel_elf_kind native = { EM_S390, 64, REEL_BYTE_ORDER_BIG };
 	struct reel_timeline *timeline;
 	struct reel_scrubber *scrubber;
 	struct reel_space_view view;
@@ -496,7 +496,7 @@ static void code_on_the_stack(void **state)
 	(void)state;
 	must(reel_timeline_create(false, &timeline));
 	view = reel_timeline_view(timeline, 1, REEL_TIME_NOW);
-	must(reel_scrubber_create(&system, &scrubber));
+	must(reel_scrubber_create(&native, &scrubber));
 	must(reel_scrub_sample(scrubber, &view, &sample));
 	assert_memory_equal(sample.regions[0].bytes, after, sizeof(after));
 	reel_scrubber_destroy(scrubber);

@@ -134,7 +134,6 @@ static void begin_process(struct reel_tracker *tracker, uint64_t start)
 static void record_sample(const struct kind *kind, struct reel_tracker *tracker,
 			  struct reel_writer *writer)
 {
-	const struct reel_scrub_system system = { .machine = kind->target.elf.machine };
 	/* What is older than a second was looked for in /proc. */
 	const uint64_t start = reel_now();
 	const struct reel_bpf_sample place_of = { .pid = PID,
@@ -157,7 +156,7 @@ static void record_sample(const struct kind *kind, struct reel_tracker *tracker,
 	must(reel_tracker_place(tracker, &place_of, &place));
 	sample.thread = place.thread;
 	must(reel_writer_sample(writer, &sample));
-	must(reel_scrubber_create(&system, &scrubber));
+	must(reel_scrubber_create(&kind->target.elf, &scrubber));
 	must(reel_scrub_sample(scrubber, &place.space, &sample));
 	assert_memory_equal(sample.regions[0].bytes, expected, sizeof(expected));
 	reel_scrubber_destroy(scrubber);
