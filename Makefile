@@ -205,7 +205,7 @@ $(O)/tests/truth/compare_unwinders: $(compare_unwinders_objects) $(O)/libstackre
 # Checks the BPF side alone; the static one is for guests.
 probe_objects := $(addprefix $(O)/,tests/sampler_probe.o tests/sampler_cases.o record/cpus.o \
 	record/functions.o record/programs.o record/refusal.o record/sampler.o record/sampler_events.o record/sampler_parts.o record/event_name.o \
-	record/bpf_object.o format/error.o)
+	record/bpf_object.o format/array.o format/error.o)
 
 $(O)/tests/sampler_probe: $(probe_objects)
 	$(call say,LD,$@)

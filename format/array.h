@@ -5,11 +5,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * Room for one more item in `*array`, a pointer to `*capacity` items of `size` bytes of which
- * `count` are used: doubles it where it is full.  False if there is no memory; then it is as it
- * was.
- */
-bool reel_array_reserve(void *array, size_t count, size_t *capacity, size_t size);
+/* Doubles `*array`, a pointer to `*capacity` items of `size` bytes.  False if there is no memory;
+ * then it is as it was. */
+bool reel_array_grow(void *array, size_t *capacity, size_t size);
+
+/* Room for one more item where `count` of them are used. */
+static inline bool reel_array_reserve(void *array, size_t count, size_t *capacity, size_t size)
+{
+	return count < *capacity || reel_array_grow(array, capacity, size);
+}
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 #include "format/block_file.h"
 #include "format/cipher.h"
 #include "format/codec/samples.h"
+#include "format/files.h"
 #include "format/schema.h"
 
 #define LEVEL_DEFAULT 3
@@ -256,25 +256,11 @@ static struct reel_error *write_all(struct reel_block_file *file, const uint8_t 
 {
 	if (file->write_errno)
 		return write_error(file);
-	while (size) {
-		ssize_t n = write(file->fd, bytes, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN) {
-			poll(&(struct pollfd){ .fd = file->fd, .events = POLLOUT }, 1, -1);
-			continue;
-		}
-		if (n < 0) {
-			file->write_errno = errno;
-			cut_off(file);
-			return write_error(file);
-		}
-		bytes += n;
-		size -= (size_t)n;
-		file->bytes += (uint64_t)n;
-	}
-	return NULL;
+	file->write_errno = reel_write_all(file->fd, bytes, size, &file->bytes);
+	if (!file->write_errno)
+		return NULL;
+	cut_off(file);
+	return write_error(file);
 }
 
 /* What was written up to now is whole. */

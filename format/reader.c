@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "format/array.h"
 #include "format/reader_parts.h"
 
 /* A report of more is not read by anybody. */
@@ -9,16 +10,9 @@
 
 struct reel_error *reel_reader_add_block(struct reel_reader *reader, const struct reel_block *block)
 {
-	if (reader->n_blocks == reader->blocks_capacity) {
-		size_t capacity = reader->blocks_capacity ? reader->blocks_capacity * 2 : 64;
-		struct reel_block *blocks =
-			realloc(reader->blocks, capacity * sizeof(*reader->blocks));
-
-		if (!blocks)
-			return reel_error_no_memory();
-		reader->blocks = blocks;
-		reader->blocks_capacity = capacity;
-	}
+	if (!reel_array_reserve(&reader->blocks, reader->n_blocks, &reader->blocks_capacity,
+				sizeof(*reader->blocks)))
+		return reel_error_no_memory();
 	reader->blocks[reader->n_blocks++] = *block;
 	return NULL;
 }

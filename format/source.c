@@ -8,47 +8,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/files.h"
 #include "format/source.h"
 
 #define SPOOL_CHUNK (256u << 10)
 
-static struct reel_error *write_all(int fd, const uint8_t *bytes, size_t size)
+static struct reel_error *append(int fd, const uint8_t *bytes, size_t size)
 {
-	while (size) {
-		ssize_t n = write(fd, bytes, size);
+	int errnum = reel_write_all(fd, bytes, size, NULL);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return reel_error_os(errno, "writing a temporary file (TMPDIR)");
-		bytes += n;
-		size -= (size_t)n;
-	}
-	return NULL;
-}
-
-static struct reel_error *open_temporary(int *ret)
-{
-	const char *directory = getenv("TMPDIR");
-	_cleanup_free_ char *path = NULL;
-	int fd;
-
-	if (!directory || !*directory)
-		directory = "/tmp";
-	fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd < 0) {
-		/* Not every file system has O_TMPFILE. */
-		if (asprintf(&path, "%s/stackreel-XXXXXX", directory) < 0) {
-			path = NULL;
-			return reel_error_no_memory();
-		}
-		fd = mkostemp(path, O_CLOEXEC);
-		if (fd < 0)
-			return reel_error_os(errno, "creating a temporary file in %s", directory);
-		unlink(path);
-	}
-	*ret = fd;
-	return NULL;
+	return errnum ? reel_error_os(errnum, "writing a temporary file (TMPDIR)") : NULL;
 }
 
 /* Up to `size` bytes, less only at the end of the file. */
@@ -90,7 +59,7 @@ static struct reel_error *copy(int from, int to, const char *name,
 			if (error)
 				return reel_error_prefix(error, "%s", name);
 		}
-		error = write_all(to, chunk, (size_t)n);
+		error = append(to, chunk, (size_t)n);
 		if (error || (size_t)n < size)
 			return error;
 		is_first = false;
@@ -101,7 +70,7 @@ static struct reel_error *copy(int from, int to, const char *name,
 static struct reel_error *spool(int *fd, const char *name, const struct reel_source_kind *kind)
 {
 	_cleanup_fd_ int temporary = -1;
-	struct reel_error *error = open_temporary(&temporary);
+	struct reel_error *error = reel_temporary_file(&temporary);
 	int from = *fd;
 
 	if (!error)
@@ -175,7 +144,7 @@ struct reel_error *reel_source_create(struct reel_source *ret)
 
 	if (!name)
 		return reel_error_no_memory();
-	error = open_temporary(&fd);
+	error = reel_temporary_file(&fd);
 	if (error) {
 		free(name);
 		return error;
@@ -186,7 +155,7 @@ struct reel_error *reel_source_create(struct reel_source *ret)
 
 struct reel_error *reel_source_append(struct reel_source *source, const void *bytes, size_t size)
 {
-	struct reel_error *error = write_all(source->fd, bytes, size);
+	struct reel_error *error = append(source->fd, bytes, size);
 
 	if (!error)
 		source->size += size;

@@ -108,9 +108,6 @@ struct reel_error *reel_import_modules_add(struct reel_import_modules *modules,
 
 	if (!module.build_id.size)
 		module.build_id = reel_import_modules_build_id(modules, module.path);
-	/* An ELF file in a memfd or in shared memory is as good as any. */
-	if (module.build_id.size && module.kind == REEL_MODULE_ANONYMOUS)
-		module.kind = REEL_MODULE_FILE;
 	error = reel_module_set_add(modules->modules, &module, &known);
 	if (error)
 		return error;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "format/array.h"
 #include "import/perf_abi.h"
 #include "import/perf_events.h"
 
@@ -92,15 +93,9 @@ struct reel_error *perf_events_add(struct perf_events *events, struct perf_curso
 	read_attr(attr, &event);
 	if (events->n_events == EVENTS_MAX)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED, "more than %d events", EVENTS_MAX);
-	if (events->n_events == events->capacity) {
-		size_t capacity = events->capacity ? 2 * events->capacity : 8;
-		struct perf_event *grown = reallocarray(events->events, capacity, sizeof(*grown));
-
-		if (!grown)
-			return reel_error_no_memory();
-		events->events = grown;
-		events->capacity = capacity;
-	}
+	if (!reel_array_reserve(&events->events, events->n_events, &events->capacity,
+				sizeof(*events->events)))
+		return reel_error_no_memory();
 	events->events[events->n_events++] = event;
 	while (perf_cursor_left(ids) >= 8) {
 		struct reel_error *error =

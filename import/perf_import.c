@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "format/output_file.h"
+#include "format/sized.h"
 #include "import/importer.h"
 #include "space/elf_identity.h"
 
@@ -219,9 +220,7 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 
 	if (!importer)
 		return reel_error_no_memory();
-	if (options)
-		memcpy(&importer->options, options,
-		       options->size < sizeof(*options) ? options->size : sizeof(*options));
+	reel_sized_take(&importer->options, sizeof(importer->options), options);
 	error = reel_public_keys_add_list(&recipients, importer->options.recipients);
 	if (!error)
 		error = perf_stream_open(path, &importer->stream);
@@ -240,12 +239,8 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 				reel_writer_counts(importer->writer).file_bytes;
 		error = reel_output_file_close(&file, error);
 	}
-	if (!error && counts) {
-		size_t size = counts->size;
-
-		importer->counts.size = size;
-		memcpy(counts, &importer->counts, size < sizeof(*counts) ? size : sizeof(*counts));
-	}
+	if (!error)
+		reel_sized_give(counts, sizeof(*counts), &importer->counts);
 	importer_free(importer);
 	return error;
 }

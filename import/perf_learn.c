@@ -2,6 +2,7 @@
 /* The first pass: what a recording says of itself, and when each of its records was. */
 #include <stdlib.h>
 
+#include "format/array.h"
 #include "import/importer.h"
 #include "space/kallsyms.h"
 #include "space/perf_records.h"
@@ -211,16 +212,9 @@ static struct reel_error *take_attr(struct importer *importer, const struct perf
 static struct reel_error *add_entry(struct importer *importer, const struct perf_record *record,
 				    uint64_t time)
 {
-	if (importer->n_entries == importer->capacity) {
-		size_t capacity = importer->capacity ? 2 * importer->capacity : 4096;
-		struct perf_entry *grown =
-			reallocarray(importer->entries, capacity, sizeof(*grown));
-
-		if (!grown)
-			return reel_error_no_memory();
-		importer->entries = grown;
-		importer->capacity = capacity;
-	}
+	if (!reel_array_reserve(&importer->entries, importer->n_entries, &importer->capacity,
+				sizeof(*importer->entries)))
+		return reel_error_no_memory();
 	importer->entries[importer->n_entries++] = (struct perf_entry){ time, record->place };
 	return NULL;
 }

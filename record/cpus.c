@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
+#include "format/array.h"
 #include "record/cpus.h"
 
 #include <errno.h>
@@ -18,15 +19,8 @@
 
 struct reel_error *reel_cpus_add(struct reel_cpus *cpus, uint32_t number)
 {
-	if (cpus->n == cpus->capacity) {
-		size_t capacity = cpus->capacity ? 2 * cpus->capacity : 16;
-		uint32_t *numbers = reallocarray(cpus->numbers, capacity, sizeof(*numbers));
-
-		if (!numbers)
-			return reel_error_no_memory();
-		cpus->numbers = numbers;
-		cpus->capacity = capacity;
-	}
+	if (!reel_array_reserve(&cpus->numbers, cpus->n, &cpus->capacity, sizeof(*cpus->numbers)))
+		return reel_error_no_memory();
 	cpus->numbers[cpus->n++] = number;
 	if (number > cpus->highest)
 		cpus->highest = number;

@@ -75,17 +75,19 @@ static void read_module_build_id(const struct reel_kernel_symbols *symbols, cons
 static struct reel_error *find_module_id(struct reel_kernel_symbols *symbols, const char *module,
 					 uint32_t index, uint64_t *id)
 {
-	struct reel_module_identity identity = {
+	struct reel_record_module identity = {
 		.kind = index ? REEL_MODULE_KERNEL_MODULE : REEL_MODULE_KERNEL,
-		.path = module,
+		.path = reel_bytes_of_string(module),
 	};
+	struct reel_build_id build_id = { 0 };
 
 	if (*id)
 		return NULL;
 	if (index)
-		read_module_build_id(symbols, module, &identity.build_id);
+		read_module_build_id(symbols, module, &build_id);
 	else
-		identity.build_id = symbols->target->kernel_build_id;
+		build_id = symbols->target->kernel_build_id;
+	identity.build_id = reel_build_id_bytes(&build_id);
 	return reel_module_table_add(symbols->modules, &identity, id);
 }
 

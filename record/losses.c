@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
+#include "format/array.h"
 #include "record/losses.h"
 
 struct loss {
@@ -39,15 +40,9 @@ static struct reel_error *item(struct reel_losses *losses, const void *source, u
 		if ((*ret)->source == source && (*ret)->cpu == cpu && (*ret)->cause == cause)
 			return NULL;
 	}
-	if (losses->count == losses->capacity) {
-		size_t capacity = losses->capacity ? 2 * losses->capacity : 16;
-		struct loss *grown = reallocarray(losses->items, capacity, sizeof(*grown));
-
-		if (!grown)
-			return reel_error_no_memory();
-		losses->items = grown;
-		losses->capacity = capacity;
-	}
+	if (!reel_array_reserve(&losses->items, losses->count, &losses->capacity,
+				sizeof(*losses->items)))
+		return reel_error_no_memory();
 	*ret = &losses->items[losses->count++];
 	**ret = (struct loss){ .source = source, .cpu = cpu, .cause = cause };
 	return NULL;

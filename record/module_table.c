@@ -5,7 +5,6 @@
 #include "include/stackreel.h"
 #include "record/module_table.h"
 #include "record/quantity.h"
-#include "record/quantity.h"
 #include "space/module_kind.h"
 #include "space/module_set.h"
 
@@ -61,20 +60,11 @@ void reel_module_table_destroy(struct reel_module_table *table)
 }
 
 struct reel_error *reel_module_table_add(struct reel_module_table *table,
-					 const struct reel_module_identity *identity,
+					 const struct reel_record_module *identity,
 					 uint64_t *id_ret)
 {
-	struct reel_record_module record = {
-		.kind = identity->kind,
-		.device_major = identity->device_major,
-		.device_minor = identity->device_minor,
-		.inode = identity->inode,
-		.inode_generation = identity->inode_generation,
-		.build_id = { identity->build_id.bytes, identity->build_id.size },
-		.path = reel_bytes_of_string(identity->path),
-	};
 	struct reel_known_module *module;
-	struct reel_error *error = reel_module_set_add(table->set, &record, &module);
+	struct reel_error *error = reel_module_set_add(table->set, identity, &module);
 
 	if (error)
 		return error;
@@ -154,30 +144,27 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 						const struct reel_build_id *build_id,
 						uint64_t generation, uint64_t *id_ret)
 {
-	struct reel_module_identity identity = {
+	struct reel_record_module identity = {
 		.kind = reel_module_kind_of_name(map->path),
 		.device_major = map->device_major,
 		.device_minor = map->device_minor,
 		.inode = map->inode,
 		.inode_generation = generation,
-		.path = map->path,
+		.path = reel_bytes_of_string(map->path),
 	};
 	bool is_special = identity.kind == REEL_MODULE_SPECIAL || identity.kind == REEL_MODULE_VDSO;
 
 	if (build_id)
-		identity.build_id = *build_id;
+		identity.build_id = reel_build_id_bytes(build_id);
 	if (!identity.build_id.size && map->inode && !is_special) {
 		const struct reel_proc_file *file = ask_file(table, pid, map);
 
 		if (file) {
-			identity.build_id = file->build_id;
+			identity.build_id = reel_build_id_bytes(&file->build_id);
 			if (!generation)
 				identity.inode_generation = file->generation;
 		}
 	}
-	/* An ELF file in a memfd or in shared memory is as good as any. */
-	if (identity.kind == REEL_MODULE_ANONYMOUS && identity.build_id.size)
-		identity.kind = REEL_MODULE_FILE;
 	return reel_module_table_add(table, &identity, id_ret);
 }
 

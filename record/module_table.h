@@ -22,17 +22,9 @@ struct reel_error *reel_module_table_create(struct reel_inspector *inspector,
 					    struct reel_module_table **ret) REEL_MUST_CHECK;
 void reel_module_table_destroy(struct reel_module_table *table);
 
-struct reel_module_identity {
-	uint32_t kind; /* enum reel_module_kind */
-	uint32_t device_major, device_minor;
-	uint64_t inode, inode_generation;
-	struct reel_build_id build_id;
-	const char *path;
-};
-
-/* Its id, a new one if it is not known. */
+/* As reel_module_set_add: its id, a new one if it is not known. */
 struct reel_error *reel_module_table_add(struct reel_module_table *table,
-					 const struct reel_module_identity *identity,
+					 const struct reel_record_module *identity,
 					 uint64_t *id_ret) REEL_MUST_CHECK;
 
 /*

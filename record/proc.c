@@ -17,6 +17,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "format/array.h"
 #include "format/regular_file.h"
 #include "record/maps_reader.h"
 #include "record/proc.h"
@@ -298,15 +299,8 @@ static uint32_t *numbers_in(const char *path, size_t *count_ret)
 
 		if (end == entry->d_name || *end)
 			continue;
-		if (count == capacity) {
-			size_t grown_capacity = capacity ? 2 * capacity : 64;
-			uint32_t *grown = reallocarray(numbers, grown_capacity, sizeof(*grown));
-
-			if (!grown)
-				break;
-			numbers = grown;
-			capacity = grown_capacity;
-		}
+		if (!reel_array_reserve(&numbers, count, &capacity, sizeof(*numbers)))
+			break;
 		numbers[count++] = (uint32_t)number;
 	}
 	closedir(directory);

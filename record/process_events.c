@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/array.h"
 #include "record/cpus.h"
 #include "record/process_events.h"
 #include "record/quantity.h"
@@ -309,15 +310,9 @@ static struct reel_error *keep(struct reel_process_events *events, const struct 
 	struct pending *pending;
 	uint8_t *room;
 
-	if (events->n_pending == events->capacity) {
-		size_t capacity = events->capacity ? 2 * events->capacity : 1024;
-		struct pending *grown = reallocarray(events->pending, capacity, sizeof(*grown));
-
-		if (!grown)
-			return reel_error_no_memory();
-		events->pending = grown;
-		events->capacity = capacity;
-	}
+	if (!reel_array_reserve(&events->pending, events->n_pending, &events->capacity,
+				sizeof(*events->pending)))
+		return reel_error_no_memory();
 	/* Sizes of perf's records are multiples of 8. */
 	room = reel_buffer_reserve(&events->records, size);
 	if (!room)

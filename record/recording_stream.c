@@ -60,7 +60,7 @@ struct reel_error *recording_write_head(struct recording *recording)
 		.hostname = reel_bytes_of_string(target->hostname),
 		.kernel_release = reel_bytes_of_string(target->kernel_release),
 		.kernel_version = reel_bytes_of_string(target->kernel_version),
-		.kernel_build_id = { target->kernel_build_id.bytes, target->kernel_build_id.size },
+		.kernel_build_id = reel_build_id_bytes(&target->kernel_build_id),
 		.tool_version = reel_bytes_of_string("stackreel-record " REEL_VERSION_STRING),
 		.command_line = { (const uint8_t *)options->command_line,
 				  options->command_line_size > REEL_TEXT_MAX

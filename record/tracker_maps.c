@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/array.h"
 #include "include/stackreel.h"
 #include "record/maps_reader.h"
 #include "record/quantity.h"
@@ -16,13 +17,21 @@
 
 /* ---- the vDSO ----------------------------------------------------------------------- */
 
+static struct reel_record_module vdso_of_unknown_image(void)
+{
+	return (struct reel_record_module){ .kind = REEL_MODULE_VDSO,
+					    .path = reel_bytes_of_string("[vdso]") };
+}
+
 static struct reel_error *vdso_module(struct reel_tracker *tracker, const uint8_t *image,
 				      size_t size, uint64_t *ret)
 {
-	struct reel_module_identity identity = { .kind = REEL_MODULE_VDSO, .path = "[vdso]" };
+	struct reel_record_module identity = vdso_of_unknown_image();
+	struct reel_build_id build_id;
 	struct reel_error *error;
 
-	reel_build_id_of_image(image, size, &identity.build_id);
+	if (reel_build_id_of_image(image, size, &build_id))
+		identity.build_id = reel_build_id_bytes(&build_id);
 	error = reel_module_table_add(tracker->options.modules, &identity, ret);
 	return error ? error
 		     : reel_module_table_set_image(tracker->options.modules, *ret, image, size);
@@ -32,7 +41,7 @@ static struct reel_error *vdso_module(struct reel_tracker *tracker, const uint8_
 static struct reel_error *find_vdso(struct reel_tracker *tracker, bool compat, uint64_t *ret)
 {
 	const struct reel_target *target = tracker->options.target;
-	struct reel_module_identity unknown = { .kind = REEL_MODULE_VDSO, .path = "[vdso]" };
+	const struct reel_record_module unknown = vdso_of_unknown_image();
 	const uint8_t *image = compat ? target->compat_vdso : target->vdso;
 	size_t size = compat ? target->compat_vdso_size : target->vdso_size;
 	uint64_t *known = compat ? &tracker->compat_vdso : &tracker->vdso;
@@ -109,17 +118,10 @@ static void collect(void *context, const struct reel_mapping *mapping)
 {
 	struct overlaps *overlaps = context;
 
-	if (overlaps->count == overlaps->capacity) {
-		size_t capacity = overlaps->capacity ? 2 * overlaps->capacity : 16;
-		struct reel_mapping *grown =
-			reallocarray(overlaps->mappings, capacity, sizeof(*grown));
-
-		if (!grown) {
-			overlaps->failed = true;
-			return;
-		}
-		overlaps->mappings = grown;
-		overlaps->capacity = capacity;
+	if (!reel_array_reserve(&overlaps->mappings, overlaps->count, &overlaps->capacity,
+				sizeof(*overlaps->mappings))) {
+		overlaps->failed = true;
+		return;
 	}
 	overlaps->mappings[overlaps->count++] = *mapping;
 }
@@ -265,16 +267,9 @@ static void add_to_list(void *context, const struct reel_proc_map *map)
 	struct map_list *list = context;
 	char *path;
 
-	if (list->count == list->capacity) {
-		size_t capacity = list->capacity ? 2 * list->capacity : 32;
-		struct reel_proc_map *grown = reallocarray(list->maps, capacity, sizeof(*grown));
-
-		if (!grown) {
-			list->failed = true;
-			return;
-		}
-		list->maps = grown;
-		list->capacity = capacity;
+	if (!reel_array_reserve(&list->maps, list->count, &list->capacity, sizeof(*list->maps))) {
+		list->failed = true;
+		return;
 	}
 	path = strdup(map->path);
 	if (!path) {

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "format/array.h"
 #include "record/quantity.h"
 #include "record/tracker_parts.h"
 
@@ -233,16 +234,10 @@ static void add_number(void *context, uint32_t number)
 {
 	struct number_list *list = context;
 
-	if (list->count == list->capacity) {
-		size_t capacity = list->capacity ? 2 * list->capacity : 256;
-		uint32_t *grown = reallocarray(list->numbers, capacity, sizeof(*grown));
-
-		if (!grown) {
-			list->failed = true;
-			return;
-		}
-		list->numbers = grown;
-		list->capacity = capacity;
+	if (!reel_array_reserve(&list->numbers, list->count, &list->capacity,
+				sizeof(*list->numbers))) {
+		list->failed = true;
+		return;
 	}
 	list->numbers[list->count++] = number;
 }

@@ -4,6 +4,7 @@
 
 #include "format/array.h"
 #include "format/schema.h"
+#include "format/sized.h"
 #include "replay/capture.h"
 #include "space/space.h"
 
@@ -641,9 +642,7 @@ static struct reel_capture_options whole_options(const struct reel_capture_optio
 {
 	struct reel_capture_options whole = { 0 };
 
-	if (options)
-		memcpy(&whole, options,
-		       options->size < sizeof(whole) ? options->size : sizeof(whole));
+	reel_sized_take(&whole, sizeof(whole), options);
 	whole.size = sizeof(whole);
 	if (!whole.max_frames)
 		whole.max_frames = 16384;

@@ -4,6 +4,7 @@
 
 #include "format/keys.h"
 #include "format/output_file.h"
+#include "format/sized.h"
 #include "replay/rewrite.h"
 #include "replay/sample_scrub.h"
 
@@ -48,14 +49,13 @@ static struct reel_error *write_scrubbed(struct scrub *scrub, int fd, const char
 
 static void give_counts(const struct reel_rewrite_counts *from, struct reel_scrub_counts *to)
 {
-	struct reel_scrub_counts counts = {
-		.size = to->size,
+	const struct reel_scrub_counts counts = {
 		.samples = from->samples,
 		.unknown = from->unknown_records + from->unknown_blocks,
 		.bytes_written = from->bytes,
 	};
 
-	memcpy(to, &counts, to->size < sizeof(counts) ? to->size : sizeof(counts));
+	reel_sized_give(to, sizeof(counts), &counts);
 }
 
 struct reel_error *reel_capture_scrub(struct reel_capture *capture, const char *output,
@@ -68,9 +68,7 @@ struct reel_error *reel_capture_scrub(struct reel_capture *capture, const char *
 	struct reel_output_file file;
 	struct reel_error *error;
 
-	if (options)
-		memcpy(&scrub.options, options,
-		       options->size < sizeof(*options) ? options->size : sizeof(*options));
+	reel_sized_take(&scrub.options, sizeof(scrub.options), options);
 	error = reel_rewrite_recipients(capture, scrub.options.recipients, scrub.options.decrypt,
 					&recipients);
 	if (error)
@@ -83,7 +81,7 @@ struct reel_error *reel_capture_scrub(struct reel_capture *capture, const char *
 		error = write_scrubbed(&scrub, file.fd, output, &recipients, &written);
 	error = reel_output_file_close(&file, error);
 	reel_scrubber_destroy(scrub.scrubber);
-	if (!error && counts)
+	if (!error)
 		give_counts(&written, counts);
 	return error;
 }

@@ -4,13 +4,14 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "format/cipher.h"
+#include "format/files.h"
 #include "format/output_file.h"
+#include "format/sized.h"
 #include "replay/rewrite.h"
 #include "replay/sample_scrub.h"
 #include "replay/sample_unwinder.h"
@@ -435,47 +436,13 @@ static struct reel_error *write_and_prove(struct shrink *shrink, int fd, const c
 	return error;
 }
 
-static struct reel_error *create_spool(int *fd_ret)
-{
-	const char *directory = getenv("TMPDIR");
-	_cleanup_free_ char *path = NULL;
-
-	if (!directory || !*directory)
-		directory = "/var/tmp";
-	if (asprintf(&path, "%s/stackreel.XXXXXX", directory) < 0) {
-		path = NULL;
-		return reel_error_no_memory();
-	}
-	*fd_ret = mkostemp(path, O_CLOEXEC);
-	if (*fd_ret < 0)
-		return reel_error_os(errno, "creating a temporary file in %s", directory);
-	unlink(path);
-	return NULL;
-}
-
-static struct reel_error *write_all(int fd, const char *bytes, size_t size, const char *output)
-{
-	while (size) {
-		ssize_t n = write(fd, bytes, size);
-
-		if (n < 0 && errno == EAGAIN)
-			poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
-		else if (n < 0 && errno != EINTR)
-			return reel_error_os(errno, "writing %s", output);
-		if (n < 0)
-			continue;
-		bytes += n;
-		size -= (size_t)n;
-	}
-	return NULL;
-}
-
 static struct reel_error *copy_file(int from, int to, const char *output)
 {
 	static const size_t size = 1 << 16;
 	_cleanup_free_ char *bytes = malloc(size);
 	struct reel_error *error = bytes ? NULL : reel_error_no_memory();
 	off_t offset = 0;
+	int errnum;
 
 	while (!error) {
 		ssize_t n = pread(from, bytes, size, offset);
@@ -486,7 +453,9 @@ static struct reel_error *copy_file(int from, int to, const char *output)
 			return reel_error_os(errno, "reading what is to be written to %s", output);
 		if (!n)
 			break;
-		error = write_all(to, bytes, (size_t)n, output);
+		errnum = reel_write_all(to, bytes, (size_t)n, NULL);
+		if (errnum)
+			return reel_error_os(errnum, "writing %s", output);
 		offset += n;
 	}
 	return error;
@@ -501,7 +470,7 @@ static struct reel_error *shrink_to(struct shrink *shrink, const struct reel_out
 
 	if (file->is_new)
 		return write_and_prove(shrink, file->fd, output);
-	error = create_spool(&spool);
+	error = reel_temporary_file(&spool);
 	if (!error)
 		error = write_and_prove(shrink, spool, output);
 	return error ? error : copy_file(spool, file->fd, output);
@@ -536,19 +505,13 @@ struct reel_error *reel_capture_shrink(struct reel_capture *capture, const char 
 	struct shrink shrink = { .capture = capture };
 	struct reel_error *error;
 
-	if (options)
-		memcpy(&whole, options,
-		       options->size < sizeof(whole) ? options->size : sizeof(whole));
+	reel_sized_take(&whole, sizeof(whole), options);
 	error = reel_rewrite_recipients(capture, whole.recipients, whole.decrypt,
 					&shrink.recipients);
 	if (!error)
 		error = shrink_to_output(&shrink, output);
 	reel_public_keys_free(&shrink.recipients);
-	if (!error && counts) {
-		size_t size = counts->size;
-
-		shrink.counts.size = size;
-		memcpy(counts, &shrink.counts, size < sizeof(*counts) ? size : sizeof(*counts));
-	}
+	if (!error)
+		reel_sized_give(counts, sizeof(*counts), &shrink.counts);
 	return error;
 }

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
+#include "format/array.h"
 #include "replay/cfi_index.h"
 #include "replay/dwarf_cursor.h"
 
@@ -104,15 +105,8 @@ struct scan {
 static struct reel_error *add_segment(struct cfi_segment **segments, size_t *n, size_t *capacity,
 				      struct cfi_segment segment)
 {
-	if (*n == *capacity) {
-		size_t larger = *capacity ? *capacity * 2 : 64;
-		struct cfi_segment *moved = reallocarray(*segments, larger, sizeof(*moved));
-
-		if (!moved)
-			return reel_error_no_memory();
-		*segments = moved;
-		*capacity = larger;
-	}
+	if (!reel_array_reserve(segments, *n, capacity, sizeof(**segments)))
+		return reel_error_no_memory();
 	(*segments)[(*n)++] = segment;
 	return NULL;
 }

@@ -3,6 +3,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+#include "format/array.h"
 #include "replay/dwarf_cursor.h"
 #include "replay/dwarf_file.h"
 
@@ -292,15 +293,8 @@ static struct reel_error *add_unit(struct reel_dwarf *dwarf, size_t *capacity,
 {
 	if (dwarf->n_units == UINT32_MAX)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED, "more than 2^32 units");
-	if (dwarf->n_units == *capacity) {
-		size_t wanted = *capacity ? *capacity * 2 : 64;
-		struct reel_unit *units = reallocarray(dwarf->units, wanted, sizeof(*units));
-
-		if (!units)
-			return reel_error_no_memory();
-		dwarf->units = units;
-		*capacity = wanted;
-	}
+	if (!reel_array_reserve(&dwarf->units, dwarf->n_units, capacity, sizeof(*dwarf->units)))
+		return reel_error_no_memory();
 	dwarf->units[dwarf->n_units++] = *unit;
 	return NULL;
 }

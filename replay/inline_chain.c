@@ -2,6 +2,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+#include "format/array.h"
 #include "replay/die_ranges.h"
 #include "replay/inline_chain.h"
 
@@ -72,15 +73,9 @@ static struct reel_error *add_function(const struct reel_dies *dies, struct reel
 	error = reel_die_ranges_add(&to, dies->dwarf, unit, values, (uint32_t)functions->n, &n);
 	if (error || !n)
 		return error;
-	if (functions->n == functions->capacity) {
-		size_t capacity = functions->capacity ? functions->capacity * 2 : 16;
-		struct function *all = reallocarray(functions->all, capacity, sizeof(*all));
-
-		if (!all)
-			return reel_error_no_memory();
-		functions->all = all;
-		functions->capacity = capacity;
-	}
+	if (!reel_array_reserve(&functions->all, functions->n, &functions->capacity,
+				sizeof(*functions->all)))
+		return reel_error_no_memory();
 	functions->all[functions->n++] = (struct function){
 		.die_offset = die_offset,
 		.begin = functions->ranges.entries[first].begin,
@@ -179,15 +174,9 @@ static struct reel_error *add_inlined(const struct reel_dies *dies, struct reel_
 	/* One without ranges has no address, but those inlined into it may have. */
 	if (error)
 		return error;
-	if (function->n_inlined == *capacity) {
-		size_t wanted = *capacity ? *capacity * 2 : 8;
-		struct inlined *inlined = reallocarray(function->inlined, wanted, sizeof(*inlined));
-
-		if (!inlined)
-			return reel_error_no_memory();
-		function->inlined = inlined;
-		*capacity = wanted;
-	}
+	if (!reel_array_reserve(&function->inlined, function->n_inlined, capacity,
+				sizeof(*function->inlined)))
+		return reel_error_no_memory();
 	function->inlined[function->n_inlined] = (struct inlined){
 		.die_offset = it->offset,
 		.parent = nesting->n ? nesting->open[nesting->n - 1].inlined : NO_PARENT,
@@ -304,16 +293,8 @@ static void resolve_inlined(const struct reel_dies *dies, struct reel_unit *unit
 
 static struct reel_error *add_link(struct reel_chain *chain, const struct reel_chain_link *link)
 {
-	if (chain->n == chain->capacity) {
-		size_t capacity = chain->capacity ? chain->capacity * 2 : 16;
-		struct reel_chain_link *links =
-			reallocarray(chain->links, capacity, sizeof(*links));
-
-		if (!links)
-			return reel_error_no_memory();
-		chain->links = links;
-		chain->capacity = capacity;
-	}
+	if (!reel_array_reserve(&chain->links, chain->n, &chain->capacity, sizeof(*chain->links)))
+		return reel_error_no_memory();
 	chain->links[chain->n++] = *link;
 	return NULL;
 }

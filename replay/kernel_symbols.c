@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "format/array.h"
 #include "replay/kernel_symbols.h"
 #include "space/space.h"
 
@@ -47,15 +48,9 @@ void reel_kernel_symbols_destroy(struct reel_kernel_symbols *symbols)
 struct reel_error *reel_kernel_symbols_add(struct reel_kernel_symbols *symbols,
 					   const struct reel_kernel_symbol *symbol)
 {
-	if (symbols->n == symbols->capacity) {
-		size_t capacity = symbols->capacity ? symbols->capacity * 2 : 256;
-		struct reel_kernel_symbol *all = reallocarray(symbols->all, capacity, sizeof(*all));
-
-		if (!all)
-			return reel_error_no_memory();
-		symbols->all = all;
-		symbols->capacity = capacity;
-	}
+	if (!reel_array_reserve(&symbols->all, symbols->n, &symbols->capacity,
+				sizeof(*symbols->all)))
+		return reel_error_no_memory();
 	symbols->all[symbols->n++] = *symbol;
 	return NULL;
 }

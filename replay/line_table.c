@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "format/array.h"
 #include "replay/dwarf_cursor.h"
 #include "replay/line_program.h"
 #include "replay/line_table.h"
@@ -80,23 +81,8 @@ void reel_line_table_destroy(struct reel_line_table *table)
 	free(table);
 }
 
-/* Makes room for one more item. */
-static bool grow(void **items, size_t n, size_t *capacity, size_t size)
-{
-	size_t wanted = *capacity ? *capacity * 2 : 16;
-	void *grown;
-
-	if (n < *capacity)
-		return true;
-	grown = reallocarray(*items, wanted, size);
-	if (!grown)
-		return false;
-	*items = grown;
-	*capacity = wanted;
-	return true;
-}
-
-#define GROW(items, n, capacity) grow((void **)&(items), n, &(capacity), sizeof(*(items)))
+/* Room for one more item. */
+#define GROW(items, n, capacity) reel_array_reserve(&(items), n, &(capacity), sizeof(*(items)))
 
 static uint64_t take_unsigned(const struct reel_line_table *table, struct reel_cursor *cursor,
 			      unsigned size)

@@ -176,9 +176,8 @@ static struct reel_error *try_file(struct attempt *attempt, char *path, bool nam
 
 static bool same_build_id(const struct named_file *named, struct reel_bytes build_id)
 {
-	struct reel_bytes own = { named->build_id.bytes, named->build_id.size };
-
-	return build_id.size && reel_bytes_are_equal(own, build_id);
+	return build_id.size &&
+	       reel_bytes_are_equal(reel_build_id_bytes(&named->build_id), build_id);
 }
 
 static struct reel_error *try_named_files(struct attempt *attempt, struct reel_elf_file **ret)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "format/array.h"
 #include "replay/range_map.h"
 
 void reel_range_map_free(struct reel_range_map *map)
@@ -14,16 +15,8 @@ bool reel_range_map_add(struct reel_range_map *map, uint64_t begin, uint64_t end
 {
 	if (begin >= end)
 		return true;
-	if (map->n == map->capacity) {
-		size_t capacity = map->capacity ? map->capacity * 2 : 16;
-		struct reel_range_entry *entries =
-			reallocarray(map->entries, capacity, sizeof(*entries));
-
-		if (!entries)
-			return false;
-		map->entries = entries;
-		map->capacity = capacity;
-	}
+	if (!reel_array_reserve(&map->entries, map->n, &map->capacity, sizeof(*map->entries)))
+		return false;
 	map->entries[map->n++] = (struct reel_range_entry){ begin, end, value, priority };
 	return true;
 }

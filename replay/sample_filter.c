@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/sized.h"
 #include "replay/sample_filter.h"
 
 static void *copy_array(const void *array, size_t count, size_t size, struct reel_error **error)
@@ -36,8 +37,7 @@ struct reel_error *reel_sample_filter_copy(const struct reel_filter *from,
 	struct reel_error *error = NULL;
 	const char **comms;
 
-	if (from)
-		memcpy(&lists, from, from->size < sizeof(lists) ? from->size : sizeof(lists));
+	reel_sized_take(&lists, sizeof(lists), from);
 	lists.pids = copy_array(lists.pids, lists.n_pids, sizeof(*lists.pids), &error);
 	lists.tids = copy_array(lists.tids, lists.n_tids, sizeof(*lists.tids), &error);
 	lists.cpus = copy_array(lists.cpus, lists.n_cpus, sizeof(*lists.cpus), &error);

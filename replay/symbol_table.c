@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/array.h"
 #include "replay/elf_sections.h"
 #include "replay/range_map.h"
 #include "replay/section.h"
@@ -154,16 +155,9 @@ static bool is_marker(uint16_t machine, uint8_t type, const char *name)
 
 static bool take_candidate(struct candidates *candidates, const struct candidate *candidate)
 {
-	if (candidates->n == candidates->capacity) {
-		size_t capacity = candidates->capacity ? candidates->capacity * 2 : 256;
-		struct candidate *all =
-			reallocarray(candidates->all, capacity, sizeof(*candidates->all));
-
-		if (!all)
-			return false;
-		candidates->all = all;
-		candidates->capacity = capacity;
-	}
+	if (!reel_array_reserve(&candidates->all, candidates->n, &candidates->capacity,
+				sizeof(*candidates->all)))
+		return false;
 	candidates->all[candidates->n++] = *candidate;
 	return true;
 }

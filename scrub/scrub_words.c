@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/array.h"
 #include "space/mapping_tree.h"
 #include "scrub/scrub_parts.h"
 
@@ -33,20 +34,12 @@ static void add_range(void *context, const struct reel_mapping *mapping)
 		ranges[list->count - 1].last = last;
 		return;
 	}
-	if (list->count == list->capacity) {
-		size_t capacity = list->capacity ? 2 * list->capacity : 64;
-
-		ranges = list->count < CODE_RANGES_MAX
-				 ? reallocarray(ranges, capacity, sizeof(*ranges))
-				 : NULL;
-		if (!ranges) {
-			list->failed = true;
-			return;
-		}
-		list->ranges = ranges;
-		list->capacity = capacity;
+	if (list->count == CODE_RANGES_MAX ||
+	    !reel_array_reserve(&list->ranges, list->count, &list->capacity, sizeof(*ranges))) {
+		list->failed = true;
+		return;
 	}
-	ranges[list->count++] = (struct address_range){ mapping->address, last };
+	list->ranges[list->count++] = (struct address_range){ mapping->address, last };
 }
 
 static void fill_filter(struct scrub_code *list)

@@ -11,6 +11,11 @@ struct reel_build_id {
 	uint8_t bytes[REEL_BUILD_ID_MAX];
 };
 
+static inline struct reel_bytes reel_build_id_bytes(const struct reel_build_id *build_id)
+{
+	return (struct reel_bytes){ build_id->bytes, build_id->size };
+}
+
 /* What an ELF header says. */
 struct reel_elf_kind {
 	uint16_t machine;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "format/array.h"
 #include "format/bytes.h"
 #include "space/kallsyms.h"
 
@@ -111,15 +112,9 @@ static struct reel_error *add_symbol(struct reel_kallsyms *symbols, uint64_t add
 	struct symbol *symbol;
 	struct reel_error *error;
 
-	if (symbols->count == symbols->capacity) {
-		size_t capacity = symbols->capacity ? 2 * symbols->capacity : 65536;
-		struct symbol *grown = reallocarray(symbols->symbols, capacity, sizeof(*grown));
-
-		if (!grown)
-			return reel_error_no_memory();
-		symbols->symbols = grown;
-		symbols->capacity = capacity;
-	}
+	if (!reel_array_reserve(&symbols->symbols, symbols->count, &symbols->capacity,
+				sizeof(*symbols->symbols)))
+		return reel_error_no_memory();
 	symbol = &symbols->symbols[symbols->count];
 	*symbol = (struct symbol){ .address = address, .name = (uint32_t)symbols->names.size };
 	error = module_index(symbols, module, &symbol->module);

@@ -204,9 +204,9 @@ static struct reel_error *create(struct reel_module_set *set,
 	return error;
 }
 
-struct reel_error *reel_module_set_add(struct reel_module_set *set,
-				       const struct reel_record_module *identity,
-				       struct reel_known_module **ret)
+static struct reel_error *add(struct reel_module_set *set,
+			      const struct reel_record_module *identity,
+			      struct reel_known_module **ret)
 {
 	uint64_t name = hash_name(set, identity), file = hash_file(set, name, identity);
 	struct reel_known_module *named = find_name(set, name, identity);
@@ -229,6 +229,18 @@ struct reel_error *reel_module_set_add(struct reel_module_set *set,
 		return put_file(set, named, file);
 	}
 	return create(set, identity, name, file, ret);
+}
+
+struct reel_error *reel_module_set_add(struct reel_module_set *set,
+				       const struct reel_record_module *identity,
+				       struct reel_known_module **ret)
+{
+	struct reel_record_module module = *identity;
+
+	/* An ELF file in a memfd or in shared memory is as good as any. */
+	if (module.kind == REEL_MODULE_ANONYMOUS && module.build_id.size)
+		module.kind = REEL_MODULE_FILE;
+	return add(set, &module, ret);
 }
 
 struct reel_known_module *reel_module_set_find(const struct reel_module_set *set, uint64_t id)

@@ -52,6 +52,24 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* A memfd whose build-id is known is a file, however it is said: one module. */
+static void test_memory_with_build_id(void **state)
+{
+	struct reel_record_module identity = module_of("/memfd:jit (deleted)", "0123", 7, 0);
+	struct reel_known_module *file, *memory, *plain;
+
+	(void)state;
+	assert_null(reel_module_set_add(set, &identity, &file));
+	identity.kind = REEL_MODULE_ANONYMOUS;
+	assert_null(reel_module_set_add(set, &identity, &memory));
+	assert_ptr_equal(memory, file);
+	assert_int_equal(memory->record.kind, REEL_MODULE_FILE);
+	identity.build_id.size = 0;
+	identity.path = reel_bytes_of_string("//anon");
+	assert_null(reel_module_set_add(set, &identity, &plain));
+	assert_int_equal(plain->record.kind, REEL_MODULE_ANONYMOUS);
+}
+
 /* A copy that an attacker maps first: other code, other names, the same build-id. */
 static void test_copied_build_id(void **state)
 {
@@ -142,6 +160,7 @@ static void test_removal(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_memory_with_build_id, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_copied_build_id, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_upgrade_in_place, setup, teardown),
