@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format/record.h"
 #include "format/regular_file.h"
 #include "replay/dwarf_cursor.h"
 #include "replay/elf_file.h"
