@@ -227,15 +227,13 @@ static void print_problem(enum reel_error_code code, const char *message)
 /* The problems on stderr, as tests/reel_reader.py does for JSON; gives their number. */
 static size_t report_problems(const struct session *session, const struct dump_options *options)
 {
-	const struct reel_capture_info *info = reel_capture_info(session->capture);
-	size_t n = 0;
+	size_t n;
+	const struct reel_capture_problem *problems = reel_capture_problems(session->capture, &n);
 
 	if (!options->json)
 		session_warn(session);
-	for (; info->problems && info->problems[n]; n++) {
-		if (options->json && !options->common.quiet)
-			print_problem(info->problem_codes[n], info->problems[n]);
-	}
+	for (size_t i = 0; i < n && options->json && !options->common.quiet; i++)
+		print_problem(problems[i].code, problems[i].message);
 	return n;
 }
 

@@ -238,11 +238,11 @@ static void print_module(const struct reel_module_info *module, const struct out
 	print_indented(file, "problem:", module->problem);
 }
 
-static void print_modules(const struct info_options *options, const struct session *session,
+static void print_modules(const struct info_options *options,
+			  const struct reel_module_info *modules, size_t n,
 			  const struct output *output)
 {
-	size_t n, counts[REEL_MODULE_BROKEN + 1] = { 0 };
-	const struct reel_module_info *modules = reel_capture_modules(session->capture, &n);
+	size_t counts[REEL_MODULE_BROKEN + 1] = { 0 };
 	const struct reel_module_info **sorted = memory_resize(NULL, n, sizeof(*sorted));
 
 	for (size_t i = 0; i < n; i++) {
@@ -269,17 +269,16 @@ static void print_modules(const struct info_options *options, const struct sessi
 
 static void print_problems(const struct session *session, FILE *file)
 {
-	const struct reel_capture_info *info = reel_capture_info(session->capture);
-	const char *const *problems = info->problems;
-
+	size_t n;
+	const struct reel_capture_problem *problems = reel_capture_problems(session->capture, &n);
 	/* The first one is that it is locked, which was said. */
-	if (info->locked)
-		problems++;
-	if (!problems || !*problems)
+	size_t first = session->info->locked ? 1 : 0;
+
+	if (n <= first)
 		return;
 	fputs("\nProblems of the file\n", file);
-	for (; *problems; problems++) {
-		_cleanup_free_ char *escaped = text_escape(*problems, "");
+	for (size_t i = first; i < n; i++) {
+		_cleanup_free_ char *escaped = text_escape(problems[i].message, "");
 
 		fprintf(file, "  %s\n", escaped);
 	}
@@ -299,7 +298,9 @@ static bool only_count(void *context, const struct reel_trace *trace,
 
 static int show_locked(const struct session *session, struct output *output)
 {
-	complain("%s", *session->info->problems);
+	size_t n;
+
+	complain("%s", reel_capture_problems(session->capture, &n)->message);
 	if (!output_open(output, session->options->output))
 		return STATUS_ERROR;
 	print_locked(session, output->file);
@@ -310,7 +311,9 @@ static int show_locked(const struct session *session, struct output *output)
 int command_info(int argc, char **argv)
 {
 	struct info_options options = { 0 };
+	const struct reel_module_info *modules;
 	struct session session;
+	size_t n_modules;
 	struct output output;
 	int status = STATUS_ERROR;
 
@@ -325,12 +328,13 @@ int command_info(int argc, char **argv)
 		progress_end(&session.progress);
 		status = show_locked(&session, &output);
 	} else if (session_visit(&session, only_count, NULL) &&
+		   no_error(reel_capture_modules(session.capture, &modules, &n_modules)) &&
 		   output_open(&output, options.common.output)) {
 		print_capture(&session, output.file);
 		print_sizes(&session, output.file);
 		print_quality(&session, output.file);
 		print_losses(&session, output.file);
-		print_modules(&options, &session, &output);
+		print_modules(&options, modules, n_modules, &output);
 		print_problems(&session, output.file);
 		status = output_close(&output, session_status(&session));
 	}

@@ -39,6 +39,7 @@ int new_capture_make(const struct options *options,
 	struct new_capture made = { .samples_are = "" };
 	struct session session;
 	struct reel_error *error;
+	size_t n_problems;
 	int status;
 
 	if (!session_open(&session, options))
@@ -49,7 +50,8 @@ int new_capture_make(const struct options *options,
 		status = new_capture_failed(error);
 	} else {
 		session_warn(&session);
-		status = *reel_capture_info(session.capture)->problems ? STATUS_ERROR : STATUS_OK;
+		reel_capture_problems(session.capture, &n_problems);
+		status = n_problems ? STATUS_ERROR : STATUS_OK;
 		made.bytes_read = session.info->file_size;
 		new_capture_print(options, options->output, &made);
 	}

@@ -148,7 +148,8 @@ static const struct argp parser = {
 
 static void print_header(const struct session *session, const struct output *output)
 {
-	const struct reel_capture_info *info = reel_capture_info(session->capture);
+	size_t n;
+	const struct reel_capture_problem *problems = reel_capture_problems(session->capture, &n);
 	FILE *file = output->file;
 	uint64_t duration = session->quality.last_time - session->quality.first_time;
 
@@ -164,8 +165,8 @@ static void print_header(const struct session *session, const struct output *out
 	fputs("\n# lost: ", file);
 	summary_print_losses(session, file);
 	fputc('\n', file);
-	for (const char *const *problem = info->problems; problem && *problem; problem++) {
-		_cleanup_free_ char *escaped = text_escape(*problem, "");
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_free_ char *escaped = text_escape(problems[i].message, "");
 
 		fprintf(file, "# problem: %s\n", escaped);
 	}

@@ -229,22 +229,23 @@ bool session_visit(struct session *session,
 void session_warn(const struct session *session)
 {
 	/* Asked for anew: walking finds more. */
-	const char *const *problems = reel_capture_info(session->capture)->problems;
+	size_t n;
+	const struct reel_capture_problem *problems = reel_capture_problems(session->capture, &n);
 
-	for (; !session->options->quiet && problems && *problems; problems++)
-		complain("%s", *problems);
+	for (size_t i = 0; i < n && !session->options->quiet; i++)
+		complain("%s", problems[i].message);
 }
 
 /* Who encrypts a capture wants to know that it is as it was, and reads warnings or not. */
 static bool is_as_it_was_encrypted(const struct session *session)
 {
-	const struct reel_capture_info *info = reel_capture_info(session->capture);
+	size_t n;
+	const struct reel_capture_problem *problems = reel_capture_problems(session->capture, &n);
 
-	if (!info->encrypted || !*info->problems)
+	if (!session->info->encrypted || !n)
 		return true;
 	complain("the encrypted capture is not whole, or somebody changed it: %s%s",
-		 *info->problems,
-		 info->problems[1] ? " (and more: `stackreel info' lists all)" : "");
+		 problems[0].message, n > 1 ? " (and more: `stackreel info' lists all)" : "");
 	return false;
 }
 

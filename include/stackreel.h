@@ -2,24 +2,41 @@
 /*
  * libstackreel: offline stack unwinding from stackreel captures.
  *
- * Everything a program needs to open a capture and walk its traces, and the
- * unwinder by itself for other tools' data.  The library never prints, never
- * exits and keeps no global state; distinct handles may be used from distinct
- * threads.
+ * Everything a program needs to open a capture and walk its traces, and the unwinder by itself for
+ * other tools' data.  The library never prints and never exits.
  *
- * Conventions
- *   - A function that can fail returns `struct reel_error *`: NULL is success,
- *     anything else is owned by the caller (reel_error_destroy).
- *   - `_open`/`_create` gives a handle, `_close`/`_destroy` frees it and takes NULL.
- *   - `const T *` results are borrowed.  Frames and strings reached from a
- *     capture live as long as the capture; a trace lives until the next call
- *     of reel_traces_next on the same iterator.
- *   - Options structs start with `size`: set it to sizeof the struct.
- *   - Files are hostile: what they can take of the host goes with their size, and what exceeds
- *     that is an error (stackreel(1), LIMITS).  For a limit of memory set RLIMIT_DATA: any
- *     allocation that fails, in the libraries used too, makes NO_MEMORY of the call.
- *   - Times are nanoseconds of the capture's clock (CLOCK_MONOTONIC of the
- *     recording host).  Sizes are bytes.  Addresses are the target's.
+ * Handles
+ *   `_open` and `_create` give a handle; `_close` and `_destroy` free it, and take NULL.  A
+ *   reel_traces must be destroyed before its capture is closed.
+ *
+ * Lifetimes
+ *   `const T *` results are borrowed.  What is reached from a capture lives until it is closed,
+ *   and so do a trace's frames and its comm; a shorter life is told where it is shorter.  What is
+ *   passed in need not outlive the call, but for the contexts of callbacks that come later.  Names
+ *   of enum values, and reel_version, are constants.
+ *
+ * Threads
+ *   There is no global state: what two threads do with different handles never meets.  A capture
+ *   may be used by any number of threads at once, each with a reel_traces of its own; only
+ *   reel_capture_close must be alone.  A reel_traces, a reel_table, a reel_unwinder and an error
+ *   are for one thread at a time.  Callbacks are called by the thread that made the call.
+ *
+ * Errors
+ *   A function that can fail returns `struct reel_error *`: NULL is success, and anything else
+ *   is owned by the caller (reel_error_destroy), and no output is to be used.  Any of them may
+ *   return NO_MEMORY, and those that open, read or write files OS and PERMISSION, too.
+ *   Each function names the other codes that it returns ("Errors: ..."; none: "no others").
+ *
+ * Options
+ *   Structs that the caller makes begin with `size`, which is sizeof the struct.  A member that a
+ *   caller's older struct lacks counts as 0, and one that an older library lacks is left alone.
+ *
+ * Files are hostile: what they can take of the host goes with their size, and what exceeds that is
+ * an error (stackreel(1), LIMITS).  For a limit of memory set RLIMIT_DATA: any allocation that
+ * fails, in the libraries used too, makes NO_MEMORY of the call.
+ *
+ * Times are nanoseconds of the capture's clock (CLOCK_MONOTONIC of the recording host).  Sizes are
+ * bytes.  Addresses are the target's.
  */
 #ifndef STACKREEL_H
 #define STACKREEL_H
@@ -46,7 +63,7 @@ enum reel_error_code {
 	REEL_ERROR_NO_MEMORY = 1,
 	/* A system call failed; the message holds its errno's text. */
 	REEL_ERROR_OS = 2,
-	/* The file is not a capture (or not an ELF file, where one is asked for). */
+	/* The file is not a capture (or not an ELF file or a perf.data, where one is asked for). */
 	REEL_ERROR_NOT_A_CAPTURE = 3,
 	/* Well-formed, but of a newer version, codec or CPU than this one knows. */
 	REEL_ERROR_UNSUPPORTED = 4,
@@ -68,6 +85,7 @@ enum reel_error_code {
 
 struct reel_error;
 
+/* `error` is none of NULL, but for reel_error_destroy.  The message lives as long as the error. */
 enum reel_error_code reel_error_code(const struct reel_error *error);
 /* One line without a newline: what was wrong, where, what to do. */
 const char *reel_error_message(const struct reel_error *error);
@@ -78,7 +96,7 @@ void reel_error_destroy(struct reel_error *error);
 struct reel_capture;
 
 struct reel_capture_options {
-	size_t size;
+	size_t size; /* sizeof(struct reel_capture_options) */
 	/* Directories that hold a copy of the target's file system (like
 	 * perf's --symfs); NULL-terminated, or NULL. */
 	const char *const *symfs;
@@ -97,7 +115,8 @@ struct reel_capture_options {
 	bool no_frame_pointers;
 	/* Largest number of frames in a trace; 0 means 16384. */
 	uint32_t max_frames;
-	/* Called now and then in long work; bytes of the file. May be NULL. */
+	/* Called now and then in long work, by each thread that calls reel_traces_next,
+	 * reel_capture_scrub or reel_capture_shrink; bytes of the file.  May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *progress_context;
 	/*
@@ -125,12 +144,17 @@ struct reel_capture_options {
 /*
  * Opens a capture.  "-" reads standard input (spooled to an unlinked
  * temporary file).  A truncated or partly damaged file opens: what can be read is there,
- * and reel_capture_info says what is not.  `options` may be NULL.
+ * and reel_capture_problems says what is not.  `options` may be NULL.
+ *
+ * Errors: NOT_A_CAPTURE; UNSUPPORTED (a newer format, or an unknown way to encrypt); TRUNCATED and
+ * CORRUPT (the header at the start, or the keys of an encrypted file); KEY; INVALID (a file of keys
+ * is none, or `identities` were given for a capture that is not encrypted).
  */
 struct reel_error *reel_capture_open(const char *path, const struct reel_capture_options *options,
 				     struct reel_capture **ret);
 void reel_capture_close(struct reel_capture *capture);
 
+/* Nothing of it changes while the capture is open. */
 struct reel_capture_info {
 	const char *path;
 	/* SPEC.md's version of the file. */
@@ -165,10 +189,6 @@ struct reel_capture_info {
 	bool scrubbed;
 	/* The recorder finished the file itself. */
 	bool complete;
-	/* Why it is not complete or which part is damaged, a line each; NULL-terminated. */
-	const char *const *problems;
-	/* What each of them is: CORRUPT, TRUNCATED, UNSUPPORTED, INVALID or KEY. */
-	const enum reel_error_code *problem_codes;
 	/* It is encrypted, or was: a problem means that somebody may have changed it. */
 	bool encrypted;
 	/* The ids of the keys that would open it, with ", " between; NULL unless it is locked. Then
@@ -177,6 +197,21 @@ struct reel_capture_info {
 };
 
 const struct reel_capture_info *reel_capture_info(const struct reel_capture *capture);
+
+/* Why a capture is not complete, or which part of it is damaged. */
+struct reel_capture_problem {
+	/* CORRUPT, TRUNCATED, UNSUPPORTED, INVALID, KEY, or OS where reading failed. */
+	enum reel_error_code code;
+	/* One line without a newline. */
+	const char *message;
+};
+/*
+ * Those that are known so far: iterating traces, and whatever else reads the file, may find more.
+ * The array stays where it is, and what was found before stays as it was, in front of what is
+ * found later.  There are at most 1001: the last one says then that others are not listed.
+ */
+const struct reel_capture_problem *reel_capture_problems(struct reel_capture *capture,
+							 size_t *count_ret);
 
 /* What the recorder could not keep, summed over the whole capture. */
 enum reel_loss {
@@ -211,7 +246,7 @@ struct reel_loss_info {
 	enum reel_loss cause;
 	uint64_t count;
 };
-/* All non-zero counts by (cpu, cause). */
+/* All non-zero counts by (cpu, cause).  They do not change. */
 const struct reel_loss_info *reel_capture_losses(const struct reel_capture *capture,
 						 size_t *count_ret);
 
@@ -223,6 +258,7 @@ struct reel_event_info {
 	/* Hz if not 0; otherwise `period`. */
 	uint64_t frequency, period;
 };
+/* They do not change. */
 const struct reel_event_info *reel_capture_events(const struct reel_capture *capture,
 						  size_t *count_ret);
 
@@ -267,8 +303,13 @@ struct reel_module_info {
 	/* Frames that fell into it so far. */
 	uint64_t frames;
 };
-const struct reel_module_info *reel_capture_modules(struct reel_capture *capture,
-						    size_t *count_ret);
+/*
+ * All modules in order of their ids, as they are known now.  The array lives until the next call of
+ * this function for the capture, by whatever thread; its strings live as long as the capture.
+ * Errors: no others.
+ */
+struct reel_error *reel_capture_modules(struct reel_capture *capture,
+					const struct reel_module_info **ret, size_t *count_ret);
 
 /* ---- traces ---------------------------------------------------------- */
 
@@ -428,13 +469,19 @@ struct reel_filter {
 
 struct reel_traces;
 
-/* `filter` may be NULL; it is copied. */
+/* `filter` may be NULL.  Several at once, on one thread or on many, do not disturb each other.
+ * Errors: no others. */
 struct reel_error *reel_traces_create(struct reel_capture *capture,
 				      const struct reel_filter *filter, struct reel_traces **ret);
 void reel_traces_destroy(struct reel_traces *traces);
 /*
- * The next trace in the file's order, NULL behind the last one.  A damaged
- * block is passed over and listed in reel_capture_info's problems.
+ * The next trace in the file's order, NULL behind the last one.  The trace and its arrays live
+ * until the next call for the same iterator, or until that is destroyed.  A damaged block is passed
+ * over and is among reel_capture_problems then.  After an error there are no more traces.
+ *
+ * Errors: CORRUPT (a module's unwind tables or debug information take many times the work or the
+ * memory that such tables of their size do, and so cannot be relied on); UNSUPPORTED (an ELF file
+ * has more than 2^31 symbols or 2^32 address ranges).
  */
 struct reel_error *reel_traces_next(struct reel_traces *traces, const struct reel_trace **ret);
 
@@ -478,7 +525,11 @@ struct reel_record_view {
 	size_t n_fields;
 };
 
-/* Calls `visit` for every record in the file's order; a false return ends it. */
+/*
+ * Calls `visit` for every record in the file's order; a false return ends it.  The record and all
+ * that it points to live until `visit` returns.  A damaged block is passed over and is among
+ * reel_capture_problems then.  Errors: no others.
+ */
 struct reel_error *reel_capture_visit_records(struct reel_capture *capture,
 					      bool (*visit)(void *context,
 							    const struct reel_record_view *record),
@@ -512,6 +563,9 @@ struct reel_scrub_counts {
  * section 8.1).  `output` ("-": standard output) appears when it is whole; an existing one is
  * replaced then.  What could not be read is among the capture's problems.  `options` and `counts`
  * may be NULL.
+ *
+ * Errors: INVALID (a recipient is no public key; `output` is the capture itself; what was
+ * encrypted would not be any more).
  */
 struct reel_error *reel_capture_scrub(struct reel_capture *capture, const char *output,
 				      const struct reel_scrub_options *options,
@@ -543,6 +597,8 @@ struct reel_shrink_counts {
  * no difference are not known.  Then both are unwound, and compared: MISMATCH if a trace differs.
  * `output` ("-": standard output) appears when all is well; an existing one is replaced then.  What
  * could not be read is among the capture's problems.  `options` and `counts` may be NULL.
+ *
+ * Errors: as reel_capture_scrub and reel_traces_next; MISMATCH.
  */
 struct reel_error *reel_capture_shrink(struct reel_capture *capture, const char *output,
 				       const struct reel_shrink_options *options,
@@ -585,9 +641,14 @@ struct reel_import_counts {
 
 /*
  * Makes a capture of what `perf record` wrote to a file or a pipe ("-" is standard input), of
- * any of arch/'s CPUs, of either byte order, compressed or not.  `output` ("-": standard output)
- * appears when it is whole; an existing one is replaced then.  If it fails, nothing is left
- * behind.  `options` and `counts` may be NULL.
+ * any of the CPUs named below (reel_register), of either byte order, compressed or not.  `output`
+ * ("-": standard output) appears when it is whole; an existing one is replaced then.  If it fails,
+ * nothing is left behind.  `options` and `counts` may be NULL.
+ *
+ * Errors: NOT_A_CAPTURE (no perf.data); UNSUPPORTED (of an unknown CPU or a perf before Linux
+ * 2.6.38, or a directory of several files); TRUNCATED and CORRUPT (what stands before the samples);
+ * INVALID (`arch` is unknown, or has to be given; a recipient is no public key; `output` is the
+ * file itself); MISMATCH (`kallsyms` is another kernel's or another boot's).
  */
 struct reel_error *reel_import_perf(const char *path, const char *output,
 				    const struct reel_import_options *options,
@@ -600,11 +661,12 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 
 /*
  * Makes a pair of keys, and `path`, which must not exist, with the secret one; nobody but the
- * owner may read it.  The public one is text as --encrypt-to takes it.
+ * owner may read it.  The public one is text as --encrypt-to takes it.  Errors: no others.
  */
 struct reel_error *reel_identity_create(const char *path,
 					char public_key_ret[REEL_PUBLIC_KEY_TEXT_SIZE]);
-/* Calls `visit` with the public key of each secret one in the file. */
+/* Calls `visit` with the public key of each secret one in the file; it lives until `visit` returns.
+ * Errors: INVALID (a line is no secret key, or there is none). */
 struct reel_error *reel_identity_public_keys(const char *path,
 					     void (*visit)(void *context, const char *public_key),
 					     void *context);
@@ -616,6 +678,7 @@ struct reel_error *reel_identity_public_keys(const char *path,
  * with -o: it replaces what has the name, and no bytes go into a file that was there before, or to
  * where a symbolic link leads that others may have planted.  FIFOs and devices are written to if
  * others cannot have planted them; a FIFO that nobody reads is an error after five seconds.
+ * The caller closes *fd_ret.  Errors: no others.
  */
 struct reel_error *reel_file_create(const char *path, int *fd_ret);
 
@@ -635,7 +698,7 @@ struct reel_location {
 		REEL_LOCATION_UNDEFINED = 6,  /* there is none: the outermost frame */
 		REEL_LOCATION_CFA = 7,	      /* is CFA + offset */
 	} kind;
-	uint16_t reg; /* DWARF number */
+	uint16_t reg; /* as in struct reel_register */
 	int64_t offset;
 };
 
@@ -656,22 +719,51 @@ struct reel_table_row {
 	bool return_address_signed;
 };
 
-/* The CFI of any ELF file, stripped or not, as rows in address order. */
+/*
+ * The CFI of any ELF file, stripped or not, as rows in address order.
+ *
+ * Errors: NOT_A_CAPTURE (no ELF file); UNSUPPORTED (of another CPU than those of reel_register, or
+ * of another version of ELF); TRUNCATED, CORRUPT; NOT_FOUND (it has no CFI).
+ */
 struct reel_error *reel_table_open(const char *path, struct reel_table **ret);
 void reel_table_close(struct reel_table *table);
+/* As reel_capture_info.arch names it: a constant. */
 const char *reel_table_arch(const struct reel_table *table);
-/* The register's name ("rsp"), or "r<N>" for one that arch/ does not name. */
+/* The register's name ("rsp"), or "r<N>" for one that has none here; lives until the next call for
+ * the same table. */
 const char *reel_table_register_name(struct reel_table *table, uint16_t reg);
-/* NULL behind the last row. An FDE that cannot be read gives an error and is passed over by the
- * next call. */
+/*
+ * NULL behind the last row.  The row lives until the next call, and its texts as long as the table.
+ * An FDE that cannot be read gives CORRUPT, and is passed over by the next call.
+ *
+ * Errors: CORRUPT; UNSUPPORTED (more than 2^31 symbols).
+ */
 struct reel_error *reel_table_next(struct reel_table *table, const struct reel_table_row **ret);
 
 /* ---- the unwinder by itself ---------------------------------------------- */
 
 struct reel_unwinder;
 
+/*
+ * A register has the number that the DWARF of its CPU gives it:
+ *
+ *           registers               pc  sp  fp  return address before it is saved
+ *   x86_64  0-16: rax rdx rcx rbx   16   7   6  -
+ *           rsi rdi rbp rsp r8-r15 rip
+ *   i386    0-8: eax ecx edx ebx     8   4   5  -
+ *           esp ebp esi edi eip
+ *   aarch64 0-30: x0-x30, sp, pc    32  31  29  30
+ *   riscv64 0-31: x0-x31; 64: pc    64   2   8  1
+ *   s390x   0-15: r0-r15; 16-31:    65  15  11  14
+ *           f0 f2 f4 f6 f1 f3 f5 f7 f8 f10 f12 f14 f9 f11 f13 f15; 64, 65: PSW mask and address
+ *
+ * x86_64: System V psABI, AMD64 supplement 1.0, figure 3.36.  i386: System V psABI, Intel386
+ * supplement 1.1, table 2.14.  aarch64: DWARF for the Arm 64-bit Architecture, 4.1.  riscv64:
+ * RISC-V DWARF specification, "DWARF register numbers"; 64 is its alternate frame return column.
+ * s390x: ELF Application Binary Interface s390x Supplement 1.6, "DWARF register number mapping".
+ */
 struct reel_register {
-	uint16_t dwarf; /* the psABI's DWARF register number */
+	uint16_t dwarf;
 	uint64_t value;
 };
 
@@ -682,34 +774,57 @@ struct reel_memory {
 	const uint8_t *bytes;
 };
 
-/* `arch` as reel_capture_info.arch names it. */
+/* `arch` as reel_capture_info.arch names it.  Errors: UNSUPPORTED (there is no such CPU). */
 struct reel_error *reel_unwinder_create(const char *arch, struct reel_unwinder **ret);
 void reel_unwinder_destroy(struct reel_unwinder *unwinder);
 /*
  * Says that bytes [offset, offset + size) of the ELF file at `path` are mapped
- * at `address`, replacing whatever was said of those addresses before.
+ * at `address`, replacing whatever was said of those addresses before.  A file is opened once for
+ * each path, and stays open.
+ *
+ * Errors: NOT_A_CAPTURE (no ELF file); UNSUPPORTED (another version of ELF); TRUNCATED, CORRUPT;
+ * MISMATCH (of another CPU); INVALID (the mapping is empty, or reaches behind the last address).
  */
 struct reel_error *reel_unwinder_map(struct reel_unwinder *unwinder, uint64_t address,
 				     uint64_t size, uint64_t offset, const char *path);
 /* Bits of a return address that are not address (pointer authentication). */
 void reel_unwinder_set_pointer_mask(struct reel_unwinder *unwinder, uint64_t mask);
 
-struct reel_unwound {
+/* What is known of a thread. */
+struct reel_stack {
+	size_t size; /* sizeof(struct reel_stack) */
+	/* Of the innermost frame; pc is one of them. */
+	const struct reel_register *registers;
+	size_t n_registers;
+	/* Nothing else is read but files that are mapped.  Where two overlap, the first one counts.
+	 */
+	const struct reel_memory *memory;
+	size_t n_memory;
+	/* Largest number of frames; 0 means 16384. */
+	uint32_t max_frames;
+};
+
+struct reel_unwound_frame {
 	uint64_t pc;
 	uint64_t sp; /* 0 where it is unknown */
 	enum reel_step step;
 };
 
+struct reel_unwound {
+	/* Leaf first; at least one. */
+	const struct reel_unwound_frame *frames;
+	size_t n_frames;
+	enum reel_stop stop;
+};
+
 /*
- * Unwinds one stack: `frames` receives at most `max_frames` addresses, leaf
- * first.  `registers` holds pc as the arch's return address column (x86_64:
- * 16; aarch64: 32).  Never reads anything but what it is given.
+ * Unwinds one stack.  What it gives lives until the next call for the same unwinder.
+ *
+ * Errors: INVALID (pc is not among the registers); CORRUPT (a file's unwind tables take many times
+ * the work that such tables of their size do, and so cannot be relied on).
  */
-struct reel_error *reel_unwind(struct reel_unwinder *unwinder,
-			       const struct reel_register *registers, size_t n_registers,
-			       const struct reel_memory *memory, size_t n_memory,
-			       struct reel_unwound *frames, size_t max_frames, size_t *n_frames_ret,
-			       enum reel_stop *stop_ret);
+struct reel_error *reel_unwind(struct reel_unwinder *unwinder, const struct reel_stack *stack,
+			       const struct reel_unwound **ret);
 
 #ifdef __cplusplus
 }

@@ -8,7 +8,6 @@
 #include "replay/capture.h"
 #include "space/space.h"
 
-#define PROBLEMS_MAX 1000
 /* A path and a build-id take more bytes. */
 #define MODULES_FREE	65536
 #define MODULE_SIZE_MIN 16
@@ -16,40 +15,37 @@
 #define SYMBOL_TIMES_FREE 65536
 #define SYMBOL_TIME_SIZE  16
 
-struct reel_error *reel_capture_add_problem(struct reel_capture *capture,
-					    struct reel_error *problem)
+/* With the lock held; NO_MEMORY or NULL. */
+static struct reel_error *add_problem(struct reel_capture *capture, enum reel_error_code code,
+				      const char *message)
 {
-	enum reel_error_code code = reel_error_code(problem), *codes;
-	const char *message, **problems;
-
-	if (code == REEL_ERROR_NO_MEMORY)
-		return problem;
-	message = capture->n_problems == PROBLEMS_MAX ? "further problems are not listed"
-						      : reel_error_message(problem);
+	if (capture->n_problems == REEL_PROBLEMS_MAX)
+		message = "further problems are not listed";
 	message = reel_texts_add_string(capture->texts, message);
-	reel_error_destroy(problem);
 	if (!message)
 		return reel_error_no_memory();
 	/* A block that is read again has the same problems again. */
 	for (size_t i = 0; i < capture->n_problems; i++)
-		if (capture->problems[i] == message)
+		if (capture->problems[i].message == message)
 			return NULL;
-	if (capture->n_problems > PROBLEMS_MAX)
-		return NULL;
-	problems = reallocarray(capture->problems, capture->n_problems + 2, sizeof(*problems));
-	if (!problems)
-		return reel_error_no_memory();
-	capture->problems = problems;
-	capture->info.problems = problems;
-	codes = reallocarray(capture->problem_codes, capture->n_problems + 1, sizeof(*codes));
-	if (!codes)
-		return reel_error_no_memory();
-	capture->problem_codes = codes;
-	capture->info.problem_codes = codes;
-	codes[capture->n_problems] = code;
-	problems[capture->n_problems++] = message;
-	problems[capture->n_problems] = NULL;
+	if (capture->n_problems <= REEL_PROBLEMS_MAX)
+		capture->problems[capture->n_problems++] =
+			(struct reel_capture_problem){ code, message };
 	return NULL;
+}
+
+struct reel_error *reel_capture_add_problem(struct reel_capture *capture,
+					    struct reel_error *problem)
+{
+	struct reel_error *error;
+
+	if (reel_error_code(problem) == REEL_ERROR_NO_MEMORY)
+		return problem;
+	pthread_mutex_lock(&capture->lock);
+	error = add_problem(capture, reel_error_code(problem), reel_error_message(problem));
+	pthread_mutex_unlock(&capture->lock);
+	reel_error_destroy(problem);
+	return error;
 }
 
 struct reel_error *reel_capture_end_block(struct reel_capture *capture,
@@ -73,10 +69,11 @@ struct reel_error *reel_capture_end_block(struct reel_capture *capture,
 
 struct reel_error *reel_capture_check_samples(struct reel_capture *capture, uint64_t samples)
 {
+	struct reel_tally tally = capture->tally;
 	struct reel_error *problem;
 
-	capture->tally.samples = samples;
-	problem = reel_tally_check_samples(&capture->tally, capture->reader);
+	tally.samples = samples;
+	problem = reel_tally_check_samples(&tally, capture->reader);
 	return problem ? reel_capture_add_problem(capture, problem) : NULL;
 }
 
@@ -723,7 +720,6 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 					    const struct reel_capture_options *options,
 					    struct reel_capture **ret)
 {
-	static const char *const no_problems[] = { NULL };
 	struct reel_capture *capture = calloc(1, sizeof(*capture));
 	const struct reel_file_header *header = reel_reader_header(reader);
 	struct reel_error *error;
@@ -732,6 +728,7 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 		reel_reader_close(reader);
 		return reel_error_no_memory();
 	}
+	pthread_mutex_init(&capture->lock, NULL);
 	capture->reader = reader;
 	capture->modules_left =
 		MODULES_FREE + reel_reader_file_size(capture->reader) / MODULE_SIZE_MIN;
@@ -744,7 +741,6 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 		.kernel_build_id = "",
 		.command_line = "",
 		.arch = "unknown",
-		.problems = no_problems,
 	};
 	capture->texts = reel_texts_create();
 	error = capture->texts ? keep_options(capture, options) : reel_error_no_memory();
@@ -785,8 +781,7 @@ void reel_capture_close(struct reel_capture *capture)
 	free(capture->module_paths);
 	free(capture->module_frames);
 	free(capture->module_infos);
-	free(capture->problems);
-	free(capture->problem_codes);
 	free_options(&capture->options);
+	pthread_mutex_destroy(&capture->lock);
 	free(capture);
 }

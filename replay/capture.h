@@ -3,21 +3,27 @@
 #ifndef REPLAY_CAPTURE_H
 #define REPLAY_CAPTURE_H
 
+#include <pthread.h>
+
 #include "format/reader.h"
 #include "format/tally.h"
 #include "replay/frame_table.h"
 
+/* Lines that reel_capture_problems has room for; one more says that there are others. */
+#define REEL_PROBLEMS_MAX 1000
+
+/* What any thread may change after opening stands at its end, under the lock; modules, kernel_code
+ * and frames have locks of their own. */
 struct reel_capture {
 	struct reel_reader *reader;
 	struct reel_timeline *timeline;
-	struct reel_texts *texts;
 	struct reel_modules *modules;
 	struct reel_kernel_symbols *kernel_symbols;
 	struct reel_kernel_code *kernel_code;
 	struct reel_frame_table *frames;
 	struct reel_capture_options options; /* with lists of its own; identities are gone */
 
-	/* Strings in these are interned in `texts`. */
+	/* Strings in these are interned in `texts`, below. */
 	struct reel_capture_info info;
 	struct reel_event_info *events;
 	size_t n_events, events_capacity;
@@ -30,9 +36,6 @@ struct reel_capture {
 	bool lacks_symbols; /* There were more. */
 	/* Of the timeline's modules, NULL until they are needed. */
 	const char **module_paths;
-	uint64_t *module_frames; /* that fell into each, by its index, in the traces so far */
-	struct reel_module_info *module_infos;
-	size_t n_module_infos;
 
 	bool has_capture_record;
 	struct reel_tally tally; /* of all but samples, which opening does not read */
@@ -41,9 +44,12 @@ struct reel_capture {
 	uint16_t machine; /* ELF e_machine of the kernel */
 	unsigned word_bits;
 
-	const char **problems; /* NULL-terminated; info.problems */
-	enum reel_error_code *problem_codes;
+	pthread_mutex_t lock;
+	struct reel_texts *texts;
+	uint64_t *module_frames; /* that fell into each, by its index, in the traces so far */
+	struct reel_module_info *module_infos;
 	size_t n_problems;
+	struct reel_capture_problem problems[REEL_PROBLEMS_MAX + 1];
 };
 
 /* Takes ownership of `reader`. */
@@ -51,7 +57,8 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 					    const struct reel_capture_options *options,
 					    struct reel_capture **ret) REEL_MUST_CHECK;
 
-/* Adds a line to info.problems, once (at most 1000 are kept; the last says so). Takes ownership. */
+/* Adds a line to reel_capture_problems, once.  Takes ownership, of NO_MEMORY too, which it gives
+ * back. */
 struct reel_error *reel_capture_add_problem(struct reel_capture *capture,
 					    struct reel_error *problem) REEL_MUST_CHECK;
 

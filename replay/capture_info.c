@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a capture says of itself, and the names of the API's enums. */
-#define _GNU_SOURCE
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "replay/capture.h"
@@ -14,6 +12,15 @@ const char *reel_version(void)
 const struct reel_capture_info *reel_capture_info(const struct reel_capture *capture)
 {
 	return &capture->info;
+}
+
+const struct reel_capture_problem *reel_capture_problems(struct reel_capture *capture,
+							 size_t *count_ret)
+{
+	pthread_mutex_lock(&capture->lock);
+	*count_ret = capture->n_problems;
+	pthread_mutex_unlock(&capture->lock);
+	return capture->problems;
 }
 
 const struct reel_loss_info *reel_capture_losses(const struct reel_capture *capture,
@@ -40,17 +47,14 @@ static const char *problem_of(struct reel_capture *capture, const struct reel_mo
 {
 	const struct reel_arch *mismatch = reel_module_mismatch(module);
 	const struct reel_elf_file *file = module->files.file;
-	const char *problem = module->files.problem;
 	_cleanup_free_ char *text = NULL;
+	const char *problem = module->files.problem;
 
 	if (mismatch) {
-		if (asprintf(&text, "%s: ELF machine %u of %u bits, the process is %s",
-			     reel_elf_file_path(file), reel_elf_file_machine(file),
-			     reel_elf_file_word_bits(file), mismatch->name) < 0) {
-			text = NULL;
-			return NULL;
-		}
-		return reel_texts_add_string(capture->texts, text);
+		text = reel_text_print("%s: ELF machine %u of %u bits, the process is %s",
+				       reel_elf_file_path(file), reel_elf_file_machine(file),
+				       reel_elf_file_word_bits(file), mismatch->name);
+		return text ? reel_texts_add_string(capture->texts, text) : NULL;
 	}
 	if (!problem && module->symbolizer)
 		problem = reel_symbolizer_problem(module->symbolizer);
@@ -64,38 +68,52 @@ static enum reel_module_state state_of(const struct reel_module *module)
 	return reel_module_mismatch(module) ? REEL_MODULE_BROKEN : module->files.state;
 }
 
+/* For reel_modules_visit. */
+struct module_list {
+	struct reel_capture *capture;
+	size_t n;
+	bool lacks_memory;
+};
+
 static void add_module_info(void *context, const struct reel_module *module)
 {
-	struct reel_capture *capture = context;
-	struct reel_module_info *info = &capture->module_infos[capture->n_module_infos++];
+	struct module_list *list = context;
+	struct reel_capture *capture = list->capture;
 	const struct reel_record_module *record = module->record;
-	const char *path = reel_texts_add(capture->texts, record->path.data, record->path.size);
-	const char *build_id = reel_texts_add_hex(capture->texts, record->build_id);
-	const char *problem = problem_of(capture, module);
-
-	*info = (struct reel_module_info){
+	const struct reel_module_info info = {
 		.id = record->id,
 		.kind = (enum reel_module_kind)record->kind,
 		.state = state_of(module),
-		.path = path ? path : "",
-		.build_id = build_id ? build_id : "",
+		.path = reel_texts_add(capture->texts, record->path.data, record->path.size),
+		.build_id = reel_texts_add_hex(capture->texts, record->build_id),
 		.local_path = module->is_shared ? module->local_path : path_of(module->files.file),
 		.debug_path = module->is_shared ? module->debug_path : path_of(module->files.debug),
-		.problem = problem ? problem : "",
+		.problem = problem_of(capture, module),
 		.frames = capture->module_frames[module->index],
 	};
+
+	list->lacks_memory |= !info.path || !info.build_id || !info.problem;
+	capture->module_infos[list->n++] = info;
 }
 
-const struct reel_module_info *reel_capture_modules(struct reel_capture *capture, size_t *count_ret)
+struct reel_error *reel_capture_modules(struct reel_capture *capture,
+					const struct reel_module_info **ret, size_t *count_ret)
 {
+	struct module_list list = { .capture = capture };
+
+	pthread_mutex_lock(&capture->lock);
 	if (!capture->module_infos)
 		capture->module_infos = calloc(reel_modules_count(capture->modules) + 1,
 					       sizeof(*capture->module_infos));
-	capture->n_module_infos = 0;
+	list.lacks_memory = !capture->module_infos;
 	if (capture->module_infos)
-		reel_modules_visit(capture->modules, add_module_info, capture);
-	*count_ret = capture->n_module_infos;
-	return capture->module_infos;
+		reel_modules_visit(capture->modules, add_module_info, &list);
+	pthread_mutex_unlock(&capture->lock);
+	if (list.lacks_memory)
+		return reel_error_no_memory();
+	*ret = capture->module_infos;
+	*count_ret = list.n;
+	return NULL;
 }
 
 const char *reel_loss_name(enum reel_loss loss)

@@ -26,17 +26,17 @@ struct rule_row_set {
 	uint16_t first[WAYS], last[WAYS];
 };
 
-void rule_rows_free(struct rule_rows *rows)
+void reel_rule_rows_free(struct rule_rows *rows)
 {
 	free(rows->sets);
 }
 
-size_t rule_rows_bytes(const struct rule_rows *rows)
+size_t reel_rule_rows_bytes(const struct rule_rows *rows)
 {
 	return rows->n_sets * sizeof(*rows->sets);
 }
 
-uint32_t rule_rows_find(const struct rule_rows *rows, uint64_t address)
+uint32_t reel_rule_rows_find(const struct rule_rows *rows, uint64_t address)
 {
 	uint32_t block = (uint32_t)(address >> BLOCK_BITS), at = address & BLOCK_MASK;
 	const struct rule_row_set *set;
@@ -93,8 +93,8 @@ static void grow(struct rule_rows *rows)
 	*rows = larger;
 }
 
-void rule_rows_add(struct rule_rows *rows, uint64_t begin, uint64_t end, uint64_t address,
-		   uint32_t number)
+void reel_rule_rows_add(struct rule_rows *rows, uint64_t begin, uint64_t end, uint64_t address,
+			uint32_t number)
 {
 	uint64_t start = address & ~(uint64_t)BLOCK_MASK;
 

@@ -15,17 +15,17 @@ struct rule_rows {
 	size_t n_sets, n_added;
 };
 
-void rule_rows_free(struct rule_rows *rows);
+void reel_rule_rows_free(struct rule_rows *rows);
 
 /* The rule's number, 0 if the address is in no row that is known; it is below RULE_ADDRESS_LIMIT.
  */
-uint32_t rule_rows_find(const struct rule_rows *rows, uint64_t address);
+uint32_t reel_rule_rows_find(const struct rule_rows *rows, uint64_t address);
 
 /* A rule that holds for [begin, end), where `address` lies.  Without memory it is not kept. */
-void rule_rows_add(struct rule_rows *rows, uint64_t begin, uint64_t end, uint64_t address,
-		   uint32_t number);
+void reel_rule_rows_add(struct rule_rows *rows, uint64_t begin, uint64_t end, uint64_t address,
+			uint32_t number);
 
 /* What they take. */
-size_t rule_rows_bytes(const struct rule_rows *rows);
+size_t reel_rule_rows_bytes(const struct rule_rows *rows);
 
 #endif

@@ -99,7 +99,7 @@ static struct rule_bucket *bucket_create(struct rule_table *table, uint32_t dept
 	return bucket;
 }
 
-bool rule_table_init(struct rule_table *table)
+bool reel_rule_table_init(struct rule_table *table)
 {
 	struct rule_directory *directory;
 	struct rule_bucket *bucket;
@@ -116,7 +116,7 @@ bool rule_table_init(struct rule_table *table)
 	return true;
 }
 
-void rule_table_free(struct rule_table *table)
+void reel_rule_table_free(struct rule_table *table)
 {
 	struct rule_directory *directory = atomic_load(&table->directory), *older;
 	struct rule_slab *slab, *older_slab;
@@ -133,7 +133,7 @@ void rule_table_free(struct rule_table *table)
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
-uint32_t rule_table_find(const struct rule_table *table, uint64_t address)
+uint32_t reel_rule_table_find(const struct rule_table *table, uint64_t address)
 {
 	const struct rule_directory *directory =
 		atomic_load_explicit(&table->directory, memory_order_acquire);
@@ -250,7 +250,7 @@ static bool split(struct rule_table *table, struct rule_bucket *bucket, uint64_t
 	return true;
 }
 
-void rule_table_add(struct rule_table *table, uint64_t address, uint32_t number)
+void reel_rule_table_add(struct rule_table *table, uint64_t address, uint32_t number)
 {
 	uint64_t hash = hash_of(address), entry = address << RULE_NUMBER_BITS | number;
 	const struct rule_directory *directory;

@@ -23,20 +23,20 @@ struct rule_table {
 	uint64_t bytes;
 };
 
-bool rule_table_init(struct rule_table *table);
-void rule_table_free(struct rule_table *table);
+bool reel_rule_table_init(struct rule_table *table);
+void reel_rule_table_free(struct rule_table *table);
 
 /*
  * The number, 0 if the address is not there; or if it is being moved: with the writers' lock held,
  * the answer is certain.  `address` is below RULE_ADDRESS_LIMIT.
  */
-uint32_t rule_table_find(const struct rule_table *table, uint64_t address);
+uint32_t reel_rule_table_find(const struct rule_table *table, uint64_t address);
 
 /*
  * For writers, one at a time; the address is not there yet.  What the number refers to must have
  * been written before.  Where memory is short, or too many addresses fall together, another address
  * may be forgotten, or this one not be kept.
  */
-void rule_table_add(struct rule_table *table, uint64_t address, uint32_t number);
+void reel_rule_table_add(struct rule_table *table, uint64_t address, uint32_t number);
 
 #endif

@@ -81,7 +81,7 @@ struct reel_error *reel_rules_create(const struct reel_arch *arch, struct reel_c
 {
 	struct reel_rules *rules = calloc(1, sizeof(*rules));
 
-	if (!rules || !rule_table_init(&rules->table)) {
+	if (!rules || !reel_rule_table_init(&rules->table)) {
 		free(rules);
 		return reel_error_no_memory();
 	}
@@ -100,11 +100,11 @@ void reel_rules_destroy(struct reel_rules *rules)
 {
 	if (!rules)
 		return;
-	rule_table_free(&rules->table);
+	reel_rule_table_free(&rules->table);
 	for (size_t i = 0; i < CHUNKS; i++)
 		free(atomic_load(&rules->chunks[i]));
 	free(rules->interned);
-	rule_rows_free(&rules->rows);
+	reel_rule_rows_free(&rules->rows);
 	pthread_mutex_destroy(&rules->lock);
 	free(rules);
 }
@@ -321,10 +321,10 @@ static const struct reel_rule *find_in_rows(struct reel_rules *rules, uint64_t a
 
 	pthread_mutex_lock(&rules->lock);
 	if (address < RULE_ADDRESS_LIMIT)
-		number = rule_rows_find(&rules->rows, address);
+		number = reel_rule_rows_find(&rules->rows, address);
 	/* Another thread may have been faster, or have been moving the entry. */
-	if (number && !rule_table_find(&rules->table, address))
-		rule_table_add(&rules->table, address, number);
+	if (number && !reel_rule_table_find(&rules->table, address))
+		reel_rule_table_add(&rules->table, address, number);
 	pthread_mutex_unlock(&rules->lock);
 	return number ? rule_of(rules, number) : NULL;
 }
@@ -336,14 +336,14 @@ static const struct reel_rule *add(struct reel_rules *rules, uint64_t address,
 
 	pthread_mutex_lock(&rules->lock);
 	if (address < RULE_ADDRESS_LIMIT)
-		number = rule_table_find(&rules->table, address);
+		number = reel_rule_table_find(&rules->table, address);
 	if (!number) {
 		number = intern(rules, &compiled->buffer.rule);
 		/* Addresses beyond the limit are compiled each time; no ELF file has them. */
 		if (number && address < RULE_ADDRESS_LIMIT) {
-			rule_table_add(&rules->table, address, number);
-			rule_rows_add(&rules->rows, compiled->begin, compiled->end, address,
-				      number);
+			reel_rule_table_add(&rules->table, address, number);
+			reel_rule_rows_add(&rules->rows, compiled->begin, compiled->end, address,
+					   number);
 		}
 	}
 	pthread_mutex_unlock(&rules->lock);
@@ -355,7 +355,7 @@ static const struct reel_rule *add(struct reel_rules *rules, uint64_t address,
 const struct reel_rule *reel_rules_at(struct reel_rules *rules, uint64_t address)
 {
 	uint32_t number =
-		address < RULE_ADDRESS_LIMIT ? rule_table_find(&rules->table, address) : 0;
+		address < RULE_ADDRESS_LIMIT ? reel_rule_table_find(&rules->table, address) : 0;
 	const struct reel_rule *rule;
 	struct compiled compiled;
 
@@ -379,7 +379,7 @@ struct reel_rules_counts reel_rules_counts(const struct reel_rules *rules)
 	counts = (struct reel_rules_counts){
 		.addresses = rules->table.n,
 		.rules = rules->n_rules,
-		.bytes = rules->bytes + rules->table.bytes + rule_rows_bytes(&rules->rows),
+		.bytes = rules->bytes + rules->table.bytes + reel_rule_rows_bytes(&rules->rows),
 	};
 	pthread_mutex_unlock(&writable->lock);
 	return counts;

@@ -165,8 +165,10 @@ static struct reel_error *take_notes(struct reel_capture *capture, struct reel_b
 {
 	struct reel_error *error = NULL;
 
+	pthread_mutex_lock(&capture->lock);
 	for (size_t i = 0; i < batch->n_counts; i++)
 		capture->module_frames[batch->counts[i].module] += batch->counts[i].frames;
+	pthread_mutex_unlock(&capture->lock);
 	for (size_t i = 0; i < batch->n_problems; i++) {
 		if (error)
 			reel_error_destroy(batch->problems[i]);

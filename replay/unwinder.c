@@ -31,6 +31,9 @@ struct reel_unwinder {
 	struct reel_unwind_frames frames;
 	struct reel_memory_region *regions;
 	size_t n_regions;
+	struct reel_unwound unwound; /* what was given last */
+	struct reel_unwound_frame *given;
+	size_t n_given;	      /* that there is room for */
 	void *_Atomic failed; /* the rules that cannot be relied on; NULL: none */
 };
 
@@ -80,6 +83,7 @@ void reel_unwinder_destroy(struct reel_unwinder *unwinder)
 	reel_unwind_cache_destroy(unwinder->cache);
 	reel_unwind_frames_free(&unwinder->frames);
 	free(unwinder->regions);
+	free(unwinder->given);
 	free(unwinder);
 }
 
@@ -246,15 +250,37 @@ static struct reel_error *set_memory(struct reel_unwinder *unwinder,
 	return NULL;
 }
 
-struct reel_error *reel_unwind(struct reel_unwinder *unwinder,
-			       const struct reel_register *registers, size_t n_registers,
-			       const struct reel_memory *memory, size_t n_memory,
-			       struct reel_unwound *frames, size_t max_frames, size_t *n_frames_ret,
-			       enum reel_stop *stop_ret)
+/* What the caller is given of the frames. */
+static struct reel_error *give(struct reel_unwinder *unwinder, enum reel_stop stop,
+			       const struct reel_unwound **ret)
+{
+	const struct reel_unwind_frames *frames = &unwinder->frames;
+	struct reel_unwound_frame *given = unwinder->given;
+
+	if (frames->n > unwinder->n_given) {
+		given = reallocarray(given, frames->capacity, sizeof(*given));
+		if (!given)
+			return reel_error_no_memory();
+		unwinder->given = given;
+		unwinder->n_given = frames->capacity;
+	}
+	for (size_t i = 0; i < frames->n; i++)
+		given[i] = (struct reel_unwound_frame){
+			.pc = frames->addresses[i],
+			.sp = frames->sps[i],
+			.step = (enum reel_step)frames->steps[i],
+		};
+	unwinder->unwound = (struct reel_unwound){ given, frames->n, stop };
+	*ret = &unwinder->unwound;
+	return NULL;
+}
+
+struct reel_error *reel_unwind(struct reel_unwinder *unwinder, const struct reel_stack *stack,
+			       const struct reel_unwound **ret)
 {
 	struct reel_memory_view view = { .read_other = read_constant, .context = unwinder };
 	struct reel_unwind_state state = { .arch = unwinder->arch, .memory = &view };
-	const struct reel_unwind_input input = {
+	struct reel_unwind_input input = {
 		.arch = unwinder->arch,
 		.code_mask = unwinder->code_mask,
 		.memory = &view,
@@ -262,35 +288,26 @@ struct reel_error *reel_unwind(struct reel_unwinder *unwinder,
 		.context = unwinder,
 		.generation = unwinder->generation,
 		.cache = unwinder->cache,
-		.max_frames = max_frames,
 	};
+	struct reel_stack whole = { 0 };
 	const struct reel_rules *failed;
 	struct reel_error *error;
+	enum reel_stop stop;
 
-	if (!max_frames)
-		return reel_error_create(REEL_ERROR_INVALID, "there is room for no frame");
-	error = set_state(unwinder, registers, n_registers, &state);
+	memcpy(&whole, stack, stack->size < sizeof(whole) ? stack->size : sizeof(whole));
+	input.max_frames = whole.max_frames;
+	error = set_state(unwinder, whole.registers, whole.n_registers, &state);
 	if (!error)
-		error = set_memory(unwinder, memory, n_memory);
+		error = set_memory(unwinder, whole.memory, whole.n_memory);
 	if (error)
 		return error;
 	view.regions = unwinder->regions;
-	view.n_regions = n_memory;
+	view.n_regions = whole.n_memory;
 	/* Every file mapped has the byte order of its target. */
 	view.big_endian = unwinder->n_files && reel_elf_file_big_endian(unwinder->files[0].file);
-	unwinder->frames.n = 0;
-	error = reel_unwind_trace(&input, unwinder->programs, &state, &unwinder->frames, stop_ret);
+	error = reel_unwind_trace(&input, unwinder->programs, &state, &unwinder->frames, &stop);
 	failed = atomic_load_explicit(&unwinder->failed, memory_order_acquire);
 	if (!error && failed)
 		error = reel_rules_problem(failed);
-	if (error)
-		return error;
-	for (size_t i = 0; i < unwinder->frames.n; i++)
-		frames[i] = (struct reel_unwound){
-			.pc = unwinder->frames.addresses[i],
-			.sp = unwinder->frames.sps[i],
-			.step = (enum reel_step)unwinder->frames.steps[i],
-		};
-	*n_frames_ret = unwinder->frames.n;
-	return NULL;
+	return error ? error : give(unwinder, stop, ret);
 }

@@ -15,14 +15,18 @@ static bool count_record(void *context, const struct reel_record_view *record)
 static void read_about(struct reel_capture *capture)
 {
 	const struct reel_capture_info *info = reel_capture_info(capture);
+	const struct reel_capture_problem *problems;
 	const struct reel_module_info *modules;
 	uint64_t records = 0;
 	size_t n;
 
-	must_be(info->hostname && info->arch && info->problems, "what is known of it");
-	modules = reel_capture_modules(capture, &n);
+	must_be(info->hostname && info->arch, "what is known of it");
+	must(reel_capture_modules(capture, &modules, &n));
 	for (size_t i = 0; i < n; i++)
 		must_be(modules[i].path && modules[i].problem, "a module's texts");
+	problems = reel_capture_problems(capture, &n);
+	for (size_t i = 0; i < n; i++)
+		must_be(problems[i].code && problems[i].message[0], "a problem's text");
 	reel_capture_events(capture, &n);
 	reel_capture_losses(capture, &n);
 	must(reel_capture_visit_records(capture, count_record, &records));

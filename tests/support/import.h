@@ -102,10 +102,12 @@ static inline void read_capture(const char *path, struct imported *ret)
 {
 	struct reel_capture_options options = { .size = sizeof(options), .no_host_files = true };
 	struct reel_capture *capture;
+	size_t n;
 
 	must(reel_capture_open(path, &options, &capture));
 	must_be(reel_capture_info(capture)->complete, "complete");
-	must_be(!reel_capture_info(capture)->problems[0], "without problems");
+	reel_capture_problems(capture, &n);
+	must_be(!n, "without problems");
 	must(reel_capture_visit_records(capture, say_record, &ret->text));
 	reel_capture_close(capture);
 }

@@ -264,7 +264,7 @@ struct truth_capture *truth_capture_open(const char *path, const struct truth_ca
 	check(reel_block_reader_create(capture->capture->reader, &capture->block_reader));
 	capture->blocks = reel_reader_blocks(capture->capture->reader, &capture->n_blocks);
 	if (capture->capture->n_problems)
-		errx(2, "%s: %s", path, capture->capture->problems[0]);
+		errx(2, "%s: %s", path, capture->capture->problems[0].message);
 	return capture;
 }
 

@@ -48,6 +48,7 @@ static bool replay(const struct reel_buffer *bytes, struct outcome *ret)
 		.max_frames = 512,
 	};
 	int fd = memory_file(bytes->bytes, bytes->size);
+	const struct reel_module_info *modules;
 	const struct reel_trace *trace;
 	struct reel_capture *capture;
 	struct reel_traces *traces;
@@ -78,7 +79,9 @@ static bool replay(const struct reel_buffer *bytes, struct outcome *ret)
 	}
 	reel_traces_destroy(traces);
 	must(reel_capture_visit_records(capture, count_record, &ret->fields));
-	assert_true(!ret->traces || reel_capture_modules(capture, &n) != NULL);
+	must(reel_capture_modules(capture, &modules, &n));
+	for (size_t i = 0; i < n; i++)
+		assert_true(modules[i].path && modules[i].problem);
 	reel_capture_close(capture);
 	return true;
 }

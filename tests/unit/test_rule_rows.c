@@ -31,35 +31,35 @@ static void test_edges(void **unused)
 	struct rule_rows rows = { 0 };
 
 	(void)unused;
-	assert_int_equal(rule_rows_find(&rows, 0), 0);
-	assert_int_equal(rule_rows_bytes(&rows), 0);
+	assert_int_equal(reel_rule_rows_find(&rows, 0), 0);
+	assert_int_equal(reel_rule_rows_bytes(&rows), 0);
 	/* Of a row over many blocks that one is known where the address is. */
-	rule_rows_add(&rows, 0x10, 0x5000, 0x1234, 7);
-	assert_int_equal(rule_rows_find(&rows, 0x1000), 7);
-	assert_int_equal(rule_rows_find(&rows, 0x13ff), 7);
-	assert_int_equal(rule_rows_find(&rows, 0x1400), 0);
-	assert_int_equal(rule_rows_find(&rows, 0xfff), 0);
+	reel_rule_rows_add(&rows, 0x10, 0x5000, 0x1234, 7);
+	assert_int_equal(reel_rule_rows_find(&rows, 0x1000), 7);
+	assert_int_equal(reel_rule_rows_find(&rows, 0x13ff), 7);
+	assert_int_equal(reel_rule_rows_find(&rows, 0x1400), 0);
+	assert_int_equal(reel_rule_rows_find(&rows, 0xfff), 0);
 	/* Within one block, up to its ends. */
-	rule_rows_add(&rows, 0x400, 0x401, 0x400, 8);
-	rule_rows_add(&rows, 0x7ff, 0x800, 0x7ff, 9);
-	assert_int_equal(rule_rows_find(&rows, 0x400), 8);
-	assert_int_equal(rule_rows_find(&rows, 0x401), 0);
-	assert_int_equal(rule_rows_find(&rows, 0x7fe), 0);
-	assert_int_equal(rule_rows_find(&rows, 0x7ff), 9);
-	assert_int_equal(rule_rows_find(&rows, 0x800), 0);
+	reel_rule_rows_add(&rows, 0x400, 0x401, 0x400, 8);
+	reel_rule_rows_add(&rows, 0x7ff, 0x800, 0x7ff, 9);
+	assert_int_equal(reel_rule_rows_find(&rows, 0x400), 8);
+	assert_int_equal(reel_rule_rows_find(&rows, 0x401), 0);
+	assert_int_equal(reel_rule_rows_find(&rows, 0x7fe), 0);
+	assert_int_equal(reel_rule_rows_find(&rows, 0x7ff), 9);
+	assert_int_equal(reel_rule_rows_find(&rows, 0x800), 0);
 	/* The address space's two ends; another block has the same place. */
-	rule_rows_add(&rows, 0, 1, 0, 1);
-	rule_rows_add(&rows, last, UINT64_MAX, last, 2);
-	assert_int_equal(rule_rows_find(&rows, 0), 1);
-	assert_int_equal(rule_rows_find(&rows, 1), 0);
-	assert_int_equal(rule_rows_find(&rows, last), 2);
-	assert_int_equal(rule_rows_find(&rows, last - 1), 0);
+	reel_rule_rows_add(&rows, 0, 1, 0, 1);
+	reel_rule_rows_add(&rows, last, UINT64_MAX, last, 2);
+	assert_int_equal(reel_rule_rows_find(&rows, 0), 1);
+	assert_int_equal(reel_rule_rows_find(&rows, 1), 0);
+	assert_int_equal(reel_rule_rows_find(&rows, last), 2);
+	assert_int_equal(reel_rule_rows_find(&rows, last - 1), 0);
 	/* What does not hold for its own address is none. */
-	rule_rows_add(&rows, 0x9000, 0x9000, 0x9000, 3);
-	rule_rows_add(&rows, 0x9001, 0x9002, 0x9000, 3);
-	assert_int_equal(rule_rows_find(&rows, 0x9000), 0);
-	assert_int_equal(rule_rows_find(&rows, 0x9001), 0);
-	rule_rows_free(&rows);
+	reel_rule_rows_add(&rows, 0x9000, 0x9000, 0x9000, 3);
+	reel_rule_rows_add(&rows, 0x9001, 0x9002, 0x9000, 3);
+	assert_int_equal(reel_rule_rows_find(&rows, 0x9000), 0);
+	assert_int_equal(reel_rule_rows_find(&rows, 0x9001), 0);
+	reel_rule_rows_free(&rows);
 }
 
 /* Rows of 48 bytes over 48 MB, each with a number of its own. */
@@ -71,18 +71,19 @@ static void test_many(void **unused)
 	(void)unused;
 	for (size_t i = 0; i < 400000; i++) {
 		uint64_t row = random_below(1000000), address = row * 48 + random_below(48);
-		uint32_t number = rule_rows_find(&rows, address);
+		uint32_t number = reel_rule_rows_find(&rows, address);
 
 		found += number != 0;
 		assert_true(!number || number == row + 1);
 		if (!number)
-			rule_rows_add(&rows, row * 48, row * 48 + 48, address, (uint32_t)row + 1);
-		assert_int_equal(rule_rows_find(&rows, address), row + 1);
+			reel_rule_rows_add(&rows, row * 48, row * 48 + 48, address,
+					   (uint32_t)row + 1);
+		assert_int_equal(reel_rule_rows_find(&rows, address), row + 1);
 	}
-	assert_true(rule_rows_bytes(&rows) <= 65536);
+	assert_true(reel_rule_rows_bytes(&rows) <= 65536);
 	/* Some four thousand of a million are there. */
 	assert_true(found > 100 && found < 10000);
-	rule_rows_free(&rows);
+	reel_rule_rows_free(&rows);
 }
 
 /* What is asked for again and again stays while there is room, growing included. */
@@ -93,11 +94,11 @@ static void test_growth(void **unused)
 
 	(void)unused;
 	for (uint32_t row = 0; row < 800; row++)
-		rule_rows_add(&rows, row * 1024, row * 1024 + 1024, row * 1024 + 5, row + 1);
+		reel_rule_rows_add(&rows, row * 1024, row * 1024 + 1024, row * 1024 + 5, row + 1);
 	for (uint32_t row = 0; row < 800; row++)
-		found += rule_rows_find(&rows, row * 1024 + 1023) == row + 1;
+		found += reel_rule_rows_find(&rows, row * 1024 + 1023) == row + 1;
 	assert_int_equal(found, 800);
-	rule_rows_free(&rows);
+	reel_rule_rows_free(&rows);
 }
 
 /* ---- as part of the rules ---------------------------------------------------------- */

@@ -11,6 +11,8 @@
 
 #include "tests/support/example.h"
 
+#define ORDERS "testdata/aarch64/orders"
+
 #define BLOCKS	12
 #define SAMPLES 700
 
@@ -94,10 +96,10 @@ static uint64_t walk(struct reel_traces *traces, uint64_t hash, size_t n, size_t
 /* All that can be said of the capture. */
 static uint64_t digest(struct reel_capture *capture)
 {
+	const struct reel_capture_problem *problems;
 	const struct reel_module_info *modules;
-	const char *const *problem;
 	struct reel_traces *traces;
-	size_t n = 0, n_modules;
+	size_t n = 0, n_modules, n_problems;
 	uint64_t hash;
 
 	must(reel_traces_create(capture, NULL, &traces));
@@ -105,13 +107,13 @@ static uint64_t digest(struct reel_capture *capture)
 	hash = walk(traces, hash, 3, &n);
 	reel_traces_destroy(traces);
 	must_be(n >= (BLOCKS - 1) * SAMPLES && n < BLOCKS * SAMPLES, "but for one block");
-	modules = reel_capture_modules(capture, &n_modules);
+	must(reel_capture_modules(capture, &modules, &n_modules));
 	for (size_t i = 0; i < n_modules; i++)
 		hash = mix(mix(hash, modules[i].frames), modules[i].state);
-	problem = reel_capture_info(capture)->problems;
-	must_be(*problem != NULL, "without a problem");
-	for (; *problem; problem++)
-		hash = mix_text(hash, *problem);
+	problems = reel_capture_problems(capture, &n_problems);
+	must_be(n_problems > 0, "without a problem");
+	for (size_t i = 0; i < n_problems; i++)
+		hash = mix_text(mix(hash, problems[i].code), problems[i].message);
 	return hash;
 }
 
@@ -201,13 +203,104 @@ static void test_two_captures(void **state)
 	assert_true(hashes[0] == digest_with(1) && hashes[1] == hashes[0]);
 }
 
+struct walker {
+	struct reel_capture *capture;
+	pthread_t thread;
+	uint64_t hash;
+	size_t n;
+};
+
+/* All traces of a capture, and now and then what else can be asked of it meanwhile. */
+static void *walk_in_thread(void *context)
+{
+	struct walker *walker = context;
+	size_t n = 0, n_problems, n_before = 0;
+	const struct reel_capture_problem *problems,
+		*first = reel_capture_problems(walker->capture, &n_problems);
+	struct reel_traces *traces;
+
+	must(reel_traces_create(walker->capture, NULL, &traces));
+	do {
+		n = walker->n;
+		walker->hash = walk(traces, walker->hash, 100, &walker->n);
+		problems = reel_capture_problems(walker->capture, &n_problems);
+		must_be(problems == first && n_problems >= n_before, "problems that stay");
+		for (size_t i = 0; i < n_problems; i++)
+			must_be(problems[i].code && problems[i].message[0], "a problem's text");
+		n_before = n_problems;
+	} while (walker->n > n);
+	reel_traces_destroy(traces);
+	return NULL;
+}
+
+/* One capture in two threads of the program, and the modules asked for in a third one: with TSan,
+ * none of what they change is changed by two at once (tests/test-tsan.sh). */
+static void walk_twice(struct reel_capture *capture)
+{
+	struct walker walkers[] = { { .capture = capture }, { .capture = capture } };
+	const struct reel_module_info *modules;
+	size_t n_modules, n_problems, before;
+	uint64_t frames = 0, half = 0;
+
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(
+			pthread_create(&walkers[i].thread, NULL, walk_in_thread, &walkers[i]), 0);
+	for (size_t i = 0; i < 20; i++) {
+		must(reel_capture_modules(capture, &modules, &n_modules));
+		for (size_t j = 0; j < n_modules; j++)
+			must_be(modules[j].path && modules[j].problem, "a module's texts");
+	}
+	for (size_t i = 0; i < 2; i++)
+		pthread_join(walkers[i].thread, NULL);
+	assert_true(walkers[0].n > 200);
+	assert_int_equal(walkers[0].n, walkers[1].n);
+	assert_true(walkers[0].hash == walkers[1].hash);
+	/* No frame that one of them counted is lost: another walk counts half as many. */
+	must(reel_capture_modules(capture, &modules, &n_modules));
+	for (size_t i = 0; i < n_modules; i++)
+		frames += modules[i].frames;
+	reel_capture_problems(capture, &before);
+	walk_in_thread(&walkers[0]);
+	must(reel_capture_modules(capture, &modules, &n_modules));
+	for (size_t i = 0; i < n_modules; i++)
+		half += modules[i].frames;
+	half -= frames;
+	assert_true(half > 0);
+	assert_int_equal(frames, 2 * half);
+	/* A damaged block that is read again has no other problems. */
+	reel_capture_problems(capture, &n_problems);
+	assert_int_equal(n_problems, before);
+}
+
+static void test_two_threads(void **state)
+{
+	static const char *const symfs[] = { ORDERS, NULL };
+	const struct reel_capture_options options = {
+		.size = sizeof(options),
+		.symfs = symfs,
+		.no_host_files = true,
+		.threads = 1,
+	};
+	struct reel_capture *capture;
+
+	(void)state;
+	for (uint32_t threads = 1; threads < 3; threads++) {
+		capture = open_capture(threads);
+		walk_twice(capture);
+		reel_capture_close(capture);
+	}
+	/* With modules that are found. */
+	must(reel_capture_open(ORDERS "/orders.reel", &options, &capture));
+	walk_twice(capture);
+	reel_capture_close(capture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_any_number),
-		cmocka_unit_test(test_two_iterators),
-		cmocka_unit_test(test_left_in_the_middle),
-		cmocka_unit_test(test_two_captures),
+		cmocka_unit_test(test_any_number),	   cmocka_unit_test(test_two_iterators),
+		cmocka_unit_test(test_left_in_the_middle), cmocka_unit_test(test_two_captures),
+		cmocka_unit_test(test_two_threads),
 	};
 
 	return cmocka_run_group_tests(tests, create_capture, NULL);

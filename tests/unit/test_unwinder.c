@@ -10,19 +10,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "arch/arch.h"
 #include "include/stackreel.h"
 #include "tests/support/capture.h"
 
-#define ORDERS	   "testdata/aarch64/orders"
-#define FRAMES_MAX 256
+#define ORDERS "testdata/aarch64/orders"
 
 static const char *const symfs[] = { ORDERS, NULL };
-
-struct unwound {
-	struct reel_unwound frames[FRAMES_MAX];
-	size_t n;
-	enum reel_stop stop;
-};
 
 /* The capture's own way: traces without inlined functions have one frame an address. */
 static struct reel_traces *open_traces(struct reel_capture **capture_ret)
@@ -41,7 +35,7 @@ static struct reel_traces *open_traces(struct reel_capture **capture_ret)
 }
 
 static void unwind_sample(struct reel_unwinder *unwinder, const struct reel_sample *sample,
-			  struct unwound *ret)
+			  const struct reel_unwound **ret)
 {
 	struct reel_register registers[REEL_REGISTERS_MAX];
 	struct reel_memory memory[REEL_REGIONS_MAX];
@@ -56,8 +50,13 @@ static void unwind_sample(struct reel_unwinder *unwinder, const struct reel_samp
 		memory[i] =
 			(struct reel_memory){ sample->regions[i].address, sample->regions[i].size,
 					      sample->regions[i].bytes };
-	must(reel_unwind(unwinder, registers, n, memory, sample->n_regions, ret->frames, FRAMES_MAX,
-			 &ret->n, &ret->stop));
+	must(reel_unwind(unwinder,
+			 &(struct reel_stack){ .size = sizeof(struct reel_stack),
+					       .registers = registers,
+					       .n_registers = n,
+					       .memory = memory,
+					       .n_memory = sample->n_regions },
+			 ret));
 }
 
 /* Its executable mappings are told to the unwinder by hand; the vDSO's samples are left out. */
@@ -84,7 +83,7 @@ static void test_same_as_traces(void **state)
 		must(reel_block_reader_load(block_reader, &blocks[i]));
 		for (;;) {
 			const struct reel_trace *trace;
-			struct unwound unwound;
+			const struct reel_unwound *unwound;
 
 			must(reel_block_reader_next(block_reader, &item));
 			if (item.kind == REEL_ITEM_END)
@@ -97,10 +96,11 @@ static void test_same_as_traces(void **state)
 			    item.sample.pc > 0x500000)
 				continue;
 			unwind_sample(unwinder, &item.sample, &unwound);
-			assert_int_equal(unwound.stop, trace->stop);
-			assert_int_equal(unwound.n, trace->n_frames);
-			for (size_t frame = 0; frame < unwound.n; frame++)
-				assert_int_equal(unwound.frames[frame].pc, trace->addresses[frame]);
+			assert_int_equal(unwound->stop, trace->stop);
+			assert_int_equal(unwound->n_frames, trace->n_frames);
+			for (size_t frame = 0; frame < unwound->n_frames; frame++)
+				assert_int_equal(unwound->frames[frame].pc,
+						 trace->addresses[frame]);
 			compared++;
 		}
 	}
@@ -121,11 +121,10 @@ static void expect_error(struct reel_error *error, enum reel_error_code code)
 
 static void test_wrong_calls(void **state)
 {
-	struct reel_register sp = { 31, 0x1000 }, pc = { 32, 0x400000 };
-	struct reel_unwound frame;
+	struct reel_register sp = { 31, 0x1000 };
+	struct reel_stack stack = { .size = sizeof(stack), .registers = &sp, .n_registers = 1 };
+	const struct reel_unwound *unwound;
 	struct reel_unwinder *unwinder;
-	enum reel_stop stop;
-	size_t n;
 
 	(void)state;
 	expect_error(reel_unwinder_create("vax", &unwinder), REEL_ERROR_UNSUPPORTED);
@@ -133,15 +132,70 @@ static void test_wrong_calls(void **state)
 	expect_error(reel_unwinder_map(unwinder, 0, 1, 0, "testdata/no-such-file"), REEL_ERROR_OS);
 	expect_error(reel_unwinder_map(unwinder, 0, 1, 0, "testdata/README.md"),
 		     REEL_ERROR_NOT_A_CAPTURE);
-	expect_error(reel_unwind(unwinder, &sp, 1, NULL, 0, &frame, 1, &n, &stop),
+	expect_error(reel_unwinder_map(unwinder, 0, 0, 0, ORDERS "/usr/bin/orders"),
 		     REEL_ERROR_INVALID);
-	expect_error(reel_unwind(unwinder, &pc, 1, NULL, 0, &frame, 0, &n, &stop),
-		     REEL_ERROR_INVALID);
+	expect_error(reel_unwind(unwinder, &stack, &unwound), REEL_ERROR_INVALID);
+	reel_unwinder_destroy(unwinder);
+}
+
+/* Those that stackreel.h's table names. */
+static void test_register_numbers(void **state)
+{
+	static const struct {
+		const char *arch;
+		uint16_t pc, sp, fp, return_address;
+	} cpus[] = {
+		{ "x86_64", 16, 7, 6, 16 },    { "i386", 8, 4, 5, 8 },
+		{ "aarch64", 32, 31, 29, 30 }, { "riscv64", 64, 2, 8, 1 },
+		{ "s390x", 65, 15, 11, 14 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cpus) / sizeof(cpus[0]); i++) {
+		const struct reel_register registers[] = {
+			{ cpus[i].pc, 0x400000 },
+			{ cpus[i].sp, 0x7000 },
+		};
+		const struct reel_stack stack = {
+			.size = sizeof(stack),
+			.registers = registers,
+			.n_registers = 2,
+		};
+		const struct reel_arch *arch = reel_arch_by_name(cpus[i].arch);
+		const struct reel_unwound *unwound;
+		struct reel_unwinder *unwinder;
+
+		assert_int_equal(arch->fp, cpus[i].fp);
+		assert_int_equal(arch->return_column, cpus[i].return_address);
+		must(reel_unwinder_create(cpus[i].arch, &unwinder));
+		must(reel_unwind(unwinder, &stack, &unwound));
+		assert_int_equal(unwound->n_frames, 1);
+		assert_int_equal(unwound->frames[0].pc, 0x400000);
+		assert_int_equal(unwound->frames[0].sp, 0x7000);
+		reel_unwinder_destroy(unwinder);
+	}
+	assert_null(reel_arch_all[sizeof(cpus) / sizeof(cpus[0])]);
+}
+
+/* Of a struct, what lies behind its size is not read: here the number of registers. */
+static void test_size(void **state)
+{
+	struct reel_register pc = { 32, 0x400000 };
+	struct reel_stack stack = { .size = offsetof(struct reel_stack, n_registers),
+				    .registers = &pc,
+				    .n_registers = 1 };
+	const struct reel_unwound *unwound;
+	struct reel_unwinder *unwinder;
+
+	(void)state;
+	must(reel_unwinder_create("aarch64", &unwinder));
+	expect_error(reel_unwind(unwinder, &stack, &unwound), REEL_ERROR_INVALID);
+	stack.size = sizeof(stack);
+	must(reel_unwind(unwinder, &stack, &unwound));
 	/* Nothing is mapped: the pc is all that there is to say. */
-	must(reel_unwind(unwinder, &pc, 1, NULL, 0, &frame, 1, &n, &stop));
-	assert_int_equal(n, 1);
-	assert_int_equal(frame.pc, 0x400000);
-	assert_int_equal(stop, REEL_STOP_NO_MAPPING);
+	assert_int_equal(unwound->n_frames, 1);
+	assert_int_equal(unwound->frames[0].pc, 0x400000);
+	assert_int_equal(unwound->stop, REEL_STOP_NO_MAPPING);
 	reel_unwinder_destroy(unwinder);
 }
 
@@ -150,6 +204,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_as_traces),
 		cmocka_unit_test(test_wrong_calls),
+		cmocka_unit_test(test_register_numbers),
+		cmocka_unit_test(test_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
