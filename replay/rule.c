@@ -239,68 +239,66 @@ struct step {
 	uint64_t text_bias;
 	uint64_t mask; /* of a word */
 	bool first;
+	enum reel_stop stop; /* why a value is not to be had */
 };
 
-static enum reel_stop stop_of(enum reel_expression_result result)
+static bool fail(struct step *step, enum reel_stop why)
 {
-	switch (result) {
-	case REEL_EXPRESSION_OK:
-		return REEL_STOP_ROOT;
-	case REEL_EXPRESSION_MEMORY_MISSING:
-		return REEL_STOP_STACK_END;
-	case REEL_EXPRESSION_REGISTER_UNKNOWN:
-		return REEL_STOP_REGISTER_UNKNOWN;
-	case REEL_EXPRESSION_BAD:
-		break;
-	}
-	return REEL_STOP_BAD_UNWIND_INFO;
+	step->stop = why;
+	return false;
 }
 
-static enum reel_stop evaluate(const struct step *step, const struct rule_source *source,
-			       const uint64_t *initial, uint64_t *ret)
+static bool evaluate(struct step *step, const struct rule_source *source, const uint64_t *initial,
+		     uint64_t *ret)
 {
 	const struct rule_expression *expression = &rule_expressions(step->rule)[source->offset];
 
-	return stop_of(reel_expression_evaluate(step->state, expression->bytes, expression->size,
-						initial, step->text_bias, ret));
+	switch (reel_expression_evaluate(step->state, expression->bytes, expression->size, initial,
+					 step->text_bias, ret)) {
+	case REEL_EXPRESSION_OK:
+		return true;
+	case REEL_EXPRESSION_MEMORY_MISSING:
+		return fail(step, REEL_STOP_STACK_END);
+	case REEL_EXPRESSION_REGISTER_UNKNOWN:
+		return fail(step, REEL_STOP_REGISTER_UNKNOWN);
+	case REEL_EXPRESSION_BAD:
+		break;
+	}
+	return fail(step, REEL_STOP_BAD_UNWIND_INFO);
 }
 
-static enum reel_stop read_slot(const struct step *step, uint64_t address, unsigned size,
-				uint64_t *ret)
+static bool read_slot(struct step *step, uint64_t address, unsigned size, uint64_t *ret)
 {
-	return reel_memory_read(step->state->memory, address & step->mask, size, ret)
-		       ? REEL_STOP_ROOT
-		       : REEL_STOP_STACK_END;
+	return reel_memory_read(step->state->memory, address & step->mask, size, ret) ||
+	       fail(step, REEL_STOP_STACK_END);
 }
 
-/* ROOT stands for success, as in reel_rule_apply. */
-static enum reel_stop value_of(const struct step *step, const struct rule_source *source,
-			       unsigned size, const uint64_t *cfa, uint64_t *ret)
+/* False: step->stop says why there is none. */
+static bool value_of(struct step *step, const struct rule_source *source, unsigned size,
+		     const uint64_t *cfa, uint64_t *ret)
 {
 	const struct reel_unwind_state *state = step->state;
 	uint64_t offset = (uint64_t)(int64_t)source->offset;
-	enum reel_stop stop;
 
 	switch ((enum rule_from)source->from) {
 	case FROM_MEMORY:
 		return read_slot(step, step->cfa + offset, size, ret);
 	case FROM_CFA:
 		*ret = (step->cfa + offset) & step->mask;
-		return REEL_STOP_ROOT;
+		return true;
 	case FROM_REGISTER:
 		if (!(state->known >> source->slot & 1))
-			return REEL_STOP_REGISTER_UNKNOWN;
+			return fail(step, REEL_STOP_REGISTER_UNKNOWN);
 		*ret = (state->registers[source->slot] + offset) & step->mask;
-		return REEL_STOP_ROOT;
+		return true;
 	case FROM_EXPRESSION:
-		stop = evaluate(step, source, cfa, ret);
-		return stop == REEL_STOP_ROOT ? read_slot(step, *ret, size, ret) : stop;
+		return evaluate(step, source, cfa, ret) && read_slot(step, *ret, size, ret);
 	case FROM_VALUE:
 		return evaluate(step, source, cfa, ret);
 	case FROM_NOWHERE:
 		break;
 	}
-	return REEL_STOP_BAD_UNWIND_INFO;
+	return fail(step, REEL_STOP_BAD_UNWIND_INFO);
 }
 
 /*
@@ -321,7 +319,7 @@ static bool was_popped(const struct step *step, const struct rule_source *source
 	       !reel_memory_read(state->memory, address, state->arch->word_size, &ignored);
 }
 
-static enum reel_stop return_address_of(const struct step *step, uint8_t sp_slot, uint64_t *ret)
+static bool return_address_of(struct step *step, uint8_t sp_slot, uint64_t *ret)
 {
 	const struct reel_unwind_state *state = step->state;
 	const struct rule_source *source = &step->rule->return_address;
@@ -330,13 +328,13 @@ static enum reel_stop return_address_of(const struct step *step, uint8_t sp_slot
 	if (state->arch->flags & REEL_ARCH_LINK_REGISTER && state->known >> link & 1 &&
 	    was_popped(step, source, sp_slot)) {
 		*ret = state->registers[link];
-		return REEL_STOP_ROOT;
+		return true;
 	}
 	return value_of(step, source, state->arch->word_size, &step->cfa, ret);
 }
 
 /* The caller's registers that the rule says something of, but for those it leaves alone. */
-static void recover(const struct step *step, uint8_t sp_slot, uint64_t *values, uint64_t *known)
+static void recover(struct step *step, uint8_t sp_slot, uint64_t *values, uint64_t *known)
 {
 	const struct reel_rule *rule = step->rule;
 	const struct reel_unwind_state *state = step->state;
@@ -349,14 +347,14 @@ static void recover(const struct step *step, uint8_t sp_slot, uint64_t *values, 
 			values[i] = state->registers[source->to];
 			*known |= state->known & bit;
 		} else if (value_of(step, source, state->arch->registers[source->to].size,
-				    &step->cfa, &values[i]) == REEL_STOP_ROOT) {
+				    &step->cfa, &values[i])) {
 			*known |= bit;
 		}
 	}
 }
 
-enum reel_stop reel_rule_apply(const struct reel_rule *rule, struct reel_unwind_state *state,
-			       bool first, uint64_t text_bias, bool *root_ret)
+enum reel_next reel_rule_apply(const struct reel_rule *rule, struct reel_unwind_state *state,
+			       bool first, uint64_t text_bias, enum reel_stop *stop_ret)
 {
 	const struct reel_arch *arch = state->arch;
 	const uint8_t sp = reel_arch_slot(arch, arch->sp), pc = reel_arch_slot(arch, arch->pc);
@@ -368,19 +366,19 @@ enum reel_stop reel_rule_apply(const struct reel_rule *rule, struct reel_unwind_
 		.first = first,
 	};
 	uint64_t values[REEL_ARCH_SLOTS_MAX], known = 0, return_address;
-	enum reel_stop stop;
 
-	*root_ret = rule->outcome == REEL_RULE_ROOT;
-	if (*root_ret)
-		return REEL_STOP_ROOT;
-	if (rule->outcome != REEL_RULE_STEP)
-		return rule->outcome == REEL_RULE_NONE ? REEL_STOP_NO_UNWIND_INFO
-						       : REEL_STOP_BAD_UNWIND_INFO;
-	stop = value_of(&step, &rule->cfa, arch->word_size, NULL, &step.cfa);
-	if (stop == REEL_STOP_ROOT)
-		stop = return_address_of(&step, sp, &return_address);
-	if (stop != REEL_STOP_ROOT)
-		return stop;
+	if (rule->outcome == REEL_RULE_ROOT)
+		return REEL_NEXT_ROOT;
+	if (rule->outcome != REEL_RULE_STEP) {
+		*stop_ret = rule->outcome == REEL_RULE_NONE ? REEL_STOP_NO_UNWIND_INFO
+							    : REEL_STOP_BAD_UNWIND_INFO;
+		return REEL_NEXT_STOP;
+	}
+	if (!value_of(&step, &rule->cfa, arch->word_size, NULL, &step.cfa) ||
+	    !return_address_of(&step, sp, &return_address)) {
+		*stop_ret = step.stop;
+		return REEL_NEXT_STOP;
+	}
 	recover(&step, sp, values, &known);
 	/* From here on the state is the caller's. */
 	state->known = (state->known & rule->keep) | known;
@@ -397,5 +395,5 @@ enum reel_stop reel_rule_apply(const struct reel_rule *rule, struct reel_unwind_
 		state->registers[pc] = return_address;
 		state->known |= (uint64_t)1 << pc;
 	}
-	return REEL_STOP_ROOT;
+	return REEL_NEXT_CALLER;
 }

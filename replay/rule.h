@@ -70,20 +70,26 @@ struct reel_error *reel_rule_create(const struct reel_arch *arch, const struct r
 				    struct reel_rule **ret) REEL_MUST_CHECK;
 void reel_rule_destroy(struct reel_rule *rule);
 
+/* What a step leads to. */
+enum reel_next {
+	REEL_NEXT_CALLER = 0,
+	REEL_NEXT_ROOT, /* there is no caller */
+	REEL_NEXT_STOP, /* the caller cannot be found, and an enum reel_stop says why */
+};
+
 /*
- * Computes the caller's state from the callee's (`state` is replaced only on
- * success).  `first`: the frame is the sample's own or was interrupted by a
- * signal, so a register whose slot lies below sp still has its value (it was just popped).
- * In the red zone the slot's bytes, if recorded, are as good, and right
- * too for a leaf function that saves there without moving sp.  Registers other than the
- * return address that cannot be recovered become unknown, and so does a link
- * register that was used: it counts in frames that nobody called from.
+ * Computes the caller's state from the callee's (`state` is replaced only where it is found).
+ * `first`: the frame is the sample's own or was interrupted by a signal, so a register whose slot
+ * lies below sp still has its value (it was just popped). In the red zone the slot's bytes, if
+ * recorded, are as good, and right too for a leaf function that saves there without moving sp.
+ * Registers other than the return address that cannot be recovered become unknown, and so does a
+ * link register that was used: it counts in frames that nobody called from.
  *
- * The result is REEL_STOP_ROOT where the step succeeded or the return address is undefined (then
- * *root_ret); otherwise why it did not: STACK_END, BAD_UNWIND_INFO, REGISTER_UNKNOWN.
+ * *stop_ret is set for REEL_NEXT_STOP alone: STACK_END, NO_UNWIND_INFO, BAD_UNWIND_INFO or
+ * REGISTER_UNKNOWN.
  */
-enum reel_stop reel_rule_apply(const struct reel_rule *rule, struct reel_unwind_state *state,
-			       bool first, uint64_t text_bias, bool *root_ret);
+enum reel_next reel_rule_apply(const struct reel_rule *rule, struct reel_unwind_state *state,
+			       bool first, uint64_t text_bias, enum reel_stop *stop_ret);
 
 /* Statistics, for info and benchmarks. */
 struct reel_rules_counts {

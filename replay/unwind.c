@@ -129,24 +129,23 @@ static struct reel_error *append_frame(const struct reel_walk *walk,
 
 /* ---- steps --------------------------------------------------------------------------- */
 
-/* Applies a rule for the frame's code; `bias` as in struct reel_code. */
-static enum reel_stop apply(struct reel_walk *walk, const struct reel_rule *rule, uint64_t bias)
+static enum reel_next stop(struct reel_walk *walk, enum reel_stop why)
 {
-	enum reel_stop stop;
-	bool root;
-
-	stop = reel_rule_apply(rule, walk->state, walk->first, bias, &root);
-	if (stop != REEL_STOP_ROOT)
-		return stop;
-	if (root) {
-		walk->root = true;
-		return REEL_STOP_ROOT;
-	}
-	walk->state->pc = reel_walk_strip(walk, walk->state->pc);
-	return REEL_STOP_ROOT;
+	walk->stop = why;
+	return REEL_NEXT_STOP;
 }
 
-static enum reel_stop signal_step(struct reel_walk *walk, const struct reel_rule *rule,
+/* Applies a rule for the frame's code; `bias` as in struct reel_code. */
+static enum reel_next apply(struct reel_walk *walk, const struct reel_rule *rule, uint64_t bias)
+{
+	enum reel_next next = reel_rule_apply(rule, walk->state, walk->first, bias, &walk->stop);
+
+	if (next == REEL_NEXT_CALLER)
+		walk->state->pc = reel_walk_strip(walk, walk->state->pc);
+	return next;
+}
+
+static enum reel_next signal_step(struct reel_walk *walk, const struct reel_rule *rule,
 				  uint64_t bias, enum reel_step *step_ret)
 {
 	*step_ret = REEL_STEP_SIGNAL;
@@ -154,22 +153,22 @@ static enum reel_stop signal_step(struct reel_walk *walk, const struct reel_rule
 }
 
 /* `otherwise` is why there is no rule. */
-static enum reel_stop guess_step(struct reel_walk *walk, const struct reel_code *code,
+static enum reel_next guess_step(struct reel_walk *walk, const struct reel_code *code,
 				 enum reel_stop otherwise, enum reel_step *step_ret)
 {
 	const struct reel_rule *rule = reel_walk_match_signal_frame(walk, code);
 
 	if (rule)
 		return signal_step(walk, rule, code ? code->bias : 0, step_ret);
-	return reel_walk_guess(walk, code, step_ret) ? REEL_STOP_ROOT : otherwise;
+	return reel_walk_guess(walk, code, step_ret) ? REEL_NEXT_CALLER : stop(walk, otherwise);
 }
 
-static enum reel_stop rule_step(struct reel_walk *walk, const struct reel_code *code,
+static enum reel_next rule_step(struct reel_walk *walk, const struct reel_code *code,
 				enum reel_step *step_ret)
 {
 	const struct reel_rule *pattern,
 		*rule = reel_rules_at(code->rules, reel_walk_lookup(walk) - code->bias);
-	enum reel_stop stop;
+	enum reel_next next;
 
 	if (reel_rule_outcome(rule) == REEL_RULE_NONE)
 		return guess_step(walk, code, REEL_STOP_NO_UNWIND_INFO, step_ret);
@@ -184,30 +183,32 @@ static enum reel_stop rule_step(struct reel_walk *walk, const struct reel_code *
 	 */
 	if (reel_rule_saves_return_address(rule) && reel_walk_undo_return(walk, code)) {
 		*step_ret = REEL_STEP_UNDO_CALL;
-		return REEL_STOP_ROOT;
+		return REEL_NEXT_CALLER;
 	}
 	*step_ret = REEL_STEP_CFI;
-	stop = apply(walk, rule, code->bias);
-	if (stop == REEL_STOP_REGISTER_UNKNOWN && reel_walk_find_sp(walk, rule)) {
+	next = apply(walk, rule, code->bias);
+	if (next == REEL_NEXT_STOP && walk->stop == REEL_STOP_REGISTER_UNKNOWN &&
+	    reel_walk_find_sp(walk, rule)) {
 		*step_ret = REEL_STEP_FRAME_POINTER;
-		stop = apply(walk, rule, code->bias);
+		next = apply(walk, rule, code->bias);
 	}
-	return stop;
+	return next;
 }
 
 /* Where no code is: a trampoline on the stack, or a call through a bad pointer. */
-static enum reel_stop nowhere_step(struct reel_walk *walk, enum reel_step *step_ret)
+static enum reel_next nowhere_step(struct reel_walk *walk, enum reel_step *step_ret)
 {
 	const struct reel_rule *rule = reel_walk_match_signal_frame(walk, NULL);
 
 	if (rule)
 		return signal_step(walk, rule, 0, step_ret);
 	*step_ret = REEL_STEP_UNDO_CALL;
-	return walk->first && reel_walk_undo_call(walk) ? REEL_STOP_ROOT : REEL_STOP_NO_MAPPING;
+	return walk->first && reel_walk_undo_call(walk) ? REEL_NEXT_CALLER
+							: stop(walk, REEL_STOP_NO_MAPPING);
 }
 
-/* Makes the state the caller's. ROOT stands for success; or the end, if walk->root. */
-static enum reel_stop take_step(struct reel_walk *walk, enum reel_step *step_ret)
+/* Makes the state the caller's. */
+static enum reel_next take_step(struct reel_walk *walk, enum reel_step *step_ret)
 {
 	const struct reel_unwind_input *input = walk->input;
 	struct reel_code code = { 0 };
@@ -280,33 +281,29 @@ static bool makes_progress(struct reel_walk *walk, const struct position *before
 	return ++walk->stalled <= STALLED_MAX;
 }
 
-/* One frame further; false at the end, and then *stop_ret says why. */
-static bool advance(struct reel_walk *walk, enum reel_step *step_ret, enum reel_stop *stop_ret)
+/* One frame further, or the end. */
+static enum reel_next advance(struct reel_walk *walk, enum reel_step *step_ret)
 {
 	struct position before = position_of(walk);
+	enum reel_next next = take_step(walk, step_ret);
 
-	*stop_ret = take_step(walk, step_ret);
-	if (*stop_ret == REEL_STOP_STACK_END && walk->input->stack_cut)
-		*stop_ret = REEL_STOP_STACK_CUT;
-	if (*stop_ret != REEL_STOP_ROOT || walk->root)
-		return false;
+	if (next == REEL_NEXT_STOP && walk->stop == REEL_STOP_STACK_END && walk->input->stack_cut)
+		walk->stop = REEL_STOP_STACK_CUT;
+	if (next != REEL_NEXT_CALLER)
+		return next;
 	/* Nobody returns to 0.  A signal may have interrupted a jump to it. */
 	if (!walk->state->pc && *step_ret != REEL_STEP_SIGNAL)
-		return false;
+		return REEL_NEXT_ROOT;
 	/* What has no CFI may have moved sp before it called or was interrupted. */
-	if (walk->sp_assumed && *step_ret == REEL_STEP_CFI && !reel_walk_is_return_address(walk)) {
-		*stop_ret = REEL_STOP_REGISTER_UNKNOWN;
-		return false;
-	}
+	if (walk->sp_assumed && *step_ret == REEL_STEP_CFI && !reel_walk_is_return_address(walk))
+		return stop(walk, REEL_STOP_REGISTER_UNKNOWN);
 	walk->sp_assumed = *step_ret == REEL_STEP_LINK_REGISTER;
-	if (!makes_progress(walk, &before, *step_ret)) {
-		*stop_ret = REEL_STOP_NO_PROGRESS;
-		return false;
-	}
+	if (!makes_progress(walk, &before, *step_ret))
+		return stop(walk, REEL_STOP_NO_PROGRESS);
 	walk->exact = *step_ret == REEL_STEP_SIGNAL ||
 		      (walk->first && *step_ret == REEL_STEP_CFI && reel_walk_is_landing_pad(walk));
 	walk->first = *step_ret == REEL_STEP_SIGNAL;
-	return true;
+	return REEL_NEXT_CALLER;
 }
 
 struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
@@ -325,6 +322,7 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 		.exact = true,
 	};
 	struct reel_error *error;
+	enum reel_next next;
 
 	ret->n = 0;
 	state->pc = reel_walk_strip(&walk, state->pc);
@@ -341,11 +339,10 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 		error = append_frame(&walk, ret, step);
 		if (error)
 			return error;
-		if (reel_walk_climb(&walk, ret, max_frames)) {
-			*stop_ret = REEL_STOP_ROOT;
-			return NULL;
-		}
-	} while (advance(&walk, &step, stop_ret));
+		next = reel_walk_climb(&walk, ret, max_frames) ? REEL_NEXT_ROOT
+							       : advance(&walk, &step);
+	} while (next == REEL_NEXT_CALLER);
+	*stop_ret = next == REEL_NEXT_ROOT ? REEL_STOP_ROOT : walk.stop;
 	return NULL;
 }
 
@@ -365,7 +362,7 @@ static bool find_leaf_caller(struct reel_walk *walk)
 	uint8_t link = walk->programs->link, sp = walk->programs->sp;
 	const struct reel_rule *rule;
 	struct reel_code code = { 0 };
-	bool root;
+	enum reel_stop ignored;
 
 	if (link == REEL_ARCH_NO_SLOT || !reel_walk_knows(state, link) ||
 	    input->find_code(input->context, reel_walk_lookup(walk), &code) != REEL_CODE_FOUND ||
@@ -375,7 +372,7 @@ static bool find_leaf_caller(struct reel_walk *walk)
 	if (reel_rule_outcome(rule) != REEL_RULE_STEP || reel_rule_is_signal_frame(rule))
 		return false;
 	caller.known |= 1ull << sp;
-	if (reel_rule_apply(rule, &caller, true, code.bias, &root) != REEL_STOP_ROOT || root)
+	if (reel_rule_apply(rule, &caller, true, code.bias, &ignored) != REEL_NEXT_CALLER)
 		return false;
 	state->pc = reel_walk_strip(walk, caller.pc);
 	return state->pc != 0;

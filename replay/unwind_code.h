@@ -21,10 +21,10 @@ struct reel_walk {
 	bool first;	 /* nobody called from it: the sample's own frame, or one that a signal
 			    interrupted */
 	bool exact;	 /* pc is the instruction that runs next; otherwise it is behind a call */
-	bool root;	 /* there is no caller */
 	bool sp_assumed; /* the frame was found by the link register, as if its callee had left sp
 			    alone */
 	unsigned stalled;
+	enum reel_stop stop; /* why the caller was not found */
 };
 
 static inline uint64_t reel_walk_strip(const struct reel_walk *walk, uint64_t address)

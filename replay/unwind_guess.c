@@ -210,10 +210,10 @@ bool reel_walk_is_landing_pad(const struct reel_walk *walk)
 static bool try_program(const struct reel_walk *walk, const struct reel_rule *rule,
 			struct reel_unwind_state *ret)
 {
-	bool root;
+	enum reel_stop stop;
 
 	*ret = *walk->state;
-	if (reel_rule_apply(rule, ret, false, 0, &root) != REEL_STOP_ROOT || root)
+	if (reel_rule_apply(rule, ret, false, 0, &stop) != REEL_NEXT_CALLER)
 		return false;
 	ret->pc = reel_walk_strip(walk, ret->pc);
 	return true;

@@ -52,9 +52,9 @@ static void check_step(struct cfi_parts *parts, const struct reel_cfi_row *row, 
 					   .n_regions = 1,
 					   .big_endian = parts->input.big_endian };
 	struct reel_unwind_state state = { .arch = arch, .memory = &memory, .pc = address }, other;
-	bool root = false, other_root = false;
+	enum reel_stop stop = REEL_STOP_ROOT, other_stop = REEL_STOP_ROOT;
 	struct reel_rule *rule;
-	enum reel_stop stop;
+	enum reel_next next;
 
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (uint8_t)(i * 7);
@@ -63,17 +63,17 @@ static void check_step(struct cfi_parts *parts, const struct reel_cfi_row *row, 
 	state.known = UINT64_MAX >> (64 - arch->n_registers);
 	other = state;
 	must(reel_rule_create(arch, row, &rule));
-	stop = reel_rule_apply(rule, &state, true, 0, &root);
+	next = reel_rule_apply(rule, &state, true, 0, &stop);
 	must_be(reel_rule_apply(reel_rules_at(parts->rules, address), &other, true, 0,
-				&other_root) == stop &&
-			root == other_root && same_state(&state, &other),
+				&other_stop) == next &&
+			stop == other_stop && same_state(&state, &other),
 		"a step by the row");
 	reel_rule_destroy(rule);
 }
 
 /*
- * What `stackreel table` prints of an address is what the unwinder has for it; but .eh_frame_hdr may
- * name another FDE than the one that the section has.
+ * What `stackreel table` prints of an address is what the unwinder has for it; but .eh_frame_hdr
+ * may name another FDE than the one that the section has.
  */
 static void check_found(struct cfi_parts *parts, const struct reel_cfi_row *row, uint64_t address)
 {

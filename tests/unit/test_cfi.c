@@ -663,12 +663,12 @@ static void apply_row(const struct reel_arch *arch, const struct reel_cfi_row *r
 	const struct reel_memory_view memory = { .regions = &region, .n_regions = 1 };
 	struct reel_unwind_state state = { .arch = arch, .memory = &memory, .known = seed };
 	struct reel_rule *rule;
-	bool root;
+	enum reel_stop stop;
 
 	for (size_t i = 0; i < arch->n_registers; i++)
 		state.registers[i] = 0x7000 + i * 8;
 	assert_null(reel_rule_create(arch, row, &rule));
-	(void)!reel_rule_apply(rule, &state, seed & 1, seed, &root);
+	(void)!reel_rule_apply(rule, &state, seed & 1, seed, &stop);
 	reel_rule_destroy(rule);
 }
 

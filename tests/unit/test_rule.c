@@ -166,16 +166,15 @@ static void test_apply(void **unused)
 	const struct reel_memory_region region = { 0x1000, sizeof(bytes), bytes, NULL, 0 };
 	const struct reel_memory_view memory = { .regions = &region, .n_regions = 1 };
 	struct reel_unwind_state state = { .arch = arch, .memory = &memory, .known = 0xff };
+	enum reel_stop stop;
 	struct setup s;
-	bool root;
 
 	(void)unused;
 	setup_init(&s, 0, program, sizeof(program));
 	state.registers[7] = 0x1000;
 	state.registers[0] = 0x77;
-	assert_int_equal(reel_rule_apply(reel_rules_at(s.rules, 0x2000), &state, false, 0, &root),
-			 REEL_STOP_ROOT);
-	assert_false(root);
+	assert_int_equal(reel_rule_apply(reel_rules_at(s.rules, 0x2000), &state, false, 0, &stop),
+			 REEL_NEXT_CALLER);
 	assert_int_equal(state.pc, 4);
 	assert_int_equal(state.registers[16], 4);
 	assert_int_equal(state.registers[3], 3);
@@ -210,11 +209,11 @@ static void test_speed(void **unused)
 		struct reel_unwind_state state = { .arch = arch,
 						   .memory = &memory,
 						   .known = 0x1ffff };
-		bool root;
+		enum reel_stop stop;
 
 		state.registers[7] = 0x7f0000;
 		while (reel_rule_apply(reel_rules_at(s.rules, 0x2000 + frames % 64), &state, false,
-				       0, &root) == REEL_STOP_ROOT)
+				       0, &stop) == REEL_NEXT_CALLER)
 			frames++;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &to);
