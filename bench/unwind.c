@@ -493,13 +493,13 @@ struct rules_total {
 static void add_rules(void *context, const struct reel_module *module)
 {
 	struct rules_total *total = context;
-	struct reel_rules_counts counts;
+	struct reel_rows_counts counts;
 
-	if (!module->rules)
+	if (!module->rows)
 		return;
-	counts = reel_rules_counts(module->rules);
+	counts = reel_rows_counts(module->rows);
 	total->addresses += counts.addresses;
-	total->rules += counts.rules;
+	total->rules += counts.rows;
 	total->bytes += counts.bytes;
 }
 
@@ -671,29 +671,29 @@ static void fill_rules(size_t count)
 		.arch = arch,
 		.eh_frame = { bytes, size, 0x40000000 },
 	};
-	struct reel_rules_counts counts;
-	struct reel_rules *rules;
+	struct reel_rows_counts counts;
+	struct reel_rows *rules;
 	struct reel_cfi *cfi;
 	struct mallinfo2 info = mallinfo2();
 	double start;
 
 	before = info.uordblks + info.hblkhd;
 	check(reel_cfi_create(&input, &cfi));
-	check(reel_rules_create(arch, cfi, 0, &rules));
+	check(reel_rows_create(arch, cfi, 0, &rules));
 	start = seconds();
 	/* Not in the order of addresses: as returns come. */
 	for (size_t i = 0, at = 0; i < count; i++, at = (at + STRIDE) % (functions * ROWS))
-		reel_rules_at(rules, 0x100000 + at * RETURN_EVERY + 5);
+		reel_rows_at(rules, 0x100000 + at * RETURN_EVERY + 5);
 	start = seconds() - start;
-	counts = reel_rules_counts(rules);
+	counts = reel_rows_counts(rules);
 	info = mallinfo2();
 	printf("%" PRIu64 " addresses, %" PRIu64
 	       " different rules: %.1f MB, %.2f bytes an address; "
 	       "with the index of FDEs the heap grew by %.1f MB; %.2f us an address\n",
-	       counts.addresses, counts.rules, (double)counts.bytes / 1e6,
+	       counts.addresses, counts.rows, (double)counts.bytes / 1e6,
 	       (double)counts.bytes / (double)counts.addresses,
 	       (double)(info.uordblks + info.hblkhd - before) / 1e6, start / (double)count * 1e6);
-	reel_rules_destroy(rules);
+	reel_rows_destroy(rules);
 	reel_cfi_destroy(cfi);
 	free(bytes);
 }

@@ -102,7 +102,7 @@ static void fill(struct reel_code_map *map, const struct reel_mapping *mapping,
 		look_at_neighbours(map, mapping, range);
 		return;
 	}
-	if (bias_of(mapping, module, &range->bias) && reel_module_rules(module, map->arch))
+	if (bias_of(mapping, module, &range->bias) && reel_module_rows(module, map->arch))
 		range->found = REEL_CODE_FOUND;
 }
 
@@ -141,7 +141,7 @@ enum reel_code_found reel_code_map_find_code(void *context, uint64_t address, st
 
 	if (range->found == REEL_CODE_FOUND)
 		*ret = (struct reel_code){
-			.rules = reel_module_rules(range->module, map->arch),
+			.rows = reel_module_rows(range->module, map->arch),
 			.bias = range->bias,
 			.read_code = read_code,
 			.module = range->module,

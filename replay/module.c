@@ -23,7 +23,7 @@ struct reel_modules {
 	struct reel_id_table by_file; /* opened modules with files of their own */
 	const struct reel_arch *kernel_arch;
 	struct reel_symbolizer_options symbolizer_options;
-	/* Whose rules cannot be relied on; NULL: none. */
+	/* Whose rows cannot be relied on; NULL: none. */
 	void *_Atomic failed;
 };
 
@@ -67,7 +67,7 @@ struct reel_error *reel_modules_create(const struct reel_timeline *timeline,
 static void free_files(struct reel_module *module)
 {
 	reel_symbolizer_destroy(module->symbolizer);
-	reel_rules_destroy(module->rules);
+	reel_rows_destroy(module->rows);
 	reel_cfi_destroy(module->cfi);
 	reel_module_files_free(&module->files);
 }
@@ -261,7 +261,7 @@ static struct reel_error *share(struct reel_module *module, const struct reel_mo
 	};
 	module->arch = with->arch;
 	module->cfi = with->cfi;
-	module->rules = with->rules;
+	module->rows = with->rows;
 	module->symbolizer = with->symbolizer;
 	module->naming = with->naming;
 	module->is_shared = true;
@@ -344,10 +344,10 @@ static struct reel_error *open_module(struct reel_modules *modules, struct reel_
 	entry = module->record->kind == REEL_MODULE_VDSO ? 0 : reel_elf_file_entry(file);
 	error = open_cfi(module);
 	if (!error)
-		error = reel_rules_create(module->arch, module->cfi, entry, &module->rules);
+		error = reel_rows_create(module->arch, module->cfi, entry, &module->rows);
 	if (error)
 		return module_broken(module, error);
-	reel_rules_tell(module->rules, &modules->failed, module);
+	reel_rows_tell(module->rows, &modules->failed, module);
 	return offer(modules, module);
 }
 
@@ -400,7 +400,7 @@ struct reel_error *reel_modules_problem(const struct reel_modules *modules)
 
 	if (!module)
 		return NULL;
-	return reel_error_prefix(reel_rules_problem(module->rules), "%s",
+	return reel_error_prefix(reel_rows_problem(module->rows), "%s",
 				 reel_elf_file_path(module->files.file));
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The modules of a capture, opened as traces need them: file, CFI, rules,
+ * The modules of a capture, opened as traces need them: file, CFI, rows,
  * symbols.
  */
 #ifndef REPLAY_MODULE_H
@@ -20,7 +20,7 @@
 #define REEL_NO_MODULE SIZE_MAX
 
 /*
- * Nothing of it changes once reel_modules_open has given it, but under its locks: rules have one
+ * Nothing of it changes once reel_modules_open has given it, but under its locks: rows have one
  * of their own.
  */
 struct reel_module {
@@ -28,10 +28,10 @@ struct reel_module {
 	size_t index; /* of all, in order of ids */
 	atomic_bool opened;
 	struct reel_module_files files;
-	/* Of files.file: what its rules are for. NULL: there is no file, or of no CPU in arch/. */
+	/* Of files.file: what its rows are for. NULL: there is no file, or of no CPU in arch/. */
 	const struct reel_arch *arch;
 	struct reel_cfi *cfi;
-	struct reel_rules *rules;
+	struct reel_rows *rows;
 	/* Spaces of which CPUs have it mapped: bits by index in reel_arch_all. */
 	atomic_uint mapped_by;
 	struct reel_symbolizer *symbolizer;
@@ -39,7 +39,7 @@ struct reel_module {
 	pthread_mutex_t *naming, own_naming;
 	/*
 	 * Its file was found to be the one of a module that was opened before it, of another path:
-	 * files.file, files.debug, cfi, rules and symbolizer are that one's, opened once.
+	 * files.file, files.debug, cfi, rows and symbolizer are that one's, opened once.
 	 */
 	bool is_shared;
 	char *local_path, *debug_path; /* by which this one found them; else the files tell */
@@ -52,10 +52,10 @@ struct reel_module {
 };
 
 /* NULL where the file is missing, broken or not of that CPU. */
-static inline struct reel_rules *reel_module_rules(const struct reel_module *module,
-						   const struct reel_arch *arch)
+static inline struct reel_rows *reel_module_rows(const struct reel_module *module,
+						 const struct reel_arch *arch)
 {
-	return module->arch == arch ? module->rules : NULL;
+	return module->arch == arch ? module->rows : NULL;
 }
 /*
  * The file is of another CPU than every process that has it mapped: gives such a process's; NULL
@@ -90,7 +90,7 @@ struct reel_error *reel_modules_open(struct reel_modules *modules, uint64_t id,
 				     const struct reel_arch *arch,
 				     struct reel_module **ret) REEL_MUST_CHECK;
 
-/* What makes traces wrong, as reel_rules_problem; NULL: nothing did up to now. */
+/* What makes traces wrong, as reel_rows_problem; NULL: nothing did up to now. */
 struct reel_error *reel_modules_problem(const struct reel_modules *modules) REEL_MUST_CHECK;
 
 /* For each module in order of ids; opens nothing, and nothing is opened meanwhile. */

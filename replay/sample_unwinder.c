@@ -144,7 +144,7 @@ static enum reel_code_found find_and_note(void *context, uint64_t address, struc
 	struct reel_sample_unwinder *unwinder = context;
 	enum reel_code_found found = reel_code_map_find_code(unwinder->code_map, address, ret);
 
-	if (found == REEL_CODE_MODULE_MISSING || (found == REEL_CODE_FOUND && !ret->rules))
+	if (found == REEL_CODE_MODULE_MISSING || (found == REEL_CODE_FOUND && !ret->rows))
 		unwinder->lacks_module = true;
 	return found;
 }

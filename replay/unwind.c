@@ -15,20 +15,20 @@
 
 static struct reel_error *compile_program(const struct reel_arch *arch,
 					  struct reel_arch_program program, bool is_guess,
-					  struct reel_rule **ret)
+					  struct reel_row **ret)
 {
-	struct reel_cfi_row row;
+	struct reel_cfi_row cfi_row;
 
-	if (!reel_cfi_run_program(arch, program, &row))
+	if (!reel_cfi_run_program(arch, program, &cfi_row))
 		return reel_error_create(REEL_ERROR_INVALID, "arch/%s: malformed program",
 					 arch->name);
 	/* Code without CFI may have saved and changed any register: only what its frame record
 	 * holds is known. */
 	for (size_t i = 0; is_guess && i < REEL_ARCH_DWARF_MAX; i++) {
-		if (row.rules[i].kind == REEL_RULE_SAME)
-			row.rules[i].kind = REEL_RULE_UNDEFINED;
+		if (cfi_row.rules[i].kind == REEL_RULE_SAME)
+			cfi_row.rules[i].kind = REEL_RULE_UNDEFINED;
 	}
-	return reel_rule_create(arch, &row, ret);
+	return reel_row_create(arch, &cfi_row, ret);
 }
 
 struct reel_error *reel_unwind_programs_create(const struct reel_arch *arch,
@@ -66,9 +66,9 @@ void reel_unwind_programs_destroy(struct reel_unwind_programs *programs)
 	if (!programs)
 		return;
 	for (size_t i = 0; i < programs->arch->n_signal_frames; i++)
-		reel_rule_destroy(programs->signal_frames[i]);
-	reel_rule_destroy(programs->undo_call);
-	reel_rule_destroy(programs->frame_step);
+		reel_row_destroy(programs->signal_frames[i]);
+	reel_row_destroy(programs->undo_call);
+	reel_row_destroy(programs->frame_step);
 	free(programs);
 }
 
@@ -135,62 +135,62 @@ static enum reel_next stop(struct reel_walk *walk, enum reel_stop why)
 	return REEL_NEXT_STOP;
 }
 
-/* Applies a rule for the frame's code; `bias` as in struct reel_code. */
-static enum reel_next apply(struct reel_walk *walk, const struct reel_rule *rule, uint64_t bias)
+/* Applies a row for the frame's code; `bias` as in struct reel_code. */
+static enum reel_next apply(struct reel_walk *walk, const struct reel_row *row, uint64_t bias)
 {
-	enum reel_next next = reel_rule_apply(rule, walk->state, walk->first, bias, &walk->stop);
+	enum reel_next next = reel_row_apply(row, walk->state, walk->first, bias, &walk->stop);
 
 	if (next == REEL_NEXT_CALLER)
 		walk->state->pc = reel_walk_strip(walk, walk->state->pc);
 	return next;
 }
 
-static enum reel_next signal_step(struct reel_walk *walk, const struct reel_rule *rule,
-				  uint64_t bias, enum reel_step *step_ret)
+static enum reel_next signal_step(struct reel_walk *walk, const struct reel_row *row, uint64_t bias,
+				  enum reel_step *step_ret)
 {
 	*step_ret = REEL_STEP_SIGNAL;
-	return apply(walk, rule, bias);
+	return apply(walk, row, bias);
 }
 
-/* `otherwise` is why there is no rule. */
+/* `otherwise` is why there is no row. */
 static enum reel_next guess_step(struct reel_walk *walk, const struct reel_code *code,
 				 enum reel_stop otherwise, enum reel_step *step_ret)
 {
-	const struct reel_rule *rule = reel_walk_match_signal_frame(walk, code);
+	const struct reel_row *row = reel_walk_match_signal_frame(walk, code);
 
-	if (rule)
-		return signal_step(walk, rule, code ? code->bias : 0, step_ret);
+	if (row)
+		return signal_step(walk, row, code ? code->bias : 0, step_ret);
 	return reel_walk_guess(walk, code, step_ret) ? REEL_NEXT_CALLER : stop(walk, otherwise);
 }
 
-static enum reel_next rule_step(struct reel_walk *walk, const struct reel_code *code,
-				enum reel_step *step_ret)
+static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *code,
+			       enum reel_step *step_ret)
 {
-	const struct reel_rule *pattern,
-		*rule = reel_rules_at(code->rules, reel_walk_lookup(walk) - code->bias);
+	const struct reel_row *pattern,
+		*row = reel_rows_at(code->rows, reel_walk_lookup(walk) - code->bias);
 	enum reel_next next;
 
-	if (reel_rule_outcome(rule) == REEL_RULE_NONE)
+	if (reel_row_outcome(row) == REEL_ROW_NONE)
 		return guess_step(walk, code, REEL_STOP_NO_UNWIND_INFO, step_ret);
-	if (reel_walk_wants_signal_pattern(walk, rule)) {
+	if (reel_walk_wants_signal_pattern(walk, row)) {
 		pattern = reel_walk_match_signal_frame(walk, code);
 		if (pattern)
 			return signal_step(walk, pattern, code->bias, step_ret);
 	}
-	if (reel_rule_is_signal_frame(rule))
-		return signal_step(walk, rule, code->bias, step_ret);
+	if (reel_row_is_signal_frame(row))
+		return signal_step(walk, row, code->bias, step_ret);
 	/* The instruction knows better than the CFI that the return address is not in memory now.
 	 */
-	if (reel_rule_saves_return_address(rule) && reel_walk_undo_return(walk, code)) {
+	if (reel_row_saves_return_address(row) && reel_walk_undo_return(walk, code)) {
 		*step_ret = REEL_STEP_UNDO_CALL;
 		return REEL_NEXT_CALLER;
 	}
 	*step_ret = REEL_STEP_CFI;
-	next = apply(walk, rule, code->bias);
+	next = apply(walk, row, code->bias);
 	if (next == REEL_NEXT_STOP && walk->stop == REEL_STOP_REGISTER_UNKNOWN &&
-	    reel_walk_find_sp(walk, rule)) {
+	    reel_walk_find_sp(walk, row)) {
 		*step_ret = REEL_STEP_FRAME_POINTER;
-		next = apply(walk, rule, code->bias);
+		next = apply(walk, row, code->bias);
 	}
 	return next;
 }
@@ -198,10 +198,10 @@ static enum reel_next rule_step(struct reel_walk *walk, const struct reel_code *
 /* Where no code is: a trampoline on the stack, or a call through a bad pointer. */
 static enum reel_next nowhere_step(struct reel_walk *walk, enum reel_step *step_ret)
 {
-	const struct reel_rule *rule = reel_walk_match_signal_frame(walk, NULL);
+	const struct reel_row *row = reel_walk_match_signal_frame(walk, NULL);
 
-	if (rule)
-		return signal_step(walk, rule, 0, step_ret);
+	if (row)
+		return signal_step(walk, row, 0, step_ret);
 	*step_ret = REEL_STEP_UNDO_CALL;
 	return walk->first && reel_walk_undo_call(walk) ? REEL_NEXT_CALLER
 							: stop(walk, REEL_STOP_NO_MAPPING);
@@ -215,8 +215,8 @@ static enum reel_next take_step(struct reel_walk *walk, enum reel_step *step_ret
 
 	switch (input->find_code(input->context, reel_walk_lookup(walk), &code)) {
 	case REEL_CODE_FOUND:
-		if (code.rules)
-			return rule_step(walk, &code, step_ret);
+		if (code.rows)
+			return row_step(walk, &code, step_ret);
 		return guess_step(walk, &code, REEL_STOP_MODULE_MISSING, step_ret);
 	case REEL_CODE_MODULE_MISSING:
 		return guess_step(walk, NULL, REEL_STOP_MODULE_MISSING, step_ret);
@@ -360,19 +360,19 @@ static bool find_leaf_caller(struct reel_walk *walk)
 	struct reel_unwind_state *state = walk->state;
 	struct reel_unwind_state caller = *state;
 	uint8_t link = walk->programs->link, sp = walk->programs->sp;
-	const struct reel_rule *rule;
+	const struct reel_row *row;
 	struct reel_code code = { 0 };
 	enum reel_stop ignored;
 
 	if (link == REEL_ARCH_NO_SLOT || !reel_walk_knows(state, link) ||
 	    input->find_code(input->context, reel_walk_lookup(walk), &code) != REEL_CODE_FOUND ||
-	    !code.rules)
+	    !code.rows)
 		return false;
-	rule = reel_rules_at(code.rules, reel_walk_lookup(walk) - code.bias);
-	if (reel_rule_outcome(rule) != REEL_RULE_STEP || reel_rule_is_signal_frame(rule))
+	row = reel_rows_at(code.rows, reel_walk_lookup(walk) - code.bias);
+	if (reel_row_outcome(row) != REEL_ROW_STEP || reel_row_is_signal_frame(row))
 		return false;
 	caller.known |= 1ull << sp;
-	if (reel_rule_apply(rule, &caller, true, code.bias, &ignored) != REEL_NEXT_CALLER)
+	if (reel_row_apply(row, &caller, true, code.bias, &ignored) != REEL_NEXT_CALLER)
 		return false;
 	state->pc = reel_walk_strip(walk, caller.pc);
 	return state->pc != 0;
@@ -415,9 +415,9 @@ struct reel_error *reel_unwind_recorded(const struct reel_unwind_input *input,
 	*stop_ret = REEL_STOP_RECORDED_END;
 	if (count &&
 	    input->find_code(input->context, reel_walk_lookup(&walk), &code) == REEL_CODE_FOUND &&
-	    code.rules &&
-	    reel_rule_outcome(reel_rules_at(code.rules, reel_walk_lookup(&walk) - code.bias)) ==
-		    REEL_RULE_ROOT)
+	    code.rows &&
+	    reel_row_outcome(reel_rows_at(code.rows, reel_walk_lookup(&walk) - code.bias)) ==
+		    REEL_ROW_ROOT)
 		*stop_ret = REEL_STOP_ROOT;
 	return NULL;
 }

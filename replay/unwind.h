@@ -7,19 +7,19 @@
 #define REPLAY_UNWIND_H
 
 #include "include/stackreel.h"
-#include "replay/rule.h"
+#include "replay/row.h"
 #include "replay/state.h"
 
 /* The code that an address belongs to. */
 struct reel_code {
-	struct reel_rules *rules; /* NULL: the module's file is missing */
-	uint64_t bias;		  /* runtime address - bias = ELF address */
+	struct reel_rows *rows; /* NULL: the module's file is missing */
+	uint64_t bias;		/* runtime address - bias = ELF address */
 	/* Bytes of the code at runtime address `address` for signal trampolines; may be NULL. */
 	bool (*read_code)(void *module, uint64_t elf_address, size_t size, uint8_t *bytes_ret);
 	void *module;
 	/* Runtime addresses, the one asked for among them, that all this holds for. */
 	uint64_t begin, size;
-	/* Names rules, read_code and module among all that one cache ever meets; 0: nobody knows,
+	/* Names rows, read_code and module among all that one cache ever meets; 0: nobody knows,
 	 * and nothing is remembered. */
 	uint64_t id;
 };

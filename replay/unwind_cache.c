@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "replay/rule_code.h"
+#include "replay/row_parts.h"
 #include "replay/unwind_cache.h"
 
-_Static_assert(sizeof(struct cached_rule) == 64, "an entry fills a line");
-_Static_assert(CACHED_RULE_BITS <= 16, "entries are named by 16 bits");
+_Static_assert(sizeof(struct cached_row) == 64, "an entry fills a line");
+_Static_assert(CACHED_ROW_BITS <= 16, "entries are named by 16 bits");
 
 /* 2 MB: a huge page of most CPUs. */
-#define ENTRIES_SIZE (sizeof(struct cached_rule) << CACHED_RULE_BITS)
+#define ENTRIES_SIZE (sizeof(struct cached_row) << CACHED_ROW_BITS)
 
 /*
  * Zeros, in a huge page if the kernel takes the advice.  Entries are strewn over all pages, of
@@ -26,7 +26,7 @@ static bool map_entries(struct reel_unwind_cache *cache)
 	if (cache->memory == MAP_FAILED)
 		return false;
 	begin = ((uintptr_t)cache->memory + ENTRIES_SIZE - 1) / ENTRIES_SIZE * ENTRIES_SIZE;
-	cache->entries = (struct cached_rule *)begin;
+	cache->entries = (struct cached_row *)begin;
 	madvise(cache->entries, ENTRIES_SIZE, MADV_HUGEPAGE);
 	return true;
 }
@@ -68,9 +68,9 @@ bool reel_cached_reserve_steps(struct reel_unwind_cache *cache, size_t n)
 	return true;
 }
 
-/* ---- which rules are plain ------------------------------------------------------------ */
+/* ---- which rows are plain ------------------------------------------------------------ */
 
-/* The words that a rule reads, relative to the CFA. */
+/* The words that a row reads, relative to the CFA. */
 struct reads {
 	int64_t low, high;
 	bool any;
@@ -88,7 +88,7 @@ static void add_read(struct reads *reads, int32_t offset, unsigned word)
 }
 
 static bool take_saved(const struct reel_walk *walk, const struct rule_source *source,
-		       struct reads *reads, bool *has_sp, struct cached_rule *entry)
+		       struct reads *reads, bool *has_sp, struct cached_row *entry)
 {
 	const struct reel_arch *arch = walk->input->arch;
 	const struct reel_unwind_programs *programs = walk->programs;
@@ -116,7 +116,7 @@ static bool take_saved(const struct reel_walk *walk, const struct rule_source *s
 }
 
 static bool take_cfa(const struct reel_walk *walk, const struct rule_source *cfa,
-		     struct cached_rule *entry)
+		     struct cached_row *entry)
 {
 	if (cfa->from != FROM_REGISTER ||
 	    (cfa->slot != walk->programs->sp && cfa->slot != walk->programs->fp))
@@ -128,7 +128,7 @@ static bool take_cfa(const struct reel_walk *walk, const struct rule_source *cfa
 }
 
 static bool take_return_address(const struct reel_walk *walk, const struct rule_source *from,
-				enum cached_as as, struct reads *reads, struct cached_rule *entry)
+				enum cached_as as, struct reads *reads, struct cached_row *entry)
 {
 	if (from->from == FROM_MEMORY) {
 		entry->return_offset = (int16_t)from->offset;
@@ -144,27 +144,27 @@ static bool take_return_address(const struct reel_walk *walk, const struct rule_
 }
 
 /* False: not plain. */
-static bool take_rule(const struct reel_walk *walk, const struct reel_rule *rule, enum cached_as as,
-		      struct cached_rule *entry)
+static bool take_row(const struct reel_walk *walk, const struct reel_row *row, enum cached_as as,
+		     struct cached_row *entry)
 {
 	struct reads reads = { 0 };
-	bool has_sp = rule->flags & RULE_SP_IS_CFA;
+	bool has_sp = row->flags & ROW_SP_IS_CFA;
 	uint64_t kept = walk->programs->undo_call->keep;
 
-	if (rule->n_expressions || !take_cfa(walk, &rule->cfa, entry) ||
-	    !take_return_address(walk, &rule->return_address, as, &reads, entry))
+	if (row->n_expressions || !take_cfa(walk, &row->cfa, entry) ||
+	    !take_return_address(walk, &row->return_address, as, &reads, entry))
 		return false;
-	for (unsigned i = 0; i < rule->n_saved; i++)
-		if (!take_saved(walk, &rule->saved[i], &reads, &has_sp, entry))
+	for (unsigned i = 0; i < row->n_saved; i++)
+		if (!take_saved(walk, &row->saved[i], &reads, &has_sp, entry))
 			return false;
 	if (reads.low < INT16_MIN || reads.high > INT16_MAX)
 		return false;
 	entry->low = (int16_t)reads.low;
 	entry->extent = (uint16_t)(reads.high - reads.low);
-	entry->rule = rule;
+	entry->row = row;
 	if (!(entry->flags & CACHED_SAVES_FP))
 		entry->fp_offset = entry->low;
-	if (!has_sp || rule->keep & ~kept || kept & ~(rule->keep | entry->saved))
+	if (!has_sp || row->keep & ~kept || kept & ~(row->keep | entry->saved))
 		return false;
 	entry->saved &= kept;
 	return true;
@@ -173,21 +173,19 @@ static bool take_rule(const struct reel_walk *walk, const struct reel_rule *rule
 /* ---- making entries ------------------------------------------------------------------- */
 
 static enum cached_kind kind_of(const struct reel_walk *walk, const struct reel_code *code,
-				enum cached_as as, struct cached_rule *entry)
+				enum cached_as as, struct cached_row *entry)
 {
-	const struct reel_rule *rule =
-		reel_rules_at(code->rules, reel_walk_lookup(walk) - code->bias);
-	enum reel_rule_outcome outcome = reel_rule_outcome(rule);
+	const struct reel_row *row = reel_rows_at(code->rows, reel_walk_lookup(walk) - code->bias);
+	enum reel_row_outcome outcome = reel_row_outcome(row);
 
-	if ((outcome != REEL_RULE_STEP && outcome != REEL_RULE_ROOT) ||
-	    reel_rule_is_signal_frame(rule) ||
-	    (reel_walk_wants_signal_pattern(walk, rule) &&
-	     reel_walk_match_signal_frame(walk, code)))
+	if ((outcome != REEL_ROW_STEP && outcome != REEL_ROW_ROOT) ||
+	    reel_row_is_signal_frame(row) ||
+	    (reel_walk_wants_signal_pattern(walk, row) && reel_walk_match_signal_frame(walk, code)))
 		return CACHED_OTHER;
-	if (outcome == REEL_RULE_ROOT)
+	if (outcome == REEL_ROW_ROOT)
 		return CACHED_ROOT;
-	if ((reel_rule_saves_return_address(rule) && reel_walk_is_at_return(walk, code)) ||
-	    !take_rule(walk, rule, as, entry))
+	if ((reel_row_saves_return_address(row) && reel_walk_is_at_return(walk, code)) ||
+	    !take_row(walk, row, as, entry))
 		return CACHED_OTHER;
 	return CACHED_PLAIN;
 }
@@ -218,7 +216,7 @@ const struct cached_range *reel_cached_range_slow(const struct reel_walk *walk, 
 	struct reel_code code = { 0 };
 
 	/* Without a file, the stack's bytes may be asked. */
-	if (input->find_code(input->context, lookup, &code) != REEL_CODE_FOUND || !code.rules ||
+	if (input->find_code(input->context, lookup, &code) != REEL_CODE_FOUND || !code.rows ||
 	    !code.read_code || !code.id || code.id >= CACHED_ID_LIMIT)
 		return NULL;
 	*range = (struct cached_range){ input->generation, code };
@@ -226,12 +224,12 @@ const struct cached_range *reel_cached_range_slow(const struct reel_walk *walk, 
 }
 
 static void make_entry(const struct reel_walk *walk, const struct cached_range *range, uint64_t pc,
-		       enum cached_as as, struct cached_rule *entry)
+		       enum cached_as as, struct cached_row *entry)
 {
 	struct reel_unwind_state state;
 	struct reel_walk there = walk_at(walk, &state, pc, as);
 
-	*entry = (struct cached_rule){
+	*entry = (struct cached_row){
 		.address = pc - range->code.bias,
 		.tag = reel_cached_tag(range, as),
 	};
@@ -242,14 +240,14 @@ static void make_entry(const struct reel_walk *walk, const struct cached_range *
 #define WAYS 4
 
 /* Another place of it than its own; NULL if there is none. */
-static struct cached_rule *find_displaced(struct cached_rule *entries, size_t index,
-					  uint64_t address, uint32_t tag)
+static struct cached_row *find_displaced(struct cached_row *entries, size_t index, uint64_t address,
+					 uint32_t tag)
 {
 	/* Who was displaced has left its place to another, and no place is emptied. */
 	if (!entries[index].tag)
 		return NULL;
 	for (size_t way = 1; way < WAYS; way++) {
-		struct cached_rule *entry = &entries[index ^ way];
+		struct cached_row *entry = &entries[index ^ way];
 
 		if (entry->address == address && entry->tag == tag)
 			return entry;
@@ -259,7 +257,7 @@ static struct cached_rule *find_displaced(struct cached_rule *entries, size_t in
 
 /* Makes room at the index: each moves on by a place, up to one that is empty; if none is, the last
  * entry is forgotten. */
-static void displace(struct cached_rule *entries, size_t index)
+static void displace(struct cached_row *entries, size_t index)
 {
 	size_t way = 0;
 
@@ -269,11 +267,11 @@ static void displace(struct cached_rule *entries, size_t index)
 		entries[index ^ way] = entries[index ^ (way - 1)];
 }
 
-struct cached_rule *reel_cached_rule_slow(const struct reel_walk *walk,
-					  const struct cached_range *range, uint64_t pc,
-					  enum cached_as as)
+struct cached_row *reel_cached_row_slow(const struct reel_walk *walk,
+					const struct cached_range *range, uint64_t pc,
+					enum cached_as as)
 {
-	struct cached_rule *entries = walk->input->cache->entries, *displaced, made;
+	struct cached_row *entries = walk->input->cache->entries, *displaced, made;
 	uint64_t address = pc - range->code.bias;
 	uint32_t tag = reel_cached_tag(range, as);
 	size_t index = reel_cached_index(address, tag);
@@ -290,22 +288,21 @@ struct cached_rule *reel_cached_rule_slow(const struct reel_walk *walk,
 /* ---- what the code before says -------------------------------------------------------- */
 
 /* Remembers it. */
-static bool answer(struct cached_rule *entry, bool is_so)
+static bool answer(struct cached_row *entry, bool is_so)
 {
 	entry->flags |= CACHED_ASKED | (is_so ? CACHED_SO : 0);
 	return is_so;
 }
 
-bool reel_cached_is_landing_pad(const struct reel_walk *walk, uint64_t pc,
-				struct cached_rule *entry)
+bool reel_cached_is_landing_pad(const struct reel_walk *walk, uint64_t pc, struct cached_row *entry)
 {
 	struct reel_unwind_state state;
 	struct reel_walk there;
 
 	if (entry->flags & CACHED_ASKED)
 		return entry->flags & CACHED_SO;
-	/* Its rule is the one that would be asked. */
-	if (entry->kind == CACHED_PLAIN && !reel_rule_has_personality(entry->rule))
+	/* Its row is the one that would be asked. */
+	if (entry->kind == CACHED_PLAIN && !reel_row_has_personality(entry->row))
 		return answer(entry, false);
 	there = walk_at(walk, &state, pc, CACHED_CALLER);
 	return answer(entry, reel_walk_is_landing_pad(&there));
@@ -315,13 +312,13 @@ bool reel_cached_is_behind_system_call(const struct reel_walk *walk)
 {
 	const struct cached_range *range = NULL;
 	uint64_t pc = walk->state->pc;
-	struct cached_rule *entry = NULL;
+	struct cached_row *entry = NULL;
 
 	if (walk->input->cache && walk->input->generation)
 		range = reel_cached_range(walk, pc);
 	/* Where the range begins, it is other code that lies before. */
 	if (range && reel_cached_holds(range, pc - 1))
-		entry = reel_cached_rule(walk, walk->input->cache, range, pc, CACHED_FIRST);
+		entry = reel_cached_row(walk, walk->input->cache, range, pc, CACHED_FIRST);
 	if (!entry)
 		return reel_walk_is_behind_system_call(walk);
 	if (entry->flags & CACHED_ASKED)

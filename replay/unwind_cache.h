@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the walks of one thread remember of code: for an address of a module, which rule holds
+ * What the walks of one thread remember of code: for an address of a module, which row holds
  * there, in the form that frames of the usual kind need, and all that the code's bytes have to say.
  * Where processes have a module mapped makes no difference.  Internal to unwind*.c.
  */
@@ -17,7 +17,7 @@ enum cached_as {
 };
 
 enum cached_kind {
-	CACHED_PLAIN = 0, /* the fields below are the rule */
+	CACHED_PLAIN = 0, /* the fields below are the row */
 	CACHED_ROOT,	  /* there is no caller */
 	CACHED_OTHER,	  /* anything else: to be gone through at length */
 };
@@ -35,16 +35,16 @@ enum cached_flags {
 };
 
 /*
- * One line of most CPUs' caches.  A plain rule finds the CFA by sp or fp, reads words only, all
+ * One line of most CPUs' caches.  A plain row finds the CFA by sp or fp, reads words only, all
  * between cfa + low and cfa + low + extent and within 32 KB of the CFA, and keeps or saves all
  * registers that callees keep by the ABI; others it may save, but not keep.
  */
-struct cached_rule {
+struct cached_row {
 	uint64_t address; /* pc as the walk has it, less the bias */
 	/* Of a caller: where and in which state of a space it was met last. */
 	uint64_t pc, generation;
 	union {
-		const struct reel_rule *rule;
+		const struct reel_row *row;
 		uint64_t width; /* of any host's pointer */
 	};
 	uint64_t saved; /* slots, of those that callees keep */
@@ -65,13 +65,13 @@ struct cached_rule {
 #define CACHED_DOUBT_MIN 8
 #define CACHED_DOUBT_MAX 16
 
-#define CACHED_RULE_BITS 15
+#define CACHED_ROW_BITS 15
 /* Of reel_code's ids: with two bits more they are tags. */
 #define CACHED_ID_LIMIT (1u << 30)
 
 /* A step that was taken, for what has to be known of it later. */
 struct cached_step {
-	const struct reel_rule *rule;
+	const struct reel_row *row;
 	uint64_t cfa;
 };
 
@@ -88,7 +88,7 @@ struct cached_range {
 
 struct reel_unwind_cache {
 	struct cached_range ranges[1 << CACHED_RANGE_BITS];
-	struct cached_rule *entries; /* 1 << CACHED_RULE_BITS, each aligned to its size */
+	struct cached_row *entries; /* 1 << CACHED_ROW_BITS, each aligned to its size */
 	void *memory;
 	struct cached_step *steps; /* by frame */
 	size_t steps_capacity;
@@ -130,31 +130,31 @@ static inline uint32_t reel_cached_tag(const struct cached_range *range, enum ca
 
 static inline size_t reel_cached_index(uint64_t address, uint32_t tag)
 {
-	return (address ^ (uint64_t)tag << 32) * 0x9e3779b97f4a7c15 >> (64 - CACHED_RULE_BITS);
+	return (address ^ (uint64_t)tag << 32) * 0x9e3779b97f4a7c15 >> (64 - CACHED_ROW_BITS);
 }
 
 /* The entry, which is not where its index says: made, if it is nowhere. */
-struct cached_rule *reel_cached_rule_slow(const struct reel_walk *walk,
-					  const struct cached_range *range, uint64_t pc,
-					  enum cached_as as);
+struct cached_row *reel_cached_row_slow(const struct reel_walk *walk,
+					const struct cached_range *range, uint64_t pc,
+					enum cached_as as);
 
 /* The entry of an address that the range holds, made if need be. */
-static inline __attribute__((always_inline)) struct cached_rule *reel_cached_rule(
+static inline __attribute__((always_inline)) struct cached_row *reel_cached_row(
 	const struct reel_walk *walk, const struct reel_unwind_cache *cache,
 	const struct cached_range *range, uint64_t pc, enum cached_as as)
 {
 	uint64_t address = pc - range->code.bias;
 	uint32_t tag = reel_cached_tag(range, as);
-	struct cached_rule *entry = &cache->entries[reel_cached_index(address, tag)];
+	struct cached_row *entry = &cache->entries[reel_cached_index(address, tag)];
 
 	if (entry->address == address && entry->tag == tag)
 		return entry;
-	return reel_cached_rule_slow(walk, range, pc, as);
+	return reel_cached_row_slow(walk, range, pc, as);
 }
 
 /* As reel_walk_is_landing_pad would find; `entry` is that of a caller at `pc`. */
 bool reel_cached_is_landing_pad(const struct reel_walk *walk, uint64_t pc,
-				struct cached_rule *entry);
+				struct cached_row *entry);
 
 /* As reel_walk_is_behind_system_call. */
 bool reel_cached_is_behind_system_call(const struct reel_walk *walk);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A step of the long way asks for the code's module, its rule, flags and patterns, checks each read
+ * A step of the long way asks for the code's module, its row, flags and patterns, checks each read
  * by itself and keeps every register.  Most frames need a few additions and two loads: they are
- * done here, for rules that unwind_cache.c has found plain, where all that a frame reads lies in
+ * done here, for rows that unwind_cache.c has found plain, where all that a frame reads lies in
  * one stretch of recorded bytes.  Of the registers, sp and fp are followed; the others that callees
  * keep are looked up at the end, where the frames that saved them have left them.  The entry of a
  * frame's caller is guessed from the last time, so that one frame's loads need not wait for the
@@ -10,7 +10,7 @@
  * this very state of the space.
  */
 #include "format/bytes.h"
-#include "replay/rule_code.h"
+#include "replay/row_parts.h"
 #include "replay/unwind_cache.h"
 #include "replay/unwind_climb.h"
 
@@ -118,11 +118,11 @@ INLINED uint64_t load(const uint8_t *bytes, struct words words)
 	return words.size == 8 ? __builtin_bswap64(word) : __builtin_bswap32((uint32_t)word);
 }
 
-/* A rule at work. */
+/* A row at work. */
 struct frame {
-	const struct cached_rule *rule;
+	const struct cached_row *row;
 	uint64_t cfa;
-	uint64_t place; /* the CFA's, in the stretch: what the rule reads lies around it */
+	uint64_t place; /* the CFA's, in the stretch: what the row reads lies around it */
 	struct reached caller;
 };
 
@@ -133,9 +133,9 @@ INLINED uint64_t load_at(const struct climb *climb, const struct frame *frame, i
 }
 
 /* All ones or zeros, of a flag: which registers a frame uses is anybody's guess, a CPU's too. */
-INLINED uint64_t mask_of(const struct cached_rule *rule, enum cached_flags flag)
+INLINED uint64_t mask_of(const struct cached_row *row, enum cached_flags flag)
 {
-	return -(uint64_t) !!(rule->flags & flag);
+	return -(uint64_t) !!(row->flags & flag);
 }
 
 INLINED uint64_t choose(uint64_t mask, uint64_t if_set, uint64_t otherwise)
@@ -147,31 +147,31 @@ INLINED bool find_cfa(const struct climb *climb, const struct reached *at, struc
 		      struct frame *frame)
 {
 	const struct stretch *stretch = &climb->stretch;
-	const struct cached_rule *rule = frame->rule;
-	uint64_t base = choose(mask_of(rule, CACHED_BY_FP), at->fp, at->sp), offset;
+	const struct cached_row *row = frame->row;
+	uint64_t base = choose(mask_of(row, CACHED_BY_FP), at->fp, at->sp), offset;
 
-	frame->cfa = (base + (uint64_t)(int64_t)rule->cfa_offset) & word_mask(words);
+	frame->cfa = (base + (uint64_t)(int64_t)row->cfa_offset) & word_mask(words);
 	frame->place = frame->cfa - stretch->begin;
-	offset = frame->place + (uint64_t)(int64_t)rule->low;
+	offset = frame->place + (uint64_t)(int64_t)row->low;
 	return base <= word_mask(words) && offset < stretch->size &&
-	       rule->extent <= stretch->size - offset;
+	       row->extent <= stretch->size - offset;
 }
 
 INLINED void find_caller(const struct climb *climb, const struct reached *at,
 			 uint64_t return_address, struct words words, struct frame *frame)
 {
-	const struct cached_rule *rule = frame->rule;
+	const struct cached_row *row = frame->row;
 	struct reached *caller = &frame->caller;
 
 	caller->pc = return_address & ~climb->walk->code_mask;
-	caller->sp = (frame->cfa + (uint64_t)(int64_t)rule->sp_offset) & word_mask(words);
-	if (rule->flags & CACHED_SAVES_SP)
-		caller->sp = load_at(climb, frame, rule->sp_offset, words);
+	caller->sp = (frame->cfa + (uint64_t)(int64_t)row->sp_offset) & word_mask(words);
+	if (row->flags & CACHED_SAVES_SP)
+		caller->sp = load_at(climb, frame, row->sp_offset, words);
 	caller->fp = at->fp;
-	if (rule->extent)
-		caller->fp = choose(mask_of(rule, CACHED_SAVES_FP),
-				    load_at(climb, frame, rule->fp_offset, words), at->fp);
-	caller->touched = at->touched | rule->saved;
+	if (row->extent)
+		caller->fp = choose(mask_of(row, CACHED_SAVES_FP),
+				    load_at(climb, frame, row->fp_offset, words), at->fp);
+	caller->touched = at->touched | row->saved;
 }
 
 /* Where frames go; a copy of their list, for the compiler cannot know what writing to it changes.
@@ -182,18 +182,18 @@ struct sink {
 };
 
 /* But for what all have in common (finish). */
-INLINED void append(struct sink *sink, const struct reel_rule *rule, uint64_t cfa,
+INLINED void append(struct sink *sink, const struct reel_row *row, uint64_t cfa,
 		    const struct reached *caller)
 {
 	size_t n = sink->frames.n++;
 
-	sink->steps[n] = (struct cached_step){ rule, cfa };
+	sink->steps[n] = (struct cached_step){ row, cfa };
 	sink->frames.addresses[n] = caller->pc;
 	sink->frames.sps[n] = caller->sp;
 }
 
 /* The entry of an address; NULL where nothing can be remembered of the code. */
-INLINED struct cached_rule *enter(struct climb *climb, uint64_t pc, enum cached_as as)
+INLINED struct cached_row *enter(struct climb *climb, uint64_t pc, enum cached_as as)
 {
 	uint64_t lookup = reel_cached_lookup(pc, as);
 
@@ -204,41 +204,41 @@ INLINED struct cached_rule *enter(struct climb *climb, uint64_t pc, enum cached_
 			return NULL;
 		climb->range = *range;
 	}
-	return reel_cached_rule(climb->walk, climb->cache, &climb->range, pc, as);
+	return reel_cached_row(climb->walk, climb->cache, &climb->range, pc, as);
 }
 
 /*
  * The first frame: registers that its function has just popped are the long way's, and so are
  * landing pads.  The caller's entry; NULL: no step was taken.
  */
-INLINED struct cached_rule *leave_first(struct climb *climb, struct cached_rule *rule,
-					struct words words)
+INLINED struct cached_row *leave_first(struct climb *climb, struct cached_row *row,
+				       struct words words)
 {
 	const struct reel_walk *walk = climb->walk;
-	struct frame frame = { .rule = rule };
-	struct cached_rule *caller;
-	const struct reel_rule *general = rule->rule;
+	struct frame frame = { .row = row };
+	struct cached_row *caller;
+	const struct reel_row *general = row->row;
 	const struct reached *at = &climb->at;
-	bool by_link = rule->flags & CACHED_BY_LINK, stalls;
+	bool by_link = row->flags & CACHED_BY_LINK, stalls;
 	struct sink sink = { *climb->frames, climb->cache->steps };
 
-	if (rule->extent || rule->flags & CACHED_BY_FP) {
+	if (row->extent || row->flags & CACHED_BY_FP) {
 		uint64_t lowest;
 
 		if (!find_cfa(climb, at, words, &frame))
 			return NULL;
 		/* Below the red zone, it has been popped. */
-		lowest = frame.cfa + (uint64_t)(int64_t)rule->low;
+		lowest = frame.cfa + (uint64_t)(int64_t)row->low;
 		if (lowest < at->sp && at->sp - lowest > walk->input->arch->red_zone)
 			return NULL;
 	} else {
-		frame.cfa = (at->sp + (uint64_t)(int64_t)rule->cfa_offset) & word_mask(words);
+		frame.cfa = (at->sp + (uint64_t)(int64_t)row->cfa_offset) & word_mask(words);
 	}
 	if (by_link && !reel_walk_knows(walk->state, walk->programs->link))
 		return NULL;
 	find_caller(climb, at,
 		    by_link ? walk->state->registers[walk->programs->link] & word_mask(words)
-			    : load_at(climb, &frame, rule->return_offset, words),
+			    : load_at(climb, &frame, row->return_offset, words),
 		    words, &frame);
 	/* Leaf functions of CPUs with a link register leave sp alone. */
 	stalls = frame.caller.sp == at->sp;
@@ -256,61 +256,61 @@ INLINED struct cached_rule *leave_first(struct climb *climb, struct cached_rule 
 
 /* A guess that was not relied on would have been right or wrong; without a branch, for that is as
  * hard to guess. */
-INLINED void learn(struct cached_rule *rule, bool right)
+INLINED void learn(struct cached_row *row, bool right)
 {
-	unsigned doubt = rule->doubt + 2u - 3u * right;
+	unsigned doubt = row->doubt + 2u - 3u * right;
 
-	rule->doubt = (uint8_t)(doubt < CACHED_DOUBT_MAX ? doubt : CACHED_DOUBT_MAX);
+	row->doubt = (uint8_t)(doubt < CACHED_DOUBT_MAX ? doubt : CACHED_DOUBT_MAX);
 }
 
 /*
  * The entry of a caller.  The walk is a chain of loads; a guess takes the return address out of it,
  * and a wrong one costs more than that.
  */
-INLINED struct cached_rule *enter_caller(struct climb *climb, struct cached_rule *rule, uint64_t pc,
-					 uint64_t generation)
+INLINED struct cached_row *enter_caller(struct climb *climb, struct cached_row *row, uint64_t pc,
+					uint64_t generation)
 {
-	struct cached_rule *entries = climb->cache->entries, *guess = &entries[rule->next], *found;
-	bool doubtful = rule->doubt >= CACHED_DOUBT_MIN;
+	struct cached_row *entries = climb->cache->entries, *guess = &entries[row->next], *found;
+	bool doubtful = row->doubt >= CACHED_DOUBT_MIN;
 
 	if (!doubtful && guess->pc == pc && guess->generation == generation)
 		return guess;
 	found = enter(climb, pc, CACHED_CALLER);
 	if (!found)
 		return NULL;
-	rule->next = (uint16_t)(found - entries);
+	row->next = (uint16_t)(found - entries);
 	if (doubtful) {
-		learn(rule, found == guess);
+		learn(row, found == guess);
 		return found;
 	}
 	if (found != guess)
-		rule->doubt += CACHED_DOUBT_MIN / 2;
+		row->doubt += CACHED_DOUBT_MIN / 2;
 	found->pc = pc;
 	found->generation = generation;
 	return found;
 }
 
 /* From caller to caller; returns the entry of the last one, NULL if there is none. */
-INLINED const struct cached_rule *leave_callers(struct climb *climb, struct cached_rule *rule,
-						struct words words)
+INLINED const struct cached_row *leave_callers(struct climb *climb, struct cached_row *row,
+					       struct words words)
 {
 	const uint64_t generation = climb->walk->input->generation;
 	struct climb local = *climb;
 	struct sink sink = { *climb->frames, climb->cache->steps };
 	struct reached at = climb->at;
 
-	while (rule && rule->kind == CACHED_PLAIN && sink.frames.n < local.limit) {
-		const struct reel_rule *general = rule->rule;
-		struct frame frame = { .rule = rule };
+	while (row && row->kind == CACHED_PLAIN && sink.frames.n < local.limit) {
+		const struct reel_row *general = row->row;
+		struct frame frame = { .row = row };
 
 		if (!find_cfa(&local, &at, words, &frame))
 			break;
-		find_caller(&local, &at, load_at(&local, &frame, rule->return_offset, words), words,
+		find_caller(&local, &at, load_at(&local, &frame, row->return_offset, words), words,
 			    &frame);
 		/* Nobody returns to 0; and where sp does not move up, there is more to be asked. */
 		if (frame.caller.sp <= at.sp || !frame.caller.pc)
 			break;
-		rule = enter_caller(&local, rule, frame.caller.pc, generation);
+		row = enter_caller(&local, row, frame.caller.pc, generation);
 		append(&sink, general, frame.cfa, &frame.caller);
 		at = frame.caller;
 	}
@@ -318,7 +318,7 @@ INLINED const struct cached_rule *leave_callers(struct climb *climb, struct cach
 		climb->stalled = 0;
 	climb->frames->n = sink.frames.n;
 	climb->at = at;
-	return rule;
+	return row;
 }
 
 /* ---- the state at the end ------------------------------------------------------------------- */
@@ -328,8 +328,8 @@ static uint64_t known_of(const struct climb *climb, const struct cached_step *la
 {
 	uint64_t known = climb->at.touched;
 
-	for (unsigned i = 0; i < last->rule->n_saved; i++)
-		known |= (uint64_t)1 << last->rule->saved[i].to;
+	for (unsigned i = 0; i < last->row->n_saved; i++)
+		known |= (uint64_t)1 << last->row->saved[i].to;
 	return known & ~((uint64_t)1 << climb->walk->programs->sp);
 }
 
@@ -342,8 +342,8 @@ static void restore(struct climb *climb, size_t start, uint64_t needed, struct w
 		const struct cached_step *step = &climb->cache->steps[i];
 		uint64_t place = step->cfa - climb->stretch.begin;
 
-		for (unsigned j = 0; j < step->rule->n_saved; j++) {
-			const struct rule_source *saved = &step->rule->saved[j];
+		for (unsigned j = 0; j < step->row->n_saved; j++) {
+			const struct rule_source *saved = &step->row->saved[j];
 			uint64_t bit = (uint64_t)1 << saved->to;
 
 			if (!(needed & bit))
@@ -360,7 +360,7 @@ static void restore(struct climb *climb, size_t start, uint64_t needed, struct w
 static uint64_t return_address_of(const struct climb *climb, const struct cached_step *step,
 				  struct words words)
 {
-	const struct rule_source *source = &step->rule->return_address;
+	const struct rule_source *source = &step->row->return_address;
 
 	if (source->from == FROM_REGISTER)
 		return climb->walk->state->registers[source->slot] & word_mask(words);
@@ -406,19 +406,19 @@ INLINED bool climb_words(struct climb *climb, struct words words)
 {
 	const struct reel_walk *walk = climb->walk;
 	size_t start = climb->frames->n;
-	const struct cached_rule *last;
-	struct cached_rule *rule;
+	const struct cached_row *last;
+	struct cached_row *row;
 	bool is_root;
 
 	if (walk->first) {
-		rule = enter(climb, climb->at.pc, walk->exact ? CACHED_FIRST : CACHED_BEHIND);
-		if (!rule || rule->kind != CACHED_PLAIN)
-			return rule && rule->kind == CACHED_ROOT;
-		rule = climb->frames->n < climb->limit ? leave_first(climb, rule, words) : NULL;
+		row = enter(climb, climb->at.pc, walk->exact ? CACHED_FIRST : CACHED_BEHIND);
+		if (!row || row->kind != CACHED_PLAIN)
+			return row && row->kind == CACHED_ROOT;
+		row = climb->frames->n < climb->limit ? leave_first(climb, row, words) : NULL;
 	} else {
-		rule = enter(climb, climb->at.pc, CACHED_CALLER);
+		row = enter(climb, climb->at.pc, CACHED_CALLER);
 	}
-	last = leave_callers(climb, rule, words);
+	last = leave_callers(climb, row, words);
 	is_root = last && last->kind == CACHED_ROOT;
 	finish(climb, start, words);
 	return is_root;

@@ -9,8 +9,8 @@ struct reel_unwind_programs {
 	const struct reel_arch *arch;
 	uint8_t sp, fp, pc; /* slots */
 	uint8_t link;	    /* the link register's, or REEL_ARCH_NO_SLOT */
-	struct reel_rule *undo_call, *frame_step;
-	struct reel_rule *signal_frames[]; /* arch->n_signal_frames */
+	struct reel_row *undo_call, *frame_step;
+	struct reel_row *signal_frames[]; /* arch->n_signal_frames */
 };
 
 struct reel_walk {
@@ -32,7 +32,7 @@ static inline uint64_t reel_walk_strip(const struct reel_walk *walk, uint64_t ad
 	return address & ~walk->code_mask;
 }
 
-/* The address that rules and symbols are looked up with: a call's function may end with the call.
+/* The address that rows and symbols are looked up with: a call's function may end with the call.
  */
 static inline uint64_t reel_walk_lookup(const struct reel_walk *walk)
 {
@@ -44,18 +44,18 @@ static inline bool reel_walk_knows(const struct reel_unwind_state *state, uint8_
 	return slot != REEL_ARCH_NO_SLOT && state->known >> slot & 1;
 }
 
-/* The program's rule if the frame's pc is a signal trampoline's; `code` may be NULL. */
-const struct reel_rule *reel_walk_match_signal_frame(const struct reel_walk *walk,
-						     const struct reel_code *code);
+/* The program's row if the frame's pc is a signal trampoline's; `code` may be NULL. */
+const struct reel_row *reel_walk_match_signal_frame(const struct reel_walk *walk,
+						    const struct reel_code *code);
 
 /*
  * Where the trampoline's CFI is missing, belongs to what lies before it, or
  * says S and no more (arm64's and riscv64's vDSO), its code tells.
  */
 static inline bool reel_walk_wants_signal_pattern(const struct reel_walk *walk,
-						  const struct reel_rule *rule)
+						  const struct reel_row *row)
 {
-	return reel_rule_is_signal_frame(rule) || (!walk->exact && reel_rule_ends_function(rule));
+	return reel_row_is_signal_frame(row) || (!walk->exact && reel_row_ends_function(row));
 }
 
 /*
@@ -66,11 +66,11 @@ bool reel_walk_guess(struct reel_walk *walk, const struct reel_code *code,
 		     enum reel_step *step_ret);
 
 /*
- * A step by the frame pointer has lost sp, and the rule of the frame needs it.  It is found again
- * where the rule has a frame record and the frame pointer points to one; a function without one
+ * A step by the frame pointer has lost sp, and the row of the frame needs it.  It is found again
+ * where the row has a frame record and the frame pointer points to one; a function without one
  * has left the frame pointer to some caller, and to go on by that would leave out those between.
  */
-bool reel_walk_find_sp(struct reel_walk *walk, const struct reel_rule *rule);
+bool reel_walk_find_sp(struct reel_walk *walk, const struct reel_row *row);
 
 /* Could a call, or the kernel for a signal's handler, have left this pc as a return address? */
 bool reel_walk_is_return_address(const struct reel_walk *walk);

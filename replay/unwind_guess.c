@@ -96,8 +96,8 @@ static size_t longest_signal_frame(const struct reel_arch *arch)
 	return longest;
 }
 
-const struct reel_rule *reel_walk_match_signal_frame(const struct reel_walk *walk,
-						     const struct reel_code *code)
+const struct reel_row *reel_walk_match_signal_frame(const struct reel_walk *walk,
+						    const struct reel_code *code)
 {
 	const struct reel_arch *arch = walk->input->arch;
 	size_t longest = longest_signal_frame(arch);
@@ -190,30 +190,30 @@ bool reel_walk_is_return_address(const struct reel_walk *walk)
 bool reel_walk_is_landing_pad(const struct reel_walk *walk)
 {
 	const struct reel_unwind_input *input = walk->input;
-	const struct reel_rule *before;
+	const struct reel_row *before;
 	struct reel_code code = { 0 };
 
 	/* riscv64 calls __riscv_save_* through t0, which is no call by its psABI. */
 	if (input->arch->flags & REEL_ARCH_LINK_REGISTER ||
 	    input->find_code(input->context, walk->state->pc - 1, &code) != REEL_CODE_FOUND ||
-	    !code.rules)
+	    !code.rows)
 		return false;
-	before = reel_rules_at(code.rules, walk->state->pc - 1 - code.bias);
-	return reel_rule_outcome(before) == REEL_RULE_STEP && reel_rule_has_personality(before) &&
-	       !reel_rule_ends_function(before) &&
+	before = reel_rows_at(code.rows, walk->state->pc - 1 - code.bias);
+	return reel_row_outcome(before) == REEL_ROW_STEP && reel_row_has_personality(before) &&
+	       !reel_row_ends_function(before) &&
 	       !is_behind_one_of(walk, &code, walk->state->pc, input->arch->calls,
 				 input->arch->n_calls);
 }
 
 /* A program applied to a copy of the state.  What it reads lies there or it does not hold: nothing
  * is taken for popped, as it may be where CFI was found. */
-static bool try_program(const struct reel_walk *walk, const struct reel_rule *rule,
+static bool try_program(const struct reel_walk *walk, const struct reel_row *row,
 			struct reel_unwind_state *ret)
 {
 	enum reel_stop stop;
 
 	*ret = *walk->state;
-	if (reel_rule_apply(rule, ret, false, 0, &stop) != REEL_NEXT_CALLER)
+	if (reel_row_apply(row, ret, false, 0, &stop) != REEL_NEXT_CALLER)
 		return false;
 	ret->pc = reel_walk_strip(walk, ret->pc);
 	return true;
@@ -248,17 +248,17 @@ static bool has_no_use_for(const struct reel_walk *walk, const struct reel_unwin
 			   uint8_t slot)
 {
 	const struct reel_unwind_input *input = walk->input;
-	const struct reel_rule *rule;
+	const struct reel_row *row;
 	struct reel_code code = { 0 };
 
 	if (input->arch->flags & (REEL_ARCH_FRAME_STEP_LOSES_SP | REEL_ARCH_BACK_CHAIN) ||
 	    !caller->pc ||
 	    input->find_code(input->context, caller->pc - 1, &code) != REEL_CODE_FOUND ||
-	    !code.rules)
+	    !code.rows)
 		return false;
-	rule = reel_rules_at(code.rules, caller->pc - 1 - code.bias);
-	return reel_rule_outcome(rule) == REEL_RULE_ROOT ||
-	       (reel_rule_outcome(rule) == REEL_RULE_STEP && !reel_rule_needs(rule, slot));
+	row = reel_rows_at(code.rows, caller->pc - 1 - code.bias);
+	return reel_row_outcome(row) == REEL_ROW_ROOT ||
+	       (reel_row_outcome(row) == REEL_ROW_STEP && !reel_row_needs(row, slot));
 }
 
 static bool is_sane_chain(const struct reel_walk *walk, const struct reel_unwind_state *caller)
@@ -293,14 +293,14 @@ static bool frame_pointer_caller(const struct reel_walk *walk, struct reel_unwin
 	return is_return_address(walk, ret->pc, NULL);
 }
 
-bool reel_walk_find_sp(struct reel_walk *walk, const struct reel_rule *rule)
+bool reel_walk_find_sp(struct reel_walk *walk, const struct reel_row *row)
 {
 	uint8_t fp = walk->programs->fp, sp = walk->programs->sp;
 	struct reel_unwind_state caller;
 	uint64_t found;
 
 	if (reel_walk_knows(walk->state, sp) || !frame_pointer_caller(walk, &caller) ||
-	    !reel_rule_sp_of_record(rule, walk->input->arch, walk->state->registers[fp], &found))
+	    !reel_row_sp_of_record(row, walk->input->arch, walk->state->registers[fp], &found))
 		return false;
 	walk->state->registers[sp] = found;
 	walk->state->known |= (uint64_t)1 << sp;
@@ -317,10 +317,10 @@ bool reel_walk_find_sp(struct reel_walk *walk, const struct reel_rule *rule)
 static bool is_another_function(const struct reel_code *here, struct reel_code *there,
 				uint64_t address)
 {
-	return there->rules &&
-	       (!here || here->rules != there->rules ||
-		reel_rule_outcome(reel_rules_at(there->rules, address - 1 - there->bias)) !=
-			REEL_RULE_NONE);
+	return there->rows &&
+	       (!here || here->rows != there->rows ||
+		reel_row_outcome(reel_rows_at(there->rows, address - 1 - there->bias)) !=
+			REEL_ROW_NONE);
 }
 
 static bool link_register_caller(const struct reel_walk *walk, const struct reel_code *here,

@@ -14,7 +14,7 @@ struct code_file {
 	char *path;
 	struct reel_elf_file *file;
 	struct reel_cfi *cfi;
-	struct reel_rules *rules;
+	struct reel_rows *rows;
 };
 
 struct reel_unwinder {
@@ -34,7 +34,7 @@ struct reel_unwinder {
 	struct reel_unwound unwound; /* what was given last */
 	struct reel_unwound_frame *given;
 	size_t n_given;	      /* that there is room for */
-	void *_Atomic failed; /* the rules that cannot be relied on; NULL: none */
+	void *_Atomic failed; /* the rows that cannot be relied on; NULL: none */
 };
 
 #define ONLY_SPACE 1
@@ -65,7 +65,7 @@ struct reel_error *reel_unwinder_create(const char *arch, struct reel_unwinder *
 
 static void code_file_free(struct code_file *file)
 {
-	reel_rules_destroy(file->rules);
+	reel_rows_destroy(file->rows);
 	reel_cfi_destroy(file->cfi);
 	reel_elf_file_close(file->file);
 	free(file->path);
@@ -111,10 +111,10 @@ static struct reel_error *code_file_open(struct reel_unwinder *unwinder, const c
 	if (!error)
 		error = reel_cfi_create(&input, &file->cfi);
 	if (!error)
-		error = reel_rules_create(unwinder->arch, file->cfi,
-					  reel_elf_file_entry(file->file), &file->rules);
+		error = reel_rows_create(unwinder->arch, file->cfi, reel_elf_file_entry(file->file),
+					 &file->rows);
 	if (!error)
-		reel_rules_tell(file->rules, &unwinder->failed, file->rules);
+		reel_rows_tell(file->rows, &unwinder->failed, file->rows);
 	return error;
 }
 
@@ -185,7 +185,7 @@ static enum reel_code_found find_code(void *context, uint64_t address, struct re
 	if (!reel_elf_file_address_of_offset(file->file, mapping.offset, &elf_address))
 		return REEL_CODE_MODULE_MISSING;
 	*ret = (struct reel_code){
-		.rules = file->rules,
+		.rows = file->rows,
 		.bias = mapping.address - elf_address,
 		.read_code = read_code,
 		.module = file->file,
@@ -290,7 +290,7 @@ struct reel_error *reel_unwind(struct reel_unwinder *unwinder, const struct reel
 		.cache = unwinder->cache,
 	};
 	struct reel_stack whole = { 0 };
-	const struct reel_rules *failed;
+	const struct reel_rows *failed;
 	struct reel_error *error;
 	enum reel_stop stop;
 
@@ -308,6 +308,6 @@ struct reel_error *reel_unwind(struct reel_unwinder *unwinder, const struct reel
 	error = reel_unwind_trace(&input, unwinder->programs, &state, &unwinder->frames, &stop);
 	failed = atomic_load_explicit(&unwinder->failed, memory_order_acquire);
 	if (!error && failed)
-		error = reel_rules_problem(failed);
+		error = reel_rows_problem(failed);
 	return error ? error : give(unwinder, stop, ret);
 }

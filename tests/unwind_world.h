@@ -37,7 +37,7 @@ struct world {
 	struct reel_unwind_frames frames;
 	struct reel_unwind_programs *programs;
 	struct reel_cfi *cfi;
-	struct reel_rules *rules;
+	struct reel_rows *rows;
 	uint64_t entry;
 	enum reel_code_found found; /* what the module's code is */
 	bool unreadable;
@@ -64,7 +64,7 @@ static inline enum reel_code_found find_code(void *context, uint64_t address, st
 		return REEL_CODE_NO_MAPPING;
 	if (w->found == REEL_CODE_FOUND)
 		*ret = (struct reel_code){
-			.rules = w->rules,
+			.rows = w->rows,
 			.bias = BIAS + w->moved,
 			.read_code = read_code,
 			.module = w,
@@ -172,7 +172,7 @@ static inline void unwind(struct world *w)
 
 	write_stack(w);
 	assert_null(reel_cfi_create(&input, &w->cfi));
-	assert_null(reel_rules_create(w->arch, w->cfi, w->entry, &w->rules));
+	assert_null(reel_rows_create(w->arch, w->cfi, w->entry, &w->rows));
 	assert_null(reel_unwind_programs_create(w->arch, &w->programs));
 	assert_null(reel_unwind_trace(&w->input, w->programs, &w->state, &w->frames, &w->stop));
 	compare_short_way(w, &start);
@@ -190,7 +190,7 @@ static inline void expect(struct world *w, enum reel_stop stop, size_t n, const 
 	assert_int_equal(w->stop, stop);
 	reel_unwind_frames_free(&w->frames);
 	reel_unwind_programs_destroy(w->programs);
-	reel_rules_destroy(w->rules);
+	reel_rows_destroy(w->rows);
 	reel_cfi_destroy(w->cfi);
 }
 

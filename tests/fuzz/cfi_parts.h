@@ -4,7 +4,7 @@
 #define TESTS_FUZZ_CFI_PARTS_H
 
 #include "replay/cfi.h"
-#include "replay/rule.h"
+#include "replay/row.h"
 #include "tests/fuzz/fuzz.h"
 
 #define CFI_TEXT     0x1000u
@@ -13,7 +13,7 @@
 struct cfi_parts {
 	struct reel_cfi_input input;
 	struct reel_cfi *cfi;
-	struct reel_rules *rules;
+	struct reel_rows *rows;
 };
 
 static inline struct reel_loaded_bytes cfi_section(struct reel_cursor *input)
@@ -41,12 +41,12 @@ static inline void cfi_parts_take(struct reel_cursor *input, struct cfi_parts *r
 	ret->input.eh_frame_hdr = cfi_section(input);
 	ret->input.debug_frame = cfi_section(input);
 	must(reel_cfi_create(&ret->input, &ret->cfi));
-	must(reel_rules_create(ret->input.arch, ret->cfi, 0, &ret->rules));
+	must(reel_rows_create(ret->input.arch, ret->cfi, 0, &ret->rows));
 }
 
 static inline void cfi_parts_free(struct cfi_parts *parts)
 {
-	reel_rules_destroy(parts->rules);
+	reel_rows_destroy(parts->rows);
 	reel_cfi_destroy(parts->cfi);
 }
 

@@ -53,7 +53,7 @@ static void check_step(struct cfi_parts *parts, const struct reel_cfi_row *row, 
 					   .big_endian = parts->input.big_endian };
 	struct reel_unwind_state state = { .arch = arch, .memory = &memory, .pc = address }, other;
 	enum reel_stop stop = REEL_STOP_ROOT, other_stop = REEL_STOP_ROOT;
-	struct reel_rule *rule;
+	struct reel_row *compiled;
 	enum reel_next next;
 
 	for (size_t i = 0; i < sizeof(bytes); i++)
@@ -62,13 +62,13 @@ static void check_step(struct cfi_parts *parts, const struct reel_cfi_row *row, 
 		state.registers[i] = 0x7000 + 64 * i;
 	state.known = UINT64_MAX >> (64 - arch->n_registers);
 	other = state;
-	must(reel_rule_create(arch, row, &rule));
-	next = reel_rule_apply(rule, &state, true, 0, &stop);
-	must_be(reel_rule_apply(reel_rules_at(parts->rules, address), &other, true, 0,
-				&other_stop) == next &&
+	must(reel_row_create(arch, row, &compiled));
+	next = reel_row_apply(compiled, &state, true, 0, &stop);
+	must_be(reel_row_apply(reel_rows_at(parts->rows, address), &other, true, 0, &other_stop) ==
+				next &&
 			stop == other_stop && same_state(&state, &other),
 		"a step by the row");
-	reel_rule_destroy(rule);
+	reel_row_destroy(compiled);
 }
 
 /*

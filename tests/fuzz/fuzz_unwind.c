@@ -44,7 +44,7 @@ static enum reel_code_found find_code(void *context, uint64_t address, struct re
 	if (address < BIAS || address - BIAS >= CFI_TEXT_END)
 		return REEL_CODE_NO_MAPPING;
 	*ret = (struct reel_code){
-		.rules = w->cfi.rules,
+		.rows = w->cfi.rows,
 		.bias = BIAS,
 		.read_code = read_code,
 		.module = w,

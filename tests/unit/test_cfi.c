@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "replay/rule.h"
+#include "replay/row.h"
 #include "tests/cfi_builder.h"
 
 #define EH_ADDRESS  0x20000
@@ -662,14 +662,14 @@ static void apply_row(const struct reel_arch *arch, const struct reel_cfi_row *r
 	const struct reel_memory_region region = { 0x7000, sizeof(bytes), bytes, NULL, 0 };
 	const struct reel_memory_view memory = { .regions = &region, .n_regions = 1 };
 	struct reel_unwind_state state = { .arch = arch, .memory = &memory, .known = seed };
-	struct reel_rule *rule;
+	struct reel_row *compiled;
 	enum reel_stop stop;
 
 	for (size_t i = 0; i < arch->n_registers; i++)
 		state.registers[i] = 0x7000 + i * 8;
-	assert_null(reel_rule_create(arch, row, &rule));
-	(void)!reel_rule_apply(rule, &state, seed & 1, seed, &stop);
-	reel_rule_destroy(rule);
+	assert_null(reel_row_create(arch, row, &compiled));
+	(void)!reel_row_apply(compiled, &state, seed & 1, seed, &stop);
+	reel_row_destroy(compiled);
 }
 
 static void mutate_once(const struct setup *origin, uint64_t *seed)

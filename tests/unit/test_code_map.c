@@ -122,7 +122,7 @@ static void vdso_has_no_entry(void **state)
 				      .bytes = { (const uint8_t *)&image, sizeof(image) } }));
 	reel_code_map_set_space(map, reel_timeline_view(timeline, 1, 1), reel_arch_by_name("i386"));
 	assert_int_equal(reel_code_map_find_code(map, 0xf7fd0050, &code), REEL_CODE_FOUND);
-	assert_int_equal(reel_rule_outcome(reel_rules_at(code.rules, 0x50)), REEL_RULE_NONE);
+	assert_int_equal(reel_row_outcome(reel_rows_at(code.rows, 0x50)), REEL_ROW_NONE);
 
 	assert_null(map->error);
 	reel_modules_destroy(map->modules);

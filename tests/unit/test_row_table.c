@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-#include "replay/rule_table.h"
+#include "replay/row_table.h"
 
 #define N	1000000u
-#define NUMBERS ((1u << RULE_NUMBER_BITS) - 1)
+#define NUMBERS ((1u << ROW_NUMBER_BITS) - 1)
 
 /*
  * The table multiplies addresses by 2^64 divided by the golden ratio.  A Fibonacci number times
@@ -20,7 +20,7 @@
  * that begin alike: those below the limit, in some 20 bits.
  */
 #define FIBONACCI_45 1134903170u
-#define HOSTILE	     ((uint32_t)(RULE_ADDRESS_LIMIT / FIBONACCI_45))
+#define HOSTILE	     ((uint32_t)(ROW_ADDRESS_LIMIT / FIBONACCI_45))
 
 static uint64_t address_at(uint64_t i)
 {
@@ -29,57 +29,57 @@ static uint64_t address_at(uint64_t i)
 
 static void test_many(void **unused)
 {
-	struct rule_table table;
+	struct row_table table;
 
 	(void)unused;
-	assert_true(reel_rule_table_init(&table));
-	assert_int_equal(reel_rule_table_find(&table, 0), 0);
+	assert_true(reel_row_table_init(&table));
+	assert_int_equal(reel_row_table_find(&table, 0), 0);
 	for (uint32_t i = 0; i < N; i++) {
-		assert_int_equal(reel_rule_table_find(&table, address_at(i)), 0);
-		reel_rule_table_add(&table, address_at(i), i % NUMBERS + 1);
+		assert_int_equal(reel_row_table_find(&table, address_at(i)), 0);
+		reel_row_table_add(&table, address_at(i), i % NUMBERS + 1);
 		/* What is there stays there, when a bucket is split and later. */
-		assert_int_equal(reel_rule_table_find(&table, address_at(i / 2)),
+		assert_int_equal(reel_row_table_find(&table, address_at(i / 2)),
 				 i / 2 % NUMBERS + 1);
 		assert_true(table.bytes <= 20 * (uint64_t)table.n + 40000);
 	}
 	assert_int_equal(table.n, N);
 	for (uint32_t i = 0; i < N; i++)
-		assert_int_equal(reel_rule_table_find(&table, address_at(i)), i % NUMBERS + 1);
-	reel_rule_table_free(&table);
+		assert_int_equal(reel_row_table_find(&table, address_at(i)), i % NUMBERS + 1);
+	reel_row_table_free(&table);
 }
 
 /* Address 0 and the largest one, with the smallest and the largest number. */
 static void test_edges(void **unused)
 {
-	struct rule_table table;
+	struct row_table table;
 
 	(void)unused;
-	assert_true(reel_rule_table_init(&table));
-	reel_rule_table_add(&table, 0, 1);
-	reel_rule_table_add(&table, RULE_ADDRESS_LIMIT - 1, NUMBERS);
-	assert_int_equal(reel_rule_table_find(&table, 0), 1);
-	assert_int_equal(reel_rule_table_find(&table, RULE_ADDRESS_LIMIT - 1), NUMBERS);
-	assert_int_equal(reel_rule_table_find(&table, 1), 0);
-	reel_rule_table_free(&table);
+	assert_true(reel_row_table_init(&table));
+	reel_row_table_add(&table, 0, 1);
+	reel_row_table_add(&table, ROW_ADDRESS_LIMIT - 1, NUMBERS);
+	assert_int_equal(reel_row_table_find(&table, 0), 1);
+	assert_int_equal(reel_row_table_find(&table, ROW_ADDRESS_LIMIT - 1), NUMBERS);
+	assert_int_equal(reel_row_table_find(&table, 1), 0);
+	reel_row_table_free(&table);
 }
 
 /* Memory stays in proportion, what is found is right, and other addresses are found as ever. */
 static void test_hostile(void **unused)
 {
-	struct rule_table table;
+	struct row_table table;
 	uint32_t found = 0;
 
 	(void)unused;
-	assert_true(reel_rule_table_init(&table));
+	assert_true(reel_row_table_init(&table));
 	for (uint32_t i = 0; i < HOSTILE; i++) {
 		uint64_t address = (uint64_t)i * FIBONACCI_45;
 
-		reel_rule_table_add(&table, address, i + 1);
-		assert_int_equal(reel_rule_table_find(&table, address), i + 1);
+		reel_row_table_add(&table, address, i + 1);
+		assert_int_equal(reel_row_table_find(&table, address), i + 1);
 		assert_true(table.bytes <= 40000 + 150 * (uint64_t)table.n);
 	}
 	for (uint32_t i = 0; i < HOSTILE; i++) {
-		uint32_t number = reel_rule_table_find(&table, (uint64_t)i * FIBONACCI_45);
+		uint32_t number = reel_row_table_find(&table, (uint64_t)i * FIBONACCI_45);
 
 		assert_true(!number || number == i + 1);
 		found += number != 0;
@@ -88,16 +88,16 @@ static void test_hostile(void **unused)
 	/* They do fall together. */
 	assert_true(found < HOSTILE / 2);
 	for (uint32_t i = 0; i < 100000; i++)
-		reel_rule_table_add(&table, address_at(i), i + 1);
+		reel_row_table_add(&table, address_at(i), i + 1);
 	found = 0;
 	for (uint32_t i = 0; i < 100000; i++)
-		found += reel_rule_table_find(&table, address_at(i)) == i + 1;
+		found += reel_row_table_find(&table, address_at(i)) == i + 1;
 	assert_true(found > 99900);
-	reel_rule_table_free(&table);
+	reel_row_table_free(&table);
 }
 
 struct readers {
-	struct rule_table table;
+	struct row_table table;
 	atomic_uint written;
 };
 
@@ -110,7 +110,7 @@ static void *read_all(void *argument)
 	do {
 		n = atomic_load(&readers->written);
 		for (uint32_t i = 0; i < n; i += 1 + n / 1000) {
-			uint32_t number = reel_rule_table_find(&readers->table, address_at(i));
+			uint32_t number = reel_row_table_find(&readers->table, address_at(i));
 
 			if (number && number != i + 1)
 				return readers;
@@ -126,18 +126,18 @@ static void test_readers(void **unused)
 	void *wrong;
 
 	(void)unused;
-	assert_true(reel_rule_table_init(&readers.table));
+	assert_true(reel_row_table_init(&readers.table));
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, read_all, &readers), 0);
 	for (uint32_t i = 0; i < N / 10; i++) {
-		reel_rule_table_add(&readers.table, address_at(i), i + 1);
+		reel_row_table_add(&readers.table, address_at(i), i + 1);
 		atomic_store(&readers.written, i + 1);
 	}
 	for (size_t i = 0; i < 2; i++) {
 		pthread_join(threads[i], &wrong);
 		assert_null(wrong);
 	}
-	reel_rule_table_free(&readers.table);
+	reel_row_table_free(&readers.table);
 }
 
 int main(void)

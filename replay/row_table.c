@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/rule_table.h"
+#include "replay/row_table.h"
 
 #define ENTRIES 64
 /* A bucket is split when it has so many: searches of a full one would be long. */
@@ -19,23 +19,23 @@
 /* Buckets that are allocated together; the first few of a module one by one. */
 #define SLAB_MAX 64
 
-struct rule_bucket {
+struct row_bucket {
 	_Atomic uint64_t entries[ENTRIES];
 	/* The writer's: how many bits of the hash all entries share, and how many entries there
 	 * are. */
 	uint32_t depth, n;
 };
 
-struct rule_directory {
-	struct rule_directory *older;
+struct row_directory {
+	struct row_directory *older;
 	unsigned depth; /* bits of the hash that select a bucket */
-	struct rule_bucket *_Atomic buckets[];
+	struct row_bucket *_Atomic buckets[];
 };
 
-struct rule_slab {
-	struct rule_slab *older;
+struct row_slab {
+	struct row_slab *older;
 	size_t n, capacity;
-	struct rule_bucket buckets[];
+	struct row_bucket buckets[];
 };
 
 static uint64_t hash_of(uint64_t address)
@@ -46,7 +46,7 @@ static uint64_t hash_of(uint64_t address)
 
 static uint64_t address_of(uint64_t entry)
 {
-	return entry >> RULE_NUMBER_BITS;
+	return entry >> ROW_NUMBER_BITS;
 }
 
 static size_t index_of(uint64_t hash, unsigned depth)
@@ -62,11 +62,11 @@ static size_t start_of(uint64_t hash)
 
 /* ---- memory ---------------------------------------------------------------------------- */
 
-static struct rule_directory *directory_create(struct rule_table *table, unsigned depth)
+static struct row_directory *directory_create(struct row_table *table, unsigned depth)
 {
 	size_t size =
-		sizeof(struct rule_directory) + ((size_t)1 << depth) * sizeof(struct rule_bucket *);
-	struct rule_directory *directory = calloc(1, size);
+		sizeof(struct row_directory) + ((size_t)1 << depth) * sizeof(struct row_bucket *);
+	struct row_directory *directory = calloc(1, size);
 
 	if (!directory)
 		return NULL;
@@ -75,10 +75,10 @@ static struct rule_directory *directory_create(struct rule_table *table, unsigne
 	return directory;
 }
 
-static struct rule_bucket *bucket_create(struct rule_table *table, uint32_t depth)
+static struct row_bucket *bucket_create(struct row_table *table, uint32_t depth)
 {
-	struct rule_slab *slab = table->slabs;
-	struct rule_bucket *bucket;
+	struct row_slab *slab = table->slabs;
+	struct row_bucket *bucket;
 
 	if (!slab || slab->n == slab->capacity) {
 		size_t capacity = slab ? slab->capacity * 2 : 1, size;
@@ -99,10 +99,10 @@ static struct rule_bucket *bucket_create(struct rule_table *table, uint32_t dept
 	return bucket;
 }
 
-bool reel_rule_table_init(struct rule_table *table)
+bool reel_row_table_init(struct row_table *table)
 {
-	struct rule_directory *directory;
-	struct rule_bucket *bucket;
+	struct row_directory *directory;
+	struct row_bucket *bucket;
 
 	memset(table, 0, sizeof(*table));
 	directory = directory_create(table, 0);
@@ -116,10 +116,10 @@ bool reel_rule_table_init(struct rule_table *table)
 	return true;
 }
 
-void reel_rule_table_free(struct rule_table *table)
+void reel_row_table_free(struct row_table *table)
 {
-	struct rule_directory *directory = atomic_load(&table->directory), *older;
-	struct rule_slab *slab, *older_slab;
+	struct row_directory *directory = atomic_load(&table->directory), *older;
+	struct row_slab *slab, *older_slab;
 
 	for (; directory; directory = older) {
 		older = directory->older;
@@ -133,12 +133,12 @@ void reel_rule_table_free(struct rule_table *table)
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
-uint32_t reel_rule_table_find(const struct rule_table *table, uint64_t address)
+uint32_t reel_row_table_find(const struct row_table *table, uint64_t address)
 {
-	const struct rule_directory *directory =
+	const struct row_directory *directory =
 		atomic_load_explicit(&table->directory, memory_order_acquire);
 	uint64_t hash = hash_of(address);
-	const struct rule_bucket *bucket = atomic_load_explicit(
+	const struct row_bucket *bucket = atomic_load_explicit(
 		&directory->buckets[index_of(hash, directory->depth)], memory_order_acquire);
 	size_t start = start_of(hash);
 
@@ -149,14 +149,14 @@ uint32_t reel_rule_table_find(const struct rule_table *table, uint64_t address)
 		if (!entry)
 			return 0;
 		if (address_of(entry) == address)
-			return entry & ((1u << RULE_NUMBER_BITS) - 1);
+			return entry & ((1u << ROW_NUMBER_BITS) - 1);
 	}
 	return 0;
 }
 
 /* ---- writing ---------------------------------------------------------------------------- */
 
-static void put(struct rule_bucket *bucket, uint64_t entry)
+static void put(struct row_bucket *bucket, uint64_t entry)
 {
 	size_t at = start_of(hash_of(address_of(entry)));
 
@@ -167,16 +167,16 @@ static void put(struct rule_bucket *bucket, uint64_t entry)
 }
 
 /* A directory twice as large; the old one stays for those who read it. */
-static struct rule_directory *double_directory(struct rule_table *table,
-					       struct rule_directory *directory)
+static struct row_directory *double_directory(struct row_table *table,
+					      struct row_directory *directory)
 {
 	size_t n = (size_t)1 << directory->depth;
-	struct rule_directory *larger = directory_create(table, directory->depth + 1);
+	struct row_directory *larger = directory_create(table, directory->depth + 1);
 
 	if (!larger)
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
-		struct rule_bucket *bucket =
+		struct row_bucket *bucket =
 			atomic_load_explicit(&directory->buckets[i], memory_order_relaxed);
 
 		atomic_init(&larger->buckets[2 * i], bucket);
@@ -193,7 +193,7 @@ static bool is_upper(uint64_t entry, uint32_t depth)
 	return hash_of(address_of(entry)) >> (64 - depth) & 1;
 }
 
-static void copy_upper(const struct rule_bucket *bucket, struct rule_bucket *upper)
+static void copy_upper(const struct row_bucket *bucket, struct row_bucket *upper)
 {
 	for (size_t i = 0; i < ENTRIES; i++) {
 		uint64_t entry = atomic_load_explicit(&bucket->entries[i], memory_order_relaxed);
@@ -204,7 +204,7 @@ static void copy_upper(const struct rule_bucket *bucket, struct rule_bucket *upp
 }
 
 /* What is left moves closer together: a search ends at the first place that is empty. */
-static void keep_lower(struct rule_bucket *bucket, uint32_t depth)
+static void keep_lower(struct row_bucket *bucket, uint32_t depth)
 {
 	uint64_t kept[ENTRIES];
 	size_t n = 0;
@@ -223,11 +223,11 @@ static void keep_lower(struct rule_bucket *bucket, uint32_t depth)
 }
 
 /* False: it stays as it is. */
-static bool split(struct rule_table *table, struct rule_bucket *bucket, uint64_t hash)
+static bool split(struct row_table *table, struct row_bucket *bucket, uint64_t hash)
 {
-	struct rule_directory *directory =
+	struct row_directory *directory =
 		atomic_load_explicit(&table->directory, memory_order_relaxed);
-	struct rule_bucket *upper;
+	struct row_bucket *upper;
 	size_t first, n;
 
 	if (bucket->depth == directory->depth) {
@@ -250,11 +250,11 @@ static bool split(struct rule_table *table, struct rule_bucket *bucket, uint64_t
 	return true;
 }
 
-void reel_rule_table_add(struct rule_table *table, uint64_t address, uint32_t number)
+void reel_row_table_add(struct row_table *table, uint64_t address, uint32_t number)
 {
-	uint64_t hash = hash_of(address), entry = address << RULE_NUMBER_BITS | number;
-	const struct rule_directory *directory;
-	struct rule_bucket *bucket;
+	uint64_t hash = hash_of(address), entry = address << ROW_NUMBER_BITS | number;
+	const struct row_directory *directory;
+	struct row_bucket *bucket;
 
 	do {
 		directory = atomic_load_explicit(&table->directory, memory_order_relaxed);

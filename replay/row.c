@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a row of CFI to a rule, and from a rule to the caller's state. */
+/* Compiles rows of CFI, and finds a caller's state by them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "replay/expression.h"
-#include "replay/rule_code.h"
+#include "replay/row_parts.h"
 
 /* ---- compiling ---------------------------------------------------------------------- */
 
 struct compiler {
 	const struct reel_arch *arch;
-	struct reel_rule *rule;
+	struct reel_row *row;
 	struct rule_expression expressions[REEL_ARCH_SLOTS_MAX + 2];
 };
 
@@ -35,11 +35,11 @@ static struct rule_source from_register(const struct compiler *c, uint16_t dwarf
 static struct rule_source from_expression(struct compiler *c, enum rule_from from,
 					  const struct reel_cfi_rule *rule)
 {
-	c->expressions[c->rule->n_expressions] = (struct rule_expression){
+	c->expressions[c->row->n_expressions] = (struct rule_expression){
 		.bytes = rule->expression.bytes,
 		.size = rule->expression.size,
 	};
-	return from_offset(from, c->rule->n_expressions++);
+	return from_offset(from, c->row->n_expressions++);
 }
 
 static struct rule_source source_of(struct compiler *c, const struct reel_cfi_rule *rule)
@@ -65,20 +65,20 @@ static struct rule_source source_of(struct compiler *c, const struct reel_cfi_ru
 	return (struct rule_source){ .from = FROM_NOWHERE };
 }
 
-static void compile_return_address(struct compiler *c, const struct reel_cfi_row *row)
+static void compile_return_address(struct compiler *c, const struct reel_cfi_row *cfi_row)
 {
-	const struct reel_cfi_rule *rule = &row->rules[row->return_column];
-	struct reel_rule *to = c->rule;
+	const struct reel_cfi_rule *rule = &cfi_row->rules[cfi_row->return_column];
+	struct reel_row *to = c->row;
 
 	if (rule->kind == REEL_RULE_UNDEFINED)
-		to->outcome = REEL_RULE_ROOT;
+		to->outcome = REEL_ROW_ROOT;
 	else if (rule->kind != REEL_RULE_SAME && rule->kind != REEL_RULE_UNSPECIFIED)
 		to->return_address = source_of(c, rule);
 	else if (c->arch->flags & REEL_ARCH_LINK_REGISTER)
 		/* Not saved (yet, or any more). */
-		to->return_address = from_register(c, row->return_column, 0);
-	if (to->outcome == REEL_RULE_STEP && to->return_address.from == FROM_NOWHERE)
-		to->outcome = REEL_RULE_BAD;
+		to->return_address = from_register(c, cfi_row->return_column, 0);
+	if (to->outcome == REEL_ROW_STEP && to->return_address.from == FROM_NOWHERE)
+		to->outcome = REEL_ROW_BAD;
 }
 
 /*
@@ -86,24 +86,24 @@ static void compile_return_address(struct compiler *c, const struct reel_cfi_row
  * through has pushed it (arm64's PLT), and the CFI, which takes sp there for the CFA, does not tell
  * (_dl_runtime_resolve in glibc's sysdeps/aarch64/dl-trampoline.S).  The caller's sp is above it.
  */
-static bool is_above_cfa(const struct compiler *c, const struct reel_cfi_row *row)
+static bool is_above_cfa(const struct compiler *c, const struct reel_cfi_row *cfi_row)
 {
 	return c->arch->flags & REEL_ARCH_LINK_REGISTER &&
-	       row->rules[row->return_column].kind == REEL_RULE_OFFSET &&
-	       c->rule->return_address.from == FROM_MEMORY && c->rule->return_address.offset >= 0 &&
-	       row->cfa.kind == REEL_RULE_REGISTER_OFFSET && row->cfa.reg == c->arch->sp;
+	       cfi_row->rules[cfi_row->return_column].kind == REEL_RULE_OFFSET &&
+	       c->row->return_address.from == FROM_MEMORY && c->row->return_address.offset >= 0 &&
+	       cfi_row->cfa.kind == REEL_RULE_REGISTER_OFFSET && cfi_row->cfa.reg == c->arch->sp;
 }
 
-static void compile_register(struct compiler *c, const struct reel_cfi_row *row, uint8_t slot)
+static void compile_register(struct compiler *c, const struct reel_cfi_row *cfi_row, uint8_t slot)
 {
 	uint16_t dwarf = c->arch->registers[slot].dwarf;
-	const struct reel_cfi_rule *rule = &row->rules[dwarf];
+	const struct reel_cfi_rule *rule = &cfi_row->rules[dwarf];
 	struct rule_source source;
 	bool keep = rule->kind == REEL_RULE_SAME;
 
 	/* The step itself sets the pc, and what held the return address was overwritten by the
 	 * call. */
-	if (dwarf == row->return_column || dwarf == c->arch->pc)
+	if (dwarf == cfi_row->return_column || dwarf == c->arch->pc)
 		return;
 	/* riscv64's __riscv_save_*: called through another link register, they leave the usual one
 	 * alone. */
@@ -111,61 +111,61 @@ static void compile_register(struct compiler *c, const struct reel_cfi_row *row,
 	    dwarf == c->arch->return_column)
 		keep = true;
 	if (keep) {
-		c->rule->keep |= (uint64_t)1 << slot;
+		c->row->keep |= (uint64_t)1 << slot;
 		return;
 	}
 	source = source_of(c, rule);
 	if (dwarf == c->arch->sp && rule->kind == REEL_RULE_VAL_OFFSET && !rule->offset) {
-		if (!is_above_cfa(c, row)) {
-			c->rule->flags |= RULE_SP_IS_CFA;
+		if (!is_above_cfa(c, cfi_row)) {
+			c->row->flags |= ROW_SP_IS_CFA;
 			return;
 		}
-		source.offset = c->rule->return_address.offset + c->arch->word_size;
+		source.offset = c->row->return_address.offset + c->arch->word_size;
 	}
 	if (source.from == FROM_NOWHERE)
 		return;
 	source.to = slot;
-	c->rule->saved[c->rule->n_saved++] = source;
+	c->row->saved[c->row->n_saved++] = source;
 }
 
-void reel_rule_compile_outcome(enum reel_rule_outcome outcome, union rule_buffer *ret)
+void reel_row_compile_outcome(enum reel_row_outcome outcome, union row_buffer *ret)
 {
-	memset(&ret->rule, 0, sizeof(ret->rule));
-	ret->rule.outcome = (uint8_t)outcome;
+	memset(&ret->row, 0, sizeof(ret->row));
+	ret->row.outcome = (uint8_t)outcome;
 }
 
-void reel_rule_compile(const struct reel_arch *arch, const struct reel_cfi_row *row,
-		       union rule_buffer *ret)
+void reel_row_compile(const struct reel_arch *arch, const struct reel_cfi_row *cfi_row,
+		      union row_buffer *ret)
 {
-	struct compiler c = { .arch = arch, .rule = &ret->rule };
+	struct compiler c = { .arch = arch, .row = &ret->row };
 
-	reel_rule_compile_outcome(REEL_RULE_STEP, ret);
-	if (row->signal_frame)
-		ret->rule.flags |= RULE_SIGNAL_FRAME;
-	if (row->has_personality)
-		ret->rule.flags |= RULE_HAS_PERSONALITY;
-	ret->rule.cfa = source_of(&c, &row->cfa);
-	compile_return_address(&c, row);
-	if (ret->rule.outcome == REEL_RULE_STEP && ret->rule.cfa.from == FROM_NOWHERE)
-		ret->rule.outcome = REEL_RULE_BAD;
-	if (ret->rule.outcome != REEL_RULE_STEP) {
-		reel_rule_compile_outcome((enum reel_rule_outcome)ret->rule.outcome, ret);
+	reel_row_compile_outcome(REEL_ROW_STEP, ret);
+	if (cfi_row->signal_frame)
+		ret->row.flags |= ROW_SIGNAL_FRAME;
+	if (cfi_row->has_personality)
+		ret->row.flags |= ROW_HAS_PERSONALITY;
+	ret->row.cfa = source_of(&c, &cfi_row->cfa);
+	compile_return_address(&c, cfi_row);
+	if (ret->row.outcome == REEL_ROW_STEP && ret->row.cfa.from == FROM_NOWHERE)
+		ret->row.outcome = REEL_ROW_BAD;
+	if (ret->row.outcome != REEL_ROW_STEP) {
+		reel_row_compile_outcome((enum reel_row_outcome)ret->row.outcome, ret);
 		return;
 	}
 	for (uint8_t slot = 0; slot < arch->n_registers; slot++)
-		compile_register(&c, row, slot);
-	memcpy(&ret->rule.saved[ret->rule.n_saved], c.expressions,
-	       ret->rule.n_expressions * sizeof(c.expressions[0]));
+		compile_register(&c, cfi_row, slot);
+	memcpy(&ret->row.saved[ret->row.n_saved], c.expressions,
+	       ret->row.n_expressions * sizeof(c.expressions[0]));
 }
 
-struct reel_error *reel_rule_create(const struct reel_arch *arch, const struct reel_cfi_row *row,
-				    struct reel_rule **ret)
+struct reel_error *reel_row_create(const struct reel_arch *arch, const struct reel_cfi_row *cfi_row,
+				   struct reel_row **ret)
 {
-	union rule_buffer buffer;
+	union row_buffer buffer;
 	size_t size;
 
-	reel_rule_compile(arch, row, &buffer);
-	size = rule_size(&buffer.rule);
+	reel_row_compile(arch, cfi_row, &buffer);
+	size = row_size(&buffer.row);
 	*ret = malloc(size);
 	if (!*ret)
 		return reel_error_no_memory();
@@ -173,58 +173,58 @@ struct reel_error *reel_rule_create(const struct reel_arch *arch, const struct r
 	return NULL;
 }
 
-void reel_rule_destroy(struct reel_rule *rule)
+void reel_row_destroy(struct reel_row *row)
 {
-	free(rule);
+	free(row);
 }
 
-enum reel_rule_outcome reel_rule_outcome(const struct reel_rule *rule)
+enum reel_row_outcome reel_row_outcome(const struct reel_row *row)
 {
-	return (enum reel_rule_outcome)rule->outcome;
+	return (enum reel_row_outcome)row->outcome;
 }
 
-bool reel_rule_is_signal_frame(const struct reel_rule *rule)
+bool reel_row_is_signal_frame(const struct reel_row *row)
 {
-	return rule->flags & RULE_SIGNAL_FRAME;
+	return row->flags & ROW_SIGNAL_FRAME;
 }
 
-bool reel_rule_has_personality(const struct reel_rule *rule)
+bool reel_row_has_personality(const struct reel_row *row)
 {
-	return rule->flags & RULE_HAS_PERSONALITY;
+	return row->flags & ROW_HAS_PERSONALITY;
 }
 
-bool reel_rule_ends_function(const struct reel_rule *rule)
+bool reel_row_ends_function(const struct reel_row *row)
 {
-	return rule->flags & RULE_ENDS_FUNCTION;
+	return row->flags & ROW_ENDS_FUNCTION;
 }
 
-bool reel_rule_needs(const struct reel_rule *rule, uint8_t slot)
+bool reel_row_needs(const struct reel_row *row, uint8_t slot)
 {
-	return rule->cfa.from != FROM_REGISTER || rule->cfa.slot == slot;
+	return row->cfa.from != FROM_REGISTER || row->cfa.slot == slot;
 }
 
-bool reel_rule_saves_return_address(const struct reel_rule *rule)
+bool reel_row_saves_return_address(const struct reel_row *row)
 {
-	return rule->outcome == REEL_RULE_STEP && rule->return_address.from == FROM_MEMORY;
+	return row->outcome == REEL_ROW_STEP && row->return_address.from == FROM_MEMORY;
 }
 
-bool reel_rule_sp_of_record(const struct reel_rule *rule, const struct reel_arch *arch, uint64_t fp,
-			    uint64_t *sp_ret)
+bool reel_row_sp_of_record(const struct reel_row *row, const struct reel_arch *arch, uint64_t fp,
+			   uint64_t *sp_ret)
 {
 	const uint8_t fp_slot = reel_arch_slot(arch, arch->fp);
-	const struct rule_source *ra = &rule->return_address;
+	const struct rule_source *ra = &row->return_address;
 
-	if (rule->outcome != REEL_RULE_STEP || rule->cfa.from != FROM_REGISTER ||
-	    rule->cfa.slot != reel_arch_slot(arch, arch->sp) || ra->from != FROM_MEMORY)
+	if (row->outcome != REEL_ROW_STEP || row->cfa.from != FROM_REGISTER ||
+	    row->cfa.slot != reel_arch_slot(arch, arch->sp) || ra->from != FROM_MEMORY)
 		return false;
-	for (unsigned i = 0; i < rule->n_saved; i++) {
-		const struct rule_source *saved = &rule->saved[i];
+	for (unsigned i = 0; i < row->n_saved; i++) {
+		const struct rule_source *saved = &row->saved[i];
 
 		if (saved->to != fp_slot || saved->from != FROM_MEMORY ||
 		    (int64_t)saved->offset + arch->word_size != ra->offset)
 			continue;
 		*sp_ret =
-			fp - (uint64_t)(int64_t)saved->offset - (uint64_t)(int64_t)rule->cfa.offset;
+			fp - (uint64_t)(int64_t)saved->offset - (uint64_t)(int64_t)row->cfa.offset;
 		return true;
 	}
 	return false;
@@ -233,7 +233,7 @@ bool reel_rule_sp_of_record(const struct reel_rule *rule, const struct reel_arch
 /* ---- applying ----------------------------------------------------------------------- */
 
 struct step {
-	const struct reel_rule *rule;
+	const struct reel_row *row;
 	const struct reel_unwind_state *state;
 	uint64_t cfa;
 	uint64_t text_bias;
@@ -251,7 +251,7 @@ static bool fail(struct step *step, enum reel_stop why)
 static bool evaluate(struct step *step, const struct rule_source *source, const uint64_t *initial,
 		     uint64_t *ret)
 {
-	const struct rule_expression *expression = &rule_expressions(step->rule)[source->offset];
+	const struct rule_expression *expression = &row_expressions(step->row)[source->offset];
 
 	switch (reel_expression_evaluate(step->state, expression->bytes, expression->size, initial,
 					 step->text_bias, ret)) {
@@ -322,7 +322,7 @@ static bool was_popped(const struct step *step, const struct rule_source *source
 static bool return_address_of(struct step *step, uint8_t sp_slot, uint64_t *ret)
 {
 	const struct reel_unwind_state *state = step->state;
-	const struct rule_source *source = &step->rule->return_address;
+	const struct rule_source *source = &step->row->return_address;
 	uint8_t link = reel_arch_slot(state->arch, state->arch->return_column);
 
 	if (state->arch->flags & REEL_ARCH_LINK_REGISTER && state->known >> link & 1 &&
@@ -333,14 +333,14 @@ static bool return_address_of(struct step *step, uint8_t sp_slot, uint64_t *ret)
 	return value_of(step, source, state->arch->word_size, &step->cfa, ret);
 }
 
-/* The caller's registers that the rule says something of, but for those it leaves alone. */
+/* The caller's registers that the row says something of, but for those it leaves alone. */
 static void recover(struct step *step, uint8_t sp_slot, uint64_t *values, uint64_t *known)
 {
-	const struct reel_rule *rule = step->rule;
+	const struct reel_row *row = step->row;
 	const struct reel_unwind_state *state = step->state;
 
-	for (unsigned i = 0; i < rule->n_saved; i++) {
-		const struct rule_source *source = &rule->saved[i];
+	for (unsigned i = 0; i < row->n_saved; i++) {
+		const struct rule_source *source = &row->saved[i];
 		uint64_t bit = (uint64_t)1 << source->to;
 
 		if (was_popped(step, source, sp_slot)) {
@@ -353,13 +353,13 @@ static void recover(struct step *step, uint8_t sp_slot, uint64_t *values, uint64
 	}
 }
 
-enum reel_next reel_rule_apply(const struct reel_rule *rule, struct reel_unwind_state *state,
-			       bool first, uint64_t text_bias, enum reel_stop *stop_ret)
+enum reel_next reel_row_apply(const struct reel_row *row, struct reel_unwind_state *state,
+			      bool first, uint64_t text_bias, enum reel_stop *stop_ret)
 {
 	const struct reel_arch *arch = state->arch;
 	const uint8_t sp = reel_arch_slot(arch, arch->sp), pc = reel_arch_slot(arch, arch->pc);
 	struct step step = {
-		.rule = rule,
+		.row = row,
 		.state = state,
 		.text_bias = text_bias,
 		.mask = arch->word_size == 8 ? UINT64_MAX : UINT32_MAX,
@@ -367,26 +367,26 @@ enum reel_next reel_rule_apply(const struct reel_rule *rule, struct reel_unwind_
 	};
 	uint64_t values[REEL_ARCH_SLOTS_MAX], known = 0, return_address;
 
-	if (rule->outcome == REEL_RULE_ROOT)
+	if (row->outcome == REEL_ROW_ROOT)
 		return REEL_NEXT_ROOT;
-	if (rule->outcome != REEL_RULE_STEP) {
-		*stop_ret = rule->outcome == REEL_RULE_NONE ? REEL_STOP_NO_UNWIND_INFO
-							    : REEL_STOP_BAD_UNWIND_INFO;
+	if (row->outcome != REEL_ROW_STEP) {
+		*stop_ret = row->outcome == REEL_ROW_NONE ? REEL_STOP_NO_UNWIND_INFO
+							  : REEL_STOP_BAD_UNWIND_INFO;
 		return REEL_NEXT_STOP;
 	}
-	if (!value_of(&step, &rule->cfa, arch->word_size, NULL, &step.cfa) ||
+	if (!value_of(&step, &row->cfa, arch->word_size, NULL, &step.cfa) ||
 	    !return_address_of(&step, sp, &return_address)) {
 		*stop_ret = step.stop;
 		return REEL_NEXT_STOP;
 	}
 	recover(&step, sp, values, &known);
 	/* From here on the state is the caller's. */
-	state->known = (state->known & rule->keep) | known;
-	for (unsigned i = 0; i < rule->n_saved; i++) {
-		if (known >> rule->saved[i].to & 1)
-			state->registers[rule->saved[i].to] = values[i];
+	state->known = (state->known & row->keep) | known;
+	for (unsigned i = 0; i < row->n_saved; i++) {
+		if (known >> row->saved[i].to & 1)
+			state->registers[row->saved[i].to] = values[i];
 	}
-	if (rule->flags & RULE_SP_IS_CFA) {
+	if (row->flags & ROW_SP_IS_CFA) {
 		state->registers[sp] = step.cfa;
 		state->known |= (uint64_t)1 << sp;
 	}

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/rule_rows.h"
-#include "replay/rule_table.h"
+#include "replay/row_ranges.h"
+#include "replay/row_table.h"
 
 #define BLOCK_BITS 10
 #define BLOCK_MASK ((1u << BLOCK_BITS) - 1)
@@ -17,33 +17,33 @@
 #define SETS_MAX 1024
 
 /* Blocks' numbers are below 2^32. */
-_Static_assert(RULE_ADDRESS_LIMIT >> BLOCK_BITS <= UINT32_MAX, "blocks");
+_Static_assert(ROW_ADDRESS_LIMIT >> BLOCK_BITS <= UINT32_MAX, "blocks");
 
-struct rule_row_set {
+struct row_range_set {
 	uint32_t blocks[WAYS];
 	uint32_t numbers[WAYS]; /* 0: none */
-	/* What of the row lies in the block, both ends inclusive. */
+	/* What of the range lies in the block, both ends inclusive. */
 	uint16_t first[WAYS], last[WAYS];
 };
 
-void reel_rule_rows_free(struct rule_rows *rows)
+void reel_row_ranges_free(struct row_ranges *ranges)
 {
-	free(rows->sets);
+	free(ranges->sets);
 }
 
-size_t reel_rule_rows_bytes(const struct rule_rows *rows)
+size_t reel_row_ranges_bytes(const struct row_ranges *ranges)
 {
-	return rows->n_sets * sizeof(*rows->sets);
+	return ranges->n_sets * sizeof(*ranges->sets);
 }
 
-uint32_t reel_rule_rows_find(const struct rule_rows *rows, uint64_t address)
+uint32_t reel_row_ranges_find(const struct row_ranges *ranges, uint64_t address)
 {
 	uint32_t block = (uint32_t)(address >> BLOCK_BITS), at = address & BLOCK_MASK;
-	const struct rule_row_set *set;
+	const struct row_range_set *set;
 
-	if (!rows->n_sets)
+	if (!ranges->n_sets)
 		return 0;
-	set = &rows->sets[block & (rows->n_sets - 1)];
+	set = &ranges->sets[block & (ranges->n_sets - 1)];
 	for (size_t i = 0; i < WAYS; i++) {
 		if (set->blocks[i] == block && at >= set->first[i] && at <= set->last[i])
 			return set->numbers[i];
@@ -52,10 +52,10 @@ uint32_t reel_rule_rows_find(const struct rule_rows *rows, uint64_t address)
 }
 
 /* In front of the others, of which the last one goes. */
-static void put(struct rule_rows *rows, uint32_t block, uint16_t first, uint16_t last,
+static void put(struct row_ranges *ranges, uint32_t block, uint16_t first, uint16_t last,
 		uint32_t number)
 {
-	struct rule_row_set *set = &rows->sets[block & (rows->n_sets - 1)];
+	struct row_range_set *set = &ranges->sets[block & (ranges->n_sets - 1)];
 
 	for (size_t i = WAYS - 1; i; i--) {
 		set->blocks[i] = set->blocks[i - 1];
@@ -70,17 +70,17 @@ static void put(struct rule_rows *rows, uint32_t block, uint16_t first, uint16_t
 }
 
 /* Twice as large, unless it is large enough. */
-static void grow(struct rule_rows *rows)
+static void grow(struct row_ranges *ranges)
 {
-	struct rule_rows larger = { .n_sets = rows->n_sets ? 2 * rows->n_sets : SETS_MIN };
+	struct row_ranges larger = { .n_sets = ranges->n_sets ? 2 * ranges->n_sets : SETS_MIN };
 
-	if (rows->n_sets == SETS_MAX || rows->n_added < WAYS * rows->n_sets)
+	if (ranges->n_sets == SETS_MAX || ranges->n_added < WAYS * ranges->n_sets)
 		return;
 	larger.sets = calloc(larger.n_sets, sizeof(*larger.sets));
 	if (!larger.sets)
 		return;
-	for (size_t i = 0; i < rows->n_sets; i++) {
-		const struct rule_row_set *set = &rows->sets[i];
+	for (size_t i = 0; i < ranges->n_sets; i++) {
+		const struct row_range_set *set = &ranges->sets[i];
 
 		for (size_t j = WAYS; j-- > 0;) {
 			if (set->numbers[j])
@@ -88,20 +88,20 @@ static void grow(struct rule_rows *rows)
 				    set->numbers[j]);
 		}
 	}
-	larger.n_added = rows->n_added;
-	free(rows->sets);
-	*rows = larger;
+	larger.n_added = ranges->n_added;
+	free(ranges->sets);
+	*ranges = larger;
 }
 
-void reel_rule_rows_add(struct rule_rows *rows, uint64_t begin, uint64_t end, uint64_t address,
-			uint32_t number)
+void reel_row_ranges_add(struct row_ranges *ranges, uint64_t begin, uint64_t end, uint64_t address,
+			 uint32_t number)
 {
 	uint64_t start = address & ~(uint64_t)BLOCK_MASK;
 
-	grow(rows);
-	if (!rows->n_sets || address < begin || address >= end)
+	grow(ranges);
+	if (!ranges->n_sets || address < begin || address >= end)
 		return;
-	rows->n_added++;
-	put(rows, (uint32_t)(address >> BLOCK_BITS), begin > start ? begin & BLOCK_MASK : 0,
+	ranges->n_added++;
+	put(ranges, (uint32_t)(address >> BLOCK_BITS), begin > start ? begin & BLOCK_MASK : 0,
 	    end - start <= BLOCK_MASK ? (uint16_t)(end - start - 1) : BLOCK_MASK, number);
 }

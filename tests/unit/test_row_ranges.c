@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows whose rule is known: that what they tell is what the CFI tells, whatever was asked before.
+/* Ranges whose row is known: that what they tell is what the CFI tells, whatever was asked before.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "replay/rule_code.h"
-#include "replay/rule_rows.h"
-#include "replay/rule_table.h"
+#include "replay/row_parts.h"
+#include "replay/row_ranges.h"
+#include "replay/row_table.h"
 #include "tests/cfi_builder.h"
 
 static uint64_t random_state = 1;
@@ -27,81 +27,81 @@ static uint32_t random_below(uint32_t limit)
 
 static void test_edges(void **unused)
 {
-	const uint64_t last = RULE_ADDRESS_LIMIT - 1;
-	struct rule_rows rows = { 0 };
+	const uint64_t last = ROW_ADDRESS_LIMIT - 1;
+	struct row_ranges rows = { 0 };
 
 	(void)unused;
-	assert_int_equal(reel_rule_rows_find(&rows, 0), 0);
-	assert_int_equal(reel_rule_rows_bytes(&rows), 0);
+	assert_int_equal(reel_row_ranges_find(&rows, 0), 0);
+	assert_int_equal(reel_row_ranges_bytes(&rows), 0);
 	/* Of a row over many blocks that one is known where the address is. */
-	reel_rule_rows_add(&rows, 0x10, 0x5000, 0x1234, 7);
-	assert_int_equal(reel_rule_rows_find(&rows, 0x1000), 7);
-	assert_int_equal(reel_rule_rows_find(&rows, 0x13ff), 7);
-	assert_int_equal(reel_rule_rows_find(&rows, 0x1400), 0);
-	assert_int_equal(reel_rule_rows_find(&rows, 0xfff), 0);
+	reel_row_ranges_add(&rows, 0x10, 0x5000, 0x1234, 7);
+	assert_int_equal(reel_row_ranges_find(&rows, 0x1000), 7);
+	assert_int_equal(reel_row_ranges_find(&rows, 0x13ff), 7);
+	assert_int_equal(reel_row_ranges_find(&rows, 0x1400), 0);
+	assert_int_equal(reel_row_ranges_find(&rows, 0xfff), 0);
 	/* Within one block, up to its ends. */
-	reel_rule_rows_add(&rows, 0x400, 0x401, 0x400, 8);
-	reel_rule_rows_add(&rows, 0x7ff, 0x800, 0x7ff, 9);
-	assert_int_equal(reel_rule_rows_find(&rows, 0x400), 8);
-	assert_int_equal(reel_rule_rows_find(&rows, 0x401), 0);
-	assert_int_equal(reel_rule_rows_find(&rows, 0x7fe), 0);
-	assert_int_equal(reel_rule_rows_find(&rows, 0x7ff), 9);
-	assert_int_equal(reel_rule_rows_find(&rows, 0x800), 0);
+	reel_row_ranges_add(&rows, 0x400, 0x401, 0x400, 8);
+	reel_row_ranges_add(&rows, 0x7ff, 0x800, 0x7ff, 9);
+	assert_int_equal(reel_row_ranges_find(&rows, 0x400), 8);
+	assert_int_equal(reel_row_ranges_find(&rows, 0x401), 0);
+	assert_int_equal(reel_row_ranges_find(&rows, 0x7fe), 0);
+	assert_int_equal(reel_row_ranges_find(&rows, 0x7ff), 9);
+	assert_int_equal(reel_row_ranges_find(&rows, 0x800), 0);
 	/* The address space's two ends; another block has the same place. */
-	reel_rule_rows_add(&rows, 0, 1, 0, 1);
-	reel_rule_rows_add(&rows, last, UINT64_MAX, last, 2);
-	assert_int_equal(reel_rule_rows_find(&rows, 0), 1);
-	assert_int_equal(reel_rule_rows_find(&rows, 1), 0);
-	assert_int_equal(reel_rule_rows_find(&rows, last), 2);
-	assert_int_equal(reel_rule_rows_find(&rows, last - 1), 0);
+	reel_row_ranges_add(&rows, 0, 1, 0, 1);
+	reel_row_ranges_add(&rows, last, UINT64_MAX, last, 2);
+	assert_int_equal(reel_row_ranges_find(&rows, 0), 1);
+	assert_int_equal(reel_row_ranges_find(&rows, 1), 0);
+	assert_int_equal(reel_row_ranges_find(&rows, last), 2);
+	assert_int_equal(reel_row_ranges_find(&rows, last - 1), 0);
 	/* What does not hold for its own address is none. */
-	reel_rule_rows_add(&rows, 0x9000, 0x9000, 0x9000, 3);
-	reel_rule_rows_add(&rows, 0x9001, 0x9002, 0x9000, 3);
-	assert_int_equal(reel_rule_rows_find(&rows, 0x9000), 0);
-	assert_int_equal(reel_rule_rows_find(&rows, 0x9001), 0);
-	reel_rule_rows_free(&rows);
+	reel_row_ranges_add(&rows, 0x9000, 0x9000, 0x9000, 3);
+	reel_row_ranges_add(&rows, 0x9001, 0x9002, 0x9000, 3);
+	assert_int_equal(reel_row_ranges_find(&rows, 0x9000), 0);
+	assert_int_equal(reel_row_ranges_find(&rows, 0x9001), 0);
+	reel_row_ranges_free(&rows);
 }
 
 /* Rows of 48 bytes over 48 MB, each with a number of its own. */
 static void test_many(void **unused)
 {
-	struct rule_rows rows = { 0 };
+	struct row_ranges rows = { 0 };
 	size_t found = 0;
 
 	(void)unused;
 	for (size_t i = 0; i < 400000; i++) {
 		uint64_t row = random_below(1000000), address = row * 48 + random_below(48);
-		uint32_t number = reel_rule_rows_find(&rows, address);
+		uint32_t number = reel_row_ranges_find(&rows, address);
 
 		found += number != 0;
 		assert_true(!number || number == row + 1);
 		if (!number)
-			reel_rule_rows_add(&rows, row * 48, row * 48 + 48, address,
-					   (uint32_t)row + 1);
-		assert_int_equal(reel_rule_rows_find(&rows, address), row + 1);
+			reel_row_ranges_add(&rows, row * 48, row * 48 + 48, address,
+					    (uint32_t)row + 1);
+		assert_int_equal(reel_row_ranges_find(&rows, address), row + 1);
 	}
-	assert_true(reel_rule_rows_bytes(&rows) <= 65536);
+	assert_true(reel_row_ranges_bytes(&rows) <= 65536);
 	/* Some four thousand of a million are there. */
 	assert_true(found > 100 && found < 10000);
-	reel_rule_rows_free(&rows);
+	reel_row_ranges_free(&rows);
 }
 
 /* What is asked for again and again stays while there is room, growing included. */
 static void test_growth(void **unused)
 {
-	struct rule_rows rows = { 0 };
+	struct row_ranges rows = { 0 };
 	size_t found = 0;
 
 	(void)unused;
 	for (uint32_t row = 0; row < 800; row++)
-		reel_rule_rows_add(&rows, row * 1024, row * 1024 + 1024, row * 1024 + 5, row + 1);
+		reel_row_ranges_add(&rows, row * 1024, row * 1024 + 1024, row * 1024 + 5, row + 1);
 	for (uint32_t row = 0; row < 800; row++)
-		found += reel_rule_rows_find(&rows, row * 1024 + 1023) == row + 1;
+		found += reel_row_ranges_find(&rows, row * 1024 + 1023) == row + 1;
 	assert_int_equal(found, 800);
-	reel_rule_rows_free(&rows);
+	reel_row_ranges_free(&rows);
 }
 
-/* ---- as part of the rules ---------------------------------------------------------- */
+/* ---- as part of the rows ----------------------------------------------------------- */
 
 #define TEXT	 0x10000
 #define TEXT_END 0x14000
@@ -175,21 +175,21 @@ static struct reel_cfi *open_module(const struct module *module)
 	return cfi;
 }
 
-static struct reel_rules *rules_of(struct reel_cfi *cfi, uint64_t entry)
+static struct reel_rows *rows_of(struct reel_cfi *cfi, uint64_t entry)
 {
-	struct reel_rules *rules;
+	struct reel_rows *rules;
 
-	assert_null(reel_rules_create(reel_arch_by_name("x86_64"), cfi, entry, &rules));
+	assert_null(reel_rows_create(reel_arch_by_name("x86_64"), cfi, entry, &rules));
 	return rules;
 }
 
-static void check_rule(const struct reel_rule *rule, const struct reel_rule *expected)
+static void check_row(const struct reel_row *row, const struct reel_row *expected)
 {
-	assert_int_equal(rule_size(rule), rule_size(expected));
-	assert_memory_equal(rule, expected, rule_size(rule));
+	assert_int_equal(row_size(row), row_size(expected));
+	assert_memory_equal(row, expected, row_size(row));
 }
 
-/* Whatever was asked for before, an address has the rule that it has when it is the only one. */
+/* Whatever was asked for before, an address has the row that it has when it is the only one. */
 static void test_any_order(void **unused)
 {
 	static struct module module;
@@ -197,23 +197,23 @@ static void test_any_order(void **unused)
 	(void)unused;
 	for (unsigned round = 0; round < 40; round++) {
 		uint64_t entry = round % 2 ? TEXT + random_below(0x3000) : 0;
-		struct reel_rules *rules;
+		struct reel_rows *rules;
 		struct reel_cfi *cfi;
 
 		make_module(&module);
 		cfi = open_module(&module);
-		rules = rules_of(cfi, entry);
+		rules = rows_of(cfi, entry);
 		for (unsigned i = 0; i < 3000; i++) {
 			uint64_t address = TEXT - 20 + random_below(TEXT_END - TEXT);
-			struct reel_rules *fresh = rules_of(cfi, entry);
+			struct reel_rows *fresh = rows_of(cfi, entry);
 
 			if (!random_below(20))
 				address = entry + random_below(3) - 1;
-			check_rule(reel_rules_at(rules, address), reel_rules_at(fresh, address));
-			reel_rules_destroy(fresh);
+			check_row(reel_rows_at(rules, address), reel_rows_at(fresh, address));
+			reel_rows_destroy(fresh);
 		}
-		assert_true(reel_rules_counts(rules).addresses > 2000);
-		reel_rules_destroy(rules);
+		assert_true(reel_rows_counts(rules).addresses > 2000);
+		reel_rows_destroy(rules);
 		reel_cfi_destroy(cfi);
 	}
 }

@@ -12,13 +12,13 @@
 
 #include <cmocka.h>
 
-#include "replay/rule.h"
+#include "replay/row.h"
 #include "tests/cfi_builder.h"
 
 struct setup {
 	struct cfi_builder eh;
 	struct reel_cfi *cfi;
-	struct reel_rules *rules;
+	struct reel_rows *rows;
 };
 
 static void setup_init(struct setup *s, uint64_t entry, const uint8_t *program, size_t size)
@@ -32,12 +32,12 @@ static void setup_init(struct setup *s, uint64_t entry, const uint8_t *program, 
 	build_fde(&s->eh, cie, true, 0x2000, 0x10000, program, size);
 	input.eh_frame = (struct reel_loaded_bytes){ s->eh.bytes, s->eh.size, s->eh.address };
 	assert_null(reel_cfi_create(&input, &s->cfi));
-	assert_null(reel_rules_create(input.arch, s->cfi, entry, &s->rules));
+	assert_null(reel_rows_create(input.arch, s->cfi, entry, &s->rows));
 }
 
 static void end(struct setup *s)
 {
-	reel_rules_destroy(s->rules);
+	reel_rows_destroy(s->rows);
 	reel_cfi_destroy(s->cfi);
 }
 
@@ -58,59 +58,58 @@ static void test_interned(void **unused)
 {
 	uint8_t program[256];
 	size_t size = many_rows(program);
-	struct reel_rules_counts counts;
+	struct reel_rows_counts counts;
 	struct setup s;
 
 	(void)unused;
 	setup_init(&s, 0, program, size);
 	for (uint64_t address = 0x2000; address < 0x2000 + 61 * 16; address++) {
-		const struct reel_rule *rule = reel_rules_at(s.rules, address);
+		const struct reel_row *row = reel_rows_at(s.rows, address);
 
-		assert_int_equal(reel_rule_outcome(rule), REEL_RULE_STEP);
-		assert_ptr_equal(rule, reel_rules_at(s.rules, address & ~15ull));
+		assert_int_equal(reel_row_outcome(row), REEL_ROW_STEP);
+		assert_ptr_equal(row, reel_rows_at(s.rows, address & ~15ull));
 	}
-	counts = reel_rules_counts(s.rules);
+	counts = reel_rows_counts(s.rows);
 	assert_int_equal(counts.addresses, 61 * 16);
-	assert_int_equal(counts.rules, 61);
-	assert_int_equal(reel_rule_outcome(reel_rules_at(s.rules, 0x1fff)), REEL_RULE_NONE);
+	assert_int_equal(counts.rows, 61);
+	assert_int_equal(reel_row_outcome(reel_rows_at(s.rows, 0x1fff)), REEL_ROW_NONE);
 	/* Addresses that the table has no room for are compiled each time. */
-	assert_int_equal(reel_rule_outcome(reel_rules_at(s.rules, 0xffffffff81000000)),
-			 REEL_RULE_NONE);
-	assert_true(reel_rule_ends_function(reel_rules_at(s.rules, 0x11fff)));
-	assert_false(reel_rule_ends_function(reel_rules_at(s.rules, 0x11ffe)));
+	assert_int_equal(reel_row_outcome(reel_rows_at(s.rows, 0xffffffff81000000)), REEL_ROW_NONE);
+	assert_true(reel_row_ends_function(reel_rows_at(s.rows, 0x11fff)));
+	assert_false(reel_row_ends_function(reel_rows_at(s.rows, 0x11ffe)));
 	end(&s);
 }
 
 static void test_outcomes(void **unused)
 {
-	struct reel_rules *rules;
+	struct reel_rows *rows;
 	struct setup s;
 
 	(void)unused;
 	setup_init(&s, 0, BYTES(0x07, 16));
-	assert_int_equal(reel_rule_outcome(reel_rules_at(s.rules, 0x2000)), REEL_RULE_ROOT);
+	assert_int_equal(reel_row_outcome(reel_rows_at(s.rows, 0x2000)), REEL_ROW_ROOT);
 	end(&s);
 	setup_init(&s, 0, BYTES(0x3f));
-	assert_int_equal(reel_rule_outcome(reel_rules_at(s.rules, 0x2000)), REEL_RULE_BAD);
+	assert_int_equal(reel_row_outcome(reel_rows_at(s.rows, 0x2000)), REEL_ROW_BAD);
 	end(&s);
 	/* x86-64 has no link register: "the same" is no return address. */
 	setup_init(&s, 0, BYTES(0x08, 16));
-	assert_int_equal(reel_rule_outcome(reel_rules_at(s.rules, 0x2000)), REEL_RULE_BAD);
+	assert_int_equal(reel_row_outcome(reel_rows_at(s.rows, 0x2000)), REEL_ROW_BAD);
 	end(&s);
 	/* A CFA in a vector register, and one 2^40 away. */
 	setup_init(&s, 0, BYTES(0x0c, 17, 8));
-	assert_int_equal(reel_rule_outcome(reel_rules_at(s.rules, 0x2000)), REEL_RULE_BAD);
+	assert_int_equal(reel_row_outcome(reel_rows_at(s.rows, 0x2000)), REEL_ROW_BAD);
 	end(&s);
 	setup_init(&s, 0, BYTES(0x0e, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40));
-	assert_int_equal(reel_rule_outcome(reel_rules_at(s.rules, 0x2000)), REEL_RULE_BAD);
+	assert_int_equal(reel_row_outcome(reel_rows_at(s.rows, 0x2000)), REEL_ROW_BAD);
 	end(&s);
 	/* No CFI at all: the entry is known nevertheless. */
-	assert_null(reel_rules_create(reel_arch_by_name("x86_64"), NULL, 0x5000, &rules));
-	assert_int_equal(reel_rule_outcome(reel_rules_at(rules, 0x5000)), REEL_RULE_ROOT);
-	assert_int_equal(reel_rule_outcome(reel_rules_at(rules, 0x503f)), REEL_RULE_ROOT);
-	assert_int_equal(reel_rule_outcome(reel_rules_at(rules, 0x5040)), REEL_RULE_NONE);
-	assert_int_equal(reel_rule_outcome(reel_rules_at(rules, 0x4fff)), REEL_RULE_NONE);
-	reel_rules_destroy(rules);
+	assert_null(reel_rows_create(reel_arch_by_name("x86_64"), NULL, 0x5000, &rows));
+	assert_int_equal(reel_row_outcome(reel_rows_at(rows, 0x5000)), REEL_ROW_ROOT);
+	assert_int_equal(reel_row_outcome(reel_rows_at(rows, 0x503f)), REEL_ROW_ROOT);
+	assert_int_equal(reel_row_outcome(reel_rows_at(rows, 0x5040)), REEL_ROW_NONE);
+	assert_int_equal(reel_row_outcome(reel_rows_at(rows, 0x4fff)), REEL_ROW_NONE);
+	reel_rows_destroy(rows);
 }
 
 static void *ask(void *argument)
@@ -121,8 +120,7 @@ static void *ask(void *argument)
 	for (uint64_t i = 0; i < 20000; i++) {
 		uint64_t address = 0x2000 + i * 7 % 0x3c0;
 
-		wrong += reel_rules_at(s->rules, address) !=
-			 reel_rules_at(s->rules, address & ~15ull);
+		wrong += reel_rows_at(s->rows, address) != reel_rows_at(s->rows, address & ~15ull);
 	}
 	return (void *)wrong;
 }
@@ -143,7 +141,7 @@ static void test_threads(void **unused)
 		pthread_join(threads[i], &wrong);
 		assert_null(wrong);
 	}
-	assert_int_equal(reel_rules_counts(s.rules).addresses, 0x3c0);
+	assert_int_equal(reel_rows_counts(s.rows).addresses, 0x3c0);
 	end(&s);
 }
 
@@ -173,7 +171,7 @@ static void test_apply(void **unused)
 	setup_init(&s, 0, program, sizeof(program));
 	state.registers[7] = 0x1000;
 	state.registers[0] = 0x77;
-	assert_int_equal(reel_rule_apply(reel_rules_at(s.rules, 0x2000), &state, false, 0, &stop),
+	assert_int_equal(reel_row_apply(reel_rows_at(s.rows, 0x2000), &state, false, 0, &stop),
 			 REEL_NEXT_CALLER);
 	assert_int_equal(state.pc, 4);
 	assert_int_equal(state.registers[16], 4);
@@ -212,8 +210,8 @@ static void test_speed(void **unused)
 		enum reel_stop stop;
 
 		state.registers[7] = 0x7f0000;
-		while (reel_rule_apply(reel_rules_at(s.rules, 0x2000 + frames % 64), &state, false,
-				       0, &stop) == REEL_NEXT_CALLER)
+		while (reel_row_apply(reel_rows_at(s.rows, 0x2000 + frames % 64), &state, false, 0,
+				      &stop) == REEL_NEXT_CALLER)
 			frames++;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &to);
