@@ -325,25 +325,25 @@ static double ours_batches(struct ours *ours, const struct workload *workload, b
 	return total;
 }
 
-/* ---- the short way and the long one
+/* ---- the fast path and the slow one
  * -------------------------------------------------------------- */
 
-/* Every sample both ways; the first one that differs ends the program. */
-static void compare_ways(struct ours *ours, const struct workload *workload)
+/* Every sample by both; the first one that differs ends the program. */
+static void compare_paths(struct ours *ours, const struct workload *workload)
 {
 	struct reel_unwind_frames frames = { 0 };
-	struct reel_unwind_state at_length, state;
+	struct reel_unwind_state slow, state;
 
 	for (size_t i = 0; i < workload->n; i++) {
 		const struct sample *sample = &workload->samples[i];
-		enum reel_stop stop = ours_unwind(ours, sample, &ours->views[i], false, &at_length);
+		enum reel_stop stop = ours_unwind(ours, sample, &ours->views[i], false, &slow);
 
 		reel_unwind_frames_free(&frames);
 		frames = ours->frames;
 		ours->frames = (struct reel_unwind_frames){ 0 };
 		if (stop != ours_unwind(ours, sample, &ours->views[i], true, &state) ||
-		    !same_frames(&frames, &ours->frames) || !same_state(&at_length, &state))
-			errx(1, "%s: sample %" PRIu64 ": the short way gives another trace",
+		    !same_frames(&frames, &ours->frames) || !same_state(&slow, &state))
+			errx(1, "%s: sample %" PRIu64 ": the fast path gives another trace",
 			     workload->path, sample->record.id);
 	}
 	reel_unwind_frames_free(&frames);
@@ -518,13 +518,13 @@ struct bench {
 	struct ours ours;
 	struct truth_chain chain;
 	bool absent[N_PEERS];
-	struct figures us, at_length, them[N_PEERS];
+	struct figures us, slow, them[N_PEERS];
 };
 
 static void run_cold(struct bench *bench)
 {
 	for (size_t i = 0; i < cold_rounds; i++) {
-		ours_cold(&bench->ours, &bench->workload, false, &bench->at_length);
+		ours_cold(&bench->ours, &bench->workload, false, &bench->slow);
 		ours_close(&bench->ours);
 		ours_cold(&bench->ours, &bench->workload, true, &bench->us);
 		if (i + 1 < cold_rounds)
@@ -538,13 +538,13 @@ static void run_cold(struct bench *bench)
 
 static void run_warm(struct bench *bench)
 {
-	struct figures *us = &bench->us, *at_length = &bench->at_length;
+	struct figures *us = &bench->us, *slow = &bench->slow;
 
 	for (size_t i = 0; i < rounds; i++) {
 		add_time(&us->warm, ours_batches(&bench->ours, &bench->workload, true, 0,
 						 bench->workload.n, &us->frames));
-		add_time(&at_length->warm, ours_batches(&bench->ours, &bench->workload, false, 0,
-							bench->workload.n, &at_length->frames));
+		add_time(&slow->warm, ours_batches(&bench->ours, &bench->workload, false, 0,
+						   bench->workload.n, &slow->frames));
 		for (size_t p = 0; p < N_PEERS; p++)
 			if (!bench->absent[p] && i < peers_rounds)
 				add_time(&bench->them[p].warm,
@@ -563,7 +563,7 @@ static void print_bench(struct bench *bench)
 	       workload->n, (double)bench->us.frames / (double)workload->n,
 	       (double)workload->stack_bytes / (double)workload->n / 1e3);
 	print_figures("ours", workload, &bench->us, reference);
-	print_figures("ours, long way", workload, &bench->at_length, reference);
+	print_figures("ours, slow path", workload, &bench->slow, reference);
 	for (size_t p = 0; p < N_PEERS; p++) {
 		if (!bench->absent[p])
 			print_figures(peers[p].name, workload, &bench->them[p], reference);
@@ -583,7 +583,7 @@ static void run(const char *path)
 		bench.absent[p] = !peers_rounds ||
 				  !peers[p].unwind(&bench.workload.samples[0].truth, &bench.chain);
 	run_cold(&bench);
-	compare_ways(&bench.ours, &bench.workload);
+	compare_paths(&bench.ours, &bench.workload);
 	run_warm(&bench);
 	print_bench(&bench);
 	ours_close(&bench.ours);

@@ -13,15 +13,15 @@ struct comparing {
 void frame_comparison_free(struct frame_comparison *comparison)
 {
 	free(comparison->breaks);
-	free(comparison->places);
+	free(comparison->positions);
 	*comparison = (struct frame_comparison){ 0 };
 }
 
 /* ---- where an address is on the stack --------------------------------------------------- */
 
-static int by_place(const void *a, const void *b)
+static int by_position(const void *a, const void *b)
 {
-	const struct frame_place *left = a, *right = b;
+	const struct frame_position *left = a, *right = b;
 
 	if (left->address != right->address)
 		return left->address < right->address ? -1 : 1;
@@ -32,25 +32,25 @@ static void sort_places(const struct comparing *c)
 {
 	struct frame_comparison *ret = c->ret;
 
-	if (ret->places_capacity < c->n_stack) {
-		ret->places = memory_resize(ret->places, c->n_stack, sizeof(*ret->places));
-		ret->places_capacity = c->n_stack;
+	if (ret->positions_capacity < c->n_stack) {
+		ret->positions = memory_resize(ret->positions, c->n_stack, sizeof(*ret->positions));
+		ret->positions_capacity = c->n_stack;
 	}
 	for (size_t i = 0; i < c->n_stack; i++)
-		ret->places[i] = (struct frame_place){ c->stack[i], i };
-	qsort(ret->places, c->n_stack, sizeof(*ret->places), by_place);
+		ret->positions[i] = (struct frame_position){ c->stack[i], i };
+	qsort(ret->positions, c->n_stack, sizeof(*ret->positions), by_position);
 }
 
-/* How many places are in front of (address, frame). */
-static size_t places_before(const struct comparing *c, uint64_t address, size_t frame)
+/* How many positions are in front of (address, frame). */
+static size_t positions_before(const struct comparing *c, uint64_t address, size_t frame)
 {
-	struct frame_place wanted = { address, frame };
+	struct frame_position wanted = { address, frame };
 	size_t low = 0, high = c->n_stack;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (by_place(&c->ret->places[middle], &wanted) < 0)
+		if (by_position(&c->ret->positions[middle], &wanted) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -63,16 +63,17 @@ static size_t places_before(const struct comparing *c, uint64_t address, size_t 
 /* The first frame of the address from `frame` on. */
 static size_t first_place(const struct comparing *c, uint64_t address, size_t frame)
 {
-	size_t i = places_before(c, address, frame);
+	size_t i = positions_before(c, address, frame);
 
-	return i < c->n_stack && c->ret->places[i].address == address ? c->ret->places[i].frame
-								      : NOWHERE;
+	return i < c->n_stack && c->ret->positions[i].address == address
+		       ? c->ret->positions[i].frame
+		       : NOWHERE;
 }
 
 /* The last frame of an address that is on the stack. */
 static size_t last_place(const struct comparing *c, uint64_t address)
 {
-	return c->ret->places[places_before(c, address, SIZE_MAX) - 1].frame;
+	return c->ret->positions[positions_before(c, address, SIZE_MAX) - 1].frame;
 }
 
 /* ---- breaks ------------------------------------------------------------------------------ */

@@ -30,11 +30,11 @@ struct frame_comparison {
 	/* Only the limit of addresses ended it: frames behind do not count as lost. */
 	bool cut;
 
-	struct frame_place {
+	struct frame_position {
 		uint64_t address;
 		size_t frame;
-	} * places; /* of the stack's addresses, sorted */
-	size_t places_capacity;
+	} * positions; /* of the stack's addresses, sorted */
+	size_t positions_capacity;
 };
 
 void frame_comparison_free(struct frame_comparison *comparison);

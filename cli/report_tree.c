@@ -140,7 +140,7 @@ void report_tree_print(const struct profile *profile, uint64_t limit, const stru
 
 struct stack_end {
 	uint32_t node;
-	size_t place; /* in the tree, as --tree shows it */
+	size_t position; /* in the tree, as --tree shows it */
 };
 
 struct stacks {
@@ -181,7 +181,7 @@ static int compare_ends(const void *a, const void *b, void *context)
 
 	if (x_weight != y_weight)
 		return x_weight > y_weight ? -1 : 1;
-	return (x->place > y->place) - (x->place < y->place);
+	return (x->position > y->position) - (x->position < y->position);
 }
 
 /* A name within a line of names that `;` separates. */

@@ -222,8 +222,8 @@ static struct reel_error *reserve_view(struct reel_batch_view *view, size_t n)
 
 /* Copies frames of the batch, from position `from` on, to where the outermost `end` frames begin.
  */
-static void place(struct reel_batch_view *view, const struct reel_batch *batch, size_t from,
-		  size_t n, size_t end)
+static void copy_frames(struct reel_batch_view *view, const struct reel_batch *batch, size_t from,
+			size_t n, size_t end)
 {
 	size_t to = view->capacity - end;
 
@@ -262,12 +262,12 @@ struct reel_error *reel_batch_view_set(struct reel_batch_view *view, const struc
 		const struct reel_batch_trace *other = &batch->traces[base];
 		size_t n_taken = shared - other->n_shared;
 
-		place(view, batch, other->own + other->n_own - n_taken, n_taken, shared);
+		copy_frames(view, batch, other->own + other->n_own - n_taken, n_taken, shared);
 		shared = other->n_shared;
 		base = other->base;
 	}
 	if (trace->n_own)
-		place(view, batch, trace->own, trace->n_own, n);
+		copy_frames(view, batch, trace->own, trace->n_own, n);
 	view->batch = batch;
 	view->last = index;
 	view->trace = trace->trace;

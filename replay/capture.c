@@ -360,7 +360,7 @@ static struct reel_error *take_late_record(struct reel_capture *capture,
 	error = intern(capture, from->name, &symbol.name);
 	if (!error)
 		error = module_path(capture, from->module, &symbol.module);
-	return error ? error : reel_kernel_symbols_add(capture->kernel_symbols, &symbol);
+	return error ? error : reel_kernel_symbol_map_add(capture->kernel_symbols, &symbol);
 }
 
 /* What `take` has against a record is a problem of the capture, and the others are read on. */
@@ -599,7 +599,7 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 	if (!error)
 		error = read_side_blocks(capture, block_reader, take_late_record);
 	if (!error)
-		error = reel_kernel_symbols_seal(capture->kernel_symbols);
+		error = reel_kernel_symbol_map_seal(capture->kernel_symbols);
 	if (!error)
 		error = reel_kernel_code_create(
 			capture->timeline, capture->modules, capture->kernel_symbols,
@@ -747,7 +747,7 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 	if (!error)
 		error = reel_timeline_create(true, &capture->timeline);
 	if (!error)
-		error = reel_kernel_symbols_create(&capture->kernel_symbols);
+		error = reel_kernel_symbol_map_create(&capture->kernel_symbols);
 	if (!error)
 		error = read_capture(capture);
 	if (error) {
@@ -771,7 +771,7 @@ void reel_capture_close(struct reel_capture *capture)
 		return;
 	reel_frame_table_destroy(capture->frames);
 	reel_kernel_code_destroy(capture->kernel_code);
-	reel_kernel_symbols_destroy(capture->kernel_symbols);
+	reel_kernel_symbol_map_destroy(capture->kernel_symbols);
 	reel_modules_destroy(capture->modules);
 	reel_timeline_destroy(capture->timeline);
 	reel_reader_close(capture->reader);

@@ -18,7 +18,7 @@ struct reel_capture {
 	struct reel_reader *reader;
 	struct reel_timeline *timeline;
 	struct reel_modules *modules;
-	struct reel_kernel_symbols *kernel_symbols;
+	struct reel_kernel_symbol_map *kernel_symbols;
 	struct reel_kernel_code *kernel_code;
 	struct reel_frame_table *frames;
 	struct reel_capture_options options; /* with lists of its own; identities are gone */

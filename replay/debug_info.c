@@ -13,7 +13,7 @@
 struct reel_debug_info {
 	struct reel_dies dies;
 	struct reel_range_map units; /* values are indexes of the DWARF's units */
-	struct reel_chain chain;
+	struct reel_inline_chain chain;
 	struct reel_debug_frame *frames;
 	size_t frames_capacity;
 	const char *split_name; /* NULL: none was met */
@@ -37,7 +37,7 @@ void reel_debug_info_close(struct reel_debug_info *info)
 		return;
 	close_dwarf(info->dies.dwarf);
 	reel_range_map_free(&info->units);
-	reel_chain_free(&info->chain);
+	reel_inline_chain_free(&info->chain);
 	free(info->frames);
 	free(info);
 }
@@ -182,7 +182,7 @@ struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_
 					   size_t *n_ret, uint64_t *begin_ret)
 {
 	const struct reel_range_entry *entry = reel_range_map_find(&info->units, address);
-	const struct reel_chain *chain = &info->chain;
+	const struct reel_inline_chain *chain = &info->chain;
 	struct reel_debug_frame position;
 	struct reel_error *error;
 	struct reel_unit *unit;
@@ -192,7 +192,7 @@ struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_
 	if (!entry)
 		return NULL;
 	unit = &info->dies.dwarf->units[entry->value];
-	error = reel_inline_chain(&info->dies, unit, address, &info->chain);
+	error = reel_inline_chain_find(&info->dies, unit, address, &info->chain);
 	if (error)
 		return error;
 	error = find_line(info, unit, address, &position);
@@ -221,7 +221,7 @@ struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_
 	/* Each function is where its innermost call is made; the innermost one is where the line
 	 * table says. */
 	for (size_t i = 0; i < chain->n; i++) {
-		const struct reel_chain_link *link = &chain->links[i];
+		const struct reel_inline_link *link = &chain->links[i];
 
 		position.function = link->name;
 		info->frames[(*n_ret)++] = position;

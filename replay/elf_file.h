@@ -5,6 +5,7 @@
 
 #include <libelf.h>
 
+#include "format/bytes.h"
 #include "format/record.h"
 #include "replay/section.h"
 

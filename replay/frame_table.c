@@ -7,13 +7,13 @@
 #include "replay/frame_table.h"
 
 /* One address of one module; frames and the pointers to them lie behind it. */
-struct chain {
+struct entry {
 	/* A struct reel_module; of kernel addresses the symbol, or the table where there is none.
 	 */
 	const void *module;
 	uint64_t address;
 	bool exact; /* looked up as it is, not one byte less */
-	struct reel_frame_chain found;
+	struct reel_address_frames found;
 };
 
 /* A function as reports count it: see reel_frame.function_id. */
@@ -28,12 +28,12 @@ struct function {
 struct slots {
 	size_t mask; /* slots - 1, a power of two */
 	struct slots *older;
-	_Atomic(struct chain *) chains[];
+	_Atomic(struct entry *) entries[];
 };
 
 struct reel_frame_table {
-	const struct reel_kernel_symbols *kernel_symbols;
-	/* Readers take no lock: a chain is whole before it is put in a slot (release).  Slots that
+	const struct reel_kernel_symbol_map *kernel_symbols;
+	/* Readers take no lock: an entry is whole before it is put in a slot (release).  Slots that
 	 * became too few stay until the end, for readers that still look at them. */
 	_Atomic(struct slots *) slots;
 
@@ -63,14 +63,14 @@ struct reel_frame_table {
 
 static struct slots *slots_create(size_t n)
 {
-	struct slots *slots = calloc(1, sizeof(*slots) + n * sizeof(slots->chains[0]));
+	struct slots *slots = calloc(1, sizeof(*slots) + n * sizeof(slots->entries[0]));
 
 	if (slots)
 		slots->mask = n - 1;
 	return slots;
 }
 
-struct reel_error *reel_frame_table_create(const struct reel_kernel_symbols *kernel_symbols,
+struct reel_error *reel_frame_table_create(const struct reel_kernel_symbol_map *kernel_symbols,
 					   struct reel_kernel_code *kernel_code, uint64_t file_size,
 					   struct reel_frame_table **ret)
 {
@@ -107,7 +107,7 @@ void reel_frame_table_destroy(struct reel_frame_table *table)
 		return;
 	slots = atomic_load(&table->slots);
 	for (size_t i = 0; i <= slots->mask; i++)
-		free(atomic_load_explicit(&slots->chains[i], memory_order_relaxed));
+		free(atomic_load_explicit(&slots->entries[i], memory_order_relaxed));
 	for (; slots; slots = older) {
 		older = slots->older;
 		free(slots);
@@ -128,26 +128,26 @@ static size_t first_slot(const struct slots *slots, const void *module, uint64_t
 }
 
 /* NULL if the address is not named yet, or only just by another thread. */
-static struct chain *find(const struct reel_frame_table *table, const void *module,
+static struct entry *find(const struct reel_frame_table *table, const void *module,
 			  uint64_t address, bool exact)
 {
 	const struct slots *slots = atomic_load_explicit(&table->slots, memory_order_acquire);
 	size_t slot = first_slot(slots, module, address, exact);
-	struct chain *chain;
+	struct entry *entry;
 
-	while ((chain = atomic_load_explicit(&slots->chains[slot], memory_order_acquire)) &&
-	       (chain->address != address || chain->module != module || chain->exact != exact))
+	while ((entry = atomic_load_explicit(&slots->entries[slot], memory_order_acquire)) &&
+	       (entry->address != address || entry->module != module || entry->exact != exact))
 		slot = (slot + 1) & slots->mask;
-	return chain;
+	return entry;
 }
 
-static void store(struct slots *slots, struct chain *chain)
+static void store(struct slots *slots, struct entry *entry)
 {
-	size_t slot = first_slot(slots, chain->module, chain->address, chain->exact);
+	size_t slot = first_slot(slots, entry->module, entry->address, entry->exact);
 
-	while (atomic_load_explicit(&slots->chains[slot], memory_order_relaxed))
+	while (atomic_load_explicit(&slots->entries[slot], memory_order_relaxed))
 		slot = (slot + 1) & slots->mask;
-	atomic_store_explicit(&slots->chains[slot], chain, memory_order_release);
+	atomic_store_explicit(&slots->entries[slot], entry, memory_order_release);
 }
 
 static struct reel_error *make_room(struct reel_frame_table *table)
@@ -160,10 +160,10 @@ static struct reel_error *make_room(struct reel_frame_table *table)
 	if (!slots)
 		return reel_error_no_memory();
 	for (size_t i = 0; i <= old->mask; i++) {
-		struct chain *chain = atomic_load_explicit(&old->chains[i], memory_order_relaxed);
+		struct entry *entry = atomic_load_explicit(&old->entries[i], memory_order_relaxed);
 
-		if (chain)
-			store(slots, chain);
+		if (entry)
+			store(slots, entry);
 	}
 	slots->older = old;
 	atomic_store_explicit(&table->slots, slots, memory_order_release);
@@ -234,11 +234,11 @@ static struct reel_error *identify(struct reel_frame_table *table, struct reel_f
 }
 
 /* Copies of `frames`, with the table's strings. */
-static struct reel_error *make_chain(struct reel_frame_table *table,
+static struct reel_error *make_entry(struct reel_frame_table *table,
 				     const struct reel_frame *frames, size_t n, bool exact,
-				     struct chain **ret)
+				     struct entry **ret)
 {
-	struct chain *chain;
+	struct entry *entry;
 	struct reel_frame *copies;
 	const struct reel_frame **pointers;
 
@@ -249,57 +249,57 @@ static struct reel_error *make_chain(struct reel_frame_table *table,
 			"of its size can have; choose samples (--pid, --comm, --time), or leave "
 			"inlined functions out (--no-inline)");
 	table->frames_left -= n;
-	chain = malloc(sizeof(*chain) + n * (sizeof(*frames) + sizeof(*pointers)));
-	if (!chain)
+	entry = malloc(sizeof(*entry) + n * (sizeof(*frames) + sizeof(*pointers)));
+	if (!entry)
 		return reel_error_no_memory();
-	copies = (struct reel_frame *)(chain + 1);
+	copies = (struct reel_frame *)(entry + 1);
 	memcpy(copies, frames, n * sizeof(*frames));
 	pointers = (const struct reel_frame **)(copies + n);
 	for (size_t i = 0; i < n; i++) {
 		struct reel_error *error = identify(table, &copies[i]);
 
 		if (error) {
-			free(chain);
+			free(entry);
 			return error;
 		}
 		copies[i].exact = exact;
 		pointers[i] = &copies[i];
 	}
-	chain->found = (struct reel_frame_chain){ .frames = pointers, .n = n };
-	*ret = chain;
+	entry->found = (struct reel_address_frames){ .frames = pointers, .n = n };
+	*ret = entry;
 	return NULL;
 }
 
 /* Which address it is that is named. */
-struct place {
-	const void *module; /* as in struct chain */
+struct code_address {
+	const void *module; /* as in struct entry */
 	uint64_t address;
 	bool exact;
-	/* As in struct reel_frame_chain. */
+	/* As in struct reel_address_frames. */
 	size_t module_index;
 	bool is_interrupt;
 };
 
-/* Puts a chain of copies of `frames` in. */
-static struct reel_error *add(struct reel_frame_table *table, const struct place *place,
-			      const struct reel_frame *frames, size_t n, struct chain **ret)
+/* Puts an entry of copies of `frames` in. */
+static struct reel_error *add(struct reel_frame_table *table, const struct code_address *at,
+			      const struct reel_frame *frames, size_t n, struct entry **ret)
 {
 	struct reel_error *error;
-	struct chain *chain;
+	struct entry *entry;
 
 	pthread_mutex_lock(&table->lock);
 	error = make_room(table);
 	if (!error)
-		error = make_chain(table, frames, n, place->exact, &chain);
+		error = make_entry(table, frames, n, at->exact, &entry);
 	if (!error) {
-		chain->module = place->module;
-		chain->address = place->address;
-		chain->exact = place->exact;
-		chain->found.is_interrupt = place->is_interrupt;
-		chain->found.module = place->module_index;
-		store(atomic_load_explicit(&table->slots, memory_order_relaxed), chain);
+		entry->module = at->module;
+		entry->address = at->address;
+		entry->exact = at->exact;
+		entry->found.is_interrupt = at->is_interrupt;
+		entry->found.module = at->module_index;
+		store(atomic_load_explicit(&table->slots, memory_order_relaxed), entry);
 		table->count++;
-		*ret = chain;
+		*ret = entry;
 	}
 	pthread_mutex_unlock(&table->lock);
 	return error;
@@ -321,7 +321,7 @@ static struct reel_error *intern_path(struct reel_frame_table *table, struct ree
 
 /* The frames of an address in a module whose files are there; under the module's lock. */
 static struct reel_error *symbolize(struct reel_frame_table *table, struct reel_module *module,
-				    const struct place *place, struct chain **ret)
+				    const struct code_address *at, struct entry **ret)
 {
 	const struct reel_symbol_frame *symbols;
 	_cleanup_free_ struct reel_frame *frames = NULL;
@@ -332,8 +332,8 @@ static struct reel_error *symbolize(struct reel_frame_table *table, struct reel_
 	error = intern_path(table, module, &path);
 	if (!error)
 		error = reel_symbolizer_look_up(module->symbolizer,
-						place->exact ? place->address : place->address - 1,
-						&symbols, &n);
+						at->exact ? at->address : at->address - 1, &symbols,
+						&n);
 	if (error)
 		return error;
 	frames = calloc(n, sizeof(*frames));
@@ -347,24 +347,24 @@ static struct reel_error *symbolize(struct reel_frame_table *table, struct reel_
 			.line = symbols[i].line,
 			.column = symbols[i].column,
 			/* Of the address itself, where another byte decided the function. */
-			.function_offset = symbols[i].function_offset + !place->exact,
-			.module_address = place->address,
+			.function_offset = symbols[i].function_offset + !at->exact,
+			.module_address = at->address,
 			.module_path = path,
 			.module_id = module->record->id,
 		};
 	}
-	return add(table, place, frames, n, ret);
+	return add(table, at, frames, n, ret);
 }
 
 /* No file is known: the address is all there is to say. */
 static struct reel_error *anonymous(struct reel_frame_table *table, struct reel_module *module,
-				    const struct place *place, struct chain **ret)
+				    const struct code_address *at, struct entry **ret)
 {
 	struct reel_frame frame = {
 		.function = "",
 		.file = "",
 		.module_path = "",
-		.module_address = place->address,
+		.module_address = at->address,
 	};
 	struct reel_error *error = NULL;
 
@@ -372,44 +372,44 @@ static struct reel_error *anonymous(struct reel_frame_table *table, struct reel_
 		frame.module_id = module->record->id;
 		error = intern_path(table, module, &frame.module_path);
 	}
-	return error ? error : add(table, place, &frame, 1, ret);
+	return error ? error : add(table, at, &frame, 1, ret);
 }
 
 /* The same module's addresses are named by one thread at a time. */
 static struct reel_error *name_user(struct reel_frame_table *table, struct reel_module *module,
-				    const struct place *place, struct chain **ret)
+				    const struct code_address *at, struct entry **ret)
 {
 	struct reel_error *error = NULL;
 	pthread_mutex_t *lock = module ? module->naming : &table->kernel_lock;
 
 	pthread_mutex_lock(lock);
 	/* Another thread may have been faster. */
-	*ret = find(table, place->module, place->address, place->exact);
+	*ret = find(table, at->module, at->address, at->exact);
 	if (!*ret && module && module->symbolizer && (module->files.file || module->files.debug))
-		error = symbolize(table, module, place, ret);
+		error = symbolize(table, module, at, ret);
 	else if (!*ret)
-		error = anonymous(table, module, place, ret);
+		error = anonymous(table, module, at, ret);
 	pthread_mutex_unlock(lock);
 	return error;
 }
 
 struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 					 const struct reel_code_range *range, uint64_t address,
-					 uint64_t lookup, struct reel_frame_chain *ret)
+					 uint64_t lookup, struct reel_address_frames *ret)
 {
-	const struct place place = {
+	const struct code_address at = {
 		.module = range->module,
 		.address = address - range->bias,
 		.exact = address == lookup,
 		.module_index = range->module ? range->module->index : REEL_NO_MODULE,
 	};
-	struct chain *chain = find(table, place.module, place.address, place.exact);
+	struct entry *entry = find(table, at.module, at.address, at.exact);
 	struct reel_error *error = NULL;
 
-	if (!chain)
-		error = name_user(table, range->module, &place, &chain);
+	if (!entry)
+		error = name_user(table, range->module, &at, &entry);
 	if (!error)
-		*ret = chain->found;
+		*ret = entry->found;
 	return error;
 }
 
@@ -420,7 +420,7 @@ struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 static struct reel_error *kernel_frames(struct reel_frame_table *table,
 					const struct reel_kernel_symbol *symbol,
 					struct reel_module *module, uint64_t elf_lookup,
-					const struct place *place, struct chain **ret)
+					const struct code_address *at, struct entry **ret)
 {
 	const struct reel_symbol_frame *symbols;
 	_cleanup_free_ struct reel_frame *frames = NULL;
@@ -444,38 +444,38 @@ static struct reel_error *kernel_frames(struct reel_frame_table *table,
 			.file = symbols[i].file,
 			.line = symbols[i].line,
 			.column = symbols[i].column,
-			.function_offset = symbol ? place->address - symbol->address
-						  : symbols[i].function_offset + !place->exact,
-			.module_address = elf_lookup + !place->exact,
+			.function_offset = symbol ? at->address - symbol->address
+						  : symbols[i].function_offset + !at->exact,
+			.module_address = elf_lookup + !at->exact,
 			.module_path = path,
 			.module_id = module->record->id,
 		};
 	}
-	return add(table, place, frames, n, ret);
+	return add(table, at, frames, n, ret);
 }
 
 /* Without a file: the capture's name is all there is. */
 static struct reel_error *kernel_frame(struct reel_frame_table *table,
 				       const struct reel_kernel_symbol *symbol,
-				       const struct place *place, struct chain **ret)
+				       const struct code_address *at, struct entry **ret)
 {
 	struct reel_frame frame = {
 		.function = symbol ? symbol->name : "",
 		.kernel = true,
 		.file = "",
-		.function_offset = symbol ? place->address - symbol->address : 0,
-		.module_address = place->address,
+		.function_offset = symbol ? at->address - symbol->address : 0,
+		.module_address = at->address,
 		.module_path = symbol && *symbol->module ? symbol->module : "[kernel]",
 		.module_id = symbol ? symbol->module_id : 0,
 	};
 
-	return add(table, place, &frame, 1, ret);
+	return add(table, at, &frame, 1, ret);
 }
 
 /* Under the kernel's lock. */
 static struct reel_error *name_kernel(struct reel_frame_table *table,
 				      const struct reel_kernel_symbol *symbol, uint64_t lookup,
-				      struct place *place, struct chain **ret)
+				      struct code_address *at, struct entry **ret)
 {
 	struct reel_module *module;
 	struct reel_error *error;
@@ -487,39 +487,39 @@ static struct reel_error *name_kernel(struct reel_frame_table *table,
 	if (error)
 		return error;
 	if (module)
-		place->module_index = module->index;
-	place->is_interrupt = symbol && reel_kernel_code_is_entry(table->kernel_code, symbol->name);
+		at->module_index = module->index;
+	at->is_interrupt = symbol && reel_kernel_code_is_entry(table->kernel_code, symbol->name);
 	if (!has_file)
-		return kernel_frame(table, symbol, place, ret);
+		return kernel_frame(table, symbol, at, ret);
 	pthread_mutex_lock(module->naming);
-	error = kernel_frames(table, symbol, module, elf_lookup, place, ret);
+	error = kernel_frames(table, symbol, module, elf_lookup, at, ret);
 	pthread_mutex_unlock(module->naming);
 	return error;
 }
 
 struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table, uint64_t time,
 					   uint64_t address, uint64_t lookup,
-					   struct reel_frame_chain *ret)
+					   struct reel_address_frames *ret)
 {
 	const struct reel_kernel_symbol *symbol =
-		reel_kernel_symbols_find(table->kernel_symbols, lookup, time);
-	struct place place = {
+		reel_kernel_symbol_map_find(table->kernel_symbols, lookup, time);
+	struct code_address at = {
 		.module = symbol ? (const void *)symbol : table,
 		.address = address,
 		.exact = address == lookup,
 		.module_index = REEL_NO_MODULE,
 	};
-	struct chain *chain = find(table, place.module, address, place.exact);
+	struct entry *entry = find(table, at.module, address, at.exact);
 	struct reel_error *error = NULL;
 
-	if (!chain) {
+	if (!entry) {
 		pthread_mutex_lock(&table->kernel_lock);
-		chain = find(table, place.module, address, place.exact);
-		if (!chain)
-			error = name_kernel(table, symbol, lookup, &place, &chain);
+		entry = find(table, at.module, address, at.exact);
+		if (!entry)
+			error = name_kernel(table, symbol, lookup, &at, &entry);
 		pthread_mutex_unlock(&table->kernel_lock);
 	}
 	if (!error)
-		*ret = chain->found;
+		*ret = entry->found;
 	return error;
 }

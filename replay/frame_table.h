@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names for addresses, each asked for once: (module, address) -> the chain of
+ * Names for addresses, each asked for once: (module, address) ->
  * interned frames, inlined ones first.  May be asked by several threads at
  * once; what is known is found without a lock.
  */
@@ -12,7 +12,7 @@
 
 struct reel_frame_table;
 
-struct reel_frame_chain {
+struct reel_address_frames {
 	const struct reel_frame *const *frames;
 	size_t n;
 	/* The kernel's, and an interrupt entered it there: the next address is no return address.
@@ -23,22 +23,22 @@ struct reel_frame_chain {
 };
 
 /* All are borrowed.  `file_size`, of the capture, bounds how much there can be. */
-struct reel_error *reel_frame_table_create(const struct reel_kernel_symbols *kernel_symbols,
+struct reel_error *reel_frame_table_create(const struct reel_kernel_symbol_map *kernel_symbols,
 					   struct reel_kernel_code *kernel_code, uint64_t file_size,
 					   struct reel_frame_table **ret) REEL_MUST_CHECK;
 void reel_frame_table_destroy(struct reel_frame_table *table);
 
 /*
- * The chain at a runtime address in `range`.  `lookup` is the address that
+ * The frames at a runtime address in `range`.  `lookup` is the address that
  * decides which function it is: the same, or one less for a return address.
  */
 struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 					 const struct reel_code_range *range, uint64_t address,
 					 uint64_t lookup,
-					 struct reel_frame_chain *ret) REEL_MUST_CHECK;
-/* The chain at a kernel address, at a time. */
+					 struct reel_address_frames *ret) REEL_MUST_CHECK;
+/* The frames at a kernel address, at a time. */
 struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table, uint64_t time,
 					   uint64_t address, uint64_t lookup,
-					   struct reel_frame_chain *ret) REEL_MUST_CHECK;
+					   struct reel_address_frames *ret) REEL_MUST_CHECK;
 
 #endif

@@ -16,7 +16,7 @@ struct inlined {
 	uint64_t die_offset;
 	uint32_t parent; /* index of the one it is inlined into, NO_PARENT: the function */
 	bool resolved;
-	struct reel_chain_link link;
+	struct reel_inline_link link;
 };
 
 struct function {
@@ -56,10 +56,10 @@ void reel_functions_destroy(struct reel_functions *functions)
 	free(functions);
 }
 
-void reel_chain_free(struct reel_chain *chain)
+void reel_inline_chain_free(struct reel_inline_chain *chain)
 {
 	free(chain->links);
-	*chain = (struct reel_chain){ 0 };
+	*chain = (struct reel_inline_chain){ 0 };
 }
 
 static struct reel_error *add_function(const struct reel_dies *dies, struct reel_unit *unit,
@@ -278,11 +278,11 @@ static void resolve_inlined(const struct reel_dies *dies, struct reel_unit *unit
 			    struct inlined *inlined)
 {
 	struct reel_die_reference at = { dies->dwarf, unit, inlined->die_offset };
-	struct reel_chain_link *link = &inlined->link;
+	struct reel_inline_link *link = &inlined->link;
 	struct reel_die_values values;
 
 	inlined->resolved = true;
-	*link = (struct reel_chain_link){ .name = "", .call_file = UINT64_MAX };
+	*link = (struct reel_inline_link){ .name = "", .call_file = UINT64_MAX };
 	if (!reel_dwarf_die(dies->dwarf, unit, inlined->die_offset, &values))
 		return;
 	link->name = resolve_name(at, &values);
@@ -291,7 +291,8 @@ static void resolve_inlined(const struct reel_dies *dies, struct reel_unit *unit
 	link->call_column = (uint32_t)constant_or(&values.at[REEL_AT_CALL_COLUMN], 0);
 }
 
-static struct reel_error *add_link(struct reel_chain *chain, const struct reel_chain_link *link)
+static struct reel_error *add_link(struct reel_inline_chain *chain,
+				   const struct reel_inline_link *link)
 {
 	if (!reel_array_reserve(&chain->links, chain->n, &chain->capacity, sizeof(*chain->links)))
 		return reel_error_no_memory();
@@ -387,8 +388,8 @@ static struct reel_error *find_inlined(struct function *function, uint64_t addre
 	return NULL;
 }
 
-struct reel_error *reel_inline_chain(const struct reel_dies *dies, struct reel_unit *unit,
-				     uint64_t address, struct reel_chain *chain)
+struct reel_error *reel_inline_chain_find(const struct reel_dies *dies, struct reel_unit *unit,
+					  uint64_t address, struct reel_inline_chain *chain)
 {
 	struct reel_error *error;
 	struct function *function;
@@ -409,6 +410,6 @@ struct reel_error *reel_inline_chain(const struct reel_dies *dies, struct reel_u
 	}
 	if (error)
 		return error;
-	return add_link(chain, &(struct reel_chain_link){ .name = function->name,
-							  .call_file = UINT64_MAX });
+	return add_link(chain, &(struct reel_inline_link){ .name = function->name,
+							   .call_file = UINT64_MAX });
 }

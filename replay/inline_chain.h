@@ -16,7 +16,7 @@ struct reel_dies {
 	uint64_t text_begin, text_end;
 };
 
-struct reel_chain_link {
+struct reel_inline_link {
 	/* Linkage name, or else the plain one; "" if it has none. */
 	const char *name;
 	/*
@@ -27,16 +27,17 @@ struct reel_chain_link {
 	uint32_t call_line, call_column;
 };
 
-struct reel_chain {
-	struct reel_chain_link *links; /* innermost first; the last is the function itself */
+struct reel_inline_chain {
+	struct reel_inline_link *links; /* innermost first; the last is the function itself */
 	size_t n, capacity;
 	uint64_t function_begin;
 };
 
 /* `chain` is used again by the next call; n is 0 if no function of the unit has the address. */
-struct reel_error *reel_inline_chain(const struct reel_dies *dies, struct reel_unit *unit,
-				     uint64_t address, struct reel_chain *chain) REEL_MUST_CHECK;
-void reel_chain_free(struct reel_chain *chain);
+struct reel_error *reel_inline_chain_find(const struct reel_dies *dies, struct reel_unit *unit,
+					  uint64_t address,
+					  struct reel_inline_chain *chain) REEL_MUST_CHECK;
+void reel_inline_chain_free(struct reel_inline_chain *chain);
 void reel_functions_destroy(struct reel_functions *functions);
 
 #endif

@@ -17,7 +17,7 @@ struct name {
 };
 
 /* A module with its file. */
-struct place {
+struct kernel_file {
 	uint64_t module_id;
 	struct reel_module *module;
 	bool has_file;
@@ -31,16 +31,16 @@ struct place {
 
 struct reel_kernel_code {
 	struct reel_modules *modules;
-	const struct reel_kernel_symbols *symbols;
+	const struct reel_kernel_symbol_map *symbols;
 	const struct reel_arch *arch;
 	uint64_t kernel_id; /* the module of the kernel proper; 0: there is none */
-	struct place *places;
-	size_t n_places;
+	struct kernel_file *files;
+	size_t n_files;
 };
 
 struct reel_error *reel_kernel_code_create(const struct reel_timeline *timeline,
 					   struct reel_modules *modules,
-					   const struct reel_kernel_symbols *symbols,
+					   const struct reel_kernel_symbol_map *symbols,
 					   const struct reel_arch *arch,
 					   struct reel_kernel_code **ret)
 {
@@ -66,14 +66,14 @@ void reel_kernel_code_destroy(struct reel_kernel_code *code)
 {
 	if (!code)
 		return;
-	for (size_t i = 0; i < code->n_places; i++) {
-		struct place *place = &code->places[i];
+	for (size_t i = 0; i < code->n_files; i++) {
+		struct kernel_file *file = &code->files[i];
 
-		for (size_t j = 0; j < place->n_names; j++)
-			free(place->names[j].addresses);
-		free(place->names);
+		for (size_t j = 0; j < file->n_names; j++)
+			free(file->names[j].addresses);
+		free(file->names);
 	}
-	free(code->places);
+	free(code->files);
 	free(code);
 }
 
@@ -86,12 +86,12 @@ static int by_name(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
-static struct name *find_name(const struct place *place, const char *name)
+static struct name *find_name(const struct kernel_file *file, const char *name)
 {
 	struct name key = { .name = name };
 
-	return place->n_names ? bsearch(&key, place->names, place->n_names, sizeof(key), by_name)
-			      : NULL;
+	return file->n_names ? bsearch(&key, file->names, file->n_names, sizeof(key), by_name)
+			     : NULL;
 }
 
 static bool has_address(const struct name *name, uint64_t address)
@@ -104,8 +104,8 @@ static bool has_address(const struct name *name, uint64_t address)
 
 static void note_address(void *context, const char *text, uint64_t address)
 {
-	struct place *place = context;
-	struct name *name = find_name(place, text);
+	struct kernel_file *file = context;
+	struct name *name = find_name(file, text);
 	uint64_t *addresses;
 
 	/* A file with more of one name means no good. */
@@ -113,39 +113,40 @@ static void note_address(void *context, const char *text, uint64_t address)
 		return;
 	addresses = reallocarray(name->addresses, name->n_addresses + 1, sizeof(*addresses));
 	if (!addresses) {
-		place->no_memory = true;
+		file->no_memory = true;
 		return;
 	}
 	name->addresses = addresses;
 	addresses[name->n_addresses++] = address;
 }
 
-static struct reel_error *collect_names(const struct reel_kernel_code *code, struct place *place)
+static struct reel_error *collect_names(const struct reel_kernel_code *code,
+					struct kernel_file *file)
 {
 	struct reel_error *error;
 	size_t n, unique = 0;
-	const struct reel_kernel_symbol *symbols = reel_kernel_symbols_all(code->symbols, &n);
+	const struct reel_kernel_symbol *symbols = reel_kernel_symbol_map_all(code->symbols, &n);
 
-	place->names = calloc(n + 1, sizeof(*place->names));
-	if (!place->names)
+	file->names = calloc(n + 1, sizeof(*file->names));
+	if (!file->names)
 		return reel_error_no_memory();
 	for (size_t i = 0; i < n; i++)
-		if (symbols[i].module_id == place->module_id && *symbols[i].name)
-			place->names[place->n_names++].name = symbols[i].name;
-	qsort(place->names, place->n_names, sizeof(*place->names), by_name);
-	for (size_t i = 0; i < place->n_names; i++)
-		if (!unique || strcmp(place->names[unique - 1].name, place->names[i].name) != 0)
-			place->names[unique++] = place->names[i];
-	place->n_names = unique;
-	error = reel_symbol_table_visit(place->module->files.debug, note_address, place);
-	return error || !place->no_memory ? error : reel_error_no_memory();
+		if (symbols[i].module_id == file->module_id && *symbols[i].name)
+			file->names[file->n_names++].name = symbols[i].name;
+	qsort(file->names, file->n_names, sizeof(*file->names), by_name);
+	for (size_t i = 0; i < file->n_names; i++)
+		if (!unique || strcmp(file->names[unique - 1].name, file->names[i].name) != 0)
+			file->names[unique++] = file->names[i];
+	file->n_names = unique;
+	error = reel_symbol_table_visit(file->module->files.debug, note_address, file);
+	return error || !file->no_memory ? error : reel_error_no_memory();
 }
 
 /* How far the symbol was moved; false if its name is not in the file, or several times. */
-static bool shift_of(const struct place *place, const struct reel_kernel_symbol *symbol,
+static bool shift_of(const struct kernel_file *file, const struct reel_kernel_symbol *symbol,
 		     uint64_t *ret)
 {
-	const struct name *name = *symbol->name ? find_name(place, symbol->name) : NULL;
+	const struct name *name = *symbol->name ? find_name(file, symbol->name) : NULL;
 
 	if (!name || name->n_addresses != 1)
 		return false;
@@ -158,69 +159,68 @@ static bool shift_of(const struct place *place, const struct reel_kernel_symbol 
  * even where one name stands for another function in the file (clang's LTO
  * appends ".llvm.N" to names, and kallsyms takes that away).
  */
-static void find_bias(const struct reel_kernel_code *code, struct place *place)
+static void find_bias(const struct reel_kernel_code *code, struct kernel_file *file)
 {
 	size_t n, votes = 0, total = 0, agreed = 0;
-	const struct reel_kernel_symbol *symbols = reel_kernel_symbols_all(code->symbols, &n);
+	const struct reel_kernel_symbol *symbols = reel_kernel_symbol_map_all(code->symbols, &n);
 	uint64_t bias;
 
 	/* Boyer and Moore's majority vote, then the count. */
 	for (size_t i = 0; i < n; i++) {
-		if (symbols[i].module_id != place->module_id ||
-		    !shift_of(place, &symbols[i], &bias))
+		if (symbols[i].module_id != file->module_id || !shift_of(file, &symbols[i], &bias))
 			continue;
 		if (!votes)
-			place->bias = bias;
-		votes += bias == place->bias ? 1 : -1;
+			file->bias = bias;
+		votes += bias == file->bias ? 1 : -1;
 		total++;
 	}
 	for (size_t i = 0; i < n; i++)
-		agreed += symbols[i].module_id == place->module_id &&
-			  shift_of(place, &symbols[i], &bias) && bias == place->bias;
-	place->is_fixed = agreed > total / 2;
+		agreed += symbols[i].module_id == file->module_id &&
+			  shift_of(file, &symbols[i], &bias) && bias == file->bias;
+	file->is_fixed = agreed > total / 2;
 }
 
-/* ---- places ------------------------------------------------------------------------ */
+/* ---- files ------------------------------------------------------------------------ */
 
-static struct reel_error *open_place(struct reel_kernel_code *code, uint64_t module_id,
-				     struct place *place)
+static struct reel_error *open_file(struct reel_kernel_code *code, uint64_t module_id,
+				    struct kernel_file *file)
 {
 	struct reel_error *error;
 
-	*place = (struct place){ .module_id = module_id };
-	error = reel_modules_open(code->modules, module_id, NULL, &place->module);
-	if (error || !place->module || !place->module->files.debug ||
-	    (place->module->record->kind != REEL_MODULE_KERNEL &&
-	     place->module->record->kind != REEL_MODULE_KERNEL_MODULE))
+	*file = (struct kernel_file){ .module_id = module_id };
+	error = reel_modules_open(code->modules, module_id, NULL, &file->module);
+	if (error || !file->module || !file->module->files.debug ||
+	    (file->module->record->kind != REEL_MODULE_KERNEL &&
+	     file->module->record->kind != REEL_MODULE_KERNEL_MODULE))
 		return error;
-	place->has_file = true;
+	file->has_file = true;
 	/* Names of the file, as a symbolizer reads it: not both at once. */
-	pthread_mutex_lock(place->module->naming);
-	error = collect_names(code, place);
-	pthread_mutex_unlock(place->module->naming);
-	if (!error && place->module->record->kind == REEL_MODULE_KERNEL)
-		find_bias(code, place);
+	pthread_mutex_lock(file->module->naming);
+	error = collect_names(code, file);
+	pthread_mutex_unlock(file->module->naming);
+	if (!error && file->module->record->kind == REEL_MODULE_KERNEL)
+		find_bias(code, file);
 	return error;
 }
 
-static struct reel_error *find_place(struct reel_kernel_code *code, uint64_t module_id,
-				     const struct place **ret)
+static struct reel_error *find_file(struct reel_kernel_code *code, uint64_t module_id,
+				    const struct kernel_file **ret)
 {
-	struct place *places;
+	struct kernel_file *files;
 	struct reel_error *error;
 
-	for (size_t i = code->n_places; i-- > 0;) {
-		if (code->places[i].module_id == module_id) {
-			*ret = &code->places[i];
+	for (size_t i = code->n_files; i-- > 0;) {
+		if (code->files[i].module_id == module_id) {
+			*ret = &code->files[i];
 			return NULL;
 		}
 	}
-	places = reallocarray(code->places, code->n_places + 1, sizeof(*places));
-	if (!places)
+	files = reallocarray(code->files, code->n_files + 1, sizeof(*files));
+	if (!files)
 		return reel_error_no_memory();
-	code->places = places;
-	error = open_place(code, module_id, &places[code->n_places]);
-	*ret = &places[code->n_places++];
+	code->files = files;
+	error = open_file(code, module_id, &files[code->n_files]);
+	*ret = &files[code->n_files++];
 	return error;
 }
 
@@ -229,24 +229,23 @@ static struct reel_error *find_place(struct reel_kernel_code *code, uint64_t mod
  * is loaded again: a symbol tells for itself alone.  One whose name the file has several times
  * is the one that was moved as far as another symbol of the module.
  */
-static bool place_in_module(const struct reel_kernel_code *code, const struct place *place,
-			    const struct reel_kernel_symbol *symbol, uint64_t address,
-			    uint64_t *ret)
+static bool address_in_module(const struct reel_kernel_code *code, const struct kernel_file *file,
+			      const struct reel_kernel_symbol *symbol, uint64_t address,
+			      uint64_t *ret)
 {
 	const struct reel_kernel_symbol *symbols;
 	const struct name *name;
 	uint64_t bias;
 	size_t n;
 
-	if (shift_of(place, symbol, &bias)) {
+	if (shift_of(file, symbol, &bias)) {
 		*ret = address - bias;
 		return true;
 	}
-	name = find_name(place, symbol->name);
-	symbols = reel_kernel_symbols_all(code->symbols, &n);
+	name = find_name(file, symbol->name);
+	symbols = reel_kernel_symbol_map_all(code->symbols, &n);
 	for (size_t i = 0; name && name->n_addresses && i < n; i++) {
-		if (symbols[i].module_id == place->module_id &&
-		    shift_of(place, &symbols[i], &bias) &&
+		if (symbols[i].module_id == file->module_id && shift_of(file, &symbols[i], &bias) &&
 		    has_address(name, symbol->address - bias)) {
 			*ret = address - bias;
 			return true;
@@ -255,18 +254,19 @@ static bool place_in_module(const struct reel_kernel_code *code, const struct pl
 	return false;
 }
 
-static bool place_in_kernel(const struct place *place, const struct reel_kernel_symbol *symbol,
-			    uint64_t address, uint64_t *ret)
+static bool address_in_kernel(const struct kernel_file *file,
+			      const struct reel_kernel_symbol *symbol, uint64_t address,
+			      uint64_t *ret)
 {
 	uint64_t begin, end;
 
-	if (!place->is_fixed)
+	if (!file->is_fixed)
 		return false;
-	*ret = address - place->bias;
+	*ret = address - file->bias;
 	if (symbol)
 		return true;
 	/* Without a symbol nothing but its range says that the address is the kernel's own. */
-	reel_elf_file_text_range(place->module->files.debug, &begin, &end);
+	reel_elf_file_text_range(file->module->files.debug, &begin, &end);
 	return *ret >= begin && *ret < end && end != UINT64_MAX;
 }
 
@@ -276,22 +276,22 @@ struct reel_error *reel_kernel_code_find(struct reel_kernel_code *code,
 					 uint64_t *elf_address_ret)
 {
 	uint64_t id = symbol ? symbol->module_id : code->kernel_id;
-	const struct place *place;
+	const struct kernel_file *file;
 	struct reel_error *error;
 
 	*module_ret = NULL;
 	*found_ret = false;
 	if (!id || !code->arch)
 		return NULL;
-	error = find_place(code, id, &place);
-	if (error || !place->module)
+	error = find_file(code, id, &file);
+	if (error || !file->module)
 		return error;
-	if (place->has_file && place->module->record->kind == REEL_MODULE_KERNEL)
-		*found_ret = place_in_kernel(place, symbol, address, elf_address_ret);
-	else if (place->has_file && symbol)
-		*found_ret = place_in_module(code, place, symbol, address, elf_address_ret);
+	if (file->has_file && file->module->record->kind == REEL_MODULE_KERNEL)
+		*found_ret = address_in_kernel(file, symbol, address, elf_address_ret);
+	else if (file->has_file && symbol)
+		*found_ret = address_in_module(code, file, symbol, address, elf_address_ret);
 	if (symbol || *found_ret)
-		*module_ret = place->module;
+		*module_ret = file->module;
 	return NULL;
 }
 

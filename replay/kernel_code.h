@@ -7,7 +7,7 @@
 #ifndef REPLAY_KERNEL_CODE_H
 #define REPLAY_KERNEL_CODE_H
 
-#include "replay/kernel_symbols.h"
+#include "replay/kernel_symbol_map.h"
 #include "replay/module.h"
 
 struct reel_kernel_code;
@@ -15,7 +15,7 @@ struct reel_kernel_code;
 /* All are borrowed, and outlive it. `arch` is the kernel's, NULL if that is not known. */
 struct reel_error *reel_kernel_code_create(const struct reel_timeline *timeline,
 					   struct reel_modules *modules,
-					   const struct reel_kernel_symbols *symbols,
+					   const struct reel_kernel_symbol_map *symbols,
 					   const struct reel_arch *arch,
 					   struct reel_kernel_code **ret) REEL_MUST_CHECK;
 void reel_kernel_code_destroy(struct reel_kernel_code *code);

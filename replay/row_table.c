@@ -203,7 +203,7 @@ static void copy_upper(const struct row_bucket *bucket, struct row_bucket *upper
 	}
 }
 
-/* What is left moves closer together: a search ends at the first place that is empty. */
+/* What is left moves closer together: a search ends at the first slot that is empty. */
 static void keep_lower(struct row_bucket *bucket, uint32_t depth)
 {
 	uint64_t kept[ENTRIES];
@@ -241,7 +241,7 @@ static bool split(struct row_table *table, struct row_bucket *bucket, uint64_t h
 	if (!upper)
 		return false;
 	copy_upper(bucket, upper);
-	/* The places of the directory that lead to the bucket: the upper half goes over. */
+	/* The slots of the directory that lead to the bucket: the upper half goes over. */
 	n = (size_t)1 << (directory->depth - bucket->depth);
 	first = index_of(hash, directory->depth) / n * n;
 	for (size_t i = first + n / 2; i < first + n; i++)

@@ -15,7 +15,7 @@ struct reel_error *reel_sample_unwinder_create(const struct reel_capture *captur
 					       struct reel_sample_unwinder **ret) REEL_MUST_CHECK;
 void reel_sample_unwinder_destroy(struct reel_sample_unwinder *unwinder);
 /* From here on `reads` is told of what is read of the samples' regions (replay/state.h): without
- * short ways, so that it takes several times as long.  NULL: nobody is told. */
+ * the fast path, so that it takes several times as long.  NULL: nobody is told. */
 void reel_sample_unwinder_tell(struct reel_sample_unwinder *unwinder,
 			       void (*reads)(void *context, size_t region, uint64_t offset,
 					     unsigned size),

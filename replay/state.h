@@ -33,7 +33,7 @@ struct reel_memory_view {
 	/*
 	 * Told of every read that a region serves: bytes from regions[region]'s start on.  NULL
 	 * mostly.  Where it is set, every byte that a result hangs on is read through
-	 * reel_memory_read: no shorter way may be taken.
+	 * reel_memory_read: the fast path may not be taken.
 	 */
 	void (*reads)(void *context, size_t region, uint64_t offset, unsigned size);
 	void *reads_context;

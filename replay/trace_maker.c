@@ -2,14 +2,14 @@
 #include <stdlib.h>
 
 #include "replay/sample_unwinder.h"
-#include "replay/thread_past.h"
+#include "replay/previous_trace.h"
 #include "replay/trace_maker.h"
 
 /* Frames by address, of one state of a space: most of a block's are found here. */
-struct named {
+struct cached_frames {
 	uint64_t generation; /* reel_space_view's; 0: the entry is empty */
 	uint64_t address, lookup;
-	struct reel_frame_chain chain;
+	struct reel_address_frames found;
 };
 
 #define NAMED_BITS 12
@@ -22,11 +22,11 @@ struct reel_trace_maker {
 	struct reel_code_map *code_map;		  /* the unwinder's */
 	const struct reel_unwind_frames *unwound; /* the same */
 	/* Of the frames of `unwound` that are new. */
-	struct reel_frame_chain *chains;
-	size_t chains_capacity;
-	struct named named[1 << NAMED_BITS];
+	struct reel_address_frames *new_frames;
+	size_t new_capacity;
+	struct cached_frames cached[1 << NAMED_BITS];
 
-	struct reel_thread_pasts pasts;
+	struct reel_previous_traces previous_traces;
 	/* Numbers of what is being made; the first is 1. */
 	uint64_t block, batch;
 	const struct reel_block *to_load;
@@ -74,8 +74,8 @@ void reel_trace_maker_destroy(struct reel_trace_maker *maker)
 		return;
 	reel_sample_unwinder_destroy(maker->unwinder);
 	reel_block_reader_destroy(maker->block_reader);
-	reel_thread_pasts_free(&maker->pasts);
-	free(maker->chains);
+	reel_previous_traces_free(&maker->previous_traces);
+	free(maker->new_frames);
 	free(maker->counts);
 	free(maker->counted);
 	free(maker);
@@ -108,21 +108,21 @@ static struct reel_error *flush_counts(struct reel_trace_maker *maker, struct re
 
 /* ---- names ------------------------------------------------------------------------ */
 
-static struct reel_error *append_chain(struct reel_batch *batch,
-				       const struct reel_frame_chain *chain, uint64_t address,
-				       uint8_t step)
+static struct reel_error *append_frames(struct reel_batch *batch,
+					const struct reel_address_frames *found, uint64_t address,
+					uint8_t step)
 {
-	struct reel_error *error = reel_batch_reserve_frames(batch, chain->n);
+	struct reel_error *error = reel_batch_reserve_frames(batch, found->n);
 	size_t n = batch->n_frames;
 
 	if (error)
 		return error;
-	for (size_t i = 0; i < chain->n; i++) {
-		batch->frames[n + i] = chain->frames[i];
+	for (size_t i = 0; i < found->n; i++) {
+		batch->frames[n + i] = found->frames[i];
 		batch->addresses[n + i] = address;
 		batch->steps[n + i] = step;
 	}
-	batch->n_frames += chain->n;
+	batch->n_frames += found->n;
 	return NULL;
 }
 
@@ -130,7 +130,7 @@ static struct reel_error *add_kernel_frames(struct reel_trace_maker *maker,
 					    const struct reel_sample *sample,
 					    struct reel_batch *batch)
 {
-	struct reel_frame_chain chain = { .is_interrupt = true };
+	struct reel_address_frames found = { .is_interrupt = true };
 	size_t before = batch->n_frames;
 
 	for (size_t i = 0; i < sample->n_kernel_chain; i++) {
@@ -138,35 +138,35 @@ static struct reel_error *add_kernel_frames(struct reel_trace_maker *maker,
 		struct reel_error *error;
 
 		error = reel_frame_table_kernel(maker->capture->frames, sample->time, address,
-						chain.is_interrupt ? address : address - 1, &chain);
+						found.is_interrupt ? address : address - 1, &found);
 		if (!error)
-			error = append_chain(batch, &chain, address, REEL_STEP_KERNEL);
+			error = append_frames(batch, &found, address, REEL_STEP_KERNEL);
 		if (error)
 			return error;
-		count_frames(maker, chain.module, 1);
+		count_frames(maker, found.module, 1);
 	}
 	maker->trace.n_kernel_frames = batch->n_frames - before;
 	return NULL;
 }
 
 static struct reel_error *name_address(struct reel_trace_maker *maker, uint64_t address,
-				       uint64_t lookup, struct reel_frame_chain *ret)
+				       uint64_t lookup, struct reel_address_frames *ret)
 {
 	uint64_t generation = maker->code_map->view.generation;
 	uint64_t hash = (address ^ generation << 32) * 0x9e3779b97f4a7c15;
-	struct named *named = &maker->named[hash >> (64 - NAMED_BITS)];
+	struct cached_frames *cached = &maker->cached[hash >> (64 - NAMED_BITS)];
 	const struct reel_code_range *range;
 	struct reel_error *error;
 
-	if (named->address == address && named->lookup == lookup &&
-	    named->generation == generation && generation) {
-		*ret = named->chain;
+	if (cached->address == address && cached->lookup == lookup &&
+	    cached->generation == generation && generation) {
+		*ret = cached->found;
 		return NULL;
 	}
 	range = reel_code_map_find(maker->code_map, lookup);
 	error = reel_frame_table_user(maker->capture->frames, range, address, lookup, ret);
 	if (!error)
-		*named = (struct named){ generation, address, lookup, *ret };
+		*cached = (struct cached_frames){ generation, address, lookup, *ret };
 	return error;
 }
 
@@ -175,85 +175,87 @@ static struct reel_error *name_frames(struct reel_trace_maker *maker, size_t n)
 	const struct reel_unwind_frames *unwound = maker->unwound;
 	struct reel_error *error = NULL;
 
-	if (n > maker->chains_capacity) {
-		free(maker->chains);
-		maker->chains_capacity = 0;
-		maker->chains = reallocarray(NULL, 2 * n, sizeof(*maker->chains));
-		if (!maker->chains)
+	if (n > maker->new_capacity) {
+		free(maker->new_frames);
+		maker->new_capacity = 0;
+		maker->new_frames = reallocarray(NULL, 2 * n, sizeof(*maker->new_frames));
+		if (!maker->new_frames)
 			return reel_error_no_memory();
-		maker->chains_capacity = 2 * n;
+		maker->new_capacity = 2 * n;
 	}
 	for (size_t i = 0; i < n && !error; i++)
 		error = name_address(maker, unwound->addresses[i], unwound->lookups[i],
-				     &maker->chains[i]);
+				     &maker->new_frames[i]);
 	return error;
 }
 
 /* ---- frames ----------------------------------------------------------------------- */
 
-/* How many of the unwound frames, from the root on, are those of the thread's trace before. */
+/* How many of the unwound frames, from the root on, are those of the thread's previous trace. */
 static size_t count_common(const struct reel_trace_maker *maker,
-			   const struct reel_thread_past *past)
+			   const struct reel_previous_trace *previous)
 {
-	if (past->block != maker->block || past->generation != maker->code_map->view.generation)
+	if (previous->block != maker->block ||
+	    previous->generation != maker->code_map->view.generation)
 		return 0;
-	return reel_thread_past_common(past, maker->unwound);
+	return reel_previous_trace_common(previous, maker->unwound);
 }
 
 /* The frames are named, and `n_common` of them are in the past: it becomes that of this trace. */
-static struct reel_error *keep_frames(struct reel_trace_maker *maker, struct reel_thread_past *past,
-				      size_t n_common)
+static struct reel_error *keep_frames(struct reel_trace_maker *maker,
+				      struct reel_previous_trace *previous, size_t n_common)
 {
 	const struct reel_unwind_frames *unwound = maker->unwound;
 	struct reel_error *error;
 
-	error = reel_thread_past_cut(&maker->pasts, past, n_common, unwound->n);
+	error = reel_previous_trace_cut(&maker->previous_traces, previous, n_common, unwound->n);
 	for (size_t i = unwound->n - n_common; i-- > 0 && !error;)
-		error = reel_thread_past_add(past, unwound, i, maker->chains[i].module,
-					     maker->chains[i].n);
-	past->block = error ? 0 : maker->block;
-	past->generation = maker->code_map->view.generation;
+		error = reel_previous_trace_add(previous, unwound, i, maker->new_frames[i].module,
+						maker->new_frames[i].n);
+	previous->block = error ? 0 : maker->block;
+	previous->generation = maker->code_map->view.generation;
 	return error;
 }
 
-static void count_past(struct reel_trace_maker *maker, const struct reel_thread_past *past)
+static void count_previous(struct reel_trace_maker *maker,
+			   const struct reel_previous_trace *previous)
 {
 	size_t begin = 0;
 
-	for (size_t i = 0; i < past->n_runs; i++) {
-		count_frames(maker, past->runs[i].module, past->runs[i].end - begin);
-		begin = past->runs[i].end;
+	for (size_t i = 0; i < previous->n_runs; i++) {
+		count_frames(maker, previous->runs[i].module, previous->runs[i].end - begin);
+		begin = previous->runs[i].end;
 	}
 }
 
 /*
- * Names the unwound frames and puts those into the batch that the batch does not have.  What the
- * thread's trace before has in common was named then.
+ * Names the unwound frames that the thread's previous trace does not have, and puts them into the
+ * batch.  The others were named then, and are in the batch already, or else are put in again.
  */
 static struct reel_error *add_user_frames(struct reel_trace_maker *maker,
-					  struct reel_thread_past *past, struct reel_batch *batch,
-					  size_t *n_shared_ret)
+					  struct reel_previous_trace *previous,
+					  struct reel_batch *batch, size_t *n_shared_ret)
 {
 	const struct reel_unwind_frames *unwound = maker->unwound;
-	size_t n_common = count_common(maker, past), n_new;
+	size_t n_common = count_common(maker, previous), n_new;
 	struct reel_error *error;
 
-	/* A batch stands for itself. */
-	if (n_common && past->batch != maker->batch) {
-		batch->n_repeated += past->named[n_common - 1];
+	/* A batch refers to no frames of another one. */
+	if (n_common && previous->batch != maker->batch) {
+		batch->n_repeated += previous->named[n_common - 1];
 		n_common = 0;
 	}
 	n_new = unwound->n - n_common;
 	error = name_frames(maker, n_new);
 	for (size_t i = 0; i < n_new && !error; i++)
-		error = append_chain(batch, &maker->chains[i], unwound->addresses[i],
-				     unwound->steps[i]);
+		error = append_frames(batch, &maker->new_frames[i], unwound->addresses[i],
+				      unwound->steps[i]);
 	if (!error)
-		error = keep_frames(maker, past, n_common);
+		error = keep_frames(maker, previous, n_common);
 	if (error)
 		return error;
-	count_past(maker, past);
-	*n_shared_ret = n_common ? past->named[n_common - 1] : 0;
+	count_previous(maker, previous);
+	*n_shared_ret = n_common ? previous->named[n_common - 1] : 0;
 	return NULL;
 }
 
@@ -316,14 +318,14 @@ static struct reel_error *take_sample(struct reel_trace_maker *maker,
 {
 	const struct reel_space_state *space = reel_sample_unwinder_space(maker->unwinder, sample);
 	size_t own = batch->n_frames, n_shared = 0;
-	struct reel_thread_past *past;
+	struct reel_previous_trace *previous;
 	struct reel_error *error;
 	uint32_t base;
 
 	describe_sample(maker, sample, space);
 	if (!reel_sample_filter_passes(maker->filter, &maker->trace))
 		return NULL;
-	error = reel_thread_pasts_get(&maker->pasts, sample->thread_index, &past);
+	error = reel_previous_traces_get(&maker->previous_traces, sample->thread_index, &previous);
 	if (!error)
 		error = add_kernel_frames(maker, sample, batch);
 	if (!error)
@@ -332,12 +334,12 @@ static struct reel_error *take_sample(struct reel_trace_maker *maker,
 	if (!error && maker->trace.stop == REEL_STOP_UNKNOWN_CPU)
 		error = report_unknown_cpu(maker, space, batch);
 	if (!error)
-		error = add_user_frames(maker, past, batch, &n_shared);
+		error = add_user_frames(maker, previous, batch, &n_shared);
 	if (error)
 		return error;
-	base = past->trace;
-	past->batch = maker->batch;
-	past->trace = (uint32_t)batch->n_traces;
+	base = previous->trace;
+	previous->batch = maker->batch;
+	previous->trace = (uint32_t)batch->n_traces;
 	return reel_batch_add_trace(batch, &maker->trace, own, base, n_shared);
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "replay/unwind_cache.h"
-#include "replay/unwind_climb.h"
+#include "replay/unwind_fast.h"
 
 #define MAX_FRAMES_DEFAULT 16384
 /* Frames in a row that may leave sp where it is: leaf functions of CPUs with a link register do,
@@ -14,7 +14,7 @@
 /* ---- programs ------------------------------------------------------------------------ */
 
 static struct reel_error *compile_program(const struct reel_arch *arch,
-					  struct reel_arch_program program, bool is_guess,
+					  struct reel_arch_program program, bool is_fallback,
 					  struct reel_row **ret)
 {
 	struct reel_cfi_row cfi_row;
@@ -24,7 +24,7 @@ static struct reel_error *compile_program(const struct reel_arch *arch,
 					 arch->name);
 	/* Code without CFI may have saved and changed any register: only what its frame record
 	 * holds is known. */
-	for (size_t i = 0; is_guess && i < REEL_ARCH_DWARF_MAX; i++) {
+	for (size_t i = 0; is_fallback && i < REEL_ARCH_DWARF_MAX; i++) {
 		if (cfi_row.rules[i].kind == REEL_RULE_SAME)
 			cfi_row.rules[i].kind = REEL_RULE_UNDEFINED;
 	}
@@ -153,14 +153,14 @@ static enum reel_next signal_step(struct reel_walk *walk, const struct reel_row 
 }
 
 /* `otherwise` is why there is no row. */
-static enum reel_next guess_step(struct reel_walk *walk, const struct reel_code *code,
-				 enum reel_stop otherwise, enum reel_step *step_ret)
+static enum reel_next fallback_step(struct reel_walk *walk, const struct reel_code *code,
+				    enum reel_stop otherwise, enum reel_step *step_ret)
 {
 	const struct reel_row *row = reel_walk_match_signal_frame(walk, code);
 
 	if (row)
 		return signal_step(walk, row, code ? code->bias : 0, step_ret);
-	return reel_walk_guess(walk, code, step_ret) ? REEL_NEXT_CALLER : stop(walk, otherwise);
+	return reel_walk_fall_back(walk, code, step_ret) ? REEL_NEXT_CALLER : stop(walk, otherwise);
 }
 
 static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *code,
@@ -171,7 +171,7 @@ static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *c
 	enum reel_next next;
 
 	if (reel_row_outcome(row) == REEL_ROW_NONE)
-		return guess_step(walk, code, REEL_STOP_NO_UNWIND_INFO, step_ret);
+		return fallback_step(walk, code, REEL_STOP_NO_UNWIND_INFO, step_ret);
 	if (reel_walk_wants_signal_pattern(walk, row)) {
 		pattern = reel_walk_match_signal_frame(walk, code);
 		if (pattern)
@@ -217,11 +217,11 @@ static enum reel_next take_step(struct reel_walk *walk, enum reel_step *step_ret
 	case REEL_CODE_FOUND:
 		if (code.rows)
 			return row_step(walk, &code, step_ret);
-		return guess_step(walk, &code, REEL_STOP_MODULE_MISSING, step_ret);
+		return fallback_step(walk, &code, REEL_STOP_MODULE_MISSING, step_ret);
 	case REEL_CODE_MODULE_MISSING:
-		return guess_step(walk, NULL, REEL_STOP_MODULE_MISSING, step_ret);
+		return fallback_step(walk, NULL, REEL_STOP_MODULE_MISSING, step_ret);
 	case REEL_CODE_ANONYMOUS:
-		return guess_step(walk, NULL, REEL_STOP_NO_UNWIND_INFO, step_ret);
+		return fallback_step(walk, NULL, REEL_STOP_NO_UNWIND_INFO, step_ret);
 	case REEL_CODE_NO_MAPPING:
 		break;
 	}
@@ -339,8 +339,8 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 		error = append_frame(&walk, ret, step);
 		if (error)
 			return error;
-		next = reel_walk_climb(&walk, ret, max_frames) ? REEL_NEXT_ROOT
-							       : advance(&walk, &step);
+		next = reel_walk_fast(&walk, ret, max_frames) ? REEL_NEXT_ROOT
+							      : advance(&walk, &step);
 	} while (next == REEL_NEXT_CALLER);
 	*stop_ret = next == REEL_NEXT_ROOT ? REEL_STOP_ROOT : walk.stop;
 	return NULL;

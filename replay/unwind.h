@@ -33,7 +33,7 @@ enum reel_code_found {
 
 /*
  * What the walks of one thread remember of code, of 2 MB, wherever it is mapped: frames of the
- * usual kind take a short way with it (unwind_climb.h), and the results are the same.
+ * usual kind take the fast path with it (FAST_PATH.md), and the results are the same.
  */
 struct reel_unwind_cache;
 struct reel_error *reel_unwind_cache_create(struct reel_unwind_cache **ret) REEL_MUST_CHECK;
@@ -49,7 +49,7 @@ struct reel_unwind_input {
 	/* Names what find_code answers: where two walks' numbers are equal, so are the answers.  0:
 	 * nobody knows. */
 	uint64_t generation;
-	struct reel_unwind_cache *cache; /* NULL: every frame is gone through at length */
+	struct reel_unwind_cache *cache; /* NULL: every frame takes the slow path */
 	/* The task is in a system call: where pc is behind the instruction, pc - 1 is looked up;
 	 * the link register counts. */
 	bool after_syscall;

@@ -239,11 +239,11 @@ static void make_entry(const struct reel_walk *walk, const struct cached_range *
 /* Entries whose indices differ in these bits only make room for each other. */
 #define WAYS 4
 
-/* Another place of it than its own; NULL if there is none. */
+/* Another slot of it than its own; NULL if there is none. */
 static struct cached_row *find_displaced(struct cached_row *entries, size_t index, uint64_t address,
 					 uint32_t tag)
 {
-	/* Who was displaced has left its place to another, and no place is emptied. */
+	/* What was displaced has left its slot to another entry, and no slot is emptied. */
 	if (!entries[index].tag)
 		return NULL;
 	for (size_t way = 1; way < WAYS; way++) {
@@ -255,7 +255,7 @@ static struct cached_row *find_displaced(struct cached_row *entries, size_t inde
 	return NULL;
 }
 
-/* Makes room at the index: each moves on by a place, up to one that is empty; if none is, the last
+/* Makes room at the index: each moves on by a slot, up to one that is empty; if none is, the last
  * entry is forgotten. */
 static void displace(struct cached_row *entries, size_t index)
 {

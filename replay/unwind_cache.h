@@ -2,12 +2,12 @@
 /*
  * What the walks of one thread remember of code: for an address of a module, which row holds
  * there, in the form that frames of the usual kind need, and all that the code's bytes have to say.
- * Where processes have a module mapped makes no difference.  Internal to unwind*.c.
+ * It does not depend on where processes have a module mapped.  Internal to unwind*.c.
  */
 #ifndef REPLAY_UNWIND_CACHE_H
 #define REPLAY_UNWIND_CACHE_H
 
-#include "replay/unwind_code.h"
+#include "replay/unwind_parts.h"
 
 /* How the walk has come to an address. */
 enum cached_as {
@@ -19,7 +19,7 @@ enum cached_as {
 enum cached_kind {
 	CACHED_PLAIN = 0, /* the fields below are the row */
 	CACHED_ROOT,	  /* there is no caller */
-	CACHED_OTHER,	  /* anything else: to be gone through at length */
+	CACHED_OTHER,	  /* anything else: the slow path */
 };
 
 enum cached_flags {
@@ -57,13 +57,14 @@ struct cached_row {
 	int16_t sp_offset;
 	uint16_t next; /* the entry of the caller that was met last */
 	uint8_t kind, flags;
-	uint8_t doubt; /* that `next` is right, from 0 to CACHED_DOUBT_MAX */
+	/* A saturating counter of how often `next` was wrong lately, up to CACHED_PREDICTOR_MAX. */
+	uint8_t predictor;
 	uint8_t unused;
 };
 
-/* From the lower one on, guesses are not relied on. */
-#define CACHED_DOUBT_MIN 8
-#define CACHED_DOUBT_MAX 16
+/* From PREDICTOR_OFF on `next` is checked but not relied on. */
+#define CACHED_PREDICTOR_OFF 8
+#define CACHED_PREDICTOR_MAX 16
 
 #define CACHED_ROW_BITS 15
 /* Of reel_code's ids: with two bits more they are tags. */

@@ -144,7 +144,7 @@ def check_growth():
 def check_unwinding():
     text = """x.reel: 1000 samples, 50.1 frames and 9.7 KB of stack each
   ours           warm   1135611 samples/s   56.87 M frames/s ( 26.43)   cold   773023 samples/s ( 17.25)   the first 100:    0.41 ms (  4.74)
-  ours, long way warm    262634 samples/s   13.15 M frames/s (  6.11)   cold   241254 samples/s (  5.38)   the first 100:    0.66 ms (  2.99)
+  ours, slow path warm    262634 samples/s   13.15 M frames/s (  6.11)   cold   241254 samples/s (  5.38)   the first 100:    0.66 ms (  2.99)
   libdw          warm     42968 samples/s    2.15 M frames/s (  1.00)   cold    44806 samples/s (  1.00)   the first 100:    1.96 ms (  1.00)
   libunwind: not here, or not for this CPU
 """

@@ -126,8 +126,8 @@ static inline uint64_t call_before(struct world *w, uint64_t address)
 	return address + BIAS;
 }
 
-/* The same by the short way, with entries that are made and with those that are there. */
-static inline void compare_short_way(struct world *w, const struct reel_unwind_state *start)
+/* The same by the fast path, with entries that are made and with those that are there. */
+static inline void compare_fast_path(struct world *w, const struct reel_unwind_state *start)
 {
 	struct reel_unwind_frames frames = { 0 };
 
@@ -175,7 +175,7 @@ static inline void unwind(struct world *w)
 	assert_null(reel_rows_create(w->arch, w->cfi, w->entry, &w->rows));
 	assert_null(reel_unwind_programs_create(w->arch, &w->programs));
 	assert_null(reel_unwind_trace(&w->input, w->programs, &w->state, &w->frames, &w->stop));
-	compare_short_way(w, &start);
+	compare_fast_path(w, &start);
 }
 
 /* Checks the frames (ELF addresses for what lies in the module), the stop, and frees the world. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks, unwound with any CFI, code, registers and memory: by the short way (with a cache, empty
- * and filled) as by the long one, and with every read told of, as shrinking does.
+ * Stacks, unwound with any CFI, code, registers and memory: by the fast path (with a cache, empty
+ * and filled) as by the slow one, and with every read told of, as shrinking does.
  */
 #define _GNU_SOURCE
 #include "tests/fuzz/cfi_parts.h"
@@ -160,14 +160,14 @@ static void note_read(void *context, size_t region, uint64_t offset, unsigned si
 		"a read of what is there");
 }
 
-static void walk_short_way(struct world *w, const struct walk *expected)
+static void walk_fast_path(struct world *w, const struct walk *expected)
 {
 	struct reel_unwind_cache *cache;
 	static struct walk other;
 
 	must(reel_unwind_cache_create(&cache));
 	walk(w, cache, &other);
-	must_be_same(expected, &other, "the short way's result the long one's");
+	must_be_same(expected, &other, "the fast path's result the slow one's");
 	walk(w, cache, &other);
 	must_be_same(expected, &other, "the same with a cache that is filled");
 	w->memory.reads = note_read;
@@ -179,13 +179,13 @@ static void walk_short_way(struct world *w, const struct walk *expected)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct walk at_length, recorded;
+	static struct walk slow, recorded;
 	struct reel_cursor input = reel_cursor(data, size);
 	static struct world w;
 
 	take_world(&input, &w);
-	walk(&w, NULL, &at_length);
-	walk_short_way(&w, &at_length);
+	walk(&w, NULL, &slow);
+	walk_fast_path(&w, &slow);
 	w.input.cache = NULL;
 	recorded.state = w.state;
 	must(reel_unwind_recorded(&w.input, w.programs, &recorded.state, w.chain, w.n_chain,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/batch.c, thread_past.c: traces come out of a batch as they went in, whatever they share.
+/* replay/batch.c, previous_trace.c: traces come out of a batch as they went in, whatever they
+ * share.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -11,7 +12,7 @@
 #include <cmocka.h>
 
 #include "replay/batch.h"
-#include "replay/thread_past.h"
+#include "replay/previous_trace.h"
 #include "tests/support/example.h"
 
 #define STACKS	  5
@@ -188,9 +189,9 @@ static void test_repeated_frames(void **state)
 }
 
 /* Runs of modules, named frames and arrays, against plain lists. */
-static void test_past(void **state)
+static void test_previous_traces(void **state)
 {
-	struct reel_thread_pasts pasts = { 0 };
+	struct reel_previous_traces previous_traces = { 0 };
 	uint64_t addresses[DEPTH_MAX], lookups[DEPTH_MAX];
 	uint8_t steps[DEPTH_MAX];
 	struct reel_unwind_frames unwound = { .addresses = addresses,
@@ -204,7 +205,7 @@ static void test_past(void **state)
 		uint32_t index = (uint32_t)(next_random(&random) % STACKS);
 		struct stack *stack = &stacks[index];
 		size_t kept = change(stack, &random), begin = 0, named = 0;
-		struct reel_thread_past *past;
+		struct reel_previous_trace *previous;
 
 		unwound.n = stack->n;
 		for (size_t i = 0; i < stack->n; i++) {
@@ -212,37 +213,37 @@ static void test_past(void **state)
 			lookups[i] = addresses[i] - 1;
 			steps[i] = (uint8_t)(addresses[i] % 7);
 		}
-		must(reel_thread_pasts_get(&pasts, index * 40, &past));
-		assert_true(reel_thread_past_common(past, &unwound) >= kept);
-		must(reel_thread_past_cut(&pasts, past, kept, unwound.n));
+		must(reel_previous_traces_get(&previous_traces, index * 40, &previous));
+		assert_true(reel_previous_trace_common(previous, &unwound) >= kept);
+		must(reel_previous_trace_cut(&previous_traces, previous, kept, unwound.n));
 		for (size_t i = unwound.n - kept; i-- > 0;)
-			must(reel_thread_past_add(past, &unwound, i, addresses[i] % 2,
-						  addresses[i] % 3));
-		assert_int_equal(past->n, stack->n);
-		assert_int_equal(reel_thread_past_common(past, &unwound), stack->n);
+			must(reel_previous_trace_add(previous, &unwound, i, addresses[i] % 2,
+						     addresses[i] % 3));
+		assert_int_equal(previous->n, stack->n);
+		assert_int_equal(reel_previous_trace_common(previous, &unwound), stack->n);
 		for (size_t i = 0, run = 0; i < stack->n; i++) {
 			named += stack->values[i] % 3;
-			assert_int_equal(past->addresses[i], stack->values[i]);
-			assert_int_equal(past->named[i], named);
-			while (i >= past->runs[run].end)
-				begin = past->runs[run++].end;
-			assert_true(run < past->n_runs && begin < past->runs[run].end);
-			assert_int_equal(past->runs[run].module, stack->values[i] % 2);
+			assert_int_equal(previous->addresses[i], stack->values[i]);
+			assert_int_equal(previous->named[i], named);
+			while (i >= previous->runs[run].end)
+				begin = previous->runs[run++].end;
+			assert_true(run < previous->n_runs && begin < previous->runs[run].end);
+			assert_int_equal(previous->runs[run].module, stack->values[i] % 2);
 		}
 		if (stack->n)
-			assert_int_equal(past->runs[past->n_runs - 1].end, stack->n);
+			assert_int_equal(previous->runs[previous->n_runs - 1].end, stack->n);
 		else
-			assert_int_equal(past->n_runs, 0);
+			assert_int_equal(previous->n_runs, 0);
 	}
-	reel_thread_pasts_free(&pasts);
+	reel_previous_traces_free(&previous_traces);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_stack), cmocka_unit_test(test_many_stacks),
-		cmocka_unit_test(test_clear),	  cmocka_unit_test(test_repeated_frames),
-		cmocka_unit_test(test_past),
+		cmocka_unit_test(test_one_stack),	cmocka_unit_test(test_many_stacks),
+		cmocka_unit_test(test_clear),		cmocka_unit_test(test_repeated_frames),
+		cmocka_unit_test(test_previous_traces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

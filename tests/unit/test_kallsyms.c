@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "replay/kernel_symbols.h"
+#include "replay/kernel_symbol_map.h"
 #include "space/kallsyms.h"
 
 #define CORE                                                                                       \
@@ -234,30 +234,31 @@ static void test_changes(void **state)
 
 /* ---- in a capture ---------------------------------------------------------------- */
 
-static void add(struct reel_kernel_symbols *symbols, uint64_t address, uint64_t size,
+static void add(struct reel_kernel_symbol_map *symbols, uint64_t address, uint64_t size,
 		const char *name, uint64_t since)
 {
 	const struct reel_kernel_symbol symbol = {
 		.address = address, .size = size, .since = since, .name = name, .module = ""
 	};
 
-	assert_null(reel_kernel_symbols_add(symbols, &symbol));
+	assert_null(reel_kernel_symbol_map_add(symbols, &symbol));
 }
 
-static const char *at(const struct reel_kernel_symbols *symbols, uint64_t address, uint64_t time)
+static const char *at(const struct reel_kernel_symbol_map *symbols, uint64_t address, uint64_t time)
 {
-	const struct reel_kernel_symbol *symbol = reel_kernel_symbols_find(symbols, address, time);
+	const struct reel_kernel_symbol *symbol =
+		reel_kernel_symbol_map_find(symbols, address, time);
 
 	return symbol ? symbol->name : "none";
 }
 
 static void test_times(void **state)
 {
-	struct reel_kernel_symbols *symbols;
+	struct reel_kernel_symbol_map *symbols;
 	size_t n;
 
 	(void)state;
-	assert_null(reel_kernel_symbols_create(&symbols));
+	assert_null(reel_kernel_symbol_map_create(&symbols));
 	add(symbols, 0x1000, 0x100, "b", 200); /* in any order */
 	add(symbols, 0x1000, 0x200, "a", 0);
 	add(symbols, 0x1080, 0x80, "", 300);
@@ -266,7 +267,7 @@ static void test_times(void **state)
 	add(symbols, 0x5100, 0, "page", 0);
 	add(symbols, UINT64_MAX - 0xf, UINT64_MAX, "huge", 0);
 	add(symbols, UINT64_MAX, 0, "last", 0);
-	assert_null(reel_kernel_symbols_seal(symbols));
+	assert_null(reel_kernel_symbol_map_seal(symbols));
 	assert_string_equal(at(symbols, 0x1000, 0), "a");
 	assert_string_equal(at(symbols, 0x1100, 199), "a");
 	assert_string_equal(at(symbols, 0x1000, 200), "alias");
@@ -280,14 +281,14 @@ static void test_times(void **state)
 	assert_string_equal(at(symbols, 0x60ff, 0), "page");
 	assert_string_equal(at(symbols, 0x6100, 0), "none");
 	assert_string_equal(at(symbols, UINT64_MAX - 1, 0), "huge");
-	assert_int_equal(reel_kernel_symbols_all(symbols, &n)->size, 0x100);
+	assert_int_equal(reel_kernel_symbol_map_all(symbols, &n)->size, 0x100);
 	assert_int_equal(n, 8);
-	reel_kernel_symbols_destroy(symbols);
+	reel_kernel_symbol_map_destroy(symbols);
 
-	assert_null(reel_kernel_symbols_create(&symbols));
-	assert_null(reel_kernel_symbols_seal(symbols));
+	assert_null(reel_kernel_symbol_map_create(&symbols));
+	assert_null(reel_kernel_symbol_map_seal(symbols));
 	assert_string_equal(at(symbols, 0x1000, 5), "none");
-	reel_kernel_symbols_destroy(symbols);
+	reel_kernel_symbol_map_destroy(symbols);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A walk up a stack, and the steps of it that need no CFI. Internal to unwind*.c. */
-#ifndef REPLAY_UNWIND_CODE_H
-#define REPLAY_UNWIND_CODE_H
+#ifndef REPLAY_UNWIND_PARTS_H
+#define REPLAY_UNWIND_PARTS_H
 
 #include "replay/unwind.h"
 
@@ -62,8 +62,8 @@ static inline bool reel_walk_wants_signal_pattern(const struct reel_walk *walk,
  * The caller where there is no CFI: by the link register or the frame pointer.
  * False, and nothing is changed, if what they lead to does not look like a caller.
  */
-bool reel_walk_guess(struct reel_walk *walk, const struct reel_code *code,
-		     enum reel_step *step_ret);
+bool reel_walk_fall_back(struct reel_walk *walk, const struct reel_code *code,
+			 enum reel_step *step_ret);
 
 /*
  * A step by the frame pointer has lost sp, and the row of the frame needs it.  It is found again

@@ -7,22 +7,22 @@
 #include <stdlib.h>
 
 #include "format/array.h"
-#include "replay/kernel_symbols.h"
+#include "replay/kernel_symbol_map.h"
 #include "space/space.h"
 
 #define SPACE 1
 /* How far a symbol of unknown size reaches if no other one ends it (SPEC.md, KERNEL_SYMBOL). */
 #define UNKNOWN_SIZE 4096
 
-struct reel_kernel_symbols {
+struct reel_kernel_symbol_map {
 	struct reel_kernel_symbol *all;
 	size_t n, capacity;
 	struct reel_timeline *timeline;
 };
 
-struct reel_error *reel_kernel_symbols_create(struct reel_kernel_symbols **ret)
+struct reel_error *reel_kernel_symbol_map_create(struct reel_kernel_symbol_map **ret)
 {
-	struct reel_kernel_symbols *symbols = calloc(1, sizeof(*symbols));
+	struct reel_kernel_symbol_map *symbols = calloc(1, sizeof(*symbols));
 	struct reel_error *error;
 
 	if (!symbols)
@@ -36,7 +36,7 @@ struct reel_error *reel_kernel_symbols_create(struct reel_kernel_symbols **ret)
 	return NULL;
 }
 
-void reel_kernel_symbols_destroy(struct reel_kernel_symbols *symbols)
+void reel_kernel_symbol_map_destroy(struct reel_kernel_symbol_map *symbols)
 {
 	if (!symbols)
 		return;
@@ -45,8 +45,8 @@ void reel_kernel_symbols_destroy(struct reel_kernel_symbols *symbols)
 	free(symbols);
 }
 
-struct reel_error *reel_kernel_symbols_add(struct reel_kernel_symbols *symbols,
-					   const struct reel_kernel_symbol *symbol)
+struct reel_error *reel_kernel_symbol_map_add(struct reel_kernel_symbol_map *symbols,
+					      const struct reel_kernel_symbol *symbol)
 {
 	if (!reel_array_reserve(&symbols->all, symbols->n, &symbols->capacity,
 				sizeof(*symbols->all)))
@@ -79,8 +79,8 @@ static uint64_t next_above(const uint64_t *addresses, size_t n, uint64_t address
 	return low < n && addresses[low] < otherwise ? addresses[low] : otherwise;
 }
 
-static struct reel_error *place(struct reel_kernel_symbols *symbols, size_t index,
-				const uint64_t *addresses)
+static struct reel_error *map_symbol(struct reel_kernel_symbol_map *symbols, size_t index,
+				     const uint64_t *addresses)
 {
 	const struct reel_kernel_symbol *symbol = &symbols->all[index];
 	uint64_t room = UINT64_MAX - symbol->address, size = symbol->size;
@@ -113,7 +113,7 @@ static struct reel_error *place(struct reel_kernel_symbols *symbols, size_t inde
 	return reel_timeline_add(symbols->timeline, &record);
 }
 
-struct reel_error *reel_kernel_symbols_seal(struct reel_kernel_symbols *symbols)
+struct reel_error *reel_kernel_symbol_map_seal(struct reel_kernel_symbol_map *symbols)
 {
 	_cleanup_free_ uint64_t *addresses = calloc(symbols->n + 1, sizeof(*addresses));
 	struct reel_error *error = NULL;
@@ -124,19 +124,19 @@ struct reel_error *reel_kernel_symbols_seal(struct reel_kernel_symbols *symbols)
 		addresses[i] = symbols->all[i].address;
 	qsort(addresses, symbols->n, sizeof(*addresses), compare_addresses);
 	for (size_t i = 0; i < symbols->n && !error; i++)
-		error = place(symbols, i, addresses);
+		error = map_symbol(symbols, i, addresses);
 	return error ? error : reel_timeline_seal(symbols->timeline);
 }
 
-const struct reel_kernel_symbol *reel_kernel_symbols_all(const struct reel_kernel_symbols *symbols,
-							 size_t *count_ret)
+const struct reel_kernel_symbol *reel_kernel_symbol_map_all(
+	const struct reel_kernel_symbol_map *symbols, size_t *count_ret)
 {
 	*count_ret = symbols->n;
 	return symbols->all;
 }
 
-const struct reel_kernel_symbol *reel_kernel_symbols_find(const struct reel_kernel_symbols *symbols,
-							  uint64_t address, uint64_t time)
+const struct reel_kernel_symbol *reel_kernel_symbol_map_find(
+	const struct reel_kernel_symbol_map *symbols, uint64_t address, uint64_t time)
 {
 	struct reel_mapping mapping;
 

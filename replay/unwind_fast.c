@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A step of the long way asks for the code's module, its row, flags and patterns, checks each read
- * by itself and keeps every register.  Most frames need a few additions and two loads: they are
- * done here, for rows that unwind_cache.c has found plain, where all that a frame reads lies in
- * one stretch of recorded bytes.  Of the registers, sp and fp are followed; the others that callees
- * keep are looked up at the end, where the frames that saved them have left them.  The entry of a
- * frame's caller is guessed from the last time, so that one frame's loads need not wait for the
- * return address of another: a guess is right where the entry was met with this very address in
- * this very state of the space.
+ * The fast path: frames whose row is plain (unwind_cache.h), as long as all that they read lies in
+ * one stretch of recorded bytes.  FAST_PATH.md says why it gives what the slow path (unwind.c)
+ * gives.
+ *
+ * Of the registers only sp and fp are followed; the others that callees keep are looked up at the
+ * end, where the frames that saved them have put them.  Which entry the caller has is predicted
+ * from the last time, so that the loads of one frame need not wait for the return address that the
+ * frame before loads.  A prediction is right if the entry was met last with this very return
+ * address, in this very state of the space.
  */
 #include "format/bytes.h"
 #include "replay/row_parts.h"
 #include "replay/unwind_cache.h"
-#include "replay/unwind_climb.h"
+#include "replay/unwind_fast.h"
 
-/* For each kind of words a function is compiled, with all that it calls. */
+/* One function is compiled for each size and byte order of words, with all that it calls. */
 #define INLINED static inline __attribute__((always_inline))
 
 /* Recorded bytes without a gap: those of one region only. */
@@ -30,7 +31,7 @@ struct reached {
 	uint64_t touched; /* slots that were saved on the way */
 };
 
-struct climb {
+struct fast_walk {
 	struct reel_walk *walk;
 	struct reel_unwind_cache *cache;
 	struct reel_unwind_frames *frames;
@@ -77,7 +78,8 @@ static bool cut_missing(const struct reel_memory_region *region, uint64_t offset
 	return true;
 }
 
-/* False where bytes are to be had that reel_memory_read would take from elsewhere, or not give. */
+/* The recorded bytes around sp.  False where reel_memory_read would take some of them from another
+ * region, or not give them. */
 static bool find_stretch(const struct reel_walk *walk, uint64_t sp, struct stretch *ret)
 {
 	const struct reel_memory_view *memory = walk->input->memory;
@@ -122,17 +124,17 @@ INLINED uint64_t load(const uint8_t *bytes, struct words words)
 struct frame {
 	const struct cached_row *row;
 	uint64_t cfa;
-	uint64_t place; /* the CFA's, in the stretch: what the row reads lies around it */
+	uint64_t position; /* the CFA's, in the stretch: what the row reads lies around it */
 	struct reached caller;
 };
 
-INLINED uint64_t load_at(const struct climb *climb, const struct frame *frame, int32_t offset,
+INLINED uint64_t load_at(const struct fast_walk *fast, const struct frame *frame, int32_t offset,
 			 struct words words)
 {
-	return load(climb->stretch.bytes + (frame->place + (uint64_t)(int64_t)offset), words);
+	return load(fast->stretch.bytes + (frame->position + (uint64_t)(int64_t)offset), words);
 }
 
-/* All ones or zeros, of a flag: which registers a frame uses is anybody's guess, a CPU's too. */
+/* All ones or all zeros.  A branch on which registers a frame uses would be mispredicted often. */
 INLINED uint64_t mask_of(const struct cached_row *row, enum cached_flags flag)
 {
 	return -(uint64_t) !!(row->flags & flag);
@@ -143,34 +145,34 @@ INLINED uint64_t choose(uint64_t mask, uint64_t if_set, uint64_t otherwise)
 	return otherwise ^ ((otherwise ^ if_set) & mask);
 }
 
-INLINED bool find_cfa(const struct climb *climb, const struct reached *at, struct words words,
+INLINED bool find_cfa(const struct fast_walk *fast, const struct reached *at, struct words words,
 		      struct frame *frame)
 {
-	const struct stretch *stretch = &climb->stretch;
+	const struct stretch *stretch = &fast->stretch;
 	const struct cached_row *row = frame->row;
 	uint64_t base = choose(mask_of(row, CACHED_BY_FP), at->fp, at->sp), offset;
 
 	frame->cfa = (base + (uint64_t)(int64_t)row->cfa_offset) & word_mask(words);
-	frame->place = frame->cfa - stretch->begin;
-	offset = frame->place + (uint64_t)(int64_t)row->low;
+	frame->position = frame->cfa - stretch->begin;
+	offset = frame->position + (uint64_t)(int64_t)row->low;
 	return base <= word_mask(words) && offset < stretch->size &&
 	       row->extent <= stretch->size - offset;
 }
 
-INLINED void find_caller(const struct climb *climb, const struct reached *at,
+INLINED void find_caller(const struct fast_walk *fast, const struct reached *at,
 			 uint64_t return_address, struct words words, struct frame *frame)
 {
 	const struct cached_row *row = frame->row;
 	struct reached *caller = &frame->caller;
 
-	caller->pc = return_address & ~climb->walk->code_mask;
+	caller->pc = return_address & ~fast->walk->code_mask;
 	caller->sp = (frame->cfa + (uint64_t)(int64_t)row->sp_offset) & word_mask(words);
 	if (row->flags & CACHED_SAVES_SP)
-		caller->sp = load_at(climb, frame, row->sp_offset, words);
+		caller->sp = load_at(fast, frame, row->sp_offset, words);
 	caller->fp = at->fp;
 	if (row->extent)
 		caller->fp = choose(mask_of(row, CACHED_SAVES_FP),
-				    load_at(climb, frame, row->fp_offset, words), at->fp);
+				    load_at(fast, frame, row->fp_offset, words), at->fp);
 	caller->touched = at->touched | row->saved;
 }
 
@@ -193,39 +195,39 @@ INLINED void append(struct sink *sink, const struct reel_row *row, uint64_t cfa,
 }
 
 /* The entry of an address; NULL where nothing can be remembered of the code. */
-INLINED struct cached_row *enter(struct climb *climb, uint64_t pc, enum cached_as as)
+INLINED struct cached_row *enter(struct fast_walk *fast, uint64_t pc, enum cached_as as)
 {
 	uint64_t lookup = reel_cached_lookup(pc, as);
 
-	if (!reel_cached_holds(&climb->range, lookup)) {
-		const struct cached_range *range = reel_cached_range(climb->walk, lookup);
+	if (!reel_cached_holds(&fast->range, lookup)) {
+		const struct cached_range *range = reel_cached_range(fast->walk, lookup);
 
 		if (!range)
 			return NULL;
-		climb->range = *range;
+		fast->range = *range;
 	}
-	return reel_cached_row(climb->walk, climb->cache, &climb->range, pc, as);
+	return reel_cached_row(fast->walk, fast->cache, &fast->range, pc, as);
 }
 
 /*
- * The first frame: registers that its function has just popped are the long way's, and so are
- * landing pads.  The caller's entry; NULL: no step was taken.
+ * The step from the first frame.  Where registers were just popped, or it leads to a landing pad,
+ * the slow path has to take it.  The caller's entry; NULL: no step was taken.
  */
-INLINED struct cached_row *leave_first(struct climb *climb, struct cached_row *row,
+INLINED struct cached_row *leave_first(struct fast_walk *fast, struct cached_row *row,
 				       struct words words)
 {
-	const struct reel_walk *walk = climb->walk;
+	const struct reel_walk *walk = fast->walk;
 	struct frame frame = { .row = row };
 	struct cached_row *caller;
 	const struct reel_row *general = row->row;
-	const struct reached *at = &climb->at;
+	const struct reached *at = &fast->at;
 	bool by_link = row->flags & CACHED_BY_LINK, stalls;
-	struct sink sink = { *climb->frames, climb->cache->steps };
+	struct sink sink = { *fast->frames, fast->cache->steps };
 
 	if (row->extent || row->flags & CACHED_BY_FP) {
 		uint64_t lowest;
 
-		if (!find_cfa(climb, at, words, &frame))
+		if (!find_cfa(fast, at, words, &frame))
 			return NULL;
 		/* Below the red zone, it has been popped. */
 		lowest = frame.cfa + (uint64_t)(int64_t)row->low;
@@ -236,68 +238,69 @@ INLINED struct cached_row *leave_first(struct climb *climb, struct cached_row *r
 	}
 	if (by_link && !reel_walk_knows(walk->state, walk->programs->link))
 		return NULL;
-	find_caller(climb, at,
+	find_caller(fast, at,
 		    by_link ? walk->state->registers[walk->programs->link] & word_mask(words)
-			    : load_at(climb, &frame, row->return_offset, words),
+			    : load_at(fast, &frame, row->return_offset, words),
 		    words, &frame);
 	/* Leaf functions of CPUs with a link register leave sp alone. */
 	stalls = frame.caller.sp == at->sp;
-	if (frame.caller.sp < at->sp || (stalls && (climb->stalled || frame.caller.pc == at->pc)))
+	if (frame.caller.sp < at->sp || (stalls && (fast->stalled || frame.caller.pc == at->pc)))
 		return NULL;
-	caller = frame.caller.pc ? enter(climb, frame.caller.pc, CACHED_CALLER) : NULL;
+	caller = frame.caller.pc ? enter(fast, frame.caller.pc, CACHED_CALLER) : NULL;
 	if (!caller || reel_cached_is_landing_pad(walk, frame.caller.pc, caller))
 		return NULL;
-	climb->stalled = stalls;
+	fast->stalled = stalls;
 	append(&sink, general, frame.cfa, &frame.caller);
-	climb->frames->n = sink.frames.n;
-	climb->at = frame.caller;
+	fast->frames->n = sink.frames.n;
+	fast->at = frame.caller;
 	return caller;
 }
 
-/* A guess that was not relied on would have been right or wrong; without a branch, for that is as
- * hard to guess. */
-INLINED void learn(struct cached_row *row, bool right)
+/* Counts whether a prediction that was not relied on would have been right.  Without a branch: it
+ * would be as hard to predict as the caller. */
+INLINED void update_predictor(struct cached_row *row, bool right)
 {
-	unsigned doubt = row->doubt + 2u - 3u * right;
+	unsigned next = row->predictor + 2u - 3u * right;
 
-	row->doubt = (uint8_t)(doubt < CACHED_DOUBT_MAX ? doubt : CACHED_DOUBT_MAX);
+	row->predictor = (uint8_t)(next < CACHED_PREDICTOR_MAX ? next : CACHED_PREDICTOR_MAX);
 }
 
 /*
- * The entry of a caller.  The walk is a chain of loads; a guess takes the return address out of it,
- * and a wrong one costs more than that.
+ * The entry of a caller.  Each load of a walk waits for the one before; a prediction takes the
+ * return address out of that sequence.  A wrong one costs more than none, so an entry that is wrong
+ * often is not relied on.
  */
-INLINED struct cached_row *enter_caller(struct climb *climb, struct cached_row *row, uint64_t pc,
+INLINED struct cached_row *enter_caller(struct fast_walk *fast, struct cached_row *row, uint64_t pc,
 					uint64_t generation)
 {
-	struct cached_row *entries = climb->cache->entries, *guess = &entries[row->next], *found;
-	bool doubtful = row->doubt >= CACHED_DOUBT_MIN;
+	struct cached_row *entries = fast->cache->entries, *predicted = &entries[row->next], *found;
+	bool is_off = row->predictor >= CACHED_PREDICTOR_OFF;
 
-	if (!doubtful && guess->pc == pc && guess->generation == generation)
-		return guess;
-	found = enter(climb, pc, CACHED_CALLER);
+	if (!is_off && predicted->pc == pc && predicted->generation == generation)
+		return predicted;
+	found = enter(fast, pc, CACHED_CALLER);
 	if (!found)
 		return NULL;
 	row->next = (uint16_t)(found - entries);
-	if (doubtful) {
-		learn(row, found == guess);
+	if (is_off) {
+		update_predictor(row, found == predicted);
 		return found;
 	}
-	if (found != guess)
-		row->doubt += CACHED_DOUBT_MIN / 2;
+	if (found != predicted)
+		row->predictor += CACHED_PREDICTOR_OFF / 2;
 	found->pc = pc;
 	found->generation = generation;
 	return found;
 }
 
 /* From caller to caller; returns the entry of the last one, NULL if there is none. */
-INLINED const struct cached_row *leave_callers(struct climb *climb, struct cached_row *row,
+INLINED const struct cached_row *leave_callers(struct fast_walk *fast, struct cached_row *row,
 					       struct words words)
 {
-	const uint64_t generation = climb->walk->input->generation;
-	struct climb local = *climb;
-	struct sink sink = { *climb->frames, climb->cache->steps };
-	struct reached at = climb->at;
+	const uint64_t generation = fast->walk->input->generation;
+	struct fast_walk local = *fast;
+	struct sink sink = { *fast->frames, fast->cache->steps };
+	struct reached at = fast->at;
 
 	while (row && row->kind == CACHED_PLAIN && sink.frames.n < local.limit) {
 		const struct reel_row *general = row->row;
@@ -314,33 +317,33 @@ INLINED const struct cached_row *leave_callers(struct climb *climb, struct cache
 		append(&sink, general, frame.cfa, &frame.caller);
 		at = frame.caller;
 	}
-	if (sink.frames.n > climb->frames->n)
-		climb->stalled = 0;
-	climb->frames->n = sink.frames.n;
-	climb->at = at;
+	if (sink.frames.n > fast->frames->n)
+		fast->stalled = 0;
+	fast->frames->n = sink.frames.n;
+	fast->at = at;
 	return row;
 }
 
 /* ---- the state at the end ------------------------------------------------------------------- */
 
 /* Slots that were saved in any frame if callees keep them, in the last one whatever they are. */
-static uint64_t known_of(const struct climb *climb, const struct cached_step *last)
+static uint64_t known_of(const struct fast_walk *fast, const struct cached_step *last)
 {
-	uint64_t known = climb->at.touched;
+	uint64_t known = fast->at.touched;
 
 	for (unsigned i = 0; i < last->row->n_saved; i++)
 		known |= (uint64_t)1 << last->row->saved[i].to;
-	return known & ~((uint64_t)1 << climb->walk->programs->sp);
+	return known & ~((uint64_t)1 << fast->walk->programs->sp);
 }
 
 /* Registers that were saved on the way are where the last frame that saved them has put them. */
-static void restore(struct climb *climb, size_t start, uint64_t needed, struct words words)
+static void restore(struct fast_walk *fast, size_t start, uint64_t needed, struct words words)
 {
-	struct reel_unwind_state *state = climb->walk->state;
+	struct reel_unwind_state *state = fast->walk->state;
 
-	for (size_t i = climb->frames->n; needed && i-- > start;) {
-		const struct cached_step *step = &climb->cache->steps[i];
-		uint64_t place = step->cfa - climb->stretch.begin;
+	for (size_t i = fast->frames->n; needed && i-- > start;) {
+		const struct cached_step *step = &fast->cache->steps[i];
+		uint64_t position = step->cfa - fast->stretch.begin;
 
 		for (unsigned j = 0; j < step->row->n_saved; j++) {
 			const struct rule_source *saved = &step->row->saved[j];
@@ -349,7 +352,7 @@ static void restore(struct climb *climb, size_t start, uint64_t needed, struct w
 			if (!(needed & bit))
 				continue;
 			state->registers[saved->to] = load(
-				climb->stretch.bytes + (place + (uint64_t)(int64_t)saved->offset),
+				fast->stretch.bytes + (position + (uint64_t)(int64_t)saved->offset),
 				words);
 			needed &= ~bit;
 		}
@@ -357,24 +360,24 @@ static void restore(struct climb *climb, size_t start, uint64_t needed, struct w
 }
 
 /* As it lay there, or in the link register, of which `state` has the first frame's still. */
-static uint64_t return_address_of(const struct climb *climb, const struct cached_step *step,
+static uint64_t return_address_of(const struct fast_walk *fast, const struct cached_step *step,
 				  struct words words)
 {
 	const struct rule_source *source = &step->row->return_address;
 
 	if (source->from == FROM_REGISTER)
-		return climb->walk->state->registers[source->slot] & word_mask(words);
-	return load(climb->stretch.bytes +
-			    (step->cfa - climb->stretch.begin + (uint64_t)(int64_t)source->offset),
+		return fast->walk->state->registers[source->slot] & word_mask(words);
+	return load(fast->stretch.bytes +
+			    (step->cfa - fast->stretch.begin + (uint64_t)(int64_t)source->offset),
 		    words);
 }
 
-static void finish(struct climb *climb, size_t start, struct words words)
+static void finish(struct fast_walk *fast, size_t start, struct words words)
 {
-	struct reel_walk *walk = climb->walk;
+	struct reel_walk *walk = fast->walk;
 	const struct reel_unwind_programs *programs = walk->programs;
 	struct reel_unwind_state *state = walk->state;
-	struct reel_unwind_frames *frames = climb->frames;
+	struct reel_unwind_frames *frames = fast->frames;
 	uint64_t known, return_address;
 	const struct cached_step *last;
 
@@ -383,76 +386,76 @@ static void finish(struct climb *climb, size_t start, struct words words)
 	for (size_t i = start; i < frames->n; i++)
 		frames->lookups[i] = frames->addresses[i] - 1;
 	memset(frames->steps + start, REEL_STEP_CFI, frames->n - start);
-	last = &climb->cache->steps[frames->n - 1];
-	return_address = return_address_of(climb, last, words);
-	known = known_of(climb, last);
-	restore(climb, start, known, words);
+	last = &fast->cache->steps[frames->n - 1];
+	return_address = return_address_of(fast, last, words);
+	known = known_of(fast, last);
+	restore(fast, start, known, words);
 	state->known = (state->known & programs->undo_call->keep) | known;
 	state->known |= (uint64_t)1 << programs->sp;
-	state->registers[programs->sp] = climb->at.sp;
+	state->registers[programs->sp] = fast->at.sp;
 	if (programs->pc != REEL_ARCH_NO_SLOT) {
 		state->known |= (uint64_t)1 << programs->pc;
 		state->registers[programs->pc] = return_address;
 	}
-	state->pc = climb->at.pc;
-	walk->stalled = climb->stalled;
+	state->pc = fast->at.pc;
+	walk->stalled = fast->stalled;
 	walk->first = false;
 	walk->exact = false;
 }
 
 /* ---- the walk ----------------------------------------------------------------------------- */
 
-INLINED bool climb_words(struct climb *climb, struct words words)
+INLINED bool walk_words(struct fast_walk *fast, struct words words)
 {
-	const struct reel_walk *walk = climb->walk;
-	size_t start = climb->frames->n;
+	const struct reel_walk *walk = fast->walk;
+	size_t start = fast->frames->n;
 	const struct cached_row *last;
 	struct cached_row *row;
 	bool is_root;
 
 	if (walk->first) {
-		row = enter(climb, climb->at.pc, walk->exact ? CACHED_FIRST : CACHED_BEHIND);
+		row = enter(fast, fast->at.pc, walk->exact ? CACHED_FIRST : CACHED_BEHIND);
 		if (!row || row->kind != CACHED_PLAIN)
 			return row && row->kind == CACHED_ROOT;
-		row = climb->frames->n < climb->limit ? leave_first(climb, row, words) : NULL;
+		row = fast->frames->n < fast->limit ? leave_first(fast, row, words) : NULL;
 	} else {
-		row = enter(climb, climb->at.pc, CACHED_CALLER);
+		row = enter(fast, fast->at.pc, CACHED_CALLER);
 	}
-	last = leave_callers(climb, row, words);
+	last = leave_callers(fast, row, words);
 	is_root = last && last->kind == CACHED_ROOT;
-	finish(climb, start, words);
+	finish(fast, start, words);
 	return is_root;
 }
 
-bool reel_walk_climb(struct reel_walk *walk, struct reel_unwind_frames *frames, size_t max_frames)
+bool reel_walk_fast(struct reel_walk *walk, struct reel_unwind_frames *frames, size_t max_frames)
 {
 	const struct reel_unwind_state *state = walk->state;
 	const struct reel_unwind_programs *programs = walk->programs;
-	struct climb climb = {
+	struct fast_walk fast = {
 		.walk = walk,
 		.cache = walk->input->cache,
 		.frames = frames,
 		.limit = max_frames < frames->capacity ? max_frames : frames->capacity,
 	};
 
-	/* Who wants to know what is read is told of all. */
-	if (!climb.cache || !walk->input->generation || walk->input->memory->reads ||
+	/* The fast path does not tell `reads` what it reads. */
+	if (!fast.cache || !walk->input->generation || walk->input->memory->reads ||
 	    walk->sp_assumed || (walk->exact && !walk->first) ||
 	    !reel_walk_knows(state, programs->sp) ||
-	    !find_stretch(walk, state->registers[programs->sp], &climb.stretch) ||
-	    !reel_cached_reserve_steps(climb.cache, frames->capacity))
+	    !find_stretch(walk, state->registers[programs->sp], &fast.stretch) ||
+	    !reel_cached_reserve_steps(fast.cache, frames->capacity))
 		return false;
-	climb.at = (struct reached){
+	fast.at = (struct reached){
 		.pc = state->pc,
 		.sp = state->registers[programs->sp],
 		.fp = reel_walk_knows(state, programs->fp) ? state->registers[programs->fp]
-							   : unknown_fp(&climb.stretch),
+							   : unknown_fp(&fast.stretch),
 	};
-	climb.stalled = walk->stalled;
+	fast.stalled = walk->stalled;
 	if (walk->input->arch->word_size == 8)
 		return walk->input->memory->big_endian
-			       ? climb_words(&climb, (struct words){ 8, true })
-			       : climb_words(&climb, (struct words){ 8, false });
-	return walk->input->memory->big_endian ? climb_words(&climb, (struct words){ 4, true })
-					       : climb_words(&climb, (struct words){ 4, false });
+			       ? walk_words(&fast, (struct words){ 8, true })
+			       : walk_words(&fast, (struct words){ 8, false });
+	return walk->input->memory->big_endian ? walk_words(&fast, (struct words){ 4, true })
+					       : walk_words(&fast, (struct words){ 4, false });
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The short way of the unwinder against the long one: every sample of every capture in testdata, as
+ * The fast path of the unwinder against the slow one: every sample of every capture in testdata, as
  * it is and spoiled in ways that frames of programs never are.  Frames, stops and the state at the
  * end must be the same.  The same numbers every time; FUZZ_SEED makes them others.
  */
@@ -268,76 +268,76 @@ static void spoil_input(struct sample *s)
 
 static void spoil(struct sample *s)
 {
-	static void (*const ways[])(struct sample *) = {
+	static void (*const paths[])(struct sample *) = {
 		spoil_word,    spoil_word, spoil_word,	   spoil_register, spoil_missing,
 		spoil_regions, spoil_pc,   spoil_register, spoil_input,
 	};
 	uint64_t n = 1 + random_below(4);
 
 	while (n--)
-		ways[random_below(sizeof(ways) / sizeof(ways[0]))](s);
+		paths[random_below(sizeof(paths) / sizeof(paths[0]))](s);
 }
 
-/* ---- both ways --------------------------------------------------------------------------------
+/* ---- both paths --------------------------------------------------------------------------------
  */
 
-struct ways {
+struct paths {
 	struct reel_capture *capture;
 	struct reel_code_map *map;
 	struct reel_unwind_programs *programs[8];
 	struct reel_unwind_cache *cache;
-	struct reel_unwind_frames at_length, frames;
+	struct reel_unwind_frames slow, frames;
 	uint64_t samples, n_frames;
 	uint64_t stops[REEL_STOP_COUNT];
 };
 
-static const struct reel_unwind_programs *programs_of(struct ways *ways,
+static const struct reel_unwind_programs *programs_of(struct paths *paths,
 						      const struct reel_arch *arch)
 {
 	size_t i = 0;
 
 	while (reel_arch_all[i] != arch)
 		i++;
-	if (!ways->programs[i])
-		must(reel_unwind_programs_create(arch, &ways->programs[i]));
-	return ways->programs[i];
+	if (!paths->programs[i])
+		must(reel_unwind_programs_create(arch, &paths->programs[i]));
+	return paths->programs[i];
 }
 
-static void compare(struct ways *ways, const struct sample *s)
+static void compare(struct paths *paths, const struct sample *s)
 {
-	const struct reel_unwind_programs *programs = programs_of(ways, s->arch);
-	struct reel_unwind_state at_length = s->state, state = s->state;
+	const struct reel_unwind_programs *programs = programs_of(paths, s->arch);
+	struct reel_unwind_state slow = s->state, state = s->state;
 	struct reel_unwind_input input = s->input;
 	enum reel_stop stop, short_stop;
 
-	input.memory = at_length.memory = state.memory = &s->memory;
-	must(reel_unwind_trace(&input, programs, &at_length, &ways->at_length, &stop));
-	input.cache = ways->cache;
-	must(reel_unwind_trace(&input, programs, &state, &ways->frames, &short_stop));
+	input.memory = slow.memory = state.memory = &s->memory;
+	must(reel_unwind_trace(&input, programs, &slow, &paths->slow, &stop));
+	input.cache = paths->cache;
+	must(reel_unwind_trace(&input, programs, &state, &paths->frames, &short_stop));
 	assert_int_equal(stop, short_stop);
-	assert_true(same_frames(&ways->at_length, &ways->frames));
-	assert_true(same_state(&at_length, &state));
-	ways->samples++;
-	ways->n_frames += ways->frames.n;
-	ways->stops[stop]++;
+	assert_true(same_frames(&paths->slow, &paths->frames));
+	assert_true(same_state(&slow, &state));
+	paths->samples++;
+	paths->n_frames += paths->frames.n;
+	paths->stops[stop]++;
 }
 
-static void compare_sample(struct ways *ways, const struct reel_sample *from)
+static void compare_sample(struct paths *paths, const struct reel_sample *from)
 {
 	if (!from->layout || !from->n_regions)
 		return;
 	for (unsigned form = 0; form <= FORMS; form++) {
 		struct sample s;
 
-		take_sample(ways->capture, ways->map, from, &s);
+		take_sample(paths->capture, paths->map, from, &s);
 		if (form)
 			spoil(&s);
-		compare(ways, &s);
+		compare(paths, &s);
 		free_sample(&s);
 	}
 }
 
-static void compare_capture(const char *path, const char *symfs, struct ways *ways)
+static void compare_capture(const char *path, const char *symfs, struct paths *paths)
 {
 	const char *const folders[] = { symfs, NULL };
 	const struct reel_capture_options options = {
@@ -350,14 +350,14 @@ static void compare_capture(const char *path, const char *symfs, struct ways *wa
 	const struct reel_block *blocks;
 	size_t n_blocks;
 
-	must(reel_capture_open(path, &options, &ways->capture));
-	ways->map = calloc(1, sizeof(*ways->map));
-	must_be(ways->map != NULL, "memory");
-	ways->map->modules = ways->capture->modules;
+	must(reel_capture_open(path, &options, &paths->capture));
+	paths->map = calloc(1, sizeof(*paths->map));
+	must_be(paths->map != NULL, "memory");
+	paths->map->modules = paths->capture->modules;
 	/* Generations are a timeline's. */
-	must(reel_unwind_cache_create(&ways->cache));
-	must(reel_block_reader_create(ways->capture->reader, &reader));
-	blocks = reel_reader_blocks(ways->capture->reader, &n_blocks);
+	must(reel_unwind_cache_create(&paths->cache));
+	must(reel_block_reader_create(paths->capture->reader, &reader));
+	blocks = reel_reader_blocks(paths->capture->reader, &n_blocks);
 	for (size_t i = 0; i < n_blocks; i++) {
 		struct reel_block_item item;
 
@@ -367,20 +367,20 @@ static void compare_capture(const char *path, const char *symfs, struct ways *wa
 		do {
 			must(reel_block_reader_next(reader, &item));
 			if (item.kind == REEL_ITEM_SAMPLE)
-				compare_sample(ways, &item.sample);
+				compare_sample(paths, &item.sample);
 		} while (item.kind != REEL_ITEM_END);
 	}
-	must_be(!ways->map->error, "nothing that ran short");
+	must_be(!paths->map->error, "nothing that ran short");
 	reel_block_reader_destroy(reader);
-	reel_unwind_cache_destroy(ways->cache);
-	reel_capture_close(ways->capture);
-	free(ways->map);
+	reel_unwind_cache_destroy(paths->cache);
+	reel_capture_close(paths->capture);
+	free(paths->map);
 }
 
 /* ---- the captures ------------------------------------------------------------------------------
  */
 
-static struct ways ways;
+static struct paths paths;
 static const char *walk_symfs;
 static size_t n_captures;
 
@@ -390,7 +390,7 @@ static int visit(const char *path, const struct stat *status, int type, struct F
 
 	(void)status, (void)ftw;
 	if (type == FTW_F && length > 5 && !strcmp(path + length - 5, ".reel")) {
-		compare_capture(path, walk_symfs, &ways);
+		compare_capture(path, walk_symfs, &paths);
 		n_captures++;
 	}
 	return 0;
@@ -407,29 +407,29 @@ static void compare_folder(const char *folder, const char *symfs, size_t min)
 	random_state = number_of("FUZZ_SEED", 1);
 	walk_symfs = symfs;
 	n_captures = 0;
-	ways = (struct ways){ 0 };
+	paths = (struct paths){ 0 };
 	assert_int_equal(nftw(folder, visit, 16, FTW_PHYS), 0);
 	print_message(
 		"%s: %zu captures, %llu samples, %llu frames; to the root %llu, to the end of "
 		"the stack %llu, without unwind information %llu\n",
-		folder, n_captures, (unsigned long long)ways.samples,
-		(unsigned long long)ways.n_frames, (unsigned long long)ways.stops[REEL_STOP_ROOT],
-		(unsigned long long)ways.stops[REEL_STOP_STACK_END],
-		(unsigned long long)ways.stops[REEL_STOP_NO_UNWIND_INFO]);
+		folder, n_captures, (unsigned long long)paths.samples,
+		(unsigned long long)paths.n_frames, (unsigned long long)paths.stops[REEL_STOP_ROOT],
+		(unsigned long long)paths.stops[REEL_STOP_STACK_END],
+		(unsigned long long)paths.stops[REEL_STOP_NO_UNWIND_INFO]);
 	assert_true(n_captures >= min);
 	/* Not all were spoiled beyond use, and not none. */
-	assert_true(ways.stops[REEL_STOP_ROOT] > ways.samples / 4);
-	assert_true(ways.stops[REEL_STOP_ROOT] < ways.samples);
-	for (size_t i = 0; i < sizeof(ways.programs) / sizeof(ways.programs[0]); i++)
-		reel_unwind_programs_destroy(ways.programs[i]);
-	reel_unwind_frames_free(&ways.at_length);
-	reel_unwind_frames_free(&ways.frames);
+	assert_true(paths.stops[REEL_STOP_ROOT] > paths.samples / 4);
+	assert_true(paths.stops[REEL_STOP_ROOT] < paths.samples);
+	for (size_t i = 0; i < sizeof(paths.programs) / sizeof(paths.programs[0]); i++)
+		reel_unwind_programs_destroy(paths.programs[i]);
+	reel_unwind_frames_free(&paths.slow);
+	reel_unwind_frames_free(&paths.frames);
 }
 
 /* tests/matrix/unpack.sh needs python3. */
 static void compare_chains(const char *cpu)
 {
-	char symfs[] = "/var/tmp/unwind-ways.XXXXXX", command[256], folder[64];
+	char symfs[] = "/var/tmp/unwind-paths.XXXXXX", command[256], folder[64];
 
 	must_be(mkdtemp(symfs) != NULL, "a folder to unpack in");
 	snprintf(command, sizeof(command), "tests/matrix/unpack.sh %s %s", cpu, symfs);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The short way up: frames of the usual kind, by what is remembered of their code. Internal to
- * unwind*.c. */
-#ifndef REPLAY_UNWIND_CLIMB_H
-#define REPLAY_UNWIND_CLIMB_H
+/* The fast path: FAST_PATH.md.  Internal to unwind*.c. */
+#ifndef REPLAY_UNWIND_FAST_H
+#define REPLAY_UNWIND_FAST_H
 
-#include "replay/unwind_code.h"
+#include "replay/unwind_parts.h"
 
 /*
  * From the frame that was appended last, takes steps for as long as frames are plain
@@ -12,6 +11,6 @@
  * its state are then as if they had been taken one by one.  True: the last frame has no caller.
  * False: its step is still to be taken.
  */
-bool reel_walk_climb(struct reel_walk *walk, struct reel_unwind_frames *frames, size_t max_frames);
+bool reel_walk_fast(struct reel_walk *walk, struct reel_unwind_frames *frames, size_t max_frames);
 
 #endif

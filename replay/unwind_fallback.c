@@ -2,7 +2,7 @@
 /* Steps without CFI: signal trampolines, calls to nowhere, link registers, frame pointers. */
 #include <string.h>
 
-#include "replay/unwind_code.h"
+#include "replay/unwind_parts.h"
 
 /* ---- reading code --------------------------------------------------------------------- */
 
@@ -232,9 +232,8 @@ bool reel_walk_undo_call(struct reel_walk *walk)
 
 /* ---- frame pointers ----------------------------------------------------------------------- */
 
-/* What the chain of frames hangs on: fp, or sp where frames are chained by back pointers (s390x).
- */
-static uint8_t chain_register(const struct reel_walk *walk)
+/* What points to the frame record: fp, or sp where frames have a back chain (s390x). */
+static uint8_t frame_record_register(const struct reel_walk *walk)
 {
 	return walk->input->arch->flags & REEL_ARCH_BACK_CHAIN ? walk->programs->sp
 							       : walk->programs->fp;
@@ -261,10 +260,11 @@ static bool has_no_use_for(const struct reel_walk *walk, const struct reel_unwin
 	       (reel_row_outcome(row) == REEL_ROW_STEP && !reel_row_needs(row, slot));
 }
 
-static bool is_sane_chain(const struct reel_walk *walk, const struct reel_unwind_state *caller)
+static bool is_sane_frame_record(const struct reel_walk *walk,
+				 const struct reel_unwind_state *caller)
 {
 	const struct reel_unwind_state *state = walk->state;
-	uint8_t slot = chain_register(walk), sp = walk->programs->sp;
+	uint8_t slot = frame_record_register(walk), sp = walk->programs->sp;
 	unsigned word = walk->input->arch->word_size;
 	uint64_t from = state->registers[slot], to = caller->registers[slot];
 
@@ -280,14 +280,14 @@ static bool is_sane_chain(const struct reel_walk *walk, const struct reel_unwind
 static bool frame_pointer_caller(const struct reel_walk *walk, struct reel_unwind_state *ret)
 {
 	const struct reel_arch *arch = walk->input->arch;
-	uint8_t slot = chain_register(walk), sp = walk->programs->sp;
+	uint8_t slot = frame_record_register(walk), sp = walk->programs->sp;
 
 	if (walk->input->no_frame_pointers || !reel_walk_knows(walk->state, slot) ||
-	    !try_program(walk, walk->programs->frame_step, ret) || !is_sane_chain(walk, ret))
+	    !try_program(walk, walk->programs->frame_step, ret) || !is_sane_frame_record(walk, ret))
 		return false;
 	if (arch->flags & REEL_ARCH_FRAME_STEP_LOSES_SP)
 		ret->known &= ~((uint64_t)1 << sp);
-	/* AAPCS64 6.4.6, and all others: the chain ends with a record of zeros. */
+	/* AAPCS64 6.4.6, and all others: the last record is one of zeros. */
 	if (!ret->pc)
 		return !ret->registers[slot];
 	return is_return_address(walk, ret->pc, NULL);
@@ -407,7 +407,8 @@ bool reel_walk_undo_return(struct reel_walk *walk, const struct reel_code *code)
 	return reel_walk_is_at_return(walk, code) && reel_walk_undo_call(walk);
 }
 
-bool reel_walk_guess(struct reel_walk *walk, const struct reel_code *code, enum reel_step *step_ret)
+bool reel_walk_fall_back(struct reel_walk *walk, const struct reel_code *code,
+			 enum reel_step *step_ret)
 {
 	struct reel_unwind_state by_link, by_frame;
 	bool certain = false, has_link, has_frame;
