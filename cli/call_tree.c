@@ -72,7 +72,8 @@ static uint32_t find_child(const struct call_tree *tree, uint32_t parent, const 
 {
 	uint32_t slot, node = parent + 1;
 
-	/* Of a deep stack most nodes stand behind their parents, in memory that is at hand. */
+	/* Most nodes of a deep stack directly follow their parents in memory, so they are in the
+	 * cache. */
 	if (node < tree->n_nodes && tree->nodes[node].key == key &&
 	    tree->nodes[node].parent == parent)
 		return node;

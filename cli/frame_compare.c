@@ -167,7 +167,7 @@ void frame_compare(struct frame_comparison *comparison, const uint64_t *stack, s
 			match_backwards(&c, done);
 		}
 	}
-	/* Where it went astray, it was not the limit that kept it from the root. */
+	/* If it went astray, it would not have reached the root without the limit either. */
 	comparison->cut = at_limit && !wrong && !comparison->wrong && done < n_stack;
 	if (!comparison->cut)
 		add_break(&c, done, n_stack, wrong);

@@ -11,15 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A place where the chain leaves the stack. */
+/* Where the chain (the walk by frame pointers) differs from the stack. */
 struct frame_break {
 	/* Index of the stack's frame without a frame record. */
 	size_t frame;
-	/* Frames above it, towards the root, that the chain has not. */
+	/* How many frames above it, towards the root, the chain lacks. */
 	size_t lost;
-	/* Addresses in their place that are not the stack's. */
+	/* How many addresses the chain has there that are not on the stack. */
 	size_t wrong;
-	/* The chain comes back to the stack behind them. */
+	/* Behind these, the chain and the stack agree again. */
 	bool resumes;
 };
 

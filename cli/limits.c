@@ -17,7 +17,7 @@
 #include "cli/output.h"
 #include "cli/text.h"
 
-/* Below it nothing can be read at all, and no message be made. */
+/* With less, nothing can be read, and not even an error message be allocated. */
 #define MEMORY_MIN (16u << 20)
 
 /* What is in force; for messages and for the signal, which can't allocate. */

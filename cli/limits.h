@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --memory-limit and --time-limit: what a command takes of the host, for files of strangers. */
+/* --memory-limit and --time-limit: limit what a command may take of the host, for files of
+ * strangers. */
 #ifndef CLI_LIMITS_H
 #define CLI_LIMITS_H
 

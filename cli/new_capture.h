@@ -15,7 +15,8 @@ struct new_capture {
 void new_capture_print(const struct options *options, const char *output,
 		       const struct new_capture *capture);
 
-/* STATUS_USAGE for what the user asked for and can't be, else STATUS_ERROR; says what is wrong. */
+/* Says what is wrong.  STATUS_USAGE if the options ask for what is not possible, else
+ * STATUS_ERROR. */
 int new_capture_failed(struct reel_error *error);
 
 /*

@@ -30,7 +30,7 @@ static bool is_shown(const struct drawing *drawing, uint32_t node)
 	return percent_of(drawing->tree->nodes[node].total.weight, drawing->all) >= drawing->limit;
 }
 
-/* Children stand by weight, so all that follow one which is too small are too. */
+/* Children are sorted by weight, so all that follow one that is too small are too small as well. */
 static bool has_shown_sibling(const struct drawing *drawing, uint32_t node)
 {
 	uint32_t next = drawing->tree->nodes[node].next_sibling;
@@ -38,7 +38,8 @@ static bool has_shown_sibling(const struct drawing *drawing, uint32_t node)
 	return next != CALL_TREE_NONE && is_shown(drawing, next);
 }
 
-/* The only one that its parent calls, all the time: it needs no branch and no share of its own. */
+/* Its parent calls nothing else and has no samples of its own: it needs no branch and no share of
+ * its own. */
 static bool continues_parent(const struct drawing *drawing, uint32_t node, size_t depth)
 {
 	const struct call_tree_node *nodes = drawing->tree->nodes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel scrub: a capture without what programs worked with. */
+/* stackreel scrub: makes a capture without the recorded programs' data. */
 #include "cli/commands.h"
 #include "cli/new_capture.h"
 #include "cli/text.h"

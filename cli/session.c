@@ -30,7 +30,7 @@ bool trace_is_cut(const struct reel_trace *trace)
 
 static void quality_add(struct quality *quality, const struct reel_trace *trace)
 {
-	/* Not in order: several CPUs' samples stand in one file. */
+	/* Samples of several CPUs are not in order of time. */
 	if (!quality->traces || trace->time < quality->first_time)
 		quality->first_time = trace->time;
 	if (trace->time > quality->last_time)
@@ -209,7 +209,8 @@ bool session_visit(struct session *session,
 		if (!ok || !trace)
 			break;
 		event = event_of(session, trace->event);
-		/* What is unchanged is since the trace that was visited. */
+		/* n_unchanged must count from the trace that was visited last, not from one that
+		 * was left out. */
 		if (trace->n_unchanged < unchanged)
 			unchanged = trace->n_unchanged;
 		if (wanted && (!event || strcmp(event->name, wanted) != 0))
@@ -236,7 +237,8 @@ void session_warn(const struct session *session)
 		complain("%s", problems[i].message);
 }
 
-/* Who encrypts a capture wants to know that it is as it was, and reads warnings or not. */
+/* A damaged encrypted capture fails the command, since warnings may go unread: somebody may have
+ * changed it. */
 static bool is_as_it_was_encrypted(const struct session *session)
 {
 	size_t n;

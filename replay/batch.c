@@ -125,7 +125,7 @@ struct reel_error *reel_batch_add_trace(struct reel_batch *batch, const struct r
 	    !reserve(&batch->chains, &batch->chains_capacity, batch->n_chains + n_chain,
 		     sizeof(*batch->chains)))
 		return reel_error_no_memory();
-	/* The trace that has at least one of the frames itself. */
+	/* Skip traces that share all of these frames themselves. */
 	while (n_shared && batch->traces[base].n_shared >= n_shared)
 		base = batch->traces[base].base;
 	batch->traces[batch->n_traces++] = (struct reel_batch_trace){
@@ -240,7 +240,8 @@ static bool is_in_place(const struct reel_batch_view *view, const struct reel_ba
 
 	if (view->batch != batch)
 		return false;
-	/* What the last trace shares itself is its base's, so it may be a base's base. */
+	/* Frames that the last trace shares are its base's, or those of the base's base, and so
+	 * on. */
 	while (last != trace->base && batch->traces[last].n_shared >= trace->n_shared)
 		last = batch->traces[last].base;
 	return last == trace->base;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traces of a part of a block, as one thread makes them and another one reads
- * them.  A trace holds the frames only that it has not in common, from the
- * root on, with an earlier one of its batch.
+ * Traces of a part of a block: one thread makes them, another one reads them.  A trace stores only
+ * those frames that it does not share, from the root on, with an earlier trace of its batch.
  */
 #ifndef REPLAY_BATCH_H
 #define REPLAY_BATCH_H
@@ -12,9 +11,10 @@
 
 #define REEL_BATCH_NONE UINT32_MAX
 /*
- * A batch with as much as one of these is full; one trace may exceed them.  Frames that are there
- * again, for a batch stands for itself, do not count up to FRAMES_MAX: where the threads' stacks
- * alone fill a batch, no two traces would share one.
+ * A batch that has reached one of these limits is full; a single trace may exceed them.  A batch
+ * refers to no frames of another one, so each thread's first trace in it repeats frames that the
+ * batch before had.  Repeated frames count towards FRAMES_MAX only: else the stacks of many threads
+ * would fill a batch before any two traces could share a frame.
  */
 #define REEL_BATCH_TRACES     4096u
 #define REEL_BATCH_FRAMES     32768u
@@ -24,8 +24,8 @@ struct reel_batch_trace {
 	struct reel_trace trace; /* without frames; frame_chain is none of the batch's */
 	/* The frames that are its own, leaf first: positions in the batch's arrays. */
 	size_t own, n_own;
-	/* The root's side: the outermost `n_shared` frames of an earlier trace, which has more
-	 * frames of its own than these alone.  0: REEL_BATCH_NONE. */
+	/* The other frames are the outermost `n_shared` of the earlier trace `base`;
+	 * REEL_BATCH_NONE if n_shared is 0. */
 	uint32_t base;
 	size_t n_shared;
 	size_t chain; /* position of its frame_chain */
@@ -45,9 +45,10 @@ struct reel_batch {
 	uint64_t *addresses;
 	uint8_t *steps;
 	size_t n_frames, frames_capacity;
-	uint64_t n_samples; /* read in the blocks that end in it, whether there are traces of them
-			       or not */
-	size_t n_repeated;  /* of the frames: those that the batch before had; its owner's */
+	uint64_t n_samples; /* samples of the blocks that end in this batch, traced or filtered out
+			     */
+	size_t n_repeated;  /* how many of the frames are repeated from an earlier batch; set by its
+			       owner */
 	uint64_t *chains;
 	size_t n_chains, chains_capacity;
 	struct reel_batch_count *counts;
@@ -82,8 +83,8 @@ struct reel_error *reel_batch_add_problem(struct reel_batch *batch,
 					  struct reel_error *problem) REEL_MUST_CHECK;
 
 /*
- * Whole traces again, one after the other.  Arrays are filled from their ends, so that a trace
- * leaves the root's side where it is if the one before had the same.
+ * Puts whole traces together again, one after the other.  Arrays are filled from their ends, so
+ * frames that a trace shares with the one before stay where they are.
  */
 struct reel_batch_view {
 	struct reel_trace trace;
@@ -96,7 +97,7 @@ struct reel_batch_view {
 };
 
 void reel_batch_view_free(struct reel_batch_view *view);
-/* Forgets what it has of a batch: before that is cleared. */
+/* Forgets what it has of a batch; to be called before the batch is cleared. */
 void reel_batch_view_reset(struct reel_batch_view *view);
 /* Makes view->trace the batch's trace `index`: it lives until the next call. */
 struct reel_error *reel_batch_view_set(struct reel_batch_view *view, const struct reel_batch *batch,

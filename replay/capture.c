@@ -11,7 +11,7 @@
 /* A path and a build-id take more bytes. */
 #define MODULES_FREE	65536
 #define MODULE_SIZE_MIN 16
-/* And so does what is loaded: its name, its symbols, and its mapping. */
+/* The same for kernel modules and BPF programs that are loaded while it is recorded. */
 #define SYMBOL_TIMES_FREE 65536
 #define SYMBOL_TIME_SIZE  16
 
@@ -257,7 +257,7 @@ static struct reel_error *sum_losses(struct reel_capture *capture)
 	return NULL;
 }
 
-/* What is learnt in the first pass over the side blocks. */
+/* The first pass over the side blocks. */
 static struct reel_error *take_record(struct reel_capture *capture,
 				      const struct reel_record *record)
 {
@@ -278,7 +278,7 @@ static struct reel_error *take_record(struct reel_capture *capture,
 	}
 }
 
-/* The module's path as a string: made once, for any number of symbols may be in it. */
+/* The module's path as a string, made once: any number of symbols may name the module. */
 static struct reel_error *module_path(struct reel_capture *capture, uint64_t id, const char **ret)
 {
 	size_t low = 0, high, n;
@@ -312,8 +312,8 @@ static struct reel_error *module_path(struct reel_capture *capture, uint64_t id,
 }
 
 /*
- * Symbols of a time share what is kept of it: those of a module or a program that was loaded then.
- * False: there are too many of them.
+ * All symbols of one time share the state of the address space at that time: a module or a BPF
+ * program was loaded then.  False if the records name too many different times.
  */
 static bool may_change(struct reel_capture *capture, uint64_t time)
 {
@@ -337,7 +337,7 @@ static struct reel_error *too_many_symbols(struct reel_capture *capture)
 			: NULL;
 }
 
-/* What needs the modules: the second pass. */
+/* The second pass: records that need the modules. */
 static struct reel_error *take_late_record(struct reel_capture *capture,
 					   const struct reel_record *record)
 {
@@ -363,7 +363,7 @@ static struct reel_error *take_late_record(struct reel_capture *capture,
 	return error ? error : reel_kernel_symbol_map_add(capture->kernel_symbols, &symbol);
 }
 
-/* What `take` has against a record is a problem of the capture, and the others are read on. */
+/* If `take` refuses a record, that becomes a problem of the capture, and reading goes on. */
 static struct reel_error *take_item(struct reel_capture *capture, const struct reel_block *block,
 				    const struct reel_record *record,
 				    struct reel_error *(*take)(struct reel_capture *,
@@ -378,7 +378,7 @@ static struct reel_error *take_item(struct reel_capture *capture, const struct r
 	return reel_capture_add_problem(capture, problem);
 }
 
-/* Was something reported that could have held a record in front of the block's first one? */
+/* Was damage reported that may have hidden a record in front of the block's first one? */
 static bool is_damaged_before(const struct reel_capture *capture,
 			      const struct reel_block_reader *block_reader,
 			      const struct reel_block *block)
@@ -465,8 +465,8 @@ static struct reel_error *read_side_blocks(struct reel_capture *capture,
 	return error;
 }
 
-/* A trailer says that the file is whole, but the recorder's last word is not there, or is another.
- */
+/* The END record, which the recorder writes last, must be there if there is a trailer, and its
+ * counts must agree with what was read. */
 static struct reel_error *check_end_record(struct reel_capture *capture)
 {
 	struct reel_error *problem;
@@ -516,7 +516,7 @@ static void sum_blocks(struct reel_capture *capture)
 	info->scrubbed = n_scrubbed && !n_raw;
 }
 
-/* Nobody wrote down how many samples there are: count them. */
+/* Without an END record nothing says how many samples there are: count them. */
 static struct reel_error *count_samples(struct reel_capture *capture,
 					struct reel_block_reader *block_reader)
 {
@@ -634,7 +634,7 @@ static struct reel_error *open_reader(const char *path, const struct reel_captur
 		path, &identities, options->opened, options->opened_context, ret);
 }
 
-/* All that this version knows, whatever size the caller's are of. */
+/* The caller's options, of whatever size, as this version's struct. */
 static struct reel_capture_options whole_options(const struct reel_capture_options *options)
 {
 	struct reel_capture_options whole = { 0 };

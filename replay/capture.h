@@ -63,15 +63,15 @@ struct reel_error *reel_capture_add_problem(struct reel_capture *capture,
 					    struct reel_error *problem) REEL_MUST_CHECK;
 
 /*
- * What is to be done where the reading of a block ends, with or without an
- * error: damage and records that were passed over become problems, shortage of memory is
- * returned.
+ * To be called when the reading of a block ends, with `error` or with NULL: damage, and records
+ * that were passed over, become problems of the capture; NO_MEMORY is returned.
  */
 struct reel_error *reel_capture_end_block(struct reel_capture *capture,
 					  const struct reel_block_reader *block_reader,
 					  struct reel_error *error) REEL_MUST_CHECK;
 
-/* What END counts against the samples that were read, when all were: a difference is a problem. */
+/* Compares the number of samples that END says with that of those read, when all were; a difference
+ * becomes a problem. */
 struct reel_error *reel_capture_check_samples(struct reel_capture *capture,
 					      uint64_t samples) REEL_MUST_CHECK;
 

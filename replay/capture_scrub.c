@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A capture without what the recorded programs worked with. */
+/* Writes a capture without the recorded programs' data. */
 #include <stdlib.h>
 
 #include "format/keys.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A capture with those bytes of stacks only that unwinding reads, and the proof that they are
- * enough. */
+/* Writes a capture in which of stacks only those bytes are kept that unwinding reads, and proves
+ * that they are enough. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -143,8 +143,9 @@ static void clear_unread(struct shrink *shrink, struct reel_rewrite_sample *rewr
 }
 
 /*
- * Registers that frames seldom are found by go, if it is the same without them;
- * which are read can't be seen, as a frame may hand them on to the next one.
+ * Drops the registers that seldom lead to a caller, if the trace is the same without them.  Reads
+ * of registers cannot be traced as those of memory are: a frame may hand a register on to its
+ * caller unread.
  */
 static struct reel_error *drop_registers(struct shrink *shrink,
 					 struct reel_rewrite_sample *rewritten,
@@ -178,8 +179,8 @@ static struct reel_error *drop_registers(struct shrink *shrink,
 	return NULL;
 }
 
-/* Of what is read, most is registers that calls save: their values go, if it is the same without
- * them. */
+/* Most of what is read is registers that callees have saved: scrubs their values too, if the trace
+ * is the same without them. */
 static struct reel_error *scrub_read(struct shrink *shrink, struct reel_rewrite_sample *rewritten,
 				     const struct reel_space_state *space)
 {
@@ -198,8 +199,8 @@ static struct reel_error *scrub_read(struct shrink *shrink, struct reel_rewrite_
 	return error;
 }
 
-/* A chain without registers: where scrubbing changes the trace, it has what is no address of code.
- */
+/* A sample that has a call chain but no registers: it is scrubbed if the trace stays the same.  It
+ * does not where the chain holds addresses of no code. */
 static struct reel_error *scrub_chain(struct shrink *shrink, struct reel_rewrite_sample *rewritten,
 				      const struct reel_space_state *space)
 {
@@ -337,8 +338,8 @@ static struct reel_error *compare_samples(struct shrink *shrink, struct walk *fr
 		return NULL;
 	return reel_error_create(
 		REEL_ERROR_MISMATCH,
-		"sample %llu would have another trace in the new capture, which is "
-		"not kept: this must not happen, please report it",
+		"sample %llu has another trace in the new capture, which is not kept: this must "
+		"not happen, please report it",
 		(unsigned long long)sample->id);
 }
 
@@ -356,8 +357,9 @@ static struct reel_error *compare_walks(struct shrink *shrink, struct walk *from
 		if (found != found_shrunk)
 			return reel_error_create(
 				REEL_ERROR_MISMATCH,
-				"the new capture has not as many samples, and is "
-				"not kept: this must not happen, please report it");
+				"the new capture has more or fewer samples than the "
+				"one it was made of, and is not kept: this must not "
+				"happen, please report it");
 		if (!found)
 			return NULL;
 		error = compare_samples(shrink, from, &sample.sample, to, &shrunk.sample);
@@ -385,7 +387,7 @@ static struct reel_error *open_written(const struct shrink *shrink, int fd,
 	return error ? error : reel_capture_open_reader(reader, &options, ret);
 }
 
-/* Unwinds what was written, as anybody will, and what it was made of. */
+/* Unwinds the new capture, as any reader will, and the one that it was made of, and compares. */
 static struct reel_error *prove(struct shrink *shrink, struct reel_capture *written)
 {
 	struct walk from = { 0 }, to = { 0 };
@@ -413,7 +415,8 @@ static struct reel_error *write_and_prove(struct shrink *shrink, int fd, const c
 			    .recipients = &shrink->recipients },
 		.sample = shrink_sample,
 		.context = shrink,
-		/* Who shrinks need not be one of those who may read what comes out. */
+		/* Whoever shrinks a capture need not be among the recipients of the new one, but
+		 * has to read it once. */
 		.cipher_ret = &cipher,
 	};
 	struct reel_rewrite_counts counts = { 0 };
@@ -461,7 +464,7 @@ static struct reel_error *copy_file(int from, int to, const char *output)
 	return error;
 }
 
-/* What can't be taken back, as what went into a pipe, is written when all is proved. */
+/* Bytes written to a pipe cannot be taken back, so they are written only when all is proved. */
 static struct reel_error *shrink_to(struct shrink *shrink, const struct reel_output_file *file,
 				    const char *output)
 {

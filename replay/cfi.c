@@ -139,7 +139,7 @@ static const char *parse_fde(const struct cfi_data *data, uint64_t offset, struc
 
 	*ret = (struct cfi_fde){ 0 };
 	if (reel_cfi_entry_at(data, offset, &entry) != CFI_ENTRY_FOUND || entry.is_cie)
-		return "FDE";
+		return "it is malformed";
 	problem = reel_cfi_cie_parse(data, entry.cie_offset, &cie);
 	fde_problem = reel_cfi_fde_parse(data, &entry, &cie, ret);
 	return problem ? problem : fde_problem;
@@ -187,7 +187,7 @@ static bool in_text(const struct reel_cfi *cfi, uint64_t address)
 	       (address >= cfi->text_begin && address < cfi->text_end);
 }
 
-/* What .eh_frame_hdr finds, if the FDE that it names does hold the address. */
+/* The row by .eh_frame_hdr, if the FDE that it names does hold the address. */
 static enum reel_cfi_found header_row(const struct reel_cfi *cfi, uint64_t address,
 				      struct reel_cfi_row *ret)
 {
@@ -214,7 +214,7 @@ static enum reel_cfi_found header_row(const struct reel_cfi *cfi, uint64_t addre
 	return REEL_CFI_FOUND;
 }
 
-/* What the sections have, which may be sorted by no table. */
+/* The row by a scan of the sections, for which there may be no sorted table. */
 static enum reel_cfi_found indexed_row(struct reel_cfi *cfi, uint64_t address,
 				       struct reel_cfi_row *ret, const char **problem_ret)
 {
@@ -306,7 +306,7 @@ enum reel_cfi_found reel_cfi_next_row(struct reel_cfi *cfi, struct reel_cfi_iter
 	if (!need_indices(cfi))
 		return REEL_CFI_NONE;
 	pthread_mutex_lock(&cfi->lock);
-	/* Without memory each row begins from the start. */
+	/* Without memory for a walk each row is computed from the start of its FDE. */
 	if (!cfi->walk)
 		cfi->walk = reel_cfi_walk_create();
 	found = next_row(cfi, iterator, ret, problem_ret);

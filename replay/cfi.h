@@ -73,7 +73,7 @@ struct reel_cfi_row {
 	struct reel_cfi_rule
 		cfa; /* REGISTER_OFFSET or VAL_EXPRESSION; UNSPECIFIED if there is none */
 	uint16_t return_column;
-	/* How much was done for it, in instructions; of a row of no use, too. */
+	/* How much work it took, counted in instructions; set for REEL_CFI_BAD, too. */
 	uint32_t work;
 	bool signal_frame;    /* augmentation S */
 	bool has_personality; /* augmentation P */
@@ -101,7 +101,7 @@ enum reel_cfi_found reel_cfi_row_at(struct reel_cfi *cfi, uint64_t address,
 
 /* Bytes of .eh_frame and .debug_frame. */
 uint64_t reel_cfi_size(const struct reel_cfi *cfi);
-/* There was no memory for an index once: what was found then may not be all there is. */
+/* There was no memory for an index once, so an FDE may have been missed. */
 bool reel_cfi_is_short_of_memory(const struct reel_cfi *cfi);
 
 /* Runs an arch program: a row without begin and end. False if its bytes are wrong (a bug of the

@@ -194,7 +194,7 @@ static const char *parse_augmentation_data(const struct cfi_data *data, struct r
 			break;
 		case 'P':
 			if (!skip_pointer(data, cursor, reel_cursor_u8(cursor)))
-				return "personality pointer in the CIE";
+				return "the personality pointer of its CIE is malformed";
 			ret->has_personality = true;
 			break;
 		case 'R':
@@ -212,7 +212,7 @@ static const char *parse_augmentation_data(const struct cfi_data *data, struct r
 			return NULL;
 		}
 	}
-	return cursor->failed ? "augmentation data of the CIE" : NULL;
+	return cursor->failed ? "the augmentation data of its CIE end too early" : NULL;
 }
 
 static const char *parse_augmentation(const struct cfi_data *data, struct reel_cursor *cursor,
@@ -226,11 +226,11 @@ static const char *parse_augmentation(const struct cfi_data *data, struct reel_c
 	if (!n)
 		return NULL;
 	if (string[0] != 'z')
-		return "unknown augmentation of the CIE";
+		return "the augmentation of its CIE is unknown: it does not begin with z";
 	size = reel_cursor_uleb(cursor);
 	bytes = reel_cursor_take(cursor, size);
 	if (!bytes)
-		return "augmentation data of the CIE";
+		return "the augmentation data of its CIE reach behind the CIE";
 	inner = reel_cursor(bytes, size);
 	problem = parse_augmentation_data(data, &inner, string + 1, n - 1, ret);
 	ret->has_augmentation_size = true;
@@ -247,13 +247,13 @@ const char *reel_cfi_cie_parse(const struct cfi_data *data, uint64_t offset, str
 
 	*ret = (struct cfi_cie){ .address_size = data->arch->word_size };
 	if (reel_cfi_entry_at(data, offset, &entry) != CFI_ENTRY_FOUND || !entry.is_cie)
-		return "CIE pointer";
+		return "there is no CIE where its CIE pointer leads";
 	version = reel_cursor_u8(body);
 	if (version != 1 && version != 3 && version != 4)
-		return "version of the CIE";
+		return "its CIE is of a version other than 1, 3 and 4";
 	string = take_string(body, &n);
 	if (!string)
-		return "augmentation string of the CIE";
+		return "the augmentation string of its CIE has no end";
 	/* GCC 2's "eh": a pointer to exception data follows. */
 	if (n >= 2 && !memcmp(string, "eh", 2)) {
 		reel_cursor_take(body, data->arch->word_size);
@@ -264,7 +264,7 @@ const char *reel_cfi_cie_parse(const struct cfi_data *data, uint64_t offset, str
 		ret->address_size = reel_cursor_u8(body);
 		ret->segment_size = reel_cursor_u8(body);
 		if (!ret->address_size || ret->address_size > 8 || ret->segment_size > 8)
-			return "address size of the CIE";
+			return "the sizes of addresses or segments in its CIE are not 1 to 8 bytes";
 	}
 	ret->code_align = reel_cursor_uleb(body);
 	ret->data_align = reel_cursor_sleb(body);
@@ -273,7 +273,7 @@ const char *reel_cfi_cie_parse(const struct cfi_data *data, uint64_t offset, str
 	if (problem)
 		return problem;
 	if (body->failed)
-		return "CIE is too short";
+		return "its CIE ends within its fields";
 	ret->program = body->at;
 	ret->program_size = reel_cursor_left(body);
 	return NULL;
@@ -302,12 +302,12 @@ const char *reel_cfi_fde_parse(const struct cfi_data *data, const struct cfi_ent
 	*ret = (struct cfi_fde){ .cie = *cie };
 	if (!read_range(data, &body, cie, ret)) {
 		ret->begin = ret->size = 0;
-		return "address range of the FDE";
+		return "its address range is malformed";
 	}
 	if (cie->has_augmentation_size)
 		reel_cursor_take(&body, reel_cursor_uleb(&body));
 	if (body.failed)
-		return "augmentation data of the FDE";
+		return "its augmentation data reach behind it";
 	ret->program = body.at;
 	ret->program_size = reel_cursor_left(&body);
 	return NULL;

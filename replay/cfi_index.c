@@ -111,7 +111,7 @@ static struct reel_error *add_segment(struct cfi_segment **segments, size_t *n, 
 	return NULL;
 }
 
-/* The range that an FDE has to do with; false if it has none in the text. */
+/* The range of addresses of an FDE; false if none of it lies in the text. */
 static bool clip_to_text(const struct scan *scan, const struct cfi_fde *fde,
 			 struct cfi_segment *ret)
 {
@@ -135,7 +135,7 @@ static struct reel_error *scan_fde(struct scan *scan, const struct cfi_entry *en
 	struct cfi_fde fde;
 
 	if (!scan->has_cie || scan->cie_offset != entry->cie_offset) {
-		/* What is wrong with it will be said when a row is asked for. */
+		/* A malformed FDE is reported when a row of it is asked for. */
 		reel_cfi_cie_parse(scan->data, entry->cie_offset, &scan->cie);
 		scan->cie_offset = entry->cie_offset;
 		scan->has_cie = true;

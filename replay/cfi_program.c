@@ -11,7 +11,7 @@
 #define CFA_MIPS_ADVANCE_LOC8		    0x1d
 #define CFA_GNU_NEGATIVE_OFFSET_EXTENDED    0x2f
 
-/* How many rules are copied in the time that an instruction takes. */
+/* Copying so many rules takes about as long as running one instruction. */
 #define RULES_AN_INSTRUCTION 4
 /* Compilers nest DW_CFA_remember_state two deep at most. */
 #define REMEMBERED_MAX 16
@@ -54,11 +54,11 @@ static void bad(struct machine *m, const char *problem)
 		m->problem = problem;
 }
 
-/* What takes as long as `n` instructions that set a register. */
+/* Counts work that takes as long as `n` instructions that set a register. */
 static bool charge(struct machine *m, uint32_t n)
 {
 	if (n > m->budget) {
-		bad(m, "too many instructions");
+		bad(m, "it has more instructions than any compiler writes");
 		return false;
 	}
 	m->budget -= n;
@@ -81,9 +81,9 @@ static int64_t factored(struct machine *m, bool is_signed)
 /* ---- registers ---------------------------------------------------------------- */
 
 /*
- * The rule of a register, to be overwritten: in place, for a CPU waits where it is to copy what was
- * just written piece by piece.  Registers that no table has are let pass: vector registers do not
- * matter to anyone's stack.
+ * The rule of a register, to be written in place: copying a struct whose members were just written
+ * one by one would stall the CPU.  Rules of registers that arch/ does not have are ignored: vector
+ * registers do not matter for unwinding.
  */
 static struct reel_cfi_rule *rule_of(struct machine *m, uint64_t reg)
 {
@@ -127,7 +127,7 @@ static void set_register(struct machine *m)
 static void restore(struct machine *m, uint64_t reg)
 {
 	if (m->in_cie)
-		bad(m, "DW_CFA_restore in a CIE");
+		bad(m, "DW_CFA_restore in its CIE, where no rule was set before");
 	else if (reg < m->n_initial)
 		m->row->rules[reg] = m->initial[reg];
 	else
@@ -146,7 +146,7 @@ static void set_cfa(struct machine *m)
 static void set_cfa_register(struct machine *m, uint64_t reg)
 {
 	if (reg > UINT16_MAX)
-		bad(m, "register number of the CFA");
+		bad(m, "the register of its CFA has a number above 65535");
 	else
 		m->cfa_reg = (uint16_t)reg;
 }
@@ -168,7 +168,7 @@ static void set_cfa_offset(struct machine *m, int64_t offset)
 static void move_to(struct machine *m, uint64_t location)
 {
 	if (m->in_cie) {
-		bad(m, "a location in a CIE");
+		bad(m, "an instruction of its CIE moves the location");
 	} else if (location > m->target) {
 		if (location < m->row->end)
 			m->row->end = location;
@@ -202,9 +202,9 @@ static void set_location(struct machine *m)
 	if (!m->data->is_eh)
 		location = reel_cursor_target(&m->code, m->cie->address_size, m->data->big_endian);
 	else if (!reel_cfi_pointer(m->data, &m->code, m->cie->fde_encoding, &location))
-		return bad(m, "operand of DW_CFA_set_loc");
+		return bad(m, "the address of a DW_CFA_set_loc is malformed");
 	if (!m->in_cie && location < m->row->begin)
-		return bad(m, "DW_CFA_set_loc goes back");
+		return bad(m, "a DW_CFA_set_loc goes back to before the row");
 	move_to(m, location);
 }
 
@@ -215,7 +215,7 @@ static void remember(struct machine *m)
 	struct state *state;
 
 	if (m->n_remembered == REMEMBERED_MAX)
-		return bad(m, "too many DW_CFA_remember_state");
+		return bad(m, "DW_CFA_remember_state is nested more than 16 deep");
 	if (!charge(m, m->n_rules / RULES_AN_INSTRUCTION))
 		return;
 	state = &m->remembered[m->n_remembered++];
@@ -230,7 +230,7 @@ static void restore_state(struct machine *m)
 	const struct state *state;
 
 	if (!m->n_remembered)
-		return bad(m, "DW_CFA_restore_state without DW_CFA_remember_state");
+		return bad(m, "a DW_CFA_restore_state has no DW_CFA_remember_state before it");
 	if (!charge(m, m->n_rules / RULES_AN_INSTRUCTION))
 		return;
 	state = &m->remembered[--m->n_remembered];
@@ -251,7 +251,7 @@ static void negate_ra_state(struct machine *m)
 	if (m->data->arch->flags & REEL_ARCH_POINTER_AUTHENTICATION)
 		m->row->return_address_signed = !m->row->return_address_signed;
 	else
-		bad(m, "instruction of another CPU");
+		bad(m, "it has an instruction that this CPU does not have (0x2d)");
 }
 
 /* ---- instructions ----------------------------------------------------------------- */
@@ -283,7 +283,7 @@ static void execute_cfa(struct machine *m, uint8_t op)
 		m->row->cfa = take_expression(m, REEL_RULE_VAL_EXPRESSION);
 		break;
 	default:
-		bad(m, "unknown instruction");
+		bad(m, "it has an unknown instruction");
 	}
 }
 
@@ -404,7 +404,7 @@ static void run(struct machine *m, const uint8_t *bytes, size_t size)
 		if (charge(m, 1))
 			execute(m);
 		if (m->code.failed)
-			bad(m, "instruction is cut off");
+			bad(m, "its last instruction is cut off");
 	}
 }
 
@@ -420,7 +420,7 @@ static void start(struct machine *m, const struct cfi_data *data, struct reel_cf
 	const struct cfi_cie cie = { .code_align = 1, .data_align = data->arch->data_align };
 
 	memset(row, 0, sizeof(*row));
-	/* All of it but the tables, which are not read before they are written. */
+	/* Sets everything but the tables, which are not read before they are written. */
 	m->data = data;
 	m->row = row;
 	m->in_cie = true;
@@ -457,7 +457,7 @@ static const char *first_row(struct machine *m, const struct cfi_data *data,
 	row->signal_frame = fde->cie.signal_frame;
 	row->has_personality = fde->cie.has_personality;
 	if (fde->cie.return_column >= REEL_ARCH_DWARF_MAX)
-		return "return address column";
+		return "its return address column is a register that no CPU has";
 	row->return_column = (uint16_t)fde->cie.return_column;
 	run_cie(m, &fde->cie);
 	m->target = address;

@@ -118,7 +118,8 @@ const struct reel_code_range *reel_code_map_find(struct reel_code_map *map, uint
 	if (entry->generation == map->view.generation && address >= entry->begin &&
 	    address < entry->end)
 		return entry;
-	/* Nothing runs in data; what a bad pointer or a stack in change leads to may lie there. */
+	/* Nothing runs in data, but a bad pointer, or a stack that was changed while it was copied,
+	 * may lead there. */
 	if (!map->view.generation || !reel_space_view_find(&map->view, address, &mapping) ||
 	    !(mapping.protection & PROTECTION_EXECUTE))
 		return &nothing;

@@ -170,7 +170,7 @@ static struct reel_error *find_line(struct reel_debug_info *info, struct reel_un
 	return ret->file ? NULL : reel_error_no_memory();
 }
 
-/* Units are loaded where there is no way to say so. */
+/* Functions that load units cannot return errors: they note a lack of memory. */
 static bool is_out_of_memory(const struct reel_dwarf *dwarf)
 {
 	return reel_dwarf_is_short_of_memory(dwarf) ||
@@ -199,8 +199,8 @@ struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_
 	if (!error && is_out_of_memory(info->dies.dwarf))
 		error = reel_error_no_memory();
 	if (!error && is_exhausted(info->dies.dwarf))
-		/* What was found up to now depends on the order, that of threads too: better
-		 * nothing. */
+		/* What was found before the work was used up depends on the order of look-ups, and
+		 * so on threads: fail instead. */
 		error = too_much_work("; choose samples (--pid, --comm) that do without it");
 	if (error || (!chain->n && !position.file[0]))
 		return error;

@@ -9,7 +9,8 @@
 
 /* A unit's DIE rarely has more than 100 bytes. */
 #define HEAD_SIZE 512
-/* How often all of a section can be read: a few times do for any file that a compiler wrote. */
+/* How many times the size of a section may be read in all: a few times are enough for any file that
+ * a compiler wrote. */
 #define TIMES_READ	  16
 #define TIMES_READ_RANGES 8
 #define READ_FREE	  (1u << 20)
@@ -233,8 +234,8 @@ static void read_bases(const struct reel_dwarf *dwarf, struct reel_unit *unit,
 }
 
 /*
- * A unit's DIE without loading the unit, nor keeping its abbreviations: most units have no address
- * that is asked for.  *fine_ret false: that does not do.
+ * A unit's own DIE, without loading the whole unit or keeping its abbreviations: most units are
+ * never asked for an address.  *fine_ret is false if the unit has to be loaded for it.
  */
 static struct reel_error *read_head(struct reel_dwarf *dwarf, struct reel_unit *unit,
 				    struct reel_die_values *ret, bool *fine_ret)
@@ -265,7 +266,7 @@ static struct reel_error *read_head(struct reel_dwarf *dwarf, struct reel_unit *
 	return NULL;
 }
 
-/* `shared`: the unit before has the same abbreviations, so they are worth keeping. */
+/* `shared`: the unit before uses the same abbreviations, so they are worth keeping. */
 static struct reel_error *read_unit(struct reel_dwarf *dwarf, struct reel_unit *unit, bool shared,
 				    struct reel_die_values *values)
 {

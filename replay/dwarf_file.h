@@ -50,7 +50,7 @@ struct reel_dwarf {
 	 * abbreviations, lists of ranges, and of DIEs and line tables.
 	 */
 	uint64_t abbreviations_left, ranges_left, work_left;
-	bool exhausted;	    /* One of these: what was read is not all that is there. */
+	bool exhausted; /* Set when one of these is used up: then not all that is there was read. */
 	bool out_of_memory; /* while a unit was loaded */
 	/* Where dwz moved common parts to, which is another reel_dwarf's; NULL: nowhere. */
 	struct reel_dwarf *alternate;
@@ -73,9 +73,11 @@ void reel_dwarf_close(struct reel_dwarf *dwarf);
 struct reel_unit *reel_dwarf_unit(const struct reel_dwarf *dwarf, uint64_t offset);
 /* What was found may not be all that is there, as there was no memory for it. */
 bool reel_dwarf_is_short_of_memory(const struct reel_dwarf *dwarf);
-/* Takes `size` bytes of the work that is left; false: there is no more, and `exhausted` is set. */
+/* Takes `size` bytes from what may still be read; false if that is used up, and then `exhausted` is
+ * set. */
 bool reel_dwarf_work(struct reel_dwarf *dwarf, uint64_t size);
-/* The same of what is read again for each look-up, and has a `usual` size at most in real files. */
+/* The same for bytes that are read again with each look-up; in real files they are at most `usual`
+ * bytes. */
 bool reel_dwarf_work_beyond(struct reel_dwarf *dwarf, uint64_t size, uint64_t usual);
 /* Makes all bytes of a unit be there, and its abbreviations; false: they cannot be read. */
 bool reel_dwarf_load(struct reel_dwarf *dwarf, struct reel_unit *unit);

@@ -119,8 +119,8 @@ void reel_form_take(const struct reel_unit_format *format, struct reel_cursor *c
 
 	if (form == DW_FORM_indirect) {
 		form = reel_cursor_uleb(cursor);
-		/* The one has its value in the abbreviation, the other would be its own for ever.
-		 */
+		/* DW_FORM_implicit_const has its value in the abbreviation, and DW_FORM_indirect
+		 * may not lead to itself. */
 		if (form == DW_FORM_implicit_const || form == DW_FORM_indirect)
 			reel_cursor_fail(cursor);
 	}

@@ -248,8 +248,10 @@ static struct reel_error *read_segments(struct reel_elf_file *file)
 		return reel_error_create(REEL_ERROR_CORRUPT, "%s: program headers: %s", file->path,
 					 elf_errmsg(-1));
 	if (n > SEGMENTS_MAX)
-		return reel_error_create(REEL_ERROR_CORRUPT, "%s: %zu program headers", file->path,
-					 n);
+		return reel_error_create(
+			REEL_ERROR_CORRUPT,
+			"%s: it has %zu program headers, more than any linker writes (%u)",
+			file->path, n, SEGMENTS_MAX);
 	file->segments = calloc(n + 1, sizeof(*file->segments));
 	if (!file->segments)
 		return reel_error_no_memory();
@@ -387,7 +389,8 @@ static struct reel_error *open_descriptor(struct reel_elf_file *file)
 	if (error)
 		return error;
 	file->size = (uint64_t)status.st_size;
-	/* Some file systems do not tell (0), or have small files in their inodes. */
+	/* Some file systems do not say how many blocks a file has (0), or keep small files in the
+	 * inode. */
 	file->stored = status.st_blocks ? (uint64_t)status.st_blocks * 512 : file->size;
 	file->device = status.st_dev;
 	file->inode = status.st_ino;

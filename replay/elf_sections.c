@@ -7,9 +7,9 @@
 #include "replay/elf_sections.h"
 
 /*
- * What a file may stand for, as a multiple of its bytes.  Debug information shrinks to a third or a
- * fifth, a .debug_aranges alone to a tenth.  Linkers leave holes where segments are aligned to
- * pages of 2 MiB.  Sections share no bytes but by accident.
+ * How large the sections of a file may be together, as a multiple of its bytes.  Compression takes
+ * debug information to a third or a fifth, a .debug_aranges alone to a tenth.  Linkers leave holes
+ * where segments are aligned to pages of 2 MiB.  Sections do not normally share bytes.
  */
 #define EXPANSION_MAX  16
 #define EXPANSION_FREE (4u << 20)
@@ -167,7 +167,8 @@ static bool section_bytes(Elf_Scn *section, const char *name, struct reel_loaded
 		if (elf_compress(section, 0, 0) < 0)
 			return false;
 	} else if (strncmp(name, ".zdebug", 7) == 0) {
-		/* Fails where this was done before; then the bytes are not "ZLIB…" any more. */
+		/* This fails for a section that is decompressed already: then its bytes do not
+		 * begin with "ZLIB". */
 		elf_compress_gnu(section, 0, 0);
 	}
 	data = elf_getdata(section, NULL);

@@ -33,8 +33,9 @@ struct reel_elf_bytes {
 };
 
 /*
- * CORRUPT for a file that stands for much more than it has: by holes, by sections that share their
- * bytes, or by compressed ones.  Without it no work that goes with the sizes of sections is safe.
+ * CORRUPT if the sections are together much larger than the file: by holes, by sections that share
+ * bytes, or by compressed ones.  Work that is proportional to the sizes of sections is safe only
+ * after this check.
  */
 struct reel_error *reel_elf_sections_check(const struct reel_elf_sections *sections,
 					   const struct reel_elf_bytes *bytes) REEL_MUST_CHECK;

@@ -55,8 +55,9 @@ struct reel_frame_table {
 #define FIRST_SLOTS 4096
 
 /*
- * An address that a capture names for the first time takes some bytes of it, and has three
- * functions on average: but hostile ones stand for any number.
+ * Limits the frames by the size of the capture.  Each new address takes some bytes of the capture
+ * and has three functions on average, but hostile debug information can give an address any number
+ * of them.
  */
 #define FRAMES_FREE   (128u << 10)
 #define FRAMES_A_BYTE 2

@@ -7,7 +7,7 @@
 #include "replay/inline_chain.h"
 
 #define NO_PARENT UINT32_MAX
-/* Deeper than any compiler inlines; it bounds what a hostile file makes of one address. */
+/* Deeper than any compiler inlines: limits the frames that a hostile file can give one address. */
 #define CHAIN_MAX 4096
 /* inlined -> abstract instance -> declaration -> …: three or four steps in practice. */
 #define ORIGINS_MAX 16
@@ -24,7 +24,7 @@ struct function {
 	uint64_t begin;
 	const char *name;    /* NULL until asked for */
 	bool has_inlines;    /* `inlined` and `ranges` are filled in */
-	bool has_nested;     /* then too: there is a function with code in it */
+	bool has_nested;     /* set then too: a function with code is below it */
 	unsigned n_searches; /* of the ranges, before they are built */
 	struct inlined *inlined;
 	size_t n_inlined;
@@ -37,8 +37,9 @@ struct reel_functions {
 	struct reel_range_map ranges; /* values are indexes of `all` */
 	/* With those that are below types and other functions, too. */
 	bool is_complete;
-	/* All of them, for addresses that these do not have; NULL until one is asked for.  What
-	 * these have stays theirs: answers must not hang on what was asked before. */
+	/* All of them, for addresses that the ones above do not have; NULL until such an address is
+	 * asked for.  Addresses that the ones above have stay theirs: an answer must not depend on
+	 * what was asked before. */
 	struct reel_functions *complete;
 };
 

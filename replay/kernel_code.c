@@ -142,7 +142,8 @@ static struct reel_error *collect_names(const struct reel_kernel_code *code,
 	return error || !file->no_memory ? error : reel_error_no_memory();
 }
 
-/* How far the symbol was moved; false if its name is not in the file, or several times. */
+/* Runtime address minus address in the file; false if the file does not have the name exactly
+ * once. */
 static bool shift_of(const struct kernel_file *file, const struct reel_kernel_symbol *symbol,
 		     uint64_t *ret)
 {
@@ -194,7 +195,7 @@ static struct reel_error *open_file(struct reel_kernel_code *code, uint64_t modu
 	     file->module->record->kind != REEL_MODULE_KERNEL_MODULE))
 		return error;
 	file->has_file = true;
-	/* Names of the file, as a symbolizer reads it: not both at once. */
+	/* The symbolizer reads the same file, under this lock too. */
 	pthread_mutex_lock(file->module->naming);
 	error = collect_names(code, file);
 	pthread_mutex_unlock(file->module->naming);
@@ -225,9 +226,9 @@ static struct reel_error *find_file(struct reel_kernel_code *code, uint64_t modu
 }
 
 /*
- * A module's sections are moved each by itself, and all of them again when it
- * is loaded again: a symbol tells for itself alone.  One whose name the file has several times
- * is the one that was moved as far as another symbol of the module.
+ * The sections of a module are loaded each at an address of its own, and at others when it is
+ * loaded again, so a symbol's bias holds for its own section only.  Where the file has a name
+ * several times, it is the one that has the bias of another symbol of the module.
  */
 static bool address_in_module(const struct reel_kernel_code *code, const struct kernel_file *file,
 			      const struct reel_kernel_symbol *symbol, uint64_t address,
@@ -265,7 +266,8 @@ static bool address_in_kernel(const struct kernel_file *file,
 	*ret = address - file->bias;
 	if (symbol)
 		return true;
-	/* Without a symbol nothing but its range says that the address is the kernel's own. */
+	/* Without a symbol, only the range of its text tells whether the address is the kernel's
+	 * own. */
 	reel_elf_file_text_range(file->module->files.debug, &begin, &end);
 	return *ret >= begin && *ret < end && end != UINT64_MAX;
 }

@@ -48,7 +48,7 @@ struct reel_error *reel_kernel_search_create(const struct reel_capture_options *
 
 	if (!search)
 		return reel_error_no_memory();
-	/* It becomes a part of paths, and comes from a file. */
+	/* It becomes a part of paths, and comes from a file that may be hostile. */
 	if (strchr(release, '/') || !strcmp(release, "..") || !strcmp(release, "."))
 		release = "";
 	search->release = strdup(release);

@@ -110,8 +110,8 @@ static inline bool take_short(const uint8_t **at, const uint8_t *end, int *ret)
 }
 
 /*
- * Most of a program are special opcodes, and those below with operands of a byte or two: these are
- * run here, in registers.  The rest is for the functions above.
+ * Most opcodes of a program are special ones, or one of those below with operands of one or two
+ * bytes: they are run here, in registers.  The functions above run the others.
  */
 enum reel_line_event reel_line_program_run(const struct reel_line_program *program,
 					   struct reel_cursor *cursor,

@@ -63,7 +63,7 @@ struct reel_error *reel_modules_create(const struct reel_timeline *timeline,
 	return NULL;
 }
 
-/* Each rests on the one that is freed after it. */
+/* Each uses the ones that are freed after it. */
 static void free_files(struct reel_module *module)
 {
 	reel_symbolizer_destroy(module->symbolizer);
@@ -171,7 +171,7 @@ static struct reel_error *find_kernel_file(struct reel_modules *modules, struct 
 	struct reel_elf_file *file;
 	struct reel_error *error;
 
-	/* BPF programs and trampolines ("[bpf]") are in no file, and lack none. */
+	/* BPF programs and trampolines ("[bpf]") have no file, so none is missing. */
 	if (!arch || (record->kind == REEL_MODULE_KERNEL_MODULE && !record->build_id.size))
 		return NULL;
 	error = reel_kernel_search_find(modules->kernel_search, record, &module->files);
@@ -245,7 +245,7 @@ static bool is_same_file(const struct reel_elf_file *a, const struct reel_elf_fi
 	       a_inode == b_inode;
 }
 
-/* Takes what a module has whose files are the same: it is what `module` would come to have. */
+/* Shares what another module with the same files has: opening them again would give the same. */
 static struct reel_error *share(struct reel_module *module, const struct reel_module *with)
 {
 	module->local_path = strdup(reel_elf_file_path(module->files.file));
@@ -285,8 +285,9 @@ static struct reel_module *first_of_file(const struct reel_modules *modules,
 }
 
 /*
- * Many containers have the same library, each under a path of its own, and here may be one file for
- * all of them.  Whether it is one says its inode; a build-id does not: any file can say to have it.
+ * Many containers have the same library, each under a path of its own, and all of these may lead to
+ * one file here.  Device and inode tell that it is one; a build-id does not, since any file can
+ * claim to have it.
  */
 static struct reel_error *share_if_same(const struct reel_modules *modules,
 					struct reel_module *module)

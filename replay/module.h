@@ -32,7 +32,7 @@ struct reel_module {
 	const struct reel_arch *arch;
 	struct reel_cfi *cfi;
 	struct reel_rows *rows;
-	/* Spaces of which CPUs have it mapped: bits by index in reel_arch_all. */
+	/* For which CPUs processes have it mapped: bits by index in reel_arch_all. */
 	atomic_uint mapped_by;
 	struct reel_symbolizer *symbolizer;
 	/* Of the symbolizer. */

@@ -190,7 +190,7 @@ static struct reel_error *try_named_files(struct attempt *attempt, struct reel_e
 		const struct named_file *named = &search->named[i];
 		const char *path = search->places.named.all[i];
 
-		/* One of the same name and another build-id is worth a word. */
+		/* A file of the same name with another build-id is worth mentioning. */
 		if (!named->debug_only &&
 		    (same_build_id(named, module->build_id) ||
 		     strcmp(reel_base_name(path), reel_base_name(attempt->path)) == 0))
@@ -427,7 +427,7 @@ static struct reel_error *prepare(struct attempt *attempt)
 		size -= suffix_size;
 		attempt->deleted = true;
 	}
-	/* It would stand in messages many times, and no file can have it. */
+	/* A longer path would be repeated in many messages, and no file can have it. */
 	if (size >= PATH_MAX) {
 		reel_candidates_note(&attempt->candidates, "its path has %zu bytes", size);
 		size = 0;

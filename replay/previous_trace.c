@@ -69,7 +69,8 @@ static struct reel_error *reserve(struct reel_previous_trace *previous, size_t n
 
 	while (capacity < n)
 		capacity *= 2;
-	/* What has grown when another fails is larger than it need be, no more. */
+	/* If one allocation fails, arrays that have grown already are larger than needed; that does
+	 * no harm. */
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		uint64_t *array = reallocarray(*words[i], capacity, sizeof(*array));
 

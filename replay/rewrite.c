@@ -14,7 +14,7 @@ struct rewrite {
 	struct reel_rewrite_counts counts;
 	uint64_t n_samples;	 /* read */
 	uint64_t n_side_dropped; /* side records left out, as is wanted */
-	/* The last END, which is written when all that it counts is. */
+	/* The last END record; it is written last, after all that it counts. */
 	bool has_end;
 	struct reel_record end;
 	/* What the copy of a sample consists of. */
@@ -187,8 +187,8 @@ static struct reel_error *rewrite_blocks(struct rewrite *rewrite)
 }
 
 /*
- * It counts what the capture had, less what was left out on purpose: so what could not be read is
- * missing in the new one, too.
+ * END keeps the counts of the original capture, less what was left out on purpose.  So a reader of
+ * the new one sees that something is missing if not all of the original could be read.
  */
 static struct reel_error *write_end(struct rewrite *rewrite)
 {

@@ -16,7 +16,7 @@ struct compiler {
 
 static struct rule_source from_offset(enum rule_from from, int64_t offset)
 {
-	/* No stack frame has 2 GB: such a rule is not meant. */
+	/* No stack frame has 2 GB: such a rule is an error of the CFI. */
 	if (offset != (int32_t)offset)
 		return (struct rule_source){ .from = FROM_NOWHERE };
 	return (struct rule_source){ .from = (uint8_t)from, .offset = (int32_t)offset };
@@ -302,8 +302,8 @@ static bool value_of(struct step *step, const struct rule_source *source, unsign
 }
 
 /*
- * A slot below sp that is not to be trusted, or not there: whatever saved the
- * register has popped it again, and the CFI of the epilogue does not say so.
+ * The rule names a slot below sp that cannot be trusted, or was not recorded: the epilogue has
+ * popped the register already, and its CFI does not say so.
  */
 static bool was_popped(const struct step *step, const struct rule_source *source, uint8_t sp_slot)
 {

@@ -17,7 +17,7 @@ enum reel_row_outcome {
 	REEL_ROW_BAD,	   /* CFI that cannot be interpreted */
 };
 
-/* Opaque but for what the unwinder's loop asks. */
+/* A compiled row.  Only what the unwinder's loop asks is declared here. */
 struct reel_row;
 
 /* The rows of one module, by ELF address. Safe to use from several threads. */

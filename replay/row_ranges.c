@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cache of four ways, by blocks of 1 KB of code: of g++'s addresses it knows a third before they
- * are asked for, of smaller programs' more than half; without any limit it were a half of g++'s.
+ * A 4-way set-associative cache, by blocks of 1 KB of code.  It answers a third of g++'s look-ups
+ * of new addresses, and more than half of those of smaller programs; without any limit it would
+ * answer half of g++'s.
  */
 #include <stdlib.h>
 #include <string.h>

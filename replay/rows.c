@@ -53,13 +53,14 @@ enum problem {
 };
 
 /*
- * Instructions that are run for all rows: each address needs those before it in its function, some
- * 20 on average.  A function of 60,000 takes as many at each address.
+ * How many CFA instructions may be run for the rows of a module.  A row takes those before it in
+ * its function, some 20 on average; in a hostile function of 60,000 instructions each row takes up
+ * to 60,000.
  */
 #define WORK_FREE  (64u << 20)
 #define WORK_TIMES 64 /* for each byte of CFI */
 
-/* What stands for the row where memory is short, or the work too much. */
+/* Given instead of a row if memory is short, or the work is used up. */
 static const struct reel_row no_row = { .outcome = REEL_ROW_BAD };
 
 static uint64_t hash_bytes(const void *bytes, size_t size)
@@ -266,7 +267,7 @@ static void compile_found(const struct reel_rows *rows, uint64_t address,
 		ret->begin = rows->entry + 1;
 }
 
-/* False: it is too much. */
+/* Counts the work; false if that of the module is used up. */
 static bool work(struct reel_rows *rows, uint32_t instructions)
 {
 	if (atomic_fetch_sub_explicit(&rows->work_left, instructions, memory_order_relaxed) >=
@@ -311,7 +312,7 @@ static void compile_at(struct reel_rows *rows, uint64_t address, struct compiled
 
 /* ---- look-ups --------------------------------------------------------------------------- */
 
-/* The row of an address whose cfi_row is known, or NULL. */
+/* The row of an address that lies in a range whose row is known, or NULL. */
 static const struct reel_row *find_in_ranges(struct reel_rows *rows, uint64_t address)
 {
 	uint32_t number = 0;

@@ -12,7 +12,8 @@ struct reel_sample_unwinder {
 	struct reel_unwind_frames unwound;
 	void (*reads)(void *context, size_t region, uint64_t offset, unsigned size);
 	void *reads_context;
-	/* Where `reads` is told: the last sample's way led to code that is not here. */
+	/* Set only while `reads` is told: unwinding the last sample led to code whose file is
+	 * missing. */
 	bool lacks_module;
 };
 
@@ -232,8 +233,8 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 	} else {
 		memory.n_regions = set_regions(regions, sample);
 		error = reel_unwind_trace(&input, programs, &state, &unwinder->unwound, stop_ret);
-		/* The task is past its end: its memory is gone, and its registers say only where
-		 * it left. */
+		/* The task is exiting: its memory is gone, and its registers say only where it left
+		 * user code. */
 		if (!sample->n_regions && *stop_ret == REEL_STOP_STACK_END)
 			*stop_ret = REEL_STOP_NO_USER_STATE;
 	}

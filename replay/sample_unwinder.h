@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unwinds the samples of a capture: what of it is the unwinder's input, in one place. */
+/* Unwinds the samples of a capture: makes the unwinder's input of them. */
 #ifndef REPLAY_SAMPLE_UNWINDER_H
 #define REPLAY_SAMPLE_UNWINDER_H
 
@@ -14,8 +14,8 @@ struct reel_sample_unwinder;
 struct reel_error *reel_sample_unwinder_create(const struct reel_capture *capture,
 					       struct reel_sample_unwinder **ret) REEL_MUST_CHECK;
 void reel_sample_unwinder_destroy(struct reel_sample_unwinder *unwinder);
-/* From here on `reads` is told of what is read of the samples' regions (replay/state.h): without
- * the fast path, so that it takes several times as long.  NULL: nobody is told. */
+/* From here on `reads` is called for every read of the samples' regions (replay/state.h).  That
+ * excludes the fast path, so unwinding takes several times as long.  NULL: it is not called. */
 void reel_sample_unwinder_tell(struct reel_sample_unwinder *unwinder,
 			       void (*reads)(void *context, size_t region, uint64_t offset,
 					     unsigned size),
@@ -32,8 +32,8 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 				      const struct reel_space_state *space,
 				      const struct reel_unwind_frames **ret,
 				      enum reel_stop *stop_ret) REEL_MUST_CHECK;
-/* Where `reads` is told: on the way of the sample that was unwound last, code or constants were
- * looked for in a module that is not found; with it the trace may be another one. */
+/* While `reads` is set: for the sample that was unwound last, code or constants of a module were
+ * needed whose file is missing.  With the file the trace may be another one. */
 bool reel_sample_unwinder_lacks_module(const struct reel_sample_unwinder *unwinder);
 /* Where code lay for the sample that was unwound last. */
 struct reel_code_map *reel_sample_unwinder_code_map(struct reel_sample_unwinder *unwinder);

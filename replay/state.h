@@ -31,9 +31,9 @@ struct reel_memory_view {
 	bool (*read_other)(void *context, uint64_t address, size_t size, uint8_t *bytes_ret);
 	void *context;
 	/*
-	 * Told of every read that a region serves: bytes from regions[region]'s start on.  NULL
-	 * mostly.  Where it is set, every byte that a result hangs on is read through
-	 * reel_memory_read: the fast path may not be taken.
+	 * Called for every read that a region serves; `offset` counts from regions[region]'s start.
+	 * Mostly NULL.  Where it is set, every byte that the result depends on must be read by
+	 * reel_memory_read, so the fast path is not taken.
 	 */
 	void (*reads)(void *context, size_t region, uint64_t offset, unsigned size);
 	void *reads_context;

@@ -201,7 +201,7 @@ static struct reel_error *open_debug_info(struct reel_symbolizer *symbolizer)
 	return error;
 }
 
-/* Why there are no inlined functions where somebody expects them. */
+/* Says why inlined functions are missing (-gsplit-dwarf). */
 static void note_split(struct reel_symbolizer *symbolizer)
 {
 	const char *name = reel_debug_info_split_name(symbolizer->debug_info);
@@ -282,7 +282,7 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 		n = 1;
 	}
 	error = room_for_frames(symbolizer, n);
-	/* A symbol without a size is a guess beside a function that the debug information has. */
+	/* A function of the debug information is more certain than a symbol without a size. */
 	if (symbol && (symbol->sized || !begin))
 		begin = symbol->address;
 	else

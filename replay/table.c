@@ -157,7 +157,7 @@ struct reel_error *reel_table_next(struct reel_table *table, const struct reel_t
 {
 	const struct reel_cfi_row *row = &table->row;
 	const struct reel_arch *arch = table->arch;
-	const char *problem = "malformed", *function;
+	const char *problem = "it is malformed", *function;
 	struct reel_error *error;
 
 	*ret = NULL;

@@ -27,7 +27,7 @@ struct reel_trace_maker {
 	struct cached_frames cached[1 << NAMED_BITS];
 
 	struct reel_previous_traces previous_traces;
-	/* Numbers of what is being made; the first is 1. */
+	/* Numbers of the current block and batch, counted from 1. */
 	uint64_t block, batch;
 	const struct reel_block *to_load;
 
@@ -36,7 +36,7 @@ struct reel_trace_maker {
 	size_t *counted, n_counted;
 	/* The trace that is being made. */
 	struct reel_trace trace;
-	/* ELF machines, of 32 bits and others, that a problem was made of: bits by number. */
+	/* ELF machines, of 32 bits and of others, that were reported already: bits by number. */
 	uint8_t unknown_cpus[2][(UINT16_MAX + 1) / 8];
 };
 

@@ -5,7 +5,8 @@
 
 #include "replay/trace_workers.h"
 
-/* As many as are queued mostly: memory that is given back and taken again is scattered. */
+/* About as many batches as are mostly queued.  More would be freed and allocated again and again,
+ * which scatters memory. */
 #define SPARE_MAX 32
 
 /* What is made of a block, first batch first. */
@@ -45,7 +46,7 @@ struct reel_trace_workers {
 
 /* ---- the threads ------------------------------------------------------------------- */
 
-/* Waits until a block may be taken; false: there is none, or all is to end. */
+/* Waits until a block may be taken; false if there is none, or all threads have to end. */
 static bool take_block(struct reel_trace_workers *workers, size_t *ret)
 {
 	bool taken;
@@ -76,8 +77,8 @@ static struct reel_batch *take_spare(struct reel_trace_workers *workers)
 }
 
 /*
- * Waits until the batch of that block may be queued: that of the block which is read always may,
- * within its share, or nobody would get on.
+ * Waits until the batch of that block may be queued.  The block that is being read may always have
+ * one batch queued, or its reader would wait for ever.
  */
 static bool wait_for_room(struct reel_trace_workers *workers, size_t block, size_t size)
 {
@@ -108,7 +109,7 @@ static bool queue(struct reel_trace_workers *workers, size_t block, struct reel_
 	return go_on;
 }
 
-/* Not even an empty batch is to be had. */
+/* There is no memory even for an empty batch. */
 static void fail(struct reel_trace_workers *workers, struct reel_error *error)
 {
 	pthread_mutex_lock(&workers->lock);

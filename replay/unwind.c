@@ -89,7 +89,8 @@ static struct reel_error *grow_frames(struct reel_unwind_frames *frames)
 	uint64_t **arrays[] = { &frames->addresses, &frames->lookups, &frames->sps };
 	uint8_t *steps;
 
-	/* What has grown when another fails is larger than it need be, no more. */
+	/* If one allocation fails, arrays that have grown already are larger than needed; that does
+	 * no harm. */
 	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
 		uint64_t *array = reallocarray(*arrays[i], capacity, sizeof(*array));
 

@@ -32,8 +32,8 @@ enum reel_code_found {
 };
 
 /*
- * What the walks of one thread remember of code, of 2 MB, wherever it is mapped: frames of the
- * usual kind take the fast path with it (FAST_PATH.md), and the results are the same.
+ * What one thread's walks remember of code, wherever that is mapped: 2 MB.  With it, frames of the
+ * usual kind take the fast path (FAST_PATH.md), with the same results.
  */
 struct reel_unwind_cache;
 struct reel_error *reel_unwind_cache_create(struct reel_unwind_cache **ret) REEL_MUST_CHECK;
@@ -46,8 +46,8 @@ struct reel_unwind_input {
 	/* Which code lies at a runtime address; called for each frame, must be fast. */
 	enum reel_code_found (*find_code)(void *context, uint64_t address, struct reel_code *ret);
 	void *context;
-	/* Names what find_code answers: where two walks' numbers are equal, so are the answers.  0:
-	 * nobody knows. */
+	/* Identifies a state of the mappings: where two walks have the same number, find_code gives
+	 * the same answers.  0: unknown. */
 	uint64_t generation;
 	struct reel_unwind_cache *cache; /* NULL: every frame takes the slow path */
 	/* The task is in a system call: where pc is behind the instruction, pc - 1 is looked up;

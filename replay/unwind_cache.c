@@ -13,14 +13,14 @@ _Static_assert(CACHED_ROW_BITS <= 16, "entries are named by 16 bits");
 #define ENTRIES_SIZE (sizeof(struct cached_row) << CACHED_ROW_BITS)
 
 /*
- * Zeros, in a huge page if the kernel takes the advice.  Entries are strewn over all pages, of
- * which each would cost two faults, and later its place in the TLB.
+ * Zeroed memory, in a huge page if the kernel takes the advice.  Entries in use are spread over all
+ * pages: as small pages they would cost two faults each, and a TLB entry each.
  */
 static bool map_entries(struct reel_unwind_cache *cache)
 {
 	uintptr_t begin;
 
-	/* Twice as much address space has that much at a multiple of its size. */
+	/* Of twice as much address space, a part of that size is aligned to its size. */
 	cache->memory = mmap(NULL, 2 * ENTRIES_SIZE, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (cache->memory == MAP_FAILED)
@@ -191,8 +191,8 @@ static enum cached_kind kind_of(const struct reel_walk *walk, const struct reel_
 }
 
 /*
- * The walk as it will be at the address.  Of its state there is the pc only: what an entry says
- * follows from the code.
+ * The walk as it will be at the address.  Of the state only the pc is set: what an entry says
+ * depends on the code alone.
  */
 static struct reel_walk walk_at(const struct reel_walk *walk, struct reel_unwind_state *state,
 				uint64_t pc, enum cached_as as)
@@ -215,7 +215,7 @@ const struct cached_range *reel_cached_range_slow(const struct reel_walk *walk, 
 	const struct reel_unwind_input *input = walk->input;
 	struct reel_code code = { 0 };
 
-	/* Without a file, the stack's bytes may be asked. */
+	/* Without a file, code may be read from the stack, which an entry must not depend on. */
 	if (input->find_code(input->context, lookup, &code) != REEL_CODE_FOUND || !code.rows ||
 	    !code.read_code || !code.id || code.id >= CACHED_ID_LIMIT)
 		return NULL;
@@ -316,7 +316,7 @@ bool reel_cached_is_behind_system_call(const struct reel_walk *walk)
 
 	if (walk->input->cache && walk->input->generation)
 		range = reel_cached_range(walk, pc);
-	/* Where the range begins, it is other code that lies before. */
+	/* At the start of the range, the code before belongs to another file. */
 	if (range && reel_cached_holds(range, pc - 1))
 		entry = reel_cached_row(walk, walk->input->cache, range, pc, CACHED_FIRST);
 	if (!entry)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps without CFI: signal trampolines, calls to nowhere, link registers, frame pointers. */
+/* Fallbacks: steps without CFI, by signal trampolines, calls to nowhere, link registers and frame
+ * pointers. */
 #include <string.h>
 
 #include "replay/unwind_parts.h"
@@ -205,8 +206,8 @@ bool reel_walk_is_landing_pad(const struct reel_walk *walk)
 				 input->arch->n_calls);
 }
 
-/* A program applied to a copy of the state.  What it reads lies there or it does not hold: nothing
- * is taken for popped, as it may be where CFI was found. */
+/* Applies one of arch/'s programs to a copy of the state.  All that it reads must have been
+ * recorded: other than with CFI, no register is taken for popped already. */
 static bool try_program(const struct reel_walk *walk, const struct reel_row *row,
 			struct reel_unwind_state *ret)
 {
@@ -341,7 +342,8 @@ static bool may_be_at(const struct reel_walk *walk, const struct reel_arch_entry
 	return (walk->first && walk->exact) || entry->behind_call;
 }
 
-/* What is known of the stack at the pc's instruction; NULL if nothing. */
+/* The entry of arch/ whose code is at the pc, which tells what the stack looks like there; NULL if
+ * there is none. */
 static const struct reel_arch_entry *find_entry(const struct reel_walk *walk,
 						const struct reel_code *code,
 						const struct reel_arch_entry *entries, size_t count)

@@ -24,7 +24,7 @@ struct stretch {
 	const uint8_t *bytes;
 };
 
-/* What has been reached; `pc` as return addresses are stripped. */
+/* The frame that the walk has reached; `pc` without pointer authentication. */
 struct reached {
 	uint64_t pc, sp;
 	uint64_t fp;	  /* unknown_fp(): not known */
@@ -42,7 +42,7 @@ struct fast_walk {
 	unsigned stalled;
 };
 
-/* A CFA that hangs on it is far from all that was recorded. */
+/* A CFA computed from this lies far from all that was recorded, so find_cfa refuses it. */
 static uint64_t unknown_fp(const struct stretch *stretch)
 {
 	return stretch->begin + ((uint64_t)1 << 63);
@@ -100,7 +100,7 @@ static bool find_stretch(const struct reel_walk *walk, uint64_t sp, struct stret
 
 /* ---- frames -------------------------------------------------------------------------------- */
 
-/* How words are read; constants wherever it is used, so that one function is compiled for each. */
+/* How words are read.  Constant at each use, so that the compiler makes a function for each. */
 struct words {
 	unsigned size;
 	bool big_endian;
@@ -310,7 +310,8 @@ INLINED const struct cached_row *leave_callers(struct fast_walk *fast, struct ca
 			break;
 		find_caller(&local, &at, load_at(&local, &frame, row->return_offset, words), words,
 			    &frame);
-		/* Nobody returns to 0; and where sp does not move up, there is more to be asked. */
+		/* A return address of 0, or an sp that does not move up, is left to the slow
+		 * path. */
 		if (frame.caller.sp <= at.sp || !frame.caller.pc)
 			break;
 		row = enter_caller(&local, row, frame.caller.pc, generation);
@@ -359,7 +360,8 @@ static void restore(struct fast_walk *fast, size_t start, uint64_t needed, struc
 	}
 }
 
-/* As it lay there, or in the link register, of which `state` has the first frame's still. */
+/* The return address with all its bits: from memory, or from the link register, which `state` still
+ * has as the first frame left it. */
 static uint64_t return_address_of(const struct fast_walk *fast, const struct cached_step *step,
 				  struct words words)
 {

@@ -45,7 +45,9 @@ struct reel_error *reel_unwinder_create(const char *arch, struct reel_unwinder *
 	struct reel_error *error;
 
 	if (!reel_arch_by_name(arch))
-		return reel_error_create(REEL_ERROR_UNSUPPORTED, "no such CPU: %s", arch);
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "no such CPU: %s (stackreel.h names those that are known)",
+					 arch);
 	unwinder = calloc(1, sizeof(*unwinder));
 	if (!unwinder)
 		return reel_error_no_memory();
@@ -103,8 +105,11 @@ static struct reel_error *code_file_open(struct reel_unwinder *unwinder, const c
 		return reel_error_no_memory();
 	error = reel_elf_file_open(path, &file->file);
 	if (!error && reel_elf_file_machine(file->file) != unwinder->arch->elf_machine)
-		error = reel_error_create(REEL_ERROR_MISMATCH, "%s: ELF machine %u, not %s", path,
-					  reel_elf_file_machine(file->file), unwinder->arch->name);
+		error = reel_error_create(
+			REEL_ERROR_MISMATCH,
+			"%s: a file for ELF machine %u was mapped, but the unwinder is for %s (%u)",
+			path, reel_elf_file_machine(file->file), unwinder->arch->name,
+			unwinder->arch->elf_machine);
 	if (!error)
 		error = reel_module_cfi_input(file->file, &input);
 	input.arch = unwinder->arch;
@@ -224,7 +229,7 @@ static struct reel_error *set_state(const struct reel_unwinder *unwinder,
 	}
 	if (!has_pc)
 		return reel_error_create(REEL_ERROR_INVALID,
-					 "no pc: DWARF register %u of %s is not given",
+					 "no pc: register %u of %s is not among those given",
 					 unwinder->arch->pc, unwinder->arch->name);
 	return NULL;
 }

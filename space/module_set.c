@@ -220,7 +220,7 @@ static struct reel_error *add(struct reel_module_set *set,
 		take_file(&module->record, identity);
 		return NULL;
 	}
-	/* The number of a file that is gone was given to another one. */
+	/* The inode number of a deleted file was given to another file. */
 	if (module)
 		forget_file(set, module);
 	*ret = named;

@@ -102,7 +102,7 @@ struct reel_error *reel_timeline_collect(struct reel_timeline *timeline,
 	payload = arena_take(timeline, size);
 	if (!payload)
 		return reel_error_no_memory();
-	/* All members of the union begin at the same place. */
+	/* All members of the union begin at the same offset. */
 	memcpy(payload, &copy.space, size);
 	pending = &timeline->pending[timeline->n_pending];
 	*pending = (struct reel_pending_record){

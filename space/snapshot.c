@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The present, as the records with which the next part of a rotated recording begins. */
+/* Writes the present state as the records with which the next part of a rotated recording
+ * begins. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -306,7 +306,7 @@ const struct reel_space_state *reel_timeline_space(const struct reel_timeline *t
 	return found && found->defined ? &found->state : NULL;
 }
 
-/* The last version whose time is not behind `time`; without a past, the only one. */
+/* The last version that began at `time` or before; without a past, the only one. */
 static const struct reel_space_version *version_at(const struct reel_timeline *timeline,
 						   const struct reel_space *space, uint64_t time)
 {

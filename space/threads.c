@@ -99,7 +99,7 @@ struct reel_error *reel_thread_define(struct reel_timeline *timeline,
 	thread->state.tid = record->tid;
 	thread->state.namespace_tid = record->namespace_tid;
 	thread->state.parent = record->parent;
-	/* An exec or a new name that is older than a definition which came late says more. */
+	/* Where an exec or a rename was read before this definition, what that said stays. */
 	if (!thread->n_places)
 		error = thread_move(timeline, thread, record->time, record->space);
 	if (!error && !thread->n_names && record->comm.size)
