@@ -80,26 +80,27 @@ struct importer {
 };
 
 /* Tells of damage that leaves the rest usable; takes ownership. */
-void importer_problem(struct importer *importer, struct reel_error *problem);
+void reel_importer_problem(struct importer *importer, struct reel_error *problem);
 /* Damage is told of, and is no error then; errors of this host stay. */
-struct reel_error *importer_tolerate(struct importer *importer,
-				     struct reel_error *error) REEL_MUST_CHECK;
+struct reel_error *reel_importer_tolerate(struct importer *importer,
+					  struct reel_error *error) REEL_MUST_CHECK;
 
 /* The first pass (perf_learn.c): events, features and the sorted list of records. */
-struct reel_error *importer_learn(struct importer *importer) REEL_MUST_CHECK;
+struct reel_error *reel_importer_learn(struct importer *importer) REEL_MUST_CHECK;
 /* What the capture begins with (perf_origin.c): CPU, host and events. */
-struct reel_error *importer_find_origin(struct importer *importer) REEL_MUST_CHECK;
-struct reel_error *importer_put_origin(struct importer *importer) REEL_MUST_CHECK;
+struct reel_error *reel_importer_find_origin(struct importer *importer) REEL_MUST_CHECK;
+struct reel_error *reel_importer_put_origin(struct importer *importer) REEL_MUST_CHECK;
 
 /* Translates a record other than a sample (perf_records.c). */
-struct reel_error *importer_record(struct importer *importer, const struct perf_record *record,
-				   uint64_t time) REEL_MUST_CHECK;
+struct reel_error *reel_importer_record(struct importer *importer, const struct perf_record *record,
+					uint64_t time) REEL_MUST_CHECK;
 /* Translates a sample (perf_samples.c). */
-struct reel_error *importer_sample(struct importer *importer, const struct perf_record *record,
-				   uint64_t time) REEL_MUST_CHECK;
+struct reel_error *reel_importer_sample(struct importer *importer, const struct perf_record *record,
+					uint64_t time) REEL_MUST_CHECK;
 
 /* A record whose fields do not fit is passed over, counted, and the first one told of. */
-struct reel_error *importer_bad_record(struct importer *importer, const struct perf_record *record,
-				       const char *problem) REEL_MUST_CHECK;
+struct reel_error *reel_importer_bad_record(struct importer *importer,
+					    const struct perf_record *record,
+					    const char *problem) REEL_MUST_CHECK;
 
 #endif

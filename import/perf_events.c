@@ -19,7 +19,7 @@ static void free_id(void *context, struct reel_id_entry *entry)
 	free(entry);
 }
 
-void perf_events_free(struct perf_events *events)
+void reel_perf_events_free(struct perf_events *events)
 {
 	for (size_t i = 0; i < events->n_events; i++)
 		free(events->events[i].name);
@@ -82,8 +82,8 @@ static struct reel_error *add_id(struct perf_events *events, uint64_t id, size_t
 	return reel_error_no_memory();
 }
 
-struct reel_error *perf_events_add(struct perf_events *events, struct perf_cursor *attr,
-				   struct perf_cursor *ids)
+struct reel_error *reel_perf_events_add(struct perf_events *events, struct perf_cursor *attr,
+					struct perf_cursor *ids)
 {
 	struct perf_event event = { 0 };
 
@@ -118,7 +118,8 @@ static struct perf_event *event_by_id(const struct perf_events *events, uint64_t
 	return found ? &events->events[found->event] : NULL;
 }
 
-struct reel_error *perf_events_name(struct perf_events *events, uint64_t id, struct reel_bytes name)
+struct reel_error *reel_perf_events_name(struct perf_events *events, uint64_t id,
+					 struct reel_bytes name)
 {
 	struct perf_event *event = id ? event_by_id(events, id) : NULL;
 
@@ -145,7 +146,7 @@ static size_t id_from_end(uint64_t type)
 							PERF_SAMPLE_STREAM_ID));
 }
 
-struct reel_error *perf_events_seal(struct perf_events *events)
+struct reel_error *reel_perf_events_seal(struct perf_events *events)
 {
 	bool identifier = true, id = true;
 
@@ -185,8 +186,8 @@ static uint64_t word_at(struct perf_cursor payload, size_t offset, bool *failed)
 	return offset;
 }
 
-const struct perf_event *perf_events_of_sample(const struct perf_events *events,
-					       struct perf_cursor payload)
+const struct perf_event *reel_perf_events_of_sample(const struct perf_events *events,
+						    struct perf_cursor payload)
 {
 	bool failed;
 	uint64_t id;
@@ -197,8 +198,8 @@ const struct perf_event *perf_events_of_sample(const struct perf_events *events,
 	return failed ? NULL : event_by_id(events, id);
 }
 
-const struct perf_event *perf_events_of_record(const struct perf_events *events,
-					       struct perf_cursor payload)
+const struct perf_event *reel_perf_events_of_record(const struct perf_events *events,
+						    struct perf_cursor payload)
 {
 	size_t left = perf_cursor_left(&payload);
 	bool failed;

@@ -29,23 +29,23 @@ struct perf_events {
 	size_t id_offset, id_back;
 };
 
-void perf_events_free(struct perf_events *events);
+void reel_perf_events_free(struct perf_events *events);
 /*
  * An attribute and its ids: `attr` holds a struct perf_event_attr of its first `size` bytes,
  * `ids` numbers of 8 bytes up to its end.
  */
-struct reel_error *perf_events_add(struct perf_events *events, struct perf_cursor *attr,
-				   struct perf_cursor *ids) REEL_MUST_CHECK;
+struct reel_error *reel_perf_events_add(struct perf_events *events, struct perf_cursor *attr,
+					struct perf_cursor *ids) REEL_MUST_CHECK;
 /* An event's name, by one of its ids. */
-struct reel_error *perf_events_name(struct perf_events *events, uint64_t id,
-				    struct reel_bytes name) REEL_MUST_CHECK;
+struct reel_error *reel_perf_events_name(struct perf_events *events, uint64_t id,
+					 struct reel_bytes name) REEL_MUST_CHECK;
 /* All are there: UNSUPPORTED if nothing tells which event a record is of, CORRUPT without any. */
-struct reel_error *perf_events_seal(struct perf_events *events) REEL_MUST_CHECK;
+struct reel_error *reel_perf_events_seal(struct perf_events *events) REEL_MUST_CHECK;
 
 /* The event of a sample, and of another record of the kernel's; NULL if it can't be told. */
-const struct perf_event *perf_events_of_sample(const struct perf_events *events,
-					       struct perf_cursor payload);
-const struct perf_event *perf_events_of_record(const struct perf_events *events,
-					       struct perf_cursor payload);
+const struct perf_event *reel_perf_events_of_sample(const struct perf_events *events,
+						    struct perf_cursor payload);
+const struct perf_event *reel_perf_events_of_record(const struct perf_events *events,
+						    struct perf_cursor payload);
 
 #endif

@@ -7,7 +7,7 @@
 /* A recording's arguments beyond this many are no command line. */
 #define ARGUMENTS_SIZE_MAX (1u << 20)
 
-void perf_host_free(struct perf_host *host)
+void reel_perf_host_free(struct perf_host *host)
 {
 	free(host->hostname);
 	free(host->release);
@@ -43,7 +43,7 @@ static struct reel_error *set_command_line(struct perf_host *host, struct perf_c
 	return host->command_line.failed ? reel_error_no_memory() : NULL;
 }
 
-bool perf_host_wants(unsigned int feature)
+bool reel_perf_host_wants(unsigned int feature)
 {
 	switch (feature) {
 	case PERF_FEATURE_HOSTNAME:
@@ -59,8 +59,8 @@ bool perf_host_wants(unsigned int feature)
 	return false;
 }
 
-struct reel_error *perf_host_feature(struct perf_host *host, unsigned int feature,
-				     struct perf_cursor cursor)
+struct reel_error *reel_perf_host_feature(struct perf_host *host, unsigned int feature,
+					  struct perf_cursor cursor)
 {
 	struct reel_error *error = NULL;
 

@@ -15,12 +15,12 @@ struct perf_host {
 	bool is_directory; /* perf record --threads: the data is in other files */
 };
 
-void perf_host_free(struct perf_host *host);
+void reel_perf_host_free(struct perf_host *host);
 /* The feature is one of the host's. */
-bool perf_host_wants(unsigned int feature);
+bool reel_perf_host_wants(unsigned int feature);
 /* Takes a feature in; others than those of the host are passed over.  CORRUPT if it is too short.
  */
-struct reel_error *perf_host_feature(struct perf_host *host, unsigned int feature,
-				     struct perf_cursor cursor) REEL_MUST_CHECK;
+struct reel_error *reel_perf_host_feature(struct perf_host *host, unsigned int feature,
+					  struct perf_cursor cursor) REEL_MUST_CHECK;
 
 #endif

@@ -9,7 +9,7 @@
 #include "import/importer.h"
 #include "space/elf_identity.h"
 
-void importer_problem(struct importer *importer, struct reel_error *problem)
+void reel_importer_problem(struct importer *importer, struct reel_error *problem)
 {
 	enum reel_error_code code = reel_error_code(problem);
 
@@ -20,21 +20,21 @@ void importer_problem(struct importer *importer, struct reel_error *problem)
 	reel_error_destroy(problem);
 }
 
-struct reel_error *importer_tolerate(struct importer *importer, struct reel_error *error)
+struct reel_error *reel_importer_tolerate(struct importer *importer, struct reel_error *error)
 {
 	if (!error || (reel_error_code(error) != REEL_ERROR_CORRUPT &&
 		       reel_error_code(error) != REEL_ERROR_TRUNCATED))
 		return error;
-	importer_problem(importer, error);
+	reel_importer_problem(importer, error);
 	return NULL;
 }
 
-struct reel_error *importer_bad_record(struct importer *importer, const struct perf_record *record,
-				       const char *problem)
+struct reel_error *reel_importer_bad_record(struct importer *importer,
+					    const struct perf_record *record, const char *problem)
 {
 	if (!importer->lacks[LACK_BAD_RECORD]++) {
 		struct reel_error *error =
-			perf_record_error(&importer->stream, record, "%s", problem);
+			reel_perf_record_error(&importer->stream, record, "%s", problem);
 
 		snprintf(importer->first_bad, sizeof(importer->first_bad), "%s",
 			 reel_error_message(error));
@@ -86,7 +86,7 @@ static struct reel_error *prepare(struct importer *importer)
 	};
 
 	if (!error)
-		error = importer_put_origin(importer);
+		error = reel_importer_put_origin(importer);
 	if (!error)
 		error = reel_processes_create(&options, &importer->processes);
 	if (!error)
@@ -106,7 +106,7 @@ static struct reel_error *translate(struct importer *importer)
 		const struct perf_entry *entry = &importer->entries[i];
 		struct perf_record record;
 
-		error = perf_stream_read(&importer->stream, entry->place, buffer, &record);
+		error = reel_perf_stream_read(&importer->stream, entry->place, buffer, &record);
 		if (error)
 			break;
 		if (importer->options.progress && i % 1024 == 0)
@@ -114,8 +114,8 @@ static struct reel_error *translate(struct importer *importer)
 						   total / 2 + total / 2 * i / importer->n_entries,
 						   total);
 		error = record.type == PERF_RECORD_SAMPLE
-				? importer_sample(importer, &record, entry->time)
-				: importer_record(importer, &record, entry->time);
+				? reel_importer_sample(importer, &record, entry->time)
+				: reel_importer_record(importer, &record, entry->time);
 	}
 	return error;
 }
@@ -140,13 +140,13 @@ static void tell_lacks(struct importer *importer)
 
 	for (int lack = 0; lack < LACK_COUNT; lack++)
 		if (importer->lacks[lack] && texts[lack])
-			importer_problem(
+			reel_importer_problem(
 				importer,
 				reel_error_create(REEL_ERROR_NOT_FOUND, "%s: %llu %s", file,
 						  (unsigned long long)importer->lacks[lack],
 						  texts[lack]));
 	if (importer->lacks[LACK_BAD_RECORD])
-		importer_problem(
+		reel_importer_problem(
 			importer,
 			reel_error_create(REEL_ERROR_CORRUPT,
 					  "%s; %llu such records were passed over",
@@ -177,9 +177,9 @@ static struct reel_error *import(struct importer *importer, int fd, const char *
 	struct reel_error *error = reel_import_modules_create(&importer->modules);
 
 	if (!error)
-		error = importer_learn(importer);
+		error = reel_importer_learn(importer);
 	if (!error)
-		error = importer_find_origin(importer);
+		error = reel_importer_find_origin(importer);
 	if (!error)
 		error = create_writer(importer, fd, output, recipients);
 	if (!error)
@@ -201,9 +201,9 @@ static void importer_free(struct importer *importer)
 	reel_processes_destroy(importer->processes);
 	reel_import_modules_destroy(importer->modules);
 	reel_writer_destroy(importer->writer);
-	perf_events_free(&importer->events);
-	perf_host_free(&importer->host);
-	perf_stream_close(&importer->stream);
+	reel_perf_events_free(&importer->events);
+	reel_perf_host_free(&importer->host);
+	reel_perf_stream_close(&importer->stream);
 	free(importer->entries);
 	free(importer);
 }
@@ -223,7 +223,7 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 	reel_sized_take(&importer->options, sizeof(importer->options), options);
 	error = reel_public_keys_add_list(&recipients, importer->options.recipients);
 	if (!error)
-		error = perf_stream_open(path, &importer->stream);
+		error = reel_perf_stream_open(path, &importer->stream);
 	if (error) {
 		free(importer);
 		return error;

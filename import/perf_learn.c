@@ -10,7 +10,7 @@
 static struct reel_error *seal_events(struct importer *importer)
 {
 	struct reel_error *error =
-		importer->events_sealed ? NULL : perf_events_seal(&importer->events);
+		importer->events_sealed ? NULL : reel_perf_events_seal(&importer->events);
 
 	importer->events_sealed = !error;
 	return error ? reel_error_prefix(error, "%s", importer->stream.file.name) : NULL;
@@ -31,7 +31,8 @@ static struct reel_error *name_events(struct importer *importer, struct perf_cur
 		ids = perf_cursor_u32(&cursor);
 		name = perf_cursor_padded(&cursor);
 		for (uint32_t j = 0; j < ids && !error && !cursor.bytes.failed; j++)
-			error = perf_events_name(&importer->events, perf_cursor_u64(&cursor), name);
+			error = reel_perf_events_name(&importer->events, perf_cursor_u64(&cursor),
+						      name);
 		/* A single event may have none. */
 		if (!ids && count == 1 && importer->events.n_events == 1 && name.size &&
 		    !importer->events.events[0].name) {
@@ -106,14 +107,14 @@ static struct reel_error *take_feature(struct importer *importer, unsigned int f
 		return take_build_ids(importer, cursor);
 	if (feature == PERF_FEATURE_EVENT_DESC)
 		return name_events(importer, cursor);
-	error = perf_host_feature(&importer->host, feature, cursor);
+	error = reel_perf_host_feature(&importer->host, feature, cursor);
 	return error ? reel_error_prefix(error, "%s", importer->stream.file.name) : NULL;
 }
 
 static bool is_of_use(unsigned int feature)
 {
 	return feature == PERF_FEATURE_BUILD_ID || feature == PERF_FEATURE_EVENT_DESC ||
-	       perf_host_wants(feature);
+	       reel_perf_host_wants(feature);
 }
 
 static struct reel_error *read_features(struct importer *importer)
@@ -127,12 +128,12 @@ static struct reel_error *read_features(struct importer *importer)
 
 		if (!section->size || !is_of_use(feature))
 			continue;
-		error = perf_stream_section(stream, section, &bytes);
+		error = reel_perf_stream_section(stream, section, &bytes);
 		if (!error)
 			error = take_feature(
 				importer, feature,
 				perf_cursor(bytes, (size_t)section->size, stream->big_endian));
-		error = importer_tolerate(importer, error);
+		error = reel_importer_tolerate(importer, error);
 	}
 	return error;
 }
@@ -156,7 +157,7 @@ static struct reel_error *read_attrs(struct importer *importer)
 		return reel_error_create(REEL_ERROR_TRUNCATED,
 					 "%s: the file ends before its attributes",
 					 stream->file.name);
-	error = perf_stream_section(stream, &section, &attrs);
+	error = reel_perf_stream_section(stream, &section, &attrs);
 	if (error)
 		return error;
 	cursor = perf_cursor(attrs, (size_t)section.size, stream->big_endian);
@@ -178,12 +179,12 @@ static struct reel_error *read_attrs(struct importer *importer)
 			return reel_error_create(REEL_ERROR_CORRUPT,
 						 "%s: the ids of its events overlap",
 						 stream->file.name);
-		error = perf_stream_section(stream, &ids, &bytes);
+		error = reel_perf_stream_section(stream, &ids, &bytes);
 		if (error)
 			return error;
 		attr_cursor = perf_cursor(attr, (size_t)size - 16, stream->big_endian);
 		ids_cursor = perf_cursor(bytes, (size_t)ids.size, stream->big_endian);
-		error = perf_events_add(&importer->events, &attr_cursor, &ids_cursor);
+		error = reel_perf_events_add(&importer->events, &attr_cursor, &ids_cursor);
 	}
 	return error ? reel_error_prefix(error, "%s", stream->file.name) : seal_events(importer);
 }
@@ -191,7 +192,8 @@ static struct reel_error *read_attrs(struct importer *importer)
 /* A pipe's attribute: struct perf_event_attr, whose second word is its size, then the ids. */
 static struct reel_error *take_attr(struct importer *importer, const struct perf_record *record)
 {
-	struct perf_cursor cursor = perf_record_payload(&importer->stream, record), attr = cursor;
+	struct perf_cursor cursor = reel_perf_record_payload(&importer->stream, record),
+			   attr = cursor;
 	struct reel_error *error;
 	const uint8_t *bytes;
 	uint32_t size;
@@ -200,12 +202,12 @@ static struct reel_error *take_attr(struct importer *importer, const struct perf
 	size = perf_cursor_u32(&attr);
 	bytes = perf_cursor_take(&cursor, size);
 	if (!bytes)
-		return perf_record_error(&importer->stream, record,
-					 "an attribute of %u bytes does not fit", size);
+		return reel_perf_record_error(&importer->stream, record,
+					      "an attribute of %u bytes does not fit", size);
 	attr = perf_cursor(bytes, size, cursor.big_endian);
 	/* More may come late, and be of what follows only. */
 	importer->events_sealed = false;
-	error = perf_events_add(&importer->events, &attr, &cursor);
+	error = reel_perf_events_add(&importer->events, &attr, &cursor);
 	return error ? reel_error_prefix(error, "%s", importer->stream.file.name) : NULL;
 }
 
@@ -222,20 +224,20 @@ static struct reel_error *add_entry(struct importer *importer, const struct perf
 /* What has no time happened when the record before it did. */
 static uint64_t time_of(struct importer *importer, const struct perf_record *record)
 {
-	struct perf_cursor payload = perf_record_payload(&importer->stream, record);
+	struct perf_cursor payload = reel_perf_record_payload(&importer->stream, record);
 	const struct perf_event *event;
 	struct perf_sample_id id;
 
 	if (record->type == PERF_RECORD_SAMPLE) {
-		event = perf_events_of_sample(&importer->events, payload);
+		event = reel_perf_events_of_sample(&importer->events, payload);
 		if (event && event->sample_type & PERF_SAMPLE_TIME)
-			importer->last_time = perf_sample_time(event, payload);
+			importer->last_time = reel_perf_sample_time(event, payload);
 		return importer->last_time;
 	}
-	event = perf_events_of_record(&importer->events, payload);
+	event = reel_perf_events_of_record(&importer->events, payload);
 	if (event && event->flags >> PERF_ATTR_SAMPLE_ID_ALL & 1 &&
 	    event->sample_type & PERF_SAMPLE_TIME) {
-		perf_sample_id_decode(event, payload, &id);
+		reel_perf_sample_id_decode(event, payload, &id);
 		if (id.time)
 			importer->last_time = id.time;
 		return id.time;
@@ -280,15 +282,15 @@ static void learn_address(struct reel_recorded_kernel *kernel, struct reel_bytes
 static struct reel_error *learn_kernel(struct importer *importer, const struct perf_record *record)
 {
 	static const char kernel[] = REEL_KALLSYMS_KERNEL;
-	const struct perf_cursor payload = perf_record_payload(&importer->stream, record);
+	const struct perf_cursor payload = reel_perf_record_payload(&importer->stream, record);
 	const bool has_build_id = record->misc & PERF_MISC_MMAP_BUILD_ID;
 	struct perf_mmap mmap;
 	struct reel_bytes name;
 
 	if ((record->misc & PERF_MISC_CPUMODE) != PERF_MISC_KERNEL ||
-	    !(record->type == PERF_RECORD_MMAP ? perf_mmap_read(payload, &mmap)
+	    !(record->type == PERF_RECORD_MMAP ? reel_perf_mmap_read(payload, &mmap)
 	      : record->type == PERF_RECORD_MMAP2
-		      ? perf_mmap2_read(payload, has_build_id ? 0 : PERF_NO_BUILD_ID, &mmap)
+		      ? reel_perf_mmap2_read(payload, has_build_id ? 0 : PERF_NO_BUILD_ID, &mmap)
 		      : false))
 		return NULL;
 	name = mmap.path;
@@ -306,21 +308,22 @@ static struct reel_error *learn_kernel(struct importer *importer, const struct p
 static struct reel_error *index_record(void *context, const struct perf_record *record)
 {
 	struct importer *importer = context;
-	struct perf_cursor payload = perf_record_payload(&importer->stream, record);
+	struct perf_cursor payload = reel_perf_record_payload(&importer->stream, record);
 	struct reel_error *error;
 
 	switch (record->type) {
 	case PERF_RECORD_HEADER_ATTR:
 		return take_attr(importer, record);
 	case PERF_RECORD_BUILD_ID:
-		return importer_tolerate(importer, take_build_id(importer, record->misc, payload));
+		return reel_importer_tolerate(importer,
+					      take_build_id(importer, record->misc, payload));
 	case PERF_RECORD_FEATURE: {
 		uint64_t feature = perf_cursor_u64(&payload);
 
 		if (feature >= PERF_FEATURES)
 			return NULL;
-		return importer_tolerate(importer,
-					 take_feature(importer, (unsigned int)feature, payload));
+		return reel_importer_tolerate(
+			importer, take_feature(importer, (unsigned int)feature, payload));
 	}
 	}
 	if (!is_translated(record->type))
@@ -352,7 +355,7 @@ static int by_time(const void *a, const void *b)
 	return (left->place.order > right->place.order) - (left->place.order < right->place.order);
 }
 
-struct reel_error *importer_learn(struct importer *importer)
+struct reel_error *reel_importer_learn(struct importer *importer)
 {
 	struct reel_error *error = NULL;
 
@@ -367,19 +370,20 @@ struct reel_error *importer_learn(struct importer *importer)
 					  importer->stream.file.name);
 	if (error)
 		return error;
-	error = perf_stream_visit(&importer->stream, index_record,
-				  importer->options.progress ? show_progress : NULL, importer);
-	error = importer_tolerate(importer, error);
+	error = reel_perf_stream_visit(&importer->stream, index_record,
+				       importer->options.progress ? show_progress : NULL, importer);
+	error = reel_importer_tolerate(importer, error);
 	if (!error)
 		error = seal_events(importer);
 	if (error)
 		return error;
 	if (importer->stream.unfinished)
-		importer_problem(importer,
-				 reel_error_create(REEL_ERROR_TRUNCATED,
-						   "%s: perf record did not finish it: what "
-						   "stands at its end (build-ids, host) is missing",
-						   importer->stream.file.name));
+		reel_importer_problem(
+			importer,
+			reel_error_create(REEL_ERROR_TRUNCATED,
+					  "%s: perf record did not finish it: what "
+					  "stands at its end (build-ids, host) is missing",
+					  importer->stream.file.name));
 	if (importer->n_entries)
 		qsort(importer->entries, importer->n_entries, sizeof(*importer->entries), by_time);
 	return NULL;

@@ -79,11 +79,11 @@ static struct reel_error *find_arch(struct importer *importer)
 					 "%s: it does not say of which CPU it is: name it "
 					 "(--arch)",
 					 file);
-	importer_problem(importer,
-			 reel_error_create(REEL_ERROR_NOT_FOUND,
-					   "%s: it does not say of which CPU it is; by its "
-					   "registers, %s",
-					   file, importer->arch->name));
+	reel_importer_problem(importer,
+			      reel_error_create(REEL_ERROR_NOT_FOUND,
+						"%s: it does not say of which CPU it is; by its "
+						"registers, %s",
+						file, importer->arch->name));
 	return NULL;
 }
 
@@ -184,7 +184,7 @@ static bool is_this_host(const struct perf_host *host)
 	       !strcmp(host->arch, here.machine);
 }
 
-struct reel_error *importer_find_origin(struct importer *importer)
+struct reel_error *reel_importer_find_origin(struct importer *importer)
 {
 	struct reel_recorded_kernel *kernel = &importer->kernel;
 
@@ -195,7 +195,7 @@ struct reel_error *importer_find_origin(struct importer *importer)
 	return find_arch(importer);
 }
 
-struct reel_error *importer_put_origin(struct importer *importer)
+struct reel_error *reel_importer_put_origin(struct importer *importer)
 {
 	struct reel_error *error = put_capture(importer);
 

@@ -168,14 +168,14 @@ static uint32_t build_id_min(const struct importer *importer, const struct perf_
 static struct reel_error *take_mapping(struct importer *importer, const struct perf_record *record,
 				       uint64_t time)
 {
-	const struct perf_cursor payload = perf_record_payload(&importer->stream, record);
+	const struct perf_cursor payload = reel_perf_record_payload(&importer->stream, record);
 	struct perf_mmap mmap;
 	struct mapping mapping;
 
 	if (record->type == PERF_RECORD_MMAP2
-		    ? !perf_mmap2_read(payload, build_id_min(importer, record), &mmap)
-		    : !perf_mmap_read(payload, &mmap))
-		return importer_bad_record(importer, record, "its name does not end in it");
+		    ? !reel_perf_mmap2_read(payload, build_id_min(importer, record), &mmap)
+		    : !reel_perf_mmap_read(payload, &mmap))
+		return reel_importer_bad_record(importer, record, "its name does not end in it");
 	if (record->type == PERF_RECORD_MMAP) {
 		mmap.protection = record->misc & PERF_MISC_MMAP_DATA ? 1 : PROTECTION_READ_EXECUTE;
 		mmap.flags = MAP_PRIVATE_FLAG;
@@ -184,7 +184,7 @@ static struct reel_error *take_mapping(struct importer *importer, const struct p
 	if ((record->misc & PERF_MISC_CPUMODE) != PERF_MISC_USER)
 		return NULL;
 	if (!mmap.size || mmap.address > UINT64_MAX - (mmap.size - 1))
-		return importer_bad_record(importer, record, "a mapping of no addresses");
+		return reel_importer_bad_record(importer, record, "a mapping of no addresses");
 	if (mmap.pid == UINT32_MAX)
 		return NULL;
 	mapping = (struct mapping){
@@ -213,8 +213,8 @@ static struct reel_error *take_comm(struct importer *importer, const struct perf
 	struct perf_comm comm;
 	struct reel_task task;
 
-	if (!perf_comm_read(perf_record_payload(&importer->stream, record), &comm))
-		return importer_bad_record(importer, record, "its name does not end in it");
+	if (!reel_perf_comm_read(reel_perf_record_payload(&importer->stream, record), &comm))
+		return reel_importer_bad_record(importer, record, "its name does not end in it");
 	task = (struct reel_task){ time, comm.pid, comm.tid };
 	if (record->misc & PERF_MISC_COMM_EXEC)
 		return reel_processes_exec(importer->processes, &task, comm.comm);
@@ -227,8 +227,8 @@ static struct reel_error *take_task(struct importer *importer, const struct perf
 	struct perf_task told;
 	struct reel_task task;
 
-	if (!perf_task_read(perf_record_payload(&importer->stream, record), &told))
-		return importer_bad_record(importer, record, "it is too short");
+	if (!reel_perf_task_read(reel_perf_record_payload(&importer->stream, record), &told))
+		return reel_importer_bad_record(importer, record, "it is too short");
 	task = (struct reel_task){ time, told.pid, told.tid };
 	if (record->type == PERF_RECORD_EXIT)
 		return reel_processes_exit(importer->processes, &task);
@@ -259,13 +259,13 @@ static uint64_t untold(struct importer *importer, const struct perf_event *event
 static struct reel_error *take_loss(struct importer *importer, const struct perf_record *record,
 				    uint64_t time)
 {
-	struct perf_cursor cursor = perf_record_payload(&importer->stream, record);
-	const struct perf_event *event = perf_events_of_record(&importer->events, cursor);
+	struct perf_cursor cursor = reel_perf_record_payload(&importer->stream, record);
+	const struct perf_event *event = reel_perf_events_of_record(&importer->events, cursor);
 	struct perf_sample_id id = { .cpu = UINT32_MAX };
 	struct reel_record loss = { .id = REEL_RECORD_LOSS };
 
 	if (event)
-		perf_sample_id_decode(event, cursor, &id);
+		reel_perf_sample_id_decode(event, cursor, &id);
 	loss.loss = (struct reel_record_loss){ time, id.cpu, REEL_LOSS_RING_FULL, 0 };
 	if (record->type == PERF_RECORD_LOST)
 		(void)perf_cursor_u64(&cursor); /* the event's id */
@@ -281,7 +281,7 @@ static struct reel_error *take_loss(struct importer *importer, const struct perf
 		importer->counts.lost += loss.loss.count;
 	}
 	if (cursor.bytes.failed)
-		return importer_bad_record(importer, record, "it is too short");
+		return reel_importer_bad_record(importer, record, "it is too short");
 	return loss.loss.count ? reel_writer_record(importer->writer, &loss) : NULL;
 }
 
@@ -306,8 +306,8 @@ static struct reel_error *take_kernel_symbol(struct importer *importer,
 	struct perf_ksymbol symbol;
 	struct reel_error *error;
 
-	if (!perf_ksymbol_read(perf_record_payload(&importer->stream, record), &symbol))
-		return importer_bad_record(importer, record, "its name does not end in it");
+	if (!reel_perf_ksymbol_read(reel_perf_record_payload(&importer->stream, record), &symbol))
+		return reel_importer_bad_record(importer, record, "its name does not end in it");
 	if (!symbol.size)
 		return NULL;
 	*put = (struct reel_record_kernel_symbol){
@@ -320,8 +320,8 @@ static struct reel_error *take_kernel_symbol(struct importer *importer,
 	return error ? error : reel_writer_record(importer->writer, &symbol_record);
 }
 
-struct reel_error *importer_record(struct importer *importer, const struct perf_record *record,
-				   uint64_t time)
+struct reel_error *reel_importer_record(struct importer *importer, const struct perf_record *record,
+					uint64_t time)
 {
 	switch (record->type) {
 	case PERF_RECORD_MMAP:

@@ -2,7 +2,7 @@
 #include "import/perf_abi.h"
 #include "import/perf_sample.h"
 
-uint64_t perf_word(struct perf_words words, uint64_t index, bool big_endian)
+uint64_t reel_perf_word(struct perf_words words, uint64_t index, bool big_endian)
 {
 	uint64_t word = reel_load64(words.bytes + 8 * index);
 
@@ -75,8 +75,8 @@ static const char *take_stack(struct perf_cursor *cursor, struct perf_sample *sa
 }
 
 /* In the order of perf_output_sample (kernel/events/core.c). */
-const char *perf_sample_decode(const struct perf_event *event, struct perf_cursor cursor,
-			       struct perf_sample *ret)
+const char *reel_perf_sample_decode(const struct perf_event *event, struct perf_cursor cursor,
+				    struct perf_sample *ret)
 {
 	uint64_t type = event->sample_type;
 	const char *problem = NULL;
@@ -119,7 +119,7 @@ const char *perf_sample_decode(const struct perf_event *event, struct perf_curso
 	return problem;
 }
 
-uint64_t perf_sample_time(const struct perf_event *event, struct perf_cursor cursor)
+uint64_t reel_perf_sample_time(const struct perf_event *event, struct perf_cursor cursor)
 {
 	uint64_t type = event->sample_type;
 
@@ -131,8 +131,8 @@ uint64_t perf_sample_time(const struct perf_event *event, struct perf_cursor cur
 }
 
 /* perf_event__output_id_sample: TID, TIME, ID, STREAM_ID, CPU, IDENTIFIER. */
-void perf_sample_id_decode(const struct perf_event *event, struct perf_cursor cursor,
-			   struct perf_sample_id *ret)
+void reel_perf_sample_id_decode(const struct perf_event *event, struct perf_cursor cursor,
+				struct perf_sample_id *ret)
 {
 	static const uint64_t parts = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
 				      PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |

@@ -11,7 +11,7 @@ struct perf_words {
 	uint64_t count;
 };
 
-uint64_t perf_word(struct perf_words words, uint64_t index, bool big_endian);
+uint64_t reel_perf_word(struct perf_words words, uint64_t index, bool big_endian);
 
 struct perf_sample {
 	const struct perf_event *event;
@@ -30,10 +30,10 @@ struct perf_sample {
 };
 
 /* Text that says what is wrong with it, NULL if nothing is; what points goes into `payload`. */
-const char *perf_sample_decode(const struct perf_event *event, struct perf_cursor payload,
-			       struct perf_sample *ret);
+const char *reel_perf_sample_decode(const struct perf_event *event, struct perf_cursor payload,
+				    struct perf_sample *ret);
 /* Only its time; 0 if it has none. */
-uint64_t perf_sample_time(const struct perf_event *event, struct perf_cursor payload);
+uint64_t reel_perf_sample_time(const struct perf_event *event, struct perf_cursor payload);
 
 struct perf_sample_id {
 	uint64_t time; /* 0: perf made it up, or recorded none */
@@ -41,7 +41,7 @@ struct perf_sample_id {
 };
 
 /* All but times and CPUs may be missing: then *ret says nothing. */
-void perf_sample_id_decode(const struct perf_event *event, struct perf_cursor payload,
-			   struct perf_sample_id *ret);
+void reel_perf_sample_id_decode(const struct perf_event *event, struct perf_cursor payload,
+				struct perf_sample_id *ret);
 
 #endif

@@ -94,8 +94,8 @@ static bool take_registers(struct importer *importer, const struct perf_sample *
 		return false;
 	}
 	for (size_t i = 0; i < importer->layout.n_slots; i++)
-		importer->values[i] = perf_word(from->registers, importer->words[i],
-						importer->stream.big_endian) &
+		importer->values[i] = reel_perf_word(from->registers, importer->words[i],
+						     importer->stream.big_endian) &
 				      mask;
 	sample->layout = &importer->layout;
 	sample->values = importer->values;
@@ -146,7 +146,7 @@ static void take_chains(struct importer *importer, struct perf_sample *from, int
 			struct reel_sample *sample)
 {
 	for (uint64_t i = 0; i < from->chain.count; i++) {
-		uint64_t word = perf_word(from->chain, i, importer->stream.big_endian);
+		uint64_t word = reel_perf_word(from->chain, i, importer->stream.big_endian);
 
 		if ((int64_t)word < 0 && (int64_t)word >= PERF_CONTEXT_MAX) {
 			context = (int64_t)word;
@@ -211,11 +211,11 @@ static struct reel_error *scrub(struct importer *importer, struct reel_sample *s
 	return reel_scrub_sample(importer->scrubber, &view, sample);
 }
 
-struct reel_error *importer_sample(struct importer *importer, const struct perf_record *record,
-				   uint64_t time)
+struct reel_error *reel_importer_sample(struct importer *importer, const struct perf_record *record,
+					uint64_t time)
 {
-	struct perf_cursor cursor = perf_record_payload(&importer->stream, record);
-	const struct perf_event *event = perf_events_of_sample(&importer->events, cursor);
+	struct perf_cursor cursor = reel_perf_record_payload(&importer->stream, record);
+	const struct perf_event *event = reel_perf_events_of_sample(&importer->events, cursor);
 	uint16_t cpumode = record->misc & PERF_MISC_CPUMODE;
 	int64_t context = cpumode == PERF_MISC_USER ? PERF_CONTEXT_USER : PERF_CONTEXT_KERNEL;
 	struct reel_sample sample = { .time = time };
@@ -226,10 +226,10 @@ struct reel_error *importer_sample(struct importer *importer, const struct perf_
 	bool has_registers = false;
 
 	if (!event)
-		return importer_bad_record(importer, record, "no event has its identifier");
-	problem = perf_sample_decode(event, cursor, &from);
+		return reel_importer_bad_record(importer, record, "no event has its identifier");
+	problem = reel_perf_sample_decode(event, cursor, &from);
 	if (problem)
-		return importer_bad_record(importer, record, problem);
+		return reel_importer_bad_record(importer, record, problem);
 	if (cpumode != PERF_MISC_USER && cpumode != PERF_MISC_KERNEL) {
 		importer->lacks[LACK_GUEST]++;
 		return NULL;

@@ -148,7 +148,7 @@ static bool is_directory(const char *path)
 	return strcmp(path, "-") != 0 && !stat(path, &status) && S_ISDIR(status.st_mode);
 }
 
-struct reel_error *perf_stream_open(const char *path, struct perf_stream *ret)
+struct reel_error *reel_perf_stream_open(const char *path, struct perf_stream *ret)
 {
 	struct perf_stream stream = { 0 };
 	uint8_t bytes[PERF_PIPE_HEADER_SIZE];
@@ -179,13 +179,13 @@ struct reel_error *perf_stream_open(const char *path, struct perf_stream *ret)
 		stream.unfinished = true;
 	}
 	if (error)
-		perf_stream_close(&stream);
+		reel_perf_stream_close(&stream);
 	else
 		*ret = stream;
 	return error;
 }
 
-void perf_stream_close(struct perf_stream *stream)
+void reel_perf_stream_close(struct perf_stream *stream)
 {
 	reel_source_close(&stream->file);
 	if (stream->has_spool)
@@ -194,15 +194,15 @@ void perf_stream_close(struct perf_stream *stream)
 
 /* ---- records --------------------------------------------------------------------------- */
 
-struct perf_cursor perf_record_payload(const struct perf_stream *stream,
-				       const struct perf_record *record)
+struct perf_cursor reel_perf_record_payload(const struct perf_stream *stream,
+					    const struct perf_record *record)
 {
 	return perf_cursor(record->bytes + PERF_RECORD_HEADER,
 			   record->size - (size_t)PERF_RECORD_HEADER, stream->big_endian);
 }
 
-struct reel_error *perf_record_error(const struct perf_stream *stream,
-				     const struct perf_record *record, const char *format, ...)
+struct reel_error *reel_perf_record_error(const struct perf_stream *stream,
+					  const struct perf_record *record, const char *format, ...)
 {
 	char text[256];
 	va_list arguments;
@@ -242,8 +242,8 @@ struct walk {
 
 static struct reel_error *too_short(const struct walk *walk, const struct perf_record *record)
 {
-	return perf_record_error(walk->stream, record, "a size of %u bytes, less than a header's",
-				 record->size);
+	return reel_perf_record_error(walk->stream, record,
+				      "a size of %u bytes, less than a header's", record->size);
 }
 
 /* Visits the whole records in `pending`, which go to the spool, and keeps the rest. */
@@ -261,8 +261,8 @@ static struct reel_error *visit_pending(struct walk *walk)
 		if (record.size < PERF_RECORD_HEADER)
 			error = too_short(walk, &record);
 		else if (record.type >= PERF_RECORD_USER_START)
-			error = perf_record_error(stream, &record,
-						  "such a record can't be compressed");
+			error = reel_perf_record_error(stream, &record,
+						       "such a record can't be compressed");
 		if (error || record.size > walk->pending.size - at)
 			break;
 		walk->order++;
@@ -309,7 +309,7 @@ static bool is_bomb(const struct walk *walk)
 /* perf's compressed records are pieces of one zstd stream, flushed at the end of each. */
 static struct reel_error *decompress(struct walk *walk, const struct perf_record *record)
 {
-	struct perf_cursor cursor = perf_record_payload(walk->stream, record);
+	struct perf_cursor cursor = reel_perf_record_payload(walk->stream, record);
 	ZSTD_inBuffer in = { 0 };
 	ZSTD_outBuffer out = { .size = OUTPUT_SIZE };
 	struct reel_error *error = walk->zstd ? NULL : start_decompression(walk);
@@ -321,9 +321,9 @@ static struct reel_error *decompress(struct walk *walk, const struct perf_record
 		uint64_t size = perf_cursor_u64(&cursor);
 
 		if (size > perf_cursor_left(&cursor))
-			return perf_record_error(walk->stream, record,
-						 "says to hold %llu compressed bytes",
-						 (unsigned long long)size);
+			return reel_perf_record_error(walk->stream, record,
+						      "says to hold %llu compressed bytes",
+						      (unsigned long long)size);
 		in.size = (size_t)size;
 	} else {
 		in.size = perf_cursor_left(&cursor);
@@ -341,13 +341,13 @@ static struct reel_error *decompress(struct walk *walk, const struct perf_record
 		if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
 			return reel_error_no_memory();
 		if (ZSTD_isError(result))
-			return perf_record_error(walk->stream, record, "zstd: %s",
-						 ZSTD_getErrorName(result));
+			return reel_perf_record_error(walk->stream, record, "zstd: %s",
+						      ZSTD_getErrorName(result));
 		walk->pending.size += out.pos;
 		error = visit_pending(walk);
 		if (!error && is_bomb(walk))
-			error = perf_record_error(walk->stream, record,
-						  "expands to more than any recording does");
+			error = reel_perf_record_error(walk->stream, record,
+						       "expands to more than any recording does");
 		/* A full buffer may have left more behind. */
 	} while (!error && (in.pos < in.size || out.pos == out.size));
 	return error;
@@ -357,7 +357,7 @@ static struct reel_error *decompress(struct walk *walk, const struct perf_record
 static struct reel_error *size_behind(const struct walk *walk, const struct perf_record *record,
 				      uint64_t *ret)
 {
-	struct perf_cursor cursor = perf_record_payload(walk->stream, record);
+	struct perf_cursor cursor = reel_perf_record_payload(walk->stream, record);
 
 	*ret = 0;
 	if (record->type == PERF_RECORD_TRACING_DATA)
@@ -365,7 +365,7 @@ static struct reel_error *size_behind(const struct walk *walk, const struct perf
 	else if (record->type == PERF_RECORD_AUXTRACE)
 		*ret = perf_cursor_u64(&cursor);
 	return cursor.bytes.failed
-		       ? perf_record_error(walk->stream, record, "ends within its first field")
+		       ? reel_perf_record_error(walk->stream, record, "ends within its first field")
 		       : NULL;
 }
 
@@ -455,11 +455,10 @@ static struct reel_error *walk_file(struct walk *walk, struct window *window,
 	return error;
 }
 
-struct reel_error *perf_stream_visit(struct perf_stream *stream,
-				     struct reel_error *(*visit)(void *context,
-								 const struct perf_record *record),
-				     void (*progress)(void *context, uint64_t done, uint64_t total),
-				     void *context)
+struct reel_error *reel_perf_stream_visit(
+	struct perf_stream *stream,
+	struct reel_error *(*visit)(void *context, const struct perf_record *record),
+	void (*progress)(void *context, uint64_t done, uint64_t total), void *context)
 {
 	struct walk walk = { .stream = stream, .visit = visit, .context = context };
 	struct window window = { .bytes = malloc(CHUNK) };
@@ -472,8 +471,8 @@ struct reel_error *perf_stream_visit(struct perf_stream *stream,
 	return error;
 }
 
-struct reel_error *perf_stream_read(const struct perf_stream *stream, struct perf_place place,
-				    uint8_t *buffer, struct perf_record *ret)
+struct reel_error *reel_perf_stream_read(const struct perf_stream *stream, struct perf_place place,
+					 uint8_t *buffer, struct perf_record *ret)
 {
 	const struct reel_source *source = place.in_spool ? &stream->spool : &stream->file;
 	struct reel_error *error =
@@ -485,14 +484,14 @@ struct reel_error *perf_stream_read(const struct perf_stream *stream, struct per
 	ret->place = place;
 	/* It was whole when it was visited. */
 	if (ret->size < PERF_RECORD_HEADER)
-		return perf_record_error(stream, ret, "the file changed while it was read");
+		return reel_perf_record_error(stream, ret, "the file changed while it was read");
 	return reel_source_read(source, place.offset + PERF_RECORD_HEADER,
 				buffer + PERF_RECORD_HEADER,
 				ret->size - (size_t)PERF_RECORD_HEADER);
 }
 
-struct reel_error *perf_stream_section(const struct perf_stream *stream,
-				       const struct perf_section *section, uint8_t **bytes_ret)
+struct reel_error *reel_perf_stream_section(const struct perf_stream *stream,
+					    const struct perf_section *section, uint8_t **bytes_ret)
 {
 	struct reel_error *error;
 

@@ -50,33 +50,33 @@ struct perf_record {
 };
 
 /* NOT_A_CAPTURE: it is no perf.data. */
-struct reel_error *perf_stream_open(const char *path, struct perf_stream *ret) REEL_MUST_CHECK;
-void perf_stream_close(struct perf_stream *stream);
+struct reel_error *reel_perf_stream_open(const char *path, struct perf_stream *ret) REEL_MUST_CHECK;
+void reel_perf_stream_close(struct perf_stream *stream);
 
 /*
  * Calls `visit` for every record.  An error of the file (CORRUPT, TRUNCATED)
  * is returned after all records before the damage were visited.
  */
-struct reel_error *perf_stream_visit(struct perf_stream *stream,
-				     struct reel_error *(*visit)(void *context,
-								 const struct perf_record *record),
-				     void (*progress)(void *context, uint64_t done, uint64_t total),
-				     void *context) REEL_MUST_CHECK;
+struct reel_error *reel_perf_stream_visit(
+	struct perf_stream *stream,
+	struct reel_error *(*visit)(void *context, const struct perf_record *record),
+	void (*progress)(void *context, uint64_t done, uint64_t total),
+	void *context) REEL_MUST_CHECK;
 
 /* A record that was visited, with its bytes in `buffer` of PERF_RECORD_SIZE_MAX bytes. */
-struct reel_error *perf_stream_read(const struct perf_stream *stream, struct perf_place place,
-				    uint8_t *buffer, struct perf_record *ret) REEL_MUST_CHECK;
+struct reel_error *reel_perf_stream_read(const struct perf_stream *stream, struct perf_place place,
+					 uint8_t *buffer, struct perf_record *ret) REEL_MUST_CHECK;
 /* A section of the file; *bytes_ret is the caller's. */
-struct reel_error *perf_stream_section(const struct perf_stream *stream,
-				       const struct perf_section *section,
-				       uint8_t **bytes_ret) REEL_MUST_CHECK;
+struct reel_error *reel_perf_stream_section(const struct perf_stream *stream,
+					    const struct perf_section *section,
+					    uint8_t **bytes_ret) REEL_MUST_CHECK;
 
 /* What follows a record's header. */
-struct perf_cursor perf_record_payload(const struct perf_stream *stream,
-				       const struct perf_record *record);
+struct perf_cursor reel_perf_record_payload(const struct perf_stream *stream,
+					    const struct perf_record *record);
 /* CORRUPT, at the record. */
-struct reel_error *perf_record_error(const struct perf_stream *stream,
-				     const struct perf_record *record, const char *format, ...)
+struct reel_error *reel_perf_record_error(const struct perf_stream *stream,
+					  const struct perf_record *record, const char *format, ...)
 	__attribute__((format(printf, 3, 4), returns_nonnull));
 
 #endif

@@ -458,7 +458,7 @@ static bool decode_mmap(struct perf_cursor body, bool has_build_id, struct reel_
 {
 	struct perf_mmap mmap;
 
-	if (!perf_mmap2_read(body, has_build_id ? 0 : PERF_NO_BUILD_ID, &mmap))
+	if (!reel_perf_mmap2_read(body, has_build_id ? 0 : PERF_NO_BUILD_ID, &mmap))
 		return false;
 	ret->kind = REEL_PROCESS_MAP;
 	ret->pid = mmap.pid;
@@ -486,7 +486,7 @@ static bool decode_comm(struct perf_cursor body, bool is_exec, struct reel_proce
 {
 	struct perf_comm comm;
 
-	if (!perf_comm_read(body, &comm))
+	if (!reel_perf_comm_read(body, &comm))
 		return false;
 	ret->kind = is_exec ? REEL_PROCESS_EXEC : REEL_PROCESS_COMM;
 	ret->pid = comm.pid;
@@ -501,7 +501,7 @@ static bool decode_task(struct perf_cursor body, enum reel_process_event_kind ki
 {
 	struct perf_task task;
 
-	if (!perf_task_read(body, &task))
+	if (!reel_perf_task_read(body, &task))
 		return false;
 	ret->kind = kind;
 	ret->pid = task.pid;
@@ -515,7 +515,7 @@ static bool decode_ksymbol(struct perf_cursor body, struct reel_process_event *r
 {
 	struct perf_ksymbol symbol;
 
-	if (!perf_ksymbol_read(body, &symbol))
+	if (!reel_perf_ksymbol_read(body, &symbol))
 		return false;
 	ret->kind = REEL_PROCESS_KERNEL_SYMBOL;
 	ret->map = (struct reel_proc_map){

@@ -26,7 +26,7 @@ struct reel_scrubber {
 
 static uint64_t scrub_value(const struct scrub_sieve *sieve, uint64_t value)
 {
-	return scrub_is_address(sieve, value) ? value : scrub_without_value(value);
+	return reel_scrub_is_address(sieve, value) ? value : scrub_without_value(value);
 }
 
 /* Of a word that begins with such code no more stays than that. */
@@ -41,8 +41,9 @@ static void keep_code(const struct scrub_sieve *sieve, const uint8_t *at, size_t
 			size_t offset = word * policy->word_size;
 
 			if (memcmp(at + offset, code->data, code->size) != 0 ||
-			    scrub_is_address(sieve, scrub_load_word(at + offset, policy->word_size,
-								    policy->big_endian)))
+			    reel_scrub_is_address(sieve,
+						  scrub_load_word(at + offset, policy->word_size,
+								  policy->big_endian)))
 				continue;
 			memset(to + offset, 0, policy->word_size);
 			memcpy(to + offset, code->data, code->size);
@@ -79,7 +80,7 @@ static void scrub_region(const struct scrub_sieve *sieve, const struct reel_regi
 		before = region->size;
 	count = (region->size - before) / size;
 	memset(bytes, 0, before);
-	scrub_words(sieve, region->bytes + before, count, bytes + before);
+	reel_scrub_words(sieve, region->bytes + before, count, bytes + before);
 	keep_code(sieve, region->bytes + before, count, bytes + before);
 	memset(bytes + before + count * size, 0, region->size - before - count * size);
 	clear_missing(region, size, bytes);
@@ -109,7 +110,7 @@ static struct reel_error *scrub_regions(struct reel_scrubber *scrubber,
 					const struct scrub_sieve *sieve, struct reel_sample *sample)
 {
 	struct reel_region *regions = scrubber->regions;
-	const uint8_t *kept = scrub_stacks_scrub(scrubber->stacks, sieve, sample);
+	const uint8_t *kept = reel_scrub_stacks_scrub(scrubber->stacks, sieve, sample);
 	struct reel_error *error = kept ? NULL : make_room(scrubber, sample);
 	size_t at = 0;
 
@@ -183,7 +184,7 @@ struct reel_error *reel_scrubber_create(const struct reel_elf_kind *native,
 	if (!scrubber)
 		return reel_error_no_memory();
 	scrubber->native = *native;
-	error = scrub_stacks_create(&scrubber->stacks);
+	error = reel_scrub_stacks_create(&scrubber->stacks);
 	if (error)
 		reel_scrubber_destroy(scrubber);
 	else
@@ -197,7 +198,7 @@ void reel_scrubber_destroy(struct reel_scrubber *scrubber)
 		return;
 	for (size_t i = 0; i < SCRUB_CODE_LISTS; i++)
 		free(scrubber->codes[i].ranges);
-	scrub_stacks_destroy(scrubber->stacks);
+	reel_scrub_stacks_destroy(scrubber->stacks);
 	free(scrubber->bytes);
 	free(scrubber->chain);
 	free(scrubber);
@@ -206,12 +207,12 @@ void reel_scrubber_destroy(struct reel_scrubber *scrubber)
 struct reel_error *reel_scrub_sample(struct reel_scrubber *scrubber,
 				     const struct reel_space_view *view, struct reel_sample *sample)
 {
-	const struct scrub_policy policy = scrub_policy_of(
+	const struct scrub_policy policy = reel_scrub_policy_of(
 		&scrubber->native, reel_timeline_space(view->timeline, view->space));
 	struct reel_error *error;
 	struct scrub_sieve sieve;
 
-	scrub_sieve_init(&sieve, scrubber->codes, view, &policy, sample);
+	reel_scrub_sieve_init(&sieve, scrubber->codes, view, &policy, sample);
 	scrub_registers(scrubber, &sieve, sample);
 	error = scrub_chain(scrubber, &sieve, sample);
 	if (!error)

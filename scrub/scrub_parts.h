@@ -70,20 +70,21 @@ struct scrub_sieve {
 /* ---- scrub_policy.c ---- */
 
 /* `space`: NULL where nothing is known of the process. */
-struct scrub_policy scrub_policy_of(const struct reel_elf_kind *native,
-				    const struct reel_space_state *space);
+struct scrub_policy reel_scrub_policy_of(const struct reel_elf_kind *native,
+					 const struct reel_space_state *space);
 
 /* ---- scrub_words.c ---- */
 
 /* `codes`: SCRUB_CODE_LISTS of them, for all spaces. */
-void scrub_sieve_init(struct scrub_sieve *sieve, struct scrub_code *codes,
-		      const struct reel_space_view *view, const struct scrub_policy *policy,
-		      const struct reel_sample *sample);
+void reel_scrub_sieve_init(struct scrub_sieve *sieve, struct scrub_code *codes,
+			   const struct reel_space_view *view, const struct scrub_policy *policy,
+			   const struct reel_sample *sample);
 
 /* May unwinding follow it? */
-bool scrub_is_address(const struct scrub_sieve *sieve, uint64_t word);
+bool reel_scrub_is_address(const struct scrub_sieve *sieve, uint64_t word);
 /* `at` is the first aligned word, `to` where its copy goes. */
-void scrub_words(const struct scrub_sieve *sieve, const uint8_t *at, size_t count, uint8_t *to);
+void reel_scrub_words(const struct scrub_sieve *sieve, const uint8_t *at, size_t count,
+		      uint8_t *to);
 
 /* A word as a number. */
 static inline uint64_t scrub_load_word(const uint8_t *at, unsigned size, bool big_endian)
@@ -102,14 +103,14 @@ static inline uint64_t scrub_without_value(uint64_t word)
 
 struct scrub_stacks;
 
-struct reel_error *scrub_stacks_create(struct scrub_stacks **ret) REEL_MUST_CHECK;
-void scrub_stacks_destroy(struct scrub_stacks *stacks);
+struct reel_error *reel_scrub_stacks_create(struct scrub_stacks **ret) REEL_MUST_CHECK;
+void reel_scrub_stacks_destroy(struct scrub_stacks *stacks);
 
 /*
  * The scrubbed bytes of a sample's only region, found faster where the thread's stack was the same
  * before; they live until the next call.  NULL if it is none that is kept.
  */
-const uint8_t *scrub_stacks_scrub(struct scrub_stacks *stacks, const struct scrub_sieve *sieve,
-				  const struct reel_sample *sample);
+const uint8_t *reel_scrub_stacks_scrub(struct scrub_stacks *stacks, const struct scrub_sieve *sieve,
+				       const struct reel_sample *sample);
 
 #endif

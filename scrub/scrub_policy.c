@@ -15,8 +15,8 @@ static void add_trampolines(struct scrub_policy *policy, const struct reel_arch 
 	}
 }
 
-struct scrub_policy scrub_policy_of(const struct reel_elf_kind *native,
-				    const struct reel_space_state *space)
+struct scrub_policy reel_scrub_policy_of(const struct reel_elf_kind *native,
+					 const struct reel_space_state *space)
 {
 	bool is_known = space && space->machine;
 	uint16_t machine = is_known ? (uint16_t)space->machine : native->machine;

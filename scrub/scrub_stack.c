@@ -45,7 +45,7 @@ struct scrub_stacks {
 	struct stack stacks[STACKS];
 };
 
-struct reel_error *scrub_stacks_create(struct scrub_stacks **ret)
+struct reel_error *reel_scrub_stacks_create(struct scrub_stacks **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
 	return *ret ? NULL : reel_error_no_memory();
@@ -59,7 +59,7 @@ static void empty(struct stack *stack)
 	*stack = (struct stack){ 0 };
 }
 
-void scrub_stacks_destroy(struct scrub_stacks *stacks)
+void reel_scrub_stacks_destroy(struct scrub_stacks *stacks)
 {
 	for (size_t i = 0; stacks && i < STACKS; i++)
 		empty(&stacks->stacks[i]);
@@ -183,7 +183,7 @@ static void scrub_steps(struct stack *stack, const struct scrub_sieve *sieve,
 	if (!size)
 		return;
 	memcpy(stack->raw + offset, raw, size);
-	scrub_words(sieve, raw, size / sieve->policy.word_size, stack->scrubbed + offset);
+	reel_scrub_words(sieve, raw, size / sieve->policy.word_size, stack->scrubbed + offset);
 	for (size_t i = first; i < end; i++) {
 		const uint8_t *bytes = raw_end - (i + 1) * REEL_STEP_BYTES;
 
@@ -194,8 +194,8 @@ static void scrub_steps(struct stack *stack, const struct scrub_sieve *sieve,
 	}
 }
 
-const uint8_t *scrub_stacks_scrub(struct scrub_stacks *stacks, const struct scrub_sieve *sieve,
-				  const struct reel_sample *sample)
+const uint8_t *reel_scrub_stacks_scrub(struct scrub_stacks *stacks, const struct scrub_sieve *sieve,
+				       const struct reel_sample *sample)
 {
 	const struct reel_region *region = sample->regions;
 	struct stack *stack =
@@ -224,8 +224,8 @@ const uint8_t *scrub_stacks_scrub(struct scrub_stacks *stacks, const struct scru
 	}
 	scrub_steps(stack, sieve, raw_end, changed, n_steps);
 	if (rest) {
-		scrub_words(sieve, region->bytes, rest / sieve->policy.word_size,
-			    stack->scrubbed + stack->capacity - region->size);
+		reel_scrub_words(sieve, region->bytes, rest / sieve->policy.word_size,
+				 stack->scrubbed + stack->capacity - region->size);
 		forget(&stack->steps[n_steps]);
 	}
 	return stack->scrubbed + stack->capacity - region->size;

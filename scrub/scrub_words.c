@@ -159,15 +159,15 @@ static bool is_data(const struct scrub_sieve *sieve, uint64_t address)
 	return false;
 }
 
-bool scrub_is_address(const struct scrub_sieve *sieve, uint64_t word)
+bool reel_scrub_is_address(const struct scrub_sieve *sieve, uint64_t word)
 {
 	return is_data(sieve, word & ~sieve->policy.data_mask) ||
 	       is_code(sieve, word & ~sieve->policy.code_mask);
 }
 
-void scrub_sieve_init(struct scrub_sieve *sieve, struct scrub_code *codes,
-		      const struct reel_space_view *view, const struct scrub_policy *policy,
-		      const struct reel_sample *sample)
+void reel_scrub_sieve_init(struct scrub_sieve *sieve, struct scrub_code *codes,
+			   const struct reel_space_view *view, const struct scrub_policy *policy,
+			   const struct reel_sample *sample)
 {
 	sieve->view = view;
 	sieve->policy = *policy;
@@ -229,12 +229,12 @@ static inline __attribute__((always_inline)) void scrub_some(const struct scrub_
 		/* Most are the stack's own addresses, or lie where no code is. */
 		if (address_range_has(&stack, word & data_mask) ||
 		    ((has_others || may_be_code(&code, filter, word & code_mask)) &&
-		     scrub_is_address(sieve, word)))
+		     reel_scrub_is_address(sieve, word)))
 			memcpy(to + offset, at + offset, size);
 	}
 }
 
-void scrub_words(const struct scrub_sieve *sieve, const uint8_t *at, size_t count, uint8_t *to)
+void reel_scrub_words(const struct scrub_sieve *sieve, const uint8_t *at, size_t count, uint8_t *to)
 {
 	bool big_endian = sieve->policy.big_endian;
 	unsigned size = sieve->policy.word_size;

@@ -16,14 +16,14 @@ static void read_place(struct perf_cursor *cursor, struct perf_mmap *ret)
 	ret->offset = perf_cursor_u64(cursor);
 }
 
-bool perf_mmap_read(struct perf_cursor cursor, struct perf_mmap *ret)
+bool reel_perf_mmap_read(struct perf_cursor cursor, struct perf_mmap *ret)
 {
 	read_place(&cursor, ret);
 	ret->path = perf_cursor_string(&cursor);
 	return !cursor.bytes.failed;
 }
 
-bool perf_mmap2_read(struct perf_cursor cursor, uint32_t build_id_min, struct perf_mmap *ret)
+bool reel_perf_mmap2_read(struct perf_cursor cursor, uint32_t build_id_min, struct perf_mmap *ret)
 {
 	struct perf_cursor numbers;
 	const uint8_t *build_id;
@@ -46,7 +46,7 @@ bool perf_mmap2_read(struct perf_cursor cursor, uint32_t build_id_min, struct pe
 	return !cursor.bytes.failed;
 }
 
-bool perf_comm_read(struct perf_cursor cursor, struct perf_comm *ret)
+bool reel_perf_comm_read(struct perf_cursor cursor, struct perf_comm *ret)
 {
 	ret->pid = perf_cursor_u32(&cursor);
 	ret->tid = perf_cursor_u32(&cursor);
@@ -54,7 +54,7 @@ bool perf_comm_read(struct perf_cursor cursor, struct perf_comm *ret)
 	return !cursor.bytes.failed;
 }
 
-bool perf_task_read(struct perf_cursor cursor, struct perf_task *ret)
+bool reel_perf_task_read(struct perf_cursor cursor, struct perf_task *ret)
 {
 	ret->pid = perf_cursor_u32(&cursor);
 	ret->parent_pid = perf_cursor_u32(&cursor);
@@ -64,7 +64,7 @@ bool perf_task_read(struct perf_cursor cursor, struct perf_task *ret)
 	return !cursor.bytes.failed;
 }
 
-bool perf_ksymbol_read(struct perf_cursor cursor, struct perf_ksymbol *ret)
+bool reel_perf_ksymbol_read(struct perf_cursor cursor, struct perf_ksymbol *ret)
 {
 	ret->address = perf_cursor_u64(&cursor);
 	ret->size = perf_cursor_u32(&cursor);

@@ -24,16 +24,16 @@ struct perf_mmap {
 
 #define PERF_NO_BUILD_ID UINT32_MAX
 
-bool perf_mmap_read(struct perf_cursor cursor, struct perf_mmap *ret);
+bool reel_perf_mmap_read(struct perf_cursor cursor, struct perf_mmap *ret);
 /* There is a build-id if it has so many bytes at least; PERF_NO_BUILD_ID: there is none. */
-bool perf_mmap2_read(struct perf_cursor cursor, uint32_t build_id_min, struct perf_mmap *ret);
+bool reel_perf_mmap2_read(struct perf_cursor cursor, uint32_t build_id_min, struct perf_mmap *ret);
 
 struct perf_comm {
 	uint32_t pid, tid;
 	struct reel_bytes comm;
 };
 
-bool perf_comm_read(struct perf_cursor cursor, struct perf_comm *ret);
+bool reel_perf_comm_read(struct perf_cursor cursor, struct perf_comm *ret);
 
 /* FORK and EXIT. */
 struct perf_task {
@@ -41,7 +41,7 @@ struct perf_task {
 	uint64_t time;
 };
 
-bool perf_task_read(struct perf_cursor cursor, struct perf_task *ret);
+bool reel_perf_task_read(struct perf_cursor cursor, struct perf_task *ret);
 
 struct perf_ksymbol {
 	uint64_t address;
@@ -51,6 +51,6 @@ struct perf_ksymbol {
 	struct reel_bytes name;
 };
 
-bool perf_ksymbol_read(struct perf_cursor cursor, struct perf_ksymbol *ret);
+bool reel_perf_ksymbol_read(struct perf_cursor cursor, struct perf_ksymbol *ret);
 
 #endif

@@ -77,7 +77,7 @@ static bool count_sample(struct reel_scrubber *scrubber, const struct reel_captu
 	const struct reel_space_state *space = reel_timeline_space(timeline, id);
 	struct reel_space_view view = reel_timeline_view(timeline, id, sample->time);
 	const struct reel_elf_kind native = { .machine = capture->machine };
-	struct scrub_policy policy = scrub_policy_of(&native, space);
+	struct scrub_policy policy = reel_scrub_policy_of(&native, space);
 	struct addresses addresses = { .bits = bits };
 	struct code code = { &addresses, policy.code_mask };
 	struct reel_region regions[REEL_REGIONS_MAX];

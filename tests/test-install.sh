@@ -24,6 +24,12 @@ ok "it prints a line for each sample" test "$(LD_LIBRARY_PATH=$work/root/lib "$w
 ok "the library exports what the header has, and nothing else" diff \
     <(grep -oE '^(const )?[a-z].*\breel_[a-z_]+\(' include/stackreel.h | grep -oE 'reel_[a-z_]+\(' | tr -d '(' | sort -u) \
     <(nm -D --defined-only "$work/root/lib/libstackreel.so" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | sort -u)
+# One that is linked into another program must not clash with the program's own names.
+ok "all global symbols of libstackreel.a begin with reel_" diff /dev/null \
+    <(nm -g --defined-only "$work/root/lib/libstackreel.a" | awk 'NF == 3 && $3 !~ /^reel_/ { print $3 }' | sort -u)
+ok "all types and constants of the header begin with reel_ or REEL_" diff /dev/null \
+    <(sed 's|/\*.*\*/||' include/stackreel.h | grep -oE '^(struct|enum) [a-z_]+|^#define [A-Za-z_]+|^\s+[A-Z_]+ = [0-9]+' | sed -E 's/^\s*(struct |enum |#define )?//; s/ = .*//' |
+        grep -vE '^(reel_|REEL_|STACKREEL_H$)')
 ok "make uninstall" make -s O="$O" PREFIX="$work/root" uninstall
 ok "nothing is left" test -z "$(find "$work/root" -type f)"
 finish

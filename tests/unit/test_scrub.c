@@ -394,8 +394,8 @@ static void random_samples(void **state)
 
 /* ---- by hand -------------------------------------------------------------------- */
 
-static void scrub_words(uint64_t code, uint64_t code_size, const uint64_t *words, uint64_t *ret,
-			size_t n)
+static void reel_scrub_words(uint64_t code, uint64_t code_size, const uint64_t *words,
+			     uint64_t *ret, size_t n)
 {
 	struct reel_timeline *timeline;
 	struct reel_scrubber *scrubber;
@@ -430,7 +430,7 @@ static void what_stays(void **state)
 	uint64_t scrubbed[12];
 
 	(void)state;
-	scrub_words(CODE, 0x2000, words, scrubbed, 12);
+	reel_scrub_words(CODE, 0x2000, words, scrubbed, 12);
 	for (size_t i = 0; i < 12; i++)
 		assert_true(scrubbed[i] == (i < 4 ? words[i] : i != 8));
 }
@@ -442,7 +442,7 @@ static void code_at_the_end(void **state)
 
 	(void)state;
 	/* It ends at 2^64. */
-	scrub_words(0xfffffffffffff000, 0x1000, words, scrubbed, 4);
+	reel_scrub_words(0xfffffffffffff000, 0x1000, words, scrubbed, 4);
 	assert_true(scrubbed[0] == words[0]);
 	assert_true(scrubbed[1] == words[1]);
 	assert_true(scrubbed[2] == 1);
