@@ -173,12 +173,12 @@ uint32_t call_tree_child(struct call_tree *tree, uint32_t parent, const void *ke
 	return child == CALL_TREE_NONE ? add_child(tree, parent, key) : child;
 }
 
-/* How many of the frames, from the root on, are those of the stack before; `n_same` are. */
+/* How many of the frames, from the root on, are those of the stack before. */
 static size_t common_length(const struct call_tree *tree, uint32_t start,
-			    const struct reel_frame *const *frames, size_t n, size_t n_same)
+			    const struct reel_frame *const *frames, size_t n)
 {
 	size_t limit = n < tree->path_length ? n : tree->path_length;
-	size_t length = n_same < limit ? n_same : limit;
+	size_t length = 0;
 
 	if (!limit || tree->nodes[tree->path[0]].parent != start)
 		return 0;
@@ -289,9 +289,9 @@ static void descend(struct call_tree *tree, struct descent *descent, struct amou
 }
 
 void call_tree_add(struct call_tree *tree, uint32_t start, const struct reel_frame *const *frames,
-		   size_t n, size_t n_same, struct amount amount)
+		   size_t n, struct amount amount)
 {
-	size_t common = common_length(tree, start, frames, n, n_same);
+	size_t common = common_length(tree, start, frames, n);
 	size_t length = common < tree->n_path ? common : tree->n_path;
 	struct descent descent = {
 		.frames = frames,

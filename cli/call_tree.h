@@ -73,11 +73,10 @@ void call_tree_free(struct call_tree *tree);
 uint32_t call_tree_child(struct call_tree *tree, uint32_t parent, const void *key);
 /*
  * Adds `amount` to the node at the end of the path of `frames` from `start`.  They stand leaf
- * first, as in traces: frames[n - 1] becomes a child of `start`.  The last `n_same` of them are
- * known to be those of the stack added before.
+ * first, as in traces: frames[n - 1] becomes a child of `start`.
  */
 void call_tree_add(struct call_tree *tree, uint32_t start, const struct reel_frame *const *frames,
-		   size_t n, size_t n_same, struct amount amount);
+		   size_t n, struct amount amount);
 /* Links children, in the order in which they came, and leaves tails as they are. */
 void call_tree_link(struct call_tree *tree);
 /* Makes nodes of all tails.  Links children, the heaviest first (then in the order in which they

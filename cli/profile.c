@@ -27,14 +27,13 @@ static const void *key_of_frame(void *context, const struct reel_frame *frame)
 	return symbol_of_frame(context, frame);
 }
 
-/* Its index. */
-static size_t profile_of(struct profiles *profiles, const struct reel_event_info *event)
+static struct profile *profile_of(struct profiles *profiles, const struct reel_event_info *event)
 {
 	struct profile *profile;
 
 	for (size_t i = 0; i < profiles->count; i++) {
 		if (profiles->items[i].event == event)
-			return i;
+			return &profiles->items[i];
 	}
 	profiles->items =
 		memory_resize(profiles->items, profiles->count + 1, sizeof(*profiles->items));
@@ -46,15 +45,15 @@ static size_t profile_of(struct profiles *profiles, const struct reel_event_info
 	call_tree_init(&profile->tree);
 	profile->tree.key_of = key_of_frame;
 	profile->tree.context = &profiles->symbols;
-	return profiles->count++;
+	profiles->count++;
+	return profile;
 }
 
 bool profiles_add(void *context, const struct reel_trace *trace,
 		  const struct reel_event_info *event)
 {
 	struct profiles *profiles = context;
-	size_t index = profile_of(profiles, event);
-	struct call_tree *tree = &profiles->items[index].tree;
+	struct call_tree *tree = &profile_of(profiles, event)->tree;
 	struct symbol_table *symbols = &profiles->symbols;
 	uint32_t start = CALL_TREE_ROOT;
 
@@ -66,9 +65,7 @@ bool profiles_add(void *context, const struct reel_trace *trace,
 	else if (profiles->mark_cut && !trace->n_frames)
 		start = call_tree_child(tree, start, symbol_of_group(symbols, "[no frames]"));
 	call_tree_add(tree, start, trace->frames, trace->n_frames,
-		      index == profiles->last ? trace->n_unchanged : 0,
 		      (struct amount){ trace->weight, 1 });
-	profiles->last = index;
 	return true;
 }
 

@@ -22,8 +22,6 @@ struct profiles {
 	struct groups groups;
 	/* Traces that end too early have a root that says so. */
 	bool mark_cut;
-	/* The one that the trace before was added to. */
-	size_t last;
 };
 
 void profiles_init(struct profiles *profiles, enum grouping grouping, enum symbols_by by,

@@ -190,7 +190,6 @@ bool session_visit(struct session *session,
 {
 	struct reel_filter filter = options_of_filter(session->options);
 	const char *wanted = session->options->event;
-	size_t unchanged = SIZE_MAX;
 	struct reel_traces *traces;
 	bool ok;
 
@@ -199,7 +198,6 @@ bool session_visit(struct session *session,
 		return false;
 	for (;;) {
 		const struct reel_event_info *event;
-		struct reel_trace visited;
 		const struct reel_trace *trace;
 		struct reel_error *error = reel_traces_next(traces, &trace);
 
@@ -209,17 +207,10 @@ bool session_visit(struct session *session,
 		if (!ok || !trace)
 			break;
 		event = event_of(session, trace->event);
-		/* n_unchanged must count from the trace that was visited last, not from one that
-		 * was left out. */
-		if (trace->n_unchanged < unchanged)
-			unchanged = trace->n_unchanged;
 		if (wanted && (!event || strcmp(event->name, wanted) != 0))
 			continue;
-		visited = *trace;
-		visited.n_unchanged = unchanged;
-		unchanged = SIZE_MAX;
 		quality_add(&session->quality, trace);
-		if (!visit(context, &visited, event))
+		if (!visit(context, trace, event))
 			break;
 	}
 	reel_traces_destroy(traces);

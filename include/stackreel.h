@@ -447,9 +447,6 @@ struct reel_trace {
 	size_t n_frame_chain;
 	/* That walk ended because it may find no more addresses. */
 	bool frame_chain_cut;
-	/* So many of the frames, from the root on, are known to be those of the trace that the
-	 * iterator gave before: the same pointers, addresses and steps. */
-	size_t n_unchanged;
 };
 
 /* Samples to iterate; zero means any. */

@@ -251,15 +251,15 @@ struct reel_error *reel_batch_view_set(struct reel_batch_view *view, const struc
 				       uint32_t index)
 {
 	const struct reel_batch_trace *trace = &batch->traces[index];
-	size_t n = trace->n_own + trace->n_shared, unchanged = 0, shared = trace->n_shared;
+	size_t n = trace->n_own + trace->n_shared, shared = trace->n_shared, in_place = 0;
 	struct reel_error *error = reserve_view(view, n);
 	uint32_t base = trace->base;
 
 	if (error)
 		return error;
 	if (shared && is_in_place(view, batch, trace))
-		unchanged = shared;
-	while (shared > unchanged) {
+		in_place = shared;
+	while (shared > in_place) {
 		const struct reel_batch_trace *other = &batch->traces[base];
 		size_t n_taken = shared - other->n_shared;
 
@@ -276,7 +276,6 @@ struct reel_error *reel_batch_view_set(struct reel_batch_view *view, const struc
 	view->trace.addresses = view->addresses + view->capacity - n;
 	view->trace.steps = view->steps + view->capacity - n;
 	view->trace.n_frames = n;
-	view->trace.n_unchanged = unchanged;
 	if (view->trace.n_frame_chain)
 		view->trace.frame_chain = batch->chains + trace->chain;
 	return NULL;

@@ -95,16 +95,6 @@ static void check_links(const struct call_tree *tree)
 	assert_int_equal(seen, tree->n_nodes - 1);
 }
 
-/* A number of frames, from the root on, that the stacks have in common. */
-static size_t some_common(const struct stack *a, const struct stack *b)
-{
-	size_t n = 0;
-
-	while (n < a->n && n < b->n && a->frames[a->n - 1 - n] == b->frames[b->n - 1 - n])
-		n++;
-	return random_below((uint32_t)n + 1);
-}
-
 static void agrees_with_model(void **state)
 {
 	struct stack *stacks = calloc(STACKS, sizeof(*stacks));
@@ -115,7 +105,7 @@ static void agrees_with_model(void **state)
 	for (size_t i = 0; i < STACKS; i++) {
 		stacks[i] = random_stack();
 		call_tree_add(&tree, CALL_TREE_ROOT, stacks[i].frames, stacks[i].n,
-			      i ? some_common(&stacks[i - 1], &stacks[i]) : 0, stacks[i].amount);
+			      stacks[i].amount);
 	}
 	call_tree_finish(&tree);
 	check_amounts(&tree, stacks, STACKS);
@@ -144,8 +134,7 @@ static void mapping_agrees_with_mapped_stacks(void **state)
 		for (size_t i = 0; i < STACKS; i++) {
 			struct stack stack = random_stack(), *to = &stacks[i];
 
-			call_tree_add(&tree, CALL_TREE_ROOT, stack.frames, stack.n, 0,
-				      stack.amount);
+			call_tree_add(&tree, CALL_TREE_ROOT, stack.frames, stack.n, stack.amount);
 			to->amount = stack.amount;
 			for (size_t k = 0; k < stack.n; k++) {
 				const struct reel_frame *key = map_key(NULL, stack.frames[k]);
@@ -175,10 +164,10 @@ static void starts_are_kept_apart(void **state)
 	call_tree_init(&tree);
 	a = call_tree_child(&tree, CALL_TREE_ROOT, &frames[10]);
 	b = call_tree_child(&tree, CALL_TREE_ROOT, &frames[11]);
-	call_tree_add(&tree, a, stack, 2, 0, (struct amount){ 1, 1 });
-	call_tree_add(&tree, b, stack, 2, 0, (struct amount){ 1, 1 });
-	call_tree_add(&tree, a, stack, 2, 0, (struct amount){ 1, 1 });
-	call_tree_add(&tree, b, stack, 0, 0, (struct amount){ 1, 1 });
+	call_tree_add(&tree, a, stack, 2, (struct amount){ 1, 1 });
+	call_tree_add(&tree, b, stack, 2, (struct amount){ 1, 1 });
+	call_tree_add(&tree, a, stack, 2, (struct amount){ 1, 1 });
+	call_tree_add(&tree, b, stack, 0, (struct amount){ 1, 1 });
 	under_a = call_tree_child(&tree, call_tree_child(&tree, a, stack[1]), stack[0]);
 	under_b = call_tree_child(&tree, call_tree_child(&tree, b, stack[1]), stack[0]);
 	assert_int_not_equal(under_a, under_b);
@@ -224,8 +213,8 @@ static void walks_deep_stacks(void **state)
 	for (size_t i = 0; i < n; i++)
 		stack[i] = &frames[0];
 	call_tree_init(&tree);
-	call_tree_add(&tree, CALL_TREE_ROOT, stack, n, 0, (struct amount){ 1, 1 });
-	call_tree_add(&tree, CALL_TREE_ROOT, stack, n - 1, n - 1, (struct amount){ 1, 1 });
+	call_tree_add(&tree, CALL_TREE_ROOT, stack, n, (struct amount){ 1, 1 });
+	call_tree_add(&tree, CALL_TREE_ROOT, stack, n - 1, (struct amount){ 1, 1 });
 	call_tree_finish(&tree);
 	call_tree_walk(&tree, enter, leave, &walk);
 	assert_int_equal(tree.n_nodes, n + 1);
@@ -272,7 +261,7 @@ static void adding_is_fast(void **state)
 			stack[i] = &frames[random_below(8)];
 		/* Now and then from far up. */
 		stack[round % 16 ? 8 : 300] = &frames[random_below(8)];
-		call_tree_add(&tree, CALL_TREE_ROOT, stack, N, 0, (struct amount){ 1, 1 });
+		call_tree_add(&tree, CALL_TREE_ROOT, stack, N, (struct amount){ 1, 1 });
 	}
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	ns = (double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec);
