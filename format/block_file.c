@@ -264,11 +264,10 @@ static struct reel_error *write_all(struct reel_block_file *file, const uint8_t 
 }
 
 /* What was written up to now is whole. */
-static void count(struct reel_block_file *file, uint64_t blocks, uint64_t samples)
+static void count(struct reel_block_file *file, uint64_t samples)
 {
 	pthread_mutex_lock(&file->mutex);
 	file->counts.bytes = file->bytes;
-	file->counts.blocks += blocks;
 	file->counts.samples += samples;
 	pthread_mutex_unlock(&file->mutex);
 }
@@ -449,7 +448,7 @@ struct reel_error *reel_block_file_begin(struct reel_block_file *file)
 
 	if (error)
 		return error;
-	count(file, 0, 0);
+	count(file, 0);
 	return file->keys.records ? reel_block_file_write(file, &file->keys) : NULL;
 }
 
@@ -481,7 +480,7 @@ struct reel_error *reel_block_file_write(struct reel_block_file *file,
 	if (block != &file->index)
 		add_index_entry(file, &header, offset);
 	file->sequence++;
-	count(file, 1, block->samples);
+	count(file, block->samples);
 	return NULL;
 }
 
@@ -506,7 +505,7 @@ struct reel_error *reel_block_file_finish(struct reel_block_file *file)
 	error = write_all(file, trailer, sizeof(trailer));
 	if (error)
 		return error;
-	count(file, 0, 0);
+	count(file, 0);
 	/* File systems of the network say here that the disk is full. */
 	if (file->options.owns_fd && close(file->fd))
 		error = reel_error_os(errno, "writing %s", file->options.name);

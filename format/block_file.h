@@ -74,7 +74,7 @@ struct reel_error *reel_block_file_finish(struct reel_block_file *file) REEL_MUS
 
 /* What is in the file: whole blocks and what stands around them. */
 struct reel_block_file_counts {
-	uint64_t bytes, blocks, samples;
+	uint64_t bytes, samples;
 };
 
 /* From any thread. */

@@ -120,7 +120,6 @@ static struct reel_error *job_run(const struct job *job, struct reel_block_file_
 
 	after = reel_block_file_counts(job->file);
 	counts->bytes += after.bytes - before.bytes;
-	counts->blocks += after.blocks - before.blocks;
 	counts->samples += after.samples - before.samples;
 	return error;
 }

@@ -215,14 +215,10 @@ const uint8_t *reel_writer_file_id(const struct reel_writer *writer)
 
 struct reel_writer_counts reel_writer_counts(const struct reel_writer *writer)
 {
-	struct reel_block_file_counts file = reel_block_file_counts(writer->file);
-
 	return (struct reel_writer_counts){
 		.samples = writer->n_samples,
 		.stack_bytes = writer->stack_bytes,
-		.file_bytes = file.bytes,
-		.blocks = file.blocks,
-		.written_samples = file.samples,
+		.file_bytes = reel_block_file_counts(writer->file).bytes,
 	};
 }
 

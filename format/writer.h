@@ -36,8 +36,8 @@ struct reel_writer_options {
 struct reel_writer_counts {
 	uint64_t samples;
 	uint64_t stack_bytes; /* of all regions */
-	/* What is in the file up to now: whole blocks, and what stands around them. */
-	uint64_t file_bytes, blocks, written_samples;
+	/* In the file up to now: of whole blocks, and what stands around them. */
+	uint64_t file_bytes;
 };
 
 /*

@@ -92,10 +92,8 @@ const char *reel_perf_sample_decode(const struct perf_event *event, struct perf_
 		ret->pid = perf_cursor_u32(&cursor);
 		ret->tid = perf_cursor_u32(&cursor);
 	}
-	if (type & PERF_SAMPLE_TIME)
-		ret->time = perf_cursor_u64(&cursor);
-	skip(&cursor, 8 * (uint64_t)(!!(type & PERF_SAMPLE_ADDR) + !!(type & PERF_SAMPLE_ID) +
-				     !!(type & PERF_SAMPLE_STREAM_ID)));
+	skip(&cursor, 8 * (uint64_t)(!!(type & PERF_SAMPLE_TIME) + !!(type & PERF_SAMPLE_ADDR) +
+				     !!(type & PERF_SAMPLE_ID) + !!(type & PERF_SAMPLE_STREAM_ID)));
 	if (type & PERF_SAMPLE_CPU) {
 		ret->cpu = perf_cursor_u32(&cursor);
 		skip(&cursor, 4);

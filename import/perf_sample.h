@@ -15,7 +15,7 @@ uint64_t reel_perf_word(struct perf_words words, uint64_t index, bool big_endian
 
 struct perf_sample {
 	const struct perf_event *event;
-	uint64_t ip, time;
+	uint64_t ip;
 	uint32_t pid, tid;
 	uint32_t cpu; /* UINT32_MAX: not recorded */
 	uint64_t period;

@@ -6,8 +6,6 @@
 #include "include/stackreel.h"
 #include "record/module_table.h"
 
-#define REEL_LOSS_NO_CPU UINT32_MAX
-
 struct reel_losses;
 
 struct reel_error *reel_losses_create(struct reel_losses **ret) REEL_MUST_CHECK;

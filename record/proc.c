@@ -243,11 +243,7 @@ bool reel_proc_file(int place, struct reel_proc_file *ret)
 	reel_error_destroy(error);
 	if (error)
 		return false;
-	*ret = (struct reel_proc_file){
-		.device = status.st_dev,
-		.inode = status.st_ino,
-		.size = (uint64_t)status.st_size,
-	};
+	*ret = (struct reel_proc_file){ 0 };
 	/* What the kernel's mmap records call ino_generation; not every file system has it. */
 	if (!ioctl(fd, FS_IOC_GETVERSION, &generation))
 		ret->generation = (uint32_t)generation;

@@ -67,7 +67,7 @@ int reel_proc_find_mapped(uint32_t pid, const struct reel_proc_map *map, bool *e
 
 /* What a file says of itself. */
 struct reel_proc_file {
-	uint64_t device, inode, generation, size; /* `device` as stat(2) has it */
+	uint64_t generation;
 	struct reel_build_id build_id;
 };
 

@@ -40,7 +40,6 @@ struct recording {
 	char *cgroup;			/* the directory */
 
 	sigset_t old_signals;
-	bool signals_are_blocked;
 	int signals; /* signalfd */
 
 	uint64_t last_sample; /* id */

@@ -16,7 +16,6 @@
 #include "bpf/settings.h"
 #include "include/stackreel.h"
 #include "record/privileges.h"
-#include "record/quantity.h"
 #include "record/recording_parts.h"
 
 /*
@@ -155,7 +154,6 @@ static struct reel_error *block_signals(struct recording *recording)
 	sigaddset(&signals, SIGCHLD);
 	if (sigprocmask(SIG_BLOCK, &signals, &recording->old_signals))
 		return reel_error_os(errno, "blocking signals");
-	recording->signals_are_blocked = true;
 	/* A reader of our output that is gone shows as EPIPE. */
 	signal(SIGPIPE, SIG_IGN);
 	recording->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -219,26 +217,15 @@ static struct reel_error *drop_privileges(struct recording *recording)
 	return error;
 }
 
-/* All events that have one have the same. */
-static uint64_t frequency_of(const struct recording *recording)
-{
-	for (size_t i = 0; i < recording->options->n_events; i++)
-		if (recording->events[i].frequency)
-			return recording->events[i].frequency;
-	return 0;
-}
-
 static struct reel_error *open_output(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
-	uint64_t frequency = frequency_of(recording);
 	struct reel_output_options output = {
 		.path = options->output,
 		.level = options->level,
 		.target = {
 			.word_bits = recording->target.elf.word_bits,
 			.big_endian = recording->target.elf.byte_order == REEL_BYTE_ORDER_BIG,
-			.period = frequency ? REEL_NS_PER_SECOND / frequency : 0,
 		},
 		.recipients = &options->recipients,
 		.rotate_time = options->rotate_time,

@@ -89,9 +89,9 @@ struct reel_tracker {
 	uint64_t vdso, compat_vdso; /* modules, 0 until one is seen */
 	unsigned int backlog;	    /* reel_tracker_set_backlog */
 	uint64_t left_out;
-	uint64_t losses, loss_time; /* how often events were lost, and when they were last */
-	bool has_samples;	    /* which wait while something else is done */
-	uint64_t setup_end;	    /* up to then others may be looked at before the first sample */
+	uint64_t losses;    /* how often events were lost */
+	bool has_samples;   /* which wait while something else is done */
+	uint64_t setup_end; /* up to then others may be looked at before the first sample */
 	struct resync resync;
 };
 

@@ -24,7 +24,6 @@
 void reel_tracker_resync(struct reel_tracker *tracker)
 {
 	tracker->losses++;
-	tracker->loss_time = reel_now();
 	tracker->resync.is_wanted = true;
 }
 

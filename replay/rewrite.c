@@ -108,7 +108,6 @@ static struct reel_error *write_record(struct rewrite *rewrite, uint16_t block_t
 		rewrite->n_side_dropped++;
 		return NULL;
 	}
-	rewrite->counts.records++;
 	if (item->record.id == REEL_RECORD_END) {
 		rewrite->has_end = true;
 		rewrite->end = item->record;
@@ -133,7 +132,6 @@ static struct reel_error *write_item(struct rewrite *rewrite, uint16_t block_typ
 			rewrite->n_side_dropped += block_type == REEL_BLOCK_SIDE;
 			return NULL;
 		}
-		rewrite->counts.records++;
 		return reel_writer_copy(rewrite->writer, block_type, &item->frame, NULL);
 	/* The writer makes its own of the samples. */
 	case REEL_ITEM_LAYOUT:

@@ -41,7 +41,7 @@ struct reel_rewrite_options {
 };
 
 struct reel_rewrite_counts {
-	uint64_t samples, records; /* written */
+	uint64_t samples; /* written */
 	/* Not known, and left out: records by `drop_unknown`, blocks always. */
 	uint64_t unknown_records, unknown_blocks;
 	/* Of the file written. */

@@ -23,7 +23,6 @@ struct candidates {
 
 struct reel_symbol_table {
 	struct reel_symbol *symbols;
-	size_t n;
 	struct reel_range_map ranges; /* values are indexes of symbols */
 };
 
@@ -272,7 +271,6 @@ static struct reel_error *build(struct reel_symbol_table *table, struct candidat
 	table->symbols = calloc(n + 1, sizeof(*table->symbols));
 	if (!table->symbols)
 		return reel_error_no_memory();
-	table->n = n;
 	for (size_t i = 0; i < n; i++) {
 		const struct candidate *it = &candidates->all[i];
 		uint64_t end = it->limit;

@@ -55,18 +55,12 @@ struct reel_mapping {
 /* The mapping of `space` that holds `address` at `time` (inclusive); false if there is none. */
 bool reel_timeline_find(const struct reel_timeline *timeline, uint64_t space, uint64_t time,
 			uint64_t address, struct reel_mapping *ret);
-/* The nearest mapping that ends at or below, or begins above `address`. */
-bool reel_timeline_find_below(const struct reel_timeline *timeline, uint64_t space, uint64_t time,
-			      uint64_t address, struct reel_mapping *ret);
-bool reel_timeline_find_above(const struct reel_timeline *timeline, uint64_t space, uint64_t time,
-			      uint64_t address, struct reel_mapping *ret);
 
 /*
  * The mapping state of a space at a time, for many look-ups: resolves time
  * once.  Equal generations mean equal code: the same executable mappings, and those of files.
  */
 struct reel_space_view {
-	const struct reel_timeline *timeline;
 	const void *root;
 	uint64_t space;
 	/* Unique in the timeline for each state of each space's code; 0: no mappings at all. */
@@ -77,6 +71,7 @@ struct reel_space_view reel_timeline_view(const struct reel_timeline *timeline, 
 					  uint64_t time);
 bool reel_space_view_find(const struct reel_space_view *view, uint64_t address,
 			  struct reel_mapping *ret);
+/* The nearest mapping that ends at or below, or begins above `address`. */
 bool reel_space_view_below(const struct reel_space_view *view, uint64_t address,
 			   struct reel_mapping *ret);
 bool reel_space_view_above(const struct reel_space_view *view, uint64_t address,
@@ -98,7 +93,7 @@ const struct reel_space_state *reel_timeline_space(const struct reel_timeline *t
 
 struct reel_thread_state {
 	uint64_t id, tid, namespace_tid, parent;
-	uint64_t start, end;
+	uint64_t end;
 };
 
 const struct reel_thread_state *reel_timeline_thread(const struct reel_timeline *timeline,

@@ -328,7 +328,7 @@ static const struct reel_space_version *version_at(const struct reel_timeline *t
 struct reel_space_view reel_timeline_view(const struct reel_timeline *timeline, uint64_t space,
 					  uint64_t time)
 {
-	struct reel_space_view view = { .timeline = timeline, .space = space };
+	struct reel_space_view view = { .space = space };
 	const struct reel_space *found = space_find(timeline, space);
 	const struct reel_space_version *version = found ? version_at(timeline, found, time) : NULL;
 
@@ -370,22 +370,6 @@ bool reel_timeline_find(const struct reel_timeline *timeline, uint64_t space, ui
 	struct reel_space_view view = reel_timeline_view(timeline, space, time);
 
 	return reel_space_view_find(&view, address, ret);
-}
-
-bool reel_timeline_find_below(const struct reel_timeline *timeline, uint64_t space, uint64_t time,
-			      uint64_t address, struct reel_mapping *ret)
-{
-	struct reel_space_view view = reel_timeline_view(timeline, space, time);
-
-	return reel_space_view_below(&view, address, ret);
-}
-
-bool reel_timeline_find_above(const struct reel_timeline *timeline, uint64_t space, uint64_t time,
-			      uint64_t address, struct reel_mapping *ret)
-{
-	struct reel_space_view view = reel_timeline_view(timeline, space, time);
-
-	return reel_space_view_above(&view, address, ret);
 }
 
 void reel_timeline_visit(const struct reel_timeline *timeline, uint64_t space, uint64_t time,

@@ -21,7 +21,7 @@ static void thread_free(struct reel_thread *thread)
 }
 
 /* The thread, made if it is not there. */
-static struct reel_error *thread_get(struct reel_timeline *timeline, uint64_t id, uint64_t time,
+static struct reel_error *thread_get(struct reel_timeline *timeline, uint64_t id,
 				     struct reel_thread **ret)
 {
 	struct reel_thread *thread = thread_find(timeline, id);
@@ -33,7 +33,6 @@ static struct reel_error *thread_get(struct reel_timeline *timeline, uint64_t id
 		thread->entry.id = id;
 		thread->state = (struct reel_thread_state){
 			.id = id,
-			.start = time,
 			.end = UINT64_MAX,
 		};
 		if (!reel_id_table_insert(&timeline->threads, &thread->entry)) {
@@ -90,12 +89,11 @@ struct reel_error *reel_thread_define(struct reel_timeline *timeline,
 				      const struct reel_record_thread *record)
 {
 	struct reel_thread *thread;
-	struct reel_error *error = thread_get(timeline, record->id, record->time, &thread);
+	struct reel_error *error = thread_get(timeline, record->id, &thread);
 
 	if (error || thread->defined)
 		return error;
 	thread->defined = true;
-	thread->state.start = record->time;
 	thread->state.tid = record->tid;
 	thread->state.namespace_tid = record->namespace_tid;
 	thread->state.parent = record->parent;
@@ -115,7 +113,7 @@ struct reel_error *reel_thread_rename(struct reel_timeline *timeline,
 
 	if (!record->thread)
 		return NULL;
-	error = thread_get(timeline, record->thread, record->time, &thread);
+	error = thread_get(timeline, record->thread, &thread);
 	return error ? error : thread_name(timeline, thread, record->time, record->comm);
 }
 
@@ -128,7 +126,7 @@ struct reel_error *reel_thread_exec(struct reel_timeline *timeline,
 
 	if (!record->thread)
 		return NULL;
-	error = thread_get(timeline, record->thread, record->time, &thread);
+	error = thread_get(timeline, record->thread, &thread);
 	if (error)
 		return error;
 	old = thread->n_places ? thread->places[thread->n_places - 1].space : 0;

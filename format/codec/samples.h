@@ -22,7 +22,7 @@ struct reel_sample_target {
 	/* Of the words of a stack, where registers do not tell. */
 	unsigned word_bits;
 	bool big_endian;
-	/* ns between the samples of a CPU, 0 if that is not known. */
+	/* ns between the samples of a CPU, 0 if that is not known; for DENSE. */
 	uint64_t period;
 };
 

@@ -192,9 +192,9 @@ static void check_space(const struct reel_timeline *timeline, const struct model
 				 space->pages[i].offset);
 		assert_int_equal(mapping.protection, 5);
 		assert_memory_equal(&mapping, &other, sizeof(mapping));
-		if (reel_timeline_find_below(timeline, id, time, address, &other))
+		if (reel_space_view_below(&view, address, &other))
 			assert_true(other.address + other.size <= mapping.address);
-		if (reel_timeline_find_above(timeline, id, time, address, &other))
+		if (reel_space_view_above(&view, address, &other))
 			assert_true(other.address >= mapping.address + mapping.size);
 	}
 	assert_int_equal(view.generation == 0, empty);
