@@ -219,7 +219,7 @@ static void import_one(const struct kind *kind)
 		.stack_room = sizeof(stack),
 		.stack_size = sizeof(stack),
 	};
-	struct perf_builder b = { 0 };
+	_cleanup_builder_ struct perf_builder b = { 0 };
 	struct perf_builder_event *event = add_event(
 		&b,
 		PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
