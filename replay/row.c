@@ -239,66 +239,69 @@ struct step {
 	uint64_t text_bias;
 	uint64_t mask; /* of a word */
 	bool first;
-	enum reel_stop stop; /* why a value is not to be had */
 };
 
-static bool fail(struct step *step, enum reel_stop why)
+static enum reel_stop stop_of(enum reel_expression_result result)
 {
-	step->stop = why;
-	return false;
-}
-
-static bool evaluate(struct step *step, const struct rule_source *source, const uint64_t *initial,
-		     uint64_t *ret)
-{
-	const struct rule_expression *expression = &row_expressions(step->row)[source->offset];
-
-	switch (reel_expression_evaluate(step->state, expression->bytes, expression->size, initial,
-					 step->text_bias, ret)) {
-	case REEL_EXPRESSION_OK:
-		return true;
+	switch (result) {
 	case REEL_EXPRESSION_MEMORY_MISSING:
-		return fail(step, REEL_STOP_STACK_END);
+		return REEL_STOP_STACK_END;
 	case REEL_EXPRESSION_REGISTER_UNKNOWN:
-		return fail(step, REEL_STOP_REGISTER_UNKNOWN);
+		return REEL_STOP_REGISTER_UNKNOWN;
+	case REEL_EXPRESSION_OK:
 	case REEL_EXPRESSION_BAD:
 		break;
 	}
-	return fail(step, REEL_STOP_BAD_UNWIND_INFO);
+	return REEL_STOP_BAD_UNWIND_INFO;
 }
 
-static bool read_slot(struct step *step, uint64_t address, unsigned size, uint64_t *ret)
+static enum reel_expression_result evaluate(const struct step *step,
+					    const struct rule_source *source,
+					    const uint64_t *initial, uint64_t *ret)
 {
-	return reel_memory_read(step->state->memory, address & step->mask, size, ret) ||
-	       fail(step, REEL_STOP_STACK_END);
+	const struct rule_expression *expression = &row_expressions(step->row)[source->offset];
+
+	return reel_expression_evaluate(step->state, expression->bytes, expression->size, initial,
+					step->text_bias, ret);
 }
 
-/* False: step->stop says why there is none. */
-static bool value_of(struct step *step, const struct rule_source *source, unsigned size,
-		     const uint64_t *cfa, uint64_t *ret)
+static enum reel_expression_result read_slot(const struct step *step, uint64_t address,
+					     unsigned size, uint64_t *ret)
+{
+	return reel_memory_read(step->state->memory, address & step->mask, size, ret)
+		       ? REEL_EXPRESSION_OK
+		       : REEL_EXPRESSION_MEMORY_MISSING;
+}
+
+/* Values that are no expressions lack the same things as those that are. */
+static enum reel_expression_result value_of(const struct step *step,
+					    const struct rule_source *source, unsigned size,
+					    const uint64_t *cfa, uint64_t *ret)
 {
 	const struct reel_unwind_state *state = step->state;
 	uint64_t offset = (uint64_t)(int64_t)source->offset;
+	enum reel_expression_result result;
 
 	switch ((enum rule_from)source->from) {
 	case FROM_MEMORY:
 		return read_slot(step, step->cfa + offset, size, ret);
 	case FROM_CFA:
 		*ret = (step->cfa + offset) & step->mask;
-		return true;
+		return REEL_EXPRESSION_OK;
 	case FROM_REGISTER:
 		if (!(state->known >> source->slot & 1))
-			return fail(step, REEL_STOP_REGISTER_UNKNOWN);
+			return REEL_EXPRESSION_REGISTER_UNKNOWN;
 		*ret = (state->registers[source->slot] + offset) & step->mask;
-		return true;
+		return REEL_EXPRESSION_OK;
 	case FROM_EXPRESSION:
-		return evaluate(step, source, cfa, ret) && read_slot(step, *ret, size, ret);
+		result = evaluate(step, source, cfa, ret);
+		return result == REEL_EXPRESSION_OK ? read_slot(step, *ret, size, ret) : result;
 	case FROM_VALUE:
 		return evaluate(step, source, cfa, ret);
 	case FROM_NOWHERE:
 		break;
 	}
-	return fail(step, REEL_STOP_BAD_UNWIND_INFO);
+	return REEL_EXPRESSION_BAD;
 }
 
 /*
@@ -319,7 +322,8 @@ static bool was_popped(const struct step *step, const struct rule_source *source
 	       !reel_memory_read(state->memory, address, state->arch->word_size, &ignored);
 }
 
-static bool return_address_of(struct step *step, uint8_t sp_slot, uint64_t *ret)
+static enum reel_expression_result return_address_of(const struct step *step, uint8_t sp_slot,
+						     uint64_t *ret)
 {
 	const struct reel_unwind_state *state = step->state;
 	const struct rule_source *source = &step->row->return_address;
@@ -328,13 +332,13 @@ static bool return_address_of(struct step *step, uint8_t sp_slot, uint64_t *ret)
 	if (state->arch->flags & REEL_ARCH_LINK_REGISTER && state->known >> link & 1 &&
 	    was_popped(step, source, sp_slot)) {
 		*ret = state->registers[link];
-		return true;
+		return REEL_EXPRESSION_OK;
 	}
 	return value_of(step, source, state->arch->word_size, &step->cfa, ret);
 }
 
 /* The caller's registers that the row says something of, but for those it leaves alone. */
-static void recover(struct step *step, uint8_t sp_slot, uint64_t *values, uint64_t *known)
+static void recover(const struct step *step, uint8_t sp_slot, uint64_t *values, uint64_t *known)
 {
 	const struct reel_row *row = step->row;
 	const struct reel_unwind_state *state = step->state;
@@ -347,7 +351,7 @@ static void recover(struct step *step, uint8_t sp_slot, uint64_t *values, uint64
 			values[i] = state->registers[source->to];
 			*known |= state->known & bit;
 		} else if (value_of(step, source, state->arch->registers[source->to].size,
-				    &step->cfa, &values[i])) {
+				    &step->cfa, &values[i]) == REEL_EXPRESSION_OK) {
 			*known |= bit;
 		}
 	}
@@ -366,6 +370,7 @@ enum reel_next reel_row_apply(const struct reel_row *row, struct reel_unwind_sta
 		.first = first,
 	};
 	uint64_t values[REEL_ARCH_SLOTS_MAX], known = 0, return_address;
+	enum reel_expression_result result;
 
 	if (row->outcome == REEL_ROW_ROOT)
 		return REEL_NEXT_ROOT;
@@ -374,9 +379,11 @@ enum reel_next reel_row_apply(const struct reel_row *row, struct reel_unwind_sta
 							  : REEL_STOP_BAD_UNWIND_INFO;
 		return REEL_NEXT_STOP;
 	}
-	if (!value_of(&step, &row->cfa, arch->word_size, NULL, &step.cfa) ||
-	    !return_address_of(&step, sp, &return_address)) {
-		*stop_ret = step.stop;
+	result = value_of(&step, &row->cfa, arch->word_size, NULL, &step.cfa);
+	if (result == REEL_EXPRESSION_OK)
+		result = return_address_of(&step, sp, &return_address);
+	if (result != REEL_EXPRESSION_OK) {
+		*stop_ret = stop_of(result);
 		return REEL_NEXT_STOP;
 	}
 	recover(&step, sp, values, &known);
