@@ -61,6 +61,7 @@ bool reel_timeline_find(const struct reel_timeline *timeline, uint64_t space, ui
  * once.  Equal generations mean equal code: the same executable mappings, and those of files.
  */
 struct reel_space_view {
+	const struct reel_timeline *timeline;
 	const void *root;
 	uint64_t space;
 	/* Unique in the timeline for each state of each space's code; 0: no mappings at all. */

@@ -328,7 +328,7 @@ static const struct reel_space_version *version_at(const struct reel_timeline *t
 struct reel_space_view reel_timeline_view(const struct reel_timeline *timeline, uint64_t space,
 					  uint64_t time)
 {
-	struct reel_space_view view = { .space = space };
+	struct reel_space_view view = { .timeline = timeline, .space = space };
 	const struct reel_space *found = space_find(timeline, space);
 	const struct reel_space_version *version = found ? version_at(timeline, found, time) : NULL;
 
