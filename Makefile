@@ -75,16 +75,17 @@ bpf_target := $(if $(filter s390x,$(machine)),bpfeb,bpfel)
 sources = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
 objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
 
+base_objects := $(call objects,base)
 format_objects := $(call objects,format)
-space_objects := $(call objects,space)
+target_objects := $(call objects,target)
 scrub_objects := $(call objects,scrub)
 arch_objects := $(call objects,arch)
 vendor_objects := $(call objects,vendor/libiberty)
 replay_objects := $(call objects,replay) $(vendor_objects)
 import_objects := $(call objects,import)
 cli_objects := $(call objects,cli)
-record_objects := $(call objects,record) $(O)/record/bpf_object.o
-library_objects := $(format_objects) $(space_objects) $(scrub_objects) $(arch_objects) $(replay_objects) $(import_objects)
+record_objects := $(call objects,record) $(O)/record/sampling/bpf_object.o
+library_objects := $(base_objects) $(format_objects) $(target_objects) $(scrub_objects) $(arch_objects) $(replay_objects) $(import_objects)
 
 have_clang := $(shell command -v $(CLANG) >/dev/null 2>&1 && echo yes)
 have_record := $(and $(have_clang),$(call have,$(record_packages)))
@@ -142,12 +143,12 @@ $(O)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(if $(LLVM_STRIP),$(Q)$(LLVM_STRIP) -g $@)
 
 # The BPF object becomes part of the program.
-$(O)/record/bpf_object.o: record/bpf_object.S $(bpf_objects)
+$(O)/record/sampling/bpf_object.o: record/sampling/bpf_object.S $(bpf_objects)
 	$(call say,AS,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(sysroot_flags) -I$(O)/bpf -c -o $@ $<
 
-recorder_objects := $(record_objects) $(format_objects) $(space_objects) $(scrub_objects) $(arch_objects)
+recorder_objects := $(record_objects) $(base_objects) $(format_objects) $(target_objects) $(scrub_objects) $(arch_objects)
 
 $(O)/stackreel-record: $(recorder_objects)
 	$(call say,LD,$@)
@@ -162,8 +163,8 @@ $(O)/static/stackreel-record: $(recorder_objects)
 
 # ---- tests -----------------------------------------------------------------------
 
-# Each tests/unit/*.c is a cmocka program; tests/run.sh runs these and all other tests.
-unit_tests := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*.c))
+# Each tests/unit/ROOM/test_*.c is a cmocka program; tests/run.sh runs these and all other tests.
+unit_tests := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/*.c tests/unit/*/*/*.c))
 test_libs := $(call pkg_libs,cmocka)
 
 # The CLI's parts, of which each test takes what it needs.
@@ -175,12 +176,14 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/cli.a $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(test_libs) $(cli_libs)
 
-$(O)/tests/unit/test_privileges: $(O)/record/privileges.o
-$(O)/tests/unit/test_trampoline: $(O)/record/sample_translator.o
-$(O)/tests/unit/test_tracker $(O)/tests/unit/test_scrub_callers: $(addprefix $(O)/record/,tracker.o tracker_events.o tracker_limits.o tracker_maps.o tracker_resync.o \
-	tracker_scan.o module_table.o inspections.o inspector.o maps_reader.o nursery.o patience.o privileges.o proc.o quantity.o)
-$(O)/tests/unit/test_process_events: $(addprefix $(O)/record/,cpus.o quantity.o)
-$(O)/tests/unit/test_inspector: $(addprefix $(O)/record/,inspector.o nursery.o patience.o quantity.o)
+# Parts of the recorder, of which there is no library.
+recorder_part = $(addprefix $(O)/record/,$(addsuffix .o,$(1)))
+watching_objects := $(call objects,record/watching)
+$(O)/tests/unit/record/host/test_privileges: $(call recorder_part,host/privileges)
+$(O)/tests/unit/record/sampling/test_trampoline: $(call recorder_part,sampling/sample_translator)
+$(O)/tests/unit/record/watching/test_tracker $(O)/tests/unit/scrub/test_scrub_callers: $(watching_objects) $(call recorder_part,host/privileges host/cpus)
+$(O)/tests/unit/record/watching/test_process_events: $(call recorder_part,host/cpus)
+$(O)/tests/unit/record/watching/test_inspector: $(call recorder_part,watching/inspector watching/nursery watching/patience)
 
 # Programs that tests/test-*.sh need.
 test_programs := $(addprefix $(O)/tests/,demangle symbolize libdw_symbols cfi_rows arch_table trace_symbols make_perf_data encrypted_captures scrub_compare scrub_chance \
@@ -203,9 +206,8 @@ $(O)/tests/truth/compare_unwinders: $(compare_unwinders_objects) $(O)/libstackre
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(replay_libs) $(if $(have_libunwind),$(call pkg_libs,libunwind-generic))
 
 # Checks the BPF side alone; the static one is for guests.
-probe_objects := $(addprefix $(O)/,tests/sampler_probe.o tests/sampler_cases.o record/cpus.o \
-	record/functions.o record/programs.o record/refusal.o record/sampler.o record/sampler_events.o record/sampler_parts.o record/event_name.o \
-	record/bpf_object.o format/array.o format/error.o)
+probe_objects := $(addprefix $(O)/,tests/sampler_probe.o tests/sampler_cases.o base/array.o base/error.o) \
+	$(call recorder_part,host/cpus host/refusal $(addprefix sampling/,bpf_object event_name functions programs sampler sampler_events sampler_parts))
 
 $(O)/tests/sampler_probe: $(probe_objects)
 	$(call say,LD,$@)
@@ -296,7 +298,7 @@ $(fuzz_targets): $(O)/%: $(O)/%.o $(O)/recorder.a $(O)/cli.a $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) -pthread -fsanitize=fuzzer,address,undefined $(LDFLAGS) -o $@ $^ $(cli_libs)
 # The recorder's parts that need neither libbpf nor what it loads.
-$(O)/recorder.a: $(addprefix $(O)/record/,cpus.o maps_reader.o quantity.o sample_translator.o sampler_parts.o)
+$(O)/recorder.a: $(call recorder_part,host/cpus watching/maps_reader sampling/sample_translator sampling/sampler_parts)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 

@@ -10,19 +10,19 @@
  *   2. Registers: DWARF numbers from the psABI's table, in ascending order, perf numbers
  *      from the kernel's arch/<cpu>/include/uapi/asm/perf_regs.h (-1: perf has none).
  *   3. The three programs, the signal frames and the instructions below, each with its source.
- *   4. Tests: tests/unit/test_arch.c takes the table by itself, and checks names against elfutils';
- *      frames and calls counted by hand go there.  tests/test-arch.sh checks all numbers against
- *      the kernel's and libc's headers: it wants the frames' structs and the names that the headers
- *      have.  tests/cfi_rules.c holds what libdw's backend of the CPU says differently,
+ *   4. Tests: tests/unit/arch/test_arch.c takes the table by itself, and checks names against
+ * elfutils'; frames and calls counted by hand go there.  tests/test-arch.sh checks all numbers
+ * against the kernel's and libc's headers: it wants the frames' structs and the names that the
+ * headers have.  tests/cfi_rules.c holds what libdw's backend of the CPU says differently,
  *      tests/chains/cpus.py what chains of real programs have of their own there.
  *   5. To record there, too: bpf/registers_<cpu>.h (bpf/registers.h says what it must have).  Where
  *      a 64-bit kernel runs it, bpf/registers_<that cpu>.h stores its registers
- *      (REEL_BPF_COMPAT), and reel_elf_compat_machine (space/elf_identity.c) names it.
+ *      (REEL_BPF_COMPAT), and reel_elf_compat_machine (base/elf_identity.c) names it.
  *   6. A capture with the binaries to replay it with goes to testdata/<name>/.
  *
  * Programs are DW_CFA bytes as a CIE's initial instructions have them, for
  * code alignment factor 1 and data alignment factor `data_align`, run by the
- * interpreter that runs real CFI (replay/cfi.c).  All but the defaults are run on
+ * interpreter that runs real CFI (replay/unwind/cfi.c).  All but the defaults are run on
  * top of the defaults.  Where one says how to find `pc`, that is the return
  * address; otherwise `return_column` is.
  */

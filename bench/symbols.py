@@ -67,7 +67,7 @@ def same_function(ours, theirs):
 
 
 def same_place(ours, theirs):
-    """./csu/./csu/x.c is ./csu/x.c: directory 0 of DWARF 5 is the unit's own (replay/line_table.c)."""
+    """./csu/./csu/x.c is ./csu/x.c: directory 0 of DWARF 5 is the unit's own (replay/dwarf/line_table.c)."""
     return re.sub(r"^.*/", "", ours) == re.sub(r"^.*/", "", theirs)
 
 

@@ -9,8 +9,8 @@
 
 /*
  * One a CPU and slot, but a plain array: values of a PERCPU_ARRAY are at most 32 KB.
- * record/programs.c sets the size: what aligns it, REEL_BPF_PREFIX_MAX, REEL_BPF_GAPS_MAX, two
- * regions, and a page that only the verifier thinks of.
+ * record/sampling/programs.c sets the size: what aligns it, REEL_BPF_PREFIX_MAX, REEL_BPF_GAPS_MAX,
+ * two regions, and a page that only the verifier thinks of.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

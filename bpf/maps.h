@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Settings and maps.  record/sampler.c sets the sizes that are only known there. */
+/* Settings and maps.  record/sampling/sampler.c sets the sizes that are only known there. */
 #ifndef BPF_MAPS_H
 #define BPF_MAPS_H
 
@@ -95,7 +95,7 @@ struct reel_draft {
  * on a CPU at a time (bpf_prog_active), and cannot be preempted.  A function's
  * program can be preempted, or interrupted by one of these, and by that of
  * another function, but not by itself (struct bpf_prog's `active`, since 5.12):
- * each has a slot of its own.  record/programs.c sets how many there are.
+ * each has a slot of its own.  record/sampling/programs.c sets how many there are.
  */
 
 struct {

@@ -11,7 +11,7 @@
  * Not by the program's own frame pointer: newer kernels give a program a stack
  * elsewhere (priv_stack_ptr), and what arm64 pushes below it varies.
  *
- * tests/unit/test_trampoline.c has stacks of several kernels.
+ * tests/unit/record/sampling/test_trampoline.c has stacks of several kernels.
  */
 #ifndef BPF_TRAMPOLINE_H
 #define BPF_TRAMPOLINE_H

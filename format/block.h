@@ -7,7 +7,7 @@
 #ifndef FORMAT_BLOCK_H
 #define FORMAT_BLOCK_H
 
-#include "format/bytes.h"
+#include "base/bytes.h"
 
 #define REEL_FORMAT_MAJOR 0
 #define REEL_FORMAT_MINOR 1

@@ -11,7 +11,7 @@
 #include "format/block_file.h"
 #include "format/cipher.h"
 #include "format/codec/samples.h"
-#include "format/files.h"
+#include "base/files.h"
 #include "format/schema.h"
 
 #define LEVEL_DEFAULT 3

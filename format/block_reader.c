@@ -4,7 +4,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "format/large_memory.h"
+#include "base/large_memory.h"
 #include "format/reader_parts.h"
 #include "format/schema.h"
 

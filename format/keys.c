@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "format/bytes.h"
+#include "base/bytes.h"
 #include "format/cipher.h"
 #include "format/keys.h"
-#include "format/place.h"
+#include "base/place.h"
 
 #define PREFIX_SIZE  9
 #define CHECK_SIZE   4

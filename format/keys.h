@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format/error.h"
+#include "base/error.h"
 
 #define REEL_KEY_SIZE	 32
 #define REEL_KEY_ID_SIZE 8

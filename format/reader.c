@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "format/array.h"
+#include "base/array.h"
 #include "format/reader_parts.h"
 
 /* A report of more is not read by anybody. */

@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/elf_identity.h"
+
 enum reel_record_id {
 	REEL_RECORD_CAPTURE = 1,
 	REEL_RECORD_EVENT = 2,
@@ -41,27 +43,13 @@ enum reel_record_id {
 };
 
 /* Limits (SPEC.md, section 9). */
-#define REEL_TEXT_MAX	  65536
-#define REEL_BUILD_ID_MAX 64
-#define REEL_IMAGE_MAX	  (16u << 20)
-
-/* Borrowed bytes: of the block they were decoded from, or of the caller when encoding. */
-struct reel_bytes {
-	const uint8_t *data;
-	size_t size;
-};
-
-struct reel_bytes reel_bytes_of_string(const char *string);
+#define REEL_TEXT_MAX  65536
+#define REEL_IMAGE_MAX (16u << 20)
 
 static inline bool reel_bytes_are_equal(struct reel_bytes a, struct reel_bytes b)
 {
 	return a.size == b.size && (!a.size || memcmp(a.data, b.data, a.size) == 0);
 }
-
-enum reel_byte_order {
-	REEL_BYTE_ORDER_LITTLE = 1, /* ELFDATA2LSB */
-	REEL_BYTE_ORDER_BIG = 2,    /* ELFDATA2MSB */
-};
 
 /* The capture as a whole; the first record of the file. */
 struct reel_record_capture {
@@ -101,7 +89,7 @@ struct reel_record_event {
 struct reel_record_module {
 	uint64_t id;
 	uint64_t kind;
-	/* Where unknown: 0, or empty. The identity is all but the id (space/module_set.h). */
+	/* Where unknown: 0, or empty. The identity is all but the id (target/module_set.h). */
 	uint64_t device_major, device_minor, inode, inode_generation;
 	struct reel_bytes build_id;
 	struct reel_bytes path;

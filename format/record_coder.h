@@ -7,7 +7,7 @@
 #ifndef FORMAT_RECORD_CODER_H
 #define FORMAT_RECORD_CODER_H
 
-#include "format/bytes.h"
+#include "base/bytes.h"
 #include "format/record.h"
 
 /* The size of a record that has a schema, tag and size included. */

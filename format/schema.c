@@ -211,8 +211,3 @@ bool reel_record_time(const struct reel_record *record, uint64_t *ret)
 	*ret = reel_schema_number(&schema->fields[0], record);
 	return true;
 }
-
-struct reel_bytes reel_bytes_of_string(const char *string)
-{
-	return (struct reel_bytes){ (const uint8_t *)string, string ? strlen(string) : 0 };
-}

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format/files.h"
+#include "base/files.h"
 #include "format/source.h"
 
 #define SPOOL_CHUNK (256u << 10)

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "format/error.h"
+#include "base/error.h"
 
 struct reel_source {
 	int fd;

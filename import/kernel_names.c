@@ -6,8 +6,8 @@
 
 #include "import/kernel_names.h"
 #include "include/stackreel.h"
-#include "space/elf_identity.h"
-#include "space/kallsyms.h"
+#include "base/elf_identity.h"
+#include "target/kallsyms.h"
 
 #define NOTES_MAX (64u << 10)
 

@@ -3,10 +3,10 @@
 #include <search.h>
 #include <stdlib.h>
 
-#include "format/bytes.h"
+#include "base/bytes.h"
 #include "import/modules.h"
 #include "include/stackreel.h"
-#include "space/module_set.h"
+#include "target/module_set.h"
 
 struct name {
 	struct reel_bytes name, build_id; /* behind the struct */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "format/array.h"
+#include "base/array.h"
 #include "import/perf_abi.h"
 #include "import/perf_events.h"
 

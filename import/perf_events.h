@@ -3,8 +3,8 @@
 #ifndef IMPORT_PERF_EVENTS_H
 #define IMPORT_PERF_EVENTS_H
 
-#include "space/perf_cursor.h"
-#include "space/id_table.h"
+#include "target/perf_cursor.h"
+#include "base/id_table.h"
 
 struct perf_event {
 	uint32_t type;

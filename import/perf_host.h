@@ -3,7 +3,7 @@
 #ifndef IMPORT_PERF_HOST_H
 #define IMPORT_PERF_HOST_H
 
-#include "space/perf_cursor.h"
+#include "target/perf_cursor.h"
 
 struct perf_host {
 	/* NULL: unknown. */

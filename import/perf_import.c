@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "format/output_file.h"
-#include "format/sized.h"
+#include "base/output_file.h"
+#include "base/sized.h"
 #include "import/importer.h"
-#include "space/elf_identity.h"
+#include "base/elf_identity.h"
 
 void reel_importer_problem(struct importer *importer, struct reel_error *problem)
 {

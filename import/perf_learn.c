@@ -2,10 +2,10 @@
 /* The first pass: what a recording says of itself, and when each of its records was. */
 #include <stdlib.h>
 
-#include "format/array.h"
+#include "base/array.h"
 #include "import/importer.h"
-#include "space/kallsyms.h"
-#include "space/perf_records.h"
+#include "target/kallsyms.h"
+#include "target/perf_records.h"
 
 static struct reel_error *seal_events(struct importer *importer)
 {

@@ -6,7 +6,7 @@
 #include <sys/utsname.h>
 
 #include "import/importer.h"
-#include "space/kallsyms.h"
+#include "target/kallsyms.h"
 
 /* A clock that clock_gettime(2) does not have: perf's own (local_clock) unless -k names one. */
 #define CLOCK_NOT_OF_USERS 0xffffffffu

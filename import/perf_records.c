@@ -7,10 +7,10 @@
 #include <sys/auxv.h>
 
 #include "import/importer.h"
-#include "space/elf_identity.h"
-#include "space/kallsyms.h"
-#include "space/module_kind.h"
-#include "space/perf_records.h"
+#include "base/elf_identity.h"
+#include "target/kallsyms.h"
+#include "target/module_kind.h"
+#include "target/perf_records.h"
 
 #define PROTECTION_READ_EXECUTE 5
 #define MAP_PRIVATE_FLAG	2

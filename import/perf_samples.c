@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/importer.h"
-#include "space/elf_identity.h"
+#include "base/elf_identity.h"
 
 /* ---- registers --------------------------------------------------------------------------- */
 

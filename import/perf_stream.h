@@ -9,7 +9,7 @@
 
 #include "format/source.h"
 #include "import/perf_abi.h"
-#include "space/perf_cursor.h"
+#include "target/perf_cursor.h"
 
 #define PERF_RECORD_SIZE_MAX 65535
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "import/processes.h"
-#include "space/id_table.h"
+#include "base/id_table.h"
 
 /* Without the NUL. The kernel's TASK_COMM_LEN is 16; a longer one is some converter's. */
 #define COMM_MAX 63

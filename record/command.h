@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
-#include "format/error.h"
+#include "base/error.h"
 
 /* As shells and env have it. */
 #define REEL_EXIT_NOT_EXECUTABLE 126

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
-#include "format/array.h"
+#include "base/array.h"
 #include "record/losses.h"
 
 struct loss {

@@ -4,7 +4,7 @@
 #define RECORD_LOSSES_H
 
 #include "include/stackreel.h"
-#include "record/module_table.h"
+#include "record/watching/module_table.h"
 
 struct reel_losses;
 

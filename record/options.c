@@ -11,7 +11,7 @@
 #include "bpf/sample.h"
 #include "include/stackreel.h"
 #include "record/options.h"
-#include "record/quantity.h"
+#include "base/quantity.h"
 
 #define MAX_STACK_DEFAULT (256u << 10)
 #define MAX_STACK_MIN	  4096

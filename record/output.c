@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format/place.h"
+#include "base/place.h"
 #include "record/output.h"
-#include "record/quantity.h"
+#include "base/quantity.h"
 
 /*
  * A kill loses what is younger than this and what the loop has not drained

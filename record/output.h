@@ -9,7 +9,7 @@
 #ifndef RECORD_OUTPUT_H
 #define RECORD_OUTPUT_H
 
-#include "format/place.h"
+#include "base/place.h"
 #include "format/writer.h"
 
 struct reel_output;
@@ -27,7 +27,7 @@ struct reel_output_options {
 };
 
 /*
- * Opens the folder, and FILE if it is a FIFO or a device (format/place.h): that may wait, until a
+ * Opens the folder, and FILE if it is a FIFO or a device (base/place.h): that may wait, until a
  * signal.  Nothing is made or renamed yet.
  */
 struct reel_error *reel_output_open(const struct reel_output_options *options,

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "record/progress.h"
-#include "record/quantity.h"
+#include "base/quantity.h"
 
 #define INTERVAL (500 * REEL_NS_PER_MS)
 

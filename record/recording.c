@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "include/stackreel.h"
-#include "record/quantity.h"
+#include "base/quantity.h"
 #include "record/recording_parts.h"
 
 /* What was not drained is lost to a kill: see FLUSH_INTERVAL in output.c. */

@@ -3,7 +3,7 @@
 #ifndef RECORD_RECORDING_H
 #define RECORD_RECORDING_H
 
-#include "format/error.h"
+#include "base/error.h"
 #include "record/options.h"
 
 /*

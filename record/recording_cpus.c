@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "include/stackreel.h"
-#include "record/quantity.h"
+#include "base/quantity.h"
 #include "record/recording_parts.h"
 
 /* Of its process events; -1 if it is not watched. */

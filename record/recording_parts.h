@@ -6,16 +6,16 @@
 #include <signal.h>
 
 #include "record/command.h"
-#include "record/cpu_watch.h"
-#include "record/kernel_symbols.h"
+#include "record/host/cpu_watch.h"
+#include "record/watching/kernel_symbols.h"
 #include "record/losses.h"
 #include "record/output.h"
-#include "record/process_events.h"
+#include "record/watching/process_events.h"
 #include "record/progress.h"
 #include "record/recording.h"
-#include "record/sample_translator.h"
-#include "record/sampler.h"
-#include "record/tracker.h"
+#include "record/sampling/sample_translator.h"
+#include "record/sampling/sampler.h"
+#include "record/watching/tracker.h"
 #include "scrub/scrub.h"
 
 struct recording {

@@ -15,7 +15,7 @@
 
 #include "bpf/settings.h"
 #include "include/stackreel.h"
-#include "record/privileges.h"
+#include "record/host/privileges.h"
 #include "record/recording_parts.h"
 
 /*

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "include/stackreel.h"
-#include "record/quantity.h"
+#include "base/quantity.h"
 #include "record/recording_parts.h"
 
 /* How long a sample may take from its time stamp until it can be read, on a busy host. */

@@ -6,7 +6,7 @@
 #ifndef REPLAY_BATCH_H
 #define REPLAY_BATCH_H
 
-#include "format/error.h"
+#include "base/error.h"
 #include "include/stackreel.h"
 
 #define REEL_BATCH_NONE UINT32_MAX

@@ -2,11 +2,11 @@
 /* Opens a capture: reads all side blocks, so that samples can be placed at any time. */
 #include <stdlib.h>
 
-#include "format/array.h"
+#include "base/array.h"
 #include "format/schema.h"
-#include "format/sized.h"
+#include "base/sized.h"
 #include "replay/capture.h"
-#include "space/space.h"
+#include "target/space.h"
 
 /* A path and a build-id take more bytes. */
 #define MODULES_FREE	65536

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "format/bytes.h"
+#include "base/bytes.h"
 #include "replay/symbolizer.h"
 #include "vendor/libiberty/demangle.h"
 

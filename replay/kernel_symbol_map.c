@@ -6,9 +6,9 @@
  */
 #include <stdlib.h>
 
-#include "format/array.h"
+#include "base/array.h"
 #include "replay/kernel_symbol_map.h"
-#include "space/space.h"
+#include "target/space.h"
 
 #define SPACE 1
 /* How far a symbol of unknown size reaches if no other one ends it (SPEC.md, KERNEL_SYMBOL). */

@@ -3,7 +3,7 @@
 #ifndef REPLAY_KERNEL_SYMBOL_MAP_H
 #define REPLAY_KERNEL_SYMBOL_MAP_H
 
-#include "format/error.h"
+#include "base/error.h"
 #include "format/record.h"
 
 struct reel_kernel_symbol_map;

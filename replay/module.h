@@ -9,12 +9,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "replay/kernel_search.h"
+#include "replay/elf/kernel_search.h"
 #include "replay/symbolizer.h"
-#include "replay/text.h"
-#include "replay/unwind.h"
-#include "space/id_table.h"
-#include "space/space.h"
+#include "base/text.h"
+#include "replay/unwind/unwind.h"
+#include "base/id_table.h"
+#include "target/space.h"
 
 /* What stands for the index of a module where there is none. */
 #define REEL_NO_MODULE SIZE_MAX

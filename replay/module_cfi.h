@@ -3,8 +3,8 @@
 #ifndef REPLAY_MODULE_CFI_H
 #define REPLAY_MODULE_CFI_H
 
-#include "replay/cfi.h"
-#include "replay/elf_file.h"
+#include "replay/unwind/cfi.h"
+#include "replay/elf/elf_file.h"
 
 /*
  * Fills in sections (decompressed where they are compressed), bases and text range; they live with

@@ -6,8 +6,8 @@
 #ifndef REPLAY_PREVIOUS_TRACE_H
 #define REPLAY_PREVIOUS_TRACE_H
 
-#include "format/error.h"
-#include "replay/unwind.h"
+#include "base/error.h"
+#include "replay/unwind/unwind.h"
 
 /* Frames of one module, one after the other. */
 struct reel_previous_run {

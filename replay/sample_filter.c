@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/sized.h"
+#include "base/sized.h"
 #include "replay/sample_filter.h"
 
 static void *copy_array(const void *array, size_t count, size_t size, struct reel_error **error)

@@ -3,7 +3,7 @@
 #ifndef REPLAY_SAMPLE_FILTER_H
 #define REPLAY_SAMPLE_FILTER_H
 
-#include "format/error.h"
+#include "base/error.h"
 #include "include/stackreel.h"
 
 struct reel_sample_filter {

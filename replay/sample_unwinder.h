@@ -5,7 +5,7 @@
 
 #include "replay/capture.h"
 #include "replay/code_map.h"
-#include "replay/unwind.h"
+#include "replay/unwind/unwind.h"
 
 /* For one thread at a time. */
 struct reel_sample_unwinder;
@@ -14,8 +14,9 @@ struct reel_sample_unwinder;
 struct reel_error *reel_sample_unwinder_create(const struct reel_capture *capture,
 					       struct reel_sample_unwinder **ret) REEL_MUST_CHECK;
 void reel_sample_unwinder_destroy(struct reel_sample_unwinder *unwinder);
-/* From here on `reads` is called for every read of the samples' regions (replay/state.h).  That
- * excludes the fast path, so unwinding takes several times as long.  NULL: it is not called. */
+/* From here on `reads` is called for every read of the samples' regions (replay/unwind/state.h).
+ * That excludes the fast path, so unwinding takes several times as long.  NULL: it is not called.
+ */
 void reel_sample_unwinder_tell(struct reel_sample_unwinder *unwinder,
 			       void (*reads)(void *context, size_t region, uint64_t offset,
 					     unsigned size),

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/debug_info.h"
-#include "replay/symbol_table.h"
+#include "replay/dwarf/debug_info.h"
+#include "replay/elf/symbol_table.h"
 #include "replay/symbolizer.h"
-#include "replay/text.h"
+#include "base/text.h"
 
 /* Names and paths by the pointer they were found at, so that each is demangled and interned once.
  */

@@ -6,7 +6,7 @@
 #ifndef REPLAY_SYMBOLIZER_H
 #define REPLAY_SYMBOLIZER_H
 
-#include "replay/elf_file.h"
+#include "replay/elf/elf_file.h"
 
 struct reel_symbolizer;
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "replay/elf_file.h"
+#include "replay/elf/elf_file.h"
 #include "replay/module_cfi.h"
 #include "replay/symbolizer.h"
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/elf_file.h"
+#include "replay/elf/elf_file.h"
 #include "replay/module_cfi.h"
-#include "replay/unwind.h"
-#include "space/space.h"
+#include "replay/unwind/unwind.h"
+#include "target/space.h"
 
 /* A file that was mapped; one for each path. */
 struct code_file {

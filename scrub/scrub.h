@@ -10,8 +10,8 @@
 #ifndef SCRUB_SCRUB_H
 #define SCRUB_SCRUB_H
 
-#include "space/elf_identity.h"
-#include "space/space.h"
+#include "base/elf_identity.h"
+#include "target/space.h"
 
 /* What a word that was not 0 becomes: no address, and no end of a stack as 0 may be. */
 #define REEL_SCRUBBED_WORD 1

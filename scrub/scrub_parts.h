@@ -3,7 +3,7 @@
 #ifndef SCRUB_SCRUB_PARTS_H
 #define SCRUB_SCRUB_PARTS_H
 
-#include "format/bytes.h"
+#include "base/bytes.h"
 #include "scrub/scrub.h"
 
 #define SCRUB_CODE_MAX 4

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/array.h"
-#include "space/mapping_tree.h"
+#include "base/array.h"
+#include "target/mapping_tree.h"
 #include "scrub/scrub_parts.h"
 
 /* SPEC.md 5, MAP. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dwarf.h>
 
-#include "replay/dwarf_cursor.h"
+#include "base/dwarf_cursor.h"
 #include "tests/cfi_rules.h"
 
 /* ---- defaults of the ABI ------------------------------------------------------------------ */

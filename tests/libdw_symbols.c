@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "replay/debug_info.h"
+#include "replay/dwarf/debug_info.h"
 #include "tests/support/or_exit.h"
 
 #define EXAMPLES   5

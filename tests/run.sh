@@ -62,15 +62,15 @@ add_runner() {
 is_unit() { [[ $1 != tests/* ]]; }
 
 name_of() {
-    if is_unit "$1"; then echo "unit/${1##*/}"; else echo "${1#tests/}"; fi
+    if is_unit "$1"; then echo "${1#"$O/tests/"}"; else echo "${1#tests/}"; fi
 }
 
 list_units() {
     local program
-    for program in "$O"/tests/unit/*; do
-        { [ -f "$program" ] && [ -x "$program" ]; } || continue
-        wanted "unit/${program##*/}" "$@" && add_runner "$program" ""
-    done
+    # In rooms, as their sources.
+    while read -r program; do
+        wanted "$(name_of "$program")" "$@" && add_runner "$program" ""
+    done < <(find "$O/tests/unit" -mindepth 2 -type f -executable 2>/dev/null | sort)
 }
 
 # list_scripts WHICH [NAME...]: WHICH is quick, thorough, or any.

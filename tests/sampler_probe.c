@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Records child processes that know what a sample of them has to show, through
- * record/sampler.h alone.  It needs root, so tests/run.sh does not build it into
+ * record/sampling/sampler.h alone.  It needs root, so tests/run.sh does not build it into
  * the unit tests; tests/vm/ runs it, linked statically, on other kernels.
  *
  *   sampler_probe             all checks, then again in a PID namespace of its own

@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-#include "record/sampler.h"
+#include "record/sampling/sampler.h"
 
 /* What children tell. */
 struct shared {

@@ -14,9 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "format/bytes.h"
+#include "base/bytes.h"
 #include "replay/capture.h"
-#include "replay/sample_scrub.h"
+#include "replay/rewrite/sample_scrub.h"
 #include "scrub/scrub_parts.h"
 
 struct counts {

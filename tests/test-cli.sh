@@ -1,6 +1,6 @@
 #!/bin/bash
 # The stackreel program: each command and option, wrong usage, files that are missing, damaged or
-# no captures.  What it prints of traces is compared in tests/unit/test_report.c; here it is the way from
+# no captures.  What it prints of traces is compared in tests/unit/cli/test_report.c; here it is the way from
 # the file to the text.
 #
 #   O=DIR   the object directory (build)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Encrypted captures from the command line: keygen, import, scrub and shrink --encrypt-to, --decrypt, --identity in each command, wrong keys; and what the
-# independent reader makes of them.  tests/unit/test_encryption.c changes them.
+# independent reader makes of them.  tests/unit/format/test_encryption.c changes them.
 #
 #   O=DIR   the object directory (build)
 set -u

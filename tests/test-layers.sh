@@ -1,49 +1,81 @@
 #!/bin/bash
-# Fails where an include crosses a layer, or where code outside of bpf/ and tests/ asks for the host's CPU or byte order.
-# Includes are written from the root, so the folder in an include is its layer.
+# Fails where an include crosses a layer, or where code outside of bpf/ and tests/ asks for the host's CPU or byte order. Includes are written
+# from the root, so the folder in an include is its room. A room's own files it may include, and so may a room below it where that is said.
 set -u
-cd "$(dirname "$0")/.."
-passed=0 failed=0
+cd "$(dirname "$0")/.." || exit
+. tests/count.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
 declare -A may=(
-    [include]="" [format]="format include" [space]="space format include" [arch]="arch"
-    [scrub]="scrub space format arch include" [bpf]="bpf"
-    [record]="record bpf format space scrub arch include"
-    [replay]="replay include format space scrub arch vendor"
-    [import]="import include format space scrub arch"
-    [cli]="cli include"
-    [vendor]=""
+    [include]="" [vendor]="" [arch]="" [bpf]=""
+    [base]="include"
+    [format]="format/codec base include"
+    [format/codec]="format base"
+    [target]="format base include"
+    [scrub]="target format arch base"
+    [record/host]="base"
+    [record/watching]="record/host bpf target format base include"
+    [record/sampling]="record/watching record/host bpf format base"
+    [record]="record/sampling record/watching record/host bpf scrub target format arch base include"
+    [replay/elf]="format base include"
+    [replay/dwarf]="replay/elf base"
+    [replay/unwind]="arch base include"
+    [replay]="replay/elf replay/dwarf replay/unwind vendor scrub target format arch base include"
+    [replay/rewrite]="replay scrub format base include"
+    [import]="scrub target format arch base include"
+    [cli]="include"
 )
-# Libraries' headers that a layer may not include.
+# Of other rooms, only these headers.
+declare -A only=(
+    [format/codec:format]="record.h|record_coder.h|schema.h"
+    [record/watching:bpf]="sample.h"
+)
+# Libraries' headers that a room may not include: it is not linked with them where it is used, or they would do its work.
+elf='elfutils|libelf|gelf|dwarf|libdw' compression='zstd|zlib'
 declare -A never=(
-    [format]='elfutils|libelf|gelf|dwarf|libdw|bpf/' [space]='elfutils|libelf|gelf|dwarf|libdw|bpf/|zstd|zlib' [scrub]='elfutils|libelf|gelf|dwarf|libdw|bpf/|zstd|zlib'
-    [arch]='elfutils|libelf|gelf|dwarf|libdw|bpf/|zstd|zlib' [record]='elfutils|dwarf|libdw' [replay]='bpf/' [import]='elfutils|libelf|gelf|dwarf|libdw|bpf/|linux/perf_event.h'
-    [cli]='elfutils|libelf|gelf|dwarf|libdw|bpf/|zstd|zlib' [include]='elfutils|libelf|gelf|dwarf|libdw|bpf/|zstd|zlib'
-    [bpf]='elfutils|libelf|gelf|dwarf|libdw|zstd|zlib' [vendor]='elfutils|libelf|gelf|dwarf|libdw|bpf/|zstd|zlib'
+    [include]="$elf|$compression|bpf/" [vendor]="$elf|$compression|bpf/" [arch]="$elf|$compression|bpf/" [bpf]="$elf|$compression"
+    [base]="$elf|$compression|bpf/" [format]="$elf|bpf/" [format/codec]="$elf|bpf/"
+    [target]="$elf|$compression|bpf/" [scrub]="$elf|$compression|bpf/"
+    [record]='elfutils|dwarf|libdw' [record/host]='elfutils|dwarf|libdw' [record/watching]='elfutils|dwarf|libdw' [record/sampling]='elfutils|dwarf|libdw'
+    [replay]='bpf/' [replay/elf]='bpf/' [replay/dwarf]='bpf/' [replay/unwind]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/rewrite]='bpf/'
+    [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/"
 )
 
-for layer in "${!may[@]}"; do
-    bad=
+check_room() {
+    local room=$1 file line text folder header
     while IFS=: read -r file line text; do
         # What is not ours includes its own folder's files by their names alone.
-        [ "$layer" = vendor ] && [[ $text != */* ]] && continue
-        folder=$(sed -E 's/.*"([^"/]+)\/.*/\1/' <<<"$text")
-        case " ${may[$layer]} " in
-        *" $folder "*) ;;
-        *) bad+="$file:$line: $layer/ may not include $folder/"$'\n' ;;
+        [ "$room" = vendor ] && [[ $text != */* ]] && continue
+        header=$(sed -E 's/.*"([^"]+)".*/\1/' <<<"$text")
+        folder=${header%/*}
+        [ "${folder%%/*}" != vendor ] || folder=vendor
+        case " $room ${may[$room]} " in
+        *" $folder "*)
+            [ -z "${only[$room:$folder]:-}" ] || [[ ${header##*/} =~ ^(${only[$room:$folder]})$ ]] ||
+                echo "$file:$line: of $folder/, $room/ may include ${only[$room:$folder]} alone"
+            ;;
+        *) echo "$file:$line: $room/ may not include $folder/" ;;
         esac
-    done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "$layer" --include='*.[chS]')
-    bad+=$(grep -rnE "^[[:space:]]*#[[:space:]]*include[[:space:]]*<(${never[$layer]})" "$layer" --include='*.[chS]')
-    if [ "$layer" != bpf ]; then
-        bad+=$(grep -rnE '^[[:space:]]*#[[:space:]]*(el)?if.*(__x86_64__|__i386__|__aarch64__|__arm__|__riscv|__s390|__powerpc|__BYTE_ORDER|__LITTLE_ENDIAN|__BIG_ENDIAN)' \
-            "$layer" --include='*.[chS]')
-    fi
-    if [ -n "$bad" ]; then
-        echo "$bad"
-        failed=$((failed + 1))
-    else
-        passed=$((passed + 1))
-    fi
+    done < <(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "${files[@]}" /dev/null)
+    grep -nE "^[[:space:]]*#[[:space:]]*include[[:space:]]*<(${never[$room]})" "${files[@]}" /dev/null
+    [ "$room" = bpf ] ||
+        grep -nE '^[[:space:]]*#[[:space:]]*(el)?if.*(__x86_64__|__i386__|__aarch64__|__arm__|__riscv|__s390|__powerpc|__BYTE_ORDER|__LITTLE_ENDIAN|__BIG_ENDIAN)' \
+            "${files[@]}" /dev/null
+}
+
+for room in "${!may[@]}"; do
+    depth=1
+    [ $room != vendor ] || depth=2
+    mapfile -t files < <(find "$room" -maxdepth $depth -name '*.[chS]')
+    [ ${#files[@]} != 0 ]
+    count $? "$room/ has files"
+    check_room "$room" >"$work/bad"
+    [ ! -s "$work/bad" ]
+    count $? "$room/: $(cat "$work/bad")"
 done
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" = 0 ]
+# No folder of code that none of this is asked of.
+diff <(printf '%s\n' "${!may[@]}" | sort) \
+    <(git ls-files '*.[chS]' 2>/dev/null | grep -vE '^(tests|bench|demo|testdata)/' | sed -E 's|/[^/]*$||; s|^vendor/.*|vendor|' | sort -u) >"$work/err"
+count $? "each room is known here"
+finish

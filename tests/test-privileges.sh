@@ -1,6 +1,6 @@
 #!/bin/bash
 # What the threads of a running recorder may still do, as /proc/PID/task/*/status tells, and that it records all the same; what is refused
-# is tried in tests/unit/test_privileges.c. The command keeps what it was started with.
+# is tried in tests/unit/record/host/test_privileges.c. The command keeps what it was started with.
 # run.sh: records
 set -u
 cd "$(dirname "$0")/.." || exit

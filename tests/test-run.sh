@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.." || exit
 . tests/count.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/tests" "$work/build/tests/unit"
+mkdir -p "$work/tests" "$work/build/tests/unit/room"
 cp tests/run.sh "$work/tests/"
 unset JOBS EMULATOR O
 cd "$work" || exit
@@ -41,7 +41,7 @@ gone() {
     return 1
 }
 
-clear_scripts() { rm -rf tests/test-* build/tests/unit/* order.log; }
+clear_scripts() { rm -rf tests/test-* build/tests/unit/room/* order.log; }
 
 # ---- counts -----------------------------------------------------------------------------------------
 
@@ -79,8 +79,8 @@ echo "1 passed, 0 failed, 0 skipped"
 exit 3
 END
 for name in ok not; do
-    printf '#!/bin/bash\necho "%s 1 - a"\necho "ok 2 - b"\necho "ok 3 # SKIP c"\n[ %s = ok ]\n' "${name/not/not ok}" $name >build/tests/unit/test_$name
-    chmod +x build/tests/unit/test_$name
+    printf '#!/bin/bash\necho "%s 1 - a"\necho "ok 2 - b"\necho "ok 3 # SKIP c"\n[ %s = ok ]\n' "${name/not/not ok}" $name >build/tests/unit/room/test_$name
+    chmod +x build/tests/unit/room/test_$name
 done
 for form in -j1 -j4; do
     run 1 tests/run.sh $form

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "replay/unwind.h"
+#include "replay/unwind/unwind.h"
 
 static inline bool same_frames(const struct reel_unwind_frames *a,
 			       const struct reel_unwind_frames *b)

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "replay/unwind.h"
+#include "replay/unwind/unwind.h"
 #include "tests/cfi_builder.h"
 #include "tests/unwind_compare.h"
 

@@ -7,7 +7,7 @@
 #ifndef FORMAT_CODEC_DENSE_BITS_H
 #define FORMAT_CODEC_DENSE_BITS_H
 
-#include "format/bytes.h"
+#include "base/bytes.h"
 
 /* Functions that encode or decode: each is compiled for one of both. */
 #define REEL_BOTH_WAYS static inline __attribute__((always_inline))

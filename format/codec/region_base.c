@@ -2,7 +2,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "format/large_memory.h"
+#include "base/large_memory.h"
 #include "format/codec/region_base.h"
 
 /* Where two regions have the same addresses: bytes from the start of each. */

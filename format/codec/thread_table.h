@@ -6,7 +6,7 @@
 #ifndef FORMAT_CODEC_THREAD_TABLE_H
 #define FORMAT_CODEC_THREAD_TABLE_H
 
-#include "format/error.h"
+#include "base/error.h"
 #include "format/codec/region_base.h"
 
 struct reel_thread_base {

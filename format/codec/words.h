@@ -4,7 +4,7 @@
 #ifndef FORMAT_CODEC_WORDS_H
 #define FORMAT_CODEC_WORDS_H
 
-#include "format/bytes.h"
+#include "base/bytes.h"
 #include "format/codec/thread_table.h"
 #include "format/record.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DWARF's functions, inlined calls and lines of some addresses (replay/debug_info.c and below),
- * from a file whose sections are the input's: abbreviations, DIEs, strings, ranges, lines.
+ * DWARF's functions, inlined calls and lines of some addresses (replay/dwarf/debug_info.c and
+ * below), from a file whose sections are the input's: abbreviations, DIEs, strings, ranges, lines.
  */
 #define _GNU_SOURCE
-#include "replay/debug_info.h"
+#include "replay/dwarf/debug_info.h"
 #include "tests/fuzz/elf_parts.h"
 
 #define ADDRESSES 16

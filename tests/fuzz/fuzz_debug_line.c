@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Line tables (replay/line_table.c), each by itself. */
+/* Line tables (replay/dwarf/line_table.c), each by itself. */
 #define _GNU_SOURCE
-#include "replay/line_table.h"
+#include "replay/dwarf/line_table.h"
 #include "tests/fuzz/fuzz.h"
 
 #define TEXT_END 0x10000000u

@@ -4,9 +4,9 @@
  * and as images in memory; and the recorder's own reader of headers and build-ids.
  */
 #define _GNU_SOURCE
-#include "replay/elf_file.h"
+#include "replay/elf/elf_file.h"
 #include "replay/module_cfi.h"
-#include "space/elf_identity.h"
+#include "base/elf_identity.h"
 #include "tests/fuzz/fuzz.h"
 
 static const char *const names[] = { ".eh_frame",   ".eh_frame_hdr", ".debug_frame",

@@ -175,11 +175,11 @@ static bool is_complained_of(const struct reel_buffer *bytes)
 	const struct reel_capture_options options = { .size = sizeof(options),
 						      .no_host_files = true,
 						      .threads = 1 };
-	const struct reel_capture_info *info;
 	const struct reel_trace *trace;
 	struct reel_capture *capture;
 	struct reel_traces *traces;
 	struct reel_reader *reader;
+	size_t n_problems;
 	bool complaint;
 
 	if (!fuzz_fine(reel_reader_open_encrypted_fd(memory_file(bytes->bytes, bytes->size),
@@ -191,8 +191,8 @@ static bool is_complained_of(const struct reel_buffer *bytes)
 		must(reel_traces_next(traces, &trace));
 	while (trace);
 	reel_traces_destroy(traces);
-	info = reel_capture_info(capture);
-	complaint = !info->complete || info->problems[0];
+	reel_capture_problems(capture, &n_problems);
+	complaint = !reel_capture_info(capture)->complete || n_problems;
 	reel_capture_close(capture);
 	return complaint;
 }

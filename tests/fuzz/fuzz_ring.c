@@ -5,7 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "format/codec/samples.h"
-#include "record/sample_translator.h"
+#include "record/sampling/sample_translator.h"
 #include "tests/fuzz/sample_parts.h"
 
 static void check_within(const struct reel_sampler_parts *parts, const uint8_t *record, size_t size)

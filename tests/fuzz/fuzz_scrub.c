@@ -4,8 +4,8 @@
  * is scrubbed again.  Its traces are the same, but where a file's CFI may lead anywhere.
  */
 #define _GNU_SOURCE
-#include "replay/rewrite.h"
-#include "replay/sample_scrub.h"
+#include "replay/rewrite/rewrite.h"
+#include "replay/rewrite/sample_scrub.h"
 #include "tests/fuzz/replay_parts.h"
 #include "tests/support/read_all.h"
 

@@ -4,7 +4,7 @@
  * by word: an address into a region or into code stays, all else is 1, and 0 stays 0.
  */
 #define _GNU_SOURCE
-#include "replay/dwarf_cursor.h"
+#include "base/dwarf_cursor.h"
 #include "scrub/scrub.h"
 #include "tests/fuzz/sample_parts.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* .symtab and .dynsym with their strings, by address (replay/symbol_table.c) and by name. */
+/* .symtab and .dynsym with their strings, by address (replay/elf/symbol_table.c) and by name. */
 #define _GNU_SOURCE
-#include "replay/symbol_table.h"
+#include "replay/elf/symbol_table.h"
 #include "tests/fuzz/elf_parts.h"
 
 static void visit(void *context, const char *name, uint64_t address)

@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include "cli/decimal.h"
 #include "cli/json.h"
-#include "record/quantity.h"
+#include "base/quantity.h"
 #include "tests/fuzz/fuzz.h"
 
 #undef _cleanup_free_ /* the next one has its own */

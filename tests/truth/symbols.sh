@@ -15,7 +15,7 @@
 #                         misses_inlined)
 #   eu, depth             0.188 and 0.196 leave out a frame at the same line and column as the one before it, or say one twice
 #   eu, file and line     it takes the last row of a sequence that has ended, and of rows at one address another
-# "but for forms": clones (.cold, .part.0) and names with and without their class; ./csu/./csu for ./csu (replay/line_table.c).
+# "but for forms": clones (.cold, .part.0) and names with and without their class; ./csu/./csu for ./csu (replay/dwarf/line_table.c).
 #   O=DIR             the object directory (build)
 #   LLVM_SYMBOLIZER, ADDR2LINE, EU_ADDR2LINE    other commands for the three
 set -u

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+#define FIRST_CAPACITY 2
+
+bool reel_array_grow(void *array, size_t *capacity, size_t size)
+{
+	size_t wanted = *capacity ? *capacity * 2 : FIRST_CAPACITY;
+	void *items;
+
+	/* Pointers to whatever type are alike on all that this runs on, but not to a compiler. */
+	memcpy(&items, array, sizeof(items));
+	items = reallocarray(items, wanted, size);
+	if (!items)
+		return false;
+	memcpy(array, &items, sizeof(items));
+	*capacity = wanted;
+	return true;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BASE_ARRAY_H
+#define BASE_ARRAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Doubles `*array`, a pointer to `*capacity` items of `size` bytes.  False if there is no memory;
+ * then it is as it was. */
+bool reel_array_grow(void *array, size_t *capacity, size_t size);
+
+/* Room for one more item where `count` of them are used. */
+static inline bool reel_array_reserve(void *array, size_t count, size_t *capacity, size_t size)
+{
+	return count < *capacity || reel_array_grow(array, capacity, size);
+}
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an ELF file or image is: its CPU, its size, and its build-id (NT_GNU_BUILD_ID note). */
+#ifndef BASE_ELF_IDENTITY_H
+#define BASE_ELF_IDENTITY_H
+
+#include "base/bytes.h"
+
+enum reel_byte_order {
+	REEL_BYTE_ORDER_LITTLE = 1, /* ELFDATA2LSB */
+	REEL_BYTE_ORDER_BIG = 2,    /* ELFDATA2MSB */
+};
+
+#define REEL_BUILD_ID_MAX 64
+
+struct reel_build_id {
+	uint8_t size; /* 0: unknown */
+	uint8_t bytes[REEL_BUILD_ID_MAX];
+};
+
+static inline struct reel_bytes reel_build_id_bytes(const struct reel_build_id *build_id)
+{
+	return (struct reel_bytes){ build_id->bytes, build_id->size };
+}
+
+/* What an ELF header says. */
+struct reel_elf_kind {
+	uint16_t machine;
+	uint8_t word_bits;
+	uint8_t byte_order; /* enum reel_byte_order */
+};
+
+/* False if these are no ELF header's first 20 bytes. */
+bool reel_elf_kind_of(const uint8_t *header, size_t size, struct reel_elf_kind *ret);
+
+/* The machine of 32-bit programs on a 64-bit kernel of this one; 0 if it has none. */
+uint16_t reel_elf_compat_machine(uint16_t machine);
+
+/*
+ * The size of the ELF image that begins with `header` (what its section
+ * headers end at, for a vDSO the whole image), at most `limit`.
+ */
+size_t reel_elf_image_size(const uint8_t *header, size_t size, size_t limit);
+
+/* False (and *ret empty) where there is none: a missing build-id is no error. */
+bool reel_build_id_of_file(int fd, struct reel_build_id *ret);
+bool reel_build_id_of_image(const uint8_t *image, size_t size, struct reel_build_id *ret);
+/* Notes as in /sys/kernel/notes and /sys/module/NAME/notes. */
+bool reel_build_id_of_notes(const uint8_t *notes, size_t size, enum reel_byte_order order,
+			    struct reel_build_id *ret);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Error objects; the public half is in include/stackreel.h. */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+#include "include/stackreel.h"
+
+#define REEL_MUST_CHECK __attribute__((warn_unused_result))
+
+/*
+ * Makes an error.  Never returns NULL: when memory is short it returns a
+ * static NO_MEMORY error that reel_error_destroy leaves alone.
+ */
+struct reel_error *reel_error_create(enum reel_error_code code, const char *format, ...)
+	__attribute__((format(printf, 2, 3), returns_nonnull));
+/* As above with ": " and errno's text behind it; code is OS (or PERMISSION for EPERM and EACCES).
+ */
+struct reel_error *reel_error_os(int errnum, const char *format, ...)
+	__attribute__((format(printf, 2, 3), returns_nonnull));
+struct reel_error *reel_error_no_memory(void) __attribute__((returns_nonnull));
+/* Puts "format: " before the error's message and returns it; takes ownership. */
+struct reel_error *reel_error_prefix(struct reel_error *error, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+void reel_error_destroy_pointer(struct reel_error **error);
+#define _cleanup_error_ __attribute__((cleanup(reel_error_destroy_pointer)))
+
+/* free() as a cleanup. */
+void reel_free_pointer(void *pointer);
+#define _cleanup_free_ __attribute__((cleanup(reel_free_pointer)))
+void reel_fd_close_pointer(int *fd);
+#define _cleanup_fd_ __attribute__((cleanup(reel_fd_close_pointer)))
+
+#endif

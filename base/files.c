@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/files.h"
+
+int reel_write_all(int fd, const void *bytes, size_t size, uint64_t *written)
+{
+	const uint8_t *at = bytes;
+
+	while (size) {
+		ssize_t n = write(fd, at, size);
+
+		if (n < 0 && errno == EAGAIN)
+			poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
+		else if (n < 0 && errno != EINTR)
+			return errno;
+		if (n < 0)
+			continue;
+		at += n;
+		size -= (size_t)n;
+		if (written)
+			*written += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* -1 and errno where there is none. */
+static int create_in(const char *directory)
+{
+	_cleanup_free_ char *path = NULL;
+	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		return fd;
+	/* Not every file system has O_TMPFILE. */
+	if (asprintf(&path, "%s/stackreel.XXXXXX", directory) < 0) {
+		path = NULL;
+		errno = ENOMEM;
+		return -1;
+	}
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(path);
+	return fd;
+}
+
+struct reel_error *reel_temporary_file(int *fd_ret)
+{
+	const char *directory = getenv("TMPDIR");
+	bool is_told = directory && *directory;
+
+	directory = is_told ? directory : "/var/tmp";
+	*fd_ret = create_in(directory);
+	if (*fd_ret < 0 && !is_told && errno == ENOENT) {
+		directory = "/tmp";
+		*fd_ret = create_in(directory);
+	}
+	if (*fd_ret < 0)
+		return reel_error_os(errno, "creating a temporary file in %s (TMPDIR)", directory);
+	return NULL;
+}

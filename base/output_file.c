@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/output_file.h"
+
+/* A file without a name vanishes by itself, whatever ends the program; -1 where there is none. */
+static int open_nameless(const struct reel_place *place)
+{
+	char link[64];
+	int fd = openat(place->folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	/* It gets its name through /proc. */
+	if (fd >= 0 && (fchmod(fd, 0600) || access(link, F_OK))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static struct reel_error *create(struct reel_output_file *file)
+{
+	file->is_new = true;
+	file->fd = open_nameless(&file->place);
+	if (file->fd >= 0)
+		return NULL;
+	return reel_place_create_temporary(&file->place, &file->temporary, &file->fd);
+}
+
+static bool is_same(const struct stat *status, int fd)
+{
+	struct stat other;
+
+	return !fstat(fd, &other) && other.st_dev == status->st_dev &&
+	       other.st_ino == status->st_ino;
+}
+
+struct reel_error *reel_output_file_open(const char *path, int source, struct reel_output_file *ret)
+{
+	const struct reel_place *place = &ret->place;
+	struct reel_error *error;
+
+	*ret = (struct reel_output_file){ .fd = STDOUT_FILENO, .place.folder = -1 };
+	if (!strcmp(path, "-"))
+		return NULL;
+	error = reel_place_open(path, &ret->place);
+	if (error)
+		return error;
+	if (place->exists && S_ISREG(place->status.st_mode) && is_same(&place->status, source))
+		error = reel_error_create(REEL_ERROR_INVALID,
+					  "%s: it can't replace the file that it is made of", path);
+	else if (place->is_lasting)
+		error = reel_place_open_lasting(place, &ret->fd);
+	else
+		error = create(ret);
+	if (error)
+		reel_place_close(&ret->place);
+	return error;
+}
+
+/* A nameless file can get a name, but not one that is in use: that takes a rename. */
+static struct reel_error *give_temporary_name(struct reel_output_file *file)
+{
+	char link[64];
+
+	file->temporary = reel_place_temporary_name();
+	if (!file->temporary)
+		return reel_error_no_memory();
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", file->fd);
+	if (!linkat(AT_FDCWD, link, file->place.folder, file->temporary, AT_SYMLINK_FOLLOW))
+		return NULL;
+	free(file->temporary);
+	file->temporary = NULL;
+	return reel_error_os(errno, "creating %s", file->place.path);
+}
+
+static struct reel_error *write_out(const struct reel_output_file *file)
+{
+	/* What takes a file's place must not be lost with it if the host's power fails. */
+	return file->place.exists && fsync(file->fd)
+		       ? reel_error_os(errno, "writing %s", file->place.path)
+		       : NULL;
+}
+
+struct reel_error *reel_output_file_close(struct reel_output_file *file, struct reel_error *error)
+{
+	if (!error && file->is_new)
+		error = write_out(file);
+	if (!error && file->is_new && !file->temporary)
+		error = give_temporary_name(file);
+	if (file->fd != STDOUT_FILENO && close(file->fd) && !error)
+		error = reel_error_os(errno, "writing %s", file->place.path);
+	if (!error && file->is_new)
+		error = reel_place_take_name(&file->place, file->temporary);
+	else if (error && file->temporary)
+		unlinkat(file->place.folder, file->temporary, 0);
+	free(file->temporary);
+	reel_place_close(&file->place);
+	return error;
+}
+
+struct reel_error *reel_file_create(const char *path, int *fd_ret)
+{
+	_cleanup_place_ struct reel_place place;
+	_cleanup_free_ char *temporary = NULL;
+	struct reel_error *error = reel_place_open(path, &place);
+
+	if (error)
+		return error;
+	if (place.is_lasting)
+		return reel_place_open_lasting(&place, fd_ret);
+	error = reel_place_create_temporary(&place, &temporary, fd_ret);
+	if (error)
+		return error;
+	error = reel_place_take_name(&place, temporary);
+	if (error)
+		close(*fd_ret);
+	return error;
+}

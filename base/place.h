@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a file is made: a folder, opened once, and a name in it.  Others may be able to write into
+ * that folder; what they put there must not decide where our bytes go, or who can read them:
+ *
+ * - A file that has the name, whoever's it is, is not opened.  A new one is made beside it, for
+ *   its owner alone, and renamed over it.
+ * - A symbolic link is followed, and a FIFO or a device written to, if it is trusted: it is ours,
+ *   or nobody but us and root can write into its folder.  The kernel's fs.protected_symlinks and
+ *   fs.protected_fifos ask for less, in sticky folders alone, and may be switched off.
+ * - A device has to be named itself, not by a link to it; /dev/stdout and /dev/fd/N are what this
+ *   process has open already.
+ */
+#ifndef BASE_PLACE_H
+#define BASE_PLACE_H
+
+#include <sys/stat.h>
+
+#include "base/error.h"
+
+struct reel_place {
+	int folder; /* O_PATH */
+	char *name; /* in it: where a link leads to, not its own */
+	char *path; /* as the user named it, for messages */
+	bool exists;
+	struct stat status; /* of what has the name, if it exists */
+	/* A FIFO, a device, or an open descriptor: is written to, and keeps its name. */
+	bool is_lasting;
+	bool is_descriptor; /* below /proc/PID/fd, where names lead elsewhere */
+};
+
+/* The folder of `path`; what has the name in it is not looked at. */
+struct reel_error *reel_place_open_folder(const char *path, struct reel_place *ret) REEL_MUST_CHECK;
+/* The same, and what has the name: an error if it is not to be replaced, nor to be written to. */
+struct reel_error *reel_place_open(const char *path, struct reel_place *ret) REEL_MUST_CHECK;
+void reel_place_close(struct reel_place *place);
+#define _cleanup_place_ __attribute__((cleanup(reel_place_close)))
+
+/* A new file `name` there, to write and to read; -1 and errno if there is none (EEXIST: something
+ * has the name, even a link that leads nowhere). */
+int reel_place_create(const struct reel_place *place, const char *name);
+/* A name that nobody can foresee, to be freed; NULL if there is no memory. */
+char *reel_place_temporary_name(void);
+/* A new file of such a name. */
+struct reel_error *reel_place_create_temporary(const struct reel_place *place, char **name_ret,
+					       int *fd_ret) REEL_MUST_CHECK;
+/* The file `from` takes the place's name from whatever has it. If it can't, it is deleted. */
+struct reel_error *reel_place_take_name(const struct reel_place *place,
+					const char *from) REEL_MUST_CHECK;
+/* Opens what is_lasting. A FIFO waits for somebody who reads, up to five seconds. */
+struct reel_error *reel_place_open_lasting(const struct reel_place *place,
+					   int *fd_ret) REEL_MUST_CHECK;
+
+#endif

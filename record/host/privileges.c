@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/capability.h>
+#include <linux/fs.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "record/host/privileges.h"
+
+/* linux/capability.h has them since 5.8 and 5.9. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
+
+#define BIT(number) (UINT64_C(1) << (number))
+
+#define MAIN   REEL_ROLE_MAIN
+#define READER REEL_ROLE_READER
+#define WRITER REEL_ROLE_WRITER
+#define ALL    (MAIN | READER | WRITER)
+
+/* ---- capabilities ----------------------------------------------------------------------- */
+
+static const struct {
+	unsigned int roles;
+	int number;
+} capabilities[] = {
+	/* Events of CPUs that come. */
+	{ MAIN, CAP_PERFMON },
+	/* BPF maps; before 5.19 even those that are open (kernel.unprivileged_bpf_disabled). */
+	{ MAIN, CAP_BPF },
+	/* Their buffers, above perf_event_mlock_kb. */
+	{ MAIN, CAP_IPC_LOCK },
+	/* Addresses in /proc/kallsyms and /proc/modules. */
+	{ MAIN, CAP_SYSLOG },
+	/* /proc/PID/maps, mem, root of others. */
+	{ READER, CAP_SYS_PTRACE },
+	/* Programs in folders of others. */
+	{ READER, CAP_DAC_READ_SEARCH },
+	/* /proc/PID/map_files */
+	{ READER, CAP_CHECKPOINT_RESTORE },
+};
+
+static uint64_t capabilities_of(unsigned int roles)
+{
+	uint64_t set = 0;
+
+	for (size_t i = 0; i < sizeof(capabilities) / sizeof(*capabilities); i++) {
+		if (capabilities[i].roles & roles)
+			set |= BIT(capabilities[i].number);
+	}
+	return set;
+}
+
+static uint64_t permitted(void)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (syscall(SYS_capget, &header, data))
+		return 0;
+	return data[0].permitted | (uint64_t)data[1].permitted << 32;
+}
+
+/* Less of what one has is never refused. */
+static void set_capabilities(uint64_t effective, uint64_t permitted_set)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	for (unsigned int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+		data[i].effective = (uint32_t)(effective >> 32 * i);
+		data[i].permitted = (uint32_t)(permitted_set >> 32 * i);
+		data[i].inheritable = 0;
+	}
+	syscall(SYS_capset, &header, data);
+}
+
+/*
+ * Debian's and Ubuntu's kernels want CAP_SYS_ADMIN for an event of a whole CPU where
+ * kernel.perf_event_paranoid is above 2, and know nothing of CAP_PERFMON there: asks the kernel.
+ */
+static bool events_want_admin(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, sched_getcpu(), -1,
+			      PERF_FLAG_FD_CLOEXEC);
+	bool refused = fd < 0 && (errno == EACCES || errno == EPERM);
+
+	if (fd >= 0)
+		close(fd);
+	return refused;
+}
+
+/* Root without CAP_DAC_OVERRIDE can't make files in another user's folder. */
+static bool folder_wants_override(const struct reel_place *place)
+{
+	_cleanup_free_ char *name = NULL;
+	_cleanup_error_ struct reel_error *error = NULL;
+	_cleanup_fd_ int fd = -1;
+
+	error = reel_place_create_temporary(place, &name, &fd);
+	if (!error)
+		unlinkat(place->folder, name, 0);
+	return error && reel_error_code(error) == REEL_ERROR_PERMISSION;
+}
+
+/* With no more than `set`; what must be kept beside it. */
+static uint64_t wanted_beside(const struct reel_privileges *privileges)
+{
+	uint64_t set = 0;
+
+	if (privileges->roles & MAIN && events_want_admin())
+		set |= BIT(CAP_SYS_ADMIN);
+	if (privileges->parts && folder_wants_override(privileges->parts))
+		set |= BIT(CAP_DAC_OVERRIDE);
+	/* A command that became another user's is told to end. */
+	if (privileges->command)
+		set |= BIT(CAP_KILL);
+	return set;
+}
+
+static void drop_capabilities(const struct reel_privileges *privileges)
+{
+	uint64_t had = permitted(), kept = had & capabilities_of(privileges->roles);
+
+	/* That takes CAP_SETPCAP; without it, no_new_privs has to do. */
+	for (int i = 0; prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
+		prctl(PR_CAPBSET_DROP, i, 0, 0, 0);
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	set_capabilities(kept, had);
+	kept |= had & wanted_beside(privileges);
+	set_capabilities(kept, kept);
+}
+
+/* ---- system calls ------------------------------------------------------------------------- */
+
+/* By name: each CPU, and each version of libseccomp, has some of them. */
+static const struct {
+	unsigned int roles;
+	const char *name;
+} calls[] = {
+	/* memory */
+	{ ALL, "brk" },
+	{ ALL, "madvise" },
+	{ ALL, "membarrier" },
+	{ ALL, "mremap" },
+	{ ALL, "munmap" },
+	/* threads, time, chance */
+	{ ALL, "clock_getres" },
+	{ ALL, "clock_getres_time64" },
+	{ ALL, "clock_gettime" },
+	{ ALL, "clock_gettime64" },
+	{ ALL, "clock_nanosleep" },
+	{ ALL, "clock_nanosleep_time64" },
+	{ ALL, "exit" },
+	{ ALL, "exit_group" },
+	{ ALL, "futex" },
+	{ ALL, "futex_time64" },
+	{ ALL, "getcpu" },
+	{ ALL, "getpid" },
+	{ ALL, "getrandom" },
+	{ ALL, "gettid" },
+	{ ALL, "gettimeofday" },
+	{ ALL, "nanosleep" },
+	{ ALL, "rseq" },
+	{ ALL, "sched_getaffinity" },
+	{ ALL, "sched_yield" },
+	{ ALL, "set_robust_list" },
+	{ ALL, "sysinfo" },
+	{ ALL, "uname" },
+	/* signals */
+	{ ALL, "restart_syscall" },
+	{ ALL, "rt_sigaction" },
+	{ ALL, "rt_sigprocmask" },
+	{ ALL, "rt_sigreturn" },
+	{ ALL, "sigaltstack" },
+	{ ALL, "sigreturn" },
+	/* what is open */
+	{ ALL, "close" },
+	{ ALL, "fcntl" },
+	{ ALL, "fcntl64" },
+	{ ALL, "fstat" },
+	{ ALL, "fstat64" },
+	{ ALL, "lseek" },
+	{ ALL, "_llseek" },
+	{ ALL, "poll" },
+	{ ALL, "ppoll" },
+	{ ALL, "ppoll_time64" },
+	{ ALL, "read" },
+	{ ALL, "readv" },
+	{ ALL, "write" },
+	{ ALL, "writev" },
+	{ WRITER, "ftruncate" },
+	{ WRITER, "ftruncate64" },
+	{ WRITER, "pwrite64" },
+	{ MAIN, "epoll_pwait" },
+	{ MAIN, "epoll_wait" },
+	{ MAIN | READER, "pread64" },
+	{ MAIN | READER, "recvfrom" },
+	{ MAIN | READER, "recvmsg" },
+	{ MAIN | READER, "sendmsg" },
+	{ MAIN | READER, "sendto" },
+	/* files; openat is below */
+	{ MAIN | READER, "access" },
+	{ MAIN | READER, "faccessat" },
+	{ MAIN | READER, "faccessat2" },
+	{ MAIN | READER, "fstatat64" },
+	{ MAIN | READER, "fstatfs" },
+	{ MAIN | READER, "fstatfs64" },
+	{ MAIN | READER, "getdents64" },
+	{ MAIN | READER, "lstat" },
+	{ MAIN | READER, "newfstatat" },
+	{ MAIN | READER, "readlink" },
+	{ MAIN | READER, "readlinkat" },
+	{ MAIN | READER, "stat" },
+	{ MAIN | READER, "statx" },
+	{ READER, "openat2" },
+	{ READER, "process_vm_readv" },
+	/* processes: the command's end, and who it is that asks */
+	{ MAIN, "getegid" },
+	{ MAIN, "geteuid" },
+	{ MAIN, "getgid" },
+	{ MAIN, "getuid" },
+	{ MAIN, "wait4" },
+	{ MAIN, "waitid" },
+};
+
+struct filter {
+	scmp_filter_ctx context;
+	int result; /* the first that failed */
+};
+
+static void allow_if(struct filter *filter, const char *name, unsigned int n,
+		     const struct scmp_arg_cmp *conditions)
+{
+	int number = seccomp_syscall_resolve_name(name);
+
+	if (number != __NR_SCMP_ERROR && !filter->result)
+		filter->result = seccomp_rule_add_array(filter->context, SCMP_ACT_ALLOW, number, n,
+							conditions);
+}
+
+/* If these bits of an argument are so. */
+static void allow_bits(struct filter *filter, const char *name, unsigned int argument,
+		       uint64_t mask, uint64_t value)
+{
+	const struct scmp_arg_cmp condition = { argument, SCMP_CMP_MASKED_EQ, mask, value };
+
+	allow_if(filter, name, 1, &condition);
+}
+
+/* If an int is this one: what else the register holds does not count. */
+static void allow_int(struct filter *filter, const char *name, unsigned int argument, int value)
+{
+	allow_bits(filter, name, argument, UINT32_MAX, (uint32_t)value);
+}
+
+static void allow_memory(struct filter *filter)
+{
+	allow_bits(filter, "mprotect", 2, PROT_EXEC, 0);
+	/* Its arguments lie in memory there (kernel's arch/s390/kernel/syscall.c), out of a
+	 * filter's sight. */
+	if (seccomp_arch_native() == SCMP_ARCH_S390X)
+		allow_if(filter, "mmap", 0, NULL);
+	else
+		allow_bits(filter, "mmap", 2, PROT_EXEC, 0);
+}
+
+/* To read. What the roles have open to write to they have already. */
+static void allow_open(struct filter *filter)
+{
+	/* O_TMPFILE is with O_WRONLY or O_RDWR alone. */
+	const uint64_t mask = O_ACCMODE | O_CREAT | O_TRUNC;
+
+	allow_bits(filter, "openat", 2, mask, O_RDONLY);
+	allow_bits(filter, "open", 1, mask, O_RDONLY);
+}
+
+/* Parts of a rotation: a name that was there is not opened. */
+static void allow_parts(struct filter *filter, const struct reel_place *place)
+{
+	const uint64_t mask = O_ACCMODE | O_CREAT | O_EXCL | O_NOFOLLOW | O_TRUNC;
+	const struct scmp_arg_cmp folder = { 0, SCMP_CMP_MASKED_EQ, UINT32_MAX,
+					     (uint32_t)place->folder };
+	const struct scmp_arg_cmp both[] = {
+		folder,
+		{ 2, SCMP_CMP_MASKED_EQ, mask, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW },
+	};
+
+	allow_if(filter, "openat", 2, both);
+	allow_if(filter, "unlinkat", 1, &folder);
+	allow_if(filter, "fchmod", 0, NULL);
+}
+
+static void allow_kernel(struct filter *filter)
+{
+	static const int bpf_commands[] = { BPF_MAP_LOOKUP_ELEM, BPF_MAP_UPDATE_ELEM,
+					    BPF_MAP_DELETE_ELEM, BPF_OBJ_GET_INFO_BY_FD };
+	static const unsigned long requests[] = { PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE,
+						  PERF_EVENT_IOC_SET_BPF, PERF_EVENT_IOC_SET_OUTPUT,
+						  /* the live line; not TIOCSTI */
+						  TCGETS, TIOCGWINSZ };
+
+	for (size_t i = 0; i < sizeof(bpf_commands) / sizeof(*bpf_commands); i++)
+		allow_int(filter, "bpf", 0, bpf_commands[i]);
+	for (size_t i = 0; i < sizeof(requests) / sizeof(*requests); i++)
+		allow_bits(filter, "ioctl", 1, UINT32_MAX, (uint32_t)requests[i]);
+	/* Of whole CPUs. */
+	allow_int(filter, "perf_event_open", 1, -1);
+	/* To a new helper. */
+	allow_int(filter, "socketpair", 0, AF_UNIX);
+}
+
+/* Whether a process lives, and the command's end. */
+static void allow_signals(struct filter *filter, const struct reel_privileges *privileges)
+{
+	/* What abort() does. */
+	allow_int(filter, "tgkill", 0, getpid());
+	if (!(privileges->roles & MAIN))
+		return;
+	allow_int(filter, "tgkill", 2, 0);
+	allow_int(filter, "kill", 1, 0);
+	if (privileges->command)
+		allow_int(filter, "kill", 0, privileges->command);
+}
+
+static void allow_all(struct filter *filter, const struct reel_privileges *privileges)
+{
+	unsigned int roles = privileges->roles;
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		if (calls[i].roles & roles)
+			allow_if(filter, calls[i].name, 0, NULL);
+	}
+	allow_memory(filter);
+	allow_signals(filter, privileges);
+	if (roles & (MAIN | READER))
+		allow_open(filter);
+	if (roles & MAIN)
+		allow_kernel(filter);
+	if (roles & READER)
+		allow_bits(filter, "ioctl", 1, UINT32_MAX, (uint32_t)FS_IOC_GETVERSION);
+	if (privileges->parts)
+		allow_parts(filter, privileges->parts);
+}
+
+static struct reel_error *drop_calls(const struct reel_privileges *privileges,
+				     const char **lacks_ret)
+{
+	struct filter filter = { .context = seccomp_init(SCMP_ACT_ERRNO(ENOSYS)) };
+	bool is_loaded;
+
+	if (!filter.context)
+		return reel_error_no_memory();
+	seccomp_attr_set(filter.context, SCMP_FLTATR_CTL_LOG, 1);
+	/* Before 5.16 the kernel slows a filtered thread down against Spectre v4, which is for
+	 * those that run code of others. */
+	seccomp_attr_set(filter.context, SCMP_FLTATR_CTL_SSB, 1);
+	allow_all(&filter, privileges);
+	is_loaded = !filter.result && !seccomp_load(filter.context);
+	seccomp_release(filter.context);
+	if (filter.result == -ENOMEM)
+		return reel_error_no_memory();
+	if (filter.result)
+		return reel_error_os(-filter.result, "making a filter of system calls");
+	if (!is_loaded)
+		*lacks_ret = "this kernel has no seccomp filters, or may not set one: the recorder "
+			     "keeps all system calls";
+	return NULL;
+}
+
+struct reel_error *reel_privileges_drop(const struct reel_privileges *privileges,
+					const char **lacks_ret)
+{
+	*lacks_ret = NULL;
+	drop_capabilities(privileges);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return drop_calls(privileges, lacks_ret);
+}

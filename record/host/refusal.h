@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why the kernel refuses what the recorder asks for, in words that help. */
+#ifndef RECORD_HOST_REFUSAL_H
+#define RECORD_HOST_REFUSAL_H
+
+#include "base/error.h"
+
+/* The running kernel's version is at least this one. */
+bool reel_kernel_at_least(unsigned major, unsigned minor);
+
+/* A number in a file of /proc/sys or /sys, `otherwise` if there is none. */
+long reel_number_read(const char *path, long otherwise);
+
+enum reel_refusal_of {
+	REEL_REFUSAL_OF_BPF,	  /* of bpf(2) */
+	REEL_REFUSAL_OF_EVENT,	  /* of perf_event_open(2) */
+	REEL_REFUSAL_OF_FUNCTION, /* of bpf(2), for a program that traces a kernel function */
+};
+
+/*
+ * `what` failed with EPERM or EACCES: PERMISSION, with what is missing
+ * (capabilities, lockdown, perf_event_paranoid).
+ */
+struct reel_error *reel_refusal_permission(int errnum, enum reel_refusal_of of, const char *what)
+	__attribute__((returns_nonnull));
+
+/* Loading the BPF programs failed; `detail` is libbpf's last warning, may be empty. */
+struct reel_error *reel_refusal_load(int errnum, const char *btf, const char *detail)
+	__attribute__((returns_nonnull));
+
+#endif

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of events, as perf has them (tools/perf/Documentation/perf-list.txt). */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record/sampling/functions.h"
+#include "record/host/refusal.h"
+#include "record/sampling/sampler.h"
+
+#define PMUS "/sys/bus/event_source/devices"
+
+/* Newer than some headers. */
+#define SW_CGROUP_SWITCHES 11
+
+static const struct {
+	const char *name;
+	uint32_t type;
+	uint64_t config;
+} fixed_events[] = {
+	{ "cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
+	{ "task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK },
+	{ "page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
+	{ "faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
+	{ "minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN },
+	{ "major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ },
+	{ "context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
+	{ "cs", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
+	{ "cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS },
+	{ "migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS },
+	{ "alignment-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS },
+	{ "emulation-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS },
+	{ "cgroup-switches", PERF_TYPE_SOFTWARE, SW_CGROUP_SWITCHES },
+	{ "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+	{ "cpu-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+	{ "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
+	{ "cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES },
+	{ "cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES },
+	{ "branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+	{ "branch-instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+	{ "branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES },
+	{ "bus-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES },
+	{ "stalled-cycles-frontend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND },
+	{ "stalled-cycles-backend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND },
+	{ "ref-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES },
+};
+
+/* CACHE-OPERATION, config = cache | operation << 8 | result << 16 (perf_event_open(2)). */
+static const char *const cache_names[] = { "L1-dcache", "L1-icache", "LLC", "dTLB",
+					   "iTLB",	"branch",    "node" };
+static const struct {
+	const char *name;
+	uint8_t operation, result;
+} cache_operations[] = {
+	{ "loads", PERF_COUNT_HW_CACHE_OP_READ, PERF_COUNT_HW_CACHE_RESULT_ACCESS },
+	{ "load-misses", PERF_COUNT_HW_CACHE_OP_READ, PERF_COUNT_HW_CACHE_RESULT_MISS },
+	{ "stores", PERF_COUNT_HW_CACHE_OP_WRITE, PERF_COUNT_HW_CACHE_RESULT_ACCESS },
+	{ "store-misses", PERF_COUNT_HW_CACHE_OP_WRITE, PERF_COUNT_HW_CACHE_RESULT_MISS },
+	{ "prefetches", PERF_COUNT_HW_CACHE_OP_PREFETCH, PERF_COUNT_HW_CACHE_RESULT_ACCESS },
+	{ "prefetch-misses", PERF_COUNT_HW_CACHE_OP_PREFETCH, PERF_COUNT_HW_CACHE_RESULT_MISS },
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static struct reel_error *not_found(const char *name)
+{
+	char list[1024];
+	size_t used = 0;
+
+	list[0] = '\0';
+	for (size_t i = 0; i < COUNT(fixed_events) && used < sizeof(list) - 32; i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s ",
+					 fixed_events[i].name);
+	return reel_error_create(
+		REEL_ERROR_NOT_FOUND,
+		"no event is called %s; there are %sL1-dcache-load-misses and the like, "
+		"rNNN (raw, hexadecimal), PMU/term=value,…/ (see " PMUS
+		"), tracepoints as sched:sched_switch and kernel functions as fentry:vfs_read",
+		name, list);
+}
+
+static bool fixed_resolve(const char *name, struct reel_sampler_event *event)
+{
+	for (size_t i = 0; i < COUNT(fixed_events); i++) {
+		if (strcmp(fixed_events[i].name, name) == 0) {
+			event->type = fixed_events[i].type;
+			event->config = fixed_events[i].config;
+			event->weight_is_time = event->type == PERF_TYPE_SOFTWARE &&
+						event->config <= PERF_COUNT_SW_TASK_CLOCK;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool cache_resolve(const char *name, struct reel_sampler_event *event)
+{
+	for (size_t cache = 0; cache < COUNT(cache_names); cache++) {
+		size_t length = strlen(cache_names[cache]);
+
+		if (strncmp(name, cache_names[cache], length) != 0 || name[length] != '-')
+			continue;
+		for (size_t i = 0; i < COUNT(cache_operations); i++) {
+			if (strcmp(name + length + 1, cache_operations[i].name) == 0) {
+				event->type = PERF_TYPE_HW_CACHE;
+				event->config = cache |
+						(uint64_t)cache_operations[i].operation << 8 |
+						(uint64_t)cache_operations[i].result << 16;
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+static bool raw_resolve(const char *name, struct reel_sampler_event *event)
+{
+	char *end;
+
+	if (name[0] != 'r' || !isxdigit((unsigned char)name[1]))
+		return false;
+	event->type = PERF_TYPE_RAW;
+	event->config = strtoull(name + 1, &end, 16);
+	return *end == '\0';
+}
+
+/* ---- tracepoints ------------------------------------------------------------ */
+
+static struct reel_error *tracepoint_resolve(const char *name, struct reel_sampler_event *event)
+{
+	static const char *const roots[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+	const char *colon = strchr(name, ':');
+	int errnum = ENOENT;
+	bool mounted = false;
+
+	if (strchr(name, '/') || name[0] == '.' || colon[1] == '.')
+		return not_found(name);
+	for (size_t i = 0; i < COUNT(roots); i++) {
+		char path[512];
+		long id;
+
+		snprintf(path, sizeof(path), "%s/events", roots[i]);
+		mounted |= access(path, F_OK) == 0;
+		snprintf(path, sizeof(path), "%s/events/%.*s/%s/id", roots[i], (int)(colon - name),
+			 name, colon + 1);
+		id = reel_number_read(path, -1);
+		if (id >= 0) {
+			event->type = PERF_TYPE_TRACEPOINT;
+			event->config = (uint64_t)id;
+			return NULL;
+		}
+		if (access(path, R_OK) && errno == EACCES)
+			errnum = EACCES;
+	}
+	if (errnum == EACCES)
+		return reel_error_create(
+			REEL_ERROR_PERMISSION,
+			"the tracepoint %s: %s may be read by root only; run as root, or "
+			"mount tracefs with a gid of yours",
+			name, roots[0]);
+	if (!mounted)
+		return reel_error_create(
+			REEL_ERROR_NOT_FOUND,
+			"the tracepoint %s: tracefs is not mounted, or this kernel has no "
+			"tracepoints: mount -t tracefs tracefs %s",
+			name, roots[0]);
+	return reel_error_create(REEL_ERROR_NOT_FOUND, "no tracepoint %s: see %s/available_events",
+				 name, roots[0]);
+}
+
+/* ---- PMUs --------------------------------------------------------------------- */
+
+struct pmu_event {
+	const char *name; /* as the user wrote it */
+	char pmu[64];
+	uint64_t config;
+	unsigned depth; /* of names within names */
+};
+
+/* A short text file without its last newline. */
+static bool line_read(const char *path, char *line, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	bool ok;
+
+	if (!file)
+		return false;
+	ok = fgets(line, (int)size, file);
+	fclose(file);
+	if (ok)
+		line[strcspn(line, "\n")] = '\0';
+	return ok;
+}
+
+/* Puts `value` into the bits that a format such as config:0-7,32-35 names, lowest first. */
+static struct reel_error *pmu_bits_set(struct pmu_event *event, const char *term,
+				       const char *format, uint64_t value)
+{
+	const char *at;
+
+	if (strncmp(format, "config:", strlen("config:")) != 0)
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"%s: %s is not in the event's config but in %s, which is not "
+			"supported",
+			event->name, term, format);
+	at = format + strlen("config:");
+	while (isdigit((unsigned char)*at)) {
+		char *end;
+		unsigned long first = strtoul(at, &end, 10), last = first;
+
+		if (*end == '-')
+			last = strtoul(end + 1, &end, 10);
+		if (last > 63 || first > last)
+			break;
+		for (unsigned long bit = first; bit <= last; bit++, value >>= 1)
+			event->config = (event->config & ~(UINT64_C(1) << bit)) | (value & 1)
+											  << bit;
+		at = *end == ',' ? end + 1 : end;
+	}
+	if (value)
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "%s: the value of %s has more bits than %s", event->name,
+					 term, format);
+	return NULL;
+}
+
+static struct reel_error *pmu_terms_set(struct pmu_event *event, char *terms);
+
+static struct reel_error *pmu_term_set(struct pmu_event *event, char *term)
+{
+	char *equals = strchr(term, '='), *end;
+	char path[512], line[256];
+	uint64_t value = 1;
+
+	if (equals) {
+		*equals = '\0';
+		value = strtoull(equals + 1, &end, 0);
+		if (end == equals + 1 || *end)
+			return reel_error_create(REEL_ERROR_INVALID, "%s: %s=%s is not a number",
+						 event->name, term, equals + 1);
+	}
+	if (strchr(term, '/') || *term == '.' || !*term)
+		return reel_error_create(REEL_ERROR_INVALID, "%s: a term is missing", event->name);
+	if (strcmp(term, "config") == 0 && equals) {
+		event->config = value;
+		return NULL;
+	}
+	snprintf(path, sizeof(path), PMUS "/%s/format/%s", event->pmu, term);
+	if (line_read(path, line, sizeof(line)))
+		return pmu_bits_set(event, term, line, value);
+	/* A name of the kernel's for some terms. */
+	snprintf(path, sizeof(path), PMUS "/%s/events/%s", event->pmu, term);
+	if (!equals && event->depth == 0 && line_read(path, line, sizeof(line))) {
+		struct reel_error *error;
+
+		event->depth++;
+		error = pmu_terms_set(event, line);
+		event->depth--;
+		return error;
+	}
+	return reel_error_create(REEL_ERROR_NOT_FOUND,
+				 "%s: the PMU %s has no %s; see %s/%s/format and events",
+				 event->name, event->pmu, term, PMUS, event->pmu);
+}
+
+static struct reel_error *pmu_terms_set(struct pmu_event *event, char *terms)
+{
+	struct reel_error *error = NULL;
+	char *rest, *term;
+
+	for (term = strtok_r(terms, ",", &rest); term && !error; term = strtok_r(NULL, ",", &rest))
+		error = pmu_term_set(event, term);
+	return error;
+}
+
+/* PMU/term,term=value/ */
+static struct reel_error *pmu_resolve(const char *name, struct reel_sampler_event *ret)
+{
+	const char *slash = strchr(name, '/'), *end = strrchr(name, '/');
+	struct pmu_event event = { .name = name };
+	char path[512], terms[256];
+	struct reel_error *error;
+	long type;
+
+	if (slash == end || end[1] || (size_t)(slash - name) >= sizeof(event.pmu) ||
+	    name[0] == '.' || (size_t)(end - slash) > sizeof(terms))
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "%s is not an event: PMU/term=value,term=value/ is meant?",
+					 name);
+	memcpy(event.pmu, name, (size_t)(slash - name));
+	memcpy(terms, slash + 1, (size_t)(end - slash - 1));
+	terms[end - slash - 1] = '\0';
+	snprintf(path, sizeof(path), PMUS "/%s/type", event.pmu);
+	type = reel_number_read(path, -1);
+	if (type < 0)
+		return reel_error_create(REEL_ERROR_NOT_FOUND, "%s: there is no PMU %s in " PMUS,
+					 name, event.pmu);
+	error = pmu_terms_set(&event, terms);
+	if (error)
+		return error;
+	ret->type = (uint32_t)type;
+	ret->config = event.config;
+	return NULL;
+}
+
+/* ---- all of them ---------------------------------------------------------------- */
+
+/* Modifiers at the end: u, k and p; *length_ret is the name's length without them. */
+static struct reel_error *modifiers_resolve(const char *name, struct reel_sampler_event *event,
+					    size_t *length_ret)
+{
+	const char *colon = strrchr(name, ':');
+	bool user = false, kernel = false;
+
+	*length_ret = strlen(name);
+	/* A tracepoint's only colon has its name behind it. */
+	if (!colon || !colon[1] || colon[1 + strspn(colon + 1, "ukpPhHGSDW")])
+		return NULL;
+	for (const char *at = colon + 1; *at; at++) {
+		if (*at == 'u')
+			user = true;
+		else if (*at == 'k')
+			kernel = true;
+		else if (*at == 'p' && event->precise < 3)
+			event->precise++;
+		else
+			return reel_error_create(
+				REEL_ERROR_UNSUPPORTED,
+				"%s: modifiers are u (user), k (kernel) and p, pp, ppp "
+				"(precise)",
+				name);
+	}
+	event->exclude_user = kernel && !user;
+	event->exclude_kernel = user && !kernel;
+	*length_ret = (size_t)(colon - name);
+	return NULL;
+}
+
+struct reel_error *reel_sampler_event_resolve(const char *name, struct reel_sampler_event *ret)
+{
+	_cleanup_free_ char *base = NULL;
+	struct reel_error *error;
+	size_t length;
+
+	/* These have no modifiers: a function may well be called up. */
+	if (reel_function_event_is(name))
+		return reel_function_event_resolve(name, ret);
+	*ret = (struct reel_sampler_event){ .name = name };
+	error = modifiers_resolve(name, ret, &length);
+	if (error)
+		return error;
+	base = strndup(name, length);
+	if (!base)
+		return reel_error_no_memory();
+	if (strchr(base, '/'))
+		return pmu_resolve(base, ret);
+	if (strchr(base, ':')) {
+		if (length != strlen(name))
+			return reel_error_create(
+				REEL_ERROR_INVALID,
+				"%s: a tracepoint is always in the kernel, it has no "
+				"modifiers",
+				name);
+		return tracepoint_resolve(base, ret);
+	}
+	if (fixed_resolve(base, ret) || cache_resolve(base, ret) || raw_resolve(base, ret))
+		return NULL;
+	return not_found(name);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "record/sampling/functions.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "bpf/sample.h"
+#include "record/host/refusal.h"
+
+#define KALLSYMS "/proc/kallsyms"
+
+/* errno.h of the kernel (include/linux/errno.h); strerror knows it not. */
+#define KERNEL_ENOTSUPP 524
+
+static const struct {
+	const char *prefix;
+	enum reel_sampler_hook hook;
+} hooks[] = {
+	{ "fentry:", REEL_SAMPLER_ENTRY },
+	{ "fexit:", REEL_SAMPLER_EXIT },
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- looking a function up ---------------------------------------------------- */
+
+struct lookup {
+	const char *function;
+	const char *module; /* where it has to be; "": anywhere, the kernel first */
+	uint64_t address;
+	unsigned in_kernel, in_module; /* functions of that name */
+	char module_ret[REEL_SAMPLER_MODULE_MAX];
+	bool modules_differ;
+	char made_of_it[512]; /* by the compiler: FUNCTION.isra.0 and the like */
+	bool readable;
+};
+
+static void lookup_symbol(struct lookup *lookup, uint64_t address, const char *name,
+			  const char *module)
+{
+	size_t length = strlen(lookup->function);
+
+	if (strncmp(name, lookup->function, length) != 0)
+		return;
+	if (name[length] == '.' && !strstr(name + length, ".cold"))
+		snprintf(lookup->made_of_it, sizeof(lookup->made_of_it), "%s", name);
+	if (name[length])
+		return;
+	if (!*module) {
+		if (!lookup->in_kernel++)
+			lookup->address = address;
+		return;
+	}
+	if (*lookup->module && strcmp(module, lookup->module) != 0)
+		return;
+	if (lookup->in_module++ && strcmp(module, lookup->module_ret) != 0)
+		lookup->modules_differ = true;
+	snprintf(lookup->module_ret, sizeof(lookup->module_ret), "%s", module);
+}
+
+/* A line is "ADDRESS TYPE NAME" and in modules a tab and "[MODULE]" (kernel/kallsyms.c, s_show). */
+static void lookup_line(struct lookup *lookup, const char *line)
+{
+	char name[512], module[REEL_SAMPLER_MODULE_MAX + 2] = "", type;
+	uint64_t address;
+
+	if (sscanf(line, "%" SCNx64 " %c %511s [%57[^]]", &address, &type, name, module) < 3)
+		return;
+	if (strchr("tTwW", type))
+		lookup_symbol(lookup, address, name, module);
+}
+
+static void lookup_all(struct lookup *lookup)
+{
+	FILE *file = fopen(KALLSYMS, "re");
+	char *line = NULL;
+	size_t size = 0;
+
+	if (!file)
+		return;
+	while (getline(&line, &size, file) > 0) {
+		lookup->readable = true;
+		/* Few lines have it; parsing all takes long in an emulator. */
+		if (strstr(line, lookup->function))
+			lookup_line(lookup, line);
+	}
+	free(line);
+	fclose(file);
+}
+
+static struct reel_error *lookup_refusal(const struct lookup *lookup)
+{
+	if (*lookup->made_of_it)
+		return reel_error_create(
+			REEL_ERROR_NOT_FOUND,
+			"this kernel has no function %s, only %s, which the compiler made of it: "
+			"its arguments are others, so it cannot be traced",
+			lookup->function, lookup->made_of_it);
+	if (*lookup->module)
+		return reel_error_create(
+			REEL_ERROR_NOT_FOUND,
+			"there is no function %s in a module %s that is loaded (" KALLSYMS ")",
+			lookup->function, lookup->module);
+	return reel_error_create(REEL_ERROR_NOT_FOUND,
+				 "this kernel has no function %s, or the compiler inlined it "
+				 "everywhere (" KALLSYMS ")",
+				 lookup->function);
+}
+
+/* libbpf and the kernel find functions by their names alone, the kernel's own before those of
+ * modules. */
+static struct reel_error *lookup_check(const struct lookup *lookup)
+{
+	if (!lookup->readable)
+		return NULL;
+	if (!lookup->in_kernel && !lookup->in_module)
+		return lookup_refusal(lookup);
+	if (*lookup->module && !lookup->in_module)
+		return lookup_refusal(lookup);
+	if (*lookup->module && lookup->in_kernel)
+		return reel_error_create(
+			REEL_ERROR_INVALID,
+			"the kernel itself has a function %s too, and would take that",
+			lookup->function);
+	if (lookup->modules_differ)
+		return reel_error_create(REEL_ERROR_INVALID, "several modules have a function %s",
+					 lookup->function);
+	if (lookup->in_kernel > 1 || (!lookup->in_kernel && lookup->in_module > 1))
+		return reel_error_create(
+			REEL_ERROR_INVALID,
+			"%u functions of this kernel are called %s, which of them would be traced "
+			"cannot be told",
+			lookup->in_kernel ? lookup->in_kernel : lookup->in_module,
+			lookup->function);
+	return NULL;
+}
+
+/* ---- names --------------------------------------------------------------------- */
+
+static enum reel_sampler_hook hook_of(const char *name, const char **rest_ret)
+{
+	for (size_t i = 0; i < COUNT(hooks); i++) {
+		size_t length = strlen(hooks[i].prefix);
+
+		if (strncmp(name, hooks[i].prefix, length) == 0) {
+			*rest_ret = name + length;
+			return hooks[i].hook;
+		}
+	}
+	return REEL_SAMPLER_NO_HOOK;
+}
+
+bool reel_function_event_is(const char *name)
+{
+	const char *rest;
+
+	return hook_of(name, &rest) != REEL_SAMPLER_NO_HOOK;
+}
+
+/* Of bpf/trampoline.h. */
+static bool cpu_is_known(const char *machine)
+{
+	return strcmp(machine, "x86_64") == 0 || strcmp(machine, "aarch64") == 0;
+}
+
+static struct reel_error *invalid(void)
+{
+	return reel_error_create(REEL_ERROR_INVALID,
+				 "fentry:FUNCTION, fexit:FUNCTION or, for a function of a "
+				 "module, fentry:MODULE:FUNCTION is meant?");
+}
+
+struct reel_error *reel_function_event_resolve(const char *name, struct reel_sampler_event *ret)
+{
+	struct lookup lookup = { 0 };
+	struct reel_error *error;
+	struct utsname uts;
+	const char *colon;
+
+	*ret = (struct reel_sampler_event){ .name = name, .type = REEL_EVENT_NOT_PERF };
+	ret->hook = hook_of(name, &ret->function);
+	colon = strchr(ret->function, ':');
+	if (colon) {
+		size_t length = (size_t)(colon - ret->function);
+
+		if (!length || length >= sizeof(ret->module))
+			return invalid();
+		memcpy(ret->module, ret->function, length);
+		ret->module[length] = '\0';
+		ret->function = colon + 1;
+	}
+	if (!*ret->function || ret->function[strcspn(ret->function, ": \t\n")])
+		return invalid();
+	if (uname(&uts) == 0 && !cpu_is_known(uts.machine))
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "kernel functions can be traced on x86-64 and arm64 only, "
+					 "this is %s",
+					 uts.machine);
+	lookup.function = ret->function;
+	lookup.module = ret->module;
+	lookup_all(&lookup);
+	error = lookup_check(&lookup);
+	ret->function_address = lookup.address;
+	/* A later kernel tells the program itself (bpf_get_func_ip). */
+	if (!error && !lookup.address && !reel_kernel_at_least(5, 15))
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"before Linux 5.15 this takes the function's address, which " KALLSYMS
+			" does not tell (functions of modules, or kernel.kptr_restrict)");
+	return error;
+}
+
+/* ---- what the kernel refuses ------------------------------------------------------ */
+
+struct reel_error *reel_function_refusal_btf(const struct reel_sampler_event *event, int errnum)
+{
+	if (errnum == ESRCH || errnum == ENOENT)
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"%s: this kernel's BTF (/sys/kernel/btf) does not describe %s: an "
+			"assembler's function, one of several of that name, or one of a module "
+			"without BTF cannot be traced",
+			event->name, event->function);
+	return reel_error_os(errnum, "%s: cannot look the function up in the kernel's BTF",
+			     event->name);
+}
+
+/* Whether the kernel says that a function can be traced; true if it does not tell. */
+static bool is_traceable(const char *function)
+{
+	FILE *file = fopen("/sys/kernel/tracing/available_filter_functions", "re");
+	bool found = false, readable = false;
+	char *line = NULL;
+	size_t size = 0;
+
+	if (!file)
+		return true;
+	while (!found && getline(&line, &size, file) > 0) {
+		size_t length = strcspn(line, " \t\n");
+
+		readable = true;
+		found = strlen(function) == length && strncmp(line, function, length) == 0;
+	}
+	free(line);
+	fclose(file);
+	return found || !readable;
+}
+
+struct reel_error *reel_function_refusal_attach(const struct reel_sampler_event *event, int errnum)
+{
+	struct utsname uts;
+
+	if (uname(&uts))
+		strcpy(uts.release, "?");
+	if (errnum == EPERM || errnum == EACCES)
+		return reel_refusal_permission(errnum, REEL_REFUSAL_OF_FUNCTION, event->name);
+	if (!is_traceable(event->function))
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"%s: this function cannot be traced (notrace, or a part of the entry "
+			"code): "
+			"it is not in /sys/kernel/tracing/available_filter_functions",
+			event->name);
+	if (errnum == KERNEL_ENOTSUPP && strcmp(uts.machine, "aarch64") == 0 &&
+	    !reel_kernel_at_least(6, 4))
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"%s: on arm64, Linux %s does not let BPF trace kernel functions: 6.4 or "
+			"newer does",
+			event->name, uts.release);
+	if (errnum == KERNEL_ENOTSUPP || errnum == EOPNOTSUPP)
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"%s: Linux %s cannot trace %s: it has too many arguments, or structs among "
+			"them",
+			event->name, uts.release, event->function);
+	if (errnum == EBUSY)
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"%s: the kernel cannot trace %s now: it is patched (livepatch), or traced "
+			"in another way",
+			event->name, event->function);
+	return reel_error_os(errnum, "%s: the kernel does not let %s be traced", event->name,
+			     event->function);
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "record/sampling/programs.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "base/error.h"
+#include "record/sampling/functions.h"
+#include "record/host/refusal.h"
+
+/* record/sampling/bpf_object.S */
+extern const char reel_object_scratch[], reel_object_scratch_end[];
+extern const char reel_object_dynptr[], reel_object_dynptr_end[];
+
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+
+/* libbpf's print callback has no context, so this is the one thing that is global here. */
+static struct {
+	bool verbose;
+	void (*log)(void *context, const char *line);
+	void *log_context;
+	char warning[256]; /* the last one, without its newline */
+} libbpf_log;
+
+static void log_lines(char *text)
+{
+	char *rest, *line;
+
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		libbpf_log.log(libbpf_log.log_context, line);
+}
+
+__attribute__((format(printf, 2, 0))) static int log_libbpf(enum libbpf_print_level level,
+							    const char *format, va_list arguments)
+{
+	char *text;
+
+	if (vasprintf(&text, format, arguments) < 0)
+		return 0;
+	/* A verifier's log has many lines: the first one says what it is. */
+	if (level == LIBBPF_WARN && !strchr(text, '\n'))
+		snprintf(libbpf_log.warning, sizeof(libbpf_log.warning), "%s", text);
+	else if (level == LIBBPF_WARN && strchr(text, '\n')[1] == '\0')
+		snprintf(libbpf_log.warning, sizeof(libbpf_log.warning), "%.*s",
+			 (int)strcspn(text, "\n"), text);
+	if (libbpf_log.verbose && libbpf_log.log)
+		log_lines(text);
+	free(text);
+	return 0;
+}
+
+static bool contains(const char *bytes, size_t size, const char *name)
+{
+	const char *found = memmem(bytes, size, name, strlen(name) + 1);
+
+	return found && found > bytes && found[-1] == '\0';
+}
+
+/* Whether the kernel's BTF has a name: good enough for a function's that nothing else is called. */
+static bool kernel_has(const char *name)
+{
+	_cleanup_fd_ int fd = open(KERNEL_BTF, O_RDONLY | O_CLOEXEC);
+	_cleanup_free_ char *bytes = NULL;
+	size_t size = 0, room;
+	struct stat status;
+	ssize_t n;
+	void *map;
+
+	if (fd < 0 || fstat(fd, &status) || status.st_size <= 0)
+		return false;
+	room = (size_t)status.st_size;
+	/* From 6.16 on; sysfs gives a page at a time to those who read. */
+	map = mmap(NULL, room, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map != MAP_FAILED) {
+		bool found = contains(map, room, name);
+
+		munmap(map, room);
+		return found;
+	}
+	bytes = malloc(room);
+	if (!bytes)
+		return false;
+	while (size < room && (n = read(fd, bytes + size, room - size)) > 0)
+		size += (size_t)n;
+	return contains(bytes, size, name);
+}
+
+static struct bpf_map *map_find(const struct bpf_object *object, const char *name)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+
+	assert(map);
+	return map;
+}
+
+static const char *program_kind(const struct reel_sampler_event *event)
+{
+	if (event->hook)
+		return "function";
+	return event->type == PERF_TYPE_TRACEPOINT ? "tracepoint" : "perf";
+}
+
+/* Only the programs that are needed and that this kernel can run. */
+static void programs_select(const struct reel_sampler_options *options,
+			    struct reel_programs *programs)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, programs->object)
+	{
+		const char *name = bpf_program__name(program);
+		bool needed = strncmp(name, "reel_process_", strlen("reel_process_")) == 0;
+
+		for (size_t i = 0; i < options->n_events; i++) {
+			char wanted[40];
+
+			snprintf(wanted, sizeof(wanted), "reel_%s_%zu",
+				 program_kind(&options->events[i]), i);
+			if (strcmp(name, wanted) == 0) {
+				programs->events[i] = program;
+				needed = true;
+			}
+		}
+		if (strcmp(name, "reel_save_floating_point") == 0) {
+			programs->save_registers = program;
+			needed = true;
+		}
+		bpf_program__set_autoload(program, needed);
+	}
+}
+
+/* Which functions the programs of such events are for: that is checked as they are loaded. */
+static struct reel_error *functions_select(const struct reel_programs *programs,
+					   const struct reel_sampler_options *options)
+{
+	for (size_t i = 0; i < options->n_events; i++) {
+		const struct reel_sampler_event *event = &options->events[i];
+		struct bpf_program *program = programs->events[i];
+		int error;
+
+		if (!event->hook)
+			continue;
+		error = bpf_program__set_expected_attach_type(
+			program,
+			event->hook == REEL_SAMPLER_ENTRY ? BPF_TRACE_FENTRY : BPF_TRACE_FEXIT);
+		if (error)
+			return reel_error_os(-error, "cannot set up the BPF object");
+		error = bpf_program__set_attach_target(program, 0, event->function);
+		if (error)
+			return reel_function_refusal_btf(event, -error);
+	}
+	return NULL;
+}
+
+static uint32_t count_slots(const struct reel_bpf_settings *settings)
+{
+	uint32_t highest = 0;
+
+	for (size_t i = 0; i < REEL_BPF_EVENTS_MAX; i++) {
+		if (settings->slots[i] > highest)
+			highest = settings->slots[i];
+	}
+	return highest + 1;
+}
+
+static int maps_size(struct bpf_object *object, const struct reel_sampler_options *options,
+		     const struct reel_bpf_settings *settings)
+{
+	uint32_t n_slots = count_slots(settings);
+	struct bpf_map *scratches = bpf_object__find_map_by_name(object, "reel_scratches");
+	int error = bpf_map__set_max_entries(map_find(object, "reel_rings"), settings->rings);
+
+	if (!error && !options->cgroup)
+		error = bpf_map__set_autocreate(map_find(object, "reel_cgroup"), false);
+	if (!error)
+		error = bpf_map__set_max_entries(map_find(object, "reel_drafts"), n_slots);
+	if (!error && options->system_wide) {
+		error = bpf_map__set_max_entries(map_find(object, "reel_processes"), 1);
+		if (!error)
+			error = bpf_map__set_max_entries(map_find(object, "reel_threads"), 1);
+	}
+	if (!error && scratches) {
+		uint32_t size = REEL_BPF_ALIGNMENT + REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX +
+				2 * settings->max_stack + settings->page_size;
+
+		error = bpf_map__set_max_entries(scratches, n_slots * settings->n_cpus);
+		if (!error)
+			error = bpf_map__set_value_size(scratches,
+							(size + REEL_BPF_ALIGNMENT - 1) &
+								~(REEL_BPF_ALIGNMENT - 1u));
+	}
+	return error;
+}
+
+static struct reel_error *object_open(const struct reel_sampler_options *options,
+				      struct bpf_object **ret)
+{
+	bool dynptr = kernel_has("bpf_probe_read_user_dynptr");
+	const char *object = dynptr ? reel_object_dynptr : reel_object_scratch;
+	const char *end = dynptr ? reel_object_dynptr_end : reel_object_scratch_end;
+	/*
+	 * libbpf looks for types that vmlinux has not in all modules, which takes
+	 * CAP_SYS_ADMIN; with a file it does not, and so CAP_BPF is enough.
+	 */
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "stackreel",
+		    .btf_custom_path = options->btf		       ? options->btf
+				       : access(KERNEL_BTF, R_OK) == 0 ? KERNEL_BTF
+								       : NULL);
+
+	*ret = bpf_object__open_mem(object, (size_t)(end - object), &opts);
+	if (!*ret)
+		return reel_error_os(errno, "cannot open the BPF object");
+	return NULL;
+}
+
+struct reel_error *reel_programs_load(const struct reel_sampler_options *options,
+				      const struct reel_bpf_settings *settings,
+				      struct reel_programs *ret)
+{
+	const struct reel_sampler_event *hooked = NULL;
+	struct reel_error *error;
+	struct bpf_map *map;
+	int result;
+
+	for (size_t i = 0; i < options->n_events; i++) {
+		if (options->events[i].hook)
+			hooked = &options->events[i];
+	}
+	libbpf_log.verbose = options->verbose;
+	libbpf_log.log = options->log;
+	libbpf_log.log_context = options->log_context;
+	libbpf_log.warning[0] = '\0';
+	libbpf_set_print(log_libbpf);
+
+	*ret = (struct reel_programs){ 0 };
+	error = object_open(options, &ret->object);
+	if (error)
+		return error;
+	programs_select(options, ret);
+	map = map_find(ret->object, ".rodata.settings");
+	result = bpf_map__set_initial_value(map, settings, sizeof(*settings));
+	if (!result)
+		result = maps_size(ret->object, options, settings);
+	if (result)
+		error = reel_error_os(-result, "cannot set up the BPF object");
+	else
+		error = functions_select(ret, options);
+	if (!error) {
+		result = bpf_object__load(ret->object);
+		if (result == -EPERM && hooked)
+			error = reel_refusal_permission(EPERM, REEL_REFUSAL_OF_FUNCTION,
+							hooked->name);
+		else if (result)
+			error = reel_refusal_load(-result, options->btf, libbpf_log.warning);
+	}
+	if (error)
+		reel_programs_unload(ret);
+	return error;
+}
+
+struct reel_error *reel_programs_attach_processes(struct reel_programs *programs)
+{
+	static const char *const names[] = { "reel_process_fork", "reel_process_exec",
+					     "reel_process_exit" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct bpf_program *program =
+			bpf_object__find_program_by_name(programs->object, names[i]);
+		struct bpf_link *link;
+
+		assert(program);
+		link = bpf_program__attach(program);
+		if (!link) {
+			int errnum = errno;
+
+			if (errnum == EPERM || errnum == EACCES)
+				return reel_refusal_permission(errnum, REEL_REFUSAL_OF_BPF,
+							       "attaching to process events");
+			return reel_error_os(errnum, "cannot attach %s", names[i]);
+		}
+		programs->links[programs->n_links++] = link;
+	}
+	return NULL;
+}
+
+struct reel_error *reel_programs_attach_function(struct reel_programs *programs,
+						 const struct reel_sampler_event *event,
+						 size_t index)
+{
+	struct bpf_link *link = bpf_program__attach_trace(programs->events[index]);
+
+	if (!link)
+		return reel_function_refusal_attach(event, errno);
+	programs->links[programs->n_links++] = link;
+	programs->is_function[index] = true;
+	return NULL;
+}
+
+uint64_t reel_programs_missed(const struct reel_programs *programs)
+{
+	uint64_t missed = 0;
+
+	for (size_t i = 0; i < REEL_BPF_EVENTS_MAX; i++) {
+		struct bpf_prog_info info = { 0 };
+		uint32_t size = sizeof(info);
+
+		/* Since 5.12; an older kernel leaves it 0. */
+		if (programs->is_function[i] &&
+		    !bpf_obj_get_info_by_fd(bpf_program__fd(programs->events[i]), &info, &size))
+			missed += info.recursion_misses;
+	}
+	return missed;
+}
+
+void reel_programs_unload(struct reel_programs *programs)
+{
+	for (size_t i = 0; i < programs->n_links; i++)
+		bpf_link__destroy(programs->links[i]);
+	bpf_object__close(programs->object);
+	*programs = (struct reel_programs){ 0 };
+	/* The next caller of libbpf has its own log. */
+	libbpf_log.log = NULL;
+}
+
+int reel_programs_map(const struct reel_programs *programs, const char *name)
+{
+	return bpf_map__fd(map_find(programs->object, name));
+}

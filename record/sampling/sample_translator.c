@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/sampling/sample_translator.h"
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "bpf/trampoline.h"
+
+/* Registers are 0 … n - 1 by DWARF number, and the pc, whose number is above those. */
+static const struct reel_record_sample_layout *layout_of(struct reel_sample_translator *translator,
+							 const struct reel_bpf_sample *from)
+{
+	uint8_t size = from->flags & REEL_BPF_COMPAT ? 4 : 8;
+	struct reel_record_sample_layout *layout;
+	struct reel_register_slot *slots;
+	size_t pc = from->n_registers;
+
+	for (size_t i = 0; i < translator->n_layouts; i++) {
+		layout = &translator->layouts[i];
+		if (layout->n_slots == pc + 1 && layout->slots[0].size == size &&
+		    layout->slots[pc].dwarf == from->pc_register)
+			return layout;
+	}
+	if (translator->n_layouts == REEL_TRANSLATOR_LAYOUTS)
+		return NULL;
+	slots = translator->slots[translator->n_layouts];
+	layout = &translator->layouts[translator->n_layouts];
+	*layout = (struct reel_record_sample_layout){
+		.id = translator->n_layouts,
+		.n_slots = pc + 1,
+		.slots = slots,
+	};
+	for (size_t i = 0; i < pc; i++)
+		slots[i] = (struct reel_register_slot){ (uint16_t)i, size };
+	slots[pc] = (struct reel_register_slot){ (uint16_t)from->pc_register, size };
+	translator->n_layouts++;
+	return layout;
+}
+
+static bool translate_registers(struct reel_sample_translator *translator,
+				const struct reel_bpf_sample *from)
+{
+	struct reel_sample *to = &translator->sample;
+	size_t count = from->n_registers;
+	/* In 32-bit mode the upper halves are undefined (Intel SDM, volume 1, 3.4.1.1). */
+	uint64_t mask = from->flags & REEL_BPF_COMPAT ? UINT32_MAX : UINT64_MAX;
+
+	if (!(from->flags & REEL_BPF_REGISTERS) || count > REEL_BPF_REGISTERS_MAX)
+		return true;
+	to->layout = layout_of(translator, from);
+	if (!to->layout)
+		return false;
+	memset(translator->known, 0, sizeof(translator->known));
+	for (size_t i = 0; i < count; i++) {
+		bool known = from->known >> i & 1;
+
+		/* The format wants 0 for what is not known. */
+		translator->values[i] = known ? from->registers[i] & mask : 0;
+		translator->known[i / 8] |= (uint8_t)(known << i % 8);
+	}
+	translator->values[count] = from->pc & mask;
+	translator->known[count / 8] |= (uint8_t)(1 << count % 8);
+	to->values = translator->values;
+	to->known = translator->known;
+	to->pc = from->pc & mask;
+	return true;
+}
+
+/* Pages that could not be read, as ranges within the region; neighbours become one. */
+static size_t translate_missing(const struct reel_bpf_region *region, uint64_t page_size,
+				struct reel_range *ret)
+{
+	uint64_t first_page = region->address & ~(page_size - 1);
+	uint64_t end = region->address + region->size;
+	size_t count = 0;
+
+	for (size_t i = 0; i < 64 * REEL_BPF_MISSING_WORDS; i++) {
+		uint64_t from = first_page + i * page_size, to = from + page_size;
+
+		if (!(region->missing[i / 64] >> i % 64 & 1))
+			continue;
+		if (from < region->address)
+			from = region->address;
+		/* The last page of all ends at 2^64, which is 0. */
+		if (to > end || !to)
+			to = end;
+		if (from >= to)
+			continue;
+		from -= region->address;
+		to -= region->address;
+		if (count && ret[count - 1].offset + ret[count - 1].size == from)
+			ret[count - 1].size += to - from;
+		else
+			ret[count++] = (struct reel_range){ from, to - from };
+	}
+	return count;
+}
+
+static void translate_regions(struct reel_sample_translator *translator,
+			      const struct reel_sampler_parts *parts)
+{
+	const struct reel_bpf_sample *from = parts->sample;
+	struct reel_sample *to = &translator->sample;
+
+	for (size_t i = 0; i < from->n_regions && i < REEL_TRANSLATOR_REGIONS; i++) {
+		const struct reel_bpf_region *region = &from->regions[i];
+		struct reel_range *missing = translator->missing[i];
+		size_t n_missing = 0;
+
+		for (size_t word = 0; word < REEL_BPF_MISSING_WORDS; word++) {
+			if (!region->missing[word])
+				continue;
+			n_missing = translate_missing(region, translator->page_size, missing);
+			break;
+		}
+		translator->regions[to->n_regions++] = (struct reel_region){
+			.kind = region->kind,
+			.address = region->address,
+			.bytes = parts->region_bytes[i],
+			.size = region->size,
+			.missing = missing,
+			.n_missing = n_missing,
+		};
+	}
+	to->regions = translator->regions;
+}
+
+/*
+ * Of a precise event the kernel hands out the call chain that it took itself, whose parts
+ * each begin with a mark (kernel/bpf/stackmap.c, bpf_get_stack_pe).
+ */
+static size_t skip_mark(const uint64_t **chain, size_t n)
+{
+	if (!n || (*chain)[0] < (uint64_t)PERF_CONTEXT_MAX)
+		return n;
+	(*chain)++;
+	return n - 1;
+}
+
+/*
+ * A chain that was taken in a function's program begins there, and goes by the
+ * trampoline to where that will return to, behind the call at the function's
+ * entry: the function is to be first, then its caller.  Where the entry jumped
+ * to the trampoline, that returns to the caller.
+ */
+static void translate_function(struct reel_sample_translator *translator,
+			       const struct reel_sampler_parts *parts)
+{
+	const struct reel_bpf_sample *from = parts->sample;
+	const struct reel_bpf_kernel_frame *frame = &from->kernel_frame;
+	const uint64_t caller = frame->return_address, *rest = parts->kernel_chain;
+	const uint64_t *end = rest + from->n_kernel_chain;
+	bool has_frame = from->flags & REEL_BPF_KERNEL_FRAME;
+	struct reel_sample *to = &translator->sample;
+
+	while (rest < end && !reel_trampoline_returns_to(frame->pc, *rest))
+		rest++;
+	if (rest < end) {
+		rest++;
+	} else if (has_frame) {
+		rest = parts->kernel_chain;
+		while (rest < end && *rest != caller)
+			rest++;
+		if (from->flags & REEL_BPF_FRAME_GUESSED)
+			has_frame = rest < end;
+	}
+	/* The kernel's unwinder does not always get so far, or gives nothing. */
+	if (rest == end && has_frame) {
+		rest = &caller;
+		end = rest + 1;
+	}
+	translator->kernel_chain[0] = frame->pc;
+	memcpy(translator->kernel_chain + 1, rest, (size_t)(end - rest) * sizeof(*rest));
+	to->kernel_chain = translator->kernel_chain;
+	to->n_kernel_chain = 1 + (size_t)(end - rest);
+	to->has_kernel_frame = has_frame;
+	if (has_frame)
+		to->kernel_frame = (struct reel_kernel_frame){
+			.pc = frame->pc,
+			.sp = frame->sp,
+			.fp = frame->fp,
+			.return_address = frame->return_address,
+		};
+}
+
+struct reel_sample *reel_sample_translate(struct reel_sample_translator *translator,
+					  const struct reel_sampler_parts *parts)
+{
+	const struct reel_bpf_sample *from = parts->sample;
+
+	translator->sample = (struct reel_sample){
+		.time = from->time,
+		.cpu = from->cpu,
+		.event = from->event,
+		.weight = from->weight,
+		.where = from->where,
+		.flags = (from->flags & REEL_BPF_STACK_CUT ? REEL_SAMPLE_STACK_CUT : 0) |
+			 (from->flags & REEL_BPF_TOP_UNKNOWN ? REEL_SAMPLE_TOP_UNKNOWN : 0) |
+			 (from->flags & REEL_BPF_FRAME_CHAIN_CUT ? REEL_SAMPLE_FRAME_CHAIN_CUT : 0),
+		.kernel_chain = parts->kernel_chain,
+		.frame_chain = parts->frame_chain,
+	};
+	translator->sample.n_kernel_chain =
+		skip_mark(&translator->sample.kernel_chain, from->n_kernel_chain);
+	translator->sample.n_frame_chain =
+		skip_mark(&translator->sample.frame_chain, from->n_frame_chain);
+	if (!translate_registers(translator, from))
+		return NULL;
+	if (from->flags & REEL_BPF_FUNCTION)
+		translate_function(translator, parts);
+	translate_regions(translator, parts);
+	return &translator->sample;
+}

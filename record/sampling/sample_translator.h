@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BPF's samples as the file's. */
+#ifndef RECORD_SAMPLING_SAMPLE_TRANSLATOR_H
+#define RECORD_SAMPLING_SAMPLE_TRANSLATOR_H
+
+#include <linux/types.h>
+
+#include "format/record.h"
+#include "record/sampling/sampler.h"
+
+#define REEL_TRANSLATOR_REGIONS 2
+#define REEL_TRANSLATOR_LAYOUTS 8
+/* What a sample's header has, and the pc. */
+#define REEL_TRANSLATOR_REGISTERS (REEL_BPF_REGISTERS_MAX + 1)
+
+struct reel_sample_translator {
+	uint64_t page_size;
+	/* Register layouts, by their number, the pc's number and their size. */
+	struct reel_record_sample_layout layouts[REEL_TRANSLATOR_LAYOUTS];
+	struct reel_register_slot slots[REEL_TRANSLATOR_LAYOUTS][REEL_TRANSLATOR_REGISTERS];
+	size_t n_layouts;
+	/* Of the sample translated last. */
+	struct reel_sample sample;
+	struct reel_region regions[REEL_TRANSLATOR_REGIONS];
+	struct reel_range missing[REEL_TRANSLATOR_REGIONS][64 * REEL_BPF_MISSING_WORDS];
+	uint64_t values[REEL_TRANSLATOR_REGISTERS];
+	uint8_t known[(REEL_TRANSLATOR_REGISTERS + 7) / 8];
+	uint64_t kernel_chain[1 + REEL_BPF_KERNEL_CHAIN_MAX];
+};
+
+/* The result lives until the next call; id and thread are the caller's to set. NULL if there is no
+ * room for its layout. */
+struct reel_sample *reel_sample_translate(struct reel_sample_translator *translator,
+					  const struct reel_sampler_parts *parts);
+
+#endif

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/sampling/sampler_parts.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "bpf/settings.h"
+#include "record/host/refusal.h"
+
+static_assert((int)REEL_BPF_WHERE_KERNEL_THREAD == (int)REEL_WHERE_KERNEL_THREAD &&
+		      (int)REEL_BPF_WHERE_INTERRUPT == (int)REEL_WHERE_INTERRUPT &&
+		      (int)REEL_BPF_WHERE_SYSCALL == (int)REEL_WHERE_SYSCALL &&
+		      (int)REEL_BPF_WHERE_USER == (int)REEL_WHERE_USER,
+	      "samples carry enum reel_where");
+
+/* include/linux/proc_ns.h: PROC_PID_INIT_INO */
+#define INITIAL_PID_NAMESPACE 0xeffffffcu
+
+/* Numbers above those of the CPUs that are online. */
+#define CPUS_TO_COME 64
+
+/* ---- opening ---------------------------------------------------------------- */
+
+static struct reel_error *options_check(const struct reel_sampler_options *options)
+{
+	long max_rate = reel_number_read("/proc/sys/kernel/perf_event_max_sample_rate", 0);
+
+	if (!options->n_events || options->n_events > REEL_BPF_EVENTS_MAX)
+		return reel_error_create(REEL_ERROR_INVALID, "%zu events: there can be 1 to %d",
+					 options->n_events, REEL_BPF_EVENTS_MAX);
+	if (!options->max_stack || options->max_stack > REEL_BPF_MAX_STACK_LIMIT)
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "a stack limit of %" PRIu32 " bytes: it can be up to %u",
+					 options->max_stack, REEL_BPF_MAX_STACK_LIMIT);
+	if (!options->rings)
+		return reel_error_create(REEL_ERROR_INVALID, "there must be a ring buffer");
+	for (size_t i = 0; i < options->n_events; i++) {
+		const struct reel_sampler_event *event = &options->events[i];
+
+		if (event->frequency && (event->type == PERF_TYPE_TRACEPOINT || event->hook))
+			return reel_error_create(REEL_ERROR_INVALID,
+						 "%s is a %s: it has no frequency, give a period "
+						 "(1 takes each)",
+						 event->name,
+						 event->hook ? "function" : "tracepoint");
+		if (!event->frequency && !event->period)
+			return reel_error_create(REEL_ERROR_INVALID,
+						 "%s has neither a frequency nor a period",
+						 event->name);
+		if (max_rate > 0 && event->frequency > (uint64_t)max_rate)
+			return reel_error_create(
+				REEL_ERROR_INVALID,
+				"%" PRIu64
+				" samples a second of %s: the kernel allows %ld; raise it with "
+				"sysctl kernel.perf_event_max_sample_rate=%" PRIu64,
+				event->frequency, event->name, max_rate, event->frequency);
+	}
+	return NULL;
+}
+
+static uint64_t round_up_power(uint64_t value)
+{
+	uint64_t power = 1;
+
+	while (power < value)
+		power *= 2;
+	return power;
+}
+
+/* bpf_get_stack fills nothing behind what kernel.perf_event_max_stack says. */
+static struct reel_error *frame_chain_limit(uint32_t *ret)
+{
+	long limit = reel_number_read("/proc/sys/kernel/perf_event_max_stack", 127);
+
+	if (limit <= 0)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "the kernel walks no stack by frame pointers: raise it "
+					 "with sysctl kernel.perf_event_max_stack=127");
+	*ret = limit < REEL_BPF_FRAME_CHAIN_MAX ? (uint32_t)limit : REEL_BPF_FRAME_CHAIN_MAX;
+	return NULL;
+}
+
+/*
+ * The CPUs that may come, too: all that there can be, but a machine of few CPUs that may have
+ * hundreds does not give each of them room for a sample (reel_scratches).
+ */
+static uint32_t count_cpus(const struct reel_cpus *cpus, bool all)
+{
+	int possible = libbpf_num_possible_cpus();
+	uint32_t n = cpus->highest + 1;
+
+	if (!all || possible <= (int)n)
+		return n;
+	if (possible > REEL_BPF_CPUS_MAX)
+		possible = REEL_BPF_CPUS_MAX;
+	return possible < (int)n + CPUS_TO_COME ? (uint32_t)possible : n + CPUS_TO_COME;
+}
+
+static struct reel_error *settings_make(const struct reel_sampler_options *options,
+					const struct reel_cpus *cpus,
+					struct reel_bpf_settings *settings)
+{
+	uint32_t page_size = (uint32_t)sysconf(_SC_PAGESIZE);
+	uint64_t ring_size = options->ring_size, largest;
+	struct stat status;
+	uint32_t slots = 0;
+
+	*settings = (struct reel_bpf_settings){
+		.system_wide = options->system_wide,
+		.use_cgroup = options->cgroup != NULL,
+		.kernel_chain = options->kernel_chain,
+		/* Sizes of regions stay multiples of 8. */
+		.max_stack = (options->max_stack + 7) & ~7u,
+		.page_size = page_size,
+		/* 16 KB or a page, on all 64-bit CPUs: asm/thread_info.h, asm/memory.h. */
+		.thread_size = page_size > 16384 ? page_size : 16384,
+		.rings = options->rings,
+		.n_cpus = count_cpus(cpus, !options->cpus),
+	};
+	/* A ring takes two of the largest samples at least. */
+	largest = REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX + 2 * (uint64_t)settings->max_stack;
+	if (ring_size < 2 * largest)
+		ring_size = 2 * largest;
+	if (ring_size < page_size)
+		ring_size = page_size;
+	settings->ring_size = round_up_power(ring_size);
+	if (settings->ring_size > UINT32_C(1) << 31)
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "a ring buffer of %" PRIu64
+					 " bytes: it can have 2 GiB at most",
+					 options->ring_size);
+	if (stat("/proc/self/ns/pid", &status))
+		return reel_error_os(errno, "cannot read /proc/self/ns/pid (is /proc mounted?)");
+	if (status.st_ino != INITIAL_PID_NAMESPACE)
+		settings->pid_namespace = (uint32_t)status.st_ino;
+	for (size_t i = 0; i < options->n_events; i++) {
+		settings->periods[i] = options->events[i].period;
+		settings->functions[i] = options->events[i].function_address;
+		if (options->events[i].hook)
+			settings->slots[i] = ++slots;
+	}
+	if (options->frame_chain) {
+		struct reel_error *error = frame_chain_limit(&settings->frame_chain);
+
+		if (error)
+			return error;
+	}
+	for (size_t i = 0; i < cpus->n; i++) {
+		if (cpus->numbers[i] >= REEL_BPF_CPUS_MAX)
+			return reel_error_create(REEL_ERROR_UNSUPPORTED,
+						 "CPU %" PRIu32 ": numbers up to %d are supported",
+						 cpus->numbers[i], REEL_BPF_CPUS_MAX - 1);
+		settings->cpus[cpus->numbers[i] / 64] |= UINT64_C(1) << cpus->numbers[i] % 64;
+	}
+	for (uint32_t cpu = 0; cpu < settings->n_cpus && !options->cpus; cpu++)
+		settings->cpus[cpu / 64] |= UINT64_C(1) << cpu % 64;
+	return NULL;
+}
+
+static struct reel_error *cgroup_set(struct reel_sampler *sampler, const char *path)
+{
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	uint32_t zero = 0;
+
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return reel_error_create(
+			REEL_ERROR_NOT_FOUND,
+			"no such cgroup: %s (a directory below /sys/fs/cgroup is needed)", path);
+	if (fd < 0)
+		return reel_error_os(errno, "cannot open the cgroup %s", path);
+	if (!bpf_map_update_elem(reel_programs_map(&sampler->programs, "reel_cgroup"), &zero, &fd,
+				 BPF_ANY))
+		return NULL;
+	if (errno == EBADF || errno == EINVAL)
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "%s is not a directory of the cgroup v2 file system",
+					 path);
+	return reel_error_os(errno, "cannot sample the cgroup %s", path);
+}
+
+static int drain_record(void *context, void *data, size_t size);
+
+static struct reel_error *rings_create(struct reel_sampler *sampler, uint32_t n, uint64_t size)
+{
+	int outer = reel_programs_map(&sampler->programs, "reel_rings");
+
+	sampler->ring_size = size;
+	sampler->ring_fds = calloc(n, sizeof(*sampler->ring_fds));
+	if (!sampler->ring_fds)
+		return reel_error_no_memory();
+	for (uint32_t i = 0; i < n; i++) {
+		int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "reel_ring", 0, 0, (uint32_t)size,
+					NULL);
+
+		if (fd < 0 && errno == ENOMEM)
+			return reel_error_create(REEL_ERROR_NO_MEMORY,
+						 "no memory for ring buffer %" PRIu32 " of %" PRIu32
+						 ", of %" PRIu64 " bytes",
+						 i + 1, n, size);
+		if (fd < 0)
+			return reel_error_os(
+				errno, "cannot create a ring buffer of %" PRIu64 " bytes", size);
+		sampler->ring_fds[sampler->n_rings++] = fd;
+		if (bpf_map_update_elem(outer, &i, &fd, BPF_ANY))
+			return reel_error_os(errno, "cannot set up the ring buffers");
+		if (!sampler->rings)
+			sampler->rings = ring_buffer__new(fd, drain_record, sampler, NULL);
+		else if (ring_buffer__add(sampler->rings, fd, drain_record, sampler))
+			return reel_error_os(errno, "cannot map a ring buffer");
+		if (!sampler->rings)
+			return reel_error_os(errno, "cannot map a ring buffer");
+	}
+	return NULL;
+}
+
+static struct reel_error *counts_create(struct reel_sampler *sampler)
+{
+	int n = libbpf_num_possible_cpus();
+
+	if (n < 0)
+		return reel_error_os(-n, "cannot read how many CPUs there can be");
+	sampler->n_counts = (size_t)n;
+	sampler->kernel_counts = calloc((size_t)n, sizeof(*sampler->kernel_counts));
+	sampler->counts = calloc((size_t)n, sizeof(*sampler->counts));
+	return sampler->kernel_counts && sampler->counts ? NULL : reel_error_no_memory();
+}
+
+static struct reel_error *control_map(struct reel_sampler *sampler, uint32_t max_stack)
+{
+	void *memory = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED,
+			    reel_programs_map(&sampler->programs, ".bss"), 0);
+
+	if (memory == MAP_FAILED)
+		return reel_error_os(errno, "cannot map the BPF programs' variables");
+	sampler->control = memory;
+	sampler->max_stack = max_stack;
+	sampler->control->max_stack = max_stack;
+	return NULL;
+}
+
+/* ---- life ------------------------------------------------------------------ */
+
+static struct reel_error *sampler_open(const struct reel_sampler_options *options,
+				       struct reel_sampler *sampler)
+{
+	struct reel_bpf_settings settings;
+	struct reel_error *error = options_check(options);
+
+	if (!error)
+		error = reel_cpus_create(options->cpus, options->n_cpus, &sampler->cpus);
+	if (!error)
+		error = settings_make(options, &sampler->cpus, &settings);
+	if (!error) {
+		sampler->all_cpus = !options->cpus;
+		sampler->n_cpus = settings.n_cpus;
+	}
+	if (!error)
+		error = reel_programs_load(options, &settings, &sampler->programs);
+	if (!error && options->cgroup)
+		error = cgroup_set(sampler, options->cgroup);
+	if (!error)
+		error = rings_create(sampler, settings.rings, settings.ring_size);
+	if (!error)
+		error = control_map(sampler, settings.max_stack);
+	if (!error)
+		error = counts_create(sampler);
+	if (!error)
+		error = reel_sampler_open_events(sampler, options);
+	if (!error)
+		error = reel_programs_attach_processes(&sampler->programs);
+	return error;
+}
+
+struct reel_error *reel_sampler_open(const struct reel_sampler_options *options,
+				     struct reel_sampler **ret)
+{
+	struct reel_sampler *sampler = calloc(1, sizeof(*sampler));
+	struct reel_error *error;
+
+	*ret = NULL;
+	if (!sampler)
+		return reel_error_no_memory();
+	error = sampler_open(options, sampler);
+	if (error) {
+		reel_sampler_close(sampler);
+		return error;
+	}
+	*ret = sampler;
+	return NULL;
+}
+
+void reel_sampler_close(struct reel_sampler *sampler)
+{
+	if (!sampler)
+		return;
+	for (size_t i = 0; i < sampler->n_cpu_events; i++)
+		close(sampler->cpu_events[i].fd);
+	ring_buffer__free(sampler->rings);
+	for (uint32_t i = 0; i < sampler->n_rings; i++)
+		close(sampler->ring_fds[i]);
+	if (sampler->control)
+		munmap((void *)sampler->control, (size_t)sysconf(_SC_PAGESIZE));
+	reel_programs_unload(&sampler->programs);
+	reel_cpus_destroy(&sampler->cpus);
+	free(sampler->cpu_events);
+	free(sampler->ring_fds);
+	free(sampler->kernel_counts);
+	free(sampler->counts);
+	free(sampler);
+}
+
+/* ---- what is sampled, and when -------------------------------------------------- */
+
+static struct reel_error *followed_add(struct reel_sampler *sampler, const char *map, uint32_t id)
+{
+	uint8_t value = 1;
+
+	if (!bpf_map_update_elem(reel_programs_map(&sampler->programs, map), &id, &value, BPF_ANY))
+		return NULL;
+	if (errno == E2BIG)
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "too many processes or threads to follow at %" PRIu32
+					 ": record the whole system or a cgroup",
+					 id);
+	return reel_error_os(errno, "cannot follow %" PRIu32, id);
+}
+
+struct reel_error *reel_sampler_add_process(struct reel_sampler *sampler, uint32_t pid)
+{
+	return followed_add(sampler, "reel_processes", pid);
+}
+
+struct reel_error *reel_sampler_add_thread(struct reel_sampler *sampler, uint32_t tid)
+{
+	return followed_add(sampler, "reel_threads", tid);
+}
+
+void reel_sampler_add_command(struct reel_sampler *sampler, uint32_t pid)
+{
+	sampler->control->command = pid;
+}
+
+void reel_sampler_limit_stack(struct reel_sampler *sampler, uint32_t bytes)
+{
+	bytes = (bytes + 7) & ~7u;
+	sampler->control->max_stack = bytes < sampler->max_stack ? bytes : sampler->max_stack;
+}
+
+struct reel_error *reel_sampler_enable(struct reel_sampler *sampler)
+{
+	sampler->missed_before = reel_programs_missed(&sampler->programs);
+	sampler->control->enabled = 1;
+	for (size_t i = 0; i < sampler->n_cpu_events; i++) {
+		/* ENODEV and the like: its CPU went offline. */
+		if (ioctl(sampler->cpu_events[i].fd, PERF_EVENT_IOC_ENABLE, 0) && errno != ENODEV)
+			return reel_error_os(errno, "cannot start sampling");
+	}
+	sampler->is_enabled = true;
+	return NULL;
+}
+
+void reel_sampler_disable(struct reel_sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->n_cpu_events; i++)
+		ioctl(sampler->cpu_events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+	sampler->is_enabled = false;
+	sampler->control->enabled = 0;
+	sampler->control->command = 0;
+}
+
+/* ---- draining ------------------------------------------------------------------- */
+
+/* Ends a drain that is not in error; libbpf hands it back. */
+#define DRAIN_ENOUGH (-EAGAIN)
+#define DRAIN_ERROR  (-ECANCELED)
+
+static int drain_record(void *context, void *data, size_t size)
+{
+	struct reel_sampler *sampler = context;
+	const struct reel_sampler_handler *handler = sampler->handler;
+	struct reel_sampler_parts parts;
+	uint32_t kind = 0;
+
+	if (size >= sizeof(kind))
+		memcpy(&kind, data, sizeof(kind));
+	if (kind == REEL_BPF_SAMPLE && reel_sampler_parts_take(data, size, &parts))
+		sampler->drain_error = handler->sample(handler->context, &parts);
+	else if (kind == REEL_BPF_PROCESS && size >= sizeof(struct reel_bpf_process))
+		sampler->drain_error = handler->process(handler->context, data);
+	else
+		sampler->drain_error = reel_error_create(REEL_ERROR_CORRUPT,
+							 "a record of kind %" PRIu32
+							 " and %zu bytes in the ring buffer",
+							 kind, size);
+	if (sampler->drain_error)
+		return DRAIN_ERROR;
+	if (size >= sampler->drain_budget)
+		return DRAIN_ENOUGH;
+	sampler->drain_budget -= size;
+	return 0;
+}
+
+int reel_sampler_fd(const struct reel_sampler *sampler)
+{
+	return ring_buffer__epoll_fd(sampler->rings);
+}
+
+struct reel_error *reel_sampler_drain(struct reel_sampler *sampler,
+				      const struct reel_sampler_handler *handler)
+{
+	int result;
+
+	sampler->handler = handler;
+	sampler->drain_error = NULL;
+	/* What the rings can hold: a load that fills them as fast as we read must not keep us here.
+	 */
+	sampler->drain_budget = sampler->ring_size * sampler->n_rings;
+	result = ring_buffer__consume(sampler->rings);
+	sampler->handler = NULL;
+	if (sampler->drain_error)
+		return sampler->drain_error;
+	if (result < 0 && result != DRAIN_ENOUGH)
+		return reel_error_os(-result, "cannot read the ring buffers");
+	return NULL;
+}
+
+/* ---- counts --------------------------------------------------------------------- */
+
+struct reel_error *reel_sampler_counts(struct reel_sampler *sampler,
+				       const struct reel_sampler_counts **ret, size_t *n_cpus_ret)
+{
+	uint32_t zero = 0;
+
+	if (bpf_map_lookup_elem(reel_programs_map(&sampler->programs, "reel_counts"), &zero,
+				sampler->kernel_counts))
+		return reel_error_os(errno, "cannot read the BPF programs' counters");
+	for (size_t i = 0; i < sampler->n_counts; i++) {
+		const struct reel_bpf_counts *from = &sampler->kernel_counts[i];
+
+		sampler->counts[i] = (struct reel_sampler_counts){
+			.ring_full = from->ring_full,
+			.ring_busy = from->ring_busy,
+			.copy_failed = from->copy_failed,
+			.stack_cut = from->stack_cut,
+			.not_followed = from->not_followed,
+			.process_lost = from->process_lost,
+		};
+	}
+	*ret = sampler->counts;
+	*n_cpus_ret = sampler->n_counts;
+	return NULL;
+}
+
+uint64_t reel_sampler_missed(const struct reel_sampler *sampler)
+{
+	return reel_programs_missed(&sampler->programs) - sampler->missed_before;
+}

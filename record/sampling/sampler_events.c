@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The perf events of a sampler: one an event and CPU. */
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/watching/process_events.h"
+#include "record/host/refusal.h"
+#include "record/sampling/sampler_parts.h"
+
+/* ---- opening ---------------------------------------------------------------- */
+
+static struct reel_error *event_refusal(const struct reel_sampler_event *event, int errnum)
+{
+	char what[160];
+
+	snprintf(what, sizeof(what), "opening the event %s", event->name);
+	switch (errnum) {
+	case EPERM:
+	case EACCES:
+		return reel_refusal_permission(errnum, REEL_REFUSAL_OF_EVENT, what);
+	case ENOENT:
+	case ENODEV:
+	case ENXIO:
+	case EOPNOTSUPP:
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"the event %s is not supported here (%s): no hardware counter, as in "
+			"many virtual machines? -e cpu-clock needs none",
+			event->name, strerror(errnum));
+	case EINVAL:
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "the kernel rejects the event %s (type %" PRIu32
+					 ", config %#" PRIx64
+					 ") with this frequency, period or modifiers",
+					 event->name, event->type, event->config);
+	case EBUSY:
+		return reel_error_create(
+			REEL_ERROR_OS,
+			"the event %s is busy: another program holds the counter (perf, the "
+			"NMI watchdog: sysctl kernel.nmi_watchdog=0)",
+			event->name);
+	case EMFILE:
+		return reel_error_create(
+			REEL_ERROR_OS,
+			"too many open files: raise ulimit -n to more than events × CPUs");
+	default:
+		return reel_error_os(errnum, "%s", what);
+	}
+}
+
+/* `save_registers`: the kernel is to save all registers of user code where it can. */
+static struct perf_event_attr event_attr(const struct reel_sampler_event *event, bool chains,
+					 bool save_registers)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = event->type,
+		.config = event->config,
+		.disabled = 1,
+		.exclude_user = event->exclude_user,
+		.exclude_kernel = event->exclude_kernel,
+		.precise_ip = event->precise,
+		.freq = event->frequency != 0,
+		/* What goes into another event's buffer, see reel_sampler_redirect. */
+		.sample_type = REEL_PROCESS_SAMPLE_TYPE,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+	};
+
+	if (event->frequency)
+		attr.sample_freq = event->frequency;
+	else
+		attr.sample_period = event->period;
+	/* Then only this gives bpf_get_stack a chain (kernel/events/core.c,
+	 * perf_event_set_bpf_handler). */
+	if (event->precise && chains)
+		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (save_registers) {
+		attr.sample_type |= PERF_SAMPLE_REGS_USER;
+		/* Any one will do: the sample is ours, not perf's. */
+		attr.sample_regs_user = 1;
+	}
+	return attr;
+}
+
+/* Takes ownership of event->fd. */
+static struct reel_error *add_event(struct reel_sampler *sampler, const struct cpu_event *event)
+{
+	if (sampler->n_cpu_events == sampler->cpu_events_capacity) {
+		size_t capacity = 2 * sampler->cpu_events_capacity + 16;
+		struct cpu_event *grown =
+			reallocarray(sampler->cpu_events, capacity, sizeof(*grown));
+
+		if (!grown) {
+			close(event->fd);
+			return reel_error_no_memory();
+		}
+		sampler->cpu_events = grown;
+		sampler->cpu_events_capacity = capacity;
+	}
+	sampler->cpu_events[sampler->n_cpu_events++] = *event;
+	return NULL;
+}
+
+/* Opens an event on a CPU and gives it its program; *fd_ret is -1 if that CPU went offline. */
+static int event_open(struct perf_event_attr *attr, uint32_t cpu, const struct bpf_program *program,
+		      int *fd_ret)
+{
+	int fd = (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	*fd_ret = -1;
+	if (fd < 0)
+		return errno;
+	/*
+	 * Not bpf_program__attach_perf_event: it enables the event at once, and
+	 * the programs need no link, since they end with the event.
+	 */
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(program))) {
+		int errnum = errno;
+
+		close(fd);
+		return errnum;
+	}
+	*fd_ret = fd;
+	return 0;
+}
+
+/* Offline by now, or a CPU of another kind (big.LITTLE). */
+static bool is_no_such_cpu(int errnum)
+{
+	return errnum == ENODEV || errnum == ENXIO || errnum == ENOENT;
+}
+
+/* *errnum_ret is 0, or why there is no such event on that CPU. */
+static struct reel_error *event_open_on(struct reel_sampler *sampler, size_t index, uint32_t cpu,
+					int *errnum_ret)
+{
+	const struct reel_sampler_event *event = &sampler->events[index];
+	struct perf_event_attr attr =
+		event_attr(event, sampler->has_chains, sampler->programs.save_registers != NULL);
+	struct cpu_event opened = {
+		.cpu = cpu,
+		/* A tracepoint's program runs for all CPUs. */
+		.of_all = event->type == PERF_TYPE_TRACEPOINT,
+		.reports = true,
+	};
+
+	*errnum_ret = event_open(&attr, cpu, sampler->programs.events[index], &opened.fd);
+	if (!*errnum_ret)
+		return add_event(sampler, &opened);
+	return is_no_such_cpu(*errnum_ret) ? NULL : event_refusal(event, *errnum_ret);
+}
+
+static struct reel_error *event_open_all(struct reel_sampler *sampler, size_t index)
+{
+	const struct reel_sampler_event *event = &sampler->events[index];
+	int errnum = ENODEV;
+	bool opened = false;
+
+	for (size_t i = 0; i < sampler->cpus.n; i++) {
+		int result;
+		struct reel_error *error =
+			event_open_on(sampler, index, sampler->cpus.numbers[i], &result);
+
+		if (error)
+			return error;
+		opened |= !result;
+		errnum = result ? result : errnum;
+		if (opened && event->type == PERF_TYPE_TRACEPOINT)
+			break;
+	}
+	return opened ? NULL : event_refusal(event, errnum);
+}
+
+/* What the kernel saves registers for that are in the CPU else; false without tracefs. */
+static bool save_registers_attr(struct perf_event_attr *ret)
+{
+	struct reel_sampler_event event;
+	struct reel_error *error = reel_sampler_event_resolve("timer:hrtimer_expire_entry", &event);
+
+	if (error) {
+		reel_error_destroy(error);
+		return false;
+	}
+	event.period = 1;
+	*ret = event_attr(&event, false, true);
+	return true;
+}
+
+/* `program`: NULL where one that filters the events of all CPUs is there already. */
+static struct reel_error *save_registers_on(struct reel_sampler *sampler,
+					    struct perf_event_attr *attr, uint32_t cpu,
+					    const struct bpf_program *program, bool *opened_ret)
+{
+	int fd = (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	*opened_ret = false;
+	if (fd < 0)
+		return NULL;
+	if (program && ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(program))) {
+		close(fd);
+		return NULL;
+	}
+	*opened_ret = true;
+	/* It reports to nobody: it must not write samples where others write. */
+	return add_event(sampler,
+			 &(struct cpu_event){ .fd = fd, .cpu = cpu, .of_all = program != NULL });
+}
+
+/*
+ * On every CPU, but with one program, as a tracepoint's filters the events of all CPUs.  Without
+ * this event (no tracefs) these registers are unknown where user code is sampled.
+ */
+static struct reel_error *save_registers_open(struct reel_sampler *sampler)
+{
+	struct bpf_program *program = sampler->programs.save_registers;
+	struct reel_error *error = NULL;
+	struct perf_event_attr attr;
+
+	if (!program || !save_registers_attr(&attr))
+		return NULL;
+	for (size_t i = 0; i < sampler->cpus.n && !error; i++) {
+		bool opened;
+
+		error = save_registers_on(sampler, &attr, sampler->cpus.numbers[i], program,
+					  &opened);
+		if (opened)
+			program = NULL;
+	}
+	return error;
+}
+
+struct reel_error *reel_sampler_open_events(struct reel_sampler *sampler,
+					    const struct reel_sampler_options *options)
+{
+	struct reel_error *error = NULL;
+	struct rlimit files;
+
+	/* A descriptor for each event and CPU. */
+	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < files.rlim_max) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	sampler->events = options->events;
+	sampler->n_events = options->n_events;
+	sampler->has_chains = options->kernel_chain || options->frame_chain;
+	for (size_t i = 0; i < options->n_events && !error; i++) {
+		if (options->events[i].hook)
+			error = reel_programs_attach_function(&sampler->programs,
+							      &options->events[i], i);
+		else
+			error = event_open_all(sampler, i);
+	}
+	return error ? error : save_registers_open(sampler);
+}
+
+/* ---- CPUs that come and go -------------------------------------------------- */
+
+void reel_sampler_redirect(struct reel_sampler *sampler, uint32_t cpu, int fd)
+{
+	for (size_t i = 0; i < sampler->n_cpu_events && fd >= 0; i++) {
+		const struct cpu_event *event = &sampler->cpu_events[i];
+
+		/* Where that is not possible it is not known how often this one rests. */
+		if (event->cpu == cpu && event->reports)
+			ioctl(event->fd, PERF_EVENT_IOC_SET_OUTPUT, fd);
+	}
+}
+
+/* It is there already, or not to be sampled. */
+static bool has_no_use_for(const struct reel_sampler *sampler, uint32_t cpu)
+{
+	for (size_t i = 0; i < sampler->n_cpu_events; i++) {
+		if (sampler->cpu_events[i].cpu == cpu && !sampler->cpu_events[i].of_all)
+			return true;
+	}
+	for (size_t i = 0; i < sampler->cpus.n && !sampler->all_cpus; i++) {
+		if (sampler->cpus.numbers[i] == cpu)
+			return false;
+	}
+	return !sampler->all_cpus;
+}
+
+/* What is only on that CPU. */
+static struct reel_error *events_open_on(struct reel_sampler *sampler, uint32_t cpu, bool *gone_ret)
+{
+	struct reel_error *error = NULL;
+	struct perf_event_attr attr;
+
+	for (size_t i = 0; i < sampler->n_events && !error; i++) {
+		int errnum;
+
+		if (sampler->events[i].hook || sampler->events[i].type == PERF_TYPE_TRACEPOINT)
+			continue;
+		error = event_open_on(sampler, i, cpu, &errnum);
+		if (!error && errnum == ENODEV) {
+			*gone_ret = true;
+			return NULL;
+		}
+	}
+	if (!error && sampler->programs.save_registers && save_registers_attr(&attr)) {
+		bool opened;
+
+		error = save_registers_on(sampler, &attr, cpu, NULL, &opened);
+	}
+	return error;
+}
+
+struct reel_error *reel_sampler_add_cpu(struct reel_sampler *sampler, uint32_t cpu, int fd,
+					bool *gone_ret)
+{
+	size_t first = sampler->n_cpu_events;
+	struct reel_error *error;
+
+	*gone_ret = false;
+	if (has_no_use_for(sampler, cpu))
+		return NULL;
+	if (cpu >= sampler->n_cpus)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "there is room for CPUs below %" PRIu32
+					 " only: begin a new recording",
+					 sampler->n_cpus);
+	error = events_open_on(sampler, cpu, gone_ret);
+	if (error || *gone_ret) {
+		reel_sampler_drop_cpu(sampler, cpu);
+		return error;
+	}
+	reel_sampler_redirect(sampler, cpu, fd);
+	for (size_t i = first; i < sampler->n_cpu_events && sampler->is_enabled; i++)
+		ioctl(sampler->cpu_events[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	return NULL;
+}
+
+void reel_sampler_drop_cpu(struct reel_sampler *sampler, uint32_t cpu)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < sampler->n_cpu_events; i++) {
+		const struct cpu_event event = sampler->cpu_events[i];
+
+		if (event.cpu == cpu && !event.of_all)
+			close(event.fd);
+		else
+			sampler->cpu_events[kept++] = event;
+	}
+	sampler->n_cpu_events = kept;
+}

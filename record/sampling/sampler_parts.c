@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What stands behind a sample's header in the ring buffer (bpf/sample.h). */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record/sampling/sampler.h"
+
+bool reel_sampler_parts_take(const struct reel_bpf_sample *sample, size_t size,
+			     struct reel_sampler_parts *ret)
+{
+	const uint8_t *at = (const uint8_t *)(sample + 1), *end = (const uint8_t *)sample + size;
+	size_t chains;
+
+	if (size < sizeof(*sample) || sample->n_kernel_chain > REEL_BPF_KERNEL_CHAIN_MAX ||
+	    sample->n_frame_chain > REEL_BPF_FRAME_CHAIN_MAX || sample->n_regions > 2 ||
+	    sample->n_registers > REEL_BPF_REGISTERS_MAX)
+		return false;
+	chains = sample->n_kernel_chain + sample->n_frame_chain;
+	*ret = (struct reel_sampler_parts){
+		.sample = sample,
+		.kernel_chain = (const uint64_t *)at,
+		.frame_chain = (const uint64_t *)at + sample->n_kernel_chain,
+	};
+	if (chains * 8 > (size_t)(end - at))
+		return false;
+	at += chains * 8;
+	for (uint32_t i = 0; i < sample->n_regions; i++) {
+		size_t room = (sample->regions[i].size + (size_t)7) & ~(size_t)7;
+		size_t gap = sample->regions[i].gap;
+
+		if (gap + room > (size_t)(end - at))
+			return false;
+		ret->region_bytes[i] = at + gap;
+		at += gap + room;
+	}
+	return true;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files behind sampler.h share. */
+#ifndef RECORD_SAMPLING_SAMPLER_PARTS_H
+#define RECORD_SAMPLING_SAMPLER_PARTS_H
+
+#include "record/host/cpus.h"
+#include "record/sampling/programs.h"
+#include "record/sampling/sampler.h"
+
+struct reel_sampler {
+	struct reel_programs programs;
+	const struct reel_sampler_event *events;
+	size_t n_events;
+	bool has_chains; /* of the kernel, or by frame pointers */
+	bool all_cpus;
+	struct reel_cpus cpus; /* those that were online when it was opened, or were named */
+	uint32_t n_cpus;       /* the BPF programs have room for so many */
+	/* Perf events, of all events and CPUs. */
+	struct cpu_event {
+		int fd;
+		uint32_t cpu;
+		/* Its program runs on all CPUs: it stays when this one goes. */
+		bool of_all;
+		/* It tells in another event's buffer when it was stopped. */
+		bool reports;
+	} * cpu_events;
+	size_t n_cpu_events, cpu_events_capacity;
+	bool is_enabled;
+	int *ring_fds;
+	uint32_t n_rings;
+	uint64_t ring_size;
+	struct ring_buffer *rings;
+	struct reel_bpf_counts *kernel_counts;
+	struct reel_sampler_counts *counts;
+	size_t n_counts;
+	/* Of the reel_sampler_drain that runs. */
+	const struct reel_sampler_handler *handler;
+	struct reel_error *drain_error;
+	uint64_t drain_budget;
+	volatile struct reel_bpf_control *control; /* the programs' own, mapped */
+	uint32_t max_stack;
+	uint64_t missed_before; /* it was enabled */
+};
+
+/* Opens the events of all CPUs, with their programs; nothing is enabled yet. */
+struct reel_error *reel_sampler_open_events(
+	struct reel_sampler *sampler, const struct reel_sampler_options *options) REEL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the recorder asks its helper (inspector.h), and what that answers: packets of structs, as
+ * both are one program.  An answer is a row of items, the last of which is the end.  The helper
+ * reads what strangers made, so the recorder takes its word for nothing but what it may be wrong
+ * in.
+ */
+#ifndef RECORD_WATCHING_INSPECTION_H
+#define RECORD_WATCHING_INSPECTION_H
+
+#include <limits.h>
+
+#include "record/watching/maps_reader.h"
+
+enum inspection_kind {
+	INSPECT_PROCESSES = 1, /* -> NUMBERs */
+	INSPECT_PROCESS,       /* -> PROCESS, MAPs */
+	INSPECT_THREADS,       /* of a process -> THREADs */
+	INSPECT_THREAD,	       /* -> THREAD */
+	INSPECT_FILE,	       /* of a mapping -> maybe FOUND, FILE */
+	INSPECT_KERNEL_MODULE, /* -> FILE */
+};
+
+struct inspection_request {
+	uint32_t kind;
+	uint32_t number;		/* of the process or thread; KERNEL_MODULE: byte order */
+	uint32_t first;			/* THREADS: from that place in the list on */
+	struct reel_maps_limits limits; /* PROCESS; THREADS: the deadline of it */
+	struct reel_proc_map map;	/* FILE; its path is what follows */
+	char path[PATH_MAX];		/* KERNEL_MODULE: its name */
+};
+
+enum inspection_item_kind {
+	ITEM_NUMBER = 1, /* uint32_t */
+	ITEM_PROCESS,	 /* struct reel_proc_process */
+	ITEM_MAP,	 /* struct reel_proc_map, the path and a NUL */
+	ITEM_THREAD,	 /* struct reel_proc_thread */
+	ITEM_FOUND,	 /* nothing: the very file of the mapping is about to be read */
+	ITEM_FILE,	 /* struct reel_proc_file */
+	ITEM_END,	 /* uint32_t: nothing is missing */
+};
+
+struct inspection_item {
+	uint32_t kind;
+	uint32_t size; /* of what is behind this; then up to a multiple of 8 */
+};
+
+#define INSPECTION_PATH_MAX (2 * PATH_MAX)
+/* A packet is sent when it is this full, and an item more has room. */
+#define INSPECTION_PACKET 4096
+#define INSPECTION_ITEM_MAX                                                                        \
+	(sizeof(struct inspection_item) + sizeof(struct reel_proc_map) + INSPECTION_PATH_MAX)
+#define INSPECTION_PACKET_MAX (INSPECTION_PACKET + INSPECTION_ITEM_MAX)
+
+/* The helper's life: answers what comes by the socket until its end. */
+void reel_inspections_answer(int socket);
+/* The same, after it has given up what that does not take. */
+void reel_inspections_answer_confined(int socket);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel's symbols (/proc/kallsyms), of which a capture gets those that its call chains need.
+ * They change while modules are loaded and BPF programs come and go: the latter the kernel
+ * tells (PERF_RECORD_KSYMBOL), the former is seen in /proc/modules.
+ */
+#ifndef RECORD_WATCHING_KERNEL_SYMBOLS_H
+#define RECORD_WATCHING_KERNEL_SYMBOLS_H
+
+#include "record/watching/module_table.h"
+#include "record/watching/process_events.h"
+#include "record/watching/target.h"
+#include "format/record.h"
+
+struct reel_kernel_symbols;
+
+/*
+ * Reads all symbols of functions.  `all`: every one is written, needed or not.  PERMISSION where
+ * the kernel hides their addresses (kptr_restrict); chains are then recorded without names.
+ */
+struct reel_error *reel_kernel_symbols_load(const struct reel_target *target,
+					    struct reel_module_table *modules,
+					    struct reel_inspector *inspector, bool all,
+					    const struct reel_record_sink *sink,
+					    struct reel_kernel_symbols **ret) REEL_MUST_CHECK;
+void reel_kernel_symbols_destroy(struct reel_kernel_symbols *symbols);
+
+/* Puts the symbols (and their modules) of the addresses that the current file does not have yet. */
+struct reel_error *reel_kernel_symbols_write(struct reel_kernel_symbols *symbols,
+					     const uint64_t *chain, size_t count) REEL_MUST_CHECK;
+/* A BPF program or a trampoline that came or went (REEL_PROCESS_KERNEL_SYMBOL). */
+struct reel_error *reel_kernel_symbols_event(struct reel_kernel_symbols *symbols,
+					     const struct reel_process_event *event)
+	REEL_MUST_CHECK;
+/*
+ * Looks whether modules came or went, and reads everything again if so; then puts the symbols of
+ * addresses that were met before and have a name now.
+ */
+struct reel_error *reel_kernel_symbols_refresh(struct reel_kernel_symbols *symbols) REEL_MUST_CHECK;
+/* A new file begins. */
+struct reel_error *reel_kernel_symbols_restart(struct reel_kernel_symbols *symbols) REEL_MUST_CHECK;
+
+#endif

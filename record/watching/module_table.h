@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The modules of a recording: ids by identity (target/module_set.h), build-ids read from the
+ * files where the kernel gave none, and what of them the current file has already.
+ * Those that no process has mapped any more are forgotten when they are many.
+ */
+#ifndef RECORD_WATCHING_MODULE_TABLE_H
+#define RECORD_WATCHING_MODULE_TABLE_H
+
+#include "base/elf_identity.h"
+#include "record/watching/inspector.h"
+#include "format/record.h"
+
+/* Takes a side record, as reel_output_record does. */
+struct reel_record_sink {
+	struct reel_error *(*put)(void *context, const struct reel_record *record);
+	void *context;
+};
+
+struct reel_module_table;
+
+struct reel_error *reel_module_table_create(struct reel_inspector *inspector,
+					    struct reel_module_table **ret) REEL_MUST_CHECK;
+void reel_module_table_destroy(struct reel_module_table *table);
+
+/* As reel_module_set_add: its id, a new one if it is not known. */
+struct reel_error *reel_module_table_add(struct reel_module_table *table,
+					 const struct reel_record_module *identity,
+					 uint64_t *id_ret) REEL_MUST_CHECK;
+
+/*
+ * The module of a mapping of `pid`.  `build_id` and `generation` are what the
+ * kernel said, or empty: then the file is asked, if it can be opened.
+ */
+struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table, uint32_t pid,
+						const struct reel_proc_map *map,
+						const struct reel_build_id *build_id,
+						uint64_t generation,
+						uint64_t *id_ret) REEL_MUST_CHECK;
+
+/* An image for a module that is in no file; the bytes are kept. */
+struct reel_error *reel_module_table_set_image(struct reel_module_table *table, uint64_t id,
+					       const uint8_t *bytes, size_t size) REEL_MUST_CHECK;
+
+/*
+ * So many bytes that it is time to look what is used: reel_module_table_use for each module of a
+ * living mapping, then reel_module_table_forget_unused.  If one comes back it is another module.
+ */
+bool reel_module_table_is_full(const struct reel_module_table *table);
+void reel_module_table_use(struct reel_module_table *table, uint64_t id);
+void reel_module_table_forget_unused(struct reel_module_table *table);
+/* Of memory. */
+size_t reel_module_table_bytes(const struct reel_module_table *table);
+
+/* Puts MODULE (and IMAGE) unless the current file has it. */
+struct reel_error *reel_module_table_write(struct reel_module_table *table, uint64_t id,
+					   const struct reel_record_sink *sink) REEL_MUST_CHECK;
+/* A new file begins: nothing is written yet. */
+void reel_module_table_restart(struct reel_module_table *table);
+
+#endif

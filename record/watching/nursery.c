@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "record/watching/nursery.h"
+
+/* The recorder waits for an answer with the priority that it has itself (recording_setup.c). */
+#define PRIORITY (-20)
+/* So many helpers that were killed may be there still; then no more are started until one ends. */
+#define STUCK_MAX 16
+
+/* What the nursery tells of a helper that it has started, with files of /proc that say more. */
+enum { BIRTH_STATUS, BIRTH_TIMES, BIRTH_FILES };
+
+struct reel_nursery {
+	pid_t pid;
+	int control;
+	uint64_t n_asked, n_begun; /* helpers */
+	int files[BIRTH_FILES];	   /* of the last that has begun; -1: none */
+	int own_times;
+};
+
+/* ---- the process that starts helpers ---------------------------------------------------- */
+
+struct children {
+	pid_t current; /* 0: none */
+	unsigned int count;
+};
+
+static void reap(struct children *children)
+{
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+		children->count--;
+		if (pid == children->current)
+			children->current = 0;
+	}
+}
+
+/* ---- messages with descriptors ---------------------------------------------------------- */
+
+union fd_message {
+	struct cmsghdr header;
+	uint8_t room[CMSG_SPACE(BIRTH_FILES * sizeof(int))];
+};
+
+static bool send_fds(int control, uint64_t number, const int *fds, size_t count)
+{
+	union fd_message message = { .header = {
+					     .cmsg_len = CMSG_LEN(count * sizeof(*fds)),
+					     .cmsg_level = SOL_SOCKET,
+					     .cmsg_type = SCM_RIGHTS,
+				     } };
+	struct iovec vector = { &number, sizeof(number) };
+	struct msghdr header = {
+		.msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = &message,
+		.msg_controllen = CMSG_SPACE(count * sizeof(*fds)),
+	};
+
+	memcpy(CMSG_DATA(&message.header), fds, count * sizeof(*fds));
+	return sendmsg(control, &header, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(number);
+}
+
+/* False at the other's end, or with MSG_DONTWAIT if nothing is there. */
+static bool receive_fds(int control, int flags, uint64_t *number_ret, int *fds, size_t count)
+{
+	union fd_message message;
+	struct iovec vector = { number_ret, sizeof(*number_ret) };
+	struct msghdr header = {
+		.msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = &message,
+		.msg_controllen = CMSG_SPACE(count * sizeof(*fds)),
+	};
+	ssize_t n;
+
+	do {
+		n = recvmsg(control, &header, MSG_CMSG_CLOEXEC | flags);
+	} while (n < 0 && errno == EINTR);
+	if (n != sizeof(*number_ret) || header.msg_controllen < CMSG_LEN(count * sizeof(*fds)) ||
+	    message.header.cmsg_type != SCM_RIGHTS)
+		return false;
+	memcpy(fds, CMSG_DATA(&message.header), count * sizeof(*fds));
+	return true;
+}
+
+/* ---- its life ------------------------------------------------------------------------------ */
+
+/* Of the parent's death; it may have died already. */
+static void end_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
+}
+
+/* The recorder asks these files whether a helper hangs. */
+static void tell(int control, uint64_t number, pid_t pid)
+{
+	static const char *const names[BIRTH_FILES] = { "stat", "schedstat" };
+	int files[BIRTH_FILES];
+	char path[64];
+
+	for (size_t i = 0; i < BIRTH_FILES; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, names[i]);
+		files[i] = open(path, O_RDONLY | O_CLOEXEC);
+		/* Without it nothing can be read of it. */
+		if (files[i] < 0)
+			files[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	}
+	send_fds(control, number, files, BIRTH_FILES);
+	for (size_t i = 0; i < BIRTH_FILES; i++)
+		close(files[i]);
+}
+
+static void start_helper(struct children *children, uint64_t number, int control, int socket,
+			 void (*serve)(int socket))
+{
+	pid_t nursery = getpid();
+	pid_t pid = fork();
+
+	if (!pid) {
+		close(control);
+		end_with(nursery);
+		serve(socket);
+		_exit(0);
+	}
+	if (pid > 0) {
+		children->current = pid;
+		children->count++;
+		tell(control, number, pid);
+	}
+}
+
+/* Nothing that others wait for the end of: a pipe's reader, or who wants to unmount a folder. */
+static void let_go(int control)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	for (int fd = 0; fd <= 2; fd++)
+		if (null < 0 || dup2(null, fd) < 0)
+			close(fd);
+	if (control > 3)
+		close_range(3, (unsigned int)control - 1, 0);
+	close_range((unsigned int)control + 1, ~0u, 0);
+	if (chdir("/"))
+		_exit(1);
+}
+
+static void run(int control, pid_t recorder, void (*serve)(int socket)) __attribute__((noreturn));
+
+static void run(int control, pid_t recorder, void (*serve)(int socket))
+{
+	static const int ignored[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2 };
+	struct children children = { 0 };
+	uint64_t number;
+	int socket;
+
+	end_with(recorder);
+	/* What a terminal or `timeout' sends to all is the recorder's to judge. */
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	prctl(PR_SET_NAME, "reel-inspector");
+	setpriority(PRIO_PROCESS, 0, PRIORITY);
+	let_go(control);
+	while (receive_fds(control, 0, &number, &socket, 1)) {
+		reap(&children);
+		/* Not reaped, so the number is still its own. */
+		if (children.current)
+			kill(children.current, SIGKILL);
+		children.current = 0;
+		if (children.count < STUCK_MAX)
+			start_helper(&children, number, control, socket, serve);
+		close(socket);
+	}
+	_exit(0);
+}
+
+/* ---- the recorder's side -------------------------------------------------------------- */
+
+static void close_files(struct reel_nursery *nursery)
+{
+	for (size_t i = 0; i < BIRTH_FILES; i++) {
+		if (nursery->files[i] >= 0)
+			close(nursery->files[i]);
+		nursery->files[i] = -1;
+	}
+}
+
+static void close_all(struct reel_nursery *nursery)
+{
+	close(nursery->control);
+	close_files(nursery);
+	if (nursery->own_times >= 0)
+		close(nursery->own_times);
+}
+
+struct reel_error *reel_nursery_create(void (*serve)(int socket), struct reel_nursery **ret)
+{
+	struct reel_nursery *nursery = calloc(1, sizeof(*nursery));
+	pid_t recorder = getpid();
+	int ends[2];
+
+	if (!nursery)
+		return reel_error_no_memory();
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
+		free(nursery);
+		return reel_error_os(errno, "making a socket");
+	}
+	nursery->control = ends[0];
+	for (size_t i = 0; i < BIRTH_FILES; i++)
+		nursery->files[i] = -1;
+	nursery->own_times = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	nursery->pid = fork();
+	if (!nursery->pid)
+		run(ends[1], recorder, serve);
+	close(ends[1]);
+	if (nursery->pid < 0) {
+		struct reel_error *error = reel_error_os(errno, "starting a helper process");
+
+		close_all(nursery);
+		free(nursery);
+		return error;
+	}
+	*ret = nursery;
+	return NULL;
+}
+
+void reel_nursery_destroy(struct reel_nursery *nursery)
+{
+	if (!nursery)
+		return;
+	close_all(nursery);
+	/* It looks at nothing of others', so it ends; with it, what it started (PR_SET_PDEATHSIG).
+	 */
+	kill(nursery->pid, SIGKILL);
+	while (waitpid(nursery->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	free(nursery);
+}
+
+int reel_nursery_start(struct reel_nursery *nursery)
+{
+	int ends[2];
+	bool sent;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -1;
+	sent = send_fds(nursery->control, nursery->n_asked + 1, &ends[1], 1);
+	close(ends[1]);
+	if (sent) {
+		nursery->n_asked++;
+		return ends[0];
+	}
+	close(ends[0]);
+	return -1;
+}
+
+/* ---- how a helper does ------------------------------------------------------------------------
+ */
+
+/* Each read gives the present: kernel memory, of a process that no stranger can touch. */
+static void read_now(int file, char *text, size_t size)
+{
+	ssize_t n = file < 0 ? 0 : pread(file, text, size - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+}
+
+static uint64_t busy_time(int file, bool with_work)
+{
+	unsigned long long work = 0, wait = 0;
+	char text[96];
+
+	read_now(file, text, sizeof(text));
+	/* fs/proc/base.c, proc_pid_schedstat */
+	if (sscanf(text, "%llu %llu", &work, &wait) != 2)
+		return 0;
+	return wait + (with_work ? work : 0);
+}
+
+static bool runs(int file)
+{
+	char text[256];
+	const char *name_end;
+
+	read_now(file, text, sizeof(text));
+	/* "12 (reel-inspector) R …" (fs/proc/array.c, do_task_stat) */
+	name_end = strrchr(text, ')');
+	return name_end && name_end[1] == ' ' && name_end[2] == 'R';
+}
+
+struct reel_nursery_state reel_nursery_look(struct reel_nursery *nursery)
+{
+	struct reel_nursery_state state = { 0 };
+	int files[BIRTH_FILES];
+	uint64_t number;
+
+	while (receive_fds(nursery->control, MSG_DONTWAIT, &number, files, BIRTH_FILES)) {
+		close_files(nursery);
+		memcpy(nursery->files, files, sizeof(files));
+		nursery->n_begun = number;
+	}
+	state.begun = nursery->n_begun == nursery->n_asked;
+	if (!state.begun)
+		return state;
+	state.runs = runs(nursery->files[BIRTH_STATUS]);
+	state.busy =
+		busy_time(nursery->files[BIRTH_TIMES], true) + busy_time(nursery->own_times, false);
+	return state;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/regular_file.h"
+#include "record/watching/maps_reader.h"
+#include "record/watching/proc.h"
+#include "base/quantity.h"
+
+#define PATH_SIZE 128 /* of names that are made here */
+
+bool reel_proc_is_ours(void)
+{
+	char target[32];
+	ssize_t size = readlink("/proc/self", target, sizeof(target) - 1);
+
+	if (size <= 0)
+		return false;
+	target[size] = '\0';
+	return strtol(target, NULL, 10) == getpid();
+}
+
+bool reel_proc_read(const char *path, struct reel_buffer *ret)
+{
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	ret->size = 0;
+	ret->failed = false;
+	if (fd < 0)
+		return false;
+	for (;;) {
+		uint8_t *room = reel_buffer_reserve(ret, 16 << 10);
+		ssize_t n;
+
+		if (!room)
+			return false;
+		/* One byte stays for the NUL. */
+		n = read(fd, room, (16 << 10) - 1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return false;
+		ret->size += (size_t)n;
+		if (!n) {
+			*room = '\0';
+			return true;
+		}
+	}
+}
+
+/* The number behind `key` in a status file, the last of several; 0 if there is none. */
+static uint32_t status_number(const char *status, const char *key)
+{
+	const char *at = strstr(status, key);
+	uint32_t number = 0;
+
+	if (!at)
+		return 0;
+	at += strlen(key);
+	while (*at && *at != '\n') {
+		char *end;
+
+		number = (uint32_t)strtoul(at, &end, 10);
+		if (end == at)
+			break;
+		for (at = end; *at == '\t' || *at == ' ';)
+			at++;
+	}
+	return number;
+}
+
+static void read_comm(uint32_t tid, char ret[REEL_COMM_SIZE])
+{
+	_cleanup_buffer_ struct reel_buffer buffer = { 0 };
+	char path[PATH_SIZE];
+	size_t size;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/comm", tid, tid);
+	if (!reel_proc_read(path, &buffer))
+		return;
+	size = buffer.size;
+	if (size && buffer.bytes[size - 1] == '\n')
+		size--;
+	/* Kernel threads' names are longer here than elsewhere (fs/proc/array.c, proc_task_name).
+	 */
+	memcpy(ret, buffer.bytes, size < REEL_COMM_SIZE ? size : REEL_COMM_SIZE - 1);
+}
+
+bool reel_proc_thread(uint32_t tid, struct reel_proc_thread *ret)
+{
+	_cleanup_buffer_ struct reel_buffer buffer = { 0 };
+	char path[PATH_SIZE];
+	const char *status;
+
+	*ret = (struct reel_proc_thread){ .time = reel_now(), .tid = tid };
+	/* /proc/TID is there for threads too, though not listed. */
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", tid);
+	if (!reel_proc_read(path, &buffer))
+		return false;
+	status = (const char *)buffer.bytes;
+	ret->pid = status_number(status, "\nTgid:\t");
+	ret->namespace_pid = status_number(status, "\nNStgid:\t");
+	ret->namespace_tid = status_number(status, "\nNSpid:\t");
+	read_comm(tid, ret->comm);
+	return ret->pid != 0;
+}
+
+static bool has_pair(const struct reel_buffer *auxv, size_t word, uint64_t type, uint64_t value)
+{
+	for (size_t at = 0; auxv->size - at >= 2 * word; at += 2 * word) {
+		uint64_t pair[2] = { 0 };
+
+		for (size_t i = 0; i < 2; i++) {
+			uint32_t half;
+
+			if (word == sizeof(half)) {
+				memcpy(&half, auxv->bytes + at + i * word, word);
+				pair[i] = half;
+			} else {
+				memcpy(&pair[i], auxv->bytes + at + i * word, word);
+			}
+		}
+		if (pair[0] == type && pair[1] == value)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Not by its executable, which a stranger may make unreadable: the kernel keeps the auxiliary
+ * vector in words of the process's size, and the size of program headers in it.  (A process may
+ * put another one there, with PR_SET_MM_MAP: about itself only, and its first sample tells.)
+ */
+static uint32_t word_bits_of(uint32_t pid)
+{
+	_cleanup_buffer_ struct reel_buffer auxv = { 0 };
+	char path[PATH_SIZE];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/auxv", pid);
+	if (!reel_proc_read(path, &auxv))
+		return 0;
+	if (has_pair(&auxv, 8, AT_PHENT, sizeof(Elf64_Phdr)))
+		return 64;
+	return has_pair(&auxv, 4, AT_PHENT, sizeof(Elf32_Phdr)) ? 32 : 0;
+}
+
+bool reel_proc_process(uint32_t pid, struct reel_proc_process *ret)
+{
+	struct reel_proc_thread thread;
+
+	if (!reel_proc_thread(pid, &thread))
+		return false;
+	*ret = (struct reel_proc_process){ thread.namespace_pid, word_bits_of(pid) };
+	return true;
+}
+
+/* ---- mappings ------------------------------------------------------------------- */
+
+enum reel_answer reel_proc_maps(uint32_t pid, const struct reel_maps_limits *limits,
+				void (*visit)(void *context, const struct reel_proc_map *map),
+				void *context)
+{
+	char path[PATH_SIZE];
+	_cleanup_fd_ int fd = -1;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 ? reel_maps_read(fd, limits, visit, context) : REEL_ANSWER_NONE;
+}
+
+/* Closes the place unless it is that file. */
+static int only_if_same(int place, const struct reel_proc_map *map, bool same_device)
+{
+	struct stat status;
+
+	if (place >= 0 &&
+	    (fstat(place, &status) || !S_ISREG(status.st_mode) || status.st_ino != map->inode ||
+	     (same_device && (major(status.st_dev) != map->device_major ||
+			      minor(status.st_dev) != map->device_minor)))) {
+		close(place);
+		return -1;
+	}
+	return place;
+}
+
+/* Below a process's root directory, out of which no link leads. */
+static int find_below(int root, const char *path)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+
+	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+}
+
+int reel_proc_find_mapped(uint32_t pid, const struct reel_proc_map *map, bool *exact_ret)
+{
+	_cleanup_fd_ int root = -1;
+	char path[PATH_SIZE];
+	int place;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
+		 map->address, map->address + map->size);
+	place = open(path, O_PATH | O_CLOEXEC);
+	*exact_ret = place >= 0;
+	if (place >= 0 || map->path[0] != '/')
+		return place;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root", pid);
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	/*
+	 * On btrfs and overlayfs stat(2) has another device than a mapping.  Inodes are enough
+	 * where the path is the process's own, but not where any root will do.
+	 */
+	return root >= 0 ? only_if_same(find_below(root, map->path), map, false)
+			 : only_if_same(find_below(AT_FDCWD, map->path), map, true);
+}
+
+bool reel_proc_file(int place, struct reel_proc_file *ret)
+{
+	struct reel_error *error;
+	_cleanup_fd_ int fd = -1;
+	struct stat status;
+	long generation = 0;
+
+	error = reel_regular_file_reopen(place, "", &fd, &status);
+	reel_error_destroy(error);
+	if (error)
+		return false;
+	*ret = (struct reel_proc_file){ 0 };
+	/* What the kernel's mmap records call ino_generation; not every file system has it. */
+	if (!ioctl(fd, FS_IOC_GETVERSION, &generation))
+		ret->generation = (uint32_t)generation;
+	reel_build_id_of_file(fd, &ret->build_id);
+	return true;
+}
+
+/* All notes of a loaded module lie in files of their own, named as their sections. */
+bool reel_proc_module_build_id(const char *name, enum reel_byte_order order,
+			       struct reel_build_id *ret)
+{
+	char folder[PATH_SIZE], path[PATH_SIZE + NAME_MAX + 2];
+	struct dirent *entry;
+	DIR *directory;
+
+	*ret = (struct reel_build_id){ 0 };
+	snprintf(folder, sizeof(folder), "/sys/module/%s/notes", name);
+	directory = opendir(folder);
+	if (!directory)
+		return false;
+	while (!ret->size && (entry = readdir(directory))) {
+		_cleanup_buffer_ struct reel_buffer notes = { 0 };
+
+		if (entry->d_name[0] != '.' || !isalpha((unsigned char)entry->d_name[1]))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+		if (reel_proc_read(path, &notes))
+			reel_build_id_of_notes(notes.bytes, notes.size, order, ret);
+	}
+	closedir(directory);
+	return ret->size != 0;
+}
+
+/* ---- lists of numbers ------------------------------------------------------------- */
+
+static uint32_t *numbers_in(const char *path, size_t *count_ret)
+{
+	DIR *directory = opendir(path);
+	uint32_t *numbers = NULL;
+	size_t count = 0, capacity = 0;
+	struct dirent *entry;
+
+	*count_ret = 0;
+	if (!directory)
+		return NULL;
+	while ((entry = readdir(directory))) {
+		char *end;
+		unsigned long number = strtoul(entry->d_name, &end, 10);
+
+		if (end == entry->d_name || *end)
+			continue;
+		if (!reel_array_reserve(&numbers, count, &capacity, sizeof(*numbers)))
+			break;
+		numbers[count++] = (uint32_t)number;
+	}
+	closedir(directory);
+	*count_ret = count;
+	return numbers;
+}
+
+uint32_t *reel_proc_processes(size_t *count_ret)
+{
+	return numbers_in("/proc", count_ret);
+}
+
+uint32_t *reel_proc_threads(uint32_t pid, size_t *count_ret)
+{
+	char path[PATH_SIZE];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);
+	return numbers_in(path, count_ret);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What happens to processes, from the kernel: one dummy perf event per CPU
+ * tells every mapping, fork, exec, name and exit on the host.  Events of all
+ * CPUs are merged by time.
+ */
+#ifndef RECORD_WATCHING_PROCESS_EVENTS_H
+#define RECORD_WATCHING_PROCESS_EVENTS_H
+
+#include "record/watching/proc.h"
+
+enum reel_process_event_kind {
+	REEL_PROCESS_MAP,
+	REEL_PROCESS_COMM,
+	REEL_PROCESS_EXEC, /* with the new name */
+	REEL_PROCESS_FORK,
+	REEL_PROCESS_EXIT,
+	/* A BPF program or a trampoline, of no process: `map` has its place, and its name as path.
+	 */
+	REEL_PROCESS_KERNEL_SYMBOL,
+};
+
+/* Numbers are those of the recorder's PID namespace; processes outside of it are left out. */
+struct reel_process_event {
+	enum reel_process_event_kind kind;
+	uint64_t time; /* CLOCK_MONOTONIC */
+	uint32_t pid, tid;
+	/* FORK: the parent's. */
+	uint32_t parent_pid, parent_tid;
+	char comm[REEL_COMM_SIZE];
+	/* MAP: either build_id or the file's numbers are filled in. */
+	struct reel_proc_map map;
+	uint64_t inode_generation;
+	struct reel_build_id build_id;
+	/* KERNEL_SYMBOL: what /proc/kallsyms calls its module, and whether it went. */
+	const char *module;
+	bool is_gone;
+};
+
+/* What of a record's place and time stands behind it; whoever writes into these buffers has it so.
+ */
+#define REEL_PROCESS_SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
+
+struct reel_process_events;
+
+/*
+ * Opens and starts the events of all CPUs.  `build_ids`: with the build-ids of mapped files;
+ * `kernel_symbols`: with KERNEL_SYMBOL events. `note` gets what this kernel cannot do (may be
+ * NULL).  PERMISSION where that is not allowed.
+ */
+struct reel_error *reel_process_events_open(bool build_ids, bool kernel_symbols,
+					    void (*note)(void *context, const char *line),
+					    void *context,
+					    struct reel_process_events **ret) REEL_MUST_CHECK;
+void reel_process_events_close(struct reel_process_events *events);
+
+/* A CPU that is watched, or was. */
+struct reel_process_cpu {
+	uint32_t cpu;
+	/* To poll: readable when its buffer is filled by a quarter.  -1: it went offline. */
+	int fd;
+	unsigned int openings; /* of descriptors: whether it is another one */
+	/* Events that the kernel dropped since the start, and how often it stopped an event that
+	 * writes here, too. */
+	uint64_t lost, throttled;
+};
+
+/* In the order in which they came; lives until one is added. */
+const struct reel_process_cpu *reel_process_events_cpus(const struct reel_process_events *events,
+							size_t *count_ret);
+/* Watches a CPU that came online: NULL, too, if it went away meanwhile. */
+struct reel_error *reel_process_events_add_cpu(struct reel_process_events *events,
+					       uint32_t cpu) REEL_MUST_CHECK;
+/* Takes over what a CPU had to tell that went offline: its event is dead, even if it comes back. */
+struct reel_error *reel_process_events_drop_cpu(struct reel_process_events *events,
+						uint32_t cpu) REEL_MUST_CHECK;
+
+/* Takes over what the kernel has written; nothing is handed on yet. */
+struct reel_error *reel_process_events_take(struct reel_process_events *events) REEL_MUST_CHECK;
+
+/* Hands over what was taken with times up to `until`, in order of time; later ones stay. */
+struct reel_error *reel_process_events_apply(
+	struct reel_process_events *events, uint64_t until,
+	struct reel_error *(*handle)(void *context, const struct reel_process_event *event),
+	void *context) REEL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which processes and threads there are, and what they have mapped: turns what
+ * the kernel and /proc tell into side records, and finds the thread of a sample.
+ *
+ * Everything is given in order of time, but samples: threads that are gone are
+ * remembered until reel_tracker_forget.
+ */
+#ifndef RECORD_WATCHING_TRACKER_H
+#define RECORD_WATCHING_TRACKER_H
+
+#include <linux/types.h>
+
+#include "bpf/sample.h"
+#include "record/watching/inspector.h"
+#include "record/watching/module_table.h"
+#include "record/watching/process_events.h"
+#include "record/watching/target.h"
+#include "target/space.h"
+
+struct reel_tracker;
+
+struct reel_tracker_options {
+	const struct reel_target *target;
+	struct reel_module_table *modules;
+	struct reel_inspector *inspector;
+	struct reel_record_sink sink;
+	/* Every process of the host is recorded. */
+	bool everything;
+	/* Every process is known, and recorded from its first sample on (cgroups: the kernel does
+	 * not tell who enters one). */
+	bool on_first_sample;
+};
+
+struct reel_error *reel_tracker_create(const struct reel_tracker_options *options,
+				       struct reel_tracker **ret) REEL_MUST_CHECK;
+void reel_tracker_destroy(struct reel_tracker *tracker);
+
+/* A process to record and its threads, as /proc has them; NOT_FOUND if there is no such process. */
+struct reel_error *reel_tracker_add_process(struct reel_tracker *tracker,
+					    uint32_t pid) REEL_MUST_CHECK;
+/* Its process is recorded, what that forks is not. */
+struct reel_error *reel_tracker_add_thread(struct reel_tracker *tracker,
+					   uint32_t tid) REEL_MUST_CHECK;
+/* The command, before its exec: it has nothing mapped that will be seen. */
+struct reel_error *reel_tracker_add_command(struct reel_tracker *tracker,
+					    uint32_t pid) REEL_MUST_CHECK;
+/* All that /proc has. */
+struct reel_error *reel_tracker_add_all(struct reel_tracker *tracker) REEL_MUST_CHECK;
+
+struct reel_error *reel_tracker_event(struct reel_tracker *tracker,
+				      const struct reel_process_event *event) REEL_MUST_CHECK;
+/* A fork may be given before the event of the same time, an exec not. */
+struct reel_error *reel_tracker_process(struct reel_tracker *tracker,
+					const struct reel_bpf_process *process) REEL_MUST_CHECK;
+
+/* Where a sample was taken. */
+struct reel_tracker_place {
+	uint64_t thread;	      /* THREAD's id */
+	struct reel_space_view space; /* its mappings, until the tracker is told more */
+};
+
+/* Makes a thread from /proc where nothing is known of it. */
+struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
+				      const struct reel_bpf_sample *sample,
+				      struct reel_tracker_place *ret) REEL_MUST_CHECK;
+
+/* The kernel dropped events: /proc is to be asked what they could have been. */
+void reel_tracker_resync(struct reel_tracker *tracker);
+/* Does some of that, if it is time for it: a few milliseconds, a fifth of the time at most. */
+struct reel_error *reel_tracker_work(struct reel_tracker *tracker) REEL_MUST_CHECK;
+/* When there is something to do again; UINT64_MAX: nothing. */
+uint64_t reel_tracker_work_time(const struct reel_tracker *tracker);
+/* How much waits for the file: 0 little, 1, 2 so much that samples are about to be dropped. */
+void reel_tracker_set_backlog(struct reel_tracker *tracker, unsigned int level);
+/* Mappings and names that are not in the file, since they were too many. */
+uint64_t reel_tracker_left_out(const struct reel_tracker *tracker);
+/* No sample before `horizon` will come any more. */
+void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon);
+
+/* All that lives, as records for the beginning of a file. */
+struct reel_error *reel_tracker_snapshot(struct reel_tracker *tracker,
+					 uint64_t time) REEL_MUST_CHECK;
+
+/* Recorded processes that live; with reel_tracker_add_thread: the threads named. */
+size_t reel_tracker_living(const struct reel_tracker *tracker);
+
+#endif

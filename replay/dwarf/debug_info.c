@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "replay/dwarf/cu_ranges.h"
+#include "replay/dwarf/debug_info.h"
+#include "base/dwarf_cursor.h"
+#include "replay/dwarf/inline_chain.h"
+#include "replay/dwarf/line_table.h"
+
+/* Bytes of a line program from a checkpoint to a row: some hundred mostly. */
+#define LINE_WORK 4096
+
+struct reel_debug_info {
+	struct reel_dies dies;
+	struct reel_range_map units; /* values are indexes of the DWARF's units */
+	struct reel_inline_chain chain;
+	struct reel_debug_frame *frames;
+	size_t frames_capacity;
+	const char *split_name; /* NULL: none was met */
+};
+
+static void close_dwarf(struct reel_dwarf *dwarf)
+{
+	if (!dwarf)
+		return;
+	close_dwarf(dwarf->alternate);
+	for (size_t i = 0; i < dwarf->n_units; i++) {
+		reel_functions_destroy(dwarf->units[i].functions);
+		reel_line_table_destroy(dwarf->units[i].lines);
+	}
+	reel_dwarf_close(dwarf);
+}
+
+void reel_debug_info_close(struct reel_debug_info *info)
+{
+	if (!info)
+		return;
+	close_dwarf(info->dies.dwarf);
+	reel_range_map_free(&info->units);
+	reel_inline_chain_free(&info->chain);
+	free(info->frames);
+	free(info);
+}
+
+const char *reel_debug_info_split_name(const struct reel_debug_info *info)
+{
+	return info->split_name;
+}
+
+/* The file that the dwz tool moved common parts to.  If it is damaged the names in it are missing,
+ * as they are without it. */
+static struct reel_error *open_alternate(struct reel_dwarf *dwarf, struct reel_elf_file *file)
+{
+	struct reel_error *error = reel_dwarf_open(file, NULL, &dwarf->alternate);
+
+	if (!error || reel_error_code(error) == REEL_ERROR_NO_MEMORY)
+		return error;
+	reel_error_destroy(error);
+	return NULL;
+}
+
+static struct reel_error *open_dwarf(struct reel_debug_info *info, struct reel_elf_file *file)
+{
+	struct reel_elf_file *alternate = reel_elf_file_alternate(file);
+	struct reel_error *error = reel_cu_ranges_open(
+		file, info->dies.text_begin, info->dies.text_end, &info->dies.dwarf, &info->units);
+
+	return error || !alternate ? error : open_alternate(info->dies.dwarf, alternate);
+}
+
+static bool is_exhausted(const struct reel_dwarf *dwarf)
+{
+	return dwarf->exhausted || (dwarf->alternate && dwarf->alternate->exhausted);
+}
+
+static struct reel_error *too_much_work(const char *what_to_do)
+{
+	return reel_error_create(REEL_ERROR_CORRUPT,
+				 "its debug information takes many times the work that one of its "
+				 "size does: no compiler wrote it%s",
+				 what_to_do);
+}
+
+struct reel_error *reel_debug_info_open(struct reel_elf_file *file,
+					const struct reel_elf_file *code,
+					struct reel_debug_info **ret)
+{
+	struct reel_debug_info *info = calloc(1, sizeof(*info));
+	struct reel_error *error;
+
+	if (!info)
+		return reel_error_no_memory();
+	reel_elf_file_text_range(code, &info->dies.text_begin, &info->dies.text_end);
+	error = open_dwarf(info, file);
+	if (!error && is_exhausted(info->dies.dwarf))
+		error = too_much_work("");
+	if (error) {
+		reel_debug_info_close(info);
+		return error;
+	}
+	*ret = info;
+	return NULL;
+}
+
+/* The line table at an offset of .debug_line, all of it; empty if it cannot be read. */
+static struct reel_section line_bytes(const struct reel_dwarf *dwarf, uint64_t offset)
+{
+	const struct reel_section *line = &dwarf->line;
+	uint64_t header = 4, size;
+	const uint8_t *bytes = reel_section_need(line, offset, header);
+
+	if (!bytes)
+		return (struct reel_section){ 0 };
+	size = reel_load_target(bytes, 4, dwarf->big_endian);
+	if (size == UINT32_MAX) {
+		header = 12;
+		bytes = reel_section_need(line, offset, header);
+		size = bytes ? reel_load_target(bytes + 4, 8, dwarf->big_endian) : UINT64_MAX;
+	}
+	if (size > UINT64_MAX - header)
+		return (struct reel_section){ 0 };
+	bytes = reel_section_need(line, offset, header + size);
+	return (struct reel_section){ bytes, bytes ? header + size : 0, NULL };
+}
+
+/* A unit without a line table gets an empty one. */
+static struct reel_error *open_lines(struct reel_debug_info *info, struct reel_unit *unit)
+{
+	struct reel_dwarf *dwarf = info->dies.dwarf;
+	struct reel_line_input input = {
+		.line_str = dwarf->line_str,
+		.str = dwarf->str,
+		.big_endian = dwarf->big_endian,
+		.text_begin = info->dies.text_begin,
+		.text_end = info->dies.text_end,
+	};
+	struct reel_die_values values;
+	uint64_t offset;
+
+	if (reel_dwarf_die(dwarf, unit, unit->die_offset, &values)) {
+		if (reel_dwarf_constant(&values.at[REEL_AT_STMT_LIST], &offset))
+			input.line = line_bytes(dwarf, offset);
+		if (!reel_dwarf_work(dwarf, input.line.size))
+			input.line.size = 0;
+		input.directory = reel_dwarf_string(dwarf, unit, &values.at[REEL_AT_COMP_DIR]);
+		if (!info->split_name && values.at[REEL_AT_DWO_NAME].form)
+			info->split_name =
+				reel_dwarf_string(dwarf, unit, &values.at[REEL_AT_DWO_NAME]);
+	}
+	return reel_line_table_create(&input, &unit->lines);
+}
+
+/* The line table's entry for an address; zeros if it has none. */
+static struct reel_error *find_line(struct reel_debug_info *info, struct reel_unit *unit,
+				    uint64_t address, struct reel_debug_frame *ret)
+{
+	struct reel_error *error = NULL;
+	struct reel_line line;
+
+	*ret = (struct reel_debug_frame){ .function = "", .file = "" };
+	if (!unit->lines)
+		error = open_lines(info, unit);
+	if (error || !reel_line_table_find(unit->lines, address, &line))
+		return error;
+	if (!reel_dwarf_work_beyond(info->dies.dwarf, line.work, LINE_WORK))
+		return NULL;
+	ret->file = reel_line_table_path(unit->lines, line.file);
+	ret->line = line.line;
+	ret->column = line.column;
+	return ret->file ? NULL : reel_error_no_memory();
+}
+
+/* Functions that load units cannot return errors: they note a lack of memory. */
+static bool is_out_of_memory(const struct reel_dwarf *dwarf)
+{
+	return reel_dwarf_is_short_of_memory(dwarf) ||
+	       (dwarf->alternate && reel_dwarf_is_short_of_memory(dwarf->alternate));
+}
+
+struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_t address,
+					   const struct reel_debug_frame **frames_ret,
+					   size_t *n_ret, uint64_t *begin_ret)
+{
+	const struct reel_range_entry *entry = reel_range_map_find(&info->units, address);
+	const struct reel_inline_chain *chain = &info->chain;
+	struct reel_debug_frame position;
+	struct reel_error *error;
+	struct reel_unit *unit;
+
+	*n_ret = 0;
+	*begin_ret = 0;
+	if (!entry)
+		return NULL;
+	unit = &info->dies.dwarf->units[entry->value];
+	error = reel_inline_chain_find(&info->dies, unit, address, &info->chain);
+	if (error)
+		return error;
+	error = find_line(info, unit, address, &position);
+	if (!error && is_out_of_memory(info->dies.dwarf))
+		error = reel_error_no_memory();
+	if (!error && is_exhausted(info->dies.dwarf))
+		/* What was found before the work was used up depends on the order of look-ups, and
+		 * so on threads: fail instead. */
+		error = too_much_work("; choose samples (--pid, --comm) that do without it");
+	if (error || (!chain->n && !position.file[0]))
+		return error;
+	if (info->frames_capacity <= chain->n) {
+		free(info->frames);
+		info->frames_capacity = 2 * chain->n + 16;
+		info->frames = calloc(info->frames_capacity, sizeof(*info->frames));
+		if (!info->frames) {
+			info->frames_capacity = 0;
+			return reel_error_no_memory();
+		}
+	}
+	/* A line table may know an address that no function claims. */
+	if (!chain->n)
+		info->frames[(*n_ret)++] = position;
+	else
+		*begin_ret = chain->function_begin;
+	/* Each function is where its innermost call is made; the innermost one is where the line
+	 * table says. */
+	for (size_t i = 0; i < chain->n; i++) {
+		const struct reel_inline_link *link = &chain->links[i];
+
+		position.function = link->name;
+		info->frames[(*n_ret)++] = position;
+		position.file = reel_line_table_path(unit->lines, link->call_file);
+		if (!position.file)
+			return reel_error_no_memory();
+		position.line = link->call_line;
+		position.column = link->call_column;
+	}
+	*frames_ret = info->frames;
+	return NULL;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The DWARF of a module: source positions and inlined functions of an address. */
+#ifndef REPLAY_DWARF_DEBUG_INFO_H
+#define REPLAY_DWARF_DEBUG_INFO_H
+
+#include "replay/elf/elf_file.h"
+
+struct reel_debug_info;
+
+/* Strings are borrowed for the life of the debug info. */
+struct reel_debug_frame {
+	const char *function; /* linkage name, else plain name; "" if unknown */
+	const char *file;     /* "" if unknown */
+	uint32_t line, column;
+};
+
+/*
+ * `file` has the debug information; `code`, which may be the same, is the file
+ * that has the program headers.  Both must outlive it.
+ */
+struct reel_error *reel_debug_info_open(struct reel_elf_file *file,
+					const struct reel_elf_file *code,
+					struct reel_debug_info **ret) REEL_MUST_CHECK;
+/*
+ * The file that has the functions of a unit that was looked into (DWARF 5, 7.3.2): -gsplit-dwarf
+ * left its lines only.  NULL if there was none so far.
+ */
+const char *reel_debug_info_split_name(const struct reel_debug_info *info);
+void reel_debug_info_close(struct reel_debug_info *info);
+
+/*
+ * The frames at an ELF address, innermost first; none if nothing is known of
+ * it.  `*begin_ret` is the start of the function, 0 if that is unknown.
+ * `*frames_ret` is borrowed until the next call.
+ */
+struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_t address,
+					   const struct reel_debug_frame **frames_ret,
+					   size_t *n_ret, uint64_t *begin_ret) REEL_MUST_CHECK;
+
+#endif

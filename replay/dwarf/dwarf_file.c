@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <dwarf.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/dwarf_cursor.h"
+#include "replay/dwarf/dwarf_file.h"
+
+/* A unit's DIE rarely has more than 100 bytes. */
+#define HEAD_SIZE 512
+/* How many times the size of a section may be read in all: a few times are enough for any file that
+ * a compiler wrote. */
+#define TIMES_READ	  16
+#define TIMES_READ_RANGES 8
+#define READ_FREE	  (1u << 20)
+/* Zeros are units of no bytes: padding, or a hole of gigabytes. */
+#define UNREADABLE_MAX 65536
+
+/* ---- opening ---------------------------------------------------------------- */
+
+void reel_dwarf_close(struct reel_dwarf *dwarf)
+{
+	struct reel_section *sections[] = { &dwarf->info,	 &dwarf->abbreviations,
+					    &dwarf->line,	 &dwarf->line_str,
+					    &dwarf->str,	 &dwarf->str_offsets,
+					    &dwarf->addresses,	 &dwarf->ranges,
+					    &dwarf->range_lists, &dwarf->address_sets };
+
+	for (size_t i = 0; i < dwarf->cache.capacity; i++)
+		reel_abbreviations_destroy((struct reel_abbreviations *)dwarf->cache.slots[i]);
+	free(dwarf->cache.slots);
+	free(dwarf->cache.offsets);
+	free(dwarf->units);
+	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++)
+		reel_section_close(sections[i]);
+	free(dwarf);
+}
+
+static struct reel_error *open_sections(struct reel_elf_file *file, struct reel_dwarf *dwarf)
+{
+	const struct {
+		const char *name;
+		struct reel_section *section;
+	} wanted[] = {
+		{ ".debug_info", &dwarf->info },
+		{ ".debug_abbrev", &dwarf->abbreviations },
+		{ ".debug_line", &dwarf->line },
+		{ ".debug_line_str", &dwarf->line_str },
+		{ ".debug_str", &dwarf->str },
+		{ ".debug_str_offsets", &dwarf->str_offsets },
+		{ ".debug_addr", &dwarf->addresses },
+		{ ".debug_ranges", &dwarf->ranges },
+		{ ".debug_rnglists", &dwarf->range_lists },
+		{ ".debug_aranges", &dwarf->address_sets },
+	};
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; !error && i < sizeof(wanted) / sizeof(*wanted); i++)
+		error = reel_elf_file_open_section(file, wanted[i].name, wanted[i].section);
+	if (!error && (!dwarf->info.size || !dwarf->abbreviations.size))
+		error = reel_error_create(REEL_ERROR_CORRUPT,
+					  "%s: .debug_info or .debug_abbrev cannot be read",
+					  reel_elf_file_path(file));
+	return error;
+}
+
+/* ---- abbreviations ------------------------------------------------------------ */
+
+static bool same_format(const struct reel_unit_format *a, const struct reel_unit_format *b)
+{
+	return a->version == b->version && a->address_size == b->address_size &&
+	       a->offset_size == b->offset_size;
+}
+
+static size_t cache_slot(const struct reel_abbreviation_cache *cache, uint64_t offset,
+			 const struct reel_unit_format *format)
+{
+	size_t slot = (size_t)(offset * 0x9e3779b97f4a7c15u >> 32) & (cache->capacity - 1);
+
+	while (cache->slots[slot] && (cache->offsets[slot] != offset ||
+				      !same_format(&cache->slots[slot]->format, format)))
+		slot = (slot + 1) & (cache->capacity - 1);
+	return slot;
+}
+
+static bool grow_cache(struct reel_abbreviation_cache *cache)
+{
+	struct reel_abbreviation_cache grown = { .n = cache->n };
+
+	if (cache->capacity > 2 * cache->n)
+		return true;
+	grown.capacity = cache->capacity ? 2 * cache->capacity : 64;
+	grown.slots = calloc(grown.capacity, sizeof(*grown.slots));
+	grown.offsets = calloc(grown.capacity, sizeof(*grown.offsets));
+	if (!grown.slots || !grown.offsets) {
+		free(grown.slots);
+		free(grown.offsets);
+		return false;
+	}
+	for (size_t i = 0; i < cache->capacity; i++) {
+		const struct reel_abbreviations *it = cache->slots[i];
+		size_t slot;
+
+		if (!it)
+			continue;
+		slot = cache_slot(&grown, cache->offsets[i], &it->format);
+		grown.slots[slot] = it;
+		grown.offsets[slot] = cache->offsets[i];
+	}
+	free(cache->slots);
+	free(cache->offsets);
+	*cache = grown;
+	return true;
+}
+
+/* What may be read of .debug_abbrev from an offset on; size 0: nothing. */
+static struct reel_section table_at(struct reel_dwarf *dwarf, uint64_t offset)
+{
+	struct reel_section table = { 0 };
+
+	if (offset < dwarf->abbreviations.size)
+		table.size = dwarf->abbreviations.size - offset;
+	if (table.size > dwarf->abbreviations_left) {
+		table.size = dwarf->abbreviations_left;
+		dwarf->exhausted |= !table.size;
+	}
+	table.bytes = reel_section_need(&dwarf->abbreviations, offset, table.size);
+	if (!table.bytes)
+		table.size = 0;
+	return table;
+}
+
+/* The table of a unit; NULL where there is none. */
+static struct reel_error *find_abbreviations(struct reel_dwarf *dwarf, const struct reel_unit *unit,
+					     const struct reel_abbreviations **ret)
+{
+	struct reel_abbreviations *made;
+	struct reel_section table;
+	struct reel_error *error;
+	size_t slot, size;
+
+	*ret = NULL;
+	if (!grow_cache(&dwarf->cache))
+		return reel_error_no_memory();
+	slot = cache_slot(&dwarf->cache, unit->abbreviations_offset, &unit->format);
+	*ret = dwarf->cache.slots[slot];
+	if (*ret)
+		return NULL;
+	table = table_at(dwarf, unit->abbreviations_offset);
+	if (!table.size)
+		return NULL;
+	error = reel_abbreviations_create(table.bytes, (size_t)table.size, &unit->format, &made,
+					  &size);
+	if (error)
+		return error;
+	dwarf->abbreviations_left -= size;
+	dwarf->cache.slots[slot] = made;
+	dwarf->cache.offsets[slot] = unit->abbreviations_offset;
+	dwarf->cache.n++;
+	*ret = made;
+	return NULL;
+}
+
+/* ---- units ---------------------------------------------------------------------- */
+
+/*
+ * A unit's header (DWARF 5, 7.5.1) at `offset`.  False: what follows cannot be found.  A unit
+ * that cannot be read has die_offset 0.
+ */
+static bool read_header(const struct reel_dwarf *dwarf, uint64_t offset, struct reel_unit *unit)
+{
+	bool big_endian = dwarf->big_endian;
+	struct reel_unit_format *format = &unit->format;
+	uint8_t bytes[40], type = DW_UT_compile;
+	struct reel_cursor cursor =
+		reel_cursor(bytes, reel_section_copy(&dwarf->info, offset, sizeof(bytes), bytes));
+	uint64_t size = reel_cursor_target(&cursor, 4, big_endian);
+
+	format->big_endian = big_endian;
+	format->offset_size = 4;
+	if (size == UINT32_MAX) {
+		format->offset_size = 8;
+		size = reel_cursor_target(&cursor, 8, big_endian);
+	}
+	unit->offset = offset;
+	if (cursor.failed || size > dwarf->info.size - offset - reel_cursor_offset(&cursor))
+		return false;
+	unit->end = offset + reel_cursor_offset(&cursor) + size;
+	format->version = (uint16_t)reel_cursor_target(&cursor, 2, big_endian);
+	if (format->version >= 5) {
+		type = reel_cursor_u8(&cursor);
+		format->address_size = reel_cursor_u8(&cursor);
+	}
+	unit->abbreviations_offset = reel_cursor_target(&cursor, format->offset_size, big_endian);
+	if (format->version < 5)
+		format->address_size = reel_cursor_u8(&cursor);
+	if (type == DW_UT_skeleton || type == DW_UT_split_compile)
+		reel_cursor_take(&cursor, 8); /* dwo_id */
+	else if (type == DW_UT_type || type == DW_UT_split_type)
+		reel_cursor_take(&cursor, 8 + format->offset_size); /* signature, type's offset */
+	if (!cursor.failed && format->version >= 2 && format->version <= 5 &&
+	    (format->address_size == 2 || format->address_size == 4 || format->address_size == 8) &&
+	    offset + reel_cursor_offset(&cursor) < unit->end)
+		unit->die_offset = offset + reel_cursor_offset(&cursor);
+	return true;
+}
+
+static uint64_t constant_or(const struct reel_form_value *value, uint64_t otherwise)
+{
+	uint64_t result;
+
+	return reel_dwarf_constant(value, &result) ? result : otherwise;
+}
+
+/* The defaults of bases are for units without the attribute: right behind the first header. */
+static void read_bases(const struct reel_dwarf *dwarf, struct reel_unit *unit,
+		       const struct reel_die_values *values)
+{
+	bool wide = unit->format.offset_size == 8, headers = unit->format.version >= 5;
+	const struct reel_form_value *at = values->at;
+
+	unit->string_offsets_base = constant_or(&at[REEL_AT_STR_OFFSETS_BASE], !headers ? 0
+									       : wide	? 16
+											: 8);
+	unit->addresses_base = constant_or(&at[REEL_AT_ADDR_BASE], !headers ? 0 : wide ? 16 : 8);
+	unit->range_lists_base = constant_or(&at[REEL_AT_RNGLISTS_BASE], !headers ? 0
+									 : wide	  ? 20
+										  : 12);
+	unit->language = (uint16_t)constant_or(&at[REEL_AT_LANGUAGE], 0);
+	if (!reel_dwarf_address(dwarf, unit, &at[REEL_AT_LOW_PC], &unit->base_address) &&
+	    !reel_dwarf_address(dwarf, unit, &at[REEL_AT_ENTRY_PC], &unit->base_address))
+		unit->base_address = 0;
+}
+
+/*
+ * A unit's own DIE, without loading the whole unit or keeping its abbreviations: most units are
+ * never asked for an address.  *fine_ret is false if the unit has to be loaded for it.
+ */
+static struct reel_error *read_head(struct reel_dwarf *dwarf, struct reel_unit *unit,
+				    struct reel_die_values *ret, bool *fine_ret)
+{
+	struct reel_section table = table_at(dwarf, unit->abbreviations_offset);
+	uint64_t left = unit->end - unit->die_offset;
+	struct reel_abbreviations *abbreviations;
+	struct reel_cursor cursor;
+	struct reel_error *error;
+	uint8_t head[HEAD_SIZE];
+	uint64_t code;
+	size_t size;
+
+	*fine_ret = false;
+	size = reel_section_copy(&dwarf->info, unit->die_offset,
+				 left < sizeof(head) ? (size_t)left : sizeof(head), head);
+	cursor = reel_cursor(head, size);
+	code = reel_cursor_uleb(&cursor);
+	if (!table.size || !code)
+		return NULL;
+	error = reel_abbreviations_create_one(table.bytes, (size_t)table.size, &unit->format, code,
+					      &abbreviations, &size);
+	if (error)
+		return error;
+	dwarf->abbreviations_left -= size;
+	*fine_ret = reel_die_read(abbreviations, head, cursor.end, ret, &unit->tag);
+	reel_abbreviations_destroy(abbreviations);
+	return NULL;
+}
+
+/* `shared`: the unit before uses the same abbreviations, so they are worth keeping. */
+static struct reel_error *read_unit(struct reel_dwarf *dwarf, struct reel_unit *unit, bool shared,
+				    struct reel_die_values *values)
+{
+	struct reel_error *error = NULL;
+	bool fine = false;
+
+	if (!shared)
+		error = read_head(dwarf, unit, values, &fine);
+	if (error)
+		return error;
+	if (!fine && reel_dwarf_load(dwarf, unit))
+		fine = reel_die_read(unit->abbreviations, dwarf->info.bytes + unit->die_offset,
+				     dwarf->info.bytes + unit->end, values, &unit->tag);
+	if (dwarf->out_of_memory)
+		return reel_error_no_memory();
+	if (fine)
+		read_bases(dwarf, unit, values);
+	else
+		unit->tag = 0;
+	return NULL;
+}
+
+static struct reel_error *add_unit(struct reel_dwarf *dwarf, size_t *capacity,
+				   const struct reel_unit *unit)
+{
+	if (dwarf->n_units == UINT32_MAX)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED, "more than 2^32 units");
+	if (!reel_array_reserve(&dwarf->units, dwarf->n_units, capacity, sizeof(*dwarf->units)))
+		return reel_error_no_memory();
+	dwarf->units[dwarf->n_units++] = *unit;
+	return NULL;
+}
+
+static struct reel_error *read_units(struct reel_dwarf *dwarf,
+				     const struct reel_unit_visitor *visitor)
+{
+	uint64_t offset = 0, last_abbreviations = UINT64_MAX;
+	struct reel_error *error = NULL;
+	size_t capacity = 0, n_unreadable = 0;
+
+	while (!error && offset < dwarf->info.size) {
+		struct reel_die_values values;
+		struct reel_unit unit = { 0 };
+
+		if (!read_header(dwarf, offset, &unit))
+			break;
+		offset = unit.end;
+		if (!unit.die_offset && ++n_unreadable > UNREADABLE_MAX)
+			break;
+		if (!unit.die_offset)
+			continue;
+		error = read_unit(dwarf, &unit, unit.abbreviations_offset == last_abbreviations,
+				  &values);
+		last_abbreviations = unit.abbreviations_offset;
+		if (!error)
+			error = add_unit(dwarf, &capacity, &unit);
+		if (!error && visitor && unit.tag)
+			error = visitor->visit(visitor->context, dwarf,
+					       &dwarf->units[dwarf->n_units - 1], &values);
+	}
+	return error;
+}
+
+struct reel_error *reel_dwarf_open(struct reel_elf_file *file,
+				   const struct reel_unit_visitor *visitor, struct reel_dwarf **ret)
+{
+	struct reel_dwarf *dwarf = calloc(1, sizeof(*dwarf));
+	struct reel_error *error;
+
+	if (!dwarf)
+		return reel_error_no_memory();
+	dwarf->big_endian = reel_elf_file_big_endian(file);
+	error = open_sections(file, dwarf);
+	if (!error) {
+		dwarf->abbreviations_left = TIMES_READ * dwarf->abbreviations.size;
+		dwarf->ranges_left =
+			TIMES_READ_RANGES * (dwarf->ranges.size + dwarf->range_lists.size);
+		dwarf->work_left = TIMES_READ * (dwarf->info.size + dwarf->line.size) + READ_FREE;
+		error = read_units(dwarf, visitor);
+	}
+	if (!error && reel_dwarf_is_short_of_memory(dwarf))
+		error = reel_error_no_memory();
+	if (error) {
+		reel_dwarf_close(dwarf);
+		return error;
+	}
+	*ret = dwarf;
+	return NULL;
+}
+
+bool reel_dwarf_work_beyond(struct reel_dwarf *dwarf, uint64_t size, uint64_t usual)
+{
+	return size <= usual || reel_dwarf_work(dwarf, size - usual);
+}
+
+bool reel_dwarf_is_short_of_memory(const struct reel_dwarf *dwarf)
+{
+	const struct reel_section *sections[] = { &dwarf->info,	       &dwarf->abbreviations,
+						  &dwarf->line,	       &dwarf->line_str,
+						  &dwarf->str,	       &dwarf->str_offsets,
+						  &dwarf->addresses,   &dwarf->ranges,
+						  &dwarf->range_lists, &dwarf->address_sets };
+
+	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
+		if (reel_section_is_short_of_memory(sections[i]))
+			return true;
+	}
+	return dwarf->out_of_memory;
+}
+
+bool reel_dwarf_work(struct reel_dwarf *dwarf, uint64_t size)
+{
+	if (size <= dwarf->work_left) {
+		dwarf->work_left -= size;
+		return true;
+	}
+	dwarf->exhausted = true;
+	return false;
+}
+
+struct reel_unit *reel_dwarf_unit(const struct reel_dwarf *dwarf, uint64_t offset)
+{
+	size_t low = 0, high = dwarf->n_units;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (dwarf->units[middle].offset <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && offset < dwarf->units[low - 1].end ? &dwarf->units[low - 1] : NULL;
+}
+
+bool reel_dwarf_load(struct reel_dwarf *dwarf, struct reel_unit *unit)
+{
+	struct reel_error *error;
+
+	if (unit->abbreviations)
+		return true;
+	if (!reel_section_need(&dwarf->info, unit->offset, unit->end - unit->offset))
+		return false;
+	error = find_abbreviations(dwarf, unit, &unit->abbreviations);
+	if (error) {
+		dwarf->out_of_memory = true;
+		reel_error_destroy(error);
+	}
+	return unit->abbreviations;
+}
+
+bool reel_dwarf_die(struct reel_dwarf *dwarf, struct reel_unit *unit, uint64_t offset,
+		    struct reel_die_values *ret)
+{
+	uint16_t tag;
+
+	if (offset < unit->die_offset || offset >= unit->end || !reel_dwarf_load(dwarf, unit) ||
+	    !reel_die_read(unit->abbreviations, dwarf->info.bytes + offset,
+			   dwarf->info.bytes + unit->end, ret, &tag))
+		return false;
+	return reel_dwarf_work_beyond(dwarf, ret->size, HEAD_SIZE);
+}

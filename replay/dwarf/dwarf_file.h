@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The DWARF of a file, versions 2 to 5: its units, and what the values of their DIEs mean.  Read
+ * here and not by libdw, which reads all sections whole and takes locks and searches trees for each
+ * DIE; tests/libdw_symbols.c compares both.
+ */
+#ifndef REPLAY_DWARF_DWARF_FILE_H
+#define REPLAY_DWARF_DWARF_FILE_H
+
+#include "replay/dwarf/die_scan.h"
+#include "replay/elf/elf_file.h"
+#include "replay/elf/section.h"
+
+struct reel_functions;
+struct reel_line_table;
+
+struct reel_unit {
+	/* In .debug_info: header, DIE, and what follows the unit. */
+	uint64_t offset, die_offset, end;
+	uint64_t abbreviations_offset;
+	struct reel_unit_format format;
+	uint16_t tag, language; /* of its DIE; tag 0: it cannot be read */
+	bool has_ranges;	/* its DIE says where its code is: cu_ranges.c */
+	/* NULL until its bytes are there, too. */
+	const struct reel_abbreviations *abbreviations;
+	/* What its DIE says of values of other forms. */
+	uint64_t string_offsets_base, addresses_base, range_lists_base;
+	uint64_t base_address; /* of lists of ranges */
+	/* NULL until they are asked for; whoever fills them in frees them. */
+	struct reel_functions *functions; /* inline_chain.c */
+	struct reel_line_table *lines;	  /* debug_info.c */
+};
+
+struct reel_abbreviation_cache {
+	const struct reel_abbreviations **slots; /* hashed by offset */
+	uint64_t *offsets;
+	size_t n, capacity; /* a power of two */
+};
+
+struct reel_dwarf {
+	bool big_endian;
+	struct reel_section info, abbreviations, line, line_str, str, str_offsets, addresses;
+	struct reel_section ranges, range_lists, address_sets;
+	struct reel_unit *units; /* all of .debug_info, ascending by offset */
+	size_t n_units;
+	struct reel_abbreviation_cache cache;
+	/*
+	 * Tables and lists can be shared by any number of units and DIEs, and functions lie in
+	 * functions, so few bytes could stand for much work: how many bytes are read at most of
+	 * abbreviations, lists of ranges, and of DIEs and line tables.
+	 */
+	uint64_t abbreviations_left, ranges_left, work_left;
+	bool exhausted; /* Set when one of these is used up: then not all that is there was read. */
+	bool out_of_memory; /* while a unit was loaded */
+	/* Where dwz moved common parts to, which is another reel_dwarf's; NULL: nowhere. */
+	struct reel_dwarf *alternate;
+};
+
+/* Gets each unit that can be read, with the values of its own DIE, but for strings in it. */
+struct reel_unit_visitor {
+	struct reel_error *(*visit)(void *context, struct reel_dwarf *dwarf, struct reel_unit *unit,
+				    const struct reel_die_values *values);
+	void *context;
+};
+
+/* The file must outlive it.  `visitor` may be NULL. */
+struct reel_error *reel_dwarf_open(struct reel_elf_file *file,
+				   const struct reel_unit_visitor *visitor,
+				   struct reel_dwarf **ret) REEL_MUST_CHECK;
+void reel_dwarf_close(struct reel_dwarf *dwarf);
+
+/* The unit that an offset of .debug_info lies in; NULL: none. */
+struct reel_unit *reel_dwarf_unit(const struct reel_dwarf *dwarf, uint64_t offset);
+/* What was found may not be all that is there, as there was no memory for it. */
+bool reel_dwarf_is_short_of_memory(const struct reel_dwarf *dwarf);
+/* Takes `size` bytes from what may still be read; false if that is used up, and then `exhausted` is
+ * set. */
+bool reel_dwarf_work(struct reel_dwarf *dwarf, uint64_t size);
+/* The same for bytes that are read again with each look-up; in real files they are at most `usual`
+ * bytes. */
+bool reel_dwarf_work_beyond(struct reel_dwarf *dwarf, uint64_t size, uint64_t usual);
+/* Makes all bytes of a unit be there, and its abbreviations; false: they cannot be read. */
+bool reel_dwarf_load(struct reel_dwarf *dwarf, struct reel_unit *unit);
+/* The values of the DIE at an offset of the unit; false: there is none. */
+bool reel_dwarf_die(struct reel_dwarf *dwarf, struct reel_unit *unit, uint64_t offset,
+		    struct reel_die_values *ret);
+
+/* Each is false, or NULL, where the value is not there, of another class, or points nowhere. */
+bool reel_dwarf_constant(const struct reel_form_value *value, uint64_t *ret);
+bool reel_dwarf_address(const struct reel_dwarf *dwarf, const struct reel_unit *unit,
+			const struct reel_form_value *value, uint64_t *ret);
+bool reel_dwarf_address_at(const struct reel_dwarf *dwarf, const struct reel_unit *unit,
+			   uint64_t index, uint64_t *ret);
+const char *reel_dwarf_string(const struct reel_dwarf *dwarf, const struct reel_unit *unit,
+			      const struct reel_form_value *value);
+
+/* A DIE, wherever it is. */
+struct reel_die_reference {
+	struct reel_dwarf *dwarf;
+	struct reel_unit *unit;
+	uint64_t offset;
+};
+
+bool reel_dwarf_reference(struct reel_dwarf *dwarf, struct reel_unit *unit,
+			  const struct reel_form_value *value, struct reel_die_reference *ret);
+
+#endif

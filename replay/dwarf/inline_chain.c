@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dwarf.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "replay/dwarf/die_ranges.h"
+#include "replay/dwarf/inline_chain.h"
+
+#define NO_PARENT UINT32_MAX
+/* Deeper than any compiler inlines: limits the frames that a hostile file can give one address. */
+#define CHAIN_MAX 4096
+/* inlined -> abstract instance -> declaration -> …: three or four steps in practice. */
+#define ORIGINS_MAX 16
+
+struct inlined {
+	uint64_t die_offset;
+	uint32_t parent; /* index of the one it is inlined into, NO_PARENT: the function */
+	bool resolved;
+	struct reel_inline_link link;
+};
+
+struct function {
+	uint64_t die_offset;
+	uint64_t begin;
+	const char *name;    /* NULL until asked for */
+	bool has_inlines;    /* `inlined` and `ranges` are filled in */
+	bool has_nested;     /* set then too: a function with code is below it */
+	unsigned n_searches; /* of the ranges, before they are built */
+	struct inlined *inlined;
+	size_t n_inlined;
+	struct reel_range_map ranges; /* values are indexes of `inlined` */
+};
+
+struct reel_functions {
+	struct function *all;
+	size_t n, capacity;
+	struct reel_range_map ranges; /* values are indexes of `all` */
+	/* With those that are below types and other functions, too. */
+	bool is_complete;
+	/* All of them, for addresses that the ones above do not have; NULL until such an address is
+	 * asked for.  Addresses that the ones above have stay theirs: an answer must not depend on
+	 * what was asked before. */
+	struct reel_functions *complete;
+};
+
+void reel_functions_destroy(struct reel_functions *functions)
+{
+	if (!functions)
+		return;
+	reel_functions_destroy(functions->complete);
+	for (size_t i = 0; i < functions->n; i++) {
+		free(functions->all[i].inlined);
+		reel_range_map_free(&functions->all[i].ranges);
+	}
+	free(functions->all);
+	reel_range_map_free(&functions->ranges);
+	free(functions);
+}
+
+void reel_inline_chain_free(struct reel_inline_chain *chain)
+{
+	free(chain->links);
+	*chain = (struct reel_inline_chain){ 0 };
+}
+
+static struct reel_error *add_function(const struct reel_dies *dies, struct reel_unit *unit,
+				       struct reel_functions *functions, uint64_t die_offset,
+				       const struct reel_die_values *values)
+{
+	struct reel_die_ranges to = { &functions->ranges, dies->text_begin, dies->text_end };
+	size_t first = functions->ranges.n, n;
+	struct reel_error *error;
+
+	error = reel_die_ranges_add(&to, dies->dwarf, unit, values, (uint32_t)functions->n, &n);
+	if (error || !n)
+		return error;
+	if (!reel_array_reserve(&functions->all, functions->n, &functions->capacity,
+				sizeof(*functions->all)))
+		return reel_error_no_memory();
+	functions->all[functions->n++] = (struct function){
+		.die_offset = die_offset,
+		.begin = functions->ranges.entries[first].begin,
+	};
+	return NULL;
+}
+
+/* What gcc and clang make of C and C++: functions with code lie in namespaces at most. */
+static bool is_c(uint16_t language)
+{
+	switch (language) {
+	case DW_LANG_C89:
+	case DW_LANG_C:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Whether functions with code are looked for below a DIE before one has been missed. */
+static bool may_hold_functions(const struct reel_unit *unit, uint16_t tag)
+{
+	switch (tag) {
+	case DW_TAG_subprogram:
+	case DW_TAG_enumeration_type:
+	case DW_TAG_array_type:
+	case DW_TAG_subroutine_type:
+		return false;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+		/* Rust's methods are in their type. */
+		return !is_c(unit->language);
+	default:
+		return true;
+	}
+}
+
+static void scan_unit(const struct reel_dies *dies, const struct reel_unit *unit, uint64_t begin,
+		      struct reel_die_scan *scan)
+{
+	reel_die_scan_begin(scan, unit->abbreviations, dies->dwarf->info.bytes, unit->offset, begin,
+			    unit->end);
+}
+
+static struct reel_error *read_functions(const struct reel_dies *dies, struct reel_unit *unit,
+					 struct reel_functions *functions)
+{
+	struct reel_error *error = NULL;
+	struct reel_die_scan scan;
+	struct reel_die die;
+
+	if (!reel_dwarf_load(dies->dwarf, unit) ||
+	    !reel_dwarf_work(dies->dwarf, unit->end - unit->offset))
+		return NULL;
+	scan_unit(dies, unit, unit->die_offset, &scan);
+	while (!error && reel_die_scan_next(&scan, &die)) {
+		const struct reel_abbreviation *kind = die.abbreviation;
+
+		if (kind->tag == DW_TAG_subprogram && kind->has_code)
+			error = add_function(dies, unit, functions, die.offset, &scan.values);
+		if (!functions->is_complete && kind->has_children &&
+		    !may_hold_functions(unit, kind->tag))
+			reel_die_scan_skip_children(&scan, &die);
+	}
+	return error ? error : reel_range_map_build(&functions->ranges);
+}
+
+/* The nearest inlined subroutine around each depth, while the DIEs of a function go by. */
+struct nesting {
+	struct {
+		uint32_t depth, inlined;
+	} open[CHAIN_MAX];
+	size_t n;
+};
+
+static struct reel_error *add_inlined(const struct reel_dies *dies, struct reel_unit *unit,
+				      struct function *function, size_t *capacity,
+				      struct nesting *nesting, const struct reel_die *it,
+				      const struct reel_die_values *values)
+{
+	struct reel_die_ranges to = { &function->ranges, dies->text_begin, dies->text_end };
+	struct reel_error *error;
+	size_t n;
+
+	if (nesting->n == CHAIN_MAX)
+		return NULL;
+	error = reel_die_ranges_add(&to, dies->dwarf, unit, values, (uint32_t)function->n_inlined,
+				    &n);
+	/* One without ranges has no address, but those inlined into it may have. */
+	if (error)
+		return error;
+	if (!reel_array_reserve(&function->inlined, function->n_inlined, capacity,
+				sizeof(*function->inlined)))
+		return reel_error_no_memory();
+	function->inlined[function->n_inlined] = (struct inlined){
+		.die_offset = it->offset,
+		.parent = nesting->n ? nesting->open[nesting->n - 1].inlined : NO_PARENT,
+	};
+	nesting->open[nesting->n].depth = it->depth;
+	nesting->open[nesting->n++].inlined = (uint32_t)function->n_inlined++;
+	return NULL;
+}
+
+static bool may_hold_inlined(uint16_t tag)
+{
+	switch (tag) {
+	case DW_TAG_call_site:
+	case DW_TAG_GNU_call_site:
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+	case DW_TAG_subprogram: /* what is below it is not ours */
+		return false;
+	default:
+		return true;
+	}
+}
+
+static struct reel_error *read_inlined(const struct reel_dies *dies, struct reel_unit *unit,
+				       struct function *function, struct nesting *nesting)
+{
+	struct reel_error *error = NULL;
+	struct reel_die_scan scan;
+	struct reel_die die;
+	size_t capacity = 0;
+	uint64_t last = function->die_offset;
+
+	nesting->n = 0;
+	if (dies->dwarf->exhausted)
+		return NULL;
+	scan_unit(dies, unit, function->die_offset, &scan);
+	while (!error && reel_die_scan_next(&scan, &die)) {
+		const struct reel_abbreviation *kind = die.abbreviation;
+
+		last = die.offset;
+		if (!die.depth && !kind->has_children)
+			return NULL;
+		if (!die.depth)
+			continue;
+		while (nesting->n && nesting->open[nesting->n - 1].depth >= die.depth)
+			nesting->n--;
+		if (kind->tag == DW_TAG_inlined_subroutine)
+			error = add_inlined(dies, unit, function, &capacity, nesting, &die,
+					    &scan.values);
+		else if (kind->tag == DW_TAG_subprogram && kind->has_code)
+			function->has_nested = true;
+		if (kind->has_children && !may_hold_inlined(kind->tag))
+			reel_die_scan_skip_children(&scan, &die);
+	}
+	/* A cursor that failed is at its end. */
+	if (!scan.cursor.failed)
+		last = reel_cursor_offset(&scan.cursor);
+	reel_dwarf_work(dies->dwarf, last - function->die_offset);
+	return error;
+}
+
+/* The linkage name of a DIE or of what it is an instance or a definition of, else its name. */
+static const char *resolve_name(struct reel_die_reference at, const struct reel_die_values *first)
+{
+	struct reel_die_values values = *first;
+	const char *plain = NULL;
+
+	for (int i = 0; i < ORIGINS_MAX; i++) {
+		const struct reel_form_value *of = values.at;
+		const char *linkage =
+			reel_dwarf_string(at.dwarf, at.unit, &of[REEL_AT_LINKAGE_NAME]);
+		const struct reel_form_value *origin = of[REEL_AT_ABSTRACT_ORIGIN].form
+							       ? &of[REEL_AT_ABSTRACT_ORIGIN]
+							       : &of[REEL_AT_SPECIFICATION];
+
+		if (!linkage)
+			linkage = reel_dwarf_string(at.dwarf, at.unit,
+						    &of[REEL_AT_MIPS_LINKAGE_NAME]);
+		if (linkage)
+			return linkage;
+		if (!plain)
+			plain = reel_dwarf_string(at.dwarf, at.unit, &of[REEL_AT_NAME]);
+		if (!reel_dwarf_reference(at.dwarf, at.unit, origin, &at) ||
+		    !reel_dwarf_die(at.dwarf, at.unit, at.offset, &values))
+			break;
+	}
+	return plain ? plain : "";
+}
+
+static uint64_t constant_or(const struct reel_form_value *value, uint64_t otherwise)
+{
+	uint64_t result;
+
+	return reel_dwarf_constant(value, &result) ? result : otherwise;
+}
+
+static void resolve_inlined(const struct reel_dies *dies, struct reel_unit *unit,
+			    struct inlined *inlined)
+{
+	struct reel_die_reference at = { dies->dwarf, unit, inlined->die_offset };
+	struct reel_inline_link *link = &inlined->link;
+	struct reel_die_values values;
+
+	inlined->resolved = true;
+	*link = (struct reel_inline_link){ .name = "", .call_file = UINT64_MAX };
+	if (!reel_dwarf_die(dies->dwarf, unit, inlined->die_offset, &values))
+		return;
+	link->name = resolve_name(at, &values);
+	link->call_file = constant_or(&values.at[REEL_AT_CALL_FILE], UINT64_MAX);
+	link->call_line = (uint32_t)constant_or(&values.at[REEL_AT_CALL_LINE], 0);
+	link->call_column = (uint32_t)constant_or(&values.at[REEL_AT_CALL_COLUMN], 0);
+}
+
+static struct reel_error *add_link(struct reel_inline_chain *chain,
+				   const struct reel_inline_link *link)
+{
+	if (!reel_array_reserve(&chain->links, chain->n, &chain->capacity, sizeof(*chain->links)))
+		return reel_error_no_memory();
+	chain->links[chain->n++] = *link;
+	return NULL;
+}
+
+static struct reel_error *open_functions(const struct reel_dies *dies, struct reel_unit *unit,
+					 bool all, struct reel_functions **ret)
+{
+	struct reel_functions *functions = calloc(1, sizeof(*functions));
+	struct reel_error *error;
+
+	if (!functions)
+		return reel_error_no_memory();
+	functions->is_complete = all;
+	error = read_functions(dies, unit, functions);
+	if (error) {
+		reel_functions_destroy(functions);
+		return error;
+	}
+	*ret = functions;
+	return NULL;
+}
+
+static struct reel_error *open_function(const struct reel_dies *dies, struct reel_unit *unit,
+					struct function *function)
+{
+	struct reel_die_reference at = { dies->dwarf, unit, function->die_offset };
+	struct nesting *nesting = malloc(sizeof(*nesting));
+	struct reel_die_values values;
+	struct reel_error *error;
+
+	if (!nesting)
+		return reel_error_no_memory();
+	function->has_inlines = true;
+	function->name = reel_dwarf_die(dies->dwarf, unit, function->die_offset, &values)
+				 ? resolve_name(at, &values)
+				 : "";
+	error = read_inlined(dies, unit, function, nesting);
+	free(nesting);
+	return error;
+}
+
+/* The function at an address, with its inlined ones read; NULL: there is none. */
+static struct reel_error *find_function_among(const struct reel_dies *dies, struct reel_unit *unit,
+					      struct reel_functions *functions, uint64_t address,
+					      struct function **ret)
+{
+	const struct reel_range_entry *entry = reel_range_map_find(&functions->ranges, address);
+
+	*ret = entry ? &functions->all[entry->value] : NULL;
+	return *ret && !(*ret)->has_inlines ? open_function(dies, unit, *ret) : NULL;
+}
+
+static struct reel_error *find_function(const struct reel_dies *dies, struct reel_unit *unit,
+					uint64_t address, struct function **ret)
+{
+	struct reel_error *error = NULL;
+
+	if (!unit->functions)
+		error = open_functions(dies, unit, false, &unit->functions);
+	if (!error)
+		error = find_function_among(dies, unit, unit->functions, address, ret);
+	if (error || (*ret && !(*ret)->has_nested))
+		return error;
+	/* What was left out may hold the address, or a part of what was found. */
+	if (!unit->functions->complete)
+		error = open_functions(dies, unit, true, &unit->functions->complete);
+	if (!error)
+		error = find_function_among(dies, unit, unit->functions->complete, address, ret);
+	return error;
+}
+
+/* Building the map is worth it only for so many searches. */
+#define SEARCHES_UNBUILT 16
+
+/* The inlined function at an address; NO_PARENT: there is none. */
+static struct reel_error *find_inlined(struct function *function, uint64_t address, uint32_t *ret)
+{
+	const struct reel_range_entry *entry;
+	struct reel_error *error = NULL;
+
+	if (function->n_searches < SEARCHES_UNBUILT) {
+		entry = reel_range_map_find_unbuilt(&function->ranges, address);
+		*ret = entry ? entry->value : NO_PARENT;
+		if (++function->n_searches == SEARCHES_UNBUILT)
+			error = reel_range_map_build(&function->ranges);
+		return error;
+	}
+	entry = reel_range_map_find(&function->ranges, address);
+	*ret = entry ? entry->value : NO_PARENT;
+	return NULL;
+}
+
+struct reel_error *reel_inline_chain_find(const struct reel_dies *dies, struct reel_unit *unit,
+					  uint64_t address, struct reel_inline_chain *chain)
+{
+	struct reel_error *error;
+	struct function *function;
+	uint32_t at;
+
+	chain->n = 0;
+	error = find_function(dies, unit, address, &function);
+	if (error || !function)
+		return error;
+	chain->function_begin = function->begin;
+	error = find_inlined(function, address, &at);
+	for (; !error && at != NO_PARENT; at = function->inlined[at].parent) {
+		struct inlined *inlined = &function->inlined[at];
+
+		if (!inlined->resolved)
+			resolve_inlined(dies, unit, inlined);
+		error = add_link(chain, &inlined->link);
+	}
+	if (error)
+		return error;
+	return add_link(chain, &(struct reel_inline_link){ .name = function->name,
+							   .call_file = UINT64_MAX });
+}

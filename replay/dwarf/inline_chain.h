@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The function at an address and what is inlined into it there, from the DIEs
+ * of a unit.  Both are indexed when they are first asked for: a unit's
+ * functions by their ranges, a function's inlined subroutines by theirs.
+ * Where ranges overlap, the DIE that comes later (the inner one) has the address.
+ */
+#ifndef REPLAY_DWARF_INLINE_CHAIN_H
+#define REPLAY_DWARF_INLINE_CHAIN_H
+
+#include "replay/dwarf/dwarf_file.h"
+
+/* What all units of a module share. */
+struct reel_dies {
+	struct reel_dwarf *dwarf;
+	uint64_t text_begin, text_end;
+};
+
+struct reel_inline_link {
+	/* Linkage name, or else the plain one; "" if it has none. */
+	const char *name;
+	/*
+	 * Where it is called: the position in the link that follows; nothing in the last
+	 * one.  The file is a number of the unit's line table, UINT64_MAX: unknown.
+	 */
+	uint64_t call_file;
+	uint32_t call_line, call_column;
+};
+
+struct reel_inline_chain {
+	struct reel_inline_link *links; /* innermost first; the last is the function itself */
+	size_t n, capacity;
+	uint64_t function_begin;
+};
+
+/* `chain` is used again by the next call; n is 0 if no function of the unit has the address. */
+struct reel_error *reel_inline_chain_find(const struct reel_dies *dies, struct reel_unit *unit,
+					  uint64_t address,
+					  struct reel_inline_chain *chain) REEL_MUST_CHECK;
+void reel_inline_chain_free(struct reel_inline_chain *chain);
+void reel_functions_destroy(struct reel_functions *functions);
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "replay/elf/elf_sections.h"
+
+/*
+ * How large the sections of a file may be together, as a multiple of its bytes.  Compression takes
+ * debug information to a third or a fifth, a .debug_aranges alone to a tenth.  Linkers leave holes
+ * where segments are aligned to pages of 2 MiB.  Sections do not normally share bytes.
+ */
+#define EXPANSION_MAX  16
+#define EXPANSION_FREE (4u << 20)
+#define HOLES_MAX      16
+#define HOLES_FREE     (64u << 20)
+#define OVERLAP_MAX    2
+#define OVERLAP_FREE   (1u << 20)
+
+typedef unsigned long long ull;
+
+/* Libelf's ELF_E_NOMEM, which is in no installed header; tests/unit/replay/elf/test_elf_file.c
+ * checks it. */
+#define ELF_NO_MEMORY 8
+
+bool reel_elf_is_out_of_memory(void)
+{
+	return elf_errno() == ELF_NO_MEMORY;
+}
+
+void reel_elf_sections_open(Elf *elf, struct reel_elf_sections *ret)
+{
+	size_t index;
+	Elf_Scn *section;
+	Elf_Data *data;
+
+	*ret = (struct reel_elf_sections){ .elf = elf };
+	if (elf_getshdrstrndx(elf, &index) != 0)
+		return;
+	section = index ? elf_getscn(elf, index) : NULL;
+	data = section ? elf_getdata(section, NULL) : NULL;
+	if (!data || !data->d_buf)
+		return;
+	ret->names = data->d_buf;
+	ret->names_size = data->d_size;
+	/* elf_strptr looks for this end each time. */
+	while (ret->names_size && ret->names[ret->names_size - 1])
+		ret->names_size--;
+}
+
+const char *reel_elf_section_name(const struct reel_elf_sections *sections, const GElf_Shdr *header)
+{
+	return header->sh_name < sections->names_size ? sections->names + header->sh_name : "";
+}
+
+/* ---- what it stands for ---------------------------------------------------------- */
+
+static bool read_at(const struct reel_elf_bytes *bytes, uint64_t offset, uint8_t *ret, size_t size)
+{
+	if (offset > bytes->size || size > bytes->size - offset)
+		return false;
+	if (bytes->fd < 0) {
+		memcpy(ret, bytes->image + offset, size);
+		return true;
+	}
+	for (size_t done = 0; done < size;) {
+		ssize_t n = pread(bytes->fd, ret + done, size - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		done += (size_t)n;
+	}
+	return true;
+}
+
+/* The size that a compressed section says to have; 0 if it does not. */
+static uint64_t expanded_size(const struct reel_elf_sections *sections,
+			      const struct reel_elf_bytes *bytes, const GElf_Shdr *header)
+{
+	const char *ident = elf_getident(sections->elf, NULL);
+	bool big_endian = ident && ident[EI_DATA] == ELFDATA2MSB;
+	bool wide = ident && ident[EI_CLASS] == ELFCLASS64;
+	uint8_t head[sizeof(Elf64_Chdr)];
+
+	/* Elf64_Chdr: type, reserved, size, alignment; Elf32_Chdr has 4 bytes for each, and nothing
+	 * reserved. */
+	if (header->sh_flags & SHF_COMPRESSED)
+		return read_at(bytes, header->sh_offset, head, wide ? 16 : 8)
+			       ? reel_load_target(head + (wide ? 8 : 4), wide ? 8 : 4, big_endian)
+			       : 0;
+	/* "ZLIB", and the size, big-endian whatever the file is. */
+	if (strncmp(reel_elf_section_name(sections, header), ".zdebug", 7) != 0 ||
+	    !read_at(bytes, header->sh_offset, head, 12) || memcmp(head, "ZLIB", 4) != 0)
+		return 0;
+	return reel_load_target(head + 4, 8, true);
+}
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static bool exceeds(uint64_t size, uint64_t stored, uint64_t times, uint64_t free)
+{
+	return size > free && (size - free) / times > stored;
+}
+
+struct reel_error *reel_elf_sections_check(const struct reel_elf_sections *sections,
+					   const struct reel_elf_bytes *bytes)
+{
+	uint64_t in_file = 0, expanded = 0;
+	Elf_Scn *section = NULL;
+
+	if (exceeds(bytes->size, bytes->stored, HOLES_MAX, HOLES_FREE))
+		return reel_error_create(REEL_ERROR_CORRUPT,
+					 "%s: of its %llu bytes, all but %llu are holes: it is "
+					 "not what a linker wrote",
+					 bytes->name, (ull)bytes->size, (ull)bytes->stored);
+	while ((section = elf_nextscn(sections->elf, section))) {
+		GElf_Shdr header;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS ||
+		    header.sh_offset > bytes->size ||
+		    header.sh_size > bytes->size - header.sh_offset)
+			continue; /* libelf reads none of it */
+		in_file = add(in_file, header.sh_size);
+		expanded = add(expanded, expanded_size(sections, bytes, &header));
+	}
+	if (exceeds(in_file, bytes->size, OVERLAP_MAX, OVERLAP_FREE))
+		return reel_error_create(REEL_ERROR_CORRUPT,
+					 "%s: its sections have %llu bytes together, the file has "
+					 "%llu: they overlap",
+					 bytes->name, (ull)in_file, (ull)bytes->size);
+	if (exceeds(expanded, bytes->size, EXPANSION_MAX, EXPANSION_FREE))
+		return reel_error_create(REEL_ERROR_CORRUPT,
+					 "%s: its compressed sections would have %llu bytes, the "
+					 "file has %llu: debug information never shrinks to less "
+					 "than a %dth",
+					 bytes->name, (ull)expanded, (ull)bytes->size,
+					 EXPANSION_MAX);
+	return NULL;
+}
+
+/* ---- finding them ------------------------------------------------------------------- */
+
+bool reel_elf_section_is_named(const char *name, const char *wanted)
+{
+	if (strcmp(name, wanted) == 0)
+		return true;
+	return strncmp(wanted, ".debug_", 7) == 0 && strncmp(name, ".zdebug_", 8) == 0 &&
+	       strcmp(name + 8, wanted + 7) == 0;
+}
+
+/* The bytes of a section, decompressed; false if there are none or they cannot be had. */
+static bool section_bytes(Elf_Scn *section, const char *name, struct reel_loaded_bytes *ret)
+{
+	GElf_Shdr header;
+	Elf_Data *data;
+
+	if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
+		return false;
+	if (header.sh_flags & SHF_COMPRESSED) {
+		if (elf_compress(section, 0, 0) < 0)
+			return false;
+	} else if (strncmp(name, ".zdebug", 7) == 0) {
+		/* This fails for a section that is decompressed already: then its bytes do not
+		 * begin with "ZLIB". */
+		elf_compress_gnu(section, 0, 0);
+	}
+	data = elf_getdata(section, NULL);
+	if (!data || !data->d_buf || !data->d_size)
+		return false;
+	ret->bytes = data->d_buf;
+	ret->size = data->d_size;
+	ret->address = header.sh_addr;
+	return strncmp(name, ".zdebug", 7) != 0 || data->d_size < 4 ||
+	       memcmp(data->d_buf, "ZLIB", 4) != 0;
+}
+
+bool reel_elf_sections_find(struct reel_elf_sections *sections, const char *name,
+			    struct reel_loaded_bytes *ret)
+{
+	Elf_Scn *section = NULL;
+
+	(void)elf_errno();
+	*ret = (struct reel_loaded_bytes){ 0 };
+	while ((section = elf_nextscn(sections->elf, section))) {
+		struct reel_loaded_bytes found;
+		GElf_Shdr header;
+		const char *its_name;
+
+		if (!gelf_getshdr(section, &header))
+			continue;
+		its_name = reel_elf_section_name(sections, &header);
+		if (!reel_elf_section_is_named(its_name, name))
+			continue;
+		if (section_bytes(section, its_name, &found)) {
+			*ret = found;
+			return true;
+		}
+		sections->out_of_memory |= reel_elf_is_out_of_memory();
+	}
+	return false;
+}
+
+bool reel_elf_sections_header(const struct reel_elf_sections *sections, const char *name,
+			      GElf_Shdr *ret)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(sections->elf, section))) {
+		if (gelf_getshdr(section, ret) &&
+		    strcmp(reel_elf_section_name(sections, ret), name) == 0)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "replay/elf/elf_sections.h"
+#include "base/range_map.h"
+#include "replay/elf/section.h"
+#include "replay/elf/symbol_table.h"
+
+struct candidate {
+	uint64_t address, size;
+	uint64_t limit; /* end of its section */
+	const char *name;
+	uint8_t binding, type;
+};
+
+struct candidates {
+	struct candidate *all;
+	size_t n, capacity;
+};
+
+struct reel_symbol_table {
+	struct reel_symbol *symbols;
+	struct reel_range_map ranges; /* values are indexes of symbols */
+};
+
+/* What can hold code: [begin, end) of the section with that index, empty if it can't. */
+struct code_section {
+	uint64_t begin, end;
+};
+
+struct symbol_source {
+	uint16_t machine;
+	bool is_relocatable; /* values count from their section's start */
+	Elf_Data *symbols;
+	Elf_Data *extended; /* SHT_SYMTAB_SHNDX */
+	size_t n;
+	const char *strings;
+	size_t strings_size; /* up to and with the last NUL */
+	struct code_section *code;
+	size_t n_code;
+	bool out_of_memory;
+};
+
+void reel_symbol_table_destroy(struct reel_symbol_table *table)
+{
+	if (!table)
+		return;
+	reel_range_map_free(&table->ranges);
+	free(table->symbols);
+	free(table);
+}
+
+/* Sections' headers are in debug files too, with their addresses and flags. */
+static struct reel_error *read_code_sections(Elf *elf, struct symbol_source *source)
+{
+	Elf_Scn *section = NULL;
+	size_t n;
+
+	if (elf_getshdrnum(elf, &n) != 0)
+		n = 0;
+	source->code = calloc(n + 1, sizeof(*source->code));
+	if (!source->code)
+		return reel_error_no_memory();
+	source->n_code = n;
+	while ((section = elf_nextscn(elf, section))) {
+		size_t index = elf_ndxscn(section);
+		GElf_Shdr header;
+
+		if (index >= n || !gelf_getshdr(section, &header) ||
+		    !(header.sh_flags & SHF_EXECINSTR) || !(header.sh_flags & SHF_ALLOC))
+			continue;
+		source->code[index].begin = header.sh_addr;
+		if (__builtin_add_overflow(header.sh_addr, header.sh_size,
+					   &source->code[index].end))
+			source->code[index].end = UINT64_MAX;
+	}
+	return NULL;
+}
+
+static Elf_Data *extended_indexes(Elf *elf, size_t table)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(elf, section))) {
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB_SHNDX &&
+		    header.sh_link == table)
+			return elf_getdata(section, NULL);
+	}
+	return NULL;
+}
+
+/* False: the file has no table of that type, or an unusable one, or there is no memory for it. */
+static bool open_source(struct reel_elf_file *file, uint32_t type, struct symbol_source *source)
+{
+	Elf *elf = reel_elf_file_handle(file);
+	Elf_Scn *section = NULL, *strings;
+	GElf_Shdr header;
+	GElf_Ehdr elf_header;
+	Elf_Data *data;
+
+	/* Without a layout, values in a relocatable file are no addresses. */
+	if (!gelf_getehdr(elf, &elf_header) ||
+	    (elf_header.e_type == ET_REL && !reel_elf_file_is_laid_out(file)))
+		return false;
+	source->is_relocatable = elf_header.e_type == ET_REL;
+	do {
+		section = elf_nextscn(elf, section);
+		if (!section)
+			return false;
+	} while (!gelf_getshdr(section, &header) || header.sh_type != type);
+
+	source->machine = reel_elf_file_machine(file);
+	(void)elf_errno();
+	source->symbols = elf_getdata(section, NULL);
+	strings = elf_getscn(elf, header.sh_link);
+	data = strings ? elf_getdata(strings, NULL) : NULL;
+	if (!source->symbols || !source->symbols->d_buf || source->symbols->d_type != ELF_T_SYM ||
+	    !data || !data->d_buf) {
+		source->out_of_memory |= reel_elf_is_out_of_memory();
+		return false;
+	}
+	source->n = source->symbols->d_size / gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
+	source->extended = extended_indexes(elf, elf_ndxscn(section));
+	source->strings = data->d_buf;
+	source->strings_size = data->d_size;
+	while (source->strings_size && source->strings[source->strings_size - 1])
+		source->strings_size--;
+	return true;
+}
+
+/* Names that compilers and assemblers put where code changes to data, and other labels of theirs.
+ */
+static bool is_marker(uint16_t machine, uint8_t type, const char *name)
+{
+	if (type != STT_NOTYPE)
+		return false;
+	/* AAELF64 5.5.5 "$x", "$d"; AAELF32 "$a", "$t", "$d"; RISC-V psABI "$x<isa>", "$d". */
+	if ((machine == EM_AARCH64 || machine == EM_ARM || machine == EM_RISCV) && name[0] == '$')
+		return true;
+	/* Local labels (".L…"; RISC-V keeps them for relaxation) and annobin's ".annobin_…". */
+	if (name[0] == '.')
+		return true;
+	/* The assembler's fake labels: "L0\001", with a short number. */
+	for (size_t i = 1; name[0] == 'L' && i < 16 && name[i]; i++) {
+		if (name[i] == '\001' || name[i] == '\002')
+			return true;
+	}
+	return false;
+}
+
+static bool take_candidate(struct candidates *candidates, const struct candidate *candidate)
+{
+	if (!reel_array_reserve(&candidates->all, candidates->n, &candidates->capacity,
+				sizeof(*candidates->all)))
+		return false;
+	candidates->all[candidates->n++] = *candidate;
+	return true;
+}
+
+static struct reel_error *read_candidates(const struct symbol_source *source,
+					  struct candidates *candidates)
+{
+	for (size_t i = 1; i < source->n && i <= INT32_MAX; i++) {
+		const struct code_section *code;
+		struct candidate candidate;
+		Elf32_Word extended = 0;
+		size_t section;
+		GElf_Sym symbol;
+
+		if (!gelf_getsymshndx(source->symbols, source->extended, (int)i, &symbol,
+				      &extended))
+			break;
+		candidate.type = GELF_ST_TYPE(symbol.st_info);
+		candidate.binding = GELF_ST_BIND(symbol.st_info);
+		if (candidate.type != STT_FUNC && candidate.type != STT_NOTYPE &&
+		    candidate.type != STT_GNU_IFUNC)
+			continue;
+		section = symbol.st_shndx == SHN_XINDEX ? extended : symbol.st_shndx;
+		if (section == SHN_UNDEF || section >= source->n_code ||
+		    (section >= SHN_LORESERVE && symbol.st_shndx != SHN_XINDEX))
+			continue;
+		code = &source->code[section];
+		if (source->is_relocatable)
+			symbol.st_value += code->begin;
+		/* Bit 0 of a function's address says Thumb (AAELF32, 5.5.3). */
+		if (source->machine == EM_ARM && candidate.type == STT_FUNC)
+			symbol.st_value &= ~(uint64_t)1;
+		if (symbol.st_value < code->begin || symbol.st_value >= code->end ||
+		    symbol.st_name >= source->strings_size)
+			continue;
+		candidate.name = source->strings + symbol.st_name;
+		if (!candidate.name[0] ||
+		    is_marker(source->machine, candidate.type, candidate.name))
+			continue;
+		candidate.address = symbol.st_value;
+		candidate.limit = code->end;
+		candidate.size = symbol.st_size < code->end - symbol.st_value
+					 ? symbol.st_size
+					 : code->end - symbol.st_value;
+		if (!take_candidate(candidates, &candidate))
+			return reel_error_no_memory();
+	}
+	return NULL;
+}
+
+static int binding_rank(uint8_t binding)
+{
+	return binding == STB_LOCAL ? 2 : binding == STB_WEAK ? 1 : 0;
+}
+
+static int compare_addresses(const void *left, const void *right)
+{
+	const struct candidate *a = left, *b = right;
+
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+/* Of one address, below 0 if `a` is the better one: the rules are in the header. */
+static int compare_candidates(const struct candidate *a, const struct candidate *b)
+{
+	size_t a_length, b_length;
+
+	if (!a->size != !b->size)
+		return a->size ? -1 : 1;
+	if ((a->type == STT_NOTYPE) != (b->type == STT_NOTYPE))
+		return a->type != STT_NOTYPE ? -1 : 1;
+	if (binding_rank(a->binding) != binding_rank(b->binding))
+		return binding_rank(a->binding) - binding_rank(b->binding);
+	a_length = strspn(a->name, "_");
+	b_length = strspn(b->name, "_");
+	if (a_length != b_length)
+		return a_length < b_length ? -1 : 1;
+	if (a->name == b->name)
+		return (a->size < b->size) - (a->size > b->size);
+	a_length = strnlen(a->name, REEL_NAME_MAX);
+	b_length = strnlen(b->name, REEL_NAME_MAX);
+	if (a_length != b_length)
+		return a_length > b_length ? -1 : 1;
+	return memcmp(a->name, b->name, a_length);
+}
+
+/* Once through those of an address: names are long, and any number can be at one address. */
+static size_t keep_best(struct candidates *candidates)
+{
+	size_t n = 0;
+
+	if (candidates->n)
+		qsort(candidates->all, candidates->n, sizeof(*candidates->all), compare_addresses);
+	for (size_t i = 0; i < candidates->n; i++) {
+		const struct candidate *it = &candidates->all[i];
+
+		if (!n || candidates->all[n - 1].address != it->address)
+			candidates->all[n++] = *it;
+		else if (compare_candidates(it, &candidates->all[n - 1]) < 0)
+			candidates->all[n - 1] = *it;
+	}
+	return n;
+}
+
+static struct reel_error *build(struct reel_symbol_table *table, struct candidates *candidates)
+{
+	size_t n = keep_best(candidates);
+	uint64_t sized_end = 0; /* of those that begin before */
+
+	if (n > UINT32_MAX / 2)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED, "more than 2^31 symbols");
+	table->symbols = calloc(n + 1, sizeof(*table->symbols));
+	if (!table->symbols)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < n; i++) {
+		const struct candidate *it = &candidates->all[i];
+		uint64_t end = it->limit;
+
+		table->symbols[i] = (struct reel_symbol){ it->address, it->name, it->size != 0 };
+		if (it->size) {
+			end = it->address + it->size;
+			if (end > sized_end)
+				sized_end = end;
+		} else if (it->address < sized_end) {
+			continue; /* a label within a function */
+		} else if (i + 1 < n && candidates->all[i + 1].address < end) {
+			end = candidates->all[i + 1].address;
+		}
+		if (!reel_range_map_add(&table->ranges, it->address, end, (uint32_t)i,
+					(uint32_t)(it->size ? n + i : i)))
+			return reel_error_no_memory();
+	}
+	return reel_range_map_build(&table->ranges);
+}
+
+struct reel_error *reel_symbol_table_visit(struct reel_elf_file *file,
+					   void (*visit)(void *context, const char *name,
+							 uint64_t address),
+					   void *context)
+{
+	struct candidates candidates = { 0 };
+	struct symbol_source source = { 0 };
+	struct reel_error *error;
+
+	if (!open_source(file, SHT_SYMTAB, &source))
+		return source.out_of_memory ? reel_error_no_memory() : NULL;
+	error = read_code_sections(reel_elf_file_handle(file), &source);
+	if (!error)
+		error = read_candidates(&source, &candidates);
+	for (size_t i = 0; i < candidates.n && !error; i++)
+		visit(context, candidates.all[i].name, candidates.all[i].address);
+	free(candidates.all);
+	free(source.code);
+	return error;
+}
+
+struct reel_error *reel_symbol_table_create(struct reel_elf_file *file, struct reel_elf_file *debug,
+					    struct reel_symbol_table **ret)
+{
+	struct reel_symbol_table *table = calloc(1, sizeof(*table));
+	struct candidates candidates = { 0 };
+	struct symbol_source source = { 0 };
+	struct reel_elf_file *from = NULL;
+	struct reel_error *error = NULL;
+
+	if (!table)
+		return reel_error_no_memory();
+	if (debug && open_source(debug, SHT_SYMTAB, &source))
+		from = debug;
+	else if (file &&
+		 (open_source(file, SHT_SYMTAB, &source) || open_source(file, SHT_DYNSYM, &source)))
+		from = file;
+	/* Another table would have other names. */
+	if (source.out_of_memory)
+		error = reel_error_no_memory();
+	if (from && !error) {
+		error = read_code_sections(reel_elf_file_handle(from), &source);
+		if (!error)
+			error = read_candidates(&source, &candidates);
+		if (!error)
+			error = build(table, &candidates);
+	}
+	free(candidates.all);
+	free(source.code);
+	if (error) {
+		reel_symbol_table_destroy(table);
+		return error;
+	}
+	*ret = table;
+	return NULL;
+}
+
+const struct reel_symbol *reel_symbol_table_find(const struct reel_symbol_table *table,
+						 uint64_t address)
+{
+	const struct reel_range_entry *entry = reel_range_map_find(&table->ranges, address);
+
+	return entry ? &table->symbols[entry->value] : NULL;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "format/schema.h"
+#include "replay/rewrite/rewrite.h"
+
+#define NS_PER_S 1000000000u
+
+struct rewrite {
+	struct reel_capture *capture;
+	const struct reel_rewrite_options *options;
+	struct reel_block_reader *block_reader;
+	struct reel_writer *writer;
+	struct reel_rewrite_counts counts;
+	uint64_t n_samples;	 /* read */
+	uint64_t n_side_dropped; /* side records left out, as is wanted */
+	/* The last END record; it is written last, after all that it counts. */
+	bool has_end;
+	struct reel_record end;
+	/* What the copy of a sample consists of. */
+	struct reel_rewrite_sample copy;
+	struct reel_region regions[REEL_REGIONS_MAX];
+	uint64_t values[REEL_REGISTERS_MAX];
+	uint8_t known[REEL_REGISTERS_MAX / 8];
+	uint8_t *bytes;
+	size_t capacity;
+};
+
+/* ---- samples ------------------------------------------------------------------ */
+
+static struct reel_error *reserve(struct rewrite *rewrite, const struct reel_sample *sample)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < sample->n_regions; i++)
+		size += sample->regions[i].size;
+	if (size <= rewrite->capacity)
+		return NULL;
+	free(rewrite->bytes);
+	rewrite->capacity = 0;
+	rewrite->bytes = malloc(size);
+	if (!rewrite->bytes)
+		return reel_error_no_memory();
+	rewrite->capacity = size;
+	return NULL;
+}
+
+static void copy_registers(struct rewrite *rewrite, const struct reel_sample *from)
+{
+	struct reel_rewrite_sample *copy = &rewrite->copy;
+	size_t n = from->layout ? from->layout->n_slots : 0;
+
+	if (n) {
+		memcpy(rewrite->values, from->values, n * sizeof(*rewrite->values));
+		memcpy(rewrite->known, from->known, (n + 7) / 8);
+	}
+	copy->sample.values = copy->values = rewrite->values;
+	copy->sample.known = copy->known = rewrite->known;
+}
+
+/* The decoder needs its own bytes for the samples that follow. */
+static struct reel_error *copy_sample(struct rewrite *rewrite, const struct reel_sample *from)
+{
+	struct reel_rewrite_sample *copy = &rewrite->copy;
+	struct reel_error *error = reserve(rewrite, from);
+	uint8_t *bytes = rewrite->bytes;
+
+	if (error)
+		return error;
+	copy->sample = *from;
+	copy_registers(rewrite, from);
+	for (size_t i = 0; i < from->n_regions; i++) {
+		rewrite->regions[i] = from->regions[i];
+		copy->bytes[i] = bytes;
+		if (!from->regions[i].size)
+			continue;
+		memcpy(bytes, from->regions[i].bytes, from->regions[i].size);
+		rewrite->regions[i].bytes = bytes;
+		bytes += from->regions[i].size;
+	}
+	copy->sample.regions = rewrite->regions;
+	return NULL;
+}
+
+static struct reel_error *write_sample(struct rewrite *rewrite, const struct reel_sample *sample)
+{
+	struct reel_error *error;
+
+	rewrite->counts.samples++;
+	if (!rewrite->options->sample)
+		return reel_writer_sample(rewrite->writer, sample);
+	error = copy_sample(rewrite, sample);
+	if (!error)
+		error = rewrite->options->sample(rewrite->options->context, &rewrite->copy);
+	return error ? error : reel_writer_sample(rewrite->writer, &rewrite->copy.sample);
+}
+
+/* ---- records ------------------------------------------------------------------ */
+
+static struct reel_error *write_record(struct rewrite *rewrite, uint16_t block_type,
+				       struct reel_block_item *item)
+{
+	enum reel_rewrite_record what = REEL_REWRITE_COPY;
+
+	if (rewrite->options->record)
+		what = rewrite->options->record(rewrite->options->context, &item->record);
+	if (what == REEL_REWRITE_DROP) {
+		rewrite->n_side_dropped++;
+		return NULL;
+	}
+	if (item->record.id == REEL_RECORD_END) {
+		rewrite->has_end = true;
+		rewrite->end = item->record;
+		return NULL;
+	}
+	if (what == REEL_REWRITE_CHANGED)
+		return reel_writer_record(rewrite->writer, &item->record);
+	return reel_writer_copy(rewrite->writer, block_type, &item->frame, &item->record);
+}
+
+static struct reel_error *write_item(struct rewrite *rewrite, uint16_t block_type,
+				     struct reel_block_item *item)
+{
+	switch (item->kind) {
+	case REEL_ITEM_SAMPLE:
+		return write_sample(rewrite, &item->sample);
+	case REEL_ITEM_RECORD:
+		return write_record(rewrite, block_type, item);
+	case REEL_ITEM_UNKNOWN:
+		if (rewrite->options->drop_unknown) {
+			rewrite->counts.unknown_records++;
+			rewrite->n_side_dropped += block_type == REEL_BLOCK_SIDE;
+			return NULL;
+		}
+		return reel_writer_copy(rewrite->writer, block_type, &item->frame, NULL);
+	/* The writer makes its own of the samples. */
+	case REEL_ITEM_LAYOUT:
+	case REEL_ITEM_END:
+		break;
+	}
+	return NULL;
+}
+
+/* ---- blocks ------------------------------------------------------------------- */
+
+static struct reel_error *rewrite_block(struct rewrite *rewrite, const struct reel_block *block)
+{
+	struct reel_error *damage = reel_block_reader_load(rewrite->block_reader, block);
+
+	while (!damage) {
+		struct reel_block_item item;
+		struct reel_error *error;
+
+		damage = reel_block_reader_next(rewrite->block_reader, &item);
+		if (damage || item.kind == REEL_ITEM_END)
+			break;
+		error = write_item(rewrite, block->header.type, &item);
+		if (error)
+			return error;
+	}
+	rewrite->n_samples += reel_block_reader_counts(rewrite->block_reader).samples;
+	return reel_capture_end_block(rewrite->capture, rewrite->block_reader, damage);
+}
+
+static struct reel_error *rewrite_blocks(struct rewrite *rewrite)
+{
+	struct reel_capture *capture = rewrite->capture;
+	const struct reel_capture_options *options = &capture->options;
+	struct reel_error *error = NULL;
+	size_t n_blocks;
+	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
+
+	for (size_t i = 0; i < n_blocks && !error; i++) {
+		const struct reel_block *block = &blocks[i];
+
+		if (block->header.type == REEL_BLOCK_INDEX || block->header.type == REEL_BLOCK_KEYS)
+			continue;
+		rewrite->counts.unknown_blocks += !reel_block_is_known(&block->header);
+		if (options->progress)
+			options->progress(options->progress_context, block->offset,
+					  capture->info.file_size);
+		error = rewrite_block(rewrite, block);
+	}
+	return error ? error : reel_capture_check_samples(capture, rewrite->n_samples);
+}
+
+/*
+ * END keeps the counts of the original capture, less what was left out on purpose.  So a reader of
+ * the new one sees that something is missing if not all of the original could be read.
+ */
+static struct reel_error *write_end(struct rewrite *rewrite)
+{
+	struct reel_record_end *end = &rewrite->end.end;
+
+	if (!rewrite->has_end)
+		return NULL;
+	if (end->side_records)
+		end->side_records -= rewrite->n_side_dropped;
+	return reel_writer_record(rewrite->writer, &rewrite->end);
+}
+
+struct reel_error *reel_rewrite_recipients(const struct reel_capture *capture,
+					   const char *const *recipients, bool decrypt,
+					   struct reel_public_keys *ret)
+{
+	const struct reel_file_header *header = reel_reader_header(capture->reader);
+	struct reel_error *error = reel_public_keys_add_list(ret, recipients);
+
+	if (error)
+		return error;
+	if (ret->n && decrypt)
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "a capture can't be both decrypted and encrypted: give "
+					 "--decrypt or --encrypt-to");
+	if (ret->n || decrypt || !(header->features & REEL_FEATURE_ENCRYPTED))
+		return NULL;
+	return reel_error_create(REEL_ERROR_INVALID,
+				 "%s: it is encrypted, and the new capture would not be: say who "
+				 "may read that (--encrypt-to PUBLIC_KEY), or that everybody may "
+				 "(--decrypt)",
+				 reel_reader_name(capture->reader));
+}
+
+static struct reel_sample_target target_of(const struct reel_capture *capture)
+{
+	struct reel_sample_target target = { .word_bits = capture->word_bits,
+					     .big_endian = capture->info.big_endian };
+
+	/* All events that have a frequency mostly have the same. */
+	for (size_t i = 0; i < capture->n_events; i++)
+		if (capture->events[i].frequency)
+			target.period = NS_PER_S / capture->events[i].frequency;
+	return target;
+}
+
+struct reel_error *reel_rewrite(struct reel_capture *capture, int fd, const char *name,
+				const struct reel_rewrite_options *options,
+				struct reel_rewrite_counts *ret)
+{
+	struct reel_writer_options writer = options->writer;
+	struct rewrite *rewrite = calloc(1, sizeof(*rewrite));
+	struct reel_writer_counts written;
+	struct reel_error *error;
+
+	if (!rewrite)
+		return reel_error_no_memory();
+	rewrite->capture = capture;
+	rewrite->options = options;
+	writer.target = target_of(capture);
+	error = reel_block_reader_create(capture->reader, &rewrite->block_reader);
+	if (!error)
+		error = reel_writer_create(fd, name, &writer, NULL, &rewrite->writer);
+	if (!error && options->cipher_ret)
+		error = reel_writer_copy_cipher(rewrite->writer, options->cipher_ret);
+	if (!error)
+		error = rewrite_blocks(rewrite);
+	if (!error)
+		error = write_end(rewrite);
+	if (!error)
+		error = reel_writer_finish(rewrite->writer);
+	if (!error) {
+		written = reel_writer_counts(rewrite->writer);
+		rewrite->counts.bytes = written.file_bytes;
+		rewrite->counts.stack_bytes = written.stack_bytes;
+		*ret = rewrite->counts;
+	}
+	reel_writer_destroy(rewrite->writer);
+	reel_block_reader_destroy(rewrite->block_reader);
+	free(rewrite->bytes);
+	free(rewrite);
+	return error;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A capture's samples without what the recorded programs worked with. */
+#ifndef REPLAY_REWRITE_SAMPLE_SCRUB_H
+#define REPLAY_REWRITE_SAMPLE_SCRUB_H
+
+#include "replay/capture.h"
+#include "scrub/scrub.h"
+
+struct reel_error *reel_capture_scrubber_create(const struct reel_capture *capture,
+						struct reel_scrubber **ret) REEL_MUST_CHECK;
+/* As reel_scrub_sample, for a sample of the capture whose scrubber this is. */
+struct reel_error *reel_capture_scrub_sample(const struct reel_capture *capture,
+					     struct reel_scrubber *scrubber,
+					     struct reel_sample *sample) REEL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/unwind/unwind_cache.h"
+#include "replay/unwind/unwind_fast.h"
+
+#define MAX_FRAMES_DEFAULT 16384
+/* Frames in a row that may leave sp where it is: leaf functions of CPUs with a link register do,
+ * one at a time. */
+#define STALLED_MAX 8
+
+/* ---- programs ------------------------------------------------------------------------ */
+
+static struct reel_error *compile_program(const struct reel_arch *arch,
+					  struct reel_arch_program program, bool is_fallback,
+					  struct reel_row **ret)
+{
+	struct reel_cfi_row cfi_row;
+
+	if (!reel_cfi_run_program(arch, program, &cfi_row))
+		return reel_error_create(REEL_ERROR_INVALID, "arch/%s: malformed program",
+					 arch->name);
+	/* Code without CFI may have saved and changed any register: only what its frame record
+	 * holds is known. */
+	for (size_t i = 0; is_fallback && i < REEL_ARCH_DWARF_MAX; i++) {
+		if (cfi_row.rules[i].kind == REEL_RULE_SAME)
+			cfi_row.rules[i].kind = REEL_RULE_UNDEFINED;
+	}
+	return reel_row_create(arch, &cfi_row, ret);
+}
+
+struct reel_error *reel_unwind_programs_create(const struct reel_arch *arch,
+					       struct reel_unwind_programs **ret)
+{
+	struct reel_unwind_programs *programs = calloc(
+		1, sizeof(*programs) + arch->n_signal_frames * sizeof(programs->signal_frames[0]));
+	struct reel_error *error;
+
+	if (!programs)
+		return reel_error_no_memory();
+	programs->arch = arch;
+	programs->sp = reel_arch_slot(arch, arch->sp);
+	programs->fp = reel_arch_slot(arch, arch->fp);
+	programs->pc = reel_arch_slot(arch, arch->pc);
+	programs->link = arch->flags & REEL_ARCH_LINK_REGISTER
+				 ? reel_arch_slot(arch, arch->return_column)
+				 : REEL_ARCH_NO_SLOT;
+	error = compile_program(arch, arch->undo_call, false, &programs->undo_call);
+	if (!error)
+		error = compile_program(arch, arch->frame_step, true, &programs->frame_step);
+	for (size_t i = 0; !error && i < arch->n_signal_frames; i++)
+		error = compile_program(arch, arch->signal_frames[i].program, false,
+					&programs->signal_frames[i]);
+	if (error) {
+		reel_unwind_programs_destroy(programs);
+		return error;
+	}
+	*ret = programs;
+	return NULL;
+}
+
+void reel_unwind_programs_destroy(struct reel_unwind_programs *programs)
+{
+	if (!programs)
+		return;
+	for (size_t i = 0; i < programs->arch->n_signal_frames; i++)
+		reel_row_destroy(programs->signal_frames[i]);
+	reel_row_destroy(programs->undo_call);
+	reel_row_destroy(programs->frame_step);
+	free(programs);
+}
+
+/* ---- frames -------------------------------------------------------------------------- */
+
+void reel_unwind_frames_free(struct reel_unwind_frames *frames)
+{
+	free(frames->addresses);
+	free(frames->lookups);
+	free(frames->sps);
+	free(frames->steps);
+	*frames = (struct reel_unwind_frames){ 0 };
+}
+
+static struct reel_error *grow_frames(struct reel_unwind_frames *frames)
+{
+	size_t capacity = frames->capacity ? 2 * frames->capacity : 128;
+	uint64_t **arrays[] = { &frames->addresses, &frames->lookups, &frames->sps };
+	uint8_t *steps;
+
+	/* If one allocation fails, arrays that have grown already are larger than needed; that does
+	 * no harm. */
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
+		uint64_t *array = reallocarray(*arrays[i], capacity, sizeof(*array));
+
+		if (!array)
+			return reel_error_no_memory();
+		*arrays[i] = array;
+	}
+	steps = realloc(frames->steps, capacity);
+	if (!steps)
+		return reel_error_no_memory();
+	frames->steps = steps;
+	frames->capacity = capacity;
+	return NULL;
+}
+
+static struct reel_error *append_frame(const struct reel_walk *walk,
+				       struct reel_unwind_frames *frames, enum reel_step step)
+{
+	const struct reel_unwind_state *state = walk->state;
+	size_t n = frames->n;
+
+	if (n == frames->capacity) {
+		struct reel_error *error = grow_frames(frames);
+
+		if (error)
+			return error;
+	}
+	frames->addresses[n] = state->pc;
+	frames->lookups[n] = reel_walk_lookup(walk);
+	frames->sps[n] = reel_walk_knows(state, walk->programs->sp)
+				 ? state->registers[walk->programs->sp]
+				 : 0;
+	frames->steps[n] = (uint8_t)step;
+	frames->n = n + 1;
+	return NULL;
+}
+
+/* ---- steps --------------------------------------------------------------------------- */
+
+static enum reel_next stop(struct reel_walk *walk, enum reel_stop why)
+{
+	walk->stop = why;
+	return REEL_NEXT_STOP;
+}
+
+/* Applies a row for the frame's code; `bias` as in struct reel_code. */
+static enum reel_next apply(struct reel_walk *walk, const struct reel_row *row, uint64_t bias)
+{
+	enum reel_next next = reel_row_apply(row, walk->state, walk->first, bias, &walk->stop);
+
+	if (next == REEL_NEXT_CALLER)
+		walk->state->pc = reel_walk_strip(walk, walk->state->pc);
+	return next;
+}
+
+static enum reel_next signal_step(struct reel_walk *walk, const struct reel_row *row, uint64_t bias,
+				  enum reel_step *step_ret)
+{
+	*step_ret = REEL_STEP_SIGNAL;
+	return apply(walk, row, bias);
+}
+
+/* `otherwise` is why there is no row. */
+static enum reel_next fallback_step(struct reel_walk *walk, const struct reel_code *code,
+				    enum reel_stop otherwise, enum reel_step *step_ret)
+{
+	const struct reel_row *row = reel_walk_match_signal_frame(walk, code);
+
+	if (row)
+		return signal_step(walk, row, code ? code->bias : 0, step_ret);
+	return reel_walk_fall_back(walk, code, step_ret) ? REEL_NEXT_CALLER : stop(walk, otherwise);
+}
+
+static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *code,
+			       enum reel_step *step_ret)
+{
+	const struct reel_row *pattern,
+		*row = reel_rows_at(code->rows, reel_walk_lookup(walk) - code->bias);
+	enum reel_next next;
+
+	if (reel_row_outcome(row) == REEL_ROW_NONE)
+		return fallback_step(walk, code, REEL_STOP_NO_UNWIND_INFO, step_ret);
+	if (reel_walk_wants_signal_pattern(walk, row)) {
+		pattern = reel_walk_match_signal_frame(walk, code);
+		if (pattern)
+			return signal_step(walk, pattern, code->bias, step_ret);
+	}
+	if (reel_row_is_signal_frame(row))
+		return signal_step(walk, row, code->bias, step_ret);
+	/* The instruction knows better than the CFI that the return address is not in memory now.
+	 */
+	if (reel_row_saves_return_address(row) && reel_walk_undo_return(walk, code)) {
+		*step_ret = REEL_STEP_UNDO_CALL;
+		return REEL_NEXT_CALLER;
+	}
+	*step_ret = REEL_STEP_CFI;
+	next = apply(walk, row, code->bias);
+	if (next == REEL_NEXT_STOP && walk->stop == REEL_STOP_REGISTER_UNKNOWN &&
+	    reel_walk_find_sp(walk, row)) {
+		*step_ret = REEL_STEP_FRAME_POINTER;
+		next = apply(walk, row, code->bias);
+	}
+	return next;
+}
+
+/* Where no code is: a trampoline on the stack, or a call through a bad pointer. */
+static enum reel_next nowhere_step(struct reel_walk *walk, enum reel_step *step_ret)
+{
+	const struct reel_row *row = reel_walk_match_signal_frame(walk, NULL);
+
+	if (row)
+		return signal_step(walk, row, 0, step_ret);
+	*step_ret = REEL_STEP_UNDO_CALL;
+	return walk->first && reel_walk_undo_call(walk) ? REEL_NEXT_CALLER
+							: stop(walk, REEL_STOP_NO_MAPPING);
+}
+
+/* Makes the state the caller's. */
+static enum reel_next take_step(struct reel_walk *walk, enum reel_step *step_ret)
+{
+	const struct reel_unwind_input *input = walk->input;
+	struct reel_code code = { 0 };
+
+	switch (input->find_code(input->context, reel_walk_lookup(walk), &code)) {
+	case REEL_CODE_FOUND:
+		if (code.rows)
+			return row_step(walk, &code, step_ret);
+		return fallback_step(walk, &code, REEL_STOP_MODULE_MISSING, step_ret);
+	case REEL_CODE_MODULE_MISSING:
+		return fallback_step(walk, NULL, REEL_STOP_MODULE_MISSING, step_ret);
+	case REEL_CODE_ANONYMOUS:
+		return fallback_step(walk, NULL, REEL_STOP_NO_UNWIND_INFO, step_ret);
+	case REEL_CODE_NO_MAPPING:
+		break;
+	}
+	return nowhere_step(walk, step_ret);
+}
+
+/* ---- the loop ------------------------------------------------------------------------ */
+
+struct position {
+	uint64_t pc, sp;
+	bool has_sp;
+};
+
+static struct position position_of(const struct reel_walk *walk)
+{
+	const struct reel_unwind_state *state = walk->state;
+	uint8_t sp = walk->programs->sp;
+
+	return (struct position){ state->pc, state->registers[sp], reel_walk_knows(state, sp) };
+}
+
+static bool same_region(const struct reel_memory_view *memory, uint64_t a, uint64_t b)
+{
+	for (size_t i = 0; i < memory->n_regions; i++) {
+		const struct reel_memory_region *region = &memory->regions[i];
+
+		if (a - region->address < region->size && b - region->address < region->size)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A caller's sp lies above its callee's on the same stack; what a signal
+ * interrupted, or another stack, may lie anywhere.  Frames that do not move
+ * sp up must be few, or the walk goes in circles (musl's __clone, llvm #103476).
+ */
+static bool makes_progress(struct reel_walk *walk, const struct position *before,
+			   enum reel_step step)
+{
+	struct position after = position_of(walk);
+
+	/* That step has made sure that the frame pointer moves up. */
+	if (step == REEL_STEP_FRAME_POINTER && !after.has_sp)
+		return true;
+	if (before->has_sp && after.has_sp) {
+		if (after.sp > before->sp) {
+			walk->stalled = 0;
+			return true;
+		}
+		if (after.sp == before->sp && after.pc == before->pc)
+			return false;
+		if (after.sp < before->sp && step != REEL_STEP_SIGNAL &&
+		    same_region(walk->input->memory, after.sp, before->sp))
+			return false;
+	}
+	return ++walk->stalled <= STALLED_MAX;
+}
+
+/* One frame further, or the end. */
+static enum reel_next advance(struct reel_walk *walk, enum reel_step *step_ret)
+{
+	struct position before = position_of(walk);
+	enum reel_next next = take_step(walk, step_ret);
+
+	if (next == REEL_NEXT_STOP && walk->stop == REEL_STOP_STACK_END && walk->input->stack_cut)
+		walk->stop = REEL_STOP_STACK_CUT;
+	if (next != REEL_NEXT_CALLER)
+		return next;
+	/* Nobody returns to 0.  A signal may have interrupted a jump to it. */
+	if (!walk->state->pc && *step_ret != REEL_STEP_SIGNAL)
+		return REEL_NEXT_ROOT;
+	/* What has no CFI may have moved sp before it called or was interrupted. */
+	if (walk->sp_assumed && *step_ret == REEL_STEP_CFI && !reel_walk_is_return_address(walk))
+		return stop(walk, REEL_STOP_REGISTER_UNKNOWN);
+	walk->sp_assumed = *step_ret == REEL_STEP_LINK_REGISTER;
+	if (!makes_progress(walk, &before, *step_ret))
+		return stop(walk, REEL_STOP_NO_PROGRESS);
+	walk->exact = *step_ret == REEL_STEP_SIGNAL ||
+		      (walk->first && *step_ret == REEL_STEP_CFI && reel_walk_is_landing_pad(walk));
+	walk->first = *step_ret == REEL_STEP_SIGNAL;
+	return REEL_NEXT_CALLER;
+}
+
+struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
+				     const struct reel_unwind_programs *programs,
+				     struct reel_unwind_state *state,
+				     struct reel_unwind_frames *ret, enum reel_stop *stop_ret)
+{
+	size_t max_frames = input->max_frames ? input->max_frames : MAX_FRAMES_DEFAULT;
+	enum reel_step step = REEL_STEP_SAMPLE;
+	struct reel_walk walk = {
+		.input = input,
+		.programs = programs,
+		.state = state,
+		.code_mask = input->code_mask ? input->code_mask : input->arch->default_code_mask,
+		.first = true,
+		.exact = true,
+	};
+	struct reel_error *error;
+	enum reel_next next;
+
+	ret->n = 0;
+	state->pc = reel_walk_strip(&walk, state->pc);
+	walk.exact = !input->after_syscall || !reel_cached_is_behind_system_call(&walk);
+	do {
+		if (ret->n == max_frames) {
+			*stop_ret = REEL_STOP_DEPTH_LIMIT;
+			return NULL;
+		}
+		/* Nobody called the trampoline that the walk has just left: before its first
+		 * instruction, where its handler returns to, is another function. */
+		if (step == REEL_STEP_SIGNAL && ret->n > 1)
+			ret->lookups[ret->n - 1] = ret->addresses[ret->n - 1];
+		error = append_frame(&walk, ret, step);
+		if (error)
+			return error;
+		next = reel_walk_fast(&walk, ret, max_frames) ? REEL_NEXT_ROOT
+							      : advance(&walk, &step);
+	} while (next == REEL_NEXT_CALLER);
+	*stop_ret = next == REEL_NEXT_ROOT ? REEL_STOP_ROOT : walk.stop;
+	return NULL;
+}
+
+/* ---- chains that the recorder walked ---------------------------------------------------- */
+
+/*
+ * A leaf function that has no frame of its own is followed by its caller's caller in such a chain.
+ * Where the CFI says that the return address still is in the link register, the frame pointer is
+ * the caller's, and the chain begins with what called that (by the same address, if it recurses).
+ * Nothing but registers is needed, so sp may be any.
+ */
+static bool find_leaf_caller(struct reel_walk *walk)
+{
+	const struct reel_unwind_input *input = walk->input;
+	struct reel_unwind_state *state = walk->state;
+	struct reel_unwind_state caller = *state;
+	uint8_t link = walk->programs->link, sp = walk->programs->sp;
+	const struct reel_row *row;
+	struct reel_code code = { 0 };
+	enum reel_stop ignored;
+
+	if (link == REEL_ARCH_NO_SLOT || !reel_walk_knows(state, link) ||
+	    input->find_code(input->context, reel_walk_lookup(walk), &code) != REEL_CODE_FOUND ||
+	    !code.rows)
+		return false;
+	row = reel_rows_at(code.rows, reel_walk_lookup(walk) - code.bias);
+	if (reel_row_outcome(row) != REEL_ROW_STEP || reel_row_is_signal_frame(row))
+		return false;
+	caller.known |= 1ull << sp;
+	if (reel_row_apply(row, &caller, true, code.bias, &ignored) != REEL_NEXT_CALLER)
+		return false;
+	state->pc = reel_walk_strip(walk, caller.pc);
+	return state->pc != 0;
+}
+
+struct reel_error *reel_unwind_recorded(const struct reel_unwind_input *input,
+					const struct reel_unwind_programs *programs,
+					struct reel_unwind_state *state, const uint64_t *chain,
+					size_t count, struct reel_unwind_frames *ret,
+					enum reel_stop *stop_ret)
+{
+	size_t max_frames = input->max_frames ? input->max_frames : MAX_FRAMES_DEFAULT;
+	struct reel_walk walk = {
+		.input = input,
+		.programs = programs,
+		.state = state,
+		.code_mask = input->code_mask ? input->code_mask : input->arch->default_code_mask,
+	};
+	struct reel_code code = { 0 };
+
+	ret->n = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct reel_error *error;
+
+		if (ret->n >= max_frames) {
+			*stop_ret = REEL_STOP_DEPTH_LIMIT;
+			return NULL;
+		}
+		state->pc = reel_walk_strip(&walk, chain[i]);
+		walk.exact =
+			!i && (!input->after_syscall || !reel_cached_is_behind_system_call(&walk));
+		error = append_frame(&walk, ret, i ? REEL_STEP_RECORDED : REEL_STEP_SAMPLE);
+		if (!error && !i && find_leaf_caller(&walk)) {
+			walk.exact = false;
+			error = append_frame(&walk, ret, REEL_STEP_CFI);
+		}
+		if (error)
+			return error;
+	}
+	*stop_ret = REEL_STOP_RECORDED_END;
+	if (count &&
+	    input->find_code(input->context, reel_walk_lookup(&walk), &code) == REEL_CODE_FOUND &&
+	    code.rows &&
+	    reel_row_outcome(reel_rows_at(code.rows, reel_walk_lookup(&walk) - code.bias)) ==
+		    REEL_ROW_ROOT)
+		*stop_ret = REEL_STOP_ROOT;
+	return NULL;
+}

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fallbacks: steps without CFI, by signal trampolines, calls to nowhere, link registers and frame
+ * pointers. */
+#include <string.h>
+
+#include "replay/unwind/unwind_parts.h"
+
+/* ---- reading code --------------------------------------------------------------------- */
+
+/* Code that lies in no module may be on the stack (s390x's signal trampolines, before Linux 5.17).
+ */
+static bool read_from_stack(const struct reel_walk *walk, uint64_t address, size_t size,
+			    uint8_t *bytes_ret)
+{
+	uint64_t byte;
+
+	for (size_t i = 0; i < size; i++) {
+		if (!reel_memory_read(walk->input->memory, address + i, 1, &byte))
+			return false;
+		bytes_ret[i] = (uint8_t)byte;
+	}
+	return true;
+}
+
+/* Bytes at a runtime address; `code` is what find_code gave for it, or NULL. */
+static bool read_code(const struct reel_walk *walk, const struct reel_code *code, uint64_t address,
+		      size_t size, uint8_t *bytes_ret)
+{
+	if (size > REEL_ARCH_CODE_MAX)
+		return false;
+	if (code && code->read_code)
+		return code->read_code(code->module, address - code->bias, size, bytes_ret);
+	return read_from_stack(walk, address, size, bytes_ret);
+}
+
+/*
+ * Bytes of code around an address, read at once for many patterns.  Where they cannot be had whole
+ * (at a segment's end, or on the stack), each pattern's are read by themselves.
+ */
+struct window {
+	const struct reel_walk *walk;
+	const struct reel_code *code;
+	uint64_t begin;
+	size_t size; /* 0: nothing was read */
+	uint8_t bytes[2 * REEL_ARCH_CODE_MAX];
+};
+
+static struct window open_window(const struct reel_walk *walk, const struct reel_code *code,
+				 uint64_t begin, uint64_t end)
+{
+	struct window window = { .walk = walk, .code = code, .begin = begin };
+
+	if (code && code->read_code && end - begin <= sizeof(window.bytes) &&
+	    code->read_code(code->module, begin - code->bias, end - begin, window.bytes))
+		window.size = end - begin;
+	return window;
+}
+
+static bool window_read(const struct window *window, uint64_t address, size_t size,
+			uint8_t *bytes_ret)
+{
+	uint64_t at = address - window->begin;
+
+	if (at > window->size || size > window->size - at)
+		return read_code(window->walk, window->code, address, size, bytes_ret);
+	memcpy(bytes_ret, window->bytes + at, size);
+	return true;
+}
+
+static bool matches(const uint8_t *bytes, const uint8_t *code, const uint8_t *mask, size_t size)
+{
+	if (!mask)
+		return !memcmp(bytes, code, size);
+	for (size_t i = 0; i < size; i++) {
+		if ((bytes[i] & mask[i]) != code[i])
+			return false;
+	}
+	return true;
+}
+
+static bool code_matches(const struct window *window, uint64_t address,
+			 const struct reel_arch_signal_frame *frame)
+{
+	uint8_t bytes[REEL_ARCH_CODE_MAX];
+
+	return window_read(window, address, frame->size, bytes) &&
+	       matches(bytes, frame->code, frame->mask, frame->size);
+}
+
+static size_t longest_signal_frame(const struct reel_arch *arch)
+{
+	size_t longest = 0;
+
+	for (size_t i = 0; i < arch->n_signal_frames; i++)
+		if (arch->signal_frames[i].size > longest)
+			longest = arch->signal_frames[i].size;
+	return longest;
+}
+
+const struct reel_row *reel_walk_match_signal_frame(const struct reel_walk *walk,
+						    const struct reel_code *code)
+{
+	const struct reel_arch *arch = walk->input->arch;
+	size_t longest = longest_signal_frame(arch);
+	uint64_t pc = walk->state->pc;
+	struct window window =
+		open_window(walk, code, walk->first ? pc - longest : pc, pc + longest);
+
+	for (size_t i = 0; i < arch->n_signal_frames; i++) {
+		const struct reel_arch_signal_frame *frame = &arch->signal_frames[i];
+		/* A handler returns to its start; a sample may be anywhere in it, none of it moves
+		 * sp.  Behind it, too, whatever `where` tells: an interrupt that was pending is
+		 * taken before the kernel knows of a system call (arm64's el0_svc enables them
+		 * before el0_svc_common sets syscallno; Linux 6.12). */
+		size_t last = !walk->first ? 0 : frame->size;
+
+		for (size_t into = 0; into <= last; into += arch->code_align) {
+			if (code_matches(&window, pc - into, frame))
+				return walk->programs->signal_frames[i];
+		}
+	}
+	return NULL;
+}
+
+/* ---- checks ----------------------------------------------------------------------------- */
+
+/* Does one of the instructions end at `address`? True if none of its bytes can be had. */
+static bool is_behind_one_of(const struct reel_walk *walk, const struct reel_code *code,
+			     uint64_t address, const struct reel_arch_call *instructions, size_t n)
+{
+	uint8_t bytes[REEL_ARCH_CODE_MAX];
+	struct window window;
+	size_t longest = 0;
+	bool readable = false;
+
+	for (size_t i = 0; i < n; i++)
+		if (instructions[i].size > longest)
+			longest = instructions[i].size;
+	window = open_window(walk, code, address - longest, address);
+	for (size_t i = 0; i < n; i++) {
+		const struct reel_arch_call *instruction = &instructions[i];
+
+		if (!window_read(&window, address - instruction->size, instruction->size, bytes))
+			continue;
+		readable = true;
+		if (matches(bytes, instruction->code, instruction->mask, instruction->size))
+			return true;
+	}
+	return !readable;
+}
+
+bool reel_walk_is_behind_system_call(const struct reel_walk *walk)
+{
+	const struct reel_unwind_input *input = walk->input;
+	struct reel_code code = { 0 };
+
+	if (input->find_code(input->context, walk->state->pc - 1, &code) != REEL_CODE_FOUND)
+		/* Without a file for what lies before, the pc itself may begin a mapping. */
+		return input->find_code(input->context, walk->state->pc, &code) != REEL_CODE_FOUND;
+	return is_behind_one_of(walk, &code, walk->state->pc, input->arch->system_calls,
+				input->arch->n_system_calls);
+}
+
+/* Behind a call instruction, if the bytes can be had; in executable memory anyway. `code_ret` may
+ * be NULL. */
+static bool is_return_address(const struct reel_walk *walk, uint64_t address,
+			      struct reel_code *code_ret)
+{
+	const struct reel_unwind_input *input = walk->input;
+	const struct reel_arch *arch = input->arch;
+	struct reel_code code = { 0 };
+
+	if (!address || address % arch->code_align ||
+	    input->find_code(input->context, address - 1, &code) == REEL_CODE_NO_MAPPING)
+		return false;
+	if (code_ret)
+		*code_ret = code;
+	return is_behind_one_of(walk, &code, address, arch->calls, arch->n_calls);
+}
+
+bool reel_walk_is_return_address(const struct reel_walk *walk)
+{
+	const struct reel_unwind_input *input = walk->input;
+	struct reel_code code = { 0 };
+	bool found = input->find_code(input->context, walk->state->pc, &code) == REEL_CODE_FOUND;
+
+	return is_return_address(walk, walk->state->pc, NULL) ||
+	       reel_walk_match_signal_frame(walk, found ? &code : NULL);
+}
+
+bool reel_walk_is_landing_pad(const struct reel_walk *walk)
+{
+	const struct reel_unwind_input *input = walk->input;
+	const struct reel_row *before;
+	struct reel_code code = { 0 };
+
+	/* riscv64 calls __riscv_save_* through t0, which is no call by its psABI. */
+	if (input->arch->flags & REEL_ARCH_LINK_REGISTER ||
+	    input->find_code(input->context, walk->state->pc - 1, &code) != REEL_CODE_FOUND ||
+	    !code.rows)
+		return false;
+	before = reel_rows_at(code.rows, walk->state->pc - 1 - code.bias);
+	return reel_row_outcome(before) == REEL_ROW_STEP && reel_row_has_personality(before) &&
+	       !reel_row_ends_function(before) &&
+	       !is_behind_one_of(walk, &code, walk->state->pc, input->arch->calls,
+				 input->arch->n_calls);
+}
+
+/* Applies one of arch/'s programs to a copy of the state.  All that it reads must have been
+ * recorded: other than with CFI, no register is taken for popped already. */
+static bool try_program(const struct reel_walk *walk, const struct reel_row *row,
+			struct reel_unwind_state *ret)
+{
+	enum reel_stop stop;
+
+	*ret = *walk->state;
+	if (reel_row_apply(row, ret, false, 0, &stop) != REEL_NEXT_CALLER)
+		return false;
+	ret->pc = reel_walk_strip(walk, ret->pc);
+	return true;
+}
+
+bool reel_walk_undo_call(struct reel_walk *walk)
+{
+	struct reel_unwind_state caller;
+
+	if (!try_program(walk, walk->programs->undo_call, &caller) ||
+	    !is_return_address(walk, caller.pc, NULL))
+		return false;
+	*walk->state = caller;
+	return true;
+}
+
+/* ---- frame pointers ----------------------------------------------------------------------- */
+
+/* What points to the frame record: fp, or sp where frames have a back chain (s390x). */
+static uint8_t frame_record_register(const struct reel_walk *walk)
+{
+	return walk->input->arch->flags & REEL_ARCH_BACK_CHAIN ? walk->programs->sp
+							       : walk->programs->fp;
+}
+
+/*
+ * The caller's CFI finds its frame by sp, as code does that was compiled without
+ * frame pointers: it may keep anything in that register.
+ */
+static bool has_no_use_for(const struct reel_walk *walk, const struct reel_unwind_state *caller,
+			   uint8_t slot)
+{
+	const struct reel_unwind_input *input = walk->input;
+	const struct reel_row *row;
+	struct reel_code code = { 0 };
+
+	if (input->arch->flags & (REEL_ARCH_FRAME_STEP_LOSES_SP | REEL_ARCH_BACK_CHAIN) ||
+	    !caller->pc ||
+	    input->find_code(input->context, caller->pc - 1, &code) != REEL_CODE_FOUND ||
+	    !code.rows)
+		return false;
+	row = reel_rows_at(code.rows, caller->pc - 1 - code.bias);
+	return reel_row_outcome(row) == REEL_ROW_ROOT ||
+	       (reel_row_outcome(row) == REEL_ROW_STEP && !reel_row_needs(row, slot));
+}
+
+static bool is_sane_frame_record(const struct reel_walk *walk,
+				 const struct reel_unwind_state *caller)
+{
+	const struct reel_unwind_state *state = walk->state;
+	uint8_t slot = frame_record_register(walk), sp = walk->programs->sp;
+	unsigned word = walk->input->arch->word_size;
+	uint64_t from = state->registers[slot], to = caller->registers[slot];
+
+	if (from % word || !reel_walk_knows(caller, slot))
+		return false;
+	if (reel_walk_knows(state, sp) && from < state->registers[sp])
+		return false;
+	/* Frames lie one above the other; the last one's pointer is 0. */
+	return !to || (to % word == 0 && to > from) || has_no_use_for(walk, caller, slot);
+}
+
+/* May be the outermost one: then its pc is 0. */
+static bool frame_pointer_caller(const struct reel_walk *walk, struct reel_unwind_state *ret)
+{
+	const struct reel_arch *arch = walk->input->arch;
+	uint8_t slot = frame_record_register(walk), sp = walk->programs->sp;
+
+	if (walk->input->no_frame_pointers || !reel_walk_knows(walk->state, slot) ||
+	    !try_program(walk, walk->programs->frame_step, ret) || !is_sane_frame_record(walk, ret))
+		return false;
+	if (arch->flags & REEL_ARCH_FRAME_STEP_LOSES_SP)
+		ret->known &= ~((uint64_t)1 << sp);
+	/* AAPCS64 6.4.6, and all others: the last record is one of zeros. */
+	if (!ret->pc)
+		return !ret->registers[slot];
+	return is_return_address(walk, ret->pc, NULL);
+}
+
+bool reel_walk_find_sp(struct reel_walk *walk, const struct reel_row *row)
+{
+	uint8_t fp = walk->programs->fp, sp = walk->programs->sp;
+	struct reel_unwind_state caller;
+	uint64_t found;
+
+	if (reel_walk_knows(walk->state, sp) || !frame_pointer_caller(walk, &caller) ||
+	    !reel_row_sp_of_record(row, walk->input->arch, walk->state->registers[fp], &found))
+		return false;
+	walk->state->registers[sp] = found;
+	walk->state->known |= (uint64_t)1 << sp;
+	return true;
+}
+
+/* ---- link registers ------------------------------------------------------------------------- */
+
+/*
+ * The link register holds the caller in a leaf function, and an address within
+ * the function itself once that has called another.  Without CFI the two
+ * look alike but for this: code that has CFI is not the function itself.
+ */
+static bool is_another_function(const struct reel_code *here, struct reel_code *there,
+				uint64_t address)
+{
+	return there->rows &&
+	       (!here || here->rows != there->rows ||
+		reel_row_outcome(reel_rows_at(there->rows, address - 1 - there->bias)) !=
+			REEL_ROW_NONE);
+}
+
+static bool link_register_caller(const struct reel_walk *walk, const struct reel_code *here,
+				 struct reel_unwind_state *ret, bool *certain_ret)
+{
+	struct reel_code there;
+
+	if (!walk->first || !reel_walk_knows(walk->state, walk->programs->link) ||
+	    !try_program(walk, walk->programs->undo_call, ret) ||
+	    !is_return_address(walk, ret->pc, &there))
+		return false;
+	*certain_ret = is_another_function(here, &there, ret->pc);
+	return true;
+}
+
+static bool may_be_at(const struct reel_walk *walk, const struct reel_arch_entry *entry)
+{
+	return (walk->first && walk->exact) || entry->behind_call;
+}
+
+/* The entry of arch/ whose code is at the pc, which tells what the stack looks like there; NULL if
+ * there is none. */
+static const struct reel_arch_entry *find_entry(const struct reel_walk *walk,
+						const struct reel_code *code,
+						const struct reel_arch_entry *entries, size_t count)
+{
+	uint8_t bytes[REEL_ARCH_CODE_MAX];
+	uint64_t pc = walk->state->pc;
+	struct window window;
+	size_t before = 0, behind = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct reel_arch_entry *entry = &entries[i];
+		size_t left = entry->size > entry->into ? entry->size - entry->into : 0;
+
+		if (!may_be_at(walk, entry))
+			continue;
+		before = entry->into > before ? entry->into : before;
+		behind = left > behind ? left : behind;
+		any = true;
+	}
+	if (!any)
+		return NULL;
+	window = open_window(walk, code, pc - before, pc + behind);
+	for (size_t i = 0; i < count; i++) {
+		const struct reel_arch_entry *entry = &entries[i];
+
+		if (may_be_at(walk, entry) &&
+		    window_read(&window, pc - entry->into, entry->size, bytes) &&
+		    matches(bytes, entry->code, entry->mask, entry->size))
+			return entry;
+	}
+	return NULL;
+}
+
+static bool undo_entry(struct reel_walk *walk, const struct reel_code *code)
+{
+	const struct reel_arch *arch = walk->input->arch;
+	const struct reel_arch_entry *entry =
+		find_entry(walk, code, arch->entries, arch->n_entries);
+	uint64_t *sp = &walk->state->registers[walk->programs->sp], pushed;
+
+	if (!entry)
+		return false;
+	if (!reel_walk_knows(walk->state, walk->programs->sp))
+		return false;
+	pushed = (uint64_t)entry->pushed * walk->input->arch->word_size;
+	*sp += pushed;
+	if (reel_walk_undo_call(walk))
+		return true;
+	*sp -= pushed;
+	return false;
+}
+
+bool reel_walk_is_at_return(const struct reel_walk *walk, const struct reel_code *code)
+{
+	const struct reel_arch *arch = walk->input->arch;
+
+	return find_entry(walk, code, arch->returns, arch->n_returns);
+}
+
+bool reel_walk_undo_return(struct reel_walk *walk, const struct reel_code *code)
+{
+	return reel_walk_is_at_return(walk, code) && reel_walk_undo_call(walk);
+}
+
+bool reel_walk_fall_back(struct reel_walk *walk, const struct reel_code *code,
+			 enum reel_step *step_ret)
+{
+	struct reel_unwind_state by_link, by_frame;
+	bool certain = false, has_link, has_frame;
+
+	if (undo_entry(walk, code)) {
+		*step_ret = REEL_STEP_UNDO_CALL;
+		return true;
+	}
+
+	has_link = link_register_caller(walk, code, &by_link, &certain);
+	has_frame = frame_pointer_caller(walk, &by_frame);
+	/* The same caller by both: the frame pointer's record is the function's own, so sp is not
+	 * the caller's any more. */
+	if (has_frame && (!has_link || !certain || by_frame.pc == by_link.pc)) {
+		*walk->state = by_frame;
+		*step_ret = REEL_STEP_FRAME_POINTER;
+	} else if (has_link) {
+		*walk->state = by_link;
+		*step_ret = REEL_STEP_LINK_REGISTER;
+	}
+	return has_frame || has_link;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TARGET_MODULE_KIND_H
+#define TARGET_MODULE_KIND_H
+
+#include "include/stackreel.h"
+
+/*
+ * What executable memory of a process is, by the name that /proc/PID/maps and
+ * the kernel's mmap records have for it (mm/, fs/proc/task_mmu.c, kernel/events/core.c).
+ */
+enum reel_module_kind reel_module_kind_of_name(const char *name);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records that wait to be sorted by time.  Of each only the struct of its own
+ * kind is kept, as there may be millions.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/schema.h"
+#include "base/array.h"
+#include "target/timeline.h"
+
+struct reel_pending_record {
+	uint64_t time;
+	size_t number; /* the order in which they came, for equal times */
+	enum reel_record_id id;
+	const void *payload;
+};
+
+#define CHUNK_SIZE (64 << 10)
+
+struct reel_arena_chunk {
+	struct reel_arena_chunk *next;
+	size_t used, size;
+	max_align_t data[];
+};
+
+static void *arena_take(struct reel_timeline *timeline, size_t size)
+{
+	struct reel_arena_chunk *chunk = timeline->arena;
+	size_t wanted = size > CHUNK_SIZE ? size : CHUNK_SIZE;
+	void *taken;
+
+	size = (size + 7) & ~(size_t)7;
+	if (!chunk || chunk->size - chunk->used < size) {
+		wanted = (wanted + 7) & ~(size_t)7;
+		chunk = malloc(sizeof(*chunk) + wanted);
+		if (!chunk)
+			return NULL;
+		*chunk = (struct reel_arena_chunk){ .next = timeline->arena, .size = wanted };
+		timeline->arena = chunk;
+	}
+	taken = (char *)chunk->data + chunk->used;
+	chunk->used += size;
+	return taken;
+}
+
+/* The size of the struct of records that have a time and matter here, else 0. */
+static size_t payload_size(enum reel_record_id id)
+{
+	switch (id) {
+	case REEL_RECORD_SPACE:
+		return sizeof(struct reel_record_space);
+	case REEL_RECORD_SPACE_EXIT:
+		return sizeof(struct reel_record_space_exit);
+	case REEL_RECORD_THREAD:
+		return sizeof(struct reel_record_thread);
+	case REEL_RECORD_THREAD_COMM:
+		return sizeof(struct reel_record_thread_comm);
+	case REEL_RECORD_THREAD_EXEC:
+		return sizeof(struct reel_record_thread_exec);
+	case REEL_RECORD_THREAD_EXIT:
+		return sizeof(struct reel_record_thread_exit);
+	case REEL_RECORD_MAP:
+		return sizeof(struct reel_record_map);
+	case REEL_RECORD_UNMAP:
+		return sizeof(struct reel_record_unmap);
+	default:
+		return 0;
+	}
+}
+
+static struct reel_bytes *text_of(struct reel_record *record)
+{
+	if (record->id == REEL_RECORD_THREAD)
+		return &record->thread.comm;
+	return record->id == REEL_RECORD_THREAD_COMM ? &record->thread_comm.comm : NULL;
+}
+
+struct reel_error *reel_timeline_collect(struct reel_timeline *timeline,
+					 const struct reel_record *record)
+{
+	size_t size = payload_size(record->id);
+	struct reel_record copy = *record;
+	struct reel_bytes *text = text_of(&copy);
+	struct reel_pending_record *pending;
+	void *payload;
+
+	if (!size)
+		return NULL;
+	if (!reel_array_reserve(&timeline->pending, timeline->n_pending,
+				&timeline->pending_capacity, sizeof(*timeline->pending)))
+		return reel_error_no_memory();
+	if (text && text->size) {
+		uint8_t *data = arena_take(timeline, text->size);
+
+		if (!data)
+			return reel_error_no_memory();
+		memcpy(data, text->data, text->size);
+		text->data = data;
+	}
+	payload = arena_take(timeline, size);
+	if (!payload)
+		return reel_error_no_memory();
+	/* All members of the union begin at the same offset. */
+	memcpy(payload, &copy.space, size);
+	pending = &timeline->pending[timeline->n_pending];
+	*pending = (struct reel_pending_record){
+		.number = timeline->n_pending++,
+		.id = record->id,
+		.payload = payload,
+	};
+	(void)reel_record_time(record, &pending->time);
+	return NULL;
+}
+
+static int compare_pending(const void *a, const void *b)
+{
+	const struct reel_pending_record *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static bool is_sorted(const struct reel_timeline *timeline)
+{
+	for (size_t i = 1; i < timeline->n_pending; i++) {
+		if (timeline->pending[i].time < timeline->pending[i - 1].time)
+			return false;
+	}
+	return true;
+}
+
+struct reel_error *reel_timeline_apply_pending(struct reel_timeline *timeline)
+{
+	struct reel_error *error = NULL;
+
+	if (!is_sorted(timeline))
+		qsort(timeline->pending, timeline->n_pending, sizeof(*timeline->pending),
+		      compare_pending);
+	for (size_t i = 0; i < timeline->n_pending && !error; i++) {
+		const struct reel_pending_record *pending = &timeline->pending[i];
+		struct reel_record record = { .id = pending->id };
+
+		memcpy(&record.space, pending->payload, payload_size(pending->id));
+		error = reel_timeline_apply(timeline, &record);
+	}
+	reel_timeline_drop_pending(timeline);
+	return error;
+}
+
+void reel_timeline_drop_pending(struct reel_timeline *timeline)
+{
+	struct reel_arena_chunk *next;
+
+	for (struct reel_arena_chunk *chunk = timeline->arena; chunk; chunk = next) {
+		next = chunk->next;
+		free(chunk);
+	}
+	timeline->arena = NULL;
+	free(timeline->pending);
+	timeline->pending = NULL;
+	timeline->n_pending = timeline->pending_capacity = 0;
+}

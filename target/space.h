@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Address spaces over time (SPEC.md, section 7): who lived when, in which
+ * space, with which mappings.  Built from side records, by the recorder (which
+ * needs the present only) and by replay (which asks for any time).
+ *
+ * Mappings are kept in persistent balanced trees: a change makes O(log n) new nodes and a new
+ * root, a fork shares its parent's root, and a look-up at time t finds the root of
+ * that time first.  The past is kept only if asked for.
+ */
+#ifndef TARGET_SPACE_H
+#define TARGET_SPACE_H
+
+#include "base/error.h"
+#include "format/record.h"
+
+struct reel_timeline;
+
+/*
+ * keep_past: look-ups at any time; else every change drops what it replaces, a space is
+ * forgotten at its SPACE_EXIT or when its thread goes on elsewhere (THREAD_EXEC), a
+ * thread at its THREAD_EXIT, and look-ups give the present whatever time they name.
+ */
+struct reel_error *reel_timeline_create(bool keep_past, struct reel_timeline **ret) REEL_MUST_CHECK;
+void reel_timeline_destroy(struct reel_timeline *timeline);
+
+/*
+ * Takes a side record in: SPACE, SPACE_EXIT, THREAD*, MAP, UNMAP, MODULE; others
+ * are passed over.  With keep_past all records are collected first and come into force with
+ * reel_timeline_seal, in order of time; without it at once, in the order given.
+ * INVALID for values out of range (SPEC.md section 10): the record is then left out.
+ */
+struct reel_error *reel_timeline_add(struct reel_timeline *timeline,
+				     const struct reel_record *record) REEL_MUST_CHECK;
+/* Ends the collecting; look-ups are valid from here on, from several threads. Without a past it
+ * does nothing. */
+struct reel_error *reel_timeline_seal(struct reel_timeline *timeline) REEL_MUST_CHECK;
+
+/*
+ * For a timeline without a past: spaces that have ended stay until they are told to go, for
+ * samples that are older than what is known already.  Then those go that ended before `horizon`.
+ */
+void reel_timeline_keep_ended(struct reel_timeline *timeline);
+void reel_timeline_forget_ended(struct reel_timeline *timeline, uint64_t horizon);
+
+#define REEL_TIME_NOW UINT64_MAX
+
+struct reel_mapping {
+	uint64_t address, size; /* of the part that is left of it */
+	uint64_t offset;	/* in the module's file, at `address` */
+	uint32_t protection, flags;
+	uint64_t module;
+};
+
+/* The mapping of `space` that holds `address` at `time` (inclusive); false if there is none. */
+bool reel_timeline_find(const struct reel_timeline *timeline, uint64_t space, uint64_t time,
+			uint64_t address, struct reel_mapping *ret);
+
+/*
+ * The mapping state of a space at a time, for many look-ups: resolves time
+ * once.  Equal generations mean equal code: the same executable mappings, and those of files.
+ */
+struct reel_space_view {
+	const struct reel_timeline *timeline;
+	const void *root;
+	uint64_t space;
+	/* Unique in the timeline for each state of each space's code; 0: no mappings at all. */
+	uint64_t generation;
+};
+
+struct reel_space_view reel_timeline_view(const struct reel_timeline *timeline, uint64_t space,
+					  uint64_t time);
+bool reel_space_view_find(const struct reel_space_view *view, uint64_t address,
+			  struct reel_mapping *ret);
+/* The nearest mapping that ends at or below, or begins above `address`. */
+bool reel_space_view_below(const struct reel_space_view *view, uint64_t address,
+			   struct reel_mapping *ret);
+bool reel_space_view_above(const struct reel_space_view *view, uint64_t address,
+			   struct reel_mapping *ret);
+
+struct reel_space_state {
+	uint64_t id, parent, pid, namespace_pid;
+	uint64_t start, end; /* end: UINT64_MAX while it lives */
+	uint64_t machine, word_bits, byte_order;
+	uint64_t code_mask, data_mask, vdso;
+};
+
+/*
+ * NULL for an id that was never defined.  An exec ends the space that the thread leaves.
+ * Without a past, what these two give lives until the next reel_timeline_add.
+ */
+const struct reel_space_state *reel_timeline_space(const struct reel_timeline *timeline,
+						   uint64_t space);
+
+struct reel_thread_state {
+	uint64_t id, tid, namespace_tid, parent;
+	uint64_t end;
+};
+
+const struct reel_thread_state *reel_timeline_thread(const struct reel_timeline *timeline,
+						     uint64_t thread);
+/* The space in which the thread was at `time`; 0 if unknown. */
+uint64_t reel_timeline_thread_space(const struct reel_timeline *timeline, uint64_t thread,
+				    uint64_t time);
+/* Its name at `time`, "" if unknown; lives with the timeline (without a past: until the next
+ * change). */
+const char *reel_timeline_thread_comm(const struct reel_timeline *timeline, uint64_t thread,
+				      uint64_t time);
+
+/* A MODULE record; strings live with the timeline. NULL if unknown. */
+const struct reel_record_module *reel_timeline_module(const struct reel_timeline *timeline,
+						      uint64_t id);
+/* All modules, ascending by id. */
+const struct reel_record_module *const *reel_timeline_modules(const struct reel_timeline *timeline,
+							      size_t *count_ret);
+
+/*
+ * The present as records (for the next part of a rotated recording): `emit`
+ * gets MODULE, SPACE, THREAD and MAP records of all that lives, with time `time` and origin
+ * SNAPSHOT; modules that no mapping uses are left out.
+ */
+struct reel_error *reel_timeline_snapshot(
+	const struct reel_timeline *timeline, uint64_t time,
+	struct reel_error *(*emit)(void *context, const struct reel_record *record),
+	void *context) REEL_MUST_CHECK;
+
+/* Calls `visit` for the mappings of a space that overlap [address, address + size), ascending. */
+void reel_timeline_visit(const struct reel_timeline *timeline, uint64_t space, uint64_t time,
+			 uint64_t address, uint64_t size,
+			 void (*visit)(void *context, const struct reel_mapping *mapping),
+			 void *context);
+/* Those of all spaces and times, in no order; what several spaces share (fork) may come once. */
+void reel_timeline_visit_all(const struct reel_timeline *timeline,
+			     void (*visit)(void *context, const struct reel_mapping *mapping),
+			     void *context);
+/* So many it keeps; each takes 64 bytes. */
+size_t reel_timeline_mappings(const struct reel_timeline *timeline);
+
+#endif

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Address spaces and their mappings over time. */
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "target/timeline.h"
+
+/* SPEC.md 5, MAP. */
+#define PROTECTION_EXECUTE 4
+
+static struct reel_space *space_find(const struct reel_timeline *timeline, uint64_t id)
+{
+	return (struct reel_space *)reel_id_table_find(&timeline->spaces, id);
+}
+
+static void space_free(struct reel_timeline *timeline, struct reel_space *space)
+{
+	for (size_t i = 0; i < space->n_versions; i++)
+		reel_mapping_tree_unref(&timeline->pool, space->versions[i].root);
+	free(space->versions);
+	free(space);
+}
+
+/* The space, made if it is not there. */
+static struct reel_error *space_get(struct reel_timeline *timeline, uint64_t id, uint64_t time,
+				    struct reel_space **ret)
+{
+	struct reel_space *space = space_find(timeline, id);
+
+	if (!space) {
+		space = calloc(1, sizeof(*space));
+		if (!space)
+			return reel_error_no_memory();
+		space->entry.id = id;
+		space->state = (struct reel_space_state){
+			.id = id,
+			.start = time,
+			.end = UINT64_MAX,
+		};
+		if (!reel_id_table_insert(&timeline->spaces, &space->entry)) {
+			free(space);
+			return reel_error_no_memory();
+		}
+	}
+	*ret = space;
+	return NULL;
+}
+
+/* The version of `time`, to be changed: the last one, or a copy of it. */
+static struct reel_error *space_edit(struct reel_timeline *timeline, struct reel_space *space,
+				     uint64_t time, struct reel_space_version **ret)
+{
+	struct reel_space_version *last =
+		space->n_versions ? &space->versions[space->n_versions - 1] : NULL;
+
+	if (last && (!timeline->keep_past || last->time == time)) {
+		last->time = time;
+		*ret = last;
+		return NULL;
+	}
+	if (!reel_array_reserve(&space->versions, space->n_versions, &space->capacity,
+				sizeof(*space->versions)))
+		return reel_error_no_memory();
+	*ret = &space->versions[space->n_versions];
+	**ret = (struct reel_space_version){ .time = time };
+	if (space->n_versions) {
+		(*ret)->root = reel_mapping_tree_ref((*ret)[-1].root);
+		(*ret)->generation = (*ret)[-1].generation;
+	}
+	space->n_versions++;
+	return NULL;
+}
+
+/*
+ * What generations tell apart: executable mappings, and those of files, for text that was copied
+ * onto huge pages belongs to a file next to it.  A heap that grows is none of it.
+ */
+static bool is_code(const struct reel_timeline *timeline, const struct reel_mapping *mapping)
+{
+	const struct reel_record_module *module;
+
+	if (mapping->protection & PROTECTION_EXECUTE)
+		return true;
+	module = reel_timeline_module(timeline, mapping->module);
+	return module && module->kind == REEL_MODULE_FILE;
+}
+
+struct code_search {
+	const struct reel_timeline *timeline;
+	bool found;
+};
+
+static void look_for_code(void *context, const struct reel_mapping *mapping)
+{
+	struct code_search *search = context;
+
+	search->found = search->found || is_code(search->timeline, mapping);
+}
+
+static bool has_code(const struct reel_timeline *timeline, const struct reel_mapping_node *root,
+		     uint64_t address, uint64_t size)
+{
+	struct code_search search = { .timeline = timeline };
+
+	reel_mapping_tree_visit(root, address, address + (size - 1), look_for_code, &search);
+	return search.found;
+}
+
+static void version_changed(struct reel_timeline *timeline, struct reel_space_version *version,
+			    bool code_changed)
+{
+	if (!version->root)
+		version->generation = 0;
+	else if (code_changed || !version->generation)
+		version->generation = ++timeline->last_generation;
+}
+
+static const struct reel_mapping_node *latest(const struct reel_space *space)
+{
+	return space->n_versions ? space->versions[space->n_versions - 1].root : NULL;
+}
+
+/* Nothing changes: so no history is made. */
+static bool has_mapping(const struct reel_space *space, const struct reel_mapping *mapping)
+{
+	const struct reel_mapping *old = reel_mapping_tree_find(latest(space), mapping->address);
+
+	return old && old->address == mapping->address && old->size == mapping->size &&
+	       old->offset == mapping->offset && old->protection == mapping->protection &&
+	       old->flags == mapping->flags && old->module == mapping->module;
+}
+
+static bool is_empty(const struct reel_space *space, uint64_t address, uint64_t size)
+{
+	const struct reel_mapping_node *root = latest(space);
+	const struct reel_mapping *next;
+
+	if (reel_mapping_tree_find(root, address))
+		return false;
+	next = reel_mapping_tree_above(root, address);
+	return !next || next->address - address >= size;
+}
+
+struct reel_error *reel_space_map(struct reel_timeline *timeline,
+				  const struct reel_record_map *record)
+{
+	struct reel_mapping mapping = {
+		.address = record->address,
+		.size = record->size,
+		.offset = record->offset,
+		.protection = (uint32_t)record->protection,
+		.flags = (uint32_t)record->flags,
+		.module = record->module,
+	};
+	struct reel_space_version *version;
+	struct reel_error *error;
+	struct reel_space *space;
+	bool code;
+
+	if (!record->space)
+		return NULL;
+	error = space_get(timeline, record->space, record->time, &space);
+	if (error)
+		return error;
+	if (has_mapping(space, &mapping))
+		return NULL;
+	code = is_code(timeline, &mapping) ||
+	       has_code(timeline, latest(space), mapping.address, mapping.size);
+	error = space_edit(timeline, space, record->time, &version);
+	if (!error)
+		error = reel_mapping_tree_replace(&timeline->pool, &version->root, &mapping);
+	if (!error)
+		version_changed(timeline, version, code);
+	return error;
+}
+
+struct reel_error *reel_space_unmap(struct reel_timeline *timeline,
+				    const struct reel_record_unmap *record)
+{
+	struct reel_space *space = space_find(timeline, record->space);
+	struct reel_space_version *version;
+	struct reel_error *error;
+	bool code;
+
+	if (!space || is_empty(space, record->address, record->size))
+		return NULL;
+	code = has_code(timeline, latest(space), record->address, record->size);
+	error = space_edit(timeline, space, record->time, &version);
+	if (!error)
+		error = reel_mapping_tree_remove(&timeline->pool, &version->root, record->address,
+						 record->size);
+	if (!error)
+		version_changed(timeline, version, code);
+	return error;
+}
+
+/* Starts with what the parent has now, unless the space has mappings of its own by a lost
+ * definition. */
+static struct reel_error *space_fork(struct reel_timeline *timeline, struct reel_space *space,
+				     uint64_t parent_id, uint64_t time)
+{
+	const struct reel_space *parent = space_find(timeline, parent_id);
+	struct reel_space_version *version;
+	struct reel_error *error;
+
+	if (!parent || !parent->n_versions || space->n_versions)
+		return NULL;
+	error = space_edit(timeline, space, time, &version);
+	if (error)
+		return error;
+	version->root = reel_mapping_tree_ref(parent->versions[parent->n_versions - 1].root);
+	version_changed(timeline, version, true);
+	return NULL;
+}
+
+static void state_update(struct reel_space_state *state, const struct reel_record_space *record)
+{
+	state->namespace_pid = record->namespace_pid;
+	state->machine = record->machine;
+	state->word_bits = record->word_bits;
+	state->byte_order = record->byte_order;
+	state->code_mask = record->code_mask;
+	state->data_mask = record->data_mask;
+	state->vdso = record->vdso;
+}
+
+struct reel_error *reel_space_define(struct reel_timeline *timeline,
+				     const struct reel_record_space *record)
+{
+	struct reel_space *space;
+	struct reel_error *error = space_get(timeline, record->id, record->time, &space);
+
+	if (error)
+		return error;
+	state_update(&space->state, record);
+	if (space->defined)
+		return NULL;
+	space->defined = true;
+	space->state.start = record->time;
+	space->state.parent = record->parent;
+	space->state.pid = record->pid;
+	if (record->origin == REEL_ORIGIN_FORK)
+		return space_fork(timeline, space, record->parent, record->time);
+	return NULL;
+}
+
+void reel_space_end(struct reel_timeline *timeline, uint64_t id, uint64_t time)
+{
+	struct reel_space *space = space_find(timeline, id);
+
+	if (!space || space->state.end != UINT64_MAX)
+		return;
+	if (!timeline->keep_past && !timeline->keep_ended) {
+		reel_id_table_remove(&timeline->spaces, id);
+		space_free(timeline, space);
+		return;
+	}
+	space->state.end = time;
+	if (timeline->keep_past)
+		return;
+	*timeline->ended_last = space;
+	timeline->ended_last = &space->next_ended;
+}
+
+void reel_timeline_keep_ended(struct reel_timeline *timeline)
+{
+	timeline->keep_ended = true;
+	timeline->ended_last = &timeline->ended;
+}
+
+void reel_timeline_forget_ended(struct reel_timeline *timeline, uint64_t horizon)
+{
+	while (timeline->ended && timeline->ended->state.end < horizon) {
+		struct reel_space *space = timeline->ended;
+
+		timeline->ended = space->next_ended;
+		if (!timeline->ended)
+			timeline->ended_last = &timeline->ended;
+		reel_id_table_remove(&timeline->spaces, space->entry.id);
+		space_free(timeline, space);
+	}
+}
+
+static void free_entry(void *context, struct reel_id_entry *entry)
+{
+	struct reel_space *space = (struct reel_space *)entry;
+
+	(void)context; /* the trees go with the pool */
+	free(space->versions);
+	free(space);
+}
+
+void reel_spaces_free(struct reel_timeline *timeline)
+{
+	reel_id_table_visit(&timeline->spaces, free_entry, NULL);
+	reel_id_table_free(&timeline->spaces);
+}
+
+/* ---- look-ups ------------------------------------------------------------------- */
+
+const struct reel_space_state *reel_timeline_space(const struct reel_timeline *timeline,
+						   uint64_t space)
+{
+	const struct reel_space *found = space_find(timeline, space);
+
+	return found && found->defined ? &found->state : NULL;
+}
+
+/* The last version that began at `time` or before; without a past, the only one. */
+static const struct reel_space_version *version_at(const struct reel_timeline *timeline,
+						   const struct reel_space *space, uint64_t time)
+{
+	size_t low = 0, high = space->n_versions;
+
+	if (!timeline->keep_past)
+		return high ? &space->versions[high - 1] : NULL;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (space->versions[middle].time <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &space->versions[low - 1] : NULL;
+}
+
+struct reel_space_view reel_timeline_view(const struct reel_timeline *timeline, uint64_t space,
+					  uint64_t time)
+{
+	struct reel_space_view view = { .timeline = timeline, .space = space };
+	const struct reel_space *found = space_find(timeline, space);
+	const struct reel_space_version *version = found ? version_at(timeline, found, time) : NULL;
+
+	if (version) {
+		view.root = version->root;
+		view.generation = version->generation;
+	}
+	return view;
+}
+
+static bool give(const struct reel_mapping *mapping, struct reel_mapping *ret)
+{
+	if (mapping)
+		*ret = *mapping;
+	return mapping;
+}
+
+bool reel_space_view_find(const struct reel_space_view *view, uint64_t address,
+			  struct reel_mapping *ret)
+{
+	return give(reel_mapping_tree_find(view->root, address), ret);
+}
+
+bool reel_space_view_below(const struct reel_space_view *view, uint64_t address,
+			   struct reel_mapping *ret)
+{
+	return give(reel_mapping_tree_below(view->root, address), ret);
+}
+
+bool reel_space_view_above(const struct reel_space_view *view, uint64_t address,
+			   struct reel_mapping *ret)
+{
+	return give(reel_mapping_tree_above(view->root, address), ret);
+}
+
+bool reel_timeline_find(const struct reel_timeline *timeline, uint64_t space, uint64_t time,
+			uint64_t address, struct reel_mapping *ret)
+{
+	struct reel_space_view view = reel_timeline_view(timeline, space, time);
+
+	return reel_space_view_find(&view, address, ret);
+}
+
+void reel_timeline_visit(const struct reel_timeline *timeline, uint64_t space, uint64_t time,
+			 uint64_t address, uint64_t size,
+			 void (*visit)(void *context, const struct reel_mapping *mapping),
+			 void *context)
+{
+	struct reel_space_view view = reel_timeline_view(timeline, space, time);
+	uint64_t room = UINT64_MAX - address;
+
+	if (!size)
+		return;
+	reel_mapping_tree_visit(view.root, address, address + (size - 1 < room ? size - 1 : room),
+				visit, context);
+}
+
+void reel_timeline_visit_all(const struct reel_timeline *timeline,
+			     void (*visit)(void *context, const struct reel_mapping *mapping),
+			     void *context)
+{
+	reel_mapping_pool_visit(&timeline->pool, visit, context);
+}
+
+size_t reel_timeline_mappings(const struct reel_timeline *timeline)
+{
+	return timeline->pool.n_nodes - timeline->pool.n_free;
+}

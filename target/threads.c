@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads: where they were, and what they were called, over time. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "target/timeline.h"
+
+static struct reel_thread *thread_find(const struct reel_timeline *timeline, uint64_t id)
+{
+	return (struct reel_thread *)reel_id_table_find(&timeline->threads, id);
+}
+
+static void thread_free(struct reel_thread *thread)
+{
+	for (size_t i = 0; i < thread->n_names; i++)
+		free(thread->names[i].comm);
+	free(thread->names);
+	free(thread->places);
+	free(thread);
+}
+
+/* The thread, made if it is not there. */
+static struct reel_error *thread_get(struct reel_timeline *timeline, uint64_t id,
+				     struct reel_thread **ret)
+{
+	struct reel_thread *thread = thread_find(timeline, id);
+
+	if (!thread) {
+		thread = calloc(1, sizeof(*thread));
+		if (!thread)
+			return reel_error_no_memory();
+		thread->entry.id = id;
+		thread->state = (struct reel_thread_state){
+			.id = id,
+			.end = UINT64_MAX,
+		};
+		if (!reel_id_table_insert(&timeline->threads, &thread->entry)) {
+			free(thread);
+			return reel_error_no_memory();
+		}
+	}
+	*ret = thread;
+	return NULL;
+}
+
+static struct reel_error *thread_move(const struct reel_timeline *timeline,
+				      struct reel_thread *thread, uint64_t time, uint64_t space)
+{
+	struct reel_thread_place *last =
+		thread->n_places ? &thread->places[thread->n_places - 1] : NULL;
+
+	if (!last || (timeline->keep_past && last->time != time)) {
+		if (!reel_array_reserve(&thread->places, thread->n_places, &thread->places_capacity,
+					sizeof(*thread->places)))
+			return reel_error_no_memory();
+		last = &thread->places[thread->n_places++];
+	}
+	*last = (struct reel_thread_place){ .time = time, .space = space };
+	return NULL;
+}
+
+static struct reel_error *thread_name(const struct reel_timeline *timeline,
+				      struct reel_thread *thread, uint64_t time,
+				      struct reel_bytes comm)
+{
+	struct reel_thread_name *last =
+		thread->n_names ? &thread->names[thread->n_names - 1] : NULL;
+	char *copy;
+
+	if (!last || (timeline->keep_past && last->time != time)) {
+		if (!reel_array_reserve(&thread->names, thread->n_names, &thread->names_capacity,
+					sizeof(*thread->names)))
+			return reel_error_no_memory();
+		last = NULL;
+	}
+	copy = strndup(comm.size ? (const char *)comm.data : "", comm.size);
+	if (!copy)
+		return reel_error_no_memory();
+	if (last)
+		free(last->comm);
+	else
+		last = &thread->names[thread->n_names++];
+	*last = (struct reel_thread_name){ .time = time, .comm = copy };
+	return NULL;
+}
+
+struct reel_error *reel_thread_define(struct reel_timeline *timeline,
+				      const struct reel_record_thread *record)
+{
+	struct reel_thread *thread;
+	struct reel_error *error = thread_get(timeline, record->id, &thread);
+
+	if (error || thread->defined)
+		return error;
+	thread->defined = true;
+	thread->state.tid = record->tid;
+	thread->state.namespace_tid = record->namespace_tid;
+	thread->state.parent = record->parent;
+	/* Where an exec or a rename was read before this definition, what that said stays. */
+	if (!thread->n_places)
+		error = thread_move(timeline, thread, record->time, record->space);
+	if (!error && !thread->n_names && record->comm.size)
+		error = thread_name(timeline, thread, record->time, record->comm);
+	return error;
+}
+
+struct reel_error *reel_thread_rename(struct reel_timeline *timeline,
+				      const struct reel_record_thread_comm *record)
+{
+	struct reel_thread *thread;
+	struct reel_error *error;
+
+	if (!record->thread)
+		return NULL;
+	error = thread_get(timeline, record->thread, &thread);
+	return error ? error : thread_name(timeline, thread, record->time, record->comm);
+}
+
+struct reel_error *reel_thread_exec(struct reel_timeline *timeline,
+				    const struct reel_record_thread_exec *record)
+{
+	struct reel_thread *thread;
+	struct reel_error *error;
+	uint64_t old;
+
+	if (!record->thread)
+		return NULL;
+	error = thread_get(timeline, record->thread, &thread);
+	if (error)
+		return error;
+	old = thread->n_places ? thread->places[thread->n_places - 1].space : 0;
+	error = thread_move(timeline, thread, record->time, record->space);
+	/* The kernel ends all other threads of the process first: nobody is left in the old space.
+	 */
+	if (!error && old && old != record->space)
+		reel_space_end(timeline, old, record->time);
+	return error;
+}
+
+void reel_thread_end(struct reel_timeline *timeline, uint64_t id, uint64_t time)
+{
+	struct reel_thread *thread;
+
+	if (!timeline->keep_past) {
+		thread = (struct reel_thread *)reel_id_table_remove(&timeline->threads, id);
+		if (thread)
+			thread_free(thread);
+		return;
+	}
+	thread = thread_find(timeline, id);
+	if (thread && thread->state.end == UINT64_MAX)
+		thread->state.end = time;
+}
+
+static void free_entry(void *context, struct reel_id_entry *entry)
+{
+	(void)context;
+	thread_free((struct reel_thread *)entry);
+}
+
+void reel_threads_free(struct reel_timeline *timeline)
+{
+	reel_id_table_visit(&timeline->threads, free_entry, NULL);
+	reel_id_table_free(&timeline->threads);
+}
+
+/* ---- look-ups ------------------------------------------------------------------- */
+
+const struct reel_thread_state *reel_timeline_thread(const struct reel_timeline *timeline,
+						     uint64_t thread)
+{
+	const struct reel_thread *found = thread_find(timeline, thread);
+
+	return found && found->defined ? &found->state : NULL;
+}
+
+uint64_t reel_timeline_thread_space(const struct reel_timeline *timeline, uint64_t thread,
+				    uint64_t time)
+{
+	const struct reel_thread *found = thread_find(timeline, thread);
+	size_t low = 0, high = found ? found->n_places : 0;
+
+	if (!timeline->keep_past)
+		return high ? found->places[high - 1].space : 0;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (found->places[middle].time <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? found->places[low - 1].space : 0;
+}
+
+const char *reel_timeline_thread_comm(const struct reel_timeline *timeline, uint64_t thread,
+				      uint64_t time)
+{
+	const struct reel_thread *found = thread_find(timeline, thread);
+	size_t low = 0, high = found ? found->n_names : 0;
+
+	if (!timeline->keep_past)
+		return high ? found->names[high - 1].comm : "";
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (found->names[middle].time <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? found->names[low - 1].comm : "";
+}

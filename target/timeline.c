@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "format/schema.h"
+#include "target/timeline.h"
+
+struct reel_error *reel_timeline_create(bool keep_past, struct reel_timeline **ret)
+{
+	struct reel_timeline *timeline = calloc(1, sizeof(*timeline));
+
+	if (!timeline)
+		return reel_error_no_memory();
+	timeline->keep_past = keep_past;
+	*ret = timeline;
+	return NULL;
+}
+
+void reel_timeline_destroy(struct reel_timeline *timeline)
+{
+	if (!timeline)
+		return;
+	reel_timeline_drop_pending(timeline);
+	reel_threads_free(timeline);
+	reel_spaces_free(timeline);
+	reel_modules_free(timeline);
+	reel_mapping_pool_free(&timeline->pool);
+	free(timeline);
+}
+
+struct reel_error *reel_timeline_apply(struct reel_timeline *timeline,
+				       const struct reel_record *record)
+{
+	switch (record->id) {
+	case REEL_RECORD_SPACE:
+		return reel_space_define(timeline, &record->space);
+	case REEL_RECORD_SPACE_EXIT:
+		reel_space_end(timeline, record->space_exit.space, record->space_exit.time);
+		return NULL;
+	case REEL_RECORD_THREAD:
+		return reel_thread_define(timeline, &record->thread);
+	case REEL_RECORD_THREAD_COMM:
+		return reel_thread_rename(timeline, &record->thread_comm);
+	case REEL_RECORD_THREAD_EXEC:
+		return reel_thread_exec(timeline, &record->thread_exec);
+	case REEL_RECORD_THREAD_EXIT:
+		reel_thread_end(timeline, record->thread_exit.thread, record->thread_exit.time);
+		return NULL;
+	case REEL_RECORD_MAP:
+		return reel_space_map(timeline, &record->map);
+	case REEL_RECORD_UNMAP:
+		return reel_space_unmap(timeline, &record->unmap);
+	default:
+		return NULL;
+	}
+}
+
+struct reel_error *reel_timeline_add(struct reel_timeline *timeline,
+				     const struct reel_record *record)
+{
+	const char *problem = reel_record_check(record);
+
+	if (problem)
+		return reel_error_create(REEL_ERROR_INVALID, "%s: %s", reel_record_name(record->id),
+					 problem);
+	if (timeline->sealed)
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "a record for a timeline that is sealed");
+	if (record->id == REEL_RECORD_MODULE)
+		return reel_module_define(timeline, &record->module);
+	if (timeline->keep_past)
+		return reel_timeline_collect(timeline, record);
+	return reel_timeline_apply(timeline, record);
+}
+
+struct reel_error *reel_timeline_seal(struct reel_timeline *timeline)
+{
+	if (!timeline->keep_past || timeline->sealed)
+		return NULL;
+	timeline->sealed = true;
+	reel_modules_sort(timeline);
+	return reel_timeline_apply_pending(timeline);
+}

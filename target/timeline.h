@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files behind space.h share. */
+#ifndef TARGET_TIMELINE_H
+#define TARGET_TIMELINE_H
+
+#include "base/error.h"
+#include "base/id_table.h"
+#include "target/mapping_tree.h"
+#include "target/space.h"
+
+/* The mappings of a space from `time` on. */
+struct reel_space_version {
+	uint64_t time;
+	struct reel_mapping_node *root;
+	uint64_t generation; /* 0 if `root` is NULL */
+};
+
+struct reel_space {
+	struct reel_id_entry entry;
+	/* A SPACE record was there; otherwise only others named it (SPEC.md section 10). */
+	bool defined;
+	struct reel_space_state state;
+	struct reel_space *next_ended;
+	struct reel_space_version *versions;
+	size_t n_versions, capacity;
+};
+
+struct reel_thread_place {
+	uint64_t time, space;
+};
+
+struct reel_thread_name {
+	uint64_t time;
+	char *comm;
+};
+
+struct reel_thread {
+	struct reel_id_entry entry;
+	bool defined;
+	struct reel_thread_state state;
+	struct reel_thread_place *places;
+	size_t n_places, places_capacity;
+	struct reel_thread_name *names;
+	size_t n_names, names_capacity;
+};
+
+struct reel_pending_record;
+
+struct reel_timeline {
+	bool keep_past;
+	bool sealed;
+	bool keep_ended;
+	/* Those that are kept after their end, the oldest end first. */
+	struct reel_space *ended, **ended_last;
+	struct reel_mapping_pool pool;
+	struct reel_id_table spaces, threads, modules;
+	uint64_t last_generation;
+	/* Ascending by id once sealed (without a past: always). */
+	const struct reel_record_module **module_list;
+	size_t n_modules, modules_capacity;
+	/* Records that wait for reel_timeline_seal. */
+	struct reel_pending_record *pending;
+	size_t n_pending, pending_capacity;
+	struct reel_arena_chunk *arena;
+};
+
+/* Collecting (pending.c): keeps a copy of the record. */
+struct reel_error *reel_timeline_collect(struct reel_timeline *timeline,
+					 const struct reel_record *record) REEL_MUST_CHECK;
+/* Applies what was collected, in order of time, and forgets it. */
+struct reel_error *reel_timeline_apply_pending(struct reel_timeline *timeline) REEL_MUST_CHECK;
+void reel_timeline_drop_pending(struct reel_timeline *timeline);
+/* Takes a checked record with a time in; others are passed over. */
+struct reel_error *reel_timeline_apply(struct reel_timeline *timeline,
+				       const struct reel_record *record) REEL_MUST_CHECK;
+
+/* Records about spaces (spaces.c). Fields are in range. */
+struct reel_error *reel_space_define(struct reel_timeline *timeline,
+				     const struct reel_record_space *record) REEL_MUST_CHECK;
+struct reel_error *reel_space_map(struct reel_timeline *timeline,
+				  const struct reel_record_map *record) REEL_MUST_CHECK;
+struct reel_error *reel_space_unmap(struct reel_timeline *timeline,
+				    const struct reel_record_unmap *record) REEL_MUST_CHECK;
+/* The first end counts; without a past the space is forgotten. */
+void reel_space_end(struct reel_timeline *timeline, uint64_t id, uint64_t time);
+void reel_spaces_free(struct reel_timeline *timeline);
+
+/* Records about threads (threads.c). */
+struct reel_error *reel_thread_define(struct reel_timeline *timeline,
+				      const struct reel_record_thread *record) REEL_MUST_CHECK;
+struct reel_error *reel_thread_rename(struct reel_timeline *timeline,
+				      const struct reel_record_thread_comm *record) REEL_MUST_CHECK;
+struct reel_error *reel_thread_exec(struct reel_timeline *timeline,
+				    const struct reel_record_thread_exec *record) REEL_MUST_CHECK;
+void reel_thread_end(struct reel_timeline *timeline, uint64_t id, uint64_t time);
+void reel_threads_free(struct reel_timeline *timeline);
+
+/* MODULE records (modules.c); they have no time, so they count at once. */
+struct reel_error *reel_module_define(struct reel_timeline *timeline,
+				      const struct reel_record_module *record) REEL_MUST_CHECK;
+void reel_modules_sort(struct reel_timeline *timeline);
+void reel_modules_free(struct reel_timeline *timeline);
+
+#endif

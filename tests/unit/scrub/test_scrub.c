@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scrub/ against a model that looks at one word after the other, as SPEC.md 8.1 says. */
+#include <elf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/bytes.h"
+#include "base/dwarf_cursor.h"
+#include "scrub/scrub.h"
+
+#define SPACES 70 /* more than the scrubber keeps lists of */
+#define PAGE   0x1000u
+#define WORDS  700 /* more than it takes at once */
+#define STACKS 4
+
+static uint64_t random_state = 1;
+
+static uint32_t random_below(uint32_t limit)
+{
+	random_state = random_state * 6364136223846793005 + 1442695040888963407;
+	return (uint32_t)((random_state >> 33) % limit);
+}
+
+static uint64_t random_64(void)
+{
+	return (uint64_t)random_below(1u << 31) << 62 ^ (uint64_t)random_below(1u << 31) << 31 ^
+	       random_below(1u << 31);
+}
+
+static void must(struct reel_error *error)
+{
+	if (error)
+		fail_msg("%s", reel_error_message(error));
+}
+
+/* ---- spaces ------------------------------------------------------------------- */
+
+static void map(struct reel_timeline *timeline, uint64_t space, uint64_t address, uint64_t size,
+		uint64_t protection)
+{
+	struct reel_record record = { .id = REEL_RECORD_MAP };
+
+	record.map = (struct reel_record_map){
+		.time = 1,
+		.space = space,
+		.address = address,
+		.size = size,
+		.protection = protection,
+		.flags = 2,
+		.module = 1,
+	};
+	must(reel_timeline_add(timeline, &record));
+}
+
+/* What the words of a process are. */
+struct kind {
+	unsigned size; /* bytes */
+	bool big_endian;
+	uint64_t code_mask, data_mask;
+	uint16_t machine;
+	/* The capture does not say code_mask. */
+	bool no_mask;
+};
+
+static const struct kind plain = { .size = 8 };
+static const struct reel_elf_kind nothing_known = { 0 };
+
+static void add_space(struct reel_timeline *timeline, uint64_t id, const struct kind *kind)
+{
+	struct reel_record record = { .id = REEL_RECORD_SPACE };
+
+	record.space = (struct reel_record_space){
+		.time = 1,
+		.id = id,
+		.machine = kind->machine ? kind->machine : UINT16_MAX,
+		.word_bits = kind->size * 8,
+		.byte_order = kind->big_endian ? REEL_BYTE_ORDER_BIG : REEL_BYTE_ORDER_LITTLE,
+		.code_mask = kind->no_mask ? 0 : kind->code_mask,
+		.data_mask = kind->data_mask,
+	};
+	must(reel_timeline_add(timeline, &record));
+}
+
+/* ---- the model ---------------------------------------------------------------- */
+
+struct model {
+	const struct reel_timeline *timeline;
+	uint64_t space;
+	const struct kind *kind;
+	const struct reel_sample *sample;
+};
+
+static bool is_executable(const struct model *model, uint64_t address)
+{
+	struct reel_mapping mapping;
+
+	return reel_timeline_find(model->timeline, model->space, REEL_TIME_NOW, address,
+				  &mapping) &&
+	       mapping.protection & 4;
+}
+
+static uint64_t model_word(const struct model *model, uint64_t word)
+{
+	uint64_t code = word & ~model->kind->code_mask, data = word & ~model->kind->data_mask;
+
+	for (size_t i = 0; i < model->sample->n_regions; i++) {
+		const struct reel_region *region = &model->sample->regions[i];
+
+		if (data >= region->address && data - region->address <= region->size)
+			return word;
+	}
+	if (is_executable(model, code) || (code && is_executable(model, code - 1)))
+		return word;
+	return word != 0;
+}
+
+static bool is_missing(const struct reel_region *region, size_t offset, size_t size)
+{
+	for (size_t i = 0; i < region->n_missing; i++) {
+		if (offset < region->missing[i].offset + region->missing[i].size &&
+		    region->missing[i].offset < offset + size)
+			return true;
+	}
+	return false;
+}
+
+static void model_region(const struct model *model, const struct reel_region *region, uint8_t *ret)
+{
+	unsigned size = model->kind->size;
+
+	memset(ret, 0, region->size);
+	for (size_t i = 0; i + size <= region->size; i++) {
+		uint64_t word;
+
+		if ((region->address + i) % size || is_missing(region, i, size))
+			continue;
+		word = reel_load_target(region->bytes + i, size, model->kind->big_endian);
+		word = model_word(model, word);
+		for (unsigned j = 0; j < size; j++)
+			ret[i + (model->kind->big_endian ? size - 1 - j : j)] =
+				(uint8_t)(word >> 8 * j);
+	}
+}
+
+/* ---- random samples ------------------------------------------------------------- */
+
+#define STACK 0x7ffc00001000u
+#define CODE  0x7f0000000000u
+
+struct world {
+	struct reel_timeline *timeline;
+	struct reel_scrubber *scrubber;
+	uint64_t code; /* where mappings begin */
+	uint64_t stack;
+	/* What threads left on their stacks. */
+	uint8_t stacks[STACKS][WORDS * 8];
+};
+
+/* Words of all kinds, and those right beside what counts. */
+static uint64_t random_word(const struct world *world, const struct kind *kind,
+			    const struct reel_region *region)
+{
+	uint64_t mask = kind->size == 4 ? UINT32_MAX : UINT64_MAX, word;
+
+	switch (random_below(8)) {
+	case 0:
+		word = 0;
+		break;
+	case 1:
+		word = random_64();
+		break;
+	case 2:
+		word = random_below(5000);
+		break;
+	case 3:
+		word = region->address + random_below((uint32_t)region->size + 3) - 1;
+		break;
+	case 4:
+		word = region->address + (random_below(2) ? region->size : 0) + random_below(3) - 1;
+		break;
+	case 5:
+		word = world->code + random_below(60 * PAGE);
+		break;
+	default:
+		word = world->code + random_below(60) * (uint64_t)PAGE + random_below(3) - 1;
+		break;
+	}
+	/* Signatures. */
+	if (!random_below(6))
+		word |= random_64() & kind->code_mask;
+	return word & mask;
+}
+
+static void random_region(const struct world *world, const struct kind *kind,
+			  struct reel_region *region, uint8_t *bytes, struct reel_range *missing)
+{
+	size_t size = random_below(4) ? random_below(WORDS * 8) : random_below(20);
+
+	*region = (struct reel_region){
+		.address = world->stack + random_below(3) * 0x100000u +
+			   (random_below(3) ? 0 : random_below(8)),
+		.size = size,
+		.bytes = bytes,
+		.missing = missing,
+	};
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = (uint8_t)random_below(3);
+	for (size_t i = 0; i + kind->size <= size; i++) {
+		uint64_t word = random_word(world, kind, region);
+
+		/* Aligned by the address, and now and then not. */
+		if ((region->address + i) % kind->size && random_below(40))
+			continue;
+		for (unsigned j = 0; j < kind->size; j++)
+			bytes[i + (kind->big_endian ? kind->size - 1 - j : j)] =
+				(uint8_t)(word >> 8 * j);
+		i += kind->size - 1;
+	}
+	for (size_t i = 0, at = 0; i < 3; i++) {
+		size_t gap = random_below(200), length = 1 + random_below(30);
+
+		if (random_below(3) || at + gap + length > size)
+			break;
+		missing[i] = (struct reel_range){ at + gap, length };
+		memset(bytes + at + gap, 0, length);
+		at += gap + length;
+		region->n_missing = i + 1;
+	}
+}
+
+static void check_regions(const struct model *model, const struct reel_sample *scrubbed)
+{
+	static uint8_t expected[WORDS * 8];
+
+	assert_int_equal(scrubbed->n_regions, model->sample->n_regions);
+	for (size_t i = 0; i < scrubbed->n_regions; i++) {
+		const struct reel_region *region = &model->sample->regions[i];
+
+		assert_true(scrubbed->regions[i].address == region->address);
+		assert_int_equal(scrubbed->regions[i].size, region->size);
+		assert_int_equal(scrubbed->regions[i].n_missing, region->n_missing);
+		model_region(model, region, expected);
+		if (region->size)
+			assert_memory_equal(scrubbed->regions[i].bytes, expected, region->size);
+	}
+}
+
+static void check_numbers(const struct model *model, const struct reel_sample *scrubbed)
+{
+	const struct reel_sample *sample = model->sample;
+
+	for (size_t i = 0; i < sample->layout->n_slots; i++)
+		assert_true(scrubbed->values[i] ==
+			    (sample->values[i] == sample->pc
+				     ? sample->pc
+				     : model_word(model, sample->values[i])));
+	for (size_t i = 0; i < sample->n_frame_chain; i++)
+		assert_true(scrubbed->frame_chain[i] ==
+			    (sample->frame_chain[i] == sample->pc
+				     ? sample->pc
+				     : model_word(model, sample->frame_chain[i])));
+	assert_true(scrubbed->pc == sample->pc);
+	assert_true(scrubbed->flags == (sample->flags | REEL_SAMPLE_SCRUBBED));
+}
+
+static void check_random(struct world *world, uint64_t space, const struct kind *kind)
+{
+	static const struct reel_register_slot slots[] = {
+		{ 0, 8 }, { 1, 8 }, { 7, 8 }, { 16, 8 }
+	};
+	static const struct reel_record_sample_layout layout = { .n_slots = 4, .slots = slots };
+	static uint8_t bytes[3][WORDS * 8];
+	struct reel_range missing[3][3];
+	struct reel_region regions[3];
+	uint64_t values[4], chain[5];
+	struct reel_sample sample = {
+		.flags = REEL_SAMPLE_STACK_CUT,
+		.layout = &layout,
+		.values = values,
+		.regions = regions,
+		.n_regions = random_below(4),
+		.frame_chain = chain,
+		.n_frame_chain = random_below(6),
+	};
+	struct reel_sample scrubbed;
+	struct reel_space_view view = reel_timeline_view(world->timeline, space, REEL_TIME_NOW);
+	struct model model = { world->timeline, space, kind, &sample };
+
+	for (size_t i = 0; i < 3; i++)
+		random_region(world, kind, &regions[i], bytes[i], missing[i]);
+	for (size_t i = 0; i < 4; i++)
+		values[i] = random_word(world, kind, &regions[0]);
+	for (size_t i = 0; i < 5; i++)
+		chain[i] = random_word(world, kind, &regions[0]);
+	sample.pc = values[3];
+	if (!random_below(3))
+		values[0] = sample.pc;
+	scrubbed = sample;
+	must(reel_scrub_sample(world->scrubber, &view, &scrubbed));
+	check_regions(&model, &scrubbed);
+	check_numbers(&model, &scrubbed);
+}
+
+/* A stack that is mostly what it was, with words right beside where it starts now and then. */
+static void check_stack(struct world *world, uint64_t space, const struct kind *kind)
+{
+	unsigned index = random_below(STACKS), used = 1 + random_below(WORDS / 2);
+	size_t size = (size_t)used * (random_below(9) ? kind->size : 2);
+	uint8_t *bytes = world->stacks[index] + sizeof(world->stacks[index]) - size;
+	struct reel_region region = {
+		/* Some end elsewhere. */
+		.address = world->stack + WORDS * 8 - size + (random_below(30) ? 0 : 16),
+		.size = size,
+		.bytes = bytes,
+	};
+	struct reel_sample sample = {
+		/* The last two are kept in one place. */
+		.thread = index == STACKS - 1 ? 64 + index - 1 : index,
+		.regions = &region,
+		.n_regions = 1,
+	};
+	struct reel_space_view view = reel_timeline_view(world->timeline, space, REEL_TIME_NOW);
+	struct model model = { world->timeline, space, kind, &sample };
+	struct reel_sample scrubbed = sample;
+
+	for (unsigned i = random_below(4); i; i--) {
+		uint64_t word = random_word(world, kind, &region);
+		size_t at = random_below(used) * (size_t)kind->size;
+
+		for (unsigned j = 0; j < kind->size && at + kind->size <= size; j++)
+			bytes[at + (kind->big_endian ? kind->size - 1 - j : j)] =
+				(uint8_t)(word >> 8 * j);
+	}
+	must(reel_scrub_sample(world->scrubber, &view, &scrubbed));
+	check_regions(&model, &scrubbed);
+}
+
+/* Several samples of a space as it is, then it changes: with a list and without. */
+static void check_world(struct world *world, const struct kind *kind)
+{
+	must(reel_timeline_create(false, &world->timeline));
+	must(reel_scrubber_create(&nothing_known, &world->scrubber));
+	for (uint64_t space = 1; space <= SPACES; space++)
+		add_space(world->timeline, space, kind);
+	for (unsigned i = 0; i < 600; i++) {
+		uint64_t space = 1 + random_below(i % 3 ? 2 : SPACES);
+
+		for (unsigned j = random_below(3); j; j--)
+			map(world->timeline, space, world->code + random_below(50) * PAGE,
+			    (1 + random_below(8)) * PAGE, random_below(3) ? 5 : 3);
+		for (unsigned j = random_below(6); j; j--)
+			check_random(world, space, kind);
+		for (unsigned j = random_below(60); j; j--)
+			check_stack(world, space, kind);
+	}
+	reel_scrubber_destroy(world->scrubber);
+	reel_timeline_destroy(world->timeline);
+}
+
+static void random_samples(void **state)
+{
+	static const struct kind kinds[] = {
+		{ 8, false, 0, 0, 0, false },
+		{ 8, true, 0, 0, 0, false },
+		{ 4, false, 0, 0, 0, false },
+		{ 4, true, 0, 0, 0, false },
+		/* AArch64 with pointer authentication, and where nothing is known of it. */
+		{ 8, false, 0x007f000000000000, 0xff7f000000000000, EM_AARCH64, false },
+		{ 8, false, 0xffff000000000000, 0, EM_AARCH64, true },
+		/* What no CPU has: bits within addresses. */
+		{ 8, false, 0x10000, 0x108, 0, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		struct world world = {
+			.code = kinds[i].size == 4 ? 0x8048000 : CODE,
+			.stack = kinds[i].size == 4 ? 0xffd01000 : STACK,
+		};
+
+		check_world(&world, &kinds[i]);
+		/* A large space of its own for code, around the stack. */
+		world.code = world.stack - 4 * PAGE;
+		check_world(&world, &kinds[i]);
+	}
+}
+
+/* ---- by hand -------------------------------------------------------------------- */
+
+static void reel_scrub_words(uint64_t code, uint64_t code_size, const uint64_t *words,
+			     uint64_t *ret, size_t n)
+{
+	struct reel_timeline *timeline;
+	struct reel_scrubber *scrubber;
+	uint8_t bytes[8 * 16];
+	struct reel_region region = { .address = STACK, .bytes = bytes, .size = 8 * n };
+	struct reel_sample sample = { .regions = &region, .n_regions = 1 };
+	struct reel_space_view view;
+
+	assert_true(n <= 16);
+	must(reel_timeline_create(false, &timeline));
+	must(reel_scrubber_create(&nothing_known, &scrubber));
+	add_space(timeline, 1, &plain);
+	map(timeline, 1, code, code_size, 5);
+	view = reel_timeline_view(timeline, 1, REEL_TIME_NOW);
+	for (size_t i = 0; i < n; i++)
+		reel_store64(bytes + 8 * i, words[i]);
+	must(reel_scrub_sample(scrubber, &view, &sample));
+	for (size_t i = 0; i < n; i++)
+		ret[i] = reel_load64(sample.regions[0].bytes + 8 * i);
+	reel_scrubber_destroy(scrubber);
+	reel_timeline_destroy(timeline);
+}
+
+static void what_stays(void **state)
+{
+	const uint64_t words[] = {
+		STACK,	   STACK + 8 * 12,     CODE,	   CODE + 0x2000, /* the last two: ends,
+									     inclusive */
+		STACK - 1, STACK + 8 * 12 + 1, CODE - 1,   CODE + 0x2001, 0,
+		1,	   0x68736d6170617373, UINT64_MAX,
+	};
+	uint64_t scrubbed[12];
+
+	(void)state;
+	reel_scrub_words(CODE, 0x2000, words, scrubbed, 12);
+	for (size_t i = 0; i < 12; i++)
+		assert_true(scrubbed[i] == (i < 4 ? words[i] : i != 8));
+}
+
+static void code_at_the_end(void **state)
+{
+	const uint64_t words[] = { 0xfffffffffffff000, UINT64_MAX, 0xffffffffffffefff, 0 };
+	uint64_t scrubbed[4];
+
+	(void)state;
+	/* It ends at 2^64. */
+	reel_scrub_words(0xfffffffffffff000, 0x1000, words, scrubbed, 4);
+	assert_true(scrubbed[0] == words[0]);
+	assert_true(scrubbed[1] == words[1]);
+	assert_true(scrubbed[2] == 1);
+	assert_true(scrubbed[3] == 0);
+}
+
+/* The kernel's frame-pointer register holds anything where it is built without frame pointers. */
+static void kernel_frames(void **state)
+{
+	const uint64_t sp = 0xffffc90000003e00;
+	const uint64_t fps[] = { sp, sp + 0xfff8, sp + 0x10000, sp - 8, 0x6b6579, 0 };
+	const bool stays[] = { true, true, false, false, false, true };
+	struct reel_timeline *timeline;
+	struct reel_scrubber *scrubber;
+	struct reel_space_view view;
+
+	(void)state;
+	must(reel_timeline_create(false, &timeline));
+	view = reel_timeline_view(timeline, 1, REEL_TIME_NOW);
+	must(reel_scrubber_create(&nothing_known, &scrubber));
+	for (size_t i = 0; i < sizeof(fps) / sizeof(*fps); i++) {
+		struct reel_sample sample = {
+			.has_kernel_frame = true,
+			.kernel_frame = { 0xffffffff81000000, sp, fps[i], 0xffffffff81000100 },
+		};
+
+		must(reel_scrub_sample(scrubber, &view, &sample));
+		assert_true(sample.kernel_frame.pc == 0xffffffff81000000);
+		assert_true(sample.kernel_frame.sp == sp);
+		assert_true(sample.kernel_frame.fp == (stays[i] ? fps[i] : 1));
+		assert_true(sample.kernel_frame.return_address == 0xffffffff81000100);
+	}
+	reel_scrubber_destroy(scrubber);
+	reel_timeline_destroy(timeline);
+}
+
+/* Signal trampolines on the stack, of s390x alone: of the word only the code stays. */
+static void code_on_the_stack(void **state)
+{
+	const uint8_t before[] = { 0x0a, 0xad, 1, 2, 3, 4,    5,    6, 0x0a, 0xae, 0, 0,
+				   0,	 0,    0, 0, 9, 0x0a, 0xad, 0, 0,    0,	   0, 0 };
+	const uint8_t after[] = { 0x0a, 0xad, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+				  0,	0,    0, 1, 0, 0, 0, 0, 0, 0, 0, 1 };
+	struct reel_region region = { .address = STACK, .bytes = before, .size = sizeof(before) };
+	struct reel_sample sample = { .regions = &region, .n_regions = 1 };
+	const struct reel_elf_kind native = { EM_S390, 64, REEL_BYTE_ORDER_BIG };
+	struct reel_timeline *timeline;
+	struct reel_scrubber *scrubber;
+	struct reel_space_view view;
+
+	(void)state;
+	must(reel_timeline_create(false, &timeline));
+	view = reel_timeline_view(timeline, 1, REEL_TIME_NOW);
+	must(reel_scrubber_create(&native, &scrubber));
+	must(reel_scrub_sample(scrubber, &view, &sample));
+	assert_memory_equal(sample.regions[0].bytes, after, sizeof(after));
+	reel_scrubber_destroy(scrubber);
+	reel_timeline_destroy(timeline);
+}
+
+/* ---- spaces that have ended -------------------------------------------------------- */
+
+static void ended_spaces(void **state)
+{
+	struct reel_record space = { .id = REEL_RECORD_SPACE };
+	struct reel_record end = { .id = REEL_RECORD_SPACE_EXIT };
+	struct reel_timeline *timeline;
+	struct reel_mapping mapping;
+
+	(void)state;
+	must(reel_timeline_create(false, &timeline));
+	reel_timeline_keep_ended(timeline);
+	for (uint64_t id = 1; id <= 3; id++) {
+		space.space = (struct reel_record_space){ .time = 1, .id = id, .pid = id };
+		must(reel_timeline_add(timeline, &space));
+		map(timeline, id, CODE, PAGE, 5);
+		end.space_exit = (struct reel_record_space_exit){ 10 * id, id };
+		must(reel_timeline_add(timeline, &end));
+		assert_true(reel_timeline_find(timeline, id, REEL_TIME_NOW, CODE, &mapping));
+	}
+	reel_timeline_forget_ended(timeline, 20);
+	assert_null(reel_timeline_space(timeline, 1));
+	assert_non_null(reel_timeline_space(timeline, 2));
+	reel_timeline_forget_ended(timeline, 21);
+	assert_null(reel_timeline_space(timeline, 2));
+	/* Again, behind what is still there. */
+	end.space_exit = (struct reel_record_space_exit){ 31, 3 };
+	must(reel_timeline_add(timeline, &end));
+	assert_true(reel_timeline_space(timeline, 3)->end == 30);
+	reel_timeline_forget_ended(timeline, REEL_TIME_NOW);
+	assert_null(reel_timeline_space(timeline, 3));
+	space.space.id = 4;
+	must(reel_timeline_add(timeline, &space));
+	end.space_exit = (struct reel_record_space_exit){ 40, 4 };
+	must(reel_timeline_add(timeline, &end));
+	reel_timeline_destroy(timeline);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_samples),    cmocka_unit_test(what_stays),
+		cmocka_unit_test(code_at_the_end),   cmocka_unit_test(kernel_frames),
+		cmocka_unit_test(code_on_the_stack), cmocka_unit_test(ended_spaces),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

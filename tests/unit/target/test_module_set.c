@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which mappings have one module: nobody names another's frames by a build-id that he copied. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "include/stackreel.h"
+#include "target/module_set.h"
+
+static struct reel_module_set *set;
+
+static struct reel_record_module module_of(const char *path, const char *build_id, uint64_t inode,
+					   uint64_t generation)
+{
+	return (struct reel_record_module){
+		.kind = REEL_MODULE_FILE,
+		.device_major = inode ? 8 : 0,
+		.inode = inode,
+		.inode_generation = generation,
+		.build_id = reel_bytes_of_string(build_id),
+		.path = reel_bytes_of_string(path),
+	};
+}
+
+static struct reel_known_module *add(const char *path, const char *build_id, uint64_t inode,
+				     uint64_t generation)
+{
+	struct reel_record_module identity = module_of(path, build_id, inode, generation);
+	struct reel_known_module *module = NULL;
+
+	assert_null(reel_module_set_add(set, &identity, &module));
+	assert_ptr_equal(reel_module_set_find(set, module->record.id), module);
+	assert_int_equal(module->record.path.size, identity.path.size);
+	assert_memory_equal(module->record.path.data, path, identity.path.size);
+	return module;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	return reel_module_set_create(&set) != NULL;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	reel_module_set_destroy(set);
+	return 0;
+}
+
+/* A memfd whose build-id is known is a file, however it is said: one module. */
+static void test_memory_with_build_id(void **state)
+{
+	struct reel_record_module identity = module_of("/memfd:jit (deleted)", "0123", 7, 0);
+	struct reel_known_module *file, *memory, *plain;
+
+	(void)state;
+	assert_null(reel_module_set_add(set, &identity, &file));
+	identity.kind = REEL_MODULE_ANONYMOUS;
+	assert_null(reel_module_set_add(set, &identity, &memory));
+	assert_ptr_equal(memory, file);
+	assert_int_equal(memory->record.kind, REEL_MODULE_FILE);
+	identity.build_id.size = 0;
+	identity.path = reel_bytes_of_string("//anon");
+	assert_null(reel_module_set_add(set, &identity, &plain));
+	assert_int_equal(plain->record.kind, REEL_MODULE_ANONYMOUS);
+}
+
+/* A copy that an attacker maps first: other code, other names, the same build-id. */
+static void test_copied_build_id(void **state)
+{
+	const struct reel_known_module *copy = add("/home/mallory/libvictim.so", "0123", 0, 0);
+	const struct reel_known_module *victim = add("/usr/lib/libvictim.so", "0123", 0, 0);
+
+	(void)state;
+	assert_ptr_not_equal(copy, victim);
+	assert_ptr_equal(add("/usr/lib/libvictim.so", "0123", 0, 0), victim);
+	assert_ptr_equal(add("/home/mallory/libvictim.so", "0123", 0, 0), copy);
+	/* The same path in another mount namespace. */
+	assert_ptr_equal(add("/usr/lib/libvictim.so", "0123", 5, 1), victim);
+	assert_ptr_not_equal(add("/usr/lib/libvictim.so", "0123", 6, 1), victim);
+}
+
+/* An event has the build-id, /proc the inode: they are of one module. */
+static void test_unknown_file(void **state)
+{
+	struct reel_known_module *module = add("/lib/a.so", "0123", 0, 0);
+	struct reel_known_module *other;
+
+	(void)state;
+	assert_ptr_equal(add("/lib/a.so", "0123", 10, 0), module);
+	assert_int_equal(module->record.inode, 10);
+	assert_ptr_equal(add("/lib/a.so", "0123", 10, 77), module);
+	assert_int_equal(module->record.inode_generation, 77);
+	assert_ptr_equal(add("/lib/a.so", "0123", 10, 0), module);
+	assert_ptr_equal(add("/lib/a.so", "0123", 0, 0), module);
+	other = add("/lib/a.so", "0123", 11, 0);
+	assert_ptr_not_equal(other, module);
+	assert_ptr_equal(add("/lib/a.so", "0123", 11, 0), other);
+	assert_ptr_equal(add("/lib/a.so", "0123", 0, 0), module);
+}
+
+static void test_upgrade_in_place(void **state)
+{
+	const struct reel_known_module *old = add("/usr/bin/server", "0123", 0, 0);
+	const struct reel_known_module *bare = add("/usr/bin/bare", "", 20, 1);
+
+	(void)state;
+	assert_ptr_not_equal(add("/usr/bin/server", "4567", 0, 0), old);
+	assert_ptr_equal(add("/usr/bin/server", "0123", 0, 0), old);
+	/* Without a build-id: another inode, or the same number given again. */
+	assert_ptr_not_equal(add("/usr/bin/bare", "", 21, 1), bare);
+	assert_ptr_equal(add("/usr/bin/bare", "", 20, 1), bare);
+	assert_ptr_equal(add("/usr/bin/bare", "", 20, 0), bare);
+	assert_ptr_not_equal(add("/usr/bin/bare", "", 20, 2), bare);
+	/* A file of which nothing is known is none of these. */
+	assert_ptr_not_equal(add("/usr/bin/bare", "", 0, 0), bare);
+	assert_ptr_equal(add("/usr/bin/bare", "", 0, 0), add("/usr/bin/bare", "", 0, 0));
+}
+
+static void count(void *context, struct reel_known_module *module)
+{
+	size_t *n = context;
+
+	++*n;
+	if (module->record.id % 2)
+		reel_module_set_remove(set, module);
+}
+
+static void test_removal(void **state)
+{
+	char path[32];
+	uint64_t last = 0;
+	size_t n = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 1000; i++) {
+		snprintf(path, sizeof(path), "/memfd:%u", i / 2);
+		last = add(path, i % 4 < 2 ? "" : "0123", 100 + i, 1)->record.id;
+	}
+	assert_int_equal(last, 1000);
+	reel_module_set_visit(set, count, &n);
+	assert_int_equal(n, 1000);
+	n = 0;
+	reel_module_set_visit(set, count, &n);
+	assert_int_equal(n, 500);
+	/* Those that stay are found, those that come back have new ids. */
+	for (unsigned i = 0; i < 1000; i++) {
+		snprintf(path, sizeof(path), "/memfd:%u", i / 2);
+		last = add(path, i % 4 < 2 ? "" : "0123", 100 + i, 1)->record.id;
+		assert_true(i % 2 ? last == i + 1 : last > 1000);
+	}
+	assert_int_equal(last, 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_memory_with_build_id, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_copied_build_id, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unknown_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_upgrade_in_place, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_removal, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
