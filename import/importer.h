@@ -36,6 +36,38 @@ struct perf_entry {
 	struct perf_place place;
 };
 
+/* The records to translate, ascending by time once sorted. */
+struct import_queue {
+	struct perf_entry *entries;
+	size_t n, capacity;
+	uint64_t last_time; /* of the record before, for those that have none */
+};
+
+/* The registers of the event and the CPU that the last sample was of (perf_samples.c). */
+struct import_layout {
+	const struct perf_event *event;
+	const struct reel_arch *arch;
+	struct reel_record_sample_layout record;
+	struct reel_register_slot slots[64];
+	uint8_t words[64]; /* which of the sample's registers a slot is */
+	uint8_t known[8];  /* all of them */
+	size_t pc_slot, sp_slot;
+};
+
+/* Of the sample that is translated. */
+struct import_scratch {
+	uint64_t values[64];
+	uint64_t kernel_chain[PERF_CHAIN_MAX], frame_chain[PERF_CHAIN_MAX];
+};
+
+/* What is told at the end. */
+struct import_report {
+	struct reel_import_counts counts;
+	uint64_t lacks[LACK_COUNT];
+	char first_bad[256];
+	bool damaged;
+};
+
 struct importer {
 	struct reel_import_options options;
 	struct perf_stream stream;
@@ -44,11 +76,7 @@ struct importer {
 	struct perf_host host;
 	const struct reel_arch *arch;
 	struct reel_recorded_kernel kernel;
-
-	/* The records to translate, ascending by time once sorted. */
-	struct perf_entry *entries;
-	size_t n_entries, capacity;
-	uint64_t last_time; /* of the record before, for those that have none */
+	struct import_queue queue;
 	/* Lost records that LOST records tell of, less those that were met again. */
 	uint64_t told_losses;
 
@@ -61,22 +89,9 @@ struct importer {
 	struct reel_scrubber *scrubber;
 	struct reel_timeline *timeline; /* what is mapped at the time of the sample */
 
-	/* The registers of the event and the CPU that the last sample was of. */
-	const struct perf_event *layout_event;
-	const struct reel_arch *layout_arch;
-	struct reel_record_sample_layout layout;
-	struct reel_register_slot slots[64];
-	uint8_t words[64]; /* which of the sample's registers a slot is */
-	uint8_t known[8];  /* all of them */
-	size_t pc_slot, sp_slot;
-
-	uint64_t values[64];
-	uint64_t kernel_chain[PERF_CHAIN_MAX], frame_chain[PERF_CHAIN_MAX];
-
-	struct reel_import_counts counts;
-	uint64_t lacks[LACK_COUNT];
-	char first_bad[256];
-	bool damaged;
+	struct import_layout layout;
+	struct import_scratch scratch;
+	struct import_report report;
 };
 
 /* Tells of damage that leaves the rest usable; takes ownership. */

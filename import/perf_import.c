@@ -13,7 +13,7 @@ void reel_importer_problem(struct importer *importer, struct reel_error *problem
 {
 	enum reel_error_code code = reel_error_code(problem);
 
-	importer->damaged |= code == REEL_ERROR_CORRUPT || code == REEL_ERROR_TRUNCATED;
+	importer->report.damaged |= code == REEL_ERROR_CORRUPT || code == REEL_ERROR_TRUNCATED;
 	if (importer->options.problem)
 		importer->options.problem(importer->options.context, code,
 					  reel_error_message(problem));
@@ -32,11 +32,11 @@ struct reel_error *reel_importer_tolerate(struct importer *importer, struct reel
 struct reel_error *reel_importer_bad_record(struct importer *importer,
 					    const struct perf_record *record, const char *problem)
 {
-	if (!importer->lacks[LACK_BAD_RECORD]++) {
+	if (!importer->report.lacks[LACK_BAD_RECORD]++) {
 		struct reel_error *error =
 			reel_perf_record_error(&importer->stream, record, "%s", problem);
 
-		snprintf(importer->first_bad, sizeof(importer->first_bad), "%s",
+		snprintf(importer->report.first_bad, sizeof(importer->report.first_bad), "%s",
 			 reel_error_message(error));
 		reel_error_destroy(error);
 	}
@@ -48,9 +48,9 @@ static struct reel_error *put_end(struct importer *importer)
 	struct reel_record record = { .id = REEL_RECORD_END };
 
 	record.end = (struct reel_record_end){
-		.time = importer->n_entries ? importer->entries[importer->n_entries - 1].time : 0,
-		.reason = importer->damaged ? REEL_END_ERROR : REEL_END_CONVERTED,
-		.samples = importer->counts.samples,
+		.time = importer->queue.n ? importer->queue.entries[importer->queue.n - 1].time : 0,
+		.reason = importer->report.damaged ? REEL_END_ERROR : REEL_END_CONVERTED,
+		.samples = importer->report.counts.samples,
 	};
 	return reel_writer_record(importer->writer, &record);
 }
@@ -102,8 +102,8 @@ static struct reel_error *translate(struct importer *importer)
 	uint64_t total = importer->stream.file.size;
 	struct reel_error *error = buffer ? NULL : reel_error_no_memory();
 
-	for (size_t i = 0; i < importer->n_entries && !error; i++) {
-		const struct perf_entry *entry = &importer->entries[i];
+	for (size_t i = 0; i < importer->queue.n && !error; i++) {
+		const struct perf_entry *entry = &importer->queue.entries[i];
 		struct perf_record record;
 
 		error = reel_perf_stream_read(&importer->stream, entry->place, buffer, &record);
@@ -111,7 +111,7 @@ static struct reel_error *translate(struct importer *importer)
 			break;
 		if (importer->options.progress && i % 1024 == 0)
 			importer->options.progress(importer->options.context,
-						   total / 2 + total / 2 * i / importer->n_entries,
+						   total / 2 + total / 2 * i / importer->queue.n,
 						   total);
 		error = record.type == PERF_RECORD_SAMPLE
 				? reel_importer_sample(importer, &record, entry->time)
@@ -139,19 +139,19 @@ static void tell_lacks(struct importer *importer)
 	const char *file = importer->stream.file.name;
 
 	for (int lack = 0; lack < LACK_COUNT; lack++)
-		if (importer->lacks[lack] && texts[lack])
+		if (importer->report.lacks[lack] && texts[lack])
 			reel_importer_problem(
 				importer,
 				reel_error_create(REEL_ERROR_NOT_FOUND, "%s: %llu %s", file,
-						  (unsigned long long)importer->lacks[lack],
+						  (unsigned long long)importer->report.lacks[lack],
 						  texts[lack]));
-	if (importer->lacks[LACK_BAD_RECORD])
+	if (importer->report.lacks[LACK_BAD_RECORD])
 		reel_importer_problem(
 			importer,
-			reel_error_create(REEL_ERROR_CORRUPT,
-					  "%s; %llu such records were passed over",
-					  importer->first_bad,
-					  (unsigned long long)importer->lacks[LACK_BAD_RECORD]));
+			reel_error_create(
+				REEL_ERROR_CORRUPT, "%s; %llu such records were passed over",
+				importer->report.first_bad,
+				(unsigned long long)importer->report.lacks[LACK_BAD_RECORD]));
 }
 
 /* What was recorded is known. */
@@ -204,7 +204,7 @@ static void importer_free(struct importer *importer)
 	reel_perf_events_free(&importer->events);
 	reel_perf_host_free(&importer->host);
 	reel_perf_stream_close(&importer->stream);
-	free(importer->entries);
+	free(importer->queue.entries);
 	free(importer);
 }
 
@@ -233,14 +233,14 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 	error = reel_output_file_open(output, source, &file);
 	if (!error) {
 		error = import(importer, file.fd, output, &recipients);
-		importer->counts.bytes_read = importer->stream.file.size;
+		importer->report.counts.bytes_read = importer->stream.file.size;
 		if (importer->writer)
-			importer->counts.bytes_written =
+			importer->report.counts.bytes_written =
 				reel_writer_counts(importer->writer).file_bytes;
 		error = reel_output_file_close(&file, error);
 	}
 	if (!error)
-		reel_sized_give(counts, sizeof(*counts), &importer->counts);
+		reel_sized_give(counts, sizeof(*counts), &importer->report.counts);
 	importer_free(importer);
 	return error;
 }

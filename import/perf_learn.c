@@ -214,10 +214,10 @@ static struct reel_error *take_attr(struct importer *importer, const struct perf
 static struct reel_error *add_entry(struct importer *importer, const struct perf_record *record,
 				    uint64_t time)
 {
-	if (!reel_array_reserve(&importer->entries, importer->n_entries, &importer->capacity,
-				sizeof(*importer->entries)))
+	if (!reel_array_reserve(&importer->queue.entries, importer->queue.n,
+				&importer->queue.capacity, sizeof(*importer->queue.entries)))
 		return reel_error_no_memory();
-	importer->entries[importer->n_entries++] = (struct perf_entry){ time, record->place };
+	importer->queue.entries[importer->queue.n++] = (struct perf_entry){ time, record->place };
 	return NULL;
 }
 
@@ -231,22 +231,22 @@ static uint64_t time_of(struct importer *importer, const struct perf_record *rec
 	if (record->type == PERF_RECORD_SAMPLE) {
 		event = reel_perf_events_of_sample(&importer->events, payload);
 		if (event && event->sample_type & PERF_SAMPLE_TIME)
-			importer->last_time = reel_perf_sample_time(event, payload);
-		return importer->last_time;
+			importer->queue.last_time = reel_perf_sample_time(event, payload);
+		return importer->queue.last_time;
 	}
 	event = reel_perf_events_of_record(&importer->events, payload);
 	if (event && event->flags >> PERF_ATTR_SAMPLE_ID_ALL & 1 &&
 	    event->sample_type & PERF_SAMPLE_TIME) {
 		reel_perf_sample_id_decode(event, payload, &id);
 		if (id.time)
-			importer->last_time = id.time;
+			importer->queue.last_time = id.time;
 		return id.time;
 	}
 	if (record->type == PERF_RECORD_FORK || record->type == PERF_RECORD_EXIT) {
 		(void)perf_cursor_take(&payload, 16);
-		importer->last_time = perf_cursor_u64(&payload);
+		importer->queue.last_time = perf_cursor_u64(&payload);
 	}
-	return importer->last_time;
+	return importer->queue.last_time;
 }
 
 static bool is_translated(uint32_t type)
@@ -384,7 +384,8 @@ struct reel_error *reel_importer_learn(struct importer *importer)
 					  "%s: perf record did not finish it: what "
 					  "stands at its end (build-ids, host) is missing",
 					  importer->stream.file.name));
-	if (importer->n_entries)
-		qsort(importer->entries, importer->n_entries, sizeof(*importer->entries), by_time);
+	if (importer->queue.n)
+		qsort(importer->queue.entries, importer->queue.n, sizeof(*importer->queue.entries),
+		      by_time);
 	return NULL;
 }

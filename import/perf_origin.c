@@ -94,9 +94,9 @@ static struct reel_bytes text(const char *string)
 
 static uint64_t first_time(const struct importer *importer)
 {
-	for (size_t i = 0; i < importer->n_entries; i++)
-		if (importer->entries[i].time)
-			return importer->entries[i].time;
+	for (size_t i = 0; i < importer->queue.n; i++)
+		if (importer->queue.entries[i].time)
+			return importer->queue.entries[i].time;
 	return 0;
 }
 

@@ -87,7 +87,7 @@ static struct reel_error *find_vdso(struct importer *importer, uint64_t module,
 static struct reel_error *add_vdso(struct importer *importer, struct reel_record_module module,
 				   uint64_t *id_ret)
 {
-	uint64_t last = importer->counts.modules;
+	uint64_t last = importer->report.counts.modules;
 	struct reel_error *error;
 
 	if (!module.build_id.size)
@@ -132,8 +132,8 @@ static struct reel_error *put_mapping(struct importer *importer, const struct ma
 		error = reel_import_modules_add(importer->modules, mapping->module,
 						&record.map.module);
 	}
-	if (record.map.module > importer->counts.modules)
-		importer->counts.modules = record.map.module;
+	if (record.map.module > importer->report.counts.modules)
+		importer->report.counts.modules = record.map.module;
 	if (!error)
 		error = reel_processes_space(importer->processes, &mapping->task,
 					     &record.map.space);
@@ -278,7 +278,7 @@ static struct reel_error *take_loss(struct importer *importer, const struct perf
 			loss.loss.count = record->misc & PERF_MISC_LOST_SAMPLES_BPF
 						  ? 0
 						  : untold(importer, event, loss.loss.count);
-		importer->counts.lost += loss.loss.count;
+		importer->report.counts.lost += loss.loss.count;
 	}
 	if (cursor.bytes.failed)
 		return reel_importer_bad_record(importer, record, "it is too short");

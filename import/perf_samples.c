@@ -31,15 +31,15 @@ static const struct reel_arch *arch_of(const struct importer *importer, uint64_t
 static void set_layout(struct importer *importer, const struct perf_event *event,
 		       const struct reel_arch *arch)
 {
-	struct reel_record_sample_layout *layout = &importer->layout;
+	struct reel_record_sample_layout *layout = &importer->layout.record;
 	uint8_t word = 0;
 
-	if (importer->layout_event == event && importer->layout_arch == arch)
+	if (importer->layout.event == event && importer->layout.arch == arch)
 		return;
-	importer->layout_event = event;
-	importer->layout_arch = arch;
-	*layout = (struct reel_record_sample_layout){ .slots = importer->slots };
-	importer->pc_slot = importer->sp_slot = NO_SLOT;
+	importer->layout.event = event;
+	importer->layout.arch = arch;
+	*layout = (struct reel_record_sample_layout){ .slots = importer->layout.slots };
+	importer->layout.pc_slot = importer->layout.sp_slot = NO_SLOT;
 	for (int number = 0; number < 64; number++) {
 		const struct reel_arch_register *reg;
 
@@ -48,29 +48,29 @@ static void set_layout(struct importer *importer, const struct perf_event *event
 		reg = by_perf_number(arch, number);
 		if (reg) {
 			if (reg->dwarf == arch->pc)
-				importer->pc_slot = layout->n_slots;
+				importer->layout.pc_slot = layout->n_slots;
 			if (reg->dwarf == arch->sp)
-				importer->sp_slot = layout->n_slots;
-			importer->slots[layout->n_slots] =
+				importer->layout.sp_slot = layout->n_slots;
+			importer->layout.slots[layout->n_slots] =
 				(struct reel_register_slot){ reg->dwarf, reg->size };
-			importer->words[layout->n_slots++] = word;
+			importer->layout.words[layout->n_slots++] = word;
 		}
 		word++;
 	}
-	memset(importer->known, 0, sizeof(importer->known));
+	memset(importer->layout.known, 0, sizeof(importer->layout.known));
 	for (size_t i = 0; i < layout->n_slots; i++)
-		importer->known[i / 8] |= (uint8_t)(1 << i % 8);
+		importer->layout.known[i / 8] |= (uint8_t)(1 << i % 8);
 }
 
 /* Without any stack, the link register alone tells a leaf function's caller: that is why perf
  * --call-graph fp records it on arm64 (arch/arm64/util/machine.c). */
 static bool can_do_without_pc(const struct importer *importer)
 {
-	const struct reel_arch *arch = importer->layout_arch;
+	const struct reel_arch *arch = importer->layout.arch;
 
-	for (size_t i = 0; i < importer->layout.n_slots; i++)
+	for (size_t i = 0; i < importer->layout.record.n_slots; i++)
 		if (arch->flags & REEL_ARCH_LINK_REGISTER &&
-		    importer->slots[i].dwarf == arch->return_column)
+		    importer->layout.slots[i].dwarf == arch->return_column)
 			return true;
 	return false;
 }
@@ -83,25 +83,26 @@ static bool take_registers(struct importer *importer, const struct perf_sample *
 	uint64_t mask;
 
 	if (!arch) {
-		importer->lacks[LACK_COMPAT_REGISTERS]++;
+		importer->report.lacks[LACK_COMPAT_REGISTERS]++;
 		return false;
 	}
 	set_layout(importer, from->event, arch);
 	/* All are words of the kernel's size; the upper half of a 32-bit task's is nobody's. */
 	mask = arch->word_size == 4 ? UINT32_MAX : UINT64_MAX;
-	if (importer->pc_slot == NO_SLOT && !can_do_without_pc(importer)) {
-		importer->lacks[LACK_REGISTERS]++;
+	if (importer->layout.pc_slot == NO_SLOT && !can_do_without_pc(importer)) {
+		importer->report.lacks[LACK_REGISTERS]++;
 		return false;
 	}
-	for (size_t i = 0; i < importer->layout.n_slots; i++)
-		importer->values[i] = reel_perf_word(from->registers, importer->words[i],
-						     importer->stream.big_endian) &
-				      mask;
-	sample->layout = &importer->layout;
-	sample->values = importer->values;
-	sample->known = importer->known;
-	if (importer->pc_slot != NO_SLOT)
-		sample->pc = importer->values[importer->pc_slot];
+	for (size_t i = 0; i < importer->layout.record.n_slots; i++)
+		importer->scratch.values[i] =
+			reel_perf_word(from->registers, importer->layout.words[i],
+				       importer->stream.big_endian) &
+			mask;
+	sample->layout = &importer->layout.record;
+	sample->values = importer->scratch.values;
+	sample->known = importer->layout.known;
+	if (importer->layout.pc_slot != NO_SLOT)
+		sample->pc = importer->scratch.values[importer->layout.pc_slot];
 	return true;
 }
 
@@ -111,9 +112,9 @@ static bool take_stack(const struct importer *importer, const struct perf_sample
 	uint64_t sp;
 
 	/* A region of no bytes: they were asked for, but were not there. */
-	if (importer->sp_slot == NO_SLOT || !from->stack_room)
+	if (importer->layout.sp_slot == NO_SLOT || !from->stack_room)
 		return false;
-	sp = importer->values[importer->sp_slot];
+	sp = importer->scratch.values[importer->layout.sp_slot];
 	*region = (struct reel_region){
 		.kind = REEL_REGION_STACK,
 		.address = sp,
@@ -137,9 +138,9 @@ static void add_address(struct importer *importer, struct reel_sample *sample, i
 			uint64_t address)
 {
 	if (context == PERF_CONTEXT_KERNEL && sample->n_kernel_chain < PERF_CHAIN_MAX)
-		importer->kernel_chain[sample->n_kernel_chain++] = address;
+		importer->scratch.kernel_chain[sample->n_kernel_chain++] = address;
 	else if (context == PERF_CONTEXT_USER && sample->n_frame_chain < PERF_CHAIN_MAX)
-		importer->frame_chain[sample->n_frame_chain++] = address;
+		importer->scratch.frame_chain[sample->n_frame_chain++] = address;
 }
 
 static void take_chains(struct importer *importer, struct perf_sample *from, int64_t context,
@@ -152,14 +153,14 @@ static void take_chains(struct importer *importer, struct perf_sample *from, int
 			context = (int64_t)word;
 			if (context == PERF_CONTEXT_USER_DEFERRED && !from->is_deferred) {
 				from->is_deferred = true;
-				importer->lacks[LACK_DEFERRED_CHAIN]++;
+				importer->report.lacks[LACK_DEFERRED_CHAIN]++;
 			}
 		} else {
 			add_address(importer, sample, context, word);
 		}
 	}
-	sample->kernel_chain = importer->kernel_chain;
-	sample->frame_chain = importer->frame_chain;
+	sample->kernel_chain = importer->scratch.kernel_chain;
+	sample->frame_chain = importer->scratch.frame_chain;
 	/* The kernel's and the user's share the limit. */
 	if (sample->n_frame_chain &&
 	    sample->n_kernel_chain + sample->n_frame_chain == from->event->max_chain)
@@ -231,7 +232,7 @@ struct reel_error *reel_importer_sample(struct importer *importer, const struct 
 	if (problem)
 		return reel_importer_bad_record(importer, record, problem);
 	if (cpumode != PERF_MISC_USER && cpumode != PERF_MISC_KERNEL) {
-		importer->lacks[LACK_GUEST]++;
+		importer->report.lacks[LACK_GUEST]++;
 		return NULL;
 	}
 	if (from.registers_abi != PERF_REGS_ABI_NONE)
@@ -240,7 +241,7 @@ struct reel_error *reel_importer_sample(struct importer *importer, const struct 
 		take_stack(importer, &from, &sample, &region);
 	take_chains(importer, &from, context, &sample);
 	take_address(importer, &from, context, &sample);
-	if (has_registers && importer->pc_slot == NO_SLOT) {
+	if (has_registers && importer->layout.pc_slot == NO_SLOT) {
 		if (sample.n_frame_chain)
 			sample.pc = sample.frame_chain[0];
 		else
@@ -251,7 +252,7 @@ struct reel_error *reel_importer_sample(struct importer *importer, const struct 
 						sample.n_kernel_chain);
 	else
 		error = NULL;
-	importer->lacks[LACK_KERNEL_NAMES] +=
+	importer->report.lacks[LACK_KERNEL_NAMES] +=
 		sample.n_kernel_chain && !reel_kernel_names_has_list(importer->kernel_names);
 	if (error)
 		return error;
@@ -259,7 +260,7 @@ struct reel_error *reel_importer_sample(struct importer *importer, const struct 
 				     &(struct reel_task){ time, from.pid, from.tid },
 				     from.registers_abi != PERF_REGS_ABI_NONE,
 				     from.registers_abi == PERF_REGS_ABI_32, &sample.thread);
-	sample.id = ++importer->counts.samples;
+	sample.id = ++importer->report.counts.samples;
 	sample.cpu = from.cpu == UINT32_MAX ? 0 : from.cpu;
 	sample.event = (uint64_t)(event - importer->events.events) + 1;
 	sample.weight = from.period;

@@ -98,7 +98,7 @@ static struct reel_error *poll_set_fill(const struct recording *recording, struc
 	}
 	set->count = n_cpus;
 	set->fds[set->count++] = (struct pollfd){ reel_sampler_fd(recording->sampler), POLLIN, 0 };
-	set->fds[set->count++] = (struct pollfd){ recording->signals, POLLIN, 0 };
+	set->fds[set->count++] = (struct pollfd){ recording->signals.fd, POLLIN, 0 };
 	set->fds[set->count++] =
 		(struct pollfd){ reel_cpu_watch_fd(recording->cpu_watch), POLLIN, 0 };
 	return NULL;
@@ -110,8 +110,8 @@ static struct reel_error *wait_for_data(const struct recording *recording, struc
 	uint64_t until = reel_tracker_work_time(recording->tracker), now = reel_now();
 	int timeout = POLL_TIMEOUT_MS;
 
-	if (recording->deadline && recording->deadline < until)
-		until = recording->deadline;
+	if (recording->end.deadline && recording->end.deadline < until)
+		until = recording->end.deadline;
 	if (until < now + POLL_TIMEOUT_MS * REEL_NS_PER_MS)
 		timeout = until <= now ? 0 : (int)((until - now) / REEL_NS_PER_MS) + 1;
 	if (error)
@@ -129,19 +129,19 @@ static struct reel_error *wait_for_data(const struct recording *recording, struc
 
 static void end(struct recording *recording, enum reel_end_reason reason)
 {
-	if (recording->ends)
+	if (recording->end.asked)
 		return;
-	recording->ends = true;
-	recording->reason = reason;
+	recording->end.asked = true;
+	recording->end.reason = reason;
 }
 
 static void take_signals(struct recording *recording)
 {
 	struct signalfd_siginfo signal;
 
-	while (read(recording->signals, &signal, sizeof(signal)) == sizeof(signal)) {
+	while (read(recording->signals.fd, &signal, sizeof(signal)) == sizeof(signal)) {
 		if (signal.ssi_signo == SIGUSR2)
-			recording->protect = true;
+			recording->signals.protect = true;
 		else if (signal.ssi_signo != SIGCHLD)
 			end(recording, REEL_END_SIGNAL);
 	}
@@ -157,7 +157,7 @@ static void check_end(struct recording *recording)
 		end(recording, REEL_END_COMMAND_EXITED);
 	if (recording_is_overrun(recording))
 		end(recording, REEL_END_ERROR);
-	if (recording->deadline && reel_now() >= recording->deadline)
+	if (recording->end.deadline && reel_now() >= recording->end.deadline)
 		end(recording, REEL_END_DURATION);
 	if ((options->n_pids || options->n_tids) && !reel_tracker_living(recording->tracker))
 		end(recording, REEL_END_TARGETS_EXITED);
@@ -168,7 +168,7 @@ static struct reel_error *protect(struct recording *recording)
 {
 	struct reel_error *error;
 
-	recording->protect = false;
+	recording->signals.protect = false;
 	if (!reel_options_rotates(recording->options)) {
 		recording_note(recording,
 			       "SIGUSR2 keeps the parts of --rotate, and there are none");
@@ -187,7 +187,7 @@ static struct reel_error *turn(struct recording *recording)
 
 	if (!error)
 		error = recording_cycle(recording);
-	if (!error && recording->protect)
+	if (!error && recording->signals.protect)
 		error = protect(recording);
 	if (!error && reel_output_rotation_is_due(recording->output, reel_now()))
 		error = recording_rotate(recording);
@@ -206,7 +206,7 @@ static struct reel_error *wait_until_written(struct recording *recording)
 	struct signalfd_siginfo signal;
 
 	while (!reel_output_wait(recording->output, WRITE_TIMEOUT_MS)) {
-		while (read(recording->signals, &signal, sizeof(signal)) == sizeof(signal)) {
+		while (read(recording->signals.fd, &signal, sizeof(signal)) == sizeof(signal)) {
 			if (signal.ssi_signo == SIGUSR2 || signal.ssi_signo == SIGCHLD)
 				continue;
 			return reel_error_create(REEL_ERROR_OS,
@@ -223,7 +223,7 @@ static struct reel_error *finish(struct recording *recording)
 
 	if (!error)
 		error = wait_until_written(recording);
-	if (!error && recording->reason == REEL_END_ERROR)
+	if (!error && recording->end.reason == REEL_END_ERROR)
 		error = reel_error_create(REEL_ERROR_OS,
 					  "writing %s is too slow: what is to be kept of processes "
 					  "alone became too much, and the recording ended",
@@ -236,10 +236,10 @@ static struct reel_error *record(struct recording *recording)
 	struct poll_set set = { 0 };
 	struct reel_error *error = NULL;
 
-	while (!error && !recording->ends) {
+	while (!error && !recording->end.asked) {
 		error = wait_for_data(recording, &set);
 		check_end(recording);
-		if (!error && !recording->ends)
+		if (!error && !recording->end.asked)
 			error = turn(recording);
 	}
 	free(set.fds);
@@ -258,7 +258,7 @@ static struct reel_error *start(struct recording *recording, int *exit_status_re
 		return error;
 	reel_inspector_hurry(recording->inspector);
 	if (options->duration)
-		recording->deadline = reel_now() + options->duration;
+		recording->end.deadline = reel_now() + options->duration;
 	if (!recording->command.pid)
 		return NULL;
 	error = reel_command_start(&recording->command, options->command[0]);
@@ -312,8 +312,8 @@ static void print_summary(struct recording *recording)
 	name_parts(recording, where, sizeof(where));
 	reel_progress_summary(&counts, recording->losses,
 			      &(struct reel_progress_shortage){
-				      .dropped = recording->n_dropped,
-				      .cut = recording->n_cut,
+				      .dropped = recording->backlog.n_dropped,
+				      .cut = recording->backlog.n_cut,
 				      .left_out = reel_inspector_left_out(recording->inspector),
 			      },
 			      where);
@@ -325,16 +325,16 @@ static void end_command(struct recording *recording, bool succeeded, int *exit_s
 	bool was_running = !reel_command_poll(&recording->command);
 
 	/* Whoever does not want to wait for it has the usual signals again. */
-	sigprocmask(SIG_SETMASK, &recording->old_signals, NULL);
+	sigprocmask(SIG_SETMASK, &recording->signals.old, NULL);
 	reel_command_terminate(&recording->command);
 	/* If the recording's time was over that is what was asked for. */
-	if (succeeded && !(was_running && recording->reason == REEL_END_DURATION))
+	if (succeeded && !(was_running && recording->end.reason == REEL_END_DURATION))
 		*exit_status_ret = reel_command_exit_status(&recording->command);
 }
 
 struct reel_error *reel_recording_run(const struct reel_options *options, int *exit_status_ret)
 {
-	struct recording recording = { .options = options, .signals = -1 };
+	struct recording recording = { .options = options, .signals.fd = -1 };
 	struct reel_error *error = NULL;
 
 	*exit_status_ret = 0;

@@ -51,11 +51,11 @@ void recording_relieve(struct recording *recording)
 	reel_tracker_set_backlog(recording->tracker, waiting >= BACKLOG_CALM_MORE ? 2
 						     : waiting >= BACKLOG_CALM	  ? 1
 										  : 0);
-	if (limit == recording->stack_limit)
+	if (limit == recording->backlog.stack_limit)
 		return;
-	if (recording->stack_limit == recording->options->max_stack)
+	if (recording->backlog.stack_limit == recording->options->max_stack)
 		recording_note(recording, "the file takes less than is recorded: stacks are cut");
-	recording->stack_limit = limit;
+	recording->backlog.stack_limit = limit;
 	reel_sampler_limit_stack(recording->sampler, limit);
 }
 
@@ -63,10 +63,10 @@ bool recording_drops(struct recording *recording)
 {
 	if (reel_output_waiting(recording->output) < BACKLOG_DROP)
 		return false;
-	if (!recording->n_dropped)
+	if (!recording->backlog.n_dropped)
 		recording_note(recording,
 			       "the file takes less than is recorded: samples are dropped");
-	recording->n_dropped++;
+	recording->backlog.n_dropped++;
 	return true;
 }
 

@@ -18,6 +18,39 @@
 #include "record/watching/tracker.h"
 #include "scrub/scrub.h"
 
+struct recording_signals {
+	sigset_t old;
+	int fd;	      /* signalfd */
+	bool protect; /* SIGUSR2 */
+};
+
+/* How far the way from the kernel into the file is (recording_stream.c). */
+struct recording_stream {
+	uint64_t last_sample; /* id */
+	/* Process events up to this time were taken from the kernel. */
+	uint64_t taken;
+	/* While a part ends: what is later than this waits for the next one. */
+	uint64_t cut;
+	struct reel_buffer deferred;
+	/* Start of the cycle before. */
+	uint64_t previous_cycle;
+	uint64_t lost_events; /* process events, when we looked last */
+	/* Samples that the file does not take, said once. */
+	bool said_refused;
+};
+
+/* What a file that is too slow costs (recording_backlog.c). */
+struct recording_backlog {
+	uint32_t stack_limit; /* bytes of a stack at most, for the time being */
+	uint64_t n_cut, n_dropped;
+};
+
+struct recording_end {
+	bool asked;
+	enum reel_end_reason reason;
+	uint64_t deadline; /* 0: none */
+};
+
 struct recording {
 	const struct reel_options *options;
 	struct reel_target target;
@@ -39,29 +72,10 @@ struct recording {
 	struct reel_record_sink sink;	/* into `output` */
 	char *cgroup;			/* the directory */
 
-	sigset_t old_signals;
-	int signals; /* signalfd */
-
-	uint64_t last_sample; /* id */
-	/* Process events up to this time were taken from the kernel. */
-	uint64_t taken;
-	/* While a part ends: what is later than this waits for the next one. */
-	uint64_t cut;
-	struct reel_buffer deferred;
-	/* Start of the cycle before. */
-	uint64_t previous_cycle;
-	uint64_t lost_events; /* process events, when we looked last */
-	/* Samples that the file does not take, said once. */
-	bool said_refused;
-	/* Bytes of a stack at most, for the time being; and samples that this cut or that were
-	 * dropped because the file is too slow. */
-	uint32_t stack_limit;
-	uint64_t n_cut, n_dropped;
-
-	bool ends;
-	enum reel_end_reason reason;
-	uint64_t deadline; /* 0: none */
-	bool protect;	   /* SIGUSR2 */
+	struct recording_signals signals;
+	struct recording_stream stream;
+	struct recording_backlog backlog;
+	struct recording_end end;
 };
 
 /* Prints a line on standard error, over the live line; `note` only with -v. */

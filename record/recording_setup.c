@@ -152,12 +152,12 @@ static struct reel_error *block_signals(struct recording *recording)
 	sigaddset(&signals, SIGHUP);
 	sigaddset(&signals, SIGUSR2);
 	sigaddset(&signals, SIGCHLD);
-	if (sigprocmask(SIG_BLOCK, &signals, &recording->old_signals))
+	if (sigprocmask(SIG_BLOCK, &signals, &recording->signals.old))
 		return reel_error_os(errno, "blocking signals");
 	/* A reader of our output that is gone shows as EPIPE. */
 	signal(SIGPIPE, SIG_IGN);
-	recording->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	return recording->signals < 0 ? reel_error_os(errno, "signalfd") : NULL;
+	recording->signals.fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	return recording->signals.fd < 0 ? reel_error_os(errno, "signalfd") : NULL;
 }
 
 /* ---- opening -------------------------------------------------------------------------- */
@@ -373,7 +373,7 @@ struct reel_error *recording_open(struct recording *recording)
 	if (!error)
 		error = block_signals(recording);
 	if (!error && options->command)
-		error = reel_command_prepare(options->command, &recording->old_signals,
+		error = reel_command_prepare(options->command, &recording->signals.old,
 					     &recording->command);
 	/* Before it is looked which CPUs there are. */
 	if (!error)
@@ -395,8 +395,8 @@ struct reel_error *recording_open(struct recording *recording)
 	redirect(recording);
 	recording->sink = (struct reel_record_sink){ put_record, recording };
 	recording->translator.page_size = recording->target.page_size;
-	recording->cut = UINT64_MAX;
-	recording->stack_limit = (uint32_t)options->max_stack;
+	recording->stream.cut = UINT64_MAX;
+	recording->backlog.stack_limit = (uint32_t)options->max_stack;
 	load_kernel_symbols(recording);
 	error = open_tracker(recording);
 	if (!error && !recording->options->raw_stacks)
@@ -429,9 +429,9 @@ void recording_close(struct recording *recording)
 	reel_losses_destroy(recording->losses);
 	reel_cpu_watch_destroy(recording->cpu_watch);
 	reel_cpus_destroy(&recording->unwatched);
-	reel_buffer_free(&recording->deferred);
+	reel_buffer_free(&recording->stream.deferred);
 	free(recording->events);
 	free(recording->cgroup);
-	if (recording->signals >= 0)
-		close(recording->signals);
+	if (recording->signals.fd >= 0)
+		close(recording->signals.fd);
 }

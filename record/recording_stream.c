@@ -103,18 +103,19 @@ static struct reel_error *apply_until(struct recording *recording, uint64_t time
 {
 	struct reel_error *error = NULL;
 
-	if (time > recording->taken) {
+	if (time > recording->stream.taken) {
 		uint64_t now = reel_now();
 
 		error = reel_process_events_take(recording->process_events);
 		/* An event that is later may have come too, while an earlier one on another CPU did
 		 * not. */
-		recording->taken = now;
+		recording->stream.taken = now;
 	}
 	if (error)
 		return error;
 	return reel_process_events_apply(recording->process_events,
-					 time < recording->taken ? time : recording->taken,
+					 time < recording->stream.taken ? time
+									: recording->stream.taken,
 					 handle_event, recording);
 }
 
@@ -135,9 +136,9 @@ static struct reel_error *count_lost_events(struct recording *recording)
 						cpus[i].cpu, REEL_LOSS_PROCESS_EVENTS,
 						cpus[i].lost);
 	}
-	if (error || sum == recording->lost_events)
+	if (error || sum == recording->stream.lost_events)
 		return error;
-	recording->lost_events = sum;
+	recording->stream.lost_events = sum;
 	recording_note(recording,
 		       "process events were lost: looking into /proc for what they were");
 	reel_tracker_resync(recording->tracker);
@@ -151,10 +152,10 @@ static struct reel_error *defer(struct recording *recording, const void *bytes, 
 {
 	static const uint8_t padding[8];
 
-	reel_buffer_u64(&recording->deferred, size);
-	reel_buffer_append(&recording->deferred, bytes, size);
-	reel_buffer_append(&recording->deferred, padding, -size & 7);
-	return recording->deferred.failed ? reel_error_no_memory() : NULL;
+	reel_buffer_u64(&recording->stream.deferred, size);
+	reel_buffer_append(&recording->stream.deferred, bytes, size);
+	reel_buffer_append(&recording->stream.deferred, padding, -size & 7);
+	return recording->stream.deferred.failed ? reel_error_no_memory() : NULL;
 }
 
 static size_t padded(size_t size)
@@ -183,8 +184,8 @@ static struct reel_error *defer_sample(struct recording *recording,
 static struct reel_error *refuse(struct recording *recording, uint32_t cpu,
 				 struct reel_error *error)
 {
-	if (error && !recording->said_refused) {
-		recording->said_refused = true;
+	if (error && !recording->stream.said_refused) {
+		recording->stream.said_refused = true;
 		recording_note(recording, reel_error_message(error));
 	}
 	reel_error_destroy(error);
@@ -210,7 +211,7 @@ static struct reel_error *write_sample(struct recording *recording,
 
 	if (!sample)
 		return refuse(recording, parts->sample->cpu, NULL);
-	sample->id = recording->last_sample + 1;
+	sample->id = recording->stream.last_sample + 1;
 	error = reel_tracker_place(recording->tracker, parts->sample, &place);
 	sample->thread = place.thread;
 	if (!error && recording->symbols && sample->n_kernel_chain)
@@ -222,11 +223,11 @@ static struct reel_error *write_sample(struct recording *recording,
 	if (error)
 		return error;
 	if (parts->sample->flags & REEL_BPF_STACK_CUT && is_cut_short(recording, parts->sample))
-		recording->n_cut++;
+		recording->backlog.n_cut++;
 	error = reel_output_sample(recording->output, sample);
 	if (error && reel_error_code(error) == REEL_ERROR_INVALID)
 		return refuse(recording, parts->sample->cpu, error);
-	recording->last_sample++;
+	recording->stream.last_sample++;
 	return error;
 }
 
@@ -235,7 +236,7 @@ static struct reel_error *handle_sample(void *context, const struct reel_sampler
 	struct recording *recording = context;
 	struct reel_error *error;
 
-	if (parts->sample->time > recording->cut)
+	if (parts->sample->time > recording->stream.cut)
 		return defer_sample(recording, parts);
 	error = apply_until(recording, parts->sample->time);
 	if (!error && recording_drops(recording))
@@ -254,7 +255,7 @@ static struct reel_error *handle_process(void *context, const struct reel_bpf_pr
 	struct recording *recording = context;
 	struct reel_error *error;
 
-	if (process->time > recording->cut)
+	if (process->time > recording->stream.cut)
 		return defer(recording, process, sizeof(*process));
 	if (process->is_exec) {
 		error = apply_until(recording, process->time);
@@ -279,10 +280,10 @@ static const struct reel_sampler_handler *handler(struct recording *recording,
 /* Hands over what was kept back while a part ended. */
 static struct reel_error *replay_deferred(struct recording *recording)
 {
-	struct reel_buffer deferred = recording->deferred;
+	struct reel_buffer deferred = recording->stream.deferred;
 	struct reel_error *error = NULL;
 
-	recording->deferred = (struct reel_buffer){ 0 };
+	recording->stream.deferred = (struct reel_buffer){ 0 };
 	for (size_t at = 0; at < deferred.size && !error;) {
 		size_t size = (size_t)reel_load64(deferred.bytes + at);
 		const uint8_t *bytes = deferred.bytes + at + 8;
@@ -363,8 +364,8 @@ struct reel_error *recording_cycle(struct recording *recording)
 	if (error)
 		return error;
 	/* Samples from before the cycle before this one are all here. */
-	reel_tracker_forget(recording->tracker, recording->previous_cycle);
-	recording->previous_cycle = start;
+	reel_tracker_forget(recording->tracker, recording->stream.previous_cycle);
+	recording->stream.previous_cycle = start;
 	return NULL;
 }
 
@@ -408,7 +409,7 @@ struct reel_error *recording_rotate(struct recording *recording)
 	struct reel_sampler_handler functions;
 	struct reel_error *error = apply_until(recording, cut);
 
-	recording->cut = cut;
+	recording->stream.cut = cut;
 	usleep(SAMPLE_DELAY_US);
 	if (!error)
 		error = reel_sampler_drain(recording->sampler, handler(recording, &functions));
@@ -424,7 +425,7 @@ struct reel_error *recording_rotate(struct recording *recording)
 		error = reel_kernel_symbols_restart(recording->symbols);
 	if (!error)
 		error = reel_tracker_snapshot(recording->tracker, cut);
-	recording->cut = UINT64_MAX;
+	recording->stream.cut = UINT64_MAX;
 	return error ? error : replay_deferred(recording);
 }
 
@@ -434,5 +435,5 @@ struct reel_error *recording_finish(struct recording *recording)
 
 	reel_sampler_disable(recording->sampler);
 	error = recording_cycle(recording);
-	return error ? error : write_end(recording, recording->reason);
+	return error ? error : write_end(recording, recording->end.reason);
 }

@@ -88,7 +88,7 @@ record -o a.reel -- "$busy" spin 2 7
 count $? "the command's exit status is passed on"
 ok "a command's samples are placed" "$check" a.reel complete samples=200 placed reason=0 exit_status=1792 comm=busy \
     frequency=999 event=cpu-clock
-ok "the summary" grep -qE '^[0-9,]+ samples, [0-9.]+ [kKMG]?B \([0-9.]+ K?B/sample\), [0-9,]+ lost, [0-9,]+ stacks cut(, [0-9,]+ with unreadable pages)? -> a.reel$' err
+ok "the summary" grep -qE '^[0-9,]+ samples, [0-9.]+ [kKMG]?B \([0-9.]+ K?B/sample\), [0-9,]+ lost, [0-9,]+ stacks cut(, [0-9,]+ (with unreadable pages|times? throttled by the kernel))* -> a.reel$' err
 [ "$(stat -c %a a.reel)" = 600 ]
 count $? "others cannot read the capture"
 record -q -o a.reel -- true
