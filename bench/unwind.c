@@ -52,7 +52,7 @@ static double seconds(void)
 
 static void *copy(const void *from, size_t size)
 {
-	return memcpy(must(malloc(size ? size : 1)), from, size);
+	return memcpy(must_have(malloc(size ? size : 1)), from, size);
 }
 
 /* ---- samples in memory ---------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ static void copy_regions(struct sample *sample)
 	struct reel_region *regions =
 		copy(record->regions, record->n_regions * sizeof(record->regions[0]));
 
-	sample->regions = must(calloc(record->n_regions + 1, sizeof(sample->regions[0])));
+	sample->regions = must_have(calloc(record->n_regions + 1, sizeof(sample->regions[0])));
 	for (size_t i = 0; i < record->n_regions; i++) {
 		regions[i].bytes = copy(regions[i].bytes, regions[i].size);
 		regions[i].missing =
@@ -117,7 +117,7 @@ static void copy_sample(const struct truth_sample *from, const struct reel_captu
 		.stack_cut = from->sample->flags & REEL_SAMPLE_STACK_CUT,
 		.after_syscall = from->sample->where == REEL_WHERE_SYSCALL ||
 				 from->sample->where == REEL_WHERE_UNKNOWN,
-		.registers = must(calloc(arch->n_registers, sizeof(uint64_t))),
+		.registers = must_have(calloc(arch->n_registers, sizeof(uint64_t))),
 	};
 	for (size_t i = 0; i < TRUTH_REGISTERS_MAX; i++) {
 		uint8_t slot = reel_arch_slot(arch, i);
@@ -151,7 +151,7 @@ static void load(const char *path, struct workload *ret)
 
 	*ret = (struct workload){ .path = path, .capture = truth_capture_open(path, &options) };
 	wanted = samples_max < total ? samples_max : total;
-	ret->samples = must(calloc(wanted + 1, sizeof(*ret->samples)));
+	ret->samples = must_have(calloc(wanted + 1, sizeof(*ret->samples)));
 	while (ret->n < wanted && (sample = truth_capture_next(ret->capture))) {
 		struct sample *to = &ret->samples[ret->n];
 		bool next = ret->n * total <= seen * wanted;
@@ -234,7 +234,7 @@ struct ours {
 static void ours_open(const struct workload *workload, struct ours *ret)
 {
 	*ret = (struct ours){ .capture = open_capture(workload->path) };
-	ret->views = must(calloc(workload->n, sizeof(*ret->views)));
+	ret->views = must_have(calloc(workload->n, sizeof(*ret->views)));
 	for (size_t i = 0; i < workload->n; i++)
 		ret->views[i] =
 			reel_timeline_view(ret->capture->timeline, workload->samples[i].space,
@@ -243,7 +243,7 @@ static void ours_open(const struct workload *workload, struct ours *ret)
 
 static void ours_start(const struct workload *workload, struct ours *ours)
 {
-	ours->code_map = must(calloc(1, sizeof(*ours->code_map)));
+	ours->code_map = must_have(calloc(1, sizeof(*ours->code_map)));
 	ours->code_map->modules = ours->capture->modules;
 	check(reel_unwind_programs_create(workload->samples[0].truth.arch, &ours->programs));
 	check(reel_unwind_cache_create(&ours->cache));
@@ -637,7 +637,7 @@ static uint8_t *make_cfi(size_t functions, size_t *size_ret)
 	uint8_t *bytes, *at;
 
 	fde = (fde + 3) / 4 * 4;
-	bytes = must(calloc(1, functions * fde + sizeof(cie)));
+	bytes = must_have(calloc(1, functions * fde + sizeof(cie)));
 	at = bytes + sizeof(cie);
 	memcpy(bytes, cie, sizeof(cie));
 	for (size_t i = 0; i < functions; i++) {

@@ -32,7 +32,7 @@ static const struct reel_module_info *module_of(struct reel_capture *capture, ui
 	const struct reel_module_info *modules;
 	size_t n;
 
-	must(reel_capture_modules(capture, &modules, &n));
+	check(reel_capture_modules(capture, &modules, &n));
 	for (size_t i = 0; i < n; i++) {
 		if (modules[i].id == id)
 			return &modules[i];

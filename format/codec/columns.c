@@ -196,16 +196,16 @@ static uint64_t take_new_word(struct reel_columns *columns, bool has_high, unsig
 
 static uint64_t take_word(struct reel_columns *columns, unsigned token,
 			  const struct reel_word_place *place,
-			  const struct reel_word_guesses *guesses)
+			  const struct reel_word_predictions *predictions)
 {
 	struct reel_word_model *model = &columns->model;
 	uint64_t word;
 
 	switch (token) {
 	case REEL_WORD_BY_PLACE:
-		return reel_word_of_guess(model->by_place[guesses->place], place);
+		return reel_word_of_prediction(model->by_place[predictions->place], place);
 	case REEL_WORD_BY_WORDS:
-		return reel_word_of_guess(model->by_words[guesses->words], place);
+		return reel_word_of_prediction(model->by_words[predictions->words], place);
 	case REEL_WORD_ZERO:
 		return 0;
 	case REEL_WORD_NEAR:
@@ -238,7 +238,7 @@ static uint64_t take_word(struct reel_columns *columns, unsigned token,
 static uint64_t decode_word(struct reel_columns *columns, const struct reel_word_place *place)
 {
 	struct reel_cursor *tokens = stream_of(columns, REEL_STREAM_TOKENS);
-	struct reel_word_guesses guesses = reel_word_guesses_at(place);
+	struct reel_word_predictions predictions = reel_word_predictions_at(place);
 	unsigned token = reel_cursor_u8(tokens);
 	uint64_t word;
 
@@ -246,10 +246,10 @@ static uint64_t decode_word(struct reel_columns *columns, const struct reel_word
 		reel_cursor_fail(tokens);
 		return 0;
 	}
-	word = take_word(columns, token, place, &guesses);
+	word = take_word(columns, token, place, &predictions);
 	if (place->bytes == 4)
 		word &= UINT32_MAX;
-	reel_word_model_learn(&columns->model, guesses, reel_word_relative(word, place));
+	reel_word_model_update(&columns->model, predictions, reel_word_relative(word, place));
 	return word;
 }
 
@@ -257,7 +257,8 @@ static struct reel_error *check_words(const struct reel_columns *columns)
 {
 	for (size_t i = REEL_STREAM_GAPS; i <= REEL_STREAM_RAW; i++)
 		if (columns->coder.in[i].failed)
-			return corrupt("its words are not what words can be");
+			return corrupt("a word of it has no valid token, or its streams end before "
+				       "its words do");
 	return NULL;
 }
 
@@ -287,7 +288,7 @@ static struct reel_error *decode_head(struct reel_coder *coder, struct reel_samp
 	ret->time = columns->previous_time + (uint64_t)reel_cursor_zigzag(times);
 	columns->previous_id = ret->id;
 	columns->previous_time = ret->time;
-	return stream->failed || times->failed ? corrupt("ends within its head") : NULL;
+	return stream->failed || times->failed ? corrupt("ends within its header") : NULL;
 }
 
 /* Which registers changed, of those that are known; bit `n`, above which there is none, is pc's. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of COLUMNS: its state, and what words are guessed from, of which
+ * The inside of COLUMNS: its state, and what words are predicted from, of which
  * encoder and decoder keep the same (SPEC.md, section 6, "Words").
  */
 #ifndef FORMAT_CODEC_COLUMNS_H
@@ -40,26 +40,28 @@ struct reel_word_model {
 	uint32_t n_touched;
 };
 
-struct reel_word_guesses {
+struct reel_word_predictions {
 	uint32_t place, words; /* indices */
 };
 
-static inline struct reel_word_guesses reel_word_guesses_at(const struct reel_word_place *place)
+static inline struct reel_word_predictions reel_word_predictions_at(
+	const struct reel_word_place *place)
 {
-	return (struct reel_word_guesses){
+	return (struct reel_word_predictions){
 		(uint32_t)(reel_word_mix(place->above, place->key) >> 48),
 		(uint32_t)(reel_word_mix(place->above, place->second) >> 48),
 	};
 }
 
-static inline void reel_word_model_learn(struct reel_word_model *model,
-					 struct reel_word_guesses guesses, uint64_t relative)
+static inline void reel_word_model_update(struct reel_word_model *model,
+					  struct reel_word_predictions predictions,
+					  uint64_t relative)
 {
-	model->by_place[guesses.place] = relative;
-	model->by_words[guesses.words] = relative;
+	model->by_place[predictions.place] = relative;
+	model->by_words[predictions.words] = relative;
 	if (model->n_touched < REEL_WORD_TOUCHED) {
-		model->touched[0][model->n_touched] = (uint16_t)guesses.place;
-		model->touched[1][model->n_touched] = (uint16_t)guesses.words;
+		model->touched[0][model->n_touched] = (uint16_t)predictions.place;
+		model->touched[1][model->n_touched] = (uint16_t)predictions.words;
 		model->n_touched++;
 	} else {
 		model->n_touched = REEL_WORD_TOUCHED + 1;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The words of COLUMNS, written (SPEC.md, section 6).  Where the tables have a word's guesses is
- * scattered over a megabyte, and what becomes of a word is hardly to be foretold: so the words that
- * differ are noted first, without a branch for each, then their guesses are fetched, all at a time,
- * and only then they are written.
+ * The words of COLUMNS, written (SPEC.md, section 6).  Where the tables have a word's predictions
+ * is scattered over a megabyte, and what becomes of a word is hardly to be foretold: so the words
+ * that differ are noted first, without a branch for each, then their predictions are fetched, all
+ * at a time, and only then they are written.
  */
 #include "format/codec/columns.h"
 
-/* Words are noted until there are so many: 64 cache lines of guesses. */
+/* Words are noted until there are so many: 64 cache lines of predictions. */
 #define NOTED_ENOUGH 32
 #define NOTED_MAX    (NOTED_ENOUGH + REEL_STEP_BYTES / 4)
 
@@ -97,11 +97,13 @@ static unsigned put_word(struct reel_columns *columns, uint64_t word, unsigned b
 
 static inline __attribute__((always_inline)) unsigned encode_word(
 	struct reel_columns *columns, uint64_t word, uint64_t relative,
-	struct reel_word_guesses guesses, const struct reel_word_place *place)
+	struct reel_word_predictions predictions, const struct reel_word_place *place)
 {
 	struct reel_word_model *model = &columns->model;
-	bool is_by_place = reel_word_of_guess(model->by_place[guesses.place], place) == word;
-	bool is_by_words = reel_word_of_guess(model->by_words[guesses.words], place) == word;
+	bool is_by_place =
+		reel_word_of_prediction(model->by_place[predictions.place], place) == word;
+	bool is_by_words =
+		reel_word_of_prediction(model->by_words[predictions.words], place) == word;
 	unsigned token;
 
 	/* One branch: which one it is nothing would foretell. */
@@ -113,7 +115,7 @@ static inline __attribute__((always_inline)) unsigned encode_word(
 		token = put_stack_word(columns, word, place);
 	else
 		token = put_word(columns, word, place->bytes);
-	reel_word_model_learn(model, guesses, relative);
+	reel_word_model_update(model, predictions, relative);
 	return token;
 }
 
@@ -121,8 +123,8 @@ void reel_columns_encode_word(struct reel_columns *columns, uint64_t word,
 			      const struct reel_word_place *place)
 {
 	put(&columns->coder.out[REEL_STREAM_TOKENS],
-	    encode_word(columns, word, reel_word_relative(word, place), reel_word_guesses_at(place),
-			place));
+	    encode_word(columns, word, reel_word_relative(word, place),
+			reel_word_predictions_at(place), place));
 }
 
 /* ---- the words that differ ------------------------------------------------------- */
@@ -219,7 +221,7 @@ static inline __attribute__((always_inline)) void encode_noted(struct reel_colum
 		.size = walk->place.size,
 		.bytes = bytes,
 	};
-	struct reel_word_guesses guesses[NOTED_MAX];
+	struct reel_word_predictions predictions[NOTED_MAX];
 	uint64_t relatives[NOTED_MAX];
 	uint8_t tokens[NOTED_MAX];
 
@@ -230,9 +232,9 @@ static inline __attribute__((always_inline)) void encode_noted(struct reel_colum
 		place.above = relative_at(walk, at + bytes, &place, big_endian);
 		relatives[i] = relative_at(walk, at, &place, big_endian);
 		place.key = place.address;
-		guesses[i] = reel_word_guesses_at(&place);
-		__builtin_prefetch(&columns->model.by_place[guesses[i].place]);
-		__builtin_prefetch(&columns->model.by_words[guesses[i].words]);
+		predictions[i] = reel_word_predictions_at(&place);
+		__builtin_prefetch(&columns->model.by_place[predictions[i].place]);
+		__builtin_prefetch(&columns->model.by_words[predictions[i].words]);
 	}
 	for (size_t i = 0; i < noted->n; i++) {
 		size_t at = noted->offsets[i];
@@ -240,7 +242,7 @@ static inline __attribute__((always_inline)) void encode_noted(struct reel_colum
 		place.address = walk->address + at;
 		tokens[i] = (uint8_t)encode_word(
 			columns, reel_load_target(walk->bytes + at, bytes, big_endian),
-			relatives[i], guesses[i], &place);
+			relatives[i], predictions[i], &place);
 	}
 	reel_buffer_append(&columns->coder.out[REEL_STREAM_TOKENS], tokens, noted->n);
 }

@@ -5,14 +5,14 @@
  */
 #include <stdlib.h>
 
-#include "format/codec/dense_head.h"
+#include "format/codec/dense_header.h"
 #include "format/codec/dense_words.h"
 
 struct dense {
 	struct reel_coder coder;
 	struct reel_dense_words *words;
 	struct reel_number_coder *numbers; /* those of `words` */
-	struct reel_dense_heads heads;
+	struct reel_dense_headers headers;
 	struct reel_bit_coder before; /* the sample that is being encoded */
 };
 
@@ -52,7 +52,7 @@ static void encode_begin(struct reel_coder *coder, const struct reel_sample_targ
 	struct dense *dense = dense_of(coder);
 
 	reel_dense_words_encode_to(dense->words, &coder->out[REEL_STREAM_TOKENS]);
-	dense->heads = (struct reel_dense_heads){ .period = target->period };
+	dense->headers = (struct reel_dense_headers){ .period = target->period };
 	reel_buffer_uleb(&coder->out[REEL_STREAM_TIME], target->period);
 }
 
@@ -61,7 +61,7 @@ static void encode_head(struct reel_coder *coder, const struct reel_sample_head 
 	struct dense *dense = dense_of(coder);
 
 	dense->before = dense->numbers->bits;
-	reel_dense_head_encode(&dense->heads, dense->numbers, head);
+	reel_dense_header_encode(&dense->headers, dense->numbers, head);
 }
 
 static void encode_pc(struct reel_coder *coder, const struct reel_sample *sample,
@@ -112,7 +112,9 @@ static bool has_failed(const struct reel_coder *coder)
 
 static struct reel_error *check_words(const struct reel_coder *coder)
 {
-	return has_failed(coder) ? corrupt("its words are not what words can be") : NULL;
+	return has_failed(coder) ? corrupt("a word of it has no valid token, or its streams end "
+					   "before its words do")
+				 : NULL;
 }
 
 static struct reel_error *decode_begin(struct reel_coder *coder)
@@ -120,15 +122,15 @@ static struct reel_error *decode_begin(struct reel_coder *coder)
 	struct dense *dense = dense_of(coder);
 	struct reel_cursor *period = &coder->in[REEL_STREAM_TIME];
 
-	dense->heads = (struct reel_dense_heads){ .period = reel_cursor_uleb(period) };
+	dense->headers = (struct reel_dense_headers){ .period = reel_cursor_uleb(period) };
 	reel_dense_words_decode_from(dense->words, &coder->in[REEL_STREAM_TOKENS]);
 	return period->failed || has_failed(coder) ? corrupt("ends within its streams") : NULL;
 }
 
 static struct reel_error *decode_head(struct reel_coder *coder, struct reel_sample_head *ret)
 {
-	reel_dense_head_decode(&dense_of(coder)->heads, dense_of(coder)->numbers, ret);
-	return has_failed(coder) ? corrupt("ends within its head") : NULL;
+	reel_dense_header_decode(&dense_of(coder)->headers, dense_of(coder)->numbers, ret);
+	return has_failed(coder) ? corrupt("ends within its header") : NULL;
 }
 
 static struct reel_error *decode_pc(struct reel_coder *coder, const struct reel_sample *sample,
@@ -161,7 +163,7 @@ static struct reel_error *decode_words(struct reel_coder *coder,
 	if (reel_dense_words_decode_region(dense_of(coder)->words, region, walk, bytes))
 		return NULL;
 	return has_failed(coder) ? check_words(coder)
-				 : corrupt("more of its words change than it has");
+				 : corrupt("it changes words beyond the end of its stack");
 }
 
 const struct reel_coder_operations reel_dense_operations = {

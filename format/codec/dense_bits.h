@@ -87,8 +87,8 @@ REEL_BOTH_WAYS bool reel_bit_code(struct reel_bit_coder *coder, bool decoding, b
 	return bit;
 }
 
-static inline void reel_bit_learn(const struct reel_bit_tables *tables,
-				  struct reel_bit_context *context, bool bit)
+static inline void reel_bit_update(const struct reel_bit_tables *tables,
+				   struct reel_bit_context *context, bool bit)
 {
 	int32_t probability = (int32_t)reel_bit_probability(context);
 	int64_t error = (bit ? REEL_BIT_SCALE - 1 : 0) - probability;
@@ -112,7 +112,7 @@ REEL_BOTH_WAYS bool reel_bit_code_one(struct reel_bit_coder *coder,
 	if (probability > REEL_BIT_SCALE - REEL_BIT_LEAST)
 		probability = REEL_BIT_SCALE - REEL_BIT_LEAST;
 	bit = reel_bit_code(coder, decoding, bit, probability);
-	reel_bit_learn(tables, context, bit);
+	reel_bit_update(tables, context, bit);
 	return bit;
 }
 
@@ -163,7 +163,7 @@ REEL_BOTH_WAYS bool reel_bit_code_mixed(struct reel_bit_coder *coder,
 	error = (bit ? REEL_BIT_SCALE - 1 : 0) - (int32_t)probability;
 	for (unsigned i = 0; i < n; i++) {
 		reel_bit_weigh(&mix->weights[i], odds[i], error);
-		reel_bit_learn(tables, contexts[i], bit);
+		reel_bit_update(tables, contexts[i], bit);
 	}
 	return bit;
 }

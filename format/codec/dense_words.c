@@ -13,9 +13,9 @@
 #include "format/codec/dense_words.h"
 
 /* Contexts that are looked for by what they are of lie in buckets. */
-#define BUCKETS_BITS 18
-#define BUCKET	     4
-#define GUESS_BITS   16
+#define BUCKETS_BITS	18
+#define BUCKET		4
+#define PREDICTION_BITS 16
 
 #define CONFIDENCE_MAX	7
 #define STACK_RECENT	32
@@ -72,12 +72,12 @@ enum salt {
 #define DIRECT_HIGH ((unsigned)CANDIDATES << 13)
 #define MIX_COUNTS  12
 
-struct guess {
+struct prediction {
 	uint64_t value; /* relative */
 	uint64_t confidence;
 };
 
-struct frame_guess {
+struct frame_prediction {
 	uint64_t values[3]; /* relative, the last one first */
 	uint64_t confidence;
 };
@@ -85,8 +85,8 @@ struct frame_guess {
 /* What has been learned: all 0 at first, but for mixes. */
 struct model {
 	struct reel_bit_context buckets[1 << BUCKETS_BITS][BUCKET], direct[DIRECT_HIGH + 1];
-	struct guess by_place[1 << GUESS_BITS], by_words[1 << GUESS_BITS];
-	struct frame_guess by_callers[1 << GUESS_BITS], by_caller[1 << GUESS_BITS];
+	struct prediction by_place[1 << PREDICTION_BITS], by_words[1 << PREDICTION_BITS];
+	struct frame_prediction by_callers[1 << PREDICTION_BITS], by_caller[1 << PREDICTION_BITS];
 	uint64_t recent[STACK_RECENT];
 	uint64_t dictionary[1 << DICTIONARY_BITS], highs[1 << HIGH_BITS];
 	struct reel_bit_mix mixes[CANDIDATES * MIX_COUNTS];
@@ -115,10 +115,10 @@ struct asked {
 	uint64_t caller_hash, callers_hash;
 };
 
-/* Where guesses for a word are kept. */
-struct guesses {
-	struct guess *by_place, *by_words;
-	struct frame_guess *by_callers, *by_caller;
+/* Where predictions for a word are kept. */
+struct predictions {
+	struct prediction *by_place, *by_words;
+	struct frame_prediction *by_callers, *by_caller;
 };
 
 struct reel_error *reel_dense_words_create(struct reel_dense_words **ret)
@@ -184,12 +184,12 @@ struct reel_number_coder *reel_dense_words_numbers(struct reel_dense_words *word
 
 /* ---- words ------------------------------------------------------------------------ */
 
-static struct guesses guesses_for(struct model *model, const struct asked *asked)
+static struct predictions predictions_for(struct model *model, const struct asked *asked)
 {
 	const struct reel_word_place *place = asked->place;
-	unsigned shift = 64 - GUESS_BITS;
+	unsigned shift = 64 - PREDICTION_BITS;
 
-	return (struct guesses){
+	return (struct predictions){
 		&model->by_place[reel_word_mix(place->above, place->key) >> shift],
 		&model->by_words[reel_word_mix(place->above, place->second) >> shift],
 		&model->by_callers[asked->callers_hash >> shift],
@@ -197,33 +197,33 @@ static struct guesses guesses_for(struct model *model, const struct asked *asked
 	};
 }
 
-static void learn_word(struct guess *guess, uint64_t relative)
+static void update_word(struct prediction *prediction, uint64_t relative)
 {
-	if (guess->value == relative)
-		guess->confidence += guess->confidence < CONFIDENCE_MAX;
+	if (prediction->value == relative)
+		prediction->confidence += prediction->confidence < CONFIDENCE_MAX;
 	else
-		*guess = (struct guess){ relative, guess->confidence > 2 };
+		*prediction = (struct prediction){ relative, prediction->confidence > 2 };
 }
 
-static void learn_of_frame(struct frame_guess *guess, uint64_t relative)
+static void update_of_frame(struct frame_prediction *prediction, uint64_t relative)
 {
-	if (guess->values[0] == relative) {
-		guess->confidence += guess->confidence < CONFIDENCE_MAX;
+	if (prediction->values[0] == relative) {
+		prediction->confidence += prediction->confidence < CONFIDENCE_MAX;
 		return;
 	}
-	if (guess->values[1] != relative)
-		guess->values[2] = guess->values[1];
-	guess->values[1] = guess->values[0];
-	guess->values[0] = relative;
-	guess->confidence = guess->confidence > 2;
+	if (prediction->values[1] != relative)
+		prediction->values[2] = prediction->values[1];
+	prediction->values[1] = prediction->values[0];
+	prediction->values[0] = relative;
+	prediction->confidence = prediction->confidence > 2;
 }
 
-static void learn(const struct guesses *guesses, uint64_t relative)
+static void update(const struct predictions *predictions, uint64_t relative)
 {
-	learn_word(guesses->by_place, relative);
-	learn_word(guesses->by_words, relative);
-	learn_of_frame(guesses->by_callers, relative);
-	learn_of_frame(guesses->by_caller, relative);
+	update_word(predictions->by_place, relative);
+	update_word(predictions->by_words, relative);
+	update_of_frame(predictions->by_callers, relative);
+	update_of_frame(predictions->by_caller, relative);
 }
 
 /* 0, 1, of the stack, other. */
@@ -254,8 +254,9 @@ static void use_recent(struct model *model, uint64_t word)
 	model->recent[0] = word;
 }
 
-/* Which of the first candidate of each kind are the same, and which guesses can be relied on. */
-static unsigned likeness(const uint64_t *words, const struct guesses *guesses)
+/* Which of the first candidate of each kind are the same, and which predictions can be relied on.
+ */
+static unsigned likeness(const uint64_t *words, const struct predictions *predictions)
 {
 	return (unsigned)(words[BY_PLACE] == words[BEFORE]) << 5 |
 	       (unsigned)(words[BY_WORDS] == words[BEFORE]) << 6 |
@@ -263,34 +264,36 @@ static unsigned likeness(const uint64_t *words, const struct guesses *guesses)
 	       (unsigned)(words[BY_WORDS] == words[BY_PLACE]) << 8 |
 	       (unsigned)(words[BY_CALLERS] == words[BY_PLACE]) << 9 |
 	       (unsigned)(words[BY_CALLERS] == words[BY_WORDS]) << 10 |
-	       (unsigned)(guesses->by_words->confidence > 1) << 1 |
-	       (unsigned)(guesses->by_callers->confidence > 1);
+	       (unsigned)(predictions->by_words->confidence > 1) << 1 |
+	       (unsigned)(predictions->by_callers->confidence > 1);
 }
 
-static uint64_t confidence_of(const struct guesses *guesses, unsigned candidate)
+static uint64_t confidence_of(const struct predictions *predictions, unsigned candidate)
 {
 	if (candidate == BEFORE)
 		return 0;
 	if (candidate == BY_PLACE)
-		return guesses->by_place->confidence;
+		return predictions->by_place->confidence;
 	if (candidate == BY_WORDS)
-		return guesses->by_words->confidence;
-	return candidate < BY_CALLER ? guesses->by_callers->confidence
-				     : guesses->by_caller->confidence;
+		return predictions->by_words->confidence;
+	return candidate < BY_CALLER ? predictions->by_callers->confidence
+				     : predictions->by_caller->confidence;
 }
 
-static void make_offer(const struct asked *asked, const struct guesses *guesses,
+static void make_offer(const struct asked *asked, const struct predictions *predictions,
 		       uint64_t ret[CANDIDATES])
 {
 	const struct reel_word_place *place = asked->place;
 
 	ret[BEFORE] = asked->before;
-	ret[BY_PLACE] = reel_word_of_guess(guesses->by_place->value, place);
-	ret[BY_WORDS] = reel_word_of_guess(guesses->by_words->value, place);
+	ret[BY_PLACE] = reel_word_of_prediction(predictions->by_place->value, place);
+	ret[BY_WORDS] = reel_word_of_prediction(predictions->by_words->value, place);
 	for (unsigned i = BY_CALLERS; i < BY_CALLER; i++)
-		ret[i] = reel_word_of_guess(guesses->by_callers->values[i - BY_CALLERS], place);
+		ret[i] = reel_word_of_prediction(predictions->by_callers->values[i - BY_CALLERS],
+						 place);
 	for (unsigned i = BY_CALLER; i < CANDIDATES; i++)
-		ret[i] = reel_word_of_guess(guesses->by_caller->values[i - BY_CALLER], place);
+		ret[i] = reel_word_of_prediction(predictions->by_caller->values[i - BY_CALLER],
+						 place);
 }
 
 static struct reel_bit_context *bucket_of(struct model *model, uint64_t a, uint64_t b)
@@ -344,7 +347,7 @@ static inline struct trial prepare(struct model *model, const struct asked *aske
 
 /* `common` is told by all candidates. */
 REEL_BOTH_WAYS bool code_trial(struct reel_dense_words *words, bool decoding, uint64_t word,
-			       const struct asked *asked, const struct guesses *guesses,
+			       const struct asked *asked, const struct predictions *predictions,
 			       unsigned candidate, const struct trial *trial, unsigned common)
 {
 	struct model *model = words->model;
@@ -355,7 +358,7 @@ REEL_BOTH_WAYS bool code_trial(struct reel_dense_words *words, bool decoding, ui
 		contexts[i] = find_in(trial->buckets[i], (unsigned)(trial->hash >> 55));
 	contexts[REEL_BIT_INPUTS - 1] =
 		&model->direct[candidate << 13 | kind_of(trial->offered, asked->place) << 11 |
-			       common | (unsigned)confidence_of(guesses, candidate) << 2];
+			       common | (unsigned)confidence_of(predictions, candidate) << 2];
 	n = contexts[0]->n_seen < MIX_COUNTS ? contexts[0]->n_seen : MIX_COUNTS - 1;
 	return reel_bit_code_mixed(&words->numbers.bits, &words->numbers.tables, decoding,
 				   word == trial->offered, contexts, REEL_BIT_INPUTS,
@@ -379,15 +382,15 @@ static inline unsigned next_candidate(const uint64_t offer[CANDIDATES], unsigned
 /* Asks for each; CANDIDATES if it is none, else *word_ret is.  What the next one needs is fetched
  * meanwhile. */
 REEL_BOTH_WAYS unsigned code_candidate(struct reel_dense_words *words, bool decoding, uint64_t word,
-				       const struct asked *asked, const struct guesses *guesses,
-				       uint64_t *word_ret)
+				       const struct asked *asked,
+				       const struct predictions *predictions, uint64_t *word_ret)
 {
 	uint64_t offer[CANDIDATES];
 	struct trial trial = prepare(words->model, asked, BEFORE, asked->before);
 	unsigned common, i;
 
-	make_offer(asked, guesses, offer);
-	common = likeness(offer, guesses);
+	make_offer(asked, predictions, offer);
+	common = likeness(offer, predictions);
 	i = next_candidate(offer, asked->differs);
 	if (i != BEFORE && i < CANDIDATES)
 		trial = prepare(words->model, asked, i, offer[i]);
@@ -397,7 +400,7 @@ REEL_BOTH_WAYS unsigned code_candidate(struct reel_dense_words *words, bool deco
 
 		if (next < CANDIDATES)
 			following = prepare(words->model, asked, next, offer[next]);
-		if (code_trial(words, decoding, word, asked, guesses, i, &trial, common)) {
+		if (code_trial(words, decoding, word, asked, predictions, i, &trial, common)) {
 			*word_ret = offer[i];
 			break;
 		}
@@ -545,20 +548,20 @@ REEL_BOTH_WAYS uint64_t code_word(struct reel_dense_words *words, bool decoding,
 				  struct asked *asked)
 {
 	const struct reel_word_place *place = asked->place;
-	struct guesses guesses;
+	struct predictions predictions;
 	unsigned found;
 
 	asked->caller_hash = reel_word_mix(asked->frame.caller, asked->frame.distance);
 	asked->callers_hash = reel_word_mix(asked->caller_hash, asked->frame.outer);
-	guesses = guesses_for(words->model, asked);
-	found = code_candidate(words, decoding, word, asked, &guesses, &word);
+	predictions = predictions_for(words->model, asked);
+	found = code_candidate(words, decoding, word, asked, &predictions, &word);
 	if (found == CANDIDATES)
 		word = code_other(words, decoding, word, asked);
 	if (place->bytes == 4)
 		word &= UINT32_MAX;
 	if (found != BEFORE && asked->group == GROUP_STACK && reel_word_is_stack(word, place))
 		use_recent(words->model, word);
-	learn(&guesses, reel_word_relative(word, place));
+	update(&predictions, reel_word_relative(word, place));
 	return word;
 }
 

@@ -17,7 +17,7 @@ void reel_dense_words_destroy(struct reel_dense_words *words);
 void reel_dense_words_encode_to(struct reel_dense_words *words, struct reel_buffer *out);
 /* Behind the last word. */
 void reel_dense_words_finish(struct reel_dense_words *words);
-/* Forgets all; the cursor fails where it is not what words can be. */
+/* Forgets all; the cursor fails where no token of a word is valid. */
 void reel_dense_words_decode_from(struct reel_dense_words *words, struct reel_cursor *in);
 /* What numbers between words are coded with. */
 struct reel_number_coder *reel_dense_words_numbers(struct reel_dense_words *words);
@@ -41,7 +41,7 @@ void reel_dense_words_decode_registers(struct reel_dense_words *words,
 void reel_dense_words_encode_region(struct reel_dense_words *words,
 				    const struct reel_coder_region *region,
 				    struct reel_word_walk *walk, uint8_t *base);
-/* Over walk->bytes, which are the base's; false where they are not what words can be. */
+/* Over walk->bytes, which are the base's; false where a token is not valid. */
 bool reel_dense_words_decode_region(struct reel_dense_words *words,
 				    const struct reel_coder_region *region,
 				    struct reel_word_walk *walk, uint8_t *bytes);

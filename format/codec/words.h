@@ -43,12 +43,13 @@ static inline uint64_t reel_word_relative(uint64_t word, const struct reel_word_
 					       : word;
 }
 
-/* What a guess stands for at this place. */
-static inline uint64_t reel_word_of_guess(uint64_t guess, const struct reel_word_place *place)
+/* What a prediction stands for at this place. */
+static inline uint64_t reel_word_of_prediction(uint64_t prediction,
+					       const struct reel_word_place *place)
 {
 	/* The distance's sign is bit 62. */
-	uint64_t target = place->address + (uint64_t)((int64_t)(guess << 1) >> 1);
-	uint64_t word = guess & REEL_WORD_RELATIVE ? target : guess;
+	uint64_t target = place->address + (uint64_t)((int64_t)(prediction << 1) >> 1);
+	uint64_t word = prediction & REEL_WORD_RELATIVE ? target : prediction;
 
 	return place->bytes == 4 ? word & UINT32_MAX : word;
 }

@@ -28,8 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (fuzz_fine(reel_record_frame_next(&cursor, &frame)) && frame.id) {
 		_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 
-		if (frame.id >= REEL_RECORD_SAMPLE_LAYOUT &&
-		    frame.id != REEL_RECORD_INDEX_ENTRY && frame.id != REEL_RECORD_KEY)
+		if (frame.id >= REEL_RECORD_SAMPLE_LAYOUT && frame.id != REEL_RECORD_INDEX_ENTRY &&
+		    frame.id != REEL_RECORD_KEY)
 			continue;
 		if (!fuzz_fine(reel_record_decode(&frame, &record)))
 			continue;

@@ -13,7 +13,7 @@ static inline void check(struct reel_error *error)
 		errx(2, "%s", reel_error_message(error));
 }
 
-static inline void *must(void *memory)
+static inline void *must_have(void *memory)
 {
 	if (!memory)
 		err(2, "memory");

@@ -63,7 +63,7 @@ static void read_segments(struct truth_file *file)
 {
 	if (elf_getphdrnum(file->elf, &file->n_segments))
 		file->n_segments = 0;
-	file->segments = must(calloc(file->n_segments + 1, sizeof(file->segments[0])));
+	file->segments = must_have(calloc(file->n_segments + 1, sizeof(file->segments[0])));
 	for (size_t i = 0; i < file->n_segments; i++)
 		if (!gelf_getphdr(file->elf, (int)i, &file->segments[i]))
 			errx(2, "%s: %s", file->path, elf_errmsg(-1));
@@ -72,11 +72,11 @@ static void read_segments(struct truth_file *file)
 static struct truth_file *file_of_module(struct truth_capture *capture,
 					 const struct reel_module *module)
 {
-	struct truth_file *file = must(calloc(1, sizeof(*file)));
+	struct truth_file *file = must_have(calloc(1, sizeof(*file)));
 
 	file->module = module->record->id;
 	file->name =
-		must(strndup((const char *)module->record->path.data, module->record->path.size));
+		must_have(strndup((const char *)module->record->path.data, module->record->path.size));
 	file->fd = file->debug_fd = -1;
 	if (module->image) {
 		/* The vDSO: in no file but the capture. */
@@ -87,7 +87,7 @@ static struct truth_file *file_of_module(struct truth_capture *capture,
 		if (asprintf(&file->path, "/proc/self/fd/%d", file->fd) < 0)
 			err(2, "memory");
 	} else {
-		file->path = must(strdup(reel_elf_file_path(module->files.file)));
+		file->path = must_have(strdup(reel_elf_file_path(module->files.file)));
 		file->fd = open(file->path, O_RDONLY | O_CLOEXEC);
 		if (file->fd < 0)
 			err(2, "%s", file->path);
@@ -99,7 +99,7 @@ static struct truth_file *file_of_module(struct truth_capture *capture,
 	read_segments(file);
 	file->eh_frame = dwarf_getcfi_elf(file->elf);
 	if (module->files.debug) {
-		file->debug_path = must(strdup(reel_elf_file_path(module->files.debug)));
+		file->debug_path = must_have(strdup(reel_elf_file_path(module->files.debug)));
 		file->debug_fd = open(file->debug_path, O_RDONLY | O_CLOEXEC);
 		file->dwarf = dwarf_begin(file->debug_fd, DWARF_C_READ);
 	} else {
@@ -107,7 +107,7 @@ static struct truth_file *file_of_module(struct truth_capture *capture,
 	}
 	file->debug_frame = file->dwarf ? dwarf_getcfi(file->dwarf) : NULL;
 	capture->files =
-		must(reallocarray(capture->files, capture->n_files + 1, sizeof(*capture->files)));
+		must_have(reallocarray(capture->files, capture->n_files + 1, sizeof(*capture->files)));
 	capture->files[capture->n_files++] = file;
 	return file;
 }
@@ -184,7 +184,7 @@ static void collect(void *context, const struct reel_mapping *mapping)
 		return;
 	}
 	space->mappings =
-		must(reallocarray(space->mappings, space->n + 1, sizeof(*space->mappings)));
+		must_have(reallocarray(space->mappings, space->n + 1, sizeof(*space->mappings)));
 	space->mappings[space->n++] = (struct truth_mapping){
 		.begin = mapping->address,
 		.end = mapping->address + mapping->size,
@@ -216,9 +216,9 @@ static struct truth_space *add_space(struct truth_capture *capture, struct truth
 			return known;
 		}
 	}
-	new = must(malloc(sizeof(*new)));
+	new = must_have(malloc(sizeof(*new)));
 	*new = *space;
-	capture->spaces = must(
+	capture->spaces = must_have(
 		reallocarray(capture->spaces, capture->n_spaces + 1, sizeof(*capture->spaces)));
 	return capture->spaces[capture->n_spaces++] = new;
 }
@@ -237,7 +237,7 @@ static struct truth_space *space_at(struct truth_capture *capture, uint64_t id, 
 	if (view.generation)
 		reel_timeline_visit(timeline, id, time, 0, UINT64_MAX, collect, &collection);
 	space = add_space(capture, &collection.space);
-	capture->generations = must(reallocarray(capture->generations, capture->n_generations + 1,
+	capture->generations = must_have(reallocarray(capture->generations, capture->n_generations + 1,
 						 sizeof(*capture->generations)));
 	capture->generations[capture->n_generations++] =
 		(struct known_generation){ view.generation, space };
@@ -248,7 +248,7 @@ static struct truth_space *space_at(struct truth_capture *capture, uint64_t id, 
 
 struct truth_capture *truth_capture_open(const char *path, const struct truth_capture_options *from)
 {
-	struct truth_capture *capture = must(calloc(1, sizeof(*capture)));
+	struct truth_capture *capture = must_have(calloc(1, sizeof(*capture)));
 	const struct reel_capture_options options = {
 		.size = sizeof(options),
 		.symfs = from->symfs,
@@ -361,10 +361,10 @@ static void set_ours(struct truth_capture *capture, const struct reel_trace *tra
 	if (trace->n_frames > capture->capacity) {
 		capture->capacity = trace->n_frames + 64;
 		capture->addresses =
-			must(reallocarray(capture->addresses, capture->capacity, sizeof(uint64_t)));
-		capture->steps = must(realloc(capture->steps, capture->capacity));
+			must_have(reallocarray(capture->addresses, capture->capacity, sizeof(uint64_t)));
+		capture->steps = must_have(realloc(capture->steps, capture->capacity));
 		capture->frames =
-			must(reallocarray(capture->frames, capture->capacity, sizeof(void *)));
+			must_have(reallocarray(capture->frames, capture->capacity, sizeof(void *)));
 	}
 	for (size_t i = trace->n_kernel_frames; i < trace->n_frames; i++) {
 		if (trace->frames[i]->inlined)
@@ -522,7 +522,7 @@ void truth_chain_add(struct truth_chain *chain, uint64_t pc)
 {
 	if (chain->n == chain->capacity) {
 		chain->capacity = chain->capacity ? 2 * chain->capacity : 256;
-		chain->pcs = must(reallocarray(chain->pcs, chain->capacity, sizeof(*chain->pcs)));
+		chain->pcs = must_have(reallocarray(chain->pcs, chain->capacity, sizeof(*chain->pcs)));
 	}
 	chain->pcs[chain->n++] = pc;
 }

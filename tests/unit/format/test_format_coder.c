@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "format/codec/dense_head.h"
+#include "format/codec/dense_header.h"
 #include "tests/support/example.h"
 
 /* ---- decisions ------------------------------------------------------------------------ */
@@ -84,7 +84,7 @@ static void test_bit_context(void **state)
 	bytes.size = 0;
 	for (int i = 0; i < 8000; i++) {
 		for (int j = 0; j < 2; j++)
-			reel_bit_learn(&tables, &random[j], next_random(&seed) & 1);
+			reel_bit_update(&tables, &random[j], next_random(&seed) & 1);
 		reel_bit_code_mixed(&coder, &tables, false, true, inputs, 4, &mix);
 	}
 	assert_true(bytes.size < 20);
@@ -112,7 +112,7 @@ static void test_bit_weights(void **state)
 
 		wrong = (struct reel_bit_context){ 0 };
 		for (int j = 0; j < 9; j++)
-			reel_bit_learn(&tables, &wrong, !bit);
+			reel_bit_update(&tables, &wrong, !bit);
 		reel_bit_code_mixed(&coder, &tables, false, bit, inputs, 3, &mix);
 	}
 	assert_true(mix.weights[0] > 26666 && mix.weights[2] < 26666 / 2);
@@ -268,7 +268,7 @@ static void test_number_size(void **state)
 /* They come back; returns how many bytes they took. */
 static size_t check_heads(const struct reel_sample_head *heads, size_t n, uint64_t period)
 {
-	struct reel_dense_heads *coder = calloc(1, sizeof(*coder));
+	struct reel_dense_headers *coder = calloc(1, sizeof(*coder));
 	struct numbers numbers;
 	size_t size;
 
@@ -276,14 +276,14 @@ static size_t check_heads(const struct reel_sample_head *heads, size_t n, uint64
 	coder->period = period;
 	numbers_create(&numbers);
 	for (size_t i = 0; i < n; i++)
-		reel_dense_head_encode(coder, &numbers.coder, &heads[i]);
+		reel_dense_header_encode(coder, &numbers.coder, &heads[i]);
 	numbers_turn(&numbers);
 	size = numbers.bytes.size;
-	*coder = (struct reel_dense_heads){ .period = period };
+	*coder = (struct reel_dense_headers){ .period = period };
 	for (size_t i = 0; i < n; i++) {
 		struct reel_sample_head head;
 
-		reel_dense_head_decode(coder, &numbers.coder, &head);
+		reel_dense_header_decode(coder, &numbers.coder, &head);
 		assert_memory_equal(&head, &heads[i], sizeof(head));
 	}
 	numbers_end(&numbers);

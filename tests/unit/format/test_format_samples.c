@@ -65,7 +65,7 @@ static void test_relative_words(void **state)
 		if (reel_word_is_stack(word, &place) &&
 		    (word - place.address + ((uint64_t)1 << 62)) >> 63)
 			continue;
-		assert_true(reel_word_of_guess(relative, &place) == word);
+		assert_true(reel_word_of_prediction(relative, &place) == word);
 	}
 }
 
@@ -569,8 +569,8 @@ static void test_hostile(void **state)
 {
 	(void)state;
 	CHECK(NULL, HEAD, "\2\1\1\1\1\1\0\0\1");
-	CHECK("ends within its head", HEAD, "\2\1\1\1\1\1\0\0");
-	CHECK("ends within its head", TIME, "");
+	CHECK("ends within its header", HEAD, "\2\1\1\1\1\1\0\0");
+	CHECK("ends within its header", TIME, "");
 	CHECK("16 regions", HEAD, "\2\1\1\1\1\1\0\0\x11");
 	CHECK("parts (0x10)", HEAD, "\2\1\1\1\1\1\0\x10\1");
 	CHECK("within its registers", HEAD, "\2\1\1\1\1\1\0\1\1");
@@ -639,7 +639,7 @@ static void test_hostile_parts(void **state)
 	CHECK_PARTS("not there is known", 1, REGISTERS, "\0\4\0");
 	CHECK_PARTS("not known changes", 1, REGISTERS, "\0\1\2");
 	CHECK_PARTS("not there changes", 1, REGISTERS, "\0\3\x08");
-	CHECK_PARTS("not what words can be", 1, REGISTERS, "\0\3\4");
+	CHECK_PARTS("no valid token", 1, REGISTERS, "\0\3\4");
 	CHECK_PARTS(NULL, 2, CHAINS, "\1\2");
 	CHECK_PARTS("65536 addresses", 2, CHAINS, "\x81\x80\x04");
 	CHECK_PARTS("chains", 4, CHAINS, "\3\2\2");

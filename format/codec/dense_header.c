@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/codec/dense_head.h"
+#include "format/codec/dense_header.h"
 
 /* Lateness below a part of the period moves what is foreseen, by a part of it. */
 #define NEAR_PART   16
@@ -40,10 +40,11 @@ static bool is_like(const struct reel_sample_head *head, const struct reel_sampl
 }
 
 /* Those of the sample before, most often; else all. */
-REEL_BOTH_WAYS void code_fields(struct reel_dense_heads *heads, struct reel_number_coder *numbers,
-				bool decoding, struct reel_sample_head *head)
+REEL_BOTH_WAYS void code_fields(struct reel_dense_headers *headers,
+				struct reel_number_coder *numbers, bool decoding,
+				struct reel_sample_head *head)
 {
-	const struct reel_sample_head *last = &heads->last;
+	const struct reel_sample_head *last = &headers->last;
 	const uint64_t before[] = { last->event, last->weight, last->where,
 				    last->flags, last->parts,  last->n_regions };
 	uint64_t *const fields[] = { &head->event, &head->weight, &head->where,
@@ -73,57 +74,60 @@ static uint64_t periods_from(uint64_t from, uint64_t time, uint64_t period)
 }
 
 /* Timers fire once in a period, and are late: what is foreseen is when they should. */
-REEL_BOTH_WAYS uint64_t code_time(struct reel_dense_heads *heads, struct reel_number_coder *numbers,
-				  bool decoding, uint64_t time, uint64_t *cpu_time)
+REEL_BOTH_WAYS uint64_t code_time(struct reel_dense_headers *headers,
+				  struct reel_number_coder *numbers, bool decoding, uint64_t time,
+				  uint64_t *cpu_time)
 {
-	struct reel_number_context context = context_of(SALT_PERIODS, heads->periods, 0);
-	uint64_t periods = periods_from(*cpu_time, time, heads->period), foreseen;
-	int64_t late, near = (int64_t)(heads->period / NEAR_PART);
+	struct reel_number_context context = context_of(SALT_PERIODS, headers->periods, 0);
+	uint64_t periods = periods_from(*cpu_time, time, headers->period), foreseen;
+	int64_t late, near = (int64_t)(headers->period / NEAR_PART);
 
-	periods = heads->period ? reel_number(numbers, decoding, periods, FIELD_BITS, &context) : 0;
-	foreseen = *cpu_time + periods * heads->period;
-	context = context_of(SALT_LATENESS, periods, heads->lateness);
+	periods =
+		headers->period ? reel_number(numbers, decoding, periods, FIELD_BITS, &context) : 0;
+	foreseen = *cpu_time + periods * headers->period;
+	context = context_of(SALT_LATENESS, periods, headers->lateness);
 	late = (int64_t)reel_number_difference(numbers, decoding, time - foreseen, TIME_BITS,
 					       &context);
 	time = foreseen + (uint64_t)late;
 	/* Shifts of negative numbers round down (SPEC.md). */
 	*cpu_time = late > -near && late < near ? foreseen + (uint64_t)(late >> FOLLOW_BITS) : time;
-	heads->periods = periods;
-	heads->lateness = late ? 64 - (unsigned)__builtin_clzll(reel_zigzag(late)) : 0;
+	headers->periods = periods;
+	headers->lateness = late ? 64 - (unsigned)__builtin_clzll(reel_zigzag(late)) : 0;
 	return time;
 }
 
-REEL_BOTH_WAYS void code_head(struct reel_dense_heads *heads, struct reel_number_coder *numbers,
-			      bool decoding, struct reel_sample_head *head)
+REEL_BOTH_WAYS void code_header(struct reel_dense_headers *headers,
+				struct reel_number_coder *numbers, bool decoding,
+				struct reel_sample_head *head)
 {
 	struct reel_number_context context =
-		context_of(SALT_CPU, heads->last.cpu, heads->last.thread);
+		context_of(SALT_CPU, headers->last.cpu, headers->last.thread);
 	uint64_t *thread;
 
 	head->cpu = reel_number(numbers, decoding, head->cpu, FIELD_BITS, &context);
-	thread = &heads->cpus[head->cpu % REEL_DENSE_CPUS].thread;
+	thread = &headers->cpus[head->cpu % REEL_DENSE_CPUS].thread;
 	context = context_of(SALT_THREAD, *thread, head->cpu);
 	head->thread = reel_number(numbers, decoding, head->thread, FIELD_BITS, &context);
 	*thread = head->thread;
-	code_fields(heads, numbers, decoding, head);
-	head->time = code_time(heads, numbers, decoding, head->time,
-			       &heads->cpus[head->cpu % REEL_DENSE_CPUS].time);
-	heads->last = *head;
+	code_fields(headers, numbers, decoding, head);
+	head->time = code_time(headers, numbers, decoding, head->time,
+			       &headers->cpus[head->cpu % REEL_DENSE_CPUS].time);
+	headers->last = *head;
 }
 
-void reel_dense_head_encode(struct reel_dense_heads *heads, struct reel_number_coder *numbers,
-			    const struct reel_sample_head *head)
+void reel_dense_header_encode(struct reel_dense_headers *headers, struct reel_number_coder *numbers,
+			      const struct reel_sample_head *head)
 {
 	struct reel_sample_head copy = *head;
 
-	code_head(heads, numbers, false, &copy);
+	code_header(headers, numbers, false, &copy);
 }
 
-void reel_dense_head_decode(struct reel_dense_heads *heads, struct reel_number_coder *numbers,
-			    struct reel_sample_head *ret)
+void reel_dense_header_decode(struct reel_dense_headers *headers, struct reel_number_coder *numbers,
+			      struct reel_sample_head *ret)
 {
 	*ret = (struct reel_sample_head){ 0 };
-	code_head(heads, numbers, true, ret);
+	code_header(headers, numbers, true, ret);
 }
 
 /* ---- where regions lie -------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DENSE: what a sample has besides words, decision by decision (SPEC.md, annex A). */
-#ifndef FORMAT_CODEC_DENSE_HEAD_H
-#define FORMAT_CODEC_DENSE_HEAD_H
+#ifndef FORMAT_CODEC_DENSE_HEADER_H
+#define FORMAT_CODEC_DENSE_HEADER_H
 
 #include "format/codec/coder.h"
 #include "format/codec/dense_numbers.h"
@@ -9,7 +9,7 @@
 #define REEL_DENSE_CPUS 256
 
 /* Zeroed, but for the period, it has seen none. */
-struct reel_dense_heads {
+struct reel_dense_headers {
 	uint64_t period; /* ns between samples of a CPU, 0 if they come at any time */
 	struct reel_sample_head last;
 	uint64_t periods;  /* between the last sample's time and the one it was foreseen from */
@@ -19,10 +19,10 @@ struct reel_dense_heads {
 	} cpus[REEL_DENSE_CPUS];
 };
 
-void reel_dense_head_encode(struct reel_dense_heads *heads, struct reel_number_coder *numbers,
-			    const struct reel_sample_head *head);
-void reel_dense_head_decode(struct reel_dense_heads *heads, struct reel_number_coder *numbers,
-			    struct reel_sample_head *ret);
+void reel_dense_header_encode(struct reel_dense_headers *headers, struct reel_number_coder *numbers,
+			      const struct reel_sample_head *head);
+void reel_dense_header_decode(struct reel_dense_headers *headers, struct reel_number_coder *numbers,
+			      struct reel_sample_head *ret);
 
 /* Where a region lies, as the thread's one with the same index, `base`, did. */
 void reel_dense_place_encode(struct reel_number_coder *numbers,
