@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/elf_identity.h"
+#include "base/files.h"
 
 /* More program headers or note bytes than any real file has are not looked at. */
 #define PROGRAM_HEADERS_MAX 512
@@ -19,25 +20,13 @@ struct elf_source {
 
 static bool source_read(const struct elf_source *source, uint64_t offset, void *ret, size_t size)
 {
-	size_t done = 0;
-
 	if (source->fd < 0) {
 		if (offset > source->size || size > source->size - offset)
 			return false;
 		memcpy(ret, source->image + offset, size);
 		return true;
 	}
-	while (done < size) {
-		ssize_t n = pread(source->fd, (uint8_t *)ret + done, size - done,
-				  (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
+	return reel_read_at(source->fd, ret, size, offset);
 }
 
 static uint64_t load(const uint8_t *bytes, size_t size, enum reel_byte_order order)

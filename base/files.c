@@ -50,6 +50,22 @@ static int create_in(const char *directory)
 	return fd;
 }
 
+bool reel_read_at(int fd, void *ret, size_t size, uint64_t offset)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t n = pread(fd, (uint8_t *)ret + done, size - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (!n)
+			errno = 0;
+		if (n <= 0)
+			return false;
+		done += (size_t)n;
+	}
+	return true;
+}
+
 struct reel_error *reel_temporary_file(int *fd_ret)
 {
 	const char *directory = getenv("TMPDIR");

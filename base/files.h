@@ -2,6 +2,7 @@
 #ifndef BASE_FILES_H
 #define BASE_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,9 @@
  * `*written` grows by what went out, after an error too; NULL: nobody asks.
  */
 int reel_write_all(int fd, const void *bytes, size_t size, uint64_t *written);
+
+/* All of these bytes; false at the file's end too (errno is 0 then). */
+bool reel_read_at(int fd, void *ret, size_t size, uint64_t offset);
 
 /*
  * A new file without a name, to be read and written, in $TMPDIR or /var/tmp: it may be large, and

@@ -20,17 +20,6 @@
 #include "base/bytes.h"
 #include "record/host/privileges.h"
 
-/* linux/capability.h has them since 5.8 and 5.9. */
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
-#ifndef CAP_CHECKPOINT_RESTORE
-#define CAP_CHECKPOINT_RESTORE 40
-#endif
-
 #define BIT(number) (UINT64_C(1) << (number))
 
 #define MAIN   REEL_ROLE_MAIN

@@ -15,9 +15,21 @@
 #ifndef RECORD_HOST_PRIVILEGES_H
 #define RECORD_HOST_PRIVILEGES_H
 
+#include <linux/capability.h>
 #include <sys/types.h>
 
 #include "base/place.h"
+
+/* linux/capability.h has them since 5.8 and 5.9. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
 
 enum reel_role {
 	/* Takes what the kernel gives: rings, process events, CPUs that come, kernel symbols. */

@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "record/host/privileges.h"
 #include "record/host/refusal.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-/* linux/capability.h has them since 5.8. */
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 

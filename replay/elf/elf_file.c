@@ -15,6 +15,7 @@
 #include "replay/elf/elf_file.h"
 #include "replay/elf/elf_sections.h"
 #include "replay/elf/relocated.h"
+#include "base/files.h"
 
 /* The smallest and the largest page size of Linux: mappings start at multiples of one of these. */
 #define PAGE_MIN 4096u
@@ -623,17 +624,7 @@ bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size
 			memcpy(bytes_ret, file->image + offset, size);
 			return true;
 		}
-		for (size_t done = 0; done < size;) {
-			ssize_t n = pread(file->fd, bytes_ret + done, size - done,
-					  (off_t)(offset + done));
-
-			if (n < 0 && errno == EINTR)
-				continue;
-			if (n <= 0)
-				return false;
-			done += (size_t)n;
-		}
-		return true;
+		return reel_read_at(file->fd, bytes_ret, size, offset);
 	}
 	return false;
 }

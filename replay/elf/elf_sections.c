@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "replay/elf/elf_sections.h"
+#include "base/files.h"
 
 /*
  * How large the sections of a file may be together, as a multiple of its bytes.  Compression takes
@@ -64,16 +65,7 @@ static bool read_at(const struct reel_elf_bytes *bytes, uint64_t offset, uint8_t
 		memcpy(ret, bytes->image + offset, size);
 		return true;
 	}
-	for (size_t done = 0; done < size;) {
-		ssize_t n = pread(bytes->fd, ret + done, size - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
+	return reel_read_at(bytes->fd, ret, size, offset);
 }
 
 /* The size that a compressed section says to have; 0 if it does not. */
