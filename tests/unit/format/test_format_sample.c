@@ -285,7 +285,7 @@ static bool memory_has_limits(void)
 {
 	const struct rlimit none = { 0, RLIM_INFINITY };
 	struct rlimit before;
-	void *memory;
+	void *volatile memory; /* or the compiler leaves it out */
 
 	getrlimit(RLIMIT_AS, &before);
 	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
