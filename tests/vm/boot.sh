@@ -4,14 +4,14 @@
 # The script's output goes to stdout, the files in the guest's /out go to OUTDIR (empty or absent before), the console's messages
 # to OUTDIR.console. Status: the script's own; 124 when the time was over, 125 when the guest ended without a result.
 # A kernel that has not come to its first process in time is started again, twice at most: one in ten of s390x's hangs under -icount.
-# $STACKREEL_VM_TIMEOUT: seconds (300); $STACKREEL_VM_BOOT: of these up to the first process (90); $STACKREEL_VM_CPUS (the cell's); $STACKREEL_VM_MEMORY: MB (1024); $STACKREEL_VM_APPEND: more of
+# $STACKREEL_VM_TIMEOUT: seconds (900: it is for guests that hang, and a busy host makes all take several times as long); $STACKREEL_VM_BOOT: of these up to the first process (90); $STACKREEL_VM_CPUS (the cell's); $STACKREEL_VM_MEMORY: MB (1024); $STACKREEL_VM_APPEND: more of
 # the kernel's command line; $STACKREEL_VM_ACCEL: qemu's accelerator (tcg, which needs nothing of the host); $STACKREEL_VM_ICOUNT: qemu's
 # -icount, e.g. shift=3,sleep=off: the guest's time is that of its instructions, so that a busy host takes no samples from it.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# = 5 ] || usage
 arch=$(debian_arch "$1") cpu=$2 kernel=$3 initramfs=$4 outdir=$(realpath -m "$5")
-console=$outdir.console seconds=${STACKREEL_VM_TIMEOUT:-300}
+console=$outdir.console seconds=${STACKREEL_VM_TIMEOUT:-900}
 [ ! -e "$outdir" ] || [ -z "$(ls -A "$outdir")" ] || fail "$outdir is not empty"
 mkdir -p "$outdir"
 

@@ -69,7 +69,7 @@ END
 stackreel-record -a -C 1 -F 199 -o named.reel -- sh /root/phases 2>named.log || { cat *.log; exit 1; }
 SCRIPT
 status=0
-STACKREEL_VM_TIMEOUT=${STACKREEL_VM_TIMEOUT:-300} STACKREEL_VM_CPUS=2 "$vm/run.sh" "$cell" "$work/script" "$work/out" \
+STACKREEL_VM_CPUS=2 "$vm/run.sh" "$cell" "$work/script" "$work/out" \
 	"$object_dir/static/stackreel-record" "$work/on_cpu" || status=$?
 if [ $status = 0 ]; then
 	mkdir -p "$outdir/usr/bin"
