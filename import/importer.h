@@ -33,7 +33,7 @@ enum importer_lack {
 
 struct perf_entry {
 	uint64_t time;
-	struct perf_place place;
+	struct perf_position position;
 };
 
 /* The records to translate, ascending by time once sorted. */

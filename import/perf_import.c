@@ -106,7 +106,7 @@ static struct reel_error *translate(struct importer *importer)
 		const struct perf_entry *entry = &importer->queue.entries[i];
 		struct perf_record record;
 
-		error = reel_perf_stream_read(&importer->stream, entry->place, buffer, &record);
+		error = reel_perf_stream_read(&importer->stream, entry->position, buffer, &record);
 		if (error)
 			break;
 		if (importer->options.progress && i % 1024 == 0)

@@ -217,7 +217,8 @@ static struct reel_error *add_entry(struct importer *importer, const struct perf
 	if (!reel_array_reserve(&importer->queue.entries, importer->queue.n,
 				&importer->queue.capacity, sizeof(*importer->queue.entries)))
 		return reel_error_no_memory();
-	importer->queue.entries[importer->queue.n++] = (struct perf_entry){ time, record->place };
+	importer->queue.entries[importer->queue.n++] =
+		(struct perf_entry){ time, record->position };
 	return NULL;
 }
 
@@ -352,7 +353,8 @@ static int by_time(const void *a, const void *b)
 
 	if (left->time != right->time)
 		return left->time < right->time ? -1 : 1;
-	return (left->place.order > right->place.order) - (left->place.order < right->place.order);
+	return (left->position.order > right->position.order) -
+	       (left->position.order < right->position.order);
 }
 
 struct reel_error *reel_importer_learn(struct importer *importer)

@@ -212,9 +212,9 @@ struct reel_error *reel_perf_record_error(const struct perf_stream *stream,
 	va_end(arguments);
 	return reel_error_create(REEL_ERROR_CORRUPT,
 				 "%s: record %llu (type %u) at %soffset %llu: %s",
-				 stream->file.name, (unsigned long long)record->place.order,
-				 record->type, record->place.in_spool ? "decompressed " : "",
-				 (unsigned long long)record->place.offset, text);
+				 stream->file.name, (unsigned long long)record->position.order,
+				 record->type, record->position.in_spool ? "decompressed " : "",
+				 (unsigned long long)record->position.offset, text);
 }
 
 static struct perf_record record_at(const struct perf_stream *stream, const uint8_t *bytes)
@@ -257,7 +257,7 @@ static struct reel_error *visit_pending(struct walk *walk)
 	while (!error && walk->pending.size - at >= PERF_RECORD_HEADER) {
 		struct perf_record record = record_at(stream, walk->pending.bytes + at);
 
-		record.place = (struct perf_place){ walk->order, base + at, true };
+		record.position = (struct perf_position){ walk->order, base + at, true };
 		if (record.size < PERF_RECORD_HEADER)
 			error = too_short(walk, &record);
 		else if (record.type >= PERF_RECORD_USER_START)
@@ -426,7 +426,7 @@ static struct reel_error *walk_file(struct walk *walk, struct window *window,
 		if (error)
 			return error;
 		record = record_at(stream, window->bytes + (at - window->offset));
-		record.place = (struct perf_place){ walk->order, at, false };
+		record.position = (struct perf_position){ walk->order, at, false };
 		if (record.size < PERF_RECORD_HEADER)
 			return too_short(walk, &record);
 		if (end - at < record.size)
@@ -471,21 +471,22 @@ struct reel_error *reel_perf_stream_visit(
 	return error;
 }
 
-struct reel_error *reel_perf_stream_read(const struct perf_stream *stream, struct perf_place place,
-					 uint8_t *buffer, struct perf_record *ret)
+struct reel_error *reel_perf_stream_read(const struct perf_stream *stream,
+					 struct perf_position position, uint8_t *buffer,
+					 struct perf_record *ret)
 {
-	const struct reel_source *source = place.in_spool ? &stream->spool : &stream->file;
+	const struct reel_source *source = position.in_spool ? &stream->spool : &stream->file;
 	struct reel_error *error =
-		reel_source_read(source, place.offset, buffer, PERF_RECORD_HEADER);
+		reel_source_read(source, position.offset, buffer, PERF_RECORD_HEADER);
 
 	if (error)
 		return error;
 	*ret = record_at(stream, buffer);
-	ret->place = place;
+	ret->position = position;
 	/* It was whole when it was visited. */
 	if (ret->size < PERF_RECORD_HEADER)
 		return reel_perf_record_error(stream, ret, "the file changed while it was read");
-	return reel_source_read(source, place.offset + PERF_RECORD_HEADER,
+	return reel_source_read(source, position.offset + PERF_RECORD_HEADER,
 				buffer + PERF_RECORD_HEADER,
 				ret->size - (size_t)PERF_RECORD_HEADER);
 }

@@ -35,14 +35,14 @@ struct perf_stream {
 
 /* Where a record can be found again. Of two records, the one that was read first has the smaller
  * `order`. */
-struct perf_place {
+struct perf_position {
 	uint64_t order;
 	uint64_t offset : 63;
 	uint64_t in_spool : 1;
 };
 
 struct perf_record {
-	struct perf_place place;
+	struct perf_position position;
 	uint32_t type;
 	uint16_t misc;
 	uint16_t size;	      /* with its header */
@@ -64,8 +64,9 @@ struct reel_error *reel_perf_stream_visit(
 	void *context) REEL_MUST_CHECK;
 
 /* A record that was visited, with its bytes in `buffer` of PERF_RECORD_SIZE_MAX bytes. */
-struct reel_error *reel_perf_stream_read(const struct perf_stream *stream, struct perf_place place,
-					 uint8_t *buffer, struct perf_record *ret) REEL_MUST_CHECK;
+struct reel_error *reel_perf_stream_read(const struct perf_stream *stream,
+					 struct perf_position position, uint8_t *buffer,
+					 struct perf_record *ret) REEL_MUST_CHECK;
 /* A section of the file; *bytes_ret is the caller's. */
 struct reel_error *reel_perf_stream_section(const struct perf_stream *stream,
 					    const struct perf_section *section,

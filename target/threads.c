@@ -16,7 +16,7 @@ static void thread_free(struct reel_thread *thread)
 	for (size_t i = 0; i < thread->n_names; i++)
 		free(thread->names[i].comm);
 	free(thread->names);
-	free(thread->places);
+	free(thread->spans);
 	free(thread);
 }
 
@@ -47,16 +47,16 @@ static struct reel_error *thread_get(struct reel_timeline *timeline, uint64_t id
 static struct reel_error *thread_move(const struct reel_timeline *timeline,
 				      struct reel_thread *thread, uint64_t time, uint64_t space)
 {
-	struct reel_thread_place *last =
-		thread->n_places ? &thread->places[thread->n_places - 1] : NULL;
+	struct reel_thread_span *last =
+		thread->n_spans ? &thread->spans[thread->n_spans - 1] : NULL;
 
 	if (!last || (timeline->keep_past && last->time != time)) {
-		if (!reel_array_reserve(&thread->places, thread->n_places, &thread->places_capacity,
-					sizeof(*thread->places)))
+		if (!reel_array_reserve(&thread->spans, thread->n_spans, &thread->spans_capacity,
+					sizeof(*thread->spans)))
 			return reel_error_no_memory();
-		last = &thread->places[thread->n_places++];
+		last = &thread->spans[thread->n_spans++];
 	}
-	*last = (struct reel_thread_place){ .time = time, .space = space };
+	*last = (struct reel_thread_span){ .time = time, .space = space };
 	return NULL;
 }
 
@@ -98,7 +98,7 @@ struct reel_error *reel_thread_define(struct reel_timeline *timeline,
 	thread->state.namespace_tid = record->namespace_tid;
 	thread->state.parent = record->parent;
 	/* Where an exec or a rename was read before this definition, what that said stays. */
-	if (!thread->n_places)
+	if (!thread->n_spans)
 		error = thread_move(timeline, thread, record->time, record->space);
 	if (!error && !thread->n_names && record->comm.size)
 		error = thread_name(timeline, thread, record->time, record->comm);
@@ -129,7 +129,7 @@ struct reel_error *reel_thread_exec(struct reel_timeline *timeline,
 	error = thread_get(timeline, record->thread, &thread);
 	if (error)
 		return error;
-	old = thread->n_places ? thread->places[thread->n_places - 1].space : 0;
+	old = thread->n_spans ? thread->spans[thread->n_spans - 1].space : 0;
 	error = thread_move(timeline, thread, record->time, record->space);
 	/* The kernel ends all other threads of the process first: nobody is left in the old space.
 	 */
@@ -179,19 +179,19 @@ uint64_t reel_timeline_thread_space(const struct reel_timeline *timeline, uint64
 				    uint64_t time)
 {
 	const struct reel_thread *found = thread_find(timeline, thread);
-	size_t low = 0, high = found ? found->n_places : 0;
+	size_t low = 0, high = found ? found->n_spans : 0;
 
 	if (!timeline->keep_past)
-		return high ? found->places[high - 1].space : 0;
+		return high ? found->spans[high - 1].space : 0;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (found->places[middle].time <= time)
+		if (found->spans[middle].time <= time)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low ? found->places[low - 1].space : 0;
+	return low ? found->spans[low - 1].space : 0;
 }
 
 const char *reel_timeline_thread_comm(const struct reel_timeline *timeline, uint64_t thread,

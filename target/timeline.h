@@ -25,7 +25,7 @@ struct reel_space {
 	size_t n_versions, capacity;
 };
 
-struct reel_thread_place {
+struct reel_thread_span {
 	uint64_t time, space;
 };
 
@@ -38,8 +38,8 @@ struct reel_thread {
 	struct reel_id_entry entry;
 	bool defined;
 	struct reel_thread_state state;
-	struct reel_thread_place *places;
-	size_t n_places, places_capacity;
+	struct reel_thread_span *spans;
+	size_t n_spans, spans_capacity;
 	struct reel_thread_name *names;
 	size_t n_names, names_capacity;
 };

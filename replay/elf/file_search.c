@@ -38,8 +38,8 @@ static struct reel_error *add_copies(struct reel_strings *strings, const char *c
 	return error;
 }
 
-struct reel_error *reel_search_places_copy(const struct reel_capture_options *options,
-					   struct reel_search_places *ret)
+struct reel_error *reel_search_folders_copy(const struct reel_capture_options *options,
+					    struct reel_search_folders *ret)
 {
 	static const char *const usual[] = { "/usr/lib/debug", NULL };
 	const char *const *dirs = options->debug_dirs ? options->debug_dirs : usual;
@@ -60,7 +60,7 @@ struct reel_error *reel_search_places_copy(const struct reel_capture_options *op
 	return error;
 }
 
-void reel_search_places_free(struct reel_search_places *places)
+void reel_search_folders_free(struct reel_search_folders *places)
 {
 	reel_strings_free(&places->symfs);
 	reel_strings_free(&places->debug_dirs);

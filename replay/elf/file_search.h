@@ -21,16 +21,16 @@ struct reel_error *reel_strings_add(struct reel_strings *strings, char *string) 
 void reel_strings_free(struct reel_strings *strings);
 
 /* Copies of the options that say where files are. */
-struct reel_search_places {
+struct reel_search_folders {
 	struct reel_strings symfs;
 	struct reel_strings debug_dirs; /* with DEBUG_DIR under each symfs directory */
 	struct reel_strings named;	/* module_files */
 };
 
 /* After an error they are to be freed, too. */
-struct reel_error *reel_search_places_copy(const struct reel_capture_options *options,
-					   struct reel_search_places *ret) REEL_MUST_CHECK;
-void reel_search_places_free(struct reel_search_places *places);
+struct reel_error *reel_search_folders_copy(const struct reel_capture_options *options,
+					    struct reel_search_folders *ret) REEL_MUST_CHECK;
+void reel_search_folders_free(struct reel_search_folders *places);
 
 const char *reel_base_name(const char *path);
 

@@ -10,7 +10,7 @@
 #include "base/text.h"
 
 struct reel_kernel_search {
-	struct reel_search_places places;
+	struct reel_search_folders places;
 	struct reel_strings roots;   /* places.symfs, and "" for this host's */
 	struct reel_strings modules; /* all files of modules, of the folders of the release */
 	bool modules_listed;
@@ -31,7 +31,7 @@ static struct reel_error *copy_options(const struct reel_capture_options *option
 				       struct reel_kernel_search *search)
 {
 	const struct reel_strings *symfs = &search->places.symfs;
-	struct reel_error *error = reel_search_places_copy(options, &search->places);
+	struct reel_error *error = reel_search_folders_copy(options, &search->places);
 
 	for (size_t i = 0; !error && i < symfs->n; i++)
 		error = reel_strings_add(&search->roots, strdup(symfs->all[i]));
@@ -65,7 +65,7 @@ void reel_kernel_search_destroy(struct reel_kernel_search *search)
 {
 	if (!search)
 		return;
-	reel_search_places_free(&search->places);
+	reel_search_folders_free(&search->places);
 	reel_strings_free(&search->roots);
 	reel_strings_free(&search->modules);
 	free(search->release);

@@ -21,7 +21,7 @@ struct named_file {
 };
 
 struct reel_module_search {
-	struct reel_search_places places;
+	struct reel_search_folders places;
 	struct named_file *named; /* of each of places.named */
 	bool no_host_files;
 };
@@ -56,7 +56,7 @@ static struct reel_error *copy_options(const struct reel_capture_options *option
 				       struct reel_module_search *search)
 {
 	const struct reel_strings *named = &search->places.named;
-	struct reel_error *error = reel_search_places_copy(options, &search->places);
+	struct reel_error *error = reel_search_folders_copy(options, &search->places);
 
 	if (error)
 		return error;
@@ -90,7 +90,7 @@ void reel_module_search_destroy(struct reel_module_search *search)
 {
 	if (!search)
 		return;
-	reel_search_places_free(&search->places);
+	reel_search_folders_free(&search->places);
 	free(search->named);
 	free(search);
 }
@@ -210,7 +210,7 @@ static bool is_searchable(const char *path)
 
 static struct reel_error *find_file(struct attempt *attempt, struct reel_elf_file **ret)
 {
-	const struct reel_search_places *places = &attempt->search->places;
+	const struct reel_search_folders *places = &attempt->search->places;
 	struct reel_error *error = try_named_files(attempt, ret);
 	bool by_path = is_searchable(attempt->path);
 
@@ -337,7 +337,7 @@ static struct reel_error *find_debug_file(const struct attempt *attempt,
 					  const struct reel_elf_file *file,
 					  struct reel_elf_file **ret)
 {
-	const struct reel_search_places *places = &attempt->search->places;
+	const struct reel_search_folders *places = &attempt->search->places;
 	struct reel_bytes build_id = reel_elf_file_build_id(file);
 	char hex[REEL_BUILD_ID_TEXT];
 	struct reel_error *error = NULL;
