@@ -69,7 +69,7 @@ static void take_line(char *line, bool is_cut,
 {
 	struct reel_proc_map map;
 
-	if (is_executable(line) && parse_map(line, is_cut, &map))
+	if (is_executable(line) && parse_map(line, is_cut, &map) && map.protection & PROT_EXEC)
 		visit(context, &map);
 }
 
