@@ -59,8 +59,9 @@ pkg_libs = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null)
 have = $(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes)
 
 format_libs := $(call pkg_libs,libzstd zlib libsodium)
-replay_libs := $(call pkg_libs,libdw libelf) $(format_libs) -pthread
+replay_libs := $(call pkg_libs,libdw libelf liblzma capstone) $(format_libs) -pthread
 cli_libs := $(replay_libs) $(call pkg_libs,libseccomp)
+cli_static_libs = $(shell $(PKG_CONFIG) --static --libs libdw libelf liblzma capstone libzstd zlib libsodium libseccomp)
 record_packages := libbpf libelf libzstd zlib libsodium libseccomp
 record_libs = $(call pkg_libs,$(record_packages))
 record_static_libs = $(shell $(PKG_CONFIG) --static --libs $(record_packages))
@@ -83,13 +84,14 @@ arch_objects := $(call objects,arch)
 vendor_objects := $(call objects,vendor/libiberty)
 replay_objects := $(call objects,replay) $(vendor_objects)
 import_objects := $(call objects,import)
-cli_objects := $(call objects,cli)
+static_objects := $(call objects,cli/static)
+cli_objects := $(filter-out $(static_objects),$(call objects,cli))
 record_objects := $(call objects,record) $(O)/record/sampling/bpf_object.o
 library_objects := $(base_objects) $(format_objects) $(target_objects) $(scrub_objects) $(arch_objects) $(replay_objects) $(import_objects)
 
 have_clang := $(shell command -v $(CLANG) >/dev/null 2>&1 && echo yes)
 have_record := $(and $(have_clang),$(call have,$(record_packages)))
-have_replay := $(call have,libdw libelf libzstd zlib libsodium libseccomp)
+have_replay := $(call have,libdw libelf liblzma capstone libzstd zlib libsodium libseccomp)
 
 programs := $(if $(have_replay),$(O)/stackreel $(O)/libstackreel.so.$(VERSION)) $(if $(have_record),$(O)/stackreel-record)
 
@@ -99,7 +101,7 @@ ifneq ($(have_record),yes)
 	@echo "note: clang, libbpf or libseccomp is missing: only replay was built, not stackreel-record (make deps installs them)"
 endif
 ifneq ($(have_replay),yes)
-	@echo "note: libdw or libseccomp is missing: only stackreel-record was built, not stackreel (make deps installs it)"
+	@echo "note: libdw, liblzma, capstone or libseccomp is missing: only stackreel-record was built, not stackreel (make deps installs it)"
 endif
 
 # Not our code: what is left out of it leaves functions unused.
@@ -154,12 +156,19 @@ $(O)/stackreel-record: $(recorder_objects)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(record_libs)
 
+# Both, as far as the static libraries are there: Fedora has libdw.a in a package of its own, Debian 13's lacks parts.
 .PHONY: static
-static: $(O)/static/stackreel-record
+static: $(if $(have_record),$(O)/static/stackreel-record)
+	+$(Q)$(MAKE) --no-print-directory $(O)/static/stackreel || echo "note: stackreel can't be linked statically here: libdw.a is missing or not whole (Debian 12's is)"
 $(O)/static/stackreel-record: $(recorder_objects)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -static $(base_ldflags) $(LDFLAGS) -o $@ $^ $(record_static_libs)
+
+$(O)/static/stackreel: $(cli_objects) $(static_objects) $(O)/libstackreel.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -static -Wl,--wrap=dlopen $(base_ldflags) $(LDFLAGS) -o $@ $^ $(cli_static_libs)
 
 # ---- tests -----------------------------------------------------------------------
 
@@ -186,14 +195,15 @@ $(O)/tests/unit/record/watching/test_process_events: $(call recorder_part,host/c
 $(O)/tests/unit/record/watching/test_inspector: $(call recorder_part,watching/inspector watching/nursery watching/patience)
 
 # Programs that tests/test-*.sh need.
-test_programs := $(addprefix $(O)/tests/,demangle symbolize libdw_symbols cfi_rows arch_table trace_symbols make_perf_data encrypted_captures scrub_compare scrub_chance \
-	truth/torn_check truth/addresses)
+test_programs := $(addprefix $(O)/tests/,demangle symbolize libdw_symbols cfi_rows synthesized_rows arch_table trace_symbols make_perf_data encrypted_captures scrub_compare scrub_chance \
+	truth/torn_check truth/addresses fixtures/format_fixtures)
 
 $(test_programs): $(O)/tests/%: $(O)/tests/%.o $(O)/libstackreel.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(replay_libs)
+	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(replay_libs)
 
-$(O)/tests/cfi_rows: $(O)/tests/cfi_rules.o
+$(O)/tests/cfi_rows: $(O)/tests/cfi_rules.o $(O)/tests/cfi_reads.o
+$(O)/tests/fixtures/format_fixtures: $(call objects,tests/fixtures)
 
 # Our traces against libdw's and, where it is installed, libunwind's.
 have_libunwind := $(call have,libunwind-generic)

@@ -225,7 +225,21 @@ static const struct reel_arch_call system_calls[] = {
 	{ svc, svc_mask, 4 },
 };
 
+/* PLT stubs: adrp x16, slot; ldr x17, [x16, slot]; behind bti c where branches are checked. */
+static const uint8_t plt_stub[] = { 0x10, 0x00, 0x00, 0x90, 0x11, 0x02, 0x40, 0xf9 };
+static const uint8_t plt_stub_mask[] = { 0x1f, 0x00, 0x00, 0x9f, 0xff, 0x03, 0xc0, 0xff };
+static const uint8_t bti_plt_stub[] = { 0x5f, 0x24, 0x03, 0xd5, 0x10, 0x00,
+					0x00, 0x90, 0x11, 0x02, 0x40, 0xf9 };
+static const uint8_t bti_plt_stub_mask[] = { 0xff, 0xff, 0xff, 0xff, 0x1f, 0x00,
+					     0x00, 0x9f, 0xff, 0x03, 0xc0, 0xff };
+
+static const struct reel_arch_stub stubs[] = {
+	{ plt_stub, plt_stub_mask, 8, 0, REEL_ARCH_OPERAND_ADRP },
+	{ bti_plt_stub, bti_plt_stub_mask, 12, 4, REEL_ARCH_OPERAND_ADRP },
+};
+
 extern const struct reel_arch reel_arch_aarch64;
+extern const struct reel_arch_instructions reel_arch_aarch64_instructions;
 /* The vectors of arch/arm64/kernel/entry.S, from 5.13 on and before, for EL1. */
 static const char *const kernel_entries[] = { "el1h_64_", "el1t_64_",  "el1_sync",
 					      "el1_irq",  "el1_error", NULL };
@@ -258,7 +272,13 @@ const struct reel_arch reel_arch_aarch64 = {
 	.n_entries = REEL_ARCH_COUNT(entries),
 	.returns = returns,
 	.n_returns = REEL_ARCH_COUNT(returns),
+	.result = X0,
 	.system_calls = system_calls,
 	.n_system_calls = REEL_ARCH_COUNT(system_calls),
+	.stubs = stubs,
+	.n_stubs = REEL_ARCH_COUNT(stubs),
+	.stub_size = 24,
+	.code = REEL_ARCH_CODE_TABLE,
+	.instructions = &reel_arch_aarch64_instructions,
 	.kernel_entries = kernel_entries,
 };

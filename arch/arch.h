@@ -9,12 +9,16 @@
  *      `stackreel table` then know it.
  *   2. Registers: DWARF numbers from the psABI's table, in ascending order, perf numbers
  *      from the kernel's arch/<cpu>/include/uapi/asm/perf_regs.h (-1: perf has none).
- *   3. The three programs, the signal frames and the instructions below, each with its source.
+ *   3. The three programs, the signal frames and the instructions below, each with its source;
+ *      what instructions do (arch/instruction.h) in arch/<name>_instructions.c, for code without
+ * CFI.
  *   4. Tests: tests/unit/arch/test_arch.c takes the table by itself, and checks names against
  * elfutils'; frames and calls counted by hand go there.  tests/test-arch.sh checks all numbers
  * against the kernel's and libc's headers: it wants the frames' structs and the names that the
  * headers have.  tests/cfi_rules.c holds what libdw's backend of the CPU says differently,
- *      tests/chains/cpus.py what chains of real programs have of their own there.
+ *      tests/chains/cpus.py what chains of real programs have of their own there;
+ *      tests/unit/replay/code/test_decoder.c has bytes of instructions, tests/truth/synthesis.sh
+ * its libraries.
  *   5. To record there, too: bpf/registers_<cpu>.h (bpf/registers.h says what it must have).  Where
  *      a 64-bit kernel runs it, bpf/registers_<that cpu>.h stores its registers
  *      (REEL_BPF_COMPAT), and reel_elf_compat_machine (base/elf_identity.c) names it.
@@ -22,7 +26,7 @@
  *
  * Programs are DW_CFA bytes as a CIE's initial instructions have them, for
  * code alignment factor 1 and data alignment factor `data_align`, run by the
- * interpreter that runs real CFI (replay/unwind/cfi.c).  All but the defaults are run on
+ * interpreter that runs real CFI (replay/cfi/cfi.c).  All but the defaults are run on
  * top of the defaults.  Where one says how to find `pc`, that is the return
  * address; otherwise `return_column` is.
  */
@@ -32,6 +36,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "arch/instruction.h"
 
 /* Tracked registers of a CPU are numbered 0 … n - 1 ("slots"), in the table's order. */
 #define REEL_ARCH_SLOTS_MAX 64
@@ -88,6 +94,46 @@ struct reel_arch_entry {
 	bool behind_call;
 };
 
+/*
+ * A register that holds a count, no address, where CFI needs it:
+ * CFA = [sp + offset + scale * count] + a word.  So the return address is what the word found there
+ * points to.
+ */
+struct reel_arch_count {
+	uint16_t dwarf;
+	uint8_t offset, scale;
+	uint16_t max;
+	/* Of a signal frame, bytes behind where the register is saved: where sp and pc are, and a
+	 * word that is `mark` in each. */
+	uint8_t saved_sp, saved_pc, saved_mark;
+	uint64_t mark;
+};
+
+/*
+ * How a PLT stub begins, and how its code says from which word of the GOT it takes its target: the
+ * relocation of that word names the stub.
+ */
+enum reel_arch_stub_operand {
+	REEL_ARCH_OPERAND_PC32,	 /* 32 bits, counted from their end */
+	REEL_ARCH_OPERAND_ABS32, /* 32 bits */
+	REEL_ARCH_OPERAND_GOT32, /* 32 bits, counted from DT_PLTGOT */
+	/* Arm ARM C6.2: adrp, then ldr with an unsigned offset, of 8 bytes. */
+	REEL_ARCH_OPERAND_ADRP,
+	/* RISC-V unprivileged ISA, chapter 2: auipc, then a load. */
+	REEL_ARCH_OPERAND_AUIPC,
+	/* z/Architecture Principles of Operation, larl: 32 bits, of halfwords, counted from where
+	 * the instruction begins, two bytes before them. */
+	REEL_ARCH_OPERAND_LARL,
+};
+
+struct reel_arch_stub {
+	const uint8_t *code;
+	const uint8_t *mask;
+	uint8_t size;
+	uint8_t operand; /* where it is in the code */
+	uint8_t kind;	 /* enum reel_arch_stub_operand */
+};
+
 enum reel_arch_flags {
 	/* The return address column is a link register: in the first frame, and right after a
 	 * signal frame, it holds the return address where the CFI says nothing; in others it was
@@ -101,6 +147,13 @@ enum reel_arch_flags {
 	REEL_ARCH_BACK_CHAIN = 1 << 3,
 	/* Kernels put the code of signal trampolines on the stack, at a word's start. */
 	REEL_ARCH_STACK_TRAMPOLINES = 1 << 4,
+};
+
+/* How the code of a CPU is decoded, to be followed where there is no CFI (replay/code/). */
+enum reel_arch_code {
+	REEL_ARCH_CODE_NONE = 0,
+	REEL_ARCH_CODE_X86,   /* by a library */
+	REEL_ARCH_CODE_TABLE, /* by arch/instruction.h */
 };
 
 struct reel_arch {
@@ -139,9 +192,20 @@ struct reel_arch {
 	 * epilogues. */
 	const struct reel_arch_entry *returns;
 	size_t n_returns;
+	/* The register that a system call's result is in (syscall(2)). */
+	uint16_t result;
 	/* The instructions that make a system call. */
 	const struct reel_arch_call *system_calls;
 	size_t n_system_calls;
+	/* What scrubbing leaves of registers beside addresses. */
+	const struct reel_arch_count *counts;
+	size_t n_counts;
+	/* Of PLTs, none of them longer than `stub_size` bytes; they begin at multiples of 8. */
+	const struct reel_arch_stub *stubs;
+	size_t n_stubs;
+	uint8_t stub_size;
+	enum reel_arch_code code;
+	const struct reel_arch_instructions *instructions; /* REEL_ARCH_CODE_TABLE */
 	/* How the names begin of the kernel's functions that an interrupt or a fault enters it by;
 	 * NULL-terminated.  What follows them in a kernel chain is the interrupted pc. */
 	const char *const *kernel_entries;

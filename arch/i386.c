@@ -134,6 +134,18 @@ static const struct reel_arch_call system_calls[] = {
 	{ x86_syscall, NULL, 2 },
 };
 
+/* PLT stubs: jmp *slot, or jmp *slot(%ebx) with the GOT's address in it; endbr32 in front (IBT). */
+static const uint8_t jump_got[] = { 0xff, 0xa3 };
+static const uint8_t ibt_jump_absolute[] = { 0xf3, 0x0f, 0x1e, 0xfb, 0xff, 0x25 };
+static const uint8_t ibt_jump_got[] = { 0xf3, 0x0f, 0x1e, 0xfb, 0xff, 0xa3 };
+
+static const struct reel_arch_stub stubs[] = {
+	{ jump_absolute, NULL, 2, 2, REEL_ARCH_OPERAND_ABS32 },
+	{ jump_got, NULL, 2, 2, REEL_ARCH_OPERAND_GOT32 },
+	{ ibt_jump_absolute, NULL, 6, 6, REEL_ARCH_OPERAND_ABS32 },
+	{ ibt_jump_got, NULL, 6, 6, REEL_ARCH_OPERAND_GOT32 },
+};
+
 extern const struct reel_arch reel_arch_i386;
 const struct reel_arch reel_arch_i386 = {
 	.name = "i386",
@@ -156,6 +168,11 @@ const struct reel_arch reel_arch_i386 = {
 	.n_calls = REEL_ARCH_COUNT(x86_calls),
 	.entries = entries,
 	.n_entries = REEL_ARCH_COUNT(entries),
+	.result = EAX,
 	.system_calls = system_calls,
 	.n_system_calls = REEL_ARCH_COUNT(system_calls),
+	.stubs = stubs,
+	.n_stubs = REEL_ARCH_COUNT(stubs),
+	.stub_size = 16,
+	.code = REEL_ARCH_CODE_X86,
 };

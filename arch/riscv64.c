@@ -110,7 +110,16 @@ static const struct reel_arch_call system_calls[] = {
 	{ ecall, NULL, 4 },
 };
 
+/* PLT stubs: auipc t3, slot; ld t3, slot(t3) (psABI, "Procedure Linkage Table"). */
+static const uint8_t plt_stub[] = { 0x17, 0x0e, 0x00, 0x00, 0x03, 0x3e, 0x0e, 0x00 };
+static const uint8_t plt_stub_mask[] = { 0xff, 0x0f, 0x00, 0x00, 0xff, 0xff, 0x0f, 0x00 };
+
+static const struct reel_arch_stub stubs[] = {
+	{ plt_stub, plt_stub_mask, 8, 0, REEL_ARCH_OPERAND_AUIPC },
+};
+
 extern const struct reel_arch reel_arch_riscv64;
+extern const struct reel_arch_instructions reel_arch_riscv64_instructions;
 /* arch/riscv/kernel/entry.S; walk_stackframe gives epc behind it. */
 static const char *const kernel_entries[] = {
 	"handle_exception",
@@ -140,7 +149,13 @@ const struct reel_arch reel_arch_riscv64 = {
 	.n_calls = REEL_ARCH_COUNT(calls),
 	.returns = returns,
 	.n_returns = REEL_ARCH_COUNT(returns),
+	.result = 10, /* a0 */
 	.system_calls = system_calls,
 	.n_system_calls = REEL_ARCH_COUNT(system_calls),
+	.stubs = stubs,
+	.n_stubs = REEL_ARCH_COUNT(stubs),
+	.stub_size = 16,
+	.code = REEL_ARCH_CODE_TABLE,
+	.instructions = &reel_arch_riscv64_instructions,
 	.kernel_entries = kernel_entries,
 };

@@ -208,7 +208,18 @@ static const struct reel_arch_call system_calls[] = {
 	{ svc, svc_mask, 2 },
 };
 
+/* PLT stubs: larl %r1, slot; lg %r1, 0(%r1). */
+static const uint8_t plt_stub[] = { 0xc0, 0x10, 0, 0, 0, 0, 0xe3, 0x10, 0x10, 0x00, 0x00, 0x04 };
+static const uint8_t plt_stub_mask[] = {
+	0xff, 0xff, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff
+};
+
+static const struct reel_arch_stub stubs[] = {
+	{ plt_stub, plt_stub_mask, 12, 2, REEL_ARCH_OPERAND_LARL },
+};
+
 extern const struct reel_arch reel_arch_s390x;
+extern const struct reel_arch_instructions reel_arch_s390x_instructions;
 /* arch/s390/kernel/entry.S; unwind_next_frame gives the psw behind them. */
 static const char *const kernel_entries[] = {
 	"ext_int_handler", "io_int_handler", "pgm_check_handler", "mcck_int_handler", NULL,
@@ -237,7 +248,13 @@ const struct reel_arch reel_arch_s390x = {
 	.n_calls = REEL_ARCH_COUNT(calls),
 	.returns = returns,
 	.n_returns = REEL_ARCH_COUNT(returns),
+	.result = 2, /* r2 */
 	.system_calls = system_calls,
 	.n_system_calls = REEL_ARCH_COUNT(system_calls),
+	.stubs = stubs,
+	.n_stubs = REEL_ARCH_COUNT(stubs),
+	.stub_size = 32,
+	.code = REEL_ARCH_CODE_TABLE,
+	.instructions = &reel_arch_s390x_instructions,
 	.kernel_entries = kernel_entries,
 };

@@ -107,6 +107,27 @@ static const struct reel_arch_call system_calls[] = {
 	{ x86_int_80, NULL, 2 },
 };
 
+/*
+ * .cfi_cfa_expression %rsp+8,$num,8,mul,plus,deref,+8: bn_mul_mont and its kin keep the caller's
+ * rsp above a product of r9 words (OpenSSL's and BoringSSL's crypto/bn/asm/x86_64-mont.pl and
+ * x86_64-mont5.pl).  BoringSSL has had numbers of 8 KB at most (BN_MONTGOMERY_MAX_WORDS).
+ * In a signal frame r9 is followed by 13 others, rsp, rip, eflags and cs, gs, fs, ss: user_cs and
+ * user_ds are the same for all (struct sigcontext_64; Linux 4.6 and newer save ss).
+ */
+static const struct reel_arch_count counts[] = {
+	{ R9, 8, 8, 1024, 112, 120, 136, 0x002b000000000033 },
+};
+/* PLT stubs: jmp *slot(%rip), behind bnd (MPX) and endbr64 (IBT). */
+static const uint8_t ibt_jump_rip[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25 };
+static const uint8_t ibt_bnd_jump_rip[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25 };
+
+static const struct reel_arch_stub stubs[] = {
+	{ jump_rip, NULL, 2, 2, REEL_ARCH_OPERAND_PC32 },
+	{ bnd_jump_rip, NULL, 3, 3, REEL_ARCH_OPERAND_PC32 },
+	{ ibt_jump_rip, NULL, 6, 6, REEL_ARCH_OPERAND_PC32 },
+	{ ibt_bnd_jump_rip, NULL, 7, 7, REEL_ARCH_OPERAND_PC32 },
+};
+
 extern const struct reel_arch reel_arch_x86_64;
 /* arch/x86/include/asm/idtentry.h of 5.8 and later; asm_load_gs_index is an ordinary function. */
 static const char *const kernel_entries[] = {
@@ -135,7 +156,14 @@ const struct reel_arch reel_arch_x86_64 = {
 	.n_calls = REEL_ARCH_COUNT(x86_calls),
 	.entries = entries,
 	.n_entries = REEL_ARCH_COUNT(entries),
+	.result = RAX,
 	.system_calls = system_calls,
 	.n_system_calls = REEL_ARCH_COUNT(system_calls),
+	.counts = counts,
+	.n_counts = REEL_ARCH_COUNT(counts),
+	.stubs = stubs,
+	.n_stubs = REEL_ARCH_COUNT(stubs),
+	.stub_size = 16,
+	.code = REEL_ARCH_CODE_X86,
 	.kernel_entries = kernel_entries,
 };

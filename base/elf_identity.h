@@ -48,4 +48,12 @@ bool reel_build_id_of_image(const uint8_t *image, size_t size, struct reel_build
 bool reel_build_id_of_notes(const uint8_t *notes, size_t size, enum reel_byte_order order,
 			    struct reel_build_id *ret);
 
+/*
+ * What tells files without a build-id apart: a digest of what is loaded of an ELF file and stays
+ * when it is stripped (SPEC.md, section 5, MODULE).  It takes 16 reads, and stops if they take
+ * until `deadline` (reel_now's time).  False if there is none: it is no such file, or lacks bytes.
+ */
+#define REEL_FILE_DIGEST_SIZE 16
+bool reel_file_digest_of(int fd, uint64_t deadline, uint8_t ret[REEL_FILE_DIGEST_SIZE]);
+
 #endif

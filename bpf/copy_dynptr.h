@@ -91,6 +91,8 @@ static __always_inline void reel_dynptr_write_header(struct reel_bpf_sample *to,
 	__builtin_memcpy(to, from, __builtin_offsetof(struct reel_bpf_sample, regions[1]));
 	if (from->n_regions > 1)
 		to->regions[1] = from->regions[1];
+	if (from->flags & REEL_BPF_ROOT_PART)
+		to->regions[REEL_BPF_ROOT] = from->regions[REEL_BPF_ROOT];
 	if (from->flags & REEL_BPF_FUNCTION)
 		to->kernel_frame = from->kernel_frame;
 	to->pc = from->pc;
@@ -103,7 +105,7 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft, void *rin
 {
 	struct reel_bpf_sample *sample = &draft->sample;
 	__u64 prefix = reel_draft_prefix(draft);
-	__u64 starts[2] = {}, total, chains;
+	__u64 starts[REEL_BPF_REGIONS_MAX] = {}, total, chains;
 	struct reel_bpf_sample *header;
 	struct bpf_dynptr record;
 
@@ -117,6 +119,8 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft, void *rin
 		bpf_ringbuf_discard_dynptr(&record, 0);
 		return;
 	}
+	if (starts[REEL_BPF_ROOT])
+		reel_dynptr_copy(&record, starts[REEL_BPF_ROOT], draft, REEL_BPF_ROOT);
 	if (starts[0])
 		reel_dynptr_copy(&record, starts[0], draft, 0);
 	if (starts[1])

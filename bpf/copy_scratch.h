@@ -10,7 +10,7 @@
 /*
  * One a CPU and slot, but a plain array: values of a PERCPU_ARRAY are at most 32 KB.
  * record/sampling/programs.c sets the size: what aligns it, REEL_BPF_PREFIX_MAX, REEL_BPF_GAPS_MAX,
- * two regions, and a page that only the verifier thinks of.
+ * REEL_BPF_ROOT_SIZE, two regions, and a page that only the verifier thinks of.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -18,6 +18,9 @@ struct {
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, 1 << 20);
 } reel_scratches SEC(".maps");
+
+/* Where region 0 can begin at most: the root part is in front of it. */
+#define REEL_REGION_OFFSET_MAX (REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX + REEL_BPF_ROOT_SIZE)
 
 /* Pages of 4 KB in the largest region, and one because it need not begin with one. */
 #define REEL_PAGES_MAX ((REEL_BPF_MAX_STACK_LIMIT >> 12) + 1)
@@ -53,11 +56,14 @@ __noinline int reel_scratch_copy_page(__u64 offset, __u64 index, __u64 slot, __u
 	/* Before 6.2 the verifier forgets bounds that are checked on a copy of what was spilled to
 	 * the stack: barrier_var makes the compiler check and use the same register. */
 	barrier_var(offset);
-	if (offset > REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX + settings.max_stack)
+	if (offset > REEL_REGION_OFFSET_MAX + settings.max_stack)
 		return 1;
 	scratch += offset;
 	barrier_var(scratch);
-	region = &draft->sample.regions[index & 1];
+	barrier_var(index);
+	if (index >= REEL_BPF_REGIONS_MAX)
+		return 1;
+	region = &draft->sample.regions[index];
 	done = draft->done;
 	from = region->address + done;
 	if (done >= region->size)
@@ -89,11 +95,14 @@ __noinline int reel_scratch_copy(__u64 offset, __u64 index, __u64 slot)
 	if (!draft || !scratch)
 		return 0;
 	barrier_var(offset);
-	if (offset > REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX + settings.max_stack)
+	if (offset > REEL_REGION_OFFSET_MAX + settings.max_stack)
 		return 0;
 	scratch += offset;
 	barrier_var(scratch);
-	region = &draft->sample.regions[index & 1];
+	barrier_var(index);
+	if (index >= REEL_BPF_REGIONS_MAX)
+		return 0;
+	region = &draft->sample.regions[index];
 	size = region->size;
 	barrier_var(size);
 	if (size > settings.max_stack)
@@ -116,12 +125,14 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft, void *rin
 {
 	struct reel_bpf_sample *sample = &draft->sample;
 	__u64 prefix = reel_draft_prefix(draft);
-	__u64 starts[2] = {}, size;
+	__u64 starts[REEL_BPF_REGIONS_MAX] = {}, size;
 	__u8 *scratch = reel_scratch(draft->slot);
 
 	if (!scratch)
 		return;
 	size = reel_record_size(reel_regions_place(sample, prefix, starts));
+	if (starts[REEL_BPF_ROOT])
+		reel_scratch_copy(starts[REEL_BPF_ROOT], REEL_BPF_ROOT, draft->slot);
 	if (starts[0])
 		reel_scratch_copy(starts[0], 0, draft->slot);
 	if (starts[1])
@@ -131,7 +142,7 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft, void *rin
 	barrier_var(size);
 	if (prefix > REEL_BPF_PREFIX_MAX || bpf_probe_read_kernel(scratch, prefix, sample))
 		return;
-	if (size > REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX + 2 * settings.max_stack)
+	if (size > REEL_REGION_OFFSET_MAX + 2 * settings.max_stack)
 		return;
 	if (bpf_ringbuf_output(ring, scratch, size, reel_ring_flags(ring))) {
 		if (reel_ring_full(ring, size))

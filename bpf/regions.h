@@ -6,12 +6,36 @@
 /* Bytes to take of a stack whose end is unknown. */
 #define REEL_UNKNOWN_STACK_SIZE 16384
 
-/* From sp less the red zone up to `top`, or as much as may be. */
+static __always_inline void reel_region_clear_missing(struct reel_bpf_region *region)
+{
+#pragma unroll
+	for (int i = 0; i < REEL_BPF_MISSING_WORDS; i++)
+		region->missing[i] = 0;
+}
+
+/* The last bytes below a top; returns how many. */
+static __always_inline __u64 reel_root_set(struct reel_bpf_sample *sample, __u32 kind, __u64 top,
+					   __u64 limit)
+{
+	struct reel_bpf_region *region = &sample->regions[REEL_BPF_ROOT];
+	__u64 size = (limit / 4) & ~7ull;
+
+	if (size > REEL_BPF_ROOT_SIZE)
+		size = REEL_BPF_ROOT_SIZE;
+	sample->flags |= REEL_BPF_ROOT_PART;
+	region->address = (top & ~7ull) - size;
+	region->size = size;
+	region->kind = kind;
+	reel_region_clear_missing(region);
+	return size;
+}
+
+/* From sp less the red zone up to the top, or as much as may be. */
 static __always_inline void reel_region_set(struct reel_bpf_sample *sample,
 					    struct reel_bpf_region *region, __u32 kind, __u64 sp,
-					    __u64 top)
+					    struct reel_stack_top found)
 {
-	__u64 start = sp, size, limit, probe;
+	__u64 start = sp, top = found.address, size, limit, probe;
 
 	if (REEL_RED_ZONE && !(sample->flags & REEL_BPF_COMPAT))
 		start -= REEL_RED_ZONE;
@@ -36,30 +60,35 @@ static __always_inline void reel_region_set(struct reel_bpf_sample *sample,
 	if (size > limit) {
 		size = limit;
 		sample->flags |= REEL_BPF_STACK_CUT;
+		if (found.is_certain)
+			size -= reel_root_set(sample, kind, top, limit);
 	}
 	region->address = start;
 	region->size = size;
 	region->kind = kind;
-#pragma unroll
-	for (int i = 0; i < REEL_BPF_MISSING_WORDS; i++)
-		region->missing[i] = 0;
+	reel_region_clear_missing(region);
+}
+
+/* Places a region at `offset` of the record, behind a gap; returns where it ends. */
+static __always_inline __u64 reel_region_place(struct reel_bpf_region *region, __u64 offset,
+					       __u64 *start_ret)
+{
+	region->gap = (region->address - offset - REEL_BPF_RING_HEADER) & (REEL_BPF_ALIGNMENT - 1);
+	*start_ret = offset + region->gap;
+	return *start_ret + ((region->size + 7ull) & ~7ull);
 }
 
 /* Places the regions behind `offset` bytes of the record; returns where they end. */
 static __always_inline __u64 reel_regions_place(struct reel_bpf_sample *sample, __u64 offset,
-						__u64 starts_ret[2])
+						__u64 starts_ret[REEL_BPF_REGIONS_MAX])
 {
-#pragma unroll
-	for (unsigned int i = 0; i < 2; i++) {
-		struct reel_bpf_region *region = &sample->regions[i];
-
-		if (i >= sample->n_regions)
-			break;
-		region->gap = (region->address - offset - REEL_BPF_RING_HEADER) &
-			      (REEL_BPF_ALIGNMENT - 1);
-		starts_ret[i] = offset + region->gap;
-		offset = starts_ret[i] + ((region->size + 7ull) & ~7ull);
-	}
+	if (sample->flags & REEL_BPF_ROOT_PART)
+		offset = reel_region_place(&sample->regions[REEL_BPF_ROOT], offset,
+					   &starts_ret[REEL_BPF_ROOT]);
+	if (sample->n_regions > 0)
+		offset = reel_region_place(&sample->regions[0], offset, &starts_ret[0]);
+	if (sample->n_regions > 1)
+		offset = reel_region_place(&sample->regions[1], offset, &starts_ret[1]);
 	return offset;
 }
 
@@ -76,23 +105,25 @@ static __always_inline void reel_regions_find(struct reel_draft *draft, struct t
 					      struct mm_struct *mm, __u64 sp)
 {
 	struct reel_bpf_sample *sample = &draft->sample;
-	bool compat = sample->flags & REEL_BPF_COMPAT;
 	struct reel_alternate_stack *alternate = &draft->alternate;
+	struct reel_stack_top top = {};
 	__u64 interrupted;
 
 	sample->n_regions = 1;
 	if (!reel_on_alternate_stack(task, sp, alternate)) {
-		reel_region_set(sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp,
-				reel_stack_top(task, mm, sp, compat));
+		top = reel_stack_top(task, mm, sample, sp);
+		reel_region_set(sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp, top);
 		return;
 	}
-	reel_region_set(sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp,
-			alternate->address + alternate->size);
+	/* The root is not here, but on the stack that was interrupted. */
+	top.address = alternate->address + alternate->size;
+	reel_region_set(sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp, top);
 	interrupted = reel_interrupted_sp(draft, sp);
 	if (!interrupted)
 		return;
+	top = reel_stack_top(task, mm, sample, interrupted);
 	reel_region_set(sample, &sample->regions[1], REEL_BPF_REGION_INTERRUPTED_STACK, interrupted,
-			reel_stack_top(task, mm, interrupted, compat));
+			top);
 	sample->n_regions = 2;
 }
 

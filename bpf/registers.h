@@ -6,7 +6,7 @@
  *   reel_registers_*, reel_saved_registers_*, reel_thread_pointer, reel_vdso_address,
  *   REEL_RED_ZONE, REEL_UCONTEXT_SP; REEL_SIGCONTEXT_SP where there are two kinds of signal frames;
  *   REEL_TRAMPOLINE (bpf/trampoline.h) where that is known; REEL_REGISTERS where they are fewer
- *   than REEL_BPF_REGISTERS_MAX
+ *   than REEL_BPF_REGISTERS_MAX; reel_goroutine, Go's `g` of the thread (or anything else)
  */
 #ifndef BPF_REGISTERS_H
 #define BPF_REGISTERS_H

@@ -135,4 +135,12 @@ static __always_inline __u64 reel_vdso_address(struct mm_struct *mm)
 	return (__u64)BPF_CORE_READ(with_context, context.vdso);
 }
 
+/* runtime/asm_arm64.s: R28. */
+static __always_inline __u64 reel_goroutine(struct task_struct *task,
+					    const struct reel_bpf_sample *sample)
+{
+	(void)task;
+	return sample->registers[28];
+}
+
 #endif

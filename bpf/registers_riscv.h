@@ -131,4 +131,12 @@ static __always_inline __u64 reel_vdso_address(struct mm_struct *mm)
 	return (__u64)BPF_CORE_READ(with_context, context.vdso);
 }
 
+/* runtime/asm_riscv64.s: X27. */
+static __always_inline __u64 reel_goroutine(struct task_struct *task,
+					    const struct reel_bpf_sample *sample)
+{
+	(void)task;
+	return sample->registers[27];
+}
+
 #endif

@@ -196,4 +196,12 @@ static __always_inline __u64 reel_vdso_address(struct mm_struct *mm)
 	return BPF_CORE_READ(with_context, context.vdso_base);
 }
 
+/* runtime/asm_s390x.s: R13. */
+static __always_inline __u64 reel_goroutine(struct task_struct *task,
+					    const struct reel_bpf_sample *sample)
+{
+	(void)task;
+	return sample->registers[13];
+}
+
 #endif

@@ -170,4 +170,15 @@ static __always_inline __u64 reel_vdso_address(struct mm_struct *mm)
 	return (__u64)BPF_CORE_READ(with_context, context.vdso);
 }
 
+/* In the word below the thread pointer (runtime/tls_amd64.s, cmd/link: TLS of ELF). */
+static __always_inline __u64 reel_goroutine(struct task_struct *task,
+					    const struct reel_bpf_sample *sample)
+{
+	__u64 g = 0;
+
+	(void)sample;
+	bpf_probe_read_user(&g, sizeof(g), (void *)(reel_thread_pointer(task, false) - 8));
+	return g;
+}
+
 #endif

@@ -31,6 +31,7 @@ enum reel_bpf_sample_flags {
 	REEL_BPF_FUNCTION = 1 << 6,	   /* kernel_frame.pc is the traced function's */
 	REEL_BPF_KERNEL_FRAME = 1 << 7,	   /* and the rest of kernel_frame is known */
 	REEL_BPF_FRAME_GUESSED = 1 << 8,   /* if its return address is in the kernel chain */
+	REEL_BPF_ROOT_PART = 1 << 9, /* regions[REEL_BPF_ROOT] is there: the cut stack's top */
 };
 
 /* Values of a sample's `where`: those of SPEC.md, section 6, and of enum reel_where. */
@@ -70,9 +71,18 @@ struct reel_bpf_kernel_frame {
 };
 
 /*
+ * Of a stack that is cut, and whose top is certain, so many bytes stay below that: where its
+ * thread begins, and what a frame larger than the limit returns to.  They are among the limit's,
+ * of which they take a quarter at most.
+ */
+#define REEL_BPF_ROOT_SIZE   16384
+#define REEL_BPF_ROOT	     2
+#define REEL_BPF_REGIONS_MAX 3
+
+/*
  * A sample: this header, then the kernel chain and the frame chain (8 bytes an
- * address), then the bytes of region 0 and region 1, each behind its gap and
- * padded to 8.
+ * address), then the bytes of the root part (it is the smallest: offsets are bounded), of region 0
+ * and of region 1, each behind its gap and padded to 8.
  */
 struct reel_bpf_sample {
 	__u32 kind; /* REEL_BPF_SAMPLE */
@@ -88,7 +98,8 @@ struct reel_bpf_sample {
 	__u32 n_frame_chain;
 	__u32 n_regions;
 	__u32 pc_register; /* the pc's number, see below */
-	struct reel_bpf_region regions[2];
+	/* One or two; and, behind them, the root part. */
+	struct reel_bpf_region regions[REEL_BPF_REGIONS_MAX];
 	/* Of fentry and fexit. The kernel chain then begins within the BPF program. */
 	struct reel_bpf_kernel_frame kernel_frame;
 	/*
@@ -111,7 +122,7 @@ struct reel_bpf_sample {
 #define REEL_BPF_ALIGNMENT   64
 #define REEL_BPF_RING_HEADER 8
 /* In front of each region, and behind them. */
-#define REEL_BPF_GAPS_MAX (3 * REEL_BPF_ALIGNMENT)
+#define REEL_BPF_GAPS_MAX (4 * REEL_BPF_ALIGNMENT)
 
 /* What may stand before the regions and their gaps. */
 #define REEL_BPF_PREFIX_MAX                                                                        \

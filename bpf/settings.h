@@ -28,6 +28,10 @@ struct reel_bpf_settings {
 	__u32 pid_namespace;
 	__u32 n_cpus;	 /* above the highest CPU that is sampled */
 	__u64 ring_size; /* of each ring */
+	/* Perf events are on all CPUs, too, and are to be taken on those below: -C, and events of
+	 * threads. */
+	__u32 check_cpu;
+	__u32 reserved;
 	/* Tracepoints and functions: take each n-th hit, on these CPUs.  Perf events do both by
 	 * themselves. */
 	__u64 periods[REEL_BPF_EVENTS_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Where a stack ends: at the kernel's start of the main thread's stack, at the
- * thread pointer, or at the end of the mapping.
+ * thread pointer, where Go says, or at the end of the mapping.
  *
  * Mappings are found by walking the kernel's tree without its lock:
  * bpf_find_vma fails with EBUSY in half of the samples of a process that maps
@@ -126,23 +126,76 @@ __noinline __u64 reel_mapping_end(__u64 mm, __u64 address)
 	return reel_mapping_end_maple((void *)mm, address);
 }
 
-/* The end of the stack that sp is in, 0 if unknown. */
-static __always_inline __u64 reel_stack_top(struct task_struct *task, struct mm_struct *mm,
-					    __u64 sp, bool compat)
+/*
+ * Go's goroutines have stacks in arenas of 64 MB.  What runs is known by its `g`, whose first words
+ * are, in all versions since 1.4 (runtime/runtime2.go):
+ */
+struct reel_goroutine {
+	__u64 stack_lo, stack_hi;
+	__u64 stack_guards[2];
+	__u64 panic, defer;
+	__u64 m;
+};
+
+/*
+ * The end of the goroutine's stack that sp is in; 0 if that is not what `g` is, which may be
+ * anything.  Its m (the thread's) begins with g0, the goroutine that schedules, whose m is the
+ * same: no other data has words like these by chance.  Not static: the verifier then checks it
+ * once.
+ */
+__noinline __u64 reel_goroutine_end(__u64 g, __u64 sp, __u64 end)
 {
-	__u64 main = REEL_TASK_READ(mm, start_stack), end, thread_pointer;
+	struct reel_goroutine goroutine = {};
+	__u64 g0 = 0, m = 0;
+
+	if (!g || g & 7 || bpf_probe_read_user(&goroutine, sizeof(goroutine), (void *)g) ||
+	    sp < goroutine.stack_lo || sp >= goroutine.stack_hi || goroutine.stack_hi > end)
+		return 0;
+	if (bpf_probe_read_user(&g0, sizeof(g0), (void *)goroutine.m) ||
+	    bpf_probe_read_user(&m, sizeof(m),
+				(void *)g0 + __builtin_offsetof(struct reel_goroutine, m)))
+		return 0;
+	return m && m == goroutine.m ? goroutine.stack_hi : 0;
+}
+
+/* Where a stack ends. */
+struct reel_stack_top {
+	__u64 address; /* 0 if unknown */
+	/* Its thread begins there: not the end of the mapping, in which other things may be. */
+	bool is_certain;
+};
+
+/* Of the stack that sp is in, of a sample that has its registers. */
+static __always_inline struct reel_stack_top reel_stack_top(struct task_struct *task,
+							    struct mm_struct *mm,
+							    const struct reel_bpf_sample *sample,
+							    __u64 sp)
+{
+	bool compat = sample->flags & REEL_BPF_COMPAT;
+	__u64 main = REEL_TASK_READ(mm, start_stack), thread_pointer, end;
+	struct reel_stack_top top = { .address = main, .is_certain = true };
 
 	if (sp <= main && main - sp < REEL_MAIN_STACK_MAX)
-		return main;
+		return top;
 	/* _start has popped the arguments' count. */
+	top.address = sp;
 	if (sp > main && sp - main < 64)
-		return sp;
+		return top;
 	/* As a number: what that function takes. */
-	end = reel_mapping_end((__u64)BPF_CORE_READ(task, mm), sp);
-	if (!end)
-		return 0;
+	top.address = reel_mapping_end((__u64)BPF_CORE_READ(task, mm), sp);
+	top.is_certain = false;
+	if (!top.address)
+		return top;
 	thread_pointer = reel_thread_pointer(task, compat);
-	return thread_pointer > sp && thread_pointer < end ? thread_pointer : end;
+	end = thread_pointer;
+	if (thread_pointer <= sp || thread_pointer >= top.address)
+		end = compat ? 0
+			     : reel_goroutine_end(reel_goroutine(task, sample), sp, top.address);
+	if (end) {
+		top.address = end;
+		top.is_certain = true;
+	}
+	return top;
 }
 
 #endif

@@ -154,12 +154,20 @@ static __always_inline void reel_perf_context_read(struct reel_perf_context *ctx
 	barrier();
 }
 
+static __always_inline bool reel_cpu_wanted(__u32 cpu)
+{
+	return settings.cpus[cpu / 64 % (REEL_BPF_CPUS_MAX / 64)] >> cpu % 64 & 1;
+}
+
 static __noinline int reel_take_perf(struct reel_perf_context *ctx, __u32 event)
 {
 	struct task_struct *task = REEL_TASK_CURRENT();
-	struct reel_draft *draft = reel_draft_begin(task, event, 0);
+	struct reel_draft *draft;
 	__u64 sp;
 
+	if (settings.check_cpu && !reel_cpu_wanted(bpf_get_smp_processor_id()))
+		return 0;
+	draft = reel_draft_begin(task, event, 0);
 	if (!draft)
 		return 0;
 	reel_perf_context_read(ctx, &draft->saved.user, &draft->sample.weight);
@@ -189,8 +197,7 @@ static __always_inline struct reel_draft *reel_draft_begin_hit(struct task_struc
 	struct reel_draft *draft;
 
 	event &= REEL_BPF_EVENTS_MAX - 1;
-	if (!reel_control.enabled || !counts ||
-	    !(settings.cpus[cpu / 64 % (REEL_BPF_CPUS_MAX / 64)] >> cpu % 64 & 1))
+	if (!reel_control.enabled || !counts || !reel_cpu_wanted(cpu))
 		return NULL;
 	draft = reel_draft_begin(task, event, slot);
 	if (!draft)

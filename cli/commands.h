@@ -7,6 +7,7 @@ int command_report(int argc, char **argv);
 int command_script(int argc, char **argv);
 int command_folded(int argc, char **argv);
 int command_info(int argc, char **argv);
+int command_doctor(int argc, char **argv);
 int command_dump(int argc, char **argv);
 int command_table(int argc, char **argv);
 int command_import(int argc, char **argv);

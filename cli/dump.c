@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/json.h"
+#include "cli/print/json.h"
 #include "cli/session.h"
-#include "cli/text.h"
+#include "cli/print/text.h"
 
 /* As tests/reel_reader.py: 1 if there are problems, this one if besides not a record could be read.
  */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/profile.h"
-#include "cli/text.h"
+#include "cli/report/profile.h"
+#include "cli/print/text.h"
 
 enum {
 	KEY_WEIGHT = OPTION_KEY_OWN,

@@ -6,7 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/new_capture.h"
-#include "cli/text.h"
+#include "cli/print/text.h"
 
 #define DEFAULT_RECORDING "perf.data"
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/profile.h"
+#include "cli/report/profile.h"
 #include "cli/summary.h"
-#include "cli/text.h"
+#include "cli/print/text.h"
 
 enum {
 	KEY_ALL_MODULES = OPTION_KEY_OWN,
@@ -236,6 +236,9 @@ static void print_module(const struct reel_module_info *module, const struct out
 	if (strcmp(module->debug_path, module->local_path) != 0)
 		print_indented(file, "debug information", module->debug_path);
 	print_indented(file, "problem:", module->problem);
+	if (module->unchecked)
+		print_indented(
+			file, "not checked:", "neither build-id nor digest says which file it was");
 }
 
 static void print_modules(const struct info_options *options,

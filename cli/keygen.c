@@ -6,9 +6,9 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "cli/output.h"
+#include "cli/print/output.h"
 #include "cli/session.h"
-#include "cli/text.h"
+#include "cli/print/text.h"
 
 #define DEFAULT_KEY_FILE "stackreel.key"
 

@@ -12,10 +12,10 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "cli/decimal.h"
+#include "cli/print/decimal.h"
 #include "cli/limits.h"
-#include "cli/output.h"
-#include "cli/text.h"
+#include "cli/print/output.h"
+#include "cli/print/text.h"
 
 /* With less, nothing can be read, and not even an error message be allocated. */
 #define MEMORY_MIN (16u << 20)

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "cli/output.h"
-#include "cli/text.h"
+#include "cli/print/output.h"
+#include "cli/print/text.h"
 #include "include/stackreel.h"
 
 #define RECORDER "stackreel-record"
@@ -69,6 +69,8 @@ static const struct command commands[] = {
 	{ "script", "print every sample with its stack, as perf script does", command_script },
 	{ "folded", "print a line for each stack, `a;b;c 10', for flame graphs", command_folded },
 	{ "info", "show what a capture holds and lacks, and how good it is", command_info },
+	{ "doctor", "show what each module lacks here, what that costs, and what mends it",
+	  command_doctor },
 	{ "dump", "print every record of a capture, as text or JSON", command_dump },
 	{ "table", "print the unwind table of an ELF file", command_table },
 	{ "import", "make a capture of a perf.data", command_import },

@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "cli/new_capture.h"
-#include "cli/text.h"
+#include "cli/selection.h"
+#include "cli/print/text.h"
 
 void new_capture_print(const struct options *options, const char *output,
 		       const struct new_capture *capture)
@@ -51,7 +52,8 @@ int new_capture_make(const struct options *options,
 	} else {
 		session_warn(&session);
 		reel_capture_problems(session.capture, &n_problems);
-		status = n_problems ? STATUS_ERROR : STATUS_OK;
+		status = selection_has_idle_module(&session) || n_problems ? STATUS_ERROR
+									   : STATUS_OK;
 		made.bytes_read = session.info->file_size;
 		new_capture_print(options, options->output, &made);
 	}

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/options.h"
-#include "cli/text.h"
+#include "cli/print/output.h"
+#include "cli/print/text.h"
 
 enum {
 	KEY_PID = 0x100,
@@ -258,6 +261,20 @@ static const struct argp_option filter_options[] = {
 
 const struct argp options_filter = { filter_options, parse_filter, NULL, NULL, NULL, NULL, NULL };
 
+/* With one that is not there a search would find less, and say so module by module alone. */
+static void must_be_folders(const struct string_list *list, const char *name)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		int fd = open(list->items[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		if (fd < 0) {
+			complain("--%s %s: %s", name, list->items[i], strerror(errno));
+			exit(STATUS_ERROR);
+		}
+		close(fd);
+	}
+}
+
 static error_t parse_search(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -290,6 +307,10 @@ static error_t parse_search(int key, char *arg, struct argp_state *state)
 		if (!take_number(&rest, UINT32_MAX, &number) || *rest || !number)
 			options_error(state, "--max-frames wants a number, not `%s'", arg);
 		options->max_frames = (uint32_t)number;
+		return 0;
+	case ARGP_KEY_END:
+		must_be_folders(&options->symfs, "symfs");
+		must_be_folders(&options->debug_dirs, "debug-dir");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

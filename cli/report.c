@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/profile.h"
-#include "cli/report_compare.h"
-#include "cli/report_table.h"
-#include "cli/report_tree.h"
+#include "cli/print/pager.h"
+#include "cli/report/profile.h"
+#include "cli/report/report_callers.h"
+#include "cli/report/report_compare.h"
+#include "cli/report/report_table.h"
+#include "cli/report/report_tree.h"
 #include "cli/summary.h"
-#include "cli/text.h"
+#include "cli/print/text.h"
 
 enum {
 	KEY_SORT = OPTION_KEY_OWN,
@@ -18,23 +20,28 @@ enum {
 	KEY_RESIDENCY,
 	KEY_BY,
 	KEY_COMPARE_FP,
+	KEY_CALLERS,
+	KEY_NO_PAGER,
 };
 
 enum layout {
 	LAYOUT_TABLE,
 	LAYOUT_TREE,
 	LAYOUT_RESIDENCY,
+	LAYOUT_CALLERS,
 	LAYOUT_COMPARE_FP,
 };
 
 struct report_options {
 	struct options common;
 	enum layout layout;
+	const char *callers; /* of what */
 	enum grouping grouping;
 	bool by_module;
 	enum table_sort sort;
 	bool has_sort;
 	uint64_t percent_limit; /* in PERCENT */
+	bool no_pager;
 };
 
 /* ---- options ---------------------------------------------------------------------------- */
@@ -80,6 +87,13 @@ static void check_options(const struct report_options *options, struct argp_stat
 		argp_error(state, "--sort is for tables: trees and stacks stand by their share");
 }
 
+static void set_layout(struct report_options *options, enum layout layout, struct argp_state *state)
+{
+	if (options->layout != LAYOUT_TABLE)
+		argp_error(state, "one of --tree, --callers, --residency and --compare-fp");
+	options->layout = layout;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct report_options *options = state->input;
@@ -96,16 +110,25 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			options_error(state, "--percent-limit wants a percentage, not `%s'", arg);
 		return 0;
 	case KEY_TREE:
+		set_layout(options, LAYOUT_TREE, state);
+		return 0;
 	case KEY_RESIDENCY:
+		set_layout(options, LAYOUT_RESIDENCY, state);
+		return 0;
 	case KEY_COMPARE_FP:
-		if (options->layout != LAYOUT_TABLE)
-			argp_error(state, "one of --tree, --residency and --compare-fp");
-		options->layout = key == KEY_TREE	 ? LAYOUT_TREE
-				  : key == KEY_RESIDENCY ? LAYOUT_RESIDENCY
-							 : LAYOUT_COMPARE_FP;
+		set_layout(options, LAYOUT_COMPARE_FP, state);
+		return 0;
+	case KEY_CALLERS:
+		set_layout(options, LAYOUT_CALLERS, state);
+		options->callers = arg;
+		if (!*arg)
+			argp_error(state, "--callers wants a function's name");
 		return 0;
 	case KEY_BY:
 		parse_by(options, arg, state);
+		return 0;
+	case KEY_NO_PAGER:
+		options->no_pager = true;
 		return 0;
 	case ARGP_KEY_END:
 		check_options(options, state);
@@ -121,6 +144,10 @@ static const struct argp_option own_options[] = {
 	{ "percent-limit", KEY_PERCENT_LIMIT, "PERCENT", 0,
 	  "Leave out what has a smaller share in total (0.5)", 0 },
 	{ "tree", KEY_TREE, NULL, 0, "Show who called what, from the root down", 0 },
+	{ "callers", KEY_CALLERS, "FUNC", 0,
+	  "Show who calls FUNC, from it up: the function of that name, or else all that have it in "
+	  "their name",
+	  0 },
 	{ "residency", KEY_RESIDENCY, NULL, 0, "Show the share of each stack, root first", 0 },
 	{ "compare-fp", KEY_COMPARE_FP, NULL, 0,
 	  "Show what a walk by frame pointers misses, of a capture made with --fp", 0 },
@@ -128,6 +155,7 @@ static const struct argp_option own_options[] = {
 	  "function (default), module, thread, process or comm; trees and stacks are split up by "
 	  "it",
 	  0 },
+	{ "no-pager", KEY_NO_PAGER, NULL, 0, "Print to the terminal itself", 0 },
 	{ 0 }
 };
 
@@ -162,9 +190,25 @@ static void print_header(const struct session *session, const struct output *out
 	if (session->quality.without_stack)
 		fprintf(file, "; %s samples without a user stack",
 			format_count(session->quality.without_stack).text);
-	fputs("\n# lost: ", file);
+	fputc('\n', file);
+	if (session->quality.by_code || session->quality.by_frame_pointer) {
+		fputs("# ", file);
+		quality_print_steps(&session->quality, file);
+		fputc('\n', file);
+	}
+	if (session->quality.by_calls)
+		fprintf(file,
+			"# not unwound: %s of the traces are the CPU's own record of calls (LBR), "
+			"which holds the newest 8 to 32\n",
+			format_share(session->quality.by_calls, quality_unwound(&session->quality))
+				.text);
+	summary_print_missing(session, "# ", file);
+	summary_print_nameless(session, file);
+	fputs("# lost: ", file);
 	summary_print_losses(session, file);
 	fputc('\n', file);
+	summary_print_unchecked(session, file);
+	summary_print_unread(session, file);
 	for (size_t i = 0; i < n; i++) {
 		_cleanup_free_ char *escaped = text_escape(problems[i].message, "");
 
@@ -173,7 +217,8 @@ static void print_header(const struct session *session, const struct output *out
 }
 
 static void print_profile(const struct report_options *options, struct profiles *profiles,
-			  struct profile *profile, const struct output *output)
+			  struct profile *profile, const struct callees *callees,
+			  const struct output *output)
 {
 	struct amount all = profile->tree.nodes[CALL_TREE_ROOT].total;
 
@@ -192,6 +237,9 @@ static void print_profile(const struct report_options *options, struct profiles 
 	case LAYOUT_TREE:
 		report_tree_print(profile, options->percent_limit, output);
 		break;
+	case LAYOUT_CALLERS:
+		report_callers_print(profiles, profile, callees, options->percent_limit, output);
+		break;
 	case LAYOUT_RESIDENCY:
 		report_residency_print(profile, options->percent_limit, output);
 		break;
@@ -200,22 +248,35 @@ static void print_profile(const struct report_options *options, struct profiles 
 	}
 }
 
+static int print_all(const struct report_options *options, struct session *session,
+		     struct profiles *profiles)
+{
+	struct callees callees = { 0 };
+	struct output output;
+	int status = STATUS_ERROR;
+
+	if ((!options->callers || callees_find(profiles, options->callers, &callees)) &&
+	    output_open(&output, options->common.output)) {
+		print_header(session, &output);
+		for (size_t i = 0; i < profiles->count; i++)
+			print_profile(options, profiles, &profiles->items[i], &callees, &output);
+		status = output_close(&output, session_status(session));
+	}
+	callees_free(&callees);
+	return status;
+}
+
 static int report(const struct report_options *options, struct session *session)
 {
 	bool mark_cut = options->layout != LAYOUT_TABLE;
 	struct profiles profiles;
-	struct output output;
 	int status = STATUS_ERROR;
 
 	profiles_init(&profiles, options->grouping,
 		      options->by_module ? SYMBOLS_BY_MODULE : SYMBOLS_BY_FUNCTION, mark_cut);
-	if (session_visit(session, profiles_add, &profiles) &&
-	    output_open(&output, options->common.output)) {
+	if (session_visit(session, profiles_add, &profiles)) {
 		profiles_finish(&profiles);
-		print_header(session, &output);
-		for (size_t i = 0; i < profiles.count; i++)
-			print_profile(options, &profiles, &profiles.items[i], &output);
-		status = output_close(&output, session_status(session));
+		status = print_all(options, session, &profiles);
 	}
 	profiles_free(&profiles);
 	return status;
@@ -265,6 +326,8 @@ int command_report(int argc, char **argv)
 
 	options_init(&options.common);
 	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	if (!options.no_pager)
+		pager_prepare();
 	if (session_open(&session, &options.common))
 		status = options.layout == LAYOUT_COMPARE_FP ? report_comparison(&options, &session)
 							     : report(&options, &session);

@@ -16,9 +16,9 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "cli/output.h"
+#include "cli/print/output.h"
 #include "cli/sandbox.h"
-#include "cli/text.h"
+#include "cli/print/text.h"
 
 bool sandbox_is_wanted(const struct options *options)
 {
@@ -190,6 +190,8 @@ static const char *const calls[] = {
 	"sigreturn",
 	/* what is open */
 	"close",
+	"dup2",
+	"dup3",
 	"fadvise64",
 	"fadvise64_64",
 	"fchdir",
@@ -212,6 +214,14 @@ static const char *const calls[] = {
 	"readv",
 	"write",
 	"writev",
+	/* copies of kernel modules in memory: nothing can be run, so neither can these */
+	"memfd_create",
+	"sendfile",
+	"sendfile64",
+	/* the pager's end */
+	"wait4",
+	"waitid",
+	"waitpid",
 	/* files; openat is below */
 	"access",
 	"faccessat",

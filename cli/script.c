@@ -9,9 +9,10 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/pointer_map.h"
-#include "cli/profile.h"
-#include "cli/text.h"
+#include "cli/print/text.h"
+#include "cli/report/pointer_map.h"
+#include "cli/report/profile.h"
+#include "cli/report/symbols.h"
 
 enum {
 	KEY_NS = OPTION_KEY_OWN,
@@ -93,7 +94,8 @@ static char *without_anonymous_namespace(const char *function)
 
 static char *make_label(const struct reel_frame *frame)
 {
-	_cleanup_free_ char *plain = without_anonymous_namespace(frame->function);
+	_cleanup_free_ char *name = frame->is_fde ? frame_name(frame) : NULL;
+	_cleanup_free_ char *plain = without_anonymous_namespace(name ? name : frame->function);
 	_cleanup_free_ char *function = text_escape(plain, "");
 	/* A blank would end the module's name. */
 	_cleanup_free_ char *module = text_escape(frame->module_path, " ");
@@ -105,6 +107,9 @@ static char *make_label(const struct reel_frame *frame)
 		shown = "[unknown]";
 	if (!*function)
 		return memory_print("[unknown] (%s)\n", shown);
+	/* A part of the stack was not kept: that is no function, and has no addresses. */
+	if (!frame->module_address && !*module && !frame->kernel)
+		return memory_print("%s (%s)\n", function, shown);
 	if (frame->inlined)
 		return memory_print("%s (inlined)\n", function);
 	return memory_print("%s+0x%" PRIx64 " (%s)\n", function, frame->function_offset, shown);

@@ -2,7 +2,7 @@
 /* stackreel scrub: makes a capture without the recorded programs' data. */
 #include "cli/commands.h"
 #include "cli/new_capture.h"
-#include "cli/text.h"
+#include "cli/print/text.h"
 
 #define KEY_NO_COMMAND_LINE OPTION_KEY_OWN
 

@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "cli/sandbox.h"
+#include "cli/selection.h"
 #include "cli/session.h"
-#include "cli/text.h"
+#include "cli/print/text.h"
 
 bool no_error(struct reel_error *error)
 {
@@ -28,6 +29,23 @@ bool trace_is_cut(const struct reel_trace *trace)
 
 /* ---- quality -------------------------------------------------------------------- */
 
+static void count_frames(struct quality *quality, const struct reel_trace *trace)
+{
+	bool by_code = false, by_frame_pointer = false, by_calls = false;
+
+	for (size_t i = 0; i < trace->n_frames; i++) {
+		quality->frames += !trace->frames[i]->inlined;
+		quality->nameless += !trace->frames[i]->inlined && !*trace->frames[i]->function;
+		by_code |= trace->steps[i] == REEL_STEP_SYNTHESIZED;
+		by_frame_pointer |= trace->steps[i] == REEL_STEP_FRAME_POINTER ||
+				    trace->steps[i] == REEL_STEP_LINK_REGISTER;
+		by_calls |= trace->steps[i] == REEL_STEP_RECORDED_CALL;
+	}
+	quality->by_code += by_code;
+	quality->by_frame_pointer += by_frame_pointer;
+	quality->by_calls += by_calls;
+}
+
 static void quality_add(struct quality *quality, const struct reel_trace *trace)
 {
 	/* Samples of several CPUs are not in order of time. */
@@ -37,6 +55,7 @@ static void quality_add(struct quality *quality, const struct reel_trace *trace)
 		quality->last_time = trace->time;
 	quality->traces++;
 	quality->stack_cut += trace->stack_cut;
+	count_frames(quality, trace);
 	if (trace->stop == REEL_STOP_NO_USER_STATE)
 		quality->without_stack++;
 	else if ((unsigned int)trace->stop < REEL_STOP_COUNT)
@@ -74,6 +93,20 @@ void quality_print(const struct quality *quality, FILE *file)
 	}
 	if (*separator == ',')
 		fputc(')', file);
+}
+
+void quality_print_steps(const struct quality *quality, FILE *file)
+{
+	uint64_t unwound = quality_unwound(quality);
+
+	fputs("without unwind information: ", file);
+	if (quality->by_code)
+		fprintf(file, "%s of the traces have frames found by what the code does",
+			format_share(quality->by_code, unwound).text);
+	if (quality->by_frame_pointer)
+		fprintf(file, "%s%s %s by the frame pointer", quality->by_code ? ", " : "",
+			format_share(quality->by_frame_pointer, unwound).text,
+			quality->by_code ? "have some" : "of the traces have frames found");
 }
 
 /* ---- sessions --------------------------------------------------------------------- */
@@ -149,6 +182,8 @@ void session_close(struct session *session)
 	progress_end(&session->progress);
 	reel_capture_close(session->capture);
 	free(session->events_by_id);
+	free(session->comms_seen);
+	tally_free(&session->missing);
 }
 
 static const struct reel_event_info *event_of(const struct session *session, uint32_t id)
@@ -183,21 +218,19 @@ static bool has_wanted_event(const struct session *session)
 	return !wanted;
 }
 
-bool session_visit(struct session *session,
-		   bool (*visit)(void *context, const struct reel_trace *trace,
-				 const struct reel_event_info *event),
-		   void *context)
+/* False after an error, which was reported; `ended` tells whether `visit` ended it. */
+static bool walk(struct session *session, const struct reel_filter *filter,
+		 bool (*visit)(void *context, const struct reel_trace *trace,
+			       const struct reel_event_info *event),
+		 void *context, bool *ended)
 {
-	struct reel_filter filter = options_of_filter(session->options);
-	const char *wanted = session->options->event;
 	struct reel_traces *traces;
-	bool ok;
+	bool ok = no_error(reel_traces_create(session->capture, filter, &traces));
 
-	if (!has_wanted_event(session) ||
-	    !no_error(reel_traces_create(session->capture, &filter, &traces)))
+	*ended = false;
+	if (!ok)
 		return false;
-	for (;;) {
-		const struct reel_event_info *event;
+	while (!*ended) {
 		const struct reel_trace *trace;
 		struct reel_error *error = reel_traces_next(traces, &trace);
 
@@ -206,16 +239,84 @@ bool session_visit(struct session *session,
 		ok = no_error(error);
 		if (!ok || !trace)
 			break;
-		event = event_of(session, trace->event);
-		if (wanted && (!event || strcmp(event->name, wanted) != 0))
-			continue;
-		quality_add(&session->quality, trace);
-		if (!visit(context, trace, event))
-			break;
+		*ended = !visit(context, trace, event_of(session, trace->event));
 	}
 	reel_traces_destroy(traces);
 	progress_end(&session->progress);
 	return ok;
+}
+
+bool session_visit_all(struct session *session,
+		       bool (*visit)(void *context, const struct reel_trace *trace,
+				     const struct reel_event_info *event),
+		       void *context)
+{
+	bool ended;
+
+	return walk(session, NULL, visit, context, &ended);
+}
+
+struct visitor {
+	struct session *session;
+	bool (*visit)(void *context, const struct reel_trace *trace,
+		      const struct reel_event_info *event);
+	void *context;
+};
+
+static void see_comm(struct session *session, const char *comm)
+{
+	const struct string_list *comms = &session->options->comms;
+
+	if (comm == session->last_comm)
+		return;
+	session->last_comm = comm;
+	for (size_t i = 0; i < comms->count; i++)
+		session->comms_seen[i] |= !strcmp(comms->items[i], comm);
+}
+
+static bool visit_wanted(void *context, const struct reel_trace *trace,
+			 const struct reel_event_info *event)
+{
+	struct visitor *visitor = context;
+	struct session *session = visitor->session;
+	const char *wanted = session->options->event;
+
+	if (wanted && (!event || strcmp(event->name, wanted) != 0))
+		return true;
+	see_comm(session, trace->comm);
+	quality_add(&session->quality, trace);
+	if (trace->stop == REEL_STOP_MODULE_MISSING && trace->n_frames)
+		tally_add(&session->missing, trace->frames[trace->n_frames - 1]->module_id, "");
+	return visitor->visit(visitor->context, trace, event);
+}
+
+/* Something that the options name is not there, and it was said. */
+static bool options_are_idle(struct session *session)
+{
+	bool nothing = !session->quality.traces && selection_is_filtered(session->options);
+	bool idle = nothing;
+
+	for (size_t i = 0; i < session->options->comms.count; i++)
+		idle |= !session->comms_seen[i];
+	idle = idle && selection_explain(session, nothing);
+	return selection_has_idle_module(session) || idle;
+}
+
+bool session_visit(struct session *session,
+		   bool (*visit)(void *context, const struct reel_trace *trace,
+				 const struct reel_event_info *event),
+		   void *context)
+{
+	struct reel_filter filter = options_of_filter(session->options);
+	struct visitor visitor = { session, visit, context };
+	bool ended;
+
+	free(session->comms_seen);
+	session->comms_seen = memory_get(session->options->comms.count * sizeof(bool));
+	if (!has_wanted_event(session) || !walk(session, &filter, visit_wanted, &visitor, &ended))
+		return false;
+	session->is_idle = !ended && options_are_idle(session);
+	return !session->is_idle || session->quality.traces;
 }
 
 void session_warn(const struct session *session)
@@ -249,7 +350,7 @@ int session_status(const struct session *session)
 	uint64_t complete = quality->stops[REEL_STOP_ROOT];
 	uint64_t wanted = session->options->min_complete;
 
-	if (!is_as_it_was_encrypted(session))
+	if (session->is_idle || !is_as_it_was_encrypted(session))
 		return STATUS_ERROR;
 	/* Kernel threads alone have nothing that could be incomplete; no samples at all are not
 	 * good enough. */

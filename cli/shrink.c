@@ -2,7 +2,7 @@
 /* stackreel shrink: a capture with no more of the stacks than unwinding reads. */
 #include "cli/commands.h"
 #include "cli/new_capture.h"
-#include "cli/text.h"
+#include "cli/print/text.h"
 
 static const struct argp_child children[] = {
 	{ &options_recipients, 0, NULL, 0 },

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "cli/profile.h"
+#include "cli/report/profile.h"
 #include "cli/summary.h"
-#include "cli/text.h"
+#include "cli/print/text.h"
+
+/* So many files are named; how many more there are is said. */
+#define MISSING_MAX 5
 
 void summary_print_origin(const struct session *session, FILE *file)
 {
@@ -34,6 +37,20 @@ void summary_print_events(const struct session *session, FILE *file)
 		fputs("none", file);
 }
 
+/* Of a cause that takes bytes, not samples: the traces that needed these, and only they lack
+ * something. */
+static uint64_t count_that_matters(const struct session *session, int cause, uint64_t count)
+{
+	const uint64_t *stops = session->quality.stops;
+	uint64_t needed = count;
+
+	if (cause == REEL_LOSS_COPY_FAILED)
+		needed = stops[REEL_STOP_STACK_END];
+	else if (cause == REEL_LOSS_STACK_CUT)
+		needed = stops[REEL_STOP_STACK_CUT];
+	return needed < count ? needed : count;
+}
+
 void summary_print_losses(const struct session *session, FILE *file)
 {
 	uint64_t counts[REEL_LOSS_COUNT] = { 0 };
@@ -46,12 +63,134 @@ void summary_print_losses(const struct session *session, FILE *file)
 			counts[losses[i].cause] += losses[i].count;
 	}
 	for (int cause = 0; cause < REEL_LOSS_COUNT; cause++) {
-		if (!counts[cause])
+		uint64_t count = count_that_matters(session, cause, counts[cause]);
+
+		if (!count)
 			continue;
 		fprintf(file, "%s%s %s", separator, reel_loss_name(cause),
-			format_count(counts[cause]).text);
+			format_count(count).text);
 		separator = ", ";
 	}
 	if (!*separator)
 		fputs("none", file);
+}
+
+void summary_print_nameless(const struct session *session, FILE *file)
+{
+	const struct quality *quality = &session->quality;
+
+	if (percent_of(quality->nameless, quality->frames) > PERCENT)
+		fprintf(file,
+			"# %s of the frames have no name (stackreel doctor tells what would mend "
+			"it)\n",
+			format_share(quality->nameless, quality->frames).text);
+}
+
+void summary_print_unchecked(const struct session *session, FILE *file)
+{
+	const struct reel_module_info *modules;
+	size_t n, n_unchecked = 0;
+
+	if (!no_error(reel_capture_modules(session->capture, &modules, &n)))
+		return;
+	for (size_t i = 0; i < n; i++)
+		n_unchecked += modules[i].unchecked;
+	if (n_unchecked)
+		fprintf(file,
+			"# %s module%s could not be checked: neither build-id nor digest says "
+			"which file it was (stackreel info names %s)\n",
+			format_count(n_unchecked).text, n_unchecked == 1 ? "" : "s",
+			n_unchecked == 1 ? "it" : "them");
+}
+
+void summary_print_unread(const struct session *session, FILE *file)
+{
+	const struct reel_module_info *modules;
+	size_t n, n_unread = 0;
+
+	if (!no_error(reel_capture_modules(session->capture, &modules, &n)))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_free_ char *problem = NULL;
+
+		if (modules[i].state != REEL_MODULE_FOUND || !modules[i].problem[0] ||
+		    !modules[i].frames || ++n_unread > MISSING_MAX)
+			continue;
+		problem = text_escape(modules[i].problem, "");
+		fprintf(file, "# names or lines may be missing: %s\n", problem);
+	}
+	if (n_unread > MISSING_MAX)
+		fprintf(file, "# names or lines may be missing: %s more (`stackreel info')\n",
+			format_count(n_unread - MISSING_MAX).text);
+}
+
+/* ---- files that are missing ---------------------------------------------------------------------
+ */
+
+struct missing {
+	const struct reel_module_info *module;
+	uint64_t ended; /* traces */
+};
+
+static bool is_missing(const struct reel_module_info *module)
+{
+	return module->kind == REEL_MODULE_FILE && module->frames &&
+	       module->state != REEL_MODULE_FOUND && module->state != REEL_MODULE_UNUSED;
+}
+
+static int compare_missing(const void *a, const void *b)
+{
+	const struct missing *x = a, *y = b;
+
+	if (x->ended != y->ended)
+		return x->ended > y->ended ? -1 : 1;
+	if (x->module->frames != y->module->frames)
+		return x->module->frames > y->module->frames ? -1 : 1;
+	return (x->module->id > y->module->id) - (x->module->id < y->module->id);
+}
+
+static void print_one(const struct session *session, const struct missing *missing, FILE *file)
+{
+	_cleanup_free_ char *path = text_escape(missing->module->path, "");
+
+	fprintf(file, "%s", *path ? path : "a module without a path");
+	if (missing->ended)
+		fprintf(file, " (%s of the traces end there)",
+			format_share(missing->ended, quality_unwound(&session->quality)).text);
+	else
+		fputs(" (no names)", file);
+}
+
+void summary_print_missing(const struct session *session, const char *start, FILE *file)
+{
+	const struct reel_module_info *modules;
+	struct missing *all;
+	size_t n_modules, n = 0;
+
+	if (!no_error(reel_capture_modules(session->capture, &modules, &n_modules)))
+		return;
+	all = memory_resize(NULL, n_modules, sizeof(*all));
+	for (size_t i = 0; i < n_modules; i++) {
+		const struct tally_value *ended;
+
+		if (!is_missing(&modules[i]))
+			continue;
+		ended = tally_find(&session->missing, modules[i].id, NULL);
+		all[n++] = (struct missing){ &modules[i], ended ? ended->samples : 0 };
+	}
+	if (n)
+		qsort(all, n, sizeof(*all), compare_missing);
+	for (size_t i = 0; i < n && i < MISSING_MAX; i++) {
+		fprintf(file, "%sno file: ", start);
+		print_one(session, &all[i], file);
+		fputc('\n', file);
+	}
+	if (n > MISSING_MAX)
+		fprintf(file, "%sno file: %s more\n", start, format_count(n - MISSING_MAX).text);
+	if (n)
+		fprintf(file,
+			"%s`stackreel info' tells why; --symfs DIR or --module FILE gives them "
+			"(a container's while it runs: --symfs /proc/PID/root)\n",
+			start);
+	free(all);
 }

@@ -9,7 +9,24 @@
 void summary_print_origin(const struct session *session, FILE *file);
 /* "cpu-clock (999 Hz), page-faults (every 1)". */
 void summary_print_events(const struct session *session, FILE *file);
-/* "ring full 12, stack cut 3", or "none". */
+/* "ring full 12, stack cut 3", or "none". Bytes that no trace needed are no loss: to be called
+ * behind session_visit. */
 void summary_print_losses(const struct session *session, FILE *file);
+/*
+ * "no file: /usr/bin/prog (60.00 % of the traces end there)", a line for each file that is missing
+ * or is another than the recorded one, and one that tells what to do.  `start` begins each line.
+ * Nothing if there are none; false after an error, which was reported.
+ */
+void summary_print_missing(const struct session *session, const char *start, FILE *file);
+
+/* "# 12.3 % of the frames have no name …", a line of its own, if that are more than 1 %. */
+void summary_print_nameless(const struct session *session, FILE *file);
+
+/* "# names or lines may be missing: …", a line for each module whose debug information or symbols
+ * can't all be read. */
+void summary_print_unread(const struct session *session, FILE *file);
+
+/* "# 2 modules could not be checked …", a line of its own, if there are such. */
+void summary_print_unchecked(const struct session *session, FILE *file);
 
 #endif

@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/sandbox.h"
 #include "cli/session.h"
-#include "cli/text.h"
+#include "cli/print/text.h"
 
 /* Of the messages on broken FDEs. */
 #define PROBLEMS_MAX 10

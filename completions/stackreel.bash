@@ -7,10 +7,11 @@ _stackreel_options() {
         --no-inline --no-demangle --no-frame-pointers --max-frames --min-complete --identity -j --jobs
         --sandbox --no-sandbox"
     case $1 in
-    report) echo "--sort --percent-limit --tree --residency --compare-fp --by $common $file" ;;
+    report) echo "--sort --percent-limit --tree --callers --residency --compare-fp --by --no-pager $common $file" ;;
     script) echo "--ns $common $file" ;;
     folded) echo "--weight --unit --no-suffix --with-comm --annotate $common $file" ;;
     info) echo "--all-modules $common $file" ;;
+    doctor) echo "--all $common $file" ;;
     dump) echo "--json --bytes --identity --sandbox --no-sandbox $file" ;;
     table) echo "--sandbox --no-sandbox $file" ;;
     import) echo "--arch --kallsyms --scrub --raw-stacks --no-cmdline --encrypt-to $file" ;;
@@ -23,7 +24,7 @@ _stackreel_options() {
 
 _stackreel() {
     local cur prev words cword
-    local commands="record report script folded info dump table import scrub shrink keygen help"
+    local commands="record report script folded info doctor dump table import scrub shrink keygen help"
     if declare -F _init_completion >/dev/null; then
         _init_completion || return
     else
@@ -46,7 +47,7 @@ _stackreel() {
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -d -- "$cur")
         ;;
-    --pid | --tid | --comm | --cpu | --time | --event | --max-frames | --min-complete | --percent-limit | -j | --jobs | --memory-limit | --time-limit) ;;
+    --callers | --pid | --tid | --comm | --cpu | --time | --event | --max-frames | --min-complete | --percent-limit | -j | --jobs | --memory-limit | --time-limit) ;;
     *)
         if [[ $cur == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "$(_stackreel_options "${words[1]}")" -- "$cur")

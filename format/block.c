@@ -70,6 +70,16 @@ static struct reel_error *check_version(const struct reel_file_header *header)
 	return NULL;
 }
 
+static struct reel_error *not_a_capture(const uint8_t *bytes, size_t size)
+{
+	/* perf.data's magic in either byte order (tools/perf/util/header.c). */
+	if (size >= 8 && (!memcmp(bytes, "PERFILE2", 8) || !memcmp(bytes, "2ELIFREP", 8)))
+		return reel_error_create(REEL_ERROR_NOT_A_CAPTURE,
+					 "perf's perf.data, not a stackreel capture: `stackreel "
+					 "import' makes one of it");
+	return reel_error_create(REEL_ERROR_NOT_A_CAPTURE, "not a stackreel capture");
+}
+
 struct reel_error *reel_file_header_load(const uint8_t *bytes, size_t size,
 					 struct reel_file_header *ret)
 {
@@ -78,7 +88,7 @@ struct reel_error *reel_file_header_load(const uint8_t *bytes, size_t size,
 	store_frame(fixed, MAGIC_FILE, REEL_FILE_HEADER_SIZE);
 	memcpy(fixed + 8, file_signature, SIGNATURE_SIZE);
 	if (memcmp(bytes, fixed, size < FILE_FIXED_SIZE ? size : FILE_FIXED_SIZE))
-		return reel_error_create(REEL_ERROR_NOT_A_CAPTURE, "not a stackreel capture");
+		return not_a_capture(bytes, size);
 	if (size < REEL_FILE_HEADER_SIZE)
 		return reel_error_create(REEL_ERROR_TRUNCATED,
 					 "the file ends within its header, at %zu bytes", size);

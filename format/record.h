@@ -34,6 +34,7 @@ enum reel_record_id {
 	REEL_RECORD_KERNEL_SYMBOL = 13,
 	REEL_RECORD_LOSS = 14,
 	REEL_RECORD_END = 15,
+	REEL_RECORD_CODE = 16,
 	REEL_RECORD_SAMPLE_LAYOUT = 32,
 	REEL_RECORD_COLUMNS = 35,
 	REEL_RECORD_DENSE = 37,
@@ -93,6 +94,10 @@ struct reel_record_module {
 	uint64_t device_major, device_minor, inode, inode_generation;
 	struct reel_bytes build_id;
 	struct reel_bytes path;
+	/* Of a file without a build-id: its size, when it was changed last (ns since 1970), and
+	 * reel_file_digest_of's digest of it; 0 or empty if unknown. */
+	uint64_t file_size, file_time;
+	struct reel_bytes file_digest;
 };
 
 /* Bytes of a module, for modules that are in no file (vDSO). */
@@ -200,6 +205,18 @@ struct reel_record_kernel_symbol {
 	uint64_t since;		/* capture clock; 0: the whole time */
 };
 
+/*
+ * Bytes of code that are in no file, such as a JIT's, as they were found in memory.  They hold from
+ * `time` on, until others are there (SPEC.md, section 7).
+ */
+struct reel_record_code {
+	uint64_t time;
+	uint64_t space;	 /* 0: not of a process, but of a module's file; nobody writes that yet */
+	uint64_t module; /* 0 if `space` is not */
+	uint64_t address;
+	struct reel_bytes bytes;
+};
+
 /* Losses since the previous LOSS record of the same cause and CPU. Causes are enum reel_loss. */
 struct reel_record_loss {
 	uint64_t time;
@@ -253,7 +270,9 @@ enum reel_sample_flags {
 	REEL_SAMPLE_TOP_UNKNOWN = 1 << 2,
 	/* The frame chain has as many addresses as the walk was allowed to give. */
 	REEL_SAMPLE_FRAME_CHAIN_CUT = 1 << 3,
-	REEL_SAMPLE_FLAGS_KNOWN = 15,
+	/* The frame chain is the CPU's record of calls: what follows pc are call instructions. */
+	REEL_SAMPLE_FRAME_CHAIN_CALLS = 1 << 4,
+	REEL_SAMPLE_FLAGS_KNOWN = 31,
 };
 
 enum reel_region_kind {
@@ -313,7 +332,7 @@ struct reel_sample {
 	size_t n_regions;
 	const uint64_t *kernel_chain; /* leaf first */
 	size_t n_kernel_chain;
-	const uint64_t *frame_chain; /* user addresses by frame pointers, leaf first */
+	const uint64_t *frame_chain; /* user addresses that the recorder's walk found, leaf first */
 	size_t n_frame_chain;
 	bool has_kernel_frame; /* else it is 0 */
 	struct reel_kernel_frame kernel_frame;
@@ -363,6 +382,7 @@ struct reel_record {
 		struct reel_record_kernel_symbol kernel_symbol;
 		struct reel_record_loss loss;
 		struct reel_record_end end;
+		struct reel_record_code code;
 		struct reel_record_index_entry index_entry;
 		struct reel_record_key key;
 	};

@@ -81,6 +81,13 @@ static const char *check_unmap(const struct reel_record_unmap *unmap)
 	return unmap->how > REEL_UNMAP_INFERRED_ABSENT ? "unknown how" : NULL;
 }
 
+static const char *check_code(const struct reel_record_code *code)
+{
+	return is_range(code->address, code->bytes.size)
+		       ? NULL
+		       : "there are no bytes, or their end exceeds 2^64";
+}
+
 static const char *check_texts(const struct reel_record *record)
 {
 	const struct reel_schema *schema = reel_schema_of(record->id);
@@ -126,9 +133,12 @@ const char *reel_record_check(const struct reel_record *record)
 	case REEL_RECORD_UNMAP:
 		problem = check_unmap(&record->unmap);
 		break;
+	case REEL_RECORD_CODE:
+		problem = check_code(&record->code);
+		break;
 	case REEL_RECORD_LOSS:
 		if (record->loss.cause < REEL_LOSS_RING_FULL ||
-		    record->loss.cause > REEL_LOSS_LEFT_OUT)
+		    record->loss.cause >= REEL_LOSS_COUNT)
 			problem = "unknown cause";
 		break;
 	case REEL_RECORD_END:

@@ -7,11 +7,26 @@ static bool is_number(const struct reel_schema_field *field)
 	return field->kind == REEL_SCHEMA_NUMBER || field->kind == REEL_SCHEMA_ADDRESS;
 }
 
+/* How many fields are written. */
+static size_t count_fields(const struct reel_schema *schema, const struct reel_record *record)
+{
+	size_t n = schema->n_fields;
+
+	for (; n && schema->fields[n - 1].left_out; n--) {
+		const struct reel_schema_field *field = &schema->fields[n - 1];
+
+		if (is_number(field) ? reel_schema_number(field, record) != 0
+				     : reel_schema_bytes(field, record).size != 0)
+			break;
+	}
+	return n;
+}
+
 static size_t payload_size(const struct reel_schema *schema, const struct reel_record *record)
 {
-	size_t size = 0;
+	size_t size = 0, n = count_fields(schema, record);
 
-	for (size_t i = 0; i < schema->n_fields; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct reel_schema_field *field = &schema->fields[i];
 
 		if (is_number(field)) {
@@ -41,13 +56,14 @@ size_t reel_record_encoded_size(const struct reel_record *record)
 void reel_record_encode(struct reel_buffer *buffer, const struct reel_record *record)
 {
 	const struct reel_schema *schema = reel_schema_of(record->id);
+	size_t n = count_fields(schema, record);
 
 	/* One reservation: a record is appended whole, or not at all. */
 	if (!reel_buffer_reserve(buffer, reel_record_encoded_size(record)))
 		return;
 	reel_buffer_uleb(buffer, tag_of(schema, record));
 	reel_buffer_uleb(buffer, payload_size(schema, record));
-	for (size_t i = 0; i < schema->n_fields; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct reel_schema_field *field = &schema->fields[i];
 
 		if (is_number(field)) {

@@ -12,6 +12,13 @@
 		.name = #field, .kind = REEL_SCHEMA_NUMBER,                                        \
 		.offset = offsetof(struct reel_record, record.field), .added = true                \
 	}
+/* The same, and mostly unknown. */
+#define SELDOM(record, field, field_kind, field_max)                                               \
+	{                                                                                          \
+		.name = #field, .kind = field_kind,                                                \
+		.offset = offsetof(struct reel_record, record.field), .max = field_max,            \
+		.added = true, .left_out = true                                                    \
+	}
 #define NUMBER(record, field)	  FIELD(record, field, REEL_SCHEMA_NUMBER, 0)
 #define ADDRESS(record, field)	  FIELD(record, field, REEL_SCHEMA_ADDRESS, 0)
 #define TEXT(record, field)	  FIELD(record, field, REEL_SCHEMA_TEXT, REEL_TEXT_MAX)
@@ -45,6 +52,9 @@ static const struct reel_schema_field module_fields[] = {
 	NUMBER(module, inode_generation),
 	BYTES(module, build_id, REEL_BUILD_ID_MAX),
 	TEXT(module, path),
+	SELDOM(module, file_size, REEL_SCHEMA_NUMBER, 0),
+	SELDOM(module, file_time, REEL_SCHEMA_NUMBER, 0),
+	SELDOM(module, file_digest, REEL_SCHEMA_BYTES, REEL_BUILD_ID_MAX),
 };
 
 static const struct reel_schema_field image_fields[] = {
@@ -116,6 +126,11 @@ static const struct reel_schema_field end_fields[] = {
 	NUMBER(end, exit_status), ADDED(end, blocks),  ADDED(end, side_records),
 };
 
+static const struct reel_schema_field code_fields[] = {
+	NUMBER(code, time),	NUMBER(code, space),   NUMBER(code, module),
+	ADDRESS(code, address), BYTES(code, bytes, 0),
+};
+
 static const struct reel_schema_field index_entry_fields[] = {
 	NUMBER(index_entry, offset),	 NUMBER(index_entry, type),
 	NUMBER(index_entry, sequence),	 NUMBER(index_entry, stored_size),
@@ -155,6 +170,7 @@ static const struct reel_schema schemas[REEL_RECORD_ID_LIMIT] = {
 	SCHEMA(KERNEL_SYMBOL, false, kernel_symbol_fields),
 	SCHEMA(LOSS, false, loss_fields),
 	SCHEMA(END, false, end_fields),
+	SCHEMA(CODE, false, code_fields),
 	/* These have no table: their coders are in format/codec/. */
 	[REEL_RECORD_SAMPLE_LAYOUT] = { "SAMPLE_LAYOUT", true, NULL, 0 },
 	[REEL_RECORD_COLUMNS] = { "COLUMNS", true, NULL, 0 },

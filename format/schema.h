@@ -18,7 +18,9 @@ struct reel_schema_field {
 	enum reel_schema_kind kind;
 	size_t offset; /* in struct reel_record */
 	size_t max;    /* bytes of a text or of bytes at most; 0: only the block limits it */
-	bool added;    /* a payload may end before it: then it is 0 */
+	bool added;    /* a payload may end before it: then it is 0, or empty */
+	/* Not written where it and all behind it are 0, or empty: such are seldom known. */
+	bool left_out;
 };
 
 struct reel_schema {

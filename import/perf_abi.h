@@ -86,10 +86,14 @@ enum perf_read_format {
 	PERF_READ_LOST = 1 << 4,
 };
 
-/* branch_sample_type: the number of the newest branch's entry is in front of the entries. */
+/* branch_sample_type: of calls that have not returned yet, as perf's --call-graph lbr asks for. */
+#define PERF_BRANCH_CALL_STACK (1 << 11)
+/* The number of the newest branch's entry is in front of the entries. */
 #define PERF_BRANCH_HW_INDEX (1 << 17)
 /* A word of counters for each entry stands behind them. */
 #define PERF_BRANCH_COUNTERS (1 << 19)
+/* Of struct perf_branch_entry: from, to, flags. */
+#define PERF_BRANCH_WORDS 3
 
 /* Bits of struct perf_event_attr's flags, counted from the first one declared. */
 enum perf_attr_flag {

@@ -42,14 +42,19 @@ static void skip_read(struct perf_cursor *cursor, uint64_t format)
 	skip(cursor, count > UINT64_MAX / value ? UINT64_MAX : count * value);
 }
 
-static void skip_branches(struct perf_cursor *cursor, uint64_t branch_sample_type)
+static struct perf_words take_branches(struct perf_cursor *cursor, uint64_t branch_sample_type)
 {
 	uint64_t count = perf_cursor_u64(cursor);
-	uint64_t entry = branch_sample_type & PERF_BRANCH_COUNTERS ? 32 : 24;
+	struct perf_words words;
 
 	if (branch_sample_type & PERF_BRANCH_HW_INDEX)
 		skip(cursor, 8);
-	skip(cursor, count > UINT64_MAX / entry ? UINT64_MAX : entry * count);
+	words = take_words(cursor, count > UINT64_MAX / PERF_BRANCH_WORDS
+					   ? UINT64_MAX
+					   : PERF_BRANCH_WORDS * count);
+	if (branch_sample_type & PERF_BRANCH_COUNTERS)
+		(void)take_words(cursor, count);
+	return words;
 }
 
 static void take_registers(struct perf_cursor *cursor, const struct perf_event *event,
@@ -107,7 +112,7 @@ const char *reel_perf_sample_decode(const struct perf_event *event, struct perf_
 	if (type & PERF_SAMPLE_RAW)
 		skip(&cursor, perf_cursor_u32(&cursor));
 	if (type & PERF_SAMPLE_BRANCH_STACK)
-		skip_branches(&cursor, event->branch_sample_type);
+		ret->branches = take_branches(&cursor, event->branch_sample_type);
 	if (type & PERF_SAMPLE_REGS_USER)
 		take_registers(&cursor, event, ret);
 	if (type & PERF_SAMPLE_STACK_USER)

@@ -20,6 +20,8 @@ struct perf_sample {
 	uint32_t cpu; /* UINT32_MAX: not recorded */
 	uint64_t period;
 	struct perf_words chain;
+	/* Of struct perf_branch_entry (from, to, flags), newest first. */
+	struct perf_words branches;
 	/* enum perf_regs_abi, and the values of the registers in the event's mask, ascending. */
 	uint64_t registers_abi;
 	struct perf_words registers;

@@ -178,6 +178,27 @@ static void take_address(struct importer *importer, const struct perf_sample *fr
 		add_address(importer, sample, context, from->ip);
 }
 
+/*
+ * perf record --call-graph lbr: the calls that have not returned yet, as the CPU has noted them.
+ * They take the place of the callers that the kernel found by frame pointers, as in perf
+ * (tools/perf/util/machine.c, resolve_lbr_callchain_sample; but it begins where the newest call has
+ * led, and not where the sample was taken).
+ */
+static void take_calls(struct importer *importer, const struct perf_sample *from,
+		       struct reel_sample *sample)
+{
+	/* No user code is left of an exiting task, and there is none of a kernel thread. */
+	if (!(from->event->branch_sample_type & PERF_BRANCH_CALL_STACK) || !from->branches.count ||
+	    !sample->n_frame_chain || sample->n_regions)
+		return;
+	sample->n_frame_chain = 1;
+	for (uint64_t i = 0; i < from->branches.count; i += PERF_BRANCH_WORDS)
+		add_address(importer, sample, PERF_CONTEXT_USER,
+			    reel_perf_word(from->branches, i, importer->stream.big_endian));
+	sample->flags &= ~(uint64_t)REEL_SAMPLE_FRAME_CHAIN_CUT;
+	sample->flags |= REEL_SAMPLE_FRAME_CHAIN_CALLS;
+}
+
 /* ---- samples ----------------------------------------------------------------------------- */
 
 static enum reel_where where_of(uint16_t cpumode, const struct perf_sample *from,
@@ -241,6 +262,7 @@ struct reel_error *reel_importer_sample(struct importer *importer, const struct 
 		take_stack(importer, &from, &sample, &region);
 	take_chains(importer, &from, context, &sample);
 	take_address(importer, &from, context, &sample);
+	take_calls(importer, &from, &sample);
 	if (has_registers && importer->layout.pc_slot == NO_SLOT) {
 		if (sample.n_frame_chain)
 			sample.pc = sample.frame_chain[0];

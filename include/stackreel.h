@@ -105,7 +105,8 @@ struct reel_capture_options {
 	const char *const *debug_dirs;
 	/* Files to use for whatever module has their build-id; NULL-terminated. */
 	const char *const *module_files;
-	/* Do not open files of this host by their recorded path. */
+	/* Do not open files of this host by their recorded path, nor through /proc/PID/root of
+	 * recorded processes that live still. */
 	bool no_host_files;
 	/* Leave out inlined functions and source lines. */
 	bool no_inlines;
@@ -236,8 +237,11 @@ enum reel_loss {
 	/* Mappings and names of processes that the recorder did not take, since a process had too
 	 * many of them, or too many at once. */
 	REEL_LOSS_LEFT_OUT = 10,
+	/* Pages of code that is in no file (a JIT's), whose bytes the recorder did not take: there
+	 * were too many, or they could not be read. */
+	REEL_LOSS_CODE = 11,
 };
-#define REEL_LOSS_COUNT 11
+#define REEL_LOSS_COUNT 12
 
 const char *reel_loss_name(enum reel_loss loss);
 
@@ -302,6 +306,10 @@ struct reel_module_info {
 	const char *problem;
 	/* Frames that fell into it so far. */
 	uint64_t frames;
+	/* A file serves for it, but the capture has neither a build-id nor a digest by which to
+	 * tell whether it is the one that was recorded: it was named for it, or has the same inode.
+	 */
+	bool unchecked;
 };
 /*
  * All modules in order of their ids, as they are known now.  The array lives until the next call of
@@ -310,6 +318,13 @@ struct reel_module_info {
  */
 struct reel_error *reel_capture_modules(struct reel_capture *capture,
 					const struct reel_module_info **ret, size_t *count_ret);
+
+/*
+ * Whether one of options.module_files, spelled as there, is a file of the capture: a module has its
+ * build-id, or it served for one, or as its debug information.  The latter is known of traces that
+ * were iterated.
+ */
+bool reel_capture_has_module_file(struct reel_capture *capture, const char *path);
 
 /* ---- traces ---------------------------------------------------------- */
 
@@ -342,8 +357,15 @@ enum reel_stop {
 	REEL_STOP_RECORDED_END = 11,
 	/* The process is of a CPU that this library can't unwind (32-bit Arm's). */
 	REEL_STOP_UNKNOWN_CPU = 12,
+	/* The CFI computes the caller's place with a number that scrubbing has taken away. */
+	REEL_STOP_SCRUBBED = 13,
+	/* The root was reached, but some step on the way is a guess that nothing proves. */
+	REEL_STOP_GUESSED_ROOT = 14,
+	/* The function has changed stacks, and its caller is on one that was not recorded (Go's
+	 * runtime.systemstack, mcall, morestack). */
+	REEL_STOP_OTHER_STACK = 15,
 };
-#define REEL_STOP_COUNT 13
+#define REEL_STOP_COUNT 16
 
 /* A short English phrase, such as "root reached". */
 const char *reel_stop_name(enum reel_stop stop);
@@ -366,6 +388,20 @@ enum reel_step {
 	REEL_STEP_LINK_REGISTER = 6,
 	/* From another recorder's walk by frame pointers: nothing was there to check it with. */
 	REEL_STEP_RECORDED = 7,
+	/* What the code itself does up to its return, or since the entry that its call led to: no
+	 * CFI was there.  The address found stands behind a call that can have led here. */
+	REEL_STEP_SYNTHESIZED = 8,
+	/* A call that had not returned yet, as another recorder read it from the CPU (perf record
+	 * --call-graph lbr): the address is that of the call instruction.  The CPU keeps the newest
+	 * 8 to 32, and nothing was there to check them with. */
+	REEL_STEP_RECORDED_CALL = 9,
+	/* No frame at all: here bytes of the stack were not kept, and any number of frames with
+	 * them.  Its address is 0, and its frame's function says so. */
+	REEL_STEP_GAP = 10,
+	/* The frame behind such a gap: the innermost return address of what was kept of the stack's
+	 * far end that leads to the root by calls that can have happened.  It is likely, and no
+	 * more: the trace ends with REEL_STOP_STACK_CUT. */
+	REEL_STEP_BEYOND_GAP = 11,
 };
 
 /*
@@ -378,18 +414,18 @@ struct reel_frame {
 	/* What to count by: the same number for all addresses of a function, from 0 without holes
 	 * (which one it is depends on the threads, and may be another each time).  Functions
 	 * differ if name, module or being inlined does; an unknown one is its own for
-	 * each address. */
+	 * each unwind entry (is_fde below), and without one for each address. */
 	uint32_t function_id;
 	/* The function is inlined into the frame that follows. */
 	bool inlined;
 	bool kernel;
-	/* The instruction at the address is the one that runs next; otherwise it is behind a call,
-	 * and the byte before was looked up. */
+	/* The instruction at the address is the one that runs next, or the call; otherwise it is
+	 * behind a call, and the byte before was looked up. */
 	bool exact;
 	/* Source file as the debug information names it ("" if unknown) and line (0). */
 	const char *file;
 	uint32_t line, column;
-	/* Bytes from the start of the symbol that holds the address. */
+	/* Bytes from the start of the symbol that holds the address, or of its unwind entry. */
 	uint64_t function_offset;
 	/* Address in the module's ELF address space; of the kernel and its modules, in that of the
 	 * file with their debug information, and without one the address itself. */
@@ -398,6 +434,12 @@ struct reel_frame {
 	const char *module_path;
 	/* 0 if none: see reel_capture_modules. */
 	uint64_t module_id;
+	/*
+	 * Nothing names the function (`function` is ""), but the unwind entry (FDE) that holds its
+	 * addresses is known, and begins at module_address - function_offset.  The commands show it
+	 * as "libfoo.so+0x1f30 [fde]": the module's file name and that address.
+	 */
+	bool is_fde;
 };
 
 enum reel_where {

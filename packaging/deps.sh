@@ -9,16 +9,19 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-apt_build=(gcc g++ make pkg-config clang llvm libc6-dev libbpf-dev libelf-dev libdw-dev libzstd-dev libsodium-dev
-    libseccomp-dev zlib1g-dev)
+apt_build=(gcc g++ make pkg-config clang llvm libc6-dev libbpf-dev libelf-dev libdw-dev liblzma-dev libzstd-dev libsodium-dev
+    libcapstone-dev libseccomp-dev zlib1g-dev)
 apt_test=(libcmocka-dev elfutils libclang-rt-dev zstd python3 binutils procps util-linux libcap2-bin gdb dwz lld
-    libunwind-dev libc6-dbg)
+    libunwind-dev libc6-dbg less xz-utils)
 # What other unwinders say is compared with perf's. Ubuntu's perf is bound to its kernels.
 [ "$(. /etc/os-release 2>/dev/null && echo "${ID-}")" != debian ] || apt_test+=(linux-perf)
+# Each compiler's own tables are tried on what it writes.
+apt_all=(golang-go)
 dnf_build=(gcc gcc-c++ make pkgconf-pkg-config clang llvm glibc-devel libbpf-devel elfutils-libelf-devel
-    elfutils-devel libzstd-devel libsodium-devel libseccomp-devel zlib-devel)
+    elfutils-devel xz-devel libzstd-devel libsodium-devel capstone-devel libseccomp-devel zlib-devel)
 dnf_test=(libcmocka-devel elfutils compiler-rt libasan libubsan zstd python3 binutils procps-ng util-linux libcap gdb dwz lld
-    libunwind-devel perf)
+    libunwind-devel perf less xz)
+dnf_all=(golang)
 
 want_test= want_all=
 case " $* " in *" test "* | *" test-all "*) want_test=yes ;; esac
@@ -51,11 +54,11 @@ keep_missing() {
 }
 
 if command -v apt-get >/dev/null; then
-    keep_missing apt_has "${apt_build[@]}" ${want_test:+"${apt_test[@]}"}
+    keep_missing apt_has "${apt_build[@]}" ${want_test:+"${apt_test[@]}"} ${want_all:+"${apt_all[@]}"}
     install=(env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends)
     refresh=(apt-get update -q)
 elif command -v dnf >/dev/null; then
-    keep_missing "rpm -q" "${dnf_build[@]}" ${want_test:+"${dnf_test[@]}"}
+    keep_missing "rpm -q" "${dnf_build[@]}" ${want_test:+"${dnf_test[@]}"} ${want_all:+"${dnf_all[@]}"}
     install=(dnf install -y -q)
     refresh=(true)
 else

@@ -13,8 +13,13 @@
 #include "record/options.h"
 #include "base/quantity.h"
 
-#define MAX_STACK_DEFAULT (256u << 10)
+/* The frames of some programs are of 300 KB (lame's); a sample of so much costs the CPU some 35 us.
+ */
+#define MAX_STACK_DEFAULT (512u << 10)
 #define MAX_STACK_MIN	  4096
+#define JIT_CODE_DEFAULT  (64u << 20)
+#define JIT_CODE_MIN	  (64u << 10)
+#define JIT_CODE_MAX	  (1u << 30)
 #define RING_SIZE_DEFAULT (16u << 20)
 #define RING_SIZE_MIN	  (64u << 10)
 #define RING_SIZE_MAX	  (1u << 30)
@@ -24,11 +29,13 @@
 
 enum long_option {
 	OPTION_DURATION = 0x100,
+	OPTION_CHILDREN,
 	OPTION_FP,
 	OPTION_MAX_STACK,
 	OPTION_RING_SIZE,
 	OPTION_RINGS,
 	OPTION_BTF,
+	OPTION_BUILD_ID_EVENTS,
 	OPTION_NO_BUILD_ID_EVENTS,
 	OPTION_NO_SANDBOX,
 	OPTION_ROTATE,
@@ -37,11 +44,14 @@ enum long_option {
 	OPTION_RAW_STACKS,
 	OPTION_SCRUB,
 	OPTION_NO_COMMAND_LINE,
+	OPTION_JIT_CODE,
 };
 
 static const struct argp_option argp_options[] = {
 	{ NULL, 0, NULL, 0, "What to record:", 1 },
 	{ "pid", 'p', "PID,...", 0, "These processes, and what they fork from now on", 0 },
+	{ "children", OPTION_CHILDREN, NULL, 0,
+	  "With -p: and those that they forked before, which are there still", 0 },
 	{ "tid", 't', "TID,...", 0, "These threads only", 0 },
 	{ "all-cpus", 'a', NULL, 0, "Everything that runs", 0 },
 	{ "cgroup", 'G', "CGROUP", 0, "What runs in this cgroup (v2) and those below it", 0 },
@@ -61,7 +71,7 @@ static const struct argp_option argp_options[] = {
 	  "Names of the kernel's functions that are kept: those that are `needed' by call chains, "
 	  "`all', or `none'",
 	  0 },
-	{ "max-stack", OPTION_MAX_STACK, "BYTES", 0, "Bytes of a stack at most (256K; up to 1M)",
+	{ "max-stack", OPTION_MAX_STACK, "BYTES", 0, "Bytes of a stack at most (512K; up to 1M)",
 	  0 },
 	{ "duration", OPTION_DURATION, "TIME", 0, "Stop after 10, 10s, 2m, 1h", 0 },
 	{ NULL, 0, NULL, 0, "What is kept:", 3 },
@@ -71,6 +81,11 @@ static const struct argp_option argp_options[] = {
 	  0 },
 	{ "raw-stacks", OPTION_RAW_STACKS, NULL, 0,
 	  "Keep stacks and registers as they are, with all that the programs work with", 0 },
+	{ "jit-code", OPTION_JIT_CODE, "BYTES|no", 0,
+	  "Of code that is in no file, as a JIT makes it, keep so many bytes at most (64M), or "
+	  "none: "
+	  "without, its callers are not found",
+	  0 },
 	{ "no-cmdline", OPTION_NO_COMMAND_LINE, NULL, 0,
 	  "Leave this command line out of the capture", 0 },
 	{ NULL, 0, NULL, 0, "Where to:", 4 },
@@ -94,8 +109,12 @@ static const struct argp_option argp_options[] = {
 	{ "rings", OPTION_RINGS, "N", 0, "So many ring buffers, CPU modulo N (1)", 0 },
 	{ "btf", OPTION_BTF, "FILE", 0,
 	  "The kernel's BTF, where /sys/kernel/btf/vmlinux is missing", 0 },
+	{ "build-id-events", OPTION_BUILD_ID_EVENTS, NULL, 0,
+	  "Have the kernel tell build-ids, too, for containers that are soon gone: a perf record "
+	  "at the same time may abort",
+	  0 },
 	{ "no-build-id-events", OPTION_NO_BUILD_ID_EVENTS, NULL, 0,
-	  "Read build-ids from files, and do not ask the kernel for them: that disturbs perf", 0 },
+	  "Read build-ids from the mapped files only. This is the default", 0 },
 	{ "no-sandbox", OPTION_NO_SANDBOX, NULL, 0,
 	  "Keep all privileges while recording: for hosts where what is dropped is missed", 0 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 0 },
@@ -191,6 +210,16 @@ static void parse_stack(struct argp_state *state, struct reel_options *options, 
 		argp_error(state, "--max-stack: '%s' is not from 4K to 1M", text);
 }
 
+static void parse_jit_code(struct argp_state *state, struct reel_options *options, const char *text)
+{
+	options->jit_code = 0;
+	if (!strcmp(text, "no"))
+		return;
+	check(state, "--jit-code", reel_quantity_size(text, &options->jit_code));
+	if (options->jit_code < JIT_CODE_MIN || options->jit_code > JIT_CODE_MAX)
+		argp_error(state, "--jit-code: '%s' is neither no, nor from 64K to 1G", text);
+}
+
 static void parse_kallsyms(struct argp_state *state, struct reel_options *options, const char *text)
 {
 	if (!strcmp(text, "needed"))
@@ -231,6 +260,8 @@ static void check_together(struct argp_state *state, struct reel_options *option
 		argp_error(state, "-G cannot be combined with -p and -t");
 	if (options->n_pids && options->n_tids)
 		argp_error(state, "-p and -t cannot be combined");
+	if (options->children && !options->n_pids)
+		argp_error(state, "--children are those of -p");
 	if (options->quiet && options->verbose)
 		argp_error(state, "-q and -v contradict each other");
 	if (reel_options_rotates(options) && !strcmp(options->output, "-"))
@@ -255,6 +286,9 @@ static error_t parse_target(int key, char *argument, struct argp_state *state,
 		check(state, "-t",
 		      reel_quantity_list(argument, false, PID_MAX_LIMIT, &options->tids,
 					 &options->n_tids));
+		return 0;
+	case OPTION_CHILDREN:
+		options->children = true;
 		return 0;
 	case 'a':
 		options->system_wide = true;
@@ -309,6 +343,9 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 	case OPTION_RAW_STACKS:
 		options->raw_stacks = true;
 		return 0;
+	case OPTION_JIT_CODE:
+		parse_jit_code(state, options, argument);
+		return 0;
 	case OPTION_DURATION:
 		check(state, "--duration", reel_quantity_duration(argument, &options->duration));
 		return 0;
@@ -347,8 +384,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case OPTION_BTF:
 		options->btf = argument;
 		return 0;
+	case OPTION_BUILD_ID_EVENTS:
+		options->build_id_events = true;
+		return 0;
 	case OPTION_NO_BUILD_ID_EVENTS:
-		options->no_build_id_events = true;
+		options->build_id_events = false;
 		return 0;
 	case OPTION_NO_COMMAND_LINE:
 		options->no_command_line = true;
@@ -415,6 +455,7 @@ void reel_options_parse(int argc, char **argv, struct reel_options *ret)
 		.output = "stackreel.reel",
 		.frequency = 999,
 		.max_stack = MAX_STACK_DEFAULT,
+		.jit_code = JIT_CODE_DEFAULT,
 		.ring_size = RING_SIZE_DEFAULT,
 		.rings = 1,
 		.level = 1,

@@ -31,6 +31,7 @@ struct reel_options {
 	char **command; /* NULL-terminated; NULL: none */
 	uint32_t *pids;
 	size_t n_pids;
+	bool children; /* of `pids`, which are there already, too */
 	uint32_t *tids;
 	size_t n_tids;
 	bool system_wide;
@@ -44,10 +45,11 @@ struct reel_options {
 	uint64_t duration;  /* ns, 0: no end */
 	uint64_t max_stack; /* bytes */
 	bool raw_stacks;    /* what is on them, and in registers, stays as it is */
+	uint64_t jit_code;  /* bytes of code that is in no file, of a file at most; 0: none */
 	uint64_t ring_size;
 	uint64_t rings;
 	const char *btf;
-	bool no_build_id_events; /* read build-ids from files only */
+	bool build_id_events; /* have the kernel tell build-ids, too */
 	int level;		 /* zstd's */
 
 	/* One of the two is not 0: rotation. */

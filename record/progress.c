@@ -70,6 +70,17 @@ void reel_progress_update(struct reel_progress *progress, const struct reel_outp
 	progress->line_is_open = true;
 }
 
+void reel_progress_threads(struct reel_progress *progress, uint32_t pid, size_t n_threads)
+{
+	char threads[REEL_COUNT_TEXT_SIZE];
+
+	if (!progress->is_live)
+		return;
+	fprintf(stderr, "\r\033[Kprocess %" PRIu32 ": %s threads so far", pid,
+		reel_count_text(n_threads, threads));
+	progress->line_is_open = true;
+}
+
 static void print_if_any(uint64_t count, const char *one, const char *several)
 {
 	char text[REEL_COUNT_TEXT_SIZE];
@@ -105,6 +116,8 @@ void reel_progress_summary(const struct reel_output_counts *counts,
 		     "CPUs came online that are not recorded");
 	print_if_any(reel_losses_sum(losses, REEL_LOSS_LEFT_OUT), "mapping or name left out",
 		     "mappings and names left out");
+	print_if_any(reel_losses_sum(losses, REEL_LOSS_CODE), "page of JIT code left out",
+		     "pages of JIT code left out");
 	print_if_any(shortage->dropped, "dropped since the file was too slow",
 		     "dropped since the file was too slow");
 	print_if_any(shortage->cut, "cut since the file was too slow",

@@ -23,6 +23,8 @@ void reel_progress_start(struct reel_progress *progress, bool quiet);
 /* Rewrites the live line twice a second. */
 void reel_progress_update(struct reel_progress *progress, const struct reel_output_counts *counts,
 			  const struct reel_losses *losses);
+/* Has the live line say how many threads of a process were read. */
+void reel_progress_threads(struct reel_progress *progress, uint32_t pid, size_t n_threads);
 /* Takes the live line away, before anything else is printed. */
 void reel_progress_clear(struct reel_progress *progress);
 

@@ -17,6 +17,7 @@
 #include "include/stackreel.h"
 #include "record/host/privileges.h"
 #include "record/recording_parts.h"
+#include "record/watching/family.h"
 
 /*
  * Of the thread that empties the rings; that of the one that compresses stays.  With -10 it had
@@ -24,6 +25,16 @@
  * that fills within 20 ms overflowed; with this it has nine tenths, if it needs them.
  */
 #define PRIORITY (-20)
+
+/*
+ * What -F max is at most.  The kernel's limit is 100,000 mostly: a timer each 10 us, of which a
+ * stack of 64 KB takes 7, one of 1 MB 65, and the program gets what is left.  Of these the largest
+ * takes two thirds.
+ */
+#define FREQUENCY_MAX 10000u
+
+/* To open events of each takes so long that it is told. */
+#define MANY_THREADS 1000
 
 /* ---- what is asked for ---------------------------------------------------------------- */
 
@@ -37,11 +48,27 @@ static uint64_t max_frequency(void)
 	return strtoull((const char *)buffer.bytes, NULL, 10);
 }
 
-static struct reel_error *check_frequency(const struct reel_options *options, uint64_t *ret)
+static void say_frequency(struct recording *recording, uint64_t limit)
 {
+	char taken[REEL_COUNT_TEXT_SIZE], allowed[REEL_COUNT_TEXT_SIZE];
+
+	recording_say(recording,
+		      "-F max: %s samples a second and CPU (the kernel allows %s, which can take "
+		      "all of a CPU; -F HZ does as it is told)",
+		      reel_count_text(FREQUENCY_MAX, taken), reel_count_text(limit, allowed));
+}
+
+static struct reel_error *check_frequency(struct recording *recording, uint64_t *ret)
+{
+	const struct reel_options *options = recording->options;
 	uint64_t limit = max_frequency();
 
 	*ret = options->frequency_max ? limit : options->frequency;
+	if (options->frequency_max && limit > FREQUENCY_MAX) {
+		*ret = FREQUENCY_MAX;
+		if (!options->quiet)
+			say_frequency(recording, limit);
+	}
 	if (options->frequency_max && !limit)
 		return reel_error_create(
 			REEL_ERROR_UNSUPPORTED,
@@ -64,7 +91,7 @@ static struct reel_error *resolve_events(struct recording *recording)
 	if (options->n_events > REEL_BPF_EVENTS_MAX)
 		return reel_error_create(REEL_ERROR_INVALID, "%zu events: there can be 1 to %d",
 					 options->n_events, REEL_BPF_EVENTS_MAX);
-	error = check_frequency(options, &frequency);
+	error = check_frequency(recording, &frequency);
 	recording->events = calloc(options->n_events, sizeof(*recording->events));
 	if (!recording->events && !error)
 		error = reel_error_no_memory();
@@ -138,6 +165,72 @@ static struct reel_error *check_targets(const struct reel_options *options)
 						 options->tids[i]);
 	}
 	return NULL;
+}
+
+/* ---- processes that are there already ------------------------------------------------- */
+
+/* Children that live and are not recorded. */
+static struct reel_error *find_children(struct recording *recording, uint32_t **ret, size_t *n_ret)
+{
+	*ret = NULL;
+	*n_ret = 0;
+	if (!reel_proc_is_ours())
+		return NULL;
+	return reel_family_children(recording->inspector, recording->pids, recording->n_pids, ret,
+				    n_ret);
+}
+
+static struct reel_error *follow_process(struct recording *recording, uint32_t pid)
+{
+	_cleanup_free_ uint32_t *tids = NULL;
+	struct reel_error *error = NULL;
+	size_t n = 0;
+
+	if (reel_sampler_has_thread_events(recording->sampler))
+		error = reel_family_threads(recording->inspector, pid, &tids, &n);
+	if (!error && n > MANY_THREADS && !recording->options->quiet)
+		recording_say(recording,
+			      "process %u has %zu threads, and each gets events of its own: that "
+			      "takes a while",
+			      pid, n);
+	return error ? error : reel_sampler_add_process(recording->sampler, pid, tids, n);
+}
+
+/*
+ * Follows the processes asked for, and those that they forked: what one of them forks from then on
+ * is followed by the kernel's side, so once nothing new is found nothing is missing.
+ */
+static struct reel_error *follow_processes(struct recording *recording)
+{
+	const struct reel_options *options = recording->options;
+	struct reel_error *error = NULL;
+	size_t followed = 0, n = 0;
+
+	do {
+		_cleanup_free_ uint32_t *children = NULL;
+		uint32_t *grown;
+
+		for (; followed < recording->n_pids && !error; followed++)
+			error = follow_process(recording, recording->pids[followed]);
+		if (!error)
+			error = find_children(recording, &children, &n);
+		if (error || !n || !options->children)
+			break;
+		grown = reallocarray(recording->pids, recording->n_pids + n, sizeof(*grown));
+		if (!grown)
+			return reel_error_no_memory();
+		memcpy(grown + recording->n_pids, children, n * sizeof(*grown));
+		recording->pids = grown;
+		recording->n_pids += n;
+	} while (!error);
+	if (!error && n && !options->quiet)
+		recording_say(
+			recording,
+			"-p: %zu process%s that %s started before %s not recorded: --children "
+			"takes them, too",
+			n, n == 1 ? "" : "es", options->n_pids == 1 ? "it" : "they",
+			n == 1 ? "is" : "are");
+	return error;
 }
 
 /* ---- signals -------------------------------------------------------------------------- */
@@ -243,6 +336,11 @@ static struct reel_error *begin_output(struct recording *recording)
 	return error ? error : recording_write_head(recording);
 }
 
+static void say_threads(void *context, uint32_t pid, size_t n_threads)
+{
+	reel_progress_threads(&((struct recording *)context)->progress, pid, n_threads);
+}
+
 static struct reel_error *open_tracker(struct recording *recording)
 {
 	const struct reel_tracker_options options = {
@@ -252,6 +350,8 @@ static struct reel_error *open_tracker(struct recording *recording)
 		.sink = recording->sink,
 		.everything = recording->options->system_wide && !recording->cgroup,
 		.on_first_sample = recording->cgroup != NULL,
+		.progress = say_threads,
+		.progress_context = recording,
 	};
 
 	if (!reel_proc_is_ours())
@@ -259,6 +359,22 @@ static struct reel_error *open_tracker(struct recording *recording)
 			recording,
 			"/proc is not that of this PID namespace: what ran before is not known");
 	return reel_tracker_create(&options, &recording->tracker);
+}
+
+static struct reel_error *open_jit_code(struct recording *recording)
+{
+	const struct reel_jit_code_options options = {
+		.inspector = recording->inspector,
+		.modules = recording->modules,
+		.sink = recording->sink,
+		.native = recording->target.elf,
+		.limit = recording->options->jit_code,
+	};
+
+	/* Without our own /proc, a number that the kernel gives is not that of a process here. */
+	if (!options.limit || !reel_proc_is_ours())
+		return NULL;
+	return reel_jit_code_create(&options, &recording->jit_code);
 }
 
 static bool wants_kernel_symbols(const struct recording *recording)
@@ -303,12 +419,19 @@ static struct reel_error *add_to_sampler(struct recording *recording)
 	const struct reel_options *options = recording->options;
 	struct reel_error *error = NULL;
 
-	for (size_t i = 0; i < options->n_pids && !error; i++)
-		error = reel_sampler_add_process(recording->sampler, options->pids[i]);
+	if (options->n_pids) {
+		recording->pids = calloc(options->n_pids, sizeof(*recording->pids));
+		if (!recording->pids)
+			return reel_error_no_memory();
+		memcpy(recording->pids, options->pids, options->n_pids * sizeof(*recording->pids));
+		recording->n_pids = options->n_pids;
+		error = follow_processes(recording);
+	}
 	for (size_t i = 0; i < options->n_tids && !error; i++)
 		error = reel_sampler_add_thread(recording->sampler, options->tids[i]);
 	if (!error && options->command && !reel_options_has_target(options))
-		reel_sampler_add_command(recording->sampler, (uint32_t)recording->command.pid);
+		error = reel_sampler_add_command(recording->sampler,
+						 (uint32_t)recording->command.pid);
 	return error;
 }
 
@@ -321,8 +444,12 @@ static struct reel_error *add_to_tracker(struct recording *recording)
 
 	if (recording->options->system_wide || recording->cgroup)
 		return reel_tracker_add_all(recording->tracker);
-	for (size_t i = 0; i < options->n_pids && !error; i++)
-		error = reel_tracker_add_process(recording->tracker, options->pids[i]);
+	for (size_t i = 0; i < recording->n_pids && !error; i++) {
+		/* A child may have ended since. */
+		if (i >= options->n_pids && kill((pid_t)recording->pids[i], 0) && errno == ESRCH)
+			continue;
+		error = reel_tracker_add_process(recording->tracker, recording->pids[i]);
+	}
 	for (size_t i = 0; i < options->n_tids && !error; i++)
 		error = reel_tracker_add_thread(recording->tracker, options->tids[i]);
 	if (!error && options->command && !reel_options_has_target(options))
@@ -381,7 +508,7 @@ struct reel_error *recording_open(struct recording *recording)
 	if (!error)
 		error = open_sampler(recording);
 	if (!error)
-		error = reel_process_events_open(!options->no_build_id_events,
+		error = reel_process_events_open(options->build_id_events,
 						 wants_kernel_symbols(recording), recording_note,
 						 recording, &recording->process_events);
 	if (!error)
@@ -399,6 +526,8 @@ struct reel_error *recording_open(struct recording *recording)
 	recording->backlog.stack_limit = (uint32_t)options->max_stack;
 	load_kernel_symbols(recording);
 	error = open_tracker(recording);
+	if (!error)
+		error = open_jit_code(recording);
 	if (!error && !recording->options->raw_stacks)
 		error = reel_scrubber_create(&recording->target.elf, &recording->scrubber);
 	if (!error)
@@ -421,6 +550,7 @@ void recording_close(struct recording *recording)
 	reel_process_events_close(recording->process_events);
 	reel_output_close(recording->output);
 	reel_scrubber_destroy(recording->scrubber);
+	reel_jit_code_destroy(recording->jit_code);
 	reel_tracker_destroy(recording->tracker);
 	reel_kernel_symbols_destroy(recording->symbols);
 	reel_module_table_destroy(recording->modules);
@@ -432,6 +562,7 @@ void recording_close(struct recording *recording)
 	reel_buffer_free(&recording->stream.deferred);
 	free(recording->events);
 	free(recording->cgroup);
+	free(recording->pids);
 	if (recording->signals.fd >= 0)
 		close(recording->signals.fd);
 }

@@ -173,7 +173,9 @@ static struct reel_error *defer_sample(struct recording *recording,
 	reel_buffer_append(&whole, sample, sizeof(*sample));
 	reel_buffer_append(&whole, parts->kernel_chain, 8 * (size_t)sample->n_kernel_chain);
 	reel_buffer_append(&whole, parts->frame_chain, 8 * (size_t)sample->n_frame_chain);
-	for (uint32_t i = 0; i < sample->n_regions; i++) {
+	for (uint32_t i = 0; i < REEL_BPF_REGIONS_MAX; i++) {
+		if (!parts->region_bytes[i])
+			continue;
 		reel_buffer_append(&whole, parts->region_bytes[i], sample->regions[i].size);
 		reel_buffer_append(&whole, padding, -(size_t)sample->regions[i].size & 7);
 	}
@@ -195,8 +197,11 @@ static struct reel_error *refuse(struct recording *recording, uint32_t cpu,
 /* Whether a stack was cut below what is asked for. */
 static bool is_cut_short(const struct recording *recording, const struct reel_bpf_sample *sample)
 {
+	uint32_t root =
+		sample->flags & REEL_BPF_ROOT_PART ? sample->regions[REEL_BPF_ROOT].size : 0;
+
 	for (uint32_t i = 0; i < sample->n_regions; i++) {
-		if (sample->regions[i].size >= recording->options->max_stack)
+		if (sample->regions[i].size + root >= recording->options->max_stack)
 			return false;
 	}
 	return true;
@@ -220,6 +225,8 @@ static struct reel_error *write_sample(struct recording *recording,
 	/* What is raw of it reaches no more than the ring buffer and the recorder's memory. */
 	if (!error && recording->scrubber)
 		error = reel_scrub_sample(recording->scrubber, &place.space, sample);
+	if (!error && recording->jit_code)
+		error = reel_jit_code_note(recording->jit_code, &place.space, sample);
 	if (error)
 		return error;
 	if (parts->sample->flags & REEL_BPF_STACK_CUT && is_cut_short(recording, parts->sample))
@@ -299,7 +306,10 @@ static struct reel_error *replay_deferred(struct recording *recording)
 		bytes += 8 * (size_t)parts.sample->n_kernel_chain;
 		parts.frame_chain = (const void *)bytes;
 		bytes += 8 * (size_t)parts.sample->n_frame_chain;
-		for (uint32_t i = 0; i < parts.sample->n_regions; i++) {
+		for (uint32_t i = 0; i < REEL_BPF_REGIONS_MAX; i++) {
+			if (i == REEL_BPF_ROOT ? !(parts.sample->flags & REEL_BPF_ROOT_PART)
+					       : i >= parts.sample->n_regions)
+				continue;
 			parts.region_bytes[i] = bytes;
 			bytes += padded(parts.sample->regions[i].size);
 		}
@@ -325,6 +335,10 @@ static struct reel_error *count_losses(struct recording *recording)
 		error = reel_losses_set(recording->losses, recording->tracker, UINT32_MAX,
 					REEL_LOSS_LEFT_OUT,
 					reel_tracker_left_out(recording->tracker));
+	if (!error && recording->jit_code)
+		error = reel_losses_set(recording->losses, recording->jit_code, UINT32_MAX,
+					REEL_LOSS_CODE,
+					reel_jit_code_left_out(recording->jit_code));
 	for (size_t i = 0; i < n_cpus && !error; i++) {
 		const struct {
 			enum reel_loss cause;
@@ -345,6 +359,19 @@ static struct reel_error *count_losses(struct recording *recording)
 	return error;
 }
 
+/* What happened while it was read decides whether it is what was sampled. */
+static struct reel_error *take_code(struct recording *recording)
+{
+	struct reel_error *error = NULL;
+
+	while (!error && recording->jit_code && reel_jit_code_read(recording->jit_code)) {
+		error = apply_until(recording, reel_now());
+		if (!error)
+			error = reel_jit_code_put(recording->jit_code);
+	}
+	return error;
+}
+
 struct reel_error *recording_cycle(struct recording *recording)
 {
 	struct reel_sampler_handler functions;
@@ -355,6 +382,8 @@ struct reel_error *recording_cycle(struct recording *recording)
 	error = reel_sampler_drain(recording->sampler, handler(recording, &functions));
 	if (!error)
 		error = apply_until(recording, reel_now());
+	if (!error)
+		error = take_code(recording);
 	if (!error)
 		error = count_lost_events(recording);
 	if (!error)
@@ -375,6 +404,8 @@ struct reel_error *recording_flush(struct recording *recording)
 
 	if (!error && recording->symbols)
 		error = reel_kernel_symbols_refresh(recording->symbols);
+	if (recording->jit_code)
+		reel_jit_code_forget_ended(recording->jit_code);
 	if (!error)
 		error = reel_losses_write(recording->losses, reel_now(), &recording->sink);
 	return error ? error : reel_output_flush(recording->output);
@@ -414,6 +445,8 @@ struct reel_error *recording_rotate(struct recording *recording)
 	if (!error)
 		error = reel_sampler_drain(recording->sampler, handler(recording, &functions));
 	if (!error)
+		error = take_code(recording);
+	if (!error)
 		error = write_end(recording, REEL_END_ROTATED);
 	if (!error)
 		error = reel_output_next(recording->output);
@@ -421,6 +454,8 @@ struct reel_error *recording_rotate(struct recording *recording)
 		error = recording_write_head(recording);
 	if (error)
 		return error;
+	if (recording->jit_code)
+		reel_jit_code_restart(recording->jit_code);
 	if (recording->symbols)
 		error = reel_kernel_symbols_restart(recording->symbols);
 	if (!error)

@@ -11,6 +11,9 @@
 /* A path and a build-id take more bytes. */
 #define MODULES_FREE	65536
 #define MODULE_SIZE_MIN 16
+/* Code that is alike in many processes takes few bytes of the file; all of it is kept. */
+#define CODE_FREE  ((uint64_t)64 << 20)
+#define CODE_RATIO 16
 /* The same for kernel modules and BPF programs that are loaded while it is recorded. */
 #define SYMBOL_TIMES_FREE 65536
 #define SYMBOL_TIME_SIZE  16
@@ -208,6 +211,21 @@ static struct reel_error *take_module(struct reel_capture *capture,
 		       : NULL;
 }
 
+static struct reel_error *take_code(struct reel_capture *capture, const struct reel_record *record)
+{
+	bool is_first = !capture->lacks_code;
+
+	if (record->code.bytes.size <= capture->code_left) {
+		capture->code_left -= record->code.bytes.size;
+		return reel_timeline_add(capture->timeline, record);
+	}
+	capture->lacks_code = true;
+	return is_first ? reel_error_create(REEL_ERROR_CORRUPT,
+					    "CODE records have more bytes than a file of this size "
+					    "can have: the others are left out")
+			: NULL;
+}
+
 /* A loss, and which one in the file it was. */
 struct numbered_loss {
 	struct reel_loss_info loss;
@@ -270,6 +288,8 @@ static struct reel_error *take_record(struct reel_capture *capture,
 		return take_loss(capture, &record->loss);
 	case REEL_RECORD_MODULE:
 		return take_module(capture, record);
+	case REEL_RECORD_CODE:
+		return take_code(capture, record);
 	case REEL_RECORD_END:
 		capture->info.samples = record->end.samples;
 		return NULL;
@@ -597,6 +617,8 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 		error = reel_modules_create(capture->timeline, &capture->options,
 					    capture->info.kernel_release, &capture->modules);
 	if (!error)
+		reel_modules_set_host(capture->modules, &capture->info);
+	if (!error)
 		error = read_side_blocks(capture, block_reader, take_late_record);
 	if (!error)
 		error = reel_kernel_symbol_map_seal(capture->kernel_symbols);
@@ -732,6 +754,7 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 	capture->reader = reader;
 	capture->modules_left =
 		MODULES_FREE + reel_reader_file_size(capture->reader) / MODULE_SIZE_MIN;
+	capture->code_left = CODE_FREE + CODE_RATIO * reel_reader_file_size(capture->reader);
 	capture->symbol_times_left =
 		SYMBOL_TIMES_FREE + reel_reader_file_size(capture->reader) / SYMBOL_TIME_SIZE;
 	capture->info = (struct reel_capture_info){

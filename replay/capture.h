@@ -31,6 +31,8 @@ struct reel_capture {
 	size_t n_losses, losses_capacity;
 	uint64_t modules_left; /* that may be defined */
 	bool lacks_modules;    /* There were more. */
+	uint64_t code_left;    /* bytes of CODE records that may be kept */
+	bool lacks_code;       /* There were more. */
 	/* How often KERNEL_SYMBOL records may have another time than the one before. */
 	uint64_t symbol_times_left, last_symbol_time;
 	bool lacks_symbols; /* There were more. */

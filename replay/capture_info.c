@@ -90,6 +90,7 @@ static void add_module_info(void *context, const struct reel_module *module)
 		.debug_path = module->is_shared ? module->debug_path : path_of(module->files.debug),
 		.problem = problem_of(capture, module),
 		.frames = capture->module_frames[module->index],
+		.unchecked = module->opened && module->files.unchecked,
 	};
 
 	list->lacks_memory |= !info.path || !info.build_id || !info.problem;
@@ -116,6 +117,11 @@ struct reel_error *reel_capture_modules(struct reel_capture *capture,
 	return NULL;
 }
 
+bool reel_capture_has_module_file(struct reel_capture *capture, const char *path)
+{
+	return reel_modules_have_file(capture->modules, path);
+}
+
 const char *reel_loss_name(enum reel_loss loss)
 {
 	switch (loss) {
@@ -139,6 +145,8 @@ const char *reel_loss_name(enum reel_loss loss)
 		return "CPUs not recorded";
 	case REEL_LOSS_LEFT_OUT:
 		return "mappings and names left out";
+	case REEL_LOSS_CODE:
+		return "pages of JIT code left out";
 	}
 	return "unknown cause";
 }
@@ -168,10 +176,16 @@ const char *reel_stop_name(enum reel_stop stop)
 		return "register unknown";
 	case REEL_STOP_NO_USER_STATE:
 		return "no user stack";
+	case REEL_STOP_GUESSED_ROOT:
+		return "root reached by a guess";
 	case REEL_STOP_UNKNOWN_CPU:
 		return "unknown CPU";
 	case REEL_STOP_RECORDED_END:
 		return "end of the recorded chain";
+	case REEL_STOP_SCRUBBED:
+		return "scrubbed away";
+	case REEL_STOP_OTHER_STACK:
+		return "on another stack";
 	}
 	return "unknown reason";
 }

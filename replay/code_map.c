@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "replay/code_map.h"
 
 /* Entries are found by page: mappings begin and end at pages of 4 KB or more. */
@@ -128,6 +130,26 @@ const struct reel_code_range *reel_code_map_find(struct reel_code_map *map, uint
 	return entry;
 }
 
+/* Bytes that were recorded, at a runtime address. */
+static bool read_recorded(void *context, uint64_t address, size_t size, uint8_t *bytes_ret)
+{
+	const struct reel_code_map *map = context;
+
+	while (size) {
+		const uint8_t *bytes;
+		size_t n = reel_space_view_code(&map->view, address, &bytes);
+
+		if (!n)
+			return false;
+		n = n < size ? n : size;
+		memcpy(bytes_ret, bytes, n);
+		address += n;
+		bytes_ret += n;
+		size -= n;
+	}
+	return true;
+}
+
 static bool read_code(void *context, uint64_t elf_address, size_t size, uint8_t *bytes_ret)
 {
 	const struct reel_module *module = context;
@@ -135,20 +157,94 @@ static bool read_code(void *context, uint64_t elf_address, size_t size, uint8_t 
 	return reel_elf_file_read(module->files.file, elf_address, size, bytes_ret);
 }
 
+void reel_code_map_free(struct reel_code_map *map)
+{
+	for (size_t i = 0; i < 2; i++)
+		reel_synthesis_destroy(map->recorded[i].synthesis);
+	reel_error_destroy(map->error);
+}
+
+/* A row of whatever file has CFI for a runtime address. */
+static enum reel_cfi_found find_row(void *context, uint64_t address, struct reel_cfi_row *ret)
+{
+	struct reel_code_map *map = context;
+	const struct reel_code_range *range = reel_code_map_find(map, address);
+	uint64_t bias = range->bias;
+	enum reel_cfi_found found;
+
+	if (range->found != REEL_CODE_FOUND || range->module->arch != map->arch ||
+	    !range->module->cfi)
+		return REEL_CFI_NONE;
+	found = reel_cfi_row_at(range->module->cfi, address - bias, ret, NULL);
+	ret->fde_begin += bias;
+	ret->fde_end += bias;
+	return found;
+}
+
+/* Rows of the code that was recorded, as it is now.  Code changes (CODE records), but seldom from
+ * one sample to the next. */
+static struct reel_synthesis *recorded_synthesis(struct reel_code_map *map)
+{
+	/* It jumps into files, too. */
+	struct reel_synthesis_input input = { .arch = map->arch,
+					      .read_code = reel_code_map_read,
+					      .module = map,
+					      .find_row = find_row,
+					      .rows = map };
+	struct reel_recorded_rows *rows;
+	struct reel_error *error;
+
+	for (unsigned i = 0; i < 2; i++) {
+		rows = &map->recorded[i];
+		if (rows->code == map->view.code && rows->arch == map->arch &&
+		    rows->generation == map->view.generation) {
+			map->last_recorded = i;
+			return rows->synthesis;
+		}
+	}
+	map->last_recorded ^= 1;
+	rows = &map->recorded[map->last_recorded];
+	if (rows->synthesis && rows->arch == map->arch) {
+		reel_synthesis_forget(rows->synthesis);
+	} else {
+		reel_synthesis_destroy(rows->synthesis);
+		rows->synthesis = NULL;
+		error = reel_synthesis_create(&input, &rows->synthesis);
+		if (error && map->error)
+			reel_error_destroy(error);
+		else if (error)
+			map->error = error;
+	}
+	rows->arch = map->arch;
+	rows->code = map->view.code;
+	rows->generation = map->view.generation;
+	return rows->synthesis;
+}
+
 enum reel_code_found reel_code_map_find_code(void *context, uint64_t address, struct reel_code *ret)
 {
-	const struct reel_code_map *map = context;
+	struct reel_code_map *map = context;
 	const struct reel_code_range *range = reel_code_map_find(context, address);
 
 	if (range->found == REEL_CODE_FOUND)
 		*ret = (struct reel_code){
 			.rows = reel_module_rows(range->module, map->arch),
+			.synthesis =
+				range->module->arch == map->arch ? range->module->synthesis : NULL,
 			.bias = range->bias,
 			.read_code = read_code,
 			.module = range->module,
 			.begin = range->begin,
 			.size = range->end - range->begin,
 			.id = range->module->index + 1,
+		};
+	else if (range->found != REEL_CODE_NO_MAPPING && map->view.code)
+		*ret = (struct reel_code){
+			.synthesis = map->arch ? recorded_synthesis(map) : NULL,
+			.read_code = read_recorded,
+			.module = map,
+			.begin = range->begin,
+			.size = range->end - range->begin,
 		};
 	return range->found;
 }
@@ -157,7 +253,9 @@ bool reel_code_map_read(void *context, uint64_t address, size_t size, uint8_t *b
 {
 	const struct reel_code_range *range = reel_code_map_find(context, address);
 
-	return range->found == REEL_CODE_FOUND &&
-	       reel_elf_file_read(range->module->files.file, address - range->bias, size,
-				  bytes_ret);
+	if (range->found == REEL_CODE_FOUND)
+		return reel_elf_file_read(range->module->files.file, address - range->bias, size,
+					  bytes_ret);
+	return range->found != REEL_CODE_NO_MAPPING &&
+	       read_recorded(context, address, size, bytes_ret);
 }

@@ -14,6 +14,14 @@ struct reel_code_range {
 	uint64_t bias;
 };
 
+/* Rows of code whose bytes were recorded, in one state of one space. */
+struct reel_recorded_rows {
+	struct reel_synthesis *synthesis;
+	const struct reel_arch *arch;
+	const void *code;
+	uint64_t generation;
+};
+
 #define REEL_CODE_CACHE_SIZE 1024
 
 struct reel_code_map {
@@ -23,7 +31,13 @@ struct reel_code_map {
 	/* The first NO_MEMORY that a look-up met. */
 	struct reel_error *error;
 	struct reel_code_range cache[REEL_CODE_CACHE_SIZE];
+	/* Two: a sample may be tried with what was recorded before and after it. */
+	struct reel_recorded_rows recorded[2];
+	unsigned last_recorded;
 };
+
+/* What the map has made itself; its members are the caller's. */
+void reel_code_map_free(struct reel_code_map *map);
 
 /* Sets the space that the look-ups that follow are of. */
 void reel_code_map_set_space(struct reel_code_map *map, struct reel_space_view view,
@@ -31,7 +45,11 @@ void reel_code_map_set_space(struct reel_code_map *map, struct reel_space_view v
 /* The code at `address`; never NULL, borrowed until the next call. */
 const struct reel_code_range *reel_code_map_find(struct reel_code_map *map, uint64_t address);
 
-/* For reel_unwind_input and reel_memory_view; `context` is the map. */
+/*
+ * For reel_unwind_input and reel_memory_view; `context` is the map.  Code without a file, whose
+ * bytes were recorded (CODE records), can be read as any other: *ret has `read_code` then, whatever
+ * was found, and `synthesis`, but no rows; and reel_code_map_read reads both.
+ */
 enum reel_code_found reel_code_map_find_code(void *context, uint64_t address,
 					     struct reel_code *ret);
 bool reel_code_map_read(void *context, uint64_t address, size_t size, uint8_t *bytes_ret);

@@ -8,8 +8,8 @@
 
 /* One address of one module; frames and the pointers to them lie behind it. */
 struct entry {
-	/* A struct reel_module; of kernel addresses the symbol, or the table where there is none.
-	 */
+	/* A struct reel_module; of kernel addresses the symbol, or the table where there is none;
+	 * of a gap, `is_gap`. */
 	const void *module;
 	uint64_t address;
 	bool exact; /* looked up as it is, not one byte less */
@@ -19,6 +19,7 @@ struct entry {
 /* A function as reports count it: see reel_frame.function_id. */
 struct function {
 	const char *name; /* interned */
+	uint64_t begin;	  /* of one without a name, else 0 */
 	uint64_t module;
 	bool kernel, inlined;
 	uint32_t id;
@@ -174,14 +175,15 @@ static struct reel_error *make_room(struct reel_frame_table *table)
 static struct function *function_slot(struct function *functions, size_t n_slots,
 				      const struct function *key)
 {
-	uint64_t hash = ((uint64_t)(uintptr_t)key->name ^ key->module << 40 ^
+	uint64_t hash = ((uint64_t)(uintptr_t)key->name ^ key->begin << 4 ^ key->module << 40 ^
 			 (uint64_t)key->inlined << 1 ^ key->kernel) *
 			0x9e3779b97f4a7c15;
 	size_t slot = (hash >> 20) & (n_slots - 1);
 
 	while (functions[slot].name &&
-	       (functions[slot].name != key->name || functions[slot].module != key->module ||
-		functions[slot].kernel != key->kernel || functions[slot].inlined != key->inlined))
+	       (functions[slot].name != key->name || functions[slot].begin != key->begin ||
+		functions[slot].module != key->module || functions[slot].kernel != key->kernel ||
+		functions[slot].inlined != key->inlined))
 		slot = (slot + 1) & (n_slots - 1);
 	return &functions[slot];
 }
@@ -207,7 +209,7 @@ static struct reel_error *identify(struct reel_frame_table *table, struct reel_f
 {
 	struct function key, *slot;
 
-	if (!*frame->function) {
+	if (!*frame->function && !frame->is_fde) {
 		frame->function_id = table->next_function_id++;
 		return NULL;
 	}
@@ -221,6 +223,9 @@ static struct reel_error *identify(struct reel_frame_table *table, struct reel_f
 			return error;
 	}
 	key = (struct function){ .name = frame->function,
+				 .begin = frame->is_fde
+						  ? frame->module_address - frame->function_offset
+						  : 0,
 				 .module = frame->module_id,
 				 .kernel = frame->kernel,
 				 .inlined = frame->inlined };
@@ -344,6 +349,7 @@ static struct reel_error *symbolize(struct reel_frame_table *table, struct reel_
 		frames[i] = (struct reel_frame){
 			.function = symbols[i].function,
 			.inlined = symbols[i].inlined,
+			.is_fde = symbols[i].is_fde,
 			.file = symbols[i].file,
 			.line = symbols[i].line,
 			.column = symbols[i].column,
@@ -409,6 +415,33 @@ struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 
 	if (!entry)
 		error = name_user(table, range->module, &at, &entry);
+	if (!error)
+		*ret = entry->found;
+	return error;
+}
+
+struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
+					struct reel_address_frames *ret)
+{
+	static const char is_gap[] = "";
+	static const struct reel_frame frame = {
+		.function = "[part of the stack was not kept]",
+		.file = "",
+		.module_path = "",
+	};
+	const struct code_address at = {
+		.module = is_gap,
+		.exact = true,
+		.module_index = REEL_NO_MODULE,
+	};
+	struct reel_error *error = NULL;
+	struct entry *entry;
+
+	pthread_mutex_lock(&table->kernel_lock);
+	entry = find(table, at.module, at.address, at.exact);
+	if (!entry)
+		error = add(table, &at, &frame, 1, &entry);
+	pthread_mutex_unlock(&table->kernel_lock);
 	if (!error)
 		*ret = entry->found;
 	return error;

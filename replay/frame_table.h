@@ -36,6 +36,9 @@ struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 					 const struct reel_code_range *range, uint64_t address,
 					 uint64_t lookup,
 					 struct reel_address_frames *ret) REEL_MUST_CHECK;
+/* The frame that stands for a part of the stack that was not kept (REEL_STEP_GAP). */
+struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
+					struct reel_address_frames *ret) REEL_MUST_CHECK;
 /* The frames at a kernel address, at a time. */
 struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table, uint64_t time,
 					   uint64_t address, uint64_t lookup,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/living.h"
 #include "replay/module.h"
 #include "replay/module_cfi.h"
 
@@ -19,6 +20,12 @@ struct reel_modules {
 	uint64_t images_size; /* of all, as they say */
 	struct reel_module_search *search;
 	struct reel_kernel_search *kernel_search;
+	/* To look for files of processes that live; info is NULL where that is not wanted, and
+	 * once it is done. */
+	const struct reel_timeline *timeline;
+	const struct reel_capture_info *info;
+	struct reel_strings living_roots;
+	bool no_host_files;
 	pthread_mutex_t lock;	      /* held while a module is opened */
 	struct reel_id_table by_file; /* opened modules with files of their own */
 	const struct reel_arch *kernel_arch;
@@ -50,9 +57,12 @@ struct reel_error *reel_modules_create(const struct reel_timeline *timeline,
 		pthread_mutex_init(&modules->all[i].own_naming, NULL);
 		modules->all[i].naming = &modules->all[i].own_naming;
 	}
+	modules->timeline = timeline;
+	modules->no_host_files = options->no_host_files;
 	modules->symbolizer_options.no_inlines = options->no_inlines;
 	modules->symbolizer_options.no_demangle = options->no_demangle;
 	error = reel_module_search_create(options, &modules->search);
+	modules->symbolizer_options.search = modules->search;
 	if (!error)
 		error = reel_kernel_search_create(options, kernel_release, &modules->kernel_search);
 	if (error) {
@@ -67,6 +77,7 @@ struct reel_error *reel_modules_create(const struct reel_timeline *timeline,
 static void free_files(struct reel_module *module)
 {
 	reel_symbolizer_destroy(module->symbolizer);
+	reel_synthesis_destroy(module->synthesis);
 	reel_rows_destroy(module->rows);
 	reel_cfi_destroy(module->cfi);
 	reel_module_files_free(&module->files);
@@ -90,6 +101,7 @@ void reel_modules_destroy(struct reel_modules *modules)
 	pthread_mutex_destroy(&modules->lock);
 	reel_module_search_destroy(modules->search);
 	reel_kernel_search_destroy(modules->kernel_search);
+	reel_strings_free(&modules->living_roots);
 	free(modules->all);
 	free(modules);
 }
@@ -159,6 +171,11 @@ static struct reel_error *module_broken(struct reel_module *module, struct reel_
 	return module->files.problem ? NULL : reel_error_no_memory();
 }
 
+void reel_modules_set_host(struct reel_modules *modules, const struct reel_capture_info *info)
+{
+	modules->info = modules->no_host_files ? NULL : info;
+}
+
 void reel_modules_set_kernel_arch(struct reel_modules *modules, const struct reel_arch *arch)
 {
 	modules->kernel_arch = arch;
@@ -185,6 +202,30 @@ static struct reel_error *find_kernel_file(struct reel_modules *modules, struct 
 	return module_broken(module, error);
 }
 
+/* Where processes that live have their files; what was found of it otherwise stays, if they have
+ * not this one. */
+static struct reel_error *find_living(struct reel_modules *modules, struct reel_module *module)
+{
+	struct reel_error *error = NULL;
+
+	if (modules->info)
+		error = reel_living_roots(modules->timeline, modules->info, &modules->living_roots);
+	modules->info = NULL;
+	for (size_t i = 0; !error && i < modules->living_roots.n && !module->files.file; i++) {
+		struct reel_module_files found;
+
+		error = reel_module_search_find_below(modules->search, modules->living_roots.all[i],
+						      module->record, &found);
+		if (!error && found.file) {
+			reel_module_files_free(&module->files);
+			module->files = found;
+		} else if (!error) {
+			reel_module_files_free(&found);
+		}
+	}
+	return error;
+}
+
 static struct reel_error *find_files(struct reel_modules *modules, struct reel_module *module)
 {
 	const struct reel_record_module *record = module->record;
@@ -192,7 +233,8 @@ static struct reel_error *find_files(struct reel_modules *modules, struct reel_m
 
 	switch (record->kind) {
 	case REEL_MODULE_FILE:
-		return reel_module_search_find(modules->search, record, &module->files);
+		error = reel_module_search_find(modules->search, record, &module->files);
+		return error || module->files.file ? error : find_living(modules, module);
 	case REEL_MODULE_KERNEL:
 	case REEL_MODULE_KERNEL_MODULE:
 		return find_kernel_file(modules, module);
@@ -213,23 +255,6 @@ static struct reel_error *find_files(struct reel_modules *modules, struct reel_m
 		     record->kind == REEL_MODULE_VDSO ? "the vDSO" : "the mapping") < 0)
 		return reel_error_no_memory();
 	return NULL;
-}
-
-/* .eh_frame is the file's; .debug_frame may have been moved to the debug file. */
-static struct reel_error *open_cfi(struct reel_module *module)
-{
-	struct reel_cfi_input input = { 0 }, debug_input = { 0 };
-	struct reel_error *error;
-
-	error = reel_module_cfi_input(module->files.file, &input);
-	if (!error && module->files.debug && !input.debug_frame.size) {
-		error = reel_module_cfi_input(module->files.debug, &debug_input);
-		input.debug_frame = debug_input.debug_frame;
-	}
-	if (error)
-		return error;
-	input.arch = module->arch;
-	return reel_cfi_create(&input, &module->cfi);
 }
 
 /* ---- one file under several paths ------------------------------------------------------- */
@@ -262,6 +287,7 @@ static struct reel_error *share(struct reel_module *module, const struct reel_mo
 	module->arch = with->arch;
 	module->cfi = with->cfi;
 	module->rows = with->rows;
+	module->synthesis = with->synthesis;
 	module->symbolizer = with->symbolizer;
 	module->naming = with->naming;
 	module->is_shared = true;
@@ -322,6 +348,11 @@ static struct reel_error *offer(struct reel_modules *modules, struct reel_module
 
 /* ---- opening ---------------------------------------------------------------------------- */
 
+static bool read_code(void *file, uint64_t address, size_t size, uint8_t *bytes_ret)
+{
+	return reel_elf_file_read(file, address, size, bytes_ret);
+}
+
 static struct reel_error *open_module(struct reel_modules *modules, struct reel_module *module)
 {
 	struct reel_error *error = find_files(modules, module);
@@ -343,11 +374,20 @@ static struct reel_error *open_module(struct reel_modules *modules, struct reel_
 		return NULL;
 	/* No process begins in the vDSO; i386's names __kernel_vsyscall (vdso32.lds.S). */
 	entry = module->record->kind == REEL_MODULE_VDSO ? 0 : reel_elf_file_entry(file);
-	error = open_cfi(module);
+	error = reel_module_cfi_create(file, module->files.debug, module->arch, &module->cfi);
 	if (!error)
 		error = reel_rows_create(module->arch, module->cfi, entry, &module->rows);
+	if (!error)
+		error = reel_synthesis_create(
+			&(struct reel_synthesis_input){ .arch = module->arch,
+							.read_code = read_code,
+							.module = file,
+							.find_row = reel_synthesis_cfi_row,
+							.rows = module->cfi },
+			&module->synthesis);
 	if (error)
 		return module_broken(module, error);
+	reel_symbolizer_set_code(module->symbolizer, module->cfi, module->synthesis);
 	reel_rows_tell(module->rows, &modules->failed, module);
 	return offer(modules, module);
 }
@@ -421,4 +461,42 @@ void reel_modules_visit(struct reel_modules *modules,
 		pthread_mutex_unlock(modules->all[i].naming);
 	}
 	pthread_mutex_unlock(&modules->lock);
+}
+
+/* ---- files that were named for modules ------------------------------------------------------ */
+
+struct named {
+	const char *path;
+	struct reel_bytes build_id;
+	bool is_used;
+};
+
+static bool is_at(const struct reel_elf_file *file, const char *path)
+{
+	return file && !strcmp(reel_elf_file_path(file), path);
+}
+
+static bool serves(const struct reel_elf_file *file, const char *path)
+{
+	return is_at(file, path) || (file && is_at(reel_elf_file_alternate(file), path));
+}
+
+static void look_for_named(void *context, const struct reel_module *module)
+{
+	struct named *named = context;
+	struct reel_bytes build_id = module->record->build_id;
+
+	named->is_used |= (build_id.size && reel_bytes_are_equal(build_id, named->build_id)) ||
+			  serves(module->files.file, named->path) ||
+			  serves(module->files.debug, named->path) ||
+			  (module->is_shared && (!strcmp(module->local_path, named->path) ||
+						 !strcmp(module->debug_path, named->path)));
+}
+
+bool reel_modules_have_file(struct reel_modules *modules, const char *path)
+{
+	struct named named = { path, reel_module_search_build_id(modules->search, path), false };
+
+	reel_modules_visit(modules, look_for_named, &named);
+	return named.is_used;
 }

@@ -11,6 +11,7 @@
 
 #include "replay/elf/kernel_search.h"
 #include "replay/symbolizer.h"
+#include "replay/code/synthesis.h"
 #include "base/text.h"
 #include "replay/unwind/unwind.h"
 #include "base/id_table.h"
@@ -32,6 +33,7 @@ struct reel_module {
 	const struct reel_arch *arch;
 	struct reel_cfi *cfi;
 	struct reel_rows *rows;
+	struct reel_synthesis *synthesis;
 	/* For which CPUs processes have it mapped: bits by index in reel_arch_all. */
 	atomic_uint mapped_by;
 	struct reel_symbolizer *symbolizer;
@@ -39,7 +41,7 @@ struct reel_module {
 	pthread_mutex_t *naming, own_naming;
 	/*
 	 * Its file was found to be the one of a module that was opened before it, of another path:
-	 * files.file, files.debug, cfi, rows and symbolizer are that one's, opened once.
+	 * files.file, files.debug, cfi, rows, synthesis and symbolizer are that one's, opened once.
 	 */
 	bool is_shared;
 	char *local_path, *debug_path; /* by which this one found them; else the files tell */
@@ -71,6 +73,9 @@ struct reel_error *reel_modules_create(const struct reel_timeline *timeline,
 				       const char *kernel_release,
 				       struct reel_modules **ret) REEL_MUST_CHECK;
 void reel_modules_destroy(struct reel_modules *modules);
+/* Before any is opened: files are looked for through processes that live still, too, unless
+ * options said no_host_files. `info` outlives it. */
+void reel_modules_set_host(struct reel_modules *modules, const struct reel_capture_info *info);
 size_t reel_modules_count(const struct reel_modules *modules);
 
 /* The CPU that files of the kernel and its modules must be of. Before any is opened. */
@@ -92,6 +97,9 @@ struct reel_error *reel_modules_open(struct reel_modules *modules, uint64_t id,
 
 /* What makes traces wrong, as reel_rows_problem; NULL: nothing did up to now. */
 struct reel_error *reel_modules_problem(const struct reel_modules *modules) REEL_MUST_CHECK;
+
+/* As reel_capture_has_module_file. */
+bool reel_modules_have_file(struct reel_modules *modules, const char *path);
 
 /* For each module in order of ids; opens nothing, and nothing is opened meanwhile. */
 void reel_modules_visit(struct reel_modules *modules,

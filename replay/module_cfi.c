@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <elf.h>
+#include <stdlib.h>
 
+#include "base/array.h"
+#include "replay/dwarf/go_table.h"
 #include "replay/module_cfi.h"
 
 /*
@@ -66,4 +69,51 @@ struct reel_error *reel_module_cfi_input(struct reel_elf_file *file, struct reel
 	ret->data_base = find_data_base(file);
 	reel_elf_file_text_range(file, &ret->text_begin, &ret->text_end);
 	return reel_elf_file_memory_error(file);
+}
+
+/* ---- functions that change stacks ----------------------------------------------------------- */
+
+struct switch_list {
+	struct reel_cfi_range *ranges;
+	size_t n, capacity;
+	bool failed; /* no memory */
+};
+
+static void add_switch(void *context, uint64_t begin, uint64_t end)
+{
+	struct switch_list *list = context;
+
+	if (!reel_array_reserve(&list->ranges, list->n, &list->capacity, sizeof(*list->ranges)))
+		list->failed = true;
+	else
+		list->ranges[list->n++] = (struct reel_cfi_range){ begin, end };
+}
+
+static struct reel_error *set_switches(struct reel_elf_file *file, struct reel_cfi *cfi)
+{
+	struct switch_list list = { 0 };
+	struct reel_error *error = reel_go_visit_switches(file, add_switch, &list);
+
+	if (!error && list.failed)
+		error = reel_error_no_memory();
+	if (!error && list.n)
+		error = reel_cfi_set_switches(cfi, list.ranges, list.n);
+	free(list.ranges);
+	return error;
+}
+
+struct reel_error *reel_module_cfi_create(struct reel_elf_file *file, struct reel_elf_file *debug,
+					  const struct reel_arch *arch, struct reel_cfi **ret)
+{
+	struct reel_cfi_input input = { 0 }, debug_input = { 0 };
+	struct reel_error *error = reel_module_cfi_input(file, &input);
+
+	if (!error && debug && !input.debug_frame.size) {
+		error = reel_module_cfi_input(debug, &debug_input);
+		input.debug_frame = debug_input.debug_frame;
+	}
+	input.arch = arch;
+	if (!error)
+		error = reel_cfi_create(&input, ret);
+	return error ? error : set_switches(file, *ret);
 }

@@ -3,7 +3,7 @@
 #ifndef REPLAY_MODULE_CFI_H
 #define REPLAY_MODULE_CFI_H
 
-#include "replay/unwind/cfi.h"
+#include "replay/cfi/cfi.h"
 #include "replay/elf/elf_file.h"
 
 /*
@@ -13,5 +13,13 @@
  */
 struct reel_error *reel_module_cfi_input(struct reel_elf_file *file,
 					 struct reel_cfi_input *ret) REEL_MUST_CHECK;
+
+/*
+ * The CFI of `file`, with the .debug_frame of `debug` where it has none itself (NULL: there is no
+ * such file). Both must outlive it.
+ */
+struct reel_error *reel_module_cfi_create(struct reel_elf_file *file, struct reel_elf_file *debug,
+					  const struct reel_arch *arch,
+					  struct reel_cfi **ret) REEL_MUST_CHECK;
 
 #endif

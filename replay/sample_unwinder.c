@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "base/quantity.h"
 #include "replay/sample_unwinder.h"
 
 struct reel_sample_unwinder {
@@ -61,7 +62,7 @@ void reel_sample_unwinder_destroy(struct reel_sample_unwinder *unwinder)
 	free(unwinder->programs);
 	reel_unwind_cache_destroy(unwinder->unwind_cache);
 	if (unwinder->code_map)
-		reel_error_destroy(unwinder->code_map->error);
+		reel_code_map_free(unwinder->code_map);
 	free(unwinder->code_map);
 	reel_unwind_frames_free(&unwinder->unwound);
 	free(unwinder);
@@ -121,6 +122,23 @@ static size_t set_regions(struct reel_memory_region *regions, const struct reel_
 	return sample->n_regions;
 }
 
+/* A stack that was cut has two regions of its kind, and the farther one is the last (SPEC.md,
+ * section 8). */
+static const struct reel_memory_region *root_part_of(const struct reel_memory_region *regions,
+						     const struct reel_sample *sample)
+{
+	size_t last = sample->n_regions - 1;
+
+	if (!(sample->flags & REEL_SAMPLE_STACK_CUT) || sample->n_regions < 2)
+		return NULL;
+	for (size_t i = 0; i < last; i++) {
+		if (sample->regions[i].kind == sample->regions[last].kind &&
+		    sample->regions[i].address < sample->regions[last].address)
+			return &regions[last];
+	}
+	return NULL;
+}
+
 static struct reel_error *programs_of(struct reel_sample_unwinder *unwinder,
 				      const struct reel_arch *arch,
 				      const struct reel_unwind_programs **ret)
@@ -166,6 +184,46 @@ bool reel_sample_unwinder_lacks_module(const struct reel_sample_unwinder *unwind
 	return unwinder->lacks_module;
 }
 
+/*
+ * A JIT's pages are read some time after the sample that led there, and then once a second: what
+ * was new when a sample was taken is in the capture as of some time later.
+ */
+#define CODE_READ_WITHIN (2 * REEL_NS_PER_SECOND)
+
+/* Code that was recorded later, where the same is mapped; false if there is none. */
+static bool find_later_code(const struct reel_space_view *view, uint64_t time,
+			    struct reel_space_view *ret)
+{
+	*ret = reel_timeline_view(view->timeline, view->space, time + CODE_READ_WITHIN);
+	return ret->code && ret->code != view->code && ret->generation == view->generation;
+}
+
+static struct reel_error *unwind_trace(struct reel_sample_unwinder *unwinder,
+				       const struct reel_sample *sample,
+				       const struct reel_unwind_input *input,
+				       const struct reel_unwind_programs *programs,
+				       const struct reel_unwind_state *state,
+				       enum reel_stop *stop_ret)
+{
+	struct reel_code_map *map = unwinder->code_map;
+	struct reel_space_view view = map->view, later;
+	struct reel_unwind_state begin = *state;
+	struct reel_error *error =
+		reel_unwind_trace(input, programs, &begin, &unwinder->unwound, stop_ret);
+
+	if (error || *stop_ret == REEL_STOP_ROOT || *stop_ret == REEL_STOP_STACK_CUT ||
+	    !find_later_code(&view, sample->time, &later))
+		return error;
+	begin = *state;
+	map->view = later;
+	error = reel_unwind_trace(input, programs, &begin, &unwinder->unwound, stop_ret);
+	map->view = view;
+	if (error || *stop_ret == REEL_STOP_ROOT)
+		return error;
+	begin = *state;
+	return reel_unwind_trace(input, programs, &begin, &unwinder->unwound, stop_ret);
+}
+
 struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 				      const struct reel_sample *sample,
 				      const struct reel_space_state *space,
@@ -185,7 +243,11 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 		.reads = unwinder->reads,
 		.reads_context = unwinder->reads_context,
 	};
-	struct reel_unwind_state state = { .arch = arch, .memory = &memory };
+	struct reel_unwind_state state = {
+		.arch = arch,
+		.memory = &memory,
+		.scrubbed = sample->flags & REEL_SAMPLE_SCRUBBED,
+	};
 	struct reel_unwind_input input = {
 		.arch = arch,
 		.code_mask = space ? space->code_mask : 0,
@@ -228,11 +290,15 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 	if (sample->layout)
 		set_registers(&state, sample);
 	if (!sample->n_regions && sample->n_frame_chain) {
-		error = reel_unwind_recorded(&input, programs, &state, sample->frame_chain,
-					     sample->n_frame_chain, &unwinder->unwound, stop_ret);
+		error = reel_unwind_recorded(
+			&input, programs, &state, sample->frame_chain, sample->n_frame_chain,
+			sample->flags & REEL_SAMPLE_FRAME_CHAIN_CALLS ? REEL_STEP_RECORDED_CALL
+								      : REEL_STEP_RECORDED,
+			&unwinder->unwound, stop_ret);
 	} else {
 		memory.n_regions = set_regions(regions, sample);
-		error = reel_unwind_trace(&input, programs, &state, &unwinder->unwound, stop_ret);
+		input.root_part = root_part_of(regions, sample);
+		error = unwind_trace(unwinder, sample, &input, programs, &state, stop_ret);
 		/* The task is exiting: its memory is gone, and its registers say only where it left
 		 * user code. */
 		if (!sample->n_regions && *stop_ret == REEL_STOP_STACK_END)

@@ -14,7 +14,7 @@ struct reel_sample_unwinder;
 struct reel_error *reel_sample_unwinder_create(const struct reel_capture *capture,
 					       struct reel_sample_unwinder **ret) REEL_MUST_CHECK;
 void reel_sample_unwinder_destroy(struct reel_sample_unwinder *unwinder);
-/* From here on `reads` is called for every read of the samples' regions (replay/unwind/state.h).
+/* From here on `reads` is called for every read of the samples' regions (replay/cfi/state.h).
  * That excludes the fast path, so unwinding takes several times as long.  NULL: it is not called.
  */
 void reel_sample_unwinder_tell(struct reel_sample_unwinder *unwinder,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "replay/dwarf/debug_info.h"
+#include "replay/dwarf/go_table.h"
 #include "replay/elf/symbol_table.h"
 #include "replay/symbolizer.h"
 #include "base/text.h"
@@ -22,13 +23,16 @@ struct known_texts {
 struct reel_symbolizer {
 	struct reel_elf_file *file, *debug;
 	struct reel_symbolizer_options options;
+	struct reel_cfi *cfi;		  /* NULL: none */
+	struct reel_synthesis *synthesis; /* NULL: its instructions are not known */
 	struct reel_symbol_table *symbols;
 	bool debug_info_tried;
-	struct reel_debug_info *debug_info;
+	struct reel_debug_info *debug_info; /* NULL: there is none */
+	struct reel_go_table *go_table;	    /* NULL: the same */
 	struct reel_error *problem;
 	struct reel_texts *texts;
 	uint64_t texts_left; /* bytes */
-	struct known_texts names, paths;
+	struct known_texts names, stubs, paths;
 	struct reel_symbol_frame *frames;
 	size_t frames_capacity;
 };
@@ -66,15 +70,24 @@ struct reel_error *reel_symbolizer_create(struct reel_elf_file *file, struct ree
 	return NULL;
 }
 
+void reel_symbolizer_set_code(struct reel_symbolizer *symbolizer, struct reel_cfi *cfi,
+			      struct reel_synthesis *synthesis)
+{
+	symbolizer->cfi = cfi;
+	symbolizer->synthesis = synthesis;
+}
+
 void reel_symbolizer_destroy(struct reel_symbolizer *symbolizer)
 {
 	if (!symbolizer)
 		return;
 	reel_symbol_table_destroy(symbolizer->symbols);
 	reel_debug_info_close(symbolizer->debug_info);
+	reel_go_table_close(symbolizer->go_table);
 	reel_error_destroy(symbolizer->problem);
 	reel_texts_destroy(symbolizer->texts);
 	free(symbolizer->names.slots);
+	free(symbolizer->stubs.slots);
 	free(symbolizer->paths.slots);
 	free(symbolizer->frames);
 	free(symbolizer);
@@ -82,7 +95,9 @@ void reel_symbolizer_destroy(struct reel_symbolizer *symbolizer)
 
 const char *reel_symbolizer_problem(const struct reel_symbolizer *symbolizer)
 {
-	return symbolizer->problem ? reel_error_message(symbolizer->problem) : NULL;
+	if (symbolizer->problem)
+		return reel_error_message(symbolizer->problem);
+	return symbolizer->symbols ? reel_symbol_table_problem(symbolizer->symbols) : NULL;
 }
 
 /* The slot of `raw`, or the free one that it belongs into. */
@@ -144,6 +159,25 @@ static const char *make_name(struct reel_symbolizer *symbolizer, const char *raw
 	return demangled ? reel_texts_add_string(symbolizer->texts, demangled) : name;
 }
 
+/* Of a PLT's stub, as objdump and gdb write it. */
+static const char *make_stub_name(struct reel_symbolizer *symbolizer, const char *raw)
+{
+	const char *name = make_name(symbolizer, raw);
+	_cleanup_free_ char *text = name ? reel_text_print("%s@plt", name) : NULL;
+
+	return text ? reel_texts_add_string(symbolizer->texts, text) : NULL;
+}
+
+static const char *make_text(struct reel_symbolizer *symbolizer, const struct known_texts *known,
+			     const char *raw)
+{
+	if (known == &symbolizer->names)
+		return make_name(symbolizer, raw);
+	if (known == &symbolizer->stubs)
+		return make_stub_name(symbolizer, raw);
+	return reel_texts_add_string(symbolizer->texts, raw);
+}
+
 static struct reel_error *look_up_text(struct reel_symbolizer *symbolizer,
 				       struct known_texts *known, const char *raw, const char **ret)
 {
@@ -157,10 +191,7 @@ static struct reel_error *look_up_text(struct reel_symbolizer *symbolizer,
 		return reel_error_no_memory();
 	slot = find_slot(known, raw);
 	if (!slot->raw) {
-		const char *shown = reel_name_or_long(raw);
-		const char *text = known == &symbolizer->names
-					   ? make_name(symbolizer, shown)
-					   : reel_texts_add_string(symbolizer->texts, shown);
+		const char *text = make_text(symbolizer, known, reel_name_or_long(raw));
 		struct reel_error *error =
 			text ? take_texts(symbolizer, strlen(text)) : reel_error_no_memory();
 
@@ -185,33 +216,75 @@ static struct reel_elf_file *debug_info_file(const struct reel_symbolizer *symbo
 }
 
 /* Damaged debug information is a problem to report; only a lack of memory is an error. */
+static struct reel_error *note_problem(struct reel_symbolizer *symbolizer, struct reel_error *error)
+{
+	if (!error || reel_error_code(error) == REEL_ERROR_NO_MEMORY)
+		return error;
+	reel_error_destroy(symbolizer->problem);
+	symbolizer->problem = error;
+	return NULL;
+}
+
+/* Of the DWARF, and of Go's own table. */
 static struct reel_error *open_debug_info(struct reel_symbolizer *symbolizer)
 {
 	struct reel_elf_file *file = symbolizer->file, *from = debug_info_file(symbolizer);
-	struct reel_error *error;
+	struct reel_elf_file *alternate = from ? reel_elf_file_alternate(from) : NULL;
+	struct reel_error *error = NULL;
 
 	symbolizer->debug_info_tried = true;
-	if (!from)
-		return NULL;
-	error = reel_debug_info_open(from, file ? file : from, &symbolizer->debug_info);
-	if (error && reel_error_code(error) != REEL_ERROR_NO_MEMORY) {
-		symbolizer->problem = error;
-		return NULL;
-	}
+	if (file)
+		error = note_problem(symbolizer, reel_go_table_open(file, &symbolizer->go_table));
+	if (!error && from)
+		error = note_problem(symbolizer, reel_debug_info_open(from, file ? file : from,
+								      symbolizer->options.search,
+								      &symbolizer->debug_info));
+	/* It is of use without some of its sections, but less is known then. */
+	if (!error && from && !symbolizer->problem)
+		symbolizer->problem = reel_elf_file_section_error(from);
+	if (!error && alternate && !symbolizer->problem)
+		symbolizer->problem = reel_elf_file_section_error(alternate);
 	return error;
+}
+
+/* What they say of an address; Go's table is asked where the DWARF has no function. */
+static struct reel_error *ask_debug_info(struct reel_symbolizer *symbolizer, uint64_t address,
+					 const struct reel_debug_frame **frames_ret, size_t *n_ret,
+					 uint64_t *begin_ret)
+{
+	const struct reel_debug_frame *frames;
+	struct reel_error *error = NULL;
+	uint64_t begin;
+	size_t n;
+
+	if (!symbolizer->debug_info_tried)
+		error = open_debug_info(symbolizer);
+	if (!error && symbolizer->debug_info)
+		error = reel_debug_info_look_up(symbolizer->debug_info, address, frames_ret, n_ret,
+						begin_ret);
+	if (error)
+		return reel_error_prefix(error, "%s",
+					 reel_elf_file_path(debug_info_file(symbolizer)));
+	if (*begin_ret || !symbolizer->go_table)
+		return NULL;
+	error = reel_go_table_look_up(symbolizer->go_table, address, &frames, &n, &begin);
+	if (error)
+		return reel_error_prefix(error, "%s", reel_elf_file_path(symbolizer->file));
+	if (n) {
+		*frames_ret = frames;
+		*n_ret = n;
+		*begin_ret = begin;
+	}
+	return NULL;
 }
 
 /* Says why inlined functions are missing (-gsplit-dwarf). */
 static void note_split(struct reel_symbolizer *symbolizer)
 {
-	const char *name = reel_debug_info_split_name(symbolizer->debug_info);
+	const char *problem = reel_debug_info_split_problem(symbolizer->debug_info);
 
-	if (name && !symbolizer->problem)
-		symbolizer->problem = reel_error_create(
-			REEL_ERROR_UNSUPPORTED,
-			"debug information is in %s, which is not read (-gsplit-dwarf): there are "
-			"lines, but inlined functions are missing",
-			name[0] ? name : "a .dwo file");
+	if (problem && !symbolizer->problem)
+		symbolizer->problem = reel_error_create(REEL_ERROR_MISMATCH, "%s", problem);
 }
 
 static struct reel_error *room_for_frames(struct reel_symbolizer *symbolizer, size_t n)
@@ -241,6 +314,55 @@ static struct reel_error *make_frame(struct reel_symbolizer *symbolizer,
 	return error;
 }
 
+/*
+ * A symbol without a size reaches to the next one, but not out of its FDE, nor over another one: in
+ * a stripped file the symbols of what lies between are gone.  Where there are no FDEs, its code
+ * tells how far it goes.
+ */
+static bool reaches(const struct reel_symbolizer *symbolizer, const struct reel_symbol *symbol,
+		    uint64_t address)
+{
+	uint64_t begin, end;
+
+	if (symbol->sized || symbol->address == address)
+		return true;
+	if (symbolizer->cfi && reel_cfi_function_at(symbolizer->cfi, address, &begin, &end))
+		return symbol->address >= begin;
+	if (symbolizer->cfi && !reel_cfi_same_gap(symbolizer->cfi, symbol->address, address))
+		return false;
+	return !symbolizer->synthesis || !reel_symbol_table_is_partial(symbolizer->symbols) ||
+	       reel_synthesis_holds(symbolizer->synthesis, symbol->address, address);
+}
+
+/* The symbol that holds an address, NULL: none does. */
+static struct reel_error *find_symbol(struct reel_symbolizer *symbolizer, uint64_t address,
+				      const struct reel_symbol **ret)
+{
+	struct reel_error *error = NULL;
+
+	if (!symbolizer->symbols)
+		error = reel_symbol_table_create(symbolizer->file, symbolizer->debug,
+						 &symbolizer->symbols);
+	if (error)
+		return error;
+	*ret = reel_symbol_table_find(symbolizer->symbols, address);
+	if (*ret && !reaches(symbolizer, *ret, address))
+		*ret = NULL;
+	return NULL;
+}
+
+/* The outermost function has no name. */
+static void take_fde(const struct reel_symbolizer *symbolizer, uint64_t address,
+		     struct reel_symbol_frame *frame)
+{
+	uint64_t begin, end;
+
+	if (!symbolizer->cfi || !reel_cfi_function_at(symbolizer->cfi, address, &begin, &end))
+		return;
+	frame->function_offset = address - begin;
+	frame->is_fde = true;
+}
+
 struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, uint64_t address,
 					   const struct reel_symbol_frame **frames_ret,
 					   size_t *n_ret)
@@ -248,26 +370,18 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 	static const struct reel_debug_frame nothing = { .function = "", .file = "" };
 	const struct reel_debug_frame *from = &nothing;
 	struct reel_debug_frame outermost = nothing;
-	struct reel_error *error = NULL;
 	const struct reel_symbol *symbol;
+	struct reel_error *error;
 	uint64_t begin = 0;
 	size_t n = 0;
 
-	if (!symbolizer->symbols)
-		error = reel_symbol_table_create(symbolizer->file, symbolizer->debug,
-						 &symbolizer->symbols);
+	error = find_symbol(symbolizer, address, &symbol);
 	if (error)
 		return error;
-	symbol = reel_symbol_table_find(symbolizer->symbols, address);
 	if (!symbolizer->options.no_inlines || !symbol) {
-		if (!symbolizer->debug_info_tried)
-			error = open_debug_info(symbolizer);
-		if (!error && symbolizer->debug_info)
-			error = reel_debug_info_look_up(symbolizer->debug_info, address, &from, &n,
-							&begin);
+		error = ask_debug_info(symbolizer, address, &from, &n, &begin);
 		if (error)
-			return reel_error_prefix(error, "%s",
-						 reel_elf_file_path(debug_info_file(symbolizer)));
+			return error;
 		if (symbolizer->debug_info)
 			note_split(symbolizer);
 	}
@@ -292,13 +406,18 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 
 		error = make_frame(symbolizer, &from[i], frame);
 		frame->inlined = i + 1 < n;
+		frame->is_fde = false;
 		frame->function_offset = begin ? address - begin : 0;
 		if (!error && symbol && i + 1 == n)
-			error = look_up_text(symbolizer, &symbolizer->names, symbol->name,
-					     &frame->function);
+			error = look_up_text(symbolizer,
+					     symbol->is_stub ? &symbolizer->stubs
+							     : &symbolizer->names,
+					     symbol->name, &frame->function);
 	}
 	if (error)
 		return error;
+	if (!symbolizer->frames[n - 1].function[0])
+		take_fde(symbolizer, address, &symbolizer->frames[n - 1]);
 	*frames_ret = symbolizer->frames;
 	*n_ret = n;
 	return NULL;

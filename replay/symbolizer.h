@@ -6,7 +6,9 @@
 #ifndef REPLAY_SYMBOLIZER_H
 #define REPLAY_SYMBOLIZER_H
 
-#include "replay/elf/elf_file.h"
+#include "replay/elf/module_search.h"
+#include "replay/cfi/cfi.h"
+#include "replay/code/synthesis.h"
 
 struct reel_symbolizer;
 
@@ -14,16 +16,25 @@ struct reel_symbolizer_options {
 	/* Nor source lines: debug information is read only where there is no symbol. */
 	bool no_inlines;
 	bool no_demangle;
+	/* Where files of -gsplit-dwarf are looked for; outlives it. NULL: nowhere. */
+	const struct reel_module_search *search;
 };
 
 /*
  * Either file may be NULL; both must outlive the symbolizer.  Debug information is taken from the
  * debug file if it has any, else from the file; symbols from .symtab of either (the debug file's
- * first), else .dynsym: symbol_table.h says which.  Nothing is read before the first look-up.
+ * first), else .dynsym and .gnu_debugdata: symbol_table.h says which.  Nothing is read before the
+ * first look-up.
  */
 struct reel_error *reel_symbolizer_create(struct reel_elf_file *file, struct reel_elf_file *debug,
 					  const struct reel_symbolizer_options *options,
 					  struct reel_symbolizer **ret) REEL_MUST_CHECK;
+/*
+ * The file's CFI and code (either may be NULL), which must outlive the symbolizer.  They tell where
+ * a function ends whose symbol has no size, and where one begins that has no name.
+ */
+void reel_symbolizer_set_code(struct reel_symbolizer *symbolizer, struct reel_cfi *cfi,
+			      struct reel_synthesis *synthesis);
 void reel_symbolizer_destroy(struct reel_symbolizer *symbolizer);
 
 struct reel_symbol_frame {
@@ -32,8 +43,10 @@ struct reel_symbol_frame {
 	/* Absolute where the debug information says the unit's directory; "" if unknown. */
 	const char *file;
 	uint32_t line, column;
-	uint64_t function_offset; /* from the start of the symbol that holds the address */
-	bool inlined;		  /* into the frame that follows */
+	/* From the start of the symbol that holds the address, or of the FDE. */
+	uint64_t function_offset;
+	bool inlined; /* into the frame that follows */
+	bool is_fde;  /* nothing names the function, but an FDE has its addresses */
 };
 
 /*
@@ -46,8 +59,8 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 					   size_t *n_ret) REEL_MUST_CHECK;
 
 /*
- * Why debug information that is there could not be used (after the first
- * look-up), NULL if it could.  Look-ups then go by symbols only.
+ * Why debug information or symbols that are there could not be used (after the first
+ * look-up), NULL if they could.  Look-ups then go by what else there is.
  */
 const char *reel_symbolizer_problem(const struct reel_symbolizer *symbolizer);
 

@@ -54,6 +54,7 @@ struct reel_error *reel_table_open(const char *path, struct reel_table **ret)
 					       &table->symbolizer);
 	if (error)
 		goto fail;
+	reel_symbolizer_set_code(table->symbolizer, table->cfi, NULL);
 	*ret = table;
 	return NULL;
 fail:
@@ -168,6 +169,7 @@ struct reel_error *reel_table_next(struct reel_table *table, const struct reel_t
 		return reel_error_create(REEL_ERROR_CORRUPT, "%s: FDE at 0x%llx: %s",
 					 reel_elf_file_path(table->file),
 					 (unsigned long long)row->fde_begin, problem);
+	case REEL_CFI_SWITCHES: /* a row is what the file says */
 	case REEL_CFI_FOUND:
 		break;
 	}

@@ -184,8 +184,11 @@ static struct reel_error *name_frames(struct reel_trace_maker *maker, size_t n)
 		maker->new_capacity = 2 * n;
 	}
 	for (size_t i = 0; i < n && !error; i++)
-		error = name_address(maker, unwound->addresses[i], unwound->lookups[i],
-				     &maker->new_frames[i]);
+		error = unwound->steps[i] == REEL_STEP_GAP
+				? reel_frame_table_gap(maker->capture->frames,
+						       &maker->new_frames[i])
+				: name_address(maker, unwound->addresses[i], unwound->lookups[i],
+					       &maker->new_frames[i]);
 	return error;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "replay/elf/elf_file.h"
+#include "replay/code/synthesis.h"
 #include "replay/module_cfi.h"
 #include "replay/unwind/unwind.h"
 #include "target/space.h"
@@ -15,6 +16,7 @@ struct code_file {
 	struct reel_elf_file *file;
 	struct reel_cfi *cfi;
 	struct reel_rows *rows;
+	struct reel_synthesis *synthesis;
 };
 
 struct reel_unwinder {
@@ -67,6 +69,7 @@ struct reel_error *reel_unwinder_create(const char *arch, struct reel_unwinder *
 
 static void code_file_free(struct code_file *file)
 {
+	reel_synthesis_destroy(file->synthesis);
 	reel_rows_destroy(file->rows);
 	reel_cfi_destroy(file->cfi);
 	reel_elf_file_close(file->file);
@@ -94,10 +97,14 @@ void reel_unwinder_set_pointer_mask(struct reel_unwinder *unwinder, uint64_t mas
 	unwinder->code_mask = mask;
 }
 
+static bool read_code(void *module, uint64_t elf_address, size_t size, uint8_t *bytes_ret)
+{
+	return reel_elf_file_read(module, elf_address, size, bytes_ret);
+}
+
 static struct reel_error *code_file_open(struct reel_unwinder *unwinder, const char *path,
 					 struct code_file *file)
 {
-	struct reel_cfi_input input = { 0 };
 	struct reel_error *error;
 
 	file->path = strdup(path);
@@ -111,13 +118,18 @@ static struct reel_error *code_file_open(struct reel_unwinder *unwinder, const c
 			path, reel_elf_file_machine(file->file), unwinder->arch->name,
 			unwinder->arch->elf_machine);
 	if (!error)
-		error = reel_module_cfi_input(file->file, &input);
-	input.arch = unwinder->arch;
-	if (!error)
-		error = reel_cfi_create(&input, &file->cfi);
+		error = reel_module_cfi_create(file->file, NULL, unwinder->arch, &file->cfi);
 	if (!error)
 		error = reel_rows_create(unwinder->arch, file->cfi, reel_elf_file_entry(file->file),
 					 &file->rows);
+	if (!error)
+		error = reel_synthesis_create(
+			&(struct reel_synthesis_input){ .arch = unwinder->arch,
+							.read_code = read_code,
+							.module = file->file,
+							.find_row = reel_synthesis_cfi_row,
+							.rows = file->cfi },
+			&file->synthesis);
 	if (!error)
 		reel_rows_tell(file->rows, &unwinder->failed, file->rows);
 	return error;
@@ -172,11 +184,6 @@ struct reel_error *reel_unwinder_map(struct reel_unwinder *unwinder, uint64_t ad
 	return reel_timeline_add(unwinder->timeline, &record);
 }
 
-static bool read_code(void *module, uint64_t elf_address, size_t size, uint8_t *bytes_ret)
-{
-	return reel_elf_file_read(module, elf_address, size, bytes_ret);
-}
-
 static enum reel_code_found find_code(void *context, uint64_t address, struct reel_code *ret)
 {
 	const struct reel_unwinder *unwinder = context;
@@ -191,6 +198,7 @@ static enum reel_code_found find_code(void *context, uint64_t address, struct re
 		return REEL_CODE_MODULE_MISSING;
 	*ret = (struct reel_code){
 		.rows = file->rows,
+		.synthesis = file->synthesis,
 		.bias = mapping.address - elf_address,
 		.read_code = read_code,
 		.module = file->file,

@@ -106,11 +106,44 @@ static struct reel_error *make_room(struct reel_scrubber *scrubber,
 	return NULL;
 }
 
+/*
+ * Puts back the counts that signal frames have saved.  `bytes` are the scrubber's own: what
+ * scrub_stack.c keeps for the next sample must not have them.
+ */
+static void keep_counts(const struct scrub_sieve *sieve, const struct reel_sample *sample,
+			const struct reel_region *region, uint8_t *bytes)
+{
+	size_t from = 0, at;
+
+	while (reel_scrub_next_saved_count(sieve, sample, region, &from, &at)) {
+		size_t word = sieve->policy.word_size;
+
+		memcpy(bytes + at, region->bytes + at, word);
+		/* The mark, so that it is found again. */
+		memcpy(bytes + from - word, region->bytes + from - word, word);
+	}
+}
+
+static bool has_counts(const struct scrub_sieve *sieve, const struct reel_sample *sample)
+{
+	size_t from = 0, ignored;
+
+	for (size_t i = 0; i < sample->n_regions; i++) {
+		if (reel_scrub_next_saved_count(sieve, sample, &sample->regions[i], &from,
+						&ignored))
+			return true;
+		from = 0;
+	}
+	return false;
+}
+
 static struct reel_error *scrub_regions(struct reel_scrubber *scrubber,
 					const struct scrub_sieve *sieve, struct reel_sample *sample)
 {
 	struct reel_region *regions = scrubber->regions;
-	const uint8_t *kept = reel_scrub_stacks_scrub(scrubber->stacks, sieve, sample);
+	bool counts = has_counts(sieve, sample);
+	const uint8_t *kept =
+		counts ? NULL : reel_scrub_stacks_scrub(scrubber->stacks, sieve, sample);
 	struct reel_error *error = kept ? NULL : make_room(scrubber, sample);
 	size_t at = 0;
 
@@ -121,6 +154,8 @@ static struct reel_error *scrub_regions(struct reel_scrubber *scrubber,
 		regions[i].bytes = kept ? kept : scrubber->bytes + at;
 		if (!kept)
 			scrub_region(sieve, &sample->regions[i], scrubber->bytes + at);
+		if (counts)
+			keep_counts(sieve, sample, &sample->regions[i], scrubber->bytes + at);
 		at += sample->regions[i].size;
 	}
 	sample->regions = regions;
@@ -136,7 +171,12 @@ static void scrub_registers(struct reel_scrubber *scrubber, const struct scrub_s
 	for (size_t i = 0; i < sample->layout->n_slots; i++) {
 		uint64_t value = sample->values[i];
 
-		scrubber->values[i] = value == sample->pc ? value : scrub_value(sieve, value);
+		scrubber->values[i] =
+			value == sample->pc ||
+					reel_scrub_is_count(sieve, sample,
+							    sample->layout->slots[i].dwarf, value)
+				? value
+				: scrub_value(sieve, value);
 	}
 	sample->values = scrubber->values;
 }

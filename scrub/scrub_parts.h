@@ -3,6 +3,7 @@
 #ifndef SCRUB_SCRUB_PARTS_H
 #define SCRUB_SCRUB_PARTS_H
 
+#include "arch/arch.h"
 #include "base/bytes.h"
 #include "scrub/scrub.h"
 
@@ -10,7 +11,8 @@
 
 /* What the words of a process are. */
 struct scrub_policy {
-	unsigned word_size; /* bytes: 4 or 8 */
+	const struct reel_arch *arch; /* NULL: unknown */
+	unsigned word_size;	      /* bytes: 4 or 8 */
 	bool big_endian;
 	/* Bits that pointer authentication uses, of addresses of code and of data. */
 	uint64_t code_mask, data_mask;
@@ -80,6 +82,8 @@ void reel_scrub_sieve_init(struct scrub_sieve *sieve, struct scrub_code *codes,
 			   const struct reel_space_view *view, const struct scrub_policy *policy,
 			   const struct reel_sample *sample);
 
+/* An address of code? */
+bool reel_scrub_is_code(const struct scrub_sieve *sieve, uint64_t word);
 /* May unwinding follow it? */
 bool reel_scrub_is_address(const struct scrub_sieve *sieve, uint64_t word);
 /* `at` is the first aligned word, `to` where its copy goes. */
@@ -98,6 +102,22 @@ static inline uint64_t scrub_without_value(uint64_t word)
 {
 	return word ? REEL_SCRUBBED_WORD : 0;
 }
+
+/* ---- scrub_counts.c ---- */
+
+/*
+ * Is the value of a register a count of arch/ by which CFI finds the caller? Then it stays, though
+ * it is no address.  `sample` is not scrubbed.
+ */
+bool reel_scrub_is_count(const struct scrub_sieve *sieve, const struct reel_sample *sample,
+			 uint64_t dwarf, uint64_t value);
+
+/*
+ * The next one that a signal frame in the region has saved, with the sp that was interrupted:
+ * *at_ret bytes from the region's start.  *from is 0 at first.
+ */
+bool reel_scrub_next_saved_count(const struct scrub_sieve *sieve, const struct reel_sample *sample,
+				 const struct reel_region *region, size_t *from, size_t *at_ret);
 
 /* ---- scrub_stack.c ---- */
 

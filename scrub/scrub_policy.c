@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the words of a process are. */
-#include "arch/arch.h"
 #include "scrub/scrub_parts.h"
 
 /* Linux before 5.17 put the code of s390x's signal trampolines on the stack. */
@@ -24,6 +23,7 @@ struct scrub_policy reel_scrub_policy_of(const struct reel_elf_kind *native,
 		is_known && space->word_bits ? (unsigned)space->word_bits : native->word_bits;
 	const struct reel_arch *arch = reel_arch_by_machine(machine, bits);
 	struct scrub_policy policy = {
+		.arch = arch,
 		.word_size = bits == 32 ? 4 : 8,
 		.big_endian =
 			(space && space->byte_order ? space->byte_order : native->byte_order) ==

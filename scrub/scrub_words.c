@@ -159,10 +159,14 @@ static bool is_data(const struct scrub_sieve *sieve, uint64_t address)
 	return false;
 }
 
+bool reel_scrub_is_code(const struct scrub_sieve *sieve, uint64_t word)
+{
+	return is_code(sieve, word & ~sieve->policy.code_mask);
+}
+
 bool reel_scrub_is_address(const struct scrub_sieve *sieve, uint64_t word)
 {
-	return is_data(sieve, word & ~sieve->policy.data_mask) ||
-	       is_code(sieve, word & ~sieve->policy.code_mask);
+	return is_data(sieve, word & ~sieve->policy.data_mask) || reel_scrub_is_code(sieve, word);
 }
 
 void reel_scrub_sieve_init(struct scrub_sieve *sieve, struct scrub_code *codes,

@@ -87,13 +87,16 @@ static bool same_name(const struct reel_record_module *a, const struct reel_reco
 	       same_bytes(a->path, b->path);
 }
 
-/* Not every file system has generations: 0 is unknown. */
+/* Not every file system has generations: 0 is unknown.  A file that was written over is another
+ * one, if that is known. */
 static bool same_file(const struct reel_record_module *a, const struct reel_record_module *b)
 {
 	return a->device_major == b->device_major && a->device_minor == b->device_minor &&
 	       a->inode == b->inode &&
 	       (a->inode_generation == b->inode_generation || !a->inode_generation ||
-		!b->inode_generation);
+		!b->inode_generation) &&
+	       (!a->file_digest.size || !b->file_digest.size ||
+		same_bytes(a->file_digest, b->file_digest));
 }
 
 static void take_file(struct reel_record_module *to, const struct reel_record_module *from)
@@ -162,8 +165,8 @@ static struct reel_error *put_name(struct reel_module_set *set, struct reel_know
 
 static struct reel_known_module *module_create(const struct reel_record_module *identity)
 {
-	size_t size =
-		sizeof(struct reel_known_module) + identity->build_id.size + identity->path.size;
+	size_t size = sizeof(struct reel_known_module) + identity->build_id.size +
+		      identity->path.size + identity->file_digest.size;
 	struct reel_known_module *module = malloc(size);
 	uint8_t *texts = (uint8_t *)(module + 1);
 
@@ -172,10 +175,14 @@ static struct reel_known_module *module_create(const struct reel_record_module *
 	*module = (struct reel_known_module){ .record = *identity, .size = size };
 	module->record.build_id.data = texts;
 	module->record.path.data = texts + identity->build_id.size;
+	module->record.file_digest.data = module->record.path.data + identity->path.size;
 	if (identity->build_id.size)
 		memcpy(texts, identity->build_id.data, identity->build_id.size);
 	if (identity->path.size)
 		memcpy(texts + identity->build_id.size, identity->path.data, identity->path.size);
+	if (identity->file_digest.size)
+		memcpy(texts + identity->build_id.size + identity->path.size,
+		       identity->file_digest.data, identity->file_digest.size);
 	return module;
 }
 

@@ -8,24 +8,32 @@
 struct module {
 	struct reel_id_entry entry;
 	struct reel_record_module record;
-	uint8_t strings[]; /* build-id, then path */
+	uint8_t strings[]; /* build-id, path, digest */
 };
+
+/* Copies them to `at`; what is behind them. */
+static uint8_t *put_bytes(struct reel_bytes *bytes, uint8_t *at)
+{
+	if (bytes->size)
+		memcpy(at, bytes->data, bytes->size);
+	bytes->data = at;
+	return at + bytes->size;
+}
 
 static struct module *module_copy(const struct reel_record_module *record)
 {
-	struct module *module = malloc(sizeof(*module) + record->build_id.size + record->path.size);
+	struct module *module = malloc(sizeof(*module) + record->build_id.size + record->path.size +
+				       record->file_digest.size);
+
+	uint8_t *at;
 
 	if (!module)
 		return NULL;
 	module->entry.id = record->id;
 	module->record = *record;
-	module->record.build_id.data = module->strings;
-	module->record.path.data = module->strings + record->build_id.size;
-	if (record->build_id.size)
-		memcpy(module->strings, record->build_id.data, record->build_id.size);
-	if (record->path.size)
-		memcpy(module->strings + record->build_id.size, record->path.data,
-		       record->path.size);
+	at = put_bytes(&module->record.build_id, module->strings);
+	at = put_bytes(&module->record.path, at);
+	put_bytes(&module->record.file_digest, at);
 	return module;
 }
 

@@ -25,9 +25,9 @@ struct reel_arena_chunk {
 	max_align_t data[];
 };
 
-static void *arena_take(struct reel_timeline *timeline, size_t size)
+void *reel_arena_take(struct reel_arena_chunk **arena, size_t size)
 {
-	struct reel_arena_chunk *chunk = timeline->arena;
+	struct reel_arena_chunk *chunk = *arena;
 	size_t wanted = size > CHUNK_SIZE ? size : CHUNK_SIZE;
 	void *taken;
 
@@ -37,8 +37,8 @@ static void *arena_take(struct reel_timeline *timeline, size_t size)
 		chunk = malloc(sizeof(*chunk) + wanted);
 		if (!chunk)
 			return NULL;
-		*chunk = (struct reel_arena_chunk){ .next = timeline->arena, .size = wanted };
-		timeline->arena = chunk;
+		*chunk = (struct reel_arena_chunk){ .next = *arena, .size = wanted };
+		*arena = chunk;
 	}
 	taken = (char *)chunk->data + chunk->used;
 	chunk->used += size;
@@ -65,15 +65,19 @@ static size_t payload_size(enum reel_record_id id)
 		return sizeof(struct reel_record_map);
 	case REEL_RECORD_UNMAP:
 		return sizeof(struct reel_record_unmap);
+	case REEL_RECORD_CODE:
+		return sizeof(struct reel_record_code);
 	default:
 		return 0;
 	}
 }
 
-static struct reel_bytes *text_of(struct reel_record *record)
+static struct reel_bytes *bytes_of(struct reel_record *record)
 {
 	if (record->id == REEL_RECORD_THREAD)
 		return &record->thread.comm;
+	if (record->id == REEL_RECORD_CODE)
+		return &record->code.bytes;
 	return record->id == REEL_RECORD_THREAD_COMM ? &record->thread_comm.comm : NULL;
 }
 
@@ -82,7 +86,7 @@ struct reel_error *reel_timeline_collect(struct reel_timeline *timeline,
 {
 	size_t size = payload_size(record->id);
 	struct reel_record copy = *record;
-	struct reel_bytes *text = text_of(&copy);
+	struct reel_bytes *bytes = bytes_of(&copy);
 	struct reel_pending_record *pending;
 	void *payload;
 
@@ -91,15 +95,18 @@ struct reel_error *reel_timeline_collect(struct reel_timeline *timeline,
 	if (!reel_array_reserve(&timeline->pending, timeline->n_pending,
 				&timeline->pending_capacity, sizeof(*timeline->pending)))
 		return reel_error_no_memory();
-	if (text && text->size) {
-		uint8_t *data = arena_take(timeline, text->size);
+	if (bytes && bytes->size) {
+		/* Code stays where it is. */
+		uint8_t *data = reel_arena_take(
+			record->id == REEL_RECORD_CODE ? &timeline->code_arena : &timeline->arena,
+			bytes->size);
 
 		if (!data)
 			return reel_error_no_memory();
-		memcpy(data, text->data, text->size);
-		text->data = data;
+		memcpy(data, bytes->data, bytes->size);
+		bytes->data = data;
 	}
-	payload = arena_take(timeline, size);
+	payload = reel_arena_take(&timeline->arena, size);
 	if (!payload)
 		return reel_error_no_memory();
 	/* All members of the union begin at the same offset. */
@@ -150,15 +157,20 @@ struct reel_error *reel_timeline_apply_pending(struct reel_timeline *timeline)
 	return error;
 }
 
-void reel_timeline_drop_pending(struct reel_timeline *timeline)
+void reel_arena_free(struct reel_arena_chunk **arena)
 {
 	struct reel_arena_chunk *next;
 
-	for (struct reel_arena_chunk *chunk = timeline->arena; chunk; chunk = next) {
+	for (struct reel_arena_chunk *chunk = *arena; chunk; chunk = next) {
 		next = chunk->next;
 		free(chunk);
 	}
-	timeline->arena = NULL;
+	*arena = NULL;
+}
+
+void reel_timeline_drop_pending(struct reel_timeline *timeline)
+{
+	reel_arena_free(&timeline->arena);
 	free(timeline->pending);
 	timeline->pending = NULL;
 	timeline->n_pending = timeline->pending_capacity = 0;

@@ -25,10 +25,10 @@ struct reel_error *reel_timeline_create(bool keep_past, struct reel_timeline **r
 void reel_timeline_destroy(struct reel_timeline *timeline);
 
 /*
- * Takes a side record in: SPACE, SPACE_EXIT, THREAD*, MAP, UNMAP, MODULE; others
- * are passed over.  With keep_past all records are collected first and come into force with
- * reel_timeline_seal, in order of time; without it at once, in the order given.
- * INVALID for values out of range (SPEC.md section 10): the record is then left out.
+ * Takes a side record in: SPACE, SPACE_EXIT, THREAD*, MAP, UNMAP, MODULE, CODE; others
+ * are passed over, and so is CODE without a past.  With keep_past all records are collected first
+ * and come into force with reel_timeline_seal, in order of time; without it at once, in the order
+ * given. INVALID for values out of range (SPEC.md section 10): the record is then left out.
  */
 struct reel_error *reel_timeline_add(struct reel_timeline *timeline,
 				     const struct reel_record *record) REEL_MUST_CHECK;
@@ -66,6 +66,7 @@ struct reel_space_view {
 	uint64_t space;
 	/* Unique in the timeline for each state of each space's code; 0: no mappings at all. */
 	uint64_t generation;
+	const void *code; /* CODE records' */
 };
 
 struct reel_space_view reel_timeline_view(const struct reel_timeline *timeline, uint64_t space,
@@ -77,6 +78,14 @@ bool reel_space_view_below(const struct reel_space_view *view, uint64_t address,
 			   struct reel_mapping *ret);
 bool reel_space_view_above(const struct reel_space_view *view, uint64_t address,
 			   struct reel_mapping *ret);
+
+/*
+ * The bytes of code that CODE records have of `address` at that time: so many behind each other,
+ * though there may be others behind them; 0 if there are none, or the mapping is another module's
+ * than it was.  They live with the timeline.
+ */
+size_t reel_space_view_code(const struct reel_space_view *view, uint64_t address,
+			    const uint8_t **ret);
 
 struct reel_space_state {
 	uint64_t id, parent, pid, namespace_pid;
@@ -91,6 +100,12 @@ struct reel_space_state {
  */
 const struct reel_space_state *reel_timeline_space(const struct reel_timeline *timeline,
 						   uint64_t space);
+
+/* All that SPACE records defined and that are kept, ascending by id. */
+struct reel_error *reel_timeline_visit_spaces(const struct reel_timeline *timeline,
+					      void (*visit)(void *context,
+							    const struct reel_space_state *space),
+					      void *context) REEL_MUST_CHECK;
 
 struct reel_thread_state {
 	uint64_t id, tid, namespace_tid, parent;

@@ -17,6 +17,7 @@ static void space_free(struct reel_timeline *timeline, struct reel_space *space)
 {
 	for (size_t i = 0; i < space->n_versions; i++)
 		reel_mapping_tree_unref(&timeline->pool, space->versions[i].root);
+	/* Without a past there is no code. */
 	free(space->versions);
 	free(space);
 }
@@ -66,6 +67,7 @@ static struct reel_error *space_edit(struct reel_timeline *timeline, struct reel
 	if (space->n_versions) {
 		(*ret)->root = reel_mapping_tree_ref((*ret)[-1].root);
 		(*ret)->generation = (*ret)[-1].generation;
+		(*ret)->code = reel_mapping_tree_ref((*ret)[-1].code);
 	}
 	space->n_versions++;
 	return NULL;
@@ -189,9 +191,41 @@ struct reel_error *reel_space_unmap(struct reel_timeline *timeline,
 	if (!error)
 		error = reel_mapping_tree_remove(&timeline->pool, &version->root, record->address,
 						 record->size);
+	if (!error && version->code && record->how != REEL_UNMAP_INFERRED_OVERLAP)
+		error = reel_mapping_tree_remove(&timeline->code_pool, &version->code,
+						 record->address, record->size);
 	if (!error)
 		version_changed(timeline, version, code);
 	return error;
+}
+
+struct reel_error *reel_space_add_code(struct reel_timeline *timeline,
+				       const struct reel_record_code *record)
+{
+	struct reel_mapping bytes = {
+		.address = record->address,
+		.size = record->bytes.size,
+		.module = timeline->n_pieces,
+	};
+	struct reel_space *space = space_find(timeline, record->space);
+	struct reel_space_version *version;
+	const struct reel_mapping *mapping;
+	struct reel_error *error;
+
+	/* Of a file (space 0); or nothing can be mapped there, as a definition is lost. */
+	if (!space || !timeline->keep_past)
+		return NULL;
+	mapping = reel_mapping_tree_find(latest(space), record->address);
+	if (!mapping)
+		return NULL;
+	if (!reel_array_reserve(&timeline->pieces, timeline->n_pieces, &timeline->pieces_capacity,
+				sizeof(*timeline->pieces)))
+		return reel_error_no_memory();
+	timeline->pieces[timeline->n_pieces++] =
+		(struct reel_code_piece){ record->bytes.data, mapping->module };
+	error = space_edit(timeline, space, record->time, &version);
+	return error ? error
+		     : reel_mapping_tree_replace(&timeline->code_pool, &version->code, &bytes);
 }
 
 /* Starts with what the parent has now, unless the space has mappings of its own by a lost
@@ -209,6 +243,7 @@ static struct reel_error *space_fork(struct reel_timeline *timeline, struct reel
 	if (error)
 		return error;
 	version->root = reel_mapping_tree_ref(parent->versions[parent->n_versions - 1].root);
+	version->code = reel_mapping_tree_ref(parent->versions[parent->n_versions - 1].code);
 	version_changed(timeline, version, true);
 	return NULL;
 }
@@ -335,6 +370,7 @@ struct reel_space_view reel_timeline_view(const struct reel_timeline *timeline, 
 	if (version) {
 		view.root = version->root;
 		view.generation = version->generation;
+		view.code = version->code;
 	}
 	return view;
 }
@@ -362,6 +398,26 @@ bool reel_space_view_above(const struct reel_space_view *view, uint64_t address,
 			   struct reel_mapping *ret)
 {
 	return give(reel_mapping_tree_above(view->root, address), ret);
+}
+
+size_t reel_space_view_code(const struct reel_space_view *view, uint64_t address,
+			    const uint8_t **ret)
+{
+	const struct reel_mapping *bytes = reel_mapping_tree_find(view->code, address), *mapping;
+	const struct reel_code_piece *piece;
+	uint64_t into;
+
+	if (!bytes)
+		return 0;
+	piece = &view->timeline->pieces[bytes->module];
+	mapping = reel_mapping_tree_find(view->root, address);
+	/* A mapping that grows, or is protected anew, is told as one that takes the place of the
+	 * old one. */
+	if (!mapping || mapping->module != piece->module)
+		return 0;
+	into = address - bytes->address;
+	*ret = piece->bytes + bytes->offset + into;
+	return (size_t)(bytes->size - into);
 }
 
 bool reel_timeline_find(const struct reel_timeline *timeline, uint64_t space, uint64_t time,
@@ -396,4 +452,23 @@ void reel_timeline_visit_all(const struct reel_timeline *timeline,
 size_t reel_timeline_mappings(const struct reel_timeline *timeline)
 {
 	return timeline->pool.n_nodes - timeline->pool.n_free;
+}
+
+struct reel_error *reel_timeline_visit_spaces(const struct reel_timeline *timeline,
+					      void (*visit)(void *context,
+							    const struct reel_space_state *space),
+					      void *context)
+{
+	struct reel_id_entry **all = reel_id_table_sorted(&timeline->spaces);
+
+	if (timeline->spaces.count && !all)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < timeline->spaces.count; i++) {
+		const struct reel_space *space = (struct reel_space *)all[i];
+
+		if (space->defined)
+			visit(context, &space->state);
+	}
+	free(all);
+	return NULL;
 }

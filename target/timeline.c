@@ -24,6 +24,9 @@ void reel_timeline_destroy(struct reel_timeline *timeline)
 	reel_spaces_free(timeline);
 	reel_modules_free(timeline);
 	reel_mapping_pool_free(&timeline->pool);
+	reel_mapping_pool_free(&timeline->code_pool);
+	reel_arena_free(&timeline->code_arena);
+	free(timeline->pieces);
 	free(timeline);
 }
 
@@ -49,6 +52,8 @@ struct reel_error *reel_timeline_apply(struct reel_timeline *timeline,
 		return reel_space_map(timeline, &record->map);
 	case REEL_RECORD_UNMAP:
 		return reel_space_unmap(timeline, &record->unmap);
+	case REEL_RECORD_CODE:
+		return reel_space_add_code(timeline, &record->code);
 	default:
 		return NULL;
 	}

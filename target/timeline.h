@@ -13,6 +13,14 @@ struct reel_space_version {
 	uint64_t time;
 	struct reel_mapping_node *root;
 	uint64_t generation; /* 0 if `root` is NULL */
+	/* Bytes of code: `module` is the index of a reel_code_piece, `offset` counts in it. */
+	struct reel_mapping_node *code;
+};
+
+/* A CODE record's bytes. */
+struct reel_code_piece {
+	const uint8_t *bytes;
+	uint64_t module; /* that was mapped there */
 };
 
 struct reel_space {
@@ -53,6 +61,10 @@ struct reel_timeline {
 	/* Those that are kept after their end, the oldest end first. */
 	struct reel_space *ended, **ended_last;
 	struct reel_mapping_pool pool;
+	struct reel_mapping_pool code_pool;
+	struct reel_code_piece *pieces;
+	size_t n_pieces, pieces_capacity;
+	struct reel_arena_chunk *code_arena; /* the bytes */
 	struct reel_id_table spaces, threads, modules;
 	uint64_t last_generation;
 	/* Ascending by id once sealed (without a past: always). */
@@ -70,6 +82,10 @@ struct reel_error *reel_timeline_collect(struct reel_timeline *timeline,
 /* Applies what was collected, in order of time, and forgets it. */
 struct reel_error *reel_timeline_apply_pending(struct reel_timeline *timeline) REEL_MUST_CHECK;
 void reel_timeline_drop_pending(struct reel_timeline *timeline);
+
+/* Memory that lasts as long as its list of chunks; NULL if there is none. */
+void *reel_arena_take(struct reel_arena_chunk **arena, size_t size);
+void reel_arena_free(struct reel_arena_chunk **arena);
 /* Takes a checked record with a time in; others are passed over. */
 struct reel_error *reel_timeline_apply(struct reel_timeline *timeline,
 				       const struct reel_record *record) REEL_MUST_CHECK;
@@ -81,6 +97,8 @@ struct reel_error *reel_space_map(struct reel_timeline *timeline,
 				  const struct reel_record_map *record) REEL_MUST_CHECK;
 struct reel_error *reel_space_unmap(struct reel_timeline *timeline,
 				    const struct reel_record_unmap *record) REEL_MUST_CHECK;
+struct reel_error *reel_space_add_code(struct reel_timeline *timeline,
+				       const struct reel_record_code *record) REEL_MUST_CHECK;
 /* The first end counts; without a past the space is forgotten. */
 void reel_space_end(struct reel_timeline *timeline, uint64_t id, uint64_t time);
 void reel_spaces_free(struct reel_timeline *timeline);

@@ -8,7 +8,7 @@
 #include <err.h>
 #include <stdio.h>
 
-#include "replay/unwind/cfi.h"
+#include "replay/cfi/cfi.h"
 
 int main(int argc, char **argv)
 {

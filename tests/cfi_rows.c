@@ -6,6 +6,9 @@
  * Prints `FILE: N FDEs, N rows, N differences`, then what was passed over and
  * which differences are known, each with its count, and the first that are not.
  * Exits with 1 if there is any.  -m measures how fast ours are.
+ *
+ * Another difference is an expression that computes with what scrubbing does not leave
+ * (cfi_reads.h). -x looks for these alone, and passes over what is no ELF file of a CPU in arch/.
  */
 #define _GNU_SOURCE
 #include <dwarf.h>
@@ -20,8 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "replay/unwind/cfi.h"
+#include "replay/cfi/cfi.h"
 #include "base/dwarf_cursor.h"
+#include "tests/cfi_reads.h"
 #include "tests/cfi_rules.h"
 
 #define SHOWN_MAX 10
@@ -44,6 +48,7 @@ struct range {
 
 struct file {
 	const char *path;
+	int fd;
 	Elf *elf;
 	GElf_Ehdr header;
 	const struct reel_arch *arch;
@@ -55,11 +60,12 @@ struct file {
 	size_t n_ranges, ranges_capacity;
 	uint64_t fdes, rows, differences, our_rows, signed_rows, signing;
 	/* aarch64: rows whose CFA GCC sets by DW_CFA_def_cfa_offset behind an expression, which
-	 * libdw calls invalid (replay/unwind/cfi_program.c, set_cfa_offset). */
+	 * libdw calls invalid (replay/cfi/cfi_program.c, set_cfa_offset). */
 	uint64_t offset_behind_expression;
 	uint64_t passed_over[N_PASSED_OVER], exempt[N_EXEMPTIONS];
 	/* How many registers have a rule of each kind: what was compared. */
 	uint64_t kinds[REEL_RULE_REGISTER_OFFSET];
+	uint64_t reads[CFI_READS_KINDS]; /* of expressions, a row and register each */
 };
 
 static const char *const kind_names[REEL_RULE_REGISTER_OFFSET] = {
@@ -124,6 +130,41 @@ static void differ(struct file *file, uint64_t address, const char *what, uint64
 	if (file->differences++ < SHOWN_MAX)
 		printf("  0x%" PRIx64 ": %s: ours %" PRIx64 ", libdw %" PRIx64 "\n", address, what,
 		       ours, theirs);
+}
+
+/* ---- expressions ------------------------------------------------------------------------ */
+
+static void check_reads(struct file *file, uint64_t address, unsigned reg, const Dwarf_Op *ops,
+			size_t nops)
+{
+	enum cfi_reads reads = cfi_reads(file->arch, ops, nops);
+
+	file->reads[reads]++;
+	if (!cfi_reads_scrubbed(reads) || file->differences++ >= SHOWN_MAX)
+		return;
+	printf("  0x%" PRIx64 ": rule of register %u (%u: the CFA) reads %s:", address, reg,
+	       REEL_ARCH_DWARF_MAX, cfi_reads_names[reads]);
+	for (size_t i = 0; i < nops; i++)
+		printf(" %02x(%" PRIx64 ",%" PRIx64 ")", ops[i].atom, ops[i].number,
+		       ops[i].number2);
+	putchar('\n');
+}
+
+/* libdw's operations where we have an expression in that row. */
+static void check_row_reads(struct file *file, const struct reel_cfi_row *row, Dwarf_Frame *frame)
+{
+	Dwarf_Op memory[3], *ops;
+	size_t nops;
+
+	if (row->cfa.kind == REEL_RULE_VAL_EXPRESSION && !dwarf_frame_cfa(frame, &ops, &nops))
+		check_reads(file, row->begin, REEL_ARCH_DWARF_MAX, ops, nops);
+	for (unsigned reg = 0; reg < REEL_ARCH_DWARF_MAX; reg++) {
+		enum reel_rule_kind kind = (enum reel_rule_kind)row->rules[reg].kind;
+
+		if ((kind == REEL_RULE_EXPRESSION || kind == REEL_RULE_VAL_EXPRESSION) &&
+		    !dwarf_frame_register(frame, (int)reg, memory, &ops, &nops))
+			check_reads(file, row->begin, reg, ops, nops);
+	}
 }
 
 /* ---- libdw's rows ----------------------------------------------------------------------- */
@@ -201,6 +242,7 @@ static void compare_rows(struct file *file, uint64_t address, const struct reel_
 	file->signed_rows += row->return_address_signed;
 	compare_cfa(file, row, frame);
 	compare_registers(file, row, frame);
+	check_row_reads(file, row, frame);
 }
 
 /* The row at an address of libdw's FDE; returns where the next one begins. */
@@ -438,6 +480,41 @@ static void compare_our_rows(struct file *file)
 	reel_cfi_destroy(cfi);
 }
 
+static bool has_expression(const struct reel_cfi_row *row)
+{
+	bool has = row->cfa.kind == REEL_RULE_VAL_EXPRESSION;
+
+	for (unsigned reg = 0; !has && reg < REEL_ARCH_DWARF_MAX; reg++)
+		has = row->rules[reg].kind == REEL_RULE_EXPRESSION ||
+		      row->rules[reg].kind == REEL_RULE_VAL_EXPRESSION;
+	return has;
+}
+
+/* Which rows have one is told by ours, what it is by libdw. */
+static void check_expressions(struct file *file)
+{
+	struct reel_cfi_iterator iterator = { 0 };
+	struct reel_cfi_row row;
+	struct reel_cfi *cfi;
+
+	if (reel_cfi_create(&file->input, &cfi))
+		errx(2, "out of memory");
+	while (reel_cfi_next_row(cfi, &iterator, &row, NULL) != REEL_CFI_NONE) {
+		Dwarf_Frame *frame = NULL;
+
+		file->our_rows++;
+		if (!has_expression(&row))
+			continue;
+		if ((!file->eh || dwarf_cfi_addrframe(file->eh, row.begin, &frame)) &&
+		    (!file->debug || dwarf_cfi_addrframe(file->debug, row.begin, &frame)))
+			differ(file, row.begin, "libdw has no such row", row.begin, row.end);
+		else
+			check_row_reads(file, &row, frame);
+		free(frame);
+	}
+	reel_cfi_destroy(cfi);
+}
+
 /*
  * aarch64: libdw 0.188 does not say where return addresses are signed, so the
  * instructions that sign and check them do (Arm ARM, C6.2).
@@ -532,23 +609,29 @@ static void measure(const struct file *file)
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-static void open_file(struct file *file)
+/* False, with `only_expressions`: it is none that has a CPU of ours. */
+static bool open_file(struct file *file, bool only_expressions)
 {
-	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
+	file->fd = open(file->path, O_RDONLY | O_CLOEXEC);
+	if (file->fd < 0)
 		err(2, "%s", file->path);
 	/* Into memory, so that it does not matter what libdw decompresses. */
-	file->elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
+	file->elf = elf_begin(file->fd, ELF_C_READ_MMAP_PRIVATE, NULL);
+	if (only_expressions &&
+	    (elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &file->header)))
+		return false;
 	if (!file->elf || !gelf_getehdr(file->elf, &file->header))
 		errx(2, "%s: %s", file->path, elf_errmsg(-1));
 	file->arch = reel_arch_by_machine(file->header.e_machine,
 					  file->header.e_ident[EI_CLASS] == ELFCLASS64 ? 64 : 32);
+	if (!file->arch && only_expressions)
+		return false;
 	if (!file->arch)
 		errx(2, "%s: ELF machine %u", file->path, file->header.e_machine);
 	file->input.arch = file->arch;
 	reel_cfi_run_program(file->arch, file->arch->defaults, &file->defaults);
 	file->input.big_endian = file->header.e_ident[EI_DATA] == ELFDATA2MSB;
+	return true;
 }
 
 static void print_result(const struct file *file)
@@ -559,6 +642,11 @@ static void print_result(const struct file *file)
 	for (size_t i = 0; i < REEL_RULE_REGISTER_OFFSET; i++) {
 		if (file->kinds[i])
 			printf("  registers: %s: %" PRIu64 "\n", kind_names[i], file->kinds[i]);
+	}
+	for (size_t i = 0; i < CFI_READS_KINDS; i++) {
+		if (file->reads[i])
+			printf("  expressions that read %s: %" PRIu64 "\n", cfi_reads_names[i],
+			       file->reads[i]);
 	}
 	for (size_t i = 0; i < N_PASSED_OVER; i++) {
 		if (file->passed_over[i])
@@ -578,12 +666,27 @@ static void print_result(const struct file *file)
 		       file->signed_rows, file->signing);
 }
 
-static bool compare_file(const char *path, bool measured)
+static void compare_all(struct file *file)
+{
+	if (file->eh)
+		compare_section(file, &file->input.eh_frame, file->eh, true);
+	if (file->debug)
+		compare_section(file, &file->input.debug_frame, file->debug, false);
+	compare_our_rows(file);
+	if (file->arch->flags & REEL_ARCH_POINTER_AUTHENTICATION)
+		compare_all_signing(file);
+}
+
+static bool compare_file(const char *path, bool measured, bool only_expressions)
 {
 	struct file file = { .path = path };
 	Dwarf *dwarf;
 
-	open_file(&file);
+	if (!open_file(&file, only_expressions)) {
+		elf_end(file.elf);
+		close(file.fd);
+		return true;
+	}
 	/* Before debug_frame is decompressed, which changes the sections under libdw. */
 	dwarf = dwarf_begin_elf(file.elf, DWARF_C_READ, NULL);
 	file.input.eh_frame = section_named(file.elf, &file.header, ".eh_frame");
@@ -594,30 +697,30 @@ static bool compare_file(const char *path, bool measured)
 		file.eh = dwarf_getcfi_elf(file.elf);
 	if (file.input.debug_frame.size && dwarf)
 		file.debug = dwarf_getcfi(dwarf);
-	if (file.eh)
-		compare_section(&file, &file.input.eh_frame, file.eh, true);
-	if (file.debug)
-		compare_section(&file, &file.input.debug_frame, file.debug, false);
-	compare_our_rows(&file);
-	if (file.arch->flags & REEL_ARCH_POINTER_AUTHENTICATION)
-		compare_all_signing(&file);
+	if (only_expressions)
+		check_expressions(&file);
+	else
+		compare_all(&file);
 	print_result(&file);
 	if (measured)
 		measure(&file);
 	dwarf_cfi_end(file.eh);
 	dwarf_end(dwarf);
 	elf_end(file.elf);
+	close(file.fd);
 	free(file.ranges);
-	return file.rows && !file.differences;
+	return (only_expressions || file.rows) && !file.differences;
 }
 
 int main(int argc, char **argv)
 {
 	bool measured = argc > 1 && !strcmp(argv[1], "-m");
-	bool same = argc > 1 + measured;
+	bool only_expressions = argc > 1 && !strcmp(argv[1], "-x");
+	int first = 1 + (measured || only_expressions);
+	bool same = argc > first;
 
 	elf_version(EV_CURRENT);
-	for (int i = 1 + measured; i < argc; i++)
-		same &= compare_file(argv[i], measured);
+	for (int i = first; i < argc; i++)
+		same &= compare_file(argv[i], measured, only_expressions);
 	return !same;
 }

@@ -11,7 +11,7 @@ import zlib
 SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_DYNAMIC, SHT_NOTE, SHT_NOBITS = 1, 2, 3, 6, 7, 8
 SHF_ALLOC, SHF_EXECINSTR, SHF_COMPRESSED = 2, 4, 0x800
 PT_LOAD, PT_NOTE, PT_GNU_EH_FRAME = 1, 4, 0x6474E550
-ELFCOMPRESS_ZLIB = 1
+ELFCOMPRESS_ZLIB, ELFCOMPRESS_ZSTD = 1, 2
 
 # The code, which is no bytes in the file but these: what looks for it finds zeros.
 TEXT, TEXT_SIZE = 0x1000, 0x1000000
@@ -44,10 +44,12 @@ class Elf:
 
     def add(self, name, data, type=SHT_PROGBITS, flags=0, address=0, link=0, entry=0, size=None,
             compress=False, in_file=True, data_of=None):
-        """size: another one than the data's.  data_of: the index of a section with these bytes."""
+        """compress: or what zstd made of the data.  size: another one than the data's.  data_of: the index of a section with these bytes."""
         raw = len(data)
         if compress:
-            data = struct.pack("<IIQQ", ELFCOMPRESS_ZLIB, 0, raw, 1) + zlib.compress(data, 9)
+            zstd = isinstance(compress, bytes)
+            data = (struct.pack("<IIQQ", ELFCOMPRESS_ZSTD if zstd else ELFCOMPRESS_ZLIB, 0, raw, 1)
+                    + (compress if zstd else zlib.compress(data, 9)))
             flags |= SHF_COMPRESSED
         self.sections.append(dict(name=name, data=data, type=type, flags=flags, address=address,
                                   link=link, entry=entry, size=size, in_file=in_file,

@@ -146,6 +146,98 @@ static void add_units(struct oracle *oracle)
 	}
 }
 
+/* What it is an instance or the definition of. */
+static Dwarf_Die origin_of(const Dwarf_Die *die)
+{
+	static const unsigned attributes[] = { DW_AT_abstract_origin, DW_AT_specification };
+	Dwarf_Die at = *die, next;
+	Dwarf_Attribute attribute;
+
+	for (size_t i = 0; i < 2;) {
+		if (dwarf_attr(&at, attributes[i], &attribute) &&
+		    dwarf_formref_die(&attribute, &next)) {
+			at = next;
+			i = 0;
+		} else {
+			i++;
+		}
+	}
+	return at;
+}
+
+static bool is_scope(Dwarf_Die *die)
+{
+	int tag = dwarf_tag(die);
+
+	return tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+}
+
+/* Puts the namespaces and classes around a DIE in front of a text that ends at `end`. */
+static char *put_scopes(Dwarf_Die at, char *end, const char *begin)
+{
+	Dwarf_Die *scopes;
+	int n = dwarf_getscopes_die(&at, &scopes);
+
+	for (int i = 1; i < n; i++) {
+		Dwarf_Die scope = origin_of(&scopes[i]);
+		const char *name = dwarf_diename(&scope);
+		size_t size;
+
+		if (!is_scope(&scopes[i]))
+			continue;
+		if (!name && dwarf_tag(&scope) == DW_TAG_namespace)
+			name = "(anonymous namespace)";
+		size = name ? strlen(name) + 2 : 0;
+		if (size > (size_t)(end - begin))
+			errx(2, "a name of more than %td bytes", end - begin);
+		if (name && *name) {
+			end -= size;
+			memcpy(end, name, size - 2);
+			memcpy(end + size - 2, "::", 2);
+		}
+		if (scope.addr != scopes[i].addr) {
+			end = put_scopes(scope, end, begin);
+			break;
+		}
+	}
+	if (n > 0)
+		free(scopes);
+	return end;
+}
+
+/* C++ and Rust have scopes; what has no linkage name is called by them. */
+static const char *qualified(Dwarf_Die *die, const char *name)
+{
+	/* dwarf_getscopes_die goes through the whole unit, and few DIEs are asked for often. */
+	static struct {
+		void *address;
+		char *text;
+	} known[1 << 16];
+	char text[4096], *end = text + sizeof(text) - strlen(name) - 1;
+	Dwarf_Die unit, origin = origin_of(die);
+	int language = dwarf_diecu(die, &unit, NULL, NULL) ? dwarf_srclang(&unit) : 0;
+	size_t slot = ((uintptr_t)origin.addr * 0x9e3779b97f4a7c15u >> 40) % (1 << 16);
+
+	switch (language) {
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+	case DW_LANG_Rust:
+		while (known[slot].address && known[slot].address != origin.addr)
+			slot = (slot + 1) % (1 << 16);
+		if (known[slot].address)
+			return known[slot].text;
+		strcpy(end, name);
+		known[slot].address = origin.addr;
+		known[slot].text = must_have(strdup(put_scopes(origin, end, text)));
+		return known[slot].text;
+	default:
+		return name;
+	}
+}
+
 static const char *name_of(Dwarf_Die *die)
 {
 	static const unsigned attributes[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name,
@@ -158,7 +250,7 @@ static const char *name_of(Dwarf_Die *die)
 		if (dwarf_attr_integrate(die, attributes[i], &attribute))
 			name = dwarf_formstring(&attribute);
 		if (name)
-			return name;
+			return i < 2 ? name : qualified(die, name);
 	}
 	return "";
 }
@@ -385,7 +477,7 @@ int main(int argc, char **argv)
 		return 2;
 	if (alternate)
 		reel_elf_file_set_alternate(debug ? debug : file, alternate);
-	check(reel_debug_info_open(debug ? debug : file, file, &info));
+	check(reel_debug_info_open(debug ? debug : file, file, NULL, &info));
 	open_libdw(&oracle, path);
 	reel_elf_file_text_range(file, &oracle.text_begin, &oracle.text_end);
 	add_units(&oracle);

@@ -5,6 +5,51 @@
 
 #include "tests/support/perf_example.h"
 
+/*
+ * What perf record --call-graph lbr writes, of testdata/x86_64/perf/usr/bin/stairs: the calls are
+ * its `call` instructions.  The chain is what the kernel finds by frame pointers, which are lost.
+ */
+static void calls_example(struct perf_builder *b)
+{
+	static const struct perf_branch_entry calls[] = {
+		{ .from = 0x401068, .to = 0x401010 }, { .from = 0x401055, .to = 0x401030 },
+		{ .from = 0x401055, .to = 0x401030 }, { .from = 0x40109b, .to = 0x401030 },
+		{ .from = 0x401002, .to = 0x401080 },
+	};
+	static const uint64_t chain[] = { PERF_CONTEXT_KERNEL, 0xffffffff81000010,
+					  PERF_CONTEXT_USER, 0x401018, 0x401041 };
+	struct builder_id id = { 10, 10, 0, 7, 0 };
+	struct builder_sample s = {
+		.id = id, .chain = chain + 2, .n_chain = 3, .ip = 0x401018, .branches = calls
+	};
+	struct perf_builder_event *event =
+		add_event(b,
+			  EXAMPLE_SAMPLE_TYPE & ~(PERF_SAMPLE_RAW | PERF_SAMPLE_READ |
+						  PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER),
+			  BUILD_FLAG(FREQ) | BUILD_FLAG(SAMPLE_ID_ALL), 7);
+
+	event->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK |
+				    PERF_SAMPLE_BRANCH_HW_INDEX;
+	feature_text(b, BUILD_FEATURE_HOSTNAME, "h");
+	feature_text(b, BUILD_FEATURE_ARCH, "x86_64");
+	put_comm(b, PERF_RECORD_MISC_COMM_EXEC, "stairs", id);
+	put_mmap2(b, PERF_RECORD_MISC_USER, 0x401000, 0x1000, NULL, 0, "/usr/bin/stairs", id);
+	/* To the root, of user code and of the kernel; and what the CPU has room for, on a deeper
+	 * stack. */
+	s.id.time = 5;
+	s.n_branches = 5;
+	put_sample(b, 0, &s);
+	s.id.time = 6;
+	s.misc = PERF_RECORD_MISC_KERNEL;
+	s.chain = chain;
+	s.n_chain = 5;
+	s.ip = chain[1];
+	put_sample(b, 0, &s);
+	s.id.time = 7;
+	s.n_branches = 3;
+	put_sample(b, 0, &s);
+}
+
 int main(int argc, char **argv)
 {
 	const char *kind = argc > 1 ? argv[1] : "";
@@ -16,7 +61,10 @@ int main(int argc, char **argv)
 	};
 	struct reel_buffer bytes = { 0 };
 
-	perf_example(&b);
+	if (!strcmp(kind, "lbr"))
+		calls_example(&b);
+	else
+		perf_example(&b);
 	if (!strcmp(kind, "no-arch"))
 		b.feature_bits &= ~(1ull << BUILD_FEATURE_ARCH);
 	if (!strcmp(kind, "directory"))

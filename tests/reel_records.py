@@ -46,7 +46,7 @@ def corrupt(message):
 
 # ---- the fields of side records --------------------------------------------------------------
 # NAME[:TYPE][=VALUE,VALUE...]: a field that has values listed may have no others.
-# A type "added" is an uv that a payload may end before.
+# A type "added" is an uv that a payload may end before, "added_digest" bytes.
 
 FIELDS = {
     1: ("CAPTURE", SIDE, """start_time start_wall_time clock machine word_bits=32,64
@@ -55,7 +55,7 @@ FIELDS = {
         kernel_build_id:build_id tool_version:text command_line:bytes"""),
     2: ("EVENT", SIDE, """id perf_type perf_config frequency period weight_unit=0,1 name:text"""),
     3: ("MODULE", SIDE, """id kind=1,2,3,4,5,6 device_major device_minor inode inode_generation
-        build_id:build_id path:text"""),
+        build_id:build_id path:text file_size:added file_time:added file_digest:added_digest"""),
     4: ("IMAGE", SIDE, "module offset total_size bytes:bytes"),
     5: ("SPACE", SIDE, """time id parent origin=0,1,2,3 pid namespace_pid machine
         word_bits=0,32,64 byte_order=0,1,2 code_mask data_mask vdso"""),
@@ -67,9 +67,10 @@ FIELDS = {
     11: ("MAP", SIDE, "time space address size offset protection flags module"),
     12: ("UNMAP", SIDE, "time space address size how=0,1,2"),
     13: ("KERNEL_SYMBOL", SIDE, "address size module name:text since:added"),
-    14: ("LOSS", SIDE, "time cpu cause=1,2,3,4,5,6,7,8,9,10 count"),
+    14: ("LOSS", SIDE, "time cpu cause=1,2,3,4,5,6,7,8,9,10,11 count"),
     15: ("END", SIDE, """time reason=0,1,2,3,4,5,6 samples exit_status
         blocks:added side_records:added"""),
+    16: ("CODE", SIDE, "time space module address bytes:bytes"),
     32: ("SAMPLE_LAYOUT", SAMPLES, None),
     35: ("COLUMNS", SAMPLES, None),
     37: ("DENSE", SAMPLES, None),
@@ -113,8 +114,13 @@ def check_range(record):
         raise OutOfRange("the end exceeds 2^64")
 
 
+def check_code(record):
+    check_range(dict(record, size=len(record["bytes"])))
+
+
 CHECKS = {"CAPTURE": check_capture, "MODULE": check_id, "IMAGE": check_image,
-          "SPACE": check_id, "THREAD": check_id, "MAP": check_range, "UNMAP": check_range}
+          "SPACE": check_id, "THREAD": check_id, "MAP": check_range, "UNMAP": check_range,
+          "CODE": check_code}
 
 
 # ---- numbers and strings ---------------------------------------------------------------------
@@ -135,6 +141,9 @@ class Cursor:
 
     def added(self):
         return self.uv() if self.pos < self.end else 0
+
+    def added_digest(self):
+        return self.limited(MAX_BUILD_ID, "digest") if self.pos < self.end else b""
 
     def uv(self):
         value = self.u8()

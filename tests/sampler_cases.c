@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "tests/sampler_probe.h"
@@ -237,14 +238,34 @@ static bool deep_counts(const struct reel_sampler_counts *counts)
 static bool cut_check(const struct reel_sampler_parts *parts)
 {
 	const struct reel_bpf_sample *sample = parts->sample;
+	const struct reel_bpf_region *root = &sample->regions[REEL_BPF_ROOT];
+	uint64_t high = shared->high;
+	bool is_right;
 
 	if (!is_spinning(sample))
 		return true;
-	if (!(sample->flags & REEL_BPF_STACK_CUT) || sample->regions[0].size != 65536)
-		return fail("flags %#x, size %u", sample->flags, sample->regions[0].size);
+	if (!(sample->flags & REEL_BPF_STACK_CUT) || !(sample->flags & REEL_BPF_ROOT_PART) ||
+	    sample->regions[0].size != 49152 || root->size != 16384)
+		return fail("flags %#x, sizes %u and %u", sample->flags, sample->regions[0].size,
+			    root->size);
 	shared->high = sample->regions[0].address + sample->regions[0].size;
-	if (!check_pattern(&sample->regions[0], parts->region_bytes[0]))
+	is_right = check_pattern(&sample->regions[0], parts->region_bytes[0]);
+	shared->high = high;
+	if (!is_right)
 		return false;
+	/* It ends where the arguments begin, and has the pattern's end. */
+	if (root->address + root->size <= high || root->address >= high)
+		return fail("the root part [%#llx + %#x] is elsewhere than %#llx",
+			    (unsigned long long)root->address, root->size,
+			    (unsigned long long)high);
+	for (uint64_t address = root->address; address < high && !any_missing(root); address += 8) {
+		uint64_t value;
+
+		memcpy(&value, parts->region_bytes[REEL_BPF_ROOT] + (address - root->address), 8);
+		if (value != PATTERN(address))
+			return fail("at %#llx of the root part there is %#llx",
+				    (unsigned long long)address, (unsigned long long)value);
+	}
 	good++;
 	return true;
 }
@@ -343,6 +364,79 @@ static bool thread_check(const struct reel_sampler_parts *parts)
 	good++;
 	return true;
 }
+
+#ifdef __x86_64__
+/* A stack in the midst of a mapping, as goroutines have them, and what tells of it. */
+static struct {
+	uint64_t lo, hi, guards[2], panic, defer, *m;
+} goroutine, g0;
+
+static void goroutine_main(void)
+{
+	/* No thread-local variable is needed any more. */
+	__asm__ volatile("mov %0, %%fs:-8" : : "r"(&goroutine) : "memory");
+	pattern_spin(9000);
+}
+
+static void goroutine_worker(void)
+{
+	char *arena =
+		mmap(NULL, 64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static uint64_t m[1];
+	ucontext_t context;
+
+	m[0] = (uint64_t)(uintptr_t)&g0;
+	goroutine.m = m;
+	if (!g0.m)
+		g0.m = m;
+	goroutine.lo = shared->stack_low = (uint64_t)(uintptr_t)arena + (16 << 20);
+	goroutine.hi = shared->stack_high = goroutine.lo + 65536;
+	getcontext(&context);
+	context.uc_stack.ss_sp = arena + (16 << 20);
+	context.uc_stack.ss_size = 65536;
+	context.uc_link = NULL;
+	makecontext(&context, goroutine_main, 0);
+	setcontext(&context);
+}
+
+static bool goroutine_check(const struct reel_sampler_parts *parts)
+{
+	const struct reel_bpf_sample *sample = parts->sample;
+	const struct reel_bpf_region *region = &sample->regions[0];
+
+	if (!is_spinning(sample))
+		return true;
+	if (region->address + region->size != shared->stack_high ||
+	    sample->flags & (REEL_BPF_STACK_CUT | REEL_BPF_TOP_UNKNOWN))
+		return fail("flags %#x, the region ends %lld bytes behind the stack", sample->flags,
+			    (long long)(region->address + region->size - shared->stack_high));
+	if (!check_pattern(region, parts->region_bytes[0]))
+		return false;
+	good++;
+	return true;
+}
+
+/* What is no goroutine's is not believed: its m is not the one of its g0. */
+static void no_goroutine_worker(void)
+{
+	static uint64_t other[1];
+
+	g0.m = other;
+	goroutine_worker();
+}
+
+static bool no_goroutine_check(const struct reel_sampler_parts *parts)
+{
+	const struct reel_bpf_sample *sample = parts->sample;
+
+	if (!is_spinning(sample))
+		return true;
+	if (!(sample->flags & REEL_BPF_STACK_CUT) || sample->flags & REEL_BPF_ROOT_PART)
+		return fail("flags %#x", sample->flags);
+	good++;
+	return true;
+}
+#endif
 
 static void on_signal(int number)
 {
@@ -702,6 +796,10 @@ const struct probe probe_cases[] = {
 	  .no_drain = true, .samples = 1 },
 	{ "missing pages", hole_worker, hole_check, .max_stack = 1 << 20, .good_percent = 80 },
 	{ "thread", thread_worker, thread_check, .good_percent = 80 },
+#ifdef __x86_64__
+	{ "goroutine", goroutine_worker, goroutine_check, .good_percent = 80 },
+	{ "no goroutine", no_goroutine_worker, no_goroutine_check, .good_percent = 80 },
+#endif
 	{ "alternate stack", alternate_worker, alternate_check, .good_percent = 80 },
 	{ "alternate stack of a thread", alternate_thread_worker, alternate_check,
 	  .good_percent = 80 },

@@ -211,7 +211,8 @@ static void probe_run(const struct probe *probe)
 	if (probe->thread)
 		error = reel_sampler_add_thread(sampler, (uint32_t)state.child);
 	else if (!probe->system_wide)
-		error = reel_sampler_add_process(sampler, (uint32_t)state.child);
+		error = reel_sampler_add_process(sampler, (uint32_t)state.child,
+						 &(uint32_t){ (uint32_t)state.child }, 1);
 	if (!error)
 		error = reel_sampler_enable(sampler);
 	if (error)

@@ -8,12 +8,18 @@
  * one: frames, addresses, steps, and why it ended.  SYMFS is a copy of the target's file system, or
  * "" for this host's.  Prints a line for each capture with a difference, and one for all:
  *
- *     N captures, N samples, N differences, N values hidden
+ *     N captures, N samples, N differences, N values hidden, N scrubbed away
  *
  * A value is hidden where CFI that does not hold takes a word of the program's for a return
  * address, which leads nowhere (`no mapping`, in both): the frame is there, its address is what
- * scrubbing took away.  That is the one class of difference that there may be; the exit status is 1
- * if there is another.
+ * scrubbing took away.
+ *
+ * A trace is scrubbed away, and says so, behind a signal's frame, whose registers are words of a
+ * stack and not registers: the count that the CFI of the interrupted function reads is none any
+ * more. Or where the CFI computes with a word that is no address of this stack, so that the raw
+ * one's bytes run out at the same frame.
+ *
+ * These are the classes of differences that there may be; the exit status is 1 if there is another.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +30,7 @@
 #define SCRUBBED_WORD 1 /* SPEC.md, 8.1 */
 
 struct counts {
-	uint64_t captures, samples, differences, hidden;
+	uint64_t captures, samples, differences, hidden, scrubbed_away;
 };
 
 struct side {
@@ -96,6 +102,16 @@ static bool is_hidden(const struct reel_trace *raw, const struct reel_trace *scr
 	       scrubbed->addresses[last] == SCRUBBED_WORD;
 }
 
+static bool is_scrubbed_away(const struct reel_trace *raw, const struct reel_trace *scrubbed)
+{
+	size_t n = scrubbed->n_frames;
+
+	if (scrubbed->stop != REEL_STOP_SCRUBBED || !n || same_frames(raw, scrubbed) != n)
+		return false;
+	return scrubbed->steps[n - 1] == REEL_STEP_SIGNAL ||
+	       (raw->stop == REEL_STOP_STACK_END && raw->n_frames == n);
+}
+
 static void compare_traces(const struct reel_trace *raw, const struct reel_trace *scrubbed,
 			   struct counts *counts)
 {
@@ -108,6 +124,10 @@ static void compare_traces(const struct reel_trace *raw, const struct reel_trace
 			counts->hidden++;
 			return;
 		}
+	}
+	if (raw->id == scrubbed->id && is_scrubbed_away(raw, scrubbed)) {
+		counts->scrubbed_away++;
+		return;
 	}
 	if (++counts->differences > 5)
 		return;
@@ -148,14 +168,16 @@ static bool compare(const char *path, const char *scratch, const char *symfs, st
 		printf("%s: no samples\n", path);
 		ok = false;
 	}
-	if (of_capture.differences || of_capture.hidden)
+	if (of_capture.differences || of_capture.hidden || of_capture.scrubbed_away)
 		printf("  %s: %" PRIu64 " samples, %" PRIu64 " differences, %" PRIu64
-		       " values hidden\n",
-		       path, of_capture.samples, of_capture.differences, of_capture.hidden);
+		       " values hidden, %" PRIu64 " scrubbed away\n",
+		       path, of_capture.samples, of_capture.differences, of_capture.hidden,
+		       of_capture.scrubbed_away);
 	counts->captures++;
 	counts->samples += of_capture.samples;
 	counts->differences += of_capture.differences;
 	counts->hidden += of_capture.hidden;
+	counts->scrubbed_away += of_capture.scrubbed_away;
 	return ok;
 }
 
@@ -167,7 +189,8 @@ int main(int argc, char **argv)
 	for (int i = 3; i < argc; i++)
 		ok &= compare(argv[i], argv[1], argv[2], &counts);
 	printf("%" PRIu64 " captures, %" PRIu64 " samples, %" PRIu64 " differences, %" PRIu64
-	       " values hidden\n",
-	       counts.captures, counts.samples, counts.differences, counts.hidden);
+	       " values hidden, %" PRIu64 " scrubbed away\n",
+	       counts.captures, counts.samples, counts.differences, counts.hidden,
+	       counts.scrubbed_away);
 	return ok && !counts.differences ? 0 : 1;
 }

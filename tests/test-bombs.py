@@ -326,6 +326,25 @@ def units(folder):
     return report(folder, elf, chain_of([place(TEXT + i * 0x40 + 8) for i in range(100)]))
 
 
+@bomb(memory=64)
+def zstd_section(folder):
+    """300 MB of DIEs in 30 KB."""
+    zeros = bytes(300 << 20)
+    elf = Elf()
+    elf.add(".debug_info", zeros, compress=b.zstd_frame(zeros))
+    elf.add(".debug_abbrev", bytes(1000))
+    return report(folder, elf, chain_of([place(TEXT)]))
+
+
+@bomb(memory=64)
+def zstd_section_of_more(folder):
+    """The same in a section that says to have 1000 bytes."""
+    elf = Elf()
+    elf.add(".debug_info", bytes(1000), compress=b.zstd_frame(bytes(300 << 20)))
+    elf.add(".debug_abbrev", bytes(1000))
+    return report(folder, elf, chain_of([place(TEXT)]))
+
+
 @bomb()
 def indirect_forms(folder):
     """Attributes whose form stands before each value."""

@@ -116,6 +116,16 @@ else
     skip "lld is not installed"
 fi
 build static gcc g++ -O2 -fomit-frame-pointer -static && modes static tiny alternate exception vdso threads
+# Without a C++ library, so without exceptions; with neither unwind tables nor debug information.
+if command -v musl-gcc >/dev/null; then
+    musl=("musl-gcc" "musl-gcc -nostdinc++ -fno-exceptions -fno-rtti")
+    cpu=(--libc musl)
+    build musl-static "${musl[@]}" -O2 -fomit-frame-pointer -static && modes musl-static leaf realign nested threads jump noreturn vdso
+    build musl "${musl[@]}" -O2 -fomit-frame-pointer && modes musl leaf realign nested threads jump noreturn vdso
+    cpu=()
+else
+    skip "musl-gcc is not installed"
+fi
 
 # 32-bit programs on this 64-bit kernel, with a C library that there is debug information for.
 i386() {

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The stackreel program: each command and option, wrong usage, files that are missing, damaged or
-# no captures.  What it prints of traces is compared in tests/unit/cli/test_report.c; here it is the way from
+# no captures.  What it prints of traces is compared in tests/unit/cli/report/test_report.c; here it is the way from
 # the file to the text.
 #
 #   O=DIR   the object directory (build)
@@ -31,13 +31,13 @@ lines() {
 run 2 "$tool"
 has err 'Usage: stackreel COMMAND'
 run 0 "$tool" --help
-for command in record report script folded info dump table; do has out "^  $command +[a-z]"; done
+for command in record report script folded info doctor dump table; do has out "^  $command +[a-z]"; done
 run 0 "$tool" --version
 has out '^stackreel [0-9]+\.[0-9]+\.[0-9]+$'
 run 2 "$tool" no-such-command
 has err "no command"
 run 2 "$tool" help no-such-command
-for command in report script folded info dump table; do
+for command in report script folded info doctor dump table; do
     run 0 "$tool" "$command" --help
     has out "^Usage: stackreel $command" '--output=FILE'
     run 0 "$tool" help "$command"
@@ -46,7 +46,7 @@ for command in report script folded info dump table; do
     run 2 "$tool" "$command" a b
     has err 'one file at a time'
 done
-for command in report script folded info; do
+for command in report script folded info doctor; do
     run 0 "$tool" "$command" --help
     has out '--pid=' '--tid=' '--comm=' '--cpu=' '--time=' '--event=' '--symfs=' '--debug-dir=' \
         '--module=' '--no-host-files' '--no-inline' '--no-demangle' '--min-complete=' '--quiet' \
@@ -85,7 +85,7 @@ has out 'ran .*bin/stackreel-record'
 
 echo "this is no capture, whatever it may be, since it is a text of more than 48 bytes" >"$work/text"
 head -c 500 "$capture" >"$work/cut"
-for command in report script folded info; do
+for command in report script folded info doctor; do
     run 1 "$tool" "$command" "$work/none.reel"
     has err '^stackreel: .*none\.reel.*No such file'
     run 1 "$tool" "$command" "$work/text"
@@ -195,6 +195,37 @@ run 0 "$tool" dump --json "$capture"
 python3 -c 'import json, sys; [json.loads(line) for line in sys.stdin]' <"$work/out"
 count $? "as expected"
 
+# ---- callers ----------------------------------------------------------------------------------------------
+
+orders=(--no-host-files --symfs testdata/aarch64/orders testdata/aarch64/orders/orders.reel)
+run 0 "$tool" report --callers shop::by_value "${orders[@]}"
+has out '^ 14\.13 %  shop::by_value\(void const\*, void const\*\)$' '^          msort_with_tmp\.part\.0$' '^│[^a-z]+__qsort_r$'
+run 0 "$tool" report --callers orders --by module "${orders[@]}"
+has out '^ 99\.76 %  /usr/bin/orders$'
+run 1 "$tool" report --callers Shop::Rank "${orders[@]}"
+says "no function is named \`Shop::Rank', nor part of a name is; there are \`shop::rank\(unsigned long\)'$"
+run 1 "$tool" report --callers no-such "${orders[@]}"
+says "no function is named \`no-such', nor part of a name is$"
+run 2 "$tool" report --callers '' "${orders[@]}"
+run 2 "$tool" report --callers main --tree "${orders[@]}"
+run 2 "$tool" report --callers main --sort self "${orders[@]}"
+
+# ---- what is not there ------------------------------------------------------------------------------------
+
+for option in --symfs --debug-dir; do
+    for command in report script folded info doctor; do
+        run 1 "$tool" $command $option "$work/none" "$capture"
+        says "^stackreel: $option $work/none: No such file or directory"
+    done
+    run 1 "$tool" report --symfs "$work" $option "$capture" "$capture"
+    says "^stackreel: $option .*: Not a directory"
+    run 0 "$tool" report $option "$work" "$capture"
+done
+for data in testdata/x86_64/perf/dwarf.data testdata/s390x/perf/fp.data; do
+    run 1 "$tool" report $data
+    says "^stackreel: $data: perf's perf.data, .*\`stackreel import'"
+done
+
 # ---- filters ------------------------------------------------------------------------------------------
 
 # samples N OPTION...: so many samples are left.
@@ -214,7 +245,6 @@ samples 6 --tid 101
 samples 12 --tid 100-101
 samples 6 --cpu 0
 samples 12 --comm example
-samples 12 --comm x --comm example
 samples 0 --comm x
 samples 6 --time 0..5.5us
 samples 1 --time 11us..
@@ -222,13 +252,65 @@ samples 12 --event cpu-clock
 run 1 "$tool" script --event no-such-event "$capture"
 has err 'no event'
 
+# selects_none SAYS OPTION...: that is an error, and what there is is said.
+selects_none() {
+    local says=$1 command
+    shift
+    for command in report script folded info doctor; do
+        run 1 "$tool" $command "$@" "$capture"
+        lines 0
+        says "$says"
+    done
+}
+selects_none '--pid selects no sample: there are those of 100 \(example\)$' --pid 1-99
+selects_none '--tid selects no sample: there are those of 100 \(example\), 101 \(example\)$' --tid 1 --pid 100
+selects_none '--cpu selects no sample: there are those of 0, 1$' --cpu 7
+selects_none "--comm Exam selects no sample: there are those of \`example'$" --comm Exam
+selects_none '--time selects no sample: the last one is 11\.[0-9]* us after the first$' --time 12us..
+selects_none 'no sample is selected by all of the filters' --tid 100 --time 11us..
+# What the other name selects is shown.
+run 1 "$tool" script --comm x --comm example "$capture"
+[ "$(grep -c 'cpu-clock:$' "$work/out")" = 12 ]
+count $? 'samples of the other name'
+says "--comm x selects no sample: there are those of \`example'$"
+
+# ---- files that are for no module -------------------------------------------------------------------------
+
+perf=testdata/x86_64/perf
+ok "a capture of perf's" "$tool" import -q -o "$work/stairs.reel" $perf/dwarf.data
+for command in report script folded info doctor 'shrink -o /dev/null'; do
+    run 1 "$tool" $command --symfs $perf --module "$tool" "$work/stairs.reel"
+    says "--module $tool is no file of it"
+    run 0 "$tool" $command --no-host-files --module $perf/usr/bin/stairs "$work/stairs.reel"
+done
+
+# ---- what modules lack --------------------------------------------------------------------------------------
+
+orders=testdata/aarch64/orders
+run 0 "$tool" doctor --no-host-files $orders/orders.reel
+has out '^ +99\.76 % +99\.76 % +99\.76 % +99\.76 %  its file +/usr/bin/orders  290dadf' '^ +no file for /usr/bin/orders' '^of 3,642 frames 99\.26 % have no name'
+has out '^  its file$' '^      copy it from the host'
+# Report says where to look, of the same share.
+run 0 "$tool" report --no-pager --no-host-files $orders/orders.reel
+has out '^# 99\.26 % of the frames have no name \(stackreel doctor'
+# libc is linked in, and was built without -g.
+run 0 "$tool" doctor --no-host-files --symfs $orders $orders/orders.reel
+has out '^ +99\.76 % +[0-9.]+ %  some lines +/usr/bin/orders' '^  some lines$' '^1 lacks nothing \(--all\)$'
+run 0 "$tool" report --no-pager --no-host-files --symfs $orders $orders/orders.reel
+! grep -q 'have no name' "$work/out"
+count $? 'all frames have names'
+mkdir -p "$work/symfs/usr/bin"
+strip --strip-all -o "$work/symfs/usr/bin/stairs" $perf/usr/bin/stairs
+run 0 "$tool" doctor --all --no-host-files --symfs "$work/symfs" "$work/stairs.reel"
+has out ' 100\.00 % +100\.00 % +100\.00 %  symbols +/usr/bin/stairs' 'debuginfod-find debuginfo' '^      BUILD-ID'
+
 # ---- quality --------------------------------------------------------------------------------------------
 
-for command in report script folded info; do
+for command in report script folded info doctor; do
     run 3 "$tool" "$command" --min-complete 50 "$capture"
     has err '0\.00 % of 12 traces are complete'
     run 0 "$tool" "$command" --min-complete 0 "$capture"
-    run 3 "$tool" "$command" --min-complete 1 --pid 1 "$capture"
+    run 1 "$tool" "$command" --min-complete 1 --pid 1 "$capture"
 done
 
 # ---- what other tools read ------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ count $? "a capture without walks"
 "$O/stackreel" import -q -o "$work/fp.reel" testdata/aarch64/perf/fp.data
 says 'themselves made of walks by frame pointers' --symfs testdata/aarch64/perf "$work/fp.reel"
 count $? "a recording of nothing but walks"
-says 'one of --tree, --residency and --compare-fp' --tree "$work/fp.reel"
+says 'one of --tree, --callers, --residency and --compare-fp' --tree "$work/fp.reel"
 count $? "two layouts"
 says 'leave out --sort and --by' --by=comm "$work/fp.reel"
 count $? "an order"

@@ -112,8 +112,8 @@ count $? "two modules of one build-id"
 python3 "$reader" a.reel | grep '"MODULE"' | grep -q "$work/usr/libpassword.so"
 count $? "one has the victim's path"
 
-# Where the kernel tells no build-ids, the files are asked.
-ok "recording without the kernel's build-ids" attack --no-build-id-events
+# Where the kernel tells build-ids the files are not asked.
+ok "recording with the kernel's build-ids" attack --build-id-events
 ok "... the names are right, too" names_are_right
 
 # The victim's file is not there: then nothing has names, the attacker's least of all.

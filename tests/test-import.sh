@@ -194,6 +194,25 @@ for folder in "$root"/testdata/*/perf; do
 done
 is "$(find "$root"/testdata/*/perf -name dwarf.data | wc -l)" = 4
 
+# ---- the CPU's record of calls (perf record --call-graph lbr) ---------------------------------------
+
+"$make" lbr >lbr.data
+stairs=$root/testdata/x86_64/perf
+run 0 "$tool" import -q -o lbr.reel lbr.data
+run 0 "$tool" script -q --no-host-files --symfs "$stairs" lbr.reel
+sed -n 's/^\t *\([0-9a-f]*\) \([a-z_]*\).*/\1 \2/p; s/^$//p; /^#/p' out | grep -v '^ffffffff' >ours
+printf '%s\n' '401018 spin' '401068 climb' '401055 climb' '401055 climb' '40109b run' '401002 _start' '' >whole
+{
+    cat whole whole
+    sed -n '1,4{s/^$//;p}' whole
+    printf '# stop: end of the recorded chain\n\n'
+} >expected
+cmp -s ours expected
+count $? "calls are not as the CPU noted them: $(diff ours expected | head -n 4)"
+run 0 "$tool" report --no-host-files --symfs "$stairs" lbr.reel
+has out '^# complete traces: 66.67 % \(end of the recorded chain 33.33 %\)$' \
+    '^# not unwound: 100.00 % of the traces are the CPU.s own record of calls \(LBR\), which holds the newest 8 to 32$'
+
 # ---- scrubbed unless that is not wanted ----------------------------------------------------------------
 
 # records FILE: what it holds, but for what each file has of its own.
@@ -216,8 +235,8 @@ for file in perf.data big-endian.data "$root"/testdata/*/perf/*.data; do
     count $? "scrubbed by import it is not as scrubbed later"
     ! cmp -s <(records scrubbed.reel) <(records raw.reel)
     count $? "with raw stacks it is not another one"
-    run 0 "$tool" script -q --ns --no-host-files --symfs "${file%/*}" raw.reel
-    cmp -s out <("$tool" script -q --ns --no-host-files --symfs "${file%/*}" scrubbed.reel)
+    run 0 "$tool" script -q --ns --no-host-files --symfs "$folder" raw.reel
+    cmp -s out <("$tool" script -q --ns --no-host-files --symfs "$folder" scrubbed.reel)
     count $? "scrubbed it has other traces"
 done
 
@@ -245,5 +264,9 @@ else
         cmp -s file.records $kind.records
         count $? "$kind.reel is not as file.reel is"
     done
+    # perf begins with what the newest call led to, and not with where the sample was taken; it prints offsets in the file.
+    perf script --symfs "$stairs" -F ip,sym -i lbr.data 2>/dev/null | sed 's/^[ \t]*//; s/\.constprop\.0//' | grep -v '^ffffffff\|^$' >theirs
+    cmp -s <(grep -v '^#\|^$' ours | sed 's/^40//; s/^1018 /1010 /') theirs
+    count $? "of the CPU's calls perf has others: $(diff ours theirs | head -n 4)"
 fi
 finish

@@ -85,7 +85,7 @@ mkdir -p "$work/debian/boot" "$work/debian/lib/modules/$release/kernel/drivers/f
 cp "$p/vmlinux" "$work/debian/boot/vmlinux-$release"
 cp "$p/fake-driver.ko" "$work/debian/lib/modules/$release/kernel/drivers/fake/"
 ok "as Debian's packages have them" compare plain --debug-dir "$work/debian"
-mkdir -p "$work/fedora/usr/lib/modules/$release/extra"
+mkdir -p "$work/none" "$work/fedora/usr/lib/modules/$release/extra"
 cp "$p/vmlinux" "$work/fedora/usr/lib/modules/$release/"
 objcopy --only-keep-debug "$p/fake-driver.ko" "$work/fedora/usr/lib/modules/$release/extra/fake_driver.ko.debug"
 ok "as Fedora's packages have them" compare plain --debug-dir "$work/fedora"
@@ -99,6 +99,29 @@ ok "script finds them below --symfs" prints '^	ffffffff[0-9a-f]+ read_lock \(inl
     "$tool" script --no-host-files --symfs "$work/fedora" --debug-dir "$work/none" "$p/kernel.reel"
 ok "info says which" prints 'debug information .*/boot/vmlinux-6.1.0-fake' \
     "$tool" info --no-host-files --debug-dir "$work/debian" "$p/kernel.reel"
+
+# Compressed, by what kernels can load.
+for program in xz zstd gzip; do
+    command -v $program >/dev/null || { skip "$program is not installed"; continue; }
+    suffix=${program%ip}
+    [ $program = zstd ] && suffix=zst
+    rm -rf "$work/debian/lib"
+    mkdir -p "$work/debian/lib/modules/$release/kernel"
+    packed=$work/debian/lib/modules/$release/kernel/fake-driver.ko.$suffix
+    $program -c "$p/fake-driver.ko" >"$packed"
+    ok "a module compressed by $program" compare plain --debug-dir "$work/debian"
+    ok "... in a sandbox" cmp <("$tool" script --no-sandbox --no-host-files --debug-dir "$work/debian" "$p/kernel.reel" 2>&1) \
+        <("$tool" script --sandbox --no-host-files --debug-dir "$work/debian" "$p/kernel.reel" 2>&1)
+    head -c 600 "$packed" >"$packed.cut" && mv "$packed.cut" "$packed"
+    ok "... without its end" prints 'fake-driver.ko.[a-z]+: it is compressed with [a-z]+, and its end is missing' \
+        "$tool" info --no-host-files --debug-dir "$work/debian" "$p/kernel.reel"
+    (head -c 300 "$packed"; head -c 300 /dev/zero) >"$packed.cut" && mv "$packed.cut" "$packed"
+    ok "... damaged" prints 'fake-driver.ko.[a-z]+: it is compressed with [a-z]+, and (damaged|its end)' \
+        "$tool" info --no-host-files --debug-dir "$work/debian" "$p/kernel.reel"
+    head -c 500000000 /dev/zero | $program -c >"$packed"
+    ok "... of 500 MB of zeros" prints 'fake-driver.ko.[a-z]+: it is compressed with [a-z]+, and would be many times larger' \
+        "$tool" info --no-host-files --debug-dir "$work/debian" "$p/kernel.reel"
+done
 
 # Without the files, or with others: the capture's names.
 functions() { "$tool" script --no-host-files "$@" "$p/kernel.reel" | grep -v inlined; }

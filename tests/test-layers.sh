@@ -18,28 +18,38 @@ declare -A may=(
     [record/watching]="record/host bpf target format base include"
     [record/sampling]="record/watching record/host bpf format base"
     [record]="record/sampling record/watching record/host bpf scrub target format arch base include"
-    [replay/elf]="format base include"
+    [replay/elf]="format arch base include"
     [replay/dwarf]="replay/elf base"
-    [replay/unwind]="arch base include"
-    [replay]="replay/elf replay/dwarf replay/unwind vendor scrub target format arch base include"
+    [replay/cfi]="arch base include"
+    [replay/code]="replay/cfi arch base"
+    [replay/unwind]="replay/cfi replay/code arch base include"
+    [replay]="replay/elf replay/dwarf replay/unwind replay/cfi replay/code vendor scrub target format arch base include"
     [replay/rewrite]="replay scrub format base include"
     [import]="scrub target format arch base include"
-    [cli]="include"
+    [cli/print]="cli include"
+    [cli/report]="cli/print cli include"
+    [cli/static]=""
+    [cli]="cli/print cli/report include"
 )
 # Of other rooms, only these headers.
 declare -A only=(
     [format/codec:format]="record.h|record_coder.h|schema.h"
     [record/watching:bpf]="sample.h"
+    [cli/print:cli]="limits.h|session.h"
+    [cli/report:cli]="session.h"
+    [replay/code:replay/cfi]="row.h"
+    [replay/unwind:replay/code]="synthesis.h"
 )
 # Libraries' headers that a room may not include: it is not linked with them where it is used, or they would do its work.
-elf='elfutils|libelf|gelf|dwarf|libdw' compression='zstd|zlib'
+elf='elfutils|libelf|gelf|dwarf|libdw' compression='zstd|zlib|lzma'
 declare -A never=(
     [include]="$elf|$compression|bpf/" [vendor]="$elf|$compression|bpf/" [arch]="$elf|$compression|bpf/" [bpf]="$elf|$compression"
     [base]="$elf|$compression|bpf/" [format]="$elf|bpf/" [format/codec]="$elf|bpf/"
     [target]="$elf|$compression|bpf/" [scrub]="$elf|$compression|bpf/"
     [record]='elfutils|dwarf|libdw' [record/host]='elfutils|dwarf|libdw' [record/watching]='elfutils|dwarf|libdw' [record/sampling]='elfutils|dwarf|libdw'
     [replay]='bpf/' [replay/elf]='bpf/' [replay/dwarf]='bpf/' [replay/unwind]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/rewrite]='bpf/'
-    [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/"
+    [replay/cfi]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/code]="elfutils|libelf|gelf|libdw|$compression|bpf/"
+    [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/" [cli/print]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/"
 )
 
 check_room() {

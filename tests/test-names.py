@@ -123,7 +123,7 @@ class Names(unittest.TestCase):
         done = run("dump", self.modules(paths))
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         self.visible(done.stdout)
-        found = re.findall(r' path="(.*)"$', done.stdout.decode(), re.MULTILINE)
+        found = re.findall(r' path="(.*)" file_size=0 file_time=0 file_digest=-$', done.stdout.decode(), re.MULTILINE)
         self.assertEqual(len(found), len(paths))
         for path, text in zip(paths, found):
             self.assertEqual(unescape(text), path)
@@ -163,7 +163,7 @@ class Names(unittest.TestCase):
     def test_every_command(self):
         file = self.capture()
         for command in (["report"], ["report", "--tree"], ["report", "--residency"], ["report", "--by", "module"], ["report", "--by", "thread"],
-                        ["report", "--by", "comm"], ["script"], ["folded", "--with-comm"], ["info", "--all-modules"], ["dump"], ["dump", "--json"]):
+                        ["report", "--by", "comm"], ["script"], ["folded", "--with-comm"], ["info", "--all-modules"], ["doctor", "--all"], ["dump"], ["dump", "--json"]):
             with self.subTest(command):
                 done = run(*command, file, env=dict(os.environ, LC_ALL="C.UTF-8"))
                 self.assertIn(done.returncode, (0, 3), done.stderr)

@@ -36,7 +36,7 @@ make() {
     (cd "$public" && timeout 20 "${arguments[@]}" >"$work/stdout" 2>"$work/err" </dev/null)
 }
 
-writers=(report script folded info dump scrub shrink)
+writers=(report script folded info doctor dump scrub shrink)
 [ ! -s perf.data ] || writers+=(import)
 if [ -x "$recorder" ]; then
     "$recorder" -q -o probe.reel -- true 2>err

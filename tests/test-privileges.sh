@@ -82,6 +82,10 @@ grep -E '^(Cap|NoNewPrivs|Seccomp|SigBlk|SigIgn)' /proc/self/status >wanted &
 wait $!
 grep -E '^(Cap|NoNewPrivs|Seccomp|SigBlk|SigIgn)' command.status | diff wanted - >out
 count $? "the command has all of what this shell has: $(cat out)"
+for _ in $(seq 200); do
+    [ -e a.0002.reel ] && break
+    sleep 0.05
+done
 end
 count $? "it records"
 ok "part $(ls a.*.reel | tail -n 1) after rotation, programs that were started meanwhile, kernel symbols" \
@@ -92,6 +96,10 @@ mkdir theirs && chown 65534 theirs
 start "$recorder" --rotate 300ms -o theirs/a.reel
 sets $recording >sets
 ok "another's folder: CAP_DAC_OVERRIDE stays" has main CapEff "$(printf %x $((0x$with_command | 1 << 1)))"
+for _ in $(seq 200); do
+    [ -e theirs/a.0002.reel ] && break
+    sleep 0.05
+done
 end
 [ "$(ls theirs/a.*.reel | wc -l)" -ge 2 ] && [ "$(stat -c %u theirs/a.0002.reel)" = 0 ]
 count $? "another's folder: parts, of root's"

@@ -25,9 +25,9 @@ class Records(Case):
         return finish(started().side(*records))
 
     def test_unknown(self):
-        reel = self.side(b.record(100, 1, 2), b.record(16), b.record("LOSS", 1, 2, 3, 4))
+        reel = self.side(b.record(100, 1, 2), b.record(31), b.record("LOSS", 1, 2, 3, 4))
         self.assertEqual(self.good(reel)[:2], [{"record": "unknown-100", "size": 2},
-                                               {"record": "unknown-16", "size": 0}])
+                                               {"record": "unknown-31", "size": 0}])
 
     def test_id_0(self):
         for critical in (False, True):
@@ -42,9 +42,9 @@ class Records(Case):
 
     def test_unknown_in_a_sample_block(self):
         sample = b.sample_record()
-        reel = sample_block(b.record(38), sample, b.record(16, 5), sample)
+        reel = sample_block(b.record(38), sample, b.record(31, 5), sample)
         self.assertEqual(names(self.good(reel)),
-                         ["unknown-38", "SAMPLE", "unknown-16", "SAMPLE"])
+                         ["unknown-38", "SAMPLE", "unknown-31", "SAMPLE"])
 
     def test_critical_does_not_matter_if_known(self):
         reel = self.side(b.record("LOSS", 1, 2, 3, 4, critical=True),
@@ -103,7 +103,8 @@ GOOD = [
     ("EVENT", dict(id=1, perf_type=4294967295, perf_config=0, frequency=99, period=0,
                    weight_unit=1, name="cpu-clock")),
     ("MODULE", dict(id=7, kind=1, device_major=8, device_minor=1, inode=1234, inode_generation=5,
-                    build_id=b"", path="/bin/x (deleted)")),
+                    build_id=b"", path="/bin/x (deleted)", file_size=8080, file_time=1 << 60,
+                    file_digest=b"0123456789abcdef")),
     ("IMAGE", dict(module=7, offset=2, total_size=6, bytes=b"\x7fELF")),
     ("SPACE", dict(time=1, id=2, parent=0, origin=1, pid=100, namespace_pid=1, machine=183,
                    word_bits=64, byte_order=1, code_mask=0xFF << 48, data_mask=0x7F << 56,
@@ -119,6 +120,7 @@ GOOD = [
     ("KERNEL_SYMBOL", dict(address=0xFFFFFFFF81000000, size=0, module=9, name="do_syscall_64",
                            since=12)),
     ("LOSS", dict(time=1, cpu=4294967295, cause=9, count=3)),
+    ("CODE", dict(time=1, space=2, module=0, address=(1 << 64) - 2, bytes=b"\xc3\xc3")),
 ]
 
 # Values that this version does not have: record, then the fields that are wrong.
@@ -133,7 +135,8 @@ OUT_OF_RANGE = [
     ("THREAD", dict(comm=b"a\0")),
     ("MAP", dict(size=0)), ("MAP", dict(size=4097)), ("KERNEL_SYMBOL", dict(name=b"\0")),
     ("UNMAP", dict(size=0)), ("UNMAP", dict(how=3)), ("UNMAP", dict(address=(1 << 64) - 1)),
-    ("LOSS", dict(cause=0)), ("LOSS", dict(cause=11)),
+    ("LOSS", dict(cause=0)), ("LOSS", dict(cause=12)),
+    ("CODE", dict(bytes=b"")), ("CODE", dict(bytes=b"123")),
 ]
 
 # They end the block.
@@ -274,6 +277,11 @@ class SideRecords(Case):
         old = b.record("KERNEL_SYMBOL", *list(symbol.values())[:-1])
         self.assertEqual(self.good(finish(started().side(old))),
                          [dict(symbol, record="KERNEL_SYMBOL", since=0)])
+        module = dict(GOOD)["MODULE"]
+        old = b.record("MODULE", *list(module.values())[:-3])
+        self.assertEqual(self.good(finish(started().side(old))),
+                         [dict(module, record="MODULE", file_size=0, file_time=0,
+                               file_digest=b"")])
 
     def test_capture_out_of_range(self):
         for change in (dict(word_bits=0), dict(word_bits=16), dict(byte_order=0),
@@ -327,9 +335,11 @@ def cut_record_test(name, fields):
     def test(self):
         """Cut behind each byte, but not in front of a field that was added later."""
         payload = b"".join(map(b.field, fields.values()))
-        allowed = len(payload) - 1 if name == "KERNEL_SYMBOL" else None
+        added = {"KERNEL_SYMBOL": 1, "MODULE": 3}.get(name, 0)
+        ends = [sum(len(b.field(value)) for value in list(fields.values())[:len(fields) - i])
+                for i in range(1, added + 1)]
         for size in range(len(payload)):
-            if size == allowed:
+            if size in ends:
                 continue
             result = self.read(finish(started().side(b.record(name, b.Encoded(payload[:size])))),
                                keep=size == len(payload) - 2)

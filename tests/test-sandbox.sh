@@ -29,12 +29,12 @@ same() {
     [ $? = $status ] && cmp -s "$work/without" "$work/with" && cmp -s "$work/without.err" "$work/with.err"
     count $? "$*, from standard input"
 }
-for command in report 'report --tree' script folded info; do
+for command in report 'report --tree' script folded info doctor; do
     # shellcheck disable=SC2086 # words
     same $command --symfs "$orders" "$orders/orders.reel"
 done
 # Whole and damaged ones; each command says the same of them, so one for each will do.
-commands=(report script folded info 'dump --json')
+commands=(report script folded info doctor 'dump --json')
 for file in testdata/format/*.reel; do
     # shellcheck disable=SC2086 # words
     same ${commands[i++ % ${#commands[@]}]} "$file"

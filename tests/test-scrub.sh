@@ -151,10 +151,46 @@ run 1 "$stackreel" scrub -o "$work/no.reel" "$work/err"
 [ ! -e "$work/no.reel" ]
 count $? "nothing is left of what failed"
 
+# ---- counts that CFI reads --------------------------------------------------------------------------
+
+# chains_are LEAF CAPTURE REGEX: every sample in that function has such a chain, as `folded` prints it.
+chains_are() {
+    "$stackreel" folded -q "$2" | grep -E "(^|;)$1 [0-9]+$" >"$work/folded"
+    REGEX="^($3) [0-9]+$" awk '$0 ~ ENVIRON["REGEX"] { good += $NF; next } { print; bad += $NF }
+        END { printf "%d samples, %d others\n", good, bad; exit !(good > 50 && !bad) }' "$work/folded"
+}
+
+find_counts() {
+    local mode whole='[^[]*;main;caller;counted' on_signal=';[^;]+;on_trap'
+    echo "counts"
+    ${CC:-cc} -O2 -Wall -Wextra -Werror -o "$work/counted" tests/programs/counted.c || { count 1 "counted.c"; return; }
+    for mode in spin trap; do
+        "$recorder" -q -F 4999 --raw-stacks -o "$work/$mode.reel" -- "$work/counted" $mode 300000000 2>"$work/err" &&
+            "$recorder" -q -F 4999 -o "$work/$mode-live.reel" -- "$work/counted" $mode 300000000 2>"$work/err" &&
+            "$stackreel" scrub -q -o "$work/$mode-later.reel" "$work/$mode.reel" 2>"$work/err"
+        count $? "counted $mode: recording"
+    done
+    ok "a count: raw" chains_are counted "$work/spin.reel" "$whole"
+    ok "a count: recorded" chains_are counted "$work/spin-live.reel" "$whole"
+    ok "a count: scrubbed later" chains_are counted "$work/spin-later.reel" "$whole"
+    same "a count" "" "$work/spin.reel"
+    # A word of the stack by now, in a signal frame.
+    ok "a count, interrupted: raw" chains_are on_trap "$work/trap.reel" "$whole$on_signal"
+    ok "a count, interrupted: recorded" chains_are on_trap "$work/trap-live.reel" "$whole$on_signal"
+    ok "a count, interrupted: scrubbed later" chains_are on_trap "$work/trap-later.reel" "$whole$on_signal"
+}
+if [ -z "$can_record" ]; then
+    skip "counts: nothing can be recorded here"
+elif [ "$(uname -m)" != x86_64 ]; then
+    skip "counts: only x86-64's code keeps one"
+else
+    find_counts
+fi
+
 # ---- chance -----------------------------------------------------------------------------------
 
 echo "random words that look like addresses"
-ok "chance" "$chance" "${LONG:+10}2" $orders testdata/x86_64/chains/{gcc,no-pie}/tiny.reel testdata/aarch64/chains/{pauth,no-pie}/tiny.reel
+ok "chance" "$chance" "${LONG:+10}2" $orders testdata/x86_64/chains/{gcc,no-pie}/tiny.reel testdata/x86_64/chains/gcc/exception.reel testdata/aarch64/chains/{pauth,no-pie}/tiny.reel
 
 # ---- secrets -----------------------------------------------------------------------------------
 

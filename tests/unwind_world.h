@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "replay/code/synthesis.h"
 #include "replay/unwind/unwind.h"
 #include "tests/cfi_builder.h"
 #include "tests/unwind_compare.h"
@@ -38,9 +39,11 @@ struct world {
 	struct reel_unwind_programs *programs;
 	struct reel_cfi *cfi;
 	struct reel_rows *rows;
+	struct reel_synthesis *synthesis;
 	uint64_t entry;
 	enum reel_code_found found; /* what the module's code is */
 	bool unreadable;
+	bool recorded;	/* the code is in no file, but its bytes are known */
 	uint64_t moved; /* the module's code is mapped so much higher */
 	uint64_t id;	/* its name for caches, less 1 */
 	enum reel_stop stop;
@@ -65,12 +68,22 @@ static inline enum reel_code_found find_code(void *context, uint64_t address, st
 	if (w->found == REEL_CODE_FOUND)
 		*ret = (struct reel_code){
 			.rows = w->rows,
+			.synthesis = w->synthesis,
 			.bias = BIAS + w->moved,
 			.read_code = read_code,
 			.module = w,
 			.begin = BIAS + w->moved + TEXT,
 			.size = TEXT_END - TEXT,
 			.id = w->id + 1,
+		};
+	else if (w->recorded)
+		*ret = (struct reel_code){
+			.synthesis = w->synthesis,
+			.bias = BIAS + w->moved,
+			.read_code = read_code,
+			.module = w,
+			.begin = BIAS + w->moved + TEXT,
+			.size = TEXT_END - TEXT,
 		};
 	return w->found;
 }
@@ -116,11 +129,13 @@ static inline void code_at(struct world *w, uint64_t address, const uint8_t *byt
 	memcpy(w->code + (address - TEXT), bytes, size);
 }
 
-/* Puts `call rel32` or `bl` before a return address. */
+/* Puts a call before a return address, through a register: where it leads is not known. */
 static inline uint64_t call_before(struct world *w, uint64_t address)
 {
 	if (w->arch->code_align == 1)
-		code_at(w, address - 5, BYTES(0xe8, 1, 2, 3, 4));
+		code_at(w, address - 2, BYTES(0xff, 0xd0));
+	else if (w->arch->code_align == 4)
+		code_at(w, address - 4, BYTES(0x00, 0x00, 0x3f, 0xd6));
 	else
 		code_at(w, address - 4, BYTES(0x01, 0x00, 0x00, 0x94));
 	return address + BIAS;
@@ -170,9 +185,16 @@ static inline void unwind(struct world *w)
 		.text_end = TEXT_END,
 	};
 
+	struct reel_synthesis_input synthesis = { .arch = w->arch,
+						  .read_code = read_code,
+						  .module = w };
+
 	write_stack(w);
 	assert_null(reel_cfi_create(&input, &w->cfi));
+	synthesis.find_row = reel_synthesis_cfi_row;
+	synthesis.rows = w->cfi;
 	assert_null(reel_rows_create(w->arch, w->cfi, w->entry, &w->rows));
+	assert_null(reel_synthesis_create(&synthesis, &w->synthesis));
 	assert_null(reel_unwind_programs_create(w->arch, &w->programs));
 	assert_null(reel_unwind_trace(&w->input, w->programs, &w->state, &w->frames, &w->stop));
 	compare_fast_path(w, &start);
@@ -190,6 +212,7 @@ static inline void expect(struct world *w, enum reel_stop stop, size_t n, const 
 	assert_int_equal(w->stop, stop);
 	reel_unwind_frames_free(&w->frames);
 	reel_unwind_programs_destroy(w->programs);
+	reel_synthesis_destroy(w->synthesis);
 	reel_rows_destroy(w->rows);
 	reel_cfi_destroy(w->cfi);
 }

@@ -45,7 +45,7 @@ struct reel_coder_operations {
 
 	/* A record begins; what was learned is forgotten. */
 	void (*encode_begin)(struct reel_coder *coder, const struct reel_sample_target *target);
-	void (*encode_head)(struct reel_coder *coder, const struct reel_sample_head *head);
+	void (*encode_header)(struct reel_coder *coder, const struct reel_sample_head *head);
 	/* `thread` is as it was in the thread's previous sample; its values become the sample's. */
 	void (*encode_pc)(struct reel_coder *coder, const struct reel_sample *sample,
 			  const struct reel_thread_base *thread);
@@ -68,7 +68,7 @@ struct reel_coder_operations {
 	 * operation relies on it.  CORRUPT.
 	 */
 	struct reel_error *(*decode_begin)(struct reel_coder *coder);
-	struct reel_error *(*decode_head)(struct reel_coder *coder, struct reel_sample_head *ret);
+	struct reel_error *(*decode_header)(struct reel_coder *coder, struct reel_sample_head *ret);
 	/* sample->layout and `known` are there. */
 	struct reel_error *(*decode_pc)(struct reel_coder *coder, const struct reel_sample *sample,
 					const struct reel_thread_base *thread, uint64_t *ret);

@@ -58,7 +58,7 @@ static void encode_begin(struct reel_coder *coder, const struct reel_sample_targ
 	forget(columns_of(coder));
 }
 
-static void encode_head(struct reel_coder *coder, const struct reel_sample_head *head)
+static void encode_header(struct reel_coder *coder, const struct reel_sample_head *head)
 {
 	struct reel_columns *columns = columns_of(coder);
 	struct reel_buffer *stream = &columns->coder.out[REEL_STREAM_HEAD];
@@ -270,7 +270,7 @@ static struct reel_error *decode_begin(struct reel_coder *coder)
 	return NULL;
 }
 
-static struct reel_error *decode_head(struct reel_coder *coder, struct reel_sample_head *ret)
+static struct reel_error *decode_header(struct reel_coder *coder, struct reel_sample_head *ret)
 {
 	struct reel_columns *columns = columns_of(coder);
 	struct reel_cursor *stream = stream_of(columns, REEL_STREAM_HEAD);
@@ -405,7 +405,7 @@ const struct reel_coder_operations reel_columns_operations = {
 	.create = create,
 	.destroy = destroy,
 	.encode_begin = encode_begin,
-	.encode_head = encode_head,
+	.encode_header = encode_header,
 	.encode_pc = encode_pc,
 	.encode_place = encode_place,
 	.encode_registers = encode_registers,
@@ -413,7 +413,7 @@ const struct reel_coder_operations reel_columns_operations = {
 	.encode_undo = encode_undo,
 	.encode_end = encode_end,
 	.decode_begin = decode_begin,
-	.decode_head = decode_head,
+	.decode_header = decode_header,
 	.decode_pc = decode_pc,
 	.decode_place = decode_place,
 	.decode_registers = decode_registers,

@@ -404,11 +404,11 @@ static struct reel_error *decode_chains(struct reel_sample_decoder *decoder, uin
 	return error;
 }
 
-static struct reel_error *decode_head(struct reel_sample_decoder *decoder, uint64_t *parts_ret,
-				      struct reel_sample *ret)
+static struct reel_error *decode_header(struct reel_sample_decoder *decoder, uint64_t *parts_ret,
+					struct reel_sample *ret)
 {
 	struct reel_sample_head head = { 0 };
-	struct reel_error *error = decoder->coder->operations->decode_head(decoder->coder, &head);
+	struct reel_error *error = decoder->coder->operations->decode_header(decoder->coder, &head);
 
 	if (error)
 		return error;
@@ -463,7 +463,7 @@ static struct reel_error *decode_sample(struct reel_sample_decoder *decoder,
 	struct reel_error *error;
 	uint64_t parts;
 
-	error = decode_head(decoder, &parts, ret);
+	error = decode_header(decoder, &parts, ret);
 	if (!error)
 		error = reel_thread_table_get(&decoder->threads, ret->thread, &thread);
 	if (error)

@@ -56,7 +56,7 @@ static void encode_begin(struct reel_coder *coder, const struct reel_sample_targ
 	reel_buffer_uleb(&coder->out[REEL_STREAM_TIME], target->period);
 }
 
-static void encode_head(struct reel_coder *coder, const struct reel_sample_head *head)
+static void encode_header(struct reel_coder *coder, const struct reel_sample_head *head)
 {
 	struct dense *dense = dense_of(coder);
 
@@ -127,7 +127,7 @@ static struct reel_error *decode_begin(struct reel_coder *coder)
 	return period->failed || has_failed(coder) ? corrupt("ends within its streams") : NULL;
 }
 
-static struct reel_error *decode_head(struct reel_coder *coder, struct reel_sample_head *ret)
+static struct reel_error *decode_header(struct reel_coder *coder, struct reel_sample_head *ret)
 {
 	reel_dense_header_decode(&dense_of(coder)->headers, dense_of(coder)->numbers, ret);
 	return has_failed(coder) ? corrupt("ends within its header") : NULL;
@@ -172,7 +172,7 @@ const struct reel_coder_operations reel_dense_operations = {
 	.create = create,
 	.destroy = destroy,
 	.encode_begin = encode_begin,
-	.encode_head = encode_head,
+	.encode_header = encode_header,
 	.encode_pc = encode_pc,
 	.encode_place = encode_place,
 	.encode_registers = encode_registers,
@@ -180,7 +180,7 @@ const struct reel_coder_operations reel_dense_operations = {
 	.encode_undo = encode_undo,
 	.encode_end = encode_end,
 	.decode_begin = decode_begin,
-	.decode_head = decode_head,
+	.decode_header = decode_header,
 	.decode_pc = decode_pc,
 	.decode_place = decode_place,
 	.decode_registers = decode_registers,

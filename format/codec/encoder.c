@@ -340,7 +340,7 @@ static uint64_t parts_of(const struct reel_sample *sample)
 	       (sample->has_kernel_frame ? REEL_PART_KERNEL_FRAME : 0);
 }
 
-static void encode_head(struct reel_sample_encoder *encoder, const struct reel_sample *sample)
+static void encode_header(struct reel_sample_encoder *encoder, const struct reel_sample *sample)
 {
 	const struct reel_sample_head head = {
 		.cpu = sample->cpu,
@@ -355,7 +355,7 @@ static void encode_head(struct reel_sample_encoder *encoder, const struct reel_s
 		.n_regions = sample->n_regions,
 	};
 
-	encoder->operations->encode_head(encoder->coder, &head);
+	encoder->operations->encode_header(encoder->coder, &head);
 }
 
 /* Which registers there are, and pc. */
@@ -414,7 +414,7 @@ static struct reel_error *encode(struct reel_sample_encoder *encoder,
 
 	if (!encoder->n_samples)
 		encoder->operations->encode_begin(encoder->coder, &encoder->target);
-	encode_head(encoder, sample);
+	encode_header(encoder, sample);
 	if (sample->layout && !find_layout(encoder, sample->layout, records, &layout))
 		return reel_error_no_memory();
 	error = reel_thread_table_get(&encoder->threads, sample->thread, &thread);

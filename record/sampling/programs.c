@@ -193,7 +193,7 @@ static int maps_size(struct bpf_object *object, const struct reel_sampler_option
 	}
 	if (!error && scratches) {
 		uint32_t size = REEL_BPF_ALIGNMENT + REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX +
-				2 * settings->max_stack + settings->page_size;
+				REEL_BPF_ROOT_SIZE + 2 * settings->max_stack + settings->page_size;
 
 		error = bpf_map__set_max_entries(scratches, n_slots * settings->n_cpus);
 		if (!error)

@@ -103,11 +103,13 @@ static void translate_regions(struct reel_sample_translator *translator,
 	const struct reel_bpf_sample *from = parts->sample;
 	struct reel_sample *to = &translator->sample;
 
-	for (size_t i = 0; i < from->n_regions && i < REEL_TRANSLATOR_REGIONS; i++) {
+	for (size_t i = 0; i < REEL_BPF_REGIONS_MAX; i++) {
 		const struct reel_bpf_region *region = &from->regions[i];
 		struct reel_range *missing = translator->missing[i];
 		size_t n_missing = 0;
 
+		if (i == REEL_BPF_ROOT ? !(from->flags & REEL_BPF_ROOT_PART) : i >= from->n_regions)
+			continue;
 		for (size_t word = 0; word < REEL_BPF_MISSING_WORDS; word++) {
 			if (!region->missing[word])
 				continue;

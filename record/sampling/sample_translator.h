@@ -8,7 +8,6 @@
 #include "format/record.h"
 #include "record/sampling/sampler.h"
 
-#define REEL_TRANSLATOR_REGIONS 2
 #define REEL_TRANSLATOR_LAYOUTS 8
 /* What a sample's header has, and the pc. */
 #define REEL_TRANSLATOR_REGISTERS (REEL_BPF_REGISTERS_MAX + 1)
@@ -21,8 +20,8 @@ struct reel_sample_translator {
 	size_t n_layouts;
 	/* Of the sample translated last. */
 	struct reel_sample sample;
-	struct reel_region regions[REEL_TRANSLATOR_REGIONS];
-	struct reel_range missing[REEL_TRANSLATOR_REGIONS][64 * REEL_BPF_MISSING_WORDS];
+	struct reel_region regions[REEL_BPF_REGIONS_MAX];
+	struct reel_range missing[REEL_BPF_REGIONS_MAX][64 * REEL_BPF_MISSING_WORDS];
 	uint64_t values[REEL_TRANSLATOR_REGISTERS];
 	uint8_t known[(REEL_TRANSLATOR_REGISTERS + 7) / 8];
 	uint64_t kernel_chain[1 + REEL_BPF_KERNEL_CHAIN_MAX];

@@ -132,9 +132,11 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 		.thread_size = page_size > 16384 ? page_size : 16384,
 		.rings = options->rings,
 		.n_cpus = count_cpus(cpus, !options->cpus),
+		.check_cpu = options->cpus && !options->system_wide && !options->cgroup,
 	};
 	/* A ring takes two of the largest samples at least. */
-	largest = REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX + 2 * (uint64_t)settings->max_stack;
+	largest = REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX + REEL_BPF_ROOT_SIZE +
+		  2 * (uint64_t)settings->max_stack;
 	if (ring_size < 2 * largest)
 		ring_size = 2 * largest;
 	if (ring_size < page_size)
@@ -175,9 +177,10 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 
 static struct reel_error *cgroup_set(struct reel_sampler *sampler, const char *path)
 {
-	_cleanup_fd_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	uint32_t zero = 0;
 
+	sampler->cgroup = fd;
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return reel_error_create(
 			REEL_ERROR_NOT_FOUND,
@@ -296,6 +299,9 @@ struct reel_error *reel_sampler_open(const struct reel_sampler_options *options,
 	*ret = NULL;
 	if (!sampler)
 		return reel_error_no_memory();
+	sampler->cgroup = -1;
+	sampler->log = options->log;
+	sampler->log_context = options->log_context;
 	error = sampler_open(options, sampler);
 	if (error) {
 		reel_sampler_close(sampler);
@@ -314,6 +320,8 @@ void reel_sampler_close(struct reel_sampler *sampler)
 	ring_buffer__free(sampler->rings);
 	for (uint32_t i = 0; i < sampler->n_rings; i++)
 		close(sampler->ring_fds[i]);
+	if (sampler->cgroup >= 0)
+		close(sampler->cgroup);
 	if (sampler->control)
 		munmap((void *)sampler->control, (size_t)sysconf(_SC_PAGESIZE));
 	reel_programs_unload(&sampler->programs);
@@ -341,19 +349,27 @@ static struct reel_error *followed_add(struct reel_sampler *sampler, const char 
 	return reel_error_os(errno, "cannot follow %" PRIu32, id);
 }
 
-struct reel_error *reel_sampler_add_process(struct reel_sampler *sampler, uint32_t pid)
+struct reel_error *reel_sampler_add_process(struct reel_sampler *sampler, uint32_t pid,
+					    const uint32_t *tids, size_t n)
 {
-	return followed_add(sampler, "reel_processes", pid);
+	struct reel_error *error = followed_add(sampler, "reel_processes", pid);
+
+	for (size_t i = 0; i < n && !error; i++)
+		error = reel_sampler_open_thread(sampler, tids[i], THREAD_AND_STARTED);
+	return error;
 }
 
 struct reel_error *reel_sampler_add_thread(struct reel_sampler *sampler, uint32_t tid)
 {
-	return followed_add(sampler, "reel_threads", tid);
+	struct reel_error *error = followed_add(sampler, "reel_threads", tid);
+
+	return error ? error : reel_sampler_open_thread(sampler, tid, THREAD_ALONE);
 }
 
-void reel_sampler_add_command(struct reel_sampler *sampler, uint32_t pid)
+struct reel_error *reel_sampler_add_command(struct reel_sampler *sampler, uint32_t pid)
 {
 	sampler->control->command = pid;
+	return reel_sampler_open_thread(sampler, pid, THREAD_OF_COMMAND);
 }
 
 void reel_sampler_limit_stack(struct reel_sampler *sampler, uint32_t bytes)
@@ -367,6 +383,8 @@ struct reel_error *reel_sampler_enable(struct reel_sampler *sampler)
 	sampler->missed_before = reel_programs_missed(&sampler->programs);
 	sampler->control->enabled = 1;
 	for (size_t i = 0; i < sampler->n_cpu_events; i++) {
+		if (sampler->cpu_events[i].enables_itself)
+			continue;
 		/* ENODEV and the like: its CPU went offline. */
 		if (ioctl(sampler->cpu_events[i].fd, PERF_EVENT_IOC_ENABLE, 0) && errno != ENODEV)
 			return reel_error_os(errno, "cannot start sampling");

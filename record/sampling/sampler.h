@@ -86,10 +86,17 @@ void reel_sampler_close(struct reel_sampler *sampler);
  * Follow this process of the recorder's own from its next exec on: what runs in it before
  * is the recorder's code.  To be called before reel_sampler_enable.
  */
-void reel_sampler_add_command(struct reel_sampler *sampler, uint32_t pid);
-/* Follow this process (and what it forks from now on), or only this thread. */
-struct reel_error *reel_sampler_add_process(struct reel_sampler *sampler,
+struct reel_error *reel_sampler_add_command(struct reel_sampler *sampler,
 					    uint32_t pid) REEL_MUST_CHECK;
+/*
+ * Follow this process, and what it forks from now on.  Its threads are for events that count each
+ * thread's own, and need not be told where there are none: one that is started meanwhile, by one
+ * that has no event yet, has none.
+ */
+struct reel_error *reel_sampler_add_process(struct reel_sampler *sampler, uint32_t pid,
+					    const uint32_t *tids, size_t n) REEL_MUST_CHECK;
+bool reel_sampler_has_thread_events(const struct reel_sampler *sampler);
+/* Follow this thread only. */
 struct reel_error *reel_sampler_add_thread(struct reel_sampler *sampler,
 					   uint32_t tid) REEL_MUST_CHECK;
 
@@ -119,7 +126,7 @@ void reel_sampler_limit_stack(struct reel_sampler *sampler, uint32_t bytes);
 struct reel_sampler_parts {
 	const struct reel_bpf_sample *sample;
 	const uint64_t *kernel_chain, *frame_chain;
-	const uint8_t *region_bytes[2];
+	const uint8_t *region_bytes[REEL_BPF_REGIONS_MAX];
 };
 
 /* Of a record of `size` bytes, aligned to 8; false if it contradicts itself. */

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The perf events of a sampler: one an event and CPU. */
+/*
+ * The perf events of a sampler: one an event and CPU.
+ *
+ * But a frequency is kept by adapting how many events make a sample, and an event of a CPU counts
+ * everybody's: page faults of a program among others that have many would hardly be sampled.  So
+ * where only some are recorded the kernel counts theirs alone (counts_own), by an event of each
+ * thread, which those inherit that it starts, or by events of the cgroup.  That makes switches
+ * between threads slower; the clocks, which tick for whoever runs, have no need of it, and a fixed
+ * period takes its share of everybody.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
@@ -51,7 +60,8 @@ static struct reel_error *event_refusal(const struct reel_sampler_event *event, 
 	case EMFILE:
 		return reel_error_create(
 			REEL_ERROR_OS,
-			"too many open files: raise ulimit -n to more than events × CPUs");
+			"too many open files: raise ulimit -n to more than events × CPUs, and × "
+			"threads of those that have a frequency and are no clocks");
 	default:
 		return reel_error_os(errnum, "%s", what);
 	}
@@ -112,11 +122,12 @@ static struct reel_error *add_event(struct reel_sampler *sampler, const struct c
 	return NULL;
 }
 
-/* Opens an event on a CPU and gives it its program; *fd_ret is -1 if that CPU went offline. */
-static int event_open(struct perf_event_attr *attr, uint32_t cpu, const struct bpf_program *program,
-		      int *fd_ret)
+/* Opens an event and gives it its program; *fd_ret is -1 if that fails. */
+static int event_open(struct perf_event_attr *attr, int pid, int cpu, unsigned long flags,
+		      const struct bpf_program *program, int *fd_ret)
 {
-	int fd = (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd =
+		(int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, flags | PERF_FLAG_FD_CLOEXEC);
 
 	*fd_ret = -1;
 	if (fd < 0)
@@ -141,6 +152,40 @@ static bool is_no_such_cpu(int errnum)
 	return errnum == ENODEV || errnum == ENXIO || errnum == ENOENT;
 }
 
+/* Whether an event of the targets only is needed, see above. */
+static bool counts_own(const struct reel_sampler *sampler, const struct reel_sampler_event *event)
+{
+	return !sampler->system_wide && event->frequency && !event->weight_is_time;
+}
+
+/* And then one of each thread, not of a CPU. */
+static bool is_of_threads(const struct reel_sampler *sampler,
+			  const struct reel_sampler_event *event)
+{
+	return sampler->cgroup < 0 && counts_own(sampler, event);
+}
+
+/* Such an event of the cgroup; where the kernel has none, the CPU's. */
+static int event_open_for(struct reel_sampler *sampler, size_t index, uint32_t cpu,
+			  struct perf_event_attr *attr, int *fd_ret)
+{
+	const struct reel_sampler_event *event = &sampler->events[index];
+	const struct bpf_program *program = sampler->programs.events[index];
+	int errnum;
+
+	if (!counts_own(sampler, event))
+		return event_open(attr, -1, (int)cpu, 0, program, fd_ret);
+	if (!event_open(attr, sampler->cgroup, (int)cpu, PERF_FLAG_PID_CGROUP, program, fd_ret))
+		return 0;
+	errnum = event_open(attr, -1, (int)cpu, 0, program, fd_ret);
+	/* Without CONFIG_CGROUP_PERF, or where cgroup v1 has taken its controller. */
+	if (!errnum)
+		sampler->log(sampler->log_context,
+			     "this kernel does not count a cgroup's events alone: the frequency is "
+			     "that of all that runs");
+	return errnum;
+}
+
 /* *errnum_ret is 0, or why there is no such event on that CPU. */
 static struct reel_error *event_open_on(struct reel_sampler *sampler, size_t index, uint32_t cpu,
 					int *errnum_ret)
@@ -155,7 +200,7 @@ static struct reel_error *event_open_on(struct reel_sampler *sampler, size_t ind
 		.reports = true,
 	};
 
-	*errnum_ret = event_open(&attr, cpu, sampler->programs.events[index], &opened.fd);
+	*errnum_ret = event_open_for(sampler, index, cpu, &attr, &opened.fd);
 	if (!*errnum_ret)
 		return add_event(sampler, &opened);
 	return is_no_such_cpu(*errnum_ret) ? NULL : event_refusal(event, *errnum_ret);
@@ -254,7 +299,10 @@ struct reel_error *reel_sampler_open_events(struct reel_sampler *sampler,
 	sampler->events = options->events;
 	sampler->n_events = options->n_events;
 	sampler->has_chains = options->kernel_chain || options->frame_chain;
+	sampler->system_wide = options->system_wide;
 	for (size_t i = 0; i < options->n_events && !error; i++) {
+		if (is_of_threads(sampler, &options->events[i]))
+			continue;
 		if (options->events[i].hook)
 			error = reel_programs_attach_function(&sampler->programs,
 							      &options->events[i], i);
@@ -262,6 +310,47 @@ struct reel_error *reel_sampler_open_events(struct reel_sampler *sampler,
 			error = event_open_all(sampler, i);
 	}
 	return error ? error : save_registers_open(sampler);
+}
+
+/*
+ * Of all CPUs at once: as many events as threads, not times CPUs.  They tell nowhere when they were
+ * stopped, since the buffers are those of CPUs (perf_event_set_output).
+ */
+struct reel_error *reel_sampler_open_thread(struct reel_sampler *sampler, uint32_t tid,
+					    enum thread_events kind)
+{
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; i < sampler->n_events && !error; i++) {
+		const struct reel_sampler_event *event = &sampler->events[i];
+		struct perf_event_attr attr = event_attr(event, sampler->has_chains,
+							 sampler->programs.save_registers != NULL);
+		struct cpu_event opened = { .cpu = UINT32_MAX, .of_all = true };
+		int errnum;
+
+		if (!is_of_threads(sampler, event))
+			continue;
+		attr.inherit = kind != THREAD_ALONE;
+		/* What runs before is the recorder's own. */
+		attr.enable_on_exec = kind == THREAD_OF_COMMAND;
+		opened.enables_itself = attr.enable_on_exec;
+		errnum =
+			event_open(&attr, (int)tid, -1, 0, sampler->programs.events[i], &opened.fd);
+		if (!errnum)
+			error = add_event(sampler, &opened);
+		else if (errnum != ESRCH)
+			error = event_refusal(event, errnum);
+	}
+	return error;
+}
+
+bool reel_sampler_has_thread_events(const struct reel_sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->n_events; i++) {
+		if (is_of_threads(sampler, &sampler->events[i]))
+			return true;
+	}
+	return false;
 }
 
 /* ---- CPUs that come and go -------------------------------------------------- */
@@ -300,7 +389,8 @@ static struct reel_error *events_open_on(struct reel_sampler *sampler, uint32_t 
 	for (size_t i = 0; i < sampler->n_events && !error; i++) {
 		int errnum;
 
-		if (sampler->events[i].hook || sampler->events[i].type == PERF_TYPE_TRACEPOINT)
+		if (sampler->events[i].hook || sampler->events[i].type == PERF_TYPE_TRACEPOINT ||
+		    is_of_threads(sampler, &sampler->events[i]))
 			continue;
 		error = event_open_on(sampler, i, cpu, &errnum);
 		if (!error && errnum == ENODEV) {

@@ -5,6 +5,19 @@
 
 #include "record/sampling/sampler.h"
 
+/* The bytes of a region at *at, which goes behind them. */
+static bool take_region(const struct reel_bpf_region *region, const uint8_t **at,
+			const uint8_t *end, const uint8_t **ret)
+{
+	size_t room = (region->size + (size_t)7) & ~(size_t)7;
+
+	if (region->gap + room > (size_t)(end - *at))
+		return false;
+	*ret = *at + region->gap;
+	*at = *ret + room;
+	return true;
+}
+
 bool reel_sampler_parts_take(const struct reel_bpf_sample *sample, size_t size,
 			     struct reel_sampler_parts *ret)
 {
@@ -24,14 +37,13 @@ bool reel_sampler_parts_take(const struct reel_bpf_sample *sample, size_t size,
 	if (chains * 8 > (size_t)(end - at))
 		return false;
 	at += chains * 8;
+	if (sample->flags & REEL_BPF_ROOT_PART &&
+	    !take_region(&sample->regions[REEL_BPF_ROOT], &at, end,
+			 &ret->region_bytes[REEL_BPF_ROOT]))
+		return false;
 	for (uint32_t i = 0; i < sample->n_regions; i++) {
-		size_t room = (sample->regions[i].size + (size_t)7) & ~(size_t)7;
-		size_t gap = sample->regions[i].gap;
-
-		if (gap + room > (size_t)(end - at))
+		if (!take_region(&sample->regions[i], &at, end, &ret->region_bytes[i]))
 			return false;
-		ret->region_bytes[i] = at + gap;
-		at += gap + room;
 	}
 	return true;
 }

@@ -12,6 +12,10 @@ struct reel_sampler {
 	const struct reel_sampler_event *events;
 	size_t n_events;
 	bool has_chains; /* of the kernel, or by frame pointers */
+	bool system_wide;
+	int cgroup; /* -1: none */
+	void (*log)(void *context, const char *line);
+	void *log_context;
 	bool all_cpus;
 	struct reel_cpus cpus; /* those that were online when it was opened, or were named */
 	uint32_t n_cpus;       /* the BPF programs have room for so many */
@@ -23,6 +27,7 @@ struct reel_sampler {
 		bool of_all;
 		/* It tells in another event's buffer when it was stopped. */
 		bool reports;
+		bool enables_itself;
 	} * cpu_events;
 	size_t n_cpu_events, cpu_events_capacity;
 	bool is_enabled;
@@ -45,5 +50,15 @@ struct reel_sampler {
 /* Opens the events of all CPUs, with their programs; nothing is enabled yet. */
 struct reel_error *reel_sampler_open_events(
 	struct reel_sampler *sampler, const struct reel_sampler_options *options) REEL_MUST_CHECK;
+
+enum thread_events {
+	THREAD_ALONE,
+	THREAD_AND_STARTED, /* and those that it starts */
+	THREAD_OF_COMMAND,  /* from its next exec on */
+};
+
+/* Opens the events that count the thread's own, if there are such. */
+struct reel_error *reel_sampler_open_thread(struct reel_sampler *sampler, uint32_t tid,
+					    enum thread_events kind) REEL_MUST_CHECK;
 
 #endif

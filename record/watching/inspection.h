@@ -10,6 +10,7 @@
 
 #include <limits.h>
 
+#include "record/watching/inspector.h"
 #include "record/watching/maps_reader.h"
 
 enum inspection_kind {
@@ -19,15 +20,19 @@ enum inspection_kind {
 	INSPECT_THREAD,	       /* -> THREAD */
 	INSPECT_FILE,	       /* of a mapping -> maybe FOUND, FILE */
 	INSPECT_KERNEL_MODULE, /* -> FILE */
+	INSPECT_CODE,	       /* of a process -> CODEs, of pages that can be read */
 };
 
 struct inspection_request {
 	uint32_t kind;
 	uint32_t number;		/* of the process or thread; KERNEL_MODULE: byte order */
-	uint32_t first;			/* THREADS: from that place in the list on */
+	uint32_t first;			/* THREADS: from that place in the list on; CODE: pages */
 	struct reel_maps_limits limits; /* PROCESS; THREADS: the deadline of it */
 	struct reel_proc_map map;	/* FILE; its path is what follows */
-	char path[PATH_MAX];		/* KERNEL_MODULE: its name */
+	union {
+		char path[PATH_MAX];		     /* KERNEL_MODULE: its name */
+		uint64_t pages[REEL_CODE_PAGES_MAX]; /* CODE: their addresses */
+	};
 };
 
 enum inspection_item_kind {
@@ -37,6 +42,7 @@ enum inspection_item_kind {
 	ITEM_THREAD,	 /* struct reel_proc_thread */
 	ITEM_FOUND,	 /* nothing: the very file of the mapping is about to be read */
 	ITEM_FILE,	 /* struct reel_proc_file */
+	ITEM_CODE,	 /* struct reel_code_page */
 	ITEM_END,	 /* uint32_t: nothing is missing */
 };
 
@@ -50,6 +56,7 @@ struct inspection_item {
 #define INSPECTION_PACKET 4096
 #define INSPECTION_ITEM_MAX                                                                        \
 	(sizeof(struct inspection_item) + sizeof(struct reel_proc_map) + INSPECTION_PATH_MAX)
+_Static_assert(sizeof(struct reel_code_page) <= INSPECTION_ITEM_MAX, "an item of code has room");
 #define INSPECTION_PACKET_MAX (INSPECTION_PACKET + INSPECTION_ITEM_MAX)
 
 /* The helper's life: answers what comes by the socket until its end. */

@@ -132,6 +132,9 @@ static void look_at_file(struct answer *answer, const struct inspection_request 
 		send_packet(answer);
 	}
 	answer->whole = place >= 0 && reel_proc_file(place, &file);
+	/* Numbers of inodes are unique on a device only: this may be another file. */
+	if (answer->whole && !exact && !reel_proc_is_on_device(place, &map))
+		file.has_digest = false;
 	if (answer->whole)
 		add(answer, ITEM_FILE, &file, sizeof(file), NULL, 0);
 	if (place >= 0)
@@ -146,6 +149,18 @@ static void look_at_module(struct answer *answer, const struct inspection_reques
 		request->path, (enum reel_byte_order)request->number, &file.build_id);
 	if (answer->whole)
 		add(answer, ITEM_FILE, &file, sizeof(file), NULL, 0);
+}
+
+static void look_at_code(struct answer *answer, const struct inspection_request *request)
+{
+	struct reel_code_page page;
+
+	for (uint32_t i = 0; i < request->first && i < REEL_CODE_PAGES_MAX; i++) {
+		if (reel_proc_code(request->number, request->pages[i], &page))
+			add(answer, ITEM_CODE, &page, sizeof(page), NULL, 0);
+		else
+			answer->whole = false;
+	}
 }
 
 static void answer_to(struct answer *answer, const struct inspection_request *request)
@@ -170,6 +185,9 @@ static void answer_to(struct answer *answer, const struct inspection_request *re
 		break;
 	case INSPECT_KERNEL_MODULE:
 		look_at_module(answer, request);
+		break;
+	case INSPECT_CODE:
+		look_at_code(answer, request);
 		break;
 	}
 	end(answer);

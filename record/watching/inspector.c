@@ -39,6 +39,7 @@ struct receiver {
 	void (*visit_number)(void *context, uint32_t number);
 	void (*visit_map)(void *context, const struct reel_proc_map *map);
 	void (*visit_thread)(void *context, const struct reel_proc_thread *thread);
+	void (*visit_code)(void *context, const struct reel_code_page *page);
 	void *context;
 	void *ret;	  /* of the size of the one item that is wanted */
 	uint64_t address; /* the end of the mapping before */
@@ -447,6 +448,31 @@ bool reel_inspector_file(struct reel_inspector *inspector, uint32_t pid,
 	else if (receiver.asked && !receiver.ended)
 		reel_patience_bear_grudge(patience, receiver.found ? device : process, reel_now());
 	return answer == REEL_ANSWER_WHOLE;
+}
+
+static bool take_code(struct receiver *receiver, uint32_t kind, const uint8_t *bytes, size_t size)
+{
+	struct reel_code_page page;
+
+	if (kind != ITEM_CODE || size != sizeof(page))
+		return false;
+	memcpy(&page, bytes, size);
+	if (page.before != 0 && page.before != REEL_CODE_BEFORE)
+		return false;
+	receiver->visit_code(receiver->context, &page);
+	return true;
+}
+
+enum reel_answer reel_inspector_code(
+	struct reel_inspector *inspector, uint32_t pid, const uint64_t *pages, size_t count,
+	void (*visit)(void *context, const struct reel_code_page *page), void *context)
+{
+	struct receiver receiver = { .take = take_code, .visit_code = visit, .context = context };
+
+	prepare(inspector, INSPECT_CODE, pid);
+	inspector->request.first = (uint32_t)count;
+	memcpy(inspector->request.pages, pages, count * sizeof(*pages));
+	return ask_process(inspector, pid, &receiver);
 }
 
 bool reel_inspector_kernel_module(struct reel_inspector *inspector, const char *name,

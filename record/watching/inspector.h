@@ -45,6 +45,11 @@ bool reel_inspector_thread(struct reel_inspector *inspector, uint32_t tid,
 /* The file of a mapping; only if it is that very file. */
 bool reel_inspector_file(struct reel_inspector *inspector, uint32_t pid,
 			 const struct reel_proc_map *map, struct reel_proc_file *ret);
+/* Code of a process: `visit` gets those of `count` pages that can be read. */
+#define REEL_CODE_PAGES_MAX 64
+enum reel_answer reel_inspector_code(
+	struct reel_inspector *inspector, uint32_t pid, const uint64_t *pages, size_t count,
+	void (*visit)(void *context, const struct reel_code_page *page), void *context);
 /* The build-id of a loaded kernel module, `name` as in /proc/modules. */
 bool reel_inspector_kernel_module(struct reel_inspector *inspector, const char *name,
 				  enum reel_byte_order order, struct reel_build_id *ret);

@@ -75,6 +75,14 @@ struct reel_error *reel_module_table_add(struct reel_module_table *table,
 	return NULL;
 }
 
+const struct reel_record_module *reel_module_table_find(const struct reel_module_table *table,
+							uint64_t id)
+{
+	const struct reel_known_module *module = reel_module_set_find(table->set, id);
+
+	return module ? &module->record : NULL;
+}
+
 /* ---- modules that nobody has mapped any more ----------------------------------------- */
 
 size_t reel_module_table_bytes(const struct reel_module_table *table)
@@ -163,6 +171,12 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 			identity.build_id = reel_build_id_bytes(&file->build_id);
 			if (!generation)
 				identity.inode_generation = file->generation;
+			if (file->has_digest) {
+				identity.file_size = file->size;
+				identity.file_time = file->time;
+				identity.file_digest =
+					(struct reel_bytes){ file->digest, sizeof(file->digest) };
+			}
 		}
 	}
 	return reel_module_table_add(table, &identity, id_ret);

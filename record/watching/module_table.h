@@ -38,6 +38,10 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 						uint64_t generation,
 						uint64_t *id_ret) REEL_MUST_CHECK;
 
+/* NULL if there is none; until the table is changed. */
+const struct reel_record_module *reel_module_table_find(const struct reel_module_table *table,
+							uint64_t id);
+
 /* An image for a module that is in no file; the bytes are kept. */
 struct reel_error *reel_module_table_set_image(struct reel_module_table *table, uint64_t id,
 					       const uint8_t *bytes, size_t size) REEL_MUST_CHECK;

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -22,6 +23,9 @@
 #include "record/watching/maps_reader.h"
 #include "record/watching/proc.h"
 #include "base/quantity.h"
+
+/* A digest that takes longer would make others wait: from a slow disk, say. */
+#define DIGEST_TIME (20 * REEL_NS_PER_MS)
 
 #define PATH_SIZE 128 /* of names that are made here */
 
@@ -115,6 +119,7 @@ bool reel_proc_thread(uint32_t tid, struct reel_proc_thread *ret)
 		return false;
 	status = (const char *)buffer.bytes;
 	ret->pid = status_number(status, "\nTgid:\t");
+	ret->parent = status_number(status, "\nPPid:\t");
 	ret->namespace_pid = status_number(status, "\nNStgid:\t");
 	ret->namespace_tid = status_number(status, "\nNSpid:\t");
 	read_comm(tid, ret->comm);
@@ -210,6 +215,40 @@ static int find_below(int root, const char *path)
 	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 }
 
+/* Without what the kernel says of deleted ones (fs/d_path.c). */
+static size_t name_size(const char *name, size_t size)
+{
+	static const char deleted[] = " (deleted)";
+	size_t n = sizeof(deleted) - 1;
+
+	return size >= n && !memcmp(name + size - n, deleted, n) ? size - n : size;
+}
+
+/*
+ * Whether the file that is mapped there now is that of the mapping that we were told of: in between
+ * another one may have taken its place.  Where stat(2) has another device than mappings have
+ * (btrfs, overlayfs), inodes may differ, too, and the name decides; it begins at our root, the
+ * mapping's at the process's.  No server is to be asked (FUSE, NFS): the file's attributes may be
+ * old ones.
+ */
+static bool is_mapped_still(int place, const char *link, const struct reel_proc_map *map)
+{
+	size_t wanted = name_size(map->path, strlen(map->path)), found;
+	_cleanup_free_ char *name = malloc(PATH_MAX);
+	struct statx status;
+	ssize_t size;
+
+	if (statx(place, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &status))
+		return false;
+	if (status.stx_dev_major == map->device_major && status.stx_dev_minor == map->device_minor)
+		return status.stx_ino == map->inode;
+	size = name ? readlink(link, name, PATH_MAX) : -1;
+	if (size < 0)
+		return false;
+	found = name_size(name, (size_t)size);
+	return found >= wanted && !memcmp(name + found - wanted, map->path, wanted);
+}
+
 int reel_proc_find_mapped(uint32_t pid, const struct reel_proc_map *map, bool *exact_ret)
 {
 	_cleanup_fd_ int root = -1;
@@ -219,6 +258,10 @@ int reel_proc_find_mapped(uint32_t pid, const struct reel_proc_map *map, bool *e
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
 		 map->address, map->address + map->size);
 	place = open(path, O_PATH | O_CLOEXEC);
+	if (place >= 0 && !is_mapped_still(place, path, map)) {
+		close(place);
+		place = -1;
+	}
 	*exact_ret = place >= 0;
 	if (place >= 0 || map->path[0] != '/')
 		return place;
@@ -230,6 +273,14 @@ int reel_proc_find_mapped(uint32_t pid, const struct reel_proc_map *map, bool *e
 	 */
 	return root >= 0 ? only_if_same(find_below(root, map->path), map, false)
 			 : only_if_same(find_below(AT_FDCWD, map->path), map, true);
+}
+
+bool reel_proc_is_on_device(int place, const struct reel_proc_map *map)
+{
+	struct stat status;
+
+	return !fstat(place, &status) && major(status.st_dev) == map->device_major &&
+	       minor(status.st_dev) == map->device_minor;
 }
 
 bool reel_proc_file(int place, struct reel_proc_file *ret)
@@ -247,8 +298,30 @@ bool reel_proc_file(int place, struct reel_proc_file *ret)
 	/* What the kernel's mmap records call ino_generation; not every file system has it. */
 	if (!ioctl(fd, FS_IOC_GETVERSION, &generation))
 		ret->generation = (uint32_t)generation;
-	reel_build_id_of_file(fd, &ret->build_id);
+	if (reel_build_id_of_file(fd, &ret->build_id))
+		return true;
+	ret->size = (uint64_t)status.st_size;
+	ret->time = (uint64_t)status.st_mtim.tv_sec * REEL_NS_PER_SECOND +
+		    (uint64_t)status.st_mtim.tv_nsec;
+	ret->has_digest = reel_file_digest_of(fd, reel_now() + DIGEST_TIME, ret->digest);
 	return true;
+}
+
+static bool read_memory(uint32_t pid, uint64_t address, uint8_t *bytes, size_t size)
+{
+	const struct iovec local = { bytes, size };
+	const struct iovec remote = { (void *)(uintptr_t)address, size };
+
+	return process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+bool reel_proc_code(uint32_t pid, uint64_t address, struct reel_code_page *ret)
+{
+	*ret = (struct reel_code_page){ .address = address, .before = REEL_CODE_BEFORE };
+	if (read_memory(pid, address - REEL_CODE_BEFORE, ret->bytes, sizeof(ret->bytes)))
+		return true;
+	ret->before = 0;
+	return read_memory(pid, address, ret->bytes + REEL_CODE_BEFORE, REEL_CODE_PAGE);
 }
 
 /* All notes of a loaded module lie in files of their own, named as their sections. */

@@ -24,6 +24,7 @@ struct reel_proc_process {
 struct reel_proc_thread {
 	uint64_t time;	   /* what happened before is contained in what follows */
 	uint32_t tid, pid; /* `pid`: of its thread group */
+	uint32_t parent;   /* the process that its own is a child of; 0: none */
 	uint32_t namespace_tid, namespace_pid; /* in the innermost PID namespace; 0 if unknown */
 	char comm[REEL_COMM_SIZE];
 };
@@ -59,20 +60,44 @@ enum reel_answer reel_proc_maps(uint32_t pid, const struct reel_maps_limits *lim
 
 /*
  * A place (O_PATH, so it is not opened yet) of the file of a mapping: by /proc/PID/map_files, which
- * needs CAP_CHECKPOINT_RESTORE and finds deleted files too: then it is the very file.  Else by its
+ * needs CAP_CHECKPOINT_RESTORE and finds deleted files too, if it is mapped there still: then it is
+ * the very file.  Else by its
  * path in the process's root directory, if the inode is the mapping's; or, if the process is gone,
  * in ours, if the device is the mapping's, too.  -1 if that fails.
  */
 int reel_proc_find_mapped(uint32_t pid, const struct reel_proc_map *map, bool *exact_ret);
 
+/* Whether a place is on the device that the mapping is said to be of. */
+bool reel_proc_is_on_device(int place, const struct reel_proc_map *map);
+
 /* What a file says of itself. */
 struct reel_proc_file {
 	uint64_t generation;
 	struct reel_build_id build_id;
+	/* Where it has no build-id. */
+	uint64_t size, time; /* in bytes; of its last change, ns since 1970 */
+	bool has_digest;
+	uint8_t digest[REEL_FILE_DIGEST_SIZE];
 };
 
 /* Of a place; false if that is no regular file, or cannot be read. */
 bool reel_proc_file(int place, struct reel_proc_file *ret);
+/*
+ * A page of a process's memory, and a few bytes before it: a call may reach over its start.  Of the
+ * size that is the smallest everywhere.
+ */
+#define REEL_CODE_PAGE	 4096
+#define REEL_CODE_BEFORE 16
+
+struct reel_code_page {
+	uint64_t address;
+	uint64_t before; /* so many of REEL_CODE_BEFORE could be read: all or none */
+	uint8_t bytes[REEL_CODE_BEFORE + REEL_CODE_PAGE];
+};
+
+/* False if it is not there, or may not be read. */
+bool reel_proc_code(uint32_t pid, uint64_t address, struct reel_code_page *ret);
+
 /* Of a loaded kernel module, `name` without brackets. */
 bool reel_proc_module_build_id(const char *name, enum reel_byte_order order,
 			       struct reel_build_id *ret);

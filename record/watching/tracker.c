@@ -515,6 +515,9 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 	if (error)
 		return error;
 	ret->thread = thread->id;
+	if (thread->process->alive &&
+	    (thread->process->losses != tracker->losses || thread->process->is_stale))
+		tracker->resync.sampled = sample->pid;
 	space = &thread->process->space;
 	if (!thread->process->followed)
 		error = follow(tracker, thread->process, sample->time);

@@ -30,6 +30,9 @@ struct reel_tracker_options {
 	/* Every process is known, and recorded from its first sample on (cgroups: the kernel does
 	 * not tell who enters one). */
 	bool on_first_sample;
+	/* NULL, or is told how far it is with a process whose threads take long to read. */
+	void (*progress)(void *context, uint32_t pid, size_t n_threads);
+	void *progress_context;
 };
 
 struct reel_error *reel_tracker_create(const struct reel_tracker_options *options,

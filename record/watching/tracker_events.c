@@ -158,7 +158,7 @@ static struct reel_error *fork_process(struct reel_tracker *tracker,
 static struct reel_error *set_comm(struct reel_tracker *tracker, struct thread *thread,
 				   const struct reel_process_event *event)
 {
-	if (event->time < thread->named)
+	if (event->time < thread->named || event->time < thread->known)
 		return NULL;
 	if (tracker_is_noise(tracker, thread->process, event->time, 1)) {
 		thread->named = 0;
@@ -173,9 +173,7 @@ static struct reel_error *rename_thread(struct reel_tracker *tracker,
 {
 	struct thread *thread = tracker_thread_find(tracker, event->tid);
 
-	if (!thread || event->time < thread->known)
-		return NULL;
-	return set_comm(tracker, thread, event);
+	return thread ? set_comm(tracker, thread, event) : NULL;
 }
 
 /*

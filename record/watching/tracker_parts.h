@@ -65,6 +65,7 @@ struct resync {
 	uint32_t *pids;
 	size_t count, at;
 	uint64_t resume; /* not before */
+	uint32_t sampled; /* the next in turn: of the last sample where a loss is not made up for; or 0 */
 };
 
 /* A fork's event mostly is there before what BPF says of it. */

@@ -2,8 +2,8 @@
 /*
  * After a loss: /proc is asked what was lost, of all processes in turn.  That takes long where
  * there are many, or some that were made to be read slowly, and meanwhile the rings fill: so it is
- * done piece by piece, for a fifth of the time at most, and a process that took long waits longer
- * for its next turn.
+ * done piece by piece, for a fifth of the time at most; whoever is sampled comes first, and a
+ * process that took long waits longer for its next turn.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -126,6 +126,10 @@ struct reel_error *reel_tracker_work(struct reel_tracker *tracker)
 		return NULL;
 	if (!resync->pids)
 		error = begin_round(tracker);
+	if (!error && resync->sampled)
+		error = look_at(tracker, resync->sampled);
+	resync->sampled = 0;
+	now = reel_now();
 	while (!error && resync->at < resync->count && now < start + WORK_NS) {
 		error = look_at(tracker, resync->pids[resync->at++]);
 		now = reel_now();

@@ -86,10 +86,26 @@ static struct reel_error *scan_threads(struct reel_tracker *tracker, struct proc
 	return scan.error;
 }
 
-/* How long one process may be looked at. */
+/* How long may be looked at the mappings of one process, and again at its threads: where the first
+ * always take too long, the others are known nevertheless. */
 static uint64_t deadline_of(const struct reel_tracker *tracker, uint64_t now)
 {
 	return now + (tracker->has_samples ? LOOK_NS : LOOK_SETUP_NS);
+}
+
+/* A process that was asked for, with many threads, before the first sample. */
+static bool is_worth_waiting_for(const struct reel_tracker *tracker, const struct process *process,
+				 bool followed)
+{
+	const struct reel_tracker_options *options = &tracker->options;
+
+	if (!process->threads_read || !followed || options->everything || tracker->has_samples ||
+	    reel_now() > tracker->setup_end)
+		return false;
+	if (options->progress)
+		options->progress(options->progress_context, (uint32_t)process->entry.id,
+				  process->threads_read);
+	return true;
 }
 
 struct reel_error *tracker_scan(struct reel_tracker *tracker, uint32_t pid, uint64_t time,
@@ -116,7 +132,9 @@ struct reel_error *tracker_scan(struct reel_tracker *tracker, uint32_t pid, uint
 	if (!error)
 		error = tracker_maps_replace(tracker, *ret, time, deadline, &maps);
 	if (!error && look)
-		error = scan_threads(tracker, *ret, time, deadline, false);
+		error = scan_threads(tracker, *ret, time, deadline_of(tracker, reel_now()), false);
+	while (!error && is_worth_waiting_for(tracker, *ret, followed))
+		error = scan_threads(tracker, *ret, time, reel_now() + LOOK_SETUP_NS, false);
 	if (!error)
 		tracker_was_read(tracker, *ret, known,
 				 maps.answer == REEL_ANSWER_PART || (*ret)->threads_read);
@@ -320,6 +338,7 @@ struct reel_error *tracker_rescan(struct reel_tracker *tracker, struct process *
 		error = tracker_maps_replace(tracker, process, now, deadline, &maps);
 	is_cut = maps.answer == REEL_ANSWER_PART;
 	map_list_free(&maps);
+	deadline = deadline_of(tracker, reel_now());
 	for (struct thread *thread = process->threads, *next; thread && !error; thread = next) {
 		next = thread->next;
 		is_cut |= reel_now() > deadline;

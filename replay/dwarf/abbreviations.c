@@ -86,6 +86,10 @@ static uint8_t name_of(uint64_t attribute)
 	case DW_AT_dwo_name:
 	case DW_AT_GNU_dwo_name:
 		return REEL_AT_DWO_NAME;
+	case DW_AT_GNU_dwo_id:
+		return REEL_AT_GNU_DWO_ID;
+	case DW_AT_GNU_ranges_base:
+		return REEL_AT_GNU_RANGES_BASE;
 	default:
 		return REEL_AT_OTHER;
 	}

@@ -3,9 +3,11 @@
 
 #include "replay/dwarf/cu_ranges.h"
 #include "replay/dwarf/debug_info.h"
+#include "replay/dwarf/die_scopes.h"
 #include "base/dwarf_cursor.h"
 #include "replay/dwarf/inline_chain.h"
 #include "replay/dwarf/line_table.h"
+#include "replay/dwarf/split_units.h"
 
 /* Bytes of a line program from a checkpoint to a row: some hundred mostly. */
 #define LINE_WORK 4096
@@ -16,7 +18,7 @@ struct reel_debug_info {
 	struct reel_inline_chain chain;
 	struct reel_debug_frame *frames;
 	size_t frames_capacity;
-	const char *split_name; /* NULL: none was met */
+	struct reel_split_units split;
 };
 
 static void close_dwarf(struct reel_dwarf *dwarf)
@@ -27,6 +29,7 @@ static void close_dwarf(struct reel_dwarf *dwarf)
 	for (size_t i = 0; i < dwarf->n_units; i++) {
 		reel_functions_destroy(dwarf->units[i].functions);
 		reel_line_table_destroy(dwarf->units[i].lines);
+		reel_scopes_destroy(dwarf->units[i].scopes);
 	}
 	reel_dwarf_close(dwarf);
 }
@@ -35,6 +38,7 @@ void reel_debug_info_close(struct reel_debug_info *info)
 {
 	if (!info)
 		return;
+	reel_split_units_free(&info->split);
 	close_dwarf(info->dies.dwarf);
 	reel_range_map_free(&info->units);
 	reel_inline_chain_free(&info->chain);
@@ -42,9 +46,9 @@ void reel_debug_info_close(struct reel_debug_info *info)
 	free(info);
 }
 
-const char *reel_debug_info_split_name(const struct reel_debug_info *info)
+const char *reel_debug_info_split_problem(const struct reel_debug_info *info)
 {
-	return info->split_name;
+	return info->split.problem;
 }
 
 /* The file that the dwz tool moved common parts to.  If it is damaged the names in it are missing,
@@ -83,6 +87,7 @@ static struct reel_error *too_much_work(const char *what_to_do)
 
 struct reel_error *reel_debug_info_open(struct reel_elf_file *file,
 					const struct reel_elf_file *code,
+					const struct reel_module_search *search,
 					struct reel_debug_info **ret)
 {
 	struct reel_debug_info *info = calloc(1, sizeof(*info));
@@ -98,6 +103,10 @@ struct reel_error *reel_debug_info_open(struct reel_elf_file *file,
 		reel_debug_info_close(info);
 		return error;
 	}
+	info->split.skeletons = info->dies.dwarf;
+	info->split.file = file;
+	info->split.code = code;
+	info->split.search = search;
 	*ret = info;
 	return NULL;
 }
@@ -143,9 +152,6 @@ static struct reel_error *open_lines(struct reel_debug_info *info, struct reel_u
 		if (!reel_dwarf_work(dwarf, input.line.size))
 			input.line.size = 0;
 		input.directory = reel_dwarf_string(dwarf, unit, &values.at[REEL_AT_COMP_DIR]);
-		if (!info->split_name && values.at[REEL_AT_DWO_NAME].form)
-			info->split_name =
-				reel_dwarf_string(dwarf, unit, &values.at[REEL_AT_DWO_NAME]);
 	}
 	return reel_line_table_create(&input, &unit->lines);
 }
@@ -183,6 +189,8 @@ struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_
 {
 	const struct reel_range_entry *entry = reel_range_map_find(&info->units, address);
 	const struct reel_inline_chain *chain = &info->chain;
+	struct reel_dies dies = info->dies;
+	struct reel_split_unit *split;
 	struct reel_debug_frame position;
 	struct reel_error *error;
 	struct reel_unit *unit;
@@ -192,11 +200,16 @@ struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_
 	if (!entry)
 		return NULL;
 	unit = &info->dies.dwarf->units[entry->value];
-	error = reel_inline_chain_find(&info->dies, unit, address, &info->chain);
+	error = reel_split_units_find(&info->split, unit, &split);
+	if (error)
+		return error;
+	if (split)
+		dies.dwarf = split->dwarf;
+	error = reel_inline_chain_find(&dies, split ? split->unit : unit, address, &info->chain);
 	if (error)
 		return error;
 	error = find_line(info, unit, address, &position);
-	if (!error && is_out_of_memory(info->dies.dwarf))
+	if (!error && (is_out_of_memory(info->dies.dwarf) || is_out_of_memory(dies.dwarf)))
 		error = reel_error_no_memory();
 	if (!error && is_exhausted(info->dies.dwarf))
 		/* What was found before the work was used up depends on the order of look-ups, and

@@ -3,7 +3,7 @@
 #ifndef REPLAY_DWARF_DEBUG_INFO_H
 #define REPLAY_DWARF_DEBUG_INFO_H
 
-#include "replay/elf/elf_file.h"
+#include "replay/elf/module_search.h"
 
 struct reel_debug_info;
 
@@ -16,16 +16,18 @@ struct reel_debug_frame {
 
 /*
  * `file` has the debug information; `code`, which may be the same, is the file
- * that has the program headers.  Both must outlive it.
+ * that has the program headers.  Both must outlive it, as must `search`, which says where files of
+ * -gsplit-dwarf are looked for (NULL: nowhere).
  */
 struct reel_error *reel_debug_info_open(struct reel_elf_file *file,
 					const struct reel_elf_file *code,
+					const struct reel_module_search *search,
 					struct reel_debug_info **ret) REEL_MUST_CHECK;
 /*
- * The file that has the functions of a unit that was looked into (DWARF 5, 7.3.2): -gsplit-dwarf
+ * What was not found of the first unit that was looked into and is in another file: -gsplit-dwarf
  * left its lines only.  NULL if there was none so far.
  */
-const char *reel_debug_info_split_name(const struct reel_debug_info *info);
+const char *reel_debug_info_split_problem(const struct reel_debug_info *info);
 void reel_debug_info_close(struct reel_debug_info *info);
 
 /*

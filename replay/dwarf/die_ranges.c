@@ -30,8 +30,8 @@ static bool next_entry(struct list *list)
 
 	if (list->cursor.failed)
 		return false;
-	if (!list->dwarf->ranges_left) {
-		list->dwarf->exhausted = true;
+	if (!reel_dwarf_payer(list->dwarf)->ranges_left) {
+		reel_dwarf_payer(list->dwarf)->exhausted = true;
 		return false;
 	}
 	if (reel_cursor_left(&list->cursor) >= ENTRY_MAX)
@@ -48,7 +48,8 @@ static bool next_entry(struct list *list)
 /* An entry of so many bytes was read. */
 static void count_entry(const struct list *list, const uint8_t *begin)
 {
-	uint64_t size = (uint64_t)(list->cursor.at - begin), *left = &list->dwarf->ranges_left;
+	uint64_t size = (uint64_t)(list->cursor.at - begin),
+		 *left = &reel_dwarf_payer(list->dwarf)->ranges_left;
 
 	*left -= size < *left ? size : *left;
 }
@@ -192,10 +193,15 @@ static struct reel_error *add_all(const struct reel_die_ranges *to, struct list 
 		if (reel_dwarf_constant(&at[REEL_AT_HIGH_PC], &end))
 			return reel_die_range_add(to, begin, wrap(unit, begin + end), value);
 	}
-	list->section = is_new ? &list->dwarf->range_lists : &list->dwarf->ranges;
+	list->section = is_new ? &list->dwarf->range_lists : &reel_dwarf_payer(list->dwarf)->ranges;
 	if (!at[REEL_AT_RANGES].form ||
-	    !list_offset(list->dwarf, unit, &at[REEL_AT_RANGES], &offset) ||
-	    offset >= list->section->size)
+	    !list_offset(list->dwarf, unit, &at[REEL_AT_RANGES], &offset))
+		return NULL;
+	/* A skeleton's own do not count from its base. */
+	if (list->dwarf->skeletons && !is_new &&
+	    __builtin_add_overflow(offset, unit->old_ranges_base, &offset))
+		return NULL;
+	if (offset >= list->section->size)
 		return NULL;
 	list->cursor = reel_cursor(list->section->bytes + offset, 0);
 	return is_new ? add_list(to, list, value) : add_old_list(to, list, value);

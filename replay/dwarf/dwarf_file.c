@@ -32,7 +32,8 @@ void reel_dwarf_close(struct reel_dwarf *dwarf)
 	free(dwarf->cache.slots);
 	free(dwarf->cache.offsets);
 	free(dwarf->units);
-	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++)
+	reel_texts_destroy(dwarf->texts);
+	for (size_t i = 0; !dwarf->skeletons && i < sizeof(sections) / sizeof(*sections); i++)
 		reel_section_close(sections[i]);
 	free(dwarf);
 }
@@ -58,6 +59,8 @@ static struct reel_error *open_sections(struct reel_elf_file *file, struct reel_
 
 	for (size_t i = 0; !error && i < sizeof(wanted) / sizeof(*wanted); i++)
 		error = reel_elf_file_open_section(file, wanted[i].name, wanted[i].section);
+	if (!error && (!dwarf->info.size || !dwarf->abbreviations.size))
+		error = reel_elf_file_section_error(file);
 	if (!error && (!dwarf->info.size || !dwarf->abbreviations.size))
 		error = reel_error_create(REEL_ERROR_CORRUPT,
 					  "%s: .debug_info or .debug_abbrev cannot be read",
@@ -123,7 +126,7 @@ static struct reel_section table_at(struct reel_dwarf *dwarf, uint64_t offset)
 		table.size = dwarf->abbreviations.size - offset;
 	if (table.size > dwarf->abbreviations_left) {
 		table.size = dwarf->abbreviations_left;
-		dwarf->exhausted |= !table.size;
+		reel_dwarf_payer(dwarf)->exhausted |= !table.size;
 	}
 	table.bytes = reel_section_need(&dwarf->abbreviations, offset, table.size);
 	if (!table.bytes)
@@ -196,7 +199,7 @@ static bool read_header(const struct reel_dwarf *dwarf, uint64_t offset, struct 
 	if (format->version < 5)
 		format->address_size = reel_cursor_u8(&cursor);
 	if (type == DW_UT_skeleton || type == DW_UT_split_compile)
-		reel_cursor_take(&cursor, 8); /* dwo_id */
+		unit->dwo_id = reel_cursor_target(&cursor, 8, big_endian);
 	else if (type == DW_UT_type || type == DW_UT_split_type)
 		reel_cursor_take(&cursor, 8 + format->offset_size); /* signature, type's offset */
 	if (!cursor.failed && format->version >= 2 && format->version <= 5 &&
@@ -227,6 +230,9 @@ static void read_bases(const struct reel_dwarf *dwarf, struct reel_unit *unit,
 	unit->range_lists_base = constant_or(&at[REEL_AT_RNGLISTS_BASE], !headers ? 0
 									 : wide	  ? 20
 										  : 12);
+	unit->old_ranges_base = constant_or(&at[REEL_AT_GNU_RANGES_BASE], 0);
+	if (!headers)
+		unit->dwo_id = constant_or(&at[REEL_AT_GNU_DWO_ID], 0);
 	unit->language = (uint16_t)constant_or(&at[REEL_AT_LANGUAGE], 0);
 	if (!reel_dwarf_address(dwarf, unit, &at[REEL_AT_LOW_PC], &unit->base_address) &&
 	    !reel_dwarf_address(dwarf, unit, &at[REEL_AT_ENTRY_PC], &unit->base_address))
@@ -357,6 +363,37 @@ struct reel_error *reel_dwarf_open(struct reel_elf_file *file,
 	return NULL;
 }
 
+struct reel_error *reel_dwarf_open_split(struct reel_dwarf *skeletons,
+					 const struct reel_dwarf *sections, struct reel_dwarf **ret)
+{
+	struct reel_dwarf *dwarf = calloc(1, sizeof(*dwarf));
+	struct reel_error *error;
+
+	if (!dwarf)
+		return reel_error_no_memory();
+	*dwarf = (struct reel_dwarf){
+		.big_endian = skeletons->big_endian,
+		.info = sections->info,
+		.abbreviations = sections->abbreviations,
+		.str = sections->str,
+		.str_offsets = sections->str_offsets,
+		.range_lists = sections->range_lists,
+		.abbreviations_left = TIMES_READ * sections->abbreviations.size,
+		.skeletons = skeletons,
+	};
+	skeletons->work_left += TIMES_READ * dwarf->info.size;
+	skeletons->ranges_left += TIMES_READ_RANGES * dwarf->range_lists.size;
+	error = read_units(dwarf, NULL);
+	if (!error && reel_dwarf_is_short_of_memory(dwarf))
+		error = reel_error_no_memory();
+	if (error) {
+		reel_dwarf_close(dwarf);
+		return error;
+	}
+	*ret = dwarf;
+	return NULL;
+}
+
 bool reel_dwarf_work_beyond(struct reel_dwarf *dwarf, uint64_t size, uint64_t usual)
 {
 	return size <= usual || reel_dwarf_work(dwarf, size - usual);
@@ -379,11 +416,13 @@ bool reel_dwarf_is_short_of_memory(const struct reel_dwarf *dwarf)
 
 bool reel_dwarf_work(struct reel_dwarf *dwarf, uint64_t size)
 {
-	if (size <= dwarf->work_left) {
-		dwarf->work_left -= size;
+	struct reel_dwarf *payer = reel_dwarf_payer(dwarf);
+
+	if (size <= payer->work_left) {
+		payer->work_left -= size;
 		return true;
 	}
-	dwarf->exhausted = true;
+	payer->exhausted = true;
 	return false;
 }
 

@@ -7,12 +7,15 @@
 #ifndef REPLAY_DWARF_DWARF_FILE_H
 #define REPLAY_DWARF_DWARF_FILE_H
 
+#include "base/text.h"
 #include "replay/dwarf/die_scan.h"
 #include "replay/elf/elf_file.h"
 #include "replay/elf/section.h"
 
 struct reel_functions;
 struct reel_line_table;
+struct reel_scopes;
+struct reel_split_unit;
 
 struct reel_unit {
 	/* In .debug_info: header, DIE, and what follows the unit. */
@@ -26,9 +29,17 @@ struct reel_unit {
 	/* What its DIE says of values of other forms. */
 	uint64_t string_offsets_base, addresses_base, range_lists_base;
 	uint64_t base_address; /* of lists of ranges */
+	/* Of -gsplit-dwarf: what a skeleton and the unit in another file have in common; 0: none.
+	 */
+	uint64_t dwo_id;
+	uint64_t old_ranges_base; /* of the lists of such a unit, before DWARF 5 */
 	/* NULL until they are asked for; whoever fills them in frees them. */
 	struct reel_functions *functions; /* inline_chain.c */
 	struct reel_line_table *lines;	  /* debug_info.c */
+	struct reel_scopes *scopes;	  /* die_scopes.c */
+	/* split_units.c; NULL, too, where it is not found, or there is none. */
+	struct reel_split_unit *split;
+	bool split_tried;
 };
 
 struct reel_abbreviation_cache {
@@ -51,10 +62,22 @@ struct reel_dwarf {
 	 */
 	uint64_t abbreviations_left, ranges_left, work_left;
 	bool exhausted; /* Set when one of these is used up: then not all that is there was read. */
-	bool out_of_memory; /* while a unit was loaded */
+	bool out_of_memory;	  /* while a unit was loaded */
+	struct reel_texts *texts; /* names that are made here; NULL: there are none */
 	/* Where dwz moved common parts to, which is another reel_dwarf's; NULL: nowhere. */
 	struct reel_dwarf *alternate;
+	/*
+	 * Of units that were split off: what has their skeletons, and with them .debug_addr and
+	 * .debug_ranges; it counts their work with its own.  NULL: this is none of these.
+	 */
+	struct reel_dwarf *skeletons;
 };
+
+/* Where the work of reading it is counted. */
+static inline struct reel_dwarf *reel_dwarf_payer(struct reel_dwarf *dwarf)
+{
+	return dwarf->skeletons ? dwarf->skeletons : dwarf;
+}
 
 /* Gets each unit that can be read, with the values of its own DIE, but for strings in it. */
 struct reel_unit_visitor {
@@ -67,6 +90,13 @@ struct reel_unit_visitor {
 struct reel_error *reel_dwarf_open(struct reel_elf_file *file,
 				   const struct reel_unit_visitor *visitor,
 				   struct reel_dwarf **ret) REEL_MUST_CHECK;
+/*
+ * The units that were split off to another file: `sections` has what is read of it, which is
+ * borrowed: info, abbreviations, str, str_offsets, range_lists.
+ */
+struct reel_error *reel_dwarf_open_split(struct reel_dwarf *skeletons,
+					 const struct reel_dwarf *sections,
+					 struct reel_dwarf **ret) REEL_MUST_CHECK;
 void reel_dwarf_close(struct reel_dwarf *dwarf);
 
 /* The unit that an offset of .debug_info lies in; NULL: none. */

@@ -44,7 +44,9 @@ static bool item_at(const struct reel_dwarf *dwarf, const struct reel_section *s
 bool reel_dwarf_address_at(const struct reel_dwarf *dwarf, const struct reel_unit *unit,
 			   uint64_t index, uint64_t *ret)
 {
-	return item_at(dwarf, &dwarf->addresses, unit->addresses_base, index,
+	const struct reel_dwarf *of = dwarf->skeletons ? dwarf->skeletons : dwarf;
+
+	return item_at(dwarf, &of->addresses, unit->addresses_base, index,
 		       unit->format.address_size, ret);
 }
 

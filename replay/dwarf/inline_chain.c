@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "replay/dwarf/die_ranges.h"
+#include "replay/dwarf/die_scopes.h"
 #include "replay/dwarf/inline_chain.h"
 
 #define NO_PARENT UINT32_MAX
@@ -212,7 +213,7 @@ static struct reel_error *read_inlined(const struct reel_dies *dies, struct reel
 	uint64_t last = function->die_offset;
 
 	nesting->n = 0;
-	if (dies->dwarf->exhausted)
+	if (reel_dwarf_payer(dies->dwarf)->exhausted)
 		return NULL;
 	scan_unit(dies, unit, function->die_offset, &scan);
 	while (!error && reel_die_scan_next(&scan, &die)) {
@@ -240,9 +241,13 @@ static struct reel_error *read_inlined(const struct reel_dies *dies, struct reel
 	return error;
 }
 
-/* The linkage name of a DIE or of what it is an instance or a definition of, else its name. */
-static const char *resolve_name(struct reel_die_reference at, const struct reel_die_values *first)
+/* The linkage name of a DIE or of what it is an instance or a definition of, else its name, with
+ * the namespaces and classes that it is declared in. */
+static struct reel_error *resolve_name(struct reel_die_reference at,
+				       const struct reel_die_values *first, const char **ret)
 {
+	uint16_t language = at.unit->language;
+	struct reel_die_reference next;
 	struct reel_die_values values = *first;
 	const char *plain = NULL;
 
@@ -257,15 +262,19 @@ static const char *resolve_name(struct reel_die_reference at, const struct reel_
 		if (!linkage)
 			linkage = reel_dwarf_string(at.dwarf, at.unit,
 						    &of[REEL_AT_MIPS_LINKAGE_NAME]);
-		if (linkage)
-			return linkage;
+		if (linkage) {
+			*ret = linkage;
+			return NULL;
+		}
 		if (!plain)
 			plain = reel_dwarf_string(at.dwarf, at.unit, &of[REEL_AT_NAME]);
-		if (!reel_dwarf_reference(at.dwarf, at.unit, origin, &at) ||
-		    !reel_dwarf_die(at.dwarf, at.unit, at.offset, &values))
+		if (!reel_dwarf_reference(at.dwarf, at.unit, origin, &next) ||
+		    !reel_dwarf_die(next.dwarf, next.unit, next.offset, &values))
 			break;
+		at = next;
 	}
-	return plain ? plain : "";
+	*ret = "";
+	return plain && plain[0] ? reel_scopes_qualify(at, language, plain, ret) : NULL;
 }
 
 static uint64_t constant_or(const struct reel_form_value *value, uint64_t otherwise)
@@ -275,8 +284,8 @@ static uint64_t constant_or(const struct reel_form_value *value, uint64_t otherw
 	return reel_dwarf_constant(value, &result) ? result : otherwise;
 }
 
-static void resolve_inlined(const struct reel_dies *dies, struct reel_unit *unit,
-			    struct inlined *inlined)
+static struct reel_error *resolve_inlined(const struct reel_dies *dies, struct reel_unit *unit,
+					  struct inlined *inlined)
 {
 	struct reel_die_reference at = { dies->dwarf, unit, inlined->die_offset };
 	struct reel_inline_link *link = &inlined->link;
@@ -285,11 +294,11 @@ static void resolve_inlined(const struct reel_dies *dies, struct reel_unit *unit
 	inlined->resolved = true;
 	*link = (struct reel_inline_link){ .name = "", .call_file = UINT64_MAX };
 	if (!reel_dwarf_die(dies->dwarf, unit, inlined->die_offset, &values))
-		return;
-	link->name = resolve_name(at, &values);
+		return NULL;
 	link->call_file = constant_or(&values.at[REEL_AT_CALL_FILE], UINT64_MAX);
 	link->call_line = (uint32_t)constant_or(&values.at[REEL_AT_CALL_LINE], 0);
 	link->call_column = (uint32_t)constant_or(&values.at[REEL_AT_CALL_COLUMN], 0);
+	return resolve_name(at, &values, &link->name);
 }
 
 static struct reel_error *add_link(struct reel_inline_chain *chain,
@@ -330,10 +339,12 @@ static struct reel_error *open_function(const struct reel_dies *dies, struct ree
 	if (!nesting)
 		return reel_error_no_memory();
 	function->has_inlines = true;
-	function->name = reel_dwarf_die(dies->dwarf, unit, function->die_offset, &values)
-				 ? resolve_name(at, &values)
-				 : "";
-	error = read_inlined(dies, unit, function, nesting);
+	function->name = "";
+	error = reel_dwarf_die(dies->dwarf, unit, function->die_offset, &values)
+			? resolve_name(at, &values, &function->name)
+			: NULL;
+	if (!error)
+		error = read_inlined(dies, unit, function, nesting);
 	free(nesting);
 	return error;
 }
@@ -406,8 +417,9 @@ struct reel_error *reel_inline_chain_find(const struct reel_dies *dies, struct r
 		struct inlined *inlined = &function->inlined[at];
 
 		if (!inlined->resolved)
-			resolve_inlined(dies, unit, inlined);
-		error = add_link(chain, &inlined->link);
+			error = resolve_inlined(dies, unit, inlined);
+		if (!error)
+			error = add_link(chain, &inlined->link);
 	}
 	if (error)
 		return error;

@@ -17,7 +17,8 @@ struct reel_dies {
 };
 
 struct reel_inline_link {
-	/* Linkage name, or else the plain one; "" if it has none. */
+	/* Linkage name, or else the plain one with its namespaces and classes; "" if it has none.
+	 */
 	const char *name;
 	/*
 	 * Where it is called: the position in the link that follows; nothing in the last

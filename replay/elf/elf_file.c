@@ -14,6 +14,7 @@
 #include "base/dwarf_cursor.h"
 #include "replay/elf/elf_file.h"
 #include "replay/elf/elf_sections.h"
+#include "replay/elf/packed_file.h"
 #include "replay/elf/relocated.h"
 #include "base/files.h"
 
@@ -38,7 +39,8 @@ struct reel_elf_file {
 	int fd;				  /* -1: an image in memory */
 	const uint8_t *image;		  /* NULL: a file */
 	uint64_t size;
-	uint64_t stored; /* of that, bytes that are on the disk */
+	uint64_t
+		stored; /* of that, bytes that are on the disk, or how many a compressed file has */
 	uint64_t device, inode;
 	GElf_Ehdr header;
 	struct reel_elf_sections sections;
@@ -60,6 +62,7 @@ void reel_elf_file_close(struct reel_elf_file *file)
 	if (!file)
 		return;
 	reel_elf_file_close(file->alternate);
+	reel_elf_sections_close(&file->sections);
 	if (file->elf && !file->relocated)
 		elf_end(file->elf);
 	reel_relocated_destroy(file->relocated);
@@ -72,10 +75,24 @@ void reel_elf_file_close(struct reel_elf_file *file)
 	free(file);
 }
 
+void reel_elf_file_let_go(struct reel_elf_file *file)
+{
+	if (file->fd < 0 || elf_cntl(file->elf, ELF_C_FDDONE))
+		return;
+	close(file->fd);
+	file->fd = -1;
+}
+
 bool reel_elf_file_section(struct reel_elf_file *file, const char *name,
 			   struct reel_loaded_bytes *ret)
 {
 	return reel_elf_sections_find(&file->sections, name, ret);
+}
+
+bool reel_elf_file_next_section(struct reel_elf_file *file, Elf_Scn **at, const char *name,
+				struct reel_loaded_bytes *ret)
+{
+	return reel_elf_sections_next(&file->sections, at, name, ret);
 }
 
 /* Where the bytes of an uncompressed section are in the file; false: they are not, all of them. */
@@ -99,6 +116,14 @@ static bool find_in_file(const struct reel_elf_file *file, const char *name, GEl
 			       ret->sh_size <= file->size - ret->sh_offset;
 	}
 	return false;
+}
+
+struct reel_error *reel_elf_file_section_error(const struct reel_elf_file *file)
+{
+	if (!file->sections.reason)
+		return NULL;
+	return reel_error_create(REEL_ERROR_CORRUPT, "%s: section %s: %s", file->path,
+				 file->sections.unreadable, file->sections.reason);
 }
 
 struct reel_error *reel_elf_file_memory_error(const struct reel_elf_file *file)
@@ -395,6 +420,9 @@ static struct reel_error *open_descriptor(struct reel_elf_file *file)
 	file->stored = status.st_blocks ? (uint64_t)status.st_blocks * 512 : file->size;
 	file->device = status.st_dev;
 	file->inode = status.st_ino;
+	error = reel_packed_file_unpack(file->path, &file->fd, &file->size);
+	if (error)
+		return error;
 	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
 	if (!file->elf)
 		return reel_error_create(REEL_ERROR_CORRUPT, "%s: %s", file->path, elf_errmsg(-1));
@@ -451,6 +479,7 @@ struct reel_error *reel_elf_file_lay_out(struct reel_elf_file *file)
 				      &file->relocated);
 	if (error)
 		return error;
+	reel_elf_sections_close(&file->sections);
 	elf_end(file->elf);
 	file->elf = reel_relocated_elf(file->relocated);
 	reel_elf_sections_open(file->elf, &file->sections);
@@ -468,6 +497,16 @@ bool reel_elf_file_identity(const struct reel_elf_file *file, uint64_t *device_r
 	*device_ret = file->device;
 	*inode_ret = file->inode;
 	return file->fd >= 0;
+}
+
+bool reel_elf_file_digest(const struct reel_elf_file *file, uint8_t ret[REEL_FILE_DIGEST_SIZE])
+{
+	return file->fd >= 0 && reel_file_digest_of(file->fd, UINT64_MAX, ret);
+}
+
+uint64_t reel_elf_file_length(const struct reel_elf_file *file)
+{
+	return file->size;
 }
 
 uint64_t reel_elf_file_size(const struct reel_elf_file *file)
@@ -624,7 +663,7 @@ bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size
 			memcpy(bytes_ret, file->image + offset, size);
 			return true;
 		}
-		return reel_read_at(file->fd, bytes_ret, size, offset);
+		return file->fd >= 0 && reel_read_at(file->fd, bytes_ret, size, offset);
 	}
 	return false;
 }

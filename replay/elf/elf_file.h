@@ -13,7 +13,8 @@ struct reel_elf_file;
 
 /*
  * NOT_A_CAPTURE if it is not ELF, UNSUPPORTED for what is not an executable, shared object, kernel
- * module or debug file, TRUNCATED if its end is missing.  The file stays open: libelf reads
+ * module or debug file, TRUNCATED if its end is missing.  One that is compressed is unpacked
+ * (packed_file.h).  The file stays open: libelf reads
  * sections as they are asked for (never mmap: a file that shrinks would be SIGBUS).
  */
 struct reel_error *reel_elf_file_open(const char *path, struct reel_elf_file **ret) REEL_MUST_CHECK;
@@ -28,11 +29,17 @@ struct reel_error *reel_elf_file_open_memory(const uint8_t *bytes, size_t size, 
 struct reel_error *reel_elf_file_lay_out(struct reel_elf_file *file) REEL_MUST_CHECK;
 bool reel_elf_file_is_laid_out(const struct reel_elf_file *file);
 void reel_elf_file_close(struct reel_elf_file *file);
+/* Closes the descriptor, when all sections that will be asked for have been. */
+void reel_elf_file_let_go(struct reel_elf_file *file);
 
 /* Device and inode, as fstat(2) gives them; false for an image in memory. */
 bool reel_elf_file_identity(const struct reel_elf_file *file, uint64_t *device_ret,
 			    uint64_t *inode_ret);
 
+/* reel_file_digest_of's; false if it has none. */
+bool reel_elf_file_digest(const struct reel_elf_file *file, uint8_t ret[REEL_FILE_DIGEST_SIZE]);
+/* As stat(2) has it. */
+uint64_t reel_elf_file_length(const struct reel_elf_file *file);
 /* In bytes, without holes. */
 uint64_t reel_elf_file_size(const struct reel_elf_file *file);
 const char *reel_elf_file_path(const struct reel_elf_file *file);
@@ -65,6 +72,9 @@ struct reel_elf_file *reel_elf_file_alternate(const struct reel_elf_file *file);
  */
 bool reel_elf_file_section(struct reel_elf_file *file, const char *name,
 			   struct reel_loaded_bytes *ret);
+/* The next one behind `*at`, which is NULL at first. */
+bool reel_elf_file_next_section(struct reel_elf_file *file, Elf_Scn **at, const char *name,
+				struct reel_loaded_bytes *ret);
 /*
  * The same, read as it is needed where that can be done: `ret` has size 0 if the file has no such
  * section.  Close it with reel_section_close, before the file.
@@ -86,6 +96,8 @@ bool reel_elf_file_address_of_offset(const struct reel_elf_file *file, uint64_t 
 bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size_t size,
 			uint8_t *bytes_ret);
 
+/* Which section that was looked for is there, but can't be read or decompressed; NULL: none. */
+struct reel_error *reel_elf_file_section_error(const struct reel_elf_file *file) REEL_MUST_CHECK;
 /* What looking for sections lacked, since one that is not found may not have been looked for. */
 struct reel_error *reel_elf_file_memory_error(const struct reel_elf_file *file) REEL_MUST_CHECK;
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "base/bytes.h"
 #include "replay/elf/elf_sections.h"
@@ -18,6 +20,18 @@
 #define HOLES_FREE     (64u << 20)
 #define OVERLAP_MAX    2
 #define OVERLAP_FREE   (1u << 20)
+
+/* gABI's; libelf's header has it since 0.189. */
+#ifndef ELFCOMPRESS_ZSTD
+#define ELFCOMPRESS_ZSTD 2
+#endif
+
+struct reel_unpacked_section {
+	struct reel_unpacked_section *next;
+	const Elf_Scn *section;
+	size_t size;
+	uint8_t bytes[];
+};
 
 typedef unsigned long long ull;
 
@@ -48,6 +62,16 @@ void reel_elf_sections_open(Elf *elf, struct reel_elf_sections *ret)
 	/* elf_strptr looks for this end each time. */
 	while (ret->names_size && ret->names[ret->names_size - 1])
 		ret->names_size--;
+}
+
+void reel_elf_sections_close(struct reel_elf_sections *sections)
+{
+	while (sections->unpacked) {
+		struct reel_unpacked_section *it = sections->unpacked;
+
+		sections->unpacked = it->next;
+		free(it);
+	}
 }
 
 const char *reel_elf_section_name(const struct reel_elf_sections *sections, const GElf_Shdr *header)
@@ -102,6 +126,11 @@ static bool exceeds(uint64_t size, uint64_t stored, uint64_t times, uint64_t fre
 	return size > free && (size - free) / times > stored;
 }
 
+uint64_t reel_elf_sections_expansion(uint64_t file_size)
+{
+	return EXPANSION_FREE + EXPANSION_MAX * file_size;
+}
+
 struct reel_error *reel_elf_sections_check(const struct reel_elf_sections *sections,
 					   const struct reel_elf_bytes *bytes)
 {
@@ -128,7 +157,9 @@ struct reel_error *reel_elf_sections_check(const struct reel_elf_sections *secti
 					 "%s: its sections have %llu bytes together, the file has "
 					 "%llu: they overlap",
 					 bytes->name, (ull)in_file, (ull)bytes->size);
-	if (exceeds(expanded, bytes->size, EXPANSION_MAX, EXPANSION_FREE))
+	/* Not that many times what a compressed file was unpacked to: nothing shrinks twice. */
+	if (exceeds(expanded, bytes->stored < bytes->size ? bytes->stored : bytes->size,
+		    EXPANSION_MAX, EXPANSION_FREE))
 		return reel_error_create(REEL_ERROR_CORRUPT,
 					 "%s: its compressed sections would have %llu bytes, the "
 					 "file has %llu: debug information never shrinks to less "
@@ -148,56 +179,125 @@ bool reel_elf_section_is_named(const char *name, const char *wanted)
 	       strcmp(name + 8, wanted + 7) == 0;
 }
 
-/* The bytes of a section, decompressed; false if there are none or they cannot be had. */
-static bool section_bytes(Elf_Scn *section, const char *name, struct reel_loaded_bytes *ret)
+/* What reel_elf_sections_check has bounded is what its header says that it has. */
+static const char *unpack_zstd(struct reel_elf_sections *sections, Elf_Scn *section,
+			       const GElf_Chdr *header, struct reel_unpacked_section **ret)
 {
+	size_t head = gelf_fsize(sections->elf, ELF_T_CHDR, 1, EV_CURRENT);
+	Elf_Data *data = elf_rawdata(section, NULL);
+	struct reel_unpacked_section *it;
+
+	if (!data || !data->d_buf || data->d_size < head)
+		return "it cannot be read";
+	it = header->ch_size < SIZE_MAX / 2 ? malloc(sizeof(*it) + header->ch_size) : NULL;
+	if (!it) {
+		sections->out_of_memory = true;
+		return NULL;
+	}
+	/* With less than it should have, offsets into it would lead astray. */
+	if (ZSTD_decompress(it->bytes, header->ch_size, (const uint8_t *)data->d_buf + head,
+			    data->d_size - head) != header->ch_size) {
+		free(it);
+		return "it is compressed with zstd, and damaged";
+	}
+	it->section = section;
+	it->size = header->ch_size;
+	it->next = sections->unpacked;
+	sections->unpacked = it;
+	*ret = it;
+	return NULL;
+}
+
+/* Of one with SHF_COMPRESSED: *ret stays NULL where libelf has decompressed it.  Why that cannot be
+ * done; NULL: it was, or there was no memory. */
+static const char *unpack(struct reel_elf_sections *sections, Elf_Scn *section,
+			  struct reel_unpacked_section **ret)
+{
+	GElf_Chdr header;
+
+	for (*ret = sections->unpacked; *ret; *ret = (*ret)->next) {
+		if ((*ret)->section == section)
+			return NULL;
+	}
+	if (!gelf_getchdr(section, &header))
+		return "it is too short to be compressed";
+	if (header.ch_type == ELFCOMPRESS_ZSTD)
+		return unpack_zstd(sections, section, &header, ret);
+	if (header.ch_type != ELFCOMPRESS_ZLIB)
+		return "it is compressed in a way that is not known";
+	return elf_compress(section, 0, 0) < 0 ? "it is compressed with zlib, and damaged" : NULL;
+}
+
+/* The bytes of a section, decompressed; false if there are none or they cannot be had. */
+static bool section_bytes(struct reel_elf_sections *sections, Elf_Scn *section, const char *name,
+			  const char **reason, struct reel_loaded_bytes *ret)
+{
+	struct reel_unpacked_section *unpacked = NULL;
 	GElf_Shdr header;
 	Elf_Data *data;
 
-	if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
+	if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS || !header.sh_size)
 		return false;
+	*ret = (struct reel_loaded_bytes){ .address = header.sh_addr };
 	if (header.sh_flags & SHF_COMPRESSED) {
-		if (elf_compress(section, 0, 0) < 0)
+		*reason = unpack(sections, section, &unpacked);
+		if (*reason)
 			return false;
 	} else if (strncmp(name, ".zdebug", 7) == 0) {
 		/* This fails for a section that is decompressed already: then its bytes do not
 		 * begin with "ZLIB". */
 		elf_compress_gnu(section, 0, 0);
 	}
+	if (unpacked) {
+		ret->bytes = unpacked->bytes;
+		ret->size = unpacked->size;
+		return ret->size;
+	}
 	data = elf_getdata(section, NULL);
+	*reason = "it cannot be read";
 	if (!data || !data->d_buf || !data->d_size)
 		return false;
 	ret->bytes = data->d_buf;
 	ret->size = data->d_size;
-	ret->address = header.sh_addr;
+	*reason = "it is compressed with zlib, and damaged";
 	return strncmp(name, ".zdebug", 7) != 0 || data->d_size < 4 ||
 	       memcmp(data->d_buf, "ZLIB", 4) != 0;
+}
+
+bool reel_elf_sections_next(struct reel_elf_sections *sections, Elf_Scn **at, const char *name,
+			    struct reel_loaded_bytes *ret)
+{
+	(void)elf_errno();
+	*ret = (struct reel_loaded_bytes){ 0 };
+	while ((*at = elf_nextscn(sections->elf, *at))) {
+		const char *its_name, *reason = NULL;
+		struct reel_loaded_bytes found;
+		GElf_Shdr header;
+
+		if (!gelf_getshdr(*at, &header))
+			continue;
+		its_name = reel_elf_section_name(sections, &header);
+		if (!reel_elf_section_is_named(its_name, name))
+			continue;
+		if (section_bytes(sections, *at, its_name, &reason, &found)) {
+			*ret = found;
+			return true;
+		}
+		sections->out_of_memory |= reel_elf_is_out_of_memory();
+		if (reason && !sections->reason) {
+			sections->unreadable = name;
+			sections->reason = reason;
+		}
+	}
+	return false;
 }
 
 bool reel_elf_sections_find(struct reel_elf_sections *sections, const char *name,
 			    struct reel_loaded_bytes *ret)
 {
-	Elf_Scn *section = NULL;
+	Elf_Scn *at = NULL;
 
-	(void)elf_errno();
-	*ret = (struct reel_loaded_bytes){ 0 };
-	while ((section = elf_nextscn(sections->elf, section))) {
-		struct reel_loaded_bytes found;
-		GElf_Shdr header;
-		const char *its_name;
-
-		if (!gelf_getshdr(section, &header))
-			continue;
-		its_name = reel_elf_section_name(sections, &header);
-		if (!reel_elf_section_is_named(its_name, name))
-			continue;
-		if (section_bytes(section, its_name, &found)) {
-			*ret = found;
-			return true;
-		}
-		sections->out_of_memory |= reel_elf_is_out_of_memory();
-	}
-	return false;
+	return reel_elf_sections_next(sections, &at, name, ret);
 }
 
 bool reel_elf_sections_header(const struct reel_elf_sections *sections, const char *name,

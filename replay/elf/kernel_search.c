@@ -135,6 +135,18 @@ static struct reel_error *try_file(struct attempt *attempt, char *path, bool nam
 
 /* ---- names ----------------------------------------------------------------------- */
 
+/* What stands behind a module's name in that of its file. */
+static bool is_module_suffix(const char *suffix)
+{
+	static const char *const all[] = { ".ko", ".ko.debug", ".ko.xz", ".ko.zst", ".ko.gz" };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		if (!strcmp(suffix, all[i]))
+			return true;
+	}
+	return false;
+}
+
 /* "nf-tables.ko" and "nf_tables.ko.debug" are nf_tables. */
 static bool is_module_file(const char *path, const char *name)
 {
@@ -144,7 +156,7 @@ static bool is_module_file(const char *path, const char *name)
 	for (size_t i = 0; i < size; i++)
 		if (path[i] != name[i] && !(path[i] == '-' && name[i] == '_'))
 			return false;
-	return !strcmp(path + size, ".ko") || !strcmp(path + size, ".ko.debug");
+	return is_module_suffix(path + size);
 }
 
 static bool has_name(const struct attempt *attempt, const char *path)
@@ -258,7 +270,7 @@ static struct reel_error *list_modules(struct reel_kernel_search *search, char *
 		const char *end = strstr(entry->fts_name, ".ko");
 
 		if (end && entry->fts_info != FTS_D && entry->fts_info != FTS_DP &&
-		    (!strcmp(end, ".ko") || !strcmp(end, ".ko.debug")))
+		    is_module_suffix(end))
 			error = reel_strings_add(&search->modules, strdup(entry->fts_path));
 	}
 	if (tree)

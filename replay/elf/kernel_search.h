@@ -25,8 +25,8 @@ void reel_kernel_search_destroy(struct reel_kernel_search *search);
  * Both: module_files; DEBUG_DIR/.build-id/xx/yyyy.debug and yyyy.
  * The kernel: vmlinux-RELEASE in DEBUG_DIR/boot and ROOT/boot; vmlinux in
  * [usr/]lib/modules/RELEASE[/build] of both; each with ".debug" behind it, too.
- * A module: NAME.ko and NAME.ko.debug anywhere below [usr/]lib/modules/RELEASE of both, where - and
- * _ in names are the same.  Compressed ones (.ko.xz) are stripped, and not read.
+ * A module: NAME.ko, also compressed (.xz, .zst, .gz), and NAME.ko.debug anywhere below
+ * [usr/]lib/modules/RELEASE of both, where - and _ in names are the same.
  *
  * Where the capture has no build-id of it, only what module_files name is believed.
  */

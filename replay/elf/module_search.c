@@ -30,8 +30,10 @@ struct reel_module_search {
 struct attempt {
 	const struct reel_module_search *search;
 	const struct reel_record_module *module;
-	char *path; /* as recorded, NUL-terminated, without " (deleted)" */
+	const char *root; /* where alone it may be; NULL: anywhere */
+	char *path;	  /* as recorded, NUL-terminated, without " (deleted)" */
 	bool deleted;
+	bool unchecked;		      /* nothing says what the file has to be */
 	char hex[REEL_BUILD_ID_TEXT]; /* the build-id, "" for none */
 	struct reel_candidates candidates;
 };
@@ -95,6 +97,16 @@ void reel_module_search_destroy(struct reel_module_search *search)
 	free(search);
 }
 
+struct reel_bytes reel_module_search_build_id(const struct reel_module_search *search,
+					      const char *path)
+{
+	for (size_t i = 0; i < search->places.named.n; i++) {
+		if (!strcmp(search->places.named.all[i], path))
+			return reel_build_id_bytes(&search->named[i].build_id);
+	}
+	return (struct reel_bytes){ 0 };
+}
+
 void reel_module_files_free(struct reel_module_files *files)
 {
 	reel_elf_file_close(files->file);
@@ -116,6 +128,33 @@ static struct reel_error *open_candidate(struct attempt *attempt, const char *pa
 	return error ? reel_candidates_note_error(&attempt->candidates, error) : NULL;
 }
 
+/* Whether it is the file that was recorded, perhaps stripped, or as it was before that. */
+static bool has_digest(struct attempt *attempt, const struct reel_elf_file *file)
+{
+	const struct reel_record_module *module = attempt->module;
+	const char *path = reel_elf_file_path(file);
+	uint8_t digest[REEL_FILE_DIGEST_SIZE];
+	uint64_t size = reel_elf_file_length(file);
+
+	if (reel_elf_file_digest(file, digest) &&
+	    reel_bytes_are_equal((struct reel_bytes){ digest, sizeof(digest) },
+				 module->file_digest))
+		return true;
+	if (size != module->file_size)
+		reel_candidates_note(&attempt->candidates,
+				     "%s is another file than the one that was recorded: it has "
+				     "%llu bytes, not %llu, and another digest",
+				     path, (unsigned long long)size,
+				     (unsigned long long)module->file_size);
+	else
+		reel_candidates_note(&attempt->candidates,
+				     "%s is another file than the one that was recorded: it has as "
+				     "many bytes, but another digest",
+				     path);
+	attempt->candidates.mismatch = true;
+	return false;
+}
+
 /* Whether an opened file is the module's; what speaks against it is noted. */
 static bool is_the_module(struct attempt *attempt, const struct reel_elf_file *file, bool named)
 {
@@ -134,6 +173,9 @@ static bool is_the_module(struct attempt *attempt, const struct reel_elf_file *f
 		reel_candidates_note_build_id(candidates, file);
 		return false;
 	}
+	if (module->file_digest.size)
+		return has_digest(attempt, file);
+	attempt->unchecked = true;
 	if (named)
 		return true;
 	if (!module->inode) {
@@ -211,9 +253,15 @@ static bool is_searchable(const char *path)
 static struct reel_error *find_file(struct attempt *attempt, struct reel_elf_file **ret)
 {
 	const struct reel_search_folders *places = &attempt->search->places;
-	struct reel_error *error = try_named_files(attempt, ret);
 	bool by_path = is_searchable(attempt->path);
+	struct reel_error *error;
 
+	if (attempt->root)
+		return by_path ? try_file(attempt,
+					  reel_text_print("%s%s", attempt->root, attempt->path),
+					  false, ret)
+			       : NULL;
+	error = try_named_files(attempt, ret);
 	if (!by_path)
 		reel_candidates_note(&attempt->candidates, "the path is not one of a file");
 	for (size_t i = 0; !error && by_path && i < places->symfs.n; i++)
@@ -414,6 +462,59 @@ static struct reel_error *find_alternate(const struct reel_module_search *search
 	return error;
 }
 
+/* ---- what -gsplit-dwarf put into other files ---------------------------------- */
+
+static struct reel_error *add_below(const struct reel_strings *roots, const char *path,
+				    struct reel_strings *ret)
+{
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; !error && i < roots->n; i++)
+		error = reel_strings_add(ret, reel_text_print("%s%s", roots->all[i], path));
+	return error;
+}
+
+/* If it is not among those that are there. */
+static struct reel_error *add_beside(const char *module_path, const char *name,
+				     struct reel_strings *ret)
+{
+	char *path = reel_text_print("%.*s%s", (int)(reel_base_name(module_path) - module_path),
+				     module_path, name);
+
+	for (size_t i = 0; path && i < ret->n; i++) {
+		if (!strcmp(path, ret->all[i])) {
+			free(path);
+			return NULL;
+		}
+	}
+	return reel_strings_add(ret, path);
+}
+
+struct reel_error *reel_module_search_split_files(const struct reel_module_search *search,
+						  const char *module_path, const char *directory,
+						  const char *name, struct reel_strings *ret)
+{
+	const char *slash = directory[0] ? "/" : "";
+	_cleanup_free_ char *path =
+		name[0] == '/' ? strdup(name) : reel_text_print("%s%s%s", directory, slash, name);
+	struct reel_error *error = NULL;
+
+	if (!path)
+		return reel_error_no_memory();
+	if (!search || strlen(path) >= PATH_MAX)
+		return NULL;
+	if (is_searchable(path)) {
+		error = add_below(&search->places.symfs, path, ret);
+		if (!error)
+			error = add_below(&search->places.debug_dirs, path, ret);
+	}
+	if (!error && path[0] == '/' && !search->no_host_files)
+		error = reel_strings_add(ret, strdup(path));
+	if (!error && is_searchable(path))
+		error = add_beside(module_path, reel_base_name(path), ret);
+	return error;
+}
+
 /* ---- all together ----------------------------------------------------------------- */
 
 static struct reel_error *prepare(struct attempt *attempt)
@@ -455,7 +556,8 @@ static struct reel_error *describe_problem(struct attempt *attempt, struct reel_
 		return error;
 	ret->problem = reel_text_print(
 		"no file for %s%s%s%s (%s%s); give it with --module FILE, or --symfs DIR "
-		"with a copy of the recorded host's files",
+		"with a copy of the recorded host's files (/proc/PID/root of a process in a "
+		"container that runs)",
 		path, attempt->deleted ? ", which was deleted or replaced," : "",
 		attempt->hex[0] ? " with build-id " : "", attempt->hex, seen,
 		attempt->search->no_host_files ? "; files of this host are not used" : "");
@@ -474,6 +576,7 @@ static struct reel_error *search_all(struct attempt *attempt, struct reel_module
 	if (!ret->file)
 		return describe_problem(attempt, ret);
 	ret->state = REEL_MODULE_FOUND;
+	ret->unchecked = attempt->unchecked;
 	error = find_debug_file(attempt, ret->file, &ret->debug);
 	if (!error && ret->debug)
 		error = find_alternate(attempt->search, ret->debug);
@@ -482,11 +585,8 @@ static struct reel_error *search_all(struct attempt *attempt, struct reel_module
 	return error;
 }
 
-struct reel_error *reel_module_search_find(struct reel_module_search *search,
-					   const struct reel_record_module *module,
-					   struct reel_module_files *ret)
+static struct reel_error *run(struct attempt attempt, struct reel_module_files *ret)
 {
-	struct attempt attempt = { .search = search, .module = module };
 	struct reel_error *error;
 
 	*ret = (struct reel_module_files){ 0 };
@@ -496,4 +596,19 @@ struct reel_error *reel_module_search_find(struct reel_module_search *search,
 	free(attempt.path);
 	reel_candidates_free(&attempt.candidates);
 	return error;
+}
+
+struct reel_error *reel_module_search_find(struct reel_module_search *search,
+					   const struct reel_record_module *module,
+					   struct reel_module_files *ret)
+{
+	return run((struct attempt){ .search = search, .module = module }, ret);
+}
+
+struct reel_error *reel_module_search_find_below(struct reel_module_search *search,
+						 const char *root,
+						 const struct reel_record_module *module,
+						 struct reel_module_files *ret)
+{
+	return run((struct attempt){ .search = search, .module = module, .root = root }, ret);
 }

@@ -179,7 +179,7 @@ size_t reel_section_copy(const struct reel_section *section, uint64_t offset, si
 {
 	const struct reel_section_pages *pages = section->pages;
 
-	if (offset > section->size)
+	if (offset >= section->size)
 		return 0;
 	if (size > section->size - offset)
 		size = (size_t)(section->size - offset);

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <gelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "replay/elf/elf_sections.h"
 #include "base/range_map.h"
+#include "base/text.h"
+#include "replay/elf/mini_debug_info.h"
+#include "replay/elf/plt.h"
 #include "replay/elf/section.h"
 #include "replay/elf/symbol_table.h"
 
@@ -24,6 +28,10 @@ struct candidates {
 struct reel_symbol_table {
 	struct reel_symbol *symbols;
 	struct reel_range_map ranges; /* values are indexes of symbols */
+	struct reel_mini_debug_info mini;
+	bool is_partial; /* .dynsym alone */
+	struct reel_error *problem;
+	struct reel_texts *texts; /* of stubs whose target has no name; NULL: there are none */
 };
 
 /* What can hold code: [begin, end) of the section with that index, empty if it can't. */
@@ -49,6 +57,9 @@ void reel_symbol_table_destroy(struct reel_symbol_table *table)
 	if (!table)
 		return;
 	reel_range_map_free(&table->ranges);
+	reel_texts_destroy(table->texts);
+	reel_mini_debug_info_close(&table->mini);
+	reel_error_destroy(table->problem);
 	free(table->symbols);
 	free(table);
 }
@@ -132,16 +143,23 @@ static bool open_source(struct reel_elf_file *file, uint32_t type, struct symbol
 	return true;
 }
 
-/* Names that compilers and assemblers put where code changes to data, and other labels of theirs.
+/*
+ * Names that compilers and assemblers put where code changes to data, and other labels of theirs
+ * and of tools that work on finished code.
  */
 static bool is_marker(uint16_t machine, uint8_t type, const char *name)
 {
+	/* annobin's, at the ends of what it makes notes of: functions by type once.  BOLT's, for
+	 * functions that it found by their FDEs alone, and where the hot ones begin and end. */
+	if (strncmp(name, ".annobin_", 9) == 0 || strncmp(name, "__BOLT_", 7) == 0 ||
+	    strcmp(name, "__hot_start") == 0 || strcmp(name, "__hot_end") == 0)
+		return true;
 	if (type != STT_NOTYPE)
 		return false;
 	/* AAELF64 5.5.5 "$x", "$d"; AAELF32 "$a", "$t", "$d"; RISC-V psABI "$x<isa>", "$d". */
 	if ((machine == EM_AARCH64 || machine == EM_ARM || machine == EM_RISCV) && name[0] == '$')
 		return true;
-	/* Local labels (".L…"; RISC-V keeps them for relaxation) and annobin's ".annobin_…". */
+	/* Local labels (".L…"; RISC-V keeps them for relaxation). */
 	if (name[0] == '.')
 		return true;
 	/* The assembler's fake labels: "L0\001", with a short number. */
@@ -261,21 +279,75 @@ static size_t keep_best(struct candidates *candidates)
 	return n;
 }
 
-static struct reel_error *build(struct reel_symbol_table *table, struct candidates *candidates)
+/* What stubs lead to that have only an address; as objdump writes it where no symbol is there. */
+static struct reel_error *name_target(struct reel_symbol_table *table,
+				      const struct candidates *candidates, uint64_t target,
+				      const char **ret)
 {
-	size_t n = keep_best(candidates);
+	const struct candidate key = { .address = target };
+	const struct candidate *found = candidates->n
+						? bsearch(&key, candidates->all, candidates->n,
+							  sizeof(key), compare_addresses)
+						: NULL;
+	char text[40];
+
+	*ret = found ? found->name : NULL;
+	if (found)
+		return NULL;
+	if (!table->texts)
+		table->texts = reel_texts_create();
+	snprintf(text, sizeof(text), "*ABS*+0x%llx", (unsigned long long)target);
+	*ret = table->texts ? reel_texts_add_string(table->texts, text) : NULL;
+	return *ret ? NULL : reel_error_no_memory();
+}
+
+static struct reel_error *add_symbol(struct reel_symbol_table *table, size_t at,
+				     const struct reel_symbol *symbol, uint64_t end,
+				     uint32_t priority)
+{
+	table->symbols[at] = *symbol;
+	return reel_range_map_add(&table->ranges, symbol->address, end, (uint32_t)at, priority)
+		       ? NULL
+		       : reel_error_no_memory();
+}
+
+static struct reel_error *add_stubs(struct reel_symbol_table *table,
+				    const struct candidates *candidates,
+				    const struct reel_plt_stub *stubs, size_t n_stubs)
+{
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; i < n_stubs && !error; i++) {
+		struct reel_symbol symbol = { stubs[i].begin, stubs[i].name, true, true };
+
+		if (!symbol.name)
+			error = name_target(table, candidates, stubs[i].target, &symbol.name);
+		if (!error)
+			error = add_symbol(table, candidates->n + i, &symbol, stubs[i].end,
+					   UINT32_MAX);
+	}
+	return error;
+}
+
+/* Of candidates that are sorted, one for each address. */
+static struct reel_error *build(struct reel_symbol_table *table,
+				const struct candidates *candidates,
+				const struct reel_plt_stub *stubs, size_t n_stubs)
+{
+	struct reel_error *error = NULL;
+	size_t n = candidates->n;
 	uint64_t sized_end = 0; /* of those that begin before */
 
-	if (n > UINT32_MAX / 2)
+	if (n + n_stubs > UINT32_MAX / 2)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED, "more than 2^31 symbols");
-	table->symbols = calloc(n + 1, sizeof(*table->symbols));
+	table->symbols = calloc(n + n_stubs + 1, sizeof(*table->symbols));
 	if (!table->symbols)
 		return reel_error_no_memory();
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !error; i++) {
 		const struct candidate *it = &candidates->all[i];
+		struct reel_symbol symbol = { it->address, it->name, it->size != 0, false };
 		uint64_t end = it->limit;
 
-		table->symbols[i] = (struct reel_symbol){ it->address, it->name, it->size != 0 };
 		if (it->size) {
 			end = it->address + it->size;
 			if (end > sized_end)
@@ -285,11 +357,11 @@ static struct reel_error *build(struct reel_symbol_table *table, struct candidat
 		} else if (i + 1 < n && candidates->all[i + 1].address < end) {
 			end = candidates->all[i + 1].address;
 		}
-		if (!reel_range_map_add(&table->ranges, it->address, end, (uint32_t)i,
-					(uint32_t)(it->size ? n + i : i)))
-			return reel_error_no_memory();
+		error = add_symbol(table, i, &symbol, end, (uint32_t)(it->size ? n + i : i));
 	}
-	return reel_range_map_build(&table->ranges);
+	if (!error)
+		error = add_stubs(table, candidates, stubs, n_stubs);
+	return error ? error : reel_range_map_build(&table->ranges);
 }
 
 struct reel_error *reel_symbol_table_visit(struct reel_elf_file *file,
@@ -313,40 +385,88 @@ struct reel_error *reel_symbol_table_visit(struct reel_elf_file *file,
 	return error;
 }
 
+/* Whether the file has such a table. */
+static struct reel_error *read_table(struct reel_elf_file *file, uint32_t type,
+				     struct candidates *candidates, bool *ret)
+{
+	struct symbol_source source = { 0 };
+	struct reel_error *error;
+
+	*ret = file && open_source(file, type, &source);
+	if (!*ret)
+		return source.out_of_memory ? reel_error_no_memory() : NULL;
+	error = read_code_sections(reel_elf_file_handle(file), &source);
+	if (!error)
+		error = read_candidates(&source, candidates);
+	free(source.code);
+	return error;
+}
+
+/* Only a lack of memory is an error. */
+static struct reel_error *open_mini(struct reel_symbol_table *table, struct reel_elf_file *file)
+{
+	struct reel_error *error = file ? reel_mini_debug_info_open(file, &table->mini) : NULL;
+
+	if (!error || reel_error_code(error) == REEL_ERROR_NO_MEMORY)
+		return error;
+	table->problem = error;
+	return NULL;
+}
+
+/* A table that there is no memory for is an error: the next one would have other names. */
+static struct reel_error *read_symbols(struct reel_symbol_table *table, struct reel_elf_file *file,
+				       struct reel_elf_file *debug, struct candidates *candidates)
+{
+	bool found;
+	struct reel_error *error = read_table(debug, SHT_SYMTAB, candidates, &found);
+
+	if (!error && !found)
+		error = read_table(file, SHT_SYMTAB, candidates, &found);
+	if (error || found)
+		return error;
+	error = open_mini(table, file);
+	if (!error)
+		error = read_table(table->mini.file, SHT_SYMTAB, candidates, &found);
+	table->is_partial = !found;
+	if (!error)
+		error = read_table(file, SHT_DYNSYM, candidates, &found);
+	return error;
+}
+
 struct reel_error *reel_symbol_table_create(struct reel_elf_file *file, struct reel_elf_file *debug,
 					    struct reel_symbol_table **ret)
 {
 	struct reel_symbol_table *table = calloc(1, sizeof(*table));
+	_cleanup_free_ struct reel_plt_stub *stubs = NULL;
 	struct candidates candidates = { 0 };
-	struct symbol_source source = { 0 };
-	struct reel_elf_file *from = NULL;
-	struct reel_error *error = NULL;
+	struct reel_error *error;
+	size_t n_stubs = 0;
 
 	if (!table)
 		return reel_error_no_memory();
-	if (debug && open_source(debug, SHT_SYMTAB, &source))
-		from = debug;
-	else if (file &&
-		 (open_source(file, SHT_SYMTAB, &source) || open_source(file, SHT_DYNSYM, &source)))
-		from = file;
-	/* Another table would have other names. */
-	if (source.out_of_memory)
-		error = reel_error_no_memory();
-	if (from && !error) {
-		error = read_code_sections(reel_elf_file_handle(from), &source);
-		if (!error)
-			error = read_candidates(&source, &candidates);
-		if (!error)
-			error = build(table, &candidates);
-	}
+	error = read_symbols(table, file, debug, &candidates);
+	candidates.n = keep_best(&candidates);
+	if (!error && file)
+		error = reel_plt_read(file, &stubs, &n_stubs);
+	if (!error)
+		error = build(table, &candidates, stubs, n_stubs);
 	free(candidates.all);
-	free(source.code);
 	if (error) {
 		reel_symbol_table_destroy(table);
 		return error;
 	}
 	*ret = table;
 	return NULL;
+}
+
+bool reel_symbol_table_is_partial(const struct reel_symbol_table *table)
+{
+	return table->is_partial;
+}
+
+const char *reel_symbol_table_problem(const struct reel_symbol_table *table)
+{
+	return table->problem ? reel_error_message(table->problem) : NULL;
 }
 
 const struct reel_symbol *reel_symbol_table_find(const struct reel_symbol_table *table,

@@ -10,6 +10,10 @@
 /* Frames in a row that may leave sp where it is: leaf functions of CPUs with a link register do,
  * one at a time. */
 #define STALLED_MAX 8
+/* How far a caller is followed that is one of several: what is wrong ends sooner. */
+#define TRIAL_FRAMES_MAX 256
+/* Trials of one walk. */
+#define TRIALS_MAX 32
 
 /* ---- programs ------------------------------------------------------------------------ */
 
@@ -146,11 +150,29 @@ static enum reel_next apply(struct reel_walk *walk, const struct reel_row *row, 
 	return next;
 }
 
+static enum reel_next apply_and_keep(struct reel_walk *walk, const struct reel_row *row,
+				     const struct reel_code *code)
+{
+	struct reel_unwind_state callee = *walk->state;
+	enum reel_next next = apply(walk, row, code->bias);
+
+	if (next == REEL_NEXT_CALLER)
+		reel_walk_keep_scratch(walk, code, &callee);
+	return next;
+}
+
 static enum reel_next signal_step(struct reel_walk *walk, const struct reel_row *row, uint64_t bias,
 				  enum reel_step *step_ret)
 {
 	*step_ret = REEL_STEP_SIGNAL;
 	return apply(walk, row, bias);
+}
+
+/* Nobody called before it, either: its name is that of its own address. */
+static enum reel_next outermost(struct reel_walk *walk)
+{
+	walk->exact = true;
+	return REEL_NEXT_ROOT;
 }
 
 /* `otherwise` is why there is no row. */
@@ -161,18 +183,61 @@ static enum reel_next fallback_step(struct reel_walk *walk, const struct reel_co
 
 	if (row)
 		return signal_step(walk, row, code ? code->bias : 0, step_ret);
-	return reel_walk_fall_back(walk, code, step_ret) ? REEL_NEXT_CALLER : stop(walk, otherwise);
+	if (code && !walk->exact && !walk->first &&
+	    reel_walk_is_outermost(walk, walk->state->pc, code))
+		return outermost(walk);
+	if (reel_walk_fall_back(walk, code, step_ret))
+		return REEL_NEXT_CALLER;
+	return reel_walk_begins_thread(walk, code) || reel_walk_ends_thread(walk, code, false)
+		       ? REEL_NEXT_ROOT
+		       : stop(walk, otherwise);
+}
+
+/* Where the function changes stacks: what the code says, if that is enough. */
+static enum reel_next switch_step(struct reel_walk *walk, const struct reel_code *code,
+				  enum reel_step *step_ret)
+{
+	*step_ret = REEL_STEP_SYNTHESIZED;
+	if (reel_walk_by_code_alone(walk, code))
+		return REEL_NEXT_CALLER;
+	return reel_walk_ends_thread(walk, code, true) ? REEL_NEXT_ROOT
+						       : stop(walk, REEL_STOP_OTHER_STACK);
+}
+
+/*
+ * By CFI the innermost function returns to 0.  That is so of a thread's first one; but hand-written
+ * code has one row for all its subroutines, too (LuaJIT's interpreter), and it is wrong there: the
+ * code knows, or it is a guess.
+ */
+static void check_first_root(struct reel_walk *walk, const struct reel_code *code,
+			     const struct reel_unwind_state *callee, enum reel_step *step_ret)
+{
+	struct reel_unwind_state root = *walk->state;
+
+	*walk->state = *callee;
+	if (reel_walk_by_code(walk, code, 0, false)) {
+		*step_ret = REEL_STEP_SYNTHESIZED;
+		return;
+	}
+	*walk->state = root;
+	walk->guessed = true;
 }
 
 static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *code,
 			       enum reel_step *step_ret)
 {
+	struct reel_unwind_state callee;
 	const struct reel_row *pattern,
 		*row = reel_rows_at(code->rows, reel_walk_lookup(walk) - code->bias);
 	enum reel_next next;
 
+	if (reel_row_outcome(row) != REEL_ROW_NONE && reel_row_ends_function(row) && !walk->exact &&
+	    !walk->first && reel_walk_is_outermost(walk, walk->state->pc, code))
+		return outermost(walk);
 	if (reel_row_outcome(row) == REEL_ROW_NONE)
 		return fallback_step(walk, code, REEL_STOP_NO_UNWIND_INFO, step_ret);
+	if (reel_row_outcome(row) == REEL_ROW_SWITCHES)
+		return switch_step(walk, code, step_ret);
 	if (reel_walk_wants_signal_pattern(walk, row)) {
 		pattern = reel_walk_match_signal_frame(walk, code);
 		if (pattern)
@@ -187,12 +252,18 @@ static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *c
 		return REEL_NEXT_CALLER;
 	}
 	*step_ret = REEL_STEP_CFI;
-	next = apply(walk, row, code->bias);
+	walk->is_computed = !reel_row_saves_return_address(row);
+	if (walk->first)
+		callee = *walk->state;
+	next = walk->follows_scratch ? apply_and_keep(walk, row, code)
+				     : apply(walk, row, code->bias);
 	if (next == REEL_NEXT_STOP && walk->stop == REEL_STOP_REGISTER_UNKNOWN &&
 	    reel_walk_find_sp(walk, row)) {
 		*step_ret = REEL_STEP_FRAME_POINTER;
 		next = apply(walk, row, code->bias);
 	}
+	if (next == REEL_NEXT_CALLER && walk->first && !walk->state->pc)
+		check_first_root(walk, code, &callee, step_ret);
 	return next;
 }
 
@@ -219,10 +290,13 @@ static enum reel_next take_step(struct reel_walk *walk, enum reel_step *step_ret
 		if (code.rows)
 			return row_step(walk, &code, step_ret);
 		return fallback_step(walk, &code, REEL_STOP_MODULE_MISSING, step_ret);
+	/* Its bytes may have been recorded. */
 	case REEL_CODE_MODULE_MISSING:
-		return fallback_step(walk, NULL, REEL_STOP_MODULE_MISSING, step_ret);
+		return fallback_step(walk, code.read_code ? &code : NULL, REEL_STOP_MODULE_MISSING,
+				     step_ret);
 	case REEL_CODE_ANONYMOUS:
-		return fallback_step(walk, NULL, REEL_STOP_NO_UNWIND_INFO, step_ret);
+		return fallback_step(walk, code.read_code ? &code : NULL, REEL_STOP_NO_UNWIND_INFO,
+				     step_ret);
 	case REEL_CODE_NO_MAPPING:
 		break;
 	}
@@ -265,6 +339,12 @@ static bool makes_progress(struct reel_walk *walk, const struct position *before
 {
 	struct position after = position_of(walk);
 
+	/* The CFI of glibc's _L_lock_* (lowlevellock.h, before 2.20) takes the red zone off in a
+	 * first step, to another address of the same function. */
+	if (walk->first && walk->is_computed && step == REEL_STEP_CFI && before->has_sp &&
+	    after.has_sp && after.sp < before->sp &&
+	    before->sp - after.sp <= walk->input->arch->red_zone)
+		return ++walk->stalled <= STALLED_MAX;
 	/* That step has made sure that the frame pointer moves up. */
 	if (step == REEL_STEP_FRAME_POINTER && !after.has_sp)
 		return true;
@@ -282,13 +362,13 @@ static bool makes_progress(struct reel_walk *walk, const struct position *before
 	return ++walk->stalled <= STALLED_MAX;
 }
 
-/* One frame further, or the end. */
-static enum reel_next advance(struct reel_walk *walk, enum reel_step *step_ret)
+enum reel_next reel_walk_advance(struct reel_walk *walk, enum reel_step *step_ret)
 {
 	struct position before = position_of(walk);
 	enum reel_next next = take_step(walk, step_ret);
 
-	if (next == REEL_NEXT_STOP && walk->stop == REEL_STOP_STACK_END && walk->input->stack_cut)
+	if (next == REEL_NEXT_STOP && walk->input->stack_cut &&
+	    (walk->stop == REEL_STOP_STACK_END || walk->stop == REEL_STOP_SCRUBBED))
 		walk->stop = REEL_STOP_STACK_CUT;
 	if (next != REEL_NEXT_CALLER)
 		return next;
@@ -307,27 +387,48 @@ static enum reel_next advance(struct reel_walk *walk, enum reel_step *step_ret)
 	return REEL_NEXT_CALLER;
 }
 
-struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
-				     const struct reel_unwind_programs *programs,
-				     struct reel_unwind_state *state,
-				     struct reel_unwind_frames *ret, enum reel_stop *stop_ret)
+bool reel_walk_reaches_root(struct reel_walk *walk, const struct reel_unwind_state *caller)
 {
-	size_t max_frames = input->max_frames ? input->max_frames : MAX_FRAMES_DEFAULT;
+	struct reel_unwind_state state = *caller;
+	struct reel_walk trial = *walk;
+	enum reel_next next;
+	enum reel_step step;
+	unsigned n = 0;
+
+	if (walk->trials == TRIALS_MAX)
+		return false;
+	walk->trials++;
+	trial.state = &state;
+	trial.first = trial.exact = trial.sp_assumed = trial.guessed = false;
+	trial.on_trial = true;
+	do {
+		next = reel_walk_advance(&trial, &step);
+	} while (next == REEL_NEXT_CALLER && n++ < TRIAL_FRAMES_MAX && !trial.guessed);
+	return next == REEL_NEXT_ROOT && !trial.guessed;
+}
+
+/* A frame of its own for what was not kept. */
+static struct reel_error *append_gap(struct reel_unwind_frames *frames)
+{
+	size_t n = frames->n;
+	struct reel_error *error = n < frames->capacity ? NULL : grow_frames(frames);
+
+	if (error)
+		return error;
+	frames->addresses[n] = frames->lookups[n] = frames->sps[n] = 0;
+	frames->steps[n] = REEL_STEP_GAP;
+	frames->n = n + 1;
+	return NULL;
+}
+
+static struct reel_error *unwind(struct reel_walk *walk, size_t max_frames,
+				 struct reel_unwind_frames *ret, enum reel_stop *stop_ret)
+{
 	enum reel_step step = REEL_STEP_SAMPLE;
-	struct reel_walk walk = {
-		.input = input,
-		.programs = programs,
-		.state = state,
-		.code_mask = input->code_mask ? input->code_mask : input->arch->default_code_mask,
-		.first = true,
-		.exact = true,
-	};
 	struct reel_error *error;
 	enum reel_next next;
 
 	ret->n = 0;
-	state->pc = reel_walk_strip(&walk, state->pc);
-	walk.exact = !input->after_syscall || !reel_cached_is_behind_system_call(&walk);
 	do {
 		if (ret->n == max_frames) {
 			*stop_ret = REEL_STOP_DEPTH_LIMIT;
@@ -337,14 +438,62 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 		 * instruction, where its handler returns to, is another function. */
 		if (step == REEL_STEP_SIGNAL && ret->n > 1)
 			ret->lookups[ret->n - 1] = ret->addresses[ret->n - 1];
-		error = append_frame(&walk, ret, step);
+		error = append_frame(walk, ret, step);
 		if (error)
 			return error;
-		next = reel_walk_fast(&walk, ret, max_frames) ? REEL_NEXT_ROOT
-							      : advance(&walk, &step);
+		next = !walk->follows_scratch && reel_walk_fast(walk, ret, max_frames)
+			       ? REEL_NEXT_ROOT
+			       : reel_walk_advance(walk, &step);
+		if (next == REEL_NEXT_STOP && walk->stop == REEL_STOP_STACK_CUT &&
+		    ret->n < max_frames && reel_walk_cross_gap(walk)) {
+			error = append_gap(ret);
+			if (error)
+				return error;
+			step = REEL_STEP_BEYOND_GAP;
+			next = REEL_NEXT_CALLER;
+		}
 	} while (next == REEL_NEXT_CALLER);
-	*stop_ret = next == REEL_NEXT_ROOT ? REEL_STOP_ROOT : walk.stop;
+	if (walk->is_beyond_gap) {
+		next = REEL_NEXT_STOP;
+		walk->stop = REEL_STOP_STACK_CUT;
+	}
+	if (next == REEL_NEXT_ROOT && walk->exact && ret->n)
+		ret->lookups[ret->n - 1] = ret->addresses[ret->n - 1];
+	*stop_ret = next != REEL_NEXT_ROOT ? walk->stop
+		    : walk->guessed	   ? REEL_STOP_GUESSED_ROOT
+					   : REEL_STOP_ROOT;
 	return NULL;
+}
+
+struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
+				     const struct reel_unwind_programs *programs,
+				     struct reel_unwind_state *state,
+				     struct reel_unwind_frames *ret, enum reel_stop *stop_ret)
+{
+	size_t max_frames = input->max_frames ? input->max_frames : MAX_FRAMES_DEFAULT;
+	struct reel_unwind_state begin = *state;
+	struct reel_walk walk = {
+		.input = input,
+		.programs = programs,
+		.state = state,
+		.code_mask = input->code_mask ? input->code_mask : input->arch->default_code_mask,
+		.first = true,
+		.exact = true,
+	};
+	struct reel_walk again;
+	struct reel_error *error;
+
+	state->pc = reel_walk_strip(&walk, state->pc);
+	walk.exact = !input->after_syscall || !reel_cached_is_behind_system_call(&walk);
+	again = walk;
+	error = unwind(&walk, max_frames, ret, stop_ret);
+	if (error || *stop_ret != REEL_STOP_REGISTER_UNKNOWN)
+		return error;
+	/* Perhaps it is a register that callees need not keep, and did. */
+	begin.pc = reel_walk_strip(&again, begin.pc);
+	*state = begin;
+	again.follows_scratch = true;
+	return unwind(&again, max_frames, ret, stop_ret);
 }
 
 /* ---- chains that the recorder walked ---------------------------------------------------- */
@@ -382,8 +531,8 @@ static bool find_leaf_caller(struct reel_walk *walk)
 struct reel_error *reel_unwind_recorded(const struct reel_unwind_input *input,
 					const struct reel_unwind_programs *programs,
 					struct reel_unwind_state *state, const uint64_t *chain,
-					size_t count, struct reel_unwind_frames *ret,
-					enum reel_stop *stop_ret)
+					size_t count, enum reel_step step,
+					struct reel_unwind_frames *ret, enum reel_stop *stop_ret)
 {
 	size_t max_frames = input->max_frames ? input->max_frames : MAX_FRAMES_DEFAULT;
 	struct reel_walk walk = {
@@ -403,10 +552,10 @@ struct reel_error *reel_unwind_recorded(const struct reel_unwind_input *input,
 			return NULL;
 		}
 		state->pc = reel_walk_strip(&walk, chain[i]);
-		walk.exact =
-			!i && (!input->after_syscall || !reel_cached_is_behind_system_call(&walk));
-		error = append_frame(&walk, ret, i ? REEL_STEP_RECORDED : REEL_STEP_SAMPLE);
-		if (!error && !i && find_leaf_caller(&walk)) {
+		walk.exact = i ? step == REEL_STEP_RECORDED_CALL
+			       : !input->after_syscall || !reel_cached_is_behind_system_call(&walk);
+		error = append_frame(&walk, ret, i ? step : REEL_STEP_SAMPLE);
+		if (!error && !i && step == REEL_STEP_RECORDED && find_leaf_caller(&walk)) {
 			walk.exact = false;
 			error = append_frame(&walk, ret, REEL_STEP_CFI);
 		}

@@ -7,13 +7,17 @@
 #define REPLAY_UNWIND_UNWIND_H
 
 #include "include/stackreel.h"
-#include "replay/unwind/row.h"
-#include "replay/unwind/state.h"
+#include "replay/cfi/row.h"
+#include "replay/cfi/state.h"
+
+struct reel_synthesis;
 
 /* The code that an address belongs to. */
 struct reel_code {
 	struct reel_rows *rows; /* NULL: the module's file is missing */
-	uint64_t bias;		/* runtime address - bias = ELF address */
+	/* Rows where there is no CFI; NULL: none can be made. */
+	struct reel_synthesis *synthesis;
+	uint64_t bias; /* runtime address - bias = ELF address */
 	/* Bytes of the code at runtime address `address` for signal trampolines; may be NULL. */
 	bool (*read_code)(void *module, uint64_t elf_address, size_t size, uint8_t *bytes_ret);
 	void *module;
@@ -56,6 +60,8 @@ struct reel_unwind_input {
 	bool no_frame_pointers;
 	/* The recorder cut the stack: running out of bytes is STACK_CUT. */
 	bool stack_cut;
+	/* What was kept of the far end of such a stack, one of memory's regions; NULL: nothing. */
+	const struct reel_memory_region *root_part;
 	size_t max_frames;
 };
 
@@ -88,14 +94,16 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 				     enum reel_stop *stop_ret) REEL_MUST_CHECK;
 
 /*
- * The frames of a chain that the recorder walked by frame pointers, leaf first: nothing is left to
- * check it with, but whether the last one can have a caller.  `state` may know the link register:
- * a leaf function's caller, which such a chain lacks, is found with it.
+ * The frames of a chain that the recorder walked, leaf first: nothing is left to check it with, but
+ * whether the last one can have a caller.  `step` says how: by frame pointers (RECORDED), and then
+ * `state` may know the link register, with which a leaf function's caller is found that such a
+ * chain lacks; or by the CPU's record of calls (RECORDED_CALL), whose addresses are the calls'.
  */
 struct reel_error *reel_unwind_recorded(const struct reel_unwind_input *input,
 					const struct reel_unwind_programs *programs,
 					struct reel_unwind_state *state, const uint64_t *chain,
-					size_t count, struct reel_unwind_frames *ret,
+					size_t count, enum reel_step step,
+					struct reel_unwind_frames *ret,
 					enum reel_stop *stop_ret) REEL_MUST_CHECK;
 
 #endif

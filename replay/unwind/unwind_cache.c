@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "replay/unwind/row_parts.h"
+#include "replay/cfi/row_parts.h"
 #include "replay/unwind/unwind_cache.h"
 
 _Static_assert(sizeof(struct cached_row) == 64, "an entry fills a line");
@@ -182,6 +182,10 @@ static enum cached_kind kind_of(const struct reel_walk *walk, const struct reel_
 	    reel_row_is_signal_frame(row) ||
 	    (reel_walk_wants_signal_pattern(walk, row) && reel_walk_match_signal_frame(walk, code)))
 		return CACHED_OTHER;
+	/* What was put there for the outermost function to return to. */
+	if (!walk->exact && reel_row_ends_function(row) &&
+	    !reel_walk_is_behind_call(walk, walk->state->pc, NULL))
+		return CACHED_OTHER;
 	if (outcome == REEL_ROW_ROOT)
 		return CACHED_ROOT;
 	if ((reel_row_saves_return_address(row) && reel_walk_is_at_return(walk, code)) ||
@@ -320,8 +324,8 @@ bool reel_cached_is_behind_system_call(const struct reel_walk *walk)
 	if (range && reel_cached_holds(range, pc - 1))
 		entry = reel_cached_row(walk, walk->input->cache, range, pc, CACHED_FIRST);
 	if (!entry)
-		return reel_walk_is_behind_system_call(walk);
+		return reel_walk_is_behind_system_call(walk, walk->state->pc);
 	if (entry->flags & CACHED_ASKED)
 		return entry->flags & CACHED_SO;
-	return answer(entry, reel_walk_is_behind_system_call(walk));
+	return answer(entry, reel_walk_is_behind_system_call(walk, walk->state->pc));
 }

@@ -87,7 +87,18 @@ struct cached_range {
 #define CACHED_BLOCK_BITS 18
 #define CACHED_RANGE_BITS 7
 
+/* Whether a call stands before an address, whose bytes are slow to get; address and id as in
+ * reel_code. */
+struct cached_call {
+	uint64_t address;
+	uint64_t id; /* 0: empty */
+	bool is_behind;
+};
+
+#define CACHED_CALL_BITS 12
+
 struct reel_unwind_cache {
+	struct cached_call calls[1 << CACHED_CALL_BITS];
 	struct cached_range ranges[1 << CACHED_RANGE_BITS];
 	struct cached_row *entries; /* 1 << CACHED_ROW_BITS, each aligned to its size */
 	void *memory;

@@ -3,6 +3,7 @@
  * pointers. */
 #include <string.h>
 
+#include "replay/unwind/unwind_cache.h"
 #include "replay/unwind/unwind_parts.h"
 
 /* ---- reading code --------------------------------------------------------------------- */
@@ -149,33 +150,60 @@ static bool is_behind_one_of(const struct reel_walk *walk, const struct reel_cod
 	return !readable;
 }
 
-bool reel_walk_is_behind_system_call(const struct reel_walk *walk)
+bool reel_walk_matches_call(const struct reel_walk *walk, const struct reel_code *code,
+			    uint64_t address, const struct reel_arch_call *call)
+{
+	uint8_t bytes[REEL_ARCH_CODE_MAX];
+
+	return read_code(walk, code, address, call->size, bytes) &&
+	       matches(bytes, call->code, call->mask, call->size);
+}
+
+bool reel_walk_is_behind_system_call(const struct reel_walk *walk, uint64_t address)
 {
 	const struct reel_unwind_input *input = walk->input;
 	struct reel_code code = { 0 };
 
-	if (input->find_code(input->context, walk->state->pc - 1, &code) != REEL_CODE_FOUND)
+	if (input->find_code(input->context, address - 1, &code) != REEL_CODE_FOUND)
 		/* Without a file for what lies before, the pc itself may begin a mapping. */
-		return input->find_code(input->context, walk->state->pc, &code) != REEL_CODE_FOUND;
-	return is_behind_one_of(walk, &code, walk->state->pc, input->arch->system_calls,
+		return input->find_code(input->context, address, &code) != REEL_CODE_FOUND;
+	return is_behind_one_of(walk, &code, address, input->arch->system_calls,
 				input->arch->n_system_calls);
+}
+
+static struct cached_call *cached_call(const struct reel_walk *walk, const struct reel_code *code,
+				       uint64_t address)
+{
+	uint64_t hash = (address ^ code->id << 48) * 0x9e3779b97f4a7c15;
+
+	return walk->input->cache && code->id
+		       ? &walk->input->cache->calls[hash >> (64 - CACHED_CALL_BITS)]
+		       : NULL;
 }
 
 /* Behind a call instruction, if the bytes can be had; in executable memory anyway. `code_ret` may
  * be NULL. */
-static bool is_return_address(const struct reel_walk *walk, uint64_t address,
+bool reel_walk_is_behind_call(const struct reel_walk *walk, uint64_t address,
 			      struct reel_code *code_ret)
 {
 	const struct reel_unwind_input *input = walk->input;
 	const struct reel_arch *arch = input->arch;
+	struct cached_call *cached;
 	struct reel_code code = { 0 };
+	bool is_behind;
 
 	if (!address || address % arch->code_align ||
 	    input->find_code(input->context, address - 1, &code) == REEL_CODE_NO_MAPPING)
 		return false;
 	if (code_ret)
 		*code_ret = code;
-	return is_behind_one_of(walk, &code, address, arch->calls, arch->n_calls);
+	cached = cached_call(walk, &code, address - code.bias);
+	if (cached && cached->id == code.id && cached->address == address - code.bias)
+		return cached->is_behind;
+	is_behind = is_behind_one_of(walk, &code, address, arch->calls, arch->n_calls);
+	if (cached)
+		*cached = (struct cached_call){ address - code.bias, code.id, is_behind };
+	return is_behind;
 }
 
 bool reel_walk_is_return_address(const struct reel_walk *walk)
@@ -184,7 +212,7 @@ bool reel_walk_is_return_address(const struct reel_walk *walk)
 	struct reel_code code = { 0 };
 	bool found = input->find_code(input->context, walk->state->pc, &code) == REEL_CODE_FOUND;
 
-	return is_return_address(walk, walk->state->pc, NULL) ||
+	return reel_walk_is_behind_call(walk, walk->state->pc, NULL) ||
 	       reel_walk_match_signal_frame(walk, found ? &code : NULL);
 }
 
@@ -206,10 +234,8 @@ bool reel_walk_is_landing_pad(const struct reel_walk *walk)
 				 input->arch->n_calls);
 }
 
-/* Applies one of arch/'s programs to a copy of the state.  All that it reads must have been
- * recorded: other than with CFI, no register is taken for popped already. */
-static bool try_program(const struct reel_walk *walk, const struct reel_row *row,
-			struct reel_unwind_state *ret)
+bool reel_walk_try(const struct reel_walk *walk, const struct reel_row *row,
+		   struct reel_unwind_state *ret)
 {
 	enum reel_stop stop;
 
@@ -224,8 +250,8 @@ bool reel_walk_undo_call(struct reel_walk *walk)
 {
 	struct reel_unwind_state caller;
 
-	if (!try_program(walk, walk->programs->undo_call, &caller) ||
-	    !is_return_address(walk, caller.pc, NULL))
+	if (!reel_walk_try(walk, walk->programs->undo_call, &caller) ||
+	    !reel_walk_is_behind_call(walk, caller.pc, NULL))
 		return false;
 	*walk->state = caller;
 	return true;
@@ -240,8 +266,19 @@ static uint8_t frame_record_register(const struct reel_walk *walk)
 							       : walk->programs->fp;
 }
 
+static bool has_no_use_by_code(const struct reel_code *code, uint64_t address, uint8_t slot)
+{
+	struct reel_synthesized_rows rows;
+
+	if (!code->synthesis)
+		return false;
+	reel_synthesis_at(code->synthesis, address - code->bias, &rows);
+	return rows.n && rows.rows[0].by == REEL_BY_RETURN && !rows.by_fp &&
+	       !reel_row_needs(rows.rows[0].row, slot);
+}
+
 /*
- * The caller's CFI finds its frame by sp, as code does that was compiled without
+ * The caller's CFI, or its code, finds its frame by sp, as code does that was compiled without
  * frame pointers: it may keep anything in that register.
  */
 static bool has_no_use_for(const struct reel_walk *walk, const struct reel_unwind_state *caller,
@@ -250,15 +287,29 @@ static bool has_no_use_for(const struct reel_walk *walk, const struct reel_unwin
 	const struct reel_unwind_input *input = walk->input;
 	const struct reel_row *row;
 	struct reel_code code = { 0 };
+	enum reel_code_found found;
 
 	if (input->arch->flags & (REEL_ARCH_FRAME_STEP_LOSES_SP | REEL_ARCH_BACK_CHAIN) ||
-	    !caller->pc ||
-	    input->find_code(input->context, caller->pc - 1, &code) != REEL_CODE_FOUND ||
-	    !code.rows)
+	    !caller->pc)
 		return false;
+	found = input->find_code(input->context, caller->pc - 1, &code);
+	if (found != REEL_CODE_FOUND || !code.rows)
+		return found != REEL_CODE_NO_MAPPING && !code.rows &&
+		       has_no_use_by_code(&code, caller->pc, slot);
 	row = reel_rows_at(code.rows, caller->pc - 1 - code.bias);
 	return reel_row_outcome(row) == REEL_ROW_ROOT ||
 	       (reel_row_outcome(row) == REEL_ROW_STEP && !reel_row_needs(row, slot));
+}
+
+/*
+ * What scrubbing took away was no address of this stack: where the caller's frame lies on another
+ * one (a runtime's that was called from C), it is an address all the same.  That frame is not
+ * recorded, so the walk ends there either way.
+ */
+static bool may_be_on_another_stack(const struct reel_walk *walk, uint64_t frame_pointer)
+{
+	return walk->state->scrubbed && frame_pointer == REEL_STATE_SCRUBBED &&
+	       !(walk->input->arch->flags & REEL_ARCH_BACK_CHAIN);
 }
 
 static bool is_sane_frame_record(const struct reel_walk *walk,
@@ -274,7 +325,8 @@ static bool is_sane_frame_record(const struct reel_walk *walk,
 	if (reel_walk_knows(state, sp) && from < state->registers[sp])
 		return false;
 	/* Frames lie one above the other; the last one's pointer is 0. */
-	return !to || (to % word == 0 && to > from) || has_no_use_for(walk, caller, slot);
+	return !to || (to % word == 0 && to > from) || has_no_use_for(walk, caller, slot) ||
+	       may_be_on_another_stack(walk, to);
 }
 
 /* May be the outermost one: then its pc is 0. */
@@ -282,16 +334,33 @@ static bool frame_pointer_caller(const struct reel_walk *walk, struct reel_unwin
 {
 	const struct reel_arch *arch = walk->input->arch;
 	uint8_t slot = frame_record_register(walk), sp = walk->programs->sp;
+	struct reel_code there = { 0 };
 
 	if (walk->input->no_frame_pointers || !reel_walk_knows(walk->state, slot) ||
-	    !try_program(walk, walk->programs->frame_step, ret) || !is_sane_frame_record(walk, ret))
+	    !reel_walk_try(walk, walk->programs->frame_step, ret) ||
+	    !is_sane_frame_record(walk, ret))
 		return false;
 	if (arch->flags & REEL_ARCH_FRAME_STEP_LOSES_SP)
 		ret->known &= ~((uint64_t)1 << sp);
 	/* AAPCS64 6.4.6, and all others: the last record is one of zeros. */
 	if (!ret->pc)
 		return !ret->registers[slot];
-	return is_return_address(walk, ret->pc, NULL);
+	/* A JIT's code need not call to be returned to: HotSpot's interpreter pushes where to go on
+	 * (its invoke return entries), and jumps. */
+	return reel_walk_is_behind_call(walk, ret->pc, &there) || (there.read_code && !there.rows);
+}
+
+void reel_walk_take_record(const struct reel_walk *walk, struct reel_unwind_state *caller)
+{
+	uint8_t fp = frame_record_register(walk), sp = walk->programs->sp;
+	struct reel_unwind_state record;
+
+	if (reel_walk_knows(caller, fp) || !frame_pointer_caller(walk, &record) ||
+	    record.pc != caller->pc || !reel_walk_knows(&record, sp) ||
+	    record.registers[sp] != caller->registers[sp])
+		return;
+	caller->registers[fp] = record.registers[fp];
+	caller->known |= (uint64_t)1 << fp;
 }
 
 bool reel_walk_find_sp(struct reel_walk *walk, const struct reel_row *row)
@@ -330,8 +399,8 @@ static bool link_register_caller(const struct reel_walk *walk, const struct reel
 	struct reel_code there;
 
 	if (!walk->first || !reel_walk_knows(walk->state, walk->programs->link) ||
-	    !try_program(walk, walk->programs->undo_call, ret) ||
-	    !is_return_address(walk, ret->pc, &there))
+	    !reel_walk_try(walk, walk->programs->undo_call, ret) ||
+	    !reel_walk_is_behind_call(walk, ret->pc, &there))
 		return false;
 	*certain_ret = is_another_function(here, &there, ret->pc);
 	return true;
@@ -409,27 +478,55 @@ bool reel_walk_undo_return(struct reel_walk *walk, const struct reel_code *code)
 	return reel_walk_is_at_return(walk, code) && reel_walk_undo_call(walk);
 }
 
+/*
+ * A caller that was guessed: refused, if its call cannot have led here; proved, if it has, or if
+ * the code cannot be anything but the function that it called.
+ */
+static bool accept(struct reel_walk *walk, const struct reel_code *code,
+		   const struct reel_unwind_state *caller, bool certain)
+{
+	bool ignored;
+
+	switch (reel_walk_call_leads_here(walk, code, caller, &ignored)) {
+	case REEL_LEADS_THERE:
+		break;
+	case REEL_LEADS_PERHAPS:
+		walk->guessed |= !certain;
+		break;
+	case REEL_LEADS_NOT:
+		return false;
+	}
+	*walk->state = *caller;
+	return true;
+}
+
 bool reel_walk_fall_back(struct reel_walk *walk, const struct reel_code *code,
 			 enum reel_step *step_ret)
 {
 	struct reel_unwind_state by_link, by_frame;
-	bool certain = false, has_link, has_frame;
+	bool certain = false, has_link, has_frame, same;
 
 	if (undo_entry(walk, code)) {
 		*step_ret = REEL_STEP_UNDO_CALL;
 		return true;
 	}
-
 	has_link = link_register_caller(walk, code, &by_link, &certain);
 	has_frame = frame_pointer_caller(walk, &by_frame);
+	if (reel_walk_by_code(walk, code, has_link && certain ? by_link.pc : 0, has_frame)) {
+		*step_ret = REEL_STEP_SYNTHESIZED;
+		return true;
+	}
 	/* The same caller by both: the frame pointer's record is the function's own, so sp is not
 	 * the caller's any more. */
-	if (has_frame && (!has_link || !certain || by_frame.pc == by_link.pc)) {
-		*walk->state = by_frame;
+	same = has_link && has_frame && by_frame.pc == by_link.pc;
+	/* The last record is one of zeros. */
+	if (has_frame && (!has_link || !certain || same) &&
+	    (reel_walk_note_other_sps(walk, code, &by_frame),
+	     accept(walk, code, &by_frame,
+		    same || !by_frame.pc || reel_walk_uses_frame_pointer(walk, code, &by_frame)))) {
 		*step_ret = REEL_STEP_FRAME_POINTER;
-	} else if (has_link) {
-		*walk->state = by_link;
-		*step_ret = REEL_STEP_LINK_REGISTER;
+		return true;
 	}
-	return has_frame || has_link;
+	*step_ret = REEL_STEP_LINK_REGISTER;
+	return has_link && accept(walk, code, &by_link, certain);
 }

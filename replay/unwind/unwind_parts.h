@@ -3,6 +3,7 @@
 #ifndef REPLAY_UNWIND_UNWIND_PARTS_H
 #define REPLAY_UNWIND_UNWIND_PARTS_H
 
+#include "replay/code/synthesis.h"
 #include "replay/unwind/unwind.h"
 
 struct reel_unwind_programs {
@@ -13,17 +14,43 @@ struct reel_unwind_programs {
 	struct reel_row *signal_frames[]; /* arch->n_signal_frames */
 };
 
+/*
+ * The frame pointer of code that was recorded has led to a caller whose code was, too: its sp need
+ * not lie right above the frame record, since adapters between calling conventions move it (from
+ * HotSpot's compiled code to the interpreter, arguments are put onto the stack between them).  Then
+ * the callee's frame holds where it was.
+ */
+#define REEL_OTHER_SPS_MAX 4
+
+struct reel_other_sps {
+	uint64_t pc, sp; /* of the frame that these are for */
+	uint64_t sps[REEL_OTHER_SPS_MAX];
+	unsigned n;
+};
+
 struct reel_walk {
 	const struct reel_unwind_input *input;
 	const struct reel_unwind_programs *programs;
 	struct reel_unwind_state *state; /* of the frame that the walk has reached */
 	uint64_t code_mask;
-	bool first;	 /* nobody called from it: the sample's own frame, or one that a signal
-			    interrupted */
-	bool exact;	 /* pc is the instruction that runs next; otherwise it is behind a call */
-	bool sp_assumed; /* the frame was found by the link register, as if its callee had left sp
-			    alone */
+	bool first;	  /* nobody called from it: the sample's own frame, or one that a signal
+			     interrupted */
+	bool exact;	  /* pc is the instruction that runs next; otherwise it is behind a call */
+	bool sp_assumed;  /* the frame was found by the link register, as if its callee had left sp
+			     alone */
+	bool is_computed; /* the return address of the last step by CFI was in no memory */
+	bool guessed;	  /* a step was taken that nothing proves */
+	bool is_beyond_gap; /* in the root part of a stack that was cut */
+	/* Of several callers it takes the first: it only finds out whether it comes to the root, or
+	 * one that did has come there from here. */
+	bool on_trial;
+	unsigned trials;
+	/* Registers that callees need not keep are followed, too, as far as the code leaves them
+	 * alone: some CFI finds the CFA by such a register. */
+	bool follows_scratch;
 	unsigned stalled;
+	unsigned searched; /* words of the stack, for return addresses */
+	struct reel_other_sps other_sps;
 	enum reel_stop stop; /* why the caller was not found */
 };
 
@@ -57,6 +84,105 @@ static inline bool reel_walk_wants_signal_pattern(const struct reel_walk *walk,
 {
 	return reel_row_is_signal_frame(row) || (!walk->exact && reel_row_ends_function(row));
 }
+
+/* Where `address` may be a return address; what find_code gave for the call before it. */
+bool reel_walk_is_behind_call(const struct reel_walk *walk, uint64_t address,
+			      struct reel_code *code_ret);
+
+/* Is that call at `address`? */
+bool reel_walk_matches_call(const struct reel_walk *walk, const struct reel_code *code,
+			    uint64_t address, const struct reel_arch_call *call);
+
+/* Applies a row to a copy of the state.  All that it reads must have been recorded: other than with
+ * CFI, no register is taken for popped already. */
+bool reel_walk_try(const struct reel_walk *walk, const struct reel_row *row,
+		   struct reel_unwind_state *ret);
+
+/* Words above sp that are looked at: nothing tells how large a frame is. */
+#define REEL_SEARCHED_WORDS 512
+
+/* The row finds the caller that is given. */
+bool reel_walk_finds(const struct reel_walk *walk, const struct reel_row *row,
+		     const struct reel_unwind_state *caller);
+/* Does a call to the runtime address `target` come to where the walk is?  *row_ret, as
+ * reel_synthesis_leads gives it. */
+enum reel_leads reel_walk_target_leads(const struct reel_walk *walk, const struct reel_code *here,
+				       uint64_t target, const struct reel_row **row_ret);
+/* Can the call that returns to `caller` have led to where the walk is?  If it has, by what is done
+ * to the stack between: *agrees_ret, that this finds the same caller. */
+enum reel_leads reel_walk_call_leads_here(const struct reel_walk *walk,
+					  const struct reel_code *here,
+					  const struct reel_unwind_state *caller, bool *agrees_ret);
+
+/*
+ * The caller where there is no CFI, by what the code does; false, and nothing is changed, if it
+ * does not tell.  `certain` is a return address that is certain (the link register's), or 0.
+ * `has_frame_record`: the frame pointer points to what looks like one.
+ */
+bool reel_walk_by_code(struct reel_walk *walk, const struct reel_code *code, uint64_t certain,
+		       bool has_frame_record);
+/* The same where only one caller can be, and none is looked for: in functions that change stacks, on
+ * which old return addresses lie. */
+bool reel_walk_by_code_alone(struct reel_walk *walk, const struct reel_code *code);
+
+/*
+ * Code that uses the frame pointer for one has found `caller`, but not its frame pointer: where the
+ * frame record here has that very return address, and ends where the caller's frame begins, its
+ * other word is the frame pointer.
+ */
+void reel_walk_take_record(const struct reel_walk *walk, struct reel_unwind_state *caller);
+
+/*
+ * No call has left this return address, but code could have: what stands there has no CFI, and
+ * finds all that it needs by the frame pointer, which is known.
+ */
+bool reel_walk_resumes(const struct reel_walk *walk, const struct reel_unwind_state *caller);
+
+/* Looks in the frame that is left by its frame pointer where sp may have been at `caller`. */
+void reel_walk_note_other_sps(struct reel_walk *walk, const struct reel_code *code,
+			      const struct reel_unwind_state *caller);
+
+/* The code here uses the frame pointer for one, and what it leads to is known to be a call. */
+bool reel_walk_uses_frame_pointer(const struct reel_walk *walk, const struct reel_code *code,
+				  const struct reel_unwind_state *caller);
+
+/*
+ * No call has left this return address: it was put there for the outermost function to return to
+ * (makecontext's __start_context in glibc, boost's make_fcontext, Go's goexit), and what stands
+ * there has no caller by its CFI, or never returns.
+ */
+bool reel_walk_is_outermost(const struct reel_walk *walk, uint64_t address,
+			    const struct reel_code *code);
+
+/*
+ * A thread's first instructions, behind the system call that has made it, while it finds out which
+ * of the two it is: the result is 0 there (clone(2)), the stack is its own, and no caller is on it.
+ * To be asked where the code has said where one would be, and there is none.
+ */
+bool reel_walk_begins_thread(const struct reel_walk *walk, const struct reel_code *code);
+
+/*
+ * The thread ends behind this call: the code does nothing but end, and there is no frame pointer, as
+ * psABIs have it in the outermost frame (musl's __clone), or `has_switched`, it has gone to a stack
+ * of its own (Go's runtime.clone).  To be asked where nothing leads to a caller.
+ */
+bool reel_walk_ends_thread(const struct reel_walk *walk, const struct reel_code *code,
+			   bool has_switched);
+
+/* Registers of the callee that callees need not keep, where its code has left them alone; to be
+ * called when `walk` has come to the caller. */
+void reel_walk_keep_scratch(struct reel_walk *walk, const struct reel_code *code,
+			    const struct reel_unwind_state *callee);
+
+/* One frame further, or the end. */
+enum reel_next reel_walk_advance(struct reel_walk *walk, enum reel_step *step_ret);
+
+/* The bytes of a cut stack have come to their end: makes the state that of a frame in its root
+ * part. False, and nothing is changed, if none is there that a walk to the root begins with. */
+bool reel_walk_cross_gap(struct reel_walk *walk);
+
+/* Does the walk come to the root from `caller`, and with no guess on the way? */
+bool reel_walk_reaches_root(struct reel_walk *walk, const struct reel_unwind_state *caller);
 
 /*
  * The caller where there is no CFI: by the link register or the frame pointer.
@@ -98,6 +224,6 @@ bool reel_walk_is_landing_pad(const struct reel_walk *walk);
  * of a program (execve) or of a signal's handler the pc was set, and what stands before it is
  * another function.  True if the code cannot be read.
  */
-bool reel_walk_is_behind_system_call(const struct reel_walk *walk);
+bool reel_walk_is_behind_system_call(const struct reel_walk *walk, uint64_t address);
 
 #endif

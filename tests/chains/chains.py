@@ -123,7 +123,9 @@ MODES = {
         "around": (r"MAIN;mode_deep((;(CLOCK|STUB|RESOLVE|(__)?strtou?l\w*|____strtou?l\w*|strtou?q))*|;printf(;ANY)*)", 0),
     }),
     "cut": mode({
-        "stack cut": (r"\[stack cut by the recorder\](((;__libc_start_main\w*)?;__libc_start_call_main)?(;main)?;mode_deep)?"
+        # With its root part on x86, where the recorder has kept one.
+        "stack cut": (r"\[stack cut by the recorder\](;MAIN;mode_deep(;deep)+;\[part of the stack was not kept\]|"
+                      r"(((;__libc_start_main\w*)?;__libc_start_call_main)?(;main)?;mode_deep)?)"
                       r"(;deep)+(;deep_bottom(;SPIN)?|;mix)?", 80),
         "on the way": (r"MAIN;mode_deep(;deep)*(;mix)?", 0),
         "around": (r"MAIN;mode_deep((;(CLOCK|STUB|RESOLVE|(__)?strtou?l\w*|____strtou?l\w*|strtou?q))*|;printf(;ANY)*)", 0),
@@ -165,13 +167,13 @@ MODES = {
     }),
     "coroutine": mode({
         "mode_coroutine": (r"MAIN;mode_coroutine(;(CLOCK|STUB|RESOLVE|swapcontext|(__)?getcontext|(__)?makecontext|"
-                           r"mmap(64)?|__mmap(64)?))?", 0),
+                           r"(__)?mmap(64)?(;(__GI_)?(__)?mmap(64)?)?))?", 0),
     }, ends=[
         ("coroutine",
-         r"\[no unwind info\];(__start_context|libc\.so\.6\+);(coroutine_one|coroutine_two)"
+         r"(\[no unwind info\];)?(__start_context|libc\.so\.6\+\w*);(coroutine_one|coroutine_two)"
          r"(;(STUB|RESOLVE|swapcontext|coroutine_work_(one|two)(;SPIN)?))?",
          "makecontext puts the address of __start_context where a return address belongs (glibc's makecontext.c): no call is "
-         "before it and no FDE, the coroutine's chain ends at its entry", 60),
+         "before it, and it never returns, so the coroutine's chain begins there", 60),
         ("swapcontext", r"SWITCHING",
          "glibc's swapcontext.S has no CFI for the switch: from `mov oRSP(%rdx),%rsp` to `push %rcx` the CFA is wrong"),
     ]),
@@ -213,7 +215,7 @@ MODES = {
     # Mode lazy with LD_AUDIT: ld.so stays in the chain of every call through a PLT.
     "audit": mode({
         "called by ld.so": (r"MAIN;mode_lazy;lazy_round;_dl_runtime_profile\w*;lazy_\d\d", 1),
-        "_dl_audit_pltexit": (r"MAIN;mode_lazy;lazy_round;_dl_runtime_profile\w*;_dl_audit_pltexit(;LIBRARY)*", 5),
+        "_dl_audit_pltexit": (r"MAIN;mode_lazy;lazy_round;_dl_runtime_profile\w*;_dl_audit_pltexit(;LIBRARY)*", 3),
         "_dl_runtime_profile": (r"MAIN;mode_lazy;lazy_round;_dl_runtime_profile\w*(;_dl_profile_fixup(;LIBRARY)*)?", 20),
         "PLT stub": (r"MAIN;mode_lazy;lazy_round;STUB", 0.05),
         "around": (r"MAIN(;mode_lazy(;lazy_round|;cpu_seconds|;find_slots)?|;cpu_seconds)?(;STUB|;_dl_runtime_profile\w*(;ANY)*)?", 0),
@@ -272,18 +274,15 @@ MODES = {
     }),
     # The same samples, replayed without frame pointers.
     "bare-framed-stop": mode({
-        # At `push %rbp`, `mov %rsp,%rbp` and `ret` the caller is certain.
-        "around": (r"MAIN;mode_bare_framed(;(CLOCK|STUB|RESOLVE|framed_caller(;bare_framed)?))?", 0),
-    }, ends=[
-        ("without CFI", r"\[no unwind info\];(bare_framed|bare_framed_inner|bare_framed;bare_framed_inner)",
-         "--no-frame-pointers", 90),
-        ("crt", r"\[no unwind info\];(CRT|lib\S+\+);__cxa_finalize(;ANY)*", "--no-frame-pointers"),
-    ]),
+        "bare_framed": (r"MAIN;mode_bare_framed;framed_caller;bare_framed", 20),
+        "bare_framed_inner": (r"MAIN;mode_bare_framed;framed_caller;bare_framed;bare_framed_inner", 20),
+        "around": (r"MAIN;mode_bare_framed(;(CLOCK|STUB|RESOLVE|framed_caller))?", 0),
+    }),
+    # bare_<cpu>.S has neither CFI nor a frame pointer: its code tells.
     "bare": mode({
+        "bare_unframed": (r"MAIN;mode_bare;bare_caller;bare_unframed", 10),
+        "bare_called": (r"MAIN;mode_bare;bare_caller;bare_unframed;bare_called(;SPIN)?", 30),
         "around": (r"MAIN;mode_bare(;(CLOCK|STUB|RESOLVE|bare_caller))?", 0),
-    }, ends=[
-        ("without CFI", r"\[no unwind info\];bare_unframed(;bare_called(;SPIN)?)?",
-         "bare_<cpu>.S has neither CFI nor a frame pointer", 90),
-    ]),
+    }),
 }
 PARTS["RAISE"] = r"(__GI_)?raise(;(LIBRARY|RESOLVE))*"

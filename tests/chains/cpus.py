@@ -44,21 +44,9 @@ AARCH64 = {
             ("swapcontext, x30", r"\[register unknown\];swapcontext;(swapcontext|setcontext)",
              "glibc's swapcontext.S: from `adr x30, 2f` on, x30 is not the return address any more and no CFI tells where it is", 5),
         ],
-        "bare-framed": [
-            ("frame without record", r"\[register unknown\];framed_caller;bare_framed(;bare_framed_inner)?",
-             "bare_aarch64.S has no CFI: its frame records lead to framed_caller, but not to its sp", 90),
-        ],
-        "bare-framed-stop": [
-            ("link register", r"\[register unknown\];framed_caller;bare_framed", "x30 leads to the caller, but sp has moved", 20),
-            ("returned", r"\[no progress\];bare_framed", "behind its call the function itself is in x30"),
-        ],
-        "bare": [("returned", r"\[no progress\];bare_unframed", "behind its call the function itself is in x30")],
     },
     "least": {
         ("lazy", "_dl_runtime_resolve"): 0,
-        ("bare-framed", "bare_framed"): 0,
-        ("bare-framed", "bare_framed_inner"): 0,
-        ("bare-framed-stop", "without CFI"): 40,
         ("exception", "catch"): 0.5,
         ("jump", "__longjmp, switched"): 0,
     },
@@ -136,7 +124,7 @@ I386 = {
     ],
     "mode_ends": {
         "coroutine": [
-            ("coroutine", r"\[no unwind info\];makecontext;(coroutine_one|coroutine_two)"
+            ("coroutine", r"makecontext;(coroutine_one|coroutine_two)"
              r"(;(STUB|RESOLVE|swapcontext|coroutine_work_(one|two)(;SPIN)?))?",
              "makecontext puts the address of a label in it where a return address belongs: no FDE is there", 60),
             ("swapcontext's system call", r"\[no mapping\];\[unknown\]\+;swapcontext",
@@ -160,15 +148,16 @@ CPUS = {"x86_64": {}, "i386": I386, "aarch64": AARCH64, "s390x": S390X, "riscv64
 # Debian builds musl without unwind tables, but for what comes from libgcc: a trace ends in its first function.
 MUSL = {
     "parts": {
-        "MUSL": r"ld-musl-\w+\.so\.1\+",
+        "MUSL": r"(ld-musl-\w+\.so\.1|libc\.so)\+",
         # arm64's crt1.o leaves a frame record of zeros, with which the walk by frame pointers ends well.
-        "MAIN": r"(\[no unwind info\];)?(libc_start_main_stage2|MUSL);main",
-        "THREAD": r"\[no unwind info\];(__clone;)?(start|MUSL)",
-        "BEGINNING": r"\[no unwind info\];(__clone|MUSL)",
+        "MAIN": r"(\[no unwind info\];|_start;)?(libc_start_main_stage2|MUSL);main",
+        "THREAD": r"(\[no unwind info\];)?((__clone|MUSL);)?(start|MUSL)",
+        "BEGINNING": r"(\[no unwind info\];)?(__clone|MUSL)",
         # restore.s has no symbol once stripped; setjmp's, before it, has no size.
         "SIGRETURN": r"setjmp|__restore_rt|__kernel_rt_sigreturn|__vdso_rt_sigreturn|\[vdso\]\+|MUSL",
+        "RAISE": r"raise(;MUSL|;__restore_sigs|;__block_app_sigs)*",
     },
-    "start": [r"(_start|_dlstart)(;_start_c|;_dlstart_c|;LIBRARY|;MUSL)*|_start_c|__clone|_dlstart_c"],
+    "start": [r"(\[root reached by a guess\];)?((_start|_dlstart)(;_start_c|;_dlstart_c|;__dls\w+|;LIBRARY|;MUSL)*|_start_c|__clone|_dlstart_c)"],
     "ends": [
         ("musl", r"(\[(no unwind info|no progress|register unknown)\];)?(CLONED;|(main|cpu_seconds|use_alternate_stack);)?(LIBRARY|MUSL)(;LIBRARY|;VDSO|;MUSL|;STUB)*(;SIGRETURN(;HANDLER|;on_outer(;.*)?)?)?",
          "musl is built without unwind tables"),
@@ -178,6 +167,8 @@ MUSL = {
         ("clock_gettime", r"MAIN;mode_\w+(;OWN|;TINY)*;(__)?clock_gettime(;VDSO)*(;SIGRETURN;HANDLER)?",
          "musl's clock_gettime has no CFI and its argument in rbp: what lies in tv_nsec before the first clock is read, an old "
          "return address, is taken for one"),
+        ("system call", r"MAIN(;\w+)*((;MUSL)+(;\w+)?|;(__syscall_ret|__syscall_cp_c|_Exit|cgt_init(;__vdsosym)?))",
+         "what musl's system calls and clocks call in turn, which its code tells; no mode names them"),
         ("vfork", r".*;__clone", "musl's clone.s has no CFI: the child's stack is another one"),
     ],
     "mode_ends": {
@@ -185,7 +176,7 @@ MUSL = {
                   "musl's longjmp.s has no CFI: while it loads the registers, the link register and sp are not of one frame")],
     },
     "ends_max": 100,
-    "least": {("vdso", "vDSO"): 0, ("jump", "setjmp"): 0},
+    "least": {("vdso", "vDSO"): 0, ("jump", "setjmp"): 0, ("jump", "__longjmp, switched"): 0},
 }
 MUSL["parts"]["CLONED"] = r"__clone|MUSL"
 

@@ -30,14 +30,14 @@ static void look_up_all(struct reel_elf_file *file, const uint64_t *addresses, s
 	struct reel_debug_info *info;
 	uint64_t sums[ADDRESSES];
 
-	if (!fuzz_fine(reel_debug_info_open(file, file, &info)))
+	if (!fuzz_fine(reel_debug_info_open(file, file, NULL, &info)))
 		return;
 	for (size_t i = 0; i < n; i++)
 		sums[i] = look_up(info, addresses[i]);
 	/* The limits on work count it once only: what was found is found again. */
 	for (size_t i = n; i-- > 0;)
 		must_be(look_up(info, addresses[i]) == sums[i], "the same when it is asked again");
-	reel_debug_info_split_name(info);
+	reel_debug_info_split_problem(info);
 	reel_debug_info_close(info);
 }
 

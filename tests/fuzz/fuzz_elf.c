@@ -80,9 +80,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	fuzz_file_fill(&named, data, size);
 	if (fuzz_fine(reel_elf_file_open(named.path, &file))) {
-		must_be(reel_elf_kind_of(data, size, &kind), "ELF for both readers");
-		must_be(kind.machine == reel_elf_file_machine(file) &&
-				kind.word_bits == reel_elf_file_word_bits(file),
+		bool packed = data[0] != 0x7f; /* the recorder reads no such files */
+
+		must_be(packed || reel_elf_kind_of(data, size, &kind), "ELF for both readers");
+		must_be(packed || (kind.machine == reel_elf_file_machine(file) &&
+				   kind.word_bits == reel_elf_file_word_bits(file)),
 			"of one CPU for both readers");
 		read_file(file);
 		reel_elf_file_close(file);

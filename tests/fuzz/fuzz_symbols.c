@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* .symtab and .dynsym with their strings, by address (replay/elf/symbol_table.c) and by name. */
+/* .symtab and .dynsym with their strings, by address (replay/elf/symbol_table.c) and by name, PLT
+ * stubs by their relocations (replay/elf/plt.c), and .gnu_debugdata (replay/elf/mini_debug_info.c).
+ */
 #define _GNU_SOURCE
 #include "replay/elf/symbol_table.h"
 #include "tests/fuzz/elf_parts.h"
@@ -31,19 +33,28 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		{ ".strtab", SHT_STRTAB },
 		{ ".dynsym", SHT_DYNSYM, .link = 5, .entry_size = form.is_32 ? 16 : 24 },
 		{ ".dynstr", SHT_STRTAB },
+		{ ".plt", SHT_PROGBITS },
+		{ ".rela.plt", SHT_RELA, .link = 4 },
+		{ ".rel.dyn", SHT_REL, .link = 4 },
+		{ ".gnu_debugdata", SHT_PROGBITS },
 	};
+	struct elf_section debug_sections[] = { sections[0], sections[1] };
 	struct reel_elf_file *file, *debug;
 	struct reel_symbol_table *table;
 
 	for (size_t i = 0; i < 4; i++)
 		sections[i].bytes = fuzz_part(&input);
-	elf_of_sections(&form, sections, 4, &bytes);
 	for (size_t i = 0; i < 2; i++)
+		debug_sections[i].bytes = fuzz_part(&input);
+	for (size_t i = 4; i < 7; i++)
 		sections[i].bytes = fuzz_part(&input);
-	elf_of_sections(&form, sections, 2, &debug_bytes);
+	sections[4].address = reel_cursor_u32(&input);
+	sections[7].bytes = fuzz_part(&input);
+	elf_of_sections(&form, sections, 8, &bytes);
+	elf_of_sections(&form, debug_sections, 2, &debug_bytes);
 	must(reel_elf_file_open_memory(bytes.bytes, bytes.size, "fuzz", &file));
 	must(reel_elf_file_open_memory(debug_bytes.bytes, debug_bytes.size, "fuzz.debug", &debug));
-	must(reel_symbol_table_create(file, sections[0].bytes.size ? debug : NULL, &table));
+	must(reel_symbol_table_create(file, debug_sections[0].bytes.size ? debug : NULL, &table));
 	for (uint64_t i = 0; i < 64; i++)
 		find(table, first + i * step);
 	find(table, UINT64_MAX);

@@ -4,13 +4,13 @@
  * is printed has no character that acts on a terminal, whatever was recorded.
  */
 #define _GNU_SOURCE
-#include "cli/decimal.h"
-#include "cli/json.h"
+#include "cli/print/decimal.h"
+#include "cli/print/json.h"
 #include "base/quantity.h"
 #include "tests/fuzz/fuzz.h"
 
 #undef _cleanup_free_ /* the next one has its own */
-#include "cli/text.h"
+#include "cli/print/text.h"
 
 static bool acts_on_terminals(int32_t c)
 {

@@ -124,6 +124,7 @@ static void take_world(struct reel_cursor *input, struct world *w)
 		.after_syscall = bits & 1,
 		.no_frame_pointers = bits & 2,
 		.stack_cut = bits & 4,
+		.root_part = bits & 4 ? &w->regions[REGIONS - 1] : NULL,
 		.max_frames = FRAMES_MAX,
 	};
 	must(reel_unwind_programs_create(w->input.arch, &w->programs));
@@ -189,6 +190,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	w.input.cache = NULL;
 	recorded.state = w.state;
 	must(reel_unwind_recorded(&w.input, w.programs, &recorded.state, w.chain, w.n_chain,
+				  w.n_chain & 1 ? REEL_STEP_RECORDED : REEL_STEP_RECORDED_CALL,
 				  &recorded.frames, &recorded.stop));
 	must_be(recorded.stop < REEL_STOP_COUNT, "a reason to stop");
 	reel_unwind_programs_destroy(w.programs);

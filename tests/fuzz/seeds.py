@@ -10,6 +10,7 @@ small; without it there are none of these.
 
 import argparse
 import glob
+import lzma
 import os
 import random
 import shutil
@@ -61,6 +62,7 @@ VARIANTS = {
     "gz": ["-O2", "-g", "-gz=zlib", *LINKED],
     "gz-gnu": ["-O2", "-g", "-gz=zlib-gnu", *LINKED],
     "split": ["-O2", "-g", "-gsplit-dwarf", *LINKED],
+    "split4": ["-O2", "-gdwarf-4", "-gsplit-dwarf", *LINKED],
     "O0": ["-O0", "-g", *LINKED],
     "object": ["-O2", "-g", "-c"],
     "object-sections": ["-O2", "-gdwarf-4", "-c", "-ffunction-sections"],
@@ -69,6 +71,12 @@ VARIANTS = {
 DEBUG_SECTIONS = [".debug_info", ".debug_abbrev", ".debug_line", ".debug_line_str", ".debug_str",
                   ".debug_addr", ".debug_rnglists", ".debug_str_offsets", ".debug_aranges",
                   ".debug_ranges"]
+
+
+SKELETON_SECTIONS = [".debug_info", ".debug_abbrev", ".debug_line", ".debug_str", ".debug_addr",
+                     ".debug_rnglists", ".debug_ranges"]
+PACKAGE_SECTIONS = [".debug_info.dwo", ".debug_abbrev.dwo", ".debug_str.dwo",
+                    ".debug_str_offsets.dwo", ".debug_rnglists.dwo", ".debug_cu_index"]
 
 
 def part(data):
@@ -140,6 +148,25 @@ def compile_all(folder):
                                   capture_output=True)
             if not done.returncode:
                 yield output
+                if "split" in variant and shutil.which("llvm-dwp"):
+                    # It does not end on some files.
+                    subprocess.run(["timeout", "10", "llvm-dwp", "-e", output, "-o", output + ".dwp"],
+                                   cwd=folder, capture_output=True)
+
+
+def add_split(corpora, folder):
+    for path in glob.glob(folder + "/*.dwp"):
+        with open(path[:-4], "rb") as file:
+            elf = Elf(os.path.basename(path), file.read())
+        with open(path, "rb") as file:
+            data = file.read()
+        if data[:4] != b"\x7fELF":  # it took too long
+            continue
+        package = Elf(elf.name, data)
+        corpora.add("fuzz_split", elf.name, elf.cpu() +
+                    b"".join(a.to_bytes(4, "little") for a in elf.addresses(8)) +
+                    b"".join(part(elf.bytes(section)) for section in SKELETON_SECTIONS) +
+                    b"".join(part(package.bytes(section)) for section in PACKAGE_SECTIONS))
 
 
 def elf_files(folder):
@@ -163,9 +190,20 @@ def add_elf(corpora, elf):
                 b"".join(part(elf.bytes(s)) for s in (".debug_line", ".debug_line_str", ".debug_str")))
     symbols = b"".join(part(elf.bytes(s)) for s in (".symtab", ".strtab", ".dynsym", ".dynstr"))
     corpora.add("fuzz_symbols", name, elf.cpu() + addresses[:4] + b"\x04" + symbols)
+    # Without a debug file, and with the PLT.
+    plt = (".plt.sec", ".rela.plt", ".rel.plt") if elf.bytes(".plt.sec") else (".plt", ".rela.plt", ".rel.plt")
+    begin = elf.section(plt[0])[:4]
+    corpora.add("fuzz_symbols", name + "-plt", elf.cpu() + begin + b"\x10" + symbols + part(b"") * 2 +
+                b"".join(part(elf.bytes(s)) for s in plt) + begin)
+    corpora.add("fuzz_symbols", name + "-mini", elf.cpu() + addresses[:4] + b"\x04" + part(b"") * 9 + bytes(4) +
+                part(lzma.compress(elf.data)))
     cfi = elf.cpu() + b"".join(elf.section(s) for s in (".eh_frame", ".eh_frame_hdr", ".debug_frame"))
     corpora.add("fuzz_cfi", name, cfi + addresses[:32])
     add_stacks(corpora, elf, cfi)
+    text = elf.bytes(".text")
+    for i in range(0, min(len(text), 16384), 1024):
+        corpora.add("fuzz_code", "%s-%d" % (name, i), elf.cpu() + struct.pack("<4H", 0, 64, 300, 900) +
+                    text[i:i + 1024])
 
 
 def add_stacks(corpora, elf, cfi):
@@ -278,6 +316,71 @@ f7000000-f7001000 r-xs 00000000 103:05 99999999999 /memfd:x (deleted)
 STATUS = "Name:\ta\nTgid:\t12\nNgid:\t0\nPid:\t13\nNStgid:\t12\t3\t1\nNSpid:\t13\t4\t2\n"
 
 
+def go_table(version, order, word):
+    """.gopclntab with two functions, into the first of which another one is inlined, and its inline tree."""
+    magic = {2: 0xFFFFFFFB, 16: 0xFFFFFFFA, 18: 0xFFFFFFF0, 20: 0xFFFFFFF1}[version]
+    pointer, relative = {4: "I", 8: "Q"}[word], version >= 18
+    names, files = b"\0main.outer\0main.inner\0", b"\0a.go\0"
+    # Values by zigzag and addresses by quanta, from -1 on: file 0, lines 7 and 9, the inlined call 0 at 4 to 8.
+    pcs = b"\0" + b"\x02\x20\0" + b"\x10\x04\x04\x1c\0" + b"\0\x04\x02\x04\x01\x18\0"
+    header = 8 + word * (2 if version == 2 else 8 if relative else 7)
+    entry = 4 if relative else word
+    n, at = 2, 0x1000
+    functab_size = (2 * n + 1) * entry
+    extra = {2: (), 16: (0,), 18: (0,), 20: (0, 0)}[version]
+    data = {"names": names, "cu": struct.pack(order + "II", 0, 1), "files": files, "pcs": pcs}
+    if version == 2:
+        functab, at_file = header - word, header - word + functab_size
+        offsets, position = {}, at_file + 4 + 8
+        for part_name in ("names", "files", "pcs"):
+            offsets[part_name] = position
+            position += len(data[part_name])
+        base = {part_name: offsets[part_name] for part_name in offsets}
+        cu = struct.pack(order + "III", at_file + 4, offsets["files"] + 1, offsets["files"] + 1)
+        body, first = cu + names + files + pcs, position
+    else:
+        position, offsets = header, {}
+        for part_name in ("names", "cu", "files", "pcs"):
+            offsets[part_name] = position
+            position += len(data[part_name])
+        base, functab = dict.fromkeys(offsets, 0), position
+        body, first = b"".join(data.values()), functab_size
+    word_of = lambda value: struct.pack(order + ("I" if relative else pointer), value)
+    funcs, rows = b"", b""
+    for i in range(n):
+        start = 16 * 2 * i
+        offset = first + len(funcs)
+        rows += word_of(start if relative else at + start) + word_of(offset)
+        funcs += word_of(start if relative else at + start)
+        funcs += struct.pack(order + "7I", base["names"] + 1 + 11 * i, 0, 0, 0, base["pcs"] + 1, base["pcs"] + 4, 3)
+        funcs += struct.pack(order + "%dI" % len(extra), *extra) + bytes([0, 0, 0, 5])
+        funcs += struct.pack(order + "3I", 0, 0, base["pcs"] + 9)
+        funcs += bytes(-(offset + len(funcs)) % entry)
+        funcs += b"".join(word_of(0 if relative else 0x2000) for _ in range(5))
+    rows += word_of(64 if relative else at + 64)
+    start = struct.pack(order + "IBBBB", magic, 0, 0, 1, word) + struct.pack(order + pointer, n)
+    if version == 2:
+        table = start + rows + body + funcs
+    else:
+        fields = [1] + ([at] if relative else []) + [offsets["names"], offsets["cu"], offsets["files"], offsets["pcs"], functab]
+        table = start + struct.pack(order + "%d%s" % (len(fields), pointer), *fields) + body + rows + funcs
+    tree = (struct.pack(order + "4xIII", base["names"] + 12, 2, 1) if version == 20 else
+            struct.pack(order + "hxxIIII", -1, 0, 9, base["names"] + 12, 2))
+    module = struct.pack(order + "4%s" % pointer, at, at + 64, at, at + 64) + struct.pack(order + "2" + pointer, 0x2000, 0)
+    return table, tree, module
+
+
+def add_go(corpora):
+    for version in (2, 16, 18, 20):
+        for machine, order, word in ((62, "<", 8), (22, ">", 8), (3, "<", 4)):
+            table, tree, module = go_table(version, order, word)
+            for flag, what in ((0, ""), (0x80, "-searched")):
+                parts = b"".join(struct.pack("<I", address) + part(data) for address, data in (
+                    (0x3000, table), (0x2000, tree), (0x4000, module), (0x5000, b"")))
+                corpora.add("fuzz_go_table", "go1.%d-%d%s" % (version, machine, what),
+                            bytes([CPUS[machine] | flag]) + struct.pack("<IB", 0x1000, 1) + parts)
+
+
 def add_texts(corpora):
     symbols = b"".join(struct.pack("<I", i * 0x100) for i in range(8))
     text = KALLSYMS.encode()
@@ -381,9 +484,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for elf in elf_files(folder):
             add_elf(corpora, elf)
+        add_split(corpora, folder)
         for name, data, elf in captures(folder, stackreel):
             add_capture(corpora, name, data, elf)
     add_expressions(corpora)
+    add_go(corpora)
     add_texts(corpora)
     add_events(corpora)
     add_ring(corpora)

@@ -9,6 +9,7 @@
  *     stack-NAME      the bytes lie together on a stack
  *     number-NAME     each four of them do, apart from each other
  *     word-NAME       each eight are a register's value, or lie on the stack
+ *     small-NAME      these eight are a register's value
  *
  * The kinds are random bytes (a key), and random ones of 64 characters (a password).
  */
@@ -30,6 +31,7 @@ static char password[KEY_SIZE], handler_key[KEY_SIZE], interrupted_key[KEY_SIZE]
 	dead_key[KEY_SIZE];
 static uint32_t numbers[8];
 static uint64_t kept_words[4], spinning_words[6], spilled_words[WORDS];
+static uint64_t small_number;
 static unsigned long rounds = 40000000;
 
 static void make(const char *name, void *bytes, size_t size, int is_text)
@@ -98,6 +100,33 @@ static __attribute__((noinline)) void in_registers(void)
 
 	for (unsigned long i = 0; i < rounds; i++)
 		__asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
+}
+
+/* As small as the counts that scrubbing may leave in x86-64's r9 (SPEC.md, 8.1). */
+static __attribute__((noinline)) void in_small_number(void)
+{
+#ifdef __x86_64__
+	register uint64_t number __asm__("r9") = small_number;
+#else
+	uint64_t number = small_number;
+#endif
+
+	for (unsigned long i = 0; i < rounds; i++)
+		__asm__ volatile("" : "+r"(number));
+}
+
+/* From 700 on, 256 numbers; all eight bytes are printed. */
+static void make_small(void)
+{
+	unsigned char byte;
+
+	if (getrandom(&byte, 1, 0) != 1)
+		exit(1);
+	small_number = 700 + byte;
+	printf("small-number ");
+	for (size_t i = 0; i < sizeof(small_number); i++)
+		printf("%02x", ((unsigned char *)&small_number)[i]);
+	putchar('\n');
 }
 
 /* More of them than a function can keep: some are spilled. */
@@ -203,6 +232,7 @@ int main(int argc, char **argv)
 	make("word-kept", kept_words, sizeof(kept_words), 0);
 	make("word-spinning", spinning_words, sizeof(spinning_words), 0);
 	make("word-spilled", spilled_words, sizeof(spilled_words), 1);
+	make_small();
 	make("stack-dead", dead_key, KEY_SIZE, 0);
 	make("stack-handler", handler_key, KEY_SIZE, 0);
 	make("stack-interrupted", interrupted_key, KEY_SIZE, 1);
@@ -211,6 +241,7 @@ int main(int argc, char **argv)
 	in_buffers();
 	in_kept_registers();
 	in_registers();
+	in_small_number();
 	in_spilled_registers();
 	in_dead_frame();
 	on_alternate_stack();

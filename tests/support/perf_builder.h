@@ -297,7 +297,8 @@ struct builder_sample {
 	uint64_t ip, address, period;
 	const uint64_t *chain;
 	size_t n_chain;
-	uint32_t raw_size; /* 8 n + 4 */
+	uint32_t raw_size;			  /* 8 n + 4 */
+	const struct perf_branch_entry *branches; /* NULL: any */
 	uint64_t n_branches;
 	uint64_t n_read; /* of PERF_FORMAT_GROUP */
 	uint64_t abi;
@@ -325,13 +326,19 @@ static inline void put_read(struct perf_builder *b, uint64_t format, uint64_t n)
 	}
 }
 
-static inline void put_branches(struct perf_builder *b, uint64_t type, uint64_t n)
+static inline void put_branches(struct perf_builder *b, uint64_t type,
+				const struct builder_sample *s)
 {
+	uint64_t n = s->n_branches;
+
 	b64(b, n);
 	if (type & (1 << 17)) /* PERF_SAMPLE_BRANCH_HW_INDEX */
 		b64(b, 7);
-	for (uint64_t i = 0; i < 3 * n; i++)
-		b64(b, 0x400000 + i);
+	for (uint64_t i = 0; i < n; i++) {
+		b64(b, s->branches ? s->branches[i].from : 0x400000 + 3 * i);
+		b64(b, s->branches ? s->branches[i].to : 0x400001 + 3 * i);
+		b64(b, 0);
+	}
 	for (uint64_t i = 0; i < n && type & (1 << 19); i++) /* PERF_SAMPLE_BRANCH_COUNTERS */
 		b64(b, i);
 }
@@ -379,7 +386,7 @@ static inline void put_sample(struct perf_builder *b, size_t event_index,
 			reel_buffer_u8(&b->data, (uint8_t)i);
 	}
 	if (type & PERF_SAMPLE_BRANCH_STACK)
-		put_branches(b, event->branch_sample_type, s->n_branches);
+		put_branches(b, event->branch_sample_type, s);
 	if (type & PERF_SAMPLE_REGS_USER) {
 		b64(b, s->abi);
 		for (int i = 0; s->abi && i < __builtin_popcountll(event->user_registers); i++)

@@ -34,6 +34,20 @@ static inline struct reel_record unmap_record(uint64_t time, uint64_t space, uin
 	return record;
 }
 
+static inline struct reel_record code_record(uint64_t time, uint64_t space, uint64_t address,
+					     const char *bytes)
+{
+	struct reel_record record = { .id = REEL_RECORD_CODE };
+
+	record.code = (struct reel_record_code){
+		.time = time,
+		.space = space,
+		.address = address,
+		.bytes = reel_bytes_of_string(bytes),
+	};
+	return record;
+}
+
 static inline struct reel_record space_record(uint64_t time, uint64_t id, enum reel_origin origin,
 					      uint64_t parent)
 {

@@ -1,15 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * addresses FILE: a line for each trace of a capture, for comparisons.
+ * addresses [--names] FILE [SYMFS…]: a line for each trace of a capture, for comparisons.
  *
  *   TIME PID TID STOP ADDRESS:STEP…
  *
  * Time in nanoseconds, numbers of enum reel_stop and enum reel_step, addresses in hexadecimal, leaf
- * first, none twice for the functions inlined at it.
+ * first, none twice for the functions inlined at it. --names: each frame with a tab before it, and
+ * as
+ *
+ *   ADDRESS:STEP:EXACT:MODULE_ADDRESS:PATH|FUNCTION
  */
 #include <inttypes.h>
 #include "include/stackreel.h"
 #include <stdio.h>
+#include <string.h>
+
+static bool names;
+
+static void print_frame(const struct reel_trace *trace, size_t i)
+{
+	const struct reel_frame *frame = trace->frames[i];
+
+	if (names)
+		printf("\t%" PRIx64 ":%u:%d:%" PRIx64 ":%s|%s", trace->addresses[i],
+		       trace->steps[i], frame->exact, frame->module_address, frame->module_path,
+		       frame->function);
+	else
+		printf(" %" PRIx64 ":%u", trace->addresses[i], trace->steps[i]);
+}
 
 static struct reel_error *print_traces(struct reel_capture *capture)
 {
@@ -25,7 +43,7 @@ static struct reel_error *print_traces(struct reel_capture *capture)
 		printf("%" PRIu64 " %" PRIu32 " %" PRIu32 " %d", trace->time, trace->pid,
 		       trace->tid, (int)trace->stop);
 		for (size_t i = 0; i < trace->n_frames; i++)
-			printf(" %" PRIx64 ":%u", trace->addresses[i], trace->steps[i]);
+			print_frame(trace, i);
 		putchar('\n');
 	}
 	reel_traces_destroy(traces);
@@ -42,6 +60,11 @@ int main(int argc, char **argv)
 	struct reel_capture *capture;
 	struct reel_error *error;
 
+	names = argc > 1 && !strcmp(argv[1], "--names");
+	argv += names;
+	argc -= names;
+	if (argc > 2)
+		options.symfs = (const char *const *)&argv[2];
 	error = reel_capture_open(argc > 1 ? argv[1] : "-", &options, &capture);
 	if (!error) {
 		error = print_traces(capture);

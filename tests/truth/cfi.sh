@@ -7,6 +7,9 @@
 # compilers make of .debug_frame.  Without it, libraries and programs of four architectures are fetched from Debian, Go's
 # toolchain is, and compilers and linkers build this library.
 #
+# An expression that computes with what scrubbing takes away (SPEC.md, 8.1) is a difference, too (tests/cfi_reads.h): looked for in all
+# programs and libraries that are installed here, a case together.
+#
 # Prints a line a file, the sums, which differences are known, and how often each was met.
 #   O=DIR           where tests/cfi_rows was built (build)
 #   CFI_FILES="a b" more files
@@ -47,7 +50,7 @@ check() {
     [ -n "$maker" ] || maker=$(producer "$1")
     arch=$(readelf -h "$1" | sed -nE 's/^ *Machine: *//p' | sed -E 's/.*X86-64.*/x86_64/; s/AArch64/aarch64/; s/RISC-V/riscv64/; s/.*S.390.*/s390x/; s/.*80386.*/i386/')
     nice "$program" "$1" >"$dir/log" 2>&1 || status=$?
-    sed -n 's/^  \(exempt\|passed over\|registers\|compared with\)/\1/p' "$dir/log" >>"$dir/sums"
+    sed -n 's/^  \(exempt\|passed over\|registers\|compared with\|expressions\)/\1/p' "$dir/log" >>"$dir/sums"
     awk -v name="$name" -v arch="$arch" -v maker="$maker" '
         / FDEs, [0-9]+ rows, [0-9]+ differences$/ { fdes = $(NF-5); rows = $(NF-3); differences = $(NF-1) }
         /^  exempt: / { exempt += $NF }
@@ -151,6 +154,48 @@ END
     for file in ${CFI_FILES-}; do
         check "$file"
     done
+    made_expressions
+    installed
+}
+
+# installed: what the expressions of every program and library here compute with.
+installed() {
+    local status
+    find /usr/lib /usr/libexec /usr/bin /usr/sbin -xdev -type f \( -path '*/bin/*' -o -path '*/sbin/*' -o -name '*.so*' \) -print0 2>/dev/null |
+        nice xargs -0 -n 200 "$program" -x >"$dir/log" 2>&1
+    status=$?
+    awk '/^  rows of ours/ { rows += $NF } / differences$/ { files++; differences += $(NF - 1) } /^  expressions/ { expressions += $NF }
+        END { printf "expressions here: %d files, %d rows, %d rules by expression, %d differences\n", files, rows, expressions, differences }' "$dir/log"
+    if [ $status = 0 ] && grep -q '^  expressions that read addresses' "$dir/log"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL expressions here"
+        grep -B 3 '^  0x\|^cfi_rows' "$dir/log" | sed 's/^/    /' | head -n 40
+    fi
+}
+
+# finds_expression WHAT BYTES: that a CFA of these operations is found to read that.
+finds_expression() {
+    printf 'f: .cfi_startproc\n.cfi_escape 0x0f,%s\nnop\n.cfi_endproc\n' "$2" >"$dir/code.s"
+    "${CC:-cc}" -shared -nostdlib -o "$dir/code.so" "$dir/code.s" 2>"$dir/log" && "$program" -x "$dir/code.so" >"$dir/log" 2>&1
+    if grep -q "expressions that read $1: 1$" "$dir/log"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL finds an expression that reads $1"
+        sed 's/^/    /' "$dir/log"
+    fi
+}
+
+made_expressions() {
+    [ "$(uname -m)" = x86_64 ] || return 0
+    # bn_mul_mont's: breg7 8, breg9 0, lit8, mul, plus, deref, plus_uconst 8; with another scale; with rcx; with a word for r9.
+    finds_expression "a count of arch/" 10,0x77,8,0x79,0,0x38,0x1e,0x22,0x06,0x23,8
+    finds_expression "a register that is scrubbed" 10,0x77,8,0x79,0,0x34,0x1e,0x22,0x06,0x23,8
+    finds_expression "a register that is scrubbed" 10,0x77,8,0x72,0,0x38,0x1e,0x22,0x06,0x23,8
+    finds_expression "a word as a number" 11,0x77,8,0x77,0,0x06,0x38,0x1e,0x22,0x06,0x23,8
+    finds_expression "addresses" 5,0x77,24,0x06,0x23,8
 }
 
 # package SUITE ARCH PACKAGE PRODUCER FILE...: files of a Debian package; a pattern may stand for the folder.
@@ -220,6 +265,13 @@ more() {
         package bookworm "$arch" libllvm14 gcc '/usr/lib/*-linux-gnu/libLLVM-14.so.1'
         package bookworm "$arch" libstd-rust-1.63 - '/usr/lib/*-linux-gnu/librustc_driver-*.so'
     done
+    # Whose CFI has expressions: hand-written assembly, stacks of their own, vector code.
+    package bookworm amd64 libgnutls30 gcc '/usr/lib/*-linux-gnu/libgnutls.so.30.*'
+    package bookworm amd64 libgcrypt20 gcc '/usr/lib/*-linux-gnu/libgcrypt.so.20.*'
+    package bookworm arm64 libgcrypt20 gcc '/usr/lib/*-linux-gnu/libgcrypt.so.20.*'
+    package bookworm amd64 libnode108 gcc '/usr/lib/*-linux-gnu/libnode.so.108'
+    package bookworm amd64 libgfortran5 gcc '/usr/lib/*-linux-gnu/libgfortran.so.5.*'
+    package bookworm amd64 busybox-static gcc /bin/busybox
     package bookworm amd64 containerd "go, gcc" /usr/bin/containerd
     package bookworm amd64 mold gcc /usr/bin/mold
     package bookworm amd64 chromium "clang, rustc, lld" /usr/lib/chromium/chromium

@@ -13,6 +13,7 @@ const char *const truth_how_names[TRUTH_HOW_COUNT] = {
 	[TRUTH_BY_ENTRY] = "what the code has pushed",
 	[TRUTH_BY_LINK_REGISTER] = "link register",
 	[TRUTH_BY_FRAME_POINTER] = "frame pointer",
+	[TRUTH_BY_CODE] = "what the code does",
 	[TRUTH_END_ROOT] = "return address undefined",
 	[TRUTH_END_ENTRY] = "entry point",
 	[TRUTH_END_ZERO] = "return address 0",
@@ -33,7 +34,8 @@ struct judge {
 	bool rbx_forgotten;		/* by libdw */
 	uint64_t pc;
 	bool first, exact;	/* nobody called from it; pc is the next instruction */
-	enum reel_step claimed; /* how the next frame of ours was found */
+	enum reel_step claimed;
+	uint64_t claimed_pc; /* of the caller that ours has; 0: none */ /* how the next frame of ours was found */
 	struct truth_step *step;
 };
 
@@ -346,6 +348,37 @@ static enum truth_how by_frame_pointer(struct judge *judge)
 	return TRUTH_BY_FRAME_POINTER;
 }
 
+/* Words above sp that are looked at. */
+#define FRAME_WORDS_MAX 4096
+
+/*
+ * What the code does is not run here: the caller that ours has must be in the link register, or in
+ * the first word above sp that is it, and what lies above must go on by CFI.
+ */
+static enum truth_how by_code(struct judge *judge)
+{
+	const struct truth_sample *sample = judge->sample;
+	const uint16_t sp = sample->arch->sp;
+	uint64_t at = judge->registers.values[sp], word;
+	enum truth_how how;
+
+	if (sample->arch->flags & REEL_ARCH_LINK_REGISTER && judge->first &&
+	    judge->registers.known[sample->arch->return_column] &&
+	    (judge->registers.values[sample->arch->return_column] & ~sample->code_mask) ==
+		    judge->claimed_pc) {
+		how = by_link_register(judge);
+		return how == TRUTH_BY_LINK_REGISTER ? TRUTH_BY_CODE : how;
+	}
+	for (unsigned i = 0; judge->registers.known[sp] && i < FRAME_WORDS_MAX; i++, at += 8) {
+		if (!truth_read_word(sample, at, 8, &word))
+			break;
+		if ((word & ~sample->code_mask) != judge->claimed_pc)
+			continue;
+		return take_caller(judge, at, at + 8) ? TRUTH_BY_CODE : TRUTH_END_NO_CFI;
+	}
+	return TRUTH_END_NO_CFI;
+}
+
 /* At one of the instructions of a trampoline, none of which moves sp; only the first frame may be
  * behind the first. */
 static bool is_in_trampoline(const struct judge *judge, const char *code, size_t size,
@@ -460,6 +493,8 @@ static enum truth_how step(struct judge *judge)
 		return by_link_register(judge);
 	case REEL_STEP_FRAME_POINTER:
 		return by_frame_pointer(judge);
+	case REEL_STEP_SYNTHESIZED:
+		return by_code(judge);
 	default:
 		return truth_find(judge->sample, lookup) ? TRUTH_END_NO_CFI : TRUTH_END_NO_FILE;
 	}
@@ -517,6 +552,16 @@ static bool ends_so(enum truth_how how, enum reel_stop stop)
 	}
 }
 
+/* A thread's first instruction, behind the system call that made it; or what no call has left. */
+static bool begins_so(const struct judge *judge, enum reel_stop stop)
+{
+	uint64_t ignored;
+
+	return judge->step->how == TRUTH_END_NO_CFI && stop == REEL_STOP_ROOT &&
+	       (judge->step->flags & TRUTH_STEP_BEHIND_SYSCALL ||
+		!truth_is_behind_call(judge->sample, judge->pc, &ignored));
+}
+
 void truth_judge(const struct truth_sample *sample, struct truth_verdict *ret)
 {
 	const uint16_t sp = sample->arch->sp;
@@ -540,6 +585,7 @@ void truth_judge(const struct truth_sample *sample, struct truth_verdict *ret)
 		ret->confirmed = i + 1;
 		judge.claimed = i + 1 < sample->n_ours ? (enum reel_step)sample->steps[i + 1]
 						       : REEL_STEP_CFI;
+		judge.claimed_pc = i + 1 < sample->n_ours ? sample->ours[i + 1] : 0;
 		judge.step = add_step(ret, &judge);
 		before = judge.step->sp;
 		if (!i && !judge.exact)
@@ -547,7 +593,8 @@ void truth_judge(const struct truth_sample *sample, struct truth_verdict *ret)
 		judge.step->how = step(&judge);
 		if (judge.step->how >= TRUTH_END_ROOT) {
 			ret->whole = i + 1 == sample->n_ours &&
-				     ends_so(judge.step->how, sample->trace->stop);
+				     (ends_so(judge.step->how, sample->trace->stop) ||
+				      begins_so(&judge, sample->trace->stop));
 			return;
 		}
 		if (judge.registers.known[sp] &&

@@ -16,6 +16,7 @@ enum truth_how {
 	TRUTH_BY_ENTRY,		/* no CFI; the instruction shows how far the return address is */
 	TRUTH_BY_LINK_REGISTER, /* no CFI; first frame of a CPU with a link register */
 	TRUTH_BY_FRAME_POINTER, /* no CFI; behind a call, and the frame above */
+	TRUTH_BY_CODE,		/* no CFI; behind a call, and on the stack or in the link register */
 	TRUTH_END_ROOT,		/* CFI: the return address is undefined */
 	TRUTH_END_ENTRY,	/* the ELF entry point's code: nobody called it */
 	TRUTH_END_ZERO,		/* nobody returns to 0 */

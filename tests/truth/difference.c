@@ -107,6 +107,9 @@ static const char *reason_to_leave(const struct truth_sample *sample,
 		if (keeps_no_frame_pointer(sample, verdict, i))
 			return "code without CFI that keeps no frame pointer; it takes another "
 			       "frame's";
+	for (size_t i = 0; i <= last; i++)
+		if (verdict->steps[i].how == TRUTH_BY_CODE)
+			return "no CFI; by what the code does, behind a call";
 	if (stops && step->how == TRUTH_BY_FRAME_POINTER)
 		return "no CFI; by the frame pointer, behind a call";
 	if (step->how == TRUTH_BY_SIGNAL_CODE)

@@ -42,6 +42,7 @@ check() {
 replay() {
     local command=$1
     shift
+    mkdir -p "$dir/usr/lib/debug" # the guest may have sent none
     "$O/stackreel" "$command" -q --no-host-files --symfs "$dir" --debug-dir "$dir/usr/lib/debug" "$@"
 }
 

@@ -10,9 +10,9 @@ quick=()
 [ "${1-}" != --quick ] || { quick=(--quick) && shift; }
 names=("$@")
 if [ ${#names[@]} = 0 ]; then
-    names=(capture unwinders perf symbols)
-    # tests/test-cfi-rows.sh is its quick form.
-    [ ${#quick[@]} -gt 0 ] || names=(cfi "${names[@]}" matrix import-guests kernel)
+    names=(capture unwinders perf symbols scrub programs)
+    # tests/test-cfi-rows.sh and tests/test-synthesis.sh are quick forms of two.
+    [ ${#quick[@]} -gt 0 ] || names=(cfi synthesis "${names[@]}" matrix import-guests kernel)
 fi
 passed=0 failed=0 skipped=0
 log=$(mktemp)

@@ -160,14 +160,22 @@ static bool bounds_check(const struct sample *sample, const struct region *regio
 			 uint64_t top)
 {
 	uint64_t start = (sp - RED_ZONE) & ~UINT64_C(7), page = sp & ~(uint64_t)(PAGE - 1);
+	const struct region *root = &sample->regions[1];
+	uint64_t size = region->size;
 
 	if (region->address != start && (region->address != page || start >= page))
 		return wrong("the region begins at %#" PRIx64 ", sp is %#" PRIx64, region->address,
 			     sp);
 	if (region->address + region->size == top)
 		return true;
-	if (!(sample->flags & 1) || !is_cut_size(region->size) ||
-	    region->address + region->size > top)
+	/* The last quarter of the limit is where the stack begins. */
+	if (sample->n_regions == 2 && region == &sample->regions[0] && !root->kind) {
+		size += root->size;
+		if (root->address + root->size != (top & ~UINT64_C(7)))
+			return wrong("its root part ends at %#" PRIx64 ", not at %#" PRIx64,
+				     root->address + root->size, top);
+	}
+	if (!(sample->flags & 1) || !is_cut_size(size) || region->address + region->size > top)
 		return wrong("the region ends at %#" PRIx64 ", not at %#" PRIx64,
 			     region->address + region->size, top);
 	counts.cut++;
@@ -479,7 +487,9 @@ static bool sample_check(const struct sample *sample, struct thread *thread)
 		}
 		return handler_check(sample, thread);
 	}
-	if (sample->n_regions != 1)
+	/* Of a stack that was cut, the part where it begins is another one of the same kind. */
+	if (sample->n_regions != 1 &&
+	    !(sample->n_regions == 2 && sample->flags & 1 && !sample->regions[1].kind))
 		return wrong("two regions outside of a handler");
 	if (!bounds_check(sample, region, sp, thread->top) || !still_check(thread, region))
 		return false;

@@ -39,6 +39,8 @@ def read_answers(paths):
 
 def verdict(ours, said, alias):
     """(what to count it as, whether it fails)."""
+    if ours[-1][0].endswith("@plt"):
+        return "PLT stubs, which none of them names (tests/test-stripped.sh compares with objdump)", False
     with_us = [name for name in said if alike(ours, said[name], alias)]
     against = [name for name in said if name not in with_us]
     if not against:

@@ -50,6 +50,7 @@ s390x-6.1:0) wrong "it records without BTF" ;;
 *:0) ;;
 *) wrong "status $status" "$work/log" ;;
 esac
+mkdir -p "$dir/usr/lib/debug" # the guest's may have none
 
 stackreel() {
 	local command=$1

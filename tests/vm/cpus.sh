@@ -27,16 +27,16 @@ echo 0 >$online
 cat >/root/phases <<'END'
 on_cpu first 0 400
 echo 1 >/sys/devices/system/cpu/cpu1/online
-on_cpu came 1 2500
+on_cpu came 1 6000
 echo 0 >/sys/devices/system/cpu/cpu1/online
 on_cpu gone 0 1000
 echo 1 >/sys/devices/system/cpu/cpu1/online
-on_cpu back 1 2500
+on_cpu back 1 6000
 echo 0 >/sys/devices/system/cpu/cpu1/online
 echo 1 >/sys/devices/system/cpu/cpu1/online
-on_cpu quick 1 2500
+on_cpu quick 1 6000
 echo 0 >/sys/devices/system/cpu/cpu1/online
-(until [ -e /root/go ]; do :; done; exec on_cpu late 1 2500) &
+(until [ -e /root/go ]; do :; done; exec on_cpu late 1 6000) &
 sleep 1
 kill -STOP $PPID
 echo 1 >/sys/devices/system/cpu/cpu1/online
@@ -64,7 +64,7 @@ cat >/root/phases <<'END'
 echo 0 >/sys/devices/system/cpu/cpu1/online
 on_cpu other 0 600
 echo 1 >/sys/devices/system/cpu/cpu1/online
-on_cpu came 1 2500
+on_cpu came 1 6000
 END
 stackreel-record -a -C 1 -F 199 -o named.reel -- sh /root/phases 2>named.log || { cat *.log; exit 1; }
 SCRIPT

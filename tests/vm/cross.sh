@@ -6,7 +6,7 @@
 # static libdw lacks symbols).
 #
 # The commands that CROSS_COMPILE names add the flags, so a makefile need not know them. What they are, and why:
-#   --sysroot=DIR            libbpf, libelf, libdw, libzstd, libsodium, libseccomp, zlib from DIR. Debian's cross compilers look in their own /usr/TRIPLET
+#   --sysroot=DIR            libbpf, libelf, libdw, libcapstone, libzstd, libsodium, libseccomp, zlib from DIR. Debian's cross compilers look in their own /usr/TRIPLET
 #                            first nevertheless, so that libc and libstdc++ are the compiler's own.
 #   no -LDIR/usr/lib/TRIPLET that mixes the compiler's crt1.o with DIR's libc.a: on s390x such static programs crash at their start.
 #                            So PKG_CONFIG leaves these folders out of what it prints; the linker finds them by --sysroot.
@@ -18,7 +18,7 @@ set -euo pipefail
 arch=$(debian_arch "$1") triplet=$(triplet "$1") multiarch=$(multiarch "$1") flags=
 suite=${2:-$([ "$arch" = riscv64 ] && echo trixie || echo bookworm)}
 need "$triplet-gcc"
-sysroot=$("$vm/sysroot.sh" "$suite" "$arch" libbpf-dev libdw-dev libelf-dev libzstd-dev libsodium-dev libseccomp-dev zlib1g-dev libbz2-dev liblzma-dev \
+sysroot=$("$vm/sysroot.sh" "$suite" "$arch" libbpf-dev libdw-dev libcapstone-dev libelf-dev libzstd-dev libsodium-dev libseccomp-dev zlib1g-dev libbz2-dev liblzma-dev \
 	libcmocka-dev libc6-dev libc-bin)
 [ "$arch" != riscv64 ] || flags="-B$sysroot/usr/lib/$multiarch"
 # a folder of its own for other libraries or another version of this script: another checkout's build may be using the old one

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "replay/unwind/cfi.h"
+#include "replay/cfi/cfi.h"
 
 static void test_tables(void **unused)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/codec/dense_bits.c, dense_numbers.h, dense_head.c: decisions, numbers and heads of DENSE.
+/* format/codec/dense_bits.c, dense_numbers.h, dense_header.c: decisions, numbers and headers of
+ * DENSE.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>

@@ -97,7 +97,13 @@ static bool lacks_added_fields(const struct reel_record *record, size_t left_out
 	for (size_t i = schema->n_fields; i-- && schema->fields[i].added;) {
 		_cleanup_buffer_ struct reel_buffer number = { 0 };
 
-		reel_buffer_uleb(&number, reel_schema_number(&schema->fields[i], record));
+		if (schema->fields[i].kind == REEL_SCHEMA_BYTES) {
+			added += reel_schema_bytes(&schema->fields[i], record).size;
+			reel_buffer_uleb(&number,
+					 reel_schema_bytes(&schema->fields[i], record).size);
+		} else {
+			reel_buffer_uleb(&number, reel_schema_number(&schema->fields[i], record));
+		}
 		added += number.size;
 		if (added == left_out)
 			return true;
@@ -230,16 +236,32 @@ static void test_check(void **state)
 	assert_null(reel_record_check(&capture));
 }
 
+/* What is seldom known takes no bytes where it is not. */
+static void test_left_out(void **state)
+{
+	struct reel_record record = { .id = REEL_RECORD_MODULE, .module = { .id = 1, .kind = 1 } };
+	size_t size = reel_record_encoded_size(&record);
+
+	(void)state;
+	/* Tag, size, and eight fields. */
+	assert_int_equal(size, 10);
+	record.module.file_time = 1;
+	assert_int_equal(reel_record_encoded_size(&record), size + 2);
+	record.module.file_digest = reel_bytes_of_string("0123456789abcdef");
+	assert_int_equal(reel_record_encoded_size(&record), size + 2 + 17);
+}
+
 /* The table of SPEC.md, section 4. */
 static void test_table(void **state)
 {
 	(void)state;
 	assert_string_equal(reel_record_name(1), "CAPTURE");
 	assert_string_equal(reel_record_name(15), "END");
+	assert_string_equal(reel_record_name(16), "CODE");
 	assert_string_equal(reel_record_name(35), "COLUMNS");
 	assert_string_equal(reel_record_name(48), "INDEX_ENTRY");
 	assert_null(reel_record_name(0));
-	assert_null(reel_record_name(16));
+	assert_null(reel_record_name(17));
 	/* Of first forms of samples. */
 	assert_null(reel_record_name(33));
 	assert_null(reel_record_name(49));
@@ -247,12 +269,13 @@ static void test_table(void **state)
 	assert_null(reel_schema_of(32));
 	assert_null(reel_schema_of(35));
 	assert_int_equal(reel_record_block_type(15), REEL_BLOCK_SIDE);
-	assert_int_equal(reel_record_block_type(16), 0);
+	assert_int_equal(reel_record_block_type(17), 0);
 	assert_int_equal(reel_record_block_type(32), REEL_BLOCK_SAMPLES);
 	assert_int_equal(reel_record_block_type(37), REEL_BLOCK_SAMPLES);
 	assert_int_equal(reel_record_block_type(48), REEL_BLOCK_INDEX);
 	assert_true(reel_schema_of(11)->critical);
 	assert_false(reel_schema_of(14)->critical);
+	assert_false(reel_schema_of(16)->critical);
 }
 
 int main(void)
@@ -261,6 +284,7 @@ int main(void)
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_payload_size),
 		cmocka_unit_test(test_frame),	   cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_check),	   cmocka_unit_test(test_table),
+		cmocka_unit_test(test_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -463,6 +463,67 @@ static void test_sample_fields(void **state)
 	}
 }
 
+/* perf record --call-graph lbr: the CPU's record of calls is the chain. */
+static void test_recorded_calls(void **state)
+{
+	static const uint64_t chain[] = { PERF_CONTEXT_KERNEL, KERNEL_TEXT, PERF_CONTEXT_USER,
+					  0x1000, 0x6000 };
+	static const struct perf_branch_entry calls[] = { { .from = 0x2000, .to = 0x1000 },
+							  { .from = 0x3000, .to = 0x2000 } };
+	uint64_t type = SAMPLE_TYPE | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK;
+
+	(void)state;
+	for (uint64_t extra = 0; extra < 8; extra++) {
+		_cleanup_imported_ struct imported imported;
+		_cleanup_builder_ struct perf_builder b = { .big_endian = extra & 4 };
+		struct builder_sample s = { .id = { 1, 1, 1, 3, 0 },
+					    .ip = 0x1000,
+					    .chain = chain + 2,
+					    .n_chain = 3,
+					    .branches = calls,
+					    .n_branches = 2 };
+
+		add_event(&b, type, FLAGS, 3);
+		b.events[0].branch_sample_type = PERF_SAMPLE_BRANCH_CALL_STACK |
+						 (extra & 1 ? PERF_SAMPLE_BRANCH_HW_INDEX : 0) |
+						 (extra & 2) << 18; /* counters */
+		b.events[0].max_chain = 2;
+		feature_text(&b, BUILD_FEATURE_HOSTNAME, "here");
+		feature_text(&b, BUILD_FEATURE_ARCH, "x86_64");
+		put_sample(&b, 0, &s);
+		s.misc = PERF_RECORD_MISC_KERNEL;
+		s.chain = chain;
+		s.n_chain = 5;
+		s.id.time = 2;
+		put_sample(&b, 0, &s);
+		s.n_chain = 2; /* a kernel thread has no calls, whatever is left in the CPU */
+		s.id.time = 3;
+		put_sample(&b, 0, &s);
+		s.n_branches = 0;
+		s.n_chain = 5;
+		s.id.time = 4;
+		put_sample(&b, 0, &s);
+		/* More entries than there are, with all that multiplying them can do. */
+		s.id.time = 5;
+		put_sample(&b, 0, &s);
+		/* Its last word but hw_idx is their number. */
+		assert_int_equal(reel_load64(b.data.bytes + b.data.size - (extra & 1 ? 16 : 8)), 0);
+		memset(b.data.bytes + b.data.size - (extra & 1 ? 16 : 8), extra & 4 ? 0xff : 0x55,
+		       8);
+		import_built(&b, NULL, &imported);
+		assert_lines(1, &imported, "SAMPLE id=1 time=1 ", "flags=16 ",
+			     "kernel_chain=- frame_chain=[0x1000 0x2000 0x3000]");
+		assert_lines(
+			1, &imported, "SAMPLE id=2 time=2 ", "flags=16 ",
+			"kernel_chain=[0xffffffff81000000] frame_chain=[0x1000 0x2000 0x3000]");
+		assert_lines(1, &imported, "SAMPLE id=3 time=3 ", "flags=0 ", "frame_chain=-");
+		assert_lines(1, &imported, "SAMPLE id=4 time=4 ", "flags=0 ",
+			     "frame_chain=[0x1000 0x6000]");
+		assert_lines(0, &imported, "SAMPLE id=5 ");
+		assert_says(imported.problems, "shorter than what its event says to be in it");
+	}
+}
+
 /* perf record -g: chains that the kernel walked. */
 static void test_frame_chains(void **state)
 {
@@ -599,8 +660,8 @@ int main(void)
 		cmocka_unit_test(test_compat),	       cmocka_unit_test(test_compat_by_vdso),
 		cmocka_unit_test(test_events),	       cmocka_unit_test(test_unknown_event),
 		cmocka_unit_test(test_old_attributes), cmocka_unit_test(test_sample_fields),
-		cmocka_unit_test(test_frame_chains),   cmocka_unit_test(test_no_registers),
-		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_recorded_calls), cmocka_unit_test(test_frame_chains),
+		cmocka_unit_test(test_no_registers),   cmocka_unit_test(test_order),
 	};
 
 	/* Neither this host's kernel nor perf's cache may come into it. */

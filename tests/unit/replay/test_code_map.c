@@ -29,6 +29,20 @@ static void add_mapping(struct reel_timeline *timeline, uint64_t address, uint64
 						     .module = module } });
 }
 
+/* Modules 1, of no file, and 2, and space 1. */
+static void add_modules(struct reel_timeline *timeline)
+{
+	add(timeline, (struct reel_record){ .id = REEL_RECORD_MODULE,
+					    .module = { .id = 1,
+							.kind = REEL_MODULE_ANONYMOUS,
+							.path = reel_bytes_of_string("//anon") } });
+	add(timeline, (struct reel_record){ .id = REEL_RECORD_MODULE,
+					    .module = { .id = 2,
+							.kind = REEL_MODULE_FILE,
+							.path = reel_bytes_of_string("/bin/a") } });
+	add(timeline, (struct reel_record){ .id = REEL_RECORD_SPACE, .space = { .id = 1 } });
+}
+
 /*
  * perf record lists data as well as code.  A pc in data is no code of an unknown kind (JIT), in
  * which frame pointers may be tried: a stack that ends in zeros there would look like a whole one.
@@ -40,19 +54,12 @@ static void data_is_no_code(void **state)
 	struct reel_code_map *map = calloc(1, sizeof(*map));
 	struct reel_timeline *timeline;
 	struct reel_code code;
+	uint8_t byte;
 
 	(void)state;
 	assert_non_null(map);
 	assert_null(reel_timeline_create(true, &timeline));
-	add(timeline, (struct reel_record){ .id = REEL_RECORD_MODULE,
-					    .module = { .id = 1,
-							.kind = REEL_MODULE_ANONYMOUS,
-							.path = reel_bytes_of_string("//anon") } });
-	add(timeline, (struct reel_record){ .id = REEL_RECORD_MODULE,
-					    .module = { .id = 2,
-							.kind = REEL_MODULE_FILE,
-							.path = reel_bytes_of_string("/bin/a") } });
-	add(timeline, (struct reel_record){ .id = REEL_RECORD_SPACE, .space = { .id = 1 } });
+	add_modules(timeline);
 	add_mapping(timeline, 0x10000, 3, 1);
 	add_mapping(timeline, 0x20000, 7, 1);
 	add_mapping(timeline, 0x30000, 1, 2);
@@ -66,10 +73,65 @@ static void data_is_no_code(void **state)
 	assert_int_equal(reel_code_map_find_code(map, 0x30800, &code), REEL_CODE_NO_MAPPING);
 	assert_int_equal(reel_code_map_find_code(map, 0x40800, &code), REEL_CODE_MODULE_MISSING);
 	assert_int_equal(reel_code_map_find_code(map, 0x50800, &code), REEL_CODE_NO_MAPPING);
+	assert_false(reel_code_map_read(map, 0x20800, 1, &byte));
 
 	assert_null(map->error);
 	reel_modules_destroy(map->modules);
 	reel_timeline_destroy(timeline);
+	reel_code_map_free(map);
+	free(map);
+}
+
+/* A JIT's code is read as that of a file, over records that lie side by side; a file that is there
+ * counts, and one that is missing can have been recorded, too. */
+static void recorded_code_is_read(void **state)
+{
+	static const char *const nowhere[] = { NULL };
+	struct reel_capture_options options = { .no_host_files = true, .debug_dirs = nowhere };
+	struct reel_code_map *map = calloc(1, sizeof(*map));
+	struct reel_record_code records[] = {
+		{ 1, 1, 0, 0x20ffc, reel_bytes_of_string("1234") },
+		{ 1, 1, 0, 0x21000, reel_bytes_of_string("5678") },
+		{ 1, 1, 0, 0x40000, reel_bytes_of_string("gone") },
+		{ 2, 1, 0, 0x21000, reel_bytes_of_string("!") },
+	};
+	struct reel_timeline *timeline;
+	struct reel_code code = { 0 };
+	uint8_t bytes[9] = { 0 };
+
+	(void)state;
+	assert_non_null(map);
+	assert_null(reel_timeline_create(true, &timeline));
+	add_modules(timeline);
+	add_mapping(timeline, 0x20000, 7, 1);
+	add_mapping(timeline, 0x21000, 7, 1);
+	add_mapping(timeline, 0x40000, 5, 2);
+	for (size_t i = 0; i < sizeof(records) / sizeof(*records); i++)
+		add(timeline, (struct reel_record){ .id = REEL_RECORD_CODE, .code = records[i] });
+	assert_null(reel_timeline_seal(timeline));
+	assert_null(reel_modules_create(timeline, &options, "", &map->modules));
+	reel_code_map_set_space(map, reel_timeline_view(timeline, 1, 1), NULL);
+
+	assert_int_equal(reel_code_map_find_code(map, 0x20ffd, &code), REEL_CODE_ANONYMOUS);
+	assert_null(code.rows);
+	assert_true(code.read_code(code.module, 0x20ffd - code.bias, 7, bytes));
+	assert_string_equal((char *)bytes, "2345678");
+	assert_false(code.read_code(code.module, 0x20ffd - code.bias, 8, bytes));
+	assert_false(code.read_code(code.module, 0x20ffb - code.bias, 2, bytes));
+	assert_true(reel_code_map_read(map, 0x21001, 3, bytes));
+	assert_memory_equal(bytes, "678", 3);
+	assert_int_equal(reel_code_map_find_code(map, 0x40001, &code), REEL_CODE_MODULE_MISSING);
+	assert_true(code.read_code(code.module, 0x40001 - code.bias, 3, bytes));
+	assert_memory_equal(bytes, "one", 3);
+	assert_false(reel_code_map_read(map, 0x50000, 1, bytes));
+
+	reel_code_map_set_space(map, reel_timeline_view(timeline, 1, 2), NULL);
+	assert_true(reel_code_map_read(map, 0x20ffe, 4, bytes));
+	assert_memory_equal(bytes, "34!6", 4);
+	assert_null(map->error);
+	reel_modules_destroy(map->modules);
+	reel_timeline_destroy(timeline);
+	reel_code_map_free(map);
 	free(map);
 }
 
@@ -127,6 +189,7 @@ static void vdso_has_no_entry(void **state)
 	assert_null(map->error);
 	reel_modules_destroy(map->modules);
 	reel_timeline_destroy(timeline);
+	reel_code_map_free(map);
 	free(map);
 }
 
@@ -134,6 +197,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(data_is_no_code),
+		cmocka_unit_test(recorded_code_is_read),
 		cmocka_unit_test(vdso_has_no_entry),
 	};
 

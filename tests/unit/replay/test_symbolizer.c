@@ -3,6 +3,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <lzma.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "base/range_map.h"
 #include "replay/elf/symbol_table.h"
 #include "replay/symbolizer.h"
+#include "tests/cfi_builder.h"
 #include "tests/support/elf_builder.h"
 
 /* ---- ranges ------------------------------------------------------------------ */
@@ -304,6 +306,192 @@ static void test_names_and_offsets(void **state)
 	reel_symbolizer_destroy(symbolizer);
 }
 
+/* Labels of annobin and BOLT are no names, whatever type they have. */
+static void test_tools_labels(void **state)
+{
+	static const struct symbol_spec specs[] = {
+		{ ".annobin_main.c.unlikely", STB_LOCAL, STT_FUNC, 0x1000, 0, 1 },
+		{ "main.cold", STB_LOCAL, STT_NOTYPE, 0x1000, 0, 1 },
+		{ ".annobin_main.c_end.unlikely", STB_LOCAL, STT_FUNC, 0x1010, 0, 1 },
+		{ "__hot_start", STB_GLOBAL, STT_FUNC, 0x1100, 0, 1 },
+		{ "main", STB_LOCAL, STT_NOTYPE, 0x1100, 0, 1 },
+		{ "__BOLT_FDE_FUNCat1200", STB_LOCAL, STT_FUNC, 0x1200, 0x20, 1 },
+		{ "__hot_end", STB_GLOBAL, STT_FUNC, 0x1300, 0, 1 },
+	};
+	struct elf_builder builder = { 0 };
+	struct reel_symbol_table *table;
+	struct reel_elf_file *file;
+
+	(void)state;
+	build_symbols(&builder, specs, sizeof(specs) / sizeof(specs[0]));
+	assert_null(reel_elf_file_open_memory(builder.bytes, builder.size, "labels", &file));
+	assert_null(reel_symbol_table_create(file, NULL, &table));
+	assert_string_equal(symbol_at(table, 0x1000), "main.cold");
+	assert_string_equal(symbol_at(table, 0x1018), "main.cold");
+	assert_string_equal(symbol_at(table, 0x1100), "main");
+	assert_string_equal(symbol_at(table, 0x1210), "main");
+	assert_string_equal(symbol_at(table, 0x1310), "main");
+	reel_symbol_table_destroy(table);
+	reel_elf_file_close(file);
+}
+
+/* A file with .text alone, and `bytes`, compressed by xz, as its .gnu_debugdata. */
+static void build_with_mini(struct elf_builder *builder, const uint8_t *bytes, size_t size)
+{
+	static const uint8_t text[0x800];
+	static uint8_t packed[8192];
+	size_t packed_size = 0;
+
+	assert_int_equal(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, NULL, bytes, size, packed,
+						 &packed_size, sizeof(packed)),
+			 LZMA_OK);
+	elf_put_header(builder, ET_DYN, 1);
+	elf_put_segment(builder, 0, PT_LOAD, PF_R | PF_X, 0x200, 0x1000, 0x800, 0x1000);
+	elf_put(builder, 0x1ff, 0, 1);
+	elf_add_section(builder,
+			(struct elf_section_spec){ ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR,
+						   0x1000, text, sizeof(text), 0, 0 });
+	elf_add_section(builder, (struct elf_section_spec){ ".gnu_debugdata", SHT_PROGBITS, 0, 0,
+							    packed, packed_size, 0, 0 });
+	elf_finish_sections(builder);
+}
+
+/* The name at 0x1010, and what is said of the file's symbols. */
+static void check_mini(const struct elf_builder *builder, const char *name, const char *problem)
+{
+	const struct reel_symbol_frame *frames;
+	struct reel_symbolizer *symbolizer;
+	struct reel_elf_file *file;
+	size_t n;
+
+	assert_null(reel_elf_file_open_memory(builder->bytes, builder->size, "mini", &file));
+	assert_null(reel_symbolizer_create(file, NULL, NULL, &symbolizer));
+	assert_null(reel_symbolizer_look_up(symbolizer, 0x1010, &frames, &n));
+	assert_string_equal(frames[0].function, name);
+	if (problem)
+		assert_non_null(strstr(reel_symbolizer_problem(symbolizer), problem));
+	else
+		assert_null(reel_symbolizer_problem(symbolizer));
+	reel_symbolizer_destroy(symbolizer);
+	reel_elf_file_close(file);
+}
+
+static void test_mini_debug_info(void **state)
+{
+	static const struct symbol_spec specs[] = {
+		{ "static_function", STB_LOCAL, STT_FUNC, 0x1000, 0x40, 1 },
+	};
+	static struct elf_builder mini, builder;
+	static uint8_t zeros[30 << 20];
+
+	(void)state;
+	build_symbols(&mini, specs, 1);
+	build_with_mini(&builder, mini.bytes, mini.size);
+	check_mini(&builder, "static_function", NULL);
+	/* A byte of it is another one. */
+	builder.bytes[builder.offsets[1] + 40] ^= 0xff;
+	check_mini(&builder, "", "mini: .gnu_debugdata: it cannot be decompressed");
+	/* It is of another CPU. */
+	memset(&builder, 0, sizeof(builder));
+	elf_put(&mini, 18, EM_AARCH64, 2);
+	build_with_mini(&builder, mini.bytes, mini.size);
+	check_mini(&builder, "", "of another CPU");
+	memset(&builder, 0, sizeof(builder));
+	build_with_mini(&builder, (const uint8_t *)"no ELF file", 11);
+	check_mini(&builder, "", "mini: .gnu_debugdata: not an ELF file");
+	/* A bomb: ten thousand times as large as it is. */
+	memset(&builder, 0, sizeof(builder));
+	build_with_mini(&builder, zeros, sizeof(zeros));
+	check_mini(&builder, "", "many times larger");
+}
+
+/* Addresses of FDEs, in .eh_frame or, behind them, in .debug_frame. */
+static struct reel_cfi *make_cfi(const uint64_t (*ranges)[2], size_t n, bool debug_frame)
+{
+	static struct cfi_builder builder;
+	struct reel_cfi_input input = { .arch = reel_arch_by_name("x86_64") };
+	struct reel_loaded_bytes *section = debug_frame ? &input.debug_frame : &input.eh_frame;
+	struct reel_cfi *cfi;
+	size_t cie;
+
+	builder = (struct cfi_builder){ .address = 0x20000, .debug_frame = debug_frame };
+	cie = debug_frame ? build_cie(&builder, 4, "", NULL, 0, 1, 16, BYTES(0x0c, 7, 8, 0x90, 1))
+			  : build_cie(&builder, 1, "zR", BYTES(0x1b), 1, 16,
+				      BYTES(0x0c, 7, 8, 0x90, 1));
+	for (size_t i = 0; i < n; i++)
+		build_fde(&builder, cie, !debug_frame, ranges[i][0], ranges[i][1] - ranges[i][0],
+			  NULL, 0);
+	*section = (struct reel_loaded_bytes){ builder.bytes, builder.size, builder.address };
+	assert_null(reel_cfi_create(&input, &cfi));
+	return cfi;
+}
+
+/* Where there is no name, an FDE says where the function begins; where a symbol has no size, where
+ * it ends. */
+static void test_unwind_entries(void **state)
+{
+	static const struct symbol_spec specs[] = {
+		{ "sized", STB_GLOBAL, STT_FUNC, 0x1000, 0x20, 1 },
+		{ "assembly", STB_GLOBAL, STT_NOTYPE, 0x1100, 0, 1 },
+		{ "in_one", STB_GLOBAL, STT_NOTYPE, 0x1201, 0, 1 },
+	};
+	static const uint64_t ranges[][2] = {
+		{ 0x1040, 0x1080 },
+		{ 0x1140, 0x1160 },
+		{ 0x1200, 0x1220 },
+		{ 0x1300, 0x1320 },
+	};
+	static const struct {
+		uint64_t address;
+		const char *name;
+		uint64_t offset;
+		bool is_fde;
+	} expected[] = {
+		{ 0x1010, "sized", 0x10, false },
+		{ 0x1030, "", 0, false },
+		{ 0x1045, "", 5, true },
+		{ 0x107f, "", 0x3f, true },
+		{ 0x1080, "", 0, false },
+		/* Up to the first FDE behind it, and not beyond that. */
+		{ 0x1100, "assembly", 0, false },
+		{ 0x113f, "assembly", 0x3f, false },
+		{ 0x1140, "", 0, true },
+		{ 0x1160, "", 0, false },
+		/* Up to the end of its own, which may begin a byte before it (signal trampolines).
+		 */
+		{ 0x1201, "in_one", 0, false },
+		{ 0x121f, "in_one", 0x1e, false },
+		{ 0x1220, "", 0, false },
+		{ 0x1310, "", 0x10, true },
+	};
+	struct elf_builder builder = { 0 };
+	const struct reel_symbol_frame *frames;
+	struct reel_symbolizer *symbolizer;
+	struct reel_elf_file *file;
+	size_t n;
+
+	(void)state;
+	build_symbols(&builder, specs, sizeof(specs) / sizeof(specs[0]));
+	assert_null(reel_elf_file_open_memory(builder.bytes, builder.size, "fdes", &file));
+	for (int debug_frame = 0; debug_frame < 2; debug_frame++) {
+		struct reel_cfi *cfi = make_cfi(ranges, 4, debug_frame);
+
+		assert_null(reel_symbolizer_create(file, NULL, NULL, &symbolizer));
+		reel_symbolizer_set_code(symbolizer, cfi, NULL);
+		for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+			assert_null(reel_symbolizer_look_up(symbolizer, expected[i].address,
+							    &frames, &n));
+			assert_int_equal(n, 1);
+			assert_string_equal(frames[0].function, expected[i].name);
+			assert_int_equal(frames[0].function_offset, expected[i].offset);
+			assert_int_equal(frames[0].is_fde, expected[i].is_fde);
+		}
+		reel_symbolizer_destroy(symbolizer);
+		reel_cfi_destroy(cfi);
+	}
+	reel_elf_file_close(file);
+}
+
 /* ---- this very program ------------------------------------------------------------ */
 
 extern void _start(void);
@@ -547,6 +735,9 @@ int main(void)
 		cmocka_unit_test(test_symbol_choice),
 		cmocka_unit_test(test_mapping_symbols),
 		cmocka_unit_test(test_names_and_offsets),
+		cmocka_unit_test(test_tools_labels),
+		cmocka_unit_test(test_mini_debug_info),
+		cmocka_unit_test(test_unwind_entries),
 		cmocka_unit_test(test_inlined_functions),
 		cmocka_unit_test(test_dynamic_symbols),
 		cmocka_unit_test(test_line_table),

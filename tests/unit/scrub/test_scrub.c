@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scrub/ against a model that looks at one word after the other, as SPEC.md 8.1 says. */
 #include <elf.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -149,6 +150,47 @@ static void model_region(const struct model *model, const struct reel_region *re
 	}
 }
 
+/* A word as the region has it, by the text: aligned, and none of its bytes missing. */
+static bool region_word(const struct model *model, const struct reel_region *region,
+			uint64_t address, uint64_t *ret)
+{
+	unsigned size = model->kind->size;
+
+	if (address % size || address < region->address ||
+	    address + size > region->address + region->size ||
+	    is_missing(region, address - region->address, size))
+		return false;
+	*ret = reel_load_target(region->bytes + (address - region->address), size,
+				model->kind->big_endian);
+	return true;
+}
+
+static bool is_code(const struct model *model, uint64_t word)
+{
+	return is_executable(model, word) || (word && is_executable(model, word - 1));
+}
+
+/* x86-64's r9 where [rsp + 8 + 8 r9] is a place of the stack above that holds a return address. */
+static bool is_count(const struct model *model, const struct reel_sample *sample, size_t index)
+{
+	uint64_t value = sample->values[index], sp = 0, at, frame, caller;
+
+	for (size_t i = 0; i < sample->layout->n_slots; i++)
+		sp = sample->layout->slots[i].dwarf == 7 ? sample->values[i] : sp;
+	at = sp + 8 + 8 * value;
+	if (model->kind->machine != EM_X86_64 || sample->layout->slots[index].dwarf != 9 ||
+	    value < 2 || value > 1024)
+		return false;
+	for (size_t i = 0; i < sample->n_regions; i++) {
+		const struct reel_region *region = &sample->regions[i];
+
+		if (sp >= region->address && sp - region->address < region->size)
+			return region_word(model, region, at, &frame) && frame > at &&
+			       region_word(model, region, frame, &caller) && is_code(model, caller);
+	}
+	return false;
+}
+
 /* ---- random samples ------------------------------------------------------------- */
 
 #define STACK 0x7ffc00001000u
@@ -235,6 +277,24 @@ static void random_region(const struct world *world, const struct kind *kind,
 	}
 }
 
+/* What may be such a count, or nearly. */
+static void plant_count(const struct world *world, struct reel_region *region, uint8_t *bytes,
+			uint64_t *sp_ret, uint64_t *count_ret)
+{
+	uint64_t end = region->address + region->size, at, frame;
+
+	*sp_ret = (region->address + random_below((uint32_t)region->size + 9)) & -(uint64_t)8;
+	*count_ret = random_below(40);
+	at = *sp_ret + 8 + 8 * *count_ret;
+	frame = at + (uint64_t)random_below(60) * 4 - 16;
+	if (at < region->address || at + 8 > end)
+		return;
+	reel_store64(bytes + (at - region->address), frame);
+	if (frame > at && frame + 8 <= end && random_below(4))
+		reel_store64(bytes + (frame - region->address),
+			     world->code + random_below(60 * PAGE));
+}
+
 static void check_regions(const struct model *model, const struct reel_sample *scrubbed)
 {
 	static uint8_t expected[WORDS * 8];
@@ -258,9 +318,9 @@ static void check_numbers(const struct model *model, const struct reel_sample *s
 
 	for (size_t i = 0; i < sample->layout->n_slots; i++)
 		assert_true(scrubbed->values[i] ==
-			    (sample->values[i] == sample->pc
-				     ? sample->pc
-				     : model_word(model, sample->values[i])));
+			    (sample->values[i] == sample->pc ? sample->pc
+			     : is_count(model, sample, i)    ? sample->values[i]
+							  : model_word(model, sample->values[i])));
 	for (size_t i = 0; i < sample->n_frame_chain; i++)
 		assert_true(scrubbed->frame_chain[i] ==
 			    (sample->frame_chain[i] == sample->pc
@@ -270,10 +330,12 @@ static void check_numbers(const struct model *model, const struct reel_sample *s
 	assert_true(scrubbed->flags == (sample->flags | REEL_SAMPLE_SCRUBBED));
 }
 
+static unsigned counts_kept;
+
 static void check_random(struct world *world, uint64_t space, const struct kind *kind)
 {
 	static const struct reel_register_slot slots[] = {
-		{ 0, 8 }, { 1, 8 }, { 7, 8 }, { 16, 8 }
+		{ 0, 8 }, { 9, 8 }, { 7, 8 }, { 16, 8 }
 	};
 	static const struct reel_record_sample_layout layout = { .n_slots = 4, .slots = slots };
 	static uint8_t bytes[3][WORDS * 8];
@@ -299,6 +361,8 @@ static void check_random(struct world *world, uint64_t space, const struct kind 
 		values[i] = random_word(world, kind, &regions[0]);
 	for (size_t i = 0; i < 5; i++)
 		chain[i] = random_word(world, kind, &regions[0]);
+	if (sample.n_regions && kind->size == 8 && random_below(2))
+		plant_count(world, &regions[0], bytes[0], &values[2], &values[1]);
 	sample.pc = values[3];
 	if (!random_below(3))
 		values[0] = sample.pc;
@@ -306,6 +370,7 @@ static void check_random(struct world *world, uint64_t space, const struct kind 
 	must(reel_scrub_sample(world->scrubber, &view, &scrubbed));
 	check_regions(&model, &scrubbed);
 	check_numbers(&model, &scrubbed);
+	counts_kept += is_count(&model, &sample, 1);
 }
 
 /* A stack that is mostly what it was, with words right beside where it starts now and then. */
@@ -374,6 +439,7 @@ static void random_samples(void **state)
 		/* AArch64 with pointer authentication, and where nothing is known of it. */
 		{ 8, false, 0x007f000000000000, 0xff7f000000000000, EM_AARCH64, false },
 		{ 8, false, 0xffff000000000000, 0, EM_AARCH64, true },
+		{ 8, false, 0, 0, EM_X86_64, false },
 		/* What no CPU has: bits within addresses. */
 		{ 8, false, 0x10000, 0x108, 0, false },
 	};
@@ -390,6 +456,7 @@ static void random_samples(void **state)
 		world.code = world.stack - 4 * PAGE;
 		check_world(&world, &kinds[i]);
 	}
+	assert_true(counts_kept > 100);
 }
 
 /* ---- by hand -------------------------------------------------------------------- */
@@ -433,6 +500,189 @@ static void what_stays(void **state)
 	reel_scrub_words(CODE, 0x2000, words, scrubbed, 12);
 	for (size_t i = 0; i < 12; i++)
 		assert_true(scrubbed[i] == (i < 4 ? words[i] : i != 8));
+}
+
+/*
+ * What bn_mul_mont's CFA needs: [rsp + 8 + 8 r9] is where the caller's rsp was, and there is the
+ * return address.
+ */
+static void counts_in_registers(void **state)
+{
+#define BEHIND(word) (STACK + 8 * (uint64_t)(word))
+	static const struct {
+		uint16_t machine, dwarf;
+		uint64_t count, sp;
+		uint64_t frame;	 /* the word at sp + 8 + 8 * count */
+		uint64_t caller; /* the word there */
+		size_t words;
+		struct reel_range missing;
+		bool stays;
+	} cases[] = {
+		{ EM_X86_64, 9, 6, STACK, BEHIND(20), CODE + 5, 30, { 0, 0 }, true },
+		{ EM_X86_64, 9, 2, STACK, BEHIND(4), CODE + 5, 5, { 0, 0 }, true },
+		{ EM_X86_64, 9, 1024, STACK, BEHIND(1026), CODE + 0x2000, 1027, { 0, 0 }, true },
+		/* It is an address anyway. */
+		{ EM_X86_64, 9, CODE, STACK, BEHIND(20), CODE + 5, 30, { 0, 0 }, true },
+		/* No such numbers are multiplied. */
+		{ EM_X86_64, 9, 1, STACK, BEHIND(20), CODE + 5, 30, { 0, 0 }, false },
+		{ EM_X86_64, 9, 1025, STACK, BEHIND(1030), CODE + 5, 1100, { 0, 0 }, false },
+		{ EM_X86_64, 9, UINT64_MAX - 5, STACK, BEHIND(20), CODE + 5, 30, { 0, 0 }, false },
+		/* No frame is there: below, at the word itself, between words, behind the region.
+		 */
+		{ EM_X86_64, 9, 6, STACK, BEHIND(6), CODE + 5, 30, { 0, 0 }, false },
+		{ EM_X86_64, 9, 6, STACK, BEHIND(7), CODE + 5, 30, { 0, 0 }, false },
+		{ EM_X86_64, 9, 6, STACK, BEHIND(20) + 4, CODE + 5, 30, { 0, 0 }, false },
+		{ EM_X86_64, 9, 6, STACK, BEHIND(30), CODE + 5, 30, { 0, 0 }, false },
+		{ EM_X86_64, 9, 6, STACK, CODE, CODE + 5, 30, { 0, 0 }, false },
+		{ EM_X86_64, 9, 6, STACK, 0, CODE + 5, 30, { 0, 0 }, false },
+		/* The word lies behind the region, or the stack does elsewhere, or between words.
+		 */
+		{ EM_X86_64, 9, 6, STACK, BEHIND(20), CODE + 5, 7, { 0, 0 }, false },
+		{ EM_X86_64, 9, 6, STACK - 8, BEHIND(20), CODE + 5, 30, { 0, 0 }, false },
+		{ EM_X86_64, 9, 6, BEHIND(30), BEHIND(20), CODE + 5, 30, { 0, 0 }, false },
+		{ EM_X86_64, 9, 6, STACK + 4, BEHIND(20), CODE + 5, 30, { 0, 0 }, false },
+		/* Nobody called. */
+		{ EM_X86_64, 9, 6, STACK, BEHIND(20), CODE - 1, 30, { 0, 0 }, false },
+		{ EM_X86_64, 9, 6, STACK, BEHIND(20), BEHIND(25), 30, { 0, 0 }, false },
+		{ EM_X86_64, 9, 6, STACK, BEHIND(20), 0, 30, { 0, 0 }, false },
+		/* Nothing is known of one of the two words, or of one beside them. */
+		{ EM_X86_64, 9, 6, STACK, BEHIND(20), CODE + 5, 30, { 7 * 8 + 7, 1 }, false },
+		{ EM_X86_64, 9, 6, STACK, BEHIND(20), CODE + 5, 30, { 20 * 8, 1 }, false },
+		{ EM_X86_64, 9, 6, STACK, BEHIND(20), CODE + 5, 30, { 8 * 8, 12 * 8 }, true },
+		/* Other registers, and other CPUs. */
+		{ EM_X86_64, 8, 6, STACK, BEHIND(20), CODE + 5, 30, { 0, 0 }, false },
+		{ EM_AARCH64, 9, 6, STACK, BEHIND(20), CODE + 5, 30, { 0, 0 }, false },
+		{ EM_386, 9, 6, STACK, BEHIND(20), CODE + 5, 30, { 0, 0 }, false },
+	};
+	static uint8_t bytes[8 * 1100];
+	struct reel_timeline *timeline;
+	struct reel_space_view view;
+
+	(void)state;
+	must(reel_timeline_create(false, &timeline));
+	map(timeline, 1, CODE, 0x2000, 5);
+	view = reel_timeline_view(timeline, 1, REEL_TIME_NOW);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct reel_elf_kind native = { cases[i].machine, 64,
+						      REEL_BYTE_ORDER_LITTLE };
+		const struct reel_register_slot slots[] = {
+			{ cases[i].dwarf, 8 },
+			{ cases[i].machine == EM_AARCH64 ? 31 : 7, 8 },
+		};
+		const struct reel_record_sample_layout layout = { .n_slots = 2, .slots = slots };
+		uint64_t values[] = { cases[i].count, cases[i].sp };
+		struct reel_region region = {
+			.address = STACK,
+			.bytes = bytes,
+			.size = 8 * cases[i].words,
+			.missing = &cases[i].missing,
+			.n_missing = cases[i].missing.size != 0,
+		};
+		struct reel_sample sample = {
+			.layout = &layout,
+			.values = values,
+			.regions = &region,
+			.n_regions = 1,
+		};
+		uint64_t at = 8 + 8 * cases[i].count, frame = (cases[i].frame - STACK) & -8ull;
+		struct reel_scrubber *scrubber;
+
+		memset(bytes, 0x55, sizeof(bytes));
+		if (at < sizeof(bytes))
+			reel_store64(bytes + at, cases[i].frame);
+		if (frame < sizeof(bytes) && frame != at)
+			reel_store64(bytes + frame, cases[i].caller);
+		must(reel_scrubber_create(&native, &scrubber));
+		for (unsigned pass = 0; pass < 2; pass++) {
+			/* What is scrubbed twice is as scrubbed once. */
+			must(reel_scrub_sample(scrubber, &view, &sample));
+			if (sample.values[0] != (cases[i].stays ? cases[i].count : 1))
+				fail_msg("case %zu: %" PRIx64, i, sample.values[0]);
+			memcpy(values, sample.values, sizeof(values));
+			memcpy(bytes, sample.regions[0].bytes, region.size);
+			sample.values = values;
+			sample.regions = &region;
+		}
+		reel_scrubber_destroy(scrubber);
+	}
+	reel_timeline_destroy(timeline);
+}
+
+/*
+ * The same number where a signal has interrupted bn_mul_mont: r9, rsp, rip and the segment
+ * registers as the kernel saves them (struct sigcontext_64).  Word 50 is the r9 of all cases.
+ */
+static void counts_in_signal_frames(void **state)
+{
+	static const struct {
+		uint64_t count, sp, pc, segments;
+		struct reel_range missing;
+		bool stays;
+	} cases[] = {
+		{ 6, BEHIND(80), CODE + 7, 0x002b000000000033, { 0, 0 }, true },
+		{ 6, BEHIND(80), CODE + 7, 0x002b000000000033, { 51 * 8, 8 * 8 }, true },
+		/* Too large a number, or one that leads nowhere. */
+		{ 1025, BEHIND(80), CODE + 7, 0x002b000000000033, { 0, 0 }, false },
+		{ 7, BEHIND(80), CODE + 7, 0x002b000000000033, { 0, 0 }, false },
+		/* No signal frame, or not of code and a stack that are known. */
+		{ 6, BEHIND(80), CODE + 7, 0x002b000000000023, { 0, 0 }, false },
+		{ 6, BEHIND(80), CODE - 1, 0x002b000000000033, { 0, 0 }, false },
+		{ 6, CODE, CODE + 7, 0x002b000000000033, { 0, 0 }, false },
+		{ 6, BEHIND(80), CODE + 7, 0x002b000000000033, { 50 * 8 + 7, 1 }, false },
+		{ 6, BEHIND(80), CODE + 7, 0x002b000000000033, { 64 * 8, 1 }, false },
+		{ 6, BEHIND(80), CODE + 7, 0x002b000000000033, { 87 * 8, 1 }, false },
+	};
+	const struct reel_elf_kind native = { EM_X86_64, 64, REEL_BYTE_ORDER_LITTLE };
+	const struct reel_register_slot slots[] = { { 9, 8 }, { 7, 8 } };
+	const struct reel_record_sample_layout layout = { .n_slots = 2, .slots = slots };
+	static uint8_t bytes[8 * 120];
+	struct reel_timeline *timeline;
+	struct reel_space_view view;
+	struct reel_scrubber *scrubber;
+
+	(void)state;
+	must(reel_timeline_create(false, &timeline));
+	map(timeline, 1, CODE, 0x2000, 5);
+	view = reel_timeline_view(timeline, 1, REEL_TIME_NOW);
+	must(reel_scrubber_create(&native, &scrubber));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint64_t values[] = { 0, STACK }, at = 80 + 1 + 6;
+		struct reel_region region = {
+			.address = STACK,
+			.bytes = bytes,
+			.size = sizeof(bytes),
+			.missing = &cases[i].missing,
+			.n_missing = cases[i].missing.size != 0,
+		};
+
+		memset(bytes, 0x55, sizeof(bytes));
+		reel_store64(bytes + 8 * 50, cases[i].count);
+		reel_store64(bytes + 8 * 64, cases[i].sp);
+		reel_store64(bytes + 8 * 65, cases[i].pc);
+		reel_store64(bytes + 8 * 67, cases[i].segments);
+		reel_store64(bytes + 8 * at, BEHIND(110));
+		reel_store64(bytes + 8 * 110, CODE + 5);
+		for (unsigned pass = 0; pass < 2; pass++) {
+			struct reel_sample sample = {
+				.layout = &layout,
+				.values = values,
+				.regions = &region,
+				.n_regions = 1,
+			};
+			uint64_t kept;
+
+			must(reel_scrub_sample(scrubber, &view, &sample));
+			kept = reel_load64(sample.regions[0].bytes + 8 * 50);
+			/* Of a word that misses a byte nothing is known. */
+			if (cases[i].missing.offset / 8 == 50
+				    ? kept != 0
+				    : kept != (cases[i].stays ? cases[i].count : 1))
+				fail_msg("case %zu: %" PRIx64, i, kept);
+			memcpy(bytes, sample.regions[0].bytes, region.size);
+		}
+	}
+	reel_scrubber_destroy(scrubber);
+	reel_timeline_destroy(timeline);
 }
 
 static void code_at_the_end(void **state)
@@ -544,9 +794,10 @@ static void ended_spaces(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_samples),    cmocka_unit_test(what_stays),
-		cmocka_unit_test(code_at_the_end),   cmocka_unit_test(kernel_frames),
-		cmocka_unit_test(code_on_the_stack), cmocka_unit_test(ended_spaces),
+		cmocka_unit_test(random_samples),      cmocka_unit_test(what_stays),
+		cmocka_unit_test(code_at_the_end),     cmocka_unit_test(kernel_frames),
+		cmocka_unit_test(code_on_the_stack),   cmocka_unit_test(ended_spaces),
+		cmocka_unit_test(counts_in_registers), cmocka_unit_test(counts_in_signal_frames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

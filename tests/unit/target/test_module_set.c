@@ -157,6 +157,31 @@ static void test_removal(void **state)
 	assert_int_equal(last, 1000);
 }
 
+/* Files without a build-id: one that was written over in place is another one. */
+static void a_digest_tells_files_apart(void **state)
+{
+	struct reel_record_module identity = module_of("/bin/go", "", 7, 1);
+	struct reel_module_set *set;
+	struct reel_known_module *first, *other, *again, *unknown;
+
+	(void)state;
+	assert_null(reel_module_set_create(&set));
+	identity.file_digest = reel_bytes_of_string("0123456789abcdef");
+	assert_null(reel_module_set_add(set, &identity, &first));
+	/* Where it could not be read, the inode has to do. */
+	identity.file_digest = (struct reel_bytes){ 0 };
+	assert_null(reel_module_set_add(set, &identity, &unknown));
+	assert_ptr_equal(unknown, first);
+	identity.file_digest = reel_bytes_of_string("fedcba9876543210");
+	assert_null(reel_module_set_add(set, &identity, &other));
+	assert_ptr_not_equal(other, first);
+	assert_memory_equal(first->record.file_digest.data, "0123456789abcdef", 16);
+	assert_memory_equal(other->record.file_digest.data, "fedcba9876543210", 16);
+	assert_null(reel_module_set_add(set, &identity, &again));
+	assert_ptr_equal(again, other);
+	reel_module_set_destroy(set);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +190,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unknown_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_upgrade_in_place, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_removal, setup, teardown),
+		cmocka_unit_test(a_digest_tells_files_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

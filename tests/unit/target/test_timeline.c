@@ -628,6 +628,111 @@ static void a_snapshot_ends_at_an_error(void **state)
 	reel_timeline_destroy(timeline);
 }
 
+/* ---- code -------------------------------------------------------------------- */
+
+/* "" if there is none; what stands behind it need not be told. */
+static void assert_code(const struct reel_timeline *timeline, uint64_t space, uint64_t time,
+			uint64_t address, const char *bytes)
+{
+	struct reel_space_view view = reel_timeline_view(timeline, space, time);
+	const uint8_t *found = NULL;
+	size_t size = reel_space_view_code(&view, address, &found);
+
+	assert_int_equal(size, strlen(bytes));
+	if (size)
+		assert_memory_equal(found, bytes, size);
+}
+
+static struct reel_record unmap_how(uint64_t time, uint64_t space, uint64_t address, uint64_t size,
+				    enum reel_unmap_how how)
+{
+	struct reel_record record = unmap_record(time, space, address, size);
+
+	record.unmap.how = how;
+	return record;
+}
+
+static void code_holds_until_other_comes(void **state)
+{
+	struct reel_timeline *timeline = create(true);
+
+	(void)state;
+	add(timeline, space_record(0, 1, REEL_ORIGIN_FOUND, 0));
+	add(timeline, map_record(1, 1, 0x1000, 0x2000, 0, 7));
+	add(timeline, code_record(5, 1, 0x1100, "abcdefgh"));
+	add(timeline, code_record(9, 1, 0x1102, "XY"));
+	/* Not of a process; of one that is not known; where nothing is mapped. */
+	add(timeline, code_record(9, 0, 0x1100, "file"));
+	add(timeline, code_record(9, 2, 0x1100, "lost"));
+	add(timeline, code_record(9, 1, 0x5000, "hole"));
+	assert_null(reel_timeline_seal(timeline));
+	assert_code(timeline, 1, 4, 0x1100, "");
+	assert_code(timeline, 1, 5, 0x1100, "abcdefgh");
+	assert_code(timeline, 1, 8, 0x1103, "defgh");
+	assert_code(timeline, 1, 9, 0x1100, "ab");
+	assert_code(timeline, 1, 9, 0x1103, "Y");
+	assert_code(timeline, 1, 9, 0x1104, "efgh");
+	assert_code(timeline, 1, 9, 0x1108, "");
+	assert_code(timeline, 1, 9, 0x10ff, "");
+	assert_code(timeline, 1, 9, 0x5000, "");
+	assert_code(timeline, 2, 9, 0x1100, "");
+	reel_timeline_destroy(timeline);
+}
+
+/* A JIT makes its memory larger, or protects it anew: the tracker sees a mapping that takes the
+ * place of the old one. */
+static void code_stays_with_its_memory(void **state)
+{
+	struct reel_timeline *timeline = create(true);
+
+	(void)state;
+	add(timeline, space_record(0, 1, REEL_ORIGIN_FOUND, 0));
+	add(timeline, map_record(1, 1, 0x1000, 0x1000, 0, 7));
+	add(timeline, code_record(2, 1, 0x1000, "code"));
+	add(timeline, unmap_how(3, 1, 0x1000, 0x1000, REEL_UNMAP_INFERRED_OVERLAP));
+	add(timeline, map_record(3, 1, 0x1000, 0x3000, 0, 7));
+	/* A library lies there for a while, of which the munmap was not told. */
+	add(timeline, unmap_how(4, 1, 0x1000, 0x1000, REEL_UNMAP_INFERRED_OVERLAP));
+	add(timeline, map_record(4, 1, 0x1000, 0x1000, 0, 8));
+	/* Nothing is there any more; then memory again. */
+	add(timeline, map_record(5, 1, 0x1000, 0x1000, 0, 7));
+	add(timeline, unmap_how(6, 1, 0x1000, 2, REEL_UNMAP_INFERRED_ABSENT));
+	add(timeline, map_record(7, 1, 0x1000, 0x1000, 0, 7));
+	assert_null(reel_timeline_seal(timeline));
+	assert_code(timeline, 1, 2, 0x1000, "code");
+	assert_code(timeline, 1, 3, 0x1000, "code");
+	assert_code(timeline, 1, 4, 0x1000, "");
+	assert_code(timeline, 1, 5, 0x1000, "code");
+	assert_code(timeline, 1, 6, 0x1000, "");
+	assert_code(timeline, 1, 7, 0x1000, "");
+	assert_code(timeline, 1, 7, 0x1002, "de");
+	reel_timeline_destroy(timeline);
+}
+
+static void code_goes_with_forks_not_with_execs(void **state)
+{
+	struct reel_timeline *timeline = create(true);
+
+	(void)state;
+	add(timeline, space_record(0, 1, REEL_ORIGIN_FOUND, 0));
+	add(timeline, thread_record(0, 1, 1, "main"));
+	add(timeline, map_record(1, 1, 0x1000, 0x1000, 0, 7));
+	add(timeline, code_record(2, 1, 0x1000, "old"));
+	add(timeline, space_record(3, 2, REEL_ORIGIN_FORK, 1));
+	add(timeline, code_record(4, 1, 0x1000, "new"));
+	add(timeline, code_record(5, 2, 0x1001, "WN"));
+	add(timeline, space_record(6, 3, REEL_ORIGIN_EXEC, 1));
+	add(timeline, exec_record(6, 1, 3));
+	add(timeline, map_record(6, 3, 0x1000, 0x1000, 0, 7));
+	assert_null(reel_timeline_seal(timeline));
+	assert_code(timeline, 2, 3, 0x1000, "old");
+	assert_code(timeline, 2, 5, 0x1000, "o");
+	assert_code(timeline, 2, 5, 0x1001, "WN");
+	assert_code(timeline, 1, 5, 0x1000, "new");
+	assert_code(timeline, 3, 6, 0x1000, "");
+	reel_timeline_destroy(timeline);
+}
+
 /* ---- many -------------------------------------------------------------------- */
 
 /* Of this process, whatever else the machine does. */
@@ -687,6 +792,9 @@ int main(void)
 		cmocka_unit_test(unknown_ids_are_tolerated),
 		cmocka_unit_test(a_snapshot_carries_the_present_over),
 		cmocka_unit_test(a_snapshot_ends_at_an_error),
+		cmocka_unit_test(code_holds_until_other_comes),
+		cmocka_unit_test(code_stays_with_its_memory),
+		cmocka_unit_test(code_goes_with_forks_not_with_execs),
 		cmocka_unit_test(many_spaces_are_fast),
 	};
 

@@ -30,23 +30,13 @@
 #include "base/bytes.h"
 #include "record/host/privileges.h"
 #include "tests/support/capture.h"
+#include "tests/support/confined.h"
 
 #define BIT(number) (UINT64_C(1) << (number))
 
 static char folder[] = "/tmp/stackreel-privileges-XXXXXX";
 static struct reel_place place;
 static int old_file; /* open to write to */
-static pid_t parent;
-
-/* The process ends with the line of what was not as expected. */
-#define check(condition)                                                                           \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			dprintf(2, "line %d: not %s (errno %d)\n", __LINE__, #condition, errno);   \
-			_exit(1);                                                                  \
-		}                                                                                  \
-	} while (0)
-#define refused(call) check((call) == -1)
 
 static uint64_t status_number(const char *key, int base)
 {
@@ -128,7 +118,7 @@ static void drop(const struct reel_privileges *privileges)
 
 	must(reel_privileges_drop(privileges, &lacks));
 	if (lacks)
-		_exit(77);
+		_exit(CONFINED_SKIP);
 }
 
 static void as_main(void)
@@ -215,53 +205,35 @@ static void with_command(void)
 	check(!kill(victim, SIGTERM));
 }
 
-static void in_process(void (*act)(void))
-{
-	int status;
-	pid_t pid;
-
-	parent = getpid();
-	pid = fork();
-	if (!pid) {
-		act();
-		_exit(0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	if (WEXITSTATUS(status) == 77) {
-		print_message("no seccomp filters here\n");
-		skip();
-	}
-	assert_int_equal(WEXITSTATUS(status), 0);
-}
+static const char lacks[] = "no seccomp filters here";
 
 static void main_can_only_take(void **state)
 {
 	(void)state;
-	in_process(as_main);
+	in_process(as_main, lacks);
 }
 
 static void reader_can_only_read(void **state)
 {
 	(void)state;
-	in_process(as_reader);
+	in_process(as_reader, lacks);
 }
 
 static void writer_can_only_write(void **state)
 {
 	(void)state;
-	in_process(as_writer);
+	in_process(as_writer, lacks);
 }
 
 static void parts_are_new_files(void **state)
 {
 	(void)state;
-	in_process(with_parts);
+	in_process(with_parts, lacks);
 	if (geteuid()) {
 		print_message("not root: there is no other user's folder\n");
 		skip();
 	}
-	in_process(with_parts_of_another);
+	in_process(with_parts_of_another, lacks);
 }
 
 /* It became another user's. */
@@ -278,7 +250,7 @@ static void command_can_be_ended(void **state)
 			pause();
 	}
 	usleep(50000);
-	in_process(with_command);
+	in_process(with_command, lacks);
 	assert_int_equal(waitpid(victim, &status, 0), victim);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }

@@ -293,6 +293,45 @@ static void test_name_storm(void **state)
 			 1000000);
 }
 
+/* Its name was read from /proc after it called exec, and then the event of that comes. */
+static void test_name_read_before_exec_is_told(void **state)
+{
+	struct process *process = tracker_process_find(tracker, PID);
+	struct thread_start found = { .time = now, .known = now + 20, .tid = PID, .comm = "late" };
+	struct thread *thread;
+
+	(void)state;
+	assert_null(tracker_thread_end(tracker, tracker_thread_find(tracker, PID), now, true));
+	assert_null(tracker_thread_create(tracker, process, &found, &thread));
+	now += 10;
+	event((struct reel_process_event){
+		.kind = REEL_PROCESS_EXEC, .pid = PID, .tid = PID, .comm = "exe" });
+	assert_string_equal(thread->comm, "late");
+	now += 20;
+	event((struct reel_process_event){
+		.kind = REEL_PROCESS_COMM, .pid = PID, .tid = PID, .comm = "later" });
+	assert_string_equal(thread->comm, "later");
+}
+
+/* After a loss who is sampled is looked at first, though his turn would come last. */
+static void test_sampled_first(void **state)
+{
+	enum { COUNT = 100000 };
+	struct reel_bpf_sample sample = { .pid = PID + COUNT, .tid = PID + COUNT };
+	struct reel_tracker_place place;
+
+	(void)state;
+	for (uint32_t i = 2; i <= COUNT; i++)
+		start(PID + i);
+	reel_tracker_resync(tracker);
+	sample.time = now;
+	assert_null(reel_tracker_place(tracker, &sample, &place));
+	assert_null(reel_tracker_work(tracker));
+	/* None of these processes is there. */
+	assert_null(tracker_process_find(tracker, PID + COUNT));
+	assert_non_null(tracker_process_find(tracker, PID + COUNT - 1));
+}
+
 static void test_fork_storm(void **state)
 {
 	(void)state;
@@ -427,6 +466,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_snapshot_of_forks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_count_of_mappings, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_name_storm, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_name_read_before_exec_is_told, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_sampled_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fork_storm, setup, teardown),
 		cmocka_unit_test(test_maps_text),
 		cmocka_unit_test(test_maps_long_path),

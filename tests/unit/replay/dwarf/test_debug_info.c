@@ -55,7 +55,7 @@ static void open_debug_info(struct opened *ret, const uint8_t *info, size_t size
 						   abbreviations, sizeof(abbreviations), 0, 0 });
 	elf_finish_sections(builder);
 	assert_null(reel_elf_file_open_memory(builder->bytes, builder->size, "test", &ret->file));
-	assert_null(reel_debug_info_open(ret->file, ret->file, &ret->info));
+	assert_null(reel_debug_info_open(ret->file, ret->file, NULL, &ret->info));
 }
 
 static void close_debug_info(struct opened *opened)

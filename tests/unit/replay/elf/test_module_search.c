@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "replay/elf/file_search.h"
 #include "replay/elf/module_search.h"
 #include "tests/support/elf_builder.h"
 
@@ -230,6 +231,41 @@ static void test_without_build_id(void **state)
 	expect_problem(search, path, "", REEL_MODULE_MISMATCH, PARTS("neither build-id nor inode"));
 	/* With a build-id recorded, a file without one is another one. */
 	expect_problem(search, path, ID_A, REEL_MODULE_MISMATCH, PARTS("has no build-id"));
+	reel_module_search_destroy(search);
+}
+
+/* Of the file that was recorded, wherever it is now; what is named for it has to have it, too. */
+static void test_digest(void **state)
+{
+	const char *symfs[] = { in_root("digest"), NULL };
+	struct reel_module_search *search = create((struct reel_capture_options){ .symfs = symfs });
+	struct reel_record_module module = { .kind = REEL_MODULE_FILE };
+	uint8_t digest[REEL_FILE_DIGEST_SIZE];
+	struct reel_module_files files;
+	struct reel_elf_file *file;
+
+	(void)state;
+	write_elf("digest/bin/plain", (struct elf_options){ 0 });
+	assert_null(reel_elf_file_open(in_root("digest/bin/plain"), &file));
+	assert_true(reel_elf_file_digest(file, digest));
+	reel_elf_file_close(file);
+	module.path = reel_bytes_of_string("/bin/plain");
+	module.file_digest = (struct reel_bytes){ digest, sizeof(digest) };
+	assert_null(reel_module_search_find(search, &module, &files));
+	assert_int_equal(files.state, REEL_MODULE_FOUND);
+	assert_false(files.unchecked);
+	reel_module_files_free(&files);
+	digest[3] ^= 1;
+	assert_null(reel_module_search_find(search, &module, &files));
+	assert_int_equal(files.state, REEL_MODULE_MISMATCH);
+	assert_non_null(strstr(files.problem, "bin/plain is another file than the one"));
+	reel_module_files_free(&files);
+	/* A capture of before has none: what was named for it is taken, and that is known. */
+	module.file_digest = (struct reel_bytes){ 0 };
+	assert_null(reel_module_search_find(search, &module, &files));
+	assert_int_equal(files.state, REEL_MODULE_FOUND);
+	assert_true(files.unchecked);
+	reel_module_files_free(&files);
 	reel_module_search_destroy(search);
 }
 
@@ -517,11 +553,56 @@ static int make_root(void **state)
 	return mkdtemp(root) ? 0 : -1;
 }
 
+static void expect_split_files(const struct reel_capture_options *options, const char *directory,
+			       const char *name, const char *expected)
+{
+	struct reel_module_search *search;
+	struct reel_strings paths = { 0 };
+	char text[1024] = "";
+
+	assert_null(reel_module_search_create(options, &search));
+	assert_null(
+		reel_module_search_split_files(search, "/found/bin/prog", directory, name, &paths));
+	for (size_t i = 0; i < paths.n; i++) {
+		strcat(text, paths.all[i]);
+		strcat(text, " ");
+	}
+	assert_string_equal(text, expected);
+	reel_strings_free(&paths);
+	reel_module_search_destroy(search);
+}
+
+/* Where .dwo files are looked for; names with .. lead out of no folder that was given. */
+static void test_split_files(void **state)
+{
+	const char *symfs[] = { "/copy", NULL }, *dirs[] = { "/debug", NULL };
+	struct reel_capture_options options = { .symfs = symfs, .debug_dirs = dirs };
+
+	(void)state;
+	expect_split_files(&options, "/src/build", "a/b.dwo",
+			   "/copy/src/build/a/b.dwo /debug/src/build/a/b.dwo "
+			   "/copy/debug/src/build/a/b.dwo /src/build/a/b.dwo /found/bin/b.dwo ");
+	expect_split_files(&options, "/src", "/obj/b.dwo",
+			   "/copy/obj/b.dwo /debug/obj/b.dwo /copy/debug/obj/b.dwo /obj/b.dwo "
+			   "/found/bin/b.dwo ");
+	expect_split_files(&options, "/found", "bin/b.dwo",
+			   "/copy/found/bin/b.dwo /debug/found/bin/b.dwo "
+			   "/copy/debug/found/bin/b.dwo /found/bin/b.dwo ");
+	options.no_host_files = true;
+	expect_split_files(&options, "/src", "../b.dwo", "");
+	expect_split_files(&options, "", "b.dwo", "");
+	expect_split_files(&options, "/src", "b.dwo",
+			   "/copy/src/b.dwo /debug/src/b.dwo /copy/debug/src/b.dwo "
+			   "/found/bin/b.dwo ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_split_files),
 		cmocka_unit_test(test_host_path),
 		cmocka_unit_test(test_without_build_id),
+		cmocka_unit_test(test_digest),
 		cmocka_unit_test(test_symfs),
 		cmocka_unit_test(test_module_files),
 		cmocka_unit_test(test_broken),

@@ -241,6 +241,96 @@ static void test_popped_register_below_red_zone(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
 }
 
+/*
+ * GCC finds what a function that realigns sp has saved by rbp up to its last instruction, also
+ * where rbp is the caller's again:
+ *   3155: 48 8d 65 f0  lea -0x10(%rbp),%rsp
+ *   3159: 5b           pop %rbx
+ *   315a: 41 5a        pop %r10
+ *   315c: 5d           pop %rbp
+ *   315d: 49 8d 62 f8  lea -8(%r10),%rsp
+ * CFA = r10, rbp at rbp + 0, rbx at rbp - 16, r10 = CFA for all of them here.
+ */
+static void test_popped_by_expression(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int popped = 0; popped < 2; popped++) {
+		world_x86(&w);
+		root_function(&w);
+		/* CFA = rbp + 16, rbp at CFA - 16 */
+		function(&w, 0x2000, 0x2100, BYTES(0x0c, 6, 16, 0x86, 2));
+		function(&w, 0x3000, 0x3200,
+			 BYTES(0x0c, 10, 0, 0x10, 6, 2, 0x76, 0x00, 0x10, 3, 2, 0x76, 0x70));
+		w.state.pc = BIAS + (popped ? 0x315d : 0x315c);
+		set(&w, 7, STACK_WORD(popped ? 99 : 98));
+		set(&w, 6, popped ? STACK_WORD(120) : STACK_WORD(98));
+		set(&w, 3, 0x3333);
+		set(&w, 10, STACK_WORD(104));
+		w.stack[96] = 0x3333;
+		w.stack[98] = STACK_WORD(120);
+		w.stack[103] = BIAS + 0x2020;
+		/* The caller's frame: what lies two words below its rbp is its own. */
+		w.stack[118] = 0x4444;
+		w.stack[120] = STACK_WORD(140);
+		w.stack[121] = BIAS + 0x1020;
+		w.stack[141] = BIAS + 0x1080;
+		unwind(&w);
+		assert_int_equal(w.state.registers[reel_arch_slot(w.arch, 3)], 0x3333);
+		EXPECT(&w, REEL_STOP_ROOT, popped ? 0x315d : 0x315c, 0x2020, 0x1020);
+	}
+}
+
+/*
+ * glibc's _L_lock_*, whose CFI was written by hand (LLL_STUB_UNWIND_INFO_5 of glibc 2.19's
+ * lowlevellock.h): code that is jumped to and jumps back, as if it were called at its own call.
+ *   3000: lea lock,%rdi
+ *   3007: sub $128,%rsp
+ *   300e: call __lll_lock_wait_private
+ *   3013: add $128,%rsp
+ *   301a: jmp 2020
+ */
+static void test_lock_stub(void **unused)
+{
+	static const struct {
+		uint64_t pc;
+		bool in_red_zone;
+	} cases[] = { { 0x3000, false },
+		      { 0x3007, false },
+		      { 0x300e, true },
+		      { 0x3013, true },
+		      { 0x301a, false } };
+	struct world w;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		world_x86(&w);
+		root_function(&w);
+		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16));
+		function(&w, 0x3000, 0x301f,
+			 /* CFA = rsp - 128; the caller's pc is 3013, told by this one's */
+			 BYTES(0x12, 7, 16, 0x16, 16, 2, 0x80, 0x13,
+			       /* 3007 */
+			       0x47, 0x16, 16, 2, 0x80, 0x0c,
+			       /* 300e: CFA = rsp */
+			       0x47, 0x0e, 0, 0x16, 16, 2, 0x80, 5,
+			       /* 3012: CFA = rsp + 128; pc + 6 - 3013 + 201a, so 2020 */
+			       0x44, 0x0e, 0x80, 0x01, 0x16, 16, 14, 0x80, 6, 0x0d, 0x13, 0x30, 0,
+			       0, 0x1c, 0x0d, 0x1a, 0x20, 0, 0, 0x22,
+			       /* 301a: CFA = rsp - 128 */
+			       0x48, 0x13, 16, 0x16, 16, 2, 0x80, 0x79));
+		w.state.pc = BIAS + cases[i].pc;
+		set(&w, 7, STACK_WORD(cases[i].in_red_zone ? 84 : 100));
+		w.stack[101] = BIAS + 0x1020;
+		unwind(&w);
+		if (cases[i].pc == 0x3013)
+			EXPECT(&w, REEL_STOP_ROOT, 0x3013, 0x2020, 0x1020);
+		else
+			EXPECT(&w, REEL_STOP_ROOT, cases[i].pc, 0x3013, 0x2020, 0x1020);
+	}
+}
+
 /* In a frame that was called from, sp says nothing of what was popped. */
 static void test_slot_below_sp_of_caller(void **unused)
 {
@@ -383,8 +473,43 @@ static void test_return_address_zero(void **unused)
 	function(&w, 0x2000, 0x2100, NO_BYTES);
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 7, STACK_WORD(100));
+	w.stack[100] = call_before(&w, 0x2020);
 	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x2010);
+	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x2020);
+
+	/* Of the first frame that may be an error of the CFI. */
+	world_x86(&w);
+	function(&w, 0x2000, 0x2100, NO_BYTES);
+	w.state.pc = BIAS + 0x2010;
+	set(&w, 7, STACK_WORD(100));
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_GUESSED_ROOT, 0x2010);
+}
+
+/*
+ * LuaJIT's interpreter is one function of hand-written code, by its CFI.  It calls its own
+ * subroutines:
+ *   2010: e8 eb 00 00 00  call 2100
+ *   2100: 31 c0           xor %eax,%eax
+ *   2102: c3              ret
+ */
+static void test_subroutine(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	world_x86(&w);
+	root_function(&w);
+	function(&w, 0x2000, 0x2200, BYTES(0x0e, 80));
+	code_at(&w, 0x2010, BYTES(0xe8, 0xeb, 0x00, 0x00, 0x00));
+	code_at(&w, 0x2100, BYTES(0x31, 0xc0, 0xc3));
+	w.state.pc = BIAS + 0x2100;
+	set(&w, 7, STACK_WORD(100));
+	w.stack[100] = BIAS + 0x2015;
+	w.stack[110] = call_before(&w, 0x1020);
+	unwind(&w);
+	assert_int_equal(w.frames.steps[1], REEL_STEP_SYNTHESIZED);
+	EXPECT(&w, REEL_STOP_ROOT, 0x2100, 0x2015, 0x1020);
 }
 
 /* _start: at its first instruction, and where it has no FDE; what lies far behind it is not it. */
@@ -450,6 +575,119 @@ static void test_stack_end(void **unused)
 		unwind(&w);
 		EXPECT(&w, cut ? REEL_STOP_STACK_CUT : REEL_STOP_STACK_END, 0x2010, 0x2020);
 	}
+}
+
+/*
+ * The root part of a stack that was cut begins within some frame.  The functions at 2000 have two
+ * words, and what calls 2030 calls 3000.  At 5000 is one with a frame pointer.
+ */
+static void test_gap(void **unused)
+{
+	enum { GOOD, STALE, NO_ROOT, FRAME_POINTER, NOT_CUT, FEW_FRAMES, CASES };
+	struct world w;
+
+	(void)unused;
+	for (int i = 0; i < CASES; i++) {
+		world_x86(&w);
+		root_function(&w);
+		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16));
+		function(&w, 0x5000, 0x5100, BYTES(0x0c, 6, 16, 0x86, 2));
+		code_at(&w, 0x3000, BYTES(0xc3));
+		code_at(&w, 0x202b, BYTES(0xe8, 0xd0, 0x0f, 0, 0)); /* call 3000 */
+		w.regions[1] = (struct reel_memory_region){ STACK_WORD(200), 8 * 312,
+							    w.stack_bytes + 8 * 200, NULL, 0 };
+		w.regions[0].size = 8 * 100;
+		w.memory.n_regions = 2;
+		w.input.stack_cut = i != NOT_CUT;
+		w.input.root_part = &w.regions[1];
+		w.input.max_frames = i == FEW_FRAMES ? 3 : 0;
+		w.state.pc = BIAS + 0x2010;
+		set(&w, 7, STACK_WORD(99));
+		w.stack[201] = BIAS + 0x2090; /* no call is there */
+		w.stack[205] = call_before(&w, 0x2040);
+		w.stack[207] = call_before(&w, 0x2050);
+		if (i != NO_ROOT)
+			w.stack[209] = call_before(&w, 0x1020);
+		if (i == STALE) { /* 2030 can't have called where 2060 is, in another 2000 */
+			w.stack[203] = call_before(&w, 0x2060);
+			w.stack[205] = BIAS + 0x2030;
+		}
+		if (i == FRAME_POINTER) {
+			w.stack[204] = STACK_WORD(208);
+			w.stack[205] = call_before(&w, 0x5040);
+			w.stack[207] = 0;
+		}
+		unwind(&w);
+		if (i == GOOD) {
+			assert_int_equal(w.frames.steps[1], REEL_STEP_GAP);
+			assert_int_equal(w.frames.steps[2], REEL_STEP_BEYOND_GAP);
+			assert_int_equal(w.frames.sps[2], STACK_WORD(206));
+			assert_int_equal(w.frames.steps[3], REEL_STEP_CFI);
+			EXPECT(&w, REEL_STOP_STACK_CUT, 0x2010, 0, 0x2040, 0x2050, 0x1020);
+		} else if (i == STALE) {
+			EXPECT(&w, REEL_STOP_STACK_CUT, 0x2010, 0, 0x2030, 0x2050, 0x1020);
+		} else if (i == FRAME_POINTER) {
+			EXPECT(&w, REEL_STOP_STACK_CUT, 0x2010, 0, 0x5040, 0x1020);
+		} else if (i == FEW_FRAMES) {
+			EXPECT(&w, REEL_STOP_DEPTH_LIMIT, 0x2010, 0, 0x2040);
+		} else {
+			EXPECT(&w, i == NOT_CUT ? REEL_STOP_STACK_END : REEL_STOP_STACK_CUT,
+			       0x2010);
+		}
+	}
+}
+
+/*
+ * bn_mul_mont's CFA, [rsp + 8 + 8 r9] + 8: with what scrubbing leaves of r9 it would be a word of
+ * the product, or of a caller that is gone.
+ */
+static void test_scrubbed_count(void **unused)
+{
+	static const enum reel_stop stops[] = { REEL_STOP_ROOT, REEL_STOP_SCRUBBED,
+						REEL_STOP_STACK_CUT };
+	struct world w;
+
+	(void)unused;
+	for (unsigned i = 0; i < 3; i++) {
+		world_x86(&w);
+		root_function(&w);
+		function(&w, 0x2000, 0x2100,
+			 BYTES(0x0f, 10, 0x77, 8, 0x79, 0, 0x38, 0x1e, 0x22, 0x06, 0x23, 8));
+		w.state.pc = BIAS + 0x2010;
+		w.state.scrubbed = i > 0;
+		w.input.stack_cut = i == 2;
+		set(&w, 7, STACK_WORD(100));
+		set(&w, 9, i ? 1 : 6);
+		/* Stale. */
+		w.stack[102] = STACK_WORD(110);
+		w.stack[110] = BIAS + 0x2020;
+		w.stack[107] = STACK_WORD(120);
+		w.stack[120] = BIAS + 0x1020;
+		unwind(&w);
+		if (i)
+			EXPECT(&w, stops[i], 0x2010);
+		else
+			EXPECT(&w, stops[i], 0x2010, 0x1020);
+	}
+}
+
+/* glibc's longjmp: CFA = rdi, a number by now, but all that is needed is in registers. */
+static void test_scrubbed_cfa(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	world_x86(&w);
+	root_function(&w);
+	function(&w, 0x2000, 0x2100, BYTES(0x0c, 5, 0, 0x09, 16, 1, 0x09, 7, 8));
+	w.state.pc = BIAS + 0x2010;
+	w.state.scrubbed = true;
+	set(&w, 7, STACK_WORD(100));
+	set(&w, 5, 1);
+	set(&w, 1, BIAS + 0x1020);
+	set(&w, 8, STACK_WORD(110));
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x1020);
 }
 
 /* CFA = rsp, return address from rax's address: sp never moves. */
@@ -667,6 +905,8 @@ int main(void)
 		cmocka_unit_test(test_after_syscall_elsewhere),
 		cmocka_unit_test(test_popped_register),
 		cmocka_unit_test(test_popped_register_below_red_zone),
+		cmocka_unit_test(test_popped_by_expression),
+		cmocka_unit_test(test_lock_stub),
 		cmocka_unit_test(test_slot_below_sp_of_caller),
 		cmocka_unit_test(test_saved_in_red_zone),
 		cmocka_unit_test(test_unreadable_register),
@@ -674,9 +914,13 @@ int main(void)
 		cmocka_unit_test(test_plt),
 		cmocka_unit_test(test_no_fallback_behind_root),
 		cmocka_unit_test(test_return_address_zero),
+		cmocka_unit_test(test_subroutine),
 		cmocka_unit_test(test_entry),
 		cmocka_unit_test(test_no_unwind_info),
+		cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_stack_end),
+		cmocka_unit_test(test_scrubbed_count),
+		cmocka_unit_test(test_scrubbed_cfa),
 		cmocka_unit_test(test_no_progress),
 		cmocka_unit_test(test_circle),
 		cmocka_unit_test(test_backwards),

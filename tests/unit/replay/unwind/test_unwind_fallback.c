@@ -142,7 +142,7 @@ static void test_frame_pointer(void **unused)
 	assert_int_equal(w.frames.steps[2], REEL_STEP_FRAME_POINTER);
 	assert_int_equal(w.frames.sps[2], STACK_WORD(122));
 	assert_int_equal(w.frames.steps[3], REEL_STEP_CFI);
-	EXPECT(&w, REEL_STOP_ROOT, 0x7010, 0x7120, 0x2020, 0x1020);
+	EXPECT(&w, REEL_STOP_GUESSED_ROOT, 0x7010, 0x7120, 0x2020, 0x1020);
 
 	frame_pointer_world(&w);
 	w.input.no_frame_pointers = true;
@@ -212,7 +212,7 @@ static void test_frame_pointer_of_caller(void **unused)
 		unwind(&w);
 		assert_int_equal(w.frames.steps[1], REEL_STEP_UNDO_CALL);
 		assert_int_equal(w.frames.steps[2], REEL_STEP_FRAME_POINTER);
-		EXPECT(&w, REEL_STOP_ROOT, 0x7010, 0x7080, 0x7120, 0x2020, 0x1020);
+		EXPECT(&w, REEL_STOP_GUESSED_ROOT, 0x7010, 0x7080, 0x7120, 0x2020, 0x1020);
 	}
 }
 
@@ -230,7 +230,7 @@ static void test_frame_pointer_of_none(void **unused)
 		frame_pointer_world(&w);
 		w.stack[120] = values[i];
 		unwind(&w);
-		EXPECT(&w, REEL_STOP_ROOT, 0x7010, 0x7120, 0x2020, 0x1020);
+		EXPECT(&w, REEL_STOP_GUESSED_ROOT, 0x7010, 0x7120, 0x2020, 0x1020);
 
 		/* CFA = rbp + 16: it is needed, and no good. */
 		frame_pointer_world(&w);
@@ -238,6 +238,31 @@ static void test_frame_pointer_of_none(void **unused)
 		w.stack[110] = values[i];
 		unwind(&w);
 		EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x7010);
+	}
+}
+
+/* SBCL's frames lie on a stack of their own: the first one's caller on that of C, which is not
+ * recorded. */
+static void test_frame_pointer_to_another_stack(void **unused)
+{
+	static const uint64_t fps[] = { STACK + 0x10000000ul, 1, STACK_WORD(120) + 4 };
+	struct world w;
+
+	(void)unused;
+	for (unsigned i = 0; i < 3; i++) {
+		for (unsigned has_cfi = 0; has_cfi < 2; has_cfi++) {
+			frame_pointer_world(&w);
+			if (has_cfi)
+				function(&w, 0x7100, 0x7200, BYTES(0x0c, 6, 16));
+			w.state.scrubbed = i > 0;
+			w.stack[110] = fps[i];
+			unwind(&w);
+			if (i == 2)
+				EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x7010);
+			else
+				EXPECT(&w, has_cfi ? REEL_STOP_STACK_END : REEL_STOP_NO_UNWIND_INFO,
+				       0x7010, 0x7120);
+		}
 	}
 }
 
@@ -264,6 +289,7 @@ int main(void)
 		cmocka_unit_test(test_frame_pointer_checks),
 		cmocka_unit_test(test_frame_pointer_of_caller),
 		cmocka_unit_test(test_frame_pointer_of_none),
+		cmocka_unit_test(test_frame_pointer_to_another_stack),
 		cmocka_unit_test(test_frame_pointer_forgets),
 	};
 

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tables of instructions are written with. */
+#ifndef ARCH_EFFECTS_H
+#define ARCH_EFFECTS_H
+
+#include "arch/program.h"
+
+#define CLOBBER(to_)                                                                               \
+	{                                                                                          \
+		.kind = REEL_ARCH_CLOBBER, .to = to_                                               \
+	}
+/* to = base + immediate */
+#define ADD(to_, base_)                                                                            \
+	{                                                                                          \
+		.kind = REEL_ARCH_SUM, .to = to_, .base = base_, .by_immediate = true              \
+	}
+/* to = base + a constant */
+#define ADD_CONSTANT(to_, base_, constant)                                                         \
+	{                                                                                          \
+		.kind = REEL_ARCH_SUM, .to = to_, .base = base_, .plus = constant                  \
+	}
+#define COPY(to_, from)                                                                            \
+	{                                                                                          \
+		.kind = REEL_ARCH_SUM, .to = to_, .base = from                                     \
+	}
+/* A word at base + plus, and at base + immediate + plus. */
+#define LOAD_BASE(to_, base_, plus_)                                                               \
+	{                                                                                          \
+		.kind = REEL_ARCH_LOAD, .to = to_, .base = base_, .plus = plus_                    \
+	}
+#define LOAD(to_, base_, plus_)                                                                    \
+	{                                                                                          \
+		.kind = REEL_ARCH_LOAD, .to = to_, .base = base_, .plus = plus_,                   \
+		.by_immediate = true                                                               \
+	}
+#define STORE_BASE(from, base_, plus_, size_)                                                      \
+	{                                                                                          \
+		.kind = REEL_ARCH_STORE, .to = from, .base = base_, .plus = plus_, .size = size_   \
+	}
+#define STORE(from, base_, plus_, size_)                                                           \
+	{                                                                                          \
+		.kind = REEL_ARCH_STORE, .to = from, .base = base_, .plus = plus_, .size = size_,  \
+		.by_immediate = true                                                               \
+	}
+
+/* In the place of a register: none that is tracked. */
+#define NO_OPERAND 0
+
+#endif

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stackreel doctor: what each module lacks, how many samples that costs, and what would mend it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/limits.h"
+#include "cli/print/text.h"
+#include "cli/session.h"
+#include "cli/summary.h"
+
+#define KEY_ALL OPTION_KEY_OWN
+
+/* Modules that cost a smaller share of the samples are only counted. */
+#define WORTH_TELLING (PERCENT / 10)
+
+struct doctor_options {
+	struct options common;
+	bool all;
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct doctor_options *options = state->input;
+
+	(void)arg;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		options_set_inputs(state, options_of_traces, &options->common);
+		return 0;
+	case KEY_ALL:
+		options->all = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option own_options[] = {
+	{ "all", KEY_ALL, NULL, 0,
+	  "List modules that cost less than 0.1 % of the samples, and those that lack nothing, too",
+	  0 },
+	{ 0 }
+};
+
+static const struct argp parser = {
+	own_options,
+	parse_option,
+	"[FILE]",
+	"Goes through a capture's samples, and tells of each module what it lacks on this host: "
+	"its "
+	"file, symbols, debug information; how many samples that costs; and what would mend it.\v"
+	"FILE is " DEFAULT_CAPTURE " if not given, `-' is standard input. What is missing does not "
+	"change the exit status.",
+	options_of_traces,
+	NULL,
+	NULL,
+};
+
+/* ---- counting ----------------------------------------------------------------------------- */
+
+/* Samples with a frame of a module, and those of them that lack something there. */
+struct patient {
+	uint64_t id;
+	uint64_t samples, ended, nameless, lineless;
+	bool is_file;
+	bool has_lines; /* of some frame */
+	/* The last trace that each was counted for, + 1. */
+	uint64_t seen, seen_nameless, seen_lineless;
+};
+
+struct ward {
+	struct patient *patients; /* ascending by id */
+	size_t n;
+	uint64_t lineless; /* frames */
+};
+
+static struct patient *patient_of(struct ward *ward, uint64_t id)
+{
+	size_t low = 0, high = ward->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ward->patients[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < ward->n && ward->patients[low].id == id ? &ward->patients[low] : NULL;
+}
+
+static void count_once(uint64_t *count, uint64_t *seen, const struct reel_trace *trace)
+{
+	*count += *seen != trace->id + 1;
+	*seen = trace->id + 1;
+}
+
+/* Of functions that are inlined the one that they are inlined into tells as much. */
+static void count_frame(struct ward *ward, const struct reel_trace *trace,
+			const struct reel_frame *frame)
+{
+	struct patient *patient = patient_of(ward, frame->module_id);
+
+	if (frame->inlined || !patient)
+		return;
+	patient->has_lines |= *frame->file;
+	count_once(&patient->samples, &patient->seen, trace);
+	if (!*frame->function)
+		count_once(&patient->nameless, &patient->seen_nameless, trace);
+	/* The kernel's debug information, and the vDSO's, is on no host but their maker's. */
+	if (*frame->file || !patient->is_file)
+		return;
+	ward->lineless++;
+	count_once(&patient->lineless, &patient->seen_lineless, trace);
+}
+
+/* The other ends have to do with the stack. */
+static bool is_ended_by_module(enum reel_stop stop)
+{
+	return stop == REEL_STOP_MODULE_MISSING || stop == REEL_STOP_NO_UNWIND_INFO ||
+	       stop == REEL_STOP_BAD_UNWIND_INFO;
+}
+
+static bool count_trace(void *context, const struct reel_trace *trace,
+			const struct reel_event_info *event)
+{
+	struct ward *ward = context;
+
+	(void)event;
+	for (size_t i = 0; i < trace->n_frames; i++)
+		count_frame(ward, trace, trace->frames[i]);
+	if (trace->n_frames && is_ended_by_module(trace->stop)) {
+		struct patient *last =
+			patient_of(ward, trace->frames[trace->n_frames - 1]->module_id);
+
+		if (last)
+			last->ended++;
+	}
+	return true;
+}
+
+/* ---- what it lacks ------------------------------------------------------------------------ */
+
+enum lack {
+	LACKS_FILE,
+	LACKS_ROWS,
+	LACKS_SYMBOLS,
+	LACKS_MORE, /* a file with debug information is there, and does not say all */
+	LACKS_KALLSYMS,
+	IS_JIT,
+	LACKS_STACK, /* no module does */
+	LACKS,	     /* how many there are */
+};
+
+static const struct {
+	const char *name, *cure;
+} lacks[LACKS] = {
+	[LACKS_FILE] = { "its file",
+			 "copy it from the host, as it lies there (scp HOST:/PATH DIR/PATH), and "
+			 "give --symfs DIR; of a container while it runs, --symfs /proc/PID/root; "
+			 "a copy that lies elsewhere, --module FILE" },
+	[LACKS_ROWS] = { "unwind rows",
+			 "code without unwind information, which does not tell its caller itself; "
+			 "if it was stripped of .debug_frame, --debug-dir or --module with its "
+			 "debug symbols; of your own assembly, .cfi directives" },
+	[LACKS_SYMBOLS] = { "symbols",
+			    "install the distribution's debug symbols (packages named -dbgsym or "
+			    "-debuginfo), or fetch them: --module \"$(debuginfod-find debuginfo "
+			    "BUILD-ID)\"; of your own programs keep the file as it was before "
+			    "strip, and give --module FILE" },
+	[LACKS_MORE] = { "some lines", "the debug information is here, and does not have them: "
+				       "assembly, or what was built without -g" },
+	[LACKS_KALLSYMS] = { "kernel symbols", "record as root, or with CAP_SYSLOG, where "
+					       "/proc/sys/kernel/kptr_restrict is not 2" },
+	[IS_JIT] = { "names", "code that was made while the program ran (a JIT's) is in no file, "
+			      "and nothing names it" },
+	[LACKS_STACK] = { "stacks that were cut",
+			  "record with a larger --max-stack (stackreel-record(1))" },
+};
+
+/* Samples that lack something there. */
+static uint64_t cost(const struct patient *patient)
+{
+	uint64_t most = patient->ended;
+
+	most = patient->nameless > most ? patient->nameless : most;
+	return patient->lineless > most ? patient->lineless : most;
+}
+
+/* Bits by enum lack. */
+static unsigned lacks_of(const struct patient *patient, const struct reel_module_info *module)
+{
+	unsigned bits = 0;
+
+	switch (module->kind) {
+	case REEL_MODULE_FILE:
+		if (module->state != REEL_MODULE_FOUND)
+			return 1u << LACKS_FILE;
+		bits |= patient->ended ? 1u << LACKS_ROWS : 0;
+		if (!patient->nameless && !patient->lineless)
+			return bits;
+		return bits | (patient->has_lines || *module->debug_path ? 1u << LACKS_MORE
+									 : 1u << LACKS_SYMBOLS);
+	case REEL_MODULE_KERNEL:
+	case REEL_MODULE_KERNEL_MODULE:
+		return patient->nameless ? 1u << LACKS_KALLSYMS : 0;
+	case REEL_MODULE_ANONYMOUS:
+		return patient->nameless ? 1u << IS_JIT : 0;
+	default:
+		return 0;
+	}
+}
+
+/* ---- printing ----------------------------------------------------------------------------- */
+
+static int compare_counts(uint64_t a, uint64_t b)
+{
+	return (a < b) - (a > b);
+}
+
+/* What ends traces first, then what leaves them without names. */
+static int compare_patients(const void *a, const void *b)
+{
+	const struct patient *x = a, *y = b;
+
+	if (x->ended != y->ended)
+		return compare_counts(x->ended, y->ended);
+	if (x->nameless != y->nameless)
+		return compare_counts(x->nameless, y->nameless);
+	if (x->lineless != y->lineless)
+		return compare_counts(x->lineless, y->lineless);
+	return x->samples != y->samples ? compare_counts(x->samples, y->samples)
+					: (x->id > y->id) - (x->id < y->id);
+}
+
+static void print_share(FILE *file, uint64_t count, uint64_t of)
+{
+	fprintf(file, "  %9s", count ? format_share(count, of).text : "");
+}
+
+#define LACKS_WIDTH    22
+#define PROBLEM_COLUMN (4 * 11 + 2 + LACKS_WIDTH + 2)
+
+static void print_lacks(unsigned bits, FILE *file)
+{
+	const char *start = "";
+	size_t width = 0;
+
+	for (int lack = 0; lack < LACKS; lack++) {
+		if (!(bits >> lack & 1))
+			continue;
+		width += strlen(start) + strlen(lacks[lack].name);
+		fprintf(file, "%s%s", start, lacks[lack].name);
+		start = ", ";
+	}
+	if (!bits)
+		width = (size_t)fprintf(file, "nothing");
+	if (width < LACKS_WIDTH)
+		fprintf(file, "%*s", (int)(LACKS_WIDTH - width), "");
+}
+
+static void print_patient(const struct session *session, const struct patient *patient,
+			  const struct reel_module_info *module, FILE *file)
+{
+	_cleanup_free_ char *path = text_escape(*module->path ? module->path : "[unknown]", "");
+	_cleanup_free_ char *build_id = text_escape(module->build_id, "");
+	_cleanup_free_ char *problem = text_escape(module->problem, "");
+	uint64_t traces = session->quality.traces;
+	unsigned bits = lacks_of(patient, module);
+
+	print_share(file, patient->samples, traces);
+	print_share(file, patient->ended, traces);
+	print_share(file, patient->nameless, traces);
+	print_share(file, patient->lineless, traces);
+	fputs("  ", file);
+	print_lacks(bits, file);
+	fprintf(file, "  %s%s%s\n", path, *build_id ? "  " : "", build_id);
+	if (*problem && !(bits & 1u << IS_JIT))
+		fprintf(file, "%*s%s\n", PROBLEM_COLUMN, "", problem);
+}
+
+/* In lines of at most 80 columns. */
+static void print_wrapped(FILE *file, const char *text)
+{
+	unsigned column = 0;
+
+	while (*text) {
+		unsigned length = (unsigned)strcspn(text, " ");
+		bool fits = column && column + 1 + length <= 80;
+
+		fprintf(file, "%s%.*s",
+			fits	 ? " "
+			: column ? "\n      "
+				 : "      ",
+			(int)length, text);
+		column = fits ? column + 1 + length : 6 + length;
+		text += length;
+		text += strspn(text, " ");
+	}
+	fputc('\n', file);
+}
+
+static void print_cures(unsigned told, FILE *file)
+{
+	const char *start = "\nWhat mends it\n";
+
+	for (int lack = 0; lack < LACKS; lack++) {
+		if (!(told >> lack & 1))
+			continue;
+		fprintf(file, "%s  %s\n", start, lacks[lack].name);
+		print_wrapped(file, lacks[lack].cure);
+		start = "";
+	}
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const struct reel_module_info *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static void print_ward(const struct session *session, const struct doctor_options *options,
+		       struct ward *ward, const struct reel_module_info *modules, size_t n,
+		       const struct output *output)
+{
+	uint64_t traces = session->quality.traces;
+	const uint64_t *stops = session->quality.stops;
+	unsigned told = 0;
+	size_t left_out = 0, well = 0;
+	FILE *file = output->file;
+
+	qsort(ward->patients, ward->n, sizeof(*ward->patients), compare_patients);
+	fprintf(file, "\n%s  %9s  %9s  %9s  %9s  %-*s  %s%s\n", color_bold(output), "SAMPLES",
+		"ENDED", "NO NAME", "NO LINE", LACKS_WIDTH, "LACKS", "MODULE", color_end(output));
+	for (size_t i = 0; i < ward->n; i++) {
+		const struct patient *patient = &ward->patients[i];
+		const struct reel_module_info key = { .id = patient->id };
+		const struct reel_module_info *module =
+			bsearch(&key, modules, n, sizeof(key), compare_ids);
+
+		if (!patient->samples || !module)
+			continue;
+		if (options->all || percent_of(cost(patient), traces) >= WORTH_TELLING) {
+			print_patient(session, patient, module, file);
+			told |= lacks_of(patient, module);
+		} else if (cost(patient)) {
+			left_out++;
+		} else {
+			well++;
+		}
+	}
+	if (left_out)
+		fprintf(file, "%s more cost less than 0.1 %% of the samples (--all)\n",
+			format_count(left_out).text);
+	if (well)
+		fprintf(file, "%s lack%s nothing (--all)\n", format_count(well).text,
+			well == 1 ? "s" : "");
+	if (percent_of(stops[REEL_STOP_STACK_CUT], traces) >= WORTH_TELLING)
+		told |= 1u << LACKS_STACK;
+	print_cures(told, file);
+}
+
+static void print_summary(const struct session *session, const struct ward *ward, FILE *file)
+{
+	const struct quality *quality = &session->quality;
+
+	summary_print_origin(session, file);
+	fprintf(file, "\n%s samples, ", format_count(session->quality.traces).text);
+	quality_print(&session->quality, file);
+	fprintf(file, "\nof %s frames %s have no name, %s no line\n",
+		format_count(quality->frames).text,
+		format_share(quality->nameless, quality->frames).text,
+		format_share(ward->lineless, quality->frames).text);
+}
+
+static bool ward_open(const struct session *session, struct ward *ret)
+{
+	const struct reel_module_info *modules;
+	size_t n;
+
+	*ret = (struct ward){ 0 };
+	if (!no_error(reel_capture_modules(session->capture, &modules, &n)))
+		return false;
+	ret->patients = memory_get((n + 1) * sizeof(*ret->patients));
+	for (size_t i = 0; i < n; i++)
+		ret->patients[i] =
+			(struct patient){ .id = modules[i].id,
+					  .is_file = modules[i].kind == REEL_MODULE_FILE };
+	ret->n = n;
+	return true;
+}
+
+int command_doctor(int argc, char **argv)
+{
+	struct doctor_options options = { 0 };
+	const struct reel_module_info *modules;
+	struct ward ward = { 0 };
+	struct session session;
+	struct output output;
+	int status = STATUS_ERROR;
+	size_t n;
+
+	options_init(&options.common);
+	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	if (!session_open(&session, &options.common)) {
+		options_free(&options.common);
+		return STATUS_ERROR;
+	}
+	if (ward_open(&session, &ward) && session_visit(&session, count_trace, &ward) &&
+	    no_error(reel_capture_modules(session.capture, &modules, &n)) &&
+	    output_open(&output, options.common.output)) {
+		session_warn(&session);
+		print_summary(&session, &ward, output.file);
+		print_ward(&session, &options, &ward, modules, n, &output);
+		status = output_close(&output, session_status(&session));
+	}
+	free(ward.patients);
+	session_close(&session);
+	options_free(&options.common);
+	return status;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <langinfo.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/print/output.h"
+#include "cli/print/pager.h"
+#include "cli/session.h"
+#include "cli/print/text.h"
+
+#define BUFFER_SIZE (256 << 10)
+
+void complain(const char *format, ...)
+{
+	_cleanup_free_ char *message = NULL, *escaped = NULL;
+	va_list args;
+
+	va_start(args, format);
+	message = memory_vprint(format, args);
+	va_end(args);
+	escaped = text_escape(message, "");
+	/* There, it is to follow what was printed before. */
+	if (pager_is_on())
+		fflush(stdout);
+	fprintf(stderr, "stackreel: %s\n", escaped);
+}
+
+static unsigned int terminal_width(int fd)
+{
+	struct winsize size;
+
+	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40 ? size.ws_col : 0;
+}
+
+static bool colors_wanted(void)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+}
+
+/* What output_reserve opened; -1: nothing. */
+static int reserved = -1;
+
+bool output_reserve(const char *path)
+{
+	return !path || !strcmp(path, "-") || no_error(reel_file_create(path, &reserved));
+}
+
+bool output_open(struct output *output, const char *path)
+{
+	*output = (struct output){ .file = stdout, .path = "standard output" };
+	if (path && strcmp(path, "-") != 0) {
+		int fd = reserved;
+
+		reserved = -1;
+		output->path = path;
+		if (fd < 0 && !no_error(reel_file_create(path, &fd)))
+			return false;
+		output->file = fdopen(fd, "w");
+		if (!output->file) {
+			complain("%s: %s", path, strerror(errno));
+			close(fd);
+			return false;
+		}
+	}
+	setvbuf(output->file, NULL, _IOFBF, BUFFER_SIZE);
+	output->terminal = isatty(fileno(output->file));
+	output->color = output->terminal && colors_wanted();
+	output->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	if (output->terminal)
+		output->width = terminal_width(fileno(output->file));
+	if (output->terminal && output->file == stdout)
+		pager_start();
+	return true;
+}
+
+bool output_is_broken(const struct output *output)
+{
+	return ferror(output->file);
+}
+
+int output_close(struct output *output, int status)
+{
+	bool failed = ferror(output->file);
+	int error = EIO;
+
+	/* The reason of an earlier failure is gone; a flush of what is left fails again with the
+	 * same one. */
+	if (fflush(output->file) != 0) {
+		failed = true;
+		error = errno;
+	}
+	if (output->file != stdout && fclose(output->file) != 0 && !failed) {
+		failed = true;
+		error = errno;
+	}
+	if (output->file == stdout && !pager_end())
+		status = STATUS_ERROR;
+	output->file = NULL;
+	if (!failed || error == EPIPE)
+		return status;
+	complain("%s: cannot write: %s", output->path, strerror(error));
+	return STATUS_ERROR;
+}
+
+const char *color_bold(const struct output *output)
+{
+	return output->color ? "\033[1m" : "";
+}
+
+const char *color_dim(const struct output *output)
+{
+	return output->color ? "\033[2m" : "";
+}
+
+const char *color_of_share(const struct output *output, uint64_t percent)
+{
+	if (!output->color || percent < PERCENT / 2)
+		return "";
+	return percent >= 5 * PERCENT ? "\033[31m" : "\033[32m";
+}
+
+const char *color_end(const struct output *output)
+{
+	return output->color ? "\033[0m" : "";
+}
+
+/* ---- progress --------------------------------------------------------------------- */
+
+#define PROGRESS_INTERVAL_MS 200
+/* Short work shows nothing. */
+#define PROGRESS_DELAY_MS 1000
+
+static uint64_t now_ms(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
+}
+
+void progress_start(struct progress *progress, bool wanted)
+{
+	*progress = (struct progress){ .on = wanted && isatty(STDERR_FILENO) };
+	if (progress->on)
+		progress->last = now_ms() + PROGRESS_DELAY_MS - PROGRESS_INTERVAL_MS;
+}
+
+void progress_show(struct progress *progress, uint64_t done, uint64_t total, uint64_t samples)
+{
+	uint64_t now;
+
+	if (!progress->on)
+		return;
+	now = now_ms();
+	if (now < progress->last + PROGRESS_INTERVAL_MS)
+		return;
+	progress->last = now;
+	progress->shown = true;
+	fprintf(stderr, "\r\033[K%s of %s, %s samples (%u %%)", format_bytes(done).text,
+		format_bytes(total).text, format_count(samples).text,
+		(unsigned int)(percent_of(done, total) / PERCENT));
+	fflush(stderr);
+}
+
+void progress_end(struct progress *progress)
+{
+	if (!progress->shown)
+		return;
+	fputs("\r\033[K", stderr);
+	progress->shown = false;
+}

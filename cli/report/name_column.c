@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "cli/report/name_column.h"
+#include "cli/report/symbols.h"
+#include "cli/print/text.h"
+
+/* Without a terminal, long names do not push the last column out further than this. */
+#define WIDTH_MAX 60
+
+#define HEAD	    "SYMBOL"
+#define MODULE_HEAD "MODULE"
+
+/* What is left of a module's name on a terminal that is too narrow for it. */
+#define MODULE_WIDTH_MIN 6
+
+size_t name_print(const char *name, size_t width, const struct output *output)
+{
+	size_t shown = 0, needed = text_width(name);
+
+	if (!width || needed <= width) {
+		fputs(name, output->file);
+		return needed;
+	}
+	for (; *name && (shown < width - 1 || (*name & 0xc0) == 0x80); name++) {
+		shown += ((uint8_t)name[1] & 0xc0) != 0x80;
+		fputc(*name, output->file);
+	}
+	fputs(output->utf8 ? "…" : ">", output->file);
+	return width;
+}
+
+void name_column_add(struct name_column *column, const char *name, const char *module)
+{
+	size_t width = text_width(name), module_width = text_width(path_base(module));
+
+	if (width > column->width)
+		column->width = width;
+	if (module_width > column->module_width)
+		column->module_width = module_width;
+	column->has_modules |= *module != '\0';
+}
+
+static size_t at_least(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+/* A third of the room is the modules', if they need it. */
+static void fit_terminal(struct name_column *column, size_t room)
+{
+	if (column->has_modules && column->width + 2 + column->module_width > room) {
+		size_t third = at_least(room / 3, MODULE_WIDTH_MIN);
+
+		if (column->module_width > third)
+			column->module_width = third;
+		room = room > column->module_width + 2 ? room - column->module_width - 2 : 0;
+	}
+	room = at_least(room, NAME_WIDTH_MIN);
+	if (column->width > room)
+		column->width = room;
+}
+
+void name_column_fit(struct name_column *column, size_t used, const struct output *output)
+{
+	column->width = at_least(column->width, strlen(HEAD));
+	column->module_width = at_least(column->module_width, strlen(MODULE_HEAD));
+	if (output->width)
+		fit_terminal(column, output->width > used ? output->width - used : 0);
+	else if (column->width > WIDTH_MAX)
+		column->width = WIDTH_MAX;
+}
+
+/* A name padded to the column; on a terminal also cut to it. */
+static void print_name(const struct name_column *column, const char *name,
+		       const struct output *output)
+{
+	size_t width = name_print(name, output->width ? column->width : 0, output);
+
+	for (; column->has_modules && width < column->width; width++)
+		fputc(' ', output->file);
+}
+
+void name_column_print_head(const struct name_column *column, const struct output *output)
+{
+	print_name(column, HEAD, output);
+	fprintf(output->file, "%s%s\n", column->has_modules ? "  " MODULE_HEAD : "",
+		color_end(output));
+}
+
+void name_column_print(const struct name_column *column, const char *name, const char *module,
+		       const struct output *output)
+{
+	print_name(column, name, output);
+	if (*module) {
+		fprintf(output->file, "  %s", color_dim(output));
+		name_print(path_base(module), output->width ? column->module_width : 0, output);
+		fputs(color_end(output), output->file);
+	}
+	fputc('\n', output->file);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A hash table from pointers to pointers; all zero is an empty one. */
+#ifndef CLI_REPORT_POINTER_MAP_H
+#define CLI_REPORT_POINTER_MAP_H
+
+#include <stddef.h>
+
+struct pointer_slot {
+	const void *key;
+	void *value;
+};
+
+struct pointer_map {
+	struct pointer_slot *slots;
+	size_t n_slots, count;
+};
+
+/* Values stay the caller's. */
+void pointer_map_free(struct pointer_map *map);
+/* NULL if there is none. */
+void *pointer_map_get(const struct pointer_map *map, const void *key);
+/* `key` must not be in the map, nor NULL. */
+void pointer_map_put(struct pointer_map *map, const void *key, void *value);
+
+#endif

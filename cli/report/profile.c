@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/report/profile.h"
+#include "cli/print/text.h"
+
+void profiles_init(struct profiles *profiles, enum grouping grouping, enum symbols_by by,
+		   bool mark_cut)
+{
+	*profiles = (struct profiles){ .mark_cut = mark_cut };
+	symbol_table_init(&profiles->symbols, by);
+	groups_init(&profiles->groups, grouping);
+}
+
+void profiles_free(struct profiles *profiles)
+{
+	for (size_t i = 0; i < profiles->count; i++)
+		call_tree_free(&profiles->items[i].tree);
+	free(profiles->items);
+	groups_free(&profiles->groups);
+	symbol_table_free(&profiles->symbols);
+}
+
+static const void *key_of_frame(void *context, const struct reel_frame *frame)
+{
+	return symbol_of_frame(context, frame);
+}
+
+static struct profile *profile_of(struct profiles *profiles, const struct reel_event_info *event)
+{
+	struct profile *profile;
+
+	for (size_t i = 0; i < profiles->count; i++) {
+		if (profiles->items[i].event == event)
+			return &profiles->items[i];
+	}
+	profiles->items =
+		memory_resize(profiles->items, profiles->count + 1, sizeof(*profiles->items));
+	profile = &profiles->items[profiles->count];
+	*profile = (struct profile){
+		.event = event,
+		.is_time = event && !strcmp(event->weight_unit, "ns"),
+	};
+	call_tree_init(&profile->tree);
+	profile->tree.key_of = key_of_frame;
+	profile->tree.context = &profiles->symbols;
+	profiles->count++;
+	return profile;
+}
+
+bool profiles_add(void *context, const struct reel_trace *trace,
+		  const struct reel_event_info *event)
+{
+	struct profiles *profiles = context;
+	struct call_tree *tree = &profile_of(profiles, event)->tree;
+	struct symbol_table *symbols = &profiles->symbols;
+	uint32_t start = CALL_TREE_ROOT;
+
+	if (profiles->groups.grouping != GROUP_NONE)
+		start = call_tree_child(tree, start,
+					groups_find(&profiles->groups, symbols, trace));
+	if (profiles->mark_cut && trace_is_cut(trace))
+		start = call_tree_child(tree, start, symbol_of_stop(symbols, trace->stop));
+	else if (profiles->mark_cut && !trace->n_frames)
+		start = call_tree_child(tree, start, symbol_of_group(symbols, "[no frames]"));
+	call_tree_add(tree, start, trace->frames, trace->n_frames,
+		      (struct amount){ trace->weight, 1 });
+	return true;
+}
+
+static const void *same_key(void *context, const void *key)
+{
+	(void)context;
+	return key;
+}
+
+/* Where no sample has a weight, each counts as much as any other. */
+static void weigh_by_samples(struct profile *profile)
+{
+	struct call_tree *tree = &profile->tree;
+
+	for (uint32_t i = 0; i < tree->n_nodes; i++) {
+		if (tree->nodes[i].self.weight)
+			return;
+	}
+	for (size_t i = 1; i < tree->n_tails; i++) {
+		if (tree->tails[i].self.weight)
+			return;
+	}
+	profile->is_time = false;
+	for (uint32_t i = 0; i < tree->n_nodes; i++)
+		tree->nodes[i].self.weight = tree->nodes[i].self.samples;
+	for (size_t i = 1; i < tree->n_tails; i++)
+		tree->tails[i].self.weight = tree->tails[i].self.samples;
+}
+
+static void sum_up(struct profiles *profiles, struct profile *profile)
+{
+	struct call_tree collapsed;
+
+	weigh_by_samples(profile);
+	switch (profiles->symbols.by) {
+	case SYMBOLS_BY_NAME:
+	case SYMBOLS_BY_NAME_ANNOTATED:
+		call_tree_link(&profile->tree);
+		return;
+	case SYMBOLS_BY_MODULE:
+		/* Calls within a module are not shown. */
+		call_tree_map(&profile->tree, same_key, NULL, true, &collapsed);
+		call_tree_free(&profile->tree);
+		profile->tree = collapsed;
+		break;
+	case SYMBOLS_BY_FUNCTION:
+		break;
+	}
+	call_tree_finish(&profile->tree);
+}
+
+void profiles_finish(struct profiles *profiles)
+{
+	groups_name(&profiles->groups);
+	for (size_t i = 0; i < profiles->count; i++)
+		sum_up(profiles, &profiles->items[i]);
+}
+
+const char *profile_unit(const struct profile *profile)
+{
+	return profile->is_time ? "time" : "count";
+}
+
+struct short_text profile_format(const struct profile *profile, uint64_t weight)
+{
+	return profile->is_time ? format_nanoseconds(weight) : format_count(weight);
+}
+
+const char *event_name(const struct reel_event_info *event)
+{
+	return event && *event->name ? event->name : "unknown";
+}

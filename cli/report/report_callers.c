@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/print/text.h"
+#include "cli/report/report_callers.h"
+#include "cli/report/report_tree.h"
+
+/* So many similar names are said where none is the one. */
+#define SIMILAR_MAX 8
+
+/* ---- which functions ----------------------------------------------------------------------------
+ */
+
+struct search {
+	const char *text; /* escaped, as names are */
+	bool (*matches)(const char *name, const char *text);
+	struct callees *callees;
+	/* Instead of being callees. */
+	char *similar;
+	size_t n_similar;
+};
+
+static bool is_named(const char *name, const char *text)
+{
+	size_t length = strlen(text);
+
+	return !strncmp(name, text, length) && (!name[length] || name[length] == '(');
+}
+
+static bool has_part(const char *name, const char *text)
+{
+	return strstr(name, text);
+}
+
+static void take_matching(void *context, struct symbol *symbol)
+{
+	struct search *search = context;
+
+	if (symbol->pseudo || !search->matches(symbol->name, search->text))
+		return;
+	pointer_map_put(&search->callees->symbols, symbol, symbol);
+	search->callees->count++;
+}
+
+static void note_similar(void *context, struct symbol *symbol)
+{
+	struct search *search = context;
+	_cleanup_free_ char *before = NULL;
+
+	if (symbol->pseudo || !strcasestr(symbol->name, search->text) ||
+	    search->n_similar++ >= SIMILAR_MAX)
+		return;
+	before = search->similar;
+	search->similar =
+		memory_print("%s%s`%s'", before ? before : "", before ? ", " : "", symbol->name);
+}
+
+static void complain_of_none(const struct profiles *profiles, struct search *search)
+{
+	symbol_table_visit(&profiles->symbols, note_similar, search);
+	if (search->similar)
+		complain("--callers: no function is named `%s', nor part of a name is; there are "
+			 "%s%s",
+			 search->text, search->similar,
+			 search->n_similar > SIMILAR_MAX ? " and more" : "");
+	else
+		complain("--callers: no function is named `%s', nor part of a name is",
+			 search->text);
+	free(search->similar);
+}
+
+bool callees_find(const struct profiles *profiles, const char *text, struct callees *ret)
+{
+	_cleanup_free_ char *escaped = text_escape(text, "");
+	struct search search = { .text = escaped, .matches = is_named, .callees = ret };
+
+	*ret = (struct callees){ 0 };
+	symbol_table_visit(&profiles->symbols, take_matching, &search);
+	if (ret->count)
+		return true;
+	search.matches = has_part;
+	symbol_table_visit(&profiles->symbols, take_matching, &search);
+	if (!ret->count)
+		complain_of_none(profiles, &search);
+	return ret->count;
+}
+
+void callees_free(struct callees *callees)
+{
+	pointer_map_free(&callees->symbols);
+}
+
+/* ---- the tree ---------------------------------------------------------------------------------
+ */
+
+struct turning {
+	const struct callees *callees;
+	const struct call_tree *from;
+	bool grouped;
+	struct call_tree to;
+};
+
+/* The way from `node` up, below the group if there are groups: these are the root's children. */
+static void add_way_up(struct turning *turning, uint32_t node)
+{
+	const struct call_tree_node *nodes = turning->from->nodes;
+	struct amount amount = nodes[node].total;
+	uint32_t at = CALL_TREE_ROOT, last = CALL_TREE_ROOT;
+
+	if (turning->grouped) {
+		for (last = node; nodes[last].parent != CALL_TREE_ROOT;)
+			last = nodes[last].parent;
+		at = call_tree_child(&turning->to, at, nodes[last].key);
+	}
+	for (; node != last; node = nodes[node].parent)
+		at = call_tree_child(&turning->to, at, nodes[node].key);
+	amount_add(&turning->to.nodes[at].self, amount);
+}
+
+static int enter(void *context, uint32_t node, size_t depth)
+{
+	struct turning *turning = context;
+	struct symbol *symbol = (struct symbol *)turning->from->nodes[node].key;
+
+	(void)depth;
+	if (pointer_map_get(&turning->callees->symbols, symbol) && symbol->on_path++ == 0)
+		add_way_up(turning, node);
+	return 1;
+}
+
+static void leave(void *context, uint32_t node, size_t depth)
+{
+	struct turning *turning = context;
+	struct symbol *symbol = (struct symbol *)turning->from->nodes[node].key;
+
+	(void)depth;
+	if (pointer_map_get(&turning->callees->symbols, symbol))
+		symbol->on_path--;
+}
+
+void report_callers_print(const struct profiles *profiles, const struct profile *profile,
+			  const struct callees *callees, uint64_t limit,
+			  const struct output *output)
+{
+	struct turning turning = {
+		.callees = callees,
+		.from = &profile->tree,
+		.grouped = profiles->groups.grouping != GROUP_NONE,
+	};
+	struct tree_shares shares = {
+		.all = profile->tree.nodes[CALL_TREE_ROOT].total.weight,
+		.limit = limit,
+	};
+
+	call_tree_init(&turning.to);
+	call_tree_walk(turning.from, enter, leave, &turning);
+	call_tree_finish(&turning.to);
+	shares.limit_of = turning.to.nodes[CALL_TREE_ROOT].total.weight;
+	fprintf(output->file, "# callers stand below what they call; shares are of all %s\n",
+		profile->is_time ? "time" : "samples");
+	tree_draw(&turning.to, &shares, output);
+	call_tree_free(&turning.to);
+}

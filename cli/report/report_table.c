@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/report/name_column.h"
+#include "cli/report/report_table.h"
+#include "cli/print/text.h"
+
+/* What stands before the symbol: two shares, two weights, samples. */
+#define FIXED_WIDTH 51
+/* Two shares alone, on a terminal that is narrower than this: names need the room. */
+#define SHARES_WIDTH   20
+#define TERMINAL_WIDTH 100
+
+struct row {
+	const struct symbol *symbol;
+	char *name;
+};
+
+struct table {
+	const struct profile *profile;
+	const struct output *output;
+	uint64_t all; /* weight */
+	uint64_t limit;
+	struct row *rows;
+	size_t n_rows, capacity;
+	size_t n_hidden;
+	uint64_t hidden_self; /* weight */
+	bool shares_alone;
+	struct name_column names;
+};
+
+bool table_sort_parse(const char *name, enum table_sort *ret)
+{
+	static const char *const names[] = {
+		[SORT_SELF] = "self",	  [SORT_TOTAL] = "total",   [SORT_SAMPLES] = "samples",
+		[SORT_SYMBOL] = "symbol", [SORT_MODULE] = "module",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (!strcmp(name, names[i])) {
+			*ret = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- order --------------------------------------------------------------------------------- */
+
+static int by_number(uint64_t a, uint64_t b)
+{
+	return a == b ? 0 : a > b ? -1 : 1;
+}
+
+static int by_name(const struct row *a, const struct row *b)
+{
+	int order = strcmp(a->symbol->name, b->symbol->name);
+
+	if (!order)
+		order = strcmp(a->symbol->module, b->symbol->module);
+	return order ? order : a->symbol->inlined - b->symbol->inlined;
+}
+
+static int by_total(const struct row *a, const struct row *b)
+{
+	int order = by_number(a->symbol->total.weight, b->symbol->total.weight);
+
+	return order ? order : by_name(a, b);
+}
+
+static int by_self(const struct row *a, const struct row *b)
+{
+	int order = by_number(a->symbol->self.weight, b->symbol->self.weight);
+
+	return order ? order : by_total(a, b);
+}
+
+static int compare_self(const void *a, const void *b)
+{
+	return by_self(a, b);
+}
+
+static int compare_total(const void *a, const void *b)
+{
+	return by_total(a, b);
+}
+
+static int compare_samples(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int order = by_number(x->symbol->total.samples, y->symbol->total.samples);
+
+	return order ? order : by_self(x, y);
+}
+
+static int compare_symbol(const void *a, const void *b)
+{
+	int order = by_name(a, b);
+
+	return order ? order : by_self(a, b);
+}
+
+static int compare_module(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int order = strcmp(x->symbol->module, y->symbol->module);
+
+	return order ? order : by_self(x, y);
+}
+
+static int (*const comparisons[])(const void *, const void *) = {
+	[SORT_SELF] = compare_self,	  [SORT_TOTAL] = compare_total,
+	[SORT_SAMPLES] = compare_samples, [SORT_SYMBOL] = compare_symbol,
+	[SORT_MODULE] = compare_module,
+};
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+static void add_row(void *context, struct symbol *symbol)
+{
+	struct table *table = context;
+
+	if (!symbol->total.samples)
+		return;
+	if (percent_of(symbol->total.weight, table->all) < table->limit) {
+		table->n_hidden++;
+		table->hidden_self += symbol->self.weight;
+		return;
+	}
+	if (table->n_rows == table->capacity) {
+		table->capacity = table->capacity ? table->capacity * 2 : 64;
+		table->rows = memory_resize(table->rows, table->capacity, sizeof(*table->rows));
+	}
+	table->rows[table->n_rows++] = (struct row){
+		.symbol = symbol,
+		.name = memory_print("%s%s%s", symbol->name, symbol->inlined ? " (inlined)" : "",
+				     symbol->kernel ? " [k]" : ""),
+	};
+	name_column_add(&table->names, table->rows[table->n_rows - 1].name, symbol->module);
+}
+
+/* Adds up self and total of the groups, which are the root's children. */
+static void sum_groups(const struct call_tree *tree)
+{
+	uint32_t node = tree->nodes[CALL_TREE_ROOT].first_child;
+
+	for (; node != CALL_TREE_NONE; node = tree->nodes[node].next_sibling) {
+		struct symbol *symbol = (struct symbol *)tree->nodes[node].key;
+
+		amount_add(&symbol->self, tree->nodes[node].total);
+		amount_add(&symbol->total, tree->nodes[node].total);
+	}
+}
+
+static void forget_sums(void *context, struct symbol *symbol)
+{
+	(void)context;
+	symbol->self = symbol->total = (struct amount){ 0 };
+}
+
+/* ---- printing ----------------------------------------------------------------------------------
+ */
+
+static void print_share(const struct table *table, uint64_t weight)
+{
+	uint64_t percent = percent_of(weight, table->all);
+
+	fprintf(table->output->file, "%s%6s %%%s ", color_of_share(table->output, percent),
+		format_percent(weight, table->all).text, color_end(table->output));
+	if (!table->shares_alone)
+		fprintf(table->output->file, "%9s ", profile_format(table->profile, weight).text);
+	fputc(' ', table->output->file);
+}
+
+static void print_head(const struct table *table)
+{
+	const char *unit = profile_unit(table->profile);
+	FILE *file = table->output->file;
+
+	fputs(color_bold(table->output), file);
+	if (table->shares_alone)
+		fprintf(file, "%8s  %8s  ", "SELF", "TOTAL");
+	else
+		fprintf(file, "%8s %9s  %8s %9s  %9s  ", "SELF", unit, "TOTAL", unit, "SAMPLES");
+	name_column_print_head(&table->names, table->output);
+}
+
+static void print_rows(const struct table *table)
+{
+	FILE *file = table->output->file;
+
+	print_head(table);
+	for (size_t i = 0; i < table->n_rows; i++) {
+		const struct symbol *symbol = table->rows[i].symbol;
+
+		print_share(table, symbol->self.weight);
+		print_share(table, symbol->total.weight);
+		if (!table->shares_alone)
+			fprintf(file, "%9s  ", format_count(symbol->total.samples).text);
+		name_column_print(&table->names, table->rows[i].name, symbol->module,
+				  table->output);
+	}
+	if (table->n_hidden)
+		fprintf(file, "# %s more below --percent-limit %s, together %s by themselves\n",
+			format_count(table->n_hidden).text, format_limit(table->limit).text,
+			format_share(table->hidden_self, table->all).text);
+}
+
+void report_table_print(struct profiles *profiles, const struct profile *profile,
+			enum table_sort sort, uint64_t limit, const struct output *output)
+{
+	struct table table = {
+		.profile = profile,
+		.output = output,
+		.all = profile->tree.nodes[CALL_TREE_ROOT].total.weight,
+		.limit = limit,
+		.shares_alone = output->width && output->width < TERMINAL_WIDTH,
+	};
+
+	symbol_table_visit(&profiles->symbols, forget_sums, NULL);
+	if (profiles->groups.grouping == GROUP_NONE)
+		symbol_table_sum(&profile->tree);
+	else
+		sum_groups(&profile->tree);
+	symbol_table_visit(&profiles->symbols, add_row, &table);
+	if (table.n_rows)
+		qsort(table.rows, table.n_rows, sizeof(*table.rows), comparisons[sort]);
+	name_column_fit(&table.names, table.shares_alone ? SHARES_WIDTH : FIXED_WIDTH, output);
+	print_rows(&table);
+	for (size_t i = 0; i < table.n_rows; i++)
+		free(table.rows[i].name);
+	free(table.rows);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/report/name_column.h"
+#include "cli/report/report_tree.h"
+#include "cli/print/text.h"
+
+/* Branches within branches that are drawn; deeper ones are left out, and it is said. */
+#define LEVELS_MAX  128
+#define LEVEL_WIDTH 3
+/* "100.00 %  " */
+#define SHARE_WIDTH 10
+
+/* ---- the tree -------------------------------------------------------------------------------- */
+
+struct drawing {
+	const struct call_tree *tree;
+	const struct output *output;
+	const char *branch, *last_branch, *line, *gap;
+	struct tree_shares shares;
+	/* Of each level that is open: whether more siblings follow. */
+	bool more[LEVELS_MAX];
+	/* The number of open levels at each depth of the tree. */
+	size_t *levels;
+	size_t levels_capacity;
+	bool too_deep;
+};
+
+static bool is_shown(const struct drawing *drawing, uint32_t node)
+{
+	const struct tree_shares *shares = &drawing->shares;
+
+	return percent_of(drawing->tree->nodes[node].total.weight, shares->limit_of) >=
+	       shares->limit;
+}
+
+/* Children are sorted by weight, so all that follow one that is too small are too small as well. */
+static bool has_shown_sibling(const struct drawing *drawing, uint32_t node)
+{
+	uint32_t next = drawing->tree->nodes[node].next_sibling;
+
+	return next != CALL_TREE_NONE && is_shown(drawing, next);
+}
+
+/* Its parent calls nothing else and has no samples of its own: it needs no branch and no share of
+ * its own. */
+static bool continues_parent(const struct drawing *drawing, uint32_t node, size_t depth)
+{
+	const struct call_tree_node *nodes = drawing->tree->nodes;
+	const struct call_tree_node *parent = &nodes[nodes[node].parent];
+
+	return depth > 1 && nodes[node].total.weight == parent->total.weight &&
+	       nodes[node].total.samples == parent->total.samples &&
+	       nodes[node].next_sibling == CALL_TREE_NONE && parent->first_child == node;
+}
+
+/* Behind `levels` of LEVEL_WIDTH columns each, and "100.00 %  ". */
+static void print_symbol(const struct drawing *drawing, uint32_t node, size_t levels)
+{
+	const struct symbol *symbol = drawing->tree->nodes[node].key;
+	const struct output *output = drawing->output;
+	size_t used = levels * LEVEL_WIDTH + SHARE_WIDTH;
+	size_t room = output->width > used + NAME_WIDTH_MIN ? output->width - used : NAME_WIDTH_MIN;
+	_cleanup_free_ char *name =
+		memory_print("%s%s%s", symbol->name, symbol->inlined ? " (inlined)" : "",
+			     symbol->kernel ? " [k]" : "");
+
+	fputs(symbol->pseudo ? color_bold(output) : "", output->file);
+	name_print(name, output->width ? room : 0, output);
+	fprintf(output->file, "%s\n", symbol->pseudo ? color_end(output) : "");
+}
+
+static void print_lines(const struct drawing *drawing, size_t levels)
+{
+	for (size_t i = 1; i < levels; i++)
+		fputs(drawing->more[i] ? drawing->line : drawing->gap, drawing->output->file);
+}
+
+static void print_branch(struct drawing *drawing, uint32_t node, size_t levels)
+{
+	const struct call_tree_node *found = &drawing->tree->nodes[node];
+	FILE *file = drawing->output->file;
+	uint64_t percent = percent_of(found->total.weight, drawing->shares.all);
+
+	drawing->more[levels] = has_shown_sibling(drawing, node);
+	print_lines(drawing, levels);
+	if (levels)
+		fputs(drawing->more[levels] ? drawing->branch : drawing->last_branch, file);
+	fprintf(file, "%s%6s %%%s  ", color_of_share(drawing->output, percent),
+		format_percent(found->total.weight, drawing->shares.all).text,
+		color_end(drawing->output));
+	print_symbol(drawing, node, levels);
+}
+
+static void print_continuation(const struct drawing *drawing, uint32_t node, size_t levels)
+{
+	print_lines(drawing, levels + 1);
+	/* Below the name. */
+	fprintf(drawing->output->file, "%*s", SHARE_WIDTH, "");
+	print_symbol(drawing, node, levels);
+}
+
+static int draw(void *context, uint32_t node, size_t depth)
+{
+	struct drawing *drawing = context;
+	size_t levels;
+
+	if (!is_shown(drawing, node))
+		return 0;
+	if (depth >= drawing->levels_capacity) {
+		drawing->levels_capacity = depth * 2 + 64;
+		drawing->levels = memory_resize(drawing->levels, drawing->levels_capacity,
+						sizeof(*drawing->levels));
+	}
+	if (continues_parent(drawing, node, depth)) {
+		drawing->levels[depth] = drawing->levels[depth - 1];
+		print_continuation(drawing, node, drawing->levels[depth]);
+		return 1;
+	}
+	levels = depth > 1 ? drawing->levels[depth - 1] + 1 : 0;
+	if (levels >= LEVELS_MAX) {
+		drawing->too_deep = true;
+		return 0;
+	}
+	drawing->levels[depth] = levels;
+	print_branch(drawing, node, levels);
+	return 1;
+}
+
+void tree_draw(const struct call_tree *tree, const struct tree_shares *shares,
+	       const struct output *output)
+{
+	struct drawing drawing = {
+		.tree = tree,
+		.output = output,
+		.branch = output->utf8 ? "├─ " : "|- ",
+		.last_branch = output->utf8 ? "└─ " : "`- ",
+		.line = output->utf8 ? "│  " : "|  ",
+		.gap = "   ",
+		.shares = *shares,
+	};
+
+	call_tree_walk(tree, draw, NULL, &drawing);
+	if (drawing.too_deep)
+		fprintf(output->file, "# more than %d branches within each other are left out\n",
+			LEVELS_MAX);
+	free(drawing.levels);
+}
+
+void report_tree_print(const struct profile *profile, uint64_t limit, const struct output *output)
+{
+	uint64_t all = profile->tree.nodes[CALL_TREE_ROOT].total.weight;
+	struct tree_shares shares = { .all = all, .limit = limit, .limit_of = all };
+
+	tree_draw(&profile->tree, &shares, output);
+}
+
+/* ---- stacks ------------------------------------------------------------------------------------
+ */
+
+struct stack_end {
+	uint32_t node;
+	size_t position; /* in the tree, as --tree shows it */
+};
+
+struct stacks {
+	const struct call_tree *tree;
+	uint64_t all;
+	uint64_t limit;
+	struct stack_end *ends;
+	size_t n_ends, capacity, n_hidden;
+};
+
+static int collect_end(void *context, uint32_t node, size_t depth)
+{
+	struct stacks *stacks = context;
+	const struct amount *self = &stacks->tree->nodes[node].self;
+
+	(void)depth;
+	if (!self->samples)
+		return 1;
+	if (percent_of(self->weight, stacks->all) < stacks->limit) {
+		stacks->n_hidden++;
+		return 1;
+	}
+	if (stacks->n_ends == stacks->capacity) {
+		stacks->capacity = stacks->capacity ? stacks->capacity * 2 : 64;
+		stacks->ends = memory_resize(stacks->ends, stacks->capacity, sizeof(*stacks->ends));
+	}
+	stacks->ends[stacks->n_ends] = (struct stack_end){ node, stacks->n_ends };
+	stacks->n_ends++;
+	return 1;
+}
+
+static int compare_ends(const void *a, const void *b, void *context)
+{
+	const struct call_tree *tree = context;
+	const struct stack_end *x = a, *y = b;
+	uint64_t x_weight = tree->nodes[x->node].self.weight;
+	uint64_t y_weight = tree->nodes[y->node].self.weight;
+
+	if (x_weight != y_weight)
+		return x_weight > y_weight ? -1 : 1;
+	return (x->position > y->position) - (x->position < y->position);
+}
+
+/* A name within a line of names that `;` separates. */
+static void print_stack_name(const struct symbol *symbol, FILE *file)
+{
+	for (const char *at = symbol->name; *at; at++)
+		fputc(*at == ';' ? ':' : *at, file);
+	if (symbol->function && !strchr(symbol->name, '('))
+		fputs("()", file);
+	if (symbol->inlined)
+		fputs(" (inlined)", file);
+	if (symbol->kernel)
+		fputs(" [k]", file);
+}
+
+static void print_stack(const struct call_tree *tree, uint32_t end, FILE *file)
+{
+	size_t n = 0, i = 0;
+	uint32_t *path;
+
+	for (uint32_t node = end; node != CALL_TREE_ROOT; node = tree->nodes[node].parent)
+		n++;
+	path = memory_resize(NULL, n, sizeof(*path));
+	for (uint32_t node = end; node != CALL_TREE_ROOT; node = tree->nodes[node].parent)
+		path[i++] = node;
+	while (i--) {
+		print_stack_name(tree->nodes[path[i]].key, file);
+		if (i)
+			fputc(';', file);
+	}
+	free(path);
+}
+
+void report_residency_print(const struct profile *profile, uint64_t limit,
+			    const struct output *output)
+{
+	struct stacks stacks = {
+		.tree = &profile->tree,
+		.all = profile->tree.nodes[CALL_TREE_ROOT].total.weight,
+		.limit = limit,
+	};
+	FILE *file = output->file;
+
+	call_tree_walk(&profile->tree, collect_end, NULL, &stacks);
+	if (stacks.n_ends)
+		qsort_r(stacks.ends, stacks.n_ends, sizeof(*stacks.ends), compare_ends,
+			(void *)stacks.tree);
+	for (size_t i = 0; i < stacks.n_ends; i++) {
+		uint64_t weight = profile->tree.nodes[stacks.ends[i].node].self.weight;
+
+		fprintf(file, "%s%s%s ", color_of_share(output, percent_of(weight, stacks.all)),
+			format_share_short(weight, stacks.all).text, color_end(output));
+		print_stack(stacks.tree, stacks.ends[i].node, file);
+		fputc('\n', file);
+	}
+	if (stacks.n_hidden)
+		fprintf(file, "# %s more stacks below --percent-limit %s\n",
+			format_count(stacks.n_hidden).text, format_limit(limit).text);
+	free(stacks.ends);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The call tree and the stacks of `stackreel report`. */
+#ifndef CLI_REPORT_REPORT_TREE_H
+#define CLI_REPORT_REPORT_TREE_H
+
+#include "cli/print/output.h"
+#include "cli/report/profile.h"
+
+/* Of what shares are, and how small one may be. */
+struct tree_shares {
+	uint64_t all;	   /* weight: shares that are shown are of this */
+	uint64_t limit;	   /* in PERCENT */
+	uint64_t limit_of; /* weight */
+};
+
+/* A finished tree of symbols, children by their share; branches below the limit are left out. */
+void tree_draw(const struct call_tree *tree, const struct tree_shares *shares,
+	       const struct output *output);
+/* From the root down, children by their share; branches below `limit` percent are left out. */
+void report_tree_print(const struct profile *profile, uint64_t limit, const struct output *output);
+/* "80% main();foo();bar()" for each stack, the largest share first. */
+void report_residency_print(const struct profile *profile, uint64_t limit,
+			    const struct output *output);
+
+#endif

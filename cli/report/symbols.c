@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/report/symbols.h"
+#include "cli/print/text.h"
+
+#define FIRST_SIZE 256
+
+void symbol_table_init(struct symbol_table *table, enum symbols_by by)
+{
+	*table = (struct symbol_table){
+		.by = by,
+		.n_buckets = FIRST_SIZE,
+	};
+	table->buckets = memory_get(table->n_buckets * sizeof(struct symbol *));
+}
+
+static void free_symbol(void *context, struct symbol *symbol)
+{
+	(void)context;
+	free(symbol->name);
+	free(symbol->module);
+	free(symbol);
+}
+
+void symbol_table_free(struct symbol_table *table)
+{
+	symbol_table_visit(table, free_symbol, NULL);
+	free(table->buckets);
+	free(table->by_function);
+	*table = (struct symbol_table){ 0 };
+}
+
+void symbol_table_visit(const struct symbol_table *table,
+			void (*visit)(void *context, struct symbol *symbol), void *context)
+{
+	for (size_t i = 0; i < table->n_buckets; i++) {
+		struct symbol *next;
+
+		for (struct symbol *symbol = table->buckets[i]; symbol; symbol = next) {
+			next = symbol->next;
+			visit(context, symbol);
+		}
+	}
+}
+
+/* ---- by content ---------------------------------------------------------------------- */
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	/* FNV-1a; the NUL keeps ("ab", "c") and ("a", "bc") apart. */
+	do {
+		hash = (hash ^ (uint8_t)*text) * 0x100000001b3;
+	} while (*text++);
+	return hash;
+}
+
+static void grow_buckets(struct symbol_table *table)
+{
+	size_t n = table->n_buckets * 2;
+	struct symbol **buckets = memory_get(n * sizeof(struct symbol *));
+
+	for (size_t i = 0; i < table->n_buckets; i++) {
+		struct symbol *next;
+
+		for (struct symbol *symbol = table->buckets[i]; symbol; symbol = next) {
+			next = symbol->next;
+			symbol->next = buckets[symbol->hash & (n - 1)];
+			buckets[symbol->hash & (n - 1)] = symbol;
+		}
+	}
+	free(table->buckets);
+	table->buckets = buckets;
+	table->n_buckets = n;
+}
+
+/* `wanted` has strings of the caller's, escaped; they are taken over. */
+static struct symbol *symbol_intern(struct symbol_table *table, struct symbol wanted)
+{
+	struct symbol *symbol;
+
+	wanted.hash = hash_text(hash_text(0xcbf29ce484222325, wanted.name), wanted.module);
+	wanted.hash ^= wanted.hash >> 32;
+	for (symbol = table->buckets[wanted.hash & (table->n_buckets - 1)]; symbol;
+	     symbol = symbol->next) {
+		if (symbol->hash == wanted.hash && symbol->inlined == wanted.inlined &&
+		    symbol->kernel == wanted.kernel && symbol->pseudo == wanted.pseudo &&
+		    !strcmp(symbol->name, wanted.name) && !strcmp(symbol->module, wanted.module)) {
+			free(wanted.name);
+			free(wanted.module);
+			return symbol;
+		}
+	}
+	if (table->count++ == table->n_buckets)
+		grow_buckets(table);
+	symbol = memory_get(sizeof(*symbol));
+	*symbol = wanted;
+	symbol->next = table->buckets[symbol->hash & (table->n_buckets - 1)];
+	table->buckets[symbol->hash & (table->n_buckets - 1)] = symbol;
+	return symbol;
+}
+
+/* The same, where names are all that counts: of `name`, which is taken over, and a mark. */
+static struct symbol *symbol_by_name(struct symbol_table *table, char *name, const char *mark)
+{
+	struct symbol symbol = {
+		.name = memory_print("%s%s", name, mark),
+		.module = memory_print("%s", ""),
+	};
+
+	free(name);
+	for (char *c = symbol.name; (c = strchr(c, ';'));)
+		*c = ':';
+	return symbol_intern(table, symbol);
+}
+
+static const char *mark_of(const struct symbol_table *table, const struct reel_frame *frame)
+{
+	if (table->by != SYMBOLS_BY_NAME_ANNOTATED)
+		return "";
+	return frame->kernel ? "_[k]" : frame->inlined ? "_[i]" : "";
+}
+
+/* ---- by function ------------------------------------------------------------------------- */
+
+const char *path_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+char *frame_name(const struct reel_frame *frame)
+{
+	if (*frame->function)
+		return memory_print("%s", frame->function);
+	if (frame->is_fde)
+		return memory_print("%s+0x%" PRIx64 " [fde]", path_base(frame->module_path),
+				    frame->module_address - frame->function_offset);
+	if (*frame->module_path)
+		return memory_print("%s+0x%" PRIx64, path_base(frame->module_path),
+				    frame->module_address);
+	return memory_print("[unknown]");
+}
+
+static struct symbol *symbol_make(struct symbol_table *table, const struct reel_frame *frame)
+{
+	_cleanup_free_ char *name = NULL;
+	struct symbol symbol = { .kernel = frame->kernel };
+
+	if (table->by == SYMBOLS_BY_MODULE) {
+		symbol.name =
+			text_escape(*frame->module_path ? frame->module_path : "[unknown]", "");
+		symbol.module = memory_print("%s", "");
+		return symbol_intern(table, symbol);
+	}
+	name = frame_name(frame);
+	symbol.name = text_escape(name, "");
+	if (table->by != SYMBOLS_BY_FUNCTION)
+		return symbol_by_name(table, symbol.name, mark_of(table, frame));
+	symbol.module = text_escape(frame->module_path, "");
+	symbol.inlined = frame->inlined;
+	symbol.function = *frame->function;
+	return symbol_intern(table, symbol);
+}
+
+struct symbol *symbol_of_frame(struct symbol_table *table, const struct reel_frame *frame)
+{
+	struct symbol **symbol;
+
+	if (frame->function_id >= table->n_functions) {
+		size_t n = (size_t)frame->function_id * 2 + FIRST_SIZE;
+
+		table->by_function = memory_resize(table->by_function, n, sizeof(struct symbol *));
+		memset(table->by_function + table->n_functions, 0,
+		       (n - table->n_functions) * sizeof(struct symbol *));
+		table->n_functions = n;
+	}
+	symbol = &table->by_function[frame->function_id];
+	if (!*symbol)
+		*symbol = symbol_make(table, frame);
+	return *symbol;
+}
+
+/* `name` is taken over. */
+static struct symbol *pseudo_symbol(struct symbol_table *table, char *name)
+{
+	struct symbol wanted = { .name = name, .pseudo = true };
+
+	if (table->by == SYMBOLS_BY_NAME || table->by == SYMBOLS_BY_NAME_ANNOTATED)
+		return symbol_by_name(table, name, "");
+	wanted.module = memory_print("%s", "");
+	return symbol_intern(table, wanted);
+}
+
+struct symbol *symbol_of_stop(struct symbol_table *table, enum reel_stop stop)
+{
+	if ((unsigned int)stop >= REEL_STOP_COUNT)
+		stop = REEL_STOP_BAD_UNWIND_INFO;
+	if (!table->stops[stop])
+		table->stops[stop] = pseudo_symbol(
+			table, memory_print("[incomplete: %s]", reel_stop_name(stop)));
+	return table->stops[stop];
+}
+
+struct symbol *symbol_of_group(struct symbol_table *table, const char *name)
+{
+	return pseudo_symbol(table, text_escape(*name ? name : "[unknown]", ""));
+}
+
+/* ---- sums ------------------------------------------------------------------------------- */
+
+static int enter_symbol(void *context, uint32_t node, size_t depth)
+{
+	const struct call_tree *tree = context;
+	struct symbol *symbol = (struct symbol *)tree->nodes[node].key;
+
+	(void)depth;
+	amount_add(&symbol->self, tree->nodes[node].self);
+	if (symbol->on_path++ == 0)
+		amount_add(&symbol->total, tree->nodes[node].total);
+	return 1;
+}
+
+static void leave_symbol(void *context, uint32_t node, size_t depth)
+{
+	const struct call_tree *tree = context;
+
+	(void)depth;
+	((struct symbol *)tree->nodes[node].key)->on_path--;
+}
+
+void symbol_table_sum(const struct call_tree *tree)
+{
+	call_tree_walk(tree, enter_symbol, leave_symbol, (void *)tree);
+}

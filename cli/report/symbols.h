@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What rows and tree nodes stand for: functions (or modules), merged from the
+ * frames at their many addresses; besides, groups of samples (threads,
+ * processes, names) and the marks of cut traces, which are roots of trees.
+ */
+#ifndef CLI_REPORT_SYMBOLS_H
+#define CLI_REPORT_SYMBOLS_H
+
+#include "cli/report/call_tree.h"
+#include "include/stackreel.h"
+
+struct symbol {
+	/* Escaped for output; the function, or what stands for it. */
+	char *name;
+	/* Escaped; "" for none. */
+	char *module;
+	bool inlined, kernel;
+	/* The name is a function's, not an address in a module. */
+	bool function;
+	/* Not a function: a group, or the mark of a cut trace. */
+	bool pseudo;
+	/* While a tree is summed up. */
+	struct amount self, total;
+	uint32_t on_path;
+	/* Of the content; the table's chain. */
+	uint64_t hash;
+	struct symbol *next;
+};
+
+/* What is one symbol. */
+enum symbols_by {
+	SYMBOLS_BY_FUNCTION,
+	SYMBOLS_BY_MODULE,
+	/* What folded prints as one: names, in which `;' became `:', groups' and marks' as well. */
+	SYMBOLS_BY_NAME,
+	/* The same with _[k] and _[i]. */
+	SYMBOLS_BY_NAME_ANNOTATED,
+};
+
+struct symbol_table {
+	enum symbols_by by;
+	/* By content. */
+	struct symbol **buckets;
+	size_t n_buckets, count;
+	/* By the number of the frame's function. */
+	struct symbol **by_function;
+	size_t n_functions;
+	/* The marks of cut traces. */
+	struct symbol *stops[REEL_STOP_COUNT];
+};
+
+void symbol_table_init(struct symbol_table *table, enum symbols_by by);
+void symbol_table_free(struct symbol_table *table);
+
+/* Borrowed; the same function gives the same pointer. */
+struct symbol *symbol_of_frame(struct symbol_table *table, const struct reel_frame *frame);
+/* A root of its own for traces that end too early: "[incomplete: stack bytes ran out]". */
+struct symbol *symbol_of_stop(struct symbol_table *table, enum reel_stop stop);
+/* What samples are grouped by; `name` is hostile. */
+struct symbol *symbol_of_group(struct symbol_table *table, const char *name);
+
+/* The function's name; without one, the start of its unwind entry, "libfoo.so+0x1230 [fde]", or the
+ * address, "libfoo.so+0x1234".  To be freed, not escaped. */
+char *frame_name(const struct reel_frame *frame);
+/* Without directories. */
+const char *path_base(const char *path);
+
+/* Every symbol, in no order. */
+void symbol_table_visit(const struct symbol_table *table,
+			void (*visit)(void *context, struct symbol *symbol), void *context);
+/* Self and total of all symbols, of a finished tree whose keys are symbols; recursion counts once.
+ */
+void symbol_table_sum(const struct call_tree *tree);
+
+#endif

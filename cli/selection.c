@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/print/text.h"
+#include "cli/report/profile.h"
+#include "cli/selection.h"
+#include "cli/tally.h"
+
+/* So many values are named; how many more there are is said. */
+#define NAMED_MAX 8
+
+struct census {
+	const struct session *session;
+	struct tally pids, tids, cpus, comms, events;
+	uint64_t in_time;
+};
+
+bool selection_is_filtered(const struct options *options)
+{
+	return options->pids.count || options->tids.count || options->cpus.count ||
+	       options->comms.count || options->from || options->to || options->event;
+}
+
+/* ---- what there is ----------------------------------------------------------------------------
+ */
+
+static bool take_census(void *context, const struct reel_trace *trace,
+			const struct reel_event_info *event)
+{
+	struct census *census = context;
+	const struct options *options = census->session->options;
+	uint64_t time = trace->time - census->session->info->first_sample_time;
+
+	tally_add(&census->pids, trace->pid, trace->comm);
+	tally_add(&census->tids, trace->tid, trace->comm);
+	tally_add(&census->cpus, trace->cpu, "");
+	tally_add(&census->comms, 0, trace->comm);
+	tally_add(&census->events, 0, event_name(event));
+	census->in_time += time >= options->from && (!options->to || time < options->to);
+	return true;
+}
+
+/* ---- what selects nothing -------------------------------------------------------------------- */
+
+/* "100 (example), 101 (example) and 3 more". */
+static char *list_values(struct tally *tally)
+{
+	char *list = memory_print("%s", "");
+
+	tally_sort(tally);
+	for (size_t i = 0; i < tally->n && i < NAMED_MAX; i++) {
+		const struct tally_value *value = tally->values[i];
+		_cleanup_free_ char *before = list;
+		const char *comma = i ? ", " : "";
+
+		if (tally->by_name)
+			list = memory_print("%s%s`%s'", before, comma, value->name);
+		else
+			list = memory_print(
+				"%s%s%llu%s%s%s", before, comma, (unsigned long long)value->number,
+				*value->name ? " (" : "", value->name, *value->name ? ")" : "");
+	}
+	if (tally->n > NAMED_MAX) {
+		_cleanup_free_ char *before = list;
+
+		list = memory_print("%s and %s more", before,
+				    format_count(tally->n - NAMED_MAX).text);
+	}
+	return list;
+}
+
+static bool blame(const struct session *session, const char *option, struct tally *tally)
+{
+	_cleanup_free_ char *list = list_values(tally);
+
+	complain("%s: %s selects no sample: there are those of %s", session->options->file, option,
+		 list);
+	return true;
+}
+
+static bool check_numbers(struct census *census, const char *option, const struct number_list *list,
+			  struct tally *tally)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (tally_find(tally, list->items[i], NULL))
+			return false;
+	}
+	return list->count && blame(census->session, option, tally);
+}
+
+/* The kernel cuts names at 15 bytes (TASK_COMM_LEN), so that what was meant may be longer. */
+static bool check_name(struct census *census, const char *option, const char *name,
+		       struct tally *tally)
+{
+	_cleanup_free_ char *text = memory_print("%s %s", option, name);
+
+	if (tally_find(tally, 0, name))
+		return false;
+	for (size_t i = 0; i < tally->n; i++) {
+		struct tally_value *value = tally->values[i];
+
+		value->is_near = *value->name && *name &&
+				 (strcasestr(value->name, name) || strcasestr(name, value->name));
+	}
+	return blame(census->session, text, tally);
+}
+
+static bool check_time(struct census *census)
+{
+	const struct reel_capture_info *info = census->session->info;
+
+	if (census->in_time)
+		return false;
+	complain("%s: --time selects no sample: the last one is %s after the first",
+		 census->session->options->file,
+		 format_nanoseconds(info->last_sample_time - info->first_sample_time).text);
+	return true;
+}
+
+static bool check_all(struct census *census)
+{
+	const struct options *options = census->session->options;
+	bool blamed = check_numbers(census, "--pid", &options->pids, &census->pids);
+
+	blamed |= check_numbers(census, "--tid", &options->tids, &census->tids);
+	blamed |= check_numbers(census, "--cpu", &options->cpus, &census->cpus);
+	for (size_t i = 0; i < options->comms.count; i++)
+		blamed |= check_name(census, "--comm", options->comms.items[i], &census->comms);
+	if (options->event)
+		blamed |= check_name(census, "--event", options->event, &census->events);
+	if (options->from || options->to)
+		blamed |= check_time(census);
+	return blamed;
+}
+
+bool selection_explain(struct session *session, bool nothing)
+{
+	struct census census = {
+		.session = session,
+		.comms.by_name = true,
+		.events.by_name = true,
+	};
+	bool blamed = session_visit_all(session, take_census, &census);
+
+	if (blamed && !census.pids.n)
+		complain("%s: there are no samples in it to select from", session->options->file);
+	else if (blamed)
+		blamed = check_all(&census);
+	if (!blamed && nothing)
+		complain("%s: no sample is selected by all of the filters, though by each of them",
+			 session->options->file);
+	tally_free(&census.pids);
+	tally_free(&census.tids);
+	tally_free(&census.cpus);
+	tally_free(&census.comms);
+	tally_free(&census.events);
+	return blamed || nothing;
+}
+
+/* ---- --module -----------------------------------------------------------------------------------
+ */
+
+bool selection_has_idle_module(struct session *session)
+{
+	const struct string_list *files = &session->options->module_files;
+	bool idle = false;
+
+	for (size_t i = 0; i < files->count; i++) {
+		if (reel_capture_has_module_file(session->capture, files->items[i]))
+			continue;
+		complain("%s: --module %s is no file of it: no module has its build-id "
+			 "(`stackreel info --all-modules' lists them)",
+			 session->options->file, files->items[i]);
+		idle = true;
+	}
+	return idle;
+}

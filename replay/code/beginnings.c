@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the function begins that an address lies in, where nothing tells: for functions that never
+ * return, so that running to the return finds nothing (musl's start of a thread, which ends in a
+ * call of pthread_exit).  Compilers put functions behind what does not go on, most of them aligned;
+ * so they do with the heads of loops, but these are jumped to.
+ */
+#include <stdlib.h>
+
+#include "replay/code/entries.h"
+#include "replay/code/synthesis_parts.h"
+
+/* How far back is looked, and where functions are aligned to. */
+#define SPAN  4096
+#define ALIGN 16
+/* Places that are looked at: the nearest ones. */
+#define PLACES_MAX 16
+/* Addresses that are remembered; beyond these all are forgotten. */
+#define BEGINNINGS_MAX (1u << 16)
+/* Instructions of code that only ends. */
+#define END_MAX 16
+
+struct beginnings {
+	struct reel_id_entry entry; /* by address */
+	const struct reel_row *rows[REEL_SYNTHESIZED_MAX];
+	unsigned n;
+};
+
+/* A ring of the last ones. */
+struct places {
+	uint64_t at[PLACES_MAX];
+	size_t n;
+};
+
+static uint64_t place(const struct places *places, size_t back)
+{
+	return places->at[(places->n - 1 - back) % PLACES_MAX];
+}
+
+/* Data, or what should not be run, begins no function. */
+static void add(struct reel_synthesis *synthesis, struct places *places, uint64_t address)
+{
+	struct reel_instruction instruction;
+
+	if (reel_code_decode(&synthesis->reader, address, &instruction) &&
+	    instruction.flow != REEL_FLOW_END)
+		places->at[places->n++ % PLACES_MAX] = address;
+}
+
+/* Nothing but padding up to where functions are aligned. */
+static bool is_padding(struct reel_synthesis *synthesis, uint64_t from, uint64_t to)
+{
+	struct reel_instruction instruction;
+
+	for (; from < to; from += instruction.size) {
+		if (!reel_code_decode(&synthesis->reader, from, &instruction) ||
+		    instruction.n_effects || instruction.by_fp ||
+		    (instruction.flow != REEL_FLOW_NEXT && instruction.flow != REEL_FLOW_END))
+			return false;
+	}
+	return from == to;
+}
+
+/* What follows an instruction behind which a function may begin. */
+static void look_behind(struct reel_synthesis *synthesis, uint8_t flow, uint64_t next,
+			struct places *places)
+{
+	uint64_t aligned = (next + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
+
+	switch ((enum reel_flow)flow) {
+	case REEL_FLOW_JUMP:
+	case REEL_FLOW_RETURN:
+	case REEL_FLOW_END:
+		add(synthesis, places, is_padding(synthesis, next, aligned) ? aligned : next);
+		break;
+	case REEL_FLOW_CALL:
+		/* It may never return. */
+		if (aligned != next && is_padding(synthesis, next, aligned))
+			add(synthesis, places, aligned);
+		break;
+	default:
+		break;
+	}
+}
+
+static void find_places(struct reel_synthesis *synthesis, uint64_t address, struct places *places)
+{
+	uint8_t align = synthesis->reader.input.arch->code_align;
+	uint64_t at = address > SPAN ? (address - SPAN) & ~(uint64_t)(ALIGN - 1) : 0;
+	struct reel_instruction instruction;
+
+	while (at < address) {
+		if (!reel_code_decode(&synthesis->reader, at, &instruction)) {
+			at += align;
+			continue;
+		}
+		at += instruction.size;
+		if (at <= address)
+			look_behind(synthesis, instruction.flow, at, places);
+	}
+}
+
+/* Of two places, of which the code of one comes to the other. */
+static void compare(struct reel_synthesis *synthesis, const struct places *places, bool *begins,
+		    size_t near, size_t far)
+{
+	if (!begins[near] || !begins[far])
+		return;
+	switch (reel_entry_reaches(synthesis, place(places, far), place(places, near))) {
+	case REEL_ENTRY_APART:
+		break;
+	case REEL_ENTRY_JUMPS:
+		begins[near] = false;
+		break;
+	/* Only by what lies before it, which never comes there. */
+	case REEL_ENTRY_RUNS_ON:
+		begins[far] = false;
+		break;
+	}
+}
+
+static void find_beginnings(struct reel_synthesis *synthesis, uint64_t address,
+			    struct beginnings *found)
+{
+	struct places places = { .n = 0 };
+	bool begins[PLACES_MAX];
+	size_t n;
+
+	find_places(synthesis, address, &places);
+	n = places.n < PLACES_MAX ? places.n : PLACES_MAX;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t at = place(&places, i);
+
+		begins[i] = at <= address && (!i || at != place(&places, i - 1)) &&
+			    reel_entry_reaches(synthesis, at, address) != REEL_ENTRY_APART &&
+			    reel_entry_reaches(synthesis, at, at) != REEL_ENTRY_JUMPS;
+	}
+	for (size_t near = 0; near < n; near++) {
+		for (size_t far = near + 1; far < n; far++)
+			compare(synthesis, &places, begins, near, far);
+	}
+	for (size_t i = 0; i < n && found->n < REEL_SYNTHESIZED_MAX; i++) {
+		const struct reel_row *row =
+			begins[i] ? reel_entry_row(synthesis, place(&places, i), address) : NULL;
+
+		if (row)
+			found->rows[found->n++] = row;
+	}
+}
+
+/* ---- what is remembered ---------------------------------------------------------------- */
+
+static void free_beginnings(void *context, struct reel_id_entry *entry)
+{
+	(void)context;
+	free(entry);
+}
+
+void reel_beginnings_free(struct reel_synthesis *synthesis)
+{
+	reel_id_table_visit(&synthesis->beginnings, free_beginnings, NULL);
+	reel_id_table_free(&synthesis->beginnings);
+	synthesis->beginnings = (struct reel_id_table){ 0 };
+	synthesis->n_beginnings = 0;
+}
+
+unsigned reel_synthesis_beginnings(struct reel_synthesis *synthesis, uint64_t address,
+				   const struct reel_row *rows_ret[REEL_SYNTHESIZED_MAX])
+{
+	struct beginnings *found, made = { .entry = { .id = address } };
+
+	pthread_mutex_lock(&synthesis->lock);
+	found = (struct beginnings *)reel_id_table_find(&synthesis->beginnings, address);
+	if (!found) {
+		find_beginnings(synthesis, address, &made);
+		if (synthesis->n_beginnings == BEGINNINGS_MAX)
+			reel_beginnings_free(synthesis);
+		found = malloc(sizeof(*found));
+		if (found) {
+			*found = made;
+			if (reel_id_table_insert(&synthesis->beginnings, &found->entry))
+				synthesis->n_beginnings++;
+			else
+				free(found);
+		}
+		found = &made;
+	}
+	for (unsigned i = 0; i < found->n; i++)
+		rows_ret[i] = found->rows[i];
+	pthread_mutex_unlock(&synthesis->lock);
+	return found->n;
+}
+
+bool reel_synthesis_only_ends(struct reel_synthesis *synthesis, uint64_t address, bool by_loop)
+{
+	struct reel_instruction instruction = { .flow = REEL_FLOW_NEXT };
+	uint64_t begin = address;
+
+	pthread_mutex_lock(&synthesis->lock);
+	for (unsigned i = 0; i < END_MAX && instruction.flow == REEL_FLOW_NEXT; i++) {
+		if (!reel_code_decode(&synthesis->reader, address, &instruction))
+			instruction.flow = REEL_FLOW_CALL;
+		address += instruction.size;
+	}
+	pthread_mutex_unlock(&synthesis->lock);
+	return instruction.flow == REEL_FLOW_END ||
+	       (by_loop && instruction.flow == REEL_FLOW_JUMP && instruction.has_target &&
+		instruction.target - begin < address - begin);
+}

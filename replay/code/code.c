@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "replay/code/code.h"
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+/* Fewer bytes where the code ends. */
+static bool fill(struct reel_code_reader *reader, uint64_t address)
+{
+	for (size_t size = sizeof(reader->bytes); size; size /= 2) {
+		if (reader->input.read_code(reader->input.module, address, size, reader->bytes)) {
+			reader->begin = address;
+			reader->size = size;
+			return true;
+		}
+	}
+	reader->size = 0;
+	return false;
+}
+
+/* The bytes from `address` on, as many as an instruction may have if the code does not end. */
+static size_t bytes_at(struct reel_code_reader *reader, uint64_t address, const uint8_t **ret)
+{
+	uint64_t into = address - reader->begin;
+
+	if (into >= reader->size || reader->size - into < REEL_INSTRUCTION_SIZE_MAX) {
+		/* What is left of a window of half the size may have more behind it. */
+		if (!fill(reader, address))
+			return 0;
+		into = 0;
+		if (reader->size < REEL_INSTRUCTION_SIZE_MAX) {
+			size_t more = reader->size;
+
+			while (more && reader->size < REEL_INSTRUCTION_SIZE_MAX) {
+				if (reader->input.read_code(reader->input.module,
+							    address + reader->size, more,
+							    reader->bytes + reader->size))
+					reader->size += more;
+				else
+					more /= 2;
+			}
+		}
+	}
+	*ret = reader->bytes + into;
+	return reader->size - into;
+}
+
+bool reel_code_decode(struct reel_code_reader *reader, uint64_t address,
+		      struct reel_instruction *ret)
+{
+	const uint8_t *bytes;
+	size_t size = bytes_at(reader, address, &bytes);
+
+	return size && reel_decode(reader->decoder, bytes, size, address, ret);
+}
+
+/* ---- following ------------------------------------------------------------------------------ */
+
+/* A graph in the making. */
+struct follower {
+	struct reel_code_reader *reader;
+	struct reel_code_graph *graph;
+	bool use_cfi;
+	/* Addresses that are known to have CFI, or not. */
+	uint64_t known_begin, known_end;
+	uint32_t *open; /* nodes that were not looked at */
+	size_t n_open, open_capacity;
+	bool short_of_memory;
+};
+
+static uint32_t *index_of(const struct reel_code_graph *graph, uint64_t address)
+{
+	size_t at = address * 0x9e3779b97f4a7c15 >> 40 & graph->index_mask;
+
+	while (graph->index[at] && graph->nodes[graph->index[at] - 1].address != address)
+		at = (at + 1) & graph->index_mask;
+	return &graph->index[at];
+}
+
+/* At most half of it is used. */
+static bool grow_index(struct reel_code_graph *graph)
+{
+	size_t size = graph->index ? 2 * (graph->index_mask + 1) : 256;
+	uint32_t *index = calloc(size, sizeof(*index));
+
+	if (!index)
+		return false;
+	free(graph->index);
+	graph->index = index;
+	graph->index_mask = size - 1;
+	for (uint32_t i = 0; i < graph->n; i++)
+		*index_of(graph, graph->nodes[i].address) = i + 1;
+	return true;
+}
+
+static bool has_cfi(struct follower *follower, uint64_t address)
+{
+	struct reel_cfi_row row;
+
+	if (!follower->use_cfi)
+		return false;
+	if (address - follower->known_begin < follower->known_end - follower->known_begin)
+		return true;
+	if (follower->reader->input.find_row(follower->reader->input.rows, address, &row) !=
+	    REEL_CFI_FOUND)
+		return false;
+	follower->known_begin = row.fde_begin;
+	follower->known_end = row.fde_end;
+	return true;
+}
+
+/* The node of an address, to be looked at if it is new. */
+static uint32_t node_at(struct follower *follower, uint64_t address)
+{
+	struct reel_code_graph *graph = follower->graph;
+	uint32_t *index = index_of(graph, address);
+
+	if (*index)
+		return *index - 1;
+	if (2 * graph->n > graph->index_mask) {
+		if (!grow_index(graph)) {
+			follower->short_of_memory = true;
+			return REEL_CODE_NO_NODE;
+		}
+		index = index_of(graph, address);
+	}
+	if (graph->n == REEL_CODE_NODES_MAX) {
+		graph->truncated = true;
+		return REEL_CODE_NO_NODE;
+	}
+	if (!reel_array_reserve(&graph->nodes, graph->n, &graph->capacity, sizeof(*graph->nodes)) ||
+	    !reel_array_reserve(&follower->open, follower->n_open, &follower->open_capacity,
+				sizeof(*follower->open))) {
+		follower->short_of_memory = true;
+		return REEL_CODE_NO_NODE;
+	}
+	graph->nodes[graph->n] = (struct reel_code_node){
+		.address = address,
+		.next = REEL_CODE_NO_NODE,
+		.target = REEL_CODE_NO_NODE,
+	};
+	follower->open[follower->n_open++] = (uint32_t)graph->n;
+	*index = (uint32_t)++graph->n;
+	return (uint32_t)graph->n - 1;
+}
+
+static size_t instruction_size(const struct reel_instruction *instruction)
+{
+	return offsetof(struct reel_instruction, effects) +
+	       instruction->n_effects * sizeof(instruction->effects[0]);
+}
+
+/* Keeps as much of it as counts. */
+static bool keep(struct reel_code_graph *graph, const struct reel_instruction *instruction,
+		 uint32_t *ret)
+{
+	size_t size = (instruction_size(instruction) + 7) & ~(size_t)7;
+
+	while (graph->instructions_capacity - graph->size < size) {
+		if (!reel_array_grow(&graph->instructions, &graph->instructions_capacity, 1))
+			return false;
+	}
+	memcpy(graph->instructions + graph->size, instruction, instruction_size(instruction));
+	*ret = (uint32_t)graph->size;
+	graph->size += size;
+	return true;
+}
+
+/*
+ * `call` to the very next instruction pushes its address (position-independent code of i386):
+ * nobody returns from it.
+ */
+static void make_push(const struct reel_arch *arch, struct reel_instruction *instruction)
+{
+	uint8_t sp = reel_arch_slot(arch, arch->sp);
+
+	instruction->flow = REEL_FLOW_NEXT;
+	instruction->n_effects = 2;
+	instruction->effects[0] =
+		(struct reel_effect){ .slot = sp,
+				      .value = reel_value_of_register(sp, -arch->word_size) };
+	instruction->effects[1] =
+		(struct reel_effect){ .slot = sp, .size = arch->word_size, .at = -arch->word_size };
+}
+
+/* Nothing runs on into a function that has CFI: what lies before it has called what never returns,
+ * or is data. */
+static bool goes_on(struct follower *follower, const struct reel_instruction *instruction,
+		    uint64_t next)
+{
+	switch ((enum reel_flow)instruction->flow) {
+	case REEL_FLOW_NEXT:
+	case REEL_FLOW_BRANCH:
+	case REEL_FLOW_RETURN_OR_NEXT:
+	case REEL_FLOW_CALL:
+		return !has_cfi(follower, next) || next != follower->known_begin;
+	default:
+		return false;
+	}
+}
+
+static void look_at(struct follower *follower, uint32_t number)
+{
+	struct reel_code_graph *graph = follower->graph;
+	const struct reel_arch *arch = follower->reader->input.arch;
+	struct reel_code_node *node = &graph->nodes[number];
+	struct reel_instruction instruction;
+	uint64_t address = node->address, next;
+	uint32_t linked;
+	bool jumps;
+
+	if (number && has_cfi(follower, address)) {
+		node->flags |= REEL_CODE_HAS_CFI;
+		return;
+	}
+	if (!reel_code_decode(follower->reader, address, &instruction)) {
+		node->flags |= REEL_CODE_OPEN;
+		/* Another module's code, which is not here. */
+		if (!follower->reader->size && node->flags & REEL_CODE_JUMPED_TO)
+			node->flags |= REEL_CODE_LEAVES;
+		instruction.n_effects = 0;
+		instruction.flow = REEL_FLOW_END;
+	}
+	next = address + instruction.size;
+	if (instruction.flow == REEL_FLOW_CALL && !(arch->flags & REEL_ARCH_LINK_REGISTER) &&
+	    instruction.has_target && instruction.target == next)
+		make_push(arch, &instruction);
+	jumps = instruction.flow == REEL_FLOW_JUMP || instruction.flow == REEL_FLOW_BRANCH;
+	if (jumps && !instruction.has_target)
+		node->flags |= REEL_CODE_OPEN | REEL_CODE_LEAVES;
+	if (!keep(graph, &instruction, &node->instruction)) {
+		follower->short_of_memory = true;
+		return;
+	}
+	/* Jumps first, so that what is looked at last, and so next, is what follows. */
+	if (jumps && instruction.has_target) {
+		linked = node_at(follower, instruction.target);
+		graph->nodes[number].target = linked;
+		if (linked != REEL_CODE_NO_NODE)
+			graph->nodes[linked].flags |= REEL_CODE_JUMPED_TO;
+		else
+			graph->nodes[number].flags |= REEL_CODE_OPEN;
+	}
+	if (goes_on(follower, &instruction, next)) {
+		linked = node_at(follower, next);
+		graph->nodes[number].next = linked;
+		if (linked == REEL_CODE_NO_NODE)
+			graph->nodes[number].flags |= REEL_CODE_OPEN;
+	}
+}
+
+bool reel_code_follow(struct reel_code_reader *reader, uint64_t begin, bool use_cfi,
+		      struct reel_code_graph *ret)
+{
+	struct follower follower = { .reader = reader, .graph = ret };
+
+	*ret = (struct reel_code_graph){ 0 };
+	if (!grow_index(ret))
+		return false;
+	/* Code that has CFI itself is followed through what has some, too. */
+	follower.use_cfi = use_cfi && reader->input.find_row;
+	if (has_cfi(&follower, begin))
+		follower.use_cfi = false;
+	node_at(&follower, begin);
+	while (follower.n_open && !follower.short_of_memory)
+		look_at(&follower, follower.open[--follower.n_open]);
+	free(follower.open);
+	if (follower.short_of_memory)
+		reel_code_graph_free(ret);
+	return !follower.short_of_memory;
+}
+
+void reel_code_graph_free(struct reel_code_graph *graph)
+{
+	free(graph->nodes);
+	free(graph->instructions);
+	free(graph->index);
+	*graph = (struct reel_code_graph){ 0 };
+}
+
+const struct reel_instruction *reel_code_instruction(const struct reel_code_graph *graph,
+						     const struct reel_code_node *node)
+{
+	return (const struct reel_instruction *)(graph->instructions + node->instruction);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "replay/code/decoder_parts.h"
+
+struct reel_decoder {
+	const struct reel_arch *arch;
+	struct reel_x86_decoder *x86;
+};
+
+struct reel_value reel_value_of_register(uint8_t slot, int64_t plus)
+{
+	if (slot == REEL_ARCH_NO_SLOT || plus != (int32_t)plus)
+		return (struct reel_value){ 0 };
+	return (struct reel_value){ .kind = REEL_VALUE_REGISTER,
+				    .slot = slot,
+				    .plus = (int32_t)plus };
+}
+
+/* What `at` holds. */
+static bool fits(int64_t at)
+{
+	return at >= -(1 << 23) && at < 1 << 23;
+}
+
+struct reel_value reel_value_at_cfa(int64_t at)
+{
+	if (!fits(at))
+		return (struct reel_value){ 0 };
+	return (struct reel_value){ .kind = REEL_VALUE_AT_CFA, .at = (int)at };
+}
+
+struct reel_value reel_value_of_memory(uint8_t slot, int64_t at, int64_t plus)
+{
+	if (slot == REEL_ARCH_NO_SLOT || !fits(at) || plus != (int32_t)plus)
+		return (struct reel_value){ 0 };
+	return (struct reel_value){
+		.kind = REEL_VALUE_MEMORY, .slot = slot, .at = (int)at, .plus = (int32_t)plus
+	};
+}
+
+struct reel_value reel_instruction_sets(const struct reel_instruction *instruction, uint8_t slot)
+{
+	for (unsigned i = instruction->n_effects; i--;) {
+		if (!instruction->effects[i].size && instruction->effects[i].slot == slot)
+			return instruction->effects[i].value;
+	}
+	return reel_value_of_register(slot, 0);
+}
+
+struct reel_error *reel_decoder_create(const struct reel_arch *arch, struct reel_decoder **ret)
+{
+	struct reel_decoder *decoder;
+	struct reel_error *error = NULL;
+
+	*ret = NULL;
+	if (arch->code == REEL_ARCH_CODE_NONE)
+		return NULL;
+	decoder = calloc(1, sizeof(*decoder));
+	if (!decoder)
+		return reel_error_no_memory();
+	decoder->arch = arch;
+	if (arch->code == REEL_ARCH_CODE_X86)
+		error = reel_x86_decoder_create(arch, &decoder->x86);
+	if (error) {
+		free(decoder);
+		return error;
+	}
+	*ret = decoder;
+	return NULL;
+}
+
+void reel_decoder_destroy(struct reel_decoder *decoder)
+{
+	if (!decoder)
+		return;
+	reel_x86_decoder_destroy(decoder->x86);
+	free(decoder);
+}
+
+bool reel_decode(struct reel_decoder *decoder, const uint8_t *bytes, size_t size, uint64_t address,
+		 struct reel_instruction *ret)
+{
+	ret->target = 0;
+	ret->size = ret->n_effects = 0;
+	ret->flow = REEL_FLOW_NEXT;
+	ret->through = REEL_ARCH_NO_SLOT;
+	ret->has_target = ret->by_fp = false;
+	if (decoder->x86)
+		return reel_x86_decode(decoder->x86, bytes, size, address, ret);
+	return reel_table_decode(decoder->arch, bytes, size, address, ret);
+}

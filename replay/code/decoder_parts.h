@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the decoders of the CPUs are made with. Internal to replay/code/. */
+#ifndef REPLAY_CODE_DECODER_PARTS_H
+#define REPLAY_CODE_DECODER_PARTS_H
+
+#include <string.h>
+
+#include "replay/code/instruction.h"
+
+static inline void add_effect(struct reel_instruction *to, struct reel_effect effect)
+{
+	if (effect.slot != REEL_ARCH_NO_SLOT && to->n_effects < REEL_EFFECTS_MAX)
+		to->effects[to->n_effects++] = effect;
+}
+
+static inline void add_set(struct reel_instruction *to, uint8_t slot, struct reel_value value)
+{
+	add_effect(to, (struct reel_effect){ .slot = slot, .value = value });
+}
+
+static inline void add_clobber(struct reel_instruction *to, uint8_t slot)
+{
+	add_effect(to, (struct reel_effect){ .slot = slot });
+}
+
+static inline void add_store(struct reel_instruction *to, uint8_t slot, int64_t at, size_t size,
+			     struct reel_value value)
+{
+	if (at == (int32_t)at && size)
+		add_effect(to, (struct reel_effect){ .slot = slot,
+						     .size = size < UINT8_MAX ? (uint8_t)size
+									      : UINT8_MAX,
+						     .at = (int32_t)at,
+						     .value = value });
+}
+
+struct reel_x86_decoder;
+struct reel_error *reel_x86_decoder_create(const struct reel_arch *arch,
+					   struct reel_x86_decoder **ret) REEL_MUST_CHECK;
+void reel_x86_decoder_destroy(struct reel_x86_decoder *decoder);
+bool reel_x86_decode(struct reel_x86_decoder *decoder, const uint8_t *bytes, size_t size,
+		     uint64_t address, struct reel_instruction *ret);
+
+/* By the table of arch/. */
+bool reel_table_decode(const struct reel_arch *arch, const uint8_t *bytes, size_t size,
+		       uint64_t address, struct reel_instruction *ret);
+
+#endif

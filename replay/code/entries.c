@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows by running from the entry.  Right behind a call it is known where the CFA is, and each
+ * instruction tells what becomes of that: which registers hold an address of the frame, and where
+ * the caller's registers were saved.  With a call's target for an entry this also tells whether the
+ * call can have led to an address at all.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/code/entries.h"
+#include "replay/code/synthesis_parts.h"
+
+#define PASSES_MAX 64
+
+/* Addresses of all entries that are remembered; beyond these all are forgotten. */
+#define ADDRESSES_MAX (1u << 20)
+
+/* Reached, but not in one state. */
+#define STATE_MANY (UINT32_MAX - 1)
+
+struct reached {
+	uint64_t address;
+	uint32_t state; /* number, or MANY */
+	bool jumped_to;
+};
+
+/* All that was found from an entry. */
+struct entry {
+	struct reel_id_entry entry;
+	bool leaves; /* it goes to code that was not followed, too */
+	/* The state where it jumps to what a register or memory says: number, MANY, or POOL_NONE.
+	 */
+	uint32_t leaving;
+	size_t n;
+	struct reached reached[]; /* ascending by address */
+};
+
+static const struct reel_entry_state *state_at(const struct reel_synthesis *synthesis,
+					       uint32_t number)
+{
+	return reel_pool_at(&synthesis->states, number);
+}
+
+static bool has(uint64_t slots, uint8_t slot)
+{
+	return slots >> slot & 1;
+}
+
+/* ---- one instruction -------------------------------------------------------------------- */
+
+static void lose_place(struct reel_entry_state *state, uint8_t slot)
+{
+	state->placed &= ~((uint64_t)1 << slot);
+	state->place[slot] = 0;
+}
+
+static void lose_saved(struct reel_entry_state *state, uint8_t slot)
+{
+	state->saved &= ~((uint64_t)1 << slot);
+	state->saved_at[slot] = 0;
+}
+
+/* A register's new value, told by the state before the instruction. */
+static void set_register(const struct reel_synthesis *synthesis,
+			 const struct reel_entry_state *before, struct reel_value value,
+			 uint8_t slot, struct reel_entry_state *state)
+{
+	const struct reel_arch *arch = synthesis->reader.input.arch;
+	bool is_placed = has(before->placed, value.slot);
+	int64_t place = is_placed ? before->place[value.slot] : 0;
+
+	if (value.kind == REEL_VALUE_REGISTER && value.slot == slot && !value.plus)
+		return;
+	state->intact &= ~((uint64_t)1 << slot);
+	lose_place(state, slot);
+	if (!is_placed)
+		return;
+	if (value.kind == REEL_VALUE_REGISTER &&
+	    place + value.plus == (int32_t)(place + value.plus)) {
+		state->placed |= (uint64_t)1 << slot;
+		state->place[slot] = (int32_t)(place + value.plus);
+	} else if (value.kind == REEL_VALUE_MEMORY && !value.plus && has(before->saved, slot) &&
+		   before->saved_at[slot] == place + value.at) {
+		state->intact |= (uint64_t)1 << slot;
+		/* s390x loads sp with the other registers. */
+		if (slot == reel_arch_slot(arch, arch->sp)) {
+			state->placed |= (uint64_t)1 << slot;
+			state->place[slot] = synthesis->sp_at_entry;
+		}
+	}
+}
+
+static void store(const struct reel_arch *arch, const struct reel_entry_state *before,
+		  const struct reel_effect *effect, struct reel_entry_state *state)
+{
+	int64_t at;
+
+	if (!has(before->placed, effect->slot))
+		return;
+	at = (int64_t)before->place[effect->slot] + effect->at;
+	for (uint8_t i = 0; i < arch->n_registers; i++) {
+		if (has(state->saved, i) && state->saved_at[i] < at + effect->size &&
+		    at < state->saved_at[i] + arch->word_size)
+			lose_saved(state, i);
+	}
+	/* Where it is saved first: if it is not used before it is stored again, that is for another
+	 * purpose. */
+	if (effect->size == arch->word_size && effect->value.kind == REEL_VALUE_REGISTER &&
+	    !effect->value.plus && has(before->intact, effect->value.slot) &&
+	    !has(state->saved, effect->value.slot) && at == (int32_t)at) {
+		state->saved |= (uint64_t)1 << effect->value.slot;
+		state->saved_at[effect->value.slot] = (int32_t)at;
+	}
+}
+
+static void pass_call(const struct reel_synthesis *synthesis, struct reel_entry_state *state)
+{
+	for (uint8_t i = 0; i < synthesis->reader.input.arch->n_registers; i++) {
+		if (!has(synthesis->kept_by_calls, i)) {
+			state->intact &= ~((uint64_t)1 << i);
+			lose_place(state, i);
+		}
+	}
+}
+
+/* The state behind an instruction. */
+static void go_through(const struct reel_synthesis *synthesis,
+		       const struct reel_instruction *instruction, struct reel_entry_state *state)
+{
+	const struct reel_arch *arch = synthesis->reader.input.arch;
+	struct reel_entry_state before;
+	uint8_t sp = reel_arch_slot(arch, arch->sp);
+
+	if (instruction->flow == REEL_FLOW_CALL)
+		pass_call(synthesis, state);
+	if (!instruction->n_effects)
+		return;
+	before = *state;
+	for (unsigned i = 0; i < instruction->n_effects; i++) {
+		const struct reel_effect *effect = &instruction->effects[i];
+
+		if (effect->size)
+			store(arch, &before, effect, state);
+	}
+	for (uint8_t slot = 0; slot < arch->n_registers; slot++)
+		set_register(synthesis, &before, reel_instruction_sets(instruction, slot), slot,
+			     state);
+	/* What lies below sp is nobody's. */
+	for (uint8_t i = 0; i < arch->n_registers && has(state->placed, sp); i++) {
+		if (has(state->saved, i) && !has(before.saved, i))
+			continue;
+		if (has(state->saved, i) &&
+		    state->saved_at[i] < (int64_t)state->place[sp] - arch->red_zone)
+			lose_saved(state, i);
+	}
+}
+
+/* ---- all of them -------------------------------------------------------------------------- */
+
+static void meet(const struct reel_arch *arch, struct reel_entry_state *to,
+		 const struct reel_entry_state *with)
+{
+	to->intact &= with->intact;
+	for (uint8_t i = 0; i < arch->n_registers; i++) {
+		if (!has(with->placed, i) || with->place[i] != to->place[i])
+			lose_place(to, i);
+		if (!has(with->saved, i) || with->saved_at[i] != to->saved_at[i])
+			lose_saved(to, i);
+	}
+}
+
+/* Hands a state on to a node; true if that is news there. */
+static bool hand_on(struct reel_synthesis *synthesis, const struct reel_entry_state *state,
+		    uint32_t *to)
+{
+	struct reel_entry_state merged = *state;
+	uint32_t number;
+
+	if (*to == REEL_POOL_NONE) {
+		*to = reel_pool_add(&synthesis->states, state);
+		return *to != REEL_POOL_NONE;
+	}
+	if (*to == STATE_MANY)
+		return false;
+	meet(synthesis->reader.input.arch, &merged, state_at(synthesis, *to));
+	number = reel_pool_add(&synthesis->states, &merged);
+	if (number == *to)
+		return false;
+	*to = number == REEL_POOL_NONE ? STATE_MANY : number;
+	return true;
+}
+
+static bool pass(struct reel_synthesis *synthesis, const struct reel_code_graph *graph,
+		 uint32_t *states)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < graph->n; i++) {
+		const struct reel_code_node *node = &graph->nodes[i];
+		struct reel_entry_state state;
+
+		if (states[i] >= STATE_MANY)
+			continue;
+		state = *state_at(synthesis, states[i]);
+		go_through(synthesis, reel_code_instruction(graph, node), &state);
+		if (node->next != REEL_CODE_NO_NODE)
+			changed |= hand_on(synthesis, &state, &states[node->next]);
+		if (node->target != REEL_CODE_NO_NODE)
+			changed |= hand_on(synthesis, &state, &states[node->target]);
+	}
+	return changed;
+}
+
+static struct reel_entry_state state_at_entry(const struct reel_synthesis *synthesis)
+{
+	const struct reel_arch *arch = synthesis->reader.input.arch;
+	struct reel_entry_state state = { 0 };
+	struct reel_cfi_row row;
+	uint8_t sp = reel_arch_slot(arch, arch->sp);
+
+	if (!reel_cfi_run_program(arch, arch->undo_call, &row))
+		return state;
+	for (uint8_t i = 0; i < arch->n_registers; i++)
+		state.intact |= (uint64_t)1 << i;
+	state.placed = (uint64_t)1 << sp;
+	state.place[sp] = synthesis->sp_at_entry;
+	if (row.rules[row.return_column].kind == REEL_RULE_OFFSET) {
+		uint8_t column = reel_arch_slot(arch, row.return_column);
+
+		state.saved = (uint64_t)1 << column;
+		state.saved_at[column] = (int32_t)row.rules[row.return_column].offset;
+		state.intact &= ~((uint64_t)1 << column);
+	}
+	return state;
+}
+
+static int compare_reached(const void *a, const void *b)
+{
+	const struct reached *x = a, *y = b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static void free_entry(void *context, struct reel_id_entry *entry)
+{
+	(void)context;
+	free(entry);
+}
+
+static void forget(struct reel_synthesis *synthesis)
+{
+	reel_id_table_visit(&synthesis->entries, free_entry, NULL);
+	reel_id_table_free(&synthesis->entries);
+	synthesis->entries = (struct reel_id_table){ 0 };
+	synthesis->n_entry_addresses = 0;
+}
+
+void reel_entries_free(struct reel_synthesis *synthesis)
+{
+	forget(synthesis);
+}
+
+/* Jumps to what a register or memory says. */
+static bool leaves_by_register(const struct reel_code_graph *graph,
+			       const struct reel_code_node *node)
+{
+	const struct reel_instruction *instruction = reel_code_instruction(graph, node);
+
+	return node->flags & REEL_CODE_LEAVES && instruction->flow == REEL_FLOW_JUMP &&
+	       !instruction->has_target;
+}
+
+static const struct entry *remember(struct reel_synthesis *synthesis, uint64_t address,
+				    const struct reel_code_graph *graph, const uint32_t *states,
+				    bool settled)
+{
+	struct entry *entry;
+
+	if (synthesis->n_entry_addresses + graph->n > ADDRESSES_MAX)
+		forget(synthesis);
+	entry = calloc(1, sizeof(*entry) + graph->n * sizeof(entry->reached[0]));
+	if (!entry)
+		return NULL;
+	entry->entry.id = address;
+	entry->leaves = graph->truncated;
+	entry->leaving = REEL_POOL_NONE;
+	entry->n = graph->n;
+	for (size_t i = 0; i < graph->n; i++) {
+		entry->leaves |= !!(graph->nodes[i].flags & (REEL_CODE_LEAVES | REEL_CODE_OPEN));
+		entry->reached[i].address = graph->nodes[i].address;
+		entry->reached[i].state = settled ? states[i] : STATE_MANY;
+		entry->reached[i].jumped_to = graph->nodes[i].flags & REEL_CODE_JUMPED_TO;
+		if (!leaves_by_register(graph, &graph->nodes[i]))
+			continue;
+		if (entry->leaving == REEL_POOL_NONE)
+			entry->leaving = entry->reached[i].state;
+		else if (entry->leaving != entry->reached[i].state)
+			entry->leaving = STATE_MANY;
+	}
+	qsort(entry->reached, entry->n, sizeof(entry->reached[0]), compare_reached);
+	if (!reel_id_table_insert(&synthesis->entries, &entry->entry)) {
+		free(entry);
+		return NULL;
+	}
+	synthesis->n_entry_addresses += graph->n;
+	return entry;
+}
+
+static const struct entry *run_from(struct reel_synthesis *synthesis, uint64_t address)
+{
+	struct reel_entry_state state = state_at_entry(synthesis);
+	const struct entry *entry = NULL;
+	struct reel_code_graph graph;
+	unsigned passes = 0;
+	uint32_t *states;
+
+	if (!reel_code_follow(&synthesis->reader, address, false, &graph))
+		return NULL;
+	states = malloc(graph.n * sizeof(*states));
+	if (states) {
+		memset(states, 0xff, graph.n * sizeof(*states));
+		hand_on(synthesis, &state, &states[0]);
+		while (passes < PASSES_MAX && pass(synthesis, &graph, states))
+			passes++;
+		entry = remember(synthesis, address, &graph, states, passes < PASSES_MAX);
+	}
+	free(states);
+	reel_code_graph_free(&graph);
+	return entry;
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+/* By sp where it is known, otherwise by fp, or whatever register holds an address of the frame. */
+static bool find_cfa(const struct reel_arch *arch, const struct reel_entry_state *state,
+		     struct reel_cfi_rule *ret)
+{
+	uint8_t order[2] = { reel_arch_slot(arch, arch->sp), reel_arch_slot(arch, arch->fp) };
+
+	for (unsigned i = 0; i < 2u + arch->n_registers; i++) {
+		uint8_t slot = i < 2 ? order[i] : (uint8_t)(i - 2);
+
+		if (!has(state->placed, slot))
+			continue;
+		*ret = (struct reel_cfi_rule){ .kind = REEL_RULE_REGISTER_OFFSET,
+					       .reg = arch->registers[slot].dwarf,
+					       .offset = -(int64_t)state->place[slot] };
+		return true;
+	}
+	return false;
+}
+
+/* `state` may be another one than that of the number: how they differ depends on `rows` alone. */
+static const struct reel_row *row_of(struct reel_synthesis *synthesis, struct reel_made_rows *rows,
+				     uint32_t number, const struct reel_entry_state *state)
+{
+	const struct reel_arch *arch = synthesis->reader.input.arch;
+	const struct reel_row *row;
+	struct reel_cfi_row cfi_row;
+
+	if (reel_find_made_row(rows, number, &row))
+		return row;
+	if (!reel_cfi_run_program(arch, arch->undo_call, &cfi_row) ||
+	    !find_cfa(arch, state, &cfi_row.cfa))
+		return reel_make_row(rows, arch, number, NULL, NULL);
+	for (uint8_t i = 0; i < arch->n_registers; i++) {
+		uint16_t dwarf = arch->registers[i].dwarf;
+		struct reel_cfi_rule *rule = &cfi_row.rules[dwarf];
+
+		if (dwarf == arch->sp || (dwarf == arch->pc && dwarf != cfi_row.return_column))
+			continue;
+		*rule = (struct reel_cfi_rule){ .kind = REEL_RULE_UNDEFINED };
+		if (has(state->intact, i)) {
+			rule->kind = REEL_RULE_SAME;
+		} else if (has(state->saved, i)) {
+			rule->kind = REEL_RULE_OFFSET;
+			rule->offset = state->saved_at[i];
+		} else if (dwarf == cfi_row.return_column) {
+			return reel_make_row(rows, arch, number, NULL, NULL);
+		}
+	}
+	return reel_make_row(rows, arch, number, &cfi_row, NULL);
+}
+
+static const struct entry *entry_of(struct reel_synthesis *synthesis, uint64_t entry)
+{
+	const struct entry *found =
+		(const struct entry *)reel_id_table_find(&synthesis->entries, entry);
+
+	return found ? found : run_from(synthesis, entry);
+}
+
+static const struct reached *reached_at(const struct entry *entry, uint64_t address)
+{
+	return bsearch(&(struct reached){ .address = address }, entry->reached, entry->n,
+		       sizeof(entry->reached[0]), compare_reached);
+}
+
+static const struct reel_row *row_at(struct reel_synthesis *synthesis,
+				     const struct reached *reached)
+{
+	if (!reached || reached->state >= STATE_MANY)
+		return NULL;
+	return row_of(synthesis, &synthesis->state_rows, reached->state,
+		      state_at(synthesis, reached->state));
+}
+
+enum reel_leads reel_synthesis_leads(struct reel_synthesis *synthesis, uint64_t entry,
+				     uint64_t address, const struct reel_row **row_ret)
+{
+	const struct reached *reached = NULL;
+	enum reel_leads leads = REEL_LEADS_PERHAPS;
+	const struct entry *found;
+
+	pthread_mutex_lock(&synthesis->lock);
+	found = entry_of(synthesis, entry);
+	if (found) {
+		reached = reached_at(found, address);
+		leads = reached		? REEL_LEADS_THERE
+			: found->leaves ? REEL_LEADS_PERHAPS
+					: REEL_LEADS_NOT;
+	}
+	*row_ret = row_at(synthesis, reached);
+	pthread_mutex_unlock(&synthesis->lock);
+	return leads;
+}
+
+static const struct reached *last_reached(const struct entry *entry, uint64_t address)
+{
+	size_t low = 0, high = entry->n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (entry->reached[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &entry->reached[low - 1] : NULL;
+}
+
+bool reel_synthesis_holds(struct reel_synthesis *synthesis, uint64_t entry, uint64_t address)
+{
+	struct reel_instruction instruction;
+	const struct reached *reached;
+	const struct entry *found;
+	bool holds;
+
+	pthread_mutex_lock(&synthesis->lock);
+	found = entry_of(synthesis, entry);
+	reached = found ? last_reached(found, address) : NULL;
+	holds = reached && reel_code_decode(&synthesis->reader, reached->address, &instruction) &&
+		address - reached->address < instruction.size;
+	pthread_mutex_unlock(&synthesis->lock);
+	return holds;
+}
+
+const struct reel_row *reel_synthesis_leaving(struct reel_synthesis *synthesis, uint64_t entry)
+{
+	uint8_t sp = reel_arch_slot(synthesis->reader.input.arch, synthesis->reader.input.arch->sp);
+	const struct reel_row *row = NULL;
+	const struct entry *found;
+
+	pthread_mutex_lock(&synthesis->lock);
+	found = entry_of(synthesis, entry);
+	if (found && found->leaving < STATE_MANY) {
+		struct reel_entry_state state = *state_at(synthesis, found->leaving);
+
+		state.intact = 0;
+		state.placed &= (uint64_t)1 << sp;
+		/* Without a frame that is any function's that calls another one last. */
+		if (state.placed && state.place[sp] < synthesis->sp_at_entry)
+			row = row_of(synthesis, &synthesis->leaving_rows, found->leaving, &state);
+	}
+	pthread_mutex_unlock(&synthesis->lock);
+	return row;
+}
+
+enum reel_entry_reach reel_entry_reaches(struct reel_synthesis *synthesis, uint64_t entry,
+					 uint64_t address)
+{
+	const struct entry *found = entry_of(synthesis, entry);
+	const struct reached *reached = found ? reached_at(found, address) : NULL;
+
+	if (!reached)
+		return REEL_ENTRY_APART;
+	return reached->jumped_to ? REEL_ENTRY_JUMPS : REEL_ENTRY_RUNS_ON;
+}
+
+const struct reel_row *reel_entry_row(struct reel_synthesis *synthesis, uint64_t entry,
+				      uint64_t address)
+{
+	const struct entry *found = entry_of(synthesis, entry);
+
+	return row_at(synthesis, found ? reached_at(found, address) : NULL);
+}
+
+/* ---- for those who compare -------------------------------------------------------------- */
+
+static const struct reached *first_reached(struct reel_synthesis *synthesis, uint64_t entry,
+					   uint64_t address)
+{
+	const struct entry *found =
+		(const struct entry *)reel_id_table_find(&synthesis->entries, entry);
+	size_t low = 0, high = found ? found->n : 0;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (found->reached[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return found && low < found->n ? &found->reached[low] : NULL;
+}
+
+const struct reel_entry_state *reel_synthesis_state(struct reel_synthesis *synthesis,
+						    uint64_t entry, uint64_t address)
+{
+	const struct reached *reached = first_reached(synthesis, entry, address);
+
+	return reached && reached->address == address && reached->state < STATE_MANY
+		       ? state_at(synthesis, reached->state)
+		       : NULL;
+}
+
+bool reel_synthesis_next_reached(struct reel_synthesis *synthesis, uint64_t entry,
+				 uint64_t *address)
+{
+	const struct reached *reached = first_reached(synthesis, entry, *address);
+
+	if (reached)
+		*address = reached->address;
+	return reached;
+}

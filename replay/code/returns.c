@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows by running to the return.  At a return it is known where the caller is.  What holds behind
+ * an instruction, put in terms of the registers before it, holds before it.  So facts are handed
+ * back from the returns, until nothing changes any more; every instruction that leads there has
+ * them then.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/code/facts.h"
+#include "replay/code/synthesis_parts.h"
+
+/* Once handed back this often, facts should have come everywhere: loops within loops take some. */
+#define PASSES_MAX 64
+
+/* Addresses that are remembered; beyond these all are forgotten. */
+#define RETURNS_MAX (1u << 20)
+
+/* Functions that are run within one another, to know what they leave alone. */
+#define DEPTH_MAX 4
+
+/* What was found at an address. */
+struct found {
+	struct reel_id_entry entry; /* by address */
+	uint32_t facts[REEL_SYNTHESIZED_MAX];
+	uint64_t passed_on;
+	uint8_t n;
+	bool whole;
+	bool by_fp, calls;
+};
+
+struct node_facts {
+	uint32_t facts[REEL_SYNTHESIZED_MAX];
+	uint8_t n;
+	/* There are more, or code that was not followed. */
+	bool open;
+	/* The frame pointer is used for one before it changes. */
+	bool by_fp;
+	bool calls;
+	uint64_t passed_on; /* as struct reel_synthesized_rows */
+};
+
+struct run {
+	struct reel_synthesis *synthesis;
+	const struct reel_arch *arch;
+	struct reel_code_graph graph;
+	struct node_facts *found; /* by node */
+	int32_t least_cfa;	  /* bytes above sp, right behind a call */
+	uint8_t fp;
+	bool short_of_memory, settled;
+};
+
+static uint64_t untouched_by(struct reel_synthesis *synthesis, uint64_t function);
+
+static const struct reel_facts *facts_at(const struct reel_synthesis *synthesis, uint32_t number)
+{
+	return reel_pool_at(&synthesis->facts, number);
+}
+
+/* What both say of the caller's registers; a record that is made says nothing of most. */
+static void meet(const struct reel_arch *arch, size_t size, struct reel_facts *to,
+		 const struct reel_facts *with)
+{
+	uint64_t by = with->by < to->by ? with->by : to->by;
+
+	if (to->by == REEL_BY_RECORD && with->by != REEL_BY_RECORD) {
+		memcpy(to, with, size);
+	} else if (to->by == REEL_BY_RECORD || with->by != REEL_BY_RECORD) {
+		for (uint8_t i = 0; i < arch->n_registers; i++) {
+			if (!reel_value_equal(to->registers[i], with->registers[i]))
+				to->registers[i] = (struct reel_value){ 0 };
+		}
+	}
+	to->by = by;
+}
+
+/* The CFA lies above the return address, and that above sp: code that says otherwise never ran. */
+static bool is_possible(const struct run *run, const struct reel_facts *facts)
+{
+	uint8_t sp = reel_arch_slot(run->arch, run->arch->sp);
+
+	int32_t least = run->least_cfa;
+
+	/* It may be in a register already. */
+	if (facts->return_address.kind == REEL_VALUE_REGISTER)
+		least = 0;
+	return facts->cfa.kind != REEL_VALUE_REGISTER || facts->cfa.slot != sp ||
+	       facts->cfa.plus >= least;
+}
+
+/* Adds facts: to those that find the same caller, or as others. */
+static void add(struct run *run, struct node_facts *to, const struct reel_facts *facts)
+{
+	struct reel_facts merged;
+	uint32_t number;
+	unsigned i = 0;
+
+	memcpy(&merged, facts, run->synthesis->facts.item_size);
+	for (; i < to->n; i++) {
+		const struct reel_facts *known = facts_at(run->synthesis, to->facts[i]);
+
+		if (!reel_value_equal(known->cfa, facts->cfa) ||
+		    !reel_value_equal(known->return_address, facts->return_address))
+			continue;
+		meet(run->arch, run->synthesis->facts.item_size, &merged, known);
+		break;
+	}
+	if (i == REEL_SYNTHESIZED_MAX) {
+		to->open = true;
+		return;
+	}
+	number = reel_pool_add(&run->synthesis->facts, &merged);
+	if (number == REEL_POOL_NONE) {
+		run->short_of_memory = true;
+		return;
+	}
+	to->facts[i] = number;
+	if (i == to->n)
+		to->n++;
+}
+
+static bool stays(uint64_t kept, struct reel_value value)
+{
+	return !value.kind || value.kind == REEL_VALUE_AT_CFA || kept >> value.slot & 1;
+}
+
+/*
+ * A call leaves only what callees keep; but where the caller itself is found by another register
+ * (hand-written code that has its helpers by heart), what the one that is called leaves alone.
+ */
+static void clobber_call(struct run *run, const struct reel_instruction *instruction,
+			 struct reel_facts *facts)
+{
+	struct reel_value *values[2] = { &facts->cfa, &facts->return_address };
+	uint64_t kept = run->synthesis->kept_by_calls;
+
+	if (instruction->has_target &&
+	    !(stays(kept, facts->cfa) && stays(kept, facts->return_address)))
+		kept |= untouched_by(run->synthesis, instruction->target);
+
+	for (uint8_t i = 0; i < run->arch->n_registers + 2; i++) {
+		struct reel_value *value = i < 2 ? values[i] : &facts->registers[i - 2];
+
+		if (!stays(kept, *value))
+			*value = (struct reel_value){ 0 };
+	}
+}
+
+/* Registers that an instruction leaves as they are. */
+static uint64_t kept_by(const struct run *run, const struct reel_instruction *instruction)
+{
+	uint64_t kept =
+		instruction->flow == REEL_FLOW_CALL ? run->synthesis->kept_by_calls : UINT64_MAX;
+
+	for (unsigned i = 0; i < instruction->n_effects; i++) {
+		if (!instruction->effects[i].size)
+			kept &= ~((uint64_t)1 << instruction->effects[i].slot);
+	}
+	return kept;
+}
+
+/* Registers whose value it stores, copies or jumps to. */
+static uint64_t passed_on_by(const struct run *run, const struct reel_instruction *instruction)
+{
+	uint64_t slots = 0;
+
+	for (unsigned i = 0; i < instruction->n_effects; i++) {
+		const struct reel_effect *effect = &instruction->effects[i];
+
+		if (effect->value.kind == REEL_VALUE_REGISTER && !effect->value.plus &&
+		    (effect->size ? effect->size == run->arch->word_size
+				  : effect->slot != effect->value.slot))
+			slots |= (uint64_t)1 << effect->value.slot;
+	}
+	if (instruction->flow == REEL_FLOW_JUMP && instruction->through != REEL_ARCH_NO_SLOT)
+		slots |= (uint64_t)1 << instruction->through;
+	return slots;
+}
+
+/* Hands back what holds behind an instruction. */
+static void hand_back(struct run *run, const struct reel_instruction *instruction,
+		      const struct node_facts *from, struct node_facts *to)
+{
+	to->open |= from->open;
+	to->calls |= from->calls || (from->n && instruction->flow == REEL_FLOW_CALL);
+	to->by_fp |= from->by_fp && reel_value_equal(reel_instruction_sets(instruction, run->fp),
+						     reel_value_of_register(run->fp, 0));
+	to->passed_on |= from->passed_on & kept_by(run, instruction);
+	for (unsigned i = 0; i < from->n; i++) {
+		struct reel_facts facts;
+
+		memcpy(&facts, facts_at(run->synthesis, from->facts[i]),
+		       run->synthesis->facts.item_size);
+		if (instruction->flow == REEL_FLOW_CALL)
+			clobber_call(run, instruction, &facts);
+		if (!reel_facts_before(run->arch, instruction, &facts))
+			to->open = true;
+		else if (is_possible(run, &facts))
+			add(run, to, &facts);
+	}
+}
+
+/* The frame pointer becomes sp: if it was pushed before, that is a frame record. */
+static bool makes_record(const struct run *run, const struct reel_instruction *instruction)
+{
+	uint8_t sp = reel_arch_slot(run->arch, run->arch->sp);
+
+	return !(run->arch->flags & REEL_ARCH_LINK_REGISTER) &&
+	       reel_value_equal(reel_instruction_sets(instruction, run->fp),
+				reel_value_of_register(sp, 0));
+}
+
+/* Before it does. */
+static void facts_at_record(const struct run *run, struct reel_facts *ret)
+{
+	uint8_t sp = reel_arch_slot(run->arch, run->arch->sp);
+	unsigned word = run->arch->word_size;
+
+	memset(ret, 0, run->synthesis->facts.item_size);
+	ret->cfa = reel_value_of_register(sp, 2 * word);
+	ret->return_address = reel_value_of_memory(sp, word, 0);
+	ret->registers[run->fp] = reel_value_of_memory(sp, 0, 0);
+	ret->by = REEL_BY_RECORD;
+}
+
+/* What holds at the instruction itself, of those that lead to no other. */
+static void begin_with(struct run *run, const struct reel_code_node *node,
+		       const struct reel_instruction *instruction, struct node_facts *to)
+{
+	bool returns = instruction->flow == REEL_FLOW_RETURN ||
+		       instruction->flow == REEL_FLOW_RETURN_OR_NEXT;
+	const struct reel_synthesis_input *input = &run->synthesis->reader.input;
+	struct reel_facts facts;
+	struct reel_cfi_row row;
+
+	if (node->flags & REEL_CODE_HAS_CFI) {
+		if (input->find_row(input->rows, node->address, &row) == REEL_CFI_FOUND &&
+		    reel_facts_of_row(run->arch, &row, &facts))
+			add(run, to, &facts);
+		else
+			to->open = true;
+		return;
+	}
+	to->open |= !!(node->flags & REEL_CODE_OPEN);
+	if (returns || node->flags & REEL_CODE_LEAVES) {
+		if (!reel_facts_at_return(
+			    run->arch, returns ? instruction->through : REEL_ARCH_NO_SLOT, &facts))
+			return;
+		facts.by = returns ? REEL_BY_RETURN : REEL_BY_JUMP;
+		add(run, to, &facts);
+	}
+	if (makes_record(run, instruction)) {
+		facts_at_record(run, &facts);
+		add(run, to, &facts);
+	}
+}
+
+static struct node_facts facts_of(struct run *run, const struct reel_code_node *node)
+{
+	const struct reel_instruction *instruction = reel_code_instruction(&run->graph, node);
+	struct node_facts facts = { .n = 0 };
+
+	if (!(node->flags & REEL_CODE_HAS_CFI)) {
+		facts.by_fp = instruction->by_fp;
+		facts.passed_on = passed_on_by(run, instruction);
+	}
+	begin_with(run, node, instruction, &facts);
+	if (node->flags & REEL_CODE_HAS_CFI)
+		return facts;
+	if (node->next != REEL_CODE_NO_NODE)
+		hand_back(run, instruction, &run->found[node->next], &facts);
+	if (node->target != REEL_CODE_NO_NODE)
+		hand_back(run, instruction, &run->found[node->target], &facts);
+	return facts;
+}
+
+/* From the last node that was found to the first: most facts come from behind. */
+static bool pass(struct run *run)
+{
+	bool changed = false;
+
+	for (size_t i = run->graph.n; i--;) {
+		struct node_facts facts = facts_of(run, &run->graph.nodes[i]);
+
+		/* The padding counts as well: both began as zeros. */
+		if (facts.n != run->found[i].n || facts.by_fp != run->found[i].by_fp ||
+		    facts.calls != run->found[i].calls || facts.open != run->found[i].open ||
+		    facts.passed_on != run->found[i].passed_on ||
+		    memcmp(facts.facts, run->found[i].facts, sizeof(facts.facts))) {
+			run->found[i] = facts;
+			changed = true;
+		}
+	}
+	return changed;
+}
+
+/* ---- what is remembered ---------------------------------------------------------------- */
+
+static void free_entry(void *context, struct reel_id_entry *entry)
+{
+	(void)context;
+	free(entry);
+}
+
+static void forget(struct reel_synthesis *synthesis)
+{
+	reel_id_table_visit(&synthesis->returns, free_entry, NULL);
+	reel_id_table_free(&synthesis->returns);
+	synthesis->returns = (struct reel_id_table){ 0 };
+	synthesis->n_returns = 0;
+}
+
+void reel_returns_free(struct reel_synthesis *synthesis)
+{
+	forget(synthesis);
+}
+
+static void remember(struct run *run)
+{
+	struct reel_synthesis *synthesis = run->synthesis;
+
+	if (synthesis->n_returns + run->graph.n > RETURNS_MAX)
+		forget(synthesis);
+	for (size_t i = 0; i < run->graph.n; i++) {
+		uint64_t address = run->graph.nodes[i].address;
+		struct found *found;
+
+		/* Code with CFI was not followed from there. */
+		if (run->graph.nodes[i].flags & REEL_CODE_HAS_CFI ||
+		    reel_id_table_find(&synthesis->returns, address))
+			continue;
+		/* Of a graph that was cut off, those that lead there would find more by themselves;
+		 * the first has the most of it.  But what does not settle would not do so there. */
+		if (i && run->graph.truncated && run->found[i].open && run->settled)
+			continue;
+		found = calloc(1, sizeof(*found));
+		if (!found)
+			return;
+		found->entry.id = address;
+		found->n = run->found[i].n;
+		found->by_fp = run->found[i].by_fp;
+		found->calls = run->found[i].calls;
+		found->passed_on = run->found[i].passed_on;
+		found->whole = !run->found[i].open;
+		memcpy(found->facts, run->found[i].facts, sizeof(found->facts));
+		if (!reel_id_table_insert(&synthesis->returns, &found->entry)) {
+			free(found);
+			return;
+		}
+		synthesis->n_returns++;
+	}
+}
+
+static void run_from(struct reel_synthesis *synthesis, uint64_t address)
+{
+	struct run run = { .synthesis = synthesis,
+			   .arch = synthesis->reader.input.arch,
+			   .settled = true };
+	struct reel_facts called;
+	unsigned passes = 0;
+
+	if (!reel_facts_at_return(run.arch, REEL_ARCH_NO_SLOT, &called))
+		return;
+	run.least_cfa = called.cfa.plus;
+	run.fp = reel_arch_slot(run.arch, run.arch->fp);
+	if (!reel_code_follow(&synthesis->reader, address, true, &run.graph))
+		return;
+	run.found = calloc(run.graph.n, sizeof(*run.found));
+	while (run.found && pass(&run) && !run.short_of_memory) {
+		if (++passes < PASSES_MAX)
+			continue;
+		run.settled = false;
+		for (size_t i = 0; i < run.graph.n; i++)
+			run.found[i].open = true;
+		break;
+	}
+	if (run.found && !run.short_of_memory)
+		remember(&run);
+	free(run.found);
+	reel_code_graph_free(&run.graph);
+}
+
+static const struct reel_row *row_of(struct reel_synthesis *synthesis, uint32_t number)
+{
+	const struct reel_arch *arch = synthesis->reader.input.arch;
+	uint8_t buffer[REEL_FACTS_EXPRESSIONS], *expressions;
+	const struct reel_row *row;
+	struct reel_cfi_row cfi_row;
+	size_t size;
+
+	if (reel_find_made_row(&synthesis->fact_rows, number, &row))
+		return row;
+	if (!reel_facts_to_row(arch, facts_at(synthesis, number), buffer, &size, &cfi_row))
+		return reel_make_row(&synthesis->fact_rows, arch, number, NULL, NULL);
+	if (!size)
+		return reel_make_row(&synthesis->fact_rows, arch, number, &cfi_row, NULL);
+	/* Again, where they stay. */
+	expressions = malloc(size);
+	if (!expressions)
+		return NULL;
+	reel_facts_to_row(arch, facts_at(synthesis, number), expressions, &size, &cfi_row);
+	return reel_make_row(&synthesis->fact_rows, arch, number, &cfi_row, expressions);
+}
+
+static uint64_t untouched(const struct reel_arch *arch, const struct reel_facts *facts)
+{
+	uint64_t slots = 0;
+
+	for (uint8_t i = 0; i < arch->n_registers; i++) {
+		if (reel_value_equal(facts->registers[i], reel_value_of_register(i, 0)))
+			slots |= (uint64_t)1 << i;
+	}
+	return slots;
+}
+
+static const struct found *find(struct reel_synthesis *synthesis, uint64_t address)
+{
+	struct reel_id_entry *entry = reel_id_table_find(&synthesis->returns, address);
+
+	if (!entry && synthesis->depth < DEPTH_MAX) {
+		synthesis->depth++;
+		run_from(synthesis, address);
+		synthesis->depth--;
+		entry = reel_id_table_find(&synthesis->returns, address);
+	}
+	return (const struct found *)entry;
+}
+
+/* Registers that a function leaves as they are, by all of its returns. */
+static uint64_t untouched_by(struct reel_synthesis *synthesis, uint64_t function)
+{
+	const struct found *found = find(synthesis, function);
+	uint64_t slots = UINT64_MAX;
+
+	if (!found || !found->n || !found->whole)
+		return 0;
+	for (unsigned i = 0; i < found->n; i++)
+		slots &= untouched(synthesis->reader.input.arch,
+				   facts_at(synthesis, found->facts[i]));
+	return slots;
+}
+
+/* It restores the frame pointer from right below the return address: what jumps then has left its
+ * frame. */
+static bool takes_down_frame(const struct reel_arch *arch, const struct reel_facts *facts)
+{
+	struct reel_value record = facts->registers[reel_arch_slot(arch, arch->fp)];
+
+	return record.kind == REEL_VALUE_MEMORY && !record.plus &&
+	       reel_value_equal(facts->return_address,
+				reel_value_of_memory(record.slot, record.at + arch->word_size, 0));
+}
+
+/* What tells the row; false if nothing does: that a record is made says nothing but where the frame
+ * pointer is the caller's until then. */
+static bool find_by(const struct reel_arch *arch, const struct reel_facts *facts,
+		    enum reel_synthesized_by *ret)
+{
+	uint8_t fp = reel_arch_slot(arch, arch->fp);
+
+	*ret = (enum reel_synthesized_by)facts->by;
+	if (*ret == REEL_BY_JUMP && takes_down_frame(arch, facts))
+		*ret = REEL_BY_RETURN;
+	return *ret != REEL_BY_RECORD ||
+	       reel_value_equal(facts->registers[fp], reel_value_of_register(fp, 0));
+}
+
+static void give(struct reel_synthesis *synthesis, const struct found *found,
+		 enum reel_synthesized_by by, struct reel_synthesized_rows *ret)
+{
+	const struct reel_arch *arch = synthesis->reader.input.arch;
+
+	for (unsigned i = 0; i < found->n; i++) {
+		const struct reel_facts *facts = facts_at(synthesis, found->facts[i]);
+		enum reel_synthesized_by told_by;
+		const struct reel_row *row;
+
+		if (!find_by(arch, facts, &told_by) || told_by != by)
+			continue;
+		ret->untouched &= untouched(arch, facts);
+		row = row_of(synthesis, found->facts[i]);
+		if (row)
+			ret->rows[ret->n++] = (struct reel_synthesized){ .row = row, .by = by };
+	}
+}
+
+void reel_synthesis_at(struct reel_synthesis *synthesis, uint64_t address,
+		       struct reel_synthesized_rows *ret)
+{
+	const struct found *found;
+
+	*ret = (struct reel_synthesized_rows){ .untouched = UINT64_MAX };
+	pthread_mutex_lock(&synthesis->lock);
+	found = find(synthesis, address);
+	if (found) {
+		ret->whole = found->whole;
+		ret->by_fp = found->by_fp;
+		ret->calls = found->calls;
+		ret->passed_on = found->passed_on;
+		give(synthesis, found, REEL_BY_RETURN, ret);
+		give(synthesis, found, REEL_BY_RECORD, ret);
+		give(synthesis, found, REEL_BY_JUMP, ret);
+	}
+	if (!ret->n)
+		ret->untouched = 0;
+	pthread_mutex_unlock(&synthesis->lock);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "replay/code/entries.h"
+#include "replay/code/facts.h"
+#include "replay/code/synthesis_parts.h"
+
+/* Registers that a function leaves as they were: those that callees keep by the ABI, and sp. */
+static uint64_t slots_kept_by_calls(const struct reel_arch *arch, const struct reel_cfi_row *called)
+{
+	uint64_t kept = (uint64_t)1 << reel_arch_slot(arch, arch->sp);
+
+	for (uint8_t i = 0; i < arch->n_registers; i++) {
+		if (called->rules[arch->registers[i].dwarf].kind == REEL_RULE_SAME)
+			kept |= (uint64_t)1 << i;
+	}
+	return kept;
+}
+
+enum reel_cfi_found reel_synthesis_cfi_row(void *rows, uint64_t address, struct reel_cfi_row *ret)
+{
+	return rows ? reel_cfi_row_at(rows, address, ret, NULL) : REEL_CFI_NONE;
+}
+
+struct reel_error *reel_synthesis_create(const struct reel_synthesis_input *input,
+					 struct reel_synthesis **ret)
+{
+	struct reel_decoder *decoder;
+	struct reel_synthesis *synthesis;
+	struct reel_cfi_row called;
+	struct reel_error *error = reel_decoder_create(input->arch, &decoder);
+
+	*ret = NULL;
+	if (error || !decoder)
+		return error;
+	synthesis = calloc(1, sizeof(*synthesis));
+	if (!synthesis) {
+		reel_decoder_destroy(decoder);
+		return reel_error_no_memory();
+	}
+	pthread_mutex_init(&synthesis->lock, NULL);
+	synthesis->reader.input = *input;
+	synthesis->reader.decoder = decoder;
+	/* One of arch/'s programs: it can be run. */
+	if (reel_cfi_run_program(input->arch, input->arch->undo_call, &called)) {
+		synthesis->kept_by_calls = slots_kept_by_calls(input->arch, &called);
+		synthesis->sp_at_entry = (int32_t)-called.cfa.offset;
+	}
+	synthesis->facts.item_size = reel_facts_size(input->arch);
+	synthesis->states.item_size = sizeof(struct reel_entry_state);
+	*ret = synthesis;
+	return NULL;
+}
+
+void reel_synthesis_forget(struct reel_synthesis *synthesis)
+{
+	pthread_mutex_lock(&synthesis->lock);
+	reel_returns_free(synthesis);
+	reel_entries_free(synthesis);
+	reel_beginnings_free(synthesis);
+	reel_pool_free(&synthesis->facts);
+	reel_pool_free(&synthesis->states);
+	reel_made_rows_free(&synthesis->fact_rows);
+	reel_made_rows_free(&synthesis->state_rows);
+	reel_made_rows_free(&synthesis->leaving_rows);
+	synthesis->reader.size = 0;
+	free(synthesis->calls);
+	synthesis->calls = NULL;
+	pthread_mutex_unlock(&synthesis->lock);
+}
+
+void reel_synthesis_destroy(struct reel_synthesis *synthesis)
+{
+	if (!synthesis)
+		return;
+	reel_synthesis_forget(synthesis);
+	reel_decoder_destroy(synthesis->reader.decoder);
+	pthread_mutex_destroy(&synthesis->lock);
+	free(synthesis);
+}
+
+static struct reel_known_call look_at_call(struct reel_synthesis *synthesis, uint64_t address,
+					   size_t size)
+{
+	struct reel_known_call call = { .address = address, .size = (uint8_t)size };
+	struct reel_instruction instruction;
+
+	if (reel_code_decode(&synthesis->reader, address - size, &instruction) &&
+	    instruction.size == size && instruction.flow == REEL_FLOW_CALL) {
+		call.has_target = instruction.has_target;
+		call.target = instruction.target;
+	}
+	return call;
+}
+
+bool reel_synthesis_call_target(struct reel_synthesis *synthesis, uint64_t address, size_t size,
+				uint64_t *target_ret)
+{
+	uint64_t hash = (address ^ (uint64_t)size << 56) * 0x9e3779b97f4a7c15;
+	struct reel_known_call call, *known = NULL;
+
+	pthread_mutex_lock(&synthesis->lock);
+	/* Without memory for it none is known. */
+	if (!synthesis->calls)
+		synthesis->calls =
+			calloc((size_t)1 << REEL_KNOWN_CALLS_BITS, sizeof(*synthesis->calls));
+	if (synthesis->calls)
+		known = &synthesis->calls[hash >> (64 - REEL_KNOWN_CALLS_BITS)];
+	if (known && known->address == address && known->size == size)
+		call = *known;
+	else
+		call = look_at_call(synthesis, address, size);
+	if (known)
+		*known = call;
+	pthread_mutex_unlock(&synthesis->lock);
+	*target_ret = call.target;
+	return call.has_target;
+}
+
+bool reel_synthesis_only_looks(struct reel_synthesis *synthesis, uint64_t from, uint64_t to)
+{
+	struct reel_instruction instruction;
+	bool looks = true;
+
+	pthread_mutex_lock(&synthesis->lock);
+	while (looks && from < to) {
+		looks = reel_code_decode(&synthesis->reader, from, &instruction) &&
+			!instruction.n_effects &&
+			(instruction.flow == REEL_FLOW_NEXT ||
+			 instruction.flow == REEL_FLOW_BRANCH);
+		from += instruction.size;
+	}
+	pthread_mutex_unlock(&synthesis->lock);
+	return looks && from == to;
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+bool reel_find_made_row(const struct reel_made_rows *rows, uint32_t number,
+			const struct reel_row **ret)
+{
+	if (number >= rows->n || !rows->rows[number].made)
+		return false;
+	*ret = rows->rows[number].row;
+	return true;
+}
+
+const struct reel_row *reel_make_row(struct reel_made_rows *rows, const struct reel_arch *arch,
+				     uint32_t number, const struct reel_cfi_row *cfi_row,
+				     uint8_t *expressions)
+{
+	struct reel_made_row *made;
+	struct reel_error *error = NULL;
+
+	while (rows->n <= number) {
+		if (!reel_array_reserve(&rows->rows, rows->n, &rows->capacity,
+					sizeof(*rows->rows))) {
+			free(expressions);
+			return NULL;
+		}
+		rows->rows[rows->n++] = (struct reel_made_row){ 0 };
+	}
+	made = &rows->rows[number];
+	made->made = true;
+	made->expressions = expressions;
+	if (cfi_row)
+		error = reel_row_create(arch, cfi_row, &made->row);
+	if (error) {
+		reel_error_destroy(error);
+		made->row = NULL;
+	}
+	return made->row;
+}
+
+void reel_made_rows_free(struct reel_made_rows *rows)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		reel_row_destroy(rows->rows[i].row);
+		free(rows->rows[i].expressions);
+	}
+	free(rows->rows);
+	*rows = (struct reel_made_rows){ 0 };
+}

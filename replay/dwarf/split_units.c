@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dwarf_cursor.h"
+#include "replay/dwarf/die_scopes.h"
+#include "replay/dwarf/inline_chain.h"
+#include "replay/dwarf/package.h"
+#include "replay/dwarf/split_units.h"
+#include "replay/elf/file_search.h"
+
+/* Files that are of another build are opened this many times at most: any number of skeletons may
+ * name one of any size. */
+#define OTHERS_MAX 64
+
+struct reel_split_file {
+	struct reel_split_file *next;
+	struct reel_elf_file *file; /* NULL: a part of the package */
+	struct reel_dwarf *dwarf;
+	struct reel_split_unit units[];
+};
+
+static void close_file(struct reel_split_file *file)
+{
+	for (size_t i = 0; i < file->dwarf->n_units; i++) {
+		reel_functions_destroy(file->dwarf->units[i].functions);
+		reel_scopes_destroy(file->dwarf->units[i].scopes);
+	}
+	reel_dwarf_close(file->dwarf);
+	reel_elf_file_close(file->file);
+	free(file);
+}
+
+void reel_split_units_free(struct reel_split_units *units)
+{
+	while (units->files) {
+		struct reel_split_file *file = units->files;
+
+		units->files = file->next;
+		close_file(file);
+	}
+	reel_id_table_free(&units->by_id);
+	reel_package_close(units->package);
+	free(units->problem);
+	*units = (struct reel_split_units){ 0 };
+}
+
+/* ---- what was opened --------------------------------------------------------------- */
+
+/* Makes its units be found by their ids; takes `file`, also after an error. */
+static struct reel_error *add_units(struct reel_split_units *units, struct reel_dwarf *dwarf,
+				    struct reel_elf_file *elf)
+{
+	struct reel_split_file *file =
+		calloc(1, sizeof(*file) + dwarf->n_units * sizeof(*file->units));
+
+	if (!file) {
+		reel_dwarf_close(dwarf);
+		reel_elf_file_close(elf);
+		return reel_error_no_memory();
+	}
+	file->file = elf;
+	file->dwarf = dwarf;
+	file->next = units->files;
+	units->files = file;
+	for (size_t i = 0; i < dwarf->n_units; i++) {
+		struct reel_unit *unit = &dwarf->units[i];
+		struct reel_split_unit *it = &file->units[i];
+
+		if (unit->tag != DW_TAG_compile_unit || !unit->dwo_id ||
+		    reel_id_table_find(&units->by_id, unit->dwo_id))
+			continue;
+		*it = (struct reel_split_unit){ { NULL, unit->dwo_id }, dwarf, unit };
+		if (!reel_id_table_insert(&units->by_id, &it->by_id))
+			return reel_error_no_memory();
+	}
+	return NULL;
+}
+
+static struct reel_split_unit *find_by_id(const struct reel_split_units *units, uint64_t id)
+{
+	return (struct reel_split_unit *)reel_id_table_find(&units->by_id, id);
+}
+
+/* ---- the package ---------------------------------------------------------------------- */
+
+static struct reel_error *try_package(struct reel_split_units *units, char *path)
+{
+	_cleanup_free_ char *owned = path;
+	struct reel_error *error;
+
+	if (units->package)
+		return NULL;
+	error = owned ? reel_package_open(owned, units->file, &units->package)
+		      : reel_error_no_memory();
+	if (!error || reel_error_code(error) == REEL_ERROR_NO_MEMORY)
+		return error;
+	/* One that is there and damaged is worth a word. */
+	if (reel_error_code(error) != REEL_ERROR_OS && !units->problem)
+		units->problem = strdup(reel_error_message(error));
+	reel_error_destroy(error);
+	return NULL;
+}
+
+/* Beside the file with the skeletons, or that with the code. */
+static struct reel_error *open_package(struct reel_split_units *units)
+{
+	const char *path = reel_elf_file_path(units->file), *code = reel_elf_file_path(units->code);
+	struct reel_error *error = try_package(units, reel_text_print("%s.dwp", path));
+
+	units->package_tried = true;
+	return error ? error : try_package(units, reel_text_print("%s.dwp", code));
+}
+
+static struct reel_error *look_into_package(struct reel_split_units *units, uint64_t id)
+{
+	struct reel_error *error = units->package_tried ? NULL : open_package(units);
+	struct reel_dwarf parts = { 0 }, *dwarf;
+
+	if (error || !units->package || !reel_package_find(units->package, id, &parts))
+		return error;
+	error = reel_dwarf_open_split(units->skeletons, &parts, &dwarf);
+	return error ? error : add_units(units, dwarf, NULL);
+}
+
+/* ---- files of their own ------------------------------------------------------------- */
+
+/* Whether a section has units that are no types (DWARF 5, 7.5.1). */
+static bool has_code(const struct reel_loaded_bytes *bytes, bool big_endian)
+{
+	struct reel_cursor cursor = reel_cursor(bytes->bytes, bytes->size);
+
+	while (reel_cursor_left(&cursor)) {
+		uint64_t size = reel_cursor_target(&cursor, 4, big_endian);
+		struct reel_cursor unit;
+		const uint8_t *begin;
+
+		if (size == UINT32_MAX)
+			size = reel_cursor_target(&cursor, 8, big_endian);
+		begin = reel_cursor_take(&cursor, size);
+		if (!begin)
+			break;
+		unit = reel_cursor(begin, (size_t)size);
+		if (reel_cursor_target(&unit, 2, big_endian) < 5 ||
+		    reel_cursor_u8(&unit) != DW_UT_split_type)
+			return true;
+	}
+	return false;
+}
+
+static struct reel_error *open_sections(struct reel_elf_file *file, struct reel_dwarf *ret)
+{
+	const struct {
+		const char *name;
+		struct reel_section *section;
+	} wanted[] = {
+		{ ".debug_abbrev.dwo", &ret->abbreviations },
+		{ ".debug_str.dwo", &ret->str },
+		{ ".debug_str_offsets.dwo", &ret->str_offsets },
+		{ ".debug_rnglists.dwo", &ret->range_lists },
+	};
+
+	struct reel_loaded_bytes bytes;
+	Elf_Scn *section = NULL;
+
+	/* GCC puts each type of -fdebug-types-section into one of that name. */
+	while (!ret->info.size &&
+	       reel_elf_file_next_section(file, &section, ".debug_info.dwo", &bytes)) {
+		if (has_code(&bytes, reel_elf_file_big_endian(file)))
+			ret->info = (struct reel_section){ bytes.bytes, bytes.size, NULL };
+	}
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		if (reel_elf_file_section(file, wanted[i].name, &bytes))
+			*wanted[i].section = (struct reel_section){ bytes.bytes, bytes.size, NULL };
+	}
+	return reel_elf_file_memory_error(file);
+}
+
+/* There may be thousands: their sections are read whole, and none stays open. */
+static struct reel_error *open_file(struct reel_split_units *units, const char *path)
+{
+	struct reel_dwarf sections = { 0 }, *dwarf = NULL;
+	struct reel_elf_file *file;
+	struct reel_error *error = reel_elf_file_open(path, &file);
+
+	if (error)
+		return error;
+	error = open_sections(file, &sections);
+	if (!error && (!sections.info.size || !sections.abbreviations.size))
+		error = reel_elf_file_section_error(file);
+	if (!error && (!sections.info.size || !sections.abbreviations.size ||
+		       reel_elf_file_machine(file) != reel_elf_file_machine(units->file)))
+		error = reel_error_create(REEL_ERROR_CORRUPT, "%s has no such debug information",
+					  path);
+	if (!error)
+		error = reel_dwarf_open_split(units->skeletons, &sections, &dwarf);
+	if (error) {
+		reel_elf_file_close(file);
+		return error;
+	}
+	reel_elf_file_let_go(file);
+	return add_units(units, dwarf, file);
+}
+
+static struct reel_error *try_file(struct reel_split_units *units, const char *path, uint64_t id,
+				   struct reel_candidates *candidates)
+{
+	struct reel_error *error = open_file(units, path);
+
+	if (error)
+		return reel_candidates_note_error(candidates, error);
+	if (find_by_id(units, id))
+		return NULL;
+	units->n_others++;
+	reel_candidates_note(candidates, "%s is of another build", path);
+	return NULL;
+}
+
+static struct reel_error *describe_problem(struct reel_split_units *units, const char *name,
+					   struct reel_candidates *candidates)
+{
+	struct reel_error *error;
+	const char *seen;
+
+	if (units->problem)
+		return NULL;
+	if (units->package)
+		reel_candidates_note(candidates, "%s does not have it",
+				     reel_package_path(units->package));
+	error = reel_candidates_text(candidates, &seen);
+	if (error)
+		return error;
+	units->problem = reel_text_print("debug information is in %s (-gsplit-dwarf), which was "
+					 "not found (%s): of code like "
+					 "this there are lines, but inlined functions are missing",
+					 name, *seen ? seen : "it is looked for in no file");
+	return units->problem ? NULL : reel_error_no_memory();
+}
+
+static struct reel_error *try_files(struct reel_split_units *units, const char *directory,
+				    const char *name, uint64_t id)
+{
+	struct reel_candidates candidates = { 0 };
+	struct reel_strings paths = { 0 };
+	struct reel_error *error = reel_module_search_split_files(
+		units->search, reel_elf_file_path(units->file), directory, name, &paths);
+
+	for (size_t i = 0; !error && !find_by_id(units, id) && i < paths.n; i++) {
+		if (units->n_others < OTHERS_MAX)
+			error = try_file(units, paths.all[i], id, &candidates);
+	}
+	if (!error && !find_by_id(units, id))
+		error = describe_problem(units, name, &candidates);
+	reel_candidates_free(&candidates);
+	reel_strings_free(&paths);
+	return error;
+}
+
+static struct reel_error *find(struct reel_split_units *units, struct reel_unit *skeleton,
+			       const struct reel_die_values *values)
+{
+	struct reel_dwarf *dwarf = units->skeletons;
+	const char *name = reel_dwarf_string(dwarf, skeleton, &values->at[REEL_AT_DWO_NAME]);
+	const char *directory = reel_dwarf_string(dwarf, skeleton, &values->at[REEL_AT_COMP_DIR]);
+	uint64_t id = skeleton->dwo_id;
+	struct reel_error *error = NULL;
+
+	if (units->search && !find_by_id(units, id))
+		error = look_into_package(units, id);
+	if (!error && !find_by_id(units, id))
+		error = try_files(units, directory ? directory : "",
+				  name && *name ? name : "a .dwo file", id);
+	return error;
+}
+
+/* What the unit needs of its skeleton (DWARF 5, 3.1.3). */
+static void join(const struct reel_unit *skeleton, struct reel_unit *unit)
+{
+	unit->addresses_base = skeleton->addresses_base;
+	unit->old_ranges_base = skeleton->old_ranges_base;
+	unit->base_address = skeleton->base_address;
+}
+
+struct reel_error *reel_split_units_find(struct reel_split_units *units, struct reel_unit *skeleton,
+					 struct reel_split_unit **ret)
+{
+	struct reel_die_values values;
+	struct reel_error *error = NULL;
+
+	if (!skeleton->split_tried && skeleton->dwo_id &&
+	    reel_dwarf_die(units->skeletons, skeleton, skeleton->die_offset, &values) &&
+	    values.at[REEL_AT_DWO_NAME].form) {
+		error = find(units, skeleton, &values);
+		skeleton->split = error ? NULL : find_by_id(units, skeleton->dwo_id);
+		if (skeleton->split)
+			join(skeleton, skeleton->split->unit);
+	}
+	skeleton->split_tried = true;
+	*ret = skeleton->split;
+	return error;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Units that -gsplit-dwarf put into another file (DWARF 5, 7.3, and GNU's form of it for DWARF 4):
+ * a .dwo for each object file, or a .dwp, which is a package of them.
+ */
+#ifndef REPLAY_DWARF_SPLIT_UNITS_H
+#define REPLAY_DWARF_SPLIT_UNITS_H
+
+#include "base/id_table.h"
+#include "replay/dwarf/dwarf_file.h"
+#include "replay/elf/module_search.h"
+
+struct reel_split_unit {
+	struct reel_id_entry by_id;
+	struct reel_dwarf *dwarf;
+	struct reel_unit *unit;
+};
+
+struct reel_split_file;
+struct reel_package;
+
+struct reel_split_units {
+	struct reel_dwarf *skeletons;
+	const struct reel_elf_file *file; /* which has them */
+	const struct reel_elf_file *code; /* which they are of */
+	/* NULL: no file is looked for. */
+	const struct reel_module_search *search;
+	struct reel_split_file *files;
+	struct reel_id_table by_id;
+	struct reel_package *package; /* NULL: none was found */
+	bool package_tried;
+	unsigned n_others; /* files that were opened and did not have the unit */
+	char *problem;	   /* of the first unit that was not found */
+};
+
+/* The one of a skeleton, or any unit; `*ret` is NULL where that is none, or it is not found. */
+struct reel_error *reel_split_units_find(struct reel_split_units *units, struct reel_unit *skeleton,
+					 struct reel_split_unit **ret) REEL_MUST_CHECK;
+void reel_split_units_free(struct reel_split_units *units);
+
+#endif

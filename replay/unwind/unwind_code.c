@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps by what the code itself does (replay/code/), where there is no CFI.  What it says is
+ * believed only if the address that it leads to stands behind a call that can have led here.
+ */
+#include "replay/unwind/unwind_parts.h"
+
+/* Words above sp that are searched, where the code has no other caller to offer (the frame of GHC's
+ * StgRun has 16 KB). */
+#define SEARCHED_WORDS_FAR 4096
+/* Those of all frames of a walk. */
+#define WALK_SEARCHED_WORDS 65536
+
+/* ---- callers ------------------------------------------------------------------------------ */
+
+/* How much speaks for a caller. */
+enum proof {
+	REFUSED = 0, /* nobody there can have called this */
+	POSSIBLE,    /* a call is there, and it may have led here */
+	PROVED,	     /* it has, and what was done to the stack since tells the same */
+};
+
+/* A return address that was pushed, and nothing left yet: where it leads to goes on with the frame
+ * that the code here uses itself. */
+static bool is_own_frame(const struct reel_walk *walk, const struct reel_synthesized_rows *rows,
+			 const struct reel_unwind_state *caller)
+{
+	uint8_t fp = walk->programs->fp;
+
+	return rows->by_fp && reel_walk_knows(walk->state, fp) &&
+	       walk->state->registers[fp] == caller->registers[fp];
+}
+
+static enum proof prove(const struct reel_walk *walk, const struct reel_code *code,
+			const struct reel_synthesized_rows *rows,
+			const struct reel_unwind_state *caller)
+{
+	const struct reel_unwind_input *input = walk->input;
+	const struct reel_unwind_state *state = walk->state;
+	uint8_t sp = walk->programs->sp;
+	struct reel_code there = { 0 };
+	bool agrees;
+
+	/* What has called has a frame. */
+	if (reel_walk_knows(state, sp) && reel_walk_knows(caller, sp) &&
+	    caller->registers[sp] < state->registers[sp] + !walk->first)
+		return REFUSED;
+	if (!reel_walk_is_behind_call(walk, caller->pc, NULL)) {
+		input->find_code(input->context, caller->pc, &there);
+		return reel_walk_is_outermost(walk, caller->pc, &there) ||
+				       (reel_walk_resumes(walk, caller) &&
+					!is_own_frame(walk, rows, caller))
+			       ? POSSIBLE
+			       : REFUSED;
+	}
+	switch (reel_walk_call_leads_here(walk, code, caller, &agrees)) {
+	case REEL_LEADS_THERE:
+		return agrees ? PROVED : POSSIBLE;
+	case REEL_LEADS_PERHAPS:
+		return POSSIBLE;
+	case REEL_LEADS_NOT:
+		break;
+	}
+	return REFUSED;
+}
+
+struct candidate {
+	struct reel_unwind_state caller;
+	enum proof proof;
+	enum reel_synthesized_by by;
+};
+
+static bool same_caller(const struct reel_walk *walk, const struct reel_unwind_state *a,
+			const struct reel_unwind_state *b)
+{
+	return a->pc == b->pc &&
+	       a->registers[walk->programs->sp] == b->registers[walk->programs->sp];
+}
+
+/* Adds the callers that rows lead to, each caller once. */
+static unsigned add_candidates(const struct reel_walk *walk, const struct reel_code *code,
+			       const struct reel_synthesized_rows *here,
+			       const struct reel_synthesized *rows, unsigned n_rows,
+			       struct candidate *candidates, unsigned n)
+{
+	for (unsigned i = 0; i < n_rows; i++) {
+		struct candidate *candidate = &candidates[n];
+		unsigned j = 0;
+
+		/* Records are made for other purposes, too. */
+		if (n && rows[i].by != candidates[0].by &&
+		    (rows[i].by == REEL_BY_RECORD || candidates[0].by == REEL_BY_RECORD))
+			continue;
+		if (!reel_walk_try(walk, rows[i].row, &candidate->caller))
+			continue;
+		while (j < n && !same_caller(walk, &candidates[j].caller, &candidate->caller))
+			j++;
+		if (j < n)
+			continue;
+		candidate->by = rows[i].by;
+		candidate->proof = prove(walk, code, here, &candidate->caller);
+		n += candidate->proof != REFUSED;
+	}
+	return n;
+}
+
+/* Those that are proved alone, if any is. */
+static unsigned keep_best(struct candidate *candidates, unsigned n)
+{
+	enum proof most = REFUSED;
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (candidates[i].proof > most)
+			most = candidates[i].proof;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		if (candidates[i].proof == most)
+			candidates[kept++] = candidates[i];
+	}
+	return kept;
+}
+
+/* By where the function may begin, which tells of those as well that never return. */
+static unsigned add_by_beginnings(const struct reel_walk *walk, const struct reel_code *code,
+				  const struct reel_synthesized_rows *here,
+				  struct candidate *candidates, unsigned n)
+{
+	const struct reel_row *found[REEL_SYNTHESIZED_MAX];
+	struct reel_synthesized rows[REEL_SYNTHESIZED_MAX];
+	unsigned n_rows =
+		reel_synthesis_beginnings(code->synthesis, walk->state->pc - code->bias, found);
+
+	for (unsigned i = 0; i < n_rows; i++)
+		rows[i] = (struct reel_synthesized){ .row = found[i] };
+	return add_candidates(walk, code, here, rows, n_rows, candidates, n);
+}
+
+/* The rows that lead to a caller, each caller once, those that are proved alone if any is. */
+static unsigned find_candidates(const struct reel_walk *walk, const struct reel_code *code,
+				const struct reel_synthesized_rows *rows,
+				struct candidate *candidates)
+{
+	return keep_best(candidates,
+			 add_candidates(walk, code, rows, rows->rows, rows->n, candidates, 0));
+}
+
+/* The frame's sp is one of several. */
+static bool has_other_sps(const struct reel_walk *walk)
+{
+	const struct reel_other_sps *others = &walk->other_sps;
+	uint8_t sp = walk->programs->sp;
+
+	return others->n && others->pc == walk->state->pc && reel_walk_knows(walk->state, sp) &&
+	       others->sp == walk->state->registers[sp];
+}
+
+static unsigned add_candidate(const struct reel_walk *walk, const struct candidate *candidate,
+			      struct candidate *candidates, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (same_caller(walk, &candidates[i].caller, &candidate->caller))
+			return n;
+	}
+	if (n && (candidate->proof != candidates[0].proof || n == REEL_SYNTHESIZED_MAX))
+		return n;
+	candidates[n] = *candidate;
+	return n + 1;
+}
+
+/* With each sp that it may have: those that are proved alone, if any is. */
+static unsigned find_candidates_of_all(const struct reel_walk *walk, const struct reel_code *code,
+				       const struct reel_synthesized_rows *rows,
+				       struct candidate *candidates)
+{
+	struct candidate found[REEL_SYNTHESIZED_MAX];
+	struct reel_walk other = *walk;
+	struct reel_unwind_state state = *walk->state;
+	unsigned n = find_candidates(walk, code, rows, candidates), n_found;
+
+	if (!has_other_sps(walk))
+		return n;
+	other.state = &state;
+	for (unsigned i = 0; i < walk->other_sps.n; i++) {
+		state.registers[walk->programs->sp] = walk->other_sps.sps[i];
+		n_found = find_candidates(&other, code, rows, found);
+		if (n_found && n && found[0].proof > candidates[0].proof)
+			n = 0;
+		for (unsigned j = 0; j < n_found; j++)
+			n = add_candidate(walk, &found[j], candidates, n);
+	}
+	return n;
+}
+
+void reel_walk_note_other_sps(struct reel_walk *walk, const struct reel_code *code,
+			      const struct reel_unwind_state *caller)
+{
+	const struct reel_unwind_input *input = walk->input;
+	const struct reel_unwind_state *state = walk->state;
+	uint8_t fp = walk->programs->fp, sp = walk->programs->sp;
+	unsigned size = input->arch->word_size;
+	struct reel_other_sps *others = &walk->other_sps;
+	struct reel_code there = { 0 };
+	uint64_t word, least, n_words;
+
+	others->n = 0;
+	if (input->arch->flags & REEL_ARCH_LINK_REGISTER || !code || code->rows || !caller->pc ||
+	    !reel_walk_knows(state, sp) || !reel_walk_knows(caller, sp) ||
+	    input->find_code(input->context, caller->pc - 1, &there) == REEL_CODE_NO_MAPPING ||
+	    there.rows)
+		return;
+	least = caller->registers[sp];
+	others->pc = caller->pc;
+	others->sp = least;
+	n_words = (state->registers[fp] - state->registers[sp]) / size;
+	/* What is kept for the whole call is next to the record. */
+	for (uint64_t i = 1;
+	     i <= n_words && i <= REEL_SEARCHED_WORDS && others->n < REEL_OTHER_SPS_MAX; i++) {
+		if (!reel_memory_read(input->memory, state->registers[fp] - i * size, size, &word))
+			return;
+		if (word % size == 0 && word > least && word - least <= REEL_SEARCHED_WORDS * size)
+			others->sps[others->n++] = word;
+	}
+}
+
+/* The one whose walk comes to the root without a guess; the first if that is said of none or of
+ * several. */
+static const struct candidate *choose(struct reel_walk *walk, const struct candidate *candidates,
+				      unsigned n, bool *certain_ret)
+{
+	const struct candidate *chosen = NULL;
+
+	*certain_ret = n == 1;
+	if (n == 1 || walk->on_trial)
+		return &candidates[0];
+	for (unsigned i = 0; i < n; i++) {
+		if (!reel_walk_reaches_root(walk, &candidates[i].caller))
+			continue;
+		if (chosen) {
+			*certain_ret = false;
+			return chosen;
+		}
+		chosen = &candidates[i];
+		*certain_ret = true;
+	}
+	return chosen ? chosen : &candidates[0];
+}
+
+/* ---- searching ------------------------------------------------------------------------------ */
+
+/*
+ * What the call before `caller` tells of it, by what the function that it calls has done to the
+ * stack here; NULL if nothing.  *leaves_ret: where that function has jumped to what a register
+ * said, which has come here without another frame (GHC's StgRun, valgrind's dispatcher).
+ */
+static const struct reel_row *row_by_call(const struct reel_walk *walk,
+					  const struct reel_code *here,
+					  const struct reel_code *there,
+					  const struct reel_unwind_state *caller, bool *leaves_ret)
+{
+	const struct reel_unwind_input *input = walk->input;
+	const struct reel_row *row = NULL;
+	struct reel_code called = { 0 };
+	uint64_t target;
+
+	*leaves_ret = false;
+	for (size_t i = 0; i < input->arch->n_calls && !row; i++) {
+		if (!reel_synthesis_call_target(there->synthesis, caller->pc - there->bias,
+						input->arch->calls[i].size, &target))
+			continue;
+		target += there->bias;
+		if (reel_walk_target_leads(walk, here, target, &row) != REEL_LEADS_PERHAPS || row)
+			continue;
+		input->find_code(input->context, target, &called);
+		if (called.synthesis)
+			row = reel_synthesis_leaving(called.synthesis, target - called.bias);
+		*leaves_ret = row;
+	}
+	return row;
+}
+
+/*
+ * Where the code's returns are not found (it jumps by tables, or ends in what never returns): a
+ * word of the stack that stands behind a call, which leads here and by what it has done to the
+ * stack since left its return address in this very word.  That is a proof; where it has left by a
+ * jump, if there is no other such word.
+ */
+static bool search(struct reel_walk *walk, const struct reel_code *code, unsigned words)
+{
+	const struct reel_unwind_input *input = walk->input;
+	const struct reel_arch *arch = input->arch;
+	uint8_t sp = walk->programs->sp;
+	uint64_t at = walk->state->registers[sp], word;
+	struct reel_unwind_state by_jump;
+	bool found = false;
+
+	if (!reel_walk_knows(walk->state, sp))
+		return false;
+	for (unsigned i = 0; i < words && walk->searched < WALK_SEARCHED_WORDS;
+	     i++, at += arch->word_size) {
+		struct reel_unwind_state caller = { .pc = 0 };
+		const struct reel_row *row;
+		struct reel_code there = { 0 };
+		bool leaves;
+
+		walk->searched++;
+		/* A frame may have pages that were never touched. */
+		if (!reel_memory_read(input->memory, at, arch->word_size, &word))
+			continue;
+		caller.pc = reel_walk_strip(walk, word);
+		if (!reel_walk_is_behind_call(walk, caller.pc, &there) || !there.synthesis)
+			continue;
+		row = row_by_call(walk, code, &there, &caller, &leaves);
+		if (!row || !reel_walk_finds(walk, row, &caller) ||
+		    !reel_walk_try(walk, row, &caller))
+			continue;
+		if (!leaves) {
+			*walk->state = caller;
+			return true;
+		}
+		if (found && !same_caller(walk, &by_jump, &caller))
+			return false;
+		by_jump = caller;
+		found = true;
+	}
+	if (found)
+		*walk->state = by_jump;
+	return found;
+}
+
+bool reel_walk_by_code_alone(struct reel_walk *walk, const struct reel_code *code)
+{
+	struct candidate candidates[2 * REEL_SYNTHESIZED_MAX];
+	struct reel_synthesized_rows rows;
+
+	if (!code->synthesis)
+		return false;
+	reel_synthesis_at(code->synthesis, walk->state->pc - code->bias, &rows);
+	if (!rows.whole || find_candidates(walk, code, &rows, candidates) != 1)
+		return false;
+	*walk->state = candidates[0].caller;
+	return true;
+}
+
+bool reel_walk_by_code(struct reel_walk *walk, const struct reel_code *code, uint64_t certain,
+		       bool has_frame_record)
+{
+	struct candidate candidates[2 * REEL_SYNTHESIZED_MAX];
+	const struct candidate *chosen;
+	struct reel_unwind_state caller;
+	struct reel_synthesized_rows rows;
+	bool is_one, unsure;
+	unsigned n;
+
+	if (!code || !code->synthesis)
+		return false;
+	reel_synthesis_at(code->synthesis, walk->state->pc - code->bias, &rows);
+	n = find_candidates_of_all(walk, code, &rows, candidates);
+	/* Where the code has a frame pointer, that tells as much, and sooner. */
+	if (!n && rows.by_fp && has_frame_record)
+		return false;
+	unsure = !n || (rows.calls && candidates[0].proof != PROVED);
+	if ((n > 1 || unsure) && !has_other_sps(walk) &&
+	    search(walk, code, n ? REEL_SEARCHED_WORDS : SEARCHED_WORDS_FAR))
+		return true;
+	/* A row to a return that leads to the root is as good as one from a beginning, which is a
+	 * guess itself. */
+	if (unsure && n == 1 && !walk->on_trial)
+		walk->on_trial = reel_walk_reaches_root(walk, &candidates[0].caller);
+	/* Compilers' functions: JITs' begin anywhere.  Not where a process's first function is
+	 * jumped to with whatever the link register had (s390x's, of musl). */
+	if ((!n || (unsure && !walk->on_trial)) && code->rows &&
+	    !(walk->input->arch->flags & REEL_ARCH_BACK_CHAIN))
+		n = keep_best(candidates, add_by_beginnings(walk, code, &rows, candidates, n));
+	if (!n)
+		return false;
+	chosen = choose(walk, candidates, n, &is_one);
+	walk->on_trial |= n > 1 && is_one;
+	walk->guessed |= chosen->caller.pc != certain &&
+			 (!is_one || (chosen->by == REEL_BY_JUMP && chosen->proof != PROVED));
+	caller = chosen->caller;
+	if (rows.by_fp)
+		reel_walk_take_record(walk, &caller);
+	*walk->state = caller;
+	return true;
+}
+
+void reel_walk_keep_scratch(struct reel_walk *walk, const struct reel_code *code,
+			    const struct reel_unwind_state *callee)
+{
+	const struct reel_unwind_programs *programs = walk->programs;
+	struct reel_unwind_state *caller = walk->state;
+	struct reel_synthesized_rows rows;
+	uint64_t kept;
+
+	if (!code->synthesis)
+		return;
+	reel_synthesis_at(code->synthesis, callee->pc - code->bias, &rows);
+	kept = rows.untouched & callee->known & ~caller->known & ~((uint64_t)1 << programs->sp);
+	if (programs->pc != REEL_ARCH_NO_SLOT)
+		kept &= ~((uint64_t)1 << programs->pc);
+	caller->known |= kept;
+	for (; kept; kept &= kept - 1)
+		caller->registers[__builtin_ctzll(kept)] = callee->registers[__builtin_ctzll(kept)];
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Across the gap of a stack that was cut: of its far end, the root part, the recorder has kept some
+ * kilobytes (SPEC.md, section 8).  In which frame they begin nothing tells.  So the innermost word
+ * is looked for that is a return address, and from which the walk comes to the root, each call on
+ * the way being one that can have led to where it is found.  A word that an earlier call has left
+ * mostly fails at that.  That it is the live one is likely and not proved, and how many frames are
+ * between is not known, so a trace that goes on here is never complete.
+ */
+#include "replay/unwind/unwind_parts.h"
+
+/* All walks together: a sample of some kilobytes must not stand for any more work. */
+#define STEPS_MAX 8192
+
+/* The call that returns to `caller` can have led to `callee`. */
+static bool can_have_called(const struct reel_walk *walk, struct reel_unwind_state *callee,
+			    const struct reel_unwind_state *caller)
+{
+	struct reel_walk at = *walk;
+	struct reel_code here = { 0 };
+	bool agrees;
+
+	at.state = callee;
+	walk->input->find_code(walk->input->context, reel_walk_lookup(&at), &here);
+	return reel_walk_is_behind_call(&at, caller->pc, NULL) &&
+	       reel_walk_call_leads_here(&at, &here, caller, &agrees) != REEL_LEADS_NOT;
+}
+
+static bool comes_to_root(const struct reel_walk *walk, const struct reel_unwind_state *begin,
+			  unsigned *steps_left)
+{
+	struct reel_unwind_state state = *begin, callee;
+	struct reel_walk trial = *walk;
+	enum reel_next next;
+	enum reel_step step;
+
+	trial.state = &state;
+	trial.on_trial = true;
+	while (*steps_left) {
+		--*steps_left;
+		callee = state;
+		next = reel_walk_advance(&trial, &step);
+		/* A return address of 0 is the root's elsewhere, but any word can be 0. */
+		if (next == REEL_NEXT_ROOT)
+			return !trial.guessed && state.pc;
+		if (next != REEL_NEXT_CALLER || trial.guessed ||
+		    (step != REEL_STEP_CFI && step != REEL_STEP_SYNTHESIZED) ||
+		    !can_have_called(&trial, &callee, &state))
+			return false;
+	}
+	return false;
+}
+
+/* What the frame pointer was is not known either; a callee that has one has saved it below its
+ * return address. */
+static bool take_frame_pointer(const struct reel_walk *walk, uint64_t at,
+			       struct reel_unwind_state *state)
+{
+	const struct reel_memory_region *part = walk->input->root_part;
+	uint8_t size = walk->input->arch->word_size, fp = walk->programs->fp;
+	uint64_t word;
+
+	if (!reel_memory_read(walk->input->memory, at - size, size, &word) ||
+	    word - at >= part->size - (at - part->address))
+		return false;
+	state->registers[fp] = word;
+	state->known |= (uint64_t)1 << fp;
+	return true;
+}
+
+bool reel_walk_cross_gap(struct reel_walk *walk)
+{
+	const struct reel_unwind_input *input = walk->input;
+	const struct reel_memory_region *part = input->root_part;
+	uint8_t size = input->arch->word_size, sp = walk->programs->sp;
+	unsigned steps_left = STEPS_MAX;
+	struct reel_walk beyond = *walk;
+	uint64_t word;
+
+	/* Elsewhere the caller's sp does not follow from where its address lies. */
+	if (!part || walk->is_beyond_gap || input->arch->flags & REEL_ARCH_LINK_REGISTER ||
+	    !reel_walk_knows(walk->state, sp) || walk->state->registers[sp] >= part->address)
+		return false;
+	beyond.first = beyond.exact = beyond.sp_assumed = beyond.guessed = false;
+	beyond.is_beyond_gap = true;
+	for (uint64_t into = 0; into + size <= part->size && steps_left; into += size) {
+		struct reel_unwind_state state = *walk->state;
+
+		steps_left--;
+		if (!reel_memory_read(input->memory, part->address + into, size, &word))
+			continue;
+		state.pc = reel_walk_strip(walk, word);
+		state.known = (uint64_t)1 << sp;
+		state.registers[sp] = part->address + into + size;
+		if (!reel_walk_is_behind_call(walk, state.pc, NULL))
+			continue;
+		if (comes_to_root(&beyond, &state, &steps_left) ||
+		    (take_frame_pointer(walk, part->address + into, &state) &&
+		     comes_to_root(&beyond, &state, &steps_left))) {
+			beyond.state = walk->state;
+			*beyond.state = state;
+			*walk = beyond;
+			return true;
+		}
+	}
+	return false;
+}

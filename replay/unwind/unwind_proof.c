@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What speaks for a caller that no CFI tells of, and what says that there is none. */
+#include "replay/unwind/unwind_parts.h"
+
+/* ---- calls ----------------------------------------------------------------------------- */
+
+static enum reel_leads best(enum reel_leads a, enum reel_leads b)
+{
+	return a > b ? a : b;
+}
+
+static bool same_code(const struct reel_code *a, const struct reel_code *b)
+{
+	return a->synthesis == b->synthesis && a->bias == b->bias;
+}
+
+bool reel_walk_finds(const struct reel_walk *walk, const struct reel_row *row,
+		     const struct reel_unwind_state *caller)
+{
+	uint8_t sp = walk->programs->sp;
+	struct reel_unwind_state found;
+
+	return reel_walk_try(walk, row, &found) && found.pc == caller->pc &&
+	       (!reel_walk_knows(caller, sp) || !reel_walk_knows(&found, sp) ||
+		found.registers[sp] == caller->registers[sp]);
+}
+
+enum reel_leads reel_walk_target_leads(const struct reel_walk *walk, const struct reel_code *here,
+				       uint64_t target, const struct reel_row **row_ret)
+{
+	const struct reel_unwind_input *input = walk->input;
+	struct reel_code there = { 0 };
+
+	*row_ret = NULL;
+	/* Code without a file has no other way to be found than its bytes. */
+	input->find_code(input->context, target, &there);
+	if (!there.synthesis)
+		return REEL_LEADS_PERHAPS;
+	/* From one module to another code jumps by what is in memory. */
+	if (!here || !same_code(here, &there))
+		return reel_synthesis_leads(there.synthesis, target - there.bias, UINT64_MAX,
+					    row_ret);
+	return reel_synthesis_leads(there.synthesis, target - there.bias,
+				    walk->state->pc - there.bias, row_ret);
+}
+
+enum reel_leads reel_walk_call_leads_here(const struct reel_walk *walk,
+					  const struct reel_code *here,
+					  const struct reel_unwind_state *caller, bool *agrees_ret)
+{
+	const struct reel_unwind_input *input = walk->input;
+	const struct reel_arch *arch = input->arch;
+	enum reel_leads leads = REEL_LEADS_NOT;
+	struct reel_code code = { 0 };
+	bool any = false;
+
+	*agrees_ret = false;
+	input->find_code(input->context, caller->pc - 1, &code);
+	if (!code.synthesis)
+		return REEL_LEADS_PERHAPS;
+	for (size_t i = 0; i < arch->n_calls; i++) {
+		uint64_t begin = caller->pc - arch->calls[i].size, target;
+		enum reel_leads by_this = REEL_LEADS_PERHAPS;
+		const struct reel_row *row = NULL;
+
+		if (!reel_walk_matches_call(walk, &code, begin, &arch->calls[i]))
+			continue;
+		any = true;
+		if (reel_synthesis_call_target(code.synthesis, caller->pc - code.bias,
+					       arch->calls[i].size, &target))
+			by_this = reel_walk_target_leads(walk, here, target + code.bias, &row);
+		/* If it comes here, what it has done to the stack must tell this caller. */
+		if (row && reel_walk_finds(walk, row, caller))
+			*agrees_ret = true;
+		else if (row)
+			by_this = REEL_LEADS_NOT;
+		leads = best(leads, by_this);
+	}
+	/* The code before it could not be read. */
+	return any ? leads : REEL_LEADS_PERHAPS;
+}
+
+/* ---- the outermost function -------------------------------------------------------------- */
+
+bool reel_walk_is_outermost(const struct reel_walk *walk, uint64_t address,
+			    const struct reel_code *code)
+{
+	struct reel_synthesized_rows rows;
+
+	/* JITs push where to go on, and leave from there by jumps. */
+	if (!code->rows || reel_walk_is_behind_call(walk, address, NULL))
+		return false;
+	if (reel_row_outcome(reel_rows_at(code->rows, address - code->bias)) == REEL_ROW_ROOT)
+		return true;
+	if (!code->synthesis)
+		return false;
+	reel_synthesis_at(code->synthesis, address - code->bias, &rows);
+	return rows.whole && !rows.n;
+}
+
+bool reel_walk_ends_thread(const struct reel_walk *walk, const struct reel_code *code,
+			   bool has_switched)
+{
+	uint8_t fp = walk->programs->fp;
+
+	return code && code->synthesis && !walk->exact &&
+	       !(walk->input->arch->flags & REEL_ARCH_BACK_CHAIN) &&
+	       (has_switched ||
+		(reel_walk_knows(walk->state, fp) && !walk->state->registers[fp])) &&
+	       reel_synthesis_only_ends(code->synthesis, walk->state->pc - code->bias,
+					has_switched);
+}
+
+/* Instructions that look at a result: a few bytes (x86: test, jl, je). */
+#define LOOKS_AT_RESULT_MAX 12
+
+/* Behind a system call, but for what only looks at its result. */
+static bool has_made_system_call(const struct reel_walk *walk, const struct reel_code *code)
+{
+	uint64_t pc = walk->state->pc;
+
+	for (unsigned i = 0; i <= LOOKS_AT_RESULT_MAX; i += walk->input->arch->code_align) {
+		if (reel_walk_is_behind_system_call(walk, pc - i) &&
+		    reel_synthesis_only_looks(code->synthesis, pc - i - code->bias,
+					      pc - code->bias))
+			return true;
+	}
+	return false;
+}
+
+bool reel_walk_begins_thread(const struct reel_walk *walk, const struct reel_code *code)
+{
+	uint8_t result = reel_arch_slot(walk->input->arch, walk->input->arch->result);
+	bool knows = reel_walk_knows(walk->state, result);
+	struct reel_synthesized_rows rows;
+
+	if (!code || !code->synthesis || !walk->first || (knows && walk->state->registers[result]))
+		return false;
+	/* As long as the kernel has not returned, the result is not known. */
+	if (walk->exact && !(knows && has_made_system_call(walk, code)))
+		return false;
+	reel_synthesis_at(code->synthesis, walk->state->pc - code->bias, &rows);
+	return rows.n && rows.rows[0].by == REEL_BY_RETURN;
+}
+
+/* ---- frame records ------------------------------------------------------------------------ */
+
+bool reel_walk_resumes(const struct reel_walk *walk, const struct reel_unwind_state *caller)
+{
+	const struct reel_unwind_input *input = walk->input;
+	uint8_t fp = walk->programs->fp, sp = walk->programs->sp;
+	unsigned word = input->arch->word_size;
+	struct reel_synthesized_rows rows;
+	struct reel_code there = { 0 };
+
+	if (input->no_frame_pointers || !reel_walk_knows(caller, fp) ||
+	    caller->registers[fp] % word ||
+	    (reel_walk_knows(caller, sp) && caller->registers[fp] < caller->registers[sp]))
+		return false;
+	input->find_code(input->context, caller->pc, &there);
+	if (there.rows || !there.read_code || !there.synthesis)
+		return false;
+	reel_synthesis_at(there.synthesis, caller->pc - there.bias, &rows);
+	return rows.by_fp;
+}
+
+static bool may_be_returned_to(const struct reel_walk *walk, uint64_t word)
+{
+	struct reel_unwind_state caller = { .pc = reel_walk_strip(walk, word) };
+	uint8_t fp = walk->programs->fp;
+
+	/* Where it resumes, whatever the frame pointer is by then. */
+	caller.known = (uint64_t)1 << fp;
+	return reel_walk_is_behind_call(walk, caller.pc, NULL) || reel_walk_resumes(walk, &caller);
+}
+
+/*
+ * No frame lies between sp and the frame record: no word there can be a return address, nor, where
+ * nobody has called from the frame, can a register hold one that the code still needs.
+ */
+static bool is_next_to_record(const struct reel_walk *walk, uint64_t passed_on)
+{
+	const struct reel_unwind_input *input = walk->input;
+	const struct reel_unwind_state *state = walk->state;
+	uint8_t fp = walk->programs->fp, sp = walk->programs->sp;
+	unsigned size = input->arch->word_size;
+	uint64_t at, word;
+
+	if (input->arch->flags & REEL_ARCH_LINK_REGISTER || !reel_walk_knows(state, sp) ||
+	    !reel_walk_knows(state, fp) || state->registers[sp] % size ||
+	    state->registers[fp] < state->registers[sp] ||
+	    state->registers[fp] - state->registers[sp] > REEL_SEARCHED_WORDS * size)
+		return false;
+	for (at = state->registers[sp]; at < state->registers[fp]; at += size) {
+		if (!reel_memory_read(input->memory, at, size, &word) ||
+		    may_be_returned_to(walk, word))
+			return false;
+	}
+	passed_on &= state->known & ~((uint64_t)1 << sp | (uint64_t)1 << fp);
+	for (uint8_t i = 0; walk->first && i < input->arch->n_registers; i++) {
+		if (passed_on >> i & 1 && may_be_returned_to(walk, state->registers[i]))
+			return false;
+	}
+	return true;
+}
+
+bool reel_walk_uses_frame_pointer(const struct reel_walk *walk, const struct reel_code *code,
+				  const struct reel_unwind_state *caller)
+{
+	struct reel_synthesized_rows rows;
+	struct reel_code there = { 0 };
+	uint8_t byte;
+
+	if (!code || !code->synthesis)
+		return false;
+	if (reel_walk_is_behind_call(walk, caller->pc, &there)) {
+		if (!there.read_code ||
+		    !there.read_code(there.module, caller->pc - 1 - there.bias, 1, &byte))
+			return false;
+	} else if (!reel_walk_resumes(walk, caller)) {
+		return false;
+	}
+	reel_synthesis_at(code->synthesis, walk->state->pc - code->bias, &rows);
+	/* A return that leads to nobody says that the frame pointer is another's. */
+	for (unsigned i = 0; i < rows.n; i++) {
+		if (rows.rows[i].by == REEL_BY_RETURN)
+			return false;
+	}
+	return rows.by_fp || (!code->rows && is_next_to_record(walk, rows.passed_on));
+}

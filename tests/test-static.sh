@@ -1,0 +1,46 @@
+#!/bin/bash
+# `make static` makes a stackreel that needs nothing of its host: in a folder with nothing but itself, a capture and its program, it prints
+# what the other one prints.
+#
+#   O=DIR   the object directory (build)
+# run.sh: makes
+set -u
+cd "$(dirname "$0")/.." || exit
+O=${O:-build}
+. tests/count.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export LC_ALL=C # the only one that a host without files knows
+orders=testdata/aarch64/orders
+
+if ! make -s O="$O" "$O/static/stackreel" >"$work/out" 2>"$work/err"; then
+    skip "it can't be linked here: $(grep -m1 -E 'cannot find|undefined' "$work/err")"
+    finish
+fi
+[ ! -s "$work/err" ]
+count $? "linking says nothing"
+enter=(chroot)
+[ "$(id -u)" = 0 ] || enter=(unshare -r chroot)
+if ! "${enter[@]}" / true 2>"$work/err"; then
+    skip "no chroot: $(head -n 1 "$work/err")"
+    finish
+fi
+
+mkdir "$work/root"
+cp "$O/static/stackreel" "$work/root/"
+cp -r $orders/orders.reel $orders/usr "$work/root/"
+# same COMMAND OPTION...
+same() {
+    "$O/stackreel" "$@" --no-host-files --symfs $orders $orders/orders.reel | sed "s|$orders/||g" >"$work/wanted"
+    run 0 "${enter[@]}" "$work/root" /stackreel "$@" orders.reel
+    # By its recorded path a file is another one, which has the build-id.
+    cmp -s "$work/wanted" "$work/out"
+    count $? "$1: $(diff "$work/wanted" "$work/out" | head -n 3)"
+}
+same report
+same report --tree
+same report --sandbox
+same script --ns
+same folded -j 4
+DEBUGINFOD_URLS=http://127.0.0.1:9 same report
+finish

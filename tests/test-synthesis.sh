@@ -1,0 +1,3 @@
+#!/bin/bash
+# Rows that code is run for against those of CFI: the quick form of tests/truth/synthesis.sh.
+exec "$(dirname "$0")/truth/synthesis.sh" --quick

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CLI's text: escaping, numbers, JSON strings, values of options. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/print/json.h"
+#include "cli/options.h"
+#include "cli/print/text.h"
+
+static void assert_escaped(const char *text, const char *expected)
+{
+	char *escaped = text_escape(text, "");
+
+	assert_string_equal(escaped, expected);
+	free(escaped);
+}
+
+static void harmless_text_stays(void **state)
+{
+	(void)state;
+	assert_escaped("", "");
+	assert_escaped("std::vector<int>::push_back(int&&)", "std::vector<int>::push_back(int&&)");
+	assert_escaped("größe 日本語 🎞", "größe 日本語 🎞");
+}
+
+static void hostile_text_is_escaped(void **state)
+{
+	char *escaped;
+
+	(void)state;
+	assert_escaped("a\x1b[31mb\n\t\x7f", "a\\x1b[31mb\\x0a\\x09\\x7f");
+	assert_escaped("\xc2\x9b"
+		       "1m",
+		       "\\xc2\\x9b1m");			   /* CSI in one character */
+	assert_escaped("\xe2\x80\xae", "\\xe2\\x80\\xae"); /* right-to-left override */
+	assert_escaped("\xff\xc0\x80\xed\xa0\x80", "\\xff\\xc0\\x80\\xed\\xa0\\x80");
+	assert_escaped("\xf0\x9f\x8e", "\\xf0\\x9f\\x8e");	    /* cut */
+	assert_escaped("\xe2\x80\x8b", "\\xe2\\x80\\x8b");	    /* zero width space */
+	assert_escaped("\xef\xbb\xbf", "\\xef\\xbb\\xbf");	    /* byte order mark */
+	assert_escaped("\xf3\xa0\x81\x81", "\\xf3\\xa0\\x81\\x81"); /* a tag */
+	/* What looks like an escape is none. */
+	assert_escaped("a\\x1b\\", "a\\\\x1b\\\\");
+	assert_escaped("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"); /* behind U+10FFFF */
+	escaped = text_escape_bytes((const uint8_t *)"a\0 b", 4, " ");
+	assert_string_equal(escaped, "a\\x00\\x20b");
+	free(escaped);
+}
+
+static void numbers_are_readable(void **state)
+{
+	(void)state;
+	assert_string_equal(format_count(0).text, "0");
+	assert_string_equal(format_count(999).text, "999");
+	assert_string_equal(format_count(1000).text, "1,000");
+	assert_string_equal(format_count(UINT64_MAX).text, "18,446,744,073,709,551,615");
+	assert_string_equal(format_bytes(999).text, "999 B");
+	assert_string_equal(format_bytes(1234).text, "1.23 kB");
+	assert_string_equal(format_bytes(UINT64_MAX).text, "18.4 EB");
+	assert_string_equal(format_nanoseconds(0).text, "0 ns");
+	assert_string_equal(format_nanoseconds(12345).text, "12.3 us");
+	assert_string_equal(format_nanoseconds(20000000).text, "20.0 ms");
+	assert_string_equal(format_nanoseconds(UINT64_MAX).text, "18446744073.7 s");
+	assert_string_equal(format_share(1, 3).text, "33.33 %");
+	assert_string_equal(format_share(1, 0).text, "-");
+	assert_string_equal(format_share_short(4, 5).text, "80%");
+	assert_string_equal(format_share_short(1, 3).text, "33.3%");
+	assert_string_equal(format_share_short(0, 0).text, "0%");
+	/* From the middle to the even digit. */
+	assert_string_equal(format_share(1, 800).text, "0.12 %");
+	assert_string_equal(format_share(3, 800).text, "0.38 %");
+	assert_string_equal(format_share(8777, 20000).text, "43.88 %");
+	assert_string_equal(format_share(UINT64_MAX - 1, UINT64_MAX).text, "100.00 %");
+	assert_string_equal(format_nanoseconds(9995000).text, "10.00 ms");
+	assert_string_equal(format_nanoseconds(878950000).text, "879.0 ms");
+	assert_string_equal(format_ratio(10, 3).text, "3.33");
+	assert_string_equal(format_ratio(10, 0).text, "0.00");
+	assert_string_equal(format_wall_time(1700000000000000000).text, "2023-11-14 22:13:20 UTC");
+	assert_string_equal(format_wall_time(UINT64_MAX).text, "2554-07-21 23:34:33 UTC");
+	assert_int_equal(text_width("größe"), 5);
+}
+
+static void assert_json(const char *bytes, size_t size, const char *expected)
+{
+	char *text;
+	size_t length;
+	FILE *file = open_memstream(&text, &length);
+
+	json_string((const uint8_t *)bytes, size, file);
+	fclose(file);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+/* What Python's json.dumps gives of a text as tests/reel_reader.py makes it. */
+static void json_is_as_python_writes_it(void **state)
+{
+	(void)state;
+	assert_json("", 0, "\"\"");
+	assert_json("a\"\\/\b\f\n\r\t\0\x1f\x7f", 12,
+		    "\"a\\\"\\\\\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\\u007f\"");
+	assert_json("\xc3\xa9\xf0\x9f\x8e\x9e", 6, "\"\\u00e9\\ud83c\\udf9e\"");
+	assert_json("\xff\xe2\x82", 3, "\"\\\\xff\\\\xe2\\\\x82\"");
+	assert_json("\xed\xa0\x80", 3, "\"\\\\xed\\\\xa0\\\\x80\"");
+}
+
+/* ---- options --------------------------------------------------------------------------- */
+
+static void number_lists(void **state)
+{
+	static const char *const wrong[] = { "",    ",",     "1,",   "a",      "1-",
+					     "3-1", "-1",    "1,,2", "1 2",    "4294967296",
+					     "0x1", "1-2-3", "+1",   "0-65536" };
+	struct number_list list = { 0 };
+
+	(void)state;
+	assert_true(number_list_parse(&list, "7"));
+	assert_true(number_list_parse(&list, "1,3-5,4294967295"));
+	assert_int_equal(list.count, 6);
+	assert_int_equal(list.items[0], 7);
+	assert_int_equal(list.items[4], 5);
+	assert_int_equal(list.items[5], UINT32_MAX);
+	free(list.items);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		list = (struct number_list){ 0 };
+		if (number_list_parse(&list, wrong[i]))
+			fail_msg("`%s' is taken for a list", wrong[i]);
+		free(list.items);
+	}
+}
+
+static void assert_range(const char *text, uint64_t from, uint64_t to)
+{
+	uint64_t from_got, to_got;
+
+	assert_true(time_range_parse(text, &from_got, &to_got));
+	assert_int_equal(from_got, from);
+	assert_int_equal(to_got, to);
+}
+
+static void time_ranges(void **state)
+{
+	static const char *const wrong[] = { "",
+					     "1",
+					     "..",
+					     "2..1",
+					     "1..1",
+					     "-1..2",
+					     "a..b",
+					     "1...2",
+					     "nan..",
+					     "inf..",
+					     "0x1..",
+					     "..0",
+					     "1e30..",
+					     "1 s..",
+					     "1kg..",
+					     "...",
+					     "1..18446744074s",
+					     "1..99999999999999999999ns" };
+	uint64_t from, to;
+
+	(void)state;
+	assert_range("1.5..3", 1500000000, 3000000000);
+	assert_range("200ms..2s", 200000000, 2000000000);
+	assert_range("..5us", 0, 5000);
+	assert_range("3ns..", 3, 0);
+	assert_range("1m..1h", 60000000000, 3600000000000);
+	assert_range("0.1..0.2", 100000000, 200000000);
+	assert_range("0.0000000014..1.9999999996", 1, 2000000000);
+	assert_range(".5m..18446744073709551615ns", 30000000000, UINT64_MAX);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		if (time_range_parse(wrong[i], &from, &to))
+			fail_msg("`%s' is taken for a range", wrong[i]);
+	}
+}
+
+static void ratios_are_exact(void **state)
+{
+	uint64_t random = 0x2545f4914f6cdd1d;
+
+	(void)state;
+	assert_int_equal(decimal_ratio(UINT64_MAX, UINT64_MAX, 1), UINT64_MAX);
+	assert_int_equal(decimal_ratio(UINT64_MAX, UINT64_MAX, UINT64_MAX), UINT64_MAX);
+	assert_int_equal(decimal_ratio(UINT64_MAX - 1, UINT64_MAX - 2, UINT64_MAX), UINT64_MAX - 3);
+	assert_int_equal(decimal_ratio_rounded(1, 3, 2), 2);
+	assert_int_equal(decimal_ratio_rounded(1, 5, 2), 2);
+	assert_int_equal(decimal_ratio_rounded(UINT64_MAX, 1, 2), UINT64_C(1) << 63);
+	for (int i = 0; i < 10000; i++) {
+		uint64_t values[3];
+
+		for (size_t j = 0; j < 3; j++) {
+			random = random * 6364136223846793005u + 1442695040888963407u;
+			values[j] = (random >> (random & 31)) | 1;
+		}
+		assert_int_equal(decimal_ratio(values[0], values[1], values[1]), values[0]);
+#ifdef __SIZEOF_INT128__
+		unsigned __int128 ratio = (unsigned __int128)values[0] * values[1] / values[2];
+
+		assert_true(decimal_ratio(values[0], values[1], values[2]) ==
+			    (ratio > UINT64_MAX ? UINT64_MAX : (uint64_t)ratio));
+#endif
+	}
+}
+
+/* Seconds since 1970 that 32 bits do not hold */
+static void wall_times(void **state)
+{
+	(void)state;
+	assert_string_equal(format_wall_time(0).text, "unknown");
+	assert_string_equal(format_wall_time(UINT64_C(2147483647999999999)).text,
+			    "2038-01-19 03:14:07 UTC");
+	assert_string_equal(format_wall_time(UINT64_C(4102444800000000000)).text,
+			    "2100-01-01 00:00:00 UTC");
+	assert_string_equal(format_wall_time(UINT64_MAX).text, "2554-07-21 23:34:33 UTC");
+}
+
+static void percentages(void **state)
+{
+	static const char *const wrong[] = { "",    "%",   ".",	 "1e1", "100.1", "-1",
+					     "101", "nan", "5x", "0x5", "5%%" };
+	uint64_t value;
+
+	(void)state;
+	assert_true(percent_parse("99.5", &value) && value == 99500000);
+	assert_true(percent_parse("80%", &value) && value == 80000000);
+	assert_true(percent_parse(".0000015", &value) && value == 2);
+	assert_true(percent_parse("0", &value) && value == 0);
+	assert_string_equal(format_limit(99500000).text, "99.5");
+	assert_string_equal(format_limit(2).text, "0.000002");
+	assert_string_equal(format_limit(0).text, "0");
+	/* What is just at the limit: no double is 0.1. */
+	assert_true(percent_parse("0.1", &value) && value == percent_of(1, 1000));
+	assert_true(percent_of(999999999, 1000000000000) < value);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		if (percent_parse(wrong[i], &value))
+			fail_msg("`%s' is taken for a percentage", wrong[i]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(harmless_text_stays),
+		cmocka_unit_test(hostile_text_is_escaped),
+		cmocka_unit_test(numbers_are_readable),
+		cmocka_unit_test(json_is_as_python_writes_it),
+		cmocka_unit_test(number_lists),
+		cmocka_unit_test(time_ranges),
+		cmocka_unit_test(percentages),
+		cmocka_unit_test(ratios_are_exact),
+		cmocka_unit_test(wall_times),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

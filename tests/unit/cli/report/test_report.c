@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Profiles of traces made by hand, and what `stackreel report` prints of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/print/decimal.h"
+#include "cli/report/profile.h"
+#include "cli/report/report_callers.h"
+#include "cli/report/report_table.h"
+#include "cli/report/report_tree.h"
+
+#define FRAME(id, name, path, at)                                                                  \
+	{                                                                                          \
+		.function_id = id, .function = name, .module_path = path, .module_address = at,    \
+		.file = ""                                                                         \
+	}
+
+static const struct reel_frame start = FRAME(0, "_start", "/bin/prog", 0x10);
+static const struct reel_frame main_a = FRAME(1, "main", "/bin/prog", 0x20);
+static const struct reel_frame main_b = FRAME(1, "main", "/bin/prog", 0x24);
+static const struct reel_frame foo = FRAME(2, "foo", "/bin/prog", 0x30);
+static const struct reel_frame bar = FRAME(3, "ns::bar(int; char)", "/lib/libbar.so", 0x40);
+static const struct reel_frame stripped = FRAME(4, "", "/lib/libbar.so", 0x99);
+static const struct reel_frame hostile = FRAME(5, "e\x1b[2Jvil", "/bin/prog", 0x50);
+static const struct reel_frame tiny = {
+	.function_id = 6,
+	.function = "tiny",
+	.module_path = "/bin/prog",
+	.module_address = 0x30,
+	.file = "",
+	.inlined = true,
+};
+static const struct reel_frame sys_read = {
+	.function_id = 7,
+	.function = "ksys_read",
+	.module_path = "[kernel]",
+	.file = "",
+	.kernel = true,
+};
+
+static const struct reel_event_info cpu_clock = { 1, "cpu-clock", "ns", 100, 0 };
+static const struct reel_event_info faults = { 2, "page-faults", "", 0, 1 };
+
+static struct profiles profiles;
+static char *printed;
+
+static int set_up(void **state)
+{
+	(void)state;
+	printed = NULL;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	profiles_free(&profiles);
+	free(printed);
+	return 0;
+}
+
+/* A trace of the frames, leaf first, that end in NULL. */
+static void add_trace(struct reel_trace trace, const struct reel_event_info *event, ...)
+{
+	const struct reel_frame *frames[16];
+	va_list args;
+
+	va_start(args, event);
+	while ((frames[trace.n_frames] = va_arg(args, const struct reel_frame *)))
+		trace.n_frames++;
+	va_end(args);
+	trace.frames = frames;
+	if (!trace.comm)
+		trace.comm = "prog";
+	assert_true(profiles_add(&profiles, &trace, event));
+}
+
+#define ADD(milliseconds, ...)                                                                     \
+	add_trace((struct reel_trace){ .weight = (milliseconds)*1000000ull }, &cpu_clock,          \
+		  __VA_ARGS__, NULL)
+
+/* 100 ms in four stacks; foo calls itself once. */
+static void add_example(void)
+{
+	ADD(50, &foo, &main_a, &start);
+	ADD(20, &bar, &foo, &foo, &main_a, &start);
+	ADD(20, &tiny, &foo, &main_b, &start);
+	ADD(10, &sys_read, &main_b, &start);
+}
+
+static void print_into(void (*print)(struct output *output), bool utf8)
+{
+	size_t size;
+	struct output output = { .utf8 = utf8 };
+
+	output.file = open_memstream(&printed, &size);
+	print(&output);
+	fclose(output.file);
+}
+
+static void print_table(struct output *output)
+{
+	report_table_print(&profiles, &profiles.items[0], SORT_SELF, 0, output);
+}
+
+static void print_tree(struct output *output)
+{
+	report_tree_print(&profiles.items[0], PERCENT / 2, output);
+}
+
+static void print_residency(struct output *output)
+{
+	report_residency_print(&profiles.items[0], PERCENT / 2, output);
+}
+
+static void recursion_counts_once(void **state)
+{
+	(void)state;
+	profiles_init(&profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, false);
+	add_example();
+	profiles_finish(&profiles);
+	print_into(print_table, true);
+	assert_string_equal(
+		printed,
+		"    SELF      time     TOTAL      time    SAMPLES  SYMBOL              MODULE\n"
+		" 50.00 %   50.0 ms   90.00 %   90.0 ms          3  foo                 prog\n"
+		" 20.00 %   20.0 ms   20.00 %   20.0 ms          1  ns::bar(int; char)  libbar.so\n"
+		" 20.00 %   20.0 ms   20.00 %   20.0 ms          1  tiny (inlined)      prog\n"
+		" 10.00 %   10.0 ms   10.00 %   10.0 ms          1  ksys_read [k]       [kernel]\n"
+		"  0.00 %      0 ns  100.00 %  100.0 ms          4  _start              prog\n"
+		"  0.00 %      0 ns  100.00 %  100.0 ms          4  main                prog\n");
+}
+
+static void print_sorted(struct output *output)
+{
+	for (int sort = SORT_SELF; sort <= SORT_MODULE; sort++)
+		report_table_print(&profiles, &profiles.items[0], (enum table_sort)sort,
+				   60 * PERCENT, output);
+}
+
+static void any_column_sorts(void **state)
+{
+	static const char *const order[] = { "foo",    "_start", "main",   /* self */
+					     "_start", "main",	 "foo",	   /* total */
+					     "_start", "main",	 "foo",	   /* samples */
+					     "_start", "foo",	 "main",   /* symbol */
+					     "foo",    "_start", "main" }; /* module */
+	char *line, *rest;
+	size_t i = 0;
+
+	(void)state;
+	profiles_init(&profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, false);
+	add_example();
+	profiles_finish(&profiles);
+	print_into(print_sorted, true);
+	for (line = strtok_r(printed, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		char word[64] = "";
+
+		if (*line == '#') {
+			assert_string_equal(line, "# 3 more below --percent-limit 60, together "
+						  "50.00 % by themselves");
+			continue;
+		}
+		if (strstr(line, "SELF"))
+			continue;
+		assert_int_equal(sscanf(line + 51, "%63s", word), 1);
+		assert_string_equal(word, order[i++]);
+	}
+	assert_int_equal(i, sizeof(order) / sizeof(*order));
+}
+
+static void a_tree_shows_branches(void **state)
+{
+	(void)state;
+	profiles_init(&profiles, GROUP_NONE, false, true);
+	add_example();
+	profiles_finish(&profiles);
+	print_into(print_tree, true);
+	assert_string_equal(printed, "100.00 %  _start\n"
+				     "          main\n"
+				     "├─  90.00 %  foo\n"
+				     "│  ├─  20.00 %  foo\n"
+				     "│  │            ns::bar(int; char)\n"
+				     "│  └─  20.00 %  tiny (inlined)\n"
+				     "└─  10.00 %  ksys_read [k]\n");
+	free(printed);
+	print_into(print_tree, false);
+	assert_non_null(strstr(printed, "|  `-  20.00 %  tiny (inlined)\n`-  10.00 %"));
+}
+
+static void add_threads(void)
+{
+	struct reel_trace trace = { .weight = 10000000, .pid = 100, .tid = 100, .thread = 1 };
+
+	trace.comm = "other";
+	trace.tid = 101;
+	trace.thread = 2;
+	add_trace(trace, &cpu_clock, &foo, &start, NULL);
+	trace.comm = "main";
+	trace.tid = 100;
+	trace.thread = 1;
+	add_trace(trace, &cpu_clock, &foo, &start, NULL);
+	/* The same tid, used again by another process. */
+	trace.comm = "other";
+	trace.pid = trace.tid = 101;
+	trace.thread = 3;
+	trace.weight = 80000000;
+	add_trace(trace, &cpu_clock, &foo, &start, NULL);
+}
+
+static struct callees callees;
+
+static void print_callers(struct output *output)
+{
+	report_callers_print(&profiles, &profiles.items[0], &callees, PERCENT / 2, output);
+}
+
+static void expect_callers(const char *of, const char *expected)
+{
+	assert_true(callees_find(&profiles, of, &callees));
+	print_into(print_callers, false);
+	callees_free(&callees);
+	assert_string_equal(strchr(printed, '\n') + 1, expected);
+	free(printed);
+	printed = NULL;
+}
+
+static void callers_stand_below(void **state)
+{
+	(void)state;
+	profiles_init(&profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, true);
+	add_example();
+	ADD(20, &bar, &start);
+	profiles_finish(&profiles);
+	expect_callers("ns::bar", " 33.33 %  ns::bar(int; char)\n"
+				  "|-  16.67 %  foo\n"
+				  "|            foo\n"
+				  "|            main\n"
+				  "|            _start\n"
+				  "`-  16.67 %  _start\n");
+	/* What calls itself counts once. */
+	expect_callers("foo", " 75.00 %  foo\n"
+			      "          main\n"
+			      "          _start\n");
+	/* No function is named so: parts of names. */
+	expect_callers("i", " 83.33 %  main\n"
+			    "          _start\n"
+			    " 33.33 %  ns::bar(int; char)\n"
+			    "|-  16.67 %  foo\n"
+			    "|            foo\n"
+			    "|            main\n"
+			    "|            _start\n"
+			    "`-  16.67 %  _start\n"
+			    " 16.67 %  tiny (inlined)\n"
+			    "          foo\n"
+			    "          main\n"
+			    "          _start\n");
+	assert_false(callees_find(&profiles, "none", &callees));
+	assert_false(callees_find(&profiles, "[incomplete", &callees));
+	callees_free(&callees);
+}
+
+static void callers_are_split_up(void **state)
+{
+	(void)state;
+	profiles_init(&profiles, GROUP_COMM, SYMBOLS_BY_FUNCTION, true);
+	add_threads();
+	profiles_finish(&profiles);
+	expect_callers("foo", " 90.00 %  other\n"
+			      "          foo\n"
+			      "          _start\n"
+			      " 10.00 %  main\n"
+			      "          foo\n"
+			      "          _start\n");
+}
+
+static void residency_shows_each_stack(void **state)
+{
+	(void)state;
+	profiles_init(&profiles, GROUP_NONE, false, true);
+	add_example();
+	profiles_finish(&profiles);
+	print_into(print_residency, true);
+	assert_string_equal(printed, "50% _start();main();foo()\n"
+				     "20% _start();main();foo();foo();ns::bar(int: char)\n"
+				     "20% _start();main();foo();tiny() (inlined)\n"
+				     "10% _start();main();ksys_read() [k]\n");
+}
+
+static void a_cut_trace_has_a_root_of_its_own(void **state)
+{
+	struct reel_trace cut = { .weight = 30000000, .stop = REEL_STOP_STACK_CUT };
+	char expected[200];
+
+	(void)state;
+	profiles_init(&profiles, GROUP_NONE, false, true);
+	ADD(70, &foo, &main_a, &start);
+	add_trace(cut, &cpu_clock, &foo, &main_a, NULL);
+	profiles_finish(&profiles);
+	print_into(print_residency, true);
+	snprintf(expected, sizeof(expected),
+		 "70%% _start();main();foo()\n30%% [incomplete: %s];main();foo()\n",
+		 reel_stop_name(REEL_STOP_STACK_CUT));
+	assert_string_equal(printed, expected);
+}
+
+/* They have no user stack that could have been cut. */
+static void kernel_threads_are_whole(void **state)
+{
+	struct reel_trace trace = {
+		.weight = 1,
+		.stop = REEL_STOP_NO_USER_STATE,
+		.where = REEL_WHERE_KERNEL_THREAD,
+	};
+
+	(void)state;
+	profiles_init(&profiles, GROUP_NONE, false, true);
+	trace.n_kernel_frames = 1;
+	add_trace(trace, &cpu_clock, &sys_read, NULL);
+	trace.n_kernel_frames = 0;
+	add_trace(trace, &cpu_clock, NULL);
+	profiles_finish(&profiles);
+	print_into(print_residency, true);
+	assert_string_equal(printed, "50% ksys_read() [k]\n50% [no frames]\n");
+}
+
+/* Of a thread within exit only registers are left. */
+static void a_thread_past_its_end_is_not_whole(void **state)
+{
+	struct reel_trace trace = {
+		.weight = 1,
+		.stop = REEL_STOP_NO_USER_STATE,
+		.where = REEL_WHERE_SYSCALL,
+	};
+
+	(void)state;
+	profiles_init(&profiles, GROUP_NONE, false, true);
+	add_trace(trace, &cpu_clock, &foo, NULL);
+	profiles_finish(&profiles);
+	print_into(print_residency, true);
+	assert_string_equal(printed, "100% [incomplete: no user stack];foo()\n");
+}
+
+static void names_are_defused(void **state)
+{
+	(void)state;
+	profiles_init(&profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, false);
+	ADD(1, &hostile, &start);
+	ADD(1, &stripped, &start);
+	profiles_finish(&profiles);
+	print_into(print_residency, true);
+	assert_string_equal(printed, "50% _start();e\\x1b[2Jvil()\n50% _start();libbar.so+0x99\n");
+}
+
+static void modules_sum_up(void **state)
+{
+	(void)state;
+	profiles_init(&profiles, GROUP_NONE, true, false);
+	add_example();
+	profiles_finish(&profiles);
+	print_into(print_table, true);
+	assert_string_equal(printed,
+			    "    SELF      time     TOTAL      time    SAMPLES  SYMBOL\n"
+			    " 70.00 %   70.0 ms  100.00 %  100.0 ms          4  /bin/prog\n"
+			    " 20.00 %   20.0 ms   20.00 %   20.0 ms          1  /lib/libbar.so\n"
+			    " 10.00 %   10.0 ms   10.00 %   10.0 ms          1  [kernel] [k]\n");
+	free(printed);
+	print_into(print_residency, true);
+	assert_string_equal(printed, "70% /bin/prog\n20% /bin/prog;/lib/libbar.so\n"
+				     "10% /bin/prog;[kernel] [k]\n");
+}
+
+static void groups_have_names(void **state)
+{
+	static const struct {
+		enum grouping grouping;
+		const char *residency;
+	} cases[] = {
+		{ GROUP_THREAD, "80% other (101);_start();foo()\n10% other (101);_start();foo()\n"
+				"10% main (100);_start();foo()\n" },
+		{ GROUP_PROCESS,
+		  "80% other (101);_start();foo()\n20% main (100);_start();foo()\n" },
+		{ GROUP_COMM, "90% other;_start();foo()\n10% main;_start();foo()\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		profiles_init(&profiles, cases[i].grouping, false, true);
+		add_threads();
+		profiles_finish(&profiles);
+		print_into(print_residency, true);
+		assert_string_equal(printed, cases[i].residency);
+		free(printed);
+		print_into(print_table, true);
+		assert_non_null(strstr(printed, "80.0 ms") ?: strstr(printed, "90.0 ms"));
+		if (i + 1 < sizeof(cases) / sizeof(*cases)) {
+			free(printed);
+			printed = NULL;
+			profiles_free(&profiles);
+		}
+	}
+}
+
+/* Weights of different units are not added up. */
+static void events_are_kept_apart(void **state)
+{
+	(void)state;
+	profiles_init(&profiles, GROUP_NONE, false, true);
+	ADD(10, &foo, &start);
+	add_trace((struct reel_trace){ .weight = 3 }, &faults, &bar, &start, NULL);
+	profiles_finish(&profiles);
+	assert_int_equal(profiles.count, 2);
+	assert_true(profiles.items[0].is_time);
+	assert_false(profiles.items[1].is_time);
+	assert_int_equal(profiles.items[1].tree.nodes[CALL_TREE_ROOT].total.weight, 3);
+}
+
+static void samples_count_where_no_weight_is_known(void **state)
+{
+	(void)state;
+	profiles_init(&profiles, GROUP_NONE, false, true);
+	for (int i = 0; i < 4; i++)
+		ADD(0, i ? &foo : &bar, &start);
+	profiles_finish(&profiles);
+	assert_false(profiles.items[0].is_time);
+	print_into(print_residency, true);
+	assert_string_equal(printed, "75% _start();foo()\n25% _start();ns::bar(int: char)\n");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(recursion_counts_once),
+		TEST(any_column_sorts),
+		TEST(a_tree_shows_branches),
+		TEST(callers_stand_below),
+		TEST(callers_are_split_up),
+		TEST(residency_shows_each_stack),
+		TEST(a_cut_trace_has_a_root_of_its_own),
+		TEST(kernel_threads_are_whole),
+		TEST(a_thread_past_its_end_is_not_whole),
+		TEST(names_are_defused),
+		TEST(modules_sum_up),
+		TEST(groups_have_names),
+		TEST(events_are_kept_apart),
+		TEST(samples_count_where_no_weight_is_known),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

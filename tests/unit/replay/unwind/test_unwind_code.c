@@ -1,0 +1,922 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps by what the code itself does, where there is no CFI. */
+#include "tests/unwind_world.h"
+
+/* A function with CFI at 0x2000 whose frame is of two words calls what is tried, and is called by
+ * main. */
+static void code_world(struct world *w)
+{
+	world_x86(w);
+	root_function(w);
+	function(w, 0x2000, 0x2100, BYTES(0x0e, 16));
+	w->stack[101] = 0x5555;
+	w->stack[102] = BIAS + 0x1020;
+	w->stack[100] = call_before(w, 0x2020);
+}
+
+/* `call` rel32 at 0x201b that returns to 0x2020. */
+static void direct_call(struct world *w, uint64_t target)
+{
+	uint32_t to = (uint32_t)(target - 0x2020);
+
+	code_at(w, 0x201b,
+		BYTES(0xe8, (uint8_t)to, (uint8_t)(to >> 8), (uint8_t)(to >> 16),
+		      (uint8_t)(to >> 24)));
+}
+
+/*
+ *   3000: 53              push %rbx
+ *   3001: 48 83 ec 20     sub $0x20,%rsp
+ *   3005: 31 db           xor %ebx,%ebx
+ *   3007: 75 fe           jne 3007
+ *   3009: 48 83 c4 20     add $0x20,%rsp
+ *   300d: 5b              pop %rbx
+ *   300e: c3              ret
+ */
+static const uint8_t framed[] = { 0x53, 0x48, 0x83, 0xec, 0x20, 0x31, 0xdb, 0x75,
+				  0xfe, 0x48, 0x83, 0xc4, 0x20, 0x5b, 0xc3 };
+
+/* At each instruction: the caller, its sp, and the register that was saved. */
+static void test_each_instruction(void **unused)
+{
+	static const struct {
+		uint64_t pc;
+		size_t pushed; /* words */
+		bool saved;
+	} cases[] = { { 0x3000, 0, false }, { 0x3001, 1, true }, { 0x3005, 5, true },
+		      { 0x3007, 5, true },  { 0x3009, 5, true }, { 0x300d, 1, true },
+		      { 0x300e, 0, false } };
+	struct world w;
+
+	(void)unused;
+	for (int direct = 0; direct < 2; direct++) {
+		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+			code_world(&w);
+			if (direct)
+				direct_call(&w, 0x3000);
+			/* The caller's CFA hangs on rbx from here on. */
+			function(&w, 0x2100, 0x2200, BYTES(0x0c, 3, 16));
+			code_at(&w, 0x3000, framed, sizeof(framed));
+			w.stack[100 - 1] = STACK_WORD(110);
+			w.stack[100] = direct ? BIAS + 0x2020 : call_before(&w, 0x2120);
+			w.stack[111] = BIAS + 0x1020;
+			w.state.pc = BIAS + cases[i].pc;
+			set(&w, 7, STACK_WORD(100 - cases[i].pushed));
+			set(&w, 3, cases[i].saved ? 0 : STACK_WORD(110));
+			/* A frame further up, with which the caller would be left out. */
+			set(&w, 6, STACK_WORD(120));
+			w.stack[121] = call_before(&w, 0x1040);
+			unwind(&w);
+			assert_int_equal(w.frames.sps[1], STACK_WORD(101));
+			if (cases[i].pc != 0x300e)
+				assert_int_equal(w.frames.steps[1], REEL_STEP_SYNTHESIZED);
+			if (direct)
+				EXPECT(&w, REEL_STOP_ROOT, cases[i].pc, 0x2020, 0x1020);
+			else
+				EXPECT(&w, REEL_STOP_ROOT, cases[i].pc, 0x2120, 0x1020);
+		}
+	}
+}
+
+/* Behind a call to another function, or behind none, a word is no return address of this one. */
+static void test_refused(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int i = 0; i < 2; i++) {
+		code_world(&w);
+		code_at(&w, 0x3000, framed, sizeof(framed));
+		code_at(&w, 0x4000, BYTES(0xc3));
+		if (i)
+			direct_call(&w, 0x4000);
+		else
+			w.stack[100] = BIAS + 0x2050;
+		w.state.pc = BIAS + 0x3009;
+		set(&w, 7, STACK_WORD(95));
+		unwind(&w);
+		EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x3009);
+	}
+}
+
+/*
+ * What calls a function that never returns is followed by other code, which says something else:
+ *   3000: 48 83 ec 28     sub $0x28,%rsp
+ *   3004: e8 .. .. .. ..  call 4000
+ *   3009: 48 83 c4 08     add $8,%rsp
+ *   300d: c3              ret
+ * The call that led here says which it is; without one the caller that leads to the root does.
+ */
+static void test_no_return(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	code_world(&w);
+	direct_call(&w, 0x3000);
+	code_at(&w, 0x3000,
+		BYTES(0x48, 0x83, 0xec, 0x28, 0xe8, 0xf7, 0x0f, 0, 0, 0x48, 0x83, 0xc4, 0x08,
+		      0xc3));
+	/* What the wrong row leads to is behind a call, too. */
+	w.stack[96] = call_before(&w, 0x2040);
+	w.state.pc = BIAS + 0x3004;
+	set(&w, 7, STACK_WORD(95));
+	unwind(&w);
+	assert_int_equal(w.frames.steps[1], REEL_STEP_SYNTHESIZED);
+	EXPECT(&w, REEL_STOP_ROOT, 0x3004, 0x2020, 0x1020);
+}
+
+/*
+ * V8's CEntry has two ways out, and one of them, to an exception's handler, does not restore rbp:
+ *   3000: 55              push %rbp
+ *   3001: 48 89 e5        mov %rsp,%rbp
+ *   3004: 48 8b 45 f8     mov -8(%rbp),%rax
+ *   3008: 74 02           je 300c
+ *   300a: c9              leave
+ *   300b: c3              ret
+ *   300c: 48 8d 65 08     lea 8(%rbp),%rsp
+ *   3010: 31 ed           xor %ebp,%ebp
+ *   3012: c3              ret
+ * The frame record that rbp leads to has it, if its return address is the one that both ways find.
+ */
+static void test_record(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int is_record = 0; is_record < 2; is_record++) {
+		code_world(&w);
+		function(&w, 0x2100, 0x2200, BYTES(0x0c, 6, 16)); /* CFA = rbp + 16 */
+		code_at(&w, 0x3000,
+			BYTES(0x55, 0x48, 0x89, 0xe5, 0x48, 0x8b, 0x45, 0xf8, 0x74, 0x02, 0xc9,
+			      0xc3, 0x48, 0x8d, 0x65, 0x08, 0x31, 0xed, 0xc3));
+		w.stack[99] = is_record ? STACK_WORD(110) : STACK_WORD(90);
+		w.stack[100] = call_before(&w, 0x2120);
+		w.stack[111] = BIAS + 0x1020;
+		w.state.pc = BIAS + 0x3004;
+		set(&w, 6, STACK_WORD(99));
+		set(&w, 7, STACK_WORD(97));
+		unwind(&w);
+		if (is_record)
+			EXPECT(&w, REEL_STOP_ROOT, 0x3004, 0x2120, 0x1020);
+		else
+			EXPECT(&w, REEL_STOP_REGISTER_UNKNOWN, 0x3004, 0x2120);
+	}
+}
+
+/* A JIT's code, whose bytes were recorded: its direct calls must lead here, too. */
+static void test_recorded(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int is_called = 0; is_called < 2; is_called++) {
+		code_world(&w);
+		w.found = REEL_CODE_ANONYMOUS;
+		w.recorded = true;
+		code_at(&w, 0x3000, framed, sizeof(framed));
+		code_at(&w, 0x4000, BYTES(0xc3));
+		direct_call(&w, is_called ? 0x3000 : 0x4000);
+		w.state.pc = BIAS + 0x3009;
+		set(&w, 7, STACK_WORD(95));
+		unwind(&w);
+		if (is_called)
+			EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x3009, 0x2020);
+		else
+			EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x3009);
+	}
+}
+
+/* A JIT's frames may be returned to without a call; that is believed, but not called certain. */
+static void test_pushed(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int is_called = 0; is_called < 2; is_called++) {
+		code_world(&w);
+		w.found = REEL_CODE_ANONYMOUS;
+		w.recorded = true;
+		/* cmpl $0,-8(%rbp);  jmp *(%rax) */
+		code_at(&w, 0x3000, BYTES(0x83, 0x7d, 0xf8, 0x00, 0xff, 0x20));
+		w.state.pc = BIAS + 0x3000;
+		set(&w, 7, STACK_WORD(90));
+		set(&w, 6, STACK_WORD(110));
+		w.stack[110] = STACK_WORD(120);
+		w.stack[111] = is_called ? call_before(&w, 0x3100) : BIAS + 0x3080;
+		w.stack[120] = w.stack[121] = 0; /* the last record */
+		unwind(&w);
+		EXPECT(&w, is_called ? REEL_STOP_ROOT : REEL_STOP_GUESSED_ROOT, 0x3000,
+		       is_called ? 0x3100 : 0x3080);
+	}
+}
+
+/* A module's root, and code that was recorded: find_code tells them apart. */
+static enum reel_code_found find_recorded(void *context, uint64_t address, struct reel_code *ret)
+{
+	enum reel_code_found found = find_code(context, address, ret);
+
+	if (found != REEL_CODE_FOUND || address < BIAS + 0x3000)
+		return found;
+	ret->rows = NULL;
+	ret->id = 0;
+	ret->begin = BIAS + 0x3000;
+	ret->size = TEXT_END - 0x3000;
+	return REEL_CODE_ANONYMOUS;
+}
+
+/*
+ * An interpreter's frame: main calls 5000, whose record is at word 120, with rbp; that pushed
+ * 5080 for a return address, where it goes on by rbp, and jumped.
+ *   5000: ff d0           call *%rax
+ *   5080: 48 8b 65 f0     mov -0x10(%rbp),%rsp
+ *   5084: ff 24 d8        jmp *(%rax,%rbx,8)
+ */
+static void interpreter_world(struct world *w)
+{
+	world_x86(w);
+	root_function(w);
+	w->input.find_code = find_recorded;
+	code_at(w, 0x5080, BYTES(0x48, 0x8b, 0x65, 0xf0, 0xff, 0x24, 0xd8));
+	set(w, 7, STACK_WORD(90));
+	set(w, 6, STACK_WORD(110));
+	w->stack[110] = STACK_WORD(120);
+	w->stack[111] = BIAS + 0x5080;
+	w->stack[120] = STACK_WORD(200);
+	w->stack[121] = call_before(w, 0x1020);
+}
+
+/*
+ * By the frame pointer, through a return address that was pushed:
+ *   3000: 83 7d f8 00     cmpl $0,-8(%rbp)       uses it, or
+ *   3000: 8b 1c 0e        mov (%rsi,%rcx),%ebx   does not; then no other frame may lie between
+ *   …     ff 24 d8        jmp *(%rax,%rbx,8)
+ */
+static void test_resumed(void **unused)
+{
+	static const uint8_t uses[] = { 0x83, 0x7d, 0xf8, 0x00, 0xff, 0x24, 0xd8 },
+			     uses_not[] = { 0x8b, 0x1c, 0x0e, 0xff, 0x24, 0xd8 },
+			     /* mov %rdi,-8(%rsp); jmp */
+		passes_on[] = { 0x48, 0x89, 0x7c, 0x24, 0xf8, 0xff, 0x24, 0xd8 };
+	struct world w;
+
+	(void)unused;
+	for (int i = 0; i < 8; i++) {
+		interpreter_world(&w);
+		code_at(&w, 0x3000, uses_not, sizeof(uses_not));
+		switch (i) {
+		case 0:
+			code_at(&w, 0x3000, uses, sizeof(uses));
+			break;
+		case 1: /* numbers, and addresses that nothing returns to */
+			w.stack[95] = 4711;
+			w.stack[96] = BIAS + 0x6000;
+			w.stack[97] = STACK_WORD(99);
+			set(&w, 5, BIAS + 0x5080);
+			break;
+		case 2: /* that may be one */
+			w.stack[95] = BIAS + 0x5080;
+			break;
+		case 3: /* so may that */
+			w.stack[95] = call_before(&w, 0x6020);
+			break;
+		case 4: /* a register still holds one */
+			code_at(&w, 0x3000, passes_on, sizeof(passes_on));
+			set(&w, 5, BIAS + 0x5080);
+			break;
+		case 5: /* words were not recorded */
+			w.regions[0].missing = w.missing;
+			w.regions[0].n_missing = 1;
+			w.missing[0] = (struct reel_memory_range){ 8 * 95, 8 };
+			break;
+		case 6: /* where the record leads to, rbp is no frame pointer */
+			code_at(&w, 0x5080, uses_not, sizeof(uses_not));
+			break;
+		case 7: /* a return says that the record is another's */
+			code_at(&w, 0x3000, BYTES(0x83, 0x7d, 0xf8, 0x00, 0xc3));
+			break;
+		}
+		w.state.pc = BIAS + 0x3000;
+		unwind(&w);
+		assert_int_equal(w.frames.steps[1], REEL_STEP_FRAME_POINTER);
+		EXPECT(&w, i < 2 ? REEL_STOP_ROOT : REEL_STOP_GUESSED_ROOT, 0x3000, 0x5080, 0x1020);
+	}
+}
+
+/*
+ * What was compiled returns to the interpreter by the address that this has pushed; its way out may
+ * be a jump alone, behind which other code lies:
+ *   3000: 48 83 c4 20     add $0x20,%rsp
+ *   3004: 5d              pop %rbp
+ *   3005: c3              ret, or
+ *   3005: ff e0           jmp *%rax
+ */
+static void test_returns_to_resumed(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int i = 0; i < 4; i++) {
+		interpreter_world(&w);
+		code_at(&w, 0x3000, BYTES(0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3));
+		if (i & 1)
+			code_at(&w, 0x3005, BYTES(0xff, 0xe0));
+		w.state.pc = BIAS + 0x3000;
+		set(&w, 6, 1);
+		w.stack[94] = STACK_WORD(i & 2 ? 92 : 120);
+		w.stack[95] = BIAS + 0x5080;
+		unwind(&w);
+		/* The interpreter's frame does not lie below its callee's. */
+		if (i & 2)
+			EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x3000);
+		else
+			EXPECT(&w, REEL_STOP_ROOT, 0x3000, 0x5080, 0x1020);
+	}
+}
+
+/*
+ * Compiled code calls the interpreter, by an adapter that puts arguments between their frames; it
+ * keeps anything in rbp.  Where its own frame is the interpreter's tells.
+ *   5020: 48 83 c4 10     add $0x10,%rsp
+ *   5024: 5d              pop %rbp
+ *   5025: c3              ret
+ */
+static void test_moved_sp(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int i = 0; i < 4; i++) {
+		interpreter_world(&w);
+		code_at(&w, 0x3000, BYTES(0x83, 0x7d, 0xf8, 0x00, 0xff, 0x24, 0xd8));
+		code_at(&w, 0x5020, BYTES(0x48, 0x83, 0xc4, 0x10, 0x5d, 0xc3));
+		w.state.pc = BIAS + 0x3000;
+		w.stack[110] = i & 1 ? 1 : STACK_WORD(200);
+		w.stack[111] = call_before(&w, 0x5020);
+		w.stack[109] = STACK_WORD(116);
+		w.stack[119] = w.stack[121];
+		/* Two that may be it. */
+		if (i & 2)
+			w.stack[115] = call_before(&w, 0x1040);
+		unwind(&w);
+		assert_int_equal(w.frames.steps[1], REEL_STEP_FRAME_POINTER);
+		assert_int_equal(w.frames.steps[2], REEL_STEP_SYNTHESIZED);
+		EXPECT(&w, i & 2 ? REEL_STOP_GUESSED_ROOT : REEL_STOP_ROOT, 0x3000, 0x5020,
+		       i & 2 ? 0x1040 : 0x1020);
+	}
+}
+
+/*
+ * Before the record is made the frame pointer is the caller's; the code tells where it will be:
+ *   3000: 58              pop %rax
+ *   3001: 85 d2           test %edx,%edx
+ *   3003: 7e 04           jle 3009
+ *   3005: 6a 00           push $0
+ *   3007: 75 fc           jne 3005
+ *   3009: 50              push %rax
+ *   300a: 55              push %rbp
+ *   300b: 48 8b ec        mov %rsp,%rbp
+ *   300e: ff 24 d8        jmp *(%rax,%rbx,8)
+ * And when a return address was pushed, the frame is left only by the jump:
+ *   4000: 52              push %rdx
+ *   4001: 48 89 65 f0     mov %rsp,-0x10(%rbp)
+ *   4005: ff 63 50        jmp *0x50(%rbx)
+ */
+static void test_record_in_making(void **unused)
+{
+	static const uint64_t pcs[] = { 0x3000, 0x3001, 0x3003, 0x3005, 0x3009, 0x300a };
+	struct world w;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(pcs) / sizeof(pcs[0]); i++) {
+		bool is_popped = pcs[i] > 0x3000 && pcs[i] < 0x300a;
+
+		interpreter_world(&w);
+		code_at(&w, 0x3000,
+			BYTES(0x58, 0x85, 0xd2, 0x7e, 0x04, 0x6a, 0x00, 0x75, 0xfc, 0x50, 0x55,
+			      0x48, 0x8b, 0xec, 0xff, 0x24, 0xd8));
+		if (!is_popped)
+			w.stack[90] = BIAS + 0x5080;
+		w.state.pc = BIAS + pcs[i];
+		set(&w, 0, is_popped ? BIAS + 0x5080 : 0);
+		w.stack[111] = call_before(&w, 0x1020);
+		unwind(&w);
+		/* How much is pushed, nothing tells; but that there is a return address. */
+		if (pcs[i] == 0x3005)
+			EXPECT(&w, REEL_STOP_GUESSED_ROOT, 0x3005, 0x1020);
+		else
+			EXPECT(&w, REEL_STOP_ROOT, pcs[i], 0x5080, 0x1020);
+	}
+	interpreter_world(&w);
+	code_at(&w, 0x4000, BYTES(0x52, 0x48, 0x89, 0x65, 0xf0, 0xff, 0x63, 0x50));
+	w.stack[90] = BIAS + 0x5080;
+	w.stack[111] = call_before(&w, 0x1020);
+	w.state.pc = BIAS + 0x4001;
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_ROOT, 0x4001, 0x1020);
+}
+
+/*
+ * x264's and x265's frames, which are aligned by what the caller need not keep, or in memory:
+ *   3000: 48 89 e1        mov %rsp,%rcx
+ *   3003: 48 83 e4 e0     and $-32,%rsp
+ *   3007: 48 83 ec 60     sub $0x60,%rsp
+ *   300b: e8 f0 0f 00 00  call 4000
+ *   3010: 48 89 cc        mov %rcx,%rsp
+ *   3013: c3              ret
+ *   4000: 31 c0           xor %eax,%eax
+ *   4002: c3              ret
+ */
+static void test_aligned(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	code_world(&w);
+	code_at(&w, 0x3000,
+		BYTES(0x48, 0x89, 0xe1, 0x48, 0x83, 0xe4, 0xe0, 0x48, 0x83, 0xec, 0x60, 0xe8, 0xf0,
+		      0x0f, 0, 0, 0x48, 0x89, 0xcc, 0xc3));
+	code_at(&w, 0x4000, BYTES(0x31, 0xc0, 0xc3));
+	w.stack[80] = BIAS + 0x3010;
+	w.state.pc = BIAS + 0x4000;
+	set(&w, 7, STACK_WORD(80));
+	set(&w, 2, STACK_WORD(100)); /* rcx */
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_ROOT, 0x4000, 0x3010, 0x2020, 0x1020);
+
+	/* 3000: 48 8b a4 24 80 00 00 00  mov 0x80(%rsp),%rsp;  c5 f8 77  vzeroupper;  c3  ret */
+	code_world(&w);
+	code_at(&w, 0x3000, BYTES(0x48, 0x8b, 0xa4, 0x24, 0x80, 0, 0, 0, 0xc5, 0xf8, 0x77, 0xc3));
+	w.state.pc = BIAS + 0x3000;
+	set(&w, 7, STACK_WORD(60));
+	w.stack[76] = STACK_WORD(100);
+	unwind(&w);
+	assert_int_equal(w.frames.sps[1], STACK_WORD(101));
+	EXPECT(&w, REEL_STOP_ROOT, 0x3000, 0x2020, 0x1020);
+}
+
+/*
+ * aesni_gcm_encrypt's CFA is rax + 8, and what it calls leaves rax alone, as its code tells:
+ *   3000: 48 ff c1        inc %rcx
+ *   3003: c3              ret
+ */
+static void test_scratch_register(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int touched = 0; touched < 2; touched++) {
+		code_world(&w);
+		function(&w, 0x2100, 0x2200, BYTES(0x0c, 0, 8)); /* CFA = rax + 8 */
+		function(&w, 0x3000, 0x3100, NO_BYTES);
+		code_at(&w, 0x3000, BYTES(0x48, 0xff, 0xc1, 0xc3));
+		if (touched)
+			code_at(&w, 0x3000, BYTES(0x48, 0xff, 0xc0)); /* inc %rax */
+		w.stack[90] = call_before(&w, 0x2120);
+		w.state.pc = BIAS + 0x3000;
+		set(&w, 7, STACK_WORD(90));
+		set(&w, 0, STACK_WORD(100));
+		unwind(&w);
+		if (touched)
+			EXPECT(&w, REEL_STOP_REGISTER_UNKNOWN, 0x3000, 0x2120);
+		else
+			EXPECT(&w, REEL_STOP_ROOT, 0x3000, 0x2120, 0x2020, 0x1020);
+	}
+}
+
+/*
+ * What an outermost function returns to was put there, and never returns (makecontext, goexit):
+ *   5000: 90              nop
+ *   5001: e8 fa 0f 00 00  call 6000
+ *   5006: f4              hlt
+ */
+static void test_outermost(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	code_world(&w);
+	code_at(&w, 0x5000, BYTES(0x90, 0xe8, 0xfa, 0x0f, 0, 0, 0xf4));
+	w.stack[102] = BIAS + 0x5001;
+	w.state.pc = BIAS + 0x2000;
+	set(&w, 7, STACK_WORD(101));
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_ROOT, 0x2000, 0x5001);
+
+	/* If it does return, that is no reason to believe in it. */
+	code_world(&w);
+	code_at(&w, 0x5000, BYTES(0x90, 0xe8, 0xfa, 0x0f, 0, 0, 0xc3));
+	w.stack[102] = BIAS + 0x5001;
+	w.stack[103] = 0x1234;
+	w.state.pc = BIAS + 0x2000;
+	set(&w, 7, STACK_WORD(101));
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x2000, 0x5001);
+
+	/* A JIT puts there where to go on. */
+	code_world(&w);
+	code_at(&w, 0x5000, BYTES(0x90, 0xe8, 0xfa, 0x0f, 0, 0, 0xf4));
+	code_at(&w, 0x3000, BYTES(0xc3));
+	w.found = REEL_CODE_ANONYMOUS;
+	w.recorded = true;
+	w.stack[101] = BIAS + 0x5001;
+	w.state.pc = BIAS + 0x3000;
+	set(&w, 7, STACK_WORD(101));
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x3000);
+}
+
+/*
+ * clone's child begins behind the system call, on a stack of its own:
+ *   5000: 0f 05           syscall
+ *   5002: c3              ret
+ */
+static void test_begin_of_thread(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int is_child = 0; is_child < 2; is_child++) {
+		code_world(&w);
+		code_at(&w, 0x5000, BYTES(0x0f, 0x05, 0xc3, 0xf4));
+		w.state.pc = BIAS + 0x5002;
+		w.input.after_syscall = true;
+		set(&w, 0, is_child ? 0 : 4711);
+		set(&w, 7, STACK_WORD(100));
+		if (is_child)
+			w.stack[100] = BIAS + 0x6000; /* the thread's function */
+		unwind(&w);
+		if (is_child)
+			EXPECT(&w, REEL_STOP_ROOT, 0x5002);
+		else
+			EXPECT(&w, REEL_STOP_ROOT, 0x5002, 0x2020, 0x1020);
+
+		code_world(&w);
+		code_at(&w, 0x5000, BYTES(0x0f, 0x05, 0xc3, 0xf4));
+		w.state.pc = BIAS + 0x5002;
+		w.input.after_syscall = true;
+		set(&w, 0, 4711);
+		set(&w, 7, STACK_WORD(100));
+		w.stack[100] = BIAS + 0x6000;
+		unwind(&w);
+		EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x5002);
+	}
+}
+
+/*
+ * The same once the kernel has returned, while the code looks at the result:
+ *   5000: 0f 05           syscall
+ *   5002: 48 85 c0        test %rax,%rax
+ *   5005: 7c 09           jl 5010
+ *   5007: 74 07           je 5010
+ *   5009: c3              ret
+ *   5010: f4              hlt
+ */
+static void test_looks_at_result(void **unused)
+{
+	static const uint64_t pcs[] = { 0x5002, 0x5005, 0x5007 };
+	struct world w;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(pcs) / sizeof(pcs[0]); i++) {
+		for (int is_child = 0; is_child < 2; is_child++) {
+			code_world(&w);
+			code_at(&w, 0x5000,
+				BYTES(0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, 0x09, 0x74, 0x07, 0xc3));
+			code_at(&w, 0x5010, BYTES(0xf4));
+			w.state.pc = BIAS + pcs[i];
+			set(&w, 0, is_child ? 0 : 4711);
+			set(&w, 7, STACK_WORD(100));
+			w.stack[100] = BIAS + 0x6000; /* no return address */
+			unwind(&w);
+			EXPECT(&w, is_child ? REEL_STOP_ROOT : REEL_STOP_NO_UNWIND_INFO, pcs[i]);
+		}
+	}
+}
+
+/*
+ * Code that jumps by a table has no return in sight; the call that led here tells:
+ *   3000: 48 83 ec 18     sub $0x18,%rsp
+ *   3004: 31 c0           xor %eax,%eax
+ *   3006: ff 24 c5 ..     jmp *0x1000(,%rax,8)
+ */
+static void test_by_entry(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int direct = 0; direct < 2; direct++) {
+		code_world(&w);
+		if (direct)
+			direct_call(&w, 0x3000);
+		code_at(&w, 0x3000,
+			BYTES(0x48, 0x83, 0xec, 0x18, 0x31, 0xc0, 0xff, 0x24, 0xc5, 0, 0x10, 0, 0));
+		w.state.pc = BIAS + 0x3004;
+		set(&w, 7, STACK_WORD(97));
+		unwind(&w);
+		if (direct)
+			EXPECT(&w, REEL_STOP_ROOT, 0x3004, 0x2020, 0x1020);
+		else
+			EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x3004);
+	}
+}
+
+/* A frame pointer is the function's own where its code uses it as one; otherwise that is a guess.
+ */
+static void test_frame_pointer(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int uses = 0; uses < 2; uses++) {
+		code_world(&w);
+		/* nopl 0(%rax);  jmp *(%rax) */
+		code_at(&w, 0x3000, BYTES(0x0f, 0x1f, 0x40, 0x00, 0xff, 0x20));
+		if (uses)
+			code_at(&w, 0x3000, BYTES(0x83, 0x7d, 0xf8, 0x00)); /* cmpl $0,-8(%rbp) */
+		w.state.pc = BIAS + 0x3000;
+		set(&w, 7, STACK_WORD(90));
+		set(&w, 6, STACK_WORD(99));
+		w.stack[99] = STACK_WORD(120);
+		unwind(&w);
+		assert_int_equal(w.frames.steps[1], REEL_STEP_FRAME_POINTER);
+		EXPECT(&w, uses ? REEL_STOP_ROOT : REEL_STOP_GUESSED_ROOT, 0x3000, 0x2020, 0x1020);
+	}
+}
+
+/*
+ * arm64, between two instructions of a prologue x29 is the caller's still, and leads past it:
+ *   3000: a9bf7bfd  stp x29,x30,[sp,#-16]!
+ *   3004: 910003fd  mov x29,sp
+ *   3008: a8c17bfd  ldp x29,x30,[sp],#16
+ *   300c: d65f03c0  ret
+ */
+static void test_arm64_prologue(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (uint64_t pc = 0x3000; pc <= 0x300c; pc += 4) {
+		bool is_made = pc == 0x3004 || pc == 0x3008;
+
+		world_init(&w, "aarch64", 1, 30, BYTES(0x0c, 31, 0));
+		function(&w, 0x1000, 0x1100, BYTES(0x07, 30));
+		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16, 0x9d, 2, 0x9e, 1));
+		code_at(&w, 0x3000,
+			BYTES(0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0xfd, 0x7b, 0xc1,
+			      0xa8, 0xc0, 0x03, 0x5f, 0xd6));
+		w.state.pc = BIAS + pc;
+		set(&w, 31, STACK_WORD(is_made ? 98 : 100));
+		set(&w, 30, call_before(&w, 0x2020));
+		set(&w, 29, STACK_WORD(pc == 0x3008 ? 98 : 100));
+		w.stack[98] = STACK_WORD(100);
+		w.stack[99] = BIAS + 0x2020;
+		w.stack[100] = STACK_WORD(110);
+		w.stack[101] = call_before(&w, 0x1020);
+		unwind(&w);
+		assert_int_equal(w.frames.sps[1], STACK_WORD(100));
+		assert_int_equal(w.frames.n, 3);
+		assert_int_equal(w.frames.addresses[1], BIAS + 0x2020);
+		w.frames.addresses[2] = 0;
+		EXPECT(&w, w.stop, pc, 0x2020, 0);
+	}
+}
+
+/*
+ * A copy of the frame pointer, as V8's builtins keep it, is not where the caller's is:
+ *   3000: 55                    push %rbp
+ *   3001: 48 89 e5              mov %rsp,%rbp
+ *   3004: 49 89 ad c8 00 00 00  mov %rbp,0xc8(%r13)
+ *   300b: ff d3                 call *%rbx
+ *   300d: c9                    leave
+ *   300e: c3                    ret
+ */
+static void test_copied_frame_pointer(void **unused)
+{
+	static const uint64_t pcs[] = { 0x3000, 0x3001, 0x3004, 0x300b, 0x300d, 0x300e };
+	struct world w;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(pcs) / sizeof(pcs[0]); i++) {
+		bool is_made = pcs[i] >= 0x3004 && pcs[i] <= 0x300d;
+
+		code_world(&w);
+		function(&w, 0x2100, 0x2200, BYTES(0x0c, 6, 16));
+		code_at(&w, 0x3000,
+			BYTES(0x55, 0x48, 0x89, 0xe5, 0x49, 0x89, 0xad, 0xc8, 0, 0, 0, 0xff, 0xd3,
+			      0xc9, 0xc3));
+		w.state.pc = BIAS + pcs[i];
+		set(&w, 7, STACK_WORD(is_made || pcs[i] == 0x3001 ? 99 : 100));
+		set(&w, 6, STACK_WORD(is_made ? 99 : 110));
+		w.stack[99] = STACK_WORD(110);
+		w.stack[100] = call_before(&w, 0x2120);
+		w.stack[111] = BIAS + 0x1020;
+		unwind(&w);
+		EXPECT(&w, REEL_STOP_ROOT, pcs[i], 0x2120, 0x1020);
+	}
+}
+
+/*
+ * musl begins a thread in a function that never returns, with neither CFI nor symbol, and ends it
+ * in
+ * __clone, which nobody has called on this stack.
+ *   2ffe: c3              ret
+ *   2fff: 90              nop
+ *   3000: 53              push %rbx
+ *   3001: 48 89 fb        mov %rdi,%rbx
+ *   3004: ff 13           call *(%rbx)
+ *   3006: 48 89 c7        mov %rax,%rdi
+ *   3009: e8 f2 0f 00 00  call 4000
+ *   300e: 66 90           xchg %ax,%ax
+ *   3010: 48 83 c4 10     add $16,%rsp     another function
+ *   3014: c3              ret
+ *
+ *   5000: 31 ed           xor %ebp,%ebp
+ *   5002: 5f              pop %rdi
+ *   5003: 41 ff d1        call *%r9
+ *   5006: 89 c7           mov %eax,%edi
+ *   5008: 31 c0           xor %eax,%eax
+ *   500a: b0 3c           mov $60,%al
+ *   500c: 0f 05           syscall
+ *   500e: f4              hlt
+ */
+static void test_never_returns(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int i = 0; i < 3; i++) {
+		bool stale = i == 1, has_fp = i == 2;
+
+		code_world(&w);
+		code_at(&w, 0x2ffe,
+			BYTES(0xc3, 0x90, 0x53, 0x48, 0x89, 0xfb, 0xff, 0x13, 0x48, 0x89, 0xc7,
+			      0xe8, 0xf2, 0x0f, 0, 0, 0x66, 0x90, 0x48, 0x83, 0xc4, 0x10, 0xc3));
+		code_at(&w, 0x5000,
+			BYTES(0x31, 0xed, 0x5f, 0x41, 0xff, 0xd1, 0x89, 0xc7, 0x31, 0xc0, 0xb0,
+			      0x3c, 0x0f, 0x05, 0xf4));
+		w.state.pc = BIAS + 0x2010;
+		set(&w, 7, STACK_WORD(98));
+		set(&w, 6, has_fp ? 0x1234 : 0);
+		w.stack[99] = BIAS + 0x3006;
+		w.stack[100] = 0x7777; /* rbx */
+		w.stack[101] = BIAS + 0x5006;
+		/* Where the function behind it would return to. */
+		w.stack[102] = stale ? call_before(&w, 0x2040) : 0;
+		w.stack[104] = 0x5555;
+		unwind(&w);
+		assert_int_equal(w.frames.steps[2], REEL_STEP_SYNTHESIZED);
+		assert_int_equal(w.frames.sps[2], STACK_WORD(102));
+		EXPECT(&w, has_fp ? REEL_STOP_NO_UNWIND_INFO : REEL_STOP_ROOT, 0x2010, 0x3006,
+		       0x5006);
+	}
+}
+
+/*
+ * The head of a loop is aligned, too, and stands behind a jump; but it is no function: its own code
+ * jumps there.
+ *   2ffe: c3              ret
+ *   2fff: 90              nop
+ *   3000: 53              push %rbx
+ *   3001: eb 0d           jmp 3010
+ *   3010: ff 13           call *(%rbx)
+ *   3012: eb fc           jmp 3010
+ */
+static void test_head_of_loop(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	code_world(&w);
+	code_at(&w, 0x2ffe, BYTES(0xc3, 0x90, 0x53, 0xeb, 0x0d));
+	code_at(&w, 0x3010, BYTES(0xff, 0x13, 0xeb, 0xfc));
+	w.state.pc = BIAS + 0x3010;
+	set(&w, 7, STACK_WORD(99));
+	w.stack[99] = call_before(&w, 0x1040);
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_ROOT, 0x3010, 0x2020, 0x1020);
+}
+
+/*
+ * GHC's StgRun jumps to compiled Haskell, whose parts jump to one another by a stack of their own:
+ *   3000: 48 83 ec 30     sub $0x30,%rsp
+ *   3004: 48 89 1c 24     mov %rbx,(%rsp)
+ *   3008: ff e0           jmp *%rax
+ *
+ *   6000: 48 8b 5d 08     mov 8(%rbp),%rbx
+ *   6004: ff 65 00        jmp *0(%rbp)
+ */
+static void test_left_by_jump(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int i = 0; i < 3; i++) {
+		bool missing = i == 1, two = i == 2;
+
+		code_world(&w);
+		direct_call(&w, 0x3000);
+		/* The caller's CFA hangs on rbx. */
+		function(&w, 0x2100, 0x2200, BYTES(0x0c, 3, 16));
+		code_at(&w, 0x3000,
+			BYTES(0x48, 0x83, 0xec, 0x30, 0x48, 0x89, 0x1c, 0x24, 0xff, 0xe0));
+		code_at(&w, 0x6000, BYTES(0x48, 0x8b, 0x5d, 0x08, 0xff, 0x65, 0x00));
+		code_at(&w, 0x211b, BYTES(0xe8, 0xe0, 0x0e, 0, 0)); /* call 3000 */
+		w.state.pc = BIAS + 0x6000;
+		set(&w, 7, STACK_WORD(94));
+		set(&w, 6, 0x1234);
+		set(&w, 3, 0x5555);
+		w.stack[94] = STACK_WORD(110);
+		w.stack[100] = BIAS + 0x2120;
+		w.stack[111] = BIAS + 0x1020;
+		if (missing) {
+			w.missing[0] = (struct reel_memory_range){ 8 * 96, 8 * 2 };
+			w.regions[0].missing = w.missing;
+			w.regions[0].n_missing = 1;
+		}
+		/* Another that would have jumped here from the same place: nothing tells which. */
+		if (two) {
+			code_at(&w, 0x7000, BYTES(0x48, 0x83, 0xec, 0x38, 0xff, 0xe0));
+			code_at(&w, 0x203b, BYTES(0xe8, 0xc0, 0x4f, 0, 0)); /* call 7000 */
+			w.stack[101] = BIAS + 0x2040;
+		}
+		unwind(&w);
+		if (two) {
+			EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x6000);
+			continue;
+		}
+		assert_int_equal(w.frames.sps[1], STACK_WORD(101));
+		EXPECT(&w, REEL_STOP_ROOT, 0x6000, 0x2120, 0x1020);
+	}
+}
+
+/*
+ * A leaf of arm64's vDSO, which has no CFI: x29 is its caller's, and would leave that out.  The
+ * `bl` before x30 leads here. 3000: a9bf7bfd  stp x29,x30,[sp,#-16]! 3004: 910003fd  mov x29,sp
+ *   3008: 9400000e  bl 3040
+ *   300c: a8c17bfd  ldp x29,x30,[sp],#16
+ *   3010: d65f03c0  ret
+ *   3040: 91000400  add x0,x0,#1
+ *   3044: d65f03c0  ret                   or d61f0200  br x16
+ */
+static void test_arm64_leaf(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (int i = 0; i < 4; i++) {
+		uint64_t pc = i & 1 ? 0x3044 : 0x3040;
+
+		world_init(&w, "aarch64", 1, 30, BYTES(0x0c, 31, 0));
+		function(&w, 0x1000, 0x1100, BYTES(0x07, 30));
+		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16, 0x9d, 2, 0x9e, 1));
+		code_at(&w, 0x3000,
+			BYTES(0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x0e, 0x00, 0x00,
+			      0x94, 0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6));
+		code_at(&w, 0x3040, BYTES(0x00, 0x04, 0x00, 0x91, 0xc0, 0x03, 0x5f, 0xd6));
+		if (i & 2)
+			code_at(&w, 0x3044, BYTES(0x00, 0x02, 0x1f, 0xd6));
+		w.state.pc = BIAS + pc;
+		set(&w, 31, STACK_WORD(98));
+		set(&w, 30, BIAS + 0x300c);
+		set(&w, 29, STACK_WORD(98));
+		w.stack[98] = STACK_WORD(100);
+		w.stack[99] = call_before(&w, 0x2020);
+		w.stack[100] = STACK_WORD(110);
+		w.stack[101] = call_before(&w, 0x1020);
+		unwind(&w);
+		assert_int_equal(w.frames.sps[1], STACK_WORD(98));
+		EXPECT(&w, REEL_STOP_ROOT, pc, 0x300c, 0x2020, 0x1020);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_instruction),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_no_return),
+		cmocka_unit_test(test_aligned),
+		cmocka_unit_test(test_scratch_register),
+		cmocka_unit_test(test_outermost),
+		cmocka_unit_test(test_by_entry),
+		cmocka_unit_test(test_frame_pointer),
+		cmocka_unit_test(test_arm64_prologue),
+		cmocka_unit_test(test_begin_of_thread),
+		cmocka_unit_test(test_recorded),
+		cmocka_unit_test(test_pushed),
+		cmocka_unit_test(test_copied_frame_pointer),
+		cmocka_unit_test(test_never_returns),
+		cmocka_unit_test(test_head_of_loop),
+		cmocka_unit_test(test_left_by_jump),
+		cmocka_unit_test(test_looks_at_result),
+		cmocka_unit_test(test_record),
+		cmocka_unit_test(test_resumed),
+		cmocka_unit_test(test_returns_to_resumed),
+		cmocka_unit_test(test_record_in_making),
+		cmocka_unit_test(test_arm64_leaf),
+		cmocka_unit_test(test_moved_sp),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
