@@ -19,6 +19,9 @@
 #   long      is started before others
 #   thorough  takes minutes, or looks closer than who has just built it needs: `make test-all`
 #
+# What records or boots guests can fail because the machine is too busy, with our other tests too. It is run once more when all others
+# have ended, alone: that run counts, and both are told.
+#
 # At the end it says which runners took longest.
 set -u
 cd "$(dirname "$0")/.." || exit
@@ -42,8 +45,8 @@ wanted() {
     return 1
 }
 
-# Runners in the order in which they are listed; what each has to say of itself.
-runners=()
+# Runners in the order in which they are listed; what each has to say of itself; who failed beside others.
+runners=() again=()
 declare -A marks=()
 
 # add_runner FILE MARKS
@@ -148,9 +151,15 @@ count_unit() {
     echo "$(grep -cE '^ok ' "$1") passed, $(grep -cE '^not ok ' "$1") failed, $(grep -c '^skip:' "$1") skipped" >>"$1"
 }
 
-# add NAME STATUS SECONDS LOG: counts what the log says.
+# was_beside_others RUNNER: whether it may pass when it is alone
+was_beside_others() {
+    [ "$jobs" -gt 1 ] && [[ " ${marks[$1]} " == *" records "* || " ${marks[$1]} " == *" guests "* ]]
+}
+
+# add RUNNER STATUS SECONDS LOG: counts what the log says.
 add() {
-    local name=$1 status=$2 seconds=$3 log=$4 counts p f s
+    local name status=$2 seconds=$3 log=$4 counts p f s
+    name=$(name_of "$1")
     counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$log" | tail -n 1)
     read -r p f s _ < <(sed -E 's/[^0-9]+/ /g' <<<"${counts:-0 0 0} 0")
     if [ "$status" != 0 ] && [ "$f" = 0 ]; then
@@ -164,6 +173,11 @@ add() {
         sed 's/^/    /' "$log"
     else
         grep -iE '^skip' "$log" | sed 's/^/    /'
+    fi
+    if [ "$f" != 0 ] && was_beside_others "$1"; then
+        again+=("$1")
+        echo "$name: failed beside other tests, after $seconds s; it is run again, alone"
+        return
     fi
     printf '%-34s %5d passed, %d failed, %d skipped, %d s\n' "$name" "$p" "$f" "$s" "$seconds"
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
@@ -183,7 +197,7 @@ collect() {
     read -r pid status <&3
     runner=${running[$pid]}
     is_unit "$runner" && count_unit "${output[$pid]}"
-    add "$(name_of "$runner")" "$status" $((SECONDS - since[$pid])) "${output[$pid]}"
+    add "$runner" "$status" $((SECONDS - since[$pid])) "${output[$pid]}"
     rm -f "${output[$pid]}"
     unset "running[$pid]"
     for mark in "${!taken[@]}"; do
@@ -263,6 +277,11 @@ case ${1-} in
 esac
 [ "$jobs" = 1 ] || first_things_first
 run_all
+if [ ${#again[@]} -gt 0 ]; then
+    runners=("${again[@]}") jobs=1
+    run_all
+    for runner in "${again[@]}"; do echo "note: $(name_of "$runner") failed beside other tests, and was run again alone"; done
+fi
 [ ${#times[@]} = 0 ] || longest
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -136,6 +136,28 @@ run 0 tests/run.sh -j1
 count $? "one after the other, and in order, with -j1: $(tr '\n' ',' <order.log)"
 clear_scripts
 
+# ---- what fails beside others, and alone -------------------------------------------------------------
+
+script busy records <<'END'
+[ -e ran ] && echo "2 passed, 0 failed, 0 skipped" && exit
+touch ran
+echo "too busy"
+echo "1 passed, 1 failed, 0 skipped"
+exit 1
+END
+script broken guests <<<'echo "1 passed, 1 failed, 0 skipped"; exit 1'
+script good "" <<<'echo "1 passed, 0 failed, 0 skipped"'
+run 1 tests/run.sh -j2
+[ "$(tail -n 1 out)" = "4 passed, 1 failed, 0 skipped" ] && grep -qx '    too busy' out &&
+    [ "$(grep -c '^note: .* failed beside other tests, and was run again alone$' out)" = 2 ]
+count $? "a runner that failed beside others is run again, alone: $(tail -n 1 out)"
+rm ran
+run 1 tests/run.sh -j1
+[ "$(tail -n 1 out)" = "3 passed, 2 failed, 0 skipped" ] && ! grep -q 'beside others' out
+count $? "and not one that was alone: $(tail -n 1 out)"
+rm ran
+clear_scripts
+
 # ---- interrupts --------------------------------------------------------------------------------------
 
 # One that puts things away, one that has a process group of its own below it, one that hears nothing.
