@@ -95,6 +95,8 @@ static __always_inline void reel_dynptr_write_header(struct reel_bpf_sample *to,
 		to->regions[REEL_BPF_ROOT] = from->regions[REEL_BPF_ROOT];
 	if (from->flags & REEL_BPF_FUNCTION)
 		to->kernel_frame = from->kernel_frame;
+	if (from->flags & REEL_BPF_GOROUTINE)
+		to->goroutine = from->goroutine;
 	to->pc = from->pc;
 	to->known = from->known;
 	__builtin_memcpy(to->registers, from->registers, 8 * REEL_REGISTERS);

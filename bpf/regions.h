@@ -100,6 +100,23 @@ static __always_inline __u64 reel_record_size(__u64 size)
 	       REEL_BPF_RING_HEADER;
 }
 
+/* The stack of the goroutine for which Go's scheduler runs, on its own stack. */
+static __always_inline void reel_goroutine_region(struct reel_draft *draft,
+						  struct task_struct *task)
+{
+	struct reel_bpf_sample *sample = &draft->sample;
+	struct reel_stack_top top = { .is_certain = true };
+
+	if (sample->flags & REEL_BPF_COMPAT)
+		return;
+	top.address = reel_goroutine_left(draft->slot, reel_goroutine(task, sample));
+	if (!top.address)
+		return;
+	sample->n_regions = 2;
+	reel_region_set(sample, &sample->regions[1], REEL_BPF_REGION_GOROUTINE_STACK,
+			sample->goroutine.words[0], top);
+}
+
 /* Sets the regions of a sample of the current task. */
 static __always_inline void reel_regions_find(struct reel_draft *draft, struct task_struct *task,
 					      struct mm_struct *mm, __u64 sp)
@@ -113,6 +130,7 @@ static __always_inline void reel_regions_find(struct reel_draft *draft, struct t
 	if (!reel_on_alternate_stack(task, sp, alternate)) {
 		top = reel_stack_top(task, mm, sample, sp);
 		reel_region_set(sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp, top);
+		reel_goroutine_region(draft, task);
 		return;
 	}
 	/* The root is not here, but on the stack that was interrupted. */

@@ -32,6 +32,7 @@ enum reel_bpf_sample_flags {
 	REEL_BPF_KERNEL_FRAME = 1 << 7,	   /* and the rest of kernel_frame is known */
 	REEL_BPF_FRAME_GUESSED = 1 << 8,   /* if its return address is in the kernel chain */
 	REEL_BPF_ROOT_PART = 1 << 9, /* regions[REEL_BPF_ROOT] is there: the cut stack's top */
+	REEL_BPF_GOROUTINE = 1 << 10, /* goroutine is there */
 };
 
 /* Values of a sample's `where`: those of SPEC.md, section 6, and of enum reel_where. */
@@ -47,6 +48,7 @@ enum reel_bpf_where {
 enum reel_bpf_region_kind {
 	REEL_BPF_REGION_STACK = 0,
 	REEL_BPF_REGION_INTERRUPTED_STACK = 1,
+	REEL_BPF_REGION_GOROUTINE_STACK = 2,
 };
 
 /*
@@ -68,6 +70,18 @@ struct reel_bpf_region {
  */
 struct reel_bpf_kernel_frame {
 	__u64 pc, sp, fp, return_address;
+};
+
+/*
+ * Of a thread that runs on the stack of Go's scheduler, a gobuf (runtime/runtime2.go: sp, pc ...) at
+ * `address`: where the goroutine goes on for which it does, whose stack is regions[1] then; or, of
+ * one that runs for none, where the scheduler's own stack begins.
+ */
+#define REEL_BPF_GOBUF_WORDS 7
+
+struct reel_bpf_goroutine {
+	__u64 address;
+	__u64 words[REEL_BPF_GOBUF_WORDS];
 };
 
 /*
@@ -102,6 +116,7 @@ struct reel_bpf_sample {
 	struct reel_bpf_region regions[REEL_BPF_REGIONS_MAX];
 	/* Of fentry and fexit. The kernel chain then begins within the BPF program. */
 	struct reel_bpf_kernel_frame kernel_frame;
+	struct reel_bpf_goroutine goroutine;
 	/*
 	 * Registers are numbered as DWARF does for the task's own psABI; with
 	 * REEL_BPF_COMPAT that is the 32-bit one: i386 (esp 4, eip 8), arm (r13, r15).

@@ -11,6 +11,8 @@
 #ifndef BPF_STACK_TOP_H
 #define BPF_STACK_TOP_H
 
+#include "bpf/goroutine.h"
+
 /* A main stack is thought to be at most so large; a larger one is found as a mapping. */
 #define REEL_MAIN_STACK_MAX (64ull << 20)
 
@@ -124,38 +126,6 @@ __noinline __u64 reel_mapping_end(__u64 mm, __u64 address)
 	if (reel_mappings_are_rb())
 		return reel_mapping_end_rb((void *)mm, address);
 	return reel_mapping_end_maple((void *)mm, address);
-}
-
-/*
- * Go's goroutines have stacks in arenas of 64 MB.  What runs is known by its `g`, whose first words
- * are, in all versions since 1.4 (runtime/runtime2.go):
- */
-struct reel_goroutine {
-	__u64 stack_lo, stack_hi;
-	__u64 stack_guards[2];
-	__u64 panic, defer;
-	__u64 m;
-};
-
-/*
- * The end of the goroutine's stack that sp is in; 0 if that is not what `g` is, which may be
- * anything.  Its m (the thread's) begins with g0, the goroutine that schedules, whose m is the
- * same: no other data has words like these by chance.  Not static: the verifier then checks it
- * once.
- */
-__noinline __u64 reel_goroutine_end(__u64 g, __u64 sp, __u64 end)
-{
-	struct reel_goroutine goroutine = {};
-	__u64 g0 = 0, m = 0;
-
-	if (!g || g & 7 || bpf_probe_read_user(&goroutine, sizeof(goroutine), (void *)g) ||
-	    sp < goroutine.stack_lo || sp >= goroutine.stack_hi || goroutine.stack_hi > end)
-		return 0;
-	if (bpf_probe_read_user(&g0, sizeof(g0), (void *)goroutine.m) ||
-	    bpf_probe_read_user(&m, sizeof(m),
-				(void *)g0 + __builtin_offsetof(struct reel_goroutine, m)))
-		return 0;
-	return m && m == goroutine.m ? goroutine.stack_hi : 0;
 }
 
 /* Where a stack ends. */

@@ -280,6 +280,11 @@ enum reel_region_kind {
 	REEL_REGION_STACK = 0,
 	/* The stack that the signal interrupted whose handler runs on an alternate stack. */
 	REEL_REGION_INTERRUPTED_STACK = 1,
+	/* The stack of the goroutine for which Go's scheduler runs on one of its own; and a gobuf
+	 * (sp, pc ...): where that goroutine goes on; if there is none, where the scheduler's stack
+	 * begins. */
+	REEL_REGION_GOROUTINE_STACK = 2,
+	REEL_REGION_GOROUTINE_STATE = 3,
 };
 
 #define REEL_REGIONS_MAX     16

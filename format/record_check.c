@@ -158,7 +158,7 @@ const char *reel_sample_check(const struct reel_sample *sample)
 	if (!sample->layout && sample->pc)
 		return "a pc without registers";
 	for (size_t i = 0; i < sample->n_regions; i++) {
-		if (sample->regions[i].kind > REEL_REGION_INTERRUPTED_STACK)
+		if (sample->regions[i].kind > REEL_REGION_GOROUTINE_STATE)
 			return "unknown kind of region";
 	}
 	return NULL;

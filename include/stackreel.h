@@ -402,6 +402,9 @@ enum reel_step {
 	 * far end that leads to the root by calls that can have happened.  It is likely, and no
 	 * more: the trace ends with REEL_STOP_STACK_CUT. */
 	REEL_STEP_BEYOND_GAP = 11,
+	/* The function had changed stacks: where the program itself notes that it goes on on the
+	 * other one (Go's goroutines), behind a call that can have led here. */
+	REEL_STEP_OTHER_STACK = 12,
 };
 
 /*

@@ -2,8 +2,6 @@
 #include <elf.h>
 #include <stdlib.h>
 
-#include "base/array.h"
-#include "replay/dwarf/go_table.h"
 #include "replay/module_cfi.h"
 
 /*
@@ -71,35 +69,16 @@ struct reel_error *reel_module_cfi_input(struct reel_elf_file *file, struct reel
 	return reel_elf_file_memory_error(file);
 }
 
-/* ---- functions that change stacks ----------------------------------------------------------- */
-
-struct switch_list {
-	struct reel_cfi_range *ranges;
-	size_t n, capacity;
-	bool failed; /* no memory */
-};
-
-static void add_switch(void *context, uint64_t begin, uint64_t end)
+void reel_module_cfi_take(struct reel_cfi_input *input, struct reel_go_frames *go)
 {
-	struct switch_list *list = context;
-
-	if (!reel_array_reserve(&list->ranges, list->n, &list->capacity, sizeof(*list->ranges)))
-		list->failed = true;
-	else
-		list->ranges[list->n++] = (struct reel_cfi_range){ begin, end };
-}
-
-static struct reel_error *set_switches(struct reel_elf_file *file, struct reel_cfi *cfi)
-{
-	struct switch_list list = { 0 };
-	struct reel_error *error = reel_go_visit_switches(file, add_switch, &list);
-
-	if (!error && list.failed)
-		error = reel_error_no_memory();
-	if (!error && list.n)
-		error = reel_cfi_set_switches(cfi, list.ranges, list.n);
-	free(list.ranges);
-	return error;
+	if (!go->debug_frame.size)
+		return;
+	input->debug_frame = (struct reel_loaded_bytes){
+		.bytes = go->debug_frame.bytes,
+		.size = go->debug_frame.size,
+	};
+	input->owned = go->debug_frame.bytes;
+	go->debug_frame = (struct reel_buffer){ 0 };
 }
 
 struct reel_error *reel_module_cfi_create(struct reel_elf_file *file, struct reel_elf_file *debug,
@@ -107,6 +86,7 @@ struct reel_error *reel_module_cfi_create(struct reel_elf_file *file, struct ree
 {
 	struct reel_cfi_input input = { 0 }, debug_input = { 0 };
 	struct reel_error *error = reel_module_cfi_input(file, &input);
+	struct reel_go_frames go = { 0 };
 
 	if (!error && debug && !input.debug_frame.size) {
 		error = reel_module_cfi_input(debug, &debug_input);
@@ -114,6 +94,13 @@ struct reel_error *reel_module_cfi_create(struct reel_elf_file *file, struct ree
 	}
 	input.arch = arch;
 	if (!error)
+		error = reel_go_frames_read(file, arch, !input.debug_frame.size, &go);
+	if (!error)
+		reel_module_cfi_take(&input, &go);
+	if (!error)
 		error = reel_cfi_create(&input, ret);
-	return error ? error : set_switches(file, *ret);
+	if (!error && go.n_switches)
+		error = reel_cfi_set_switches(*ret, go.switches, go.n_switches);
+	reel_go_frames_free(&go);
+	return error;
 }

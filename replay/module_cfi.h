@@ -5,6 +5,7 @@
 
 #include "replay/cfi/cfi.h"
 #include "replay/elf/elf_file.h"
+#include "replay/go_frames.h"
 
 /*
  * Fills in sections (decompressed where they are compressed), bases and text range; they live with
@@ -14,9 +15,13 @@
 struct reel_error *reel_module_cfi_input(struct reel_elf_file *file,
 					 struct reel_cfi_input *ret) REEL_MUST_CHECK;
 
+/* Makes what .gopclntab has, if anything, the input's .debug_frame: the CFI that is created of it
+ * frees it. */
+void reel_module_cfi_take(struct reel_cfi_input *input, struct reel_go_frames *go);
+
 /*
  * The CFI of `file`, with the .debug_frame of `debug` where it has none itself (NULL: there is no
- * such file). Both must outlive it.
+ * such file), or that of .gopclntab. Both must outlive it.
  */
 struct reel_error *reel_module_cfi_create(struct reel_elf_file *file, struct reel_elf_file *debug,
 					  const struct reel_arch *arch,

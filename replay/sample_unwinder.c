@@ -139,6 +139,16 @@ static const struct reel_memory_region *root_part_of(const struct reel_memory_re
 	return NULL;
 }
 
+static const struct reel_memory_region *goroutine_of(const struct reel_memory_region *regions,
+						    const struct reel_sample *sample)
+{
+	for (size_t i = 0; i < sample->n_regions; i++) {
+		if (sample->regions[i].kind == REEL_REGION_GOROUTINE_STATE)
+			return &regions[i];
+	}
+	return NULL;
+}
+
 static struct reel_error *programs_of(struct reel_sample_unwinder *unwinder,
 				      const struct reel_arch *arch,
 				      const struct reel_unwind_programs **ret)
@@ -298,6 +308,7 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 	} else {
 		memory.n_regions = set_regions(regions, sample);
 		input.root_part = root_part_of(regions, sample);
+		input.goroutine = goroutine_of(regions, sample);
 		error = unwind_trace(unwinder, sample, &input, programs, &state, stop_ret);
 		/* The task is exiting: its memory is gone, and its registers say only where it left
 		 * user code. */

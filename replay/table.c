@@ -24,6 +24,7 @@ struct reel_error *reel_table_open(const char *path, struct reel_table **ret)
 	const struct reel_symbolizer_options symbolizer_options = { .no_inlines = true };
 	struct reel_table *table = calloc(1, sizeof(*table));
 	struct reel_cfi_input input = { 0 };
+	struct reel_go_frames go;
 	struct reel_error *error;
 
 	if (!table)
@@ -42,9 +43,14 @@ struct reel_error *reel_table_open(const char *path, struct reel_table **ret)
 	error = reel_module_cfi_input(table->file, &input);
 	if (error)
 		goto fail;
+	error = reel_go_frames_read(table->file, table->arch, !input.debug_frame.size, &go);
+	if (error)
+		goto fail;
+	reel_module_cfi_take(&input, &go);
+	reel_go_frames_free(&go);
 	if (!input.eh_frame.size && !input.debug_frame.size) {
 		error = reel_error_create(REEL_ERROR_NOT_FOUND,
-					  "%s: it has neither .eh_frame nor .debug_frame", path);
+					  "%s: it has neither .eh_frame nor .debug_frame, and no .gopclntab", path);
 		goto fail;
 	}
 	input.arch = table->arch;

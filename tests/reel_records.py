@@ -305,7 +305,7 @@ class SampleDecoder:
         if record["where"] > 4:
             raise OutOfRange("where is %d" % record["where"])
         for region in record["regions"]:
-            if region["kind"] > 1:
+            if region["kind"] > 3:
                 raise OutOfRange("a region's kind is %d" % region["kind"])
 
     def check_region(self, address, size):

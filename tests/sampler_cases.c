@@ -416,6 +416,110 @@ static bool goroutine_check(const struct reel_sampler_parts *parts)
 	return true;
 }
 
+/*
+ * On the scheduler's stack, for a goroutine: that one's stack comes with the sample, and where it
+ * goes on.  As in Go: m begins with g0, and has curg at 0xc0.
+ */
+static struct {
+	uint64_t lo, hi, unused[4];
+	void *m;
+	uint64_t sched[7];
+} scheduler, waiting;
+
+static uint64_t waiting_m[0xc0 / 8 + 1];
+static uint64_t waiting_stack[512];
+
+static void run_scheduler(uint64_t curg)
+{
+	for (size_t i = 0; i < 512; i++)
+		waiting_stack[i] = PATTERN(&waiting_stack[i]);
+	waiting_m[0] = (uint64_t)(uintptr_t)&scheduler;
+	waiting_m[0xc0 / 8] = curg;
+	scheduler.m = waiting.m = waiting_m;
+	waiting.lo = (uint64_t)(uintptr_t)waiting_stack;
+	waiting.hi = (uint64_t)(uintptr_t)(waiting_stack + 512);
+	for (uint64_t i = 0; i < 7; i++) {
+		waiting.sched[i] = 100 + i;
+		scheduler.sched[i] = 200 + i;
+	}
+	waiting.sched[0] = shared->low = waiting.lo + 1024;
+	shared->high = waiting.hi;
+	__asm__ volatile("mov %0, %%fs:-8" : : "r"(&scheduler) : "memory");
+	probe_spin(&shared->sp);
+}
+
+static void scheduler_worker(void)
+{
+	run_scheduler((uint64_t)(uintptr_t)&waiting);
+}
+
+static bool check_gobuf(const struct reel_bpf_sample *sample, uint64_t sp, uint64_t first)
+{
+	const struct reel_bpf_goroutine *gobuf = &sample->goroutine;
+
+	if (!(sample->flags & REEL_BPF_GOROUTINE) || gobuf->words[0] != sp)
+		return fail("flags %#x, sp %#llx", sample->flags,
+			    (unsigned long long)gobuf->words[0]);
+	for (uint64_t i = 1; i < 7; i++) {
+		if (gobuf->words[i] != first + i)
+			return fail("word %llu is %llu", (unsigned long long)i,
+				    (unsigned long long)gobuf->words[i]);
+	}
+	good++;
+	return true;
+}
+
+static bool scheduler_check(const struct reel_sampler_parts *parts)
+{
+	const struct reel_bpf_sample *sample = parts->sample;
+	const struct reel_bpf_region *region = &sample->regions[1];
+
+	if (!is_spinning(sample))
+		return true;
+	if (sample->n_regions != 2 || region->kind != REEL_BPF_REGION_GOROUTINE_STACK ||
+	    region->address + region->size != shared->high ||
+	    region->address > shared->low || shared->low - region->address > 4096)
+		return fail("%u regions", sample->n_regions);
+	return check_pattern(region, parts->region_bytes[1]) &&
+	       check_gobuf(sample, shared->low, 100);
+}
+
+/* For none: where its own stack begins. */
+static void idle_scheduler_worker(void)
+{
+	run_scheduler(0);
+}
+
+static bool idle_scheduler_check(const struct reel_sampler_parts *parts)
+{
+	const struct reel_bpf_sample *sample = parts->sample;
+
+	if (!is_spinning(sample))
+		return true;
+	if (sample->n_regions != 1)
+		return fail("%u regions", sample->n_regions);
+	return check_gobuf(sample, 200, 200);
+}
+
+/* What is no goroutine of that m is not believed. */
+static void no_scheduler_worker(void)
+{
+	waiting_m[0xb8 / 8] = 1;
+	run_scheduler(4096);
+}
+
+static bool no_scheduler_check(const struct reel_sampler_parts *parts)
+{
+	const struct reel_bpf_sample *sample = parts->sample;
+
+	if (!is_spinning(sample))
+		return true;
+	if (sample->n_regions != 1 || sample->flags & REEL_BPF_GOROUTINE)
+		return fail("%u regions, flags %#x", sample->n_regions, sample->flags);
+	good++;
+	return true;
+}
+
 /* What is no goroutine's is not believed: its m is not the one of its g0. */
 static void no_goroutine_worker(void)
 {
@@ -799,6 +903,9 @@ const struct probe probe_cases[] = {
 #ifdef __x86_64__
 	{ "goroutine", goroutine_worker, goroutine_check, .good_percent = 80 },
 	{ "no goroutine", no_goroutine_worker, no_goroutine_check, .good_percent = 80 },
+	{ "scheduler", scheduler_worker, scheduler_check, .good_percent = 80 },
+	{ "idle scheduler", idle_scheduler_worker, idle_scheduler_check, .good_percent = 80 },
+	{ "no scheduler", no_scheduler_worker, no_scheduler_check, .good_percent = 80 },
 #endif
 	{ "alternate stack", alternate_worker, alternate_check, .good_percent = 80 },
 	{ "alternate stack of a thread", alternate_thread_worker, alternate_check,

@@ -97,6 +97,20 @@ static size_t translate_missing(const struct reel_bpf_region *region, uint64_t p
 	return count;
 }
 
+/* As it lies in the goroutine's memory. */
+static void translate_goroutine(struct reel_sample_translator *translator,
+				const struct reel_bpf_goroutine *goroutine)
+{
+	struct reel_sample *to = &translator->sample;
+
+	translator->regions[to->n_regions++] = (struct reel_region){
+		.kind = REEL_REGION_GOROUTINE_STATE,
+		.address = goroutine->address,
+		.bytes = (const uint8_t *)goroutine->words,
+		.size = sizeof(goroutine->words),
+	};
+}
+
 static void translate_regions(struct reel_sample_translator *translator,
 			      const struct reel_sampler_parts *parts)
 {
@@ -108,6 +122,9 @@ static void translate_regions(struct reel_sample_translator *translator,
 		struct reel_range *missing = translator->missing[i];
 		size_t n_missing = 0;
 
+		/* The root part is the last of all. */
+		if (i == REEL_BPF_ROOT && from->flags & REEL_BPF_GOROUTINE)
+			translate_goroutine(translator, &from->goroutine);
 		if (i == REEL_BPF_ROOT ? !(from->flags & REEL_BPF_ROOT_PART) : i >= from->n_regions)
 			continue;
 		for (size_t word = 0; word < REEL_BPF_MISSING_WORDS; word++) {

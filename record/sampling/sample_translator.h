@@ -20,7 +20,7 @@ struct reel_sample_translator {
 	size_t n_layouts;
 	/* Of the sample translated last. */
 	struct reel_sample sample;
-	struct reel_region regions[REEL_BPF_REGIONS_MAX];
+	struct reel_region regions[REEL_BPF_REGIONS_MAX + 1]; /* and the goroutine's state */
 	struct reel_range missing[REEL_BPF_REGIONS_MAX][64 * REEL_BPF_MISSING_WORDS];
 	uint64_t values[REEL_TRANSLATOR_REGISTERS];
 	uint8_t known[(REEL_TRANSLATOR_REGISTERS + 7) / 8];

@@ -16,6 +16,7 @@ struct reel_cfi {
 	uint64_t text_begin, text_end;
 	struct cfi_header header;
 	struct frames eh, debug;
+	uint8_t *owned;
 	struct reel_cfi_range *switches;
 	size_t n_switches;
 	/* The indices are built when the header does not know an address; `indexed` says that they
@@ -43,8 +44,11 @@ struct reel_error *reel_cfi_create(const struct reel_cfi_input *input, struct re
 	struct reel_cfi *cfi = calloc(1, sizeof(*cfi));
 	struct cfi_data header = data_of(input, &input->eh_frame_hdr, true);
 
-	if (!cfi)
+	if (!cfi) {
+		free(input->owned);
 		return reel_error_no_memory();
+	}
+	cfi->owned = input->owned;
 	cfi->text_begin = input->text_begin;
 	cfi->text_end = input->text_end;
 	cfi->eh.data = data_of(input, &input->eh_frame, true);
@@ -66,6 +70,7 @@ void reel_cfi_destroy(struct reel_cfi *cfi)
 	reel_cfi_walk_destroy(cfi->walk);
 	pthread_mutex_destroy(&cfi->lock);
 	free(cfi->switches);
+	free(cfi->owned);
 	free(cfi);
 }
 

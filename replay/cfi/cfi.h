@@ -22,6 +22,9 @@ struct reel_cfi_input {
 	struct reel_loaded_bytes eh_frame; /* size 0: there is none */
 	struct reel_loaded_bytes eh_frame_hdr;
 	struct reel_loaded_bytes debug_frame;
+	/* NULL, or where the bytes of one of them are that no file has: from malloc, freed with the
+	 * table, and where none is created. */
+	uint8_t *owned;
 	/* Bases of DW_EH_PE_textrel and DW_EH_PE_datarel pointers. */
 	uint64_t text_base, data_base;
 	/*

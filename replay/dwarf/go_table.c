@@ -74,6 +74,7 @@ static bool field(const struct reel_go_format *format, const struct go_function 
 
 enum {
 	FIELD_NAME = 0,
+	FIELD_PCSP = 3,
 	FIELD_PCFILE = 4,
 	FIELD_PCLN = 5,
 	FIELD_NPCDATA = 6,
@@ -151,30 +152,47 @@ static bool take_work(struct reel_go_table *table, uint64_t size)
 	return true;
 }
 
-/*
- * The value at `at` bytes behind the start of the function, of the table at an offset of pctab: a
- * difference of values (zigzag) and one of addresses for each stretch of code, 0 at the end.  -1:
- * there is none.
- */
+/* Of a table at an offset of pctab: a difference of values (zigzag) and one of addresses for each
+ * stretch of code, 0 at the end. */
+struct pc_values {
+	const struct reel_go_format *format;
+	uint64_t begin, position; /* in the table */
+	uint64_t pc;		  /* where the stretch ends, from the function's start */
+	uint32_t value;
+};
+
+static struct pc_values pc_values(const struct reel_go_format *format, uint64_t offset)
+{
+	uint64_t begin = format->pcs + offset;
+
+	return (struct pc_values){ format, begin, begin, 0, UINT32_MAX };
+}
+
+static bool next_value(struct pc_values *values)
+{
+	uint32_t difference, code;
+
+	if (!read_varint(values->format, &values->position, &difference) ||
+	    (!difference && values->position > values->begin + 1) ||
+	    !read_varint(values->format, &values->position, &code) || !code)
+		return false;
+	values->value += difference & 1 ? ~(difference >> 1) : difference >> 1;
+	values->pc += (uint64_t)code * values->format->quantum;
+	return true;
+}
+
+/* The value at `at` bytes behind the start of the function.  -1: there is none. */
 static int64_t pc_value(struct reel_go_table *table, uint64_t offset, uint64_t at)
 {
-	const struct reel_go_format *format = &table->format;
-	uint64_t begin = format->pcs + offset, position = begin, pc = 0;
-	uint32_t value = UINT32_MAX;
+	struct pc_values values = pc_values(&table->format, offset);
 
 	if (!offset)
 		return -1;
 	do {
-		uint32_t difference, code;
-
-		if (!read_varint(format, &position, &difference) ||
-		    (!difference && position > begin + 1) ||
-		    !read_varint(format, &position, &code) || !code)
+		if (!next_value(&values))
 			return -1;
-		value += difference & 1 ? ~(difference >> 1) : difference >> 1;
-		pc += (uint64_t)code * format->quantum;
-	} while (pc <= at);
-	return take_work(table, position - begin) ? (int32_t)value : -1;
+	} while (values.pc <= at);
+	return take_work(table, values.position - values.begin) ? (int32_t)values.value : -1;
 }
 
 /* ---- names and lines ----------------------------------------------------------------------- */
@@ -449,16 +467,39 @@ struct reel_error *reel_go_table_look_up(struct reel_go_table *table, uint64_t a
 	return NULL;
 }
 
-/* ---- functions that change stacks ------------------------------------------------------------ */
+/* ---- unwinding ------------------------------------------------------------------------------- */
 
 /* internal/abi/symtab.go */
 #define FLAG_TOP_FRAME 1
 #define FLAG_SP_WRITE  2
 
-struct reel_error *reel_go_visit_switches(struct reel_elf_file *file,
-					  void (*visit)(void *context, uint64_t begin,
-							uint64_t end),
-					  void *context)
+struct reel_go_depths {
+	struct reel_go_table *table;
+	const struct go_function *function;
+	struct pc_values values;
+	bool has_any;
+};
+
+bool reel_go_depths_next(struct reel_go_depths *depths, uint64_t *end_ret, int32_t *depth_ret)
+{
+	struct pc_values *values = &depths->values;
+	uint64_t before = values->position, size = depths->function->size;
+
+	if (!depths->has_any || values->pc >= size || !depths->table->work_left ||
+	    !next_value(values))
+		return false;
+	before = values->position - before;
+	depths->table->work_left -=
+		before < depths->table->work_left ? before : depths->table->work_left;
+	*end_ret = depths->function->begin + (values->pc < size ? values->pc : size);
+	*depth_ret = (int32_t)values->value;
+	return true;
+}
+
+struct reel_error *reel_go_visit_code(struct reel_elf_file *file,
+				      void (*visit)(void *context, const struct reel_go_code *code,
+						    struct reel_go_depths *depths),
+				      void *context)
 {
 	struct reel_go_table *table;
 	struct reel_error *error = reel_go_table_open(file, &table);
@@ -471,11 +512,25 @@ struct reel_error *reel_go_visit_switches(struct reel_elf_file *file,
 	}
 	if (error || !table)
 		return error;
-	for (uint64_t i = 0; i < table->format.n_functions; i++) {
+	/* Tables of depths are shared, and still take less than all the rest. */
+	table->work_left = WORK_FREE + table->format.size;
+	for (uint64_t i = 0; i < table->format.n_functions && table->work_left; i++) {
+		struct reel_go_depths depths = { table, &function, { 0 }, false };
+		uint64_t offset = 0;
+
 		if (!read_function(&table->format, i, &function))
 			break;
-		if ((function.flags & (FLAG_TOP_FRAME | FLAG_SP_WRITE)) == FLAG_SP_WRITE)
-			visit(context, function.begin, function.begin + function.size);
+		depths.has_any = field(&table->format, &function, FIELD_PCSP, &offset) && offset;
+		depths.values = pc_values(&table->format, offset);
+		visit(context,
+		      &(struct reel_go_code){
+			      .begin = function.begin,
+			      .end = function.begin + function.size,
+			      .is_outermost = function.flags & FLAG_TOP_FRAME,
+			      .switches = (function.flags & (FLAG_TOP_FRAME | FLAG_SP_WRITE)) ==
+					  FLAG_SP_WRITE,
+		      },
+		      &depths);
 	}
 	reel_go_table_close(table);
 	return NULL;

@@ -28,15 +28,30 @@ struct reel_error *reel_go_table_look_up(struct reel_go_table *table, uint64_t a
 					 const struct reel_debug_frame **frames_ret, size_t *n_ret,
 					 uint64_t *begin_ret) REEL_MUST_CHECK;
 
+/* How Go's own unwinder sees a function (runtime/traceback.go). */
+struct reel_go_code {
+	uint64_t begin, end; /* ELF addresses */
+	/* Nobody called it, or, `switches`, it changes stacks (runtime.systemstack, mcall,
+	 * morestack, asmcgocall ...): a step by the depth of its stack is wrong, and so is that of
+	 * Go's .debug_frame.  Known since Go 1.17 (internal/abi/symtab.go, FuncFlagTopFrame and
+	 * FuncFlagSPWrite). */
+	bool is_outermost, switches;
+};
+
+/* For stretches of a function's code, by how many bytes sp is lower than at its entry. */
+struct reel_go_depths;
+/* The next stretch, which ends at the ELF address *end_ret; false: there is none, or the table is
+ * damaged. */
+bool reel_go_depths_next(struct reel_go_depths *depths, uint64_t *end_ret, int32_t *depth_ret);
+
 /*
- * Calls `visit` with the ELF addresses of each function that changes stacks, in ascending order
- * (runtime.systemstack, mcall, morestack, asmcgocall ...): Go's .debug_frame computes its caller as
- * if it did not.  The table marks them since Go 1.17 (internal/abi/symtab.go, FuncFlagSPWrite), and
- * Go's own unwinder stops there (runtime/traceback.go).  Never, if the file has no table of use.
+ * Calls `visit` for each function, in ascending order; the depths are those of the call.  Never, if
+ * the file has no table of use, and no more once the depths took many times the work that a table
+ * of its size does.
  */
-struct reel_error *reel_go_visit_switches(struct reel_elf_file *file,
-					  void (*visit)(void *context, uint64_t begin,
-							uint64_t end),
-					  void *context) REEL_MUST_CHECK;
+struct reel_error *reel_go_visit_code(struct reel_elf_file *file,
+				      void (*visit)(void *context, const struct reel_go_code *code,
+						    struct reel_go_depths *depths),
+				      void *context) REEL_MUST_CHECK;
 
 #endif

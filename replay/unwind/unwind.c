@@ -193,6 +193,96 @@ static enum reel_next fallback_step(struct reel_walk *walk, const struct reel_co
 		       : stop(walk, otherwise);
 }
 
+static bool same_region(const struct reel_memory_view *memory, uint64_t a, uint64_t b)
+{
+	for (size_t i = 0; i < memory->n_regions; i++) {
+		const struct reel_memory_region *region = &memory->regions[i];
+
+		if (a - region->address < region->size && b - region->address < region->size)
+			return true;
+	}
+	return false;
+}
+
+static enum reel_next take_step(struct reel_walk *walk, enum reel_step *step_ret);
+
+/* `state` called, or what does no more than stand for the function that did, as Go's
+ * systemstack_switch for systemstack: that is where the goroutine goes on, and nobody called it. */
+static bool takes_over(const struct reel_walk *walk, const struct reel_code *code,
+		       struct reel_unwind_state *state)
+{
+	struct reel_walk other = *walk;
+	enum reel_step step;
+	bool ignored;
+
+	if (reel_walk_call_leads_here(walk, code, state, &ignored) == REEL_LEADS_THERE)
+		return true;
+	other.state = state;
+	other.first = other.exact = true;
+	return take_step(&other, &step) == REEL_NEXT_CALLER &&
+	       reel_walk_call_leads_here(walk, code, state, &ignored) == REEL_LEADS_THERE;
+}
+
+/* Words of a gobuf (runtime/runtime2.go); the frame pointer is the first since 1.25. */
+enum { GOBUF_SP, GOBUF_PC, GOBUF_FP_1_25 = 5, GOBUF_FP, GOBUF_WORDS };
+
+static bool read_gobuf(const struct reel_walk *walk, uint64_t words_ret[GOBUF_WORDS])
+{
+	const struct reel_memory_region *goroutine = walk->input->goroutine;
+	unsigned size = walk->input->arch->word_size;
+
+	for (unsigned i = 0; i < GOBUF_WORDS; i++) {
+		if (!goroutine || !reel_memory_read(walk->input->memory,
+						    goroutine->address + i * size, size,
+						    &words_ret[i]))
+			return false;
+	}
+	return true;
+}
+
+static void state_of_gobuf(const struct reel_walk *walk, const uint64_t words[GOBUF_WORDS],
+			   struct reel_unwind_state *ret)
+{
+	uint8_t sp = walk->programs->sp, fp = walk->programs->fp;
+	uint64_t sp_value = words[GOBUF_SP];
+
+	*ret = *walk->state;
+	ret->pc = reel_walk_strip(walk, words[GOBUF_PC]);
+	ret->registers[sp] = sp_value;
+	ret->known = (uint64_t)1 << sp;
+	for (unsigned i = GOBUF_FP_1_25; i <= GOBUF_FP && !reel_walk_knows(ret, fp); i++) {
+		if (words[i] < sp_value || !same_region(walk->input->memory, sp_value, words[i]))
+			continue;
+		ret->registers[fp] = words[i];
+		ret->known |= (uint64_t)1 << fp;
+	}
+}
+
+/* Bytes of the scheduler's stack that may lie between its beginning and the first call there. */
+#define BELOW_FIRST_CALL_MAX 64
+
+/* What the program itself notes of its stacks, where one is left for another. */
+static enum reel_next leave_stack(struct reel_walk *walk, const struct reel_code *code)
+{
+	uint64_t words[GOBUF_WORDS], before = walk->state->registers[walk->programs->sp];
+	struct reel_unwind_state state;
+
+	/* Goroutines called what runs on the scheduler's stack, and are not called from there. */
+	if (walk->has_switched || !reel_walk_knows(walk->state, walk->programs->sp) ||
+	    !read_gobuf(walk, words))
+		return stop(walk, REEL_STOP_OTHER_STACK);
+	walk->has_switched = true;
+	/* It has put away the goroutine that it was called by, and looks for another one. */
+	if (words[GOBUF_SP] - before <= BELOW_FIRST_CALL_MAX &&
+	    same_region(walk->input->memory, before, words[GOBUF_SP]))
+		return REEL_NEXT_ROOT;
+	state_of_gobuf(walk, words, &state);
+	if (!takes_over(walk, code, &state))
+		return stop(walk, REEL_STOP_OTHER_STACK);
+	*walk->state = state;
+	return REEL_NEXT_CALLER;
+}
+
 /* Where the function changes stacks: what the code says, if that is enough. */
 static enum reel_next switch_step(struct reel_walk *walk, const struct reel_code *code,
 				  enum reel_step *step_ret)
@@ -200,8 +290,10 @@ static enum reel_next switch_step(struct reel_walk *walk, const struct reel_code
 	*step_ret = REEL_STEP_SYNTHESIZED;
 	if (reel_walk_by_code_alone(walk, code))
 		return REEL_NEXT_CALLER;
-	return reel_walk_ends_thread(walk, code, true) ? REEL_NEXT_ROOT
-						       : stop(walk, REEL_STOP_OTHER_STACK);
+	if (reel_walk_ends_thread(walk, code, true))
+		return REEL_NEXT_ROOT;
+	*step_ret = REEL_STEP_OTHER_STACK;
+	return leave_stack(walk, code);
 }
 
 /*
@@ -316,17 +408,6 @@ static struct position position_of(const struct reel_walk *walk)
 	uint8_t sp = walk->programs->sp;
 
 	return (struct position){ state->pc, state->registers[sp], reel_walk_knows(state, sp) };
-}
-
-static bool same_region(const struct reel_memory_view *memory, uint64_t a, uint64_t b)
-{
-	for (size_t i = 0; i < memory->n_regions; i++) {
-		const struct reel_memory_region *region = &memory->regions[i];
-
-		if (a - region->address < region->size && b - region->address < region->size)
-			return true;
-	}
-	return false;
 }
 
 /*

@@ -50,6 +50,7 @@ struct reel_walk {
 	bool follows_scratch;
 	unsigned stalled;
 	unsigned searched; /* words of the stack, for return addresses */
+	bool has_switched; /* from a scheduler's stack to the goroutine's */
 	struct reel_other_sps other_sps;
 	enum reel_stop stop; /* why the caller was not found */
 };

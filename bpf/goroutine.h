@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Go's goroutines have stacks in arenas of 64 MB.  What a thread (`m`) runs is known by its `g`; on
+ * the thread's own stack that is g0, the goroutine that schedules, and what it does for another one
+ * is known by m.curg.  Nothing read here is trusted: pointers must lead back to where they came
+ * from, and stack pointers must lie on their stacks.
+ */
+#ifndef BPF_GOROUTINE_H
+#define BPF_GOROUTINE_H
+
+/* A g's first words, the same in all versions since 1.4 (runtime/runtime2.go). */
+struct reel_goroutine {
+	__u64 stack_lo, stack_hi;
+	__u64 stack_guards[2];
+	__u64 panic, defer;
+	__u64 m;
+	/* Where it goes on, while it does not run: it was left, or calls on another stack. */
+	__u64 sched[REEL_BPF_GOBUF_WORDS];
+};
+
+/* Where m has curg: since 1.25, in which a gobuf lost a word, and before, since 1.9.  What is at the
+ * other place is no pointer to a g of that m, and mostly 0. */
+#define REEL_CURG_1_25 0xb8
+#define REEL_CURG_1_9  0xc0
+
+/* The g0 of an m, 0 if that is none: g0 knows its m. */
+static __always_inline __u64 reel_goroutine_scheduler(__u64 m)
+{
+	__u64 g0 = 0, its_m = 0;
+
+	if (!m || m & 7 || bpf_probe_read_user(&g0, sizeof(g0), (void *)m) ||
+	    bpf_probe_read_user(&its_m, sizeof(its_m),
+				(void *)g0 + __builtin_offsetof(struct reel_goroutine, m)))
+		return 0;
+	return its_m == m ? g0 : 0;
+}
+
+/*
+ * The end of the goroutine's stack that sp is in; 0 if that is not what `g` is, which may be
+ * anything.  No other data has words like these by chance.  Not static: the verifier then checks it
+ * once.
+ */
+__noinline __u64 reel_goroutine_end(__u64 g, __u64 sp, __u64 end)
+{
+	struct reel_goroutine goroutine = {};
+
+	if (!g || g & 7 || bpf_probe_read_user(&goroutine, sizeof(goroutine), (void *)g) ||
+	    sp < goroutine.stack_lo || sp >= goroutine.stack_hi || goroutine.stack_hi > end)
+		return 0;
+	return reel_goroutine_scheduler(goroutine.m) ? goroutine.stack_hi : 0;
+}
+
+/* The g that m has at this place; 0 if that is no g of that m. */
+static __always_inline __u64 reel_goroutine_of(__u64 m, __u64 place, struct reel_goroutine *ret)
+{
+	__u64 curg = 0;
+
+	if (bpf_probe_read_user(&curg, sizeof(curg), (void *)m + place) || !curg || curg & 7 ||
+	    bpf_probe_read_user(ret, sizeof(*ret), (void *)curg))
+		return 0;
+	return ret->m == m ? curg : 0;
+}
+
+static __always_inline void reel_goroutine_note(struct reel_bpf_sample *sample, __u64 g,
+						const struct reel_goroutine *goroutine)
+{
+	sample->flags |= REEL_BPF_GOROUTINE;
+	sample->goroutine.address = g + __builtin_offsetof(struct reel_goroutine, sched);
+	__builtin_memcpy(sample->goroutine.words, goroutine->sched,
+			 sizeof(sample->goroutine.words));
+}
+
+/*
+ * Where `g` is a g0: sets draft->sample.goroutine to where the goroutine goes on for which it runs,
+ * and returns the end of that one's stack.  Where it runs for none: to where its own stack begins
+ * each time, and returns 0.  Not static, too.
+ */
+__noinline __u64 reel_goroutine_left(__u64 slot, __u64 g)
+{
+	struct reel_draft *draft = reel_draft(slot);
+	struct reel_goroutine goroutine = {};
+	__u64 m, curg = 0;
+
+	if (!draft || !g || g & 7 || bpf_probe_read_user(&goroutine, sizeof(goroutine), (void *)g))
+		return 0;
+	m = goroutine.m;
+	if (reel_goroutine_scheduler(m) != g)
+		return 0;
+	if (!bpf_probe_read_user(&curg, sizeof(curg), (void *)m + REEL_CURG_1_9) && !curg)
+		reel_goroutine_note(&draft->sample, g, &goroutine);
+	curg = reel_goroutine_of(m, REEL_CURG_1_25, &goroutine);
+	if (!curg)
+		curg = reel_goroutine_of(m, REEL_CURG_1_9, &goroutine);
+	if (!curg)
+		return 0;
+	draft->sample.flags &= ~REEL_BPF_GOROUTINE;
+	if (goroutine.sched[0] < goroutine.stack_lo || goroutine.sched[0] >= goroutine.stack_hi)
+		return 0;
+	reel_goroutine_note(&draft->sample, curg, &goroutine);
+	return goroutine.stack_hi;
+}
+
+#endif
