@@ -100,11 +100,7 @@ static void make_fde(struct maker *maker, const struct reel_go_code *code,
 
 	append(maker, maker->arch->word_size, code->begin);
 	append(maker, maker->arch->word_size, code->end - code->begin);
-	if (code->is_outermost) {
-		reel_buffer_u8(section, DW_CFA_undefined);
-		reel_buffer_uleb(section, maker->arch->return_column);
-	}
-	while (!code->is_outermost && reel_go_depths_next(depths, &end, &depth)) {
+	while (reel_go_depths_next(depths, &end, &depth)) {
 		/* Go's assembler also counts what a function takes off that it did not put there.
 		 */
 		if (depth >= 0)

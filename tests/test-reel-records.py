@@ -599,7 +599,7 @@ class SampleRecords(Case):
 
     def test_unknown_region_kind(self):
         samples = b.Samples()
-        samples.sample(1, 1, regions=[b.Region(0, b"ab", kind=2)])
+        samples.sample(1, 1, regions=[b.Region(0, b"ab", kind=4)])
         samples.sample(2, 1)
         records = self.bad(finish(started().samples(samples)), "corrupt")
         self.assertEqual([r["id"] for r in records], [2])

@@ -41,6 +41,7 @@ struct world {
 	struct reel_rows *rows;
 	struct reel_synthesis *synthesis;
 	uint64_t entry;
+	struct reel_cfi_range switches; /* code that changes stacks, if it is not empty */
 	enum reel_code_found found; /* what the module's code is */
 	bool unreadable;
 	bool recorded;	/* the code is in no file, but its bytes are known */
@@ -191,6 +192,8 @@ static inline void unwind(struct world *w)
 
 	write_stack(w);
 	assert_null(reel_cfi_create(&input, &w->cfi));
+	if (w->switches.end)
+		assert_null(reel_cfi_set_switches(w->cfi, &w->switches, 1));
 	synthesis.find_row = reel_synthesis_cfi_row;
 	synthesis.rows = w->cfi;
 	assert_null(reel_rows_create(w->arch, w->cfi, w->entry, &w->rows));

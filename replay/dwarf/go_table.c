@@ -526,7 +526,6 @@ struct reel_error *reel_go_visit_code(struct reel_elf_file *file,
 		      &(struct reel_go_code){
 			      .begin = function.begin,
 			      .end = function.begin + function.size,
-			      .is_outermost = function.flags & FLAG_TOP_FRAME,
 			      .switches = (function.flags & (FLAG_TOP_FRAME | FLAG_SP_WRITE)) ==
 					  FLAG_SP_WRITE,
 		      },

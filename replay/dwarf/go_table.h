@@ -31,11 +31,10 @@ struct reel_error *reel_go_table_look_up(struct reel_go_table *table, uint64_t a
 /* How Go's own unwinder sees a function (runtime/traceback.go). */
 struct reel_go_code {
 	uint64_t begin, end; /* ELF addresses */
-	/* Nobody called it, or, `switches`, it changes stacks (runtime.systemstack, mcall,
-	 * morestack, asmcgocall ...): a step by the depth of its stack is wrong, and so is that of
-	 * Go's .debug_frame.  Known since Go 1.17 (internal/abi/symtab.go, FuncFlagTopFrame and
-	 * FuncFlagSPWrite). */
-	bool is_outermost, switches;
+	/* It changes stacks (runtime.systemstack, mcall, morestack, asmcgocall ...): a step by the
+	 * depth of its stack is wrong, and so is that of Go's .debug_frame.  Known since Go 1.17
+	 * (internal/abi/symtab.go, FuncFlagSPWrite). */
+	bool switches;
 };
 
 /* For stretches of a function's code, by how many bytes sp is lower than at its entry. */

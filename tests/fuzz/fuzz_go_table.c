@@ -3,6 +3,7 @@
  * and that its inline trees and runtime.moduledata are in. */
 #define _GNU_SOURCE
 #include "replay/dwarf/go_table.h"
+#include "replay/go_frames.h"
 #include "tests/fuzz/elf_parts.h"
 
 /* Deeper than the trees of any input here: each inlined call has an index below its caller's. */
@@ -24,6 +25,30 @@ static void look_up(struct reel_go_table *table, uint64_t address)
 		must_be(strlen(frames[i].function) < (size_t)1 << 20, "a name");
 		must_be(strlen(frames[i].file) < (size_t)1 << 20, "a path");
 	}
+}
+
+/* The rows of what .gopclntab says of unwinding can be asked for anywhere. */
+static void look_up_rows(struct reel_elf_file *file, uint64_t first, uint64_t step)
+{
+	const struct reel_arch *arch =
+		reel_arch_by_machine(EM_X86_64, reel_elf_file_word_bits(file));
+	struct reel_cfi_input input = { .arch = arch,
+					.big_endian = reel_elf_file_big_endian(file) };
+	struct reel_go_frames frames;
+	struct reel_cfi_row row;
+	struct reel_cfi *cfi;
+
+	if (!arch || !fuzz_fine(reel_go_frames_read(file, arch, true, &frames)))
+		return;
+	for (size_t i = 0; i < frames.n_switches; i++)
+		must_be(frames.switches[i].begin <= frames.switches[i].end, "a function");
+	input.debug_frame.bytes = frames.debug_frame.bytes;
+	input.debug_frame.size = frames.debug_frame.size;
+	must(reel_cfi_create(&input, &cfi));
+	for (uint64_t i = 0; i < 64; i++)
+		(void)reel_cfi_row_at(cfi, first + i * step, &row, NULL);
+	reel_cfi_destroy(cfi);
+	reel_go_frames_free(&frames);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -53,6 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (uint64_t i = 0; table && i < 64; i++)
 		look_up(table, first + i * step);
 	reel_go_table_close(table);
+	look_up_rows(file, first, step);
 	reel_elf_file_close(file);
 	return 0;
 }

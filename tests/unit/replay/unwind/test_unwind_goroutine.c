@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the stack of Go's scheduler to the goroutine's. */
+#include "tests/unwind_world.h"
+
+#define GOBUF 300 /* the stack's word where it lies */
+
+/*
+ * What runs on the scheduler's stack, at 0x5000, was called by this:
+ *
+ *   3000: 48 8b 23        mov (%rbx),%rsp
+ *   3003: ff d7           call *%rdi
+ *   3005: 48 8b 20        mov (%rax),%rsp
+ *   3008: c3              ret
+ *
+ * and that by 0x2000, whose frame is of two words, on the goroutine's stack.
+ */
+static void goroutine_world(struct world *w, uint64_t target)
+{
+	uint32_t to = (uint32_t)(target - 0x2020);
+
+	world_x86(w);
+	root_function(w);
+	function(w, 0x2000, 0x2100, BYTES(0x0e, 16));
+	function(w, 0x3000, 0x3010, NULL, 0);
+	function(w, 0x4000, 0x4001, NULL, 0);
+	function(w, 0x5000, 0x5100, NULL, 0);
+	w->switches = (struct reel_cfi_range){ 0x3000, 0x3010 };
+	code_at(w, 0x201b,
+		BYTES(0xe8, (uint8_t)to, (uint8_t)(to >> 8), (uint8_t)(to >> 16),
+		      (uint8_t)(to >> 24)));
+	code_at(w, 0x3000, BYTES(0x48, 0x8b, 0x23, 0xff, 0xd7, 0x48, 0x8b, 0x20, 0xc3));
+	code_at(w, 0x4000, BYTES(0xc3));
+	w->state.pc = BIAS + 0x5000;
+	set(w, 7, STACK_WORD(50));
+	w->stack[50] = BIAS + 0x3005;
+	w->stack[200] = BIAS + 0x2020;
+	w->stack[202] = call_before(w, 0x1020);
+	w->regions[1] = (struct reel_memory_region){ .address = STACK_WORD(GOBUF), .size = 56 };
+	w->input.goroutine = &w->regions[1];
+	/* systemstack_switch stands for the function. */
+	w->stack[GOBUF] = STACK_WORD(200);
+	w->stack[GOBUF + 1] = BIAS + 0x4000;
+}
+
+static void test_system_stack(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	goroutine_world(&w, 0x3000);
+	unwind(&w);
+	assert_int_equal(w.frames.steps[2], REEL_STEP_OTHER_STACK);
+	EXPECT(&w, REEL_STOP_ROOT, 0x5000, 0x3005, 0x2020, 0x1020);
+}
+
+/* mcall and morestack: where their callers go on. */
+static void test_return_address(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	goroutine_world(&w, 0x3000);
+	w.stack[GOBUF] = STACK_WORD(201);
+	w.stack[GOBUF + 1] = BIAS + 0x2020;
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_ROOT, 0x5000, 0x3005, 0x2020, 0x1020);
+}
+
+/* The frame pointer, where Go 1.25 has it and where older ones do, if it is on that stack. */
+static void test_frame_pointer(void **unused)
+{
+	static const uint64_t nowhere[] = { STACK_WORD(190), STACK + 8 * 512, 0 };
+	struct world w;
+
+	(void)unused;
+	for (int word = 5; word <= 6; word++) {
+		goroutine_world(&w, 0x3000);
+		w.eh.size = 0;
+		w.cie = build_cie(&w.eh, 1, "zR", BYTES(0x1b), 1, 16, BYTES(0x0c, 7, 8, 0x90, 1));
+		root_function(&w);
+		function(&w, 0x2000, 0x2100, BYTES(0x0c, 6, 16));
+		function(&w, 0x3000, 0x3010, NULL, 0);
+		function(&w, 0x4000, 0x4001, NULL, 0);
+		function(&w, 0x5000, 0x5100, NULL, 0);
+		w.stack[GOBUF + word] = STACK_WORD(210);
+		w.stack[211] = BIAS + 0x1020;
+		unwind(&w);
+		EXPECT(&w, REEL_STOP_ROOT, 0x5000, 0x3005, 0x2020, 0x1020);
+	}
+	for (size_t i = 0; i < 3; i++) {
+		goroutine_world(&w, 0x3000);
+		function(&w, 0x2100, 0x2200, BYTES(0x0c, 6, 16));
+		code_at(&w, 0x211b, BYTES(0xe8, 0xe0, 0x0e, 0x00, 0x00)); /* call 3000 */
+		w.stack[200] = BIAS + 0x2120;
+		w.stack[GOBUF + 6] = nowhere[i];
+		unwind(&w);
+		EXPECT(&w, REEL_STOP_REGISTER_UNKNOWN, 0x5000, 0x3005, 0x2120);
+	}
+}
+
+/* A call that leads elsewhere has not led here. */
+static void test_other_call(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	goroutine_world(&w, 0x5000);
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x5000, 0x3005);
+	goroutine_world(&w, 0x3000);
+	w.input.goroutine = NULL;
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x5000, 0x3005);
+	/* The recorder could not read it. */
+	goroutine_world(&w, 0x3000);
+	w.regions[1].address = STACK + 8 * 512;
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x5000, 0x3005);
+}
+
+/* Goroutines change stacks once: what claims to be another time ends the trace. */
+static void test_once(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	goroutine_world(&w, 0x3000);
+	w.stack[202] = BIAS + 0x3005;
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x5000, 0x3005, 0x2020, 0x3005);
+}
+
+/* It runs for no goroutine: nobody has called what is at the beginning of its own stack. */
+static void test_idle(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	for (uint64_t words = 0; words < 12; words++) {
+		goroutine_world(&w, 0x3000);
+		w.stack[GOBUF] = STACK_WORD(51 + words);
+		w.stack[GOBUF + 1] = BIAS + 0x1020;
+		unwind(&w);
+		EXPECT(&w, words <= 8 ? REEL_STOP_ROOT : REEL_STOP_OTHER_STACK, 0x5000, 0x3005);
+	}
+	/* Below, there are its callees. */
+	goroutine_world(&w, 0x3000);
+	w.stack[GOBUF] = STACK_WORD(49);
+	w.stack[GOBUF + 1] = BIAS + 0x1020;
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x5000, 0x3005);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_system_stack), cmocka_unit_test(test_return_address),
+		cmocka_unit_test(test_frame_pointer), cmocka_unit_test(test_other_call),
+		cmocka_unit_test(test_once), cmocka_unit_test(test_idle),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
