@@ -18,8 +18,8 @@ struct reel_goroutine {
 	__u64 sched[REEL_BPF_GOBUF_WORDS];
 };
 
-/* Where m has curg: since 1.25, in which a gobuf lost a word, and before, since 1.9.  What is at the
- * other place is no pointer to a g of that m, and mostly 0. */
+/* Where m has curg: since 1.25, in which a gobuf lost a word, and before, since 1.9.  What is at
+ * the other place is no pointer to a g of that m, and mostly 0. */
 #define REEL_CURG_1_25 0xb8
 #define REEL_CURG_1_9  0xc0
 

@@ -31,7 +31,7 @@ enum reel_bpf_sample_flags {
 	REEL_BPF_FUNCTION = 1 << 6,	   /* kernel_frame.pc is the traced function's */
 	REEL_BPF_KERNEL_FRAME = 1 << 7,	   /* and the rest of kernel_frame is known */
 	REEL_BPF_FRAME_GUESSED = 1 << 8,   /* if its return address is in the kernel chain */
-	REEL_BPF_ROOT_PART = 1 << 9, /* regions[REEL_BPF_ROOT] is there: the cut stack's top */
+	REEL_BPF_ROOT_PART = 1 << 9,  /* regions[REEL_BPF_ROOT] is there: the cut stack's top */
 	REEL_BPF_GOROUTINE = 1 << 10, /* goroutine is there */
 };
 
@@ -73,9 +73,9 @@ struct reel_bpf_kernel_frame {
 };
 
 /*
- * Of a thread that runs on the stack of Go's scheduler, a gobuf (runtime/runtime2.go: sp, pc ...) at
- * `address`: where the goroutine goes on for which it does, whose stack is regions[1] then; or, of
- * one that runs for none, where the scheduler's own stack begins.
+ * Of a thread that runs on the stack of Go's scheduler, a gobuf (runtime/runtime2.go: sp, pc ...)
+ * at `address`: where the goroutine goes on for which it does, whose stack is regions[1] then; or,
+ * of one that runs for none, where the scheduler's own stack begins.
  */
 #define REEL_BPF_GOBUF_WORDS 7
 

@@ -140,7 +140,7 @@ static const struct reel_memory_region *root_part_of(const struct reel_memory_re
 }
 
 static const struct reel_memory_region *goroutine_of(const struct reel_memory_region *regions,
-						    const struct reel_sample *sample)
+						     const struct reel_sample *sample)
 {
 	for (size_t i = 0; i < sample->n_regions; i++) {
 		if (sample->regions[i].kind == REEL_REGION_GOROUTINE_STATE)

@@ -49,8 +49,9 @@ struct reel_error *reel_table_open(const char *path, struct reel_table **ret)
 	reel_module_cfi_take(&input, &go);
 	reel_go_frames_free(&go);
 	if (!input.eh_frame.size && !input.debug_frame.size) {
-		error = reel_error_create(REEL_ERROR_NOT_FOUND,
-					  "%s: it has neither .eh_frame nor .debug_frame, and no .gopclntab", path);
+		error = reel_error_create(
+			REEL_ERROR_NOT_FOUND,
+			"%s: it has neither .eh_frame nor .debug_frame, and no .gopclntab", path);
 		goto fail;
 	}
 	input.arch = table->arch;

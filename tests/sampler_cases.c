@@ -477,8 +477,8 @@ static bool scheduler_check(const struct reel_sampler_parts *parts)
 	if (!is_spinning(sample))
 		return true;
 	if (sample->n_regions != 2 || region->kind != REEL_BPF_REGION_GOROUTINE_STACK ||
-	    region->address + region->size != shared->high ||
-	    region->address > shared->low || shared->low - region->address > 4096)
+	    region->address + region->size != shared->high || region->address > shared->low ||
+	    shared->low - region->address > 4096)
 		return fail("%u regions", sample->n_regions);
 	return check_pattern(region, parts->region_bytes[1]) &&
 	       check_gobuf(sample, shared->low, 100);

@@ -42,7 +42,7 @@ struct world {
 	struct reel_synthesis *synthesis;
 	uint64_t entry;
 	struct reel_cfi_range switches; /* code that changes stacks, if it is not empty */
-	enum reel_code_found found; /* what the module's code is */
+	enum reel_code_found found;	/* what the module's code is */
 	bool unreadable;
 	bool recorded;	/* the code is in no file, but its bytes are known */
 	uint64_t moved; /* the module's code is mapped so much higher */

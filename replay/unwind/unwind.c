@@ -232,9 +232,9 @@ static bool read_gobuf(const struct reel_walk *walk, uint64_t words_ret[GOBUF_WO
 	unsigned size = walk->input->arch->word_size;
 
 	for (unsigned i = 0; i < GOBUF_WORDS; i++) {
-		if (!goroutine || !reel_memory_read(walk->input->memory,
-						    goroutine->address + i * size, size,
-						    &words_ret[i]))
+		if (!goroutine ||
+		    !reel_memory_read(walk->input->memory, goroutine->address + i * size, size,
+				      &words_ret[i]))
 			return false;
 	}
 	return true;
@@ -323,18 +323,18 @@ static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *c
 		*row = reel_rows_at(code->rows, reel_walk_lookup(walk) - code->bias);
 	enum reel_next next;
 
-	if (reel_row_outcome(row) != REEL_ROW_NONE && reel_row_ends_function(row) && !walk->exact &&
-	    !walk->first && reel_walk_is_outermost(walk, walk->state->pc, code))
-		return outermost(walk);
 	if (reel_row_outcome(row) == REEL_ROW_NONE)
 		return fallback_step(walk, code, REEL_STOP_NO_UNWIND_INFO, step_ret);
-	if (reel_row_outcome(row) == REEL_ROW_SWITCHES)
-		return switch_step(walk, code, step_ret);
 	if (reel_walk_wants_signal_pattern(walk, row)) {
 		pattern = reel_walk_match_signal_frame(walk, code);
 		if (pattern)
 			return signal_step(walk, pattern, code->bias, step_ret);
 	}
+	if (reel_row_ends_function(row) && !walk->exact && !walk->first &&
+	    reel_walk_is_outermost(walk, walk->state->pc, code))
+		return outermost(walk);
+	if (reel_row_outcome(row) == REEL_ROW_SWITCHES)
+		return switch_step(walk, code, step_ret);
 	if (reel_row_is_signal_frame(row))
 		return signal_step(walk, row, code->bias, step_ret);
 	/* The instruction knows better than the CFI that the return address is not in memory now.

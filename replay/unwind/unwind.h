@@ -62,8 +62,8 @@ struct reel_unwind_input {
 	bool stack_cut;
 	/* What was kept of the far end of such a stack, one of memory's regions; NULL: nothing. */
 	const struct reel_memory_region *root_part;
-	/* Go's gobuf, one of memory's regions: where a goroutine goes on that waits for this stack's
-	 * functions, or, where none does, this stack begins; NULL: nothing is known. */
+	/* Go's gobuf, one of memory's regions: where a goroutine goes on that waits for this
+	 * stack's functions, or, where none does, this stack begins; NULL: nothing is known. */
 	const struct reel_memory_region *goroutine;
 	size_t max_frames;
 };

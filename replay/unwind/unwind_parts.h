@@ -122,8 +122,8 @@ enum reel_leads reel_walk_call_leads_here(const struct reel_walk *walk,
  */
 bool reel_walk_by_code(struct reel_walk *walk, const struct reel_code *code, uint64_t certain,
 		       bool has_frame_record);
-/* The same where only one caller can be, and none is looked for: in functions that change stacks, on
- * which old return addresses lie. */
+/* The same where only one caller can be, and none is looked for: in functions that change stacks,
+ * on which old return addresses lie. */
 bool reel_walk_by_code_alone(struct reel_walk *walk, const struct reel_code *code);
 
 /*
@@ -163,9 +163,9 @@ bool reel_walk_is_outermost(const struct reel_walk *walk, uint64_t address,
 bool reel_walk_begins_thread(const struct reel_walk *walk, const struct reel_code *code);
 
 /*
- * The thread ends behind this call: the code does nothing but end, and there is no frame pointer, as
- * psABIs have it in the outermost frame (musl's __clone), or `has_switched`, it has gone to a stack
- * of its own (Go's runtime.clone).  To be asked where nothing leads to a caller.
+ * The thread ends behind this call: the code does nothing but end, and there is no frame pointer,
+ * as psABIs have it in the outermost frame (musl's __clone), or `has_switched`, it has gone to a
+ * stack of its own (Go's runtime.clone).  To be asked where nothing leads to a caller.
  */
 bool reel_walk_ends_thread(const struct reel_walk *walk, const struct reel_code *code,
 			   bool has_switched);

@@ -19,7 +19,7 @@ print of a sample counts as a trace of no frames.
 
 Not judged, for nobody: callers of the kernel's signal trampoline and the trampoline as a caller (no call has led there); callers in code
 that no file holds (JITs: of them only that a caller in a file stands behind a call); the outermost function's return address, if that
-function is a root (makecontext, make_fcontext, and goexit put it on the stack themselves); landing pads, which libgcc jumps to. A thread
+function is a root (makecontext, make_fcontext, and goexit put it on the stack themselves; mcall and morestack leave it on the goroutine's, which may have been put away since); landing pads, which libgcc jumps to. A thread
 that has not yet left the system call that made it, or looks at its result, 0, has one frame, and is whole (of our own recording, that is
 scrubbed, we have to be believed that it is 0).
 Indirect calls and jumps may lead anywhere.
@@ -44,7 +44,7 @@ ROOT, NO_USER_STATE, SIGNAL, KERNEL = 0, 10, 2, 5
 # mov $__NR_rt_sigreturn, %rax (glibc, musl), or %eax (Go); syscall
 SIGRETURNS = bytes.fromhex("48c7c00f0000000f05"), bytes.fromhex("b80f0000000f05")
 # What nobody calls, and no CFI says so: musl's __clone, boost's make_fcontext, Go's goroutines and threads.
-ROOTS = re.compile(r"(__clone|make_fcontext|runtime\.(goexit|rt0_go|mstart|clone)(\.abi0)?|_rt0_amd64.*)$")
+ROOTS = re.compile(r"(__clone|make_fcontext|runtime\.(goexit|rt0_go|mstart|clone|mcall|morestack)(\.abi0)?|_rt0_amd64.*)$")
 UNNAMED = ("", "[unknown]")
 PREFIX = re.compile(r"^((notrack|bnd|repz?|rex\S*|data16|cs) )+")
 DIRECT_JUMP = re.compile(r"(?:j\S+|loop\S*|xbegin)\s+(?:0x)?([0-9a-f]+)\b")

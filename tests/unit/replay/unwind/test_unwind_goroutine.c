@@ -154,9 +154,9 @@ static void test_idle(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_system_stack), cmocka_unit_test(test_return_address),
+		cmocka_unit_test(test_system_stack),  cmocka_unit_test(test_return_address),
 		cmocka_unit_test(test_frame_pointer), cmocka_unit_test(test_other_call),
-		cmocka_unit_test(test_once), cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_once),	      cmocka_unit_test(test_idle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
