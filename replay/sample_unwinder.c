@@ -139,11 +139,12 @@ static const struct reel_memory_region *root_part_of(const struct reel_memory_re
 	return NULL;
 }
 
-static const struct reel_memory_region *goroutine_of(const struct reel_memory_region *regions,
-						     const struct reel_sample *sample)
+static const struct reel_memory_region *region_of_kind(const struct reel_memory_region *regions,
+						       const struct reel_sample *sample,
+						       enum reel_region_kind kind)
 {
 	for (size_t i = 0; i < sample->n_regions; i++) {
-		if (sample->regions[i].kind == REEL_REGION_GOROUTINE_STATE)
+		if (sample->regions[i].kind == kind)
 			return &regions[i];
 	}
 	return NULL;
@@ -308,7 +309,8 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 	} else {
 		memory.n_regions = set_regions(regions, sample);
 		input.root_part = root_part_of(regions, sample);
-		input.goroutine = goroutine_of(regions, sample);
+		input.goroutine = region_of_kind(regions, sample, REEL_REGION_GOROUTINE_STATE);
+		input.is_idle = !region_of_kind(regions, sample, REEL_REGION_GOROUTINE_STACK);
 		error = unwind_trace(unwinder, sample, &input, programs, &state, stop_ret);
 		/* The task is exiting: its memory is gone, and its registers say only where it left
 		 * user code. */

@@ -273,7 +273,7 @@ static enum reel_next leave_stack(struct reel_walk *walk, const struct reel_code
 		return stop(walk, REEL_STOP_OTHER_STACK);
 	walk->has_switched = true;
 	/* It has put away the goroutine that it was called by, and looks for another one. */
-	if (words[GOBUF_SP] - before <= BELOW_FIRST_CALL_MAX &&
+	if (walk->input->is_idle && words[GOBUF_SP] - before <= BELOW_FIRST_CALL_MAX &&
 	    same_region(walk->input->memory, before, words[GOBUF_SP]))
 		return REEL_NEXT_ROOT;
 	state_of_gobuf(walk, words, &state);

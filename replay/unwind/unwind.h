@@ -65,6 +65,7 @@ struct reel_unwind_input {
 	/* Go's gobuf, one of memory's regions: where a goroutine goes on that waits for this
 	 * stack's functions, or, where none does, this stack begins; NULL: nothing is known. */
 	const struct reel_memory_region *goroutine;
+	bool is_idle; /* there is no such goroutine */
 	size_t max_frames;
 };
 

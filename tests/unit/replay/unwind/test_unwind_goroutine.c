@@ -140,23 +140,39 @@ static void test_idle(void **unused)
 		goroutine_world(&w, 0x3000);
 		w.stack[GOBUF] = STACK_WORD(51 + words);
 		w.stack[GOBUF + 1] = BIAS + 0x1020;
+		w.input.is_idle = true;
 		unwind(&w);
 		EXPECT(&w, words <= 8 ? REEL_STOP_ROOT : REEL_STOP_OTHER_STACK, 0x5000, 0x3005);
 	}
 	/* Below, there are its callees. */
 	goroutine_world(&w, 0x3000);
+	w.input.is_idle = true;
 	w.stack[GOBUF] = STACK_WORD(49);
 	w.stack[GOBUF + 1] = BIAS + 0x1020;
 	unwind(&w);
 	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x5000, 0x3005);
 }
 
+/* It has not left the goroutine's stack yet. */
+static void test_about_to_leave(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	goroutine_world(&w, 0x3000);
+	w.state.pc = BIAS + 0x3000;
+	set(&w, 7, STACK_WORD(200));
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_ROOT, 0x3000, 0x2020, 0x1020);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_system_stack),  cmocka_unit_test(test_return_address),
-		cmocka_unit_test(test_frame_pointer), cmocka_unit_test(test_other_call),
-		cmocka_unit_test(test_once),	      cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_system_stack),   cmocka_unit_test(test_return_address),
+		cmocka_unit_test(test_frame_pointer),  cmocka_unit_test(test_other_call),
+		cmocka_unit_test(test_once),	       cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_about_to_leave),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
