@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "replay/dwarf/go_table.h"
+#include "replay/elf/embedded_image.h"
 #include "replay/module_cfi.h"
 
 /*
@@ -89,11 +90,35 @@ static void add_switch(void *context, uint64_t begin, uint64_t end)
 		list->ranges[list->n++] = (struct reel_cfi_range){ begin, end };
 }
 
+/* Pairs of numbers; what is not in order would not be found. */
+static void read_embedded_switches(struct reel_elf_file *file, struct switch_list *list)
+{
+	bool big_endian = reel_elf_file_big_endian(file);
+	struct reel_loaded_bytes section;
+	uint64_t last = 0;
+
+	if (!reel_elf_file_section(file, REEL_EMBEDDED_SWITCHES, &section))
+		return;
+	for (size_t at = 0; section.size - at >= 16; at += 16) {
+		uint64_t begin = reel_load_target(section.bytes + at, 8, big_endian);
+		uint64_t end = reel_load_target(section.bytes + at + 8, 8, big_endian);
+
+		if (begin < last || end < begin)
+			return;
+		add_switch(list, begin, end);
+		last = end;
+	}
+}
+
 static struct reel_error *set_switches(struct reel_elf_file *file, struct reel_cfi *cfi)
 {
 	struct switch_list list = { 0 };
-	struct reel_error *error = reel_go_visit_switches(file, add_switch, &list);
+	struct reel_error *error = NULL;
 
+	if (reel_elf_file_is_embedded(file))
+		read_embedded_switches(file, &list);
+	else
+		error = reel_go_visit_switches(file, add_switch, &list);
 	if (!error && list.failed)
 		error = reel_error_no_memory();
 	if (!error && list.n)
