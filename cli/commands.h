@@ -14,5 +14,6 @@ int command_import(int argc, char **argv);
 int command_keygen(int argc, char **argv);
 int command_scrub(int argc, char **argv);
 int command_shrink(int argc, char **argv);
+int command_pack(int argc, char **argv);
 
 #endif

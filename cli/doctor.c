@@ -146,7 +146,8 @@ enum lack {
 	LACKS_FILE,
 	LACKS_ROWS,
 	LACKS_SYMBOLS,
-	LACKS_MORE, /* a file with debug information is there, and does not say all */
+	LACKS_LINES, /* what is embedded has none */
+	LACKS_MORE,  /* a file with debug information is there, and does not say all */
 	LACKS_KALLSYMS,
 	IS_JIT,
 	LACKS_STACK, /* no module does */
@@ -169,6 +170,9 @@ static const struct {
 			    "-debuginfo), or fetch them: --module \"$(debuginfod-find debuginfo "
 			    "BUILD-ID)\"; of your own programs keep the file as it was before "
 			    "strip, and give --module FILE" },
+	[LACKS_LINES] = { "lines (embedded)",
+			  "the capture itself has what its traces need of the file, but no lines: "
+			  "give the file, too (--symfs, --module)" },
 	[LACKS_MORE] = { "some lines", "the debug information is here, and does not have them: "
 				       "assembly, or what was built without -g" },
 	[LACKS_KALLSYMS] = { "kernel symbols", "record as root, or with CAP_SYSLOG, where "
@@ -200,6 +204,8 @@ static unsigned lacks_of(const struct patient *patient, const struct reel_module
 		bits |= patient->ended ? 1u << LACKS_ROWS : 0;
 		if (!patient->nameless && !patient->lineless)
 			return bits;
+		if (module->embedded && !patient->nameless)
+			return bits | 1u << LACKS_LINES;
 		return bits | (patient->has_lines || *module->debug_path ? 1u << LACKS_MORE
 									 : 1u << LACKS_SYMBOLS);
 	case REEL_MODULE_KERNEL:

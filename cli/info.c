@@ -178,13 +178,13 @@ static void print_losses(const struct session *session, FILE *file)
 /* ---- modules ----------------------------------------------------------------------------------
  */
 
-static const char *state_name(enum reel_module_state state)
+static const char *state_name(const struct reel_module_info *module)
 {
-	switch (state) {
+	switch (module->state) {
 	case REEL_MODULE_UNUSED:
 		return "unused";
 	case REEL_MODULE_FOUND:
-		return "found";
+		return module->embedded ? "embedded" : "found";
 	case REEL_MODULE_MISSING:
 		return "MISSING";
 	case REEL_MODULE_MISMATCH:
@@ -222,9 +222,8 @@ static void print_module(const struct reel_module_info *module, const struct out
 	_cleanup_free_ char *path = text_escape(*module->path ? module->path : "[unknown]", "");
 	FILE *file = output->file;
 
-	fprintf(file, "  %s%-8s%s %9s  %s", lacks ? color_bold(output) : "",
-		state_name(module->state), lacks ? color_end(output) : "",
-		format_count(module->frames).text, path);
+	fprintf(file, "  %s%-8s%s %9s  %s", lacks ? color_bold(output) : "", state_name(module),
+		lacks ? color_end(output) : "", format_count(module->frames).text, path);
 	if (*module->build_id) {
 		_cleanup_free_ char *build_id = text_escape(module->build_id, "");
 
@@ -245,21 +244,25 @@ static void print_modules(const struct info_options *options,
 			  const struct reel_module_info *modules, size_t n,
 			  const struct output *output)
 {
-	size_t counts[REEL_MODULE_BROKEN + 1] = { 0 };
+	size_t counts[REEL_MODULE_BROKEN + 1] = { 0 }, n_embedded = 0;
 	const struct reel_module_info **sorted = memory_resize(NULL, n, sizeof(*sorted));
 
 	for (size_t i = 0; i < n; i++) {
 		sorted[i] = &modules[i];
 		if ((unsigned int)modules[i].state <= REEL_MODULE_BROKEN)
 			counts[modules[i].state]++;
+		n_embedded += modules[i].embedded;
 	}
 	qsort(sorted, n, sizeof(*sorted), compare_modules);
 	fprintf(output->file,
 		"\nModules: %zu found, %zu missing, %zu of another build-id, %zu unreadable, %zu "
-		"not needed\n",
-		counts[REEL_MODULE_FOUND], counts[REEL_MODULE_MISSING],
+		"not needed",
+		counts[REEL_MODULE_FOUND] - n_embedded, counts[REEL_MODULE_MISSING],
 		counts[REEL_MODULE_MISMATCH], counts[REEL_MODULE_BROKEN],
 		counts[REEL_MODULE_UNUSED]);
+	if (n_embedded)
+		fprintf(output->file, ", %zu embedded", n_embedded);
+	fputc('\n', output->file);
 	if (n > counts[REEL_MODULE_UNUSED] || options->all_modules)
 		fprintf(output->file, "  %s%-8s %9s  %s%s\n", color_bold(output), "STATE", "FRAMES",
 			"PATH  BUILD-ID", color_end(output));

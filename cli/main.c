@@ -78,6 +78,8 @@ static const struct command commands[] = {
 	{ "scrub", "make a capture without what programs worked with", command_scrub },
 	{ "shrink", "make a capture with no more of the stacks than unwinding reads",
 	  command_shrink },
+	{ "pack", "make a capture that needs no files: with what it asks of its modules",
+	  command_pack },
 };
 
 static void print_usage(FILE *file)

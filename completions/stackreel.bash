@@ -17,6 +17,8 @@ _stackreel_options() {
     import) echo "--arch --kallsyms --scrub --raw-stacks --no-cmdline --encrypt-to $file" ;;
     keygen) echo "-y -o --output --help" ;;
     scrub) echo "--no-cmdline --encrypt-to --decrypt --identity $file" ;;
+    pack) echo "--no-symbols --symfs --debug-dir --module --no-host-files --no-inline --no-demangle
+        --no-frame-pointers --max-frames --encrypt-to --decrypt --identity $file" ;;
     shrink) echo "--symfs --debug-dir --module --no-host-files --no-inline --no-demangle
         --no-frame-pointers --max-frames --encrypt-to --decrypt --identity $file" ;;
     esac
@@ -24,7 +26,7 @@ _stackreel_options() {
 
 _stackreel() {
     local cur prev words cword
-    local commands="record report script folded info doctor dump table import scrub shrink keygen help"
+    local commands="record report script folded info doctor dump table import scrub shrink pack keygen help"
     if declare -F _init_completion >/dev/null; then
         _init_completion || return
     else

@@ -310,6 +310,9 @@ struct reel_module_info {
 	 * tell whether it is the one that was recorded: it was named for it, or has the same inode.
 	 */
 	bool unchecked;
+	/* No file serves for it, but what the capture itself has of the file (reel_capture_pack);
+	 * `state` is FOUND. */
+	bool embedded;
 };
 /*
  * All modules in order of their ids, as they are known now.  The array lives until the next call of
@@ -645,6 +648,41 @@ struct reel_shrink_counts {
 struct reel_error *reel_capture_shrink(struct reel_capture *capture, const char *output,
 				       const struct reel_shrink_options *options,
 				       struct reel_shrink_counts *counts);
+
+/* ---- captures that need no files ------------------------------------------- */
+
+struct reel_pack_options {
+	size_t size;
+	/* As in reel_scrub_options. */
+	const char *const *recipients;
+	bool decrypt;
+	/* Leave the names of functions out. */
+	bool no_symbols;
+};
+
+struct reel_pack_counts {
+	size_t size;
+	uint64_t samples;
+	/* Files that are embedded now; that were not found; and that would take too much room. */
+	uint64_t modules, missing, left_out;
+	/* Of all images, before they are compressed. */
+	uint64_t image_bytes;
+	uint64_t bytes_written;
+};
+
+/*
+ * Writes a capture of this one that also has what its traces need of the files that are found now:
+ * unwind information, names of functions and bytes of code (SPEC.md, section 5.1).  With it, traces
+ * and functions are the same where these files are missing; inlined functions and lines are not in
+ * it.  `output` ("-": standard output) appears when it is whole; an existing one is replaced then.
+ * What could not be read is among the capture's problems.  `options` and `counts` may be NULL.
+ *
+ * Errors: as reel_capture_scrub and reel_traces_next; INVALID, too, if traces of the capture were
+ * asked for before.
+ */
+struct reel_error *reel_capture_pack(struct reel_capture *capture, const char *output,
+				     const struct reel_pack_options *options,
+				     struct reel_pack_counts *counts);
 
 /* ---- other recorders' files ----------------------------------------------- */
 

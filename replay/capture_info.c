@@ -68,6 +68,11 @@ static enum reel_module_state state_of(const struct reel_module *module)
 	return reel_module_mismatch(module) ? REEL_MODULE_BROKEN : module->files.state;
 }
 
+static bool is_embedded(const struct reel_module *module)
+{
+	return module->files.file && reel_elf_file_is_embedded(module->files.file);
+}
+
 /* For reel_modules_visit. */
 struct module_list {
 	struct reel_capture *capture;
@@ -86,11 +91,14 @@ static void add_module_info(void *context, const struct reel_module *module)
 		.state = state_of(module),
 		.path = reel_texts_add(capture->texts, record->path.data, record->path.size),
 		.build_id = reel_texts_add_hex(capture->texts, record->build_id),
-		.local_path = module->is_shared ? module->local_path : path_of(module->files.file),
+		.local_path = module->is_shared	    ? module->local_path
+			      : is_embedded(module) ? ""
+						    : path_of(module->files.file),
 		.debug_path = module->is_shared ? module->debug_path : path_of(module->files.debug),
 		.problem = problem_of(capture, module),
 		.frames = capture->module_frames[module->index],
 		.unchecked = module->opened && module->files.unchecked,
+		.embedded = module->opened && is_embedded(module),
 	};
 
 	list->lacks_memory |= !info.path || !info.build_id || !info.problem;

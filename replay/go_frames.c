@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "replay/dwarf/go_table.h"
+#include "replay/elf/embedded_image.h"
 
 struct maker {
 	const struct reel_arch *arch;
@@ -114,22 +115,45 @@ static void make_fde(struct maker *maker, const struct reel_go_code *code,
 	end_entry(maker, begin);
 }
 
+static void add_switch(struct maker *maker, uint64_t begin, uint64_t end)
+{
+	struct reel_go_frames *frames = maker->frames;
+
+	if (reel_array_reserve(&frames->switches, frames->n_switches, &frames->switches_capacity,
+			       sizeof(*frames->switches)))
+		frames->switches[frames->n_switches++] = (struct reel_cfi_range){ begin, end };
+	else
+		maker->is_short_of_memory = true;
+}
+
 static void add_function(void *context, const struct reel_go_code *code,
 			 struct reel_go_depths *depths)
 {
 	struct maker *maker = context;
-	struct reel_go_frames *frames = maker->frames;
 
 	if (maker->wants_debug_frame)
 		make_fde(maker, code, depths);
-	if (!code->switches)
+	if (code->switches)
+		add_switch(maker, code->begin, code->end);
+}
+
+/* Pairs of numbers; what is not in order would not be found. */
+static void read_embedded_switches(struct reel_elf_file *file, struct maker *maker)
+{
+	struct reel_loaded_bytes section;
+	uint64_t last = 0;
+
+	if (!reel_elf_file_section(file, REEL_EMBEDDED_SWITCHES, &section))
 		return;
-	if (reel_array_reserve(&frames->switches, frames->n_switches, &frames->switches_capacity,
-			       sizeof(*frames->switches)))
-		frames->switches[frames->n_switches++] =
-			(struct reel_cfi_range){ code->begin, code->end };
-	else
-		maker->is_short_of_memory = true;
+	for (size_t at = 0; section.size - at >= 16; at += 16) {
+		uint64_t begin = reel_load_target(section.bytes + at, 8, maker->big_endian);
+		uint64_t end = reel_load_target(section.bytes + at + 8, 8, maker->big_endian);
+
+		if (begin < last || end < begin)
+			return;
+		add_switch(maker, begin, end);
+		last = end;
+	}
 }
 
 struct reel_error *reel_go_frames_read(struct reel_elf_file *file, const struct reel_arch *arch,
@@ -141,14 +165,19 @@ struct reel_error *reel_go_frames_read(struct reel_elf_file *file, const struct 
 		.wants_debug_frame = wants_debug_frame,
 		.frames = ret,
 	};
-	struct reel_error *error;
+	struct reel_error *error = NULL;
 	size_t empty;
 
 	*ret = (struct reel_go_frames){ 0 };
-	if (wants_debug_frame)
+	if (reel_elf_file_is_embedded(file))
+		maker.wants_debug_frame = false;
+	if (maker.wants_debug_frame)
 		make_cie(&maker);
 	empty = ret->debug_frame.size;
-	error = reel_go_visit_code(file, add_function, &maker);
+	if (reel_elf_file_is_embedded(file))
+		read_embedded_switches(file, &maker);
+	else
+		error = reel_go_visit_code(file, add_function, &maker);
 	if (!error && (maker.is_short_of_memory || ret->debug_frame.failed))
 		error = reel_error_no_memory();
 	if (error || ret->debug_frame.size == empty)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What .gopclntab says of unwinding: the .debug_frame that Go's linker makes of it, for files that
- * were stripped of that (-ldflags "-s -w"), and which functions change stacks.
+ * were stripped of that (-ldflags "-s -w"), and which functions change stacks; of these
+ * an embedded image has its own list.
  */
 #ifndef REPLAY_GO_FRAMES_H
 #define REPLAY_GO_FRAMES_H

@@ -26,6 +26,7 @@ struct reel_modules {
 	const struct reel_capture_info *info;
 	struct reel_strings living_roots;
 	bool no_host_files;
+	bool keeps_hits;
 	pthread_mutex_t lock;	      /* held while a module is opened */
 	struct reel_id_table by_file; /* opened modules with files of their own */
 	const struct reel_arch *kernel_arch;
@@ -95,6 +96,7 @@ void reel_modules_destroy(struct reel_modules *modules)
 		free(module->local_path);
 		free(module->debug_path);
 		free(module->image);
+		reel_address_ranges_free(&module->own_code_read);
 		pthread_mutex_destroy(&module->own_naming);
 	}
 	reel_id_table_free(&modules->by_file);
@@ -176,6 +178,23 @@ void reel_modules_set_host(struct reel_modules *modules, const struct reel_captu
 	modules->info = modules->no_host_files ? NULL : info;
 }
 
+struct reel_error *reel_modules_keep_hits(struct reel_modules *modules)
+{
+	for (size_t i = 0; i < modules->n; i++) {
+		if (modules->all[i].opened)
+			return reel_error_create(
+				REEL_ERROR_INVALID,
+				"the capture's traces were asked for already: open it again");
+	}
+	modules->keeps_hits = true;
+	return NULL;
+}
+
+const struct reel_module_search *reel_modules_search(const struct reel_modules *modules)
+{
+	return modules->search;
+}
+
 void reel_modules_set_kernel_arch(struct reel_modules *modules, const struct reel_arch *arch)
 {
 	modules->kernel_arch = arch;
@@ -226,6 +245,47 @@ static struct reel_error *find_living(struct reel_modules *modules, struct reel_
 	return error;
 }
 
+/*
+ * What the capture itself has of a file that is not here.  It was made of the file that was mapped,
+ * or the capture is not to be believed at all; but it must not be another module's by mistake.
+ */
+static struct reel_error *open_embedded(struct reel_module *module)
+{
+	struct reel_bytes path = module->record->path, build_id = module->record->build_id;
+	_cleanup_free_ char *name =
+		reel_text_print("%.*s (embedded)", (int)path.size, (const char *)path.data);
+	struct reel_elf_file *file;
+	struct reel_error *error;
+
+	if (!name)
+		return reel_error_no_memory();
+	error = reel_elf_file_open_embedded(module->image, module->image_size, name, &file);
+	if (error)
+		return module_broken(module, error);
+	if (build_id.size && !reel_bytes_are_equal(reel_elf_file_build_id(file), build_id)) {
+		reel_elf_file_close(file);
+		return module_broken(module,
+				     reel_error_create(REEL_ERROR_MISMATCH,
+						       "%s: it has another build-id", name));
+	}
+	reel_module_files_free(&module->files);
+	module->files.file = file;
+	module->files.state = REEL_MODULE_FOUND;
+	return NULL;
+}
+
+static struct reel_error *find_module_file(struct reel_modules *modules, struct reel_module *module)
+{
+	struct reel_error *error =
+		reel_module_search_find(modules->search, module->record, &module->files);
+
+	if (!error && !module->files.file)
+		error = find_living(modules, module);
+	if (!error && !module->files.file && module->image)
+		error = open_embedded(module);
+	return error;
+}
+
 static struct reel_error *find_files(struct reel_modules *modules, struct reel_module *module)
 {
 	const struct reel_record_module *record = module->record;
@@ -233,8 +293,7 @@ static struct reel_error *find_files(struct reel_modules *modules, struct reel_m
 
 	switch (record->kind) {
 	case REEL_MODULE_FILE:
-		error = reel_module_search_find(modules->search, record, &module->files);
-		return error || module->files.file ? error : find_living(modules, module);
+		return find_module_file(modules, module);
 	case REEL_MODULE_KERNEL:
 	case REEL_MODULE_KERNEL_MODULE:
 		return find_kernel_file(modules, module);
@@ -290,6 +349,7 @@ static struct reel_error *share(struct reel_module *module, const struct reel_mo
 	module->synthesis = with->synthesis;
 	module->symbolizer = with->symbolizer;
 	module->naming = with->naming;
+	module->code_read = with->code_read;
 	module->is_shared = true;
 	return NULL;
 }
@@ -353,6 +413,13 @@ static bool read_code(void *file, uint64_t address, size_t size, uint8_t *bytes_
 	return reel_elf_file_read(file, address, size, bytes_ret);
 }
 
+static void keep_hits(struct reel_module *module)
+{
+	module->code_read = &module->own_code_read;
+	reel_elf_file_keep_reads(module->files.file, module->code_read);
+	reel_cfi_keep_hits(module->cfi);
+}
+
 static struct reel_error *open_module(struct reel_modules *modules, struct reel_module *module)
 {
 	struct reel_error *error = find_files(modules, module);
@@ -388,6 +455,8 @@ static struct reel_error *open_module(struct reel_modules *modules, struct reel_
 	if (error)
 		return module_broken(module, error);
 	reel_symbolizer_set_code(module->symbolizer, module->cfi, module->synthesis);
+	if (modules->keeps_hits)
+		keep_hits(module);
 	reel_rows_tell(module->rows, &modules->failed, module);
 	return offer(modules, module);
 }

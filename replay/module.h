@@ -51,6 +51,8 @@ struct reel_module {
 	/* IMAGE records; the bytes that are there. */
 	uint8_t *image;
 	size_t image_size;
+	/* What was read of files.file's code, once hits are kept. */
+	struct reel_address_ranges own_code_read, *code_read;
 };
 
 /* NULL where the file is missing, broken or not of that CPU. */
@@ -80,7 +82,15 @@ size_t reel_modules_count(const struct reel_modules *modules);
 
 /* The CPU that files of the kernel and its modules must be of. Before any is opened. */
 void reel_modules_set_kernel_arch(struct reel_modules *modules, const struct reel_arch *arch);
-/* Bytes of a module that is in no file. */
+/*
+ * Before any is opened (INVALID otherwise): of each file that is opened from here on, what is asked
+ * for is remembered: FDEs by its CFI, and bytes of code in `code_read`.  Modules are one thread's
+ * then.
+ */
+struct reel_error *reel_modules_keep_hits(struct reel_modules *modules) REEL_MUST_CHECK;
+/* Where files of split debug information are looked for. */
+const struct reel_module_search *reel_modules_search(const struct reel_modules *modules);
+/* Bytes of a module that is in no file, or what stands for its file where that is not found. */
 struct reel_error *reel_modules_add_image(struct reel_modules *modules,
 					  const struct reel_record_image *image) REEL_MUST_CHECK;
 

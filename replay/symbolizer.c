@@ -363,6 +363,14 @@ static void take_fde(const struct reel_symbolizer *symbolizer, uint64_t address,
 	frame->is_fde = true;
 }
 
+/* An embedded image has names of stubs as ordinary symbols. */
+static bool is_stub(const struct reel_symbol *symbol)
+{
+	size_t size = strnlen(symbol->name, REEL_NAME_MAX);
+
+	return symbol->is_stub || (size > 4 && !memcmp(symbol->name + size - 4, "@plt", 4));
+}
+
 struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, uint64_t address,
 					   const struct reel_symbol_frame **frames_ret,
 					   size_t *n_ret)
@@ -408,9 +416,10 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 		frame->inlined = i + 1 < n;
 		frame->is_fde = false;
 		frame->function_offset = begin ? address - begin : 0;
+		frame->symbol_end = symbol && symbol->sized ? symbol->end : 0;
 		if (!error && symbol && i + 1 == n)
 			error = look_up_text(symbolizer,
-					     symbol->is_stub ? &symbolizer->stubs
+					     is_stub(symbol) ? &symbolizer->stubs
 							     : &symbolizer->names,
 					     symbol->name, &frame->function);
 	}

@@ -45,6 +45,8 @@ struct reel_symbol_frame {
 	uint32_t line, column;
 	/* From the start of the symbol that holds the address, or of the FDE. */
 	uint64_t function_offset;
+	/* Where that symbol ends, if it says so; else 0. */
+	uint64_t symbol_end;
 	bool inlined; /* into the frame that follows */
 	bool is_fde;  /* nothing names the function, but an FDE has its addresses */
 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/cfi/cfi_hits.h"
 #include "replay/cfi/cfi_index.h"
 #include "replay/cfi/cfi_program.h"
 
@@ -19,6 +20,7 @@ struct reel_cfi {
 	uint8_t *owned;
 	struct reel_cfi_range *switches;
 	size_t n_switches;
+	struct cfi_hits hits;
 	/* The indices are built when the header does not know an address; `indexed` says that they
 	 * are there. */
 	pthread_mutex_t lock;
@@ -69,6 +71,7 @@ void reel_cfi_destroy(struct reel_cfi *cfi)
 	reel_cfi_index_free(&cfi->debug.index);
 	reel_cfi_walk_destroy(cfi->walk);
 	pthread_mutex_destroy(&cfi->lock);
+	reel_cfi_hits_free(&cfi->hits);
 	free(cfi->switches);
 	free(cfi->owned);
 	free(cfi);
@@ -99,6 +102,24 @@ static bool switches_stacks(const struct reel_cfi *cfi, uint64_t address)
 {
 	return cfi->n_switches && bsearch(&address, cfi->switches, cfi->n_switches,
 					  sizeof(*cfi->switches), compare_range);
+}
+
+const struct reel_cfi_range *reel_cfi_switches(const struct reel_cfi *cfi, size_t *n_ret)
+{
+	*n_ret = cfi->n_switches;
+	return cfi->switches;
+}
+
+/* ---- what was asked for -------------------------------------------------------------- */
+
+void reel_cfi_keep_hits(struct reel_cfi *cfi)
+{
+	cfi->hits.wanted = true;
+}
+
+struct reel_error *reel_cfi_write_hits(struct reel_cfi *cfi, size_t limit, struct reel_buffer *ret)
+{
+	return reel_cfi_hits_write(&cfi->hits, limit, ret);
 }
 
 /* ---- the indices ------------------------------------------------------------------- */
@@ -146,13 +167,24 @@ bool reel_cfi_is_short_of_memory(const struct reel_cfi *cfi)
 }
 
 /* The segment that holds the address, or NULL. */
-static const struct cfi_segment *segment_at(const struct frames *frames, uint64_t address)
+static const struct cfi_segment *find_segment(const struct frames *frames, uint64_t address)
 {
 	size_t i = reel_cfi_index_search(&frames->index, address);
 
 	if (i == frames->index.n || frames->index.segments[i].begin > address)
 		return NULL;
 	return &frames->index.segments[i];
+}
+
+/* The same, for an answer. */
+static const struct cfi_segment *segment_at(struct reel_cfi *cfi, const struct frames *frames,
+					    uint64_t address)
+{
+	const struct cfi_segment *segment = find_segment(frames, address);
+
+	if (segment)
+		reel_cfi_hits_add(&cfi->hits, &frames->data, segment->offset);
+	return segment;
 }
 
 /* Where the next segment behind `address` begins; UINT64_MAX if there is none. */
@@ -167,20 +199,6 @@ static uint64_t next_begin(const struct frames *frames, uint64_t address)
 
 /* ---- rows -------------------------------------------------------------------------- */
 
-static const char *parse_fde(const struct cfi_data *data, uint64_t offset, struct cfi_fde *ret)
-{
-	const char *problem, *fde_problem;
-	struct cfi_entry entry;
-	struct cfi_cie cie;
-
-	*ret = (struct cfi_fde){ 0 };
-	if (reel_cfi_entry_at(data, offset, &entry) != CFI_ENTRY_FOUND || entry.is_cie)
-		return "it is malformed";
-	problem = reel_cfi_cie_parse(data, entry.cie_offset, &cie);
-	fde_problem = reel_cfi_fde_parse(data, &entry, &cie, ret);
-	return problem ? problem : fde_problem;
-}
-
 static enum reel_cfi_found bad(const char *problem, const char **problem_ret)
 {
 	if (problem_ret)
@@ -194,7 +212,7 @@ static enum reel_cfi_found row_of(const struct cfi_data *data, const struct cfi_
 				  const char **problem_ret)
 {
 	struct cfi_fde fde;
-	const char *problem = parse_fde(data, segment->offset, &fde);
+	const char *problem = reel_cfi_fde_at(data, segment->offset, &fde);
 
 	ret->work = 0;
 	if (!problem)
@@ -224,8 +242,8 @@ static bool in_text(const struct reel_cfi *cfi, uint64_t address)
 }
 
 /* The FDE by .eh_frame_hdr, if the one that it names does hold the address. */
-static bool header_fde(const struct reel_cfi *cfi, uint64_t address,
-		       struct cfi_header_entry *entry_ret, struct cfi_fde *ret)
+static bool header_fde(struct reel_cfi *cfi, uint64_t address, struct cfi_header_entry *entry_ret,
+		       struct cfi_fde *ret)
 {
 	const struct cfi_data *data = &cfi->eh.data;
 	uint64_t offset;
@@ -233,16 +251,19 @@ static bool header_fde(const struct reel_cfi *cfi, uint64_t address,
 	if (!cfi->header.n || !reel_cfi_header_search(&cfi->header, address, entry_ret))
 		return false;
 	offset = entry_ret->fde - data->section.address;
-	if (offset >= data->section.size || parse_fde(data, offset, ret))
+	if (offset >= data->section.size || reel_cfi_fde_at(data, offset, ret))
 		return false;
 	/* GCC's empty cold parts make FDEs of no bytes, which displace the real one (mold #1648).
 	 * One that goes beyond the last address is none for the index, either. */
-	return address - ret->begin < ret->size && ret->size <= UINT64_MAX - ret->begin &&
-	       in_text(cfi, ret->begin);
+	if (address - ret->begin >= ret->size || ret->size > UINT64_MAX - ret->begin ||
+	    !in_text(cfi, ret->begin))
+		return false;
+	reel_cfi_hits_add(&cfi->hits, data, offset);
+	return true;
 }
 
 /* The row of that FDE. */
-static enum reel_cfi_found header_row(const struct reel_cfi *cfi, uint64_t address,
+static enum reel_cfi_found header_row(struct reel_cfi *cfi, uint64_t address,
 				      struct reel_cfi_row *ret)
 {
 	struct cfi_header_entry entry;
@@ -266,12 +287,12 @@ static enum reel_cfi_found indexed_row(struct reel_cfi *cfi, uint64_t address,
 
 	if (!need_indices(cfi))
 		return REEL_CFI_NONE;
-	segment = segment_at(&cfi->eh, address);
+	segment = segment_at(cfi, &cfi->eh, address);
 	if (segment)
 		found = row_of(&cfi->eh.data, segment, address, NULL, ret, problem_ret);
 	if (found == REEL_CFI_FOUND)
 		return REEL_CFI_FOUND;
-	segment = segment_at(&cfi->debug, address);
+	segment = segment_at(cfi, &cfi->debug, address);
 	if (!segment)
 		return found;
 	return row_of(&cfi->debug.data, segment, address, NULL, ret, problem_ret);
@@ -308,8 +329,8 @@ bool reel_cfi_function_at(struct reel_cfi *cfi, uint64_t address, uint64_t *begi
 		return false;
 	found = header_fde(cfi, address, &entry, &fde);
 	for (size_t i = 0; i < 2 && !found && need_indices(cfi); i++) {
-		segment = segment_at(all[i], address);
-		found = segment && !parse_fde(&all[i]->data, segment->offset, &fde);
+		segment = segment_at(cfi, all[i], address);
+		found = segment && !reel_cfi_fde_at(&all[i]->data, segment->offset, &fde);
 	}
 	if (!found)
 		return false;
@@ -327,8 +348,9 @@ bool reel_cfi_same_gap(struct reel_cfi *cfi, uint64_t address, uint64_t other)
 		return false;
 	for (int i = 0; i < 2; i++) {
 		const struct frames *frames = i ? &cfi->debug : &cfi->eh;
+		uint64_t next = next_begin(frames, low);
 
-		if (segment_at(frames, low) || next_begin(frames, low) <= high)
+		if (segment_at(cfi, frames, low) || (next <= high && segment_at(cfi, frames, next)))
 			return false;
 	}
 	return true;
@@ -344,11 +366,11 @@ static enum reel_cfi_found next_row(struct reel_cfi *cfi, struct reel_cfi_iterat
 		uint64_t address = iterator->address;
 		uint64_t next = next_begin(&cfi->eh, address);
 		uint64_t next_debug = next_begin(&cfi->debug, address);
-		const struct cfi_segment *segment = segment_at(&cfi->eh, address);
+		const struct cfi_segment *segment = find_segment(&cfi->eh, address);
 		const struct frames *frames = segment ? &cfi->eh : &cfi->debug;
 
 		if (!segment)
-			segment = segment_at(frames, address);
+			segment = find_segment(frames, address);
 		if (segment) {
 			found = row_of(&frames->data, segment, address, cfi->walk, ret,
 				       problem_ret);

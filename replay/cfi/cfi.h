@@ -49,6 +49,17 @@ struct reel_cfi_range {
 /* Before any row is asked for. In ascending order; copied. */
 struct reel_error *reel_cfi_set_switches(struct reel_cfi *cfi, const struct reel_cfi_range *ranges,
 					 size_t n) REEL_MUST_CHECK;
+const struct reel_cfi_range *reel_cfi_switches(const struct reel_cfi *cfi, size_t *n_ret);
+
+/* From here on, which FDEs answered is remembered; the CFI is one thread's then. */
+void reel_cfi_keep_hits(struct reel_cfi *cfi);
+/*
+ * A .debug_frame of these FDEs, with which all that was asked for since has the same answer (but
+ * for a DW_CFA_set_loc of .eh_frame, which no compiler writes).  UNSUPPORTED if it is larger than
+ * `limit`.
+ */
+struct reel_error *reel_cfi_write_hits(struct reel_cfi *cfi, size_t limit,
+				       struct reel_buffer *ret) REEL_MUST_CHECK;
 
 enum reel_rule_kind {
 	REEL_RULE_UNSPECIFIED = 0, /* neither CIE, FDE nor the ABI says anything */

@@ -312,3 +312,17 @@ const char *reel_cfi_fde_parse(const struct cfi_data *data, const struct cfi_ent
 	ret->program_size = reel_cursor_left(&body);
 	return NULL;
 }
+
+const char *reel_cfi_fde_at(const struct cfi_data *data, uint64_t offset, struct cfi_fde *ret)
+{
+	const char *problem, *fde_problem;
+	struct cfi_entry entry;
+	struct cfi_cie cie;
+
+	*ret = (struct cfi_fde){ 0 };
+	if (reel_cfi_entry_at(data, offset, &entry) != CFI_ENTRY_FOUND || entry.is_cie)
+		return "it is malformed";
+	problem = reel_cfi_cie_parse(data, entry.cie_offset, &cie);
+	fde_problem = reel_cfi_fde_parse(data, &entry, &cie, ret);
+	return problem ? problem : fde_problem;
+}

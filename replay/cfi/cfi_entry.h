@@ -60,6 +60,9 @@ const char *reel_cfi_cie_parse(const struct cfi_data *data, uint64_t offset, str
 const char *reel_cfi_fde_parse(const struct cfi_data *data, const struct cfi_entry *entry,
 			       const struct cfi_cie *cie, struct cfi_fde *ret);
 
+/* Both of the FDE at an offset. */
+const char *reel_cfi_fde_at(const struct cfi_data *data, uint64_t offset, struct cfi_fde *ret);
+
 /*
  * Reads a pointer in a DW_EH_PE encoding (LSB Core 5.0, 10.5.1).  False where
  * it has no value here: omitted, indirect, relative to a function, malformed.

@@ -14,6 +14,7 @@
 #include "base/dwarf_cursor.h"
 #include "replay/elf/elf_file.h"
 #include "replay/elf/elf_sections.h"
+#include "replay/elf/embedded_image.h"
 #include "replay/elf/packed_file.h"
 #include "replay/elf/relocated.h"
 #include "base/files.h"
@@ -47,6 +48,9 @@ struct reel_elf_file {
 	struct segment *segments;
 	size_t n_segments;
 	bool debug_only, has_debug_info, has_symbols;
+	bool embedded;
+	struct reel_embedded_code code;	   /* of an embedded one */
+	struct reel_address_ranges *reads; /* NULL: nobody wants to know */
 	uint8_t build_id[REEL_BUILD_ID_MAX];
 	size_t build_id_size;
 	char *debuglink;
@@ -68,6 +72,7 @@ void reel_elf_file_close(struct reel_elf_file *file)
 	reel_relocated_destroy(file->relocated);
 	if (file->fd >= 0)
 		close(file->fd);
+	reel_embedded_code_free(&file->code);
 	free(file->segments);
 	free(file->debuglink);
 	free(file->altlink);
@@ -469,6 +474,40 @@ struct reel_error *reel_elf_file_open_memory(const uint8_t *bytes, size_t size, 
 	return finish_open(file, error, ret);
 }
 
+struct reel_error *reel_elf_file_open_embedded(const uint8_t *bytes, size_t size, const char *name,
+					       struct reel_elf_file **ret)
+{
+	struct reel_loaded_bytes code = { 0 };
+	struct reel_elf_file *file;
+	struct reel_error *error = reel_elf_file_open_memory(bytes, size, name, &file);
+
+	if (error)
+		return error;
+	/* Whatever its sections say: of segments it has the headers only. */
+	file->embedded = file->debug_only = true;
+	if (reel_elf_file_section(file, REEL_EMBEDDED_CODE, &code))
+		error = reel_embedded_code_open((struct reel_bytes){ code.bytes, code.size },
+						reel_elf_file_big_endian(file), &file->code);
+	if (!error)
+		error = reel_elf_file_memory_error(file);
+	if (error) {
+		reel_elf_file_close(file);
+		return reel_error_prefix(error, "%s", name);
+	}
+	*ret = file;
+	return NULL;
+}
+
+bool reel_elf_file_is_embedded(const struct reel_elf_file *file)
+{
+	return file->embedded;
+}
+
+void reel_elf_file_keep_reads(struct reel_elf_file *file, struct reel_address_ranges *reads)
+{
+	file->reads = reads;
+}
+
 struct reel_error *reel_elf_file_lay_out(struct reel_elf_file *file)
 {
 	struct reel_error *error;
@@ -624,12 +663,14 @@ static bool segment_holds(const struct segment *segment, uint64_t offset, uint64
 bool reel_elf_file_address_of_offset(const struct reel_elf_file *file, uint64_t offset,
 				     uint64_t *ret)
 {
+	bool has_segments = !file->debug_only || file->embedded;
+
 	/*
 	 * A page may hold the end of one segment and the start of the next, and is
 	 * then mapped for both: what is exactly inside of the code comes first,
 	 * what merely shares a page with data last.
 	 */
-	for (int attempt = 0; !file->debug_only && attempt < 4; attempt++) {
+	for (int attempt = 0; has_segments && attempt < 4; attempt++) {
 		bool executable = attempt < 2, exact = attempt % 2 == 0;
 
 		for (size_t i = 0; i < file->n_segments; i++) {
@@ -647,8 +688,8 @@ bool reel_elf_file_address_of_offset(const struct reel_elf_file *file, uint64_t 
 	return false;
 }
 
-bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size_t size,
-			uint8_t *bytes_ret)
+static bool read_segment(const struct reel_elf_file *file, uint64_t address, size_t size,
+			 uint8_t *bytes_ret)
 {
 	for (size_t i = 0; !file->debug_only && i < file->n_segments; i++) {
 		const struct segment *segment = &file->segments[i];
@@ -666,6 +707,17 @@ bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size
 		return file->fd >= 0 && reel_read_at(file->fd, bytes_ret, size, offset);
 	}
 	return false;
+}
+
+bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size_t size,
+			uint8_t *bytes_ret)
+{
+	bool read = file->embedded ? reel_embedded_code_read(&file->code, address, size, bytes_ret)
+				   : read_segment(file, address, size, bytes_ret);
+
+	if (read && size && file->reads)
+		reel_address_ranges_add(file->reads, address, address + size);
+	return read;
 }
 
 bool reel_elf_file_load(const struct reel_elf_file *file, uint64_t address, uint64_t size,

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/elf_identity.h"
+#include "replay/elf/address_ranges.h"
 #include "replay/elf/section.h"
 
 struct reel_elf_file;
@@ -21,6 +22,13 @@ struct reel_error *reel_elf_file_open(const char *path, struct reel_elf_file **r
 /* Bytes are borrowed for the handle's life. */
 struct reel_error *reel_elf_file_open_memory(const uint8_t *bytes, size_t size, const char *name,
 					     struct reel_elf_file **ret) REEL_MUST_CHECK;
+/*
+ * The same, of a file that a capture holds in part (embedded_image.h): it stands for the file,
+ * though it is debug-only, and of its code has what the image has.
+ */
+struct reel_error *reel_elf_file_open_embedded(const uint8_t *bytes, size_t size, const char *name,
+					       struct reel_elf_file **ret) REEL_MUST_CHECK;
+bool reel_elf_file_is_embedded(const struct reel_elf_file *file);
 /*
  * A relocatable file (a kernel module, or its debug file) with its sections at addresses of their
  * own, that do not overlap, and the relocations of its debug information applied: from then on it
@@ -88,13 +96,17 @@ void reel_elf_file_text_range(const struct reel_elf_file *file, uint64_t *begin_
 /*
  * The ELF address of a file offset, by the PT_LOAD whose file range (rounded
  * out to pages) holds it; an executable one is preferred.  False in a
- * debug-only file, whose program headers describe another one.
+ * debug-only file that is not embedded, whose program headers describe another one.
  */
 bool reel_elf_file_address_of_offset(const struct reel_elf_file *file, uint64_t offset,
 				     uint64_t *ret);
 /* Bytes at an ELF address, from the file; false if it does not hold all of them. */
 bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size_t size,
 			uint8_t *bytes_ret);
+
+/* From here on, which addresses reel_elf_file_read gives bytes of is remembered; the file is one
+ * thread's then. */
+void reel_elf_file_keep_reads(struct reel_elf_file *file, struct reel_address_ranges *reads);
 
 /* Which section that was looked for is there, but can't be read or decompressed; NULL: none. */
 struct reel_error *reel_elf_file_section_error(const struct reel_elf_file *file) REEL_MUST_CHECK;

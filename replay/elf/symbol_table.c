@@ -302,11 +302,11 @@ static struct reel_error *name_target(struct reel_symbol_table *table,
 }
 
 static struct reel_error *add_symbol(struct reel_symbol_table *table, size_t at,
-				     const struct reel_symbol *symbol, uint64_t end,
-				     uint32_t priority)
+				     const struct reel_symbol *symbol, uint32_t priority)
 {
 	table->symbols[at] = *symbol;
-	return reel_range_map_add(&table->ranges, symbol->address, end, (uint32_t)at, priority)
+	return reel_range_map_add(&table->ranges, symbol->address, symbol->end, (uint32_t)at,
+				  priority)
 		       ? NULL
 		       : reel_error_no_memory();
 }
@@ -318,13 +318,13 @@ static struct reel_error *add_stubs(struct reel_symbol_table *table,
 	struct reel_error *error = NULL;
 
 	for (size_t i = 0; i < n_stubs && !error; i++) {
-		struct reel_symbol symbol = { stubs[i].begin, stubs[i].name, true, true };
+		struct reel_symbol symbol = { stubs[i].begin, stubs[i].end, stubs[i].name, true,
+					      true };
 
 		if (!symbol.name)
 			error = name_target(table, candidates, stubs[i].target, &symbol.name);
 		if (!error)
-			error = add_symbol(table, candidates->n + i, &symbol, stubs[i].end,
-					   UINT32_MAX);
+			error = add_symbol(table, candidates->n + i, &symbol, UINT32_MAX);
 	}
 	return error;
 }
@@ -345,19 +345,19 @@ static struct reel_error *build(struct reel_symbol_table *table,
 		return reel_error_no_memory();
 	for (size_t i = 0; i < n && !error; i++) {
 		const struct candidate *it = &candidates->all[i];
-		struct reel_symbol symbol = { it->address, it->name, it->size != 0, false };
-		uint64_t end = it->limit;
+		struct reel_symbol symbol = { it->address, it->limit, it->name, it->size != 0,
+					      false };
 
 		if (it->size) {
-			end = it->address + it->size;
-			if (end > sized_end)
-				sized_end = end;
+			symbol.end = it->address + it->size;
+			if (symbol.end > sized_end)
+				sized_end = symbol.end;
 		} else if (it->address < sized_end) {
 			continue; /* a label within a function */
-		} else if (i + 1 < n && candidates->all[i + 1].address < end) {
-			end = candidates->all[i + 1].address;
+		} else if (i + 1 < n && candidates->all[i + 1].address < symbol.end) {
+			symbol.end = candidates->all[i + 1].address;
 		}
-		error = add_symbol(table, i, &symbol, end, (uint32_t)(it->size ? n + i : i));
+		error = add_symbol(table, i, &symbol, (uint32_t)(it->size ? n + i : i));
 	}
 	if (!error)
 		error = add_stubs(table, candidates, stubs, n_stubs);

@@ -19,7 +19,7 @@
 #include "replay/elf/elf_file.h"
 
 struct reel_symbol {
-	uint64_t address;
+	uint64_t address, end; /* without a size: as far as it may reach */
 	/* In the file's string table, or the table's own; mangled, with its @VERSION. */
 	const char *name;
 	bool sized;

@@ -14,7 +14,7 @@
 #include "base/sized.h"
 #include "replay/rewrite/rewrite.h"
 #include "replay/rewrite/sample_scrub.h"
-#include "replay/sample_unwinder.h"
+#include "replay/rewrite/sample_walk.h"
 
 /* What is for archives may take some time. */
 #define LEVEL	       9
@@ -247,90 +247,20 @@ static struct reel_error *shrink_sample(void *context, struct reel_rewrite_sampl
 
 /* ---- the proof --------------------------------------------------------------------- */
 
-/* The samples of a capture, one after the other. */
-struct walk {
-	struct reel_capture *capture;
-	struct reel_block_reader *block_reader;
-	struct reel_sample_unwinder *unwinder;
-	size_t block;
-	bool loaded;
-};
-
-static struct reel_error *walk_create(struct reel_capture *capture, struct walk *ret)
-{
-	struct reel_error *error;
-
-	*ret = (struct walk){ .capture = capture };
-	error = reel_block_reader_create(capture->reader, &ret->block_reader);
-	return error ? error : reel_sample_unwinder_create(capture, &ret->unwinder);
-}
-
-static void walk_free(struct walk *walk)
-{
-	reel_block_reader_destroy(walk->block_reader);
-	reel_sample_unwinder_destroy(walk->unwinder);
-}
-
-/* Loads the next block of samples; false behind the last one. */
-static bool walk_load(struct walk *walk, struct reel_error **error)
-{
-	size_t n;
-	const struct reel_block *blocks = reel_reader_blocks(walk->capture->reader, &n);
-
-	while (walk->block < n && blocks[walk->block].header.type != REEL_BLOCK_SAMPLES)
-		walk->block++;
-	if (walk->block == n)
-		return false;
-	*error = reel_block_reader_load(walk->block_reader, &blocks[walk->block++]);
-	return true;
-}
-
-/* *found_ret is false behind the last one.  Damage was reported when the block was rewritten. */
-static struct reel_error *walk_next(struct walk *walk, struct reel_block_item *ret, bool *found_ret)
-{
-	*found_ret = true;
-	for (;;) {
-		struct reel_error *error = NULL;
-
-		if (!walk->loaded && !walk_load(walk, &error)) {
-			*found_ret = false;
-			return NULL;
-		}
-		walk->loaded = !error;
-		if (!error)
-			error = reel_block_reader_next(walk->block_reader, ret);
-		if (error || ret->kind == REEL_ITEM_END)
-			walk->loaded = false;
-		if (error && reel_error_code(error) == REEL_ERROR_NO_MEMORY)
-			return error;
-		reel_error_destroy(error);
-		if (walk->loaded && ret->kind == REEL_ITEM_SAMPLE)
-			return NULL;
-	}
-}
-
-static struct reel_error *walk_unwind(struct walk *walk, const struct reel_sample *sample,
-				      const struct reel_unwind_frames **ret,
-				      enum reel_stop *stop_ret)
-{
-	return reel_sample_unwind(walk->unwinder, sample,
-				  reel_sample_unwinder_space(walk->unwinder, sample), ret,
-				  stop_ret);
-}
-
-static struct reel_error *compare_samples(struct shrink *shrink, struct walk *from,
-					  const struct reel_sample *sample, struct walk *to,
+static struct reel_error *compare_samples(struct shrink *shrink, struct reel_sample_walk *from,
+					  const struct reel_sample *sample,
+					  struct reel_sample_walk *to,
 					  const struct reel_sample *shrunk)
 {
 	const struct reel_unwind_frames *frames;
 	struct reel_error *error;
 	enum reel_stop stop;
 
-	error = walk_unwind(from, sample, &frames, &stop);
+	error = reel_sample_walk_unwind(from, sample, &frames, &stop);
 	if (!error)
 		error = path_set(&shrink->path, frames, stop);
 	if (!error)
-		error = walk_unwind(to, shrunk, &frames, &stop);
+		error = reel_sample_walk_unwind(to, shrunk, &frames, &stop);
 	if (error)
 		return error;
 	if (sample->id == shrunk->id && sample->time == shrunk->time &&
@@ -343,15 +273,16 @@ static struct reel_error *compare_samples(struct shrink *shrink, struct walk *fr
 		(unsigned long long)sample->id);
 }
 
-static struct reel_error *compare_walks(struct shrink *shrink, struct walk *from, struct walk *to)
+static struct reel_error *compare_walks(struct shrink *shrink, struct reel_sample_walk *from,
+					struct reel_sample_walk *to)
 {
 	for (;;) {
 		struct reel_block_item sample, shrunk;
 		bool found, found_shrunk = false;
-		struct reel_error *error = walk_next(from, &sample, &found);
+		struct reel_error *error = reel_sample_walk_next(from, &sample, &found);
 
 		if (!error)
-			error = walk_next(to, &shrunk, &found_shrunk);
+			error = reel_sample_walk_next(to, &shrunk, &found_shrunk);
 		if (error)
 			return error;
 		if (found != found_shrunk)
@@ -390,16 +321,16 @@ static struct reel_error *open_written(const struct shrink *shrink, int fd,
 /* Unwinds the new capture, as any reader will, and the one that it was made of, and compares. */
 static struct reel_error *prove(struct shrink *shrink, struct reel_capture *written)
 {
-	struct walk from = { 0 }, to = { 0 };
+	struct reel_sample_walk from = { 0 }, to = { 0 };
 	struct reel_error *error;
 
-	error = walk_create(shrink->capture, &from);
+	error = reel_sample_walk_create(shrink->capture, &from);
 	if (!error)
-		error = walk_create(written, &to);
+		error = reel_sample_walk_create(written, &to);
 	if (!error)
 		error = compare_walks(shrink, &from, &to);
-	walk_free(&from);
-	walk_free(&to);
+	reel_sample_walk_free(&from);
+	reel_sample_walk_free(&to);
 	return error;
 }
 

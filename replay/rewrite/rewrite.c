@@ -12,8 +12,9 @@ struct rewrite {
 	struct reel_block_reader *block_reader;
 	struct reel_writer *writer;
 	struct reel_rewrite_counts counts;
-	uint64_t n_samples;	 /* read */
-	uint64_t n_side_dropped; /* side records left out, as is wanted */
+	uint64_t n_samples; /* read */
+	/* Side records left out, and others that were not there, as is wanted. */
+	uint64_t n_side_dropped, n_side_added;
 	/* The last END record; it is written last, after all that it counts. */
 	bool has_end;
 	struct reel_record end;
@@ -185,8 +186,8 @@ static struct reel_error *rewrite_blocks(struct rewrite *rewrite)
 }
 
 /*
- * END keeps the counts of the original capture, less what was left out on purpose.  So a reader of
- * the new one sees that something is missing if not all of the original could be read.
+ * END keeps the counts of the original capture, but for what was left out or added on purpose.  So
+ * a reader of the new one sees that something is missing if not all of the original could be read.
  */
 static struct reel_error *write_end(struct rewrite *rewrite)
 {
@@ -195,7 +196,7 @@ static struct reel_error *write_end(struct rewrite *rewrite)
 	if (!rewrite->has_end)
 		return NULL;
 	if (end->side_records)
-		end->side_records -= rewrite->n_side_dropped;
+		end->side_records += rewrite->n_side_added - rewrite->n_side_dropped;
 	return reel_writer_record(rewrite->writer, &rewrite->end);
 }
 
@@ -254,6 +255,8 @@ struct reel_error *reel_rewrite(struct reel_capture *capture, int fd, const char
 		error = reel_writer_copy_cipher(rewrite->writer, options->cipher_ret);
 	if (!error)
 		error = rewrite_blocks(rewrite);
+	if (!error && options->append)
+		error = options->append(options->context, rewrite->writer, &rewrite->n_side_added);
 	if (!error)
 		error = write_end(rewrite);
 	if (!error)

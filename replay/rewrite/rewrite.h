@@ -34,6 +34,10 @@ struct reel_rewrite_options {
 	struct reel_error *(*sample)(void *context, struct reel_rewrite_sample *sample);
 	/* Changes a side record, or says what else becomes of it.  NULL: all are copied. */
 	enum reel_rewrite_record (*record)(void *context, struct reel_record *record);
+	/* Writes further side records, behind all others but END, and says how many.  NULL: there
+	 * are none. */
+	struct reel_error *(*append)(void *context, struct reel_writer *writer,
+				     uint64_t *n_records_ret);
 	void *context;
 	/* Gets the key of the new file, for who reads it again: NULL if that is not encrypted.
 	 * NULL: nobody does. */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The samples of a capture, one after the other, and their traces. */
+#ifndef REPLAY_REWRITE_SAMPLE_WALK_H
+#define REPLAY_REWRITE_SAMPLE_WALK_H
+
+#include "replay/sample_unwinder.h"
+
+struct reel_sample_walk {
+	struct reel_capture *capture;
+	struct reel_block_reader *block_reader;
+	struct reel_sample_unwinder *unwinder;
+	size_t block;
+	bool loaded;
+};
+
+/* To be freed even where it fails. */
+struct reel_error *reel_sample_walk_create(struct reel_capture *capture,
+					   struct reel_sample_walk *ret) REEL_MUST_CHECK;
+void reel_sample_walk_free(struct reel_sample_walk *walk);
+/* *found_ret is false behind the last one.  Damage is passed over: rewriting a block reports it. */
+struct reel_error *reel_sample_walk_next(struct reel_sample_walk *walk, struct reel_block_item *ret,
+					 bool *found_ret) REEL_MUST_CHECK;
+struct reel_error *reel_sample_walk_unwind(struct reel_sample_walk *walk,
+					   const struct reel_sample *sample,
+					   const struct reel_unwind_frames **ret,
+					   enum reel_stop *stop_ret) REEL_MUST_CHECK;
+
+#endif

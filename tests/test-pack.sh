@@ -1,0 +1,104 @@
+#!/bin/bash
+# `stackreel pack`: every capture of testdata, packed with its files, has the same traces and functions with no file at all.
+#
+#   tests/test-pack.sh     O=DIR   the object directory (build)
+#
+# Prints the bytes that were added.
+set -u
+cd "$(dirname "$0")/.." || exit
+O=${O:-build}
+stackreel=$O/stackreel
+. tests/count.sh
+[ -x "$stackreel" ] || { skip "$stackreel is not built"; finish; }
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-pack.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+
+# ---- the same traces -------------------------------------------------------------------
+
+captures=0 embedded=0 plain=0
+
+# traces OPTION... FILE: without inlined functions and lines, which are not embedded.
+traces() {
+    "$stackreel" script -q -j1 --no-host-files --no-inline "$@" 2>&1
+}
+
+# same CAPTURE SYMFS
+same() {
+    local file=$1 symfs=$2
+    run 0 "$stackreel" pack --no-host-files --symfs "$symfs" -o "$work/a.reel" "$file"
+    cmp <(traces --symfs "$symfs" "$file") <(traces "$work/a.reel")
+    count $? "$file: other traces"
+    run 0 "$stackreel" pack -q --no-host-files -o "$work/b.reel" "$file" # without files, none is embedded
+    captures=$((captures + 1)) embedded=$((embedded + $(wc -c <"$work/a.reel"))) plain=$((plain + $(wc -c <"$work/b.reel")))
+}
+
+for archive in testdata/*/chains/symfs.tar.xz; do
+    cpu=${archive#testdata/} cpu=${cpu%%/*}
+    tests/matrix/unpack.sh "$cpu" "$work/$cpu" || { count 1 "$cpu: its archive"; continue; }
+    for file in testdata/"$cpu"/chains/*/*.reel; do same "$file" "$work/$cpu"; done
+    rm -rf "${work:?}/$cpu"
+done
+for file in testdata/*/orders/orders.reel; do same "$file" "${file%/*}"; done
+for folder in testdata/*/perf; do
+    for mode in dwarf fp; do
+        "$stackreel" import -q -o "$work/$mode.reel" "$folder/$mode.data" 2>"$work/err" || count 1 "$folder/$mode.data: import"
+        same "$work/$mode.reel" "$folder"
+    done
+done
+echo "$captures captures: $plain bytes, $embedded when packed"
+[ $captures -gt 50 ]
+count $? "so few captures"
+
+# ---- what it embeds ---------------------------------------------------------------------
+
+orders=testdata/i386/orders/orders.reel symfs=testdata/i386/orders
+run 0 "$stackreel" pack --no-host-files --symfs $symfs -o "$work/a.reel" "$orders"
+says '1 modules embedded, [0-9.]+ kB\)$'
+run 0 "$stackreel" info --no-host-files "$work/a.reel"
+grep -qE '^  embedded +[0-9,]+  /usr/bin/orders  0863' "$work/out" && grep -q '^Modules: 1 found, .* 1 embedded$' "$work/out"
+count $? "info does not say that it is embedded"
+# A file that is there is preferred: it has lines.
+"$stackreel" script -q --no-host-files --symfs $symfs "$work/a.reel" | cmp - <("$stackreel" script -q --no-host-files --symfs $symfs "$orders")
+count $? "with its file, a packed capture has other traces"
+# Packed again, from its own images, it is the same.
+run 0 "$stackreel" pack -q --no-host-files -o "$work/b.reel" "$work/a.reel"
+cmp <(traces "$work/a.reel") <(traces "$work/b.reel")
+count $? "packed again, it has other traces"
+[ "$("$stackreel" dump -q "$work/a.reel" | grep -c IMAGE)" = "$("$stackreel" dump -q "$work/b.reel" | grep -c IMAGE)" ]
+count $? "packed again, it has more images"
+run 0 "$stackreel" pack -q --no-host-files --symfs $symfs --no-symbols -o "$work/c.reel" "$orders"
+cmp <(traces "$work/a.reel" | awk '{ print $1 }') <(traces "$work/c.reel" | awk '{ print $1 }') && ! traces "$work/c.reel" | grep -q 'shop::'
+count $? "--no-symbols: other addresses, or names"
+run 2 "$stackreel" pack "$orders"
+says 'where to\?'
+
+# image FILE: the last one.
+image() {
+    "$stackreel" dump -q --json --bytes "$1" | grep '"record": "IMAGE"' | tail -n 1 | sed -E 's/.*"bytes": "([0-9a-f]*)".*/\1/' | xxd -r -p
+}
+image "$work/a.reel" >"$work/image"
+readelf -W -a "$work/image" >"$work/out" 2>"$work/err"
+[ -s "$work/out" ] && [ ! -s "$work/err" ] && ! grep -qi warning "$work/out"
+count $? "readelf complains of an image"
+if command -v eu-elflint >/dev/null; then
+    eu-elflint --gnu-ld -d "$work/image" >"$work/out" 2>&1
+    count $? "eu-elflint complains of an image"
+else
+    skip "eu-elflint is not installed"
+fi
+
+# ---- encrypted captures -------------------------------------------------------------------
+
+"$stackreel" keygen "$work/key" >"$work/public"
+run 0 "$stackreel" pack -q --no-host-files --symfs $symfs --encrypt-to "$(cat "$work/public")" -o "$work/d.reel" "$orders"
+cmp <(traces "$work/a.reel") <(traces --identity "$work/key" "$work/d.reel")
+count $? "encrypted, it has other traces"
+! grep -qa stackreel.code "$work/d.reel"
+count $? "what is embedded is not encrypted"
+run 2 "$stackreel" pack -q --no-host-files --identity "$work/key" -o "$work/e.reel" "$work/d.reel"
+says 'it is encrypted, and the new capture would not be'
+run 0 "$stackreel" pack -q --no-host-files --identity "$work/key" --decrypt -o "$work/e.reel" "$work/d.reel"
+cmp <(traces "$work/a.reel") <(traces "$work/e.reel")
+count $? "decrypted, it has other traces"
+
+finish
