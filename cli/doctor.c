@@ -156,20 +156,23 @@ enum lack {
 
 static const struct {
 	const char *name, *cure;
+	bool is_served; /* by debuginfod, of a module whose build-id is known */
 } lacks[LACKS] = {
 	[LACKS_FILE] = { "its file",
 			 "copy it from the host, as it lies there (scp HOST:/PATH DIR/PATH), and "
 			 "give --symfs DIR; of a container while it runs, --symfs /proc/PID/root; "
-			 "a copy that lies elsewhere, --module FILE" },
+			 "a copy that lies elsewhere, --module FILE",
+			 true },
 	[LACKS_ROWS] = { "unwind rows",
 			 "code without unwind information, which does not tell its caller itself; "
 			 "if it was stripped of .debug_frame, --debug-dir or --module with its "
-			 "debug symbols; of your own assembly, .cfi directives" },
+			 "debug symbols; of your own assembly, .cfi directives",
+			 true },
 	[LACKS_SYMBOLS] = { "symbols",
 			    "install the distribution's debug symbols (packages named -dbgsym or "
-			    "-debuginfo), or fetch them: --module \"$(debuginfod-find debuginfo "
-			    "BUILD-ID)\"; of your own programs keep the file as it was before "
-			    "strip, and give --module FILE" },
+			    "-debuginfo); of your own programs keep the file as it was before "
+			    "strip, and give --module FILE",
+			    true },
 	[LACKS_LINES] = { "lines (embedded)",
 			  "the capture itself has what its traces need of the file, but no lines: "
 			  "give the file, too (--symfs, --module)" },
@@ -216,6 +219,17 @@ static unsigned lacks_of(const struct patient *patient, const struct reel_module
 	default:
 		return 0;
 	}
+}
+
+/* The same, those that a debuginfod server may mend. */
+static unsigned served_lacks_of(const struct patient *patient,
+				const struct reel_module_info *module)
+{
+	unsigned bits = 0;
+
+	for (int lack = 0; lack < LACKS; lack++)
+		bits |= lacks[lack].is_served ? 1u << lack : 0;
+	return module->build_id[0] ? bits & lacks_of(patient, module) : 0;
 }
 
 /* ---- printing ----------------------------------------------------------------------------- */
@@ -307,14 +321,22 @@ static void print_wrapped(FILE *file, const char *text)
 	fputc('\n', file);
 }
 
-static void print_cures(unsigned told, FILE *file)
+/* `served` of what is `told` may be on a debuginfod server, where nobody has asked it yet. */
+static void print_cures(const struct session *session, unsigned told, unsigned served, FILE *file)
 {
 	const char *start = "\nWhat mends it\n";
+	_cleanup_free_ char *path = text_escape(session->options->file, "");
+	_cleanup_free_ char *fetch =
+		memory_print("if a debuginfod server has it, stackreel report --debuginfod %s "
+			     "fetches it by its build-id",
+			     path);
 
 	for (int lack = 0; lack < LACKS; lack++) {
 		if (!(told >> lack & 1))
 			continue;
 		fprintf(file, "%s  %s\n", start, lacks[lack].name);
+		if (served >> lack & 1)
+			print_wrapped(file, fetch);
 		print_wrapped(file, lacks[lack].cure);
 		start = "";
 	}
@@ -333,7 +355,7 @@ static void print_ward(const struct session *session, const struct doctor_option
 {
 	uint64_t traces = session->quality.traces;
 	const uint64_t *stops = session->quality.stops;
-	unsigned told = 0;
+	unsigned told = 0, served = 0;
 	size_t left_out = 0, well = 0;
 	FILE *file = output->file;
 
@@ -351,6 +373,7 @@ static void print_ward(const struct session *session, const struct doctor_option
 		if (options->all || percent_of(cost(patient), traces) >= WORTH_TELLING) {
 			print_patient(session, patient, module, file);
 			told |= lacks_of(patient, module);
+			served |= served_lacks_of(patient, module);
 		} else if (cost(patient)) {
 			left_out++;
 		} else {
@@ -365,7 +388,9 @@ static void print_ward(const struct session *session, const struct doctor_option
 			well == 1 ? "s" : "");
 	if (percent_of(stops[REEL_STOP_STACK_CUT], traces) >= WORTH_TELLING)
 		told |= 1u << LACKS_STACK;
-	print_cures(told, file);
+	if (session->options->debuginfod.fetch)
+		served = 0;
+	print_cures(session, told, served, file);
 }
 
 static void print_summary(const struct session *session, const struct ward *ward, FILE *file)

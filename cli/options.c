@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/debuginfod.h"
 #include "cli/options.h"
 #include "cli/print/output.h"
 #include "cli/print/text.h"
@@ -33,9 +34,16 @@ enum {
 	KEY_TIME_LIMIT,
 	KEY_SANDBOX,
 	KEY_NO_SANDBOX,
+	KEY_DEBUGINFOD,
+	KEY_NO_DEBUGINFOD,
+	KEY_DEBUGINFOD_TIMEOUT,
+	KEY_DEBUGINFOD_MAX_SIZE,
 };
 
 #define LIST_MAX 65536
+
+#define DEBUGINFOD_TIMEOUT  (300 * UINT64_C(1000000000))
+#define DEBUGINFOD_MAX_SIZE (UINT64_C(2) << 30)
 
 /* ---- values --------------------------------------------------------------------- */
 
@@ -439,6 +447,90 @@ const struct argp options_sandbox = {
 	sandbox_options, parse_sandbox, NULL, NULL, NULL, NULL, NULL
 };
 
+static bool is_url(const char *text)
+{
+	return strstr(text, "://") != NULL;
+}
+
+/* $STACKREEL_DEBUGINFOD is for who would give --debuginfod each time: servers, or 1. */
+static void take_debuginfod_environment(struct debuginfod_options *debuginfod)
+{
+	const char *wanted = getenv("STACKREEL_DEBUGINFOD");
+
+	debuginfod->fetch = wanted && *wanted && strcmp(wanted, "0") != 0;
+	debuginfod->urls = debuginfod->fetch && is_url(wanted) ? wanted : NULL;
+}
+
+static error_t parse_debuginfod(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+	struct debuginfod_options *debuginfod = &options->debuginfod;
+	const char *servers = getenv("DEBUGINFOD_URLS");
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		take_debuginfod_environment(debuginfod);
+		debuginfod->timeout = DEBUGINFOD_TIMEOUT;
+		debuginfod->max_size = DEBUGINFOD_MAX_SIZE;
+		return 0;
+	case KEY_DEBUGINFOD:
+		if (arg && !is_url(arg))
+			options_error(
+				state,
+				"--debuginfod wants servers as https://debuginfod.debian.net, "
+				"not `%s'",
+				arg);
+		debuginfod->fetch = true;
+		debuginfod->urls = arg;
+		return 0;
+	case KEY_NO_DEBUGINFOD:
+		debuginfod->fetch = false;
+		free(options->debuginfod_cache);
+		options->debuginfod_cache = NULL;
+		return 0;
+	case KEY_DEBUGINFOD_TIMEOUT:
+		if (!time_parse(arg, &debuginfod->timeout) || !debuginfod->timeout)
+			options_error(state,
+				      "--debuginfod-timeout wants a time as 30, 500ms or 10m, not "
+				      "`%s'",
+				      arg);
+		return 0;
+	case KEY_DEBUGINFOD_MAX_SIZE:
+		if (!limits_parse_memory(arg, &debuginfod->max_size))
+			options_error(state,
+				      "--debuginfod-max-size wants a size from 16M on, as 512M, "
+				      "8GiB or none, not `%s'",
+				      arg);
+		return 0;
+	case ARGP_KEY_END:
+		if (debuginfod->fetch && !debuginfod->urls && !(servers && *servers))
+			options_error(state, "--debuginfod: which servers? Name them, as "
+					     "--debuginfod=https://debuginfod.debian.net, or in "
+					     "DEBUGINFOD_URLS");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option debuginfod_options[] = {
+	{ "debuginfod", KEY_DEBUGINFOD, "URLS", OPTION_ARG_OPTIONAL,
+	  "Fetch files and debug information of modules that samples hit, and that are not found "
+	  "here, from these debuginfod servers ($DEBUGINFOD_URLS)",
+	  0 },
+	{ "no-debuginfod", KEY_NO_DEBUGINFOD, NULL, 0,
+	  "Fetch nothing, and use nothing that was fetched once", 0 },
+	{ "debuginfod-timeout", KEY_DEBUGINFOD_TIMEOUT, "TIME", 0,
+	  "Go on without what is not there after so many seconds, or with a unit (300)", 0 },
+	{ "debuginfod-max-size", KEY_DEBUGINFOD_MAX_SIZE, "SIZE", 0,
+	  "Refuse larger files, as 512M, 8GiB or none (2GiB)", 0 },
+	{ 0 }
+};
+
+const struct argp options_debuginfod = {
+	debuginfod_options, parse_debuginfod, NULL, NULL, NULL, NULL, NULL
+};
+
 static error_t parse_quality(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -490,6 +582,7 @@ const struct argp options_work = { work_options, parse_work, NULL, NULL, NULL, N
 const struct argp_child options_of_traces[] = {
 	{ &options_filter, 0, "Which samples:", 1 },
 	{ &options_search, 0, "Where modules and symbols come from:", 2 },
+	{ &options_debuginfod, 0, NULL, 2 },
 	{ &options_quality, 0, "Quality:", 3 },
 	{ &options_work, 0, "Speed:", 4 },
 	{ &options_keys, 0, "Other options:", 5 },
@@ -507,7 +600,10 @@ void options_set_inputs(struct argp_state *state, const struct argp_child *child
 
 void options_init(struct options *options)
 {
-	*options = (struct options){ .limits = limits_default() };
+	*options = (struct options){
+		.limits = limits_default(),
+		.debuginfod_cache = debuginfod_cache_path(),
+	};
 }
 
 void options_free(struct options *options)
@@ -518,6 +614,7 @@ void options_free(struct options *options)
 	free(options->comms.items);
 	free(options->identities.items);
 	free(options->recipients.items);
+	free(options->debuginfod_cache);
 	free(options->pids.items);
 	free(options->tids.items);
 	free(options->cpus.items);
@@ -538,6 +635,7 @@ struct reel_capture_options options_of_capture(const struct options *options)
 		.identities = options->identities.items,
 		.may_be_locked = options->may_be_locked,
 		.threads = options->threads,
+		.debuginfod_cache = options->debuginfod_cache,
 	};
 }
 

@@ -34,6 +34,14 @@ enum sandbox_wanted {
 	SANDBOX_ON,
 };
 
+/* Of what modules lack here: fetched from servers, and what was fetched once. */
+struct debuginfod_options {
+	bool fetch;
+	const char *urls;  /* NULL: $DEBUGINFOD_URLS */
+	uint64_t timeout;  /* ns, for all files together */
+	uint64_t max_size; /* bytes of a file; 0: no limit */
+};
+
 struct options {
 	/* What is read, as given. */
 	const char *file;
@@ -56,6 +64,9 @@ struct options {
 	uint32_t threads; /* 0: one for each CPU */
 	struct limits limits;
 	enum sandbox_wanted sandbox;
+	struct debuginfod_options debuginfod;
+	/* Where the debuginfod client keeps files; NULL: they are not used. */
+	char *debuginfod_cache;
 };
 
 /* FILE, -o, -q, --memory-limit and --time-limit, which are in force from the end of parsing on;
@@ -65,6 +76,8 @@ extern const struct argp options_file;
 extern const struct argp options_filter;
 /* --symfs --debug-dir --module --no-host-files --no-inline … */
 extern const struct argp options_search;
+/* --debuginfod, --no-debuginfod … */
+extern const struct argp options_debuginfod;
 /* --sandbox, --no-sandbox: for commands that only read and print. */
 extern const struct argp options_sandbox;
 /* --identity */

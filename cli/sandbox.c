@@ -47,8 +47,9 @@ static const struct {
 	{ 6, { .scopes = 3 } },		       /* abstract sockets, signals */
 };
 
-/* -1 if the kernel has no Landlock, or it is switched off. */
-static int create_ruleset(void)
+/* Of what is to be handled, *handled keeps what this kernel knows; -1 if it has no Landlock, or
+ * that is switched off. */
+static int create_ruleset(struct ruleset *handled)
 {
 	int version =
 		(int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -59,10 +60,11 @@ static int create_ruleset(void)
 	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
 		if (versions[i].version > version)
 			break;
-		ruleset.files |= versions[i].added.files;
-		ruleset.network |= versions[i].added.network;
-		ruleset.scopes |= versions[i].added.scopes;
+		ruleset.files |= versions[i].added.files & handled->files;
+		ruleset.network |= versions[i].added.network & handled->network;
+		ruleset.scopes |= versions[i].added.scopes & handled->scopes;
 	}
+	*handled = ruleset;
 	/* The kernel takes a longer structure than it knows if the rest is 0. */
 	return (int)syscall(SYS_landlock_create_ruleset, &ruleset, sizeof(ruleset), 0);
 }
@@ -116,7 +118,8 @@ static void allow_host(int ruleset)
 
 static bool restrict_files(const struct options *options)
 {
-	int ruleset = create_ruleset();
+	struct ruleset handled = { UINT64_MAX, UINT64_MAX, UINT64_MAX };
+	int ruleset = create_ruleset(&handled);
 	bool done;
 
 	if (ruleset < 0)
@@ -128,11 +131,35 @@ static bool restrict_files(const struct options *options)
 	allow_list(ruleset, &options->module_files);
 	if (!options->debug_dirs.count)
 		allow_path(ruleset, "/usr/lib/debug");
+	if (options->debuginfod_cache)
+		allow_path(ruleset, options->debuginfod_cache);
 	if (!options->no_host_files)
 		allow_host(ruleset);
 	done = !syscall(SYS_landlock_restrict_self, ruleset, 0);
 	close(ruleset);
 	return done;
+}
+
+void sandbox_enter_to_fetch(const char *folder)
+{
+	struct ruleset handled = {
+		.files = ~(uint64_t)(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR),
+		.scopes = UINT64_MAX,
+	};
+	int ruleset = create_ruleset(&handled);
+	struct landlock_path_beneath_attr rule = {
+		.allowed_access = handled.files & ~(uint64_t)LANDLOCK_ACCESS_FS_EXECUTE,
+		.parent_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC),
+	};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (ruleset >= 0) {
+		syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+		syscall(SYS_landlock_restrict_self, ruleset, 0);
+		close(ruleset);
+	}
+	if (rule.parent_fd >= 0)
+		close(rule.parent_fd);
 }
 
 /* ---- system calls ------------------------------------------------------------------------- */

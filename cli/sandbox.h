@@ -22,5 +22,10 @@ bool sandbox_is_wanted(const struct options *options);
  * Files that are opened later by the name `options->file` can be.
  */
 bool sandbox_enter(const struct options *options);
+/*
+ * Of a process that fetches files from the network into `folder`: as far as the kernel can it
+ * changes no file elsewhere, starts no program, and sends no signals.
+ */
+void sandbox_enter_to_fetch(const char *folder);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cli/debuginfod.h"
 #include "cli/sandbox.h"
 #include "cli/selection.h"
 #include "cli/session.h"
@@ -139,12 +141,24 @@ static void sort_events(struct session *session)
 }
 
 /* The last moment to open what is written to. */
-static void enter_sandbox(void *context)
+static void enter_sandbox(const struct options *options)
 {
-	const struct session *session = context;
-
-	if (!output_reserve(session->options->output) || !sandbox_enter(session->options))
+	if (!output_reserve(options->output) || !sandbox_enter(options))
 		exit(STATUS_ERROR);
+}
+
+/* The capture is open, and nothing of it was looked at. */
+static void prepare_to_read(void *context)
+{
+	struct session *session = context;
+	const struct options *options = session->options;
+	bool wanted = sandbox_is_wanted(options);
+
+	session->scout = debuginfod_fetch(options);
+	if (session->scout >= 0 && wanted && !sandbox_enter(options))
+		_exit(STATUS_ERROR);
+	if (session->scout < 0 && wanted)
+		enter_sandbox(options);
 }
 
 struct reel_error *session_try_open(struct session *session, const struct options *options)
@@ -152,15 +166,15 @@ struct reel_error *session_try_open(struct session *session, const struct option
 	struct reel_capture_options capture_options = options_of_capture(options);
 	struct reel_error *error;
 
-	*session = (struct session){ .options = options };
+	*session = (struct session){ .options = options, .scout = -1 };
 	progress_start(&session->progress, !options->quiet);
 	capture_options.progress = show_progress;
 	capture_options.progress_context = session;
-	if (sandbox_is_wanted(options)) {
-		capture_options.opened = enter_sandbox;
-		capture_options.opened_context = session;
-	}
+	capture_options.opened = prepare_to_read;
+	capture_options.opened_context = session;
 	error = reel_capture_open(options->file, &capture_options, &session->capture);
+	if (session->scout >= 0)
+		debuginfod_scout(error ? NULL : session->capture, options, session->scout);
 	if (error) {
 		progress_end(&session->progress);
 		session->capture = NULL;

@@ -44,6 +44,8 @@ struct session {
 	/* Of traces that end where the file of a module is missing: the module's id. */
 	struct tally missing;
 	struct progress progress;
+	/* This process is one of debuginfod's scouts, and writes to this; else -1. */
+	int scout;
 	/* Of options->comms: a trace is of that name. */
 	bool *comms_seen;
 	const char *last_comm;

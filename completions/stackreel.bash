@@ -5,7 +5,7 @@ _stackreel_options() {
     local file="-i --input -o --output -q --quiet --memory-limit --time-limit --help"
     local common="--pid --tid --comm --cpu --time --event --symfs --debug-dir --module --no-host-files
         --no-inline --no-demangle --no-frame-pointers --max-frames --min-complete --identity -j --jobs
-        --sandbox --no-sandbox"
+        --sandbox --no-sandbox --debuginfod --no-debuginfod --debuginfod-timeout --debuginfod-max-size"
     case $1 in
     report) echo "--sort --percent-limit --tree --callers --residency --compare-fp --by --no-pager $common $file" ;;
     script) echo "--ns $common $file" ;;

@@ -140,6 +140,10 @@ struct reel_capture_options {
 	 */
 	void (*opened)(void *context);
 	void *opened_context;
+	/* A folder with files of modules as elfutils' debuginfod client keeps them:
+	 * BUILD-ID/executable, BUILD-ID/debuginfo.  It is looked in last; nothing is fetched. NULL:
+	 * none. */
+	const char *debuginfod_cache;
 };
 
 /*
@@ -313,6 +317,8 @@ struct reel_module_info {
 	/* No file serves for it, but what the capture itself has of the file (reel_capture_pack);
 	 * `state` is FOUND. */
 	bool embedded;
+	/* A file that serves for it has DWARF: functions, inlined calls and lines. */
+	bool has_debug_info;
 };
 /*
  * All modules in order of their ids, as they are known now.  The array lives until the next call of
@@ -750,6 +756,26 @@ struct reel_error *reel_identity_create(const char *path,
 struct reel_error *reel_identity_public_keys(const char *path,
 					     void (*visit)(void *context, const char *public_key),
 					     void *context);
+
+/* ---- what an ELF file is ------------------------------------------------- */
+
+/* Of a build-id in hexadecimal, its NUL included. */
+#define REEL_BUILD_ID_TEXT_SIZE 129
+
+struct reel_file_identity {
+	size_t size;
+	/* "" if it has none. */
+	char build_id[REEL_BUILD_ID_TEXT_SIZE];
+	/* Of the file that dwz moved parts of its debug information to (.gnu_debugaltlink); "" if
+	 * there is none. */
+	char alternate[REEL_BUILD_ID_TEXT_SIZE];
+};
+
+/*
+ * Errors: NOT_A_CAPTURE (no ELF file, or not a regular one); UNSUPPORTED (another version of ELF,
+ * or an object file); TRUNCATED, CORRUPT.
+ */
+struct reel_error *reel_file_identify(const char *path, struct reel_file_identity *ret);
 
 /* ---- files that come out ------------------------------------------------ */
 

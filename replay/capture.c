@@ -728,6 +728,11 @@ static struct reel_error *keep_options(struct reel_capture *capture,
 		error = keep_list(capture->texts, given.debug_dirs, &kept->debug_dirs);
 	if (!error)
 		error = keep_list(capture->texts, given.module_files, &kept->module_files);
+	if (!error && given.debuginfod_cache) {
+		kept->debuginfod_cache =
+			reel_texts_add_string(capture->texts, given.debuginfod_cache);
+		error = kept->debuginfod_cache ? NULL : reel_error_no_memory();
+	}
 	return error;
 }
 

@@ -80,6 +80,11 @@ struct module_list {
 	bool lacks_memory;
 };
 
+static bool has_debug_info(const struct reel_elf_file *file)
+{
+	return file && reel_elf_file_has_debug_info(file);
+}
+
 static void add_module_info(void *context, const struct reel_module *module)
 {
 	struct module_list *list = context;
@@ -99,6 +104,8 @@ static void add_module_info(void *context, const struct reel_module *module)
 		.frames = capture->module_frames[module->index],
 		.unchecked = module->opened && module->files.unchecked,
 		.embedded = module->opened && is_embedded(module),
+		.has_debug_info =
+			has_debug_info(module->files.file) || has_debug_info(module->files.debug),
 	};
 
 	list->lacks_memory |= !info.path || !info.build_id || !info.problem;

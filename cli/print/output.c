@@ -153,17 +153,33 @@ void progress_start(struct progress *progress, bool wanted)
 		progress->last = now_ms() + PROGRESS_DELAY_MS - PROGRESS_INTERVAL_MS;
 }
 
-void progress_show(struct progress *progress, uint64_t done, uint64_t total, uint64_t samples)
+/* Often enough, and not too often. */
+static bool is_due(struct progress *progress)
 {
 	uint64_t now;
 
 	if (!progress->on)
-		return;
+		return false;
 	now = now_ms();
 	if (now < progress->last + PROGRESS_INTERVAL_MS)
-		return;
+		return false;
 	progress->last = now;
 	progress->shown = true;
+	return true;
+}
+
+void progress_say(struct progress *progress, const char *text)
+{
+	if (!is_due(progress))
+		return;
+	fprintf(stderr, "\r\033[K%s", text);
+	fflush(stderr);
+}
+
+void progress_show(struct progress *progress, uint64_t done, uint64_t total, uint64_t samples)
+{
+	if (!is_due(progress))
+		return;
 	fprintf(stderr, "\r\033[K%s of %s, %s samples (%u %%)", format_bytes(done).text,
 		format_bytes(total).text, format_count(samples).text,
 		(unsigned int)(percent_of(done, total) / PERCENT));

@@ -53,6 +53,8 @@ struct progress {
 
 void progress_start(struct progress *progress, bool wanted);
 void progress_show(struct progress *progress, uint64_t done, uint64_t total, uint64_t samples);
+/* Of other work: a line of its own. */
+void progress_say(struct progress *progress, const char *text);
 void progress_end(struct progress *progress);
 
 /* "stackreel: …" and a newline, on stderr, escaped: what is printed comes from files, too. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/array.h"
 #include "replay/elf/file_search.h"
@@ -45,6 +46,10 @@ struct reel_error *reel_search_folders_copy(const struct reel_capture_options *o
 	const char *const *dirs = options->debug_dirs ? options->debug_dirs : usual;
 	struct reel_error *error = add_copies(&ret->symfs, options->symfs);
 
+	if (!error && options->debuginfod_cache) {
+		ret->debuginfod_cache = strdup(options->debuginfod_cache);
+		error = ret->debuginfod_cache ? NULL : reel_error_no_memory();
+	}
 	if (!error)
 		error = add_copies(&ret->named, options->module_files);
 	if (!error)
@@ -65,6 +70,7 @@ void reel_search_folders_free(struct reel_search_folders *places)
 	reel_strings_free(&places->symfs);
 	reel_strings_free(&places->debug_dirs);
 	reel_strings_free(&places->named);
+	free(places->debuginfod_cache);
 }
 
 const char *reel_base_name(const char *path)
@@ -77,6 +83,21 @@ const char *reel_base_name(const char *path)
 char *reel_build_id_path(const char *dir, const char *hex, const char *suffix)
 {
 	return reel_text_print("%s/.build-id/%.2s/%s%s", dir, hex, hex + 2, suffix);
+}
+
+/* The client keeps an empty file for what no server had: that is to be found by no search. */
+char *reel_fetched_path(const struct reel_search_folders *places, const char *hex, const char *kind)
+{
+	struct stat status;
+	char *path;
+
+	if (!places->debuginfod_cache || !hex[0])
+		return NULL;
+	path = reel_text_print("%s/%s/%s", places->debuginfod_cache, hex, kind);
+	if (path && !stat(path, &status) && S_ISREG(status.st_mode) && status.st_size)
+		return path;
+	free(path);
+	return NULL;
 }
 
 /* ---- what was seen ------------------------------------------------------------ */

@@ -25,6 +25,7 @@ struct reel_search_folders {
 	struct reel_strings symfs;
 	struct reel_strings debug_dirs; /* with DEBUG_DIR under each symfs directory */
 	struct reel_strings named;	/* module_files */
+	char *debuginfod_cache;		/* NULL: none */
 };
 
 /* After an error they are to be freed, too. */
@@ -36,6 +37,11 @@ const char *reel_base_name(const char *path);
 
 /* DIR/.build-id/xx/yyyy + suffix; NULL if there is no memory. */
 char *reel_build_id_path(const char *dir, const char *hex, const char *suffix);
+
+/* A file that the debuginfod client fetched once ("executable", "debuginfo"); NULL if the folder
+ * has none, or there is no memory. */
+char *reel_fetched_path(const struct reel_search_folders *places, const char *hex,
+			const char *kind);
 
 /* ---- what was seen ------------------------------------------------------------ */
 

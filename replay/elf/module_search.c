@@ -255,6 +255,7 @@ static struct reel_error *find_file(struct attempt *attempt, struct reel_elf_fil
 	const struct reel_search_folders *places = &attempt->search->places;
 	bool by_path = is_searchable(attempt->path);
 	struct reel_error *error;
+	char *fetched;
 
 	if (attempt->root)
 		return by_path ? try_file(attempt,
@@ -274,7 +275,8 @@ static struct reel_error *find_file(struct attempt *attempt, struct reel_elf_fil
 		error = try_file(attempt,
 				 reel_build_id_path(places->debug_dirs.all[i], attempt->hex, ""),
 				 false, ret);
-	return error;
+	fetched = error || *ret ? NULL : reel_fetched_path(places, attempt->hex, "executable");
+	return fetched ? try_file(attempt, fetched, false, ret) : error;
 }
 
 /* ---- its debug file ----------------------------------------------------------- */
@@ -389,6 +391,7 @@ static struct reel_error *find_debug_file(const struct attempt *attempt,
 	struct reel_bytes build_id = reel_elf_file_build_id(file);
 	char hex[REEL_BUILD_ID_TEXT];
 	struct reel_error *error = NULL;
+	char *fetched;
 
 	if (reel_elf_file_has_debug_info(file))
 		return NULL;
@@ -400,7 +403,10 @@ static struct reel_error *find_debug_file(const struct attempt *attempt,
 	for (size_t i = 0; !error && build_id.size && i < places->debug_dirs.n; i++)
 		error = try_debug_file(
 			file, reel_build_id_path(places->debug_dirs.all[i], hex, ".debug"), ret);
-	return error ? error : try_debuglink(attempt, file, ret);
+	if (!error)
+		error = try_debuglink(attempt, file, ret);
+	fetched = error || *ret ? NULL : reel_fetched_path(places, hex, "debuginfo");
+	return fetched ? try_debug_file(file, fetched, ret) : error;
 }
 
 /* ---- the file that dwz moved common debug information to ----------------------- */
@@ -438,6 +444,7 @@ static struct reel_error *find_alternate(const struct reel_module_search *search
 	char hex[REEL_BUILD_ID_TEXT];
 	struct reel_error *error = NULL;
 	struct reel_bytes build_id;
+	char *fetched;
 
 	link = reel_elf_file_altlink(file, &build_id);
 	if (!link || !build_id.size)
@@ -459,7 +466,10 @@ static struct reel_error *find_alternate(const struct reel_module_search *search
 			reel_text_print("%.*s%s", (int)(reel_base_name(path) - path), path, link));
 	else if (!error)
 		error = try_alternate(file, strdup(link));
-	return error;
+	fetched = error || reel_elf_file_alternate(file)
+			  ? NULL
+			  : reel_fetched_path(&search->places, hex, "debuginfo");
+	return fetched ? try_alternate(file, fetched) : error;
 }
 
 /* ---- what -gsplit-dwarf put into other files ---------------------------------- */

@@ -445,6 +445,69 @@ static void test_alternate(void **state)
 	reel_module_search_destroy(search);
 }
 
+/* What the debuginfod client fetched once; `cache` is looked in last. */
+static void test_fetched(void **state)
+{
+	static const char id_a[] = "4141414141414141414161616161616161616161",
+			  id_b[] = "4242424242424242424262626262626262626262";
+	char executable[128], debug[128], shared[128];
+	struct reel_module_search *search =
+		create((struct reel_capture_options){ .debuginfod_cache = in_root("fetched") });
+	struct reel_module_files files;
+
+	(void)state;
+	snprintf(executable, sizeof(executable), "fetched/%s/executable", id_a);
+	snprintf(debug, sizeof(debug), "fetched/%s/debuginfo", id_a);
+	snprintf(shared, sizeof(shared), "fetched/%s/debuginfo", id_b);
+	expect_problem(search, "/gone", ID_A, REEL_MODULE_MISSING, PARTS("/gone"));
+	/* An empty one says that no server had it. */
+	write_file(in_root(executable), "", 0);
+	expect_problem(search, "/gone", ID_A, REEL_MODULE_MISSING, PARTS("/gone"));
+	write_elf(executable, (struct elf_options){ .build_id = ID_B });
+	expect_problem(search, "/gone", ID_A, REEL_MODULE_MISMATCH, PARTS("has build-id"));
+	write_elf(executable, (struct elf_options){ .build_id = ID_A });
+	expect_found(search, "/gone", ID_A, in_root(executable), NULL);
+	write_elf(debug, (struct elf_options){ .build_id = ID_B, .debug = true });
+	expect_found(search, "/gone", ID_A, in_root(executable), NULL);
+	write_elf(debug, (struct elf_options){ .build_id = ID_A,
+					       .debug = true,
+					       .altlink = "/none/pack.debug",
+					       .altlink_id = ID_B });
+	expect_found(search, "/gone", ID_A, in_root(executable), in_root(debug));
+	write_elf(shared, (struct elf_options){ .build_id = ID_B, .debug = true });
+	files = look_for(search, "/gone", ID_A);
+	assert_non_null(reel_elf_file_alternate(files.debug));
+	reel_module_files_free(&files);
+	/* Files of this host come before it. */
+	write_elf("host/libfetched.so", (struct elf_options){ .build_id = ID_A });
+	expect_found(search, in_root("host/libfetched.so"), ID_A, in_root("host/libfetched.so"),
+		     in_root(debug));
+	reel_module_search_destroy(search);
+}
+
+static void test_identity(void **state)
+{
+	struct reel_file_identity identity = { .size = sizeof(identity) };
+	struct reel_error *error;
+
+	(void)state;
+	write_elf("identity", (struct elf_options){ .build_id = ID_A,
+						    .debug = true,
+						    .altlink = "pack.debug",
+						    .altlink_id = ID_B });
+	assert_null(reel_file_identify(in_root("identity"), &identity));
+	assert_string_equal(identity.build_id, "4141414141414141414161616161616161616161");
+	assert_string_equal(identity.alternate, "4242424242424242424262626262626262626262");
+	write_elf("identity", (struct elf_options){ 0 });
+	assert_null(reel_file_identify(in_root("identity"), &identity));
+	assert_string_equal(identity.build_id, "");
+	assert_string_equal(identity.alternate, "");
+	write_file(in_root("identity"), "no ELF", 6);
+	error = reel_file_identify(in_root("identity"), &identity);
+	assert_int_equal(reel_error_code(error), REEL_ERROR_NOT_A_CAPTURE);
+	reel_error_destroy(error);
+}
+
 /* ---- what is no file, wherever a capture or a file names it -------------------------------- */
 
 /* A device that everybody may open: then it makes a terminal. */
@@ -610,6 +673,8 @@ int main(void)
 		cmocka_unit_test(test_debug_in_symfs),
 		cmocka_unit_test(test_debuglink),
 		cmocka_unit_test(test_alternate),
+		cmocka_unit_test(test_fetched),
+		cmocka_unit_test(test_identity),
 		cmocka_unit_test(test_nothing_but_files_is_opened),
 		cmocka_unit_test(test_kernels_own_files),
 	};

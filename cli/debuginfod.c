@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/debuginfod.h"
+#include "cli/debuginfod_client.h"
+#include "cli/print/output.h"
+#include "cli/print/text.h"
+
+/* Files that are fetched at a time. */
+#define PARALLEL 8
+/* More files than any program has modules: a capture may name as many build-ids as it likes. */
+#define FILES_MAX 4096
+/* How long the client has to end by itself, and to take away what it did not finish. */
+#define GRACE		 (2 * UINT64_C(1000000000))
+#define LOOK_INTERVAL_NS 20000000
+
+/* ---- the cache -------------------------------------------------------------------------- */
+
+static bool is_folder(const char *path)
+{
+	struct stat status;
+
+	return !stat(path, &status) && S_ISDIR(status.st_mode);
+}
+
+/* As elfutils' client has it (debuginfod_find_debuginfo(3), CACHE). */
+char *debuginfod_cache_path(void)
+{
+	const char *named = getenv("DEBUGINFOD_CACHE_PATH"), *home = getenv("HOME");
+	const char *xdg = getenv("XDG_CACHE_HOME");
+	char *old;
+
+	if (named && *named)
+		return memory_print("%s", named);
+	if (home && *home) {
+		old = memory_print("%s/.debuginfod_client_cache", home);
+		if (is_folder(old))
+			return old;
+		free(old);
+	}
+	if (xdg && *xdg)
+		return memory_print("%s/debuginfod_client", xdg);
+	return home && *home ? memory_print("%s/.cache/debuginfod_client", home) : NULL;
+}
+
+static bool make_cache(const char *path)
+{
+	_cleanup_free_ char *part = memory_print("%s", path);
+
+	for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(part, 0700);
+		*slash = '/';
+	}
+	mkdir(part, 0700);
+	return is_folder(path);
+}
+
+/* ---- scouts ------------------------------------------------------------------------------ */
+
+/* What a scout tells of a module.  Whoever takes it over tells anything. */
+struct lack {
+	char build_id[REEL_BUILD_ID_TEXT_SIZE];
+	char path[256];
+	bool executable; /* the file itself, too */
+};
+
+static void tell(int told, const struct reel_module_info *module)
+{
+	struct lack lack = { .executable = module->state != REEL_MODULE_FOUND };
+	const char *at = (const char *)&lack;
+
+	snprintf(lack.build_id, sizeof(lack.build_id), "%s", module->build_id);
+	snprintf(lack.path, sizeof(lack.path), "%s", module->path);
+	for (size_t left = sizeof(lack); left;) {
+		ssize_t written = write(told, at, left);
+
+		if (written < 0)
+			return;
+		at += written;
+		left -= (size_t)written;
+	}
+}
+
+static bool lacks_something(const struct reel_module_info *module)
+{
+	return module->kind == REEL_MODULE_FILE && module->frames && module->build_id[0] &&
+	       (module->state != REEL_MODULE_FOUND || !module->has_debug_info);
+}
+
+/* What goes wrong here goes wrong in the parent, too, which says it. */
+static void visit_traces(struct reel_capture *capture, const struct reel_filter *filter)
+{
+	const struct reel_trace *trace;
+	struct reel_traces *traces;
+	struct reel_error *error = reel_traces_create(capture, filter, &traces);
+
+	if (error) {
+		reel_error_destroy(error);
+		return;
+	}
+	do {
+		error = reel_traces_next(traces, &trace);
+	} while (!error && trace);
+	reel_error_destroy(error);
+	reel_traces_destroy(traces);
+}
+
+_Noreturn void debuginfod_scout(struct reel_capture *capture, const struct options *options,
+				int told)
+{
+	const struct reel_filter filter = options_of_filter(options);
+	const struct reel_module_info *modules;
+	struct reel_error *error;
+	size_t n;
+
+	if (!capture)
+		_exit(STATUS_ERROR);
+	visit_traces(capture, &filter);
+	error = reel_capture_modules(capture, &modules, &n);
+	for (size_t i = 0; !error && i < n; i++) {
+		if (lacks_something(&modules[i]))
+			tell(told, &modules[i]);
+	}
+	_exit(error ? STATUS_ERROR : STATUS_OK);
+}
+
+/* ---- what is to be fetched --------------------------------------------------------------- */
+
+struct file {
+	enum fetch_kind kind;
+	char build_id[REEL_BUILD_ID_TEXT_SIZE];
+	char path[256]; /* of the module */
+	enum fetch_result result;
+};
+
+struct pass {
+	const struct options *options;
+	struct file *files;
+	size_t n, started;
+	struct {
+		pid_t pid; /* 0: none runs here */
+		size_t file;
+	} running[PARALLEL];
+	struct fetch_news *news; /* of each that runs */
+	size_t n_running, n_ended;
+	bool new_executables; /* since the last scout */
+	uint64_t bytes;	      /* of files that are there */
+	uint64_t time_left;   /* ns */
+	struct progress progress;
+};
+
+static volatile sig_atomic_t is_interrupted;
+
+static void interrupt(int signal_number)
+{
+	(void)signal_number;
+	is_interrupted = 1;
+}
+
+/* Nothing else gets into a URL. */
+static bool is_build_id(const char *text, size_t size)
+{
+	size_t length = strnlen(text, size);
+
+	return length && length < size && length % 2 == 0 &&
+	       strspn(text, "0123456789abcdef") == length;
+}
+
+static void add_file(struct pass *pass, enum fetch_kind kind, const char *build_id,
+		     const char *path)
+{
+	struct file *file;
+
+	for (size_t i = 0; i < pass->n; i++) {
+		if (pass->files[i].kind == kind && !strcmp(pass->files[i].build_id, build_id))
+			return;
+	}
+	if (pass->n == FILES_MAX)
+		return;
+	file = &pass->files[pass->n++];
+	*file = (struct file){ .kind = kind };
+	snprintf(file->build_id, sizeof(file->build_id), "%s", build_id);
+	snprintf(file->path, sizeof(file->path), "%s", path);
+}
+
+static void take_lack(struct pass *pass, struct lack *lack)
+{
+	lack->path[sizeof(lack->path) - 1] = '\0';
+	if (!is_build_id(lack->build_id, sizeof(lack->build_id)))
+		return;
+	if (lack->executable)
+		add_file(pass, FETCH_EXECUTABLE, lack->build_id, lack->path);
+	add_file(pass, FETCH_DEBUGINFO, lack->build_id, lack->path);
+}
+
+/* Until the scout ends. */
+static void take_lacks(struct pass *pass, int told)
+{
+	struct lack lack;
+	size_t size = 0;
+
+	while (!is_interrupted) {
+		ssize_t n = read(told, (char *)&lack + size, sizeof(lack) - size);
+
+		if (n <= 0)
+			return;
+		size += (size_t)n;
+		if (size == sizeof(lack)) {
+			take_lack(pass, &lack);
+			size = 0;
+		}
+	}
+}
+
+/* A descriptor in the scout, and -1 when it has ended. */
+static int send_scout(struct pass *pass)
+{
+	int ends[2];
+	pid_t scout;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -1;
+	scout = fork();
+	if (!scout) {
+		signal(SIGINT, SIG_DFL);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(ends[0]);
+		return ends[1];
+	}
+	close(ends[1]);
+	if (scout > 0) {
+		take_lacks(pass, ends[0]);
+		if (is_interrupted)
+			kill(scout, SIGKILL);
+		while (waitpid(scout, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	close(ends[0]);
+	return -1;
+}
+
+/* ---- fetching ---------------------------------------------------------------------------- */
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
+}
+
+static void start(struct pass *pass, size_t slot)
+{
+	struct file *file = &pass->files[pass->started];
+	const struct fetch_request request = {
+		.kind = file->kind,
+		.build_id = file->build_id,
+		.urls = pass->options->debuginfod.urls,
+		.cache = pass->options->debuginfod_cache,
+		.max_size = pass->options->debuginfod.max_size,
+	};
+	pid_t pid;
+
+	pass->news[slot] = (struct fetch_news){ 0 };
+	pid = fork();
+	if (!pid)
+		debuginfod_client_run(&request, &pass->news[slot]);
+	if (pid < 0) {
+		file->result = FETCH_FAILED;
+		pass->n_ended++;
+	} else {
+		pass->running[slot].pid = pid;
+		pass->running[slot].file = pass->started;
+		pass->n_running++;
+	}
+	pass->started++;
+}
+
+static void start_some(struct pass *pass)
+{
+	for (size_t slot = 0; slot < PARALLEL && pass->started < pass->n; slot++) {
+		if (!pass->running[slot].pid)
+			start(pass, slot);
+	}
+}
+
+/* It ended: what it says of the file. */
+static void take_result(struct pass *pass, size_t slot, int status)
+{
+	struct file *file = &pass->files[pass->running[slot].file];
+	/* Looked at once: the memory is shared. */
+	struct fetch_news news = pass->news[slot];
+
+	pass->running[slot].pid = 0;
+	pass->n_running--;
+	pass->n_ended++;
+	file->result = WIFEXITED(status) && WEXITSTATUS(status) < FETCH_RESULTS
+			       ? (enum fetch_result)WEXITSTATUS(status)
+			       : FETCH_FAILED;
+	if (file->result != FETCHED)
+		return;
+	pass->bytes += news.bytes;
+	pass->new_executables |= file->kind == FETCH_EXECUTABLE;
+	if (is_build_id(news.alternate, sizeof(news.alternate)))
+		add_file(pass, FETCH_DEBUGINFO, news.alternate, file->path);
+}
+
+static void collect(struct pass *pass)
+{
+	int status;
+
+	for (size_t slot = 0; slot < PARALLEL; slot++) {
+		pid_t pid = pass->running[slot].pid;
+
+		if (pid && waitpid(pid, &status, WNOHANG) == pid)
+			take_result(pass, slot, status);
+	}
+}
+
+static void show(struct pass *pass)
+{
+	uint64_t bytes = pass->bytes;
+	_cleanup_free_ char *text = NULL;
+
+	for (size_t slot = 0; slot < PARALLEL; slot++)
+		bytes += pass->running[slot].pid ? pass->news[slot].bytes : 0;
+	text = memory_print("debuginfod: %s of %s files, %s (Ctrl-C goes on without)",
+			    format_count(pass->n_ended).text, format_count(pass->n).text,
+			    format_bytes(bytes).text);
+	progress_say(&pass->progress, text);
+}
+
+static void sleep_shortly(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = LOOK_INTERVAL_NS }, NULL);
+}
+
+static void signal_all(const struct pass *pass, int signal_number)
+{
+	for (size_t slot = 0; slot < PARALLEL; slot++) {
+		if (pass->running[slot].pid)
+			kill(pass->running[slot].pid, signal_number);
+	}
+}
+
+/* Those that run, and those that were never started, end with this result. */
+static void give_up(struct pass *pass, enum fetch_result result)
+{
+	uint64_t end = now() + GRACE;
+	bool is_open[FILES_MAX] = { false };
+
+	for (size_t slot = 0; slot < PARALLEL; slot++) {
+		if (pass->running[slot].pid)
+			is_open[pass->running[slot].file] = true;
+	}
+	signal_all(pass, SIGTERM);
+	while (pass->n_running && now() < end) {
+		sleep_shortly();
+		collect(pass);
+	}
+	signal_all(pass, SIGKILL);
+	while (pass->n_running) {
+		sleep_shortly();
+		collect(pass);
+	}
+	for (size_t i = 0; i < pass->n; i++) {
+		if (i >= pass->started || (is_open[i] && pass->files[i].result != FETCHED))
+			pass->files[i].result = result;
+	}
+	pass->started = pass->n;
+}
+
+static void fetch_all(struct pass *pass)
+{
+	uint64_t begin = now();
+
+	while (pass->started < pass->n || pass->n_running) {
+		if (is_interrupted || now() - begin >= pass->time_left) {
+			give_up(pass, is_interrupted ? FETCH_INTERRUPTED : FETCH_OUT_OF_TIME);
+			break;
+		}
+		start_some(pass);
+		show(pass);
+		sleep_shortly();
+		collect(pass);
+	}
+	progress_end(&pass->progress);
+	begin = now() - begin;
+	pass->time_left = begin < pass->time_left ? pass->time_left - begin : 0;
+}
+
+/* ---- how it went ------------------------------------------------------------------------- */
+
+/* "debug information of /a, /b and 3 more"; NULL if there is none. */
+static char *list_files(const struct pass *pass, enum fetch_result result)
+{
+	const struct file *first = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < pass->n; i++) {
+		if (pass->files[i].result != result)
+			continue;
+		if (!first)
+			first = &pass->files[i];
+		n++;
+	}
+	if (!first)
+		return NULL;
+	return n > 1 ? memory_print("%s of %s (build-id %s), and %s more",
+				    first->kind == FETCH_EXECUTABLE ? "the file"
+								    : "the debug information",
+				    first->path, first->build_id, format_count(n - 1).text)
+		     : memory_print("%s of %s (build-id %s)",
+				    first->kind == FETCH_EXECUTABLE ? "the file"
+								    : "the debug information",
+				    first->path, first->build_id);
+}
+
+/* A line for each kind of failure: what is said before and behind the files that it is of. */
+static void complain_of_failures(const struct pass *pass)
+{
+	const struct debuginfod_options *options = &pass->options->debuginfod;
+	_cleanup_free_ char *out_of_time =
+		memory_print(", not fetched in %s (--debuginfod-timeout)",
+			     format_nanoseconds(options->timeout).text);
+	_cleanup_free_ char *too_large =
+		memory_print(", larger than %s (--debuginfod-max-size) and thrown away",
+			     format_bytes(options->max_size).text);
+	_cleanup_free_ char *not_written =
+		memory_print(", which cannot be written to %s", pass->options->debuginfod_cache);
+	const struct {
+		const char *before, *behind;
+	} texts[FETCH_RESULTS] = {
+		[FETCH_NOT_THERE] = { "no server has ", "" },
+		[FETCH_UNREACHABLE] = { "no server can be reached for ", "" },
+		[FETCH_SERVER_FAILED] = { "a server failed to send ", "" },
+		[FETCH_TOO_SLOW] = { "a server is too slow for ", " (DEBUGINFOD_TIMEOUT)" },
+		[FETCH_LYING] = { "lying server: no ELF file of that build-id was sent as ",
+				  "; it was thrown away" },
+		[FETCH_TOO_LARGE] = { "refused: ", too_large },
+		[FETCH_NOT_WRITTEN] = { "fetched in vain: ", not_written },
+		[FETCH_NO_LIBRARY] = { "libdebuginfod.so.1 is not available, to fetch ",
+				       ": install it (Debian: libdebuginfod1, Fedora: "
+				       "elfutils-debuginfod-client); a static stackreel cannot "
+				       "load it" },
+		[FETCH_FAILED] = { "could not fetch ", "" },
+		[FETCH_OUT_OF_TIME] = { "going on without ", out_of_time },
+		[FETCH_INTERRUPTED] = { "interrupted: going on without ", "" },
+	};
+
+	for (int result = FETCHED + 1; result < FETCH_RESULTS; result++) {
+		_cleanup_free_ char *files = list_files(pass, (enum fetch_result)result);
+
+		if (files)
+			complain("debuginfod: %s%s%s", texts[result].before, files,
+				 texts[result].behind);
+	}
+}
+
+/* ---- all together ------------------------------------------------------------------------ */
+
+/* What an executable that was missing calls is known once it is there, so scouts go until there is
+ * nothing new. */
+static int fetch_rounds(struct pass *pass)
+{
+	do {
+		int told = send_scout(pass);
+
+		if (told >= 0)
+			return told;
+		pass->new_executables = false;
+		fetch_all(pass);
+	} while (pass->new_executables && !is_interrupted && pass->time_left);
+	return -1;
+}
+
+static bool pass_open(struct pass *pass, const struct options *options)
+{
+	*pass = (struct pass){ .options = options, .time_left = options->debuginfod.timeout };
+	if (!options->debuginfod_cache || !make_cache(options->debuginfod_cache)) {
+		complain("debuginfod: no folder for what is fetched%s%s: set DEBUGINFOD_CACHE_PATH",
+			 options->debuginfod_cache ? ": " : "",
+			 options->debuginfod_cache ? options->debuginfod_cache : "");
+		return false;
+	}
+	pass->news = mmap(NULL, PARALLEL * sizeof(*pass->news), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (pass->news == MAP_FAILED)
+		return false;
+	pass->files = memory_get(FILES_MAX * sizeof(*pass->files));
+	progress_start(&pass->progress, !options->quiet);
+	return true;
+}
+
+int debuginfod_fetch(const struct options *options)
+{
+	const struct sigaction end_fetching = { .sa_handler = interrupt };
+	struct sigaction before;
+	struct pass pass;
+	int told;
+
+	if (!options->debuginfod.fetch || !pass_open(&pass, options))
+		return -1;
+	is_interrupted = 0;
+	sigaction(SIGINT, NULL, &before);
+	if (before.sa_handler != SIG_IGN)
+		sigaction(SIGINT, &end_fetching, NULL);
+	told = fetch_rounds(&pass);
+	if (told < 0) {
+		sigaction(SIGINT, &before, NULL);
+		if (!options->quiet)
+			complain_of_failures(&pass);
+	}
+	munmap(pass.news, PARALLEL * sizeof(*pass.news));
+	free(pass.files);
+	return told;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cli/debuginfod_client.h"
+#include "cli/print/text.h"
+#include "cli/sandbox.h"
+
+static volatile sig_atomic_t is_ended, is_too_large;
+
+/* ---- the library ------------------------------------------------------------------------ */
+
+/* elfutils, debuginfod/debuginfod.h.  It is loaded when it is needed, so that nobody has to have
+ * it, and what it brings along (libcurl, TLS) is in no process that replays. */
+struct client;
+
+typedef int progress_function(struct client *client, long done, long total);
+typedef int find_function(struct client *client, const unsigned char *build_id, int build_id_size,
+			  char **path_ret);
+
+struct library {
+	struct client *(*begin)(void);
+	void (*end)(struct client *client);
+	void (*set_progress)(struct client *client, progress_function *progress);
+	void (*set_log)(struct client *client, int fd);
+	find_function *find[2]; /* by enum fetch_kind */
+};
+
+static bool library_load(struct library *ret)
+{
+	void *handle = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+
+	if (!handle)
+		return false;
+	/* POSIX wants a pointer to a function to fit into one to data (dlsym(3)). */
+	*(void **)&ret->begin = dlsym(handle, "debuginfod_begin");
+	*(void **)&ret->end = dlsym(handle, "debuginfod_end");
+	*(void **)&ret->set_progress = dlsym(handle, "debuginfod_set_progressfn");
+	*(void **)&ret->set_log = dlsym(handle, "debuginfod_set_verbose_fd");
+	*(void **)&ret->find[FETCH_EXECUTABLE] = dlsym(handle, "debuginfod_find_executable");
+	*(void **)&ret->find[FETCH_DEBUGINFO] = dlsym(handle, "debuginfod_find_debuginfo");
+	return ret->begin && ret->end && ret->set_progress && ret->set_log && ret->find[0] &&
+	       ret->find[1];
+}
+
+/* ---- what is allowed ---------------------------------------------------------------------- */
+
+static void end_soon(int signal_number)
+{
+	(void)signal_number;
+	is_ended = 1;
+}
+
+static void note_size(int signal_number)
+{
+	(void)signal_number;
+	is_too_large = 1;
+}
+
+static void handle(int signal_number, void (*handler)(int))
+{
+	const struct sigaction action = { .sa_handler = handler };
+
+	sigaction(signal_number, &action, NULL);
+}
+
+/* An endless body ends where files may be no larger, whatever the client thinks of it. */
+static void limit_size(uint64_t max_size)
+{
+	struct rlimit limit;
+
+	if (!max_size || getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_max < max_size)
+		return;
+	limit.rlim_cur = limit.rlim_max = (rlim_t)max_size;
+	setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static void confine(const struct fetch_request *request)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	/* A Ctrl-C is the parent's, which ends this. */
+	handle(SIGINT, SIG_IGN);
+	handle(SIGTERM, end_soon);
+	handle(SIGXFSZ, note_size);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* The capture, and whatever else was opened, is none of its business. */
+	if (null >= 0) {
+		dup2(null, STDIN_FILENO);
+		dup2(null, STDOUT_FILENO);
+	}
+#ifdef SYS_close_range
+	syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
+#endif
+	limit_size(request->max_size);
+	sandbox_enter_to_fetch(request->cache);
+}
+
+static void set_environment(const struct fetch_request *request)
+{
+	if (request->urls)
+		setenv("DEBUGINFOD_URLS", request->urls, 1);
+	/* The same as ours, which replay looks into. */
+	setenv("DEBUGINFOD_CACHE_PATH", request->cache, 1);
+	/* Progress is shown by the parent. */
+	unsetenv("DEBUGINFOD_PROGRESS");
+}
+
+/* ---- one file ------------------------------------------------------------------------------ */
+
+static struct fetch_news *current_news;
+
+static int show_progress(struct client *client, long done, long total)
+{
+	(void)client;
+	(void)total;
+	/* Before the first byte it counts how often it was called. */
+	current_news->bytes = total > 0 && done > 0 ? (uint64_t)done : 0;
+	return is_ended;
+}
+
+/* No server that answered has it.  The client says ENOENT of any answer but the file, and only in
+ * its log what that was. */
+static bool is_not_there(int log)
+{
+	char text[16384];
+	ssize_t size = pread(log, text, sizeof(text) - 1, 0);
+
+	if (size <= 0)
+		return true;
+	text[size] = '\0';
+	/* Without an answer: it remembers that there was none some minutes ago. */
+	return !strstr(text, "server response") || strstr(text, "returned error: 404");
+}
+
+static enum fetch_result result_of(int error, int log)
+{
+	if (is_ended)
+		return FETCH_INTERRUPTED;
+	if (is_too_large)
+		return FETCH_TOO_LARGE;
+	switch (error) {
+	case ENOENT:
+		return is_not_there(log) ? FETCH_NOT_THERE : FETCH_SERVER_FAILED;
+	case ECONNREFUSED:
+	case EHOSTUNREACH:
+	case ENETUNREACH:
+		return FETCH_UNREACHABLE;
+	case ETIME:
+	case ETIMEDOUT:
+		return FETCH_TOO_SLOW;
+	case ECONNRESET:
+	case EMLINK:
+		return FETCH_SERVER_FAILED;
+	case EFBIG: /* $DEBUGINFOD_MAXSIZE */
+		return FETCH_TOO_LARGE;
+	case EACCES:
+	case EDQUOT:
+	case EIO:
+	case ENOSPC:
+	case EPERM:
+	case EROFS:
+		return FETCH_NOT_WRITTEN;
+	default:
+		return FETCH_FAILED;
+	}
+}
+
+/* A server may send anything. */
+static enum fetch_result check(const struct fetch_request *request, const char *path,
+			       struct fetch_news *news)
+{
+	struct reel_file_identity identity = { .size = sizeof(identity) };
+	struct reel_error *error = reel_file_identify(path, &identity);
+	bool is_known = !error || reel_error_code(error) != REEL_ERROR_NO_MEMORY;
+
+	reel_error_destroy(error);
+	if (!is_known)
+		return FETCH_FAILED;
+	if (strcmp(identity.build_id, request->build_id) != 0) {
+		unlink(path);
+		return FETCH_LYING;
+	}
+	memcpy(news->alternate, identity.alternate, sizeof(news->alternate));
+	return FETCHED;
+}
+
+/* The client writes down as an empty file that there is nothing, and believes it for minutes; so it
+ * does after an error that may be over by then. */
+static void forget_miss(const struct fetch_request *request)
+{
+	_cleanup_free_ char *path =
+		memory_print("%s/%s/%s", request->cache, request->build_id,
+			     request->kind == FETCH_EXECUTABLE ? "executable" : "debuginfo");
+	struct stat status;
+
+	if (!stat(path, &status) && !status.st_size)
+		unlink(path);
+}
+
+static enum fetch_result fetch(const struct library *library, const struct fetch_request *request,
+			       struct fetch_news *news)
+{
+	struct client *client = library->begin();
+	int log = memfd_create("log", MFD_CLOEXEC), fd;
+	enum fetch_result result;
+	struct stat status;
+	char *path = NULL;
+
+	if (!client || log < 0)
+		return FETCH_FAILED;
+	library->set_progress(client, show_progress);
+	library->set_log(client, log);
+	/* Of size 0: it is text. */
+	fd = library->find[request->kind](client, (const unsigned char *)request->build_id, 0,
+					  &path);
+	if (fd < 0 || !path) {
+		result = result_of(-fd, log);
+		if (result != FETCH_NOT_THERE)
+			forget_miss(request);
+	} else {
+		news->bytes = fstat(fd, &status) ? 0 : (uint64_t)status.st_size;
+		result = check(request, path, news);
+	}
+	free(path);
+	library->end(client);
+	return result;
+}
+
+_Noreturn void debuginfod_client_run(const struct fetch_request *request, struct fetch_news *news)
+{
+	struct library library;
+
+	current_news = news;
+	set_environment(request);
+	confine(request);
+	_exit(library_load(&library) ? (int)fetch(&library, request, news) : FETCH_NO_LIBRARY);
+}

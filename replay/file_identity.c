@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reel_file_identify of include/stackreel.h. */
+#include "base/sized.h"
+#include "replay/elf/elf_file.h"
+#include "replay/elf/file_search.h"
+
+_Static_assert(REEL_BUILD_ID_TEXT_SIZE == REEL_BUILD_ID_TEXT, "the same text");
+
+struct reel_error *reel_file_identify(const char *path, struct reel_file_identity *ret)
+{
+	struct reel_file_identity identity = { 0 };
+	struct reel_bytes alternate = { 0 };
+	struct reel_elf_file *file;
+	struct reel_error *error = reel_elf_file_open(path, &file);
+
+	if (error)
+		return error;
+	reel_build_id_print(reel_elf_file_build_id(file), identity.build_id);
+	if (reel_elf_file_altlink(file, &alternate))
+		reel_build_id_print(alternate, identity.alternate);
+	reel_elf_file_close(file);
+	reel_sized_give(ret, sizeof(identity), &identity);
+	return NULL;
+}
