@@ -403,7 +403,7 @@ static void fetch_all(struct pass *pass)
 
 /* ---- how it went ------------------------------------------------------------------------- */
 
-/* "debug information of /a, /b and 3 more"; NULL if there is none. */
+/* "the file of /a (build-id 1234), and 3 more"; NULL if there is none. */
 static char *list_files(const struct pass *pass, enum fetch_result result)
 {
 	const struct file *first = NULL;

@@ -49,7 +49,7 @@ static const struct argp parser = {
 	"bytes of code that its traces ask of the modules that are found here. Elsewhere they are "
 	"the same, without any of these files.\v"
 	"FILE is " DEFAULT_CAPTURE " if not given, `-' is standard input. Inlined functions and "
-				   "source lines are not kept, nor "
+	"source lines are not kept, nor "
 	"files of the kernel. An encrypted FILE becomes another encrypted capture, with "
 	"--encrypt-to, or a plain one, with --decrypt. The exit status is 1 if FILE is damaged; "
 	"what could be read of it is written nevertheless.",
