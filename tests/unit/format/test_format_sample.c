@@ -180,7 +180,7 @@ static void check_invalid_samples(enum reel_encoding encoding)
 	regions[0].n_missing = 1;
 	bytes[10] = 1;
 	assert_invalid(encoder, &broken);
-	regions[0] = (struct reel_region){ .kind = 2, .bytes = bytes, .size = 8 };
+	regions[0] = (struct reel_region){ .kind = 4, .bytes = bytes, .size = 8 };
 	assert_invalid(encoder, &broken);
 
 	broken = sample.sample;
