@@ -4,7 +4,7 @@
 # Where ARCH is `source`, for the release's source packages (apt-get source).
 # The host's own dpkg and apt are left alone: everything is in the cache, and as far as this apt knows nothing is installed.
 # The mirror is the one the host's apt is set up with (any format of its sources), or $STACKREEL_DEBIAN_MIRROR.
-# The package lists are fetched when there are none, or when they are older than a day.
+# The package lists are fetched when there are none, or when they are older than a day.  Status 77 when the mirror does not give what it should.
 # E.g. apt.sh trixie arm64 apt-cache policy libdw-dev
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -72,10 +72,15 @@ if [ -z "$(find "$state/fetched" -mtime -1 2>/dev/null)" ]; then
 	if apt-get -q -c "$state/apt.conf" -o APT::Update::Error-Mode=any update >"$state/update.log" 2>&1; then
 		touch "$state/fetched"
 	elif [ ! -e "$state/fetched" ]; then
+		# No network, or a mirror that is being brought up to date: nothing that is ours to mend
 		cat "$state/update.log" >&2
-		fail "cannot fetch the package lists of $suite for $arch"
+		skip "cannot fetch the package lists of $suite for $arch: $(grep -m 1 '^E:' "$state/update.log" | cut -c 1-200)"
 	fi
 fi
 command=$1
 shift
-"$command" -q -c "$state/apt.conf" "$@"
+status=0
+"$command" -q -c "$state/apt.conf" "$@" 2>"$state/errors.log" || status=$?
+cat "$state/errors.log" >&2
+! grep -q '^E: Failed to fetch' "$state/errors.log" || skip "the mirror of $suite for $arch lacks what its lists have"
+exit $status
