@@ -191,6 +191,11 @@ switches() {
             n++; if (!/ runtime\.systemstack[^\n]*\n[^\n]* (runtime|main)\.[^\n]*\n(.*\n)?[^\n]* runtime\.goexit(\.abi0)?\+/ && !/ runtime\.sigreturn/) { bad++; print } }
             END { print n + 0, bad + 0; exit n < 3 || bad > n / 50 }' "$work/script"
 }
+# packed: what `switches` recorded, but for inlined calls.
+packed() {
+    "$O/stackreel" pack -q -o "$work/packed.reel" "$work/go.reel" && "$O/stackreel" script -q --no-inline "$work/go.reel" >"$work/wanted" &&
+        "$O/stackreel" script -q --no-inline --no-host-files "$work/packed.reel" >"$work/got" && cmp "$work/wanted" "$work/got"
+}
 # frames: each row that Go's linker wrote into .debug_frame is made again of .gopclntab.  Its functions end with their code, ours where the next one begins.
 frames() {
     "$O/stackreel" table "$work/go-twin" >"$work/wanted" && "$O/stackreel" table "$work/go-stripped" >"$work/got" && python3 - "$work/wanted" "$work/got" <<'END'
@@ -223,7 +228,10 @@ else
     ok "go: the innermost function, and the line" innermost
     ok "go: rows of what is stripped" frames
     if [ -x "$O/stackreel-record" ] && "$O/stackreel-record" -q -o "$work/probe.reel" -- true 2>"$work/log"; then
-        for program in twin stripped; do ok "go: what changes stacks, $program" switches "$work/go-$program"; done
+        for program in twin stripped; do
+            ok "go: what changes stacks, $program" switches "$work/go-$program"
+            ok "go: the same without the file, packed, $program" packed
+        done
     else
         skip "no recording here: $(tail -n 1 "$work/log")"
     fi
