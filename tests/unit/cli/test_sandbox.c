@@ -170,6 +170,7 @@ static void standard_input_is_a_strangers(void **state)
 	assert_false(sandbox_is_wanted(&options));
 	options.sandbox = SANDBOX_ON;
 	assert_true(sandbox_is_wanted(&options));
+	options_free(&options);
 }
 
 static bool make_file(char path[64], const char *name)

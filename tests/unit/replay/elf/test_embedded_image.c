@@ -32,7 +32,8 @@ static struct reel_buffer make(uint64_t *entry_ret, uint8_t code_ret[32])
 	struct reel_buffer image = { 0 };
 
 	must(reel_elf_file_open("/proc/self/exe", &input.file));
-	*entry_ret = reel_elf_file_entry(input.file);
+	/* Of Thumb code, addresses are odd (ELF for the Arm Architecture, 5.5.3). */
+	*entry_ret = reel_elf_file_entry(input.file) & ~(uint64_t)1;
 	symbol.begin = *entry_ret;
 	symbol.end = *entry_ret + 8;
 	assert_true(reel_elf_file_read(input.file, *entry_ret, 32, code_ret));
@@ -60,7 +61,7 @@ static void image_is_read_again(void **state)
 	must(reel_elf_file_open_embedded(image.bytes, image.size, "image", &file));
 	must(reel_elf_file_open("/proc/self/exe", &self));
 	assert_true(reel_elf_file_is_embedded(file));
-	assert_int_equal(reel_elf_file_entry(file), entry);
+	assert_int_equal(reel_elf_file_entry(file), reel_elf_file_entry(self));
 	assert_int_equal(reel_elf_file_build_id(file).size, reel_elf_file_build_id(self).size);
 	assert_true(reel_elf_file_address_of_offset(self, 4096, &own));
 	assert_true(reel_elf_file_address_of_offset(file, 4096, &address));
