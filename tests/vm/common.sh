@@ -74,10 +74,11 @@ multiarch() {
 # if it is this host's
 # shellcheck disable=SC2034 # as above
 cross_tools() {
-	local variable
+	local variable variables
 	cross=() prefix=
 	[ "$1" != "$(dpkg --print-architecture)" ] || return 0
-	read -ra cross < <("$vm/cross.sh" "$1")
+	variables=$("$vm/cross.sh" "$1") # ends with its status if that fails
+	read -ra cross <<<"$variables"
 	for variable in "${cross[@]}"; do
 		case $variable in CROSS_COMPILE=*) prefix=${variable#*=} ;; esac
 	done
