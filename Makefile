@@ -60,9 +60,9 @@ have = $(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes)
 
 format_libs := $(call pkg_libs,libzstd zlib libsodium)
 replay_libs := $(call pkg_libs,libdw libelf liblzma capstone) $(format_libs) -pthread
-cli_libs := $(replay_libs) $(call pkg_libs,libseccomp)
-cli_static_libs = $(shell $(PKG_CONFIG) --static --libs libdw libelf liblzma capstone libzstd zlib libsodium libseccomp)
-record_packages := libbpf libelf libzstd zlib libsodium libseccomp
+cli_libs := $(replay_libs) $(call pkg_libs,libseccomp) -lm
+cli_static_libs = $(shell $(PKG_CONFIG) --static --libs libdw libelf liblzma capstone libzstd zlib libsodium libseccomp) -lm
+record_packages := libbpf libelf liblzma libzstd zlib libsodium libseccomp
 record_libs = $(call pkg_libs,$(record_packages))
 record_static_libs = $(shell $(PKG_CONFIG) --static --libs $(record_packages))
 
@@ -82,15 +82,19 @@ target_objects := $(call objects,target)
 scrub_objects := $(call objects,scrub)
 arch_objects := $(call objects,arch)
 vendor_objects := $(call objects,vendor/libiberty)
+elf_objects := $(call objects,elf)
+cfi_objects := $(call objects,cfi)
+module_objects := $(call objects,module)
 replay_objects := $(call objects,replay) $(vendor_objects)
 import_objects := $(call objects,import)
 static_objects := $(call objects,cli/static)
 cli_objects := $(filter-out $(static_objects),$(call objects,cli))
 record_objects := $(call objects,record) $(O)/record/sampling/bpf_object.o
-library_objects := $(base_objects) $(format_objects) $(target_objects) $(scrub_objects) $(arch_objects) $(replay_objects) $(import_objects)
+library_objects := $(base_objects) $(format_objects) $(target_objects) $(scrub_objects) $(arch_objects) $(elf_objects) $(cfi_objects) $(module_objects) $(replay_objects) $(import_objects)
 
 have_clang := $(shell command -v $(CLANG) >/dev/null 2>&1 && echo yes)
-have_record := $(and $(have_clang),$(call have,$(record_packages)))
+# Of libdw a header with DWARF's numbers alone.
+have_record := $(and $(have_clang),$(call have,$(record_packages) libdw))
 have_replay := $(call have,libdw libelf liblzma capstone libzstd zlib libsodium libseccomp)
 
 programs := $(if $(have_replay),$(O)/stackreel $(O)/libstackreel.so.$(VERSION)) $(if $(have_record),$(O)/stackreel-record)
@@ -150,7 +154,11 @@ $(O)/record/sampling/bpf_object.o: record/sampling/bpf_object.S $(bpf_objects)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(sysroot_flags) -I$(O)/bpf -c -o $@ $<
 
-recorder_objects := $(record_objects) $(base_objects) $(format_objects) $(target_objects) $(scrub_objects) $(arch_objects)
+# Of ELF files what images are made of: none that lays them out (libdw), or looks for others.
+recorder_elf_objects := $(addprefix $(O)/elf/,$(addsuffix .o,address_ranges elf_file elf_sections embedded_code embedded_image go_module go_table \
+	mini_debug_info operand packed_file plt section symbol_table))
+recorder_objects := $(record_objects) $(base_objects) $(format_objects) $(target_objects) $(scrub_objects) $(arch_objects) \
+	$(recorder_elf_objects) $(cfi_objects) $(module_objects)
 
 $(O)/stackreel-record: $(recorder_objects)
 	$(call say,LD,$@)
@@ -192,7 +200,8 @@ $(O)/tests/unit/record/host/test_privileges: $(call recorder_part,host/privilege
 $(O)/tests/unit/record/sampling/test_trampoline: $(call recorder_part,sampling/sample_translator)
 $(O)/tests/unit/record/watching/test_tracker $(O)/tests/unit/scrub/test_scrub_callers: $(watching_objects) $(call recorder_part,host/privileges host/cpus)
 $(O)/tests/unit/record/watching/test_process_events: $(call recorder_part,host/cpus)
-$(O)/tests/unit/record/watching/test_inspector: $(call recorder_part,watching/inspector watching/nursery watching/patience)
+$(O)/tests/unit/record/watching/test_inspector: $(call recorder_part,watching/fd_message watching/inspector watching/nursery watching/patience)
+$(O)/tests/unit/record/embedding/test_hit_set: $(call recorder_part,embedding/hit_set)
 
 # Programs that tests/test-*.sh need.
 test_programs := $(addprefix $(O)/tests/,demangle symbolize libdw_symbols cfi_rows synthesized_rows arch_table trace_symbols make_perf_data encrypted_captures scrub_compare scrub_chance \

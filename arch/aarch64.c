@@ -98,8 +98,15 @@ static const uint8_t blr[] = { 0x00, 0x00, 0x3f, 0xd6 };
 static const uint8_t blr_mask[] = { 0x00, 0xf0, 0xff, 0xfe };
 
 static const struct reel_arch_call calls[] = {
-	{ bl, bl_mask, 4 },
+	{ bl, bl_mask, 4, 0, REEL_ARCH_OPERAND_BL },
 	{ blr, blr_mask, 4 },
+};
+
+/* b. */
+static const uint8_t b[] = { 0x00, 0x00, 0x00, 0x14 };
+
+static const struct reel_arch_call jumps[] = {
+	{ b, bl_mask, 4, 0, REEL_ARCH_OPERAND_BL },
 };
 
 /*
@@ -268,6 +275,8 @@ const struct reel_arch reel_arch_aarch64 = {
 	.n_signal_frames = REEL_ARCH_COUNT(signal_frames),
 	.calls = calls,
 	.n_calls = REEL_ARCH_COUNT(calls),
+	.jumps = jumps,
+	.n_jumps = REEL_ARCH_COUNT(jumps),
 	.entries = entries,
 	.n_entries = REEL_ARCH_COUNT(entries),
 	.returns = returns,

@@ -26,7 +26,7 @@
  *
  * Programs are DW_CFA bytes as a CIE's initial instructions have them, for
  * code alignment factor 1 and data alignment factor `data_align`, run by the
- * interpreter that runs real CFI (replay/cfi/cfi.c).  All but the defaults are run on
+ * interpreter that runs real CFI (cfi/cfi.c).  All but the defaults are run on
  * top of the defaults.  Where one says how to find `pc`, that is the return
  * address; otherwise `return_column` is.
  */
@@ -71,6 +71,25 @@ struct reel_arch_signal_frame {
 
 #define REEL_ARCH_CODE_MAX 16
 
+/* How code names an address; `none` has to be 0. */
+enum reel_arch_address {
+	REEL_ARCH_OPERAND_NONE,
+	REEL_ARCH_OPERAND_PC32,	 /* 32 bits, counted from their end */
+	REEL_ARCH_OPERAND_ABS32, /* 32 bits */
+	REEL_ARCH_OPERAND_GOT32, /* 32 bits, counted from DT_PLTGOT */
+	/* Arm ARM C6.2: adrp, then ldr with an unsigned offset, of 8 bytes. */
+	REEL_ARCH_OPERAND_ADRP,
+	/* bl: 26 bits, of instructions, counted from where it begins. */
+	REEL_ARCH_OPERAND_BL,
+	/* RISC-V unprivileged ISA, chapter 2: auipc, then a load. */
+	REEL_ARCH_OPERAND_AUIPC,
+	/* jal: 20 bits, of halfwords, counted from where it begins. */
+	REEL_ARCH_OPERAND_JAL,
+	/* z/Architecture Principles of Operation, larl and brasl: 32 bits, of halfwords, counted
+	 * from where the instruction begins, two bytes before them. */
+	REEL_ARCH_OPERAND_LARL,
+};
+
 /*
  * A call instruction: the `size` bytes right before a return address.  For
  * guesses to be checked with, never to decode code.
@@ -79,6 +98,8 @@ struct reel_arch_call {
 	const uint8_t *code;
 	const uint8_t *mask;
 	size_t size;
+	uint8_t operand; /* that names the target, where it is in the code */
+	uint8_t kind;	 /* enum reel_arch_address */
 };
 
 /*
@@ -109,29 +130,14 @@ struct reel_arch_count {
 	uint64_t mark;
 };
 
-/*
- * How a PLT stub begins, and how its code says from which word of the GOT it takes its target: the
- * relocation of that word names the stub.
- */
-enum reel_arch_stub_operand {
-	REEL_ARCH_OPERAND_PC32,	 /* 32 bits, counted from their end */
-	REEL_ARCH_OPERAND_ABS32, /* 32 bits */
-	REEL_ARCH_OPERAND_GOT32, /* 32 bits, counted from DT_PLTGOT */
-	/* Arm ARM C6.2: adrp, then ldr with an unsigned offset, of 8 bytes. */
-	REEL_ARCH_OPERAND_ADRP,
-	/* RISC-V unprivileged ISA, chapter 2: auipc, then a load. */
-	REEL_ARCH_OPERAND_AUIPC,
-	/* z/Architecture Principles of Operation, larl: 32 bits, of halfwords, counted from where
-	 * the instruction begins, two bytes before them. */
-	REEL_ARCH_OPERAND_LARL,
-};
-
+/* How a PLT stub begins, and how its code says from which word of the GOT it takes its target: the
+ * relocation of that word names the stub. */
 struct reel_arch_stub {
 	const uint8_t *code;
 	const uint8_t *mask;
 	uint8_t size;
 	uint8_t operand; /* where it is in the code */
-	uint8_t kind;	 /* enum reel_arch_stub_operand */
+	uint8_t kind;	 /* enum reel_arch_address */
 };
 
 enum reel_arch_flags {
@@ -185,6 +191,9 @@ struct reel_arch {
 	size_t n_signal_frames;
 	const struct reel_arch_call *calls;
 	size_t n_calls;
+	/* Jumps that name their target, as functions end with that call another one last. */
+	const struct reel_arch_call *jumps;
+	size_t n_jumps;
 	const struct reel_arch_entry *entries;
 	size_t n_entries;
 	/* Instructions at which a function has restored everything, so that the state is that right

@@ -86,9 +86,16 @@ static const uint8_t c_jalr[] = { 0x02, 0x90 };
 static const uint8_t c_jalr_mask[] = { 0x7f, 0xf0 };
 
 static const struct reel_arch_call calls[] = {
-	{ jal, jal_mask, 4 },
+	{ jal, jal_mask, 4, 0, REEL_ARCH_OPERAND_JAL },
 	{ jalr, jalr_mask, 4 },
 	{ c_jalr, c_jalr_mask, 2 },
+};
+
+/* j: jal x0. */
+static const uint8_t j[] = { 0x6f, 0x00, 0x00, 0x00 };
+
+static const struct reel_arch_call jumps[] = {
+	{ j, jal_mask, 4, 0, REEL_ARCH_OPERAND_JAL },
 };
 
 /*
@@ -147,6 +154,8 @@ const struct reel_arch reel_arch_riscv64 = {
 	.n_signal_frames = REEL_ARCH_COUNT(signal_frames),
 	.calls = calls,
 	.n_calls = REEL_ARCH_COUNT(calls),
+	.jumps = jumps,
+	.n_jumps = REEL_ARCH_COUNT(jumps),
 	.returns = returns,
 	.n_returns = REEL_ARCH_COUNT(returns),
 	.result = 10, /* a0 */

@@ -182,9 +182,16 @@ static const uint8_t basr[] = { 0x0d, 0xe0 };
 static const uint8_t basr_mask[] = { 0xff, 0xf0 };
 
 static const struct reel_arch_call calls[] = {
-	{ brasl, brasl_mask, 6 },
+	{ brasl, brasl_mask, 6, 2, REEL_ARCH_OPERAND_LARL },
 	{ bras, bras_mask, 4 },
 	{ basr, basr_mask, 2 },
+};
+
+/* jg: brcl 15. */
+static const uint8_t jg[] = { 0xc0, 0xf4, 0, 0, 0, 0 };
+
+static const struct reel_arch_call jumps[] = {
+	{ jg, brasl_mask, 6, 2, REEL_ARCH_OPERAND_LARL },
 };
 
 /*
@@ -246,6 +253,8 @@ const struct reel_arch reel_arch_s390x = {
 	.n_signal_frames = REEL_ARCH_COUNT(signal_frames),
 	.calls = calls,
 	.n_calls = REEL_ARCH_COUNT(calls),
+	.jumps = jumps,
+	.n_jumps = REEL_ARCH_COUNT(jumps),
 	.returns = returns,
 	.n_returns = REEL_ARCH_COUNT(returns),
 	.result = 2, /* r2 */

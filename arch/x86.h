@@ -16,12 +16,19 @@ static const uint8_t x86_call_operand[] = { 0xff, 0x10, 0, 0, 0, 0, 0 };
 static const uint8_t x86_call_operand_mask[] = { 0xff, 0x38, 0, 0, 0, 0, 0 };
 
 static const struct reel_arch_call x86_calls[] = {
-	{ x86_call_relative, x86_call_relative_mask, 5 },
+	{ x86_call_relative, x86_call_relative_mask, 5, 1, REEL_ARCH_OPERAND_PC32 },
 	{ x86_call_operand, x86_call_operand_mask, 2 },
 	{ x86_call_operand, x86_call_operand_mask, 3 },
 	{ x86_call_operand, x86_call_operand_mask, 4 },
 	{ x86_call_operand, x86_call_operand_mask, 6 },
 	{ x86_call_operand, x86_call_operand_mask, 7 },
+};
+
+/* JMP: e9 rel32. */
+static const uint8_t x86_jump_relative[] = { 0xe9, 0, 0, 0, 0 };
+
+static const struct reel_arch_call x86_jumps[] = {
+	{ x86_jump_relative, x86_call_relative_mask, 5, 1, REEL_ARCH_OPERAND_PC32 },
 };
 
 /* PLT slots: push $index; jmp PLT0. */

@@ -18,14 +18,14 @@ static size_t bucket_of(const struct reel_id_table *table, uint64_t id)
 	return (size_t)(id * table->multiplier >> (64 - table->bits));
 }
 
-static uint64_t random_multiplier(const struct reel_id_table *table)
+uint64_t reel_hash_multiplier(const void *owner)
 {
 	uint64_t value;
 
-	/* Early in boot, or under seccomp, there may be no randomness; then the table's address
-	 * must do. */
+	/* Early in boot, or under seccomp, there may be no randomness; then an address must
+	 * do. */
 	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) != sizeof(value))
-		value = ((uint64_t)(uintptr_t)table ^ (uint64_t)time(NULL)) * 0x9e3779b97f4a7c15;
+		value = ((uint64_t)(uintptr_t)owner ^ (uint64_t)time(NULL)) * 0x9e3779b97f4a7c15;
 	return value | 1;
 }
 
@@ -61,7 +61,7 @@ static bool grow(struct reel_id_table *table)
 		return false;
 	}
 	if (!old.buckets) {
-		table->multiplier = random_multiplier(table);
+		table->multiplier = reel_hash_multiplier(table);
 		return true;
 	}
 	for (size_t i = 0; i < (size_t)1 << old.bits; i++) {

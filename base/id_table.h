@@ -24,6 +24,9 @@ struct reel_id_table {
 	uint64_t multiplier;
 };
 
+/* An odd number that nobody can foresee, for such hashing; `owner` is who takes it. */
+uint64_t reel_hash_multiplier(const void *owner);
+
 /* All zero is an empty table. */
 void reel_id_table_free(struct reel_id_table *table);
 

@@ -6,6 +6,7 @@
 int command_report(int argc, char **argv);
 int command_script(int argc, char **argv);
 int command_folded(int argc, char **argv);
+int command_diff(int argc, char **argv);
 int command_info(int argc, char **argv);
 int command_doctor(int argc, char **argv);
 int command_dump(int argc, char **argv);
@@ -15,5 +16,7 @@ int command_keygen(int argc, char **argv);
 int command_scrub(int argc, char **argv);
 int command_shrink(int argc, char **argv);
 int command_pack(int argc, char **argv);
+int command_unpack(int argc, char **argv);
+int command_resolve(int argc, char **argv);
 
 #endif

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/limits.h"
 #include "cli/print/text.h"
+#include "cli/runtimes.h"
 #include "cli/session.h"
 #include "cli/summary.h"
 
@@ -64,15 +65,26 @@ struct patient {
 	uint64_t id;
 	uint64_t samples, ended, nameless, lineless;
 	bool is_file;
+	bool is_jit;
+	size_t runtime; /* RUNTIMES: it is none's */
 	bool has_lines; /* of some frame */
 	/* The last trace that each was counted for, + 1. */
 	uint64_t seen, seen_nameless, seen_lineless;
 };
 
+/* A process's samples that lead through a JIT's code which has no name. */
+struct jit_process {
+	uint32_t pid;
+	unsigned runtimes; /* that its frames are of: bits */
+	uint64_t nameless;
+};
+
 struct ward {
 	struct patient *patients; /* ascending by id */
 	size_t n;
-	uint64_t lineless; /* frames */
+	uint64_t lineless;	       /* frames */
+	struct jit_process *processes; /* ascending by pid */
+	size_t n_processes, capacity;
 };
 
 static struct patient *patient_of(struct ward *ward, uint64_t id)
@@ -122,6 +134,54 @@ static bool is_ended_by_module(enum reel_stop stop)
 	       stop == REEL_STOP_BAD_UNWIND_INFO;
 }
 
+static struct jit_process *process_of(struct ward *ward, uint32_t pid)
+{
+	size_t at = 0, high = ward->n_processes;
+
+	while (at < high) {
+		size_t middle = at + (high - at) / 2;
+
+		if (ward->processes[middle].pid < pid)
+			at = middle + 1;
+		else
+			high = middle;
+	}
+	if (at < ward->n_processes && ward->processes[at].pid == pid)
+		return &ward->processes[at];
+	if (ward->n_processes == ward->capacity) {
+		ward->capacity = 2 * ward->capacity + 16;
+		ward->processes =
+			memory_resize(ward->processes, ward->capacity, sizeof(*ward->processes));
+	}
+	memmove(&ward->processes[at + 1], &ward->processes[at],
+		(ward->n_processes++ - at) * sizeof(*ward->processes));
+	ward->processes[at] = (struct jit_process){ .pid = pid };
+	return &ward->processes[at];
+}
+
+static void count_jit(struct ward *ward, const struct reel_trace *trace)
+{
+	struct jit_process *process;
+	bool is_nameless = false;
+	unsigned found = 0;
+
+	for (size_t i = 0; i < trace->n_frames; i++) {
+		const struct reel_frame *frame = trace->frames[i];
+		const struct patient *patient = patient_of(ward, frame->module_id);
+
+		if (!patient)
+			continue;
+		if (patient->runtime < RUNTIMES)
+			found |= 1u << patient->runtime;
+		is_nameless |= patient->is_jit && !*frame->function;
+	}
+	if (!found && !is_nameless)
+		return;
+	process = process_of(ward, trace->pid);
+	process->runtimes |= found;
+	process->nameless += is_nameless;
+}
+
 static bool count_trace(void *context, const struct reel_trace *trace,
 			const struct reel_event_info *event)
 {
@@ -130,6 +190,7 @@ static bool count_trace(void *context, const struct reel_trace *trace,
 	(void)event;
 	for (size_t i = 0; i < trace->n_frames; i++)
 		count_frame(ward, trace, trace->frames[i]);
+	count_jit(ward, trace);
 	if (trace->n_frames && is_ended_by_module(trace->stop)) {
 		struct patient *last =
 			patient_of(ward, trace->frames[trace->n_frames - 1]->module_id);
@@ -161,7 +222,8 @@ static const struct {
 	[LACKS_FILE] = { "its file",
 			 "copy it from the host, as it lies there (scp HOST:/PATH DIR/PATH), and "
 			 "give --symfs DIR; of a container while it runs, --symfs /proc/PID/root; "
-			 "a copy that lies elsewhere, --module FILE",
+			 "a copy that lies elsewhere, --module FILE; or, on a host that has it, "
+			 "put what is needed of it into the capture (stackreel pack)",
 			 true },
 	[LACKS_ROWS] = { "unwind rows",
 			 "code without unwind information, which does not tell its caller itself; "
@@ -175,13 +237,15 @@ static const struct {
 			    true },
 	[LACKS_LINES] = { "lines (embedded)",
 			  "the capture itself has what its traces need of the file, but no lines: "
-			  "give the file, too (--symfs, --module)" },
+			  "there were none where it was packed. Pack it again (stackreel pack) "
+			  "where the debug information is, or give the file, too (--symfs, "
+			  "--module)" },
 	[LACKS_MORE] = { "some lines", "the debug information is here, and does not have them: "
 				       "assembly, or what was built without -g" },
 	[LACKS_KALLSYMS] = { "kernel symbols", "record as root, or with CAP_SYSLOG, where "
 					       "/proc/sys/kernel/kptr_restrict is not 2" },
 	[IS_JIT] = { "names", "code that was made while the program ran (a JIT's) is in no file, "
-			      "and nothing names it" },
+			      "and nothing names it: record the program when its JIT does" },
 	[LACKS_STACK] = { "stacks that were cut",
 			  "record with a larger --max-stack (stackreel-record(1))" },
 };
@@ -321,8 +385,37 @@ static void print_wrapped(FILE *file, const char *text)
 	fputc('\n', file);
 }
 
+/* Of each runtime whose processes have such samples; where no frame tells which it is, of those
+ * that the capture has files of. */
+static void print_runtimes(const struct session *session, const struct ward *ward, FILE *file)
+{
+	uint64_t nameless[RUNTIMES] = { 0 };
+	unsigned of_capture = 0;
+
+	for (size_t i = 0; i < ward->n; i++) {
+		if (ward->patients[i].runtime < RUNTIMES)
+			of_capture |= 1u << ward->patients[i].runtime;
+	}
+	for (size_t i = 0; i < ward->n_processes; i++) {
+		const struct jit_process *process = &ward->processes[i];
+		unsigned bits = process->runtimes ? process->runtimes : of_capture;
+
+		for (size_t j = 0; j < RUNTIMES; j++)
+			nameless[j] += bits >> j & 1 ? process->nameless : 0;
+	}
+	for (size_t i = 0; i < RUNTIMES; i++) {
+		_cleanup_free_ char *text = memory_print(
+			"%s (%s of the samples): %s", runtimes[i].name,
+			format_share(nameless[i], session->quality.traces).text, runtimes[i].cure);
+
+		if (nameless[i])
+			print_wrapped(file, text);
+	}
+}
+
 /* `served` of what is `told` may be on a debuginfod server, where nobody has asked it yet. */
-static void print_cures(const struct session *session, unsigned told, unsigned served, FILE *file)
+static void print_cures(const struct session *session, const struct ward *ward, unsigned told,
+			unsigned served, FILE *file)
 {
 	const char *start = "\nWhat mends it\n";
 	_cleanup_free_ char *path = text_escape(session->options->file, "");
@@ -338,6 +431,8 @@ static void print_cures(const struct session *session, unsigned told, unsigned s
 		if (served >> lack & 1)
 			print_wrapped(file, fetch);
 		print_wrapped(file, lacks[lack].cure);
+		if (lack == IS_JIT)
+			print_runtimes(session, ward, file);
 		start = "";
 	}
 }
@@ -390,7 +485,7 @@ static void print_ward(const struct session *session, const struct doctor_option
 		told |= 1u << LACKS_STACK;
 	if (session->options->debuginfod.fetch)
 		served = 0;
-	print_cures(session, told, served, file);
+	print_cures(session, ward, told, served, file);
 }
 
 static void print_summary(const struct session *session, const struct ward *ward, FILE *file)
@@ -418,7 +513,9 @@ static bool ward_open(const struct session *session, struct ward *ret)
 	for (size_t i = 0; i < n; i++)
 		ret->patients[i] =
 			(struct patient){ .id = modules[i].id,
-					  .is_file = modules[i].kind == REEL_MODULE_FILE };
+					  .is_file = modules[i].kind == REEL_MODULE_FILE,
+					  .is_jit = modules[i].kind == REEL_MODULE_ANONYMOUS,
+					  .runtime = runtime_of_path(modules[i].path) };
 	ret->n = n;
 	return true;
 }
@@ -448,6 +545,7 @@ int command_doctor(int argc, char **argv)
 		status = output_close(&output, session_status(&session));
 	}
 	free(ward.patients);
+	free(ward.processes);
 	session_close(&session);
 	options_free(&options.common);
 	return status;

@@ -16,11 +16,12 @@ enum {
 	KEY_SCRUB,
 	KEY_RAW_STACKS,
 	KEY_NO_COMMAND_LINE,
+	KEY_JIT,
 };
 
 struct import {
 	struct options common;
-	const char *arch, *kallsyms;
+	const char *arch, *kallsyms, *jit;
 	bool raw_stacks, no_command_line;
 
 	struct progress progress;
@@ -47,6 +48,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_KALLSYMS:
 		import->kallsyms = arg;
 		return 0;
+	case KEY_JIT:
+		import->jit = arg;
+		return 0;
 	case KEY_SCRUB:
 		import->raw_stacks = false;
 		return 0;
@@ -67,6 +71,12 @@ static const struct argp_option own_options[] = {
 	{ "kallsyms", KEY_KALLSYMS, "FILE", 0,
 	  "The recorded kernel's /proc/kallsyms, for the names of its functions (default: perf's "
 	  "cache in ~/.debug, or this host's kernel if it is the same one)",
+	  0 },
+	{ "jit", KEY_JIT, "DIR|none", 0,
+	  "Where files are in which JITs name their code, perf-PID.map and jit-PID.dump (default: "
+	  "in "
+	  "/tmp and where perf found them, if that was on this host and they can be the "
+	  "processes')",
 	  0 },
 	{ "scrub", KEY_SCRUB, NULL, 0,
 	  "Of stacks and registers keep only what unwinding may follow: addresses of the stack and "
@@ -146,6 +156,7 @@ static int run(struct import *import, const char *file, const char *output)
 		.size = sizeof(options),
 		.arch = import->arch,
 		.kallsyms = import->kallsyms,
+		.jit = import->jit,
 		.raw_stacks = import->raw_stacks,
 		.no_command_line = import->no_command_line,
 		.recipients = import->common.recipients.items,

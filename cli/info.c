@@ -131,6 +131,10 @@ static void print_sizes(const struct session *session, FILE *file)
 		format_bytes(info->stored_bytes).text, format_bytes(info->raw_bytes).text);
 	fprintf(file, "; %s of stacks: %s a sample\n", format_bytes(info->stack_bytes).text,
 		format_bytes(info->stack_bytes / samples).text);
+	if (info->jit_symbols || info->jit_unwinds)
+		fprintf(file, "%-18s %s names, %s lines, unwind information %s times\n", "of JITs",
+			format_count(info->jit_symbols).text, format_count(info->jit_lines).text,
+			format_count(info->jit_unwinds).text);
 }
 
 static void print_quality(const struct session *session, FILE *file)

@@ -68,6 +68,8 @@ static const struct command commands[] = {
 	{ "report", "show where the time went: a table, a call tree, or stacks", command_report },
 	{ "script", "print every sample with its stack, as perf script does", command_script },
 	{ "folded", "print a line for each stack, `a;b;c 10', for flame graphs", command_folded },
+	{ "diff", "show what got slower or faster between captures, and how sure that is",
+	  command_diff },
 	{ "info", "show what a capture holds and lacks, and how good it is", command_info },
 	{ "doctor", "show what each module lacks here, what that costs, and what mends it",
 	  command_doctor },
@@ -80,6 +82,9 @@ static const struct command commands[] = {
 	  command_shrink },
 	{ "pack", "make a capture that needs no files: with what it asks of its modules",
 	  command_pack },
+	{ "unpack", "write what a capture has of modules' files, for gdb and perf",
+	  command_unpack },
+	{ "resolve", "make a capture of traces alone, without stacks", command_resolve },
 };
 
 static void print_usage(FILE *file)

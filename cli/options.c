@@ -591,6 +591,15 @@ const struct argp_child options_of_traces[] = {
 	{ 0 },
 };
 
+const struct argp_child options_of_rewriting[] = {
+	{ &options_recipients, 0, NULL, 0 },
+	{ &options_rewrite, 0, NULL, 0 },
+	{ &options_search, 0, "Where modules come from:", 1 },
+	{ &options_keys, 0, "Other options:", 2 },
+	{ &options_file, 0, NULL, 2 },
+	{ 0 },
+};
+
 void options_set_inputs(struct argp_state *state, const struct argp_child *children,
 			struct options *options)
 {

@@ -93,6 +93,8 @@ extern const struct argp options_work;
 
 /* All of these, under headings: for commands that go through traces. */
 extern const struct argp_child options_of_traces[];
+/* Of these, what commands have that unwind a capture to make another one. */
+extern const struct argp_child options_of_rewriting[];
 
 /* Keys of a command's own options begin here. */
 #define OPTION_KEY_OWN 0x400

@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel pack: makes a capture that needs no files. */
+/* stackreel pack, resolve: make a capture that needs no files, or has traces alone. */
 #include "cli/commands.h"
 #include "cli/new_capture.h"
 #include "cli/print/text.h"
 
-#define KEY_NO_SYMBOLS OPTION_KEY_OWN
+enum { KEY_NO_SYMBOLS = OPTION_KEY_OWN, KEY_NO_LINES, KEY_NO_CHECK };
 
 struct pack {
 	struct options common;
-	bool no_symbols;
-};
-
-static const struct argp_child children[] = {
-	{ &options_recipients, 0, NULL, 0 },
-	{ &options_rewrite, 0, NULL, 0 },
-	{ &options_search, 0, "Where modules come from:", 1 },
-	{ &options_keys, 0, "Other options:", 2 },
-	{ &options_file, 0, NULL, 2 },
-	{ 0 },
+	bool no_symbols, no_check;
+	struct reel_error *(*make)(struct reel_capture *capture, const char *output,
+				   const struct reel_pack_options *options,
+				   struct reel_pack_counts *counts);
 };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -27,10 +21,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	(void)arg;
 	switch (key) {
 	case ARGP_KEY_INIT:
-		options_set_inputs(state, children, &pack->common);
+		options_set_inputs(state, options_of_rewriting, &pack->common);
 		return 0;
 	case KEY_NO_SYMBOLS:
 		pack->no_symbols = true;
+		return 0;
+	case KEY_NO_LINES:
+		pack->common.no_inlines = true;
+		return 0;
+	case KEY_NO_CHECK:
+		pack->no_check = true;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -38,25 +38,54 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option own_options[] = {
-	{ "no-symbols", KEY_NO_SYMBOLS, NULL, 0, "Leave the names of functions out", 0 }, { 0 }
+	{ "no-symbols", KEY_NO_SYMBOLS, NULL, 0, "Leave the names of functions out, and lines", 0 },
+	{ "no-lines", KEY_NO_LINES, NULL, 0, "Leave inlined functions and source lines out", 0 },
+	{ "no-check", KEY_NO_CHECK, NULL, 0,
+	  "Do not replay what was made to see that its traces are the same", 0 },
+	{ 0 }
 };
 
-static const struct argp parser = {
+#define DOC                                                                                        \
+	"FILE is " DEFAULT_CAPTURE                                                                 \
+	" if not given, `-' is standard input. Files of the kernel are not kept. The traces of "   \
+	"what was made are compared with those of FILE; if one differs, nothing is written. An "   \
+	"encrypted FILE becomes another encrypted capture, with --encrypt-to, or a plain one, "    \
+	"with --decrypt. The exit status is 1 if FILE is damaged; what could be read of it is "    \
+	"written nevertheless."
+
+static const struct argp resolve_parser = {
 	own_options,
 	parse_option,
 	"[FILE]",
-	"Makes a capture of a capture that needs no files: with the unwind information, names and "
-	"bytes of code that its traces ask of the modules that are found here. Elsewhere they are "
-	"the same, without any of these files.\v"
-	"FILE is " DEFAULT_CAPTURE " if not given, `-' is standard input. Inlined functions and "
-	"source lines are not kept, nor "
-	"files of the kernel. An encrypted FILE becomes another encrypted capture, with "
-	"--encrypt-to, or a plain one, with --decrypt. The exit status is 1 if FILE is damaged; "
-	"what could be read of it is written nevertheless.",
-	children,
+	"Makes a capture of a capture that has traces alone, as addresses, names and lines: "
+	"without "
+	"stacks, registers and code. All commands work on it as they do on FILE.\v" DOC,
+	options_of_rewriting,
 	NULL,
 	NULL,
 };
+
+static const struct argp pack_parser = {
+	own_options,
+	parse_option,
+	"[FILE]",
+	"Makes a capture of a capture that needs no files: with the unwind information, names, "
+	"inlined functions, source lines and bytes of code that its traces ask of the modules that "
+	"are found here. Elsewhere they are the same, without any of these files.\v" DOC,
+	options_of_rewriting,
+	NULL,
+	NULL,
+};
+
+/* Another sentence than the capture's problems: these are of files here. */
+static void print_problem(void *context, const char *path, const char *why)
+{
+	const struct pack *pack = context;
+	_cleanup_free_ char *escaped = text_escape(path, ""), *reason = text_escape(why, "");
+
+	if (!pack->common.quiet)
+		fprintf(stderr, "stackreel: warning: %s: %s\n", escaped, reason);
+}
 
 static char *make_remark(const struct reel_pack_counts *counts)
 {
@@ -74,15 +103,18 @@ static char *make_remark(const struct reel_pack_counts *counts)
 static struct reel_error *make(void *context, struct reel_capture *capture, const char *output,
 			       struct new_capture *ret)
 {
-	const struct pack *pack = context;
+	struct pack *pack = context;
 	const struct reel_pack_options options = {
 		.size = sizeof(options),
 		.recipients = pack->common.recipients.items,
 		.decrypt = pack->common.decrypt,
 		.no_symbols = pack->no_symbols,
+		.no_check = pack->no_check,
+		.problem = print_problem,
+		.context = pack,
 	};
 	struct reel_pack_counts counts = { .size = sizeof(counts) };
-	struct reel_error *error = reel_capture_pack(capture, output, &options, &counts);
+	struct reel_error *error = pack->make(capture, output, &options, &counts);
 
 	if (error)
 		return error;
@@ -92,14 +124,23 @@ static struct reel_error *make(void *context, struct reel_capture *capture, cons
 	return NULL;
 }
 
-int command_pack(int argc, char **argv)
+static int run(struct pack *pack, const struct argp *parser, int argc, char **argv)
 {
-	struct pack pack = { 0 };
 	int status;
 
-	options_init(&pack.common);
-	argp_parse(&parser, argc, argv, 0, NULL, &pack);
-	status = new_capture_make(&pack.common, make, &pack);
-	options_free(&pack.common);
+	options_init(&pack->common);
+	argp_parse(parser, argc, argv, 0, NULL, pack);
+	status = new_capture_make(&pack->common, make, pack);
+	options_free(&pack->common);
 	return status;
+}
+
+int command_pack(int argc, char **argv)
+{
+	return run(&(struct pack){ .make = reel_capture_pack }, &pack_parser, argc, argv);
+}
+
+int command_resolve(int argc, char **argv)
+{
+	return run(&(struct pack){ .make = reel_capture_resolve }, &resolve_parser, argc, argv);
 }

@@ -4,15 +4,6 @@
 #include "cli/new_capture.h"
 #include "cli/print/text.h"
 
-static const struct argp_child children[] = {
-	{ &options_recipients, 0, NULL, 0 },
-	{ &options_rewrite, 0, NULL, 0 },
-	{ &options_search, 0, "Where modules come from:", 1 },
-	{ &options_keys, 0, "Other options:", 2 },
-	{ &options_file, 0, NULL, 2 },
-	{ 0 },
-};
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -20,7 +11,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	(void)arg;
 	switch (key) {
 	case ARGP_KEY_INIT:
-		options_set_inputs(state, children, options);
+		options_set_inputs(state, options_of_rewriting, options);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -41,7 +32,7 @@ static const struct argp parser = {
 	"modules are. An encrypted FILE becomes another encrypted capture, with --encrypt-to, or a "
 	"plain one, with --decrypt. The exit status is 1 if FILE is damaged; what could be read of "
 	"it is written nevertheless.",
-	children,
+	options_of_rewriting,
 	NULL,
 	NULL,
 };

@@ -10,15 +10,17 @@ _stackreel_options() {
     report) echo "--sort --percent-limit --tree --callers --residency --compare-fp --by --no-pager $common $file" ;;
     script) echo "--ns $common $file" ;;
     folded) echo "--weight --unit --no-suffix --with-comm --annotate $common $file" ;;
+    diff) echo "--new --per --false-rate --run-noise --percent-limit --fail-if --markdown --json $common $file" ;;
     info) echo "--all-modules $common $file" ;;
     doctor) echo "--all $common $file" ;;
     dump) echo "--json --bytes --identity --sandbox --no-sandbox $file" ;;
     table) echo "--sandbox --no-sandbox $file" ;;
-    import) echo "--arch --kallsyms --scrub --raw-stacks --no-cmdline --encrypt-to $file" ;;
+    import) echo "--arch --kallsyms --jit --scrub --raw-stacks --no-cmdline --encrypt-to $file" ;;
     keygen) echo "-y -o --output --help" ;;
     scrub) echo "--no-cmdline --encrypt-to --decrypt --identity $file" ;;
-    pack) echo "--no-symbols --symfs --debug-dir --module --no-host-files --no-inline --no-demangle
+    pack | resolve) echo "--no-symbols --no-lines --no-check --symfs --debug-dir --module --no-host-files --no-inline --no-demangle
         --no-frame-pointers --max-frames --encrypt-to --decrypt --identity $file" ;;
+    unpack) echo "--force --identity $file" ;;
     shrink) echo "--symfs --debug-dir --module --no-host-files --no-inline --no-demangle
         --no-frame-pointers --max-frames --encrypt-to --decrypt --identity $file" ;;
     esac
@@ -26,7 +28,7 @@ _stackreel_options() {
 
 _stackreel() {
     local cur prev words cword
-    local commands="record report script folded info doctor dump table import scrub shrink pack keygen help"
+    local commands="record report script folded diff info doctor dump table import scrub shrink pack unpack resolve keygen help"
     if declare -F _init_completion >/dev/null; then
         _init_completion || return
     else
@@ -45,11 +47,11 @@ _stackreel() {
     --weight) mapfile -t COMPREPLY < <(compgen -W "samples time" -- "$cur") ;;
     --arch) mapfile -t COMPREPLY < <(compgen -W "x86_64 aarch64 riscv64 s390x i386" -- "$cur") ;;
     --unit) mapfile -t COMPREPLY < <(compgen -W "ns us ms s" -- "$cur") ;;
-    --symfs | --debug-dir)
+    --symfs | --debug-dir | --jit)
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -d -- "$cur")
         ;;
-    --callers | --pid | --tid | --comm | --cpu | --time | --event | --max-frames | --min-complete | --percent-limit | -j | --jobs | --memory-limit | --time-limit) ;;
+    --callers | --per | --false-rate | --fail-if | --pid | --tid | --comm | --cpu | --time | --event | --max-frames | --min-complete | --percent-limit | -j | --jobs | --memory-limit | --time-limit) ;;
     *)
         if [[ $cur == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "$(_stackreel_options "${words[1]}")" -- "$cur")

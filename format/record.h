@@ -35,6 +35,10 @@ enum reel_record_id {
 	REEL_RECORD_LOSS = 14,
 	REEL_RECORD_END = 15,
 	REEL_RECORD_CODE = 16,
+	REEL_RECORD_JIT_SYMBOL = 17,
+	REEL_RECORD_JIT_UNWIND = 18,
+	REEL_RECORD_JIT_LINE = 19,
+	REEL_RECORD_TRACE_STEPS = 20,
 	REEL_RECORD_SAMPLE_LAYOUT = 32,
 	REEL_RECORD_COLUMNS = 35,
 	REEL_RECORD_DENSE = 37,
@@ -100,12 +104,13 @@ struct reel_record_module {
 	struct reel_bytes file_digest;
 };
 
-/* Bytes of a module, for modules that are in no file (vDSO). */
+/* Bytes of a module that is in no file (vDSO), or of what stands for its file. */
 struct reel_record_image {
 	uint64_t module;
 	uint64_t offset;
 	uint64_t total_size;
 	struct reel_bytes bytes;
+	uint64_t number; /* of several images of a module, the whole one with the greatest counts */
 };
 
 enum reel_origin {
@@ -217,6 +222,52 @@ struct reel_record_code {
 	struct reel_bytes bytes;
 };
 
+/* A function that a JIT named. */
+struct reel_record_jit_symbol {
+	uint64_t time; /* from which on it is there; 0: not known */
+	uint64_t space;
+	uint64_t address;
+	uint64_t size;		/* not 0 */
+	uint64_t source;	/* enum reel_jit_source */
+	struct reel_bytes name; /* text */
+};
+
+enum reel_jit_source {
+	REEL_JIT_PERF_MAP = 1,
+	REEL_JIT_JITDUMP = 2,
+};
+
+/* Unwind information of code that a JIT made. */
+struct reel_record_jit_unwind {
+	uint64_t time;
+	uint64_t space;
+	uint64_t address; /* of the code */
+	uint64_t size;
+	uint64_t frame_address;	    /* that the first of `eh_frame` stands for */
+	struct reel_bytes eh_frame; /* as a section of that name has it */
+};
+
+/* The line of code from `address` on, up to the function's next one. */
+struct reel_record_jit_line {
+	uint64_t time;
+	uint64_t space;
+	uint64_t function; /* its address */
+	uint64_t address;
+	uint64_t line;		/* 0: none */
+	struct reel_bytes file; /* text */
+};
+
+/* How the frames of resolved samples were found, and why their traces ended. */
+struct reel_record_trace_steps {
+	uint64_t id;   /* 1 to REEL_TRACE_STEPS_MAX */
+	uint64_t stop; /* enum reel_stop */
+	/* Pairs of uv: 2 * enum reel_step + (the address is exact), and how many frames; only the
+	 * last may be 0, up to the chain's end. */
+	struct reel_bytes steps;
+};
+
+#define REEL_TRACE_STEPS_MAX (1u << 20)
+
 /* Losses since the previous LOSS record of the same cause and CPU. Causes are enum reel_loss. */
 struct reel_record_loss {
 	uint64_t time;
@@ -272,7 +323,10 @@ enum reel_sample_flags {
 	REEL_SAMPLE_FRAME_CHAIN_CUT = 1 << 3,
 	/* The frame chain is the CPU's record of calls: what follows pc are call instructions. */
 	REEL_SAMPLE_FRAME_CHAIN_CALLS = 1 << 4,
-	REEL_SAMPLE_FLAGS_KNOWN = 31,
+	/* The frame chain is the trace; the bits from REEL_SAMPLE_STEPS_SHIFT on are the id of a
+	 * TRACE_STEPS. */
+	REEL_SAMPLE_RESOLVED = 1 << 5,
+	REEL_SAMPLE_FLAGS_KNOWN = 63,
 };
 
 enum reel_region_kind {
@@ -286,6 +340,8 @@ enum reel_region_kind {
 	REEL_REGION_GOROUTINE_STACK = 2,
 	REEL_REGION_GOROUTINE_STATE = 3,
 };
+
+#define REEL_SAMPLE_STEPS_SHIFT 8
 
 #define REEL_REGIONS_MAX     16
 #define REEL_REGION_SIZE_MAX (16u << 20)
@@ -388,6 +444,10 @@ struct reel_record {
 		struct reel_record_loss loss;
 		struct reel_record_end end;
 		struct reel_record_code code;
+		struct reel_record_jit_symbol jit_symbol;
+		struct reel_record_jit_unwind jit_unwind;
+		struct reel_record_jit_line jit_line;
+		struct reel_record_trace_steps trace_steps;
 		struct reel_record_index_entry index_entry;
 		struct reel_record_key key;
 	};

@@ -88,6 +88,41 @@ static const char *check_code(const struct reel_record_code *code)
 		       : "there are no bytes, or their end exceeds 2^64";
 }
 
+static const char *check_jit_symbol(const struct reel_record_jit_symbol *symbol)
+{
+	if (!is_range(symbol->address, symbol->size))
+		return "size is 0 or the end exceeds 2^64";
+	if (symbol->source != REEL_JIT_PERF_MAP && symbol->source != REEL_JIT_JITDUMP)
+		return "unknown source";
+	return NULL;
+}
+
+static const char *check_jit_unwind(const struct reel_record_jit_unwind *unwind)
+{
+	return is_range(unwind->address, unwind->size) ? NULL : "size is 0 or the end exceeds 2^64";
+}
+
+static const char *check_trace_steps(const struct reel_record_trace_steps *record)
+{
+	struct reel_cursor steps = reel_cursor(record->steps.data, record->steps.size);
+	uint64_t n = 0;
+
+	if (!record->id || record->id > REEL_TRACE_STEPS_MAX)
+		return "id is 0 or exceeds 2^20";
+	if (record->stop >= REEL_STOP_COUNT)
+		return "unknown stop";
+	while (reel_cursor_left(&steps)) {
+		uint64_t kind = reel_cursor_uleb(&steps), count = reel_cursor_uleb(&steps);
+
+		if (steps.failed || kind >> 1 > REEL_STEP_OTHER_STACK)
+			return "unknown steps";
+		if (count > REEL_CHAIN_MAX - n || (!count && reel_cursor_left(&steps)))
+			return "steps of more frames than a chain has";
+		n += count;
+	}
+	return NULL;
+}
+
 static const char *check_texts(const struct reel_record *record)
 {
 	const struct reel_schema *schema = reel_schema_of(record->id);
@@ -135,6 +170,15 @@ const char *reel_record_check(const struct reel_record *record)
 		break;
 	case REEL_RECORD_CODE:
 		problem = check_code(&record->code);
+		break;
+	case REEL_RECORD_JIT_SYMBOL:
+		problem = check_jit_symbol(&record->jit_symbol);
+		break;
+	case REEL_RECORD_JIT_UNWIND:
+		problem = check_jit_unwind(&record->jit_unwind);
+		break;
+	case REEL_RECORD_TRACE_STEPS:
+		problem = check_trace_steps(&record->trace_steps);
 		break;
 	case REEL_RECORD_LOSS:
 		if (record->loss.cause < REEL_LOSS_RING_FULL ||

@@ -58,10 +58,8 @@ static const struct reel_schema_field module_fields[] = {
 };
 
 static const struct reel_schema_field image_fields[] = {
-	NUMBER(image, module),
-	NUMBER(image, offset),
-	NUMBER(image, total_size),
-	BYTES(image, bytes, 0),
+	NUMBER(image, module),	NUMBER(image, offset), NUMBER(image, total_size),
+	BYTES(image, bytes, 0), ADDED(image, number),
 };
 
 static const struct reel_schema_field space_fields[] = {
@@ -131,6 +129,28 @@ static const struct reel_schema_field code_fields[] = {
 	ADDRESS(code, address), BYTES(code, bytes, 0),
 };
 
+static const struct reel_schema_field jit_symbol_fields[] = {
+	NUMBER(jit_symbol, time), NUMBER(jit_symbol, space),  ADDRESS(jit_symbol, address),
+	NUMBER(jit_symbol, size), NUMBER(jit_symbol, source), TEXT(jit_symbol, name),
+};
+
+static const struct reel_schema_field jit_unwind_fields[] = {
+	NUMBER(jit_unwind, time),	    NUMBER(jit_unwind, space),
+	ADDRESS(jit_unwind, address),	    NUMBER(jit_unwind, size),
+	ADDRESS(jit_unwind, frame_address), BYTES(jit_unwind, eh_frame, 0),
+};
+
+static const struct reel_schema_field jit_line_fields[] = {
+	NUMBER(jit_line, time),	    NUMBER(jit_line, space), ADDRESS(jit_line, function),
+	ADDRESS(jit_line, address), NUMBER(jit_line, line),  TEXT(jit_line, file),
+};
+
+static const struct reel_schema_field trace_steps_fields[] = {
+	NUMBER(trace_steps, id),
+	NUMBER(trace_steps, stop),
+	BYTES(trace_steps, steps, 0),
+};
+
 static const struct reel_schema_field index_entry_fields[] = {
 	NUMBER(index_entry, offset),	 NUMBER(index_entry, type),
 	NUMBER(index_entry, sequence),	 NUMBER(index_entry, stored_size),
@@ -171,6 +191,10 @@ static const struct reel_schema schemas[REEL_RECORD_ID_LIMIT] = {
 	SCHEMA(LOSS, false, loss_fields),
 	SCHEMA(END, false, end_fields),
 	SCHEMA(CODE, false, code_fields),
+	SCHEMA(JIT_SYMBOL, false, jit_symbol_fields),
+	SCHEMA(JIT_UNWIND, false, jit_unwind_fields),
+	SCHEMA(JIT_LINE, false, jit_line_fields),
+	SCHEMA(TRACE_STEPS, false, trace_steps_fields),
 	/* These have no table: their coders are in format/codec/. */
 	[REEL_RECORD_SAMPLE_LAYOUT] = { "SAMPLE_LAYOUT", true, NULL, 0 },
 	[REEL_RECORD_COLUMNS] = { "COLUMNS", true, NULL, 0 },

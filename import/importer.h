@@ -8,6 +8,8 @@
 #define IMPORT_IMPORTER_H
 
 #include "arch/arch.h"
+#include "import/jit_files.h"
+#include "import/deferred_chains.h"
 #include "import/kernel_names.h"
 #include "import/modules.h"
 #include "import/perf_events.h"
@@ -76,7 +78,10 @@ struct importer {
 	struct perf_host host;
 	const struct reel_arch *arch;
 	struct reel_recorded_kernel kernel;
+	bool is_this_host; /* it was recorded here */
+	struct reel_jit_processes jit_processes;
 	struct import_queue queue;
+	struct deferred_chains deferred;
 	/* Lost records that LOST records tell of, less those that were met again. */
 	uint64_t told_losses;
 

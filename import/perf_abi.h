@@ -5,7 +5,7 @@
  *
  * Sources: tools/perf/Documentation/perf.data-file-format.txt,
  * tools/lib/perf/include/perf/event.h, tools/perf/util/header.h and
- * include/uapi/linux/perf_event.h, as of Linux 6.18.
+ * include/uapi/linux/perf_event.h, as of Linux 6.18; deferred chains, of 6.19.
  */
 #ifndef IMPORT_PERF_ABI_H
 #define IMPORT_PERF_ABI_H
@@ -132,6 +132,9 @@ enum perf_feature {
 	PERF_FEATURE_DIR_FORMAT = 24,
 	PERF_FEATURE_CLOCK_DATA = 29,
 };
+
+/* perf_event_attr.clockid: CLOCK_MONOTONIC. */
+#define PERF_CLOCK_MONOTONIC 1
 
 /* perf_event_attr.type, and config of PERF_TYPE_SOFTWARE that count nanoseconds. */
 #define PERF_TYPE_SOFTWARE	 1

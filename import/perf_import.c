@@ -2,9 +2,11 @@
 /* Both passes over a perf.data. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/output_file.h"
+#include "base/quantity.h"
 #include "base/sized.h"
 #include "import/importer.h"
 #include "base/elf_identity.h"
@@ -120,6 +122,56 @@ static struct reel_error *translate(struct importer *importer)
 	return error;
 }
 
+/* ---- what JITs have said ------------------------------------------------------------------ */
+
+static void tell_jit_problem(void *context, struct reel_error *problem)
+{
+	reel_importer_problem(context, problem);
+}
+
+/* perf.data was finished when the recording was. */
+static void find_times(const struct importer *importer, struct reel_jit_files_options *options)
+{
+	const struct import_queue *queue = &importer->queue;
+	struct stat status;
+	size_t first = 0;
+
+	while (first < queue->n && !queue->entries[first].time)
+		first++;
+	if (fstat(importer->stream.file.fd, &status) || first == queue->n)
+		return;
+	options->end = status.st_mtime;
+	options->start =
+		options->end -
+		(int64_t)((queue->entries[queue->n - 1].time - queue->entries[first].time) /
+			  REEL_NS_PER_SECOND);
+}
+
+static struct reel_error *put_jit(struct importer *importer)
+{
+	const char *where = importer->options.jit;
+	const struct perf_event *event = &importer->events.events[0];
+	struct reel_jit_files_options options = {
+		.directory = where,
+		.writer = importer->writer,
+		.has_same_clock = event->flags >> PERF_ATTR_USE_CLOCKID & 1 &&
+				  event->clock == PERF_CLOCK_MONOTONIC,
+		.problem = tell_jit_problem,
+		.context = importer,
+	};
+	struct reel_record loss = {
+		.id = REEL_RECORD_LOSS,
+		.loss = { .cpu = UINT32_MAX, .cause = REEL_LOSS_JIT },
+	};
+	struct reel_error *error;
+
+	if (where ? !strcmp(where, "none") : !importer->is_this_host)
+		return NULL;
+	find_times(importer, &options);
+	error = reel_jit_files_write(&importer->jit_processes, &options, &loss.loss.count);
+	return error || !loss.loss.count ? error : reel_writer_record(importer->writer, &loss);
+}
+
 /* What single records lacked. */
 static void tell_lacks(struct importer *importer)
 {
@@ -128,8 +180,8 @@ static void tell_lacks(struct importer *importer)
 					  "size: their registers are left out, as this version "
 					  "can't unwind them",
 		[LACK_REGISTERS] = "samples whose registers have no pc: they are left out",
-		[LACK_DEFERRED_CHAIN] = "samples whose user chain perf took later (defer): it is "
-					"left out",
+		[LACK_DEFERRED_CHAIN] = "samples whose user chain was taken later (defer), and is "
+					"not in the file: they have none",
 		[LACK_GUEST] = "samples of virtual machines or hypervisors were passed over",
 		[LACK_KERNEL_NAMES] =
 			"samples have kernel frames, and nothing names them: give "
@@ -186,6 +238,8 @@ static struct reel_error *import(struct importer *importer, int fd, const char *
 		error = prepare(importer);
 	if (!error)
 		error = translate(importer);
+	if (!error)
+		error = put_jit(importer);
 	if (error)
 		return error;
 	tell_lacks(importer);
@@ -204,6 +258,8 @@ static void importer_free(struct importer *importer)
 	reel_perf_events_free(&importer->events);
 	reel_perf_host_free(&importer->host);
 	reel_perf_stream_close(&importer->stream);
+	reel_jit_processes_free(&importer->jit_processes);
+	reel_deferred_chains_free(&importer->deferred);
 	free(importer->queue.entries);
 	free(importer);
 }

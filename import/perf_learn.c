@@ -306,6 +306,23 @@ static struct reel_error *learn_kernel(struct importer *importer, const struct p
 		       : NULL;
 }
 
+/* It is looked for when a sample that it belongs to is met, which was before it. */
+static struct reel_error *index_deferred(struct importer *importer,
+					 const struct perf_record *record)
+{
+	const struct perf_cursor payload = reel_perf_record_payload(&importer->stream, record);
+	struct reel_error *error = seal_events(importer);
+	bool ok = true;
+
+	if (!error)
+		error = reel_deferred_chains_add(
+			&importer->deferred, reel_perf_events_of_record(&importer->events, payload),
+			payload, time_of(importer, record), record->position, &ok);
+	return error || ok ? error
+			   : reel_importer_bad_record(importer, record,
+						      "its chain does not fit into it");
+}
+
 static struct reel_error *index_record(void *context, const struct perf_record *record)
 {
 	struct importer *importer = context;
@@ -327,6 +344,8 @@ static struct reel_error *index_record(void *context, const struct perf_record *
 			importer, take_feature(importer, (unsigned int)feature, payload));
 	}
 	}
+	if (record->type == PERF_RECORD_CALLCHAIN_DEFERRED)
+		return index_deferred(importer, record);
 	if (!is_translated(record->type))
 		return NULL;
 	error = seal_events(importer);
@@ -386,6 +405,7 @@ struct reel_error *reel_importer_learn(struct importer *importer)
 					  "%s: perf record did not finish it: what "
 					  "stands at its end (build-ids, host) is missing",
 					  importer->stream.file.name));
+	reel_deferred_chains_seal(&importer->deferred, importer->stream.file.size);
 	if (importer->queue.n)
 		qsort(importer->queue.entries, importer->queue.n, sizeof(*importer->queue.entries),
 		      by_time);

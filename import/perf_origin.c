@@ -190,8 +190,9 @@ struct reel_error *reel_importer_find_origin(struct importer *importer)
 
 	kernel->build_id = reel_import_modules_build_id(importer->modules,
 							reel_bytes_of_string(REEL_KALLSYMS_KERNEL));
+	importer->is_this_host = is_this_host(&importer->host);
 	kernel->is_here = kernel->build_id.size ? reel_kernel_is_here(kernel->build_id)
-						: is_this_host(&importer->host);
+						: importer->is_this_host;
 	return find_arch(importer);
 }
 

@@ -139,6 +139,9 @@ static struct reel_error *put_mapping(struct importer *importer, const struct ma
 					     &record.map.space);
 	if (!error)
 		error = reel_processes_put(importer->processes, &record);
+	if (!error)
+		error = reel_jit_processes_note(&importer->jit_processes, mapping->task.pid,
+						&record.map, mapping->module.path);
 	if (!error && is_vdso(mapping))
 		error = reel_processes_set_vdso(importer->processes, &mapping->task,
 						mapping->address);

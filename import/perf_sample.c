@@ -143,12 +143,14 @@ void reel_perf_sample_id_decode(const struct perf_event *event, struct perf_curs
 	uint64_t type = event->sample_type;
 	size_t size = 8 * (size_t)__builtin_popcountll(type & parts);
 
-	*ret = (struct perf_sample_id){ 0, UINT32_MAX };
+	*ret = (struct perf_sample_id){ 0, UINT32_MAX, UINT32_MAX };
 	if (!(event->flags >> PERF_ATTR_SAMPLE_ID_ALL & 1) || perf_cursor_left(&cursor) < size)
 		return;
 	skip(&cursor, perf_cursor_left(&cursor) - size);
-	if (type & PERF_SAMPLE_TID)
-		skip(&cursor, 8);
+	if (type & PERF_SAMPLE_TID) {
+		skip(&cursor, 4);
+		ret->tid = perf_cursor_u32(&cursor);
+	}
 	if (type & PERF_SAMPLE_TIME)
 		ret->time = perf_cursor_u64(&cursor);
 	skip(&cursor, 8 * (uint64_t)(!!(type & PERF_SAMPLE_ID) + !!(type & PERF_SAMPLE_STREAM_ID)));

@@ -28,7 +28,9 @@ struct perf_sample {
 	/* From the user's sp on; `stack_room` bytes were asked for. */
 	const uint8_t *stack;
 	uint64_t stack_size, stack_room;
-	bool is_deferred; /* its chain says that the user's part comes later */
+	/* Its chain says that the user's part comes later, with this cookie. */
+	bool is_deferred;
+	uint64_t cookie;
 };
 
 /* Text that says what is wrong with it, NULL if nothing is; what points goes into `payload`. */
@@ -40,6 +42,7 @@ uint64_t reel_perf_sample_time(const struct perf_event *event, struct perf_curso
 struct perf_sample_id {
 	uint64_t time; /* 0: perf made it up, or recorded none */
 	uint32_t cpu;  /* UINT32_MAX: not recorded */
+	uint32_t tid;  /* the same */
 };
 
 /* All but times and CPUs may be missing: then *ret says nothing. */

@@ -149,12 +149,11 @@ static void take_chains(struct importer *importer, struct perf_sample *from, int
 	for (uint64_t i = 0; i < from->chain.count; i++) {
 		uint64_t word = reel_perf_word(from->chain, i, importer->stream.big_endian);
 
-		if ((int64_t)word < 0 && (int64_t)word >= PERF_CONTEXT_MAX) {
+		if (context == PERF_CONTEXT_USER_DEFERRED && !from->is_deferred) {
+			from->is_deferred = true;
+			from->cookie = word;
+		} else if ((int64_t)word < 0 && (int64_t)word >= PERF_CONTEXT_MAX) {
 			context = (int64_t)word;
-			if (context == PERF_CONTEXT_USER_DEFERRED && !from->is_deferred) {
-				from->is_deferred = true;
-				importer->report.lacks[LACK_DEFERRED_CHAIN]++;
-			}
 		} else {
 			add_address(importer, sample, context, word);
 		}
@@ -165,6 +164,31 @@ static void take_chains(struct importer *importer, struct perf_sample *from, int
 	if (sample->n_frame_chain &&
 	    sample->n_kernel_chain + sample->n_frame_chain == from->event->max_chain)
 		sample->flags |= REEL_SAMPLE_FRAME_CHAIN_CUT;
+}
+
+/* The user's part of the chain, where the kernel took that later: what the task did meanwhile was
+ * done in the kernel. */
+static struct reel_error *take_deferred_chain(struct importer *importer,
+					      const struct perf_sample *from,
+					      struct reel_sample *sample)
+{
+	struct perf_words words = { 0 };
+	struct reel_error *error;
+
+	if (!from->is_deferred)
+		return NULL;
+	error = reel_deferred_chains_find(&importer->deferred, &importer->stream, from->tid,
+					  from->cookie, sample->time, &words);
+	importer->report.lacks[LACK_DEFERRED_CHAIN] += !error && !words.count;
+	for (uint64_t i = 0; i < words.count; i++) {
+		uint64_t word = reel_perf_word(words, i, importer->stream.big_endian);
+
+		if ((int64_t)word >= 0 || (int64_t)word < PERF_CONTEXT_MAX)
+			add_address(importer, sample, PERF_CONTEXT_USER, word);
+	}
+	if (words.count && sample->n_frame_chain == from->event->max_chain)
+		sample->flags |= REEL_SAMPLE_FRAME_CHAIN_CUT;
+	return error;
 }
 
 /* Where there is no chain of that side, the sample's own address is what there is. */
@@ -261,6 +285,9 @@ struct reel_error *reel_importer_sample(struct importer *importer, const struct 
 	if (has_registers)
 		take_stack(importer, &from, &sample, &region);
 	take_chains(importer, &from, context, &sample);
+	error = take_deferred_chain(importer, &from, &sample);
+	if (error)
+		return error;
 	take_address(importer, &from, context, &sample);
 	take_calls(importer, &from, &sample);
 	if (has_registers && importer->layout.pc_slot == NO_SLOT) {

@@ -199,6 +199,9 @@ struct reel_capture_info {
 	/* The ids of the keys that would open it, with ", " between; NULL unless it is locked. Then
 	 * the first problem says what is lacking (KEY). */
 	const char *locked;
+	/* Records of what JITs said of their code: functions with names, their lines, and functions
+	 * with unwind information. */
+	uint64_t jit_symbols, jit_lines, jit_unwinds;
 };
 
 const struct reel_capture_info *reel_capture_info(const struct reel_capture *capture);
@@ -244,8 +247,14 @@ enum reel_loss {
 	/* Pages of code that is in no file (a JIT's), whose bytes the recorder did not take: there
 	 * were too many, or they could not be read. */
 	REEL_LOSS_CODE = 11,
+	/* Functions that a JIT named, whose names the recorder did not take: there were too many,
+	 * or they could not be read. */
+	REEL_LOSS_JIT = 12,
+	/* Programs and libraries that samples led to, of which the recorder embedded nothing: they
+	 * could not be read, or there was too much. */
+	REEL_LOSS_IMAGES = 13,
 };
-#define REEL_LOSS_COUNT 12
+#define REEL_LOSS_COUNT 14
 
 const char *reel_loss_name(enum reel_loss loss);
 
@@ -662,8 +671,15 @@ struct reel_pack_options {
 	/* As in reel_scrub_options. */
 	const char *const *recipients;
 	bool decrypt;
-	/* Leave the names of functions out. */
+	/* Leave the names of functions out, and inlined functions and lines with them; those that
+	 * JITs gave, too. */
 	bool no_symbols;
+	/* Do not replay the new capture to see that its traces are the same. */
+	bool no_check;
+	/* Called for each file that has no image, or one that lacks something, and says why.  May
+	 * be NULL. */
+	void (*problem)(void *context, const char *path, const char *why);
+	void *context;
 };
 
 struct reel_pack_counts {
@@ -678,17 +694,57 @@ struct reel_pack_counts {
 
 /*
  * Writes a capture of this one that also has what its traces need of the files that are found now:
- * unwind information, names of functions and bytes of code (SPEC.md, section 5.1).  With it, traces
- * and functions are the same where these files are missing; inlined functions and lines are not in
- * it.  `output` ("-": standard output) appears when it is whole; an existing one is replaced then.
- * What could not be read is among the capture's problems.  `options` and `counts` may be NULL.
+ * unwind information, names of functions, inlined functions and lines (unless the capture was
+ * opened with no_inlines), and bytes of code (SPEC.md, section 5.1).  With it, traces are the same
+ * where these files are missing.  Then both are unwound, and compared, but for traces through files
+ * that take too much room: MISMATCH if one differs.  `output` ("-": standard output) appears when
+ * all is well; an existing one is replaced then.  What could not be read is among the capture's
+ * problems.  `options` and `counts` may be NULL.
  *
- * Errors: as reel_capture_scrub and reel_traces_next; INVALID, too, if traces of the capture were
- * asked for before.
+ * Errors: as reel_capture_scrub and reel_traces_next; MISMATCH; INVALID, too, if traces of the
+ * capture were asked for before.
  */
 struct reel_error *reel_capture_pack(struct reel_capture *capture, const char *output,
 				     const struct reel_pack_options *options,
 				     struct reel_pack_counts *counts);
+
+/*
+ * Writes a capture of this one that has traces alone: the addresses of each, how they were found,
+ * and images with the names and lines of the files that are found now.  There is nothing of stacks,
+ * registers and code in it.  With it, traces are the same, and are compared, as by
+ * reel_capture_pack; but an address in no executable mapping that a raw capture's trace ends at
+ * becomes 1, as by reel_capture_scrub.  Options, counts and errors are those of reel_capture_pack.
+ */
+struct reel_error *reel_capture_resolve(struct reel_capture *capture, const char *output,
+					const struct reel_pack_options *options,
+					struct reel_pack_counts *counts);
+
+struct reel_unpack_options {
+	size_t size;
+	/* Replace files that are there already. */
+	bool force;
+	/* Called for each image: of which module it is, and its path below the directory; `problem`
+	 * says why it was not written, NULL: it was.  May be NULL. */
+	void (*visit)(void *context, const char *module_path, const char *path,
+		      const char *problem);
+	void *context;
+};
+
+struct reel_unpack_counts {
+	size_t size;
+	uint64_t files, left_out, bytes;
+};
+
+/*
+ * Writes the images that the capture has of modules' files below `directory`, which is made if it
+ * is not there: as .build-id/xx/yyyy.debug, where gdb (debug-file-directory) and perf look for
+ * files with debug symbols, or below .no-build-id; of modules that are one file under several
+ * paths, the largest image.  No link is followed there, and no file replaced without `force`.
+ * `options` and `counts` may be NULL.  Errors: no others.
+ */
+struct reel_error *reel_capture_unpack(struct reel_capture *capture, const char *directory,
+				       const struct reel_unpack_options *options,
+				       struct reel_unpack_counts *counts);
 
 /* ---- other recorders' files ----------------------------------------------- */
 
@@ -713,6 +769,10 @@ struct reel_import_options {
 	/* Keep stacks and registers as they are; else the capture is as reel_capture_scrub leaves
 	 * one. */
 	bool raw_stacks;
+	/* The directory with files in which JITs name their code, perf-PID.map and jit-PID.dump;
+	 * "none": they are not taken; NULL: those in /tmp, and where perf found them, if it recorded
+	 * on this host and they can be the processes'. */
+	const char *jit;
 };
 
 struct reel_import_counts {

@@ -20,6 +20,10 @@
 #define JIT_CODE_DEFAULT  (64u << 20)
 #define JIT_CODE_MIN	  (64u << 10)
 #define JIT_CODE_MAX	  (1u << 30)
+/* A reader takes 64 MiB of images (replay/module.c), vDSOs among them. */
+#define EMBED_DEFAULT	  (32u << 20)
+#define EMBED_MIN	  (64u << 10)
+#define EMBED_MAX	  (60u << 20)
 #define RING_SIZE_DEFAULT (16u << 20)
 #define RING_SIZE_MIN	  (64u << 10)
 #define RING_SIZE_MAX	  (1u << 30)
@@ -45,6 +49,10 @@ enum long_option {
 	OPTION_SCRUB,
 	OPTION_NO_COMMAND_LINE,
 	OPTION_JIT_CODE,
+	OPTION_EMBED,
+	OPTION_EMBED_LIMIT,
+	OPTION_NO_SYMBOLS,
+	OPTION_NO_JIT_NAMES,
 };
 
 static const struct argp_option argp_options[] = {
@@ -86,6 +94,18 @@ static const struct argp_option argp_options[] = {
 	  "none: "
 	  "without, its callers are not found",
 	  0 },
+	{ "embed", OPTION_EMBED, "WHAT", 0,
+	  "What is kept of programs and libraries, so that the capture alone gives traces and "
+	  "names "
+	  "on any host: of what the samples lead to, `hits' (the default), of all that those files "
+	  "have, `modules', or `none'",
+	  0 },
+	{ "embed-limit", OPTION_EMBED_LIMIT, "BYTES", 0, "So much of it at most (32M; up to 60M)",
+	  0 },
+	{ "no-symbols", OPTION_NO_SYMBOLS, NULL, 0, "Keep no names of functions, JITs' neither",
+	  0 },
+	{ "no-jit-names", OPTION_NO_JIT_NAMES, NULL, 0,
+	  "Do not keep what JITs say of their code in /tmp/perf-PID.map and jitdump files", 0 },
 	{ "no-cmdline", OPTION_NO_COMMAND_LINE, NULL, 0,
 	  "Leave this command line out of the capture", 0 },
 	{ NULL, 0, NULL, 0, "Where to:", 4 },
@@ -220,6 +240,26 @@ static void parse_jit_code(struct argp_state *state, struct reel_options *option
 		argp_error(state, "--jit-code: '%s' is neither no, nor from 64K to 1G", text);
 }
 
+static void parse_embed(struct argp_state *state, struct reel_options *options, const char *text)
+{
+	if (!strcmp(text, "hits"))
+		options->embed = REEL_EMBED_HITS;
+	else if (!strcmp(text, "modules"))
+		options->embed = REEL_EMBED_MODULES;
+	else if (!strcmp(text, "none"))
+		options->embed = REEL_EMBED_NONE;
+	else
+		argp_error(state, "--embed: '%s' is none of hits, modules, none", text);
+}
+
+static void parse_embed_limit(struct argp_state *state, struct reel_options *options,
+			      const char *text)
+{
+	check(state, "--embed-limit", reel_quantity_size(text, &options->embed_limit));
+	if (options->embed_limit < EMBED_MIN || options->embed_limit > EMBED_MAX)
+		argp_error(state, "--embed-limit: '%s' is not from 64K to 60M", text);
+}
+
 static void parse_kallsyms(struct argp_state *state, struct reel_options *options, const char *text)
 {
 	if (!strcmp(text, "needed"))
@@ -346,6 +386,19 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 	case OPTION_JIT_CODE:
 		parse_jit_code(state, options, argument);
 		return 0;
+	case OPTION_EMBED:
+		parse_embed(state, options, argument);
+		return 0;
+	case OPTION_EMBED_LIMIT:
+		parse_embed_limit(state, options, argument);
+		return 0;
+	case OPTION_NO_SYMBOLS:
+		options->no_symbols = true;
+		options->no_jit_names = true;
+		return 0;
+	case OPTION_NO_JIT_NAMES:
+		options->no_jit_names = true;
+		return 0;
 	case OPTION_DURATION:
 		check(state, "--duration", reel_quantity_duration(argument, &options->duration));
 		return 0;
@@ -456,6 +509,7 @@ void reel_options_parse(int argc, char **argv, struct reel_options *ret)
 		.frequency = 999,
 		.max_stack = MAX_STACK_DEFAULT,
 		.jit_code = JIT_CODE_DEFAULT,
+		.embed_limit = EMBED_DEFAULT,
 		.ring_size = RING_SIZE_DEFAULT,
 		.rings = 1,
 		.level = 1,

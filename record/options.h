@@ -19,6 +19,13 @@ enum reel_kallsyms_wanted {
 	REEL_KALLSYMS_NONE,
 };
 
+/* What a capture gets of the files that its samples are of. */
+enum reel_embed_wanted {
+	REEL_EMBED_HITS,    /* what the samples lead to */
+	REEL_EMBED_MODULES, /* all of those files that unwinding and names may need */
+	REEL_EMBED_NONE,
+};
+
 struct reel_options {
 	const char *output; /* "-": standard output */
 	uint64_t frequency; /* Hz; 0: period counts */
@@ -46,11 +53,15 @@ struct reel_options {
 	uint64_t max_stack; /* bytes */
 	bool raw_stacks;    /* what is on them, and in registers, stays as it is */
 	uint64_t jit_code;  /* bytes of code that is in no file, of a file at most; 0: none */
+	enum reel_embed_wanted embed;
+	uint64_t embed_limit; /* bytes of it, of a file at most */
+	bool no_symbols;      /* leave names out of it */
+	bool no_jit_names;
 	uint64_t ring_size;
 	uint64_t rings;
 	const char *btf;
 	bool build_id_events; /* have the kernel tell build-ids, too */
-	int level;		 /* zstd's */
+	int level;	      /* zstd's */
 
 	/* One of the two is not 0: rotation. */
 	uint64_t rotate_time; /* ns */

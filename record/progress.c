@@ -118,6 +118,8 @@ void reel_progress_summary(const struct reel_output_counts *counts,
 		     "mappings and names left out");
 	print_if_any(reel_losses_sum(losses, REEL_LOSS_CODE), "page of JIT code left out",
 		     "pages of JIT code left out");
+	print_if_any(reel_losses_sum(losses, REEL_LOSS_JIT), "name of JIT code left out",
+		     "names of JIT code left out");
 	print_if_any(shortage->dropped, "dropped since the file was too slow",
 		     "dropped since the file was too slow");
 	print_if_any(shortage->cut, "cut since the file was too slow",

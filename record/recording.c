@@ -301,6 +301,26 @@ static struct reel_error *add_safe(struct recording *recording, struct reel_erro
 	return whole;
 }
 
+static void print_embedded(const struct recording *recording)
+{
+	struct reel_embedding_counts counts;
+	char modules[REEL_COUNT_TEXT_SIZE], bytes[REEL_COUNT_TEXT_SIZE];
+	char left_out[REEL_COUNT_TEXT_SIZE];
+
+	if (!recording->embedding)
+		return;
+	counts = reel_embedding_counts(recording->embedding);
+	if (counts.modules || counts.left_out)
+		fprintf(stderr, "embedded %s module%s, %s",
+			reel_count_text(counts.modules, modules), counts.modules == 1 ? "" : "s",
+			reel_bytes_text(counts.bytes, bytes));
+	if (counts.left_out)
+		fprintf(stderr, "; %s left out (%s)", reel_count_text(counts.left_out, left_out),
+			counts.reason);
+	if (counts.modules || counts.left_out)
+		fputc('\n', stderr);
+}
+
 static void print_summary(struct recording *recording)
 {
 	struct reel_output_counts counts = reel_output_counts(recording->output);
@@ -309,6 +329,7 @@ static void print_summary(struct recording *recording)
 	reel_progress_clear(&recording->progress);
 	if (recording->options->quiet)
 		return;
+	print_embedded(recording);
 	name_parts(recording, where, sizeof(where));
 	reel_progress_summary(&counts, recording->losses,
 			      &(struct reel_progress_shortage){

@@ -8,7 +8,9 @@
 #include "record/command.h"
 #include "record/host/cpu_watch.h"
 #include "record/watching/kernel_symbols.h"
-#include "record/jit_code.h"
+#include "record/embedding/embedding.h"
+#include "record/jit/jit_code.h"
+#include "record/jit/jit_names.h"
 #include "record/losses.h"
 #include "record/output.h"
 #include "record/watching/process_events.h"
@@ -69,11 +71,14 @@ struct recording {
 	struct reel_command command;
 	struct reel_progress progress;
 	struct reel_sample_translator translator;
-	struct reel_jit_code *jit_code; /* NULL: none is kept */
-	struct reel_scrubber *scrubber; /* NULL: stacks stay as they are */
-	struct reel_record_sink sink;	/* into `output` */
-	char *cgroup;			/* the directory */
-	uint32_t *pids;			/* those asked for, and with --children theirs */
+	struct reel_jit_code *jit_code;	  /* NULL: neither is kept, code nor names */
+	struct reel_jit_names *jit_names; /* NULL: none are kept */
+	struct reel_image_asker *image_asker;
+	struct reel_embedding *embedding; /* NULL: nothing is embedded */
+	struct reel_scrubber *scrubber;	  /* NULL: stacks stay as they are */
+	struct reel_record_sink sink;	  /* into `output` */
+	char *cgroup;			  /* the directory */
+	uint32_t *pids;			  /* those asked for, and with --children theirs */
 	size_t n_pids;
 
 	struct recording_signals signals;

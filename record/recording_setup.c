@@ -361,20 +361,62 @@ static struct reel_error *open_tracker(struct recording *recording)
 	return reel_tracker_create(&options, &recording->tracker);
 }
 
+static struct reel_error *open_jit_names(struct recording *recording)
+{
+	const struct reel_jit_names_options options = {
+		.inspector = recording->inspector,
+		.modules = recording->modules,
+		.sink = recording->sink,
+	};
+
+	return reel_jit_names_create(&options, &recording->jit_names);
+}
+
 static struct reel_error *open_jit_code(struct recording *recording)
 {
-	const struct reel_jit_code_options options = {
+	struct reel_jit_code_options options = {
 		.inspector = recording->inspector,
 		.modules = recording->modules,
 		.sink = recording->sink,
 		.native = recording->target.elf,
 		.limit = recording->options->jit_code,
 	};
+	struct reel_error *error = NULL;
 
 	/* Without our own /proc, a number that the kernel gives is not that of a process here. */
-	if (!options.limit || !reel_proc_is_ours())
+	if ((!options.limit && recording->options->no_jit_names) || !reel_proc_is_ours())
 		return NULL;
-	return reel_jit_code_create(&options, &recording->jit_code);
+	if (!recording->options->no_jit_names) {
+		error = open_jit_names(recording);
+		options.hit = reel_jit_names_hit;
+		options.hit_context = recording->jit_names;
+	}
+	return error ? error : reel_jit_code_create(&options, &recording->jit_code);
+}
+
+static struct reel_error *open_embedding(struct recording *recording)
+{
+	const struct reel_options *options = recording->options;
+	const struct reel_embedding_options embedding = {
+		.asker = recording->image_asker,
+		.modules = recording->modules,
+		.sink = recording->sink,
+		.native = recording->target.elf,
+		.limit = options->embed_limit,
+		.everything = options->embed == REEL_EMBED_MODULES,
+		.no_symbols = options->no_symbols,
+		.note = recording_note,
+		.note_context = recording,
+	};
+	struct reel_error *error;
+
+	if (!recording->image_asker)
+		return NULL;
+	error = reel_embedding_create(&embedding, &recording->embedding);
+	if (!error)
+		reel_module_table_give_files(recording->modules, reel_embedding_take_file,
+					     recording->embedding);
+	return error;
 }
 
 static bool wants_kernel_symbols(const struct recording *recording)
@@ -488,6 +530,8 @@ struct reel_error *recording_open(struct recording *recording)
 	if (!error)
 		error = reel_inspector_create(!options->no_sandbox, recording_note, recording,
 					      &recording->inspector);
+	if (!error && options->embed != REEL_EMBED_NONE)
+		error = reel_image_asker_create(!options->no_sandbox, &recording->image_asker);
 	if (!error && options->cgroup)
 		error = find_cgroup(recording);
 	if (!error)
@@ -528,6 +572,8 @@ struct reel_error *recording_open(struct recording *recording)
 	error = open_tracker(recording);
 	if (!error)
 		error = open_jit_code(recording);
+	if (!error)
+		error = open_embedding(recording);
 	if (!error && !recording->options->raw_stacks)
 		error = reel_scrubber_create(&recording->target.elf, &recording->scrubber);
 	if (!error)
@@ -551,6 +597,9 @@ void recording_close(struct recording *recording)
 	reel_output_close(recording->output);
 	reel_scrubber_destroy(recording->scrubber);
 	reel_jit_code_destroy(recording->jit_code);
+	reel_embedding_destroy(recording->embedding);
+	reel_image_asker_destroy(recording->image_asker);
+	reel_jit_names_destroy(recording->jit_names);
 	reel_tracker_destroy(recording->tracker);
 	reel_kernel_symbols_destroy(recording->symbols);
 	reel_module_table_destroy(recording->modules);

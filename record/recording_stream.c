@@ -227,6 +227,8 @@ static struct reel_error *write_sample(struct recording *recording,
 		error = reel_scrub_sample(recording->scrubber, &place.space, sample);
 	if (!error && recording->jit_code)
 		error = reel_jit_code_note(recording->jit_code, &place.space, sample);
+	if (!error && recording->embedding)
+		error = reel_embedding_note(recording->embedding, &place.space, sample);
 	if (error)
 		return error;
 	if (parts->sample->flags & REEL_BPF_STACK_CUT && is_cut_short(recording, parts->sample))
@@ -339,6 +341,14 @@ static struct reel_error *count_losses(struct recording *recording)
 		error = reel_losses_set(recording->losses, recording->jit_code, UINT32_MAX,
 					REEL_LOSS_CODE,
 					reel_jit_code_left_out(recording->jit_code));
+	if (!error && recording->embedding)
+		error = reel_losses_set(recording->losses, recording->embedding, UINT32_MAX,
+					REEL_LOSS_IMAGES,
+					reel_embedding_counts(recording->embedding).left_out);
+	if (!error && recording->jit_names)
+		error = reel_losses_set(recording->losses, recording->jit_names, UINT32_MAX,
+					REEL_LOSS_JIT,
+					reel_jit_names_left_out(recording->jit_names));
 	for (size_t i = 0; i < n_cpus && !error; i++) {
 		const struct {
 			enum reel_loss cause;
@@ -372,6 +382,20 @@ static struct reel_error *take_code(struct recording *recording)
 	return error;
 }
 
+/* `all`: the file ends. */
+static struct reel_error *take_names(struct recording *recording, bool all)
+{
+	struct reel_jit_names *names = recording->jit_names;
+	struct reel_error *error = NULL;
+
+	while (!error && names && reel_jit_names_read(names, all)) {
+		error = apply_until(recording, reel_now());
+		if (!error)
+			reel_jit_names_take(names);
+	}
+	return error || !names ? error : reel_jit_names_put(names);
+}
+
 struct reel_error *recording_cycle(struct recording *recording)
 {
 	struct reel_sampler_handler functions;
@@ -384,6 +408,10 @@ struct reel_error *recording_cycle(struct recording *recording)
 		error = apply_until(recording, reel_now());
 	if (!error)
 		error = take_code(recording);
+	if (!error && recording->embedding)
+		error = reel_embedding_work(recording->embedding);
+	if (!error)
+		error = take_names(recording, false);
 	if (!error)
 		error = count_lost_events(recording);
 	if (!error)
@@ -406,6 +434,8 @@ struct reel_error *recording_flush(struct recording *recording)
 		error = reel_kernel_symbols_refresh(recording->symbols);
 	if (recording->jit_code)
 		reel_jit_code_forget_ended(recording->jit_code);
+	if (!error && recording->embedding)
+		error = reel_embedding_tick(recording->embedding);
 	if (!error)
 		error = reel_losses_write(recording->losses, reel_now(), &recording->sink);
 	return error ? error : reel_output_flush(recording->output);
@@ -430,6 +460,27 @@ static struct reel_error *write_end(struct recording *recording, enum reel_end_r
 	return error ? error : reel_output_finish(recording->output);
 }
 
+/* The last images of a file: what comes meanwhile is later than its cut, or nothing comes. */
+static struct reel_error *embed(struct recording *recording)
+{
+	struct reel_sampler_handler functions;
+	struct reel_error *error = NULL;
+
+	if (!recording->embedding)
+		return NULL;
+	error = reel_embedding_end(recording->embedding);
+	while (!error) {
+		error = reel_embedding_work(recording->embedding);
+		if (error || reel_embedding_is_done(recording->embedding))
+			break;
+		reel_embedding_wait(recording->embedding);
+		error = reel_sampler_drain(recording->sampler, handler(recording, &functions));
+		if (!error)
+			error = reel_process_events_take(recording->process_events);
+	}
+	return error;
+}
+
 /*
  * The parts are divided at a moment: what is not later goes to the old one,
  * the new one begins with what there was then.  Samples that are later wait.
@@ -447,6 +498,10 @@ struct reel_error *recording_rotate(struct recording *recording)
 	if (!error)
 		error = take_code(recording);
 	if (!error)
+		error = embed(recording);
+	if (!error)
+		error = take_names(recording, true);
+	if (!error)
 		error = write_end(recording, REEL_END_ROTATED);
 	if (!error)
 		error = reel_output_next(recording->output);
@@ -456,6 +511,10 @@ struct reel_error *recording_rotate(struct recording *recording)
 		return error;
 	if (recording->jit_code)
 		reel_jit_code_restart(recording->jit_code);
+	if (recording->embedding)
+		reel_embedding_restart(recording->embedding);
+	if (recording->jit_names)
+		reel_jit_names_restart(recording->jit_names);
 	if (recording->symbols)
 		error = reel_kernel_symbols_restart(recording->symbols);
 	if (!error)
@@ -470,5 +529,9 @@ struct reel_error *recording_finish(struct recording *recording)
 
 	reel_sampler_disable(recording->sampler);
 	error = recording_cycle(recording);
+	if (!error)
+		error = embed(recording);
+	if (!error)
+		error = take_names(recording, true);
 	return error ? error : write_end(recording, recording->end.reason);
 }

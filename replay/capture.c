@@ -290,6 +290,8 @@ static struct reel_error *take_record(struct reel_capture *capture,
 		return take_module(capture, record);
 	case REEL_RECORD_CODE:
 		return take_code(capture, record);
+	case REEL_RECORD_TRACE_STEPS:
+		return reel_resolved_add(&capture->resolved, &record->trace_steps);
 	case REEL_RECORD_END:
 		capture->info.samples = record->end.samples;
 		return NULL;
@@ -381,6 +383,15 @@ static struct reel_error *take_late_record(struct reel_capture *capture,
 	if (!error)
 		error = module_path(capture, from->module, &symbol.module);
 	return error ? error : reel_kernel_symbol_map_add(capture->kernel_symbols, &symbol);
+}
+
+static void count_jit(struct reel_capture *capture)
+{
+	const struct reel_jit_counts counts = reel_timeline_jit_counts(capture->timeline);
+
+	capture->info.jit_symbols = counts.symbols;
+	capture->info.jit_lines = counts.lines;
+	capture->info.jit_unwinds = counts.unwinds;
 }
 
 /* If `take` refuses a record, that becomes a problem of the capture, and reading goes on. */
@@ -613,6 +624,7 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 		error = check_end_record(capture);
 	if (!error)
 		error = reel_timeline_seal(capture->timeline);
+	count_jit(capture);
 	if (!error)
 		error = reel_modules_create(capture->timeline, &capture->options,
 					    capture->info.kernel_release, &capture->modules);
@@ -809,6 +821,7 @@ void reel_capture_close(struct reel_capture *capture)
 	free(capture->module_paths);
 	free(capture->module_frames);
 	free(capture->module_infos);
+	reel_resolved_free(&capture->resolved);
 	free_options(&capture->options);
 	pthread_mutex_destroy(&capture->lock);
 	free(capture);

@@ -8,6 +8,7 @@
 #include "format/reader.h"
 #include "format/tally.h"
 #include "replay/frame_table.h"
+#include "replay/resolved.h"
 
 /* Lines that reel_capture_problems has room for; one more says that there are others. */
 #define REEL_PROBLEMS_MAX 1000
@@ -21,6 +22,7 @@ struct reel_capture {
 	struct reel_kernel_symbol_map *kernel_symbols;
 	struct reel_kernel_code *kernel_code;
 	struct reel_frame_table *frames;
+	struct reel_resolved resolved;
 	struct reel_capture_options options; /* with lists of its own; identities are gone */
 
 	/* Strings in these are interned in `texts`, below. */

@@ -162,6 +162,10 @@ const char *reel_loss_name(enum reel_loss loss)
 		return "mappings and names left out";
 	case REEL_LOSS_CODE:
 		return "pages of JIT code left out";
+	case REEL_LOSS_JIT:
+		return "names of JIT code left out";
+	case REEL_LOSS_IMAGES:
+		return "modules not embedded";
 	}
 	return "unknown cause";
 }

@@ -14,6 +14,27 @@ void reel_code_map_set_space(struct reel_code_map *map, struct reel_space_view v
 {
 	map->view = view;
 	map->arch = arch;
+	if (map->jit_rows)
+		reel_jit_rows_trim(map->jit_rows);
+}
+
+/* Keeps the first one. */
+static void note_error(struct reel_code_map *map, struct reel_error *error)
+{
+	if (map->error)
+		reel_error_destroy(error);
+	else
+		map->error = error;
+}
+
+struct reel_error *reel_code_map_problem(struct reel_code_map *map)
+{
+	struct reel_error *error = map->error;
+
+	map->error = NULL;
+	if (!error && map->jit_rows)
+		error = reel_jit_rows_problem(map->jit_rows);
+	return error;
 }
 
 static bool open_module(struct reel_code_map *map, uint64_t id, struct reel_module **ret)
@@ -22,10 +43,7 @@ static bool open_module(struct reel_code_map *map, uint64_t id, struct reel_modu
 
 	if (!error)
 		return true;
-	if (map->error)
-		reel_error_destroy(error);
-	else
-		map->error = error;
+	note_error(map, error);
 	return false;
 }
 
@@ -130,6 +148,23 @@ const struct reel_code_range *reel_code_map_find(struct reel_code_map *map, uint
 	return entry;
 }
 
+static bool is_deleted(struct reel_bytes path)
+{
+	static const char end[] = " (deleted)";
+	const size_t size = sizeof(end) - 1;
+
+	return path.size > size && !memcmp(path.data + path.size - size, end, size);
+}
+
+bool reel_code_range_may_be_jit(const struct reel_code_range *range)
+{
+	const struct reel_module *module = range->module;
+
+	return (range->found == REEL_CODE_ANONYMOUS || range->found == REEL_CODE_MODULE_MISSING) &&
+	       (!module || module->record->kind != REEL_MODULE_FILE ||
+		is_deleted(module->record->path));
+}
+
 /* Bytes that were recorded, at a runtime address. */
 static bool read_recorded(void *context, uint64_t address, size_t size, uint8_t *bytes_ret)
 {
@@ -161,6 +196,7 @@ void reel_code_map_free(struct reel_code_map *map)
 {
 	for (size_t i = 0; i < 2; i++)
 		reel_synthesis_destroy(map->recorded[i].synthesis);
+	reel_jit_rows_destroy(map->jit_rows);
 	reel_error_destroy(map->error);
 }
 
@@ -210,15 +246,32 @@ static struct reel_synthesis *recorded_synthesis(struct reel_code_map *map)
 		reel_synthesis_destroy(rows->synthesis);
 		rows->synthesis = NULL;
 		error = reel_synthesis_create(&input, &rows->synthesis);
-		if (error && map->error)
-			reel_error_destroy(error);
-		else if (error)
-			map->error = error;
+		if (error)
+			note_error(map, error);
 	}
 	rows->arch = map->arch;
 	rows->code = map->view.code;
 	rows->generation = map->view.generation;
 	return rows->synthesis;
+}
+
+/* Rows by what a JIT has said of its code; NULL if it did not. */
+static struct reel_rows *jit_rows_at(struct reel_code_map *map, uint64_t address)
+{
+	const struct reel_record_jit_unwind *record =
+		reel_space_view_jit_unwind(&map->view, address);
+	struct reel_error *error = NULL;
+	struct reel_rows *rows = NULL;
+
+	if (!record || !map->arch)
+		return NULL;
+	if (!map->jit_rows)
+		error = reel_jit_rows_create(&map->jit_rows);
+	if (!error)
+		error = reel_jit_rows_get(map->jit_rows, record, map->arch, map->big_endian, &rows);
+	if (error)
+		note_error(map, error);
+	return rows;
 }
 
 enum reel_code_found reel_code_map_find_code(void *context, uint64_t address, struct reel_code *ret)
@@ -238,10 +291,12 @@ enum reel_code_found reel_code_map_find_code(void *context, uint64_t address, st
 			.size = range->end - range->begin,
 			.id = range->module->index + 1,
 		};
-	else if (range->found != REEL_CODE_NO_MAPPING && map->view.code)
+	else if (range->found != REEL_CODE_NO_MAPPING && (map->view.code || map->view.moment))
 		*ret = (struct reel_code){
-			.synthesis = map->arch ? recorded_synthesis(map) : NULL,
-			.read_code = read_recorded,
+			.synthesis = map->arch && map->view.code ? recorded_synthesis(map) : NULL,
+			.jit_rows = reel_code_range_may_be_jit(range) ? jit_rows_at(map, address)
+								      : NULL,
+			.read_code = map->view.code ? read_recorded : NULL,
 			.module = map,
 			.begin = range->begin,
 			.size = range->end - range->begin,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reel_file_identify of include/stackreel.h. */
 #include "base/sized.h"
-#include "replay/elf/elf_file.h"
-#include "replay/elf/file_search.h"
+#include "elf/elf_file.h"
+#include "elf/file_search.h"
 
 _Static_assert(REEL_BUILD_ID_TEXT_SIZE == REEL_BUILD_ID_TEXT, "the same text");
 

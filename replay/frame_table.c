@@ -6,13 +6,22 @@
 
 #include "replay/frame_table.h"
 
-/* One address of one module; frames and the pointers to them lie behind it. */
-struct entry {
+/* Which address it is that is named. */
+struct code_address {
 	/* A struct reel_module; of kernel addresses the symbol, or the table where there is none;
 	 * of a gap, `is_gap`. */
 	const void *module;
+	const struct reel_jit_symbol *jit; /* that names it; NULL: the module does */
 	uint64_t address;
 	bool exact; /* looked up as it is, not one byte less */
+	/* As in struct reel_address_frames. */
+	size_t module_index;
+	bool is_interrupt;
+};
+
+/* Frames and the pointers to them lie behind it. */
+struct entry {
+	struct code_address at;
 	struct reel_address_frames found;
 };
 
@@ -121,31 +130,32 @@ void reel_frame_table_destroy(struct reel_frame_table *table)
 	free(table);
 }
 
-static size_t first_slot(const struct slots *slots, const void *module, uint64_t address,
-			 bool exact)
+static size_t first_slot(const struct slots *slots, const struct code_address *at)
 {
-	uint64_t hash = (address ^ (uint64_t)(uintptr_t)module << 17 ^ exact) * 0x9e3779b97f4a7c15;
+	uint64_t hash = (at->address ^ (uint64_t)(uintptr_t)at->module << 17 ^
+			 (uint64_t)(uintptr_t)at->jit << 5 ^ at->exact) *
+			0x9e3779b97f4a7c15;
 
 	return (hash >> 20) & slots->mask;
 }
 
 /* NULL if the address is not named yet, or only just by another thread. */
-static struct entry *find(const struct reel_frame_table *table, const void *module,
-			  uint64_t address, bool exact)
+static struct entry *find(const struct reel_frame_table *table, const struct code_address *at)
 {
 	const struct slots *slots = atomic_load_explicit(&table->slots, memory_order_acquire);
-	size_t slot = first_slot(slots, module, address, exact);
+	size_t slot = first_slot(slots, at);
 	struct entry *entry;
 
 	while ((entry = atomic_load_explicit(&slots->entries[slot], memory_order_acquire)) &&
-	       (entry->address != address || entry->module != module || entry->exact != exact))
+	       (entry->at.address != at->address || entry->at.module != at->module ||
+		entry->at.jit != at->jit || entry->at.exact != at->exact))
 		slot = (slot + 1) & slots->mask;
 	return entry;
 }
 
 static void store(struct slots *slots, struct entry *entry)
 {
-	size_t slot = first_slot(slots, entry->module, entry->address, entry->exact);
+	size_t slot = first_slot(slots, &entry->at);
 
 	while (atomic_load_explicit(&slots->entries[slot], memory_order_relaxed))
 		slot = (slot + 1) & slots->mask;
@@ -276,16 +286,6 @@ static struct reel_error *make_entry(struct reel_frame_table *table,
 	return NULL;
 }
 
-/* Which address it is that is named. */
-struct code_address {
-	const void *module; /* as in struct entry */
-	uint64_t address;
-	bool exact;
-	/* As in struct reel_address_frames. */
-	size_t module_index;
-	bool is_interrupt;
-};
-
 /* Puts an entry of copies of `frames` in. */
 static struct reel_error *add(struct reel_frame_table *table, const struct code_address *at,
 			      const struct reel_frame *frames, size_t n, struct entry **ret)
@@ -298,9 +298,7 @@ static struct reel_error *add(struct reel_frame_table *table, const struct code_
 	if (!error)
 		error = make_entry(table, frames, n, at->exact, &entry);
 	if (!error) {
-		entry->module = at->module;
-		entry->address = at->address;
-		entry->exact = at->exact;
+		entry->at = *at;
 		entry->found.is_interrupt = at->is_interrupt;
 		entry->found.module = at->module_index;
 		store(atomic_load_explicit(&table->slots, memory_order_relaxed), entry);
@@ -363,8 +361,23 @@ static struct reel_error *symbolize(struct reel_frame_table *table, struct reel_
 	return add(table, at, frames, n, ret);
 }
 
-/* No file is known: the address is all there is to say. */
+/* What a JIT has said of its code. */
+static void take_jit(struct reel_frame *frame, const struct reel_space_view *view,
+		     const struct reel_jit_symbol *symbol, uint64_t address, bool exact)
+{
+	struct reel_jit_line line;
+
+	frame->function = symbol->name;
+	frame->function_offset = address - symbol->address;
+	if (!reel_jit_symbol_line(view->timeline, symbol, exact ? address : address - 1, &line))
+		return;
+	frame->file = line.file;
+	frame->line = line.line;
+}
+
+/* No file is known: the address is all there is to say, unless a JIT has named it. */
 static struct reel_error *anonymous(struct reel_frame_table *table, struct reel_module *module,
+				    const struct reel_space_view *view, uint64_t address,
 				    const struct code_address *at, struct entry **ret)
 {
 	struct reel_frame frame = {
@@ -379,11 +392,14 @@ static struct reel_error *anonymous(struct reel_frame_table *table, struct reel_
 		frame.module_id = module->record->id;
 		error = intern_path(table, module, &frame.module_path);
 	}
+	if (at->jit)
+		take_jit(&frame, view, at->jit, address, at->exact);
 	return error ? error : add(table, at, &frame, 1, ret);
 }
 
 /* The same module's addresses are named by one thread at a time. */
 static struct reel_error *name_user(struct reel_frame_table *table, struct reel_module *module,
+				    const struct reel_space_view *view, uint64_t address,
 				    const struct code_address *at, struct entry **ret)
 {
 	struct reel_error *error = NULL;
@@ -391,30 +407,33 @@ static struct reel_error *name_user(struct reel_frame_table *table, struct reel_
 
 	pthread_mutex_lock(lock);
 	/* Another thread may have been faster. */
-	*ret = find(table, at->module, at->address, at->exact);
-	if (!*ret && module && module->symbolizer && (module->files.file || module->files.debug))
+	*ret = find(table, at);
+	if (!*ret && !at->jit && module && module->symbolizer &&
+	    (module->files.file || module->files.debug))
 		error = symbolize(table, module, at, ret);
 	else if (!*ret)
-		error = anonymous(table, module, at, ret);
+		error = anonymous(table, module, view, address, at, ret);
 	pthread_mutex_unlock(lock);
 	return error;
 }
 
 struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
-					 const struct reel_code_range *range, uint64_t address,
+					 const struct reel_code_range *range,
+					 const struct reel_space_view *jit, uint64_t address,
 					 uint64_t lookup, struct reel_address_frames *ret)
 {
 	const struct code_address at = {
 		.module = range->module,
+		.jit = jit ? reel_space_view_jit_symbol(jit, lookup) : NULL,
 		.address = address - range->bias,
 		.exact = address == lookup,
 		.module_index = range->module ? range->module->index : REEL_NO_MODULE,
 	};
-	struct entry *entry = find(table, at.module, at.address, at.exact);
+	struct entry *entry = find(table, &at);
 	struct reel_error *error = NULL;
 
 	if (!entry)
-		error = name_user(table, range->module, &at, &entry);
+		error = name_user(table, range->module, jit, address, &at, &entry);
 	if (!error)
 		*ret = entry->found;
 	return error;
@@ -438,7 +457,7 @@ struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
 	struct entry *entry;
 
 	pthread_mutex_lock(&table->kernel_lock);
-	entry = find(table, at.module, at.address, at.exact);
+	entry = find(table, &at);
 	if (!entry)
 		error = add(table, &at, &frame, 1, &entry);
 	pthread_mutex_unlock(&table->kernel_lock);
@@ -543,12 +562,12 @@ struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table, uint6
 		.exact = address == lookup,
 		.module_index = REEL_NO_MODULE,
 	};
-	struct entry *entry = find(table, at.module, address, at.exact);
+	struct entry *entry = find(table, &at);
 	struct reel_error *error = NULL;
 
 	if (!entry) {
 		pthread_mutex_lock(&table->kernel_lock);
-		entry = find(table, at.module, address, at.exact);
+		entry = find(table, &at);
 		if (!entry)
 			error = name_kernel(table, symbol, lookup, &at, &entry);
 		pthread_mutex_unlock(&table->kernel_lock);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "replay/kernel_code.h"
-#include "replay/elf/symbol_table.h"
+#include "elf/symbol_table.h"
 
 /* Linux has some 100 functions of one name at most (cleanup_module of modules is another matter).
  */

@@ -6,7 +6,7 @@
 #ifndef REPLAY_LIVING_H
 #define REPLAY_LIVING_H
 
-#include "replay/elf/file_search.h"
+#include "elf/file_search.h"
 #include "target/space.h"
 
 /*

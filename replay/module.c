@@ -7,7 +7,7 @@
 
 #include "replay/living.h"
 #include "replay/module.h"
-#include "replay/module_cfi.h"
+#include "module/module_cfi.h"
 
 /* SPEC.md, section 9. */
 #define IMAGE_SIZE_MAX (16u << 20)
@@ -82,6 +82,7 @@ static void free_files(struct reel_module *module)
 	reel_rows_destroy(module->rows);
 	reel_cfi_destroy(module->cfi);
 	reel_module_files_free(&module->files);
+	reel_elf_file_close(module->image_file);
 }
 
 void reel_modules_destroy(struct reel_modules *modules)
@@ -96,6 +97,7 @@ void reel_modules_destroy(struct reel_modules *modules)
 		free(module->local_path);
 		free(module->debug_path);
 		free(module->image);
+		free(module->newer_image.bytes);
 		reel_address_ranges_free(&module->own_code_read);
 		pthread_mutex_destroy(&module->own_naming);
 	}
@@ -123,10 +125,62 @@ static struct reel_module *module_by_id(struct reel_modules *modules, uint64_t i
 	return low < modules->n && modules->all[low].record->id == id ? &modules->all[low] : NULL;
 }
 
+static struct reel_error *make_room_for(struct reel_modules *modules,
+					const struct reel_record_image *image, uint8_t **ret)
+{
+	if (image->total_size > IMAGES_SIZE_MAX - modules->images_size)
+		return reel_error_create(REEL_ERROR_CORRUPT,
+					 "image of module %llu: with it, all images exceed 64 MiB",
+					 (unsigned long long)image->module);
+	modules->images_size += image->total_size;
+	*ret = calloc(1, image->total_size + 1);
+	return *ret ? NULL : reel_error_no_memory();
+}
+
+static void drop_newer(struct reel_modules *modules, struct reel_newer_image *newer)
+{
+	free(newer->bytes);
+	modules->images_size -= newer->size;
+	*newer = (struct reel_newer_image){ 0 };
+}
+
+/* It takes the older one's place once it is whole. */
+static struct reel_error *take_newer(struct reel_modules *modules, struct reel_module *module,
+				     const struct reel_record_image *image)
+{
+	struct reel_newer_image *newer = &module->newer_image;
+	struct reel_error *error;
+
+	if (newer->bytes && image->number > newer->number)
+		drop_newer(modules, newer);
+	if (!newer->bytes) {
+		error = make_room_for(modules, image, &newer->bytes);
+		if (error)
+			return error;
+		newer->size = image->total_size;
+		newer->number = image->number;
+	}
+	if (image->number < newer->number || image->total_size != newer->size)
+		return NULL;
+	if (image->bytes.size)
+		memcpy(newer->bytes + image->offset, image->bytes.data, image->bytes.size);
+	newer->n_taken += image->bytes.size;
+	if (newer->n_taken < newer->size)
+		return NULL;
+	free(module->image);
+	modules->images_size -= module->image_size;
+	module->image = newer->bytes;
+	module->image_size = newer->size;
+	module->image_number = newer->number;
+	*newer = (struct reel_newer_image){ 0 };
+	return NULL;
+}
+
 struct reel_error *reel_modules_add_image(struct reel_modules *modules,
 					  const struct reel_record_image *image)
 {
 	struct reel_module *module = module_by_id(modules, image->module);
+	struct reel_error *error;
 
 	if (!module)
 		return NULL; /* its definition was lost with a damaged block */
@@ -137,22 +191,19 @@ struct reel_error *reel_modules_add_image(struct reel_modules *modules,
 			"image of module %llu: %zu bytes at %llu do not fit into %llu",
 			(unsigned long long)image->module, image->bytes.size,
 			(unsigned long long)image->offset, (unsigned long long)image->total_size);
-	/* The first one says how large the image is. */
-	if (module->image && module->image_size != image->total_size)
+	if (module->image && image->number < module->image_number)
 		return NULL;
+	if (module->image && image->number > module->image_number)
+		return take_newer(modules, module, image);
+	module->image_number = image->number;
 	if (!module->image) {
-		if (image->total_size > IMAGES_SIZE_MAX - modules->images_size)
-			return reel_error_create(
-				REEL_ERROR_CORRUPT,
-				"image of module %llu: with it, all images exceed 64 MiB",
-				(unsigned long long)image->module);
-		modules->images_size += image->total_size;
-		module->image = calloc(1, image->total_size + 1);
-		if (!module->image)
-			return reel_error_no_memory();
+		error = make_room_for(modules, image, &module->image);
+		if (error)
+			return error;
 		module->image_size = image->total_size;
 	}
-	if (image->bytes.size)
+	/* The first one says how large the image is. */
+	if (module->image_size == image->total_size && image->bytes.size)
 		memcpy(module->image + image->offset, image->bytes.data, image->bytes.size);
 	return NULL;
 }
@@ -178,7 +229,7 @@ void reel_modules_set_host(struct reel_modules *modules, const struct reel_captu
 	modules->info = modules->no_host_files ? NULL : info;
 }
 
-struct reel_error *reel_modules_keep_hits(struct reel_modules *modules)
+struct reel_error *reel_modules_expect_images(struct reel_modules *modules, bool keeps_hits)
 {
 	for (size_t i = 0; i < modules->n; i++) {
 		if (modules->all[i].opened)
@@ -186,13 +237,9 @@ struct reel_error *reel_modules_keep_hits(struct reel_modules *modules)
 				REEL_ERROR_INVALID,
 				"the capture's traces were asked for already: open it again");
 	}
-	modules->keeps_hits = true;
+	modules->keeps_hits = keeps_hits;
+	modules->symbolizer_options.no_demangle = true;
 	return NULL;
-}
-
-const struct reel_module_search *reel_modules_search(const struct reel_modules *modules)
-{
-	return modules->search;
 }
 
 void reel_modules_set_kernel_arch(struct reel_modules *modules, const struct reel_arch *arch)
@@ -245,32 +292,56 @@ static struct reel_error *find_living(struct reel_modules *modules, struct reel_
 	return error;
 }
 
+static struct reel_error *open_image(const struct reel_module *module, struct reel_elf_file **ret)
+{
+	struct reel_bytes path = module->record->path, build_id = module->record->build_id;
+	_cleanup_free_ char *name =
+		reel_text_print("%.*s (embedded)", (int)path.size, (const char *)path.data);
+	struct reel_error *error;
+
+	if (!name)
+		return reel_error_no_memory();
+	error = reel_elf_file_open_embedded(module->image, module->image_size, name, ret);
+	if (error || !build_id.size || reel_bytes_are_equal(reel_elf_file_build_id(*ret), build_id))
+		return error;
+	reel_elf_file_close(*ret);
+	return reel_error_create(REEL_ERROR_MISMATCH, "%s: it has another build-id", name);
+}
+
 /*
  * What the capture itself has of a file that is not here.  It was made of the file that was mapped,
  * or the capture is not to be believed at all; but it must not be another module's by mistake.
  */
 static struct reel_error *open_embedded(struct reel_module *module)
 {
-	struct reel_bytes path = module->record->path, build_id = module->record->build_id;
-	_cleanup_free_ char *name =
-		reel_text_print("%.*s (embedded)", (int)path.size, (const char *)path.data);
 	struct reel_elf_file *file;
-	struct reel_error *error;
+	struct reel_error *error = open_image(module, &file);
 
-	if (!name)
-		return reel_error_no_memory();
-	error = reel_elf_file_open_embedded(module->image, module->image_size, name, &file);
 	if (error)
 		return module_broken(module, error);
-	if (build_id.size && !reel_bytes_are_equal(reel_elf_file_build_id(file), build_id)) {
-		reel_elf_file_close(file);
-		return module_broken(module,
-				     reel_error_create(REEL_ERROR_MISMATCH,
-						       "%s: it has another build-id", name));
-	}
 	reel_module_files_free(&module->files);
 	module->files.file = file;
 	module->files.state = REEL_MODULE_FOUND;
+	return NULL;
+}
+
+/* The names and lines of what the capture has, where the file that is here has lost its own.  An
+ * image that is of no use is none. */
+static struct reel_error *open_beside(struct reel_module *module)
+{
+	struct reel_elf_file *file = module->files.file;
+	struct reel_error *error;
+
+	if (!module->image || module->record->kind != REEL_MODULE_FILE || module->files.debug ||
+	    reel_elf_file_is_embedded(file) || reel_elf_file_has_debug_info(file))
+		return NULL;
+	error = open_image(module, &module->image_file);
+	if (!error)
+		return NULL;
+	module->image_file = NULL;
+	if (reel_error_code(error) == REEL_ERROR_NO_MEMORY)
+		return error;
+	reel_error_destroy(error);
 	return NULL;
 }
 
@@ -382,6 +453,9 @@ static struct reel_error *share_if_same(const struct reel_modules *modules,
 	uint64_t key;
 
 	for (with = first_of_file(modules, module->files.file, &key); with; with = with->same_key) {
+		/* Each has an image of its own. */
+		if (with->image_file && module->image)
+			continue;
 		if (is_same_file(with->files.file, module->files.file) &&
 		    is_same_file(with->files.debug, module->files.debug))
 			return share(module, with);
@@ -455,6 +529,10 @@ static struct reel_error *open_module(struct reel_modules *modules, struct reel_
 	if (error)
 		return module_broken(module, error);
 	reel_symbolizer_set_code(module->symbolizer, module->cfi, module->synthesis);
+	error = open_beside(module);
+	if (error)
+		return error;
+	reel_symbolizer_set_image(module->symbolizer, reel_module_image_file(module));
 	if (modules->keeps_hits)
 		keep_hits(module);
 	reel_rows_tell(module->rows, &modules->failed, module);

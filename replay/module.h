@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "replay/elf/kernel_search.h"
+#include "elf/kernel_search.h"
 #include "replay/symbolizer.h"
 #include "replay/code/synthesis.h"
 #include "base/text.h"
@@ -51,6 +51,15 @@ struct reel_module {
 	/* IMAGE records; the bytes that are there. */
 	uint8_t *image;
 	size_t image_size;
+	/* Of these, beside a file of its own without debug information; else NULL. */
+	struct reel_elf_file *image_file;
+	uint64_t image_number;
+	/* A newer one, of which parts are missing still. */
+	struct reel_newer_image {
+		uint8_t *bytes; /* NULL: there is none */
+		size_t size;
+		uint64_t number, n_taken;
+	} newer_image;
 	/* What was read of files.file's code, once hits are kept. */
 	struct reel_address_ranges own_code_read, *code_read;
 };
@@ -60,6 +69,15 @@ static inline struct reel_rows *reel_module_rows(const struct reel_module *modul
 						 const struct reel_arch *arch)
 {
 	return module->arch == arch ? module->rows : NULL;
+}
+/* What the capture has of its file, if that is asked for names; else NULL. */
+static inline struct reel_elf_file *reel_module_image_file(const struct reel_module *module)
+{
+	struct reel_elf_file *file = module->files.file;
+
+	if (module->image_file)
+		return module->image_file;
+	return file && reel_elf_file_is_embedded(file) ? file : NULL;
 }
 /*
  * The file is of another CPU than every process that has it mapped: gives such a process's; NULL
@@ -83,13 +101,13 @@ size_t reel_modules_count(const struct reel_modules *modules);
 /* The CPU that files of the kernel and its modules must be of. Before any is opened. */
 void reel_modules_set_kernel_arch(struct reel_modules *modules, const struct reel_arch *arch);
 /*
- * Before any is opened (INVALID otherwise): of each file that is opened from here on, what is asked
- * for is remembered: FDEs by its CFI, and bytes of code in `code_read`.  Modules are one thread's
- * then.
+ * Before any is opened (INVALID otherwise): images will be made of their files.  Symbolizers leave
+ * names as the files have them.  With `keeps_hits`, of each file that is opened from here on, what
+ * is asked for is remembered: FDEs by its CFI, and bytes of code in `code_read`.  Modules are one
+ * thread's then.
  */
-struct reel_error *reel_modules_keep_hits(struct reel_modules *modules) REEL_MUST_CHECK;
-/* Where files of split debug information are looked for. */
-const struct reel_module_search *reel_modules_search(const struct reel_modules *modules);
+struct reel_error *reel_modules_expect_images(struct reel_modules *modules,
+					      bool keeps_hits) REEL_MUST_CHECK;
 /* Bytes of a module that is in no file, or what stands for its file where that is not found. */
 struct reel_error *reel_modules_add_image(struct reel_modules *modules,
 					  const struct reel_record_image *image) REEL_MUST_CHECK;

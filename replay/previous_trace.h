@@ -18,7 +18,8 @@ struct reel_previous_run {
 struct reel_previous_trace {
 	/* The frames are valid for what was unwound last in the block of this number... */
 	uint64_t block;
-	uint64_t generation; /* ...with these mappings. */
+	uint64_t generation; /* ...with these mappings... */
+	uint32_t moment;     /* ...and these names of JITs. */
 	/* Root first, as in struct reel_unwind_frames otherwise. */
 	uint64_t *addresses, *lookups;
 	uint8_t *steps;

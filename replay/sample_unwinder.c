@@ -16,6 +16,7 @@ struct reel_sample_unwinder {
 	/* Set only while `reads` is told: unwinding the last sample led to code whose file is
 	 * missing. */
 	bool lacks_module;
+	size_t n_resolved; /* of the last sample, if it is resolved: reel_resolved_unwind's */
 };
 
 static size_t arch_index(const struct reel_arch *arch)
@@ -235,6 +236,34 @@ static struct reel_error *unwind_trace(struct reel_sample_unwinder *unwinder,
 	return reel_unwind_trace(input, programs, &begin, &unwinder->unwound, stop_ret);
 }
 
+static void set_space(struct reel_sample_unwinder *unwinder, const struct reel_sample *sample,
+		      const struct reel_space_state *space, const struct reel_arch *arch)
+{
+	reel_code_map_set_space(unwinder->code_map,
+				reel_timeline_view(unwinder->capture->timeline,
+						   space ? space->id : 0, sample->time),
+				arch);
+}
+
+/* It was unwound before; what its frames are called depends on where code lay then. */
+static struct reel_error *take_resolved(struct reel_sample_unwinder *unwinder,
+					const struct reel_sample *sample,
+					const struct reel_space_state *space,
+					const struct reel_arch *arch, enum reel_stop *stop_ret)
+{
+	const struct reel_capture *capture = unwinder->capture;
+
+	if (arch)
+		set_space(unwinder, sample, space, arch);
+	return reel_resolved_unwind(&capture->resolved, sample, capture->options.max_frames,
+				    &unwinder->unwound, stop_ret, &unwinder->n_resolved);
+}
+
+size_t reel_sample_unwinder_resolved(const struct reel_sample_unwinder *unwinder)
+{
+	return unwinder->n_resolved;
+}
+
 struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 				      const struct reel_sample *sample,
 				      const struct reel_space_state *space,
@@ -285,15 +314,16 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 	*ret = &unwinder->unwound;
 	unwinder->unwound.n = 0;
 	*stop_ret = REEL_STOP_NO_USER_STATE;
+	if (reel_sample_is_resolved(sample))
+		return take_resolved(unwinder, sample, space, arch, stop_ret);
 	if (!(sample->layout || sample->n_frame_chain))
 		return NULL;
 	if (!arch) {
 		*stop_ret = REEL_STOP_UNKNOWN_CPU;
 		return NULL;
 	}
-	reel_code_map_set_space(
-		unwinder->code_map,
-		reel_timeline_view(capture->timeline, space ? space->id : 0, sample->time), arch);
+	set_space(unwinder, sample, space, arch);
+	unwinder->code_map->big_endian = memory.big_endian;
 	input.generation = unwinder->code_map->view.generation;
 	error = programs_of(unwinder, arch, &programs);
 	if (error)
@@ -317,9 +347,7 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 		if (!sample->n_regions && *stop_ret == REEL_STOP_STACK_END)
 			*stop_ret = REEL_STOP_NO_USER_STATE;
 	}
-	if (!error && unwinder->code_map->error) {
-		error = unwinder->code_map->error;
-		unwinder->code_map->error = NULL;
-	}
+	if (!error)
+		error = reel_code_map_problem(unwinder->code_map);
 	return error ? error : reel_modules_problem(capture->modules);
 }

@@ -14,7 +14,7 @@ struct reel_sample_unwinder;
 struct reel_error *reel_sample_unwinder_create(const struct reel_capture *capture,
 					       struct reel_sample_unwinder **ret) REEL_MUST_CHECK;
 void reel_sample_unwinder_destroy(struct reel_sample_unwinder *unwinder);
-/* From here on `reads` is called for every read of the samples' regions (replay/cfi/state.h).
+/* From here on `reads` is called for every read of the samples' regions (cfi/state.h).
  * That excludes the fast path, so unwinding takes several times as long.  NULL: it is not called.
  */
 void reel_sample_unwinder_tell(struct reel_sample_unwinder *unwinder,
@@ -36,6 +36,8 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 /* While `reads` is set: for the sample that was unwound last, code or constants of a module were
  * needed whose file is missing.  With the file the trace may be another one. */
 bool reel_sample_unwinder_lacks_module(const struct reel_sample_unwinder *unwinder);
+/* Of a resolved sample that was unwound last: how many addresses of its chain are its trace. */
+size_t reel_sample_unwinder_resolved(const struct reel_sample_unwinder *unwinder);
 /* Where code lay for the sample that was unwound last. */
 struct reel_code_map *reel_sample_unwinder_code_map(struct reel_sample_unwinder *unwinder);
 

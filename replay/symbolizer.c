@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "replay/dwarf/debug_info.h"
-#include "replay/dwarf/go_table.h"
-#include "replay/elf/symbol_table.h"
+#include "replay/dwarf/embedded_lines.h"
+#include "elf/go_table.h"
+#include "elf/symbol_table.h"
+#include "module/image_parts.h"
 #include "replay/symbolizer.h"
 #include "base/text.h"
 
@@ -29,6 +31,10 @@ struct reel_symbolizer {
 	bool debug_info_tried;
 	struct reel_debug_info *debug_info; /* NULL: there is none */
 	struct reel_go_table *go_table;	    /* NULL: the same */
+	struct reel_elf_file *image;	    /* what the capture has of the file; NULL: nothing */
+	struct reel_embedded_lines *lines;  /* of the image; NULL: the same */
+	/* Of the image, where that is not the file. */
+	struct reel_symbol_table *image_symbols;
 	struct reel_error *problem;
 	struct reel_texts *texts;
 	uint64_t texts_left; /* bytes */
@@ -77,10 +83,17 @@ void reel_symbolizer_set_code(struct reel_symbolizer *symbolizer, struct reel_cf
 	symbolizer->synthesis = synthesis;
 }
 
+void reel_symbolizer_set_image(struct reel_symbolizer *symbolizer, struct reel_elf_file *image)
+{
+	symbolizer->image = image;
+}
+
 void reel_symbolizer_destroy(struct reel_symbolizer *symbolizer)
 {
 	if (!symbolizer)
 		return;
+	reel_embedded_lines_close(symbolizer->lines);
+	reel_symbol_table_destroy(symbolizer->image_symbols);
 	reel_symbol_table_destroy(symbolizer->symbols);
 	reel_debug_info_close(symbolizer->debug_info);
 	reel_go_table_close(symbolizer->go_table);
@@ -225,15 +238,29 @@ static struct reel_error *note_problem(struct reel_symbolizer *symbolizer, struc
 	return NULL;
 }
 
-/* Of the DWARF, and of Go's own table. */
+static struct reel_error *open_lines(struct reel_symbolizer *symbolizer)
+{
+	struct reel_loaded_bytes section;
+
+	if (!symbolizer->image ||
+	    !reel_elf_file_section(symbolizer->image, REEL_EMBEDDED_LINES, &section))
+		return NULL;
+	return reel_error_prefix(
+		reel_embedded_lines_open((struct reel_bytes){ section.bytes, section.size },
+					 &symbolizer->lines),
+		"%s", reel_elf_file_path(symbolizer->image));
+}
+
+/* Of the DWARF, of Go's own table, and what the capture has of them. */
 static struct reel_error *open_debug_info(struct reel_symbolizer *symbolizer)
 {
 	struct reel_elf_file *file = symbolizer->file, *from = debug_info_file(symbolizer);
 	struct reel_elf_file *alternate = from ? reel_elf_file_alternate(from) : NULL;
-	struct reel_error *error = NULL;
+	struct reel_error *error;
 
 	symbolizer->debug_info_tried = true;
-	if (file)
+	error = note_problem(symbolizer, open_lines(symbolizer));
+	if (!error && file)
 		error = note_problem(symbolizer, reel_go_table_open(file, &symbolizer->go_table));
 	if (!error && from)
 		error = note_problem(symbolizer, reel_debug_info_open(from, file ? file : from,
@@ -247,10 +274,13 @@ static struct reel_error *open_debug_info(struct reel_symbolizer *symbolizer)
 	return error;
 }
 
-/* What they say of an address; Go's table is asked where the DWARF has no function. */
+/*
+ * What they say of an address; Go's table is asked where the DWARF has no function.  *is_whole_ret:
+ * it is what was found when the image was made, the name of the function included.
+ */
 static struct reel_error *ask_debug_info(struct reel_symbolizer *symbolizer, uint64_t address,
 					 const struct reel_debug_frame **frames_ret, size_t *n_ret,
-					 uint64_t *begin_ret)
+					 uint64_t *begin_ret, bool *is_whole_ret)
 {
 	const struct reel_debug_frame *frames;
 	struct reel_error *error = NULL;
@@ -259,6 +289,12 @@ static struct reel_error *ask_debug_info(struct reel_symbolizer *symbolizer, uin
 
 	if (!symbolizer->debug_info_tried)
 		error = open_debug_info(symbolizer);
+	if (!error && symbolizer->lines)
+		reel_embedded_lines_look_up(symbolizer->lines, address, frames_ret, n_ret,
+					    begin_ret);
+	*is_whole_ret = *n_ret != 0;
+	if (*n_ret)
+		return NULL;
 	if (!error && symbolizer->debug_info)
 		error = reel_debug_info_look_up(symbolizer->debug_info, address, frames_ret, n_ret,
 						begin_ret);
@@ -314,22 +350,18 @@ static struct reel_error *make_frame(struct reel_symbolizer *symbolizer,
 	return error;
 }
 
-/*
- * A symbol without a size reaches to the next one, but not out of its FDE, nor over another one: in
- * a stripped file the symbols of what lies between are gone.  Where there are no FDEs, its code
- * tells how far it goes.
- */
+/* Where there are no FDEs, its code tells how far a symbol goes. */
 static bool reaches(const struct reel_symbolizer *symbolizer, const struct reel_symbol *symbol,
 		    uint64_t address)
 {
-	uint64_t begin, end;
-
-	if (symbol->sized || symbol->address == address)
+	switch (reel_symbol_reach(symbol, address, symbolizer->cfi)) {
+	case REEL_SYMBOL_REACHES:
 		return true;
-	if (symbolizer->cfi && reel_cfi_function_at(symbolizer->cfi, address, &begin, &end))
-		return symbol->address >= begin;
-	if (symbolizer->cfi && !reel_cfi_same_gap(symbolizer->cfi, symbol->address, address))
+	case REEL_SYMBOL_ENDS_BEFORE:
 		return false;
+	case REEL_SYMBOL_ASK_CODE:
+		break;
+	}
 	return !symbolizer->synthesis || !reel_symbol_table_is_partial(symbolizer->symbols) ||
 	       reel_synthesis_holds(symbolizer->synthesis, symbol->address, address);
 }
@@ -338,13 +370,22 @@ static bool reaches(const struct reel_symbolizer *symbolizer, const struct reel_
 static struct reel_error *find_symbol(struct reel_symbolizer *symbolizer, uint64_t address,
 				      const struct reel_symbol **ret)
 {
+	struct reel_elf_file *image = symbolizer->image;
 	struct reel_error *error = NULL;
 
 	if (!symbolizer->symbols)
 		error = reel_symbol_table_create(symbolizer->file, symbolizer->debug,
 						 &symbolizer->symbols);
+	if (!error && image && image != symbolizer->file && !symbolizer->image_symbols)
+		error = reel_symbol_table_create(NULL, image, &symbolizer->image_symbols);
 	if (error)
 		return error;
+	*ret = symbolizer->image_symbols
+		       ? reel_symbol_table_find(symbolizer->image_symbols, address)
+		       : NULL;
+	/* One without a size is in the file, too, whose code tells how far it reaches. */
+	if (*ret && (*ret)->sized)
+		return NULL;
 	*ret = reel_symbol_table_find(symbolizer->symbols, address);
 	if (*ret && !reaches(symbolizer, *ret, address))
 		*ret = NULL;
@@ -380,14 +421,15 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 	struct reel_debug_frame outermost = nothing;
 	const struct reel_symbol *symbol;
 	struct reel_error *error;
-	uint64_t begin = 0;
+	bool is_whole = false;
+	uint64_t begin = 0, symbol_end = 0;
 	size_t n = 0;
 
 	error = find_symbol(symbolizer, address, &symbol);
 	if (error)
 		return error;
 	if (!symbolizer->options.no_inlines || !symbol) {
-		error = ask_debug_info(symbolizer, address, &from, &n, &begin);
+		error = ask_debug_info(symbolizer, address, &from, &n, &begin, &is_whole);
 		if (error)
 			return error;
 		if (symbolizer->debug_info)
@@ -404,8 +446,10 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 		n = 1;
 	}
 	error = room_for_frames(symbolizer, n);
+	if (symbol && symbol->sized && (!is_whole || symbol->address == begin))
+		symbol_end = symbol->end;
 	/* A function of the debug information is more certain than a symbol without a size. */
-	if (symbol && (symbol->sized || !begin))
+	if (symbol && !is_whole && (symbol->sized || !begin))
 		begin = symbol->address;
 	else
 		symbol = NULL;
@@ -416,7 +460,7 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 		frame->inlined = i + 1 < n;
 		frame->is_fde = false;
 		frame->function_offset = begin ? address - begin : 0;
-		frame->symbol_end = symbol && symbol->sized ? symbol->end : 0;
+		frame->symbol_end = symbol_end;
 		if (!error && symbol && i + 1 == n)
 			error = look_up_text(symbolizer,
 					     is_stub(symbol) ? &symbolizer->stubs

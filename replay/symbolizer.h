@@ -6,8 +6,8 @@
 #ifndef REPLAY_SYMBOLIZER_H
 #define REPLAY_SYMBOLIZER_H
 
-#include "replay/elf/module_search.h"
-#include "replay/cfi/cfi.h"
+#include "elf/module_search.h"
+#include "cfi/cfi.h"
 #include "replay/code/synthesis.h"
 
 struct reel_symbolizer;
@@ -35,6 +35,11 @@ struct reel_error *reel_symbolizer_create(struct reel_elf_file *file, struct ree
  */
 void reel_symbolizer_set_code(struct reel_symbolizer *symbolizer, struct reel_cfi *cfi,
 			      struct reel_synthesis *synthesis);
+/*
+ * What the capture has of the file (embedded_image.h), which may be the file itself, before the
+ * first look-up.  What it says of an address counts.
+ */
+void reel_symbolizer_set_image(struct reel_symbolizer *symbolizer, struct reel_elf_file *image);
 void reel_symbolizer_destroy(struct reel_symbolizer *symbolizer);
 
 struct reel_symbol_frame {

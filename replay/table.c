@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "replay/elf/elf_file.h"
-#include "replay/module_cfi.h"
+#include "elf/elf_file.h"
+#include "module/module_cfi.h"
 #include "replay/symbolizer.h"
 
 struct reel_table {

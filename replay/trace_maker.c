@@ -8,6 +8,7 @@
 /* Frames by address, of one state of a space: most of a block's are found here. */
 struct cached_frames {
 	uint64_t generation; /* reel_space_view's; 0: the entry is empty */
+	uint32_t moment;     /* the same, if a JIT may name it, else 0 */
 	uint64_t address, lookup;
 	struct reel_address_frames found;
 };
@@ -155,18 +156,24 @@ static struct reel_error *name_address(struct reel_trace_maker *maker, uint64_t 
 	uint64_t generation = maker->code_map->view.generation;
 	uint64_t hash = (address ^ generation << 32) * 0x9e3779b97f4a7c15;
 	struct cached_frames *cached = &maker->cached[hash >> (64 - NAMED_BITS)];
+	const struct reel_space_view *view = &maker->code_map->view;
 	const struct reel_code_range *range;
 	struct reel_error *error;
+	bool is_jit;
 
 	if (cached->address == address && cached->lookup == lookup &&
-	    cached->generation == generation && generation) {
+	    cached->generation == generation && generation &&
+	    (!cached->moment || cached->moment == view->moment)) {
 		*ret = cached->found;
 		return NULL;
 	}
 	range = reel_code_map_find(maker->code_map, lookup);
-	error = reel_frame_table_user(maker->capture->frames, range, address, lookup, ret);
+	is_jit = reel_code_range_may_be_jit(range);
+	error = reel_frame_table_user(maker->capture->frames, range, is_jit ? view : NULL, address,
+				      lookup, ret);
 	if (!error)
-		*cached = (struct cached_frames){ generation, address, lookup, *ret };
+		*cached = (struct cached_frames){ generation, is_jit ? view->moment : 0, address,
+						  lookup, *ret };
 	return error;
 }
 
@@ -199,7 +206,8 @@ static size_t count_common(const struct reel_trace_maker *maker,
 			   const struct reel_previous_trace *previous)
 {
 	if (previous->block != maker->block ||
-	    previous->generation != maker->code_map->view.generation)
+	    previous->generation != maker->code_map->view.generation ||
+	    previous->moment != maker->code_map->view.moment)
 		return 0;
 	return reel_previous_trace_common(previous, maker->unwound);
 }
@@ -217,6 +225,7 @@ static struct reel_error *keep_frames(struct reel_trace_maker *maker,
 						maker->new_frames[i].n);
 	previous->block = error ? 0 : maker->block;
 	previous->generation = maker->code_map->view.generation;
+	previous->moment = maker->code_map->view.moment;
 	return error;
 }
 
@@ -308,11 +317,17 @@ static void describe_sample(struct reel_trace_maker *maker, const struct reel_sa
 		.where = (enum reel_where)sample->where,
 		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
 	};
-	if (sample->n_regions) {
-		maker->trace.frame_chain = sample->frame_chain;
-		maker->trace.n_frame_chain = sample->n_frame_chain;
-		maker->trace.frame_chain_cut = sample->flags & REEL_SAMPLE_FRAME_CHAIN_CUT;
-	}
+}
+
+/* A walk by frame pointers beside what the frames were made of: the `n` first addresses. */
+static void take_frame_chain(struct reel_trace_maker *maker, const struct reel_sample *sample,
+			     size_t n)
+{
+	if (n == sample->n_frame_chain)
+		return;
+	maker->trace.frame_chain = sample->frame_chain + n;
+	maker->trace.n_frame_chain = sample->n_frame_chain - n;
+	maker->trace.frame_chain_cut = sample->flags & REEL_SAMPLE_FRAME_CHAIN_CUT;
 }
 
 /* Adds the sample's trace, if the filter lets it pass. */
@@ -340,6 +355,10 @@ static struct reel_error *take_sample(struct reel_trace_maker *maker,
 		error = add_user_frames(maker, previous, batch, &n_shared);
 	if (error)
 		return error;
+	if (reel_sample_is_resolved(sample))
+		take_frame_chain(maker, sample, reel_sample_unwinder_resolved(maker->unwinder));
+	else if (sample->n_regions)
+		take_frame_chain(maker, sample, 0);
 	base = previous->trace;
 	previous->batch = maker->batch;
 	previous->trace = (uint32_t)batch->n_traces;

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/elf/elf_file.h"
+#include "elf/elf_file.h"
 #include "replay/code/synthesis.h"
-#include "replay/module_cfi.h"
+#include "module/module_cfi.h"
 #include "replay/unwind/unwind.h"
 #include "target/space.h"
 

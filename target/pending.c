@@ -67,6 +67,10 @@ static size_t payload_size(enum reel_record_id id)
 		return sizeof(struct reel_record_unmap);
 	case REEL_RECORD_CODE:
 		return sizeof(struct reel_record_code);
+	case REEL_RECORD_JIT_SYMBOL:
+		return sizeof(struct reel_record_jit_symbol);
+	case REEL_RECORD_JIT_UNWIND:
+		return sizeof(struct reel_record_jit_unwind);
 	default:
 		return 0;
 	}
@@ -74,11 +78,20 @@ static size_t payload_size(enum reel_record_id id)
 
 static struct reel_bytes *bytes_of(struct reel_record *record)
 {
-	if (record->id == REEL_RECORD_THREAD)
+	switch (record->id) {
+	case REEL_RECORD_THREAD:
 		return &record->thread.comm;
-	if (record->id == REEL_RECORD_CODE)
+	case REEL_RECORD_THREAD_COMM:
+		return &record->thread_comm.comm;
+	case REEL_RECORD_CODE:
 		return &record->code.bytes;
-	return record->id == REEL_RECORD_THREAD_COMM ? &record->thread_comm.comm : NULL;
+	case REEL_RECORD_JIT_SYMBOL:
+		return &record->jit_symbol.name;
+	case REEL_RECORD_JIT_UNWIND:
+		return &record->jit_unwind.eh_frame;
+	default:
+		return NULL;
+	}
 }
 
 struct reel_error *reel_timeline_collect(struct reel_timeline *timeline,
@@ -96,10 +109,10 @@ struct reel_error *reel_timeline_collect(struct reel_timeline *timeline,
 				&timeline->pending_capacity, sizeof(*timeline->pending)))
 		return reel_error_no_memory();
 	if (bytes && bytes->size) {
-		/* Code stays where it is. */
-		uint8_t *data = reel_arena_take(
-			record->id == REEL_RECORD_CODE ? &timeline->code_arena : &timeline->arena,
-			bytes->size);
+		/* Code and what unwinds it stay where they are. */
+		bool stays = record->id == REEL_RECORD_CODE || record->id == REEL_RECORD_JIT_UNWIND;
+		uint8_t *data = reel_arena_take(stays ? &timeline->code_arena : &timeline->arena,
+						bytes->size);
 
 		if (!data)
 			return reel_error_no_memory();

@@ -25,10 +25,11 @@ struct reel_error *reel_timeline_create(bool keep_past, struct reel_timeline **r
 void reel_timeline_destroy(struct reel_timeline *timeline);
 
 /*
- * Takes a side record in: SPACE, SPACE_EXIT, THREAD*, MAP, UNMAP, MODULE, CODE; others
- * are passed over, and so is CODE without a past.  With keep_past all records are collected first
- * and come into force with reel_timeline_seal, in order of time; without it at once, in the order
- * given. INVALID for values out of range (SPEC.md section 10): the record is then left out.
+ * Takes a side record in: SPACE, SPACE_EXIT, THREAD*, MAP, UNMAP, MODULE, CODE, JIT_*; others
+ * are passed over, and so are CODE and JIT_* without a past.  With keep_past all records are
+ * collected first and come into force with reel_timeline_seal, in order of time; without it at
+ * once, in the order given. INVALID for values out of range (SPEC.md section 10): the record is
+ * then left out.
  */
 struct reel_error *reel_timeline_add(struct reel_timeline *timeline,
 				     const struct reel_record *record) REEL_MUST_CHECK;
@@ -67,6 +68,8 @@ struct reel_space_view {
 	/* Unique in the timeline for each state of each space's code; 0: no mappings at all. */
 	uint64_t generation;
 	const void *code; /* CODE records' */
+	/* Where it is the same, JITs had said the same of the space's code; 0: nothing. */
+	uint32_t moment;
 };
 
 struct reel_space_view reel_timeline_view(const struct reel_timeline *timeline, uint64_t space,
@@ -86,6 +89,34 @@ bool reel_space_view_above(const struct reel_space_view *view, uint64_t address,
  */
 size_t reel_space_view_code(const struct reel_space_view *view, uint64_t address,
 			    const uint8_t **ret);
+
+/* A function of a JIT, and the line of an address in it; they live with the timeline. */
+struct reel_jit_symbol {
+	uint64_t space, time, address; /* as in the record */
+	const char *name;
+};
+
+struct reel_jit_line {
+	const char *file;
+	uint32_t line; /* 0: none */
+};
+
+/* How many records there were of JIT code. */
+struct reel_jit_counts {
+	uint64_t symbols, lines, unwinds;
+};
+struct reel_jit_counts reel_timeline_jit_counts(const struct reel_timeline *timeline);
+
+/* The symbol that holds an address, NULL: none does. */
+const struct reel_jit_symbol *reel_space_view_jit_symbol(const struct reel_space_view *view,
+							 uint64_t address);
+/* False: none is known. */
+bool reel_jit_symbol_line(const struct reel_timeline *timeline,
+			  const struct reel_jit_symbol *symbol, uint64_t address,
+			  struct reel_jit_line *ret);
+/* The unwind information that holds for an address, NULL: there is none. */
+const struct reel_record_jit_unwind *reel_space_view_jit_unwind(const struct reel_space_view *view,
+								uint64_t address);
 
 struct reel_space_state {
 	uint64_t id, parent, pid, namespace_pid;

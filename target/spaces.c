@@ -17,7 +17,7 @@ static void space_free(struct reel_timeline *timeline, struct reel_space *space)
 {
 	for (size_t i = 0; i < space->n_versions; i++)
 		reel_mapping_tree_unref(&timeline->pool, space->versions[i].root);
-	/* Without a past there is no code. */
+	/* Without a past there is no code, and nothing of JITs. */
 	free(space->versions);
 	free(space);
 }
@@ -184,8 +184,11 @@ struct reel_error *reel_space_unmap(struct reel_timeline *timeline,
 	struct reel_error *error;
 	bool code;
 
-	if (!space || is_empty(space, record->address, record->size))
+	if (!space)
 		return NULL;
+	error = reel_jit_unmap(space, record);
+	if (error || is_empty(space, record->address, record->size))
+		return error;
 	code = has_code(timeline, latest(space), record->address, record->size);
 	error = space_edit(timeline, space, record->time, &version);
 	if (!error)
@@ -228,17 +231,38 @@ struct reel_error *reel_space_add_code(struct reel_timeline *timeline,
 		     : reel_mapping_tree_replace(&timeline->code_pool, &version->code, &bytes);
 }
 
+struct reel_error *reel_space_add_jit(struct reel_timeline *timeline,
+				      const struct reel_record *record)
+{
+	bool is_symbol = record->id == REEL_RECORD_JIT_SYMBOL;
+	uint64_t id = is_symbol ? record->jit_symbol.space : record->jit_unwind.space;
+	struct reel_error *error;
+	struct reel_space *space;
+
+	if (!id || !timeline->keep_past)
+		return NULL;
+	/* Names may be older than what is known of their space. */
+	error = space_get(timeline, id, 0, &space);
+	if (error)
+		return error;
+	return is_symbol ? reel_jit_add_symbol(timeline, space, &record->jit_symbol)
+			 : reel_jit_add_unwind(timeline, space, &record->jit_unwind);
+}
+
 /* Starts with what the parent has now, unless the space has mappings of its own by a lost
  * definition. */
 static struct reel_error *space_fork(struct reel_timeline *timeline, struct reel_space *space,
 				     uint64_t parent_id, uint64_t time)
 {
-	const struct reel_space *parent = space_find(timeline, parent_id);
+	struct reel_space *parent = space_find(timeline, parent_id);
 	struct reel_space_version *version;
 	struct reel_error *error;
 
-	if (!parent || !parent->n_versions || space->n_versions)
+	if (!parent || parent == space)
 		return NULL;
+	error = reel_jit_fork(parent, space, time);
+	if (error || !parent->n_versions || space->n_versions)
+		return error;
 	error = space_edit(timeline, space, time, &version);
 	if (error)
 		return error;
@@ -322,6 +346,7 @@ static void free_entry(void *context, struct reel_id_entry *entry)
 
 	(void)context; /* the trees go with the pool */
 	free(space->versions);
+	free(space->jit_events);
 	free(space);
 }
 
@@ -367,6 +392,8 @@ struct reel_space_view reel_timeline_view(const struct reel_timeline *timeline, 
 	const struct reel_space *found = space_find(timeline, space);
 	const struct reel_space_version *version = found ? version_at(timeline, found, time) : NULL;
 
+	if (found)
+		view.moment = reel_jit_moment(found, time);
 	if (version) {
 		view.root = version->root;
 		view.generation = version->generation;

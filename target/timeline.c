@@ -21,6 +21,7 @@ void reel_timeline_destroy(struct reel_timeline *timeline)
 		return;
 	reel_timeline_drop_pending(timeline);
 	reel_threads_free(timeline);
+	reel_jit_free(timeline);
 	reel_spaces_free(timeline);
 	reel_modules_free(timeline);
 	reel_mapping_pool_free(&timeline->pool);
@@ -54,6 +55,9 @@ struct reel_error *reel_timeline_apply(struct reel_timeline *timeline,
 		return reel_space_unmap(timeline, &record->unmap);
 	case REEL_RECORD_CODE:
 		return reel_space_add_code(timeline, &record->code);
+	case REEL_RECORD_JIT_SYMBOL:
+	case REEL_RECORD_JIT_UNWIND:
+		return reel_space_add_jit(timeline, record);
 	default:
 		return NULL;
 	}
@@ -72,6 +76,8 @@ struct reel_error *reel_timeline_add(struct reel_timeline *timeline,
 					 "a record for a timeline that is sealed");
 	if (record->id == REEL_RECORD_MODULE)
 		return reel_module_define(timeline, &record->module);
+	if (timeline->keep_past && record->id == REEL_RECORD_JIT_LINE)
+		return reel_jit_add_line(timeline, &record->jit_line);
 	if (timeline->keep_past)
 		return reel_timeline_collect(timeline, record);
 	return reel_timeline_apply(timeline, record);
@@ -79,9 +85,12 @@ struct reel_error *reel_timeline_add(struct reel_timeline *timeline,
 
 struct reel_error *reel_timeline_seal(struct reel_timeline *timeline)
 {
+	struct reel_error *error;
+
 	if (!timeline->keep_past || timeline->sealed)
 		return NULL;
 	timeline->sealed = true;
 	reel_modules_sort(timeline);
-	return reel_timeline_apply_pending(timeline);
+	error = reel_timeline_apply_pending(timeline);
+	return error ? error : reel_jit_seal(timeline);
 }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/id_table.h"
+#include "base/text.h"
 #include "target/mapping_tree.h"
 #include "target/space.h"
 
@@ -31,6 +32,12 @@ struct reel_space {
 	struct reel_space *next_ended;
 	struct reel_space_version *versions;
 	size_t n_versions, capacity;
+	/* What JITs said of it or of what it forked from; see jit.c for the numbers. */
+	bool has_jit, jit_forked;
+	struct reel_space *jit_parent; /* NULL: it has inherited nothing of that kind */
+	struct reel_jit_event *jit_events;
+	size_t n_jit_events, jit_capacity, jit_walked;
+	uint32_t jit_begin, jit_end;
 };
 
 struct reel_thread_span {
@@ -53,6 +60,9 @@ struct reel_thread {
 };
 
 struct reel_pending_record;
+struct reel_jit_event;
+struct reel_jit_index;
+struct reel_jit_line_entry;
 
 struct reel_timeline {
 	bool keep_past;
@@ -62,6 +72,12 @@ struct reel_timeline {
 	struct reel_space *ended, **ended_last;
 	struct reel_mapping_pool pool;
 	struct reel_mapping_pool code_pool;
+	struct reel_texts *texts; /* of JITs; NULL: none */
+	struct reel_arena_chunk *jit_arena;
+	size_t n_jit_symbols, n_jit_unwinds;
+	struct reel_jit_index *jit_symbols, *jit_unwinds; /* once sealed, if there are any */
+	struct reel_jit_line_entry *jit_lines;		  /* sorted once sealed */
+	size_t n_jit_lines, jit_lines_capacity;
 	struct reel_code_piece *pieces;
 	size_t n_pieces, pieces_capacity;
 	struct reel_arena_chunk *code_arena; /* the bytes */
@@ -99,6 +115,8 @@ struct reel_error *reel_space_unmap(struct reel_timeline *timeline,
 				    const struct reel_record_unmap *record) REEL_MUST_CHECK;
 struct reel_error *reel_space_add_code(struct reel_timeline *timeline,
 				       const struct reel_record_code *record) REEL_MUST_CHECK;
+struct reel_error *reel_space_add_jit(struct reel_timeline *timeline,
+				      const struct reel_record *record) REEL_MUST_CHECK;
 /* The first end counts; without a past the space is forgotten. */
 void reel_space_end(struct reel_timeline *timeline, uint64_t id, uint64_t time);
 void reel_spaces_free(struct reel_timeline *timeline);
@@ -112,6 +130,23 @@ struct reel_error *reel_thread_exec(struct reel_timeline *timeline,
 				    const struct reel_record_thread_exec *record) REEL_MUST_CHECK;
 void reel_thread_end(struct reel_timeline *timeline, uint64_t id, uint64_t time);
 void reel_threads_free(struct reel_timeline *timeline);
+
+/* Records about JIT code (jit.c); without a past there is none. In order of time, but for lines. */
+struct reel_error *reel_jit_add_symbol(struct reel_timeline *timeline, struct reel_space *space,
+				       const struct reel_record_jit_symbol *record) REEL_MUST_CHECK;
+struct reel_error *reel_jit_add_unwind(struct reel_timeline *timeline, struct reel_space *space,
+				       const struct reel_record_jit_unwind *record) REEL_MUST_CHECK;
+struct reel_error *reel_jit_add_line(struct reel_timeline *timeline,
+				     const struct reel_record_jit_line *record) REEL_MUST_CHECK;
+struct reel_error *reel_jit_fork(struct reel_space *parent, struct reel_space *child,
+				 uint64_t time) REEL_MUST_CHECK;
+struct reel_error *reel_jit_unmap(struct reel_space *space,
+				  const struct reel_record_unmap *record) REEL_MUST_CHECK;
+/* All are in: look-ups are valid from here on. */
+struct reel_error *reel_jit_seal(struct reel_timeline *timeline) REEL_MUST_CHECK;
+/* What reel_space_view.moment is; 0: nothing was said. */
+uint32_t reel_jit_moment(const struct reel_space *space, uint64_t time);
+void reel_jit_free(struct reel_timeline *timeline);
 
 /* MODULE records (modules.c); they have no time, so they count at once. */
 struct reel_error *reel_module_define(struct reel_timeline *timeline,

@@ -8,7 +8,7 @@
 #include <err.h>
 #include <stdio.h>
 
-#include "replay/cfi/cfi.h"
+#include "cfi/cfi.h"
 
 int main(int argc, char **argv)
 {

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "replay/cfi/cfi.h"
+#include "cfi/cfi.h"
 #include "base/dwarf_cursor.h"
 #include "tests/cfi_reads.h"
 #include "tests/cfi_rules.h"
@@ -60,7 +60,7 @@ struct file {
 	size_t n_ranges, ranges_capacity;
 	uint64_t fdes, rows, differences, our_rows, signed_rows, signing;
 	/* aarch64: rows whose CFA GCC sets by DW_CFA_def_cfa_offset behind an expression, which
-	 * libdw calls invalid (replay/cfi/cfi_program.c, set_cfa_offset). */
+	 * libdw calls invalid (cfi/cfi_program.c, set_cfa_offset). */
 	uint64_t offset_behind_expression;
 	uint64_t passed_over[N_PASSED_OVER], exempt[N_EXEMPTIONS];
 	/* How many registers have a rule of each kind: what was compared. */

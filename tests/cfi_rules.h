@@ -5,7 +5,7 @@
 
 #include <elfutils/libdw.h>
 
-#include "replay/cfi/cfi.h"
+#include "cfi/cfi.h"
 
 /* Registers of which neither CIE nor FDE says anything, so that the ABI's defaults do: ours in
  * arch/, libdw's in its backends.  Where those differ it is by name, with the reason. */

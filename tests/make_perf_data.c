@@ -2,6 +2,8 @@
 /* Writes a small perf.data to standard output, for tests/test-import.sh: make_perf_data KIND. */
 #define _GNU_SOURCE
 #include <stdint.h>
+#include <sys/utsname.h>
+#include <time.h>
 
 #include "tests/support/perf_example.h"
 
@@ -50,6 +52,79 @@ static void calls_example(struct perf_builder *b)
 	put_sample(b, 0, &s);
 }
 
+/*
+ * What perf record --call-graph fp,defer writes of the same program: of two system calls the first
+ * is sampled twice, and what the user's chain is is told as they end.
+ */
+static void deferred_example(struct perf_builder *b)
+{
+	static const uint64_t waits[] = { PERF_CONTEXT_KERNEL, 0xffffffff81000010,
+					  (uint64_t)-640 /* PERF_CONTEXT_USER_DEFERRED */, 42 };
+	static const uint64_t waits_too[] = { PERF_CONTEXT_KERNEL, 0xffffffff81000020,
+					      (uint64_t)-640, 43 };
+	static const uint64_t first[] = { PERF_CONTEXT_USER, 0x401018, 0x401041, 0x40109b };
+	static const uint64_t second[] = { PERF_CONTEXT_USER, 0x401055, 0x401002 };
+	struct builder_id id = { 10, 10, 0, 7, 0 };
+	struct builder_sample s = { .id = id, .misc = PERF_RECORD_MISC_KERNEL };
+
+	add_event(b,
+		  PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			  PERF_SAMPLE_CALLCHAIN,
+		  BUILD_FLAG(FREQ) | BUILD_FLAG(SAMPLE_ID_ALL) |
+			  3ull << 38 /* defer_callchain, defer_output */,
+		  7);
+	feature_text(b, BUILD_FEATURE_HOSTNAME, "h");
+	feature_text(b, BUILD_FEATURE_ARCH, "x86_64");
+	put_comm(b, PERF_RECORD_MISC_COMM_EXEC, "stairs", id);
+	put_mmap2(b, PERF_RECORD_MISC_USER, 0x401000, 0x1000, NULL, 0, "/usr/bin/stairs", id);
+	for (uint64_t i = 0; i < 3; i++) {
+		const uint64_t *chain = i < 2 ? first : second;
+		size_t n = i < 2 ? 4 : 3;
+
+		s.id.time = 5 + 2 * i;
+		s.chain = i < 2 ? waits : waits_too;
+		s.n_chain = 4;
+		s.ip = s.chain[1];
+		put_sample(b, 0, &s);
+		if (!i)
+			continue;
+		begin(b, 22 /* PERF_RECORD_CALLCHAIN_DEFERRED */, PERF_RECORD_MISC_USER);
+		b64(b, s.chain[3]);
+		b64(b, n);
+		for (size_t j = 0; j < n; j++)
+			b64(b, chain[j]);
+		id.time = s.id.time + 1;
+		end_with_id(b, id);
+	}
+}
+
+/* Of this host: a process whose code is in no file, with a page of a jitdump; of a number that no
+ * process has. */
+static void jit_example(struct perf_builder *b)
+{
+	static const uint64_t chain[] = { PERF_CONTEXT_USER, 0x7f0000000010, 0x7f0000000114 };
+	struct builder_id id = { 99999999, 99999999, 1000, 7, 0 };
+	struct builder_sample s = { .id = id, .ip = chain[1], .chain = chain, .n_chain = 3 };
+	struct utsname here;
+	struct perf_builder_event *event = add_event(
+		b,
+		PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			PERF_SAMPLE_CALLCHAIN,
+		BUILD_FLAG(FREQ) | BUILD_FLAG(SAMPLE_ID_ALL) | BUILD_FLAG(USE_CLOCKID), 7);
+
+	event->clock = CLOCK_MONOTONIC;
+	uname(&here);
+	feature_text(b, BUILD_FEATURE_HOSTNAME, here.nodename);
+	feature_text(b, BUILD_FEATURE_OSRELEASE, here.release);
+	feature_text(b, BUILD_FEATURE_ARCH, here.machine);
+	put_comm(b, PERF_RECORD_MISC_COMM_EXEC, "jit", id);
+	put_mmap2(b, PERF_RECORD_MISC_USER, 0x7f0000000000, 0x1000, NULL, 0, "//anon", id);
+	put_mmap2(b, PERF_RECORD_MISC_USER, 0x7f0000001000, 0x1000, NULL, 0,
+		  "/nowhere/jit-99999999.dump", id);
+	for (s.id.time = 2000; s.id.time <= 4000; s.id.time += 1000)
+		put_sample(b, 0, &s);
+}
+
 int main(int argc, char **argv)
 {
 	const char *kind = argc > 1 ? argv[1] : "";
@@ -63,6 +138,10 @@ int main(int argc, char **argv)
 
 	if (!strcmp(kind, "lbr"))
 		calls_example(&b);
+	else if (!strcmp(kind, "deferred"))
+		deferred_example(&b);
+	else if (!strcmp(kind, "jit"))
+		jit_example(&b);
 	else
 		perf_example(&b);
 	if (!strcmp(kind, "no-arch"))

@@ -26,7 +26,8 @@ FILE_ID = bytes(range(0xA0, 0xB0))
 CRITICAL = {"CAPTURE": 1, "SPACE": 5, "THREAD": 7, "THREAD_EXEC": 9, "MAP": 11, "UNMAP": 12,
             "SAMPLE_LAYOUT": 32, "COLUMNS": 35}
 IDS = dict(CRITICAL, EVENT=2, MODULE=3, IMAGE=4, SPACE_EXIT=6, THREAD_COMM=8, THREAD_EXIT=10,
-           KERNEL_SYMBOL=13, LOSS=14, END=15, CODE=16, INDEX_ENTRY=48)
+           KERNEL_SYMBOL=13, LOSS=14, END=15, CODE=16, JIT_SYMBOL=17, JIT_UNWIND=18, JIT_LINE=19,
+           TRACE_STEPS=20,           INDEX_ENTRY=48)
 
 
 # ---- fields and records ------------------------------------------------------------------------

@@ -56,7 +56,7 @@ FIELDS = {
     2: ("EVENT", SIDE, """id perf_type perf_config frequency period weight_unit=0,1 name:text"""),
     3: ("MODULE", SIDE, """id kind=1,2,3,4,5,6 device_major device_minor inode inode_generation
         build_id:build_id path:text file_size:added file_time:added file_digest:added_digest"""),
-    4: ("IMAGE", SIDE, "module offset total_size bytes:bytes"),
+    4: ("IMAGE", SIDE, "module offset total_size bytes:bytes number:added"),
     5: ("SPACE", SIDE, """time id parent origin=0,1,2,3 pid namespace_pid machine
         word_bits=0,32,64 byte_order=0,1,2 code_mask data_mask vdso"""),
     6: ("SPACE_EXIT", SIDE, "time space"),
@@ -67,10 +67,14 @@ FIELDS = {
     11: ("MAP", SIDE, "time space address size offset protection flags module"),
     12: ("UNMAP", SIDE, "time space address size how=0,1,2"),
     13: ("KERNEL_SYMBOL", SIDE, "address size module name:text since:added"),
-    14: ("LOSS", SIDE, "time cpu cause=1,2,3,4,5,6,7,8,9,10,11 count"),
+    14: ("LOSS", SIDE, "time cpu cause=1,2,3,4,5,6,7,8,9,10,11,12,13 count"),
     15: ("END", SIDE, """time reason=0,1,2,3,4,5,6 samples exit_status
         blocks:added side_records:added"""),
     16: ("CODE", SIDE, "time space module address bytes:bytes"),
+    17: ("JIT_SYMBOL", SIDE, "time space address size source=1,2 name:text"),
+    18: ("JIT_UNWIND", SIDE, "time space address size frame_address eh_frame:bytes"),
+    19: ("JIT_LINE", SIDE, "time space function address line file:text"),
+    20: ("TRACE_STEPS", SIDE, "id stop steps:bytes"),
     32: ("SAMPLE_LAYOUT", SAMPLES, None),
     35: ("COLUMNS", SAMPLES, None),
     37: ("DENSE", SAMPLES, None),
@@ -118,9 +122,28 @@ def check_code(record):
     check_range(dict(record, size=len(record["bytes"])))
 
 
+def check_trace_steps(record):
+    if not 1 <= record["id"] <= 1 << 20:
+        raise OutOfRange("id is 0 or above 2^20")
+    if record["stop"] > 15:
+        raise OutOfRange("stop %d" % record["stop"])
+    cursor, frames = Cursor(record["steps"]), 0
+    while cursor.pos < cursor.end:
+        try:
+            kind, count = cursor.uv(), cursor.uv()
+        except ReelError as error:
+            raise OutOfRange("steps that are none") from error
+        if kind >> 1 > 12:
+            raise OutOfRange("step %d" % (kind >> 1))
+        frames += count
+        if frames > 65536 or (count == 0 and cursor.pos < cursor.end):
+            raise OutOfRange("steps of %d frames" % frames)
+
+
 CHECKS = {"CAPTURE": check_capture, "MODULE": check_id, "IMAGE": check_image,
           "SPACE": check_id, "THREAD": check_id, "MAP": check_range, "UNMAP": check_range,
-          "CODE": check_code}
+          "CODE": check_code, "JIT_SYMBOL": check_range, "JIT_UNWIND": check_range,
+          "TRACE_STEPS": check_trace_steps}
 
 
 # ---- numbers and strings ---------------------------------------------------------------------

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/module_cfi.h"
+#include "module/module_cfi.h"
 #include "replay/symbolizer.h"
 #include "tests/support/or_exit.h"
 

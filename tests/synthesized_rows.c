@@ -23,8 +23,8 @@
 #include "base/error.h"
 #include "replay/code/entries.h"
 #include "replay/code/synthesis_parts.h"
-#include "replay/module_cfi.h"
-#include "replay/cfi/row_parts.h"
+#include "module/module_cfi.h"
+#include "cfi/row_parts.h"
 
 #define SHOWN_MAX 10
 

@@ -54,7 +54,7 @@ recorded_digest() {
 for kind in "" -static; do
     build program right_one $kind || { skip "no${kind:+ $kind} programs can be built here"; continue; }
     build other wrong_one $kind
-    "$recorder" -q -o "$work/a.reel" -- "$work/program" 0.3 2>"$work/err"
+    "$recorder" -q --embed=none -o "$work/a.reel" -- "$work/program" 0.3 2>"$work/err"
     count $? "recorded${kind:+ $kind}"
     cp "$work/program" "$work/kept"
     [ "$(recorded_digest "$work/a.reel" program)" = "$(python3 -B "$digest" "$work/kept")" ]
@@ -84,7 +84,7 @@ for kind in "" -static; do
 
     # What is recorded is stripped, its twin is not; and the other way around.
     strip -o "$work/program.new" "$work/kept" && mv "$work/program.new" "$work/program"
-    "$recorder" -q -o "$work/stripped.reel" -- "$work/program" 0.3 2>"$work/err"
+    "$recorder" -q --embed=none -o "$work/stripped.reel" -- "$work/program" 0.3 2>"$work/err"
     count $? "recorded, stripped"
     cp "$work/kept" "$work/program"
     ok "the file as it was before it was stripped" names "$work/stripped.reel"
@@ -107,7 +107,7 @@ cp "$work/program" "$work/kept"
 pid=$!
 until [ "$(readlink /proc/$pid/exe)" = "$work/program" ]; do sleep 0.05; done
 mv "$work/other" "$work/program"
-"$recorder" -q -o "$work/moved.reel" -p $pid --duration 0.5 2>"$work/err"
+"$recorder" -q --embed=none -o "$work/moved.reel" -p $pid --duration 0.5 2>"$work/err"
 count $? "recorded a program that was replaced"
 kill $pid
 wait $pid 2>"$work/out"
@@ -119,7 +119,7 @@ ok "the old one does" names "$work/moved.reel"
 
 # With a build-id there is no need for it.
 build program right_one -Wl,--build-id=sha1
-"$recorder" -q -o "$work/b.reel" -- "$work/program" 0.2 2>"$work/err"
+"$recorder" -q --embed=none -o "$work/b.reel" -- "$work/program" 0.2 2>"$work/err"
 [ -z "$(recorded_digest "$work/b.reel" program)" ]
 count $? "no digest of a file with a build-id"
 

@@ -16,7 +16,8 @@ if [ ! -x "$tool" ] || [ ! -x "$make" ]; then
     exit 0
 fi
 work=$(mktemp -d) || exit 1
-trap 'chmod 700 "$work"/* 2>/dev/null; rm -rf "$work"' EXIT
+planted=
+trap 'chmod 700 "$work"/* 2>/dev/null; rm -rf "$work" $planted' EXIT
 # Neither perf's cache nor the colours of a terminal.
 export LC_ALL=C.UTF-8 HOME=$work/home
 cd "$work" || exit 1
@@ -54,7 +55,7 @@ has err 'nowhere.data.*No such file'
 run 2 "$tool" import a b
 run 2 "$tool" import --no-such-option
 run 0 "$tool" import --help
-has out '^Usage: stackreel import' '--arch=CPU' '--kallsyms=FILE' '--no-cmdline' '--scrub' '--raw-stacks' '--output=FILE' '--quiet'
+has out '^Usage: stackreel import' '--arch=CPU' '--kallsyms=FILE' '--jit=DIR\|none' '--no-cmdline' '--scrub' '--raw-stacks' '--output=FILE' '--quiet'
 
 # ---- options ----------------------------------------------------------------------------------
 
@@ -212,6 +213,95 @@ count $? "calls are not as the CPU noted them: $(diff ours expected | head -n 4)
 run 0 "$tool" report --no-host-files --symfs "$stairs" lbr.reel
 has out '^# complete traces: 66.67 % \(end of the recorded chain 33.33 %\)$' \
     '^# not unwound: 100.00 % of the traces are the CPU.s own record of calls \(LBR\), which holds the newest 8 to 32$'
+
+# ---- user chains that are taken on the way back to user code (perf record --call-graph fp,defer) ------
+
+"$make" deferred >deferred.data
+run 0 "$tool" import -q -o deferred.reel deferred.data
+[ "$(cat err)" = "" ] || [ "$(grep -c 'taken later' err)" = 0 ]
+count $? "a chain is missing: $(cat err)"
+run 0 "$tool" script -q --no-host-files --symfs "$stairs" deferred.reel
+sed -n 's/^\t *\([0-9a-f]*\) .*/\1/p; s/^$//p' out >chains
+printf '%s\n' ffffffff81000010 401018 401041 40109b '' ffffffff81000010 401018 401041 40109b '' ffffffff81000020 401055 401002 '' >expected
+cmp -s chains expected
+count $? "deferred chains are not with their samples: $(diff chains expected | head -n 4)"
+
+# ---- names that JITs gave, which perf leaves where they are -----------------------------------------------
+
+"$make" jit >jit.data
+mkdir jit
+# functions of FILE: those of the three samples, as COUNT LEAF CALLER
+functions() {
+    "$tool" script -q --no-host-files "$1" | sed -n 's/^\t *[0-9a-f]* \(.*\) (.*)$/\1/p' | sed 's/+0x[0-9a-f]*$//' | paste -d, - - | uniq -c | sed 's/^ *//' | paste -sd' '
+}
+# names EXPECTED OPTION...
+names() {
+    run 0 "$tool" import "${@:2}" -o jit.reel jit.data
+    [ "$(functions jit.reel)" = "$1" ]
+    count $? "import ${*:2}: names are $(functions jit.reel)"
+}
+printf '%s\n' '7f0000000000 100 old' 'nonsense' '7f0000000100 80 py::f:/x.py' '7F0000000000 0x40 new name' >jit/perf-99999999.map
+printf '7f0000000100 20 the last one' >>jit/perf-99999999.map
+names '3 [unknown],[unknown]'
+names '3 [unknown],[unknown]' --jit=none
+names '3 new name,the last one' --jit=jit
+has err 'perf-99999999.map: 1 lines or records make no sense'
+# A jitdump has times: the second function comes with the last sample. Its caller has lines.
+python3 - <<'END' >jit/jit-99999999.dump
+import struct, sys
+def record(kind, time, payload):
+    return struct.pack("<IIQ", kind, 16 + len(payload), time) + payload
+def load(time, address, size, name, index):
+    return record(0, time, struct.pack("<IIQQQQ", 99999999, 99999999, address, address, size, index) + name + b"\0" + bytes(size))
+lines = record(2, 1, struct.pack("<QQ", 0x7f0000000100, 1) + struct.pack("<QII", 0x7f0000000100, 7, 0) + b"x.js\0")
+dump = struct.pack("<IIIIIIQQ", 0x4A695444, 1, 40, 62, 0, 99999999, 0, 0)
+dump += load(1500, 0x7f0000000000, 0x100, b"early", 1) + lines + load(1600, 0x7f0000000100, 0x100, b"caller", 2)
+sys.stdout.buffer.write(dump + load(3500, 0x7f0000000000, 0x80, b"late", 3))
+END
+mv jit/perf-99999999.map map
+names '2 early,caller 1 late,caller' --jit=jit
+[ "$("$tool" dump -q jit.reel | grep -c 'JIT_LINE .* line=7 file="x.js"')" = 1 ]
+count $? "the jitdump's line"
+head -c 60 jit/jit-99999999.dump >cut
+mv cut jit/jit-99999999.dump
+names '3 [unknown],[unknown]' --jit=jit
+echo 'no jitdump, and longer than its header is.........' >jit/jit-99999999.dump
+names '3 [unknown],[unknown]' --jit=jit
+has err 'jit-99999999.dump: not a jitdump'
+rm jit/*
+mkfifo jit/perf-99999999.map
+names '3 [unknown],[unknown]' --jit=jit
+has err 'it is no regular file'
+# Where perf found them: if they can be the process's.
+if [ -e /tmp/perf-99999999.map ]; then
+    skip "/tmp/perf-99999999.map is there"
+else
+    planted=/tmp/perf-99999999.map
+    cp map /tmp/perf-99999999.map
+    touch jit.data
+    names '3 new name,the last one'
+    touch -d '1 hour ago' /tmp/perf-99999999.map
+    names '3 [unknown],[unknown]'
+    has err '/tmp/perf-99999999.map: .*: it is older than the process; --jit=DIR takes'
+    touch /tmp/perf-99999999.map
+    touch -d '1 hour ago' jit.data
+    names '3 [unknown],[unknown]'
+    has err 'it was made after the recording'
+    touch jit.data
+    rm /tmp/perf-99999999.map
+    ln -s "$PWD/map" /tmp/perf-99999999.map
+    names '3 [unknown],[unknown]'
+    rm /tmp/perf-99999999.map
+    if [ "$(id -u)" = 0 ]; then
+        cp map /tmp/perf-99999999.map
+        chown 1 /tmp/perf-99999999.map
+        names '3 [unknown],[unknown]'
+        has err 'it belongs to another user'
+    else
+        skip "only root can give a file away"
+    fi
+    rm -f /tmp/perf-99999999.map
+fi
 
 # ---- scrubbed unless that is not wanted ----------------------------------------------------------------
 

@@ -16,20 +16,24 @@ declare -A may=(
     [scrub]="target format arch base"
     [record/host]="base"
     [record/watching]="record/host bpf target format base include"
+    [record/embedding]="record/watching record/host module elf target format arch base"
     [record/sampling]="record/watching record/host bpf format base"
-    [record]="record/sampling record/watching record/host bpf scrub target format arch base include"
-    [replay/elf]="format arch base include"
-    [replay/dwarf]="replay/elf base"
-    [replay/cfi]="arch base include"
-    [replay/code]="replay/cfi arch base"
-    [replay/unwind]="replay/cfi replay/code arch base include"
-    [replay]="replay/elf replay/dwarf replay/unwind replay/cfi replay/code vendor scrub target format arch base include"
-    [replay/rewrite]="replay replay/elf scrub format base include"
+    [record/jit]="record/watching target format arch base"
+    [record]="record/jit record/embedding record/sampling record/watching record/host bpf scrub target format arch base include"
+    [elf]="format arch base include"
+    [replay/dwarf]="elf base"
+    [cfi]="arch base include"
+    [module]="cfi elf arch base"
+    [replay/code]="cfi arch base"
+    [replay/unwind]="cfi replay/code arch base include"
+    [replay]="module elf replay/dwarf replay/unwind cfi replay/code vendor scrub target format arch base include"
+    [replay/rewrite]="replay replay/dwarf module elf scrub format base include"
     [import]="scrub target format arch base include"
     [cli/print]="cli include"
     [cli/report]="cli/print cli include"
+    [cli/diff]="cli/report cli/print cli include"
     [cli/static]=""
-    [cli]="cli/print cli/report include"
+    [cli]="cli/print cli/report cli/diff include"
 )
 # Of other rooms, only these headers.
 declare -A only=(
@@ -37,7 +41,8 @@ declare -A only=(
     [record/watching:bpf]="sample.h"
     [cli/print:cli]="limits.h|session.h"
     [cli/report:cli]="session.h"
-    [replay/code:replay/cfi]="row.h"
+    [cli/diff:cli]="session.h"
+    [replay/code:cfi]="row.h"
     [replay/unwind:replay/code]="synthesis.h"
 )
 # Libraries' headers that a room may not include: it is not linked with them where it is used, or they would do its work.
@@ -46,10 +51,10 @@ declare -A never=(
     [include]="$elf|$compression|bpf/" [vendor]="$elf|$compression|bpf/" [arch]="$elf|$compression|bpf/" [bpf]="$elf|$compression"
     [base]="$elf|$compression|bpf/" [format]="$elf|bpf/" [format/codec]="$elf|bpf/"
     [target]="$elf|$compression|bpf/" [scrub]="$elf|$compression|bpf/"
-    [record]='elfutils|dwarf|libdw' [record/host]='elfutils|dwarf|libdw' [record/watching]='elfutils|dwarf|libdw' [record/sampling]='elfutils|dwarf|libdw'
-    [replay]='bpf/' [replay/elf]='bpf/' [replay/dwarf]='bpf/' [replay/unwind]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/rewrite]='bpf/'
-    [replay/cfi]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/code]="elfutils|libelf|gelf|libdw|$compression|bpf/"
-    [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/" [cli/print]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/"
+    [record]='elfutils|dwarf|libdw' [record/host]='elfutils|dwarf|libdw' [record/watching]='elfutils|dwarf|libdw' [record/sampling]='elfutils|dwarf|libdw' [record/embedding]='elfutils|dwarf|libdw' [record/jit]='elfutils|dwarf|libdw'
+    [replay]='bpf/' [elf]='bpf/' [replay/dwarf]='bpf/' [replay/unwind]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/rewrite]='bpf/'
+    [module]='libdw|bpf/' [cfi]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/code]="elfutils|libelf|gelf|libdw|$compression|bpf/"
+    [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/" [cli/print]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/diff]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/"
 )
 
 check_room() {

@@ -143,7 +143,7 @@ in_mounts &
 spinning=$!
 pids+=($spinning)
 ready $spinning
-if ! timeout 100 "$O/stackreel-record" -q -F 199 -p $spinning --duration 1 -o "$work/b.reel" >"$work/out" 2>"$work/err"; then
+if ! timeout 100 "$O/stackreel-record" -q --embed=none -F 199 -p $spinning --duration 1 -o "$work/b.reel" >"$work/out" 2>"$work/err"; then
     skip "no recording here: $(tail -n 1 "$work/err")"
     finish
 fi

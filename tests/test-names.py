@@ -163,7 +163,8 @@ class Names(unittest.TestCase):
     def test_every_command(self):
         file = self.capture()
         for command in (["report"], ["report", "--tree"], ["report", "--residency"], ["report", "--by", "module"], ["report", "--by", "thread"],
-                        ["report", "--by", "comm"], ["script"], ["folded", "--with-comm"], ["info", "--all-modules"], ["doctor", "--all"], ["dump"], ["dump", "--json"]):
+                        ["report", "--by", "comm"], ["script"], ["folded", "--with-comm"], ["info", "--all-modules"],
+                        ["diff", "--false-rate=100", "--percent-limit=0", file], ["diff", "--markdown", "--false-rate=100", file], ["doctor", "--all"], ["dump"], ["dump", "--json"]):
             with self.subTest(command):
                 done = run(*command, file, env=dict(os.environ, LC_ALL="C.UTF-8"))
                 self.assertIn(done.returncode, (0, 3), done.stderr)

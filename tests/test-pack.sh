@@ -1,5 +1,6 @@
 #!/bin/bash
-# `stackreel pack`: every capture of testdata, packed with its files, has the same traces and functions with no file at all.
+# `stackreel pack`, `resolve`: every capture of testdata, packed with its files, or resolved to traces alone, has the same traces, functions and lines
+# with no file at all.
 #
 #   tests/test-pack.sh     O=DIR   the object directory (build)
 #
@@ -15,11 +16,15 @@ trap 'rm -rf "$work"' EXIT
 
 # ---- the same traces -------------------------------------------------------------------
 
-captures=0 embedded=0 plain=0
+captures=0 embedded=0 plain=0 resolved=0
 
-# traces OPTION... FILE: without inlined functions and lines, which are not embedded.
 traces() {
-    "$stackreel" script -q -j1 --no-host-files --no-inline "$@" 2>&1
+    "$stackreel" script -q -j1 --no-host-files "$@" 2>&1
+}
+
+# An address in no mapping at which the trace of a raw capture ends is not kept (SPEC.md 8.1).
+hide() {
+    sed -E 's/^\t +[0-9a-f]+ \[unknown\] \(\[unknown\]\)$/?/'
 }
 
 # same CAPTURE SYMFS
@@ -28,8 +33,13 @@ same() {
     run 0 "$stackreel" pack --no-host-files --symfs "$symfs" -o "$work/a.reel" "$file"
     cmp <(traces --symfs "$symfs" "$file") <(traces "$work/a.reel")
     count $? "$file: other traces"
+    cmp <(traces --no-inline --symfs "$symfs" "$file") <(traces --no-inline "$work/a.reel")
+    count $? "$file: other traces without inlined functions"
+    run 0 "$stackreel" resolve --no-host-files --symfs "$symfs" -o "$work/c.reel" "$file"
+    cmp <(traces --symfs "$symfs" "$file" | hide) <(traces "$work/c.reel" | hide)
+    count $? "$file: other traces when resolved"
     run 0 "$stackreel" pack -q --no-host-files -o "$work/b.reel" "$file" # without files, none is embedded
-    captures=$((captures + 1)) embedded=$((embedded + $(wc -c <"$work/a.reel"))) plain=$((plain + $(wc -c <"$work/b.reel")))
+    resolved=$((resolved + $(wc -c <"$work/c.reel"))) captures=$((captures + 1)) embedded=$((embedded + $(wc -c <"$work/a.reel"))) plain=$((plain + $(wc -c <"$work/b.reel")))
 }
 
 for archive in testdata/*/chains/symfs.tar.xz; do
@@ -38,14 +48,21 @@ for archive in testdata/*/chains/symfs.tar.xz; do
     for file in testdata/"$cpu"/chains/*/*.reel; do same "$file" "$work/$cpu"; done
     rm -rf "${work:?}/$cpu"
 done
-for file in testdata/*/orders/orders.reel; do same "$file" "${file%/*}"; done
+for file in testdata/*/orders/orders.reel; do
+    same "$file" "${file%/*}"
+    # The second reader, written from SPEC.md alone, finds the same names and lines in the images.
+    "$O/tests/trace_symbols" --no-host-files "$work/a.reel" | tests/reel_images.py --check "$work/a.reel" >"$work/out" 2>"$work/err"
+    count $? "$file: the second reader: $(cat "$work/out" "$work/err")"
+done
+"$O/tests/trace_symbols" --no-host-files testdata/format/good-image.reel | tests/reel_images.py --check testdata/format/good-image.reel >"$work/out" 2>&1
+count $? "good-image.reel: the second reader: $(cat "$work/out")"
 for folder in testdata/*/perf; do
     for mode in dwarf fp; do
         "$stackreel" import -q -o "$work/$mode.reel" "$folder/$mode.data" 2>"$work/err" || count 1 "$folder/$mode.data: import"
         same "$work/$mode.reel" "$folder"
     done
 done
-echo "$captures captures: $plain bytes, $embedded when packed"
+echo "$captures captures: $plain bytes, $embedded when packed, $resolved when resolved"
 [ $captures -gt 50 ]
 count $? "so few captures"
 
@@ -57,7 +74,7 @@ says '1 modules embedded, [0-9.]+ kB\)$'
 run 0 "$stackreel" info --no-host-files "$work/a.reel"
 grep -qE '^  embedded +[0-9,]+  /usr/bin/orders  0863' "$work/out" && grep -q '^Modules: 1 found, .* 1 embedded$' "$work/out"
 count $? "info does not say that it is embedded"
-# A file that is there is preferred: it has lines.
+# A file that is there is preferred.
 "$stackreel" script -q --no-host-files --symfs $symfs "$work/a.reel" | cmp - <("$stackreel" script -q --no-host-files --symfs $symfs "$orders")
 count $? "with its file, a packed capture has other traces"
 # Packed again, from its own images, it is the same.
@@ -67,8 +84,13 @@ count $? "packed again, it has other traces"
 [ "$("$stackreel" dump -q "$work/a.reel" | grep -c IMAGE)" = "$("$stackreel" dump -q "$work/b.reel" | grep -c IMAGE)" ]
 count $? "packed again, it has more images"
 run 0 "$stackreel" pack -q --no-host-files --symfs $symfs --no-symbols -o "$work/c.reel" "$orders"
-cmp <(traces "$work/a.reel" | awk '{ print $1 }') <(traces "$work/c.reel" | awk '{ print $1 }') && ! traces "$work/c.reel" | grep -q 'shop::'
+cmp <(traces --no-inline "$work/a.reel" | awk '{ print $1 }') <(traces "$work/c.reel" | awk '{ print $1 }') && ! traces "$work/c.reel" | grep -q 'shop::'
 count $? "--no-symbols: other addresses, or names"
+run 0 "$stackreel" pack -q --no-host-files --symfs $symfs --no-lines -o "$work/c.reel" "$orders"
+cmp <(traces --no-inline "$work/a.reel") <(traces "$work/c.reel")
+count $? "--no-lines: inlined functions are there, or something else is missing"
+! "$stackreel" dump -q --json --bytes "$work/c.reel" | grep -q "$(printf .stackreel.lines | xxd -p -c 100)"
+count $? "--no-lines: lines are there"
 run 2 "$stackreel" pack "$orders"
 says 'where to\?'
 

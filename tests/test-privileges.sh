@@ -71,8 +71,22 @@ ok "main: effective" has main CapEff "$with_command"
 ok "main: permitted" has main CapPrm "$with_command"
 grep -qE '^writer .*CapPrm=0+ CapEff=0+ ' sets
 count $? "writer: none at all"
-helper=$(pgrep -P "$(pgrep -x -P $recording reel-inspector)")
+# children NAME: helpers of that name, of the two processes that start them
+children() {
+    local parent
+    for parent in $(pgrep -x -P $recording reel-inspector); do pgrep -x -P "$parent" "$1"; done
+}
+helper=$(children reel-inspector)
 sets "$helper" | sed 's/^[^ ]*/helper/' >>sets
+# It makes images of files that it is given (--embed), and was asked for one when the first part ended.
+for _ in $(seq 100); do
+    imager=$(children reel-imager)
+    [ -z "$imager" ] || break
+    sleep 0.05
+done
+sets "$imager" | sed 's/^[^ ]*/imager/' >>sets
+grep -qE '^imager .*CapPrm=0+ CapEff=0+ CapBnd=0+ .*NoNewPrivs=1 Seccomp=2' sets
+count $? "imager: none at all, and confined"
 ok "helper: effective" has helper CapEff "$reader"
 ok "helper: permitted" has helper CapPrm "$reader"
 grep -qE '^helper .*CapBnd=0+ .*NoNewPrivs=1 Seccomp=2' sets

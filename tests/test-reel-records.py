@@ -105,7 +105,7 @@ GOOD = [
     ("MODULE", dict(id=7, kind=1, device_major=8, device_minor=1, inode=1234, inode_generation=5,
                     build_id=b"", path="/bin/x (deleted)", file_size=8080, file_time=1 << 60,
                     file_digest=b"0123456789abcdef")),
-    ("IMAGE", dict(module=7, offset=2, total_size=6, bytes=b"\x7fELF")),
+    ("IMAGE", dict(module=7, offset=2, total_size=6, bytes=b"\x7fELF", number=1)),
     ("SPACE", dict(time=1, id=2, parent=0, origin=1, pid=100, namespace_pid=1, machine=183,
                    word_bits=64, byte_order=1, code_mask=0xFF << 48, data_mask=0x7F << 56,
                    vdso=0x7FFF0000)),
@@ -120,7 +120,12 @@ GOOD = [
     ("KERNEL_SYMBOL", dict(address=0xFFFFFFFF81000000, size=0, module=9, name="do_syscall_64",
                            since=12)),
     ("LOSS", dict(time=1, cpu=4294967295, cause=9, count=3)),
+    ("JIT_SYMBOL", dict(time=1, space=1, address=0x7000, size=16, source=1, name="py::f:x.py")),
+    ("JIT_UNWIND", dict(time=1, space=1, address=0x7000, size=16, frame_address=0x7010,
+                        eh_frame=bytes(4))),
+    ("JIT_LINE", dict(time=1, space=1, function=0x7000, address=0x7004, line=3, file="x.py")),
     ("CODE", dict(time=1, space=2, module=0, address=(1 << 64) - 2, bytes=b"\xc3\xc3")),
+    ("TRACE_STEPS", dict(id=1 << 20, stop=15, steps=b"\x01\x01\x18\x00")),
 ]
 
 # Values that this version does not have: record, then the fields that are wrong.
@@ -129,13 +134,17 @@ OUT_OF_RANGE = [
     ("MODULE", dict(id=0)), ("MODULE", dict(kind=0)), ("MODULE", dict(kind=7)),
     ("IMAGE", dict(total_size=16 * MIB + 1)), ("IMAGE", dict(offset=3)),
     ("IMAGE", dict(offset=(1 << 64) - 1)),
+    ("TRACE_STEPS", dict(id=0)), ("TRACE_STEPS", dict(id=(1 << 20) + 1)), ("TRACE_STEPS", dict(stop=16)),
+    ("TRACE_STEPS", dict(steps=b"\x01")), ("TRACE_STEPS", dict(steps=b"\x1a\x01")),
+    ("TRACE_STEPS", dict(steps=b"\x01\x00\x01\x01")), ("TRACE_STEPS", dict(steps=b"\x01\x81\x80\x04")),
     ("SPACE", dict(id=0)), ("SPACE", dict(origin=4)), ("SPACE", dict(word_bits=16)),
     ("SPACE", dict(byte_order=3)),
     ("THREAD", dict(id=0)), ("THREAD", dict(origin=2)), ("THREAD", dict(origin=4)),
     ("THREAD", dict(comm=b"a\0")),
     ("MAP", dict(size=0)), ("MAP", dict(size=4097)), ("KERNEL_SYMBOL", dict(name=b"\0")),
     ("UNMAP", dict(size=0)), ("UNMAP", dict(how=3)), ("UNMAP", dict(address=(1 << 64) - 1)),
-    ("LOSS", dict(cause=0)), ("LOSS", dict(cause=12)),
+    ("LOSS", dict(cause=0)), ("LOSS", dict(cause=14)),
+    ("JIT_SYMBOL", dict(size=1, source=3)), ("JIT_SYMBOL", dict(source=1, size=0)),
     ("CODE", dict(bytes=b"")), ("CODE", dict(bytes=b"123")),
 ]
 
@@ -169,7 +178,7 @@ class SideRecords(Case):
         """CAPTURE and a record that is not known; an optional block, of which only the block counts; a sample; END."""
         one = b.Samples()
         one.sample(1, 2)
-        reel = started(b.record(20, b.Encoded(b"?"))).samples(one)
+        reel = started(b.record(21, b.Encoded(b"?"))).samples(one)
         reel.side(b.record("LOSS", 1, 2, 3, 4), flags=b.OPTIONAL)
         reel.side(b.record("END", 9000, 0, samples, 0, blocks, side_records))
         return reel.index().trailer()
@@ -283,6 +292,11 @@ class SideRecords(Case):
                          [dict(module, record="MODULE", file_size=0, file_time=0,
                                file_digest=b"")])
 
+        image = dict(GOOD)["IMAGE"]
+        old = b.record("IMAGE", *list(image.values())[:-1])
+        self.assertEqual(self.good(finish(started().side(old))),
+                         [dict(image, record="IMAGE", number=0)])
+
     def test_capture_out_of_range(self):
         for change in (dict(word_bits=0), dict(word_bits=16), dict(byte_order=0),
                        dict(byte_order=3), dict(recording=b"short")):
@@ -335,7 +349,7 @@ def cut_record_test(name, fields):
     def test(self):
         """Cut behind each byte, but not in front of a field that was added later."""
         payload = b"".join(map(b.field, fields.values()))
-        added = {"KERNEL_SYMBOL": 1, "MODULE": 3}.get(name, 0)
+        added = {"IMAGE": 1, "KERNEL_SYMBOL": 1, "MODULE": 3}.get(name, 0)
         ends = [sum(len(b.field(value)) for value in list(fields.values())[:len(fields) - i])
                 for i in range(1, added + 1)]
         for size in range(len(payload)):

@@ -43,4 +43,19 @@ same report --sandbox
 same script --ns
 same folded -j 4
 DEBUGINFOD_URLS=http://127.0.0.1:9 same report
+
+# With nothing beside it but a capture that has what it needs.
+mkdir "$work/empty"
+cp "$O/static/stackreel" "$work/empty/"
+run 0 "$O/stackreel" pack -q --no-host-files --symfs $orders -o "$work/empty/packed.reel" $orders/orders.reel
+run 0 "$O/stackreel" resolve -q --no-host-files --symfs $orders -o "$work/empty/resolved.reel" "$work/empty/packed.reel"
+for capture in packed resolved; do
+    for command in report script folded; do
+        "$O/stackreel" $command -q --no-host-files --symfs $orders $orders/orders.reel | sed -E '1s/^# [^:]*: //' >"$work/wanted"
+        run 0 "${enter[@]}" "$work/empty" /stackreel $command -q $capture.reel
+        sed -E '1s/^# [^:]*: //' "$work/out" >"$work/found"
+        cmp -s "$work/wanted" "$work/found"
+        count $? "$command of $capture.reel: $(diff "$work/wanted" "$work/found" | head -n 4)"
+    done
+done
 finish

@@ -8,6 +8,9 @@
  * then for each function, innermost first, F, function, file, line, all parted by tabs.  The
  * address is the one that was looked up: of a return address, the byte before.
  *
+ *   trace_symbols --no-host-files CAPTURE...
+ * has no files but what the capture has of them.
+ *
  *   trace_symbols --kernel [--module FILE | --debug-dir DIR]... CAPTURE...
  * prints the kernel's frames instead, with the runtime address at the end of each line A.  Only
  * FILEs and DIRs are looked into.
@@ -118,7 +121,8 @@ int main(int argc, char **argv)
 	const char **modules = calloc((size_t)argc, sizeof(*modules)), **module = modules;
 	const char **dirs = calloc((size_t)argc, sizeof(*dirs)), **dir = dirs;
 	bool kernel = argc > 1 && !strcmp(argv[1], "--kernel");
-	int i = 1 + kernel;
+	bool embedded = argc > 1 && !strcmp(argv[1], "--no-host-files");
+	int i = 1 + (kernel || embedded);
 
 	if (!modules || !dirs)
 		return 1;
@@ -133,6 +137,10 @@ int main(int argc, char **argv)
 	if (kernel) {
 		options.no_host_files = true;
 		options.module_files = modules;
+		options.debug_dirs = dirs;
+	}
+	if (embedded) {
+		options.no_host_files = true;
 		options.debug_dirs = dirs;
 	}
 	for (; i < argc; i++)

@@ -25,7 +25,8 @@
 #define MAIN   REEL_ROLE_MAIN
 #define READER REEL_ROLE_READER
 #define WRITER REEL_ROLE_WRITER
-#define ALL    (MAIN | READER | WRITER)
+#define IMAGER REEL_ROLE_IMAGER
+#define ALL    (MAIN | READER | WRITER | IMAGER)
 
 /* ---- capabilities ----------------------------------------------------------------------- */
 
@@ -209,25 +210,25 @@ static const struct {
 	{ WRITER, "pwrite64" },
 	{ MAIN, "epoll_pwait" },
 	{ MAIN, "epoll_wait" },
-	{ MAIN | READER, "pread64" },
-	{ MAIN | READER, "recvfrom" },
-	{ MAIN | READER, "recvmsg" },
-	{ MAIN | READER, "sendmsg" },
-	{ MAIN | READER, "sendto" },
+	{ MAIN | READER | IMAGER, "pread64" },
+	{ MAIN | READER | IMAGER, "recvfrom" },
+	{ MAIN | READER | IMAGER, "recvmsg" },
+	{ MAIN | READER | IMAGER, "sendmsg" },
+	{ MAIN | READER | IMAGER, "sendto" },
 	/* files; openat is below */
 	{ MAIN | READER, "access" },
 	{ MAIN | READER, "faccessat" },
 	{ MAIN | READER, "faccessat2" },
-	{ MAIN | READER, "fstatat64" },
+	{ MAIN | READER | IMAGER, "fstatat64" },
 	{ MAIN | READER, "fstatfs" },
 	{ MAIN | READER, "fstatfs64" },
 	{ MAIN | READER, "getdents64" },
 	{ MAIN | READER, "lstat" },
-	{ MAIN | READER, "newfstatat" },
+	{ MAIN | READER | IMAGER, "newfstatat" },
 	{ MAIN | READER, "readlink" },
 	{ MAIN | READER, "readlinkat" },
 	{ MAIN | READER, "stat" },
-	{ MAIN | READER, "statx" },
+	{ MAIN | READER | IMAGER, "statx" },
 	{ READER, "openat2" },
 	{ READER, "process_vm_readv" },
 	/* processes: the command's end, and who it is that asks */

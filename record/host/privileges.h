@@ -38,6 +38,8 @@ enum reel_role {
 	REEL_ROLE_READER = 2,
 	/* Compresses and writes to what is open. */
 	REEL_ROLE_WRITER = 4,
+	/* Reads files that it is given, and opens nothing. */
+	REEL_ROLE_IMAGER = 8,
 };
 
 struct reel_privileges {

@@ -11,6 +11,7 @@
 #include <limits.h>
 
 #include "record/watching/inspector.h"
+#include "record/watching/jit_files.h"
 #include "record/watching/maps_reader.h"
 
 enum inspection_kind {
@@ -21,14 +22,17 @@ enum inspection_kind {
 	INSPECT_FILE,	       /* of a mapping -> maybe FOUND, FILE */
 	INSPECT_KERNEL_MODULE, /* -> FILE */
 	INSPECT_CODE,	       /* of a process -> CODEs, of pages that can be read */
+	INSPECT_JIT,	       /* of a process -> what its JITs said, JIT_STATE */
 };
 
 struct inspection_request {
 	uint32_t kind;
-	uint32_t number;		/* of the process or thread; KERNEL_MODULE: byte order */
-	uint32_t first;			/* THREADS: from that place in the list on; CODE: pages */
+	uint32_t number; /* of the process or thread; KERNEL_MODULE: byte order */
+	/* THREADS: from that place in the list on; CODE: pages; FILE: whether it is to be sent. */
+	uint32_t first;
 	struct reel_maps_limits limits; /* PROCESS; THREADS: the deadline of it */
-	struct reel_proc_map map;	/* FILE; its path is what follows */
+	struct reel_proc_map map;	/* FILE, JIT; its path is what follows */
+	struct reel_jit_question jit;	/* JIT */
 	union {
 		char path[PATH_MAX];		     /* KERNEL_MODULE: its name */
 		uint64_t pages[REEL_CODE_PAGES_MAX]; /* CODE: their addresses */
@@ -41,9 +45,12 @@ enum inspection_item_kind {
 	ITEM_MAP,	 /* struct reel_proc_map, the path and a NUL */
 	ITEM_THREAD,	 /* struct reel_proc_thread */
 	ITEM_FOUND,	 /* nothing: the very file of the mapping is about to be read */
-	ITEM_FILE,	 /* struct reel_proc_file */
+	ITEM_FILE,	 /* struct reel_proc_file; the packet may have a descriptor of it */
 	ITEM_CODE,	 /* struct reel_code_page */
-	ITEM_END,	 /* uint32_t: nothing is missing */
+	ITEM_JIT_STATE,	 /* struct reel_jit_state */
+	ITEM_JIT_SAID,	 /* and enum reel_jit_said: a struct and what follows it */
+	ITEM_JIT_SAID_LAST = ITEM_JIT_SAID + REEL_JIT_SAID_COUNT - 1,
+	ITEM_END, /* uint32_t: nothing is missing */
 };
 
 struct inspection_item {
@@ -57,6 +64,9 @@ struct inspection_item {
 #define INSPECTION_ITEM_MAX                                                                        \
 	(sizeof(struct inspection_item) + sizeof(struct reel_proc_map) + INSPECTION_PATH_MAX)
 _Static_assert(sizeof(struct reel_code_page) <= INSPECTION_ITEM_MAX, "an item of code has room");
+_Static_assert(sizeof(struct reel_jit_said_function) <= sizeof(struct reel_proc_map) &&
+		       REEL_JIT_TEXT_MAX <= INSPECTION_PATH_MAX,
+	       "an item of what a JIT said has room");
 #define INSPECTION_PACKET_MAX (INSPECTION_PACKET + INSPECTION_ITEM_MAX)
 
 /* The helper's life: answers what comes by the socket until its end. */

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "record/watching/fd_message.h"
 #include "record/watching/inspection.h"
 #include "record/host/privileges.h"
 #include "base/quantity.h"
@@ -13,20 +14,22 @@
 struct answer {
 	int socket;
 	bool whole;
+	int file; /* to be sent with the next packet, -1: none */
 	size_t size;
 	uint8_t bytes[INSPECTION_PACKET_MAX];
 };
 
 static void send_packet(struct answer *answer)
 {
-	ssize_t n;
+	bool sent = reel_fd_message_send(answer->socket, answer->bytes, answer->size, &answer->file,
+					 answer->file >= 0, 0);
 
-	do {
-		n = send(answer->socket, answer->bytes, answer->size, MSG_NOSIGNAL);
-	} while (n < 0 && errno == EINTR);
 	/* The recorder has given up, or ended. */
-	if (n < 0)
+	if (!sent)
 		_exit(0);
+	if (answer->file >= 0)
+		close(answer->file);
+	answer->file = -1;
 	answer->size = 0;
 }
 
@@ -131,10 +134,15 @@ static void look_at_file(struct answer *answer, const struct inspection_request 
 		add(answer, ITEM_FOUND, NULL, 0, NULL, 0);
 		send_packet(answer);
 	}
-	answer->whole = place >= 0 && reel_proc_file(place, &file);
+	answer->whole = place >= 0 && reel_proc_file(place, &file, &answer->file);
 	/* Numbers of inodes are unique on a device only: this may be another file. */
 	if (answer->whole && !exact && !reel_proc_is_on_device(place, &map))
 		file.has_digest = false;
+	if (answer->file >= 0 &&
+	    (!request->first || !(exact || file.build_id.size || file.has_digest))) {
+		close(answer->file);
+		answer->file = -1;
+	}
 	if (answer->whole)
 		add(answer, ITEM_FILE, &file, sizeof(file), NULL, 0);
 	if (place >= 0)
@@ -163,10 +171,28 @@ static void look_at_code(struct answer *answer, const struct inspection_request 
 	}
 }
 
+static void add_said(void *context, enum reel_jit_said what, const void *bytes, size_t size,
+		     struct reel_bytes more)
+{
+	add(context, ITEM_JIT_SAID + what, bytes, size, (const char *)more.data, more.size);
+}
+
+static void look_at_jit(struct answer *answer, const struct inspection_request *request)
+{
+	const struct reel_jit_listener listener = { add_said, answer };
+	struct reel_proc_map map = request->map;
+	struct reel_jit_state state;
+
+	map.path = request->path;
+	reel_jit_files_read(request->number, &request->jit, &map, &listener, &state);
+	add(answer, ITEM_JIT_STATE, &state, sizeof(state), NULL, 0);
+}
+
 static void answer_to(struct answer *answer, const struct inspection_request *request)
 {
 	answer->whole = true;
 	answer->size = 0;
+	answer->file = -1;
 	switch ((enum inspection_kind)request->kind) {
 	case INSPECT_PROCESSES:
 		list_processes(answer);
@@ -188,6 +214,9 @@ static void answer_to(struct answer *answer, const struct inspection_request *re
 		break;
 	case INSPECT_CODE:
 		look_at_code(answer, request);
+		break;
+	case INSPECT_JIT:
+		look_at_jit(answer, request);
 		break;
 	}
 	end(answer);

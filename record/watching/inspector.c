@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "record/watching/fd_message.h"
 #include "record/watching/inspection.h"
 #include "record/watching/inspector.h"
 #include "record/watching/nursery.h"
@@ -41,8 +42,10 @@ struct receiver {
 	void (*visit_thread)(void *context, const struct reel_proc_thread *thread);
 	void (*visit_code)(void *context, const struct reel_code_page *page);
 	void *context;
+	const struct reel_jit_listener *listener;
 	void *ret;	  /* of the size of the one item that is wanted */
 	uint64_t address; /* the end of the mapping before */
+	int file;	  /* that came with the answer, -1: none */
 	bool began, found, ended, whole;
 	bool asked; /* a helper took the question */
 };
@@ -195,6 +198,22 @@ static bool is_late(struct reel_inspector *inspector, uint64_t until, uint64_t l
 	return !state.begun || state.runs || (now > until && now - until > limit / 4);
 }
 
+static ssize_t receive_packet(struct reel_inspector *inspector, struct receiver *receiver)
+{
+	size_t n_files = 1;
+	int file;
+	ssize_t n = reel_fd_message_receive(inspector->helper, inspector->packet,
+					    sizeof(inspector->packet), &file, &n_files,
+					    MSG_DONTWAIT | MSG_TRUNC);
+
+	if (n < 0 || !n_files)
+		return n;
+	if (receiver->file >= 0)
+		close(receiver->file);
+	receiver->file = file;
+	return n;
+}
+
 /* False: it does not answer any more. */
 static bool receive(struct reel_inspector *inspector, struct receiver *receiver, uint64_t limit)
 {
@@ -212,8 +231,7 @@ static bool receive(struct reel_inspector *inspector, struct receiver *receiver,
 				continue;
 			return false;
 		}
-		n = recv(inspector->helper, inspector->packet, sizeof(inspector->packet),
-			 MSG_DONTWAIT | MSG_TRUNC);
+		n = receive_packet(inspector, receiver);
 		if (n <= 0 || (size_t)n > sizeof(inspector->packet) ||
 		    !take_packet(receiver, (const uint8_t *)inspector->packet, (size_t)n))
 			return false;
@@ -305,9 +323,9 @@ static bool take_number(struct receiver *receiver, uint32_t kind, const uint8_t 
 enum reel_answer reel_inspector_processes(struct reel_inspector *inspector,
 					  void (*visit)(void *context, uint32_t pid), void *context)
 {
-	struct receiver receiver = { .take = take_number,
-				     .visit_number = visit,
-				     .context = context };
+	struct receiver receiver = {
+		.file = -1, .take = take_number, .visit_number = visit, .context = context
+	};
 
 	prepare(inspector, INSPECT_PROCESSES, 0);
 	return ask(inspector, &receiver);
@@ -347,7 +365,7 @@ enum reel_answer reel_inspector_process(
 	void (*visit)(void *context, const struct reel_proc_map *map), void *context)
 {
 	struct receiver receiver = {
-		.take = take_process, .visit_map = visit, .context = context, .ret = ret
+		.file = -1, .take = take_process, .visit_map = visit, .context = context, .ret = ret
 	};
 
 	*ret = (struct reel_proc_process){ 0 };
@@ -378,9 +396,9 @@ enum reel_answer reel_inspector_threads(
 	struct reel_inspector *inspector, uint32_t pid, uint32_t first, uint64_t deadline,
 	void (*visit)(void *context, const struct reel_proc_thread *thread), void *context)
 {
-	struct receiver receiver = { .take = take_thread,
-				     .visit_thread = visit,
-				     .context = context };
+	struct receiver receiver = {
+		.file = -1, .take = take_thread, .visit_thread = visit, .context = context
+	};
 
 	prepare(inspector, INSPECT_THREADS, pid);
 	inspector->request.first = first;
@@ -396,9 +414,9 @@ static void keep_thread(void *context, const struct reel_proc_thread *thread)
 bool reel_inspector_thread(struct reel_inspector *inspector, uint32_t tid,
 			   struct reel_proc_thread *ret)
 {
-	struct receiver receiver = { .take = take_thread,
-				     .visit_thread = keep_thread,
-				     .context = ret };
+	struct receiver receiver = {
+		.file = -1, .take = take_thread, .visit_thread = keep_thread, .context = ret
+	};
 
 	*ret = (struct reel_proc_thread){ 0 };
 	prepare(inspector, INSPECT_THREAD, tid);
@@ -423,20 +441,23 @@ static bool take_file(struct receiver *receiver, uint32_t kind, const uint8_t *b
 }
 
 bool reel_inspector_file(struct reel_inspector *inspector, uint32_t pid,
-			 const struct reel_proc_map *map, struct reel_proc_file *ret)
+			 const struct reel_proc_map *map, struct reel_proc_file *ret, int *fd_ret)
 {
 	struct reel_patience *patience = &inspector->patience;
-	struct receiver receiver = { .take = take_file, .ret = ret };
+	struct receiver receiver = { .file = -1, .take = take_file, .ret = ret };
 	uint64_t device = device_grudge(map), process = process_grudge(pid), now = reel_now();
 	enum reel_answer answer;
 
 	*ret = (struct reel_proc_file){ 0 };
+	if (fd_ret)
+		*fd_ret = -1;
 	if (reel_patience_has_grudge(patience, device, now) ||
 	    reel_patience_has_grudge(patience, process, now)) {
 		leave_out(inspector);
 		return false;
 	}
 	prepare(inspector, INSPECT_FILE, pid);
+	inspector->request.first = fd_ret != NULL;
 	inspector->request.map = *map;
 	inspector->request.map.path = NULL;
 	if (strlen(map->path) < sizeof(inspector->request.path))
@@ -447,6 +468,10 @@ bool reel_inspector_file(struct reel_inspector *inspector, uint32_t pid,
 		reel_patience_forget_grudge(patience, device);
 	else if (receiver.asked && !receiver.ended)
 		reel_patience_bear_grudge(patience, receiver.found ? device : process, reel_now());
+	if (fd_ret && answer == REEL_ANSWER_WHOLE)
+		*fd_ret = receiver.file;
+	else if (receiver.file >= 0)
+		close(receiver.file);
 	return answer == REEL_ANSWER_WHOLE;
 }
 
@@ -467,7 +492,9 @@ enum reel_answer reel_inspector_code(
 	struct reel_inspector *inspector, uint32_t pid, const uint64_t *pages, size_t count,
 	void (*visit)(void *context, const struct reel_code_page *page), void *context)
 {
-	struct receiver receiver = { .take = take_code, .visit_code = visit, .context = context };
+	struct receiver receiver = {
+		.file = -1, .take = take_code, .visit_code = visit, .context = context
+	};
 
 	prepare(inspector, INSPECT_CODE, pid);
 	inspector->request.first = (uint32_t)count;
@@ -475,11 +502,84 @@ enum reel_answer reel_inspector_code(
 	return ask_process(inspector, pid, &receiver);
 }
 
+static bool is_range(uint64_t address, uint64_t size)
+{
+	return size && address + (size - 1) >= address;
+}
+
+/* The struct, and whether what is in it can be. */
+static bool check_said(enum reel_jit_said what, const uint8_t *bytes, size_t size, size_t *size_ret)
+{
+	struct reel_jit_said_function function;
+	struct reel_jit_said_move move;
+
+	switch (what) {
+	case REEL_JIT_SAID_FUNCTION:
+		*size_ret = sizeof(function);
+		if (size < sizeof(function))
+			return false;
+		memcpy(&function, bytes, sizeof(function));
+		return is_range(function.address, function.size) && function.file < REEL_JIT_FILES;
+	case REEL_JIT_SAID_FRAMES:
+		*size_ret = 0;
+		return true;
+	case REEL_JIT_SAID_LINE:
+		*size_ret = sizeof(struct reel_jit_said_line);
+		return size >= sizeof(struct reel_jit_said_line);
+	case REEL_JIT_SAID_MOVE:
+		*size_ret = sizeof(move);
+		if (size != sizeof(move))
+			return false;
+		memcpy(&move, bytes, sizeof(move));
+		return is_range(move.from, move.size) && is_range(move.to, move.size);
+	default:
+		return false;
+	}
+}
+
+static bool take_jit(struct receiver *receiver, uint32_t kind, const uint8_t *bytes, size_t size)
+{
+	enum reel_jit_said what = kind - ITEM_JIT_SAID;
+	struct reel_bytes more;
+	size_t fixed;
+
+	if (kind == ITEM_JIT_STATE && size == sizeof(struct reel_jit_state)) {
+		memcpy(receiver->ret, bytes, size);
+		receiver->found = true;
+		return true;
+	}
+	if (kind < ITEM_JIT_SAID || kind > ITEM_JIT_SAID_LAST || receiver->found ||
+	    !check_said(what, bytes, size, &fixed))
+		return false;
+	more = (struct reel_bytes){ bytes + fixed, size - fixed };
+	if (more.size > REEL_JIT_TEXT_MAX ||
+	    (what != REEL_JIT_SAID_FRAMES && more.size && memchr(more.data, 0, more.size)))
+		return false;
+	receiver->listener->say(receiver->listener->context, what, bytes, fixed, more);
+	return true;
+}
+
+bool reel_inspector_jit(struct reel_inspector *inspector, uint32_t pid,
+			const struct reel_jit_question *question, const struct reel_proc_map *dump,
+			const struct reel_jit_listener *listener, struct reel_jit_state *ret)
+{
+	struct receiver receiver = { .take = take_jit, .listener = listener, .ret = ret };
+
+	*ret = (struct reel_jit_state){ 0 };
+	prepare(inspector, INSPECT_JIT, pid);
+	inspector->request.jit = *question;
+	inspector->request.map = *dump;
+	inspector->request.map.path = NULL;
+	if (dump->size && strlen(dump->path) < sizeof(inspector->request.path))
+		strcpy(inspector->request.path, dump->path);
+	return ask_process(inspector, pid, &receiver) == REEL_ANSWER_WHOLE && receiver.found;
+}
+
 bool reel_inspector_kernel_module(struct reel_inspector *inspector, const char *name,
 				  enum reel_byte_order order, struct reel_build_id *ret)
 {
 	struct reel_proc_file file = { 0 };
-	struct receiver receiver = { .take = take_file, .ret = &file };
+	struct receiver receiver = { .file = -1, .take = take_file, .ret = &file };
 	bool known = false;
 
 	prepare(inspector, INSPECT_KERNEL_MODULE, order);

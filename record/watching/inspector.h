@@ -11,6 +11,7 @@
 #ifndef RECORD_WATCHING_INSPECTOR_H
 #define RECORD_WATCHING_INSPECTOR_H
 
+#include "record/watching/jit_files.h"
 #include "record/watching/maps_reader.h"
 
 struct reel_inspector;
@@ -42,14 +43,20 @@ enum reel_answer reel_inspector_threads(
 bool reel_inspector_thread(struct reel_inspector *inspector, uint32_t tid,
 			   struct reel_proc_thread *ret);
 
-/* The file of a mapping; only if it is that very file. */
+/* The file of a mapping; only if it is that very file. `fd_ret`, unless it is NULL, gets the file
+ * itself, which the caller closes, or -1; the recorder is not to read it. */
 bool reel_inspector_file(struct reel_inspector *inspector, uint32_t pid,
-			 const struct reel_proc_map *map, struct reel_proc_file *ret);
+			 const struct reel_proc_map *map, struct reel_proc_file *ret, int *fd_ret);
 /* Code of a process: `visit` gets those of `count` pages that can be read. */
 #define REEL_CODE_PAGES_MAX 64
 enum reel_answer reel_inspector_code(
 	struct reel_inspector *inspector, uint32_t pid, const uint64_t *pages, size_t count,
 	void (*visit)(void *context, const struct reel_code_page *page), void *context);
+/* What is new in the files of a process's JITs; false: it is unknown how much of that was said.
+ * What is said is as long as its struct, and in range. */
+bool reel_inspector_jit(struct reel_inspector *inspector, uint32_t pid,
+			const struct reel_jit_question *question, const struct reel_proc_map *dump,
+			const struct reel_jit_listener *listener, struct reel_jit_state *ret);
 /* The build-id of a loaded kernel module, `name` as in /proc/modules. */
 bool reel_inspector_kernel_module(struct reel_inspector *inspector, const char *name,
 				  enum reel_byte_order order, struct reel_build_id *ret);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "include/stackreel.h"
 #include "record/watching/module_table.h"
@@ -30,6 +31,8 @@ struct reel_module_table {
 	struct reel_module_set *set;
 	struct reel_inspector *inspector;
 	size_t bytes, bytes_max;
+	void (*take_file)(void *context, uint64_t module, int fd); /* NULL: nobody wants them */
+	void *take_context;
 	struct answer answers[ANSWERS];
 };
 
@@ -57,6 +60,14 @@ void reel_module_table_destroy(struct reel_module_table *table)
 		return;
 	reel_module_set_destroy(table->set);
 	free(table);
+}
+
+void reel_module_table_give_files(struct reel_module_table *table,
+				  void (*take)(void *context, uint64_t module, int fd),
+				  void *context)
+{
+	table->take_file = take;
+	table->take_context = context;
 }
 
 struct reel_error *reel_module_table_add(struct reel_module_table *table,
@@ -125,9 +136,9 @@ void reel_module_table_forget_unused(struct reel_module_table *table)
 
 /* ---- mapped files ------------------------------------------------------------------ */
 
-/* NULL if the file cannot be asked. */
+/* NULL if the file cannot be asked.  *fd_ret is -1 if nobody wants it, or it was asked before. */
 static const struct reel_proc_file *ask_file(struct reel_module_table *table, uint32_t pid,
-					     const struct reel_proc_map *map)
+					     const struct reel_proc_map *map, int *fd_ret)
 {
 	struct answer *answer = &table->answers[(map->inode ^ pid) % ANSWERS];
 	uint64_t now = reel_now();
@@ -137,7 +148,8 @@ static const struct reel_proc_file *ask_file(struct reel_module_table *table, ui
 	    now < answer->until)
 		return &answer->file;
 	answer->inode = 0;
-	if (!reel_inspector_file(table->inspector, pid, map, &answer->file))
+	if (!reel_inspector_file(table->inspector, pid, map, &answer->file,
+				 table->take_file ? fd_ret : NULL))
 		return NULL;
 	answer->pid = pid;
 	answer->device_major = map->device_major;
@@ -161,11 +173,13 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 		.path = reel_bytes_of_string(map->path),
 	};
 	bool is_special = identity.kind == REEL_MODULE_SPECIAL || identity.kind == REEL_MODULE_VDSO;
+	struct reel_error *error;
+	int fd = -1;
 
 	if (build_id)
 		identity.build_id = reel_build_id_bytes(build_id);
 	if (!identity.build_id.size && map->inode && !is_special) {
-		const struct reel_proc_file *file = ask_file(table, pid, map);
+		const struct reel_proc_file *file = ask_file(table, pid, map, &fd);
 
 		if (file) {
 			identity.build_id = reel_build_id_bytes(&file->build_id);
@@ -179,7 +193,12 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 			}
 		}
 	}
-	return reel_module_table_add(table, &identity, id_ret);
+	error = reel_module_table_add(table, &identity, id_ret);
+	if (fd >= 0 && error)
+		close(fd);
+	else if (fd >= 0)
+		table->take_file(table->take_context, *id_ret, fd);
+	return error;
 }
 
 /* ---- writing ------------------------------------------------------------------------ */

@@ -23,6 +23,12 @@ struct reel_error *reel_module_table_create(struct reel_inspector *inspector,
 					    struct reel_module_table **ret) REEL_MUST_CHECK;
 void reel_module_table_destroy(struct reel_module_table *table);
 
+/* Who wants the files themselves: `take` is given each that was asked, and closes it; it may be a
+ * module's that it has. */
+void reel_module_table_give_files(struct reel_module_table *table,
+				  void (*take)(void *context, uint64_t module, int fd),
+				  void *context);
+
 /* As reel_module_set_add: its id, a new one if it is not known. */
 struct reel_error *reel_module_table_add(struct reel_module_table *table,
 					 const struct reel_record_module *identity,

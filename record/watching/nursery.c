@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "record/watching/fd_message.h"
 #include "record/watching/nursery.h"
 
 /* The recorder waits for an answer with the priority that it has itself (recording_setup.c). */
@@ -21,6 +22,8 @@
 
 /* What the nursery tells of a helper that it has started, with files of /proc that say more. */
 enum { BIRTH_STATUS, BIRTH_TIMES, BIRTH_FILES };
+
+_Static_assert(BIRTH_FILES <= REEL_FD_MESSAGE_MAX, "a message has room for them");
 
 struct reel_nursery {
 	pid_t pid;
@@ -48,53 +51,19 @@ static void reap(struct children *children)
 	}
 }
 
-/* ---- messages with descriptors ---------------------------------------------------------- */
-
-union fd_message {
-	struct cmsghdr header;
-	uint8_t room[CMSG_SPACE(BIRTH_FILES * sizeof(int))];
-};
-
 static bool send_fds(int control, uint64_t number, const int *fds, size_t count)
 {
-	union fd_message message = { .header = {
-					     .cmsg_len = CMSG_LEN(count * sizeof(*fds)),
-					     .cmsg_level = SOL_SOCKET,
-					     .cmsg_type = SCM_RIGHTS,
-				     } };
-	struct iovec vector = { &number, sizeof(number) };
-	struct msghdr header = {
-		.msg_iov = &vector,
-		.msg_iovlen = 1,
-		.msg_control = &message,
-		.msg_controllen = CMSG_SPACE(count * sizeof(*fds)),
-	};
-
-	memcpy(CMSG_DATA(&message.header), fds, count * sizeof(*fds));
-	return sendmsg(control, &header, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(number);
+	return reel_fd_message_send(control, &number, sizeof(number), fds, count, MSG_DONTWAIT);
 }
 
 /* False at the other's end, or with MSG_DONTWAIT if nothing is there. */
 static bool receive_fds(int control, int flags, uint64_t *number_ret, int *fds, size_t count)
 {
-	union fd_message message;
-	struct iovec vector = { number_ret, sizeof(*number_ret) };
-	struct msghdr header = {
-		.msg_iov = &vector,
-		.msg_iovlen = 1,
-		.msg_control = &message,
-		.msg_controllen = CMSG_SPACE(count * sizeof(*fds)),
-	};
-	ssize_t n;
+	size_t n = count;
 
-	do {
-		n = recvmsg(control, &header, MSG_CMSG_CLOEXEC | flags);
-	} while (n < 0 && errno == EINTR);
-	if (n != sizeof(*number_ret) || header.msg_controllen < CMSG_LEN(count * sizeof(*fds)) ||
-	    message.header.cmsg_type != SCM_RIGHTS)
-		return false;
-	memcpy(fds, CMSG_DATA(&message.header), count * sizeof(*fds));
-	return true;
+	return reel_fd_message_receive(control, number_ret, sizeof(*number_ret), fds, &n, flags) ==
+		       sizeof(*number_ret) &&
+	       n == count;
 }
 
 /* ---- its life ------------------------------------------------------------------------------ */

@@ -122,6 +122,8 @@ bool reel_proc_thread(uint32_t tid, struct reel_proc_thread *ret)
 	ret->parent = status_number(status, "\nPPid:\t");
 	ret->namespace_pid = status_number(status, "\nNStgid:\t");
 	ret->namespace_tid = status_number(status, "\nNSpid:\t");
+	/* The last of four: that for files. */
+	ret->user = status_number(status, "\nUid:\t");
 	read_comm(tid, ret->comm);
 	return ret->pid != 0;
 }
@@ -283,7 +285,7 @@ bool reel_proc_is_on_device(int place, const struct reel_proc_map *map)
 	       minor(status.st_dev) == map->device_minor;
 }
 
-bool reel_proc_file(int place, struct reel_proc_file *ret)
+bool reel_proc_file(int place, struct reel_proc_file *ret, int *fd_ret)
 {
 	struct reel_error *error;
 	_cleanup_fd_ int fd = -1;
@@ -298,12 +300,17 @@ bool reel_proc_file(int place, struct reel_proc_file *ret)
 	/* What the kernel's mmap records call ino_generation; not every file system has it. */
 	if (!ioctl(fd, FS_IOC_GETVERSION, &generation))
 		ret->generation = (uint32_t)generation;
-	if (reel_build_id_of_file(fd, &ret->build_id))
+	if (reel_build_id_of_file(fd, &ret->build_id)) {
+		*fd_ret = fd;
+		fd = -1;
 		return true;
+	}
 	ret->size = (uint64_t)status.st_size;
 	ret->time = (uint64_t)status.st_mtim.tv_sec * REEL_NS_PER_SECOND +
 		    (uint64_t)status.st_mtim.tv_nsec;
 	ret->has_digest = reel_file_digest_of(fd, reel_now() + DIGEST_TIME, ret->digest);
+	*fd_ret = fd;
+	fd = -1;
 	return true;
 }
 

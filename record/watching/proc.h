@@ -26,6 +26,7 @@ struct reel_proc_thread {
 	uint32_t tid, pid; /* `pid`: of its thread group */
 	uint32_t parent;   /* the process that its own is a child of; 0: none */
 	uint32_t namespace_tid, namespace_pid; /* in the innermost PID namespace; 0 if unknown */
+	uint32_t user;			       /* whose its files are */
 	char comm[REEL_COMM_SIZE];
 };
 
@@ -80,8 +81,9 @@ struct reel_proc_file {
 	uint8_t digest[REEL_FILE_DIGEST_SIZE];
 };
 
-/* Of a place; false if that is no regular file, or cannot be read. */
-bool reel_proc_file(int place, struct reel_proc_file *ret);
+/* Of a place; false if that is no regular file, or cannot be read.  *fd_ret is what it was read
+ * by. */
+bool reel_proc_file(int place, struct reel_proc_file *ret, int *fd_ret);
 /*
  * A page of a process's memory, and a few bytes before it: a call may reach over its start.  Of the
  * size that is the smallest everywhere.

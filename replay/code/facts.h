@@ -5,7 +5,7 @@
 #define REPLAY_CODE_FACTS_H
 
 #include "replay/code/instruction.h"
-#include "replay/cfi/row.h"
+#include "cfi/row.h"
 
 struct reel_facts {
 	struct reel_value cfa, return_address;

@@ -8,7 +8,7 @@
 #define REPLAY_CODE_SYNTHESIS_H
 
 #include "base/error.h"
-#include "replay/cfi/row.h"
+#include "cfi/row.h"
 
 /* Rows of one module or one piece of code, by ELF address.  Several threads may use it. */
 struct reel_synthesis;

@@ -3,16 +3,10 @@
 #ifndef REPLAY_DWARF_DEBUG_INFO_H
 #define REPLAY_DWARF_DEBUG_INFO_H
 
-#include "replay/elf/module_search.h"
+#include "elf/debug_frame.h"
+#include "elf/module_search.h"
 
 struct reel_debug_info;
-
-/* Strings are borrowed for the life of the debug info. */
-struct reel_debug_frame {
-	const char *function; /* linkage name, else plain name; "" if unknown */
-	const char *file;     /* "" if unknown */
-	uint32_t line, column;
-};
 
 /*
  * `file` has the debug information; `code`, which may be the same, is the file

@@ -9,8 +9,8 @@
 
 #include "base/text.h"
 #include "replay/dwarf/die_scan.h"
-#include "replay/elf/elf_file.h"
-#include "replay/elf/section.h"
+#include "elf/elf_file.h"
+#include "elf/section.h"
 
 struct reel_functions;
 struct reel_line_table;

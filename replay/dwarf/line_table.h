@@ -7,7 +7,7 @@
 #define REPLAY_DWARF_LINE_TABLE_H
 
 #include "base/bytes.h"
-#include "replay/elf/section.h"
+#include "elf/section.h"
 
 struct reel_line_table;
 

@@ -8,7 +8,7 @@
 #include "replay/dwarf/inline_chain.h"
 #include "replay/dwarf/package.h"
 #include "replay/dwarf/split_units.h"
-#include "replay/elf/file_search.h"
+#include "elf/file_search.h"
 
 /* Files that are of another build are opened this many times at most: any number of skeletons may
  * name one of any size. */

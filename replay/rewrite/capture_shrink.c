@@ -2,16 +2,10 @@
 /* Writes a capture in which of stacks only those bytes are kept that unwinding reads, and proves
  * that they are enough. */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "format/cipher.h"
-#include "base/files.h"
-#include "base/output_file.h"
 #include "base/sized.h"
+#include "replay/rewrite/proof.h"
 #include "replay/rewrite/rewrite.h"
 #include "replay/rewrite/sample_scrub.h"
 #include "replay/rewrite/sample_walk.h"
@@ -299,28 +293,10 @@ static struct reel_error *compare_walks(struct shrink *shrink, struct reel_sampl
 	}
 }
 
-/* What was written to `fd`; takes ownership of its key, which may be NULL. */
-static struct reel_error *open_written(const struct shrink *shrink, int fd,
-				       struct reel_cipher *cipher, struct reel_capture **ret)
-{
-	struct reel_capture_options options = shrink->capture->options;
-	struct reel_reader *reader;
-	struct reel_error *error;
-	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-
-	if (copy < 0) {
-		error = reel_error_os(errno, "reading the new capture");
-		reel_cipher_destroy(cipher);
-		return error;
-	}
-	options.progress = NULL;
-	error = reel_reader_open_cipher_fd(copy, "the new capture", cipher, &reader);
-	return error ? error : reel_capture_open_reader(reader, &options, ret);
-}
-
 /* Unwinds the new capture, as any reader will, and the one that it was made of, and compares. */
-static struct reel_error *prove(struct shrink *shrink, struct reel_capture *written)
+static struct reel_error *prove(void *context, struct reel_capture *written)
 {
+	struct shrink *shrink = context;
 	struct reel_sample_walk from = { 0 }, to = { 0 };
 	struct reel_error *error;
 
@@ -336,9 +312,10 @@ static struct reel_error *prove(struct shrink *shrink, struct reel_capture *writ
 
 /* ---- files ----------------------------------------------------------------------- */
 
-static struct reel_error *write_and_prove(struct shrink *shrink, int fd, const char *output)
+static struct reel_error *write_shrunk(void *context, int fd, const char *output,
+				       struct reel_cipher **cipher_ret)
 {
-	struct reel_cipher *cipher = NULL;
+	struct shrink *shrink = context;
 	const struct reel_rewrite_options options = {
 		.writer = { .level = LEVEL,
 			    .block_expanded = BLOCK_EXPANDED,
@@ -346,84 +323,32 @@ static struct reel_error *write_and_prove(struct shrink *shrink, int fd, const c
 			    .recipients = &shrink->recipients },
 		.sample = shrink_sample,
 		.context = shrink,
-		/* Whoever shrinks a capture need not be among the recipients of the new one, but
-		 * has to read it once. */
-		.cipher_ret = &cipher,
+		.cipher_ret = cipher_ret,
 	};
 	struct reel_rewrite_counts counts = { 0 };
-	struct reel_capture *written;
-	struct reel_error *error;
+	struct reel_error *error = reel_rewrite(shrink->capture, fd, output, &options, &counts);
 
-	error = reel_rewrite(shrink->capture, fd, output, &options, &counts);
-	if (error) {
-		reel_cipher_destroy(cipher);
-		return error;
-	}
 	shrink->counts.samples = counts.samples;
 	shrink->counts.bytes_written = counts.bytes;
 	shrink->counts.stack_bytes = counts.stack_bytes;
-	error = open_written(shrink, fd, cipher, &written);
-	if (error)
-		return error;
-	error = prove(shrink, written);
-	reel_capture_close(written);
 	return error;
-}
-
-static struct reel_error *copy_file(int from, int to, const char *output)
-{
-	static const size_t size = 1 << 16;
-	_cleanup_free_ char *bytes = malloc(size);
-	struct reel_error *error = bytes ? NULL : reel_error_no_memory();
-	off_t offset = 0;
-	int errnum;
-
-	while (!error) {
-		ssize_t n = pread(from, bytes, size, offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return reel_error_os(errno, "reading what is to be written to %s", output);
-		if (!n)
-			break;
-		errnum = reel_write_all(to, bytes, (size_t)n, NULL);
-		if (errnum)
-			return reel_error_os(errnum, "writing %s", output);
-		offset += n;
-	}
-	return error;
-}
-
-/* Bytes written to a pipe cannot be taken back, so they are written only when all is proved. */
-static struct reel_error *shrink_to(struct shrink *shrink, const struct reel_output_file *file,
-				    const char *output)
-{
-	_cleanup_fd_ int spool = -1;
-	struct reel_error *error;
-
-	if (file->is_new)
-		return write_and_prove(shrink, file->fd, output);
-	error = reel_temporary_file(&spool);
-	if (!error)
-		error = write_and_prove(shrink, spool, output);
-	return error ? error : copy_file(spool, file->fd, output);
 }
 
 static struct reel_error *shrink_to_output(struct shrink *shrink, const char *output)
 {
-	struct reel_output_file file;
+	const struct reel_proof proof = {
+		.write = write_shrunk,
+		.prove = prove,
+		.options = shrink->capture->options,
+		.context = shrink,
+	};
 	struct reel_error *error;
 
-	error = reel_output_file_open(output, reel_reader_fd(shrink->capture->reader), &file);
-	if (error)
-		return error;
 	error = reel_sample_unwinder_create(shrink->capture, &shrink->unwinder);
 	if (!error)
 		error = reel_capture_scrubber_create(shrink->capture, &shrink->scrubber);
 	if (!error)
-		error = shrink_to(shrink, &file, output);
-	error = reel_output_file_close(&file, error);
+		error = reel_proof_write(shrink->capture, output, &proof);
 	reel_sample_unwinder_destroy(shrink->unwinder);
 	reel_scrubber_destroy(shrink->scrubber);
 	path_free(&shrink->path);

@@ -2,37 +2,35 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/text.h"
-#include "replay/elf/embedded_image.h"
+#include "base/range_map.h"
+#include "module/image_parts.h"
+#include "replay/dwarf/embedded_lines.h"
 #include "replay/rewrite/module_image.h"
 
-struct symbols {
-	struct reel_embedded_symbol *all;
-	size_t n, capacity;
-	struct reel_texts *texts;
+struct names {
+	struct reel_symbolizer *symbolizer;
+	struct reel_cfi *cfi;
+	struct reel_embedded_symbols symbols;
+	/* What a reader will find of them: values are indexes. */
+	struct reel_range_map ranges;
+	struct reel_lines_writer *lines;
+	/* Of an address: as lines have them. */
+	struct reel_debug_frame *frames;
+	size_t capacity;
 };
 
-/* A symbol without a size names what was looked up, and no more: what lies behind may have another
- * name. */
-static struct reel_error *add_symbol(struct symbols *symbols, uint64_t address,
-				     const struct reel_symbol_frame *frame)
+static void names_free(struct names *names)
 {
-	uint64_t end = frame->symbol_end ? frame->symbol_end : address + 1;
-	struct reel_embedded_symbol *symbol;
-
-	if (!reel_array_reserve(&symbols->all, symbols->n, &symbols->capacity,
-				sizeof(*symbols->all)))
-		return reel_error_no_memory();
-	symbol = &symbols->all[symbols->n++];
-	symbol->begin = address - frame->function_offset;
-	symbol->end = end;
-	symbol->name = reel_texts_add_string(symbols->texts, frame->function);
-	return symbol->name ? NULL : reel_error_no_memory();
+	reel_embedded_symbols_free(&names->symbols);
+	reel_range_map_free(&names->ranges);
+	reel_lines_writer_destroy(names->lines);
+	free(names->frames);
 }
 
-static struct reel_error *look_up(struct reel_symbolizer *symbolizer,
-				  const struct reel_address_ranges *addresses,
-				  struct symbols *symbols)
+static struct reel_error *look_up_all(
+	struct names *names, const struct reel_address_ranges *addresses,
+	struct reel_error *(*take)(struct names *names, uint64_t address,
+				   const struct reel_symbol_frame *, size_t n))
 {
 	const struct reel_symbol_frame *frames;
 	struct reel_error *error = NULL;
@@ -42,66 +40,124 @@ static struct reel_error *look_up(struct reel_symbolizer *symbolizer,
 		const struct reel_address_range *range = &addresses->all[i];
 
 		for (uint64_t at = range->begin; at < range->end && !error; at++) {
-			error = reel_symbolizer_look_up(symbolizer, at, &frames, &n);
-			if (!error && *frames[n - 1].function)
-				error = add_symbol(symbols, at, &frames[n - 1]);
+			error = reel_symbolizer_look_up(names->symbolizer, at, &frames, &n);
+			if (!error)
+				error = take(names, at, frames, n);
 		}
 	}
 	return error;
 }
 
-static int compare_symbols(const void *a, const void *b)
-{
-	const struct reel_embedded_symbol *x = a, *y = b;
+/* ---- symbols ------------------------------------------------------------------------------ */
 
-	return (x->begin > y->begin) - (x->begin < y->begin);
+/* A symbol without a size names what was looked up, and no more: what lies behind may have another
+ * name. */
+static struct reel_error *add_symbol(struct names *names, uint64_t address,
+				     const struct reel_symbol_frame *frames, size_t n)
+{
+	const struct reel_symbol_frame *frame = &frames[n - 1];
+
+	if (!*frame->function)
+		return NULL;
+	return reel_embedded_symbols_add(&names->symbols, address - frame->function_offset,
+					 frame->symbol_end ? frame->symbol_end : address + 1,
+					 frame->function);
 }
 
-/* One for each beginning, as long as the longest. */
-static void join(struct symbols *symbols)
+/* Inside of a longer one a shorter one has the addresses, as elf/symbol_table.c has it. */
+static struct reel_error *order_symbols(struct names *names)
 {
-	size_t n = 0;
+	const struct reel_embedded_symbols *symbols = &names->symbols;
 
-	if (symbols->n)
-		qsort(symbols->all, symbols->n, sizeof(*symbols->all), compare_symbols);
+	reel_embedded_symbols_join(&names->symbols);
 	for (size_t i = 0; i < symbols->n; i++) {
 		const struct reel_embedded_symbol *it = &symbols->all[i];
 
-		if (!n || symbols->all[n - 1].begin != it->begin)
-			symbols->all[n++] = *it;
-		else if (symbols->all[n - 1].end < it->end)
-			symbols->all[n - 1].end = it->end;
+		if (!reel_range_map_add(&names->ranges, it->begin, it->end, (uint32_t)i,
+					(uint32_t)i))
+			return reel_error_no_memory();
 	}
-	symbols->n = n;
+	return reel_range_map_build(&names->ranges);
 }
 
-/* Names as the file has them: who reads the image demangles them. */
-static struct reel_error *find_symbols(const struct reel_module *module,
-				       const struct reel_module_search *search,
-				       const struct reel_address_ranges *addresses,
-				       struct symbols *ret)
+/* ---- lines -------------------------------------------------------------------------------- */
+
+/* Whether the image's symbols give this very name and beginning. */
+static bool has_symbol(const struct names *names, uint64_t address,
+		       const struct reel_symbol_frame *frame)
 {
-	const struct reel_symbolizer_options options = { .no_inlines = true,
-							 .no_demangle = true,
-							 .search = search };
-	struct reel_symbolizer *symbolizer;
+	const struct reel_range_entry *entry = reel_range_map_find(&names->ranges, address);
+	const struct reel_embedded_symbol *symbol =
+		entry ? &names->symbols.all[entry->value] : NULL;
+
+	if (!*frame->function)
+		return !symbol;
+	return symbol && symbol->begin == address - frame->function_offset &&
+	       !strcmp(symbol->name, frame->function);
+}
+
+static struct reel_error *room_for_frames(struct names *names, size_t n)
+{
+	while (names->capacity < n) {
+		if (!reel_array_grow(&names->frames, &names->capacity, sizeof(*names->frames)))
+			return reel_error_no_memory();
+	}
+	return NULL;
+}
+
+/* What is more than a symbol says. */
+static struct reel_error *add_lines(struct names *names, uint64_t address,
+				    const struct reel_symbol_frame *frames, size_t n)
+{
+	const struct reel_symbol_frame *outermost = &frames[n - 1];
 	struct reel_error *error;
 
-	ret->texts = reel_texts_create();
-	if (!ret->texts)
-		return reel_error_no_memory();
-	error = reel_symbolizer_create(module->files.file, module->files.debug, &options,
-				       &symbolizer);
-	if (error)
-		return error;
-	reel_symbolizer_set_code(symbolizer, module->cfi, module->synthesis);
-	error = look_up(symbolizer, addresses, ret);
-	reel_symbolizer_destroy(symbolizer);
-	join(ret);
-	return error;
+	if (n == 1 && !*outermost->file && !outermost->line && !outermost->column &&
+	    has_symbol(names, address, outermost))
+		return NULL;
+	error = room_for_frames(names, n);
+	for (size_t i = 0; i < n && !error; i++)
+		names->frames[i] = (struct reel_debug_frame){
+			.function = frames[i].function,
+			.file = frames[i].file,
+			.line = frames[i].line,
+			.column = frames[i].column,
+		};
+	return error ? error
+		     : reel_lines_writer_add(names->lines, address, names->frames, n,
+					     address - outermost->function_offset);
 }
 
+static struct reel_error *find_names(const struct reel_address_ranges *addresses,
+				     struct names *names, struct reel_buffer *lines_ret)
+{
+	struct reel_error *error = reel_embedded_symbols_create(&names->symbols);
+
+	if (!error)
+		error = reel_lines_writer_create(&names->lines);
+	if (!error)
+		error = look_up_all(names, addresses, add_symbol);
+	if (!error)
+		error = order_symbols(names);
+	if (!error)
+		error = look_up_all(names, addresses, add_lines);
+	return error ? error : reel_lines_writer_finish(names->lines, lines_ret);
+}
+
+/* ---- the image ---------------------------------------------------------------------------- */
+
 /* What has no name is told by the FDE that holds it. */
+static struct reel_error *ask_for_fde(struct names *names, uint64_t address,
+				      const struct reel_symbol_frame *frames, size_t n)
+{
+	uint64_t begin, end;
+
+	if (!*frames[n - 1].function)
+		reel_cfi_function_at(names->cfi, address, &begin, &end);
+	return NULL;
+}
+
+/* The same, of what may be asked without names, too. */
 static void ask_for_fdes(struct reel_cfi *cfi, const struct reel_address_ranges *addresses)
 {
 	uint64_t begin, end;
@@ -112,40 +168,14 @@ static void ask_for_fdes(struct reel_cfi *cfi, const struct reel_address_ranges 
 	}
 }
 
-static struct reel_error *write_image(const struct reel_module *module,
-				      const struct symbols *symbols, struct reel_buffer *ret)
-{
-	static const struct reel_address_ranges no_code = { 0 };
-	_cleanup_buffer_ struct reel_buffer frames = { 0 };
-	struct reel_embedded_input input = {
-		.file = module->files.file,
-		.code = module->code_read ? module->code_read : &no_code,
-		.symbols = symbols->all,
-		.n_symbols = symbols->n,
-	};
-	struct reel_error *error = NULL;
-
-	_Static_assert(sizeof(struct reel_address_range) == sizeof(struct reel_cfi_range) &&
-			       offsetof(struct reel_address_range, end) ==
-				       offsetof(struct reel_cfi_range, end),
-		       "ranges of switches are passed on as they are");
-	if (module->cfi) {
-		input.switches = (const struct reel_address_range *)reel_cfi_switches(
-			module->cfi, &input.n_switches);
-		error = reel_cfi_write_hits(module->cfi, REEL_IMAGE_MAX, &frames);
-	}
-	if (error)
-		return error;
-	input.debug_frame = (struct reel_bytes){ frames.bytes, frames.size };
-	return reel_embedded_image_write(&input, REEL_IMAGE_MAX, ret);
-}
-
 struct reel_error *reel_module_image_make(const struct reel_module *module,
-					  const struct reel_module_search *search,
+					  const struct reel_module_image_options *options,
 					  struct reel_address_ranges *addresses,
 					  struct reel_buffer *ret)
 {
-	struct symbols symbols = { 0 };
+	static const struct reel_address_ranges no_code = { 0 };
+	_cleanup_buffer_ struct reel_buffer lines = { 0 };
+	struct names names = { .symbolizer = module->symbolizer, .cfi = module->cfi };
 	struct reel_error *error = NULL;
 
 	/* What is read from here on was not asked for. */
@@ -154,12 +184,24 @@ struct reel_error *reel_module_image_make(const struct reel_module *module,
 		reel_address_ranges_tidy(module->code_read);
 	reel_address_ranges_tidy(addresses);
 	if (module->cfi)
+		reel_cfi_keep_hits(module->cfi);
+	if (module->cfi && (options->no_names || !options->names_alone))
 		ask_for_fdes(module->cfi, addresses);
-	if (search)
-		error = find_symbols(module, search, addresses, &symbols);
+	if (!options->no_names)
+		error = find_names(addresses, &names, &lines);
+	if (!error && !options->no_names && module->cfi)
+		error = look_up_all(&names, addresses, ask_for_fde);
 	if (!error)
-		error = write_image(module, &symbols, ret);
-	reel_texts_destroy(symbols.texts);
-	free(symbols.all);
+		error = reel_image_parts_write(
+			&(struct reel_image_parts){
+				.file = module->files.file,
+				.cfi = module->cfi,
+				.code = module->code_read ? module->code_read : &no_code,
+				.symbols = &names.symbols,
+				.lines = { lines.bytes, lines.size },
+				.no_switches = options->names_alone,
+			},
+			REEL_IMAGE_MAX, ret);
+	names_free(&names);
 	return error;
 }

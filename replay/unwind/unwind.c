@@ -175,6 +175,44 @@ static enum reel_next outermost(struct reel_walk *walk)
 	return REEL_NEXT_ROOT;
 }
 
+/* Where the walk has come to from `callee` may be a caller: a call is there, or nobody knows. */
+static bool may_have_called(const struct reel_walk *walk, const struct reel_unwind_state *callee)
+{
+	const struct reel_unwind_input *input = walk->input;
+	const struct reel_unwind_state *state = walk->state;
+	uint8_t sp = walk->programs->sp, byte;
+	struct reel_code there = { 0 };
+
+	if (!state->pc ||
+	    input->find_code(input->context, state->pc - 1, &there) == REEL_CODE_NO_MAPPING ||
+	    (reel_walk_knows(state, sp) && reel_walk_knows(callee, sp) &&
+	     state->registers[sp] < callee->registers[sp]))
+		return false;
+	return reel_walk_is_return_address(walk) || reel_walk_resumes(walk, state) ||
+	       !there.read_code ||
+	       !there.read_code(there.module, state->pc - 1 - there.bias, 1, &byte);
+}
+
+/*
+ * What a JIT tells of its frames is not always so (V8's rows are wrong where it drops arguments
+ * before it returns), and that nobody has called is what it may say of frames that C called: only a
+ * caller is believed.
+ */
+static bool jit_step(struct reel_walk *walk, const struct reel_code *code, enum reel_step *step_ret)
+{
+	struct reel_unwind_state callee = *walk->state;
+	const struct reel_row *row = reel_rows_at(code->jit_rows, reel_walk_lookup(walk));
+
+	if (reel_row_outcome(row) != REEL_ROW_STEP || reel_row_is_signal_frame(row) ||
+	    apply(walk, row, 0) != REEL_NEXT_CALLER)
+		return false;
+	*step_ret = REEL_STEP_CFI;
+	if (may_have_called(walk, &callee))
+		return true;
+	*walk->state = callee;
+	return false;
+}
+
 /* `otherwise` is why there is no row. */
 static enum reel_next fallback_step(struct reel_walk *walk, const struct reel_code *code,
 				    enum reel_stop otherwise, enum reel_step *step_ret)
@@ -183,6 +221,8 @@ static enum reel_next fallback_step(struct reel_walk *walk, const struct reel_co
 
 	if (row)
 		return signal_step(walk, row, code ? code->bias : 0, step_ret);
+	if (code && code->jit_rows && jit_step(walk, code, step_ret))
+		return REEL_NEXT_CALLER;
 	if (code && !walk->exact && !walk->first &&
 	    reel_walk_is_outermost(walk, walk->state->pc, code))
 		return outermost(walk);
@@ -371,6 +411,11 @@ static enum reel_next nowhere_step(struct reel_walk *walk, enum reel_step *step_
 							: stop(walk, REEL_STOP_NO_MAPPING);
 }
 
+static bool is_known(const struct reel_code *code)
+{
+	return code->read_code || code->jit_rows;
+}
+
 /* Makes the state the caller's. */
 static enum reel_next take_step(struct reel_walk *walk, enum reel_step *step_ret)
 {
@@ -382,12 +427,12 @@ static enum reel_next take_step(struct reel_walk *walk, enum reel_step *step_ret
 		if (code.rows)
 			return row_step(walk, &code, step_ret);
 		return fallback_step(walk, &code, REEL_STOP_MODULE_MISSING, step_ret);
-	/* Its bytes may have been recorded. */
+	/* Its bytes may have been recorded, or a JIT has told of it. */
 	case REEL_CODE_MODULE_MISSING:
-		return fallback_step(walk, code.read_code ? &code : NULL, REEL_STOP_MODULE_MISSING,
+		return fallback_step(walk, is_known(&code) ? &code : NULL, REEL_STOP_MODULE_MISSING,
 				     step_ret);
 	case REEL_CODE_ANONYMOUS:
-		return fallback_step(walk, code.read_code ? &code : NULL, REEL_STOP_NO_UNWIND_INFO,
+		return fallback_step(walk, is_known(&code) ? &code : NULL, REEL_STOP_NO_UNWIND_INFO,
 				     step_ret);
 	case REEL_CODE_NO_MAPPING:
 		break;

@@ -7,8 +7,8 @@
 #define REPLAY_UNWIND_UNWIND_H
 
 #include "include/stackreel.h"
-#include "replay/cfi/row.h"
-#include "replay/cfi/state.h"
+#include "cfi/row.h"
+#include "cfi/state.h"
 
 struct reel_synthesis;
 
@@ -17,6 +17,8 @@ struct reel_code {
 	struct reel_rows *rows; /* NULL: the module's file is missing */
 	/* Rows where there is no CFI; NULL: none can be made. */
 	struct reel_synthesis *synthesis;
+	/* Of code in no file: rows that a JIT has told, by runtime address; NULL: none. */
+	struct reel_rows *jit_rows;
 	uint64_t bias; /* runtime address - bias = ELF address */
 	/* Bytes of the code at runtime address `address` for signal trampolines; may be NULL. */
 	bool (*read_code)(void *module, uint64_t elf_address, size_t size, uint8_t *bytes_ret);

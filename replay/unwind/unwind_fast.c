@@ -11,7 +11,7 @@
  * address, in this very state of the space.
  */
 #include "base/bytes.h"
-#include "replay/cfi/row_parts.h"
+#include "cfi/row_parts.h"
 #include "replay/unwind/unwind_cache.h"
 #include "replay/unwind/unwind_fast.h"
 

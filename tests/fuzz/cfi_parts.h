@@ -3,8 +3,8 @@
 #ifndef TESTS_FUZZ_CFI_PARTS_H
 #define TESTS_FUZZ_CFI_PARTS_H
 
-#include "replay/cfi/cfi.h"
-#include "replay/cfi/row.h"
+#include "cfi/cfi.h"
+#include "cfi/row.h"
 #include "tests/fuzz/fuzz.h"
 
 #define CFI_TEXT     0x1000u

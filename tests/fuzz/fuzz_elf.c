@@ -4,8 +4,8 @@
  * and as images in memory; and the recorder's own reader of headers and build-ids.
  */
 #define _GNU_SOURCE
-#include "replay/elf/elf_file.h"
-#include "replay/module_cfi.h"
+#include "elf/elf_file.h"
+#include "module/module_cfi.h"
 #include "base/elf_identity.h"
 #include "tests/fuzz/fuzz.h"
 

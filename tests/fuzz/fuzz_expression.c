@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DWARF expressions with any registers and memory. */
 #define _GNU_SOURCE
-#include "replay/cfi/expression.h"
+#include "cfi/expression.h"
 #include "tests/fuzz/elf_parts.h"
 
 static bool read_other(void *context, uint64_t address, size_t size, uint8_t *bytes_ret)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* .gopclntab of each version (replay/dwarf/go_table.c), with the sections that it is searched in
+/* .gopclntab of each version (elf/go_table.c), with the sections that it is searched in
  * and that its inline trees and runtime.moduledata are in. */
 #define _GNU_SOURCE
-#include "replay/dwarf/go_table.h"
-#include "replay/go_frames.h"
+#include "elf/go_table.h"
+#include "module/go_frames.h"
 #include "tests/fuzz/elf_parts.h"
 
 /* Deeper than the trees of any input here: each inlined call has an index below its caller's. */

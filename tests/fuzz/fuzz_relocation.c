@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel modules (ET_REL), laid out and relocated by libdwfl (replay/elf/relocated.c), and their
+/* Kernel modules (ET_REL), laid out and relocated by libdwfl (elf/relocated.c), and their
  * names.
  */
 #define _GNU_SOURCE
-#include "replay/elf/elf_file.h"
+#include "elf/elf_file.h"
 #include "replay/symbolizer.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -4,20 +4,7 @@
  * same traces (which `shrink` looks at itself: it must never have to refuse one).
  */
 #define _GNU_SOURCE
-#include "tests/fuzz/replay_parts.h"
-#include "tests/support/read_all.h"
-
-static void check_shrunk(const struct fuzz_file *file, uint64_t samples)
-{
-	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
-	struct outcome outcome;
-
-	file_content(file->fd, &bytes);
-	read_all(bytes.bytes, bytes.size, &outcome);
-	must_be(outcome.opened && outcome.has_trailer, "a whole capture");
-	must_be(outcome.samples == samples, "as many samples as were counted");
-	reel_buffer_free(&outcome.text);
-}
+#include "tests/fuzz/rewritten.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -33,10 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	fuzz_file_fill(&shrunk, "", 0);
 	error = reel_capture_shrink(capture, shrunk.path, NULL, &counts);
-	if (error && reel_error_code(error) == REEL_ERROR_MISMATCH)
-		must(error);
-	if (fuzz_fine(error))
-		check_shrunk(&shrunk, counts.samples);
+	must_be_rewritten(error, &shrunk, counts.samples);
 	reel_capture_close(capture);
 	return 0;
 }

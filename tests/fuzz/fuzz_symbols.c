@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* .symtab and .dynsym with their strings, by address (replay/elf/symbol_table.c) and by name, PLT
- * stubs by their relocations (replay/elf/plt.c), and .gnu_debugdata (replay/elf/mini_debug_info.c).
+/* .symtab and .dynsym with their strings, by address (elf/symbol_table.c) and by name, PLT
+ * stubs by their relocations (elf/plt.c), and .gnu_debugdata (elf/mini_debug_info.c).
  */
 #define _GNU_SOURCE
-#include "replay/elf/symbol_table.h"
+#include "elf/symbol_table.h"
 #include "tests/fuzz/elf_parts.h"
 
 static void visit(void *context, const char *name, uint64_t address)

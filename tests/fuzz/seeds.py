@@ -10,6 +10,7 @@ small; without it there are none of these.
 
 import argparse
 import glob
+import json
 import lzma
 import os
 import random
@@ -184,6 +185,10 @@ def add_elf(corpora, elf):
         if (elf.data[16 if elf.order == "<" else 17] == 1) == (target == "fuzz_relocation"):
             corpora.add(target, name, elf.data)
     addresses = b"".join(a.to_bytes(4, "little") for a in elf.addresses(16))
+    # As offsets in the file, which these are or are near; every other one as a pc.
+    hits = b"".join(((a & 0x7FFFFFFF) | (i % 2) << 31).to_bytes(4, "little") for i, a in enumerate(elf.addresses(16)))
+    for flags in (0, 2):
+        corpora.add("fuzz_hit_image", "%s-%d" % (name, flags), bytes([flags, len(hits) // 4]) + hits + elf.data)
     corpora.add("fuzz_debug_info", name, elf.cpu() + b"\x10" + addresses +
                 b"".join(part(elf.bytes(section)) for section in DEBUG_SECTIONS))
     corpora.add("fuzz_debug_line", name, bytes([elf.order == ">"]) + addresses[:4] + b"\x04" +
@@ -262,7 +267,7 @@ def blocks_of(data):
 
 def captures(folder, stackreel):
     """Name, file, and the ELF file that belongs to it."""
-    for path in sorted(glob.glob(ROOT + "/testdata/format/*.reel")):
+    for path in sorted(glob.glob(ROOT + "/testdata/format/*.reel") + glob.glob(ROOT + "/testdata/x86_64/jit/python*.reel")):
         with open(path, "rb") as file:
             yield os.path.basename(path), file.read(), b""
     for path in sorted(glob.glob(ROOT + "/testdata/*/perf/*.data")):
@@ -276,16 +281,39 @@ def captures(folder, stackreel):
         os.unlink(output)
 
 
+def add_images(corpora, folder, stackreel):
+    """Embedded images, as `pack` makes them, and lines as the unit test has them."""
+    lines = bytes([2]) + b"f\0g\0" + bytes([1]) + b"a\0" + bytes([1, 1, 32, 1, 2, 1, 1, 5, 0, 2, 17, 2, 1, 9, 1,
+                                                                    1, 1, 0, 0, 0])
+    corpora.add("fuzz_embedded_image", "lines", struct.pack("<BI", 1, 0) + lines)
+    packed = os.path.join(folder, "packed.reel")
+    for path in sorted(glob.glob(ROOT + "/testdata/*/orders/orders.reel")):
+        if not stackreel or subprocess.run([stackreel, "pack", "-q", "--no-host-files", "--symfs", os.path.dirname(path),
+                                            "-o", packed, path], capture_output=True).returncode:
+            continue
+        records = subprocess.run([stackreel, "dump", "-q", "--json", "--bytes", packed], capture_output=True).stdout
+        for line in records.splitlines():
+            record = json.loads(line)
+            if record.get("record") == "IMAGE" and record["bytes"].startswith("7f454c46"):
+                image = Elf(path, bytes.fromhex(record["bytes"]))
+                name = "%s-%d" % (path.split("/")[-3], record["module"])
+                corpora.add("fuzz_embedded_image", name, struct.pack("<BI", 0, image.addresses(2)[1]) + image.data)
+                section = image.bytes(".stackreel.lines")
+                corpora.add("fuzz_embedded_image", name + "-lines", struct.pack("<BI", 1, 0) + section)
+
+
 def add_capture(corpora, name, data, elf):
     blocks = blocks_of(data) if data else None
     corpora.add("fuzz_reader", name, data)
     if blocks is None:
         return
     corpora.add("fuzz_reader", name + "-blocks", blocks)
-    for target, head in ("fuzz_replay", b"\1"), ("fuzz_scrub", b""), ("fuzz_shrink", b""):
-        corpora.add(target, name, head + part(b"") + blocks)
+    for target, head in (("fuzz_replay", b"\1"), ("fuzz_scrub", b""), ("fuzz_shrink", b""), ("fuzz_pack", b"\0"),
+                         ("fuzz_pack", b"\1")):
+        own = name + ("-%d" % head[0] if head else "")
+        corpora.add(target, own, head + part(b"") + blocks)
         if elf:
-            corpora.add(target, name + "-elf", head + part(elf) + blocks)
+            corpora.add(target, own + "-elf", head + part(elf) + blocks)
     at = 0
     while at < len(blocks):
         size = int.from_bytes(blocks[at + 2:at + 5], "little")
@@ -381,7 +409,36 @@ def add_go(corpora):
                             bytes([CPUS[machine] | flag]) + struct.pack("<IB", 0x1000, 1) + parts)
 
 
+PERF_MAP = b"""7f1fa0004b40 1c LazyCompile:*run /srv/app.js:10:13
+0x00007f6a6cf8f0a0 0x00000000000001a8 int Main.f(java.lang.String)
+bad
+7f8e35eb9000 b py::<module>:/tmp/x y.py
+"""
+
+
+def jitdump(order):
+    def record(kind, data):
+        return struct.pack(order + "IIQ", kind, 16 + len(data), 1000 + kind) + data
+
+    def load(address, index, name):
+        return record(0, struct.pack(order + "IIQQQQ", 7, 8, address, address, 4, index) +
+                      name + b"\0" + b"\x90" * 4)
+
+    lines = struct.pack(order + "QQ", 0x1000, 2)
+    for address, name in ((0x1040, b"a.js"), (0x1042, b"\xff")):
+        lines += struct.pack(order + "QII", address, 3, 0) + name + b"\0"
+    return (struct.pack(order + "IIIIIIQQ", 0x4A695444, 1, 40, 62, 0, 7, 9, 0) +
+            load(0x2000, 1, b"first") + record(2, lines) +
+            record(4, struct.pack(order + "QQQ", 14, 6, 0) + b"eh_framehdrhdr") +
+            load(0x1000, 2, b"second") +
+            record(1, struct.pack(order + "IIQQQQQ", 7, 8, 0x5000, 0x1000, 0x5000, 4, 2)) +
+            record(3, b""))
+
+
 def add_texts(corpora):
+    for order in "<>":
+        corpora.add("fuzz_jit_names", "big" if order == ">" else "little",
+                    struct.pack("<H", 20) + part(PERF_MAP) + jitdump(order))
     symbols = b"".join(struct.pack("<I", i * 0x100) for i in range(8))
     text = KALLSYMS.encode()
     corpora.add("fuzz_kallsyms", "two", symbols + part(text) + part(text.replace(b"1234", b"9999")))
@@ -487,6 +544,7 @@ def main():
         add_split(corpora, folder)
         for name, data, elf in captures(folder, stackreel):
             add_capture(corpora, name, data, elf)
+        add_images(corpora, folder, stackreel)
     add_expressions(corpora)
     add_go(corpora)
     add_texts(corpora)

@@ -12,7 +12,7 @@ names=("$@")
 if [ ${#names[@]} = 0 ]; then
     names=(capture unwinders perf symbols scrub programs)
     # tests/test-cfi-rows.sh and tests/test-synthesis.sh are quick forms of two.
-    [ ${#quick[@]} -gt 0 ] || names=(cfi synthesis "${names[@]}" matrix import-guests kernel)
+    [ ${#quick[@]} -gt 0 ] || names=(cfi synthesis "${names[@]}" diff matrix import-guests kernel)
 fi
 passed=0 failed=0 skipped=0
 log=$(mktemp)

@@ -78,7 +78,8 @@ static struct truth_file *file_of_module(struct truth_capture *capture,
 	file->name =
 		must_have(strndup((const char *)module->record->path.data, module->record->path.size));
 	file->fd = file->debug_fd = -1;
-	if (module->image) {
+	/* What stands for a file (SPEC.md 5.1) is not all of it. */
+	if (module->image && module->record->kind != REEL_MODULE_FILE) {
 		/* The vDSO: in no file but the capture. */
 		file->fd = memfd_create("image", 0);
 		if (file->fd < 0 || write(file->fd, module->image, module->image_size) !=

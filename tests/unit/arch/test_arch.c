@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "replay/cfi/cfi.h"
+#include "cfi/cfi.h"
 
 static void test_tables(void **unused)
 {

@@ -261,7 +261,9 @@ static void test_table(void **state)
 	assert_string_equal(reel_record_name(35), "COLUMNS");
 	assert_string_equal(reel_record_name(48), "INDEX_ENTRY");
 	assert_null(reel_record_name(0));
-	assert_null(reel_record_name(17));
+	assert_string_equal(reel_record_name(19), "JIT_LINE");
+	assert_string_equal(reel_record_name(20), "TRACE_STEPS");
+	assert_null(reel_record_name(21));
 	/* Of first forms of samples. */
 	assert_null(reel_record_name(33));
 	assert_null(reel_record_name(49));
@@ -269,7 +271,7 @@ static void test_table(void **state)
 	assert_null(reel_schema_of(32));
 	assert_null(reel_schema_of(35));
 	assert_int_equal(reel_record_block_type(15), REEL_BLOCK_SIDE);
-	assert_int_equal(reel_record_block_type(17), 0);
+	assert_int_equal(reel_record_block_type(21), 0);
 	assert_int_equal(reel_record_block_type(32), REEL_BLOCK_SAMPLES);
 	assert_int_equal(reel_record_block_type(37), REEL_BLOCK_SAMPLES);
 	assert_int_equal(reel_record_block_type(48), REEL_BLOCK_INDEX);

@@ -574,13 +574,107 @@ static void test_frame_chains(void **state)
 	assert_lines(1, &imported, "SAMPLE id=5 time=5 ", "where=0 ",
 		     "kernel_chain=[0xffffffff81000000] frame_chain=-");
 	assert_int_equal(imported.counts.samples, 5);
-	assert_says(imported.problems, "1 samples whose user chain perf took later");
+	assert_says(imported.problems,
+		    "1 samples whose user chain was taken later (defer), and is");
 	assert_says(imported.problems, "1 samples of virtual machines");
 	assert_says(imported.problems, "4 samples have kernel frames, and nothing names them");
 	/* --kernel-callchains: that there is no user chain says nothing. */
 	b.events[0].flags |= BUILD_FLAG(EXCLUDE_CALLCHAIN_USER);
 	import_built(&b, NULL, &without_user);
 	assert_lines(0, &without_user, "SAMPLE ", "where=4 ");
+}
+
+static void put_deferred(struct perf_builder *b, struct builder_id id, uint64_t cookie,
+			 uint64_t count, const uint64_t *words, size_t n)
+{
+	begin(b, 22 /* PERF_RECORD_CALLCHAIN_DEFERRED */, PERF_RECORD_MISC_USER);
+	b64(b, cookie);
+	b64(b, count);
+	for (size_t i = 0; i < n; i++)
+		b64(b, words[i]);
+	end_with_id(b, id);
+}
+
+/* The kernel's part is in the sample, the user's follows when the task is on its way back. */
+static void test_deferred_chains(void **state)
+{
+	static const uint64_t waits[] = { PERF_CONTEXT_KERNEL, KERNEL_TEXT,
+					  (uint64_t)-640 /* PERF_CONTEXT_USER_DEFERRED */, 42 };
+	static const uint64_t first[] = { PERF_CONTEXT_USER, 0x1000, 0x2000 };
+	static const uint64_t second[] = { PERF_CONTEXT_USER, 0x3000 };
+	/* pid, tid, time, id, cpu. */
+	static const struct builder_id ids[] = {
+		{ 1, 1, 10, 3, 0 }, { 1, 1, 11, 3, 0 }, { 1, 2, 12, 3, 0 },
+		{ 1, 1, 21, 3, 0 }, { 1, 2, 22, 3, 0 }, { 1, 1, 31, 3, 0 },
+	};
+	static const char *const chains[] = {
+		"frame_chain=[0x1000 0x2000]",
+		"frame_chain=[0x1000 0x2000]",
+		"frame_chain=[0x3000]",
+		"frame_chain=[0x3000]",
+		"frame_chain=-",
+		"frame_chain=-",
+	};
+	_cleanup_imported_ struct imported imported;
+	_cleanup_builder_ struct perf_builder b = { 0 };
+	struct builder_sample s = {
+		.misc = PERF_RECORD_MISC_KERNEL, .ip = KERNEL_TEXT, .chain = waits, .n_chain = 4
+	};
+
+	(void)state;
+	add_event(&b, SAMPLE_TYPE | PERF_SAMPLE_CALLCHAIN, FLAGS, 3);
+	b.events[0].max_chain = 2;
+	feature_text(&b, BUILD_FEATURE_HOSTNAME, "here");
+	feature_text(&b, BUILD_FEATURE_ARCH, "x86_64");
+	for (size_t i = 0; i < 6; i++) {
+		s.id = ids[i];
+		put_sample(&b, 0, &s);
+	}
+	/* Each CPU's buffer is its own: they come in any order.  The cookie comes again. */
+	put_deferred(&b, (struct builder_id){ 1, 1, 30, 3, 0 }, 42, 2, second, 2);
+	put_deferred(&b, (struct builder_id){ 1, 1, 20, 3, 0 }, 42, 3, first, 3);
+	put_deferred(&b, (struct builder_id){ 1, 2, 20, 3, 0 }, 42, 2, second, 2);
+	put_deferred(&b, (struct builder_id){ 1, 2, 40, 3, 0 }, 43, 2, second, 2);
+	/* More than there is, with all that multiplying it can do. */
+	put_deferred(&b, (struct builder_id){ 1, 1, 40, 3, 0 }, 42, 1ull << 61, second, 2);
+	put_deferred(&b, (struct builder_id){ 1, 1, 40, 3, 0 }, 42, 100, second, 2);
+	import_built(&b, NULL, &imported);
+	for (size_t i = 0; i < 6; i++) {
+		char start[32];
+
+		snprintf(start, sizeof(start), "SAMPLE id=%zu time=%u ", i + 1,
+			 (unsigned)ids[i].time);
+		assert_lines(1, &imported, start, "kernel_chain=[0xffffffff81000000] ", chains[i]);
+	}
+	assert_lines(2, &imported, "SAMPLE ", "flags=8 ");
+	assert_says(imported.problems,
+		    "2 samples whose user chain was taken later (defer), and is");
+	assert_says(imported.problems, "its chain does not fit into it; 2 such records");
+}
+
+/* A chain that very many samples share. */
+static void test_deferred_chain_of_many(void **state)
+{
+	static const uint64_t waits[] = { (uint64_t)-640, 42 };
+	static uint64_t words[8000];
+	_cleanup_builder_ struct perf_builder b = { 0 };
+	struct builder_sample s = { .id = { 1, 1, 1, 3, 0 },
+				    .misc = PERF_RECORD_MISC_KERNEL,
+				    .chain = waits,
+				    .n_chain = 2 };
+	_cleanup_imported_ struct imported imported;
+
+	(void)state;
+	add_event(&b, SAMPLE_TYPE | PERF_SAMPLE_CALLCHAIN, FLAGS, 3);
+	feature_text(&b, BUILD_FEATURE_ARCH, "x86_64");
+	for (size_t i = 0; i < 1000; i++)
+		put_sample(&b, 0, &s);
+	for (size_t i = 0; i < 8000; i++)
+		words[i] = 0x1000 + i;
+	put_deferred(&b, (struct builder_id){ 1, 1, 2, 3, 0 }, 42, 8000, words, 8000);
+	import_built(&b, NULL, &imported);
+	assert_int_equal(imported.code, REEL_ERROR_CORRUPT);
+	assert_says(imported.text, "samples share user chains");
 }
 
 /* Registers were asked for, and there were none: a kernel thread. */
@@ -655,13 +749,22 @@ static void test_order(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cpus),	       cmocka_unit_test(test_compressed),
-		cmocka_unit_test(test_unknown_cpu),    cmocka_unit_test(test_foreign_cpu),
-		cmocka_unit_test(test_compat),	       cmocka_unit_test(test_compat_by_vdso),
-		cmocka_unit_test(test_events),	       cmocka_unit_test(test_unknown_event),
-		cmocka_unit_test(test_old_attributes), cmocka_unit_test(test_sample_fields),
-		cmocka_unit_test(test_recorded_calls), cmocka_unit_test(test_frame_chains),
-		cmocka_unit_test(test_no_registers),   cmocka_unit_test(test_order),
+		cmocka_unit_test(test_cpus),
+		cmocka_unit_test(test_compressed),
+		cmocka_unit_test(test_unknown_cpu),
+		cmocka_unit_test(test_foreign_cpu),
+		cmocka_unit_test(test_compat),
+		cmocka_unit_test(test_compat_by_vdso),
+		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_unknown_event),
+		cmocka_unit_test(test_old_attributes),
+		cmocka_unit_test(test_sample_fields),
+		cmocka_unit_test(test_recorded_calls),
+		cmocka_unit_test(test_frame_chains),
+		cmocka_unit_test(test_deferred_chains),
+		cmocka_unit_test(test_deferred_chain_of_many),
+		cmocka_unit_test(test_no_registers),
+		cmocka_unit_test(test_order),
 	};
 
 	/* Neither this host's kernel nor perf's cache may come into it. */

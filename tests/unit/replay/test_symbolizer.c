@@ -14,7 +14,7 @@
 #include "base/bytes.h"
 #include "replay/dwarf/line_table.h"
 #include "base/range_map.h"
-#include "replay/elf/symbol_table.h"
+#include "elf/symbol_table.h"
 #include "replay/symbolizer.h"
 #include "tests/cfi_builder.h"
 #include "tests/support/elf_builder.h"

@@ -49,7 +49,7 @@ static void write_deep_samples(struct reel_writer *writer)
 	}
 }
 
-static struct reel_capture *open_deep_capture(void)
+static struct reel_capture *open_capture(void (*write)(struct reel_writer *writer))
 {
 	static const char *const nowhere[] = { NULL };
 	const struct reel_capture_options options = {
@@ -64,7 +64,7 @@ static struct reel_capture *open_deep_capture(void)
 
 	must(reel_writer_create(fd, "deep", NULL, example_id, &writer));
 	write_threads(writer);
-	write_deep_samples(writer);
+	write(writer);
 	must(reel_writer_finish(writer));
 	reel_writer_destroy(writer);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -94,7 +94,7 @@ static const struct reel_block *only_block_of_samples(const struct reel_capture 
  */
 static void test_deep_stacks_are_shared(void **state)
 {
-	struct reel_capture *capture = open_deep_capture();
+	struct reel_capture *capture = open_capture(write_deep_samples);
 	size_t n_traces = 0, n_frames = 0;
 	struct reel_sample_filter filter;
 	struct reel_trace_maker *maker;
@@ -121,9 +121,71 @@ static void test_deep_stacks_are_shared(void **state)
 	reel_capture_close(capture);
 }
 
+/* ---- JITs ------------------------------------------------------------------------------- */
+
+#define CODE 0x10000u
+
+static void write_jit(struct reel_writer *writer)
+{
+	const struct reel_bytes file = reel_bytes_of_string("/src/Foo.java");
+	const struct reel_record records[] = {
+		{ .id = REEL_RECORD_MODULE,
+		  .module = { .id = 1,
+			      .kind = REEL_MODULE_ANONYMOUS,
+			      .path = reel_bytes_of_string("//anon") } },
+		{ .id = REEL_RECORD_MAP, .map = { EXAMPLE_START, 1, CODE, 0x1000, 0, 5, 2, 1 } },
+		{ .id = REEL_RECORD_JIT_SYMBOL,
+		  .jit_symbol = { 0, 1, CODE + 0x10, 0x40, REEL_JIT_JITDUMP,
+				  reel_bytes_of_string("Foo::bar()") } },
+		{ .id = REEL_RECORD_JIT_LINE,
+		  .jit_line = { 0, 1, CODE + 0x10, CODE + 0x10, 7, file } },
+		{ .id = REEL_RECORD_JIT_LINE,
+		  .jit_line = { 0, 1, CODE + 0x10, CODE + 0x20, 9, file } },
+	};
+	const uint64_t chain[] = { CODE + 0x20, CODE + 0x20, CODE + 0x21, CODE + 0x10 };
+
+	for (size_t i = 0; i < sizeof(records) / sizeof(*records); i++)
+		must(reel_writer_record(writer, &records[i]));
+	must(reel_writer_sample(writer, &(struct reel_sample){ .id = 1,
+							       .time = EXAMPLE_START + 1,
+							       .thread = 1,
+							       .where = REEL_WHERE_USER,
+							       .frame_chain = chain,
+							       .n_frame_chain = 4 }));
+}
+
+/* What a return address stands behind has the line, and so far the name. */
+static void test_jits_have_lines(void **state)
+{
+	static const uint32_t lines[] = { 9, 7, 9, 0 };
+	struct reel_capture *capture = open_capture(write_jit);
+	struct reel_traces *traces;
+	const struct reel_trace *trace;
+
+	(void)state;
+	must(reel_traces_create(capture, NULL, &traces));
+	must(reel_traces_next(traces, &trace));
+	assert_int_equal(trace->n_frames, 4);
+	for (size_t i = 0; i < trace->n_frames; i++) {
+		const struct reel_frame *frame = trace->frames[i];
+
+		assert_string_equal(frame->function, i < 3 ? "Foo::bar()" : "");
+		assert_string_equal(frame->file, i < 3 ? "/src/Foo.java" : "");
+		assert_int_equal(frame->line, lines[i]);
+		assert_int_equal(frame->function_offset,
+				 i < 3 ? trace->addresses[i] - CODE - 0x10 : 0);
+		assert_string_equal(frame->module_path, "//anon");
+	}
+	reel_traces_destroy(traces);
+	reel_capture_close(capture);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_deep_stacks_are_shared) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_deep_stacks_are_shared),
+		cmocka_unit_test(test_jits_have_lines),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

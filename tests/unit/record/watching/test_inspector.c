@@ -253,7 +253,7 @@ static void test_lies_about_others(void **state)
 
 	(void)state;
 	is_well(inspector);
-	assert_false(reel_inspector_file(inspector, LONG_BUILD_ID, &map, &file));
+	assert_false(reel_inspector_file(inspector, LONG_BUILD_ID, &map, &file, NULL));
 	assert_true(file.build_id.size <= sizeof(file.build_id.bytes));
 	is_well(inspector);
 	assert_false(reel_inspector_thread(inspector, LATER, &thread));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* i386: words of 4 bytes, addresses that wrap at 2^32, and its own traps. */
-#include "replay/cfi/cfi_index.h"
+#include "cfi/cfi_index.h"
 #include "tests/unwind_world.h"
 
 #define EBX	3

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which FDE holds an address: by .eh_frame_hdr, or by a scan of the section. Internal to cfi*.c. */
+#ifndef CFI_CFI_INDEX_H
+#define CFI_CFI_INDEX_H
+
+#include "cfi/cfi_entry.h"
+
+/* Addresses that belong to one FDE; segments are ascending and do not overlap. */
+struct cfi_segment {
+	uint64_t begin, end;
+	uint64_t offset; /* of the FDE in its section */
+};
+
+struct cfi_index {
+	struct cfi_segment *segments;
+	size_t n;
+};
+
+/*
+ * Reads a whole section.  FDEs may come in any order, be empty, lie outside of
+ * [text_begin, text_end) (ignored, if that is not empty) and overlap: then an address belongs to
+ * the FDE that begins last.  The only error is NO_MEMORY.
+ */
+struct reel_error *reel_cfi_index_build(const struct cfi_data *data, uint64_t text_begin,
+					uint64_t text_end, struct cfi_index *ret) REEL_MUST_CHECK;
+void reel_cfi_index_free(struct cfi_index *index);
+/* The first segment that ends behind `address`: it holds it, or begins behind it. `n` if there is
+ * none. */
+size_t reel_cfi_index_search(const struct cfi_index *index, uint64_t address);
+
+/* .eh_frame_hdr (LSB Core 5.0, 10.6.2). */
+struct cfi_header {
+	struct cfi_data data;
+	uint8_t encoding; /* of the table's pointers */
+	unsigned pointer_size;
+	const uint8_t *table;
+	size_t n;
+};
+
+/* False, and no entries, where there is no table that can be searched. */
+bool reel_cfi_header_parse(const struct cfi_data *data, struct cfi_header *ret);
+
+struct cfi_header_entry {
+	uint64_t begin;
+	uint64_t next; /* where the next entry begins, UINT64_MAX: there is none */
+	uint64_t fde;  /* its ELF address */
+};
+
+/*
+ * The entry that the table has for `address`.  Nothing is certain of its FDE: the table may be
+ * wrong, and the FDE may end before the address.
+ */
+bool reel_cfi_header_search(const struct cfi_header *header, uint64_t address,
+			    struct cfi_header_entry *ret);
+
+#endif

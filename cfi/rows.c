@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rows of a module: address -> row, compiled when first asked for.
+ *
+ * Readers take no lock: row_table.c has the numbers of rows, which are positions in chunks that
+ * never move.  What a number refers to is written before the number is published (release), so who
+ * sees the number (acquire) sees the row.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cfi/row_parts.h"
+#include "cfi/row_ranges.h"
+#include "cfi/row_table.h"
+
+#define ROW_UNIT 8 /* bytes: the granularity of row numbers */
+
+/*
+ * Chunk n holds the numbers from CHUNK_UNITS << n on, as many again: all rows before it.  So a
+ * small module needs little, and the numbers below CHUNK_UNITS are not used: 0 is none.
+ */
+#define CHUNK_BITS  8
+#define CHUNK_UNITS (1u << CHUNK_BITS)
+#define CHUNKS	    (ROW_NUMBER_BITS - CHUNK_BITS)
+_Static_assert(ROW_SIZE_MAX <= CHUNK_UNITS * ROW_UNIT, "every row fits into the first chunk");
+
+struct reel_rows {
+	const struct reel_arch *arch;
+	struct reel_cfi *cfi;
+	uint64_t entry;
+	atomic_int problem; /* enum problem */
+	atomic_llong work_left;
+	void *_Atomic *told;
+	void *what;
+	struct row_table table;
+	uint8_t *_Atomic chunks[CHUNKS];
+
+	/* Everything below is the writers'. */
+	pthread_mutex_t lock;
+	uint32_t next_unit; /* the next free row number */
+	/* Rule numbers by content; open-addressed. */
+	uint32_t *interned;
+	size_t interned_mask, n_rows;
+	struct row_ranges ranges;
+	uint64_t bytes; /* but for the table's */
+};
+
+enum problem {
+	FINE = 0,
+	NO_MEMORY,
+	EXHAUSTED,
+};
+
+/*
+ * How many CFA instructions may be run for the rows of a module.  A row takes those before it in
+ * its function, some 20 on average; in a hostile function of 60,000 instructions each row takes up
+ * to 60,000.
+ */
+#define WORK_FREE  (64u << 20)
+#define WORK_TIMES 64 /* for each byte of CFI */
+
+/* Given instead of a row if memory is short, or the work is used up. */
+static const struct reel_row no_row = { .outcome = REEL_ROW_BAD };
+
+static uint64_t hash_bytes(const void *bytes, size_t size)
+{
+	const uint8_t *p = bytes;
+	uint64_t hash = 0xcbf29ce484222325, word;
+
+	/* Sizes of rows are multiples of 8. */
+	for (size_t i = 0; i < size; i += sizeof(word)) {
+		memcpy(&word, p + i, sizeof(word));
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+		hash ^= hash >> 29;
+	}
+	return hash;
+}
+
+struct reel_error *reel_rows_create(const struct reel_arch *arch, struct reel_cfi *cfi,
+				    uint64_t entry, struct reel_rows **ret)
+{
+	struct reel_rows *rows = calloc(1, sizeof(*rows));
+
+	if (!rows || !reel_row_table_init(&rows->table)) {
+		free(rows);
+		return reel_error_no_memory();
+	}
+	rows->arch = arch;
+	rows->cfi = cfi;
+	rows->entry = entry;
+	rows->work_left = (long long)(WORK_FREE + WORK_TIMES * (cfi ? reel_cfi_size(cfi) : 0));
+	rows->next_unit = CHUNK_UNITS;
+	rows->bytes = sizeof(*rows);
+	pthread_mutex_init(&rows->lock, NULL);
+	*ret = rows;
+	return NULL;
+}
+
+void reel_rows_destroy(struct reel_rows *rows)
+{
+	if (!rows)
+		return;
+	reel_row_table_free(&rows->table);
+	for (size_t i = 0; i < CHUNKS; i++)
+		free(atomic_load(&rows->chunks[i]));
+	free(rows->interned);
+	reel_row_ranges_free(&rows->ranges);
+	pthread_mutex_destroy(&rows->lock);
+	free(rows);
+}
+
+void reel_rows_tell(struct reel_rows *rows, void *_Atomic *told, void *what)
+{
+	rows->told = told;
+	rows->what = what;
+}
+
+static void note_problem(struct reel_rows *rows, enum problem problem)
+{
+	int fine = FINE;
+
+	atomic_compare_exchange_strong(&rows->problem, &fine, problem);
+	if (rows->told)
+		atomic_store(rows->told, rows->what);
+}
+
+struct reel_error *reel_rows_problem(const struct reel_rows *rows)
+{
+	switch ((enum problem)atomic_load(&rows->problem)) {
+	case NO_MEMORY:
+		return reel_error_no_memory();
+	case EXHAUSTED:
+		return reel_error_create(
+			REEL_ERROR_CORRUPT,
+			"its unwind tables take many times the work that tables of their size do: "
+			"no compiler wrote them; choose samples (--pid, --comm) that do without");
+	default:
+		return NULL;
+	}
+}
+
+static unsigned chunk_of(uint32_t number)
+{
+	return 31 - (unsigned)__builtin_clz(number) - CHUNK_BITS;
+}
+
+static const struct reel_row *row_of(const struct reel_rows *rows, uint32_t number)
+{
+	unsigned n = chunk_of(number);
+	uint8_t *chunk = atomic_load_explicit(&rows->chunks[n], memory_order_acquire);
+
+	return (const struct reel_row *)(chunk + (size_t)(number - (CHUNK_UNITS << n)) * ROW_UNIT);
+}
+
+/* ---- storing rows (under the lock) --------------------------------------------------- */
+
+/* A number with room for `size` bytes behind it; 0 if there is none. */
+static uint32_t allocate(struct reel_rows *rows, size_t size)
+{
+	uint32_t units = (uint32_t)(size / ROW_UNIT), number = rows->next_unit;
+	unsigned n = chunk_of(number);
+	uint8_t *chunk;
+
+	if (number + units > CHUNK_UNITS << (n + 1))
+		number = CHUNK_UNITS << ++n;
+	if (n >= CHUNKS)
+		return 0;
+	if (!atomic_load_explicit(&rows->chunks[n], memory_order_relaxed)) {
+		size_t chunk_size = (size_t)(CHUNK_UNITS << n) * ROW_UNIT;
+
+		chunk = malloc(chunk_size);
+		if (!chunk)
+			return 0;
+		rows->bytes += chunk_size;
+		atomic_store_explicit(&rows->chunks[n], chunk, memory_order_release);
+	}
+	rows->next_unit = number + units;
+	return number;
+}
+
+static bool grow_interned(struct reel_rows *rows)
+{
+	size_t size = rows->interned ? 2 * (rows->interned_mask + 1) : 64;
+	uint32_t *interned = calloc(size, sizeof(*interned));
+
+	if (!interned)
+		return false;
+	for (size_t i = 0; rows->interned && i <= rows->interned_mask; i++) {
+		uint32_t number = rows->interned[i];
+		size_t at;
+
+		if (!number)
+			continue;
+		at = hash_bytes(row_of(rows, number), row_size(row_of(rows, number))) & (size - 1);
+		while (interned[at])
+			at = (at + 1) & (size - 1);
+		interned[at] = number;
+	}
+	rows->bytes += size / (rows->interned ? 2 : 1) * sizeof(*interned);
+	free(rows->interned);
+	rows->interned = interned;
+	rows->interned_mask = size - 1;
+	return true;
+}
+
+/* The number of a row of that content; 0 if memory is short. */
+static uint32_t intern(struct reel_rows *rows, const struct reel_row *row)
+{
+	size_t size = row_size(row), at;
+	uint32_t number;
+
+	if ((!rows->interned || rows->n_rows * 2 > rows->interned_mask) && !grow_interned(rows))
+		return 0;
+	at = hash_bytes(row, size) & rows->interned_mask;
+	for (; rows->interned[at]; at = (at + 1) & rows->interned_mask) {
+		const struct reel_row *known = row_of(rows, rows->interned[at]);
+
+		if (row_size(known) == size && !memcmp(known, row, size))
+			return rows->interned[at];
+	}
+	number = allocate(rows, size);
+	if (!number)
+		return 0;
+	memcpy((void *)row_of(rows, number), row, size);
+	rows->interned[at] = number;
+	rows->n_rows++;
+	return number;
+}
+
+/* ---- compiling ------------------------------------------------------------------------ */
+
+/*
+ * _start has no caller.  Its CFI says so only from some instruction on
+ * (libunwind #443), or there is none: what lies close behind the entry and has no FDE in between is
+ * it.
+ */
+static bool is_entry(const struct reel_rows *rows, uint64_t address, bool has_fde)
+{
+	if (!rows->entry || address - rows->entry >= REEL_ROW_ENTRY_SIZE)
+		return false;
+	if (address == rows->entry)
+		return true;
+	return !has_fde && (!rows->cfi || reel_cfi_same_gap(rows->cfi, rows->entry, address));
+}
+
+/* A row, and for which addresses around its own it is certain to be the same. */
+struct compiled {
+	uint64_t begin, end;
+	union row_buffer buffer; /* last: clang warns of a flexible array within */
+};
+
+static void compile_found(const struct reel_rows *rows, uint64_t address,
+			  const struct reel_cfi_row *cfi_row, struct compiled *ret)
+{
+	reel_row_compile(rows->arch, cfi_row, &ret->buffer);
+	if (address + 1 == cfi_row->fde_end) {
+		ret->buffer.row.flags |= ROW_ENDS_FUNCTION;
+		return;
+	}
+	ret->begin = cfi_row->same_begin;
+	ret->end = cfi_row->same_end < cfi_row->fde_end ? cfi_row->same_end : cfi_row->fde_end - 1;
+	/* The entry itself is another matter. */
+	if (rows->entry > address && rows->entry < ret->end)
+		ret->end = rows->entry;
+	if (rows->entry < address && rows->entry >= ret->begin)
+		ret->begin = rows->entry + 1;
+}
+
+/* Counts the work; false if that of the module is used up. */
+static bool work(struct reel_rows *rows, uint32_t instructions)
+{
+	if (atomic_fetch_sub_explicit(&rows->work_left, instructions, memory_order_relaxed) >=
+	    instructions)
+		return true;
+	/* So that it does not wrap. */
+	atomic_fetch_add_explicit(&rows->work_left, instructions, memory_order_relaxed);
+	note_problem(rows, EXHAUSTED);
+	return false;
+}
+
+static void compile_at(struct reel_rows *rows, uint64_t address, struct compiled *ret)
+{
+	enum reel_cfi_found found = REEL_CFI_NONE;
+	struct reel_cfi_row cfi_row;
+
+	ret->begin = address;
+	ret->end = address + 1;
+
+	cfi_row.work = 0;
+	if (rows->cfi)
+		found = reel_cfi_row_at(rows->cfi, address, &cfi_row, NULL);
+	work(rows, cfi_row.work);
+	if (rows->cfi && reel_cfi_is_short_of_memory(rows->cfi))
+		note_problem(rows, NO_MEMORY);
+	if (is_entry(rows, address, found != REEL_CFI_NONE)) {
+		reel_row_compile_outcome(REEL_ROW_ROOT, &ret->buffer);
+		return;
+	}
+	switch (found) {
+	case REEL_CFI_FOUND:
+		compile_found(rows, address, &cfi_row, ret);
+		break;
+	case REEL_CFI_NONE:
+		reel_row_compile_outcome(REEL_ROW_NONE, &ret->buffer);
+		break;
+	case REEL_CFI_BAD:
+		reel_row_compile_outcome(REEL_ROW_BAD, &ret->buffer);
+		break;
+	case REEL_CFI_SWITCHES:
+		reel_row_compile_outcome(REEL_ROW_SWITCHES, &ret->buffer);
+		break;
+	}
+}
+
+/* ---- look-ups --------------------------------------------------------------------------- */
+
+/* The row of an address that lies in a range whose row is known, or NULL. */
+static const struct reel_row *find_in_ranges(struct reel_rows *rows, uint64_t address)
+{
+	uint32_t number = 0;
+
+	pthread_mutex_lock(&rows->lock);
+	if (address < ROW_ADDRESS_LIMIT)
+		number = reel_row_ranges_find(&rows->ranges, address);
+	/* Another thread may have been faster, or have been moving the entry. */
+	if (number && !reel_row_table_find(&rows->table, address))
+		reel_row_table_add(&rows->table, address, number);
+	pthread_mutex_unlock(&rows->lock);
+	return number ? row_of(rows, number) : NULL;
+}
+
+static const struct reel_row *add(struct reel_rows *rows, uint64_t address,
+				  const struct compiled *compiled)
+{
+	uint32_t number = 0;
+
+	pthread_mutex_lock(&rows->lock);
+	if (address < ROW_ADDRESS_LIMIT)
+		number = reel_row_table_find(&rows->table, address);
+	if (!number) {
+		number = intern(rows, &compiled->buffer.row);
+		/* Addresses beyond the limit are compiled each time; no ELF file has them. */
+		if (number && address < ROW_ADDRESS_LIMIT) {
+			reel_row_table_add(&rows->table, address, number);
+			reel_row_ranges_add(&rows->ranges, compiled->begin, compiled->end, address,
+					    number);
+		}
+	}
+	pthread_mutex_unlock(&rows->lock);
+	if (!number)
+		note_problem(rows, NO_MEMORY);
+	return number ? row_of(rows, number) : &no_row;
+}
+
+const struct reel_row *reel_rows_at(struct reel_rows *rows, uint64_t address)
+{
+	uint32_t number =
+		address < ROW_ADDRESS_LIMIT ? reel_row_table_find(&rows->table, address) : 0;
+	const struct reel_row *row;
+	struct compiled compiled;
+
+	if (number)
+		return row_of(rows, number);
+	row = find_in_ranges(rows, address);
+	if (row)
+		return row;
+	if (atomic_load_explicit(&rows->problem, memory_order_relaxed))
+		return &no_row;
+	compile_at(rows, address, &compiled);
+	return add(rows, address, &compiled);
+}
+
+struct reel_rows_counts reel_rows_counts(const struct reel_rows *rows)
+{
+	struct reel_rows *writable = (struct reel_rows *)rows;
+	struct reel_rows_counts counts;
+
+	pthread_mutex_lock(&writable->lock);
+	counts = (struct reel_rows_counts){
+		.addresses = rows->table.n,
+		.rows = rows->n_rows,
+		.bytes = rows->bytes + rows->table.bytes + reel_row_ranges_bytes(&rows->ranges),
+	};
+	pthread_mutex_unlock(&writable->lock);
+	return counts;
+}

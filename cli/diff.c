@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stackreel diff: what got slower or faster from some captures to others, and how sure that is. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/diff/diff_print.h"
+#include "cli/print/text.h"
+
+enum {
+	KEY_NEW = OPTION_KEY_OWN,
+	KEY_PER,
+	KEY_FALSE_RATE,
+	KEY_RUN_NOISE,
+	KEY_PERCENT_LIMIT,
+	KEY_FAIL_IF,
+	KEY_MARKDOWN,
+	KEY_JSON,
+};
+
+enum format {
+	FORMAT_TEXT,
+	FORMAT_MARKDOWN,
+	FORMAT_JSON,
+};
+
+struct diff_options {
+	struct options common;
+	struct string_list files[SIDES];
+	enum diff_side side; /* of the files that follow */
+	enum diff_per per;
+	const char *per_event;
+	double requests[SIDES];
+	uint64_t false_rate, run_noise, percent_limit; /* in PERCENT */
+	struct diff_gate *gates;
+	size_t n_gates;
+	enum format format;
+};
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+/* "second", "OLD:NEW" (two numbers), or an event's name. */
+static void parse_per(struct diff_options *options, const char *arg, struct argp_state *state)
+{
+	const char *end;
+	uint64_t numbers[SIDES];
+
+	if (!strcmp(arg, "second")) {
+		options->per = PER_SECOND;
+		return;
+	}
+	if (!decimal_parse(arg, 1000, &end, &numbers[SIDE_OLD])) {
+		options->per = PER_EVENT;
+		options->per_event = arg;
+		return;
+	}
+	options->per = PER_REQUEST;
+	if (*end != ':' || !decimal_parse(end + 1, 1000, &end, &numbers[SIDE_NEW]) || *end ||
+	    !numbers[SIDE_OLD] || !numbers[SIDE_NEW])
+		options_error(state,
+			      "--per wants `second', an event's name, or how much was done on each "
+			      "side, as 1000:1200, not `%s'",
+			      arg);
+	for (int side = 0; side < SIDES; side++)
+		options->requests[side] = (double)numbers[side] / 1000;
+}
+
+static void add_gate(struct diff_options *options, const char *arg, struct argp_state *state)
+{
+	options->gates =
+		memory_resize(options->gates, options->n_gates + 1, sizeof(*options->gates));
+	if (!diff_gate_parse(arg, &options->gates[options->n_gates]))
+		options_error(state,
+			      "--fail-if wants self(NAME)>+N%%, total(NAME)>+N%% or any>+N%% (or "
+			      "<-N%%), not `%s'",
+			      arg);
+	options->n_gates++;
+}
+
+/* Two files are one of each side; more need --new between the sides. */
+static void check_files(struct diff_options *options, struct argp_state *state)
+{
+	struct string_list *old = &options->files[SIDE_OLD], *new = &options->files[SIDE_NEW];
+
+	if (options->side == SIDE_OLD && old->count == 2) {
+		string_list_add(new, old->items[1]);
+		old->items[--old->count] = NULL;
+	}
+	if (!old->count || !new->count)
+		argp_error(state, "two captures are compared: OLD NEW, or OLD... --new NEW...");
+	/* Reading it closes the way to any other file (options_sandbox). */
+	for (size_t i = 0; i < old->count + new->count - 1; i++) {
+		if (!strcmp(i < old->count ? old->items[i] : new->items[i - old->count], "-"))
+			argp_error(state, "standard input can only be the last of the captures");
+	}
+	if (options->common.sandbox == SANDBOX_ON)
+		argp_error(state, "--sandbox is for commands that read one file");
+	options->common.file = old->items[0];
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct diff_options *options = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		options_set_inputs(state, options_of_traces, &options->common);
+		return 0;
+	case ARGP_KEY_ARG:
+		string_list_add(&options->files[options->side], arg);
+		return 0;
+	case KEY_NEW:
+		options->side = SIDE_NEW;
+		return 0;
+	case KEY_PER:
+		parse_per(options, arg, state);
+		return 0;
+	case KEY_FALSE_RATE:
+		if (!percent_parse(arg, &options->false_rate) || !options->false_rate)
+			options_error(state, "--false-rate wants a percentage, not `%s'", arg);
+		return 0;
+	case KEY_RUN_NOISE:
+		if (!percent_parse(arg, &options->run_noise))
+			options_error(state, "--run-noise wants a percentage, not `%s'", arg);
+		return 0;
+	case KEY_PERCENT_LIMIT:
+		if (!percent_parse(arg, &options->percent_limit))
+			options_error(state, "--percent-limit wants a percentage, not `%s'", arg);
+		return 0;
+	case KEY_FAIL_IF:
+		add_gate(options, arg, state);
+		return 0;
+	case KEY_MARKDOWN:
+		options->format = FORMAT_MARKDOWN;
+		return 0;
+	case KEY_JSON:
+		options->format = FORMAT_JSON;
+		return 0;
+	case ARGP_KEY_END:
+		check_files(options, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option own_options[] = {
+	{ "new", KEY_NEW, NULL, 0, "The captures that follow are the new ones", 0 },
+	{ "per", KEY_PER, "WHAT", 0,
+	  "Compare not shares, but what was used in a second (second), for each request (how many "
+	  "there were on each side, as 1000:1200), or for each count of another event (its name)",
+	  0 },
+	{ "false-rate", KEY_FALSE_RATE, "PERCENT", 0,
+	  "How many of the changes called sure may be chance (5)", 0 },
+	{ "run-noise", KEY_RUN_NOISE, "PERCENT", 0,
+	  "How much a function's value differs from run to run, where a side has one capture only, "
+	  "which does not tell (5)",
+	  0 },
+	{ "percent-limit", KEY_PERCENT_LIMIT, "PERCENT", 0,
+	  "Leave out changes of less, of all there was (0.1)", 0 },
+	{ "fail-if", KEY_FAIL_IF, "LIMIT", 0,
+	  "Exit with 3 if a function changed for sure, and by more than LIMIT, of what it had: "
+	  "total(NAME)>+5%, self(NAME)>+5%, any>+2%, total(NAME)<-5%; NAME may have * and ?",
+	  0 },
+	{ "markdown", KEY_MARKDOWN, NULL, 0, "Print a summary for a pull request", 0 },
+	{ "json", KEY_JSON, NULL, 0, "Print all functions, as JSON", 0 },
+	{ 0 }
+};
+
+static const struct argp parser = {
+	own_options,
+	parse_option,
+	"OLD NEW\nOLD... --new NEW...",
+	"Shows which functions take more or less than before, and how sure that is.\v"
+	"Functions are the same if name and module are, whatever build they are of; clones and "
+	"parts of a function (.constprop.0, .cold) count as that. Exit status: 3 if a limit of "
+	"--fail-if is exceeded.",
+	options_of_traces,
+	NULL,
+	NULL,
+};
+
+/* ---- comparing ------------------------------------------------------------------------------ */
+
+static bool read_side(struct diff_options *options, struct diff_counts *counts, enum diff_side side)
+{
+	const struct string_list *files = &options->files[side];
+	bool ok = true;
+
+	for (size_t i = 0; i < files->count && ok; i++) {
+		struct session session;
+
+		options->common.file = files->items[i];
+		ok = session_open(&session, &options->common) &&
+		     diff_counts_add(counts, &session, side);
+		if (ok) {
+			session_warn(&session);
+			ok = session_status(&session) == STATUS_OK;
+		}
+		session_close(&session);
+	}
+	return ok;
+}
+
+static void tell_gates(const struct diff_result *result)
+{
+	for (size_t i = 0; i < result->n_gates; i++) {
+		size_t n = 0;
+
+		for (size_t j = 0; j < result->changes->n; j++)
+			n += diff_gate_is_doubtful(&result->gates[i], &result->changes->items[j]);
+		if (n && result->gates[i].pattern && !strpbrk(result->gates[i].pattern, "*?["))
+			complain("%s: not exceeded for sure, but it may be: more samples, or more "
+				 "captures, would tell",
+				 result->gates[i].text);
+	}
+	diff_print_exceeded(result, "stackreel: ", stderr);
+}
+
+static int print(const struct diff_options *options, const struct diff_result *result)
+{
+	struct output output;
+	int status = STATUS_OK;
+
+	if (!output_open(&output, options->common.output))
+		return STATUS_ERROR;
+	if (options->format == FORMAT_JSON)
+		diff_print_json(result, output.file);
+	else if (options->format == FORMAT_MARKDOWN)
+		diff_print_markdown(result, output.file);
+	else
+		diff_print_text(result, &output);
+	if (diff_print_exceeded(result, "", NULL))
+		status = STATUS_INCOMPLETE;
+	status = output_close(&output, status);
+	if (!options->common.quiet)
+		tell_gates(result);
+	return status;
+}
+
+static int diff(struct diff_options *options)
+{
+	struct diff_counts counts;
+	struct diff_changes changes;
+	int status = STATUS_ERROR;
+
+	diff_counts_init(&counts);
+	counts.per = options->per;
+	counts.per_event = options->per_event;
+	for (int side = 0; side < SIDES; side++) {
+		counts.n_captures[side] = options->files[side].count;
+		counts.requests[side] = options->requests[side];
+	}
+	if (read_side(options, &counts, SIDE_OLD) && read_side(options, &counts, SIDE_NEW)) {
+		struct diff_result result = {
+			.counts = &counts,
+			.changes = &changes,
+			.files = { &options->files[SIDE_OLD], &options->files[SIDE_NEW] },
+			.gates = options->gates,
+			.n_gates = options->n_gates,
+			.doubts = { (double)options->false_rate / (100.0 * PERCENT),
+				    (double)options->run_noise / (100.0 * PERCENT) },
+			.limit = (double)options->percent_limit / PERCENT,
+		};
+
+		diff_counts_join_renamed(&counts);
+		diff_changes_find(&counts, &result.doubts, &changes);
+		status = print(options, &result);
+		diff_changes_free(&changes);
+	}
+	diff_counts_free(&counts);
+	return status;
+}
+
+int command_diff(int argc, char **argv)
+{
+	struct diff_options options = {
+		.false_rate = 5 * PERCENT,
+		.run_noise = 5 * PERCENT,
+		.percent_limit = PERCENT / 10,
+	};
+	int status;
+
+	options_init(&options.common);
+	argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &options);
+	status = diff(&options);
+	for (size_t i = 0; i < options.n_gates; i++)
+		diff_gate_free(&options.gates[i]);
+	free(options.gates);
+	for (int side = 0; side < SIDES; side++)
+		free(options.files[side].items);
+	options_free(&options.common);
+	return status;
+}

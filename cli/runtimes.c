@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/runtimes.h"
+
+const struct runtime runtimes[RUNTIMES] = {
+	{ "Node.js",
+	  { "node", "nodejs" },
+	  "node --perf-basic-prof --interpreted-frames-native-stack" },
+	{ "Java",
+	  { "libjvm.so" },
+	  "jcmd PID Compiler.perfmap while it is recorded (JDK 17), or java "
+	  "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit" },
+	{ "Python", { "python3.", "libpython3." }, "python3 -X perf, or PYTHONPERFSUPPORT=1" },
+	{ "Ruby", { "ruby", "libruby" }, "ruby --yjit --yjit-perf (3.3)" },
+	{ "PHP", { "php", "libphp", "mod_php" }, "php -d opcache.jit_debug=16 (a perf map)" },
+	{ "Erlang", { "beam.smp" }, "erl +JPperf true (OTP 25)" },
+	{ ".NET", { "libcoreclr.so", "dotnet" }, "DOTNET_PerfMapEnabled=1" },
+	{ "LuaJIT", { "luajit", "libluajit" }, "build it with XCFLAGS=-DLUAJIT_USE_PERFTOOLS" },
+};
+
+/* Before it nothing is made that would need a name. */
+#define PYTHON_WITH_PERF 12
+
+static int is_file(const char *name, const char *start)
+{
+	size_t size = strlen(start);
+
+	if (strncmp(name, start, size) != 0 || isalpha((unsigned char)name[size]))
+		return 0;
+	return start[size - 1] != '.' || atoi(name + size) >= PYTHON_WITH_PERF;
+}
+
+size_t runtime_of_path(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < RUNTIMES; i++) {
+		for (size_t j = 0; j < 3 && runtimes[i].files[j]; j++) {
+			if (is_file(name, runtimes[i].files[j]))
+				return i;
+		}
+	}
+	return RUNTIMES;
+}

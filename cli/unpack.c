@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stackreel unpack: writes what a capture has of modules' files where debuggers find it. */
+#include "cli/commands.h"
+#include "cli/print/text.h"
+#include "cli/session.h"
+
+#define KEY_FORCE OPTION_KEY_OWN
+
+struct unpack {
+	struct options common;
+	bool force;
+};
+
+static const struct argp_child children[] = {
+	{ &options_keys, 0, "Other options:", 2 },
+	{ &options_file, 0, NULL, 2 },
+	{ 0 },
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct unpack *unpack = state->input;
+
+	(void)arg;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		options_set_inputs(state, children, &unpack->common);
+		return 0;
+	case KEY_FORCE:
+		unpack->force = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option own_options[] = {
+	{ "force", KEY_FORCE, NULL, 0, "Replace files that are there already", 0 }, { 0 }
+};
+
+static const struct argp parser = {
+	own_options,
+	parse_option,
+	"[FILE]",
+	"Writes what a packed capture has of modules' files (symbols and unwind information of "
+	"what "
+	"its traces ask) as .build-id/xx/yyyy.debug below the directory that -o names, or else the "
+	"current one: gdb (set debug-file-directory DIR) and perf take them for files with debug "
+	"symbols. Lines are in a form that they do not know.\v"
+	"FILE is " DEFAULT_CAPTURE " if not given, `-' is standard input. Prints a line for each: "
+	"the file, and of which module it is. The exit status is 1 if one was not written.",
+	children,
+	NULL,
+	NULL,
+};
+
+static void print_file(void *context, const char *module_path, const char *path,
+		       const char *problem)
+{
+	_cleanup_free_ char *module = text_escape(module_path, "");
+	_cleanup_free_ char *reason = text_escape(problem ? problem : "", "");
+
+	(void)context;
+	if (problem)
+		complain("%s: not written: %s", module, reason);
+	else
+		printf("%s  %s\n", path, module);
+}
+
+static int unpack_to(const struct unpack *unpack, struct session *session)
+{
+	const char *directory = unpack->common.output ? unpack->common.output : ".";
+	const struct reel_unpack_options options = {
+		.size = sizeof(options),
+		.force = unpack->force,
+		.visit = print_file,
+	};
+	struct reel_unpack_counts counts = { .size = sizeof(counts) };
+	size_t n_problems;
+
+	if (!no_error(reel_capture_unpack(session->capture, directory, &options, &counts)))
+		return STATUS_ERROR;
+	session_warn(session);
+	reel_capture_problems(session->capture, &n_problems);
+	if (!counts.files && !counts.left_out)
+		complain("the capture has nothing of any file: stackreel pack makes one that has");
+	return counts.left_out || !counts.files || n_problems ? STATUS_ERROR : STATUS_OK;
+}
+
+int command_unpack(int argc, char **argv)
+{
+	struct unpack unpack = { 0 };
+	struct session session;
+	int status = STATUS_ERROR;
+
+	options_init(&unpack.common);
+	argp_parse(&parser, argc, argv, 0, NULL, &unpack);
+	if (session_open(&session, &unpack.common)) {
+		status = unpack_to(&unpack, &session);
+		session_close(&session);
+	}
+	options_free(&unpack.common);
+	return status;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A set of addresses, as ranges: those that were read, or looked up. */
+#ifndef ELF_ADDRESS_RANGES_H
+#define ELF_ADDRESS_RANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct reel_address_range {
+	uint64_t begin, end;
+};
+
+struct reel_address_ranges {
+	struct reel_address_range *all;
+	size_t n, capacity;
+	size_t n_tidy; /* of them, the first ones, which are in order */
+	bool failed;   /* there was no memory for one */
+};
+
+void reel_address_ranges_add(struct reel_address_ranges *ranges, uint64_t begin, uint64_t end);
+/* Brings them in order; those that overlap or touch become one. */
+void reel_address_ranges_tidy(struct reel_address_ranges *ranges);
+void reel_address_ranges_free(struct reel_address_ranges *ranges);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the code of an embedded image. */
+#include <stdlib.h>
+
+#include "elf/embedded_image.h"
+
+static struct reel_error *malformed(const char *what)
+{
+	return reel_error_create(REEL_ERROR_CORRUPT, "section " REEL_EMBEDDED_CODE ": %s", what);
+}
+
+static struct reel_error *read_pieces(struct reel_cursor *table, struct reel_cursor *bytes,
+				      bool big_endian, struct reel_embedded_code *ret)
+{
+	for (size_t i = 0; i < ret->n; i++) {
+		struct reel_embedded_piece *piece = &ret->pieces[i];
+
+		piece->address = reel_load_target(reel_cursor_take(table, 8), 8, big_endian);
+		piece->size = reel_load_target(reel_cursor_take(table, 8), 8, big_endian);
+		piece->bytes = reel_cursor_take(bytes, piece->size);
+		if (!piece->size || !piece->bytes || piece->address > UINT64_MAX - piece->size)
+			return malformed("a piece of no bytes, or of more than there are");
+		if (i && piece->address <= piece[-1].address + piece[-1].size)
+			return malformed("its pieces are not in order, or touch");
+	}
+	return NULL;
+}
+
+struct reel_error *reel_embedded_code_open(struct reel_bytes section, bool big_endian,
+					   struct reel_embedded_code *ret)
+{
+	struct reel_cursor table = reel_cursor(section.data, section.size), bytes;
+	const uint8_t *count = reel_cursor_take(&table, 8);
+	struct reel_error *error;
+	uint64_t n;
+
+	*ret = (struct reel_embedded_code){ 0 };
+	if (!count)
+		return section.size ? malformed("it ends too early") : NULL;
+	n = reel_load_target(count, 8, big_endian);
+	bytes = table;
+	if (n > reel_cursor_left(&table) / 16)
+		return malformed("it has fewer pieces than it says");
+	reel_cursor_take(&bytes, 16 * n);
+	ret->pieces = calloc((size_t)n + 1, sizeof(*ret->pieces));
+	if (!ret->pieces)
+		return reel_error_no_memory();
+	ret->n = (size_t)n;
+	error = read_pieces(&table, &bytes, big_endian, ret);
+	if (error)
+		reel_embedded_code_free(ret);
+	return error;
+}
+
+void reel_embedded_code_free(struct reel_embedded_code *code)
+{
+	free(code->pieces);
+	*code = (struct reel_embedded_code){ 0 };
+}
+
+bool reel_embedded_code_read(const struct reel_embedded_code *code, uint64_t address, size_t size,
+			     uint8_t *bytes_ret)
+{
+	const struct reel_embedded_piece *piece;
+	size_t low = 0, high = code->n;
+	uint64_t into;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (code->pieces[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return false;
+	piece = &code->pieces[low - 1];
+	into = address - piece->address;
+	if (into > piece->size || size > piece->size - into)
+		return false;
+	memcpy(bytes_ret, piece->bytes + into, size);
+	return true;
+}

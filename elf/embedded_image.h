@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a capture holds of a module's file, so that it can be replayed without that: an ELF file
+ * like one with separate debug information, with the unwind information, symbols and bytes of code
+ * that were asked for (SPEC.md 5.1).
+ */
+#ifndef ELF_EMBEDDED_IMAGE_H
+#define ELF_EMBEDDED_IMAGE_H
+
+#include "elf/address_ranges.h"
+#include "elf/elf_file.h"
+
+#define REEL_EMBEDDED_CODE     ".stackreel.code"
+#define REEL_EMBEDDED_SWITCHES ".stackreel.switches"
+#define REEL_EMBEDDED_LINES    ".stackreel.lines"
+
+struct reel_embedded_symbol {
+	uint64_t begin, end;
+	const char *name;
+};
+
+/* All is borrowed. */
+struct reel_embedded_input {
+	/* Of it, headers and build-id, and the bytes of `code`. */
+	struct reel_elf_file *file;
+	const struct reel_address_ranges *code; /* tidy */
+	struct reel_bytes debug_frame;
+	/* Functions that change stacks, ascending. */
+	const struct reel_address_range *switches;
+	size_t n_switches;
+	/* In ascending order of `begin`; those that lie in no executable segment are left out. */
+	const struct reel_embedded_symbol *symbols;
+	size_t n_symbols;
+	struct reel_bytes lines; /* replay/dwarf/embedded_lines.h makes them */
+};
+
+/* UNSUPPORTED if it takes more than `limit` bytes. */
+struct reel_error *reel_embedded_image_write(const struct reel_embedded_input *input, size_t limit,
+					     struct reel_buffer *ret) REEL_MUST_CHECK;
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+/* A piece of code, by ELF address. */
+struct reel_embedded_piece {
+	uint64_t address, size;
+	const uint8_t *bytes; /* in the section */
+};
+
+struct reel_embedded_code {
+	struct reel_embedded_piece *pieces; /* ascending, and none touches another */
+	size_t n;
+};
+
+/* The section's bytes, which outlive it.  CORRUPT where it is not as SPEC.md says. */
+struct reel_error *reel_embedded_code_open(struct reel_bytes section, bool big_endian,
+					   struct reel_embedded_code *ret) REEL_MUST_CHECK;
+void reel_embedded_code_free(struct reel_embedded_code *code);
+bool reel_embedded_code_read(const struct reel_embedded_code *code, uint64_t address, size_t size,
+			     uint8_t *bytes_ret);
+
+#endif

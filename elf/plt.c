@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "base/array.h"
+#include "elf/elf_sections.h"
+#include "elf/operand.h"
+#include "elf/plt.h"
+
+struct stubs {
+	struct reel_elf_file *file;
+	const struct reel_arch *arch;
+	uint64_t got; /* DT_PLTGOT */
+	struct reel_plt_stub *all;
+	size_t n, capacity;
+};
+
+/* ---- code --------------------------------------------------------------------------- */
+
+static bool matches(const struct reel_arch_stub *stub, const uint8_t *code)
+{
+	for (size_t i = 0; i < stub->size; i++) {
+		if ((code[i] ^ stub->code[i]) & (stub->mask ? stub->mask[i] : 0xff))
+			return false;
+	}
+	return true;
+}
+
+/* The bytes that a stub's operand has. */
+static size_t operand_size(unsigned kind)
+{
+	return kind == REEL_ARCH_OPERAND_ADRP || kind == REEL_ARCH_OPERAND_AUIPC ? 8 : 4;
+}
+
+static const struct reel_arch_stub *stub_at(const struct reel_arch *arch, const uint8_t *code,
+					    size_t size)
+{
+	for (size_t i = 0; i < arch->n_stubs; i++) {
+		const struct reel_arch_stub *stub = &arch->stubs[i];
+
+		if (size >= stub->size && size >= stub->operand + operand_size(stub->kind) &&
+		    matches(stub, code))
+			return stub;
+	}
+	return NULL;
+}
+
+/* Each stub ends where the next one begins; the last of several is as long as those before, since
+ * code for TLS descriptors may follow (aarch64). */
+static void end_stubs(struct reel_plt_stub *stubs, size_t n, uint64_t size, uint64_t section_end)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t next = i + 1 < n ? stubs[i + 1].begin : section_end;
+
+		if (i && stubs[i].begin - stubs[i - 1].begin < size)
+			size = stubs[i].begin - stubs[i - 1].begin;
+		stubs[i].end = next - stubs[i].begin < size ? next : stubs[i].begin + size;
+	}
+}
+
+static struct reel_error *read_section(struct stubs *stubs, const struct reel_loaded_bytes *code)
+{
+	size_t first = stubs->n;
+
+	for (size_t at = 0; at < code->size; at += 8) {
+		const struct reel_arch_stub *kind =
+			stub_at(stubs->arch, code->bytes + at, code->size - at);
+		uint64_t begin = code->address + at;
+
+		if (!kind)
+			continue;
+		if (!reel_array_reserve(&stubs->all, stubs->n, &stubs->capacity,
+					sizeof(*stubs->all)))
+			return reel_error_no_memory();
+		stubs->all[stubs->n++] = (struct reel_plt_stub){
+			.begin = begin,
+			.slot = reel_operand_address(kind->kind, code->bytes + at + kind->operand,
+						     begin + kind->operand, stubs->got),
+		};
+	}
+	if (stubs->n > first)
+		end_stubs(stubs->all + first, stubs->n - first, stubs->arch->stub_size,
+			  code->address + code->size);
+	return NULL;
+}
+
+static struct reel_error *read_code(struct stubs *stubs)
+{
+	/* The psABIs'; .plt.sec and .plt.bnd are x86's, for IBT and MPX; lld's for ifuncs. */
+	static const char *const names[] = { ".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt" };
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; !error && i < sizeof(names) / sizeof(*names); i++) {
+		struct reel_loaded_bytes code;
+
+		if (reel_elf_file_section(stubs->file, names[i], &code))
+			error = read_section(stubs, &code);
+	}
+	return error ? error : reel_elf_file_memory_error(stubs->file);
+}
+
+/* ---- relocations ---------------------------------------------------------------------- */
+
+/* A section of them, and what they refer to. */
+struct relocations {
+	bool big_endian, has_addends;
+	unsigned word; /* bytes */
+	Elf_Data *symbols;
+	const char *strings;
+	size_t strings_size; /* up to and with the last NUL */
+};
+
+static void open_symbols(Elf *elf, const GElf_Shdr *relocations, struct relocations *ret)
+{
+	Elf_Scn *section = elf_getscn(elf, relocations->sh_link);
+	GElf_Shdr header;
+	Elf_Data *strings;
+
+	if (!section || !gelf_getshdr(section, &header) ||
+	    (header.sh_type != SHT_DYNSYM && header.sh_type != SHT_SYMTAB))
+		return;
+	ret->symbols = elf_getdata(section, NULL);
+	section = elf_getscn(elf, header.sh_link);
+	strings = section ? elf_getdata(section, NULL) : NULL;
+	if (!strings || !strings->d_buf)
+		return;
+	ret->strings = strings->d_buf;
+	ret->strings_size = strings->d_size;
+	while (ret->strings_size && ret->strings[ret->strings_size - 1])
+		ret->strings_size--;
+}
+
+static const char *symbol_name(const struct relocations *from, uint64_t index)
+{
+	GElf_Sym symbol;
+
+	if (!from->symbols || index > INT32_MAX ||
+	    !gelf_getsym(from->symbols, (int)index, &symbol) ||
+	    symbol.st_name >= from->strings_size || !from->strings[symbol.st_name])
+		return NULL;
+	return from->strings + symbol.st_name;
+}
+
+static int by_slot(const void *left, const void *right)
+{
+	const struct reel_plt_stub *a = left, *b = right;
+
+	return (a->slot > b->slot) - (a->slot < b->slot);
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const struct reel_plt_stub *a = left, *b = right;
+
+	return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+/* Elf64_Rela and its like: where, which symbol and how, and without a symbol an address, which
+ * Elf32_Rel has in the word itself. */
+static void take_relocation(struct stubs *stubs, const struct relocations *from,
+			    const uint8_t *bytes)
+{
+	struct reel_plt_stub key = {
+		.slot = reel_load_target(bytes, from->word, from->big_endian),
+	};
+	uint64_t info = reel_load_target(bytes + from->word, from->word, from->big_endian);
+	uint64_t symbol = from->word == 8 ? info >> 32 : info >> 8;
+	struct reel_plt_stub *end = stubs->all + stubs->n, *stub;
+	uint8_t word[8];
+
+	stub = bsearch(&key, stubs->all, stubs->n, sizeof(key), by_slot);
+	if (!stub)
+		return;
+	while (stub > stubs->all && stub[-1].slot == key.slot)
+		stub--;
+	if (symbol)
+		key.name = symbol_name(from, symbol);
+	else if (from->has_addends)
+		key.target = reel_load_target(bytes + 2 * from->word, from->word, from->big_endian);
+	else if (reel_elf_file_read(stubs->file, key.slot, from->word, word))
+		key.target = reel_load_target(word, from->word, from->big_endian);
+	for (; stub < end && stub->slot == key.slot; stub++) {
+		stub->name = key.name;
+		stub->target = key.target;
+	}
+}
+
+static void take_relocations(struct stubs *stubs, const struct relocations *from,
+			     const struct reel_section *section)
+{
+	const size_t size = (from->has_addends ? 3 : 2) * from->word;
+	uint8_t bytes[8 * 24 * 32];
+	const size_t chunk = sizeof(bytes) / size * size;
+	size_t n;
+
+	for (uint64_t at = 0; (n = reel_section_copy(section, at, chunk, bytes)) >= size;
+	     at += n / size * size) {
+		for (size_t i = 0; i + size <= n; i += size)
+			take_relocation(stubs, from, bytes + i);
+	}
+}
+
+static struct reel_error *read_relocations(struct stubs *stubs)
+{
+	/* As linkers name them: for the PLT, and for the rest of the GOT. */
+	static const char *const names[] = { ".rela.dyn", ".rel.dyn",  ".rela.iplt",
+					     ".rel.iplt", ".rela.plt", ".rel.plt" };
+	struct reel_elf_sections sections;
+
+	reel_elf_sections_open(reel_elf_file_handle(stubs->file), &sections);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct relocations from = {
+			.big_endian = reel_elf_file_big_endian(stubs->file),
+			.has_addends = names[i][4] == 'a',
+			.word = reel_elf_file_word_bits(stubs->file) / 8,
+		};
+		struct reel_section section;
+		struct reel_error *error;
+		GElf_Shdr header;
+
+		if (!reel_elf_sections_header(&sections, names[i], &header))
+			continue;
+		open_symbols(sections.elf, &header, &from);
+		error = reel_elf_file_open_section(stubs->file, names[i], &section);
+		if (error)
+			return error;
+		take_relocations(stubs, &from, &section);
+		reel_section_close(&section);
+	}
+	return NULL;
+}
+
+struct reel_error *reel_plt_read(struct reel_elf_file *file, struct reel_plt_stub **ret,
+				 size_t *n_ret)
+{
+	struct stubs stubs = {
+		.file = file,
+		.arch = reel_arch_by_machine(reel_elf_file_machine(file),
+					     reel_elf_file_word_bits(file)),
+	};
+	struct reel_error *error = NULL;
+	size_t n = 0;
+
+	if (stubs.arch) {
+		reel_elf_file_dynamic(file, DT_PLTGOT, &stubs.got);
+		error = read_code(&stubs);
+	}
+	if (!error && stubs.n) {
+		qsort(stubs.all, stubs.n, sizeof(*stubs.all), by_slot);
+		error = read_relocations(&stubs);
+	}
+	if (error) {
+		free(stubs.all);
+		return error;
+	}
+	for (size_t i = 0; i < stubs.n; i++) {
+		if (stubs.all[i].name || stubs.all[i].target)
+			stubs.all[n++] = stubs.all[i];
+	}
+	if (n)
+		qsort(stubs.all, n, sizeof(*stubs.all), by_address);
+	*ret = stubs.all;
+	*n_ret = n;
+	return NULL;
+}

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "elf/elf_sections.h"
+#include "base/range_map.h"
+#include "base/text.h"
+#include "elf/mini_debug_info.h"
+#include "elf/plt.h"
+#include "elf/section.h"
+#include "elf/symbol_table.h"
+
+struct candidate {
+	uint64_t address, size;
+	uint64_t limit; /* end of its section */
+	const char *name;
+	uint8_t binding, type;
+};
+
+struct candidates {
+	struct candidate *all;
+	size_t n, capacity;
+};
+
+struct reel_symbol_table {
+	struct reel_symbol *symbols;
+	struct reel_range_map ranges; /* values are indexes of symbols */
+	struct reel_mini_debug_info mini;
+	bool is_partial; /* .dynsym alone */
+	struct reel_error *problem;
+	struct reel_texts *texts; /* of stubs whose target has no name; NULL: there are none */
+};
+
+/* What can hold code: [begin, end) of the section with that index, empty if it can't. */
+struct code_section {
+	uint64_t begin, end;
+};
+
+struct symbol_source {
+	uint16_t machine;
+	bool is_relocatable; /* values count from their section's start */
+	Elf_Data *symbols;
+	Elf_Data *extended; /* SHT_SYMTAB_SHNDX */
+	size_t n;
+	const char *strings;
+	size_t strings_size; /* up to and with the last NUL */
+	struct code_section *code;
+	size_t n_code;
+	bool out_of_memory;
+};
+
+void reel_symbol_table_destroy(struct reel_symbol_table *table)
+{
+	if (!table)
+		return;
+	reel_range_map_free(&table->ranges);
+	reel_texts_destroy(table->texts);
+	reel_mini_debug_info_close(&table->mini);
+	reel_error_destroy(table->problem);
+	free(table->symbols);
+	free(table);
+}
+
+/* Sections' headers are in debug files too, with their addresses and flags. */
+static struct reel_error *read_code_sections(Elf *elf, struct symbol_source *source)
+{
+	Elf_Scn *section = NULL;
+	size_t n;
+
+	if (elf_getshdrnum(elf, &n) != 0)
+		n = 0;
+	source->code = calloc(n + 1, sizeof(*source->code));
+	if (!source->code)
+		return reel_error_no_memory();
+	source->n_code = n;
+	while ((section = elf_nextscn(elf, section))) {
+		size_t index = elf_ndxscn(section);
+		GElf_Shdr header;
+
+		if (index >= n || !gelf_getshdr(section, &header) ||
+		    !(header.sh_flags & SHF_EXECINSTR) || !(header.sh_flags & SHF_ALLOC))
+			continue;
+		source->code[index].begin = header.sh_addr;
+		if (__builtin_add_overflow(header.sh_addr, header.sh_size,
+					   &source->code[index].end))
+			source->code[index].end = UINT64_MAX;
+	}
+	return NULL;
+}
+
+static Elf_Data *extended_indexes(Elf *elf, size_t table)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(elf, section))) {
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB_SHNDX &&
+		    header.sh_link == table)
+			return elf_getdata(section, NULL);
+	}
+	return NULL;
+}
+
+/* False: the file has no table of that type, or an unusable one, or there is no memory for it. */
+static bool open_source(struct reel_elf_file *file, uint32_t type, struct symbol_source *source)
+{
+	Elf *elf = reel_elf_file_handle(file);
+	Elf_Scn *section = NULL, *strings;
+	GElf_Shdr header;
+	GElf_Ehdr elf_header;
+	Elf_Data *data;
+
+	/* Without a layout, values in a relocatable file are no addresses. */
+	if (!gelf_getehdr(elf, &elf_header) ||
+	    (elf_header.e_type == ET_REL && !reel_elf_file_is_laid_out(file)))
+		return false;
+	source->is_relocatable = elf_header.e_type == ET_REL;
+	do {
+		section = elf_nextscn(elf, section);
+		if (!section)
+			return false;
+	} while (!gelf_getshdr(section, &header) || header.sh_type != type);
+
+	source->machine = reel_elf_file_machine(file);
+	(void)elf_errno();
+	source->symbols = elf_getdata(section, NULL);
+	strings = elf_getscn(elf, header.sh_link);
+	data = strings ? elf_getdata(strings, NULL) : NULL;
+	if (!source->symbols || !source->symbols->d_buf || source->symbols->d_type != ELF_T_SYM ||
+	    !data || !data->d_buf) {
+		source->out_of_memory |= reel_elf_is_out_of_memory();
+		return false;
+	}
+	source->n = source->symbols->d_size / gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
+	source->extended = extended_indexes(elf, elf_ndxscn(section));
+	source->strings = data->d_buf;
+	source->strings_size = data->d_size;
+	while (source->strings_size && source->strings[source->strings_size - 1])
+		source->strings_size--;
+	return true;
+}
+
+/*
+ * Names that compilers and assemblers put where code changes to data, and other labels of theirs
+ * and of tools that work on finished code.
+ */
+static bool is_marker(uint16_t machine, uint8_t type, const char *name)
+{
+	/* annobin's, at the ends of what it makes notes of: functions by type once.  BOLT's, for
+	 * functions that it found by their FDEs alone, and where the hot ones begin and end. */
+	if (strncmp(name, ".annobin_", 9) == 0 || strncmp(name, "__BOLT_", 7) == 0 ||
+	    strcmp(name, "__hot_start") == 0 || strcmp(name, "__hot_end") == 0)
+		return true;
+	if (type != STT_NOTYPE)
+		return false;
+	/* AAELF64 5.5.5 "$x", "$d"; AAELF32 "$a", "$t", "$d"; RISC-V psABI "$x<isa>", "$d". */
+	if ((machine == EM_AARCH64 || machine == EM_ARM || machine == EM_RISCV) && name[0] == '$')
+		return true;
+	/* Local labels (".L…"; RISC-V keeps them for relaxation). */
+	if (name[0] == '.')
+		return true;
+	/* The assembler's fake labels: "L0\001", with a short number. */
+	for (size_t i = 1; name[0] == 'L' && i < 16 && name[i]; i++) {
+		if (name[i] == '\001' || name[i] == '\002')
+			return true;
+	}
+	return false;
+}
+
+static bool take_candidate(struct candidates *candidates, const struct candidate *candidate)
+{
+	if (!reel_array_reserve(&candidates->all, candidates->n, &candidates->capacity,
+				sizeof(*candidates->all)))
+		return false;
+	candidates->all[candidates->n++] = *candidate;
+	return true;
+}
+
+static struct reel_error *read_candidates(const struct symbol_source *source,
+					  struct candidates *candidates)
+{
+	for (size_t i = 1; i < source->n && i <= INT32_MAX; i++) {
+		const struct code_section *code;
+		struct candidate candidate;
+		Elf32_Word extended = 0;
+		size_t section;
+		GElf_Sym symbol;
+
+		if (!gelf_getsymshndx(source->symbols, source->extended, (int)i, &symbol,
+				      &extended))
+			break;
+		candidate.type = GELF_ST_TYPE(symbol.st_info);
+		candidate.binding = GELF_ST_BIND(symbol.st_info);
+		if (candidate.type != STT_FUNC && candidate.type != STT_NOTYPE &&
+		    candidate.type != STT_GNU_IFUNC)
+			continue;
+		section = symbol.st_shndx == SHN_XINDEX ? extended : symbol.st_shndx;
+		if (section == SHN_UNDEF || section >= source->n_code ||
+		    (section >= SHN_LORESERVE && symbol.st_shndx != SHN_XINDEX))
+			continue;
+		code = &source->code[section];
+		if (source->is_relocatable)
+			symbol.st_value += code->begin;
+		/* Bit 0 of a function's address says Thumb (AAELF32, 5.5.3). */
+		if (source->machine == EM_ARM && candidate.type == STT_FUNC)
+			symbol.st_value &= ~(uint64_t)1;
+		if (symbol.st_value < code->begin || symbol.st_value >= code->end ||
+		    symbol.st_name >= source->strings_size)
+			continue;
+		candidate.name = source->strings + symbol.st_name;
+		if (!candidate.name[0] ||
+		    is_marker(source->machine, candidate.type, candidate.name))
+			continue;
+		candidate.address = symbol.st_value;
+		candidate.limit = code->end;
+		candidate.size = symbol.st_size < code->end - symbol.st_value
+					 ? symbol.st_size
+					 : code->end - symbol.st_value;
+		if (!take_candidate(candidates, &candidate))
+			return reel_error_no_memory();
+	}
+	return NULL;
+}
+
+static int binding_rank(uint8_t binding)
+{
+	return binding == STB_LOCAL ? 2 : binding == STB_WEAK ? 1 : 0;
+}
+
+static int compare_addresses(const void *left, const void *right)
+{
+	const struct candidate *a = left, *b = right;
+
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+/* Of one address, below 0 if `a` is the better one: the rules are in the header. */
+static int compare_candidates(const struct candidate *a, const struct candidate *b)
+{
+	size_t a_length, b_length;
+
+	if (!a->size != !b->size)
+		return a->size ? -1 : 1;
+	if ((a->type == STT_NOTYPE) != (b->type == STT_NOTYPE))
+		return a->type != STT_NOTYPE ? -1 : 1;
+	if (binding_rank(a->binding) != binding_rank(b->binding))
+		return binding_rank(a->binding) - binding_rank(b->binding);
+	a_length = strspn(a->name, "_");
+	b_length = strspn(b->name, "_");
+	if (a_length != b_length)
+		return a_length < b_length ? -1 : 1;
+	if (a->name == b->name)
+		return (a->size < b->size) - (a->size > b->size);
+	a_length = strnlen(a->name, REEL_NAME_MAX);
+	b_length = strnlen(b->name, REEL_NAME_MAX);
+	if (a_length != b_length)
+		return a_length > b_length ? -1 : 1;
+	return memcmp(a->name, b->name, a_length);
+}
+
+/* Once through those of an address: names are long, and any number can be at one address. */
+static size_t keep_best(struct candidates *candidates)
+{
+	size_t n = 0;
+
+	if (candidates->n)
+		qsort(candidates->all, candidates->n, sizeof(*candidates->all), compare_addresses);
+	for (size_t i = 0; i < candidates->n; i++) {
+		const struct candidate *it = &candidates->all[i];
+
+		if (!n || candidates->all[n - 1].address != it->address)
+			candidates->all[n++] = *it;
+		else if (compare_candidates(it, &candidates->all[n - 1]) < 0)
+			candidates->all[n - 1] = *it;
+	}
+	return n;
+}
+
+/* What stubs lead to that have only an address; as objdump writes it where no symbol is there. */
+static struct reel_error *name_target(struct reel_symbol_table *table,
+				      const struct candidates *candidates, uint64_t target,
+				      const char **ret)
+{
+	const struct candidate key = { .address = target };
+	const struct candidate *found = candidates->n
+						? bsearch(&key, candidates->all, candidates->n,
+							  sizeof(key), compare_addresses)
+						: NULL;
+	char text[40];
+
+	*ret = found ? found->name : NULL;
+	if (found)
+		return NULL;
+	if (!table->texts)
+		table->texts = reel_texts_create();
+	snprintf(text, sizeof(text), "*ABS*+0x%llx", (unsigned long long)target);
+	*ret = table->texts ? reel_texts_add_string(table->texts, text) : NULL;
+	return *ret ? NULL : reel_error_no_memory();
+}
+
+static struct reel_error *add_symbol(struct reel_symbol_table *table, size_t at,
+				     const struct reel_symbol *symbol, uint32_t priority)
+{
+	table->symbols[at] = *symbol;
+	return reel_range_map_add(&table->ranges, symbol->address, symbol->end, (uint32_t)at,
+				  priority)
+		       ? NULL
+		       : reel_error_no_memory();
+}
+
+static struct reel_error *add_stubs(struct reel_symbol_table *table,
+				    const struct candidates *candidates,
+				    const struct reel_plt_stub *stubs, size_t n_stubs)
+{
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; i < n_stubs && !error; i++) {
+		struct reel_symbol symbol = { stubs[i].begin, stubs[i].end, stubs[i].name, true,
+					      true };
+
+		if (!symbol.name)
+			error = name_target(table, candidates, stubs[i].target, &symbol.name);
+		if (!error)
+			error = add_symbol(table, candidates->n + i, &symbol, UINT32_MAX);
+	}
+	return error;
+}
+
+/* Of candidates that are sorted, one for each address. */
+static struct reel_error *build(struct reel_symbol_table *table,
+				const struct candidates *candidates,
+				const struct reel_plt_stub *stubs, size_t n_stubs)
+{
+	struct reel_error *error = NULL;
+	size_t n = candidates->n;
+	uint64_t sized_end = 0; /* of those that begin before */
+
+	if (n + n_stubs > UINT32_MAX / 2)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED, "more than 2^31 symbols");
+	table->symbols = calloc(n + n_stubs + 1, sizeof(*table->symbols));
+	if (!table->symbols)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < n && !error; i++) {
+		const struct candidate *it = &candidates->all[i];
+		struct reel_symbol symbol = { it->address, it->limit, it->name, it->size != 0,
+					      false };
+
+		if (it->size) {
+			symbol.end = it->address + it->size;
+			if (symbol.end > sized_end)
+				sized_end = symbol.end;
+		} else if (it->address < sized_end) {
+			continue; /* a label within a function */
+		} else if (i + 1 < n && candidates->all[i + 1].address < symbol.end) {
+			symbol.end = candidates->all[i + 1].address;
+		}
+		error = add_symbol(table, i, &symbol, (uint32_t)(it->size ? n + i : i));
+	}
+	if (!error)
+		error = add_stubs(table, candidates, stubs, n_stubs);
+	return error ? error : reel_range_map_build(&table->ranges);
+}
+
+struct reel_error *reel_symbol_table_visit(struct reel_elf_file *file,
+					   void (*visit)(void *context, const char *name,
+							 uint64_t address),
+					   void *context)
+{
+	struct candidates candidates = { 0 };
+	struct symbol_source source = { 0 };
+	struct reel_error *error;
+
+	if (!open_source(file, SHT_SYMTAB, &source))
+		return source.out_of_memory ? reel_error_no_memory() : NULL;
+	error = read_code_sections(reel_elf_file_handle(file), &source);
+	if (!error)
+		error = read_candidates(&source, &candidates);
+	for (size_t i = 0; i < candidates.n && !error; i++)
+		visit(context, candidates.all[i].name, candidates.all[i].address);
+	free(candidates.all);
+	free(source.code);
+	return error;
+}
+
+/* Whether the file has such a table. */
+static struct reel_error *read_table(struct reel_elf_file *file, uint32_t type,
+				     struct candidates *candidates, bool *ret)
+{
+	struct symbol_source source = { 0 };
+	struct reel_error *error;
+
+	*ret = file && open_source(file, type, &source);
+	if (!*ret)
+		return source.out_of_memory ? reel_error_no_memory() : NULL;
+	error = read_code_sections(reel_elf_file_handle(file), &source);
+	if (!error)
+		error = read_candidates(&source, candidates);
+	free(source.code);
+	return error;
+}
+
+/* Only a lack of memory is an error. */
+static struct reel_error *open_mini(struct reel_symbol_table *table, struct reel_elf_file *file)
+{
+	struct reel_error *error = file ? reel_mini_debug_info_open(file, &table->mini) : NULL;
+
+	if (!error || reel_error_code(error) == REEL_ERROR_NO_MEMORY)
+		return error;
+	table->problem = error;
+	return NULL;
+}
+
+/* A table that there is no memory for is an error: the next one would have other names. */
+static struct reel_error *read_symbols(struct reel_symbol_table *table, struct reel_elf_file *file,
+				       struct reel_elf_file *debug, struct candidates *candidates)
+{
+	bool found;
+	struct reel_error *error = read_table(debug, SHT_SYMTAB, candidates, &found);
+
+	if (!error && !found)
+		error = read_table(file, SHT_SYMTAB, candidates, &found);
+	/* It has what was asked for. */
+	table->is_partial = file && reel_elf_file_is_embedded(file);
+	if (error || found)
+		return error;
+	error = open_mini(table, file);
+	if (!error)
+		error = read_table(table->mini.file, SHT_SYMTAB, candidates, &found);
+	table->is_partial = !found;
+	if (!error)
+		error = read_table(file, SHT_DYNSYM, candidates, &found);
+	return error;
+}
+
+struct reel_error *reel_symbol_table_create(struct reel_elf_file *file, struct reel_elf_file *debug,
+					    struct reel_symbol_table **ret)
+{
+	struct reel_symbol_table *table = calloc(1, sizeof(*table));
+	_cleanup_free_ struct reel_plt_stub *stubs = NULL;
+	struct candidates candidates = { 0 };
+	struct reel_error *error;
+	size_t n_stubs = 0;
+
+	if (!table)
+		return reel_error_no_memory();
+	error = read_symbols(table, file, debug, &candidates);
+	candidates.n = keep_best(&candidates);
+	if (!error && file)
+		error = reel_plt_read(file, &stubs, &n_stubs);
+	if (!error)
+		error = build(table, &candidates, stubs, n_stubs);
+	free(candidates.all);
+	if (error) {
+		reel_symbol_table_destroy(table);
+		return error;
+	}
+	*ret = table;
+	return NULL;
+}
+
+bool reel_symbol_table_is_partial(const struct reel_symbol_table *table)
+{
+	return table->is_partial;
+}
+
+const char *reel_symbol_table_problem(const struct reel_symbol_table *table)
+{
+	return table->problem ? reel_error_message(table->problem) : NULL;
+}
+
+const struct reel_symbol *reel_symbol_table_find(const struct reel_symbol_table *table,
+						 uint64_t address)
+{
+	const struct reel_range_entry *entry = reel_range_map_find(&table->ranges, address);
+
+	return entry ? &table->symbols[entry->value] : NULL;
+}
+
+const struct reel_symbol *reel_symbol_table_at(const struct reel_symbol_table *table, size_t i)
+{
+	return i < table->ranges.n ? &table->symbols[table->ranges.entries[i].value] : NULL;
+}

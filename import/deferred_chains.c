@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "import/deferred_chains.h"
+
+/* Long system calls are sampled often, and all these samples share a chain: but each has words of
+ * its own in the file. */
+#define WORDS_A_BYTE 4
+#define WORDS_FREE   (1u << 20)
+
+void reel_deferred_chains_free(struct deferred_chains *chains)
+{
+	free(chains->list);
+	free(chains->buffer);
+}
+
+/* cookie, nr, ips[nr] */
+static bool take_words(struct perf_cursor *cursor, uint64_t *cookie_ret, struct perf_words *ret)
+{
+	*cookie_ret = perf_cursor_u64(cursor);
+	ret->count = perf_cursor_u64(cursor);
+	ret->bytes =
+		perf_cursor_take(cursor, ret->count > UINT64_MAX / 8 ? UINT64_MAX : 8 * ret->count);
+	return !cursor->bytes.failed;
+}
+
+struct reel_error *reel_deferred_chains_add(struct deferred_chains *chains,
+					    const struct perf_event *event,
+					    struct perf_cursor payload, uint64_t time,
+					    struct perf_position position, bool *ok_ret)
+{
+	struct perf_sample_id id = { .tid = UINT32_MAX };
+	struct perf_words words;
+	uint64_t cookie;
+
+	if (event)
+		reel_perf_sample_id_decode(event, payload, &id);
+	*ok_ret = take_words(&payload, &cookie, &words);
+	if (!*ok_ret)
+		return NULL;
+	if (!reel_array_reserve(&chains->list, chains->n, &chains->capacity, sizeof(*chains->list)))
+		return reel_error_no_memory();
+	chains->list[chains->n++] = (struct deferred_chain){ cookie, time, id.tid, position };
+	return NULL;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_chains(const void *a, const void *b)
+{
+	const struct deferred_chain *x = a, *y = b;
+	int order = compare(x->tid, y->tid);
+
+	if (!order)
+		order = compare(x->cookie, y->cookie);
+	if (!order)
+		order = compare(x->time, y->time);
+	return order ? order : compare(x->position.order, y->position.order);
+}
+
+void reel_deferred_chains_seal(struct deferred_chains *chains, uint64_t file_size)
+{
+	chains->words_left = WORDS_FREE + WORDS_A_BYTE * file_size;
+	if (chains->n)
+		qsort(chains->list, chains->n, sizeof(*chains->list), compare_chains);
+}
+
+/* The first one of that thread and cookie from `time` on: cookies come again, in the long run. */
+static const struct deferred_chain *find(const struct deferred_chains *chains, uint32_t tid,
+					 uint64_t cookie, uint64_t time)
+{
+	const struct deferred_chain key = { .tid = tid, .cookie = cookie, .time = time };
+	size_t low = 0, high = chains->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_chains(&chains->list[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < chains->n && chains->list[low].tid == tid && chains->list[low].cookie == cookie
+		       ? &chains->list[low]
+		       : NULL;
+}
+
+static struct reel_error *load(struct deferred_chains *chains, const struct perf_stream *stream,
+			       const struct deferred_chain *chain)
+{
+	struct perf_record record;
+	struct perf_cursor cursor;
+	struct reel_error *error;
+	uint64_t cookie;
+
+	if (!chains->buffer)
+		chains->buffer = malloc(PERF_RECORD_SIZE_MAX);
+	if (!chains->buffer)
+		return reel_error_no_memory();
+	error = reel_perf_stream_read(stream, chain->position, chains->buffer, &record);
+	if (error)
+		return error;
+	cursor = reel_perf_record_payload(stream, &record);
+	if (!take_words(&cursor, &cookie, &chains->words))
+		chains->words.count = 0; /* the file has changed since */
+	chains->given = chain;
+	return NULL;
+}
+
+struct reel_error *reel_deferred_chains_find(struct deferred_chains *chains,
+					     const struct perf_stream *stream, uint32_t tid,
+					     uint64_t cookie, uint64_t time, struct perf_words *ret)
+{
+	const struct deferred_chain *chain = find(chains, tid, cookie, time);
+	struct reel_error *error = NULL;
+
+	if (!chain)
+		chain = find(chains, UINT32_MAX, cookie, time);
+	*ret = (struct perf_words){ 0 };
+	if (chain && chain != chains->given)
+		error = load(chains, stream, chain);
+	if (error || !chain)
+		return error;
+	if (chains->words.count > chains->words_left)
+		return reel_error_create(REEL_ERROR_CORRUPT,
+					 "%s: samples share user chains that were taken later "
+					 "(defer), and have many times the addresses that a file "
+					 "of its size has",
+					 stream->file.name);
+	chains->words_left -= chains->words.count;
+	*ret = chains->words;
+	return NULL;
+}

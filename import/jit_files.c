@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "import/jit_files.h"
+#include "target/jitdump.h"
+#include "target/module_kind.h"
+#include "target/perf_map.h"
+
+/* SPEC.md 5, MAP. */
+#define PROTECTION_EXECUTE 4
+
+/* Bytes of records that are written at most, as the recorder does. */
+#define BYTES_MAX (64u << 20)
+/* perf writes its file at the end, which takes it some time. */
+#define SLACK 60 /* seconds */
+
+struct process {
+	struct reel_id_entry entry; /* its pid */
+	uint64_t space;		    /* the last one with such code */
+	bool was_there;		    /* before the recording */
+	bool has_code;		    /* in no file */
+	char *dump;		    /* the path of its jitdump; NULL: none */
+};
+
+static void process_free(void *context, struct reel_id_entry *entry)
+{
+	struct process *process = (struct process *)entry;
+
+	(void)context;
+	free(process->dump);
+	free(process);
+}
+
+void reel_jit_processes_free(struct reel_jit_processes *processes)
+{
+	reel_id_table_visit(&processes->table, process_free, NULL);
+	reel_id_table_free(&processes->table);
+}
+
+/* "…/jit-NUMBER.dump", as perf has it (jit_detect of tools/perf/util/jitdump.c). */
+static bool is_dump(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	size_t digits;
+
+	if (!name || strncmp(name, "/jit-", 5) != 0)
+		return false;
+	digits = strspn(name + 5, "0123456789");
+	return digits && !strcmp(name + 5 + digits, ".dump");
+}
+
+struct reel_error *reel_jit_processes_note(struct reel_jit_processes *processes, uint32_t pid,
+					   const struct reel_record_map *map,
+					   struct reel_bytes path)
+{
+	struct process *process = (struct process *)reel_id_table_find(&processes->table, pid);
+	_cleanup_free_ char *name = strndup((const char *)path.data, path.size);
+	bool is_code = map->protection & PROTECTION_EXECUTE;
+
+	if (!name)
+		return reel_error_no_memory();
+	if (!process) {
+		process = calloc(1, sizeof(*process));
+		if (!process)
+			return reel_error_no_memory();
+		process->entry.id = pid;
+		if (!reel_id_table_insert(&processes->table, &process->entry)) {
+			free(process);
+			return reel_error_no_memory();
+		}
+	}
+	/* What perf tells of processes that it finds has no time. */
+	process->was_there |= !map->time;
+	if (!is_code || (reel_module_kind_of_name(name) != REEL_MODULE_ANONYMOUS && !is_dump(name)))
+		return NULL;
+	if (process->space != map->space) {
+		free(process->dump);
+		process->dump = NULL;
+	}
+	process->space = map->space;
+	process->has_code = true;
+	if (is_dump(name)) {
+		free(process->dump);
+		process->dump = name;
+		name = NULL;
+	}
+	return NULL;
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+struct writing {
+	const struct reel_jit_files_options *options;
+	uint64_t space;
+	/* Times of what has none: in the file's order, and before all samples. */
+	uint64_t last_time;
+	uint64_t bytes_left, left_out;
+	struct reel_jitdump dump; /* that is read */
+	bool is_full;
+	struct reel_error *error;
+};
+
+static struct reel_error *put(struct writing *writing, const struct reel_record *record,
+			      size_t size)
+{
+	/* A record's other fields take less. */
+	size += 64;
+	if (writing->bytes_left < size) {
+		writing->left_out += record->id == REEL_RECORD_JIT_SYMBOL;
+		writing->is_full = true;
+		return NULL;
+	}
+	writing->bytes_left -= size;
+	return reel_writer_record(writing->options->writer, record);
+}
+
+static struct reel_error *put_symbol(struct writing *writing, uint64_t time, uint64_t address,
+				     uint64_t size, enum reel_jit_source source,
+				     struct reel_bytes name)
+{
+	const struct reel_record record = {
+		.id = REEL_RECORD_JIT_SYMBOL,
+		.jit_symbol = { time, writing->space, address, size, source, name },
+	};
+
+	if (name.size <= REEL_TEXT_MAX && !memchr(name.data, 0, name.size))
+		return put(writing, &record, name.size);
+	writing->left_out++;
+	return NULL;
+}
+
+static struct reel_error *take_line(void *context, const struct reel_perf_map_line *line)
+{
+	struct writing *writing = context;
+
+	return put_symbol(writing, ++writing->last_time, line->address, line->size,
+			  REEL_JIT_PERF_MAP, line->name);
+}
+
+static struct reel_error *put_lines(struct writing *writing, uint64_t time,
+				    const struct reel_jitdump_function *function)
+{
+	struct reel_jitdump_lines lines = function->lines;
+	struct reel_jitdump_line line;
+	struct reel_error *error = NULL;
+
+	while (!error && !writing->is_full && reel_jitdump_next_line(&lines, &line)) {
+		const struct reel_record record = {
+			.id = REEL_RECORD_JIT_LINE,
+			.jit_line = { time, writing->space, function->address, line.address,
+				      line.line, line.file },
+		};
+
+		if (line.file.size <= REEL_TEXT_MAX)
+			error = put(writing, &record, line.file.size);
+	}
+	return error;
+}
+
+static struct reel_error *take_function(void *context, const struct reel_jitdump_function *function)
+{
+	struct writing *writing = context;
+	bool has_time = writing->options->has_same_clock && !writing->dump.has_cpu_times;
+	uint64_t time = has_time && function->time ? function->time : ++writing->last_time;
+	const struct reel_record unwind = {
+		.id = REEL_RECORD_JIT_UNWIND,
+		.jit_unwind = { time, writing->space, function->address, function->size,
+				function->frame_address, function->eh_frame },
+	};
+	struct reel_error *error = put_symbol(writing, time, function->address, function->size,
+					      REEL_JIT_JITDUMP, function->name);
+
+	if (!error && function->eh_frame.size)
+		error = put(writing, &unwind, function->eh_frame.size);
+	return error ? error : put_lines(writing, time, function);
+}
+
+/* What has moved (no JIT that we know moves code) has its name where it was only. */
+static struct reel_error *take_move(void *context, const struct reel_jitdump_move *move)
+{
+	struct writing *writing = context;
+
+	(void)move;
+	writing->left_out++;
+	return NULL;
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+struct jit_file {
+	int fd;
+	const char *path;
+	uint64_t size;
+	uint8_t *bytes; /* a window of its own */
+};
+
+static void tell(const struct writing *writing, struct reel_error *problem)
+{
+	writing->options->problem(writing->options->context, problem);
+}
+
+/*
+ * Why the file is not this process's, NULL: it can be.  Anybody may make a file of that name, and
+ * pids come again.
+ */
+static const char *find_fault(const struct writing *writing, const struct process *process, int fd,
+			      const struct stat *status)
+{
+	const struct reel_jit_files_options *options = writing->options;
+	struct statx made;
+
+	if (!S_ISREG(status->st_mode))
+		return "it is no regular file";
+	if (options->directory)
+		return NULL;
+	if (status->st_uid && status->st_uid != geteuid())
+		return "it belongs to another user";
+	if (!process->was_there && status->st_mtime < options->start - SLACK)
+		return "it is older than the process";
+	if (!statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &made) && made.stx_mask & STATX_BTIME &&
+	    made.stx_btime.tv_sec > options->end)
+		return "it was made after the recording";
+	return NULL;
+}
+
+/* False: there is none, or it is not to be taken. */
+static bool open_file(const struct writing *writing, const struct process *process,
+		      const char *path, struct jit_file *ret)
+{
+	int follow = writing->options->directory ? 0 : O_NOFOLLOW;
+	const char *fault;
+	struct stat status;
+
+	/* A FIFO is not waited for. */
+	*ret = (struct jit_file){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | follow),
+				  .path = path };
+	if (ret->fd < 0 && errno == ENOENT)
+		return false;
+	fault = ret->fd < 0 || fstat(ret->fd, &status)
+			? strerror(errno)
+			: find_fault(writing, process, ret->fd, &status);
+	if (!fault) {
+		ret->size = (uint64_t)status.st_size;
+		return true;
+	}
+	tell(writing, reel_error_create(REEL_ERROR_NOT_FOUND,
+					"%s: names of JIT code are not taken from it: %s; "
+					"--jit=DIR takes all that are in DIR",
+					path, fault));
+	if (ret->fd >= 0)
+		close(ret->fd);
+	return false;
+}
+
+/* The next bytes of the file, at most so many; what is there is in *size_ret. */
+static bool read_window(struct jit_file *file, uint64_t offset, size_t room, size_t *size_ret)
+{
+	*size_ret = 0;
+	if (offset >= file->size)
+		return false;
+	*size_ret = file->size - offset < room ? (size_t)(file->size - offset) : room;
+	if (!file->bytes)
+		file->bytes = malloc(room + 1);
+	return file->bytes && reel_read_at(file->fd, file->bytes, *size_ret, offset);
+}
+
+#define MAP_WINDOW (16u * REEL_PERF_MAP_LINE_MAX)
+
+static struct reel_error *take_map(struct writing *writing, struct jit_file *file,
+				   uint64_t *n_bad_ret)
+{
+	struct reel_perf_map map = { 0 };
+	struct reel_error *error = NULL;
+	uint64_t offset = 0;
+	size_t size, taken;
+
+	while (!error && read_window(file, offset, MAP_WINDOW, &size)) {
+		/* The last line may lack its newline. */
+		if (offset + size == file->size && file->bytes[size - 1] != '\n')
+			file->bytes[size++] = '\n';
+		error = reel_perf_map_parse(&map, file->bytes, size, take_line, writing, &taken);
+		if (!taken)
+			break;
+		offset += taken;
+	}
+	*n_bad_ret = map.n_bad;
+	return error;
+}
+
+static struct reel_error *take_dump(struct writing *writing, struct jit_file *file,
+				    uint64_t *n_bad_ret)
+{
+	const struct reel_jitdump_visitor visitor = { take_function, take_move, writing };
+	struct reel_error *error = NULL;
+	uint64_t offset = 0, taken;
+	size_t size;
+
+	writing->dump = (struct reel_jitdump){ 0 };
+	while (!error && read_window(file, offset, REEL_JITDUMP_ROOM, &size)) {
+		error = reel_jitdump_parse(&writing->dump, file->bytes, size, &visitor, &taken);
+		if (!taken)
+			break;
+		offset += taken;
+	}
+	*n_bad_ret = writing->dump.n_bad;
+	return error;
+}
+
+static void take_file(struct writing *writing, const struct process *process, const char *path,
+		      struct reel_error *(*take)(struct writing *writing, struct jit_file *file,
+						 uint64_t *n_bad_ret))
+{
+	struct jit_file file;
+	struct reel_error *error;
+	uint64_t n_bad = 0;
+
+	if (writing->error || !open_file(writing, process, path, &file))
+		return;
+	writing->space = process->space;
+	error = take(writing, &file, &n_bad);
+	if (error && (reel_error_code(error) == REEL_ERROR_CORRUPT ||
+		      reel_error_code(error) == REEL_ERROR_UNSUPPORTED))
+		tell(writing, reel_error_create(REEL_ERROR_NOT_FOUND, "%s: %s", path,
+						reel_error_message(error)));
+	else
+		writing->error = error;
+	if (error && !writing->error)
+		reel_error_destroy(error);
+	if (n_bad)
+		tell(writing, reel_error_create(REEL_ERROR_NOT_FOUND,
+						"%s: %llu lines or records make no sense, and are "
+						"left out",
+						path, (unsigned long long)n_bad));
+	free(file.bytes);
+	close(file.fd);
+}
+
+static void take_process(struct writing *writing, const struct process *process)
+{
+	const char *directory = writing->options->directory, *name = NULL;
+	_cleanup_free_ char *map =
+		reel_text_print("%s/perf-%llu.map", directory ? directory : "/tmp",
+				(unsigned long long)process->entry.id);
+	_cleanup_free_ char *dump = NULL;
+
+	if (process->dump)
+		name = directory ? strrchr(process->dump, '/') + 1 : process->dump;
+	if (name)
+		dump = directory ? reel_text_print("%s/%s", directory, name)
+				 : reel_text_print("%s", name);
+	if (!map || (name && !dump)) {
+		writing->error = reel_error_no_memory();
+		return;
+	}
+	take_file(writing, process, map, take_map);
+	if (dump)
+		take_file(writing, process, dump, take_dump);
+}
+
+struct reel_error *reel_jit_files_write(const struct reel_jit_processes *processes,
+					const struct reel_jit_files_options *options,
+					uint64_t *left_out_ret)
+{
+	struct reel_id_entry **all = reel_id_table_sorted(&processes->table);
+	struct writing writing = { .options = options, .bytes_left = BYTES_MAX };
+
+	if (processes->table.count && !all)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < processes->table.count && !writing.error; i++) {
+		const struct process *process = (const struct process *)all[i];
+
+		if (process->has_code)
+			take_process(&writing, process);
+	}
+	free(all);
+	*left_out_ret = writing.left_out;
+	return writing.error;
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "elf/go_table.h"
+#include "elf/operand.h"
+#include "module/image_parts.h"
+#include "module/hit_image.h"
+#include "module/module_cfi.h"
+
+/* Code before an address where its function may begin (replay/code/beginnings.c), to multiples of
+ * 16 and rounded up. */
+#define LOOKED_BACK (4096 + 16)
+/* Of code without an FDE and without a symbol that says how long it is, so much behind a hit. */
+#define LOOKED_AHEAD 4096
+/* And of one function so much at most: more is not followed (replay/code/). */
+#define FUNCTION_MAX (64u << 10)
+
+/* Functions that end a stack without being called are short. */
+#define UNCALLED_MAX 512
+/* Longer functions are seldom leaves. */
+#define ONE_ROW_MAX 4096
+/* How far jumps out of functions are followed, and of how long ones. */
+#define JUMPS_DEEP	2
+#define JUMPS_LOOKED_AT 4096
+
+struct maker {
+	struct reel_elf_file *file;
+	const struct reel_arch *arch;
+	struct reel_cfi_row defaults; /* what callees keep */
+	const struct reel_hit_image_options *options;
+	struct reel_address_ranges code; /* what was read of the file */
+	/* Some of the code that was hit has no FDE, or changes stacks: each call that may have led
+	 * there is followed, to see whether it can have. */
+	bool follows_calls;
+	struct reel_cfi *cfi;
+	struct reel_symbol_table *table;
+	struct reel_go_table *go_table; /* NULL: the file is not Go's */
+	struct reel_embedded_symbols symbols;
+};
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+/* As .symtab has it, "name@@VERSION". */
+static struct reel_error *add_named(struct maker *maker, uint64_t begin, uint64_t end,
+				    const char *raw, bool is_stub)
+{
+	const char *name = reel_name_or_long(raw), *at = strchr(name, '@');
+	int size = at && at != name ? (int)(at - name) : (int)strlen(name);
+	_cleanup_free_ char *text = reel_text_print("%.*s%s", size, name, is_stub ? "@plt" : "");
+
+	return text ? reel_embedded_symbols_add(&maker->symbols, begin, end, text)
+		    : reel_error_no_memory();
+}
+
+/* Stripped Go programs name their functions still. */
+static struct reel_error *add_go_name(struct maker *maker, uint64_t address)
+{
+	const struct reel_debug_frame *frames;
+	const struct reel_symbol *symbol;
+	struct reel_error *error;
+	uint64_t begin;
+	size_t n;
+
+	if (!maker->go_table)
+		return NULL;
+	error = reel_go_table_look_up(maker->go_table, address, &frames, &n, &begin);
+	if (error || !n || !begin)
+		return error;
+	/* One name for a beginning: that which its first byte has in the file. */
+	symbol = reel_symbol_table_find(maker->table, begin);
+	if (symbol && symbol->address == begin)
+		return NULL;
+	return add_named(maker, begin, address + 1, frames[n - 1].function, false);
+}
+
+/* A symbol without a size names what was looked up, and no more; or, where the code has to tell how
+ * far it reaches, what who can read it says. */
+static struct reel_error *add_name(struct maker *maker, uint64_t address)
+{
+	const struct reel_symbol *symbol = reel_symbol_table_find(maker->table, address);
+	uint64_t end, fde_begin, fde_end;
+
+	if (!symbol || reel_symbol_reach(symbol, address, maker->cfi) == REEL_SYMBOL_ENDS_BEFORE)
+		return add_go_name(maker, address);
+	if (symbol->sized)
+		end = symbol->end;
+	else if (!reel_symbol_table_is_partial(maker->table) ||
+		 reel_cfi_function_at(maker->cfi, address, &fde_begin, &fde_end))
+		end = address + 1;
+	else
+		end = symbol->address;
+	return add_named(maker, symbol->address, end, symbol->name, symbol->is_stub);
+}
+
+static struct reel_error *add_all_names(struct maker *maker)
+{
+	const struct reel_symbol *symbol;
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; !error && (symbol = reel_symbol_table_at(maker->table, i)); i++) {
+		uint64_t begin, end = symbol->end;
+
+		if (!symbol->sized &&
+		    !reel_cfi_function_at(maker->cfi, symbol->address, &begin, &end))
+			end = symbol->address + 1;
+		error = add_named(maker, symbol->address, end, symbol->name, symbol->is_stub);
+	}
+	return error;
+}
+
+/* ---- code ---------------------------------------------------------------------------------- */
+
+/* What there is of it in the file is remembered. */
+static void need_code(struct maker *maker, uint64_t begin, uint64_t end)
+{
+	uint8_t bytes[4096];
+
+	while (begin < end) {
+		size_t size = end - begin < sizeof(bytes) ? (size_t)(end - begin) : sizeof(bytes);
+
+		while (size && !reel_elf_file_read(maker->file, begin, size, bytes))
+			size /= 2;
+		begin += size ? size : 1;
+	}
+}
+
+/* Code without an FDE is followed: the function, if a symbol tells where it is; and before it is
+ * looked for where it begins. */
+static void need_function(struct maker *maker, uint64_t address)
+{
+	const struct reel_symbol *symbol = reel_symbol_table_find(maker->table, address);
+	uint64_t begin, end, text_begin, text_end;
+
+	if (!reel_cfi_gap_at(maker->cfi, address, &begin, &end))
+		return;
+	reel_elf_file_text_range(maker->file, &text_begin, &text_end);
+	begin = address < text_begin + LOOKED_BACK ? text_begin : address - LOOKED_BACK;
+	if (symbol && symbol->address < begin && address - symbol->address <= FUNCTION_MAX)
+		begin = symbol->address;
+	if (end > text_end)
+		end = text_end;
+	if (symbol && symbol->sized && symbol->end - symbol->address <= FUNCTION_MAX &&
+	    symbol->end < end)
+		end = symbol->end;
+	else if (end > address + LOOKED_AHEAD)
+		end = address + LOOKED_AHEAD;
+	need_code(maker, begin, end);
+}
+
+static bool matches(const struct reel_arch_call *call, const uint8_t *bytes)
+{
+	for (size_t i = 0; i < call->size; i++) {
+		if ((bytes[i] ^ call->code[i]) & (call->mask ? call->mask[i] : 0xff))
+			return false;
+	}
+	return true;
+}
+
+static void need_body_to(struct maker *maker, uint64_t address, uint64_t size_max, unsigned depth);
+
+/* Functions that it jumps to, as far as they begin there: its code goes on in them. */
+static void need_jumps(struct maker *maker, uint64_t begin, uint64_t end, unsigned depth)
+{
+	const struct reel_arch *arch = maker->arch;
+	uint64_t size = end - begin, target, target_begin, target_end;
+	uint8_t code[JUMPS_LOOKED_AT];
+
+	if (size > sizeof(code) || !reel_elf_file_read(maker->file, begin, (size_t)size, code))
+		return;
+	for (uint64_t at = 0; at < size; at += arch->code_align) {
+		for (size_t i = 0; i < arch->n_jumps; i++) {
+			const struct reel_arch_call *jump = &arch->jumps[i];
+
+			if (size - at < jump->size || !matches(jump, code + at))
+				continue;
+			target = reel_operand_address(jump->kind, code + at + jump->operand,
+						      begin + at + jump->operand, 0);
+			if (target - begin >= size &&
+			    reel_cfi_function_at(maker->cfi, target, &target_begin, &target_end) &&
+			    target_begin == target)
+				need_body_to(maker, target, JUMPS_LOOKED_AT, depth - 1);
+		}
+	}
+}
+
+static void need_body_to(struct maker *maker, uint64_t address, uint64_t size_max, unsigned depth)
+{
+	const struct reel_symbol *symbol = reel_symbol_table_find(maker->table, address);
+	uint64_t begin, end;
+
+	/* A PLT's FDE is of all its stubs. */
+	if (symbol && symbol->is_stub) {
+		need_code(maker, symbol->address, symbol->end);
+		return;
+	}
+	if (!reel_cfi_function_at(maker->cfi, address, &begin, &end) || end - begin > size_max)
+		return;
+	need_code(maker, begin, end);
+	if (depth)
+		need_jumps(maker, begin, end, depth);
+}
+
+/* All of a function that has an FDE, where its code is followed all the same. */
+static void need_body(struct maker *maker, uint64_t address, uint64_t size_max)
+{
+	need_body_to(maker, address, size_max, JUMPS_DEEP);
+}
+
+/*
+ * The CFA hangs on a register that callees need not keep: the callee's code has to tell that it
+ * does (replay/unwind/, reel_walk_keep_scratch).
+ */
+static bool hangs_on_scratch(const struct maker *maker, const struct reel_cfi_row *row)
+{
+	if (row->cfa.kind != REEL_RULE_REGISTER_OFFSET)
+		return row->cfa.kind == REEL_RULE_VAL_EXPRESSION;
+	return row->cfa.reg >= REEL_ARCH_DWARF_MAX ||
+	       (row->cfa.reg != maker->arch->sp &&
+		maker->defaults.rules[row->cfa.reg].kind != REEL_RULE_SAME);
+}
+
+/* What a call leads to may be a stub, and code without an FDE is followed from there. */
+static void need_target(struct maker *maker, uint64_t caller, uint64_t target)
+{
+	struct reel_cfi_row row;
+	uint64_t begin, end;
+
+	need_code(maker, target, target + 2 * REEL_ARCH_CODE_MAX);
+	if (!reel_cfi_function_at(maker->cfi, target, &begin, &end))
+		need_function(maker, target);
+	if (maker->follows_calls ||
+	    (reel_cfi_row_at(maker->cfi, caller, &row, NULL) == REEL_CFI_FOUND &&
+	     hangs_on_scratch(maker, &row)))
+		need_body(maker, target, FUNCTION_MAX);
+}
+
+/* The bytes right before an address, the last of them last; 0 where they can't be had. */
+static void read_before(struct maker *maker, uint64_t address, uint8_t bytes[REEL_ARCH_CODE_MAX])
+{
+	size_t size = REEL_ARCH_CODE_MAX;
+
+	memset(bytes, 0, size);
+	while (size && (address < size || !reel_elf_file_read(maker->file, address - size, size,
+							      bytes + REEL_ARCH_CODE_MAX - size)))
+		size--;
+}
+
+/* What calls lead to that may have left this return address; false if it is behind none. Then the
+ * function may be one that nobody called and that never returns (makecontext's, Go's goexit). */
+static bool need_callees(struct maker *maker, uint64_t address)
+{
+	uint8_t bytes[REEL_ARCH_CODE_MAX];
+	bool is_behind = false;
+
+	read_before(maker, address, bytes);
+	for (size_t i = 0; i < maker->arch->n_calls; i++) {
+		const struct reel_arch_call *call = &maker->arch->calls[i];
+		const uint8_t *code = bytes + sizeof(bytes) - call->size;
+
+		if (address < call->size || !matches(call, code))
+			continue;
+		is_behind = true;
+		if (call->kind)
+			need_target(maker, address - 1,
+				    reel_operand_address(call->kind, code + call->operand,
+							 address - call->size + call->operand, 0));
+	}
+	return is_behind;
+}
+
+/*
+ * An FDE of one row says that the function never moves the stack pointer.  In assembly it may be
+ * that nobody wrote down that it does (OpenSSL's bn_gather5), and then its code is followed.
+ */
+static void need_if_one_row(struct maker *maker, uint64_t pc)
+{
+	struct reel_cfi_row row;
+
+	if (reel_cfi_row_at(maker->cfi, pc, &row, NULL) == REEL_CFI_FOUND &&
+	    row.begin <= row.fde_begin && row.end >= row.fde_end &&
+	    row.fde_end - row.fde_begin <= ONE_ROW_MAX)
+		need_code(maker, row.fde_begin, row.fde_end);
+}
+
+/* ---- all of a hit -------------------------------------------------------------------------- */
+
+/* `is_code`: a pc is looked up by it, or what it is behind of is a call. */
+static struct reel_error *take_address(struct maker *maker, uint64_t address, bool is_code)
+{
+	struct reel_cfi_row row;
+	uint64_t begin, end;
+
+	/* Each of the two remembers the FDEs that answer; they may differ. */
+	if (reel_cfi_row_at(maker->cfi, address, &row, NULL) == REEL_CFI_SWITCHES) {
+		need_body(maker, address, FUNCTION_MAX);
+		maker->follows_calls = true;
+	}
+	if (!reel_cfi_function_at(maker->cfi, address, &begin, &end) && is_code) {
+		need_function(maker, address);
+		maker->follows_calls = true;
+	}
+	return maker->options->no_symbols || maker->options->everything ? NULL
+									: add_name(maker, address);
+}
+
+static struct reel_error *take_hit(struct maker *maker, uint64_t hit)
+{
+	bool is_pc = hit & REEL_HIT_IS_PC, is_behind_call;
+	uint64_t address, begin, end;
+	struct reel_error *error;
+
+	if (!reel_elf_file_address_of_offset(maker->file, hit & ~REEL_HIT_IS_PC, &address))
+		return NULL;
+	is_behind_call = need_callees(maker, address);
+	if (is_pc)
+		need_if_one_row(maker, address);
+	/* What tells a signal's frame, a stub, an epilogue. */
+	need_code(maker, address, address + REEL_ARCH_CODE_MAX);
+	if (!is_behind_call && !is_pc)
+		need_body(maker, address, UNCALLED_MAX);
+	/* What begins a function is no return address, whatever the padding before it looks like.
+	 */
+	if (reel_cfi_function_at(maker->cfi, address, &begin, &end) && begin == address)
+		is_behind_call = false;
+	error = take_address(maker, address, is_pc);
+	return error || !address ? error : take_address(maker, address - 1, is_behind_call);
+}
+
+static void follow_calls(struct maker *maker, uint64_t hit)
+{
+	uint64_t address;
+
+	if (reel_elf_file_address_of_offset(maker->file, hit & ~REEL_HIT_IS_PC, &address))
+		need_callees(maker, address);
+}
+
+static struct reel_error *open_parts(struct maker *maker)
+{
+	struct reel_error *error;
+
+	maker->arch = reel_arch_by_machine(reel_elf_file_machine(maker->file),
+					   reel_elf_file_word_bits(maker->file));
+	if (!maker->arch)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED, "it is of another CPU");
+	reel_cfi_run_program(maker->arch, maker->arch->defaults, &maker->defaults);
+	error = reel_module_cfi_create(maker->file, NULL, maker->arch, &maker->cfi);
+	if (!error)
+		error = reel_symbol_table_create(maker->file, NULL, &maker->table);
+	if (!error)
+		error = reel_embedded_symbols_create(&maker->symbols);
+	if (error || maker->options->no_symbols)
+		return error;
+	error = reel_go_table_open(maker->file, &maker->go_table);
+	if (!error || reel_error_code(error) == REEL_ERROR_NO_MEMORY)
+		return error;
+	reel_error_destroy(error);
+	return NULL;
+}
+
+static struct reel_error *make(struct maker *maker, const uint64_t *hits, size_t n,
+			       struct reel_buffer *ret)
+{
+	struct reel_error *error = open_parts(maker);
+
+	if (error)
+		return error;
+	reel_cfi_keep_hits(maker->cfi);
+	reel_elf_file_keep_reads(maker->file, &maker->code);
+	if (maker->options->everything && !reel_cfi_hit_all(maker->cfi))
+		return reel_error_no_memory();
+	if (maker->options->everything && !maker->options->no_symbols)
+		error = add_all_names(maker);
+	for (size_t i = 0; i < n && !error; i++)
+		error = take_hit(maker, hits[i]);
+	/* Once more, with what is known by then. */
+	for (size_t i = 0; maker->follows_calls && i < n && !error; i++)
+		follow_calls(maker, hits[i]);
+	if (error)
+		return error;
+	reel_elf_file_keep_reads(maker->file, NULL);
+	reel_address_ranges_tidy(&maker->code);
+	reel_embedded_symbols_join(&maker->symbols);
+	return reel_image_parts_write(
+		&(struct reel_image_parts){
+			.file = maker->file,
+			.cfi = maker->cfi,
+			.code = &maker->code,
+			.symbols = &maker->symbols,
+		},
+		maker->options->limit, ret);
+}
+
+struct reel_error *reel_hit_image_make(struct reel_elf_file *file, const uint64_t *hits, size_t n,
+				       const struct reel_hit_image_options *options,
+				       struct reel_buffer *ret)
+{
+	struct maker maker = { .file = file, .options = options };
+	struct reel_error *error = make(&maker, hits, n, ret);
+
+	reel_address_ranges_free(&maker.code);
+	reel_embedded_symbols_free(&maker.symbols);
+	reel_go_table_close(maker.go_table);
+	reel_symbol_table_destroy(maker.table);
+	reel_cfi_destroy(maker.cfi);
+	return error;
+}

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "base/array.h"
+#include "base/id_table.h"
+#include "base/quantity.h"
+#include "module/hit_image.h"
+#include "record/embedding/embedding.h"
+#include "record/embedding/hit_set.h"
+#include "record/embedding/image_request.h"
+#include "record/watching/code_spaces.h"
+
+/* A record of an image has so many bytes of it. */
+#define PIECE_SIZE (1u << 20)
+
+/* Files that are open at a time, and descriptors that are left for all else. */
+#define FILES_MAX   16384
+#define FILES_SPARE 512
+
+/* Hits of all modules of a file. */
+#define HITS_MAX (4u << 20)
+
+/*
+ * A recorder that is killed leaves no images but those that it has made by then: of what is hit for
+ * so long, when it has been hit in twice as many places as before, so that all of a module's images
+ * are at most twice as large as the last.
+ */
+#define INTERIM_AFTER (5 * REEL_NS_PER_SECOND)
+
+/* Words that were looked at of late, by a hash: the same ones come again and again. */
+#define SEEN_BITS 13
+
+struct module {
+	struct reel_id_entry entry; /* its id */
+	int fd;			    /* -1: none */
+	uint64_t used;		    /* when it was hit or mapped, in turns */
+	struct reel_hit_set hits;
+	uint64_t since; /* when it was seen first that it has hits; 0: not yet */
+	bool is_left_out;
+	/* Hits when its image was asked for last; of the image that the file has. */
+	size_t n_asked, n_embedded;
+	uint64_t n_images, hits_left_out;
+};
+
+struct seen {
+	uint64_t word, list;
+};
+
+struct reel_embedding {
+	struct reel_embedding_options options;
+	const struct reel_timeline *timeline;
+	struct reel_code_spaces spaces; /* executable mappings of files */
+	struct reel_id_table modules;
+	uint64_t turn;
+	size_t n_files, files_max;
+	size_t n_hits;
+	uint64_t bytes_left;
+	/* Modules that wait for their images, while the file ends. */
+	uint64_t *queue;
+	size_t n_queue, at;
+	bool ends;
+	uint64_t asked; /* the module whose image is being made; 0: none */
+	struct reel_embedding_counts counts;
+	char reason[512];
+	struct seen seen[1 << SEEN_BITS];
+};
+
+/* ---- what is known ------------------------------------------------------------------------- */
+
+/* Descriptors are cheap; as many as the recorder may have. */
+static size_t find_files_max(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return 0;
+	if (limit.rlim_cur < FILES_MAX + FILES_SPARE) {
+		limit.rlim_cur = limit.rlim_max < FILES_MAX + FILES_SPARE ? limit.rlim_max
+									  : FILES_MAX + FILES_SPARE;
+		setrlimit(RLIMIT_NOFILE, &limit);
+		getrlimit(RLIMIT_NOFILE, &limit);
+	}
+	if (limit.rlim_cur >= FILES_MAX + FILES_SPARE)
+		return FILES_MAX;
+	return limit.rlim_cur > 2 * FILES_SPARE ? (size_t)limit.rlim_cur - FILES_SPARE
+						: (size_t)limit.rlim_cur / 2;
+}
+
+static bool is_file(const struct reel_record_module *module)
+{
+	return module->kind == REEL_MODULE_FILE;
+}
+
+struct reel_error *reel_embedding_create(const struct reel_embedding_options *options,
+					 struct reel_embedding **ret)
+{
+	struct reel_embedding *embedding = calloc(1, sizeof(*embedding));
+
+	if (!embedding)
+		return reel_error_no_memory();
+	embedding->options = *options;
+	embedding->spaces = (struct reel_code_spaces){
+		.modules = options->modules,
+		.native = options->native,
+		.is_wanted = is_file,
+		.space_size = sizeof(struct reel_code_space),
+	};
+	embedding->bytes_left = options->limit;
+	embedding->files_max = find_files_max();
+	*ret = embedding;
+	return NULL;
+}
+
+static void close_file(struct reel_embedding *embedding, struct module *module)
+{
+	if (module->fd < 0)
+		return;
+	close(module->fd);
+	module->fd = -1;
+	embedding->n_files--;
+}
+
+static void free_module(void *context, struct reel_id_entry *entry)
+{
+	struct module *module = (struct module *)entry;
+
+	close_file(context, module);
+	reel_hit_set_free(&module->hits);
+	free(module);
+}
+
+void reel_embedding_destroy(struct reel_embedding *embedding)
+{
+	if (!embedding)
+		return;
+	reel_code_spaces_free(&embedding->spaces);
+	reel_id_table_visit(&embedding->modules, free_module, embedding);
+	reel_id_table_free(&embedding->modules);
+	free(embedding->queue);
+	free(embedding);
+}
+
+struct reel_embedding_counts reel_embedding_counts(const struct reel_embedding *embedding)
+{
+	struct reel_embedding_counts counts = embedding->counts;
+
+	counts.reason = embedding->reason;
+	return counts;
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+static struct module *module_find(const struct reel_embedding *embedding, uint64_t id)
+{
+	return (struct module *)reel_id_table_find(&embedding->modules, id);
+}
+
+/* NULL if there is no memory. */
+static struct module *module_add(struct reel_embedding *embedding, uint64_t id)
+{
+	struct module *module = calloc(1, sizeof(*module));
+
+	if (!module)
+		return NULL;
+	module->entry.id = id;
+	module->fd = -1;
+	if (reel_id_table_insert(&embedding->modules, &module->entry))
+		return module;
+	free(module);
+	return NULL;
+}
+
+/* Modules without hits before others, then the one that was used the longest time ago. */
+static void find_oldest(void *context, struct reel_id_entry *entry)
+{
+	struct module **oldest = context, *module = (struct module *)entry;
+
+	if (module->fd < 0)
+		return;
+	if (!*oldest || (!module->hits.n && (*oldest)->hits.n) ||
+	    (!module->hits.n == !(*oldest)->hits.n && module->used < (*oldest)->used))
+		*oldest = module;
+}
+
+static void make_room(struct reel_embedding *embedding)
+{
+	struct module *oldest = NULL;
+
+	reel_id_table_visit(&embedding->modules, find_oldest, &oldest);
+	if (!oldest)
+		return;
+	close_file(embedding, oldest);
+	if (!oldest->hits.n)
+		free_module(embedding, reel_id_table_remove(&embedding->modules, oldest->entry.id));
+}
+
+void reel_embedding_take_file(void *context, uint64_t id, int fd)
+{
+	struct reel_embedding *embedding = context;
+	struct module *module = module_find(embedding, id);
+
+	if (!module)
+		module = module_add(embedding, id);
+	if (!module || module->fd >= 0) {
+		close(fd);
+		return;
+	}
+	module->used = ++embedding->turn;
+	if (embedding->n_files >= embedding->files_max)
+		make_room(embedding);
+	module->fd = fd;
+	embedding->n_files++;
+}
+
+/* ---- hits ---------------------------------------------------------------------------------- */
+
+static struct reel_error *hit(struct reel_embedding *embedding, const struct reel_code_range *range,
+			      uint64_t address, uint64_t flag)
+{
+	struct module *module = module_find(embedding, range->module);
+
+	if (!module)
+		module = module_add(embedding, range->module);
+	if (!module)
+		return reel_error_no_memory();
+	module->used = ++embedding->turn;
+	if (embedding->n_hits >= HITS_MAX || module->hits.n >= IMAGE_HITS_MAX) {
+		module->hits_left_out++;
+		return NULL;
+	}
+	switch (reel_hit_set_add(&module->hits,
+				 ((address + range->delta) & ~REEL_HIT_IS_PC) | flag)) {
+	case REEL_HIT_NEW:
+		embedding->n_hits++;
+		return NULL;
+	case REEL_HIT_KNOWN:
+		return NULL;
+	case REEL_HIT_NO_MEMORY:
+		break;
+	}
+	return reel_error_no_memory();
+}
+
+/* What is behind a call may be the end of a mapping. */
+static struct reel_error *look_at(struct reel_embedding *embedding,
+				  const struct reel_code_space *space, uint64_t word)
+{
+	struct seen *seen =
+		&embedding->seen[(word ^ space->list) * 0x9e3779b97f4a7c15 >> (64 - SEEN_BITS)];
+	const struct reel_code_range *range, *before;
+	struct reel_error *error = NULL;
+
+	if (seen->word == word && seen->list == space->list)
+		return NULL;
+	*seen = (struct seen){ word, space->list };
+	range = reel_code_range_of(space, word);
+	before = range && word > range->first ? range : reel_code_range_of(space, word - 1);
+	if (range)
+		error = hit(embedding, range, word, 0);
+	if (before && before != range && !error)
+		error = hit(embedding, before, word, 0);
+	return error;
+}
+
+static struct reel_error *look_at_pc(struct reel_embedding *embedding,
+				     const struct reel_code_space *space, uint64_t pc)
+{
+	const struct reel_code_range *range = reel_code_range_of(space, pc);
+
+	return range ? hit(embedding, range, pc, REEL_HIT_IS_PC) : NULL;
+}
+
+static struct reel_error *look_at_words(struct reel_embedding *embedding,
+					const struct reel_code_space *space,
+					const struct reel_region *region)
+{
+	const uint64_t first = space->ranges[0].first,
+		       span = space->ranges[space->n_ranges - 1].last + 1 - first;
+	const uint64_t mask = ~space->code_mask;
+	unsigned size = space->word_size;
+	size_t at = -region->address % size;
+	struct reel_error *error = NULL;
+
+	/* Two loops, as a constant is what makes it fast. */
+	for (; size == 8 && at + 8 <= region->size && !error; at += 8) {
+		uint64_t word;
+
+		memcpy(&word, region->bytes + at, 8);
+		word &= mask;
+		if (word - first <= span)
+			error = look_at(embedding, space, word);
+	}
+	for (; size == 4 && at + 4 <= region->size && !error; at += 4) {
+		uint32_t word;
+
+		memcpy(&word, region->bytes + at, 4);
+		if ((word & mask) - first <= span)
+			error = look_at(embedding, space, word & mask);
+	}
+	return error;
+}
+
+struct reel_error *reel_embedding_note(struct reel_embedding *embedding,
+				       const struct reel_space_view *view,
+				       const struct reel_sample *sample)
+{
+	struct reel_code_space *space;
+	struct reel_error *error =
+		reel_code_spaces_find(&embedding->spaces, view, sample->time, &space);
+
+	embedding->timeline = view->timeline;
+	if (error || !space || !space->n_ranges)
+		return error;
+	if (sample->layout)
+		error = look_at_pc(embedding, space, sample->pc & ~space->code_mask);
+	for (size_t i = 0; sample->layout && i < sample->layout->n_slots && !error; i++)
+		error = look_at(embedding, space, sample->values[i] & ~space->code_mask);
+	for (size_t i = 0; i < sample->n_frame_chain && !error; i++)
+		error = look_at(embedding, space, sample->frame_chain[i] & ~space->code_mask);
+	for (size_t i = 0; i < sample->n_regions && !error; i++)
+		error = look_at_words(embedding, space, &sample->regions[i]);
+	return error;
+}
+
+/* ---- images -------------------------------------------------------------------------------- */
+
+/* The module is to have an image, or a newer one, and will not. */
+static void leave_out(struct reel_embedding *embedding, struct module *module, const char *why)
+{
+	const struct reel_record_module *record =
+		reel_module_table_find(embedding->options.modules, module->entry.id);
+	char line[sizeof(embedding->reason)];
+
+	/* Until the end there may be another chance. */
+	if (module->is_left_out || !embedding->ends)
+		return;
+	module->is_left_out = true;
+	snprintf(line, sizeof(line), "%.*s: %s",
+		 record ? (int)(record->path.size < 256 ? record->path.size : 256) : 1,
+		 record ? (const char *)record->path.data : "?", why);
+	if (!embedding->counts.left_out++)
+		memcpy(embedding->reason, line, sizeof(line));
+	if (embedding->options.note)
+		embedding->options.note(embedding->options.note_context, line);
+}
+
+static void ask(struct reel_embedding *embedding, struct module *module)
+{
+	const struct reel_embedding_options *options = &embedding->options;
+	struct reel_image_question question = {
+		.file = module->fd,
+		.n = module->hits.n,
+		.everything = options->everything,
+		.no_symbols = options->no_symbols,
+		.limit = embedding->bytes_left < REEL_IMAGE_MAX ? embedding->bytes_left
+								: REEL_IMAGE_MAX,
+	};
+
+	module->n_asked = module->hits.n;
+	if (module->fd < 0) {
+		leave_out(embedding, module, "its file could not be opened while it was mapped");
+		return;
+	}
+	question.offsets = reel_hit_set_sorted(&module->hits);
+	if (!question.offsets) {
+		leave_out(embedding, module, "no memory");
+		return;
+	}
+	reel_image_asker_ask(options->asker, &question);
+	embedding->asked = module->entry.id;
+}
+
+static struct reel_error *put_image(struct reel_embedding *embedding, struct module *module,
+				    struct reel_bytes image)
+{
+	const struct reel_record_sink *sink = &embedding->options.sink;
+	struct reel_error *error = NULL;
+
+	for (size_t at = 0; at < image.size && !error; at += PIECE_SIZE) {
+		size_t left = image.size - at;
+		const struct reel_record record = {
+			.id = REEL_RECORD_IMAGE,
+			.image = { .module = module->entry.id,
+				   .offset = at,
+				   .total_size = image.size,
+				   .bytes = { image.data + at,
+					      left < PIECE_SIZE ? left : PIECE_SIZE },
+				   .number = module->n_images },
+		};
+
+		error = sink->put(sink->context, &record);
+	}
+	embedding->bytes_left -= image.size;
+	embedding->counts.bytes += image.size;
+	embedding->counts.modules += !module->n_images++;
+	module->n_embedded = module->n_asked;
+	return error;
+}
+
+/* False: it is not there yet. */
+static struct reel_error *take_image(struct reel_embedding *embedding, bool *ret)
+{
+	struct module *module = module_find(embedding, embedding->asked);
+	struct reel_error *error = NULL;
+	struct reel_bytes image;
+	const char *problem;
+
+	*ret = true;
+	switch (reel_image_asker_look(embedding->options.asker, &image, &problem)) {
+	case REEL_IMAGE_NOT_YET:
+		*ret = false;
+		return NULL;
+	case REEL_IMAGE_MADE:
+		if (module)
+			error = put_image(embedding, module, image);
+		break;
+	case REEL_IMAGE_LEFT_OUT:
+		if (module)
+			leave_out(embedding, module, problem);
+		break;
+	}
+	embedding->asked = 0;
+	return error;
+}
+
+struct reel_error *reel_embedding_work(struct reel_embedding *embedding)
+{
+	struct reel_error *error = NULL;
+	struct module *module;
+	bool is_free = true;
+
+	while (!error && is_free) {
+		if (embedding->asked)
+			error = take_image(embedding, &is_free);
+		if (error || embedding->asked || embedding->at == embedding->n_queue)
+			break;
+		module = module_find(embedding, embedding->queue[embedding->at++]);
+		if (module)
+			ask(embedding, module);
+	}
+	return error;
+}
+
+static void queue_last(void *context, struct reel_id_entry *entry)
+{
+	struct reel_embedding *embedding = context;
+	struct module *module = (struct module *)entry;
+
+	if (module->hits.n > module->n_embedded)
+		embedding->queue[embedding->n_queue++] = module->entry.id;
+	if (module->hits_left_out)
+		leave_out(embedding, module, "it was hit in more places than are remembered");
+}
+
+static void queue_interim(void *context, struct reel_id_entry *entry)
+{
+	struct reel_embedding *embedding = context;
+	struct module *module = (struct module *)entry;
+	uint64_t now = reel_now();
+
+	if (module->hits.n && !module->since)
+		module->since = now;
+	if (module->hits.n > 0 && module->hits.n >= 2 * module->n_asked &&
+	    now - module->since >= INTERIM_AFTER)
+		embedding->queue[embedding->n_queue++] = module->entry.id;
+}
+
+static struct reel_error *queue(struct reel_embedding *embedding,
+				void (*visit)(void *context, struct reel_id_entry *entry))
+{
+	free(embedding->queue);
+	embedding->n_queue = embedding->at = 0;
+	embedding->queue = calloc(embedding->modules.count + 1, sizeof(*embedding->queue));
+	if (!embedding->queue)
+		return reel_error_no_memory();
+	reel_id_table_visit(&embedding->modules, visit, embedding);
+	return NULL;
+}
+
+struct reel_error *reel_embedding_tick(struct reel_embedding *embedding)
+{
+	reel_code_spaces_forget_ended(&embedding->spaces, embedding->timeline);
+	/* What is left is the last images'. */
+	if (!reel_embedding_is_done(embedding) ||
+	    embedding->bytes_left < embedding->options.limit / 2)
+		return NULL;
+	return queue(embedding, queue_interim);
+}
+
+struct reel_error *reel_embedding_end(struct reel_embedding *embedding)
+{
+	embedding->ends = true;
+	return queue(embedding, queue_last);
+}
+
+bool reel_embedding_is_done(const struct reel_embedding *embedding)
+{
+	return !embedding->asked && embedding->at == embedding->n_queue;
+}
+
+void reel_embedding_wait(struct reel_embedding *embedding)
+{
+	reel_image_asker_wait(embedding->options.asker, 10);
+}
+
+static void restart_module(void *context, struct reel_id_entry *entry)
+{
+	struct module *module = (struct module *)entry;
+
+	(void)context;
+	reel_hit_set_free(&module->hits);
+	module->n_asked = module->n_embedded = 0;
+	module->n_images = module->hits_left_out = module->since = 0;
+	module->is_left_out = false;
+}
+
+void reel_embedding_restart(struct reel_embedding *embedding)
+{
+	reel_id_table_visit(&embedding->modules, restart_module, NULL);
+	memset(embedding->seen, 0, sizeof(embedding->seen));
+	embedding->n_hits = 0;
+	embedding->ends = false;
+	embedding->bytes_left = embedding->options.limit;
+}

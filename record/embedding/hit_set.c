@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "base/id_table.h"
+#include "record/embedding/hit_set.h"
+
+/* By a multiplier that nobody knows (base/id_table.h): who chooses what is on a stack could choose
+ * offsets that collide. */
+static size_t slot_of(const struct reel_hit_set *set, uint64_t key)
+{
+	size_t at = (size_t)(key * set->multiplier >> 32) & (set->capacity - 1);
+
+	while (set->slots[at] && set->slots[at] != key)
+		at = (at + 1) & (set->capacity - 1);
+	return at;
+}
+
+static bool make_room(struct reel_hit_set *set)
+{
+	struct reel_hit_set grown = { .n = set->n, .multiplier = set->multiplier };
+
+	if (set->capacity > 2 * set->n)
+		return true;
+	if (!grown.multiplier)
+		grown.multiplier = reel_hash_multiplier(set);
+	grown.capacity = set->capacity ? 2 * set->capacity : 64;
+	grown.slots = calloc(grown.capacity, sizeof(*grown.slots));
+	if (!grown.slots)
+		return false;
+	for (size_t i = 0; i < set->capacity; i++) {
+		if (set->slots[i])
+			grown.slots[slot_of(&grown, set->slots[i])] = set->slots[i];
+	}
+	free(set->slots);
+	*set = grown;
+	return true;
+}
+
+enum reel_hit reel_hit_set_add(struct reel_hit_set *set, uint64_t hit)
+{
+	size_t at;
+
+	if (!make_room(set))
+		return REEL_HIT_NO_MEMORY;
+	at = slot_of(set, hit + 1);
+	if (set->slots[at])
+		return REEL_HIT_KNOWN;
+	set->slots[at] = hit + 1;
+	set->n++;
+	return REEL_HIT_NEW;
+}
+
+void reel_hit_set_free(struct reel_hit_set *set)
+{
+	free(set->slots);
+	*set = (struct reel_hit_set){ 0 };
+}
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+uint64_t *reel_hit_set_sorted(const struct reel_hit_set *set)
+{
+	uint64_t *all = calloc(set->n + 1, sizeof(*all));
+	size_t n = 0;
+
+	if (!all)
+		return NULL;
+	for (size_t i = 0; i < set->capacity; i++) {
+		if (set->slots[i])
+			all[n++] = set->slots[i] - 1;
+	}
+	qsort(all, n, sizeof(*all), compare);
+	return all;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What samples have hit of a file (module/hit_image.h), each once. */
+#ifndef RECORD_EMBEDDING_HIT_SET_H
+#define RECORD_EMBEDDING_HIT_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* All zero is an empty set. */
+struct reel_hit_set {
+	uint64_t *slots; /* a hit + 1; 0: free */
+	size_t n, capacity;
+	uint64_t multiplier; /* of the hash; 0: there is nothing yet */
+};
+
+/* What became of it. */
+enum reel_hit { REEL_HIT_KNOWN, REEL_HIT_NEW, REEL_HIT_NO_MEMORY };
+
+/* `hit` is not UINT64_MAX. */
+enum reel_hit reel_hit_set_add(struct reel_hit_set *set, uint64_t hit);
+void reel_hit_set_free(struct reel_hit_set *set);
+/* A new array of all, ascending; NULL if there is no memory. */
+uint64_t *reel_hit_set_sorted(const struct reel_hit_set *set);
+
+#endif

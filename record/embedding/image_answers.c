@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The helper that makes images.  It has read what strangers made, and may hang with a file server:
+ * so it has no rights but to read the descriptors that it is given, and may be killed.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "module/hit_image.h"
+#include "record/embedding/image_request.h"
+#include "record/host/privileges.h"
+#include "record/watching/fd_message.h"
+
+/* Not the recorder's (nursery.c): samples do not wait for this. */
+#define PRIORITY 0
+
+static void prepare(void)
+{
+	prctl(PR_SET_NAME, "reel-imager");
+	setpriority(PRIO_PROCESS, 0, PRIORITY);
+}
+
+static bool receive_offsets(int socket, uint64_t *offsets, uint64_t n)
+{
+	for (uint64_t at = 0; at < n;) {
+		size_t size = (size_t)(n - at < IMAGE_OFFSETS ? n - at : IMAGE_OFFSETS) *
+			      sizeof(*offsets);
+
+		size_t no_files = 0;
+
+		if (reel_fd_message_receive(socket, offsets + at, size, NULL, &no_files, 0) !=
+		    (ssize_t)size)
+			return false;
+		at += size / sizeof(*offsets);
+	}
+	return true;
+}
+
+static struct reel_error *make_image(int fd, const struct image_request *request,
+				     const uint64_t *offsets, struct reel_buffer *ret)
+{
+	const struct reel_hit_image_options options = {
+		.everything = request->everything,
+		.no_symbols = request->no_symbols,
+		.limit = (size_t)request->limit,
+	};
+	struct reel_elf_file *file;
+	/* The recorder says which file it is. */
+	struct reel_error *error = reel_elf_file_open_descriptor(fd, "it", &file);
+
+	if (error)
+		return error;
+	error = reel_hit_image_make(file, offsets, (size_t)request->n_offsets, &options, ret);
+	reel_elf_file_close(file);
+	return error;
+}
+
+static bool send_answer(int socket, struct reel_error *error, const struct reel_buffer *image)
+{
+	struct image_answer answer = { .size = error ? 0 : image->size };
+	bool sent;
+
+	if (error)
+		snprintf(answer.problem, sizeof(answer.problem), "%s", reel_error_message(error));
+	sent = reel_fd_message_send(socket, &answer, sizeof(answer), NULL, 0, 0);
+	for (size_t at = 0; at < answer.size && sent; at += IMAGE_PACKET) {
+		size_t left = image->size - at;
+
+		sent = reel_fd_message_send(socket, image->bytes + at,
+					    left < IMAGE_PACKET ? left : IMAGE_PACKET, NULL, 0, 0);
+	}
+	return sent;
+}
+
+static bool answer_one(int socket)
+{
+	_cleanup_buffer_ struct reel_buffer image = { 0 };
+	_cleanup_error_ struct reel_error *error = NULL;
+	_cleanup_free_ uint64_t *offsets = NULL;
+	struct image_request request;
+	size_t n_files = 1;
+	int fd = -1;
+
+	if (reel_fd_message_receive(socket, &request, sizeof(request), &fd, &n_files, 0) !=
+		    sizeof(request) ||
+	    !n_files || request.n_offsets > IMAGE_HITS_MAX)
+		return false;
+	offsets = calloc((size_t)request.n_offsets + 1, sizeof(*offsets));
+	if (!offsets || !receive_offsets(socket, offsets, request.n_offsets))
+		return false;
+	error = make_image(fd, &request, offsets, &image);
+	return send_answer(socket, error, &image);
+}
+
+static void answer_all(int socket)
+{
+	while (answer_one(socket))
+		;
+}
+
+void reel_image_answers(int socket)
+{
+	prepare();
+	answer_all(socket);
+}
+
+void reel_image_answers_confined(int socket)
+{
+	const struct reel_privileges kept = { .roles = REEL_ROLE_IMAGER };
+	const char *lacks; /* as the recorder will find */
+	struct reel_error *error;
+
+	prepare();
+	error = reel_privileges_drop(&kept, &lacks);
+	if (!error)
+		answer_all(socket);
+	reel_error_destroy(error);
+}

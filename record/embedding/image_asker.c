@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/quantity.h"
+#include "format/record.h"
+#include "record/embedding/image_asker.h"
+#include "record/embedding/image_request.h"
+#include "record/watching/fd_message.h"
+#include "record/watching/nursery.h"
+
+/* A helper that does not move on and sleeps hangs: with a file server, say.  One that works may
+ * take longer. */
+#define PATIENCE      (5 * REEL_NS_PER_SECOND)
+#define PATIENCE_BUSY (60 * REEL_NS_PER_SECOND)
+
+struct reel_image_asker {
+	struct reel_nursery *nursery;
+	int helper; /* our end of its socket, -1: none */
+	struct reel_image_question question;
+	size_t n_sent;	/* offsets */
+	uint64_t moved; /* when it moved on */
+	bool has_head;
+	struct image_answer answer;
+	struct reel_buffer image;
+	const char *problem; /* NULL: none up to now */
+};
+
+struct reel_error *reel_image_asker_create(bool confined, struct reel_image_asker **ret)
+{
+	struct reel_image_asker *asker = calloc(1, sizeof(*asker));
+	struct reel_error *error;
+
+	if (!asker)
+		return reel_error_no_memory();
+	asker->helper = -1;
+	error = reel_nursery_create(confined ? reel_image_answers_confined : reel_image_answers,
+				    &asker->nursery);
+	if (error)
+		free(asker);
+	else
+		*ret = asker;
+	return error;
+}
+
+static void end_question(struct reel_image_asker *asker)
+{
+	free(asker->question.offsets);
+	asker->question.offsets = NULL;
+}
+
+static void end_helper(struct reel_image_asker *asker)
+{
+	if (asker->helper >= 0)
+		close(asker->helper);
+	asker->helper = -1;
+}
+
+void reel_image_asker_destroy(struct reel_image_asker *asker)
+{
+	if (!asker)
+		return;
+	end_question(asker);
+	end_helper(asker);
+	reel_nursery_destroy(asker->nursery);
+	reel_buffer_free(&asker->image);
+	free(asker);
+}
+
+void reel_image_asker_ask(struct reel_image_asker *asker,
+			  const struct reel_image_question *question)
+{
+	const struct image_request request = {
+		.n_offsets = question->n,
+		.limit = question->limit,
+		.everything = question->everything,
+		.no_symbols = question->no_symbols,
+	};
+
+	end_question(asker);
+	asker->question = *question;
+	asker->image.size = 0;
+	asker->problem = NULL;
+	asker->has_head = false;
+	asker->n_sent = 0;
+	asker->moved = reel_now();
+	if (asker->helper < 0)
+		asker->helper = reel_nursery_start(asker->nursery);
+	if (asker->helper < 0 || !reel_fd_message_send(asker->helper, &request, sizeof(request),
+						       &question->file, 1, MSG_DONTWAIT))
+		asker->problem = "no helper process could be started";
+}
+
+/* False: the helper is gone. */
+static bool send_offsets(struct reel_image_asker *asker)
+{
+	const struct reel_image_question *question = &asker->question;
+
+	while (asker->n_sent < question->n) {
+		size_t n = question->n - asker->n_sent;
+
+		if (n > IMAGE_OFFSETS)
+			n = IMAGE_OFFSETS;
+		if (!reel_fd_message_send(asker->helper, question->offsets + asker->n_sent,
+					  n * sizeof(*question->offsets), NULL, 0, MSG_DONTWAIT))
+			return errno == EAGAIN;
+		asker->n_sent += n;
+		asker->moved = reel_now();
+	}
+	return true;
+}
+
+/* False: the helper is gone, or what it says cannot be. */
+static bool receive(struct reel_image_asker *asker)
+{
+	struct reel_buffer *image = &asker->image;
+
+	while (!asker->has_head || image->size < asker->answer.size) {
+		size_t no_files = 0, left = asker->answer.size - image->size;
+		size_t size = !asker->has_head	    ? sizeof(asker->answer)
+			      : left < IMAGE_PACKET ? left
+						    : IMAGE_PACKET;
+		uint8_t *room = asker->has_head ? reel_buffer_reserve(image, size)
+						: (uint8_t *)&asker->answer;
+		ssize_t n = room ? reel_fd_message_receive(asker->helper, room, size, NULL,
+							   &no_files, MSG_DONTWAIT | MSG_TRUNC)
+				 : 0;
+
+		if (n < 0 && errno == EAGAIN)
+			return true;
+		if (n != (ssize_t)size)
+			return false;
+		asker->moved = reel_now();
+		if (asker->has_head)
+			image->size += size;
+		else if (asker->answer.size > asker->question.limit)
+			return false;
+		asker->answer.problem[sizeof(asker->answer.problem) - 1] = '\0';
+		asker->has_head = true;
+	}
+	return true;
+}
+
+static bool hangs(struct reel_image_asker *asker)
+{
+	uint64_t since = reel_now() - asker->moved;
+
+	return since > PATIENCE_BUSY ||
+	       (since > PATIENCE && !reel_nursery_look(asker->nursery).runs);
+}
+
+enum reel_image_state reel_image_asker_look(struct reel_image_asker *asker,
+					    struct reel_bytes *image_ret, const char **problem_ret)
+{
+	bool done;
+
+	if (!asker->problem && (!send_offsets(asker) || !receive(asker)))
+		asker->problem = "the helper process that makes images ended";
+	done = !asker->problem && asker->has_head && asker->image.size == asker->answer.size;
+	if (!asker->problem && !done && hangs(asker))
+		asker->problem = "it could not be read in time";
+	if (asker->problem)
+		end_helper(asker);
+	else if (!done)
+		return REEL_IMAGE_NOT_YET;
+	end_question(asker);
+	*image_ret = (struct reel_bytes){ asker->image.bytes, asker->image.size };
+	*problem_ret = asker->problem ? asker->problem : asker->answer.problem;
+	return done && asker->image.size ? REEL_IMAGE_MADE : REEL_IMAGE_LEFT_OUT;
+}
+
+void reel_image_asker_wait(struct reel_image_asker *asker, int timeout_ms)
+{
+	struct pollfd set = { asker->helper, POLLIN, 0 };
+
+	if (asker->n_sent < asker->question.n)
+		set.events |= POLLOUT;
+	poll(&set, 1, timeout_ms);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Has images of modules' files made by a helper process, one after the other; nothing here waits.
+ * A helper that does not answer is killed, and the image is left out.
+ */
+#ifndef RECORD_EMBEDDING_IMAGE_ASKER_H
+#define RECORD_EMBEDDING_IMAGE_ASKER_H
+
+#include "base/bytes.h"
+
+struct reel_image_asker;
+
+/* To be called while the recorder is small: it forks.  `confined`: the helper has no rights but
+ * those that it needs. */
+struct reel_error *reel_image_asker_create(bool confined,
+					   struct reel_image_asker **ret) REEL_MUST_CHECK;
+void reel_image_asker_destroy(struct reel_image_asker *asker);
+
+struct reel_image_question {
+	int file; /* borrowed */
+	/* In the file, ascending; the asker frees them. */
+	uint64_t *offsets;
+	size_t n;
+	uint64_t limit; /* bytes */
+	bool everything, no_symbols;
+};
+
+/* What was asked before was answered. */
+void reel_image_asker_ask(struct reel_image_asker *asker,
+			  const struct reel_image_question *question);
+
+enum reel_image_state {
+	REEL_IMAGE_NOT_YET,
+	REEL_IMAGE_MADE,     /* *image_ret: until the next question */
+	REEL_IMAGE_LEFT_OUT, /* *problem_ret says why: the same */
+};
+
+/* How the question that was asked last does. */
+enum reel_image_state reel_image_asker_look(struct reel_image_asker *asker,
+					    struct reel_bytes *image_ret, const char **problem_ret);
+/* Waits until there is something new to look at, but not longer. */
+void reel_image_asker_wait(struct reel_image_asker *asker, int timeout_ms);
+
+#endif

@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "arch/arch.h"
+#include "base/array.h"
+#include "base/quantity.h"
+#include "record/jit/jit_code.h"
+#include "record/watching/code_spaces.h"
+
+/* SPEC.md 5, MAP. */
+#define PROTECTION_EXECUTE 4
+
+#define PAGE REEL_CODE_PAGE
+/* What changes in a page is written by such pieces. */
+#define PIECE  256
+#define PIECES (PAGE / PIECE)
+
+/* Who follows code to its return needs what lies next to it, too. */
+#define NEXT_PAGE_WITHIN 512
+#define LAST_PAGE_WITHIN 64
+
+/* A page is not read again earlier, nor one to which no call led so far. */
+#define CHECK_INTERVAL REEL_NS_PER_SECOND
+#define RETRY_INTERVAL (100 * REEL_NS_PER_MS)
+/* So much of all that a file may get it gets within a second, so that who makes code as fast as he
+ * can does not leave others without. */
+#define SHARE_A_SECOND 8
+/* Pages that are read within a second: some 2 % of a CPU. */
+#define READS_A_SECOND 4096
+
+/* Pages that wait to be read. */
+#define WANTS_MAX 4096
+/* Words that lead to a page and have to be looked at; mostly the first one will do. */
+#define WORDS_MAX 4
+
+/* What is known of a page. */
+struct page {
+	struct reel_id_entry entry; /* its address */
+	uint64_t check_after;
+	uint32_t want; /* its place among the wants + 1; 0: none */
+	bool is_written, is_left_out;
+	uint32_t checksums[PIECES];
+};
+
+struct space {
+	struct reel_code_space code; /* executable memory that belongs to no file */
+	struct reel_id_table pages;
+};
+
+struct want {
+	uint64_t space, address, time, module;
+	bool is_code; /* whatever the words say */
+	uint8_t n_words;
+	uint64_t words[WORDS_MAX];
+};
+
+struct reel_jit_code {
+	struct reel_jit_code_options options;
+	const struct reel_timeline *timeline;
+	struct reel_code_spaces spaces;
+	struct want wants[WANTS_MAX];
+	size_t n_wants;
+	size_t n_pages;
+	uint64_t left_out;
+	/* What may be read and written still: in all, and in the second that began then. */
+	uint64_t second;
+	uint64_t bytes_left, bytes_left_now, reads_left;
+	/* What was read: the first wants, in order, of one space. */
+	struct reel_code_page *read;
+	size_t n_asked, n_read;
+};
+
+/* ---- what is known ------------------------------------------------------------------- */
+
+static void free_entry(void *context, struct reel_id_entry *entry)
+{
+	(void)context;
+	free(entry);
+}
+
+static void forget_pages(struct reel_jit_code *jit, struct space *space)
+{
+	jit->n_pages -= space->pages.count;
+	reel_id_table_visit(&space->pages, free_entry, NULL);
+	reel_id_table_free(&space->pages);
+	space->pages = (struct reel_id_table){ 0 };
+}
+
+static void forget_space(void *context, struct reel_code_space *space)
+{
+	forget_pages(context, (struct space *)space);
+}
+
+void reel_jit_code_destroy(struct reel_jit_code *jit)
+{
+	if (!jit)
+		return;
+	reel_code_spaces_free(&jit->spaces);
+	free(jit->read);
+	free(jit);
+}
+
+static void restart_space(void *context, struct reel_id_entry *entry)
+{
+	forget_pages(context, (struct space *)entry);
+}
+
+void reel_jit_code_restart(struct reel_jit_code *jit)
+{
+	jit->n_wants = jit->n_asked = 0;
+	jit->bytes_left = jit->options.limit;
+	reel_id_table_visit(&jit->spaces.table, restart_space, jit);
+}
+
+uint64_t reel_jit_code_left_out(const struct reel_jit_code *jit)
+{
+	return jit->left_out;
+}
+
+static struct space *space_find(const struct reel_jit_code *jit, uint64_t id)
+{
+	return (struct space *)reel_id_table_find(&jit->spaces.table, id);
+}
+
+static struct page *page_find(const struct space *space, uint64_t address)
+{
+	return (struct page *)reel_id_table_find(&space->pages, address);
+}
+
+static void leave_out(struct reel_jit_code *jit, struct page *page)
+{
+	/* Once each, though it is wanted again. */
+	if (!page || !page->is_left_out)
+		jit->left_out++;
+	if (page)
+		page->is_left_out = true;
+}
+
+void reel_jit_code_forget_ended(struct reel_jit_code *jit)
+{
+	reel_code_spaces_forget_ended(&jit->spaces, jit->timeline);
+}
+
+/* ---- where such code can be ------------------------------------------------------------ */
+
+static bool ends_with(struct reel_bytes text, const char *end)
+{
+	size_t size = strlen(end);
+
+	return text.size >= size && !memcmp(text.data + text.size - size, end, size);
+}
+
+static bool starts_with(struct reel_bytes text, const char *start)
+{
+	size_t size = strlen(start);
+
+	return text.size >= size && !memcmp(text.data, start, size);
+}
+
+/* Stack and heap are executable where a program asks for it, and hold no code that anybody could
+ * follow. */
+static bool is_without_file(const struct reel_record_module *module)
+{
+	if (module->kind == REEL_MODULE_ANONYMOUS)
+		return !starts_with(module->path, "[stack") && !starts_with(module->path, "[heap");
+	return module->kind == REEL_MODULE_FILE && ends_with(module->path, " (deleted)");
+}
+
+struct reel_error *reel_jit_code_create(const struct reel_jit_code_options *options,
+					struct reel_jit_code **ret)
+{
+	struct reel_jit_code *jit = calloc(1, sizeof(*jit));
+
+	if (jit)
+		jit->read = calloc(REEL_CODE_PAGES_MAX, sizeof(*jit->read));
+	if (!jit || !jit->read) {
+		free(jit);
+		return reel_error_no_memory();
+	}
+	jit->options = *options;
+	jit->spaces = (struct reel_code_spaces){
+		.modules = options->modules,
+		.native = options->native,
+		.is_wanted = is_without_file,
+		.space_size = sizeof(struct space),
+		.forget = forget_space,
+		.context = jit,
+	};
+	jit->bytes_left = options->limit;
+	*ret = jit;
+	return NULL;
+}
+
+/* ---- what samples lead to ---------------------------------------------------------------- */
+
+static void drop_unwritten(void *context, struct reel_id_entry *entry)
+{
+	struct reel_id_entry ***at = context;
+	struct page *page = (struct page *)entry;
+
+	if (!page->is_written && !page->want)
+		*(*at)++ = entry;
+}
+
+/* Where words led that turned out to be none of code: they make room. */
+static void make_room(struct reel_jit_code *jit, struct space *space)
+{
+	struct reel_id_entry **entries = calloc(space->pages.count + 1, sizeof(*entries));
+	struct reel_id_entry **end = entries;
+
+	if (!entries)
+		return;
+	reel_id_table_visit(&space->pages, drop_unwritten, &end);
+	for (struct reel_id_entry **entry = entries; entry < end; entry++) {
+		free(reel_id_table_remove(&space->pages, (*entry)->id));
+		jit->n_pages--;
+	}
+	free(entries);
+}
+
+/* So many are known of all processes: those of a file that is full, and some that are no code. */
+static size_t pages_max(const struct reel_jit_code *jit)
+{
+	return (size_t)(jit->options.limit / PAGE) + WANTS_MAX;
+}
+
+/* NULL if there is no room. */
+static struct page *page_add(struct reel_jit_code *jit, struct space *space, uint64_t address)
+{
+	struct page *page;
+
+	if (jit->n_pages >= pages_max(jit))
+		make_room(jit, space);
+	if (jit->n_pages >= pages_max(jit))
+		return NULL;
+	page = calloc(1, sizeof(*page));
+	if (!page)
+		return NULL;
+	page->entry.id = address;
+	if (!reel_id_table_insert(&space->pages, &page->entry)) {
+		free(page);
+		return NULL;
+	}
+	jit->n_pages++;
+	return page;
+}
+
+/* The page of `address` is wanted if `word` is behind a call; if that is 0, at any rate. */
+static void want_page(struct reel_jit_code *jit, struct space *space, uint64_t time,
+		      uint64_t address, uint64_t word)
+{
+	const struct reel_code_range *range = reel_code_range_of(&space->code, address);
+	uint64_t page_address = address & ~(uint64_t)(PAGE - 1);
+	struct page *page;
+	struct want *it;
+
+	if (!range || range->has_stack || !jit->options.limit)
+		return;
+	page = page_find(space, page_address);
+	/* That a word led to no code says nothing of a pc. */
+	if (page && !page->want && time < page->check_after && (word || page->is_written))
+		return;
+	if (!page)
+		page = page_add(jit, space, page_address);
+	if (!page || (!page->want && jit->n_wants == WANTS_MAX)) {
+		leave_out(jit, page);
+		return;
+	}
+	if (!page->want) {
+		jit->wants[jit->n_wants] = (struct want){
+			.space = space->code.entry.id,
+			.address = page_address,
+			.time = time,
+			.module = range->module,
+		};
+		page->want = (uint32_t)++jit->n_wants;
+	}
+	it = &jit->wants[page->want - 1];
+	if (!word)
+		it->is_code = true;
+	else if (it->n_words < WORDS_MAX && !it->is_code)
+		it->words[it->n_words++] = word;
+}
+
+/* The same, and a sample leads there. */
+static void want(struct reel_jit_code *jit, struct space *space, uint64_t time, uint64_t address,
+		 uint64_t word)
+{
+	const struct reel_code_range *range = reel_code_range_of(&space->code, address);
+
+	if (range && !range->has_stack && jit->options.hit)
+		jit->options.hit(jit->options.hit_context, jit->timeline, space->code.entry.id,
+				 time, address);
+	want_page(jit, space, time, address, word);
+}
+
+static void want_word(struct reel_jit_code *jit, struct space *space, uint64_t time, uint64_t word)
+{
+	const uint64_t first = space->code.ranges[0].first,
+		       last = space->code.ranges[space->code.n_ranges - 1].last;
+
+	word &= ~space->code.code_mask;
+	/* What is behind a call may be the end of a page. */
+	if (word - 1 - first <= last - first)
+		want(jit, space, time, word - 1, word);
+}
+
+/* The word below it is a frame pointer's that leads farther up this stack: that makes it the return
+ * address of a frame record, whether a call or a push has left it. */
+static bool is_of_record(const struct reel_region *region, size_t at, uint64_t below)
+{
+	return below > region->address + at && below - region->address < region->size;
+}
+
+static void want_at(struct reel_jit_code *jit, struct space *space, uint64_t time,
+		    const struct reel_region *region, size_t at, uint64_t word, uint64_t below)
+{
+	word &= ~space->code.code_mask;
+	if (is_of_record(region, at, below))
+		want(jit, space, time, word, 0);
+	want_word(jit, space, time, word);
+}
+
+static void want_words(struct reel_jit_code *jit, struct space *space, uint64_t time,
+		       const struct reel_region *region)
+{
+	const uint64_t first = space->code.ranges[0].first,
+		       span = space->code.ranges[space->code.n_ranges - 1].last - first;
+	const uint64_t mask = ~space->code.code_mask;
+	unsigned size = space->code.word_size;
+	size_t at = -region->address % size;
+	uint64_t below = 0;
+
+	/* Two loops, as a constant is what makes it fast. */
+	for (; size == 8 && at + 8 <= region->size; at += 8) {
+		uint64_t word;
+
+		memcpy(&word, region->bytes + at, 8);
+		if ((word & mask) - 1 - first <= span)
+			want_at(jit, space, time, region, at, word, below);
+		below = word;
+	}
+	for (; size == 4 && at + 4 <= region->size; at += 4) {
+		uint32_t word;
+
+		memcpy(&word, region->bytes + at, 4);
+		if ((word & mask) - 1 - first <= span)
+			want_at(jit, space, time, region, at, word, below);
+		below = word;
+	}
+}
+
+struct reel_error *reel_jit_code_note(struct reel_jit_code *jit, const struct reel_space_view *view,
+				      const struct reel_sample *sample)
+{
+	struct reel_code_space *code;
+	struct reel_error *error = reel_code_spaces_find(&jit->spaces, view, sample->time, &code);
+	struct space *space = (struct space *)code;
+
+	jit->timeline = view->timeline;
+	if (error || !space || !code->n_ranges)
+		return error;
+	for (size_t i = 0; i < sample->n_regions; i++) {
+		struct reel_code_range *range =
+			reel_code_range_of(&space->code, sample->regions[i].address);
+
+		if (range)
+			range->has_stack = true;
+	}
+	if (sample->layout)
+		want(jit, space, sample->time, sample->pc & ~space->code.code_mask, 0);
+	for (size_t i = 0; sample->layout && i < sample->layout->n_slots; i++)
+		want_word(jit, space, sample->time, sample->values[i]);
+	for (size_t i = 0; i < sample->n_frame_chain; i++)
+		want_word(jit, space, sample->time, sample->frame_chain[i]);
+	for (size_t i = 0; i < sample->n_regions; i++)
+		want_words(jit, space, sample->time, &sample->regions[i]);
+	return NULL;
+}
+
+/* ---- reading -------------------------------------------------------------------------- */
+
+static void begin_second(struct reel_jit_code *jit)
+{
+	uint64_t now = reel_now();
+
+	if (now - jit->second < REEL_NS_PER_SECOND)
+		return;
+	jit->second = now;
+	jit->reads_left = READS_A_SECOND;
+	jit->bytes_left_now = jit->options.limit / SHARE_A_SECOND;
+}
+
+/* Its page is told its place. */
+static void number_want(const struct reel_jit_code *jit, size_t i)
+{
+	const struct space *space = space_find(jit, jit->wants[i].space);
+	struct page *page = space ? page_find(space, jit->wants[i].address) : NULL;
+
+	if (page)
+		page->want = (uint32_t)i + 1;
+}
+
+/* Puts those of the first one's process to the front. */
+static void gather(struct reel_jit_code *jit)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < jit->n_wants && n < REEL_CODE_PAGES_MAX && n < jit->reads_left;
+	     i++) {
+		struct want it = jit->wants[i];
+
+		if (it.space != jit->wants[0].space)
+			continue;
+		jit->wants[i] = jit->wants[n];
+		jit->wants[n] = it;
+		number_want(jit, i);
+		number_want(jit, n++);
+	}
+	jit->n_asked = n;
+}
+
+static void keep_page(void *context, const struct reel_code_page *page)
+{
+	struct reel_jit_code *jit = context;
+
+	if (jit->n_read < REEL_CODE_PAGES_MAX)
+		jit->read[jit->n_read++] = *page;
+}
+
+bool reel_jit_code_read(struct reel_jit_code *jit)
+{
+	const struct reel_space_state *state;
+	uint64_t addresses[REEL_CODE_PAGES_MAX];
+
+	begin_second(jit);
+	if (!jit->n_wants || !jit->reads_left)
+		return false;
+	gather(jit);
+	jit->n_read = 0;
+	jit->reads_left -= jit->n_asked;
+	for (size_t i = 0; i < jit->n_asked; i++)
+		addresses[i] = jit->wants[i].address;
+	state = reel_living_space(jit->timeline, jit->wants[0].space);
+	if (state)
+		reel_inspector_code(jit->options.inspector, (uint32_t)state->pid, addresses,
+				    jit->n_asked, keep_page, jit);
+	return true;
+}
+
+/* ---- writing -------------------------------------------------------------------------- */
+
+static bool is_behind_call(const struct reel_arch *arch, const struct reel_code_page *page,
+			   uint64_t word)
+{
+	uint64_t into = word - page->address + page->before;
+
+	for (size_t i = 0; arch && i < arch->n_calls; i++) {
+		const struct reel_arch_call *call = &arch->calls[i];
+		const uint8_t *end = page->bytes + REEL_CODE_BEFORE - page->before + into;
+		bool matches = into >= call->size;
+
+		for (size_t j = 0; matches && j < call->size; j++)
+			matches = ((end - call->size)[j] & (call->mask ? call->mask[j] : 0xff)) ==
+				  call->code[j];
+		if (matches)
+			return true;
+	}
+	return false;
+}
+
+static bool is_code(struct reel_jit_code *jit, struct space *space, const struct want *it,
+		    const struct reel_code_page *page)
+{
+	const struct reel_arch *arch =
+		reel_arch_by_machine(space->code.kind.machine, space->code.kind.word_bits);
+	bool found = it->is_code;
+
+	for (size_t i = 0; i < it->n_words; i++) {
+		uint64_t into = it->words[i] - it->address;
+
+		if (!is_behind_call(arch, page, it->words[i]))
+			continue;
+		found = true;
+		/* What is next to it is code then, wherever that ends. */
+		if (into >= PAGE - NEXT_PAGE_WITHIN)
+			want_page(jit, space, it->time, it->address + PAGE, 0);
+		if (into < LAST_PAGE_WITHIN)
+			want_page(jit, space, it->time, it->address - 1, 0);
+	}
+	return found;
+}
+
+/* Whether the memory is what it was when the sample was taken, as far as is known. */
+static bool is_same_memory(const struct reel_jit_code *jit, const struct want *it)
+{
+	struct reel_mapping mapping;
+
+	return reel_timeline_find(jit->timeline, it->space, REEL_TIME_NOW, it->address, &mapping) &&
+	       mapping.protection & PROTECTION_EXECUTE && mapping.module == it->module;
+}
+
+static struct reel_error *put_pieces(struct reel_jit_code *jit, const struct want *it,
+				     const uint8_t *bytes, size_t first, size_t end)
+{
+	struct reel_record record = { .id = REEL_RECORD_CODE };
+
+	record.code = (struct reel_record_code){
+		.time = it->time,
+		.space = it->space,
+		.address = it->address + first * PIECE,
+		.bytes = { bytes + first * PIECE, (end - first) * PIECE },
+	};
+	jit->bytes_left -= record.code.bytes.size;
+	jit->bytes_left_now -= record.code.bytes.size;
+	return jit->options.sink.put(jit->options.sink.context, &record);
+}
+
+/* Those that are new, neighbours together. */
+static struct reel_error *put_page(struct reel_jit_code *jit, const struct want *it,
+				   struct page *page, const uint8_t *bytes)
+{
+	struct reel_error *error = NULL;
+	size_t first = 0;
+
+	if (jit->bytes_left < PAGE || jit->bytes_left_now < PAGE) {
+		leave_out(jit, page);
+		return NULL;
+	}
+	for (size_t i = 0; i <= PIECES && !error; i++) {
+		uint32_t checksum = i < PIECES ? (uint32_t)crc32_z(0, bytes + i * PIECE, PIECE) : 0;
+		bool is_new = i < PIECES && (!page->is_written || checksum != page->checksums[i]);
+
+		if (is_new) {
+			page->checksums[i] = checksum;
+			continue;
+		}
+		if (first < i)
+			error = put_pieces(jit, it, bytes, first, i);
+		first = i + 1;
+	}
+	page->is_written = true;
+	page->is_left_out = false;
+	page->check_after = it->time + CHECK_INTERVAL;
+	return error;
+}
+
+static const struct reel_code_page *read_of(const struct reel_jit_code *jit, uint64_t address)
+{
+	for (size_t i = 0; i < jit->n_read; i++) {
+		if (jit->read[i].address == address)
+			return &jit->read[i];
+	}
+	return NULL;
+}
+
+static struct reel_error *put_want(struct reel_jit_code *jit, const struct want *it)
+{
+	const struct reel_code_page *read = read_of(jit, it->address);
+	struct space *space = space_find(jit, it->space);
+	struct page *page = space ? page_find(space, it->address) : NULL;
+
+	if (!page)
+		return NULL;
+	page->want = 0;
+	page->check_after = it->time + (page->is_written ? CHECK_INTERVAL : RETRY_INTERVAL);
+	if (!read || !reel_living_space(jit->timeline, it->space) || !is_same_memory(jit, it)) {
+		leave_out(jit, page);
+		return NULL;
+	}
+	return is_code(jit, space, it, read)
+		       ? put_page(jit, it, page, read->bytes + REEL_CODE_BEFORE)
+		       : NULL;
+}
+
+struct reel_error *reel_jit_code_put(struct reel_jit_code *jit)
+{
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; i < jit->n_asked && !error; i++)
+		error = put_want(jit, &jit->wants[i]);
+	jit->n_wants -= jit->n_asked;
+	memmove(jit->wants, jit->wants + jit->n_asked, jit->n_wants * sizeof(*jit->wants));
+	jit->n_asked = 0;
+	for (size_t i = 0; i < jit->n_wants; i++)
+		number_want(jit, i);
+	return error;
+}

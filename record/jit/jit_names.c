@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/jit/jit_names_parts.h"
+
+/* Addresses that samples lead to; of one process. */
+#define HITS_MAX       (256u << 10)
+#define SPACE_HITS_MAX (64u << 10)
+/* Bytes of names that a file gets at most. */
+#define FILE_BYTES_MAX (64u << 20)
+
+struct reel_error *reel_jit_names_create(const struct reel_jit_names_options *options,
+					 struct reel_jit_names **ret)
+{
+	struct reel_jit_names *names = calloc(1, sizeof(*names));
+
+	if (!names)
+		return reel_error_no_memory();
+	names->options = *options;
+	names->bytes_left = FILE_BYTES_MAX;
+	*ret = names;
+	return NULL;
+}
+
+static void put_back(struct reel_jit_names *names, struct shelf *shelf)
+{
+	struct book *book = shelf->book;
+
+	if (book && !--book->n_users) {
+		names->said_bytes -= book->bytes.size + book->count * sizeof(*book->functions);
+		free(book->functions);
+		reel_buffer_free(&book->bytes);
+		free(book);
+	}
+	free(shelf->written);
+	*shelf = (struct shelf){ 0 };
+}
+
+static void free_entry(void *context, struct reel_id_entry *entry)
+{
+	(void)context;
+	free(entry);
+}
+
+static void forget_hits(struct reel_jit_names *names, struct space *space)
+{
+	names->n_hits -= space->hits.count;
+	reel_id_table_visit(&space->hits, free_entry, NULL);
+	reel_id_table_free(&space->hits);
+	space->hits = (struct reel_id_table){ 0 };
+}
+
+void reel_jit_names_free_space(struct reel_jit_names *names, struct space *space)
+{
+	forget_hits(names, space);
+	put_back(names, &space->own);
+	put_back(names, &space->inherited);
+	if (names->last == space)
+		names->last = NULL;
+	free(space);
+}
+
+static void free_space(void *names, struct reel_id_entry *entry)
+{
+	reel_jit_names_free_space(names, (struct space *)entry);
+}
+
+void reel_jit_names_destroy(struct reel_jit_names *names)
+{
+	if (!names)
+		return;
+	reel_id_table_visit(&names->spaces, free_space, names);
+	reel_id_table_free(&names->spaces);
+	free(names);
+}
+
+static void restart_space(void *context, struct reel_id_entry *entry)
+{
+	struct space *space = (struct space *)entry;
+	struct shelf *shelves[] = { &space->own, &space->inherited };
+
+	forget_hits(context, space);
+	for (size_t i = 0; i < 2; i++) {
+		if (shelves[i]->written)
+			memset(shelves[i]->written, 0, shelves[i]->capacity);
+	}
+}
+
+void reel_jit_names_restart(struct reel_jit_names *names)
+{
+	names->bytes_left = FILE_BYTES_MAX;
+	names->deadline = 0;
+	reel_id_table_visit(&names->spaces, restart_space, names);
+}
+
+uint64_t reel_jit_names_left_out(const struct reel_jit_names *names)
+{
+	return names->left_out;
+}
+
+/* ---- processes and hits ----------------------------------------------------------------- */
+
+static struct space *space_find(const struct reel_jit_names *names, uint64_t id)
+{
+	return (struct space *)reel_id_table_find(&names->spaces, id);
+}
+
+/* NULL if there is no memory, or the space is gone. */
+static struct space *space_add(struct reel_jit_names *names, uint64_t id)
+{
+	const struct reel_space_state *state = reel_timeline_space(names->timeline, id);
+	struct space *space = state ? calloc(1, sizeof(*space)) : NULL;
+
+	if (!space)
+		return NULL;
+	*space = (struct space){
+		.entry.id = id,
+		.pid = state->pid,
+		.namespace_pid = state->namespace_pid,
+		.start = state->start,
+		.look_interval = READ_INTERVAL,
+	};
+	space->own.book = calloc(1, sizeof(*space->own.book));
+	if (!space->own.book || !reel_id_table_insert(&names->spaces, &space->entry)) {
+		free(space->own.book);
+		free(space);
+		return NULL;
+	}
+	space->own.book->n_users = 1;
+	space->own.until = UINT64_MAX;
+	return space;
+}
+
+/* What the process that it was forked from says holds for it, too, up to then. */
+static void inherit(struct reel_jit_names *names, struct space *space)
+{
+	const struct reel_space_state *state =
+		reel_timeline_space(names->timeline, space->entry.id);
+	uint64_t id = state ? state->parent : 0;
+	struct space *parent = id ? space_find(names, id) : NULL;
+
+	if (id && !parent)
+		parent = space_add(names, id);
+	/* With the same number, it is an exec's. */
+	if (!parent || parent->pid == space->pid)
+		return;
+	parent->is_inherited = true;
+	space->inherited.book = parent->own.book;
+	space->inherited.book->n_users++;
+	space->inherited.until = space->start;
+	/* What it says itself is no older. */
+	for (size_t i = 0; i < REEL_JIT_FILES; i++)
+		space->files[i].base = space->start;
+}
+
+static struct space *space_of(struct reel_jit_names *names, uint64_t id)
+{
+	struct space *space = space_find(names, id);
+
+	if (space)
+		return space;
+	space = space_add(names, id);
+	if (space)
+		inherit(names, space);
+	return space;
+}
+
+void reel_jit_names_hit(void *context, const struct reel_timeline *timeline, uint64_t id,
+			uint64_t time, uint64_t address)
+{
+	struct reel_jit_names *names = context;
+	struct space *space;
+	struct hit *hit;
+
+	names->timeline = timeline;
+	if (!names->last || names->last->entry.id != id)
+		names->last = space_of(names, id);
+	space = names->last;
+	if (!space) {
+		names->left_out++;
+		return;
+	}
+	space->is_new = true;
+	if (reel_id_table_find(&space->hits, address))
+		return;
+	hit = names->n_hits < HITS_MAX && space->hits.count < SPACE_HITS_MAX
+		      ? calloc(1, sizeof(*hit))
+		      : NULL;
+	if (hit) {
+		hit->entry.id = address;
+		hit->time = time;
+	}
+	if (!hit || !reel_id_table_insert(&space->hits, &hit->entry)) {
+		free(hit);
+		names->left_out++;
+		return;
+	}
+	names->n_hits++;
+	space->has_changed = true;
+}

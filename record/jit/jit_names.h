@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What JITs say of their code, for JIT_SYMBOL, JIT_UNWIND and JIT_LINE records.  Their files are
+ * read by the inspector's helper (watching/jit_files.h), about once a second while samples lead to
+ * such code, and at the process's end.  All that is said is kept in memory, as far as there is
+ * room, and what holds an address that a sample leads to is put.
+ */
+#ifndef RECORD_JIT_JIT_NAMES_H
+#define RECORD_JIT_JIT_NAMES_H
+
+#include "record/watching/inspector.h"
+#include "record/watching/module_table.h"
+#include "target/space.h"
+
+struct reel_jit_names;
+
+struct reel_jit_names_options {
+	struct reel_inspector *inspector;
+	const struct reel_module_table *modules; /* of the mappings */
+	struct reel_record_sink sink;
+};
+
+struct reel_error *reel_jit_names_create(const struct reel_jit_names_options *options,
+					 struct reel_jit_names **ret) REEL_MUST_CHECK;
+void reel_jit_names_destroy(struct reel_jit_names *names);
+
+/* A sample leads to that address of code in no file: reel_jit_code_options.hit. */
+void reel_jit_names_hit(void *names, const struct reel_timeline *timeline, uint64_t space,
+			uint64_t time, uint64_t address);
+
+/*
+ * Reads some of what is due; false if nothing is.  What was read is taken once the timeline knows
+ * what happened meanwhile: it may be another process's.  `all`: whatever is there, as a file ends.
+ */
+bool reel_jit_names_read(struct reel_jit_names *names, bool all);
+void reel_jit_names_take(struct reel_jit_names *names);
+/* Puts what samples lead to, and the file has not yet. */
+struct reel_error *reel_jit_names_put(struct reel_jit_names *names) REEL_MUST_CHECK;
+/* A new file begins: it has nothing yet. */
+void reel_jit_names_restart(struct reel_jit_names *names);
+
+/* Names that the file lacks. */
+uint64_t reel_jit_names_left_out(const struct reel_jit_names *names);
+
+#endif

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What JITs say: read by turns, and kept. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "record/jit/jit_names_parts.h"
+
+/* SPEC.md 5, MAP. */
+#define PROTECTION_EXECUTE 4
+
+/* Memory for what was said by all processes. */
+#define SAID_MAX (64u << 20)
+/* Where there is no file it is looked for less and less often. */
+#define LOOK_INTERVAL_MAX (8 * REEL_NS_PER_SECOND)
+/* Pieces of files that are read within a second: some percent of a CPU. */
+#define READS_A_SECOND 16
+/* How long reading may take when a file ends. */
+#define LAST_READS_TIME (2 * REEL_NS_PER_SECOND)
+/* Functions that are looked at for those that moved, in one answer. */
+#define MOVE_STEPS_MAX (1u << 20)
+/* Answers that did not come. */
+#define FAILURES_MAX 3
+
+/* Which mapping tells of a jitdump: perf's rule, "/jit-PID.dump", executable. */
+struct search {
+	const struct reel_jit_names *names;
+	const struct space *space;
+	struct reel_proc_map map;
+	bool is_own; /* its number is the process's */
+	char path[4096];
+};
+
+/* The number in "…/jit-NUMBER.dump"; 0 if it is none. */
+static uint64_t number_of_dump(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	uint64_t number;
+	char *end;
+
+	if (!name || strncmp(name, "/jit-", 5) != 0 || name[5] < '0' || name[5] > '9')
+		return 0;
+	number = strtoull(name + 5, &end, 10);
+	return strcmp(end, ".dump") ? 0 : number;
+}
+
+static void look_for_dump(void *context, const struct reel_mapping *mapping)
+{
+	struct search *search = context;
+	const struct reel_record_module *module;
+	char path[sizeof(search->path)];
+	bool is_own;
+
+	if (!(mapping->protection & PROTECTION_EXECUTE) || search->is_own)
+		return;
+	module = reel_module_table_find(search->names->options.modules, mapping->module);
+	if (!module || module->kind != REEL_MODULE_FILE || module->path.size >= sizeof(path))
+		return;
+	memcpy(path, module->path.data, module->path.size);
+	path[module->path.size] = '\0';
+	if (!number_of_dump(path))
+		return;
+	is_own = !search->space->namespace_pid ||
+		 number_of_dump(path) == search->space->namespace_pid;
+	/* A child has its parent's mapped, which is read already. */
+	if (!is_own && search->space->inherited.book)
+		return;
+	search->is_own = is_own;
+	strcpy(search->path, path);
+	search->map = (struct reel_proc_map){
+		.address = mapping->address,
+		.size = mapping->size,
+		.offset = mapping->offset,
+		.device_major = (uint32_t)module->device_major,
+		.device_minor = (uint32_t)module->device_minor,
+		.inode = module->inode,
+		.path = search->path,
+	};
+}
+
+/* A struct and what follows it; false, and counted, if there is no room. */
+static bool keep(struct reel_jit_names *names, struct reel_bytes bytes, const void *head,
+		 size_t head_size)
+{
+	struct reel_buffer *buffer = &names->asked->own.book->bytes;
+	size_t size = head_size + bytes.size;
+
+	if (names->said_bytes + size > SAID_MAX || !reel_buffer_reserve(buffer, size)) {
+		buffer->failed = false;
+		names->left_out++;
+		return false;
+	}
+	reel_buffer_append(buffer, head, head_size);
+	reel_buffer_append(buffer, bytes.data, bytes.size);
+	names->said_bytes += size;
+	return true;
+}
+
+/* Times that nobody says: those of lines that were there when a file was read before, each a bit
+ * later than the line above it. */
+static uint64_t time_of(struct space *space, uint64_t file, uint64_t said)
+{
+	return said ? said : space->files[file].base + ++space->files[file].count;
+}
+
+static struct function *add_function(struct reel_jit_names *names, const struct function *function)
+{
+	struct book *book = names->asked->own.book;
+
+	if (names->said_bytes + sizeof(*function) > SAID_MAX ||
+	    !reel_array_reserve(&book->functions, book->count, &book->capacity,
+				sizeof(*book->functions))) {
+		names->left_out++;
+		return NULL;
+	}
+	names->said_bytes += sizeof(*function);
+	book->functions[book->count] = *function;
+	return &book->functions[book->count++];
+}
+
+static void take_function(struct reel_jit_names *names, const struct reel_jit_said_function *said,
+			  struct reel_bytes name)
+{
+	struct book *book = names->asked->own.book;
+	const struct function function = {
+		.time = time_of(names->asked, said->file, said->time),
+		.address = said->address,
+		.size = said->size,
+		.index = said->index,
+		.frame_address = said->frame_address,
+		.file = said->file,
+		.at = book->bytes.size,
+		.name_size = (uint32_t)name.size,
+	};
+
+	names->latest = add_function(names, &function);
+	if (names->latest && !keep(names, name, NULL, 0)) {
+		names->latest = NULL;
+		names->said_bytes -= sizeof(function);
+		book->count--;
+	}
+}
+
+static void take_frames(struct reel_jit_names *names, struct reel_bytes frames)
+{
+	struct function *function = names->latest;
+
+	if (!function->n_lines && !function->frames_size && keep(names, frames, NULL, 0))
+		function->frames_size = (uint32_t)frames.size;
+}
+
+static void take_line(struct reel_jit_names *names, const struct reel_jit_said_line *said,
+		      struct reel_bytes file)
+{
+	const struct reel_buffer *bytes = &names->asked->own.book->bytes;
+	struct function *function = names->latest;
+	struct line line = { said->address, (uint32_t)said->line, (uint32_t)file.size };
+	size_t at = bytes->size + sizeof(line);
+
+	if (function->n_lines && names->latest_file_size == file.size &&
+	    (!file.size || !memcmp(bytes->bytes + names->latest_file, file.data, file.size))) {
+		line.file_size = SAME_FILE;
+		file.size = 0;
+	}
+	if (!keep(names, file, &line, sizeof(line)))
+		return;
+	function->n_lines++;
+	if (line.file_size == SAME_FILE)
+		return;
+	names->latest_file = at;
+	names->latest_file_size = line.file_size;
+}
+
+/* The same function, elsewhere; what belongs to it went along. */
+static void take_move(struct reel_jit_names *names, const struct reel_jit_said_move *said)
+{
+	const struct book *book = names->asked->own.book;
+	size_t i = book->count;
+
+	names->latest = NULL;
+	while (i-- > 0 && names->move_steps++ < MOVE_STEPS_MAX) {
+		struct function moved = book->functions[i];
+
+		if (moved.file != REEL_JIT_FILE_DUMP || moved.index != said->index ||
+		    moved.address != said->from)
+			continue;
+		moved.time = time_of(names->asked, REEL_JIT_FILE_DUMP, said->time);
+		moved.address = said->to;
+		moved.frame_address += said->to - said->from;
+		add_function(names, &moved);
+		return;
+	}
+	names->left_out++;
+}
+
+static void listen(void *context, enum reel_jit_said what, const void *bytes, size_t size,
+		   struct reel_bytes more)
+{
+	struct reel_jit_names *names = context;
+	struct reel_jit_said_function function;
+	struct reel_jit_said_line line;
+	struct reel_jit_said_move move;
+
+	if (what == REEL_JIT_SAID_FUNCTION) {
+		memcpy(&function, bytes, size);
+		take_function(names, &function, more);
+	} else if (what == REEL_JIT_SAID_MOVE) {
+		memcpy(&move, bytes, size);
+		take_move(names, &move);
+	} else if (!names->latest) {
+		names->left_out++; /* as its function was */
+	} else if (what == REEL_JIT_SAID_FRAMES) {
+		take_frames(names, more);
+	} else {
+		memcpy(&line, bytes, size);
+		take_line(names, &line, more);
+	}
+}
+
+/* What was said does not count: it comes again, or is another process's. */
+static void unsay(struct reel_jit_names *names)
+{
+	struct book *book = names->asked->own.book;
+
+	book->count = names->count_before;
+	book->bytes.size = names->bytes_before;
+	names->said_bytes = names->said_before;
+	names->left_out = names->left_out_before;
+}
+
+static bool is_living(const struct reel_jit_names *names, const struct space *space)
+{
+	const struct reel_space_state *state =
+		reel_timeline_space(names->timeline, space->entry.id);
+
+	return state && state->end == UINT64_MAX;
+}
+
+static bool is_due(const struct reel_jit_names *names, struct space *space)
+{
+	if (space->was_read_last || (!space->hits.count && !space->is_inherited))
+		return false;
+	space->ended = space->ended || !is_living(names, space);
+	if (names->deadline && !space->was_read)
+		return true;
+	if (space->files[0].has_more || space->files[1].has_more || space->ended)
+		return true;
+	return names->now >= space->read_after && (space->is_new || space->is_inherited);
+}
+
+struct choice {
+	struct reel_jit_names *names;
+	struct space *space;
+};
+
+/* Whose turn it is: who ended comes first, as its files may not be kept open for long. */
+static void choose(void *context, struct reel_id_entry *entry)
+{
+	struct choice *choice = context;
+	struct space *space = (struct space *)entry, *best = choice->space;
+
+	if (is_due(choice->names, space) &&
+	    (!best || space->ended > best->ended ||
+	     (space->ended == best->ended && space->read_after < best->read_after)))
+		choice->space = space;
+}
+
+static void ask(struct reel_jit_names *names, struct space *space)
+{
+	const struct reel_jit_listener listener = { listen, names };
+	struct reel_jit_question question = {
+		.space = space->entry.id,
+		.is_last = space->ended,
+	};
+	struct search search = { .names = names, .space = space };
+	const struct book *book = space->own.book;
+
+	for (size_t i = 0; i < REEL_JIT_FILES; i++) {
+		question.positions[i] = space->files[i].position;
+		question.is_given_up[i] = space->files[i].is_given_up;
+	}
+	if (!space->files[REEL_JIT_FILE_DUMP].was_open && !space->ended)
+		reel_timeline_visit(names->timeline, space->entry.id, REEL_TIME_NOW, 0, UINT64_MAX,
+				    look_for_dump, &search);
+	names->asked = space;
+	names->count_before = book->count;
+	names->bytes_before = book->bytes.size;
+	names->said_before = names->said_bytes;
+	names->left_out_before = names->left_out;
+	names->latest = NULL;
+	names->move_steps = 0;
+	space->is_new = false;
+	names->answered = reel_inspector_jit(names->options.inspector, (uint32_t)space->pid,
+					     &question, &search.map, &listener, &names->state);
+}
+
+static void begin_round(void *context, struct reel_id_entry *entry)
+{
+	(void)context;
+	((struct space *)entry)->was_read = false;
+}
+
+static void count_unread(void *context, struct reel_id_entry *entry)
+{
+	struct reel_jit_names *names = context;
+
+	if (is_due(names, (struct space *)entry))
+		names->left_out++;
+}
+
+bool reel_jit_names_read(struct reel_jit_names *names, bool all)
+{
+	struct choice choice = { .names = names };
+
+	names->now = reel_now();
+	if (all && !names->deadline) {
+		names->deadline = names->now + LAST_READS_TIME;
+		reel_id_table_visit(&names->spaces, begin_round, NULL);
+	}
+	if (names->now - names->second >= REEL_NS_PER_SECOND) {
+		names->second = names->now;
+		names->reads_left = READS_A_SECOND;
+	}
+	if (all && names->now > names->deadline) {
+		reel_id_table_visit(&names->spaces, count_unread, names);
+		return false;
+	}
+	if (!all && !names->reads_left)
+		return false;
+	reel_id_table_visit(&names->spaces, choose, &choice);
+	if (!choice.space)
+		return false;
+	names->reads_left -= names->reads_left != 0;
+	ask(names, choice.space);
+	return true;
+}
+
+static void give_up(struct reel_jit_names *names, struct file *file)
+{
+	file->is_given_up = true;
+	file->has_more = false;
+	names->left_out++;
+}
+
+static void take_state(struct reel_jit_names *names, struct file *file,
+		       const struct reel_jit_file_state *state)
+{
+	if (file->is_given_up)
+		return;
+	file->position = state->position;
+	file->has_more = state->has_more;
+	names->left_out += state->n_bad;
+	/* It was open, and there is no way to it any more. */
+	if (state->is_refused || (file->was_open && !state->is_open)) {
+		give_up(names, file);
+		return;
+	}
+	file->was_open |= state->is_open != 0;
+	/* A jitdump knows better: beside it, a perf map is for what that lacks. */
+	if (!state->is_open || state->has_more ||
+	    (file == &names->asked->files[REEL_JIT_FILE_MAP] &&
+	     names->state.files[REEL_JIT_FILE_DUMP].is_open))
+		return;
+	file->base = names->now;
+	file->count = 0;
+}
+
+static void take_none(struct reel_jit_names *names, struct space *space)
+{
+	unsay(names);
+	space->is_new = true;
+	if (++space->failures < FAILURES_MAX && !space->ended)
+		return;
+	for (size_t i = 0; i < REEL_JIT_FILES; i++) {
+		if (!space->files[i].is_given_up)
+			give_up(names, &space->files[i]);
+	}
+	space->was_read_last = true;
+}
+
+void reel_jit_names_take(struct reel_jit_names *names)
+{
+	struct space *space = names->asked;
+	bool is_open = false, has_more = false;
+
+	space->was_read = true;
+	space->read_after = names->now + READ_INTERVAL;
+	/* If it ended meanwhile, what was looked up may be another one's. */
+	if (!names->answered || (names->state.is_new && !is_living(names, space))) {
+		space->ended = space->ended || !is_living(names, space);
+		take_none(names, space);
+		return;
+	}
+	space->failures = 0;
+	for (size_t i = 0; i < REEL_JIT_FILES; i++) {
+		take_state(names, &space->files[i], &names->state.files[i]);
+		is_open |= names->state.files[i].is_open != 0;
+		has_more |= space->files[i].has_more;
+	}
+	space->was_read_last = space->ended && !has_more;
+	if (is_open) {
+		space->look_interval = READ_INTERVAL;
+		return;
+	}
+	space->read_after = names->now + space->look_interval;
+	space->look_interval = space->look_interval < LOOK_INTERVAL_MAX ? 2 * space->look_interval
+									: LOOK_INTERVAL_MAX;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which of the names that JITs gave samples lead to, and their records. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/jit/jit_names_parts.h"
+
+/* Looking what is hit may take this part of the time. */
+#define PUT_SHARE 50
+
+struct writing {
+	struct reel_jit_names *names;
+	struct space *space;
+	struct reel_id_entry **hits; /* ascending */
+	size_t n_hits;
+	/* Of each hit: the latest function that was there at its first sample; those before it are
+	 * not wanted. */
+	uint64_t *settled;
+};
+
+static struct reel_error *put(struct writing *writing, const struct reel_record *record)
+{
+	const struct reel_record_sink *sink = &writing->names->options.sink;
+
+	return sink->put(sink->context, record);
+}
+
+static struct reel_error *put_lines(struct writing *writing, const struct function *function,
+				    const uint8_t *at)
+{
+	struct reel_bytes file = { 0 };
+	struct reel_error *error = NULL;
+
+	for (uint32_t i = 0; i < function->n_lines && !error; i++) {
+		struct line line;
+
+		memcpy(&line, at, sizeof(line));
+		at += sizeof(line);
+		if (line.file_size != SAME_FILE) {
+			file = (struct reel_bytes){ at, line.file_size };
+			at += line.file_size;
+		}
+		error = put(writing,
+			    &(struct reel_record){ .id = REEL_RECORD_JIT_LINE,
+						   .jit_line = {
+							   .time = function->time,
+							   .space = writing->space->entry.id,
+							   .function = function->address,
+							   .address = line.address,
+							   .line = line.line,
+							   .file = file,
+						   } });
+	}
+	return error;
+}
+
+static struct reel_error *put_function(struct writing *writing, const struct book *book,
+				       const struct function *function)
+{
+	const uint8_t *at = book->bytes.bytes + function->at;
+	struct reel_record record = { .id = REEL_RECORD_JIT_SYMBOL };
+	struct reel_error *error;
+
+	record.jit_symbol = (struct reel_record_jit_symbol){
+		.time = function->time,
+		.space = writing->space->entry.id,
+		.address = function->address,
+		.size = function->size,
+		.source =
+			function->file == REEL_JIT_FILE_MAP ? REEL_JIT_PERF_MAP : REEL_JIT_JITDUMP,
+		.name = { at, function->name_size },
+	};
+	error = put(writing, &record);
+	at += function->name_size;
+	if (!error && function->frames_size)
+		error = put(writing, &(struct reel_record){
+					     .id = REEL_RECORD_JIT_UNWIND,
+					     .jit_unwind = {
+						     .time = function->time,
+						     .space = writing->space->entry.id,
+						     .address = function->address,
+						     .size = function->size,
+						     .frame_address = function->frame_address,
+						     .eh_frame = { at, function->frames_size },
+					     } });
+	return error ? error : put_lines(writing, function, at + function->frames_size);
+}
+
+static size_t first_hit(const struct writing *writing, uint64_t address)
+{
+	size_t low = 0, high = writing->n_hits;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (writing->hits[middle]->id < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Whether a sample may have led to it. Later ones were asked before. */
+static bool is_hit(struct writing *writing, const struct function *function)
+{
+	uint64_t last = function->address + (function->size - 1);
+	bool wanted = false;
+
+	for (size_t i = first_hit(writing, function->address);
+	     i < writing->n_hits && writing->hits[i]->id <= last; i++) {
+		const struct hit *hit = (const struct hit *)writing->hits[i];
+
+		wanted |= function->time >= writing->settled[i];
+		if (function->time <= hit->time && function->time > writing->settled[i])
+			writing->settled[i] = function->time;
+	}
+	return wanted;
+}
+
+/* Bytes that it takes in a file, more or less. */
+static uint64_t size_of(const struct function *function)
+{
+	return 32 + function->name_size + function->frames_size + 24 * (uint64_t)function->n_lines;
+}
+
+static struct reel_error *put_shelf(struct writing *writing, struct shelf *shelf)
+{
+	struct reel_jit_names *names = writing->names;
+	const struct book *book = shelf->book;
+	struct reel_error *error = NULL;
+
+	if (!book || !book->count)
+		return NULL;
+	if (shelf->capacity < book->count) {
+		uint8_t *written = realloc(shelf->written, book->capacity);
+
+		if (!written)
+			return reel_error_no_memory();
+		memset(written + shelf->capacity, 0, book->capacity - shelf->capacity);
+		shelf->written = written;
+		shelf->capacity = book->capacity;
+	}
+	shelf->count = book->count;
+	for (size_t i = book->count; i-- > 0 && !error;) {
+		const struct function *function = &book->functions[i];
+
+		if (function->time > shelf->until || !is_hit(writing, function) ||
+		    shelf->written[i])
+			continue;
+		shelf->written[i] = 1;
+		if (names->bytes_left < size_of(function)) {
+			names->left_out++;
+			continue;
+		}
+		names->bytes_left -= size_of(function);
+		error = put_function(writing, book, function);
+	}
+	return error;
+}
+
+static struct reel_error *put_space(struct reel_jit_names *names, struct space *space)
+{
+	struct writing writing = { .names = names, .space = space };
+	struct reel_error *error = NULL;
+
+	writing.n_hits = space->hits.count;
+	if (!writing.n_hits)
+		return NULL;
+	writing.hits = reel_id_table_sorted(&space->hits);
+	writing.settled = calloc(writing.n_hits, sizeof(*writing.settled));
+	if (!writing.hits || !writing.settled)
+		error = reel_error_no_memory();
+	if (!error)
+		error = put_shelf(&writing, &space->own);
+	if (!error)
+		error = put_shelf(&writing, &space->inherited);
+	free(writing.hits);
+	free(writing.settled);
+	return error;
+}
+
+static bool has_grown(const struct shelf *shelf)
+{
+	return shelf->book && shelf->count < shelf->book->count;
+}
+
+struct reel_error *reel_jit_names_put(struct reel_jit_names *names)
+{
+	uint64_t start = reel_now(), took;
+	struct reel_id_entry **entries;
+	struct reel_error *error = NULL;
+
+	if (start < names->put_after && !names->deadline)
+		return NULL;
+	entries = reel_id_table_sorted(&names->spaces);
+	for (size_t i = 0, n = names->spaces.count; entries && i < n && !error; i++) {
+		struct space *space = (struct space *)entries[i];
+
+		if (space->has_changed || has_grown(&space->own) || has_grown(&space->inherited))
+			error = put_space(names, space);
+		space->has_changed = false;
+		/* No sample comes any more that may lead to it. */
+		if ((space->was_read_last || !space->hits.count) &&
+		    !reel_timeline_space(names->timeline, space->entry.id)) {
+			reel_id_table_remove(&names->spaces, space->entry.id);
+			reel_jit_names_free_space(names, space);
+		}
+	}
+	free(entries);
+	took = reel_now() - start;
+	names->put_after = start + took * PUT_SHARE;
+	if (names->put_after < start + READ_INTERVAL)
+		names->put_after = start + READ_INTERVAL;
+	return error;
+}

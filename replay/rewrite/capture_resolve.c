@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes a capture of traces alone: addresses, and images with their names. */
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/id_table.h"
+#include "base/sized.h"
+#include "replay/rewrite/images.h"
+#include "replay/rewrite/rewrite.h"
+#include "replay/rewrite/sample_scrub.h"
+
+/* A TRACE_STEPS record to be. */
+struct steps {
+	struct reel_id_entry by_hash;
+	uint64_t id;
+	uint32_t stop;
+	uint32_t size;
+	uint8_t bytes[];
+};
+
+struct resolve {
+	struct reel_images images;
+	struct reel_sample_unwinder *unwinder;
+	struct reel_scrubber *scrubber;
+	struct reel_public_keys recipients;
+	struct reel_pack_counts counts;
+	struct reel_id_table known; /* struct steps, by a hash of them */
+	struct steps **all;	    /* by id - 1 */
+	size_t n, capacity;
+	struct reel_buffer steps; /* of one sample */
+	uint64_t *chain;
+	size_t chain_capacity;
+};
+
+/* ---- how frames were found ------------------------------------------------------------------ */
+
+static uint64_t hash(const struct reel_buffer *steps, enum reel_stop stop)
+{
+	uint64_t value = stop;
+
+	for (size_t i = 0; i < steps->size; i++)
+		value = (value ^ steps->bytes[i]) * 0x100000001b3; /* FNV-1a */
+	return value;
+}
+
+static struct reel_error *add_steps(struct resolve *resolve, const struct reel_buffer *bytes,
+				    enum reel_stop stop, uint64_t key, struct steps **ret)
+{
+	struct steps *steps;
+
+	if (resolve->n == REEL_TRACE_STEPS_MAX)
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"traces were found in more than 2^20 different ways, which "
+			"is more than a capture can tell");
+	steps = malloc(sizeof(*steps) + bytes->size);
+	if (!steps || !reel_array_reserve(&resolve->all, resolve->n, &resolve->capacity,
+					  sizeof(struct steps *))) {
+		free(steps);
+		return reel_error_no_memory();
+	}
+	*steps = (struct steps){
+		.by_hash.id = key, .id = resolve->n + 1, .stop = stop, .size = (uint32_t)bytes->size
+	};
+	if (bytes->size)
+		memcpy(steps->bytes, bytes->bytes, bytes->size);
+	resolve->all[resolve->n++] = steps;
+	*ret = steps;
+	return NULL;
+}
+
+/* The id of the record; two of one hash are told apart by having a record for each sample. */
+static struct reel_error *find_steps(struct resolve *resolve,
+				     const struct reel_unwind_frames *frames, enum reel_stop stop,
+				     bool is_whole, uint64_t *ret)
+{
+	struct reel_buffer *bytes = &resolve->steps;
+	struct steps *known, *added;
+	struct reel_error *error;
+	uint64_t key;
+
+	bytes->size = 0;
+	reel_resolved_steps(frames, is_whole, bytes);
+	if (bytes->failed)
+		return reel_error_no_memory();
+	key = hash(bytes, stop);
+	known = (struct steps *)reel_id_table_find(&resolve->known, key);
+	if (known && known->stop == stop && known->size == bytes->size &&
+	    (!known->size || !memcmp(known->bytes, bytes->bytes, known->size))) {
+		*ret = known->id;
+		return NULL;
+	}
+	error = add_steps(resolve, bytes, stop, key, &added);
+	if (error)
+		return error;
+	*ret = added->id;
+	return known || reel_id_table_insert(&resolve->known, &added->by_hash)
+		       ? NULL
+		       : reel_error_no_memory();
+}
+
+/* ---- samples -------------------------------------------------------------------------------- */
+
+static struct reel_error *reserve_chain(struct resolve *resolve, size_t n)
+{
+	if (n <= resolve->chain_capacity)
+		return NULL;
+	free(resolve->chain);
+	resolve->chain_capacity = 0;
+	resolve->chain = reallocarray(NULL, n, sizeof(*resolve->chain));
+	if (!resolve->chain)
+		return reel_error_no_memory();
+	resolve->chain_capacity = n;
+	return NULL;
+}
+
+/* The walk by frame pointers that a sample has beside its stack, which stands behind its trace. */
+static size_t walk_of(const struct resolve *resolve, const struct reel_sample *sample,
+		      const uint64_t **ret)
+{
+	size_t n = reel_sample_is_resolved(sample)
+			   ? reel_sample_unwinder_resolved(resolve->unwinder)
+		   : sample->n_regions ? 0
+				       : sample->n_frame_chain;
+
+	/* NULL has no addresses, and C has no NULL + 0. */
+	*ret = n < sample->n_frame_chain ? sample->frame_chain + n : NULL;
+	return sample->n_frame_chain - n;
+}
+
+/*
+ * The chain becomes the trace; stack and registers go.  What is left is scrubbed: a trace may end
+ * at a word that is no address of code, and a walk takes anything for one.
+ */
+static struct reel_error *resolve_sample(void *context, struct reel_rewrite_sample *rewritten)
+{
+	struct resolve *resolve = context;
+	struct reel_sample *sample = &rewritten->sample;
+	const struct reel_space_state *space =
+		reel_sample_unwinder_space(resolve->unwinder, sample);
+	const struct reel_unwind_frames *frames;
+	const uint64_t *walk;
+	struct reel_error *error;
+	enum reel_stop stop;
+	size_t n_walk;
+	uint64_t id;
+
+	error = reel_sample_unwind(resolve->unwinder, sample, space, &frames, &stop);
+	if (error)
+		return error;
+	reel_images_note(&resolve->images, reel_sample_unwinder_code_map(resolve->unwinder),
+			 frames);
+	if (frames->n > REEL_CHAIN_MAX)
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "sample %llu has more frames than a chain may have: give "
+					 "--max-frames, %u at most",
+					 (unsigned long long)sample->id, REEL_CHAIN_MAX);
+	n_walk = walk_of(resolve, sample, &walk);
+	if (n_walk > REEL_CHAIN_MAX - frames->n)
+		n_walk = REEL_CHAIN_MAX - frames->n;
+	error = reserve_chain(resolve, frames->n + n_walk);
+	if (!error)
+		error = find_steps(resolve, frames, stop, !n_walk, &id);
+	if (error)
+		return error;
+	if (frames->n)
+		memcpy(resolve->chain, frames->addresses, frames->n * sizeof(*resolve->chain));
+	if (n_walk)
+		memcpy(resolve->chain + frames->n, walk, n_walk * sizeof(*resolve->chain));
+	sample->frame_chain = resolve->chain;
+	sample->n_frame_chain = frames->n + n_walk;
+	if (!(sample->flags & REEL_SAMPLE_SCRUBBED))
+		error = reel_capture_scrub_sample(resolve->images.capture, resolve->scrubber,
+						  sample);
+	sample->layout = NULL;
+	sample->pc = 0;
+	sample->n_regions = 0;
+	sample->has_kernel_frame = false;
+	sample->kernel_frame = (struct reel_kernel_frame){ 0 };
+	sample->flags &= REEL_SAMPLE_STACK_CUT | REEL_SAMPLE_FRAME_CHAIN_CUT;
+	sample->flags |=
+		REEL_SAMPLE_SCRUBBED | REEL_SAMPLE_RESOLVED | id << REEL_SAMPLE_STEPS_SHIFT;
+	return error;
+}
+
+/* ---- records ----------------------------------------------------------------------------------
+ */
+
+/* Code and unwind information of JITs have told all that is kept of them. */
+static enum reel_rewrite_record drop_record(void *context, struct reel_record *record)
+{
+	const struct resolve *resolve = context;
+
+	switch (record->id) {
+	case REEL_RECORD_CODE:
+	case REEL_RECORD_JIT_UNWIND:
+	case REEL_RECORD_TRACE_STEPS:
+		return REEL_REWRITE_DROP;
+	default:
+		return reel_images_replace(&resolve->images, record) ? REEL_REWRITE_DROP
+								     : REEL_REWRITE_COPY;
+	}
+}
+
+static struct reel_error *append_records(void *context, struct reel_writer *writer,
+					 uint64_t *n_records_ret)
+{
+	struct resolve *resolve = context;
+	struct reel_error *error = reel_images_make(&resolve->images);
+
+	for (size_t i = 0; i < resolve->n && !error; i++) {
+		const struct steps *steps = resolve->all[i];
+		const struct reel_record record = {
+			.id = REEL_RECORD_TRACE_STEPS,
+			.trace_steps = { .id = steps->id,
+					 .stop = steps->stop,
+					 .steps = { steps->bytes, steps->size } },
+		};
+
+		error = reel_writer_record(writer, &record);
+		++*n_records_ret;
+	}
+	return error ? error : reel_images_append(&resolve->images, writer, n_records_ret);
+}
+
+/* ---- files ------------------------------------------------------------------------------------
+ */
+
+static struct reel_error *write_resolved(void *context, int fd, const char *output,
+					 struct reel_cipher **cipher_ret)
+{
+	struct resolve *resolve = context;
+	const struct reel_rewrite_options options = {
+		.writer = { .recipients = &resolve->recipients, .encoding = REEL_DENSE },
+		.drop_unknown = true,
+		.sample = resolve_sample,
+		.record = drop_record,
+		.append = append_records,
+		.context = resolve,
+		.cipher_ret = cipher_ret,
+	};
+	struct reel_rewrite_counts written = { 0 };
+	struct reel_error *error =
+		reel_rewrite(resolve->images.capture, fd, output, &options, &written);
+
+	resolve->counts.samples = written.samples;
+	resolve->counts.bytes_written = written.bytes;
+	return error;
+}
+
+static struct reel_error *prove(void *context, struct reel_capture *written)
+{
+	const struct resolve *resolve = context;
+
+	return reel_images_prove(&resolve->images, written);
+}
+
+static struct reel_error *resolve_to(struct resolve *resolve, const char *output, bool no_check)
+{
+	struct reel_capture *capture = resolve->images.capture;
+	const struct reel_proof proof = {
+		.write = write_resolved,
+		.prove = no_check ? NULL : prove,
+		.options = reel_images_alone(capture),
+		.context = resolve,
+	};
+	struct reel_error *error = reel_images_create(&resolve->images);
+
+	if (!error)
+		error = reel_sample_unwinder_create(capture, &resolve->unwinder);
+	if (!error)
+		error = reel_capture_scrubber_create(capture, &resolve->scrubber);
+	return error ? error : reel_proof_write(capture, output, &proof);
+}
+
+static void resolve_free(struct resolve *resolve)
+{
+	for (size_t i = 0; i < resolve->n; i++)
+		free(resolve->all[i]);
+	free(resolve->all);
+	reel_id_table_free(&resolve->known);
+	reel_buffer_free(&resolve->steps);
+	free(resolve->chain);
+	reel_sample_unwinder_destroy(resolve->unwinder);
+	reel_scrubber_destroy(resolve->scrubber);
+	reel_images_free(&resolve->images);
+	reel_public_keys_free(&resolve->recipients);
+}
+
+struct reel_error *reel_capture_resolve(struct reel_capture *capture, const char *output,
+					const struct reel_pack_options *options,
+					struct reel_pack_counts *counts)
+{
+	struct reel_pack_options whole = { 0 };
+	struct resolve resolve = { 0 };
+	struct reel_error *error;
+
+	reel_sized_take(&whole, sizeof(whole), options);
+	resolve.images = (struct reel_images){
+		.capture = capture,
+		.options = { .no_names = whole.no_symbols, .names_alone = true },
+		.problem = whole.problem,
+		.context = whole.context,
+	};
+	error = reel_rewrite_recipients(capture, whole.recipients, whole.decrypt,
+					&resolve.recipients);
+	if (!error)
+		error = resolve_to(&resolve, output, whole.no_check);
+	reel_images_count(&resolve.images, &resolve.counts);
+	resolve_free(&resolve);
+	if (!error)
+		reel_sized_give(counts, sizeof(*counts), &resolve.counts);
+	return error;
+}

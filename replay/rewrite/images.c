@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "replay/rewrite/images.h"
+
+/* A record of an image has so many bytes of it. */
+#define PIECE_SIZE (1u << 20)
+/* What a reader takes of all images (replay/module.c). */
+#define IMAGES_SIZE_MAX (64u << 20)
+
+/* For reel_modules_visit. */
+static void take_id(void *context, const struct reel_module *module)
+{
+	struct reel_images *images = context;
+
+	if (module->record->kind == REEL_MODULE_FILE)
+		images->all[module->index].id = module->record->id;
+}
+
+struct reel_error *reel_images_create(struct reel_images *ret)
+{
+	ret->n = reel_modules_count(ret->capture->modules);
+	ret->all = calloc(ret->n + 1, sizeof(*ret->all));
+	if (!ret->all)
+		return reel_error_no_memory();
+	reel_modules_visit(ret->capture->modules, take_id, ret);
+	return reel_modules_expect_images(ret->capture->modules, !ret->options.names_alone);
+}
+
+void reel_images_free(struct reel_images *images)
+{
+	for (size_t i = 0; i < images->n; i++) {
+		reel_address_ranges_free(&images->all[i].addresses);
+		reel_buffer_free(&images->all[i].image);
+	}
+	free(images->all);
+}
+
+void reel_images_note(struct reel_images *images, struct reel_code_map *map,
+		      const struct reel_unwind_frames *frames)
+{
+	for (size_t i = 0; i < frames->n; i++) {
+		const struct reel_code_range *range;
+		uint64_t address;
+
+		if (frames->steps[i] == REEL_STEP_GAP)
+			continue;
+		range = reel_code_map_find(map, frames->lookups[i]);
+		address = frames->lookups[i] - range->bias;
+		if (range->module && range->module->record->kind == REEL_MODULE_FILE)
+			reel_address_ranges_add(&images->all[range->module->index].addresses,
+						address, address + 1);
+	}
+}
+
+/* ---- making them ---------------------------------------------------------------------------- */
+
+static struct reel_error *tell(const struct reel_images *images, const struct reel_module *module,
+			       const char *what)
+{
+	struct reel_bytes path = module->record->path;
+	_cleanup_free_ char *text = NULL;
+
+	if (!images->problem || !what)
+		return NULL;
+	text = reel_text_print("%.*s", (int)path.size, (const char *)path.data);
+	if (!text)
+		return reel_error_no_memory();
+	images->problem(images->context, text, what);
+	return NULL;
+}
+
+/* It is left out, and what says so. */
+static struct reel_error *leave_out(struct reel_images *images, struct reel_image_of_module *image,
+				    struct reel_error *error)
+{
+	struct reel_error *telling = tell(images, image->module, reel_error_message(error));
+
+	reel_error_destroy(error);
+	image->image.size = 0;
+	images->left_out++;
+	return telling;
+}
+
+static struct reel_error *make_image(struct reel_images *images, const struct reel_module *module)
+{
+	struct reel_image_of_module *image = &images->all[module->index];
+	struct reel_error *error;
+
+	image->module = module;
+	error = reel_module_image_make(module, &images->options, &image->addresses, &image->image);
+	if (!error && image->image.size > IMAGES_SIZE_MAX - images->size)
+		error = reel_error_create(REEL_ERROR_UNSUPPORTED,
+					  "with what is needed of it, images of all modules exceed "
+					  "%u MiB",
+					  IMAGES_SIZE_MAX >> 20);
+	if (error && reel_error_code(error) == REEL_ERROR_UNSUPPORTED)
+		return leave_out(images, image, error);
+	if (error)
+		return error;
+	images->modules++;
+	images->size += image->image.size;
+	return module->symbolizer
+		       ? tell(images, module, reel_symbolizer_problem(module->symbolizer))
+		       : NULL;
+}
+
+/* For reel_modules_visit. */
+static void visit(void *context, const struct reel_module *module)
+{
+	struct reel_images *images = context;
+
+	if (images->error || module->record->kind != REEL_MODULE_FILE || !module->opened)
+		return;
+	if (module->files.file)
+		images->error = make_image(images, module);
+	else
+		images->missing++;
+}
+
+struct reel_error *reel_images_make(struct reel_images *images)
+{
+	for (size_t i = 0; i < images->n; i++) {
+		if (images->all[i].addresses.failed)
+			return reel_error_no_memory();
+	}
+	reel_modules_visit(images->capture->modules, visit, images);
+	return images->error;
+}
+
+void reel_images_count(const struct reel_images *images, struct reel_pack_counts *ret)
+{
+	ret->modules = images->modules;
+	ret->missing = images->missing;
+	ret->left_out = images->left_out;
+	ret->image_bytes = images->size;
+}
+
+/* ---- records ------------------------------------------------------------------------------- */
+
+bool reel_images_replace(const struct reel_images *images, const struct reel_record *record)
+{
+	for (size_t i = 0; record->id == REEL_RECORD_IMAGE && i < images->n; i++) {
+		const struct reel_image_of_module *image = &images->all[i];
+
+		if (image->id && image->id == record->image.module)
+			return image->module || images->options.names_alone;
+	}
+	return false;
+}
+
+static struct reel_error *append_image(const struct reel_image_of_module *of,
+				       struct reel_writer *writer, uint64_t *n_records_ret)
+{
+	const struct reel_buffer *image = &of->image;
+	struct reel_error *error = NULL;
+
+	for (size_t at = 0; at < image->size && !error; at += PIECE_SIZE) {
+		size_t left = image->size - at;
+		const struct reel_record record = {
+			.id = REEL_RECORD_IMAGE,
+			.image = { .module = of->module->record->id,
+				   .offset = at,
+				   .total_size = image->size,
+				   .bytes = { image->bytes + at,
+					      left < PIECE_SIZE ? left : PIECE_SIZE } },
+		};
+
+		error = reel_writer_record(writer, &record);
+		++*n_records_ret;
+	}
+	return error;
+}
+
+struct reel_error *reel_images_append(const struct reel_images *images, struct reel_writer *writer,
+				      uint64_t *n_records_ret)
+{
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; i < images->n && !error; i++)
+		error = append_image(&images->all[i], writer, n_records_ret);
+	return error;
+}
+
+/* ---- the proof ------------------------------------------------------------------------------ */
+
+struct reel_capture_options reel_images_alone(const struct reel_capture *capture)
+{
+	static const char *const nowhere[] = { NULL };
+	struct reel_capture_options options = capture->options;
+
+	options.symfs = options.debug_dirs = options.module_files = nowhere;
+	options.no_host_files = true;
+	options.no_demangle = true; /* as reel_modules_expect_images has it */
+	options.debuginfod_cache = NULL;
+	return options;
+}
+
+/* There is a file here, and will be none there. */
+static bool is_lost(void *context, uint64_t module_id)
+{
+	const struct reel_images *images = context;
+
+	for (size_t i = 0; images->left_out && i < images->n; i++) {
+		const struct reel_image_of_module *image = &images->all[i];
+
+		if (image->module && image->id == module_id)
+			return !image->image.size;
+	}
+	return false;
+}
+
+struct reel_error *reel_images_prove(const struct reel_images *images, struct reel_capture *written)
+{
+	struct reel_capture *capture = images->capture;
+	struct reel_same_traces same = { .names = !images->options.no_names,
+					 .scrubbed = images->options.names_alone,
+					 .is_lost = is_lost,
+					 .context = (void *)images };
+	uint32_t threads = capture->options.threads;
+	struct reel_error *error;
+
+	capture->options.threads = 1;
+	error = reel_same_traces_check(capture, written, &same);
+	capture->options.threads = threads;
+	return error;
+}

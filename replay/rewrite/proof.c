@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/output_file.h"
+#include "replay/rewrite/proof.h"
+
+/* What was written to `fd`; takes ownership of its key, which may be NULL. */
+static struct reel_error *open_written(const struct reel_proof *proof, int fd,
+				       struct reel_cipher *cipher, struct reel_capture **ret)
+{
+	struct reel_capture_options options = proof->options;
+	struct reel_reader *reader;
+	struct reel_error *error;
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (copy < 0) {
+		error = reel_error_os(errno, "reading the new capture");
+		reel_cipher_destroy(cipher);
+		return error;
+	}
+	options.progress = NULL;
+	error = reel_reader_open_cipher_fd(copy, "the new capture", cipher, &reader);
+	return error ? error : reel_capture_open_reader(reader, &options, ret);
+}
+
+static struct reel_error *write_and_prove(const struct reel_proof *proof, int fd,
+					  const char *output)
+{
+	struct reel_cipher *cipher = NULL;
+	struct reel_capture *written;
+	struct reel_error *error = proof->write(proof->context, fd, output, &cipher);
+
+	if (error || !proof->prove) {
+		reel_cipher_destroy(cipher);
+		return error;
+	}
+	error = open_written(proof, fd, cipher, &written);
+	if (error)
+		return error;
+	error = proof->prove(proof->context, written);
+	reel_capture_close(written);
+	return error;
+}
+
+static struct reel_error *copy_file(int from, int to, const char *output)
+{
+	static const size_t size = 1 << 16;
+	_cleanup_free_ char *bytes = malloc(size);
+	struct reel_error *error = bytes ? NULL : reel_error_no_memory();
+	off_t offset = 0;
+	int errnum;
+
+	while (!error) {
+		ssize_t n = pread(from, bytes, size, offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return reel_error_os(errno, "reading what is to be written to %s", output);
+		if (!n)
+			break;
+		errnum = reel_write_all(to, bytes, (size_t)n, NULL);
+		if (errnum)
+			return reel_error_os(errnum, "writing %s", output);
+		offset += n;
+	}
+	return error;
+}
+
+/* Bytes written to a pipe cannot be taken back, so they are written only when all is proved. */
+static struct reel_error *write_to(const struct reel_proof *proof,
+				   const struct reel_output_file *file, const char *output)
+{
+	_cleanup_fd_ int spool = -1;
+	struct reel_error *error;
+
+	if (file->is_new || !proof->prove)
+		return write_and_prove(proof, file->fd, output);
+	error = reel_temporary_file(&spool);
+	if (!error)
+		error = write_and_prove(proof, spool, output);
+	return error ? error : copy_file(spool, file->fd, output);
+}
+
+struct reel_error *reel_proof_write(const struct reel_capture *capture, const char *output,
+				    const struct reel_proof *proof)
+{
+	struct reel_output_file file;
+	struct reel_error *error =
+		reel_output_file_open(output, reel_reader_fd(capture->reader), &file);
+
+	if (error)
+		return error;
+	return reel_output_file_close(&file, write_to(proof, &file, output));
+}
+
+/* ---- the same traces ------------------------------------------------------------------------ */
+
+/* Frames are interned, so most pairs come again. */
+#define KNOWN_BITS 12
+
+struct comparison {
+	struct reel_same_traces *same;
+	struct {
+		const struct reel_frame *a, *b;
+	} known[1 << KNOWN_BITS];
+};
+
+static bool are_alike(const struct reel_frame *a, const struct reel_frame *b, bool names)
+{
+	if (a->module_id != b->module_id || a->module_address != b->module_address ||
+	    a->exact != b->exact)
+		return false;
+	return !names || (!strcmp(a->function, b->function) && !strcmp(a->file, b->file) &&
+			  a->line == b->line && a->column == b->column && a->is_fde == b->is_fde &&
+			  a->function_offset == b->function_offset && a->inlined == b->inlined);
+}
+
+static bool are_known(struct comparison *comparison, const struct reel_frame *a,
+		      const struct reel_frame *b)
+{
+	uint64_t hash = (uint64_t)(uintptr_t)a * 0x9e3779b97f4a7c15;
+	size_t slot = hash >> (64 - KNOWN_BITS);
+
+	if (comparison->known[slot].a == a && comparison->known[slot].b == b)
+		return true;
+	if (!are_alike(a, b, comparison->same->names))
+		return false;
+	comparison->known[slot].a = a;
+	comparison->known[slot].b = b;
+	return true;
+}
+
+/* The number of the next user frame that is compared, from `at` on; n_frames: there is none. */
+static size_t next_frame(const struct comparison *comparison, const struct reel_trace *trace,
+			 size_t at)
+{
+	while (!comparison->same->names && at < trace->n_frames && trace->frames[at]->inlined)
+		at++;
+	return at;
+}
+
+/* An address that scrubbing has taken away, as that of no code, is as good as the same. */
+static bool is_same_frame(struct comparison *comparison, const struct reel_trace *a, size_t i,
+			  const struct reel_trace *b, size_t j)
+{
+	if (comparison->same->scrubbed && b->addresses[j] == 1 && !b->frames[j]->module_id)
+		return true;
+	return a->addresses[i] == b->addresses[j] &&
+	       are_known(comparison, a->frames[i], b->frames[j]);
+}
+
+static bool are_same(struct comparison *comparison, const struct reel_trace *a,
+		     const struct reel_trace *b)
+{
+	size_t i = next_frame(comparison, a, a->n_kernel_frames);
+	size_t j = next_frame(comparison, b, b->n_kernel_frames);
+
+	if (a->id != b->id || a->time != b->time || a->thread != b->thread || a->stop != b->stop)
+		return false;
+	while (i < a->n_frames && j < b->n_frames) {
+		if (a->steps[i] != b->steps[j] || !is_same_frame(comparison, a, i, b, j))
+			return false;
+		i = next_frame(comparison, a, i + 1);
+		j = next_frame(comparison, b, j + 1);
+	}
+	return i == a->n_frames && j == b->n_frames;
+}
+
+static bool is_lost(const struct reel_same_traces *same, const struct reel_trace *trace)
+{
+	for (size_t i = trace->n_kernel_frames; same->is_lost && i < trace->n_frames; i++) {
+		if (same->is_lost(same->context, trace->frames[i]->module_id))
+			return true;
+	}
+	return false;
+}
+
+static struct reel_error *compare_all(struct comparison *comparison, struct reel_traces *a,
+				      struct reel_traces *b)
+{
+	struct reel_same_traces *same = comparison->same;
+
+	for (;;) {
+		const struct reel_trace *x, *y;
+		struct reel_error *error = reel_traces_next(a, &x);
+
+		if (!error)
+			error = reel_traces_next(b, &y);
+		if (error)
+			return error;
+		if (!x && !y)
+			return NULL;
+		if (!x || !y)
+			return reel_error_create(
+				REEL_ERROR_MISMATCH,
+				"the new capture has more or fewer samples than the one it was "
+				"made of, and is not kept: this must not happen, please report it");
+		if (is_lost(same, x))
+			same->n_lost++;
+		else if (are_same(comparison, x, y))
+			same->n_same++;
+		else
+			return reel_error_create(
+				REEL_ERROR_MISMATCH,
+				"sample %llu has another trace in the new capture, which is not "
+				"kept: this must not happen, please report it (--no-check keeps "
+				"it)",
+				(unsigned long long)x->id);
+	}
+}
+
+struct reel_error *reel_same_traces_check(struct reel_capture *a, struct reel_capture *b,
+					  struct reel_same_traces *same)
+{
+	struct comparison *comparison = calloc(1, sizeof(*comparison));
+	struct reel_traces *x = NULL, *y = NULL;
+	struct reel_error *error;
+
+	if (!comparison)
+		return reel_error_no_memory();
+	comparison->same = same;
+	error = reel_traces_create(a, NULL, &x);
+	if (!error)
+		error = reel_traces_create(b, NULL, &y);
+	if (!error)
+		error = compare_all(comparison, x, y);
+	reel_traces_destroy(x);
+	reel_traces_destroy(y);
+	free(comparison);
+	return error;
+}

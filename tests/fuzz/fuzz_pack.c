@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Captures, packed or resolved, with an ELF file of the same input: what comes out is a whole
+ * capture with the same traces (which both look at themselves: they must never have to refuse one).
+ */
+#define _GNU_SOURCE
+#include "tests/fuzz/rewritten.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct reel_pack_counts counts = { .size = sizeof(counts) };
+	static struct replay_parts parts;
+	static struct fuzz_file packed;
+	struct reel_cursor input = reel_cursor(data, size);
+	uint8_t bits = reel_cursor_u8(&input);
+	const struct reel_pack_options options = { .size = sizeof(options),
+						   .no_symbols = bits & 2 };
+	struct reel_capture *capture;
+	struct reel_error *error;
+
+	replay_parts_take(&input, &parts);
+	if (!replay_open(&parts, parts.capture.path, 1, &capture))
+		return 0;
+	fuzz_file_fill(&packed, "", 0);
+	error = (bits & 1 ? reel_capture_resolve : reel_capture_pack)(capture, packed.path,
+								      &options, &counts);
+	must_be_rewritten(error, &packed, counts.samples);
+	reel_capture_close(capture);
+	return 0;
+}

@@ -1,0 +1,232 @@
+#!/bin/bash
+# run.sh: records
+# `stackreel-record --embed`: a capture alone has the traces and function names that it has with its binaries at hand, byte for byte; of programs of this
+# host, of files that are gone, replaced, in memory, in a chroot or another mount namespace, rotated, encrypted, of a killed recorder.
+#
+#   tests/test-embed.sh [NAME...]     O=DIR   the object directory (build); KEEP=DIR: keeps the captures there
+# shellcheck disable=SC2016 # commands are expanded where they are run
+set -u
+cd "$(dirname "$0")/.." || exit
+O=$(realpath "${O:-build}")
+stackreel=$O/stackreel recorder=$O/stackreel-record
+sources=$PWD/tests/truth/programs
+export sources LC_ALL=C
+unset DEBUGINFOD_URLS
+. tests/count.sh
+for program in "$stackreel" "$recorder"; do
+    [ -x "$program" ] || { skip "$program is not built"; finish; }
+done
+[ "$(id -u)" = 0 ] || { skip "not root"; finish; }
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-embed.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+chmod 711 "$work"
+mkdir "$work/none"
+"$recorder" -q -o "$work/probe.reel" -- true 2>"$work/err" || { skip "recording: $(head -n 1 "$work/err")"; finish; }
+wanted=" $* "
+
+# ---- what is compared -------------------------------------------------------------------
+
+# traces OPTION... FILE: without inlined functions and lines, which are not embedded; no debug package of this host.
+traces() {
+    "$stackreel" script -q -j1 --no-host-files --no-inline --debug-dir "$work/none" "${identity[@]}" "$@" 2>&1
+}
+
+identity=()
+
+# gather CAPTURE FOLDER: the files that its modules are of, by their path
+gather() {
+    "$stackreel" info --no-host-files "$1" | awk '/^Modules/ { on = 1 } on && $3 ~ /^\// { print $3 }' | while read -r file; do
+        [ ! -f "$file" ] || { mkdir -p "$2/${file%/*}" && cp -L "$file" "$2/$file"; }
+    done
+}
+
+# same NAME CAPTURE OPTION...: with these options, which name its files, the capture has the traces that it has alone
+same() {
+    local name=$1 capture=$2
+    shift 2
+    traces "$@" "$capture" >"$work/with"
+    traces "$capture" >"$work/alone"
+    cmp "$work/with" "$work/alone" >"$work/err" 2>&1
+    count $? "$name: other traces without its files: $(diff "$work/with" "$work/alone" | head -n 12)"
+    # Not of nothing: most frames have names.
+    [ "$(grep -c '^\s.*+0x' "$work/alone")" -gt "${frames:-20}" ]
+    count $? "$name: so few frames: $(head -n 5 "$work/alone")"
+    samples=$((samples + $(grep -c '^[^	#]' "$work/alone")))
+}
+samples=0
+
+# record NAME OPTION... -- COMMAND...: in the program's folder, to $work/NAME.reel; what it says to $work/log
+record() {
+    local name=$1
+    shift
+    (cd "$work/$name" && exec "$recorder" -o "$work/$name.reel" "$@") >"$work/out" 2>"$work/log" </dev/null
+    grep -q '^embedded [0-9,]* modules*, ' "$work/log"
+    count $? "$name: says what was embedded: $(tail -n 3 "$work/log")"
+}
+
+is_wanted() {
+    [ "$wanted" = "  " ] || [[ $wanted == *" $1 "* ]]
+}
+
+# program NAME NEEDS PREPARE COMMAND: for sh, in a folder of its own
+program() {
+    is_wanted "$1" || return 0
+    local name=$1 need
+    for need in $2; do
+        command -v "$need" >/dev/null || { skip "$name: $need is not installed"; return; }
+    done
+    mkdir "$work/$name"
+    (cd "$work/$name" && sh -ec "$3") >"$work/err" 2>&1 </dev/null || { count 1 "$name: its input"; return; }
+    record "$name" -- sh -c "$4"
+    gather "$work/$name.reel" "$work/$name.files"
+    same "$name" "$work/$name.reel" --symfs "$work/$name.files"
+    [ -z "${KEEP:-}" ] || cp "$work/$name.reel" "$KEEP"
+    rm -rf "$work/$name" "$work/$name.files" "$work/$name.reel"
+}
+
+spin='cc -O2 -g -fomit-frame-pointer -o spin "$sources/descent.c"'
+
+# ---- programs of this host ------------------------------------------------------------------
+
+program openssl openssl : 'openssl speed -seconds 1 -evp aes-256-gcm; openssl speed -seconds 1 ecdsap384'
+program perl perl : 'timeout 1 perl -e "my %h; while (1) { \$h{\$_ % 5003} = sprintf(q(%d), \$_) for 1 .. 100000; my @k = sort keys %h; join q(,), @k }"'
+program python3 python3 : 'timeout 1 python3 -c "import json
+while 1: [json.dumps(list(range(100))) for i in range(100)]"'
+program gcc gcc : 'gcc -O2 -c -o o.o -x c++ "$sources/exceptions.cc"'
+program exceptions c++ 'c++ -O2 -o ex "$sources/exceptions.cc"' 'timeout 1 ./ex 1'
+program xz xz 'head -c 20000000 /dev/urandom | od | head -c 20000000 >in' 'timeout 1 xz -6 -T2 -kc in'
+program zstd zstd 'head -c 20000000 /dev/urandom | od | head -c 20000000 >in' 'timeout 1 zstd -12 -T2 -c in'
+program sort sort 'seq 1000000 | shuf >in' 'timeout 1 sort in'
+program awk awk : 'seq 1000000 | timeout 1 awk "{ a[\$1 % 1000] += \$1; b = b substr(\$1, 1, 1) } END { print length(b) }"'
+program git git 'git init -q r; cd r; git config user.name a; git config user.email a@b; cp -r /usr/include/linux .; git add .; git commit -q -m 1' \
+    'git -C r gc --aggressive --force -q; git -C r log -p'
+program gdb 'gdb cc' "$spin" 'gdb -batch -ex "info functions a" -ex "break main" -ex run -ex bt ./spin'
+program readelf readelf : 'readelf -a /proc/self/exe; readelf -W -a "$sources"/../../../build/stackreel'
+program find find : 'find /usr /etc -name "*zz*"'
+program sqlite3 sqlite3 : 'timeout 2 sqlite3 :memory: "create table t(a, b); with recursive c(x) as (values(1) union all select x + 1 from c where x < 200000)
+    insert into t select x, x * 7919 % 100003 from c; create index i on t(b); select sum(a) from t group by b % 100"'
+program bash bash : 'timeout 1 bash -c "i=0; while :; do i=\$((i + 1)); x=\${x:0:100}\$i; case \$x in *zz*) echo ;; esac; done"'
+program node node : 'node -e "const end = Date.now() + 1000, c = new Map()
+    while (Date.now() < end) { const s = JSON.stringify([...Array(50)].map(() => Math.random())); c.set(s.slice(0, 4), JSON.parse(s).sort()) }"'
+program java 'java javac' 'cp "$sources/Work.java" .; javac -d . Work.java' 'java Work 1'
+program go go 'cp "$sources/work.go" .; HOME=$PWD go build -o work work.go; chmod -R u+w .' ./work
+program musl musl-gcc 'musl-gcc -O2 -o musl "$sources/musl.c"' './musl 1'
+program ucontext cc 'cc -O2 -o contexts "$sources/contexts.c"' './contexts 1'
+program processes perl : 'i=0; while [ $i -lt 100 ]; do perl -MPOSIX -e 1; i=$((i + 1)); done'
+program dlopen cc 'cc -O2 -o plugins "$sources/plugins.c"; for i in 1 2 3 4 5; do cc -O2 -shared -fPIC -DPADDING=$i -o plugin-$i.so "$sources/plugin.c"; done' \
+    './plugins 1 ./plugin-*.so'
+echo "$samples samples"
+
+# ---- files that are not where they were -------------------------------------------------------
+
+is_wanted places || finish
+mkdir "$work/places"
+cc -O2 -g -fomit-frame-pointer -Wl,--build-id -o "$work/twin" "$sources/descent.c" && cc -O2 -o "$work/memfd" "$sources/memfd.c"
+count $? "programs are compiled"
+mkdir -p "$work/libraries"
+cp -L --parents $(ldd "$work/twin" | grep -o '/[^ ]*') "$work/libraries"
+
+# place NAME COMMAND [OPTION...]: for sh in $work/places, where a copy of `twin' is `spin'
+place() {
+    local name=$1 command=$2
+    shift 2
+    rm -rf "$work/places"/*
+    cp "$work/twin" "$work/places/spin"
+    mkdir "$work/$name"
+    record "$name" "$@" -- sh -c "cd '$work/places'; $command"
+    same "$name" "$work/$name.reel" --symfs "$work/libraries" --module "$work/twin"
+    # It is that file, not another one.
+    grep -q ' descend' "$work/alone"
+    count $? "$name: the program's functions have no names: $(grep -m 3 spin "$work/alone")"
+}
+place deleted './spin 1 & sleep 0.3; rm spin; wait'
+place replaced 'cp /bin/true new; ./spin 1 & sleep 0.3; mv new spin; wait'
+place memory "'$work/memfd' spin 1"
+place chroot 'mkdir root; cp spin root; cp -r '"$work"'/libraries/* root; chroot root /spin 1'
+place mounts 'unshare --mount sh -c "mount -t tmpfs none /mnt && cp spin /mnt/there && exec /mnt/there 1"'
+# Gone before the recorder has heard of them, but their files are not.
+place short 'i=0; while [ $i -lt 40 ]; do cp spin spin$i; ./spin$i 0; i=$((i + 1)); done; ./spin 1'
+
+# ---- the options ----------------------------------------------------------------------------
+
+mkdir "$work/options"
+cp "$work/twin" "$work/options/spin"
+images() {
+    "$stackreel" dump -q "$1" | grep -c '^[^ ]* IMAGE '
+}
+run 0 "$recorder" --embed=none -o "$work/none.reel" -- "$work/options/spin" 1
+! grep -q embedded "$work/err"
+count $? "--embed=none embeds"
+[ "$(images "$work/none.reel")" -le 1 ] # the vDSO's
+count $? "--embed=none has images"
+run 0 "$recorder" --embed=hits -o "$work/hits.reel" -- "$work/options/spin" 1
+run 0 "$recorder" --embed=modules -o "$work/modules.reel" -- "$work/options/spin" 1
+same modules "$work/modules.reel" --symfs "$work/libraries" --module "$work/twin"
+[ "$(stat -c %s "$work/modules.reel")" -gt "$(stat -c %s "$work/hits.reel")" ]
+count $? "--embed=modules is not larger"
+"$stackreel" dump -q --json --bytes "$work/modules.reel" >"$work/out"
+grep -q "$(printf pthread_mutex_trylock | xxd -p)" "$work/out"
+count $? "--embed=modules lacks a function of libc that was not hit"
+run 0 "$recorder" --no-symbols -o "$work/names.reel" -- "$work/options/spin" 1
+traces "$work/names.reel" >"$work/alone"
+! grep -q descend "$work/alone" && grep -q '\[fde\]' "$work/alone"
+count $? "--no-symbols: names, or no traces"
+run 0 "$recorder" --embed-limit=64K --embed=modules -o "$work/limit.reel" -- "$work/options/spin" 1
+says 'embedded [0-9]* modules?, .*; [0-9]* left out \(/.*libc.so.6: .*takes more than'
+run 0 "$stackreel" info --no-host-files "$work/limit.reel"
+has out 'modules not embedded'
+run 2 "$recorder" --embed=some true
+says "'some' is none of hits, modules, none"
+run 2 "$recorder" --embed-limit=1K true
+says "is not from 64K"
+run 0 "$recorder" --raw-stacks -o "$work/raw.reel" -- "$work/options/spin" 1
+same raw "$work/raw.reel" --symfs "$work/libraries" --module "$work/twin"
+
+"$stackreel" keygen "$work/key" >"$work/public"
+run 0 "$recorder" --encrypt-to "$work/public" -o "$work/encrypted.reel" -- "$work/options/spin" 1
+identity=(--identity "$work/key")
+same encrypted "$work/encrypted.reel" --symfs "$work/libraries" --module "$work/twin"
+identity=()
+
+# Each part stands alone.
+run 0 "$recorder" --rotate 500ms -o "$work/part.reel" -- "$work/options/spin" 2
+parts=0
+for part in "$work"/part.*.reel; do
+    parts=$((parts + 1))
+    frames=0 same "${part##*/}" "$part" --symfs "$work/libraries" --module "$work/twin"
+done
+[ $parts -ge 3 ]
+count $? "$parts parts"
+
+# A recorder that is killed leaves images of what was hit for some seconds.
+"$recorder" -q -o "$work/killed.reel" -- "$work/options/spin" 9 &
+sleep 8
+kill -9 $!
+wait $! 2>"$work/err"
+traces "$work/killed.reel" >"$work/alone"
+grep -q ' descend' "$work/alone"
+count $? "a killed recorder left no images: $(head -n 5 "$work/alone")"
+
+# ---- images, and a root with nothing in it --------------------------------------------------------
+
+"$stackreel" dump -q --json --bytes "$work/hits.reel" | grep '"record": "IMAGE"' | sed -E 's/.*"bytes": "([0-9a-f]*)".*/\1/' >"$work/images"
+while read -r image; do
+    xxd -r -p <<<"$image" >"$work/image"
+    readelf -W -a "$work/image" >"$work/out" 2>"$work/err"
+    [ -s "$work/out" ] && [ ! -s "$work/err" ] && ! grep -qi warning "$work/out"
+    count $? "readelf complains of an image"
+done <"$work/images"
+[ "$(wc -l <"$work/images")" -ge 3 ]
+count $? "so few images"
+
+if make -s O="$O" "$O/static/stackreel" 2>"$work/err"; then
+    mkdir "$work/root"
+    cp "$O/static/stackreel" "$work/hits.reel" "$work/root"
+    "$stackreel" script -q -j1 --no-inline --no-host-files --debug-dir "$work/none" --symfs "$work/libraries" --module "$work/twin" "$work/hits.reel" >"$work/with"
+    chroot "$work/root" /stackreel script -q -j1 --no-inline /hits.reel >"$work/alone" 2>"$work/err"
+    cmp "$work/with" "$work/alone"
+    count $? "in an empty root, it has other traces"
+else
+    skip "stackreel can't be linked statically here"
+fi
+finish

@@ -1,0 +1,107 @@
+#!/bin/bash
+# What a recording keeps of what JITs say of their code: the names of what ran, where the same memory held several functions, in a child, in
+# another root and PID namespace, in each part of a rotation; and what it does about files that are none, or that nobody should read.
+# run.sh: records
+set -u
+cd "$(dirname "$0")/.." || exit
+recorder=$PWD/${O:-build}/stackreel-record
+stackreel=$PWD/${O:-build}/stackreel
+check=$PWD/tests/jit_names_check.py
+. tests/count.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+[ -x "$recorder" ] || { skip "$recorder is not built"; finish; }
+[ "$(uname -m)" = x86_64 ] || { skip "tests/programs/jit_names.c writes x86-64 code"; finish; }
+[ "$(id -u)" = 0 ] || { skip "recording needs root"; finish; }
+# In another root there are no libraries.
+"${CC:-cc}" -O1 -Wall -Werror -static -o "$work/jit" tests/programs/jit_names.c || { failed=1; finish; }
+cd "$work" || exit
+
+# record NAME OPTION... -- COMMAND...
+record() {
+    local name=$1
+    shift
+    timeout 120 "$recorder" -o "$name.reel" "$@" >"$name.txt" 2>err
+    count $? "$name: recorded"
+}
+
+# named NAME OPTION...
+named() {
+    ok "$1: names" python3 -B "$check" "${@:2}" "$1.txt" "$stackreel" "$1"*.reel
+}
+
+# no_loss NAME
+no_loss() {
+    [ "$("$stackreel" dump "$1.reel" | grep -c 'LOSS.*cause=12')" = 0 ]
+    count $? "$1: nothing is left out"
+}
+
+# A perf map has no times: what took another's place is known as what was appended since it was read last.
+record map -- ./jit map reuse 1400
+named map
+no_loss map
+record dump -- ./jit dump reuse 300
+named dump
+no_loss dump
+record moved -- ./jit dump move 300
+named moved
+no_loss moved
+record times -- ./jit times reuse 1400
+named times
+record anew -- ./jit anew reuse 1400
+named anew
+record short -- ./jit map reuse 60
+named short --some
+record map-child -- ./jit map fork 400
+named map-child
+record dump-child -- ./jit dump fork 400
+named dump-child
+record parts --rotate 2s -- ./jit map reuse 2100
+named parts --some
+
+mkdir -p root/tmp
+cp jit root
+record elsewhere -- unshare -pf chroot root /jit map reuse 1400
+named elsewhere
+record dump-elsewhere -- unshare -pf chroot root /jit dump reuse 300
+named dump-elsewhere
+
+./jit map reuse 1400 >attached.txt &
+timeout 60 "$recorder" -q -o attached.reel -p $! 2>err
+count $? "attached: recorded"
+wait
+named attached --some
+
+record without --no-jit-names -- ./jit map reuse 200
+named without --without --some
+record code --jit-code=no -- ./jit map reuse 200
+ok "--jit-code=no keeps names" bash -c "'$stackreel' dump code.reel | grep ' JIT_SYMBOL .*name=\"first\"'"
+[ "$("$stackreel" dump code.reel | grep -c ' CODE ')" = 0 ]
+count $? "--jit-code=no keeps no code"
+
+# What is no file of the process's user's own names nothing, and each is counted once.
+for file in none fifo link folder owner magic record; do
+    record "bad-$file" -- ./jit $file reuse 200
+    named "bad-$file" --without --some
+    [ $file = none ] || has err ' 1 name of JIT code left out'
+done
+# That of an earlier process with the same number.
+record stale -- ./jit stale reuse 200
+ok "stale: no names" bash -c "! '$stackreel' dump stale.reel | grep JIT_SYMBOL"
+# A link out of another root.
+rmdir root/tmp
+ln -s /tmp root/tmp
+record linked -- unshare -pf chroot root /jit none reuse 200
+named linked --without --some
+# Much of nothing, and much at once, end in time, and what stands behind it is found.
+record endless -- ./jit endless reuse 200
+has err ' 1 name of JIT code left out'
+ok "endless: what follows has names" bash -c "'$stackreel' dump endless.reel | grep ' JIT_SYMBOL .*name=\"third\"'"
+record sparse -- ./jit sparse reuse 200
+has err ' [12] names? of JIT code left out'
+record many -- ./jit map many 1000
+ok "many: names" bash -c "'$stackreel' dump many.reel | grep ' JIT_SYMBOL .*name=\"many '"
+record many-dump -- ./jit dump many 1000
+ok "many-dump: names" bash -c "'$stackreel' dump many-dump.reel | grep ' JIT_SYMBOL .*name=\"many '"
+finish

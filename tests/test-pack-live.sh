@@ -1,0 +1,151 @@
+#!/bin/bash
+# `stackreel pack`, `resolve` and `unpack` of programs recorded here, with debug information in each form that compilers write: what is said of them
+# without any file is what is said with the files, lines included (tests/trace_symbols.c). gdb and perf take what `unpack` writes for debug symbols.
+# run.sh: records
+#
+#   tests/test-pack-live.sh     O=DIR   the object directory (build)
+set -u
+cd "$(dirname "$0")/.." || exit
+O=${O:-build}
+stackreel=$O/stackreel
+. tests/count.sh
+[ -x "$stackreel" ] || { skip "$stackreel is not built"; finish; }
+[ "$(id -u)" = 0 ] || { skip "recording needs root"; finish; }
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-pack-live.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+source=tests/programs/packed.cc
+
+# symbols CAPTURE: functions, files and lines of all addresses, without where the module was found.
+symbols() {
+    "$O/tests/trace_symbols" "$@" 2>"$work/symbols.err" | awk -F '\t' -v OFS='\t' '/^A/ { $2 = $3 = "" } { print }' | sort | uniq
+}
+
+# said COMMAND... CAPTURE: what it says of a capture, without the file's name.
+said() {
+    "$stackreel" "$@" 2>&1 | sed "s|$work/[a-z0-9.-]*reel||"
+}
+
+# same NAME PROGRAM: recorded, packed and resolved.
+same() {
+    local name=$1 program=$2 how command
+    if ! "$stackreel-record" -q -F 1500 -o "$work/a.reel" -- "$program" >"$work/log" 2>&1; then
+        skip "$name: can't be recorded: $(tail -n 1 "$work/log")"
+        return
+    fi
+    symbols "$work/a.reel" >"$work/symbols"
+    for how in pack resolve; do
+        run 0 "$stackreel" $how -q --symfs "$work" -o "$work/b.reel" "$work/a.reel"
+        for command in script "script --no-inline" folded report "report --tree"; do
+            # shellcheck disable=SC2086 # words
+            cmp <(said $command -q "$work/a.reel") <(said $command -q --no-host-files "$work/b.reel")
+            count $? "$name: $how: another $command"
+        done
+        symbols --no-host-files "$work/b.reel" | diff "$work/symbols" - >"$work/diff"
+        count $? "$name: $how: other lines: $(head -n 3 "$work/diff")"
+    done
+}
+
+# build NAME COMMAND...: and a skip, if it can't be built here.
+build() {
+    local name=$1
+    shift
+    command -v "$1" >/dev/null || { skip "$name: $1 is not installed"; return 1; }
+    "$@" >"$work/log" 2>&1 || { skip "$name: $(grep -m 1 -i error "$work/log")"; return 1; }
+}
+
+for options in "-g" "-gdwarf-4" "-g -gsplit-dwarf" "-g -fdebug-types-section" "-g1" "-g0"; do
+    # shellcheck disable=SC2086 # words
+    build "g++ $options" g++ -O2 $options -o "$work/a" $source && same "g++ $options" "$work/a"
+done
+build "clang++" clang++ -O2 -g -o "$work/a" $source && same "clang++" "$work/a"
+if command -v dwz >/dev/null; then
+    g++ -O2 -gdwarf-4 -o "$work/dwz1" $source && g++ -O3 -gdwarf-4 -o "$work/dwz2" $source && dwz -m "$work/shared.dwz" "$work/dwz1" "$work/dwz2" 2>"$work/log"
+    if [ -s "$work/shared.dwz" ]; then same "dwz" "$work/dwz1"; else skip "dwz: $(head -n 1 "$work/log")"; fi
+else
+    skip "dwz is not installed"
+fi
+
+# ---- what a stripped program's file lacks, the capture has ----------------------------------
+
+g++ -O2 -g -Wl,--build-id -o "$work/whole" $source && strip -o "$work/stripped" "$work/whole"
+cp "$work/whole" "$work/program" # recorded as this
+"$stackreel-record" -q -F 1500 -o "$work/a.reel" -- "$work/program" >/dev/null 2>"$work/log"
+said script -q "$work/a.reel" >"$work/with"
+run 0 "$stackreel" pack -q -o "$work/b.reel" "$work/a.reel"
+cp "$work/stripped" "$work/program"
+cmp "$work/with" <(said script -q "$work/b.reel")
+count $? "beside a stripped file, other traces"
+! cmp -s "$work/with" <(said script -q "$work/a.reel")
+count $? "the stripped file says as much"
+
+# ---- unpack ----------------------------------------------------------------------------------
+
+run 0 "$stackreel" unpack -q -o "$work/debug" "$work/b.reel"
+build_id=$(readelf -n "$work/program" | sed -n 's/.*Build ID: //p')
+image=$work/debug/.build-id/${build_id:0:2}/${build_id:2}.debug
+[ -s "$image" ] && grep -q "^.build-id/.*  $work/program\$" "$work/out"
+count $? "no $image"
+run 1 "$stackreel" unpack -q -o "$work/debug" "$work/b.reel"
+says 'is there already: --force replaces it'
+run 0 "$stackreel" unpack -q --force -o "$work/debug" "$work/b.reel"
+# A link below the folder is not followed, and not replaced unasked.
+mkdir "$work/planted" && ln -s "$work/elsewhere" "$work/planted/.build-id" && mkdir "$work/elsewhere"
+run 1 "$stackreel" unpack -q -o "$work/planted" "$work/b.reel"
+[ -z "$(ls -A "$work/elsewhere")" ]
+count $? "a link was followed"
+mkdir -p "$work/planted2/.build-id/${build_id:0:2}" && ln -s "$work/victim" "$work/planted2/.build-id/${build_id:0:2}/${build_id:2}.debug" && echo victim >"$work/victim"
+run 1 "$stackreel" unpack -q -o "$work/planted2" "$work/b.reel"
+run 0 "$stackreel" unpack -q --force -o "$work/planted2" "$work/b.reel"
+[ "$(cat "$work/victim")" = victim ] && [ ! -L "$work/planted2/.build-id/${build_id:0:2}/${build_id:2}.debug" ]
+count $? "a file's link was followed"
+run 1 "$stackreel" unpack -q -o "$work/none" testdata/format/good-one-sample.reel
+says 'stackreel pack makes one'
+
+# One file under two paths: two modules of one build-id, and one file of the larger image.
+mkdir "$work/x" "$work/y" && cp "$work/whole" "$work/x/program" && ln "$work/x/program" "$work/y/program"
+run 0 "$stackreel-record" -q -F 1500 -o "$work/d.reel" -- sh -c "$work/x/program; $work/y/program"
+for how in pack resolve; do
+    run 0 "$stackreel" $how -q -o "$work/e.reel" "$work/d.reel"
+    cmp <(said script -q "$work/d.reel") <(said script -q --no-host-files "$work/e.reel")
+    count $? "of one file under two paths, $how: other traces"
+done
+run 0 "$stackreel" unpack -q -o "$work/two" "$work/e.reel"
+[ "$(grep -c "^.build-id/${build_id:0:2}/.*/program\$" "$work/out")" = 2 ]
+count $? "one file under two paths is not two modules: $(cat "$work/out")"
+
+hot=$(nm -C "$work/whole" | sed -n 's/^\([0-9a-f]*\) [tTW] \(hot_[a-z]*(.*\)$/\1 \2/p' | head -n 1)
+if command -v gdb >/dev/null && [ -n "$hot" ]; then
+    gdb -q -nx -batch -ex "set debug-file-directory $work/debug" -ex "file $work/program" -ex "info symbol 0x${hot%% *}" >"$work/log" 2>&1
+    grep -qF "${hot#* } in section" "$work/log"
+    count $? "gdb does not know ${hot#* }: $(tail -n 1 "$work/log")"
+    gdb -q -nx -batch -ex "set debug-file-directory $work/debug" -ex "file $work/program" -ex "break hot_leaf" -ex run -ex backtrace >"$work/log" 2>&1
+    grep -q '^#0 .*hot_leaf' "$work/log" && grep -q '^#[0-9]* .* in main ' "$work/log"
+    count $? "gdb's backtrace: $(tail -n 3 "$work/log")"
+else
+    skip "gdb is not installed"
+fi
+if command -v perf >/dev/null && perf record -q -e cpu-clock -F 999 -o "$work/perf.data" -- "$work/program" >/dev/null 2>"$work/log"; then
+    mkdir -p "$work/symfs/usr/lib" && cp -r "$work/debug" "$work/symfs/usr/lib/debug"
+    mkdir -p "$work/symfs/$work" && cp "$work/program" "$work/symfs/$work/"
+    perf script -i "$work/perf.data" --symfs "$work/symfs" -F ip,sym 2>/dev/null | grep -q hot_
+    count $? "perf does not name the stripped program's samples"
+    ! perf script -i "$work/perf.data" -F ip,sym 2>/dev/null | grep -q hot_
+    count $? "perf names them without the image, too"
+else
+    skip "perf is not installed, or can't record"
+fi
+
+# ---- what is resolved has no secrets ------------------------------------------------------------
+
+run 0 "$stackreel-record" -q --raw-stacks -F 1500 -o "$work/raw.reel" -- "$work/program"
+run 0 "$stackreel" resolve -q -o "$work/c.reel" "$work/raw.reel"
+"$stackreel" dump -q --json --bytes "$work/raw.reel" | grep -q 5ec4e7b10c0de5a1 || "$stackreel" dump -q --json --bytes "$work/raw.reel" | grep -q a1e50d0cb1e7c45e
+count $? "the secret is not in the raw capture: this tests nothing"
+zstd -dc "$work/c.reel" 2>/dev/null | LC_ALL=C grep -qaP '\xa1\xe5\x0d\x0c|\x0d\x0c\xb1\xe7|\xb1\xe7\xc4\x5e'
+[ $? = 1 ]
+count $? "four bytes of the secret are in what is resolved"
+"$stackreel" dump -q --json "$work/c.reel" | grep '"record": "SAMPLE"' >"$work/log"
+grep -q '"frame_chain": \[' "$work/log" && ! grep -q '"regions": \[{' "$work/log" && ! grep -q '"registers": \[\[' "$work/log"
+count $? "stacks or registers are in what is resolved"
+
+finish

@@ -1,0 +1,107 @@
+#!/bin/bash
+# diff.sh [--quick] - how often `stackreel diff` calls a difference sure where there is none, and how often it finds one that there is
+#
+# Programs are recorded many times, and each recording is compared with others of the same program: at most as many of these comparisons as
+# --false-rate says (5 %) may call anything sure. Then ours with a loop of n against builds with 1.03 n to 1.3 n. What else runs on the
+# machine is a part of the test. --quick: fewer recordings.
+#
+# run.sh: records thorough
+set -u
+cd "$(dirname "$0")/../.." || exit
+O=$(realpath "${O:-build}")
+. tests/count.sh
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-diff.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+runs=48
+[ "${1-}" != --quick ] || runs=16
+
+if ! "$O/stackreel-record" -o "$work/try.reel" true >/dev/null 2>"$work/err"; then
+    skip "nothing can be recorded here: $(head -n 1 "$work/err")"
+    finish
+fi
+for parse in 100 103 105 110 130; do
+    gcc -O2 -g -DPARSE=$parse -o "$work/orders$parse" testdata/programs/diff.c || exit 1
+done
+cat >"$work/many.py" <<'END'
+import json, re
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+for i in range(200):
+    fib(17)
+    text = json.dumps([{"a": i, "b": list(range(50))} for _ in range(100)])
+    json.loads(text)
+    re.findall(r"(\d+), (\d+)", text)
+    sorted(text.split(","))
+END
+
+record() {
+    "$O/stackreel-record" -q -o "$work/$1.reel" "${@:2}" >/dev/null 2>&1 || echo "FAILED: $1 is not recorded"
+}
+for ((i = 0; i < runs; i++)); do
+    record c$i "$work/orders100" 200
+    record python$i python3 "$work/many.py"
+done
+for parse in 103 105 110 130; do
+    for ((i = 0; i < 10; i++)); do record $parse-$i "$work/orders$parse" 200; done
+done
+
+cat >"$work/compare.py" <<'END'
+import itertools, json, random, subprocess, sys
+from concurrent.futures import ThreadPoolExecutor
+program, work, runs = sys.argv[1], sys.argv[2], int(sys.argv[3])
+random.seed(1)
+
+def file(name):
+    return "%s/%s.reel" % (work, name)
+
+def compare(pair):
+    old, new = pair
+    done = subprocess.run([program, "diff", "-q", "-j1", "--json", *map(file, old), "--new", *map(file, new)], stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
+
+def all_of(pairs):
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(compare, pairs))
+
+def pairs_of(name, size):
+    if size == 1:
+        return [((name + str(a),), (name + str(b),)) for a, b in itertools.combinations(range(runs), 2)]
+    drawn = [random.sample(range(runs), 2 * size) for _ in range(5 * runs)]
+    return [([name + str(i) for i in d[:size]], [name + str(i) for i in d[size:]]) for d in drawn]
+
+passed = failed = 0
+def check(good, text):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    print("%s%s" % ("" if good else "FAILED: ", text))
+
+n_all = alarms_all = 0
+for name in ("c", "python"):
+    for size in (1, 4):
+        results = all_of(pairs_of(name, size))
+        alarms = sum(r["sure"] > 0 for r in results)
+        n_all, alarms_all = n_all + len(results), alarms_all + alarms
+        # Five standard deviations of as many independent ones above the stated rate, which they are not.
+        limit = 0.05 * len(results) + 5 * (0.05 * 0.95 * len(results)) ** 0.5
+        check(alarms <= limit, "%s, %d a side, against itself: %d of %d comparisons call something sure; %.0f values in each"
+              % (name, size, alarms, len(results), sum(r["tested"] for r in results) / len(results)))
+print("against itself: %d of %d, %.2f %%" % (alarms_all, n_all, 100 * alarms_all / n_all))
+
+def found(result):
+    parse = next(f for f in result["functions"] if f["name"] == "parse")["self"]
+    return parse["sure"] and parse["change"] > 0
+
+for parse in (103, 105, 110, 130):
+    share = []
+    for size in (1, 5):
+        old = [["c%d" % i for i in range(at, at + size)] for at in range(0, 11 - size, size)]
+        new = [["%d-%d" % (parse, i) for i in range(at, at + size)] for at in range(0, 11 - size, size)]
+        results = all_of(list(itertools.product(old, new)))
+        share.append((size, sum(map(found, results)), len(results)))
+    print("n -> %.2f n: " % (parse / 100) + ", ".join("%d a side: found in %d of %d" % s for s in share))
+    if parse == 130:
+        check(share[0][1] >= 0.9 * share[0][2], "a change by 30 % is seen in 90 % of the comparisons")
+print("%d passed, %d failed, 0 skipped" % (passed, failed))
+sys.exit(failed != 0)
+END
+python3 "$work/compare.py" "$O/stackreel" "$work" $runs

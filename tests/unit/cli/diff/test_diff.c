@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What two builds' functions have in common, Student's t, and limits of a comparison. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "cli/diff/gate.h"
+#include "cli/diff/stem.h"
+#include "cli/diff/student.h"
+
+static void assert_stem(const char *name, const char *expected)
+{
+	char *stem = stem_of(name);
+
+	assert_string_equal(stem, expected);
+	free(stem);
+}
+
+static void clones_are_their_function(void **state)
+{
+	(void)state;
+	/* As GCC 12 and clang 14 name them. */
+	assert_stem("parse.constprop.0", "parse");
+	assert_stem("parse.isra.0.part.12", "parse");
+	assert_stem("parse.part.0.cold", "parse");
+	assert_stem("parse.lto_priv.0", "parse");
+	assert_stem("parse.llvm.1234567890123456", "parse");
+	/* Demangled, as c++filt prints it. */
+	assert_stem("ns::parse(int) [clone .constprop.0] [clone .cold]", "ns::parse(int)");
+}
+
+static void numbers_of_compilers_are_left_out(void **state)
+{
+	(void)state;
+	assert_stem("core::fmt::write::h0123456789abcdef", "core::fmt::write");
+	assert_stem("main::{lambda(int)#2}::operator()(int) const",
+		    "main::{lambda(int)#}::operator()(int) const");
+	assert_stem("app::run::{closure#1}", "app::run::{closure#}");
+	assert_stem("main.run.func1.2", "main.run.func");
+	assert_stem("main.run.func12", "main.run.func");
+}
+
+static void other_names_stay(void **state)
+{
+	static const char *const names[] = {
+		"",
+		"main",
+		"a.partial",
+		"x.cold2",
+		"f [clone",
+		"main.function",
+		"::h0123",
+		"main.func1b",
+		"{lambda#}",
+		"foo#2",
+		"(anonymous namespace)::f(int)::x",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		assert_stem(names[i], names[i]);
+	/* What is nothing but a suffix keeps its beginning. */
+	assert_stem(".cold", ".cold");
+}
+
+static void assert_module(const char *path, const char *expected)
+{
+	char *stem = stem_of_module(path);
+
+	assert_string_equal(stem, expected);
+	free(stem);
+}
+
+static void modules_have_no_version(void **state)
+{
+	(void)state;
+	assert_module("/usr/lib/x86_64-linux-gnu/libc.so.6", "libc.so");
+	assert_module("/opt/libfoo.so.1.2.3 (deleted)", "libfoo.so");
+	assert_module("/usr/bin/python3.11", "python3.11");
+	assert_module("[kernel]", "[kernel]");
+	assert_module("a.so.old", "a.so.old");
+}
+
+/* From the tables of NIST's Engineering Statistics Handbook, 1.3.6.7.2: upper critical values. */
+static void student_is_as_in_tables(void **state)
+{
+	static const struct {
+		double freedom, one_sided, limit;
+	} values[] = {
+		{ 1, 0.05, 6.314 },   { 1, 0.001, 318.313 }, { 2, 0.025, 4.303 },
+		{ 4, 0.025, 2.776 },  { 10, 0.005, 3.169 },  { 30, 0.025, 2.042 },
+		{ 62, 0.001, 3.227 }, { 100, 0.10, 1.290 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+		double p = 2 * values[i].one_sided;
+
+		assert_true(fabs(student_limit(p, values[i].freedom) / values[i].limit - 1) <
+			    0.0005);
+		assert_true(fabs(student_two_sided(values[i].limit, values[i].freedom) / p - 1) <
+			    0.01);
+	}
+	assert_true(student_two_sided(0, 5) == 1);
+	assert_true(student_two_sided(-2, 5) == student_two_sided(2, 5));
+	assert_true(student_two_sided(1e9, 5) < 1e-30);
+}
+
+/* A change from 10 to 10 + `by`, with an interval of `around` on both sides. */
+static bool exceeds(const char *gate, const char *name, enum diff_part part, double by,
+		    double around, bool *doubtful_ret)
+{
+	struct diff_function function = { .raw = (char *)name };
+	struct diff_change change = {
+		.function = &function,
+		.part = part,
+		.value = { 10, 10 + by },
+		.difference = by,
+		.low = by - around,
+		.high = by + around,
+		.is_tested = true,
+		.is_sure = fabs(by) > around,
+	};
+	struct diff_gate parsed;
+	bool exceeded;
+
+	assert_true(diff_gate_parse(gate, &parsed));
+	exceeded = diff_gate_is_exceeded(&parsed, &change);
+	*doubtful_ret = diff_gate_is_doubtful(&parsed, &change);
+	diff_gate_free(&parsed);
+	return exceeded;
+}
+
+static void gates_judge(void **state)
+{
+	bool doubtful;
+
+	(void)state;
+	assert_true(exceeds("self(parse)>+5%", "parse", PART_SELF, 1, 0.2, &doubtful));
+	assert_false(exceeds("self(parse)>+10%", "parse", PART_SELF, 1, 0.2, &doubtful));
+	assert_true(doubtful);
+	assert_false(exceeds("self(parse)>+20%", "parse", PART_SELF, 1, 0.2, &doubtful));
+	assert_false(doubtful);
+	/* Not sure. */
+	assert_false(exceeds("self(parse)>5%", "parse", PART_SELF, 1, 1.2, &doubtful));
+	assert_true(doubtful);
+	assert_false(exceeds("self(parse)>+5%", "parse", PART_TOTAL, 1, 0.2, &doubtful));
+	assert_false(exceeds("self(parse)>+5%", "parser", PART_SELF, 1, 0.2, &doubtful));
+	assert_true(
+		exceeds("total(*::parse(*))>+5%", "ns::parse(int)", PART_TOTAL, 1, 0.2, &doubtful));
+	assert_true(exceeds("any>+5%", "x", PART_TOTAL, 1, 0.2, &doubtful));
+	assert_true(exceeds("any<-5.5%", "x", PART_SELF, -1, 0.2, &doubtful));
+	assert_false(exceeds("any<-5.5%", "x", PART_SELF, 1, 0.2, &doubtful));
+	/* Names with a pattern's characters are meant literally, too. */
+	assert_true(exceeds("self(operator[](int))>+5%", "operator[](int)", PART_SELF, 1, 0.2,
+			    &doubtful));
+}
+
+static void bad_gates_are_refused(void **state)
+{
+	static const char *const bad[] = {
+		"",	   "any",	 "any>",       "any>+",	      "any>+5",	    "any>5%x",
+		"any=5%",  "any<5%",	 "any>-5%",    "self()>+5%",  "self(x>+5%", "whole(x)>+5%",
+		"any)>5%", "total(x)5%", "total(x)>%", "anything>5%", ")(>+5%",
+	};
+	struct diff_gate gate;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_false(diff_gate_parse(bad[i], &gate));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(clones_are_their_function),
+		cmocka_unit_test(numbers_of_compilers_are_left_out),
+		cmocka_unit_test(other_names_stay),
+		cmocka_unit_test(modules_have_no_version),
+		cmocka_unit_test(student_is_as_in_tables),
+		cmocka_unit_test(gates_judge),
+		cmocka_unit_test(bad_gates_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

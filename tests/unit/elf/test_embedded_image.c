@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Images of files: what is written is read again, and what is not as SPEC.md 5.1 says is refused.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "elf/embedded_image.h"
+#include "elf/symbol_table.h"
+
+#define LIMIT (16u << 20)
+
+static void must(struct reel_error *error)
+{
+	if (error)
+		fail_msg("%s", reel_error_message(error));
+}
+
+/* Of this program: 32 bytes at its entry, and a symbol there. */
+static struct reel_buffer make(uint64_t *entry_ret, uint8_t code_ret[32])
+{
+	struct reel_address_ranges ranges = { 0 };
+	struct reel_embedded_symbol symbol = { .name = "entry" };
+	struct reel_address_range switches = { 16, 32 };
+	struct reel_embedded_input input = { .code = &ranges,
+					     .symbols = &symbol,
+					     .n_symbols = 1,
+					     .switches = &switches,
+					     .n_switches = 1 };
+	struct reel_buffer image = { 0 };
+
+	must(reel_elf_file_open("/proc/self/exe", &input.file));
+	/* Of Thumb code, addresses are odd (ELF for the Arm Architecture, 5.5.3). */
+	*entry_ret = reel_elf_file_entry(input.file) & ~(uint64_t)1;
+	symbol.begin = *entry_ret;
+	symbol.end = *entry_ret + 8;
+	assert_true(reel_elf_file_read(input.file, *entry_ret, 32, code_ret));
+	/* In two pieces that touch, and become one. */
+	reel_address_ranges_add(&ranges, *entry_ret + 8, *entry_ret + 32);
+	reel_address_ranges_add(&ranges, *entry_ret, *entry_ret + 8);
+	reel_address_ranges_tidy(&ranges);
+	assert_int_equal(ranges.n, 1);
+	must(reel_embedded_image_write(&input, LIMIT, &image));
+	reel_elf_file_close(input.file);
+	reel_address_ranges_free(&ranges);
+	return image;
+}
+
+static void image_is_read_again(void **state)
+{
+	struct reel_elf_file *file, *self;
+	struct reel_symbol_table *table;
+	const struct reel_symbol *symbol;
+	uint8_t code[32], read[32];
+	uint64_t entry, address, own;
+	struct reel_buffer image = make(&entry, code);
+
+	(void)state;
+	must(reel_elf_file_open_embedded(image.bytes, image.size, "image", &file));
+	must(reel_elf_file_open("/proc/self/exe", &self));
+	assert_true(reel_elf_file_is_embedded(file));
+	assert_int_equal(reel_elf_file_entry(file), reel_elf_file_entry(self));
+	assert_int_equal(reel_elf_file_build_id(file).size, reel_elf_file_build_id(self).size);
+	assert_true(reel_elf_file_address_of_offset(self, 4096, &own));
+	assert_true(reel_elf_file_address_of_offset(file, 4096, &address));
+	assert_int_equal(address, own);
+	/* Of the code, what was asked for and no more. */
+	assert_true(reel_elf_file_read(file, entry, 32, read));
+	assert_memory_equal(read, code, 32);
+	assert_true(reel_elf_file_read(file, entry + 31, 1, read));
+	assert_false(reel_elf_file_read(file, entry + 31, 2, read));
+	assert_false(reel_elf_file_read(file, entry - 1, 1, read));
+	must(reel_symbol_table_create(file, NULL, &table));
+	symbol = reel_symbol_table_find(table, entry + 7);
+	assert_non_null(symbol);
+	assert_string_equal(symbol->name, "entry");
+	assert_null(reel_symbol_table_find(table, entry + 8));
+	reel_symbol_table_destroy(table);
+	reel_elf_file_close(self);
+	reel_elf_file_close(file);
+	reel_buffer_free(&image);
+}
+
+/* Opens it, if it can be, and asks it for everything. */
+static void use(const struct reel_buffer *image, uint64_t entry)
+{
+	struct reel_symbol_table *table;
+	struct reel_elf_file *file;
+	uint8_t read[32];
+	uint64_t address;
+	struct reel_error *error =
+		reel_elf_file_open_embedded(image->bytes, image->size, "image", &file);
+
+	if (error) {
+		reel_error_destroy(error);
+		return;
+	}
+	reel_elf_file_read(file, entry, sizeof(read), read);
+	reel_elf_file_read(file, UINT64_MAX - 4, sizeof(read), read);
+	reel_elf_file_address_of_offset(file, 4096, &address);
+	error = reel_symbol_table_create(file, NULL, &table);
+	if (!error)
+		reel_symbol_table_destroy(table);
+	reel_error_destroy(error);
+	reel_elf_file_close(file);
+}
+
+/* Each byte changed, and each size, of a copy that ends where its memory does. */
+static void hostile_images_are_harmless(void **state)
+{
+	static const uint8_t values[] = { 0, 1, 0x7f, 0xff };
+	uint8_t code[32];
+	uint64_t entry;
+	struct reel_buffer image = make(&entry, code);
+
+	(void)state;
+	for (size_t at = 0; at < image.size; at++) {
+		uint8_t was = image.bytes[at];
+		struct reel_buffer shorter = { .bytes = malloc(at + 1), .size = at };
+
+		for (size_t i = 0; i < sizeof(values); i++) {
+			image.bytes[at] = values[i];
+			use(&image, entry);
+		}
+		image.bytes[at] = was;
+		assert_non_null(shorter.bytes);
+		memcpy(shorter.bytes, image.bytes, at);
+		use(&shorter, entry);
+		free(shorter.bytes);
+	}
+	reel_buffer_free(&image);
+}
+
+static void bad_code(const uint64_t *words, size_t n)
+{
+	struct reel_embedded_code code;
+	uint8_t bytes[128];
+	struct reel_error *error;
+
+	for (size_t i = 0; i < n; i++)
+		reel_store64(bytes + 8 * i, words[i]);
+	error = reel_embedded_code_open((struct reel_bytes){ bytes, 8 * n }, false, &code);
+	assert_non_null(error);
+	assert_int_equal(reel_error_code(error), REEL_ERROR_CORRUPT);
+	reel_error_destroy(error);
+}
+
+static void malformed_code_is_refused(void **state)
+{
+	static const uint64_t more_pieces[] = { 2, 16, 8, 0 };
+	static const uint64_t many[] = { UINT64_MAX, 16, 8, 0 };
+	static const uint64_t more_bytes[] = { 1, 16, 9, 0 };
+	static const uint64_t no_bytes[] = { 1, 16, 0, 0 };
+	static const uint64_t past_end[] = { 1, UINT64_MAX - 6, 8, 0 };
+	static const uint64_t touching[] = { 2, 16, 8, 24, 8, 0, 0 };
+	static const uint64_t descending[] = { 2, 64, 8, 16, 8, 0, 0 };
+
+	(void)state;
+	bad_code(more_pieces, 4);
+	bad_code(many, 4);
+	bad_code(more_bytes, 4);
+	bad_code(no_bytes, 4);
+	bad_code(past_end, 4);
+	bad_code(touching, 7);
+	bad_code(descending, 7);
+}
+
+static void limits_are_kept(void **state)
+{
+	struct reel_address_ranges none = { 0 };
+	struct reel_embedded_input input = { .code = &none };
+	struct reel_buffer image = { 0 };
+	struct reel_error *error;
+
+	(void)state;
+	must(reel_elf_file_open("/proc/self/exe", &input.file));
+	error = reel_embedded_image_write(&input, 100, &image);
+	assert_non_null(error);
+	assert_int_equal(reel_error_code(error), REEL_ERROR_UNSUPPORTED);
+	reel_error_destroy(error);
+	reel_elf_file_close(input.file);
+	reel_buffer_free(&image);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(image_is_read_again),
+		cmocka_unit_test(hostile_images_are_harmless),
+		cmocka_unit_test(malformed_code_is_refused),
+		cmocka_unit_test(limits_are_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Images by the addresses that were hit, of this very program. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "elf/symbol_table.h"
+#include "module/hit_image.h"
+#include "module/module_cfi.h"
+
+#define LIMIT (16u << 20)
+
+static void must(struct reel_error *error)
+{
+	if (error)
+		fail_msg("%s", reel_error_message(error));
+}
+
+__attribute__((noinline)) int hit_function(int value);
+__attribute__((noinline)) int other_function(int value);
+
+__attribute__((noinline)) int hit_function(int value)
+{
+	return (int)(7 * (unsigned)value);
+}
+
+__attribute__((noinline)) int other_function(int value)
+{
+	return (int)(9 * (unsigned)value);
+}
+
+struct made {
+	struct reel_elf_file *file, *image;
+	struct reel_symbol_table *symbols;
+	struct reel_cfi *file_cfi, *cfi;
+	struct reel_buffer bytes;
+	uint64_t hit, other; /* ELF addresses */
+};
+
+struct wanted {
+	const char *name;
+	uint64_t address;
+};
+
+static void find(void *context, const char *name, uint64_t address)
+{
+	struct wanted *wanted = context;
+
+	if (!strcmp(name, wanted->name))
+		wanted->address = address;
+}
+
+static uint64_t address_of(struct reel_elf_file *file, const char *name)
+{
+	struct wanted wanted = { .name = name };
+
+	must(reel_symbol_table_visit(file, find, &wanted));
+	assert_true(wanted.address);
+	return wanted.address;
+}
+
+/* The offset of an ELF address, by trying all: there is no other way back. */
+static uint64_t offset_of(const struct reel_elf_file *file, uint64_t address)
+{
+	uint64_t found;
+
+	for (uint64_t offset = 0; offset < reel_elf_file_length(file); offset += 4096) {
+		if (reel_elf_file_address_of_offset(file, offset, &found) && address - found < 4096)
+			return offset + (address - found);
+	}
+	fail_msg("no offset");
+	return 0;
+}
+
+static const struct reel_arch *arch_of(const struct reel_elf_file *file)
+{
+	return reel_arch_by_machine(reel_elf_file_machine(file), reel_elf_file_word_bits(file));
+}
+
+/* The test is skipped where it was built for a CPU that nobody records on (tests/hosts). */
+static struct reel_elf_file *open_self(void)
+{
+	struct reel_elf_file *file;
+
+	must(reel_elf_file_open("/proc/self/exe", &file));
+	if (arch_of(file))
+		return file;
+	reel_elf_file_close(file);
+	skip();
+	return NULL;
+}
+
+static struct made make(const struct reel_hit_image_options *options)
+{
+	struct made made = { 0 };
+	const struct reel_arch *arch;
+	uint64_t hit;
+
+	made.file = open_self();
+	arch = arch_of(made.file);
+	made.hit = address_of(made.file, "hit_function");
+	made.other = address_of(made.file, "other_function");
+	hit = offset_of(made.file, made.hit) | REEL_HIT_IS_PC;
+	must(reel_hit_image_make(made.file, &hit, 1, options, &made.bytes));
+	must(reel_elf_file_open_embedded(made.bytes.bytes, made.bytes.size, "image", &made.image));
+	must(reel_module_cfi_create(made.file, NULL, arch, &made.file_cfi));
+	must(reel_module_cfi_create(made.image, NULL, arch, &made.cfi));
+	must(reel_symbol_table_create(made.image, NULL, &made.symbols));
+	return made;
+}
+
+static void end(struct made *made)
+{
+	reel_symbol_table_destroy(made->symbols);
+	reel_cfi_destroy(made->cfi);
+	reel_cfi_destroy(made->file_cfi);
+	reel_elf_file_close(made->image);
+	reel_elf_file_close(made->file);
+	reel_buffer_free(&made->bytes);
+}
+
+static void what_was_hit_is_in_it(void **state)
+{
+	struct made made = make(&(struct reel_hit_image_options){ .limit = LIMIT });
+	const struct reel_symbol *symbol = reel_symbol_table_find(made.symbols, made.hit);
+	uint8_t of_file[16], of_image[16];
+	struct reel_cfi_row row, row_of_file;
+
+	(void)state;
+	assert_non_null(symbol);
+	assert_string_equal(symbol->name, "hit_function");
+	assert_int_equal(symbol->address, made.hit);
+	assert_int_equal(reel_cfi_row_at(made.cfi, made.hit, &row, NULL),
+			 reel_cfi_row_at(made.file_cfi, made.hit, &row_of_file, NULL));
+	assert_int_equal(row.fde_begin, row_of_file.fde_begin);
+	assert_int_equal(row.fde_end, row_of_file.fde_end);
+	assert_true(reel_elf_file_read(made.image, made.hit, sizeof(of_image), of_image));
+	assert_true(reel_elf_file_read(made.file, made.hit, sizeof(of_file), of_file));
+	assert_memory_equal(of_image, of_file, sizeof(of_file));
+	end(&made);
+}
+
+static void what_was_not_hit_is_not(void **state)
+{
+	struct made made = make(&(struct reel_hit_image_options){ .limit = LIMIT });
+	const struct reel_symbol *symbol = reel_symbol_table_find(made.symbols, made.other);
+	uint64_t begin, end_of;
+	uint8_t byte;
+
+	(void)state;
+	assert_null(symbol);
+	assert_true(reel_cfi_function_at(made.file_cfi, made.other, &begin, &end_of));
+	assert_false(reel_cfi_function_at(made.cfi, made.other, &begin, &end_of));
+	assert_false(reel_elf_file_read(made.image, made.hit + 8192, 1, &byte));
+	assert_true(made.bytes.size < 8192);
+	end(&made);
+}
+
+static void everything_is_if_that_is_wanted(void **state)
+{
+	struct made made =
+		make(&(struct reel_hit_image_options){ .limit = LIMIT, .everything = true });
+	const struct reel_symbol *symbol = reel_symbol_table_find(made.symbols, made.other);
+	uint64_t begin, end_of;
+
+	(void)state;
+	assert_non_null(symbol);
+	assert_string_equal(symbol->name, "other_function");
+	assert_true(reel_cfi_function_at(made.cfi, made.other, &begin, &end_of));
+	end(&made);
+}
+
+static void names_can_be_left_out(void **state)
+{
+	struct made made =
+		make(&(struct reel_hit_image_options){ .limit = LIMIT, .no_symbols = true });
+	uint64_t begin, end_of;
+
+	(void)state;
+	assert_null(reel_symbol_table_find(made.symbols, made.hit));
+	assert_true(reel_cfi_function_at(made.cfi, made.hit, &begin, &end_of));
+	assert_null(memmem(made.bytes.bytes, made.bytes.size, "hit_function", 12));
+	end(&made);
+}
+
+static void too_much_is_refused(void **state)
+{
+	const struct reel_hit_image_options options = { .limit = 4096, .everything = true };
+	struct reel_buffer image = { 0 };
+	struct reel_elf_file *file;
+	struct reel_error *error;
+
+	(void)state;
+	must(reel_elf_file_open("/proc/self/exe", &file));
+	error = reel_hit_image_make(file, NULL, 0, &options, &image);
+	assert_non_null(error);
+	assert_int_equal(reel_error_code(error), REEL_ERROR_UNSUPPORTED);
+	reel_error_destroy(error);
+	reel_buffer_free(&image);
+	reel_elf_file_close(file);
+}
+
+/* Hits are what a stranger's stack says: anything. */
+static void no_code_is_no_harm(void **state)
+{
+	const struct reel_hit_image_options options = { .limit = LIMIT };
+	const uint64_t hits[] = { 0, 1, 4096, UINT32_MAX, INT64_MAX, REEL_HIT_IS_PC, UINT64_MAX };
+	struct reel_buffer image = { 0 };
+	struct reel_elf_file *file;
+
+	(void)state;
+	file = open_self();
+	must(reel_hit_image_make(file, hits, sizeof(hits) / sizeof(*hits), &options, &image));
+	reel_buffer_free(&image);
+	reel_elf_file_close(file);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_hit_is_in_it),
+		cmocka_unit_test(what_was_not_hit_is_not),
+		cmocka_unit_test(everything_is_if_that_is_wanted),
+		cmocka_unit_test(names_can_be_left_out),
+		cmocka_unit_test(too_much_is_refused),
+		cmocka_unit_test(no_code_is_no_harm),
+	};
+
+	/* They are what the images are of. */
+	if (hit_function(1) == other_function(2))
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each hit once, in order, however many there are. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "record/embedding/hit_set.h"
+
+#define N 100000u
+
+static void each_is_kept_once(void **state)
+{
+	struct reel_hit_set set = { 0 };
+	uint64_t *all;
+
+	(void)state;
+	/* 7919 is prime to N: each of 0 to N - 1 comes twice, in no order. */
+	for (uint64_t i = 0; i < 2 * N; i++)
+		assert_int_equal(reel_hit_set_add(&set, i * 7919 % N * 3),
+				 i < N ? REEL_HIT_NEW : REEL_HIT_KNOWN);
+	assert_int_equal(set.n, N);
+	all = reel_hit_set_sorted(&set);
+	assert_non_null(all);
+	for (uint64_t i = 0; i < N; i++)
+		assert_int_equal(all[i], 3 * i);
+	free(all);
+	reel_hit_set_free(&set);
+}
+
+static void an_empty_set_has_none(void **state)
+{
+	struct reel_hit_set set = { 0 };
+	uint64_t *all = reel_hit_set_sorted(&set);
+
+	(void)state;
+	assert_non_null(all);
+	free(all);
+	assert_int_equal(reel_hit_set_add(&set, 0), REEL_HIT_NEW);
+	assert_int_equal(reel_hit_set_add(&set, UINT64_MAX - 1), REEL_HIT_NEW);
+	assert_int_equal(set.n, 2);
+	reel_hit_set_free(&set);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_is_kept_once),
+		cmocka_unit_test(an_empty_set_has_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
