@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -49,10 +50,17 @@ class Terminal:
                 os.dup2(os.open(stdin, os.O_RDONLY), 0)
             os.execve(TOOL, [TOOL] + argv, variables)
 
-    def read(self, until=None):
-        """All that is printed, or up to a text."""
+    def read(self, until=None, again=None):
+        """All that is printed, or up to a text. again: keys that are typed until it comes: a shell that was about to read misses a signal."""
+        deadline, typed = time.monotonic() + SECONDS_MAX, 0
         while until is None or until not in self.text:
-            ready, _, _ = select.select([self.terminal], [], [], SECONDS_MAX)
+            now = time.monotonic()
+            if again and now > typed + 0.5:
+                self.type(again)
+                typed = now
+            ready, _, _ = select.select([self.terminal], [], [], 0.5 if again else SECONDS_MAX)
+            if not ready and again and now < deadline:
+                continue
             if not ready:
                 os.kill(self.pid, signal.SIGKILL)
                 raise AssertionError("nothing more came after %r" % self.text[-200:])
@@ -213,8 +221,7 @@ class Pager(unittest.TestCase):
         pager = self.pager("trap 'echo interrupted' INT\ncat >/dev/null\necho shown\nuntil read line </dev/tty; do :; done\necho read $line\nexec sleep 0.2\n")
         terminal = Terminal(REPORT + ["--time-limit", "100", CAPTURE], PAGER=pager)
         terminal.read(b"shown")
-        terminal.type(b"\x03")
-        terminal.read(b"interrupted")
+        terminal.read(b"interrupted", again=b"\x03")
         self.assertEqual(os.waitpid(terminal.pid, os.WNOHANG), (0, 0))
         terminal.type(b"on\n")
         text, status = terminal.end()
