@@ -8,6 +8,7 @@
 #   -j N, JOBS=N            as many runners at a time: one more than there are CPUs, since many wait; 1: in order, one by one
 #   O=DIR                   the object directory (build)
 #   EMULATOR=COMMAND        runs the unit tests, if they are another CPU's
+#   LIMIT=20m               how long a runner may take, as timeout(1) has it: then it is ended, and has failed
 #
 # A unit test is a cmocka program.  A script counts its own cases and ends with the line
 # `N passed, N failed, N skipped`; a skip prints why.  A script that ends otherwise is one failure.
@@ -126,7 +127,7 @@ start() {
     # With job control it has a process group of its own, where SIGINT is not ignored as it is in what else a script starts with &.
     {
         set -m
-        nice -n "$(nice_value "${marks[$runner]}")" "${command[@]}" >>"$to" 2>&1 3>&- &
+        nice -n "$(nice_value "${marks[$runner]}")" timeout -k 10 "$limit" "${command[@]}" >>"$to" 2>&1 3>&- &
         wait $!
         echo "$BASHPID $?" >&3
     } 2>>"$to" </dev/null &
@@ -164,7 +165,7 @@ add() {
     read -r p f s _ < <(sed -E 's/[^0-9]+/ /g' <<<"${counts:-0 0 0} 0")
     if [ "$status" != 0 ] && [ "$f" = 0 ]; then
         f=1
-        echo "$name: exit status $status"
+        if [ "$status" = 124 ]; then echo "$name: was ended after $limit"; else echo "$name: exit status $status"; fi
     elif [ "$((p + f + s))" = 0 ]; then
         f=1
         echo "$name: ran no test"
@@ -260,6 +261,7 @@ trap 'end 129' HUP
 trap 'end 130' INT
 trap 'end 143' TERM
 
+limit=${LIMIT:-20m}
 cpus=$(nproc)
 jobs=${JOBS:-$((cpus > 1 ? cpus + 1 : 1))}
 case ${1-} in

@@ -158,6 +158,22 @@ count $? "and not one that was alone: $(tail -n 1 out)"
 rm ran
 clear_scripts
 
+# ---- what hangs ----------------------------------------------------------------------------------------
+
+script hangs "" <<'END'
+echo "so far"
+echo "1 passed, 0 failed, 0 skipped"
+sleep 300 & echo $! >>pids
+wait
+END
+LIMIT=0.5 run 1 tests/run.sh hangs
+[ "$(tail -n 1 out)" = "1 passed, 1 failed, 0 skipped" ] && grep -qx '    so far' out && grep -qx 'test-hangs.sh: was ended after 0.5' out
+count $? "a runner that hangs has failed: $(tail -n 1 out)"
+gone "$(cat pids)"
+count $? "and what it started is gone"
+rm pids
+clear_scripts
+
 # ---- interrupts --------------------------------------------------------------------------------------
 
 # One that puts things away, one that has a process group of its own below it, one that hears nothing.
