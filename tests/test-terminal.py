@@ -218,7 +218,7 @@ class Pager(unittest.TestCase):
 
     def test_waits(self):
         """It ends when its pager does; keys are the pager's."""
-        pager = self.pager("trap 'echo interrupted' INT\ncat >/dev/null\necho shown\nuntil read line </dev/tty; do :; done\necho read $line\nexec sleep 0.2\n")
+        pager = self.pager("trap 'echo interrupted' INT\ncat >/dev/null\necho shown\nfor try in 1 2 3 4 5 6 7 8 9; do read line </dev/tty && break; done\necho read $line\nexec sleep 0.2\n")
         terminal = Terminal(REPORT + ["--time-limit", "100", CAPTURE], PAGER=pager)
         terminal.read(b"shown")
         terminal.read(b"interrupted", again=b"\x03")
