@@ -1,5 +1,5 @@
 #!/bin/bash
-# Each target of tests/fuzz, from its seeds, for FUZZ_SECONDS (15). For hours, and from what was found so far: make fuzz HOURS=8.
+# Each target of tests/fuzz, from its seeds, for FUZZ_SECONDS (5). For hours, and from what was found so far: make fuzz HOURS=8.
 # run.sh: makes long thorough
 set -u
 cd "$(dirname "$0")/.." || exit
@@ -22,7 +22,7 @@ count $status "the build"
 # What is found stays: its input is printed with it.
 kept=$O/fuzz/tests-corpus
 rm -rf "$kept" && mkdir -p "$kept"
-options=(--tests --seconds "${FUZZ_SECONDS:-15}" --programs "$O/fuzz/tests/fuzz" --corpus "$kept")
+options=(--tests --seconds "${FUZZ_SECONDS:-5}" --programs "$O/fuzz/tests/fuzz" --corpus "$kept")
 [ -x "$O/stackreel" ] && options+=(--stackreel "$O/stackreel")
 tests/fuzz/run.py "${options[@]}" >"$work/log" 2>&1
 status=$?

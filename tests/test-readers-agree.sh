@@ -1,10 +1,11 @@
 #!/bin/bash
 # Reads captures with both readers, tests/reel_reader.py and `stackreel dump --json`, and compares
 # what they print, line by line as objects, their exit status, and which classes of problems they
-# report.  The captures: all in testdata, and those that tests/test-reel-reader.py and
+# report.  The captures: those in testdata, and those that tests/test-reel-reader.py and
 # tests/test-reel-records.py make.  Each file is a test.
 #
 #   tests/test-readers-agree.sh [FILE...]
+#   LONG=1                  all of testdata
 #   O=DIR                   the object directory (build)
 set -u
 tests=$(cd "$(dirname "$0")" && pwd)
@@ -37,7 +38,13 @@ if [ $# = 0 ]; then
             echo "$script fails; its captures are compared all the same"
     done
     shopt -s nullglob globstar
-    set -- testdata/**/*.reel "$work"/made/*.reel
+    # Of a CPU's captures of chains every third one, unless LONG is set: they are all alike to who reads records.
+    set -- "$work"/made/*.reel
+    number=0
+    for file in testdata/**/*.reel; do
+        case $file in */chains/*) [ "${LONG:-0}" = 1 ] || [ $((number++ % 3)) = 0 ] || continue ;; esac
+        set -- "$@" "$file"
+    done
 fi
 
 # One process for all files: starting the reader takes longer than most files.
