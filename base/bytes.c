@@ -101,3 +101,10 @@ struct reel_bytes reel_bytes_of_string(const char *string)
 {
 	return (struct reel_bytes){ (const uint8_t *)string, string ? strlen(string) : 0 };
 }
+
+uint64_t reel_bytes_hash(uint64_t from, struct reel_bytes bytes)
+{
+	for (size_t i = 0; i < bytes.size; i++)
+		from = (from ^ bytes.data[i]) * 0x100000001b3;
+	return from;
+}

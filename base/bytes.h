@@ -20,6 +20,10 @@ struct reel_bytes {
 };
 
 struct reel_bytes reel_bytes_of_string(const char *string);
+/* FNV-1a of them, going on from what it gave for those before (REEL_HASH_BEGIN: there are none).
+ * Who chooses the bytes can make others of the same hash. */
+#define REEL_HASH_BEGIN 0xcbf29ce484222325
+uint64_t reel_bytes_hash(uint64_t from, struct reel_bytes bytes);
 
 /* What an ELF file has loaded at an address of its own. */
 struct reel_loaded_bytes {

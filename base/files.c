@@ -30,6 +30,26 @@ int reel_write_all(int fd, const void *bytes, size_t size, uint64_t *written)
 	return 0;
 }
 
+int reel_copy_all(int from, int to)
+{
+	static const size_t size = 1 << 16;
+	_cleanup_free_ uint8_t *bytes = malloc(size);
+	off_t offset = 0;
+	int errnum = bytes ? 0 : ENOMEM;
+
+	while (!errnum) {
+		ssize_t n = pread(from, bytes, size, offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? errno : 0;
+		errnum = reel_write_all(to, bytes, (size_t)n, NULL);
+		offset += n;
+	}
+	return errnum;
+}
+
 /* -1 and errno where there is none. */
 static int create_in(const char *directory)
 {

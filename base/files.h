@@ -14,6 +14,9 @@
  */
 int reel_write_all(int fd, const void *bytes, size_t size, uint64_t *written);
 
+/* A file from its beginning to its end, to where `to` is; 0, or the errno. */
+int reel_copy_all(int from, int to);
+
 /* All of these bytes; false at the file's end too (errno is 0 then). */
 bool reel_read_at(int fd, void *ret, size_t size, uint64_t offset);
 

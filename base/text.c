@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/text.h"
 
 struct text {
@@ -49,17 +50,6 @@ void reel_texts_destroy(struct reel_texts *texts)
 	free(texts);
 }
 
-/* FNV-1a: short strings, and nothing here is a target for collisions worth more than a slow report.
- */
-static uint64_t hash_bytes(const uint8_t *bytes, size_t size)
-{
-	uint64_t hash = 0xcbf29ce484222325;
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3;
-	return hash;
-}
-
 static void grow(struct reel_texts *texts)
 {
 	size_t n = texts->n_buckets * 2;
@@ -91,7 +81,7 @@ const char *reel_texts_add(struct reel_texts *texts, const void *bytes, size_t s
 		size = (size_t)((const char *)nul - (const char *)bytes);
 	if (!size)
 		return "";
-	hash = hash_bytes(bytes, size);
+	hash = reel_bytes_hash(REEL_HASH_BEGIN, (struct reel_bytes){ bytes, size });
 	for (text = texts->buckets[hash & (texts->n_buckets - 1)]; text; text = text->next)
 		if (text->hash == hash && text->size == size && !memcmp(text->bytes, bytes, size))
 			return text->bytes;

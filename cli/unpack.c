@@ -5,13 +5,15 @@
 #include "cli/session.h"
 
 #define KEY_FORCE OPTION_KEY_OWN
+#define KEY_FULL  (OPTION_KEY_OWN + 1)
 
 struct unpack {
 	struct options common;
-	bool force;
+	bool force, full;
 };
 
 static const struct argp_child children[] = {
+	{ &options_search, 0, "Where modules come from (--full):", 1 },
 	{ &options_keys, 0, "Other options:", 2 },
 	{ &options_file, 0, NULL, 2 },
 	{ 0 },
@@ -29,13 +31,22 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_FORCE:
 		unpack->force = true;
 		return 0;
+	case KEY_FULL:
+		unpack->full = true;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
 static const struct argp_option own_options[] = {
-	{ "force", KEY_FORCE, NULL, 0, "Replace files that are there already", 0 }, { 0 }
+	{ "force", KEY_FORCE, NULL, 0, "Replace files that are there already", 0 },
+	{ "full", KEY_FULL, NULL, 0,
+	  "Instead, the whole files of the modules that traces lead to, as they are found here, "
+	  "with "
+	  "their debug files: for --debug-dir on another host, gdb and perf",
+	  0 },
+	{ 0 }
 };
 
 static const struct argp parser = {
@@ -74,6 +85,7 @@ static int unpack_to(const struct unpack *unpack, struct session *session)
 		.size = sizeof(options),
 		.force = unpack->force,
 		.visit = print_file,
+		.full = unpack->full,
 	};
 	struct reel_unpack_counts counts = { .size = sizeof(counts) };
 	size_t n_problems;
@@ -82,7 +94,9 @@ static int unpack_to(const struct unpack *unpack, struct session *session)
 		return STATUS_ERROR;
 	session_warn(session);
 	reel_capture_problems(session->capture, &n_problems);
-	if (!counts.files && !counts.left_out)
+	if (!counts.files && !counts.left_out && unpack->full)
+		complain("no file of any module was found: stackreel doctor says where it looked");
+	else if (!counts.files && !counts.left_out)
 		complain("the capture has nothing of any file: stackreel pack makes one that has");
 	return counts.left_out || !counts.files || n_problems ? STATUS_ERROR : STATUS_OK;
 }

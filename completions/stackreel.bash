@@ -20,7 +20,7 @@ _stackreel_options() {
     scrub) echo "--no-cmdline --encrypt-to --decrypt --identity $file" ;;
     pack | resolve) echo "--no-symbols --no-lines --no-check --symfs --debug-dir --module --no-host-files --no-inline --no-demangle
         --no-frame-pointers --max-frames --encrypt-to --decrypt --identity $file" ;;
-    unpack) echo "--force --identity $file" ;;
+    unpack) echo "--force --full --symfs --debug-dir --module --no-host-files --identity $file" ;;
     shrink) echo "--symfs --debug-dir --module --no-host-files --no-inline --no-demangle
         --no-frame-pointers --max-frames --encrypt-to --decrypt --identity $file" ;;
     esac

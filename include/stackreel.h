@@ -728,6 +728,9 @@ struct reel_unpack_options {
 	void (*visit)(void *context, const char *module_path, const char *path,
 		      const char *problem);
 	void *context;
+	/* Not images, but the files of the modules that traces lead to, whole, as they are found.
+	 */
+	bool full;
 };
 
 struct reel_unpack_counts {
@@ -739,7 +742,9 @@ struct reel_unpack_counts {
  * Writes the images that the capture has of modules' files below `directory`, which is made if it
  * is not there: as .build-id/xx/yyyy.debug, where gdb (debug-file-directory) and perf look for
  * files with debug symbols, or below .no-build-id; of modules that are one file under several
- * paths, the largest image.  No link is followed there, and no file replaced without `force`.
+ * paths, the largest image.  With `full`, which makes all traces first, the modules' files, as
+ * .build-id/xx/yyyy, and their debug files, where `debug_dirs` of another capture's options finds
+ * both.  No link is followed there, and no file replaced without `force`.
  * `options` and `counts` may be NULL.  Errors: no others.
  */
 struct reel_error *reel_capture_unpack(struct reel_capture *capture, const char *directory,
@@ -770,8 +775,8 @@ struct reel_import_options {
 	 * one. */
 	bool raw_stacks;
 	/* The directory with files in which JITs name their code, perf-PID.map and jit-PID.dump;
-	 * "none": they are not taken; NULL: those in /tmp, and where perf found them, if it recorded
-	 * on this host and they can be the processes'. */
+	 * "none": they are not taken; NULL: those in /tmp, and where perf found them, if it
+	 * recorded on this host and they can be the processes'. */
 	const char *jit;
 };
 

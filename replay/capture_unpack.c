@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a capture's images as files that debuggers find by their build-id.  Whoever made the
- * capture chose everything in it, so nothing of it becomes part of a path but hexadecimal digits,
- * and no link is followed below the folder.
+ * Writes what is known of a capture's modules as files that debuggers find by their build-id: the
+ * images that it has of them, or whole files that are found here.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/files.h"
 #include "base/id_table.h"
 #include "base/sized.h"
+#include "replay/build_id_folder.h"
 #include "replay/capture.h"
 
 /* A file of this capture, by a hash of its path. */
@@ -25,101 +18,78 @@ struct unpacked_file {
 
 struct unpack {
 	struct reel_unpack_options options;
-	const char *directory;
-	int folder; /* the directory */
+	struct reel_build_id_folder folder;
 	struct reel_unpack_counts counts;
 	struct reel_id_table files; /* struct unpacked_file */
 	struct reel_error *error;
 };
 
-/* Below the folder: two names and a file's, and how it is shown. */
-struct unpacked_path {
-	const char *top;
-	char middle[3], name[2 * REEL_BUILD_ID_MAX + sizeof(".debug")];
-	char whole[sizeof(".build-id/xx/") + 2 * REEL_BUILD_ID_MAX + sizeof(".debug")];
-};
-
-static void put_hex(char *text, struct reel_bytes bytes)
+/* The file of that path, added if it is not known; NULL: there is no memory. */
+static struct unpacked_file *file_at(struct unpack *unpack, const struct reel_build_id_path *path)
 {
-	for (size_t i = 0; i < bytes.size; i++)
-		sprintf(text + 2 * i, "%02x", bytes.data[i]);
-}
+	uint64_t key = reel_bytes_hash(REEL_HASH_BEGIN, reel_bytes_of_string(path->whole));
+	struct unpacked_file *file =
+		(struct unpacked_file *)reel_id_table_find(&unpack->files, key);
 
-static uint64_t hash(struct reel_bytes bytes)
-{
-	uint64_t value = 0xcbf29ce484222325;
-
-	for (size_t i = 0; i < bytes.size; i++)
-		value = (value ^ bytes.data[i]) * 0x100000001b3; /* FNV-1a */
-	return value;
-}
-
-/* .build-id/xx/yyyy.debug, as gdb and perf look for it; without a build-id nobody does. */
-static void make_path(const struct reel_record_module *record, struct unpacked_path *ret)
-{
-	char digits[2 * REEL_BUILD_ID_MAX + 1] = "";
-	uint8_t path[8];
-	struct reel_bytes id = record->build_id;
-
-	ret->top = ".build-id";
-	if (id.size < 2 || id.size > REEL_BUILD_ID_MAX) {
-		ret->top = ".no-build-id";
-		id = record->file_digest;
-	}
-	if (id.size < 2 || id.size > REEL_BUILD_ID_MAX) {
-		reel_store64(path, hash(record->path));
-		id = (struct reel_bytes){ path, sizeof(path) };
-	}
-	put_hex(digits, id);
-	memcpy(ret->middle, digits, 2);
-	ret->middle[2] = '\0';
-	snprintf(ret->name, sizeof(ret->name), "%s.debug", digits + 2);
-	snprintf(ret->whole, sizeof(ret->whole), "%s/%s/%s", ret->top, ret->middle, ret->name);
-}
-
-/* A folder in a folder, which may be there already, but not as a link; -1 and errno. */
-static int open_folder(int folder, const char *name)
-{
-	if (mkdirat(folder, name, 0700) && errno != EEXIST)
-		return -1;
-	return openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-static int create(const struct unpack *unpack, const struct unpacked_path *path, bool replace,
-		  int *folder_ret)
-{
-	_cleanup_fd_ int top = open_folder(unpack->folder, path->top);
-
-	*folder_ret = top < 0 ? -1 : open_folder(top, path->middle);
-	if (*folder_ret < 0)
-		return -1;
-	if (replace)
-		unlinkat(*folder_ret, path->name, 0);
-	return openat(*folder_ret, path->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		      0600);
-}
-
-/* Why it was not written; NULL: it was. */
-static struct reel_error *write_image(const struct unpack *unpack, const struct reel_module *module,
-				      const struct unpacked_path *path, bool replace)
-{
-	_cleanup_fd_ int folder = -1;
-	_cleanup_fd_ int fd = create(unpack, path, replace, &folder);
-	int errnum;
-
-	if (fd < 0 && errno == EEXIST)
-		return reel_error_create(REEL_ERROR_OS,
-					 "%s/%s: is there already: --force "
-					 "replaces it",
-					 unpack->directory, path->whole);
-	if (fd < 0)
-		return reel_error_os(errno, "%s/%s", unpack->directory, path->whole);
-	errnum = reel_write_all(fd, module->image, module->image_size, NULL);
-	if (!errnum)
+	if (file)
+		return file;
+	file = calloc(1, sizeof(*file));
+	if (!file)
 		return NULL;
-	unlinkat(folder, path->name, 0);
-	return reel_error_os(errnum, "%s/%s", unpack->directory, path->whole);
+	file->by_path.id = key;
+	if (reel_id_table_insert(&unpack->files, &file->by_path))
+		return file;
+	free(file);
+	return NULL;
 }
+
+/*
+ * A file that is mapped under several paths is several modules, each with what its own frames ask:
+ * the largest of their images is written.
+ */
+static struct reel_error *write_largest(struct unpack *unpack,
+					const struct reel_build_id_path *path,
+					const struct reel_contents *contents)
+{
+	struct unpacked_file *file = file_at(unpack, path);
+	struct reel_error *error;
+
+	if (!file)
+		return reel_error_no_memory();
+	if (contents->size <= file->size)
+		return NULL;
+	error = reel_build_id_folder_write(&unpack->folder, path, contents,
+					   unpack->options.force || file->size);
+	if (error)
+		return error;
+	unpack->counts.files += !file->size;
+	unpack->counts.bytes += contents->size - file->size;
+	file->size = contents->size;
+	return NULL;
+}
+
+/* Says what became of it; takes the error. */
+static void tell(struct unpack *unpack, const struct reel_module *module, const char *path,
+		 struct reel_error *error)
+{
+	struct reel_bytes name = module->record->path;
+	_cleanup_free_ char *module_path =
+		reel_text_print("%.*s", (int)name.size, (const char *)name.data);
+
+	if (error && reel_error_code(error) == REEL_ERROR_NO_MEMORY) {
+		unpack->error = error;
+		return;
+	}
+	if (!module_path)
+		unpack->error = reel_error_no_memory();
+	unpack->counts.left_out += error != NULL;
+	if (unpack->options.visit && module_path)
+		unpack->options.visit(unpack->options.context, module_path, path,
+				      error ? reel_error_message(error) : NULL);
+	reel_error_destroy(error);
+}
+
+/* ---- images --------------------------------------------------------------------------------- */
 
 /* What is no ELF file, or not of the module's build-id, would only mislead who finds it. */
 static struct reel_error *check(const struct reel_module *module)
@@ -137,38 +107,81 @@ static struct reel_error *check(const struct reel_module *module)
 	return error;
 }
 
-/*
- * A file that is mapped under several paths is several modules, each with what its own frames ask:
- * the largest of their images is written.
- */
-static struct reel_error *write_largest(struct unpack *unpack, const struct reel_module *module,
-					const struct unpacked_path *path)
+/* For reel_modules_visit. */
+static void unpack_image(void *context, const struct reel_module *module)
 {
-	uint64_t key = hash(reel_bytes_of_string(path->whole));
-	struct unpacked_file *file =
-		(struct unpacked_file *)reel_id_table_find(&unpack->files, key);
+	struct unpack *unpack = context;
+	const struct reel_contents image = { .bytes = module->image, .size = module->image_size };
+	struct reel_build_id_path path;
 	struct reel_error *error;
 
-	if (file && module->image_size <= file->size)
-		return NULL;
-	error = write_image(unpack, module, path, unpack->options.force || file);
+	if (unpack->error || !module->image)
+		return;
+	reel_build_id_path_make(module->record, ".debug", &path);
+	error = check(module);
+	if (!error)
+		error = write_largest(unpack, &path, &image);
+	tell(unpack, module, path.whole, error);
+}
+
+/* ---- whole files ---------------------------------------------------------------------------- */
+
+static void write_file(struct unpack *unpack, const struct reel_module *module,
+		       const struct reel_record_module *named, const struct reel_elf_file *file,
+		       const char *suffix)
+{
+	struct reel_contents contents = { .fd = file ? reel_elf_file_descriptor(file) : -1 };
+	struct reel_build_id_path path;
+
+	if (contents.fd < 0 || unpack->error)
+		return;
+	contents.size = reel_elf_file_length(file);
+	reel_build_id_path_make(named, suffix, &path);
+	tell(unpack, module, path.whole, write_largest(unpack, &path, &contents));
+}
+
+/* What `dwz -m` took out of several files. */
+static void write_alternate(struct unpack *unpack, const struct reel_module *module,
+			    const struct reel_elf_file *file)
+{
+	const struct reel_elf_file *alternate = file ? reel_elf_file_alternate(file) : NULL;
+	const struct reel_record_module named = {
+		.path = module->record->path,
+		.build_id =
+			alternate ? reel_elf_file_build_id(alternate) : (struct reel_bytes){ 0 },
+	};
+
+	write_file(unpack, module, &named, alternate, ".debug");
+}
+
+/* For reel_modules_visit: what traces have opened. */
+static void unpack_files(void *context, const struct reel_module *module)
+{
+	struct unpack *unpack = context;
+
+	write_file(unpack, module, module->record, module->files.file, "");
+	write_file(unpack, module, module->record, module->files.debug, ".debug");
+	write_alternate(unpack, module, module->files.file);
+	write_alternate(unpack, module, module->files.debug);
+}
+
+/* Makes all traces, which opens the files that they lead to. */
+static struct reel_error *open_files(struct reel_capture *capture)
+{
+	const struct reel_trace *trace;
+	struct reel_traces *traces;
+	struct reel_error *error = reel_traces_create(capture, NULL, &traces);
+
 	if (error)
 		return error;
-	if (!file) {
-		file = calloc(1, sizeof(*file));
-		if (!file)
-			return reel_error_no_memory();
-		file->by_path.id = key;
-		if (!reel_id_table_insert(&unpack->files, &file->by_path)) {
-			free(file);
-			return reel_error_no_memory();
-		}
-		unpack->counts.files++;
-	}
-	unpack->counts.bytes += module->image_size - file->size;
-	file->size = module->image_size;
-	return NULL;
+	do
+		error = reel_traces_next(traces, &trace);
+	while (!error && trace);
+	reel_traces_destroy(traces);
+	return error;
 }
+
+/* ---- all of them ---------------------------------------------------------------------------- */
 
 static void free_file(void *context, struct reel_id_entry *entry)
 {
@@ -176,55 +189,33 @@ static void free_file(void *context, struct reel_id_entry *entry)
 	free(entry);
 }
 
-/* For reel_modules_visit. */
-static void unpack_module(void *context, const struct reel_module *module)
+static struct reel_error *unpack_all(struct unpack *unpack, struct reel_capture *capture)
 {
-	struct unpack *unpack = context;
-	struct reel_bytes name = module->record->path;
-	_cleanup_free_ char *module_path = NULL;
-	struct unpacked_path path;
-	struct reel_error *error;
+	struct reel_error *error = NULL;
 
-	if (unpack->error || !module->image)
-		return;
-	module_path = reel_text_print("%.*s", (int)name.size, (const char *)name.data);
-	if (!module_path) {
-		unpack->error = reel_error_no_memory();
-		return;
-	}
-	make_path(module->record, &path);
-	error = check(module);
+	if (unpack->options.full)
+		error = open_files(capture);
 	if (!error)
-		error = write_largest(unpack, module, &path);
-	if (error && reel_error_code(error) == REEL_ERROR_NO_MEMORY) {
-		unpack->error = error;
-		return;
-	}
-	unpack->counts.left_out += error != NULL;
-	if (unpack->options.visit)
-		unpack->options.visit(unpack->options.context, module_path, path.whole,
-				      error ? reel_error_message(error) : NULL);
-	reel_error_destroy(error);
+		reel_modules_visit(capture->modules,
+				   unpack->options.full ? unpack_files : unpack_image, unpack);
+	return error ? error : unpack->error;
 }
 
 struct reel_error *reel_capture_unpack(struct reel_capture *capture, const char *directory,
 				       const struct reel_unpack_options *options,
 				       struct reel_unpack_counts *counts)
 {
-	struct unpack unpack = { .directory = directory, .folder = -1 };
+	struct unpack unpack = { 0 };
+	struct reel_error *error;
 
 	reel_sized_take(&unpack.options, sizeof(unpack.options), options);
-	if (mkdir(directory, 0700) && errno != EEXIST)
-		return reel_error_os(errno, "%s", directory);
-	unpack.folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (unpack.folder < 0)
-		return reel_error_os(errno, "%s", directory);
-	reel_modules_visit(capture->modules, unpack_module, &unpack);
-	close(unpack.folder);
+	error = reel_build_id_folder_open(directory, &unpack.folder);
+	if (!error)
+		error = unpack_all(&unpack, capture);
+	reel_build_id_folder_close(&unpack.folder);
 	reel_id_table_visit(&unpack.files, free_file, NULL);
 	reel_id_table_free(&unpack.files);
-	if (unpack.error)
-		return unpack.error;
-	reel_sized_give(counts, sizeof(*counts), &unpack.counts);
-	return NULL;
+	if (!error)
+		reel_sized_give(counts, sizeof(*counts), &unpack.counts);
+	return error;
 }

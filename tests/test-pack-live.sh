@@ -43,6 +43,12 @@ same() {
         symbols --no-host-files "$work/b.reel" | diff "$work/symbols" - >"$work/diff"
         count $? "$name: $how: other lines: $(head -n 3 "$work/diff")"
     done
+    # Whole files, but for what -gsplit-dwarf left beside objects.
+    case $name in *split*) return ;; esac
+    rm -rf "$work/files"
+    run 0 "$stackreel" unpack -q --full --symfs "$work" -o "$work/files" "$work/a.reel"
+    symbols --no-host-files --debug-dir "$work/files" "$work/a.reel" | diff "$work/symbols" - >"$work/diff"
+    count $? "$name: unpack --full: other lines: $(head -n 3 "$work/diff")"
 }
 
 # build NAME COMMAND...: and a skip, if it can't be built here.
@@ -100,6 +106,8 @@ run 0 "$stackreel" unpack -q --force -o "$work/planted2" "$work/b.reel"
 count $? "a file's link was followed"
 run 1 "$stackreel" unpack -q -o "$work/none" testdata/format/good-one-sample.reel
 says 'stackreel pack makes one'
+run 1 "$stackreel" unpack -q --full --no-host-files -o "$work/none" testdata/format/good-one-sample.reel
+says 'no file of any module was found'
 
 # One file under two paths: two modules of one build-id, and one file of the larger image.
 mkdir "$work/x" "$work/y" && cp "$work/whole" "$work/x/program" && ln "$work/x/program" "$work/y/program"

@@ -8,7 +8,7 @@
  * then for each function, innermost first, F, function, file, line, all parted by tabs.  The
  * address is the one that was looked up: of a return address, the byte before.
  *
- *   trace_symbols --no-host-files CAPTURE...
+ *   trace_symbols --no-host-files [--debug-dir DIR]... CAPTURE...
  * has no files but what the capture has of them.
  *
  *   trace_symbols --kernel [--module FILE | --debug-dir DIR]... CAPTURE...
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
 
 	if (!modules || !dirs)
 		return 1;
-	for (; kernel && i + 1 < argc; i += 2) {
+	for (; (kernel || embedded) && i + 1 < argc; i += 2) {
 		if (!strcmp(argv[i], "--module"))
 			*module++ = argv[i + 1];
 		else if (!strcmp(argv[i], "--debug-dir"))
@@ -134,13 +134,9 @@ int main(int argc, char **argv)
 		else
 			break;
 	}
-	if (kernel) {
+	if (kernel || embedded) {
 		options.no_host_files = true;
 		options.module_files = modules;
-		options.debug_dirs = dirs;
-	}
-	if (embedded) {
-		options.no_host_files = true;
 		options.debug_dirs = dirs;
 	}
 	for (; i < argc; i++)

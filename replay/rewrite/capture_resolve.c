@@ -34,15 +34,6 @@ struct resolve {
 
 /* ---- how frames were found ------------------------------------------------------------------ */
 
-static uint64_t hash(const struct reel_buffer *steps, enum reel_stop stop)
-{
-	uint64_t value = stop;
-
-	for (size_t i = 0; i < steps->size; i++)
-		value = (value ^ steps->bytes[i]) * 0x100000001b3; /* FNV-1a */
-	return value;
-}
-
 static struct reel_error *add_steps(struct resolve *resolve, const struct reel_buffer *bytes,
 				    enum reel_stop stop, uint64_t key, struct steps **ret)
 {
@@ -83,7 +74,8 @@ static struct reel_error *find_steps(struct resolve *resolve,
 	reel_resolved_steps(frames, is_whole, bytes);
 	if (bytes->failed)
 		return reel_error_no_memory();
-	key = hash(bytes, stop);
+	key = reel_bytes_hash(REEL_HASH_BEGIN ^ stop,
+			      (struct reel_bytes){ bytes->bytes, bytes->size });
 	known = (struct steps *)reel_id_table_find(&resolve->known, key);
 	if (known && known->stop == stop && known->size == bytes->size &&
 	    (!known->size || !memcmp(known->bytes, bytes->bytes, known->size))) {

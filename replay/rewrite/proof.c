@@ -47,44 +47,23 @@ static struct reel_error *write_and_prove(const struct reel_proof *proof, int fd
 	return error;
 }
 
-static struct reel_error *copy_file(int from, int to, const char *output)
-{
-	static const size_t size = 1 << 16;
-	_cleanup_free_ char *bytes = malloc(size);
-	struct reel_error *error = bytes ? NULL : reel_error_no_memory();
-	off_t offset = 0;
-	int errnum;
-
-	while (!error) {
-		ssize_t n = pread(from, bytes, size, offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return reel_error_os(errno, "reading what is to be written to %s", output);
-		if (!n)
-			break;
-		errnum = reel_write_all(to, bytes, (size_t)n, NULL);
-		if (errnum)
-			return reel_error_os(errnum, "writing %s", output);
-		offset += n;
-	}
-	return error;
-}
-
 /* Bytes written to a pipe cannot be taken back, so they are written only when all is proved. */
 static struct reel_error *write_to(const struct reel_proof *proof,
 				   const struct reel_output_file *file, const char *output)
 {
 	_cleanup_fd_ int spool = -1;
 	struct reel_error *error;
+	int errnum;
 
 	if (file->is_new || !proof->prove)
 		return write_and_prove(proof, file->fd, output);
 	error = reel_temporary_file(&spool);
 	if (!error)
 		error = write_and_prove(proof, spool, output);
-	return error ? error : copy_file(spool, file->fd, output);
+	if (error)
+		return error;
+	errnum = reel_copy_all(spool, file->fd);
+	return errnum ? reel_error_os(errnum, "writing %s", output) : NULL;
 }
 
 struct reel_error *reel_proof_write(const struct reel_capture *capture, const char *output,
