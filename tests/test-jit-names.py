@@ -124,6 +124,20 @@ class JitNames(unittest.TestCase):
             named = b.record("JIT_SYMBOL", 0, 1, CODE, 0x100, 1, "f")
             self.assertNotIn("a JIT's", tool("doctor", self.capture(side + [named], [(20, 1, [CODE + 5])])))
 
+    def test_doctor_says_what_the_recorder_left_out(self):
+        def doctor(*side):
+            return " ".join(tool("doctor", self.capture(list(side), [(20, 1, [CODE + 5])])).split())
+        named = b.record("JIT_SYMBOL", 0, 1, CODE, 0x100, 1, "f")
+        self.assertNotIn("What mends it", doctor(named))
+        # Counted in turns, and of any CPU.
+        text = doctor(named, b.record("LOSS", 30, 0xFFFFFFFF, 12, 1000), b.record("LOSS", 40, 3, 12, 234), b.record("LOSS", 50, 0xFFFFFFFF, 13, 7))
+        self.assertIn("names of JIT code that were left out (1,234) a perf map or jitdump was no regular file", text)
+        self.assertIn("or not with all that is needed (7) their files could not be read", text)
+        for option in "stackreel-record -v", "--embed-limit", "stackreel pack", "--rotate":
+            self.assertIn(option, text)
+        # Of what else is lost nothing would mend names.
+        self.assertNotIn("What mends it", doctor(named, b.record("LOSS", 30, 0, 1, 5)))
+
     # ---- unwinding ------------------------------------------------------------------------------
 
     @staticmethod
