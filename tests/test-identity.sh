@@ -118,7 +118,7 @@ ok "... the names are right, too" names_are_right
 
 # By the same path, in a mount namespace of the attacker's own: the kernel then says the same of both. What is embedded has to be of the very files.
 same_path() {
-    local inside=$work/usr/libpassword.so pid
+    local inside=$work/usr/libpassword.so
     : >mapped
     unshare --mount sh -c "mount --bind '$work/home/libforged.so' '$inside' &&
         exec setpriv --reuid=65534 --regid=65534 --clear-groups ./attacker '$inside' forged_name_xx 1000" >mapped &
