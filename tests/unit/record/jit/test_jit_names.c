@@ -171,6 +171,15 @@ static const char *name_of(uint64_t address)
 	return "";
 }
 
+static uint64_t time_of(uint64_t address)
+{
+	for (size_t i = 0; i < 8; i++) {
+		if (said[i].n && said[i].address == address)
+			return said[i].time;
+	}
+	return 0;
+}
+
 /* ---- perf maps ------------------------------------------------------------------------------ */
 
 static void test_growing(void **state)
@@ -221,6 +230,28 @@ static void test_written_anew(void **state)
 	read_all(1);
 	assert_string_equal(name_of(0x1000), "three");
 	assert_int_equal(reel_jit_names_left_out(names), 0);
+}
+
+/* What was nowhere before may be as old as what was read before; what took a place is not older
+ * than the last reading, when another one had it. */
+static void test_dated_back(void **state)
+{
+	uint64_t before, between;
+
+	(void)state;
+	append("1000 10 old\n");
+	before = reel_now();
+	read_all(1);
+	between = reel_now();
+	read_all(1);
+	write_file(map_path, "1000 10 new\n2000 10 made\n", 25, O_TRUNC);
+	hit_time = between;
+	read_all(2);
+	assert_string_equal(name_of(0x1000), "new");
+	assert_true(time_of(0x1000) > between);
+	assert_int_equal(n_put, 3); /* the old one, too */
+	assert_string_equal(name_of(0x2000), "made");
+	assert_in_range(time_of(0x2000), before, between);
 }
 
 static void test_bad_lines(void **state)
@@ -460,9 +491,10 @@ static void test_no_jitdump(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_growing),   TEST(test_written_anew), TEST(test_bad_lines),
-		TEST(test_pieces),    TEST(test_memory),       TEST(test_hits),
-		TEST(test_no_answer), TEST(test_jitdump),      TEST(test_no_jitdump),
+		TEST(test_growing),    TEST(test_written_anew), TEST(test_dated_back),
+		TEST(test_bad_lines),  TEST(test_pieces),	TEST(test_memory),
+		TEST(test_hits),       TEST(test_no_answer),	TEST(test_jitdump),
+		TEST(test_no_jitdump),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
