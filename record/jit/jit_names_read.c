@@ -338,8 +338,10 @@ bool reel_jit_names_read(struct reel_jit_names *names, bool all)
 
 /* ---- files that are written anew ----------------------------------------------------------- */
 
-/* So many functions are looked through for one that has a place already: some milliseconds. */
-#define PLACES_MAX (128u << 10)
+/* Of so many functions at most the places are looked through; of each so many it takes as long as
+ * reading a piece of a file, some milliseconds, and counts as one. */
+#define PLACES_MAX    (64u << 10)
+#define PLACES_A_READ 8192
 
 /* Where functions lie that were said before. */
 static bool find_places(const struct book *book, size_t n, struct reel_range_map *ret)
@@ -368,9 +370,11 @@ static void date_back(struct reel_jit_names *names, struct file *file)
 {
 	const struct book *book = names->asked->own.book;
 	struct reel_range_map places = { 0 };
+	uint64_t reads = file->anew_from / PLACES_A_READ;
 	bool is_known =
 		file->anew_from <= PLACES_MAX && find_places(book, file->anew_from, &places);
 
+	names->reads_left -= reads < names->reads_left ? reads : names->reads_left;
 	for (size_t i = file->anew_from; i < book->count && is_known; i++) {
 		struct function *function = &book->functions[i];
 		uint64_t last = function->address + (function->size - 1);
