@@ -201,6 +201,8 @@ $(O)/tests/unit/record/sampling/test_trampoline: $(call recorder_part,sampling/s
 $(O)/tests/unit/record/watching/test_tracker $(O)/tests/unit/scrub/test_scrub_callers: $(watching_objects) $(call recorder_part,host/privileges host/cpus)
 $(O)/tests/unit/record/watching/test_process_events: $(call recorder_part,host/cpus)
 $(O)/tests/unit/record/watching/test_inspector: $(call recorder_part,watching/fd_message watching/inspector watching/nursery watching/patience)
+$(O)/tests/unit/record/jit/test_jit_names: $(call recorder_part,jit/jit_names jit/jit_names_read jit/jit_names_write \
+	watching/jit_files watching/maps_reader watching/module_table watching/proc)
 $(O)/tests/unit/record/embedding/test_hit_set: $(call recorder_part,embedding/hit_set)
 
 # Programs that tests/test-*.sh need.

@@ -211,13 +211,17 @@ enum lack {
 	LACKS_MORE,  /* a file with debug information is there, and does not say all */
 	LACKS_KALLSYMS,
 	IS_JIT,
-	LACKS_STACK, /* no module does */
-	LACKS,	     /* how many there are */
+	/* No module does: */
+	LACKS_STACK,
+	LACKS_IMAGES,
+	LACKS_JIT_NAMES,
+	LACKS, /* how many there are */
 };
 
 static const struct {
 	const char *name, *cure;
-	bool is_served; /* by debuginfod, of a module whose build-id is known */
+	bool is_served;	     /* by debuginfod, of a module whose build-id is known */
+	enum reel_loss loss; /* 0, or what the recorder counted: then it is lacking */
 } lacks[LACKS] = {
 	[LACKS_FILE] = { "its file",
 			 "copy it from the host, as it lies there (scp HOST:/PATH DIR/PATH), and "
@@ -248,6 +252,22 @@ static const struct {
 			      "and nothing names it: record the program when its JIT does" },
 	[LACKS_STACK] = { "stacks that were cut",
 			  "record with a larger --max-stack (stackreel-record(1))" },
+	[LACKS_IMAGES] = { "modules that were not embedded, or not with all that is needed",
+			   "their files could not be read while they were mapped, or in time, or "
+			   "took more than a capture may have: stackreel-record -v names each, and "
+			   "says why; where there was too much, --embed-limit=60M, or -p instead "
+			   "of -a, helps. This capture: where the files still are, put what is "
+			   "needed of them into it (stackreel pack), or give them here (--symfs)",
+			   .loss = REEL_LOSS_IMAGES },
+	[LACKS_JIT_NAMES] = { "names of JIT code that were left out",
+			      "a perf map or jitdump was no regular file, a link, or not the "
+			      "process's user's or root's (ls -l /proc/PID/root/tmp/perf-*.map), "
+			      "or "
+			      "it was cut off or made no sense; or JITs said more than the "
+			      "recorder "
+			      "keeps: record fewer processes (-p) or in parts (--rotate), each of "
+			      "which has 64 MB of names",
+			      .loss = REEL_LOSS_JIT },
 };
 
 /* Samples that lack something there. */
@@ -413,6 +433,18 @@ static void print_runtimes(const struct session *session, const struct ward *war
 	}
 }
 
+/* How many the recorder counted of what is lacking; 0 too where it counts no such thing. */
+static uint64_t lost(const struct session *session, int lack)
+{
+	size_t n;
+	const struct reel_loss_info *losses = reel_capture_losses(session->capture, &n);
+	uint64_t count = 0;
+
+	for (size_t i = 0; lacks[lack].loss && i < n; i++)
+		count += losses[i].cause == lacks[lack].loss ? losses[i].count : 0;
+	return count;
+}
+
 /* `served` of what is `told` may be on a debuginfod server, where nobody has asked it yet. */
 static void print_cures(const struct session *session, const struct ward *ward, unsigned told,
 			unsigned served, FILE *file)
@@ -425,9 +457,14 @@ static void print_cures(const struct session *session, const struct ward *ward, 
 			     path);
 
 	for (int lack = 0; lack < LACKS; lack++) {
-		if (!(told >> lack & 1))
+		uint64_t count = lost(session, lack);
+
+		if (!(told >> lack & 1) && !count)
 			continue;
-		fprintf(file, "%s  %s\n", start, lacks[lack].name);
+		fprintf(file, "%s  %s", start, lacks[lack].name);
+		if (count)
+			fprintf(file, " (%s)", format_count(count).text);
+		fputc('\n', file);
 		if (served >> lack & 1)
 			print_wrapped(file, fetch);
 		print_wrapped(file, lacks[lack].cure);

@@ -11,6 +11,7 @@ struct reel_module_set {
 	/* The first of several that differ in their files only; and each with its file. */
 	struct reel_id_table by_name, by_file;
 	uint64_t last_id;
+	bool keeps_apart;
 	uint8_t key[crypto_shorthash_KEYBYTES];
 };
 
@@ -41,6 +42,11 @@ void reel_module_set_destroy(struct reel_module_set *set)
 	reel_id_table_free(&set->by_name);
 	reel_id_table_free(&set->by_file);
 	free(set);
+}
+
+void reel_module_set_keep_apart(struct reel_module_set *set)
+{
+	set->keeps_apart = true;
 }
 
 /* ---- identities ------------------------------------------------------------------------ */
@@ -202,7 +208,7 @@ static struct reel_error *create(struct reel_module_set *set,
 	}
 	set->last_id++;
 	error = put_name(set, module, name);
-	if (!error && (identity->inode || !identity->build_id.size))
+	if (!error && (identity->inode || !identity->build_id.size || set->keeps_apart))
 		error = put_file(set, module, file);
 	if (error)
 		reel_module_set_remove(set, module);
@@ -218,9 +224,10 @@ static struct reel_error *add(struct reel_module_set *set,
 	uint64_t name = hash_name(set, identity), file = hash_file(set, name, identity);
 	struct reel_known_module *named = find_name(set, name, identity);
 	struct reel_known_module *module = find_file(set, file, identity);
+	bool may_be_named = identity->build_id.size && named && !set->keeps_apart;
 
 	*ret = named;
-	if (identity->build_id.size && named && !identity->inode)
+	if (may_be_named && !identity->inode)
 		return NULL;
 	*ret = module;
 	if (module && same_file(&module->record, identity)) {
@@ -231,7 +238,7 @@ static struct reel_error *add(struct reel_module_set *set,
 	if (module)
 		forget_file(set, module);
 	*ret = named;
-	if (identity->build_id.size && named && !named->record.inode) {
+	if (may_be_named && !named->record.inode) {
 		take_file(&named->record, identity);
 		return put_file(set, named, file);
 	}

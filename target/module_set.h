@@ -29,6 +29,10 @@ struct reel_module_set;
 struct reel_error *reel_module_set_create(struct reel_module_set **ret) REEL_MUST_CHECK;
 void reel_module_set_destroy(struct reel_module_set *set);
 
+/* To be called before any module is added, by who keeps files: one whose numbers are not known is
+ * none of those whose numbers are. */
+void reel_module_set_keep_apart(struct reel_module_set *set);
+
 /* The module of this identity, a new one if there is none; identity->id is not looked at. */
 struct reel_error *reel_module_set_add(struct reel_module_set *set,
 				       const struct reel_record_module *identity,

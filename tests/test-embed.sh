@@ -143,6 +143,9 @@ place deleted './spin 1 & sleep 0.3; rm spin; wait'
 place replaced 'cp /bin/true new; ./spin 1 & sleep 0.3; mv new spin; wait'
 place memory "'$work/memfd' spin 1"
 place chroot 'mkdir root; cp spin root; cp -r '"$work"'/libraries/* root; chroot root /spin 1'
+# The kernel tells their build-ids, and no numbers of the files.
+place kernel-ids './spin 1 & sleep 0.3; rm spin; wait' --build-id-events
+place kernel-ids-memory "'$work/memfd' spin 1" --build-id-events
 place mounts 'unshare --mount sh -c "mount -t tmpfs none /mnt && cp spin /mnt/there && exec /mnt/there 1"'
 # Gone before the recorder has heard of them, but their files are not.
 place short 'i=0; while [ $i -lt 40 ]; do cp spin spin$i; ./spin$i 0; i=$((i + 1)); done; ./spin 1'

@@ -116,7 +116,30 @@ count $? "one has the victim's path"
 ok "recording with the kernel's build-ids" attack --build-id-events
 ok "... the names are right, too" names_are_right
 
+# By the same path, in a mount namespace of the attacker's own: the kernel then says the same of both. What is embedded has to be of the very files.
+same_path() {
+    local inside=$work/usr/libpassword.so
+    : >mapped
+    unshare --mount sh -c "mount --bind '$work/home/libforged.so' '$inside' &&
+        exec setpriv --reuid=65534 --regid=65534 --clear-groups ./attacker '$inside' forged_name_xx 1000" >mapped &
+    attacker=$!
+    for _ in $(seq 200); do [ -s mapped ] && break; sleep 0.05; done
+    "$recorder" -a -F 499 --build-id-events "$@" -o a.reel -- sh -c "setpriv --reuid=1 --regid=1 --clear-groups \
+        ./victim '$inside' check_password 1 & unshare --mount sh -c \"mount --bind '$work/home/libforged.so' '$inside' &&
+        exec setpriv --reuid=65534 --regid=65534 --clear-groups ./attacker '$inside' forged_name_xx 1\"; wait" >out 2>err
+    local status=$?
+    kill "$attacker"
+    wait "$attacker" 2>/dev/null
+    attacker=
+    return "$status"
+}
+ok "recording two files of one path and build-id" same_path
+mv usr/libpassword.so usr/gone
+ok "... what was embedded names each process's frames by its own file" names_are_right
+mv usr/gone usr/libpassword.so
+
 # The victim's file is not there: then nothing has names, the attacker's least of all.
+ok "recording without embedding" attack --build-id-events --embed=none
 mv usr/libpassword.so usr/gone
 [ "$(named victim)" = "0 0" ]
 count $? "without the victim's file its frames have no names: $(named victim)"

@@ -41,21 +41,22 @@ class JitNames(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
 
-    def capture(self, side, samples):
-        """side: records behind the definitions; samples: (time, thread, addresses), or (time, thread, pc, sp, stack)."""
+    def capture(self, side, samples, machine=62, code_mask=0, registers=((7, 8), (16, 8))):
+        """side: records behind the definitions; samples: (time, thread, addresses), or (time, thread, pc, sp, stack) and values of the
+        registers if these are others than sp and pc."""
         records = [b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock")]
         records += [b.record("MODULE", number, kind, 0, 0, 0, 0, b"", path) for number, kind, path in MODULES]
-        records += [b.record("SPACE", 10, 1, 0, FOUND, 100, 100, 62, 64, 1, 0, 0, 0), b.record("THREAD", 10, 1, 1, FOUND, 100, 100, 0, "app")]
+        records += [b.record("SPACE", 10, 1, 0, FOUND, 100, 100, machine, 64, 1, code_mask, code_mask, 0), b.record("THREAD", 10, 1, 1, FOUND, 100, 100, 0, "app")]
         records += [b.record("MAP", 10, 1, CODE + (number - 1) * 0x10000, 0x10000, 0, 5, 2, number) for number in range(1, 5)]
         taken = b.Samples()
-        taken.layout(1, [(7, 8), (16, 8)])
+        taken.layout(1, registers)
         for number, (time, thread, *where) in enumerate(samples, 1):
             if len(where) == 1:
                 taken.sample(number, time, thread=thread, frames=where[0])
                 continue
-            pc, sp, stack = where
+            pc, sp, stack, *values = where
             region = b.Region(sp, b"".join(word.to_bytes(8, "little") for word in stack))
-            taken.sample(number, time, thread=thread, pc=pc, layout=1, values=[sp, pc], regions=[region])
+            taken.sample(number, time, thread=thread, pc=pc, layout=1, values=values[0] if values else [sp, pc], regions=[region])
         reel = reel_cases.started(*records, *side).samples(taken).side(b.record("END", 9000, 0, len(samples), 0))
         path = os.path.join(self.folder, "a.reel")
         with open(path, "wb") as file:
@@ -124,6 +125,20 @@ class JitNames(unittest.TestCase):
             named = b.record("JIT_SYMBOL", 0, 1, CODE, 0x100, 1, "f")
             self.assertNotIn("a JIT's", tool("doctor", self.capture(side + [named], [(20, 1, [CODE + 5])])))
 
+    def test_doctor_says_what_the_recorder_left_out(self):
+        def doctor(*side):
+            return " ".join(tool("doctor", self.capture(list(side), [(20, 1, [CODE + 5])])).split())
+        named = b.record("JIT_SYMBOL", 0, 1, CODE, 0x100, 1, "f")
+        self.assertNotIn("What mends it", doctor(named))
+        # Counted in turns, and of any CPU.
+        text = doctor(named, b.record("LOSS", 30, 0xFFFFFFFF, 12, 1000), b.record("LOSS", 40, 3, 12, 234), b.record("LOSS", 50, 0xFFFFFFFF, 13, 7))
+        self.assertIn("names of JIT code that were left out (1,234) a perf map or jitdump was no regular file", text)
+        self.assertIn("or not with all that is needed (7) their files could not be read", text)
+        for option in "stackreel-record -v", "--embed-limit", "stackreel pack", "--rotate":
+            self.assertIn(option, text)
+        # Of what else is lost nothing would mend names.
+        self.assertNotIn("What mends it", doctor(named, b.record("LOSS", 30, 0, 1, 5)))
+
     # ---- unwinding ------------------------------------------------------------------------------
 
     @staticmethod
@@ -164,6 +179,40 @@ class JitNames(unittest.TestCase):
         calls = b.record("JIT_UNWIND", 25, 1, CODE + 0x100, 0x80, at, self.eh_frame(CODE + 0x100, 0x80, at, b"\x0e\x10"))
         self.assertEqual(self.unwound(30, CODE + 5, unwind, larger, stack=self.STACK[:6] + [9, self.APP + 1]), 2)
         self.assertEqual(self.unwound(30, CODE + 5, unwind, larger, calls, stack=self.STACK[:6] + [9, self.APP + 1]), 3)
+
+    # CPython's trampoline on arm64, one for each function, in memory and named by a perf map (-X perf): the bytes between _Py_trampoline_func_start and
+    # _Py_trampoline_func_end in Debian's arm64 packages python3.13 (3.13.5) and python3.14. Of each instruction: whether the return address is on the stack.
+    ARM64_TRAMPOLINES = {"3.13": [("fd7bbfa9", False),  # stp x29, x30, [sp, #-16]!
+                                  ("fd030091", True),  # mov x29, sp
+                                  ("60003fd6", True),  # blr x3
+                                  ("fd7bc1a8", True),  # ldp x29, x30, [sp], #16
+                                  ("c0035fd6", False)],  # ret
+                         "3.14": [("3f2303d5", False),  # paciasp
+                                  ("fd7bbfa9", False), ("fd030091", True), ("60003fd6", True), ("fd7bc1a8", True),
+                                  ("bf2303d5", False),  # autiasp
+                                  ("c0035fd6", False)]}
+
+    def test_python_on_arm64(self):
+        """Each instruction of a trampoline that another one has called, with return addresses signed and not."""
+        x29, x30, sp, pc = (29, 8), (30, 8), (31, 8), (32, 8)
+        mask = 0x7F << 48
+        for version, trampoline in self.ARM64_TRAMPOLINES.items():
+            code = bytes.fromhex("".join(instruction for instruction, _ in trampoline))
+            side = [b.record("CODE", 15, 1, 0, CODE, (code + bytes(-len(code) % 32)) * 2)]
+            fib, main = CODE, CODE + (len(code) + 31) // 32 * 32
+            side += [b.record("JIT_SYMBOL", 0, 1, fib, len(code), 1, "py::fib"), b.record("JIT_SYMBOL", 0, 1, main, len(code), 1, "py::main")]
+            call = next(i for i, (instruction, _) in enumerate(trampoline) if instruction == "60003fd6")
+            for i, (instruction, is_pushed) in enumerate(trampoline):
+                for signed in (0, mask & 0x2A << 48) if version == "3.14" else (0,):
+                    # Behind autiasp it is plain, and before paciasp.
+                    top = signed if 0 < i < len(trampoline) - 1 else 0
+                    back = main + 4 * (call + 1)
+                    main_frame = [self.SP + 0x100, self.APP + 0x124 | signed]
+                    stack = ([self.SP + 0x10, back | top] if is_pushed else []) + main_frame + [1, 2, 3, 4]
+                    frame_pointer = self.SP if is_pushed and trampoline[i - 1][0] != "fd7bbfa9" else self.SP + 0x10 * is_pushed
+                    path = self.capture(side, [(20, 1, fib + 4 * i, self.SP, stack, [frame_pointer, back | top, self.SP, fib + 4 * i])], machine=183,
+                                        code_mask=mask if version == "3.14" else 0, registers=(x29, x30, sp, pc))
+                    self.assertEqual(self.frames(path, "--no-frame-pointers"), [["py::fib", "py::main", NONE]], (version, i, instruction, signed))
 
     def test_only_callers_are_believed(self):
         """Not that there is none, nor what no code lies at, nor what lies below."""

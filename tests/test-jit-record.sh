@@ -16,6 +16,7 @@ trap 'rm -rf "$work"' EXIT
 [ "$(id -u)" = 0 ] || { skip "recording needs root"; finish; }
 # In another root there are no libraries.
 "${CC:-cc}" -O1 -Wall -Werror -static -o "$work/jit" tests/programs/jit_names.c || { failed=1; finish; }
+! command -v javac >/dev/null || javac -d "$work" tests/programs/Phases.java || failed=1
 cd "$work" || exit
 
 # record NAME OPTION... -- COMMAND...
@@ -104,4 +105,31 @@ record many -- ./jit map many 1000
 ok "many: names" bash -c "'$stackreel' dump many.reel | grep ' JIT_SYMBOL .*name=\"many '"
 record many-dump -- ./jit dump many 1000
 ok "many-dump: names" bash -c "'$stackreel' dump many-dump.reel | grep ' JIT_SYMBOL .*name=\"many '"
+
+# A JVM that is asked for its perf map before the recording and at its end: what it compiled in between has names from the first time on.
+jvm() {
+    local pid early late nameless
+    mkfifo java.in
+    java -cp "$work" Phases <java.in >java.out 2>&1 &
+    pid=$!
+    exec 7>java.in
+    for _ in $(seq 200); do grep -q early java.out && break; sleep 0.05; done
+    sleep 0.5
+    jcmd $pid Compiler.perfmap >jcmd.txt 2>&1 && timeout 60 "$recorder" -q -F 199 -o jvm.reel -p $pid -- \
+        sh -c "sleep 0.5; echo >&7; sleep 1.5; jcmd $pid Compiler.perfmap" >>jcmd.txt 2>err
+    count $? "jvm: recorded: $(tail -n 1 jcmd.txt)"
+    exec 7>&-
+    wait $pid
+    rm -f "/tmp/perf-$pid.map"
+    "$stackreel" script -q --no-host-files jvm.reel | awk 'BEGIN { RS = "" } /Phases::early|Phases\.early/ { early++ } /Phases::late|Phases\.late/ { late++ }
+        /^[^\n]*\n[^\n]*\[unknown\] \(\/\/anon\)/ { nameless++ } END { print early + 0, late + 0, nameless + 0 }' >named
+    read -r early late nameless <named
+    [ "$early" -gt 10 ] && [ "$late" -gt 30 ] && [ "$nameless" -lt $((late / 10)) ]
+    count $? "jvm: samples of early, late, and without a name: $(cat named)"
+}
+if command -v java >/dev/null && command -v jcmd >/dev/null && java -version 2>&1 | grep -qE '"(1[7-9]|[2-9][0-9])' && [ -e "$work/Phases.class" ]; then
+    jvm
+else
+    skip "jvm: no JDK 17 (openjdk-17-jdk-headless)"
+fi
 finish

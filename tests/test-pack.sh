@@ -122,4 +122,51 @@ run 0 "$stackreel" pack -q --no-host-files --identity "$work/key" --decrypt -o "
 cmp <(traces "$work/a.reel") <(traces "$work/e.reel")
 count $? "decrypted, it has other traces"
 
+# ---- what is too large --------------------------------------------------------------------
+
+# A library whose functions have names of 59,974 bytes: all of them are more than an image may have (16 MiB), and five times 250 of them more than all images (64 MiB).
+large() {
+    mkdir "$work/large"
+    python3 -c 'import random
+for i in range(290):
+    name = f"f{i:03}" + 30 * "".join(random.choices("nopqrstuvwxyz", k=1999))
+    print(f".globl {name}\n.type {name}, @function\n{name}: .skip 16, 0x90\n.size {name}, 16")' |
+        "${CC:-cc}" -nostdlib -static -Wl,-e0 -Wl,-Ttext=0x10000 -Wl,--build-id=0x00112233445566778899aabbccddeeff00112233 -o "$work/large/0" -x assembler - || return 1
+    for i in 1 2 3 4 5 6; do ln "$work/large/0" "$work/large/$i"; done
+    python3 -B - "$work/large" <<'END'
+import subprocess, sys
+sys.path.insert(0, "tests")
+import reel_builder as b
+from reel_cases import end_record, started
+work = sys.argv[1]
+load = [line.split() for line in subprocess.run(["readelf", "-lW", work + "/0"], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines() if " LOAD " in line and " E " in line][0]
+offset = int(load[1], 16) + 0x10000 - int(load[2], 16)
+side = [b.record("SPACE", 1000, 1, 0, 0, 100, 0, 62, 64, 1, 0, 0, 0), b.record("THREAD", 1000, 1, 1, 0, 100, 0, 0, "c")]
+samples = b.Samples()
+for i in range(7):
+    side += [b.record("MODULE", i + 1, 1, 0, 0, 0, 0, bytes.fromhex("00112233445566778899aabbccddeeff00112233"), f"{work}/{i}"),
+             b.record("MAP", 1000, 1, 0x1000000 * (i + 1), 0x4000, offset, 5, 2, i + 1)]
+    # The first is too large itself; of the last little is needed.
+    samples.sample(i, 2000 + i, thread=1, frames=[0x1000000 * (i + 1) + 16 * n + 1 for n in range({0: 290, 6: 3}.get(i, 250))])
+open(work + "/a.reel", "wb").write(started().side(*side).samples(samples).side(end_record()).index().trailer().data)
+END
+}
+
+if [ "$(uname -m)" = x86_64 ]; then
+    large
+    count $? "a capture of files of which much is needed"
+    run 0 "$stackreel" pack -o "$work/b.reel" "$work/large/a.reel"
+    has err "^stackreel: warning: $work/large/0: .*takes more than 16777216 bytes" "^stackreel: warning: $work/large/5: with what is needed of it, images of all modules exceed 64 MiB" \
+        '5 modules embedded, 60\.[0-9]+ MB, 2 too large'
+    [ "$(grep -c warning: "$work/err")" = 2 ]
+    count $? "another file is said to be left out"
+    # How many frames of each file have a name.
+    traces "$work/b.reel" | awk '$2 ~ /^f[0-9][0-9][0-9]/ { print substr($NF, length($NF) - 1, 1) }' | uniq -c | tr -s ' \n' ' ' >"$work/out"
+    has out '^ 250 1 250 2 250 3 250 4 3 6 $'
+    run 0 "$stackreel" info --no-host-files "$work/b.reel"
+    has out '^Modules: 0 found, 2 missing.* 5 embedded$'
+else
+    skip "the capture is of x86-64 programs, which the compiler here does not make"
+fi
+
 finish

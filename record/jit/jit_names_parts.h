@@ -53,6 +53,9 @@ struct file {
 	struct reel_jit_position position;
 	uint64_t base;	/* time of what it says, where it has none */
 	uint64_t count; /* of these, since then: later ones have later times */
+	uint64_t news;	/* when something new was read last */
+	bool is_anew;	/* it is being read from its start again, and said those functions */
+	size_t anew_from;
 	bool was_open, is_given_up;
 	bool has_more;
 };

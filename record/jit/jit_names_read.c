@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/range_map.h"
 #include "record/jit/jit_names_parts.h"
 
 /* SPEC.md 5, MAP. */
@@ -335,6 +336,57 @@ bool reel_jit_names_read(struct reel_jit_names *names, bool all)
 	return true;
 }
 
+/* ---- files that are written anew ----------------------------------------------------------- */
+
+/* Of so many functions at most the places are looked through; of each so many it takes as long as
+ * reading a piece of a file, some milliseconds, and counts as one. */
+#define PLACES_MAX    (64u << 10)
+#define PLACES_A_READ 8192
+
+/* Where functions lie that were said before. */
+static bool find_places(const struct book *book, size_t n, struct reel_range_map *ret)
+{
+	struct reel_error *error;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct function *function = &book->functions[i];
+		uint64_t end = function->address + function->size;
+
+		/* The highest byte of all has no code. */
+		if (!reel_range_map_add(ret, function->address, end ? end : UINT64_MAX, 0, 0))
+			return false;
+	}
+	error = reel_range_map_build(ret);
+	reel_error_destroy(error);
+	return !error;
+}
+
+/*
+ * HotSpot's Compiler.perfmap writes the whole file each time it is asked: what is new in it may
+ * have been made at any time since it did so before.  Where nothing had a name, that counts from
+ * then on; where something had, up to now that had it.
+ */
+static void date_back(struct reel_jit_names *names, struct file *file)
+{
+	const struct book *book = names->asked->own.book;
+	struct reel_range_map places = { 0 };
+	uint64_t reads = file->anew_from / PLACES_A_READ;
+	bool is_known =
+		file->anew_from <= PLACES_MAX && find_places(book, file->anew_from, &places);
+
+	names->reads_left -= reads < names->reads_left ? reads : names->reads_left;
+	for (size_t i = file->anew_from; i < book->count && is_known; i++) {
+		struct function *function = &book->functions[i];
+		uint64_t last = function->address + (function->size - 1);
+
+		if (function->file == REEL_JIT_FILE_MAP && function->time > file->base &&
+		    !reel_range_map_find(&places, function->address) &&
+		    !reel_range_map_find(&places, last))
+			function->time -= file->base - file->news;
+	}
+	reel_range_map_free(&places);
+}
+
 static void give_up(struct reel_jit_names *names, struct file *file)
 {
 	file->is_given_up = true;
@@ -356,11 +408,20 @@ static void take_state(struct reel_jit_names *names, struct file *file,
 		return;
 	}
 	file->was_open |= state->is_open != 0;
+	if (state->is_anew) {
+		file->is_anew = true;
+		file->anew_from = names->count_before;
+	}
 	/* A jitdump knows better: beside it, a perf map is for what that lacks. */
 	if (!state->is_open || state->has_more ||
 	    (file == &names->asked->files[REEL_JIT_FILE_MAP] &&
 	     names->state.files[REEL_JIT_FILE_DUMP].is_open))
 		return;
+	if (file->is_anew && file->count)
+		date_back(names, file);
+	if (file->count)
+		file->news = names->now;
+	file->is_anew = false;
 	file->base = names->now;
 	file->count = 0;
 }

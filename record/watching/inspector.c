@@ -445,7 +445,9 @@ bool reel_inspector_file(struct reel_inspector *inspector, uint32_t pid,
 {
 	struct reel_patience *patience = &inspector->patience;
 	struct receiver receiver = { .file = -1, .take = take_file, .ret = ret };
-	uint64_t device = device_grudge(map), process = process_grudge(pid), now = reel_now();
+	/* Files that the kernel tells the build-id of have no device. */
+	uint64_t process = process_grudge(pid), now = reel_now();
+	uint64_t device = map->inode ? device_grudge(map) : process;
 	enum reel_answer answer;
 
 	*ret = (struct reel_proc_file){ 0 };

@@ -329,14 +329,18 @@ static uint32_t checksum_before(int fd, uint64_t offset)
 }
 
 /* From where it was left, unless it is another file, or a shorter one, or begins anew. */
-static void resume(int fd, const struct stat *status, struct reel_jit_position *position)
+static void resume(int fd, const struct stat *status, struct reel_jit_file_state *state)
 {
-	if (position->device != status->st_dev || position->inode != status->st_ino ||
-	    position->checksum != checksum_before(fd, position->checked))
-		*position = (struct reel_jit_position){
-			.device = status->st_dev,
-			.inode = status->st_ino,
-		};
+	struct reel_jit_position *position = &state->position;
+
+	if (position->device == status->st_dev && position->inode == status->st_ino &&
+	    position->checksum == checksum_before(fd, position->checked))
+		return;
+	state->is_anew = position->offset != 0;
+	*position = (struct reel_jit_position){
+		.device = status->st_dev,
+		.inode = status->st_ino,
+	};
 }
 
 static void read_file(int fd, enum reel_jit_file file, const struct reel_jit_listener *listener,
@@ -349,7 +353,7 @@ static void read_file(int fd, enum reel_jit_file file, const struct reel_jit_lis
 
 	if (fstat(fd, &status))
 		return;
-	resume(fd, &status, position);
+	resume(fd, &status, state);
 	error = file == REEL_JIT_FILE_MAP ? parse_map(&reading, fd) : parse_dump(&reading, fd);
 	/* Code that is passed over may not be there yet. */
 	position->checked = (uint64_t)status.st_size < position->offset ? (uint64_t)status.st_size

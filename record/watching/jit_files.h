@@ -39,6 +39,7 @@ struct reel_jit_file_state {
 	uint32_t is_open;    /* it was found */
 	uint32_t has_more;   /* that was not read yet */
 	uint32_t is_refused; /* it is there, and is none that may be read */
+	uint32_t is_anew;    /* it is not what was read before, and was read from its start */
 };
 
 struct reel_jit_state {

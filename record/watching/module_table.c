@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "include/stackreel.h"
@@ -68,6 +69,7 @@ void reel_module_table_give_files(struct reel_module_table *table,
 {
 	table->take_file = take;
 	table->take_context = context;
+	reel_module_set_keep_apart(table->set);
 }
 
 struct reel_error *reel_module_table_add(struct reel_module_table *table,
@@ -143,7 +145,7 @@ static const struct reel_proc_file *ask_file(struct reel_module_table *table, ui
 	struct answer *answer = &table->answers[(map->inode ^ pid) % ANSWERS];
 	uint64_t now = reel_now();
 
-	if (answer->pid == pid && answer->device_major == map->device_major &&
+	if (map->inode && answer->pid == pid && answer->device_major == map->device_major &&
 	    answer->device_minor == map->device_minor && answer->inode == map->inode &&
 	    now < answer->until)
 		return &answer->file;
@@ -159,6 +161,41 @@ static const struct reel_proc_file *ask_file(struct reel_module_table *table, ui
 	return &answer->file;
 }
 
+bool reel_module_table_asks(const struct reel_module_table *table, const struct reel_proc_map *map,
+			    const struct reel_build_id *build_id)
+{
+	enum reel_module_kind kind = reel_module_kind_of_name(map->path);
+
+	if (kind == REEL_MODULE_SPECIAL || kind == REEL_MODULE_VDSO)
+		return false;
+	return build_id && build_id->size ? table->take_file != NULL : map->inode != 0;
+}
+
+/* What the kernel did not say, of the very file; false if it is another one. */
+static bool complete(struct reel_record_module *identity, const struct reel_proc_file *file)
+{
+	if (!identity->build_id.size)
+		identity->build_id = reel_build_id_bytes(&file->build_id);
+	else if (identity->build_id.size != file->build_id.size ||
+		 memcmp(identity->build_id.data, file->build_id.bytes, file->build_id.size) != 0)
+		return false;
+	/* Another file may say the same of itself, by the same path in another mount namespace: so
+	 * it is asked for each process, and its numbers tell. */
+	if (!identity->inode) {
+		identity->device_major = file->device_major;
+		identity->device_minor = file->device_minor;
+		identity->inode = file->inode;
+	}
+	if (!identity->inode_generation)
+		identity->inode_generation = file->generation;
+	if (file->has_digest) {
+		identity->file_size = file->size;
+		identity->file_time = file->time;
+		identity->file_digest = (struct reel_bytes){ file->digest, sizeof(file->digest) };
+	}
+	return true;
+}
+
 struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table, uint32_t pid,
 						const struct reel_proc_map *map,
 						const struct reel_build_id *build_id,
@@ -172,29 +209,18 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 		.inode_generation = generation,
 		.path = reel_bytes_of_string(map->path),
 	};
-	bool is_special = identity.kind == REEL_MODULE_SPECIAL || identity.kind == REEL_MODULE_VDSO;
+	const struct reel_proc_file *file = NULL;
 	struct reel_error *error;
+	bool is_file;
 	int fd = -1;
 
 	if (build_id)
 		identity.build_id = reel_build_id_bytes(build_id);
-	if (!identity.build_id.size && map->inode && !is_special) {
-		const struct reel_proc_file *file = ask_file(table, pid, map, &fd);
-
-		if (file) {
-			identity.build_id = reel_build_id_bytes(&file->build_id);
-			if (!generation)
-				identity.inode_generation = file->generation;
-			if (file->has_digest) {
-				identity.file_size = file->size;
-				identity.file_time = file->time;
-				identity.file_digest =
-					(struct reel_bytes){ file->digest, sizeof(file->digest) };
-			}
-		}
-	}
+	if (reel_module_table_asks(table, map, build_id))
+		file = ask_file(table, pid, map, &fd);
+	is_file = file && complete(&identity, file);
 	error = reel_module_table_add(table, &identity, id_ret);
-	if (fd >= 0 && error)
+	if (fd >= 0 && (error || !is_file))
 		close(fd);
 	else if (fd >= 0)
 		table->take_file(table->take_context, *id_ret, fd);

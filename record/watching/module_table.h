@@ -23,8 +23,8 @@ struct reel_error *reel_module_table_create(struct reel_inspector *inspector,
 					    struct reel_module_table **ret) REEL_MUST_CHECK;
 void reel_module_table_destroy(struct reel_module_table *table);
 
-/* Who wants the files themselves: `take` is given each that was asked, and closes it; it may be a
- * module's that it has. */
+/* Who wants the files themselves, before there is any module: `take` is given each that was asked,
+ * and closes it; it may be a module's that it has. */
 void reel_module_table_give_files(struct reel_module_table *table,
 				  void (*take)(void *context, uint64_t module, int fd),
 				  void *context);
@@ -36,13 +36,18 @@ struct reel_error *reel_module_table_add(struct reel_module_table *table,
 
 /*
  * The module of a mapping of `pid`.  `build_id` and `generation` are what the
- * kernel said, or empty: then the file is asked, if it can be opened.
+ * kernel said, or empty: then the file is asked, if it can be opened; where files are wanted, in
+ * any case.
  */
 struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table, uint32_t pid,
 						const struct reel_proc_map *map,
 						const struct reel_build_id *build_id,
 						uint64_t generation,
 						uint64_t *id_ret) REEL_MUST_CHECK;
+
+/* Whether that asks a file. */
+bool reel_module_table_asks(const struct reel_module_table *table, const struct reel_proc_map *map,
+			    const struct reel_build_id *build_id);
 
 /* NULL if there is none; until the table is changed. */
 const struct reel_record_module *reel_module_table_find(const struct reel_module_table *table,

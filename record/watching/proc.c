@@ -196,10 +196,10 @@ static int only_if_same(int place, const struct reel_proc_map *map, bool same_de
 {
 	struct stat status;
 
-	if (place >= 0 &&
-	    (fstat(place, &status) || !S_ISREG(status.st_mode) || status.st_ino != map->inode ||
-	     (same_device && (major(status.st_dev) != map->device_major ||
-			      minor(status.st_dev) != map->device_minor)))) {
+	if (place >= 0 && (fstat(place, &status) || !S_ISREG(status.st_mode) ||
+			   (map->inode && status.st_ino != map->inode) ||
+			   (same_device && (major(status.st_dev) != map->device_major ||
+					    minor(status.st_dev) != map->device_minor)))) {
 		close(place);
 		return -1;
 	}
@@ -296,7 +296,11 @@ bool reel_proc_file(int place, struct reel_proc_file *ret, int *fd_ret)
 	reel_error_destroy(error);
 	if (error)
 		return false;
-	*ret = (struct reel_proc_file){ 0 };
+	*ret = (struct reel_proc_file){
+		.device_major = major(status.st_dev),
+		.device_minor = minor(status.st_dev),
+		.inode = status.st_ino,
+	};
 	/* What the kernel's mmap records call ino_generation; not every file system has it. */
 	if (!ioctl(fd, FS_IOC_GETVERSION, &generation))
 		ret->generation = (uint32_t)generation;

@@ -64,7 +64,8 @@ enum reel_answer reel_proc_maps(uint32_t pid, const struct reel_maps_limits *lim
  * needs CAP_CHECKPOINT_RESTORE and finds deleted files too, if it is mapped there still: then it is
  * the very file.  Else by its
  * path in the process's root directory, if the inode is the mapping's; or, if the process is gone,
- * in ours, if the device is the mapping's, too.  -1 if that fails.
+ * in ours, if the device is the mapping's, too.  -1 if that fails.  Where the inode is not known,
+ * 0, the name decides, and the caller has to see that it is the file.
  */
 int reel_proc_find_mapped(uint32_t pid, const struct reel_proc_map *map, bool *exact_ret);
 
@@ -73,7 +74,8 @@ bool reel_proc_is_on_device(int place, const struct reel_proc_map *map);
 
 /* What a file says of itself. */
 struct reel_proc_file {
-	uint64_t generation;
+	uint32_t device_major, device_minor; /* as stat(2) has them */
+	uint64_t inode, generation;
 	struct reel_build_id build_id;
 	/* Where it has no build-id. */
 	uint64_t size, time; /* in bytes; of its last change, ns since 1970 */

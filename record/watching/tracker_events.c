@@ -277,7 +277,7 @@ static struct reel_error *map_event(struct reel_tracker *tracker,
 	if (!process || event->time < process->known)
 		return NULL;
 	if (tracker_is_noise(tracker, process, event->time,
-			     tracker_map_cost(&event->map, &event->build_id)))
+			     tracker_map_cost(tracker, &event->map, &event->build_id)))
 		return tracker_map_leave_out(tracker, process, event->time, &event->map);
 	return tracker_map(tracker, process, event->time, &event->map, &event->build_id,
 			   event->inode_generation);

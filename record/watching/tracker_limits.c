@@ -51,11 +51,13 @@ bool tracker_is_noise(const struct reel_tracker *tracker, struct process *proces
 	return false;
 }
 
-uint64_t tracker_map_cost(const struct reel_proc_map *map, const struct reel_build_id *build_id)
+uint64_t tracker_map_cost(const struct reel_tracker *tracker, const struct reel_proc_map *map,
+			  const struct reel_build_id *build_id)
 {
 	uint64_t cost = 1 + strlen(map->path) / COST_PATH_BYTES;
 
-	return map->inode && !build_id->size ? cost + COST_OPEN : cost;
+	return reel_module_table_asks(tracker->options.modules, map, build_id) ? cost + COST_OPEN
+									       : cost;
 }
 
 void tracker_leave_out(struct reel_tracker *tracker, struct process *process)

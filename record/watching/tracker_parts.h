@@ -64,8 +64,9 @@ struct resync {
 	bool is_wanted, has_stale;
 	uint32_t *pids;
 	size_t count, at;
-	uint64_t resume; /* not before */
-	uint32_t sampled; /* the next in turn: of the last sample where a loss is not made up for; or 0 */
+	uint64_t resume;  /* not before */
+	uint32_t sampled; /* the next in turn: of the last sample where a loss is not made up for;
+			     or 0 */
 };
 
 /* A fork's event mostly is there before what BPF says of it. */
@@ -190,7 +191,8 @@ uint32_t tracker_allowance(const struct reel_tracker *tracker);
 bool tracker_is_noise(const struct reel_tracker *tracker, struct process *process, uint64_t time,
 		      uint64_t cost);
 /* What one mapping costs. */
-uint64_t tracker_map_cost(const struct reel_proc_map *map, const struct reel_build_id *build_id);
+uint64_t tracker_map_cost(const struct reel_tracker *tracker, const struct reel_proc_map *map,
+			  const struct reel_build_id *build_id);
 /* Something of it is not in the file: counts it, and has /proc asked later. */
 void tracker_leave_out(struct reel_tracker *tracker, struct process *process);
 

@@ -104,6 +104,22 @@ static void test_unknown_file(void **state)
 	assert_ptr_equal(add("/lib/a.so", "0123", 0, 0), module);
 }
 
+/* Who keeps files does not take one for another because of what it says of itself. */
+static void test_unknown_file_apart(void **state)
+{
+	const struct reel_known_module *known, *unknown;
+
+	(void)state;
+	reel_module_set_keep_apart(set);
+	known = add("/lib/a.so", "0123", 10, 0);
+	unknown = add("/lib/a.so", "0123", 0, 0);
+	assert_ptr_not_equal(unknown, known);
+	assert_ptr_equal(add("/lib/a.so", "0123", 0, 0), unknown);
+	assert_ptr_equal(add("/lib/a.so", "0123", 10, 7), known);
+	assert_ptr_not_equal(add("/lib/a.so", "0123", 11, 0), unknown);
+	assert_int_equal(unknown->record.inode, 0);
+}
+
 static void test_upgrade_in_place(void **state)
 {
 	const struct reel_known_module *old = add("/usr/bin/server", "0123", 0, 0);
@@ -188,6 +204,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_memory_with_build_id, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_copied_build_id, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unknown_file_apart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_upgrade_in_place, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_removal, setup, teardown),
 		cmocka_unit_test(a_digest_tells_files_apart),

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which names a recorder takes from a perf map and a jitdump: while they grow, are cut off within a
+ * line or record, are written anew, and when there is too much.  They are this program's own files,
+ * read as the recorder's helper reads them.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/quantity.h"
+#include "include/stackreel.h"
+#include "record/jit/jit_names.h"
+
+static struct reel_timeline *timeline;
+static struct reel_module_table *modules;
+static struct reel_jit_names *names;
+static uint64_t space; /* each test's is another one, for whom the reader has nothing open */
+static char map_path[64], dump_path[64];
+static bool does_answer;
+static uint64_t hit_time; /* 0: now */
+
+/* The names that were put of each address, the latest one, and how many records there were. */
+struct said {
+	char name[32];
+	uint64_t time, address, n;
+};
+static struct said said[8];
+static uint64_t n_put;
+
+/* ---- what the recorder has around it ------------------------------------------------------- */
+
+/* Otherwise by its helper, which this is here. */
+bool reel_inspector_jit(struct reel_inspector *inspector, uint32_t pid,
+			const struct reel_jit_question *question, const struct reel_proc_map *dump,
+			const struct reel_jit_listener *listener, struct reel_jit_state *ret)
+{
+	(void)inspector;
+	reel_jit_files_read(pid, question, dump, listener, ret);
+	return does_answer;
+}
+
+bool reel_inspector_file(struct reel_inspector *inspector, uint32_t pid,
+			 const struct reel_proc_map *map, struct reel_proc_file *ret, int *fd_ret)
+{
+	(void)inspector;
+	(void)pid;
+	(void)map;
+	(void)ret;
+	(void)fd_ret;
+	return false;
+}
+
+static struct reel_error *put(void *context, const struct reel_record *record)
+{
+	const struct reel_record_jit_symbol *symbol = &record->jit_symbol;
+	size_t i = 0;
+
+	(void)context;
+	assert_int_equal(record->id, REEL_RECORD_JIT_SYMBOL);
+	assert_int_equal(symbol->space, space);
+	n_put++;
+	while (i < 7 && said[i].n && said[i].address != symbol->address)
+		i++;
+	said[i].n++;
+	said[i].address = symbol->address;
+	if (said[i].n > 1 && said[i].time >= symbol->time)
+		return NULL;
+	said[i].time = symbol->time;
+	snprintf(said[i].name, sizeof(said[i].name), "%.*s", (int)symbol->name.size,
+		 (const char *)symbol->name.data);
+	return NULL;
+}
+
+static void tell(const struct reel_record *record)
+{
+	assert_null(reel_timeline_add(timeline, record));
+}
+
+static int setup(void **state)
+{
+	struct reel_jit_names_options options = { .sink = { .put = put } };
+
+	(void)state;
+	space++;
+	does_answer = true;
+	hit_time = 0;
+	snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", (int)getpid());
+	snprintf(dump_path, sizeof(dump_path), "/tmp/jit-%d.dump", (int)getpid());
+	if (reel_timeline_create(false, &timeline) || reel_module_table_create(NULL, &modules))
+		return -1;
+	options.modules = modules;
+	if (reel_jit_names_create(&options, &names))
+		return -1;
+	tell(&(struct reel_record){ .id = REEL_RECORD_SPACE,
+				    .space = { .time = 1,
+					       .id = space,
+					       .pid = (uint64_t)getpid(),
+					       .namespace_pid = (uint64_t)getpid(),
+					       .machine = 62,
+					       .word_bits = 64,
+					       .byte_order = 1 } });
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	reel_jit_names_destroy(names);
+	reel_module_table_destroy(modules);
+	reel_timeline_destroy(timeline);
+	unlink(map_path);
+	unlink(dump_path);
+	return 0;
+}
+
+/* ---- files and reading --------------------------------------------------------------------- */
+
+/* Writes bytes to a file's end, or anew. */
+static void write_file(const char *path, const void *bytes, size_t size, int how)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | how, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, size), size);
+	close(fd);
+}
+
+static void append(const char *text)
+{
+	write_file(map_path, text, strlen(text), O_APPEND);
+}
+
+static void hit(uint64_t address)
+{
+	reel_jit_names_hit(names, timeline, space, hit_time ? hit_time : reel_now(), address);
+}
+
+/* A part of a recording ends: reads all that is there, and puts what `n` addresses, from 0x1000 on
+ * and 0x1000 apart, have. */
+static void read_all(unsigned n)
+{
+	memset(said, 0, sizeof(said));
+	n_put = 0;
+	reel_jit_names_restart(names);
+	for (unsigned i = 1; i <= n; i++)
+		hit(i * 0x1000);
+	while (reel_jit_names_read(names, true))
+		reel_jit_names_take(names);
+	assert_null(reel_jit_names_put(names));
+}
+
+static const char *name_of(uint64_t address)
+{
+	for (size_t i = 0; i < 8; i++) {
+		if (said[i].n && said[i].address == address)
+			return said[i].name;
+	}
+	return "";
+}
+
+static uint64_t time_of(uint64_t address)
+{
+	for (size_t i = 0; i < 8; i++) {
+		if (said[i].n && said[i].address == address)
+			return said[i].time;
+	}
+	return 0;
+}
+
+/* ---- perf maps ------------------------------------------------------------------------------ */
+
+static void test_growing(void **state)
+{
+	(void)state;
+	read_all(2);
+	assert_int_equal(n_put, 0);
+	append("1000 10 first\n8000 10 no sample leads here\n20");
+	read_all(2);
+	assert_string_equal(name_of(0x1000), "first");
+	assert_int_equal(n_put, 1);
+	/* The rest of the line, and of another one not its newline. */
+	append("00 20 second\n3000 1 thi");
+	read_all(3);
+	assert_string_equal(name_of(0x1000), "first");
+	assert_string_equal(name_of(0x2000), "second");
+	assert_int_equal(n_put, 2);
+	append("rd\n");
+	read_all(3);
+	assert_string_equal(name_of(0x3000), "third");
+	assert_int_equal(n_put, 3);
+	assert_int_equal(reel_jit_names_left_out(names), 0);
+}
+
+/* HotSpot's Compiler.perfmap writes all of it each time: what was said before, and what is new, is
+ * later than what it said then. */
+static void test_written_anew(void **state)
+{
+	(void)state;
+	append("1000 10 old\n2000 10 gone\n");
+	read_all(2);
+	assert_string_equal(name_of(0x1000), "old");
+	write_file(map_path, "1000 10 new\n", 12, O_TRUNC);
+	read_all(2);
+	assert_string_equal(name_of(0x1000), "new");
+	assert_string_equal(name_of(0x2000), "gone");
+	/* The samples are later: nobody asks what it was. */
+	assert_int_equal(n_put, 2);
+	/* As long as the last one, with other bytes: only they tell. */
+	write_file(map_path, "1000 10 two\n", 12, O_TRUNC);
+	read_all(1);
+	assert_string_equal(name_of(0x1000), "two");
+	/* Empty, and filled again. */
+	write_file(map_path, "", 0, O_TRUNC);
+	read_all(1);
+	assert_string_equal(name_of(0x1000), "two");
+	append("1000 10 three\n");
+	read_all(1);
+	assert_string_equal(name_of(0x1000), "three");
+	assert_int_equal(reel_jit_names_left_out(names), 0);
+}
+
+/* What was nowhere before may be as old as what was read before; what took a place is not older
+ * than the last reading, when another one had it. */
+static void test_dated_back(void **state)
+{
+	uint64_t before, between;
+
+	(void)state;
+	append("1000 10 old\n");
+	before = reel_now();
+	read_all(1);
+	between = reel_now();
+	read_all(1);
+	write_file(map_path, "1000 10 new\n2000 10 made\n", 25, O_TRUNC);
+	hit_time = between;
+	read_all(2);
+	assert_string_equal(name_of(0x1000), "new");
+	assert_true(time_of(0x1000) > between);
+	assert_int_equal(n_put, 3); /* the old one, too */
+	assert_string_equal(name_of(0x2000), "made");
+	assert_in_range(time_of(0x2000), before, between);
+}
+
+static void test_bad_lines(void **state)
+{
+	char *line = malloc(3 * 8192);
+
+	(void)state;
+	assert_non_null(line);
+	memset(line, 'x', 3 * 8192);
+	append("1000 10 first\nno line\n2000 0 nothing\n3000 10 \n");
+	append("4000 10 ");
+	write_file(map_path, line, 3 * 8192, O_APPEND);
+	/* It has no end yet: what is behind it counts. */
+	read_all(6);
+	assert_int_equal(n_put, 1);
+	append(" the end of it\n5000 10 fifth\n");
+	read_all(6);
+	assert_string_equal(name_of(0x1000), "first");
+	assert_string_equal(name_of(0x4000), "");
+	assert_string_equal(name_of(0x5000), "fifth");
+	assert_int_equal(n_put, 2);
+	assert_int_equal(reel_jit_names_left_out(names), 4);
+	free(line);
+}
+
+/* ---- limits --------------------------------------------------------------------------------- */
+
+/* Lines that say nothing of what is hit, but fill memory. */
+static void fill(FILE *file, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		fprintf(file, "%x 10 some function that no sample leads to\n", 0x100000 + 16 * i);
+}
+
+/* Several pieces of a file, and a function in each. */
+static void test_pieces(void **state)
+{
+	FILE *file = fopen(map_path, "w");
+
+	(void)state;
+	assert_non_null(file);
+	for (unsigned i = 1; i <= 4; i++) {
+		fprintf(file, "%x 10 piece %u\n", 0x1000 * i, i);
+		fill(file, 7000);
+	}
+	assert_true(ftell(file) > 4 * 256 * 1024);
+	fclose(file);
+	read_all(4);
+	assert_int_equal(n_put, 4);
+	assert_string_equal(name_of(0x4000), "piece 4");
+	assert_int_equal(reel_jit_names_left_out(names), 0);
+}
+
+/* 64 MB of what is said are kept, what comes then is counted. */
+static void test_memory(void **state)
+{
+	const unsigned n = 700000;
+	FILE *file = fopen(map_path, "w");
+	uint64_t left_out = 0, before = 0;
+
+	(void)state;
+	assert_non_null(file);
+	fputs("1000 10 first\n", file);
+	fill(file, n);
+	/* Not shorter: there may be room for that. */
+	fputs("2000 10 a function that was made when there was no room any more\n", file);
+	fclose(file);
+	/* As much as can be read in two seconds, each time. */
+	for (unsigned i = 0; i < 20 && (left_out != before || !left_out); i++) {
+		before = left_out;
+		read_all(2);
+		left_out = reel_jit_names_left_out(names);
+	}
+	assert_string_equal(name_of(0x1000), "first");
+	assert_string_equal(name_of(0x2000), "");
+	assert_in_range(left_out, n / 50, n);
+}
+
+/* 65,536 addresses of a process. */
+static void test_hits(void **state)
+{
+	const unsigned max = 65536;
+
+	(void)state;
+	append("1000 10 first\n");
+	for (unsigned i = 0; i < max + 10; i++)
+		hit(0x100000 + i);
+	assert_int_equal(reel_jit_names_left_out(names), 10);
+	/* Those that are known go on. */
+	hit(0x100000);
+	assert_int_equal(reel_jit_names_left_out(names), 10);
+	/* A new file has room. */
+	read_all(1);
+	assert_string_equal(name_of(0x1000), "first");
+	assert_int_equal(reel_jit_names_left_out(names), 10);
+}
+
+/* The helper that read it is gone: what it said may be half of it, so it comes again; the third
+ * time both files are given up, and counted. */
+static void test_no_answer(void **state)
+{
+	(void)state;
+	append("1000 10 first\n");
+	does_answer = false;
+	for (unsigned i = 1; i <= 2; i++) {
+		read_all(1);
+		assert_int_equal(n_put, 0);
+		assert_int_equal(reel_jit_names_left_out(names), 0);
+	}
+	does_answer = true;
+	read_all(1);
+	assert_string_equal(name_of(0x1000), "first");
+	assert_int_equal(n_put, 1);
+	does_answer = false;
+	for (unsigned i = 1; i <= 3; i++)
+		read_all(1);
+	assert_int_equal(reel_jit_names_left_out(names), 2);
+	does_answer = true;
+	append("2000 10 second\n");
+	read_all(2);
+	assert_string_equal(name_of(0x2000), "");
+	assert_int_equal(reel_jit_names_left_out(names), 2);
+}
+
+/* ---- jitdump -------------------------------------------------------------------------------- */
+
+struct header {
+	uint32_t magic, version, size, machine, pad, pid;
+	uint64_t time, flags;
+};
+
+/* JIT_CODE_LOAD of 16 bytes of code. */
+struct load {
+	uint32_t id, size;
+	uint64_t time;
+	uint32_t pid, tid;
+	uint64_t address, code_address, code_size, index;
+	char name[8];
+	uint8_t code[16];
+};
+
+static struct header header_of(uint32_t magic)
+{
+	return (struct header){ .magic = magic,
+				.version = 1,
+				.size = sizeof(struct header),
+				.machine = 62,
+				.pid = (uint32_t)getpid() };
+}
+
+static struct load load_of(uint64_t time, uint64_t address, const char *name)
+{
+	struct load load = { .size = sizeof(load),
+			     .time = time,
+			     .address = address,
+			     .code_address = address,
+			     .code_size = sizeof(load.code) };
+
+	strcpy(load.name, name);
+	return load;
+}
+
+/* As a JIT does: it has its first page mapped as code. */
+static void map_dump(void)
+{
+	struct reel_record_module identity = { .kind = REEL_MODULE_FILE,
+					       .path = reel_bytes_of_string(dump_path) };
+	int fd = open(dump_path, O_RDONLY);
+	struct stat status;
+	uint64_t module;
+	void *mapped;
+
+	assert_true(fd >= 0 && !fstat(fd, &status));
+	mapped = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	assert_true(mapped != MAP_FAILED);
+	close(fd);
+	identity.device_major = major(status.st_dev);
+	identity.device_minor = minor(status.st_dev);
+	identity.inode = status.st_ino;
+	assert_null(reel_module_table_add(modules, &identity, &module));
+	tell(&(struct reel_record){ .id = REEL_RECORD_MAP,
+				    .map = { .time = 2,
+					     .space = space,
+					     .address = (uintptr_t)mapped,
+					     .size = 4096,
+					     .protection = 5,
+					     .flags = 2,
+					     .module = module } });
+}
+
+static void test_jitdump(void **state)
+{
+	const struct header header = header_of(0x4a695444);
+	struct load first = load_of(100, 0x1000, "first"), second = load_of(300, 0x1000, "second");
+
+	(void)state;
+	write_file(dump_path, &header, sizeof(header), O_TRUNC);
+	map_dump();
+	hit_time = 200;
+	/* Cut off within a record's code, and within its head. */
+	write_file(dump_path, &first, sizeof(first) - 8, O_APPEND);
+	read_all(1);
+	write_file(dump_path, (uint8_t *)&first + sizeof(first) - 8, 8, O_APPEND);
+	write_file(dump_path, &second, 20, O_APPEND);
+	read_all(1);
+	assert_string_equal(name_of(0x1000), "first");
+	assert_int_equal(n_put, 1);
+	write_file(dump_path, (uint8_t *)&second + 20, sizeof(second) - 20, O_APPEND);
+	read_all(1);
+	assert_string_equal(name_of(0x1000), "second");
+	assert_int_equal(n_put, 2);
+	/* With the times that it says. */
+	assert_int_equal(said[0].time, 300);
+	assert_int_equal(reel_jit_names_left_out(names), 0);
+}
+
+/* It is no jitdump: nothing is read of it, and that is counted once. */
+static void test_no_jitdump(void **state)
+{
+	const struct header header = header_of(0x12345678);
+	const struct load first = load_of(100, 0x1000, "first");
+
+	(void)state;
+	write_file(dump_path, &header, sizeof(header), O_TRUNC);
+	write_file(dump_path, &first, sizeof(first), O_APPEND);
+	map_dump();
+	append("2000 10 second\n");
+	for (unsigned i = 0; i < 3; i++)
+		read_all(2);
+	assert_string_equal(name_of(0x1000), "");
+	assert_string_equal(name_of(0x2000), "second");
+	assert_int_equal(reel_jit_names_left_out(names), 1);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_growing),    TEST(test_written_anew), TEST(test_dated_back),
+		TEST(test_bad_lines),  TEST(test_pieces),	TEST(test_memory),
+		TEST(test_hits),       TEST(test_no_answer),	TEST(test_jitdump),
+		TEST(test_no_jitdump),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
