@@ -32,8 +32,9 @@ declare -A may=(
     [cli/print]="cli include"
     [cli/report]="cli/print cli include"
     [cli/diff]="cli/report cli/print cli include"
+    [cli/doctor]="cli/print cli include"
     [cli/static]=""
-    [cli]="cli/print cli/report cli/diff include"
+    [cli]="cli/print cli/report cli/diff cli/doctor include"
 )
 # Of other rooms, only these headers.
 declare -A only=(
@@ -42,6 +43,7 @@ declare -A only=(
     [cli/print:cli]="limits.h|session.h"
     [cli/report:cli]="session.h"
     [cli/diff:cli]="session.h"
+    [cli/doctor:cli]="limits.h|session.h"
     [replay/code:cfi]="row.h"
     [replay/unwind:replay/code]="synthesis.h"
 )
@@ -54,7 +56,7 @@ declare -A never=(
     [record]='elfutils|dwarf|libdw' [record/host]='elfutils|dwarf|libdw' [record/watching]='elfutils|dwarf|libdw' [record/sampling]='elfutils|dwarf|libdw' [record/embedding]='elfutils|dwarf|libdw' [record/jit]='elfutils|dwarf|libdw'
     [replay]='bpf/' [elf]='bpf/' [replay/dwarf]='bpf/' [replay/unwind]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/rewrite]='bpf/'
     [module]='libdw|bpf/' [cfi]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/code]="elfutils|libelf|gelf|libdw|$compression|bpf/"
-    [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/" [cli/print]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/diff]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/"
+    [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/" [cli/print]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/diff]="$elf|$compression|bpf/" [cli/doctor]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/"
 )
 
 check_room() {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs that make code while they run: how they are told by their files, and how they can be
  * made to name that code. */
-#ifndef CLI_RUNTIMES_H
-#define CLI_RUNTIMES_H
+#ifndef CLI_DOCTOR_RUNTIMES_H
+#define CLI_DOCTOR_RUNTIMES_H
 
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/runtimes.h"
+#include "cli/doctor/runtimes.h"
 
 const struct runtime runtimes[RUNTIMES] = {
 	{ "Node.js",
