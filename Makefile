@@ -17,6 +17,7 @@ BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
+DOCDIR ?= $(PREFIX)/share/doc/stackreel
 BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
 
 ifeq ($(origin CC),default)
@@ -280,7 +281,7 @@ test-all: | $(filter deps,$(MAKECMDGOALS))
 .PHONY: install uninstall
 install: all $(O)/libstackreel.a
 	$(Q)install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR) \
-		$(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(BASHCOMPDIR)
+		$(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(DOCDIR)
 	$(Q)for program in stackreel stackreel-record; do \
 		test ! -x $(O)/$$program || install -m 755 $(O)/$$program $(DESTDIR)$(BINDIR)/; done
 	$(Q)install -m 644 include/stackreel.h $(DESTDIR)$(INCLUDEDIR)/
@@ -292,12 +293,13 @@ install: all $(O)/libstackreel.a
 		packaging/stackreel.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/stackreel.pc
 	$(Q)install -m 644 man/*.1 $(DESTDIR)$(MANDIR)/man1/
 	$(Q)install -m 644 completions/stackreel.bash $(DESTDIR)$(BASHCOMPDIR)/stackreel
+	$(Q)install -m 644 docs/* $(DESTDIR)$(DOCDIR)/
 
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/stackreel $(DESTDIR)$(BINDIR)/stackreel-record \
 		$(DESTDIR)$(INCLUDEDIR)/stackreel.h $(DESTDIR)$(LIBDIR)/libstackreel.* \
 		$(DESTDIR)$(LIBDIR)/pkgconfig/stackreel.pc $(DESTDIR)$(MANDIR)/man1/stackreel*.1 \
-		$(DESTDIR)$(BASHCOMPDIR)/stackreel
+		$(DESTDIR)$(BASHCOMPDIR)/stackreel $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(wildcard docs/*)))
 
 -include $(shell test -d $(O) && find $(O) -name '*.d')
 

@@ -14,12 +14,16 @@ enum {
 	KEY_RUN_NOISE,
 	KEY_PERCENT_LIMIT,
 	KEY_FAIL_IF,
+	KEY_TREE,
+	KEY_FOLDED,
 	KEY_MARKDOWN,
 	KEY_JSON,
 };
 
 enum format {
 	FORMAT_TEXT,
+	FORMAT_TREE,
+	FORMAT_FOLDED,
 	FORMAT_MARKDOWN,
 	FORMAT_JSON,
 };
@@ -31,7 +35,7 @@ struct diff_options {
 	enum diff_per per;
 	const char *per_event;
 	double requests[SIDES];
-	uint64_t false_rate, run_noise, percent_limit; /* in PERCENT */
+	uint64_t false_rate, run_noise, percent_limit, tree_limit; /* in PERCENT */
 	struct diff_gate *gates;
 	size_t n_gates;
 	enum format format;
@@ -93,9 +97,23 @@ static void check_files(struct diff_options *options, struct argp_state *state)
 		if (!strcmp(i < old->count ? old->items[i] : new->items[i - old->count], "-"))
 			argp_error(state, "standard input can only be the last of the captures");
 	}
+	if (options->per == PER_EVENT && options->common.event &&
+	    !strcmp(options->per_event, options->common.event))
+		argp_error(state,
+			   "an event can't be measured by itself: --per and --event are one");
 	if (options->common.sandbox == SANDBOX_ON)
 		argp_error(state, "--sandbox is for commands that read one file");
 	options->common.file = old->items[0];
+}
+
+static void set_format(struct diff_options *options, int key, const struct argp_state *state)
+{
+	if (options->format != FORMAT_TEXT)
+		argp_error(state, "--tree, --folded, --markdown and --json exclude each other");
+	options->format = key == KEY_TREE	? FORMAT_TREE
+			  : key == KEY_FOLDED	? FORMAT_FOLDED
+			  : key == KEY_MARKDOWN ? FORMAT_MARKDOWN
+						: FORMAT_JSON;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -126,15 +144,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_PERCENT_LIMIT:
 		if (!percent_parse(arg, &options->percent_limit))
 			options_error(state, "--percent-limit wants a percentage, not `%s'", arg);
+		options->tree_limit = options->percent_limit;
 		return 0;
 	case KEY_FAIL_IF:
 		add_gate(options, arg, state);
 		return 0;
+	case KEY_TREE:
+	case KEY_FOLDED:
 	case KEY_MARKDOWN:
-		options->format = FORMAT_MARKDOWN;
-		return 0;
 	case KEY_JSON:
-		options->format = FORMAT_JSON;
+		set_format(options, key, state);
 		return 0;
 	case ARGP_KEY_END:
 		check_files(options, state);
@@ -157,11 +176,15 @@ static const struct argp_option own_options[] = {
 	  "which does not tell (5)",
 	  0 },
 	{ "percent-limit", KEY_PERCENT_LIMIT, "PERCENT", 0,
-	  "Leave out changes of less, of all there was (0.1)", 0 },
+	  "Leave out changes of less, of all there was (0.1); of a tree, branches of less (0.5)",
+	  0 },
 	{ "fail-if", KEY_FAIL_IF, "LIMIT", 0,
 	  "Exit with 3 if a function changed for sure, and by more than LIMIT, of what it had: "
 	  "total(NAME)>+5%, self(NAME)>+5%, any>+2%, total(NAME)<-5%; NAME may have * and ?",
 	  0 },
+	{ "tree", KEY_TREE, NULL, 0, "Print the call tree, with both sides and the change", 0 },
+	{ "folded", KEY_FOLDED, NULL, 0,
+	  "Print each stack on a line, `a;b;c OLD NEW', for differential flame graphs", 0 },
 	{ "markdown", KEY_MARKDOWN, NULL, 0, "Print a summary for a pull request", 0 },
 	{ "json", KEY_JSON, NULL, 0, "Print all functions, as JSON", 0 },
 	{ 0 }
@@ -224,12 +247,23 @@ static int print(const struct diff_options *options, const struct diff_result *r
 
 	if (!output_open(&output, options->common.output))
 		return STATUS_ERROR;
-	if (options->format == FORMAT_JSON)
-		diff_print_json(result, output.file);
-	else if (options->format == FORMAT_MARKDOWN)
-		diff_print_markdown(result, output.file);
-	else
+	switch (options->format) {
+	case FORMAT_TEXT:
 		diff_print_text(result, &output);
+		break;
+	case FORMAT_TREE:
+		diff_print_tree(result, &output);
+		break;
+	case FORMAT_FOLDED:
+		diff_print_folded(result, output.file);
+		break;
+	case FORMAT_MARKDOWN:
+		diff_print_markdown(result, output.file);
+		break;
+	case FORMAT_JSON:
+		diff_print_json(result, output.file);
+		break;
+	}
 	if (diff_print_exceeded(result, "", NULL))
 		status = STATUS_INCOMPLETE;
 	status = output_close(&output, status);
@@ -241,12 +275,18 @@ static int print(const struct diff_options *options, const struct diff_result *r
 static int diff(struct diff_options *options)
 {
 	struct diff_counts counts;
-	struct diff_changes changes;
+	struct diff_changes changes, paths;
 	int status = STATUS_ERROR;
 
 	diff_counts_init(&counts);
 	counts.per = options->per;
 	counts.per_event = options->per_event;
+	counts.has_paths = options->format == FORMAT_TREE || options->format == FORMAT_FOLDED;
+	/* Of both events samples are wanted. */
+	if (options->per == PER_EVENT && options->common.event) {
+		counts.event = memory_print("%s", options->common.event);
+		options->common.event = NULL;
+	}
 	for (int side = 0; side < SIDES; side++) {
 		counts.n_captures[side] = options->files[side].count;
 		counts.requests[side] = options->requests[side];
@@ -261,11 +301,18 @@ static int diff(struct diff_options *options)
 			.doubts = { (double)options->false_rate / (100.0 * PERCENT),
 				    (double)options->run_noise / (100.0 * PERCENT) },
 			.limit = (double)options->percent_limit / PERCENT,
+			.tree_limit = options->tree_limit,
 		};
 
 		diff_counts_join_renamed(&counts);
-		diff_changes_find(&counts, &result.doubts, &changes);
+		diff_changes_find(&counts, KIND_FUNCTION, &result.doubts, &changes);
+		if (options->format == FORMAT_TREE) {
+			diff_changes_find(&counts, KIND_PATH, &result.doubts, &paths);
+			result.paths = &paths;
+		}
 		status = print(options, &result);
+		if (result.paths)
+			diff_changes_free(&paths);
 		diff_changes_free(&changes);
 	}
 	diff_counts_free(&counts);
@@ -278,6 +325,7 @@ int command_diff(int argc, char **argv)
 		.false_rate = 5 * PERCENT,
 		.run_noise = 5 * PERCENT,
 		.percent_limit = PERCENT / 10,
+		.tree_limit = PERCENT / 2,
 	};
 	int status;
 

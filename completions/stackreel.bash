@@ -10,7 +10,7 @@ _stackreel_options() {
     report) echo "--sort --percent-limit --tree --callers --residency --compare-fp --by --no-pager $common $file" ;;
     script) echo "--ns $common $file" ;;
     folded) echo "--weight --unit --no-suffix --with-comm --annotate $common $file" ;;
-    diff) echo "--new --per --false-rate --run-noise --percent-limit --fail-if --markdown --json $common $file" ;;
+    diff) echo "--new --per --false-rate --run-noise --percent-limit --fail-if --tree --folded --markdown --json $common $file" ;;
     info) echo "--all-modules $common $file" ;;
     doctor) echo "--all $common $file" ;;
     dump) echo "--json --bytes --identity --sandbox --no-sandbox $file" ;;

@@ -23,6 +23,23 @@ def f(name):
 sys.exit(0 if eval(sys.argv[2]) else "not so: %s\n%s" % (sys.argv[2], [x for x in d["functions"] if x["self"]["sure"] or x["total"]["sure"]]))
 END
 }
+# As its schema says.
+is_valid() {
+    [ -n "$has_schema" ] || return
+    /usr/bin/python3 - "$work/out" docs/diff.schema.json <<'END' 2>"$work/err"
+import json, sys
+import jsonschema
+schema = json.load(open(sys.argv[2]))
+jsonschema.Draft202012Validator.check_schema(schema)
+jsonschema.Draft202012Validator(schema).validate(json.load(open(sys.argv[1])))
+END
+    count $? "the JSON is as the schema says"
+}
+has_schema=yes
+if ! /usr/bin/python3 -c 'from jsonschema import Draft202012Validator' 2>/dev/null; then
+    has_schema=
+    skip "python3-jsonschema is not installed: the JSON's schema"
+fi
 is() {
     field "$1" 2>"$work/err"
     count $? "$1"
@@ -37,16 +54,45 @@ run 0 "$stackreel" diff --no-host-files --json "$capture" "$capture"
 is 'd["schema"] == "stackreel-diff-1" and d["sure"] == 0 and d["old"]["samples"] == d["new"]["samples"] > 0'
 is 'all(x["self"]["change"] == x["total"]["change"] == 0 for x in d["functions"])'
 is 'abs(sum(x["self"]["old"] for x in d["functions"]) - 100) < 1e-6'
+is_valid
 run 0 bash -c '"$1" diff --no-host-files --json "$2" - <"$2"' sh "$stackreel" "$capture"
 is 'd["new"]["samples"] == d["old"]["samples"] > 0'
 run 0 "$stackreel" diff --no-host-files --markdown --fail-if 'any>+1%' "$capture" --new "$capture" "$capture"
-has out 'Within the limits'
+has out '\*\*Within the limits\*\*'
 run 2 "$stackreel" diff "$capture"
 says 'OLD NEW, or OLD... --new NEW'
 run 2 "$stackreel" diff "$capture" "$capture" "$capture"
 run 2 "$stackreel" diff - "$capture"
 says 'standard input can only be the last'
 run 2 "$stackreel" diff --sandbox "$capture" "$capture"
+run 2 "$stackreel" diff --tree --json "$capture" "$capture"
+says 'exclude each other'
+run 2 "$stackreel" diff --event cpu-clock --per cpu-clock "$capture" "$capture"
+says 'measured by itself'
+# Of itself: each stack is one of `folded', with the same number twice; a tree has no sure change, and no colour, which is for terminals.
+orders=(--no-host-files --symfs testdata/aarch64/orders testdata/aarch64/orders/orders.reel)
+run 0 "$stackreel" diff --folded "${orders[@]}" "${orders[3]}"
+"$stackreel" folded "${orders[@]}" >"$work/others" 2>/dev/null
+python3 - "$work/out" "$work/others" <<'END' 2>"$work/err"
+import collections, itertools, re, sys
+ours, others = collections.Counter(), collections.Counter()
+for line in open(sys.argv[1]):
+    stack, old, new = line.rstrip("\n").rsplit(" ", 2)
+    assert old == new
+    ours[stack] += int(new)
+for line in open(sys.argv[2]):
+    stack, count = line.rstrip("\n").rsplit(" ", 1)
+    names = re.sub(r" \[clone [^]]*\]|\.part\.[0-9]+", "", stack).split(";")
+    others[";".join(name for name, _ in itertools.groupby(names))] += int(count)
+assert set(ours) == set(others), set(ours) ^ set(others)
+# Of 999 Hz: a sample is 1001001 ns.
+assert all(ours[stack] == others[stack] * 1001001 for stack in ours), (ours, others)
+END
+count $? "the stacks are those of folded, and the numbers, twice"
+run 0 "$stackreel" diff --tree --percent-limit 0 "${orders[@]}" "${orders[3]}"
+has out '[0-9] -> +[0-9.]+ % +\+0\.00    '
+! grep -q ' \*  \|'$'\033' "$work/out"
+count $? "nothing is sure, and nothing coloured"
 run 2 "$stackreel" diff --fail-if 'self(x>+5%' "$capture" "$capture"
 says 'fail-if wants'
 run 2 "$stackreel" diff --per 0:5 "$capture" "$capture"
@@ -62,58 +108,78 @@ if ! "$O/stackreel-record" -o "$work/try.reel" true >/dev/null 2>"$work/err"; th
     finish
 fi
 
-# build NAME FLAG...
+# build NAME COMPILER...
 build() {
     mkdir "$work/$1"
-    gcc -O2 -g "${@:2}" -o "$work/$1/orders" testdata/programs/diff.c
+    "${@:2}" -g -o "$work/$1/orders" 2>"$work/err"
     count $? "$1 is built"
 }
-# record NAME N: that many captures of it.
+# record NAME N WORK OPTION...: that many captures of it.
 record() {
     local i
     for ((i = 1; i <= $2; i++)); do
-        "$O/stackreel-record" -q -o "$work/$1$i.reel" "$work/$1/orders" 150 >/dev/null 2>"$work/err"
+        "$O/stackreel-record" -q "${@:4}" -o "$work/$1$i.reel" "$work/$1/orders" "$3" >/dev/null 2>"$work/err"
         count $? "$1 is recorded"
     done
 }
-build old
-build slow -DPARSE=200
-build inlined -DPRICE_IS_INLINED
-build split -DPRICE_IS_SPLIT
-record old 3
-record slow 3
-record inlined 3
-record split 3
+build old gcc -O2 testdata/programs/diff.c
+build slow gcc -O2 -DPARSE=200 testdata/programs/diff.c
+build inlined gcc -O2 -DPRICE_IS_INLINED testdata/programs/diff.c
+build split gcc -O2 -DPRICE_IS_SPLIT testdata/programs/diff.c
+record old 3 100
+record slow 3 100
+record inlined 1 100
+record split 1 100
 
 run 0 "$stackreel" diff --json "$work"/old{1,2,3}.reel --new "$work"/slow{1,2,3}.reel
 is 'd["several_runs"] and f("parse")["self"]["sure"] and f("parse")["self"]["relative"] > 0.2'
 is 'f("parse")["self"]["low"] < f("parse")["self"]["change"] < f("parse")["self"]["high"]'
+is '[c["name"] for c in f("parse")["self"]["callers"]] == ["handle"] and abs(f("parse")["self"]["callers"][0]["change"] - f("parse")["self"]["change"]) < 0.1'
+is_valid
 # Shares: what took as long as before has less of all.
 is 'f("price")["total"]["change"] < 0'
 is 'abs(sum(x["self"]["new"] for x in d["functions"]) - 100) < 1e-6'
 run 3 "$stackreel" diff --fail-if 'self(parse)>+5%' "$work"/old{1,2,3}.reel --new "$work"/slow{1,2,3}.reel
-has out '%  parse  orders' 'by handle'
+has out '%  parse  orders' '^ .*%  *by handle$'
 says 'self of parse: \+.* limit self\(parse\)>\+5%'
 run 3 "$stackreel" diff -q --markdown --fail-if 'any>+5%' "$work"/old{1,2,3}.reel --new "$work"/slow{1,2,3}.reel
-has out '^\*\*Too slow\*\*' '^\| parse \|'
+has out '^\*\*Outside the limits\*\*' '^\| <code>parse</code> \|.*\| <code>handle</code> \+'
 run 0 "$stackreel" diff --fail-if 'self(parse)>+500%' "$work/old1.reel" "$work/slow1.reel"
+# The tree has the same values, and the same is sure. Stacks have them in ns, for as much as there was on the new side.
+run 0 "$stackreel" diff --tree "$work"/old{1,2,3}.reel --new "$work"/slow{1,2,3}.reel
+has out '[0-9] % +\+[0-9.]+ \*  parse$' '^# .*\*: changed for sure'
+tree=$(sed -nE 's/^.*─ *([0-9.]+) -> +([0-9.]+) % +([-+0-9.]+) .  parse$/\1 \2 \3/p' "$work/out")
+run 0 "$stackreel" diff --folded "$work"/old{1,2,3}.reel --new "$work"/slow{1,2,3}.reel
+has out ';main;handle;parse [0-9]+ [0-9]+$'
+folded=$(awk '{ old += $(NF - 1); new += $NF } /parse/ { o += $(NF - 1); n += $NF }
+    END { printf "%.2f %.2f %+.2f", 100 * o / old, 100 * n / new, 100 * n / new - 100 * o / old }' "$work/out")
+[ "$tree" = "$folded" ]
+count $? "parse in the tree ($tree) and in stacks ($folded)"
+run 3 "$stackreel" diff --tree --fail-if 'total(parse)>+5%' "$work"/old{1,2,3}.reel --new "$work"/slow{1,2,3}.reel
 run 3 "$stackreel" diff --per 150:150 --fail-if 'total(parse)>+30%' "$work"/old{1,2,3}.reel --new "$work"/slow{1,2,3}.reel
 has out 'per request' ' (us|ms) '
 # Half the requests on the old side, for the same time: each took longer there.
 run 0 "$stackreel" diff --per 75:150 --json "$work"/old{1,2,3}.reel --new "$work"/old{1,2,3}.reel
 is 'all(x["total"]["change"] < 0 for x in d["functions"] if x["total"]["old"] > 0)'
 # The same function, inlined or not, in one part or two, is no other one.
-run 0 "$stackreel" diff --json "$work"/old{1,2,3}.reel --new "$work"/inlined{1,2,3}.reel
-is 'f("price")["total"]["new"] > 0.5 * f("price")["total"]["old"] > 5'
+run 0 "$stackreel" diff --json "$work/old1.reel" "$work/inlined1.reel"
+is 'f("price")["total"]["new"] > 0.5 * f("price")["total"]["old"] > 5 and f("price")["inlined"] == {"old": 0, "new": 1}'
 "$stackreel" diff --percent-limit 0 --false-rate 100 "$work"/old1.reel "$work"/inlined1.reel >"$work/out" 2>"$work/err"
 has out 'price \(is inlined now\)'
-run 0 "$stackreel" diff --json "$work"/old{1,2,3}.reel --new "$work"/split{1,2,3}.reel
+"$stackreel" diff --percent-limit 0 --false-rate 100 "$work"/inlined1.reel "$work"/old1.reel >"$work/out" 2>"$work/err"
+has out 'price \(was inlined\)'
+"$stackreel" diff --no-inline --percent-limit 0 --false-rate 100 "$work"/old1.reel "$work"/inlined1.reel >"$work/out" 2>"$work/err"
+has out 'price \(not in new, or inlined there: no debug information tells\)'
+run 0 "$stackreel" diff --json "$work/old1.reel" "$work/split1.reel"
 is 'f("price")["total"]["new"] > 0.5 * f("price")["total"]["old"] and f("price_rest")["self"]["old"] == 0 < f("price_rest")["self"]["new"]'
 # A program that has another name.
 cp "$work/old/orders" "$work/orders-2"
-"$O/stackreel-record" -q -o "$work/renamed.reel" "$work/orders-2" 150 >/dev/null 2>"$work/err"
+"$O/stackreel-record" -q -o "$work/renamed.reel" "$work/orders-2" 100 >/dev/null 2>"$work/err"
 run 0 "$stackreel" diff --json "$work/old1.reel" "$work/renamed.reel"
 is 'f("parse")["module"] == "orders -> orders-2" and f("parse")["self"]["new"] > 20 and sum(x["name"] == "parse" for x in d["functions"]) == 1'
+run 0 "$stackreel" diff --tree --percent-limit 5 "$work/old1.reel" "$work/renamed.reel"
+[ "$(grep -c ' parse$' "$work/out")" = 1 ] && [ "$(grep -c ' handle$' "$work/out")" = 1 ]
+count $? "a path of a renamed program is one: $(cat "$work/out")"
 run 2 "$stackreel" diff --run-noise x "$capture" "$capture"
 # A program against itself: what is called sure is wrong.
 run 0 "$stackreel" diff --json "$work/old1.reel" "$work/old2.reel"
@@ -121,4 +187,13 @@ is 'd["sure"] <= 2 and d["visible"] > 0 and d["rest"] > 0'
 # As much as report says.
 report=$("$stackreel" report -q "$work/old1.reel" 2>/dev/null | sed -nE 's/^ *([0-9.]+) %.* parse +orders$/\1/p; s/^ *([0-9.]+) %.* parse +[^ ]*orders$/\1/p' | head -n 1)
 is "abs(f('parse')['self']['old'] - ${report:-1000}) < 0.006"
+
+# ---- measured by another event -------------------------------------------------------------------
+
+record old 1 30 -e page-faults,cpu-clock
+run 0 "$stackreel" diff --json --per page-faults "$work/old1.reel" "$work/old1.reel"
+is 'd["event"] == "cpu-clock" and d["per_event"] == "page-faults" and d["measure"] == "per count"'
+is_valid
+run 0 "$stackreel" diff --json --event page-faults --per cpu-clock "$work/old1.reel" "$work/old1.reel"
+is 'd["event"] == "page-faults" and d["per_event"] == "cpu-clock" and d["old"]["base"] > 1e6'
 finish

@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 
 export PKG_CONFIG_PATH=$work/root/lib/pkgconfig
 ok "make install" make -s O="$O" PREFIX="$work/root" install
-for file in bin/stackreel include/stackreel.h lib/libstackreel.so lib/libstackreel.a share/man/man1/stackreel.1; do
+for file in bin/stackreel include/stackreel.h lib/libstackreel.so lib/libstackreel.a share/man/man1/stackreel.1 share/doc/stackreel/diff.schema.json; do
     ok "$file is installed" test -e "$work/root/$file"
 done
 # Inside of the ```c block.

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/diff/counts.h"
 #include "cli/diff/stem.h"
 #include "cli/print/text.h"
-#include "cli/report/symbols.h"
 
-/* Blocks are made of grains of time once it is known how many there are. */
+/* Time is counted in grains, of which blocks are made once it is known how many there are.  A
+ * longer capture has longer ones, so that their number is limited. */
 #define GRAIN_NS   UINT64_C(50000000)
+#define GRAINS_MAX 2048
 #define SECOND	   1e9
 #define FIRST_SIZE 256
 /* Of a side's only capture; of several, each is one. */
-#define BLOCKS	   32
-#define GRAINS_MAX (UINT64_C(1) << 24)
+#define BLOCKS 32
+
+/* Of all samples' cells: the event's own weight, and what it is measured by. */
+#define SUM_ALL	 PART_SELF
+#define SUM_BASE PART_TOTAL
 
 /* One capture while it is walked. */
 struct walk {
@@ -23,112 +26,42 @@ struct walk {
 	/* By the number of the frame's function. */
 	struct diff_function **by_frame;
 	size_t n_by_frame;
-	uint64_t n_traces, first, last; /* grains */
-	/* Of all samples, and of the event that they are measured by: cells of no function. */
-	struct diff_cell *sums;
-	size_t n_sums, sums_capacity;
+	uint64_t n_traces, first_time, last_time;
+	bool has_grains;
+	uint64_t first, last; /* grains, with what is only a base */
+	unsigned int shift;   /* a grain is 2^shift of the shortest */
+	struct diff_cells sums;
+	size_t newest_sum;
 };
 
 void diff_counts_init(struct diff_counts *counts)
 {
-	*counts = (struct diff_counts){ .n_buckets = FIRST_SIZE, .n_edge_buckets = FIRST_SIZE };
-	counts->buckets = memory_get(FIRST_SIZE * sizeof(*counts->buckets));
-	counts->edges = memory_get(FIRST_SIZE * sizeof(*counts->edges));
+	*counts = (struct diff_counts){ 0 };
+	diff_things_init(&counts->things);
 }
 
 void diff_counts_free(struct diff_counts *counts)
 {
 	for (size_t i = 0; i < counts->n; i++) {
-		free(counts->captures[i].cells);
-		free(counts->captures[i].all);
+		for (int kind = 0; kind < KINDS; kind++)
+			diff_cells_free(&counts->captures[i].cells[kind]);
 		free(counts->captures[i].base);
 	}
-	for (size_t i = 0; i < counts->n_functions; i++) {
-		free(counts->functions[i]->raw);
-		free(counts->functions[i]->name);
-		free(counts->functions[i]->module);
-		free(counts->functions[i]);
-	}
-	for (size_t i = 0; i < counts->n_edge_buckets; i++) {
-		for (struct diff_edge *edge = counts->edges[i], *next; edge; edge = next) {
-			next = edge->next;
-			free(edge);
-		}
-	}
+	diff_things_free(&counts->things);
 	free(counts->captures);
-	free(counts->functions);
-	free(counts->buckets);
-	free(counts->edges);
 	free(counts->event);
 }
 
-/* ---- functions -------------------------------------------------------------------------- */
-
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	do {
-		hash = (hash ^ (uint8_t)*text) * 0x100000001b3;
-	} while (*text++);
-	return hash ^ hash >> 32;
-}
-
-static void grow_functions(struct diff_counts *counts)
-{
-	size_t n = counts->n_buckets * 2;
-
-	free(counts->buckets);
-	counts->buckets = memory_get(n * sizeof(*counts->buckets));
-	counts->n_buckets = n;
-	for (size_t i = 0; i < counts->n_functions; i++) {
-		struct diff_function **bucket =
-			&counts->buckets[counts->functions[i]->hash & (n - 1)];
-
-		counts->functions[i]->next = *bucket;
-		*bucket = counts->functions[i];
-	}
-}
-
-static struct diff_function *function_intern(struct diff_counts *counts, const char *name,
-					     const char *module)
-{
-	uint64_t hash = hash_text(hash_text(0xcbf29ce484222325, name), module);
-	struct diff_function *function = counts->buckets[hash & (counts->n_buckets - 1)];
-
-	while (function && (function->hash != hash || strcmp(function->raw, name) != 0 ||
-			    strcmp(function->module, module) != 0))
-		function = function->next;
-	if (function)
-		return function;
-	if (counts->n_functions == counts->n_buckets)
-		grow_functions(counts);
-	if (counts->n_functions == counts->functions_capacity) {
-		counts->functions_capacity = counts->functions_capacity * 2 + FIRST_SIZE;
-		counts->functions = memory_resize(counts->functions, counts->functions_capacity,
-						  sizeof(*counts->functions));
-	}
-	function = memory_get(sizeof(*function));
-	*function = (struct diff_function){
-		.raw = memory_print("%s", name),
-		.name = text_escape(name, ""),
-		.module = memory_print("%s", module),
-		.number = counts->n_functions,
-		.hash = hash,
-		.next = counts->buckets[hash & (counts->n_buckets - 1)],
-	};
-	counts->buckets[hash & (counts->n_buckets - 1)] = function;
-	counts->functions[counts->n_functions++] = function;
-	return function;
-}
+/* ---- a trace -------------------------------------------------------------------------------- */
 
 /* Addresses are others in each build: what has no name is one for each module. */
 static struct diff_function *function_make(struct diff_counts *counts,
 					   const struct reel_frame *frame)
 {
 	_cleanup_free_ char *module = stem_of_module(frame->module_path);
-	_cleanup_free_ char *escaped = text_escape(module, "");
 	_cleanup_free_ char *stem = stem_of(*frame->function ? frame->function : "[no name]");
 
-	return function_intern(counts, stem, escaped);
+	return diff_function_get(&counts->things, stem, module, false);
 }
 
 static struct diff_function *function_of(struct walk *walk, const struct reel_frame *frame)
@@ -146,105 +79,44 @@ static struct diff_function *function_of(struct walk *walk, const struct reel_fr
 	return walk->by_frame[frame->function_id];
 }
 
-/* ---- edges -------------------------------------------------------------------------------- */
-
-static size_t edge_bucket(const struct diff_counts *counts, const struct diff_function *function,
-			  const struct diff_function *caller)
+static void count_item(struct walk *walk, enum diff_kind kind, struct diff_item *item,
+		       enum diff_part part, uint64_t grain, double weight)
 {
-	uint64_t hash =
-		(function->number * 0x9e3779b97f4a7c15 + caller->number) * 0x9e3779b97f4a7c15;
+	enum diff_side side = walk->capture->side;
 
-	return (hash >> 32) & (counts->n_edge_buckets - 1);
-}
-
-static void grow_edges(struct diff_counts *counts)
-{
-	struct diff_edge **old = counts->edges;
-	size_t n_old = counts->n_edge_buckets;
-
-	counts->n_edge_buckets *= 2;
-	counts->edges = memory_get(counts->n_edge_buckets * sizeof(*counts->edges));
-	for (size_t i = 0; i < n_old; i++) {
-		for (struct diff_edge *edge = old[i], *next; edge; edge = next) {
-			size_t bucket = edge_bucket(counts, edge->function, edge->caller);
-
-			next = edge->next;
-			edge->next = counts->edges[bucket];
-			counts->edges[bucket] = edge;
-		}
-	}
-	free(old);
-}
-
-struct diff_edge *diff_counts_edge(struct diff_counts *counts, struct diff_function *function,
-				   struct diff_function *caller)
-{
-	size_t bucket = edge_bucket(counts, function, caller);
-	struct diff_edge *edge = counts->edges[bucket];
-
-	while (edge && (edge->function != function || edge->caller != caller))
-		edge = edge->next;
-	if (edge)
-		return edge;
-	if (counts->n_edges++ == counts->n_edge_buckets) {
-		grow_edges(counts);
-		bucket = edge_bucket(counts, function, caller);
-	}
-	edge = memory_get(sizeof(*edge));
-	*edge = (struct diff_edge){ function, caller, .next = counts->edges[bucket] };
-	counts->edges[bucket] = edge;
-	return edge;
-}
-
-/* ---- a trace -------------------------------------------------------------------------------- */
-
-static struct diff_cell *cell_add(struct diff_cell **cells, size_t *n, size_t *capacity,
-				  size_t function, uint64_t grain)
-{
-	if (*n == *capacity) {
-		*capacity = *capacity * 2 + FIRST_SIZE;
-		*cells = memory_resize(*cells, *capacity, sizeof(**cells));
-	}
-	(*cells)[*n] = (struct diff_cell){ .function = function, .block = grain };
-	return &(*cells)[(*n)++];
-}
-
-/* Samples come nearly in order of time: the newest cell of a function is mostly the right one. */
-static struct diff_cell *cell_of(struct walk *walk, struct diff_function *function, uint64_t grain)
-{
-	struct diff_capture *capture = walk->capture;
-
-	if (function->cell < capture->n_cells &&
-	    capture->cells[function->cell].function == function->number &&
-	    capture->cells[function->cell].block == grain)
-		return &capture->cells[function->cell];
-	function->cell = capture->n_cells;
-	return cell_add(&capture->cells, &capture->n_cells, &capture->cells_capacity,
-			function->number, grain);
+	diff_cells_get(&walk->capture->cells[kind], item->number, grain, &item->newest)
+		->weight[part] += weight;
+	item->weight[side][part] += weight;
+	item->samples[side][part]++;
 }
 
 static void count_function(struct walk *walk, struct diff_function *function,
 			   struct diff_function *caller, enum diff_part part, uint64_t grain,
 			   double weight)
 {
-	enum diff_side side = walk->capture->side;
-
-	cell_of(walk, function, grain)->weight[part] += weight;
-	function->weight[side][part] += weight;
-	function->samples[side][part]++;
+	count_item(walk, KIND_FUNCTION, &function->item, part, grain, weight);
 	if (caller)
-		diff_counts_edge(walk->counts, function, caller)->weight[side][part] += weight;
+		diff_edge_get(&walk->counts->things, function, caller)
+			->weight[walk->capture->side][part] += weight;
 }
 
-/* From the root down: a function that calls itself counts once, by its first caller. */
-static void count_frames(struct walk *walk, const struct reel_trace *trace, uint64_t grain,
-			 double weight)
+/*
+ * From the root down: a function that calls itself counts once, by its first caller; and what is
+ * left of a recursion, or of a function that was split or inlined into itself, has not itself as
+ * caller.
+ */
+static void count_functions(struct walk *walk, const struct reel_trace *trace, uint64_t grain,
+			    double weight)
 {
 	struct diff_function *function = NULL, *caller = NULL;
 
 	for (size_t i = trace->n_frames; i-- > 0;) {
+		struct diff_function *callee = function_of(walk, trace->frames[i]);
+
+		if (callee == function)
+			continue;
 		caller = function;
-		function = function_of(walk, trace->frames[i]);
+		function = callee;
 		if (function->trace == walk->n_traces)
 			continue;
 		function->trace = walk->n_traces;
@@ -256,18 +128,91 @@ static void count_frames(struct walk *walk, const struct reel_trace *trace, uint
 		count_function(walk, function, caller, PART_SELF, grain, weight);
 }
 
-static void count_sum(struct walk *walk, enum diff_part what, uint64_t grain, double weight)
+/* What stands at the root of traces that do not come to theirs; NULL: nothing. */
+static struct diff_function *mark_of(struct walk *walk, const struct reel_trace *trace)
 {
-	struct diff_cell *last = walk->n_sums ? &walk->sums[walk->n_sums - 1] : NULL;
+	_cleanup_free_ char *text = NULL;
 
-	if (!last || last->block != grain)
-		last = cell_add(&walk->sums, &walk->n_sums, &walk->sums_capacity, 0, grain);
-	last->weight[what] += weight;
+	if (trace_is_cut(trace))
+		text = memory_print("[incomplete: %s]", reel_stop_name(trace->stop));
+	else if (!trace->n_frames)
+		text = memory_print("[no frames]");
+	return text ? diff_function_get(&walk->counts->things, text, "", true) : NULL;
 }
 
-/* Of the sums' cells: the event's own weight, and what it is measured by. */
-#define SUM_ALL	 PART_SELF
-#define SUM_BASE PART_TOTAL
+static void count_path(struct walk *walk, const struct reel_trace *trace, uint64_t grain,
+		       double weight)
+{
+	struct diff_things *things = &walk->counts->things;
+	struct diff_item *path = things->kinds[KIND_PATH].items[CALL_TREE_ROOT];
+	struct diff_function *mark = mark_of(walk, trace);
+
+	if (mark) {
+		path = diff_path_get(things, path->number, mark);
+		count_item(walk, KIND_PATH, path, PART_TOTAL, grain, weight);
+	}
+	for (size_t i = trace->n_frames; i-- > 0;) {
+		struct diff_function *function = function_of(walk, trace->frames[i]);
+
+		if (function == path->function)
+			continue;
+		path = diff_path_get(things, path->number, function);
+		count_item(walk, KIND_PATH, path, PART_TOTAL, grain, weight);
+	}
+	count_item(walk, KIND_PATH, path, PART_SELF, grain, weight);
+}
+
+static void count_sum(struct walk *walk, enum diff_part what, uint64_t grain, double weight)
+{
+	diff_cells_get(&walk->sums, 0, grain, &walk->newest_sum)->weight[what] += weight;
+}
+
+/* ---- time ----------------------------------------------------------------------------------- */
+
+static void coarsen(struct walk *walk)
+{
+	unsigned int shift = 0;
+
+	while ((walk->last >> shift) - (walk->first >> shift) >= GRAINS_MAX)
+		shift++;
+	for (int kind = 0; kind < KINDS; kind++)
+		diff_cells_coarsen(&walk->capture->cells[kind], shift);
+	diff_cells_coarsen(&walk->sums, shift);
+	walk->shift += shift;
+	walk->first >>= shift;
+	walk->last >>= shift;
+}
+
+/* Whose captures are several needs no time within them. */
+static bool is_whole(const struct walk *walk)
+{
+	return walk->counts->n_captures[walk->capture->side] > 1;
+}
+
+static uint64_t grain_of(struct walk *walk, uint64_t time)
+{
+	uint64_t grain = is_whole(walk) ? 0 : time / GRAIN_NS >> walk->shift;
+
+	if (!walk->has_grains)
+		walk->first = walk->last = grain;
+	walk->has_grains = true;
+	if (grain < walk->first)
+		walk->first = grain;
+	if (grain > walk->last)
+		walk->last = grain;
+	if (walk->last - walk->first < GRAINS_MAX)
+		return grain;
+	coarsen(walk);
+	return time / GRAIN_NS >> walk->shift;
+}
+
+static void see_time(struct walk *walk, uint64_t time)
+{
+	if (!walk->n_traces++ || time < walk->first_time)
+		walk->first_time = time;
+	if (time > walk->last_time)
+		walk->last_time = time;
+}
 
 static bool is_event(const struct reel_event_info *event, const char *name)
 {
@@ -280,21 +225,21 @@ static bool add_trace(void *context, const struct reel_trace *trace,
 	struct walk *walk = context;
 	struct diff_counts *counts = walk->counts;
 	enum diff_side side = walk->capture->side;
-	uint64_t grain = trace->time / GRAIN_NS;
 	double weight = trace->weight ? (double)trace->weight : 1;
+	bool is_base = counts->per == PER_EVENT && is_event(event, counts->per_event);
+	uint64_t grain;
 
-	if (counts->per == PER_EVENT && is_event(event, counts->per_event))
-		count_sum(walk, SUM_BASE, grain, weight);
-	if (!counts->event && event && !is_event(event, counts->per_event)) {
+	if (!counts->event && event && !is_base)
 		counts->event = memory_print("%s", event->name);
-		counts->is_time = !strcmp(event->weight_unit, "ns");
-	}
-	if (!is_event(event, counts->event))
+	if (!is_base && !is_event(event, counts->event))
 		return true;
-	if (!walk->n_traces++ || grain < walk->first)
-		walk->first = grain;
-	if (grain > walk->last)
-		walk->last = grain;
+	grain = grain_of(walk, trace->time);
+	if (is_base) {
+		count_sum(walk, SUM_BASE, grain, weight);
+		return true;
+	}
+	see_time(walk, trace->time);
+	counts->is_time = !strcmp(event->weight_unit, "ns");
 	counts->samples[side]++;
 	counts->weight[side] += weight;
 	if (trace->stop != REEL_STOP_NO_USER_STATE) {
@@ -302,87 +247,63 @@ static bool add_trace(void *context, const struct reel_trace *trace,
 		counts->complete[side] += trace->stop == REEL_STOP_ROOT;
 	}
 	count_sum(walk, SUM_ALL, grain, weight);
-	count_frames(walk, trace, grain, weight);
+	count_functions(walk, trace, grain, weight);
+	if (counts->has_paths)
+		count_path(walk, trace, grain, weight);
 	return true;
 }
 
-/* ---- blocks -----------------------------------------------------------------------------------
- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
-static int compare_cells(const void *a, const void *b)
+static void make_blocks(struct walk *walk, struct diff_cells *cells, uint64_t grains)
 {
-	const struct diff_cell *x = a, *y = b;
-
-	if (x->function != y->function)
-		return x->function < y->function ? -1 : 1;
-	return (x->block > y->block) - (x->block < y->block);
+	for (size_t i = 0; i < cells->n; i++)
+		cells->items[i].block = (cells->items[i].block - walk->first) / grains;
+	diff_cells_merge(cells);
 }
 
-static void merge_cells(struct diff_capture *capture)
+/* Blocks of an event have what there was of it; of all else they have by their length. */
+static void set_bases(struct walk *walk, double of_all)
 {
-	size_t n = 0;
+	const struct diff_counts *counts = walk->counts;
+	struct diff_capture *capture = walk->capture;
+	uint64_t n = walk->last - walk->first + 1;
+	uint64_t grains = (n + BLOCKS - 1) / BLOCKS;
 
-	if (capture->n_cells)
-		qsort(capture->cells, capture->n_cells, sizeof(*capture->cells), compare_cells);
-	for (size_t i = 0; i < capture->n_cells; i++) {
-		struct diff_cell *last = n ? &capture->cells[n - 1] : NULL,
-				 *cell = &capture->cells[i];
+	capture->n_blocks = (size_t)((n + grains - 1) / grains);
+	capture->base = memory_get(capture->n_blocks * sizeof(double));
+	for (int kind = 0; kind < KINDS; kind++)
+		make_blocks(walk, &capture->cells[kind], grains);
+	make_blocks(walk, &walk->sums, grains);
+	for (size_t i = 0; i < walk->sums.n && counts->per == PER_ALL; i++)
+		capture->base[walk->sums.items[i].block] = walk->sums.items[i].weight[SUM_ALL];
+	for (size_t i = 0; i < walk->sums.n && counts->per == PER_EVENT; i++)
+		capture->base[walk->sums.items[i].block] = walk->sums.items[i].weight[SUM_BASE];
+	for (size_t i = 0; i < capture->n_blocks && of_all > 0; i++) {
+		uint64_t size = i + 1 < capture->n_blocks ? grains : n - grains * i;
 
-		if (!last || compare_cells(last, cell) != 0) {
-			capture->cells[n++] = *cell;
-			continue;
-		}
-		for (int part = 0; part < PARTS; part++)
-			last->weight[part] += cell->weight[part];
+		capture->base[i] = of_all * (double)size / (double)n;
 	}
-	capture->n_cells = n;
-}
-
-static uint64_t block_of(const struct walk *walk, uint64_t grain, uint64_t grains)
-{
-	/* What is only a base may lie outside. */
-	grain = grain < walk->first ? walk->first : grain > walk->last ? walk->last : grain;
-	return (grain - walk->first) / grains;
 }
 
 /* False: there is nothing that weights could be divided by. */
-static bool make_blocks(struct walk *walk)
+static bool finish_capture(struct walk *walk)
 {
 	struct diff_counts *counts = walk->counts;
 	struct diff_capture *capture = walk->capture;
-	uint64_t n = walk->last - walk->first + 1;
-	uint64_t wanted = counts->n_captures[capture->side] > 1 ? 1 : BLOCKS;
-	uint64_t grains = (n + wanted - 1) / wanted;
-	double sum = 0;
+	uint64_t time = walk->last_time - walk->first_time;
+	double seconds = (double)(time > GRAIN_NS ? time : GRAIN_NS) / SECOND, of_all = 0, sum = 0;
 
-	capture->n_blocks = (size_t)((n + grains - 1) / grains);
-	capture->all = memory_get(capture->n_blocks * sizeof(double));
-	capture->base = memory_get(capture->n_blocks * sizeof(double));
-	for (size_t i = 0; i < capture->n_cells; i++)
-		capture->cells[i].block = block_of(walk, capture->cells[i].block, grains);
-	merge_cells(capture);
-	for (size_t i = 0; i < walk->n_sums; i++) {
-		size_t block = (size_t)block_of(walk, walk->sums[i].block, grains);
-
-		capture->all[block] += walk->sums[i].weight[SUM_ALL];
-		capture->base[block] += walk->sums[i].weight[SUM_BASE];
-	}
-	for (size_t i = 0; i < capture->n_blocks; i++) {
-		uint64_t size = i + 1 < capture->n_blocks ? grains : n - grains * i;
-		double seconds = (double)(size * GRAIN_NS) / SECOND;
-
-		counts->seconds[capture->side] += seconds;
-		if (counts->per == PER_ALL)
-			capture->base[i] = capture->all[i];
-		else if (counts->per == PER_SECOND)
-			capture->base[i] = seconds;
-		else if (counts->per == PER_REQUEST)
-			capture->base[i] = counts->requests[capture->side] /
-					   (double)counts->n_captures[capture->side] *
-					   (double)size / (double)n;
-		counts->base[capture->side] += capture->base[i];
+	if (counts->per == PER_SECOND)
+		of_all = seconds;
+	else if (counts->per == PER_REQUEST)
+		of_all =
+			counts->requests[capture->side] / (double)counts->n_captures[capture->side];
+	set_bases(walk, of_all);
+	for (size_t i = 0; i < capture->n_blocks; i++)
 		sum += capture->base[i];
-	}
+	counts->seconds[capture->side] += seconds;
+	counts->base[capture->side] += sum;
 	return sum > 0;
 }
 
@@ -397,10 +318,11 @@ static struct diff_capture *capture_add(struct diff_counts *counts, enum diff_si
 bool diff_counts_add(struct diff_counts *counts, struct session *session, enum diff_side side)
 {
 	struct walk walk = { .counts = counts, .capture = capture_add(counts, side) };
+	const struct diff_items *functions = &counts->things.kinds[KIND_FUNCTION];
 	bool ok;
 
-	for (size_t i = 0; i < counts->n_functions; i++)
-		counts->functions[i]->trace = 0;
+	for (size_t i = 0; i < functions->n; i++)
+		functions->items[i]->function->trace = 0;
 	ok = session_visit(session, add_trace, &walk);
 	free(walk.by_frame);
 	if (ok && !walk.n_traces) {
@@ -408,16 +330,11 @@ bool diff_counts_add(struct diff_counts *counts, struct session *session, enum d
 			 counts->event ? " of the event " : "", counts->event ? counts->event : "");
 		ok = false;
 	}
-	if (ok && walk.last - walk.first >= GRAINS_MAX) {
-		complain("%s: its samples lie more than %" PRIu64 " days apart",
-			 session->options->file, GRAINS_MAX * GRAIN_NS / 86400 / 1000000000);
-		ok = false;
-	}
-	if (ok && !make_blocks(&walk)) {
+	if (ok && !finish_capture(&walk)) {
 		complain("%s: no samples of %s, by which it is to be measured",
 			 session->options->file, counts->per_event);
 		ok = false;
 	}
-	free(walk.sums);
+	diff_cells_free(&walk.sums);
 	return ok;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `stackreel diff` prints: text for people, Markdown for a pull request, JSON for programs. */
+/* What `stackreel diff` prints: text and trees for people, Markdown for a pull request, JSON and
+ * stacks for programs. */
 #ifndef CLI_DIFF_DIFF_PRINT_H
 #define CLI_DIFF_DIFF_PRINT_H
 
@@ -7,18 +8,24 @@
 #include "cli/print/output.h"
 
 struct diff_result {
-	const struct diff_counts *counts;
-	const struct diff_changes *changes;
+	struct diff_counts *counts;
+	const struct diff_changes *changes; /* of functions */
+	const struct diff_changes *paths;   /* NULL where they are not wanted */
 	/* As given. */
 	const struct string_list *files[SIDES];
 	const struct diff_gate *gates;
 	size_t n_gates;
 	struct diff_doubts doubts;
-	/* Changes of less, of all, are only counted; in percent. */
-	double limit;
+	double limit;	     /* changes of less, of all, are only counted; in percent */
+	uint64_t tree_limit; /* branches of less are left out; in PERCENT */
 };
 
 void diff_print_text(const struct diff_result *result, const struct output *output);
+/* The call tree, with what it was on both sides; it is finished. */
+void diff_print_tree(const struct diff_result *result, const struct output *output);
+/* "a;b;c 10 12", a line for each stack: as FlameGraph's difffolded.pl -n, so that the old number is
+ * of as much as the new one, in what weights are of. */
+void diff_print_folded(const struct diff_result *result, FILE *file);
 void diff_print_markdown(const struct diff_result *result, FILE *file);
 void diff_print_json(const struct diff_result *result, FILE *file);
 /* "parse: total +7.1 % (limit total(parse)>+5%)", a line for each change that exceeds a gate, each

@@ -59,7 +59,7 @@ void diff_gate_free(struct diff_gate *gate)
 
 static bool is_meant(const struct diff_gate *gate, const struct diff_change *change)
 {
-	const char *name = change->function->raw;
+	const char *name = change->item->function->raw;
 
 	if (!gate->parts[change->part])
 		return false;

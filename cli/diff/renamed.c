@@ -15,7 +15,7 @@ static int by_module(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
-	return strcmp(x->function->module, y->function->module);
+	return strcmp(x->function->raw_module, y->function->raw_module);
 }
 
 static int by_name(const void *a, const void *b)
@@ -30,7 +30,7 @@ static unsigned sides_of(const struct diff_function *function)
 	unsigned sides = 0;
 
 	for (int side = 0; side < SIDES; side++)
-		sides |= (unsigned)(function->samples[side][PART_TOTAL] > 0) << side;
+		sides |= (unsigned)(function->item.samples[side][PART_TOTAL] > 0) << side;
 	return sides;
 }
 
@@ -54,18 +54,30 @@ static size_t keep_one_sided(struct candidate *list, size_t n)
 	return kept;
 }
 
+/* What the new side has of `from`, which has nothing else. */
+static void move_item(struct diff_item *to, struct diff_item *from)
+{
+	for (int part = 0; part < PARTS; part++) {
+		to->weight[SIDE_NEW][part] += from->weight[SIDE_NEW][part];
+		to->samples[SIDE_NEW][part] += from->samples[SIDE_NEW][part];
+		from->weight[SIDE_NEW][part] = 0;
+		from->samples[SIDE_NEW][part] = 0;
+	}
+}
+
+static void rename_module(char **old, const char *new)
+{
+	char *both = memory_print("%s -> %s", *old, new);
+
+	free(*old);
+	*old = both;
+}
+
 static void join(struct diff_function *old, struct diff_function *new)
 {
-	char *module = memory_print("%s -> %s", old->module, new->module);
-
-	free(old->module);
-	old->module = module;
-	for (int part = 0; part < PARTS; part++) {
-		old->weight[SIDE_NEW][part] = new->weight[SIDE_NEW][part];
-		old->samples[SIDE_NEW][part] = new->samples[SIDE_NEW][part];
-		new->weight[SIDE_NEW][part] = 0;
-		new->samples[SIDE_NEW][part] = 0;
-	}
+	rename_module(&old->symbol.module, new->symbol.module);
+	rename_module(&old->raw_module, new->raw_module);
+	move_item(&old->item, &new->item);
 	old->inlined[SIDE_NEW] = new->inlined[SIDE_NEW];
 	new->inlined[SIDE_NEW] = 0;
 	new->same = old;
@@ -91,20 +103,20 @@ static struct diff_function *joined(struct diff_function *function)
 	return function->same ? function->same : function;
 }
 
-static void move_edges(struct diff_counts *counts)
+static void move_edges(struct diff_things *things)
 {
-	struct diff_edge **list = memory_get((counts->n_edges + 1) * sizeof(*list));
+	struct diff_edge **list = memory_get((things->n_edges + 1) * sizeof(*list));
 	size_t n = 0;
 
-	for (size_t i = 0; i < counts->n_edge_buckets; i++) {
-		for (struct diff_edge *edge = counts->edges[i]; edge; edge = edge->next) {
+	for (size_t i = 0; i < things->n_edge_buckets; i++) {
+		for (struct diff_edge *edge = things->edges[i]; edge; edge = edge->next) {
 			if (edge->function->same || edge->caller->same)
 				list[n++] = edge;
 		}
 	}
 	for (size_t i = 0; i < n; i++) {
-		struct diff_edge *to = diff_counts_edge(counts, joined(list[i]->function),
-							joined(list[i]->caller));
+		struct diff_edge *to =
+			diff_edge_get(things, joined(list[i]->function), joined(list[i]->caller));
 
 		for (int part = 0; part < PARTS; part++) {
 			to->weight[SIDE_NEW][part] += list[i]->weight[SIDE_NEW][part];
@@ -114,13 +126,44 @@ static void move_edges(struct diff_counts *counts)
 	free(list);
 }
 
+/* Of what had number i, numbers[i] is the new one: that of the joined function. */
+static size_t *move_functions(const struct diff_items *functions)
+{
+	size_t *numbers = memory_get((functions->n + 1) * sizeof(*numbers));
+
+	for (size_t i = 0; i < functions->n; i++)
+		numbers[i] = joined(functions->items[i]->function)->item.number;
+	return numbers;
+}
+
+/* The same: paths that become equal are one. A path stands behind its caller's. */
+static size_t *move_paths(struct diff_things *things)
+{
+	const struct diff_items *paths = &things->kinds[KIND_PATH];
+	size_t n = paths->n;
+	size_t *numbers = memory_get(n * sizeof(*numbers));
+
+	for (size_t i = 1; i < n; i++) {
+		size_t caller = numbers[things->tree.nodes[i].parent];
+		struct diff_item *to =
+			diff_path_get(things, caller, joined(paths->items[i]->function));
+
+		numbers[i] = to->number;
+		if (to->number != i)
+			move_item(to, paths->items[i]);
+	}
+	return numbers;
+}
+
 void diff_counts_join_renamed(struct diff_counts *counts)
 {
-	size_t n = counts->n_functions;
+	const struct diff_items *functions = &counts->things.kinds[KIND_FUNCTION];
+	size_t n = functions->n;
 	struct candidate *list = memory_get((n + 1) * sizeof(*list));
+	size_t *numbers[KINDS];
 
 	for (size_t i = 0; i < n; i++)
-		list[i].function = counts->functions[i];
+		list[i].function = functions->items[i]->function;
 	if (n)
 		qsort(list, n, sizeof(*list), by_module);
 	n = keep_one_sided(list, n);
@@ -128,12 +171,13 @@ void diff_counts_join_renamed(struct diff_counts *counts)
 		qsort(list, n, sizeof(*list), by_name);
 	join_pairs(list, n);
 	free(list);
+	move_edges(&counts->things);
+	numbers[KIND_FUNCTION] = move_functions(functions);
+	numbers[KIND_PATH] = move_paths(&counts->things);
 	for (size_t i = 0; i < counts->n; i++) {
-		struct diff_capture *capture = &counts->captures[i];
-
-		for (size_t j = 0; j < capture->n_cells; j++)
-			capture->cells[j].function =
-				joined(counts->functions[capture->cells[j].function])->number;
+		for (int kind = 0; kind < KINDS; kind++)
+			diff_cells_renumber(&counts->captures[i].cells[kind], numbers[kind]);
 	}
-	move_edges(counts);
+	free(numbers[KIND_FUNCTION]);
+	free(numbers[KIND_PATH]);
 }

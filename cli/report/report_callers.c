@@ -160,6 +160,6 @@ void report_callers_print(const struct profiles *profiles, const struct profile 
 	shares.limit_of = turning.to.nodes[CALL_TREE_ROOT].total.weight;
 	fprintf(output->file, "# callers stand below what they call; shares are of all %s\n",
 		profile->is_time ? "time" : "samples");
-	tree_draw(&turning.to, &shares, output);
+	tree_draw(&turning.to, &shares, NULL, output);
 	call_tree_free(&turning.to);
 }

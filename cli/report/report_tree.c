@@ -20,6 +20,7 @@ struct drawing {
 	const struct output *output;
 	const char *branch, *last_branch, *line, *gap;
 	struct tree_shares shares;
+	struct tree_columns columns;
 	/* Of each level that is open: whether more siblings follow. */
 	bool more[LEVELS_MAX];
 	/* The number of open levels at each depth of the tree. */
@@ -56,12 +57,12 @@ static bool continues_parent(const struct drawing *drawing, uint32_t node, size_
 	       nodes[node].next_sibling == CALL_TREE_NONE && parent->first_child == node;
 }
 
-/* Behind `levels` of LEVEL_WIDTH columns each, and "100.00 %  ". */
+/* Behind `levels` of LEVEL_WIDTH columns each, and what stands before names. */
 static void print_symbol(const struct drawing *drawing, uint32_t node, size_t levels)
 {
 	const struct symbol *symbol = drawing->tree->nodes[node].key;
 	const struct output *output = drawing->output;
-	size_t used = levels * LEVEL_WIDTH + SHARE_WIDTH;
+	size_t used = levels * LEVEL_WIDTH + drawing->columns.width;
 	size_t room = output->width > used + NAME_WIDTH_MIN ? output->width - used : NAME_WIDTH_MIN;
 	_cleanup_free_ char *name =
 		memory_print("%s%s%s", symbol->name, symbol->inlined ? " (inlined)" : "",
@@ -78,19 +79,25 @@ static void print_lines(const struct drawing *drawing, size_t levels)
 		fputs(drawing->more[i] ? drawing->line : drawing->gap, drawing->output->file);
 }
 
+static void print_share(void *context, uint32_t node, const struct output *output)
+{
+	const struct drawing *drawing = context;
+	uint64_t weight = drawing->tree->nodes[node].total.weight;
+	uint64_t percent = percent_of(weight, drawing->shares.all);
+
+	fprintf(output->file, "%s%6s %%%s  ", color_of_share(output, percent),
+		format_percent(weight, drawing->shares.all).text, color_end(output));
+}
+
 static void print_branch(struct drawing *drawing, uint32_t node, size_t levels)
 {
-	const struct call_tree_node *found = &drawing->tree->nodes[node];
 	FILE *file = drawing->output->file;
-	uint64_t percent = percent_of(found->total.weight, drawing->shares.all);
 
 	drawing->more[levels] = has_shown_sibling(drawing, node);
 	print_lines(drawing, levels);
 	if (levels)
 		fputs(drawing->more[levels] ? drawing->branch : drawing->last_branch, file);
-	fprintf(file, "%s%6s %%%s  ", color_of_share(drawing->output, percent),
-		format_percent(found->total.weight, drawing->shares.all).text,
-		color_end(drawing->output));
+	drawing->columns.print(drawing->columns.context, node, drawing->output);
 	print_symbol(drawing, node, levels);
 }
 
@@ -98,7 +105,7 @@ static void print_continuation(const struct drawing *drawing, uint32_t node, siz
 {
 	print_lines(drawing, levels + 1);
 	/* Below the name. */
-	fprintf(drawing->output->file, "%*s", SHARE_WIDTH, "");
+	fprintf(drawing->output->file, "%*s", (int)drawing->columns.width, "");
 	print_symbol(drawing, node, levels);
 }
 
@@ -130,11 +137,12 @@ static int draw(void *context, uint32_t node, size_t depth)
 }
 
 void tree_draw(const struct call_tree *tree, const struct tree_shares *shares,
-	       const struct output *output)
+	       const struct tree_columns *columns, const struct output *output)
 {
 	struct drawing drawing = {
 		.tree = tree,
 		.output = output,
+		.columns = { print_share, &drawing, SHARE_WIDTH },
 		.branch = output->utf8 ? "├─ " : "|- ",
 		.last_branch = output->utf8 ? "└─ " : "`- ",
 		.line = output->utf8 ? "│  " : "|  ",
@@ -142,6 +150,8 @@ void tree_draw(const struct call_tree *tree, const struct tree_shares *shares,
 		.shares = *shares,
 	};
 
+	if (columns)
+		drawing.columns = *columns;
 	call_tree_walk(tree, draw, NULL, &drawing);
 	if (drawing.too_deep)
 		fprintf(output->file, "# more than %d branches within each other are left out\n",
@@ -154,7 +164,7 @@ void report_tree_print(const struct profile *profile, uint64_t limit, const stru
 	uint64_t all = profile->tree.nodes[CALL_TREE_ROOT].total.weight;
 	struct tree_shares shares = { .all = all, .limit = limit, .limit_of = all };
 
-	tree_draw(&profile->tree, &shares, output);
+	tree_draw(&profile->tree, &shares, NULL, output);
 }
 
 /* ---- stacks ------------------------------------------------------------------------------------

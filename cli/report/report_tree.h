@@ -13,9 +13,17 @@ struct tree_shares {
 	uint64_t limit_of; /* weight */
 };
 
-/* A finished tree of symbols, children by their share; branches below the limit are left out. */
+/* What stands before a name instead of the share. */
+struct tree_columns {
+	void (*print)(void *context, uint32_t node, const struct output *output);
+	void *context;
+	size_t width; /* of what is printed */
+};
+
+/* A finished tree of symbols, children by their share; branches below the limit are left out.
+ * `columns` may be NULL. */
 void tree_draw(const struct call_tree *tree, const struct tree_shares *shares,
-	       const struct output *output);
+	       const struct tree_columns *columns, const struct output *output);
 /* From the root down, children by their share; branches below `limit` percent are left out. */
 void report_tree_print(const struct profile *profile, uint64_t limit, const struct output *output);
 /* "80% main();foo();bar()" for each stack, the largest share first. */

@@ -111,13 +111,41 @@ static void student_is_as_in_tables(void **state)
 	assert_true(student_two_sided(1e9, 5) < 1e-30);
 }
 
+/* Weights of all that is put in stay, in one cell for each thing and block. */
+static void cells_are_merged(void **state)
+{
+	struct diff_cells cells = { 0 };
+	size_t newest[3] = { 0 };
+
+	(void)state;
+	for (uint64_t i = 0; i < 30000; i++)
+		diff_cells_get(&cells, i % 3, i * 7 % 8, &newest[i % 3])->weight[PART_SELF]++;
+	/* Merged on the way, too: there are 24 that differ. */
+	assert_true(cells.capacity < 2000);
+	diff_cells_merge(&cells);
+	assert_int_equal(cells.n, 24);
+	for (size_t i = 0; i < cells.n; i++) {
+		assert_int_equal(cells.items[i].item, i / 8);
+		assert_int_equal(cells.items[i].block, i % 8);
+		assert_true(cells.items[i].weight[PART_SELF] == 1250);
+	}
+	diff_cells_coarsen(&cells, 2);
+	assert_int_equal(cells.n, 6);
+	assert_true(cells.items[5].block == 1 && cells.items[5].weight[PART_SELF] == 5000);
+	diff_cells_renumber(&cells, (const size_t[]){ 0, 1, 0 });
+	assert_int_equal(cells.n, 4);
+	assert_true(cells.items[0].weight[PART_SELF] == 10000);
+	diff_cells_free(&cells);
+}
+
 /* A change from 10 to 10 + `by`, with an interval of `around` on both sides. */
 static bool exceeds(const char *gate, const char *name, enum diff_part part, double by,
 		    double around, bool *doubtful_ret)
 {
 	struct diff_function function = { .raw = (char *)name };
+	struct diff_item item = { .function = &function };
 	struct diff_change change = {
-		.function = &function,
+		.item = &item,
 		.part = part,
 		.value = { 10, 10 + by },
 		.difference = by,
@@ -183,6 +211,7 @@ int main(void)
 		cmocka_unit_test(other_names_stay),
 		cmocka_unit_test(modules_have_no_version),
 		cmocka_unit_test(student_is_as_in_tables),
+		cmocka_unit_test(cells_are_merged),
 		cmocka_unit_test(gates_judge),
 		cmocka_unit_test(bad_gates_are_refused),
 	};

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/diff/diff_view.h"
+#include "cli/print/text.h"
+
+/* Of a change, for a caller to be named. */
+#define CALLER_SHARE 0.1
+
+const char *const diff_part_names[PARTS] = { "self", "total" };
+
+/* ---- units ---------------------------------------------------------------------------------- */
+
+double diff_all_of(const struct diff_counts *counts, enum diff_side side)
+{
+	return counts->weight[side] / counts->base[side];
+}
+
+static struct diff_unit unit_of_time(double most, const char *of)
+{
+	static const char *const names[] = { "ns", "us", "ms", "s" };
+	struct diff_unit unit = { .scale = 1 };
+	size_t i = 0;
+
+	for (; i < 3 && most * unit.scale >= 10000; i++)
+		unit.scale /= 1000;
+	unit.name = names[i];
+	snprintf(unit.of, sizeof(unit.of), "%s", of);
+	return unit;
+}
+
+/* Counts of what is rare are given for so many that there are digits to see. */
+static struct diff_unit unit_of_counts(double most, const char *what)
+{
+	struct diff_unit unit = { .scale = 1, .name = "" };
+
+	while (most * unit.scale < 10 && unit.scale < 1e12)
+		unit.scale *= 1000;
+	if (unit.scale > 1)
+		snprintf(unit.of, sizeof(unit.of), "per %.0f %ss", unit.scale, what);
+	else
+		snprintf(unit.of, sizeof(unit.of), "per %s", what);
+	return unit;
+}
+
+struct diff_unit diff_unit_of(const struct diff_counts *counts)
+{
+	double most = fmax(diff_all_of(counts, SIDE_OLD), diff_all_of(counts, SIDE_NEW));
+
+	switch (counts->per) {
+	case PER_SECOND:
+		if (counts->is_time)
+			return (struct diff_unit){ 100 / 1e9, "%", "share of a CPU" };
+		return unit_of_counts(most, "second");
+	case PER_REQUEST:
+		return counts->is_time ? unit_of_time(most, "per request")
+				       : unit_of_counts(most, "request");
+	case PER_EVENT:
+		return counts->is_time ? unit_of_time(most, "per count")
+				       : unit_of_counts(most, "count");
+	case PER_ALL:
+		break;
+	}
+	return (struct diff_unit){ 100, "%", "share of all" };
+}
+
+/* ---- which, and in what order ------------------------------------------------------------------
+ */
+
+bool diff_is_worth(const struct diff_result *result, const struct diff_change *change)
+{
+	return fabs(change->difference) * 100 >=
+	       result->limit * diff_all_of(result->counts, SIDE_OLD);
+}
+
+static const struct diff_change *other_part(const struct diff_changes *changes,
+					    const struct diff_change *change)
+{
+	return &changes->items[change->item->number * PARTS +
+			       (change->part == PART_SELF ? PART_TOTAL : PART_SELF)];
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+	const struct diff_change *const *x = a, *const *y = b;
+	double left = fabs((*x)->difference), right = fabs((*y)->difference);
+
+	if (left != right)
+		return left > right ? -1 : 1;
+	return ((*x)->item->number > (*y)->item->number) -
+	       ((*x)->item->number < (*y)->item->number);
+}
+
+const struct diff_change **diff_sorted(const struct diff_result *result, enum diff_part part,
+				       size_t *n_ret, size_t *hidden)
+{
+	const struct diff_changes *changes = result->changes;
+	const struct diff_change **list = memory_get((changes->n + 1) * sizeof(*list));
+	size_t n = 0;
+
+	for (size_t i = 0; i < changes->n; i++) {
+		const struct diff_change *change = &changes->items[i], *other;
+
+		if (!change->is_sure || change->part != part)
+			continue;
+		other = other_part(changes, change);
+		if (part == PART_TOTAL && other->is_sure &&
+		    fabs(other->difference - change->difference) <
+			    fabs(change->difference) * CALLER_SHARE)
+			continue;
+		if (diff_is_worth(result, change))
+			list[n++] = change;
+		else
+			(*hidden)++;
+	}
+	if (n)
+		qsort(list, n, sizeof(*list), compare_changes);
+	*n_ret = n;
+	return list;
+}
+
+/* Where it belongs among the largest; what is smaller than all of them is dropped. */
+static size_t put_caller(struct diff_caller *list, size_t n, struct diff_caller caller)
+{
+	size_t at = n;
+
+	while (at > 0 && fabs(list[at - 1].difference) < fabs(caller.difference))
+		at--;
+	if (at == DIFF_CALLERS_MAX)
+		return n;
+	n += n < DIFF_CALLERS_MAX;
+	memmove(&list[at + 1], &list[at], (n - 1 - at) * sizeof(*list));
+	list[at] = caller;
+	return n;
+}
+
+size_t diff_find_callers(const struct diff_counts *counts, const struct diff_change *change,
+			 struct diff_caller ret[DIFF_CALLERS_MAX])
+{
+	const struct diff_things *things = &counts->things;
+	enum diff_part part = change->part;
+	size_t n = 0;
+
+	for (size_t i = 0; i < things->n_edge_buckets; i++) {
+		for (const struct diff_edge *edge = things->edges[i]; edge; edge = edge->next) {
+			struct diff_caller caller = {
+				edge->caller,
+				edge->weight[SIDE_NEW][part] / counts->base[SIDE_NEW] -
+					edge->weight[SIDE_OLD][part] / counts->base[SIDE_OLD],
+			};
+
+			/* Another's, the other way, or too little to matter. */
+			if (edge->function == change->item->function &&
+			    caller.difference * change->difference > 0 &&
+			    fabs(caller.difference) >= fabs(change->difference) * CALLER_SHARE)
+				n = put_caller(ret, n, caller);
+		}
+	}
+	return n;
+}
+
+/* Of its module, inlined functions were seen on that side: they would be told apart. */
+static bool shows_inlined(const struct diff_counts *counts, const struct diff_function *function,
+			  enum diff_side side)
+{
+	const struct diff_items *functions = &counts->things.kinds[KIND_FUNCTION];
+
+	for (size_t i = 0; i < functions->n; i++) {
+		const struct diff_function *other = functions->items[i]->function;
+
+		if (other->inlined[side] > 0 &&
+		    !strcmp(other->symbol.module, function->symbol.module))
+			return true;
+	}
+	return false;
+}
+
+const char *diff_remark(const struct diff_counts *counts, const struct diff_function *function)
+{
+	double inlined[SIDES];
+
+	for (int side = 0; side < SIDES; side++) {
+		double total = function->item.weight[side][PART_TOTAL];
+
+		inlined[side] = total > 0 ? function->inlined[side] / total : -1;
+	}
+	if (inlined[SIDE_OLD] < 0)
+		return shows_inlined(counts, function, SIDE_OLD)
+			       ? " (not in old)"
+			       : " (not in old, or inlined there: no debug information tells)";
+	if (inlined[SIDE_NEW] < 0)
+		return shows_inlined(counts, function, SIDE_NEW)
+			       ? " (not in new)"
+			       : " (not in new, or inlined there: no debug information tells)";
+	if (inlined[SIDE_OLD] > 0.9 && inlined[SIDE_NEW] < 0.1)
+		return " (was inlined)";
+	if (inlined[SIDE_OLD] < 0.1 && inlined[SIDE_NEW] > 0.9)
+		return " (is inlined now)";
+	return "";
+}
+
+const char *diff_color(const struct diff_change *change, const struct output *output)
+{
+	if (!output->color)
+		return "";
+	return change->difference > 0 ? "\033[31m" : "\033[32m";
+}
+
+/* ---- lines that all have ----------------------------------------------------------------------
+ */
+
+static void print_side(const struct diff_result *result, enum diff_side side, FILE *file)
+{
+	const struct diff_counts *counts = result->counts;
+	_cleanup_free_ char *name = text_escape(result->files[side]->items[0], "");
+
+	fprintf(file, "%s: %s", side == SIDE_OLD ? "old" : "new", name);
+	if (result->files[side]->count > 1)
+		fprintf(file, " and %zu more", result->files[side]->count - 1);
+	fprintf(file, ": %s samples in %.1f s, %s of the traces complete",
+		format_count(counts->samples[side]).text, counts->seconds[side],
+		format_share(counts->complete[side], counts->unwound[side]).text);
+}
+
+static const char one_run[] = "one capture on a side does not tell how much runs of the same "
+			      "program differ; give several of each (OLD... --new NEW...)";
+
+void diff_print_head(const struct diff_result *result, const struct diff_unit *unit,
+		     const char *start, FILE *file)
+{
+	const struct diff_counts *counts = result->counts;
+	_cleanup_free_ char *event = text_escape(counts->event, "");
+	_cleanup_free_ char *base = text_escape(counts->per_event ? counts->per_event : "", "");
+
+	for (int side = 0; side < SIDES; side++) {
+		fputs(start, file);
+		print_side(result, (enum diff_side)side, file);
+		fputc('\n', file);
+	}
+	fprintf(file, "%s%s: %s%s%s; intervals of 95 %%; of the sure changes %g %% may be chance\n",
+		start, event, unit->of, counts->per == PER_EVENT ? " of " : "",
+		counts->per == PER_EVENT ? base : "", 100 * result->doubts.false_rate);
+	if (result->changes->is_one_run)
+		fprintf(file, "%snote: %g %% are assumed (--run-noise): %s\n", start,
+			100 * result->doubts.run_noise, one_run);
+}
+
+void diff_print_rest(const struct diff_result *result, const struct diff_unit *unit, size_t hidden,
+		     bool any, void (*print_name)(const char *name, FILE *file), FILE *file)
+{
+	const struct diff_changes *changes = result->changes;
+	const char *space = *unit->name ? " " : "";
+
+	if (hidden)
+		fprintf(file,
+			"%zu sure change%s of less than %g %% of all not shown "
+			"(--percent-limit)\n",
+			hidden, hidden == 1 ? " is" : "s are", result->limit);
+	if (!changes->n_tested) {
+		fputs("No function has enough samples to be compared.\n", file);
+		return;
+	}
+	fprintf(file, "%s changed by more than %.2f%s%s",
+		any || hidden ? "Nothing else" : "Nothing", changes->rest * unit->scale, space,
+		unit->name);
+	if (changes->widest) {
+		fprintf(file, " (widest interval: %s of ", diff_part_names[changes->widest->part]);
+		print_name(changes->widest->item->function->symbol.name, file);
+		fputc(')', file);
+	}
+	fprintf(file, ".\nA change of %.2f%s%s would have been seen in any function.\n",
+		changes->visible * unit->scale, space, unit->name);
+}
+
+size_t diff_print_exceeded(const struct diff_result *result, const char *start, FILE *file)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < result->n_gates; i++) {
+		const struct diff_gate *gate = &result->gates[i];
+		_cleanup_free_ char *limit = text_escape(gate->text, "");
+
+		for (size_t j = 0; j < result->changes->n; j++) {
+			const struct diff_change *change = &result->changes->items[j];
+
+			if (!diff_gate_is_exceeded(gate, change) || !diff_is_worth(result, change))
+				continue;
+			n++;
+			if (!file)
+				continue;
+			fprintf(file, "%s%s of %s: %+.1f %% (%+.1f .. %+.1f), limit %s\n", start,
+				diff_part_names[change->part], change->item->function->symbol.name,
+				100 * diff_change_relative(change, change->difference),
+				100 * diff_change_relative(change, change->low),
+				100 * diff_change_relative(change, change->high), limit);
+		}
+	}
+	return n;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/diff/things.h"
+#include "cli/print/text.h"
+
+#define FIRST_SIZE 256
+
+static void items_add(struct diff_items *items, struct diff_item *item)
+{
+	if (items->n == items->capacity) {
+		items->capacity = items->capacity * 2 + FIRST_SIZE;
+		items->items = memory_resize(items->items, items->capacity, sizeof(*items->items));
+	}
+	item->number = items->n;
+	items->items[items->n++] = item;
+}
+
+static void add_path(struct diff_things *things, struct diff_function *function)
+{
+	struct diff_item *item = memory_get(sizeof(*item));
+
+	*item = (struct diff_item){ .function = function };
+	items_add(&things->kinds[KIND_PATH], item);
+}
+
+void diff_things_init(struct diff_things *things)
+{
+	*things = (struct diff_things){ .n_buckets = FIRST_SIZE, .n_edge_buckets = FIRST_SIZE };
+	things->buckets = memory_get(FIRST_SIZE * sizeof(*things->buckets));
+	things->edges = memory_get(FIRST_SIZE * sizeof(*things->edges));
+	call_tree_init(&things->tree);
+	add_path(things, NULL);
+}
+
+void diff_things_free(struct diff_things *things)
+{
+	for (size_t i = 0; i < things->kinds[KIND_FUNCTION].n; i++) {
+		struct diff_function *function = things->kinds[KIND_FUNCTION].items[i]->function;
+
+		free(function->raw);
+		free(function->raw_module);
+		free(function->symbol.name);
+		free(function->symbol.module);
+		free(function);
+	}
+	for (size_t i = 0; i < things->kinds[KIND_PATH].n; i++)
+		free(things->kinds[KIND_PATH].items[i]);
+	for (size_t i = 0; i < things->n_edge_buckets; i++) {
+		for (struct diff_edge *edge = things->edges[i], *next; edge; edge = next) {
+			next = edge->next;
+			free(edge);
+		}
+	}
+	for (int kind = 0; kind < KINDS; kind++)
+		free(things->kinds[kind].items);
+	free(things->buckets);
+	free(things->edges);
+	call_tree_free(&things->tree);
+}
+
+/* ---- functions -------------------------------------------------------------------------- */
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	do {
+		hash = (hash ^ (uint8_t)*text) * 0x100000001b3;
+	} while (*text++);
+	return hash ^ hash >> 32;
+}
+
+static void put_function(struct diff_things *things, struct diff_function *function)
+{
+	struct diff_function **bucket = &things->buckets[function->hash & (things->n_buckets - 1)];
+
+	function->next = *bucket;
+	*bucket = function;
+}
+
+static void grow_functions(struct diff_things *things)
+{
+	const struct diff_items *functions = &things->kinds[KIND_FUNCTION];
+
+	free(things->buckets);
+	things->n_buckets *= 2;
+	things->buckets = memory_get(things->n_buckets * sizeof(*things->buckets));
+	for (size_t i = 0; i < functions->n; i++)
+		put_function(things, functions->items[i]->function);
+}
+
+struct diff_function *diff_function_get(struct diff_things *things, const char *name,
+					const char *module, bool is_mark)
+{
+	uint64_t hash = hash_text(hash_text(0xcbf29ce484222325 ^ is_mark, name), module);
+	struct diff_function *function = things->buckets[hash & (things->n_buckets - 1)];
+
+	while (function &&
+	       (function->hash != hash || function->symbol.pseudo != is_mark ||
+		strcmp(function->raw, name) != 0 || strcmp(function->raw_module, module) != 0))
+		function = function->next;
+	if (function)
+		return function;
+	if (things->kinds[KIND_FUNCTION].n == things->n_buckets)
+		grow_functions(things);
+	function = memory_get(sizeof(*function));
+	*function = (struct diff_function){
+		.item.function = function,
+		.symbol.name = text_escape(name, ""),
+		.symbol.module = text_escape(module, ""),
+		.symbol.pseudo = is_mark,
+		.raw = memory_print("%s", name),
+		.raw_module = memory_print("%s", module),
+		.hash = hash,
+	};
+	items_add(&things->kinds[KIND_FUNCTION], &function->item);
+	put_function(things, function);
+	return function;
+}
+
+/* ---- edges -------------------------------------------------------------------------------- */
+
+static struct diff_edge **edge_bucket(const struct diff_things *things,
+				      const struct diff_function *function,
+				      const struct diff_function *caller)
+{
+	uint64_t hash = (function->item.number * 0x9e3779b97f4a7c15 + caller->item.number) *
+			0x9e3779b97f4a7c15;
+
+	return &things->edges[(hash >> 32) & (things->n_edge_buckets - 1)];
+}
+
+static void put_edge(struct diff_things *things, struct diff_edge *edge)
+{
+	struct diff_edge **bucket = edge_bucket(things, edge->function, edge->caller);
+
+	edge->next = *bucket;
+	*bucket = edge;
+}
+
+static void grow_edges(struct diff_things *things)
+{
+	struct diff_edge **old = things->edges;
+	size_t n_old = things->n_edge_buckets;
+
+	things->n_edge_buckets *= 2;
+	things->edges = memory_get(things->n_edge_buckets * sizeof(*things->edges));
+	for (size_t i = 0; i < n_old; i++) {
+		for (struct diff_edge *edge = old[i], *next; edge; edge = next) {
+			next = edge->next;
+			put_edge(things, edge);
+		}
+	}
+	free(old);
+}
+
+struct diff_edge *diff_edge_get(struct diff_things *things, struct diff_function *function,
+				struct diff_function *caller)
+{
+	struct diff_edge *edge = *edge_bucket(things, function, caller);
+
+	while (edge && (edge->function != function || edge->caller != caller))
+		edge = edge->next;
+	if (edge)
+		return edge;
+	if (things->n_edges++ == things->n_edge_buckets)
+		grow_edges(things);
+	edge = memory_get(sizeof(*edge));
+	*edge = (struct diff_edge){ .function = function, .caller = caller };
+	put_edge(things, edge);
+	return edge;
+}
+
+/* ---- paths -------------------------------------------------------------------------------- */
+
+struct diff_item *diff_path_get(struct diff_things *things, size_t caller,
+				struct diff_function *function)
+{
+	uint32_t node = call_tree_child(&things->tree, (uint32_t)caller, &function->symbol);
+
+	if (node == things->kinds[KIND_PATH].n)
+		add_path(things, function);
+	return things->kinds[KIND_PATH].items[node];
+}

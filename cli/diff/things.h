@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is compared: functions, by what is the same of them in each build, and for trees paths of
+ * calls, from the root to a function.  And who calls whom.
+ */
+#ifndef CLI_DIFF_THINGS_H
+#define CLI_DIFF_THINGS_H
+
+#include "cli/diff/cells.h"
+#include "cli/report/call_tree.h"
+#include "cli/report/symbols.h"
+
+enum diff_side {
+	SIDE_OLD,
+	SIDE_NEW,
+	SIDES,
+};
+
+enum diff_kind {
+	KIND_FUNCTION,
+	KIND_PATH,
+	KINDS,
+};
+
+/* A function, or a path that ends in it. */
+struct diff_item {
+	struct diff_function *function;
+	size_t number; /* among its kind */
+	double weight[SIDES][PARTS];
+	uint64_t samples[SIDES][PARTS];
+	size_t newest; /* for diff_cells_get */
+};
+
+struct diff_function {
+	struct diff_item item;
+	struct symbol symbol;	/* for output; its name and module are escaped */
+	char *raw, *raw_module; /* as they are */
+	/* Of the total, what was inlined into a caller. */
+	double inlined[SIDES];
+	struct diff_function *same; /* that it was joined with, and is empty since; or NULL */
+	uint64_t trace;		    /* of the capture that is read: the last one that it is in */
+	uint64_t hash;
+	struct diff_function *next; /* of its bucket */
+};
+
+/* A function's weights by who called it. */
+struct diff_edge {
+	struct diff_function *function, *caller;
+	double weight[SIDES][PARTS];
+	struct diff_edge *next; /* of its bucket */
+};
+
+struct diff_items {
+	struct diff_item **items;
+	size_t n, capacity;
+};
+
+struct diff_things {
+	struct diff_items kinds[KINDS];
+	struct diff_function **buckets;
+	size_t n_buckets;
+	struct diff_edge **edges; /* buckets */
+	size_t n_edge_buckets, n_edges;
+	/* Of paths; a node's number is its path's, and its key a function's symbol. The root is
+	 * that of all samples. */
+	struct call_tree tree;
+};
+
+void diff_things_init(struct diff_things *things);
+void diff_things_free(struct diff_things *things);
+
+/* Each is made if there is none. A function that is no code's is a mark of cut traces. */
+struct diff_function *diff_function_get(struct diff_things *things, const char *name,
+					const char *module, bool is_mark);
+struct diff_edge *diff_edge_get(struct diff_things *things, struct diff_function *function,
+				struct diff_function *caller);
+/* CALL_TREE_ROOT is the path that the first frame's begin with. */
+struct diff_item *diff_path_get(struct diff_things *things, size_t caller,
+				struct diff_function *function);
+
+#endif
