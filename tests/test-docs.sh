@@ -1,0 +1,155 @@
+#!/bin/bash
+# The pages in docs/: each ```sh block is run, as it stands there, in a folder of its page's own, and prints the lines of the ```text block
+# behind it, with other numbers. ```yaml blocks are read as YAML; what a job compares is run, the rest of its scripts is parsed. Links lead to files.
+#
+# Other hosts (ssh, scp) are folders here; what is copied from one is gone from it, so that reports have nothing but what was copied.
+#
+#   O=DIR   the object directory (build)
+#
+# run.sh: records thorough
+set -u
+cd "$(dirname "$0")/.." || exit
+O=$(realpath "${O:-build}")
+. tests/count.sh
+[ -x "$O/stackreel" ] || { skip "$O/stackreel is not built"; finish; }
+root=$PWD
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-docs.XXXXXX") || exit 1
+server=
+trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
+export LC_ALL=C.UTF-8 HOSTS=$work/hosts
+
+# ---- stand-ins ---------------------------------------------------------------------------------
+
+mkdir -p "$work/bin" "$HOSTS/prod" "$HOSTS/buildhost/build"
+ln -s "$O/stackreel" "$work/bin/"
+cat >"$work/bin/ssh" <<'END'
+#!/bin/bash
+cd "$HOSTS/$1" && shift && exec bash -c "$*"
+END
+cat >"$work/bin/scp" <<'END'
+#!/bin/bash
+place() {
+    case $1 in *:*) echo "$HOSTS/${1%%:*}/${1#*:}" ;; *) echo "$1" ;; esac
+}
+cp "$(place "$1")" "$(place "$2")" || exit
+case $1 in prod:*) rm -f "$HOSTS/prod/shopd" ;; esac
+END
+printf '#!/bin/bash\nexec "$@"\n' >"$work/bin/sudo"
+chmod +x "$work/bin/"*
+PATH=$work/bin:$PATH
+
+can_record=
+if "$O/stackreel-record" -q -o "$work/try.reel" true >/dev/null 2>"$work/err"; then
+    can_record=yes
+    ln -s "$O/stackreel-record" "$work/bin/"
+fi
+
+# ---- what a page is of ---------------------------------------------------------------------------
+
+# blocks PAGE: its fenced blocks, as files NN.sh, NN.text, NN.yaml in $work/blocks.
+blocks() {
+    rm -rf "$work/blocks" && mkdir "$work/blocks"
+    awk -v folder="$work/blocks" '/^```[a-z]/ { name = sprintf("%s/%02d.%s", folder, ++n, substr($0, 4)); next }
+        /^```$/ { name = ""; next }
+        name { print >name }' "$1"
+}
+
+# Lines of which only the numbers may differ, and how many blanks are between the words.
+plain() {
+    sed -E 's/[0-9][0-9.,]*/0/g; s/ ?[-+] ?0/ 0/g; s/[ │├└─]+/ /g; s/^ //; s/ (ns|us|ms|s) / T /g'
+}
+
+# run_blocks PAGE: in the folder that this is started in.
+run_blocks() {
+    local block lines=0
+    for block in "$work"/blocks/*; do
+        case $block in
+        *.sh)
+            bash -eu -o pipefail "$block" >"$work/out" 2>"$work/err"
+            count $? "$1: $(head -n 3 "$block")"
+            ;;
+        *.text)
+            cat "$work/err" >>"$work/out"
+            plain <"$work/out" >"$work/plain"
+            while read -r line; do
+                grep -qF -- "$line" "$work/plain"
+                count $? "$1: a line like: $line: $(grep -v '^#' "$work/plain" | head -n 20)"
+                lines=$((lines + 1))
+            done < <(plain <"$block")
+            ;;
+        esac
+    done
+    [ "$lines" -gt 0 ]
+    count $? "$1: what is printed is compared"
+}
+
+# ---- pages ----------------------------------------------------------------------------------------
+
+for page in docs/*.md; do
+    while read -r link; do
+        [ -e "docs/$link" ]
+        count $? "$page: $link is there"
+    done < <(grep -oE '\]\([^)#:]+' "$page" | sed 's/^](//')
+done
+
+blocks docs/arm64-on-x86.md
+mkdir "$work/arm64" && ln -s "$root/testdata" "$work/arm64/"
+cd "$work/arm64" && run_blocks arm64-on-x86.md
+cd "$root" || exit
+
+if [ -n "$can_record" ]; then
+    g++ -O2 -g -o "$HOSTS/buildhost/build/shopd" testdata/programs/orders.cc && strip -g -o "$HOSTS/prod/shopd" "$HOSTS/buildhost/build/shopd"
+    (cd "$HOSTS/prod" && exec ./shopd 600 >/dev/null) &
+    server=$!
+    blocks docs/prod-to-laptop.md
+    mkdir "$work/laptop" && cp -L "$O/stackreel-record" "$work/laptop/"
+    cd "$work/laptop" && run_blocks prod-to-laptop.md
+    cd "$root" && kill "$server" && wait "$server" 2>/dev/null
+    server=
+else
+    skip "prod-to-laptop.md, regressions.md: nothing can be recorded here: $(head -n 1 "$work/err")"
+fi
+
+mkdir "$work/shop"
+blocks docs/regressions.md
+if [ -n "$can_record" ]; then
+    gcc -O2 -g -o "$work/shop/shop-1.4" testdata/programs/diff.c && gcc -O2 -g -DPARSE=200 -o "$work/shop/shop-1.5" testdata/programs/diff.c
+    cd "$work/shop" && run_blocks regressions.md
+    for run in 1 2 3 4 5; do
+        ln -s shop-1.4-$run.reel old-$run.reel
+        ln -s shop-1.5-$run.reel new-$run.reel
+    done
+    mkdir tools && ln -s "$O/stackreel" tools/
+    cd "$root" || exit
+fi
+# The jobs' scripts, a file each.
+if python3 -c 'import yaml' 2>/dev/null; then python=python3; else python=/usr/bin/python3; fi
+if "$python" -c 'import yaml' 2>/dev/null; then
+    ok "both jobs are YAML, with scripts" "$python" - "$work"/blocks/*.yaml <<'END'
+import sys
+import yaml
+for path in sys.argv[1:]:
+    job = yaml.safe_load(open(path))
+    if "jobs" in job:
+        assert job[True] == "pull_request"  # YAML 1.1's idea of `on'
+        steps = job["jobs"]["compare"]["steps"]
+        assert all(("run" in step) != ("uses" in step) for step in steps)
+        scripts = [step["run"] for step in steps if "run" in step]
+    else:
+        scripts = job["performance"]["script"]
+    assert len(scripts) == 3 and all(isinstance(script, str) for script in scripts), scripts
+    for number, script in enumerate(scripts):
+        open("%s.%d.script" % (path, number), "w").write(script)
+END
+    for script in "$work"/blocks/*.script; do
+        ok "$(head -n 1 "$script"): a script" bash -n "$script"
+        grep -q 'stackreel diff' "$script" && [ -n "$can_record" ] || continue
+        (cd "$work/shop" && GITHUB_STEP_SUMMARY=$work/summary.md bash -eu "$script") >"$work/out" 2>"$work/err"
+        [ $? = 3 ]
+        count $? "exit status 3 of: $(cat "$script")"
+    done
+    [ -z "$can_record" ] || ok "both wrote the same summary" cmp "$work/summary.md" "$work/shop/summary.md"
+else
+    skip "python3-yaml is not installed: the jobs in regressions.md"
+fi
+finish
