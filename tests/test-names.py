@@ -8,6 +8,7 @@ parser, with lone surrogates refused.
     O=DIR   the object directory (build)
 """
 
+import html
 import json
 import os
 import re
@@ -164,7 +165,8 @@ class Names(unittest.TestCase):
         file = self.capture()
         for command in (["report"], ["report", "--tree"], ["report", "--residency"], ["report", "--by", "module"], ["report", "--by", "thread"],
                         ["report", "--by", "comm"], ["script"], ["folded", "--with-comm"], ["info", "--all-modules"],
-                        ["diff", "--false-rate=100", "--percent-limit=0", file], ["diff", "--markdown", "--false-rate=100", file], ["doctor", "--all"], ["dump"], ["dump", "--json"]):
+                        ["diff", "--tree", file],
+                        ["diff", "--folded", file], ["diff", "--json", file], ["doctor", "--all"], ["dump"], ["dump", "--json"]):
             with self.subTest(command):
                 done = run(*command, file, env=dict(os.environ, LC_ALL="C.UTF-8"))
                 self.assertIn(done.returncode, (0, 3), done.stderr)
@@ -172,9 +174,62 @@ class Names(unittest.TestCase):
                 # Stacks are set in by a tab, as perf script does it.
                 self.visible(done.stdout, b"\n\t" if command == ["script"] else b"\n")
                 self.visible(done.stderr)
-                if command != ["dump", "--json"]:
+                if "--json" not in command:
                     self.assertIn(rb"\xe2\x80\xae", done.stdout)
                     self.assertIn(rb"\\x1b", done.stdout)
+
+    def compared(self, name, counts):
+        """Of kernel functions: samples in `name`, which NAME's like calls, and in another one."""
+        files = []
+        for side, (here, elsewhere) in enumerate(counts):
+            samples = b.Samples()
+            samples.layout(1, reel_cases.X86)
+            for number in range(here + elsewhere):
+                address = 0xffffffff81000010 if number < here else 0xffffffff81002010
+                samples.sample(number + 1, 1000 + number * 10000000, pc=0x401000, layout=1, values=[1, 0x7000, 0x401000, 2],
+                               regions=[b.Region(0x7000, bytes(64))], kernel=[address, 0xffffffff81001010])
+            reel = b.Reel().side(
+                reel_cases.capture_record(), b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock", 0), b.record("MODULE", 2, 2, 0, 0, 0, 0, b"", "[kernel]"),
+                b.record("SPACE", 1, 1, 0, 1, 10, 10, 62, 64, 1, 0, 0, 0), b.record("THREAD", 1, 1, 1, 1, 10, 10, 0, "x"),
+                b.record("KERNEL_SYMBOL", 0xffffffff81000000, 0x1000, 2, name), b.record("KERNEL_SYMBOL", 0xffffffff81001000, 0x1000, 2, name + "2"),
+                b.record("KERNEL_SYMBOL", 0xffffffff81002000, 0x1000, 2, "other"))
+            files.append(self.write("%d.reel" % side, reel_cases.finish(reel.samples(samples)).data))
+        return files
+
+    def test_diff_shows_changes(self):
+        """Text, JSON and Markdown of functions that changed, with names that are hostile."""
+        files = self.compared(EVIL, ((90, 30), (30, 90)))
+        for command in ([], ["--markdown", "--fail-if=any>+1%"], ["--json"]):
+            with self.subTest(command):
+                done = run("diff", *command, *files)
+                self.assertIn(done.returncode, (0, 3), done.stderr)
+                self.visible(done.stdout)
+                self.visible(done.stderr)
+                if command == ["--json"]:
+                    functions = {unescape(function["name"]).decode("utf-8", "surrogateescape"): function for function in strict(done.stdout)["functions"]}
+                    self.assertTrue(functions[EVIL]["self"]["sure"])
+                    self.assertEqual(unescape(functions[EVIL]["self"]["callers"][0]["name"]).decode("utf-8", "surrogateescape"), EVIL + "2")
+                else:
+                    self.assertIn(b"xe2", done.stdout)
+
+    def test_diff_markdown(self):
+        """What cmark-gfm makes of it: tables with the names in their cells as they are, and nothing that the names ask for."""
+        if not shutil.which("cmark-gfm"):
+            self.skipTest("cmark-gfm is not installed")
+        for name in ("a|b", "`c`", "<img src=x>", "[x](http://e.org)", "http://e.org/", "a@b.org", "@somebody", "#1", "*d*", "~~e~~", "&amp;",
+                     "| |", "f\\|g", "www.e.org", "</code><b>", "```", "operator||(a const&, b<c*>)", "  "):
+            with self.subTest(name):
+                done = run("diff", "--markdown", "--fail-if=any>+1%", *self.compared(name, ((90, 30), (30, 90))))
+                self.assertEqual(done.returncode, 3, done.stderr)
+                page = subprocess.run(["cmark-gfm", "-e", "table", "-e", "autolink", "-e", "strikethrough", "-e", "tagfilter", "--unsafe"],
+                                      input=done.stdout, stdout=subprocess.PIPE, check=True).stdout.decode()
+                # An address is a link, within code.
+                codes = [html.unescape(re.sub(r"</?a\b[^>]*>", "", code)) for code in re.findall("<td[^>]*><code>(.*?)</code>", page)]
+                self.assertIn(name.replace("\\", "\\\\"), codes, page)
+                self.assertIn("other", codes)
+                self.assertFalse(re.search(r"<(img|b|em|del|a href=\"(?!mailto))", page), page)
+                # The other one is the fence's.
+                self.assertEqual(page.count("<pre>"), 2, page)
 
     def test_messages(self):
         """Names of files and options on standard error, as a shell's `*' may give them."""
