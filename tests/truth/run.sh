@@ -10,7 +10,7 @@ quick=()
 [ "${1-}" != --quick ] || { quick=(--quick) && shift; }
 names=("$@")
 if [ ${#names[@]} = 0 ]; then
-    names=(capture unwinders perf symbols scrub programs)
+    names=(capture unwinders perf perf-diff symbols scrub programs)
     # tests/test-cfi-rows.sh and tests/test-synthesis.sh are quick forms of two.
     [ ${#quick[@]} -gt 0 ] || names=(cfi synthesis "${names[@]}" diff matrix import-guests kernel)
 fi
