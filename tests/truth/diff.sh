@@ -1,9 +1,12 @@
 #!/bin/bash
 # diff.sh [--quick] - how often `stackreel diff` calls a difference sure where there is none, and how often it finds one that there is
 #
-# Programs are recorded many times, and each recording is compared with others of the same program: at most as many of these comparisons as
-# --false-rate says (5 %) may call anything sure. Then ours with a loop of n against builds with 1.03 n to 1.3 n. What else runs on the
-# machine is a part of the test. --quick: fewer recordings.
+# Programs are recorded many times, and recordings are compared with others of the same program, with the options that are a user's who gives
+# none: at most as many of these comparisons as --false-rate says (5 %) may call anything sure, or fail for any>+2%. Anything is counted, even what is too
+# small to be shown. Comparisons that have a recording in common are alike: one odd recording is in many alarms of one capture a side.
+# So how far the rate can be off is told by leaving out each recording in turn (a jackknife), and the rate may be above 5 % by no more than two
+# of its standard errors. Then ours with a loop of n against builds with 1.03 n to 1.3 n, recorded in between. What else
+# runs on the machine is a part of the test. --quick: fewer recordings.
 #
 # run.sh: records thorough
 set -u
@@ -37,12 +40,12 @@ END
 record() {
     "$O/stackreel-record" -q -o "$work/$1.reel" "${@:2}" >/dev/null 2>&1 || echo "FAILED: $1 is not recorded"
 }
+# All in turn: what changes on the machine meanwhile is not taken for a change of a program.
 for ((i = 0; i < runs; i++)); do
     record c$i "$work/orders100" 200
     record python$i python3 "$work/many.py"
-done
-for parse in 103 105 110 130; do
-    for ((i = 0; i < 10; i++)); do record $parse-$i "$work/orders$parse" 200; done
+    [ $i -lt 10 ] || continue
+    for parse in 103 105 110 130; do record $parse-$i "$work/orders$parse" 200; done
 done
 
 cat >"$work/compare.py" <<'END'
@@ -56,8 +59,12 @@ def file(name):
 
 def compare(pair):
     old, new = pair
-    done = subprocess.run([program, "diff", "-q", "-j1", "--json", *map(file, old), "--new", *map(file, new)], stdout=subprocess.PIPE, check=True)
-    return json.loads(done.stdout)
+    done = subprocess.run([program, "diff", "-q", "-j1", "--json", "--fail-if", "any>+2%", *map(file, old), "--new", *map(file, new)],
+                          stdout=subprocess.PIPE)
+    assert done.returncode in (0, 3), done.returncode
+    result = json.loads(done.stdout)
+    assert (done.returncode == 3) == bool(result["exceeded"])
+    return result
 
 def all_of(pairs):
     with ThreadPoolExecutor(2) as pool:
@@ -75,17 +82,29 @@ def check(good, text):
     passed, failed = passed + bool(good), failed + (not good)
     print("%s%s" % ("" if good else "FAILED: ", text))
 
-n_all = alarms_all = 0
+def rate_of(alarms):
+    return sum(alarms) / len(alarms)
+
+def error_of(pairs, alarms):
+    """The standard error of their rate: of each recording, what the rate is without those that it is in."""
+    names = sorted({name for old, new in pairs for name in (*old, *new)})
+    rates = [rate_of([alarm for (old, new), alarm in zip(pairs, alarms) if name not in old and name not in new] or [0]) for name in names]
+    mean = sum(rates) / len(rates)
+    return ((len(rates) - 1) / len(rates) * sum((rate - mean) ** 2 for rate in rates)) ** 0.5
+
+n_all = alarms_all = failures_all = 0
 for name in ("c", "python"):
     for size in (1, 4):
-        results = all_of(pairs_of(name, size))
-        alarms = sum(r["sure"] > 0 for r in results)
-        n_all, alarms_all = n_all + len(results), alarms_all + alarms
-        # Five standard deviations of as many independent ones above the stated rate, which they are not.
-        limit = 0.05 * len(results) + 5 * (0.05 * 0.95 * len(results)) ** 0.5
-        check(alarms <= limit, "%s, %d a side, against itself: %d of %d comparisons call something sure; %.0f values in each"
-              % (name, size, alarms, len(results), sum(r["tested"] for r in results) / len(results)))
-print("against itself: %d of %d, %.2f %%" % (alarms_all, n_all, 100 * alarms_all / n_all))
+        pairs = pairs_of(name, size)
+        results = all_of(pairs)
+        alarms = [r["sure"] > 0 for r in results]
+        failures = sum(bool(r["exceeded"]) for r in results)
+        n_all, alarms_all, failures_all = n_all + len(results), alarms_all + sum(alarms), failures_all + failures
+        error = error_of(pairs, alarms)
+        check(rate_of(alarms) <= 0.05 + 2 * error, "%s, %d a side, against itself: %d of %d comparisons call something sure: %.2f %%, +- %.2f %%; %d fail for any>+2%%; %.0f values in each"
+              % (name, size, sum(alarms), len(results), 100 * rate_of(alarms), 200 * error, failures, sum(r["tested"] for r in results) / len(results)))
+check(alarms_all <= 0.05 * n_all, "against itself: %d of %d, %.2f %%; %d fail for any>+2%%, %.2f %%"
+      % (alarms_all, n_all, 100 * alarms_all / n_all, failures_all, 100 * failures_all / n_all))
 
 def found(result):
     parse = next(f for f in result["functions"] if f["name"] == "parse")["self"]
