@@ -80,6 +80,7 @@ static const struct command commands[] = {
 	{ "scrub", "make a capture without what programs worked with", command_scrub },
 	{ "shrink", "make a capture with no more of the stacks than unwinding reads",
 	  command_shrink },
+	{ "cut", "make a capture of some of the samples of a capture", command_cut },
 	{ "pack", "make a capture that needs no files: with what it asks of its modules",
 	  command_pack },
 	{ "unpack", "write what a capture has of modules' files, for gdb and perf",

@@ -48,6 +48,9 @@ int new_capture_make(const struct options *options,
 	error = make(context, session.capture, options->output, &made);
 	progress_end(&session.progress);
 	if (error) {
+		/* No sample is selected: by which of the options, and what there would be. */
+		if (reel_error_code(error) == REEL_ERROR_NOT_FOUND)
+			selection_explain(&session, false);
 		status = new_capture_failed(error);
 	} else {
 		session_warn(&session);

@@ -664,6 +664,39 @@ struct reel_error *reel_capture_shrink(struct reel_capture *capture, const char 
 				       const struct reel_shrink_options *options,
 				       struct reel_shrink_counts *counts);
 
+/* ---- parts of captures -------------------------------------------------------- */
+
+struct reel_cut_options {
+	size_t size;
+	/* Which samples; NULL: all. */
+	const struct reel_filter *filter;
+	/* Of events with this name; NULL: of all. */
+	const char *event;
+	/* As in reel_scrub_options. */
+	const char *const *recipients;
+	bool decrypt;
+};
+
+struct reel_cut_counts {
+	size_t size;
+	uint64_t samples;
+	/* Side records that none of them needs, and that were left out. */
+	uint64_t left_out;
+	uint64_t bytes_written;
+};
+
+/*
+ * Writes a capture of this one that has some of its samples, with their ids and times, and of what
+ * was recorded beside them what their traces and names need, whatever modules are found when these
+ * are made.  `output` ("-": standard output) appears when it is whole; an existing one is replaced
+ * then.  What could not be read is among the capture's problems.  `counts` may be NULL.
+ *
+ * Errors: as reel_capture_scrub; NOT_FOUND if no sample is selected.
+ */
+struct reel_error *reel_capture_cut(struct reel_capture *capture, const char *output,
+				    const struct reel_cut_options *options,
+				    struct reel_cut_counts *counts);
+
 /* ---- captures that need no files ------------------------------------------- */
 
 struct reel_pack_options {

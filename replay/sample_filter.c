@@ -82,6 +82,28 @@ static bool comm_passes(const struct reel_filter *lists, const char *comm)
 	return !lists->n_comms;
 }
 
+void reel_sample_describe(const struct reel_timeline *timeline, const struct reel_sample *sample,
+			  const struct reel_space_state *space, struct reel_trace *ret)
+{
+	const struct reel_thread_state *thread = reel_timeline_thread(timeline, sample->thread);
+
+	*ret = (struct reel_trace){
+		.id = sample->id,
+		.time = sample->time,
+		.weight = sample->weight,
+		.event = (uint32_t)sample->event,
+		.cpu = (uint32_t)sample->cpu,
+		.pid = space ? (uint32_t)space->pid : 0,
+		.tid = thread ? (uint32_t)thread->tid : 0,
+		.namespace_pid = space ? (uint32_t)space->namespace_pid : 0,
+		.namespace_tid = thread ? (uint32_t)thread->namespace_tid : 0,
+		.thread = sample->thread,
+		.comm = reel_timeline_thread_comm(timeline, sample->thread, sample->time),
+		.where = (enum reel_where)sample->where,
+		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
+	};
+}
+
 bool reel_sample_filter_passes(const struct reel_sample_filter *filter,
 			       const struct reel_trace *trace)
 {

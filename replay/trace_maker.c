@@ -295,30 +295,6 @@ static struct reel_error *report_unknown_cpu(struct reel_trace_maker *maker,
 				  reel_reader_name(capture->reader), machine, bits));
 }
 
-/* Everything of a trace but its frames. */
-static void describe_sample(struct reel_trace_maker *maker, const struct reel_sample *sample,
-			    const struct reel_space_state *space)
-{
-	const struct reel_timeline *timeline = maker->capture->timeline;
-	const struct reel_thread_state *thread = reel_timeline_thread(timeline, sample->thread);
-
-	maker->trace = (struct reel_trace){
-		.id = sample->id,
-		.time = sample->time,
-		.weight = sample->weight,
-		.event = (uint32_t)sample->event,
-		.cpu = (uint32_t)sample->cpu,
-		.pid = space ? (uint32_t)space->pid : 0,
-		.tid = thread ? (uint32_t)thread->tid : 0,
-		.namespace_pid = space ? (uint32_t)space->namespace_pid : 0,
-		.namespace_tid = thread ? (uint32_t)thread->namespace_tid : 0,
-		.thread = sample->thread,
-		.comm = reel_timeline_thread_comm(timeline, sample->thread, sample->time),
-		.where = (enum reel_where)sample->where,
-		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
-	};
-}
-
 /* A walk by frame pointers beside what the frames were made of: the `n` first addresses. */
 static void take_frame_chain(struct reel_trace_maker *maker, const struct reel_sample *sample,
 			     size_t n)
@@ -340,7 +316,7 @@ static struct reel_error *take_sample(struct reel_trace_maker *maker,
 	struct reel_error *error;
 	uint32_t base;
 
-	describe_sample(maker, sample, space);
+	reel_sample_describe(maker->capture->timeline, sample, space, &maker->trace);
 	if (!reel_sample_filter_passes(maker->filter, &maker->trace))
 		return NULL;
 	error = reel_previous_traces_get(&maker->previous_traces, sample->thread_index, &previous);

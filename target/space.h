@@ -123,6 +123,7 @@ struct reel_space_state {
 	uint64_t start, end; /* end: UINT64_MAX while it lives */
 	uint64_t machine, word_bits, byte_order;
 	uint64_t code_mask, data_mask, vdso;
+	bool forked; /* it began with its parent's mappings */
 };
 
 /*

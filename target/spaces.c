@@ -298,6 +298,7 @@ struct reel_error *reel_space_define(struct reel_timeline *timeline,
 	space->state.start = record->time;
 	space->state.parent = record->parent;
 	space->state.pid = record->pid;
+	space->state.forked = record->origin == REEL_ORIGIN_FORK;
 	if (record->origin == REEL_ORIGIN_FORK)
 		return space_fork(timeline, space, record->parent, record->time);
 	return NULL;

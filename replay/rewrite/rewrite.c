@@ -12,7 +12,7 @@ struct rewrite {
 	struct reel_block_reader *block_reader;
 	struct reel_writer *writer;
 	struct reel_rewrite_counts counts;
-	uint64_t n_samples; /* read */
+	uint64_t n_samples, n_samples_dropped; /* read; of these, left out as is wanted */
 	/* Side records left out, and others that were not there, as is wanted. */
 	uint64_t n_side_dropped, n_side_added;
 	/* The last END record; it is written last, after all that it counts. */
@@ -87,6 +87,10 @@ static struct reel_error *write_sample(struct rewrite *rewrite, const struct ree
 {
 	struct reel_error *error;
 
+	if (rewrite->options->keep && !rewrite->options->keep(rewrite->options->context, sample)) {
+		rewrite->n_samples_dropped++;
+		return NULL;
+	}
 	rewrite->counts.samples++;
 	if (!rewrite->options->sample)
 		return reel_writer_sample(rewrite->writer, sample);
@@ -195,6 +199,7 @@ static struct reel_error *write_end(struct rewrite *rewrite)
 
 	if (!rewrite->has_end)
 		return NULL;
+	end->samples -= rewrite->n_samples_dropped;
 	if (end->side_records)
 		end->side_records += rewrite->n_side_added - rewrite->n_side_dropped;
 	return reel_writer_record(rewrite->writer, &rewrite->end);

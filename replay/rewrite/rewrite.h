@@ -29,6 +29,8 @@ struct reel_rewrite_options {
 	struct reel_writer_options writer; /* its target is the capture's */
 	/* Leave out what this version does not know: records, and blocks that are optional. */
 	bool drop_unknown;
+	/* Whether the new capture gets a sample.  NULL: it gets all. */
+	bool (*keep)(void *context, const struct reel_sample *sample);
 	/* Changes a sample, which stays one that can be written (registers that are not known and
 	 * bytes of missing ranges are 0).  NULL: samples stay as they are. */
 	struct reel_error *(*sample)(void *context, struct reel_rewrite_sample *sample);

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes a capture of some of the samples of another one. */
+#include "base/output_file.h"
+#include "base/sized.h"
+#include "replay/rewrite/needs.h"
+#include "replay/rewrite/rewrite.h"
+#include "replay/rewrite/sample_walk.h"
+#include "replay/sample_filter.h"
+
+struct cut {
+	struct reel_capture *capture;
+	struct reel_cut_options options;
+	struct reel_sample_filter filter;
+	struct reel_needs *needs;
+	struct reel_cut_counts counts;
+};
+
+static bool is_wanted_event(const struct cut *cut, uint32_t id)
+{
+	const struct reel_capture *capture = cut->capture;
+
+	if (!cut->options.event)
+		return true;
+	/* Of one id the first event counts. */
+	for (size_t i = 0; i < capture->n_events; i++)
+		if (capture->events[i].id == id)
+			return !strcmp(capture->events[i].name, cut->options.event);
+	return false;
+}
+
+static bool is_wanted(const struct cut *cut, const struct reel_sample *sample,
+		      const struct reel_space_state *space)
+{
+	struct reel_trace trace;
+
+	reel_sample_describe(cut->capture->timeline, sample, space, &trace);
+	return is_wanted_event(cut, trace.event) && reel_sample_filter_passes(&cut->filter, &trace);
+}
+
+static const struct reel_space_state *space_of(const struct cut *cut,
+					       const struct reel_sample *sample)
+{
+	const struct reel_timeline *timeline = cut->capture->timeline;
+
+	return reel_timeline_space(
+		timeline, reel_timeline_thread_space(timeline, sample->thread, sample->time));
+}
+
+/* The first walk: what the samples need. */
+static struct reel_error *ask_for_all(struct cut *cut)
+{
+	struct reel_sample_walk walk;
+	struct reel_block_item item;
+	struct reel_error *error = reel_sample_walk_create(cut->capture, &walk);
+	bool found = true;
+
+	while (!error && found) {
+		const struct reel_space_state *space;
+
+		error = reel_sample_walk_next(&walk, &item, &found);
+		if (error || !found)
+			break;
+		space = space_of(cut, &item.sample);
+		if (is_wanted(cut, &item.sample, space))
+			error = reel_needs_add(cut->needs, &item.sample, space);
+	}
+	reel_sample_walk_free(&walk);
+	return error ? error : reel_needs_seal(cut->needs);
+}
+
+static bool keep(void *context, const struct reel_sample *sample)
+{
+	const struct cut *cut = context;
+
+	return is_wanted(cut, sample, space_of(cut, sample));
+}
+
+static enum reel_rewrite_record choose(void *context, struct reel_record *record)
+{
+	struct cut *cut = context;
+
+	if (reel_needs_record(cut->needs, record))
+		return REEL_REWRITE_COPY;
+	cut->counts.left_out++;
+	return REEL_REWRITE_DROP;
+}
+
+static struct reel_error *write_cut(struct cut *cut, int fd, const char *output,
+				    const struct reel_public_keys *recipients)
+{
+	const struct reel_rewrite_options options = {
+		.writer = { .recipients = recipients, .encoding = REEL_DENSE },
+		.keep = keep,
+		.record = choose,
+		.context = cut,
+	};
+	struct reel_rewrite_counts written = { 0 };
+	struct reel_error *error = reel_rewrite(cut->capture, fd, output, &options, &written);
+
+	cut->counts.samples = written.samples;
+	cut->counts.bytes_written = written.bytes;
+	if (!error && !written.samples)
+		error = reel_error_create(REEL_ERROR_NOT_FOUND, "%s: no sample is selected",
+					  reel_reader_name(cut->capture->reader));
+	return error;
+}
+
+static struct reel_error *cut_to(struct cut *cut, const char *output)
+{
+	const struct reel_filter *lists = &cut->filter.lists;
+	_cleanup_public_keys_ struct reel_public_keys recipients = { 0 };
+	struct reel_output_file file;
+	struct reel_error *error;
+
+	error = reel_rewrite_recipients(cut->capture, cut->options.recipients, cut->options.decrypt,
+					&recipients);
+	if (!error)
+		error = reel_needs_create(cut->capture, lists->from ? cut->filter.from : 0,
+					  cut->filter.to, &cut->needs);
+	if (!error)
+		error = reel_output_file_open(output, reel_reader_fd(cut->capture->reader), &file);
+	if (error)
+		return error;
+	error = ask_for_all(cut);
+	if (!error)
+		error = write_cut(cut, file.fd, output, &recipients);
+	return reel_output_file_close(&file, error);
+}
+
+struct reel_error *reel_capture_cut(struct reel_capture *capture, const char *output,
+				    const struct reel_cut_options *options,
+				    struct reel_cut_counts *counts)
+{
+	struct cut cut = { .capture = capture };
+	struct reel_error *error;
+
+	reel_sized_take(&cut.options, sizeof(cut.options), options);
+	error = reel_sample_filter_copy(cut.options.filter, capture->info.first_sample_time,
+					&cut.filter);
+	if (!error)
+		error = cut_to(&cut, output);
+	reel_sample_filter_free(&cut.filter);
+	reel_needs_destroy(cut.needs);
+	if (!error)
+		reel_sized_give(counts, sizeof(*counts), &cut.counts);
+	return error;
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <stdlib.h>
+
+#include "replay/rewrite/id_map.h"
+#include "replay/rewrite/needs.h"
+
+/* What tells symbols apart: space, time and address; 0, since and address. */
+struct key {
+	uint64_t a, b, c;
+};
+
+struct keys {
+	struct key *all;
+	size_t n;
+};
+
+struct reel_needs {
+	struct reel_capture *capture;
+	uint64_t from, to;
+	/* Until when they are; the number is the time + 1. */
+	struct reel_id_map spaces;
+	struct reel_id_map threads, steps, modules;
+	/* Of struct reel_jit_symbol, by their addresses here; kernel symbols by their indexes. */
+	struct reel_id_map jit_symbols, kernel_symbols;
+	struct keys jit_keys, kernel_keys;
+	/* Kernel modules whose symbols are needed. */
+	struct reel_id_map kernel_modules;
+	bool all_kernel_symbols; /* where one has no size, the next one ends it */
+};
+
+struct reel_error *reel_needs_create(struct reel_capture *capture, uint64_t from, uint64_t to,
+				     struct reel_needs **ret)
+{
+	struct reel_needs *needs = calloc(1, sizeof(*needs));
+
+	if (!needs)
+		return reel_error_no_memory();
+	needs->capture = capture;
+	needs->from = from;
+	needs->to = to;
+	*ret = needs;
+	return NULL;
+}
+
+void reel_needs_destroy(struct reel_needs *needs)
+{
+	if (!needs)
+		return;
+	reel_id_map_free(&needs->spaces);
+	reel_id_map_free(&needs->threads);
+	reel_id_map_free(&needs->steps);
+	reel_id_map_free(&needs->modules);
+	reel_id_map_free(&needs->jit_symbols);
+	reel_id_map_free(&needs->kernel_symbols);
+	reel_id_map_free(&needs->kernel_modules);
+	free(needs->jit_keys.all);
+	free(needs->kernel_keys.all);
+	free(needs);
+}
+
+static struct reel_error *note(struct reel_id_map *map, uint64_t id)
+{
+	uint64_t *number;
+	struct reel_error *error = reel_id_map_get(map, id, &number);
+
+	if (!error)
+		*number = 1;
+	return error;
+}
+
+/* ---- processes ------------------------------------------------------------------------------ */
+
+/* Those that it was forked from, up to then: it began with their mappings. */
+static struct reel_error *note_space(struct reel_needs *needs, const struct reel_space_state *space,
+				     uint64_t time)
+{
+	while (space) {
+		uint64_t *until;
+		struct reel_error *error = reel_id_map_get(&needs->spaces, space->id, &until);
+		bool is_new = !error && !*until;
+
+		if (error)
+			return error;
+		if (*until <= time)
+			*until = time + (time < UINT64_MAX);
+		if (!is_new || !space->forked)
+			break;
+		time = space->start;
+		space = reel_timeline_space(needs->capture->timeline, space->parent);
+	}
+	return NULL;
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static struct reel_error *note_kernel(struct reel_needs *needs, const struct reel_sample *sample)
+{
+	const struct reel_kernel_symbol_map *symbols = needs->capture->kernel_symbols;
+	size_t n;
+	const struct reel_kernel_symbol *all = reel_kernel_symbol_map_all(symbols, &n);
+
+	for (size_t i = 0; i < 2 * sample->n_kernel_chain; i++) {
+		/* Which of both is looked up depends on what stands before it. */
+		uint64_t address = sample->kernel_chain[i / 2] - i % 2;
+		const struct reel_kernel_symbol *symbol =
+			reel_kernel_symbol_map_find(symbols, address, sample->time);
+		struct reel_error *error;
+
+		if (!symbol)
+			continue;
+		error = note(&needs->kernel_symbols, (uint64_t)(symbol - all));
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+static struct reel_error *note_jit(struct reel_needs *needs, const struct reel_space_view *view,
+				   uint64_t word, uint64_t code_mask)
+{
+	word &= ~code_mask;
+	for (unsigned int i = 0; i < 2; i++) {
+		const struct reel_jit_symbol *symbol = reel_space_view_jit_symbol(view, word - i);
+		struct reel_error *error;
+
+		if (!symbol)
+			continue;
+		error = note(&needs->jit_symbols, (uint64_t)(uintptr_t)symbol);
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+static uint64_t word_at(const uint8_t *bytes, unsigned int size, bool big_endian)
+{
+	uint64_t word = 0;
+
+	for (unsigned int i = 0; i < size; i++)
+		word = word << 8 | bytes[big_endian ? i : size - 1 - i];
+	return word;
+}
+
+static struct reel_error *note_jit_region(struct reel_needs *needs,
+					  const struct reel_space_view *view,
+					  const struct reel_space_state *space,
+					  const struct reel_region *region)
+{
+	const struct reel_capture *capture = needs->capture;
+	unsigned int bits = space->word_bits ? (unsigned int)space->word_bits : capture->word_bits;
+	bool big_endian = space->byte_order ? space->byte_order == REEL_BYTE_ORDER_BIG
+					    : capture->info.big_endian;
+	unsigned int size = bits / 8;
+	struct reel_error *error = NULL;
+
+	/* Half a word is as likely to lead to a caller as any other address is. */
+	for (size_t at = -region->address % (size / 2);
+	     at < region->size && region->size - at >= size && !error; at += size / 2)
+		error = note_jit(needs, view, word_at(region->bytes + at, size, big_endian),
+				 space->code_mask);
+	return error;
+}
+
+/* All that its trace may have of JIT code. */
+static struct reel_error *note_jits(struct reel_needs *needs, const struct reel_sample *sample,
+				    const struct reel_space_state *space)
+{
+	struct reel_space_view view =
+		reel_timeline_view(needs->capture->timeline, space->id, sample->time);
+	struct reel_error *error = NULL;
+
+	if (!view.moment)
+		return NULL;
+	error = note_jit(needs, &view, sample->pc, space->code_mask);
+	for (size_t i = 0; sample->layout && i < sample->layout->n_slots && !error; i++)
+		error = note_jit(needs, &view, sample->values[i], space->code_mask);
+	for (size_t i = 0; i < sample->n_frame_chain && !error; i++)
+		error = note_jit(needs, &view, sample->frame_chain[i], space->code_mask);
+	for (size_t i = 0; i < sample->n_regions && !error; i++)
+		error = note_jit_region(needs, &view, space, &sample->regions[i]);
+	return error;
+}
+
+/* ---- samples -------------------------------------------------------------------------------- */
+
+struct reel_error *reel_needs_add(struct reel_needs *needs, const struct reel_sample *sample,
+				  const struct reel_space_state *space)
+{
+	struct reel_error *error = note(&needs->threads, sample->thread);
+
+	if (!error && sample->flags & REEL_SAMPLE_RESOLVED)
+		error = note(&needs->steps, sample->flags >> REEL_SAMPLE_STEPS_SHIFT);
+	if (!error)
+		error = note_kernel(needs, sample);
+	if (!error)
+		error = note_space(needs, space, sample->time);
+	return error || !space ? error : note_jits(needs, sample, space);
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+static int compare_keys(const void *x, const void *y)
+{
+	const struct key *a = x, *b = y;
+
+	if (a->a != b->a)
+		return a->a < b->a ? -1 : 1;
+	if (a->b != b->b)
+		return a->b < b->b ? -1 : 1;
+	return (a->c > b->c) - (a->c < b->c);
+}
+
+static bool has_key(const struct keys *keys, struct key key)
+{
+	return keys->n && bsearch(&key, keys->all, keys->n, sizeof(key), compare_keys) != NULL;
+}
+
+/* Those of symbols that were noted; `key_of` knows what their ids are. */
+static struct reel_error *make_keys(const struct reel_needs *needs, struct reel_id_map *map,
+				    struct key (*key_of)(const struct reel_needs *needs,
+							 uint64_t id),
+				    struct keys *ret)
+{
+	_cleanup_free_ struct reel_id_entry **entries = reel_id_table_sorted(&map->table);
+
+	if (!map->table.count)
+		return NULL;
+	ret->all = reallocarray(NULL, map->table.count, sizeof(*ret->all));
+	if (!entries || !ret->all)
+		return reel_error_no_memory();
+	for (ret->n = 0; ret->n < map->table.count; ret->n++)
+		ret->all[ret->n] = key_of(needs, entries[ret->n]->id);
+	qsort(ret->all, ret->n, sizeof(*ret->all), compare_keys);
+	return NULL;
+}
+
+static struct key jit_key(const struct reel_needs *needs, uint64_t id)
+{
+	const struct reel_jit_symbol *symbol = (const void *)(uintptr_t)id;
+
+	(void)needs;
+	return (struct key){ symbol->space, symbol->time, symbol->address };
+}
+
+static struct key kernel_key(const struct reel_needs *needs, uint64_t id)
+{
+	size_t n;
+	const struct reel_kernel_symbol *all =
+		reel_kernel_symbol_map_all(needs->capture->kernel_symbols, &n);
+
+	return (struct key){ 0, all[id].since, all[id].address };
+}
+
+/* Their other symbols tell where a module's sections lie; the kernel's are moved all at once. */
+static struct reel_error *note_kernel_modules(struct reel_needs *needs)
+{
+	size_t n;
+	const struct reel_kernel_symbol *all =
+		reel_kernel_symbol_map_all(needs->capture->kernel_symbols, &n);
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; i < n && !error; i++) {
+		const struct reel_record_module *module;
+
+		needs->all_kernel_symbols |= !all[i].size;
+		if (!reel_id_map_find(&needs->kernel_symbols, i))
+			continue;
+		error = note(&needs->modules, all[i].module_id);
+		module = reel_timeline_module(needs->capture->timeline, all[i].module_id);
+		if (!error && module && module->kind == REEL_MODULE_KERNEL_MODULE)
+			error = note(&needs->kernel_modules, all[i].module_id);
+	}
+	return error;
+}
+
+static bool needs_space(const struct reel_needs *needs, uint64_t id, uint64_t time)
+{
+	const uint64_t *until = reel_id_map_find(&needs->spaces, id);
+
+	return until && time < *until;
+}
+
+static bool is_text_start(struct reel_bytes name)
+{
+	return (name.size == 5 && !memcmp(name.data, "_text", 5)) ||
+	       (name.size == 6 && !memcmp(name.data, "_stext", 6));
+}
+
+/* Without a name it says that there is none from then on. */
+static bool needs_kernel_symbol(const struct reel_needs *needs,
+				const struct reel_record_kernel_symbol *symbol)
+{
+	return needs->all_kernel_symbols || !symbol->name.size || is_text_start(symbol->name) ||
+	       has_key(&needs->kernel_keys, (struct key){ 0, symbol->since, symbol->address }) ||
+	       reel_id_map_find(&needs->kernel_modules, symbol->module);
+}
+
+static struct reel_error *note_modules(struct reel_needs *needs, const struct reel_block *block,
+				       struct reel_block_reader *block_reader)
+{
+	struct reel_error *damage = reel_block_reader_load(block_reader, block);
+	struct reel_block_item item;
+
+	while (!damage) {
+		struct reel_error *error;
+
+		damage = reel_block_reader_next(block_reader, &item);
+		if (damage || item.kind == REEL_ITEM_END)
+			break;
+		if (item.kind != REEL_ITEM_RECORD || item.record.id != REEL_RECORD_MAP ||
+		    !reel_needs_record(needs, &item.record))
+			continue;
+		error = note(&needs->modules, item.record.map.module);
+		if (error)
+			return error;
+	}
+	return reel_capture_end_block(needs->capture, block_reader, damage);
+}
+
+struct reel_error *reel_needs_seal(struct reel_needs *needs)
+{
+	struct reel_block_reader *block_reader;
+	struct reel_error *error;
+	size_t n;
+	const struct reel_block *blocks = reel_reader_blocks(needs->capture->reader, &n);
+
+	error = make_keys(needs, &needs->jit_symbols, jit_key, &needs->jit_keys);
+	if (!error)
+		error = make_keys(needs, &needs->kernel_symbols, kernel_key, &needs->kernel_keys);
+	if (!error)
+		error = note_kernel_modules(needs);
+	if (!error)
+		error = reel_block_reader_create(needs->capture->reader, &block_reader);
+	if (error)
+		return error;
+	for (size_t i = 0; i < n && !error; i++)
+		if (blocks[i].header.type == REEL_BLOCK_SIDE)
+			error = note_modules(needs, &blocks[i], block_reader);
+	reel_block_reader_destroy(block_reader);
+	return error;
+}
+
+static bool needs_module(const struct reel_needs *needs, const struct reel_record_module *module)
+{
+	/* The kernel's file serves for its addresses without a symbol, too. */
+	return module->kind == REEL_MODULE_KERNEL ||
+	       reel_id_map_find(&needs->modules, module->id) != NULL;
+}
+
+static bool has_space(const struct reel_needs *needs, uint64_t space)
+{
+	return reel_id_map_find(&needs->spaces, space) != NULL;
+}
+
+static bool has_thread(const struct reel_needs *needs, uint64_t thread)
+{
+	return reel_id_map_find(&needs->threads, thread) != NULL;
+}
+
+bool reel_needs_record(const struct reel_needs *needs, const struct reel_record *record)
+{
+	switch (record->id) {
+	case REEL_RECORD_MODULE:
+		return needs_module(needs, &record->module);
+	case REEL_RECORD_IMAGE:
+		return reel_id_map_find(&needs->modules, record->image.module) != NULL;
+	case REEL_RECORD_SPACE: /* a later one may have its properties */
+		return has_space(needs, record->space.id);
+	case REEL_RECORD_SPACE_EXIT:
+		return has_space(needs, record->space_exit.space);
+	case REEL_RECORD_THREAD:
+		return has_thread(needs, record->thread.id);
+	case REEL_RECORD_THREAD_COMM:
+		return has_thread(needs, record->thread_comm.thread);
+	case REEL_RECORD_THREAD_EXEC:
+		return has_thread(needs, record->thread_exec.thread);
+	case REEL_RECORD_THREAD_EXIT:
+		return has_thread(needs, record->thread_exit.thread);
+	case REEL_RECORD_MAP:
+		return needs_space(needs, record->map.space, record->map.time);
+	case REEL_RECORD_UNMAP:
+		return needs_space(needs, record->unmap.space, record->unmap.time);
+	case REEL_RECORD_CODE:
+		return needs_space(needs, record->code.space, record->code.time);
+	case REEL_RECORD_JIT_UNWIND:
+		return needs_space(needs, record->jit_unwind.space, record->jit_unwind.time);
+	case REEL_RECORD_JIT_SYMBOL:
+		return has_key(&needs->jit_keys,
+			       (struct key){ record->jit_symbol.space, record->jit_symbol.time,
+					     record->jit_symbol.address });
+	case REEL_RECORD_JIT_LINE:
+		return has_key(&needs->jit_keys,
+			       (struct key){ record->jit_line.space, record->jit_line.time,
+					     record->jit_line.function });
+	case REEL_RECORD_KERNEL_SYMBOL:
+		return needs_kernel_symbol(needs, &record->kernel_symbol);
+	case REEL_RECORD_TRACE_STEPS:
+		return reel_id_map_find(&needs->steps, record->trace_steps.id) != NULL;
+	case REEL_RECORD_LOSS:
+		return record->loss.time >= needs->from && record->loss.time <= needs->to;
+	default:
+		return true;
+	}
+}
