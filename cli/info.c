@@ -162,6 +162,30 @@ static void print_quality(const struct session *session, FILE *file)
 			format_count(quality->stack_cut).text);
 }
 
+/* Of a merged capture. */
+static void print_hosts(const struct session *session, FILE *file)
+{
+	size_t n;
+	const struct reel_host_info *hosts = reel_capture_hosts(session->capture, &n);
+
+	if (!n)
+		return;
+	fprintf(file, "\nMerged of captures of %zu host%s\n", n, n == 1 ? "" : "s");
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_free_ char *name =
+			text_escape(*hosts[i].name ? hosts[i].name : "[unknown]", "");
+		_cleanup_free_ char *kernel = text_escape(hosts[i].kernel_release, "");
+
+		fprintf(file, "  %9s  %s, from %s on%s%s", format_count(hosts[i].captures).text,
+			name, format_wall_time(hosts[i].start_wall_time).text,
+			*kernel ? ", kernel " : "", kernel);
+		if (hosts[i].clock_change)
+			fprintf(file, "; its clock was set by up to %s meanwhile",
+				format_nanoseconds(hosts[i].clock_change).text);
+		fputc('\n', file);
+	}
+}
+
 /* By cause, and then by CPU where it is known. */
 static void print_losses(const struct session *session, FILE *file)
 {
@@ -342,6 +366,7 @@ int command_info(int argc, char **argv)
 		   output_open(&output, options.common.output)) {
 		print_capture(&session, output.file);
 		print_sizes(&session, output.file);
+		print_hosts(&session, output.file);
 		print_quality(&session, output.file);
 		print_losses(&session, output.file);
 		print_modules(&options, modules, n_modules, &output);

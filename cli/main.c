@@ -81,6 +81,8 @@ static const struct command commands[] = {
 	{ "shrink", "make a capture with no more of the stacks than unwinding reads",
 	  command_shrink },
 	{ "cut", "make a capture of some of the samples of a capture", command_cut },
+	{ "merge", "make one capture of many: of several hosts, or the parts of a recording",
+	  command_merge },
 	{ "pack", "make a capture that needs no files: with what it asks of its modules",
 	  command_pack },
 	{ "unpack", "write what a capture has of modules' files, for gdb and perf",

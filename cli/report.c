@@ -49,10 +49,8 @@ struct report_options {
 static void parse_by(struct report_options *options, const char *arg, struct argp_state *state)
 {
 	static const char *const groups[] = {
-		[GROUP_NONE] = "function",
-		[GROUP_THREAD] = "thread",
-		[GROUP_PROCESS] = "process",
-		[GROUP_COMM] = "comm",
+		[GROUP_NONE] = "function", [GROUP_THREAD] = "thread", [GROUP_PROCESS] = "process",
+		[GROUP_COMM] = "comm",	   [GROUP_HOST] = "host",
 	};
 
 	options->by_module = !strcmp(arg, "module");
@@ -65,7 +63,8 @@ static void parse_by(struct report_options *options, const char *arg, struct arg
 			return;
 		}
 	}
-	options_error(state, "--by wants function, module, thread, process or comm, not `%s'", arg);
+	options_error(state, "--by wants function, module, thread, process, comm or host, not `%s'",
+		      arg);
 }
 
 static void parse_sort(struct report_options *options, const char *arg, struct argp_state *state)
@@ -152,7 +151,8 @@ static const struct argp_option own_options[] = {
 	{ "compare-fp", KEY_COMPARE_FP, NULL, 0,
 	  "Show what a walk by frame pointers misses, of a capture made with --fp", 0 },
 	{ "by", KEY_BY, "WHAT", 0,
-	  "function (default), module, thread, process or comm; trees and stacks are split up by "
+	  "function (default), module, thread, process, comm or host; trees and stacks are split "
+	  "up by "
 	  "it",
 	  0 },
 	{ "no-pager", KEY_NO_PAGER, NULL, 0, "Print to the terminal itself", 0 },

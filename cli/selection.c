@@ -37,6 +37,8 @@ static bool take_census(void *context, const struct reel_trace *trace,
 	tally_add(&census->tids, trace->tid, trace->comm);
 	tally_add(&census->cpus, trace->cpu, "");
 	tally_add(&census->comms, 0, trace->comm);
+	if (trace->host_id)
+		tally_add(&census->comms, 0, comm_alone(trace));
 	tally_add(&census->events, 0, event_name(event));
 	census->in_time += time >= options->from && (!options->to || time < options->to);
 	return true;

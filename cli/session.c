@@ -277,15 +277,21 @@ struct visitor {
 	void *context;
 };
 
-static void see_comm(struct session *session, const char *comm)
+const char *comm_alone(const struct reel_trace *trace)
+{
+	return trace->host_id ? trace->comm + strlen(trace->host) + 1 : trace->comm;
+}
+
+static void see_comm(struct session *session, const struct reel_trace *trace)
 {
 	const struct string_list *comms = &session->options->comms;
 
-	if (comm == session->last_comm)
+	if (trace->comm == session->last_comm)
 		return;
-	session->last_comm = comm;
+	session->last_comm = trace->comm;
 	for (size_t i = 0; i < comms->count; i++)
-		session->comms_seen[i] |= !strcmp(comms->items[i], comm);
+		session->comms_seen[i] |= !strcmp(comms->items[i], trace->comm) ||
+					  !strcmp(comms->items[i], comm_alone(trace));
 }
 
 static bool visit_wanted(void *context, const struct reel_trace *trace,
@@ -297,7 +303,7 @@ static bool visit_wanted(void *context, const struct reel_trace *trace,
 
 	if (wanted && (!event || strcmp(event->name, wanted) != 0))
 		return true;
-	see_comm(session, trace->comm);
+	see_comm(session, trace);
 	quality_add(&session->quality, trace);
 	if (trace->stop == REEL_STOP_MODULE_MISSING && trace->n_frames)
 		tally_add(&session->missing, trace->frames[trace->n_frames - 1]->module_id, "");

@@ -83,6 +83,9 @@ int session_status(const struct session *session);
 /* Says what went wrong and destroys the error; true if there was none. */
 bool no_error(struct reel_error *error);
 
+/* Without the host's name that a capture of several hosts has before it. */
+const char *comm_alone(const struct reel_trace *trace);
+
 /* The trace ends before its root: it must not look as if it were whole. */
 bool trace_is_cut(const struct reel_trace *trace);
 

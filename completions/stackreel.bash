@@ -44,7 +44,7 @@ _stackreel() {
     case $prev in
     help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur") ;;
     --sort) mapfile -t COMPREPLY < <(compgen -W "self total samples symbol module" -- "$cur") ;;
-    --by) mapfile -t COMPREPLY < <(compgen -W "function module thread process comm" -- "$cur") ;;
+    --by) mapfile -t COMPREPLY < <(compgen -W "function module thread process comm host" -- "$cur") ;;
     --weight) mapfile -t COMPREPLY < <(compgen -W "samples time" -- "$cur") ;;
     --arch) mapfile -t COMPREPLY < <(compgen -W "x86_64 aarch64 riscv64 s390x i386" -- "$cur") ;;
     --unit) mapfile -t COMPREPLY < <(compgen -W "ns us ms s" -- "$cur") ;;

@@ -39,6 +39,7 @@ enum reel_record_id {
 	REEL_RECORD_JIT_UNWIND = 18,
 	REEL_RECORD_JIT_LINE = 19,
 	REEL_RECORD_TRACE_STEPS = 20,
+	REEL_RECORD_ORIGIN = 21,
 	REEL_RECORD_SAMPLE_LAYOUT = 32,
 	REEL_RECORD_COLUMNS = 35,
 	REEL_RECORD_DENSE = 37,
@@ -208,6 +209,7 @@ struct reel_record_kernel_symbol {
 	uint64_t module;	/* id of a KERNEL or KERNEL_MODULE module */
 	struct reel_bytes name; /* empty: from `since` on nothing is known of the range */
 	uint64_t since;		/* capture clock; 0: the whole time */
+	uint64_t origin;	/* ORIGIN.id of whose kernel it is; 0: there are none */
 };
 
 /*
@@ -267,6 +269,19 @@ struct reel_record_trace_steps {
 };
 
 #define REEL_TRACE_STEPS_MAX (1u << 20)
+
+/* One of the captures that this one was merged of; fields as in its CAPTURE. */
+struct reel_record_origin {
+	uint64_t id;
+	uint64_t first_sample;	/* id: it has those up to the next one's first */
+	struct reel_bytes file; /* id */
+	uint64_t start_time, start_wall_time, clock;
+	uint64_t cpus_online;
+	uint64_t part;
+	struct reel_bytes recording;
+	struct reel_bytes hostname, kernel_release, kernel_version, kernel_build_id;
+	struct reel_bytes tool_version, command_line;
+};
 
 /* Losses since the previous LOSS record of the same cause and CPU. Causes are enum reel_loss. */
 struct reel_record_loss {
@@ -448,6 +463,7 @@ struct reel_record {
 		struct reel_record_jit_unwind jit_unwind;
 		struct reel_record_jit_line jit_line;
 		struct reel_record_trace_steps trace_steps;
+		struct reel_record_origin origin;
 		struct reel_record_index_entry index_entry;
 		struct reel_record_key key;
 	};

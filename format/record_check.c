@@ -123,6 +123,17 @@ static const char *check_trace_steps(const struct reel_record_trace_steps *recor
 	return NULL;
 }
 
+static const char *check_origin(const struct reel_record_origin *origin)
+{
+	if (!origin->id)
+		return "id is 0";
+	if (origin->file.size != REEL_FILE_ID_SIZE)
+		return "file is not of 16 bytes";
+	if (origin->recording.size && origin->recording.size != REEL_FILE_ID_SIZE)
+		return "recording is not of 16 bytes";
+	return NULL;
+}
+
 static const char *check_texts(const struct reel_record *record)
 {
 	const struct reel_schema *schema = reel_schema_of(record->id);
@@ -179,6 +190,9 @@ const char *reel_record_check(const struct reel_record *record)
 		break;
 	case REEL_RECORD_TRACE_STEPS:
 		problem = check_trace_steps(&record->trace_steps);
+		break;
+	case REEL_RECORD_ORIGIN:
+		problem = check_origin(&record->origin);
 		break;
 	case REEL_RECORD_LOSS:
 		if (record->loss.cause < REEL_LOSS_RING_FULL ||

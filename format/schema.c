@@ -108,8 +108,9 @@ static const struct reel_schema_field unmap_fields[] = {
 };
 
 static const struct reel_schema_field kernel_symbol_fields[] = {
-	ADDRESS(kernel_symbol, address), NUMBER(kernel_symbol, size), NUMBER(kernel_symbol, module),
-	TEXT(kernel_symbol, name),	 ADDED(kernel_symbol, since),
+	ADDRESS(kernel_symbol, address), NUMBER(kernel_symbol, size),
+	NUMBER(kernel_symbol, module),	 TEXT(kernel_symbol, name),
+	ADDED(kernel_symbol, since),	 SELDOM(kernel_symbol, origin, REEL_SCHEMA_NUMBER, 0),
 };
 
 static const struct reel_schema_field loss_fields[] = {
@@ -149,6 +150,24 @@ static const struct reel_schema_field trace_steps_fields[] = {
 	NUMBER(trace_steps, id),
 	NUMBER(trace_steps, stop),
 	BYTES(trace_steps, steps, 0),
+};
+
+static const struct reel_schema_field origin_fields[] = {
+	NUMBER(origin, id),
+	NUMBER(origin, first_sample),
+	BYTES(origin, file, 0),
+	NUMBER(origin, start_time),
+	NUMBER(origin, start_wall_time),
+	NUMBER(origin, clock),
+	NUMBER(origin, cpus_online),
+	NUMBER(origin, part),
+	BYTES(origin, recording, 0),
+	TEXT(origin, hostname),
+	TEXT(origin, kernel_release),
+	TEXT(origin, kernel_version),
+	BYTES(origin, kernel_build_id, REEL_BUILD_ID_MAX),
+	TEXT(origin, tool_version),
+	BYTES(origin, command_line, 0),
 };
 
 static const struct reel_schema_field index_entry_fields[] = {
@@ -195,6 +214,7 @@ static const struct reel_schema schemas[REEL_RECORD_ID_LIMIT] = {
 	SCHEMA(JIT_UNWIND, false, jit_unwind_fields),
 	SCHEMA(JIT_LINE, false, jit_line_fields),
 	SCHEMA(TRACE_STEPS, false, trace_steps_fields),
+	SCHEMA(ORIGIN, true, origin_fields),
 	/* These have no table: their coders are in format/codec/. */
 	[REEL_RECORD_SAMPLE_LAYOUT] = { "SAMPLE_LAYOUT", true, NULL, 0 },
 	[REEL_RECORD_COLUMNS] = { "COLUMNS", true, NULL, 0 },

@@ -267,6 +267,20 @@ struct reel_loss_info {
 const struct reel_loss_info *reel_capture_losses(const struct reel_capture *capture,
 						 size_t *count_ret);
 
+/* A host that a merged capture (reel_captures_merge) has captures of. */
+struct reel_host_info {
+	const char *name;
+	const char *kernel_release; /* "" if there were several */
+	uint64_t captures;
+	/* When the first of them began, Unix time, ns. */
+	uint64_t start_wall_time;
+	/* By how much its clock was set between two parts of one recording, at most, ns. */
+	uint64_t clock_change;
+};
+/* In order of their names; none if the capture is not merged.  They do not change. */
+const struct reel_host_info *reel_capture_hosts(const struct reel_capture *capture,
+						size_t *count_ret);
+
 struct reel_event_info {
 	uint32_t id;
 	const char *name;
@@ -488,7 +502,12 @@ struct reel_trace {
 	uint32_t namespace_pid, namespace_tid;
 	/* Distinguishes threads that had the same tid one after the other. */
 	uint64_t thread;
+	/* Of a capture of several hosts: HOST:COMM. */
 	const char *comm;
+	/* Never NULL; "" if unknown. */
+	const char *host;
+	/* Tells hosts apart, from 1 on; 0 if all samples are of one, and where it is unknown. */
+	uint32_t host_id;
 	enum reel_where where;
 	/* Leaf first: kernel frames, then user frames, inlined ones included. */
 	const struct reel_frame *const *frames;
@@ -519,7 +538,7 @@ struct reel_filter {
 	size_t n_pids;
 	const uint32_t *tids;
 	size_t n_tids;
-	const char *const *comms;
+	const char *const *comms; /* COMM is that of all hosts, HOST:COMM of one */
 	size_t n_comms;
 	const uint32_t *cpus;
 	size_t n_cpus;
@@ -696,6 +715,53 @@ struct reel_cut_counts {
 struct reel_error *reel_capture_cut(struct reel_capture *capture, const char *output,
 				    const struct reel_cut_options *options,
 				    struct reel_cut_counts *counts);
+
+/* ---- captures of many --------------------------------------------------------- */
+
+struct reel_merge_options {
+	size_t size;
+	/* As in reel_scrub_options, where one of the captures is encrypted. */
+	const char *const *recipients;
+	bool decrypt;
+	/* As in reel_capture_options, for all captures. */
+	const char *const *identities;
+	/* Called for what could not be read of a capture.  May be NULL. */
+	void (*problem)(void *context, const char *path, const char *message);
+	/* Bytes of all the files; may be NULL. */
+	void (*progress)(void *context, uint64_t done, uint64_t total);
+	void *context;
+};
+
+struct reel_merge_counts {
+	size_t size;
+	uint64_t samples;
+	/* What was merged, where those that were merged themselves count with all theirs. */
+	uint64_t captures, hosts;
+	/* Different ones. */
+	uint64_t modules;
+	/* As in reel_host_info, the greatest. */
+	uint64_t clock_change;
+	/* Of what could not be read; records and blocks that this version does not know, and left
+	 * out. */
+	uint64_t problems, unknown;
+	uint64_t bytes_read, bytes_written;
+};
+
+/*
+ * Writes one capture of all these (paths, NULL-terminated): of several hosts, or of parts of a
+ * recording.  Times are put on the wall clock, by what it was when each began; processes, threads,
+ * samples and kernels stay apart, and modules and images of them that are the same are there once.
+ * In which order the captures are given, and whether some of them were merged before, makes no
+ * difference to what is counted.  `output` ("-": standard output) appears when it is whole; an
+ * existing one is replaced then.  `options` and `counts` may be NULL.
+ *
+ * Errors: as reel_capture_open; INVALID if the captures are of different CPUs, one does not tell
+ * when it began, or is there twice, or is `output`, or what was encrypted would not be any more;
+ * UNSUPPORTED if they are too many for one capture.
+ */
+struct reel_error *reel_captures_merge(const char *const *paths, const char *output,
+				       const struct reel_merge_options *options,
+				       struct reel_merge_counts *counts);
 
 /* ---- captures that need no files ------------------------------------------- */
 

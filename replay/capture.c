@@ -292,6 +292,8 @@ static struct reel_error *take_record(struct reel_capture *capture,
 		return take_code(capture, record);
 	case REEL_RECORD_TRACE_STEPS:
 		return reel_resolved_add(&capture->resolved, &record->trace_steps);
+	case REEL_RECORD_ORIGIN:
+		return reel_origins_add(capture->origins, &record->origin);
 	case REEL_RECORD_END:
 		capture->info.samples = record->end.samples;
 		return NULL;
@@ -359,6 +361,20 @@ static struct reel_error *too_many_symbols(struct reel_capture *capture)
 			: NULL;
 }
 
+/* Which of the modules is the kernel of an origin. */
+static void note_kernel(struct reel_capture *capture,
+			const struct reel_record_kernel_symbol *symbol)
+{
+	struct reel_origin_capture *origin = reel_origins_find(capture->origins, symbol->origin);
+	const struct reel_record_module *module;
+
+	if (!origin || origin->kernel)
+		return;
+	module = reel_timeline_module(capture->timeline, symbol->module);
+	if (module && module->kind == REEL_MODULE_KERNEL)
+		origin->kernel = module->id;
+}
+
 /* The second pass: records that need the modules. */
 static struct reel_error *take_late_record(struct reel_capture *capture,
 					   const struct reel_record *record)
@@ -378,7 +394,9 @@ static struct reel_error *take_late_record(struct reel_capture *capture,
 		.size = from->size,
 		.since = from->since,
 		.module_id = from->module,
+		.origin = from->origin,
 	};
+	note_kernel(capture, from);
 	error = intern(capture, from->name, &symbol.name);
 	if (!error)
 		error = module_path(capture, from->module, &symbol.module);
@@ -609,6 +627,7 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 {
 	struct reel_block_reader *block_reader;
 	struct reel_error *error;
+	size_t n_hosts;
 
 	error = reel_block_reader_create(capture->reader, &block_reader);
 	if (error)
@@ -622,6 +641,8 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 		error = sum_losses(capture);
 	if (!error && !capture->info.locked)
 		error = check_end_record(capture);
+	if (!error)
+		error = reel_origins_seal(capture->origins);
 	if (!error)
 		error = reel_timeline_seal(capture->timeline);
 	count_jit(capture);
@@ -639,10 +660,13 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 			capture->timeline, capture->modules, capture->kernel_symbols,
 			reel_arch_by_machine(capture->machine, capture->word_bits),
 			&capture->kernel_code);
+	(void)reel_origins_hosts(capture->origins, &n_hosts);
+	if (!error && n_hosts)
+		error = reel_module_classes_create(capture->timeline, &capture->module_classes);
 	if (!error)
-		error = reel_frame_table_create(capture->kernel_symbols, capture->kernel_code,
-						reel_reader_file_size(capture->reader),
-						&capture->frames);
+		error = reel_frame_table_create(
+			capture->kernel_symbols, capture->kernel_code, capture->module_classes,
+			reel_reader_file_size(capture->reader), &capture->frames);
 	if (!error) {
 		capture->module_frames = calloc(reel_modules_count(capture->modules) + 1,
 						sizeof(*capture->module_frames));
@@ -787,6 +811,8 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 	if (!error)
 		error = reel_timeline_create(true, &capture->timeline);
 	if (!error)
+		error = reel_origins_create(&capture->origins);
+	if (!error)
 		error = reel_kernel_symbol_map_create(&capture->kernel_symbols);
 	if (!error)
 		error = read_capture(capture);
@@ -813,6 +839,8 @@ void reel_capture_close(struct reel_capture *capture)
 	reel_kernel_code_destroy(capture->kernel_code);
 	reel_kernel_symbol_map_destroy(capture->kernel_symbols);
 	reel_modules_destroy(capture->modules);
+	reel_module_classes_destroy(capture->module_classes);
+	reel_origins_destroy(capture->origins);
 	reel_timeline_destroy(capture->timeline);
 	reel_reader_close(capture->reader);
 	reel_texts_destroy(capture->texts);

@@ -8,6 +8,7 @@
 #include "format/reader.h"
 #include "format/tally.h"
 #include "replay/frame_table.h"
+#include "replay/origins.h"
 #include "replay/resolved.h"
 
 /* Lines that reel_capture_problems has room for; one more says that there are others. */
@@ -19,6 +20,8 @@ struct reel_capture {
 	struct reel_reader *reader;
 	struct reel_timeline *timeline;
 	struct reel_modules *modules;
+	struct reel_origins *origins;
+	struct reel_module_classes *module_classes; /* NULL: it is not merged */
 	struct reel_kernel_symbol_map *kernel_symbols;
 	struct reel_kernel_code *kernel_code;
 	struct reel_frame_table *frames;

@@ -30,6 +30,12 @@ const struct reel_loss_info *reel_capture_losses(const struct reel_capture *capt
 	return capture->losses;
 }
 
+const struct reel_host_info *reel_capture_hosts(const struct reel_capture *capture,
+						size_t *count_ret)
+{
+	return reel_origins_hosts(capture->origins, count_ret);
+}
+
 const struct reel_event_info *reel_capture_events(const struct reel_capture *capture,
 						  size_t *count_ret)
 {

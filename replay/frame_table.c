@@ -43,6 +43,7 @@ struct slots {
 
 struct reel_frame_table {
 	const struct reel_kernel_symbol_map *kernel_symbols;
+	const struct reel_module_classes *classes;
 	/* Readers take no lock: an entry is whole before it is put in a slot (release).  Slots that
 	 * became too few stay until the end, for readers that still look at them. */
 	_Atomic(struct slots *) slots;
@@ -82,8 +83,9 @@ static struct slots *slots_create(size_t n)
 }
 
 struct reel_error *reel_frame_table_create(const struct reel_kernel_symbol_map *kernel_symbols,
-					   struct reel_kernel_code *kernel_code, uint64_t file_size,
-					   struct reel_frame_table **ret)
+					   struct reel_kernel_code *kernel_code,
+					   const struct reel_module_classes *classes,
+					   uint64_t file_size, struct reel_frame_table **ret)
 {
 	struct reel_frame_table *table = calloc(1, sizeof(*table));
 	struct slots *slots = slots_create(FIRST_SLOTS);
@@ -95,6 +97,7 @@ struct reel_error *reel_frame_table_create(const struct reel_kernel_symbol_map *
 	}
 	table->kernel_symbols = kernel_symbols;
 	table->kernel_code = kernel_code;
+	table->classes = classes;
 	table->frames_left = FRAMES_FREE + FRAMES_A_BYTE * file_size;
 	atomic_init(&table->slots, slots);
 	pthread_mutex_init(&table->lock, NULL);
@@ -236,7 +239,7 @@ static struct reel_error *identify(struct reel_frame_table *table, struct reel_f
 				 .begin = frame->is_fde
 						  ? frame->module_address - frame->function_offset
 						  : 0,
-				 .module = frame->module_id,
+				 .module = reel_module_class(table->classes, frame->module_id),
 				 .kernel = frame->kernel,
 				 .inlined = frame->inlined };
 	slot = function_slot(table->functions, table->n_function_slots, &key);
@@ -527,6 +530,7 @@ static struct reel_error *kernel_frame(struct reel_frame_table *table,
 
 /* Under the kernel's lock. */
 static struct reel_error *name_kernel(struct reel_frame_table *table,
+				      const struct reel_origin_capture *origin,
 				      const struct reel_kernel_symbol *symbol, uint64_t lookup,
 				      struct code_address *at, struct entry **ret)
 {
@@ -535,8 +539,8 @@ static struct reel_error *name_kernel(struct reel_frame_table *table,
 	uint64_t elf_lookup;
 	bool has_file;
 
-	error = reel_kernel_code_find(table->kernel_code, symbol, lookup, &module, &has_file,
-				      &elf_lookup);
+	error = reel_kernel_code_find(table->kernel_code, origin, symbol, lookup, &module,
+				      &has_file, &elf_lookup);
 	if (error)
 		return error;
 	if (module)
@@ -550,14 +554,17 @@ static struct reel_error *name_kernel(struct reel_frame_table *table,
 	return error;
 }
 
-struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table, uint64_t time,
+struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table,
+					   const struct reel_origin_capture *origin, uint64_t time,
 					   uint64_t address, uint64_t lookup,
 					   struct reel_address_frames *ret)
 {
-	const struct reel_kernel_symbol *symbol =
-		reel_kernel_symbol_map_find(table->kernel_symbols, lookup, time);
+	const struct reel_kernel_symbol *symbol = reel_kernel_symbol_map_find(
+		table->kernel_symbols, origin ? origin->id : 0, lookup, time);
 	struct code_address at = {
-		.module = symbol ? (const void *)symbol : table,
+		.module = symbol   ? (const void *)symbol
+			  : origin ? (const void *)origin
+				   : table,
 		.address = address,
 		.exact = address == lookup,
 		.module_index = REEL_NO_MODULE,
@@ -569,7 +576,7 @@ struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table, uint6
 		pthread_mutex_lock(&table->kernel_lock);
 		entry = find(table, &at);
 		if (!entry)
-			error = name_kernel(table, symbol, lookup, &at, &entry);
+			error = name_kernel(table, origin, symbol, lookup, &at, &entry);
 		pthread_mutex_unlock(&table->kernel_lock);
 	}
 	if (!error)

@@ -9,6 +9,7 @@
 
 #include "replay/code_map.h"
 #include "replay/kernel_code.h"
+#include "replay/module_classes.h"
 
 struct reel_frame_table;
 
@@ -24,7 +25,9 @@ struct reel_address_frames {
 
 /* All are borrowed.  `file_size`, of the capture, bounds how much there can be. */
 struct reel_error *reel_frame_table_create(const struct reel_kernel_symbol_map *kernel_symbols,
-					   struct reel_kernel_code *kernel_code, uint64_t file_size,
+					   struct reel_kernel_code *kernel_code,
+					   const struct reel_module_classes *classes,
+					   uint64_t file_size,
 					   struct reel_frame_table **ret) REEL_MUST_CHECK;
 void reel_frame_table_destroy(struct reel_frame_table *table);
 
@@ -41,8 +44,9 @@ struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 /* The frame that stands for a part of the stack that was not kept (REEL_STEP_GAP). */
 struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
 					struct reel_address_frames *ret) REEL_MUST_CHECK;
-/* The frames at a kernel address, at a time. */
-struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table, uint64_t time,
+/* The frames at a kernel address, at a time; `origin` is the sample's, NULL: there is none. */
+struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table,
+					   const struct reel_origin_capture *origin, uint64_t time,
 					   uint64_t address, uint64_t lookup,
 					   struct reel_address_frames *ret) REEL_MUST_CHECK;
 

@@ -273,11 +273,12 @@ static bool address_in_kernel(const struct kernel_file *file,
 }
 
 struct reel_error *reel_kernel_code_find(struct reel_kernel_code *code,
+					 const struct reel_origin_capture *origin,
 					 const struct reel_kernel_symbol *symbol, uint64_t address,
 					 struct reel_module **module_ret, bool *found_ret,
 					 uint64_t *elf_address_ret)
 {
-	uint64_t id = symbol ? symbol->module_id : code->kernel_id;
+	uint64_t id = symbol ? symbol->module_id : origin ? origin->kernel : code->kernel_id;
 	const struct kernel_file *file;
 	struct reel_error *error;
 

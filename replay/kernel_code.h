@@ -9,6 +9,7 @@
 
 #include "replay/kernel_symbol_map.h"
 #include "replay/module.h"
+#include "replay/origins.h"
 
 struct reel_kernel_code;
 
@@ -23,9 +24,10 @@ void reel_kernel_code_destroy(struct reel_kernel_code *code);
 /*
  * The module that `address` belongs to (NULL if that is not known), and if *found_ret its address
  * in the file that is the module's files.debug.  `symbol` is the one that holds it; NULL: none
- * does, and then only the kernel proper comes into question.
+ * does, and then only the kernel proper comes into question: that of `origin`, if that is not NULL.
  */
 struct reel_error *reel_kernel_code_find(struct reel_kernel_code *code,
+					 const struct reel_origin_capture *origin,
 					 const struct reel_kernel_symbol *symbol, uint64_t address,
 					 struct reel_module **module_ret, bool *found_ret,
 					 uint64_t *elf_address_ret) REEL_MUST_CHECK;

@@ -2,7 +2,7 @@
 /*
  * Modules and BPF programs come and go, and what comes later may lie where
  * something else lay: symbols are to addresses and times what mappings are, and
- * a timeline of one space keeps them.  Its modules are indexes of symbols.
+ * a timeline keeps them, whose spaces are origins.  Its modules are indexes of symbols.
  */
 #include <stdlib.h>
 
@@ -10,7 +10,6 @@
 #include "replay/kernel_symbol_map.h"
 #include "target/space.h"
 
-#define SPACE 1
 /* How far a symbol of unknown size reaches if no other one ends it (SPEC.md, KERNEL_SYMBOL). */
 #define UNKNOWN_SIZE 4096
 
@@ -55,15 +54,21 @@ struct reel_error *reel_kernel_symbol_map_add(struct reel_kernel_symbol_map *sym
 	return NULL;
 }
 
-static int compare_addresses(const void *a, const void *b)
-{
-	const uint64_t *left = a, *right = b;
+struct place {
+	uint64_t origin, address;
+};
 
-	return (*left > *right) - (*left < *right);
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *left = a, *right = b;
+
+	if (left->origin != right->origin)
+		return left->origin < right->origin ? -1 : 1;
+	return (left->address > right->address) - (left->address < right->address);
 }
 
-/* The first of the ascending addresses that is above `address`, or `otherwise`. */
-static uint64_t next_above(const uint64_t *addresses, size_t n, uint64_t address,
+/* The first address of that origin that is above the place, or `otherwise`. */
+static uint64_t next_above(const struct place *places, size_t n, struct place place,
 			   uint64_t otherwise)
 {
 	size_t low = 0, high = n;
@@ -71,23 +76,26 @@ static uint64_t next_above(const uint64_t *addresses, size_t n, uint64_t address
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (addresses[middle] <= address)
+		if (compare_places(&places[middle], &place) <= 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < n && addresses[low] < otherwise ? addresses[low] : otherwise;
+	return low < n && places[low].origin == place.origin && places[low].address < otherwise
+		       ? places[low].address
+		       : otherwise;
 }
 
 static struct reel_error *map_symbol(struct reel_kernel_symbol_map *symbols, size_t index,
-				     const uint64_t *addresses)
+				     const struct place *places)
 {
 	const struct reel_kernel_symbol *symbol = &symbols->all[index];
 	uint64_t room = UINT64_MAX - symbol->address, size = symbol->size;
 	struct reel_record record = { .id = *symbol->name ? REEL_RECORD_MAP : REEL_RECORD_UNMAP };
 
 	if (!size)
-		size = next_above(addresses, symbols->n, symbol->address,
+		size = next_above(places, symbols->n,
+				  (struct place){ symbol->origin, symbol->address },
 				  symbol->address + (room < UNKNOWN_SIZE ? room : UNKNOWN_SIZE)) -
 		       symbol->address;
 	/* Up to the last address but one, so that the end is a number. */
@@ -98,7 +106,7 @@ static struct reel_error *map_symbol(struct reel_kernel_symbol_map *symbols, siz
 	if (*symbol->name)
 		record.map = (struct reel_record_map){
 			.time = symbol->since,
-			.space = SPACE,
+			.space = symbol->origin + 1,
 			.address = symbol->address,
 			.size = size,
 			.module = index + 1,
@@ -106,7 +114,7 @@ static struct reel_error *map_symbol(struct reel_kernel_symbol_map *symbols, siz
 	else
 		record.unmap = (struct reel_record_unmap){
 			.time = symbol->since,
-			.space = SPACE,
+			.space = symbol->origin + 1,
 			.address = symbol->address,
 			.size = size,
 		};
@@ -115,16 +123,16 @@ static struct reel_error *map_symbol(struct reel_kernel_symbol_map *symbols, siz
 
 struct reel_error *reel_kernel_symbol_map_seal(struct reel_kernel_symbol_map *symbols)
 {
-	_cleanup_free_ uint64_t *addresses = calloc(symbols->n + 1, sizeof(*addresses));
+	_cleanup_free_ struct place *places = calloc(symbols->n + 1, sizeof(*places));
 	struct reel_error *error = NULL;
 
-	if (!addresses)
+	if (!places)
 		return reel_error_no_memory();
 	for (size_t i = 0; i < symbols->n; i++)
-		addresses[i] = symbols->all[i].address;
-	qsort(addresses, symbols->n, sizeof(*addresses), compare_addresses);
+		places[i] = (struct place){ symbols->all[i].origin, symbols->all[i].address };
+	qsort(places, symbols->n, sizeof(*places), compare_places);
 	for (size_t i = 0; i < symbols->n && !error; i++)
-		error = map_symbol(symbols, i, addresses);
+		error = map_symbol(symbols, i, places);
 	return error ? error : reel_timeline_seal(symbols->timeline);
 }
 
@@ -136,11 +144,12 @@ const struct reel_kernel_symbol *reel_kernel_symbol_map_all(
 }
 
 const struct reel_kernel_symbol *reel_kernel_symbol_map_find(
-	const struct reel_kernel_symbol_map *symbols, uint64_t address, uint64_t time)
+	const struct reel_kernel_symbol_map *symbols, uint64_t origin, uint64_t address,
+	uint64_t time)
 {
 	struct reel_mapping mapping;
 
-	if (!reel_timeline_find(symbols->timeline, SPACE, time, address, &mapping))
+	if (!reel_timeline_find(symbols->timeline, origin + 1, time, address, &mapping))
 		return NULL;
 	return &symbols->all[mapping.module - 1];
 }

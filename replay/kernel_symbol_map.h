@@ -14,6 +14,7 @@ struct reel_kernel_symbol {
 	const char *name;	/* "": nothing is known of the range any more */
 	const char *module;	/* path of its module, "" if unknown */
 	uint64_t module_id;
+	uint64_t origin; /* ORIGIN.id, or 0 */
 };
 
 struct reel_error *reel_kernel_symbol_map_create(struct reel_kernel_symbol_map **ret)
@@ -29,8 +30,9 @@ struct reel_error *reel_kernel_symbol_map_seal(struct reel_kernel_symbol_map *sy
 /* In the order in which they were added. */
 const struct reel_kernel_symbol *reel_kernel_symbol_map_all(
 	const struct reel_kernel_symbol_map *symbols, size_t *count_ret);
-/* The symbol that held `address` at `time`, NULL if none did. */
+/* The symbol that held `address` at `time` in the kernel of that origin, NULL if none did. */
 const struct reel_kernel_symbol *reel_kernel_symbol_map_find(
-	const struct reel_kernel_symbol_map *symbols, uint64_t address, uint64_t time);
+	const struct reel_kernel_symbol_map *symbols, uint64_t origin, uint64_t address,
+	uint64_t time);
 
 #endif

@@ -74,18 +74,27 @@ static bool list_has(const uint32_t *list, size_t n, uint32_t value)
 }
 
 /* Comms are the timeline's strings, a filter's are not: compare text. */
-static bool comm_passes(const struct reel_filter *lists, const char *comm)
+static bool comm_passes(const struct reel_filter *lists, const struct reel_trace *trace)
 {
+	/* HOST:COMM, of which COMM alone will do. */
+	size_t prefix = trace->host_id ? strlen(trace->host) + 1 : 0;
+
 	for (size_t i = 0; i < lists->n_comms; i++)
-		if (!strcmp(lists->comms[i], comm))
+		if (!strcmp(lists->comms[i], trace->comm) ||
+		    !strcmp(lists->comms[i], trace->comm + prefix))
 			return true;
 	return !lists->n_comms;
 }
 
-void reel_sample_describe(const struct reel_timeline *timeline, const struct reel_sample *sample,
-			  const struct reel_space_state *space, struct reel_trace *ret)
+struct reel_error *reel_sample_describe(const struct reel_capture *capture,
+					const struct reel_sample *sample,
+					const struct reel_space_state *space,
+					const struct reel_origin_capture *origin,
+					struct reel_trace *ret)
 {
+	const struct reel_timeline *timeline = capture->timeline;
 	const struct reel_thread_state *thread = reel_timeline_thread(timeline, sample->thread);
+	const char *comm = reel_timeline_thread_comm(timeline, sample->thread, sample->time);
 
 	*ret = (struct reel_trace){
 		.id = sample->id,
@@ -98,10 +107,12 @@ void reel_sample_describe(const struct reel_timeline *timeline, const struct ree
 		.namespace_pid = space ? (uint32_t)space->namespace_pid : 0,
 		.namespace_tid = thread ? (uint32_t)thread->namespace_tid : 0,
 		.thread = sample->thread,
-		.comm = reel_timeline_thread_comm(timeline, sample->thread, sample->time),
+		.host = origin ? origin->hostname : capture->info.hostname,
+		.host_id = origin ? origin->host_id : 0,
 		.where = (enum reel_where)sample->where,
 		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
 	};
+	return reel_origins_comm(capture->origins, origin, comm, &ret->comm);
 }
 
 bool reel_sample_filter_passes(const struct reel_sample_filter *filter,
@@ -112,5 +123,5 @@ bool reel_sample_filter_passes(const struct reel_sample_filter *filter,
 	return trace->time >= filter->from && trace->time <= filter->to &&
 	       list_has(lists->cpus, lists->n_cpus, trace->cpu) &&
 	       list_has(lists->pids, lists->n_pids, trace->pid) &&
-	       list_has(lists->tids, lists->n_tids, trace->tid) && comm_passes(lists, trace->comm);
+	       list_has(lists->tids, lists->n_tids, trace->tid) && comm_passes(lists, trace);
 }

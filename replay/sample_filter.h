@@ -3,10 +3,7 @@
 #ifndef REPLAY_SAMPLE_FILTER_H
 #define REPLAY_SAMPLE_FILTER_H
 
-#include "base/error.h"
-#include "format/record.h"
-#include "include/stackreel.h"
-#include "target/space.h"
+#include "replay/capture.h"
 
 struct reel_sample_filter {
 	struct reel_filter lists; /* owned */
@@ -18,9 +15,13 @@ struct reel_error *reel_sample_filter_copy(const struct reel_filter *from,
 					   uint64_t first_sample_time,
 					   struct reel_sample_filter *ret) REEL_MUST_CHECK;
 void reel_sample_filter_free(struct reel_sample_filter *filter);
-/* Everything of a sample's trace but its frames; `space` is its process, NULL: unknown. */
-void reel_sample_describe(const struct reel_timeline *timeline, const struct reel_sample *sample,
-			  const struct reel_space_state *space, struct reel_trace *ret);
+/* Everything of a sample's trace but its frames; `space` is its process, NULL: unknown, `origin` as
+ * reel_origins_of_sample gives it. */
+struct reel_error *reel_sample_describe(const struct reel_capture *capture,
+					const struct reel_sample *sample,
+					const struct reel_space_state *space,
+					const struct reel_origin_capture *origin,
+					struct reel_trace *ret) REEL_MUST_CHECK;
 bool reel_sample_filter_passes(const struct reel_sample_filter *filter,
 			       const struct reel_trace *trace);
 

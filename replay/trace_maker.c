@@ -37,6 +37,7 @@ struct reel_trace_maker {
 	size_t *counted, n_counted;
 	/* The trace that is being made. */
 	struct reel_trace trace;
+	const struct reel_origin_capture *origin; /* of its sample */
 	/* ELF machines, of 32 bits and of others, that were reported already: bits by number. */
 	uint8_t unknown_cpus[2][(UINT16_MAX + 1) / 8];
 };
@@ -138,8 +139,9 @@ static struct reel_error *add_kernel_frames(struct reel_trace_maker *maker,
 		uint64_t address = sample->kernel_chain[i];
 		struct reel_error *error;
 
-		error = reel_frame_table_kernel(maker->capture->frames, sample->time, address,
-						found.is_interrupt ? address : address - 1, &found);
+		error = reel_frame_table_kernel(maker->capture->frames, maker->origin, sample->time,
+						address, found.is_interrupt ? address : address - 1,
+						&found);
 		if (!error)
 			error = append_frames(batch, &found, address, REEL_STEP_KERNEL);
 		if (error)
@@ -316,7 +318,10 @@ static struct reel_error *take_sample(struct reel_trace_maker *maker,
 	struct reel_error *error;
 	uint32_t base;
 
-	reel_sample_describe(maker->capture->timeline, sample, space, &maker->trace);
+	maker->origin = reel_origins_of_sample(maker->capture->origins, sample->id);
+	error = reel_sample_describe(maker->capture, sample, space, maker->origin, &maker->trace);
+	if (error)
+		return error;
 	if (!reel_sample_filter_passes(maker->filter, &maker->trace))
 		return NULL;
 	error = reel_previous_traces_get(&maker->previous_traces, sample->thread_index, &previous);

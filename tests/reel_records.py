@@ -66,7 +66,7 @@ FIELDS = {
     10: ("THREAD_EXIT", SIDE, "time thread"),
     11: ("MAP", SIDE, "time space address size offset protection flags module"),
     12: ("UNMAP", SIDE, "time space address size how=0,1,2"),
-    13: ("KERNEL_SYMBOL", SIDE, "address size module name:text since:added"),
+    13: ("KERNEL_SYMBOL", SIDE, "address size module name:text since:added origin:added"),
     14: ("LOSS", SIDE, "time cpu cause=1,2,3,4,5,6,7,8,9,10,11,12,13 count"),
     15: ("END", SIDE, """time reason=0,1,2,3,4,5,6 samples exit_status
         blocks:added side_records:added"""),
@@ -75,6 +75,9 @@ FIELDS = {
     18: ("JIT_UNWIND", SIDE, "time space address size frame_address eh_frame:bytes"),
     19: ("JIT_LINE", SIDE, "time space function address line file:text"),
     20: ("TRACE_STEPS", SIDE, "id stop steps:bytes"),
+    21: ("ORIGIN", SIDE, """id first_sample file:bytes start_time start_wall_time clock cpus_online part
+        recording:bytes hostname:text kernel_release:text kernel_version:text
+        kernel_build_id:build_id tool_version:text command_line:bytes"""),
     32: ("SAMPLE_LAYOUT", SAMPLES, None),
     35: ("COLUMNS", SAMPLES, None),
     37: ("DENSE", SAMPLES, None),
@@ -97,6 +100,13 @@ RECORDS = {number: (name, block, [parse_field(f) for f in fields.split()] if fie
 def check_capture(record):
     if len(record["recording"]) not in (0, 16):
         raise OutOfRange("recording has %d bytes, neither 0 nor 16" % len(record["recording"]))
+
+
+def check_origin(record):
+    check_id(record)
+    if len(record["file"]) != 16:
+        raise OutOfRange("file has %d bytes, not 16" % len(record["file"]))
+    check_capture(record)
 
 
 def check_id(record):
@@ -143,7 +153,7 @@ def check_trace_steps(record):
 CHECKS = {"CAPTURE": check_capture, "MODULE": check_id, "IMAGE": check_image,
           "SPACE": check_id, "THREAD": check_id, "MAP": check_range, "UNMAP": check_range,
           "CODE": check_code, "JIT_SYMBOL": check_range, "JIT_UNWIND": check_range,
-          "TRACE_STEPS": check_trace_steps}
+          "TRACE_STEPS": check_trace_steps, "ORIGIN": check_origin}
 
 
 # ---- numbers and strings ---------------------------------------------------------------------

@@ -118,7 +118,7 @@ GOOD = [
                  flags=2 | 1 << 20, module=7)),
     ("UNMAP", dict(time=1, space=2, address=4096, size=4096, how=2)),
     ("KERNEL_SYMBOL", dict(address=0xFFFFFFFF81000000, size=0, module=9, name="do_syscall_64",
-                           since=12)),
+                           since=12, origin=2)),
     ("LOSS", dict(time=1, cpu=4294967295, cause=9, count=3)),
     ("JIT_SYMBOL", dict(time=1, space=1, address=0x7000, size=16, source=1, name="py::f:x.py")),
     ("JIT_UNWIND", dict(time=1, space=1, address=0x7000, size=16, frame_address=0x7010,
@@ -126,6 +126,10 @@ GOOD = [
     ("JIT_LINE", dict(time=1, space=1, function=0x7000, address=0x7004, line=3, file="x.py")),
     ("CODE", dict(time=1, space=2, module=0, address=(1 << 64) - 2, bytes=b"\xc3\xc3")),
     ("TRACE_STEPS", dict(id=1 << 20, stop=15, steps=b"\x01\x01\x18\x00")),
+    ("ORIGIN", dict(id=2, first_sample=1000, file=bytes(range(16)), start_time=5, start_wall_time=1 << 60, clock=1,
+                    cpus_online=8, part=1, recording=bytes(range(16, 32)), hostname="web1", kernel_release="6.1.0",
+                    kernel_version="#1 SMP", kernel_build_id=b"1234", tool_version="stackreel-record 0.1.0",
+                    command_line=b"a\0")),
 ]
 
 # Values that this version does not have: record, then the fields that are wrong.
@@ -137,6 +141,7 @@ OUT_OF_RANGE = [
     ("TRACE_STEPS", dict(id=0)), ("TRACE_STEPS", dict(id=(1 << 20) + 1)), ("TRACE_STEPS", dict(stop=16)),
     ("TRACE_STEPS", dict(steps=b"\x01")), ("TRACE_STEPS", dict(steps=b"\x1a\x01")),
     ("TRACE_STEPS", dict(steps=b"\x01\x00\x01\x01")), ("TRACE_STEPS", dict(steps=b"\x01\x81\x80\x04")),
+    ("ORIGIN", dict(id=0)), ("ORIGIN", dict(file=bytes(15))), ("ORIGIN", dict(recording=bytes(1))), ("ORIGIN", dict(hostname=b"\0")),
     ("SPACE", dict(id=0)), ("SPACE", dict(origin=4)), ("SPACE", dict(word_bits=16)),
     ("SPACE", dict(byte_order=3)),
     ("THREAD", dict(id=0)), ("THREAD", dict(origin=2)), ("THREAD", dict(origin=4)),
@@ -178,7 +183,7 @@ class SideRecords(Case):
         """CAPTURE and a record that is not known; an optional block, of which only the block counts; a sample; END."""
         one = b.Samples()
         one.sample(1, 2)
-        reel = started(b.record(21, b.Encoded(b"?"))).samples(one)
+        reel = started(b.record(31, b.Encoded(b"?"))).samples(one)
         reel.side(b.record("LOSS", 1, 2, 3, 4), flags=b.OPTIONAL)
         reel.side(b.record("END", 9000, 0, samples, 0, blocks, side_records))
         return reel.index().trailer()
@@ -283,9 +288,10 @@ class SideRecords(Case):
     def test_field_that_was_added_later(self):
         """A payload may end before it."""
         symbol = dict(GOOD)["KERNEL_SYMBOL"]
-        old = b.record("KERNEL_SYMBOL", *list(symbol.values())[:-1])
-        self.assertEqual(self.good(finish(started().side(old))),
-                         [dict(symbol, record="KERNEL_SYMBOL", since=0)])
+        for later in 1, 2:
+            old = b.record("KERNEL_SYMBOL", *list(symbol.values())[:-later])
+            self.assertEqual(self.good(finish(started().side(old))),
+                             [dict(symbol, record="KERNEL_SYMBOL", since=0 if later == 2 else symbol["since"], origin=0)])
         module = dict(GOOD)["MODULE"]
         old = b.record("MODULE", *list(module.values())[:-3])
         self.assertEqual(self.good(finish(started().side(old))),
@@ -349,7 +355,7 @@ def cut_record_test(name, fields):
     def test(self):
         """Cut behind each byte, but not in front of a field that was added later."""
         payload = b"".join(map(b.field, fields.values()))
-        added = {"IMAGE": 1, "KERNEL_SYMBOL": 1, "MODULE": 3}.get(name, 0)
+        added = {"IMAGE": 1, "KERNEL_SYMBOL": 2, "MODULE": 3}.get(name, 0)
         ends = [sum(len(b.field(value)) for value in list(fields.values())[:len(fields) - i])
                 for i in range(1, added + 1)]
         for size in range(len(payload)):

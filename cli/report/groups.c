@@ -83,8 +83,14 @@ struct symbol *groups_find(struct groups *groups, struct symbol_table *table,
 
 	if (groups->grouping == GROUP_COMM)
 		return comm_symbol(groups, table, trace->comm);
+	if (groups->grouping == GROUP_HOST)
+		return comm_symbol(groups, table, trace->host);
+	/* Several hosts have processes of one pid. */
+	id = (uint64_t)trace->host_id << 32 | trace->pid;
 	/* A thread that the capture does not know has its tid alone. */
-	id = !by_thread ? trace->pid : trace->thread ? trace->thread : UINT64_MAX - trace->tid;
+	if (by_thread)
+		id = trace->thread ? trace->thread
+				   : UINT64_MAX - ((uint64_t)trace->host_id << 32 | trace->tid);
 	group = group_get(groups, table, id);
 	group->number = by_thread ? trace->tid : trace->pid;
 	if (by_thread || !group->comm || is_main || !group->of_main_thread) {

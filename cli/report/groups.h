@@ -11,6 +11,7 @@ enum grouping {
 	GROUP_THREAD,
 	GROUP_PROCESS,
 	GROUP_COMM,
+	GROUP_HOST,
 };
 
 struct group {

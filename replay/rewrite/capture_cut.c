@@ -28,13 +28,18 @@ static bool is_wanted_event(const struct cut *cut, uint32_t id)
 	return false;
 }
 
-static bool is_wanted(const struct cut *cut, const struct reel_sample *sample,
-		      const struct reel_space_state *space)
+static struct reel_error *is_wanted(const struct cut *cut, const struct reel_sample *sample,
+				    const struct reel_space_state *space, bool *ret)
 {
+	const struct reel_capture *capture = cut->capture;
 	struct reel_trace trace;
+	struct reel_error *error =
+		reel_sample_describe(capture, sample, space,
+				     reel_origins_of_sample(capture->origins, sample->id), &trace);
 
-	reel_sample_describe(cut->capture->timeline, sample, space, &trace);
-	return is_wanted_event(cut, trace.event) && reel_sample_filter_passes(&cut->filter, &trace);
+	*ret = !error && is_wanted_event(cut, trace.event) &&
+	       reel_sample_filter_passes(&cut->filter, &trace);
+	return error;
 }
 
 static const struct reel_space_state *space_of(const struct cut *cut,
@@ -56,23 +61,25 @@ static struct reel_error *ask_for_all(struct cut *cut)
 
 	while (!error && found) {
 		const struct reel_space_state *space;
+		bool wanted;
 
 		error = reel_sample_walk_next(&walk, &item, &found);
 		if (error || !found)
 			break;
 		space = space_of(cut, &item.sample);
-		if (is_wanted(cut, &item.sample, space))
+		error = is_wanted(cut, &item.sample, space, &wanted);
+		if (!error && wanted)
 			error = reel_needs_add(cut->needs, &item.sample, space);
 	}
 	reel_sample_walk_free(&walk);
 	return error ? error : reel_needs_seal(cut->needs);
 }
 
-static bool keep(void *context, const struct reel_sample *sample)
+static struct reel_error *keep(void *context, const struct reel_sample *sample, bool *ret)
 {
 	const struct cut *cut = context;
 
-	return is_wanted(cut, sample, space_of(cut, sample));
+	return is_wanted(cut, sample, space_of(cut, sample), ret);
 }
 
 static enum reel_rewrite_record choose(void *context, struct reel_record *record)
@@ -112,8 +119,8 @@ static struct reel_error *cut_to(struct cut *cut, const char *output)
 	struct reel_output_file file;
 	struct reel_error *error;
 
-	error = reel_rewrite_recipients(cut->capture, cut->options.recipients, cut->options.decrypt,
-					&recipients);
+	error = reel_rewrite_recipients(cut->capture->reader, cut->options.recipients,
+					cut->options.decrypt, &recipients);
 	if (!error)
 		error = reel_needs_create(cut->capture, lists->from ? cut->filter.from : 0,
 					  cut->filter.to, &cut->needs);

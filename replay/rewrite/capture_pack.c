@@ -104,7 +104,8 @@ struct reel_error *reel_capture_pack(struct reel_capture *capture, const char *o
 					    .options.no_names = whole.no_symbols,
 					    .problem = whole.problem,
 					    .context = whole.context };
-	error = reel_rewrite_recipients(capture, whole.recipients, whole.decrypt, &pack.recipients);
+	error = reel_rewrite_recipients(capture->reader, whole.recipients, whole.decrypt,
+					&pack.recipients);
 	if (!error)
 		error = reel_images_create(&pack.images);
 	if (!error) {

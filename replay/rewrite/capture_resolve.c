@@ -294,7 +294,7 @@ struct reel_error *reel_capture_resolve(struct reel_capture *capture, const char
 		.problem = whole.problem,
 		.context = whole.context,
 	};
-	error = reel_rewrite_recipients(capture, whole.recipients, whole.decrypt,
+	error = reel_rewrite_recipients(capture->reader, whole.recipients, whole.decrypt,
 					&resolve.recipients);
 	if (!error)
 		error = resolve_to(&resolve, output, whole.no_check);

@@ -69,8 +69,8 @@ struct reel_error *reel_capture_scrub(struct reel_capture *capture, const char *
 	struct reel_error *error;
 
 	reel_sized_take(&scrub.options, sizeof(scrub.options), options);
-	error = reel_rewrite_recipients(capture, scrub.options.recipients, scrub.options.decrypt,
-					&recipients);
+	error = reel_rewrite_recipients(capture->reader, scrub.options.recipients,
+					scrub.options.decrypt, &recipients);
 	if (error)
 		return error;
 	error = reel_output_file_open(output, reel_reader_fd(capture->reader), &file);

@@ -365,7 +365,7 @@ struct reel_error *reel_capture_shrink(struct reel_capture *capture, const char 
 	struct reel_error *error;
 
 	reel_sized_take(&whole, sizeof(whole), options);
-	error = reel_rewrite_recipients(capture, whole.recipients, whole.decrypt,
+	error = reel_rewrite_recipients(capture->reader, whole.recipients, whole.decrypt,
 					&shrink.recipients);
 	if (!error)
 		error = shrink_to_output(&shrink, output);

@@ -5,7 +5,7 @@
 #include "replay/rewrite/id_map.h"
 #include "replay/rewrite/needs.h"
 
-/* What tells symbols apart: space, time and address; 0, since and address. */
+/* What tells symbols apart: space, time and address; origin, since and address. */
 struct key {
 	uint64_t a, b, c;
 };
@@ -97,14 +97,16 @@ static struct reel_error *note_space(struct reel_needs *needs, const struct reel
 static struct reel_error *note_kernel(struct reel_needs *needs, const struct reel_sample *sample)
 {
 	const struct reel_kernel_symbol_map *symbols = needs->capture->kernel_symbols;
+	const struct reel_origin_capture *origin =
+		reel_origins_of_sample(needs->capture->origins, sample->id);
 	size_t n;
 	const struct reel_kernel_symbol *all = reel_kernel_symbol_map_all(symbols, &n);
 
 	for (size_t i = 0; i < 2 * sample->n_kernel_chain; i++) {
 		/* Which of both is looked up depends on what stands before it. */
 		uint64_t address = sample->kernel_chain[i / 2] - i % 2;
-		const struct reel_kernel_symbol *symbol =
-			reel_kernel_symbol_map_find(symbols, address, sample->time);
+		const struct reel_kernel_symbol *symbol = reel_kernel_symbol_map_find(
+			symbols, origin ? origin->id : 0, address, sample->time);
 		struct reel_error *error;
 
 		if (!symbol)
@@ -249,7 +251,7 @@ static struct key kernel_key(const struct reel_needs *needs, uint64_t id)
 	const struct reel_kernel_symbol *all =
 		reel_kernel_symbol_map_all(needs->capture->kernel_symbols, &n);
 
-	return (struct key){ 0, all[id].since, all[id].address };
+	return (struct key){ all[id].origin, all[id].since, all[id].address };
 }
 
 /* Their other symbols tell where a module's sections lie; the kernel's are moved all at once. */
@@ -292,7 +294,8 @@ static bool needs_kernel_symbol(const struct reel_needs *needs,
 				const struct reel_record_kernel_symbol *symbol)
 {
 	return needs->all_kernel_symbols || !symbol->name.size || is_text_start(symbol->name) ||
-	       has_key(&needs->kernel_keys, (struct key){ 0, symbol->since, symbol->address }) ||
+	       has_key(&needs->kernel_keys,
+		       (struct key){ symbol->origin, symbol->since, symbol->address }) ||
 	       reel_id_map_find(&needs->kernel_modules, symbol->module);
 }
 

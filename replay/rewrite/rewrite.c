@@ -85,11 +85,14 @@ static struct reel_error *copy_sample(struct rewrite *rewrite, const struct reel
 
 static struct reel_error *write_sample(struct rewrite *rewrite, const struct reel_sample *sample)
 {
-	struct reel_error *error;
+	struct reel_error *error = NULL;
+	bool is_kept = true;
 
-	if (rewrite->options->keep && !rewrite->options->keep(rewrite->options->context, sample)) {
+	if (rewrite->options->keep)
+		error = rewrite->options->keep(rewrite->options->context, sample, &is_kept);
+	if (error || !is_kept) {
 		rewrite->n_samples_dropped++;
-		return NULL;
+		return error;
 	}
 	rewrite->counts.samples++;
 	if (!rewrite->options->sample)
@@ -205,11 +208,11 @@ static struct reel_error *write_end(struct rewrite *rewrite)
 	return reel_writer_record(rewrite->writer, &rewrite->end);
 }
 
-struct reel_error *reel_rewrite_recipients(const struct reel_capture *capture,
+struct reel_error *reel_rewrite_recipients(const struct reel_reader *reader,
 					   const char *const *recipients, bool decrypt,
 					   struct reel_public_keys *ret)
 {
-	const struct reel_file_header *header = reel_reader_header(capture->reader);
+	const struct reel_file_header *header = reel_reader_header(reader);
 	struct reel_error *error = reel_public_keys_add_list(ret, recipients);
 
 	if (error)
@@ -224,7 +227,7 @@ struct reel_error *reel_rewrite_recipients(const struct reel_capture *capture,
 				 "%s: it is encrypted, and the new capture would not be: say who "
 				 "may read that (--encrypt-to PUBLIC_KEY), or that everybody may "
 				 "(--decrypt)",
-				 reel_reader_name(capture->reader));
+				 reel_reader_name(reader));
 }
 
 static struct reel_sample_target target_of(const struct reel_capture *capture)

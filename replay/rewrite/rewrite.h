@@ -30,7 +30,7 @@ struct reel_rewrite_options {
 	/* Leave out what this version does not know: records, and blocks that are optional. */
 	bool drop_unknown;
 	/* Whether the new capture gets a sample.  NULL: it gets all. */
-	bool (*keep)(void *context, const struct reel_sample *sample);
+	struct reel_error *(*keep)(void *context, const struct reel_sample *sample, bool *ret);
 	/* Changes a sample, which stays one that can be written (registers that are not known and
 	 * bytes of missing ranges are 0).  NULL: samples stay as they are. */
 	struct reel_error *(*sample)(void *context, struct reel_rewrite_sample *sample);
@@ -59,7 +59,7 @@ struct reel_rewrite_counts {
  * there are none and the capture is encrypted, as what was hidden would be readable then: that
  * needs `decrypt`.
  */
-struct reel_error *reel_rewrite_recipients(const struct reel_capture *capture,
+struct reel_error *reel_rewrite_recipients(const struct reel_reader *reader,
 					   const char *const *recipients, bool decrypt,
 					   struct reel_public_keys *ret) REEL_MUST_CHECK;
 

@@ -263,7 +263,8 @@ static void test_table(void **state)
 	assert_null(reel_record_name(0));
 	assert_string_equal(reel_record_name(19), "JIT_LINE");
 	assert_string_equal(reel_record_name(20), "TRACE_STEPS");
-	assert_null(reel_record_name(21));
+	assert_string_equal(reel_record_name(21), "ORIGIN");
+	assert_null(reel_record_name(22));
 	/* Of first forms of samples. */
 	assert_null(reel_record_name(33));
 	assert_null(reel_record_name(49));
@@ -271,13 +272,14 @@ static void test_table(void **state)
 	assert_null(reel_schema_of(32));
 	assert_null(reel_schema_of(35));
 	assert_int_equal(reel_record_block_type(15), REEL_BLOCK_SIDE);
-	assert_int_equal(reel_record_block_type(21), 0);
+	assert_int_equal(reel_record_block_type(22), 0);
 	assert_int_equal(reel_record_block_type(32), REEL_BLOCK_SAMPLES);
 	assert_int_equal(reel_record_block_type(37), REEL_BLOCK_SAMPLES);
 	assert_int_equal(reel_record_block_type(48), REEL_BLOCK_INDEX);
 	assert_true(reel_schema_of(11)->critical);
 	assert_false(reel_schema_of(14)->critical);
 	assert_false(reel_schema_of(16)->critical);
+	assert_true(reel_schema_of(21)->critical);
 }
 
 int main(void)

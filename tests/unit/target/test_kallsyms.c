@@ -247,7 +247,7 @@ static void add(struct reel_kernel_symbol_map *symbols, uint64_t address, uint64
 static const char *at(const struct reel_kernel_symbol_map *symbols, uint64_t address, uint64_t time)
 {
 	const struct reel_kernel_symbol *symbol =
-		reel_kernel_symbol_map_find(symbols, address, time);
+		reel_kernel_symbol_map_find(symbols, 0, address, time);
 
 	return symbol ? symbol->name : "none";
 }

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stackreel merge: one capture of many. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/new_capture.h"
+#include "cli/print/text.h"
+
+struct merge {
+	struct options common;
+	struct string_list files;
+	struct progress progress;
+};
+
+static const struct argp_child children[] = {
+	{ &options_recipients, 0, NULL, 0 },
+	{ &options_rewrite, 0, NULL, 0 },
+	{ &options_keys, 0, "Other options:", 1 },
+	{ &options_file, 0, NULL, 1 },
+	{ 0 },
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct merge *merge = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		options_set_inputs(state, children, &merge->common);
+		return 0;
+	case ARGP_KEY_ARG:
+		string_list_add(&merge->files, arg);
+		return 0;
+	case ARGP_KEY_END:
+		if (merge->common.file != merge->common.default_file)
+			string_list_add(&merge->files, merge->common.file);
+		if (!merge->files.count)
+			argp_error(state, "which captures are to be merged?");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp parser = {
+	NULL,
+	parse_option,
+	"FILE...",
+	"Makes one capture of many: of several hosts, or the parts of a recording. Times are put "
+	"on "
+	"the wall clock.\v"
+	"In which order they are given makes no difference, nor whether some were merged before. "
+	"All have to be of one CPU, and must tell when they began. Where there are several hosts, "
+	"names of threads are HOST:COMM. If one of them is encrypted, the new capture is another "
+	"encrypted one, with --encrypt-to, or a plain one, with --decrypt. The exit status is 1 if "
+	"a FILE is damaged; what could be read of it is merged nevertheless.",
+	children,
+	NULL,
+	NULL,
+};
+
+static void print_problem(void *context, const char *path, const char *message)
+{
+	const struct merge *merge = context;
+
+	(void)path;
+	if (!merge->common.quiet)
+		complain("%s", message);
+}
+
+static void show_progress(void *context, uint64_t done, uint64_t total)
+{
+	struct merge *merge = context;
+
+	progress_show(&merge->progress, done, total, 0);
+}
+
+static void print_counts(const struct merge *merge, const struct reel_merge_counts *counts)
+{
+	_cleanup_free_ char *clock = NULL, *unknown = NULL;
+	struct new_capture made = {
+		.samples = counts->samples,
+		.samples_are = "",
+		.bytes_written = counts->bytes_written,
+		.bytes_read = counts->bytes_read,
+	};
+
+	if (counts->clock_change)
+		clock = memory_print(", whose clock was set by up to %s meanwhile",
+				     format_nanoseconds(counts->clock_change).text);
+	if (counts->unknown)
+		unknown = memory_print("; %s records or blocks that are too new were left out",
+				       format_count(counts->unknown).text);
+	made.remark = memory_print(
+		"%s captures of %s host%s%s, %s modules%s", format_count(counts->captures).text,
+		format_count(counts->hosts).text, counts->hosts == 1 ? "" : "s", clock ? clock : "",
+		format_count(counts->modules).text, unknown ? unknown : "");
+	new_capture_print(&merge->common, merge->common.output, &made);
+	free(made.remark);
+}
+
+static int run(struct merge *merge)
+{
+	const struct reel_merge_options options = {
+		.size = sizeof(options),
+		.recipients = merge->common.recipients.items,
+		.decrypt = merge->common.decrypt,
+		.identities = merge->common.identities.items,
+		.problem = print_problem,
+		.progress = show_progress,
+		.context = merge,
+	};
+	struct reel_merge_counts counts = { .size = sizeof(counts) };
+	struct reel_error *error;
+
+	progress_start(&merge->progress, !merge->common.quiet);
+	error = reel_captures_merge(merge->files.items, merge->common.output, &options, &counts);
+	progress_end(&merge->progress);
+	if (error)
+		return new_capture_failed(error);
+	print_counts(merge, &counts);
+	return counts.problems ? STATUS_ERROR : STATUS_OK;
+}
+
+int command_merge(int argc, char **argv)
+{
+	struct merge merge = { 0 };
+	int status;
+
+	options_init(&merge.common);
+	/* There is none. */
+	merge.common.default_file = "";
+	argp_parse(&parser, argc, argv, 0, NULL, &merge);
+	status = run(&merge);
+	free(merge.files.items);
+	options_free(&merge.common);
+	return status;
+}

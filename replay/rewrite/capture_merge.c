@@ -1,0 +1,645 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes one capture of many: which they are, in which order, and what they have in common.  One is
+ * open at a time. */
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/output_file.h"
+#include "base/sized.h"
+#include "replay/rewrite/merge.h"
+#include "replay/rewrite/rewrite.h"
+
+#define CLOCK_OF_THE_WALL 0
+#define NS_PER_S	  1000000000u
+
+struct input {
+	const char *path;
+	uint64_t start_wall_time;
+	char *hostname;
+	uint8_t file_id[REEL_FILE_ID_SIZE];
+	uint64_t size;
+};
+
+struct inputs {
+	const struct reel_merge_options *options;
+	struct reel_identities identities;
+	struct input *all;
+	size_t n;
+	const struct reel_output_file *output;
+	/* Of all: its texts are borrowed from `common`. */
+	struct reel_record_capture capture;
+	uint8_t *common[6];
+	uint64_t period; /* of the first event that has one */
+	uint64_t size, done;
+};
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static bool is_output(const struct inputs *inputs, const struct reel_reader *reader)
+{
+	const struct reel_place *place = &inputs->output->place;
+	struct stat status;
+
+	return place->exists && S_ISREG(place->status.st_mode) &&
+	       !fstat(reel_reader_fd(reader), &status) && status.st_dev == place->status.st_dev &&
+	       status.st_ino == place->status.st_ino;
+}
+
+static struct reel_error *check_reader(const struct inputs *inputs,
+				       const struct reel_reader *reader)
+{
+	_cleanup_public_keys_ struct reel_public_keys recipients = { 0 };
+
+	if (is_output(inputs, reader))
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "%s: the new capture can't replace one that it is made of",
+					 reel_reader_name(reader));
+	if (inputs->identities.n && !reel_reader_was_encrypted(reader))
+		return reel_error_create(
+			REEL_ERROR_INVALID,
+			"%s: it is not encrypted, so anyone can have made it, but a secret key was "
+			"given (--identity): leave the key out to read it nevertheless",
+			reel_reader_name(reader));
+	return reel_rewrite_recipients(reader, inputs->options->recipients,
+				       inputs->options->decrypt, &recipients);
+}
+
+static struct reel_error *open_input(const struct inputs *inputs, const char *path,
+				     struct reel_reader **ret)
+{
+	struct reel_error *error;
+
+	if (!strcmp(path, "-"))
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "captures that are merged are read twice: standard input "
+					 "can't be one of them");
+	error = reel_reader_open_encrypted(path, &inputs->identities, NULL, NULL, ret);
+	if (error)
+		return error;
+	error = check_reader(inputs, *ret);
+	if (error)
+		reel_reader_close(*ret);
+	return error;
+}
+
+/* ---- what they have in common --------------------------------------------------------------- */
+
+static const size_t common_texts[] = {
+	offsetof(struct reel_record_capture, hostname),
+	offsetof(struct reel_record_capture, kernel_release),
+	offsetof(struct reel_record_capture, kernel_version),
+	offsetof(struct reel_record_capture, kernel_build_id),
+	offsetof(struct reel_record_capture, tool_version),
+	offsetof(struct reel_record_capture, command_line),
+};
+
+static struct reel_bytes *text_at(const struct reel_record_capture *capture, size_t offset)
+{
+	return (struct reel_bytes *)((uintptr_t)capture + offset);
+}
+
+static uint64_t common_number(uint64_t a, uint64_t b)
+{
+	return a == b ? a : 0;
+}
+
+static uint64_t greater(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static struct reel_error *take_first(struct inputs *inputs, const struct reel_record_capture *from)
+{
+	inputs->capture = *from;
+	inputs->capture.clock = CLOCK_OF_THE_WALL;
+	inputs->capture.part = 0;
+	inputs->capture.recording = (struct reel_bytes){ 0 };
+	for (size_t i = 0; i < sizeof(common_texts) / sizeof(*common_texts); i++) {
+		struct reel_bytes *text = text_at(&inputs->capture, common_texts[i]);
+
+		inputs->common[i] = malloc(text->size + 1);
+		if (!inputs->common[i])
+			return reel_error_no_memory();
+		if (text->size)
+			memcpy(inputs->common[i], text->data, text->size);
+		text->data = inputs->common[i];
+	}
+	return NULL;
+}
+
+static void join(struct reel_record_capture *capture, const struct reel_record_capture *other)
+{
+	capture->page_size = common_number(capture->page_size, other->page_size);
+	capture->ring_size = common_number(capture->ring_size, other->ring_size);
+	capture->rings = common_number(capture->rings, other->rings);
+	capture->cpus_possible = greater(capture->cpus_possible, other->cpus_possible);
+	capture->cpus_online = greater(capture->cpus_online, other->cpus_online);
+	capture->max_stack = greater(capture->max_stack, other->max_stack);
+	if (other->start_wall_time < capture->start_wall_time)
+		capture->start_wall_time = other->start_wall_time;
+	for (size_t i = 0; i < sizeof(common_texts) / sizeof(*common_texts); i++) {
+		struct reel_bytes *text = text_at(capture, common_texts[i]);
+
+		if (!reel_bytes_are_equal(*text, *text_at(other, common_texts[i])))
+			text->size = 0;
+	}
+}
+
+static const char *order_name(uint64_t byte_order)
+{
+	return byte_order == REEL_BYTE_ORDER_BIG ? "big" : "little";
+}
+
+static struct reel_error *check_capture(const struct inputs *inputs, const char *path,
+					const struct reel_record_capture *capture)
+{
+	const struct reel_record_capture *all = &inputs->capture;
+	typedef unsigned long long ull;
+
+	/* A time of 0 is unknown. */
+	if (!capture->start_wall_time || capture->start_wall_time < capture->start_time)
+		return reel_error_create(
+			REEL_ERROR_INVALID,
+			"%s: it does not tell what time it was when it began, so it can't be "
+			"merged: its clock is not that of others",
+			path);
+	if (inputs->n &&
+	    (capture->machine != all->machine || capture->word_bits != all->word_bits ||
+	     capture->byte_order != all->byte_order))
+		return reel_error_create(
+			REEL_ERROR_INVALID,
+			"%s: it is of ELF machine %llu, %llu bits, %s-endian, and %s of ELF "
+			"machine %llu, %llu bits, %s-endian: captures of different CPUs can't be "
+			"merged",
+			path, (ull)capture->machine, (ull)capture->word_bits,
+			order_name(capture->byte_order), inputs->all[0].path, (ull)all->machine,
+			(ull)all->word_bits, order_name(all->byte_order));
+	return NULL;
+}
+
+static struct reel_error *take_capture(struct inputs *inputs, const struct reel_reader *reader,
+				       const struct reel_record_capture *capture)
+{
+	const char *path = reel_reader_name(reader);
+	struct input *input = &inputs->all[inputs->n];
+	struct reel_error *error = check_capture(inputs, path, capture);
+
+	if (error)
+		return error;
+	*input = (struct input){
+		.path = path,
+		.start_wall_time = capture->start_wall_time,
+		.size = reel_reader_file_size(reader),
+		.hostname = reel_text_print(
+			"%.*s", (int)capture->hostname.size,
+			capture->hostname.size ? (const char *)capture->hostname.data : ""),
+	};
+	if (!input->hostname)
+		return reel_error_no_memory();
+	memcpy(input->file_id, reel_reader_header(reader)->id, sizeof(input->file_id));
+	inputs->size += input->size;
+	if (inputs->n++)
+		join(&inputs->capture, capture);
+	else
+		error = take_first(inputs, capture);
+	return error;
+}
+
+/* ---- passes over a capture's blocks --------------------------------------------------------- */
+
+typedef struct reel_error *take_item(void *context, struct reel_block_item *item);
+
+/* Gives the items of the block to `take`; *damage_ret is why it ended early, or NULL. */
+static struct reel_error *walk_block(struct reel_block_reader *block_reader,
+				     const struct reel_block *block, take_item *take, void *context,
+				     struct reel_error **damage_ret)
+{
+	struct reel_error *damage = reel_block_reader_load(block_reader, block);
+
+	while (!damage) {
+		struct reel_block_item item;
+		struct reel_error *error;
+
+		damage = reel_block_reader_next(block_reader, &item);
+		if (damage || item.kind == REEL_ITEM_END)
+			break;
+		error = take(context, &item);
+		if (error)
+			return error;
+	}
+	*damage_ret = damage;
+	return NULL;
+}
+
+/* ---- the first look ------------------------------------------------------------------------- */
+
+struct look {
+	struct inputs *inputs;
+	const struct reel_reader *reader;
+	bool found;
+};
+
+static struct reel_error *look_at(void *context, struct reel_block_item *item)
+{
+	struct look *look = context;
+	struct inputs *inputs = look->inputs;
+
+	if (item->kind != REEL_ITEM_RECORD)
+		return NULL;
+	if (item->record.id == REEL_RECORD_EVENT && !inputs->period && item->record.event.frequency)
+		inputs->period = NS_PER_S / item->record.event.frequency;
+	if (item->record.id != REEL_RECORD_CAPTURE || look->found)
+		return NULL;
+	look->found = true;
+	return take_capture(inputs, look->reader, &item->record.capture);
+}
+
+/* The first block that has CAPTURE. */
+static struct reel_error *look_for_capture(struct inputs *inputs, const struct reel_reader *reader)
+{
+	struct look look = { .inputs = inputs, .reader = reader };
+	struct reel_block_reader *block_reader;
+	struct reel_error *error = reel_block_reader_create(reader, &block_reader);
+	size_t n;
+	const struct reel_block *blocks = reel_reader_blocks(reader, &n);
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < n && !look.found && !error; i++) {
+		struct reel_error *damage = NULL;
+
+		if (blocks[i].header.type != REEL_BLOCK_SIDE)
+			continue;
+		error = walk_block(block_reader, &blocks[i], look_at, &look, &damage);
+		reel_error_destroy(damage); /* it is told when it is copied */
+	}
+	reel_block_reader_destroy(block_reader);
+	if (!error && !look.found)
+		error = reel_error_create(
+			REEL_ERROR_CORRUPT,
+			"%s: it has no CAPTURE record that can be read, so nothing "
+			"tells of which CPU and when it is",
+			reel_reader_name(reader));
+	return error;
+}
+
+static int compare_inputs(const void *a, const void *b)
+{
+	const struct input *x = a, *y = b;
+	int order = strcmp(x->hostname, y->hostname);
+
+	if (x->start_wall_time != y->start_wall_time)
+		return x->start_wall_time < y->start_wall_time ? -1 : 1;
+	return order ? order : memcmp(x->file_id, y->file_id, sizeof(x->file_id));
+}
+
+/* The order of what comes out is not that in which they are given. */
+static struct reel_error *look_at_all(struct inputs *inputs, const char *const *paths)
+{
+	struct reel_error *error = NULL;
+	size_t n = 0;
+
+	while (paths[n])
+		n++;
+	inputs->all = calloc(n + 1, sizeof(*inputs->all));
+	if (!inputs->all)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < n && !error; i++) {
+		struct reel_reader *reader;
+
+		error = open_input(inputs, paths[i], &reader);
+		if (error)
+			break;
+		error = look_for_capture(inputs, reader);
+		reel_reader_close(reader);
+		/* The reader's own copy is gone. */
+		inputs->all[i].path = paths[i];
+	}
+	qsort(inputs->all, inputs->n, sizeof(*inputs->all), compare_inputs);
+	return error;
+}
+
+static void inputs_free(struct inputs *inputs)
+{
+	for (size_t i = 0; i < inputs->n; i++)
+		free(inputs->all[i].hostname);
+	for (size_t i = 0; i < sizeof(common_texts) / sizeof(*common_texts); i++)
+		free(inputs->common[i]);
+	free(inputs->all);
+	reel_identities_free(&inputs->identities);
+}
+
+/* ---- copying -------------------------------------------------------------------------------- */
+
+static struct reel_error *tell(struct reel_merge_copy *copy, struct reel_error *problem)
+{
+	const struct reel_merge_options *options = &copy->merge->options;
+
+	if (!problem || reel_error_code(problem) == REEL_ERROR_NO_MEMORY)
+		return problem;
+	copy->merge->counts.problems++;
+	if (options->problem)
+		options->problem(options->context, copy->path, reel_error_message(problem));
+	reel_error_destroy(problem);
+	return NULL;
+}
+
+static struct reel_error *tell_all(struct reel_merge_copy *copy,
+				   const struct reel_problem *problems, size_t n)
+{
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; i < n && !error; i++)
+		error = tell(copy, reel_error_create(problems[i].code, "%s", problems[i].message));
+	return error;
+}
+
+static struct reel_error *define(void *context, struct reel_block_item *item)
+{
+	struct reel_merge_copy *copy = context;
+
+	if (item->kind != REEL_ITEM_RECORD)
+		return NULL;
+	if (item->record.id == REEL_RECORD_CAPTURE && copy->shift == UINT64_MAX)
+		copy->shift =
+			item->record.capture.start_wall_time - item->record.capture.start_time;
+	return reel_merge_define(copy, &item->record);
+}
+
+/* The first CAPTURE record. */
+static struct reel_error *define_origin(void *context, struct reel_block_item *item)
+{
+	struct reel_merge_copy *copy = context;
+
+	if (item->kind != REEL_ITEM_RECORD)
+		return NULL;
+	if (item->record.id == REEL_RECORD_CAPTURE && !copy->own_origin)
+		return reel_merge_define_origin(copy, &item->record.capture);
+	return reel_merge_define_module(copy, &item->record);
+}
+
+static struct reel_error *copy_item(void *context, struct reel_block_item *item)
+{
+	struct reel_merge_copy *copy = context;
+
+	switch (item->kind) {
+	case REEL_ITEM_RECORD:
+		return reel_merge_copy_record(copy, &item->record);
+	case REEL_ITEM_SAMPLE:
+		return reel_merge_copy_sample(copy, &item->sample);
+	case REEL_ITEM_UNKNOWN:
+		copy->merge->counts.unknown++;
+		return NULL;
+	default:
+		return NULL;
+	}
+}
+
+/* Of the two first passes, over side blocks: what is wrong with them the last one tells. */
+static struct reel_error *walk_side_blocks(struct reel_merge_copy *copy, take_item *take)
+{
+	struct reel_error *error = NULL;
+	size_t n;
+	const struct reel_block *blocks = reel_reader_blocks(copy->reader, &n);
+
+	for (size_t i = 0; i < n && !error; i++) {
+		struct reel_error *damage = NULL;
+
+		if (blocks[i].header.type != REEL_BLOCK_SIDE)
+			continue;
+		error = walk_block(copy->block_reader, &blocks[i], take, copy, &damage);
+		reel_error_destroy(damage);
+	}
+	return error;
+}
+
+static struct reel_error *copy_blocks(struct reel_merge_copy *copy)
+{
+	struct reel_error *error = NULL;
+	size_t n, n_problems;
+	const struct reel_block *blocks = reel_reader_blocks(copy->reader, &n);
+
+	for (size_t i = 0; i < n && !error; i++) {
+		const struct reel_problem *problems;
+		struct reel_error *damage = NULL;
+
+		if (blocks[i].header.type == REEL_BLOCK_INDEX ||
+		    blocks[i].header.type == REEL_BLOCK_KEYS)
+			continue;
+		copy->merge->counts.unknown += !reel_block_is_known(&blocks[i].header);
+		error = walk_block(copy->block_reader, &blocks[i], copy_item, copy, &damage);
+		if (error)
+			return error;
+		reel_tally_add_items(&copy->tally, copy->block_reader);
+		problems = reel_block_reader_problems(copy->block_reader, &n_problems);
+		error = tell_all(copy, problems, n_problems);
+		if (error)
+			reel_error_destroy(damage);
+		else
+			error = tell(copy, damage);
+	}
+	return error;
+}
+
+/* What its END counts and is not there is missing in the new capture, too. */
+static struct reel_error *check_end(struct reel_merge_copy *copy)
+{
+	struct reel_merge *merge = copy->merge;
+	struct reel_tally *tally = &copy->tally;
+	struct reel_error *error;
+	uint64_t time;
+
+	reel_tally_add_blocks(tally, copy->reader);
+	if (!tally->has_end) {
+		merge->lacks_end = true;
+		return reel_reader_has_trailer(copy->reader)
+			       ? tell(copy, reel_error_create(
+						    REEL_ERROR_TRUNCATED,
+						    "%s: the file has a trailer at its end, but no "
+						    "END record",
+						    copy->path))
+			       : NULL;
+	}
+	time = tally->end.time + copy->shift;
+	if (time > merge->end_time)
+		merge->end_time = time;
+	error = tell(copy, reel_tally_check_side(tally, copy->reader));
+	if (!error)
+		error = tell(copy, reel_tally_check_samples(tally, copy->reader));
+	if (!tally->end.blocks)
+		return error;
+	merge->side_missing += tally->end.side_records - tally->side_records;
+	merge->samples_missing += tally->end.samples - tally->samples;
+	return error;
+}
+
+static struct reel_error *copy_open(struct reel_merge_copy *copy)
+{
+	size_t n_problems;
+	const struct reel_problem *problems = reel_reader_problems(copy->reader, &n_problems);
+	struct reel_error *error = tell_all(copy, problems, n_problems);
+
+	if (!error)
+		error = walk_side_blocks(copy, define);
+	if (!error)
+		error = walk_side_blocks(copy, define_origin);
+	if (!error)
+		error = copy_blocks(copy);
+	if (!error)
+		error = check_end(copy);
+	return error ? error : reel_merge_end_copy(copy);
+}
+
+static struct reel_error *copy_input(struct reel_merge *merge, const struct inputs *inputs,
+				     const struct input *input)
+{
+	struct reel_merge_copy copy = {
+		.merge = merge,
+		.path = input->path,
+		.shift = UINT64_MAX,
+		.first_origin_sample = UINT64_MAX,
+	};
+	struct reel_error *error = open_input(inputs, input->path, &copy.reader);
+
+	if (error)
+		return error;
+	/* Who changes a file meanwhile gets no capture of two. */
+	if (memcmp(reel_reader_header(copy.reader)->id, input->file_id, sizeof(input->file_id)) !=
+	    0)
+		error = reel_error_create(REEL_ERROR_INVALID,
+					  "%s: it was replaced while it was read", input->path);
+	if (!error)
+		error = reel_block_reader_create(copy.reader, &copy.block_reader);
+	if (!error)
+		error = copy_open(&copy);
+	reel_block_reader_destroy(copy.block_reader);
+	reel_reader_close(copy.reader);
+	reel_id_map_free(&copy.events);
+	reel_id_map_free(&copy.modules);
+	reel_id_map_free(&copy.steps);
+	reel_id_map_free(&copy.images);
+	reel_id_map_free(&copy.image_sizes);
+	return error;
+}
+
+static struct reel_error *copy_all(struct reel_merge *merge, struct inputs *inputs)
+{
+	const struct reel_merge_options *options = &merge->options;
+	const struct reel_record capture = { .id = REEL_RECORD_CAPTURE,
+					     .capture = inputs->capture };
+	struct reel_error *error;
+
+	merge->side_written++;
+	error = reel_writer_record(merge->writer, &capture);
+	for (size_t i = 0; i < inputs->n && !error; i++) {
+		if (options->progress)
+			options->progress(options->context, inputs->done, inputs->size);
+		error = copy_input(merge, inputs, &inputs->all[i]);
+		inputs->done += inputs->all[i].size;
+	}
+	return error;
+}
+
+static struct reel_error *write_end(struct reel_merge *merge)
+{
+	struct reel_record end = {
+		.id = REEL_RECORD_END,
+		.end = { .time = merge->end_time,
+			 .reason = REEL_END_CONVERTED,
+			 .samples = merge->counts.samples + merge->samples_missing,
+			 .side_records = merge->side_written + 1 + merge->side_missing },
+	};
+
+	return merge->lacks_end ? NULL : reel_writer_record(merge->writer, &end);
+}
+
+static void count_hosts(struct reel_merge *merge)
+{
+	size_t n;
+	const struct reel_host_info *hosts = reel_origins_hosts(merge->hosts, &n);
+
+	merge->counts.hosts = n;
+	merge->counts.modules = merge->n_modules;
+	merge->counts.captures = merge->n_files;
+	for (size_t i = 0; i < n; i++)
+		if (hosts[i].clock_change > merge->counts.clock_change)
+			merge->counts.clock_change = hosts[i].clock_change;
+	merge->counts.bytes_written = reel_writer_counts(merge->writer).file_bytes;
+}
+
+static struct reel_error *write_merged(struct reel_merge *merge, struct inputs *inputs, int fd,
+				       const char *output)
+{
+	_cleanup_public_keys_ struct reel_public_keys recipients = { 0 };
+	const struct reel_writer_options options = {
+		.recipients = &recipients,
+		.encoding = REEL_DENSE,
+		.target = { .word_bits = (unsigned int)inputs->capture.word_bits,
+			    .big_endian = inputs->capture.byte_order == REEL_BYTE_ORDER_BIG,
+			    .period = inputs->period },
+	};
+	struct reel_error *error =
+		reel_public_keys_add_list(&recipients, merge->options.recipients);
+
+	if (!error)
+		error = reel_writer_create(fd, output, &options, NULL, &merge->writer);
+	if (!error)
+		error = copy_all(merge, inputs);
+	if (!error)
+		error = write_end(merge);
+	if (!error)
+		error = reel_writer_finish(merge->writer);
+	if (!error)
+		error = reel_origins_seal(merge->hosts);
+	if (!error)
+		count_hosts(merge);
+	return error;
+}
+
+static struct reel_error *merge_to(struct reel_merge *merge, struct inputs *inputs,
+				   const char *const *paths, const char *output)
+{
+	const char *const *identities = merge->options.identities;
+	struct reel_output_file file;
+	struct reel_error *error = NULL;
+
+	for (size_t i = 0; identities && identities[i] && !error; i++)
+		error = reel_identities_load(&inputs->identities, identities[i]);
+	if (!error)
+		error = reel_output_file_open(output, -1, &file);
+	if (error)
+		return error;
+	inputs->output = &file;
+	error = look_at_all(inputs, paths);
+	if (!error && !inputs->n)
+		error = reel_error_create(REEL_ERROR_INVALID, "no captures to merge");
+	inputs->capture.start_time = inputs->capture.start_wall_time;
+	if (!error)
+		error = write_merged(merge, inputs, file.fd, output);
+	return reel_output_file_close(&file, error);
+}
+
+struct reel_error *reel_captures_merge(const char *const *paths, const char *output,
+				       const struct reel_merge_options *options,
+				       struct reel_merge_counts *counts)
+{
+	struct reel_merge merge = { 0 };
+	struct inputs inputs = { .options = &merge.options };
+	struct reel_error *error;
+
+	reel_sized_take(&merge.options, sizeof(merge.options), options);
+	reel_contents_init(&merge.contents);
+	reel_contents_init(&merge.files);
+	error = reel_origins_create(&merge.hosts);
+	if (!error)
+		error = merge_to(&merge, &inputs, paths, output);
+	merge.counts.bytes_read = inputs.size;
+	inputs_free(&inputs);
+	reel_writer_destroy(merge.writer);
+	reel_origins_destroy(merge.hosts);
+	reel_contents_free(&merge.contents);
+	reel_contents_free(&merge.files);
+	if (!error)
+		reel_sized_give(counts, sizeof(*counts), &merge.counts);
+	return error;
+}

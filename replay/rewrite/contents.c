@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <sodium.h>
+#include <stdlib.h>
+
+#include "replay/rewrite/contents.h"
+
+struct content {
+	struct reel_id_entry by_hash; /* half of it */
+	uint64_t other_half;
+	uint64_t id;
+};
+
+_Static_assert(sizeof(((struct reel_contents *)0)->key) == crypto_shorthash_KEYBYTES, "");
+
+void reel_contents_init(struct reel_contents *ret)
+{
+	*ret = (struct reel_contents){ 0 };
+	crypto_shorthash_keygen(ret->key);
+}
+
+static void free_content(void *context, struct reel_id_entry *entry)
+{
+	(void)context;
+	free(entry);
+}
+
+void reel_contents_free(struct reel_contents *contents)
+{
+	reel_id_table_visit(&contents->table, free_content, NULL);
+	reel_id_table_free(&contents->table);
+}
+
+struct reel_error *reel_contents_id(struct reel_contents *contents, const void *bytes, size_t size,
+				    uint64_t id, uint64_t *ret)
+{
+	uint64_t hash[2];
+	struct content *content;
+
+	crypto_shorthash_siphashx24((uint8_t *)hash, bytes, size, contents->key);
+	content = (struct content *)reel_id_table_find(&contents->table, hash[0]);
+	*ret = content && content->other_half == hash[1] ? content->id : id;
+	if (content)
+		return NULL;
+	content = malloc(sizeof(*content));
+	if (!content)
+		return reel_error_no_memory();
+	*content = (struct content){ .by_hash.id = hash[0], .other_half = hash[1], .id = id };
+	if (reel_id_table_insert(&contents->table, &content->by_hash))
+		return NULL;
+	free(content);
+	return reel_error_no_memory();
+}
+
+uint64_t reel_contents_hash(const struct reel_contents *contents, const void *bytes, size_t size)
+{
+	uint64_t hash;
+
+	crypto_shorthash((uint8_t *)&hash, bytes, size, contents->key);
+	return hash;
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A capture's records as those of one that it is merged into. */
+#include "base/bytes.h"
+#include "format/record_coder.h"
+#include "replay/rewrite/merge.h"
+
+/* What a reader takes of all images (replay/module.c). */
+#define IMAGES_SIZE_MAX (64u << 20)
+
+static struct reel_error *put(struct reel_merge_copy *copy, const struct reel_record *record)
+{
+	copy->merge->side_written++;
+	return reel_writer_record(copy->merge->writer, record);
+}
+
+/* ---- ids and times -------------------------------------------------------------------------- */
+
+static void new_id(struct reel_merge_ids *ids, uint64_t *id)
+{
+	ids->is_exceeded |= *id > REEL_MERGE_ID_MAX - ids->base;
+	*id += ids->base;
+	if (*id > ids->last)
+		ids->last = *id;
+}
+
+/* Where 0 is none. */
+static void new_id_or_none(struct reel_merge_ids *ids, uint64_t *id)
+{
+	if (*id)
+		new_id(ids, id);
+}
+
+static void shift_time(const struct reel_merge_copy *copy, uint64_t *time)
+{
+	*time = *time > UINT64_MAX - copy->shift ? UINT64_MAX : *time + copy->shift;
+}
+
+/* Where 0 is unknown, or the start. */
+static void shift_time_or_none(const struct reel_merge_copy *copy, uint64_t *time)
+{
+	if (*time)
+		shift_time(copy, time);
+}
+
+static uint64_t mapped(const struct reel_id_map *map, uint64_t id)
+{
+	const uint64_t *number = reel_id_map_find(map, id);
+
+	return number ? *number : 0;
+}
+
+struct reel_error *reel_merge_end_copy(struct reel_merge_copy *copy)
+{
+	struct reel_merge *merge = copy->merge;
+	struct reel_merge_ids *all[] = { &merge->threads, &merge->spaces, &merge->samples,
+					 &merge->origins };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		if (all[i]->is_exceeded)
+			return reel_error_create(REEL_ERROR_CORRUPT,
+						 "%s: it has ids above 2^62 of samples, processes, "
+						 "threads or origins, which can't be merged",
+						 copy->path);
+		all[i]->base = all[i]->last;
+	}
+	/* Ids of samples may be 0. */
+	merge->samples.last = ++merge->samples.base;
+	return NULL;
+}
+
+/* ---- what several captures may have in common ----------------------------------------------- */
+
+/* Gives an id to the content of a record whose id is 0, or finds the one that it has. */
+static struct reel_error *share(struct reel_merge_copy *copy, const struct reel_record *record,
+				uint64_t hash, uint64_t *n_ids, uint64_t *ret, bool *is_new_ret)
+{
+	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
+	struct reel_error *error;
+
+	reel_buffer_u64(&bytes, hash);
+	reel_record_encode(&bytes, record);
+	if (bytes.failed)
+		return reel_error_no_memory();
+	error = reel_contents_id(&copy->merge->contents, bytes.bytes, bytes.size, *n_ids + 1, ret);
+	*is_new_ret = !error && *ret == *n_ids + 1;
+	*n_ids += *is_new_ret;
+	return error;
+}
+
+static struct reel_error *define_event(struct reel_merge_copy *copy, struct reel_record record)
+{
+	uint64_t *id;
+	struct reel_error *error = reel_id_map_get(&copy->events, record.event.id, &id);
+	bool is_new;
+
+	/* The first one of an id counts. */
+	if (error || *id)
+		return error;
+	record.event.id = 0;
+	error = share(copy, &record, 0, &copy->merge->n_events, id, &is_new);
+	record.event.id = *id;
+	return error || !is_new ? error : put(copy, &record);
+}
+
+static struct reel_error *define_steps(struct reel_merge_copy *copy, struct reel_record record)
+{
+	uint64_t *id;
+	struct reel_error *error = reel_id_map_get(&copy->steps, record.trace_steps.id, &id);
+	bool is_new;
+
+	if (error || *id)
+		return error;
+	record.trace_steps.id = 0;
+	error = share(copy, &record, 0, &copy->merge->n_steps, id, &is_new);
+	if (!error && copy->merge->n_steps > REEL_TRACE_STEPS_MAX)
+		error = reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"%s: with it, traces were found in more than 2^20 different ways, "
+			"which is more than a capture can tell: merge fewer at a time",
+			copy->path);
+	record.trace_steps.id = *id;
+	return error || !is_new ? error : put(copy, &record);
+}
+
+static struct reel_error *note_image(struct reel_merge_copy *copy,
+				     const struct reel_record_image *image)
+{
+	const struct reel_contents *contents = &copy->merge->contents;
+	uint64_t *hash, *size;
+	struct reel_error *error = reel_id_map_get(&copy->images, image->module, &hash);
+
+	if (!error)
+		error = reel_id_map_get(&copy->image_sizes, image->module, &size);
+	if (error)
+		return error;
+	const uint64_t all[] = { *hash, image->offset, image->total_size, image->number,
+				 reel_contents_hash(contents, image->bytes.data,
+						    image->bytes.size) };
+
+	*hash = reel_contents_hash(contents, all, sizeof(all));
+	if (image->total_size > *size)
+		*size = image->total_size;
+	return NULL;
+}
+
+/* ---- origins -------------------------------------------------------------------------------- */
+
+static struct reel_error *put_origin(struct reel_merge_copy *copy, struct reel_record *record)
+{
+	struct reel_merge *merge = copy->merge;
+	uint64_t id, next = merge->n_files + 1;
+	struct reel_error *error = reel_contents_id(&merge->files, record->origin.file.data,
+						    record->origin.file.size, next, &id);
+
+	if (error)
+		return error;
+	if (id != next)
+		return reel_error_create(
+			REEL_ERROR_INVALID,
+			"%s: what is in it is in another one of the captures, too, "
+			"and would count twice: leave one of them out",
+			copy->path);
+	merge->n_files++;
+	new_id(&merge->origins, &record->origin.id);
+	new_id(&merge->samples, &record->origin.first_sample);
+	error = reel_origins_add(merge->hosts, &record->origin);
+	return error ? error : put(copy, record);
+}
+
+static struct reel_error *define_origin(struct reel_merge_copy *copy, struct reel_record record)
+{
+	if (record.origin.first_sample < copy->first_origin_sample)
+		copy->first_origin_sample = record.origin.first_sample;
+	return put_origin(copy, &record);
+}
+
+struct reel_error *reel_merge_define_origin(struct reel_merge_copy *copy,
+					    const struct reel_record_capture *capture)
+{
+	const struct reel_merge_ids *ids = &copy->merge->origins;
+	const struct reel_file_header *header = reel_reader_header(copy->reader);
+	struct reel_record record = {
+		.id = REEL_RECORD_ORIGIN,
+		.origin = {
+			.id = ids->last - ids->base + 1,
+			.file = { header->id, sizeof(header->id) },
+			.start_time = capture->start_time,
+			.start_wall_time = capture->start_wall_time,
+			.clock = capture->clock,
+			.cpus_online = capture->cpus_online,
+			.part = capture->part,
+			.recording = capture->recording,
+			.hostname = capture->hostname,
+			.kernel_release = capture->kernel_release,
+			.kernel_version = capture->kernel_version,
+			.kernel_build_id = capture->kernel_build_id,
+			.tool_version = capture->tool_version,
+			.command_line = capture->command_line,
+		},
+	};
+	struct reel_error *error;
+
+	/* Samples before the first ORIGIN's are of none. */
+	if (!copy->first_origin_sample)
+		return NULL;
+	error = put_origin(copy, &record);
+	copy->own_origin = record.origin.id;
+	return error;
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+struct reel_error *reel_merge_define(struct reel_merge_copy *copy, const struct reel_record *record)
+{
+	switch (record->id) {
+	case REEL_RECORD_EVENT:
+		return define_event(copy, *record);
+	case REEL_RECORD_TRACE_STEPS:
+		return define_steps(copy, *record);
+	case REEL_RECORD_IMAGE:
+		return note_image(copy, &record->image);
+	case REEL_RECORD_ORIGIN:
+		return define_origin(copy, *record);
+	default:
+		return NULL;
+	}
+}
+
+/* Whether another capture's module of the same identity is the same (SPEC.md, MODULE). */
+static bool may_be_shared(const struct reel_record_module *module)
+{
+	if (module->kind == REEL_MODULE_KERNEL || module->kind == REEL_MODULE_KERNEL_MODULE)
+		return false;
+	return module->kind != REEL_MODULE_FILE || module->build_id.size ||
+	       module->file_digest.size;
+}
+
+struct reel_error *reel_merge_define_module(struct reel_merge_copy *copy,
+					    const struct reel_record *from)
+{
+	struct reel_merge *merge = copy->merge;
+	struct reel_record record = *from;
+	struct reel_error *error;
+	uint64_t *number, id, old = record.module.id;
+	bool is_new = true;
+
+	if (record.id != REEL_RECORD_MODULE)
+		return NULL;
+	error = reel_id_map_get(&copy->modules, old, &number);
+	if (error || *number)
+		return error;
+	if (record.module.kind == REEL_MODULE_FILE && record.module.build_id.size)
+		record.module.device_major = record.module.device_minor = record.module.inode =
+			record.module.inode_generation = 0;
+	record.module.id = 0;
+	if (may_be_shared(&record.module))
+		error = share(copy, &record, mapped(&copy->images, old), &merge->n_modules, &id,
+			      &is_new);
+	else
+		id = ++merge->n_modules;
+	if (error)
+		return error;
+	*number = 2 * id + is_new;
+	if (!is_new)
+		return NULL;
+	merge->images_size += mapped(&copy->image_sizes, old);
+	if (merge->images_size > IMAGES_SIZE_MAX)
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"%s: with it, the captures have more than %u MiB of different images of "
+			"their modules, which is more than a capture may have: merge fewer at a "
+			"time, or give them to `stackreel resolve' before",
+			copy->path, IMAGES_SIZE_MAX >> 20);
+	record.module.id = id;
+	return put(copy, &record);
+}
+
+static uint64_t new_module(const struct reel_merge_copy *copy, uint64_t module)
+{
+	return mapped(&copy->modules, module) / 2;
+}
+
+static struct reel_error *copy_image(struct reel_merge_copy *copy, struct reel_record *record)
+{
+	uint64_t number = mapped(&copy->modules, record->image.module);
+
+	record->image.module = number / 2;
+	return number & 1 ? put(copy, record) : NULL;
+}
+
+static struct reel_error *copy_kernel_symbol(struct reel_merge_copy *copy,
+					     struct reel_record *record)
+{
+	struct reel_record_kernel_symbol *symbol = &record->kernel_symbol;
+
+	/* Where there are ORIGINs, it is of none of their kernels. */
+	if (!symbol->origin && !copy->own_origin)
+		return NULL;
+	symbol->module = new_module(copy, symbol->module);
+	shift_time_or_none(copy, &symbol->since);
+	if (symbol->origin)
+		new_id(&copy->merge->origins, &symbol->origin);
+	else
+		symbol->origin = copy->own_origin;
+	return put(copy, record);
+}
+
+static void change_space(struct reel_merge_copy *copy, struct reel_record_space *space)
+{
+	shift_time(copy, &space->time);
+	new_id(&copy->merge->spaces, &space->id);
+	new_id_or_none(&copy->merge->spaces, &space->parent);
+}
+
+static void change_thread(struct reel_merge_copy *copy, struct reel_record_thread *thread)
+{
+	shift_time(copy, &thread->time);
+	new_id(&copy->merge->threads, &thread->id);
+	new_id_or_none(&copy->merge->threads, &thread->parent);
+	new_id_or_none(&copy->merge->spaces, &thread->space);
+}
+
+/* Times and ids of what belongs to a process or a thread; false: it is something else. */
+static bool change_record(struct reel_merge_copy *copy, struct reel_record *record)
+{
+	struct reel_merge_ids *spaces = &copy->merge->spaces, *threads = &copy->merge->threads;
+
+	switch (record->id) {
+	case REEL_RECORD_SPACE:
+		change_space(copy, &record->space);
+		return true;
+	case REEL_RECORD_SPACE_EXIT:
+		shift_time(copy, &record->space_exit.time);
+		new_id_or_none(spaces, &record->space_exit.space);
+		return true;
+	case REEL_RECORD_THREAD:
+		change_thread(copy, &record->thread);
+		return true;
+	case REEL_RECORD_THREAD_COMM:
+		shift_time(copy, &record->thread_comm.time);
+		new_id_or_none(threads, &record->thread_comm.thread);
+		return true;
+	case REEL_RECORD_THREAD_EXEC:
+		shift_time(copy, &record->thread_exec.time);
+		new_id_or_none(threads, &record->thread_exec.thread);
+		new_id_or_none(spaces, &record->thread_exec.space);
+		return true;
+	case REEL_RECORD_THREAD_EXIT:
+		shift_time(copy, &record->thread_exit.time);
+		new_id_or_none(threads, &record->thread_exit.thread);
+		return true;
+	case REEL_RECORD_MAP:
+		shift_time(copy, &record->map.time);
+		new_id_or_none(spaces, &record->map.space);
+		record->map.module = new_module(copy, record->map.module);
+		return true;
+	case REEL_RECORD_UNMAP:
+		shift_time(copy, &record->unmap.time);
+		new_id_or_none(spaces, &record->unmap.space);
+		return true;
+	case REEL_RECORD_CODE:
+		shift_time(copy, &record->code.time);
+		new_id_or_none(spaces, &record->code.space);
+		record->code.module = new_module(copy, record->code.module);
+		return true;
+	case REEL_RECORD_JIT_SYMBOL:
+		shift_time_or_none(copy, &record->jit_symbol.time);
+		new_id_or_none(spaces, &record->jit_symbol.space);
+		return true;
+	case REEL_RECORD_JIT_UNWIND:
+		shift_time_or_none(copy, &record->jit_unwind.time);
+		new_id_or_none(spaces, &record->jit_unwind.space);
+		return true;
+	case REEL_RECORD_JIT_LINE:
+		shift_time_or_none(copy, &record->jit_line.time);
+		new_id_or_none(spaces, &record->jit_line.space);
+		return true;
+	case REEL_RECORD_LOSS:
+		shift_time(copy, &record->loss.time);
+		return true;
+	default:
+		return false;
+	}
+}
+
+struct reel_error *reel_merge_copy_record(struct reel_merge_copy *copy, struct reel_record *record)
+{
+	if (record->id == REEL_RECORD_IMAGE)
+		return copy_image(copy, record);
+	if (record->id == REEL_RECORD_KERNEL_SYMBOL)
+		return copy_kernel_symbol(copy, record);
+	return change_record(copy, record) ? put(copy, record) : NULL;
+}
+
+struct reel_error *reel_merge_copy_sample(struct reel_merge_copy *copy,
+					  const struct reel_sample *from)
+{
+	struct reel_merge *merge = copy->merge;
+	struct reel_sample sample = *from;
+
+	new_id(&merge->samples, &sample.id);
+	new_id_or_none(&merge->threads, &sample.thread);
+	shift_time(copy, &sample.time);
+	sample.event = mapped(&copy->events, sample.event);
+	if (sample.flags & REEL_SAMPLE_RESOLVED)
+		sample.flags = (sample.flags & ((1u << REEL_SAMPLE_STEPS_SHIFT) - 1)) |
+			       mapped(&copy->steps, sample.flags >> REEL_SAMPLE_STEPS_SHIFT)
+				       << REEL_SAMPLE_STEPS_SHIFT;
+	merge->counts.samples++;
+	return reel_writer_sample(merge->writer, &sample);
+}
