@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/report/profile.h"
 #include "cli/summary.h"
@@ -141,11 +142,15 @@ static bool is_missing(const struct reel_module_info *module)
 static int compare_missing(const void *a, const void *b)
 {
 	const struct missing *x = a, *y = b;
+	int order;
 
 	if (x->ended != y->ended)
 		return x->ended > y->ended ? -1 : 1;
 	if (x->module->frames != y->module->frames)
 		return x->module->frames > y->module->frames ? -1 : 1;
+	order = strcmp(x->module->path, y->module->path);
+	if (order)
+		return order;
 	return (x->module->id > y->module->id) - (x->module->id < y->module->id);
 }
 

@@ -627,7 +627,6 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 {
 	struct reel_block_reader *block_reader;
 	struct reel_error *error;
-	size_t n_hosts;
 
 	error = reel_block_reader_create(capture->reader, &block_reader);
 	if (error)
@@ -660,13 +659,10 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 			capture->timeline, capture->modules, capture->kernel_symbols,
 			reel_arch_by_machine(capture->machine, capture->word_bits),
 			&capture->kernel_code);
-	(void)reel_origins_hosts(capture->origins, &n_hosts);
-	if (!error && n_hosts)
-		error = reel_module_classes_create(capture->timeline, &capture->module_classes);
 	if (!error)
-		error = reel_frame_table_create(
-			capture->kernel_symbols, capture->kernel_code, capture->module_classes,
-			reel_reader_file_size(capture->reader), &capture->frames);
+		error = reel_frame_table_create(capture->kernel_symbols, capture->kernel_code,
+						reel_reader_file_size(capture->reader),
+						&capture->frames);
 	if (!error) {
 		capture->module_frames = calloc(reel_modules_count(capture->modules) + 1,
 						sizeof(*capture->module_frames));
@@ -839,7 +835,6 @@ void reel_capture_close(struct reel_capture *capture)
 	reel_kernel_code_destroy(capture->kernel_code);
 	reel_kernel_symbol_map_destroy(capture->kernel_symbols);
 	reel_modules_destroy(capture->modules);
-	reel_module_classes_destroy(capture->module_classes);
 	reel_origins_destroy(capture->origins);
 	reel_timeline_destroy(capture->timeline);
 	reel_reader_close(capture->reader);

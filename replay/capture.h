@@ -21,7 +21,6 @@ struct reel_capture {
 	struct reel_timeline *timeline;
 	struct reel_modules *modules;
 	struct reel_origins *origins;
-	struct reel_module_classes *module_classes; /* NULL: it is not merged */
 	struct reel_kernel_symbol_map *kernel_symbols;
 	struct reel_kernel_code *kernel_code;
 	struct reel_frame_table *frames;

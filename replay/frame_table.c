@@ -43,7 +43,6 @@ struct slots {
 
 struct reel_frame_table {
 	const struct reel_kernel_symbol_map *kernel_symbols;
-	const struct reel_module_classes *classes;
 	/* Readers take no lock: an entry is whole before it is put in a slot (release).  Slots that
 	 * became too few stay until the end, for readers that still look at them. */
 	_Atomic(struct slots *) slots;
@@ -83,9 +82,8 @@ static struct slots *slots_create(size_t n)
 }
 
 struct reel_error *reel_frame_table_create(const struct reel_kernel_symbol_map *kernel_symbols,
-					   struct reel_kernel_code *kernel_code,
-					   const struct reel_module_classes *classes,
-					   uint64_t file_size, struct reel_frame_table **ret)
+					   struct reel_kernel_code *kernel_code, uint64_t file_size,
+					   struct reel_frame_table **ret)
 {
 	struct reel_frame_table *table = calloc(1, sizeof(*table));
 	struct slots *slots = slots_create(FIRST_SLOTS);
@@ -97,7 +95,6 @@ struct reel_error *reel_frame_table_create(const struct reel_kernel_symbol_map *
 	}
 	table->kernel_symbols = kernel_symbols;
 	table->kernel_code = kernel_code;
-	table->classes = classes;
 	table->frames_left = FRAMES_FREE + FRAMES_A_BYTE * file_size;
 	atomic_init(&table->slots, slots);
 	pthread_mutex_init(&table->lock, NULL);
@@ -239,7 +236,7 @@ static struct reel_error *identify(struct reel_frame_table *table, struct reel_f
 				 .begin = frame->is_fde
 						  ? frame->module_address - frame->function_offset
 						  : 0,
-				 .module = reel_module_class(table->classes, frame->module_id),
+				 .module = frame->module_id,
 				 .kernel = frame->kernel,
 				 .inlined = frame->inlined };
 	slot = function_slot(table->functions, table->n_function_slots, &key);

@@ -9,7 +9,6 @@
 
 #include "replay/code_map.h"
 #include "replay/kernel_code.h"
-#include "replay/module_classes.h"
 
 struct reel_frame_table;
 
@@ -25,9 +24,7 @@ struct reel_address_frames {
 
 /* All are borrowed.  `file_size`, of the capture, bounds how much there can be. */
 struct reel_error *reel_frame_table_create(const struct reel_kernel_symbol_map *kernel_symbols,
-					   struct reel_kernel_code *kernel_code,
-					   const struct reel_module_classes *classes,
-					   uint64_t file_size,
+					   struct reel_kernel_code *kernel_code, uint64_t file_size,
 					   struct reel_frame_table **ret) REEL_MUST_CHECK;
 void reel_frame_table_destroy(struct reel_frame_table *table);
 

@@ -311,23 +311,27 @@ void call_tree_add(struct call_tree *tree, uint32_t start, const struct reel_fra
 
 /* ---- finishing --------------------------------------------------------------------- */
 
-static int is_heavier(const struct call_tree_node *a, const struct call_tree_node *b)
+static bool is_before(const struct call_tree *tree, uint32_t a, uint32_t b)
 {
-	if (a->total.weight != b->total.weight)
-		return a->total.weight > b->total.weight;
-	return a->total.samples > b->total.samples;
+	const struct call_tree_node *x = &tree->nodes[a], *y = &tree->nodes[b];
+
+	if (x->total.weight != y->total.weight)
+		return x->total.weight > y->total.weight;
+	if (x->total.samples != y->total.samples)
+		return x->total.samples > y->total.samples;
+	return tree->compare && tree->compare(x->key, y->key) < 0;
 }
 
 /* Merges two lists of siblings that are in order. */
-static uint32_t merge(struct call_tree_node *nodes, uint32_t a, uint32_t b)
+static uint32_t merge(const struct call_tree *tree, uint32_t a, uint32_t b)
 {
 	uint32_t first = CALL_TREE_NONE, *link = &first;
 
 	while (a != CALL_TREE_NONE && b != CALL_TREE_NONE) {
-		uint32_t *taken = is_heavier(&nodes[b], &nodes[a]) ? &b : &a;
+		uint32_t *taken = is_before(tree, b, a) ? &b : &a;
 
 		*link = *taken;
-		link = &nodes[*taken].next_sibling;
+		link = &tree->nodes[*taken].next_sibling;
 		*taken = *link;
 	}
 	*link = a != CALL_TREE_NONE ? a : b;
@@ -335,8 +339,9 @@ static uint32_t merge(struct call_tree_node *nodes, uint32_t a, uint32_t b)
 }
 
 /* Merge sort from the bottom up: bins[i] holds a list of 2^i siblings. */
-static uint32_t sort_siblings(struct call_tree_node *nodes, uint32_t list)
+static uint32_t sort_siblings(const struct call_tree *tree, uint32_t list)
 {
+	struct call_tree_node *nodes = tree->nodes;
 	uint32_t bins[32], sorted = CALL_TREE_NONE;
 	size_t i;
 
@@ -348,14 +353,14 @@ static uint32_t sort_siblings(struct call_tree_node *nodes, uint32_t list)
 		list = nodes[one].next_sibling;
 		nodes[one].next_sibling = CALL_TREE_NONE;
 		for (i = 0; i < 31 && bins[i] != CALL_TREE_NONE; i++) {
-			one = merge(nodes, bins[i], one);
+			one = merge(tree, bins[i], one);
 			bins[i] = CALL_TREE_NONE;
 		}
 		bins[i] = one;
 	}
 	/* Later bins came earlier. */
 	for (i = 0; i < 32; i++)
-		sorted = merge(nodes, bins[i], sorted);
+		sorted = merge(tree, bins[i], sorted);
 	return sorted;
 }
 
@@ -386,7 +391,7 @@ void call_tree_finish(struct call_tree *tree)
 		amount_add(&nodes[nodes[i].parent].total, nodes[i].total);
 	for (uint32_t i = 0; i < tree->n_nodes; i++) {
 		if (nodes[i].first_child != CALL_TREE_NONE)
-			nodes[i].first_child = sort_siblings(nodes, nodes[i].first_child);
+			nodes[i].first_child = sort_siblings(tree, nodes[i].first_child);
 	}
 }
 
@@ -398,6 +403,7 @@ void call_tree_map(struct call_tree *tree, const void *(*key)(void *context, con
 	expand(tree);
 	mapped = memory_resize(NULL, tree->n_nodes, sizeof(*mapped));
 	call_tree_init(ret);
+	ret->compare = tree->compare;
 	mapped[CALL_TREE_ROOT] = CALL_TREE_ROOT;
 	ret->nodes[CALL_TREE_ROOT].self = tree->nodes[CALL_TREE_ROOT].self;
 	for (uint32_t i = 1; i < tree->n_nodes; i++) {

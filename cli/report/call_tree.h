@@ -58,6 +58,8 @@ struct call_tree {
 	/* What a frame's key is; NULL: the frame. */
 	const void *(*key_of)(void *context, const struct reel_frame *frame);
 	void *context;
+	/* Orders siblings of the same weight; NULL: as they came. */
+	int (*compare)(const void *a, const void *b);
 	/* The stack added last, root first: the next one mostly begins with the same frames.  The
 	 * first n_path of them have nodes, the others are in the tail of the last of these. */
 	uint32_t *path;

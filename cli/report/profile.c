@@ -45,6 +45,7 @@ static struct profile *profile_of(struct profiles *profiles, const struct reel_e
 	call_tree_init(&profile->tree);
 	profile->tree.key_of = key_of_frame;
 	profile->tree.context = &profiles->symbols;
+	profile->tree.compare = symbol_compare;
 	profiles->count++;
 	return profile;
 }

@@ -155,6 +155,7 @@ void report_callers_print(const struct profiles *profiles, const struct profile 
 	};
 
 	call_tree_init(&turning.to);
+	turning.to.compare = symbol_compare;
 	call_tree_walk(turning.from, enter, leave, &turning);
 	call_tree_finish(&turning.to);
 	shares.limit_of = turning.to.nodes[CALL_TREE_ROOT].total.weight;

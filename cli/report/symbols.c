@@ -77,6 +77,20 @@ static void grow_buckets(struct symbol_table *table)
 	table->n_buckets = n;
 }
 
+int symbol_compare(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	if (!order)
+		order = strcmp(x->module, y->module);
+	if (!order)
+		order = x->kernel - y->kernel;
+	if (!order)
+		order = x->inlined - y->inlined;
+	return order ? order : x->pseudo - y->pseudo;
+}
+
 /* `wanted` has strings of the caller's, escaped; they are taken over. */
 static struct symbol *symbol_intern(struct symbol_table *table, struct symbol wanted)
 {

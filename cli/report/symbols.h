@@ -53,6 +53,8 @@ struct symbol_table {
 void symbol_table_init(struct symbol_table *table, enum symbols_by by);
 void symbol_table_free(struct symbol_table *table);
 
+/* For an order that does not hang on which came first: by name, and then by what else differs. */
+int symbol_compare(const void *a, const void *b);
 /* Borrowed; the same function gives the same pointer. */
 struct symbol *symbol_of_frame(struct symbol_table *table, const struct reel_frame *frame);
 /* A root of its own for traces that end too early: "[incomplete: stack bytes ran out]". */
