@@ -21,6 +21,7 @@ _stackreel_options() {
     pack | resolve) echo "--no-symbols --no-lines --no-check --symfs --debug-dir --module --no-host-files --no-inline --no-demangle
         --no-frame-pointers --max-frames --encrypt-to --decrypt --identity $file" ;;
     cut) echo "--pid --tid --comm --cpu --time --event --encrypt-to --decrypt --identity $file" ;;
+    merge) echo "--encrypt-to --decrypt --identity $file" ;;
     unpack) echo "--force --full --symfs --debug-dir --module --no-host-files --identity $file" ;;
     shrink) echo "--symfs --debug-dir --module --no-host-files --no-inline --no-demangle
         --no-frame-pointers --max-frames --encrypt-to --decrypt --identity $file" ;;
@@ -29,7 +30,7 @@ _stackreel_options() {
 
 _stackreel() {
     local cur prev words cword
-    local commands="record report script folded diff info doctor dump table import scrub cut shrink pack unpack resolve keygen help"
+    local commands="record report script folded diff info doctor dump table import scrub cut merge shrink pack unpack resolve keygen help"
     if declare -F _init_completion >/dev/null; then
         _init_completion || return
     else

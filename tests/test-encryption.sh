@@ -111,8 +111,8 @@ done
 
 # A capture of an encrypted one is encrypted, unless that is said. Who makes it need not be who reads it.
 theirs=$("$tool" keygen -y "$other")
-for command in scrub shrink; do
-    new=$work/$command.reel
+for command in scrub shrink cut; do
+    new=$work/made-by-$command.reel
     fails 2 'is encrypted, and the new capture would not be: .*--encrypt-to PUBLIC_KEY.*--decrypt' \
         "$tool" $command --identity "$key" -o "$new" "$encrypted"
     [ ! -e "$new" ]

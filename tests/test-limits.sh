@@ -48,7 +48,7 @@ sweep dump dump -q "$capture"
 sweep table table -q "$debug"
 
 # A capture is made whole, or not at all.
-for command in scrub shrink; do
+for command in scrub shrink cut merge; do
     problem=
     "$O/stackreel" "$command" -q -o "$work/whole.reel" "$capture"
     whole=$("$O/stackreel" dump -q "$work/whole.reel" | md5sum)

@@ -27,12 +27,19 @@ static const void *key_of_frame(void *context, const struct reel_frame *frame)
 	return symbol_of_frame(context, frame);
 }
 
+/* Captures that were merged may have sampled the same at other rates. */
+static bool is_same_event(const struct reel_event_info *a, const struct reel_event_info *b)
+{
+	return a == b || (a && b && !strcmp(a->name, b->name) &&
+			  !strcmp(a->weight_unit, b->weight_unit));
+}
+
 static struct profile *profile_of(struct profiles *profiles, const struct reel_event_info *event)
 {
 	struct profile *profile;
 
 	for (size_t i = 0; i < profiles->count; i++) {
-		if (profiles->items[i].event == event)
+		if (is_same_event(profiles->items[i].event, event))
 			return &profiles->items[i];
 	}
 	profiles->items =

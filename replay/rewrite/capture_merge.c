@@ -573,7 +573,7 @@ static struct reel_error *write_merged(struct reel_merge *merge, struct inputs *
 	_cleanup_public_keys_ struct reel_public_keys recipients = { 0 };
 	const struct reel_writer_options options = {
 		.recipients = &recipients,
-		.encoding = REEL_DENSE,
+		.encoding = REEL_COLUMNS,
 		.target = { .word_bits = (unsigned int)inputs->capture.word_bits,
 			    .big_endian = inputs->capture.byte_order == REEL_BYTE_ORDER_BIG,
 			    .period = inputs->period },
