@@ -49,7 +49,7 @@ run 0 "$stackreel" merge -q -o "$work/back.reel" "${backwards[@]}"
 for arguments in 'report --no-pager' 'report --no-pager --tree --by comm' 'report --no-pager --by host' 'report --no-pager --callers fib' folded; do
     for name in all other back; do
         # shellcheck disable=SC2086
-        "$stackreel" $arguments --no-host-files - <"$work/$name.reel" >"$work/$name.out" 2>&1
+        "$stackreel" $arguments --no-host-files --no-sandbox - <"$work/$name.reel" >"$work/$name.out" 2>&1
     done
     cmp "$work/all.out" "$work/other.out" && cmp "$work/all.out" "$work/back.out" && [ -s "$work/all.out" ]
     count $? "$arguments hangs on the order"
@@ -61,8 +61,8 @@ count $? "a part of a merged capture has other traces"
 for command in pack resolve shrink scrub; do
     case $command in scrub) options=() ;; *) options=(--no-host-files) ;; esac
     run 0 "$stackreel" $command -q "${options[@]}" -o "$work/made.reel" "$work/all.reel"
-    cmp <("$stackreel" report --no-pager --no-host-files --by host - <"$work/all.reel" 2>&1 | grep -v '^#') \
-        <("$stackreel" report --no-pager --no-host-files --by host - <"$work/made.reel" 2>&1 | grep -v '^#')
+    cmp <("$stackreel" report --no-pager --no-host-files --no-sandbox --by host - <"$work/all.reel" 2>&1 | grep -v '^#') \
+        <("$stackreel" report --no-pager --no-host-files --no-sandbox --by host - <"$work/made.reel" 2>&1 | grep -v '^#')
     count $? "$command of a merged capture has other hosts"
 done
 

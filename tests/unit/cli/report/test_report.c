@@ -240,11 +240,11 @@ static void callers_stand_below(void **state)
 	ADD(20, &bar, &start);
 	profiles_finish(&profiles);
 	expect_callers("ns::bar", " 33.33 %  ns::bar(int; char)\n"
-				  "|-  16.67 %  foo\n"
-				  "|            foo\n"
-				  "|            main\n"
-				  "|            _start\n"
-				  "`-  16.67 %  _start\n");
+				  "|-  16.67 %  _start\n"
+				  "`-  16.67 %  foo\n"
+				  "             foo\n"
+				  "             main\n"
+				  "             _start\n");
 	/* What calls itself counts once. */
 	expect_callers("foo", " 75.00 %  foo\n"
 			      "          main\n"
@@ -253,11 +253,11 @@ static void callers_stand_below(void **state)
 	expect_callers("i", " 83.33 %  main\n"
 			    "          _start\n"
 			    " 33.33 %  ns::bar(int; char)\n"
-			    "|-  16.67 %  foo\n"
-			    "|            foo\n"
-			    "|            main\n"
-			    "|            _start\n"
-			    "`-  16.67 %  _start\n"
+			    "|-  16.67 %  _start\n"
+			    "`-  16.67 %  foo\n"
+			    "             foo\n"
+			    "             main\n"
+			    "             _start\n"
 			    " 16.67 %  tiny (inlined)\n"
 			    "          foo\n"
 			    "          main\n"
@@ -328,7 +328,7 @@ static void kernel_threads_are_whole(void **state)
 	add_trace(trace, &cpu_clock, NULL);
 	profiles_finish(&profiles);
 	print_into(print_residency, true);
-	assert_string_equal(printed, "50% ksys_read() [k]\n50% [no frames]\n");
+	assert_string_equal(printed, "50% [no frames]\n50% ksys_read() [k]\n");
 }
 
 /* Of a thread within exit only registers are left. */
@@ -383,8 +383,8 @@ static void groups_have_names(void **state)
 		enum grouping grouping;
 		const char *residency;
 	} cases[] = {
-		{ GROUP_THREAD, "80% other (101);_start();foo()\n10% other (101);_start();foo()\n"
-				"10% main (100);_start();foo()\n" },
+		{ GROUP_THREAD, "80% other (101);_start();foo()\n10% main (100);_start();foo()\n"
+				"10% other (101);_start();foo()\n" },
 		{ GROUP_PROCESS,
 		  "80% other (101);_start();foo()\n20% main (100);_start();foo()\n" },
 		{ GROUP_COMM, "90% other;_start();foo()\n10% main;_start();foo()\n" },

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Captures, cut by CPU and thread, or merged: what comes out is a whole capture with as many
+ * samples as were counted.  Merged with what was cut of it, a capture has all of that and of
+ * itself.
+ */
+#define _GNU_SOURCE
+#include "tests/fuzz/rewritten.h"
+
+static struct fuzz_file part, merged;
+
+static uint64_t cut(struct reel_capture *capture, const struct reel_filter *filter)
+{
+	const struct reel_cut_options options = { .size = sizeof(options), .filter = filter };
+	struct reel_cut_counts counts = { .size = sizeof(counts) };
+	struct reel_error *error;
+
+	fuzz_file_fill(&part, "", 0);
+	error = reel_capture_cut(capture, part.path, &options, &counts);
+	must_be_rewritten(error, &part, counts.samples);
+	return counts.samples;
+}
+
+static void merge(const struct replay_parts *parts, bool both)
+{
+	const char *const paths[] = { parts->capture.path, both ? part.path : NULL, NULL };
+	struct reel_merge_counts counts = { .size = sizeof(counts) };
+	struct reel_error *error;
+
+	fuzz_file_fill(&merged, "", 0);
+	error = reel_captures_merge(paths, merged.path, NULL, &counts);
+	must_be_rewritten(error, &merged, counts.samples);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct replay_parts parts;
+	struct reel_cursor input = reel_cursor(data, size);
+	uint8_t bits = reel_cursor_u8(&input);
+	const uint32_t number = bits >> 2;
+	const struct reel_filter filter = { .size = sizeof(filter),
+					    .cpus = &number,
+					    .n_cpus = bits & 1,
+					    .tids = &number,
+					    .n_tids = bits >> 1 & 1 };
+	struct reel_capture *capture;
+
+	replay_parts_take(&input, &parts);
+	if (!replay_open(&parts, parts.capture.path, 1, &capture))
+		return 0;
+	merge(&parts, cut(capture, &filter) > 0);
+	reel_capture_close(capture);
+	return 0;
+}
