@@ -10,7 +10,9 @@
 #include "replay/rewrite/rewrite.h"
 
 #define CLOCK_OF_THE_WALL 0
-#define NS_PER_S	  1000000000u
+/* What is open at a time; many captures have few samples each, of many threads. */
+#define BLOCK_EXPANDED ((uint64_t)8 << 20)
+#define NS_PER_S       1000000000u
 
 struct input {
 	const char *path;
@@ -574,6 +576,7 @@ static struct reel_error *write_merged(struct reel_merge *merge, struct inputs *
 	const struct reel_writer_options options = {
 		.recipients = &recipients,
 		.encoding = REEL_COLUMNS,
+		.block_expanded = BLOCK_EXPANDED,
 		.target = { .word_bits = (unsigned int)inputs->capture.word_bits,
 			    .big_endian = inputs->capture.byte_order == REEL_BYTE_ORDER_BIG,
 			    .period = inputs->period },
