@@ -110,6 +110,11 @@ void reel_block_mark_store(const uint8_t id[REEL_FILE_ID_SIZE], uint8_t bytes[RE
 	memcpy(bytes + 12, id, FILE_TAG_SIZE);
 }
 
+void reel_block_tag_load(const uint8_t bytes[REEL_BLOCK_HEADER_SIZE], uint8_t id[REEL_FILE_ID_SIZE])
+{
+	memcpy(id, bytes + 12, FILE_TAG_SIZE);
+}
+
 void reel_block_header_store(const struct reel_block_header *header,
 			     const uint8_t id[REEL_FILE_ID_SIZE],
 			     uint8_t bytes[REEL_BLOCK_HEADER_SIZE])

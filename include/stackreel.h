@@ -144,6 +144,9 @@ struct reel_capture_options {
 	 * BUILD-ID/executable, BUILD-ID/debuginfo.  It is looked in last; nothing is fetched. NULL:
 	 * none. */
 	const char *debuginfod_cache;
+	/* If the file header is damaged, but the first block behind it is not, open it all the
+	 * same: that is a problem of it.  Not of an encrypted file, nor of a stream. */
+	bool may_lack_header;
 };
 
 /*
@@ -595,6 +598,56 @@ struct reel_error *reel_capture_visit_records(struct reel_capture *capture,
 							    const struct reel_record_view *record),
 					      void *context);
 
+/* ---- whether a capture is whole --------------------------------------------- */
+
+struct reel_finding {
+	/* CORRUPT, TRUNCATED, UNSUPPORTED, MISMATCH, INVALID, KEY or OS. */
+	enum reel_error_code code;
+	/* Nothing that a reader takes for damage, but a writer does not do it, or it was lost with
+	 * something that is damage. */
+	bool is_remark;
+	/* One line without a newline: where, and what is wrong. */
+	const char *message;
+	/* In the file; UINT64_MAX if it is of no place in it. */
+	uint64_t offset;
+	/* A phrase, such as "the samples of 1.500 s to 2.500 s" (since the first sample), or ""
+	 * where that is not known. */
+	const char *lost;
+};
+
+struct reel_verify_options {
+	size_t size;
+	/* Called for each, in the file's order: problems, then remarks.  It lives until `found`
+	 * returns.  May be NULL. */
+	void (*found)(void *context, const struct reel_finding *finding);
+	/* Called for a module whose image is of no use, before any is found.  May be NULL. */
+	void (*bad_image)(void *context, uint64_t module);
+	void *context;
+};
+
+struct reel_verify_counts {
+	size_t size;
+	uint64_t problems, remarks;
+	/* Blocks that were found, and those of which not all could be read. */
+	uint64_t blocks, damaged_blocks;
+	/* That were read, and that END counts, if there is one. */
+	uint64_t samples, side_records;
+	bool has_end;
+	uint64_t expected_samples, expected_side_records;
+	/* Images of modules, and those that lack bytes. */
+	uint64_t images, cut_images;
+};
+
+/*
+ * Reads all of the capture: every checksum, record and sample, the references between records, and
+ * images of modules, which must be of the module's build-id, and read as SPEC.md 5.1 says.  Whole
+ * is one without problems.  Of a locked capture it can only check what takes no key; the first
+ * problem is that (KEY).  `options` and `counts` may be NULL.  Errors: no others.
+ */
+struct reel_error *reel_capture_verify(struct reel_capture *capture,
+				       const struct reel_verify_options *options,
+				       struct reel_verify_counts *counts);
+
 /* ---- captures without secrets --------------------------------------------- */
 
 struct reel_scrub_options {
@@ -750,6 +803,45 @@ struct reel_unpack_counts {
 struct reel_error *reel_capture_unpack(struct reel_capture *capture, const char *directory,
 				       const struct reel_unpack_options *options,
 				       struct reel_unpack_counts *counts);
+
+/* ---- captures that were damaged -------------------------------------------- */
+
+struct reel_repair_options {
+	size_t size;
+	/* As in reel_scrub_options. */
+	const char *const *recipients;
+	bool decrypt;
+	/* Called for each problem of the capture, as by reel_capture_verify, and for what else is
+	 * left out. May be NULL. */
+	void (*found)(void *context, const struct reel_finding *finding);
+	void *context;
+};
+
+struct reel_repair_counts {
+	size_t size;
+	/* Of the capture; 0: it is whole. */
+	uint64_t problems;
+	uint64_t samples; /* written */
+	/* What is lost, if its END tells. */
+	bool tells_losses;
+	uint64_t lost_samples, lost_side_records;
+	uint64_t bytes_written;
+};
+
+/*
+ * Writes a capture of what can be read of this one, which reel_capture_verify finds whole: without
+ * what is damaged, blocks that are there twice and images that are of no use, and with an END
+ * record; samples whose numbers do not ascend get others.  That records were lost is in it (LOSS).
+ * `output` ("-": standard output) appears when it was verified; an existing one is replaced then.
+ * `options` and `counts` may be NULL.
+ *
+ * Errors: as reel_capture_scrub; CORRUPT (CAPTURE is lost, so that nothing can be replayed, or what
+ * can be read contradicts itself); UNSUPPORTED (of what this version does not know it can't tell
+ * whether it is damaged); KEY.
+ */
+struct reel_error *reel_capture_repair(struct reel_capture *capture, const char *output,
+				       const struct reel_repair_options *options,
+				       struct reel_repair_counts *counts);
 
 /* ---- other recorders' files ----------------------------------------------- */
 
