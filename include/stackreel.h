@@ -634,6 +634,8 @@ struct reel_verify_counts {
 	uint64_t samples, side_records;
 	bool has_end;
 	uint64_t expected_samples, expected_side_records;
+	/* Of a newer version: nobody here can check them. */
+	uint64_t unknown_records, unknown_blocks;
 	/* Images of modules, and those that lack bytes. */
 	uint64_t images, cut_images;
 };

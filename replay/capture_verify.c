@@ -224,6 +224,7 @@ static struct reel_error *check_item(struct verify *verify, const struct reel_bl
 {
 	struct reel_error *error = reel_references_add(verify->references, block, item);
 
+	verify->counts.unknown_records += item->kind == REEL_ITEM_UNKNOWN;
 	verify->n_items += item->kind == REEL_ITEM_SAMPLE || item->kind == REEL_ITEM_RECORD;
 	if (!error && item->kind == REEL_ITEM_RECORD && item->record.id == REEL_RECORD_IMAGE)
 		error = add_image(verify, &item->record.image);
@@ -264,6 +265,7 @@ static struct reel_error *check_block(struct verify *verify, const struct reel_b
 {
 	struct reel_error *error = NULL, *damage;
 
+	verify->counts.unknown_blocks += !reel_block_is_known(&block->header);
 	verify->n_items = 0;
 	damage = reel_block_reader_load(verify->block_reader, block);
 	while (!damage && !error) {
@@ -461,6 +463,14 @@ static struct reel_error *tell_remarks(struct verify *verify)
 					(ull)count.id, count.first.header.sequence,
 					(ull)count.first.offset));
 	}
+	if (!error && verify->counts.unknown_records + verify->counts.unknown_blocks)
+		error = tell_remark(
+			verify, UINT64_MAX,
+			reel_text_print(
+				"%llu records and %llu blocks are of a newer version: only "
+				"their checksums could be checked, of blocks not even these",
+				(ull)verify->counts.unknown_records,
+				(ull)verify->counts.unknown_blocks));
 	if (!error && verify->counts.cut_images)
 		error = tell_remark(verify, UINT64_MAX,
 				    reel_text_print("%llu images of modules lack bytes, and are "
