@@ -24,7 +24,7 @@ _stackreel_options() {
     verify) echo "--deep --json --symfs --debug-dir --module --no-host-files --no-inline --no-demangle
         --no-frame-pointers --max-frames -j --jobs --identity --sandbox --no-sandbox $file" ;;
     repair) echo "--encrypt-to --decrypt --identity $file" ;;
-    shrink) echo "--symfs --debug-dir --module --no-host-files --no-inline --no-demangle
+    shrink) echo "--archive --symfs --debug-dir --module --no-host-files --no-inline --no-demangle
         --no-frame-pointers --max-frames --encrypt-to --decrypt --identity $file" ;;
     esac
 }

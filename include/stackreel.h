@@ -693,6 +693,12 @@ struct reel_shrink_options {
 	/* As in reel_scrub_options. */
 	const char *const *recipients;
 	bool decrypt;
+	/* With images of the files, too, as reel_capture_pack makes them, and compressed as far as
+	 * it goes. */
+	bool archive;
+	/* As in reel_pack_options. */
+	void (*problem)(void *context, const char *path, const char *why);
+	void *context;
 };
 
 struct reel_shrink_counts {
@@ -704,16 +710,20 @@ struct reel_shrink_counts {
 	/* Of all regions, and of those the bytes that unwinding reads. */
 	uint64_t stack_bytes, bytes_kept;
 	uint64_t bytes_written;
+	/* Of an archive, as in reel_pack_counts. */
+	uint64_t modules, missing, left_out, image_bytes;
 };
 
 /*
  * Writes a capture of this one in which of stacks only those bytes have kept their value that
  * unwinding reads, with the modules that are found now; the others are 0, and registers that make
- * no difference are not known.  Then both are unwound, and compared: MISMATCH if a trace differs.
+ * no difference are not known.  Then both are unwound, and compared: MISMATCH if a trace differs;
+ * of an archive with its images alone, and with functions, inlined calls and lines.
  * `output` ("-": standard output) appears when all is well; an existing one is replaced then.  What
  * could not be read is among the capture's problems.  `options` and `counts` may be NULL.
  *
- * Errors: as reel_capture_scrub and reel_traces_next; MISMATCH.
+ * Errors: as reel_capture_scrub and reel_traces_next; MISMATCH; INVALID, too, if an archive is
+ * wanted and traces of the capture were asked for before.
  */
 struct reel_error *reel_capture_shrink(struct reel_capture *capture, const char *output,
 				       const struct reel_shrink_options *options,
