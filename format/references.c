@@ -35,8 +35,8 @@ const char *reel_reference_name(enum reel_reference reference)
 			"samples name an event that no EVENT before them defines",
 		[REEL_REFERENCE_SAMPLE_STEPS] =
 			"resolved samples name steps that no TRACE_STEPS defines",
-		[REEL_REFERENCE_SAMPLE_ORDER] = "samples have an id that does not exceed the one "
-						"of the sample before",
+		[REEL_REFERENCE_SAMPLE_ORDER] =
+			"samples have an id that does not exceed that of the one before",
 		[REEL_REFERENCE_SPACE] = "records name a space that no SPACE defines",
 		[REEL_REFERENCE_THREAD] = "records name a thread that no THREAD defines",
 		[REEL_REFERENCE_MODULE] = "records name a module that no MODULE defines",
