@@ -88,6 +88,9 @@ static const struct command commands[] = {
 	{ "unpack", "write what a capture has of modules' files, for gdb and perf",
 	  command_unpack },
 	{ "resolve", "make a capture of traces alone, without stacks", command_resolve },
+	{ "verify", "say whether captures are whole, and if not, where and what is lost",
+	  command_verify },
+	{ "repair", "make a whole capture of what can be read of a damaged one", command_repair },
 };
 
 static void print_usage(FILE *file)

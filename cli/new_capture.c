@@ -24,6 +24,28 @@ void new_capture_print(const struct options *options, const char *output,
 	fputs(")\n", stderr);
 }
 
+void new_capture_print_problem(void *context, const char *path, const char *why)
+{
+	const struct options *options = context;
+	_cleanup_free_ char *escaped = text_escape(path, ""), *reason = text_escape(why, "");
+
+	if (!options->quiet)
+		fprintf(stderr, "stackreel: warning: %s: %s\n", escaped, reason);
+}
+
+char *new_capture_images(uint64_t modules, uint64_t missing, uint64_t left_out, uint64_t bytes)
+{
+	_cleanup_free_ char *without = NULL, *too_large = NULL;
+
+	if (missing)
+		without = memory_print(", %s missing here", format_count(missing).text);
+	if (left_out)
+		too_large = memory_print(", %s too large", format_count(left_out).text);
+	return memory_print("%s modules embedded, %s%s%s", format_count(modules).text,
+			    format_bytes(bytes).text, without ? without : "",
+			    too_large ? too_large : "");
+}
+
 int new_capture_failed(struct reel_error *error)
 {
 	int status = reel_error_code(error) == REEL_ERROR_INVALID ? STATUS_USAGE : STATUS_ERROR;

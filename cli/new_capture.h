@@ -15,6 +15,12 @@ struct new_capture {
 void new_capture_print(const struct options *options, const char *output,
 		       const struct new_capture *capture);
 
+/* For `problem` of options of the library, with struct options for a context: another sentence than
+ * the capture's problems, as these are of files here. */
+void new_capture_print_problem(void *context, const char *path, const char *why);
+/* "2 modules embedded, 1.2 MB, 1 missing here", to be freed. */
+char *new_capture_images(uint64_t modules, uint64_t missing, uint64_t left_out, uint64_t bytes);
+
 /* Says what is wrong.  STATUS_USAGE if the options ask for what is not possible, else
  * STATUS_ERROR. */
 int new_capture_failed(struct reel_error *error);

@@ -643,6 +643,7 @@ struct reel_capture_options options_of_capture(const struct options *options)
 		.max_frames = options->max_frames,
 		.identities = options->identities.items,
 		.may_be_locked = options->may_be_locked,
+		.may_lack_header = options->may_lack_header,
 		.threads = options->threads,
 		.debuginfod_cache = options->debuginfod_cache,
 	};

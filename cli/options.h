@@ -54,6 +54,7 @@ struct options {
 	const char *event;
 	struct string_list symfs, debug_dirs, module_files, comms, identities;
 	bool may_be_locked; /* without the identity that it takes */
+	bool may_lack_header;
 	/* Of the capture that is made. */
 	struct string_list recipients;
 	bool decrypt;

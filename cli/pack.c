@@ -77,29 +77,6 @@ static const struct argp pack_parser = {
 	NULL,
 };
 
-/* Another sentence than the capture's problems: these are of files here. */
-static void print_problem(void *context, const char *path, const char *why)
-{
-	const struct pack *pack = context;
-	_cleanup_free_ char *escaped = text_escape(path, ""), *reason = text_escape(why, "");
-
-	if (!pack->common.quiet)
-		fprintf(stderr, "stackreel: warning: %s: %s\n", escaped, reason);
-}
-
-static char *make_remark(const struct reel_pack_counts *counts)
-{
-	_cleanup_free_ char *missing = NULL, *left_out = NULL;
-
-	if (counts->missing)
-		missing = memory_print(", %s missing here", format_count(counts->missing).text);
-	if (counts->left_out)
-		left_out = memory_print(", %s too large", format_count(counts->left_out).text);
-	return memory_print("%s modules embedded, %s%s%s", format_count(counts->modules).text,
-			    format_bytes(counts->image_bytes).text, missing ? missing : "",
-			    left_out ? left_out : "");
-}
-
 static struct reel_error *make(void *context, struct reel_capture *capture, const char *output,
 			       struct new_capture *ret)
 {
@@ -110,8 +87,8 @@ static struct reel_error *make(void *context, struct reel_capture *capture, cons
 		.decrypt = pack->common.decrypt,
 		.no_symbols = pack->no_symbols,
 		.no_check = pack->no_check,
-		.problem = print_problem,
-		.context = pack,
+		.problem = new_capture_print_problem,
+		.context = &pack->common,
 	};
 	struct reel_pack_counts counts = { .size = sizeof(counts) };
 	struct reel_error *error = pack->make(capture, output, &options, &counts);
@@ -120,7 +97,8 @@ static struct reel_error *make(void *context, struct reel_capture *capture, cons
 		return error;
 	ret->samples = counts.samples;
 	ret->bytes_written = counts.bytes_written;
-	ret->remark = make_remark(&counts);
+	ret->remark = new_capture_images(counts.modules, counts.missing, counts.left_out,
+					 counts.image_bytes);
 	return NULL;
 }
 

@@ -4,22 +4,39 @@
 #include "cli/new_capture.h"
 #include "cli/print/text.h"
 
+#define KEY_ARCHIVE OPTION_KEY_OWN
+
+struct shrink {
+	struct options common;
+	bool archive;
+};
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	struct options *options = state->input;
+	struct shrink *shrink = state->input;
 
 	(void)arg;
 	switch (key) {
 	case ARGP_KEY_INIT:
-		options_set_inputs(state, options_of_rewriting, options);
+		options_set_inputs(state, options_of_rewriting, &shrink->common);
+		return 0;
+	case KEY_ARCHIVE:
+		shrink->archive = true;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
+static const struct argp_option own_options[] = { { "archive", KEY_ARCHIVE, NULL, 0,
+						    "Also embed what the traces ask of the files, "
+						    "names and lines included, as pack does, and "
+						    "compress all as far as it goes",
+						    0 },
+						  { 0 } };
+
 static const struct argp parser = {
-	NULL,
+	own_options,
 	parse_option,
 	"[FILE]",
 	"Makes a capture of a capture for archives: of the stacks it keeps the bytes that "
@@ -37,35 +54,52 @@ static const struct argp parser = {
 	NULL,
 };
 
+static char *make_remark(const struct shrink *shrink, const struct reel_shrink_counts *counts)
+{
+	_cleanup_free_ char *whole = NULL, *images = NULL;
+
+	if (counts->whole)
+		whole = memory_print("%s are kept whole, as modules are missing",
+				     format_count(counts->whole).text);
+	if (!shrink->archive)
+		return whole ? memory_print("%s", whole) : NULL;
+	images = new_capture_images(counts->modules, counts->missing, counts->left_out,
+				    counts->image_bytes);
+	return memory_print("%s%s%s", whole ? whole : "", whole ? "; " : "", images);
+}
+
 static struct reel_error *make(void *context, struct reel_capture *capture, const char *output,
 			       struct new_capture *ret)
 {
-	const struct options *common = context;
+	struct shrink *shrink = context;
 	const struct reel_shrink_options options = {
 		.size = sizeof(options),
-		.recipients = common->recipients.items,
-		.decrypt = common->decrypt,
+		.recipients = shrink->common.recipients.items,
+		.decrypt = shrink->common.decrypt,
+		.archive = shrink->archive,
+		.problem = new_capture_print_problem,
+		.context = &shrink->common,
 	};
 	struct reel_shrink_counts counts = { .size = sizeof(counts) };
 	struct reel_error *error = reel_capture_shrink(capture, output, &options, &counts);
 
+	if (error)
+		return error;
 	ret->samples = counts.samples;
 	ret->samples_are = " with the same traces";
 	ret->bytes_written = counts.bytes_written;
-	if (counts.whole)
-		ret->remark = memory_print("%s are kept whole, as modules are missing",
-					   format_count(counts.whole).text);
-	return error;
+	ret->remark = make_remark(shrink, &counts);
+	return NULL;
 }
 
 int command_shrink(int argc, char **argv)
 {
-	struct options options;
+	struct shrink shrink = { 0 };
 	int status;
 
-	options_init(&options);
-	argp_parse(&parser, argc, argv, 0, NULL, &options);
-	status = new_capture_make(&options, make, &options);
-	options_free(&options);
+	options_init(&shrink.common);
+	argp_parse(&parser, argc, argv, 0, NULL, &shrink);
+	status = new_capture_make(&shrink.common, make, &shrink);
+	options_free(&shrink.common);
 	return status;
 }

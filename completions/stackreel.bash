@@ -23,14 +23,17 @@ _stackreel_options() {
     cut) echo "--pid --tid --comm --cpu --time --event --encrypt-to --decrypt --identity $file" ;;
     merge) echo "--encrypt-to --decrypt --identity $file" ;;
     unpack) echo "--force --full --symfs --debug-dir --module --no-host-files --identity $file" ;;
-    shrink) echo "--symfs --debug-dir --module --no-host-files --no-inline --no-demangle
+    verify) echo "--deep --json --symfs --debug-dir --module --no-host-files --no-inline --no-demangle
+        --no-frame-pointers --max-frames -j --jobs --identity --sandbox --no-sandbox $file" ;;
+    repair) echo "--encrypt-to --decrypt --identity $file" ;;
+    shrink) echo "--archive --symfs --debug-dir --module --no-host-files --no-inline --no-demangle
         --no-frame-pointers --max-frames --encrypt-to --decrypt --identity $file" ;;
     esac
 }
 
 _stackreel() {
     local cur prev words cword
-    local commands="record report script folded diff info doctor dump table import scrub cut merge shrink pack unpack resolve keygen help"
+    local commands="record report script folded diff info doctor dump table import scrub cut merge shrink pack unpack resolve verify repair keygen help"
     if declare -F _init_completion >/dev/null; then
         _init_completion || return
     else

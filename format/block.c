@@ -52,11 +52,17 @@ void reel_file_header_store(const struct reel_file_header *header,
 	store_crc(bytes, REEL_FILE_HEADER_SIZE);
 }
 
-static struct reel_error *check_version(const struct reel_file_header *header)
+bool reel_version_is_readable(uint16_t major, uint16_t minor, uint16_t own_major,
+			      uint16_t own_minor)
 {
 	/* Minor versions are compatible with each other from 1.0 on only. */
-	if (header->major != REEL_FORMAT_MAJOR ||
-	    (!REEL_FORMAT_MAJOR && header->minor != REEL_FORMAT_MINOR))
+	return major == own_major && (own_major || minor == own_minor);
+}
+
+static struct reel_error *check_version(const struct reel_file_header *header)
+{
+	if (!reel_version_is_readable(header->major, header->minor, REEL_FORMAT_MAJOR,
+				      REEL_FORMAT_MINOR))
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
 					 "the file is of format version %u.%u, this program reads "
 					 "%u.%u: use the version of stackreel that wrote it",
@@ -108,6 +114,11 @@ void reel_block_mark_store(const uint8_t id[REEL_FILE_ID_SIZE], uint8_t bytes[RE
 	reel_store32(bytes + 4, REEL_BLOCK_HEADER_SIZE - FRAME_HEADER_SIZE);
 	memcpy(bytes + 8, block_signature, sizeof(block_signature));
 	memcpy(bytes + 12, id, FILE_TAG_SIZE);
+}
+
+void reel_block_tag_load(const uint8_t bytes[REEL_BLOCK_HEADER_SIZE], uint8_t id[REEL_FILE_ID_SIZE])
+{
+	memcpy(id, bytes + 12, FILE_TAG_SIZE);
 }
 
 void reel_block_header_store(const struct reel_block_header *header,

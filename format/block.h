@@ -74,12 +74,18 @@ struct reel_block_header {
 
 void reel_file_header_store(const struct reel_file_header *header,
 			    uint8_t bytes[REEL_FILE_HEADER_SIZE]);
+/* Whether a reader of version `own` reads a file of the other one (SPEC.md, 2.1 and 13). */
+bool reel_version_is_readable(uint16_t major, uint16_t minor, uint16_t own_major,
+			      uint16_t own_minor);
 /* NOT_A_CAPTURE, UNSUPPORTED (newer major version, unknown features), CORRUPT (checksum),
  * TRUNCATED. */
 struct reel_error *reel_file_header_load(const uint8_t *bytes, size_t size,
 					 struct reel_file_header *ret) REEL_MUST_CHECK;
 
 /* The bytes to search for when resynchronizing. */
+/* The part of the file's id that a block's header has; the rest of `id` stays. */
+void reel_block_tag_load(const uint8_t bytes[REEL_BLOCK_HEADER_SIZE],
+			 uint8_t id[REEL_FILE_ID_SIZE]);
 void reel_block_mark_store(const uint8_t id[REEL_FILE_ID_SIZE],
 			   uint8_t bytes[REEL_BLOCK_MARK_SIZE]);
 void reel_block_header_store(const struct reel_block_header *header,

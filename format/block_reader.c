@@ -262,6 +262,18 @@ struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader
 	return NULL;
 }
 
+struct reel_error *reel_block_reader_check_payload(struct reel_block_reader *block_reader,
+						   const struct reel_block *block)
+{
+	struct reel_error *error;
+
+	block_reader->block = *block;
+	block_reader->ended = true;
+	error = read_payload(block_reader);
+	room_free(&block_reader->stored);
+	return error;
+}
+
 struct reel_bytes reel_block_reader_raw(const struct reel_block_reader *block_reader)
 {
 	return (struct reel_bytes){ block_reader->raw.bytes, block_reader->block.header.raw_size };

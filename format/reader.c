@@ -47,6 +47,41 @@ struct reel_error *reel_reader_prefix(const struct reel_reader *reader,
 				 block->header.sequence, (unsigned long long)block->offset);
 }
 
+/*
+ * Each block header has a checksum of its own, and the file's tag: with that, all blocks can be
+ * found.  The rest of the file's id, and its version, are not known.
+ */
+static struct reel_error *guess_file_header(struct reel_reader *reader, struct reel_error *damage)
+{
+	uint8_t bytes[REEL_BLOCK_HEADER_SIZE];
+	struct reel_file_header guess = { .major = REEL_FORMAT_MAJOR, .minor = REEL_FORMAT_MINOR };
+	struct reel_block_header block;
+	struct reel_error *error;
+
+	if (!damage || !(reader->tolerance & REEL_TOLERATE_HEADER) ||
+	    reader->source.size < REEL_FILE_HEADER_SIZE + sizeof(bytes) ||
+	    (reel_error_code(damage) != REEL_ERROR_CORRUPT &&
+	     reel_error_code(damage) != REEL_ERROR_NOT_A_CAPTURE))
+		return damage;
+	error = reel_source_read(&reader->source, REEL_FILE_HEADER_SIZE, bytes, sizeof(bytes));
+	if (error) {
+		reel_error_destroy(damage);
+		return error;
+	}
+	reel_block_tag_load(bytes, guess.id);
+	if (!reel_block_header_load(bytes, guess.id, &block) ||
+	    block.flags & REEL_BLOCK_ENCRYPTED || block.type == REEL_BLOCK_KEYS)
+		return damage;
+	reel_problems_add(
+		&reader->problems, REEL_ERROR_CORRUPT, 0,
+		"%s: the file header is damaged; its blocks are read as of this version's "
+		"format",
+		reader->source.name);
+	reel_error_destroy(damage);
+	reader->header = guess;
+	return NULL;
+}
+
 static struct reel_error *read_file_header(struct reel_reader *reader)
 {
 	size_t size = sizeof(reader->stored_header);
@@ -58,6 +93,7 @@ static struct reel_error *read_file_header(struct reel_reader *reader)
 	if (error)
 		return error;
 	error = reel_file_header_load(reader->stored_header, size, &reader->header);
+	error = guess_file_header(reader, error);
 	return reel_error_prefix(error, "%s", reader->source.name);
 }
 
@@ -126,13 +162,10 @@ static struct reel_error *find_blocks(struct reel_reader *reader,
 	return error;
 }
 
-/*
- * Takes ownership of `source` and of `cipher`, which is NULL if the key is to be found, and if
- * that is not found the file may be locked.
- */
+/* Takes ownership of `source` and of `cipher`, which is NULL if the key is to be found. */
 static struct reel_error *open_source(struct reel_source *source,
 				      const struct reel_identities *identities,
-				      struct reel_cipher *cipher, bool may_be_locked,
+				      struct reel_cipher *cipher, unsigned int tolerance,
 				      struct reel_reader **ret)
 {
 	struct reel_reader *reader = calloc(1, sizeof(*reader));
@@ -145,7 +178,7 @@ static struct reel_error *open_source(struct reel_source *source,
 	}
 	reader->source = *source;
 	reader->cipher = cipher;
-	reader->may_be_locked = may_be_locked;
+	reader->tolerance = tolerance;
 	reel_problems_init(&reader->problems, PROBLEMS_MAX);
 	error = find_blocks(reader, identities);
 	if (error) {
@@ -182,20 +215,13 @@ struct reel_error *reel_reader_open_encrypted(const char *path,
 					      void (*opened)(void *context), void *context,
 					      struct reel_reader **ret)
 {
-	struct reel_source source;
-	struct reel_error *error = reel_source_open(path, &capture_kind, &source);
-
-	if (error)
-		return error;
-	if (opened)
-		opened(context);
-	return open_source(&source, identities, NULL, false, ret);
+	return reel_reader_open_tolerant(path, identities, 0, opened, context, ret);
 }
 
-struct reel_error *reel_reader_open_locked(const char *path,
-					   const struct reel_identities *identities,
-					   void (*opened)(void *context), void *context,
-					   struct reel_reader **ret)
+struct reel_error *reel_reader_open_tolerant(const char *path,
+					     const struct reel_identities *identities,
+					     unsigned int tolerance, void (*opened)(void *context),
+					     void *context, struct reel_reader **ret)
 {
 	struct reel_source source;
 	struct reel_error *error = reel_source_open(path, &capture_kind, &source);
@@ -204,7 +230,7 @@ struct reel_error *reel_reader_open_locked(const char *path,
 		return error;
 	if (opened)
 		opened(context);
-	return open_source(&source, identities, NULL, true, ret);
+	return open_source(&source, identities, NULL, tolerance, ret);
 }
 
 const struct reel_error *reel_reader_lock(const struct reel_reader *reader)
@@ -224,7 +250,7 @@ struct reel_error *reel_reader_open_encrypted_fd(int fd, const char *name,
 	struct reel_source source;
 	struct reel_error *error = reel_source_open_fd(fd, name, &capture_kind, &source);
 
-	return error ? error : open_source(&source, identities, NULL, false, ret);
+	return error ? error : open_source(&source, identities, NULL, 0, ret);
 }
 
 struct reel_error *reel_reader_open_cipher_fd(int fd, const char *name, struct reel_cipher *cipher,
@@ -234,7 +260,7 @@ struct reel_error *reel_reader_open_cipher_fd(int fd, const char *name, struct r
 	struct reel_error *error = reel_source_open_fd(fd, name, &capture_kind, &source);
 
 	if (!error)
-		return open_source(&source, &nobody, cipher, false, ret);
+		return open_source(&source, &nobody, cipher, 0, ret);
 	reel_cipher_destroy(cipher);
 	return error;
 }

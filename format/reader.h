@@ -47,14 +47,23 @@ struct reel_error *reel_reader_open_encrypted(const char *path,
 struct reel_error *reel_reader_open_encrypted_fd(int fd, const char *name,
 						 const struct reel_identities *identities,
 						 struct reel_reader **ret) REEL_MUST_CHECK;
-/*
- * The same, but where it would be KEY the capture is open all the same: locked, so that no block
- * of it but those of keys can be loaded (KEY).
- */
-struct reel_error *reel_reader_open_locked(const char *path,
-					   const struct reel_identities *identities,
-					   void (*opened)(void *context), void *context,
-					   struct reel_reader **ret) REEL_MUST_CHECK;
+/* What may be wrong with a file that is open all the same. */
+enum reel_tolerance {
+	/* Where it would be KEY: it is locked, so that no block of it but those of keys can be
+	 * loaded (KEY). */
+	REEL_TOLERATE_LOCK = 1,
+	/* The file header is damaged, but the first block stands behind it: what it says is taken
+	 * from there, and that is a problem.  Not of an encrypted file, which can't be read without
+	 * any byte of it, nor of a stream. */
+	REEL_TOLERATE_HEADER = 2,
+};
+
+/* The same, with some of these. */
+struct reel_error *reel_reader_open_tolerant(const char *path,
+					     const struct reel_identities *identities,
+					     unsigned int tolerance, void (*opened)(void *context),
+					     void *context,
+					     struct reel_reader **ret) REEL_MUST_CHECK;
 /* Why it is locked, and the keys (their ids) that would open it; NULL if it is not. */
 const struct reel_error *reel_reader_lock(const struct reel_reader *reader);
 const char *reel_reader_lock_keys(const struct reel_reader *reader);
@@ -97,6 +106,9 @@ void reel_block_reader_destroy(struct reel_block_reader *block_reader);
  */
 struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader,
 					  const struct reel_block *block) REEL_MUST_CHECK;
+/* Reads the payload and compares its checksum, which takes no key: CORRUPT, as above. */
+struct reel_error *reel_block_reader_check_payload(struct reel_block_reader *block_reader,
+						   const struct reel_block *block) REEL_MUST_CHECK;
 
 /* What a block holds, one after the other. */
 struct reel_block_item {

@@ -80,7 +80,7 @@ static struct reel_error *not_for_us(const struct reel_reader *reader,
 static struct reel_error *lock(struct reel_reader *reader, const struct keys *keys,
 			       struct reel_error *error)
 {
-	if (!reader->may_be_locked || reel_error_code(error) != REEL_ERROR_KEY)
+	if (!(reader->tolerance & REEL_TOLERATE_LOCK) || reel_error_code(error) != REEL_ERROR_KEY)
 		return error;
 	reader->lock = error;
 	reader->lock_keys = strdup(keys->ids);

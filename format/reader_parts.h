@@ -22,8 +22,8 @@ struct reel_reader {
 	/* The file says that it is, or has blocks that are. */
 	bool was_encrypted;
 	struct reel_cipher *cipher; /* NULL: not encrypted, or the key is not known (yet) */
-	/* If it may be locked: why it is, and whose keys would open it. */
-	bool may_be_locked;
+	unsigned int tolerance;	    /* enum reel_tolerance */
+	/* If it is locked: why, and whose keys would open it. */
 	struct reel_error *lock;
 	char *lock_keys;
 };

@@ -144,6 +144,9 @@ struct reel_capture_options {
 	 * BUILD-ID/executable, BUILD-ID/debuginfo.  It is looked in last; nothing is fetched. NULL:
 	 * none. */
 	const char *debuginfod_cache;
+	/* If the file header is damaged, but the first block behind it is not, open it all the
+	 * same: that is a problem of it.  Not of an encrypted file, nor of a stream. */
+	bool may_lack_header;
 };
 
 /*
@@ -614,6 +617,58 @@ struct reel_error *reel_capture_visit_records(struct reel_capture *capture,
 							    const struct reel_record_view *record),
 					      void *context);
 
+/* ---- whether a capture is whole --------------------------------------------- */
+
+struct reel_finding {
+	/* CORRUPT, TRUNCATED, UNSUPPORTED, MISMATCH, INVALID, KEY or OS. */
+	enum reel_error_code code;
+	/* Nothing that a reader takes for damage, but a writer does not do it, or it was lost with
+	 * something that is damage. */
+	bool is_remark;
+	/* One line without a newline: where, and what is wrong. */
+	const char *message;
+	/* In the file; UINT64_MAX if it is of no place in it. */
+	uint64_t offset;
+	/* A phrase, such as "the samples of 1.500 s to 2.500 s" (since the first sample), or ""
+	 * where that is not known. */
+	const char *lost;
+};
+
+struct reel_verify_options {
+	size_t size;
+	/* Called for each, in the file's order: problems, then remarks.  It lives until `found`
+	 * returns.  May be NULL. */
+	void (*found)(void *context, const struct reel_finding *finding);
+	/* Called for a module whose image is of no use, before any is found.  May be NULL. */
+	void (*bad_image)(void *context, uint64_t module);
+	void *context;
+};
+
+struct reel_verify_counts {
+	size_t size;
+	uint64_t problems, remarks;
+	/* Blocks that were found, and those of which not all could be read. */
+	uint64_t blocks, damaged_blocks;
+	/* That were read, and that END counts, if there is one. */
+	uint64_t samples, side_records;
+	bool has_end;
+	uint64_t expected_samples, expected_side_records;
+	/* Of a newer version: nobody here can check them. */
+	uint64_t unknown_records, unknown_blocks;
+	/* Images of modules, and those that lack bytes. */
+	uint64_t images, cut_images;
+};
+
+/*
+ * Reads all of the capture: every checksum, record and sample, the references between records, and
+ * images of modules, which must be of the module's build-id, and read as SPEC.md 5.1 says.  Whole
+ * is one without problems.  Of a locked capture it can only check what takes no key; the first
+ * problem is that (KEY).  `options` and `counts` may be NULL.  Errors: no others.
+ */
+struct reel_error *reel_capture_verify(struct reel_capture *capture,
+				       const struct reel_verify_options *options,
+				       struct reel_verify_counts *counts);
+
 /* ---- captures without secrets --------------------------------------------- */
 
 struct reel_scrub_options {
@@ -657,6 +712,12 @@ struct reel_shrink_options {
 	/* As in reel_scrub_options. */
 	const char *const *recipients;
 	bool decrypt;
+	/* With images of the files, too, as reel_capture_pack makes them, and compressed as far as
+	 * it goes. */
+	bool archive;
+	/* As in reel_pack_options. */
+	void (*problem)(void *context, const char *path, const char *why);
+	void *context;
 };
 
 struct reel_shrink_counts {
@@ -668,16 +729,20 @@ struct reel_shrink_counts {
 	/* Of all regions, and of those the bytes that unwinding reads. */
 	uint64_t stack_bytes, bytes_kept;
 	uint64_t bytes_written;
+	/* Of an archive, as in reel_pack_counts. */
+	uint64_t modules, missing, left_out, image_bytes;
 };
 
 /*
  * Writes a capture of this one in which of stacks only those bytes have kept their value that
  * unwinding reads, with the modules that are found now; the others are 0, and registers that make
- * no difference are not known.  Then both are unwound, and compared: MISMATCH if a trace differs.
+ * no difference are not known.  Then both are unwound, and compared: MISMATCH if a trace differs;
+ * of an archive with its images alone, and with functions, inlined calls and lines.
  * `output` ("-": standard output) appears when all is well; an existing one is replaced then.  What
  * could not be read is among the capture's problems.  `options` and `counts` may be NULL.
  *
- * Errors: as reel_capture_scrub and reel_traces_next; MISMATCH.
+ * Errors: as reel_capture_scrub and reel_traces_next; MISMATCH; INVALID, too, if an archive is
+ * wanted and traces of the capture were asked for before.
  */
 struct reel_error *reel_capture_shrink(struct reel_capture *capture, const char *output,
 				       const struct reel_shrink_options *options,
@@ -849,6 +914,45 @@ struct reel_unpack_counts {
 struct reel_error *reel_capture_unpack(struct reel_capture *capture, const char *directory,
 				       const struct reel_unpack_options *options,
 				       struct reel_unpack_counts *counts);
+
+/* ---- captures that were damaged -------------------------------------------- */
+
+struct reel_repair_options {
+	size_t size;
+	/* As in reel_scrub_options. */
+	const char *const *recipients;
+	bool decrypt;
+	/* Called for each problem of the capture, as by reel_capture_verify, and for what else is
+	 * left out. May be NULL. */
+	void (*found)(void *context, const struct reel_finding *finding);
+	void *context;
+};
+
+struct reel_repair_counts {
+	size_t size;
+	/* Of the capture; 0: it is whole. */
+	uint64_t problems;
+	uint64_t samples; /* written */
+	/* What is lost, if its END tells. */
+	bool tells_losses;
+	uint64_t lost_samples, lost_side_records;
+	uint64_t bytes_written;
+};
+
+/*
+ * Writes a capture of what can be read of this one, which reel_capture_verify finds whole: without
+ * what is damaged, blocks that are there twice and images that are of no use, and with an END
+ * record; samples whose numbers do not ascend get others.  That records were lost is in it (LOSS).
+ * `output` ("-": standard output) appears when it was verified; an existing one is replaced then.
+ * `options` and `counts` may be NULL.
+ *
+ * Errors: as reel_capture_scrub; CORRUPT (CAPTURE is lost, so that nothing can be replayed, or what
+ * can be read contradicts itself); UNSUPPORTED (of what this version does not know it can't tell
+ * whether it is damaged); KEY.
+ */
+struct reel_error *reel_capture_repair(struct reel_capture *capture, const char *output,
+				       const struct reel_repair_options *options,
+				       struct reel_repair_counts *counts);
 
 /* ---- other recorders' files ----------------------------------------------- */
 

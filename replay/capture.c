@@ -684,8 +684,11 @@ static struct reel_error *open_reader(const char *path, const struct reel_captur
 		error = reel_identities_load(&identities, options->identities[i]);
 	if (error)
 		return error;
-	return (options->may_be_locked ? reel_reader_open_locked : reel_reader_open_encrypted)(
-		path, &identities, options->opened, options->opened_context, ret);
+	return reel_reader_open_tolerant(
+		path, &identities,
+		(options->may_be_locked ? REEL_TOLERATE_LOCK : 0u) |
+			(options->may_lack_header ? REEL_TOLERATE_HEADER : 0u),
+		options->opened, options->opened_context, ret);
 }
 
 /* The caller's options, of whatever size, as this version's struct. */

@@ -292,7 +292,8 @@ static struct reel_error *find_living(struct reel_modules *modules, struct reel_
 	return error;
 }
 
-static struct reel_error *open_image(const struct reel_module *module, struct reel_elf_file **ret)
+struct reel_error *reel_module_open_image(const struct reel_module *module,
+					  struct reel_elf_file **ret)
 {
 	struct reel_bytes path = module->record->path, build_id = module->record->build_id;
 	_cleanup_free_ char *name =
@@ -301,7 +302,9 @@ static struct reel_error *open_image(const struct reel_module *module, struct re
 
 	if (!name)
 		return reel_error_no_memory();
-	error = reel_elf_file_open_embedded(module->image, module->image_size, name, ret);
+	error = module->record->kind == REEL_MODULE_FILE
+			? reel_elf_file_open_embedded(module->image, module->image_size, name, ret)
+			: reel_elf_file_open_memory(module->image, module->image_size, name, ret);
 	if (error || !build_id.size || reel_bytes_are_equal(reel_elf_file_build_id(*ret), build_id))
 		return error;
 	reel_elf_file_close(*ret);
@@ -315,7 +318,7 @@ static struct reel_error *open_image(const struct reel_module *module, struct re
 static struct reel_error *open_embedded(struct reel_module *module)
 {
 	struct reel_elf_file *file;
-	struct reel_error *error = open_image(module, &file);
+	struct reel_error *error = reel_module_open_image(module, &file);
 
 	if (error)
 		return module_broken(module, error);
@@ -335,7 +338,7 @@ static struct reel_error *open_beside(struct reel_module *module)
 	if (!module->image || module->record->kind != REEL_MODULE_FILE || module->files.debug ||
 	    reel_elf_file_is_embedded(file) || reel_elf_file_has_debug_info(file))
 		return NULL;
-	error = open_image(module, &module->image_file);
+	error = reel_module_open_image(module, &module->image_file);
 	if (!error)
 		return NULL;
 	module->image_file = NULL;

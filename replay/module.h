@@ -112,6 +112,11 @@ struct reel_error *reel_modules_expect_images(struct reel_modules *modules,
 struct reel_error *reel_modules_add_image(struct reel_modules *modules,
 					  const struct reel_record_image *image) REEL_MUST_CHECK;
 
+/* What the capture has of the module itself, which has an image.  MISMATCH if it has another
+ * build-id than the module. */
+struct reel_error *reel_module_open_image(const struct reel_module *module,
+					  struct reel_elf_file **ret) REEL_MUST_CHECK;
+
 /*
  * The module with its files open, NULL for an id without a MODULE record.
  * What is not found or broken is the module's state (files.state), not an error.

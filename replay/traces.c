@@ -51,8 +51,9 @@ static struct reel_error *choose_blocks(struct reel_traces *traces)
 
 		if (header->type != REEL_BLOCK_SAMPLES)
 			continue;
-		if (header->time_first <= traces->filter.to &&
-		    header->time_last >= traces->filter.from)
+		/* One without times may be of a newer version, which is to be said. */
+		if (!header->time_last || (header->time_first <= traces->filter.to &&
+					   header->time_last >= traces->filter.from))
 			traces->blocks[traces->n_blocks++] = &blocks[i];
 		else
 			traces->has_all_blocks = false;

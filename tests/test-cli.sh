@@ -31,7 +31,7 @@ lines() {
 run 2 "$tool"
 has err 'Usage: stackreel COMMAND'
 run 0 "$tool" --help
-for command in record report script folded diff info doctor dump table; do has out "^  $command +[a-z]"; done
+for command in record report script folded diff info doctor dump table verify repair; do has out "^  $command +[a-z]"; done
 run 0 "$tool" --version
 has out '^stackreel [0-9]+\.[0-9]+\.[0-9]+$'
 run 2 "$tool" no-such-command
@@ -46,6 +46,18 @@ for command in report script folded info doctor dump table; do
     run 2 "$tool" "$command" a b
     has err 'one file at a time'
 done
+for command in verify repair; do
+    run 0 "$tool" "$command" --help
+    has out "^Usage: stackreel $command" '--output=FILE' '--identity=KEYFILE'
+    run 2 "$tool" "$command" --no-such-option
+    has err "stackreel $command: unrecognized option"
+    run 1 "$tool" "$command" -o "$work/out2" "$work/none.reel"
+    has err '^stackreel: .*none\.reel.*No such file'
+done
+run 2 "$tool" verify - "$capture"
+has err 'standard input can only be the last'
+run 2 "$tool" repair "$capture"
+has err 'where to'
 for command in report script folded info doctor; do
     run 0 "$tool" "$command" --help
     has out '--pid=' '--tid=' '--comm=' '--cpu=' '--time=' '--event=' '--symfs=' '--debug-dir=' \

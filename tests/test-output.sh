@@ -30,13 +30,13 @@ make() {
     case $1 in
     record) arguments=("$recorder" -q -o "$2" -- true) ;;
     import) arguments=("$tool" import -q -o "$2" "$work/perf.data") ;;
-    scrub | shrink | cut | merge | dump) arguments=("$tool" "$1" -q -o "$2" "$capture") ;;
+    scrub | shrink | cut | merge | dump | verify | repair) arguments=("$tool" "$1" -q -o "$2" "$capture") ;;
     *) arguments=("$tool" "$1" -q --no-host-files -o "$2" "$capture") ;;
     esac
     (cd "$public" && timeout 20 "${arguments[@]}" >"$work/stdout" 2>"$work/err" </dev/null)
 }
 
-writers=(report script folded info doctor dump scrub shrink cut merge)
+writers=(report script folded info doctor dump scrub shrink cut merge verify repair)
 [ ! -s perf.data ] || writers+=(import)
 if [ -x "$recorder" ]; then
     "$recorder" -q -o probe.reel -- true 2>err

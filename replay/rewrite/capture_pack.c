@@ -3,42 +3,12 @@
 #include "base/sized.h"
 #include "replay/rewrite/images.h"
 #include "replay/rewrite/rewrite.h"
-#include "replay/rewrite/sample_walk.h"
 
 struct pack {
 	struct reel_images images;
 	struct reel_public_keys recipients;
 	struct reel_pack_counts counts;
 };
-
-static struct reel_error *ask_for_sample(struct pack *pack, struct reel_sample_walk *walk,
-					 const struct reel_sample *sample)
-{
-	const struct reel_unwind_frames *frames;
-	enum reel_stop stop;
-	struct reel_error *error = reel_sample_walk_unwind(walk, sample, &frames, &stop);
-
-	if (!error)
-		reel_images_note(&pack->images, reel_sample_unwinder_code_map(walk->unwinder),
-				 frames);
-	return error;
-}
-
-static struct reel_error *ask_for_all(struct pack *pack)
-{
-	struct reel_sample_walk walk;
-	struct reel_block_item item;
-	struct reel_error *error = reel_sample_walk_create(pack->images.capture, &walk);
-	bool found = true;
-
-	while (!error && found) {
-		error = reel_sample_walk_next(&walk, &item, &found);
-		if (!error && found)
-			error = ask_for_sample(pack, &walk, &item.sample);
-	}
-	reel_sample_walk_free(&walk);
-	return error;
-}
 
 /* An image that the capture had of a module that has another one now; names that JITs gave, where
  * none are wanted. */
@@ -72,7 +42,7 @@ static struct reel_error *write_packed(void *context, int fd, const char *output
 		.cipher_ret = cipher_ret,
 	};
 	struct reel_rewrite_counts written = { 0 };
-	struct reel_error *error = ask_for_all(pack);
+	struct reel_error *error = reel_images_note_all(&pack->images);
 
 	if (!error)
 		error = reel_images_make(&pack->images);

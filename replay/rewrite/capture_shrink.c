@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a capture in which of stacks only those bytes are kept that unwinding reads, and proves
- * that they are enough. */
+ * that they are enough; for an archive, with images of the files that this needs. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 
 #include "base/sized.h"
+#include "replay/rewrite/images.h"
 #include "replay/rewrite/proof.h"
 #include "replay/rewrite/rewrite.h"
 #include "replay/rewrite/sample_scrub.h"
 #include "replay/rewrite/sample_walk.h"
 
 /* What is for archives may take some time. */
-#define LEVEL	       9
+#define LEVEL 9
+/* Written once, and read for years. Decompression takes no more memory for it: a block's own size.
+ */
+#define LEVEL_ARCHIVE  22
 #define BLOCK_EXPANDED ((uint64_t)192 << 20)
 
 /* The user's half of a trace. */
@@ -24,6 +28,8 @@ struct path {
 
 struct shrink {
 	struct reel_capture *capture;
+	struct reel_shrink_options options;
+	struct reel_images images; /* for an archive */
 	struct reel_public_keys recipients;
 	struct reel_sample_unwinder *unwinder;
 	struct reel_scrubber *scrubber;
@@ -310,24 +316,54 @@ static struct reel_error *prove(void *context, struct reel_capture *written)
 	return error;
 }
 
+/* With images alone, names and lines included. */
+static struct reel_error *prove_archive(void *context, struct reel_capture *written)
+{
+	const struct shrink *shrink = context;
+
+	return reel_images_prove(&shrink->images, written);
+}
+
 /* ---- files ----------------------------------------------------------------------- */
+
+static enum reel_rewrite_record choose(void *context, struct reel_record *record)
+{
+	const struct shrink *shrink = context;
+
+	return reel_images_replace(&shrink->images, record) ? REEL_REWRITE_DROP : REEL_REWRITE_COPY;
+}
+
+static struct reel_error *append_images(void *context, struct reel_writer *writer,
+					uint64_t *n_records_ret)
+{
+	const struct shrink *shrink = context;
+
+	return reel_images_append(&shrink->images, writer, n_records_ret);
+}
 
 static struct reel_error *write_shrunk(void *context, int fd, const char *output,
 				       struct reel_cipher **cipher_ret)
 {
 	struct shrink *shrink = context;
+	bool is_archive = shrink->options.archive;
 	const struct reel_rewrite_options options = {
-		.writer = { .level = LEVEL,
+		.writer = { .level = is_archive ? LEVEL_ARCHIVE : LEVEL,
 			    .block_expanded = BLOCK_EXPANDED,
 			    .encoding = REEL_DENSE,
 			    .recipients = &shrink->recipients },
 		.sample = shrink_sample,
+		.record = is_archive ? choose : NULL,
+		.append = is_archive ? append_images : NULL,
 		.context = shrink,
 		.cipher_ret = cipher_ret,
 	};
 	struct reel_rewrite_counts counts = { 0 };
-	struct reel_error *error = reel_rewrite(shrink->capture, fd, output, &options, &counts);
+	struct reel_error *error = is_archive ? reel_images_note_all(&shrink->images) : NULL;
 
+	if (!error && is_archive)
+		error = reel_images_make(&shrink->images);
+	if (!error)
+		error = reel_rewrite(shrink->capture, fd, output, &options, &counts);
 	shrink->counts.samples = counts.samples;
 	shrink->counts.bytes_written = counts.bytes;
 	shrink->counts.stack_bytes = counts.stack_bytes;
@@ -336,15 +372,18 @@ static struct reel_error *write_shrunk(void *context, int fd, const char *output
 
 static struct reel_error *shrink_to_output(struct shrink *shrink, const char *output)
 {
+	const bool is_archive = shrink->options.archive;
 	const struct reel_proof proof = {
 		.write = write_shrunk,
-		.prove = prove,
-		.options = shrink->capture->options,
+		.prove = is_archive ? prove_archive : prove,
+		.options =
+			is_archive ? reel_images_alone(shrink->capture) : shrink->capture->options,
 		.context = shrink,
 	};
-	struct reel_error *error;
+	struct reel_error *error = is_archive ? reel_images_create(&shrink->images) : NULL;
 
-	error = reel_sample_unwinder_create(shrink->capture, &shrink->unwinder);
+	if (!error)
+		error = reel_sample_unwinder_create(shrink->capture, &shrink->unwinder);
 	if (!error)
 		error = reel_capture_scrubber_create(shrink->capture, &shrink->scrubber);
 	if (!error)
@@ -356,19 +395,34 @@ static struct reel_error *shrink_to_output(struct shrink *shrink, const char *ou
 	return error;
 }
 
+static void give_images(struct shrink *shrink)
+{
+	struct reel_pack_counts counts = { 0 };
+
+	reel_images_count(&shrink->images, &counts);
+	shrink->counts.modules = counts.modules;
+	shrink->counts.missing = counts.missing;
+	shrink->counts.left_out = counts.left_out;
+	shrink->counts.image_bytes = counts.image_bytes;
+}
+
 struct reel_error *reel_capture_shrink(struct reel_capture *capture, const char *output,
 				       const struct reel_shrink_options *options,
 				       struct reel_shrink_counts *counts)
 {
-	struct reel_shrink_options whole = { 0 };
 	struct shrink shrink = { .capture = capture };
 	struct reel_error *error;
 
-	reel_sized_take(&whole, sizeof(whole), options);
-	error = reel_rewrite_recipients(capture->reader, whole.recipients, whole.decrypt,
-					&shrink.recipients);
+	reel_sized_take(&shrink.options, sizeof(shrink.options), options);
+	shrink.images = (struct reel_images){ .capture = capture,
+					      .problem = shrink.options.problem,
+					      .context = shrink.options.context };
+	error = reel_rewrite_recipients(capture->reader, shrink.options.recipients,
+					shrink.options.decrypt, &shrink.recipients);
 	if (!error)
 		error = shrink_to_output(&shrink, output);
+	give_images(&shrink);
+	reel_images_free(&shrink.images);
 	reel_public_keys_free(&shrink.recipients);
 	if (!error)
 		reel_sized_give(counts, sizeof(*counts), &shrink.counts);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "replay/rewrite/images.h"
+#include "replay/rewrite/sample_walk.h"
 
 /* A record of an image has so many bytes of it. */
 #define PIECE_SIZE (1u << 20)
@@ -51,6 +52,34 @@ void reel_images_note(struct reel_images *images, struct reel_code_map *map,
 			reel_address_ranges_add(&images->all[range->module->index].addresses,
 						address, address + 1);
 	}
+}
+
+static struct reel_error *note_sample(struct reel_images *images, struct reel_sample_walk *walk,
+				      const struct reel_sample *sample)
+{
+	const struct reel_unwind_frames *frames;
+	enum reel_stop stop;
+	struct reel_error *error = reel_sample_walk_unwind(walk, sample, &frames, &stop);
+
+	if (!error)
+		reel_images_note(images, reel_sample_unwinder_code_map(walk->unwinder), frames);
+	return error;
+}
+
+struct reel_error *reel_images_note_all(struct reel_images *images)
+{
+	struct reel_sample_walk walk;
+	struct reel_block_item item;
+	struct reel_error *error = reel_sample_walk_create(images->capture, &walk);
+	bool found = true;
+
+	while (!error && found) {
+		error = reel_sample_walk_next(&walk, &item, &found);
+		if (!error && found)
+			error = note_sample(images, &walk, &item.sample);
+	}
+	reel_sample_walk_free(&walk);
+	return error;
 }
 
 /* ---- making them ---------------------------------------------------------------------------- */

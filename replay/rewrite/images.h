@@ -36,6 +36,8 @@ void reel_images_free(struct reel_images *images);
 /* The addresses of a trace are asked for; `map` is that of the sample's space. */
 void reel_images_note(struct reel_images *images, struct reel_code_map *map,
 		      const struct reel_unwind_frames *frames);
+/* Unwinds all samples, for that. */
+struct reel_error *reel_images_note_all(struct reel_images *images) REEL_MUST_CHECK;
 /* Behind the last of them. */
 struct reel_error *reel_images_make(struct reel_images *images) REEL_MUST_CHECK;
 /* Whether the record is an image that the capture had of a module's file, and that is not to be in

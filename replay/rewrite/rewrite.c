@@ -183,6 +183,9 @@ static struct reel_error *rewrite_blocks(struct rewrite *rewrite)
 
 		if (block->header.type == REEL_BLOCK_INDEX || block->header.type == REEL_BLOCK_KEYS)
 			continue;
+		if (rewrite->options->block &&
+		    !rewrite->options->block(rewrite->options->context, block))
+			continue;
 		rewrite->counts.unknown_blocks += !reel_block_is_known(&block->header);
 		if (options->progress)
 			options->progress(options->progress_context, block->offset,
@@ -199,7 +202,14 @@ static struct reel_error *rewrite_blocks(struct rewrite *rewrite)
 static struct reel_error *write_end(struct rewrite *rewrite)
 {
 	struct reel_record_end *end = &rewrite->end.end;
+	const struct reel_rewrite_options *options = rewrite->options;
 
+	if (options->end) {
+		struct reel_error *error = options->end(options->context, &rewrite->counts,
+							rewrite->writer, &rewrite->end);
+
+		return error ? error : reel_writer_record(rewrite->writer, &rewrite->end);
+	}
 	if (!rewrite->has_end)
 		return NULL;
 	end->samples -= rewrite->n_samples_dropped;

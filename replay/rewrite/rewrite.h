@@ -25,6 +25,14 @@ enum reel_rewrite_record {
 	REEL_REWRITE_DROP,
 };
 
+struct reel_rewrite_counts {
+	uint64_t samples; /* written */
+	/* Not known, and left out: records by `drop_unknown`, blocks always. */
+	uint64_t unknown_records, unknown_blocks;
+	/* Of the file written. */
+	uint64_t bytes, stack_bytes;
+};
+
 struct reel_rewrite_options {
 	struct reel_writer_options writer; /* its target is the capture's */
 	/* Leave out what this version does not know: records, and blocks that are optional. */
@@ -40,18 +48,18 @@ struct reel_rewrite_options {
 	 * are none. */
 	struct reel_error *(*append)(void *context, struct reel_writer *writer,
 				     uint64_t *n_records_ret);
+	/* Whether a block is read at all; without what is in it nothing is missing.  NULL: all are.
+	 */
+	bool (*block)(void *context, const struct reel_block *block);
+	/* Makes the new file's END, of the old one's, or of none: its id is 0 then; before it,
+	 * other records may be written.  NULL: it keeps the old one's counts, which tell that
+	 * something is missing, and where there was none there is none. */
+	struct reel_error *(*end)(void *context, const struct reel_rewrite_counts *written,
+				  struct reel_writer *writer, struct reel_record *ret);
 	void *context;
 	/* Gets the key of the new file, for who reads it again: NULL if that is not encrypted.
 	 * NULL: nobody does. */
 	struct reel_cipher **cipher_ret;
-};
-
-struct reel_rewrite_counts {
-	uint64_t samples; /* written */
-	/* Not known, and left out: records by `drop_unknown`, blocks always. */
-	uint64_t unknown_records, unknown_blocks;
-	/* Of the file written. */
-	uint64_t bytes, stack_bytes;
 };
 
 /*

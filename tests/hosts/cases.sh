@@ -23,11 +23,21 @@ format() {
     local file
     for file in testdata/format/*.reel; do
         printf "%s $file\n" "info --no-host-files" "report --no-host-files" "script --no-host-files" "folded --no-host-files" \
-            "dump --bytes" "dump --json"
+            "dump --bytes" "dump --json" "verify"
     done
     printf "%s --identity testdata/format/encrypted.key testdata/format/encrypted.reel\n" "script" "info" "dump --json"
     echo "info testdata/format/no-such-file.reel"
     echo "dump testdata/format"
+}
+
+# The golden archive
+golden() {
+    local file key
+    for file in testdata/golden/*.reel; do
+        key=
+        [[ $file != *-encrypted.reel ]] || key="--identity testdata/format/encrypted.key "
+        printf "%s $key$file\n" "script --no-host-files" "verify"
+    done
 }
 
 # Captures, with the folder that they are in as the target's file system
@@ -113,4 +123,4 @@ usage() {
     done
 }
 
-{ format; scenarios; matrix; tables; imports; large; usage; } >"$out/cases"
+{ format; golden; scenarios; matrix; tables; imports; large; usage; } >"$out/cases"

@@ -80,6 +80,20 @@ static void test_file_header(void **state)
 	assert_int_equal(header_code((const uint8_t *)"PERFILE2", 8), REEL_ERROR_NOT_A_CAPTURE);
 }
 
+static void test_versions(void **state)
+{
+	(void)state;
+	assert_true(reel_version_is_readable(0, 1, 0, 1));
+	assert_false(reel_version_is_readable(0, 2, 0, 1));
+	assert_false(reel_version_is_readable(0, 1, 0, 2));
+	assert_false(reel_version_is_readable(0, 1, 1, 0));
+	assert_true(reel_version_is_readable(1, 0, 1, 0));
+	assert_true(reel_version_is_readable(1, 7, 1, 0));
+	assert_true(reel_version_is_readable(1, 0, 1, 7));
+	assert_false(reel_version_is_readable(2, 0, 1, 7));
+	assert_false(reel_version_is_readable(1, 7, 2, 0));
+}
+
 static void test_block_header(void **state)
 {
 	struct reel_block_header header = {
@@ -527,14 +541,23 @@ static void test_any_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_file_header),   cmocka_unit_test(test_block_header),
-		cmocka_unit_test(test_complete),      cmocka_unit_test(test_unfinished),
-		cmocka_unit_test(test_index),	      cmocka_unit_test(test_prefixes),
-		cmocka_unit_test(test_flips),	      cmocka_unit_test(test_missing_and_surplus),
-		cmocka_unit_test(test_sequence),      cmocka_unit_test(test_concatenated),
-		cmocka_unit_test(test_false_headers), cmocka_unit_test(test_many_cut_blocks),
-		cmocka_unit_test(test_open_errors),   cmocka_unit_test(test_standard_input),
-		cmocka_unit_test(test_file_shrinks),  cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_file_header),
+		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_block_header),
+		cmocka_unit_test(test_complete),
+		cmocka_unit_test(test_unfinished),
+		cmocka_unit_test(test_index),
+		cmocka_unit_test(test_prefixes),
+		cmocka_unit_test(test_flips),
+		cmocka_unit_test(test_missing_and_surplus),
+		cmocka_unit_test(test_sequence),
+		cmocka_unit_test(test_concatenated),
+		cmocka_unit_test(test_false_headers),
+		cmocka_unit_test(test_many_cut_blocks),
+		cmocka_unit_test(test_open_errors),
+		cmocka_unit_test(test_standard_input),
+		cmocka_unit_test(test_file_shrinks),
+		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_any_order),
 	};
 

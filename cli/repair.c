@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stackreel repair: a whole capture of what can be read of a damaged one. */
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/new_capture.h"
+#include "cli/print/text.h"
+
+static const struct argp_child children[] = {
+	{ &options_recipients, 0, NULL, 0 },
+	{ &options_rewrite, 0, NULL, 0 },
+	{ &options_keys, 0, "Other options:", 1 },
+	{ &options_file, 0, NULL, 1 },
+	{ 0 },
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	if (key != ARGP_KEY_INIT)
+		return ARGP_ERR_UNKNOWN;
+	options_set_inputs(state, children, state->input);
+	return 0;
+}
+
+static const struct argp parser = {
+	NULL,
+	parse_option,
+	"[FILE]",
+	"Makes a whole capture of what can be read of a damaged one, or of one whose recorder was "
+	"killed, and says what is left out. FILE stays as it is.\v"
+	"FILE is " DEFAULT_CAPTURE " if not given, `-' is standard input. What comes out is "
+	"verified before it appears; that something was lost is told by `stackreel info' of it. An "
+	"encrypted FILE becomes another encrypted capture, with --encrypt-to, or a plain one, with "
+	"--decrypt. The exit status is 1 if it can't be repaired.",
+	children,
+	NULL,
+	NULL,
+};
+
+static void tell_finding(void *context, const struct reel_finding *finding)
+{
+	const struct options *options = context;
+
+	if (options->quiet || finding->is_remark)
+		return;
+	complain("%s%s%s", finding->message, *finding->lost ? "; lost: " : "", finding->lost);
+}
+
+static void tell_repaired(const struct options *options, const struct reel_repair_counts *counts)
+{
+	_cleanup_free_ char *name = text_escape(options->output, "");
+
+	if (options->quiet || !strcmp(options->output, "-"))
+		return;
+	fprintf(stderr, "stackreel: %s: %s samples, %s; ", name, format_count(counts->samples).text,
+		format_bytes(counts->bytes_written).text);
+	if (!counts->problems)
+		fputs("nothing was damaged\n", stderr);
+	else if (!counts->tells_losses)
+		fputs("how much is lost is not known, as it had no END\n", stderr);
+	else if (!counts->lost_samples && !counts->lost_side_records)
+		fputs("nothing of it is lost\n", stderr);
+	else
+		fprintf(stderr, "%s samples and %s side records are lost\n",
+			format_count(counts->lost_samples).text,
+			format_count(counts->lost_side_records).text);
+}
+
+static int repair(struct session *session, const struct options *options)
+{
+	const struct reel_repair_options wanted = {
+		.size = sizeof(wanted),
+		.recipients = options->recipients.items,
+		.decrypt = options->decrypt,
+		.found = tell_finding,
+		.context = (void *)options,
+	};
+	struct reel_repair_counts counts = { .size = sizeof(counts) };
+	struct reel_error *error =
+		reel_capture_repair(session->capture, options->output, &wanted, &counts);
+
+	progress_end(&session->progress);
+	if (error)
+		return new_capture_failed(error);
+	tell_repaired(options, &counts);
+	return STATUS_OK;
+}
+
+int command_repair(int argc, char **argv)
+{
+	struct options options;
+	struct session session;
+	int status = STATUS_ERROR;
+
+	options_init(&options);
+	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	options.no_host_files = true;
+	options.may_lack_header = true;
+	if (session_open(&session, &options)) {
+		status = repair(&session, &options);
+		session_close(&session);
+	}
+	options_free(&options);
+	return status;
+}

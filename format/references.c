@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "base/id_table.h"
+#include "format/references.h"
+#include "format/schema.h"
+
+/* What ids are of. */
+enum space_of_ids { THREADS, SPACES, MODULES, EVENTS, STEPS, SPACES_OF_IDS };
+
+struct definition {
+	struct reel_id_entry by_id;
+	bool is_defined;
+	struct reel_reference_count wanted; /* by side records, or as STEPS by samples */
+};
+
+struct reel_references {
+	struct reel_id_table ids[SPACES_OF_IDS];
+	struct reel_reference_count counts[REEL_REFERENCE_COUNT];
+	/* Of the last sample; any comes behind none. */
+	uint64_t last_id;
+	bool has_last_id;
+	/* Of the block. */
+	bool has_time;
+	uint64_t time_first, time_last;
+	enum reel_reference summing;
+};
+
+const char *reel_reference_name(enum reel_reference reference)
+{
+	static const char *const names[REEL_REFERENCE_COUNT] = {
+		[REEL_REFERENCE_SAMPLE_THREAD] =
+			"samples name a thread that no THREAD before them defines",
+		[REEL_REFERENCE_SAMPLE_EVENT] =
+			"samples name an event that no EVENT before them defines",
+		[REEL_REFERENCE_SAMPLE_STEPS] =
+			"resolved samples name steps that no TRACE_STEPS defines",
+		[REEL_REFERENCE_SAMPLE_ORDER] =
+			"samples have an id that does not exceed that of the one before",
+		[REEL_REFERENCE_SPACE] = "records name a space that no SPACE defines",
+		[REEL_REFERENCE_THREAD] = "records name a thread that no THREAD defines",
+		[REEL_REFERENCE_MODULE] = "records name a module that no MODULE defines",
+		[REEL_REFERENCE_TWICE] = "records define an id that was defined before",
+		[REEL_REFERENCE_BLOCK_TIMES] =
+			"blocks have other times in their header than their records have",
+	};
+
+	return names[reference];
+}
+
+struct reel_error *reel_references_create(struct reel_references **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? NULL : reel_error_no_memory();
+}
+
+static void free_definition(void *context, struct reel_id_entry *entry)
+{
+	(void)context;
+	free(entry);
+}
+
+void reel_references_destroy(struct reel_references *references)
+{
+	for (int i = 0; references && i < SPACES_OF_IDS; i++) {
+		reel_id_table_visit(&references->ids[i], free_definition, NULL);
+		reel_id_table_free(&references->ids[i]);
+	}
+	free(references);
+}
+
+static void count(struct reel_reference_count *counted, const struct reel_block *block, uint64_t id)
+{
+	if (counted->n++)
+		return;
+	counted->id = id;
+	counted->first = *block;
+}
+
+static struct definition *find(const struct reel_references *references, enum space_of_ids ids,
+			       uint64_t id)
+{
+	return (struct definition *)reel_id_table_find(&references->ids[ids], id);
+}
+
+static struct reel_error *find_or_add(struct reel_references *references, enum space_of_ids ids,
+				      uint64_t id, struct definition **ret)
+{
+	*ret = find(references, ids, id);
+	if (*ret)
+		return NULL;
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
+		return reel_error_no_memory();
+	(*ret)->by_id.id = id;
+	if (reel_id_table_insert(&references->ids[ids], &(*ret)->by_id))
+		return NULL;
+	free(*ret);
+	return reel_error_no_memory();
+}
+
+static struct reel_error *define(struct reel_references *references, const struct reel_block *block,
+				 enum space_of_ids ids, uint64_t id)
+{
+	struct definition *definition;
+	struct reel_error *error = find_or_add(references, ids, id, &definition);
+
+	if (error)
+		return error;
+	/* A second SPACE says what has become known of the space. */
+	if (definition->is_defined && ids != SPACES)
+		count(&references->counts[REEL_REFERENCE_TWICE], block, id);
+	definition->is_defined = true;
+	return NULL;
+}
+
+/* The definition may come behind. */
+static struct reel_error *want(struct reel_references *references, const struct reel_block *block,
+			       enum space_of_ids ids, uint64_t id)
+{
+	struct definition *definition;
+	struct reel_error *error = id ? find_or_add(references, ids, id, &definition) : NULL;
+
+	if (!error && id && !definition->is_defined)
+		count(&definition->wanted, block, id);
+	return error;
+}
+
+static struct reel_error *add_record(struct reel_references *references,
+				     const struct reel_block *block,
+				     const struct reel_record *record)
+{
+	struct reel_error *error;
+
+	switch (record->id) {
+	case REEL_RECORD_EVENT:
+		return define(references, block, EVENTS, record->event.id);
+	case REEL_RECORD_MODULE:
+		return define(references, block, MODULES, record->module.id);
+	case REEL_RECORD_TRACE_STEPS:
+		return define(references, block, STEPS, record->trace_steps.id);
+	case REEL_RECORD_SPACE:
+		error = want(references, block, SPACES, record->space.parent);
+		return error ? error : define(references, block, SPACES, record->space.id);
+	case REEL_RECORD_THREAD:
+		error = want(references, block, SPACES, record->thread.space);
+		if (!error)
+			error = want(references, block, THREADS, record->thread.parent);
+		return error ? error : define(references, block, THREADS, record->thread.id);
+	case REEL_RECORD_THREAD_EXEC:
+		error = want(references, block, THREADS, record->thread_exec.thread);
+		return error ? error : want(references, block, SPACES, record->thread_exec.space);
+	case REEL_RECORD_THREAD_COMM:
+		return want(references, block, THREADS, record->thread_comm.thread);
+	case REEL_RECORD_THREAD_EXIT:
+		return want(references, block, THREADS, record->thread_exit.thread);
+	case REEL_RECORD_SPACE_EXIT:
+		return want(references, block, SPACES, record->space_exit.space);
+	case REEL_RECORD_MAP:
+		error = want(references, block, SPACES, record->map.space);
+		return error ? error : want(references, block, MODULES, record->map.module);
+	case REEL_RECORD_UNMAP:
+		return want(references, block, SPACES, record->unmap.space);
+	case REEL_RECORD_KERNEL_SYMBOL:
+		return want(references, block, MODULES, record->kernel_symbol.module);
+	case REEL_RECORD_IMAGE:
+		return want(references, block, MODULES, record->image.module);
+	case REEL_RECORD_CODE:
+		return want(references, block, SPACES, record->code.space);
+	case REEL_RECORD_JIT_SYMBOL:
+		return want(references, block, SPACES, record->jit_symbol.space);
+	case REEL_RECORD_JIT_UNWIND:
+		return want(references, block, SPACES, record->jit_unwind.space);
+	case REEL_RECORD_JIT_LINE:
+		return want(references, block, SPACES, record->jit_line.space);
+	default:
+		return NULL;
+	}
+}
+
+static bool is_defined(const struct reel_references *references, enum space_of_ids ids, uint64_t id)
+{
+	const struct definition *definition = find(references, ids, id);
+
+	return definition && definition->is_defined;
+}
+
+/* What samples name must stand before them, so nothing of it is kept but what was defined: few
+ * bytes of a file can be many samples. */
+static struct reel_error *add_sample(struct reel_references *references,
+				     const struct reel_block *block,
+				     const struct reel_sample *sample)
+{
+	struct reel_reference_count *counts = references->counts;
+	uint64_t steps = sample->flags >> REEL_SAMPLE_STEPS_SHIFT;
+
+	if (sample->thread && !is_defined(references, THREADS, sample->thread))
+		count(&counts[REEL_REFERENCE_SAMPLE_THREAD], block, sample->thread);
+	if (!is_defined(references, EVENTS, sample->event))
+		count(&counts[REEL_REFERENCE_SAMPLE_EVENT], block, sample->event);
+	if (references->has_last_id && sample->id <= references->last_id)
+		count(&counts[REEL_REFERENCE_SAMPLE_ORDER], block, sample->id);
+	references->has_last_id = true;
+	references->last_id = sample->id;
+	/* These may come behind; what is no id of them can't. */
+	if (!(sample->flags & REEL_SAMPLE_RESOLVED))
+		return NULL;
+	if (steps <= REEL_TRACE_STEPS_MAX)
+		return want(references, block, STEPS, steps);
+	count(&counts[REEL_REFERENCE_SAMPLE_STEPS], block, steps);
+	return NULL;
+}
+
+static void add_time(struct reel_references *references, uint64_t time)
+{
+	if (!references->has_time || time < references->time_first)
+		references->time_first = time;
+	if (!references->has_time || time > references->time_last)
+		references->time_last = time;
+	references->has_time = true;
+}
+
+struct reel_error *reel_references_add(struct reel_references *references,
+				       const struct reel_block *block,
+				       const struct reel_block_item *item)
+{
+	uint64_t time;
+
+	if (item->kind == REEL_ITEM_SAMPLE) {
+		add_time(references, item->sample.time);
+		return add_sample(references, block, &item->sample);
+	}
+	if (item->kind != REEL_ITEM_RECORD)
+		return NULL;
+	if (reel_record_time(&item->record, &time))
+		add_time(references, time);
+	return add_record(references, block, &item->record);
+}
+
+void reel_references_end_block(struct reel_references *references, const struct reel_block *block,
+			       bool is_whole)
+{
+	const struct reel_block_header *header = &block->header;
+
+	if (is_whole && references->has_time &&
+	    (header->time_first != references->time_first ||
+	     header->time_last != references->time_last))
+		count(&references->counts[REEL_REFERENCE_BLOCK_TIMES], block, header->sequence);
+	references->has_time = false;
+	references->time_first = references->time_last = 0;
+}
+
+/* Those that nobody defined, in the kind that is being summed up. */
+static void sum_up(void *context, struct reel_id_entry *entry)
+{
+	struct reel_references *references = context;
+	const struct definition *definition = (const struct definition *)entry;
+	struct reel_reference_count *sum = &references->counts[references->summing];
+
+	if (definition->is_defined || !definition->wanted.n)
+		return;
+	if (!sum->n || definition->wanted.first.offset < sum->first.offset ||
+	    (definition->wanted.first.offset == sum->first.offset &&
+	     definition->wanted.id < sum->id)) {
+		sum->id = definition->wanted.id;
+		sum->first = definition->wanted.first;
+	}
+	sum->n += definition->wanted.n;
+}
+
+struct reel_reference_count reel_references_count(struct reel_references *references,
+						  enum reel_reference reference)
+{
+	static const struct {
+		enum reel_reference reference;
+		enum space_of_ids ids;
+	} late[] = {
+		{ REEL_REFERENCE_SPACE, SPACES },
+		{ REEL_REFERENCE_THREAD, THREADS },
+		{ REEL_REFERENCE_MODULE, MODULES },
+		{ REEL_REFERENCE_SAMPLE_STEPS, STEPS },
+	};
+	struct reel_reference_count before = references->counts[reference], ret;
+
+	references->summing = reference;
+	for (size_t i = 0; i < sizeof(late) / sizeof(*late); i++)
+		if (late[i].reference == reference)
+			reel_id_table_visit(&references->ids[late[i].ids], sum_up, references);
+	ret = references->counts[reference];
+	/* Asked again, it is the same. */
+	references->counts[reference] = before;
+	return ret;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "elf/embedded_image.h"
+#include "module/module_cfi.h"
+#include "replay/dwarf/embedded_lines.h"
+#include "replay/image_check.h"
+
+/* Instructions of CFI for each byte of an image: honest ones take less than one. */
+#define WORK_FREE  (1u << 20)
+#define WORK_RATIO 64
+
+static struct reel_error *check_code(struct reel_elf_file *file)
+{
+	struct reel_loaded_bytes section;
+	struct reel_embedded_code code;
+	struct reel_error *error;
+
+	if (!reel_elf_file_section(file, REEL_EMBEDDED_CODE, &section))
+		return reel_elf_file_section_error(file);
+	error = reel_embedded_code_open((struct reel_bytes){ section.bytes, section.size },
+					reel_elf_file_big_endian(file), &code);
+	if (!error)
+		reel_embedded_code_free(&code);
+	return error;
+}
+
+static struct reel_error *check_lines(struct reel_elf_file *file)
+{
+	struct reel_loaded_bytes section;
+	struct reel_embedded_lines *lines;
+	struct reel_error *error;
+
+	if (!reel_elf_file_section(file, REEL_EMBEDDED_LINES, &section))
+		return reel_elf_file_section_error(file);
+	error = reel_embedded_lines_open((struct reel_bytes){ section.bytes, section.size },
+					 &lines);
+	if (!error)
+		reel_embedded_lines_close(lines);
+	return error;
+}
+
+/* Every row of every FDE. */
+static struct reel_error *check_rows(struct reel_cfi *cfi, const char *name, uint64_t work_left)
+{
+	struct reel_cfi_iterator iterator = { 0 };
+	struct reel_cfi_row row;
+
+	for (;;) {
+		const char *problem = "it is malformed";
+
+		switch (reel_cfi_next_row(cfi, &iterator, &row, &problem)) {
+		case REEL_CFI_NONE:
+			return NULL;
+		case REEL_CFI_BAD:
+			return reel_error_create(REEL_ERROR_CORRUPT, "%s: FDE at 0x%llx: %s", name,
+						 (unsigned long long)row.fde_begin, problem);
+		case REEL_CFI_SWITCHES:
+		case REEL_CFI_FOUND:
+			break;
+		}
+		if (row.work >= work_left)
+			return reel_error_create(REEL_ERROR_CORRUPT,
+						 "%s: its unwind information takes many times the "
+						 "work that such of its size does",
+						 name);
+		work_left -= row.work + 1;
+	}
+}
+
+static struct reel_error *check_cfi(struct reel_elf_file *file, size_t size)
+{
+	const struct reel_arch *arch =
+		reel_arch_by_machine(reel_elf_file_machine(file), reel_elf_file_word_bits(file));
+	struct reel_cfi *cfi;
+	struct reel_error *error;
+
+	if (!arch)
+		return NULL;
+	error = reel_module_cfi_create(file, NULL, arch, &cfi);
+	if (error)
+		return error;
+	error = check_rows(cfi, reel_elf_file_path(file), WORK_FREE + WORK_RATIO * (uint64_t)size);
+	reel_cfi_destroy(cfi);
+	return error;
+}
+
+struct reel_error *reel_image_check(const struct reel_module *module)
+{
+	struct reel_elf_file *file;
+	struct reel_error *error;
+
+	if (!module->image)
+		return NULL;
+	error = reel_module_open_image(module, &file);
+	if (error)
+		return error;
+	error = check_cfi(file, module->image_size);
+	if (!error)
+		error = check_code(file);
+	if (!error)
+		error = check_lines(file);
+	reel_elf_file_close(file);
+	return error;
+}

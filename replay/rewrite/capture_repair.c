@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes a whole capture of what can be read of a damaged one. */
+#include <stdlib.h>
+
+#include "base/id_table.h"
+#include "base/sized.h"
+#include "base/text.h"
+#include "replay/rewrite/proof.h"
+#include "replay/rewrite/rewrite.h"
+
+struct repair {
+	struct reel_capture *capture;
+	struct reel_repair_options options;
+	struct reel_public_keys recipients;
+	struct reel_id_table bad_images; /* struct reel_id_entry, by module */
+	struct reel_id_table met;	 /* struct met_block */
+	/* Something is of a newer version: what that is worth, only such a one can tell. */
+	bool is_too_new, is_short_of_memory;
+	/* Of the last sample written. */
+	bool has_last_id;
+	uint64_t last_id;
+	struct reel_repair_counts counts;
+};
+
+/* ---- what is wrong --------------------------------------------------------------------------- */
+
+static void note_finding(void *context, const struct reel_finding *finding)
+{
+	struct repair *repair = context;
+
+	repair->is_too_new |= !finding->is_remark && finding->code == REEL_ERROR_UNSUPPORTED;
+	if (repair->options.found)
+		repair->options.found(repair->options.context, finding);
+}
+
+static void note_bad_image(void *context, uint64_t module)
+{
+	struct repair *repair = context;
+	struct reel_id_entry *entry;
+
+	if (reel_id_table_find(&repair->bad_images, module))
+		return;
+	entry = calloc(1, sizeof(*entry));
+	if (entry) {
+		entry->id = module;
+		if (reel_id_table_insert(&repair->bad_images, entry))
+			return;
+		free(entry);
+	}
+	repair->is_short_of_memory = true;
+}
+
+static struct reel_error *examine(struct repair *repair)
+{
+	const struct reel_verify_options options = {
+		.size = sizeof(options),
+		.found = note_finding,
+		.bad_image = note_bad_image,
+		.context = repair,
+	};
+	struct reel_verify_counts counts = { .size = sizeof(counts) };
+	const char *name = reel_reader_name(repair->capture->reader);
+	struct reel_error *error = reel_capture_verify(repair->capture, &options, &counts);
+
+	if (error)
+		return error;
+	if (repair->is_short_of_memory)
+		return reel_error_no_memory();
+	if (repair->is_too_new)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "%s: it has what this version does not know, which would "
+					 "be lost: repair it with a newer stackreel",
+					 name);
+	if (!repair->capture->has_capture_record)
+		return reel_error_create(
+			REEL_ERROR_CORRUPT,
+			"%s: it can't be repaired: CAPTURE is lost, which says what it was "
+			"recorded on, and without it nothing can be replayed",
+			name);
+	repair->counts.problems = counts.problems;
+	repair->counts.tells_losses = counts.has_end;
+	if (counts.has_end && counts.expected_samples > counts.samples)
+		repair->counts.lost_samples = counts.expected_samples - counts.samples;
+	if (counts.has_end && counts.expected_side_records > counts.side_records)
+		repair->counts.lost_side_records =
+			counts.expected_side_records - counts.side_records;
+	return NULL;
+}
+
+/* ---- what is written ------------------------------------------------------------------------- */
+
+/* A block that was met, by its number and the payload's checksum. */
+struct met_block {
+	struct reel_id_entry by_number;
+	struct reel_block_header header;
+};
+
+static bool are_same(const struct reel_block_header *a, const struct reel_block_header *b)
+{
+	return a->type == b->type && a->codec == b->codec && a->flags == b->flags &&
+	       a->stored_size == b->stored_size && a->raw_size == b->raw_size &&
+	       a->records == b->records && a->time_first == b->time_first &&
+	       a->time_last == b->time_last;
+}
+
+/* One that stands twice in the file, header and all, is taken once. */
+static bool take_block(void *context, const struct reel_block *block)
+{
+	struct repair *repair = context;
+	const struct reel_block_header *header = &block->header;
+	uint64_t number = (uint64_t)header->sequence << 32 | header->payload_crc;
+	struct met_block *met = (struct met_block *)reel_id_table_find(&repair->met, number);
+
+	if (met)
+		return !are_same(&met->header, header);
+	met = calloc(1, sizeof(*met));
+	if (met) {
+		met->by_number.id = number;
+		met->header = *header;
+		if (reel_id_table_insert(&repair->met, &met->by_number))
+			return true;
+		free(met);
+	}
+	repair->is_short_of_memory = true;
+	return true;
+}
+
+/* Numbers ascend in a file that a writer makes; blocks that were exchanged have others. */
+static struct reel_error *number_sample(void *context, struct reel_rewrite_sample *rewritten)
+{
+	struct repair *repair = context;
+	struct reel_sample *sample = &rewritten->sample;
+
+	if (repair->has_last_id && sample->id <= repair->last_id)
+		sample->id = repair->last_id + 1;
+	repair->has_last_id = true;
+	repair->last_id = sample->id;
+	return NULL;
+}
+
+static enum reel_rewrite_record choose(void *context, struct reel_record *record)
+{
+	const struct repair *repair = context;
+
+	if (record->id == REEL_RECORD_IMAGE &&
+	    reel_id_table_find(&repair->bad_images, record->image.module))
+		return REEL_REWRITE_DROP;
+	return REEL_REWRITE_COPY;
+}
+
+static struct reel_error *write_loss(struct reel_writer *writer, uint64_t time,
+				     enum reel_loss cause, uint64_t count)
+{
+	const struct reel_record record = {
+		.id = REEL_RECORD_LOSS,
+		.loss = { .time = time, .cpu = UINT32_MAX, .cause = cause, .count = count },
+	};
+
+	return count ? reel_writer_record(writer, &record) : NULL;
+}
+
+/* What is lost must be told by the capture that does not have it. */
+static struct reel_error *end(void *context, const struct reel_rewrite_counts *written,
+			      struct reel_writer *writer, struct reel_record *ret)
+{
+	struct repair *repair = context;
+	uint64_t time = repair->capture->info.last_sample_time;
+	struct reel_error *error;
+
+	if (ret->id != REEL_RECORD_END)
+		*ret = (struct reel_record){
+			.id = REEL_RECORD_END,
+			.end = { .time = time, .reason = REEL_END_ERROR },
+		};
+	error = write_loss(writer, time, REEL_LOSS_RECORDER, repair->counts.lost_samples);
+	if (!error)
+		error = write_loss(writer, time, REEL_LOSS_PROCESS_EVENTS,
+				   repair->counts.lost_side_records);
+	/* The writer counts side records itself, if nothing is said. */
+	ret->end.samples = written->samples;
+	ret->end.side_records = 0;
+	return error;
+}
+
+static struct reel_error *write_repaired(void *context, int fd, const char *output,
+					 struct reel_cipher **cipher_ret)
+{
+	struct repair *repair = context;
+	const struct reel_rewrite_options options = {
+		.writer = { .recipients = &repair->recipients, .encoding = REEL_DENSE },
+		.block = take_block,
+		.sample = number_sample,
+		.record = choose,
+		.end = end,
+		.context = repair,
+		.cipher_ret = cipher_ret,
+	};
+	struct reel_rewrite_counts written = { 0 };
+	struct reel_error *error = reel_rewrite(repair->capture, fd, output, &options, &written);
+
+	repair->counts.samples = written.samples;
+	repair->counts.bytes_written = written.bytes;
+	if (!error && repair->is_short_of_memory)
+		error = reel_error_no_memory();
+	return error;
+}
+
+/* ---- the proof ------------------------------------------------------------------------------- */
+
+struct first_problem {
+	char *message;
+};
+
+static void keep_first(void *context, const struct reel_finding *finding)
+{
+	struct first_problem *first = context;
+
+	if (!finding->is_remark && !first->message)
+		first->message = reel_text_print("%s", finding->message);
+}
+
+static struct reel_error *prove(void *context, struct reel_capture *written)
+{
+	const struct repair *repair = context;
+	struct first_problem first = { 0 };
+	const struct reel_verify_options options = {
+		.size = sizeof(options),
+		.found = keep_first,
+		.context = &first,
+	};
+	struct reel_verify_counts counts = { .size = sizeof(counts) };
+	struct reel_error *error = reel_capture_verify(written, &options, &counts);
+
+	if (!error && counts.problems)
+		error = reel_error_create(REEL_ERROR_CORRUPT,
+					  "%s: it can't be repaired, what can be read of it does "
+					  "not agree: %s",
+					  reel_reader_name(repair->capture->reader),
+					  first.message ? first.message : "");
+	free(first.message);
+	return error;
+}
+
+static void free_entry(void *context, struct reel_id_entry *entry)
+{
+	(void)context;
+	free(entry);
+}
+
+struct reel_error *reel_capture_repair(struct reel_capture *capture, const char *output,
+				       const struct reel_repair_options *options,
+				       struct reel_repair_counts *counts)
+{
+	struct repair repair = { .capture = capture };
+	const struct reel_proof proof = {
+		.write = write_repaired,
+		.prove = prove,
+		.options = capture->options,
+		.context = &repair,
+	};
+	struct reel_error *error;
+
+	reel_sized_take(&repair.options, sizeof(repair.options), options);
+	error = reel_rewrite_recipients(capture->reader, repair.options.recipients,
+					repair.options.decrypt, &repair.recipients);
+	if (!error)
+		error = examine(&repair);
+	if (!error)
+		error = reel_proof_write(capture, output, &proof);
+	reel_public_keys_free(&repair.recipients);
+	reel_id_table_visit(&repair.bad_images, free_entry, NULL);
+	reel_id_table_free(&repair.bad_images);
+	reel_id_table_visit(&repair.met, free_entry, NULL);
+	reel_id_table_free(&repair.met);
+	if (!error)
+		reel_sized_give(counts, sizeof(repair.counts), &repair.counts);
+	return error;
+}

@@ -1,0 +1,50 @@
+#!/bin/bash
+# make.sh [DIR] - make the golden archive (testdata/golden, or in DIR), of captures in testdata, as its README.md says: until 1.0, never after
+#
+#   O=DIR   the object directory (build)
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+tool=${O:-build}/stackreel
+golden=${1:-testdata/golden}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export LC_ALL=C.UTF-8 TZ=UTC
+rm -f "$golden"/*.reel "$golden"/*.xz
+
+# chains CPU VARIANT/MODE COMMAND NAME OPTION...
+chains() {
+    local cpu=$1 mode=$2 command=$3 name=$4
+    shift 4
+    [ -d "$work/$cpu" ] || tests/matrix/unpack.sh "$cpu" "$work/$cpu"
+    "$tool" "$command" -q --no-host-files --symfs "$work/$cpu" --debug-dir "$work/$cpu/usr/lib/debug" "$@" \
+        -o "$golden/$name.reel" "testdata/$cpu/chains/$mode.reel"
+}
+
+for cpu in x86_64 aarch64 riscv64 s390x; do
+    chains $cpu gcc/exception pack $cpu-exception
+    chains $cpu gcc/inline pack $cpu-inline
+done
+chains aarch64 pauth/leaf pack aarch64-pauth
+chains x86_64 gcc/exec pack x86_64-exec
+chains x86_64 gcc/vdso shrink x86_64-shrunk
+chains x86_64 gcc/inline resolve x86_64-resolved
+chains x86_64 gcc/inline pack x86_64-encrypted --encrypt-to "$("$tool" keygen -y -o testdata/format/encrypted.key)"
+"$tool" pack -q --no-host-files --symfs testdata/i386/orders -o "$golden"/i386-orders.reel testdata/i386/orders/orders.reel
+for mode in dwarf fp; do
+    "$tool" import -q -o "$work/$mode.reel" testdata/x86_64/perf/$mode.data
+    "$tool" pack -q --no-host-files --symfs testdata/x86_64/perf -o "$golden"/x86_64-perf-$mode.reel "$work/$mode.reel"
+done
+# As recorders write them; what V8 says of its code; and every kind of record there is.
+cp testdata/x86_64/chains/gcc/threads.reel "$golden"/x86_64-recorded.reel
+cp testdata/x86_64/jit/node-perf-prof.reel "$golden"/x86_64-jit.reel
+cp testdata/format/good-all-records.reel "$golden"/records.reel
+
+chmod 644 "$golden"/*.reel
+for file in "$golden"/*.reel; do
+    name=${file%.reel} key=()
+    [[ $name != *-encrypted ]] || key=(--identity testdata/format/encrypted.key)
+    "$tool" verify -q "${key[@]}" "$file" >/dev/null
+    "$tool" script --no-host-files "${key[@]}" "$file" | xz -9e >"$name.script.xz"
+    # The report names the file.
+    "$tool" report --no-pager --no-host-files "${key[@]}" "$file" | sed "s|$file|${file##*/}|g" | xz -9e >"$name.report.xz"
+done

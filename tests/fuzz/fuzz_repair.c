@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Captures, verified and repaired: what comes out is whole, which `repair` looks at itself, and
+ * has as many samples as it says.
+ */
+#define _GNU_SOURCE
+#include "tests/fuzz/rewritten.h"
+
+static void look(void *context, const struct reel_finding *finding)
+{
+	must_be(finding->message[0] && finding->lost, "a finding's texts");
+	++*(uint64_t *)context;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct reel_repair_counts counts = { .size = sizeof(counts) };
+	struct reel_verify_counts verified = { .size = sizeof(verified) };
+	uint64_t n = 0;
+	const struct reel_verify_options options = {
+		.size = sizeof(options),
+		.found = look,
+		.context = &n,
+	};
+	static struct replay_parts parts;
+	static struct fuzz_file repaired;
+	struct reel_cursor input = reel_cursor(data, size);
+	struct reel_capture *capture;
+
+	replay_parts_take(&input, &parts);
+	if (!replay_open(&parts, parts.capture.path, 1, &capture))
+		return 0;
+	must(reel_capture_verify(capture, &options, &verified));
+	must_be(n == verified.problems + verified.remarks, "each finding is told");
+	fuzz_file_fill(&repaired, "", 0);
+	must_be_rewritten(reel_capture_repair(capture, repaired.path, NULL, &counts), &repaired,
+			  counts.samples);
+	reel_capture_close(capture);
+	return 0;
+}

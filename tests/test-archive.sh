@@ -1,0 +1,71 @@
+#!/bin/bash
+# `stackreel shrink --archive`: shrunk and packed in one file, which needs no other: the same traces, names and lines, of each CPU.
+#
+#   tests/test-archive.sh     O=DIR   the object directory (build)
+set -u
+cd "$(dirname "$0")/.." || exit
+O=${O:-build}
+stackreel=$O/stackreel
+. tests/count.sh
+[ -x "$stackreel" ] || { skip "$stackreel is not built"; finish; }
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-archive.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+total=0
+
+# text COMMAND FILE OPTION...: what it prints, without the file's name
+text() {
+    local command=$1 file=$2
+    shift 2
+    "$stackreel" "$command" -q --no-host-files "$@" "$file" | sed "s|$file||"
+}
+
+# archived FILE OPTION...: with the files that the options name; then without any
+archived() {
+    local file=$1
+    shift
+    run 0 "$stackreel" shrink --archive --no-host-files "$@" -o "$work/a.reel" "$file"
+    says 'samples with the same traces, .* modules embedded, '
+    for command in script report; do
+        cmp <(text $command "$file" "$@") <(text $command "$work/a.reel")
+        count $? "$file: another $command"
+    done
+    run 0 "$stackreel" verify "$work/a.reel"
+    has out ': whole: '
+    run 0 "$stackreel" pack -q --no-check --no-host-files "$@" -o "$work/p.reel" "$file"
+    [ "$(wc -c <"$work/a.reel")" -lt "$(wc -c <"$work/p.reel")" ]
+    count $? "$file: $(wc -c <"$work/a.reel") bytes, packed $(wc -c <"$work/p.reel")"
+    total=$((total + $(wc -c <"$work/a.reel")))
+}
+
+for cpu in x86_64 aarch64 riscv64 s390x; do
+    tests/matrix/unpack.sh $cpu "$work/$cpu" || { count 1 "$cpu: its archive"; continue; }
+    for file in testdata/$cpu/chains/gcc/{exception,inline,fork}.reel; do
+        archived "$file" --symfs "$work/$cpu" --debug-dir "$work/$cpu/usr/lib/debug"
+    done
+    rm -rf "${work:?}/$cpu"
+done
+for cpu in i386 aarch64; do archived testdata/$cpu/orders/orders.reel --symfs testdata/$cpu/orders; done
+# 14 captures of 107 kB, with names and lines: some 11 kB each.
+[ $total -lt 170000 ]
+count $? "all take $total bytes"
+
+# What is an archive already becomes none that is larger; a JIT's code and names stay.
+cp "$work/a.reel" "$work/b.reel"
+run 0 "$stackreel" shrink --archive -q --no-host-files -o "$work/c.reel" "$work/b.reel"
+cmp <(text script "$work/b.reel") <(text script "$work/c.reel")
+count $? "made of an archive, it has other traces"
+[ "$(wc -c <"$work/c.reel")" -le "$(wc -c <"$work/b.reel")" ]
+count $? "made of an archive, it is larger"
+archived testdata/x86_64/jit/python3.13-perf.reel
+
+# Modules that are missing are said, and samples kept whole; nothing is written where it fails.
+run 0 "$stackreel" shrink --archive --no-host-files -o "$work/d.reel" testdata/i386/orders/orders.reel
+says 'are kept whole, as modules are missing; .* missing here'
+run 1 "$stackreel" shrink --archive --no-host-files -o "$work/no/such.reel" testdata/i386/orders/orders.reel
+head -c 30000 testdata/i386/orders/orders.reel >"$work/cut.reel"
+run 1 "$stackreel" shrink --archive --no-host-files --symfs testdata/i386/orders -o "$work/e.reel" "$work/cut.reel"
+cmp <(text script "$work/cut.reel" --symfs testdata/i386/orders) <(text script "$work/e.reel")
+count $? "of a cut file, other traces"
+
+echo "$total bytes"
+finish
