@@ -2,9 +2,12 @@
 /* stackreel export: samples with their stacks, as files that other programs read. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -112,7 +115,7 @@ static const struct argp parser = {
 struct destination {
 	struct export_target target;
 	struct output output;	/* of what goes to standard output */
-	struct reel_file *file; /* that gets its name later; NULL: it has it, or needs none */
+	struct reel_file *file; /* that gets its name later; NULL: standard output */
 	const char *path;
 };
 
@@ -136,23 +139,14 @@ static bool is_input(const struct export_options *options)
 	return false;
 }
 
-/* In the sandbox no file can be given a name: it has it from the beginning, as with other
- * commands. */
 static bool open_file(const struct export_options *options, struct destination *destination)
 {
 	struct stat status;
 	int fd;
 
-	if (is_input(options))
+	if (is_input(options) || !no_error(reel_file_begin(options->output, &destination->file)))
 		return false;
-	if (destination->target.sandboxed) {
-		if (!no_error(reel_file_create(options->output, &fd)))
-			return false;
-	} else {
-		if (!no_error(reel_file_begin(options->output, &destination->file)))
-			return false;
-		fd = dup(reel_file_descriptor(destination->file));
-	}
+	fd = dup(reel_file_descriptor(destination->file));
 	destination->target.fd = fd;
 	if (options->format->needs_file && (fstat(fd, &status) || !S_ISREG(status.st_mode))) {
 		complain("%s: the format %s needs a regular file", options->output,
@@ -214,7 +208,7 @@ static int close_destination(struct destination *destination, int status, bool o
 	ok = close_file(destination) && ok;
 	if (!ok)
 		reel_file_abandon(destination->file);
-	else if (destination->file)
+	else
 		ok = no_error(reel_file_finish(destination->file));
 	return ok ? status : STATUS_ERROR;
 }
@@ -246,6 +240,39 @@ static int export_files(struct export_options *options, const struct export_targ
 	return *ok_ret ? status : STATUS_ERROR;
 }
 
+/*
+ * In the sandbox no file can be given a name: who reads the capture is a process of its own then,
+ * which ends when its file is written, and this one names it.
+ */
+static int export_apart(struct export_options *options, struct destination *destination,
+			bool *ok_ret)
+{
+	const int failed = 0x40; /* a bit that no enum status has */
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		/* As --time-limit ends this process alone. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		status = export_files(options, &destination->target, ok_ret);
+		if (!close_file(destination) || !*ok_ret)
+			status |= failed;
+		exit(status);
+	}
+	*ok_ret = false;
+	if (child < 0 || waitpid(child, &status, 0) < 0) {
+		complain("starting a process: %s", strerror(errno));
+		return STATUS_ERROR;
+	}
+	if (!WIFEXITED(status)) {
+		complain("the process that read the capture was killed (signal %d)",
+			 WTERMSIG(status));
+		return STATUS_ERROR;
+	}
+	*ok_ret = !(WEXITSTATUS(status) & failed);
+	return WEXITSTATUS(status) & ~failed;
+}
+
 int command_export(int argc, char **argv)
 {
 	struct export_options options = { 0 };
@@ -255,7 +282,11 @@ int command_export(int argc, char **argv)
 
 	options_init(&options.common);
 	argp_parse(&parser, argc, argv, 0, NULL, &options);
-	if (open_destination(&options, &destination))
+	if (!open_destination(&options, &destination))
+		ok = false;
+	else if (destination.file && destination.target.sandboxed)
+		status = export_apart(&options, &destination, &ok);
+	else
 		status = export_files(&options, &destination.target, &ok);
 	status = close_destination(&destination, status, ok);
 	free(options.files.items);

@@ -317,9 +317,11 @@ def check_files(path):
     with open(CAPTURE, "rb") as file:
         sandboxed = os.path.join(work, "sandboxed.db")
         done = run("export", "--format=sqlite", *FROM, "-", "-o", sandboxed, stdin=file)
+    older = run("export", "--format=csv", "-", "-o", sandboxed, stdin=None, input="no capture")
+    count.ok("in the sandbox: the old one stays", older.returncode == 1 and done.returncode == 0, older.stderr + done.stderr)
     found = sqlite3.connect(sandboxed).execute("SELECT count(*), (SELECT sum(samples) FROM total_time) FROM samples").fetchone()
     wanted = sqlite3.connect(path).execute("SELECT count(*), (SELECT sum(samples) FROM total_time) FROM samples").fetchone()
-    count.ok("in the sandbox", done.returncode == 0 and found == wanted, done.stderr)
+    same("in the sandbox", [found], [wanted])
     shell = shutil.which("sqlite3")
     if shell:
         told = subprocess.run([shell, path, "SELECT count(*) FROM samples"], stdout=subprocess.PIPE, text=True, check=False).stdout
