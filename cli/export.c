@@ -247,7 +247,8 @@ static int export_files(struct export_options *options, const struct export_targ
 static int export_apart(struct export_options *options, struct destination *destination,
 			bool *ok_ret)
 {
-	const int failed = 0x40; /* a bit that no enum status has */
+	/* A bit that no enum status has, so that nothing but this ends so. */
+	const int whole = 0x40;
 	pid_t child = fork();
 	int status;
 
@@ -255,8 +256,8 @@ static int export_apart(struct export_options *options, struct destination *dest
 		/* As --time-limit ends this process alone. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		status = export_files(options, &destination->target, ok_ret);
-		if (!close_file(destination) || !*ok_ret)
-			status |= failed;
+		if (close_file(destination) && *ok_ret)
+			status |= whole;
 		exit(status);
 	}
 	*ok_ret = false;
@@ -269,8 +270,8 @@ static int export_apart(struct export_options *options, struct destination *dest
 			 WTERMSIG(status));
 		return STATUS_ERROR;
 	}
-	*ok_ret = !(WEXITSTATUS(status) & failed);
-	return WEXITSTATUS(status) & ~failed;
+	*ok_ret = WEXITSTATUS(status) & whole;
+	return WEXITSTATUS(status) & ~whole;
 }
 
 int command_export(int argc, char **argv)

@@ -262,6 +262,24 @@ def check_refusals():
         count.ok(query, done.returncode == 1 and not done.stdout and why in done.stderr, done.stderr)
 
 
+def check_other_captures():
+    """Kernel frames, several processes, traces that end too early: the tables have folded's lines there, too, and refer to what is there."""
+    for name in ("format/good-two-threads.reel", "aarch64/orders/orders.reel", "x86_64/chains/gcc/jump.reel", "x86_64/jit/python3.14-perf_jit.reel",
+                 "x86_64/jit/node-perf-prof.reel", "i386/orders/orders.reel"):
+        capture = os.path.join(ROOT, "testdata", name)
+        database = os.path.join(work, "other.db")
+        done = run("export", "-q", "--format=sqlite", "--no-host-files", capture, "-o", database)
+        if not count.ok(name, done.returncode == 0, done.stderr):
+            continue
+        connection = sqlite3.connect(database)
+        event, = connection.execute("SELECT name FROM events e JOIN samples s ON s.event_id = e.id ORDER BY s.id LIMIT 1").fetchone()
+        wanted = sorted(run("folded", "-q", "--no-host-files", capture).stdout.splitlines())
+        found = connection.execute("SELECT stack || ' ' || samples FROM folded WHERE event = ?", [event])
+        same(name + ": folded's lines", sorted(line for line, in found), wanted)
+        same(name + ": references", [len(connection.execute("PRAGMA foreign_key_check").fetchall())], [0])
+        connection.close()
+
+
 def check_output():
     query = "SELECT 'a,\"b' AS t, 1 AS i, 1.5 AS r, NULL AS n, x'00ff' AS b, char(27, 9, 10, 8238) AS h UNION ALL SELECT 'c', 22, 0, 0, 0, 0"
     same("tsv", sql(query).stdout.splitlines()[:2], ["t\ti\tr\tn\tb\th", 'a,"b\t1\t1.5\t\tx\'00ff\'\t\\x1b\\x09\\x0a\\xe2\\x80\\xae'])
@@ -395,6 +413,7 @@ def main():
             check_database(path)
             check_files(path)
         check_refusals()
+        check_other_captures()
         check_output()
     check_text_formats()
     shutil.rmtree(work)

@@ -2,7 +2,7 @@
 /*
  * Stacks as numbers: a node is a frame, found in some way, and all that leads to it from the root;
  * how the trace ended is a part of its root.  What is new is told as it comes, so that a node takes
- * sixteen bytes here.
+ * some twenty bytes here.
  */
 #ifndef CLI_EXPORT_STACK_TREE_H
 #define CLI_EXPORT_STACK_TREE_H
