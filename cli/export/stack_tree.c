@@ -141,12 +141,15 @@ static void mark_path(struct stack_tree *tree, size_t depth)
 		tree->seen[tree->functions[tree->path[i].frame]] = tree->serial;
 }
 
+enum reel_stop stack_stop(const struct reel_trace *trace)
+{
+	return (unsigned int)trace->stop < REEL_STOP_COUNT ? trace->stop
+							   : REEL_STOP_BAD_UNWIND_INFO;
+}
+
 static uint32_t end_of(const struct reel_trace *trace)
 {
-	uint32_t stop = (unsigned int)trace->stop < REEL_STOP_COUNT ? trace->stop
-								    : REEL_STOP_BAD_UNWIND_INFO;
-
-	return ENDS + 2 * stop + trace_is_cut(trace);
+	return ENDS + 2 * stack_stop(trace) + trace_is_cut(trace);
 }
 
 /* How many steps from the root on are those of the trace before; a place in a frame for each way in

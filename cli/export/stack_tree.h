@@ -61,6 +61,8 @@ void stack_tree_init(struct stack_tree *tree, struct stack_visitor visitor);
 void stack_tree_begin_capture(struct stack_tree *tree);
 /* The node of the trace's leaf; false if the visitor gave that, or there are too many nodes. */
 bool stack_tree_add(struct stack_tree *tree, const struct reel_trace *trace, uint32_t *node_ret);
+/* Why the trace ended: one of those that have a name. */
+enum reel_stop stack_stop(const struct reel_trace *trace);
 void stack_tree_free(struct stack_tree *tree);
 
 #endif

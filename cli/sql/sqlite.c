@@ -3,39 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/sql/database.h"
 #include "cli/export/formats.h"
 #include "cli/sql/process_records.h"
 #include "cli/sql/query.h"
 #include "cli/sql/schema.h"
 #include "cli/sql/sqlite.h"
-#include "cli/export/stack_tree.h"
+#include "cli/sql/sqlite_parts.h"
 #include "cli/export/words.h"
 #include "cli/print/text.h"
-#include "cli/report/groups.h"
 #include "cli/report/profile.h"
-
-enum statement {
-	ADD_META,
-	ADD_CAPTURE,
-	ADD_PROBLEM,
-	ADD_EVENT,
-	ADD_LOSS,
-	ADD_MODULE,
-	ADD_PROCESS,
-	ADD_THREAD,
-	ADD_COMM,
-	ADD_FUNCTION,
-	ADD_LINE,
-	ADD_FRAME,
-	ADD_STOP,
-	ADD_STACK,
-	ADD_SAMPLE,
-	FIND_COMM,
-	FIND_FUNCTION,
-	FIND_LINE,
-	STATEMENTS,
-};
 
 static const char *const texts[STATEMENTS] = {
 	[ADD_META] = "INSERT INTO meta VALUES (?, ?)",
@@ -60,45 +36,7 @@ static const char *const texts[STATEMENTS] = {
 	[FIND_LINE] = "SELECT id FROM lines WHERE file = ? AND line = ? AND column = ?",
 };
 
-/* Rows of threads and processes are written when all is known of them. */
-struct member {
-	uint64_t thread;
-	uint32_t namespace_id, process;
-};
-
-struct members {
-	struct groups groups;
-	struct pointer_map ids; /* by the group's symbol */
-	struct member *items;	/* by id - first */
-	uint32_t first, count, capacity;
-	const struct symbol *last_symbol;
-	uint32_t last_id;
-};
-
-struct sqlite_export {
-	struct database database;
-	sqlite3_stmt *statements[STATEMENTS];
-	struct stack_tree tree;
-	uint64_t n_samples;
-	uint32_t n_captures, n_events, n_modules;
-	bool is_finished;
-	/* Of this capture. */
-	struct session *session;
-	struct symbol_table symbols;
-	/* To ids: symbols, the library's comms, and events. */
-	struct pointer_map functions, comms, events;
-	uint32_t unknown_event;
-	const char *last_comm;
-	uint32_t last_comm_id;
-	struct symbol_table group_symbols;
-	struct members threads, processes;
-	/* Sorted; the first is row first_module. */
-	uint64_t *module_numbers;
-	size_t n_module_numbers;
-	uint32_t first_module;
-};
-
-static bool step(struct sqlite_export *export, enum statement statement)
+bool sqlite_step(struct sqlite_export *export, enum statement statement)
 {
 	return database_step(&export->database, export->statements[statement]);
 }
@@ -120,7 +58,7 @@ static uint32_t find(struct sqlite_export *export, enum statement statement)
 /* The id of the row just added; 0 after an error. */
 static uint32_t add(struct sqlite_export *export, enum statement statement)
 {
-	if (export->database.failed || !step(export, statement))
+	if (export->database.failed || !sqlite_step(export, statement))
 		return 0;
 	return (uint32_t)sqlite3_last_insert_rowid(export->database.connection);
 }
@@ -168,24 +106,6 @@ static uint32_t line_of(struct sqlite_export *export, const struct reel_frame *f
 	return id;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-/* 0: none. */
-static uint32_t module_row(const struct sqlite_export *export, uint64_t number)
-{
-	const uint64_t *found = export->n_module_numbers ? bsearch(&number, export->module_numbers,
-								   export->n_module_numbers,
-								   sizeof(number), compare_numbers)
-							 : NULL;
-
-	return found ? export->first_module + (uint32_t)(found - export->module_numbers) : 0;
-}
-
 static bool add_frame(void *context, const struct reel_frame *frame, enum reel_step how,
 		      uint32_t id, uint32_t *function_ret)
 {
@@ -196,7 +116,7 @@ static bool add_frame(void *context, const struct reel_frame *frame, enum reel_s
 	*function_ret = function_of(export, frame);
 	bind_id(query, 1, id);
 	bind_id(query, 2, *function_ret);
-	bind_id(query, 3, module_row(export, frame->module_id));
+	bind_id(query, 3, sqlite_module_row(export, frame->module_id));
 	bind_bits(query, 4, frame->module_address);
 	bind_number(query, 5, frame->function_offset);
 	bind_id(query, 6, line);
@@ -205,7 +125,7 @@ static bool add_frame(void *context, const struct reel_frame *frame, enum reel_s
 	sqlite3_bind_int(query, 9, frame->exact);
 	sqlite3_bind_int(query, 10, step_is_guess(how));
 	bind_literal(query, 11, step_name(how));
-	return !export->database.failed && step(export, ADD_FRAME);
+	return !export->database.failed && sqlite_step(export, ADD_FRAME);
 }
 
 static bool add_stack(void *context, const struct stack_node *node, const struct reel_trace *trace)
@@ -217,10 +137,10 @@ static bool add_stack(void *context, const struct stack_node *node, const struct
 	bind_id(query, 2, node->parent);
 	bind_id(query, 3, node->frame);
 	sqlite3_bind_int64(query, 4, node->depth);
-	sqlite3_bind_int(query, 5, (int)trace->stop);
+	sqlite3_bind_int(query, 5, (int)stack_stop(trace));
 	sqlite3_bind_int(query, 6, trace_is_cut(trace));
 	sqlite3_bind_int(query, 7, node->is_recursive);
-	return step(export, ADD_STACK);
+	return sqlite_step(export, ADD_STACK);
 }
 
 /* ---- threads and processes ------------------------------------------------------------------- */
@@ -293,105 +213,9 @@ static bool write_members(struct sqlite_export *export, const struct members *me
 		sqlite3_bind_int64(query, column++, group->number);
 		bind_id(query, column++, member->namespace_id);
 		bind_text(query, column, group->comm);
-		if (!step(export, statement))
+		if (!sqlite_step(export, statement))
 			return false;
 	}
-	return true;
-}
-
-/* ---- events -------------------------------------------------------------------------------- */
-
-/* `info` NULL: samples name one that the capture does not define. */
-static uint32_t add_event(struct sqlite_export *export, const struct reel_event_info *info)
-{
-	sqlite3_stmt *query = export->statements[ADD_EVENT];
-
-	sqlite3_reset(query);
-	sqlite3_clear_bindings(query);
-	bind_id(query, 1, ++export->n_events);
-	bind_id(query, 2, export->n_captures);
-	bind_text(query, 4, event_name(info));
-	if (info) {
-		sqlite3_bind_int64(query, 3, info->id);
-		bind_text(query, 5, info->weight_unit);
-		if (info->frequency)
-			bind_number(query, 6, info->frequency);
-		if (info->period)
-			bind_number(query, 7, info->period);
-	}
-	return step(export, ADD_EVENT) ? export->n_events : 0;
-}
-
-static uint32_t event_of(struct sqlite_export *export, const struct reel_event_info *info)
-{
-	if (info)
-		return (uint32_t)(uintptr_t)pointer_map_get(&export->events, info);
-	if (!export->unknown_event)
-		export->unknown_event = add_event(export, NULL);
-	return export->unknown_event;
-}
-
-static bool add_events(struct sqlite_export *export)
-{
-	for (size_t i = 0; i < export->session->n_events; i++) {
-		const struct reel_event_info *info = &export->session->events[i];
-		uint32_t id = add_event(export, info);
-
-		if (!id)
-			return false;
-		pointer_map_put(&export->events, info, (void *)(uintptr_t)id);
-	}
-	return true;
-}
-
-/* ---- captures ------------------------------------------------------------------------------ */
-
-static void bind_hex(sqlite3_stmt *query, int column, const uint8_t *bytes, size_t size)
-{
-	char text[33];
-
-	for (size_t i = 0; i < size && 2 * i + 2 < sizeof(text); i++)
-		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-	sqlite3_bind_text(query, column, text, -1, SQLITE_TRANSIENT);
-}
-
-static bool add_capture(struct sqlite_export *export, const char *path)
-{
-	const struct reel_capture_info *info = export->session->info;
-	sqlite3_stmt *query = export->statements[ADD_CAPTURE];
-
-	bind_id(query, 1, export->n_captures);
-	bind_text(query, 2, path);
-	bind_hex(query, 3, info->file_id, sizeof(info->file_id));
-	bind_text_or_null(query, 4, info->tool_version);
-	bind_text_or_null(query, 5, info->command_line);
-	bind_text_or_null(query, 6, info->hostname);
-	bind_text_or_null(query, 7, info->kernel_release);
-	bind_text_or_null(query, 8, info->kernel_build_id);
-	bind_text(query, 9, info->arch);
-	sqlite3_bind_int64(query, 10, info->cpus);
-	bind_number(query, 11, info->start_time);
-	sqlite3_bind_null(query, 12);
-	if (info->start_wall_time)
-		bind_number(query, 12, info->start_wall_time);
-	bind_number(query, 13, info->samples);
-	sqlite3_bind_int(query, 14, info->complete);
-	return step(export, ADD_CAPTURE);
-}
-
-static bool list_modules(struct sqlite_export *export)
-{
-	const struct reel_module_info *modules;
-
-	if (!no_error(reel_capture_modules(export->session->capture, &modules,
-					   &export->n_module_numbers)))
-		return false;
-	export->module_numbers = memory_resize(export->module_numbers, export->n_module_numbers + 1,
-					       sizeof(*export->module_numbers));
-	for (size_t i = 0; i < export->n_module_numbers; i++)
-		export->module_numbers[i] = modules[i].id;
-	export->first_module = export->n_modules + 1;
-	export->n_modules += (uint32_t) export->n_module_numbers;
 	return true;
 }
 
@@ -415,87 +239,8 @@ static bool begin_capture(void *state, struct session *session, const char *path
 		      export->threads.first + export->threads.count);
 	members_begin(&export->processes, GROUP_PROCESS,
 		      export->processes.first + export->processes.count);
-	return add_capture(export, path) && add_events(export) && list_modules(export) &&
+	return sqlite_begin_rows(export, path) &&
 	       process_records_load(&export->database, session->capture);
-}
-
-/* What iterating traces has found out is only known now. */
-static bool add_modules(struct sqlite_export *export)
-{
-	static const char *const kinds[] = {
-		[REEL_MODULE_FILE] = "file",
-		[REEL_MODULE_VDSO] = "vdso",
-		[REEL_MODULE_KERNEL] = "kernel",
-		[REEL_MODULE_KERNEL_MODULE] = "kernel module",
-		[REEL_MODULE_ANONYMOUS] = "anonymous",
-		[REEL_MODULE_SPECIAL] = "special",
-	};
-	static const char *const states[] = { "unused", "found", "missing", "mismatch", "broken" };
-	sqlite3_stmt *query = export->statements[ADD_MODULE];
-	const struct reel_module_info *modules;
-	size_t n;
-
-	if (!no_error(reel_capture_modules(export->session->capture, &modules, &n)))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		const struct reel_module_info *module = &modules[i];
-		const char *kind = (unsigned int)module->kind < sizeof(kinds) / sizeof(*kinds)
-					   ? kinds[module->kind]
-					   : NULL;
-
-		if (!module_row(export, module->id))
-			continue;
-		bind_id(query, 1, module_row(export, module->id));
-		bind_id(query, 2, export->n_captures);
-		bind_bits(query, 3, module->id);
-		bind_literal(query, 4, kind);
-		bind_text(query, 5, module->path);
-		bind_text_or_null(query, 6, module->build_id);
-		bind_literal(query, 7, module->embedded ? "embedded" : states[module->state]);
-		bind_text_or_null(query, 8, module->problem);
-		bind_text_or_null(query, 9, module->local_path);
-		bind_text_or_null(query, 10, module->debug_path);
-		sqlite3_bind_int(query, 11, module->has_debug_info);
-		sqlite3_bind_int(query, 12, module->unchecked);
-		if (!step(export, ADD_MODULE))
-			return false;
-	}
-	return true;
-}
-
-static bool add_losses(struct sqlite_export *export)
-{
-	sqlite3_stmt *query = export->statements[ADD_LOSS];
-	size_t n;
-	const struct reel_loss_info *losses = reel_capture_losses(export->session->capture, &n);
-
-	for (size_t i = 0; i < n; i++) {
-		bind_id(query, 1, export->n_captures);
-		sqlite3_bind_null(query, 2);
-		if (losses[i].cpu != UINT32_MAX)
-			sqlite3_bind_int64(query, 2, losses[i].cpu);
-		bind_literal(query, 3, reel_loss_name(losses[i].cause));
-		bind_number(query, 4, losses[i].count);
-		if (!step(export, ADD_LOSS))
-			return false;
-	}
-	return true;
-}
-
-static bool add_problems(struct sqlite_export *export)
-{
-	sqlite3_stmt *query = export->statements[ADD_PROBLEM];
-	size_t n;
-	const struct reel_capture_problem *problems =
-		reel_capture_problems(export->session->capture, &n);
-
-	for (size_t i = 0; i < n; i++) {
-		bind_id(query, 1, export->n_captures);
-		bind_text(query, 2, problems[i].message);
-		if (!step(export, ADD_PROBLEM))
-			return false;
-	}
-	return true;
 }
 
 static bool end_capture(void *state, struct session *session)
@@ -503,8 +248,7 @@ static bool end_capture(void *state, struct session *session)
 	struct sqlite_export *export = state;
 
 	(void)session;
-	return add_modules(export) && add_losses(export) && add_problems(export) &&
-	       write_members(export, &export->processes, false) &&
+	return sqlite_end_rows(export) && write_members(export, &export->processes, false) &&
 	       write_members(export, &export->threads, true);
 }
 
@@ -540,7 +284,8 @@ static bool add_sample(void *state, const struct reel_trace *trace,
 				    (struct member){ .thread = trace->thread,
 						     .namespace_id = trace->namespace_tid,
 						     .process = process });
-	uint32_t event_id = event_of(export, event), comm = comm_of(export, trace->comm), stack;
+	uint32_t event_id = sqlite_event_of(export, event), comm = comm_of(export, trace->comm),
+		 stack;
 	uint64_t wall_time;
 
 	if (!event_id || !comm || !stack_tree_add(&export->tree, trace, &stack))
@@ -562,7 +307,7 @@ static bool add_sample(void *state, const struct reel_trace *trace,
 	if (trace->n_frames)
 		bind_bits(query, 12, trace->addresses[0]);
 	bind_id(query, 13, stack);
-	return step(export, ADD_SAMPLE);
+	return sqlite_step(export, ADD_SAMPLE);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------
@@ -572,7 +317,7 @@ static bool add_meta(struct sqlite_export *export, const char *key, const char *
 {
 	bind_literal(export->statements[ADD_META], 1, key);
 	bind_literal(export->statements[ADD_META], 2, value);
-	return step(export, ADD_META);
+	return sqlite_step(export, ADD_META);
 }
 
 static bool add_constants(struct sqlite_export *export)
@@ -582,7 +327,7 @@ static bool add_constants(struct sqlite_export *export)
 	for (int stop = 0; stop < REEL_STOP_COUNT && ok; stop++) {
 		sqlite3_bind_int(export->statements[ADD_STOP], 1, stop);
 		bind_literal(export->statements[ADD_STOP], 2, reel_stop_name(stop));
-		ok = step(export, ADD_STOP);
+		ok = sqlite_step(export, ADD_STOP);
 	}
 	return ok && add_meta(export, "generator", "stackreel " REEL_VERSION_STRING) &&
 	       add_meta(export, "schema_version", SCHEMA_VERSION_TEXT) &&
