@@ -61,8 +61,10 @@ have = $(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes)
 
 format_libs := $(call pkg_libs,libzstd zlib libsodium)
 replay_libs := $(call pkg_libs,libdw libelf liblzma capstone) $(format_libs) -pthread
-cli_libs := $(replay_libs) $(call pkg_libs,libseccomp) -lm
-cli_static_libs = $(shell $(PKG_CONFIG) --static --libs libdw libelf liblzma capstone libzstd zlib libsodium libseccomp) -lm
+# Without it there is no SQL.
+sqlite := $(if $(call have,sqlite3),sqlite3)
+cli_libs := $(replay_libs) $(call pkg_libs,libseccomp $(sqlite)) -lm
+cli_static_libs = $(shell $(PKG_CONFIG) --static --libs libdw libelf liblzma capstone libzstd zlib libsodium libseccomp $(sqlite)) -lm
 record_packages := libbpf libelf liblzma libzstd zlib libsodium libseccomp
 record_libs = $(call pkg_libs,$(record_packages))
 record_static_libs = $(shell $(PKG_CONFIG) --static --libs $(record_packages))
@@ -89,7 +91,7 @@ module_objects := $(call objects,module)
 replay_objects := $(call objects,replay) $(vendor_objects)
 import_objects := $(call objects,import)
 static_objects := $(call objects,cli/static)
-cli_objects := $(filter-out $(static_objects),$(call objects,cli))
+cli_objects := $(filter-out $(static_objects) $(call objects,$(if $(sqlite),cli/no_sql,cli/sql)),$(call objects,cli))
 record_objects := $(call objects,record) $(O)/record/sampling/bpf_object.o
 library_objects := $(base_objects) $(format_objects) $(target_objects) $(scrub_objects) $(arch_objects) $(elf_objects) $(cfi_objects) $(module_objects) $(replay_objects) $(import_objects)
 
@@ -104,6 +106,9 @@ programs := $(if $(have_replay),$(O)/stackreel $(O)/libstackreel.so.$(VERSION)) 
 all: $(programs)
 ifneq ($(have_record),yes)
 	@echo "note: clang, libbpf or libseccomp is missing: only replay was built, not stackreel-record (make deps installs them)"
+endif
+ifeq ($(sqlite),)
+	@echo "note: libsqlite3 is missing: stackreel has no SQL (make deps installs it)"
 endif
 ifneq ($(have_replay),yes)
 	@echo "note: libdw, liblzma, capstone or libseccomp is missing: only stackreel-record was built, not stackreel (make deps installs it)"

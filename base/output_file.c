@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/files.h"
 #include "base/output_file.h"
 
 /* A file without a name vanishes by itself, whatever ends the program; -1 where there is none. */
@@ -122,4 +123,53 @@ struct reel_error *reel_file_create(const char *path, int *fd_ret)
 	if (error)
 		close(*fd_ret);
 	return error;
+}
+
+/* ---- for who uses the library --------------------------------------------------- */
+
+struct reel_file {
+	struct reel_output_file output;
+};
+
+struct reel_error *reel_file_begin(const char *path, struct reel_file **ret)
+{
+	struct reel_file *file = malloc(sizeof(*file));
+	struct reel_error *error;
+
+	if (!file)
+		return reel_error_no_memory();
+	error = reel_output_file_open(path, -1, &file->output);
+	if (error)
+		free(file);
+	else
+		*ret = file;
+	return error;
+}
+
+int reel_file_descriptor(const struct reel_file *file)
+{
+	return file->output.fd;
+}
+
+struct reel_error *reel_file_finish(struct reel_file *file)
+{
+	struct reel_error *error = reel_output_file_close(&file->output, NULL);
+
+	free(file);
+	return error;
+}
+
+void reel_file_abandon(struct reel_file *file)
+{
+	if (!file)
+		return;
+	/* An error that nobody sees: it only makes the file vanish. */
+	reel_error_destroy(reel_output_file_close(
+		&file->output, reel_error_create(REEL_ERROR_INVALID, "abandoned")));
+	free(file);
+}
+
+struct reel_error *reel_file_temporary(int *fd_ret)
+{
+	return reel_temporary_file(fd_ret);
 }

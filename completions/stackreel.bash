@@ -10,6 +10,8 @@ _stackreel_options() {
     report) echo "--sort --percent-limit --tree --callers --residency --compare-fp --by --no-pager $common $file" ;;
     script) echo "--ns $common $file" ;;
     folded) echo "--weight --unit --no-suffix --with-comm --annotate $common $file" ;;
+    export) echo "--format $common $file" ;;
+    sql) echo "--table --tsv --csv --json --no-header $common $file" ;;
     diff) echo "--new --per --false-rate --run-noise --percent-limit --fail-if --tree --folded --markdown --json $common $file" ;;
     info) echo "--all-modules $common $file" ;;
     doctor) echo "--all $common $file" ;;
@@ -33,7 +35,7 @@ _stackreel_options() {
 
 _stackreel() {
     local cur prev words cword
-    local commands="record report script folded diff info doctor dump table import scrub cut merge shrink pack unpack resolve verify repair keygen help"
+    local commands="record report script folded export sql diff info doctor dump table import scrub cut merge shrink pack unpack resolve verify repair keygen help"
     if declare -F _init_completion >/dev/null; then
         _init_completion || return
     else
@@ -51,6 +53,7 @@ _stackreel() {
     --by) mapfile -t COMPREPLY < <(compgen -W "function module thread process comm host" -- "$cur") ;;
     --weight) mapfile -t COMPREPLY < <(compgen -W "samples time" -- "$cur") ;;
     --arch) mapfile -t COMPREPLY < <(compgen -W "x86_64 aarch64 riscv64 s390x i386" -- "$cur") ;;
+    --format) mapfile -t COMPREPLY < <(compgen -W "sqlite ndjson csv" -- "$cur") ;;
     --unit) mapfile -t COMPREPLY < <(compgen -W "ns us ms s" -- "$cur") ;;
     --symfs | --debug-dir | --jit)
         compopt -o filenames

@@ -617,6 +617,11 @@ struct reel_error *reel_capture_visit_records(struct reel_capture *capture,
 							    const struct reel_record_view *record),
 					      void *context);
 
+/* The same for all records but those of samples, in much less time. */
+struct reel_error *reel_capture_visit_side_records(
+	struct reel_capture *capture,
+	bool (*visit)(void *context, const struct reel_record_view *record), void *context);
+
 /* ---- whether a capture is whole --------------------------------------------- */
 
 struct reel_finding {
@@ -1055,6 +1060,27 @@ struct reel_error *reel_file_identify(const char *path, struct reel_file_identit
  * The caller closes *fd_ret.  Errors: no others.
  */
 struct reel_error *reel_file_create(const char *path, int *fd_ret);
+
+/* A file that gets its name when it is whole. */
+struct reel_file;
+
+/*
+ * Begins one, to write and to read.  What has the name `path` stays as it is until
+ * reel_file_finish; a FIFO or a device is opened as by reel_file_create, and written to at once.
+ * Errors: no others.
+ */
+struct reel_error *reel_file_begin(const char *path, struct reel_file **ret);
+/* The file's own; it stays open until the file is finished or abandoned. */
+int reel_file_descriptor(const struct reel_file *file);
+/* Gives it its name, in the place of what had it.  The handle is gone, whatever comes of it.
+ * Errors: no others. */
+struct reel_error *reel_file_finish(struct reel_file *file);
+/* Nothing gets the name.  Takes NULL. */
+void reel_file_abandon(struct reel_file *file);
+
+/* A file without a name, to write and to read, in the folder that TMPDIR names (/var/tmp). The
+ * caller closes *fd_ret. Errors: no others. */
+struct reel_error *reel_file_temporary(int *fd_ret);
 
 /* ---- unwind tables ------------------------------------------------------ */
 

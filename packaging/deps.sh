@@ -10,17 +10,17 @@ set -eu
 cd "$(dirname "$0")/.."
 
 apt_build=(gcc g++ make pkg-config clang llvm libc6-dev libbpf-dev libelf-dev libdw-dev liblzma-dev libzstd-dev libsodium-dev
-    libcapstone-dev libseccomp-dev zlib1g-dev)
+    libcapstone-dev libseccomp-dev libsqlite3-dev zlib1g-dev)
 apt_test=(libcmocka-dev elfutils debuginfod libclang-rt-dev zstd python3 binutils procps util-linux libcap2-bin gdb dwz lld
-    libunwind-dev libc6-dbg less xz-utils file python3-jsonschema python3-yaml cmark-gfm)
+    libunwind-dev libc6-dbg less xz-utils file python3-jsonschema python3-yaml cmark-gfm sqlite3)
 # What other unwinders say is compared with perf's. Ubuntu's perf is bound to its kernels.
 [ "$(. /etc/os-release 2>/dev/null && echo "${ID-}")" != debian ] || apt_test+=(linux-perf)
-# Each compiler's own tables are tried on what it writes; a JVM is asked for the names of what it compiled.
-apt_all=(golang-go default-jdk-headless)
+# Each compiler's own tables are tried on what it writes.
+apt_all=(golang-go)
 dnf_build=(gcc gcc-c++ make pkgconf-pkg-config clang llvm glibc-devel libbpf-devel elfutils-libelf-devel
-    elfutils-devel xz-devel libzstd-devel libsodium-devel capstone-devel libseccomp-devel zlib-devel)
+    elfutils-devel xz-devel libzstd-devel libsodium-devel capstone-devel libseccomp-devel sqlite-devel zlib-devel)
 dnf_test=(libcmocka-devel elfutils elfutils-debuginfod compiler-rt libasan libubsan zstd python3 binutils procps-ng util-linux libcap gdb dwz lld
-    libunwind-devel perf less xz file python3-jsonschema python3-pyyaml)
+    libunwind-devel perf less xz file sqlite python3-jsonschema python3-pyyaml)
 dnf_all=(golang)
 
 want_test= want_all=

@@ -284,10 +284,10 @@ static struct reel_error *view_item(struct view *view, const struct reel_block_i
 	return error;
 }
 
-struct reel_error *reel_capture_visit_records(struct reel_capture *capture,
-					      bool (*visit)(void *context,
-							    const struct reel_record_view *record),
-					      void *context)
+static struct reel_error *visit_records(struct reel_capture *capture, bool only_side,
+					bool (*visit)(void *context,
+						      const struct reel_record_view *record),
+					void *context)
 {
 	struct reel_block_reader *block_reader;
 	struct view view = { 0 };
@@ -301,6 +301,8 @@ struct reel_error *reel_capture_visit_records(struct reel_capture *capture,
 	if (error)
 		return error;
 	for (size_t i = 0; i < n_blocks && go_on && !error; i++) {
+		if (only_side && blocks[i].header.type == REEL_BLOCK_SAMPLES)
+			continue;
 		error = reel_block_reader_load(block_reader, &blocks[i]);
 		while (!error && go_on) {
 			struct reel_record_view record = {
@@ -329,9 +331,24 @@ struct reel_error *reel_capture_visit_records(struct reel_capture *capture,
 		n_samples += reel_block_reader_counts(block_reader).samples;
 		error = reel_capture_end_block(capture, block_reader, error);
 	}
-	if (!error && go_on)
+	if (!error && go_on && !only_side)
 		error = reel_capture_check_samples(capture, n_samples);
 	reel_block_reader_destroy(block_reader);
 	free(view.fields);
 	return error;
+}
+
+struct reel_error *reel_capture_visit_records(struct reel_capture *capture,
+					      bool (*visit)(void *context,
+							    const struct reel_record_view *record),
+					      void *context)
+{
+	return visit_records(capture, false, visit, context);
+}
+
+struct reel_error *reel_capture_visit_side_records(
+	struct reel_capture *capture,
+	bool (*visit)(void *context, const struct reel_record_view *record), void *context)
+{
+	return visit_records(capture, true, visit, context);
 }

@@ -101,6 +101,7 @@ commands() {
     same "$@" report --by thread --tree
     same "$@" script
     same "$@" folded --annotate --with-comm
+    same "$@" export --format=csv
     same "$@" info --all-modules
 }
 

@@ -33,8 +33,11 @@ declare -A may=(
     [cli/report]="cli/print cli include"
     [cli/diff]="cli/report cli/print cli include"
     [cli/doctor]="cli/print cli include"
+    [cli/export]="cli/report cli/print cli include"
+    [cli/sql]="cli/export cli/report cli/print cli include"
+    [cli/no_sql]="cli/export cli"
     [cli/static]=""
-    [cli]="cli/print cli/report cli/diff cli/doctor include"
+    [cli]="cli/print cli/report cli/diff cli/doctor cli/export include"
 )
 # Of other rooms, only these headers.
 declare -A only=(
@@ -44,6 +47,9 @@ declare -A only=(
     [cli/report:cli]="session.h"
     [cli/diff:cli]="session.h"
     [cli/doctor:cli]="limits.h|session.h"
+    [cli/export:cli]="session.h"
+    [cli/sql:cli]="commands.h|inputs.h|limits.h|sandbox.h|session.h"
+    [cli/no_sql:cli]="commands.h"
     [replay/code:cfi]="row.h"
     [replay/unwind:replay/code]="synthesis.h"
 )
@@ -56,7 +62,8 @@ declare -A never=(
     [record]='elfutils|dwarf|libdw' [record/host]='elfutils|dwarf|libdw' [record/watching]='elfutils|dwarf|libdw' [record/sampling]='elfutils|dwarf|libdw' [record/embedding]='elfutils|dwarf|libdw' [record/jit]='elfutils|dwarf|libdw'
     [replay]='bpf/' [elf]='bpf/' [replay/dwarf]='bpf/' [replay/unwind]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/rewrite]='bpf/'
     [module]='libdw|bpf/' [cfi]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/code]="elfutils|libelf|gelf|libdw|$compression|bpf/"
-    [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/" [cli/print]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/diff]="$elf|$compression|bpf/" [cli/doctor]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/"
+    [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/|sqlite3" [cli/print]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/diff]="$elf|$compression|bpf/" [cli/doctor]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/"
+    [cli/export]="$elf|$compression|bpf/|sqlite3" [cli/sql]="$elf|$compression|bpf/" [cli/no_sql]="$elf|$compression|bpf/|sqlite3"
 )
 
 check_room() {

@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -164,7 +165,7 @@ class Names(unittest.TestCase):
     def test_every_command(self):
         file = self.capture()
         for command in (["report"], ["report", "--tree"], ["report", "--residency"], ["report", "--by", "module"], ["report", "--by", "thread"],
-                        ["report", "--by", "comm"], ["script"], ["folded", "--with-comm"], ["info", "--all-modules"],
+                        ["report", "--by", "comm"], ["script"], ["export", "--format=csv"], ["export", "--format=ndjson"], ["folded", "--with-comm"], ["info", "--all-modules"],
                         ["diff", "--tree", file],
                         ["diff", "--folded", file], ["diff", "--json", file], ["doctor", "--all"], ["dump"], ["dump", "--json"]):
             with self.subTest(command):
@@ -174,7 +175,7 @@ class Names(unittest.TestCase):
                 # Stacks are set in by a tab, as perf script does it.
                 self.visible(done.stdout, b"\n\t" if command == ["script"] else b"\n")
                 self.visible(done.stderr)
-                if "--json" not in command:
+                if "--json" not in command and "--format=ndjson" not in command:
                     self.assertIn(rb"\xe2\x80\xae", done.stdout)
                     self.assertIn(rb"\\x1b", done.stdout)
 
@@ -230,6 +231,38 @@ class Names(unittest.TestCase):
                 self.assertFalse(re.search(r"<(img|b|em|del|a href=\"(?!mailto))", page), page)
                 # The other one is the fence's.
                 self.assertEqual(page.count("<pre>"), 2, page)
+
+    def test_samples_for_other_programs(self):
+        """Each text is UTF-8 in which nothing hides, and from which the bytes can be told."""
+        file = self.capture()
+        names = EVIL.encode("utf-8", "surrogateescape")
+        sample = strict(run("export", "--format=ndjson", file).stdout)
+        for text in (sample["comm"], sample["event"], sample["frames"][0]["function"]):
+            self.visible(text.encode())
+            self.assertEqual(unescape(text), names)
+        self.assertEqual(unescape(sample["frames"][1]["module"]), b"/usr/" + names)
+        if b"libsqlite3 was missing" in run("sql", file, "SELECT 1").stderr:
+            self.skipTest("this stackreel has no SQL")
+        path = os.path.join(self.folder, "evil.db")
+        self.assertEqual(run("export", "--format=sqlite", file, "-o", path).returncode, 0)
+        # Python refuses what is no UTF-8.
+        database = sqlite3.connect(path)
+        found = set()
+        for table, in database.execute("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')").fetchall():
+            for row in database.execute("SELECT * FROM " + table):
+                for text in row:
+                    if isinstance(text, str):
+                        self.visible(text.encode())
+                        found.add(unescape(text))
+        self.assertLessEqual({names, b"/usr/" + names}, found)
+        for form in ("--table", "--tsv", "--csv"):
+            output = run("sql", form, file, "SELECT hostname, 1 FROM captures").stdout
+            self.visible(output, b"\n\t" if form == "--tsv" else b"\n")
+            self.assertIn(rb"\xe2\x80\xae", output)
+        rows = strict(run("sql", "--json", file, "SELECT hostname FROM captures").stdout)
+        self.assertEqual(unescape(rows[0]["hostname"]), names)
+        # A name of a column is the query's own.
+        self.visible(run("sql", file, "SELECT 1 AS 'a\u202eb\x1b'").stdout)
 
     def test_messages(self):
         """Names of files and options on standard error, as a shell's `*' may give them."""

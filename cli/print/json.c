@@ -29,7 +29,7 @@ static void json_character(int32_t point, FILE *file)
 }
 
 /* Each backslash of the value is two in JSON. */
-void json_string(const uint8_t *bytes, size_t size, FILE *file)
+static void print_string(const uint8_t *bytes, size_t size, const char *backslash, FILE *file)
 {
 	fputc('"', file);
 	for (size_t i = 0; i < size;) {
@@ -39,10 +39,20 @@ void json_string(const uint8_t *bytes, size_t size, FILE *file)
 		if (point < 0)
 			fprintf(file, "\\\\x%02x", bytes[i]);
 		else if (point == '\\')
-			fputs("\\\\\\\\", file);
+			fputs(backslash, file);
 		else
 			json_character(point, file);
 		i += length;
 	}
 	fputc('"', file);
+}
+
+void json_string(const uint8_t *bytes, size_t size, FILE *file)
+{
+	print_string(bytes, size, "\\\\\\\\", file);
+}
+
+void json_escaped(const uint8_t *bytes, size_t size, FILE *file)
+{
+	print_string(bytes, size, "\\\\", file);
 }

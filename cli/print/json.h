@@ -13,5 +13,7 @@
  * (four characters), and a backslash is two: so the bytes can be told from it.
  */
 void json_string(const uint8_t *bytes, size_t size, FILE *file);
+/* The same of what was made of escaped texts (text_escape): a backslash of the value stays one. */
+void json_escaped(const uint8_t *bytes, size_t size, FILE *file);
 
 #endif

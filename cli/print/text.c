@@ -90,7 +90,7 @@ static size_t plain_length(const uint8_t *bytes, size_t size, const char *also)
 	return n;
 }
 
-char *text_escape_bytes(const uint8_t *bytes, size_t size, const char *also)
+static char *escape(const uint8_t *bytes, size_t size, const char *also, const char *backslash)
 {
 	static const char hex[] = "0123456789abcdef";
 	size_t plain = plain_length(bytes, size, also);
@@ -104,7 +104,7 @@ char *text_escape_bytes(const uint8_t *bytes, size_t size, const char *also)
 		int32_t point = text_decode(bytes + i, size - i, &length);
 
 		if (point == '\\')
-			*to++ = '\\';
+			to = stpcpy(to, backslash);
 		if (is_visible(point) && !(point < 0x80 && strchr(also, point))) {
 			memcpy(to, bytes + i, length);
 			to += length;
@@ -120,6 +120,16 @@ char *text_escape_bytes(const uint8_t *bytes, size_t size, const char *also)
 	}
 	*to = '\0';
 	return copy;
+}
+
+char *text_escape_bytes(const uint8_t *bytes, size_t size, const char *also)
+{
+	return escape(bytes, size, also, "\\");
+}
+
+char *text_escape_again(const uint8_t *bytes, size_t size, const char *also)
+{
+	return escape(bytes, size, also, "");
 }
 
 char *text_escape(const char *text, const char *also)

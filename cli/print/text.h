@@ -29,6 +29,8 @@ int32_t text_decode(const uint8_t *bytes, size_t size, size_t *length_ret);
  */
 char *text_escape(const char *text, const char *also);
 char *text_escape_bytes(const uint8_t *bytes, size_t size, const char *also);
+/* The same of what was made of escaped texts: a backslash stays one. */
+char *text_escape_again(const uint8_t *bytes, size_t size, const char *also);
 
 /* Columns that it takes, a code point each. */
 size_t text_width(const char *text);

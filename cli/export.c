@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stackreel export: samples with their stacks, as files that other programs read. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/export/export.h"
+#include "cli/inputs.h"
+#include "cli/print/text.h"
+#include "cli/sandbox.h"
+
+enum {
+	KEY_FORMAT = OPTION_KEY_OWN,
+};
+
+struct export_options {
+	struct options common;
+	struct string_list files;
+	const struct export_format *format;
+	const char *output; /* NULL: standard output */
+};
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+static void check(struct export_options *options, struct argp_state *state)
+{
+	_cleanup_free_ char *names = export_format_names();
+	const char *output = options->common.output;
+
+	if (!options->format)
+		options_error(state, "which --format? There are %s", names);
+	options->output = output && strcmp(output, "-") != 0 ? output : NULL;
+	if (options->format->needs_file && !options->output)
+		options_error(state, "where to? Name the %s file with -o FILE",
+			      options->format->name);
+	/* It is opened here, and not where other commands' is. */
+	options->common.output = NULL;
+	inputs_check(&options->files, &options->common, state);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct export_options *options = state->input;
+	_cleanup_free_ char *names = NULL;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		options_set_inputs(state, options_of_traces, &options->common);
+		return 0;
+	case ARGP_KEY_ARG:
+		string_list_add(&options->files, arg);
+		return 0;
+	case KEY_FORMAT:
+		options->format = export_format_find(arg);
+		names = export_format_names();
+		if (!options->format)
+			options_error(state, "--format wants %s, not `%s'", names, arg);
+		return 0;
+	case ARGP_KEY_END:
+		check(options, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option own_options[] = {
+	{ "format", KEY_FORMAT, "FORMAT", 0, "Which file is made", 0 }, { 0 }
+};
+
+/* The formats that there are, below the options; argp frees it. */
+static char *list_formats(int key, const char *text, void *input)
+{
+	char *list;
+	size_t size;
+	FILE *file;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *)text;
+	file = open_memstream(&list, &size);
+	memory_check(file);
+	fputs("Formats:\n", file);
+	for (size_t i = 0; export_formats[i]; i++)
+		fprintf(file, "  %-8s %s\n", export_formats[i]->name, export_formats[i]->summary);
+	fprintf(file, "\n%s", text);
+	fclose(file);
+	memory_check(list);
+	return list;
+}
+
+static const struct argp parser = {
+	own_options,
+	parse_option,
+	"[FILE...]",
+	"Writes the samples of captures, with their stacks, as a file that other programs read.\v"
+	"FILE is " DEFAULT_CAPTURE
+	" if not given, `-' is standard input. What is made gets its name when it is whole. "
+	"docs/sql.md describes the tables and fields.",
+	options_of_traces,
+	list_formats,
+	NULL,
+};
+
+/* ---- the file that is made --------------------------------------------------------------------
+ */
+
+struct destination {
+	struct export_target target;
+	struct output output;	/* of what goes to standard output */
+	struct reel_file *file; /* that gets its name later; NULL: standard output */
+	const char *path;
+};
+
+/* A capture must not be replaced by what is made of it. */
+static bool is_input(const struct export_options *options)
+{
+	struct stat output, input;
+
+	if (!options->output || stat(options->output, &output) || !S_ISREG(output.st_mode))
+		return false;
+	for (size_t i = 0; i < options->files.count; i++) {
+		const char *file = options->files.items[i];
+		int failed = strcmp(file, "-") != 0 ? stat(file, &input) : fstat(0, &input);
+
+		if (!failed && input.st_dev == output.st_dev && input.st_ino == output.st_ino) {
+			complain("%s: it can't replace the file that it is made of",
+				 options->output);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool open_file(const struct export_options *options, struct destination *destination)
+{
+	struct stat status;
+	int fd;
+
+	if (is_input(options) || !no_error(reel_file_begin(options->output, &destination->file)))
+		return false;
+	fd = dup(reel_file_descriptor(destination->file));
+	destination->target.fd = fd;
+	if (options->format->needs_file && (fstat(fd, &status) || !S_ISREG(status.st_mode))) {
+		complain("%s: the format %s needs a regular file", options->output,
+			 options->format->name);
+		return false;
+	}
+	if (!options->format->needs_file) {
+		destination->target.file = fdopen(fd, "w");
+		memory_check(destination->target.file);
+		setvbuf(destination->target.file, NULL, _IOFBF, 256 << 10);
+	}
+	return true;
+}
+
+static bool open_destination(const struct export_options *options, struct destination *destination)
+{
+	struct options last = options->common;
+
+	last.file = options->files.items[options->files.count - 1];
+	*destination = (struct destination){ .path = options->output };
+	destination->target.sandboxed = sandbox_is_wanted(&last);
+	destination->target.fd = -1;
+	if (options->output)
+		return open_file(options, destination);
+	if (!output_open(&destination->output, NULL))
+		return false;
+	destination->target.file = destination->output.file;
+	return true;
+}
+
+/* False, and says why, if something could not be written. */
+static bool close_file(const struct destination *destination)
+{
+	const struct export_target *target = &destination->target;
+	bool failed = target->file && ferror(target->file);
+	int error = EIO;
+
+	/* The reason of an earlier failure is gone; a flush of what is left fails again with the
+	 * same one. */
+	if (target->file && fflush(target->file)) {
+		failed = true;
+		error = errno;
+	}
+	if (target->file ? fclose(target->file) : target->fd >= 0 && close(target->fd)) {
+		error = failed ? error : errno;
+		failed = true;
+	}
+	if (failed)
+		complain("%s: cannot write: %s", destination->path, strerror(error));
+	return !failed;
+}
+
+/* Gives the exit status. */
+static int close_destination(struct destination *destination, int status, bool ok)
+{
+	if (!destination->path)
+		return destination->target.file ? output_close(&destination->output, status)
+						: STATUS_ERROR;
+	ok = close_file(destination) && ok;
+	if (!ok)
+		reel_file_abandon(destination->file);
+	else
+		ok = no_error(reel_file_finish(destination->file));
+	return ok ? status : STATUS_ERROR;
+}
+
+/* ---- the command --------------------------------------------------------------------------------
+ */
+
+static int export_files(struct export_options *options, const struct export_target *target,
+			bool *ok_ret)
+{
+	const struct export_format *format = options->format;
+	void *state = format->open(target);
+	int status = STATUS_OK;
+	bool ok = state;
+
+	for (size_t i = 0; i < options->files.count && ok; i++) {
+		int one;
+
+		options->common.file = options->files.items[i];
+		one = export_capture(format, state, &options->common, &ok);
+		/* An error is worse than traces that are not complete. */
+		if (one == STATUS_ERROR || status == STATUS_OK)
+			status = one;
+	}
+	*ok_ret = state && format->close(state, ok) && ok;
+	/* Whether that is one, is up to who closes it: a reader may have had enough. */
+	if (target->file && ferror(target->file))
+		return STATUS_OK;
+	return *ok_ret ? status : STATUS_ERROR;
+}
+
+/*
+ * In the sandbox no file can be given a name: who reads the capture is a process of its own then,
+ * which ends when its file is written, and this one names it.
+ */
+static int export_apart(struct export_options *options, struct destination *destination,
+			bool *ok_ret)
+{
+	/* A bit that no enum status has, so that nothing but this ends so. */
+	const int whole = 0x40;
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		/* As --time-limit ends this process alone. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		status = export_files(options, &destination->target, ok_ret);
+		if (close_file(destination) && *ok_ret)
+			status |= whole;
+		exit(status);
+	}
+	*ok_ret = false;
+	if (child < 0 || waitpid(child, &status, 0) < 0) {
+		complain("starting a process: %s", strerror(errno));
+		return STATUS_ERROR;
+	}
+	if (!WIFEXITED(status)) {
+		complain("the process that read the capture was killed (signal %d)",
+			 WTERMSIG(status));
+		return STATUS_ERROR;
+	}
+	*ok_ret = WEXITSTATUS(status) & whole;
+	return WEXITSTATUS(status) & ~whole;
+}
+
+int command_export(int argc, char **argv)
+{
+	struct export_options options = { 0 };
+	struct destination destination;
+	int status = STATUS_ERROR;
+	bool ok = false;
+
+	options_init(&options.common);
+	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	if (!open_destination(&options, &destination))
+		ok = false;
+	else if (destination.file && destination.target.sandboxed)
+		status = export_apart(&options, &destination, &ok);
+	else
+		status = export_files(&options, &destination.target, &ok);
+	status = close_destination(&destination, status, ok);
+	free(options.files.items);
+	options_free(&options.common);
+	return status;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/export/formats.h"
+#include "cli/print/text.h"
+
+const struct export_format *const export_formats[] = {
+	&export_sqlite,
+	&export_ndjson,
+	&export_csv,
+	NULL,
+};
+
+const struct export_format *export_format_find(const char *name)
+{
+	for (size_t i = 0; export_formats[i]; i++) {
+		if (!strcmp(export_formats[i]->name, name))
+			return export_formats[i];
+	}
+	return NULL;
+}
+
+char *export_format_names(void)
+{
+	char *names = memory_print("%s", export_formats[0]->name);
+
+	for (size_t i = 1; export_formats[i]; i++) {
+		char *more = memory_print("%s%s%s", names, export_formats[i + 1] ? ", " : " or ",
+					  export_formats[i]->name);
+
+		free(names);
+		names = more;
+	}
+	return names;
+}
+
+struct visitor {
+	const struct export_format *format;
+	void *state;
+	bool ok;
+};
+
+static bool visit(void *context, const struct reel_trace *trace,
+		  const struct reel_event_info *event)
+{
+	struct visitor *visitor = context;
+
+	visitor->ok = visitor->format->add(visitor->state, trace, event);
+	return visitor->ok;
+}
+
+int export_capture(const struct export_format *format, void *state, const struct options *options,
+		   bool *ok_ret)
+{
+	struct visitor visitor = { format, state, true };
+	struct session session;
+	int status = STATUS_ERROR;
+
+	*ok_ret = session_open(&session, options) &&
+		  format->begin_capture(state, &session, options->file) &&
+		  session_visit(&session, visit, &visitor) && visitor.ok &&
+		  format->end_capture(state, &session);
+	if (*ok_ret) {
+		session_warn(&session);
+		status = session_status(&session);
+	}
+	session_close(&session);
+	return status;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The formats that there are; each is described where it is. */
+#ifndef CLI_EXPORT_FORMATS_H
+#define CLI_EXPORT_FORMATS_H
+
+#include "cli/export/export.h"
+
+extern const struct export_format export_sqlite, export_ndjson, export_csv;
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Of commands that read several captures, one after the other: which. */
+#ifndef CLI_INPUTS_H
+#define CLI_INPUTS_H
+
+#include "cli/options.h"
+
+/* As parse_option's ARGP_KEY_END, for captures that were arguments: `files` gets that of -i, or the
+ * default one, if there is none.  Standard input must be the last, since reading it may close the
+ * way to any other file (options_sandbox). */
+void inputs_check(struct string_list *files, struct options *options, struct argp_state *state);
+
+#endif

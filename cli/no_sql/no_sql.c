@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In the place of cli/sql/, where libsqlite3 was missing when this was built. */
+#include "cli/commands.h"
+#include "cli/export/formats.h"
+
+static void say_why(void)
+{
+	complain("this stackreel has no SQL, as it was built where libsqlite3 was missing: "
+		 "`stackreel export' writes other formats, and databases load these");
+}
+
+static void *no_database(const struct export_target *target)
+{
+	(void)target;
+	say_why();
+	return NULL;
+}
+
+const struct export_format export_sqlite = {
+	.name = "sqlite",
+	.summary = "a database for SQLite (not in this build)",
+	.needs_file = true,
+	.open = no_database,
+};
+
+int command_sql(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	say_why();
+	return STATUS_ERROR;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A query of a database that can do nothing but read it, and its rows, which are kept in a
+ * temporary file until all are there: of a query that fails nothing is printed. */
+#ifndef CLI_SQL_QUERY_H
+#define CLI_SQL_QUERY_H
+
+#include "cli/sql/database.h"
+#include "cli/print/output.h"
+
+enum query_format {
+	QUERY_TABLE,
+	QUERY_TSV,
+	QUERY_CSV,
+	QUERY_JSON,
+};
+
+struct query_column {
+	char *name;   /* escaped */
+	size_t width; /* of the widest cell, and of the name */
+	bool is_text; /* not all cells are numbers */
+};
+
+struct query_result {
+	FILE *cells;
+	struct query_column *columns;
+	int n_columns;
+};
+
+/* From here on nothing but queries can be done. */
+void query_forbid_rest(struct database *database);
+/* Until this. */
+void query_allow_all(struct database *database);
+/* Whether it is one statement that may be run; says on stderr what is wrong. */
+bool query_check(struct database *database, const char *sql);
+/* `cells`: an empty file, to write and to read. */
+bool query_run(struct database *database, const char *sql, FILE *cells, struct query_result *ret);
+void query_result_free(struct query_result *result);
+/* False if the cells can't be read again. */
+bool query_print(const struct query_result *result, enum query_format format, bool header,
+		 const struct output *output);
+
+#endif

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An SQLite database: docs/sql.md. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/export/formats.h"
+#include "cli/sql/process_records.h"
+#include "cli/sql/query.h"
+#include "cli/sql/schema.h"
+#include "cli/sql/sqlite.h"
+#include "cli/sql/sqlite_parts.h"
+#include "cli/export/words.h"
+#include "cli/print/text.h"
+#include "cli/report/profile.h"
+
+static const char *const texts[STATEMENTS] = {
+	[ADD_META] = "INSERT INTO meta VALUES (?, ?)",
+	[ADD_CAPTURE] = "INSERT INTO captures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[ADD_PROBLEM] = "INSERT INTO problems VALUES (?, ?)",
+	[ADD_EVENT] = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)",
+	[ADD_LOSS] = "INSERT INTO losses VALUES (?, ?, ?, ?)",
+	[ADD_MODULE] = "INSERT INTO modules VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[ADD_PROCESS] = "INSERT INTO processes VALUES (?, ?, ?, ?, ?)",
+	[ADD_THREAD] = "INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?)",
+	[ADD_COMM] = "INSERT INTO comms (name) VALUES (?)",
+	[ADD_FUNCTION] = "INSERT INTO functions (name, module, is_inlined, is_kernel, is_named)"
+			 " VALUES (?, ?, ?, ?, ?)",
+	[ADD_LINE] = "INSERT INTO lines (file, line, column) VALUES (?, ?, ?)",
+	[ADD_FRAME] = "INSERT INTO frames VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[ADD_STOP] = "INSERT INTO stops VALUES (?, ?)",
+	[ADD_STACK] = "INSERT INTO stacks VALUES (?, ?, ?, ?, ?, ?, ?)",
+	[ADD_SAMPLE] = "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[FIND_COMM] = "SELECT id FROM comms WHERE name = ?",
+	[FIND_FUNCTION] = "SELECT id FROM functions WHERE name = ? AND module = ? AND"
+			  " is_inlined = ? AND is_kernel = ?",
+	[FIND_LINE] = "SELECT id FROM lines WHERE file = ? AND line = ? AND column = ?",
+};
+
+bool sqlite_step(struct sqlite_export *export, enum statement statement)
+{
+	return database_step(&export->database, export->statements[statement]);
+}
+
+/* The id of the row that a FIND_ statement, with its values bound, finds; 0: there is none, or an
+ * error, which was said. */
+static uint32_t find(struct sqlite_export *export, enum statement statement)
+{
+	sqlite3_stmt *query = export->statements[statement];
+	int result = sqlite3_step(query);
+	uint32_t id = result == SQLITE_ROW ? (uint32_t)sqlite3_column_int64(query, 0) : 0;
+
+	if (result != SQLITE_ROW && result != SQLITE_DONE)
+		database_fail(&export->database);
+	sqlite3_reset(query);
+	return id;
+}
+
+/* The id of the row just added; 0 after an error. */
+static uint32_t add(struct sqlite_export *export, enum statement statement)
+{
+	if (export->database.failed || !sqlite_step(export, statement))
+		return 0;
+	return (uint32_t)sqlite3_last_insert_rowid(export->database.connection);
+}
+
+/* ---- functions, lines, frames ------------------------------------------------------------ */
+
+static uint32_t function_of(struct sqlite_export *export, const struct reel_frame *frame)
+{
+	const struct symbol *symbol = symbol_of_frame(&export->symbols, frame);
+	uint32_t id = (uint32_t)(uintptr_t)pointer_map_get(&export->functions, symbol);
+
+	if (id)
+		return id;
+	for (int i = 0; i < 2 && !id; i++) {
+		enum statement statement = i ? ADD_FUNCTION : FIND_FUNCTION;
+		sqlite3_stmt *query = export->statements[statement];
+
+		bind_literal(query, 1, symbol->name);
+		bind_literal(query, 2, symbol->module);
+		sqlite3_bind_int(query, 3, symbol->inlined);
+		sqlite3_bind_int(query, 4, symbol->kernel);
+		if (i)
+			sqlite3_bind_int(query, 5, symbol->function);
+		id = i ? add(export, statement) : find(export, statement);
+	}
+	if (id)
+		pointer_map_put(&export->functions, symbol, (void *)(uintptr_t)id);
+	return id;
+}
+
+/* 0: it has none, or an error. */
+static uint32_t line_of(struct sqlite_export *export, const struct reel_frame *frame)
+{
+	uint32_t id = 0;
+
+	for (int i = 0; i < 2 && !id && (*frame->file || frame->line); i++) {
+		enum statement statement = i ? ADD_LINE : FIND_LINE;
+		sqlite3_stmt *query = export->statements[statement];
+
+		bind_text(query, 1, frame->file);
+		sqlite3_bind_int64(query, 2, frame->line);
+		sqlite3_bind_int64(query, 3, frame->column);
+		id = i ? add(export, statement) : find(export, statement);
+	}
+	return id;
+}
+
+static bool add_frame(void *context, const struct reel_frame *frame, enum reel_step how,
+		      uint32_t id, uint32_t *function_ret)
+{
+	struct sqlite_export *export = context;
+	sqlite3_stmt *query = export->statements[ADD_FRAME];
+	uint32_t line = line_of(export, frame);
+
+	*function_ret = function_of(export, frame);
+	bind_id(query, 1, id);
+	bind_id(query, 2, *function_ret);
+	bind_id(query, 3, sqlite_module_row(export, frame->module_id));
+	bind_bits(query, 4, frame->module_address);
+	bind_number(query, 5, frame->function_offset);
+	bind_id(query, 6, line);
+	sqlite3_bind_int(query, 7, frame->inlined);
+	sqlite3_bind_int(query, 8, frame->kernel);
+	sqlite3_bind_int(query, 9, frame->exact);
+	sqlite3_bind_int(query, 10, step_is_guess(how));
+	bind_literal(query, 11, step_name(how));
+	return !export->database.failed && sqlite_step(export, ADD_FRAME);
+}
+
+static bool add_stack(void *context, const struct stack_node *node, const struct reel_trace *trace)
+{
+	struct sqlite_export *export = context;
+	sqlite3_stmt *query = export->statements[ADD_STACK];
+
+	bind_id(query, 1, node->id);
+	bind_id(query, 2, node->parent);
+	bind_id(query, 3, node->frame);
+	sqlite3_bind_int64(query, 4, node->depth);
+	sqlite3_bind_int(query, 5, (int)stack_stop(trace));
+	sqlite3_bind_int(query, 6, trace_is_cut(trace));
+	sqlite3_bind_int(query, 7, node->is_recursive);
+	return sqlite_step(export, ADD_STACK);
+}
+
+/* ---- threads and processes ------------------------------------------------------------------- */
+
+/* From row `first` on. */
+static void members_begin(struct members *members, enum grouping grouping, uint32_t first)
+{
+	groups_free(&members->groups);
+	groups_init(&members->groups, grouping);
+	pointer_map_free(&members->ids);
+	members->first = first;
+	members->count = 0;
+	members->last_symbol = NULL;
+}
+
+static void members_free(struct members *members)
+{
+	groups_free(&members->groups);
+	pointer_map_free(&members->ids);
+	free(members->items);
+}
+
+/* The row of what the trace is of. */
+static uint32_t member_of(struct members *members, struct symbol_table *symbols,
+			  const struct reel_trace *trace, struct member member)
+{
+	const struct symbol *symbol = groups_find(&members->groups, symbols, trace);
+	uint32_t id;
+
+	if (symbol == members->last_symbol)
+		return members->last_id;
+	id = (uint32_t)(uintptr_t)pointer_map_get(&members->ids, symbol);
+	if (!id) {
+		if (members->count == members->capacity) {
+			members->capacity = members->capacity * 2 + 64;
+			members->items = memory_resize(members->items, members->capacity,
+						       sizeof(*members->items));
+		}
+		members->items[members->count] = member;
+		id = members->first + members->count++;
+		pointer_map_put(&members->ids, symbol, (void *)(uintptr_t)id);
+	}
+	members->last_symbol = symbol;
+	members->last_id = id;
+	return id;
+}
+
+static bool write_members(struct sqlite_export *export, const struct members *members,
+			  bool are_threads)
+{
+	enum statement statement = are_threads ? ADD_THREAD : ADD_PROCESS;
+	sqlite3_stmt *query = export->statements[statement];
+
+	for (size_t i = 0; i < members->groups.n_slots; i++) {
+		const struct group *group = &members->groups.slots[i];
+		const struct member *member;
+		uint32_t id;
+		int column = 3;
+
+		if (!group->symbol)
+			continue;
+		id = (uint32_t)(uintptr_t)pointer_map_get(&members->ids, group->symbol);
+		member = &members->items[id - members->first];
+		bind_id(query, 1, id);
+		bind_id(query, 2, export->n_captures);
+		if (are_threads) {
+			bind_id(query, column++, member->process);
+			bind_bits(query, column++, member->thread);
+		}
+		sqlite3_bind_int64(query, column++, group->number);
+		bind_id(query, column++, member->namespace_id);
+		bind_text(query, column, group->comm);
+		if (!sqlite_step(export, statement))
+			return false;
+	}
+	return true;
+}
+
+static bool begin_capture(void *state, struct session *session, const char *path)
+{
+	struct sqlite_export *export = state;
+
+	export->session = session;
+	export->n_captures++;
+	export->unknown_event = 0;
+	export->last_comm = NULL;
+	stack_tree_begin_capture(&export->tree);
+	symbol_table_free(&export->symbols);
+	symbol_table_init(&export->symbols, SYMBOLS_BY_FUNCTION);
+	symbol_table_free(&export->group_symbols);
+	symbol_table_init(&export->group_symbols, SYMBOLS_BY_FUNCTION);
+	pointer_map_free(&export->functions);
+	pointer_map_free(&export->comms);
+	pointer_map_free(&export->events);
+	members_begin(&export->threads, GROUP_THREAD,
+		      export->threads.first + export->threads.count);
+	members_begin(&export->processes, GROUP_PROCESS,
+		      export->processes.first + export->processes.count);
+	return sqlite_begin_rows(export, path) &&
+	       process_records_load(&export->database, session->capture);
+}
+
+static bool end_capture(void *state, struct session *session)
+{
+	struct sqlite_export *export = state;
+
+	(void)session;
+	return sqlite_end_rows(export) && write_members(export, &export->processes, false) &&
+	       write_members(export, &export->threads, true);
+}
+
+/* ---- samples ------------------------------------------------------------------------------- */
+
+static uint32_t comm_of(struct sqlite_export *export, const char *comm)
+{
+	uint32_t id = (uint32_t)(uintptr_t)pointer_map_get(&export->comms, comm);
+
+	if (comm == export->last_comm)
+		return export->last_comm_id;
+	for (int i = 0; i < 2 && !id; i++) {
+		enum statement statement = i ? ADD_COMM : FIND_COMM;
+
+		bind_text(export->statements[statement], 1, comm);
+		id = i ? add(export, statement) : find(export, statement);
+		if (id)
+			pointer_map_put(&export->comms, comm, (void *)(uintptr_t)id);
+	}
+	export->last_comm = comm;
+	export->last_comm_id = id;
+	return id;
+}
+
+static bool add_sample(void *state, const struct reel_trace *trace,
+		       const struct reel_event_info *event)
+{
+	struct sqlite_export *export = state;
+	sqlite3_stmt *query = export->statements[ADD_SAMPLE];
+	uint32_t process = member_of(&export->processes, &export->group_symbols, trace,
+				     (struct member){ .namespace_id = trace->namespace_pid });
+	uint32_t thread = member_of(&export->threads, &export->group_symbols, trace,
+				    (struct member){ .thread = trace->thread,
+						     .namespace_id = trace->namespace_tid,
+						     .process = process });
+	uint32_t event_id = sqlite_event_of(export, event), comm = comm_of(export, trace->comm),
+		 stack;
+	uint64_t wall_time;
+
+	if (!event_id || !comm || !stack_tree_add(&export->tree, trace, &stack))
+		return false;
+	sqlite3_bind_int64(query, 1, (sqlite3_int64)++ export->n_samples);
+	bind_id(query, 2, export->n_captures);
+	bind_number(query, 3, trace->id);
+	bind_number(query, 4, trace->time);
+	sqlite3_bind_null(query, 5);
+	if (wall_time_of(export->session->info, trace->time, &wall_time))
+		bind_number(query, 5, wall_time);
+	bind_id(query, 6, event_id);
+	bind_number(query, 7, trace->weight);
+	sqlite3_bind_int64(query, 8, trace->cpu);
+	bind_id(query, 9, thread);
+	bind_id(query, 10, comm);
+	bind_literal(query, 11, where_name(trace->where));
+	sqlite3_bind_null(query, 12);
+	if (trace->n_frames)
+		bind_bits(query, 12, trace->addresses[0]);
+	bind_id(query, 13, stack);
+	return sqlite_step(export, ADD_SAMPLE);
+}
+
+/* ---- the whole --------------------------------------------------------------------------------
+ */
+
+static bool add_meta(struct sqlite_export *export, const char *key, const char *value)
+{
+	bind_literal(export->statements[ADD_META], 1, key);
+	bind_literal(export->statements[ADD_META], 2, value);
+	return sqlite_step(export, ADD_META);
+}
+
+static bool add_constants(struct sqlite_export *export)
+{
+	bool ok = true;
+
+	for (int stop = 0; stop < REEL_STOP_COUNT && ok; stop++) {
+		sqlite3_bind_int(export->statements[ADD_STOP], 1, stop);
+		bind_literal(export->statements[ADD_STOP], 2, reel_stop_name(stop));
+		ok = sqlite_step(export, ADD_STOP);
+	}
+	return ok && add_meta(export, "generator", "stackreel " REEL_VERSION_STRING) &&
+	       add_meta(export, "schema_version", SCHEMA_VERSION_TEXT) &&
+	       add_meta(export, "documentation", "docs/sql.md");
+}
+
+static void finalize(struct sqlite_export *export)
+{
+	for (size_t i = 0; i < STATEMENTS; i++) {
+		sqlite3_finalize(export->statements[i]);
+		export->statements[i] = NULL;
+	}
+}
+
+bool sqlite_export_check(struct sqlite_export *export, const char *query)
+{
+	bool ok;
+
+	query_forbid_rest(&export->database);
+	ok = query_check(&export->database, query);
+	query_allow_all(&export->database);
+	return ok;
+}
+
+bool sqlite_export_finish(struct sqlite_export *export)
+{
+	struct database *database = &export->database;
+
+	if (export->is_finished)
+		return true;
+	finalize(export);
+	export->is_finished =
+		database_run(database, "COMMIT") && database_run(database, schema_indexes);
+	query_forbid_rest(database);
+	return export->is_finished;
+}
+
+struct database *sqlite_export_database(struct sqlite_export *export)
+{
+	return &export->database;
+}
+
+static bool export_close(void *state, bool ok)
+{
+	struct sqlite_export *export = state;
+
+	ok = ok && sqlite_export_finish(export);
+	finalize(export);
+	ok = database_close(&export->database) && ok;
+	stack_tree_free(&export->tree);
+	symbol_table_free(&export->symbols);
+	symbol_table_free(&export->group_symbols);
+	pointer_map_free(&export->functions);
+	pointer_map_free(&export->comms);
+	pointer_map_free(&export->events);
+	members_free(&export->threads);
+	members_free(&export->processes);
+	free(export->module_numbers);
+	free(export);
+	return ok;
+}
+
+static void *export_open(const struct export_target *target)
+{
+	struct sqlite_export *export = memory_get(sizeof(*export));
+	bool ok = database_open(&export->database, target->fd, target->sandboxed) &&
+		  database_run(&export->database, schema_tables) &&
+		  database_run(&export->database, schema_views) &&
+		  database_run(&export->database, "BEGIN");
+
+	for (size_t i = 0; i < STATEMENTS && ok; i++) {
+		export->statements[i] = database_prepare(&export->database, texts[i]);
+		ok = export->statements[i];
+	}
+	stack_tree_init(&export->tree, (struct stack_visitor){ add_frame, add_stack, export });
+	export->threads.first = export->processes.first = 1;
+	if (ok && add_constants(export))
+		return export;
+	export_close(export, false);
+	return NULL;
+}
+
+const struct export_format export_sqlite = {
+	.name = "sqlite",
+	.summary = "a database for SQLite",
+	.needs_file = true,
+	.open = export_open,
+	.begin_capture = begin_capture,
+	.add = add_sample,
+	.end_capture = end_capture,
+	.close = export_close,
+};

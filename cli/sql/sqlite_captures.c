@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of what a capture has but for its samples: itself, its events, modules, losses, problems. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/print/text.h"
+#include "cli/report/profile.h"
+#include "cli/sql/sqlite_parts.h"
+
+/* ---- modules ------------------------------------------------------------------------------ */
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* 0: none. */
+uint32_t sqlite_module_row(const struct sqlite_export *export, uint64_t number)
+{
+	const uint64_t *found = export->n_module_numbers ? bsearch(&number, export->module_numbers,
+								   export->n_module_numbers,
+								   sizeof(number), compare_numbers)
+							 : NULL;
+
+	return found ? export->first_module + (uint32_t)(found - export->module_numbers) : 0;
+}
+
+/* ---- events -------------------------------------------------------------------------------- */
+
+/* `info` NULL: samples name one that the capture does not define. */
+static uint32_t add_event(struct sqlite_export *export, const struct reel_event_info *info)
+{
+	sqlite3_stmt *query = export->statements[ADD_EVENT];
+
+	sqlite3_reset(query);
+	sqlite3_clear_bindings(query);
+	bind_id(query, 1, ++export->n_events);
+	bind_id(query, 2, export->n_captures);
+	bind_text(query, 4, event_name(info));
+	if (info) {
+		sqlite3_bind_int64(query, 3, info->id);
+		bind_text(query, 5, info->weight_unit);
+		if (info->frequency)
+			bind_number(query, 6, info->frequency);
+		if (info->period)
+			bind_number(query, 7, info->period);
+	}
+	return sqlite_step(export, ADD_EVENT) ? export->n_events : 0;
+}
+
+uint32_t sqlite_event_of(struct sqlite_export *export, const struct reel_event_info *info)
+{
+	if (info)
+		return (uint32_t)(uintptr_t)pointer_map_get(&export->events, info);
+	if (!export->unknown_event)
+		export->unknown_event = add_event(export, NULL);
+	return export->unknown_event;
+}
+
+static bool add_events(struct sqlite_export *export)
+{
+	for (size_t i = 0; i < export->session->n_events; i++) {
+		const struct reel_event_info *info = &export->session->events[i];
+		uint32_t id = add_event(export, info);
+
+		if (!id)
+			return false;
+		pointer_map_put(&export->events, info, (void *)(uintptr_t)id);
+	}
+	return true;
+}
+
+/* ---- captures ------------------------------------------------------------------------------ */
+
+static void bind_hex(sqlite3_stmt *query, int column, const uint8_t *bytes, size_t size)
+{
+	char text[33];
+
+	for (size_t i = 0; i < size && 2 * i + 2 < sizeof(text); i++)
+		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+	sqlite3_bind_text(query, column, text, -1, SQLITE_TRANSIENT);
+}
+
+static bool add_capture(struct sqlite_export *export, const char *path)
+{
+	const struct reel_capture_info *info = export->session->info;
+	sqlite3_stmt *query = export->statements[ADD_CAPTURE];
+
+	bind_id(query, 1, export->n_captures);
+	bind_text(query, 2, path);
+	bind_hex(query, 3, info->file_id, sizeof(info->file_id));
+	bind_text_or_null(query, 4, info->tool_version);
+	bind_text_or_null(query, 5, info->command_line);
+	bind_text_or_null(query, 6, info->hostname);
+	bind_text_or_null(query, 7, info->kernel_release);
+	bind_text_or_null(query, 8, info->kernel_build_id);
+	bind_text(query, 9, info->arch);
+	sqlite3_bind_int64(query, 10, info->cpus);
+	bind_number(query, 11, info->start_time);
+	sqlite3_bind_null(query, 12);
+	if (info->start_wall_time)
+		bind_number(query, 12, info->start_wall_time);
+	bind_number(query, 13, info->samples);
+	sqlite3_bind_int(query, 14, info->complete);
+	return sqlite_step(export, ADD_CAPTURE);
+}
+
+static bool list_modules(struct sqlite_export *export)
+{
+	const struct reel_module_info *modules;
+
+	if (!no_error(reel_capture_modules(export->session->capture, &modules,
+					   &export->n_module_numbers)))
+		return false;
+	export->module_numbers = memory_resize(export->module_numbers, export->n_module_numbers + 1,
+					       sizeof(*export->module_numbers));
+	for (size_t i = 0; i < export->n_module_numbers; i++)
+		export->module_numbers[i] = modules[i].id;
+	export->first_module = export->n_modules + 1;
+	export->n_modules += (uint32_t) export->n_module_numbers;
+	return true;
+}
+
+/* What iterating traces has found out is only known now. */
+static bool add_modules(struct sqlite_export *export)
+{
+	static const char *const kinds[] = {
+		[REEL_MODULE_FILE] = "file",
+		[REEL_MODULE_VDSO] = "vdso",
+		[REEL_MODULE_KERNEL] = "kernel",
+		[REEL_MODULE_KERNEL_MODULE] = "kernel module",
+		[REEL_MODULE_ANONYMOUS] = "anonymous",
+		[REEL_MODULE_SPECIAL] = "special",
+	};
+	static const char *const states[] = { "unused", "found", "missing", "mismatch", "broken" };
+	sqlite3_stmt *query = export->statements[ADD_MODULE];
+	const struct reel_module_info *modules;
+	size_t n;
+
+	if (!no_error(reel_capture_modules(export->session->capture, &modules, &n)))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct reel_module_info *module = &modules[i];
+		const char *kind = (unsigned int)module->kind < sizeof(kinds) / sizeof(*kinds)
+					   ? kinds[module->kind]
+					   : NULL;
+
+		if (!sqlite_module_row(export, module->id))
+			continue;
+		bind_id(query, 1, sqlite_module_row(export, module->id));
+		bind_id(query, 2, export->n_captures);
+		bind_bits(query, 3, module->id);
+		bind_literal(query, 4, kind);
+		bind_text(query, 5, module->path);
+		bind_text_or_null(query, 6, module->build_id);
+		bind_literal(query, 7, module->embedded ? "embedded" : states[module->state]);
+		bind_text_or_null(query, 8, module->problem);
+		bind_text_or_null(query, 9, module->local_path);
+		bind_text_or_null(query, 10, module->debug_path);
+		sqlite3_bind_int(query, 11, module->has_debug_info);
+		sqlite3_bind_int(query, 12, module->unchecked);
+		if (!sqlite_step(export, ADD_MODULE))
+			return false;
+	}
+	return true;
+}
+
+static bool add_losses(struct sqlite_export *export)
+{
+	sqlite3_stmt *query = export->statements[ADD_LOSS];
+	size_t n;
+	const struct reel_loss_info *losses = reel_capture_losses(export->session->capture, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		bind_id(query, 1, export->n_captures);
+		sqlite3_bind_null(query, 2);
+		if (losses[i].cpu != UINT32_MAX)
+			sqlite3_bind_int64(query, 2, losses[i].cpu);
+		bind_literal(query, 3, reel_loss_name(losses[i].cause));
+		bind_number(query, 4, losses[i].count);
+		if (!sqlite_step(export, ADD_LOSS))
+			return false;
+	}
+	return true;
+}
+
+static bool add_problems(struct sqlite_export *export)
+{
+	sqlite3_stmt *query = export->statements[ADD_PROBLEM];
+	size_t n;
+	const struct reel_capture_problem *problems =
+		reel_capture_problems(export->session->capture, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		bind_id(query, 1, export->n_captures);
+		bind_text(query, 2, problems[i].message);
+		if (!sqlite_step(export, ADD_PROBLEM))
+			return false;
+	}
+	return true;
+}
+
+bool sqlite_begin_rows(struct sqlite_export *export, const char *path)
+{
+	return add_capture(export, path) && add_events(export) && list_modules(export);
+}
+
+bool sqlite_end_rows(struct sqlite_export *export)
+{
+	return add_modules(export) && add_losses(export) && add_problems(export);
+}

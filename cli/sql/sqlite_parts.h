@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the format `sqlite' share. */
+#ifndef CLI_SQL_SQLITE_PARTS_H
+#define CLI_SQL_SQLITE_PARTS_H
+
+#include "cli/export/stack_tree.h"
+#include "cli/report/groups.h"
+#include "cli/session.h"
+#include "cli/sql/database.h"
+
+enum statement {
+	ADD_META,
+	ADD_CAPTURE,
+	ADD_PROBLEM,
+	ADD_EVENT,
+	ADD_LOSS,
+	ADD_MODULE,
+	ADD_PROCESS,
+	ADD_THREAD,
+	ADD_COMM,
+	ADD_FUNCTION,
+	ADD_LINE,
+	ADD_FRAME,
+	ADD_STOP,
+	ADD_STACK,
+	ADD_SAMPLE,
+	FIND_COMM,
+	FIND_FUNCTION,
+	FIND_LINE,
+	STATEMENTS,
+};
+
+/* Rows of threads and processes are written when all is known of them. */
+struct member {
+	uint64_t thread;
+	uint32_t namespace_id, process;
+};
+
+struct members {
+	struct groups groups;
+	struct pointer_map ids; /* by the group's symbol */
+	struct member *items;	/* by id - first */
+	uint32_t first, count, capacity;
+	const struct symbol *last_symbol;
+	uint32_t last_id;
+};
+
+struct sqlite_export {
+	struct database database;
+	sqlite3_stmt *statements[STATEMENTS];
+	struct stack_tree tree;
+	uint64_t n_samples;
+	uint32_t n_captures, n_events, n_modules;
+	bool is_finished;
+	/* Of this capture. */
+	struct session *session;
+	struct symbol_table symbols;
+	/* To ids: symbols, the library's comms, and events. */
+	struct pointer_map functions, comms, events;
+	uint32_t unknown_event;
+	const char *last_comm;
+	uint32_t last_comm_id;
+	struct symbol_table group_symbols;
+	struct members threads, processes;
+	/* Sorted; the first is row first_module. */
+	uint64_t *module_numbers;
+	size_t n_module_numbers;
+	uint32_t first_module;
+};
+
+/* Runs one that gives no rows. */
+bool sqlite_step(struct sqlite_export *export, enum statement statement);
+
+/* The capture that begins: its own row, and what is known before its traces. */
+bool sqlite_begin_rows(struct sqlite_export *export, const char *path);
+/* What is known when all traces were seen. */
+bool sqlite_end_rows(struct sqlite_export *export);
+/* The row of a module of the capture, by the capture's number; 0: none. */
+uint32_t sqlite_module_row(const struct sqlite_export *export, uint64_t number);
+/* The row of a sample's event, NULL where the capture does not define it; 0 after an error. */
+uint32_t sqlite_event_of(struct sqlite_export *export, const struct reel_event_info *info);
+
+#endif
