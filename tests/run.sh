@@ -129,7 +129,9 @@ start() {
         set -m
         nice -n "$(nice_value "${marks[$runner]}")" timeout -k 10 "$limit" "${command[@]}" >>"$to" 2>&1 3>&- &
         wait $!
-        echo "$BASHPID $?" >&3
+        status=$?
+        times >"$to.times"
+        echo "$BASHPID $status" >&3
     } 2>>"$to" </dev/null &
     running[$!]=$runner output[$!]=$to since[$!]=$SECONDS
     for mark in ${marks[$runner]}; do
@@ -157,6 +159,11 @@ was_beside_others() {
     [ "$jobs" -gt 1 ] && [[ " ${marks[$1]} " == *" records "* || " ${marks[$1]} " == *" guests "* ]]
 }
 
+# cpu_seconds FILE: what `times` counted of those that have ended, to be seen where the time of all goes.
+cpu_seconds() {
+    awk 'NR == 2 { split($1 "m" $2, t, "m"); printf "%d", t[1] * 60 + t[2] + t[3] * 60 + t[4] }' "$1"
+}
+
 # add RUNNER STATUS SECONDS LOG: counts what the log says.
 add() {
     local name status=$2 seconds=$3 log=$4 counts p f s
@@ -180,7 +187,7 @@ add() {
         echo "$name: failed beside other tests, after $seconds s; it is run again, alone"
         return
     fi
-    printf '%-34s %5d passed, %d failed, %d skipped, %d s\n' "$name" "$p" "$f" "$s" "$seconds"
+    printf '%-34s %5d passed, %d failed, %d skipped, %d s (%d s of CPU)\n' "$name" "$p" "$f" "$s" "$seconds" "$(cpu_seconds "$log.times")"
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
     times+=("$seconds s $name")
 }
@@ -199,7 +206,7 @@ collect() {
     runner=${running[$pid]}
     is_unit "$runner" && count_unit "${output[$pid]}"
     add "$runner" "$status" $((SECONDS - since[$pid])) "${output[$pid]}"
-    rm -f "${output[$pid]}"
+    rm -f "${output[$pid]}" "${output[$pid]}.times"
     unset "running[$pid]"
     for mark in "${!taken[@]}"; do
         [ "${taken[$mark]}" != "$pid" ] || unset "taken[$mark]"

@@ -53,7 +53,7 @@ for form in "-j 1" -j1 -j3 ""; do
     # shellcheck disable=SC2086 # words, or none
     run 0 tests/run.sh $form
     [ "$(tail -n 1 out)" = "3 passed, 0 failed, 1 skipped" ] && grep -qx '    skip: no such thing' out &&
-        grep -qE '^test-good.sh +3 passed, 0 failed, 1 skipped, [0-9]+ s$' out &&
+        grep -qE '^test-good.sh +3 passed, 0 failed, 1 skipped, [0-9]+ s \([0-9]+ s of CPU\)$' out &&
         grep -qE '^[0-9]+ s; longest: [0-9]+ s test-good.sh$' out
     count $? "what a script counted, with '$form'"
 done

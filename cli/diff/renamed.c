@@ -83,18 +83,35 @@ static void join(struct diff_function *old, struct diff_function *new)
 	new->same = old;
 }
 
-/* Two of a name, one on each side. */
+/* Of functions of one name, the one of that side that took most; NULL: it has none. A part of them
+ * may be of a module that has nothing to do with it: each has a _start, and so has ld.so. */
+static struct diff_function *heaviest(const struct candidate *list, size_t n, int side)
+{
+	struct diff_function *most = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		struct diff_function *function = list[i].function;
+
+		if (list[i].sides == 1u << side &&
+		    (!most ||
+		     function->item.weight[side][PART_TOTAL] > most->item.weight[side][PART_TOTAL]))
+			most = function;
+	}
+	return most;
+}
+
+/* Those of a name, one of each side. */
 static void join_pairs(struct candidate *list, size_t n)
 {
 	for (size_t i = 0, end; i < n; i = end) {
+		struct diff_function *old, *new;
+
 		for (end = i; end < n && !by_name(&list[i], &list[end]);)
 			end++;
-		if (end - i != 2 || list[i].sides == list[i + 1].sides)
-			continue;
-		if (list[i].sides == 1u << SIDE_OLD)
-			join(list[i].function, list[i + 1].function);
-		else
-			join(list[i + 1].function, list[i].function);
+		old = heaviest(&list[i], end - i, SIDE_OLD);
+		new = heaviest(&list[i], end - i, SIDE_NEW);
+		if (old && new)
+			join(old, new);
 	}
 }
 
