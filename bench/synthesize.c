@@ -53,8 +53,7 @@ static uint64_t of(unsigned parameter)
 	return parameters[parameter].value;
 }
 
-/* ---- modules ----------------------------------------------------------------------------------
- */
+/* ---- modules -------------------------------------------------------------------------------- */
 
 /* Bytes from a function's CFA down to its stack pointer; the return address is the first word. */
 static unsigned frame_size(unsigned function)
@@ -139,8 +138,7 @@ static void write_modules(const char *dir)
 	}
 }
 
-/* ---- side records -----------------------------------------------------------------------------
- */
+/* ---- side records --------------------------------------------------------------------------- */
 
 static void write_record(struct reel_writer *writer, struct reel_record record)
 {
@@ -220,8 +218,7 @@ static void write_threads(struct reel_writer *writer)
 									       "growth") } });
 }
 
-/* ---- samples ----------------------------------------------------------------------------------
- */
+/* ---- samples -------------------------------------------------------------------------------- */
 
 struct stack {
 	uint8_t *bytes; /* the top is the end */

@@ -403,8 +403,7 @@ static double peer_batches(const struct peer *peer, const struct workload *workl
 	return total;
 }
 
-/* ---- figures ----------------------------------------------------------------------------------
- */
+/* ---- figures -------------------------------------------------------------------------------- */
 
 /* Seconds of rounds. */
 struct times {
@@ -591,8 +590,7 @@ static void run(const char *path)
 	unload(&bench.workload);
 }
 
-/* ---- the memory of rules -----------------------------------------------------------------------
- */
+/* ---- the memory of rules -------------------------------------------------------------------- */
 
 #define ROW_BYTES    16 /* of code */
 #define ROWS	     64 /* in a function */
@@ -698,8 +696,7 @@ static void fill_rules(size_t count)
 	free(bytes);
 }
 
-/* ---- options ------------------------------------------------------------------------------------
- */
+/* ---- options -------------------------------------------------------------------------------- */
 
 static size_t number(const char *text, size_t max)
 {

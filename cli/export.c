@@ -109,8 +109,7 @@ static const struct argp parser = {
 	NULL,
 };
 
-/* ---- the file that is made --------------------------------------------------------------------
- */
+/* ---- the file that is made ------------------------------------------------------------------ */
 
 struct destination {
 	struct export_target target;
@@ -213,8 +212,7 @@ static int close_destination(struct destination *destination, int status, bool o
 	return ok ? status : STATUS_ERROR;
 }
 
-/* ---- the command --------------------------------------------------------------------------------
- */
+/* ---- the command ---------------------------------------------------------------------------- */
 
 static int export_files(struct export_options *options, const struct export_target *target,
 			bool *ok_ret)

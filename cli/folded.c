@@ -283,8 +283,7 @@ static void print_profile(const struct folded_options *options, const struct pro
 	free(folder.text);
 }
 
-/* ---- the command --------------------------------------------------------------------------------
- */
+/* ---- the command ---------------------------------------------------------------------------- */
 
 /* The numbers of two events must not be added up, so there is one profile. */
 static const struct profile *choose_profile(const struct folded_options *options,

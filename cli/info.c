@@ -203,8 +203,7 @@ static void print_losses(const struct session *session, FILE *file)
 	}
 }
 
-/* ---- modules ----------------------------------------------------------------------------------
- */
+/* ---- modules -------------------------------------------------------------------------------- */
 
 static const char *state_name(const struct reel_module_info *module)
 {

@@ -23,8 +23,7 @@ bool selection_is_filtered(const struct options *options)
 	       options->comms.count || options->from || options->to || options->event;
 }
 
-/* ---- what there is ----------------------------------------------------------------------------
- */
+/* ---- what there is -------------------------------------------------------------------------- */
 
 static bool take_census(void *context, const struct reel_trace *trace,
 			const struct reel_event_info *event)
@@ -161,8 +160,7 @@ bool selection_explain(struct session *session, bool nothing)
 	return blamed || nothing;
 }
 
-/* ---- --module -----------------------------------------------------------------------------------
- */
+/* ---- --module ------------------------------------------------------------------------------- */
 
 bool selection_has_idle_module(struct session *session)
 {

@@ -125,8 +125,7 @@ void summary_print_unread(const struct session *session, FILE *file)
 			format_count(n_unread - MISSING_MAX).text);
 }
 
-/* ---- files that are missing ---------------------------------------------------------------------
- */
+/* ---- files that are missing ----------------------------------------------------------------- */
 
 struct missing {
 	const struct reel_module_info *module;

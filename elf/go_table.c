@@ -285,8 +285,7 @@ static bool read_call(const struct reel_go_table *table, uint64_t tree, uint64_t
 	return ret->name[0];
 }
 
-/* ---- where inline trees are ---------------------------------------------------------------------
- */
+/* ---- where inline trees are ----------------------------------------------------------------- */
 
 static bool is_tree_base(struct reel_go_table *table, uint64_t base)
 {

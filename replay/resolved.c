@@ -130,8 +130,7 @@ struct reel_error *reel_resolved_unwind(const struct reel_resolved *resolved,
 	return NULL;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing -------------------------------------------------------------------------------- */
 
 void reel_resolved_steps(const struct reel_unwind_frames *frames, bool is_whole,
 			 struct reel_buffer *ret)

@@ -745,8 +745,7 @@ static bool one_thread_check(const struct reel_sampler_parts *parts)
 	return true;
 }
 
-/* ---- 32-bit code ------------------------------------------------------------------------------
- */
+/* ---- 32-bit code ---------------------------------------------------------------------------- */
 
 #define COMPAT_BASE    0x10000u
 #define PROBE_ELF_DATA (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)

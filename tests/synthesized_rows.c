@@ -558,8 +558,7 @@ static void look_at(struct file *file, uint64_t address, const struct reel_cfi_r
 		compare_registers(file, address, state, rows.rows[0].row, cfi_row, &truth.row);
 }
 
-/* ---- a file ------------------------------------------------------------------------------------
- */
+/* ---- a file --------------------------------------------------------------------------------- */
 
 /* Begins a function right behind a call? What is jumped to, such as its cold part, is no entry. */
 static bool is_entry(const struct file *file, uint64_t address)

@@ -3,6 +3,7 @@
 # with no file at all.
 #
 #   tests/test-pack.sh     O=DIR   the object directory (build)
+# run.sh: thorough
 #
 # Prints the bytes that were added.
 set -u

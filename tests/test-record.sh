@@ -277,9 +277,9 @@ ok "-G unknown" fails 1 "no such cgroup" -G nothing/there
 ${CC:-cc} -O2 -g -o spawn_many "$tests/programs/spawn_many.c"
 count $? "a program that starts many builds"
 for how in exec spawn fork; do
-    record -o many.reel -- ./spawn_many 2000 $how >pids
+    record -o many.reel -- ./spawn_many 700 $how >pids
     # Samples within execve have the old program's registers and the new one's memory.
-    ok "2,000 processes of 1 ms: $how" "$check" many.reel complete placed=90 \
+    ok "700 processes of 1 ms: $how" "$check" many.reel complete placed=90 \
         "$([ $how = fork ] && echo processes || echo execs)=pids"
 done
 record -a -o many.reel -- ./spawn_many 500 exec >pids

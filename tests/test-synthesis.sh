@@ -1,3 +1,4 @@
 #!/bin/bash
 # Rows that code is run for against those of CFI: the quick form of tests/truth/synthesis.sh.
+# run.sh: thorough
 exec "$(dirname "$0")/truth/synthesis.sh" --quick

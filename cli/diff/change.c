@@ -131,8 +131,7 @@ static void draw_all(struct draw *draw)
 	}
 }
 
-/* ---- limits -----------------------------------------------------------------------------------
- */
+/* ---- limits --------------------------------------------------------------------------------- */
 
 /* Student's of one probability, of each number of degrees of freedom that was asked for. */
 struct student_limits {

@@ -77,8 +77,7 @@ void diff_print_text(const struct diff_result *result, const struct output *outp
 	diff_print_rest(result, &unit, hidden, n > 0, print_plain, output->file);
 }
 
-/* ---- Markdown ---------------------------------------------------------------------------------
- */
+/* ---- Markdown ------------------------------------------------------------------------------- */
 
 /* A name as it is: whatever could be Markdown's, HTML's or a link is written as a number, and what
  * a forge makes of a name elsewhere (@somebody) it does not make in code. */

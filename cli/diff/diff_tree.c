@@ -15,8 +15,7 @@
 /* " 1234.56 -> 1234.56 ms  +123.45 *  " */
 #define TREE_WIDTH 35
 
-/* ---- the tree ---------------------------------------------------------------------------------
- */
+/* ---- the tree ------------------------------------------------------------------------------- */
 
 struct tree_view {
 	const struct diff_result *result;
@@ -97,8 +96,7 @@ void diff_print_tree(const struct diff_result *result, const struct output *outp
 			hidden);
 }
 
-/* ---- stacks ------------------------------------------------------------------------------------
- */
+/* ---- stacks --------------------------------------------------------------------------------- */
 
 static void print_stack(const struct call_tree *tree, size_t node, FILE *file)
 {

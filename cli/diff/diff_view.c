@@ -67,8 +67,7 @@ struct diff_unit diff_unit_of(const struct diff_counts *counts)
 	return (struct diff_unit){ 100, "%", "share of all" };
 }
 
-/* ---- which, and in what order ------------------------------------------------------------------
- */
+/* ---- which, and in what order --------------------------------------------------------------- */
 
 bool diff_is_worth(const struct diff_result *result, const struct diff_change *change)
 {
@@ -209,8 +208,7 @@ const char *diff_color(const struct diff_change *change, const struct output *ou
 	return change->difference > 0 ? "\033[31m" : "\033[32m";
 }
 
-/* ---- lines that all have ----------------------------------------------------------------------
- */
+/* ---- lines that all have -------------------------------------------------------------------- */
 
 static void print_side(const struct diff_result *result, enum diff_side side, FILE *file)
 {

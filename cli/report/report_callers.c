@@ -10,8 +10,7 @@
 /* So many similar names are said where none is the one. */
 #define SIMILAR_MAX 8
 
-/* ---- which functions ----------------------------------------------------------------------------
- */
+/* ---- which functions ------------------------------------------------------------------------ */
 
 struct search {
 	const char *text; /* escaped, as names are */
@@ -92,8 +91,7 @@ void callees_free(struct callees *callees)
 	pointer_map_free(&callees->symbols);
 }
 
-/* ---- the tree ---------------------------------------------------------------------------------
- */
+/* ---- the tree ------------------------------------------------------------------------------- */
 
 struct turning {
 	const struct callees *callees;

@@ -159,8 +159,7 @@ static void forget_sums(void *context, struct symbol *symbol)
 	symbol->self = symbol->total = (struct amount){ 0 };
 }
 
-/* ---- printing ----------------------------------------------------------------------------------
- */
+/* ---- printing ------------------------------------------------------------------------------- */
 
 static void print_share(const struct table *table, uint64_t weight)
 {

@@ -167,8 +167,7 @@ void report_tree_print(const struct profile *profile, uint64_t limit, const stru
 	tree_draw(&profile->tree, &shares, NULL, output);
 }
 
-/* ---- stacks ------------------------------------------------------------------------------------
- */
+/* ---- stacks --------------------------------------------------------------------------------- */
 
 struct stack_end {
 	uint32_t node;

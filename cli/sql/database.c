@@ -205,8 +205,7 @@ static bool register_vfs(int fd)
 	return sqlite3_vfs_register(&vfs, 0) == SQLITE_OK;
 }
 
-/* ---- the database -----------------------------------------------------------------------------
- */
+/* ---- the database --------------------------------------------------------------------------- */
 
 bool database_fail(struct database *database)
 {
@@ -277,8 +276,7 @@ bool database_step(struct database *database, sqlite3_stmt *statement)
 	return true;
 }
 
-/* ---- values ------------------------------------------------------------------------------------
- */
+/* ---- values --------------------------------------------------------------------------------- */
 
 void bind_number(sqlite3_stmt *statement, int column, uint64_t value)
 {

@@ -310,8 +310,7 @@ static bool add_sample(void *state, const struct reel_trace *trace,
 	return sqlite_step(export, ADD_SAMPLE);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 static bool add_meta(struct sqlite_export *export, const char *key, const char *value)
 {

@@ -239,8 +239,7 @@ int reel_nursery_start(struct reel_nursery *nursery)
 	return -1;
 }
 
-/* ---- how a helper does ------------------------------------------------------------------------
- */
+/* ---- how a helper does ---------------------------------------------------------------------- */
 
 /* Each read gives the present: kernel memory, of a process that no stranger can touch. */
 static void read_now(int file, char *text, size_t size)

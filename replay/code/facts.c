@@ -108,8 +108,7 @@ bool reel_facts_before(const struct reel_arch *arch, const struct reel_instructi
 	       (facts->cfa.kind != REEL_VALUE_UNKNOWN || !(arch->flags & REEL_ARCH_LINK_REGISTER));
 }
 
-/* ---- rows ------------------------------------------------------------------------------------
- */
+/* ---- rows ----------------------------------------------------------------------------------- */
 
 /* Where a rule by the CFA leads. */
 static struct reel_value at_cfa(struct reel_value cfa, int64_t offset)

@@ -175,8 +175,7 @@ static struct reel_error *resolve_sample(void *context, struct reel_rewrite_samp
 	return error;
 }
 
-/* ---- records ----------------------------------------------------------------------------------
- */
+/* ---- records -------------------------------------------------------------------------------- */
 
 /* Code and unwind information of JITs have told all that is kept of them. */
 static enum reel_rewrite_record drop_record(void *context, struct reel_record *record)
@@ -215,8 +214,7 @@ static struct reel_error *append_records(void *context, struct reel_writer *writ
 	return error ? error : reel_images_append(&resolve->images, writer, n_records_ret);
 }
 
-/* ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ---------------------------------------------------------------------------------- */
 
 static struct reel_error *write_resolved(void *context, int fd, const char *output,
 					 struct reel_cipher **cipher_ret)

@@ -124,8 +124,7 @@ static void take_ours(struct ours *ours, const struct truth_sample *sample,
 	}
 }
 
-/* ---- oracles ----------------------------------------------------------------------------------
- */
+/* ---- oracles -------------------------------------------------------------------------------- */
 
 static void compare(struct oracle *oracle, const struct truth_sample *sample,
 		    const struct truth_verdict *verdict)
@@ -165,8 +164,7 @@ static uint64_t print_oracle(struct oracle *oracle)
 	return unexplained;
 }
 
-/* ---- a capture ----------------------------------------------------------------------------------
- */
+/* ---- a capture ------------------------------------------------------------------------------ */
 
 static bool compare_capture(const char *path, const struct truth_capture_options *options)
 {

@@ -15,8 +15,7 @@ void truth_difference_find(const struct truth_sample *sample, const struct truth
 			   const struct truth_chain *oracle, bool is_libdw,
 			   struct truth_difference *ret);
 
-/* ---- counts by class, with the first examples of each ------------------------------------------
- */
+/* ---- counts by class, with the first examples of each --------------------------------------- */
 
 struct truth_class;
 

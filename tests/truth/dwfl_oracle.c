@@ -89,8 +89,7 @@ static Dwfl *report(const struct truth_space *space)
 	return dwfl;
 }
 
-/* ---- registers and memory ---------------------------------------------------------------------
- */
+/* ---- registers and memory ------------------------------------------------------------------- */
 
 static pid_t next_thread(Dwfl *dwfl, void *argument, void **thread_argument)
 {
@@ -177,8 +176,7 @@ void truth_dwfl_forget(struct truth_space *space)
 	space->dwfl = NULL;
 }
 
-/* ---- unwinding --------------------------------------------------------------------------------
- */
+/* ---- unwinding ------------------------------------------------------------------------------ */
 
 static int take_frame(Dwfl_Frame *frame, void *argument)
 {

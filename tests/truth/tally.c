@@ -92,8 +92,7 @@ static char *example_of(const struct truth_sample *sample, const struct truth_ve
 	return text;
 }
 
-/* ---- counts -----------------------------------------------------------------------------------
- */
+/* ---- counts --------------------------------------------------------------------------------- */
 
 static struct truth_class *class_named(struct truth_tally *tally, const char *name, bool explained)
 {

@@ -211,8 +211,7 @@ static bool return_address_check(const struct region *region, uint64_t address)
 	       wrong("at %#" PRIx64 " there is no return address, but %#" PRIx64, address, word);
 }
 
-/* ---- the loops, by registers ------------------------------------------------------------------
- */
+/* ---- the loops, by registers ---------------------------------------------------------------- */
 
 static bool in_up(uint64_t pc)
 {

@@ -231,8 +231,7 @@ static __attribute__((noinline)) void descend(struct recipe *recipe, int depth)
 	__asm__ volatile(""); /* no sibling call */
 }
 
-/* ---- stacks -----------------------------------------------------------------------------------
- */
+/* ---- stacks --------------------------------------------------------------------------------- */
 
 static void on_signal(int number)
 {

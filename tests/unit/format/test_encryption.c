@@ -505,8 +505,7 @@ static void test_damaged_keys(void **state)
 	reel_buffer_free(&outcome.text);
 }
 
-/* ---- keys as text -----------------------------------------------------------------------------
- */
+/* ---- keys as text --------------------------------------------------------------------------- */
 
 static void assert_refused(struct reel_error *error, const char *says)
 {

@@ -84,8 +84,7 @@ static void path_of(int fd, char *ret, size_t size)
 	snprintf(ret, size, "/proc/self/fd/%d", fd);
 }
 
-/* ---- the recorder, and `stackreel scrub` of what it would record -------------------------------
- */
+/* ---- the recorder, and `stackreel scrub` of what it would record ---------------------------- */
 
 static struct reel_error *put(void *context, const struct reel_record *record)
 {
@@ -199,8 +198,7 @@ static void recorder_and_scrub(void **state)
 	}
 }
 
-/* ---- import ------------------------------------------------------------------------------------
- */
+/* ---- import --------------------------------------------------------------------------------- */
 
 static void import_one(const struct kind *kind)
 {

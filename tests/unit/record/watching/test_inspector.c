@@ -18,8 +18,7 @@
 #include "record/watching/patience.h"
 #include "base/quantity.h"
 
-/* ---- a helper that does what the number it is asked for says ------------------------------------
- */
+/* ---- a helper that does what the number it is asked for says -------------------------------- */
 
 enum {
 	HANG = 1,
@@ -307,8 +306,7 @@ static void test_hangs(void **state)
 	reel_inspector_destroy(inspector);
 }
 
-/* ---- patience ----------------------------------------------------------------------------------
- */
+/* ---- patience ------------------------------------------------------------------------------- */
 
 #define MS REEL_NS_PER_MS
 

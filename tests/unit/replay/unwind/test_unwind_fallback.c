@@ -113,8 +113,7 @@ static void test_lazy_plt_without_cfi(void **unused)
 	}
 }
 
-/* ---- frame pointers ----------------------------------------------------------------------------
- */
+/* ---- frame pointers ------------------------------------------------------------------------- */
 
 /* A good chain: two functions without CFI, then one with. */
 static void frame_pointer_world(struct world *w)

@@ -278,8 +278,7 @@ static void spoil(struct sample *s)
 		paths[random_below(sizeof(paths) / sizeof(paths[0]))](s);
 }
 
-/* ---- both paths --------------------------------------------------------------------------------
- */
+/* ---- both paths ----------------------------------------------------------------------------- */
 
 struct paths {
 	struct reel_capture *capture;
@@ -377,8 +376,7 @@ static void compare_capture(const char *path, const char *symfs, struct paths *p
 	free(paths->map);
 }
 
-/* ---- the captures ------------------------------------------------------------------------------
- */
+/* ---- the captures --------------------------------------------------------------------------- */
 
 static struct paths paths;
 static const char *walk_symfs;
