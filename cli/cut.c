@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stackreel cut: a capture of some of the samples of another one. */
 #include "cli/commands.h"
-#include "cli/new_capture.h"
+#include "cli/session/new_capture.h"
 #include "cli/print/text.h"
 
 static const struct argp_child children[] = {

@@ -5,10 +5,10 @@
 
 #include "cli/commands.h"
 #include "cli/doctor/lacks.h"
-#include "cli/limits.h"
+#include "cli/session/limits.h"
 #include "cli/print/text.h"
-#include "cli/session.h"
-#include "cli/summary.h"
+#include "cli/session/session.h"
+#include "cli/session/summary.h"
 
 #define KEY_ALL OPTION_KEY_OWN
 

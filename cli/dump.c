@@ -6,7 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/print/json.h"
-#include "cli/session.h"
+#include "cli/session/session.h"
 #include "cli/print/text.h"
 
 /* As tests/reel_reader.py: 1 if there are problems, this one if besides not a record could be read.

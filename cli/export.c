@@ -12,9 +12,9 @@
 
 #include "cli/commands.h"
 #include "cli/export/export.h"
-#include "cli/inputs.h"
+#include "cli/session/inputs.h"
 #include "cli/print/text.h"
-#include "cli/sandbox.h"
+#include "cli/session/sandbox.h"
 
 enum {
 	KEY_FORMAT = OPTION_KEY_OWN,

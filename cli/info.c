@@ -6,7 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/report/profile.h"
-#include "cli/summary.h"
+#include "cli/session/summary.h"
 #include "cli/print/text.h"
 
 enum {

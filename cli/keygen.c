@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/options.h"
+#include "cli/session/options.h"
 #include "cli/print/output.h"
-#include "cli/session.h"
+#include "cli/session/session.h"
 #include "cli/print/text.h"
 
 #define DEFAULT_KEY_FILE "stackreel.key"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/new_capture.h"
+#include "cli/session/new_capture.h"
 #include "cli/print/text.h"
 
 struct merge {

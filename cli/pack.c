@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stackreel pack, resolve: make a capture that needs no files, or has traces alone. */
 #include "cli/commands.h"
-#include "cli/new_capture.h"
+#include "cli/session/new_capture.h"
 #include "cli/print/text.h"
 
 enum { KEY_NO_SYMBOLS = OPTION_KEY_OWN, KEY_NO_LINES, KEY_NO_CHECK };

@@ -10,7 +10,7 @@
 #include "cli/report/report_compare.h"
 #include "cli/report/report_table.h"
 #include "cli/report/report_tree.h"
-#include "cli/summary.h"
+#include "cli/session/summary.h"
 #include "cli/print/text.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stackreel scrub: makes a capture without the recorded programs' data. */
 #include "cli/commands.h"
-#include "cli/new_capture.h"
+#include "cli/session/new_capture.h"
 #include "cli/print/text.h"
 
 #define KEY_NO_COMMAND_LINE OPTION_KEY_OWN

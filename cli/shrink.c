@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stackreel shrink: a capture with no more of the stacks than unwinding reads. */
 #include "cli/commands.h"
-#include "cli/new_capture.h"
+#include "cli/session/new_capture.h"
 #include "cli/print/text.h"
 
 #define KEY_ARCHIVE OPTION_KEY_OWN

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/sandbox.h"
-#include "cli/session.h"
+#include "cli/session/sandbox.h"
+#include "cli/session/session.h"
 #include "cli/print/text.h"
 
 /* Of the messages on broken FDEs. */

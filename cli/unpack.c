@@ -2,7 +2,7 @@
 /* stackreel unpack: writes what a capture has of modules' files where debuggers find it. */
 #include "cli/commands.h"
 #include "cli/print/text.h"
-#include "cli/session.h"
+#include "cli/session/session.h"
 
 #define KEY_FORCE OPTION_KEY_OWN
 #define KEY_FULL  (OPTION_KEY_OWN + 1)

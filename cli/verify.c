@@ -6,7 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/print/json.h"
-#include "cli/session.h"
+#include "cli/session/session.h"
 #include "cli/print/text.h"
 
 enum { KEY_DEEP = OPTION_KEY_OWN, KEY_JSON };

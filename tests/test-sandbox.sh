@@ -1,6 +1,6 @@
 #!/bin/bash
 # --sandbox: every command that reads and prints says the same within it as without, of whole and of damaged captures, by any number of
-# threads; and it is the default for standard input. What it refuses is tried in tests/unit/cli/test_sandbox.c.
+# threads; and it is the default for standard input. What it refuses is tried in tests/unit/cli/session/test_sandbox.c.
 set -u
 cd "$(dirname "$0")/.." || exit
 tool=${O:-build}/stackreel

@@ -7,7 +7,7 @@
 #define CLI_DIFF_COUNTS_H
 
 #include "cli/diff/things.h"
-#include "cli/session.h"
+#include "cli/session/session.h"
 
 struct diff_capture {
 	enum diff_side side;

@@ -4,7 +4,7 @@
 
 #include "cli/doctor/lacks.h"
 #include "cli/doctor/runtimes.h"
-#include "cli/limits.h"
+#include "cli/session/limits.h"
 #include "cli/print/text.h"
 
 const struct lacking lacks[LACKS] = {

@@ -4,7 +4,7 @@
 
 #include "cli/doctor/runtimes.h"
 #include "cli/doctor/ward.h"
-#include "cli/limits.h"
+#include "cli/session/limits.h"
 #include "cli/print/text.h"
 
 bool ward_open(const struct session *session, struct ward *ret)

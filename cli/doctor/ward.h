@@ -3,7 +3,7 @@
 #ifndef CLI_DOCTOR_WARD_H
 #define CLI_DOCTOR_WARD_H
 
-#include "cli/session.h"
+#include "cli/session/session.h"
 
 /* Samples with a frame of a module, and those of them that lack something there. */
 struct patient {

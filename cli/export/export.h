@@ -6,7 +6,7 @@
 #ifndef CLI_EXPORT_EXPORT_H
 #define CLI_EXPORT_EXPORT_H
 
-#include "cli/session.h"
+#include "cli/session/session.h"
 
 /* Where it is written to. */
 struct export_target {

@@ -4,7 +4,7 @@
 
 #include "cli/export/stack_tree.h"
 #include "cli/print/text.h"
-#include "cli/session.h"
+#include "cli/session/session.h"
 
 #define FIRST_SLOTS 1024
 /* Ids from here on are no nodes', but stand for the parent of a root: how the trace ended. */

@@ -11,7 +11,7 @@
 
 #include "cli/print/output.h"
 #include "cli/print/pager.h"
-#include "cli/session.h"
+#include "cli/session/session.h"
 #include "cli/print/text.h"
 
 #define BUFFER_SIZE (256 << 10)

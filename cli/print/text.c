@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/limits.h"
+#include "cli/session/limits.h"
 #include "cli/print/text.h"
 
 /* ---- UTF-8 ------------------------------------------------------------------- */

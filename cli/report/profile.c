@@ -30,8 +30,8 @@ static const void *key_of_frame(void *context, const struct reel_frame *frame)
 /* Captures that were merged may have sampled the same at other rates. */
 static bool is_same_event(const struct reel_event_info *a, const struct reel_event_info *b)
 {
-	return a == b || (a && b && !strcmp(a->name, b->name) &&
-			  !strcmp(a->weight_unit, b->weight_unit));
+	return a == b ||
+	       (a && b && !strcmp(a->name, b->name) && !strcmp(a->weight_unit, b->weight_unit));
 }
 
 static struct profile *profile_of(struct profiles *profiles, const struct reel_event_info *event)

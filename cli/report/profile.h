@@ -4,7 +4,7 @@
 #define CLI_REPORT_PROFILE_H
 
 #include "cli/report/groups.h"
-#include "cli/session.h"
+#include "cli/session/session.h"
 
 struct profile {
 	/* NULL if the capture does not define it. */

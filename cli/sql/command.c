@@ -7,9 +7,9 @@
 
 #include "cli/commands.h"
 #include "cli/export/formats.h"
-#include "cli/inputs.h"
+#include "cli/session/inputs.h"
 #include "cli/print/text.h"
-#include "cli/sandbox.h"
+#include "cli/session/sandbox.h"
 #include "cli/sql/query.h"
 #include "cli/sql/sqlite.h"
 

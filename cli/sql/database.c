@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "cli/sql/database.h"
-#include "cli/limits.h"
+#include "cli/session/limits.h"
 #include "cli/print/text.h"
-#include "cli/session.h"
+#include "cli/session/session.h"
 
 /* ---- files by their descriptors ------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include "cli/sql/process_records.h"
 #include "cli/export/words.h"
 #include "cli/print/text.h"
-#include "cli/session.h"
+#include "cli/session/session.h"
 
 static const char prepare_tables[] =
 	"CREATE TEMP TABLE record_spaces (number INTEGER PRIMARY KEY, pid);"

@@ -6,7 +6,7 @@
 #include "cli/sql/query.h"
 #include "cli/sql/query_cell.h"
 #include "cli/print/text.h"
-#include "cli/session.h"
+#include "cli/session/session.h"
 
 /* ---- what is allowed ---------------------------------------------------------------------- */
 

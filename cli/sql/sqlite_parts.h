@@ -5,7 +5,7 @@
 
 #include "cli/export/stack_tree.h"
 #include "cli/report/groups.h"
-#include "cli/session.h"
+#include "cli/session/session.h"
 #include "cli/sql/database.h"
 
 enum statement {

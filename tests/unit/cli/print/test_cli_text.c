@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "cli/print/json.h"
-#include "cli/options.h"
+#include "cli/session/options.h"
 #include "cli/print/text.h"
 
 static void assert_escaped(const char *text, const char *expected)

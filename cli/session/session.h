@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A capture that a command reads: opened, walked, and judged. */
-#ifndef CLI_SESSION_H
-#define CLI_SESSION_H
+#ifndef CLI_SESSION_SESSION_H
+#define CLI_SESSION_SESSION_H
 
-#include "cli/options.h"
+#include "cli/session/options.h"
 #include "cli/print/output.h"
-#include "cli/tally.h"
+#include "cli/session/tally.h"
 
 /* How many of the traces came to their end. */
 struct quality {

@@ -5,8 +5,8 @@
 
 #include "cli/print/text.h"
 #include "cli/report/profile.h"
-#include "cli/selection.h"
-#include "cli/tally.h"
+#include "cli/session/selection.h"
+#include "cli/session/tally.h"
 
 /* So many values are named; how many more there are is said. */
 #define NAMED_MAX 8

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/debuginfod.h"
-#include "cli/options.h"
+#include "cli/session/debuginfod.h"
+#include "cli/session/options.h"
 #include "cli/print/output.h"
 #include "cli/print/text.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One file from a debuginfod server, by elfutils' client, in a process that ends with it. */
-#ifndef CLI_DEBUGINFOD_CLIENT_H
-#define CLI_DEBUGINFOD_CLIENT_H
+#ifndef CLI_SESSION_DEBUGINFOD_CLIENT_H
+#define CLI_SESSION_DEBUGINFOD_CLIENT_H
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/new_capture.h"
-#include "cli/selection.h"
+#include "cli/session/new_capture.h"
+#include "cli/session/selection.h"
 #include "cli/print/text.h"
 
 void new_capture_print(const struct options *options, const char *output,

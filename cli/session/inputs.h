@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Of commands that read several captures, one after the other: which. */
-#ifndef CLI_INPUTS_H
-#define CLI_INPUTS_H
+#ifndef CLI_SESSION_INPUTS_H
+#define CLI_SESSION_INPUTS_H
 
-#include "cli/options.h"
+#include "cli/session/options.h"
 
 /* As parse_option's ARGP_KEY_END, for captures that were arguments: `files` gets that of -i, or the
  * default one, if there is none.  Standard input must be the last, since reading it may close the

@@ -8,12 +8,12 @@
  * elfutils' debuginfod client, and checks it.  Replay then finds the files there, as it does
  * without a network.
  */
-#ifndef CLI_DEBUGINFOD_H
-#define CLI_DEBUGINFOD_H
+#ifndef CLI_SESSION_DEBUGINFOD_H
+#define CLI_SESSION_DEBUGINFOD_H
 
 #include <stdbool.h>
 
-#include "cli/options.h"
+#include "cli/session/options.h"
 
 /* The client's cache folder, which need not exist; NULL if nothing says where it is.  To be freed.
  */

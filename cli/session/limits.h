@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --memory-limit and --time-limit: limit what a command may take of the host, for files of
  * strangers. */
-#ifndef CLI_LIMITS_H
-#define CLI_LIMITS_H
+#ifndef CLI_SESSION_LIMITS_H
+#define CLI_SESSION_LIMITS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -13,9 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cli/debuginfod_client.h"
+#include "cli/session/debuginfod_client.h"
 #include "cli/print/text.h"
-#include "cli/sandbox.h"
+#include "cli/session/sandbox.h"
 
 static volatile sig_atomic_t is_ended, is_too_large;
 

@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-#include "cli/sandbox.h"
+#include "cli/session/sandbox.h"
 #include "tests/support/confined.h"
 
 static char folder[] = "/var/tmp/stackreel-sandbox-XXXXXX";

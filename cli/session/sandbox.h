@@ -8,12 +8,12 @@
  *
  * What is open stays so: the capture, the output.  Threads that start later are in it, too.
  */
-#ifndef CLI_SANDBOX_H
-#define CLI_SANDBOX_H
+#ifndef CLI_SESSION_SANDBOX_H
+#define CLI_SESSION_SANDBOX_H
 
 #include <stdbool.h>
 
-#include "cli/options.h"
+#include "cli/session/options.h"
 
 /* --sandbox, or --no-sandbox, or by itself for standard input. */
 bool sandbox_is_wanted(const struct options *options);

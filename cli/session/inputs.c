@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "cli/inputs.h"
+#include "cli/session/inputs.h"
 
 void inputs_check(struct string_list *files, struct options *options, struct argp_state *state)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options that select nothing: what there would have been. */
-#ifndef CLI_SELECTION_H
-#define CLI_SELECTION_H
+#ifndef CLI_SESSION_SELECTION_H
+#define CLI_SESSION_SELECTION_H
 
-#include "cli/session.h"
+#include "cli/session/session.h"
 
 /* A filter is given, so that not all samples may be selected. */
 bool selection_is_filtered(const struct options *options);

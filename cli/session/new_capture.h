@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the commands share that make a capture of another file. */
-#ifndef CLI_NEW_CAPTURE_H
-#define CLI_NEW_CAPTURE_H
+#ifndef CLI_SESSION_NEW_CAPTURE_H
+#define CLI_SESSION_NEW_CAPTURE_H
 
-#include "cli/session.h"
+#include "cli/session/session.h"
 
 struct new_capture {
 	uint64_t samples, bytes_written, bytes_read;

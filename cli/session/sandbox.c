@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "cli/print/output.h"
-#include "cli/sandbox.h"
+#include "cli/session/sandbox.h"
 #include "cli/print/text.h"
 
 bool sandbox_is_wanted(const struct options *options)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/report/profile.h"
-#include "cli/summary.h"
+#include "cli/session/summary.h"
 #include "cli/print/text.h"
 
 /* So many files are named; how many more there are is said. */

@@ -3,10 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/debuginfod.h"
-#include "cli/sandbox.h"
-#include "cli/selection.h"
-#include "cli/session.h"
+#include "cli/session/debuginfod.h"
+#include "cli/session/sandbox.h"
+#include "cli/session/selection.h"
+#include "cli/session/session.h"
 #include "cli/print/text.h"
 
 bool no_error(struct reel_error *error)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "cli/print/decimal.h"
-#include "cli/limits.h"
+#include "cli/session/limits.h"
 #include "cli/print/output.h"
 #include "cli/print/text.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What report and info both say of a capture. */
-#ifndef CLI_SUMMARY_H
-#define CLI_SUMMARY_H
+#ifndef CLI_SESSION_SUMMARY_H
+#define CLI_SESSION_SUMMARY_H
 
-#include "cli/session.h"
+#include "cli/session/session.h"
 
 /* "stackreel.reel: host, Linux 6.1 x86_64, 2026-01-31 12:00:00 UTC". */
 void summary_print_origin(const struct session *session, FILE *file);

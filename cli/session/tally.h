@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many samples have what: a name, or a number and a name that tells what it is. */
-#ifndef CLI_TALLY_H
-#define CLI_TALLY_H
+#ifndef CLI_SESSION_TALLY_H
+#define CLI_SESSION_TALLY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/print/text.h"
-#include "cli/tally.h"
+#include "cli/session/tally.h"
 
 static int compare_names(const void *a, const void *b)
 {

@@ -4,14 +4,14 @@
  * spelled and explained in one place.  A command names the groups it has and calls
  * options_set_inputs when its parser starts.
  */
-#ifndef CLI_OPTIONS_H
-#define CLI_OPTIONS_H
+#ifndef CLI_SESSION_OPTIONS_H
+#define CLI_SESSION_OPTIONS_H
 
 #include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/limits.h"
+#include "cli/session/limits.h"
 #include "include/stackreel.h"
 
 #define DEFAULT_CAPTURE "stackreel.reel"

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/debuginfod.h"
-#include "cli/debuginfod_client.h"
+#include "cli/session/debuginfod.h"
+#include "cli/session/debuginfod_client.h"
 #include "cli/print/output.h"
 #include "cli/print/text.h"
 
