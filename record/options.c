@@ -20,7 +20,7 @@
 #define JIT_CODE_DEFAULT  (64u << 20)
 #define JIT_CODE_MIN	  (64u << 10)
 #define JIT_CODE_MAX	  (1u << 30)
-/* A reader takes 64 MiB of images (replay/module.c), vDSOs among them. */
+/* A reader takes 64 MiB of images (replay/names/module.c), vDSOs among them. */
 #define EMBED_DEFAULT	  (32u << 20)
 #define EMBED_MIN	  (64u << 10)
 #define EMBED_MAX	  (60u << 20)

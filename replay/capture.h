@@ -7,9 +7,9 @@
 
 #include "format/reader.h"
 #include "format/tally.h"
-#include "replay/frame_table.h"
+#include "replay/names/frame_table.h"
 #include "replay/origins.h"
-#include "replay/resolved.h"
+#include "replay/traces/resolved.h"
 
 /* Lines that reel_capture_problems has room for; one more says that there are others. */
 #define REEL_PROBLEMS_MAX 1000

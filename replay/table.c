@@ -6,7 +6,7 @@
 
 #include "elf/elf_file.h"
 #include "module/module_cfi.h"
-#include "replay/symbolizer.h"
+#include "replay/names/symbolizer.h"
 
 struct reel_table {
 	struct reel_elf_file *file;

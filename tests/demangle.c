@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/symbolizer.h"
+#include "replay/names/symbolizer.h"
 
 int main(void)
 {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "module/module_cfi.h"
-#include "replay/symbolizer.h"
+#include "replay/names/symbolizer.h"
 #include "tests/support/or_exit.h"
 
 static struct reel_cfi *open_cfi(struct reel_elf_file *file)

@@ -26,8 +26,10 @@ declare -A may=(
     [module]="cfi elf arch base"
     [replay/code]="cfi arch base"
     [replay/unwind]="cfi replay/code arch base include"
-    [replay]="module elf replay/dwarf replay/unwind cfi replay/code vendor scrub target format arch base include"
-    [replay/rewrite]="replay replay/dwarf module elf scrub format base include"
+    [replay/names]="replay module elf replay/dwarf replay/unwind cfi replay/code vendor target format arch base include"
+    [replay/traces]="replay replay/names replay/unwind cfi scrub target format arch base include"
+    [replay]="replay/names replay/traces module elf replay/dwarf replay/unwind cfi replay/code scrub target format arch base include"
+    [replay/rewrite]="replay replay/names replay/traces replay/dwarf module elf scrub format base include"
     [import]="scrub target format arch base include"
     [cli/print]="cli/session include"
     [cli/session]="cli/print cli/report cli include"
@@ -55,6 +57,8 @@ declare -A only=(
     [cli/sql:cli]="commands.h"
     [cli/no_sql:cli]="commands.h"
     [replay/code:cfi]="row.h"
+    [replay/names:replay]="origins.h"
+    [replay/traces:replay]="capture.h"
     [replay/unwind:replay/code]="synthesis.h"
 )
 # Libraries' headers that a room may not include: it is not linked with them where it is used, or they would do its work.
@@ -64,7 +68,7 @@ declare -A never=(
     [base]="$elf|$compression|bpf/" [format]="$elf|bpf/" [format/codec]="$elf|bpf/"
     [target]="$elf|$compression|bpf/" [scrub]="$elf|$compression|bpf/"
     [record]='elfutils|dwarf|libdw' [record/host]='elfutils|dwarf|libdw' [record/watching]='elfutils|dwarf|libdw' [record/sampling]='elfutils|dwarf|libdw' [record/embedding]='elfutils|dwarf|libdw' [record/jit]='elfutils|dwarf|libdw'
-    [replay]='bpf/' [elf]='bpf/' [replay/dwarf]='bpf/' [replay/unwind]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/rewrite]='bpf/'
+    [replay]='bpf/' [elf]='bpf/' [replay/dwarf]='bpf/' [replay/unwind]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/rewrite]='bpf/' [replay/names]='bpf/' [replay/traces]="$elf|$compression|bpf/"
     [module]='libdw|bpf/' [cfi]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/code]="elfutils|libelf|gelf|libdw|$compression|bpf/"
     [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/|sqlite3" [cli/print]="$elf|$compression|bpf/" [cli/session]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/diff]="$elf|$compression|bpf/" [cli/doctor]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/"
     [cli/export]="$elf|$compression|bpf/|sqlite3" [cli/sql]="$elf|$compression|bpf/" [cli/no_sql]="$elf|$compression|bpf/|sqlite3"

@@ -8,7 +8,7 @@ O=${O:-build}
 tsan=$O/tsan
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-units=(replay/test_traces cfi/test_row cfi/test_cfi)
+units=(replay/traces/test_traces cfi/test_row cfi/test_cfi)
 
 make -s -j"$(nproc)" SAN=thread O="$tsan" "$tsan/stackreel" "${units[@]/#/$tsan/tests/unit/}" >"$log" 2>&1
 status=$?

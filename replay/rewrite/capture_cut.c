@@ -5,7 +5,7 @@
 #include "replay/rewrite/needs.h"
 #include "replay/rewrite/rewrite.h"
 #include "replay/rewrite/sample_walk.h"
-#include "replay/sample_filter.h"
+#include "replay/traces/sample_filter.h"
 
 struct cut {
 	struct reel_capture *capture;

@@ -6,7 +6,7 @@
 
 /* A record of an image has so many bytes of it. */
 #define PIECE_SIZE (1u << 20)
-/* What a reader takes of all images (replay/module.c). */
+/* What a reader takes of all images (replay/names/module.c). */
 #define IMAGES_SIZE_MAX (64u << 20)
 
 /* For reel_modules_visit. */

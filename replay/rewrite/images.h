@@ -6,7 +6,7 @@
 #include "format/writer.h"
 #include "replay/rewrite/module_image.h"
 #include "replay/rewrite/proof.h"
-#include "replay/sample_unwinder.h"
+#include "replay/traces/sample_unwinder.h"
 
 struct reel_image_of_module {
 	uint64_t id;			  /* of the module, if it is a file's; else 0 */

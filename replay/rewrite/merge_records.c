@@ -4,7 +4,7 @@
 #include "format/record_coder.h"
 #include "replay/rewrite/merge.h"
 
-/* What a reader takes of all images (replay/module.c). */
+/* What a reader takes of all images (replay/names/module.c). */
 #define IMAGES_SIZE_MAX (64u << 20)
 
 static struct reel_error *put(struct reel_merge_copy *copy, const struct reel_record *record)

@@ -4,7 +4,7 @@
 #define REPLAY_REWRITE_MODULE_IMAGE_H
 
 #include "elf/address_ranges.h"
-#include "replay/module.h"
+#include "replay/names/module.h"
 
 struct reel_module_image_options {
 	/* Leave names out, and inlined calls and lines with them. */

@@ -3,7 +3,7 @@
 #ifndef REPLAY_REWRITE_SAMPLE_WALK_H
 #define REPLAY_REWRITE_SAMPLE_WALK_H
 
-#include "replay/sample_unwinder.h"
+#include "replay/traces/sample_unwinder.h"
 
 struct reel_sample_walk {
 	struct reel_capture *capture;

@@ -5,7 +5,7 @@
 #include "replay/dwarf/embedded_lines.h"
 #include "module/go_frames.h"
 #include "module/module_cfi.h"
-#include "replay/symbolizer.h"
+#include "replay/names/symbolizer.h"
 #include "tests/fuzz/elf_parts.h"
 
 /* Of the section, so many addresses from `first` on are looked up. */

@@ -4,7 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "elf/elf_file.h"
-#include "replay/symbolizer.h"
+#include "replay/names/symbolizer.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

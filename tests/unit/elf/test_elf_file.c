@@ -12,7 +12,7 @@
 
 #include "elf/elf_file.h"
 #include "module/module_cfi.h"
-#include "replay/symbolizer.h"
+#include "replay/names/symbolizer.h"
 
 #include "base/bytes.h"
 #include "tests/support/elf_builder.h"

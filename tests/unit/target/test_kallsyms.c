@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "replay/kernel_symbol_map.h"
+#include "replay/names/kernel_symbol_map.h"
 #include "target/kallsyms.h"
 
 #define CORE                                                                                       \

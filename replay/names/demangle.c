@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * C++ (Itanium ABI) and Rust (legacy and v0) names, by libiberty, of which a
+ * copy is in vendor/: names are hostile, and a short one can stand for
+ * gigabytes of text, or for years of work without any.
+ */
+#include <string.h>
+
+#include "base/bytes.h"
+#include "replay/names/symbolizer.h"
+#include "vendor/libiberty/demangle.h"
+
+/* libiberty's own, of names. */
+#define NAME_MAX_SIZE 1024
+#define OUTPUT_MAX    65536
+/* Of 800,000 names of LLVM, Rust's compiler, boost, VTK and others none took more than 32,000. */
+#define STEPS_MAX 100000
+
+struct output {
+	struct reel_buffer text;
+	struct demangle_budget budget;
+};
+
+static void take_output(const char *text, size_t size, void *context)
+{
+	struct output *output = context;
+
+	if (output->text.size + size > OUTPUT_MAX)
+		output->budget.steps = 0;
+	else
+		reel_buffer_append(&output->text, text, size);
+}
+
+/* False: not mangled so, or too much. */
+static bool run(int (*demangle)(const char *, int, demangle_callbackref, void *,
+				struct demangle_budget *),
+		const char *name, struct output *output)
+{
+	output->text.size = 0;
+	return demangle(name, DMGL_PARAMS | DMGL_ANSI, take_output, output, &output->budget) &&
+	       output->budget.steps && output->text.size;
+}
+
+char *reel_demangle(const char *name)
+{
+	long steps = STEPS_MAX;
+
+	return reel_demangle_within(name, &steps);
+}
+
+char *reel_demangle_within(const char *name, long *steps)
+{
+	struct output output = { .budget.steps = *steps };
+	bool known;
+
+	if (strnlen(name, NAME_MAX_SIZE + 1) > NAME_MAX_SIZE)
+		return NULL;
+	/* `_R…` is Rust's, and so is `_ZN…17h<16 hex digits>E`, whose hash it strips; the rest is
+	 * C++. */
+	if (strncmp(name, "_R", 2) != 0 && strncmp(name, "_Z", 2) != 0 &&
+	    strncmp(name, "_GLOBAL_", 8) != 0)
+		return NULL;
+	known = run(reel_demangle_rust, name, &output) || run(reel_demangle_cplus, name, &output);
+	*steps = output.budget.steps;
+	if (known)
+		reel_buffer_u8(&output.text, 0);
+	if (!known || output.text.failed) {
+		reel_buffer_free(&output.text);
+		return NULL;
+	}
+	return (char *)output.text.bytes;
+}

@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/names/frame_table.h"
+
+/* Which address it is that is named. */
+struct code_address {
+	/* A struct reel_module; of kernel addresses the symbol, or the table where there is none;
+	 * of a gap, `is_gap`. */
+	const void *module;
+	const struct reel_jit_symbol *jit; /* that names it; NULL: the module does */
+	uint64_t address;
+	bool exact; /* looked up as it is, not one byte less */
+	/* As in struct reel_address_frames. */
+	size_t module_index;
+	bool is_interrupt;
+};
+
+/* Frames and the pointers to them lie behind it. */
+struct entry {
+	struct code_address at;
+	struct reel_address_frames found;
+};
+
+/* A function as reports count it: see reel_frame.function_id. */
+struct function {
+	const char *name; /* interned */
+	uint64_t begin;	  /* of one without a name, else 0 */
+	uint64_t module;
+	bool kernel, inlined;
+	uint32_t id;
+};
+
+/* Open addressing; at most half full, so that searches end soon, and end at all. */
+struct slots {
+	size_t mask; /* slots - 1, a power of two */
+	struct slots *older;
+	_Atomic(struct entry *) entries[];
+};
+
+struct reel_frame_table {
+	const struct reel_kernel_symbol_map *kernel_symbols;
+	/* Readers take no lock: an entry is whole before it is put in a slot (release).  Slots that
+	 * became too few stay until the end, for readers that still look at them. */
+	_Atomic(struct slots *) slots;
+
+	/* Everything below is changed under the lock.  A module's names, or the kernel's, are
+	 * looked up under its own lock, which is taken before this one. */
+	pthread_mutex_t lock;
+	struct reel_texts *texts;
+	size_t count;
+	uint64_t frames_left;
+	/* Open addressing, at most two thirds full; `name` is NULL where a slot is free. */
+	struct function *functions;
+	size_t n_function_slots, n_functions;
+	uint32_t next_function_id;
+
+	pthread_mutex_t kernel_lock;
+	struct reel_kernel_code *kernel_code;
+};
+
+#define FIRST_SLOTS 4096
+
+/*
+ * Limits the frames by the size of the capture.  Each new address takes some bytes of the capture
+ * and has three functions on average, but hostile debug information can give an address any number
+ * of them.
+ */
+#define FRAMES_FREE   (128u << 10)
+#define FRAMES_A_BYTE 2
+
+static struct slots *slots_create(size_t n)
+{
+	struct slots *slots = calloc(1, sizeof(*slots) + n * sizeof(slots->entries[0]));
+
+	if (slots)
+		slots->mask = n - 1;
+	return slots;
+}
+
+struct reel_error *reel_frame_table_create(const struct reel_kernel_symbol_map *kernel_symbols,
+					   struct reel_kernel_code *kernel_code, uint64_t file_size,
+					   struct reel_frame_table **ret)
+{
+	struct reel_frame_table *table = calloc(1, sizeof(*table));
+	struct slots *slots = slots_create(FIRST_SLOTS);
+
+	if (!table || !slots) {
+		free(table);
+		free(slots);
+		return reel_error_no_memory();
+	}
+	table->kernel_symbols = kernel_symbols;
+	table->kernel_code = kernel_code;
+	table->frames_left = FRAMES_FREE + FRAMES_A_BYTE * file_size;
+	atomic_init(&table->slots, slots);
+	pthread_mutex_init(&table->lock, NULL);
+	pthread_mutex_init(&table->kernel_lock, NULL);
+	table->texts = reel_texts_create();
+	table->n_function_slots = FIRST_SLOTS;
+	table->functions = calloc(table->n_function_slots, sizeof(*table->functions));
+	if (!table->texts || !table->functions) {
+		reel_frame_table_destroy(table);
+		return reel_error_no_memory();
+	}
+	*ret = table;
+	return NULL;
+}
+
+void reel_frame_table_destroy(struct reel_frame_table *table)
+{
+	struct slots *slots, *older;
+
+	if (!table)
+		return;
+	slots = atomic_load(&table->slots);
+	for (size_t i = 0; i <= slots->mask; i++)
+		free(atomic_load_explicit(&slots->entries[i], memory_order_relaxed));
+	for (; slots; slots = older) {
+		older = slots->older;
+		free(slots);
+	}
+	free(table->functions);
+	reel_texts_destroy(table->texts);
+	pthread_mutex_destroy(&table->lock);
+	pthread_mutex_destroy(&table->kernel_lock);
+	free(table);
+}
+
+static size_t first_slot(const struct slots *slots, const struct code_address *at)
+{
+	uint64_t hash = (at->address ^ (uint64_t)(uintptr_t)at->module << 17 ^
+			 (uint64_t)(uintptr_t)at->jit << 5 ^ at->exact) *
+			0x9e3779b97f4a7c15;
+
+	return (hash >> 20) & slots->mask;
+}
+
+/* NULL if the address is not named yet, or only just by another thread. */
+static struct entry *find(const struct reel_frame_table *table, const struct code_address *at)
+{
+	const struct slots *slots = atomic_load_explicit(&table->slots, memory_order_acquire);
+	size_t slot = first_slot(slots, at);
+	struct entry *entry;
+
+	while ((entry = atomic_load_explicit(&slots->entries[slot], memory_order_acquire)) &&
+	       (entry->at.address != at->address || entry->at.module != at->module ||
+		entry->at.jit != at->jit || entry->at.exact != at->exact))
+		slot = (slot + 1) & slots->mask;
+	return entry;
+}
+
+static void store(struct slots *slots, struct entry *entry)
+{
+	size_t slot = first_slot(slots, &entry->at);
+
+	while (atomic_load_explicit(&slots->entries[slot], memory_order_relaxed))
+		slot = (slot + 1) & slots->mask;
+	atomic_store_explicit(&slots->entries[slot], entry, memory_order_release);
+}
+
+static struct reel_error *make_room(struct reel_frame_table *table)
+{
+	struct slots *old = atomic_load_explicit(&table->slots, memory_order_relaxed), *slots;
+
+	if (table->count * 2 < old->mask)
+		return NULL;
+	slots = slots_create(4 * (old->mask + 1));
+	if (!slots)
+		return reel_error_no_memory();
+	for (size_t i = 0; i <= old->mask; i++) {
+		struct entry *entry = atomic_load_explicit(&old->entries[i], memory_order_relaxed);
+
+		if (entry)
+			store(slots, entry);
+	}
+	slots->older = old;
+	atomic_store_explicit(&table->slots, slots, memory_order_release);
+	return NULL;
+}
+
+static struct function *function_slot(struct function *functions, size_t n_slots,
+				      const struct function *key)
+{
+	uint64_t hash = ((uint64_t)(uintptr_t)key->name ^ key->begin << 4 ^ key->module << 40 ^
+			 (uint64_t)key->inlined << 1 ^ key->kernel) *
+			0x9e3779b97f4a7c15;
+	size_t slot = (hash >> 20) & (n_slots - 1);
+
+	while (functions[slot].name &&
+	       (functions[slot].name != key->name || functions[slot].begin != key->begin ||
+		functions[slot].module != key->module || functions[slot].kernel != key->kernel ||
+		functions[slot].inlined != key->inlined))
+		slot = (slot + 1) & (n_slots - 1);
+	return &functions[slot];
+}
+
+static struct reel_error *grow_functions(struct reel_frame_table *table)
+{
+	size_t n = table->n_function_slots * 2;
+	struct function *functions = calloc(n, sizeof(*functions));
+
+	if (!functions)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < table->n_function_slots; i++)
+		if (table->functions[i].name)
+			*function_slot(functions, n, &table->functions[i]) = table->functions[i];
+	free(table->functions);
+	table->functions = functions;
+	table->n_function_slots = n;
+	return NULL;
+}
+
+/* Interns the name and numbers the function. */
+static struct reel_error *identify(struct reel_frame_table *table, struct reel_frame *frame)
+{
+	struct function key, *slot;
+
+	if (!*frame->function && !frame->is_fde) {
+		frame->function_id = table->next_function_id++;
+		return NULL;
+	}
+	frame->function = reel_texts_add_string(table->texts, frame->function);
+	if (!frame->function)
+		return reel_error_no_memory();
+	if ((table->n_functions + 1) * 3 > table->n_function_slots * 2) {
+		struct reel_error *error = grow_functions(table);
+
+		if (error)
+			return error;
+	}
+	key = (struct function){ .name = frame->function,
+				 .begin = frame->is_fde
+						  ? frame->module_address - frame->function_offset
+						  : 0,
+				 .module = frame->module_id,
+				 .kernel = frame->kernel,
+				 .inlined = frame->inlined };
+	slot = function_slot(table->functions, table->n_function_slots, &key);
+	if (!slot->name) {
+		*slot = key;
+		slot->id = table->next_function_id++;
+		table->n_functions++;
+	}
+	frame->function_id = slot->id;
+	return NULL;
+}
+
+/* Copies of `frames`, with the table's strings. */
+static struct reel_error *make_entry(struct reel_frame_table *table,
+				     const struct reel_frame *frames, size_t n, bool exact,
+				     struct entry **ret)
+{
+	struct entry *entry;
+	struct reel_frame *copies;
+	const struct reel_frame **pointers;
+
+	if (n > table->frames_left)
+		return reel_error_create(
+			REEL_ERROR_CORRUPT,
+			"the traces have more functions, at different addresses, than a capture "
+			"of its size can have; choose samples (--pid, --comm, --time), or leave "
+			"inlined functions out (--no-inline)");
+	table->frames_left -= n;
+	entry = malloc(sizeof(*entry) + n * (sizeof(*frames) + sizeof(*pointers)));
+	if (!entry)
+		return reel_error_no_memory();
+	copies = (struct reel_frame *)(entry + 1);
+	memcpy(copies, frames, n * sizeof(*frames));
+	pointers = (const struct reel_frame **)(copies + n);
+	for (size_t i = 0; i < n; i++) {
+		struct reel_error *error = identify(table, &copies[i]);
+
+		if (error) {
+			free(entry);
+			return error;
+		}
+		copies[i].exact = exact;
+		pointers[i] = &copies[i];
+	}
+	entry->found = (struct reel_address_frames){ .frames = pointers, .n = n };
+	*ret = entry;
+	return NULL;
+}
+
+/* Puts an entry of copies of `frames` in. */
+static struct reel_error *add(struct reel_frame_table *table, const struct code_address *at,
+			      const struct reel_frame *frames, size_t n, struct entry **ret)
+{
+	struct reel_error *error;
+	struct entry *entry;
+
+	pthread_mutex_lock(&table->lock);
+	error = make_room(table);
+	if (!error)
+		error = make_entry(table, frames, n, at->exact, &entry);
+	if (!error) {
+		entry->at = *at;
+		entry->found.is_interrupt = at->is_interrupt;
+		entry->found.module = at->module_index;
+		store(atomic_load_explicit(&table->slots, memory_order_relaxed), entry);
+		table->count++;
+		*ret = entry;
+	}
+	pthread_mutex_unlock(&table->lock);
+	return error;
+}
+
+/* The module's path as a string that lives with the table. */
+static struct reel_error *intern_path(struct reel_frame_table *table, struct reel_module *module,
+				      const char **ret)
+{
+	struct reel_bytes path = module->record->path;
+
+	pthread_mutex_lock(&table->lock);
+	if (!module->path)
+		module->path = reel_texts_add(table->texts, path.data, path.size);
+	*ret = module->path;
+	pthread_mutex_unlock(&table->lock);
+	return *ret ? NULL : reel_error_no_memory();
+}
+
+/* The frames of an address in a module whose files are there; under the module's lock. */
+static struct reel_error *symbolize(struct reel_frame_table *table, struct reel_module *module,
+				    const struct code_address *at, struct entry **ret)
+{
+	const struct reel_symbol_frame *symbols;
+	_cleanup_free_ struct reel_frame *frames = NULL;
+	struct reel_error *error;
+	const char *path;
+	size_t n;
+
+	error = intern_path(table, module, &path);
+	if (!error)
+		error = reel_symbolizer_look_up(module->symbolizer,
+						at->exact ? at->address : at->address - 1, &symbols,
+						&n);
+	if (error)
+		return error;
+	frames = calloc(n, sizeof(*frames));
+	if (!frames)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < n; i++) {
+		frames[i] = (struct reel_frame){
+			.function = symbols[i].function,
+			.inlined = symbols[i].inlined,
+			.is_fde = symbols[i].is_fde,
+			.file = symbols[i].file,
+			.line = symbols[i].line,
+			.column = symbols[i].column,
+			/* Of the address itself, where another byte decided the function. */
+			.function_offset = symbols[i].function_offset + !at->exact,
+			.module_address = at->address,
+			.module_path = path,
+			.module_id = module->record->id,
+		};
+	}
+	return add(table, at, frames, n, ret);
+}
+
+/* What a JIT has said of its code. */
+static void take_jit(struct reel_frame *frame, const struct reel_space_view *view,
+		     const struct reel_jit_symbol *symbol, uint64_t address, bool exact)
+{
+	struct reel_jit_line line;
+
+	frame->function = symbol->name;
+	frame->function_offset = address - symbol->address;
+	if (!reel_jit_symbol_line(view->timeline, symbol, exact ? address : address - 1, &line))
+		return;
+	frame->file = line.file;
+	frame->line = line.line;
+}
+
+/* No file is known: the address is all there is to say, unless a JIT has named it. */
+static struct reel_error *anonymous(struct reel_frame_table *table, struct reel_module *module,
+				    const struct reel_space_view *view, uint64_t address,
+				    const struct code_address *at, struct entry **ret)
+{
+	struct reel_frame frame = {
+		.function = "",
+		.file = "",
+		.module_path = "",
+		.module_address = at->address,
+	};
+	struct reel_error *error = NULL;
+
+	if (module) {
+		frame.module_id = module->record->id;
+		error = intern_path(table, module, &frame.module_path);
+	}
+	if (at->jit)
+		take_jit(&frame, view, at->jit, address, at->exact);
+	return error ? error : add(table, at, &frame, 1, ret);
+}
+
+/* The same module's addresses are named by one thread at a time. */
+static struct reel_error *name_user(struct reel_frame_table *table, struct reel_module *module,
+				    const struct reel_space_view *view, uint64_t address,
+				    const struct code_address *at, struct entry **ret)
+{
+	struct reel_error *error = NULL;
+	pthread_mutex_t *lock = module ? module->naming : &table->kernel_lock;
+
+	pthread_mutex_lock(lock);
+	/* Another thread may have been faster. */
+	*ret = find(table, at);
+	if (!*ret && !at->jit && module && module->symbolizer &&
+	    (module->files.file || module->files.debug))
+		error = symbolize(table, module, at, ret);
+	else if (!*ret)
+		error = anonymous(table, module, view, address, at, ret);
+	pthread_mutex_unlock(lock);
+	return error;
+}
+
+struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
+					 const struct reel_code_range *range,
+					 const struct reel_space_view *jit, uint64_t address,
+					 uint64_t lookup, struct reel_address_frames *ret)
+{
+	const struct code_address at = {
+		.module = range->module,
+		.jit = jit ? reel_space_view_jit_symbol(jit, lookup) : NULL,
+		.address = address - range->bias,
+		.exact = address == lookup,
+		.module_index = range->module ? range->module->index : REEL_NO_MODULE,
+	};
+	struct entry *entry = find(table, &at);
+	struct reel_error *error = NULL;
+
+	if (!entry)
+		error = name_user(table, range->module, jit, address, &at, &entry);
+	if (!error)
+		*ret = entry->found;
+	return error;
+}
+
+struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
+					struct reel_address_frames *ret)
+{
+	static const char is_gap[] = "";
+	static const struct reel_frame frame = {
+		.function = "[part of the stack was not kept]",
+		.file = "",
+		.module_path = "",
+	};
+	const struct code_address at = {
+		.module = is_gap,
+		.exact = true,
+		.module_index = REEL_NO_MODULE,
+	};
+	struct reel_error *error = NULL;
+	struct entry *entry;
+
+	pthread_mutex_lock(&table->kernel_lock);
+	entry = find(table, &at);
+	if (!entry)
+		error = add(table, &at, &frame, 1, &entry);
+	pthread_mutex_unlock(&table->kernel_lock);
+	if (!error)
+		*ret = entry->found;
+	return error;
+}
+
+/*
+ * The outermost function has the capture's name, and its start: the same with
+ * and without the file, which may have other names for the same function.
+ */
+static struct reel_error *kernel_frames(struct reel_frame_table *table,
+					const struct reel_kernel_symbol *symbol,
+					struct reel_module *module, uint64_t elf_lookup,
+					const struct code_address *at, struct entry **ret)
+{
+	const struct reel_symbol_frame *symbols;
+	_cleanup_free_ struct reel_frame *frames = NULL;
+	struct reel_error *error;
+	const char *path;
+	size_t n;
+
+	error = intern_path(table, module, &path);
+	if (!error)
+		error = reel_symbolizer_look_up(module->symbolizer, elf_lookup, &symbols, &n);
+	if (error)
+		return error;
+	frames = calloc(n, sizeof(*frames));
+	if (!frames)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < n; i++) {
+		frames[i] = (struct reel_frame){
+			.function = symbol && i + 1 == n ? symbol->name : symbols[i].function,
+			.inlined = symbols[i].inlined,
+			.kernel = true,
+			.file = symbols[i].file,
+			.line = symbols[i].line,
+			.column = symbols[i].column,
+			.function_offset = symbol ? at->address - symbol->address
+						  : symbols[i].function_offset + !at->exact,
+			.module_address = elf_lookup + !at->exact,
+			.module_path = path,
+			.module_id = module->record->id,
+		};
+	}
+	return add(table, at, frames, n, ret);
+}
+
+/* Without a file: the capture's name is all there is. */
+static struct reel_error *kernel_frame(struct reel_frame_table *table,
+				       const struct reel_kernel_symbol *symbol,
+				       const struct code_address *at, struct entry **ret)
+{
+	struct reel_frame frame = {
+		.function = symbol ? symbol->name : "",
+		.kernel = true,
+		.file = "",
+		.function_offset = symbol ? at->address - symbol->address : 0,
+		.module_address = at->address,
+		.module_path = symbol && *symbol->module ? symbol->module : "[kernel]",
+		.module_id = symbol ? symbol->module_id : 0,
+	};
+
+	return add(table, at, &frame, 1, ret);
+}
+
+/* Under the kernel's lock. */
+static struct reel_error *name_kernel(struct reel_frame_table *table,
+				      const struct reel_origin_capture *origin,
+				      const struct reel_kernel_symbol *symbol, uint64_t lookup,
+				      struct code_address *at, struct entry **ret)
+{
+	struct reel_module *module;
+	struct reel_error *error;
+	uint64_t elf_lookup;
+	bool has_file;
+
+	error = reel_kernel_code_find(table->kernel_code, origin, symbol, lookup, &module,
+				      &has_file, &elf_lookup);
+	if (error)
+		return error;
+	if (module)
+		at->module_index = module->index;
+	at->is_interrupt = symbol && reel_kernel_code_is_entry(table->kernel_code, symbol->name);
+	if (!has_file)
+		return kernel_frame(table, symbol, at, ret);
+	pthread_mutex_lock(module->naming);
+	error = kernel_frames(table, symbol, module, elf_lookup, at, ret);
+	pthread_mutex_unlock(module->naming);
+	return error;
+}
+
+struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table,
+					   const struct reel_origin_capture *origin, uint64_t time,
+					   uint64_t address, uint64_t lookup,
+					   struct reel_address_frames *ret)
+{
+	const struct reel_kernel_symbol *symbol = reel_kernel_symbol_map_find(
+		table->kernel_symbols, origin ? origin->id : 0, lookup, time);
+	struct code_address at = {
+		.module = symbol   ? (const void *)symbol
+			  : origin ? (const void *)origin
+				   : table,
+		.address = address,
+		.exact = address == lookup,
+		.module_index = REEL_NO_MODULE,
+	};
+	struct entry *entry = find(table, &at);
+	struct reel_error *error = NULL;
+
+	if (!entry) {
+		pthread_mutex_lock(&table->kernel_lock);
+		entry = find(table, &at);
+		if (!entry)
+			error = name_kernel(table, origin, symbol, lookup, &at, &entry);
+		pthread_mutex_unlock(&table->kernel_lock);
+	}
+	if (!error)
+		*ret = entry->found;
+	return error;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names for addresses, each asked for once: (module, address) ->
+ * interned frames, inlined ones first.  May be asked by several threads at
+ * once; what is known is found without a lock.
+ */
+#ifndef REPLAY_NAMES_FRAME_TABLE_H
+#define REPLAY_NAMES_FRAME_TABLE_H
+
+#include "replay/names/code_map.h"
+#include "replay/names/kernel_code.h"
+
+struct reel_frame_table;
+
+struct reel_address_frames {
+	const struct reel_frame *const *frames;
+	size_t n;
+	/* The kernel's, and an interrupt entered it there: the next address is no return address.
+	 */
+	bool is_interrupt;
+	/* Whose frames these are; REEL_NO_MODULE if that is not known. */
+	size_t module;
+};
+
+/* All are borrowed.  `file_size`, of the capture, bounds how much there can be. */
+struct reel_error *reel_frame_table_create(const struct reel_kernel_symbol_map *kernel_symbols,
+					   struct reel_kernel_code *kernel_code, uint64_t file_size,
+					   struct reel_frame_table **ret) REEL_MUST_CHECK;
+void reel_frame_table_destroy(struct reel_frame_table *table);
+
+/*
+ * The frames at a runtime address in `range`.  `jit` is NULL, or where names of JITs are looked up.
+ * `lookup` is the address that decides which function it is: the same, or one less for a return
+ * address.
+ */
+struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
+					 const struct reel_code_range *range,
+					 const struct reel_space_view *jit, uint64_t address,
+					 uint64_t lookup,
+					 struct reel_address_frames *ret) REEL_MUST_CHECK;
+/* The frame that stands for a part of the stack that was not kept (REEL_STEP_GAP). */
+struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
+					struct reel_address_frames *ret) REEL_MUST_CHECK;
+/* The frames at a kernel address, at a time; `origin` is the sample's, NULL: there is none. */
+struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table,
+					   const struct reel_origin_capture *origin, uint64_t time,
+					   uint64_t address, uint64_t lookup,
+					   struct reel_address_frames *ret) REEL_MUST_CHECK;
+
+#endif

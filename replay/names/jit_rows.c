@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "base/id_table.h"
+#include "replay/names/jit_rows.h"
+
+/* Functions whose rows are kept: each takes 3 KB or more, and samples lead to some thousand. */
+#define KEPT_MAX 8192
+
+struct function {
+	struct reel_id_entry entry; /* by the record's address */
+	const struct reel_arch *arch;
+	struct reel_cfi *cfi;
+	struct reel_rows *rows;
+};
+
+struct reel_jit_rows {
+	struct reel_id_table functions;
+	void *_Atomic failed; /* the rows that have a problem; NULL: none */
+};
+
+struct reel_error *reel_jit_rows_create(struct reel_jit_rows **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? NULL : reel_error_no_memory();
+}
+
+static void function_free(void *context, struct reel_id_entry *entry)
+{
+	struct function *function = (struct function *)entry;
+
+	(void)context;
+	reel_rows_destroy(function->rows);
+	reel_cfi_destroy(function->cfi);
+	free(function);
+}
+
+static void forget(struct reel_jit_rows *rows)
+{
+	reel_id_table_visit(&rows->functions, function_free, NULL);
+	reel_id_table_free(&rows->functions);
+	rows->functions = (struct reel_id_table){ 0 };
+}
+
+void reel_jit_rows_destroy(struct reel_jit_rows *rows)
+{
+	if (rows)
+		forget(rows);
+	free(rows);
+}
+
+void reel_jit_rows_trim(struct reel_jit_rows *rows)
+{
+	/* What is wrong is told first. */
+	if (rows->functions.count > KEPT_MAX && !rows->failed)
+		forget(rows);
+}
+
+static struct reel_error *make(struct reel_jit_rows *rows,
+			       const struct reel_record_jit_unwind *record, bool big_endian,
+			       struct function *function)
+{
+	const struct reel_cfi_input input = {
+		.arch = function->arch,
+		.big_endian = big_endian,
+		.eh_frame = { .bytes = record->eh_frame.data,
+			      .size = record->eh_frame.size,
+			      .address = record->frame_address },
+		.text_begin = record->address,
+		.text_end = record->address + record->size,
+	};
+	struct reel_error *error = reel_cfi_create(&input, &function->cfi);
+
+	if (!error)
+		error = reel_rows_create(function->arch, function->cfi, 0, &function->rows);
+	if (!error)
+		reel_rows_tell(function->rows, &rows->failed, function->rows);
+	if (!error && !reel_id_table_insert(&rows->functions, &function->entry))
+		error = reel_error_no_memory();
+	return error;
+}
+
+struct reel_error *reel_jit_rows_get(struct reel_jit_rows *rows,
+				     const struct reel_record_jit_unwind *record,
+				     const struct reel_arch *arch, bool big_endian,
+				     struct reel_rows **ret)
+{
+	const uint64_t id = (uintptr_t)record;
+	struct function *function = (struct function *)reel_id_table_find(&rows->functions, id);
+	struct reel_error *error = NULL;
+
+	if (!function) {
+		function = calloc(1, sizeof(*function));
+		if (!function)
+			return reel_error_no_memory();
+		function->entry.id = id;
+		function->arch = arch;
+		error = make(rows, record, big_endian, function);
+	}
+	if (error) {
+		function_free(NULL, &function->entry);
+		return error;
+	}
+	*ret = function->arch == arch ? function->rows : NULL;
+	return NULL;
+}
+
+struct reel_error *reel_jit_rows_problem(const struct reel_jit_rows *rows)
+{
+	struct reel_error *error = rows->failed ? reel_rows_problem(rows->failed) : NULL;
+
+	return error ? reel_error_prefix(error, "JIT_UNWIND records") : NULL;
+}

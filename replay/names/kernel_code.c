@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/names/kernel_code.h"
+#include "elf/symbol_table.h"
+
+/* Linux has some 100 functions of one name at most (cleanup_module of modules is another matter).
+ */
+#define SAME_NAME_MAX 256
+
+/* A name of the capture, and where the file has it; static functions share theirs. */
+struct name {
+	const char *name;
+	uint64_t *addresses;
+	size_t n_addresses;
+};
+
+/* A module with its file. */
+struct kernel_file {
+	uint64_t module_id;
+	struct reel_module *module;
+	bool has_file;
+	struct name *names; /* of the capture's symbols of it, ascending */
+	size_t n_names;
+	/* The kernel: runtime address - address in the file; only if `is_fixed`. */
+	uint64_t bias;
+	bool is_fixed;
+	bool no_memory;
+};
+
+struct reel_kernel_code {
+	struct reel_modules *modules;
+	const struct reel_kernel_symbol_map *symbols;
+	const struct reel_arch *arch;
+	uint64_t kernel_id; /* the module of the kernel proper; 0: there is none */
+	struct kernel_file *files;
+	size_t n_files;
+};
+
+struct reel_error *reel_kernel_code_create(const struct reel_timeline *timeline,
+					   struct reel_modules *modules,
+					   const struct reel_kernel_symbol_map *symbols,
+					   const struct reel_arch *arch,
+					   struct reel_kernel_code **ret)
+{
+	struct reel_kernel_code *code = calloc(1, sizeof(*code));
+	const struct reel_record_module *const *records;
+	size_t n;
+
+	if (!code)
+		return reel_error_no_memory();
+	code->modules = modules;
+	code->symbols = symbols;
+	code->arch = arch;
+	reel_modules_set_kernel_arch(modules, arch);
+	records = reel_timeline_modules(timeline, &n);
+	for (size_t i = 0; i < n && !code->kernel_id; i++)
+		if (records[i]->kind == REEL_MODULE_KERNEL)
+			code->kernel_id = records[i]->id;
+	*ret = code;
+	return NULL;
+}
+
+void reel_kernel_code_destroy(struct reel_kernel_code *code)
+{
+	if (!code)
+		return;
+	for (size_t i = 0; i < code->n_files; i++) {
+		struct kernel_file *file = &code->files[i];
+
+		for (size_t j = 0; j < file->n_names; j++)
+			free(file->names[j].addresses);
+		free(file->names);
+	}
+	free(code->files);
+	free(code);
+}
+
+/* ---- names of the capture in the file ------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+	const struct name *left = a, *right = b;
+
+	return strcmp(left->name, right->name);
+}
+
+static struct name *find_name(const struct kernel_file *file, const char *name)
+{
+	struct name key = { .name = name };
+
+	return file->n_names ? bsearch(&key, file->names, file->n_names, sizeof(key), by_name)
+			     : NULL;
+}
+
+static bool has_address(const struct name *name, uint64_t address)
+{
+	for (size_t i = 0; i < name->n_addresses; i++)
+		if (name->addresses[i] == address)
+			return true;
+	return false;
+}
+
+static void note_address(void *context, const char *text, uint64_t address)
+{
+	struct kernel_file *file = context;
+	struct name *name = find_name(file, text);
+	uint64_t *addresses;
+
+	/* A file with more of one name means no good. */
+	if (!name || name->n_addresses == SAME_NAME_MAX || has_address(name, address))
+		return;
+	addresses = reallocarray(name->addresses, name->n_addresses + 1, sizeof(*addresses));
+	if (!addresses) {
+		file->no_memory = true;
+		return;
+	}
+	name->addresses = addresses;
+	addresses[name->n_addresses++] = address;
+}
+
+static struct reel_error *collect_names(const struct reel_kernel_code *code,
+					struct kernel_file *file)
+{
+	struct reel_error *error;
+	size_t n, unique = 0;
+	const struct reel_kernel_symbol *symbols = reel_kernel_symbol_map_all(code->symbols, &n);
+
+	file->names = calloc(n + 1, sizeof(*file->names));
+	if (!file->names)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < n; i++)
+		if (symbols[i].module_id == file->module_id && *symbols[i].name)
+			file->names[file->n_names++].name = symbols[i].name;
+	qsort(file->names, file->n_names, sizeof(*file->names), by_name);
+	for (size_t i = 0; i < file->n_names; i++)
+		if (!unique || strcmp(file->names[unique - 1].name, file->names[i].name) != 0)
+			file->names[unique++] = file->names[i];
+	file->n_names = unique;
+	error = reel_symbol_table_visit(file->module->files.debug, note_address, file);
+	return error || !file->no_memory ? error : reel_error_no_memory();
+}
+
+/* Runtime address minus address in the file; false if the file does not have the name exactly
+ * once. */
+static bool shift_of(const struct kernel_file *file, const struct reel_kernel_symbol *symbol,
+		     uint64_t *ret)
+{
+	const struct name *name = *symbol->name ? find_name(file, symbol->name) : NULL;
+
+	if (!name || name->n_addresses != 1)
+		return false;
+	*ret = symbol->address - name->addresses[0];
+	return true;
+}
+
+/*
+ * The kernel is moved as a whole: all its symbols must say the same.  Most do
+ * even where one name stands for another function in the file (clang's LTO
+ * appends ".llvm.N" to names, and kallsyms takes that away).
+ */
+static void find_bias(const struct reel_kernel_code *code, struct kernel_file *file)
+{
+	size_t n, votes = 0, total = 0, agreed = 0;
+	const struct reel_kernel_symbol *symbols = reel_kernel_symbol_map_all(code->symbols, &n);
+	uint64_t bias;
+
+	/* Boyer and Moore's majority vote, then the count. */
+	for (size_t i = 0; i < n; i++) {
+		if (symbols[i].module_id != file->module_id || !shift_of(file, &symbols[i], &bias))
+			continue;
+		if (!votes)
+			file->bias = bias;
+		votes += bias == file->bias ? 1 : -1;
+		total++;
+	}
+	for (size_t i = 0; i < n; i++)
+		agreed += symbols[i].module_id == file->module_id &&
+			  shift_of(file, &symbols[i], &bias) && bias == file->bias;
+	file->is_fixed = agreed > total / 2;
+}
+
+/* ---- files ------------------------------------------------------------------------ */
+
+static struct reel_error *open_file(struct reel_kernel_code *code, uint64_t module_id,
+				    struct kernel_file *file)
+{
+	struct reel_error *error;
+
+	*file = (struct kernel_file){ .module_id = module_id };
+	error = reel_modules_open(code->modules, module_id, NULL, &file->module);
+	if (error || !file->module || !file->module->files.debug ||
+	    (file->module->record->kind != REEL_MODULE_KERNEL &&
+	     file->module->record->kind != REEL_MODULE_KERNEL_MODULE))
+		return error;
+	file->has_file = true;
+	/* The symbolizer reads the same file, under this lock too. */
+	pthread_mutex_lock(file->module->naming);
+	error = collect_names(code, file);
+	pthread_mutex_unlock(file->module->naming);
+	if (!error && file->module->record->kind == REEL_MODULE_KERNEL)
+		find_bias(code, file);
+	return error;
+}
+
+static struct reel_error *find_file(struct reel_kernel_code *code, uint64_t module_id,
+				    const struct kernel_file **ret)
+{
+	struct kernel_file *files;
+	struct reel_error *error;
+
+	for (size_t i = code->n_files; i-- > 0;) {
+		if (code->files[i].module_id == module_id) {
+			*ret = &code->files[i];
+			return NULL;
+		}
+	}
+	files = reallocarray(code->files, code->n_files + 1, sizeof(*files));
+	if (!files)
+		return reel_error_no_memory();
+	code->files = files;
+	error = open_file(code, module_id, &files[code->n_files]);
+	*ret = &files[code->n_files++];
+	return error;
+}
+
+/*
+ * The sections of a module are loaded each at an address of its own, and at others when it is
+ * loaded again, so a symbol's bias holds for its own section only.  Where the file has a name
+ * several times, it is the one that has the bias of another symbol of the module.
+ */
+static bool address_in_module(const struct reel_kernel_code *code, const struct kernel_file *file,
+			      const struct reel_kernel_symbol *symbol, uint64_t address,
+			      uint64_t *ret)
+{
+	const struct reel_kernel_symbol *symbols;
+	const struct name *name;
+	uint64_t bias;
+	size_t n;
+
+	if (shift_of(file, symbol, &bias)) {
+		*ret = address - bias;
+		return true;
+	}
+	name = find_name(file, symbol->name);
+	symbols = reel_kernel_symbol_map_all(code->symbols, &n);
+	for (size_t i = 0; name && name->n_addresses && i < n; i++) {
+		if (symbols[i].module_id == file->module_id && shift_of(file, &symbols[i], &bias) &&
+		    has_address(name, symbol->address - bias)) {
+			*ret = address - bias;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool address_in_kernel(const struct kernel_file *file,
+			      const struct reel_kernel_symbol *symbol, uint64_t address,
+			      uint64_t *ret)
+{
+	uint64_t begin, end;
+
+	if (!file->is_fixed)
+		return false;
+	*ret = address - file->bias;
+	if (symbol)
+		return true;
+	/* Without a symbol, only the range of its text tells whether the address is the kernel's
+	 * own. */
+	reel_elf_file_text_range(file->module->files.debug, &begin, &end);
+	return *ret >= begin && *ret < end && end != UINT64_MAX;
+}
+
+struct reel_error *reel_kernel_code_find(struct reel_kernel_code *code,
+					 const struct reel_origin_capture *origin,
+					 const struct reel_kernel_symbol *symbol, uint64_t address,
+					 struct reel_module **module_ret, bool *found_ret,
+					 uint64_t *elf_address_ret)
+{
+	uint64_t id = symbol ? symbol->module_id : origin ? origin->kernel : code->kernel_id;
+	const struct kernel_file *file;
+	struct reel_error *error;
+
+	*module_ret = NULL;
+	*found_ret = false;
+	if (!id || !code->arch)
+		return NULL;
+	error = find_file(code, id, &file);
+	if (error || !file->module)
+		return error;
+	if (file->has_file && file->module->record->kind == REEL_MODULE_KERNEL)
+		*found_ret = address_in_kernel(file, symbol, address, elf_address_ret);
+	else if (file->has_file && symbol)
+		*found_ret = address_in_module(code, file, symbol, address, elf_address_ret);
+	if (symbol || *found_ret)
+		*module_ret = file->module;
+	return NULL;
+}
+
+bool reel_kernel_code_is_entry(const struct reel_kernel_code *code, const char *name)
+{
+	const char *const *entry = code->arch ? code->arch->kernel_entries : NULL;
+
+	for (; entry && *entry; entry++)
+		if (!strncmp(name, *entry, strlen(*entry)))
+			return true;
+	return false;
+}

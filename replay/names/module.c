@@ -1,0 +1,652 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/names/living.h"
+#include "replay/names/module.h"
+#include "module/module_cfi.h"
+
+/* SPEC.md, section 9. */
+#define IMAGE_SIZE_MAX (16u << 20)
+/* Of all images: a vDSO has two to four pages, and a host a few of them. */
+#define IMAGES_SIZE_MAX (64u << 20)
+
+struct reel_modules {
+	struct reel_module *all; /* ascending by id */
+	size_t n;
+	uint64_t images_size; /* of all, as they say */
+	struct reel_module_search *search;
+	struct reel_kernel_search *kernel_search;
+	/* To look for files of processes that live; info is NULL where that is not wanted, and
+	 * once it is done. */
+	const struct reel_timeline *timeline;
+	const struct reel_capture_info *info;
+	struct reel_strings living_roots;
+	bool no_host_files;
+	bool keeps_hits;
+	pthread_mutex_t lock;	      /* held while a module is opened */
+	struct reel_id_table by_file; /* opened modules with files of their own */
+	const struct reel_arch *kernel_arch;
+	struct reel_symbolizer_options symbolizer_options;
+	/* Whose rows cannot be relied on; NULL: none. */
+	void *_Atomic failed;
+};
+
+struct reel_error *reel_modules_create(const struct reel_timeline *timeline,
+				       const struct reel_capture_options *options,
+				       const char *kernel_release, struct reel_modules **ret)
+{
+	const struct reel_record_module *const *records;
+	struct reel_modules *modules = calloc(1, sizeof(*modules));
+	struct reel_error *error;
+
+	if (!modules)
+		return reel_error_no_memory();
+	records = reel_timeline_modules(timeline, &modules->n);
+	modules->all = calloc(modules->n + 1, sizeof(*modules->all));
+	if (!modules->all) {
+		free(modules);
+		return reel_error_no_memory();
+	}
+	pthread_mutex_init(&modules->lock, NULL);
+	for (size_t i = 0; i < modules->n; i++) {
+		modules->all[i].record = records[i];
+		modules->all[i].index = i;
+		pthread_mutex_init(&modules->all[i].own_naming, NULL);
+		modules->all[i].naming = &modules->all[i].own_naming;
+	}
+	modules->timeline = timeline;
+	modules->no_host_files = options->no_host_files;
+	modules->symbolizer_options.no_inlines = options->no_inlines;
+	modules->symbolizer_options.no_demangle = options->no_demangle;
+	error = reel_module_search_create(options, &modules->search);
+	modules->symbolizer_options.search = modules->search;
+	if (!error)
+		error = reel_kernel_search_create(options, kernel_release, &modules->kernel_search);
+	if (error) {
+		reel_modules_destroy(modules);
+		return error;
+	}
+	*ret = modules;
+	return NULL;
+}
+
+/* Each uses the ones that are freed after it. */
+static void free_files(struct reel_module *module)
+{
+	reel_symbolizer_destroy(module->symbolizer);
+	reel_synthesis_destroy(module->synthesis);
+	reel_rows_destroy(module->rows);
+	reel_cfi_destroy(module->cfi);
+	reel_module_files_free(&module->files);
+	reel_elf_file_close(module->image_file);
+}
+
+void reel_modules_destroy(struct reel_modules *modules)
+{
+	if (!modules)
+		return;
+	for (size_t i = 0; i < modules->n; i++) {
+		struct reel_module *module = &modules->all[i];
+
+		if (!module->is_shared)
+			free_files(module);
+		free(module->local_path);
+		free(module->debug_path);
+		free(module->image);
+		free(module->newer_image.bytes);
+		reel_address_ranges_free(&module->own_code_read);
+		pthread_mutex_destroy(&module->own_naming);
+	}
+	reel_id_table_free(&modules->by_file);
+	pthread_mutex_destroy(&modules->lock);
+	reel_module_search_destroy(modules->search);
+	reel_kernel_search_destroy(modules->kernel_search);
+	reel_strings_free(&modules->living_roots);
+	free(modules->all);
+	free(modules);
+}
+
+static struct reel_module *module_by_id(struct reel_modules *modules, uint64_t id)
+{
+	size_t low = 0, high = modules->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (modules->all[middle].record->id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < modules->n && modules->all[low].record->id == id ? &modules->all[low] : NULL;
+}
+
+static struct reel_error *make_room_for(struct reel_modules *modules,
+					const struct reel_record_image *image, uint8_t **ret)
+{
+	if (image->total_size > IMAGES_SIZE_MAX - modules->images_size)
+		return reel_error_create(REEL_ERROR_CORRUPT,
+					 "image of module %llu: with it, all images exceed 64 MiB",
+					 (unsigned long long)image->module);
+	modules->images_size += image->total_size;
+	*ret = calloc(1, image->total_size + 1);
+	return *ret ? NULL : reel_error_no_memory();
+}
+
+static void drop_newer(struct reel_modules *modules, struct reel_newer_image *newer)
+{
+	free(newer->bytes);
+	modules->images_size -= newer->size;
+	*newer = (struct reel_newer_image){ 0 };
+}
+
+/* It takes the older one's place once it is whole. */
+static struct reel_error *take_newer(struct reel_modules *modules, struct reel_module *module,
+				     const struct reel_record_image *image)
+{
+	struct reel_newer_image *newer = &module->newer_image;
+	struct reel_error *error;
+
+	if (newer->bytes && image->number > newer->number)
+		drop_newer(modules, newer);
+	if (!newer->bytes) {
+		error = make_room_for(modules, image, &newer->bytes);
+		if (error)
+			return error;
+		newer->size = image->total_size;
+		newer->number = image->number;
+	}
+	if (image->number < newer->number || image->total_size != newer->size)
+		return NULL;
+	if (image->bytes.size)
+		memcpy(newer->bytes + image->offset, image->bytes.data, image->bytes.size);
+	newer->n_taken += image->bytes.size;
+	if (newer->n_taken < newer->size)
+		return NULL;
+	free(module->image);
+	modules->images_size -= module->image_size;
+	module->image = newer->bytes;
+	module->image_size = newer->size;
+	module->image_number = newer->number;
+	*newer = (struct reel_newer_image){ 0 };
+	return NULL;
+}
+
+struct reel_error *reel_modules_add_image(struct reel_modules *modules,
+					  const struct reel_record_image *image)
+{
+	struct reel_module *module = module_by_id(modules, image->module);
+	struct reel_error *error;
+
+	if (!module)
+		return NULL; /* its definition was lost with a damaged block */
+	if (image->total_size > IMAGE_SIZE_MAX || image->offset > image->total_size ||
+	    image->bytes.size > image->total_size - image->offset)
+		return reel_error_create(
+			REEL_ERROR_CORRUPT,
+			"image of module %llu: %zu bytes at %llu do not fit into %llu",
+			(unsigned long long)image->module, image->bytes.size,
+			(unsigned long long)image->offset, (unsigned long long)image->total_size);
+	if (module->image && image->number < module->image_number)
+		return NULL;
+	if (module->image && image->number > module->image_number)
+		return take_newer(modules, module, image);
+	module->image_number = image->number;
+	if (!module->image) {
+		error = make_room_for(modules, image, &module->image);
+		if (error)
+			return error;
+		module->image_size = image->total_size;
+	}
+	/* The first one says how large the image is. */
+	if (module->image_size == image->total_size && image->bytes.size)
+		memcpy(module->image + image->offset, image->bytes.data, image->bytes.size);
+	return NULL;
+}
+
+/* Takes the error's text as the reason why the module can't be used; memory shortage stays an
+ * error. */
+static struct reel_error *module_broken(struct reel_module *module, struct reel_error *error)
+{
+	if (reel_error_code(error) == REEL_ERROR_NO_MEMORY)
+		return module->files.file
+			       ? reel_error_prefix(error, "%s",
+						   reel_elf_file_path(module->files.file))
+			       : error;
+	free(module->files.problem);
+	module->files.problem = strdup(reel_error_message(error));
+	module->files.state = REEL_MODULE_BROKEN;
+	reel_error_destroy(error);
+	return module->files.problem ? NULL : reel_error_no_memory();
+}
+
+void reel_modules_set_host(struct reel_modules *modules, const struct reel_capture_info *info)
+{
+	modules->info = modules->no_host_files ? NULL : info;
+}
+
+struct reel_error *reel_modules_expect_images(struct reel_modules *modules, bool keeps_hits)
+{
+	for (size_t i = 0; i < modules->n; i++) {
+		if (modules->all[i].opened)
+			return reel_error_create(
+				REEL_ERROR_INVALID,
+				"the capture's traces were asked for already: open it again");
+	}
+	modules->keeps_hits = keeps_hits;
+	modules->symbolizer_options.no_demangle = true;
+	return NULL;
+}
+
+void reel_modules_set_kernel_arch(struct reel_modules *modules, const struct reel_arch *arch)
+{
+	modules->kernel_arch = arch;
+}
+
+static struct reel_error *find_kernel_file(struct reel_modules *modules, struct reel_module *module)
+{
+	const struct reel_arch *arch = modules->kernel_arch;
+	const struct reel_record_module *record = module->record;
+	struct reel_elf_file *file;
+	struct reel_error *error;
+
+	/* BPF programs and trampolines ("[bpf]") have no file, so none is missing. */
+	if (!arch || (record->kind == REEL_MODULE_KERNEL_MODULE && !record->build_id.size))
+		return NULL;
+	error = reel_kernel_search_find(modules->kernel_search, record, &module->files);
+	file = module->files.debug;
+	if (error || !file || reel_elf_file_machine(file) == arch->elf_machine)
+		return error;
+	error = reel_error_create(REEL_ERROR_MISMATCH, "%s: ELF machine %u, the kernel is %s",
+				  reel_elf_file_path(file), reel_elf_file_machine(file),
+				  arch->name);
+	reel_module_files_free(&module->files);
+	return module_broken(module, error);
+}
+
+/* Where processes that live have their files; what was found of it otherwise stays, if they have
+ * not this one. */
+static struct reel_error *find_living(struct reel_modules *modules, struct reel_module *module)
+{
+	struct reel_error *error = NULL;
+
+	if (modules->info)
+		error = reel_living_roots(modules->timeline, modules->info, &modules->living_roots);
+	modules->info = NULL;
+	for (size_t i = 0; !error && i < modules->living_roots.n && !module->files.file; i++) {
+		struct reel_module_files found;
+
+		error = reel_module_search_find_below(modules->search, modules->living_roots.all[i],
+						      module->record, &found);
+		if (!error && found.file) {
+			reel_module_files_free(&module->files);
+			module->files = found;
+		} else if (!error) {
+			reel_module_files_free(&found);
+		}
+	}
+	return error;
+}
+
+struct reel_error *reel_module_open_image(const struct reel_module *module,
+					  struct reel_elf_file **ret)
+{
+	struct reel_bytes path = module->record->path, build_id = module->record->build_id;
+	_cleanup_free_ char *name =
+		reel_text_print("%.*s (embedded)", (int)path.size, (const char *)path.data);
+	struct reel_error *error;
+
+	if (!name)
+		return reel_error_no_memory();
+	error = module->record->kind == REEL_MODULE_FILE
+			? reel_elf_file_open_embedded(module->image, module->image_size, name, ret)
+			: reel_elf_file_open_memory(module->image, module->image_size, name, ret);
+	if (error || !build_id.size || reel_bytes_are_equal(reel_elf_file_build_id(*ret), build_id))
+		return error;
+	reel_elf_file_close(*ret);
+	return reel_error_create(REEL_ERROR_MISMATCH, "%s: it has another build-id", name);
+}
+
+/*
+ * What the capture itself has of a file that is not here.  It was made of the file that was mapped,
+ * or the capture is not to be believed at all; but it must not be another module's by mistake.
+ */
+static struct reel_error *open_embedded(struct reel_module *module)
+{
+	struct reel_elf_file *file;
+	struct reel_error *error = reel_module_open_image(module, &file);
+
+	if (error)
+		return module_broken(module, error);
+	reel_module_files_free(&module->files);
+	module->files.file = file;
+	module->files.state = REEL_MODULE_FOUND;
+	return NULL;
+}
+
+/* The names and lines of what the capture has, where the file that is here has lost its own.  An
+ * image that is of no use is none. */
+static struct reel_error *open_beside(struct reel_module *module)
+{
+	struct reel_elf_file *file = module->files.file;
+	struct reel_error *error;
+
+	if (!module->image || module->record->kind != REEL_MODULE_FILE || module->files.debug ||
+	    reel_elf_file_is_embedded(file) || reel_elf_file_has_debug_info(file))
+		return NULL;
+	error = reel_module_open_image(module, &module->image_file);
+	if (!error)
+		return NULL;
+	module->image_file = NULL;
+	if (reel_error_code(error) == REEL_ERROR_NO_MEMORY)
+		return error;
+	reel_error_destroy(error);
+	return NULL;
+}
+
+static struct reel_error *find_module_file(struct reel_modules *modules, struct reel_module *module)
+{
+	struct reel_error *error =
+		reel_module_search_find(modules->search, module->record, &module->files);
+
+	if (!error && !module->files.file)
+		error = find_living(modules, module);
+	if (!error && !module->files.file && module->image)
+		error = open_embedded(module);
+	return error;
+}
+
+static struct reel_error *find_files(struct reel_modules *modules, struct reel_module *module)
+{
+	const struct reel_record_module *record = module->record;
+	struct reel_error *error;
+
+	switch (record->kind) {
+	case REEL_MODULE_FILE:
+		return find_module_file(modules, module);
+	case REEL_MODULE_KERNEL:
+	case REEL_MODULE_KERNEL_MODULE:
+		return find_kernel_file(modules, module);
+	case REEL_MODULE_VDSO:
+		if (!module->image)
+			break;
+		error = reel_elf_file_open_memory(module->image, module->image_size, "[vdso]",
+						  &module->files.file);
+		if (error)
+			return module_broken(module, error);
+		module->files.state = REEL_MODULE_FOUND;
+		return NULL;
+	default:
+		break;
+	}
+	module->files.state = REEL_MODULE_MISSING;
+	if (asprintf(&module->files.problem, "%s is in no file, and the capture has no image of it",
+		     record->kind == REEL_MODULE_VDSO ? "the vDSO" : "the mapping") < 0)
+		return reel_error_no_memory();
+	return NULL;
+}
+
+/* ---- one file under several paths ------------------------------------------------------- */
+
+static bool is_same_file(const struct reel_elf_file *a, const struct reel_elf_file *b)
+{
+	uint64_t a_device, a_inode, b_device, b_inode;
+
+	if (!a || !b)
+		return a == b;
+	return reel_elf_file_identity(a, &a_device, &a_inode) &&
+	       reel_elf_file_identity(b, &b_device, &b_inode) && a_device == b_device &&
+	       a_inode == b_inode;
+}
+
+/* Shares what another module with the same files has: opening them again would give the same. */
+static struct reel_error *share(struct reel_module *module, const struct reel_module *with)
+{
+	module->local_path = strdup(reel_elf_file_path(module->files.file));
+	module->debug_path =
+		module->files.debug ? strdup(reel_elf_file_path(module->files.debug)) : strdup("");
+	if (!module->local_path || !module->debug_path)
+		return reel_error_no_memory();
+	reel_module_files_free(&module->files);
+	module->files = (struct reel_module_files){
+		.file = with->files.file,
+		.debug = with->files.debug,
+		.state = with->files.state,
+	};
+	module->arch = with->arch;
+	module->cfi = with->cfi;
+	module->rows = with->rows;
+	module->synthesis = with->synthesis;
+	module->symbolizer = with->symbolizer;
+	module->naming = with->naming;
+	module->code_read = with->code_read;
+	module->is_shared = true;
+	return NULL;
+}
+
+/* The first of the modules whose file may be this one; NULL where there is none, or `file` is none.
+ */
+static struct reel_module *first_of_file(const struct reel_modules *modules,
+					 const struct reel_elf_file *file, uint64_t *key_ret)
+{
+	struct reel_id_entry *entry;
+	uint64_t device, inode;
+
+	*key_ret = 0;
+	if (!file || !reel_elf_file_identity(file, &device, &inode))
+		return NULL;
+	*key_ret = inode ^ device << 40;
+	entry = reel_id_table_find(&modules->by_file, *key_ret);
+	return entry ? (void *)((char *)entry - offsetof(struct reel_module, by_file)) : NULL;
+}
+
+/*
+ * Many containers have the same library, each under a path of its own, and all of these may lead to
+ * one file here.  Device and inode tell that it is one; a build-id does not, since any file can
+ * claim to have it.
+ */
+static struct reel_error *share_if_same(const struct reel_modules *modules,
+					struct reel_module *module)
+{
+	const struct reel_module *with;
+	uint64_t key;
+
+	for (with = first_of_file(modules, module->files.file, &key); with; with = with->same_key) {
+		/* Each has an image of its own. */
+		if (with->image_file && module->image)
+			continue;
+		if (is_same_file(with->files.file, module->files.file) &&
+		    is_same_file(with->files.debug, module->files.debug))
+			return share(module, with);
+	}
+	return NULL;
+}
+
+/* Others may share what it has. */
+static struct reel_error *offer(struct reel_modules *modules, struct reel_module *module)
+{
+	uint64_t key;
+	struct reel_module *first = first_of_file(modules, module->files.file, &key);
+
+	if (first) {
+		module->same_key = first->same_key;
+		first->same_key = module;
+		return NULL;
+	}
+	module->by_file.id = key;
+	return !key || reel_id_table_insert(&modules->by_file, &module->by_file)
+		       ? NULL
+		       : reel_error_no_memory();
+}
+
+/* ---- opening ---------------------------------------------------------------------------- */
+
+static bool read_code(void *file, uint64_t address, size_t size, uint8_t *bytes_ret)
+{
+	return reel_elf_file_read(file, address, size, bytes_ret);
+}
+
+static void keep_hits(struct reel_module *module)
+{
+	module->code_read = &module->own_code_read;
+	reel_elf_file_keep_reads(module->files.file, module->code_read);
+	reel_cfi_keep_hits(module->cfi);
+}
+
+static struct reel_error *open_module(struct reel_modules *modules, struct reel_module *module)
+{
+	struct reel_error *error = find_files(modules, module);
+	struct reel_elf_file *file;
+	uint64_t entry;
+
+	if (!error)
+		error = share_if_same(modules, module);
+	if (error || module->is_shared)
+		return error;
+	file = module->files.file;
+	error = reel_symbolizer_create(file, module->files.debug, &modules->symbolizer_options,
+				       &module->symbolizer);
+	if (error || !file)
+		return error;
+	module->arch =
+		reel_arch_by_machine(reel_elf_file_machine(file), reel_elf_file_word_bits(file));
+	if (!module->arch)
+		return NULL;
+	/* No process begins in the vDSO; i386's names __kernel_vsyscall (vdso32.lds.S). */
+	entry = module->record->kind == REEL_MODULE_VDSO ? 0 : reel_elf_file_entry(file);
+	error = reel_module_cfi_create(file, module->files.debug, module->arch, &module->cfi);
+	if (!error)
+		error = reel_rows_create(module->arch, module->cfi, entry, &module->rows);
+	if (!error)
+		error = reel_synthesis_create(
+			&(struct reel_synthesis_input){ .arch = module->arch,
+							.read_code = read_code,
+							.module = file,
+							.find_row = reel_synthesis_cfi_row,
+							.rows = module->cfi },
+			&module->synthesis);
+	if (error)
+		return module_broken(module, error);
+	reel_symbolizer_set_code(module->symbolizer, module->cfi, module->synthesis);
+	error = open_beside(module);
+	if (error)
+		return error;
+	reel_symbolizer_set_image(module->symbolizer, reel_module_image_file(module));
+	if (modules->keeps_hits)
+		keep_hits(module);
+	reel_rows_tell(module->rows, &modules->failed, module);
+	return offer(modules, module);
+}
+
+static unsigned bit_of(const struct reel_arch *arch)
+{
+	unsigned i = 0;
+
+	while (reel_arch_all[i] && reel_arch_all[i] != arch)
+		i++;
+	return 1u << i;
+}
+
+const struct reel_arch *reel_module_mismatch(const struct reel_module *module)
+{
+	unsigned mapped_by = atomic_load_explicit(&module->mapped_by, memory_order_relaxed);
+
+	if (!module->files.file || (module->arch && mapped_by & bit_of(module->arch)))
+		return NULL;
+	for (size_t i = 0; reel_arch_all[i]; i++) {
+		if (mapped_by >> i & 1)
+			return reel_arch_all[i];
+	}
+	return NULL;
+}
+
+struct reel_error *reel_modules_open(struct reel_modules *modules, uint64_t id,
+				     const struct reel_arch *arch, struct reel_module **ret)
+{
+	struct reel_module *module = module_by_id(modules, id);
+	struct reel_error *error = NULL;
+
+	*ret = module;
+	if (module && arch)
+		atomic_fetch_or_explicit(&module->mapped_by, bit_of(arch), memory_order_relaxed);
+	if (!module || atomic_load_explicit(&module->opened, memory_order_acquire))
+		return NULL;
+	pthread_mutex_lock(&modules->lock);
+	if (!atomic_load_explicit(&module->opened, memory_order_relaxed)) {
+		error = open_module(modules, module);
+		atomic_store_explicit(&module->opened, !error, memory_order_release);
+	}
+	pthread_mutex_unlock(&modules->lock);
+	return error;
+}
+
+struct reel_error *reel_modules_problem(const struct reel_modules *modules)
+{
+	const struct reel_module *module =
+		atomic_load_explicit(&modules->failed, memory_order_acquire);
+
+	if (!module)
+		return NULL;
+	return reel_error_prefix(reel_rows_problem(module->rows), "%s",
+				 reel_elf_file_path(module->files.file));
+}
+
+size_t reel_modules_count(const struct reel_modules *modules)
+{
+	return modules->n;
+}
+
+void reel_modules_visit(struct reel_modules *modules,
+			void (*visit)(void *context, const struct reel_module *module),
+			void *context)
+{
+	pthread_mutex_lock(&modules->lock);
+	for (size_t i = 0; i < modules->n; i++) {
+		pthread_mutex_lock(modules->all[i].naming);
+		visit(context, &modules->all[i]);
+		pthread_mutex_unlock(modules->all[i].naming);
+	}
+	pthread_mutex_unlock(&modules->lock);
+}
+
+/* ---- files that were named for modules ------------------------------------------------------ */
+
+struct named {
+	const char *path;
+	struct reel_bytes build_id;
+	bool is_used;
+};
+
+static bool is_at(const struct reel_elf_file *file, const char *path)
+{
+	return file && !strcmp(reel_elf_file_path(file), path);
+}
+
+static bool serves(const struct reel_elf_file *file, const char *path)
+{
+	return is_at(file, path) || (file && is_at(reel_elf_file_alternate(file), path));
+}
+
+static void look_for_named(void *context, const struct reel_module *module)
+{
+	struct named *named = context;
+	struct reel_bytes build_id = module->record->build_id;
+
+	named->is_used |= (build_id.size && reel_bytes_are_equal(build_id, named->build_id)) ||
+			  serves(module->files.file, named->path) ||
+			  serves(module->files.debug, named->path) ||
+			  (module->is_shared && (!strcmp(module->local_path, named->path) ||
+						 !strcmp(module->debug_path, named->path)));
+}
+
+bool reel_modules_have_file(struct reel_modules *modules, const char *path)
+{
+	struct named named = { path, reel_module_search_build_id(modules->search, path), false };
+
+	reel_modules_visit(modules, look_for_named, &named);
+	return named.is_used;
+}

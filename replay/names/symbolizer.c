@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/dwarf/debug_info.h"
+#include "replay/dwarf/embedded_lines.h"
+#include "elf/go_table.h"
+#include "elf/symbol_table.h"
+#include "module/image_parts.h"
+#include "replay/names/symbolizer.h"
+#include "base/text.h"
+
+/* Names and paths by the pointer they were found at, so that each is demangled and interned once.
+ */
+struct known_text {
+	const char *raw; /* NULL: free */
+	const char *text;
+};
+
+struct known_texts {
+	struct known_text *slots;
+	size_t n, capacity; /* a power of two, at least twice n */
+};
+
+struct reel_symbolizer {
+	struct reel_elf_file *file, *debug;
+	struct reel_symbolizer_options options;
+	struct reel_cfi *cfi;		  /* NULL: none */
+	struct reel_synthesis *synthesis; /* NULL: its instructions are not known */
+	struct reel_symbol_table *symbols;
+	bool debug_info_tried;
+	struct reel_debug_info *debug_info; /* NULL: there is none */
+	struct reel_go_table *go_table;	    /* NULL: the same */
+	struct reel_elf_file *image;	    /* what the capture has of the file; NULL: nothing */
+	struct reel_embedded_lines *lines;  /* of the image; NULL: the same */
+	/* Of the image, where that is not the file. */
+	struct reel_symbol_table *image_symbols;
+	struct reel_error *problem;
+	struct reel_texts *texts;
+	uint64_t texts_left; /* bytes */
+	struct known_texts names, stubs, paths;
+	struct reel_symbol_frame *frames;
+	size_t frames_capacity;
+};
+
+/*
+ * A file can have any number of names that are ends of one string, or lie in one directory.  Real
+ * ones are a small part of the file, and few of them are asked for.
+ */
+#define TEXTS_TIMES 4
+#define TEXTS_FREE  (16u << 20)
+
+struct reel_error *reel_symbolizer_create(struct reel_elf_file *file, struct reel_elf_file *debug,
+					  const struct reel_symbolizer_options *options,
+					  struct reel_symbolizer **ret)
+{
+	struct reel_symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
+
+	if (!symbolizer)
+		return reel_error_no_memory();
+	symbolizer->file = file;
+	symbolizer->debug = debug;
+	symbolizer->texts_left = TEXTS_FREE;
+	if (file)
+		symbolizer->texts_left += TEXTS_TIMES * reel_elf_file_size(file);
+	if (debug)
+		symbolizer->texts_left += TEXTS_TIMES * reel_elf_file_size(debug);
+	if (options)
+		symbolizer->options = *options;
+	symbolizer->texts = reel_texts_create();
+	if (!symbolizer->texts) {
+		free(symbolizer);
+		return reel_error_no_memory();
+	}
+	*ret = symbolizer;
+	return NULL;
+}
+
+void reel_symbolizer_set_code(struct reel_symbolizer *symbolizer, struct reel_cfi *cfi,
+			      struct reel_synthesis *synthesis)
+{
+	symbolizer->cfi = cfi;
+	symbolizer->synthesis = synthesis;
+}
+
+void reel_symbolizer_set_image(struct reel_symbolizer *symbolizer, struct reel_elf_file *image)
+{
+	symbolizer->image = image;
+}
+
+void reel_symbolizer_destroy(struct reel_symbolizer *symbolizer)
+{
+	if (!symbolizer)
+		return;
+	reel_embedded_lines_close(symbolizer->lines);
+	reel_symbol_table_destroy(symbolizer->image_symbols);
+	reel_symbol_table_destroy(symbolizer->symbols);
+	reel_debug_info_close(symbolizer->debug_info);
+	reel_go_table_close(symbolizer->go_table);
+	reel_error_destroy(symbolizer->problem);
+	reel_texts_destroy(symbolizer->texts);
+	free(symbolizer->names.slots);
+	free(symbolizer->stubs.slots);
+	free(symbolizer->paths.slots);
+	free(symbolizer->frames);
+	free(symbolizer);
+}
+
+const char *reel_symbolizer_problem(const struct reel_symbolizer *symbolizer)
+{
+	if (symbolizer->problem)
+		return reel_error_message(symbolizer->problem);
+	return symbolizer->symbols ? reel_symbol_table_problem(symbolizer->symbols) : NULL;
+}
+
+/* The slot of `raw`, or the free one that it belongs into. */
+static struct known_text *find_slot(const struct known_texts *known, const char *raw)
+{
+	/* Fibonacci hashing: neighbours in a string table are spread out. */
+	size_t at = (size_t)((uint64_t)(uintptr_t)raw * 0x9e3779b97f4a7c15u >> 32);
+
+	while (known->slots[at & (known->capacity - 1)].raw &&
+	       known->slots[at & (known->capacity - 1)].raw != raw)
+		at++;
+	return &known->slots[at & (known->capacity - 1)];
+}
+
+static bool make_room(struct known_texts *known)
+{
+	struct known_texts grown = { .n = known->n };
+
+	if (known->capacity > 2 * known->n)
+		return true;
+	grown.capacity = known->capacity ? 2 * known->capacity : 256;
+	grown.slots = calloc(grown.capacity, sizeof(*grown.slots));
+	if (!grown.slots)
+		return false;
+	for (size_t i = 0; i < known->capacity; i++) {
+		if (known->slots[i].raw)
+			*find_slot(&grown, known->slots[i].raw) = known->slots[i];
+	}
+	free(known->slots);
+	*known = grown;
+	return true;
+}
+
+static struct reel_error *take_texts(struct reel_symbolizer *symbolizer, size_t size)
+{
+	struct reel_elf_file *file = symbolizer->debug ? symbolizer->debug : symbolizer->file;
+
+	if (size <= symbolizer->texts_left) {
+		symbolizer->texts_left -= size;
+		return NULL;
+	}
+	return reel_error_create(REEL_ERROR_CORRUPT,
+				 "%s: the names of functions and source files take more memory "
+				 "than a file of its size can have; choose samples (--pid, "
+				 "--comm) that do without it",
+				 reel_elf_file_path(file));
+}
+
+/* As it is shown: without the version of .symtab's "name@@VERSION", and demangled. */
+static const char *make_name(struct reel_symbolizer *symbolizer, const char *raw)
+{
+	const char *at = strchr(raw, '@');
+	size_t size = at && at != raw ? (size_t)(at - raw) : strlen(raw);
+	const char *name = reel_texts_add(symbolizer->texts, raw, size);
+	_cleanup_free_ char *demangled = NULL;
+
+	if (name && !symbolizer->options.no_demangle)
+		demangled = reel_demangle(name);
+	return demangled ? reel_texts_add_string(symbolizer->texts, demangled) : name;
+}
+
+/* Of a PLT's stub, as objdump and gdb write it. */
+static const char *make_stub_name(struct reel_symbolizer *symbolizer, const char *raw)
+{
+	const char *name = make_name(symbolizer, raw);
+	_cleanup_free_ char *text = name ? reel_text_print("%s@plt", name) : NULL;
+
+	return text ? reel_texts_add_string(symbolizer->texts, text) : NULL;
+}
+
+static const char *make_text(struct reel_symbolizer *symbolizer, const struct known_texts *known,
+			     const char *raw)
+{
+	if (known == &symbolizer->names)
+		return make_name(symbolizer, raw);
+	if (known == &symbolizer->stubs)
+		return make_stub_name(symbolizer, raw);
+	return reel_texts_add_string(symbolizer->texts, raw);
+}
+
+static struct reel_error *look_up_text(struct reel_symbolizer *symbolizer,
+				       struct known_texts *known, const char *raw, const char **ret)
+{
+	struct known_text *slot;
+
+	if (!raw[0]) {
+		*ret = "";
+		return NULL;
+	}
+	if (!make_room(known))
+		return reel_error_no_memory();
+	slot = find_slot(known, raw);
+	if (!slot->raw) {
+		const char *text = make_text(symbolizer, known, reel_name_or_long(raw));
+		struct reel_error *error =
+			text ? take_texts(symbolizer, strlen(text)) : reel_error_no_memory();
+
+		if (error)
+			return error;
+		slot->raw = raw;
+		slot->text = text;
+		known->n++;
+	}
+	*ret = slot->text;
+	return NULL;
+}
+
+/* The file with debug information; NULL: there is none. */
+static struct reel_elf_file *debug_info_file(const struct reel_symbolizer *symbolizer)
+{
+	struct reel_elf_file *file = symbolizer->file, *debug = symbolizer->debug;
+
+	if (debug && reel_elf_file_has_debug_info(debug))
+		return debug;
+	return file && reel_elf_file_has_debug_info(file) ? file : NULL;
+}
+
+/* Damaged debug information is a problem to report; only a lack of memory is an error. */
+static struct reel_error *note_problem(struct reel_symbolizer *symbolizer, struct reel_error *error)
+{
+	if (!error || reel_error_code(error) == REEL_ERROR_NO_MEMORY)
+		return error;
+	reel_error_destroy(symbolizer->problem);
+	symbolizer->problem = error;
+	return NULL;
+}
+
+static struct reel_error *open_lines(struct reel_symbolizer *symbolizer)
+{
+	struct reel_loaded_bytes section;
+
+	if (!symbolizer->image ||
+	    !reel_elf_file_section(symbolizer->image, REEL_EMBEDDED_LINES, &section))
+		return NULL;
+	return reel_error_prefix(
+		reel_embedded_lines_open((struct reel_bytes){ section.bytes, section.size },
+					 &symbolizer->lines),
+		"%s", reel_elf_file_path(symbolizer->image));
+}
+
+/* Of the DWARF, of Go's own table, and what the capture has of them. */
+static struct reel_error *open_debug_info(struct reel_symbolizer *symbolizer)
+{
+	struct reel_elf_file *file = symbolizer->file, *from = debug_info_file(symbolizer);
+	struct reel_elf_file *alternate = from ? reel_elf_file_alternate(from) : NULL;
+	struct reel_error *error;
+
+	symbolizer->debug_info_tried = true;
+	error = note_problem(symbolizer, open_lines(symbolizer));
+	if (!error && file)
+		error = note_problem(symbolizer, reel_go_table_open(file, &symbolizer->go_table));
+	if (!error && from)
+		error = note_problem(symbolizer, reel_debug_info_open(from, file ? file : from,
+								      symbolizer->options.search,
+								      &symbolizer->debug_info));
+	/* It is of use without some of its sections, but less is known then. */
+	if (!error && from && !symbolizer->problem)
+		symbolizer->problem = reel_elf_file_section_error(from);
+	if (!error && alternate && !symbolizer->problem)
+		symbolizer->problem = reel_elf_file_section_error(alternate);
+	return error;
+}
+
+/*
+ * What they say of an address; Go's table is asked where the DWARF has no function.  *is_whole_ret:
+ * it is what was found when the image was made, the name of the function included.
+ */
+static struct reel_error *ask_debug_info(struct reel_symbolizer *symbolizer, uint64_t address,
+					 const struct reel_debug_frame **frames_ret, size_t *n_ret,
+					 uint64_t *begin_ret, bool *is_whole_ret)
+{
+	const struct reel_debug_frame *frames;
+	struct reel_error *error = NULL;
+	uint64_t begin;
+	size_t n;
+
+	if (!symbolizer->debug_info_tried)
+		error = open_debug_info(symbolizer);
+	if (!error && symbolizer->lines)
+		reel_embedded_lines_look_up(symbolizer->lines, address, frames_ret, n_ret,
+					    begin_ret);
+	*is_whole_ret = *n_ret != 0;
+	if (*n_ret)
+		return NULL;
+	if (!error && symbolizer->debug_info)
+		error = reel_debug_info_look_up(symbolizer->debug_info, address, frames_ret, n_ret,
+						begin_ret);
+	if (error)
+		return reel_error_prefix(error, "%s",
+					 reel_elf_file_path(debug_info_file(symbolizer)));
+	if (*begin_ret || !symbolizer->go_table)
+		return NULL;
+	error = reel_go_table_look_up(symbolizer->go_table, address, &frames, &n, &begin);
+	if (error)
+		return reel_error_prefix(error, "%s", reel_elf_file_path(symbolizer->file));
+	if (n) {
+		*frames_ret = frames;
+		*n_ret = n;
+		*begin_ret = begin;
+	}
+	return NULL;
+}
+
+/* Says why inlined functions are missing (-gsplit-dwarf). */
+static void note_split(struct reel_symbolizer *symbolizer)
+{
+	const char *problem = reel_debug_info_split_problem(symbolizer->debug_info);
+
+	if (problem && !symbolizer->problem)
+		symbolizer->problem = reel_error_create(REEL_ERROR_MISMATCH, "%s", problem);
+}
+
+static struct reel_error *room_for_frames(struct reel_symbolizer *symbolizer, size_t n)
+{
+	if (n <= symbolizer->frames_capacity)
+		return NULL;
+	free(symbolizer->frames);
+	symbolizer->frames_capacity = 2 * n + 16;
+	symbolizer->frames = calloc(symbolizer->frames_capacity, sizeof(*symbolizer->frames));
+	if (symbolizer->frames)
+		return NULL;
+	symbolizer->frames_capacity = 0;
+	return reel_error_no_memory();
+}
+
+static struct reel_error *make_frame(struct reel_symbolizer *symbolizer,
+				     const struct reel_debug_frame *from,
+				     struct reel_symbol_frame *ret)
+{
+	struct reel_error *error;
+
+	error = look_up_text(symbolizer, &symbolizer->names, from->function, &ret->function);
+	if (!error)
+		error = look_up_text(symbolizer, &symbolizer->paths, from->file, &ret->file);
+	ret->line = from->line;
+	ret->column = from->column;
+	return error;
+}
+
+/* Where there are no FDEs, its code tells how far a symbol goes. */
+static bool reaches(const struct reel_symbolizer *symbolizer, const struct reel_symbol *symbol,
+		    uint64_t address)
+{
+	switch (reel_symbol_reach(symbol, address, symbolizer->cfi)) {
+	case REEL_SYMBOL_REACHES:
+		return true;
+	case REEL_SYMBOL_ENDS_BEFORE:
+		return false;
+	case REEL_SYMBOL_ASK_CODE:
+		break;
+	}
+	return !symbolizer->synthesis || !reel_symbol_table_is_partial(symbolizer->symbols) ||
+	       reel_synthesis_holds(symbolizer->synthesis, symbol->address, address);
+}
+
+/* The symbol that holds an address, NULL: none does. */
+static struct reel_error *find_symbol(struct reel_symbolizer *symbolizer, uint64_t address,
+				      const struct reel_symbol **ret)
+{
+	struct reel_elf_file *image = symbolizer->image;
+	struct reel_error *error = NULL;
+
+	if (!symbolizer->symbols)
+		error = reel_symbol_table_create(symbolizer->file, symbolizer->debug,
+						 &symbolizer->symbols);
+	if (!error && image && image != symbolizer->file && !symbolizer->image_symbols)
+		error = reel_symbol_table_create(NULL, image, &symbolizer->image_symbols);
+	if (error)
+		return error;
+	*ret = symbolizer->image_symbols
+		       ? reel_symbol_table_find(symbolizer->image_symbols, address)
+		       : NULL;
+	/* One without a size is in the file, too, whose code tells how far it reaches. */
+	if (*ret && (*ret)->sized)
+		return NULL;
+	*ret = reel_symbol_table_find(symbolizer->symbols, address);
+	if (*ret && !reaches(symbolizer, *ret, address))
+		*ret = NULL;
+	return NULL;
+}
+
+/* The outermost function has no name. */
+static void take_fde(const struct reel_symbolizer *symbolizer, uint64_t address,
+		     struct reel_symbol_frame *frame)
+{
+	uint64_t begin, end;
+
+	if (!symbolizer->cfi || !reel_cfi_function_at(symbolizer->cfi, address, &begin, &end))
+		return;
+	frame->function_offset = address - begin;
+	frame->is_fde = true;
+}
+
+/* An embedded image has names of stubs as ordinary symbols. */
+static bool is_stub(const struct reel_symbol *symbol)
+{
+	size_t size = strnlen(symbol->name, REEL_NAME_MAX);
+
+	return symbol->is_stub || (size > 4 && !memcmp(symbol->name + size - 4, "@plt", 4));
+}
+
+struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, uint64_t address,
+					   const struct reel_symbol_frame **frames_ret,
+					   size_t *n_ret)
+{
+	static const struct reel_debug_frame nothing = { .function = "", .file = "" };
+	const struct reel_debug_frame *from = &nothing;
+	struct reel_debug_frame outermost = nothing;
+	const struct reel_symbol *symbol;
+	struct reel_error *error;
+	bool is_whole = false;
+	uint64_t begin = 0, symbol_end = 0;
+	size_t n = 0;
+
+	error = find_symbol(symbolizer, address, &symbol);
+	if (error)
+		return error;
+	if (!symbolizer->options.no_inlines || !symbol) {
+		error = ask_debug_info(symbolizer, address, &from, &n, &begin, &is_whole);
+		if (error)
+			return error;
+		if (symbolizer->debug_info)
+			note_split(symbolizer);
+	}
+	if (symbolizer->options.no_inlines && n) {
+		/* What remains is the outermost function's name. */
+		outermost.function = from[n - 1].function;
+		from = &outermost;
+		n = 1;
+	}
+	if (!n) {
+		from = &nothing;
+		n = 1;
+	}
+	error = room_for_frames(symbolizer, n);
+	if (symbol && symbol->sized && (!is_whole || symbol->address == begin))
+		symbol_end = symbol->end;
+	/* A function of the debug information is more certain than a symbol without a size. */
+	if (symbol && !is_whole && (symbol->sized || !begin))
+		begin = symbol->address;
+	else
+		symbol = NULL;
+	for (size_t i = 0; !error && i < n; i++) {
+		struct reel_symbol_frame *frame = &symbolizer->frames[i];
+
+		error = make_frame(symbolizer, &from[i], frame);
+		frame->inlined = i + 1 < n;
+		frame->is_fde = false;
+		frame->function_offset = begin ? address - begin : 0;
+		frame->symbol_end = symbol_end;
+		if (!error && symbol && i + 1 == n)
+			error = look_up_text(symbolizer,
+					     is_stub(symbol) ? &symbolizer->stubs
+							     : &symbolizer->names,
+					     symbol->name, &frame->function);
+	}
+	if (error)
+		return error;
+	if (!symbolizer->frames[n - 1].function[0])
+		take_fde(symbolizer, address, &symbolizer->frames[n - 1]);
+	*frames_ret = symbolizer->frames;
+	*n_ret = n;
+	return NULL;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/traces/batch.h"
+
+/* What a cleared batch may keep, in bytes. */
+#define KEPT_MAX (8u << 20)
+
+struct reel_error *reel_batch_create(struct reel_batch **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? NULL : reel_error_no_memory();
+}
+
+static void free_arrays(struct reel_batch *batch)
+{
+	free(batch->traces);
+	free(batch->frames);
+	free(batch->addresses);
+	free(batch->steps);
+	free(batch->chains);
+	free(batch->counts);
+	free(batch->problems);
+}
+
+static void free_errors(struct reel_batch *batch)
+{
+	while (batch->n_problems)
+		reel_error_destroy(batch->problems[--batch->n_problems]);
+	reel_error_destroy(batch->error);
+	batch->error = NULL;
+}
+
+void reel_batch_destroy(struct reel_batch *batch)
+{
+	if (!batch)
+		return;
+	free_errors(batch);
+	free_arrays(batch);
+	free(batch);
+}
+
+static size_t frames_size(const struct reel_batch *batch, size_t n)
+{
+	return n * (sizeof(*batch->frames) + sizeof(*batch->addresses) + sizeof(*batch->steps));
+}
+
+void reel_batch_clear(struct reel_batch *batch)
+{
+	free_errors(batch);
+	if (frames_size(batch, batch->frames_capacity) +
+		    batch->traces_capacity * sizeof(*batch->traces) +
+		    batch->chains_capacity * sizeof(*batch->chains) +
+		    batch->counts_capacity * sizeof(*batch->counts) >
+	    KEPT_MAX) {
+		free_arrays(batch);
+		*batch = (struct reel_batch){ 0 };
+	}
+	batch->next = NULL;
+	batch->n_traces = batch->n_frames = batch->n_chains = batch->n_counts = 0;
+	batch->n_repeated = 0;
+	batch->n_samples = 0;
+}
+
+bool reel_batch_is_full(const struct reel_batch *batch)
+{
+	size_t n = batch->n_frames + batch->n_chains;
+
+	return batch->n_traces >= REEL_BATCH_TRACES || n >= REEL_BATCH_FRAMES_MAX ||
+	       n - batch->n_repeated >= REEL_BATCH_FRAMES;
+}
+
+size_t reel_batch_size(const struct reel_batch *batch)
+{
+	return sizeof(*batch) + frames_size(batch, batch->n_frames) +
+	       batch->n_traces * sizeof(*batch->traces) + batch->n_chains * sizeof(*batch->chains) +
+	       batch->n_counts * sizeof(*batch->counts);
+}
+
+/* ---- writing ----------------------------------------------------------------------- */
+
+/* Room for `n` items of `size` bytes in the array that `array` points to, doubling. */
+static bool reserve(void *array, size_t *capacity, size_t n, size_t size)
+{
+	size_t more = *capacity ? *capacity : 64;
+	void *items;
+
+	if (n <= *capacity)
+		return true;
+	while (more < n)
+		more *= 2;
+	/* The pointer is of whatever type. */
+	memcpy(&items, array, sizeof(items));
+	items = reallocarray(items, more, size);
+	if (!items)
+		return false;
+	memcpy(array, &items, sizeof(items));
+	*capacity = more;
+	return true;
+}
+
+struct reel_error *reel_batch_reserve_frames(struct reel_batch *batch, size_t n)
+{
+	size_t wanted = batch->n_frames + n, capacity = batch->frames_capacity;
+
+	if (wanted <= capacity)
+		return NULL;
+	/* The capacity grows when all three have. */
+	if (!reserve(&batch->frames, &(size_t){ capacity }, wanted, sizeof(*batch->frames)) ||
+	    !reserve(&batch->addresses, &(size_t){ capacity }, wanted, sizeof(*batch->addresses)) ||
+	    !reserve(&batch->steps, &capacity, wanted, sizeof(*batch->steps)))
+		return reel_error_no_memory();
+	batch->frames_capacity = capacity;
+	return NULL;
+}
+
+struct reel_error *reel_batch_add_trace(struct reel_batch *batch, const struct reel_trace *trace,
+					size_t own, uint32_t base, size_t n_shared)
+{
+	size_t n_chain = trace->n_frame_chain;
+
+	if (!reserve(&batch->traces, &batch->traces_capacity, batch->n_traces + 1,
+		     sizeof(*batch->traces)) ||
+	    !reserve(&batch->chains, &batch->chains_capacity, batch->n_chains + n_chain,
+		     sizeof(*batch->chains)))
+		return reel_error_no_memory();
+	/* Skip traces that share all of these frames themselves. */
+	while (n_shared && batch->traces[base].n_shared >= n_shared)
+		base = batch->traces[base].base;
+	batch->traces[batch->n_traces++] = (struct reel_batch_trace){
+		.trace = *trace,
+		.own = own,
+		.n_own = batch->n_frames - own,
+		.base = n_shared ? base : REEL_BATCH_NONE,
+		.n_shared = n_shared,
+		.chain = batch->n_chains,
+	};
+	if (n_chain)
+		memcpy(batch->chains + batch->n_chains, trace->frame_chain,
+		       n_chain * sizeof(*batch->chains));
+	batch->n_chains += n_chain;
+	return NULL;
+}
+
+struct reel_error *reel_batch_add_count(struct reel_batch *batch, size_t module, uint64_t frames)
+{
+	if (!reserve(&batch->counts, &batch->counts_capacity, batch->n_counts + 1,
+		     sizeof(*batch->counts)))
+		return reel_error_no_memory();
+	batch->counts[batch->n_counts++] = (struct reel_batch_count){ module, frames };
+	return NULL;
+}
+
+struct reel_error *reel_batch_add_problem(struct reel_batch *batch, struct reel_error *problem)
+{
+	if (reel_error_code(problem) == REEL_ERROR_NO_MEMORY)
+		return problem;
+	if (!reserve(&batch->problems, &batch->problems_capacity, batch->n_problems + 1,
+		     sizeof(struct reel_error *))) {
+		reel_error_destroy(problem);
+		return reel_error_no_memory();
+	}
+	batch->problems[batch->n_problems++] = problem;
+	return NULL;
+}
+
+/* ---- reading ----------------------------------------------------------------------- */
+
+void reel_batch_view_free(struct reel_batch_view *view)
+{
+	free(view->frames);
+	free(view->addresses);
+	free(view->steps);
+	*view = (struct reel_batch_view){ 0 };
+}
+
+void reel_batch_view_reset(struct reel_batch_view *view)
+{
+	view->batch = NULL;
+}
+
+/* A larger array with the former one's items at its end. */
+static void *grow_down(void *items, size_t old, size_t new, size_t size)
+{
+	uint8_t *grown = reallocarray(NULL, new, size);
+
+	if (grown && old)
+		memcpy(grown + (new - old) * size, items, old * size);
+	return grown;
+}
+
+static struct reel_error *reserve_view(struct reel_batch_view *view, size_t n)
+{
+	size_t capacity = view->capacity ? view->capacity : 256;
+	const struct reel_frame **frames;
+	uint64_t *addresses;
+	uint8_t *steps;
+
+	if (view->capacity && n <= view->capacity)
+		return NULL;
+	while (capacity < n)
+		capacity *= 2;
+	frames = grow_down(view->frames, view->capacity, capacity, sizeof(*frames));
+	addresses = grow_down(view->addresses, view->capacity, capacity, sizeof(*addresses));
+	steps = grow_down(view->steps, view->capacity, capacity, sizeof(*steps));
+	if (!frames || !addresses || !steps) {
+		free(frames);
+		free(addresses);
+		free(steps);
+		return reel_error_no_memory();
+	}
+	free(view->frames);
+	free(view->addresses);
+	free(view->steps);
+	view->frames = frames;
+	view->addresses = addresses;
+	view->steps = steps;
+	view->capacity = capacity;
+	return NULL;
+}
+
+/* Copies frames of the batch, from position `from` on, to where the outermost `end` frames begin.
+ */
+static void copy_frames(struct reel_batch_view *view, const struct reel_batch *batch, size_t from,
+			size_t n, size_t end)
+{
+	size_t to = view->capacity - end;
+
+	memcpy(view->frames + to, batch->frames + from, n * sizeof(*view->frames));
+	memcpy(view->addresses + to, batch->addresses + from, n * sizeof(*view->addresses));
+	memcpy(view->steps + to, batch->steps + from, n * sizeof(*view->steps));
+}
+
+/* The arrays still have the frames that the trace shares. */
+static bool is_in_place(const struct reel_batch_view *view, const struct reel_batch *batch,
+			const struct reel_batch_trace *trace)
+{
+	uint32_t last = view->last;
+
+	if (view->batch != batch)
+		return false;
+	/* Frames that the last trace shares are its base's, or those of the base's base, and so
+	 * on. */
+	while (last != trace->base && batch->traces[last].n_shared >= trace->n_shared)
+		last = batch->traces[last].base;
+	return last == trace->base;
+}
+
+struct reel_error *reel_batch_view_set(struct reel_batch_view *view, const struct reel_batch *batch,
+				       uint32_t index)
+{
+	const struct reel_batch_trace *trace = &batch->traces[index];
+	size_t n = trace->n_own + trace->n_shared, shared = trace->n_shared, in_place = 0;
+	struct reel_error *error = reserve_view(view, n);
+	uint32_t base = trace->base;
+
+	if (error)
+		return error;
+	if (shared && is_in_place(view, batch, trace))
+		in_place = shared;
+	while (shared > in_place) {
+		const struct reel_batch_trace *other = &batch->traces[base];
+		size_t n_taken = shared - other->n_shared;
+
+		copy_frames(view, batch, other->own + other->n_own - n_taken, n_taken, shared);
+		shared = other->n_shared;
+		base = other->base;
+	}
+	if (trace->n_own)
+		copy_frames(view, batch, trace->own, trace->n_own, n);
+	view->batch = batch;
+	view->last = index;
+	view->trace = trace->trace;
+	view->trace.frames = view->frames + view->capacity - n;
+	view->trace.addresses = view->addresses + view->capacity - n;
+	view->trace.steps = view->steps + view->capacity - n;
+	view->trace.n_frames = n;
+	if (view->trace.n_frame_chain)
+		view->trace.frame_chain = batch->chains + trace->chain;
+	return NULL;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples whose frame chain is their trace, unwound before (SPEC.md, TRACE_STEPS). */
+#ifndef REPLAY_TRACES_RESOLVED_H
+#define REPLAY_TRACES_RESOLVED_H
+
+#include "format/record.h"
+#include "replay/unwind/unwind.h"
+
+/* A capture's TRACE_STEPS records; all zero is none. */
+struct reel_resolved {
+	struct reel_resolved_steps {
+		size_t at; /* in `bytes` */
+		uint32_t size;
+		uint32_t stop; /* + 1; 0: there is no such record */
+	} * all;	       /* by id */
+	size_t n, capacity;
+	struct reel_buffer bytes;
+};
+
+void reel_resolved_free(struct reel_resolved *resolved);
+struct reel_error *reel_resolved_add(struct reel_resolved *resolved,
+				     const struct reel_record_trace_steps *record) REEL_MUST_CHECK;
+
+static inline bool reel_sample_is_resolved(const struct reel_sample *sample)
+{
+	return sample->flags & REEL_SAMPLE_RESOLVED;
+}
+
+/*
+ * The sample's frames.  Where the record is missing that says how they were found, they are as
+ * another recorder's.  *n_chain_ret: so many addresses of the frame chain are the trace; behind
+ * them lies a walk by frame pointers.
+ */
+struct reel_error *reel_resolved_unwind(const struct reel_resolved *resolved,
+					const struct reel_sample *sample, uint32_t max_frames,
+					struct reel_unwind_frames *ret, enum reel_stop *stop_ret,
+					size_t *n_chain_ret) REEL_MUST_CHECK;
+
+/*
+ * The other way: how these frames were found, as `steps` of a record.  With `is_whole` they are all
+ * that the sample's chain will have.
+ */
+void reel_resolved_steps(const struct reel_unwind_frames *frames, bool is_whole,
+			 struct reel_buffer *ret);
+
+#endif

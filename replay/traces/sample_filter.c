@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sized.h"
+#include "replay/traces/sample_filter.h"
+
+static void *copy_array(const void *array, size_t count, size_t size, struct reel_error **error)
+{
+	void *copy;
+
+	if (!count || *error)
+		return NULL;
+	copy = reallocarray(NULL, count, size);
+	if (copy)
+		memcpy(copy, array, count * size);
+	else
+		*error = reel_error_no_memory();
+	return copy;
+}
+
+static void copy_strings(const char **strings, size_t count, struct reel_error **error)
+{
+	for (size_t i = 0; strings && i < count; i++) {
+		/* After an error NULLs are left, to be freed. */
+		strings[i] = *error ? NULL : strdup(strings[i]);
+		if (!strings[i] && !*error)
+			*error = reel_error_no_memory();
+	}
+}
+
+struct reel_error *reel_sample_filter_copy(const struct reel_filter *from,
+					   uint64_t first_sample_time,
+					   struct reel_sample_filter *ret)
+{
+	struct reel_filter lists = { 0 };
+	struct reel_error *error = NULL;
+	const char **comms;
+
+	reel_sized_take(&lists, sizeof(lists), from);
+	lists.pids = copy_array(lists.pids, lists.n_pids, sizeof(*lists.pids), &error);
+	lists.tids = copy_array(lists.tids, lists.n_tids, sizeof(*lists.tids), &error);
+	lists.cpus = copy_array(lists.cpus, lists.n_cpus, sizeof(*lists.cpus), &error);
+	comms = copy_array(lists.comms, lists.n_comms, sizeof(*lists.comms), &error);
+	copy_strings(comms, lists.n_comms, &error);
+	lists.comms = comms;
+	*ret = (struct reel_sample_filter){
+		.lists = lists,
+		.from = first_sample_time + lists.from,
+		.to = lists.to ? first_sample_time + lists.to : UINT64_MAX,
+	};
+	return error;
+}
+
+void reel_sample_filter_free(struct reel_sample_filter *filter)
+{
+	struct reel_filter *lists = &filter->lists;
+
+	for (size_t i = 0; lists->comms && i < lists->n_comms; i++)
+		free((void *)lists->comms[i]);
+	free((void *)lists->comms);
+	free((void *)lists->pids);
+	free((void *)lists->tids);
+	free((void *)lists->cpus);
+	*filter = (struct reel_sample_filter){ 0 };
+}
+
+static bool list_has(const uint32_t *list, size_t n, uint32_t value)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i] == value)
+			return true;
+	return !n;
+}
+
+/* Comms are the timeline's strings, a filter's are not: compare text. */
+static bool comm_passes(const struct reel_filter *lists, const struct reel_trace *trace)
+{
+	/* HOST:COMM, of which COMM alone will do. */
+	size_t prefix = trace->host_id ? strlen(trace->host) + 1 : 0;
+
+	for (size_t i = 0; i < lists->n_comms; i++)
+		if (!strcmp(lists->comms[i], trace->comm) ||
+		    !strcmp(lists->comms[i], trace->comm + prefix))
+			return true;
+	return !lists->n_comms;
+}
+
+struct reel_error *reel_sample_describe(const struct reel_capture *capture,
+					const struct reel_sample *sample,
+					const struct reel_space_state *space,
+					const struct reel_origin_capture *origin,
+					struct reel_trace *ret)
+{
+	const struct reel_timeline *timeline = capture->timeline;
+	const struct reel_thread_state *thread = reel_timeline_thread(timeline, sample->thread);
+	const char *comm = reel_timeline_thread_comm(timeline, sample->thread, sample->time);
+
+	*ret = (struct reel_trace){
+		.id = sample->id,
+		.time = sample->time,
+		.weight = sample->weight,
+		.event = (uint32_t)sample->event,
+		.cpu = (uint32_t)sample->cpu,
+		.pid = space ? (uint32_t)space->pid : 0,
+		.tid = thread ? (uint32_t)thread->tid : 0,
+		.namespace_pid = space ? (uint32_t)space->namespace_pid : 0,
+		.namespace_tid = thread ? (uint32_t)thread->namespace_tid : 0,
+		.thread = sample->thread,
+		.host = origin ? origin->hostname : capture->info.hostname,
+		.host_id = origin ? origin->host_id : 0,
+		.where = (enum reel_where)sample->where,
+		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
+	};
+	return reel_origins_comm(capture->origins, origin, comm, &ret->comm);
+}
+
+bool reel_sample_filter_passes(const struct reel_sample_filter *filter,
+			       const struct reel_trace *trace)
+{
+	const struct reel_filter *lists = &filter->lists;
+
+	return trace->time >= filter->from && trace->time <= filter->to &&
+	       list_has(lists->cpus, lists->n_cpus, trace->cpu) &&
+	       list_has(lists->pids, lists->n_pids, trace->pid) &&
+	       list_has(lists->tids, lists->n_tids, trace->tid) && comm_passes(lists, trace);
+}

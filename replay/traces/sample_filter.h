@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A copy of the caller's struct reel_filter. Immutable once made. */
+#ifndef REPLAY_TRACES_SAMPLE_FILTER_H
+#define REPLAY_TRACES_SAMPLE_FILTER_H
+
+#include "replay/capture.h"
+
+struct reel_sample_filter {
+	struct reel_filter lists; /* owned */
+	uint64_t from, to;	  /* of the capture clock */
+};
+
+/* `from` may be NULL: everything passes. */
+struct reel_error *reel_sample_filter_copy(const struct reel_filter *from,
+					   uint64_t first_sample_time,
+					   struct reel_sample_filter *ret) REEL_MUST_CHECK;
+void reel_sample_filter_free(struct reel_sample_filter *filter);
+/* Everything of a sample's trace but its frames; `space` is its process, NULL: unknown, `origin` as
+ * reel_origins_of_sample gives it. */
+struct reel_error *reel_sample_describe(const struct reel_capture *capture,
+					const struct reel_sample *sample,
+					const struct reel_space_state *space,
+					const struct reel_origin_capture *origin,
+					struct reel_trace *ret) REEL_MUST_CHECK;
+bool reel_sample_filter_passes(const struct reel_sample_filter *filter,
+			       const struct reel_trace *trace);
+
+#endif

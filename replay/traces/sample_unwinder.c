@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "base/quantity.h"
+#include "replay/traces/sample_unwinder.h"
+
+struct reel_sample_unwinder {
+	const struct reel_capture *capture;
+	struct reel_code_map *code_map;
+	struct reel_unwind_programs **programs; /* by index in reel_arch_all */
+	size_t n_programs;
+	struct reel_unwind_cache *unwind_cache;
+	struct reel_unwind_frames unwound;
+	void (*reads)(void *context, size_t region, uint64_t offset, unsigned size);
+	void *reads_context;
+	/* Set only while `reads` is told: unwinding the last sample led to code whose file is
+	 * missing. */
+	bool lacks_module;
+	size_t n_resolved; /* of the last sample, if it is resolved: reel_resolved_unwind's */
+};
+
+static size_t arch_index(const struct reel_arch *arch)
+{
+	size_t i = 0;
+
+	while (reel_arch_all[i] && reel_arch_all[i] != arch)
+		i++;
+	return i;
+}
+
+struct reel_error *reel_sample_unwinder_create(const struct reel_capture *capture,
+					       struct reel_sample_unwinder **ret)
+{
+	struct reel_sample_unwinder *unwinder = calloc(1, sizeof(*unwinder));
+	struct reel_error *error;
+
+	if (!unwinder)
+		return reel_error_no_memory();
+	unwinder->capture = capture;
+	while (reel_arch_all[unwinder->n_programs])
+		unwinder->n_programs++;
+	unwinder->programs =
+		calloc(unwinder->n_programs + 1, sizeof(struct reel_unwind_programs *));
+	unwinder->code_map = calloc(1, sizeof(*unwinder->code_map));
+	error = unwinder->programs && unwinder->code_map ? NULL : reel_error_no_memory();
+	if (!error)
+		error = reel_unwind_cache_create(&unwinder->unwind_cache);
+	if (error) {
+		reel_sample_unwinder_destroy(unwinder);
+		return error;
+	}
+	unwinder->code_map->modules = capture->modules;
+	*ret = unwinder;
+	return NULL;
+}
+
+void reel_sample_unwinder_destroy(struct reel_sample_unwinder *unwinder)
+{
+	if (!unwinder)
+		return;
+	for (size_t i = 0; unwinder->programs && i < unwinder->n_programs; i++)
+		reel_unwind_programs_destroy(unwinder->programs[i]);
+	free(unwinder->programs);
+	reel_unwind_cache_destroy(unwinder->unwind_cache);
+	if (unwinder->code_map)
+		reel_code_map_free(unwinder->code_map);
+	free(unwinder->code_map);
+	reel_unwind_frames_free(&unwinder->unwound);
+	free(unwinder);
+}
+
+void reel_sample_unwinder_tell(struct reel_sample_unwinder *unwinder,
+			       void (*reads)(void *context, size_t region, uint64_t offset,
+					     unsigned size),
+			       void *context)
+{
+	unwinder->reads = reads;
+	unwinder->reads_context = context;
+}
+
+struct reel_code_map *reel_sample_unwinder_code_map(struct reel_sample_unwinder *unwinder)
+{
+	return unwinder->code_map;
+}
+
+const struct reel_space_state *reel_sample_unwinder_space(
+	const struct reel_sample_unwinder *unwinder, const struct reel_sample *sample)
+{
+	const struct reel_timeline *timeline = unwinder->capture->timeline;
+
+	return reel_timeline_space(
+		timeline, reel_timeline_thread_space(timeline, sample->thread, sample->time));
+}
+
+static void set_registers(struct reel_unwind_state *state, const struct reel_sample *sample)
+{
+	for (size_t i = 0; i < sample->layout->n_slots; i++) {
+		uint8_t slot = reel_arch_slot(state->arch, sample->layout->slots[i].dwarf);
+
+		if (slot == REEL_ARCH_NO_SLOT || !(sample->known[i / 8] >> i % 8 & 1))
+			continue;
+		state->registers[slot] = sample->values[i];
+		state->known |= (uint64_t)1 << slot;
+	}
+	state->pc = sample->pc;
+}
+
+/* format/'s regions are the unwinder's, but for the struct's name. */
+static size_t set_regions(struct reel_memory_region *regions, const struct reel_sample *sample)
+{
+	_Static_assert(sizeof(struct reel_memory_range) == sizeof(struct reel_range) &&
+			       offsetof(struct reel_memory_range, size) ==
+				       offsetof(struct reel_range, size),
+		       "missing ranges are passed on as they are");
+	for (size_t i = 0; i < sample->n_regions; i++)
+		regions[i] = (struct reel_memory_region){
+			.address = sample->regions[i].address,
+			.size = sample->regions[i].size,
+			.bytes = sample->regions[i].bytes,
+			.missing = (const struct reel_memory_range *)sample->regions[i].missing,
+			.n_missing = sample->regions[i].n_missing,
+		};
+	return sample->n_regions;
+}
+
+/* A stack that was cut has two regions of its kind, and the farther one is the last (SPEC.md,
+ * section 8). */
+static const struct reel_memory_region *root_part_of(const struct reel_memory_region *regions,
+						     const struct reel_sample *sample)
+{
+	size_t last = sample->n_regions - 1;
+
+	if (!(sample->flags & REEL_SAMPLE_STACK_CUT) || sample->n_regions < 2)
+		return NULL;
+	for (size_t i = 0; i < last; i++) {
+		if (sample->regions[i].kind == sample->regions[last].kind &&
+		    sample->regions[i].address < sample->regions[last].address)
+			return &regions[last];
+	}
+	return NULL;
+}
+
+static const struct reel_memory_region *region_of_kind(const struct reel_memory_region *regions,
+						       const struct reel_sample *sample,
+						       enum reel_region_kind kind)
+{
+	for (size_t i = 0; i < sample->n_regions; i++) {
+		if (sample->regions[i].kind == kind)
+			return &regions[i];
+	}
+	return NULL;
+}
+
+static struct reel_error *programs_of(struct reel_sample_unwinder *unwinder,
+				      const struct reel_arch *arch,
+				      const struct reel_unwind_programs **ret)
+{
+	struct reel_unwind_programs **programs = &unwinder->programs[arch_index(arch)];
+	struct reel_error *error = *programs ? NULL : reel_unwind_programs_create(arch, programs);
+
+	*ret = *programs;
+	return error;
+}
+
+static const struct reel_arch *arch_of(const struct reel_capture *capture,
+				       const struct reel_space_state *space)
+{
+	if (space && space->machine)
+		return reel_arch_by_machine((uint16_t)space->machine, (unsigned)space->word_bits);
+	return reel_arch_by_machine(capture->machine, capture->word_bits);
+}
+
+static enum reel_code_found find_and_note(void *context, uint64_t address, struct reel_code *ret)
+{
+	struct reel_sample_unwinder *unwinder = context;
+	enum reel_code_found found = reel_code_map_find_code(unwinder->code_map, address, ret);
+
+	if (found == REEL_CODE_MODULE_MISSING || (found == REEL_CODE_FOUND && !ret->rows))
+		unwinder->lacks_module = true;
+	return found;
+}
+
+static bool read_and_note(void *context, uint64_t address, size_t size, uint8_t *bytes_ret)
+{
+	struct reel_sample_unwinder *unwinder = context;
+	struct reel_code code = { 0 };
+
+	if (reel_code_map_read(unwinder->code_map, address, size, bytes_ret))
+		return true;
+	find_and_note(unwinder, address, &code);
+	return false;
+}
+
+bool reel_sample_unwinder_lacks_module(const struct reel_sample_unwinder *unwinder)
+{
+	return unwinder->lacks_module;
+}
+
+/*
+ * A JIT's pages are read some time after the sample that led there, and then once a second: what
+ * was new when a sample was taken is in the capture as of some time later.
+ */
+#define CODE_READ_WITHIN (2 * REEL_NS_PER_SECOND)
+
+/* Code that was recorded later, where the same is mapped; false if there is none. */
+static bool find_later_code(const struct reel_space_view *view, uint64_t time,
+			    struct reel_space_view *ret)
+{
+	*ret = reel_timeline_view(view->timeline, view->space, time + CODE_READ_WITHIN);
+	return ret->code && ret->code != view->code && ret->generation == view->generation;
+}
+
+static struct reel_error *unwind_trace(struct reel_sample_unwinder *unwinder,
+				       const struct reel_sample *sample,
+				       const struct reel_unwind_input *input,
+				       const struct reel_unwind_programs *programs,
+				       const struct reel_unwind_state *state,
+				       enum reel_stop *stop_ret)
+{
+	struct reel_code_map *map = unwinder->code_map;
+	struct reel_space_view view = map->view, later;
+	struct reel_unwind_state begin = *state;
+	struct reel_error *error =
+		reel_unwind_trace(input, programs, &begin, &unwinder->unwound, stop_ret);
+
+	if (error || *stop_ret == REEL_STOP_ROOT || *stop_ret == REEL_STOP_STACK_CUT ||
+	    !find_later_code(&view, sample->time, &later))
+		return error;
+	begin = *state;
+	map->view = later;
+	error = reel_unwind_trace(input, programs, &begin, &unwinder->unwound, stop_ret);
+	map->view = view;
+	if (error || *stop_ret == REEL_STOP_ROOT)
+		return error;
+	begin = *state;
+	return reel_unwind_trace(input, programs, &begin, &unwinder->unwound, stop_ret);
+}
+
+static void set_space(struct reel_sample_unwinder *unwinder, const struct reel_sample *sample,
+		      const struct reel_space_state *space, const struct reel_arch *arch)
+{
+	reel_code_map_set_space(unwinder->code_map,
+				reel_timeline_view(unwinder->capture->timeline,
+						   space ? space->id : 0, sample->time),
+				arch);
+}
+
+/* It was unwound before; what its frames are called depends on where code lay then. */
+static struct reel_error *take_resolved(struct reel_sample_unwinder *unwinder,
+					const struct reel_sample *sample,
+					const struct reel_space_state *space,
+					const struct reel_arch *arch, enum reel_stop *stop_ret)
+{
+	const struct reel_capture *capture = unwinder->capture;
+
+	if (arch)
+		set_space(unwinder, sample, space, arch);
+	return reel_resolved_unwind(&capture->resolved, sample, capture->options.max_frames,
+				    &unwinder->unwound, stop_ret, &unwinder->n_resolved);
+}
+
+size_t reel_sample_unwinder_resolved(const struct reel_sample_unwinder *unwinder)
+{
+	return unwinder->n_resolved;
+}
+
+struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
+				      const struct reel_sample *sample,
+				      const struct reel_space_state *space,
+				      const struct reel_unwind_frames **ret,
+				      enum reel_stop *stop_ret)
+{
+	const struct reel_capture *capture = unwinder->capture;
+	const struct reel_arch *arch = arch_of(capture, space);
+	const struct reel_unwind_programs *programs;
+	struct reel_memory_region regions[REEL_REGIONS_MAX];
+	struct reel_memory_view memory = {
+		.regions = regions,
+		.big_endian = space && space->byte_order ? space->byte_order == REEL_BYTE_ORDER_BIG
+							 : capture->info.big_endian,
+		.read_other = reel_code_map_read,
+		.context = unwinder->code_map,
+		.reads = unwinder->reads,
+		.reads_context = unwinder->reads_context,
+	};
+	struct reel_unwind_state state = {
+		.arch = arch,
+		.memory = &memory,
+		.scrubbed = sample->flags & REEL_SAMPLE_SCRUBBED,
+	};
+	struct reel_unwind_input input = {
+		.arch = arch,
+		.code_mask = space ? space->code_mask : 0,
+		.memory = &memory,
+		.find_code = reel_code_map_find_code,
+		.context = unwinder->code_map,
+		/* It keeps what was read. */
+		.cache = unwinder->reads ? NULL : unwinder->unwind_cache,
+		/* Other recorders do not tell; then the instruction in front of pc does. */
+		.after_syscall =
+			sample->where == REEL_WHERE_SYSCALL || sample->where == REEL_WHERE_UNKNOWN,
+		.no_frame_pointers = capture->options.no_frame_pointers,
+		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
+		.max_frames = capture->options.max_frames,
+	};
+	struct reel_error *error;
+
+	if (unwinder->reads) {
+		input.find_code = find_and_note;
+		memory.read_other = read_and_note;
+		input.context = memory.context = unwinder;
+	}
+	unwinder->lacks_module = false;
+	*ret = &unwinder->unwound;
+	unwinder->unwound.n = 0;
+	*stop_ret = REEL_STOP_NO_USER_STATE;
+	if (reel_sample_is_resolved(sample))
+		return take_resolved(unwinder, sample, space, arch, stop_ret);
+	if (!(sample->layout || sample->n_frame_chain))
+		return NULL;
+	if (!arch) {
+		*stop_ret = REEL_STOP_UNKNOWN_CPU;
+		return NULL;
+	}
+	set_space(unwinder, sample, space, arch);
+	unwinder->code_map->big_endian = memory.big_endian;
+	input.generation = unwinder->code_map->view.generation;
+	error = programs_of(unwinder, arch, &programs);
+	if (error)
+		return error;
+	if (sample->layout)
+		set_registers(&state, sample);
+	if (!sample->n_regions && sample->n_frame_chain) {
+		error = reel_unwind_recorded(
+			&input, programs, &state, sample->frame_chain, sample->n_frame_chain,
+			sample->flags & REEL_SAMPLE_FRAME_CHAIN_CALLS ? REEL_STEP_RECORDED_CALL
+								      : REEL_STEP_RECORDED,
+			&unwinder->unwound, stop_ret);
+	} else {
+		memory.n_regions = set_regions(regions, sample);
+		input.root_part = root_part_of(regions, sample);
+		input.goroutine = region_of_kind(regions, sample, REEL_REGION_GOROUTINE_STATE);
+		input.is_idle = !region_of_kind(regions, sample, REEL_REGION_GOROUTINE_STACK);
+		error = unwind_trace(unwinder, sample, &input, programs, &state, stop_ret);
+		/* The task is exiting: its memory is gone, and its registers say only where it left
+		 * user code. */
+		if (!sample->n_regions && *stop_ret == REEL_STOP_STACK_END)
+			*stop_ret = REEL_STOP_NO_USER_STATE;
+	}
+	if (!error)
+		error = reel_code_map_problem(unwinder->code_map);
+	return error ? error : reel_modules_problem(capture->modules);
+}

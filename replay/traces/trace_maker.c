@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "replay/traces/sample_unwinder.h"
+#include "replay/traces/previous_trace.h"
+#include "replay/traces/trace_maker.h"
+
+/* Frames by address, of one state of a space: most of a block's are found here. */
+struct cached_frames {
+	uint64_t generation; /* reel_space_view's; 0: the entry is empty */
+	uint32_t moment;     /* the same, if a JIT may name it, else 0 */
+	uint64_t address, lookup;
+	struct reel_address_frames found;
+};
+
+#define NAMED_BITS 12
+
+struct reel_trace_maker {
+	const struct reel_capture *capture;
+	const struct reel_sample_filter *filter;
+	struct reel_block_reader *block_reader;
+	struct reel_sample_unwinder *unwinder;
+	struct reel_code_map *code_map;		  /* the unwinder's */
+	const struct reel_unwind_frames *unwound; /* the same */
+	/* Of the frames of `unwound` that are new. */
+	struct reel_address_frames *new_frames;
+	size_t new_capacity;
+	struct cached_frames cached[1 << NAMED_BITS];
+
+	struct reel_previous_traces previous_traces;
+	/* Numbers of the current block and batch, counted from 1. */
+	uint64_t block, batch;
+	const struct reel_block *to_load;
+
+	/* Frames of the batch by module, and which of these are not 0. */
+	uint64_t *counts;
+	size_t *counted, n_counted;
+	/* The trace that is being made. */
+	struct reel_trace trace;
+	const struct reel_origin_capture *origin; /* of its sample */
+	/* ELF machines, of 32 bits and of others, that were reported already: bits by number. */
+	uint8_t unknown_cpus[2][(UINT16_MAX + 1) / 8];
+};
+
+struct reel_error *reel_trace_maker_create(const struct reel_capture *capture,
+					   const struct reel_sample_filter *filter,
+					   struct reel_trace_maker **ret)
+{
+	struct reel_trace_maker *maker = calloc(1, sizeof(*maker));
+	size_t n_modules = reel_modules_count(capture->modules);
+	struct reel_error *error;
+
+	if (!maker)
+		return reel_error_no_memory();
+	maker->capture = capture;
+	maker->filter = filter;
+	maker->counts = calloc(n_modules + 1, sizeof(*maker->counts));
+	maker->counted = calloc(n_modules + 1, sizeof(*maker->counted));
+	error = maker->counts && maker->counted ? NULL : reel_error_no_memory();
+	if (!error)
+		error = reel_sample_unwinder_create(capture, &maker->unwinder);
+	if (!error)
+		error = reel_block_reader_create(capture->reader, &maker->block_reader);
+	if (error) {
+		reel_trace_maker_destroy(maker);
+		return error;
+	}
+	maker->code_map = reel_sample_unwinder_code_map(maker->unwinder);
+	*ret = maker;
+	return NULL;
+}
+
+void reel_trace_maker_destroy(struct reel_trace_maker *maker)
+{
+	if (!maker)
+		return;
+	reel_sample_unwinder_destroy(maker->unwinder);
+	reel_block_reader_destroy(maker->block_reader);
+	reel_previous_traces_free(&maker->previous_traces);
+	free(maker->new_frames);
+	free(maker->counts);
+	free(maker->counted);
+	free(maker);
+}
+
+/* ---- counts ----------------------------------------------------------------------- */
+
+static void count_frames(struct reel_trace_maker *maker, size_t module, uint64_t frames)
+{
+	if (module == REEL_NO_MODULE || !frames)
+		return;
+	if (!maker->counts[module])
+		maker->counted[maker->n_counted++] = module;
+	maker->counts[module] += frames;
+}
+
+static struct reel_error *flush_counts(struct reel_trace_maker *maker, struct reel_batch *batch)
+{
+	struct reel_error *error = NULL;
+
+	while (maker->n_counted) {
+		size_t module = maker->counted[--maker->n_counted];
+
+		if (!error)
+			error = reel_batch_add_count(batch, module, maker->counts[module]);
+		maker->counts[module] = 0;
+	}
+	return error;
+}
+
+/* ---- names ------------------------------------------------------------------------ */
+
+static struct reel_error *append_frames(struct reel_batch *batch,
+					const struct reel_address_frames *found, uint64_t address,
+					uint8_t step)
+{
+	struct reel_error *error = reel_batch_reserve_frames(batch, found->n);
+	size_t n = batch->n_frames;
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < found->n; i++) {
+		batch->frames[n + i] = found->frames[i];
+		batch->addresses[n + i] = address;
+		batch->steps[n + i] = step;
+	}
+	batch->n_frames += found->n;
+	return NULL;
+}
+
+static struct reel_error *add_kernel_frames(struct reel_trace_maker *maker,
+					    const struct reel_sample *sample,
+					    struct reel_batch *batch)
+{
+	struct reel_address_frames found = { .is_interrupt = true };
+	size_t before = batch->n_frames;
+
+	for (size_t i = 0; i < sample->n_kernel_chain; i++) {
+		uint64_t address = sample->kernel_chain[i];
+		struct reel_error *error;
+
+		error = reel_frame_table_kernel(maker->capture->frames, maker->origin, sample->time,
+						address, found.is_interrupt ? address : address - 1,
+						&found);
+		if (!error)
+			error = append_frames(batch, &found, address, REEL_STEP_KERNEL);
+		if (error)
+			return error;
+		count_frames(maker, found.module, 1);
+	}
+	maker->trace.n_kernel_frames = batch->n_frames - before;
+	return NULL;
+}
+
+static struct reel_error *name_address(struct reel_trace_maker *maker, uint64_t address,
+				       uint64_t lookup, struct reel_address_frames *ret)
+{
+	uint64_t generation = maker->code_map->view.generation;
+	uint64_t hash = (address ^ generation << 32) * 0x9e3779b97f4a7c15;
+	struct cached_frames *cached = &maker->cached[hash >> (64 - NAMED_BITS)];
+	const struct reel_space_view *view = &maker->code_map->view;
+	const struct reel_code_range *range;
+	struct reel_error *error;
+	bool is_jit;
+
+	if (cached->address == address && cached->lookup == lookup &&
+	    cached->generation == generation && generation &&
+	    (!cached->moment || cached->moment == view->moment)) {
+		*ret = cached->found;
+		return NULL;
+	}
+	range = reel_code_map_find(maker->code_map, lookup);
+	is_jit = reel_code_range_may_be_jit(range);
+	error = reel_frame_table_user(maker->capture->frames, range, is_jit ? view : NULL, address,
+				      lookup, ret);
+	if (!error)
+		*cached = (struct cached_frames){ generation, is_jit ? view->moment : 0, address,
+						  lookup, *ret };
+	return error;
+}
+
+static struct reel_error *name_frames(struct reel_trace_maker *maker, size_t n)
+{
+	const struct reel_unwind_frames *unwound = maker->unwound;
+	struct reel_error *error = NULL;
+
+	if (n > maker->new_capacity) {
+		free(maker->new_frames);
+		maker->new_capacity = 0;
+		maker->new_frames = reallocarray(NULL, 2 * n, sizeof(*maker->new_frames));
+		if (!maker->new_frames)
+			return reel_error_no_memory();
+		maker->new_capacity = 2 * n;
+	}
+	for (size_t i = 0; i < n && !error; i++)
+		error = unwound->steps[i] == REEL_STEP_GAP
+				? reel_frame_table_gap(maker->capture->frames,
+						       &maker->new_frames[i])
+				: name_address(maker, unwound->addresses[i], unwound->lookups[i],
+					       &maker->new_frames[i]);
+	return error;
+}
+
+/* ---- frames ----------------------------------------------------------------------- */
+
+/* How many of the unwound frames, from the root on, are those of the thread's previous trace. */
+static size_t count_common(const struct reel_trace_maker *maker,
+			   const struct reel_previous_trace *previous)
+{
+	if (previous->block != maker->block ||
+	    previous->generation != maker->code_map->view.generation ||
+	    previous->moment != maker->code_map->view.moment)
+		return 0;
+	return reel_previous_trace_common(previous, maker->unwound);
+}
+
+/* The frames are named, and `n_common` of them are in the past: it becomes that of this trace. */
+static struct reel_error *keep_frames(struct reel_trace_maker *maker,
+				      struct reel_previous_trace *previous, size_t n_common)
+{
+	const struct reel_unwind_frames *unwound = maker->unwound;
+	struct reel_error *error;
+
+	error = reel_previous_trace_cut(&maker->previous_traces, previous, n_common, unwound->n);
+	for (size_t i = unwound->n - n_common; i-- > 0 && !error;)
+		error = reel_previous_trace_add(previous, unwound, i, maker->new_frames[i].module,
+						maker->new_frames[i].n);
+	previous->block = error ? 0 : maker->block;
+	previous->generation = maker->code_map->view.generation;
+	previous->moment = maker->code_map->view.moment;
+	return error;
+}
+
+static void count_previous(struct reel_trace_maker *maker,
+			   const struct reel_previous_trace *previous)
+{
+	size_t begin = 0;
+
+	for (size_t i = 0; i < previous->n_runs; i++) {
+		count_frames(maker, previous->runs[i].module, previous->runs[i].end - begin);
+		begin = previous->runs[i].end;
+	}
+}
+
+/*
+ * Names the unwound frames that the thread's previous trace does not have, and puts them into the
+ * batch.  The others were named then, and are in the batch already, or else are put in again.
+ */
+static struct reel_error *add_user_frames(struct reel_trace_maker *maker,
+					  struct reel_previous_trace *previous,
+					  struct reel_batch *batch, size_t *n_shared_ret)
+{
+	const struct reel_unwind_frames *unwound = maker->unwound;
+	size_t n_common = count_common(maker, previous), n_new;
+	struct reel_error *error;
+
+	/* A batch refers to no frames of another one. */
+	if (n_common && previous->batch != maker->batch) {
+		batch->n_repeated += previous->named[n_common - 1];
+		n_common = 0;
+	}
+	n_new = unwound->n - n_common;
+	error = name_frames(maker, n_new);
+	for (size_t i = 0; i < n_new && !error; i++)
+		error = append_frames(batch, &maker->new_frames[i], unwound->addresses[i],
+				      unwound->steps[i]);
+	if (!error)
+		error = keep_frames(maker, previous, n_common);
+	if (error)
+		return error;
+	count_previous(maker, previous);
+	*n_shared_ret = n_common ? previous->named[n_common - 1] : 0;
+	return NULL;
+}
+
+/* ---- samples ------------------------------------------------------------------------ */
+
+/* One problem for a kind of CPU: blocks come in the file's order, so its first one has it. */
+static struct reel_error *report_unknown_cpu(struct reel_trace_maker *maker,
+					     const struct reel_space_state *space,
+					     struct reel_batch *batch)
+{
+	const struct reel_capture *capture = maker->capture;
+	bool of_space = space && space->machine;
+	uint16_t machine = of_space ? (uint16_t)space->machine : capture->machine;
+	unsigned bits = of_space ? (unsigned)space->word_bits : capture->word_bits;
+	uint8_t *reported = &maker->unknown_cpus[bits == 32][machine / 8];
+
+	if (*reported >> machine % 8 & 1)
+		return NULL;
+	*reported |= (uint8_t)(1 << machine % 8);
+	return reel_batch_add_problem(
+		batch,
+		reel_error_create(REEL_ERROR_UNSUPPORTED,
+				  "%s: this version can't unwind programs for ELF machine %u of "
+				  "%u bits: their samples have no user frames",
+				  reel_reader_name(capture->reader), machine, bits));
+}
+
+/* A walk by frame pointers beside what the frames were made of: the `n` first addresses. */
+static void take_frame_chain(struct reel_trace_maker *maker, const struct reel_sample *sample,
+			     size_t n)
+{
+	if (n == sample->n_frame_chain)
+		return;
+	maker->trace.frame_chain = sample->frame_chain + n;
+	maker->trace.n_frame_chain = sample->n_frame_chain - n;
+	maker->trace.frame_chain_cut = sample->flags & REEL_SAMPLE_FRAME_CHAIN_CUT;
+}
+
+/* Adds the sample's trace, if the filter lets it pass. */
+static struct reel_error *take_sample(struct reel_trace_maker *maker,
+				      const struct reel_sample *sample, struct reel_batch *batch)
+{
+	const struct reel_space_state *space = reel_sample_unwinder_space(maker->unwinder, sample);
+	size_t own = batch->n_frames, n_shared = 0;
+	struct reel_previous_trace *previous;
+	struct reel_error *error;
+	uint32_t base;
+
+	maker->origin = reel_origins_of_sample(maker->capture->origins, sample->id);
+	error = reel_sample_describe(maker->capture, sample, space, maker->origin, &maker->trace);
+	if (error)
+		return error;
+	if (!reel_sample_filter_passes(maker->filter, &maker->trace))
+		return NULL;
+	error = reel_previous_traces_get(&maker->previous_traces, sample->thread_index, &previous);
+	if (!error)
+		error = add_kernel_frames(maker, sample, batch);
+	if (!error)
+		error = reel_sample_unwind(maker->unwinder, sample, space, &maker->unwound,
+					   &maker->trace.stop);
+	if (!error && maker->trace.stop == REEL_STOP_UNKNOWN_CPU)
+		error = report_unknown_cpu(maker, space, batch);
+	if (!error)
+		error = add_user_frames(maker, previous, batch, &n_shared);
+	if (error)
+		return error;
+	if (reel_sample_is_resolved(sample))
+		take_frame_chain(maker, sample, reel_sample_unwinder_resolved(maker->unwinder));
+	else if (sample->n_regions)
+		take_frame_chain(maker, sample, 0);
+	base = previous->trace;
+	previous->batch = maker->batch;
+	previous->trace = (uint32_t)batch->n_traces;
+	return reel_batch_add_trace(batch, &maker->trace, own, base, n_shared);
+}
+
+/* ---- blocks ----------------------------------------------------------------------- */
+
+void reel_trace_maker_start(struct reel_trace_maker *maker, const struct reel_block *block)
+{
+	maker->to_load = block;
+	maker->block++;
+}
+
+/* As the block ends, with or without an error: damage and records that were passed over are
+ * problems. */
+static struct reel_error *end_block(struct reel_trace_maker *maker, struct reel_error *error,
+				    struct reel_batch *batch)
+{
+	size_t n;
+	const struct reel_problem *problems = reel_block_reader_problems(maker->block_reader, &n);
+
+	batch->n_samples += reel_block_reader_counts(maker->block_reader).samples;
+	for (size_t i = 0; i < n; i++) {
+		struct reel_error *problem = reel_batch_add_problem(
+			batch, reel_error_create(problems[i].code, "%s", problems[i].message));
+
+		if (problem) {
+			reel_error_destroy(error);
+			return problem;
+		}
+	}
+	return error ? reel_batch_add_problem(batch, error) : NULL;
+}
+
+/* *more_ret: the batch is full, but the block is not at its end. */
+static struct reel_error *take_samples(struct reel_trace_maker *maker, struct reel_batch *batch,
+				       bool *more_ret)
+{
+	struct reel_error *error = NULL;
+
+	*more_ret = false;
+	if (maker->to_load)
+		error = reel_block_reader_load(maker->block_reader, maker->to_load);
+	maker->to_load = NULL;
+	while (!error) {
+		struct reel_block_item item;
+
+		*more_ret = reel_batch_is_full(batch);
+		if (*more_ret)
+			return NULL;
+		error = reel_block_reader_next(maker->block_reader, &item);
+		if (error || item.kind == REEL_ITEM_END)
+			break;
+		if (item.kind == REEL_ITEM_SAMPLE) {
+			error = take_sample(maker, &item.sample, batch);
+			if (error)
+				return error;
+		}
+	}
+	return end_block(maker, error, batch);
+}
+
+bool reel_trace_maker_fill(struct reel_trace_maker *maker, struct reel_batch *batch)
+{
+	struct reel_error *error;
+	bool more;
+
+	maker->batch++;
+	batch->error = take_samples(maker, batch, &more);
+	error = flush_counts(maker, batch);
+	if (batch->error)
+		reel_error_destroy(error);
+	else
+		batch->error = error;
+	return more && !batch->error;
+}

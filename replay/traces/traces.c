@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From samples to traces, one after the other, in the file's order. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdlib.h>
+
+#include "replay/traces/trace_workers.h"
+
+/* More than this many threads only wait for each other, and for memory. */
+#define THREADS_MAX 256
+
+struct reel_traces {
+	struct reel_capture *capture;
+	struct reel_sample_filter filter;
+	/* The sample blocks that may have what the filter lets pass. */
+	const struct reel_block **blocks;
+	size_t n_blocks;
+	bool has_all_blocks; /* of samples: the filter leaves none out */
+	uint64_t n_samples;  /* read so far */
+
+	/* One for each thread; without threads, the first one is this thread's. */
+	struct reel_trace_maker **makers;
+	size_t n_makers;
+	struct reel_trace_workers *workers; /* NULL: no threads */
+	bool started;
+	/* Without threads. */
+	size_t next_block;
+	bool more; /* of the block before that */
+	struct reel_batch *own_batch;
+
+	/* What is read. */
+	struct reel_batch *batch; /* NULL: none */
+	uint32_t next_trace;
+	bool ended;
+	struct reel_batch_view view;
+};
+
+/* ---- creation ------------------------------------------------------------------------ */
+
+static struct reel_error *choose_blocks(struct reel_traces *traces)
+{
+	size_t n;
+	const struct reel_block *blocks = reel_reader_blocks(traces->capture->reader, &n);
+
+	traces->blocks = reallocarray(NULL, n + 1, sizeof(*traces->blocks));
+	if (!traces->blocks)
+		return reel_error_no_memory();
+	traces->has_all_blocks = true;
+	for (size_t i = 0; i < n; i++) {
+		const struct reel_block_header *header = &blocks[i].header;
+
+		if (header->type != REEL_BLOCK_SAMPLES)
+			continue;
+		/* One without times may be of a newer version, which is to be said. */
+		if (!header->time_last || (header->time_first <= traces->filter.to &&
+					   header->time_last >= traces->filter.from))
+			traces->blocks[traces->n_blocks++] = &blocks[i];
+		else
+			traces->has_all_blocks = false;
+	}
+	return NULL;
+}
+
+/* The CPUs that this process may use. */
+static size_t count_cpus(void)
+{
+	cpu_set_t cpus;
+
+	/* Fails where there are more than 1024. */
+	return sched_getaffinity(0, sizeof(cpus), &cpus) ? THREADS_MAX : (size_t)CPU_COUNT(&cpus);
+}
+
+/* One for each thread that has something to do. */
+static struct reel_error *create_makers(struct reel_traces *traces)
+{
+	size_t wanted = traces->capture->options.threads;
+	struct reel_error *error = NULL;
+
+	if (!wanted)
+		wanted = count_cpus();
+	if (wanted > THREADS_MAX)
+		wanted = THREADS_MAX;
+	if (wanted > traces->n_blocks)
+		wanted = traces->n_blocks ? traces->n_blocks : 1;
+	traces->makers = calloc(wanted, sizeof(*traces->makers));
+	if (!traces->makers)
+		return reel_error_no_memory();
+	while (traces->n_makers < wanted && !error) {
+		error = reel_trace_maker_create(traces->capture, &traces->filter,
+						&traces->makers[traces->n_makers]);
+		traces->n_makers += !error;
+	}
+	return error;
+}
+
+struct reel_error *reel_traces_create(struct reel_capture *capture,
+				      const struct reel_filter *filter, struct reel_traces **ret)
+{
+	struct reel_traces *traces = calloc(1, sizeof(*traces));
+	struct reel_error *error;
+
+	if (!traces)
+		return reel_error_no_memory();
+	traces->capture = capture;
+	error = reel_sample_filter_copy(filter, capture->info.first_sample_time, &traces->filter);
+	if (!error)
+		error = choose_blocks(traces);
+	if (!error)
+		error = create_makers(traces);
+	if (!error)
+		error = reel_batch_create(&traces->own_batch);
+	if (error) {
+		reel_traces_destroy(traces);
+		return error;
+	}
+	*ret = traces;
+	return NULL;
+}
+
+void reel_traces_destroy(struct reel_traces *traces)
+{
+	if (!traces)
+		return;
+	if (traces->workers && traces->batch)
+		reel_trace_workers_give_back(traces->workers, traces->batch);
+	reel_trace_workers_destroy(traces->workers);
+	for (size_t i = 0; i < traces->n_makers; i++)
+		reel_trace_maker_destroy(traces->makers[i]);
+	free(traces->makers);
+	reel_batch_destroy(traces->own_batch);
+	reel_batch_view_free(&traces->view);
+	reel_sample_filter_free(&traces->filter);
+	free(traces->blocks);
+	free(traces);
+}
+
+/* ---- batches -------------------------------------------------------------------------- */
+
+static void show_progress(const struct reel_traces *traces, size_t block)
+{
+	const struct reel_capture *capture = traces->capture;
+
+	if (capture->options.progress)
+		capture->options.progress(capture->options.progress_context,
+					  traces->blocks[block]->offset, capture->info.file_size);
+}
+
+/* Makes the next batch here and now; NULL behind the last one. */
+static struct reel_batch *make_batch(struct reel_traces *traces, size_t *block_ret)
+{
+	struct reel_trace_maker *maker = traces->makers[0];
+
+	if (!traces->more) {
+		if (traces->next_block == traces->n_blocks)
+			return NULL;
+		reel_trace_maker_start(maker, traces->blocks[traces->next_block++]);
+	}
+	reel_batch_clear(traces->own_batch);
+	traces->more = reel_trace_maker_fill(maker, traces->own_batch);
+	*block_ret = traces->next_block - 1;
+	return traces->own_batch;
+}
+
+/* What the batch says beside its traces becomes the capture's. */
+static struct reel_error *take_notes(struct reel_capture *capture, struct reel_batch *batch)
+{
+	struct reel_error *error = NULL;
+
+	pthread_mutex_lock(&capture->lock);
+	for (size_t i = 0; i < batch->n_counts; i++)
+		capture->module_frames[batch->counts[i].module] += batch->counts[i].frames;
+	pthread_mutex_unlock(&capture->lock);
+	for (size_t i = 0; i < batch->n_problems; i++) {
+		if (error)
+			reel_error_destroy(batch->problems[i]);
+		else
+			error = reel_capture_add_problem(capture, batch->problems[i]);
+	}
+	batch->n_problems = 0;
+	return error;
+}
+
+static struct reel_error *start(struct reel_traces *traces)
+{
+	traces->started = true;
+	if (traces->n_makers < 2)
+		return NULL;
+	return reel_trace_workers_create(traces->blocks, traces->n_blocks, traces->makers,
+					 traces->n_makers, &traces->workers);
+}
+
+/* Goes on to the next batch; traces->batch is NULL if there is none. */
+static struct reel_error *next_batch(struct reel_traces *traces)
+{
+	struct reel_error *error = traces->started ? NULL : start(traces);
+	size_t block = 0;
+
+	if (error)
+		return error;
+	reel_batch_view_reset(&traces->view);
+	if (traces->workers && traces->batch)
+		reel_trace_workers_give_back(traces->workers, traces->batch);
+	traces->batch = NULL;
+	traces->next_trace = 0;
+	if (traces->workers)
+		error = reel_trace_workers_take(traces->workers, &traces->batch, &block);
+	else
+		traces->batch = make_batch(traces, &block);
+	if (error || !traces->batch)
+		return error;
+	show_progress(traces, block);
+	traces->n_samples += traces->batch->n_samples;
+	return take_notes(traces->capture, traces->batch);
+}
+
+struct reel_error *reel_traces_next(struct reel_traces *traces, const struct reel_trace **ret)
+{
+	struct reel_error *error = NULL;
+
+	*ret = NULL;
+	while (!traces->ended && !error) {
+		struct reel_batch *batch = traces->batch;
+
+		if (batch && traces->next_trace < batch->n_traces) {
+			error = reel_batch_view_set(&traces->view, batch, traces->next_trace++);
+			if (!error)
+				*ret = &traces->view.trace;
+			return error;
+		}
+		if (batch && batch->error) {
+			error = batch->error;
+			batch->error = NULL;
+			break;
+		}
+		error = next_batch(traces);
+		traces->ended = !error && !traces->batch;
+		if (traces->ended && traces->has_all_blocks)
+			error = reel_capture_check_samples(traces->capture, traces->n_samples);
+	}
+	traces->ended |= error != NULL;
+	return error;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names that would take years or gigabytes, or a deep stack.  All take a second of CPU time; where
+ * one hangs, the kernel ends this program after a hundred.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+
+#include "replay/names/symbolizer.h"
+
+#define STEPS	  100000
+#define NAME_SIZE 1024
+
+/* 140 KB are needed on s390x, 95 KB elsewhere; more without optimization, and with sanitizers. */
+#if defined(__OPTIMIZE__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&              \
+	!defined(__SANITIZE_THREAD__)
+#define STACK_SIZE (192 << 10)
+#else
+#define STACK_SIZE (1024 << 10)
+#endif
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+/* A name is `head`, and n times `open`, `middle`, n times `close`, `tail`. */
+struct family {
+	const char *head, *open, *middle, *close, *tail;
+};
+
+static const struct family families[] = {
+	/* 62^n lifetimes of a function type, each printed */
+	{ "_RMIC0FG", "z", "", "", "_EuEu" },
+	{ "_RMIC0", "FG9_", "u", "Eu", "E" },
+	/* the type of a conversion operator, which is parsed twice at each level */
+	{ "_ZN1acv", "T_I", "i", "E", "Ev" },
+	{ "_ZN1acv", "T_IcvT_I", "i", "E", "Ev" },
+	{ "_ZN1acv", "T_IX", "cvT_IiE", "E", "Ev" },
+	{ "_ZN1acv", "T_I", "FFFFiEiEiEiE", "E", "Ev" },
+	/* packs of packs */
+	{ "_Z1fDp", "Dp", "i", "", "" },
+	{ "_Z1fIJ", "i", "EEv", "Dp", "T_" },
+	{ "_Z1fIJ", "i", "EEv", "DpT_", "" },
+	{ "_Z1fIJ", "i", "EEv", "DpS_", "" },
+	{ "_Z1fIJ", "i", "EEDT", "sPDpT_", "EE" },
+	{ "_Z1fI", "J", "i", "E", "EvDpT_" },
+	{ "_Z1fDT", "sZ", "T_", "", "E" },
+	/* references to parameters, of which each keeps the templates that there are */
+	{ "_Z1fIRiEv", "RT_", "", "", "" },
+	{ "_Z1fIRiEv", "RT_", "", "1AIOT_E", "" },
+	{ "_Z1fI", "1AIR", "i", "E", "EvRT_RT_RT_" },
+	/* qualifiers and arrays, whose lists are walked again and again */
+	{ "_Z1f", "K", "i", "", "" },
+	{ "_Z1f", "A1_", "i", "", "" },
+	{ "_Z1f", "KA1_", "i", "", "" },
+	{ "_Z1f", "PF", "i", "iE", "" },
+	{ "_Z1f", "M1aF", "i", "E", "" },
+	{ "_ZNK", "K", "1a", "", "E" },
+	/* what is nested, or long, or both */
+	{ "_Z1f", "P", "i", "", "" },
+	{ "_Z1f", "1AI", "i", "E", "" },
+	{ "_Z", "Z", "1fv", "E1av", "" },
+	{ "_Z", "Z", "1fv", "E", "s" },
+	{ "_ZZ", "NK1aE", "", "", "" },
+	{ "_Z1fDT", "pl", "Li1E", "Li1E", "E" },
+	{ "_Z1fI", "J", "", "E", "Ev" },
+	{ "_Z1f", "i", "", "", "" },
+	{ "_Z1fUl", "Tt", "Ty", "E", "iE_" },
+	{ "_ZN", "1a", "", "", "Ev" },
+	{ "_Z1fILi", "0", "", "", "EEvv" },
+	{ "_R", "Nv", "C1a", "1b", "" },
+	{ "_RI", "N", "", "", "" },
+	{ "_RIC0", "T", "u", "E", "E" },
+	{ "_R", "NvB_", "", "", "" },
+	{ "_RINvC1a1bTB_", "B_", "", "", "" },
+};
+
+/* Its length; 0 if it is longer than a name may be. */
+static size_t make_name(const struct family *family, size_t n, char name[NAME_SIZE + 1])
+{
+	size_t rest = strlen(family->head) + strlen(family->middle) + strlen(family->tail);
+	char *to = name;
+
+	if (rest + n * (strlen(family->open) + strlen(family->close)) > NAME_SIZE)
+		return 0;
+	to = stpcpy(to, family->head);
+	for (size_t i = 0; i < n; i++)
+		to = stpcpy(to, family->open);
+	to = stpcpy(to, family->middle);
+	for (size_t i = 0; i < n; i++)
+		to = stpcpy(to, family->close);
+	to = stpcpy(to, family->tail);
+	return (size_t)(to - name);
+}
+
+/* As both manglings write numbers: "_" is 0, "0_" is 1. */
+static size_t append_number(char *to, int number, int base)
+{
+	static const char upper[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	static const char both[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char text[16] = { 0 }, *at = text + sizeof(text) - 1;
+
+	*--at = '_';
+	for (int rest = number - 1; number && (rest || at[0] == '_'); rest /= base)
+		*--at = (base == 36 ? upper : both)[rest % base];
+	return (size_t)sprintf(to, "%s", at);
+}
+
+/* f(A, B<A, A>, B<that, that>, …): each parameter has twice the text of the last one. */
+static size_t make_doubling(int n, char *name)
+{
+	size_t at = (size_t)sprintf(name, "_Z1f1A");
+
+	for (int i = 0; i < n; i++) {
+		at += (size_t)sprintf(name + at, "1BI");
+		for (int side = 0; side < 2; side++) {
+			name[at++] = 'S';
+			at += append_number(name + at, 2 * i, 36);
+		}
+		name[at++] = 'E';
+	}
+	name[at] = '\0';
+	return at;
+}
+
+/* a::<((), ()), (that, that), …>: the same in Rust, by references to places in the name. */
+static size_t make_rust_doubling(int n, char *name)
+{
+	size_t at = (size_t)sprintf(name, "_RIC1aTuuE"), last = at - 4 - 2;
+
+	for (int i = 0; i < n; i++) {
+		size_t begin = at - 2;
+
+		name[at++] = 'T';
+		for (int side = 0; side < 2; side++) {
+			name[at++] = 'B';
+			at += append_number(name + at, (int)last, 62);
+		}
+		name[at++] = 'E';
+		last = begin;
+	}
+	return at + (size_t)sprintf(name + at, "E");
+}
+
+/* ---- tests -------------------------------------------------------------------------------- */
+
+static char *demangle(const char *name, long *taken)
+{
+	long left = STEPS;
+	char *text = reel_demangle_within(name, &left);
+
+	assert_in_range(left, 0, STEPS);
+	*taken = STEPS - left;
+	return text;
+}
+
+static void assert_demangled(const char *name, const char *expected)
+{
+	long taken;
+	char *text = demangle(name, &taken);
+
+	assert_non_null(text);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void small_ones_are_demangled(void **state)
+{
+	(void)state;
+	assert_demangled("_RMC0FG0_Eu", "<for<'a, 'b> fn()>");
+	assert_demangled("_ZN1acvT_IiEEv", "a::operator int<int>()");
+	assert_demangled("_Z1fIJicEEvDpT_", "void f<int, char>(int, char)");
+	assert_demangled("_Z1f1A1BIS_S_E", "f(A, B<A, A>)");
+	assert_demangled("_RIC1aTuuETB3_B3_EE", "a::<((), ()), (((), ()), ((), ()))>");
+}
+
+static void every_length_ends(void **state)
+{
+	char name[NAME_SIZE + 1];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++) {
+		for (size_t n = 0; make_name(&families[i], n, name); n++) {
+			long taken;
+
+			free(demangle(name, &taken));
+		}
+	}
+}
+
+/* What is too much is not demangled, and said to have taken all. */
+static void too_much_is_left_mangled(void **state)
+{
+	static const size_t exponential[] = { 2, 3, 5 };
+	char name[4 * NAME_SIZE];
+	long taken;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(exponential) / sizeof(*exponential); i++) {
+		assert_true(make_name(&families[exponential[i]], 60, name));
+		assert_null(demangle(name, &taken));
+		assert_int_equal(taken, STEPS);
+	}
+	for (int n = 0; make_doubling(n, name) <= NAME_SIZE; n++) {
+		char *text = demangle(name, &taken);
+
+		assert_true(n < 12 ? text && taken < STEPS : n < 16 || (!text && taken == STEPS));
+		free(text);
+	}
+	for (int n = 0; make_rust_doubling(n, name) <= NAME_SIZE; n++) {
+		char *text = demangle(name, &taken);
+
+		assert_true(n < 8 ? text && taken < STEPS : n < 16 || (!text && taken == STEPS));
+		free(text);
+	}
+}
+
+/* Lists are longer than anything is deep. */
+static void long_lists_are_demangled(void **state)
+{
+	const struct family ints = { "_Z1f", "i", "", "", "" };
+	char name[NAME_SIZE + 1], *text;
+	long taken;
+
+	(void)state;
+	assert_int_equal(make_name(&ints, NAME_SIZE - 4, name), NAME_SIZE);
+	text = demangle(name, &taken);
+	assert_non_null(text);
+	assert_int_equal(strlen(text), 5 * (NAME_SIZE - 4) - 2 + 3);
+	free(text);
+}
+
+static void longer_names_stay_mangled(void **state)
+{
+	char name[2 * NAME_SIZE], digits[16];
+	long taken;
+
+	(void)state;
+	for (int size = NAME_SIZE - 5; size < NAME_SIZE + 5; size++) {
+		char *text;
+
+		memset(name, 'a', (size_t)size);
+		name[size] = '\0';
+		/* As many as follow. */
+		memcpy(name, digits, (size_t)sprintf(digits, "_Z%d", size - 6));
+		text = demangle(name, &taken);
+		assert_true(size > NAME_SIZE ? !text : text && !strcmp(text, name + 6));
+		free(text);
+	}
+}
+
+/* The same on each host, whatever its CPU. */
+static void steps_are_the_same_everywhere(void **state)
+{
+	long taken;
+
+	(void)state;
+	free(demangle("_ZNSt6vectorIiSaIiEED1Ev", &taken));
+	assert_int_equal(taken, 72);
+	free(demangle("_RNvXs_C3fooNtB4_3BarNtB4_5Trait6method", &taken));
+	assert_int_equal(taken, 91);
+}
+
+/* ---- the stack ---------------------------------------------------------------------------- */
+
+static void *demangle_all(void *unused)
+{
+	char name[NAME_SIZE + 1];
+
+	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++) {
+		size_t most = 0;
+
+		while (make_name(&families[i], most + 1, name))
+			most++;
+		/* Around the limit of depth, and the longest. */
+		for (size_t n = most < 300 ? most : 300; n > 20; n--) {
+			make_name(&families[i], n, name);
+			free(reel_demangle(name));
+		}
+		make_name(&families[i], most, name);
+		free(reel_demangle(name));
+	}
+	return unused;
+}
+
+/* A page that may not be touched is below the stack. */
+static void small_stacks_are_enough(void **state)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_attr_init(&attr), 0);
+	assert_int_equal(pthread_attr_setstacksize(&attr, STACK_SIZE), 0);
+	assert_int_equal(pthread_attr_setguardsize(&attr, 1 << 20), 0);
+	assert_int_equal(pthread_create(&thread, &attr, demangle_all, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	pthread_attr_destroy(&attr);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(small_ones_are_demangled),
+		cmocka_unit_test(every_length_ends),
+		cmocka_unit_test(too_much_is_left_mangled),
+		cmocka_unit_test(long_lists_are_demangled),
+		cmocka_unit_test(longer_names_stay_mangled),
+		cmocka_unit_test(steps_are_the_same_everywhere),
+		cmocka_unit_test(small_stacks_are_enough),
+	};
+
+	setrlimit(RLIMIT_CPU, &(struct rlimit){ 100, 100 });
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
