@@ -53,6 +53,7 @@ enum long_option {
 	OPTION_EMBED_LIMIT,
 	OPTION_NO_SYMBOLS,
 	OPTION_NO_JIT_NAMES,
+	OPTION_JAVA_PERFMAP,
 };
 
 static const struct argp_option argp_options[] = {
@@ -106,6 +107,10 @@ static const struct argp_option argp_options[] = {
 	  0 },
 	{ "no-jit-names", OPTION_NO_JIT_NAMES, NULL, 0,
 	  "Do not keep what JITs say of their code in /tmp/perf-PID.map and jitdump files", 0 },
+	{ "java-perfmap", OPTION_JAVA_PERFMAP, NULL, 0,
+	  "At the end, have the JVMs (JDK 17 on) that samples lead to write what they compiled, by "
+	  "`jcmd PID Compiler.perfmap'",
+	  0 },
 	{ "no-cmdline", OPTION_NO_COMMAND_LINE, NULL, 0,
 	  "Leave this command line out of the capture", 0 },
 	{ NULL, 0, NULL, 0, "Where to:", 4 },
@@ -304,6 +309,8 @@ static void check_together(struct argp_state *state, struct reel_options *option
 		argp_error(state, "--children are those of -p");
 	if (options->quiet && options->verbose)
 		argp_error(state, "-q and -v contradict each other");
+	if (options->java_perfmap && options->no_jit_names)
+		argp_error(state, "--java-perfmap asks for names, and none are kept");
 	if (reel_options_rotates(options) && !strcmp(options->output, "-"))
 		argp_error(state, "--rotate needs files: it cannot be combined with -o -");
 	if (!strcmp(options->output, "-") && isatty(STDOUT_FILENO))
@@ -398,6 +405,9 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 		return 0;
 	case OPTION_NO_JIT_NAMES:
 		options->no_jit_names = true;
+		return 0;
+	case OPTION_JAVA_PERFMAP:
+		options->java_perfmap = true;
 		return 0;
 	case OPTION_DURATION:
 		check(state, "--duration", reel_quantity_duration(argument, &options->duration));

@@ -57,6 +57,7 @@ struct reel_options {
 	uint64_t embed_limit; /* bytes of it, of a file at most */
 	bool no_symbols;      /* leave names out of it */
 	bool no_jit_names;
+	bool java_perfmap;
 	uint64_t ring_size;
 	uint64_t rings;
 	const char *btf;

@@ -9,6 +9,7 @@
 #include "record/host/cpu_watch.h"
 #include "record/watching/kernel_symbols.h"
 #include "record/embedding/embedding.h"
+#include "record/jit/java_asker.h"
 #include "record/jit/jit_code.h"
 #include "record/jit/jit_names.h"
 #include "record/losses.h"
@@ -74,6 +75,7 @@ struct recording {
 	struct reel_jit_code *jit_code;	  /* NULL: neither is kept, code nor names */
 	struct reel_jit_names *jit_names; /* NULL: none are kept */
 	struct reel_image_asker *image_asker;
+	struct reel_java_asker *java_asker; /* NULL: JVMs are not asked */
 	struct reel_embedding *embedding; /* NULL: nothing is embedded */
 	struct reel_scrubber *scrubber;	  /* NULL: stacks stay as they are */
 	struct reel_record_sink sink;	  /* into `output` */

@@ -532,6 +532,8 @@ struct reel_error *recording_open(struct recording *recording)
 					      &recording->inspector);
 	if (!error && options->embed != REEL_EMBED_NONE)
 		error = reel_image_asker_create(!options->no_sandbox, &recording->image_asker);
+	if (!error && options->java_perfmap)
+		error = reel_java_asker_create(&recording->java_asker);
 	if (!error && options->cgroup)
 		error = find_cgroup(recording);
 	if (!error)
@@ -599,6 +601,7 @@ void recording_close(struct recording *recording)
 	reel_jit_code_destroy(recording->jit_code);
 	reel_embedding_destroy(recording->embedding);
 	reel_image_asker_destroy(recording->image_asker);
+	reel_java_asker_destroy(recording->java_asker);
 	reel_jit_names_destroy(recording->jit_names);
 	reel_tracker_destroy(recording->tracker);
 	reel_kernel_symbols_destroy(recording->symbols);

@@ -396,6 +396,16 @@ static struct reel_error *take_names(struct recording *recording, bool all)
 	return error || !names ? error : reel_jit_names_put(names);
 }
 
+/* For reel_jit_names_visit. */
+static void ask_jvm(void *context, uint32_t pid)
+{
+	struct recording *recording = context;
+	const char *why = reel_java_asker_ask(recording->java_asker, pid);
+
+	if (why && !recording->options->quiet)
+		recording_say(recording, "--java-perfmap: process %u: %s", pid, why);
+}
+
 struct reel_error *recording_cycle(struct recording *recording)
 {
 	struct reel_sampler_handler functions;
@@ -531,6 +541,8 @@ struct reel_error *recording_finish(struct recording *recording)
 	error = recording_cycle(recording);
 	if (!error)
 		error = embed(recording);
+	if (!error && recording->java_asker && recording->jit_names)
+		reel_jit_names_visit(recording->jit_names, ask_jvm, recording);
 	if (!error)
 		error = take_names(recording, true);
 	return error ? error : write_end(recording, recording->end.reason);

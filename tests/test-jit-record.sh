@@ -115,6 +115,17 @@ jvm() {
     exec 7>java.in
     for _ in $(seq 200); do grep -q early java.out && break; sleep 0.05; done
     sleep 0.5
+    # The recorder asks it.
+    timeout 60 "$recorder" -F 199 --java-perfmap -o asked.reel -p $pid -- sleep 1 2>err
+    count $? "--java-perfmap"
+    ! grep -q java-perfmap err
+    count $? "--java-perfmap: $(cat err)"
+    early=$("$stackreel" script -q --no-host-files asked.reel | grep -cE 'Phases(::|\.)early')
+    [ "$early" -gt 50 ]
+    count $? "--java-perfmap: $early frames have the name of what it compiled"
+    timeout 60 env PATH=/nowhere "$recorder" -F 199 --java-perfmap -o unasked.reel -p $pid --duration 0.3 2>err
+    has err "--java-perfmap: process $pid: there is no jcmd in"
+    rm -f "/tmp/perf-$pid.map"
     jcmd $pid Compiler.perfmap >jcmd.txt 2>&1 && timeout 60 "$recorder" -q -F 199 -o jvm.reel -p $pid -- \
         sh -c "sleep 0.5; echo >&7; sleep 1.5; jcmd $pid Compiler.perfmap" >>jcmd.txt 2>err
     count $? "jvm: recorded: $(tail -n 1 jcmd.txt)"

@@ -11,7 +11,7 @@ const struct runtime runtimes[RUNTIMES] = {
 	  "node --perf-basic-prof --interpreted-frames-native-stack" },
 	{ "Java",
 	  { "libjvm.so" },
-	  "jcmd PID Compiler.perfmap before the recording ends (JDK 17), or java "
+	  "stackreel-record --java-perfmap (JDK 17), or java "
 	  "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit" },
 	{ "Python", { "python3.", "libpython3." }, "python3 -X perf, or PYTHONPERFSUPPORT=1" },
 	{ "Ruby", { "ruby", "libruby" }, "ruby --yjit --yjit-perf (3.3)" },

@@ -94,6 +94,26 @@ void reel_jit_names_restart(struct reel_jit_names *names)
 	reel_id_table_visit(&names->spaces, restart_space, names);
 }
 
+struct visit {
+	void (*visit)(void *context, uint32_t pid);
+	void *context;
+};
+
+static void visit_space(void *context, struct reel_id_entry *entry)
+{
+	const struct space *space = (const struct space *)entry;
+	const struct visit *visit = context;
+
+	if (!space->ended && space->hits.count)
+		visit->visit(visit->context, (uint32_t)space->pid);
+}
+
+void reel_jit_names_visit(struct reel_jit_names *names, void (*visit)(void *context, uint32_t pid),
+			  void *context)
+{
+	reel_id_table_visit(&names->spaces, visit_space, &(struct visit){ visit, context });
+}
+
 uint64_t reel_jit_names_left_out(const struct reel_jit_names *names)
 {
 	return names->left_out;

@@ -39,6 +39,10 @@ struct reel_error *reel_jit_names_put(struct reel_jit_names *names) REEL_MUST_CH
 /* A new file begins: it has nothing yet. */
 void reel_jit_names_restart(struct reel_jit_names *names);
 
+/* The processes that live and whose code samples led to. */
+void reel_jit_names_visit(struct reel_jit_names *names, void (*visit)(void *context, uint32_t pid),
+			  void *context);
+
 /* Names that the file lacks. */
 uint64_t reel_jit_names_left_out(const struct reel_jit_names *names);
 
