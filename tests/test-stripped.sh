@@ -184,12 +184,13 @@ chains() {
         END { print n, inlined + 0, bad + 0; exit n < 5000 || inlined < 300 || bad }'
 }
 # switches: from the scheduler's stack to who called what runs there, by name and with the root.  A signal's handler on top of it has no goroutine's
-# stack in the file, and the scheduler may look for a goroutine: then it ends.
+# stack in the file, and the scheduler may look for a goroutine: then it ends. So it does, too, in systemstack's first instructions where the
+# scheduler itself calls it: one in some thirty samples.
 switches() {
     "$O/stackreel-record" -q -F 999 -o "$work/go.reel" -- "$1" 1 >"$work/out" && "$O/stackreel" script -q "$work/go.reel" >"$work/script" &&
         awk -v RS= '/ runtime\.systemstack(\.abi0)?\+/ && !/ runtime\.(rt0_go|mstart)(\.abi0)?\+/ {
             n++; if (!/ runtime\.systemstack[^\n]*\n[^\n]* (runtime|main)\.[^\n]*\n(.*\n)?[^\n]* runtime\.goexit(\.abi0)?\+/ && !/ runtime\.sigreturn/) { bad++; print } }
-            END { print n + 0, bad + 0; exit n < 3 || bad > n / 50 }' "$work/script"
+            END { print n + 0, bad + 0; exit n < 3 || bad > 1 + n / 50 }' "$work/script"
 }
 # packed: what `switches` recorded, but for inlined calls.
 packed() {
