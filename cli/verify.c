@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/session/inputs.h"
 #include "cli/print/json.h"
 #include "cli/session/session.h"
 #include "cli/print/text.h"
@@ -37,23 +38,6 @@ static const struct argp_child children[] = {
 	{ 0 },
 };
 
-static void check_files(struct verify_options *options, struct argp_state *state)
-{
-	struct string_list *files = &options->files;
-
-	/* The default, unless -i named one. */
-	if (!files->count || options->common.file != options->common.default_file)
-		string_list_add(files, options->common.file);
-	/* Reading it closes the way to any other file (options_sandbox). */
-	for (size_t i = 0; i + 1 < files->count; i++) {
-		if (!strcmp(files->items[i], "-"))
-			argp_error(state, "standard input can only be the last of the captures");
-	}
-	if (files->count > 1 && options->common.sandbox == SANDBOX_ON)
-		argp_error(state, "--sandbox is for one file");
-	options->common.file = files->items[0];
-}
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct verify_options *options = state->input;
@@ -72,7 +56,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->json = true;
 		return 0;
 	case ARGP_KEY_END:
-		check_files(options, state);
+		inputs_check(&options->files, &options->common, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

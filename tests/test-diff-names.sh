@@ -14,25 +14,7 @@ stackreel=$O/stackreel
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-diff.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 
-if ! "$O/stackreel-record" -o "$work/try.reel" true >/dev/null 2>"$work/err"; then
-    skip "nothing can be recorded here: $(head -n 1 "$work/err")"
-    finish
-fi
-
-# build NAME COMPILER...
-build() {
-    mkdir "$work/$1"
-    "${@:2}" -g -o "$work/$1/orders" 2>"$work/err"
-    count $? "$1 is built"
-}
-# record NAME N WORK OPTION...: that many captures of it.
-record() {
-    local i
-    for ((i = 1; i <= $2; i++)); do
-        "$O/stackreel-record" -q "${@:4}" -o "$work/$1$i.reel" "$work/$1/orders" "$3" >/dev/null 2>"$work/err"
-        count $? "$1 is recorded"
-    done
-}
+. tests/diff_programs.sh
 # same_names NAME...: each function of the program that is large on one side is on both; none has a number; and these are among them.
 same_names() {
     python3 - "$work/out" "$@" <<'END' 2>"$work/err"
