@@ -252,7 +252,8 @@ end() {
     trap '' INT TERM HUP
     if [ ${#running[@]} -gt 0 ]; then
         mapfile -t all < <(family "${!running[@]}")
-        kill -TERM "${all[@]}" 2>/dev/null
+        # timeout(1) would pass it on: twice, it ends a script that puts things away. It ends with what it started.
+        ps -o pid=,comm= -p "$(IFS=, && echo "${all[*]}")" | awk '$2 != "timeout" { print $1 }' | xargs -r kill -TERM 2>/dev/null
         for _ in {1..50}; do
             kill -0 "${all[@]}" 2>/dev/null || break
             sleep 0.1
