@@ -184,8 +184,8 @@ chains() {
         END { print n, inlined + 0, bad + 0; exit n < 5000 || inlined < 300 || bad }'
 }
 # switches: from the scheduler's stack to who called what runs there, by name and with the root.  A signal's handler on top of it has no goroutine's
-# stack in the file, and the scheduler may look for a goroutine: then it ends. So it does, too, in systemstack's first instructions where the
-# scheduler itself calls it: one in some thirty samples.
+# stack in the file, and the scheduler may look for a goroutine: then it ends. So it does on systemstack's way back,
+# for an instruction or two.
 switches() {
     "$O/stackreel-record" -q -F 999 -o "$work/go.reel" -- "$1" 1 >"$work/out" && "$O/stackreel" script -q "$work/go.reel" >"$work/script" &&
         awk -v RS= '/ runtime\.systemstack(\.abi0)?\+/ && !/ runtime\.(rt0_go|mstart)(\.abi0)?\+/ {

@@ -332,12 +332,18 @@ bool reel_walk_by_code_alone(struct reel_walk *walk, const struct reel_code *cod
 {
 	struct candidate candidates[2 * REEL_SYNTHESIZED_MAX];
 	struct reel_synthesized_rows rows;
+	unsigned n;
 
 	if (!code->synthesis)
 		return false;
 	reel_synthesis_at(code->synthesis, walk->state->pc - code->bias, &rows);
-	if (!rows.whole || find_candidates(walk, code, &rows, candidates) != 1)
-		return false;
+	n = rows.whole ? find_candidates(walk, code, &rows, candidates) : 0;
+	/* Before it leaves this stack, it is as deep in it as it has gone since it was called. */
+	if (n != 1) {
+		n = keep_best(candidates, add_by_beginnings(walk, code, &rows, candidates, 0));
+		if (n != 1 || candidates[0].proof != PROVED)
+			return false;
+	}
 	*walk->state = candidates[0].caller;
 	return true;
 }

@@ -153,17 +153,39 @@ static void test_idle(void **unused)
 	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x5000, 0x3005);
 }
 
-/* It has not left the goroutine's stack yet. */
+/* With `pc` where it changes stacks, called as if from 0x2020; `calls`: what is called there. */
+static void about_to_leave_world(struct world *w, uint64_t pc, uint64_t calls)
+{
+	goroutine_world(w, calls);
+	code_at(w, 0x2ffe, BYTES(0xc3, 0xcc));
+	w->state.pc = BIAS + pc;
+	set(w, 7, STACK_WORD(200));
+}
+
+/* It has not left the stack yet. */
 static void test_about_to_leave(void **unused)
 {
 	struct world w;
 
 	(void)unused;
-	goroutine_world(&w, 0x3000);
-	w.state.pc = BIAS + 0x3000;
-	set(&w, 7, STACK_WORD(200));
+	about_to_leave_world(&w, 0x3000, 0x3000);
 	unwind(&w);
 	EXPECT(&w, REEL_STOP_ROOT, 0x3000, 0x2020, 0x1020);
+	/* The scheduler's own: no goroutine tells where it goes on. */
+	about_to_leave_world(&w, 0x3000, 0x3000);
+	w.input.goroutine = NULL;
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_ROOT, 0x3000, 0x2020, 0x1020);
+	/* It has left. */
+	about_to_leave_world(&w, 0x3003, 0x3000);
+	w.input.goroutine = NULL;
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x3003);
+	/* What is on the stack has called something else. */
+	about_to_leave_world(&w, 0x3000, 0x5000);
+	w.input.goroutine = NULL;
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x3000);
 }
 
 int main(void)
