@@ -119,7 +119,8 @@ for parse in (103, 105, 110, 130):
         share.append((size, sum(map(found, results)), len(results)))
     print("n -> %.2f n: " % (parse / 100) + ", ".join("%d a side: found in %d of %d" % s for s in share))
     if parse == 130:
-        check(share[0][1] >= 0.9 * share[0][2], "a change by 30 % is seen in 90 % of the comparisons")
+        # One of 46 % by 6.5, by some 750 samples a side, which differ by 2.6 (a standard deviation) and the assumed noise of runs.
+        check(share[0][1] >= 0.6 * share[0][2] and share[1][1] == share[1][2], "a change by 30 % is seen in most comparisons of two captures, and in all of ten")
 print("%d passed, %d failed, 0 skipped" % (passed, failed))
 sys.exit(failed != 0)
 END
