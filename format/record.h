@@ -366,6 +366,8 @@ enum reel_region_kind {
 #define REEL_THREADS_MAX 65536
 /* Samples of a DENSE: they take few bits where nothing changes, and time nevertheless. */
 #define REEL_DENSE_SAMPLES_MAX 131072
+/* Addresses of chains of a DENSE, those that are as before included. */
+#define REEL_DENSE_ADDRESSES_MAX (1u << 25)
 
 struct reel_range {
 	uint64_t offset, size; /* bytes from the region's start */

@@ -242,6 +242,6 @@ class Dense:
     """What a DENSE has of its own."""
 
     def __init__(self, decided, period):
-        decisions = Decisions(decided)
-        self.heads = DenseHeads(decisions, period)
-        self.words = DenseWords(decisions)
+        self.decisions = Decisions(decided)
+        self.heads = DenseHeads(self.decisions, period)
+        self.words = DenseWords(self.decisions)

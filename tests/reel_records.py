@@ -12,6 +12,7 @@ MAX_LAYOUTS = 256
 MAX_THREADS = 65536
 MAX_DENSE = 131072
 MAX_CHAIN = 65536
+MAX_ADDRESSES = 33554432
 MAX_BUILD_ID = 64
 MAX_TEXT = 65536
 MAX_SEALED = 1024
@@ -251,6 +252,7 @@ class ThreadState:
         self.layout = None
         self.values = []
         self.regions = []
+        self.chains = [[], []]
 
 
 def packed_bits(cursor, count):

@@ -1,9 +1,10 @@
 """COLUMNS and DENSE, from SPEC.md section 6: a part of reel_reader.py, see there."""
 
+from reel_decisions import mixed
 from reel_dense import Dense, Frame
 from reel_records import (
-    MASK, MAX_DENSE, MAX_REGIONS, Cursor, OutOfRange, SampleDecoder, corrupt, decode_chain, overlay,
-    packed_bits)
+    MASK, MAX_ADDRESSES, MAX_CHAIN, MAX_DENSE, MAX_REGIONS, Cursor, OutOfRange, SampleDecoder,
+    corrupt, decode_chain, overlay, packed_bits)
 
 STREAMS = 16
 (HEAD, TIME, REGIONS, REGISTERS, GAPS, TOKENS, NEAR, FAR, KNOWN_LOW, KNOWN_HIGH, HIGH, LOW,
@@ -202,6 +203,7 @@ class Samples:
         self.streams = [Cursor(cursor.bytes()) for _ in range(STREAMS)]
         self.decoder = WordDecoder(self.streams)
         self.dense = self.begin_dense() if dense else None
+        self.addresses = 0  # of chains
 
     def begin_dense(self):
         if self.count > MAX_DENSE:
@@ -229,8 +231,9 @@ class Samples:
         # What is malformed outweighs what is not known.
         parts = self.block.parts_known(head["parts"])
         thread = self.block.thread(record["thread"])
+        pc_before = thread.pc
         self.regions(thread, head["regions"], record, parts)
-        self.chains(thread, record, parts)
+        self.chains(thread, record, parts, pc_before)
         return record
 
     def head(self):
@@ -335,9 +338,39 @@ class Samples:
     def expected(value, before, pc, size):
         return pc if value and value == before and pc < 1 << 8 * size else value
 
-    def chains(self, thread, record, parts):
+    def dense_chain(self, thread, kind, pc, pc_before):
+        bits, number = self.dense.decisions.bits, self.dense.decisions.number
+        before = thread.chains[kind]
+        leaf, caller = (before + [0, 0])[:2]
+        gone = number(12, "gone", (
+            mixed(leaf, 2040 + kind), mixed(leaf, mixed(caller, 2040 + kind)),
+            mixed(pc, mixed(pc_before, 2040 + kind))))
+        if gone > len(before):
+            raise corrupt("%d addresses of a chain of %d are gone" % (gone, len(before)))
+        kept, left, added = before[gone:], gone, []
+        caller, outer = (kept + [0, 0])[:2]
+        while bits(1, 0, "calls", (
+                mixed(caller, 2042 + kind), mixed(caller, mixed(outer, 2042 + kind)),
+                mixed(int(left > 0), 2042 + kind))):
+            if len(added) + len(kept) == MAX_CHAIN:
+                raise corrupt("a chain of more than %d addresses" % MAX_CHAIN)
+            added.append(self.dense.words.word(
+                Place(8, (0, 0), 0, MASK + 1 - 2044 - kind, caller, outer),
+                Frame(caller, outer, 2044 + kind, 2044 + kind),
+                before[left - 1] if left else 0, left > 0 and not added))
+            caller, outer, left = added[-1], caller, max(left - 1, 0)
+        thread.chains[kind] = chain = added[::-1] + kept
+        self.addresses += len(chain)
+        if self.addresses > MAX_ADDRESSES:
+            raise corrupt("chains of %d addresses" % self.addresses)
+        return chain or None
+
+    def chains(self, thread, record, parts, pc_before):
         stream = self.streams[CHAINS]
-        record["kernel_chain"] = decode_chain(stream) if parts & 2 else None
-        record["frame_chain"] = decode_chain(stream) if parts & 4 else None
+        for kind, name in enumerate(("kernel_chain", "frame_chain")):
+            record[name] = None
+            if parts & 2 << kind:
+                record[name] = (self.dense_chain(thread, kind, record["pc"], pc_before)
+                                if self.dense else decode_chain(stream))
         record["kernel_frame"] = (
             self.block.kernel_frame(stream, thread, record["kernel_chain"]) if parts & 8 else None)

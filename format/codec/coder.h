@@ -5,7 +5,7 @@
  *
  * A sample goes through them in this order: head; pc, if it has registers, as it
  * tells where regions lie; where each region lies, as that tells registers;
- * registers; the words of each region.
+ * registers; the words of each region; its chains.
  */
 #ifndef FORMAT_CODEC_CODER_H
 #define FORMAT_CODEC_CODER_H
@@ -24,7 +24,7 @@ struct reel_coder {
 	struct reel_cursor in[REEL_STREAMS];
 };
 
-/* A sample's numbers but for words and chains. */
+/* A sample's numbers but for words and addresses. */
 struct reel_sample_head {
 	uint64_t cpu, thread, time, id;
 	uint64_t event, weight, where, flags, parts, n_regions;
@@ -37,9 +37,19 @@ struct reel_coder_region {
 	uint64_t pc, pc_before;
 };
 
+/* Of which kind a chain is, and whose. */
+struct reel_coder_chain {
+	unsigned kind;
+	/* Of the sample, 0 without registers, and of its thread's last one with registers. */
+	uint64_t pc, pc_before;
+};
+
 struct reel_coder_operations {
 	enum reel_record_id record;
-	uint64_t samples_max; /* of a record */
+	/* Of a record. */
+	uint64_t samples_max, addresses_max;
+	/* Chains are relative to their threads' ones before. */
+	bool keeps_chains;
 	struct reel_error *(*create)(struct reel_coder **ret);
 	void (*destroy)(struct reel_coder *coder);
 
@@ -56,6 +66,9 @@ struct reel_coder_operations {
 	/* `base` has the bytes that the region had, and becomes what it has. */
 	void (*encode_words)(struct reel_coder *coder, const struct reel_coder_region *region,
 			     struct reel_word_walk *walk, uint8_t *base);
+	/* `base` is the thread's chain before, and may become this one.  False without memory. */
+	bool (*encode_chain)(struct reel_coder *coder, const struct reel_coder_chain *which,
+			     const uint64_t *chain, size_t n, struct reel_chain_base *base);
 	/* The sample whose head was encoded last is none: its bytes are taken off the streams. Only
 	 * the end follows. */
 	void (*encode_undo)(struct reel_coder *coder);
@@ -84,6 +97,10 @@ struct reel_coder_operations {
 	struct reel_error *(*decode_words)(struct reel_coder *coder,
 					   const struct reel_coder_region *region,
 					   struct reel_word_walk *walk, uint8_t *bytes);
+	/* `base` becomes the chain. */
+	struct reel_error *(*decode_chain)(struct reel_coder *coder,
+					   const struct reel_coder_chain *which,
+					   struct reel_chain_base *base);
 };
 
 extern const struct reel_coder_operations reel_columns_operations, reel_dense_operations;

@@ -399,9 +399,49 @@ static struct reel_error *decode_words(struct reel_coder *coder,
 	return check_words(columns);
 }
 
+/* ---- chains ------------------------------------------------------------------------ */
+
+static bool encode_chain(struct reel_coder *coder, const struct reel_coder_chain *which,
+			 const uint64_t *chain, size_t n, struct reel_chain_base *base)
+{
+	struct reel_buffer *stream = &coder->out[REEL_STREAM_CHAINS];
+	uint64_t previous = 0;
+
+	(void)which;
+	(void)base;
+	reel_buffer_uleb(stream, n);
+	for (size_t i = 0; i < n; i++) {
+		reel_buffer_zigzag(stream, (int64_t)(chain[i] - previous));
+		previous = chain[i];
+	}
+	return true;
+}
+
+static struct reel_error *decode_chain(struct reel_coder *coder,
+				       const struct reel_coder_chain *which,
+				       struct reel_chain_base *base)
+{
+	struct reel_cursor *cursor = &coder->in[REEL_STREAM_CHAINS];
+	uint64_t n = reel_cursor_uleb(cursor), address = 0;
+
+	(void)which;
+	if (n > REEL_CHAIN_MAX)
+		return corrupt("a chain has more than 65536 addresses");
+	if (cursor->failed || n > reel_cursor_left(cursor))
+		return corrupt("ends within its chains");
+	if (!reel_chain_base_replace(base, base->n, n))
+		return reel_error_no_memory();
+	for (size_t i = 0; i < n; i++) {
+		address += (uint64_t)reel_cursor_zigzag(cursor);
+		base->addresses[i] = address;
+	}
+	return cursor->failed ? corrupt("ends within its chains") : NULL;
+}
+
 const struct reel_coder_operations reel_columns_operations = {
 	.record = REEL_RECORD_COLUMNS,
 	.samples_max = UINT64_MAX,
+	.addresses_max = UINT64_MAX,
 	.create = create,
 	.destroy = destroy,
 	.encode_begin = encode_begin,
@@ -410,6 +450,7 @@ const struct reel_coder_operations reel_columns_operations = {
 	.encode_place = encode_place,
 	.encode_registers = encode_registers,
 	.encode_words = encode_words,
+	.encode_chain = encode_chain,
 	.encode_undo = encode_undo,
 	.encode_end = encode_end,
 	.decode_begin = decode_begin,
@@ -418,4 +459,5 @@ const struct reel_coder_operations reel_columns_operations = {
 	.decode_place = decode_place,
 	.decode_registers = decode_registers,
 	.decode_words = decode_words,
+	.decode_chain = decode_chain,
 };

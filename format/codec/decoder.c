@@ -24,8 +24,9 @@ struct reel_sample_decoder {
 	uint64_t expanded_left;
 	/* What the decoded sample points to. */
 	struct reel_region regions[REEL_REGIONS_MAX];
-	struct array missing[REEL_REGIONS_MAX]; /* of struct reel_range */
-	struct array kernel_chain, frame_chain; /* of uint64_t */
+	struct array missing[REEL_REGIONS_MAX];		 /* of struct reel_range */
+	struct reel_chain_base chains[REEL_CHAIN_KINDS]; /* where no thread keeps them */
+	uint64_t addresses_left; /* that chains may still have in the record */
 
 	/* Of each encoding; NULL until there is a record of it. */
 	struct reel_coder *coders[REEL_ENCODINGS];
@@ -77,8 +78,8 @@ void reel_sample_decoder_destroy(struct reel_sample_decoder *decoder)
 	for (size_t i = 0; i < REEL_ENCODINGS; i++)
 		if (decoder->coders[i])
 			decoder->coders[i]->operations->destroy(decoder->coders[i]);
-	free(decoder->kernel_chain.items);
-	free(decoder->frame_chain.items);
+	for (size_t i = 0; i < REEL_CHAIN_KINDS; i++)
+		reel_chain_base_free(&decoder->chains[i]);
 	free(decoder);
 }
 
@@ -346,26 +347,24 @@ static struct reel_error *end_registers(struct reel_sample_decoder *decoder,
 	return error;
 }
 
-static struct reel_error *decode_chain(struct reel_cursor *cursor, struct array *array,
-				       const uint64_t **ret, size_t *n_ret)
+static struct reel_error *decode_chain(struct reel_sample_decoder *decoder,
+				       const struct reel_coder_chain *which,
+				       struct reel_thread_base *thread, const uint64_t **ret,
+				       size_t *n_ret)
 {
-	uint64_t n = reel_cursor_uleb(cursor), address = 0;
-	uint64_t *chain;
+	const struct reel_coder_operations *operations = decoder->coder->operations;
+	struct reel_chain_base *base = operations->keeps_chains ? &thread->chains[which->kind]
+								: &decoder->chains[which->kind];
+	struct reel_error *error = operations->decode_chain(decoder->coder, which, base);
 
-	if (n > REEL_CHAIN_MAX)
-		return corrupt("a chain has more than 65536 addresses");
-	if (cursor->failed || n > reel_cursor_left(cursor))
-		return ends_within("chains");
-	if (!array_reserve(array, n, sizeof(*chain)))
-		return reel_error_no_memory();
-	chain = array->items;
-	for (size_t i = 0; i < n; i++) {
-		address += (uint64_t)reel_cursor_zigzag(cursor);
-		chain[i] = address;
-	}
-	*ret = chain;
-	*n_ret = n;
-	return cursor->failed ? ends_within("chains") : NULL;
+	if (error)
+		return error;
+	if (base->n > decoder->addresses_left)
+		return corrupt("the chains have more than 33554432 addresses");
+	decoder->addresses_left -= base->n;
+	*ret = base->addresses;
+	*n_ret = base->n;
+	return NULL;
 }
 
 static struct reel_error *decode_kernel_frame(struct reel_cursor *cursor,
@@ -388,19 +387,21 @@ static struct reel_error *decode_kernel_frame(struct reel_cursor *cursor,
 }
 
 static struct reel_error *decode_chains(struct reel_sample_decoder *decoder, uint64_t parts,
-					struct reel_thread_base *thread, struct reel_sample *ret)
+					uint64_t pc_before, struct reel_thread_base *thread,
+					struct reel_sample *ret)
 {
-	struct reel_cursor *cursor = stream_of(decoder, REEL_STREAM_CHAINS);
+	struct reel_coder_chain kernel = { REEL_CHAIN_KERNEL, ret->pc, pc_before };
+	struct reel_coder_chain frames = { REEL_CHAIN_FRAMES, ret->pc, pc_before };
 	struct reel_error *error = NULL;
 
 	if (parts & REEL_PART_KERNEL_CHAIN)
-		error = decode_chain(cursor, &decoder->kernel_chain, &ret->kernel_chain,
+		error = decode_chain(decoder, &kernel, thread, &ret->kernel_chain,
 				     &ret->n_kernel_chain);
 	if (!error && parts & REEL_PART_FRAME_CHAIN)
-		error = decode_chain(cursor, &decoder->frame_chain, &ret->frame_chain,
+		error = decode_chain(decoder, &frames, thread, &ret->frame_chain,
 				     &ret->n_frame_chain);
 	if (!error && parts & REEL_PART_KERNEL_FRAME)
-		error = decode_kernel_frame(cursor, thread, ret);
+		error = decode_kernel_frame(stream_of(decoder, REEL_STREAM_CHAINS), thread, ret);
 	return error;
 }
 
@@ -453,7 +454,7 @@ static struct reel_error *decode_body(struct reel_sample_decoder *decoder, uint6
 		error = end_registers(decoder, thread, ret);
 	for (*i = 0; !error && *i < ret->n_regions; ++*i)
 		error = decode_words(decoder, &region, &thread->regions[*i]);
-	return error ? error : decode_chains(decoder, parts, thread, ret);
+	return error ? error : decode_chains(decoder, parts, region.pc_before, thread, ret);
 }
 
 static struct reel_error *decode_sample(struct reel_sample_decoder *decoder,
@@ -528,6 +529,7 @@ struct reel_error *reel_samples_begin(struct reel_sample_decoder *decoder,
 		return error;
 	reel_thread_table_reset(&decoder->threads);
 	decoder->next_sample = 0;
+	decoder->addresses_left = decoder->coder->operations->addresses_max;
 	decoder->in_samples = true;
 	return NULL;
 }

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "format/codec/dense_chains.h"
 #include "format/codec/dense_header.h"
 #include "format/codec/dense_words.h"
 
@@ -13,6 +14,7 @@ struct dense {
 	struct reel_dense_words *words;
 	struct reel_number_coder *numbers; /* those of `words` */
 	struct reel_dense_headers headers;
+	struct reel_dense_chains chains;
 	struct reel_bit_coder before; /* the sample that is being encoded */
 };
 
@@ -41,6 +43,7 @@ static struct reel_error *create(struct reel_coder **ret)
 
 static void destroy(struct reel_coder *coder)
 {
+	reel_dense_chains_free(&dense_of(coder)->chains);
 	reel_dense_words_destroy(dense_of(coder)->words);
 	free(coder);
 }
@@ -86,6 +89,12 @@ static void encode_words(struct reel_coder *coder, const struct reel_coder_regio
 			 struct reel_word_walk *walk, uint8_t *base)
 {
 	reel_dense_words_encode_region(dense_of(coder)->words, region, walk, base);
+}
+
+static bool encode_chain(struct reel_coder *coder, const struct reel_coder_chain *which,
+			 const uint64_t *chain, size_t n, struct reel_chain_base *base)
+{
+	return reel_dense_chain_encode(dense_of(coder)->words, which, chain, n, base);
 }
 
 static void encode_undo(struct reel_coder *coder)
@@ -166,9 +175,22 @@ static struct reel_error *decode_words(struct reel_coder *coder,
 				 : corrupt("it changes words beyond the end of its stack");
 }
 
+static struct reel_error *decode_chain(struct reel_coder *coder,
+				       const struct reel_coder_chain *which,
+				       struct reel_chain_base *base)
+{
+	struct dense *dense = dense_of(coder);
+	struct reel_error *error =
+		reel_dense_chain_decode(&dense->chains, dense->words, which, base);
+
+	return error || !has_failed(coder) ? error : corrupt("ends within its chains");
+}
+
 const struct reel_coder_operations reel_dense_operations = {
 	.record = REEL_RECORD_DENSE,
 	.samples_max = REEL_DENSE_SAMPLES_MAX,
+	.addresses_max = REEL_DENSE_ADDRESSES_MAX,
+	.keeps_chains = true,
 	.create = create,
 	.destroy = destroy,
 	.encode_begin = encode_begin,
@@ -177,6 +199,7 @@ const struct reel_coder_operations reel_dense_operations = {
 	.encode_place = encode_place,
 	.encode_registers = encode_registers,
 	.encode_words = encode_words,
+	.encode_chain = encode_chain,
 	.encode_undo = encode_undo,
 	.encode_end = encode_end,
 	.decode_begin = decode_begin,
@@ -185,4 +208,5 @@ const struct reel_coder_operations reel_dense_operations = {
 	.decode_place = decode_place,
 	.decode_registers = decode_registers,
 	.decode_words = decode_words,
+	.decode_chain = decode_chain,
 };

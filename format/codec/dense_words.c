@@ -628,6 +628,29 @@ void reel_dense_words_decode_registers(struct reel_dense_words *words,
 	code_values(words, true, sample, thread);
 }
 
+/* ---- chains ------------------------------------------------------------------------ */
+
+uint64_t reel_dense_words_code_address(struct reel_dense_words *words, bool decoding,
+				       uint64_t address, const struct reel_dense_address *where)
+{
+	const struct reel_word_place place = {
+		.key = -where->salt,
+		.above = where->caller,
+		.second = where->outer,
+		.bytes = 8,
+	};
+	struct asked asked = {
+		.place = &place,
+		.frame = { where->caller, where->outer, where->salt },
+		.group = where->salt,
+		.before = where->before,
+		.differs = where->differs,
+	};
+
+	return decoding ? code_word(words, true, 0, &asked)
+			: code_word(words, false, address, &asked);
+}
+
 /* ---- regions ---------------------------------------------------------------------- */
 
 static bool is_code(uint64_t word, const struct reel_word_place *place)

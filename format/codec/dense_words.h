@@ -46,4 +46,15 @@ bool reel_dense_words_decode_region(struct reel_dense_words *words,
 				    const struct reel_coder_region *region,
 				    struct reel_word_walk *walk, uint8_t *bytes);
 
+/* An address of a chain: where it stands, going from the root to the leaf. */
+struct reel_dense_address {
+	uint64_t salt;		/* tells chains of one kind from those of another */
+	uint64_t caller, outer; /* the two addresses above it; 0 if there is none */
+	uint64_t before;	/* what is there in the chain before; 0 if nothing */
+	bool differs;		/* it is not `before` */
+};
+
+uint64_t reel_dense_words_code_address(struct reel_dense_words *words, bool decoding,
+				       uint64_t address, const struct reel_dense_address *place);
+
 #endif

@@ -15,6 +15,7 @@ struct reel_sample_encoder {
 	struct reel_record_sample_layout layouts[REEL_LAYOUTS_MAX];
 	size_t n_layouts;
 	uint64_t n_samples;
+	uint64_t n_addresses; /* of their chains */
 	/* Memory ran out within a sample: the state is not what a decoder would have. */
 	bool broken;
 	/* A layout's payload, of which the size stands in front. */
@@ -49,7 +50,7 @@ void reel_sample_encoder_reset(struct reel_sample_encoder *encoder)
 	while (encoder->n_layouts)
 		free((void *)encoder->layouts[--encoder->n_layouts].slots);
 	encoder->broken = encoder->payload.failed = false;
-	encoder->n_samples = 0;
+	encoder->n_samples = encoder->n_addresses = 0;
 	for (size_t i = 0; i < REEL_STREAMS; i++) {
 		encoder->coder->out[i].size = 0;
 		encoder->coder->out[i].failed = false;
@@ -73,7 +74,8 @@ bool reel_sample_encoder_is_full(const struct reel_sample_encoder *encoder)
 {
 	return encoder->threads.n_bases == REEL_THREADS_MAX ||
 	       encoder->n_layouts == REEL_LAYOUTS_MAX ||
-	       encoder->n_samples == encoder->operations->samples_max;
+	       encoder->n_samples == encoder->operations->samples_max ||
+	       encoder->n_addresses > encoder->operations->addresses_max - 2 * REEL_CHAIN_MAX;
 }
 
 /* ---- what the format can't hold -------------------------------------------- */
@@ -296,17 +298,6 @@ static void encode_known(struct reel_buffer *stream, const struct reel_sample *s
 	reel_buffer_append(stream, known, (n + 7) / 8);
 }
 
-static void encode_chain(struct reel_buffer *stream, const uint64_t *chain, size_t n)
-{
-	uint64_t previous = 0;
-
-	reel_buffer_uleb(stream, n);
-	for (size_t i = 0; i < n; i++) {
-		reel_buffer_zigzag(stream, (int64_t)(chain[i] - previous));
-		previous = chain[i];
-	}
-}
-
 static void encode_kernel_frame(struct reel_buffer *stream, const struct reel_sample *sample,
 				struct reel_thread_base *base)
 {
@@ -321,15 +312,24 @@ static void encode_kernel_frame(struct reel_buffer *stream, const struct reel_sa
 	base->kernel_sp = frame->sp;
 }
 
-static void encode_chains(struct reel_buffer *buffer, const struct reel_sample *sample,
-			  struct reel_thread_base *base)
+static struct reel_error *encode_chains(struct reel_sample_encoder *encoder,
+					const struct reel_sample *sample, uint64_t pc_before,
+					struct reel_thread_base *base)
 {
-	if (sample->n_kernel_chain)
-		encode_chain(buffer, sample->kernel_chain, sample->n_kernel_chain);
-	if (sample->n_frame_chain)
-		encode_chain(buffer, sample->frame_chain, sample->n_frame_chain);
+	const uint64_t *const chains[] = { sample->kernel_chain, sample->frame_chain };
+	const size_t lengths[] = { sample->n_kernel_chain, sample->n_frame_chain };
+	struct reel_coder_chain which = { .pc = sample->pc, .pc_before = pc_before };
+
+	for (which.kind = 0; which.kind < REEL_CHAIN_KINDS; which.kind++) {
+		if (lengths[which.kind] && !encoder->operations->encode_chain(
+						   encoder->coder, &which, chains[which.kind],
+						   lengths[which.kind], &base->chains[which.kind]))
+			return reel_error_no_memory();
+		encoder->n_addresses += lengths[which.kind];
+	}
 	if (sample->has_kernel_frame)
-		encode_kernel_frame(buffer, sample, base);
+		encode_kernel_frame(&encoder->coder->out[REEL_STREAM_CHAINS], sample, base);
+	return NULL;
 }
 
 static uint64_t parts_of(const struct reel_sample *sample)
@@ -401,8 +401,7 @@ static struct reel_error *encode_sample(struct reel_sample_encoder *encoder,
 	for (region.index = 0; !error && region.index < sample->n_regions; region.index++)
 		error = encode_words(encoder, word_bytes, sample, &region,
 				     &thread->regions[region.index]);
-	encode_chains(&encoder->coder->out[REEL_STREAM_CHAINS], sample, thread);
-	return error;
+	return error ? error : encode_chains(encoder, sample, region.pc_before, thread);
 }
 
 static struct reel_error *encode(struct reel_sample_encoder *encoder,

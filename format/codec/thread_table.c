@@ -20,6 +20,8 @@ static void base_free(struct reel_thread_base *base)
 {
 	for (size_t i = 0; i < base->n_regions; i++)
 		reel_region_base_free(&base->regions[i]);
+	for (size_t i = 0; i < REEL_CHAIN_KINDS; i++)
+		reel_chain_base_free(&base->chains[i]);
 	free(base->regions);
 	free(base->values);
 }

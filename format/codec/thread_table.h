@@ -7,7 +7,11 @@
 #define FORMAT_CODEC_THREAD_TABLE_H
 
 #include "base/error.h"
+#include "format/codec/chain_base.h"
 #include "format/codec/region_base.h"
+
+/* The kinds of chains of addresses. */
+enum { REEL_CHAIN_KERNEL, REEL_CHAIN_FRAMES, REEL_CHAIN_KINDS };
 
 struct reel_thread_base {
 	uint64_t thread;
@@ -20,6 +24,8 @@ struct reel_thread_base {
 	uint32_t layout;
 	uint32_t n_regions;
 	struct reel_region_base *regions;
+	/* The last sample's of each kind that had one; for DENSE. */
+	struct reel_chain_base chains[REEL_CHAIN_KINDS];
 };
 
 struct reel_thread_table {

@@ -683,6 +683,28 @@ static void test_dense_size(void **state)
 	assert_true(sizes[1] * 10 < sizes[0]);
 }
 
+/* Chains that stay take no bytes: their addresses are counted. */
+static void test_dense_chains(void **state)
+{
+	static uint64_t chain[REEL_CHAIN_MAX];
+	const struct reel_sample sample = { .frame_chain = chain, .n_frame_chain = REEL_CHAIN_MAX };
+	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
+	struct reel_sample_encoder *encoder;
+	size_t ends[REEL_STREAMS], n = 0;
+	uint64_t expanded = 0;
+	uint32_t records = 0;
+
+	(void)state;
+	must(reel_sample_encoder_create(REEL_DENSE, &example_target, &encoder));
+	for (; !reel_sample_encoder_is_full(encoder); n++)
+		must(reel_sample_encode(encoder, &sample, &records, &expanded));
+	assert_int_equal(n, REEL_DENSE_ADDRESSES_MAX / REEL_CHAIN_MAX - 1);
+	must(reel_sample_encoder_finish(encoder, &bytes, ends));
+	assert_true(bytes.size < 4096);
+	assert_false(reel_sample_encoder_is_full(encoder));
+	reel_sample_encoder_destroy(encoder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -690,6 +712,7 @@ int main(void)
 		cmocka_unit_test(test_random_samples),	cmocka_unit_test(test_target),
 		cmocka_unit_test(test_mutated),		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_hostile_parts),	cmocka_unit_test(test_dense_size),
+		cmocka_unit_test(test_dense_chains),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
