@@ -98,10 +98,11 @@ static int compare_range(const void *key, const void *range)
 	return address < switches->begin ? -1 : address >= switches->end;
 }
 
-static bool switches_stacks(const struct reel_cfi *cfi, uint64_t address)
+const struct reel_cfi_range *reel_cfi_switch_at(const struct reel_cfi *cfi, uint64_t address)
 {
-	return cfi->n_switches && bsearch(&address, cfi->switches, cfi->n_switches,
-					  sizeof(*cfi->switches), compare_range);
+	return cfi->n_switches ? bsearch(&address, cfi->switches, cfi->n_switches,
+					 sizeof(*cfi->switches), compare_range)
+			       : NULL;
 }
 
 const struct reel_cfi_range *reel_cfi_switches(const struct reel_cfi *cfi, size_t *n_ret)
@@ -305,7 +306,7 @@ enum reel_cfi_found reel_cfi_row_at(struct reel_cfi *cfi, uint64_t address,
 
 	if (!in_text(cfi, address))
 		return REEL_CFI_NONE;
-	if (switches_stacks(cfi, address))
+	if (reel_cfi_switch_at(cfi, address))
 		return REEL_CFI_SWITCHES;
 	/* Where it is said for which addresses around it a row holds, none must change stacks. */
 	if (!cfi->n_switches && header_row(cfi, address, ret) == REEL_CFI_FOUND)

@@ -49,6 +49,8 @@ struct reel_cfi_range {
 /* Before any row is asked for. In ascending order; copied. */
 struct reel_error *reel_cfi_set_switches(struct reel_cfi *cfi, const struct reel_cfi_range *ranges,
 					 size_t n) REEL_MUST_CHECK;
+/* The one that the address lies in; NULL if none. */
+const struct reel_cfi_range *reel_cfi_switch_at(const struct reel_cfi *cfi, uint64_t address);
 const struct reel_cfi_range *reel_cfi_switches(const struct reel_cfi *cfi, size_t *n_ret);
 
 /* From here on, which FDEs answered is remembered; the CFI is one thread's then. */

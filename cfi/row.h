@@ -40,6 +40,8 @@ void reel_rows_destroy(struct reel_rows *rows);
  * reel_rows_problem says so, and no trace should be shown that it was asked for.
  */
 const struct reel_row *reel_rows_at(struct reel_rows *rows, uint64_t address);
+/* Where the function begins whose row is REEL_ROW_SWITCHES; false if there is none. */
+bool reel_rows_switch_begins(const struct reel_rows *rows, uint64_t address, uint64_t *ret);
 /* NULL: there was no problem. */
 struct reel_error *reel_rows_problem(const struct reel_rows *rows) REEL_MUST_CHECK;
 /* *told becomes `what`, not NULL, when there is one; for callers with the rows of many modules. */

@@ -313,6 +313,16 @@ static void compile_at(struct reel_rows *rows, uint64_t address, struct compiled
 	}
 }
 
+bool reel_rows_switch_begins(const struct reel_rows *rows, uint64_t address, uint64_t *ret)
+{
+	const struct reel_cfi_range *range =
+		rows->cfi ? reel_cfi_switch_at(rows->cfi, address) : NULL;
+
+	if (range)
+		*ret = range->begin;
+	return range;
+}
+
 /* ---- look-ups --------------------------------------------------------------------------- */
 
 /* The row of an address that lies in a range whose row is known, or NULL. */

@@ -328,22 +328,34 @@ static bool search(struct reel_walk *walk, const struct reel_code *code, unsigne
 	return found;
 }
 
+/* Before a function leaves its caller's stack it is as deep in it as it has gone since its begin;
+ * true if the call there tells the same. */
+static bool take_from_begin(struct reel_walk *walk, const struct reel_code *code,
+			    const struct reel_synthesized_rows *rows)
+{
+	uint64_t address = walk->state->pc - code->bias, begin;
+	struct reel_synthesized since = { .by = REEL_BY_RETURN };
+	struct candidate candidate;
+
+	if (!reel_rows_switch_begins(code->rows, reel_walk_lookup(walk) - code->bias, &begin) ||
+	    !reel_synthesis_leads(code->synthesis, begin, address, &since.row) || !since.row ||
+	    !add_candidates(walk, code, rows, &since, 1, &candidate, 0) ||
+	    candidate.proof != PROVED)
+		return false;
+	*walk->state = candidate.caller;
+	return true;
+}
+
 bool reel_walk_by_code_alone(struct reel_walk *walk, const struct reel_code *code)
 {
 	struct candidate candidates[2 * REEL_SYNTHESIZED_MAX];
 	struct reel_synthesized_rows rows;
-	unsigned n;
 
 	if (!code->synthesis)
 		return false;
 	reel_synthesis_at(code->synthesis, walk->state->pc - code->bias, &rows);
-	n = rows.whole ? find_candidates(walk, code, &rows, candidates) : 0;
-	/* Before it leaves this stack, it is as deep in it as it has gone since it was called. */
-	if (n != 1) {
-		n = keep_best(candidates, add_by_beginnings(walk, code, &rows, candidates, 0));
-		if (n != 1 || candidates[0].proof != PROVED)
-			return false;
-	}
+	if (!rows.whole || find_candidates(walk, code, &rows, candidates) != 1)
+		return take_from_begin(walk, code, &rows);
 	*walk->state = candidates[0].caller;
 	return true;
 }

@@ -157,7 +157,6 @@ static void test_idle(void **unused)
 static void about_to_leave_world(struct world *w, uint64_t pc, uint64_t calls)
 {
 	goroutine_world(w, calls);
-	code_at(w, 0x2ffe, BYTES(0xc3, 0xcc));
 	w->state.pc = BIAS + pc;
 	set(w, 7, STACK_WORD(200));
 }
