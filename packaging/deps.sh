@@ -16,7 +16,7 @@ apt_test=(libcmocka-dev elfutils debuginfod libclang-rt-dev zstd python3 binutil
 # What other unwinders say is compared with perf's. Ubuntu's perf is bound to its kernels.
 [ "$(. /etc/os-release 2>/dev/null && echo "${ID-}")" != debian ] || apt_test+=(linux-perf)
 # Each compiler's own tables are tried on what it writes.
-apt_all=(golang-go)
+apt_all=(golang-go debhelper lintian)
 dnf_build=(gcc gcc-c++ make pkgconf-pkg-config clang llvm glibc-devel libbpf-devel elfutils-libelf-devel
     elfutils-devel xz-devel libzstd-devel libsodium-devel capstone-devel libseccomp-devel sqlite-devel zlib-devel)
 dnf_test=(libcmocka-devel elfutils elfutils-debuginfod compiler-rt libasan libubsan zstd python3 binutils procps-ng util-linux libcap gdb dwz lld

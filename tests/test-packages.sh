@@ -1,0 +1,65 @@
+#!/bin/bash
+# The Debian packages: they are built, lintian finds nothing, and their own tests (debian/tests) pass. In CI, as root, they
+# are installed and removed again; elsewhere the tests run with what is unpacked of them.
+# run.sh: thorough makes
+set -u
+cd "$(dirname "$0")/.." || exit
+. tests/count.sh
+for tool in dh lintian dpkg-buildpackage; do
+    command -v $tool >/dev/null || { skip "$tool is not installed (packaging/deps.sh test-all)" && finish; }
+done
+if ! dpkg-checkbuilddeps 2>/dev/null; then
+    skip "$(dpkg-checkbuilddeps 2>&1 | head -n 1)"
+    finish
+fi
+work=$(mktemp -d /var/tmp/stackreel-packages.XXXXXX) || exit
+installed=
+end() {
+    [ -z "$installed" ] || dpkg --purge $installed >/dev/null 2>&1
+    rm -rf "$work"
+}
+trap end EXIT
+trap 'exit 1' INT TERM HUP
+
+# Not what was built here.
+mkdir "$work/stackreel"
+tar -c --exclude=./.git --exclude='./build*' . | tar -x -C "$work/stackreel"
+version=$(dpkg-parsechangelog -S Version)
+ok "the version is that of the header" grep -q "REEL_VERSION_STRING \"$version\"" include/stackreel.h
+ok "and that of the RPM" grep -q "^Version: *$version\$" packaging/stackreel.spec
+build() (cd "$work/stackreel" && DEB_BUILD_OPTIONS="parallel=$(nproc) noautodbgsym" dpkg-buildpackage -b -us -uc >"$work/build.log" 2>&1) || { tail -n 40 "$work/build.log" && false; }
+ok "they are built" build
+[ "$failed" = 0 ] || finish
+lint() {
+    ! lintian --allow-root --fail-on error,warning,info "$work"/*.changes 2>&1 | grep -v '^N:' | grep .
+}
+ok "lintian finds nothing" lint
+names() { dpkg-deb -f "$1" Depends | tr ',' '\n' | sed -E 's/^ *([^ ]+).*/\1/' | sort | tr '\n' ' '; }
+record_needs="$(names "$work"/stackreel-record_*.deb)"
+ok "the recorder needs neither libdw nor capstone: $record_needs" test -n "$record_needs" -a "${record_needs/libdw/}" = "$record_needs" -a "${record_needs/libcapstone/}" = "$record_needs"
+
+export AUTOPKGTEST_TMP=$work/tmp
+mkdir "$AUTOPKGTEST_TMP"
+if [ "${CI-}" = true ] && [ "$(id -u)" = 0 ] && [ -z "$(dpkg-query -W -f '${Package}' stackreel 2>/dev/null)" ]; then
+    installed="stackreel stackreel-record libstackreel-dev libstackreel0"
+    ok "they are installed" dpkg -i "$work"/*.deb
+else
+    for package in "$work"/*.deb; do dpkg-deb -x "$package" "$work/root"; done
+    libraries=$(dirname "$(find "$work/root" -name libstackreel.a)")
+    export PATH=$work/root/usr/bin:$PATH LD_LIBRARY_PATH=$libraries PKG_CONFIG_PATH=$libraries/pkgconfig PKG_CONFIG_SYSROOT_DIR=$work/root
+fi
+for program in stackreel stackreel-record; do ok "$program --version" $program --version; done
+ok "debian/tests/replay" debian/tests/replay
+ok "debian/tests/link" debian/tests/link
+(debian/tests/record >"$work/out" 2>&1)
+case $? in
+0) count 0 "debian/tests/record" ;;
+77) skip "debian/tests/record: $(tail -n 1 "$work/out")" ;;
+*) sed 's/^/    /' "$work/out" && count 1 "debian/tests/record" ;;
+esac
+if [ -n "$installed" ]; then
+    # shellcheck disable=SC2086 # a list of words
+    ok "they are removed" dpkg --purge $installed
+    installed=
+fi
+finish
