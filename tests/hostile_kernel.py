@@ -20,10 +20,11 @@ def build():
     samples.layout(1, reel_cases.X86)
     for number in range(len(NAMES)):
         samples.sample(number + 1, 1000 + number * 10000000, pc=0x401000, layout=1, values=[1, 0x7000, 0x401000, 2],
-                       regions=[b.Region(0x7000, bytes(64))], kernel=[0xffffffff81000010 + number * 0x1000, 0xffffffff81000010])
+                       regions=[b.Region(0x7000, bytes(64))], event=1 + number % 2, weight=1 + number * number, kernel=[0xffffffff81000010 + number * 0x1000, 0xffffffff81000010])
     symbols = [b.record("KERNEL_SYMBOL", 0xffffffff81000000 + number * 0x1000, 0x1000, 2, name) for number, name in enumerate(NAMES)]
     reel = b.Reel().side(
-        reel_cases.capture_record(hostname=NAMES[0]), b.record("EVENT", 1, 1, 0, 999, 0, 1, NAMES[1], 0), b.record("MODULE", 2, 2, 0, 0, 0, 0, b"", "[kernel]"),
+        reel_cases.capture_record(hostname=NAMES[0]), b.record("EVENT", 1, 1, 0, 999, 0, 1, NAMES[1], 0),
+        b.record("EVENT", 2, 1, 0, 999, 0, 0, "faults", 0), b.record("MODULE", 2, 2, 0, 0, 0, 0, b"", "[kernel]"),
         b.record("SPACE", 1, 1, 0, 1, 10, 10, 62, 64, 1, 0, 0, 0), b.record("THREAD", 1, 1, 1, 1, 10, 10, 0, NAMES[2]), *symbols)
     return reel_cases.finish(reel.samples(samples)).data
 

@@ -66,13 +66,14 @@ class Truth:
 
     def __init__(self, *arguments):
         self.samples = [json.loads(line) for line in said("export", "--format=ndjson", *arguments).splitlines()]
-        self.stacks, self.weights, self.threads = collections.Counter(), collections.Counter(), collections.Counter()
+        self.stacks, self.weights, self.threads, self.events = (collections.Counter() for _ in range(4))
         self.lines = collections.defaultdict(collections.Counter)
         for sample in self.samples:
             stack = self.stack_of(sample)
             self.stacks[stack] += 1
             self.weights[stack] += sample["weight"]
             self.threads[sample["tid"]] += 1
+            self.events[sample["event"]] += sample["weight"]
             for frame in sample["frames"]:
                 self.lines[frame["function"], kind_of(frame), frame["module"]][frame["file"], frame["line"]] += 1
 
@@ -164,7 +165,7 @@ def unpack(page):
 class Page:
     def __init__(self, page):
         self.data = unpack(page)
-        self.stacks, self.weights, self.threads = collections.Counter(), collections.Counter(), collections.Counter()
+        self.stacks, self.weights, self.threads, self.events = (collections.Counter() for _ in range(4))
         columns = self.data["spans"]
         step = thread = node = 0
         trees = [self.tree(event) for event in self.data["events"]]
@@ -172,7 +173,9 @@ class Page:
             step, thread, node = step + row[0], thread + row[2], node + row[3]
             stack = trees[row[1]][node]
             self.stacks[stack] += row[5]
-            self.weights[stack] += row[4] + row[5] * self.data["events"][row[1]]["period"]
+            event = self.data["events"][row[1]]
+            self.weights[stack] += row[4] + row[5] * event["period"]
+            self.events[event["name"]] += row[4] + row[5] * event["period"]
             self.threads[int(re.search(r"\((\d+)\)$", self.data["threads"][thread][0])[1])] += row[5]
         self.steps = step + 1
 
@@ -189,6 +192,7 @@ def check_page(name, capture, *options):
     check(name + ": stacks", page.stacks, truth.stacks)
     check(name + ": weights", page.weights, truth.weights if any(truth.weights.values()) else truth.stacks)
     check(name + ": threads", page.threads, truth.threads)
+    check(name + ": events", page.events, truth.events)
     check(name + ": samples in the heat map", sum(sum(event["heat"]["samples"]) for event in page.data["events"]), len(truth.samples))
     wrong = [frame for frame in page.data["frames"] if frame[1] != 4
              and truth.lines[frame[0], frame[1], frame[2]][frame[3], frame[4]] != max(truth.lines[frame[0], frame[1], frame[2]].values())]
@@ -234,14 +238,15 @@ def check_names():
     file = os.path.join(work, "hostile.reel")
     with open(file, "wb") as out:
         out.write(hostile_kernel.build())
-    picture = said("flamegraph", "--format=svg", "--min-share=0", file)
-    titles = {box[1].split("\n")[0].replace(" [kernel] ([kernel])", "") for box in boxes_of(xml.fromstring(picture))}
+    pictures = [said("flamegraph", "--format=svg", "--min-share=0", "--event", event, file) for event in (hostile_kernel.NAMES[1], "faults")]
+    titles = {box[1].split("\n")[0].replace(" [kernel] ([kernel])", "") for picture in pictures for box in boxes_of(xml.fromstring(picture))}
     wanted = {escape(name) for name in hostile_kernel.NAMES}
     # XML has no place for these two.
     in_xml = {name.replace("\ufffe", r"\xef\xbf\xbe").replace("\uffff", r"\xef\xbf\xbf") for name in wanted}
     check("names in a picture", in_xml - titles, set())
-    count.ok("no element is a name's", "<script" not in picture and "<img" not in picture)
+    count.ok("no element is a name's", not any("<script" in picture or "<img" in picture for picture in pictures))
     if has_pages:
+        check_page("two events", file)
         page = said("flamegraph", "--format=html", file)
         check("names in a page", wanted - {frame[0] for frame in unpack(page)["frames"]}, set())
         count.ok("no name stands in a page as it is", "acted" not in page)

@@ -1,7 +1,7 @@
 @include capture.js
 
 // A view of more frames in all its stacks than that takes speedscope too long: it gets wider steps of time.
-const FRAMES_MAX = 1000000;
+const FRAMES_MAX = 500000;
 
 let capture, spans, chosen, viewer;
 
@@ -188,7 +188,7 @@ function heatShape() {
 	const rows = Math.max(1, Math.round(1e9 / heat.step)), perColumn = rows * heat.step;
 	const columns = Math.ceil(heat.samples.length / rows);
 	const width = Math.max(1, Math.min(12, Math.floor((element("heat-panel").clientWidth - 16) / columns)));
-	return { heat, rows, columns, perColumn, width, height: rows > 1 ? Math.max(2, Math.floor(150 / rows)) : 16 };
+	return { heat, rows, columns, perColumn, width, height: rows > 1 ? Math.max(2, Math.floor(100 / rows)) : 16 };
 }
 
 function drawHeat() {
