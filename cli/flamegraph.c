@@ -151,7 +151,7 @@ static const struct argp parser = {
 	"Draws flame graphs: a page for a browser (-o FILE.html), or a picture (-o FILE.svg).\v"
 	"FILE is " DEFAULT_CAPTURE
 	" if not given, `-' is standard input. A page has all events, processes, threads and times "
-	"to choose from; a picture is of the first event, or of that of --event.",
+	"to choose from; a picture is of the event with the most samples, or of that of --event.",
 	options_of_traces,
 	NULL,
 	NULL,
@@ -188,12 +188,26 @@ static void write_page(struct flame_profile *profile, const struct session *sess
 	page_write(PAGE_FLAME, packed, file);
 }
 
+static const struct flame_event *event_of_most_samples(const struct flame_profile *profile)
+{
+	const struct flame_event *most = &profile->events[0];
+
+	for (size_t i = 1; i < profile->n_events; i++) {
+		const struct flame_event *event = &profile->events[i];
+
+		if (event->tree.nodes[CALL_TREE_ROOT].total.samples >
+		    most->tree.nodes[CALL_TREE_ROOT].total.samples)
+			most = event;
+	}
+	return most;
+}
+
 /* The numbers of two events must not be added up, so there is one. */
 static void write_picture(const struct flamegraph_options *options,
 			  const struct flame_profile *profile, const struct session *session,
 			  FILE *file)
 {
-	const struct flame_event *event = &profile->events[0];
+	const struct flame_event *event = event_of_most_samples(profile);
 
 	if (profile->n_events > 1 && !options->common.quiet)
 		complain("samples of %zu events: only those of %s are shown (--event chooses)",

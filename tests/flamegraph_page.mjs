@@ -201,6 +201,7 @@ async function checkLong() {
 	const worked = Math.round(metrics.find((metric) => metric.name === "ThreadTime").value * 1000);
 	console.log(`a million samples: shown after ${shown} ms, and ${worked} ms of the page's thread`);
 	ok("a million samples take less than 2 s", worked > 0 && worked < 2000, `${worked} ms`);
+	ok("none of them is left out", await opened.page.evaluate("spans.weight.reduce((a, b) => a + b, 0)") === 1200 * expected.all);
 	await close("a million samples", opened);
 }
 

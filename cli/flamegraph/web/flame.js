@@ -281,6 +281,8 @@ function fillBar() {
 	document.title = `${capture.file} - flame graph`;
 	element("title").textContent = capture.file;
 	capture.events.forEach((event, i) => addOption(element("event"), i, event.name));
+	const samples = capture.events.map((event) => event.heat.samples.reduce((a, b) => a + b, 0));
+	element("event").value = samples.indexOf(Math.max(...samples));
 	element("event-label").hidden = capture.events.length < 2;
 	addOption(who, "all", "all threads");
 	const byProcess = addGroup(who, "process"), byThread = addGroup(who, "thread");
