@@ -148,7 +148,7 @@ $(O)/web/pages: $(web)/make-pages.sh $(wildcard $(web)/*.html $(web)/*.css $(web
 	$(Q)mkdir -p $(@D)
 	$(Q)$< $(@D) && touch $@
 $(web_object): CPPFLAGS += $(if $(web_packages),-DHAVE_PAGES -I$(O)/web)
-$(web_object): $(web)/../web_files.S $(if $(web_packages),$(O)/web/pages)
+$(web_object): cli/flamegraph/web_files.S $(if $(web_packages),$(O)/web/pages)
 	$(call say,AS,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(sysroot_flags) $(CPPFLAGS) -c -o $@ $<

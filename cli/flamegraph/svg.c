@@ -14,7 +14,7 @@
 #define HEAD	   46
 #define ROW	   17
 #define FOOT	   34
-#define CHARACTER  6.7 /* of 11 px of a monospaced font */
+#define CHARACTER  670 /* hundredths, of 11 px of a monospaced font */
 #define LEGEND_BOX 14
 
 /* How each kind looks: by colours that differ in lightness, and by patterns. */
@@ -77,11 +77,12 @@ static int measure_node(void *context, uint32_t node, size_t depth)
 	return 1;
 }
 
-static double to_pixels(const struct drawing *drawing, uint64_t weight)
+/* In hundredths: the same on every host. */
+static uint64_t to_pixels(const struct drawing *drawing, uint64_t weight)
 {
-	return drawing->all ? (double)weight * (drawing->options->width - 2 * MARGIN) /
-				      (double)drawing->all
-			    : 0;
+	uint64_t width = (drawing->options->width - 2 * MARGIN) * UINT64_C(100);
+
+	return drawing->all ? decimal_ratio_rounded(weight, width, drawing->all) : 0;
 }
 
 /* ---- boxes --------------------------------------------------------------------------------- */
@@ -136,13 +137,14 @@ static void print_fill(const struct flame_frame *frame, enum flame_kind kind, FI
 		fputs(shades[frame->symbol->hash % (sizeof(shades) / sizeof(*shades))], file);
 }
 
-static void print_label(const char *name, double x, double y, double width, FILE *file)
+/* `x` and `width` in hundredths. */
+static void print_label(const char *name, uint64_t x, double y, uint64_t width, FILE *file)
 {
-	double room = (width - 6) / CHARACTER;
+	uint64_t room = width > 600 ? (width - 600) / CHARACTER : 0;
 
 	if (room < 3)
 		return;
-	fprintf(file, "<text x=\"%.2f\" y=\"%.2f\">", x + 3, y + ROW - 5);
+	fprintf(file, "<text x=\"%.2f\" y=\"%.2f\">", (double)x / 100 + 3, y + ROW - 5);
 	xml_text(name, (size_t)room, file);
 	fputs("</text>", file);
 }
@@ -153,18 +155,18 @@ static int draw_node(void *context, uint32_t node, size_t depth)
 	const struct call_tree_node *at = &drawing->event->tree.nodes[node];
 	const struct flame_frame *frame = frame_of(drawing, node);
 	enum flame_kind kind = flame_frame_kind(frame);
-	double x, width = to_pixels(drawing, at->total.weight);
+	uint64_t x, width = to_pixels(drawing, at->total.weight);
 	double y = drawing->top + (drawing->options->icicle ? 1.0 : -1.0) * (double)depth * ROW;
 
 	drawing->next[node] = drawing->next[at->parent];
 	drawing->next[at->parent] += at->total.weight;
 	if (!is_shown(drawing, node))
 		return 0;
-	x = MARGIN + to_pixels(drawing, drawing->next[node]);
+	x = MARGIN * 100 + to_pixels(drawing, drawing->next[node]);
 	fputs("<g>", drawing->file);
 	print_title(drawing, frame, at->total);
 	fprintf(drawing->file, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%d\" fill=\"",
-		x, y, width, ROW - 1);
+		(double)x / 100, y, (double)width / 100, ROW - 1);
 	print_fill(frame, kind, drawing->file);
 	fprintf(drawing->file, "\" %s/>", looks[kind].border);
 	print_label(frame->symbol->name, x, y, width, drawing->file);
@@ -180,8 +182,9 @@ static void draw_root(struct drawing *drawing)
 	print_amount(drawing, root->total);
 	fprintf(drawing->file,
 		"</title><rect x=\"%d\" y=\"%.2f\" width=\"%.2f\" height=\"%d\" fill=\"#eeeeee\"/>",
-		MARGIN, drawing->top, to_pixels(drawing, drawing->all), ROW - 1);
-	print_label("all", MARGIN, drawing->top, to_pixels(drawing, drawing->all), drawing->file);
+		MARGIN, drawing->top, (double)to_pixels(drawing, drawing->all) / 100, ROW - 1);
+	print_label("all", MARGIN * 100, drawing->top, to_pixels(drawing, drawing->all),
+		    drawing->file);
 	fputs("</g>\n", drawing->file);
 }
 
@@ -246,7 +249,7 @@ static void draw_legend(const struct drawing *drawing, double y)
 		fprintf(drawing->file, "\" %s/><text x=\"%.2f\" y=\"%.2f\">%s</text>\n",
 			looks[kind].border, x + LEGEND_BOX + 5, y + LEGEND_BOX - 3,
 			looks[kind].name);
-		x += LEGEND_BOX + 20 + CHARACTER * (double)strlen(looks[kind].name);
+		x += LEGEND_BOX + 20 + CHARACTER * (double)strlen(looks[kind].name) / 100;
 	}
 }
 
