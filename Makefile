@@ -91,7 +91,11 @@ module_objects := $(call objects,module)
 replay_objects := $(call objects,replay) $(vendor_objects)
 import_objects := $(call objects,import)
 static_objects := $(call objects,cli/static)
-cli_objects := $(filter-out $(static_objects) $(call objects,$(if $(sqlite),cli/no_sql,cli/sql)),$(call objects,cli))
+web := cli/flamegraph/web
+# Not there where npm was not: no pages are made then.
+web_packages := $(wildcard $(web)/node_modules/.package-lock.json)
+web_object := $(O)/cli/flamegraph/web_files.o
+cli_objects := $(filter-out $(static_objects) $(call objects,$(if $(sqlite),cli/no_sql,cli/sql)),$(call objects,cli)) $(web_object)
 record_objects := $(call objects,record) $(O)/record/sampling/bpf_object.o
 library_objects := $(base_objects) $(format_objects) $(target_objects) $(scrub_objects) $(arch_objects) $(elf_objects) $(cfi_objects) $(module_objects) $(replay_objects) $(import_objects)
 
@@ -109,6 +113,9 @@ ifneq ($(have_record),yes)
 endif
 ifeq ($(sqlite),)
 	@echo "note: libsqlite3 is missing: stackreel has no SQL (make deps installs it)"
+endif
+ifeq ($(web_packages),)
+	@echo "note: npm's packages are missing: stackreel flamegraph draws pictures, but makes no pages (make deps fetches them where npm is installed)"
 endif
 ifneq ($(have_replay),yes)
 	@echo "note: libdw, liblzma, capstone or libseccomp is missing: only stackreel-record was built, not stackreel (make deps installs it)"
@@ -134,6 +141,17 @@ $(O)/libstackreel.so.$(VERSION): $(library_objects) replay/libstackreel.map
 	$(Q)$(CC) -shared -Wl,-soname,libstackreel.so.$(ABI) -Wl,--version-script=replay/libstackreel.map \
 		$(base_ldflags) $(LDFLAGS) -o $@ $(library_objects) $(replay_libs)
 	$(Q)ln -sf $(@F) $(O)/libstackreel.so.$(ABI) && ln -sf $(@F) $(O)/libstackreel.so
+
+# The pages of `stackreel flamegraph`, of npm's packages (packaging/deps.sh fetches them), are a part of the program.
+$(O)/web/pages: $(web)/make-pages.sh $(wildcard $(web)/*.html $(web)/*.css $(web)/*.js) $(web)/package-lock.json $(web_packages)
+	$(call say,PAGES,$(web))
+	$(Q)mkdir -p $(@D)
+	$(Q)$< $(@D) && touch $@
+$(web_object): CPPFLAGS += $(if $(web_packages),-DHAVE_PAGES -I$(O)/web)
+$(web_object): cli/flamegraph/web_files.S $(if $(web_packages),$(O)/web/pages)
+	$(call say,AS,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(sysroot_flags) $(CPPFLAGS) -c -o $@ $<
 
 $(O)/stackreel: $(cli_objects) $(O)/libstackreel.a
 	$(call say,LD,$@)
@@ -298,13 +316,13 @@ install: all $(O)/libstackreel.a
 		packaging/stackreel.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/stackreel.pc
 	$(Q)install -m 644 man/*.1 $(DESTDIR)$(MANDIR)/man1/
 	$(Q)install -m 644 completions/stackreel.bash $(DESTDIR)$(BASHCOMPDIR)/stackreel
-	$(Q)install -m 644 docs/* $(DESTDIR)$(DOCDIR)/
+	$(Q)install -m 644 docs/*.* $(DESTDIR)$(DOCDIR)/
 
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/stackreel $(DESTDIR)$(BINDIR)/stackreel-record \
 		$(DESTDIR)$(INCLUDEDIR)/stackreel.h $(DESTDIR)$(LIBDIR)/libstackreel.* \
 		$(DESTDIR)$(LIBDIR)/pkgconfig/stackreel.pc $(DESTDIR)$(MANDIR)/man1/stackreel*.1 \
-		$(DESTDIR)$(BASHCOMPDIR)/stackreel $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(wildcard docs/*)))
+		$(DESTDIR)$(BASHCOMPDIR)/stackreel $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(wildcard docs/*.*)))
 
 -include $(shell test -d $(O) && find $(O) -name '*.d')
 

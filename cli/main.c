@@ -68,6 +68,8 @@ static const struct command commands[] = {
 	{ "report", "show where the time went: a table, a call tree, or stacks", command_report },
 	{ "script", "print every sample with its stack, as perf script does", command_script },
 	{ "folded", "print a line for each stack, `a;b;c 10', for flame graphs", command_folded },
+	{ "flamegraph", "draw a flame graph: a page for a browser, or a picture (SVG)",
+	  command_flamegraph },
 	{ "export", "write samples for other programs: an SQLite database, NDJSON, CSV",
 	  command_export },
 	{ "sql", "run an SQL query on a capture", command_sql },
@@ -100,7 +102,7 @@ static void print_usage(FILE *file)
 {
 	fputs("Usage: stackreel COMMAND [OPTION...] [FILE]\n\n", file);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
-		fprintf(file, "  %-8s %s\n", commands[i].name, commands[i].summary);
+		fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].summary);
 	fputs("\n`stackreel COMMAND --help' lists the options of a command; stackreel(1) describes "
 	      "it all.\n",
 	      file);

@@ -10,6 +10,7 @@ _stackreel_options() {
     report) echo "--sort --percent-limit --tree --callers --residency --compare-fp --by --no-pager $common $file" ;;
     script) echo "--ns $common $file" ;;
     folded) echo "--weight --unit --no-suffix --with-comm --annotate $common $file" ;;
+    flamegraph) echo "--format --diff --width --min-share --icicle $common $file" ;;
     export) echo "--format $common $file" ;;
     sql) echo "--table --tsv --csv --json --no-header $common $file" ;;
     diff) echo "--new --per --false-rate --run-noise --percent-limit --fail-if --tree --folded --markdown --json $common $file" ;;
@@ -35,7 +36,7 @@ _stackreel_options() {
 
 _stackreel() {
     local cur prev words cword
-    local commands="record report script folded export sql diff info doctor dump table import scrub cut merge shrink pack unpack resolve verify repair keygen help"
+    local commands="record report script folded flamegraph export sql diff info doctor dump table import scrub cut merge shrink pack unpack resolve verify repair keygen help"
     if declare -F _init_completion >/dev/null; then
         _init_completion || return
     else
@@ -53,13 +54,17 @@ _stackreel() {
     --by) mapfile -t COMPREPLY < <(compgen -W "function module thread process comm host" -- "$cur") ;;
     --weight) mapfile -t COMPREPLY < <(compgen -W "samples time" -- "$cur") ;;
     --arch) mapfile -t COMPREPLY < <(compgen -W "x86_64 aarch64 riscv64 s390x i386" -- "$cur") ;;
-    --format) mapfile -t COMPREPLY < <(compgen -W "sqlite ndjson csv" -- "$cur") ;;
+    --format)
+        local formats="sqlite ndjson csv"
+        [ "${words[1]}" != flamegraph ] || formats="html svg"
+        mapfile -t COMPREPLY < <(compgen -W "$formats" -- "$cur")
+        ;;
     --unit) mapfile -t COMPREPLY < <(compgen -W "ns us ms s" -- "$cur") ;;
     --symfs | --debug-dir | --jit)
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -d -- "$cur")
         ;;
-    --callers | --per | --false-rate | --fail-if | --pid | --tid | --comm | --cpu | --time | --event | --max-frames | --min-complete | --percent-limit | -j | --jobs | --memory-limit | --time-limit) ;;
+    --callers | --per | --false-rate | --fail-if | --pid | --tid | --comm | --cpu | --time | --event | --max-frames | --min-complete | --percent-limit | --width | --min-share | -j | --jobs | --memory-limit | --time-limit) ;;
     *)
         if [[ $cur == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "$(_stackreel_options "${words[1]}")" -- "$cur")

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Installs what is missing to build stackreel, with apt or dnf, and says what.
 #
-#   packaging/deps.sh            to build and run
+#   packaging/deps.sh            to build and run (the pages of `stackreel flamegraph` only where npm is)
 #   packaging/deps.sh test       to test as well (an emulator and a cross compiler included)
 #   packaging/deps.sh test-all   for all that the thorough tests need: compilers and emulators of every CPU
 #
@@ -15,13 +15,13 @@ apt_test=(libcmocka-dev elfutils debuginfod libclang-rt-dev zstd python3 binutil
     libunwind-dev libc6-dbg less xz-utils file python3-jsonschema python3-yaml cmark-gfm sqlite3)
 # What other unwinders say is compared with perf's. Ubuntu's perf is bound to its kernels.
 [ "$(. /etc/os-release 2>/dev/null && echo "${ID-}")" != debian ] || apt_test+=(linux-perf)
-# Each compiler's own tables are tried on what it writes.
-apt_all=(golang-go debhelper lintian)
+# Each compiler's own tables are tried on what it writes; pages are shown by a browser.
+apt_all=(golang-go debhelper lintian chromium)
 dnf_build=(gcc gcc-c++ make pkgconf-pkg-config clang llvm glibc-devel libbpf-devel elfutils-libelf-devel
     elfutils-devel xz-devel libzstd-devel libsodium-devel capstone-devel libseccomp-devel sqlite-devel zlib-devel)
 dnf_test=(libcmocka-devel elfutils elfutils-debuginfod compiler-rt libasan libubsan zstd python3 binutils procps-ng util-linux libcap gdb dwz lld
     libunwind-devel perf less xz file sqlite python3-jsonschema python3-pyyaml)
-dnf_all=(golang)
+dnf_all=(golang chromium)
 
 want_test= want_all=
 case " $* " in *" test "* | *" test-all "*) want_test=yes ;; esac
@@ -76,4 +76,19 @@ fi
 
 if [ -n "$want_test" ] && command -v apt-get >/dev/null; then
     as_root tests/vm/deps.sh ${want_all:+s390x riscv64 hosts}
+fi
+
+# What the pages of `stackreel flamegraph` are made of, as the lock file has it. npm brings some hundred packages with it in distributions, for
+# one output: who has none builds without pages, and make says so. Without a network nothing else fails either.
+web=cli/flamegraph/web
+if ! command -v npm >/dev/null; then
+    echo "deps: npm is not here: stackreel flamegraph will draw pictures (SVG), but make no pages (HTML)"
+elif [ ! -e $web/node_modules/.package-lock.json ] || [ $web/package-lock.json -nt $web/node_modules/.package-lock.json ] ||
+    { [ -n "$want_all" ] && [ ! -d $web/node_modules/playwright-core ]; }; then
+    echo "deps: npm ci, in $web"
+    omit=--omit=dev
+    [ -z "$want_all" ] || omit=
+    (cd $web && timeout 120 npm ci $omit --ignore-scripts --no-audit --no-fund --fetch-retries=1 --loglevel=error) &&
+        touch $web/node_modules/.package-lock.json ||
+        echo "deps: npm could not fetch them: stackreel flamegraph will draw pictures (SVG), but make no pages (HTML)"
 fi

@@ -31,7 +31,7 @@ lines() {
 run 2 "$tool"
 has err 'Usage: stackreel COMMAND'
 run 0 "$tool" --help
-for command in record report script folded export sql diff info doctor dump table verify repair; do has out "^  $command +[a-z]"; done
+for command in record report script folded flamegraph export sql diff info doctor dump table verify repair; do has out "^  $command +[a-z]"; done
 run 0 "$tool" --version
 has out '^stackreel [0-9]+\.[0-9]+\.[0-9]+$'
 run 2 "$tool" no-such-command
@@ -81,7 +81,15 @@ run 2 "$tool" export "$capture"
 has err 'which --format'
 run 2 "$tool" sql
 has err 'which capture'
-for command in export sql; do
+run 2 "$tool" flamegraph "$capture"
+has err 'a page or a picture'
+run 2 "$tool" flamegraph --format=png "$capture"
+run 2 "$tool" flamegraph --width=10 --format=svg "$capture"
+run 2 "$tool" flamegraph --min-share=x --format=svg "$capture"
+run 2 "$tool" flamegraph --diff "$capture" --format=svg "$capture"
+run 2 "$tool" flamegraph --icicle -o "$work/a.html" "$capture"
+has err 'are for pictures'
+for command in export sql flamegraph; do
     run 0 "$tool" "$command" --help
     has out '--pid=' '--symfs=' '--min-complete=' '--jobs=N' '--output=FILE'
     for option in $("$tool" "$command" --help | grep -oE -- '--[a-z][a-z-]+' | sort -u); do

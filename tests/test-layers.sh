@@ -37,10 +37,11 @@ declare -A may=(
     [cli/diff]="cli/report cli/print cli/session include"
     [cli/doctor]="cli/print cli/session include"
     [cli/export]="cli/report cli/print cli/session include"
+    [cli/flamegraph]="cli/diff cli/export cli/report cli/print cli/session include"
     [cli/sql]="cli/export cli/report cli/print cli/session cli include"
     [cli/no_sql]="cli/export cli"
     [cli/static]=""
-    [cli]="cli/session cli/print cli/report cli/diff cli/doctor cli/export include"
+    [cli]="cli/session cli/print cli/report cli/diff cli/doctor cli/export cli/flamegraph include"
 )
 # Of other rooms, only these headers.
 declare -A only=(
@@ -53,6 +54,8 @@ declare -A only=(
     [cli/diff:cli/session]="session.h"
     [cli/doctor:cli/session]="limits.h|session.h"
     [cli/export:cli/session]="session.h"
+    [cli/flamegraph:cli/session]="options.h|session.h"
+    [cli/flamegraph:cli/export]="words.h"
     [cli/sql:cli/session]="inputs.h|limits.h|sandbox.h|session.h"
     [cli/sql:cli]="commands.h"
     [cli/no_sql:cli]="commands.h"
@@ -71,6 +74,7 @@ declare -A never=(
     [replay]='bpf/' [elf]='bpf/' [replay/dwarf]='bpf/' [replay/unwind]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/rewrite]='bpf/' [replay/names]='bpf/' [replay/traces]="$elf|$compression|bpf/"
     [module]='libdw|bpf/' [cfi]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/code]="elfutils|libelf|gelf|libdw|$compression|bpf/"
     [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/|sqlite3" [cli/print]="$elf|$compression|bpf/" [cli/session]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/diff]="$elf|$compression|bpf/" [cli/doctor]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/"
+    [cli/flamegraph]="$elf|zstd|lzma|bpf/|sqlite3"
     [cli/export]="$elf|$compression|bpf/|sqlite3" [cli/sql]="$elf|$compression|bpf/" [cli/no_sql]="$elf|$compression|bpf/|sqlite3"
 )
 

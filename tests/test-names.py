@@ -166,7 +166,7 @@ class Names(unittest.TestCase):
         file = self.capture()
         for command in (["report"], ["report", "--tree"], ["report", "--residency"], ["report", "--by", "module"], ["report", "--by", "thread"],
                         ["report", "--by", "comm"], ["script"], ["export", "--format=csv"], ["export", "--format=ndjson"], ["folded", "--with-comm"], ["info", "--all-modules"],
-                        ["diff", "--tree", file],
+                        ["diff", "--tree", file], ["flamegraph", "--format=svg"],
                         ["diff", "--folded", file], ["diff", "--json", file], ["doctor", "--all"], ["dump"], ["dump", "--json"]):
             with self.subTest(command):
                 done = run(*command, file, env=dict(os.environ, LC_ALL="C.UTF-8"))

@@ -29,7 +29,7 @@ same() {
     [ $? = $status ] && cmp -s "$work/without" "$work/with" && cmp -s "$work/without.err" "$work/with.err"
     count $? "$*, from standard input"
 }
-for command in report 'report --tree' script folded 'export --format=ndjson' info doctor; do
+for command in report 'report --tree' script folded 'export --format=ndjson' 'flamegraph --format=svg' info doctor; do
     # shellcheck disable=SC2086 # words
     same $command --symfs "$orders" "$orders/orders.reel"
 done

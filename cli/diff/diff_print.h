@@ -21,6 +21,9 @@ struct diff_result {
 };
 
 void diff_print_text(const struct diff_result *result, const struct output *output);
+/* Finishes the call tree by what its stacks have on both sides, so that it is in order, and can be
+ * cut. */
+void diff_tree_weigh(const struct diff_result *result);
 /* The call tree, with what it was on both sides; it is finished. */
 void diff_print_tree(const struct diff_result *result, const struct output *output);
 /* "a;b;c 10 12", a line for each stack: as FlameGraph's difffolded.pl -n, so that the old number is

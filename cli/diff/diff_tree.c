@@ -40,8 +40,7 @@ static void print_columns(void *context, uint32_t node, const struct output *out
 		color_end(output));
 }
 
-/* By what its stacks have on both sides, so that the tree can be put in order, and cut. */
-static void weigh(const struct diff_result *result)
+void diff_tree_weigh(const struct diff_result *result)
 {
 	struct diff_counts *counts = result->counts;
 	struct call_tree *tree = &counts->things.tree;
@@ -82,7 +81,7 @@ void diff_print_tree(const struct diff_result *result, const struct output *outp
 	struct tree_shares shares = { .limit = result->tree_limit };
 	size_t hidden;
 
-	weigh(result);
+	diff_tree_weigh(result);
 	shares.all = shares.limit_of = tree->nodes[CALL_TREE_ROOT].total.weight;
 	diff_print_head(result, &view.unit, "# ", output->file);
 	fprintf(output->file,

@@ -27,8 +27,7 @@ static const void *key_of_frame(void *context, const struct reel_frame *frame)
 	return symbol_of_frame(context, frame);
 }
 
-/* Captures that were merged may have sampled the same at other rates. */
-static bool is_same_event(const struct reel_event_info *a, const struct reel_event_info *b)
+bool profile_is_same_event(const struct reel_event_info *a, const struct reel_event_info *b)
 {
 	return a == b ||
 	       (a && b && !strcmp(a->name, b->name) && !strcmp(a->weight_unit, b->weight_unit));
@@ -39,7 +38,7 @@ static struct profile *profile_of(struct profiles *profiles, const struct reel_e
 	struct profile *profile;
 
 	for (size_t i = 0; i < profiles->count; i++) {
-		if (is_same_event(profiles->items[i].event, event))
+		if (profile_is_same_event(profiles->items[i].event, event))
 			return &profiles->items[i];
 	}
 	profiles->items =

@@ -36,6 +36,8 @@ void profiles_finish(struct profiles *profiles);
 /* What a profile's weights are of, as the heading of a column: "time", "count". */
 const char *profile_unit(const struct profile *profile);
 struct short_text profile_format(const struct profile *profile, uint64_t weight);
+/* Captures that were merged may have sampled the same at other rates. */
+bool profile_is_same_event(const struct reel_event_info *a, const struct reel_event_info *b);
 const char *event_name(const struct reel_event_info *event);
 
 #endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "cli/flamegraph/flame_heat.h"
+#include "cli/flamegraph/flame_steps.h"
+#include "cli/print/text.h"
+
+/* Some twenty minutes of cells of 20 ms; a longer recording has wider ones. */
+#define CELLS_MAX 65536
+
+void flame_heat_init(struct flame_heat *heat)
+{
+	*heat = (struct flame_heat){ .step = FLAME_STEP_CELL };
+	heat->cells = memory_get(CELLS_MAX * sizeof(*heat->cells));
+}
+
+void flame_heat_free(struct flame_heat *heat)
+{
+	free(heat->cells);
+}
+
+static void widen(struct flame_heat *heat)
+{
+	uint64_t next = flame_step_after(heat->step);
+	size_t ratio = (size_t)(next / heat->step);
+
+	for (size_t i = 0; i < heat->n; i++) {
+		uint64_t count = heat->cells[i];
+
+		heat->cells[i] = 0;
+		heat->cells[i / ratio] += count;
+	}
+	heat->n = (heat->n + ratio - 1) / ratio;
+	heat->step = next;
+}
+
+void flame_heat_add(struct flame_heat *heat, uint64_t time)
+{
+	size_t at;
+
+	while (time / heat->step >= CELLS_MAX)
+		widen(heat);
+	at = (size_t)(time / heat->step);
+	heat->cells[at]++;
+	if (at >= heat->n)
+		heat->n = at + 1;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How many samples there were in each step of time: as many cells as a picture can have, whatever
+ * the times are. */
+#ifndef CLI_FLAMEGRAPH_FLAME_HEAT_H
+#define CLI_FLAMEGRAPH_FLAME_HEAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct flame_heat {
+	uint64_t step; /* ns */
+	uint64_t *cells;
+	size_t n; /* up to the last that is not 0 */
+};
+
+void flame_heat_init(struct flame_heat *heat);
+void flame_heat_free(struct flame_heat *heat);
+/* `time`: ns since the beginning. */
+void flame_heat_add(struct flame_heat *heat, uint64_t time);
+
+#endif

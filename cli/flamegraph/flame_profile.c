@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/flamegraph/flame_profile.h"
+#include "cli/print/text.h"
+#include "cli/report/profile.h"
+
+#define NODES_MAX 60000
+/* Rare calls go before steps are wider than this, or a recording has fewer, but some calls stay. */
+#define STEP_WANTED  UINT64_C(1000000000)
+#define STEPS_WANTED 100
+#define NODES_MIN    8000
+
+/* A century: what is later is not believed. */
+#define TIME_MAX (UINT64_C(100) * 366 * 86400 * 1000000000)
+
+void flame_profile_init(struct flame_profile *profile, const struct session *session)
+{
+	*profile = (struct flame_profile){ .start = session->info->first_sample_time };
+	flame_frames_init(&profile->frames);
+	groups_init(&profile->by_thread, GROUP_THREAD);
+	groups_init(&profile->by_process, GROUP_PROCESS);
+	flame_spans_init(&profile->spans);
+}
+
+void flame_profile_free(struct flame_profile *profile)
+{
+	for (size_t i = 0; i < profile->n_events; i++) {
+		call_tree_free(&profile->events[i].tree);
+		flame_heat_free(&profile->events[i].heat);
+	}
+	free(profile->events);
+	groups_free(&profile->by_thread);
+	groups_free(&profile->by_process);
+	pointer_map_free(&profile->thread_numbers);
+	free(profile->threads);
+	free(profile->path);
+	flame_spans_free(&profile->spans);
+	flame_frames_free(&profile->frames);
+}
+
+/* ---- samples ------------------------------------------------------------------------------ */
+
+static uint32_t event_number(struct flame_profile *profile, const struct reel_event_info *event,
+			     uint64_t weight)
+{
+	struct flame_event *added;
+
+	for (size_t i = 0; i < profile->n_events; i++) {
+		if (profile_is_same_event(profile->events[i].event, event))
+			return (uint32_t)i;
+	}
+	profile->events =
+		memory_resize(profile->events, profile->n_events + 1, sizeof(*profile->events));
+	added = &profile->events[profile->n_events];
+	*added = (struct flame_event){
+		.event = event,
+		.is_time = event && !strcmp(event->weight_unit, "ns"),
+		.period = weight,
+	};
+	call_tree_init(&added->tree);
+	added->tree.compare = flame_frame_compare;
+	flame_heat_init(&added->heat);
+	return (uint32_t)profile->n_events++;
+}
+
+static uint32_t thread_number(struct flame_profile *profile, const struct reel_trace *trace)
+{
+	struct symbol_table *symbols = &profile->frames.symbols;
+	struct symbol *thread = groups_find(&profile->by_thread, symbols, trace);
+	struct symbol *process = groups_find(&profile->by_process, symbols, trace);
+	uintptr_t number = (uintptr_t)pointer_map_get(&profile->thread_numbers, thread);
+
+	if (number)
+		return (uint32_t)number - 1;
+	number = profile->n_threads++;
+	/* Powers of two. */
+	if (!(number & (number - 1)))
+		profile->threads =
+			memory_resize(profile->threads, 2 * number + 1, sizeof(*profile->threads));
+	profile->threads[number] = (struct flame_thread){ thread, process };
+	pointer_map_put(&profile->thread_numbers, thread, (void *)(number + 1));
+	return (uint32_t)number;
+}
+
+/* The mark that the stack begins with, or the root. */
+static uint32_t start_of(struct flame_profile *profile, struct call_tree *tree,
+			 const struct reel_trace *trace)
+{
+	struct symbol_table *symbols = &profile->frames.symbols;
+	const struct symbol *mark;
+
+	if (trace_is_cut(trace))
+		mark = symbol_of_stop(symbols, trace->stop);
+	else if (!trace->n_frames)
+		mark = symbol_of_group(symbols, "[no frames]");
+	else
+		return CALL_TREE_ROOT;
+	return call_tree_child(tree, CALL_TREE_ROOT,
+			       flame_frame_get(&profile->frames, mark, false));
+}
+
+static size_t common_length(const struct flame_profile *profile, const struct reel_trace *trace)
+{
+	size_t n = trace->n_frames < profile->path_length ? trace->n_frames : profile->path_length;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		size_t at = trace->n_frames - 1 - i;
+
+		if (profile->path[i].frame != trace->frames[at] ||
+		    profile->path[i].step != trace->steps[at])
+			break;
+	}
+	return i;
+}
+
+static void reserve_path(struct flame_profile *profile, size_t n)
+{
+	if (n <= profile->path_capacity)
+		return;
+	profile->path_capacity = n * 2;
+	profile->path =
+		memory_resize(profile->path, profile->path_capacity, sizeof(*profile->path));
+}
+
+/* The node of the trace's leaf. */
+static uint32_t add_stack(struct flame_profile *profile, uint32_t event,
+			  const struct reel_trace *trace)
+{
+	struct call_tree *tree = &profile->events[event].tree;
+	uint32_t node = start_of(profile, tree, trace);
+	bool is_alike = event == profile->path_event && node == profile->path_start;
+	size_t common = is_alike ? common_length(profile, trace) : 0;
+
+	profile->path_event = event;
+	profile->path_start = node;
+	reserve_path(profile, trace->n_frames);
+	for (size_t i = 0; i < trace->n_frames; i++) {
+		size_t at = trace->n_frames - 1 - i;
+		struct flame_step *step = &profile->path[i];
+
+		if (i >= common) {
+			step->frame = trace->frames[at];
+			step->step = trace->steps[at];
+			step->place = flame_place_get(&profile->frames, step->frame, step->step);
+			step->node = call_tree_child(tree, node, step->place->of);
+		}
+		step->place->samples++;
+		node = step->node;
+	}
+	profile->path_length = trace->n_frames;
+	return node;
+}
+
+bool flame_profile_add(void *context, const struct reel_trace *trace,
+		       const struct reel_event_info *event)
+{
+	struct flame_profile *profile = context;
+	struct amount amount = { trace->weight, 1 };
+	struct flame_span span = { .event = event_number(profile, event, trace->weight),
+				   .amount = amount };
+
+	span.thread = thread_number(profile, trace);
+	span.node = add_stack(profile, span.event, trace);
+	span.bin = trace->time > profile->start ? trace->time - profile->start : 0;
+	if (span.bin > TIME_MAX)
+		span.bin = TIME_MAX;
+	amount_add(&profile->events[span.event].tree.nodes[span.node].self, amount);
+	flame_heat_add(&profile->events[span.event].heat, span.bin);
+	flame_spans_add(&profile->spans, span);
+	return true;
+}
+
+/* ---- sums ----------------------------------------------------------------------------------- */
+
+/* Where no sample has a weight, each counts as much as any other. */
+static void weigh_by_samples(struct flame_profile *profile, uint32_t number)
+{
+	struct flame_event *event = &profile->events[number];
+	struct call_tree *tree = &event->tree;
+
+	for (uint32_t i = 0; i < tree->n_nodes; i++) {
+		if (tree->nodes[i].self.weight)
+			return;
+	}
+	event->is_time = false;
+	event->period = 1;
+	for (uint32_t i = 0; i < tree->n_nodes; i++)
+		tree->nodes[i].self.weight = tree->nodes[i].self.samples;
+	for (size_t i = 0; i < profile->spans.n; i++) {
+		struct flame_span *span = &profile->spans.items[i];
+
+		if (span->event == number)
+			span->amount.weight = span->amount.samples;
+	}
+}
+
+void flame_profile_finish(struct flame_profile *profile)
+{
+	groups_name(&profile->by_thread);
+	groups_name(&profile->by_process);
+	flame_frames_finish(&profile->frames);
+	for (size_t i = 0; i < profile->n_events; i++) {
+		weigh_by_samples(profile, (uint32_t)i);
+		call_tree_finish(&profile->events[i].tree);
+	}
+}
+
+/* ---- what is rare ------------------------------------------------------------------------------
+ */
+
+static int compare_counts(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x < y) - (x > y);
+}
+
+/* No more than `max` nodes have as many samples. */
+static uint64_t threshold(const struct flame_profile *profile, size_t max)
+{
+	_cleanup_free_ uint64_t *counts = NULL;
+	size_t n = 0, all = 0;
+
+	for (size_t i = 0; i < profile->n_events; i++)
+		all += profile->events[i].tree.n_nodes;
+	if (all <= max)
+		return 0;
+	counts = memory_resize(NULL, all, sizeof(*counts));
+	for (size_t i = 0; i < profile->n_events; i++) {
+		const struct call_tree *tree = &profile->events[i].tree;
+
+		for (uint32_t j = 0; j < tree->n_nodes; j++)
+			counts[n++] = tree->nodes[j].total.samples;
+	}
+	qsort(counts, n, sizeof(*counts), compare_counts);
+	return counts[max] + 1;
+}
+
+struct pruning {
+	const struct call_tree *tree;
+	uint64_t least;
+	const struct flame_frame *rare;
+	struct call_tree pruned;
+	uint32_t *mapped; /* by node: its new number */
+};
+
+static int prune_node(void *context, uint32_t number, size_t depth)
+{
+	struct pruning *pruning = context;
+	const struct call_tree_node *node = &pruning->tree->nodes[number];
+	const void *key = node->total.samples < pruning->least ? pruning->rare : node->key;
+	uint32_t at = pruning->mapped[node->parent];
+
+	(void)depth;
+	if (key != pruning->rare || pruning->pruned.nodes[at].key != key)
+		at = call_tree_child(&pruning->pruned, at, key);
+	pruning->mapped[number] = at;
+	amount_add(&pruning->pruned.nodes[at].self, node->self);
+	return 1;
+}
+
+/* Numbers nodes from the root down, the heaviest first.  Gives each one's new number, to be freed.
+ */
+static uint32_t *prune_tree(struct call_tree *tree, uint64_t least, const struct flame_frame *rare)
+{
+	struct pruning pruning = { .tree = tree, .least = least, .rare = rare };
+
+	call_tree_init(&pruning.pruned);
+	pruning.pruned.compare = tree->compare;
+	pruning.pruned.nodes[CALL_TREE_ROOT].self = tree->nodes[CALL_TREE_ROOT].self;
+	pruning.mapped = memory_resize(NULL, tree->n_nodes, sizeof(*pruning.mapped));
+	pruning.mapped[CALL_TREE_ROOT] = CALL_TREE_ROOT;
+	call_tree_walk(tree, prune_node, NULL, &pruning);
+	call_tree_finish(&pruning.pruned);
+	call_tree_free(tree);
+	*tree = pruning.pruned;
+	return pruning.mapped;
+}
+
+static uint64_t samples_of(const struct call_tree *tree, const struct flame_frame *frame)
+{
+	uint64_t samples = 0;
+
+	for (uint32_t i = 1; i < tree->n_nodes; i++) {
+		if (tree->nodes[i].key == frame)
+			samples += tree->nodes[i].self.samples;
+	}
+	return samples;
+}
+
+/* No more than `max` nodes are left, and one for each that lost some. */
+static void prune(struct flame_profile *profile, size_t max)
+{
+	uint64_t least = threshold(profile, max);
+	const struct flame_frame *rare = flame_frame_get(
+		&profile->frames,
+		symbol_of_group(&profile->frames.symbols, "[rare calls, left out]"), false);
+
+	profile->pruned = 0;
+	for (size_t i = 0; i < profile->n_events; i++) {
+		struct call_tree *tree = &profile->events[i].tree;
+		_cleanup_free_ uint32_t *mapped = prune_tree(tree, least, rare);
+
+		profile->pruned += samples_of(tree, rare);
+		for (size_t j = 0; j < profile->spans.n; j++) {
+			struct flame_span *span = &profile->spans.items[j];
+
+			if (span->event == i)
+				span->node = mapped[span->node];
+		}
+	}
+	flame_spans_merge(&profile->spans);
+}
+
+void flame_profile_shrink(struct flame_profile *profile, size_t max)
+{
+	struct flame_spans *spans = &profile->spans;
+	uint64_t wanted;
+
+	flame_spans_merge(spans);
+	wanted = spans->n ? spans->items[spans->n - 1].bin * spans->step / STEPS_WANTED : 0;
+	if (wanted < STEP_WANTED)
+		wanted = STEP_WANTED;
+	prune(profile, NODES_MAX);
+	while (spans->n > max && spans->step * 2 <= wanted && flame_spans_widen(spans))
+		;
+	for (size_t nodes = NODES_MAX / 2; spans->n > max && nodes >= NODES_MIN; nodes /= 2)
+		prune(profile, nodes);
+	while (spans->n > max && flame_spans_widen(spans))
+		;
+}

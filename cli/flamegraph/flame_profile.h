@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What pictures of a capture are made of: its stacks by event, and which thread had which when. */
+#ifndef CLI_FLAMEGRAPH_FLAME_PROFILE_H
+#define CLI_FLAMEGRAPH_FLAME_PROFILE_H
+
+#include "cli/flamegraph/flame_frames.h"
+#include "cli/flamegraph/flame_heat.h"
+#include "cli/flamegraph/flame_spans.h"
+#include "cli/report/groups.h"
+#include "cli/session/session.h"
+
+struct flame_event {
+	/* NULL if the capture does not define it. */
+	const struct reel_event_info *event;
+	/* Weights are ns; otherwise they are counts, or (where all were 0) samples. */
+	bool is_time;
+	/* The weight of the first sample; of a clock's samples all have it. */
+	uint64_t period;
+	struct call_tree tree; /* of flame_frames */
+	struct flame_heat heat;
+};
+
+struct flame_thread {
+	const struct symbol *thread, *process; /* "name (tid)" */
+};
+
+/* A frame of the stack before. */
+struct flame_step {
+	const struct reel_frame *frame;
+	uint8_t step;
+	struct flame_place *place;
+	uint32_t node;
+};
+
+struct flame_profile {
+	struct flame_event *events;
+	size_t n_events;
+	struct flame_frames frames;
+	struct groups by_thread, by_process;
+	struct flame_thread *threads;
+	size_t n_threads;
+	struct pointer_map thread_numbers; /* from 1 on, by symbol */
+	struct flame_spans spans;
+	uint64_t start; /* of the capture: the first sample's time */
+	/* The stack before, root first: the next one mostly begins with the same frames. */
+	struct flame_step *path;
+	size_t path_length, path_capacity;
+	uint32_t path_event, path_start;
+	/* Samples of stacks whose ends are left out (flame_profile_shrink). */
+	uint64_t pruned;
+};
+
+void flame_profile_init(struct flame_profile *profile, const struct session *session);
+void flame_profile_free(struct flame_profile *profile);
+/* For session_visit; `context` is the profile. */
+bool flame_profile_add(void *context, const struct reel_trace *trace,
+		       const struct reel_event_info *event);
+/* Sums up. */
+void flame_profile_finish(struct flame_profile *profile);
+/*
+ * Of a finished one: makes it so small that there are no more than `max` spans, as far as possible.
+ * The rarest calls become one for each caller, "[rare calls, left out]", so that no number of
+ * another changes, and steps of time get wider.
+ */
+void flame_profile_shrink(struct flame_profile *profile, size_t max);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A page that shows something by itself, in any browser: all that it needs is in it. */
+#ifndef CLI_FLAMEGRAPH_PAGE_H
+#define CLI_FLAMEGRAPH_PAGE_H
+
+#include "cli/flamegraph/flame_profile.h"
+
+enum page {
+	PAGE_FLAME,
+	PAGE_DIFF,
+};
+
+/* This program was built with the pages; if not, says what to do. */
+bool page_is_there(void);
+/* `packed` is JSON, packed (packed.h). */
+void page_write(enum page page, const char *packed, FILE *file);
+
+/* The JSON of a finished profile, to be freed. */
+char *page_data_of(const struct flame_profile *profile, const struct session *session,
+		   size_t *size_ret);
+
+#endif

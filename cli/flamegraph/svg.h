@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A flame graph as a picture, for documents and reviews: no script, nothing but boxes and text. */
+#ifndef CLI_FLAMEGRAPH_SVG_H
+#define CLI_FLAMEGRAPH_SVG_H
+
+#include "cli/flamegraph/flame_profile.h"
+
+struct svg_options {
+	unsigned int width; /* pixels */
+	uint64_t min_share; /* boxes of less, of all, are left out; in PERCENT */
+	bool icicle;	    /* the root is on top */
+};
+
+/* `event` is one of a finished profile. */
+void svg_write(const struct flame_event *event, const struct session *session,
+	       const struct svg_options *options, FILE *file);
+
+#endif

@@ -1,0 +1,62 @@
+#!/bin/bash
+# make-pages.sh FOLDER - puts the pages of `stackreel flamegraph` together: flame.html and diff.html in FOLDER.
+#
+# A line `@include FILE` of a page becomes that file, `@text FILE` the same as text of HTML, `@pack FILE` gzip in base64. Fonts go into the style sheets.
+set -eu
+out=$(realpath "$1")
+cd "$(dirname "$0")"
+
+fail() {
+    echo "make-pages.sh: $*" >&2
+    exit 1
+}
+
+# Within a script or style element nothing may look like its end, or like the start of a comment.
+check_embeddable() {
+    ! grep -qiE '</(script|style)|<!--' "$1" || fail "$1 can't be part of a page as it is"
+}
+
+style() {
+    local font
+    font=$(sed -nE 's|.*url\("\./([^"]+\.woff2)"\).*|\1|p' "$1")
+    if [ -z "$font" ]; then
+        cat "$1"
+    else
+        sed -E "s|url\(\"[^\"]+\"\)|url(\"data:font/woff2;base64,@FONT@\")|; /sourceMappingURL/d" "$1" | while IFS= read -r line; do
+            if [[ $line == *@FONT@* ]]; then
+                printf '%s' "${line%%@FONT@*}"
+                base64 -w0 "${1%/*}/$font"
+                printf '%s\n' "${line#*@FONT@}"
+            else
+                printf '%s\n' "$line"
+            fi
+        done
+    fi
+}
+
+expand() {
+    local line file
+    while IFS= read -r line; do
+        case $line in
+        '@include '* | '@text '* | '@pack '*)
+            # One file, whose name may have a hash in it.
+            mapfile -t file < <(compgen -G "${line#* }" || true)
+            [ ${#file[@]} = 1 ] || fail "there is not one ${line#* }"
+            case $line in
+            @pack*) gzip -9n <"${file[0]}" | base64 -w0 && echo ;;
+            @text*) sed 's/&/\&amp;/g; s/</\&lt;/g' "${file[0]}" ;;
+            *.css) check_embeddable "${file[0]}" && style "${file[0]}" ;;
+            *node_modules*) check_embeddable "${file[0]}" && grep -v '^//# sourceMappingURL' "${file[0]}" ;;
+            *) check_embeddable "${file[0]}" && expand "${file[0]}" ;;
+            esac
+            ;;
+        *) printf '%s\n' "$line" ;;
+        esac
+    done <"$1"
+}
+
+for page in flame.html diff.html; do
+    expand $page >"$out/$page.new"
+    [ "$(grep -c '@CAPTURE@' "$out/$page.new")" = 1 ] || fail "$page has not one place for the data"
+    mv "$out/$page.new" "$out/$page"
+done

@@ -1,0 +1,219 @@
+// flamegraph_page.mjs FOLDER PLAYWRIGHT CHROMIUM [SHOTS] - opens the pages in FOLDER in a browser, and uses them as a person does.
+// tests/test-flamegraph-page.sh makes them, and expected.json: shares as `stackreel report` prints them. Pictures go to SHOTS.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
+const [folder, playwright, executablePath, shots] = process.argv.slice(2);
+const { chromium } = createRequire(import.meta.url)(playwright);
+const expected = JSON.parse(readFileSync(`${folder}/expected.json`, "utf8"));
+let passed = 0, failed = 0;
+
+function ok(name, condition, why) {
+	if (condition) {
+		passed++;
+	} else {
+		failed++;
+		console.log(`FAILED: ${name}${why === undefined ? "" : `: ${why}`}`);
+	}
+}
+
+// speedscope draws with WebGL, which has no GPU here. Nothing is sandboxed for root, whose pages these are.
+const browser = await chromium.launch({ executablePath, args: ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox"] });
+
+// A page that was opened, and what must not happen meanwhile; `prepare` is called before.
+async function open(name, prepare = () => undefined) {
+	const page = await browser.newPage({ viewport: { width: 1280, height: 720 } }), problems = [], url = pathToFileURL(`${folder}/${name}`).href;
+	page.on("console", (message) => ["error", "warning"].includes(message.type()) && problems.push(message.text()));
+	page.on("pageerror", (error) => problems.push(error.message));
+	page.on("request", (request) => request.url() !== url && problems.push(`asks for ${request.url().slice(0, 80)}`));
+	const before = await prepare(page), start = Date.now();
+	await page.goto(url);
+	return { page, problems, before, start, view: page.frameLocator("#view") };
+}
+
+// speedscope has drawn: it shows the profile's name.
+async function drawn(opened, text) {
+	await opened.view.getByText(text).first().waitFor({ timeout: 20000 });
+	await opened.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+	return Date.now() - opened.start;
+}
+
+async function close(name, opened) {
+	ok(`${name}: no errors, and nothing is fetched`, opened.problems.length === 0, opened.problems.join("; "));
+	ok(`${name}: no complaint`, await opened.page.locator("#problem").isHidden());
+	await opened.page.close();
+}
+
+async function settled(page) {
+	await page.waitForTimeout(400);
+	return (await page.locator("#view, #chart").screenshot()).toString("base64");
+}
+
+async function shoot(page, name, height) {
+	if (shots)
+		await page.screenshot({ path: `${shots}/${name}.png`, clip: { x: 0, y: 0, width: 1280, height } });
+}
+
+// ---- a capture ----------------------------------------------------------------------------------
+
+async function search(opened, text) {
+	const field = opened.view.locator("input");
+	for (let i = 0; i < 10 && !await field.isVisible(); i++) {
+		await opened.page.keyboard.press("Control+f");
+		await field.waitFor({ timeout: 1000 }).catch(() => {});
+	}
+	await field.focus();
+	await opened.page.keyboard.press("Control+a");
+	await opened.page.keyboard.type(text);
+	return (await opened.page.locator("#matched").textContent()).replace("matched: ", "");
+}
+
+async function checkViews(opened) {
+	const { page, view } = opened, time = await settled(page);
+	await page.keyboard.press("2");
+	const heavy = await settled(page);
+	ok("key 2: left-heavy is another view", heavy !== time);
+	await shoot(page, "flamegraph", 640);
+	await page.keyboard.press("+");
+	await page.keyboard.press("+");
+	const zoomed = await settled(page);
+	ok("+ zooms", zoomed !== heavy);
+	await page.keyboard.press("0");
+	ok("0 shows all", await settled(page) === heavy);
+	const box = await page.locator("#view").boundingBox();
+	let told = "";
+	for (let y = 130; y < 400; y += 10) {
+		await page.mouse.move(box.x + 300, box.y + y);
+		await page.waitForTimeout(50);
+		told += await view.locator("body").textContent();
+	}
+	ok("hovering tells share and source line", /45%\) shop::Checkout::tax\(double\) const \[inlined\].*orders\.cc:\d+/.test(told), told.slice(0, 400));
+	await page.keyboard.press("1");
+	await page.mouse.move(10, 10);
+	ok("key 1: time order, as before", await settled(page) === time);
+	await page.keyboard.press("3");
+	await view.getByText(expected.name).first().waitFor();
+	ok("key 3: a table of functions", true);
+	const row = await view.locator("tr", { hasText: expected.name }).first().textContent();
+	ok("its share is report's", row.includes(`${Math.round(parseFloat(expected.share))}%`) || row.includes(expected.share.replace(" ", "").slice(0, 4)), row);
+	await view.getByText(expected.name).first().click();
+	await view.getByText("Callers").first().waitFor();
+	ok("a function's callers and callees", await view.getByText("Callees").count() > 0);
+	await page.keyboard.press("1");
+}
+
+async function checkRange(opened) {
+	const { page } = opened, heat = await page.locator("#heat").boundingBox();
+	// Of the first column the cells of 200 to 400 ms, from the bottom.
+	const cell = heat.height / 50, at = (row) => heat.y + heat.height - (row + 0.5) * cell;
+	await page.mouse.move(heat.x + 3, at(10));
+	await page.mouse.down();
+	await page.mouse.move(heat.x + 3, at(19));
+	await page.mouse.up();
+	ok("a range of the heat map", await page.locator("#from").inputValue() === "0.2" && await page.locator("#to").inputValue() === "0.4",
+		`${await page.locator("#from").inputValue()} to ${await page.locator("#to").inputValue()}`);
+	const sum = await page.evaluate("shown.weights.reduce((a, b) => a + b, 0)");
+	ok("its flame graph has the range's samples", sum === expected.range, `${sum}, not ${expected.range}`);
+	await page.locator("#reset").click();
+	ok("all of it again", await page.evaluate("shown.weights.reduce((a, b) => a + b, 0)") === expected.all);
+}
+
+async function checkCapture() {
+	const opened = await open("orders.html"), { page } = opened;
+	await drawn(opened, "orders.reel: cpu-clock, all threads");
+	await checkViews(opened);
+	for (const [text, share] of Object.entries(expected.searches))
+		ok(`search for ${text}`, await search(opened, text) === share, await page.locator("#matched").textContent());
+	await page.keyboard.press("Escape");
+	await checkRange(opened);
+	await page.locator("#who").selectOption({ index: 1 });
+	await drawn(opened, /orders \(\d+\)/);
+	ok("a process can be chosen", true);
+	const light = await settled(page);
+	await page.emulateMedia({ colorScheme: "dark" });
+	ok("dark where the system is", await settled(page) !== light);
+	await page.locator("#toggle-about").click();
+	ok("it explains itself", await page.locator("#about").getByText("[guessed]").isVisible());
+	await close("a capture", opened);
+}
+
+async function checkThreads() {
+	const opened = await open("threads.html"), { page } = opened;
+	await drawn(opened, "all threads");
+	const sums = [];
+	for (const option of await page.locator("#who optgroup[label=thread] option").all()) {
+		await page.locator("#who").selectOption(await option.getAttribute("value"));
+		sums.push(await page.evaluate("shown.weights.reduce((a, b) => a + b, 0)"));
+	}
+	ok("threads sum up to all", sums.length > 1 && sums.reduce((a, b) => a + b, 0) === expected.threads, `${sums}, not ${expected.threads}`);
+	await close("threads", opened);
+}
+
+// ---- others -----------------------------------------------------------------------------------------
+
+async function checkNames() {
+	const opened = await open("hostile.html"), { page, view } = opened;
+	await drawn(opened, "hostile.reel");
+	await page.keyboard.press("3");
+	for (const event of ["1", "0"]) {
+		await page.locator("#event").selectOption(event);
+		await page.waitForTimeout(300);
+	}
+	await view.getByText("__proto__").first().waitFor();
+	await settled(page);
+	ok("no name acts", await page.title() !== "acted" && await view.locator("img").count() === 0, await page.title());
+	await close("hostile names", opened);
+}
+
+async function checkDiff() {
+	const opened = await open("diff.html"), { page } = opened;
+	await page.locator("#chart rect").first().waitFor();
+	const all = await settled(page);
+	await shoot(page, "flamegraph-diff", 290);
+	await page.locator("#side").selectOption("new");
+	await page.locator("#search").fill(expected.diffName);
+	const matched = parseFloat((await page.locator("#matched").textContent()).replace("matched: ", ""));
+	ok("search in a comparison", Math.abs(matched - expected.diffShare) < 0.02, `${matched}, not ${expected.diffShare}`);
+	await page.locator("#search").fill("");
+	await page.locator("#side").selectOption("both");
+	await page.locator("#chart g", { hasText: expected.diffName }).last().click();
+	ok("a click zooms", await settled(page) !== all);
+	await page.keyboard.press("Escape");
+	await page.mouse.move(5, 5);
+	ok("Escape shows all", await page.locator("#chart rect").count() > 5);
+	await page.locator("#side").selectOption("old");
+	await page.locator("#icicle").check();
+	ok("other widths, turned over", await settled(page) !== all);
+	await close("a comparison", opened);
+}
+
+// What counts is the time that the page's thread works: how long that takes depends on what else this machine does, and that it has no GPU.
+async function checkLong() {
+	const opened = await open("long.html", async (page) => {
+		const session = await page.context().newCDPSession(page);
+		await session.send("Performance.enable", { timeDomain: "threadTicks" });
+		return session;
+	});
+	const shown = await drawn(opened, "long.reel: cpu-clock, all threads");
+	const { metrics } = await opened.before.send("Performance.getMetrics");
+	const worked = Math.round(metrics.find((metric) => metric.name === "ThreadTime").value * 1000);
+	console.log(`a million samples: shown after ${shown} ms, and ${worked} ms of the page's thread`);
+	ok("a million samples take less than 2 s", worked > 0 && worked < 2000, `${worked} ms`);
+	ok("none of them is left out", await opened.page.evaluate("spans.weight.reduce((a, b) => a + b, 0)") === 1200 * expected.all);
+	await close("a million samples", opened);
+}
+
+try {
+	await checkCapture();
+	await checkThreads();
+	await checkNames();
+	await checkDiff();
+	await checkLong();
+} catch (error) {
+	ok("all steps", false, error.stack);
+}
+await browser.close();
+console.log(`${passed} passed, ${failed} failed, 0 skipped`);
+process.exit(failed ? 1 : 0);

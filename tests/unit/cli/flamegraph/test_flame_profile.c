@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Profiles that are made small: nothing is lost but what is said, and bounds hold. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/flamegraph/flame_profile.h"
+#include "cli/flamegraph/flame_steps.h"
+
+#define FUNCTIONS 64
+#define DEPTH	  6
+#define SECOND	  UINT64_C(1000000000)
+
+static struct reel_frame frames[FUNCTIONS];
+static char names[FUNCTIONS][8];
+static uint64_t random_state = 1;
+
+static uint32_t random_below(uint32_t limit)
+{
+	random_state = random_state * 6364136223846793005 + 1442695040888963407;
+	return (uint32_t)((random_state >> 33) % limit);
+}
+
+static int make_frames(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < FUNCTIONS; i++) {
+		snprintf(names[i], sizeof(names[i]), "f%u", i);
+		frames[i] = (struct reel_frame){
+			.function = names[i],
+			.function_id = i,
+			.module_path = "",
+			.file = "",
+		};
+	}
+	return 0;
+}
+
+/* Roots are few, and leaves are any. */
+static void add_sample(struct flame_profile *profile, uint64_t time, uint32_t thread)
+{
+	const struct reel_frame *stack[DEPTH];
+	const uint8_t steps[DEPTH] = { 0 };
+	struct reel_trace trace = {
+		.time = time,
+		.weight = 1 + random_below(5),
+		.pid = 1,
+		.tid = thread,
+		.thread = thread,
+		.comm = "c",
+		.host = "",
+		.frames = stack,
+		.steps = steps,
+		.n_frames = DEPTH,
+		.stop = REEL_STOP_ROOT,
+	};
+
+	for (size_t i = 0; i < DEPTH; i++)
+		stack[DEPTH - 1 - i] = &frames[random_below(i < 2 ? 4 : FUNCTIONS)];
+	flame_profile_add(profile, &trace, NULL);
+}
+
+static struct amount sum_of(const struct flame_spans *spans)
+{
+	struct amount sum = { 0 };
+
+	for (size_t i = 0; i < spans->n; i++)
+		amount_add(&sum, spans->items[i].amount);
+	return sum;
+}
+
+/* The samples of the paths of two functions, by their numbers. */
+static void count_pairs(const struct flame_profile *profile, uint64_t pairs[4][4])
+{
+	const struct call_tree *tree = &profile->events[0].tree;
+
+	memset(pairs, 0, sizeof(uint64_t[4][4]));
+	for (uint32_t i = 1; i < tree->n_nodes; i++) {
+		uint32_t parent = tree->nodes[i].parent;
+		const struct flame_frame *frame = tree->nodes[i].key, *caller;
+
+		if (parent == CALL_TREE_ROOT || tree->nodes[parent].parent != CALL_TREE_ROOT)
+			continue;
+		caller = tree->nodes[parent].key;
+		pairs[atoi(caller->symbol->name + 1)][atoi(frame->symbol->name + 1)] +=
+			tree->nodes[i].total.samples;
+	}
+}
+
+/* Where a span is, the tree says the same. */
+static void check_nodes(const struct flame_profile *profile)
+{
+	const struct call_tree *tree = &profile->events[0].tree;
+	uint64_t *samples = calloc(tree->n_nodes, sizeof(*samples));
+
+	for (size_t i = 0; i < profile->spans.n; i++)
+		samples[profile->spans.items[i].node] += profile->spans.items[i].amount.samples;
+	for (uint32_t i = 0; i < tree->n_nodes; i++)
+		assert_int_equal(samples[i], tree->nodes[i].self.samples);
+	free(samples);
+}
+
+static void test_shrinking_loses_nothing(void **state)
+{
+	static const struct reel_capture_info info = { .first_sample_time = 5 * SECOND };
+	const struct session session = { .info = &info };
+	struct flame_profile profile;
+	uint64_t before[4][4], after[4][4];
+	struct amount all;
+
+	(void)state;
+	flame_profile_init(&profile, &session);
+	for (uint64_t i = 0; i < 100000; i++)
+		add_sample(&profile, 5 * SECOND + i * SECOND / 1000, 1 + random_below(8));
+	flame_profile_finish(&profile);
+	all = sum_of(&profile.spans);
+	count_pairs(&profile, before);
+	assert_int_equal(all.samples, 100000);
+	assert_int_equal(all.weight, profile.events[0].tree.nodes[CALL_TREE_ROOT].total.weight);
+	flame_profile_shrink(&profile, 50000);
+	assert_true(profile.spans.n <= 50000);
+	assert_true(profile.events[0].tree.n_nodes < 2 * 60000 + 1);
+	assert_int_equal(sum_of(&profile.spans).samples, all.samples);
+	assert_int_equal(sum_of(&profile.spans).weight, all.weight);
+	assert_true(profile.pruned > 0 && profile.pruned <= all.samples);
+	check_nodes(&profile);
+	count_pairs(&profile, after);
+	assert_memory_equal(before, after, sizeof(before));
+	/* Again, smaller: of what is rare already, too. */
+	flame_profile_shrink(&profile, 1000);
+	assert_int_equal(sum_of(&profile.spans).weight, all.weight);
+	check_nodes(&profile);
+	count_pairs(&profile, after);
+	assert_memory_equal(before, after, sizeof(before));
+	flame_profile_free(&profile);
+}
+
+static void test_small_ones_stay_as_they_are(void **state)
+{
+	static const struct reel_capture_info info = { 0 };
+	const struct session session = { .info = &info };
+	struct flame_profile profile;
+
+	(void)state;
+	flame_profile_init(&profile, &session);
+	for (uint64_t i = 0; i < 1000; i++)
+		add_sample(&profile, i * SECOND / 1000, 1);
+	flame_profile_finish(&profile);
+	flame_profile_shrink(&profile, 1000);
+	assert_int_equal(profile.spans.n, 1000);
+	assert_int_equal(profile.spans.step, FLAME_STEP_FIRST);
+	assert_int_equal(profile.pruned, 0);
+	check_nodes(&profile);
+	flame_profile_free(&profile);
+}
+
+/* All are different, for as long as there is memory for: then steps get wider. */
+static void test_spans_are_bounded(void **state)
+{
+	const uint32_t n = 2500000;
+	struct flame_spans spans;
+
+	(void)state;
+	flame_spans_init(&spans);
+	for (uint32_t i = 0; i < n; i++)
+		flame_spans_add(&spans, (struct flame_span){ .bin = (uint64_t)i * FLAME_STEP_FIRST,
+							     .node = i % 7 < 3,
+							     .amount = { 3, 1 } });
+	assert_true(spans.capacity < 1u << 22);
+	flame_spans_merge(&spans);
+	assert_int_equal(sum_of(&spans).samples, n);
+	assert_int_equal(sum_of(&spans).weight, 3 * (uint64_t)n);
+	while (flame_spans_widen(&spans))
+		assert_int_equal(sum_of(&spans).samples, n);
+	assert_int_equal(spans.n, 2);
+	flame_spans_free(&spans);
+}
+
+static void test_steps(void **state)
+{
+	(void)state;
+	for (uint64_t step = FLAME_STEP_FIRST; step < 100 * SECOND; step = flame_step_after(step)) {
+		assert_int_equal(flame_step_after(step) % step, 0);
+		assert_true(flame_step_after(step) > step);
+		if (step <= SECOND)
+			assert_int_equal(SECOND % step, 0);
+	}
+}
+
+static void test_heat_of_any_time(void **state)
+{
+	static const uint64_t times[] = { 0, 19999999, 20000000, 3600 * SECOND, 1, UINT64_MAX / 8 };
+	struct flame_heat heat;
+	uint64_t sum = 0;
+
+	(void)state;
+	flame_heat_init(&heat);
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+		flame_heat_add(&heat, times[i]);
+	for (size_t i = 0; i < heat.n; i++)
+		sum += heat.cells[i];
+	assert_int_equal(sum, sizeof(times) / sizeof(*times));
+	assert_int_equal(heat.cells[times[5] / heat.step], 1);
+	assert_int_equal(heat.n, times[5] / heat.step + 1);
+	flame_heat_free(&heat);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shrinking_loses_nothing),
+		cmocka_unit_test(test_small_ones_stay_as_they_are),
+		cmocka_unit_test(test_spans_are_bounded),
+		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_heat_of_any_time),
+	};
+
+	return cmocka_run_group_tests(tests, make_frames, NULL);
+}
