@@ -8,7 +8,7 @@ _stackreel_options() {
         --sandbox --no-sandbox --debuginfod --no-debuginfod --debuginfod-timeout --debuginfod-max-size"
     case $1 in
     report) echo "--sort --percent-limit --tree --callers --residency --compare-fp --by --no-pager $common $file" ;;
-    script) echo "--ns $common $file" ;;
+    script) echo "-F --fields --full-source-path --ns $common $file" ;;
     folded) echo "--weight --unit --no-suffix --with-comm --annotate $common $file" ;;
     export) echo "--format $common $file" ;;
     sql) echo "--table --tsv --csv --json --no-header $common $file" ;;
@@ -50,7 +50,8 @@ _stackreel() {
     case $prev in
     help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur") ;;
     --sort) mapfile -t COMPREPLY < <(compgen -W "self total samples symbol module" -- "$cur") ;;
-    --by) mapfile -t COMPREPLY < <(compgen -W "function module thread process comm host" -- "$cur") ;;
+    --by) mapfile -t COMPREPLY < <(compgen -W "function module source line address thread process comm host" -- "$cur") ;;
+    -F | --fields) mapfile -t COMPREPLY < <(compgen -W "comm pid tid cpu time period event ip sym symoff dso srcline" -- "$cur") ;;
     --weight) mapfile -t COMPREPLY < <(compgen -W "samples time" -- "$cur") ;;
     --arch) mapfile -t COMPREPLY < <(compgen -W "x86_64 aarch64 riscv64 s390x i386" -- "$cur") ;;
     --format) mapfile -t COMPREPLY < <(compgen -W "sqlite ndjson csv" -- "$cur") ;;
