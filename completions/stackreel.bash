@@ -8,6 +8,7 @@ _stackreel_options() {
         --sandbox --no-sandbox --debuginfod --no-debuginfod --debuginfod-timeout --debuginfod-max-size"
     case $1 in
     report) echo "--sort --percent-limit --tree --callers --residency --compare-fp --by --no-pager $common $file" ;;
+    annotate) echo "--source --no-source --source-path --bytes --intel --json --no-pager $common $file" ;;
     script) echo "-F --fields --full-source-path --ns $common $file" ;;
     folded) echo "--weight --unit --no-suffix --with-comm --annotate $common $file" ;;
     export) echo "--format $common $file" ;;
@@ -35,7 +36,7 @@ _stackreel_options() {
 
 _stackreel() {
     local cur prev words cword
-    local commands="record report script folded export sql diff info doctor dump table import scrub cut merge shrink pack unpack resolve verify repair keygen help"
+    local commands="record report annotate script folded export sql diff info doctor dump table import scrub cut merge shrink pack unpack resolve verify repair keygen help"
     if declare -F _init_completion >/dev/null; then
         _init_completion || return
     else
@@ -51,12 +52,12 @@ _stackreel() {
     help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur") ;;
     --sort) mapfile -t COMPREPLY < <(compgen -W "self total samples symbol module" -- "$cur") ;;
     --by) mapfile -t COMPREPLY < <(compgen -W "function module source line address thread process comm host" -- "$cur") ;;
-    -F | --fields) mapfile -t COMPREPLY < <(compgen -W "comm pid tid cpu time period event ip sym symoff dso srcline" -- "$cur") ;;
+    --fields) mapfile -t COMPREPLY < <(compgen -W "comm pid tid cpu time period event ip sym symoff dso srcline" -- "$cur") ;;
     --weight) mapfile -t COMPREPLY < <(compgen -W "samples time" -- "$cur") ;;
     --arch) mapfile -t COMPREPLY < <(compgen -W "x86_64 aarch64 riscv64 s390x i386" -- "$cur") ;;
     --format) mapfile -t COMPREPLY < <(compgen -W "sqlite ndjson csv" -- "$cur") ;;
     --unit) mapfile -t COMPREPLY < <(compgen -W "ns us ms s" -- "$cur") ;;
-    --symfs | --debug-dir | --jit)
+    --symfs | --debug-dir | --source-path | --jit)
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -d -- "$cur")
         ;;

@@ -31,7 +31,7 @@ lines() {
 run 2 "$tool"
 has err 'Usage: stackreel COMMAND'
 run 0 "$tool" --help
-for command in record report script folded export sql diff info doctor dump table verify repair; do has out "^  $command +[a-z]"; done
+for command in record report annotate script folded export sql diff info doctor dump table verify repair; do has out "^  $command +[a-z]"; done
 run 0 "$tool" --version
 has out '^stackreel [0-9]+\.[0-9]+\.[0-9]+$'
 run 2 "$tool" no-such-command
@@ -81,7 +81,7 @@ run 2 "$tool" export "$capture"
 has err 'which --format'
 run 2 "$tool" sql
 has err 'which capture'
-for command in export sql; do
+for command in export sql annotate; do
     run 0 "$tool" "$command" --help
     has out '--pid=' '--symfs=' '--min-complete=' '--jobs=N' '--output=FILE'
     for option in $("$tool" "$command" --help | grep -oE -- '--[a-z][a-z-]+' | sort -u); do
