@@ -175,10 +175,10 @@ static void print_code(const struct listing *listing, FILE *file)
 }
 
 static bool print_header(const struct view *view, struct session *session,
-			 const struct jumps *jumps, const struct function *function, FILE *file)
+			 const struct jumps *jumps, FILE *file)
 {
 	const struct listing *listing = view->listing;
-	_cleanup_free_ char *name = text_escape(function->name, "");
+	_cleanup_free_ char *name = text_escape(view->name, "");
 	_cleanup_free_ char *module = text_escape(listing->info->module_path, "");
 	_cleanup_free_ char *event = text_escape(event_name(view->event), "");
 	const char *unit = listing->is_time ? ", " : "";
@@ -225,8 +225,7 @@ static void print_sources(const struct source_files *sources, FILE *file)
 /* ---- the command ------------------------------------------------------------------------ */
 
 static bool print_view(const struct annotate_options *options, struct session *session,
-		       const struct view *view, const struct function *function,
-		       const struct output *output)
+		       const struct view *view, const struct output *output)
 {
 	struct jumps jumps;
 	bool ok = true;
@@ -236,12 +235,12 @@ static bool print_view(const struct annotate_options *options, struct session *s
 		return true;
 	}
 	if (options->by_source) {
-		ok = print_header(view, session, NULL, function, output->file);
+		ok = print_header(view, session, NULL, output->file);
 		fputc('\n', output->file);
 		source_print(view, output);
 	} else {
 		jumps_make(&jumps, view->listing);
-		ok = print_header(view, session, &jumps, function, output->file);
+		ok = print_header(view, session, &jumps, output->file);
 		fputc('\n', output->file);
 		assembly_print(view, &jumps, output);
 		jumps_free(&jumps);
@@ -258,6 +257,7 @@ static int annotate_function(const struct annotate_options *options, struct sess
 	struct listing listing = { 0 };
 	struct view view = {
 		.listing = &listing,
+		.name = function->name,
 		.sources = options->no_source ? NULL : &sources,
 		.shows_bytes = options->bytes,
 		.event = functions->event,
@@ -269,7 +269,7 @@ static int annotate_function(const struct annotate_options *options, struct sess
 	if (skid_describe(session, functions->event, &view.skid) &&
 	    listing_make(&listing, session, functions, function, options->intel) &&
 	    output_open(&output, options->common.output)) {
-		ok = print_view(options, session, &view, function, &output);
+		ok = print_view(options, session, &view, &output);
 		session_warn(session);
 		status = output_close(&output, ok ? session_status(session) : STATUS_ERROR);
 	}

@@ -66,7 +66,7 @@ void annotate_print_json(const struct view *view, const struct output *output)
 	FILE *file = output->file;
 
 	fputc('{', file);
-	print_string("function", info->name, file);
+	print_string("function", view->name, file);
 	fputs(", ", file);
 	print_string("module", info->module_path, file);
 	fprintf(file, ", \"begin\": %" PRIu64 ", \"end\": %" PRIu64 ", ", info->begin,

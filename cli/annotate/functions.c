@@ -175,7 +175,7 @@ static struct function *function_of(struct functions *functions, const struct re
 static void note_host(struct functions *functions, const struct reel_frame *inlined,
 		      const struct reel_frame *host)
 {
-	_cleanup_free_ char *before = NULL, *name = NULL, *escaped = NULL;
+	_cleanup_free_ char *before = NULL, *name = NULL, *escaped = NULL, *quoted = NULL;
 
 	if (pointer_map_get(&functions->by_frame, inlined))
 		return;
@@ -184,12 +184,12 @@ static void note_host(struct functions *functions, const struct reel_frame *inli
 		return;
 	name = frame_name(host);
 	escaped = text_escape(name, "");
-	name = memory_print("`%s'", escaped);
-	if ((functions->hosts && strstr(functions->hosts, name)) ||
+	quoted = memory_print("`%s'", escaped);
+	if ((functions->hosts && strstr(functions->hosts, quoted)) ||
 	    functions->n_hosts++ >= NAMED_MAX)
 		return;
 	before = functions->hosts;
-	functions->hosts = memory_print("%s%s%s", before ? before : "", before ? ", " : "", name);
+	functions->hosts = memory_print("%s%s%s", before ? before : "", before ? ", " : "", quoted);
 }
 
 static void add_self(struct functions *functions, struct function *function,

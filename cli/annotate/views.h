@@ -8,6 +8,7 @@
 
 struct view {
 	const struct listing *listing;
+	const char *name;	      /* of the function, as report shows it, not escaped */
 	struct source_files *sources; /* NULL: without lines of source */
 	bool shows_bytes;
 	const struct reel_event_info *event;
