@@ -135,7 +135,11 @@ static bool print_missing_code(const struct listing *listing, struct session *se
 	}
 	fprintf(file, "# code is missing: %s byte%s of the function",
 		format_count(listing->bytes_missing).text, listing->bytes_missing == 1 ? "" : "s");
-	if (!module || module->kind == REEL_MODULE_ANONYMOUS) {
+	if (!module) {
+		fputs(", and which file has it is not known\n", file);
+		return true;
+	}
+	if (module->kind == REEL_MODULE_ANONYMOUS) {
 		fputs(", which is in no file, and was not recorded\n", file);
 		return true;
 	}
