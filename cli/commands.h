@@ -4,6 +4,7 @@
 #define CLI_COMMANDS_H
 
 int command_report(int argc, char **argv);
+int command_annotate(int argc, char **argv);
 int command_script(int argc, char **argv);
 int command_folded(int argc, char **argv);
 int command_flamegraph(int argc, char **argv);

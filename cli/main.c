@@ -66,6 +66,8 @@ static int command_record(int argc, char **argv)
 static const struct command commands[] = {
 	{ "record", "record stacks with eBPF (" RECORDER ")", command_record },
 	{ "report", "show where the time went: a table, a call tree, or stacks", command_report },
+	{ "annotate", "show which instructions and lines of a function it went to",
+	  command_annotate },
 	{ "script", "print every sample with its stack, as perf script does", command_script },
 	{ "folded", "print a line for each stack, `a;b;c 10', for flame graphs", command_folded },
 	{ "flamegraph", "draw a flame graph: a page for a browser, or a picture (SVG)",

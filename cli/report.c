@@ -37,7 +37,7 @@ struct report_options {
 	enum layout layout;
 	const char *callers; /* of what */
 	enum grouping grouping;
-	bool by_module;
+	enum symbols_by by;
 	enum table_sort sort;
 	bool has_sort;
 	uint64_t percent_limit; /* in PERCENT */
@@ -48,22 +48,35 @@ struct report_options {
 
 static void parse_by(struct report_options *options, const char *arg, struct argp_state *state)
 {
+	static const struct {
+		const char *name;
+		enum symbols_by by;
+	} symbols[] = { { "module", SYMBOLS_BY_MODULE },
+			{ "source", SYMBOLS_BY_SOURCE },
+			{ "line", SYMBOLS_BY_LINE },
+			{ "address", SYMBOLS_BY_ADDRESS } };
 	static const char *const groups[] = {
 		[GROUP_NONE] = "function", [GROUP_THREAD] = "thread", [GROUP_PROCESS] = "process",
 		[GROUP_COMM] = "comm",	   [GROUP_HOST] = "host",
 	};
 
-	options->by_module = !strcmp(arg, "module");
+	options->by = SYMBOLS_BY_FUNCTION;
 	options->grouping = GROUP_NONE;
-	if (options->by_module)
-		return;
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
+		if (!strcmp(arg, symbols[i].name)) {
+			options->by = symbols[i].by;
+			return;
+		}
+	}
 	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {
 		if (!strcmp(arg, groups[i])) {
 			options->grouping = i;
 			return;
 		}
 	}
-	options_error(state, "--by wants function, module, thread, process, comm or host, not `%s'",
+	options_error(state,
+		      "--by wants function, module, source, line, address, thread, process, comm "
+		      "or host, not `%s'",
 		      arg);
 }
 
@@ -79,7 +92,7 @@ static void check_options(const struct report_options *options, struct argp_stat
 {
 	bool compares = options->layout == LAYOUT_COMPARE_FP;
 
-	if (compares && (options->has_sort || options->by_module || options->grouping))
+	if (compares && (options->has_sort || options->by || options->grouping))
 		argp_error(state,
 			   "--compare-fp has an order of its own: leave out --sort and --by");
 	if (options->has_sort && options->layout != LAYOUT_TABLE)
@@ -151,9 +164,8 @@ static const struct argp_option own_options[] = {
 	{ "compare-fp", KEY_COMPARE_FP, NULL, 0,
 	  "Show what a walk by frame pointers misses, of a capture made with --fp", 0 },
 	{ "by", KEY_BY, "WHAT", 0,
-	  "function (default), module, thread, process, comm or host; trees and stacks are split "
-	  "up by "
-	  "it",
+	  "function (default), module, source, line or address; or thread, process, comm or host: "
+	  "trees and stacks are split up by these",
 	  0 },
 	{ "no-pager", KEY_NO_PAGER, NULL, 0, "Print to the terminal itself", 0 },
 	{ 0 }
@@ -272,8 +284,7 @@ static int report(const struct report_options *options, struct session *session)
 	struct profiles profiles;
 	int status = STATUS_ERROR;
 
-	profiles_init(&profiles, options->grouping,
-		      options->by_module ? SYMBOLS_BY_MODULE : SYMBOLS_BY_FUNCTION, mark_cut);
+	profiles_init(&profiles, options->grouping, options->by, mark_cut);
 	if (session_visit(session, profiles_add, &profiles)) {
 		profiles_finish(&profiles);
 		status = print_all(options, session, &profiles);

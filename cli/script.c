@@ -16,18 +16,96 @@
 
 enum {
 	KEY_NS = OPTION_KEY_OWN,
+	KEY_FULL_SOURCE_PATH,
 };
+
+/* As perf script -F names them, in the order in which they are printed. */
+enum field {
+	FIELD_COMM = 1 << 0,
+	FIELD_PID = 1 << 1,
+	FIELD_TID = 1 << 2,
+	FIELD_CPU = 1 << 3,
+	FIELD_TIME = 1 << 4,
+	FIELD_PERIOD = 1 << 5,
+	FIELD_EVENT = 1 << 6,
+	FIELD_IP = 1 << 7,
+	FIELD_SYM = 1 << 8,
+	FIELD_SYMOFF = 1 << 9,
+	FIELD_DSO = 1 << 10,
+	FIELD_SRCLINE = 1 << 11,
+};
+
+static const char *const field_names[] = { "comm",  "pid", "tid", "cpu",    "time", "period",
+					   "event", "ip",  "sym", "symoff", "dso",  "srcline" };
+
+#define FIELDS_OF_FRAMES (FIELD_SYM | FIELD_SYMOFF | FIELD_DSO | FIELD_SRCLINE)
+#define FIELDS_DEFAULT	 (FIELD_SRCLINE - 1u)
 
 struct script_options {
 	struct options common;
 	bool ns;
+	bool full_source_path;
+	unsigned int fields;
 };
+
+/* ---- options ---------------------------------------------------------------------------- */
+
+static unsigned int field_find(const char *name, size_t size, struct argp_state *state)
+{
+	for (size_t i = 0; i < sizeof(field_names) / sizeof(*field_names); i++) {
+		if (strlen(field_names[i]) == size && !memcmp(field_names[i], name, size))
+			return 1u << i;
+	}
+	options_error(state,
+		      "-F has no field `%.*s': fields are comm, pid, tid, cpu, time, period, "
+		      "event, ip, sym, symoff, dso and srcline",
+		      (int)size, name);
+	return 0;
+}
+
+/* A list of fields, or of changes to those that were chosen before: +FIELD and -FIELD. */
+static void parse_fields(struct script_options *options, const char *arg, struct argp_state *state)
+{
+	bool changes = *arg == '+' || *arg == '-';
+
+	if (!changes)
+		options->fields = 0;
+	for (const char *at = arg;; at++) {
+		char sign = *at == '+' || *at == '-' ? *at++ : '\0';
+		size_t size = strcspn(at, ",");
+		unsigned int field;
+
+		if (!sign == changes) {
+			options_error(state,
+				      "-F wants fields, or +FIELD and -FIELD to add and to leave "
+				      "out, and not both in one list: `%s'",
+				      arg);
+			return;
+		}
+		field = field_find(at, size, state);
+		options->fields = sign == '-' ? options->fields & ~field : options->fields | field;
+		at += size;
+		if (!*at)
+			return;
+	}
+}
+
+static void check_fields(const struct script_options *options, struct argp_state *state)
+{
+	unsigned int fields = options->fields;
+
+	if (!fields)
+		argp_error(state, "-F leaves no field to print");
+	if (fields & FIELDS_OF_FRAMES && !(fields & FIELD_IP))
+		argp_error(state, "-F: sym, symoff, dso and srcline are of addresses: with ip");
+	if (fields & FIELD_SYMOFF && !(fields & FIELD_SYM))
+		argp_error(state, "-F: symoff is an offset from sym: with both");
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct script_options *options = state->input;
 
-	(void)arg;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		options_set_inputs(state, options_of_traces, &options->common);
@@ -35,13 +113,29 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_NS:
 		options->ns = true;
 		return 0;
+	case KEY_FULL_SOURCE_PATH:
+		options->full_source_path = true;
+		return 0;
+	case 'F':
+		parse_fields(options, arg, state);
+		return 0;
+	case ARGP_KEY_END:
+		check_fields(options, state);
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
 static const struct argp_option own_options[] = {
-	{ "ns", KEY_NS, NULL, 0, "Times with nine digits instead of six", 0 }, { 0 }
+	{ "fields", 'F', "FIELD,...", 0,
+	  "What to print: comm, pid, tid, cpu, time, period, event, ip, sym, symoff, dso, srcline; "
+	  "or what to add (+FIELD) and to leave out (-FIELD); all but srcline if not given",
+	  0 },
+	{ "ns", KEY_NS, NULL, 0, "Times with nine digits instead of six", 0 },
+	{ "full-source-path", KEY_FULL_SOURCE_PATH, NULL, 0,
+	  "Source files with their folders (srcline)", 0 },
+	{ 0 }
 };
 
 static const struct argp parser = {
@@ -92,27 +186,57 @@ static char *without_anonymous_namespace(const char *function)
 	return text;
 }
 
-static char *make_label(const struct reel_frame *frame)
+static const char *shown_module(const char *escaped)
+{
+	if (!strcmp(escaped, "[kernel]"))
+		return "[kernel.kallsyms]";
+	return *escaped ? escaped : "[unknown]";
+}
+
+/* "\n  file.c:12", as perf puts it on a line of its own; without a line where the code is. */
+static char *make_source_line(const struct script_options *options, const struct reel_frame *frame)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (*frame->file)
+		text = text_escape(options->full_source_path ? frame->file : path_base(frame->file),
+				   "");
+	if (text)
+		return memory_print("\n  %s:%" PRIu32, text, frame->line);
+	if (!*frame->module_path)
+		return memory_print("%s", "");
+	text = text_escape(path_base(frame->module_path), " ");
+	return memory_print("\n  %s[%" PRIx64 "]", text, frame->module_address);
+}
+
+/* What stands behind the address: function, offset and module, as far as they are asked for. */
+static char *make_label(const struct script_options *options, const struct reel_frame *frame)
 {
 	_cleanup_free_ char *name = frame->is_fde ? frame_name(frame) : NULL;
 	_cleanup_free_ char *plain = without_anonymous_namespace(name ? name : frame->function);
 	_cleanup_free_ char *function = text_escape(plain, "");
 	/* A blank would end the module's name. */
 	_cleanup_free_ char *module = text_escape(frame->module_path, " ");
-	const char *shown = module;
-
-	if (!strcmp(module, "[kernel]"))
-		shown = "[kernel.kallsyms]";
-	else if (!*module)
-		shown = "[unknown]";
-	if (!*function)
-		return memory_print("[unknown] (%s)\n", shown);
+	_cleanup_free_ char *line = NULL;
 	/* A part of the stack was not kept: that is no function, and has no addresses. */
-	if (!frame->module_address && !*module && !frame->kernel)
-		return memory_print("%s (%s)\n", function, shown);
-	if (frame->inlined)
-		return memory_print("%s (inlined)\n", function);
-	return memory_print("%s+0x%" PRIx64 " (%s)\n", function, frame->function_offset, shown);
+	bool is_gap = *function && !frame->module_address && !*module && !frame->kernel;
+	bool inlined = frame->inlined && *function;
+	bool has_offset = *function && !is_gap && !inlined;
+	unsigned int fields = options->fields;
+	char offset[24] = "";
+
+	if (fields & FIELD_SYMOFF && has_offset)
+		snprintf(offset, sizeof(offset), "+0x%" PRIx64, frame->function_offset);
+	if (fields & FIELD_SRCLINE && !is_gap)
+		line = make_source_line(options, frame);
+	return memory_print("%s%s%s%s%s%s%s%s\n", fields & FIELD_SYM ? " " : "",
+			    !(fields & FIELD_SYM) ? ""
+			    : *function		  ? function
+						  : "[unknown]",
+			    offset, fields & FIELD_DSO && !inlined ? " (" : "",
+			    fields & FIELD_DSO && !inlined ? shown_module(module) : "",
+			    fields & FIELD_DSO && !inlined ? ")" : "", line ? line : "",
+			    inlined ? " (inlined)" : "");
 }
 
 static const char *label_of(struct script *script, const struct reel_frame *frame)
@@ -120,7 +244,7 @@ static const char *label_of(struct script *script, const struct reel_frame *fram
 	char *label = pointer_map_get(&script->labels, frame);
 
 	if (!label) {
-		label = make_label(frame);
+		label = make_label(script->options, frame);
 		pointer_map_put(&script->labels, frame, label);
 	}
 	return label;
@@ -154,46 +278,93 @@ static const char *comm_of(struct script *script, const char *comm)
 	return text;
 }
 
-static void print_event(struct script *script, const struct reel_trace *trace,
-			const struct reel_event_info *event)
+static void print_comm(struct script *script, const struct reel_trace *trace)
 {
-	_cleanup_free_ char *name = text_escape(event_name(event), " ");
 	const char *comm = comm_of(script, trace->comm);
-	uint64_t second = 1000000000, part = trace->time % second;
-	FILE *file = script->output.file;
+	/* Lines that stand alone are columns, as perf's. */
+	int width = script->options->fields & FIELD_IP ? 0 : 16;
+	struct short_text tid;
 
 	/* As perf names a thread without a name. */
-	if (*comm)
-		fputs(comm, file);
-	else
-		fprintf(file, ":%" PRIu32, trace->tid);
-	fprintf(file, " %5" PRIu32 "/%-5" PRIu32 " [%03" PRIu32 "] %5" PRIu64 ".", trace->pid,
-		trace->tid, trace->cpu, trace->time / second);
-	if (script->options->ns)
-		fprintf(file, "%09" PRIu64, part);
-	else
-		fprintf(file, "%06" PRIu64, part / 1000);
-	fprintf(file, ": %10" PRIu64 " %s:\n", trace->weight, name);
+	snprintf(tid.text, sizeof(tid.text), ":%" PRIu32, trace->tid);
+	fprintf(script->output.file, "%*s", width, *comm ? comm : tid.text);
 }
 
-/* "\t    7f0123456789 ", without printf: this is most of the output. */
+static void print_ids(const struct reel_trace *trace, unsigned int fields, FILE *file)
+{
+	if (fields & FIELD_PID && fields & FIELD_TID)
+		fprintf(file, "%5" PRIu32 "/%-5" PRIu32, trace->pid, trace->tid);
+	else
+		fprintf(file, "%5" PRIu32, fields & FIELD_PID ? trace->pid : trace->tid);
+}
+
+static void print_time(uint64_t time, bool ns, FILE *file)
+{
+	uint64_t second = 1000000000, part = time % second;
+
+	fprintf(file, "%5" PRIu64 ".%0*" PRIu64 ":", time / second, ns ? 9 : 6,
+		ns ? part : part / 1000);
+}
+
+static void print_event_name(const struct reel_event_info *event, FILE *file)
+{
+	_cleanup_free_ char *name = text_escape(event_name(event), " ");
+
+	fprintf(file, "%s:", name);
+}
+
+/* Each field of the sample, a blank between two. */
+static void print_sample(struct script *script, const struct reel_trace *trace,
+			 const struct reel_event_info *event)
+{
+	unsigned int fields = script->options->fields, left = fields & (FIELD_IP - 1);
+	FILE *file = script->output.file;
+
+	if (fields & FIELD_PID && fields & FIELD_TID)
+		left &= ~(unsigned int)FIELD_TID;
+	for (; left; left &= left - 1) {
+		switch (left & -left) {
+		case FIELD_COMM:
+			print_comm(script, trace);
+			break;
+		case FIELD_PID:
+		case FIELD_TID:
+			print_ids(trace, fields, file);
+			break;
+		case FIELD_CPU:
+			fprintf(file, "[%03" PRIu32 "]", trace->cpu);
+			break;
+		case FIELD_TIME:
+			print_time(trace->time, script->options->ns, file);
+			break;
+		case FIELD_PERIOD:
+			fprintf(file, "%10" PRIu64, trace->weight);
+			break;
+		case FIELD_EVENT:
+			print_event_name(event, file);
+			break;
+		}
+		if (left & (left - 1))
+			fputc(' ', file);
+	}
+	fputc('\n', file);
+}
+
+/* "\t    7f0123456789", without printf: this is most of the output. */
 static void print_address(uint64_t address, FILE *file)
 {
 	static const char hex[] = "0123456789abcdef";
-	char text[18] = "\t               0 ";
+	char text[17] = "\t               0";
 
 	for (size_t i = 16; address; i--, address >>= 4)
 		text[i] = hex[address & 15];
 	fwrite_unlocked(text, 1, sizeof(text), file);
 }
 
-static bool print_trace(void *context, const struct reel_trace *trace,
-			const struct reel_event_info *event)
+static void print_stack(struct script *script, const struct reel_trace *trace)
 {
-	struct script *script = context;
 	FILE *file = script->output.file;
 
-	print_event(script, trace, event);
 	for (size_t i = 0; i < trace->n_frames; i++) {
 		print_address(trace->addresses[i], file);
 		fputs_unlocked(label_of(script, trace->frames[i]), file);
@@ -201,12 +372,22 @@ static bool print_trace(void *context, const struct reel_trace *trace,
 	if (trace_is_cut(trace))
 		fprintf(file, "# stop: %s\n", reel_stop_name(trace->stop));
 	fputc('\n', file);
+}
+
+static bool print_trace(void *context, const struct reel_trace *trace,
+			const struct reel_event_info *event)
+{
+	struct script *script = context;
+
+	print_sample(script, trace, event);
+	if (script->options->fields & FIELD_IP)
+		print_stack(script, trace);
 	return !output_is_broken(&script->output);
 }
 
 int command_script(int argc, char **argv)
 {
-	struct script_options options = { 0 };
+	struct script_options options = { .fields = FIELDS_DEFAULT };
 	struct script script = { .options = &options };
 	struct session session;
 	int status = STATUS_ERROR;

@@ -8,7 +8,8 @@ _stackreel_options() {
         --sandbox --no-sandbox --debuginfod --no-debuginfod --debuginfod-timeout --debuginfod-max-size"
     case $1 in
     report) echo "--sort --percent-limit --tree --callers --residency --compare-fp --by --no-pager $common $file" ;;
-    script) echo "--ns $common $file" ;;
+    annotate) echo "--source --no-source --source-path --bytes --intel --json --no-pager $common $file" ;;
+    script) echo "-F --fields --full-source-path --ns $common $file" ;;
     folded) echo "--weight --unit --no-suffix --with-comm --annotate $common $file" ;;
     flamegraph) echo "--format --diff --width --min-share --icicle $common $file" ;;
     export) echo "--format $common $file" ;;
@@ -36,7 +37,7 @@ _stackreel_options() {
 
 _stackreel() {
     local cur prev words cword
-    local commands="record report script folded flamegraph export sql diff info doctor dump table import scrub cut merge shrink pack unpack resolve verify repair keygen help"
+    local commands="record report annotate script folded flamegraph export sql diff info doctor dump table import scrub cut merge shrink pack unpack resolve verify repair keygen help"
     if declare -F _init_completion >/dev/null; then
         _init_completion || return
     else
@@ -51,7 +52,8 @@ _stackreel() {
     case $prev in
     help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur") ;;
     --sort) mapfile -t COMPREPLY < <(compgen -W "self total samples symbol module" -- "$cur") ;;
-    --by) mapfile -t COMPREPLY < <(compgen -W "function module thread process comm host" -- "$cur") ;;
+    --by) mapfile -t COMPREPLY < <(compgen -W "function module source line address thread process comm host" -- "$cur") ;;
+    --fields) mapfile -t COMPREPLY < <(compgen -W "comm pid tid cpu time period event ip sym symoff dso srcline" -- "$cur") ;;
     --weight) mapfile -t COMPREPLY < <(compgen -W "samples time" -- "$cur") ;;
     --arch) mapfile -t COMPREPLY < <(compgen -W "x86_64 aarch64 riscv64 s390x i386" -- "$cur") ;;
     --format)
@@ -60,7 +62,7 @@ _stackreel() {
         mapfile -t COMPREPLY < <(compgen -W "$formats" -- "$cur")
         ;;
     --unit) mapfile -t COMPREPLY < <(compgen -W "ns us ms s" -- "$cur") ;;
-    --symfs | --debug-dir | --jit)
+    --symfs | --debug-dir | --source-path | --jit)
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -d -- "$cur")
         ;;

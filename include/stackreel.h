@@ -567,6 +567,96 @@ void reel_traces_destroy(struct reel_traces *traces);
  */
 struct reel_error *reel_traces_next(struct reel_traces *traces, const struct reel_trace **ret);
 
+/* ---- the code of functions ------------------------------------------------ */
+
+/* The machine code of a function that traces lead to, instruction by instruction. */
+struct reel_function;
+
+struct reel_function_options {
+	size_t size; /* sizeof(struct reel_function_options) */
+	/* As in a reel_trace that has the frame: which code of a JIT's it was. */
+	uint64_t thread, time;
+	/* Where instructions are known to begin, as samples' addresses are: ELF addresses of the
+	 * module, ascending.  Where only parts of the code are there, these tell how it is to be
+	 * cut. */
+	const uint64_t *starts;
+	size_t n_starts;
+	/* x86 in Intel's syntax, not AT&T's. */
+	bool intel;
+};
+
+struct reel_function_info {
+	/* As reel_frame.function; "" if nothing names it. */
+	const char *name;
+	/* [begin, end) of the addresses of reel_frame.module_address. */
+	uint64_t begin, end;
+	/* As reel_frame.module_id and module_path. */
+	uint64_t module_id;
+	const char *module_path;
+	/* Of its instructions, as reel_capture_info.arch names it; "" if that is not known. */
+	const char *arch;
+	/* The file that the code's bytes are read from; "" if there is none. */
+	const char *code_path;
+	/* They are the capture's own: pieces of a file that is not here, or code of a JIT's. */
+	bool embedded;
+	/* What makes texts of instructions, "capstone 4.0.2", or "" if it does not know the CPU. */
+	const char *disassembler;
+};
+
+struct reel_function_place {
+	const char *function; /* "" if unknown */
+	const char *file;     /* the same */
+	uint32_t line, column;
+	bool inlined; /* into the place that follows */
+};
+
+struct reel_function_instruction {
+	uint64_t address;
+	/* NULL: nobody has the bytes from here on, `size` of them. */
+	const uint8_t *bytes;
+	uint64_t size;
+	/* "mov    (%rdi,%rax,4),%edx"; "" if it is not known, or there are no bytes. */
+	const char *text;
+	enum {
+		REEL_FUNCTION_NEXT = 0,	  /* it goes on behind it */
+		REEL_FUNCTION_BRANCH = 1, /* there, or at the target */
+		REEL_FUNCTION_JUMP = 2,
+		REEL_FUNCTION_CALL = 3,
+		REEL_FUNCTION_RETURN = 4,
+		REEL_FUNCTION_END = 5, /* it does not go on */
+	} flow;
+	/* Of a branch, jump or call, if the instruction itself names it. */
+	bool has_target;
+	uint64_t target;
+	/* The function that the target is in, "" if unknown, and where in it. */
+	const char *target_name;
+	uint64_t target_offset;
+	/* What is there, innermost first; at least one. */
+	const struct reel_function_place *places;
+	size_t n_places;
+};
+
+/*
+ * The function that holds the address of a frame of this capture; of an inlined one, the one that
+ * it is inlined into.  What is known of it is reel_function_get_info's, and lives as long as it;
+ * it must be closed before the capture is.  `options` may be NULL.
+ *
+ * Errors: NOT_FOUND (the frame stands for no code: a part of a stack that was not kept).
+ */
+struct reel_error *reel_function_open(struct reel_capture *capture, const struct reel_frame *frame,
+				      const struct reel_function_options *options,
+				      struct reel_function **ret);
+void reel_function_close(struct reel_function *function);
+const struct reel_function_info *reel_function_get_info(const struct reel_function *function);
+/*
+ * The next instruction, NULL behind the last one.  It lives until the next call, but for the
+ * strings of its places, which live as long as the capture.
+ *
+ * Errors: as reel_traces_next.
+ */
+struct reel_error *reel_function_next(struct reel_function *function,
+				      const struct reel_function_instruction **ret);
+
 /* ---- the capture's records, as they stand in the file ------------------- */
 
 /*

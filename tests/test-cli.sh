@@ -31,7 +31,7 @@ lines() {
 run 2 "$tool"
 has err 'Usage: stackreel COMMAND'
 run 0 "$tool" --help
-for command in record report script folded flamegraph export sql diff info doctor dump table verify repair; do has out "^  $command +[a-z]"; done
+for command in record report annotate script folded flamegraph export sql diff info doctor dump table verify repair; do has out "^  $command +[a-z]"; done
 run 0 "$tool" --version
 has out '^stackreel [0-9]+\.[0-9]+\.[0-9]+$'
 run 2 "$tool" no-such-command
@@ -89,7 +89,7 @@ run 2 "$tool" flamegraph --min-share=x --format=svg "$capture"
 run 2 "$tool" flamegraph --diff "$capture" --format=svg "$capture"
 run 2 "$tool" flamegraph --icicle -o "$work/a.html" "$capture"
 has err 'are for pictures'
-for command in export sql flamegraph; do
+for command in export sql annotate flamegraph; do
     run 0 "$tool" "$command" --help
     has out '--pid=' '--symfs=' '--min-complete=' '--jobs=N' '--output=FILE'
     for option in $("$tool" "$command" --help | grep -oE -- '--[a-z][a-z-]+' | sort -u); do
@@ -173,7 +173,7 @@ has out '^# .*: host, Linux 6.1.0 x86_64, 2023-11-14 22:13:20 UTC$' '^# 12 sampl
     '^ +8\.33 % +10\.1 ms +8\.33 % +10\.1 ms +1  example\+0x1100 +example$'
 run 0 "$tool" report --percent-limit 50 "$capture"
 has out 'more below --percent-limit 50'
-for by in module thread process comm; do run 0 "$tool" report --by "$by" "$capture"; done
+for by in module source line address thread process comm; do run 0 "$tool" report --by "$by" "$capture"; done
 has out '^100.00 % .* 12  example$'
 run 0 "$tool" report --by thread "$capture"
 has out 'example \(100\)$' 'example \(101\)$'
@@ -204,6 +204,14 @@ has out '^example +100/101 +\[001\] +1\.000001: +10101010 cpu-clock:$' "^	      
     '^# stop: module missing$' '\(\[kernel\.kallsyms\]\)$'
 run 0 "$tool" script --ns "$capture"
 has out ' 1\.000001000: '
+run 0 "$tool" script -F comm,tid,ip,sym,srcline "$capture"
+has out '^example +101$' '^	          401100 \[unknown\]$' '^  example\[1100\]$'
+run 0 "$tool" script -F -ip,-sym,-symoff,-dso -F -time,-pid "$capture"
+has out '^ +example +101 \[001\] +10101010 cpu-clock:$'
+for fields in '' no comm,,tid +ip,sym ip,-sym sym symoff,ip -no; do
+    run 2 "$tool" script -F "$fields" "$capture"
+    has err '-F'
+done
 
 # A process of a CPU that is in no table: 32-bit Arm's.
 python3 -B - "$work/arm.reel" <<'END'

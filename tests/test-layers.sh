@@ -35,13 +35,14 @@ declare -A may=(
     [cli/session]="cli/print cli/report cli include"
     [cli/report]="cli/print cli/session include"
     [cli/diff]="cli/report cli/print cli/session include"
+    [cli/annotate]="cli/report cli/print cli/session include"
     [cli/doctor]="cli/print cli/session include"
     [cli/export]="cli/report cli/print cli/session include"
     [cli/flamegraph]="cli/diff cli/export cli/report cli/print cli/session include"
     [cli/sql]="cli/export cli/report cli/print cli/session cli include"
     [cli/no_sql]="cli/export cli"
     [cli/static]=""
-    [cli]="cli/session cli/print cli/report cli/diff cli/doctor cli/export cli/flamegraph include"
+    [cli]="cli/session cli/print cli/report cli/annotate cli/diff cli/doctor cli/export cli/flamegraph include"
 )
 # Of other rooms, only these headers.
 declare -A only=(
@@ -52,6 +53,7 @@ declare -A only=(
     [cli/session:cli/report]="profile.h"
     [cli/report:cli/session]="session.h"
     [cli/diff:cli/session]="session.h"
+    [cli/annotate:cli/session]="session.h"
     [cli/doctor:cli/session]="limits.h|session.h"
     [cli/export:cli/session]="session.h"
     [cli/flamegraph:cli/session]="options.h|session.h"
@@ -73,7 +75,7 @@ declare -A never=(
     [record]='elfutils|dwarf|libdw' [record/host]='elfutils|dwarf|libdw' [record/watching]='elfutils|dwarf|libdw' [record/sampling]='elfutils|dwarf|libdw' [record/embedding]='elfutils|dwarf|libdw' [record/jit]='elfutils|dwarf|libdw'
     [replay]='bpf/' [elf]='bpf/' [replay/dwarf]='bpf/' [replay/unwind]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/rewrite]='bpf/' [replay/names]='bpf/' [replay/traces]="$elf|$compression|bpf/"
     [module]='libdw|bpf/' [cfi]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/code]="elfutils|libelf|gelf|libdw|$compression|bpf/"
-    [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/|sqlite3" [cli/print]="$elf|$compression|bpf/" [cli/session]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/diff]="$elf|$compression|bpf/" [cli/doctor]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/"
+    [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/|sqlite3" [cli/print]="$elf|$compression|bpf/" [cli/session]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/diff]="$elf|$compression|bpf/" [cli/annotate]="$elf|$compression|bpf/" [cli/doctor]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/"
     [cli/flamegraph]="$elf|zstd|lzma|bpf/|sqlite3"
     [cli/export]="$elf|$compression|bpf/|sqlite3" [cli/sql]="$elf|$compression|bpf/" [cli/no_sql]="$elf|$compression|bpf/|sqlite3"
 )

@@ -8,9 +8,6 @@
 /* Without a terminal, long names do not push the last column out further than this. */
 #define WIDTH_MAX 60
 
-#define HEAD	    "SYMBOL"
-#define MODULE_HEAD "MODULE"
-
 /* What is left of a module's name on a terminal that is too narrow for it. */
 #define MODULE_WIDTH_MIN 6
 
@@ -63,8 +60,8 @@ static void fit_terminal(struct name_column *column, size_t room)
 
 void name_column_fit(struct name_column *column, size_t used, const struct output *output)
 {
-	column->width = at_least(column->width, strlen(HEAD));
-	column->module_width = at_least(column->module_width, strlen(MODULE_HEAD));
+	column->width = at_least(column->width, strlen(column->head));
+	column->module_width = at_least(column->module_width, strlen(column->module_head));
 	if (output->width)
 		fit_terminal(column, output->width > used ? output->width - used : 0);
 	else if (column->width > WIDTH_MAX)
@@ -83,9 +80,9 @@ static void print_name(const struct name_column *column, const char *name,
 
 void name_column_print_head(const struct name_column *column, const struct output *output)
 {
-	print_name(column, HEAD, output);
-	fprintf(output->file, "%s%s\n", column->has_modules ? "  " MODULE_HEAD : "",
-		color_end(output));
+	print_name(column, column->head, output);
+	fprintf(output->file, "%s%s%s\n", column->has_modules ? "  " : "",
+		column->has_modules ? column->module_head : "", color_end(output));
 }
 
 void name_column_print(const struct name_column *column, const char *name, const char *module,

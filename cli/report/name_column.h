@@ -5,10 +5,15 @@
 
 #include "cli/print/output.h"
 
+#define NAME_HEAD	 "SYMBOL"
+#define NAME_MODULE_HEAD "MODULE"
+
 /* What is left of a name where a terminal is too narrow for it. */
 #define NAME_WIDTH_MIN 12
 
 struct name_column {
+	/* Headings. */
+	const char *head, *module_head;
 	bool has_modules;
 	size_t width, module_width;
 };

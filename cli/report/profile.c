@@ -102,6 +102,15 @@ static void weigh_by_samples(struct profile *profile)
 		tree->tails[i].self.weight = tree->tails[i].self.samples;
 }
 
+/* Inlined functions have the address of what they are inlined into. */
+static const void *key_of_address(void *context, const void *key)
+{
+	const struct symbol *symbol = key;
+
+	(void)context;
+	return symbol->inlined ? NULL : symbol;
+}
+
 static void sum_up(struct profiles *profiles, struct profile *profile)
 {
 	struct call_tree collapsed;
@@ -118,7 +127,14 @@ static void sum_up(struct profiles *profiles, struct profile *profile)
 		call_tree_free(&profile->tree);
 		profile->tree = collapsed;
 		break;
+	case SYMBOLS_BY_ADDRESS:
+		call_tree_map(&profile->tree, key_of_address, NULL, false, &collapsed);
+		call_tree_free(&profile->tree);
+		profile->tree = collapsed;
+		break;
 	case SYMBOLS_BY_FUNCTION:
+	case SYMBOLS_BY_LINE:
+	case SYMBOLS_BY_SOURCE:
 		break;
 	}
 	call_tree_finish(&profile->tree);

@@ -237,7 +237,7 @@ static int by_samples(const void *a, const void *b)
 static void print_breakers(struct compare_report *report, uint64_t limit,
 			   const struct output *output)
 {
-	struct name_column names = { 0 };
+	struct name_column names = { .head = NAME_HEAD, .module_head = NAME_MODULE_HEAD };
 	size_t n = 0;
 
 	if (report->n_breakers)

@@ -159,6 +159,21 @@ static void forget_sums(void *context, struct symbol *symbol)
 	symbol->self = symbol->total = (struct amount){ 0 };
 }
 
+/* What stands in the columns of names. */
+static struct name_column columns_of(enum symbols_by by)
+{
+	switch (by) {
+	case SYMBOLS_BY_LINE:
+		return (struct name_column){ .head = "LINE", .module_head = "FOLDER" };
+	case SYMBOLS_BY_SOURCE:
+		return (struct name_column){ .head = "FILE", .module_head = NAME_MODULE_HEAD };
+	case SYMBOLS_BY_ADDRESS:
+		return (struct name_column){ .head = NAME_HEAD, .module_head = "ADDRESS" };
+	default:
+		return (struct name_column){ .head = NAME_HEAD, .module_head = NAME_MODULE_HEAD };
+	}
+}
+
 /* ---- printing ------------------------------------------------------------------------------- */
 
 static void print_share(const struct table *table, uint64_t weight)
@@ -214,6 +229,7 @@ void report_table_print(struct profiles *profiles, const struct profile *profile
 		.output = output,
 		.all = profile->tree.nodes[CALL_TREE_ROOT].total.weight,
 		.limit = limit,
+		.names = columns_of(profiles->symbols.by),
 		.shares_alone = output->width && output->width < TERMINAL_WIDTH,
 	};
 

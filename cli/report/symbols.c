@@ -31,6 +31,7 @@ void symbol_table_free(struct symbol_table *table)
 	symbol_table_visit(table, free_symbol, NULL);
 	free(table->buckets);
 	free(table->by_function);
+	pointer_map_free(&table->by_frame);
 	*table = (struct symbol_table){ 0 };
 }
 
@@ -160,6 +161,75 @@ char *frame_name(const struct reel_frame *frame)
 	return memory_print("[unknown]");
 }
 
+/* ---- by place ---------------------------------------------------------------------------- */
+
+/* `path` up to its last slash. */
+static char *folder_of(const char *path)
+{
+	return memory_print("%.*s", (int)(path_base(path) - path), path);
+}
+
+static struct symbol *line_make(struct symbol_table *table, const struct reel_frame *frame)
+{
+	_cleanup_free_ char *name = NULL, *where = NULL;
+
+	if (*frame->file) {
+		name = memory_print("%s:%" PRIu32, path_base(frame->file), frame->line);
+		where = folder_of(frame->file);
+		/* Without the slash, what is shown of it is the folder's name. */
+		if (strlen(where) > 1)
+			where[strlen(where) - 1] = '\0';
+	} else {
+		_cleanup_free_ char *function = frame_name(frame);
+
+		name = memory_print("%s [no line]", function);
+		where = memory_print("%s", frame->module_path);
+	}
+	return symbol_intern(table, (struct symbol){ .kernel = frame->kernel,
+						     .name = text_escape(name, ""),
+						     .module = text_escape(where, "") });
+}
+
+static struct symbol *source_make(struct symbol_table *table, const struct reel_frame *frame)
+{
+	bool known = *frame->file;
+
+	return symbol_intern(
+		table,
+		(struct symbol){ .kernel = frame->kernel,
+				 .name = text_escape(known ? frame->file : "[no source]", ""),
+				 .module = text_escape(known ? "" : frame->module_path, "") });
+}
+
+static struct symbol *address_make(struct symbol_table *table, const struct reel_frame *frame)
+{
+	_cleanup_free_ char *function = frame_name(frame), *name = NULL, *where = NULL;
+
+	name = *frame->function ? memory_print("%s+0x%" PRIx64, function, frame->function_offset)
+				: memory_print("%s", function);
+	where = memory_print("%s+0x%" PRIx64, frame->module_path, frame->module_address);
+	return symbol_intern(table, (struct symbol){ .kernel = frame->kernel,
+						     .inlined = frame->inlined,
+						     .function = *frame->function,
+						     .name = text_escape(name, ""),
+						     .module = text_escape(where, "") });
+}
+
+static struct symbol *place_of_frame(struct symbol_table *table, const struct reel_frame *frame)
+{
+	struct symbol *symbol = pointer_map_get(&table->by_frame, frame);
+
+	if (symbol)
+		return symbol;
+	symbol = table->by == SYMBOLS_BY_LINE	  ? line_make(table, frame)
+		 : table->by == SYMBOLS_BY_SOURCE ? source_make(table, frame)
+						  : address_make(table, frame);
+	pointer_map_put(&table->by_frame, frame, symbol);
+	return symbol;
+}
+
+/* ---- of frames ---------------------------------------------------------------------------- */
+
 static struct symbol *symbol_make(struct symbol_table *table, const struct reel_frame *frame)
 {
 	_cleanup_free_ char *name = NULL;
@@ -185,6 +255,9 @@ struct symbol *symbol_of_frame(struct symbol_table *table, const struct reel_fra
 {
 	struct symbol **symbol;
 
+	if (table->by == SYMBOLS_BY_LINE || table->by == SYMBOLS_BY_SOURCE ||
+	    table->by == SYMBOLS_BY_ADDRESS)
+		return place_of_frame(table, frame);
 	if (frame->function_id >= table->n_functions) {
 		size_t n = (size_t)frame->function_id * 2 + FIRST_SIZE;
 

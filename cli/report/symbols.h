@@ -8,6 +8,7 @@
 #define CLI_REPORT_SYMBOLS_H
 
 #include "cli/report/call_tree.h"
+#include "cli/report/pointer_map.h"
 #include "include/stackreel.h"
 
 struct symbol {
@@ -32,6 +33,11 @@ struct symbol {
 enum symbols_by {
 	SYMBOLS_BY_FUNCTION,
 	SYMBOLS_BY_MODULE,
+	/* Source lines, and source files: of each inlined function its own. */
+	SYMBOLS_BY_LINE,
+	SYMBOLS_BY_SOURCE,
+	/* Addresses of modules: those of inlined functions are to be left out (symbol.inlined). */
+	SYMBOLS_BY_ADDRESS,
 	/* What folded prints as one: names, in which `;' became `:', groups' and marks' as well. */
 	SYMBOLS_BY_NAME,
 	/* The same with _[k] and _[i]. */
@@ -46,6 +52,8 @@ struct symbol_table {
 	/* By the number of the frame's function. */
 	struct symbol **by_function;
 	size_t n_functions;
+	/* By frame, where a function is several symbols. */
+	struct pointer_map by_frame;
 	/* The marks of cut traces. */
 	struct symbol *stops[REEL_STOP_COUNT];
 };

@@ -3,10 +3,8 @@
 #include <capstone/capstone.h>
 #include <stdlib.h>
 
+#include "replay/code/capstone_room.h"
 #include "replay/code/decoder_parts.h"
-
-/* More than capstone's tables take; little enough for malloc not to give it back when freed. */
-#define TABLES_SIZE (64 << 10)
 
 struct reel_x86_decoder {
 	const struct reel_arch *arch;
@@ -60,23 +58,6 @@ static void fill_slots(struct reel_x86_decoder *decoder)
 	}
 }
 
-/*
- * Capstone 4 makes a table of some KB when it decodes the first instruction (insn_find in utils.c),
- * and writes to it without asking whether there was memory.  So that is done here, where the memory
- * has just been seen to be there.
- */
-static bool make_tables(struct reel_x86_decoder *decoder)
-{
-	static const uint8_t nop[] = { 0x90 };
-	void *room = malloc(TABLES_SIZE);
-	const uint8_t *at = nop;
-	size_t left = sizeof(nop);
-	uint64_t address = 0;
-
-	free(room);
-	return room && cs_disasm_iter(decoder->handle, &at, &left, &address, decoder->instruction);
-}
-
 struct reel_error *reel_x86_decoder_create(const struct reel_arch *arch,
 					   struct reel_x86_decoder **ret)
 {
@@ -90,7 +71,8 @@ struct reel_error *reel_x86_decoder_create(const struct reel_arch *arch,
 	decoder->arch = arch;
 	decoder->word = arch->word_size;
 	if (cs_option(decoder->handle, CS_OPT_DETAIL, CS_OPT_ON) != CS_ERR_OK ||
-	    !(decoder->instruction = cs_malloc(decoder->handle)) || !make_tables(decoder)) {
+	    !(decoder->instruction = cs_malloc(decoder->handle)) ||
+	    !reel_capstone_has_room(decoder->handle, decoder->instruction)) {
 		reel_x86_decoder_destroy(decoder);
 		return reel_error_no_memory();
 	}

@@ -4,6 +4,7 @@
  * within what it was given, and equal questions have equal answers.
  */
 #define _GNU_SOURCE
+#include "replay/code/disassembler.h"
 #include "replay/code/entries.h"
 #include "replay/code/instruction.h"
 #include "replay/code/synthesis.h"
@@ -50,6 +51,25 @@ static void decode_all(const struct reel_arch *arch, struct reel_bytes code)
 				"registers of the CPU");
 	}
 	reel_decoder_destroy(decoder);
+}
+
+static void disassemble_all(const struct reel_arch *arch, bool big_endian, struct reel_bytes code)
+{
+	struct reel_disassembler *disassembler;
+	struct reel_disassembled instruction;
+
+	if (!fuzz_fine(reel_disassembler_create(arch, big_endian, code.size % 2, &disassembler)))
+		return;
+	for (size_t i = 0; i < code.size; i += instruction.size) {
+		reel_disassemble(disassembler, (const uint8_t *)code.data + i, code.size - i,
+				 BEGIN + i, &instruction);
+		must_be(instruction.size && instruction.size <= code.size - i,
+			"text of bytes that are there");
+		must_be(memchr(instruction.text, '\0', sizeof(instruction.text)) &&
+				instruction.flow <= REEL_FLOW_END,
+			"text of an instruction that can be");
+	}
+	reel_disassembler_destroy(disassembler);
 }
 
 static void make_rows(const struct reel_arch *arch, struct reel_bytes *code, uint64_t address)
@@ -103,6 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (code.size > LONGEST)
 		code.size = LONGEST;
 	decode_all(arch, code);
+	disassemble_all(arch, asked[0] & 1, code);
 	for (unsigned i = 0; i < ASKED; i++)
 		make_rows(arch, &code, BEGIN + (code.size ? asked[i] % code.size : 0));
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Captures, replayed with an ELF file of the same input: traces, names, and views of all records.
- * The traces are the same again, and with two threads.
+ * The traces are the same again, and with two threads.  Code of their functions is read.
  */
 #define _GNU_SOURCE
 #include "tests/fuzz/replay_parts.h"
@@ -32,6 +32,50 @@ static void read_about(struct reel_capture *capture)
 	must(reel_capture_visit_records(capture, count_record, &records));
 }
 
+/* What is said of a function's instructions holds together, and comes to an end. */
+static void read_function(struct reel_capture *capture, const struct reel_trace *trace,
+			  const struct reel_frame *frame)
+{
+	const struct reel_function_options options = {
+		.size = sizeof(options),
+		.thread = trace->thread,
+		.time = trace->time,
+		.starts = &frame->module_address,
+		.n_starts = 1,
+	};
+	const struct reel_function_instruction *instruction;
+	struct reel_function *function;
+	uint64_t next;
+
+	if (!fuzz_fine(reel_function_open(capture, frame, &options, &function)))
+		return;
+	next = reel_function_get_info(function)->begin;
+	for (size_t i = 0; i < 300; i++) {
+		if (!fuzz_fine(reel_function_next(function, &instruction)) || !instruction)
+			break;
+		must_be(instruction->address == next && instruction->size, "the next instruction");
+		must_be(instruction->n_places && instruction->places[0].function,
+			"what is at an instruction");
+		next += instruction->size;
+	}
+	reel_function_close(function);
+}
+
+static void read_functions(struct reel_capture *capture)
+{
+	const struct reel_trace *trace;
+	struct reel_traces *traces;
+
+	must(reel_traces_create(capture, NULL, &traces));
+	for (size_t i = 0; i < 8; i++) {
+		if (!fuzz_fine(reel_traces_next(traces, &trace)) || !trace)
+			break;
+		for (size_t j = 0; j < trace->n_frames && j < 8; j++)
+			read_function(capture, trace, trace->frames[j]);
+	}
+	reel_traces_destroy(traces);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct replay_parts parts;
@@ -45,6 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must_be(replay_open(&parts, parts.capture.path, threads, &again), "a capture twice");
 	must_be_same_traces(capture, again, "the same traces");
 	read_about(capture);
+	read_functions(capture);
 	reel_capture_close(again);
 	reel_capture_close(capture);
 	return 0;

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A function's instructions, and the samples that each has. */
+#ifndef CLI_ANNOTATE_LISTING_H
+#define CLI_ANNOTATE_LISTING_H
+
+#include "cli/annotate/functions.h"
+
+struct row {
+	uint64_t address, size;
+	uint8_t *bytes; /* NULL: there are none */
+	char *text;	/* escaped; "" if it is not known */
+	int flow;	/* as in reel_function_instruction */
+	bool has_target;
+	uint64_t target;
+	size_t target_row; /* of a jump within the function; else SIZE_MAX */
+	char *target_name; /* "puts@plt", "+0x30" within the function; escaped; NULL: none is known
+			    */
+	struct reel_function_place *places;
+	size_t n_places;
+	struct amount self;
+};
+
+struct listing {
+	const struct reel_function_info *info;
+	struct reel_function *function;
+	struct row *rows;
+	size_t n, capacity;
+	/* Of the function: bytes that nobody has, and instructions that are not known. */
+	uint64_t bytes_missing, unknown;
+	struct amount self, inlined, whole;
+	bool is_time; /* weights are ns */
+};
+
+/* False after a complaint. */
+bool listing_make(struct listing *listing, const struct session *session,
+		  const struct functions *functions, const struct function *function, bool intel);
+void listing_free(struct listing *listing);
+/* The row that has an address; NULL: none does. */
+struct row *listing_find(const struct listing *listing, uint64_t address);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How far a sample's address may be from the instruction that it is for. */
+#ifndef CLI_ANNOTATE_SKID_H
+#define CLI_ANNOTATE_SKID_H
+
+#include "cli/session/session.h"
+
+/* One sentence; a constant.  False after a complaint: the capture could not be read. */
+bool skid_describe(const struct session *session, const struct reel_event_info *event,
+		   const char **ret);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/annotate/source_files.h"
+#include "cli/print/text.h"
+
+/* Sources that people write are far smaller; whoever made the capture chose the path. */
+#define SOURCE_SIZE_MAX (64 << 20)
+#define TAB_WIDTH	8
+#define LINE_LENGTH_MAX 4096
+
+void source_files_free(struct source_files *files)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		struct source_file *file = files->all[i];
+
+		free(file->local);
+		free(file->why);
+		free(file->bytes);
+		free(file->lines);
+		free(file);
+	}
+	free(files->all);
+	free(files->folders.items);
+	pointer_map_free(&files->by_path);
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static bool read_whole(int fd, char *bytes, size_t size, size_t *size_ret)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t got = read(fd, bytes + done, size - done);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return false;
+		if (!got)
+			break;
+		done += (size_t)got;
+	}
+	*size_ret = done;
+	return true;
+}
+
+static void find_lines(struct source_file *file, size_t size)
+{
+	size_t capacity = 1024;
+
+	file->lines = memory_resize(NULL, capacity, sizeof(*file->lines));
+	file->lines[0] = 0;
+	for (size_t i = 0; i < size; i++) {
+		if (file->bytes[i] != '\n' && i + 1 != size)
+			continue;
+		if (++file->n_lines == capacity) {
+			capacity *= 2;
+			file->lines = memory_resize(file->lines, capacity, sizeof(*file->lines));
+		}
+		file->lines[file->n_lines] = i + 1;
+	}
+}
+
+/* Only what is a regular file: others may never end, or change something when they are opened. */
+static const char *read_source(struct source_file *file, int fd, uint64_t recorded)
+{
+	struct stat status;
+	size_t size;
+
+	if (fstat(fd, &status))
+		return strerror(errno);
+	if (!S_ISREG(status.st_mode))
+		return "it is no regular file";
+	if (status.st_size > SOURCE_SIZE_MAX)
+		return "it is larger than 64 MiB";
+	file->bytes = memory_get((size_t)status.st_size + 1);
+	if (!read_whole(fd, file->bytes, (size_t)status.st_size, &size))
+		return strerror(errno);
+	find_lines(file, size);
+	file->is_newer = recorded && (uint64_t)status.st_mtime > recorded / 1000000000;
+	return NULL;
+}
+
+/* False: there is no such file. */
+static bool try_path(struct source_file *file, char *path, uint64_t recorded)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	const char *why;
+
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+		free(path);
+		return false;
+	}
+	why = fd < 0 ? strerror(errno) : read_source(file, fd, recorded);
+	if (fd >= 0)
+		close(fd);
+	if (why) {
+		free(file->why);
+		file->why = memory_print("%s: %s", path, why);
+		free(path);
+		return false;
+	}
+	file->local = path;
+	return true;
+}
+
+/* ---- looking for it ----------------------------------------------------------------------- */
+
+/* Below the folder: by the whole path, then with one of its folders less at a time. */
+static bool find_below(struct source_file *file, const char *folder, uint64_t recorded)
+{
+	for (const char *part = file->path; part; part = strchr(part, '/')) {
+		while (*part == '/')
+			part++;
+		if (*part && try_path(file, memory_print("%s/%s", folder, part), recorded))
+			return true;
+	}
+	return false;
+}
+
+static void find_source(struct source_file *file, const struct source_files *files)
+{
+	const struct options *options = files->session->options;
+	uint64_t recorded = files->session->info->start_wall_time;
+
+	for (size_t i = 0; i < files->folders.count; i++) {
+		if (find_below(file, files->folders.items[i], recorded))
+			return;
+	}
+	for (size_t i = 0; i < options->symfs.count; i++) {
+		if (try_path(file, memory_print("%s/%s", options->symfs.items[i], file->path),
+			     recorded))
+			return;
+	}
+	if (!options->no_host_files && *file->path == '/')
+		try_path(file, memory_print("%s", file->path), recorded);
+}
+
+const struct source_file *source_file_get(struct source_files *files, const char *path)
+{
+	struct source_file *file = pointer_map_get(&files->by_path, path);
+
+	if (file || !*path)
+		return file;
+	for (size_t i = 0; i < files->n && !file; i++) {
+		if (!strcmp(files->all[i]->path, path))
+			file = files->all[i];
+	}
+	if (!file) {
+		file = memory_get(sizeof(*file));
+		*file = (struct source_file){ .path = path };
+		find_source(file, files);
+		files->all = memory_resize(files->all, files->n + 1, sizeof(struct source_file *));
+		files->all[files->n++] = file;
+	}
+	pointer_map_put(&files->by_path, path, file);
+	return file;
+}
+
+/* ---- lines -------------------------------------------------------------------------------- */
+
+char *source_line(const struct source_file *file, uint32_t line)
+{
+	char text[LINE_LENGTH_MAX];
+	size_t n = 0;
+
+	if (!file || !file->bytes || !line || line > file->n_lines)
+		return NULL;
+	for (size_t i = file->lines[line - 1]; i < file->lines[line]; i++) {
+		char c = file->bytes[i];
+
+		if (n + TAB_WIDTH >= sizeof(text))
+			break;
+		if (c == '\t')
+			do
+				text[n++] = ' ';
+			while (n % TAB_WIDTH);
+		else if (c != '\n' && c != '\r')
+			text[n++] = c;
+	}
+	while (n && text[n - 1] == ' ')
+		n--;
+	return text_escape_again((const uint8_t *)text, n, "");
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A listing as it is printed. */
+#ifndef CLI_ANNOTATE_VIEWS_H
+#define CLI_ANNOTATE_VIEWS_H
+
+#include "cli/annotate/jumps.h"
+#include "cli/annotate/source_files.h"
+
+struct view {
+	const struct listing *listing;
+	const char *name;	      /* of the function, as report shows it, not escaped */
+	struct source_files *sources; /* NULL: without lines of source */
+	bool shows_bytes;
+	const struct reel_event_info *event;
+	const char *skid;
+};
+
+/* Instructions, with the lines and inlined functions that they are of. */
+void assembly_print(const struct view *view, const struct jumps *jumps,
+		    const struct output *output);
+/* Lines of source, with all samples of their instructions. */
+void source_print(const struct view *view, const struct output *output);
+void annotate_print_json(const struct view *view, const struct output *output);
+
+/* "  12.34 ", or blanks where there are no samples: the share of what the function has itself. */
+void share_print(const struct listing *listing, struct amount self, const struct output *output);
+
+#endif

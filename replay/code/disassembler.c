@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Texts are capstone's.  What instructions do, and how long those are that it does not know, is the
+ * decoders', as for unwinding: so code of a CPU that capstone lacks is still cut rightly.
+ */
+#include <capstone/capstone.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/code/capstone_room.h"
+#include "replay/code/disassembler.h"
+
+struct reel_disassembler {
+	const struct reel_arch *arch;
+	struct reel_decoder *decoder; /* NULL: instructions of the CPU are not known */
+	csh handle;
+	cs_insn *instruction; /* NULL: capstone does not know the CPU */
+	char name[32];
+};
+
+struct mode {
+	bool known;
+	cs_arch arch;
+	unsigned int mode;
+};
+
+static struct mode mode_of(const struct reel_arch *arch, bool big_endian)
+{
+	unsigned int order = big_endian ? (unsigned int)CS_MODE_BIG_ENDIAN : 0;
+
+	if (!strcmp(arch->name, "x86_64"))
+		return (struct mode){ true, CS_ARCH_X86, CS_MODE_64 };
+	if (!strcmp(arch->name, "i386"))
+		return (struct mode){ true, CS_ARCH_X86, CS_MODE_32 };
+	if (!strcmp(arch->name, "aarch64"))
+		/* Its code has one byte order, whatever that of its data is. */
+		return (struct mode){ true, CS_ARCH_ARM64, CS_MODE_ARM };
+	if (!strcmp(arch->name, "s390x"))
+		return (struct mode){ true, CS_ARCH_SYSZ, order };
+#if CS_API_MAJOR >= 5
+	if (!strcmp(arch->name, "riscv64"))
+		return (struct mode){ true, CS_ARCH_RISCV, CS_MODE_RISCV64 | CS_MODE_RISCVC };
+#endif
+	return (struct mode){ false, CS_ARCH_X86, 0 };
+}
+
+static struct reel_error *open_capstone(struct reel_disassembler *disassembler, struct mode mode,
+					bool intel)
+{
+	int major, minor;
+
+	if (!mode.known || !cs_support((int)mode.arch))
+		return NULL;
+	if (cs_open(mode.arch, (cs_mode)mode.mode, &disassembler->handle) != CS_ERR_OK) {
+		disassembler->handle = 0;
+		return reel_error_no_memory();
+	}
+	disassembler->instruction = cs_malloc(disassembler->handle);
+	if (!disassembler->instruction ||
+	    (mode.arch == CS_ARCH_X86 &&
+	     (cs_option(disassembler->handle, CS_OPT_SYNTAX,
+			intel ? CS_OPT_SYNTAX_INTEL : CS_OPT_SYNTAX_ATT) != CS_ERR_OK ||
+	      !reel_capstone_has_room(disassembler->handle, disassembler->instruction))))
+		return reel_error_no_memory();
+	cs_version(&major, &minor);
+	snprintf(disassembler->name, sizeof(disassembler->name), "capstone %d.%d", major, minor);
+	return NULL;
+}
+
+struct reel_error *reel_disassembler_create(const struct reel_arch *arch, bool big_endian,
+					    bool intel, struct reel_disassembler **ret)
+{
+	struct reel_disassembler *disassembler = calloc(1, sizeof(*disassembler));
+	struct reel_error *error;
+
+	if (!disassembler)
+		return reel_error_no_memory();
+	disassembler->arch = arch;
+	error = reel_decoder_create(arch, &disassembler->decoder);
+	if (!error)
+		error = open_capstone(disassembler, mode_of(arch, big_endian), intel);
+	if (error) {
+		reel_disassembler_destroy(disassembler);
+		return error;
+	}
+	*ret = disassembler;
+	return NULL;
+}
+
+void reel_disassembler_destroy(struct reel_disassembler *disassembler)
+{
+	if (!disassembler)
+		return;
+	if (disassembler->instruction)
+		cs_free(disassembler->instruction, 1);
+	if (disassembler->handle)
+		cs_close(&disassembler->handle);
+	reel_decoder_destroy(disassembler->decoder);
+	free(disassembler);
+}
+
+const char *reel_disassembler_name(const struct reel_disassembler *disassembler)
+{
+	return disassembler->name;
+}
+
+/* How long the instruction is that begins with these bytes, where that can be told of any. */
+static size_t length_of(const struct reel_arch *arch, const uint8_t *bytes)
+{
+	if (!strcmp(arch->name, "aarch64"))
+		return 4;
+	/* The two highest bits: z/Architecture Principles of Operation, "Instruction Formats". */
+	if (!strcmp(arch->name, "s390x"))
+		return bytes[0] < 0x40 ? 2 : bytes[0] < 0xc0 ? 4 : 6;
+	/* The RISC-V Instruction Set Manual, "Expanded Instruction-Length Encoding". */
+	if (!strcmp(arch->name, "riscv64"))
+		return (bytes[0] & 3) == 3 ? 4 : 2;
+	return 1;
+}
+
+/* Capstone 4 puts blanks behind texts. */
+static void print_text(const cs_insn *instruction, char text[REEL_DISASSEMBLED_MAX])
+{
+	int length;
+
+	if (*instruction->op_str)
+		length = snprintf(text, REEL_DISASSEMBLED_MAX, "%-7s %s", instruction->mnemonic,
+				  instruction->op_str);
+	else
+		length = snprintf(text, REEL_DISASSEMBLED_MAX, "%s", instruction->mnemonic);
+	while (length > 0 && length < REEL_DISASSEMBLED_MAX && text[length - 1] == ' ')
+		text[--length] = '\0';
+}
+
+void reel_disassemble(struct reel_disassembler *disassembler, const uint8_t *bytes, size_t size,
+		      uint64_t address, struct reel_disassembled *ret)
+{
+	size_t length = length_of(disassembler->arch, bytes);
+	struct reel_instruction instruction;
+	const uint8_t *at = bytes;
+	uint64_t place = address;
+	size_t left = size;
+
+	ret->size = (uint8_t)(length < size ? length : size);
+	ret->text[0] = '\0';
+	ret->flow = REEL_FLOW_NEXT;
+	ret->has_target = false;
+	if (disassembler->decoder &&
+	    reel_decode(disassembler->decoder, bytes, size, address, &instruction)) {
+		ret->size = instruction.size;
+		ret->flow = instruction.flow;
+		ret->has_target = instruction.has_target;
+		ret->target = instruction.target;
+	}
+	if (!disassembler->instruction ||
+	    !cs_disasm_iter(disassembler->handle, &at, &left, &place, disassembler->instruction))
+		return;
+	print_text(disassembler->instruction, ret->text);
+	ret->size = (uint8_t)disassembler->instruction->size;
+}

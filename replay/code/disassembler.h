@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Instructions as text, and how code goes on behind them. */
+#ifndef REPLAY_CODE_DISASSEMBLER_H
+#define REPLAY_CODE_DISASSEMBLER_H
+
+#include "replay/code/instruction.h"
+
+/* Of one CPU; for one thread at a time. */
+struct reel_disassembler;
+
+/* Longer ones are cut: capstone's have 192 characters at most. */
+#define REEL_DISASSEMBLED_MAX 256
+
+struct reel_disassembled {
+	uint8_t size; /* bytes; never 0 */
+	/* The text is of the instruction, or "" and nobody knows it. */
+	char text[REEL_DISASSEMBLED_MAX];
+	uint8_t flow; /* enum reel_flow */
+	bool has_target;
+	uint64_t target;
+};
+
+/* `intel`: x86 in Intel's syntax. */
+struct reel_error *reel_disassembler_create(const struct reel_arch *arch, bool big_endian,
+					    bool intel,
+					    struct reel_disassembler **ret) REEL_MUST_CHECK;
+void reel_disassembler_destroy(struct reel_disassembler *disassembler);
+/* "capstone 4.0.2"; "" if the one in use does not know the CPU: then there is no text. */
+const char *reel_disassembler_name(const struct reel_disassembler *disassembler);
+/* Of bytes at `address`, at least one.  What is no instruction is as short as one can be. */
+void reel_disassemble(struct reel_disassembler *disassembler, const uint8_t *bytes, size_t size,
+		      uint64_t address, struct reel_disassembled *ret);
+
+#endif

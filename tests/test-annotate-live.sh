@@ -1,0 +1,103 @@
+#!/bin/bash
+# annotate, report --by line and script -F on recordings that perf made here just now: a program that is compiled for it, and perl, which others
+# have written: each address's samples against perf annotate, instructions against objdump, lines against eu-addr2line, fields against perf script.
+#
+#   tests/test-annotate-live.sh     O=DIR   the object directory (build)
+#
+# run.sh: records thorough
+set -u
+cd "$(dirname "$0")/.." || exit
+O=${O:-build}
+stackreel=$(realpath "$O")/stackreel
+. tests/count.sh
+[ -x "$stackreel" ] || { skip "$stackreel is not built"; finish; }
+for tool in perf objdump eu-addr2line gcc; do
+    command -v $tool >/dev/null || { skip "$tool is not installed"; finish; }
+done
+cpu=$(uname -m)
+objdump -i | grep -q 'elf64-x86-64\|aarch64' || { skip "objdump does not know $cpu"; finish; }
+case $cpu in x86_64 | aarch64) ;; *) skip "no names of instructions to compare on $cpu"; finish ;; esac
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-annotate.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+
+cat >"$work/busy.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+
+static inline __attribute__((always_inline)) unsigned mix(unsigned h, unsigned x)
+{
+	h ^= x;
+	h *= 16777619;
+	return h ^ h >> 13;
+}
+
+static int compare(const void *a, const void *b)
+{
+	unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static __attribute__((noinline)) unsigned hash(const unsigned *v, size_t n)
+{
+	unsigned h = 1;
+
+	for (size_t i = 0; i < n; i++)
+		h = v[i] & 1 ? mix(h, v[i]) : mix(h, ~v[i]) / (v[i] | 3);
+	return h;
+}
+
+int main(void)
+{
+	static unsigned v[100000];
+	unsigned s = 1, r = 0;
+
+	for (int round = 0; round < 20; round++) {
+		for (size_t i = 0; i < 100000; i++)
+			v[i] = s = s * 1103515245 + 12345;
+		for (int i = 0; i < 30; i++)
+			r += hash(v, 100000);
+		qsort(v, 100000, sizeof(*v), compare);
+	}
+	printf("%u\n", r);
+	return 0;
+}
+END
+gcc -g -O2 -o "$work/busy" "$work/busy.c" || exit 1
+
+plain='s/ *[0-9a-f]+ (\[unknown\]|[^ ]+ \[fde\]\+0x[0-9a-f]+) / ? /; s/ *[0-9a-f]+ [^ ]+(\+0x[0-9a-f]+) / \1 /; s/[ \t]+/ /g; s/ $//; s/^ //'
+
+# check NAME COMMAND...
+check() {
+    local name=$1
+    shift
+    if ! perf record -q -e cpu-clock:u -F 999 -o "$work/$name.data" "$@" >/dev/null 2>"$work/err"; then
+        skip "perf cannot record here: $(head -n 1 "$work/err")"
+        return
+    fi
+    run 0 "$stackreel" import -q -o "$work/$name.reel" "$work/$name.data"
+    ok "$name: instructions as objdump's, samples as report's" python3 -B tests/annotate_check.py code "$stackreel" "$work/$name.reel" "$cpu"
+    has out '^[1-9][0-9]* functions, [1-9]'
+    ok "$name: lines as eu-addr2line's" python3 -B tests/annotate_check.py lines "$stackreel" "$work/$name.reel" eu-addr2line
+    # One address for each sample, on one line here. A function may have several names, and perf knows none of what only an unwind entry tells.
+    perf script --no-inline -i "$work/$name.data" -F comm,pid,tid,time,event,ip,sym,symoff,dso 2>/dev/null |
+        sed -E "$plain" >"$work/theirs"
+    "$stackreel" script -q --no-inline -F comm,pid,tid,time,event,ip,sym,symoff,dso "$work/$name.reel" 2>/dev/null | grep -v '^# stop' |
+        awk 'NF { line = line " " $0 } !NF && line { print line; line = "" }' |
+        sed -E "$plain" >"$work/ours"
+    paste -d'|' "$work/theirs" "$work/ours" | awk -F'|' '$1 != $2 { if (n++ < 5) print $1 " | " $2 } END { exit n > NR / 50 || NR < 100 }' >"$work/err"
+    count $? "$name: fields as perf script's: $(wc -l <"$work/theirs") and $(wc -l <"$work/ours") lines"
+}
+
+check busy "$work/busy"
+ok "samples of each instruction as perf annotate's" \
+    python3 -B tests/annotate_check.py perf "$stackreel" "$work/busy.reel" "$work/busy.data"
+has out '^[1-9][0-9]* instructions$'
+line=$(grep -n 'h = v\[i\]' "$work/busy.c" | cut -d: -f1)
+run 0 "$stackreel" annotate hash "$work/busy.reel"
+has out "mix \\(inlined at busy\\.c:$line\\):\$" "busy\\.c:$line .*h = v\\[i\\] & 1"
+run 0 "$stackreel" annotate --source hash "$work/busy.reel"
+has out "^ .* $line  +h = v\\[i\\] & 1"
+# shellcheck disable=SC2016 # it is perl's
+check perl perl -e 'my %h; for (1..900000) { $h{$_ % 977} .= chr($_ % 256) if $_ =~ /7/ }'
+finish

@@ -1,0 +1,141 @@
+#!/bin/bash
+# Which line, which instruction: annotate, report --by line, source and address, script -F. Recordings of each CPU, against binutils, elfutils and perf.
+#
+#   tests/test-annotate.sh      O=DIR   the object directory (build)
+set -u
+cd "$(dirname "$0")/.." || exit
+export LC_ALL=C.UTF-8
+O=${O:-build}
+stackreel=$O/stackreel
+. tests/count.sh
+[ -x "$stackreel" ] || { skip "$stackreel is not built"; finish; }
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-annotate.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+
+prefix() { case $1 in x86_64 | i386) ;; *) echo "$1-linux-gnu-" ;; esac }
+
+# check CPU CAPTURE FOLDER: the recording, with the programs below that folder.
+check() {
+    local objdump
+    objdump=$(prefix "$1")objdump
+    if command -v "$objdump" >/dev/null; then
+        ok "$2: instructions as $objdump's, samples as report's" python3 -B tests/annotate_check.py code "$stackreel" "$2" "$1" --no-host-files --symfs "$3"
+        has out '^[1-9][0-9]* functions, [1-9]'
+    else
+        skip "$objdump is not installed"
+    fi
+    if command -v eu-addr2line >/dev/null; then
+        ok "$2: lines as eu-addr2line's" python3 -B tests/annotate_check.py lines "$stackreel" "$2" eu-addr2line --no-host-files --symfs "$3"
+        has out '^[1-9][0-9]* lines, [1-9]'
+    else
+        skip "eu-addr2line is not installed"
+    fi
+}
+
+# ---- against others ------------------------------------------------------------------------------
+
+for cpu in x86_64 aarch64 riscv64 s390x; do
+    "$stackreel" import -q -o "$work/$cpu.reel" testdata/$cpu/perf/fp.data || exit 1
+    check $cpu "$work/$cpu.reel" testdata/$cpu/perf
+done
+for cpu in aarch64 i386; do check $cpu testdata/$cpu/orders/orders.reel testdata/$cpu/orders; done
+
+stairs=(--no-host-files --symfs testdata/x86_64/perf "$work/x86_64.reel")
+if command -v perf >/dev/null && command -v objdump >/dev/null; then
+    export PERF_OPTIONS='--symfs testdata/x86_64/perf'
+    ok "samples of instructions as perf annotate's" \
+        python3 -B tests/annotate_check.py perf "$stackreel" "$work/x86_64.reel" testdata/x86_64/perf/fp.data "${stairs[@]:0:3}"
+    # perf annotates a file below --symfs, and then shows offsets in it for addresses: their last digits are the same.
+    perf script --no-inline -i testdata/x86_64/perf/fp.data --symfs testdata/x86_64/perf -F comm,tid,time,event,ip,sym,symoff,dso 2>/dev/null |
+        sed -E 's/ +$//; s/^\t +[0-9a-f]*([0-9a-f]{3}) /\1 /' >"$work/theirs"
+    "$stackreel" script -q -F comm,tid,time,event,ip,sym,symoff,dso "${stairs[@]}" 2>/dev/null |
+        sed -E 's/ +$//; s/^\t +[0-9a-f]*([0-9a-f]{3}) /\1 /' >"$work/ours"
+    diff "$work/theirs" "$work/ours" >"$work/err" && [ -s "$work/ours" ]
+    count $? "script -F prints what perf script -F does"
+else
+    skip "perf or objdump is not installed"
+fi
+
+# ---- what is shown -------------------------------------------------------------------------------
+
+orders=(--no-host-files --symfs testdata/aarch64/orders testdata/aarch64/orders/orders.reel)
+run 0 "$stackreel" annotate checkout "${orders[@]}"
+has out '^# shop::Checkout::checkout\(shop::Order const\*, int\) \(/usr/bin/orders\+0x4009b0\), aarch64$' '^# self: 59\.03 % of cpu-clock, 497\.5 ms, 497 samples of 842; 100\.00 % ' \
+    '^# skid: sampled by a timer: ' '^# code: .*/orders$' '^  76\.26  4009e8: .*[│╭╰].* fadd    d1, d2, d4$' ' <\+0x7c>$' \
+    'shop::Checkout::tax\(double\) const \(inlined at orders\.cc:64\):$' ' orders\.cc:58$' '^# source not found: .*orders\.cc$'
+run 0 env LC_ALL=C "$stackreel" annotate checkout --bytes "${orders[@]}"
+has out '^          4009c0: [^ ].*> .*$|\.-' '4009e8: .* [0-9a-f]{2} [0-9a-f]{2} [0-9a-f]{2} [0-9a-f]{2}  +fadd'
+! LC_ALL=C grep -q '[^ -~]' "$work/out"
+count $? "ASCII where the locale has no more"
+run 0 "$stackreel" annotate --source --source-path testdata/programs checkout "${orders[@]}"
+has out '^/.*testdata/programs/orders\.cc$|orders\.cc$' '^ +[0-9.]+ +58  +.*[a-z]' '^ +SELF % +LINE  SOURCE$'
+awk '/^ +[0-9]+\.[0-9]+ +[0-9]+/ { sum += $1 } END { exit !(sum > 99.9 && sum < 100.1) }' "$work/out"
+count $? "shares of lines make a whole"
+run 0 "$stackreel" annotate --no-source checkout "${orders[@]}"
+! grep -q 'orders\.cc:58$\|source not found' "$work/out"
+count $? "--no-source leaves lines out"
+run 0 "$stackreel" annotate --intel spin "${stairs[@]}"
+has out ' mov     rax, rdx$'
+run 0 "$stackreel" annotate spin "${stairs[@]}"
+has out ' movq    %rdx, %rax$' ' jne     0x401018 <\+0x8>$'
+run 0 "$stackreel" annotate --json orders+0x4009e8 "${orders[@]}"
+python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); assert d["function"].startswith("shop::Checkout::checkout("), d["function"]' "$work/out"
+count $? "the function that has an address"
+# Code that a JIT made, as it was recorded; 38 samples, of which report says that 25 are the function's.
+run 0 "$stackreel" annotate 'JS:*fib /tmp/deep.js:2:13' testdata/x86_64/jit/node-perf-basic-prof.reel
+has out '^# self: 65\.79 % of cpu-clock, 252\.5 ms, 25 samples of 38$' '^# code: as it was recorded$' 'ret'
+# What a capture has of a file that is not here is little code.
+run 0 "$stackreel" annotate inline_outer --no-host-files testdata/golden/s390x-inline.reel
+has out '^# code is missing: 44 bytes of the function; give the file by --module' '^# its build-id: [0-9a-f]{40}$' '^ +2b00: +\[[0-9]+ bytes that are not here\]$'
+run 0 "$stackreel" annotate stairs+0x1018 --no-host-files "$work/x86_64.reel"
+has out '^# code is missing: 1 byte of the function: no file ' '100\.00 +1018: +\[1 byte that is not here\]$'
+
+# ---- which function ------------------------------------------------------------------------------
+
+run 1 "$stackreel" annotate no_such "${orders[@]}"
+says 'no function of the samples is named `no_such'
+run 1 "$stackreel" annotate CHECKOUT "${orders[@]}"
+says 'there are shop::Checkout::checkout'
+run 1 "$stackreel" annotate shop "${orders[@]}"
+says 'may be one of [0-9]+ functions: .*choose by MODULE:FUNCTION'
+run 1 "$stackreel" annotate 'shop::Checkout::tax' "${orders[@]}"
+says 'inlined wherever samples have it: .*`shop::Checkout::checkout'
+run 0 "$stackreel" annotate 'orders:shop::walk' "${orders[@]}"
+has out ' bl      #0x400810 <shop::walk\(int, unsigned long\)>$'
+run 1 "$stackreel" annotate 'libc.so.6:shop::walk' "${orders[@]}"
+run 2 "$stackreel" annotate
+says 'which function'
+run 2 "$stackreel" annotate --source --bytes f "$work/x86_64.reel"
+
+# ---- skid ----------------------------------------------------------------------------------------
+
+# event TYPE NAME: a capture of it.
+event() {
+    python3 -B - "$work/event.reel" "$1" "$2" <<'END'
+import sys
+sys.path.insert(0, "tests")
+import reel_builder as b
+import reel_cases
+samples = b.Samples()
+samples.layout(1, reel_cases.X86)
+samples.sample(1, 1000, pc=0x401000, layout=1, values=[1, 0x7000, 0x401000, 2], regions=[b.Region(0x7000, bytes(64))])
+reel = b.Reel().side(
+    reel_cases.capture_record(), b.record("EVENT", 1, int(sys.argv[2]), 0, 999, 0, 0, sys.argv[3], 0),
+    b.record("MODULE", 1, 1, 0, 0, 0, 0, b"\x01" * 20, "/bin/x"), b.record("SPACE", 1, 1, 0, 1, 10, 10, 62, 64, 1, 0, 0, 0),
+    b.record("THREAD", 1, 1, 1, 1, 10, 10, 0, "x"), b.record("MAP", 1, 1, 0x400000, 0x10000, 0, 5, 0, 1))
+open(sys.argv[1], "wb").write(reel_cases.finish(reel.samples(samples)).data)
+END
+    run 0 "$stackreel" annotate x+0x1000 --no-host-files "$work/event.reel"
+}
+
+event 0 cycles:u
+has out '^# skid: sampled without precise events \(such as cycles:pp\): '
+event 0 cycles:pp
+has out '^# skid: sampled with a precise event: an address is that of the instruction$'
+event 0 cycles:up
+has out '^# skid: sampled with a precise event \(:p\): '
+event 1 task-clock:u
+has out '^# skid: sampled by a timer: '
+event 2 sched:sched_switch
+has out '^# skid: none: '
+finish
