@@ -7,6 +7,7 @@ int command_report(int argc, char **argv);
 int command_script(int argc, char **argv);
 int command_folded(int argc, char **argv);
 int command_flamegraph(int argc, char **argv);
+int command_aggregate(int argc, char **argv);
 int command_export(int argc, char **argv);
 int command_sql(int argc, char **argv);
 int command_diff(int argc, char **argv);
