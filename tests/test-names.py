@@ -165,15 +165,15 @@ class Names(unittest.TestCase):
     def test_every_command(self):
         file = self.capture()
         for command in (["report"], ["report", "--tree"], ["report", "--residency"], ["report", "--by", "module"], ["report", "--by", "thread"],
-                        ["report", "--by", "comm"], ["script"], ["export", "--format=csv"], ["export", "--format=ndjson"], ["folded", "--with-comm"], ["info", "--all-modules"],
+                        ["report", "--by", "comm"], ["script"], ["export", "--format=csv"], ["export", "--format=ndjson"], ["folded", "--with-comm"], ["aggregate"], ["info", "--all-modules"],
                         ["diff", "--tree", file], ["flamegraph", "--format=svg"],
                         ["diff", "--folded", file], ["diff", "--json", file], ["doctor", "--all"], ["dump"], ["dump", "--json"]):
             with self.subTest(command):
                 done = run(*command, file, env=dict(os.environ, LC_ALL="C.UTF-8"))
                 self.assertIn(done.returncode, (0, 3), done.stderr)
                 self.assertIn(b"v", done.stdout)
-                # Stacks are set in by a tab, as perf script does it.
-                self.visible(done.stdout, b"\n\t" if command == ["script"] else b"\n")
+                # Stacks are set in by a tab, as perf script does it; fields of profiles have tabs between them.
+                self.visible(done.stdout, b"\n\t" if command in (["script"], ["aggregate"]) else b"\n")
                 self.visible(done.stderr)
                 if "--json" not in command and "--format=ndjson" not in command:
                     self.assertIn(rb"\xe2\x80\xae", done.stdout)
