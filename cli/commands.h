@@ -8,6 +8,7 @@ int command_annotate(int argc, char **argv);
 int command_script(int argc, char **argv);
 int command_folded(int argc, char **argv);
 int command_flamegraph(int argc, char **argv);
+int command_aggregate(int argc, char **argv);
 int command_export(int argc, char **argv);
 int command_sql(int argc, char **argv);
 int command_diff(int argc, char **argv);

@@ -52,7 +52,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		options_set_inputs(state, options_of_traces, &options->common);
+		options_set_inputs(state, options_of_shards, &options->common);
 		return 0;
 	case ARGP_KEY_ARG:
 		string_list_add(&options->files, arg);
@@ -104,7 +104,7 @@ static const struct argp parser = {
 	"FILE is " DEFAULT_CAPTURE
 	" if not given, `-' is standard input. What is made gets its name when it is whole. "
 	"docs/sql.md describes the tables and fields.",
-	options_of_traces,
+	options_of_shards,
 	list_formats,
 	NULL,
 };
@@ -164,7 +164,8 @@ static bool open_destination(const struct export_options *options, struct destin
 {
 	struct options last = options->common;
 
-	last.file = options->files.items[options->files.count - 1];
+	if (options->files.count)
+		last.file = options->files.items[options->files.count - 1];
 	*destination = (struct destination){ .path = options->output };
 	destination->target.sandboxed = sandbox_is_wanted(&last);
 	destination->target.fd = -1;

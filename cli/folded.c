@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/report/profile.h"
+#include "cli/report/profile_view.h"
 #include "cli/print/text.h"
 
 enum {
@@ -56,7 +56,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		options_set_inputs(state, options_of_traces, &options->common);
+		options_set_inputs(state, options_of_shards, &options->common);
 		return 0;
 	case KEY_WEIGHT:
 		options->by_time = !strcmp(arg, "time");
@@ -100,7 +100,7 @@ static const struct argp parser = {
 	"FILE is " DEFAULT_CAPTURE
 	" if not given, `-' is standard input. A trace that could not be "
 	"unwound to its root begins with `[incomplete: reason]'.",
-	options_of_traces,
+	options_of_shards,
 	NULL,
 	NULL,
 };
@@ -306,27 +306,57 @@ static const struct profile *choose_profile(const struct folded_options *options
 	return profile;
 }
 
+static void init_profiles(struct profiles *profiles, const struct folded_options *options)
+{
+	profiles_init(profiles, options->with_comm ? GROUP_COMM : GROUP_NONE,
+		      options->annotate ? SYMBOLS_BY_NAME_ANNOTATED : SYMBOLS_BY_NAME, true);
+}
+
+/* Gives the exit status, which is `status` if all was written. */
+static int print(const struct folded_options *options, const struct profiles *profiles, int status)
+{
+	const struct profile *profile;
+	struct output output;
+	bool ok;
+
+	profile = choose_profile(options, profiles, &ok);
+	if (!ok || !output_open(&output, options->common.output))
+		return STATUS_ERROR;
+	if (profile)
+		print_profile(options, profile, output.file);
+	return output_close(&output, status);
+}
+
 static int folded(const struct folded_options *options, struct session *session)
 {
 	struct profiles profiles;
-	struct output output;
 	int status = STATUS_ERROR;
-	bool ok;
 
-	profiles_init(&profiles, options->with_comm ? GROUP_COMM : GROUP_NONE,
-		      options->annotate ? SYMBOLS_BY_NAME_ANNOTATED : SYMBOLS_BY_NAME, true);
+	init_profiles(&profiles, options);
 	if (session_visit(session, profiles_add, &profiles)) {
-		const struct profile *profile;
-
 		profiles_finish(&profiles);
 		session_warn(session);
-		profile = choose_profile(options, &profiles, &ok);
-		if (ok && output_open(&output, options->common.output)) {
-			if (profile)
-				print_profile(options, profile, output.file);
-			status = output_close(&output, session_status(session));
-		}
+		status = print(options, &profiles, session_status(session));
 	}
+	profiles_free(&profiles);
+	return status;
+}
+
+/* The file is what aggregate made. */
+static int fold_profile(const struct folded_options *options)
+{
+	struct profile_view view;
+	struct profiles profiles;
+	int status = STATUS_ERROR;
+
+	if (options->with_comm) {
+		complain("%s: a profile has no names of threads: leave out --with-comm",
+			 options->common.file);
+		return STATUS_ERROR;
+	}
+	init_profiles(&profiles, options);
+	if (profile_view_open(&view, &options->common, &profiles))
+		status = print(options, &profiles, quality_status(&view.quality, &options->common));
 	profiles_free(&profiles);
 	return status;
 }
@@ -339,9 +369,13 @@ int command_folded(int argc, char **argv)
 
 	options_init(&options.common);
 	argp_parse(&parser, argc, argv, 0, NULL, &options);
-	if (session_open(&session, &options.common))
-		status = folded(&options, &session);
-	session_close(&session);
+	if (profile_file_is(options.common.file)) {
+		status = fold_profile(&options);
+	} else {
+		if (session_open(&session, &options.common))
+			status = folded(&options, &session);
+		session_close(&session);
+	}
 	options_free(&options.common);
 	return status;
 }

@@ -72,6 +72,7 @@ static const struct command commands[] = {
 	{ "folded", "print a line for each stack, `a;b;c 10', for flame graphs", command_folded },
 	{ "flamegraph", "draw a flame graph: a page for a browser, or a picture (SVG)",
 	  command_flamegraph },
+	{ "aggregate", "add up the stacks of many captures, in one small file", command_aggregate },
 	{ "export", "write samples for other programs: an SQLite database, NDJSON, CSV",
 	  command_export },
 	{ "sql", "run an SQL query on a capture", command_sql },

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stackreel report: where the time went, as a table, a call tree, or a line for each stack. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
 #include "cli/print/pager.h"
-#include "cli/report/profile.h"
+#include "cli/report/profile_view.h"
 #include "cli/report/report_callers.h"
 #include "cli/report/report_compare.h"
 #include "cli/report/report_table.h"
@@ -112,7 +113,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		options_set_inputs(state, options_of_traces, &options->common);
+		options_set_inputs(state, options_of_shards, &options->common);
 		return 0;
 	case KEY_SORT:
 		parse_sort(options, arg, state);
@@ -179,7 +180,7 @@ static const struct argp parser = {
 	"FILE is " DEFAULT_CAPTURE
 	" if not given, `-' is standard input. A trace that could not be "
 	"unwound to its root is shown below `[incomplete: reason]' in trees and stacks.",
-	options_of_traces,
+	options_of_shards,
 	NULL,
 	NULL,
 };
@@ -197,23 +198,11 @@ static void print_header(const struct session *session, const struct output *out
 	summary_print_origin(session, file);
 	fprintf(file, "\n# %s samples of ", format_count(session->quality.traces).text);
 	summary_print_events(session, file);
-	fprintf(file, " in %s\n# ", format_nanoseconds(duration).text);
-	quality_print(&session->quality, file);
-	if (session->quality.without_stack)
-		fprintf(file, "; %s samples without a user stack",
-			format_count(session->quality.without_stack).text);
-	fputc('\n', file);
-	if (session->quality.by_code || session->quality.by_frame_pointer) {
-		fputs("# ", file);
-		quality_print_steps(&session->quality, file);
-		fputc('\n', file);
-	}
-	if (session->quality.by_calls)
-		fprintf(file,
-			"# not unwound: %s of the traces are the CPU's own record of calls (LBR), "
-			"which holds the newest 8 to 32\n",
-			format_share(session->quality.by_calls, quality_unwound(&session->quality))
-				.text);
+	fprintf(file, " in %s\n", format_nanoseconds(duration).text);
+	if (session->options->shard.count > 1)
+		fprintf(file, "# only part %" PRIu32 " of %" PRIu32 " of the capture (--shard)\n",
+			session->options->shard.number + 1, session->options->shard.count);
+	summary_print_quality(&session->quality, file);
 	summary_print_missing(session, "# ", file);
 	summary_print_nameless(session, file);
 	fputs("# lost: ", file);
@@ -293,6 +282,36 @@ static int report(const struct report_options *options, struct session *session)
 	return status;
 }
 
+/* The file is what aggregate made: as the captures together, but for what only these have. */
+static int report_profile(const struct report_options *options)
+{
+	struct callees callees = { 0 };
+	struct profile_view view;
+	struct profiles profiles;
+	struct output output;
+	int status = STATUS_ERROR;
+
+	if (options->layout == LAYOUT_COMPARE_FP || options->grouping != GROUP_NONE ||
+	    (options->by != SYMBOLS_BY_FUNCTION && options->by != SYMBOLS_BY_MODULE)) {
+		complain("%s: a profile has functions and modules, and neither lines, addresses, "
+			 "threads nor walks by frame pointers: leave out --by and --compare-fp",
+			 options->common.file);
+		return STATUS_ERROR;
+	}
+	profiles_init(&profiles, GROUP_NONE, options->by, options->layout != LAYOUT_TABLE);
+	if (profile_view_open(&view, &options->common, &profiles) &&
+	    (!options->callers || callees_find(&profiles, options->callers, &callees)) &&
+	    output_open(&output, options->common.output)) {
+		profile_view_print(&view, &profiles, output.file);
+		for (size_t i = 0; i < profiles.count; i++)
+			print_profile(options, &profiles, &profiles.items[i], &callees, &output);
+		status = output_close(&output, quality_status(&view.quality, &options->common));
+	}
+	callees_free(&callees);
+	profiles_free(&profiles);
+	return status;
+}
+
 /* There is something to compare; otherwise says why not. */
 static bool has_chains(const struct session *session, const struct compare_report *compared)
 {
@@ -339,10 +358,15 @@ int command_report(int argc, char **argv)
 	argp_parse(&parser, argc, argv, 0, NULL, &options);
 	if (!options.no_pager)
 		pager_prepare();
-	if (session_open(&session, &options.common))
-		status = options.layout == LAYOUT_COMPARE_FP ? report_comparison(&options, &session)
-							     : report(&options, &session);
-	session_close(&session);
+	if (profile_file_is(options.common.file)) {
+		status = report_profile(&options);
+	} else {
+		if (session_open(&session, &options.common))
+			status = options.layout == LAYOUT_COMPARE_FP
+					 ? report_comparison(&options, &session)
+					 : report(&options, &session);
+		session_close(&session);
+	}
 	options_free(&options.common);
 	return status;
 }

@@ -108,7 +108,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		options_set_inputs(state, options_of_traces, &options->common);
+		options_set_inputs(state, options_of_shards, &options->common);
 		return 0;
 	case KEY_NS:
 		options->ns = true;
@@ -146,7 +146,7 @@ static const struct argp parser = {
 	"FILE is " DEFAULT_CAPTURE
 	" if not given, `-' is standard input. A trace that could not be "
 	"unwound to its root ends with a comment, `# stop: reason'.",
-	options_of_traces,
+	options_of_shards,
 	NULL,
 	NULL,
 };

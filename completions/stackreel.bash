@@ -7,12 +7,13 @@ _stackreel_options() {
         --no-inline --no-demangle --no-frame-pointers --max-frames --min-complete --identity -j --jobs
         --sandbox --no-sandbox --debuginfod --no-debuginfod --debuginfod-timeout --debuginfod-max-size"
     case $1 in
-    report) echo "--sort --percent-limit --tree --callers --residency --compare-fp --by --no-pager $common $file" ;;
+    report) echo "--sort --percent-limit --tree --callers --residency --compare-fp --by --no-pager --shard $common $file" ;;
     annotate) echo "--source --no-source --source-path --bytes --intel --json --no-pager $common $file" ;;
-    script) echo "-F --fields --full-source-path --ns $common $file" ;;
-    folded) echo "--weight --unit --no-suffix --with-comm --annotate $common $file" ;;
+    script) echo "-F --fields --full-source-path --ns --shard $common $file" ;;
+    folded) echo "--weight --unit --no-suffix --with-comm --annotate --shard $common $file" ;;
     flamegraph) echo "--format --diff --width --min-share --icicle $common $file" ;;
-    export) echo "--format $common $file" ;;
+    aggregate) echo "--files-from --keep-going --shard ${common/--sandbox --no-sandbox /} $file" ;;
+    export) echo "--format --shard $common $file" ;;
     sql) echo "--table --tsv --csv --json --no-header $common $file" ;;
     diff) echo "--new --per --false-rate --run-noise --percent-limit --fail-if --tree --folded --markdown --json $common $file" ;;
     info) echo "--all-modules $common $file" ;;
@@ -37,7 +38,7 @@ _stackreel_options() {
 
 _stackreel() {
     local cur prev words cword
-    local commands="record report annotate script folded flamegraph export sql diff info doctor dump table import scrub cut merge shrink pack unpack resolve verify repair keygen help"
+    local commands="record report annotate script folded flamegraph aggregate export sql diff info doctor dump table import scrub cut merge shrink pack unpack resolve verify repair keygen help"
     if declare -F _init_completion >/dev/null; then
         _init_completion || return
     else
@@ -66,7 +67,7 @@ _stackreel() {
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -d -- "$cur")
         ;;
-    --callers | --per | --false-rate | --fail-if | --pid | --tid | --comm | --cpu | --time | --event | --max-frames | --min-complete | --percent-limit | --width | --min-share | -j | --jobs | --memory-limit | --time-limit) ;;
+    --callers | --per | --false-rate | --fail-if | --pid | --tid | --comm | --cpu | --time | --event | --shard | --max-frames | --min-complete | --percent-limit | --width | --min-share | -j | --jobs | --memory-limit | --time-limit) ;;
     *)
         if [[ $cur == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "$(_stackreel_options "${words[1]}")" -- "$cur")

@@ -547,12 +547,17 @@ struct reel_filter {
 	size_t n_cpus;
 	/* Nanoseconds since the first sample; to == 0 is no end. */
 	uint64_t from, to;
+	/* Not 0: of the blocks of samples that may have what is wanted, only each `shards`th one,
+	 * from that with number `shard` on (0 is the first).  So the iterators of all shards, by
+	 * whichever process, have each trace once between them; what the file's end
+	 * says of how many samples there are is not checked then.  reel_capture_cut takes none. */
+	uint32_t shard, shards;
 };
 
 struct reel_traces;
 
 /* `filter` may be NULL.  Several at once, on one thread or on many, do not disturb each other.
- * Errors: no others. */
+ * Errors: INVALID: there is no such shard. */
 struct reel_error *reel_traces_create(struct reel_capture *capture,
 				      const struct reel_filter *filter, struct reel_traces **ret);
 void reel_traces_destroy(struct reel_traces *traces);

@@ -6,7 +6,7 @@
     debuginfod_server.py --free             prints a port that nobody listens on
 
 MODE: `404` or another number: that status. `drip`: a byte now and then, for ever. `silent`: no answer. `send`: FILE, whatever is
-asked for. `cut`: half of FILE. `endless`: a body without end. `together-N`: 404, once N requests are there at the same time; 500 if
+asked for. `late`: FILE, after a second. `cut`: half of FILE. `endless`: a body without end. `together-N`: 404, once N requests are there at the same time; 500 if
 they never are.
 """
 
@@ -61,6 +61,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif self.mode == "silent":
             time.sleep(3600)
         elif self.mode == "send":
+            body = self.bytes()
+            self.answer(200, len(body))
+            self.send([body])
+        elif self.mode == "late":
+            time.sleep(1)
             body = self.bytes()
             self.answer(200, len(body))
             self.send([body])

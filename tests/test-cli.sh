@@ -31,7 +31,7 @@ lines() {
 run 2 "$tool"
 has err 'Usage: stackreel COMMAND'
 run 0 "$tool" --help
-for command in record report annotate script folded flamegraph export sql diff info doctor dump table verify repair; do has out "^  $command +[a-z]"; done
+for command in record report annotate script folded flamegraph aggregate export sql diff info doctor dump table verify repair; do has out "^  $command +[a-z]"; done
 run 0 "$tool" --version
 has out '^stackreel [0-9]+\.[0-9]+\.[0-9]+$'
 run 2 "$tool" no-such-command
@@ -68,6 +68,10 @@ for command in report script folded info doctor; do
         has err "${option%%=*}"
     done
 done
+for part in 0/3 4/3 1/0 1/ /2 x/2 1/2x 1/4294967296; do
+    run 2 "$tool" folded --shard=$part "$capture"
+    has err '^stackreel folded: --shard wants'
+done
 run 2 "$tool" report --sort=no "$capture"
 run 2 "$tool" report --by=no "$capture"
 run 2 "$tool" report --percent-limit=no "$capture"
@@ -89,7 +93,11 @@ run 2 "$tool" flamegraph --min-share=x --format=svg "$capture"
 run 2 "$tool" flamegraph --diff "$capture" --format=svg "$capture"
 run 2 "$tool" flamegraph --icicle -o "$work/a.html" "$capture"
 has err 'are for pictures'
-for command in export sql annotate flamegraph; do
+run 2 "$tool" aggregate
+has err 'which captures'
+run 2 "$tool" aggregate -
+has err 'not standard input'
+for command in aggregate export sql annotate flamegraph; do
     run 0 "$tool" "$command" --help
     has out '--pid=' '--symfs=' '--min-complete=' '--jobs=N' '--output=FILE'
     for option in $("$tool" "$command" --help | grep -oE -- '--[a-z][a-z-]+' | sort -u); do

@@ -197,6 +197,26 @@ is_asked 7
 # A URL has nothing of the capture but hexadecimal digits.
 ok "all paths are of build-ids" test -z "$(grep -vE '^/buildid/[0-9a-f]+/(debuginfo|executable)$' "$work/log")"
 
+# ---- several at the same time ------------------------------------------------------------------------------
+
+# report_together MODE: four processes that want the same file, of a server that has it after a second.
+report_together() {
+    local pid pids=()
+    serve "$1" "$work/served/p1"
+    for n in 1 2 3 4; do
+        "$tool" report --debuginfod="$url" "$work/one.reel" >"$work/out.$n" 2>&1 &
+        pids+=($!)
+    done
+    for pid in "${pids[@]}"; do wait "$pid" || count 1 "one of four fails"; done
+    is_asked 1
+}
+report_together late
+for n in 1 2 3 4; do
+    named out.$n 1
+    count $? "the ${n}th of four has names"
+done
+report_together 404
+
 # ---- Debian's server --------------------------------------------------------------------------------------
 
 # serve_real: debuginfod, with all of served/; it has ready what was found last.

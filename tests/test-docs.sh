@@ -2,9 +2,10 @@
 # The pages in docs/: each ```sh block is run, as it stands there, in a folder of its page's own, and prints the lines of the ```text block
 # behind it, with other numbers. ```yaml blocks are read as YAML; what a job compares is run, the rest of its scripts is parsed. Links lead to files.
 #
-# Other hosts (ssh, scp) are folders here; what is copied from one is gone from it, so that reports have nothing but what was copied.
+# Slurm is a loop here (tests/test-slurm.sh has a real one), other hosts (ssh, scp) are folders; what is copied from one is gone from it, so that reports have nothing but what was copied.
 #
-#   O=DIR   the object directory (build)
+#   O=DIR           the object directory (build)
+#   KUBERNETES=DIR  a folder whose node_modules has kubernetes-models: its schema of a Job
 #
 # run.sh: records thorough
 set -u
@@ -35,6 +36,16 @@ cp "$(place "$1")" "$(place "$2")" || exit
 case $1 in prod:*) rm -f "$HOSTS/prod/shopd" ;; esac
 END
 printf '#!/bin/bash\nexec "$@"\n' >"$work/bin/sudo"
+cat >"$work/bin/sbatch" <<'END'
+#!/bin/bash
+[ "$1" = --wait ] && [[ $2 == --array=1-* ]] || exit
+last=${2#--array=1-}
+shift 2
+for SLURM_ARRAY_TASK_ID in $(seq "$last"); do
+    export SLURM_ARRAY_TASK_ID
+    bash "$@" || exit
+done
+END
 chmod +x "$work/bin/"*
 PATH=$work/bin:$PATH
 
@@ -96,6 +107,74 @@ blocks docs/arm64-on-x86.md
 mkdir "$work/arm64" && ln -s "$root/testdata" "$work/arm64/"
 cd "$work/arm64" && run_blocks arm64-on-x86.md
 cd "$root" || exit
+
+# A fleet of ten.
+blocks docs/fleet.md
+mkdir -p "$work/fleet/captures" && ln -s "$root/docs/fleet" "$work/fleet/fleet"
+cp testdata/x86_64/jit/*.reel testdata/i386/orders/orders.reel testdata/x86_64/chains/gcc/{exception,threads,jump}.reel "$work/fleet/captures"
+if command -v parallel >/dev/null; then
+    cd "$work/fleet" && run_blocks fleet.md
+    cd "$root" || exit
+else
+    skip "GNU parallel is not installed: fleet.md"
+fi
+if python3 -c 'import yaml' 2>/dev/null; then python=python3; else python=/usr/bin/python3; fi
+if "$python" -c 'import yaml' 2>/dev/null; then
+    ok "the Job is YAML" "$python" - "$work" <<'END'
+import json
+import sys
+import yaml
+job = yaml.safe_load(open("docs/fleet/kubernetes.yaml"))
+json.dump(job, open(sys.argv[1] + "/job.json", "w"))
+spec = job["spec"]
+container, = spec["template"]["spec"]["containers"]
+names = {variable["name"]: variable["value"] for variable in container["env"]}
+assert spec["completions"] == spec["parallelism"] == int(names["PARTS"])
+mounts = {mount["mountPath"] for mount in container["volumeMounts"]}
+assert {names["CAPTURES"], names["PROFILES"], names["DEBUGINFOD_CACHE_PATH"]} == mounts
+assert {volume["name"] for volume in spec["template"]["spec"]["volumes"]} == {mount["name"] for mount in container["volumeMounts"]}
+assert container["command"] == ["/bin/sh", "-euc"]
+script, = container["args"]
+open(sys.argv[1] + "/job.sh", "w").write(script)
+END
+    mkdir "$work/profiles"
+    ls "$work"/fleet/captures/*.reel >"$work/fleet/captures/list"
+    for index in 0 1 2; do
+        JOB_COMPLETION_INDEX=$index PARTS=3 CAPTURES=$work/fleet/captures PROFILES=$work/profiles /bin/sh -euc "$(cat "$work/job.sh")" ||
+            count 1 "pod $index fails"
+    done
+    "$O/stackreel" aggregate "$work"/profiles/{1,2,3}-of-3.profile | cmp - <("$O/stackreel" aggregate -q --files-from "$work/fleet/captures/list")
+    count $? "the pods make another profile"
+    models=${KUBERNETES:-$root}
+    if (cd "$models" && node -e 'require.resolve("kubernetes-models/batch/v1/Job")') 2>/dev/null; then
+        ok "the Job is one by Kubernetes' schema" env -C "$models" node -e '
+            const { validate } = require("./node_modules/kubernetes-models/_schemas/IoK8sApiBatchV1Job.js");
+            // The schema allows names that it does not know; the API server would drop these. So: what it never asks for.
+            const watch = (value, path, unknown) => {
+                if (value === null || typeof value !== "object") return value;
+                for (const name of Object.keys(value)) unknown.add(path + "/" + name);
+                return new Proxy(value, { get(object, name) {
+                    unknown.delete(path + "/" + String(name));
+                    return watch(object[name], path + "/" + String(name), unknown);
+                } });
+            };
+            const wrong = (job) => {
+                const unknown = new Set();
+                const valid = validate(watch(job, "", unknown));
+                return valid ? [...unknown] : JSON.stringify(validate.errors);
+            };
+            const job = JSON.parse(require("fs").readFileSync(process.argv[1]));
+            console.log(wrong(job));
+            if (wrong(job).length) process.exit(1);
+            // And it must not take what is none: a wrong name, a wrong type.
+            for (const spec of [{ completionsx: 8 }, { completions: "8" }])
+                if (!wrong({ ...job, spec: { ...job.spec, ...spec } }).length) process.exit(1);' "$work/job.json"
+    else
+        skip "kubernetes-models for node is not installed: the Job's schema (KUBERNETES=DIR, after \`npm install kubernetes-models' there)"
+    fi
+else
+    skip "python3-yaml is not installed: the Job in fleet/kubernetes.yaml"
+fi
 
 if [ -n "$can_record" ]; then
     g++ -O2 -g -o "$HOSTS/buildhost/build/shopd" testdata/programs/orders.cc && strip -g -o "$HOSTS/prod/shopd" "$HOSTS/buildhost/build/shopd"

@@ -166,15 +166,15 @@ class Names(unittest.TestCase):
         file = self.capture()
         for command in (["report"], ["report", "--tree"], ["report", "--residency"], ["report", "--by", "module"], ["report", "--by", "thread"],
                         ["report", "--by", "comm"], ["report", "--by", "line"], ["report", "--by", "source"], ["report", "--by", "address"],
-                        ["annotate", EVIL], ["annotate", "--source", EVIL], ["annotate", "--json", EVIL], ["script"], ["script", "-F", "comm,ip,sym,dso,srcline"], ["export", "--format=csv"], ["export", "--format=ndjson"], ["folded", "--with-comm"], ["info", "--all-modules"],
+                        ["annotate", EVIL], ["annotate", "--source", EVIL], ["annotate", "--json", EVIL], ["script"], ["script", "-F", "comm,ip,sym,dso,srcline"], ["export", "--format=csv"], ["export", "--format=ndjson"], ["folded", "--with-comm"], ["aggregate"], ["info", "--all-modules"],
                         ["diff", "--tree", file], ["flamegraph", "--format=svg"],
                         ["diff", "--folded", file], ["diff", "--json", file], ["doctor", "--all"], ["dump"], ["dump", "--json"]):
             with self.subTest(command):
                 done = run(*command, file, env=dict(os.environ, LC_ALL="C.UTF-8"))
                 self.assertIn(done.returncode, (0, 3), done.stderr)
                 self.assertIn(b"v", done.stdout)
-                # Stacks are set in by a tab, as perf script does it.
-                self.visible(done.stdout, b"\n\t" if command[0] == "script" else b"\n")
+                # Stacks are set in by a tab, as perf script does it; fields of profiles have tabs between them.
+                self.visible(done.stdout, b"\n\t" if command[0] in ("script", "aggregate") else b"\n")
                 self.visible(done.stderr)
                 if "--json" not in command and "--format=ndjson" not in command:
                     self.assertIn(rb"\xe2\x80\xae", done.stdout)

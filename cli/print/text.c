@@ -137,6 +137,36 @@ char *text_escape(const char *text, const char *also)
 	return text_escape_bytes((const uint8_t *)text, strlen(text), also);
 }
 
+static int hexadecimal(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool text_unescape(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from; to++) {
+		int high, low;
+
+		if (*from != '\\' || from[1] == '\\') {
+			from += *from == '\\';
+			*to = *from++;
+			continue;
+		}
+		high = from[1] == 'x' ? hexadecimal(from[2]) : -1;
+		low = high < 0 ? -1 : hexadecimal(from[3]);
+		if (low < 0 || high + low == 0)
+			return false;
+		*to = (char)(high << 4 | low);
+		from += 4;
+	}
+	*to = '\0';
+	return true;
+}
+
 size_t text_width(const char *text)
 {
 	size_t width = 0;

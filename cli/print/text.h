@@ -32,6 +32,10 @@ char *text_escape_bytes(const uint8_t *bytes, size_t size, const char *also);
 /* The same of what was made of escaped texts: a backslash stays one. */
 char *text_escape_again(const uint8_t *bytes, size_t size, const char *also);
 
+/* Makes of what text_escape gave what it was given, in place; false if it gave no such text, or
+ * that had a NUL. */
+bool text_unescape(char *text);
+
 /* Columns that it takes, a code point each. */
 size_t text_width(const char *text);
 

@@ -151,6 +151,11 @@ static uint32_t make_nodes(struct call_tree *tree, uint32_t node, size_t n)
 	return node;
 }
 
+void call_tree_forget_frames(struct call_tree *tree)
+{
+	tree->path_length = tree->n_path = 0;
+}
+
 static void expand(struct call_tree *tree)
 {
 	for (uint32_t i = 0; i < tree->n_nodes; i++) {
@@ -158,7 +163,7 @@ static void expand(struct call_tree *tree)
 			make_nodes(tree, i, tree->tails[tree->nodes[i].tail].n);
 	}
 	/* Paths end at nodes from now on. */
-	tree->path_length = tree->n_path = 0;
+	call_tree_forget_frames(tree);
 }
 
 /* ---- adding stacks ---------------------------------------------------------------------- */
@@ -315,6 +320,8 @@ static bool is_before(const struct call_tree *tree, uint32_t a, uint32_t b)
 {
 	const struct call_tree_node *x = &tree->nodes[a], *y = &tree->nodes[b];
 
+	if (tree->by_key)
+		return tree->compare(x->key, y->key) < 0;
 	if (x->total.weight != y->total.weight)
 		return x->total.weight > y->total.weight;
 	if (x->total.samples != y->total.samples)

@@ -8,6 +8,7 @@
 #ifndef CLI_REPORT_CALL_TREE_H
 #define CLI_REPORT_CALL_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -60,6 +61,8 @@ struct call_tree {
 	void *context;
 	/* Orders siblings of the same weight; NULL: as they came. */
 	int (*compare)(const void *a, const void *b);
+	/* `compare` orders all siblings, whatever their weight. */
+	bool by_key;
 	/* The stack added last, root first: the next one mostly begins with the same frames.  The
 	 * first n_path of them have nodes, the others are in the tail of the last of these. */
 	uint32_t *path;
@@ -79,6 +82,8 @@ uint32_t call_tree_child(struct call_tree *tree, uint32_t parent, const void *ke
  */
 void call_tree_add(struct call_tree *tree, uint32_t start, const struct reel_frame *const *frames,
 		   size_t n, struct amount amount);
+/* The frames that were added go: others may have their places in memory. */
+void call_tree_forget_frames(struct call_tree *tree);
 /* Links children, in the order in which they came, and leaves tails as they are. */
 void call_tree_link(struct call_tree *tree);
 /* Makes nodes of all tails.  Links children, the heaviest first (then in the order in which they

@@ -13,10 +13,24 @@ void profiles_init(struct profiles *profiles, enum grouping grouping, enum symbo
 	groups_init(&profiles->groups, grouping);
 }
 
+static void free_event(const struct reel_event_info *event)
+{
+	free((char *)event->name);
+	free((char *)event->weight_unit);
+	free((void *)event);
+}
+
+static void free_profile(struct profile *profile)
+{
+	call_tree_free(&profile->tree);
+	if (profile->owns_event)
+		free_event(profile->event);
+}
+
 void profiles_free(struct profiles *profiles)
 {
 	for (size_t i = 0; i < profiles->count; i++)
-		call_tree_free(&profiles->items[i].tree);
+		free_profile(&profiles->items[i]);
 	free(profiles->items);
 	groups_free(&profiles->groups);
 	symbol_table_free(&profiles->symbols);
@@ -33,7 +47,7 @@ bool profile_is_same_event(const struct reel_event_info *a, const struct reel_ev
 	       (a && b && !strcmp(a->name, b->name) && !strcmp(a->weight_unit, b->weight_unit));
 }
 
-static struct profile *profile_of(struct profiles *profiles, const struct reel_event_info *event)
+struct profile *profiles_get(struct profiles *profiles, const struct reel_event_info *event)
 {
 	struct profile *profile;
 
@@ -60,7 +74,7 @@ bool profiles_add(void *context, const struct reel_trace *trace,
 		  const struct reel_event_info *event)
 {
 	struct profiles *profiles = context;
-	struct call_tree *tree = &profile_of(profiles, event)->tree;
+	struct call_tree *tree = &profiles_get(profiles, event)->tree;
 	struct symbol_table *symbols = &profiles->symbols;
 	uint32_t start = CALL_TREE_ROOT;
 
@@ -74,6 +88,62 @@ bool profiles_add(void *context, const struct reel_trace *trace,
 	call_tree_add(tree, start, trace->frames, trace->n_frames,
 		      (struct amount){ trace->weight, 1 });
 	return true;
+}
+
+bool profile_add_sum(struct profile *profile, struct amount amount)
+{
+	struct amount sum;
+
+	if (__builtin_add_overflow(profile->sum.samples, amount.samples, &sum.samples) ||
+	    __builtin_add_overflow(profile->sum.weight, amount.weight, &sum.weight))
+		return false;
+	profile->sum = sum;
+	return true;
+}
+
+static void own_event(struct profile *profile)
+{
+	struct reel_event_info *event;
+
+	if (profile->owns_event || !profile->event)
+		return;
+	event = memory_get(sizeof(*event));
+	*event = *profile->event;
+	event->name = memory_print("%s", event->name);
+	event->weight_unit = memory_print("%s", event->weight_unit);
+	profile->event = event;
+	profile->owns_event = true;
+}
+
+void profiles_leave_capture(struct profiles *profiles)
+{
+	for (size_t i = 0; i < profiles->count; i++) {
+		own_event(&profiles->items[i]);
+		call_tree_forget_frames(&profiles->items[i].tree);
+	}
+	symbol_table_forget_frames(&profiles->symbols);
+}
+
+void profiles_keep(struct profiles *profiles, const char *event)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < profiles->count; i++) {
+		if (!strcmp(event_name(profiles->items[i].event), event))
+			profiles->items[kept++] = profiles->items[i];
+		else
+			free_profile(&profiles->items[i]);
+	}
+	profiles->count = kept;
+}
+
+struct quality profiles_quality(const struct profiles *profiles)
+{
+	struct quality sum = { 0 };
+
+	for (size_t i = 0; i < profiles->count; i++)
+		quality_join(&sum, &profiles->items[i].quality);
+	return sum;
 }
 
 static const void *same_key(void *context, const void *key)

@@ -48,6 +48,13 @@ void symbol_table_visit(const struct symbol_table *table,
 	}
 }
 
+void symbol_table_forget_frames(struct symbol_table *table)
+{
+	free(table->by_function);
+	table->by_function = NULL;
+	table->n_functions = 0;
+}
+
 /* ---- by content ---------------------------------------------------------------------- */
 
 static uint64_t hash_text(uint64_t hash, const char *text)
@@ -89,6 +96,8 @@ int symbol_compare(const void *a, const void *b)
 		order = x->kernel - y->kernel;
 	if (!order)
 		order = x->inlined - y->inlined;
+	if (!order)
+		order = x->function - y->function;
 	return order ? order : x->pseudo - y->pseudo;
 }
 
@@ -103,7 +112,8 @@ static struct symbol *symbol_intern(struct symbol_table *table, struct symbol wa
 	     symbol = symbol->next) {
 		if (symbol->hash == wanted.hash && symbol->inlined == wanted.inlined &&
 		    symbol->kernel == wanted.kernel && symbol->pseudo == wanted.pseudo &&
-		    !strcmp(symbol->name, wanted.name) && !strcmp(symbol->module, wanted.module)) {
+		    symbol->function == wanted.function && !strcmp(symbol->name, wanted.name) &&
+		    !strcmp(symbol->module, wanted.module)) {
 			free(wanted.name);
 			free(wanted.module);
 			return symbol;
@@ -132,11 +142,11 @@ static struct symbol *symbol_by_name(struct symbol_table *table, char *name, con
 	return symbol_intern(table, symbol);
 }
 
-static const char *mark_of(const struct symbol_table *table, const struct reel_frame *frame)
+static const char *mark_of(const struct symbol_table *table, const struct symbol_parts *parts)
 {
 	if (table->by != SYMBOLS_BY_NAME_ANNOTATED)
 		return "";
-	return frame->kernel ? "_[k]" : frame->inlined ? "_[i]" : "";
+	return parts->kernel ? "_[k]" : parts->inlined ? "_[i]" : "";
 }
 
 /* ---- by function ------------------------------------------------------------------------- */
@@ -230,25 +240,36 @@ static struct symbol *place_of_frame(struct symbol_table *table, const struct re
 
 /* ---- of frames ---------------------------------------------------------------------------- */
 
-static struct symbol *symbol_make(struct symbol_table *table, const struct reel_frame *frame)
+struct symbol *symbol_of_parts(struct symbol_table *table, const struct symbol_parts *parts)
 {
-	_cleanup_free_ char *name = NULL;
-	struct symbol symbol = { .kernel = frame->kernel };
+	struct symbol symbol = { .kernel = parts->kernel };
 
 	if (table->by == SYMBOLS_BY_MODULE) {
-		symbol.name =
-			text_escape(*frame->module_path ? frame->module_path : "[unknown]", "");
+		symbol.name = text_escape(*parts->module ? parts->module : "[unknown]", "");
 		symbol.module = memory_print("%s", "");
 		return symbol_intern(table, symbol);
 	}
-	name = frame_name(frame);
-	symbol.name = text_escape(name, "");
+	symbol.name = text_escape(parts->name, "");
 	if (table->by != SYMBOLS_BY_FUNCTION)
-		return symbol_by_name(table, symbol.name, mark_of(table, frame));
-	symbol.module = text_escape(frame->module_path, "");
-	symbol.inlined = frame->inlined;
-	symbol.function = *frame->function;
+		return symbol_by_name(table, symbol.name, mark_of(table, parts));
+	symbol.module = text_escape(parts->module, "");
+	symbol.inlined = parts->inlined;
+	symbol.function = parts->function;
 	return symbol_intern(table, symbol);
+}
+
+static struct symbol *symbol_make(struct symbol_table *table, const struct reel_frame *frame)
+{
+	_cleanup_free_ char *name = frame_name(frame);
+	const struct symbol_parts parts = {
+		.name = name,
+		.module = frame->module_path,
+		.inlined = frame->inlined,
+		.kernel = frame->kernel,
+		.function = *frame->function,
+	};
+
+	return symbol_of_parts(table, &parts);
 }
 
 struct symbol *symbol_of_frame(struct symbol_table *table, const struct reel_frame *frame)

@@ -21,6 +21,8 @@ struct symbol {
 	bool function;
 	/* Not a function: a group, or the mark of a cut trace. */
 	bool pseudo;
+	/* Of those that are written to a file. */
+	uint32_t number;
 	/* While a tree is summed up. */
 	struct amount self, total;
 	uint32_t on_path;
@@ -61,8 +63,19 @@ struct symbol_table {
 void symbol_table_init(struct symbol_table *table, enum symbols_by by);
 void symbol_table_free(struct symbol_table *table);
 
+/* The frames that it knows go, and their numbers are free for others. */
+void symbol_table_forget_frames(struct symbol_table *table);
+
 /* For an order that does not hang on which came first: by name, and then by what else differs. */
 int symbol_compare(const void *a, const void *b);
+/* What a symbol is made of, not escaped. */
+struct symbol_parts {
+	const char *name, *module;
+	bool inlined, kernel, function;
+};
+
+/* Of parts that were another table's. */
+struct symbol *symbol_of_parts(struct symbol_table *table, const struct symbol_parts *parts);
 /* Borrowed; the same function gives the same pointer. */
 struct symbol *symbol_of_frame(struct symbol_table *table, const struct reel_frame *frame);
 /* A root of its own for traces that end too early: "[incomplete: stack bytes ran out]". */

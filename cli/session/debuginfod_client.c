@@ -209,6 +209,30 @@ static void forget_miss(const struct fetch_request *request)
 		unlink(path);
 }
 
+/*
+ * Only one process of this host, and of those that share the folder, fetches a file; who waited
+ * finds it there.  Each has a byte of one lock file, which no process needs to remove: locks end
+ * with their process.  A file system without locks costs no more than fetching twice.
+ */
+static void lock(const struct fetch_request *request)
+{
+	_cleanup_free_ char *path = memory_print("%s/stackreel.lock", request->cache);
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	/* Of a build-id that is long enough to be a hash, any part is one. */
+	_cleanup_free_ char *digits = memory_print("%.14s", request->build_id);
+	struct flock range = {
+		.l_type = F_WRLCK,
+		.l_whence = SEEK_SET,
+		.l_start = (off_t)(strtoull(digits, NULL, 16) * 2 + request->kind),
+		.l_len = 1,
+	};
+
+	if (fd >= 0) {
+		while (fcntl(fd, F_OFD_SETLKW, &range) && errno == EINTR && !is_ended)
+			;
+	}
+}
+
 static enum fetch_result fetch(const struct library *library, const struct fetch_request *request,
 			       struct fetch_news *news)
 {
@@ -220,6 +244,9 @@ static enum fetch_result fetch(const struct library *library, const struct fetch
 
 	if (!client || log < 0)
 		return FETCH_FAILED;
+	lock(request);
+	if (is_ended)
+		return FETCH_INTERRUPTED;
 	library->set_progress(client, show_progress);
 	library->set_log(client, log);
 	/* Of size 0: it is text. */

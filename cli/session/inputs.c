@@ -3,6 +3,20 @@
 
 #include "cli/session/inputs.h"
 
+void inputs_take_shard(struct string_list *files, struct options *options)
+{
+	const struct shard *shard = &options->shard;
+	size_t n = 0;
+
+	if (!shard->count || files->count < 2)
+		return;
+	for (size_t i = shard->number; i < files->count; i += shard->count)
+		files->items[n++] = files->items[i];
+	files->count = n;
+	options->may_be_idle = true;
+	options->shard = (struct shard){ 0 };
+}
+
 void inputs_check(struct string_list *files, struct options *options, struct argp_state *state)
 {
 	if (!files->count)
@@ -18,5 +32,6 @@ void inputs_check(struct string_list *files, struct options *options, struct arg
 	if (files->count > 1 && options->sandbox == SANDBOX_ON)
 		argp_error(state, "--sandbox is for one capture");
 	options->file = files->items[0];
+	inputs_take_shard(files, options);
 	limits_apply(&options->limits, options->file);
 }

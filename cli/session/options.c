@@ -18,6 +18,7 @@ enum {
 	KEY_CPU,
 	KEY_TIME,
 	KEY_EVENT,
+	KEY_SHARD,
 	KEY_SYMFS,
 	KEY_DEBUG_DIR,
 	KEY_MODULE,
@@ -268,6 +269,39 @@ static const struct argp_option filter_options[] = {
 };
 
 const struct argp options_filter = { filter_options, parse_filter, NULL, NULL, NULL, NULL, NULL };
+
+bool shard_parse(const char *text, struct shard *ret)
+{
+	uint64_t number, count;
+
+	if (!take_number(&text, UINT32_MAX, &number) || *text++ != '/' ||
+	    !take_number(&text, UINT32_MAX, &count) || *text || !number || number > count)
+		return false;
+	*ret = (struct shard){ (uint32_t)number - 1, (uint32_t)count };
+	return true;
+}
+
+static error_t parse_shard(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	if (key != KEY_SHARD)
+		return ARGP_ERR_UNKNOWN;
+	if (!shard_parse(arg, &options->shard))
+		options_error(state, "--shard wants a part as 1/4 (of four, the first), not `%s'",
+			      arg);
+	return 0;
+}
+
+static const struct argp_option shard_options[] = {
+	{ "shard", KEY_SHARD, "I/N", 0,
+	  "Only part I of N, from 1 on: of one capture each Nth block of samples, of several each "
+	  "Nth capture",
+	  0 },
+	{ 0 }
+};
+
+const struct argp options_shard = { shard_options, parse_shard, NULL, NULL, NULL, NULL, NULL };
 
 /* With one that is not there a search would find less, and say so module by module alone. */
 static void must_be_folders(const struct string_list *list, const char *name)
@@ -579,15 +613,34 @@ const struct argp options_work = { work_options, parse_work, NULL, NULL, NULL, N
 
 /* ---- as the library wants them ------------------------------------------------------ */
 
+#define FILTERING                                                                                  \
+	{                                                                                          \
+		&options_filter, 0, "Which samples:", 1                                            \
+	}
+#define UNWINDING                                                                                  \
+	{ &options_search, 0, "Where modules and symbols come from:", 2 },                         \
+		{ &options_debuginfod, 0, NULL, 2 }, { &options_quality, 0, "Quality:", 3 },       \
+		{ &options_work, 0, "Speed:", 4 }, { &options_keys, 0, "Other options:", 5 },      \
+	{                                                                                          \
+		&options_file, 0, NULL, 5                                                          \
+	}
+
 const struct argp_child options_of_traces[] = {
-	{ &options_filter, 0, "Which samples:", 1 },
-	{ &options_search, 0, "Where modules and symbols come from:", 2 },
-	{ &options_debuginfod, 0, NULL, 2 },
-	{ &options_quality, 0, "Quality:", 3 },
-	{ &options_work, 0, "Speed:", 4 },
-	{ &options_keys, 0, "Other options:", 5 },
+	FILTERING,
+	UNWINDING,
 	{ &options_sandbox, 0, NULL, 5 },
-	{ &options_file, 0, NULL, 5 },
+	{ 0 },
+};
+
+const struct argp_child options_of_shards[] = {
+	FILTERING, { &options_shard, 0, NULL, 1 }, UNWINDING, { &options_sandbox, 0, NULL, 5 },
+	{ 0 },
+};
+
+const struct argp_child options_of_fleets[] = {
+	FILTERING,
+	{ &options_shard, 0, NULL, 1 },
+	UNWINDING,
 	{ 0 },
 };
 
@@ -663,5 +716,7 @@ struct reel_filter options_of_filter(const struct options *options)
 		.n_cpus = options->cpus.count,
 		.from = options->from,
 		.to = options->to,
+		.shard = options->shard.number,
+		.shards = options->shard.count,
 	};
 }

@@ -28,6 +28,11 @@ struct number_list {
 	size_t count;
 };
 
+/* A part of the work: `number` is below `count`, which is 0 for all of it. */
+struct shard {
+	uint32_t number, count;
+};
+
 enum sandbox_wanted {
 	SANDBOX_OFF,
 	SANDBOX_BY_INPUT, /* for standard input */
@@ -60,6 +65,9 @@ struct options {
 	bool decrypt;
 	struct number_list pids, tids, cpus;
 	uint64_t from, to;
+	struct shard shard;
+	/* That a capture has nothing that is wanted is no error: others are read, too. */
+	bool may_be_idle;
 	bool no_host_files, no_inlines, no_demangle, no_frame_pointers;
 	uint32_t max_frames;
 	uint32_t threads; /* 0: one for each CPU */
@@ -75,6 +83,8 @@ struct options {
 extern const struct argp options_file;
 /* --pid --tid --comm --cpu --time --event */
 extern const struct argp options_filter;
+/* --shard */
+extern const struct argp options_shard;
 /* --symfs --debug-dir --module --no-host-files --no-inline … */
 extern const struct argp options_search;
 /* --debuginfod, --no-debuginfod … */
@@ -94,6 +104,10 @@ extern const struct argp options_work;
 
 /* All of these, under headings: for commands that go through traces. */
 extern const struct argp_child options_of_traces[];
+/* The same, and --shard: for those of which the parts together are the whole. */
+extern const struct argp_child options_of_shards[];
+/* The same without --sandbox: what is read are many files. */
+extern const struct argp_child options_of_fleets[];
 /* Of these, what commands have that unwind a capture to make another one. */
 extern const struct argp_child options_of_rewriting[];
 
@@ -124,6 +138,8 @@ bool number_list_parse(struct number_list *list, const char *text);
 bool time_parse(const char *text, uint64_t *ns_ret);
 /* "A..B", "A..", "..B"; an open end is 0. */
 bool time_range_parse(const char *text, uint64_t *from_ret, uint64_t *to_ret);
+/* "1/4". */
+bool shard_parse(const char *text, struct shard *ret);
 /* A number from 0 to 100, '%' behind it or not; in PERCENT. */
 bool percent_parse(const char *text, uint64_t *ret);
 

@@ -48,7 +48,21 @@ static void count_frames(struct quality *quality, const struct reel_trace *trace
 	quality->by_calls += by_calls;
 }
 
-static void quality_add(struct quality *quality, const struct reel_trace *trace)
+void quality_join(struct quality *quality, const struct quality *more)
+{
+	quality->traces += more->traces;
+	quality->without_stack += more->without_stack;
+	for (int stop = 0; stop < REEL_STOP_COUNT; stop++)
+		quality->stops[stop] += more->stops[stop];
+	quality->by_code += more->by_code;
+	quality->by_frame_pointer += more->by_frame_pointer;
+	quality->by_calls += more->by_calls;
+	quality->stack_cut += more->stack_cut;
+	quality->frames += more->frames;
+	quality->nameless += more->nameless;
+}
+
+void quality_add(struct quality *quality, const struct reel_trace *trace)
 {
 	/* Samples of several CPUs are not in order of time. */
 	if (!quality->traces || trace->time < quality->first_time)
@@ -222,6 +236,8 @@ static bool has_wanted_event(const struct session *session)
 {
 	const char *wanted = session->options->event;
 
+	if (session->options->may_be_idle)
+		return true;
 	for (size_t i = 0; wanted && i < session->n_events; i++) {
 		if (!strcmp(session->events[i].name, wanted))
 			return true;
@@ -310,6 +326,12 @@ static bool visit_wanted(void *context, const struct reel_trace *trace,
 	return visitor->visit(visitor->context, trace, event);
 }
 
+/* What the options name may be elsewhere. */
+static bool is_part(const struct options *options)
+{
+	return options->may_be_idle || options->shard.count > 1;
+}
+
 /* Something that the options name is not there, and it was said. */
 static bool options_are_idle(struct session *session)
 {
@@ -335,7 +357,7 @@ bool session_visit(struct session *session,
 	session->comms_seen = memory_get(session->options->comms.count * sizeof(bool));
 	if (!has_wanted_event(session) || !walk(session, &filter, visit_wanted, &visitor, &ended))
 		return false;
-	session->is_idle = !ended && options_are_idle(session);
+	session->is_idle = !ended && !is_part(session->options) && options_are_idle(session);
 	return !session->is_idle || session->quality.traces;
 }
 
@@ -363,22 +385,30 @@ static bool is_as_it_was_encrypted(const struct session *session)
 	return false;
 }
 
-int session_status(const struct session *session)
+int quality_status(const struct quality *quality, const struct options *options)
 {
-	const struct quality *quality = &session->quality;
 	uint64_t unwound = quality_unwound(quality);
 	uint64_t complete = quality->stops[REEL_STOP_ROOT];
-	uint64_t wanted = session->options->min_complete;
+	uint64_t wanted = options->min_complete;
 
-	if (session->is_idle || !is_as_it_was_encrypted(session))
-		return STATUS_ERROR;
 	/* Kernel threads alone have nothing that could be incomplete; no samples at all are not
-	 * good enough. */
-	if (!wanted || (quality->without_stack && !unwound) ||
+	 * good enough, but of a part. */
+	if (!wanted || ((quality->without_stack || is_part(options)) && !unwound) ||
 	    percent_of(complete, unwound) >= wanted)
 		return STATUS_OK;
-	complain("%s: %s %% of %s traces are complete, less than --min-complete %s",
-		 session->options->file, format_percent(complete, unwound).text,
-		 format_count(unwound).text, format_limit(wanted).text);
+	complain("%s: %s %% of %s traces are complete, less than --min-complete %s", options->file,
+		 format_percent(complete, unwound).text, format_count(unwound).text,
+		 format_limit(wanted).text);
 	return STATUS_INCOMPLETE;
+}
+
+bool session_is_sound(const struct session *session)
+{
+	return !session->is_idle && is_as_it_was_encrypted(session);
+}
+
+int session_status(const struct session *session)
+{
+	return session_is_sound(session) ? quality_status(&session->quality, session->options)
+					 : STATUS_ERROR;
 }

@@ -25,6 +25,11 @@ struct quality {
 	uint64_t first_time, last_time;
 };
 
+void quality_add(struct quality *quality, const struct reel_trace *trace);
+/* Adds all but the times, which are another clock's in each capture. */
+void quality_join(struct quality *quality, const struct quality *more);
+/* OK, or INCOMPLETE (and why on stderr) as --min-complete says. */
+int quality_status(const struct quality *quality, const struct options *options);
 /* Traces with a user stack, of which stops[REEL_STOP_ROOT] are complete. */
 uint64_t quality_unwound(const struct quality *quality);
 /* "complete traces: 98.20 % (stack bytes ran out 1.00 %, …)", without a newline. */
@@ -76,6 +81,8 @@ bool session_visit_all(struct session *session,
 
 /* The capture's problems as warnings on stderr, unless -q. */
 void session_warn(const struct session *session);
+/* No option was for nothing, and nobody changed what was encrypted; otherwise says so. */
+bool session_is_sound(const struct session *session);
 /* ERROR where options were for nothing; or INCOMPLETE (and why on stderr) as --min-complete says.
  */
 int session_status(const struct session *session);

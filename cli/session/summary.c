@@ -40,9 +40,9 @@ void summary_print_events(const struct session *session, FILE *file)
 
 /* Of a cause that takes bytes, not samples: the traces that needed these, and only they lack
  * something. */
-static uint64_t count_that_matters(const struct session *session, int cause, uint64_t count)
+static uint64_t count_that_matters(const struct quality *quality, int cause, uint64_t count)
 {
-	const uint64_t *stops = session->quality.stops;
+	const uint64_t *stops = quality->stops;
 	uint64_t needed = count;
 
 	if (cause == REEL_LOSS_COPY_FAILED)
@@ -52,19 +52,12 @@ static uint64_t count_that_matters(const struct session *session, int cause, uin
 	return needed < count ? needed : count;
 }
 
-void summary_print_losses(const struct session *session, FILE *file)
+void losses_print(const uint64_t *counts, const struct quality *quality, FILE *file)
 {
-	uint64_t counts[REEL_LOSS_COUNT] = { 0 };
 	const char *separator = "";
-	size_t n;
-	const struct reel_loss_info *losses = reel_capture_losses(session->capture, &n);
 
-	for (size_t i = 0; i < n; i++) {
-		if ((unsigned int)losses[i].cause < REEL_LOSS_COUNT)
-			counts[losses[i].cause] += losses[i].count;
-	}
 	for (int cause = 0; cause < REEL_LOSS_COUNT; cause++) {
-		uint64_t count = count_that_matters(session, cause, counts[cause]);
+		uint64_t count = count_that_matters(quality, cause, counts[cause]);
 
 		if (!count)
 			continue;
@@ -74,6 +67,45 @@ void summary_print_losses(const struct session *session, FILE *file)
 	}
 	if (!*separator)
 		fputs("none", file);
+}
+
+void losses_count(const struct reel_capture *capture, uint64_t *counts)
+{
+	size_t n;
+	const struct reel_loss_info *losses = reel_capture_losses(capture, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if ((unsigned int)losses[i].cause < REEL_LOSS_COUNT)
+			counts[losses[i].cause] += losses[i].count;
+	}
+}
+
+void summary_print_losses(const struct session *session, FILE *file)
+{
+	uint64_t counts[REEL_LOSS_COUNT] = { 0 };
+
+	losses_count(session->capture, counts);
+	losses_print(counts, &session->quality, file);
+}
+
+void summary_print_quality(const struct quality *quality, FILE *file)
+{
+	fputs("# ", file);
+	quality_print(quality, file);
+	if (quality->without_stack)
+		fprintf(file, "; %s samples without a user stack",
+			format_count(quality->without_stack).text);
+	fputc('\n', file);
+	if (quality->by_code || quality->by_frame_pointer) {
+		fputs("# ", file);
+		quality_print_steps(quality, file);
+		fputc('\n', file);
+	}
+	if (quality->by_calls)
+		fprintf(file,
+			"# not unwound: %s of the traces are the CPU's own record of calls (LBR), "
+			"which holds the newest 8 to 32\n",
+			format_share(quality->by_calls, quality_unwound(quality)).text);
 }
 
 void summary_print_nameless(const struct session *session, FILE *file)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What report and info both say of a capture. */
+/* What commands say of a capture, or of many. */
 #ifndef CLI_SESSION_SUMMARY_H
 #define CLI_SESSION_SUMMARY_H
 
@@ -12,6 +12,11 @@ void summary_print_events(const struct session *session, FILE *file);
 /* "ring full 12, stack cut 3", or "none". Bytes that no trace needed are no loss: to be called
  * behind session_visit. */
 void summary_print_losses(const struct session *session, FILE *file);
+/* The same of counts by enum reel_loss, to which the other one adds a capture's. */
+void losses_print(const uint64_t *counts, const struct quality *quality, FILE *file);
+void losses_count(const struct reel_capture *capture, uint64_t *counts);
+/* Lines with `#': which traces are complete, and which are guessed. */
+void summary_print_quality(const struct quality *quality, FILE *file);
 /*
  * "no file: /usr/bin/prog (60.00 % of the traces end there)", a line for each file that is missing
  * or is another than the recorded one, and one that tells what to do.  `start` begins each line.

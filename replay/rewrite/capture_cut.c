@@ -144,6 +144,8 @@ struct reel_error *reel_capture_cut(struct reel_capture *capture, const char *ou
 	reel_sized_take(&cut.options, sizeof(cut.options), options);
 	error = reel_sample_filter_copy(cut.options.filter, capture->info.first_sample_time,
 					&cut.filter);
+	if (!error && cut.filter.lists.shards)
+		error = reel_error_create(REEL_ERROR_INVALID, "shards are for traces: cut by time");
 	if (!error)
 		error = cut_to(&cut, output);
 	reel_sample_filter_free(&cut.filter);

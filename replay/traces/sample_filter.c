@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,10 @@ struct reel_error *reel_sample_filter_copy(const struct reel_filter *from,
 	const char **comms;
 
 	reel_sized_take(&lists, sizeof(lists), from);
+	if (lists.shards ? lists.shard >= lists.shards : lists.shard)
+		error = reel_error_create(REEL_ERROR_INVALID,
+					  "there is no shard %" PRIu32 " of %" PRIu32, lists.shard,
+					  lists.shards);
 	lists.pids = copy_array(lists.pids, lists.n_pids, sizeof(*lists.pids), &error);
 	lists.tids = copy_array(lists.tids, lists.n_tids, sizeof(*lists.tids), &error);
 	lists.cpus = copy_array(lists.cpus, lists.n_cpus, sizeof(*lists.cpus), &error);

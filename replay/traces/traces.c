@@ -37,23 +37,32 @@ struct reel_traces {
 
 /* ---- creation ------------------------------------------------------------------------ */
 
+/* One without times may be of a newer version, which is to be said. */
+static bool may_pass(const struct reel_sample_filter *filter,
+		     const struct reel_block_header *header)
+{
+	return !header->time_last ||
+	       (header->time_first <= filter->to && header->time_last >= filter->from);
+}
+
 static struct reel_error *choose_blocks(struct reel_traces *traces)
 {
-	size_t n;
+	const struct reel_filter *lists = &traces->filter.lists;
+	size_t n, n_passed = 0;
 	const struct reel_block *blocks = reel_reader_blocks(traces->capture->reader, &n);
 
 	traces->blocks = reallocarray(NULL, n + 1, sizeof(*traces->blocks));
 	if (!traces->blocks)
 		return reel_error_no_memory();
-	traces->has_all_blocks = true;
+	/* What END counts is of all shards. */
+	traces->has_all_blocks = !lists->shards;
 	for (size_t i = 0; i < n; i++) {
 		const struct reel_block_header *header = &blocks[i].header;
 
 		if (header->type != REEL_BLOCK_SAMPLES)
 			continue;
-		/* One without times may be of a newer version, which is to be said. */
-		if (!header->time_last || (header->time_first <= traces->filter.to &&
-					   header->time_last >= traces->filter.from))
+		if (may_pass(&traces->filter, header) &&
+		    (!lists->shards || n_passed++ % lists->shards == lists->shard))
 			traces->blocks[traces->n_blocks++] = &blocks[i];
 		else
 			traces->has_all_blocks = false;

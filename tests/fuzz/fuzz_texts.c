@@ -31,6 +31,10 @@ static void escape(struct reel_bytes part)
 		must_be(c != ';', "without what it was to be without");
 	}
 	must_be(text_width(text) <= size, "a width");
+	must_be(text_unescape(text) == !memchr(part.data, '\0', part.size), "back, but for a NUL");
+	must_be(memchr(part.data, '\0', part.size) ||
+			(strlen(text) == part.size && !memcmp(text, part.data, part.size)),
+		"what it was");
 }
 
 static size_t json_escape_size(const char *at)

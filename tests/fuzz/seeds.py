@@ -435,7 +435,39 @@ def jitdump(order):
             record(3, b""))
 
 
+PROFILE = """stackreel profile 1
+captures\t3
+unread\t1
+problems\t2
+recorded\t20
+lost\t4\tring buffer full
+function\tp\t[incomplete: stack bytes ran out]\t
+function\tk\tdo_idle\t[kernel]
+function\tn\tlibc.so.6+0x1234\t/lib/libc.so.6
+function\ti\ta\\\\b\\x09c\t/bin/a
+function\t-\tmain\t/bin/a
+event\tns\tcpu-clock
+stop\t7\troot reached
+stop\t3\tstack bytes ran out
+kernel_alone\t5
+by_code\t1
+frames\t40
+nameless\t1
+1 0
+2 4 3 3000000
+1 1 5 5000000
+1 4
+2 3
+3 2 7 7000000
+event\tcount\tpage-faults
+stop\t1\troot reached
+1 4 1 1
+end
+"""
+
+
 def add_texts(corpora):
+    corpora.add("fuzz_profile", "two", PROFILE.encode())
     for order in "<>":
         corpora.add("fuzz_jit_names", "big" if order == ">" else "little",
                     struct.pack("<H", 20) + part(PERF_MAP) + jitdump(order))

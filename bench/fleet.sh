@@ -1,0 +1,103 @@
+#!/bin/bash
+# A fleet's captures, added up by one worker and by several: whether the profiles are the same, how long it takes, and in what memory.
+#
+#   bench/fleet.sh [CAPTURES [SAMPLES]]     1000 captures of 100,000 samples each by default
+#
+#   FOLDER=DIR   where captures are made and kept, to be used again; a temporary one
+#
+# Recorded are programs of this host, ten seconds each; each capture is a window of one of these recordings, another one each time, packed with
+# what it asks of its modules, and repeated to its length. So they differ in their stacks, but a real one of that length would have more of them.
+# Needs what recording needs.
+set -eu
+cd "$(dirname "$0")/.."
+O=$(realpath "${O:-build}") captures=${1:-1000} samples=${2:-100000} here=$PWD
+stackreel=$O/stackreel
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-fleet.XXXXXX")
+folder=${FOLDER:-$work/captures}
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$folder"
+make -s "$O/bench/repeat" "$O/bench/measure"
+cd "$work"
+
+# ---- captures --------------------------------------------------------------------------------
+
+programs=(
+    "xz -9e -T1 -k -c $O/stackreel"
+    "gcc -O2 -x c -S -o /dev/null -I$here $here/cli/session/options.c"
+    "python3 -m compileall -q -f $(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')/asyncio"
+    "perl -e 'my %h; for (1 .. 400000) { \$h{\$_ % 9999} .= \"x\$_\" } print length join \",\", map { \$h{\$_} } sort keys %h'"
+    "sqlite3 :memory: 'with recursive n(i) as (select 1 union all select i + 1 from n where i < 400000) select count(distinct i * 7 % 9973), sum(length(hex(i))) from n'"
+    "git -C $here log --stat -n 300"
+    "openssl speed -seconds 1 sha256 rsa2048"
+)
+
+# record NUMBER FILE: a program, over and over, ten seconds long.
+record() {
+    "$O/stackreel-record" -q --duration 10 -o raw -- bash -c "while :; do ${programs[$1]} >/dev/null 2>&1; done"
+    "$stackreel" pack -q -o "$2" raw
+}
+
+# make_capture NUMBER BASE: two to eight seconds of a recording.
+make_capture() {
+    local from length n
+    from=$(($1 * 7919 % 2000)) length=$((2000 + $1 * 104729 % 6000))
+    "$stackreel" cut -q --time "${from}ms..$((from + length))ms" -o cut "$2"
+    n=$("$stackreel" aggregate -q cut | sed -n 's/^recorded\t//p')
+    "$O/bench/repeat" $(((samples + n - 1) / n)) cut "$folder/$1.reel"
+}
+
+for ((i = 0; i < captures; i++)); do
+    [ ! -e "$folder/$i.reel" ] || continue
+    base=$folder/base.$((i % ${#programs[@]}))
+    [ -e "$base" ] || record $((i % ${#programs[@]})) "$base"
+    make_capture "$i" "$base"
+done
+seq -f "$folder/%g.reel" 0 $((captures - 1)) >list
+
+# ---- work ------------------------------------------------------------------------------------
+
+# worker PART PARTS [OPTION...]: a line of measure in took.PART.
+worker() {
+    local part=$1 parts=$2
+    shift 2
+    "$O/bench/measure" "took.$part" "$stackreel" aggregate -q -j 1 --shard "$part/$parts" -o "part.$part" "$@"
+}
+
+# workers N [OPTION...]: so many at the same time; then their sum, which must be that of one.
+workers() {
+    local n=$1 i begin end pids=()
+    shift
+    rm -f part.* took.*
+    begin=$(date +%s.%N)
+    for ((i = 1; i <= n; i++)); do
+        worker "$i" "$n" "$@" &
+        pids+=($!)
+    done
+    for i in "${pids[@]}"; do wait "$i"; done
+    "$stackreel" aggregate -q -o sum part.*
+    end=$(date +%s.%N)
+    [ -e whole ] || cp sum whole
+    cmp whole sum
+    cat took.* | awk -v n="$n" -v begin="$begin" -v end="$end" -v samples="$(sed -n 's/^recorded\t//p' sum)" '
+        { cpu += $2 + $3; if ($4 > peak) peak = $4 }
+        END { printf "%8d  %8.1f s  %8.1f s  %9.0f  %9.0f  %6.1f MB\n", n, end - begin, cpu, samples / (end - begin), samples / cpu, peak / 1024 }'
+}
+
+head='workers      wall       CPU  samples/s  per CPU s  peak of one'
+echo "$(wc -l <list) captures, $(du -scL --bytes $(cat list) | awk 'END { printf "%.1f", $1 / 1e6 }') MB"
+echo "by captures: $head"
+for n in 1 2 4; do workers $n --files-from list; done
+echo "the profile: $(stat -c %s whole) bytes, $(zstd -q -c whole | wc -c) with zstd; $(grep -c '^function' whole) functions, $(grep -cE '^[0-9]+ [0-9]+ ' whole) stacks"
+mv whole all
+for n in 10 100; do
+    [ "$n" -lt "$captures" ] || continue
+    head -n "$n" list >some
+    rm -f whole
+    echo "the first $n alone: $head"
+    workers 1 --files-from some
+done
+rm -f whole
+echo "one capture, by blocks: $head"
+one=$(ls -S $(cat list) | head -n 1)
+for n in 1 2 4; do workers $n "$one"; done
+echo "profiles, added up: $(for ((i = 0; i < 100; i++)); do cp all "all.$i"; done; "$O/bench/measure" took "$stackreel" aggregate -q -o sum all.*; awk '{ printf "100 of that size in %.2f s, %.1f MB", $1, $4 / 1024 }' took)"

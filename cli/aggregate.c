@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stackreel aggregate: the stacks of many captures, summed up in one small file. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/print/text.h"
+#include "cli/report/profile_file.h"
+#include "cli/session/inputs.h"
+#include "cli/session/summary.h"
+
+enum {
+	KEY_FILES_FROM = OPTION_KEY_OWN,
+	KEY_KEEP_GOING,
+};
+
+struct aggregate {
+	struct options common;
+	struct string_list files;
+	const char *list; /* of more files; NULL: none */
+	char *list_text;
+	bool keep_going;
+
+	struct profiles profiles;
+	struct profile_totals totals;
+	bool overflowed;
+};
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static char *read_all(FILE *file)
+{
+	char *text = NULL;
+	size_t capacity = 0;
+
+	/* Up to a NUL, which no path has. */
+	if (getdelim(&text, &capacity, '\0', file) < 0) {
+		free(text);
+		text = ferror(file) ? NULL : memory_print("%s", "");
+	}
+	return text;
+}
+
+/* A path a line. */
+static void take_list(struct aggregate *aggregate)
+{
+	bool is_input = !strcmp(aggregate->list, "-");
+	FILE *file = is_input ? stdin : fopen(aggregate->list, "re");
+	char *rest, *line;
+
+	aggregate->list_text = file ? read_all(file) : NULL;
+	if (!aggregate->list_text) {
+		complain("--files-from %s: %s", aggregate->list, strerror(errno));
+		exit(STATUS_ERROR);
+	}
+	if (!is_input)
+		fclose(file);
+	rest = aggregate->list_text;
+	while ((line = strsep(&rest, "\n"))) {
+		if (*line)
+			string_list_add(&aggregate->files, line);
+	}
+}
+
+static void check(struct aggregate *aggregate, struct argp_state *state)
+{
+	struct options *common = &aggregate->common;
+
+	if (aggregate->list)
+		take_list(aggregate);
+	if (common->file != common->default_file)
+		string_list_add(&aggregate->files, common->file);
+	/* A list that is empty has nothing to add up, and that is what is written. */
+	if (!aggregate->files.count && !aggregate->list)
+		argp_error(state, "which captures are to be added up?");
+	for (size_t i = 0; i < aggregate->files.count; i++) {
+		if (!strcmp(aggregate->files.items[i], "-"))
+			argp_error(state, "captures are read from files, not standard input");
+	}
+	common->may_be_idle = aggregate->files.count > 1;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct aggregate *aggregate = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		options_set_inputs(state, options_of_fleets, &aggregate->common);
+		return 0;
+	case ARGP_KEY_ARG:
+		string_list_add(&aggregate->files, arg);
+		return 0;
+	case KEY_FILES_FROM:
+		aggregate->list = arg;
+		return 0;
+	case KEY_KEEP_GOING:
+		aggregate->keep_going = true;
+		return 0;
+	case ARGP_KEY_END:
+		check(aggregate, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option own_options[] = {
+	{ "files-from", KEY_FILES_FROM, "LIST", 0,
+	  "More files: a path a line; `-' is standard input", 0 },
+	{ "keep-going", KEY_KEEP_GOING, NULL, 0,
+	  "Leave out captures that cannot be read; how many, the profile says", 0 },
+	{ 0 }
+};
+
+static const struct argp parser = {
+	own_options,
+	parse_option,
+	"FILE...",
+	"Adds up the stacks of many captures, with names, in a small file: a profile, which "
+	"`stackreel report' and `folded' show.\v"
+	"A FILE is a capture, or a profile that was made before: in whatever order and by however "
+	"many steps captures are added up, the result is the same, byte for byte. It gets its name "
+	"when it is whole. docs/fleet.md shows how several machines share the work.",
+	options_of_fleets,
+	NULL,
+	NULL,
+};
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+struct input {
+	dev_t device;
+	ino_t inode;
+	const char *path;
+};
+
+static int compare_inputs(const void *a, const void *b)
+{
+	const struct input *x = a, *y = b;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
+/* What is given twice would count twice. */
+static bool are_distinct(const struct string_list *files)
+{
+	struct input *inputs = memory_resize(NULL, files->count + 1, sizeof(*inputs));
+	bool distinct = true;
+	size_t n = 0;
+
+	for (size_t i = 0; i < files->count; i++) {
+		struct stat status;
+
+		/* Who opens it says what is wrong. */
+		if (!stat(files->items[i], &status) && S_ISREG(status.st_mode))
+			inputs[n++] =
+				(struct input){ status.st_dev, status.st_ino, files->items[i] };
+	}
+	qsort(inputs, n, sizeof(*inputs), compare_inputs);
+	for (size_t i = 1; i < n && distinct; i++) {
+		distinct = compare_inputs(&inputs[i - 1], &inputs[i]) != 0;
+		if (!distinct)
+			complain("%s and %s are one file, which would count twice",
+				 inputs[i - 1].path, inputs[i].path);
+	}
+	free(inputs);
+	return distinct;
+}
+
+/* ---- captures -------------------------------------------------------------------------------- */
+
+/* Of samples without an event that the capture defines, or one without a name. */
+static const struct reel_event_info unknown_count = { .name = "unknown", .weight_unit = "" },
+				    unknown_time = { .name = "unknown", .weight_unit = "ns" };
+
+static bool add_trace(void *context, const struct reel_trace *trace,
+		      const struct reel_event_info *event)
+{
+	struct aggregate *aggregate = context;
+	struct profile *profile;
+
+	if (!event || !*event->name)
+		event = event && *event->weight_unit ? &unknown_time : &unknown_count;
+	profile = profiles_get(&aggregate->profiles, event);
+	aggregate->overflowed = !profile_add_sum(profile, (struct amount){ trace->weight, 1 });
+	if (aggregate->overflowed)
+		return false;
+	quality_add(&profile->quality, trace);
+	return profiles_add(&aggregate->profiles, trace, event);
+}
+
+static size_t count_problems(const struct session *session)
+{
+	size_t n;
+
+	reel_capture_problems(session->capture, &n);
+	return n;
+}
+
+/* What is of the capture and not of its samples counts in its first part. */
+static void add_totals(struct profile_totals *totals, const struct session *session,
+		       size_t problems_before)
+{
+	bool is_first = !session->options->shard.number;
+
+	totals->problems += count_problems(session) - (is_first ? 0 : problems_before);
+	if (!is_first)
+		return;
+	totals->captures++;
+	totals->recorded += session->info->samples;
+	losses_count(session->capture, totals->lost);
+}
+
+static int add_capture(struct aggregate *aggregate, struct session *session)
+{
+	size_t problems = count_problems(session);
+
+	if (!session_visit(session, add_trace, aggregate))
+		return STATUS_ERROR;
+	if (aggregate->overflowed) {
+		complain("%s: weights sum up to more than 64 bits hold: add up fewer captures, as "
+			 "those of an hour",
+			 session->options->file);
+		return STATUS_ERROR;
+	}
+	add_totals(&aggregate->totals, session, problems);
+	session_warn(session);
+	return session_is_sound(session) ? STATUS_OK : STATUS_ERROR;
+}
+
+/* It cannot be opened: whether others are added up without it. */
+static bool go_on_without(struct aggregate *aggregate, struct reel_error *error)
+{
+	bool is_left_out = aggregate->keep_going && reel_error_code(error) != REEL_ERROR_NO_MEMORY;
+
+	no_error(error);
+	aggregate->totals.unread += is_left_out;
+	return is_left_out;
+}
+
+static int add_file(struct aggregate *aggregate, const char *path)
+{
+	struct session session;
+	struct reel_error *error;
+	int status = STATUS_ERROR;
+
+	if (profile_file_is(path))
+		return profile_file_read(path, &aggregate->profiles, &aggregate->totals)
+			       ? STATUS_OK
+			       : STATUS_ERROR;
+	aggregate->common.file = path;
+	error = session_try_open(&session, &aggregate->common);
+	if (error)
+		status = go_on_without(aggregate, error) ? STATUS_OK : STATUS_ERROR;
+	else
+		status = add_capture(aggregate, &session);
+	profiles_leave_capture(&aggregate->profiles);
+	session_close(&session);
+	return status;
+}
+
+static int add_files(struct aggregate *aggregate)
+{
+	int status = STATUS_OK;
+
+	for (size_t i = 0; i < aggregate->files.count && status == STATUS_OK; i++)
+		status = add_file(aggregate, aggregate->files.items[i]);
+	return status;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static bool write_to(struct aggregate *aggregate, FILE *file)
+{
+	setvbuf(file, NULL, _IOFBF, 256 << 10);
+	profile_file_write(&aggregate->profiles, &aggregate->totals, file);
+	return !fflush(file) && !ferror(file);
+}
+
+/* It gets its name when it is whole: it may be one of those that were added up. */
+static int write_file(struct aggregate *aggregate, const char *path)
+{
+	struct reel_file *output;
+	FILE *file;
+	bool ok;
+
+	if (!no_error(reel_file_begin(path, &output)))
+		return STATUS_ERROR;
+	file = fdopen(dup(reel_file_descriptor(output)), "w");
+	memory_check(file);
+	ok = write_to(aggregate, file);
+	if (!ok)
+		complain("%s: cannot write: %s", path, strerror(errno));
+	ok = !fclose(file) && ok;
+	if (ok)
+		return no_error(reel_file_finish(output)) ? STATUS_OK : STATUS_ERROR;
+	reel_file_abandon(output);
+	return STATUS_ERROR;
+}
+
+static int write_all(struct aggregate *aggregate)
+{
+	const char *path = aggregate->common.output;
+	struct output output;
+
+	if (path && strcmp(path, "-") != 0)
+		return write_file(aggregate, path);
+	if (!output_open(&output, NULL))
+		return STATUS_ERROR;
+	profile_file_write(&aggregate->profiles, &aggregate->totals, output.file);
+	return output_close(&output, STATUS_OK);
+}
+
+static int run(struct aggregate *aggregate)
+{
+	struct options *common = &aggregate->common;
+	const char *first = aggregate->files.count ? aggregate->files.items[0] : aggregate->list;
+	struct quality quality;
+	int status;
+
+	if (!are_distinct(&aggregate->files))
+		return STATUS_ERROR;
+	inputs_take_shard(&aggregate->files, common);
+	/* A whole capture is one part of one, so that nothing is asked of it that parts of it can't
+	 * tell: whether all samples are there, the profile says by how many were recorded. */
+	if (!common->shard.count)
+		common->shard.count = 1;
+	status = add_files(aggregate);
+	if (status == STATUS_OK)
+		status = write_all(aggregate);
+	if (status != STATUS_OK)
+		return status;
+	common->file = first;
+	quality = profiles_quality(&aggregate->profiles);
+	return quality_status(&quality, common);
+}
+
+int command_aggregate(int argc, char **argv)
+{
+	struct aggregate aggregate = { 0 };
+	int status;
+
+	options_init(&aggregate.common);
+	/* There is none. */
+	aggregate.common.default_file = "";
+	argp_parse(&parser, argc, argv, 0, NULL, &aggregate);
+	profiles_init(&aggregate.profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, true);
+	status = run(&aggregate);
+	profiles_free(&aggregate.profiles);
+	free(aggregate.files.items);
+	free(aggregate.list_text);
+	options_free(&aggregate.common);
+	return status;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stacks of many captures in a text file, as `stackreel aggregate' makes it: each distinct stack
+ * once, with names and amounts.  It is the same, byte for byte, in whatever order and by however
+ * many steps it was made.  Lines, their fields between tabs, texts as text_escape has them:
+ *
+ *	stackreel profile 1
+ *	captures, unread, problems, recorded  NUMBER     struct profile_totals
+ *	lost      NUMBER  CAUSE
+ *	function  FLAGS  NAME  MODULE    numbered from 0 on; flags: kernel, inlined, without a name
+ *	                                 (its address stands for it), pseudo; or -
+ *	event     UNIT  NAME             ns, or count; the following are its own:
+ *	stop      NUMBER  REASON         traces that ended so
+ *	kernel_alone, by_code, by_frame_pointer, by_calls, stack_cut, frames, nameless  NUMBER
+ *	DEPTH FUNCTION [SAMPLES WEIGHT]  between blanks: a node of the tree of stacks, behind the
+ *one that called it, whose depth is smaller by one end
+ *
+ * The root of stacks that end too early is a pseudo function that says so.
+ */
+#ifndef CLI_REPORT_PROFILE_FILE_H
+#define CLI_REPORT_PROFILE_FILE_H
+
+#include "cli/report/profile.h"
+
+#define PROFILE_SIGNATURE "stackreel profile 1\n"
+
+struct profile_totals {
+	uint64_t captures;
+	uint64_t unread;   /* captures that were left out, since nothing of them could be read */
+	uint64_t problems; /* of all captures */
+	uint64_t recorded; /* samples that captures have, wanted ones or not */
+	uint64_t lost[REEL_LOSS_COUNT];
+};
+
+/* False where that is more than 64 bits hold. */
+static inline bool profile_number_add(uint64_t *number, uint64_t more)
+{
+	return !__builtin_add_overflow(*number, more, number);
+}
+
+/* It begins as one. Pipes and the like are none. */
+bool profile_file_is(const char *path);
+/*
+ * Adds what the file has.  Says on stderr what is wrong and gives false: then some of it may have
+ * been added.
+ */
+bool profile_file_read(const char *path, struct profiles *profiles, struct profile_totals *totals);
+/* Of symbols by function, with marks of cut traces.  The trees are in the order of their names
+ * then. */
+void profile_file_write(struct profiles *profiles, const struct profile_totals *totals, FILE *file);
+
+#endif

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/print/text.h"
+#include "cli/report/profile_file.h"
+
+struct function {
+	struct symbol *symbol;
+	bool is_mark;
+};
+
+struct reading {
+	const char *path;
+	FILE *file;
+	char *line;
+	size_t capacity;
+	uint64_t number; /* of the line, from 1 on */
+	bool ended;
+
+	struct profiles *profiles;
+	struct profile_totals *totals;
+	struct function *functions;
+	size_t n_functions, functions_capacity;
+	/* That lines are of; NULL before the first one. */
+	struct profile *profile;
+	/* What it says of the event's traces, by how they ended and by their stacks. */
+	uint64_t n_stops, n_samples;
+	/* By depth; [0] is the root. */
+	uint32_t *nodes;
+	size_t depth, nodes_capacity;
+};
+
+/* Gives false. */
+static bool blame(const struct reading *reading, const char *what)
+{
+	complain("%s: line %llu: %s", reading->path, (unsigned long long)reading->number, what);
+	return false;
+}
+
+/* ---- fields ---------------------------------------------------------------------------------- */
+
+/* A number at *text, which is moved behind it and the blank or tab that follows. */
+static bool take_number(char **text, uint64_t *ret)
+{
+	char *end;
+
+	if (**text < '0' || **text > '9')
+		return false;
+	errno = 0;
+	*ret = strtoull(*text, &end, 10);
+	if (errno || (*end && *end != ' ' && *end != '\t'))
+		return false;
+	*text = *end ? end + 1 : end;
+	return true;
+}
+
+/* The next field, behind which *text is moved; NULL behind the last one. */
+static char *take_field(char **text)
+{
+	return strsep(text, "\t");
+}
+
+/* Adds the number that is all of `text`, or stands before its first tab. */
+static bool add_number(struct reading *reading, char **text, uint64_t *to)
+{
+	uint64_t number;
+
+	if (!take_number(text, &number))
+		return blame(reading, "no number of 64 bits where one should be");
+	return profile_number_add(to, number) ||
+	       blame(reading, "its numbers, and those of what was read before, sum up to more than "
+			      "64 bits hold");
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+static bool read_lost(struct reading *reading, char *text)
+{
+	uint64_t number = 0;
+
+	if (!add_number(reading, &text, &number))
+		return false;
+	for (int cause = 0; cause < REEL_LOSS_COUNT; cause++) {
+		if (!strcmp(text, reel_loss_name(cause)))
+			return profile_number_add(&reading->totals->lost[cause], number) ||
+			       blame(reading, "too many losses for 64 bits");
+	}
+	return blame(reading, "lost by what is unknown here");
+}
+
+static bool read_function(struct reading *reading, char *text)
+{
+	char *flags = take_field(&text), *name = take_field(&text), *module = take_field(&text);
+	struct symbol_table *symbols = &reading->profiles->symbols;
+	struct function function;
+
+	if (!module || text || strspn(flags, "kinp-") != strlen(flags) || reading->profile)
+		return blame(reading, "no function: flags, a name and a module, before all events");
+	if (!text_unescape(name) || !text_unescape(module))
+		return blame(reading, "an escape (\\) that is none");
+	function.is_mark = strchr(flags, 'p');
+	if (function.is_mark)
+		function.symbol = symbol_of_group(symbols, name);
+	else
+		function.symbol = symbol_of_parts(symbols, &(struct symbol_parts){
+								   .name = name,
+								   .module = module,
+								   .kernel = strchr(flags, 'k'),
+								   .inlined = strchr(flags, 'i'),
+								   .function = !strchr(flags, 'n'),
+							   });
+	if (reading->n_functions == reading->functions_capacity) {
+		reading->functions_capacity = reading->functions_capacity * 2 + 256;
+		reading->functions = memory_resize(reading->functions, reading->functions_capacity,
+						   sizeof(*reading->functions));
+	}
+	reading->functions[reading->n_functions++] = function;
+	return true;
+}
+
+/* The event ends: each trace has one end, and one stack. */
+static bool end_event(struct reading *reading)
+{
+	if (reading->n_stops != reading->n_samples)
+		return blame(reading, "the event above has not as many stacks as ends of traces");
+	reading->n_stops = reading->n_samples = 0;
+	return true;
+}
+
+static bool read_event(struct reading *reading, char *text)
+{
+	char *unit = take_field(&text), *name = take_field(&text);
+	bool is_time = unit && !strcmp(unit, "ns");
+	struct reel_event_info event = { .weight_unit = is_time ? "ns" : "" };
+
+	if (!name || !*name || text || (!is_time && strcmp(unit, "count") != 0) ||
+	    !text_unescape(name))
+		return blame(reading, "no event: ns or count, and a name");
+	if (!end_event(reading))
+		return false;
+	event.name = name;
+	reading->profile = profiles_get(reading->profiles, &event);
+	/* The name is the line's. */
+	profiles_leave_capture(reading->profiles);
+	reading->depth = 0;
+	return true;
+}
+
+static bool read_stop(struct reading *reading, char *text)
+{
+	struct quality *quality = &reading->profile->quality;
+	uint64_t number = 0;
+
+	if (!add_number(reading, &text, &number))
+		return false;
+	for (int stop = 0; stop < REEL_STOP_COUNT; stop++) {
+		if (!strcmp(text, reel_stop_name(stop)))
+			return (profile_number_add(&quality->stops[stop], number) &&
+				profile_number_add(&quality->traces, number) &&
+				profile_number_add(&reading->n_stops, number)) ||
+			       blame(reading, "too many traces for 64 bits");
+	}
+	return blame(reading, "traces ended in a way that is unknown here: a later version made "
+			      "this file");
+}
+
+static bool read_kernel_alone(struct reading *reading, char *text)
+{
+	struct quality *quality = &reading->profile->quality;
+	uint64_t number = 0;
+
+	return add_number(reading, &text, &number) &&
+	       ((profile_number_add(&quality->without_stack, number) &&
+		 profile_number_add(&quality->traces, number) &&
+		 profile_number_add(&reading->n_stops, number)) ||
+		blame(reading, "too many traces for 64 bits"));
+}
+
+static void put_node(struct reading *reading, uint64_t depth, uint32_t node)
+{
+	if (depth >= reading->nodes_capacity) {
+		reading->nodes_capacity = reading->nodes_capacity * 2 + 256;
+		reading->nodes = memory_resize(reading->nodes, reading->nodes_capacity,
+					       sizeof(*reading->nodes));
+	}
+	reading->nodes[depth] = node;
+	reading->depth = depth;
+}
+
+static bool add_amount(struct reading *reading, char *text, uint32_t node)
+{
+	struct profile *profile = reading->profile;
+	struct amount amount;
+
+	if (!*text)
+		return true;
+	if (!take_number(&text, &amount.samples) || !take_number(&text, &amount.weight) || *text ||
+	    !amount.samples)
+		return blame(reading, "no samples and their weight, of 64 bits");
+	if (!profile_add_sum(profile, amount) ||
+	    !profile_number_add(&reading->n_samples, amount.samples))
+		return blame(reading, "weights or samples sum up to more than 64 bits hold");
+	amount_add(&profile->tree.nodes[node].self, amount);
+	return true;
+}
+
+static bool read_node(struct reading *reading, char *text)
+{
+	uint64_t depth, number;
+	struct function function;
+	uint32_t node;
+
+	if (!reading->profile)
+		return blame(reading, "a stack before the first event");
+	if (!take_number(&text, &depth) || !take_number(&text, &number) || !depth ||
+	    depth > reading->depth + 1)
+		return blame(reading, "no depth that follows the line before, or no function");
+	if (number >= reading->n_functions)
+		return blame(reading, "there is no function of that number");
+	function = reading->functions[number];
+	if (function.is_mark && depth > 1)
+		return blame(reading, "a mark that is no root");
+	if (!reading->depth)
+		put_node(reading, 0, CALL_TREE_ROOT);
+	node = reading->nodes[depth - 1];
+	/* A table has no marks. */
+	if (!function.is_mark || reading->profiles->mark_cut)
+		node = call_tree_child(&reading->profile->tree, node, function.symbol);
+	put_node(reading, depth, node);
+	return add_amount(reading, text, node);
+}
+
+static uint64_t *total_named(struct profile_totals *totals, const char *name)
+{
+	const struct {
+		const char *name;
+		uint64_t *total;
+	} all[] = {
+		{ "captures", &totals->captures },
+		{ "unread", &totals->unread },
+		{ "problems", &totals->problems },
+		{ "recorded", &totals->recorded },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		if (!strcmp(name, all[i].name))
+			return all[i].total;
+	}
+	return NULL;
+}
+
+static uint64_t *quality_named(struct quality *quality, const char *name)
+{
+	const struct {
+		const char *name;
+		uint64_t *number;
+	} all[] = {
+		{ "by_code", &quality->by_code },
+		{ "by_frame_pointer", &quality->by_frame_pointer },
+		{ "by_calls", &quality->by_calls },
+		{ "stack_cut", &quality->stack_cut },
+		{ "frames", &quality->frames },
+		{ "nameless", &quality->nameless },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		if (!strcmp(name, all[i].name))
+			return all[i].number;
+	}
+	return NULL;
+}
+
+static bool read_named(struct reading *reading, const char *name, char *text)
+{
+	struct profile *profile = reading->profile;
+	uint64_t *number = total_named(reading->totals, name);
+
+	if (!strcmp(name, "function"))
+		return read_function(reading, text);
+	if (!strcmp(name, "event"))
+		return read_event(reading, text);
+	if (!strcmp(name, "lost"))
+		return read_lost(reading, text);
+	if (profile && !strcmp(name, "stop"))
+		return read_stop(reading, text);
+	if (profile && !strcmp(name, "kernel_alone"))
+		return read_kernel_alone(reading, text);
+	if (!number && profile)
+		number = quality_named(&profile->quality, name);
+	if (!number)
+		return blame(reading, "no line of a profile, or not in its place");
+	return add_number(reading, &text, number) &&
+	       (!*text || blame(reading, "more than a number"));
+}
+
+static bool read_line(struct reading *reading)
+{
+	char *text = reading->line, *name;
+
+	if (*text >= '0' && *text <= '9')
+		return read_node(reading, text);
+	reading->ended = !strcmp(text, "end");
+	if (reading->ended)
+		return end_event(reading);
+	name = take_field(&text);
+	return text ? read_named(reading, name, text) : blame(reading, "no line of a profile");
+}
+
+static bool read_lines(struct reading *reading)
+{
+	ssize_t size;
+
+	while (!reading->ended) {
+		size = getline(&reading->line, &reading->capacity, reading->file);
+		reading->number++;
+		if (size < 0)
+			return blame(reading, "the end is missing: the file was cut");
+		if (memchr(reading->line, '\0', (size_t)size) || reading->line[size - 1] != '\n')
+			return blame(reading, "no line of text");
+		reading->line[size - 1] = '\0';
+		if (reading->number == 1)
+			continue; /* profile_file_is */
+		if (!read_line(reading))
+			return false;
+	}
+	return getc(reading->file) == EOF || blame(reading, "something stands behind the end");
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+bool profile_file_is(const char *path)
+{
+	char text[sizeof(PROFILE_SIGNATURE)] = "";
+	struct stat status;
+	ssize_t size;
+	int fd;
+
+	if (!strcmp(path, "-") || stat(path, &status) || !S_ISREG(status.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	size = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
+	if (fd >= 0)
+		close(fd);
+	return size == sizeof(text) - 1 && !memcmp(text, PROFILE_SIGNATURE, sizeof(text) - 1);
+}
+
+bool profile_file_read(const char *path, struct profiles *profiles, struct profile_totals *totals)
+{
+	struct reading reading = {
+		.path = path,
+		.file = fopen(path, "re"),
+		.profiles = profiles,
+		.totals = totals,
+	};
+	bool ok;
+
+	if (!reading.file) {
+		complain("%s: %s", path, strerror(errno));
+		return false;
+	}
+	ok = read_lines(&reading);
+	fclose(reading.file);
+	free(reading.line);
+	free(reading.functions);
+	free(reading.nodes);
+	return ok;
+}
