@@ -40,6 +40,9 @@ static void check(struct export_options *options, struct argp_state *state)
 	if (options->format->needs_file && !options->output)
 		options_error(state, "where to? Name the %s file with -o FILE",
 			      options->format->name);
+	if (options->format->is_binary && !options->output && isatty(STDOUT_FILENO))
+		options_error(state, "%s is not for a terminal: name a file with -o FILE",
+			      options->format->name);
 	/* It is opened here, and not where other commands' is. */
 	options->common.output = NULL;
 	inputs_check(&options->files, &options->common, state);
@@ -103,7 +106,7 @@ static const struct argp parser = {
 	"Writes the samples of captures, with their stacks, as a file that other programs read.\v"
 	"FILE is " DEFAULT_CAPTURE
 	" if not given, `-' is standard input. What is made gets its name when it is whole. "
-	"docs/sql.md describes the tables and fields.",
+	"docs/sql.md describes the tables and fields, docs/exports.md the other formats.",
 	options_of_traces,
 	list_formats,
 	NULL,

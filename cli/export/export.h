@@ -20,6 +20,7 @@ struct export_format {
 	const char *summary; /* for --help */
 	/* It is written here and there, by the descriptor: to a regular file alone. */
 	bool needs_file;
+	bool is_binary;
 	/*
 	 * What these give is passed to the others.  All of them say on stderr what is wrong, and
 	 * give NULL or false then; `close` is called in any case.
