@@ -124,7 +124,7 @@ ifeq ($(web_packages),)
 	@echo "note: npm's packages are missing: stackreel flamegraph draws pictures, but makes no pages (make deps fetches them where npm is installed)"
 endif
 ifeq ($(protobuf),)
-	@echo "note: protobuf-c is missing: stackreel can't export pprof (make deps installs it)"
+	@echo "note: protobuf-c is missing: stackreel can't export pprof, perfetto and otlp (make deps installs it)"
 endif
 ifneq ($(have_replay),yes)
 	@echo "note: libdw, liblzma, capstone or libseccomp is missing: only stackreel-record was built, not stackreel (make deps installs it)"

@@ -271,6 +271,17 @@ class Names(unittest.TestCase):
             for text in texts:
                 self.visible(text)
             self.assertLessEqual({names, b"/usr/" + names}, {unescape(text.decode()) for text in texts})
+            # Of the others, the texts that lie at the ends of these paths of fields.
+            for form, paths in (("otlp", [(2, 5)]), ("perfetto", [(1, 12, 5, 2), (1, 12, 17, 2), (1, 2, 1, 3), (1, 2, 2, 2), (1, 59, 12, 1, 10)])):
+                found = set()
+                for path in paths:
+                    values = [run("export", "--format=" + form, file).stdout]
+                    for field in path:
+                        values = [value for message in values for number, value in fields(message) if number == field]
+                    for text in values:
+                        self.visible(text)
+                        found.add(unescape(text.decode()))
+                self.assertLessEqual({names, b"/usr/" + names}, found)
         if b"libsqlite3 was missing" in run("sql", file, "SELECT 1").stderr:
             self.skipTest("this stackreel has no SQL")
         path = os.path.join(self.folder, "evil.db")

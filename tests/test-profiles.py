@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""stackreel export --format=pprof: what `go tool pprof' says of it, against folded; every message as protoc decodes it, against script, info and
-c++filt.
+"""stackreel export --format=pprof, perfetto and otlp: what `go tool pprof' says of the first, against folded; all messages as protoc decodes them,
+against ndjson, readelf and c++filt.
 
     O=DIR   the object directory (build)
 """
@@ -90,7 +90,7 @@ def neighbours(stacks, function):
 
 
 def unquote(text):
-    return text[1:-1].encode("latin-1").decode("unicode_escape").encode("latin-1").decode("utf-8")
+    return text[1:-1].encode("latin-1").decode("unicode_escape").encode("latin-1").decode("utf-8", "surrogateescape")
 
 
 def parse(lines):
@@ -221,11 +221,8 @@ def samples_of(profile):
         yield stack, labels, [int(value) for value in all_of(sample, "value")]
 
 
-def wanted_samples(capture, options, events):
-    """The same, of ndjson: a counter for each event of how many samples, and what they weigh."""
-    counts = collections.Counter()
-    weights = collections.Counter()
-    times = []
+def ndjson(capture, options):
+    """Samples, and their stacks with what is no frame."""
     for line in said(TOOL, "export", "--format=ndjson", *options, capture).splitlines():
         sample = json.loads(line)
         stack = [(f["function"], f["module"] or "", f["file"] or "", f["line"] or 0) for f in sample["frames"]]
@@ -233,6 +230,15 @@ def wanted_samples(capture, options, events):
             stack.append(("[incomplete: %s]" % sample["stop"], "", "", 0))
         elif not stack:
             stack.append(("[no frames]", "", "", 0))
+        yield sample, stack
+
+
+def wanted_samples(capture, options):
+    """Of each event, stack and thread: how many samples, and what they weigh; and when they were."""
+    counts = collections.Counter()
+    weights = collections.Counter()
+    times = []
+    for sample, stack in ndjson(capture, options):
         guessed = any(f["guessed"] for f in sample["frames"])
         key = (sample["event"], tuple(stack), sample["pid"], sample["tid"], sample["comm"], sample["stop"] if not sample["whole"] else None, guessed)
         counts[key] += 1
@@ -245,7 +251,7 @@ def check_messages(name, data, capture, options):
     profile = decode("pprof.proto", "perftools.profiles.Profile", gzip.decompress(data))
     texts = all_of(profile, "string_table")
     types = [(texts[int(one(t, "type"))], texts[int(one(t, "unit"))]) for t in all_of(profile, "sample_type")]
-    counts, weights, times = wanted_samples(capture, options, types)
+    counts, weights, times = wanted_samples(capture, options)
     found, weighed = collections.Counter(), collections.Counter()
     for stack, labels, values in samples_of(profile):
         count.ok(name + ": values", len(values) == len(types)) if len(values) != len(types) else None
@@ -293,14 +299,111 @@ def check_mappings(profile):
     count.ok("addresses lie in their mappings", not outside, "%r" % outside[:1])
 
 
+# ---- otlp -------------------------------------------------------------------------------------------------
+
+
+def check_otlp(name, data, capture, options):
+    """Each event's samples, and what they weigh; tables begin with what means none."""
+    message = decode("otlp.proto", "opentelemetry.proto.profiles.v1development.ProfilesData", data)
+    dictionary = one(message, "dictionary")
+    texts = all_of(dictionary, "string_table")
+    tables = {field: all_of(dictionary, field) for field in ("mapping_table", "location_table", "function_table", "link_table", "attribute_table", "stack_table")}
+    count.ok(name + ": otlp: each table begins with none", texts[0] == "" and all(table[0] == [] for table in tables.values()))
+
+    def text(item, field):
+        return texts[int(one(item, field, "0"))]
+
+    def attributes(item):
+        found = {}
+        for number in all_of(item, "attribute_indices"):
+            attribute = tables["attribute_table"][int(number)]
+            value = one(attribute, "value")
+            found[text(attribute, "key_strindex")] = one(value, "string_value") if one(value, "int_value") is None else int(one(value, "int_value"))
+        return found
+
+    def frames(sample):
+        for number in all_of(tables["stack_table"][int(one(sample, "stack_index"))], "location_indices"):
+            location = tables["location_table"][int(number)]
+            mapping = tables["mapping_table"][int(one(location, "mapping_index", "0"))]
+            for line in all_of(location, "lines"):
+                function = tables["function_table"][int(one(line, "function_index"))]
+                yield text(function, "name_strindex"), text(mapping, "filename_strindex"), text(function, "filename_strindex"), int(one(line, "line", "0"))
+
+    counts, weights, times = wanted_samples(capture, options)
+    found = collections.defaultdict(collections.Counter)
+    for profile in (p for r in all_of(message, "resource_profiles") for s in all_of(r, "scope_profiles") for p in all_of(s, "profiles")):
+        kind = text(one(profile, "sample_type"), "type_strindex")
+        count.ok(name + ": otlp: period and time of " + kind, int(one(profile, "period", "0")) > 0 and int(one(profile, "duration_nano", "0")) == max(times) - min(times))
+        for sample in all_of(profile, "samples"):
+            labels = attributes(sample)
+            key = (tuple(frames(sample)), labels["process.pid"], labels["thread.id"], labels.get("thread.name", ""), labels.get("stackreel.stop"),
+                   labels.get("stackreel.guessed") == "yes")
+            found[kind][key] += int(one(sample, "values"))
+    for event in {key[0] for key in counts}:
+        same(name + ": otlp: samples of " + event, found.pop(event), {key[1:]: value for key, value in counts.items() if key[0] == event})
+    for kind, amounts in found.items():
+        event = re.sub("-(time|total)$", "", kind) if kind != "cpu" else next(key[0] for key in counts if "clock" in key[0])
+        same(name + ": otlp: " + kind, amounts, {key[1:]: value for key, value in weights.items() if key[0] == event})
+
+
+# ---- perfetto ---------------------------------------------------------------------------------------------
+
+
+def check_perfetto(name, data, capture, options):
+    """Every sample in its place: time, CPU, thread, event, stack."""
+    message = decode("perfetto.proto", "perfetto.protos.Trace", data)
+    tables = collections.defaultdict(dict)
+    events, threads, found = {}, {}, []
+    for packet in all_of(message, "packet"):
+        sequence = one(packet, "trusted_packet_sequence_id")
+        for item in all_of(one(packet, "process_tree", []), "threads"):
+            threads[(one(item, "tgid"), one(item, "tid"))] = one(item, "name", "")
+        defaults = one(one(packet, "trace_packet_defaults", []), "perf_sample_defaults")
+        if defaults:
+            events[sequence] = one(one(defaults, "timebase"), "name")
+        for field, item in one(packet, "interned_data", []):
+            key = (sequence, field, one(item, "iid"))
+            count.ok(name + ": perfetto: %s is new" % (key,), False) if key in tables else None
+            tables[key] = item
+        sample = one(packet, "perf_sample")
+        if not sample:
+            continue
+
+        def interned(field, number):
+            return tables[(sequence, field, number)]
+
+        stack = []
+        for number in all_of(interned("callstacks", one(sample, "callstack_iid")), "frame_ids"):
+            frame = interned("frames", number)
+            mapping = interned("mappings", one(frame, "mapping_id"))
+            path = one(interned("mapping_paths", one(mapping, "path_string_ids")), "str")
+            source = one(interned("source_paths", one(frame, "source_path_iid")), "str") if one(frame, "source_path_iid") else ""
+            function = one(interned("function_names", one(frame, "function_name_id")), "str")
+            stack.insert(0, (function, "" if path == "[no file]" else path, source, int(one(frame, "line_number", "0"))))
+        thread = (one(sample, "pid"), one(sample, "tid"))
+        found.append((int(one(packet, "timestamp")), one(sample, "cpu"), *thread, threads[thread], events[sequence], stack, one(sample, "unwind_error") is None))
+    wanted = [(s["wall_time"] or s["time"], str(s["cpu"]), str(s["pid"]), str(s["tid"]), s["comm"], s["event"], stack, s["whole"]) for s, stack in ndjson(capture, options)]
+    differences = [pair for pair in zip(found, wanted) if pair[0] != pair[1]]
+    count.ok(name + ": perfetto: samples", found == wanted and wanted, "%d, not %d; %r" % (len(found), len(wanted), differences[:1]))
+    return {one(item, "str").encode("utf-8", "surrogateescape").hex() for (_, field, _), item in tables.items() if field == "build_ids"}
+
+
+def exported(form, capture, options):
+    return run(TOOL, "export", "-q", "--format=" + form, *options, capture, text=False).stdout
+
+
 def check_capture(name, capture, options, has_go):
     path = os.path.join(work, name + ".pb.gz")
     said(TOOL, "export", "-q", "--format=pprof", *options, "-o", path, capture)
     with open(path, "rb") as file:
         data = file.read()
-    through_pipe = run(TOOL, "export", "-q", "--format=pprof", *options, capture, text=False).stdout
-    count.ok(name + ": to standard output", through_pipe == data)
+    count.ok(name + ": to standard output", exported("pprof", capture, options) == data)
     profile = check_messages(name, data, capture, options)
+    check_otlp(name, exported("otlp", capture, options), capture, options)
+    build_ids = check_perfetto(name, exported("perfetto", capture, options), capture, options)
+    texts = all_of(profile, "string_table")
+    found = {texts[int(one(m, "build_id", "0"))] for m in all_of(profile, "mapping")} - {""}
+    count.ok(name + ": perfetto: build-ids", build_ids == found, "%r, not %r" % (build_ids, found))
     if name == "aarch64":
         check_functions(profile)
         check_mappings(profile)

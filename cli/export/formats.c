@@ -10,6 +10,8 @@ const struct export_format *const export_formats[] = {
 	&export_ndjson,
 	&export_csv,
 	&export_pprof,
+	&export_perfetto,
+	&export_otlp,
 	NULL,
 };
 

@@ -11,6 +11,18 @@ static void *no_format(const struct export_target *target)
 	return NULL;
 }
 
+const struct export_format export_otlp = {
+	.name = "otlp",
+	.summary = "profiles of OpenTelemetry's protocol (not in this build)",
+	.open = no_format,
+};
+
+const struct export_format export_perfetto = {
+	.name = "perfetto",
+	.summary = "a trace for Perfetto (not in this build)",
+	.open = no_format,
+};
+
 const struct export_format export_pprof = {
 	.name = "pprof",
 	.summary = "a profile for `go tool pprof' (not in this build)",
