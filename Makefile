@@ -63,6 +63,8 @@ format_libs := $(call pkg_libs,libzstd zlib libsodium)
 replay_libs := $(call pkg_libs,libdw libelf liblzma capstone) $(format_libs) -pthread
 # Without it there is no SQL.
 sqlite := $(if $(call have,sqlite3),sqlite3)
+# Its header; the library is loaded when there is something to push. Without it, there is no --push.
+libcurl := $(if $(call have,libcurl),libcurl)
 # Without it, and the compiler that makes its files, formats are left out.
 PROTOC ?= protoc
 protobuf := $(if $(and $(call have,libprotobuf-c),$(shell command -v $(PROTOC)),$(shell command -v protoc-gen-c)),libprotobuf-c)
@@ -101,7 +103,7 @@ web_object := $(O)/cli/flamegraph/web_files.o
 messages := $(patsubst cli/protobuf/proto/%.proto,%,$(wildcard cli/protobuf/proto/*.proto))
 message_objects := $(patsubst %,$(O)/cli/protobuf/%.pb-c.o,$(messages))
 cli_objects := $(filter-out $(static_objects) $(call objects,$(if $(sqlite),cli/no_sql,cli/sql)) \
-	$(call objects,$(if $(protobuf),cli/no_protobuf,cli/protobuf)),$(call objects,cli)) $(if $(protobuf),$(message_objects)) $(web_object)
+	$(call objects,$(if $(protobuf),cli/no_protobuf,cli/protobuf)) $(call objects,$(if $(libcurl),cli/no_push,cli/push)),$(call objects,cli)) $(if $(protobuf),$(message_objects)) $(web_object)
 record_objects := $(call objects,record) $(O)/record/sampling/bpf_object.o
 library_objects := $(base_objects) $(format_objects) $(target_objects) $(scrub_objects) $(arch_objects) $(elf_objects) $(cfi_objects) $(module_objects) $(replay_objects) $(import_objects)
 
@@ -120,8 +122,8 @@ endif
 ifeq ($(sqlite),)
 	@echo "note: libsqlite3 is missing: stackreel has no SQL (make deps installs it)"
 endif
-ifeq ($(web_packages),)
-	@echo "note: npm's packages are missing: stackreel flamegraph draws pictures, but makes no pages (make deps fetches them where npm is installed)"
+ifeq ($(libcurl),)
+	@echo "note: libcurl is missing: stackreel can't push profiles to servers (make deps installs it)" $(web_object)
 endif
 ifeq ($(protobuf),)
 	@echo "note: protobuf-c is missing: stackreel can't export pprof, perfetto and otlp (make deps installs it)"
@@ -140,6 +142,8 @@ $(O)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(base_cflags) $(call depend,$*.o) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(call objects,cli/push): CPPFLAGS += $(call pkg_cflags,libcurl)
 
 # protobuf-c's code for messages, from their descriptions.
 message_headers := $(patsubst %,$(O)/include/cli/protobuf/%.pb-c.h,$(messages))

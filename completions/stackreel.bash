@@ -11,7 +11,7 @@ _stackreel_options() {
     script) echo "--ns $common $file" ;;
     folded) echo "--weight --unit --no-suffix --with-comm --annotate $common $file" ;;
     flamegraph) echo "--format --diff --width --min-share --icicle $common $file" ;;
-    export) echo "--format $common $file" ;;
+    export) echo "--format --push --push-name --push-timeout $common $file" ;;
     sql) echo "--table --tsv --csv --json --no-header $common $file" ;;
     diff) echo "--new --per --false-rate --run-noise --percent-limit --fail-if --tree --folded --markdown --json $common $file" ;;
     info) echo "--all-modules $common $file" ;;

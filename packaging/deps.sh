@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 
 apt_build=(gcc g++ make pkg-config clang llvm libc6-dev libbpf-dev libelf-dev libdw-dev liblzma-dev libzstd-dev libsodium-dev
     libcapstone-dev libseccomp-dev libsqlite3-dev zlib1g-dev
-    libprotobuf-c-dev protobuf-c-compiler protobuf-compiler)
+    libprotobuf-c-dev protobuf-c-compiler protobuf-compiler libcurl4-openssl-dev)
 apt_test=(libcmocka-dev elfutils debuginfod libclang-rt-dev zstd python3 binutils procps util-linux libcap2-bin gdb dwz lld
     libunwind-dev libc6-dbg less xz-utils file python3-jsonschema python3-yaml cmark-gfm sqlite3)
 # What other unwinders say is compared with perf's. Ubuntu's perf is bound to its kernels.
@@ -20,7 +20,7 @@ apt_test=(libcmocka-dev elfutils debuginfod libclang-rt-dev zstd python3 binutil
 apt_all=(golang-go debhelper lintian chromium)
 dnf_build=(gcc gcc-c++ make pkgconf-pkg-config clang llvm glibc-devel libbpf-devel elfutils-libelf-devel
     elfutils-devel xz-devel libzstd-devel libsodium-devel capstone-devel libseccomp-devel sqlite-devel zlib-devel
-    protobuf-c-devel protobuf-c-compiler protobuf-compiler)
+    protobuf-c-devel protobuf-c-compiler protobuf-compiler libcurl-devel)
 dnf_test=(libcmocka-devel elfutils elfutils-debuginfod compiler-rt libasan libubsan zstd python3 binutils procps-ng util-linux libcap gdb dwz lld
     libunwind-devel perf less xz file sqlite python3-jsonschema python3-pyyaml)
 dnf_all=(golang chromium)

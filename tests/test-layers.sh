@@ -42,8 +42,10 @@ declare -A may=(
     [cli/no_sql]="cli/export cli"
     [cli/protobuf]="cli/export cli/report cli/print cli/session include"
     [cli/no_protobuf]="cli/export cli/print"
+    [cli/push]="cli/print include"
+    [cli/no_push]="cli/push cli/print"
     [cli/static]=""
-    [cli]="cli/session cli/print cli/report cli/diff cli/doctor cli/export cli/flamegraph include"
+    [cli]="cli/session cli/print cli/report cli/diff cli/doctor cli/export cli/flamegraph cli/push include"
 )
 # Of other rooms, only these headers.
 declare -A only=(
@@ -80,6 +82,7 @@ declare -A never=(
     [cli/flamegraph]="$elf|zstd|lzma|bpf/|sqlite3"
     [cli/export]="$elf|$compression|bpf/|sqlite3" [cli/sql]="$elf|$compression|bpf/" [cli/no_sql]="$elf|$compression|bpf/|sqlite3"
     [cli/protobuf]="$elf|zstd|lzma|bpf/|sqlite3" [cli/no_protobuf]="$elf|$compression|bpf/|sqlite3|protobuf"
+    [cli/push]="$elf|$compression|bpf/|sqlite3|protobuf" [cli/no_push]="$elf|$compression|bpf/|sqlite3|protobuf|curl"
 )
 
 check_room() {

@@ -14,6 +14,7 @@ typedef Perftools__Profiles__Profile Profile;
 struct pprof {
 	struct sample_sums sums;
 	struct message_writer writer;
+	struct export_span *span;
 	/* Of each event the place of its count among the values; its weight, if it has one, is the
 	 * next. */
 	size_t *columns;
@@ -29,6 +30,7 @@ static void *pprof_open(const struct export_target *target)
 
 	sample_sums_init(&pprof->sums);
 	message_writer_init(&pprof->writer, target->file, true);
+	pprof->span = target->span;
 	return pprof;
 }
 
@@ -408,6 +410,9 @@ static bool pprof_close(void *state, bool ok)
 	ok = ok && write_sample_types(pprof) && write_samples(pprof) && write_mappings(pprof) &&
 	     write_locations(pprof) && write_functions(pprof) && write_summary(pprof) &&
 	     write_texts(pprof) && message_writer_finish(&pprof->writer);
+	if (pprof->span)
+		*pprof->span = (struct export_span){ pprof->sums.first_wall_time,
+						     pprof->sums.last_wall_time };
 	message_writer_free(&pprof->writer);
 	sample_sums_free(&pprof->sums);
 	free(pprof->columns);
