@@ -131,7 +131,7 @@ def pprof(path, *options):
 
 def name_in_folded(name):
     """pprof marks inlined functions; folded has no semicolon in names."""
-    return re.sub(r" \(inline\)$", "", name).replace(";", ":")
+    return re.sub(r" \((partial-)?inline\)$", "", name).replace(";", ":")
 
 
 def top(text):
