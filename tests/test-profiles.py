@@ -413,6 +413,21 @@ def check_capture(name, capture, options, has_go):
         check_with_go(name + " " + event, path, event, capture, options)
 
 
+def check_several():
+    """Of a capture that is named twice everything is there twice, and not another location; a trace needs one clock."""
+    capture, options = CAPTURES["i386-orders"]
+    once, twice = (decode("pprof.proto", "perftools.profiles.Profile", gzip.decompress(exported("pprof", capture, [*options, *more]))) for more in ([], [capture]))
+    values = [collections.Counter() for _ in range(2)]
+    for found, profile in zip(values, (once, twice)):
+        for stack, labels, amounts in samples_of(profile):
+            found[stack, labels["tid"]] += sum(amounts)
+    same("a capture twice", values[1], {key: 2 * value for key, value in values[0].items()})
+    count.ok("a capture twice: locations", all_of(once, "location") == all_of(twice, "location"))
+    done = run(TOOL, "export", "--format=perfetto", *options, "-o", os.path.join(work, "two"), capture, CAPTURES["x86_64-perf-dwarf"][0])
+    count.ok("two captures, and when one began is not known", done.returncode == 1 and "when each began" in done.stderr, done.stderr)
+    count.ok("nothing is left of it", not os.path.exists(os.path.join(work, "two")))
+
+
 def events_of(profile):
     texts = all_of(profile, "string_table")
     names = [texts[int(one(t, "type"))] for t in all_of(profile, "sample_type")]
@@ -431,6 +446,7 @@ def main():
         count.skip("go is not installed: nothing is compared with go tool pprof")
     for name, (capture, options) in CAPTURES.items():
         check_capture(name, capture, options, has_go)
+    check_several()
 
 
 try:
