@@ -32,7 +32,7 @@ lock = threading.Lock()
 
 def ok(name, condition, why=""):
     with lock:
-        count.ok(name, condition, why)
+        count.ok(name, condition, str(why) if why else "")
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -108,6 +108,8 @@ def parca():
     with Server(200) as server, open(CAPTURE, "rb") as capture:
         done = run("--push=parca:" + server.url(), '--push-name=a"b', capture="-", stdin=capture)
         ok("parca: from standard input, which is read in the sandbox", done.returncode == 0 and len(server.requests) == 1, done.stderr)
+        if not server.requests:
+            return
         path, headers, body = server.requests[0]
         series = json.loads(body)["series"][0]
         labels = {label["name"]: label["value"] for label in series["labels"]["labels"]}
