@@ -63,8 +63,13 @@ format_libs := $(call pkg_libs,libzstd zlib libsodium)
 replay_libs := $(call pkg_libs,libdw libelf liblzma capstone) $(format_libs) -pthread
 # Without it there is no SQL.
 sqlite := $(if $(call have,sqlite3),sqlite3)
-cli_libs := $(replay_libs) $(call pkg_libs,libseccomp $(sqlite)) -lm
-cli_static_libs = $(shell $(PKG_CONFIG) --static --libs libdw libelf liblzma capstone libzstd zlib libsodium libseccomp $(sqlite)) -lm
+# Its header; the library is loaded when there is something to push. Without it, there is no --push.
+libcurl := $(if $(call have,libcurl),libcurl)
+# Without it, and the compiler that makes its files, formats are left out.
+PROTOC ?= protoc
+protobuf := $(if $(and $(call have,libprotobuf-c),$(shell command -v $(PROTOC)),$(shell command -v protoc-gen-c)),libprotobuf-c)
+cli_libs := $(replay_libs) $(call pkg_libs,libseccomp $(sqlite) $(protobuf)) -lm
+cli_static_libs = $(shell $(PKG_CONFIG) --static --libs libdw libelf liblzma capstone libzstd zlib libsodium libseccomp $(sqlite) $(protobuf)) -lm
 record_packages := libbpf libelf liblzma libzstd zlib libsodium libseccomp
 record_libs = $(call pkg_libs,$(record_packages))
 record_static_libs = $(shell $(PKG_CONFIG) --static --libs $(record_packages))
@@ -95,7 +100,10 @@ web := cli/flamegraph/web
 # Not there where npm was not: no pages are made then.
 web_packages := $(wildcard $(web)/node_modules/.package-lock.json)
 web_object := $(O)/cli/flamegraph/web_files.o
-cli_objects := $(filter-out $(static_objects) $(call objects,$(if $(sqlite),cli/no_sql,cli/sql)),$(call objects,cli)) $(web_object)
+messages := $(patsubst cli/protobuf/proto/%.proto,%,$(wildcard cli/protobuf/proto/*.proto))
+message_objects := $(patsubst %,$(O)/cli/protobuf/%.pb-c.o,$(messages))
+cli_objects := $(filter-out $(static_objects) $(call objects,$(if $(sqlite),cli/no_sql,cli/sql)) \
+	$(call objects,$(if $(protobuf),cli/no_protobuf,cli/protobuf)) $(call objects,$(if $(libcurl),cli/no_push,cli/push)),$(call objects,cli)) $(if $(protobuf),$(message_objects)) $(web_object)
 record_objects := $(call objects,record) $(O)/record/sampling/bpf_object.o
 library_objects := $(base_objects) $(format_objects) $(target_objects) $(scrub_objects) $(arch_objects) $(elf_objects) $(cfi_objects) $(module_objects) $(replay_objects) $(import_objects)
 
@@ -114,8 +122,14 @@ endif
 ifeq ($(sqlite),)
 	@echo "note: libsqlite3 is missing: stackreel has no SQL (make deps installs it)"
 endif
+ifeq ($(libcurl),)
+	@echo "note: libcurl is missing: stackreel can't push profiles to servers (make deps installs it)"
+endif
 ifeq ($(web_packages),)
 	@echo "note: npm's packages are missing: stackreel flamegraph draws pictures, but makes no pages (make deps fetches them where npm is installed)"
+endif
+ifeq ($(protobuf),)
+	@echo "note: protobuf-c is missing: stackreel can't export pprof, perfetto and otlp (make deps installs it)"
 endif
 ifneq ($(have_replay),yes)
 	@echo "note: libdw, liblzma, capstone or libseccomp is missing: only stackreel-record was built, not stackreel (make deps installs it)"
@@ -131,6 +145,21 @@ $(O)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(base_cflags) $(call depend,$*.o) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(call objects,cli/push): CPPFLAGS += $(call pkg_cflags,libcurl)
+
+# protobuf-c's code for messages, from their descriptions.
+message_headers := $(patsubst %,$(O)/include/cli/protobuf/%.pb-c.h,$(messages))
+$(message_headers): $(O)/include/cli/protobuf/%.pb-c.h: cli/protobuf/proto/%.proto
+	$(call say,PROTO,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(PROTOC) --proto_path=$(<D) --c_out=$(@D) $<
+$(message_objects): $(O)/cli/protobuf/%.pb-c.o: $(O)/include/cli/protobuf/%.pb-c.h
+	$(call say,CC,$(<:.h=.c))
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(base_cflags) -I$(<D) $(call pkg_cflags,libprotobuf-c) $(CPPFLAGS) $(CFLAGS) -c -o $@ $(<:.h=.c)
+$(call objects,cli/protobuf): | $(if $(protobuf),$(message_headers))
+$(call objects,cli/protobuf): CPPFLAGS += $(call pkg_cflags,libprotobuf-c)
 
 $(O)/libstackreel.a: $(library_objects)
 	$(call say,AR,$@)

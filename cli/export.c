@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -14,31 +15,57 @@
 #include "cli/export/export.h"
 #include "cli/session/inputs.h"
 #include "cli/print/text.h"
+#include "cli/push/push.h"
 #include "cli/session/sandbox.h"
 
 enum {
 	KEY_FORMAT = OPTION_KEY_OWN,
+	KEY_PUSH,
+	KEY_PUSH_NAME,
+	KEY_PUSH_TIMEOUT,
 };
+
+/* ns */
+#define PUSH_TIMEOUT 30000000000
 
 struct export_options {
 	struct options common;
 	struct string_list files;
 	const struct export_format *format;
 	const char *output; /* NULL: standard output */
+	bool pushes;	    /* not to a file, but to a server */
+	struct push push;
 };
 
 /* ---- options ------------------------------------------------------------------------------ */
+
+static void check_push(struct export_options *options, struct argp_state *state)
+{
+	const struct export_format *pprof = export_format_find("pprof");
+
+	if (options->format && options->format != pprof)
+		options_error(state, "--push sends pprof, and not %s", options->format->name);
+	if (options->common.output)
+		options_error(state, "either -o or --push");
+	options->format = pprof;
+}
 
 static void check(struct export_options *options, struct argp_state *state)
 {
 	_cleanup_free_ char *names = export_format_names();
 	const char *output = options->common.output;
 
+	if (options->pushes)
+		check_push(options, state);
 	if (!options->format)
 		options_error(state, "which --format? There are %s", names);
 	options->output = output && strcmp(output, "-") != 0 ? output : NULL;
 	if (options->format->needs_file && !options->output)
 		options_error(state, "where to? Name the %s file with -o FILE",
+			      options->format->name);
+	if (options->format->is_binary && !options->output && !options->pushes &&
+	    isatty(STDOUT_FILENO))
+		options_error(state, "%s is not for a terminal: name a file with -o FILE",
 			      options->format->name);
 	/* It is opened here, and not where other commands' is. */
 	options->common.output = NULL;
@@ -63,6 +90,23 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (!options->format)
 			options_error(state, "--format wants %s, not `%s'", names, arg);
 		return 0;
+	case KEY_PUSH:
+		options->pushes = push_parse(arg, &options->push);
+		if (!options->pushes)
+			options_error(state,
+				      "--push wants pyroscope:URL or parca:URL, with http:// or "
+				      "https://, not `%s'",
+				      arg);
+		return 0;
+	case KEY_PUSH_NAME:
+		options->push.name = arg;
+		return 0;
+	case KEY_PUSH_TIMEOUT:
+		if (!time_parse(arg, &options->push.timeout) || !options->push.timeout)
+			options_error(state,
+				      "--push-timeout wants a time as 30, 500ms or 10m, not `%s'",
+				      arg);
+		return 0;
 	case ARGP_KEY_END:
 		check(options, state);
 		return 0;
@@ -72,7 +116,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option own_options[] = {
-	{ "format", KEY_FORMAT, "FORMAT", 0, "Which file is made", 0 }, { 0 }
+	{ "format", KEY_FORMAT, "FORMAT", 0, "Which file is made", 0 },
+	{ "push", KEY_PUSH, "SERVER:URL", 0,
+	  "Send a pprof profile to a server, pyroscope:URL or parca:URL, instead", 0 },
+	{ "push-name", KEY_PUSH_NAME, "NAME", 0, "What it is of, for the server (stackreel)", 0 },
+	{ "push-timeout", KEY_PUSH_TIMEOUT, "TIME", 0,
+	  "Of one of four attempts: seconds, or with a unit (30)", 0 },
+	{ 0 }
 };
 
 /* The formats that there are, below the options; argp frees it. */
@@ -103,7 +153,7 @@ static const struct argp parser = {
 	"Writes the samples of captures, with their stacks, as a file that other programs read.\v"
 	"FILE is " DEFAULT_CAPTURE
 	" if not given, `-' is standard input. What is made gets its name when it is whole. "
-	"docs/sql.md describes the tables and fields.",
+	"docs/sql.md describes the tables and fields, docs/exports.md the other formats.",
 	options_of_shards,
 	list_formats,
 	NULL,
@@ -116,6 +166,7 @@ struct destination {
 	struct output output;	/* of what goes to standard output */
 	struct reel_file *file; /* that gets its name later; NULL: standard output */
 	const char *path;
+	int pushed; /* a file without a name, to push; -1: none */
 };
 
 /* A capture must not be replaced by what is made of it. */
@@ -160,15 +211,33 @@ static bool open_file(const struct export_options *options, struct destination *
 	return true;
 }
 
+/* Shared, as another process may read the captures. */
+static bool open_pushed(struct destination *destination)
+{
+	struct export_target *target = &destination->target;
+
+	if (!push_is_possible() || !no_error(reel_file_temporary(&destination->pushed)))
+		return false;
+	target->file = fdopen(dup(destination->pushed), "w");
+	memory_check(target->file);
+	target->span = mmap(NULL, sizeof(*target->span), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	memory_check(target->span == MAP_FAILED ? NULL : target->span);
+	destination->path = "the profile";
+	return true;
+}
+
 static bool open_destination(const struct export_options *options, struct destination *destination)
 {
 	struct options last = options->common;
 
 	if (options->files.count)
 		last.file = options->files.items[options->files.count - 1];
-	*destination = (struct destination){ .path = options->output };
+	*destination = (struct destination){ .path = options->output, .pushed = -1 };
 	destination->target.sandboxed = sandbox_is_wanted(&last);
 	destination->target.fd = -1;
+	if (options->pushes)
+		return open_pushed(destination);
 	if (options->output)
 		return open_file(options, destination);
 	if (!output_open(&destination->output, NULL))
@@ -199,9 +268,30 @@ static bool close_file(const struct destination *destination)
 	return !failed;
 }
 
-/* Gives the exit status. */
-static int close_destination(struct destination *destination, int status, bool ok)
+/* Sends what was made, in the process that is in no sandbox. Gives the exit status. */
+static int push_destination(const struct export_options *options, struct destination *destination,
+			    int status, bool ok)
 {
+	const struct export_span *span = destination->target.span;
+
+	ok = destination->target.file && close_file(destination) && ok;
+	if (ok && !span->from) {
+		complain("the captures do not tell when they began, which a server has to know: "
+			 "export them to a file");
+		ok = false;
+	}
+	ok = ok && push_profile(&options->push, destination->pushed, span->from, span->until);
+	if (destination->pushed >= 0)
+		close(destination->pushed);
+	return ok ? status : STATUS_ERROR;
+}
+
+/* Gives the exit status. */
+static int close_destination(const struct export_options *options, struct destination *destination,
+			     int status, bool ok)
+{
+	if (options->pushes)
+		return push_destination(options, destination, status, ok);
 	if (!destination->path)
 		return destination->target.file ? output_close(&destination->output, status)
 						: STATUS_ERROR;
@@ -275,7 +365,9 @@ static int export_apart(struct export_options *options, struct destination *dest
 
 int command_export(int argc, char **argv)
 {
-	struct export_options options = { 0 };
+	struct export_options options = {
+		.push = { .name = "stackreel", .timeout = PUSH_TIMEOUT },
+	};
 	struct destination destination;
 	int status = STATUS_ERROR;
 	bool ok = false;
@@ -284,11 +376,11 @@ int command_export(int argc, char **argv)
 	argp_parse(&parser, argc, argv, 0, NULL, &options);
 	if (!open_destination(&options, &destination))
 		ok = false;
-	else if (destination.file && destination.target.sandboxed)
+	else if ((destination.file || options.pushes) && destination.target.sandboxed)
 		status = export_apart(&options, &destination, &ok);
 	else
 		status = export_files(&options, &destination.target, &ok);
-	status = close_destination(&destination, status, ok);
+	status = close_destination(&options, &destination, status, ok);
 	free(options.files.items);
 	options_free(&options.common);
 	return status;

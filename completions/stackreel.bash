@@ -13,7 +13,7 @@ _stackreel_options() {
     folded) echo "--weight --unit --no-suffix --with-comm --annotate --shard $common $file" ;;
     flamegraph) echo "--format --diff --width --min-share --icicle $common $file" ;;
     aggregate) echo "--files-from --keep-going --shard ${common/--sandbox --no-sandbox /} $file" ;;
-    export) echo "--format --shard $common $file" ;;
+    export) echo "--format --shard --push --push-name --push-timeout $common $file" ;;
     sql) echo "--table --tsv --csv --json --no-header $common $file" ;;
     diff) echo "--new --per --false-rate --run-noise --percent-limit --fail-if --tree --folded --markdown --json $common $file" ;;
     info) echo "--all-modules $common $file" ;;

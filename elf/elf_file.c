@@ -706,6 +706,24 @@ bool reel_elf_file_address_of_offset(const struct reel_elf_file *file, uint64_t 
 	return false;
 }
 
+bool reel_elf_file_code_segment(const struct reel_elf_file *file, uint64_t address,
+				struct reel_segment *ret)
+{
+	bool has_segments = !file->debug_only || file->embedded;
+
+	for (size_t i = 0; has_segments && i < file->n_segments; i++) {
+		const struct segment *segment = &file->segments[i];
+
+		if (!segment->executable || address < segment->address ||
+		    address - segment->address >= segment->memory_size)
+			continue;
+		*ret = (struct reel_segment){ segment->address, segment->offset,
+					      segment->memory_size };
+		return true;
+	}
+	return false;
+}
+
 static bool read_segment(const struct reel_elf_file *file, uint64_t address, size_t size,
 			 uint8_t *bytes_ret)
 {

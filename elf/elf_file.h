@@ -109,6 +109,9 @@ void reel_elf_file_text_range(const struct reel_elf_file *file, uint64_t *begin_
  */
 bool reel_elf_file_address_of_offset(const struct reel_elf_file *file, uint64_t offset,
 				     uint64_t *ret);
+/* The executable PT_LOAD that holds an ELF address; false where there is none, and as above. */
+bool reel_elf_file_code_segment(const struct reel_elf_file *file, uint64_t address,
+				struct reel_segment *ret);
 /* Bytes at an ELF address, from the file; false if it does not hold all of them. */
 bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size_t size,
 			uint8_t *bytes_ret);

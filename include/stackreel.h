@@ -361,6 +361,19 @@ struct reel_error *reel_capture_modules(struct reel_capture *capture,
  */
 bool reel_capture_has_module_file(struct reel_capture *capture, const char *path);
 
+/* A part of a file that programs have in memory as it is: where it begins in the ELF address space
+ * and in the file, and its bytes in memory. */
+struct reel_segment {
+	uint64_t address, offset, size;
+};
+/*
+ * The segment of a module's file with the code at `address` (a frame's module_address).  False if
+ * there is none, as for modules of which no file was found: addresses are offsets in the file then.
+ * It is known of modules that frames fell into.
+ */
+bool reel_capture_segment(struct reel_capture *capture, uint64_t module_id, uint64_t address,
+			  struct reel_segment *ret);
+
 /* ---- traces ---------------------------------------------------------- */
 
 /* Why a trace ended.  Only REEL_STOP_ROOT is a whole trace. */
@@ -478,6 +491,9 @@ struct reel_frame {
 	 * as "libfoo.so+0x1f30 [fde]": the module's file name and that address.
 	 */
 	bool is_fde;
+	/* The name as the linker knows it, where `function` is that demangled; "" if they are the
+	 * same. */
+	const char *linkage_name;
 };
 
 enum reel_where {

@@ -143,6 +143,15 @@ bool reel_capture_has_module_file(struct reel_capture *capture, const char *path
 	return reel_modules_have_file(capture->modules, path);
 }
 
+bool reel_capture_segment(struct reel_capture *capture, uint64_t module_id, uint64_t address,
+			  struct reel_segment *ret)
+{
+	const struct reel_module *module = reel_modules_opened(capture->modules, module_id);
+
+	return module && module->files.file &&
+	       reel_elf_file_code_segment(module->files.file, address, ret);
+}
+
 const char *reel_loss_name(enum reel_loss loss)
 {
 	switch (loss) {

@@ -41,8 +41,12 @@ declare -A may=(
     [cli/flamegraph]="cli/diff cli/export cli/report cli/print cli/session include"
     [cli/sql]="cli/export cli/report cli/print cli/session cli include"
     [cli/no_sql]="cli/export cli"
+    [cli/protobuf]="cli/export cli/report cli/print cli/session include"
+    [cli/no_protobuf]="cli/export cli/print"
+    [cli/push]="cli/print include"
+    [cli/no_push]="cli/push cli/print"
     [cli/static]=""
-    [cli]="cli/session cli/print cli/report cli/annotate cli/diff cli/doctor cli/export cli/flamegraph include"
+    [cli]="cli/session cli/print cli/report cli/annotate cli/diff cli/doctor cli/export cli/flamegraph cli/push include"
 )
 # Of other rooms, only these headers.
 declare -A only=(
@@ -61,6 +65,7 @@ declare -A only=(
     [cli/sql:cli/session]="inputs.h|limits.h|sandbox.h|session.h"
     [cli/sql:cli]="commands.h"
     [cli/no_sql:cli]="commands.h"
+    [cli/protobuf:cli/session]="session.h"
     [replay/code:cfi]="row.h"
     [replay/names:replay]="origins.h"
     [replay/traces:replay]="capture.h"
@@ -78,6 +83,8 @@ declare -A never=(
     [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/|sqlite3" [cli/print]="$elf|$compression|bpf/" [cli/session]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/diff]="$elf|$compression|bpf/" [cli/annotate]="$elf|$compression|bpf/" [cli/doctor]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/"
     [cli/flamegraph]="$elf|zstd|lzma|bpf/|sqlite3"
     [cli/export]="$elf|$compression|bpf/|sqlite3" [cli/sql]="$elf|$compression|bpf/" [cli/no_sql]="$elf|$compression|bpf/|sqlite3"
+    [cli/protobuf]="$elf|zstd|lzma|bpf/|sqlite3" [cli/no_protobuf]="$elf|$compression|bpf/|sqlite3|protobuf"
+    [cli/push]="$elf|$compression|bpf/|sqlite3|protobuf" [cli/no_push]="$elf|$compression|bpf/|sqlite3|protobuf|curl"
 )
 
 check_room() {

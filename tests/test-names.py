@@ -8,6 +8,7 @@ parser, with lone surrogates refused.
     O=DIR   the object directory (build)
 """
 
+import gzip
 import html
 import json
 import os
@@ -69,6 +70,29 @@ def strict(line):
     value = json.loads(line.decode("ascii"))
     json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails at surrogates without another half
     return value
+
+
+def fields(message):
+    """The fields of a protobuf message: numbers, and bytes of what has a length."""
+    at = 0
+
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(message):
+        tag = number()
+        value = number()
+        if tag & 7 == 2:
+            value, at = message[at:at + value], at + value
+        yield tag >> 3, value
 
 
 def run(*arguments, **options):
@@ -242,6 +266,23 @@ class Names(unittest.TestCase):
             self.visible(text.encode())
             self.assertEqual(unescape(text), names)
         self.assertEqual(unescape(sample["frames"][1]["module"]), b"/usr/" + names)
+        profile = run("export", "--format=pprof", file)
+        if b"was missing" not in profile.stderr:
+            texts = [value for field, value in fields(gzip.decompress(profile.stdout)) if field == 6]
+            for text in texts:
+                self.visible(text)
+            self.assertLessEqual({names, b"/usr/" + names}, {unescape(text.decode()) for text in texts})
+            # Of the others, the texts that lie at the ends of these paths of fields.
+            for form, paths in (("otlp", [(2, 5)]), ("perfetto", [(1, 12, 5, 2), (1, 12, 17, 2), (1, 2, 1, 3), (1, 2, 2, 2), (1, 59, 12, 1, 10)])):
+                found = set()
+                for path in paths:
+                    values = [run("export", "--format=" + form, file).stdout]
+                    for field in path:
+                        values = [value for message in values for number, value in fields(message) if number == field]
+                    for text in values:
+                        self.visible(text)
+                        found.add(unescape(text.decode()))
+                self.assertLessEqual({names, b"/usr/" + names}, found)
         if b"libsqlite3 was missing" in run("sql", file, "SELECT 1").stderr:
             self.skipTest("this stackreel has no SQL")
         path = os.path.join(self.folder, "evil.db")

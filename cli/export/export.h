@@ -8,11 +8,17 @@
 
 #include "cli/session/session.h"
 
+/* ns since 1970 of the first and the last sample; 0 where captures do not tell. */
+struct export_span {
+	uint64_t from, until;
+};
+
 /* Where it is written to. */
 struct export_target {
 	int fd;
 	FILE *file; /* the same; NULL for a format that is written here and there */
 	bool sandboxed;
+	struct export_span *span; /* for a format that is pushed to set; NULL: nobody asks */
 };
 
 struct export_format {
@@ -20,6 +26,7 @@ struct export_format {
 	const char *summary; /* for --help */
 	/* It is written here and there, by the descriptor: to a regular file alone. */
 	bool needs_file;
+	bool is_binary;
 	/*
 	 * What these give is passed to the others.  All of them say on stderr what is wrong, and
 	 * give NULL or false then; `close` is called in any case.

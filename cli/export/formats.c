@@ -9,6 +9,9 @@ const struct export_format *const export_formats[] = {
 	&export_sqlite,
 	&export_ndjson,
 	&export_csv,
+	&export_pprof,
+	&export_perfetto,
+	&export_otlp,
 	NULL,
 };
 

@@ -6,5 +6,6 @@
 #include "cli/export/export.h"
 
 extern const struct export_format export_sqlite, export_ndjson, export_csv;
+extern const struct export_format export_pprof, export_perfetto, export_otlp;
 
 #endif

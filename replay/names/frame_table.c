@@ -224,7 +224,9 @@ static struct reel_error *identify(struct reel_frame_table *table, struct reel_f
 		return NULL;
 	}
 	frame->function = reel_texts_add_string(table->texts, frame->function);
-	if (!frame->function)
+	if (frame->function && *frame->linkage_name)
+		frame->linkage_name = reel_texts_add_string(table->texts, frame->linkage_name);
+	if (!frame->function || !frame->linkage_name)
 		return reel_error_no_memory();
 	if ((table->n_functions + 1) * 3 > table->n_function_slots * 2) {
 		struct reel_error *error = grow_functions(table);
@@ -346,6 +348,7 @@ static struct reel_error *symbolize(struct reel_frame_table *table, struct reel_
 	for (size_t i = 0; i < n; i++) {
 		frames[i] = (struct reel_frame){
 			.function = symbols[i].function,
+			.linkage_name = symbols[i].linkage_name,
 			.inlined = symbols[i].inlined,
 			.is_fde = symbols[i].is_fde,
 			.file = symbols[i].file,
@@ -382,6 +385,7 @@ static struct reel_error *anonymous(struct reel_frame_table *table, struct reel_
 {
 	struct reel_frame frame = {
 		.function = "",
+		.linkage_name = "",
 		.file = "",
 		.module_path = "",
 		.module_address = at->address,
@@ -445,6 +449,7 @@ struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
 	static const char is_gap[] = "";
 	static const struct reel_frame frame = {
 		.function = "[part of the stack was not kept]",
+		.linkage_name = "",
 		.file = "",
 		.module_path = "",
 	};
@@ -492,6 +497,7 @@ static struct reel_error *kernel_frames(struct reel_frame_table *table,
 	for (size_t i = 0; i < n; i++) {
 		frames[i] = (struct reel_frame){
 			.function = symbol && i + 1 == n ? symbol->name : symbols[i].function,
+			.linkage_name = symbol && i + 1 == n ? "" : symbols[i].linkage_name,
 			.inlined = symbols[i].inlined,
 			.kernel = true,
 			.file = symbols[i].file,
@@ -514,6 +520,7 @@ static struct reel_error *kernel_frame(struct reel_frame_table *table,
 {
 	struct reel_frame frame = {
 		.function = symbol ? symbol->name : "",
+		.linkage_name = "",
 		.kernel = true,
 		.file = "",
 		.function_offset = symbol ? at->address - symbol->address : 0,

@@ -584,6 +584,15 @@ struct reel_error *reel_modules_open(struct reel_modules *modules, uint64_t id,
 	return error;
 }
 
+const struct reel_module *reel_modules_opened(struct reel_modules *modules, uint64_t id)
+{
+	const struct reel_module *module = module_by_id(modules, id);
+
+	if (!module || !atomic_load_explicit(&module->opened, memory_order_acquire))
+		return NULL;
+	return module;
+}
+
 struct reel_error *reel_modules_problem(const struct reel_modules *modules)
 {
 	const struct reel_module *module =

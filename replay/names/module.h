@@ -128,6 +128,9 @@ struct reel_error *reel_modules_open(struct reel_modules *modules, uint64_t id,
 				     const struct reel_arch *arch,
 				     struct reel_module **ret) REEL_MUST_CHECK;
 
+/* NULL if it was not opened yet, or there is none. */
+const struct reel_module *reel_modules_opened(struct reel_modules *modules, uint64_t id);
+
 /* What makes traces wrong, as reel_rows_problem; NULL: nothing did up to now. */
 struct reel_error *reel_modules_problem(const struct reel_modules *modules) REEL_MUST_CHECK;
 

@@ -15,6 +15,7 @@
 struct known_text {
 	const char *raw; /* NULL: free */
 	const char *text;
+	const char *linkage_name; /* of a name that was demangled; else "" */
 };
 
 struct known_texts {
@@ -159,8 +160,10 @@ static struct reel_error *take_texts(struct reel_symbolizer *symbolizer, size_t 
 				 reel_elf_file_path(file));
 }
 
-/* As it is shown: without the version of .symtab's "name@@VERSION", and demangled. */
-static const char *make_name(struct reel_symbolizer *symbolizer, const char *raw)
+/* As it is shown: without the version of .symtab's "name@@VERSION", and demangled; *linkage_ret is
+ * what it was before that, "" if it is the same. */
+static const char *make_name(struct reel_symbolizer *symbolizer, const char *raw,
+			     const char **linkage_ret)
 {
 	const char *at = strchr(raw, '@');
 	size_t size = at && at != raw ? (size_t)(at - raw) : strlen(raw);
@@ -169,52 +172,68 @@ static const char *make_name(struct reel_symbolizer *symbolizer, const char *raw
 
 	if (name && !symbolizer->options.no_demangle)
 		demangled = reel_demangle(name);
+	*linkage_ret = demangled ? name : "";
 	return demangled ? reel_texts_add_string(symbolizer->texts, demangled) : name;
 }
 
 /* Of a PLT's stub, as objdump and gdb write it. */
 static const char *make_stub_name(struct reel_symbolizer *symbolizer, const char *raw)
 {
-	const char *name = make_name(symbolizer, raw);
+	const char *linkage_name, *name = make_name(symbolizer, raw, &linkage_name);
 	_cleanup_free_ char *text = name ? reel_text_print("%s@plt", name) : NULL;
 
 	return text ? reel_texts_add_string(symbolizer->texts, text) : NULL;
 }
 
 static const char *make_text(struct reel_symbolizer *symbolizer, const struct known_texts *known,
-			     const char *raw)
+			     const char *raw, const char **linkage_ret)
 {
+	*linkage_ret = "";
 	if (known == &symbolizer->names)
-		return make_name(symbolizer, raw);
+		return make_name(symbolizer, raw, linkage_ret);
 	if (known == &symbolizer->stubs)
 		return make_stub_name(symbolizer, raw);
 	return reel_texts_add_string(symbolizer->texts, raw);
 }
 
 static struct reel_error *look_up_text(struct reel_symbolizer *symbolizer,
-				       struct known_texts *known, const char *raw, const char **ret)
+				       struct known_texts *known, const char *raw,
+				       struct known_text *ret)
 {
 	struct known_text *slot;
 
-	if (!raw[0]) {
-		*ret = "";
+	*ret = (struct known_text){ .text = "", .linkage_name = "" };
+	if (!raw[0])
 		return NULL;
-	}
 	if (!make_room(known))
 		return reel_error_no_memory();
 	slot = find_slot(known, raw);
 	if (!slot->raw) {
-		const char *text = make_text(symbolizer, known, reel_name_or_long(raw));
+		const char *linkage_name,
+			*text = make_text(symbolizer, known, reel_name_or_long(raw), &linkage_name);
 		struct reel_error *error =
 			text ? take_texts(symbolizer, strlen(text)) : reel_error_no_memory();
 
 		if (error)
 			return error;
-		slot->raw = raw;
-		slot->text = text;
+		*slot = (struct known_text){ raw, text, linkage_name };
 		known->n++;
 	}
-	*ret = slot->text;
+	*ret = *slot;
+	return NULL;
+}
+
+static struct reel_error *look_up_name(struct reel_symbolizer *symbolizer,
+				       struct known_texts *known, const char *raw,
+				       struct reel_symbol_frame *frame)
+{
+	struct known_text name;
+	struct reel_error *error = look_up_text(symbolizer, known, raw, &name);
+
+	if (error)
+		return error;
+	frame->function = name.text;
+	frame->linkage_name = name.linkage_name;
 	return NULL;
 }
 
@@ -340,11 +359,13 @@ static struct reel_error *make_frame(struct reel_symbolizer *symbolizer,
 				     const struct reel_debug_frame *from,
 				     struct reel_symbol_frame *ret)
 {
+	struct known_text file = { 0 };
 	struct reel_error *error;
 
-	error = look_up_text(symbolizer, &symbolizer->names, from->function, &ret->function);
+	error = look_up_name(symbolizer, &symbolizer->names, from->function, ret);
 	if (!error)
-		error = look_up_text(symbolizer, &symbolizer->paths, from->file, &ret->file);
+		error = look_up_text(symbolizer, &symbolizer->paths, from->file, &file);
+	ret->file = file.text;
 	ret->line = from->line;
 	ret->column = from->column;
 	return error;
@@ -462,10 +483,10 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 		frame->function_offset = begin ? address - begin : 0;
 		frame->symbol_end = symbol_end;
 		if (!error && symbol && i + 1 == n)
-			error = look_up_text(symbolizer,
+			error = look_up_name(symbolizer,
 					     is_stub(symbol) ? &symbolizer->stubs
 							     : &symbolizer->names,
-					     symbol->name, &frame->function);
+					     symbol->name, frame);
 	}
 	if (error)
 		return error;

@@ -45,6 +45,8 @@ void reel_symbolizer_destroy(struct reel_symbolizer *symbolizer);
 struct reel_symbol_frame {
 	/* Demangled unless asked not to; "" if unknown. Lives with the symbolizer. */
 	const char *function;
+	/* What it was before it was demangled; "" if it is the same. */
+	const char *linkage_name;
 	/* Absolute where the debug information says the unit's directory; "" if unknown. */
 	const char *file;
 	uint32_t line, column;

@@ -72,6 +72,7 @@ static void test_text_range_and_read(void **state)
 {
 	struct elf_builder builder = { 0 };
 	uint64_t begin, end;
+	struct reel_segment segment;
 	struct reel_elf_file *file;
 	uint8_t bytes[8];
 
@@ -85,6 +86,12 @@ static void test_text_range_and_read(void **state)
 	reel_elf_file_text_range(file, &begin, &end);
 	assert_int_equal(begin, 0x401200);
 	assert_int_equal(end, 0x700310);
+	assert_true(reel_elf_file_code_segment(file, 0x70030f, &segment));
+	assert_int_equal(segment.address, 0x700300);
+	assert_int_equal(segment.offset, 0x300);
+	assert_int_equal(segment.size, 0x10);
+	assert_false(reel_elf_file_code_segment(file, 0x700310, &segment));
+	assert_false(reel_elf_file_code_segment(file, 0x4011ff, &segment));
 	assert_true(reel_elf_file_read(file, 0x4012f8, 8, bytes));
 	assert_int_equal(reel_load64(bytes), 0x0102030405060708);
 	assert_false(reel_elf_file_read(file, 0x4012f9, 8, bytes));

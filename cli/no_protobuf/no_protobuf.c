@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In the place of cli/protobuf/, where protobuf-c was missing when this was built. */
+#include "cli/export/formats.h"
+#include "cli/print/output.h"
+
+static void *no_format(const struct export_target *target)
+{
+	(void)target;
+	complain("this stackreel can't write that format, as it was built where protobuf-c was "
+		 "missing: `stackreel folded' and other formats have the same stacks");
+	return NULL;
+}
+
+const struct export_format export_otlp = {
+	.name = "otlp",
+	.summary = "profiles of OpenTelemetry's protocol (not in this build)",
+	.open = no_format,
+};
+
+const struct export_format export_perfetto = {
+	.name = "perfetto",
+	.summary = "a trace for Perfetto (not in this build)",
+	.open = no_format,
+};
+
+const struct export_format export_pprof = {
+	.name = "pprof",
+	.summary = "a profile for `go tool pprof' (not in this build)",
+	.open = no_format,
+};

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Profiles as OpenTelemetry's protocol has them: docs/exports.md. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/export/formats.h"
+#include "cli/print/text.h"
+#include "cli/protobuf/message_writer.h"
+#include "cli/protobuf/otlp.pb-c.h"
+#include "cli/protobuf/sample_sums.h"
+
+#define INIT(name) OPENTELEMETRY__PROTO__PROFILES__V1DEVELOPMENT__##name##__INIT
+
+typedef Opentelemetry__Proto__Profiles__V1development__AnyValue AnyValue;
+typedef Opentelemetry__Proto__Profiles__V1development__Function Function;
+typedef Opentelemetry__Proto__Profiles__V1development__InstrumentationScope Scope;
+typedef Opentelemetry__Proto__Profiles__V1development__KeyValueAndUnit Attribute;
+typedef Opentelemetry__Proto__Profiles__V1development__Line Line;
+typedef Opentelemetry__Proto__Profiles__V1development__Link Link;
+typedef Opentelemetry__Proto__Profiles__V1development__Location Location;
+typedef Opentelemetry__Proto__Profiles__V1development__Mapping Mapping;
+typedef Opentelemetry__Proto__Profiles__V1development__Profile Profile;
+typedef Opentelemetry__Proto__Profiles__V1development__ProfilesData ProfilesData;
+typedef Opentelemetry__Proto__Profiles__V1development__ProfilesDictionary Dictionary;
+typedef Opentelemetry__Proto__Profiles__V1development__ResourceProfiles ResourceProfiles;
+typedef Opentelemetry__Proto__Profiles__V1development__Sample Sample;
+typedef Opentelemetry__Proto__Profiles__V1development__ScopeProfiles ScopeProfiles;
+typedef Opentelemetry__Proto__Profiles__V1development__Stack Stack;
+typedef Opentelemetry__Proto__Profiles__V1development__ValueType ValueType;
+
+/* So many are in memory at once: an event that has more of them becomes several profiles. */
+#define SAMPLES_MAX 20000
+
+#define ATTRIBUTES_MAX 7
+
+struct attribute {
+	uint32_t key, text; /* texts */
+	uint64_t number;    /* where there is no text */
+};
+
+struct otlp {
+	struct sample_sums sums;
+	struct message_writer writer;
+	struct numbers attributes;
+	/* Stacks that samples have, of all. */
+	struct numbers stacks;
+};
+
+struct attribute_list {
+	int32_t items[ATTRIBUTES_MAX];
+	size_t n;
+};
+
+static void *otlp_open(const struct export_target *target)
+{
+	struct otlp *otlp = memory_get(sizeof(*otlp));
+
+	sample_sums_init(&otlp->sums);
+	numbers_init(&otlp->attributes);
+	numbers_init(&otlp->stacks);
+	message_writer_init(&otlp->writer, target->file, false);
+	return otlp;
+}
+
+static bool begin_capture(void *state, struct session *session, const char *path)
+{
+	struct otlp *otlp = state;
+
+	(void)path;
+	sample_sums_begin_capture(&otlp->sums, session);
+	return true;
+}
+
+static bool otlp_add(void *state, const struct reel_trace *trace,
+		     const struct reel_event_info *event)
+{
+	struct otlp *otlp = state;
+
+	sample_sums_add(&otlp->sums, trace, event);
+	return true;
+}
+
+static bool end_capture(void *state, struct session *session)
+{
+	(void)state;
+	(void)session;
+	return true;
+}
+
+/* ---- attributes -------------------------------------------------------------------------------
+ */
+
+static void add_attribute(struct otlp *otlp, struct attribute_list *list, const char *key,
+			  uint32_t text, uint64_t number)
+{
+	const struct attribute attribute = {
+		.key = profile_text(&otlp->sums.tables, key),
+		.text = text,
+		.number = number,
+	};
+
+	list->items[list->n++] =
+		(int32_t)numbers_put(&otlp->attributes, &attribute, sizeof(attribute));
+}
+
+static void add_text(struct otlp *otlp, struct attribute_list *list, const char *key, uint32_t text)
+{
+	if (text)
+		add_attribute(otlp, list, key, text, 0);
+}
+
+static struct attribute_list attributes_of_sample(struct otlp *otlp,
+						  const struct sample_labels *labels)
+{
+	struct attribute_list list = { .n = 0 };
+
+	add_attribute(otlp, &list, "process.pid", 0, labels->pid);
+	add_attribute(otlp, &list, "thread.id", 0, labels->tid);
+	add_text(otlp, &list, "thread.name", labels->comm);
+	add_attribute(otlp, &list, "stackreel.thread", 0, labels->thread);
+	add_text(otlp, &list, "host.name", labels->host);
+	add_text(otlp, &list, "stackreel.stop", labels->stop);
+	if (labels->guessed)
+		add_text(otlp, &list, "stackreel.guessed", profile_text(&otlp->sums.tables, "yes"));
+	return list;
+}
+
+/* ---- profiles -----------------------------------------------------------------------------------
+ */
+
+/* What a profile is of: an event's samples, or what they weigh. */
+struct measure {
+	uint32_t event;
+	bool is_weight;
+	ValueType type;
+	int64_t period;
+};
+
+static struct measure measure_of(struct otlp *otlp, uint32_t event, bool is_weight)
+{
+	struct sample_sums *sums = &otlp->sums;
+	bool is_time = is_weight && sample_event_is_time(sums, event);
+	struct measure measure = { .event = event, .is_weight = is_weight, .period = 1 };
+
+	measure.type = (ValueType)INIT(VALUE_TYPE);
+	measure.type.type_strindex = (int32_t)(is_weight ? sample_event_weight_name(sums, event)
+							 : sample_event_of(sums, event)->name);
+	measure.type.unit_strindex =
+		(int32_t)profile_text(&sums->tables, is_time ? "nanoseconds" : "count");
+	if (is_weight)
+		measure.period = (int64_t)sample_event_period(sums, event);
+	return measure;
+}
+
+static bool write_profile(struct otlp *otlp, struct measure *measure, Sample **samples, size_t n)
+{
+	Profile profile = INIT(PROFILE), *profiles = &profile;
+	Scope scope = INIT(INSTRUMENTATION_SCOPE);
+	ScopeProfiles scope_profiles = INIT(SCOPE_PROFILES), *scopes = &scope_profiles;
+	ResourceProfiles resource_profiles = INIT(RESOURCE_PROFILES),
+			 *resources = &resource_profiles;
+	ProfilesData data = INIT(PROFILES_DATA);
+
+	profile.sample_type = profile.period_type = &measure->type;
+	profile.period = measure->period;
+	profile.time_unix_nano = otlp->sums.first_wall_time;
+	profile.duration_nano = sample_sums_duration(&otlp->sums);
+	profile.n_samples = n;
+	profile.samples = samples;
+	scope.name = (char *)"stackreel";
+	scope.version = (char *)REEL_VERSION_STRING;
+	scope_profiles.scope = &scope;
+	scope_profiles.n_profiles = 1;
+	scope_profiles.profiles = &profiles;
+	resource_profiles.n_scope_profiles = 1;
+	resource_profiles.scope_profiles = &scopes;
+	data.n_resource_profiles = 1;
+	data.resource_profiles = &resources;
+	return message_write(&otlp->writer, &data.base);
+}
+
+/* Samples of one profile, and what they point to. */
+struct sample_room {
+	Sample samples[SAMPLES_MAX];
+	Sample *pointers[SAMPLES_MAX];
+	struct attribute_list attributes[SAMPLES_MAX];
+	int64_t values[SAMPLES_MAX];
+};
+
+static void set_sample(struct otlp *otlp, const struct measure *measure, uint32_t number,
+		       struct sample_room *room, size_t at)
+{
+	const struct sample_key key = *sample_key_of(&otlp->sums, number);
+	const struct sample_sum *sum = &otlp->sums.sums[number];
+	Sample *sample = &room->samples[at];
+
+	*sample = (Sample)INIT(SAMPLE);
+	room->pointers[at] = sample;
+	room->attributes[at] =
+		attributes_of_sample(otlp, sample_labels_of(&otlp->sums, key.labels));
+	room->values[at] = (int64_t)(measure->is_weight ? sum->weight : sum->count);
+	sample->stack_index = (int32_t)numbers_put(&otlp->stacks, &key.stack, sizeof(key.stack));
+	sample->n_attribute_indices = room->attributes[at].n;
+	sample->attribute_indices = room->attributes[at].items;
+	sample->n_values = 1;
+	sample->values = &room->values[at];
+}
+
+static bool write_measure(struct otlp *otlp, struct measure measure, struct sample_room *room)
+{
+	size_t n = 0;
+	bool ok = true;
+
+	for (uint32_t i = 1; i <= otlp->sums.samples.count && ok; i++) {
+		if (sample_key_of(&otlp->sums, i)->event != measure.event)
+			continue;
+		set_sample(otlp, &measure, i, room, n++);
+		if (n < SAMPLES_MAX)
+			continue;
+		ok = write_profile(otlp, &measure, room->pointers, n);
+		n = 0;
+	}
+	return ok && (!n || write_profile(otlp, &measure, room->pointers, n));
+}
+
+/* The main one first: it is what is shown if nobody asks for another. */
+static bool write_profiles(struct otlp *otlp)
+{
+	struct sample_sums *sums = &otlp->sums;
+	struct sample_room *room = memory_get(sizeof(*room));
+	uint32_t first = sample_sums_main_event(sums);
+	bool ok = true;
+
+	for (uint32_t i = 0; i <= sums->events.count && ok; i++) {
+		uint32_t event = i ? i : first;
+
+		if (!event || (i && i == first))
+			continue;
+		if (sample_event_has_weight(sums, event))
+			ok = write_measure(otlp, measure_of(otlp, event, true), room);
+		ok = ok && write_measure(otlp, measure_of(otlp, event, false), room);
+	}
+	free(room);
+	return ok;
+}
+
+/* ---- the dictionary -----------------------------------------------------------------------------
+ */
+
+/* Readers add up what is written of it; the first of each table is empty, and means none. */
+static bool write_dictionary(struct otlp *otlp, Dictionary *dictionary)
+{
+	ProfilesData data = INIT(PROFILES_DATA);
+
+	data.dictionary = dictionary;
+	return message_write(&otlp->writer, &data.base);
+}
+
+static bool write_empty(struct otlp *otlp)
+{
+	Mapping mapping = INIT(MAPPING), *mappings = &mapping;
+	Location location = INIT(LOCATION), *locations = &location;
+	Function function = INIT(FUNCTION), *functions = &function;
+	Link link = INIT(LINK), *links = &link;
+	Attribute attribute = INIT(KEY_VALUE_AND_UNIT), *attributes = &attribute;
+	Stack stack = INIT(STACK), *stacks = &stack;
+	Dictionary dictionary = INIT(PROFILES_DICTIONARY);
+
+	dictionary.n_mapping_table = dictionary.n_location_table = dictionary.n_function_table = 1;
+	dictionary.n_link_table = dictionary.n_attribute_table = dictionary.n_stack_table = 1;
+	dictionary.mapping_table = &mappings;
+	dictionary.location_table = &locations;
+	dictionary.function_table = &functions;
+	dictionary.link_table = &links;
+	dictionary.attribute_table = &attributes;
+	dictionary.stack_table = &stacks;
+	return write_dictionary(otlp, &dictionary);
+}
+
+static bool write_mappings(struct otlp *otlp)
+{
+	const struct profile_tables *tables = &otlp->sums.tables;
+	bool ok = true;
+
+	for (uint32_t i = 1; i <= tables->mappings.count && ok; i++) {
+		const struct profile_mapping from = profile_mapping_of(tables, i);
+		struct attribute_list attributes = { .n = 0 };
+		Mapping mapping = INIT(MAPPING), *item = &mapping;
+		Dictionary dictionary = INIT(PROFILES_DICTIONARY);
+
+		add_text(otlp, &attributes, "process.executable.build_id.gnu", from.build_id);
+		mapping.memory_start = from.start;
+		mapping.memory_limit = from.limit;
+		mapping.file_offset = from.offset;
+		mapping.filename_strindex = (int32_t)from.path;
+		mapping.n_attribute_indices = attributes.n;
+		mapping.attribute_indices = attributes.items;
+		dictionary.n_mapping_table = 1;
+		dictionary.mapping_table = &item;
+		ok = write_dictionary(otlp, &dictionary);
+	}
+	return ok;
+}
+
+static bool is_kernel(const struct profile_tables *tables, uint32_t mapping)
+{
+	return mapping && profile_mapping_of(tables, mapping).kernel;
+}
+
+static bool write_location(struct otlp *otlp, uint32_t number)
+{
+	struct profile_tables *tables = &otlp->sums.tables;
+	const struct profile_location *from = profile_location_of(tables, number);
+	const char *type = is_kernel(tables, from->mapping) ? "kernel" : "native";
+	Line *lines = memory_get(from->n_lines * sizeof(*lines));
+	Line **items = memory_get(from->n_lines * sizeof(*items));
+	struct attribute_list attributes = { .n = 0 };
+	Location location = INIT(LOCATION), *item = &location;
+	Dictionary dictionary = INIT(PROFILES_DICTIONARY);
+	bool ok;
+
+	for (uint32_t i = 0; i < from->n_lines; i++) {
+		lines[i] = (Line)INIT(LINE);
+		lines[i].function_index = (int32_t)from->lines[i].function;
+		lines[i].line = from->lines[i].line;
+		lines[i].column = from->lines[i].column;
+		items[i] = &lines[i];
+	}
+	if (from->mapping)
+		add_text(otlp, &attributes, "profile.frame.type", profile_text(tables, type));
+	location.mapping_index = (int32_t)from->mapping;
+	location.address = from->address;
+	location.n_lines = from->n_lines;
+	location.lines = items;
+	location.n_attribute_indices = attributes.n;
+	location.attribute_indices = attributes.items;
+	dictionary.n_location_table = 1;
+	dictionary.location_table = &item;
+	ok = write_dictionary(otlp, &dictionary);
+	free(items);
+	free(lines);
+	return ok;
+}
+
+static bool write_locations(struct otlp *otlp)
+{
+	bool ok = true;
+
+	for (uint32_t i = 1; i <= otlp->sums.tables.locations.count && ok; i++)
+		ok = write_location(otlp, i);
+	return ok;
+}
+
+static bool write_functions(struct otlp *otlp)
+{
+	const struct numbers *functions = &otlp->sums.tables.functions;
+	bool ok = true;
+
+	for (uint32_t i = 1; i <= functions->count && ok; i++) {
+		const struct profile_function *from = numbers_get(functions, i);
+		Function function = INIT(FUNCTION), *item = &function;
+		Dictionary dictionary = INIT(PROFILES_DICTIONARY);
+
+		function.name_strindex = (int32_t)from->name;
+		function.system_name_strindex = (int32_t)from->system_name;
+		function.filename_strindex = (int32_t)from->file;
+		dictionary.n_function_table = 1;
+		dictionary.function_table = &item;
+		ok = write_dictionary(otlp, &dictionary);
+	}
+	return ok;
+}
+
+static bool write_stacks(struct otlp *otlp)
+{
+	const struct numbers *all = &otlp->sums.tables.stacks;
+	int32_t *locations = NULL;
+	size_t capacity = 0;
+	bool ok = true;
+
+	for (uint32_t i = 1; i <= otlp->stacks.count && ok; i++) {
+		uint32_t at = *(const uint32_t *)numbers_get(&otlp->stacks, i);
+		Stack stack = INIT(STACK), *item = &stack;
+		Dictionary dictionary = INIT(PROFILES_DICTIONARY);
+		size_t n = 0;
+
+		while (at) {
+			const struct profile_stack *part = numbers_get(all, at);
+
+			if (n == capacity) {
+				capacity = n * 2 + 64;
+				locations = memory_resize(locations, capacity, sizeof(*locations));
+			}
+			locations[n++] = (int32_t)part->location;
+			at = part->caller;
+		}
+		stack.n_location_indices = n;
+		stack.location_indices = locations;
+		dictionary.n_stack_table = 1;
+		dictionary.stack_table = &item;
+		ok = write_dictionary(otlp, &dictionary);
+	}
+	free(locations);
+	return ok;
+}
+
+static bool write_attributes(struct otlp *otlp)
+{
+	bool ok = true;
+
+	for (uint32_t i = 1; i <= otlp->attributes.count && ok; i++) {
+		const struct attribute *from = numbers_get(&otlp->attributes, i);
+		AnyValue value = INIT(ANY_VALUE);
+		Attribute attribute = INIT(KEY_VALUE_AND_UNIT), *item = &attribute;
+		Dictionary dictionary = INIT(PROFILES_DICTIONARY);
+
+		if (from->text) {
+			value.value_case =
+				OPENTELEMETRY__PROTO__PROFILES__V1DEVELOPMENT__ANY_VALUE__VALUE_STRING_VALUE;
+			value.string_value =
+				(char *)profile_text_of(&otlp->sums.tables, from->text);
+		} else {
+			value.value_case =
+				OPENTELEMETRY__PROTO__PROFILES__V1DEVELOPMENT__ANY_VALUE__VALUE_INT_VALUE;
+			value.int_value = (int64_t)from->number;
+		}
+		attribute.key_strindex = (int32_t)from->key;
+		attribute.value = &value;
+		dictionary.n_attribute_table = 1;
+		dictionary.attribute_table = &item;
+		ok = write_dictionary(otlp, &dictionary);
+	}
+	return ok;
+}
+
+static bool write_texts(struct otlp *otlp)
+{
+	const struct profile_tables *tables = &otlp->sums.tables;
+	bool ok = true;
+
+	for (uint32_t i = 0; i <= tables->texts.count && ok; i++) {
+		char *text = (char *)profile_text_of(tables, i);
+		Dictionary dictionary = INIT(PROFILES_DICTIONARY);
+
+		dictionary.n_string_table = 1;
+		dictionary.string_table = &text;
+		ok = write_dictionary(otlp, &dictionary);
+	}
+	return ok;
+}
+
+static bool otlp_close(void *state, bool ok)
+{
+	struct otlp *otlp = state;
+
+	/* What others refer to comes behind them: until then there may be more of it. */
+	ok = ok && write_profiles(otlp) && write_empty(otlp) && write_mappings(otlp) &&
+	     write_locations(otlp) && write_functions(otlp) && write_stacks(otlp) &&
+	     write_attributes(otlp) && write_texts(otlp);
+	message_writer_free(&otlp->writer);
+	sample_sums_free(&otlp->sums);
+	numbers_free(&otlp->attributes);
+	numbers_free(&otlp->stacks);
+	free(otlp);
+	return ok;
+}
+
+const struct export_format export_otlp = {
+	.name = "otlp",
+	.summary = "profiles of OpenTelemetry's protocol (v1development, of 1.10.0)",
+	.is_binary = true,
+	.open = otlp_open,
+	.begin_capture = begin_capture,
+	.add = otlp_add,
+	.end_capture = end_capture,
+	.close = otlp_close,
+};

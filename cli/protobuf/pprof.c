@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A profile for pprof, and for whatever reads its files: docs/exports.md. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/export/formats.h"
+#include "cli/print/text.h"
+#include "cli/protobuf/message_writer.h"
+#include "cli/protobuf/pprof.pb-c.h"
+#include "cli/protobuf/sample_sums.h"
+
+typedef Perftools__Profiles__Profile Profile;
+
+struct pprof {
+	struct sample_sums sums;
+	struct message_writer writer;
+	struct export_span *span;
+	/* Of each event the place of its count among the values; its weight, if it has one, is the
+	 * next. */
+	size_t *columns;
+	size_t n_columns;
+	/* Of comments, texts. */
+	int64_t *comments;
+	size_t n_comments;
+};
+
+static void *pprof_open(const struct export_target *target)
+{
+	struct pprof *pprof = memory_get(sizeof(*pprof));
+
+	sample_sums_init(&pprof->sums);
+	message_writer_init(&pprof->writer, target->file, true);
+	pprof->span = target->span;
+	return pprof;
+}
+
+static void add_comment(struct pprof *pprof, const char *what, const char *text)
+{
+	_cleanup_free_ char *comment = memory_print("%s%s", what, text);
+
+	pprof->comments =
+		memory_resize(pprof->comments, pprof->n_comments + 1, sizeof(*pprof->comments));
+	pprof->comments[pprof->n_comments++] = profile_text(&pprof->sums.tables, comment);
+}
+
+static bool begin_capture(void *state, struct session *session, const char *path)
+{
+	struct pprof *pprof = state;
+	const struct reel_capture_info *info = session->info;
+
+	sample_sums_begin_capture(&pprof->sums, session);
+	add_comment(pprof, "stackreel " REEL_VERSION_STRING ": ", path);
+	if (*info->hostname)
+		add_comment(pprof, "host: ", info->hostname);
+	if (*info->kernel_release)
+		add_comment(pprof, "kernel: ", info->kernel_release);
+	if (*info->command_line)
+		add_comment(pprof, "recorded by: ", info->command_line);
+	return true;
+}
+
+static bool pprof_add(void *state, const struct reel_trace *trace,
+		      const struct reel_event_info *event)
+{
+	struct pprof *pprof = state;
+
+	sample_sums_add(&pprof->sums, trace, event);
+	return true;
+}
+
+static bool end_capture(void *state, struct session *session)
+{
+	(void)state;
+	(void)session;
+	return true;
+}
+
+/* ---- what samples refer to ----------------------------------------------------------------------
+ */
+
+static bool write_profile(struct pprof *pprof, const Profile *profile)
+{
+	return message_write(&pprof->writer, &profile->base);
+}
+
+static bool write_texts(struct pprof *pprof)
+{
+	const struct profile_tables *tables = &pprof->sums.tables;
+	bool ok = true;
+
+	for (uint32_t i = 0; i <= tables->texts.count && ok; i++) {
+		char *text = (char *)profile_text_of(tables, i);
+		Profile profile = PERFTOOLS__PROFILES__PROFILE__INIT;
+
+		profile.n_string_table = 1;
+		profile.string_table = &text;
+		ok = write_profile(pprof, &profile);
+	}
+	return ok;
+}
+
+static bool write_functions(struct pprof *pprof)
+{
+	const struct numbers *functions = &pprof->sums.tables.functions;
+	bool ok = true;
+
+	for (uint32_t i = 1; i <= functions->count && ok; i++) {
+		const struct profile_function *from = numbers_get(functions, i);
+		Perftools__Profiles__Function function = PERFTOOLS__PROFILES__FUNCTION__INIT;
+		Perftools__Profiles__Function *item = &function;
+		Profile profile = PERFTOOLS__PROFILES__PROFILE__INIT;
+
+		function.id = i;
+		function.name = from->name;
+		function.system_name = from->system_name;
+		function.filename = from->file;
+		profile.n_function = 1;
+		profile.function = &item;
+		ok = write_profile(pprof, &profile);
+	}
+	return ok;
+}
+
+static bool write_mapping(struct pprof *pprof, uint32_t number)
+{
+	const struct profile_tables *tables = &pprof->sums.tables;
+	const struct profile_mapping from = profile_mapping_of(tables, number);
+	const struct mapping_use *use = &tables->mapping_uses[number];
+	Perftools__Profiles__Mapping mapping = PERFTOOLS__PROFILES__MAPPING__INIT;
+	Perftools__Profiles__Mapping *item = &mapping;
+	Profile profile = PERFTOOLS__PROFILES__PROFILE__INIT;
+
+	mapping.id = number;
+	mapping.memory_start = from.start;
+	mapping.memory_limit = from.limit;
+	mapping.file_offset = from.offset;
+	mapping.filename = from.path;
+	mapping.build_id = from.build_id;
+	mapping.has_functions = true;
+	mapping.has_filenames = use->has_files;
+	mapping.has_line_numbers = use->has_lines;
+	mapping.has_inline_frames = use->has_inlines;
+	profile.n_mapping = 1;
+	profile.mapping = &item;
+	return write_profile(pprof, &profile);
+}
+
+/* The first one is the program, for pprof: of the files that are no libraries, the one with most
+ * locations. 0: there is none. */
+static uint32_t main_mapping(const struct profile_tables *tables)
+{
+	uint32_t best = 0;
+
+	for (uint32_t i = 1; i <= tables->mappings.count; i++) {
+		const struct profile_mapping mapping = profile_mapping_of(tables, i);
+		const char *name = strrchr(profile_text_of(tables, mapping.path), '/');
+
+		if (!mapping.is_file || (name && strstr(name, ".so")))
+			continue;
+		if (!best || tables->mapping_uses[i].count > tables->mapping_uses[best].count)
+			best = i;
+	}
+	return best;
+}
+
+static bool write_mappings(struct pprof *pprof)
+{
+	const struct profile_tables *tables = &pprof->sums.tables;
+	uint32_t first = main_mapping(tables);
+	bool ok = !first || write_mapping(pprof, first);
+
+	for (uint32_t i = 1; i <= tables->mappings.count && ok; i++)
+		ok = i == first || write_mapping(pprof, i);
+	return ok;
+}
+
+static bool write_location(struct pprof *pprof, uint32_t number)
+{
+	const struct profile_location *from = profile_location_of(&pprof->sums.tables, number);
+	Perftools__Profiles__Line *lines = memory_get(from->n_lines * sizeof(*lines));
+	Perftools__Profiles__Line **items = memory_get(from->n_lines * sizeof(*items));
+	Perftools__Profiles__Location location = PERFTOOLS__PROFILES__LOCATION__INIT;
+	Perftools__Profiles__Location *item = &location;
+	Profile profile = PERFTOOLS__PROFILES__PROFILE__INIT;
+	bool ok;
+
+	for (uint32_t i = 0; i < from->n_lines; i++) {
+		lines[i] = (Perftools__Profiles__Line)PERFTOOLS__PROFILES__LINE__INIT;
+		lines[i].function_id = from->lines[i].function;
+		lines[i].line = from->lines[i].line;
+		items[i] = &lines[i];
+	}
+	location.id = number;
+	location.mapping_id = from->mapping;
+	location.address = from->address;
+	location.n_line = from->n_lines;
+	location.line = items;
+	profile.n_location = 1;
+	profile.location = &item;
+	ok = write_profile(pprof, &profile);
+	free(items);
+	free(lines);
+	return ok;
+}
+
+static bool write_locations(struct pprof *pprof)
+{
+	bool ok = true;
+
+	for (uint32_t i = 1; i <= pprof->sums.tables.locations.count && ok; i++)
+		ok = write_location(pprof, i);
+	return ok;
+}
+
+/* ---- samples ------------------------------------------------------------------------------------
+ */
+
+/* Texts of labels' keys, and of what they say. */
+struct label_texts {
+	uint32_t pid, tid, thread, comm, host, stop, guessed, yes;
+};
+
+#define LABELS_MAX 7
+
+static struct label_texts label_texts(struct pprof *pprof)
+{
+	struct profile_tables *tables = &pprof->sums.tables;
+
+	return (struct label_texts){
+		.pid = profile_text(tables, "pid"),
+		.tid = profile_text(tables, "tid"),
+		.thread = profile_text(tables, "thread"),
+		.comm = profile_text(tables, "comm"),
+		.host = profile_text(tables, "host"),
+		.stop = profile_text(tables, "stop"),
+		.guessed = profile_text(tables, "guessed"),
+		.yes = profile_text(tables, "yes"),
+	};
+}
+
+struct sample_writer {
+	struct pprof *pprof;
+	struct label_texts texts;
+	int64_t *values;
+	uint64_t *locations;
+	size_t locations_capacity;
+	Perftools__Profiles__Label labels[LABELS_MAX];
+	Perftools__Profiles__Label *label_items[LABELS_MAX];
+	size_t n_labels;
+};
+
+/* One that says nothing is left out. */
+static void add_label(struct sample_writer *writer, uint32_t key, uint32_t text, uint64_t number)
+{
+	Perftools__Profiles__Label *label = &writer->labels[writer->n_labels];
+
+	if (!text && !number)
+		return;
+	*label = (Perftools__Profiles__Label)PERFTOOLS__PROFILES__LABEL__INIT;
+	label->key = key;
+	label->str = text;
+	label->num = (int64_t)number;
+	writer->label_items[writer->n_labels++] = label;
+}
+
+static void set_labels(struct sample_writer *writer, const struct sample_labels *labels)
+{
+	const struct label_texts *texts = &writer->texts;
+
+	writer->n_labels = 0;
+	add_label(writer, texts->pid, 0, labels->pid);
+	add_label(writer, texts->tid, 0, labels->tid);
+	add_label(writer, texts->thread, 0, labels->thread);
+	add_label(writer, texts->comm, labels->comm, 0);
+	add_label(writer, texts->host, labels->host, 0);
+	add_label(writer, texts->stop, labels->stop, 0);
+	add_label(writer, texts->guessed, labels->guessed ? texts->yes : 0, 0);
+}
+
+/* From the leaf to the root. */
+static size_t set_locations(struct sample_writer *writer, uint32_t stack)
+{
+	const struct numbers *stacks = &writer->pprof->sums.tables.stacks;
+	size_t n = 0;
+
+	while (stack) {
+		const struct profile_stack *at = numbers_get(stacks, stack);
+
+		if (n == writer->locations_capacity) {
+			writer->locations_capacity = n * 2 + 64;
+			writer->locations =
+				memory_resize(writer->locations, writer->locations_capacity,
+					      sizeof(*writer->locations));
+		}
+		writer->locations[n++] = at->location;
+		stack = at->caller;
+	}
+	return n;
+}
+
+static bool write_sample(struct sample_writer *writer, uint32_t number)
+{
+	struct pprof *pprof = writer->pprof;
+	const struct sample_key *key = sample_key_of(&pprof->sums, number);
+	const struct sample_sum *sum = &pprof->sums.sums[number];
+	int64_t *value = &writer->values[pprof->columns[key->event]];
+	Perftools__Profiles__Sample sample = PERFTOOLS__PROFILES__SAMPLE__INIT;
+	Perftools__Profiles__Sample *item = &sample;
+	Profile profile = PERFTOOLS__PROFILES__PROFILE__INIT;
+
+	set_labels(writer, sample_labels_of(&pprof->sums, key->labels));
+	memset(writer->values, 0, pprof->n_columns * sizeof(*writer->values));
+	value[0] = (int64_t)sum->count;
+	if (sample_event_has_weight(&pprof->sums, key->event))
+		value[1] = (int64_t)sum->weight;
+	sample.n_location_id = set_locations(writer, key->stack);
+	sample.location_id = writer->locations;
+	sample.n_value = pprof->n_columns;
+	sample.value = writer->values;
+	sample.n_label = writer->n_labels;
+	sample.label = writer->label_items;
+	profile.n_sample = 1;
+	profile.sample = &item;
+	return write_profile(pprof, &profile);
+}
+
+static bool write_samples(struct pprof *pprof)
+{
+	struct sample_writer writer = {
+		.pprof = pprof,
+		.texts = label_texts(pprof),
+		.values = memory_get((pprof->n_columns + 1) * sizeof(int64_t)),
+	};
+	bool ok = true;
+
+	for (uint32_t i = 1; i <= pprof->sums.samples.count && ok; i++)
+		ok = write_sample(&writer, i);
+	free(writer.values);
+	free(writer.locations);
+	return ok;
+}
+
+/* ---- what is measured ---------------------------------------------------------------------------
+ */
+
+static bool write_sample_type(struct pprof *pprof, uint32_t name, const char *unit)
+{
+	Perftools__Profiles__ValueType type = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
+	Perftools__Profiles__ValueType *item = &type;
+	Profile profile = PERFTOOLS__PROFILES__PROFILE__INIT;
+
+	type.type = name;
+	type.unit = profile_text(&pprof->sums.tables, unit);
+	profile.n_sample_type = 1;
+	profile.sample_type = &item;
+	pprof->n_columns++;
+	return write_profile(pprof, &profile);
+}
+
+static const char *weight_unit(const struct pprof *pprof, uint32_t event)
+{
+	return sample_event_is_time(&pprof->sums, event) ? "nanoseconds" : "count";
+}
+
+static bool write_sample_types(struct pprof *pprof)
+{
+	struct sample_sums *sums = &pprof->sums;
+	bool ok = true;
+
+	pprof->columns = memory_get((sums->events.count + 1) * sizeof(*pprof->columns));
+	for (uint32_t i = 1; i <= sums->events.count && ok; i++) {
+		pprof->columns[i] = pprof->n_columns;
+		ok = write_sample_type(pprof, sample_event_of(sums, i)->name, "count");
+		if (ok && sample_event_has_weight(sums, i))
+			ok = write_sample_type(pprof, sample_event_weight_name(sums, i),
+					       weight_unit(pprof, i));
+	}
+	return ok;
+}
+
+/* Times, what the recording was, and what is shown if nobody asks for something else. */
+static bool write_summary(struct pprof *pprof)
+{
+	struct sample_sums *sums = &pprof->sums;
+	uint32_t event = sample_sums_main_event(sums);
+	bool has_weight = event && sample_event_has_weight(sums, event);
+	Perftools__Profiles__ValueType type = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
+	Profile profile = PERFTOOLS__PROFILES__PROFILE__INIT;
+
+	if (event) {
+		type.type = has_weight ? sample_event_weight_name(sums, event)
+				       : sample_event_of(sums, event)->name;
+		type.unit = profile_text(&sums->tables, weight_unit(pprof, event));
+		profile.period_type = &type;
+		profile.period = (int64_t)sample_event_period(sums, event);
+		profile.default_sample_type = type.type;
+	}
+	profile.time_nanos = (int64_t)sums->first_wall_time;
+	profile.duration_nanos = (int64_t)sample_sums_duration(sums);
+	profile.n_comment = pprof->n_comments;
+	profile.comment = pprof->comments;
+	return write_profile(pprof, &profile);
+}
+
+static bool pprof_close(void *state, bool ok)
+{
+	struct pprof *pprof = state;
+
+	/* Texts come last: until then there may be more of them. */
+	ok = ok && write_sample_types(pprof) && write_samples(pprof) && write_mappings(pprof) &&
+	     write_locations(pprof) && write_functions(pprof) && write_summary(pprof) &&
+	     write_texts(pprof) && message_writer_finish(&pprof->writer);
+	if (pprof->span)
+		*pprof->span = (struct export_span){ pprof->sums.first_wall_time,
+						     pprof->sums.last_wall_time };
+	message_writer_free(&pprof->writer);
+	sample_sums_free(&pprof->sums);
+	free(pprof->columns);
+	free(pprof->comments);
+	free(pprof);
+	return ok;
+}
+
+const struct export_format export_pprof = {
+	.name = "pprof",
+	.summary = "a profile for `go tool pprof' and servers of profiles",
+	.is_binary = true,
+	.open = pprof_open,
+	.begin_capture = begin_capture,
+	.add = pprof_add,
+	.end_capture = end_capture,
+	.close = pprof_close,
+};

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/export/words.h"
+#include "cli/print/text.h"
+#include "cli/protobuf/sample_sums.h"
+#include "cli/report/profile.h"
+
+void sample_sums_init(struct sample_sums *sums)
+{
+	*sums = (struct sample_sums){ 0 };
+	profile_tables_init(&sums->tables);
+	numbers_init(&sums->events);
+	numbers_init(&sums->labels);
+	numbers_init(&sums->samples);
+}
+
+void sample_sums_free(struct sample_sums *sums)
+{
+	profile_tables_free(&sums->tables);
+	numbers_free(&sums->events);
+	numbers_free(&sums->labels);
+	numbers_free(&sums->samples);
+	free(sums->sums);
+	free(sums->event_sums);
+}
+
+void sample_sums_begin_capture(struct sample_sums *sums, struct session *session)
+{
+	profile_tables_begin_capture(&sums->tables, session);
+}
+
+/* ---- samples ------------------------------------------------------------------------------------
+ */
+
+static void add_to(struct sample_sum **items, size_t *capacity, uint32_t number,
+		   const struct reel_trace *trace)
+{
+	if (number >= *capacity) {
+		size_t n = (size_t)number * 2 + 16;
+
+		*items = memory_resize(*items, n, sizeof(**items));
+		memset(*items + *capacity, 0, (n - *capacity) * sizeof(**items));
+		*capacity = n;
+	}
+	(*items)[number].count++;
+	(*items)[number].weight += trace->weight;
+}
+
+static uint32_t event_of(struct sample_sums *sums, const struct reel_event_info *info)
+{
+	struct sample_event event = {
+		.name = profile_known_text(&sums->tables, event_name(info)),
+	};
+
+	if (info) {
+		event.unit = profile_known_text(&sums->tables, info->weight_unit);
+		event.frequency = info->frequency;
+		event.period = info->period;
+	}
+	return numbers_put(&sums->events, &event, sizeof(event));
+}
+
+static bool has_guess(const struct reel_trace *trace)
+{
+	for (size_t i = 0; i < trace->n_frames; i++) {
+		if (step_is_guess(trace->steps[i]))
+			return true;
+	}
+	return false;
+}
+
+static uint32_t labels_of(struct sample_sums *sums, const struct reel_trace *trace)
+{
+	struct profile_tables *tables = &sums->tables;
+	const struct sample_labels labels = {
+		.thread = trace->thread,
+		.pid = trace->pid,
+		.tid = trace->tid,
+		.comm = profile_known_text(tables, comm_alone(trace)),
+		.host = trace->host_id ? profile_known_text(tables, trace->host) : 0,
+		.stop = trace_is_cut(trace)
+				? profile_known_text(tables, reel_stop_name(trace->stop))
+				: 0,
+		.guessed = has_guess(trace),
+	};
+
+	return numbers_put(&sums->labels, &labels, sizeof(labels));
+}
+
+static void note_time(struct sample_sums *sums, const struct reel_trace *trace)
+{
+	uint64_t wall_time;
+
+	if (!sums->any || trace->time < sums->first_time)
+		sums->first_time = trace->time;
+	if (!sums->any || trace->time > sums->last_time)
+		sums->last_time = trace->time;
+	sums->any = true;
+	if (!wall_time_of(sums->tables.session->info, trace->time, &wall_time))
+		return;
+	if (!sums->first_wall_time || wall_time < sums->first_wall_time)
+		sums->first_wall_time = wall_time;
+	if (wall_time > sums->last_wall_time)
+		sums->last_wall_time = wall_time;
+}
+
+void sample_sums_add(struct sample_sums *sums, const struct reel_trace *trace,
+		     const struct reel_event_info *event)
+{
+	const struct sample_key key = {
+		.event = event_of(sums, event),
+		.stack = profile_stack(&sums->tables, trace),
+		.labels = labels_of(sums, trace),
+	};
+
+	add_to(&sums->sums, &sums->sums_capacity, numbers_put(&sums->samples, &key, sizeof(key)),
+	       trace);
+	add_to(&sums->event_sums, &sums->event_sums_capacity, key.event, trace);
+	note_time(sums, trace);
+}
+
+const struct sample_event *sample_event_of(const struct sample_sums *sums, uint32_t number)
+{
+	return numbers_get(&sums->events, number);
+}
+
+const struct sample_labels *sample_labels_of(const struct sample_sums *sums, uint32_t number)
+{
+	return numbers_get(&sums->labels, number);
+}
+
+const struct sample_key *sample_key_of(const struct sample_sums *sums, uint32_t number)
+{
+	return numbers_get(&sums->samples, number);
+}
+
+/* ---- what is measured ---------------------------------------------------------------------------
+ */
+
+bool sample_event_is_time(const struct sample_sums *sums, uint32_t event)
+{
+	return !strcmp(profile_text_of(&sums->tables, sample_event_of(sums, event)->unit), "ns");
+}
+
+bool sample_event_has_weight(const struct sample_sums *sums, uint32_t event)
+{
+	const struct sample_sum *sum = &sums->event_sums[event];
+
+	return sum->weight != 0 && (sum->weight != sum->count || sample_event_is_time(sums, event));
+}
+
+/* Of the name only what stands before modifiers counts: "cpu-clock:u". */
+static bool is_clock(const char *name)
+{
+	size_t size = strcspn(name, ":");
+
+	return (size == 9 && !strncmp(name, "cpu-clock", size)) ||
+	       (size == 10 && !strncmp(name, "task-clock", size));
+}
+
+/* Events before it are no clock: names must differ. */
+static bool is_first_clock(const struct sample_sums *sums, uint32_t event)
+{
+	for (uint32_t i = 1; i < event; i++) {
+		if (is_clock(profile_text_of(&sums->tables, sample_event_of(sums, i)->name)))
+			return false;
+	}
+	return is_clock(profile_text_of(&sums->tables, sample_event_of(sums, event)->name));
+}
+
+uint32_t sample_event_weight_name(struct sample_sums *sums, uint32_t event)
+{
+	uint32_t number = sample_event_of(sums, event)->name;
+	bool is_time = sample_event_is_time(sums, event);
+	_cleanup_free_ char *name = NULL;
+
+	if (is_time && is_first_clock(sums, event))
+		return profile_text(&sums->tables, "cpu");
+	name = memory_print("%s%s", profile_text_of(&sums->tables, number),
+			    is_time ? "-time" : "-total");
+	return numbers_put(&sums->tables.texts, name, strlen(name) + 1);
+}
+
+uint64_t sample_event_period(const struct sample_sums *sums, uint32_t number)
+{
+	const struct sample_event *event = sample_event_of(sums, number);
+	const struct sample_sum *sum = &sums->event_sums[number];
+	uint64_t period = event->period;
+
+	if (event->frequency && sample_event_is_time(sums, number))
+		period = 1000000000 / event->frequency;
+	else if (event->frequency && sum->count)
+		period = sum->weight / sum->count;
+	return period ? period : 1;
+}
+
+uint32_t sample_sums_main_event(const struct sample_sums *sums)
+{
+	for (uint32_t i = 1; i <= sums->events.count; i++) {
+		if (sample_event_is_time(sums, i))
+			return i;
+	}
+	return sums->events.count != 0;
+}
+
+uint64_t sample_sums_duration(const struct sample_sums *sums)
+{
+	return sums->last_wall_time ? sums->last_wall_time - sums->first_wall_time
+				    : sums->last_time - sums->first_time;
+}
