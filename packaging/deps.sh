@@ -3,7 +3,7 @@
 #
 #   packaging/deps.sh            to build and run
 #   packaging/deps.sh test       to test as well (an emulator and a cross compiler included)
-#   packaging/deps.sh test-all   for all that the thorough tests need: compilers and emulators of every CPU
+#   packaging/deps.sh test-all   for all that the thorough tests need: compilers and emulators of every CPU, and from npm programs that show profiles
 #
 # Asks only for packages that are not installed; needs root only if there are any.
 set -eu
@@ -16,12 +16,14 @@ apt_test=(libcmocka-dev elfutils debuginfod libclang-rt-dev zstd python3 binutil
 # What other unwinders say is compared with perf's. Ubuntu's perf is bound to its kernels.
 [ "$(. /etc/os-release 2>/dev/null && echo "${ID-}")" != debian ] || apt_test+=(linux-perf)
 # Each compiler's own tables are tried on what it writes.
-apt_all=(golang-go debhelper lintian)
+# What programs that show profiles read is checked by these, and by what tests/npm names.
+apt_all=(golang-go debhelper lintian valgrind)
+command -v node >/dev/null || apt_all+=(nodejs npm)
 dnf_build=(gcc gcc-c++ make pkgconf-pkg-config clang llvm glibc-devel libbpf-devel elfutils-libelf-devel
     elfutils-devel xz-devel libzstd-devel libsodium-devel capstone-devel libseccomp-devel sqlite-devel zlib-devel)
 dnf_test=(libcmocka-devel elfutils elfutils-debuginfod compiler-rt libasan libubsan zstd python3 binutils procps-ng util-linux libcap gdb dwz lld
     libunwind-devel perf less xz file sqlite python3-jsonschema python3-pyyaml)
-dnf_all=(golang)
+dnf_all=(golang valgrind nodejs-npm)
 
 want_test= want_all=
 case " $* " in *" test "* | *" test-all "*) want_test=yes ;; esac
@@ -72,6 +74,10 @@ if [ ${#list[@]} -gt 0 ]; then
     as_root "${install[@]}" "${list[@]}"
 else
     echo "deps: nothing is missing"
+fi
+
+if [ -n "$want_all" ] && command -v npm >/dev/null; then
+    (cd tests/npm && npm ci --ignore-scripts --no-audit --no-fund)
 fi
 
 if [ -n "$want_test" ] && command -v apt-get >/dev/null; then

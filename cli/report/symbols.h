@@ -52,6 +52,9 @@ struct symbol_table {
 
 void symbol_table_init(struct symbol_table *table, enum symbols_by by);
 void symbol_table_free(struct symbol_table *table);
+/* Frames are another capture's from here on; symbols stay, and are the same where their content is.
+ */
+void symbol_table_begin_capture(struct symbol_table *table);
 
 /* For an order that does not hang on which came first: by name, and then by what else differs. */
 int symbol_compare(const void *a, const void *b);
