@@ -98,9 +98,27 @@ class Sample:
             self.stack = [("[no frames]", "", False)]
 
 
-def read_samples(capture):
+def schema_check():
+    """What checks that a line of NDJSON is as docs/ndjson.schema.json says, and has nothing that this does not describe; None: it is missing."""
+    try:
+        from jsonschema import Draft202012Validator
+    except ImportError:
+        count.skip("python3-jsonschema is not installed")
+        return None
+    with open(os.path.join(ROOT, "docs/ndjson.schema.json"), encoding="ascii") as file:
+        schema = json.load(file)
+    Draft202012Validator.check_schema(schema)
+    schema["additionalProperties"] = schema["properties"]["frames"]["items"]["additionalProperties"] = False
+    return Draft202012Validator(schema)
+
+
+def read_samples(capture, schema):
     with open(export("ndjson", capture), encoding="ascii") as file:
         lines = list(map(json.loads, file))
+    if schema:
+        # A line in twenty: Python's validator is slow.
+        errors = [error.message for line in lines[::20] for error in schema.iter_errors(line)]
+        count.ok("ndjson of %s is as its schema says" % capture[0], not errors, str(errors[:3]))
     weighted = {line["event"] for line in lines if line["weight"]}
     return [Sample(line, line["event"] in weighted) for line in lines]
 
@@ -155,7 +173,7 @@ for (const path of process.argv.slice(1))
 """
 
 
-def check_schema(paths):
+def check_speedscope_schema(paths):
     done = run(NODE, "-e", AJV, *paths, cwd=os.path.dirname(NPM))
     count.ok("speedscope: ajv and its schema", done.returncode == 0, done.stdout + done.stderr)
 
@@ -337,10 +355,10 @@ def main():
     annotate = bool(shutil.which("callgrind_annotate"))
     if not annotate:
         count.skip("valgrind is not installed: no callgrind_annotate")
-    schema = []
+    line_schema, paths = schema_check(), []
     for capture in captures():
-        samples = read_samples(capture)
-        schema.append(check_speedscope(capture, samples))
+        samples = read_samples(capture, line_schema)
+        paths.append(check_speedscope(capture, samples))
         firefox, text = check_firefox(capture, samples), check_perf_script(capture, samples)
         callgrind, events = check_callgrind(capture, samples)
         if tools and capture[0] in ("orders", "events", "several"):
@@ -350,7 +368,7 @@ def main():
         if annotate:
             check_annotate(capture, samples, callgrind, events)
     if tools:
-        check_schema(schema)
+        check_speedscope_schema(paths)
     shutil.rmtree(work)
     return count.finish()
 
