@@ -53,7 +53,7 @@ _stackreel() {
     --by) mapfile -t COMPREPLY < <(compgen -W "function module thread process comm host" -- "$cur") ;;
     --weight) mapfile -t COMPREPLY < <(compgen -W "samples time" -- "$cur") ;;
     --arch) mapfile -t COMPREPLY < <(compgen -W "x86_64 aarch64 riscv64 s390x i386" -- "$cur") ;;
-    --format) mapfile -t COMPREPLY < <(compgen -W "sqlite ndjson csv perf-script speedscope firefox callgrind" -- "$cur") ;;
+    --format) mapfile -t COMPREPLY < <(compgen -W "sqlite ndjson csv perf-script speedscope firefox callgrind perf.data" -- "$cur") ;;
     --unit) mapfile -t COMPREPLY < <(compgen -W "ns us ms s" -- "$cur") ;;
     --symfs | --debug-dir | --jit)
         compopt -o filenames

@@ -2,16 +2,19 @@
 """stackreel export for programs that show profiles: speedscope, Firefox's profiler, KCachegrind, and what reads perf's text.
 
 What each file says of each thread, event and function is what `export --format=ndjson` says (which test-sql.py compares with folded,
-report and script), and is read by programs that others wrote: ajv with speedscope's own schema, Mozilla's profiler-cli, callgrind_annotate.
+report and script), and is read by programs that others wrote: ajv with speedscope's own schema, Mozilla's profiler-cli, callgrind_annotate, perf.
 
     O=DIR   the object directory (build)
 """
 
 import collections
+import contextlib
 import json
 import os
 import re
 import shutil
+import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -226,7 +229,8 @@ def check_symbols(profile):
     count.ok("firefox: codeId", lib["codeId"] == build_id, lib["codeId"])
     turned = "".join(build_id[2 * i:2 * i + 2] for i in (3, 2, 1, 0, 5, 4, 7, 6)) + build_id[16:32] + "0"
     count.ok("firefox: breakpadId", lib["breakpadId"] == turned.upper(), lib["breakpadId"])
-    known = {(int(line.split()[0], 16), line.split(None, 2)[2]) for line in run("nm", "-C", program).stdout.splitlines() if line[0] != " "}
+    first = int(re.search("LOAD +0x0+ 0x([0-9a-f]+)", run("readelf", "-lW", program).stdout)[1], 16)
+    known = {(int(line.split()[0], 16) - first, line.split(None, 2)[2]) for line in run("nm", "-C", program).stdout.splitlines() if line[0] != " "}
     symbols = [(address, shared["stringArray"][name]) for address, name, of in
                zip(*(shared["nativeSymbols"][key] for key in ("address", "name", "libIndex"))) if of == 0]
     strangers = [symbol for symbol in symbols if symbol not in known and "." not in symbol[1] and "@plt" not in symbol[1]]
@@ -240,7 +244,14 @@ def profiler_cli(*arguments):
 
 def loaded_functions(path, threads):
     """What Mozilla's loader makes of a file: of each thread, what each function has."""
-    done = profiler_cli("load", path)
+    # It gives its daemon half a second, and says what to do then.
+    for _ in range(20):
+        done = profiler_cli("load", path)
+        late = re.search('run "kill ([0-9]+)" if', done.stdout + done.stderr)
+        if not late:
+            break
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(late[1]), signal.SIGTERM)
     if not count.ok("profiler-cli load", done.returncode == 0, done.stdout + done.stderr):
         return
     for number in range(threads):
@@ -348,6 +359,110 @@ def check_annotate(capture, samples, path, events):
         same("callgrind_annotate: total of %s" % capture[0], +collections.Counter({key: found[key] for key in set(found) - again}), +total)
 
 
+# ---- perf.data -------------------------------------------------------------------------------------------
+
+
+def made(*arguments):
+    done = run(TOOL, *arguments)
+    return count.ok(" ".join(map(os.path.basename, arguments[:2])), done.returncode == 0, done.stderr)
+
+
+def physical(line):
+    """What a recording can tell of a sample: inlined functions, and names in the vDSO, of which it has no image, are not in it."""
+    return [(frame["module"], frame["module_address"], frame["module"] != "[vdso]" and frame["function"])
+            for frame in line["frames"] if not frame["inlined"]]
+
+
+def by_time(*arguments):
+    done = run(TOOL, "export", "-q", "--format=ndjson", "--no-host-files", *arguments)
+    return {(line["tid"], line["time"], line["cpu"], line["event"], line["weight"]): line for line in map(json.loads, done.stdout.splitlines())}
+
+
+def check_perf_data_again():
+    """To perf.data and back: the same frames, but of samples without a stack, at a task's end."""
+    capture = ("orders", "--symfs", ORDERS, "--debug-dir", ORDERS)
+    path, again = export("perf.data", capture + (os.path.join(ORDERS, "orders.reel"),)), os.path.join(work, "again.reel")
+    if not made("import", path, "--raw-stacks", "-o", again):
+        return
+    ours, theirs = by_time(*capture[1:], os.path.join(ORDERS, "orders.reel")), by_time(*capture[1:], again)
+    count.ok("perf.data: samples again", set(ours) == set(theirs))
+    differ = [line["sample"] for key, line in ours.items() if line["stop"] != "no user stack" and physical(line) != physical(theirs[key])]
+    count.ok("perf.data: frames again", len(ours) > 800 and not differ, str(differ[:5]))
+
+
+def check_perf_reads_its_own():
+    """What perf recorded, as a capture, and back: perf script says the same of both."""
+    folder = os.path.join(ROOT, "testdata/x86_64/perf")
+    for kind in ("dwarf", "fp"):
+        original, capture, path = os.path.join(folder, kind + ".data"), os.path.join(work, kind + ".reel"), os.path.join(work, kind + ".data")
+        if not made("import", "-q", "--raw-stacks", "--jit=none", original, "-o", capture):
+            continue
+        made("export", "--format=perf.data", "--no-host-files", "--symfs", folder, capture, "-o", path)
+        texts = [run("perf", "script", "--symfs", folder, "--ns", "-F", "comm,pid,tid,time,period,event,ip,sym,dso", "-i", file).stdout
+                 for file in (original, path)]
+        count.ok("perf.data: perf script of %s" % kind, texts[0] == texts[1] and texts[0].count("stairs") > 39)
+
+
+class Offsets:
+    """perf prints offsets in files."""
+
+    def __init__(self, root):
+        self.root, self.files = root, {}
+
+    def of(self, path, address):
+        if path not in self.files:
+            with open(self.root + path, "rb") as file:
+                data = file.read()
+            start, = struct.unpack_from("<Q", data, 32)
+            size, n = struct.unpack_from("<HH", data, 54)
+            headers = [struct.unpack_from("<IIQQQQ", data, start + i * size) for i in range(n)]
+            self.files[path] = [(vaddr, offset, length) for kind, _, offset, vaddr, _, length in headers if kind == 1]
+        return next((address - vaddr + offset for vaddr, offset, length in self.files[path] if vaddr <= address < vaddr + length), address)
+
+
+def check_perf_unwinds():
+    """perf's unwinder and ours, of the same registers and stacks: perf stops earlier here and there, and never says anything else."""
+    root, capture = os.path.join(work, "root"), os.path.join(ROOT, "testdata/x86_64/chains/gcc/threads.reel")
+    count.ok("the programs", run(os.path.join(ROOT, "tests/matrix/unpack.sh"), "x86_64", root).returncode == 0)
+    files = ("--symfs", root, "--debug-dir", root + "/usr/lib/debug")
+    path = export("perf.data", ("chains", *files, capture))
+    offsets, perf, key = Offsets(root), {}, None
+    for line in run("perf", "script", "--symfs", root, "--ns", "--no-inline", "-F", "tid,time,event,ip", "-i", path).stdout.splitlines():
+        head = re.match(r"^\s*(\d+)\s+(\d+)\.(\d+):", line)
+        if head:
+            key = int(head[1]), int(head[2] + head[3])
+            perf[key] = []
+        elif line.strip() and key:
+            perf[key].append(int(line.split()[0], 16))
+    equal, strange, ours = 0, [], by_time(*files, capture)
+    for (tid, time, *_), line in ours.items():
+        frames = [frame for frame in line["frames"] if not frame["inlined"]]
+        if line["stop"] == "no user stack" or any(frame["module"] == "[vdso]" for frame in frames):
+            continue
+        # Callers' addresses are behind calls, and perf's within.
+        wanted = [offsets.of(frame["module"], int(frame["module_address"], 16)) - (i > 0) for i, frame in enumerate(frames)]
+        found = perf.get((tid, time), [])
+        equal += found == wanted
+        if found != wanted[:len(found)] or not found:
+            strange.append((line["sample"], found, wanted))
+    count.ok("perf.data: no frame of perf's is another than ours", not strange, str(strange[:2]))
+    count.ok("perf.data: perf's frames are ours", equal > 0.9 * len(ours) and len(ours) > 200, "%d of %d" % (equal, len(ours)))
+    piped = subprocess.run("'%s' export -q --format=perf.data --no-host-files '%s' | perf script -F tid,time -i - | grep -c :" % (TOOL, capture),
+                           shell=True, stdout=subprocess.PIPE, check=False, text=True).stdout
+    count.ok("perf.data: a pipe", int(piped) == len(ours), piped)
+
+
+def check_perf_data():
+    several = run(TOOL, "export", "--format=perf.data", "--no-host-files", golden("x86_64-inline.reel"), golden("x86_64-jit.reel"), "-o", work + "/x")
+    count.ok("perf.data of two", several.returncode == 1 and "one recording" in several.stderr and not os.path.exists(work + "/x"), several.stderr)
+    check_perf_data_again()
+    if not shutil.which("perf"):
+        count.skip("perf is not installed")
+        return
+    check_perf_reads_its_own()
+    check_perf_unwinds()
+
+
 def main():
     tools = bool(NODE and os.path.isdir(NPM))
     if not tools:
@@ -367,6 +482,7 @@ def main():
             check_perf_importer(samples, text)
         if annotate:
             check_annotate(capture, samples, callgrind, events)
+    check_perf_data()
     if tools:
         check_speedscope_schema(paths)
     shutil.rmtree(work)

@@ -30,6 +30,9 @@ struct firefox_lib {
 	char *path, *debug_path, *build_id; /* escaped */
 	const char *arch;
 	bool big_endian;
+	/* Where its first segment is in the file's own addresses: those of frames count from there.
+	 */
+	uint64_t begin;
 	uint32_t name; /* a string */
 };
 

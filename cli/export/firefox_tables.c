@@ -67,6 +67,24 @@ static uint32_t source_of(struct firefox *firefox, const char *file)
 
 /* ---- modules ------------------------------------------------------------------------------- */
 
+static void take_first(void *context, const struct reel_file_segment *segment)
+{
+	uint64_t *begin = context;
+
+	if (segment->address < *begin)
+		*begin = segment->address;
+}
+
+/* 0, as of libraries, where there is no file to tell. */
+static uint64_t begin_of(const struct reel_module_info *module)
+{
+	uint64_t begin = UINT64_MAX;
+
+	if (module->kind == REEL_MODULE_FILE && *module->local_path)
+		reel_error_destroy(reel_file_segments(module->local_path, take_first, &begin));
+	return begin == UINT64_MAX ? 0 : begin;
+}
+
 static uint32_t lib_of(struct firefox *firefox, const struct session *session,
 		       const struct reel_module_info *module)
 {
@@ -87,6 +105,7 @@ static uint32_t lib_of(struct firefox *firefox, const struct session *session,
 		.build_id = text_escape(module->build_id, ""),
 		.arch = session->info->arch,
 		.big_endian = session->info->big_endian,
+		.begin = begin_of(module),
 	};
 	/* The capture's strings are gone when the profile is written. */
 	lib->arch = symbol_of_group(&firefox->stacks.texts, lib->arch)->name;
@@ -181,11 +200,15 @@ static int compare_symbols(const void *a, const void *b)
 	return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
+static uint64_t address_of(const struct firefox *firefox, size_t i)
+{
+	return firefox->stacks.frames[i].address - firefox->libs[firefox->frames[i].lib].begin;
+}
+
 /* Addresses in modules are 32 bits there. */
 static bool has_address(const struct firefox *firefox, size_t i)
 {
-	return firefox->frames[i].lib != FIREFOX_NONE &&
-	       firefox->stacks.frames[i].address <= UINT32_MAX;
+	return firefox->frames[i].lib != FIREFOX_NONE && address_of(firefox, i) <= UINT32_MAX;
 }
 
 static void list_symbols(struct firefox *firefox)
@@ -297,7 +320,9 @@ static void print_symbol_lib(const struct firefox *firefox, size_t i)
 
 static void print_symbol_address(const struct firefox *firefox, size_t i)
 {
-	fprintf(firefox->file, "%" PRIu64, firefox->symbols[i].begin);
+	const struct firefox_symbol *symbol = &firefox->symbols[i];
+
+	fprintf(firefox->file, "%" PRIu64, symbol->begin - firefox->libs[symbol->lib].begin);
 }
 
 static void print_symbol_name(const struct firefox *firefox, size_t i)
@@ -325,7 +350,7 @@ static void print_function_source(const struct firefox *firefox, size_t i)
 static void print_frame_address(const struct firefox *firefox, size_t i)
 {
 	if (has_address(firefox, i + 1))
-		fprintf(firefox->file, "%" PRIu64, firefox->stacks.frames[i + 1].address);
+		fprintf(firefox->file, "%" PRIu64, address_of(firefox, i + 1));
 	else
 		fputs_unlocked("-1", firefox->file);
 }
