@@ -15,8 +15,7 @@ apt_test=(libcmocka-dev elfutils debuginfod libclang-rt-dev zstd python3 binutil
     libunwind-dev libc6-dbg less xz-utils file python3-jsonschema python3-yaml cmark-gfm sqlite3)
 # What other unwinders say is compared with perf's. Ubuntu's perf is bound to its kernels.
 [ "$(. /etc/os-release 2>/dev/null && echo "${ID-}")" != debian ] || apt_test+=(linux-perf)
-# Each compiler's own tables are tried on what it writes.
-# What programs that show profiles read is checked by these, and by what tests/npm names.
+# Each compiler's own tables are tried on what it writes; what is exported, by valgrind's programs and those that tests/npm names.
 apt_all=(golang-go debhelper lintian valgrind)
 command -v node >/dev/null || apt_all+=(nodejs npm)
 dnf_build=(gcc gcc-c++ make pkgconf-pkg-config clang llvm glibc-devel libbpf-devel elfutils-libelf-devel
