@@ -8,16 +8,15 @@ report and script), and is read by programs that others wrote: ajv with speedsco
 """
 
 import collections
-import contextlib
 import json
 import os
 import re
 import shutil
-import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -211,7 +210,7 @@ def check_firefox(capture, samples):
     count.ok("firefox: stacks and lines of %s" % capture[0], [[stack_of(node) for node in thread["samples"]["stack"]] for thread in profile["threads"]] ==
              [[wanted_of(sample) for sample in thread] for thread in threads])
     first = min(sample.time for sample in samples)
-    count.ok("firefox: times of %s" % capture[0], [[round(time * 1e6) for time in thread["samples"]["time"]] for thread in profile["threads"]] ==
+    count.ok("firefox: times of %s" % capture[0], [[round(ms * 1e6) for ms in thread["samples"]["time"]] for thread in profile["threads"]] ==
              [[sample.time - first for sample in thread] for thread in threads])
     count.ok("firefox: weights of %s" % capture[0],
              [[round(weight * (1e6 if thread["samples"]["weightType"] == "tracing-ms" else 1)) for weight in thread["samples"]["weight"]]
@@ -244,14 +243,14 @@ def profiler_cli(*arguments):
 
 def loaded_functions(path, threads):
     """What Mozilla's loader makes of a file: of each thread, what each function has."""
-    # It gives its daemon half a second, and says what to do then.
-    for _ in range(20):
-        done = profiler_cli("load", path)
-        late = re.search('run "kill ([0-9]+)" if', done.stdout + done.stderr)
-        if not late:
-            break
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(int(late[1]), signal.SIGTERM)
+    done = profiler_cli("load", path)
+    if "It has not exited, so it is most likely still starting" in done.stderr:
+        # It waits for half a second, which is not enough where others run, too; its daemon goes on.
+        for _ in range(60):
+            time.sleep(1)
+            done = profiler_cli("thread", "list")
+            if done.returncode == 0:
+                break
     if not count.ok("profiler-cli load", done.returncode == 0, done.stdout + done.stderr):
         return
     for number in range(threads):
@@ -435,13 +434,13 @@ def check_perf_unwinds():
         elif line.strip() and key:
             perf[key].append(int(line.split()[0], 16))
     equal, strange, ours = 0, [], by_time(*files, capture)
-    for (tid, time, *_), line in ours.items():
+    for (tid, when, *_), line in ours.items():
         frames = [frame for frame in line["frames"] if not frame["inlined"]]
         if line["stop"] == "no user stack" or any(frame["module"] == "[vdso]" for frame in frames):
             continue
         # Callers' addresses are behind calls, and perf's within.
         wanted = [offsets.of(frame["module"], int(frame["module_address"], 16)) - (i > 0) for i, frame in enumerate(frames)]
-        found = perf.get((tid, time), [])
+        found = perf.get((tid, when), [])
         equal += found == wanted
         if found != wanted[:len(found)] or not found:
             strange.append((line["sample"], found, wanted))
