@@ -139,7 +139,7 @@ static char *list_formats(int key, const char *text, void *input)
 	memory_check(file);
 	fputs("Formats:\n", file);
 	for (size_t i = 0; export_formats[i]; i++)
-		fprintf(file, "  %-8s %s\n", export_formats[i]->name, export_formats[i]->summary);
+		fprintf(file, "  %-11s %s\n", export_formats[i]->name, export_formats[i]->summary);
 	fprintf(file, "\n%s", text);
 	fclose(file);
 	memory_check(list);
@@ -153,7 +153,7 @@ static const struct argp parser = {
 	"Writes the samples of captures, with their stacks, as a file that other programs read.\v"
 	"FILE is " DEFAULT_CAPTURE
 	" if not given, `-' is standard input. What is made gets its name when it is whole. "
-	"docs/sql.md describes the tables and fields, docs/exports.md the other formats.",
+	"docs/sql.md describes the tables and fields, docs/exports.md how to open the other files.",
 	options_of_shards,
 	list_formats,
 	NULL,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/export/formats.h"
 #include "cli/print/text.h"
 #include "cli/report/pointer_map.h"
 #include "cli/report/profile.h"
@@ -385,6 +386,12 @@ static bool print_trace(void *context, const struct reel_trace *trace,
 	return !output_is_broken(&script->output);
 }
 
+static void script_free(struct script *script)
+{
+	free_values(&script->labels);
+	free_values(&script->comms);
+}
+
 int command_script(int argc, char **argv)
 {
 	struct script_options options = { .fields = FIELDS_DEFAULT };
@@ -404,9 +411,55 @@ int command_script(int argc, char **argv)
 		session_warn(&session);
 		status = output_close(&script.output, ok ? session_status(&session) : STATUS_ERROR);
 	}
-	free_values(&script.labels);
-	free_values(&script.comms);
+	script_free(&script);
 	session_close(&session);
 	options_free(&options.common);
 	return status;
 }
+
+/* ---- export --format=perf-script ---------------------------------------------------------- */
+
+static void *export_open(const struct export_target *target)
+{
+	static const struct script_options as_perf = { .fields = FIELDS_DEFAULT };
+	struct script *script = memory_get(sizeof(*script));
+
+	script->options = &as_perf;
+	script->output.file = target->file;
+	return script;
+}
+
+static bool export_begin(void *state, struct session *session, const char *path)
+{
+	struct script *script = state;
+
+	(void)session;
+	(void)path;
+	/* Frames and names were another capture's. */
+	script_free(script);
+	return true;
+}
+
+static bool export_end(void *state, struct session *session)
+{
+	(void)state;
+	(void)session;
+	return true;
+}
+
+static bool export_close(void *state, bool ok)
+{
+	script_free(state);
+	free(state);
+	return ok;
+}
+
+const struct export_format export_perf_script = {
+	.name = "perf-script",
+	.summary = "what script prints, for what reads perf script's text",
+	.open = export_open,
+	.begin_capture = export_begin,
+	.add = print_trace,
+	.end_capture = export_end,
+	.close = export_close,
+};

@@ -1161,6 +1161,18 @@ struct reel_file_identity {
  */
 struct reel_error *reel_file_identify(const char *path, struct reel_file_identity *ret);
 
+/* What an ELF file has the system map (PT_LOAD). */
+struct reel_file_segment {
+	uint64_t address, offset, size; /* of its bytes in the file */
+	uint32_t flags;			/* ELF's: 1 execute, 2 write, 4 read */
+};
+
+/* Calls `visit` for each, in the file's order.  Errors: as reel_file_identify. */
+struct reel_error *reel_file_segments(const char *path,
+				      void (*visit)(void *context,
+						    const struct reel_file_segment *segment),
+				      void *context);
+
 /* ---- files that come out ------------------------------------------------ */
 
 /*
@@ -1277,6 +1289,10 @@ struct reel_register {
 	uint16_t dwarf;
 	uint64_t value;
 };
+
+/* The number of a register of the CPU with this ELF machine and words of so many bits in the masks
+ * and samples of Linux's perf_event_open (asm/perf_regs.h), or -1 if it has none. */
+int reel_register_perf_number(uint16_t machine, uint32_t word_bits, uint16_t dwarf);
 
 struct reel_memory {
 	uint64_t address;

@@ -3,7 +3,7 @@
 #
 #   packaging/deps.sh            to build and run (the pages of `stackreel flamegraph` only where npm is)
 #   packaging/deps.sh test       to test as well (an emulator and a cross compiler included)
-#   packaging/deps.sh test-all   for all that the thorough tests need: compilers and emulators of every CPU
+#   packaging/deps.sh test-all   for all that the thorough tests need: compilers and emulators of every CPU, and from npm programs that show profiles
 #
 # Asks only for packages that are not installed; needs root only if there are any.
 set -eu
@@ -16,14 +16,16 @@ apt_test=(libcmocka-dev elfutils debuginfod libclang-rt-dev zstd python3 binutil
     libunwind-dev libc6-dbg less xz-utils file python3-jsonschema python3-yaml cmark-gfm sqlite3 parallel)
 # What other unwinders say is compared with perf's. Ubuntu's perf is bound to its kernels.
 [ "$(. /etc/os-release 2>/dev/null && echo "${ID-}")" != debian ] || apt_test+=(linux-perf)
-# Each compiler's own tables are tried on what it writes; packages are made; pages are shown by a browser; a Slurm runs here.
-apt_all=(golang-go debhelper lintian chromium slurmctld slurmd slurm-client munge)
+# Each compiler's own tables are tried on what it writes; packages are made; pages are shown by a browser; a Slurm runs here;
+# what is exported is read by valgrind's programs and those that tests/npm names.
+apt_all=(golang-go debhelper lintian chromium slurmctld slurmd slurm-client munge valgrind)
+command -v node >/dev/null || apt_all+=(nodejs npm)
 dnf_build=(gcc gcc-c++ make pkgconf-pkg-config clang llvm glibc-devel libbpf-devel elfutils-libelf-devel
     elfutils-devel xz-devel libzstd-devel libsodium-devel capstone-devel libseccomp-devel sqlite-devel zlib-devel
     protobuf-c-devel protobuf-c-compiler protobuf-compiler libcurl-devel)
 dnf_test=(libcmocka-devel elfutils elfutils-debuginfod compiler-rt libasan libubsan zstd python3 binutils procps-ng util-linux libcap gdb dwz lld
     libunwind-devel perf less xz file sqlite python3-jsonschema python3-pyyaml parallel)
-dnf_all=(golang chromium slurm-slurmctld slurm-slurmd slurm munge)
+dnf_all=(golang chromium slurm-slurmctld slurm-slurmd slurm munge valgrind nodejs-npm)
 
 want_test= want_all=
 case " $* " in *" test "* | *" test-all "*) want_test=yes ;; esac
@@ -74,6 +76,13 @@ if [ ${#list[@]} -gt 0 ]; then
     as_root "${install[@]}" "${list[@]}"
 else
     echo "deps: nothing is missing"
+fi
+
+# Where there is no network, tests that need them are skipped.
+if [ -n "$want_all" ] && command -v npm >/dev/null && [ ! -e tests/npm/node_modules/.package-lock.json ]; then
+    echo "deps: npm ci, in tests/npm"
+    (cd tests/npm && timeout 120 npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=1 --loglevel=error) ||
+        echo "deps: npm could not fetch them: tests with programs that show profiles will be skipped"
 fi
 
 if [ -n "$want_test" ] && command -v apt-get >/dev/null; then

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reel_file_identify of include/stackreel.h. */
+/* reel_file_identify and reel_file_segments of include/stackreel.h. */
+#include <gelf.h>
+
 #include "base/sized.h"
 #include "elf/elf_file.h"
 #include "elf/file_search.h"
@@ -20,5 +22,29 @@ struct reel_error *reel_file_identify(const char *path, struct reel_file_identit
 		reel_build_id_print(alternate, identity.alternate);
 	reel_elf_file_close(file);
 	reel_sized_give(ret, sizeof(identity), &identity);
+	return NULL;
+}
+
+struct reel_error *reel_file_segments(const char *path,
+				      void (*visit)(void *context,
+						    const struct reel_file_segment *segment),
+				      void *context)
+{
+	struct reel_elf_file *file;
+	struct reel_error *error = reel_elf_file_open(path, &file);
+	size_t n = 0;
+	GElf_Phdr header;
+
+	if (error)
+		return error;
+	elf_getphdrnum(reel_elf_file_handle(file), &n);
+	for (size_t i = 0; i < n; i++) {
+		if (gelf_getphdr(reel_elf_file_handle(file), (int)i, &header) &&
+		    header.p_type == PT_LOAD)
+			visit(context,
+			      &(struct reel_file_segment){ header.p_vaddr, header.p_offset,
+							   header.p_filesz, header.p_flags });
+	}
+	reel_elf_file_close(file);
 	return NULL;
 }

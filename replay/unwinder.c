@@ -324,3 +324,11 @@ struct reel_error *reel_unwind(struct reel_unwinder *unwinder, const struct reel
 		error = reel_rows_problem(failed);
 	return error ? error : give(unwinder, stop, ret);
 }
+
+int reel_register_perf_number(uint16_t machine, uint32_t word_bits, uint16_t dwarf)
+{
+	const struct reel_arch *arch = reel_arch_by_machine(machine, word_bits);
+	const struct reel_arch_register *reg = arch ? reel_arch_register(arch, dwarf) : NULL;
+
+	return reg ? reg->perf : -1;
+}

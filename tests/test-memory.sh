@@ -43,5 +43,5 @@ for jobs in 1 2; do
 done
 flat folded -j 1 "${files[@]}" -
 flat info "${files[@]}" FILE
-for format in ndjson csv; do flat export --format=$format -o "$work/exported" -j 1 "${files[@]}" FILE; done
+for format in ndjson csv firefox; do flat export --format=$format -o "$work/exported" -j 1 "${files[@]}" FILE; done
 finish

@@ -190,7 +190,8 @@ class Names(unittest.TestCase):
         file = self.capture()
         for command in (["report"], ["report", "--tree"], ["report", "--residency"], ["report", "--by", "module"], ["report", "--by", "thread"],
                         ["report", "--by", "comm"], ["report", "--by", "line"], ["report", "--by", "source"], ["report", "--by", "address"],
-                        ["annotate", EVIL], ["annotate", "--source", EVIL], ["annotate", "--json", EVIL], ["script"], ["script", "-F", "comm,ip,sym,dso,srcline"], ["export", "--format=csv"], ["export", "--format=ndjson"], ["folded", "--with-comm"], ["aggregate"], ["info", "--all-modules"],
+                        ["annotate", EVIL], ["annotate", "--source", EVIL], ["annotate", "--json", EVIL], ["script"], ["script", "-F", "comm,ip,sym,dso,srcline"], ["export", "--format=csv"], ["export", "--format=ndjson"],
+                        ["export", "--format=perf-script"], ["export", "--format=speedscope"], ["export", "--format=firefox"], ["export", "--format=callgrind"], ["folded", "--with-comm"], ["aggregate"], ["info", "--all-modules"],
                         ["diff", "--tree", file], ["flamegraph", "--format=svg"],
                         ["diff", "--folded", file], ["diff", "--json", file], ["doctor", "--all"], ["dump"], ["dump", "--json"]):
             with self.subTest(command):
@@ -198,11 +199,20 @@ class Names(unittest.TestCase):
                 self.assertIn(done.returncode, (0, 3), done.stderr)
                 self.assertIn(b"v", done.stdout)
                 # Stacks are set in by a tab, as perf script does it; fields of profiles have tabs between them.
-                self.visible(done.stdout, b"\n\t" if command[0] in ("script", "aggregate") else b"\n")
+                self.visible(done.stdout, b"\n\t" if command[0] in ("script", "aggregate") or command[1:] == ["--format=perf-script"] else b"\n")
                 self.visible(done.stderr)
-                if "--json" not in command and "--format=ndjson" not in command:
+                if command[1:] in (["--format=speedscope"], ["--format=firefox"]):
+                    self.assertIn(EVIL.encode("utf-8", "surrogateescape"), [unescape(text) for text in self.texts(strict(done.stdout))])
+                elif "--json" not in command and "--format=ndjson" not in command:
                     self.assertIn(rb"\xe2\x80\xae", done.stdout)
                     self.assertIn(rb"\\x1b", done.stdout)
+
+    def texts(self, value):
+        """All in what JSON holds."""
+        if isinstance(value, str):
+            yield value
+        for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            yield from self.texts(item)
 
     def compared(self, name, counts):
         """Of kernel functions: samples in `name`, which NAME's like calls, and in another one."""

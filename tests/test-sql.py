@@ -327,7 +327,7 @@ def check_files(path):
     count.ok("sqlite to a pipe", run("export", "--format=sqlite", *FROM, CAPTURE).returncode == 2)
     count.ok("sqlite to a device", export("sqlite", "/dev/null")[1].returncode == 1)
     count.ok("no format", run("export", *FROM, CAPTURE).returncode == 2)
-    count.ok("an unknown format", "sqlite, ndjson or csv" in run("export", "--format=x", CAPTURE).stderr)
+    count.ok("an unknown format", "sqlite, ndjson, csv" in run("export", "--format=x", CAPTURE).stderr)
     count.ok("a full disk", "No space left" in export("csv", "/dev/full")[1].stderr)
     again, _ = export("sqlite", "again.db")
     with open(again, "rb") as file:

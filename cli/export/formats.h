@@ -5,7 +5,8 @@
 
 #include "cli/export/export.h"
 
-extern const struct export_format export_sqlite, export_ndjson, export_csv;
+extern const struct export_format export_sqlite, export_ndjson, export_csv, export_perf_script,
+	export_speedscope, export_firefox, export_callgrind, export_perf_data;
 extern const struct export_format export_pprof, export_perfetto, export_otlp;
 
 #endif

@@ -23,7 +23,7 @@ static void print_text(const char *text, FILE *file)
 {
 	_cleanup_free_ char *escaped = text_escape(text, "");
 
-	json_escaped((const uint8_t *)escaped, strlen(escaped), file);
+	json_escaped_text(escaped, file);
 }
 
 /* But for what differs from trace to trace. */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "cli/print/json.h"
 #include "cli/print/text.h"
 
@@ -55,4 +57,9 @@ void json_string(const uint8_t *bytes, size_t size, FILE *file)
 void json_escaped(const uint8_t *bytes, size_t size, FILE *file)
 {
 	print_string(bytes, size, "\\\\", file);
+}
+
+void json_escaped_text(const char *text, FILE *file)
+{
+	json_escaped((const uint8_t *)text, strlen(text), file);
 }

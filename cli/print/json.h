@@ -15,5 +15,7 @@
 void json_string(const uint8_t *bytes, size_t size, FILE *file);
 /* The same of what was made of escaped texts (text_escape): a backslash of the value stays one. */
 void json_escaped(const uint8_t *bytes, size_t size, FILE *file);
+/* The same, up to its NUL. */
+void json_escaped_text(const char *text, FILE *file);
 
 #endif

@@ -62,6 +62,9 @@ struct symbol_table {
 
 void symbol_table_init(struct symbol_table *table, enum symbols_by by);
 void symbol_table_free(struct symbol_table *table);
+/* Frames are another capture's from here on; symbols stay, and are the same where their content is.
+ */
+void symbol_table_begin_capture(struct symbol_table *table);
 
 /* The frames that it knows go, and their numbers are free for others. */
 void symbol_table_forget_frames(struct symbol_table *table);

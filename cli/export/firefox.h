@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tables of a processed profile of Firefox's profiler hold; docs/exports.md. */
+#ifndef CLI_EXPORT_FIREFOX_H
+#define CLI_EXPORT_FIREFOX_H
+
+#include <stdio.h>
+
+#include "cli/export/stack_store.h"
+#include "cli/export/tracks.h"
+
+/* In the order of the profile's list. */
+enum firefox_category {
+	FIREFOX_OTHER,
+	FIREFOX_USER,
+	FIREFOX_KERNEL,
+	FIREFOX_JIT,
+	FIREFOX_GUESSED,
+};
+
+#define FIREFOX_NONE UINT32_MAX
+
+/* Texts and pairs of texts, numbered as they come, each once. */
+struct firefox_numbers {
+	struct symbol_table keys;
+	struct pointer_map numbers;
+	uint32_t count;
+};
+
+struct firefox_lib {
+	char *path, *debug_path, *build_id; /* escaped */
+	const char *arch;
+	bool big_endian;
+	/* Where its first segment is in the file's own addresses: those of frames count from there.
+	 */
+	uint64_t begin;
+	uint32_t name; /* a string */
+};
+
+/* A symbol of a module, of frames that are not inlined. */
+struct firefox_symbol {
+	uint32_t lib, name;
+	uint64_t begin;
+};
+
+struct firefox_function {
+	uint32_t name, lib, source;
+};
+
+/* Of a stored frame. */
+struct firefox_frame {
+	uint32_t lib, function, symbol;
+	enum firefox_category category;
+};
+
+struct firefox {
+	FILE *file;
+	struct stack_store stacks;
+	struct tracks tracks;
+	char *command_line, *system; /* of the first capture, escaped */
+	uint32_t cpus;
+	uint64_t interval; /* ns */
+
+	struct firefox_numbers string_numbers, lib_numbers, function_numbers, source_numbers;
+	const char **strings;
+	size_t strings_capacity;
+	struct firefox_lib *libs;
+	size_t libs_capacity;
+	struct firefox_frame *frames; /* by the stored frame's number */
+	size_t n_frames, frames_capacity;
+	struct firefox_function *functions;
+	size_t functions_capacity;
+	uint32_t *sources; /* strings */
+	size_t sources_capacity;
+	struct firefox_symbol *symbols;
+	size_t n_symbols, symbols_capacity;
+
+	const struct track *track; /* while its samples are written */
+	const char *separator;
+};
+
+/* Of frames that came since, in modules of this capture.  False after a complaint. */
+bool firefox_place_frames(struct firefox *firefox, struct session *session);
+/* When all are placed. */
+void firefox_find_symbols(struct firefox *firefox);
+/* All that stands in "shared", and the libs. */
+void firefox_print_shared(const struct firefox *firefox);
+void firefox_print_libs(const struct firefox *firefox);
+void firefox_tables_init(struct firefox *firefox);
+void firefox_tables_free(struct firefox *firefox);
+
+#endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/export/tracks.h"
+#include "cli/export/words.h"
+#include "cli/print/text.h"
+#include "cli/report/profile.h"
+
+/* What stands in the file: samples, and where the track's next ones do. */
+struct batch {
+	uint64_t next;
+	struct track_sample samples[TRACK_BATCH];
+};
+
+bool tracks_open(struct tracks *tracks)
+{
+	*tracks = (struct tracks){ .fd = -1, .n_slots = 256, .first_time = UINT64_MAX };
+	tracks->slots = memory_get(tracks->n_slots * sizeof(*tracks->slots));
+	return no_error(reel_file_temporary(&tracks->fd));
+}
+
+void tracks_close(struct tracks *tracks)
+{
+	for (size_t i = 0; i < tracks->count; i++) {
+		struct track *track = tracks->items[i];
+
+		free(track->comm);
+		free(track->host);
+		free(track->event);
+		free(track->unit);
+		free(track);
+	}
+	free(tracks->items);
+	free(tracks->slots);
+	if (tracks->fd >= 0)
+		close(tracks->fd);
+}
+
+void tracks_begin_capture(struct tracks *tracks, const struct session *session)
+{
+	tracks->info = session->info;
+	tracks->n_captures++;
+	tracks->several_events |= session->n_events > 1;
+}
+
+/* ---- which track --------------------------------------------------------------------------- */
+
+static bool is_same(const struct track_key *a, const struct track_key *b)
+{
+	return a->thread == b->thread && a->capture == b->capture && a->host == b->host &&
+	       a->pid == b->pid && a->tid == b->tid && a->event == b->event;
+}
+
+static size_t *slot_of(const struct tracks *tracks, const struct track_key *key)
+{
+	uint64_t mixed = key->thread * 0x9e3779b97f4a7c15 ^
+			 ((uint64_t)key->pid << 32 | key->tid) * 0xc2b2ae3d27d4eb4f ^
+			 ((uint64_t)key->capture << 48 ^ (uint64_t)key->host << 32 ^ key->event) *
+				 0x165667b19e3779f9;
+	size_t i = (size_t)(mixed >> 32) & (tracks->n_slots - 1);
+
+	while (tracks->slots[i] && !is_same(&tracks->items[tracks->slots[i] - 1]->key, key))
+		i = (i + 1) & (tracks->n_slots - 1);
+	return &tracks->slots[i];
+}
+
+static void grow(struct tracks *tracks)
+{
+	free(tracks->slots);
+	tracks->n_slots *= 2;
+	tracks->slots = memory_get(tracks->n_slots * sizeof(*tracks->slots));
+	for (size_t i = 0; i < tracks->count; i++)
+		*slot_of(tracks, &tracks->items[i]->key) = i + 1;
+}
+
+static struct track *track_make(struct tracks *tracks, const struct track_key *key,
+				const struct reel_trace *trace, const struct reel_event_info *event)
+{
+	struct track *track = memory_get(sizeof(*track));
+
+	track->key = *key;
+	track->is_sorted = true;
+	track->host = text_escape(trace->host, "");
+	track->event = text_escape(event_name(event), "");
+	track->unit = text_escape(event ? event->weight_unit : "", "");
+	track->first_batch = track->next_batch = tracks->n_batches++;
+	return track;
+}
+
+static struct track *track_of(struct tracks *tracks, const struct reel_trace *trace,
+			      const struct reel_event_info *event)
+{
+	struct track_key key = { trace->thread, tracks->n_captures, trace->host_id,
+				 trace->pid,	trace->tid,	    trace->event };
+	size_t *slot = slot_of(tracks, &key);
+
+	if (*slot)
+		return tracks->items[*slot - 1];
+	if (tracks->count == tracks->capacity) {
+		tracks->capacity = tracks->capacity * 2 + 16;
+		tracks->items =
+			memory_resize(tracks->items, tracks->capacity, sizeof(*tracks->items));
+	}
+	tracks->items[tracks->count++] = track_make(tracks, &key, trace, event);
+	*slot = tracks->count;
+	if (tracks->count * 3 > tracks->n_slots * 2)
+		grow(tracks);
+	return tracks->items[tracks->count - 1];
+}
+
+/* ---- samples ------------------------------------------------------------------------------- */
+
+static bool write_batch(struct tracks *tracks, struct track *track)
+{
+	struct batch batch = { .next = tracks->n_batches };
+	ssize_t n;
+
+	memcpy(batch.samples, track->waiting, sizeof(batch.samples));
+	n = pwrite(tracks->fd, &batch, sizeof(batch), (off_t)(track->next_batch * sizeof(batch)));
+	if (n != sizeof(batch)) {
+		complain("the temporary file for samples (TMPDIR says where): cannot write: %s",
+			 n < 0 ? strerror(errno) : "no space left");
+		return false;
+	}
+	track->next_batch = tracks->n_batches++;
+	return true;
+}
+
+bool tracks_add(struct tracks *tracks, const struct reel_trace *trace,
+		const struct reel_event_info *event, uint32_t stack)
+{
+	struct track *track = track_of(tracks, trace, event);
+	struct track_sample sample = { .weight = trace->weight, .stack = stack };
+
+	if (wall_time_of(tracks->info, trace->time, &sample.time))
+		tracks->has_wall_times = true;
+	else
+		sample.time = trace->time;
+	if (sample.time < tracks->first_time)
+		tracks->first_time = sample.time;
+	if (sample.time > tracks->last_time)
+		tracks->last_time = sample.time;
+	if (sample.time < track->last_time)
+		track->is_sorted = false;
+	track->last_time = sample.time;
+	if (trace->weight)
+		track->has_weights = true;
+	if (trace->comm != track->seen_comm) {
+		free(track->comm);
+		track->comm = text_escape(trace->comm, "");
+		track->seen_comm = trace->comm;
+	}
+	track->waiting[track->count++ % TRACK_BATCH] = sample;
+	return track->count % TRACK_BATCH || write_batch(tracks, track);
+}
+
+static bool read_batch(const struct tracks *tracks, uint64_t place, struct batch *batch)
+{
+	ssize_t n = pread(tracks->fd, batch, sizeof(*batch), (off_t)(place * sizeof(*batch)));
+
+	if (n == sizeof(*batch))
+		return true;
+	complain("the temporary file for samples: cannot read: %s",
+		 n < 0 ? strerror(errno) : "it is too short");
+	return false;
+}
+
+static bool visit_in_file_order(const struct tracks *tracks, const struct track *track,
+				void (*visit)(void *context, const struct track_sample *sample),
+				void *context)
+{
+	uint64_t place = track->first_batch, left = track->count;
+
+	for (; left >= TRACK_BATCH; left -= TRACK_BATCH) {
+		struct batch batch;
+
+		if (!read_batch(tracks, place, &batch))
+			return false;
+		for (size_t i = 0; i < TRACK_BATCH; i++)
+			visit(context, &batch.samples[i]);
+		place = batch.next;
+	}
+	for (size_t i = 0; i < left; i++)
+		visit(context, &track->waiting[i]);
+	return true;
+}
+
+struct sorted_sample {
+	struct track_sample sample;
+	size_t number;
+};
+
+struct sorter {
+	struct sorted_sample *samples;
+	size_t n;
+};
+
+static void take(void *context, const struct track_sample *sample)
+{
+	struct sorter *sorter = context;
+
+	sorter->samples[sorter->n] = (struct sorted_sample){ *sample, sorter->n };
+	sorter->n++;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const struct sorted_sample *x = a, *y = b;
+
+	if (x->sample.time != y->sample.time)
+		return x->sample.time < y->sample.time ? -1 : 1;
+	return x->number < y->number ? -1 : 1;
+}
+
+/* In memory: recorders write a thread's samples in order of time, but files need not have them so.
+ */
+static bool visit_sorted(const struct tracks *tracks, const struct track *track,
+			 void (*visit)(void *context, const struct track_sample *sample),
+			 void *context)
+{
+	struct sorter sorter = { .samples = memory_resize(NULL, track->count,
+							  sizeof(*sorter.samples)) };
+	bool ok = visit_in_file_order(tracks, track, take, &sorter);
+
+	qsort(sorter.samples, sorter.n, sizeof(*sorter.samples), compare_times);
+	for (size_t i = 0; ok && i < sorter.n; i++)
+		visit(context, &sorter.samples[i].sample);
+	free(sorter.samples);
+	return ok;
+}
+
+bool tracks_visit(const struct tracks *tracks, const struct track *track,
+		  void (*visit)(void *context, const struct track_sample *sample), void *context)
+{
+	return track->is_sorted ? visit_in_file_order(tracks, track, visit, context)
+				: visit_sorted(tracks, track, visit, context);
+}
+
+uint64_t track_weight(const struct track *track, const struct track_sample *sample)
+{
+	return track->has_weights ? sample->weight : 1;
+}
+
+bool track_is_time(const struct track *track)
+{
+	return track->has_weights && !strcmp(track->unit, "ns");
+}
