@@ -39,6 +39,7 @@ declare -A may=(
     [cli/doctor]="cli/print cli/session include"
     [cli/export]="cli/report cli/print cli/session include"
     [cli/flamegraph]="cli/diff cli/export cli/report cli/print cli/session include"
+    [cli/perf_data]="cli/export cli/report cli/print cli/session include"
     [cli/sql]="cli/export cli/report cli/print cli/session cli include"
     [cli/no_sql]="cli/export cli"
     [cli/protobuf]="cli/export cli/report cli/print cli/session include"
@@ -65,6 +66,7 @@ declare -A only=(
     [cli/sql:cli/session]="inputs.h|limits.h|sandbox.h|session.h"
     [cli/sql:cli]="commands.h"
     [cli/no_sql:cli]="commands.h"
+    [cli/perf_data:cli/session]="session.h"
     [cli/protobuf:cli/session]="session.h"
     [replay/code:cfi]="row.h"
     [replay/names:replay]="origins.h"
@@ -83,6 +85,7 @@ declare -A never=(
     [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/|sqlite3" [cli/print]="$elf|$compression|bpf/" [cli/session]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/diff]="$elf|$compression|bpf/" [cli/annotate]="$elf|$compression|bpf/" [cli/doctor]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/"
     [cli/flamegraph]="$elf|zstd|lzma|bpf/|sqlite3"
     [cli/export]="$elf|$compression|bpf/|sqlite3" [cli/sql]="$elf|$compression|bpf/" [cli/no_sql]="$elf|$compression|bpf/|sqlite3"
+    [cli/perf_data]="$elf|$compression|bpf/|sqlite3|protobuf"
     [cli/protobuf]="$elf|zstd|lzma|bpf/|sqlite3" [cli/no_protobuf]="$elf|$compression|bpf/|sqlite3|protobuf"
     [cli/push]="$elf|$compression|bpf/|sqlite3|protobuf" [cli/no_push]="$elf|$compression|bpf/|sqlite3|protobuf|curl"
 )

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What stands before all records: attributes of events, and features. */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/perf_data/perf_data.h"
+
+/* perf_event_attr.sample_type: IDENTIFIER, IP, TID, TIME, CPU, PERIOD, CALLCHAIN, REGS_USER,
+ * STACK_USER. */
+#define SAMPLE_TYPE                                                                                \
+	(1 << 16 | 1 << 0 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 8 | 1 << 5 | 1 << 12 | 1 << 13)
+/* mmap, comm, freq, task, sample_id_all, exclude_guest, exclude_callchain_user, mmap2, comm_exec,
+ * use_clockid, build_id: bits from the first one that is declared on. */
+#define ATTR_FLAGS                                                                                 \
+	(1ull << 8 | 1ull << 9 | 1ull << 13 | 1ull << 18 | 1ull << 20 | 1ull << 22 | 1ull << 23 |  \
+	 1ull << 24 | 1ull << 25 | 1ull << 34)
+#define ATTR_FLAG_FREQ	   (1ull << 10)
+#define ATTR_SIZE	   96
+#define CLOCK_IS_MONOTONIC 1
+
+/* Of the registers and all the others of a sample, but its chain. */
+#define SAMPLE_ROOM (4096 - 8)
+
+enum {
+	FEATURE_HOSTNAME = 3,
+	FEATURE_OSRELEASE = 4,
+	FEATURE_ARCH = 6,
+	FEATURE_CMDLINE = 11,
+	FEATURE_EVENT_DESC = 12
+};
+
+static void put_attr(struct perf_data *data, const struct reel_record_view *record)
+{
+	uint64_t frequency = perf_number_of(record, "frequency");
+
+	perf_put_u32(data, (uint32_t)perf_number_of(record, "perf_type"));
+	perf_put_u32(data, ATTR_SIZE);
+	perf_put_u64(data, perf_number_of(record, "perf_config"));
+	perf_put_u64(data, frequency ? frequency : perf_number_of(record, "period"));
+	perf_put_u64(data, SAMPLE_TYPE);
+	perf_put_u64(data, 0); /* read_format */
+	perf_put_u64(data, ATTR_FLAGS | (frequency ? ATTR_FLAG_FREQ : 0));
+	perf_put_u64(data, 0); /* wakeup_events, bp_type */
+	perf_put_u64(data, 0); /* config1 */
+	perf_put_u64(data, 0); /* config2 */
+	perf_put_u64(data, 0); /* branch_sample_type */
+	perf_put_u64(data, data->regs_mask);
+	perf_put_u32(data, MAX_RECORD - SAMPLE_ROOM); /* sample_stack_user */
+	perf_put_u32(data, CLOCK_IS_MONOTONIC);
+}
+
+/* What samples name the event by: 0 would be none. */
+static uint64_t event_id(const struct reel_record_view *record)
+{
+	return perf_number_of(record, "id") + 1;
+}
+
+static bool print_attr(void *context, const struct reel_record_view *record)
+{
+	struct perf_data *data = context;
+
+	if (strcmp(record->name, "EVENT") != 0)
+		return true;
+	perf_begin_record(data, RECORD_HEADER_ATTR, 0);
+	put_attr(data, record);
+	perf_put_u64(data, event_id(record));
+	perf_end_record(data);
+	data->n_events++;
+	return true;
+}
+
+/* All that the CPU's samples can have. */
+uint64_t perf_registers_of(const char *arch)
+{
+	static const struct {
+		const char *name;
+		uint16_t machine;
+		uint32_t word_bits;
+	} known[] = { { "x86_64", 62, 64 },
+		      { "i386", 3, 32 },
+		      { "aarch64", 183, 64 },
+		      { "riscv64", 243, 64 },
+		      { "s390x", 22, 64 } };
+	uint64_t mask = 0;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		for (uint16_t dwarf = 0; !strcmp(known[i].name, arch) && dwarf < 128; dwarf++) {
+			int perf = reel_register_perf_number(known[i].machine, known[i].word_bits,
+							     dwarf);
+
+			mask |= perf >= 0 && perf < 64 ? 1ull << perf : 0;
+		}
+	}
+	return mask;
+}
+
+static void put_feature_text(struct perf_data *data, const char *value)
+{
+	size_t length = strlen(value) < MAX_TEXT ? strlen(value) : MAX_TEXT - 1;
+
+	perf_put_u32(data, (uint32_t)(length / 8 * 8 + 8));
+	perf_put_text(data, value);
+}
+
+static void begin_feature(struct perf_data *data, uint64_t feature)
+{
+	perf_begin_record(data, RECORD_HEADER_FEATURE, 0);
+	perf_put_u64(data, feature);
+}
+
+static void end_feature(struct perf_data *data)
+{
+	if (data->size % 8)
+		perf_put_u32(data, 0);
+	perf_end_record(data);
+}
+
+static void print_feature(struct perf_data *data, uint64_t feature, const char *value)
+{
+	if (!*value || strlen(value) >= MAX_TEXT)
+		return;
+	begin_feature(data, feature);
+	/* A list of one. */
+	if (feature == FEATURE_CMDLINE)
+		perf_put_u32(data, 1);
+	put_feature_text(data, value);
+	end_feature(data);
+}
+
+static bool put_event(void *context, const struct reel_record_view *record)
+{
+	_cleanup_free_ char *name = NULL;
+	struct perf_data *data = context;
+
+	if (strcmp(record->name, "EVENT") != 0)
+		return true;
+	name = perf_text_of(record, "name");
+	put_attr(data, record);
+	perf_put_u32(data, 1);
+	put_feature_text(data, name);
+	perf_put_u64(data, event_id(record));
+	return true;
+}
+
+/* More than fit into a record go without their names: perf makes some of the numbers. */
+static bool print_events(struct perf_data *data, struct session *session)
+{
+	const size_t most = 12;
+
+	if (data->n_events > most)
+		return true;
+	begin_feature(data, FEATURE_EVENT_DESC);
+	perf_put_u32(data, data->n_events);
+	perf_put_u32(data, ATTR_SIZE);
+	if (!no_error(reel_capture_visit_side_records(session->capture, put_event, data)))
+		return false;
+	end_feature(data);
+	return true;
+}
+
+static void print_kernel_build_id(struct perf_data *data, const char *digits)
+{
+	uint8_t id[24] = { 0 };
+	size_t size = strlen(digits) / 2;
+
+	size = size < 20 ? size : 20;
+	for (size_t i = 0; i < size; i++) {
+		char byte[3] = { digits[2 * i], digits[2 * i + 1] };
+
+		id[i] = (uint8_t)strtoul(byte, NULL, 16);
+	}
+	if (!size)
+		return;
+	id[20] = (uint8_t)size;
+	perf_begin_record(data, RECORD_HEADER_BUILD_ID, MISC_KERNEL | MISC_BUILD_ID_SIZE);
+	perf_put_u32(data, NOBODY);
+	perf_put_bytes(data, id, sizeof(id));
+	perf_put_text(data, "[kernel.kallsyms]");
+	/* perf reads the name behind its header, which is not a multiple of 8. */
+	perf_put_u32(data, 0);
+	perf_end_record(data);
+}
+
+bool perf_print_head(struct perf_data *data, struct session *session)
+{
+	const struct reel_capture_info *info = session->info;
+
+	data->size = 0;
+	perf_put_u64(data, 0x32454c4946524550); /* "PERFILE2", which tells the byte order */
+	perf_put_u64(data, 16);
+	fwrite(data->record, 1, data->size, data->file);
+	if (!no_error(reel_capture_visit_side_records(session->capture, print_attr, data)))
+		return false;
+	print_feature(data, FEATURE_HOSTNAME, info->hostname);
+	print_feature(data, FEATURE_OSRELEASE, info->kernel_release);
+	print_feature(data, FEATURE_ARCH, strcmp(info->arch, "i386") != 0 ? info->arch : "i686");
+	print_feature(data, FEATURE_CMDLINE, info->command_line);
+	if (!print_events(data, session))
+		return false;
+	print_kernel_build_id(data, info->kernel_build_id);
+	return true;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * perf.data, as `perf record --call-graph dwarf -o -' writes it to a pipe: registers, stacks and
+ * mappings as they were recorded, which perf unwinds itself; docs/exports.md.
+ *
+ * Sources: tools/perf/Documentation/perf.data-file-format.txt, tools/lib/perf/include/perf/event.h
+ * and include/uapi/linux/perf_event.h, as of Linux 6.18.
+ */
+#ifndef CLI_PERF_DATA_PERF_DATA_H
+#define CLI_PERF_DATA_PERF_DATA_H
+
+#include "cli/export/export.h"
+#include "cli/print/text.h"
+#include "cli/report/pointer_map.h"
+
+enum {
+	RECORD_COMM = 3,
+	RECORD_EXIT = 4,
+	RECORD_FORK = 7,
+	RECORD_SAMPLE = 9,
+	RECORD_MMAP2 = 10,
+	RECORD_HEADER_ATTR = 64,
+	RECORD_HEADER_BUILD_ID = 67,
+	RECORD_HEADER_FEATURE = 80,
+	MISC_KERNEL = 1,
+	MISC_USER = 2,
+	MISC_COMM_EXEC = 1 << 13,
+	MISC_FORK_EXEC = 1 << 13,
+	MISC_MMAP_BUILD_ID = 1 << 14,
+	MISC_BUILD_ID_SIZE = 1 << 15,
+};
+
+/* A record's size has 16 bits. */
+#define MAX_RECORD 65528
+/* Of names, with their NUL. */
+#define MAX_TEXT 4096
+#define NOBODY	 UINT32_MAX
+
+/* Samples that were selected: of so many ids in a row. */
+struct id_run {
+	uint64_t first, count;
+};
+
+struct perf_space {
+	uint32_t pid, word_bits;
+	uint16_t machine;
+};
+
+struct perf_thread {
+	uint64_t space;
+	uint32_t tid;
+};
+
+struct perf_module {
+	char *path;
+	uint8_t build_id[20];
+	uint8_t build_id_size;
+	enum reel_module_kind kind;
+	/* Of the file that serves for it. */
+	bool has_segments;
+	struct reel_file_segment *segments;
+	size_t n_segments;
+};
+
+struct perf_data {
+	FILE *file;
+	bool big_endian;
+	uint32_t n_captures, n_events;
+	struct id_run *runs;
+	size_t n_runs, runs_capacity, run;
+	uint64_t run_done;
+	/* By id. */
+	struct pointer_map spaces, threads, modules;
+	uint64_t regs_mask, page_size;
+	const struct reel_module_info *infos;
+	size_t n_infos;
+	uint8_t *record; /* the one that is made */
+	size_t size;
+	/* Samples whose stack or kernel chain does not fit into a record. */
+	uint64_t cut;
+};
+
+/* Records as they are made, number by number. */
+void perf_put_bytes(struct perf_data *data, const void *bytes, size_t size);
+void perf_put_number(struct perf_data *data, uint64_t value, size_t size);
+void perf_put_u32(struct perf_data *data, uint32_t value);
+void perf_put_u64(struct perf_data *data, uint64_t value);
+void perf_put_text(struct perf_data *data, const char *text);
+void perf_begin_record(struct perf_data *data, uint32_t type, uint32_t misc);
+void perf_end_record(struct perf_data *data);
+
+/* What the capture's records have, and what is kept of them. */
+const struct reel_field *perf_field_of(const struct reel_field *fields, size_t n, const char *name);
+uint64_t perf_number_of(const struct reel_record_view *record, const char *name);
+char *perf_text_of(const struct reel_record_view *record, const char *name);
+const void *perf_key_of(uint64_t id);
+void *perf_item_of(struct pointer_map *map, uint64_t id, size_t size);
+void perf_free_items(struct pointer_map *map);
+const struct perf_space *perf_space_of(const struct perf_data *data, uint64_t id);
+const struct perf_thread *perf_thread_of(const struct perf_data *data, uint64_t id);
+uint32_t perf_pid_of(const struct perf_data *data, const struct perf_thread *thread);
+
+/* Tasks, their names and mappings. */
+void perf_put_sample_id(struct perf_data *data, uint32_t pid, uint32_t tid, uint64_t time);
+void perf_take_space(struct perf_data *data, const struct reel_record_view *record);
+void perf_take_thread(struct perf_data *data, const struct reel_record_view *record);
+void perf_take_exec(struct perf_data *data, const struct reel_record_view *record);
+void perf_take_comm(struct perf_data *data, const struct reel_record_view *record);
+void perf_take_exit(struct perf_data *data, const struct reel_record_view *record);
+void perf_take_module(struct perf_data *data, const struct reel_record_view *record);
+void perf_take_map(struct perf_data *data, const struct reel_record_view *record);
+
+/* Samples that were selected. */
+void perf_take_sample(struct perf_data *data, const struct reel_record_view *record);
+
+/* What stands before all records: attributes of events, and features. */
+uint64_t perf_registers_of(const char *arch);
+bool perf_print_head(struct perf_data *data, struct session *session);
+
+#endif
