@@ -1,16 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Across the gap of a stack that was cut: of its far end, the root part, the recorder has kept some
- * kilobytes (SPEC.md, section 8).  In which frame they begin nothing tells.  So the innermost word
- * is looked for that is a return address, and from which the walk comes to the root, each call on
- * the way being one that can have led to where it is found.  A word that an earlier call has left
- * mostly fails at that.  That it is the live one is likely and not proved, and how many frames are
- * between is not known, so a trace that goes on here is never complete.
+ * kilobytes (SPEC.md, section 8).  In which frame they begin nothing tells.  So a word is looked
+ * for that is a return address, and from which the walk comes to the root, each call on the way
+ * being one that can have led to where it is found; of several, the one with the most frames on its
+ * way, the innermost if these are as many.  Words that earlier calls have left mostly fail at that,
+ * and where some are whole chains, as in arrays that nobody wrote to, they pass over live frames.
+ * That it is the live one is likely and not proved, and how many frames are between is not known,
+ * so a trace that goes on here is never complete.
  */
 #include "replay/unwind/unwind_parts.h"
 
 /* All walks together: a sample of some kilobytes must not stand for any more work. */
 #define STEPS_MAX 8192
+/* Frames of a way that are remembered. */
+#define WAY_MAX 512
+
+/* From a word to the root: the stack pointers of its frames, ascending. */
+struct way {
+	uint64_t sps[WAY_MAX];
+	unsigned n; /* frames, remembered or not */
+};
+
+static bool is_on(const struct way *way, uint64_t sp)
+{
+	for (unsigned i = 0; i < way->n && i < WAY_MAX && way->sps[i] <= sp; i++) {
+		if (way->sps[i] == sp)
+			return true;
+	}
+	return false;
+}
+
+static void way_add(struct way *way, uint64_t sp)
+{
+	if (way->n < WAY_MAX)
+		way->sps[way->n] = sp;
+	way->n++;
+}
 
 /* The call that returns to `caller` can have led to `callee`. */
 static bool can_have_called(const struct reel_walk *walk, struct reel_unwind_state *callee,
@@ -27,7 +53,7 @@ static bool can_have_called(const struct reel_walk *walk, struct reel_unwind_sta
 }
 
 static bool comes_to_root(const struct reel_walk *walk, const struct reel_unwind_state *begin,
-			  unsigned *steps_left)
+			  unsigned *steps_left, struct way *way)
 {
 	struct reel_unwind_state state = *begin, callee;
 	struct reel_walk trial = *walk;
@@ -36,9 +62,11 @@ static bool comes_to_root(const struct reel_walk *walk, const struct reel_unwind
 
 	trial.state = &state;
 	trial.on_trial = true;
+	way->n = 0;
 	while (*steps_left) {
 		--*steps_left;
 		callee = state;
+		way_add(way, state.registers[walk->programs->sp]);
 		next = reel_walk_advance(&trial, &step);
 		/* A return address of 0 is the root's elsewhere, but any word can be 0. */
 		if (next == REEL_NEXT_ROOT)
@@ -75,6 +103,8 @@ bool reel_walk_cross_gap(struct reel_walk *walk)
 	uint8_t size = input->arch->word_size, sp = walk->programs->sp;
 	unsigned steps_left = STEPS_MAX;
 	struct reel_walk beyond = *walk;
+	struct reel_unwind_state found;
+	struct way longest = { .n = 0 }, way;
 	uint64_t word;
 
 	/* Elsewhere the caller's sp does not follow from where its address lies. */
@@ -92,16 +122,22 @@ bool reel_walk_cross_gap(struct reel_walk *walk)
 		state.pc = reel_walk_strip(walk, word);
 		state.known = (uint64_t)1 << sp;
 		state.registers[sp] = part->address + into + size;
-		if (!reel_walk_is_behind_call(walk, state.pc, NULL))
+		if (is_on(&longest, state.registers[sp]) ||
+		    !reel_walk_is_behind_call(walk, state.pc, NULL))
 			continue;
-		if (comes_to_root(&beyond, &state, &steps_left) ||
-		    (take_frame_pointer(walk, part->address + into, &state) &&
-		     comes_to_root(&beyond, &state, &steps_left))) {
-			beyond.state = walk->state;
-			*beyond.state = state;
-			*walk = beyond;
-			return true;
+		if (!comes_to_root(&beyond, &state, &steps_left, &way) &&
+		    (!take_frame_pointer(walk, part->address + into, &state) ||
+		     !comes_to_root(&beyond, &state, &steps_left, &way)))
+			continue;
+		if (way.n > longest.n) {
+			longest = way;
+			found = state;
 		}
 	}
-	return false;
+	if (!longest.n)
+		return false;
+	beyond.state = walk->state;
+	*beyond.state = found;
+	*walk = beyond;
+	return true;
 }

@@ -579,11 +579,12 @@ static void test_stack_end(void **unused)
 
 /*
  * The root part of a stack that was cut begins within some frame.  The functions at 2000 have two
- * words, and what calls 2030 calls 3000.  At 5000 is one with a frame pointer.
+ * words, and what calls 2030 calls 3000.  At 5000 is one with a frame pointer, at 6000 one with six
+ * words.
  */
 static void test_gap(void **unused)
 {
-	enum { GOOD, STALE, NO_ROOT, FRAME_POINTER, NOT_CUT, FEW_FRAMES, CASES };
+	enum { GOOD, STALE, STALE_WAY, NO_ROOT, FRAME_POINTER, NOT_CUT, FEW_FRAMES, CASES };
 	struct world w;
 
 	(void)unused;
@@ -592,6 +593,7 @@ static void test_gap(void **unused)
 		root_function(&w);
 		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16));
 		function(&w, 0x5000, 0x5100, BYTES(0x0c, 6, 16, 0x86, 2));
+		function(&w, 0x6000, 0x6100, BYTES(0x0e, 48));
 		code_at(&w, 0x3000, BYTES(0xc3));
 		code_at(&w, 0x202b, BYTES(0xe8, 0xd0, 0x0f, 0, 0)); /* call 3000 */
 		w.regions[1] = (struct reel_memory_region){ STACK_WORD(200), 8 * 312,
@@ -612,6 +614,8 @@ static void test_gap(void **unused)
 			w.stack[203] = call_before(&w, 0x2060);
 			w.stack[205] = BIAS + 0x2030;
 		}
+		if (i == STALE_WAY) /* comes to the root, over live frames */
+			w.stack[203] = call_before(&w, 0x6040);
 		if (i == FRAME_POINTER) {
 			w.stack[204] = STACK_WORD(208);
 			w.stack[205] = call_before(&w, 0x5040);
@@ -623,6 +627,8 @@ static void test_gap(void **unused)
 			assert_int_equal(w.frames.steps[2], REEL_STEP_BEYOND_GAP);
 			assert_int_equal(w.frames.sps[2], STACK_WORD(206));
 			assert_int_equal(w.frames.steps[3], REEL_STEP_CFI);
+			EXPECT(&w, REEL_STOP_STACK_CUT, 0x2010, 0, 0x2040, 0x2050, 0x1020);
+		} else if (i == STALE_WAY) {
 			EXPECT(&w, REEL_STOP_STACK_CUT, 0x2010, 0, 0x2040, 0x2050, 0x1020);
 		} else if (i == STALE) {
 			EXPECT(&w, REEL_STOP_STACK_CUT, 0x2010, 0, 0x2030, 0x2050, 0x1020);
