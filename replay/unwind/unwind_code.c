@@ -298,18 +298,19 @@ static bool search(struct reel_walk *walk, const struct reel_code *code, unsigne
 		return false;
 	for (unsigned i = 0; i < words && walk->searched < WALK_SEARCHED_WORDS;
 	     i++, at += arch->word_size) {
-		struct reel_unwind_state caller = { .pc = 0 };
+		struct reel_unwind_state caller;
 		const struct reel_row *row;
-		struct reel_code there = { 0 };
+		struct reel_code there;
 		bool leaves;
 
 		walk->searched++;
-		/* A frame may have pages that were never touched. */
-		if (!reel_memory_read(input->memory, at, arch->word_size, &word))
+		/* A frame may have pages that were never touched; most words are no addresses of
+		 * code, and many are what scrubbing leaves. */
+		if (!reel_memory_read(input->memory, at, arch->word_size, &word) || word <= 1 ||
+		    !reel_walk_is_behind_call(walk, reel_walk_strip(walk, word), &there) ||
+		    !there.synthesis)
 			continue;
-		caller.pc = reel_walk_strip(walk, word);
-		if (!reel_walk_is_behind_call(walk, caller.pc, &there) || !there.synthesis)
-			continue;
+		caller = (struct reel_unwind_state){ .pc = reel_walk_strip(walk, word) };
 		row = row_by_call(walk, code, &there, &caller, &leaves);
 		if (!row || !reel_walk_finds(walk, row, &caller) ||
 		    !reel_walk_try(walk, row, &caller))
