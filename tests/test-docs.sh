@@ -5,7 +5,7 @@
 # Slurm is a loop here (tests/test-slurm.sh has a real one), other hosts (ssh, scp) are folders; what is copied from one is gone from it, so that reports have nothing but what was copied.
 #
 #   O=DIR           the object directory (build)
-#   KUBERNETES=DIR  a folder whose node_modules has kubernetes-models: its schema of a Job
+#   KUBERNETES=DIR  a folder whose node_modules has kubernetes-models: its schema of a Job (tests/npm)
 #
 # run.sh: records thorough
 set -u
@@ -145,7 +145,7 @@ END
     done
     "$O/stackreel" aggregate "$work"/profiles/{1,2,3}-of-3.profile | cmp - <("$O/stackreel" aggregate -q --files-from "$work/fleet/captures/list")
     count $? "the pods make another profile"
-    models=${KUBERNETES:-$root}
+    models=${KUBERNETES:-$root/tests/npm}
     if (cd "$models" && node -e 'require.resolve("kubernetes-models/batch/v1/Job")') 2>/dev/null; then
         ok "the Job is one by Kubernetes' schema" env -C "$models" node -e '
             const { validate } = require("./node_modules/kubernetes-models/_schemas/IoK8sApiBatchV1Job.js");
@@ -170,7 +170,7 @@ END
             for (const spec of [{ completionsx: 8 }, { completions: "8" }])
                 if (!wrong({ ...job, spec: { ...job.spec, ...spec } }).length) process.exit(1);' "$work/job.json"
     else
-        skip "kubernetes-models for node is not installed: the Job's schema (KUBERNETES=DIR, after \`npm install kubernetes-models' there)"
+        skip "kubernetes-models for node is not installed: the Job's schema (\`npm ci --ignore-scripts' in tests/npm)"
     fi
 else
     skip "python3-yaml is not installed: the Job in fleet/kubernetes.yaml"

@@ -4,6 +4,7 @@ against ndjson, readelf and c++filt.
 
     O=DIR   the object directory (build)
 """
+# run.sh: thorough
 
 import collections
 import gzip

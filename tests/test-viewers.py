@@ -6,6 +6,7 @@ report and script), and is read by programs that others wrote: ajv with speedsco
 
     O=DIR   the object directory (build)
 """
+# run.sh: thorough
 
 import collections
 import json
