@@ -69,14 +69,20 @@ static bool load(struct curl_library *ret)
 	       ret->strerror && ret->append && ret->free_all;
 }
 
+/* Says so if it is not there. */
+static bool load_or_complain(struct curl_library *ret)
+{
+	if (load(ret))
+		return true;
+	complain("--push needs libcurl (libcurl.so.4), which is not here");
+	return false;
+}
+
 bool push_is_possible(void)
 {
 	struct curl_library library;
 
-	if (load(&library))
-		return true;
-	complain("--push needs libcurl (libcurl.so.4), which is not here");
-	return false;
+	return load_or_complain(&library);
 }
 
 /* ---- servers ------------------------------------------------------------------------------------
@@ -311,7 +317,7 @@ bool push_profile(const struct push *push, int fd, uint64_t from, uint64_t until
 	_cleanup_free_ char *path = push->server->path(push, from, until);
 	size_t size = strlen(push->url);
 	struct request request = { .push = push };
-	bool ok = push_is_possible();
+	bool ok = load_or_complain(&request.library);
 
 	memory_check(profile);
 	rewind(profile);
@@ -320,7 +326,6 @@ bool push_profile(const struct push *push, int fd, uint64_t from, uint64_t until
 		ok = made;
 	}
 	if (ok) {
-		load(&request.library);
 		while (size && push->url[size - 1] == '/')
 			size--;
 		request.url = memory_print("%.*s%s", (int)size, push->url, path);
