@@ -164,11 +164,8 @@ static void enter_level(struct folder *folder, uint32_t parent, size_t end)
 	struct level *level;
 	size_t n = 0;
 
-	if (folder->n_levels == folder->levels_capacity) {
-		folder->levels_capacity = folder->levels_capacity * 2 + 64;
-		folder->levels = memory_resize(folder->levels, folder->levels_capacity,
-					       sizeof(*folder->levels));
-	}
+	folder->levels = memory_reserve(folder->levels, &folder->levels_capacity, folder->n_levels,
+					sizeof(*folder->levels));
 	level = &folder->levels[folder->n_levels++];
 	for (uint32_t i = nodes[parent].first_child; i != CALL_TREE_NONE; i = nodes[i].next_sibling)
 		n++;

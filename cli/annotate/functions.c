@@ -136,11 +136,8 @@ static struct function *function_make(struct functions *functions, const struct 
 			function->fit = fit;
 		return function;
 	}
-	if (functions->n == functions->capacity) {
-		functions->capacity = functions->capacity ? functions->capacity * 2 : 16;
-		functions->all =
-			memory_resize(functions->all, functions->capacity, sizeof(*functions->all));
-	}
+	functions->all = memory_reserve(functions->all, &functions->capacity, functions->n,
+					sizeof(*functions->all));
 	function = memory_get(sizeof(*function));
 	*function = (struct function){
 		.frame = frame,
@@ -199,11 +196,8 @@ static void add_self(struct functions *functions, struct function *function,
 	size_t index = (size_t)(uintptr_t)pointer_map_get(&functions->by_leaf, leaf);
 
 	if (!index) {
-		if (function->n_sampled == function->capacity) {
-			function->capacity = function->capacity ? function->capacity * 2 : 16;
-			function->sampled = memory_resize(function->sampled, function->capacity,
-							  sizeof(*function->sampled));
-		}
+		function->sampled = memory_reserve(function->sampled, &function->capacity,
+						   function->n_sampled, sizeof(*function->sampled));
 		function->sampled[function->n_sampled++] = (struct sampled){
 			.address = leaf->module_address - !leaf->exact,
 			.exact = leaf->exact,

@@ -10,11 +10,8 @@
 
 static struct row *row_add(struct listing *listing)
 {
-	if (listing->n == listing->capacity) {
-		listing->capacity = listing->capacity ? listing->capacity * 2 : 256;
-		listing->rows =
-			memory_resize(listing->rows, listing->capacity, sizeof(*listing->rows));
-	}
+	listing->rows = memory_reserve(listing->rows, &listing->capacity, listing->n,
+				       sizeof(*listing->rows));
 	listing->rows[listing->n] = (struct row){ .target_row = SIZE_MAX };
 	return &listing->rows[listing->n++];
 }

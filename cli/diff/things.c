@@ -9,10 +9,8 @@
 
 static void items_add(struct diff_items *items, struct diff_item *item)
 {
-	if (items->n == items->capacity) {
-		items->capacity = items->capacity * 2 + FIRST_SIZE;
-		items->items = memory_resize(items->items, items->capacity, sizeof(*items->items));
-	}
+	items->items =
+		memory_reserve(items->items, &items->capacity, items->n, sizeof(*items->items));
 	item->number = items->n;
 	items->items[items->n++] = item;
 }

@@ -93,11 +93,8 @@ static struct jit_process *process_of(struct ward *ward, uint32_t pid)
 	}
 	if (at < ward->n_processes && ward->processes[at].pid == pid)
 		return &ward->processes[at];
-	if (ward->n_processes == ward->capacity) {
-		ward->capacity = 2 * ward->capacity + 16;
-		ward->processes =
-			memory_resize(ward->processes, ward->capacity, sizeof(*ward->processes));
-	}
+	ward->processes = memory_reserve(ward->processes, &ward->capacity, ward->n_processes,
+					 sizeof(*ward->processes));
 	memmove(&ward->processes[at + 1], &ward->processes[at],
 		(ward->n_processes++ - at) * sizeof(*ward->processes));
 	ward->processes[at] = (struct jit_process){ .pid = pid };

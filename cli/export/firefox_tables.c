@@ -12,14 +12,6 @@
 #include "cli/print/json.h"
 #include "cli/print/text.h"
 
-static void *reserve(void *items, size_t *capacity, size_t count, size_t size)
-{
-	if (count < *capacity)
-		return items;
-	*capacity = count + count / 2 + 64;
-	return memory_resize(items, *capacity, size);
-}
-
 /* ---- numbers ------------------------------------------------------------------------------- */
 
 static uint32_t number_of(struct firefox_numbers *numbers, const char *first, const char *second,
@@ -43,8 +35,8 @@ static uint32_t string_of(struct firefox *firefox, const char *text)
 	bool is_new;
 	uint32_t number = number_of(&firefox->string_numbers, text, "", &is_new);
 
-	firefox->strings = reserve(firefox->strings, &firefox->strings_capacity, number,
-				   sizeof(*firefox->strings));
+	firefox->strings = memory_reserve(firefox->strings, &firefox->strings_capacity, number,
+					  sizeof(*firefox->strings));
 	if (is_new)
 		firefox->strings[number] = text;
 	return number;
@@ -58,8 +50,8 @@ static uint32_t source_of(struct firefox *firefox, const char *file)
 	if (!file)
 		return FIREFOX_NONE;
 	number = number_of(&firefox->source_numbers, file, "", &is_new);
-	firefox->sources = reserve(firefox->sources, &firefox->sources_capacity, number,
-				   sizeof(*firefox->sources));
+	firefox->sources = memory_reserve(firefox->sources, &firefox->sources_capacity, number,
+					  sizeof(*firefox->sources));
 	if (is_new)
 		firefox->sources[number] = string_of(firefox, file);
 	return number;
@@ -94,7 +86,8 @@ static uint32_t lib_of(struct firefox *firefox, const struct session *session,
 
 	if (!is_new)
 		return number;
-	firefox->libs = reserve(firefox->libs, &firefox->libs_capacity, number, sizeof(*lib));
+	firefox->libs =
+		memory_reserve(firefox->libs, &firefox->libs_capacity, number, sizeof(*lib));
 	lib = &firefox->libs[number];
 	*lib = (struct firefox_lib){
 		.path = text_escape(module->path, ""),
@@ -150,8 +143,8 @@ static uint32_t function_of(struct firefox *firefox, const struct stored_frame *
 		number_of(&firefox->function_numbers, symbol->name, symbol->module, &is_new);
 	struct firefox_function *function;
 
-	firefox->functions = reserve(firefox->functions, &firefox->functions_capacity, number,
-				     sizeof(*firefox->functions));
+	firefox->functions = memory_reserve(firefox->functions, &firefox->functions_capacity,
+					    number, sizeof(*firefox->functions));
 	function = &firefox->functions[number];
 	if (is_new)
 		*function = (struct firefox_function){ string_of(firefox, symbol->name), lib,
@@ -169,8 +162,8 @@ bool firefox_place_frames(struct firefox *firefox, struct session *session)
 
 	if (!no_error(reel_capture_modules(session->capture, &modules, &n)))
 		return false;
-	firefox->frames = reserve(firefox->frames, &firefox->frames_capacity, stacks->n_frames,
-				  sizeof(*firefox->frames));
+	firefox->frames = memory_reserve(firefox->frames, &firefox->frames_capacity,
+					 stacks->n_frames, sizeof(*firefox->frames));
 	for (; firefox->n_frames < stacks->n_frames; firefox->n_frames++) {
 		const struct stored_frame *stored = &stacks->frames[firefox->n_frames];
 		struct firefox_frame *frame = &firefox->frames[firefox->n_frames];
@@ -220,8 +213,8 @@ static void list_symbols(struct firefox *firefox)
 
 		if (!has_address(firefox, i) || stored->inline_depth || !stored->symbol->function)
 			continue;
-		firefox->symbols = reserve(firefox->symbols, &firefox->symbols_capacity,
-					   firefox->n_symbols, sizeof(*firefox->symbols));
+		firefox->symbols = memory_reserve(firefox->symbols, &firefox->symbols_capacity,
+						  firefox->n_symbols, sizeof(*firefox->symbols));
 		firefox->symbols[firefox->n_symbols++] = (struct firefox_symbol){
 			firefox->frames[i].lib,
 			firefox->functions[firefox->frames[i].function].name, stored->function_begin

@@ -10,14 +10,6 @@
 #define NO_FRAMES (REEL_STOP_COUNT + 1)
 #define MARKS	  NO_FRAMES
 
-static void *reserve(void *items, size_t *capacity, size_t count, size_t size)
-{
-	if (count < *capacity)
-		return items;
-	*capacity = count + count / 2 + 64;
-	return memory_resize(items, *capacity, size);
-}
-
 static uint32_t function_of(struct stack_store *store, const struct symbol *symbol)
 {
 	uintptr_t number = (uintptr_t)pointer_map_get(&store->functions, symbol);
@@ -33,8 +25,8 @@ static struct stored_frame *push_frame(struct stack_store *store, const struct s
 {
 	struct stored_frame *frame;
 
-	store->frames = reserve(store->frames, &store->frames_capacity, store->n_frames,
-				sizeof(*store->frames));
+	store->frames = memory_reserve(store->frames, &store->frames_capacity, store->n_frames,
+				       sizeof(*store->frames));
 	frame = &store->frames[store->n_frames++];
 	*frame = (struct stored_frame){ .symbol = symbol };
 	if (symbol)
@@ -44,8 +36,8 @@ static struct stored_frame *push_frame(struct stack_store *store, const struct s
 
 static void push_node(struct stack_store *store, struct stored_node node)
 {
-	store->nodes = reserve(store->nodes, &store->nodes_capacity, store->n_nodes,
-			       sizeof(*store->nodes));
+	store->nodes = memory_reserve(store->nodes, &store->nodes_capacity, store->n_nodes,
+				      sizeof(*store->nodes));
 	store->nodes[store->n_nodes++] = node;
 }
 
@@ -142,7 +134,7 @@ size_t stack_store_frames(const struct stack_store *store, uint32_t node, uint32
 
 	for (uint32_t id = node; id; id = store->nodes[id].parent)
 		n++;
-	*frames_ret = reserve(*frames_ret, capacity, n, sizeof(**frames_ret));
+	*frames_ret = memory_reserve(*frames_ret, capacity, n, sizeof(**frames_ret));
 	i = n;
 	for (uint32_t id = node; id; id = store->nodes[id].parent)
 		(*frames_ret)[--i] = store->nodes[id].frame;

@@ -99,11 +99,8 @@ static struct track *track_of(struct tracks *tracks, const struct reel_trace *tr
 
 	if (*slot)
 		return tracks->items[*slot - 1];
-	if (tracks->count == tracks->capacity) {
-		tracks->capacity = tracks->capacity * 2 + 16;
-		tracks->items =
-			memory_resize(tracks->items, tracks->capacity, sizeof(*tracks->items));
-	}
+	tracks->items = memory_reserve(tracks->items, &tracks->capacity, tracks->count,
+				       sizeof(*tracks->items));
 	tracks->items[tracks->count++] = track_make(tracks, &key, trace, event);
 	*slot = tracks->count;
 	if (tracks->count * 3 > tracks->n_slots * 2)

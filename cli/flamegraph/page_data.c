@@ -19,7 +19,8 @@ struct data {
 	const struct flame_profile *profile;
 	/* By number - 1. */
 	struct flame_frame **frames;
-	uint32_t n_frames, frames_capacity;
+	uint32_t n_frames;
+	size_t frames_capacity;
 	/* By event: each node's number in the page. */
 	uint32_t **nodes;
 };
@@ -50,11 +51,8 @@ static uint32_t frame_number(struct data *data, struct flame_frame *frame)
 {
 	if (frame->number)
 		return frame->number - 1;
-	if (data->n_frames == data->frames_capacity) {
-		data->frames_capacity = data->frames_capacity * 2 + 256;
-		data->frames = memory_resize(data->frames, data->frames_capacity,
-					     sizeof(struct flame_frame *));
-	}
+	data->frames = memory_reserve(data->frames, &data->frames_capacity, data->n_frames,
+				      sizeof(struct flame_frame *));
 	data->frames[data->n_frames] = frame;
 	frame->number = ++data->n_frames;
 	return frame->number - 1;

@@ -63,10 +63,8 @@ static bool perf_data_add(void *state, const struct reel_trace *trace,
 		run->count++;
 		return true;
 	}
-	if (data->n_runs == data->runs_capacity) {
-		data->runs_capacity = data->runs_capacity * 2 + 64;
-		data->runs = memory_resize(data->runs, data->runs_capacity, sizeof(*data->runs));
-	}
+	data->runs =
+		memory_reserve(data->runs, &data->runs_capacity, data->n_runs, sizeof(*data->runs));
 	data->runs[data->n_runs++] = (struct id_run){ trace->id, 1 };
 	return true;
 }

@@ -339,6 +339,14 @@ void *memory_resize(void *memory, size_t count, size_t size)
 	return memory;
 }
 
+void *memory_reserve(void *memory, size_t *capacity, size_t count, size_t size)
+{
+	if (count < *capacity)
+		return memory;
+	*capacity = count + count / 2 + 64;
+	return memory_resize(memory, *capacity, size);
+}
+
 char *memory_vprint(const char *format, va_list args)
 {
 	char *text;

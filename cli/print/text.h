@@ -71,6 +71,8 @@ uint64_t percent_of(uint64_t part, uint64_t whole);
 void memory_check(const void *memory);
 void *memory_get(size_t size);
 void *memory_resize(void *memory, size_t count, size_t size);
+/* Room for one more item where `count` of them are used: *capacity grows by half and some. */
+void *memory_reserve(void *memory, size_t *capacity, size_t count, size_t size);
 char *memory_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *memory_vprint(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 

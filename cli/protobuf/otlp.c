@@ -387,10 +387,7 @@ static bool write_stacks(struct otlp *otlp)
 		while (at) {
 			const struct profile_stack *part = numbers_get(all, at);
 
-			if (n == capacity) {
-				capacity = n * 2 + 64;
-				locations = memory_resize(locations, capacity, sizeof(*locations));
-			}
+			locations = memory_reserve(locations, &capacity, n, sizeof(*locations));
 			locations[n++] = (int32_t)part->location;
 			at = part->caller;
 		}

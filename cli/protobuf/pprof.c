@@ -286,12 +286,8 @@ static size_t set_locations(struct sample_writer *writer, uint32_t stack)
 	while (stack) {
 		const struct profile_stack *at = numbers_get(stacks, stack);
 
-		if (n == writer->locations_capacity) {
-			writer->locations_capacity = n * 2 + 64;
-			writer->locations =
-				memory_resize(writer->locations, writer->locations_capacity,
-					      sizeof(*writer->locations));
-		}
+		writer->locations = memory_reserve(writer->locations, &writer->locations_capacity,
+						   n, sizeof(*writer->locations));
 		writer->locations[n++] = at->location;
 		stack = at->caller;
 	}

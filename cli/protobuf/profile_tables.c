@@ -287,11 +287,8 @@ static void push(struct profile_tables *tables, uint32_t location, size_t *depth
 	struct profile_stack stack = { .location = location };
 	struct stack_part *part;
 
-	if (*depth >= tables->path_capacity) {
-		tables->path_capacity = *depth * 2 + 64;
-		tables->path =
-			memory_resize(tables->path, tables->path_capacity, sizeof(*tables->path));
-	}
+	tables->path =
+		memory_reserve(tables->path, &tables->path_capacity, *depth, sizeof(*tables->path));
 	part = &tables->path[*depth];
 	if (*depth)
 		stack.caller = part[-1].stack;

@@ -110,11 +110,8 @@ static uint32_t add_child(struct call_tree *tree, uint32_t parent, const void *k
 
 static uint32_t new_tail(struct call_tree *tree, struct call_tree_tail tail)
 {
-	if (tree->n_tails + 1 >= tree->tails_capacity) {
-		tree->tails_capacity = tree->tails_capacity * 2 + 64;
-		tree->tails =
-			memory_resize(tree->tails, tree->tails_capacity, sizeof(*tree->tails));
-	}
+	tree->tails = memory_reserve(tree->tails, &tree->tails_capacity, tree->n_tails + 1,
+				     sizeof(*tree->tails));
 	if (!tree->n_tails)
 		tree->n_tails = 1;
 	/* A node has one at most, and there are fewer of these. */

@@ -85,11 +85,8 @@ static void add_break(struct comparing *c, size_t begin, size_t end, size_t wron
 
 	if (begin == end && !wrong)
 		return;
-	if (ret->n_breaks == ret->breaks_capacity) {
-		ret->breaks_capacity = ret->breaks_capacity ? ret->breaks_capacity * 2 : 16;
-		ret->breaks =
-			memory_resize(ret->breaks, ret->breaks_capacity, sizeof(*ret->breaks));
-	}
+	ret->breaks = memory_reserve(ret->breaks, &ret->breaks_capacity, ret->n_breaks,
+				     sizeof(*ret->breaks));
 	ret->breaks[ret->n_breaks++] = (struct frame_break){
 		.frame = begin ? begin - 1 : 0,
 		.lost = end - begin,

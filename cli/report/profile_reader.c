@@ -115,11 +115,8 @@ static bool read_function(struct reading *reading, char *text)
 								   .inlined = strchr(flags, 'i'),
 								   .function = !strchr(flags, 'n'),
 							   });
-	if (reading->n_functions == reading->functions_capacity) {
-		reading->functions_capacity = reading->functions_capacity * 2 + 256;
-		reading->functions = memory_resize(reading->functions, reading->functions_capacity,
-						   sizeof(*reading->functions));
-	}
+	reading->functions = memory_reserve(reading->functions, &reading->functions_capacity,
+					    reading->n_functions, sizeof(*reading->functions));
 	reading->functions[reading->n_functions++] = function;
 	return true;
 }
@@ -184,11 +181,8 @@ static bool read_kernel_alone(struct reading *reading, char *text)
 
 static void put_node(struct reading *reading, uint64_t depth, uint32_t node)
 {
-	if (depth >= reading->nodes_capacity) {
-		reading->nodes_capacity = reading->nodes_capacity * 2 + 256;
-		reading->nodes = memory_resize(reading->nodes, reading->nodes_capacity,
-					       sizeof(*reading->nodes));
-	}
+	reading->nodes = memory_reserve(reading->nodes, &reading->nodes_capacity, depth,
+					sizeof(*reading->nodes));
 	reading->nodes[depth] = node;
 	reading->depth = depth;
 }

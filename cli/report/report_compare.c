@@ -36,11 +36,8 @@ static struct breaker *breaker_of(struct compare_report *report, const struct re
 
 	if (breaker)
 		return breaker;
-	if (report->n_breakers == report->capacity) {
-		report->capacity = report->capacity ? report->capacity * 2 : 64;
-		report->breakers =
-			memory_resize(report->breakers, report->capacity, sizeof(struct breaker *));
-	}
+	report->breakers = memory_reserve(report->breakers, &report->capacity, report->n_breakers,
+					  sizeof(struct breaker *));
 	breaker = memory_get(sizeof(*breaker));
 	*breaker = (struct breaker){ .symbol = symbol };
 	report->breakers[report->n_breakers++] = breaker;

@@ -128,10 +128,8 @@ static void add_row(void *context, struct symbol *symbol)
 		table->hidden_self += symbol->self.weight;
 		return;
 	}
-	if (table->n_rows == table->capacity) {
-		table->capacity = table->capacity ? table->capacity * 2 : 64;
-		table->rows = memory_resize(table->rows, table->capacity, sizeof(*table->rows));
-	}
+	table->rows =
+		memory_reserve(table->rows, &table->capacity, table->n_rows, sizeof(*table->rows));
 	table->rows[table->n_rows++] = (struct row){
 		.symbol = symbol,
 		.name = memory_print("%s%s%s", symbol->name, symbol->inlined ? " (inlined)" : "",

@@ -116,11 +116,8 @@ static int draw(void *context, uint32_t node, size_t depth)
 
 	if (!is_shown(drawing, node))
 		return 0;
-	if (depth >= drawing->levels_capacity) {
-		drawing->levels_capacity = depth * 2 + 64;
-		drawing->levels = memory_resize(drawing->levels, drawing->levels_capacity,
-						sizeof(*drawing->levels));
-	}
+	drawing->levels = memory_reserve(drawing->levels, &drawing->levels_capacity, depth,
+					 sizeof(*drawing->levels));
 	if (continues_parent(drawing, node, depth)) {
 		drawing->levels[depth] = drawing->levels[depth - 1];
 		print_continuation(drawing, node, drawing->levels[depth]);
@@ -194,10 +191,8 @@ static int collect_end(void *context, uint32_t node, size_t depth)
 		stacks->n_hidden++;
 		return 1;
 	}
-	if (stacks->n_ends == stacks->capacity) {
-		stacks->capacity = stacks->capacity ? stacks->capacity * 2 : 64;
-		stacks->ends = memory_resize(stacks->ends, stacks->capacity, sizeof(*stacks->ends));
-	}
+	stacks->ends = memory_reserve(stacks->ends, &stacks->capacity, stacks->n_ends,
+				      sizeof(*stacks->ends));
 	stacks->ends[stacks->n_ends] = (struct stack_end){ node, stacks->n_ends };
 	stacks->n_ends++;
 	return 1;

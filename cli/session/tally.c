@@ -37,11 +37,8 @@ void tally_add(struct tally *tally, uint64_t number, const char *name)
 		*value = (struct tally_value){ .name = name, .number = number };
 		memory_check(tsearch(value, &tally->tree,
 				     tally->by_name ? compare_names : compare_numbers));
-		if (tally->n == tally->capacity) {
-			tally->capacity = tally->capacity ? tally->capacity * 2 : 64;
-			tally->values = memory_resize(tally->values, tally->capacity,
-						      sizeof(*tally->values));
-		}
+		tally->values = memory_reserve(tally->values, &tally->capacity, tally->n,
+					       sizeof(*tally->values));
 		tally->values[tally->n++] = value;
 	}
 	value->samples++;

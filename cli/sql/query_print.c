@@ -25,10 +25,7 @@ static bool read_cell(struct printer *printer)
 
 	if (fread(&printer->cell, sizeof(printer->cell), 1, cells) != 1)
 		return false;
-	if (printer->cell.size >= printer->capacity) {
-		printer->capacity = (size_t)printer->cell.size * 2 + 64;
-		printer->bytes = memory_resize(printer->bytes, printer->capacity, 1);
-	}
+	printer->bytes = memory_reserve(printer->bytes, &printer->capacity, printer->cell.size, 1);
 	return fread(printer->bytes, 1, printer->cell.size, cells) == printer->cell.size;
 }
 
