@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/annotate/annotation.h"
+#include "cli/annotate/skid.h"
+#include "cli/print/text.h"
+#include "cli/report/profile.h"
+#include "cli/session/summary.h"
+
+bool annotation_make(struct annotation *annotation, struct session *session,
+		     const struct functions *functions, const struct function *function,
+		     const struct annotation_look *look)
+{
+	*annotation = (struct annotation){
+		.look = look,
+		.session = session,
+		.sources = { .session = session, .folders = look->folders },
+	};
+	annotation->view = (struct view){
+		.listing = &annotation->listing,
+		.name = function->name,
+		.sources = look->no_source ? NULL : &annotation->sources,
+		.shows_bytes = look->bytes,
+		.event = functions->event,
+	};
+	return skid_describe(session, functions->event, &annotation->view.skid) &&
+	       listing_make(&annotation->listing, session, functions, function, look->intel);
+}
+
+void annotation_free(struct annotation *annotation)
+{
+	listing_free(&annotation->listing);
+	source_files_free(&annotation->sources);
+}
+
+/* ---- the header ------------------------------------------------------------------------- */
+
+static struct short_text weight_text(const struct listing *listing, uint64_t weight)
+{
+	return listing->is_time ? format_nanoseconds(weight) : format_count(weight);
+}
+
+/* Whose file would have the code, and how to come by it. */
+static bool print_missing_code(const struct listing *listing, const struct session *session, FILE *file)
+{
+	const struct reel_module_info *modules, *module = NULL;
+	_cleanup_free_ char *build_id = NULL, *problem = NULL;
+	size_t n;
+
+	if (!no_error(reel_capture_modules(session->capture, &modules, &n)))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (modules[i].id == listing->info->module_id)
+			module = &modules[i];
+	}
+	fprintf(file, "# code is missing: %s byte%s of the function",
+		format_count(listing->bytes_missing).text, listing->bytes_missing == 1 ? "" : "s");
+	if (!module) {
+		fputs(", and which file has it is not known\n", file);
+		return true;
+	}
+	if (module->kind == REEL_MODULE_ANONYMOUS) {
+		fputs(", which is in no file, and was not recorded\n", file);
+		return true;
+	}
+	build_id = text_escape(module->build_id, "");
+	problem = text_escape(module->problem, "");
+	if (*problem)
+		fprintf(file, ": %s\n", problem);
+	else
+		fprintf(file,
+			"; give the %s by --module, --symfs or --debuginfod\n# its build-id: %s\n",
+			module->kind == REEL_MODULE_KERNEL ? "kernel (vmlinux)" : "file",
+			*build_id ? build_id : "none was recorded");
+	return true;
+}
+
+static void print_code(const struct listing *listing, FILE *file)
+{
+	const struct reel_function_info *info = listing->info;
+	_cleanup_free_ char *path = text_escape(info->code_path, "");
+
+	if (info->embedded && *path)
+		fprintf(file, "# code: %s, as far as the capture has it\n", path);
+	else if (info->embedded)
+		fputs("# code: as it was recorded\n", file);
+	else if (*path)
+		fprintf(file, "# code: %s\n", path);
+	if (!*info->arch)
+		fputs("# instructions: of a CPU that is not known here\n", file);
+	else if (!*info->disassembler)
+		fprintf(file,
+			"# instructions as bytes: the capstone library in use does not know %s; "
+			"capstone 5 knows all CPUs that captures are of\n",
+			info->arch);
+	else if (listing->unknown)
+		fprintf(file, "# instructions as bytes: %s, which %s does not know\n",
+			format_count(listing->unknown).text, info->disassembler);
+}
+
+static bool print_header(const struct view *view, const struct session *session,
+			 const struct jumps *jumps, FILE *file)
+{
+	const struct listing *listing = view->listing;
+	_cleanup_free_ char *name = text_escape(view->name, "");
+	_cleanup_free_ char *module = text_escape(listing->info->module_path, "");
+	_cleanup_free_ char *event = text_escape(event_name(view->event), "");
+	const char *unit = listing->is_time ? ", " : "";
+
+	fputs("# ", file);
+	summary_print_origin(session, file);
+	fprintf(file, "\n# %s (%s+0x%" PRIx64 "), %s\n", name, *module ? module : "[unknown]",
+		listing->info->begin, *listing->info->arch ? listing->info->arch : "unknown CPU");
+	fprintf(file, "# self: %s of %s%s%s, %s samples of %s",
+		format_share(listing->self.weight, listing->whole.weight).text, event, unit,
+		listing->is_time ? weight_text(listing, listing->self.weight).text : "",
+		format_count(listing->self.samples).text,
+		format_count(listing->whole.samples).text);
+	if (listing->inlined.samples)
+		fprintf(file, "; %s of that in functions inlined into it",
+			format_share(listing->inlined.weight, listing->self.weight).text);
+	fprintf(file, "\n# %s\n", view->skid);
+	print_code(listing, file);
+	if (listing->bytes_missing && !print_missing_code(listing, session, file))
+		return false;
+	if (jumps && jumps->left_out)
+		fprintf(file, "# %s of %s jumps are not drawn: more than %d beside each other\n",
+			format_count(jumps->left_out).text, format_count(jumps->n).text,
+			JUMP_LANES_MAX);
+	return true;
+}
+
+/* Behind the rest, when it is known which were asked for. */
+static void print_sources(const struct source_files *sources, FILE *file)
+{
+	for (size_t i = 0; i < sources->n; i++) {
+		const struct source_file *source = sources->all[i];
+		_cleanup_free_ char *path = text_escape(source->path, "");
+		_cleanup_free_ char *why = text_escape(source->why ? source->why : "", "");
+
+		if (!source->local)
+			fprintf(file, "# source not found: %s%s%s%s\n", path, *why ? " (" : "", why,
+				*why ? ")" : "");
+		else if (source->is_newer)
+			fprintf(file, "# source is newer than the recording: %s\n", path);
+	}
+}
+
+/* ---- all of it -------------------------------------------------------------------------- */
+
+static bool print_source(const struct annotation *annotation, const struct output *output)
+{
+	bool ok = print_header(&annotation->view, annotation->session, NULL, output->file);
+
+	fputc('\n', output->file);
+	source_print(&annotation->view, output);
+	return ok;
+}
+
+static bool print_assembly(const struct annotation *annotation, const struct output *output)
+{
+	struct jumps jumps;
+	bool ok;
+
+	jumps_make(&jumps, &annotation->listing);
+	ok = print_header(&annotation->view, annotation->session, &jumps, output->file);
+	fputc('\n', output->file);
+	assembly_print(&annotation->view, &jumps, output);
+	jumps_free(&jumps);
+	return ok;
+}
+
+bool annotation_print(const struct annotation *annotation, const struct output *output)
+{
+	bool ok;
+
+	if (annotation->look->json) {
+		annotate_print_json(&annotation->view, output);
+		return true;
+	}
+	ok = annotation->look->by_source ? print_source(annotation, output)
+					 : print_assembly(annotation, output);
+	if (annotation->view.sources)
+		print_sources(annotation->view.sources, output->file);
+	return ok;
+}
