@@ -63,13 +63,15 @@ format_libs := $(call pkg_libs,libzstd zlib libsodium)
 replay_libs := $(call pkg_libs,libdw libelf liblzma capstone) $(format_libs) -pthread
 # Without it there is no SQL.
 sqlite := $(if $(call have,sqlite3),sqlite3)
+# Without it reports are text, on terminals too.
+ncurses := $(if $(call have,ncursesw),ncursesw)
 # Its header; the library is loaded when there is something to push. Without it, there is no --push.
 libcurl := $(if $(call have,libcurl),libcurl)
 # Without it, and the compiler that makes its files, formats are left out.
 PROTOC ?= protoc
 protobuf := $(if $(and $(call have,libprotobuf-c),$(shell command -v $(PROTOC)),$(shell command -v protoc-gen-c)),libprotobuf-c)
-cli_libs := $(replay_libs) $(call pkg_libs,libseccomp $(sqlite) $(protobuf)) -lm
-cli_static_libs = $(shell $(PKG_CONFIG) --static --libs libdw libelf liblzma capstone libzstd zlib libsodium libseccomp $(sqlite) $(protobuf)) -lm
+cli_libs := $(replay_libs) $(call pkg_libs,libseccomp $(sqlite) $(protobuf) $(ncurses)) -lm
+cli_static_libs = $(shell $(PKG_CONFIG) --static --libs libdw libelf liblzma capstone libzstd zlib libsodium libseccomp $(sqlite) $(protobuf) $(ncurses)) -lm
 record_packages := libbpf libelf liblzma libzstd zlib libsodium libseccomp
 record_libs = $(call pkg_libs,$(record_packages))
 record_static_libs = $(shell $(PKG_CONFIG) --static --libs $(record_packages))
@@ -103,6 +105,7 @@ web_object := $(O)/cli/flamegraph/web_files.o
 messages := $(patsubst cli/protobuf/proto/%.proto,%,$(wildcard cli/protobuf/proto/*.proto))
 message_objects := $(patsubst %,$(O)/cli/protobuf/%.pb-c.o,$(messages))
 cli_objects := $(filter-out $(static_objects) $(call objects,$(if $(sqlite),cli/no_sql,cli/sql)) \
+	$(call objects,$(if $(ncurses),cli/no_browse,cli/browse)) \
 	$(call objects,$(if $(protobuf),cli/no_protobuf,cli/protobuf)) $(call objects,$(if $(libcurl),cli/no_push,cli/push)),$(call objects,cli)) $(if $(protobuf),$(message_objects)) $(web_object)
 record_objects := $(call objects,record) $(O)/record/sampling/bpf_object.o
 library_objects := $(base_objects) $(format_objects) $(target_objects) $(scrub_objects) $(arch_objects) $(elf_objects) $(cfi_objects) $(module_objects) $(replay_objects) $(import_objects)
@@ -121,6 +124,9 @@ ifneq ($(have_record),yes)
 endif
 ifeq ($(sqlite),)
 	@echo "note: libsqlite3 is missing: stackreel has no SQL (make deps installs it)"
+endif
+ifeq ($(ncurses),)
+	@echo "note: ncursesw is missing: stackreel report prints text, and can't be looked around in (make deps installs it)"
 endif
 ifeq ($(libcurl),)
 	@echo "note: libcurl is missing: stackreel can't push profiles to servers (make deps installs it)"
@@ -146,6 +152,7 @@ $(O)/%.o: %.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(base_cflags) $(call depend,$*.o) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
+$(O)/cli/browse/screen.o: CPPFLAGS += $(call pkg_cflags,ncursesw)
 $(call objects,cli/push): CPPFLAGS += $(call pkg_cflags,libcurl)
 
 # protobuf-c's code for messages, from their descriptions.

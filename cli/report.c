@@ -4,14 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/browse/browse.h"
 #include "cli/commands.h"
 #include "cli/print/pager.h"
 #include "cli/report/profile_view.h"
 #include "cli/report/report_callers.h"
 #include "cli/report/report_compare.h"
+#include "cli/report/report_head.h"
 #include "cli/report/report_table.h"
 #include "cli/report/report_tree.h"
-#include "cli/session/summary.h"
+#include "cli/session/sandbox.h"
 #include "cli/print/text.h"
 
 enum {
@@ -23,6 +25,8 @@ enum {
 	KEY_COMPARE_FP,
 	KEY_CALLERS,
 	KEY_NO_PAGER,
+	KEY_STDIO,
+	KEY_TUI,
 };
 
 enum layout {
@@ -42,7 +46,9 @@ struct report_options {
 	enum table_sort sort;
 	bool has_sort;
 	uint64_t percent_limit; /* in PERCENT */
+	bool has_percent_limit;
 	bool no_pager;
+	bool stdio, tui;
 };
 
 /* ---- options ---------------------------------------------------------------------------- */
@@ -121,6 +127,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_PERCENT_LIMIT:
 		if (!percent_parse(arg, &options->percent_limit))
 			options_error(state, "--percent-limit wants a percentage, not `%s'", arg);
+		options->has_percent_limit = true;
 		return 0;
 	case KEY_TREE:
 		set_layout(options, LAYOUT_TREE, state);
@@ -142,6 +149,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_NO_PAGER:
 		options->no_pager = true;
+		return 0;
+	case KEY_STDIO:
+		options->stdio = true;
+		return 0;
+	case KEY_TUI:
+		options->tui = true;
 		return 0;
 	case ARGP_KEY_END:
 		check_options(options, state);
@@ -168,7 +181,10 @@ static const struct argp_option own_options[] = {
 	  "function (default), module, source, line or address; or thread, process, comm or host: "
 	  "trees and stacks are split up by these",
 	  0 },
-	{ "no-pager", KEY_NO_PAGER, NULL, 0, "Print to the terminal itself", 0 },
+	{ "stdio", KEY_STDIO, NULL, 0, "Print text, on a terminal too", 0 },
+	{ "tui", KEY_TUI, NULL, 0,
+	  "Look around in it on the terminal: what is done there unless text is asked for", 0 },
+	{ "no-pager", KEY_NO_PAGER, NULL, 0, "Print text, to the terminal itself", 0 },
 	{ 0 }
 };
 
@@ -186,36 +202,6 @@ static const struct argp parser = {
 };
 
 /* ---- printing ---------------------------------------------------------------------------- */
-
-static void print_header(const struct session *session, const struct output *output)
-{
-	size_t n;
-	const struct reel_capture_problem *problems = reel_capture_problems(session->capture, &n);
-	FILE *file = output->file;
-	uint64_t duration = session->quality.last_time - session->quality.first_time;
-
-	fputs("# ", file);
-	summary_print_origin(session, file);
-	fprintf(file, "\n# %s samples of ", format_count(session->quality.traces).text);
-	summary_print_events(session, file);
-	fprintf(file, " in %s\n", format_nanoseconds(duration).text);
-	if (session->options->shard.count > 1)
-		fprintf(file, "# only part %" PRIu32 " of %" PRIu32 " of the capture (--shard)\n",
-			session->options->shard.number + 1, session->options->shard.count);
-	summary_print_quality(&session->quality, file);
-	summary_print_missing(session, "# ", file);
-	summary_print_nameless(session, file);
-	fputs("# lost: ", file);
-	summary_print_losses(session, file);
-	fputc('\n', file);
-	summary_print_unchecked(session, file);
-	summary_print_unread(session, file);
-	for (size_t i = 0; i < n; i++) {
-		_cleanup_free_ char *escaped = text_escape(problems[i].message, "");
-
-		fprintf(file, "# problem: %s\n", escaped);
-	}
-}
 
 static void print_profile(const struct report_options *options, struct profiles *profiles,
 			  struct profile *profile, const struct callees *callees,
@@ -258,7 +244,7 @@ static int print_all(const struct report_options *options, struct session *sessi
 
 	if ((!options->callers || callees_find(profiles, options->callers, &callees)) &&
 	    output_open(&output, options->common.output)) {
-		print_header(session, &output);
+		report_head_print(session, output.file);
 		for (size_t i = 0; i < profiles->count; i++)
 			print_profile(options, profiles, &profiles->items[i], &callees, &output);
 		status = output_close(&output, session_status(session));
@@ -339,7 +325,7 @@ static int report_comparison(const struct report_options *options, struct sessio
 	compare_report_init(&compared);
 	if (session_visit(session, compare_report_add, &compared) &&
 	    has_chains(session, &compared) && output_open(&output, options->common.output)) {
-		print_header(session, &output);
+		report_head_print(session, output.file);
 		compare_report_print_head(&compared, output.file);
 		compare_report_print(&compared, options->percent_limit, &output);
 		status = output_close(&output, session_status(session));
@@ -348,24 +334,77 @@ static int report_comparison(const struct report_options *options, struct sessio
 	return status;
 }
 
-int command_report(int argc, char **argv)
+static int report_capture(const struct report_options *options)
 {
-	struct report_options options = { .percent_limit = PERCENT / 2 };
 	struct session session;
 	int status = STATUS_ERROR;
 
+	if (session_open(&session, &options->common))
+		status = options->layout == LAYOUT_COMPARE_FP ? report_comparison(options, &session)
+							      : report(options, &session);
+	session_close(&session);
+	return status;
+}
+
+/* ---- on a terminal ------------------------------------------------------------------------ */
+
+/* Why not is a text; NULL: it can be looked around in. */
+static const char *why_not_browsed(const struct report_options *options)
+{
+	const char *output = options->common.output;
+
+	if (options->layout == LAYOUT_RESIDENCY || options->layout == LAYOUT_COMPARE_FP)
+		return "--residency and --compare-fp are text";
+	if (options->stdio || options->no_pager || (output && strcmp(output, "-") != 0))
+		return "text is asked for";
+	if (profile_file_is(options->common.file))
+		return "what `stackreel aggregate' made is shown as text";
+	if (sandbox_is_wanted(&options->common))
+		return "in a sandbox, where no keys are read, as a capture from standard input "
+		       "is: --no-sandbox, or a file";
+	return browse_is_possible() ? NULL : "standard input and output are no terminal for it";
+}
+
+/* BROWSE_NOT: nothing was shown. */
+static int browse_capture(const struct report_options *options)
+{
+	const struct browse_start start = {
+		.tree = options->layout == LAYOUT_TREE,
+		.callers = options->callers,
+		.grouping = options->grouping,
+		.by = options->by,
+		.sort = options->sort,
+		.percent_limit = options->has_percent_limit ? options->percent_limit : 0,
+	};
+	struct session session;
+	int status = STATUS_ERROR;
+
+	if (session_open(&session, &options->common))
+		status = browse(&session, &start);
+	session_close(&session);
+	return status;
+}
+
+int command_report(int argc, char **argv)
+{
+	struct report_options options = { .percent_limit = PERCENT / 2 };
+	const char *why_not;
+	int status = BROWSE_NOT;
+
 	options_init(&options.common);
 	argp_parse(&parser, argc, argv, 0, NULL, &options);
-	if (!options.no_pager)
-		pager_prepare();
-	if (profile_file_is(options.common.file)) {
-		status = report_profile(&options);
-	} else {
-		if (session_open(&session, &options.common))
-			status = options.layout == LAYOUT_COMPARE_FP
-					 ? report_comparison(&options, &session)
-					 : report(&options, &session);
-		session_close(&session);
+	why_not = why_not_browsed(&options);
+	if (options.tui && why_not) {
+		complain("--tui: %s", why_not);
+		status = STATUS_ERROR;
+	} else if (!why_not) {
+		status = browse_capture(&options);
+	}
+	if (status == BROWSE_NOT) {
+		if (!options.no_pager)
+			pager_prepare();
+		status = profile_file_is(options.common.file) ? report_profile(&options)
+							      : report_capture(&options);
 	}
 	options_free(&options.common);
 	return status;

@@ -7,7 +7,7 @@ _stackreel_options() {
         --no-inline --no-demangle --no-frame-pointers --max-frames --min-complete --identity -j --jobs
         --sandbox --no-sandbox --debuginfod --no-debuginfod --debuginfod-timeout --debuginfod-max-size"
     case $1 in
-    report) echo "--sort --percent-limit --tree --callers --residency --compare-fp --by --no-pager --shard $common $file" ;;
+    report) echo "--sort --percent-limit --tree --callers --residency --compare-fp --by --stdio --tui --no-pager --shard $common $file" ;;
     annotate) echo "--source --no-source --source-path --bytes --intel --json --no-pager $common $file" ;;
     script) echo "-F --fields --full-source-path --ns --shard $common $file" ;;
     folded) echo "--weight --unit --no-suffix --with-comm --annotate --shard $common $file" ;;

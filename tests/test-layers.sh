@@ -36,6 +36,8 @@ declare -A may=(
     [cli/report]="cli/print cli/session include"
     [cli/diff]="cli/report cli/print cli/session include"
     [cli/annotate]="cli/report cli/print cli/session include"
+    [cli/browse]="cli/annotate cli/export cli/report cli/print cli/session include"
+    [cli/no_browse]="cli/browse"
     [cli/doctor]="cli/print cli/session include"
     [cli/export]="cli/report cli/print cli/session include"
     [cli/flamegraph]="cli/diff cli/export cli/report cli/print cli/session include"
@@ -47,7 +49,7 @@ declare -A may=(
     [cli/push]="cli/print include"
     [cli/no_push]="cli/push cli/print"
     [cli/static]=""
-    [cli]="cli/session cli/print cli/report cli/annotate cli/diff cli/doctor cli/export cli/flamegraph cli/push include"
+    [cli]="cli/session cli/print cli/report cli/annotate cli/browse cli/diff cli/doctor cli/export cli/flamegraph cli/push include"
 )
 # Of other rooms, only these headers.
 declare -A only=(
@@ -58,7 +60,8 @@ declare -A only=(
     [cli/session:cli/report]="profile.h"
     [cli/report:cli/session]="session.h|summary.h"
     [cli/diff:cli/session]="session.h"
-    [cli/annotate:cli/session]="session.h"
+    [cli/annotate:cli/session]="session.h|summary.h"
+    [cli/browse:cli/export]="words.h"
     [cli/doctor:cli/session]="limits.h|session.h"
     [cli/export:cli/session]="session.h"
     [cli/flamegraph:cli/session]="options.h|session.h"
@@ -82,8 +85,9 @@ declare -A never=(
     [record]='elfutils|dwarf|libdw' [record/host]='elfutils|dwarf|libdw' [record/watching]='elfutils|dwarf|libdw' [record/sampling]='elfutils|dwarf|libdw' [record/embedding]='elfutils|dwarf|libdw' [record/jit]='elfutils|dwarf|libdw'
     [replay]='bpf/' [elf]='bpf/' [replay/dwarf]='bpf/' [replay/unwind]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/rewrite]='bpf/' [replay/names]='bpf/' [replay/traces]="$elf|$compression|bpf/"
     [module]='libdw|bpf/' [cfi]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/code]="elfutils|libelf|gelf|libdw|$compression|bpf/"
-    [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/|sqlite3" [cli/print]="$elf|$compression|bpf/" [cli/session]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/diff]="$elf|$compression|bpf/" [cli/annotate]="$elf|$compression|bpf/" [cli/doctor]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/"
+    [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/|sqlite3|.*curses" [cli/print]="$elf|$compression|bpf/|.*curses" [cli/session]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/diff]="$elf|$compression|bpf/" [cli/annotate]="$elf|$compression|bpf/" [cli/doctor]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/"
     [cli/flamegraph]="$elf|zstd|lzma|bpf/|sqlite3"
+    [cli/browse]="$elf|$compression|bpf/|sqlite3|curl" [cli/no_browse]="$elf|$compression|bpf/|sqlite3|.*curses"
     [cli/export]="$elf|$compression|bpf/|sqlite3" [cli/sql]="$elf|$compression|bpf/" [cli/no_sql]="$elf|$compression|bpf/|sqlite3"
     [cli/perf_data]="$elf|$compression|bpf/|sqlite3|protobuf"
     [cli/protobuf]="$elf|zstd|lzma|bpf/|sqlite3" [cli/no_protobuf]="$elf|$compression|bpf/|sqlite3|protobuf"

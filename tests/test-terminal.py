@@ -29,7 +29,7 @@ import reel_cases
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TOOL = os.path.abspath(os.path.join(os.environ.get("O", "build"), "stackreel"))
 ORDERS = os.path.join(ROOT, "testdata/aarch64/orders")
-REPORT = ["report", "--no-host-files", "--symfs", ORDERS]
+REPORT = ["report", "--stdio", "--no-host-files", "--symfs", ORDERS]
 CAPTURE = os.path.join(ORDERS, "orders.reel")
 COLOR = re.compile(r"\x1b\[[0-9;]*[mK]")
 # A test that hangs is one that fails.

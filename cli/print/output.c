@@ -38,7 +38,7 @@ static unsigned int terminal_width(int fd)
 	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40 ? size.ws_col : 0;
 }
 
-static bool colors_wanted(void)
+bool colors_wanted(void)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 

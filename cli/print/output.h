@@ -37,6 +37,8 @@ int output_close(struct output *output, int status);
 /* Nobody reads any more, or the disk is full: long work may end. */
 bool output_is_broken(const struct output *output);
 
+/* NO_COLOR and TERM have nothing against it. */
+bool colors_wanted(void);
 /* ANSI colours, "" where they are off. */
 const char *color_bold(const struct output *output);
 const char *color_dim(const struct output *output);

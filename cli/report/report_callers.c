@@ -138,27 +138,36 @@ static void leave(void *context, uint32_t node, size_t depth)
 		symbol->on_path--;
 }
 
-void report_callers_print(const struct profiles *profiles, const struct profile *profile,
-			  const struct callees *callees, uint64_t limit,
-			  const struct output *output)
+void callers_make(const struct profiles *profiles, const struct profile *profile,
+		  const struct callees *callees, struct call_tree *ret)
 {
 	struct turning turning = {
 		.callees = callees,
 		.from = &profile->tree,
 		.grouped = profiles->groups.grouping != GROUP_NONE,
 	};
-	struct tree_shares shares = {
-		.all = profile->tree.nodes[CALL_TREE_ROOT].total.weight,
-		.limit = limit,
-	};
 
 	call_tree_init(&turning.to);
 	turning.to.compare = symbol_compare;
 	call_tree_walk(turning.from, enter, leave, &turning);
 	call_tree_finish(&turning.to);
-	shares.limit_of = turning.to.nodes[CALL_TREE_ROOT].total.weight;
+	*ret = turning.to;
+}
+
+void report_callers_print(const struct profiles *profiles, const struct profile *profile,
+			  const struct callees *callees, uint64_t limit,
+			  const struct output *output)
+{
+	struct tree_shares shares = {
+		.all = profile->tree.nodes[CALL_TREE_ROOT].total.weight,
+		.limit = limit,
+	};
+	struct call_tree tree;
+
+	callers_make(profiles, profile, callees, &tree);
+	shares.limit_of = tree.nodes[CALL_TREE_ROOT].total.weight;
 	fprintf(output->file, "# callers stand below what they call; shares are of all %s\n",
 		profile->is_time ? "time" : "samples");
-	tree_draw(&turning.to, &shares, NULL, output);
-	call_tree_free(&turning.to);
+	tree_draw(&tree, &shares, NULL, output);
+	call_tree_free(&tree);
 }

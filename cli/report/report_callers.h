@@ -21,6 +21,12 @@ bool callees_find(const struct profiles *profiles, const char *text, struct call
 void callees_free(struct callees *callees);
 
 /*
+ * A finished tree: below each of them those that call it, below these their callers.  To be freed.
+ */
+void callers_make(const struct profiles *profiles, const struct profile *profile,
+		  const struct callees *callees, struct call_tree *ret);
+
+/*
  * From each of them upwards, the heaviest first: callers of callers stand below.  A stack counts
  * once for a function that it has several times, at the outermost.  Branches below `limit` percent
  * of what these functions have in total are left out.

@@ -17,9 +17,8 @@ struct row {
 	char *name;
 };
 
-struct table {
+struct report_table {
 	const struct profile *profile;
-	const struct output *output;
 	uint64_t all; /* weight */
 	uint64_t limit;
 	struct row *rows;
@@ -119,7 +118,7 @@ static int (*const comparisons[])(const void *, const void *) = {
 
 static void add_row(void *context, struct symbol *symbol)
 {
-	struct table *table = context;
+	struct report_table *table = context;
 
 	if (!symbol->total.samples)
 		return;
@@ -174,74 +173,102 @@ static struct name_column columns_of(enum symbols_by by)
 
 /* ---- printing ------------------------------------------------------------------------------- */
 
-static void print_share(const struct table *table, uint64_t weight)
+static void print_share(const struct report_table *table, uint64_t weight,
+			const struct output *output)
 {
 	uint64_t percent = percent_of(weight, table->all);
 
-	fprintf(table->output->file, "%s%6s %%%s ", color_of_share(table->output, percent),
-		format_percent(weight, table->all).text, color_end(table->output));
+	fprintf(output->file, "%s%6s %%%s ", color_of_share(output, percent),
+		format_percent(weight, table->all).text, color_end(output));
 	if (!table->shares_alone)
-		fprintf(table->output->file, "%9s ", profile_format(table->profile, weight).text);
-	fputc(' ', table->output->file);
+		fprintf(output->file, "%9s ", profile_format(table->profile, weight).text);
+	fputc(' ', output->file);
 }
 
-static void print_head(const struct table *table)
+void report_table_print_head(const struct report_table *table, const struct output *output)
 {
 	const char *unit = profile_unit(table->profile);
-	FILE *file = table->output->file;
+	FILE *file = output->file;
 
-	fputs(color_bold(table->output), file);
+	fputs(color_bold(output), file);
 	if (table->shares_alone)
 		fprintf(file, "%8s  %8s  ", "SELF", "TOTAL");
 	else
 		fprintf(file, "%8s %9s  %8s %9s  %9s  ", "SELF", unit, "TOTAL", unit, "SAMPLES");
-	name_column_print_head(&table->names, table->output);
+	name_column_print_head(&table->names, output);
 }
 
-static void print_rows(const struct table *table)
+void report_table_print_row(const struct report_table *table, size_t row,
+			    const struct output *output)
 {
-	FILE *file = table->output->file;
+	const struct symbol *symbol = table->rows[row].symbol;
 
-	print_head(table);
-	for (size_t i = 0; i < table->n_rows; i++) {
-		const struct symbol *symbol = table->rows[i].symbol;
-
-		print_share(table, symbol->self.weight);
-		print_share(table, symbol->total.weight);
-		if (!table->shares_alone)
-			fprintf(file, "%9s  ", format_count(symbol->total.samples).text);
-		name_column_print(&table->names, table->rows[i].name, symbol->module,
-				  table->output);
-	}
-	if (table->n_hidden)
-		fprintf(file, "# %s more below --percent-limit %s, together %s by themselves\n",
-			format_count(table->n_hidden).text, format_limit(table->limit).text,
-			format_share(table->hidden_self, table->all).text);
+	print_share(table, symbol->self.weight, output);
+	print_share(table, symbol->total.weight, output);
+	if (!table->shares_alone)
+		fprintf(output->file, "%9s  ", format_count(symbol->total.samples).text);
+	name_column_print(&table->names, table->rows[row].name, symbol->module, output);
 }
 
-void report_table_print(struct profiles *profiles, const struct profile *profile,
-			enum table_sort sort, uint64_t limit, const struct output *output)
+/* ---- the table ------------------------------------------------------------------------------ */
+
+struct report_table *report_table_make(struct profiles *profiles, const struct profile *profile,
+				       enum table_sort sort, uint64_t limit,
+				       const struct output *output)
 {
-	struct table table = {
+	struct report_table *table = memory_get(sizeof(*table));
+
+	*table = (struct report_table){
 		.profile = profile,
-		.output = output,
 		.all = profile->tree.nodes[CALL_TREE_ROOT].total.weight,
 		.limit = limit,
 		.names = columns_of(profiles->symbols.by),
 		.shares_alone = output->width && output->width < TERMINAL_WIDTH,
 	};
-
 	symbol_table_visit(&profiles->symbols, forget_sums, NULL);
 	if (profiles->groups.grouping == GROUP_NONE)
 		symbol_table_sum(&profile->tree);
 	else
 		sum_groups(&profile->tree);
-	symbol_table_visit(&profiles->symbols, add_row, &table);
-	if (table.n_rows)
-		qsort(table.rows, table.n_rows, sizeof(*table.rows), comparisons[sort]);
-	name_column_fit(&table.names, table.shares_alone ? SHARES_WIDTH : FIXED_WIDTH, output);
-	print_rows(&table);
-	for (size_t i = 0; i < table.n_rows; i++)
-		free(table.rows[i].name);
-	free(table.rows);
+	symbol_table_visit(&profiles->symbols, add_row, table);
+	if (table->n_rows)
+		qsort(table->rows, table->n_rows, sizeof(*table->rows), comparisons[sort]);
+	name_column_fit(&table->names, table->shares_alone ? SHARES_WIDTH : FIXED_WIDTH, output);
+	return table;
+}
+
+void report_table_free(struct report_table *table)
+{
+	if (!table)
+		return;
+	for (size_t i = 0; i < table->n_rows; i++)
+		free(table->rows[i].name);
+	free(table->rows);
+	free(table);
+}
+
+size_t report_table_rows(const struct report_table *table)
+{
+	return table->n_rows;
+}
+
+const struct symbol *report_table_symbol(const struct report_table *table, size_t row)
+{
+	return table->rows[row].symbol;
+}
+
+void report_table_print(struct profiles *profiles, const struct profile *profile,
+			enum table_sort sort, uint64_t limit, const struct output *output)
+{
+	struct report_table *table = report_table_make(profiles, profile, sort, limit, output);
+
+	report_table_print_head(table, output);
+	for (size_t i = 0; i < table->n_rows; i++)
+		report_table_print_row(table, i, output);
+	if (table->n_hidden)
+		fprintf(output->file,
+			"# %s more below --percent-limit %s, together %s by themselves\n",
+			format_count(table->n_hidden).text, format_limit(limit).text,
+			format_share(table->hidden_self, table->all).text);
+	report_table_free(table);
 }

@@ -16,7 +16,19 @@ enum table_sort {
 
 bool table_sort_parse(const char *name, enum table_sort *ret);
 
-/* Rows whose share is below `limit` percent in total are counted only. */
+/* Rows in their order, which are printed one by one, to an output of the same width. To be freed.
+ */
+struct report_table *report_table_make(struct profiles *profiles, const struct profile *profile,
+				       enum table_sort sort, uint64_t limit,
+				       const struct output *output);
+void report_table_free(struct report_table *table);
+size_t report_table_rows(const struct report_table *table);
+const struct symbol *report_table_symbol(const struct report_table *table, size_t row);
+void report_table_print_head(const struct report_table *table, const struct output *output);
+void report_table_print_row(const struct report_table *table, size_t row,
+			    const struct output *output);
+
+/* All of it. Rows whose share is below `limit` percent in total are counted only. */
 void report_table_print(struct profiles *profiles, const struct profile *profile,
 			enum table_sort sort, uint64_t limit, const struct output *output);
 

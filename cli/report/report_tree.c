@@ -45,14 +45,13 @@ static bool has_shown_sibling(const struct drawing *drawing, uint32_t node)
 	return next != CALL_TREE_NONE && is_shown(drawing, next);
 }
 
-/* Its parent calls nothing else and has no samples of its own: it needs no branch and no share of
- * its own. */
-static bool continues_parent(const struct drawing *drawing, uint32_t node, size_t depth)
+bool tree_continues_parent(const struct call_tree *tree, uint32_t node)
 {
-	const struct call_tree_node *nodes = drawing->tree->nodes;
+	const struct call_tree_node *nodes = tree->nodes;
 	const struct call_tree_node *parent = &nodes[nodes[node].parent];
 
-	return depth > 1 && nodes[node].total.weight == parent->total.weight &&
+	return nodes[node].parent != CALL_TREE_ROOT &&
+	       nodes[node].total.weight == parent->total.weight &&
 	       nodes[node].total.samples == parent->total.samples &&
 	       nodes[node].next_sibling == CALL_TREE_NONE && parent->first_child == node;
 }
@@ -118,7 +117,7 @@ static int draw(void *context, uint32_t node, size_t depth)
 		return 0;
 	drawing->levels = memory_reserve(drawing->levels, &drawing->levels_capacity, depth,
 					 sizeof(*drawing->levels));
-	if (continues_parent(drawing, node, depth)) {
+	if (tree_continues_parent(drawing->tree, node)) {
 		drawing->levels[depth] = drawing->levels[depth - 1];
 		print_continuation(drawing, node, drawing->levels[depth]);
 		return 1;

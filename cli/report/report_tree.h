@@ -20,6 +20,10 @@ struct tree_columns {
 	size_t width; /* of what is printed */
 };
 
+/* The node's parent calls nothing else and has no samples of its own: the node needs no branch and
+ * no share of its own. The root's children need them. */
+bool tree_continues_parent(const struct call_tree *tree, uint32_t node);
+
 /* A finished tree of symbols, children by their share; branches below the limit are left out.
  * `columns` may be NULL. */
 void tree_draw(const struct call_tree *tree, const struct tree_shares *shares,

@@ -21,6 +21,8 @@ struct symbol {
 	bool function;
 	/* Not a function: a group, or the mark of a cut trace. */
 	bool pseudo;
+	/* Some of its frames were found without unwind information; only cli/browse asks. */
+	bool guessed;
 	/* Of those that are written to a file. */
 	uint32_t number;
 	/* While a tree is summed up. */

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "cli/browse/browser.h"
+#include "cli/browse/screen.h"
+#include "cli/print/text.h"
+
+bool browse_is_possible(void)
+{
+	return screen_is_possible();
+}
+
+struct page_source browser_source(struct browser *browser)
+{
+	return (struct page_source){ &browser->sums, &browser->output, browser->limit };
+}
+
+void browser_push(struct browser *browser, struct page *page)
+{
+	page->below = browser->page;
+	browser->page = page;
+}
+
+bool browser_pop(struct browser *browser)
+{
+	struct page *page = browser->page;
+
+	if (!page->below)
+		return false;
+	browser->page = page->below;
+	page_free(page);
+	return true;
+}
+
+void browser_say(struct browser *browser, char *message)
+{
+	free(browser->message);
+	browser->message = message;
+}
+
+const struct symbol *browser_symbol(const struct browser *browser)
+{
+	const struct page *page = browser->page;
+
+	return page->n_rows ? page->kind->symbol(page, page->row) : NULL;
+}
+
+static void free_pages(struct browser *browser)
+{
+	while (browser->page) {
+		struct page *page = browser->page;
+
+		browser->page = page->below;
+		page_free(page);
+	}
+	if (browser->has_sums)
+		sums_free(&browser->sums);
+	browser->has_sums = false;
+}
+
+void browser_sum(struct browser *browser)
+{
+	struct page_source source;
+
+	free_pages(browser);
+	browser->output = screen_output();
+	sums_make(&browser->sums, &browser->samples, browser->event, browser->by,
+		  browser->grouping);
+	browser->has_sums = true;
+	source = browser_source(browser);
+	browser_push(browser,
+		     browser->tree ? tree_page(&source) : table_page(&source, browser->sort));
+}
+
+/* --callers */
+static void show_callers(struct browser *browser, const char *name)
+{
+	struct page_source source = browser_source(browser);
+	struct callees callees;
+
+	if (!callees_find(&browser->sums.profiles, name, &callees))
+		return;
+	browser_push(browser,
+		     callers_page(&source, memory_print("callers of `%s'", name), &callees));
+	callees_free(&callees);
+}
+
+static void run(struct browser *browser)
+{
+	bool goes_on = true;
+
+	while (goes_on) {
+		int key;
+
+		if (!browser->message)
+			browser->message = screen_message();
+		browser_draw(browser);
+		key = screen_key(-1, browser->prompt ? (int)text_width(browser->typed) + 1 : -1);
+		browser_say(browser, NULL);
+		goes_on = browser_press(browser, key);
+	}
+}
+
+static void end(struct browser *browser)
+{
+	free_pages(browser);
+	for (unsigned int i = 0; i < browser->n_zooms; i++)
+		free(browser->zooms[i]);
+	free(browser->zooms);
+	free(browser->typed);
+	browser_say(browser, NULL);
+	samples_free(&browser->samples);
+}
+
+/* False: nothing could be shown. */
+static bool show(struct browser *browser, const struct browse_start *start)
+{
+	if (!screen_open())
+		return false;
+	browser_sum(browser);
+	if (start->callers)
+		show_callers(browser, start->callers);
+	run(browser);
+	screen_close();
+	return true;
+}
+
+int browse(struct session *session, const struct browse_start *start)
+{
+	struct browser browser = {
+		.session = session,
+		.by = start->by,
+		.grouping = start->grouping,
+		.sort = start->sort,
+		.limit = start->percent_limit,
+		.tree = start->tree,
+		.typed = memory_print("%s", ""),
+	};
+	int status = STATUS_ERROR;
+
+	samples_init(&browser.samples);
+	if (session_visit(session, samples_add, &browser.samples)) {
+		status = BROWSE_NOT;
+		session->progress.on = false;
+		if (browser.samples.n_events && show(&browser, start))
+			status = session_status(session);
+	}
+	end(&browser);
+	return status;
+}

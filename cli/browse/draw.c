@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "cli/browse/browser.h"
+#include "cli/browse/screen.h"
+#include "cli/print/text.h"
+
+/* What is above the rows, and below them. */
+#define ROWS_ABOVE 2
+#define ROWS_BELOW 1
+
+static const char *const by_names[] = {
+	[SYMBOLS_BY_FUNCTION] = "function", [SYMBOLS_BY_MODULE] = "module",
+	[SYMBOLS_BY_LINE] = "line",	    [SYMBOLS_BY_SOURCE] = "source file",
+	[SYMBOLS_BY_ADDRESS] = "address",
+};
+static const char *const group_names[] = {
+	[GROUP_THREAD] = "thread",
+	[GROUP_PROCESS] = "process",
+	[GROUP_COMM] = "name",
+	[GROUP_HOST] = "host",
+};
+static const char *const sort_names[] = {
+	[SORT_SELF] = "self",	  [SORT_TOTAL] = "total",   [SORT_SAMPLES] = "samples",
+	[SORT_SYMBOL] = "symbol", [SORT_MODULE] = "module",
+};
+
+size_t browser_height(void)
+{
+	unsigned int height = screen_height();
+
+	return height > ROWS_ABOVE + ROWS_BELOW ? height - ROWS_ABOVE - ROWS_BELOW : 1;
+}
+
+/* A line that is printed and then shown. */
+struct line {
+	struct output output;
+	char *text;
+	size_t size;
+};
+
+static void line_begin(struct line *line, const struct output *output)
+{
+	*line = (struct line){ .output = *output };
+	line->output.file = open_memstream(&line->text, &line->size);
+	memory_check(line->output.file);
+}
+
+static void line_show(struct line *line, unsigned int row, size_t shift, enum line_look look)
+{
+	if (fclose(line->output.file))
+		memory_check(NULL);
+	screen_line(row, line->text, shift, look);
+	free(line->text);
+}
+
+static void print_title(const struct browser *browser, FILE *file)
+{
+	const struct sums *sums = &browser->sums;
+	struct amount all = sums->profile->tree.nodes[CALL_TREE_ROOT].total;
+	_cleanup_free_ char *name = text_escape(path_base(browser->session->options->file), "");
+	_cleanup_free_ char *event = text_escape(event_name(sums->profile->event), "");
+	const struct quality *quality = &browser->session->quality;
+
+	fprintf(file, " %s  %s", name, event);
+	if (browser->samples.n_events > 1)
+		fprintf(file, " (%zu of %zu)", browser->event + 1, browser->samples.n_events);
+	fprintf(file, "  %s samples", format_count(all.samples).text);
+	if (sums->profile->is_time)
+		fprintf(file, ", %s", format_nanoseconds(all.weight).text);
+	if (quality_unwound(quality))
+		fprintf(file, "  %s complete",
+			format_share(quality->stops[REEL_STOP_ROOT], quality_unwound(quality))
+				.text);
+	for (unsigned int i = 0; i < browser->n_zooms; i++)
+		fprintf(file, "  > %s", browser->zooms[i]);
+}
+
+/* The lowest page says what it is by how samples are summed up. */
+static void print_what(const struct browser *browser, FILE *file)
+{
+	if (*browser->page->title) {
+		fprintf(file, "%s", browser->page->title);
+		return;
+	}
+	fprintf(file, "by %s, in the order of %s",
+		browser->grouping ? group_names[browser->grouping] : by_names[browser->by],
+		sort_names[browser->sort]);
+}
+
+static void print_status(const struct browser *browser, FILE *file)
+{
+	const struct page *page = browser->page;
+	_cleanup_free_ char *filter = text_escape(page->filter, "");
+
+	fprintf(file, " %s/%s  ", format_count(page->n_rows ? page->row + 1 : 0).text,
+		format_count(page->n_rows).text);
+	print_what(browser, file);
+	if (*filter)
+		fprintf(file, "  with `%s'", filter);
+	if (browser->limit && !page->below)
+		fprintf(file, "  from %s %% on", format_limit(browser->limit).text);
+	fputs(page->below ? "  (?: help, Esc: back)" : "  (?: help, q: quit)", file);
+}
+
+static void draw_last_line(const struct browser *browser)
+{
+	struct line line;
+	enum line_look look = LINE_BAR;
+
+	line_begin(&line, &browser->output);
+	if (browser->prompt) {
+		look = LINE_PLAIN;
+		fprintf(line.output.file, "%c%s", browser->prompt == PROMPT_FILTER ? '/' : '%',
+			browser->typed);
+	} else if (browser->message) {
+		fprintf(line.output.file, " %s", browser->message);
+	} else {
+		print_status(browser, line.output.file);
+	}
+	line_show(&line, screen_height() - 1, 0, look);
+}
+
+void browser_draw(struct browser *browser)
+{
+	struct page *page = browser->page;
+	size_t height = browser_height();
+	struct line line;
+
+	screen_clear();
+	page_scroll(page, height);
+	line_begin(&line, &browser->output);
+	print_title(browser, line.output.file);
+	line_show(&line, 0, 0, LINE_BAR);
+	line_begin(&line, &browser->output);
+	page->kind->print_head(page, &line.output);
+	line_show(&line, 1, page->shift, LINE_PLAIN);
+	for (size_t i = 0; i < height && page->first + i < page->n_rows; i++) {
+		size_t row = page->first + i;
+
+		line_begin(&line, &browser->output);
+		page->kind->print_row(page, row, &line.output);
+		line_show(&line, (unsigned int)(ROWS_ABOVE + i), page->shift,
+			  row == page->row ? LINE_CHOSEN : LINE_PLAIN);
+	}
+	draw_last_line(browser);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The samples of a capture, kept so that they can be summed up in any way without reading it
+ * again: for each event a tree, whose first nodes are threads.
+ */
+#ifndef CLI_BROWSE_SAMPLES_H
+#define CLI_BROWSE_SAMPLES_H
+
+#include "cli/report/profile.h"
+
+/* A thread, as long as it has one name. */
+struct lane {
+	struct reel_trace who; /* of one of its samples: what they are grouped by, and no frames */
+	/* How deep samples are looked into where the thread is none of those that are; 0: it is
+	 * one. */
+	unsigned int hidden;
+	struct lane *next; /* of the thread's other names */
+};
+
+struct sampled_event {
+	const struct reel_event_info *event;
+	/* Keys: lanes, then `stops`, `no_frames` or frames, by one higher if they are guessed. */
+	struct call_tree tree;
+};
+
+struct samples {
+	struct sampled_event *events;
+	size_t n_events;
+
+	struct lane **lanes;
+	size_t n_lanes, capacity;
+	struct pointer_map by_thread; /* struct lane, by the symbol of `threads` */
+	struct groups threads;
+	struct symbol_table symbols; /* of these */
+
+	/* Marks of traces that are cut, and of those without a frame. */
+	char stops[REEL_STOP_COUNT], no_frames;
+	const struct reel_frame **path;
+	size_t path_capacity;
+};
+
+void samples_init(struct samples *samples);
+void samples_free(struct samples *samples);
+/* For session_visit; `context` is the samples, and the session has to stay. */
+bool samples_add(void *context, const struct reel_trace *trace,
+		 const struct reel_event_info *event);
+struct lane *samples_lane(struct samples *samples, const struct reel_trace *trace);
+
+/* Samples of one event, summed up by something. */
+struct sums {
+	struct profiles profiles; /* of one event */
+	struct profile *profile;
+	/* A frame of each symbol that has one. */
+	struct pointer_map frames;
+};
+
+/* Those of lanes that are not hidden. */
+void sums_make(struct sums *sums, const struct samples *samples, size_t event, enum symbols_by by,
+	       enum grouping grouping);
+void sums_free(struct sums *sums);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "cli/browse/page.h"
+#include "cli/print/text.h"
+
+struct table_page {
+	struct page page;
+	struct report_table *table;
+	size_t *rows; /* of the table: those that are shown */
+};
+
+static void print_head(const struct page *page, const struct output *output)
+{
+	report_table_print_head(((const struct table_page *)page)->table, output);
+}
+
+static void print_row(const struct page *page, size_t row, const struct output *output)
+{
+	const struct table_page *table = (const struct table_page *)page;
+
+	report_table_print_row(table->table, table->rows[row], output);
+}
+
+static const struct symbol *symbol(const struct page *page, size_t row)
+{
+	const struct table_page *table = (const struct table_page *)page;
+
+	return report_table_symbol(table->table, table->rows[row]);
+}
+
+static bool press(struct page *page, int key)
+{
+	(void)page;
+	(void)key;
+	return false;
+}
+
+static void filter(struct page *page)
+{
+	struct table_page *table = (struct table_page *)page;
+	size_t n = report_table_rows(table->table);
+
+	page->n_rows = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (symbol_has(report_table_symbol(table->table, i), page->filter))
+			table->rows[page->n_rows++] = i;
+	}
+}
+
+static void free_table(struct page *page)
+{
+	struct table_page *table = (struct table_page *)page;
+
+	report_table_free(table->table);
+	free(table->rows);
+	free(table);
+}
+
+static const struct page_kind kind = { print_head, print_row, symbol, press, filter, free_table };
+
+struct page *table_page(const struct page_source *source, enum table_sort sort)
+{
+	struct table_page *table = memory_get(sizeof(*table));
+	struct sums *sums = source->sums;
+
+	*table = (struct table_page){
+		.page = { .kind = &kind,
+			  .title = memory_print("%s", ""),
+			  .filter = memory_print("%s", "") },
+		.table = report_table_make(&sums->profiles, sums->profile, sort, source->limit,
+					   source->output),
+	};
+	table->rows = memory_resize(NULL, report_table_rows(table->table) + 1, sizeof(size_t));
+	filter(&table->page);
+	return &table->page;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pages of text. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/annotate/annotation.h"
+#include "cli/browse/browser.h"
+#include "cli/browse/screen.h"
+#include "cli/print/text.h"
+#include "cli/report/report_head.h"
+
+static const char help[] =
+	"  Up Down PgUp PgDn Home End    move; Left and Right move a page that is too wide\n"
+	"  Enter       callers of a function; opens and closes in trees; looks into a thread\n"
+	"  Esc         back: without the filter, to the page before, out of a thread\n"
+	"  q           quit\n"
+	"\n"
+	"  1  2        table, call tree from the root\n"
+	"  3  4        callers of the chosen function, and what it calls\n"
+	"  a  s        its instructions, its source lines, with their shares\n"
+	"  i           what the capture is of, how complete it is, what is missing\n"
+	"\n"
+	"  /           only what has a text in its name or module; in text: search, n: next\n"
+	"  d  k        only the chosen row's module, only the kernel (again: all)\n"
+	"  L           leave out what has a smaller share\n"
+	"  o           another order: self, total, samples, symbol, module\n"
+	"  b           by function, module, source file, line, address, thread, process ...\n"
+	"  t           threads: Enter shows what one of them did\n"
+	"  Tab         the next event, if several were recorded\n"
+	"\n"
+	"In trees:\n"
+	"  +           open or close; Right opens, Left and - close, or go to the caller\n"
+	"  e           open or close all that is below\n"
+	"  E  C        open all, close all\n"
+	"\n"
+	"In instructions and source lines:\n"
+	"  H  Tab      to the line with the largest share, and from one to the next\n"
+	"\n"
+	"Marks: (inlined) is a part of the function that calls it; [k] is in the kernel;\n"
+	"[guessed] was found without unwind information, at least in some samples;\n"
+	"[incomplete: ...] are stacks that could not be unwound to their root, and why.\n";
+
+void browser_show_help(struct browser *browser)
+{
+	browser_push(browser, text_page(memory_print("keys"), memory_print("%s", help)));
+}
+
+/* Text that is being made. */
+struct text {
+	struct output output;
+	char *bytes;
+	size_t size;
+};
+
+static void text_begin(struct text *text, const struct browser *browser)
+{
+	*text = (struct text){ .output = browser->output };
+	text->output.file = open_memstream(&text->bytes, &text->size);
+	memory_check(text->output.file);
+}
+
+static char *text_end(struct text *text)
+{
+	if (fclose(text->output.file))
+		memory_check(NULL);
+	return text->bytes;
+}
+
+void browser_show_head(struct browser *browser)
+{
+	struct text text;
+
+	text_begin(&text, browser);
+	report_head_print(browser->session, text.output.file);
+	browser_push(browser, text_page(memory_print("the capture"), text_end(&text)));
+}
+
+/* ---- code --------------------------------------------------------------------------------- */
+
+struct reading {
+	struct browser *browser;
+	struct functions functions;
+};
+
+/* Of the event and of the threads that are looked at. */
+static bool add_trace(void *context, const struct reel_trace *trace,
+		      const struct reel_event_info *event)
+{
+	struct reading *reading = context;
+	struct samples *samples = &reading->browser->samples;
+
+	if (profile_is_same_event(event, samples->events[reading->browser->event].event) &&
+	    !samples_lane(samples, trace)->hidden)
+		functions_add(&reading->functions, trace, event);
+	return true;
+}
+
+/* Reads the capture once more, of which what was counted stays as it is. */
+static bool read_again(struct reading *reading)
+{
+	struct session *session = reading->browser->session;
+	struct session before = *session;
+	bool ok;
+
+	session->quality = (struct quality){ 0 };
+	session->missing = (struct tally){ 0 };
+	ok = session_visit(session, add_trace, reading);
+	tally_free(&session->missing);
+	session->quality = before.quality;
+	session->missing = before.missing;
+	session->is_idle = before.is_idle;
+	return ok;
+}
+
+static void show_function(struct reading *reading, bool by_source)
+{
+	const struct annotation_look look = { .by_source = by_source };
+	struct browser *browser = reading->browser;
+	const struct function *function;
+	struct annotation annotation;
+	struct page *page;
+	struct text text;
+
+	functions_finish(&reading->functions);
+	function = functions_choose(&reading->functions);
+	if (!function)
+		return;
+	if (annotation_make(&annotation, browser->session, &reading->functions, function, &look)) {
+		text_begin(&text, browser);
+		annotation_print(&annotation, &text.output);
+		page = text_page(memory_print("%s of %s", by_source ? "source" : "instructions",
+					      browser_symbol(browser)->name),
+				 text_end(&text));
+		text_page_to_hottest(page);
+		browser_push(browser, page);
+	}
+	annotation_free(&annotation);
+}
+
+void browser_annotate(struct browser *browser, bool by_source)
+{
+	const struct symbol *symbol = browser_symbol(browser);
+	const struct reel_frame *frame =
+		symbol ? pointer_map_get(&browser->sums.frames, symbol) : NULL;
+	struct reading reading = { .browser = browser };
+	_cleanup_free_ char *wanted = NULL;
+
+	if (!frame) {
+		browser_say(browser, memory_print("that is no function"));
+		return;
+	}
+	/* By where it begins, since several may have one name; inlined ones have but that. */
+	if (frame->inlined || !*frame->module_path)
+		wanted = frame_name(frame);
+	else
+		wanted = memory_print("%s+0x%" PRIx64, frame->module_path,
+				      frame->module_address - frame->function_offset);
+	browser_say(browser, memory_print("reading the capture again"));
+	browser_draw(browser);
+	screen_show();
+	browser_say(browser, NULL);
+	functions_init(&reading.functions, wanted);
+	if (read_again(&reading))
+		show_function(&reading, by_source);
+	functions_free(&reading.functions);
+}

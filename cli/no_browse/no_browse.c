@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In the place of cli/browse/, where ncurses was missing when this was built: reports are text. */
+#include "cli/browse/browse.h"
+
+bool browse_is_possible(void)
+{
+	return false;
+}
+
+int browse(struct session *session, const struct browse_start *start)
+{
+	(void)session;
+	(void)start;
+	return BROWSE_NOT;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+
+#include "cli/print/text.h"
+#include "cli/report/report_head.h"
+#include "cli/session/summary.h"
+
+void report_head_print(const struct session *session, FILE *file)
+{
+	size_t n;
+	const struct reel_capture_problem *problems = reel_capture_problems(session->capture, &n);
+	uint64_t duration = session->quality.last_time - session->quality.first_time;
+
+	fputs("# ", file);
+	summary_print_origin(session, file);
+	fprintf(file, "\n# %s samples of ", format_count(session->quality.traces).text);
+	summary_print_events(session, file);
+	fprintf(file, " in %s\n", format_nanoseconds(duration).text);
+	if (session->options->shard.count > 1)
+		fprintf(file, "# only part %" PRIu32 " of %" PRIu32 " of the capture (--shard)\n",
+			session->options->shard.number + 1, session->options->shard.count);
+	summary_print_quality(&session->quality, file);
+	summary_print_missing(session, "# ", file);
+	summary_print_nameless(session, file);
+	fputs("# lost: ", file);
+	summary_print_losses(session, file);
+	fputc('\n', file);
+	summary_print_unchecked(session, file);
+	summary_print_unread(session, file);
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_free_ char *escaped = text_escape(problems[i].message, "");
+
+		fprintf(file, "# problem: %s\n", escaped);
+	}
+}
