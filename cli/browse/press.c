@@ -302,6 +302,7 @@ static void press_command(struct browser *browser, int key)
 		show_lowest(browser, false);
 		return;
 	case 't':
+		browser->tree = false;
 		sum_by(browser, browser->by, GROUP_THREAD);
 		return;
 	default:

@@ -9,6 +9,8 @@
 
 /* A share at the beginning of a line ends before this column. */
 #define SHARE_END 8
+/* What is seen before the hottest line. */
+#define ROWS_BEFORE 8
 
 struct text_page {
 	struct page page;
@@ -90,8 +92,10 @@ void text_page_to_hottest(struct page *page)
 {
 	size_t row = next_hottest((struct text_page *)page, 101, 0);
 
-	if (row < page->n_rows)
-		page->row = row;
+	if (row >= page->n_rows)
+		return;
+	page->row = row;
+	page->first = row > ROWS_BEFORE ? row - ROWS_BEFORE : 0;
 }
 
 static bool press(struct page *base, int key)
