@@ -3,7 +3,10 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
+/* Becomes the recorder; it returns only if it can't. */
+int command_record(int argc, char **argv);
 int command_report(int argc, char **argv);
+int command_top(int argc, char **argv);
 int command_annotate(int argc, char **argv);
 int command_script(int argc, char **argv);
 int command_folded(int argc, char **argv);

@@ -15,57 +15,16 @@
 #include "cli/print/text.h"
 #include "include/stackreel.h"
 
-#define RECORDER "stackreel-record"
-
 struct command {
 	const char *name;
 	const char *summary;
 	int (*run)(int argc, char **argv);
 };
 
-/* The recorder next to this program, as both are installed together; NULL if there is none. */
-static char *recorder_nearby(void)
-{
-	char path[PATH_MAX];
-	ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	char *slash;
-
-	if (size < 0)
-		return NULL;
-	path[size] = '\0';
-	slash = strrchr(path, '/');
-	if (!slash)
-		return NULL;
-	slash[1] = '\0';
-	return memory_print("%s" RECORDER, path);
-}
-
-static int command_record(int argc, char **argv)
-{
-	_cleanup_free_ char *nearby = recorder_nearby();
-
-	(void)argc;
-	argv[0] = RECORDER;
-	if (nearby) {
-		execv(nearby, argv);
-		if (errno != ENOENT) {
-			complain("%s: %s", nearby, strerror(errno));
-			return STATUS_ERROR;
-		}
-	}
-	execvp(RECORDER, argv);
-	if (errno == ENOENT)
-		complain(RECORDER " is not installed on this host: it is neither next to this "
-				  "program nor in PATH (it needs clang and libbpf to be built; "
-				  "`make static' gives one to copy)");
-	else
-		complain(RECORDER ": %s", strerror(errno));
-	return STATUS_ERROR;
-}
-
 static const struct command commands[] = {
-	{ "record", "record stacks with eBPF (" RECORDER ")", command_record },
+	{ "record", "record stacks with eBPF (stackreel-record)", command_record },
 	{ "report", "show where the time went: a table, a call tree, or stacks", command_report },
+	{ "top", "show where the time goes right now, as top does", command_top },
 	{ "annotate", "show which instructions and lines of a function it went to",
 	  command_annotate },
 	{ "script", "print every sample with its stack, as perf script does", command_script },

@@ -8,6 +8,7 @@ _stackreel_options() {
         --sandbox --no-sandbox --debuginfod --no-debuginfod --debuginfod-timeout --debuginfod-max-size"
     case $1 in
     report) echo "--sort --percent-limit --tree --callers --residency --compare-fp --by --stdio --tui --no-pager --shard $common $file" ;;
+    top) echo "--delay --window --count --stdio --sort $common $file" ;;
     annotate) echo "--source --no-source --source-path --bytes --intel --json --no-pager $common $file" ;;
     script) echo "-F --fields --full-source-path --ns --shard $common $file" ;;
     folded) echo "--weight --unit --no-suffix --with-comm --annotate --shard $common $file" ;;
@@ -38,7 +39,7 @@ _stackreel_options() {
 
 _stackreel() {
     local cur prev words cword
-    local commands="record report annotate script folded flamegraph aggregate export sql diff info doctor dump table import scrub cut merge shrink pack unpack resolve verify repair keygen help"
+    local commands="record report top annotate script folded flamegraph aggregate export sql diff info doctor dump table import scrub cut merge shrink pack unpack resolve verify repair keygen help"
     if declare -F _init_completion >/dev/null; then
         _init_completion || return
     else

@@ -897,6 +897,33 @@ struct reel_error *reel_capture_cut(struct reel_capture *capture, const char *ou
 				    const struct reel_cut_options *options,
 				    struct reel_cut_counts *counts);
 
+/* ---- captures that are being written ------------------------------------------ */
+
+/*
+ * A capture as it comes, as `stackreel-record -o -' prints it: what it says of processes and
+ * modules is kept in an unlinked temporary file, and of its samples the newest, 64 MB of the stream
+ * at most. Used by one thread at a time.
+ */
+struct reel_live;
+
+/* `fd` is the caller's, and has to stay open. */
+struct reel_error *reel_live_create(int fd, struct reel_live **ret);
+/* Frees it; NULL is allowed. */
+void reel_live_destroy(struct reel_live *live);
+/*
+ * Reads once, which waits if nothing is there and `fd` is not O_NONBLOCK.  `*ended_ret`: there will
+ * be no more.  Errors: as reel_capture_open; CORRUPT, with the offset, where no block begins, and
+ * TRUNCATED, where one is cut: what came before it is there.
+ */
+struct reel_error *reel_live_read(struct reel_live *live, bool *ended_ret);
+/*
+ * A capture of its own, of all that is known so far and the samples that came in the last `window`
+ * ns, older ones are forgotten: in an unlinked file, which reel_capture_open opens as
+ * /proc/self/fd/N.  The descriptor is the caller's.  It was not finished, and no problem is made of
+ * that but the one of captures whose recorder was killed.
+ */
+struct reel_error *reel_live_capture(struct reel_live *live, uint64_t window, int *fd_ret);
+
 /* ---- captures of many --------------------------------------------------------- */
 
 struct reel_merge_options {

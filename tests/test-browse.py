@@ -33,14 +33,15 @@ SHARE = r"^ *\d+\.\d\d %"
 
 
 class Screen:
-    """A terminal in which the tool runs."""
+    """A terminal in which the tool runs. stdin: a file."""
 
-    def __init__(self, *arguments, width=110, height=30, **environment):
+    def __init__(self, *arguments, width=110, height=30, stdin=None, **environment):
         self.folder = tempfile.mkdtemp()
         self.status = os.path.join(self.folder, "status")
         variables = {"LC_ALL": "C.UTF-8", **environment}
-        command = "env -u NO_COLOR %s %s %s; echo $? >%s; exec sleep 1000" % (
-            " ".join("%s=%s" % item for item in variables.items()), TOOL, " ".join(shlex.quote(a) for a in arguments), self.status)
+        command = "env -u NO_COLOR %s %s %s %s; echo $? >%s; exec sleep 1000" % (
+            " ".join("%s=%s" % item for item in variables.items()), TOOL, " ".join(shlex.quote(a) for a in arguments),
+            "<" + shlex.quote(stdin) if stdin else "", self.status)
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height), command)
 
     def tmux(self, *arguments):
@@ -310,7 +311,14 @@ class Browse(unittest.TestCase):
             self.assertEqual(screen.ended(), 0)
         done = subprocess.run([TOOL, "report", "--tui", *FROM, CAPTURE], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         self.assertEqual((done.returncode, done.stdout), (1, b""))
-        self.assertIn(b"--tui: standard input and output are no terminal", done.stderr)
+        self.assertIn(b"--tui: standard output is no terminal", done.stderr)
+
+    def test_standard_input(self):
+        """Keys are typed on the terminal all the same. In a sandbox no keys are read: that is text."""
+        self.same_table(self.open("--no-sandbox", *FROM, "-", stdin=CAPTURE).rows())
+        screen = Screen("report", *FROM, "-", stdin=CAPTURE, PAGER="cat", ASAN_OPTIONS="detect_leaks=0")
+        self.addCleanup(screen.close)
+        self.assertEqual(screen.ended(), 0)
 
     def test_hostile_names(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -319,6 +327,55 @@ class Browse(unittest.TestCase):
             screen = self.open("--no-host-files", "--by=comm", path)
             self.assertRegex("\n".join(screen.rows()), r"\\x1b")
             self.assertNotIn("owned", screen.tmux("display-message", "-p", "#{pane_title}"))
+
+
+class Top(unittest.TestCase):
+    """`stackreel top`, of a stream that a file is read from; tests that record have one of a recorder."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        with open(CAPTURE, "rb") as file:
+            self.capture = file.read()
+
+    def run_top(self, *arguments, stream):
+        done = subprocess.run([TOOL, "top", "--stdio", "--delay=100ms", *arguments, *FROM, "-"], input=stream, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def test_text(self):
+        status, out, _ = self.run_top("--count=1", stream=self.capture)
+        self.assertEqual(status, 0)
+        self.assertEqual(code(out.splitlines()), code(text("report", *FROM, CAPTURE).splitlines()))
+        self.assertIn("# 842 samples of cpu-clock", out)
+
+    def test_bad_streams(self):
+        for stream, why in (b"", "ended before a capture had begun"), (b"no capture, and more than a header has of bytes, so it is read", "not a stackreel capture"), \
+                (self.capture[:48] + bytes(1000), "damaged at offset 48"), (self.capture[:200], "ends within the block at offset 48"):
+            status, _, said = self.run_top(stream=stream)
+            self.assertEqual(status, 1, why)
+            self.assertIn(why, said)
+
+    @unittest.skipUnless(shutil.which("tmux"), "tmux is not installed")
+    def test_grows(self):
+        pipe = os.path.join(self.folder, "pipe")
+        os.mkfifo(pipe)
+        screen = Screen("top", "--delay=100ms", "--window=1h", *FROM, "-", stdin=pipe)
+        self.addCleanup(screen.close)
+        with open(pipe, "wb", buffering=0) as stream:
+            stream.write(self.capture[:-2000])
+            screen.wait(" [1-7]?[0-9]?[0-9] samples,.*100.00 % complete")
+            stream.write(self.capture[-2000:])
+            screen.wait("842 samples")
+            rows = screen.type("Down", "Down", until="^ 3/49")
+            chosen = table(rows)[2]
+            screen.type("p", until="stopped")
+            screen.type("p", "o", until="order of total")
+            screen.type("/", "walk", "Enter", until="1/1 .*with `walk'")
+        self.assertRegex(chosen[2], "shop::")
+        screen.wait("1/1 ")
+        screen.type("a", until="instructions of shop::walk")
+        screen.type("q")
+        self.assertEqual(screen.ended(), 0)
 
 
 if __name__ == "__main__":

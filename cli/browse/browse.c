@@ -45,7 +45,7 @@ const struct symbol *browser_symbol(const struct browser *browser)
 	return page->n_rows ? page->kind->symbol(page, page->row) : NULL;
 }
 
-static void free_pages(struct browser *browser)
+void browser_close_pages(struct browser *browser)
 {
 	while (browser->page) {
 		struct page *page = browser->page;
@@ -62,7 +62,7 @@ void browser_sum(struct browser *browser)
 {
 	struct page_source source;
 
-	free_pages(browser);
+	browser_close_pages(browser);
 	browser->output = screen_output();
 	sums_make(&browser->sums, &browser->samples, browser->event, browser->by,
 		  browser->grouping);
@@ -85,25 +85,29 @@ static void show_callers(struct browser *browser, const char *name)
 	callees_free(&callees);
 }
 
-static void run(struct browser *browser)
+bool browser_step(struct browser *browser, int ms)
 {
-	bool goes_on = true;
+	int key;
 
-	while (goes_on) {
-		int key;
-
-		if (!browser->message)
-			browser->message = screen_message();
-		browser_draw(browser);
-		key = screen_key(-1, browser->prompt ? (int)text_width(browser->typed) + 1 : -1);
-		browser_say(browser, NULL);
-		goes_on = browser_press(browser, key);
-	}
+	if (!browser->message)
+		browser->message = screen_message();
+	browser_draw(browser);
+	key = screen_key(ms, browser->prompt ? (int)text_width(browser->typed) + 1 : -1);
+	if (key == PRESSED_NOTHING)
+		return true;
+	browser_say(browser, NULL);
+	return browser_press(browser, key);
 }
 
-static void end(struct browser *browser)
+static void run(struct browser *browser)
 {
-	free_pages(browser);
+	while (browser_step(browser, -1))
+		;
+}
+
+void browser_end(struct browser *browser)
+{
+	browser_close_pages(browser);
 	for (unsigned int i = 0; i < browser->n_zooms; i++)
 		free(browser->zooms[i]);
 	free(browser->zooms);
@@ -145,6 +149,6 @@ int browse(struct session *session, const struct browse_start *start)
 		if (browser.samples.n_events && show(&browser, start))
 			status = session_status(session);
 	}
-	end(&browser);
+	browser_end(&browser);
 	return status;
 }

@@ -3,6 +3,7 @@
 #ifndef CLI_BROWSE_BROWSE_H
 #define CLI_BROWSE_BROWSE_H
 
+#include "cli/browse/feed.h"
 #include "cli/report/report_table.h"
 
 /* What it begins with. */
@@ -15,7 +16,7 @@ struct browse_start {
 	uint64_t percent_limit; /* in PERCENT */
 };
 
-/* Standard input and output are a terminal that it can use. */
+/* There is a terminal that it can use, and standard output is it. */
 bool browse_is_possible(void);
 #define BROWSE_NOT (-1)
 /*
@@ -23,5 +24,8 @@ bool browse_is_possible(void);
  * there is nothing to show, or no way to.
  */
 int browse(struct session *session, const struct browse_start *start);
+/* The same of samples that come; it ends when its user has enough, or nothing comes any more before
+ * there were any. */
+int browse_feed(const struct feed *feed, const struct browse_start *start);
 
 #endif

@@ -17,8 +17,10 @@ enum prompt {
 #define CHOICE_TITLE "what is summed up"
 
 struct browser {
-	struct session *session;
+	struct session *session; /* NULL: nothing has come yet */
 	struct samples samples;
+	const struct feed *feed; /* NULL: all samples are here */
+	bool stopped;		 /* newer ones are not shown */
 	struct sums sums;
 	bool has_sums;
 	struct output output;
@@ -39,6 +41,15 @@ struct browser {
 	char *typed;
 	char *message; /* NULL: none */
 };
+
+/* Draws, and acts on a key if one comes within `ms` (negative: whenever); false: it is to end. */
+bool browser_step(struct browser *browser, int ms);
+/* With all that is summed up for them. */
+void browser_close_pages(struct browser *browser);
+/* Frees it, but for the session. */
+void browser_end(struct browser *browser);
+/* Newer samples are to be shown when they come: nobody is in the middle of something. */
+bool browser_may_renew(const struct browser *browser);
 
 /* Sums up anew, as the browser's fields say, and shows that; other pages go. */
 void browser_sum(struct browser *browser);

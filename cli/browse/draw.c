@@ -58,7 +58,9 @@ static void print_title(const struct browser *browser, FILE *file)
 {
 	const struct sums *sums = &browser->sums;
 	struct amount all = sums->profile->tree.nodes[CALL_TREE_ROOT].total;
-	_cleanup_free_ char *name = text_escape(path_base(browser->session->options->file), "");
+	_cleanup_free_ char *name = text_escape(
+		browser->feed ? browser->feed->name : path_base(browser->session->options->file),
+		"");
 	_cleanup_free_ char *event = text_escape(event_name(sums->profile->event), "");
 	const struct quality *quality = &browser->session->quality;
 
@@ -79,7 +81,7 @@ static void print_title(const struct browser *browser, FILE *file)
 /* The lowest page says what it is by how samples are summed up. */
 static void print_what(const struct browser *browser, FILE *file)
 {
-	if (*browser->page->title) {
+	if (*browser->page->title || !browser->has_sums) {
 		fprintf(file, "%s", browser->page->title);
 		return;
 	}
@@ -100,6 +102,8 @@ static void print_status(const struct browser *browser, FILE *file)
 		fprintf(file, "  with `%s'", filter);
 	if (browser->limit && !page->below)
 		fprintf(file, "  from %s %% on", format_limit(browser->limit).text);
+	if (browser->feed && !browser_may_renew(browser))
+		fputs(browser->stopped ? "  stopped (p: go on)" : "  standing still here", file);
 	fputs(page->below ? "  (?: help, Esc: back)" : "  (?: help, q: quit)", file);
 }
 
@@ -130,7 +134,8 @@ void browser_draw(struct browser *browser)
 	screen_clear();
 	page_scroll(page, height);
 	line_begin(&line, &browser->output);
-	print_title(browser, line.output.file);
+	if (browser->has_sums)
+		print_title(browser, line.output.file);
 	line_show(&line, 0, 0, LINE_BAR);
 	line_begin(&line, &browser->output);
 	page->kind->print_head(page, &line.output);

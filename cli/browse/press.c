@@ -301,6 +301,9 @@ static void press_command(struct browser *browser, int key)
 		browser->sort = (browser->sort + 1) % (SORT_MODULE + 1);
 		show_lowest(browser, false);
 		return;
+	case 'p':
+		browser->stopped = !browser->stopped;
+		return;
 	case 't':
 		browser->tree = false;
 		sum_by(browser, browser->by, GROUP_THREAD);
@@ -326,6 +329,8 @@ bool browser_press(struct browser *browser, int key)
 	}
 	if (key == 'q')
 		return false;
+	if (!browser->has_sums)
+		return true;
 	if (!page->kind->press(page, key) && !page_move(page, key, browser_height()))
 		press_command(browser, key);
 	return true;

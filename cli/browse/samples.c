@@ -5,6 +5,9 @@
 #include "cli/export/words.h"
 #include "cli/print/text.h"
 
+/* Keys that stand for marks: of traces that are cut, and of those without a frame. */
+static const char stops[REEL_STOP_COUNT], no_frames;
+
 void samples_init(struct samples *samples)
 {
 	*samples = (struct samples){ 0 };
@@ -96,9 +99,9 @@ bool samples_add(void *context, const struct reel_trace *trace, const struct ree
 	uint32_t start = call_tree_child(tree, CALL_TREE_ROOT, samples_lane(samples, trace));
 
 	if (trace_is_cut(trace))
-		start = call_tree_child(tree, start, &samples->stops[trace->stop]);
+		start = call_tree_child(tree, start, &stops[trace->stop]);
 	else if (!trace->n_frames)
-		start = call_tree_child(tree, start, &samples->no_frames);
+		start = call_tree_child(tree, start, &no_frames);
 	call_tree_add(tree, start, path_of(samples, trace), trace->n_frames,
 		      (struct amount){ trace->weight, 1 });
 	return true;
@@ -108,7 +111,6 @@ bool samples_add(void *context, const struct reel_trace *trace, const struct ree
 
 struct summing {
 	struct sums *sums;
-	const struct samples *samples;
 	const struct call_tree *from;
 	struct call_tree *to;
 	uint32_t *places; /* in `to`, of each node of `from`; NONE: it is not shown */
@@ -118,14 +120,14 @@ static struct symbol *symbol_of_key(const struct summing *summing, const void *k
 {
 	struct symbol_table *symbols = &summing->sums->profiles.symbols;
 	struct pointer_map *frames = &summing->sums->frames;
-	const char *mark = key, *stops = summing->samples->stops;
+	const char *mark = key;
 	const struct reel_frame *frame;
 	struct symbol *symbol;
 	bool guessed;
 
 	if (mark >= stops && mark < stops + REEL_STOP_COUNT)
 		return symbol_of_stop(symbols, (enum reel_stop)(mark - stops));
-	if (mark == &summing->samples->no_frames)
+	if (mark == &no_frames)
 		return symbol_of_group(symbols, "[no frames]");
 	guessed = (uintptr_t)mark & 1;
 	frame = (const void *)(mark - guessed);
@@ -179,7 +181,7 @@ void sums_make(struct sums *sums, const struct samples *samples, size_t event, e
 	       enum grouping grouping)
 {
 	const struct sampled_event *from = &samples->events[event];
-	struct summing summing = { sums, samples, &from->tree, NULL, NULL };
+	struct summing summing = { sums, &from->tree, NULL, NULL };
 
 	*sums = (struct sums){ 0 };
 	profiles_init(&sums->profiles, grouping, by, true);

@@ -19,7 +19,7 @@ struct lane {
 
 struct sampled_event {
 	const struct reel_event_info *event;
-	/* Keys: lanes, then `stops`, `no_frames` or frames, by one higher if they are guessed. */
+	/* Keys: lanes, then marks or frames, these by one higher if they are guessed. */
 	struct call_tree tree;
 };
 
@@ -33,8 +33,6 @@ struct samples {
 	struct groups threads;
 	struct symbol_table symbols; /* of these */
 
-	/* Marks of traces that are cut, and of those without a frame. */
-	char stops[REEL_STOP_COUNT], no_frames;
 	const struct reel_frame **path;
 	size_t path_capacity;
 };

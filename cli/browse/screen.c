@@ -23,6 +23,7 @@
 
 static struct {
 	SCREEN *screen; /* NULL: not open */
+	FILE *keys;	/* where they are typed */
 	int messages;	/* a file that stands for stderr */
 	int stderr_fd;	/* what that was */
 	off_t taken;	/* messages up to here were */
@@ -31,13 +32,22 @@ static struct {
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
+/* Standard input may be the capture. NULL: there is no terminal. */
+static FILE *open_keys(void)
+{
+	return fopen("/dev/tty", "re");
+}
+
 bool screen_is_possible(void)
 {
+	FILE *keys = open_keys();
 	bool possible;
 	int error;
 
-	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) ||
-	    setupterm(NULL, STDOUT_FILENO, &error) != OK)
+	if (!keys)
+		return false;
+	fclose(keys);
+	if (!isatty(STDOUT_FILENO) || setupterm(NULL, STDOUT_FILENO, &error) != OK)
 		return false;
 	possible = cursor_address != NULL;
 	del_curterm(cur_term);
@@ -73,8 +83,11 @@ bool screen_open(void)
 {
 	if (!keep_messages())
 		return false;
-	terminal.screen = newterm(NULL, stdout, stdin);
+	terminal.keys = open_keys();
+	terminal.screen = terminal.keys ? newterm(NULL, stdout, terminal.keys) : NULL;
 	if (!terminal.screen) {
+		if (terminal.keys)
+			fclose(terminal.keys);
 		dup2(terminal.stderr_fd, STDERR_FILENO);
 		close(terminal.stderr_fd);
 		close(terminal.messages);
@@ -110,6 +123,7 @@ void screen_close(void)
 	endwin();
 	delscreen(terminal.screen);
 	terminal.screen = NULL;
+	fclose(terminal.keys);
 	fflush(stderr);
 	dup2(terminal.stderr_fd, STDERR_FILENO);
 	close(terminal.stderr_fd);

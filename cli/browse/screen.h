@@ -33,7 +33,8 @@ enum line_look {
 	LINE_BAR,
 };
 
-/* Standard input and output are a terminal on which lines can be placed. */
+/* Standard output is a terminal on which lines can be placed; keys are read from it, too, whatever
+ * standard input is. */
 bool screen_is_possible(void);
 /*
  * Takes the terminal; messages on stderr are kept from then on.  False if it can't, and then

@@ -28,6 +28,7 @@ static const char help[] =
 	"  b           by function, module, source file, line, address, thread, process ...\n"
 	"  t           threads: Enter shows what one of them did\n"
 	"  Tab         the next event, if several were recorded\n"
+	"  p           in stackreel top: stop, go on\n"
 	"\n"
 	"In trees:\n"
 	"  +           open or close; Right opens, Left and - close, or go to the caller\n"

@@ -13,3 +13,10 @@ int browse(struct session *session, const struct browse_start *start)
 	(void)start;
 	return BROWSE_NOT;
 }
+
+int browse_feed(const struct feed *feed, const struct browse_start *start)
+{
+	(void)feed;
+	(void)start;
+	return BROWSE_NOT;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stackreel record: runs the recorder. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/print/output.h"
+#include "cli/print/text.h"
+
+#define RECORDER "stackreel-record"
+
+/* The recorder next to this program, as both are installed together; NULL if there is none. */
+static char *recorder_nearby(void)
+{
+	char path[PATH_MAX];
+	ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char *slash;
+
+	if (size < 0)
+		return NULL;
+	path[size] = '\0';
+	slash = strrchr(path, '/');
+	if (!slash)
+		return NULL;
+	slash[1] = '\0';
+	return memory_print("%s" RECORDER, path);
+}
+
+int command_record(int argc, char **argv)
+{
+	_cleanup_free_ char *nearby = recorder_nearby();
+
+	(void)argc;
+	argv[0] = RECORDER;
+	if (nearby) {
+		execv(nearby, argv);
+		if (errno != ENOENT) {
+			complain("%s: %s", nearby, strerror(errno));
+			return STATUS_ERROR;
+		}
+	}
+	execvp(RECORDER, argv);
+	if (errno == ENOENT)
+		complain(RECORDER " is not installed on this host: it is neither next to this "
+				  "program nor in PATH (it needs clang and libbpf to be built; "
+				  "`make static' gives one to copy)");
+	else
+		complain(RECORDER ": %s", strerror(errno));
+	return STATUS_ERROR;
+}

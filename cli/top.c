@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stackreel top: where the time goes, from a recorder that runs. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/browse/browse.h"
+#include "cli/commands.h"
+#include "cli/print/text.h"
+#include "cli/report/report_table.h"
+#include "cli/session/summary.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+
+enum {
+	KEY_DELAY = OPTION_KEY_OWN,
+	KEY_WINDOW,
+	KEY_COUNT,
+	KEY_STDIO,
+	KEY_SORT,
+};
+
+struct top_options {
+	struct options common;
+	uint64_t delay, window; /* ns */
+	uint64_t count;		/* reports; 0: any number */
+	bool stdio;
+	enum table_sort sort;
+};
+
+/* What is shown, and what it is read from. */
+struct top {
+	const struct top_options *options;
+	struct options session_options; /* of the newest capture, which has a name of its own */
+	char *path;
+	struct reel_live *live;
+	int input;
+	pid_t recorder; /* 0: it is not ours */
+	int messages;	/* a file of what it says */
+	bool came, ended, failed;
+};
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+static void parse_time(struct argp_state *state, const char *option, const char *arg, uint64_t *ret)
+{
+	if (!time_parse(arg, ret) || *ret < NS_PER_MS)
+		options_error(state, "%s wants a time, as 2 or 500ms, not `%s'", option, arg);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct top_options *options = state->input;
+	char *end;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		options_set_inputs(state, options_of_traces, &options->common);
+		return 0;
+	case KEY_DELAY:
+		parse_time(state, "--delay", arg, &options->delay);
+		return 0;
+	case KEY_WINDOW:
+		parse_time(state, "--window", arg, &options->window);
+		return 0;
+	case KEY_COUNT:
+		options->count = strtoull(arg, &end, 10);
+		if (*end || !options->count)
+			options_error(state, "--count wants a number, not `%s'", arg);
+		return 0;
+	case KEY_STDIO:
+		options->stdio = true;
+		return 0;
+	case KEY_SORT:
+		if (!table_sort_parse(arg, &options->sort))
+			options_error(state,
+				      "--sort wants self, total, samples, symbol or module, not "
+				      "`%s'",
+				      arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option own_options[] = {
+	{ "delay", KEY_DELAY, "TIME", 0, "Show what is new each TIME (2s)", 0 },
+	{ "window", KEY_WINDOW, "TIME", 0, "What was sampled in the last TIME is shown (10s)", 0 },
+	{ "count", KEY_COUNT, "N", 0, "With --stdio: end after N reports", 0 },
+	{ "stdio", KEY_STDIO, NULL, 0, "Print a report each time, as text", 0 },
+	{ "sort", KEY_SORT, "COLUMN", 0,
+	  "Order by self (default), total, samples, symbol or module", 0 },
+	{ 0 }
+};
+
+static const struct argp parser = {
+	own_options,
+	parse_option,
+	"[FILE] [-- RECORDER'S OPTIONS]",
+	"Shows where the time goes, as it goes.\v"
+	"Without FILE it runs stackreel-record, of everything (-a), or with the options behind "
+	"`--': `stackreel top -- -p 4711'. FILE is what a recorder writes that runs elsewhere, `-' "
+	"is standard input: `ssh prod stackreel-record -a -o - | stackreel top -'. Keys are those "
+	"of stackreel report; p stops and goes on.",
+	options_of_traces,
+	NULL,
+	NULL,
+};
+
+/* ---- the recorder ------------------------------------------------------------------------- */
+
+static _Noreturn void become_recorder(int output, int messages, char **arguments)
+{
+	size_t n = 0, given = 0;
+	char **argv;
+
+	while (arguments[given])
+		given++;
+	argv = memory_get((given + 8) * sizeof(*argv));
+	argv[n++] = "record";
+	argv[n++] = "--output=-";
+	/* The files are here; what a capture has of them comes at its end. */
+	argv[n++] = "--embed=none";
+	if (!given)
+		argv[n++] = "-a";
+	memcpy(argv + n, arguments, given * sizeof(*argv));
+	dup2(output, STDOUT_FILENO);
+	dup2(messages, STDERR_FILENO);
+	command_record((int)(n + given), argv);
+	_exit(STATUS_ERROR);
+}
+
+static bool start_recorder(struct top *top, char **arguments)
+{
+	int ends[2];
+
+	/* On the screen they would be in the way. */
+	top->messages = memfd_create("messages", MFD_CLOEXEC);
+	if (top->messages < 0 || pipe2(ends, O_CLOEXEC)) {
+		complain("pipe: %s", strerror(errno));
+		return false;
+	}
+	fflush(NULL);
+	top->recorder = fork();
+	if (!top->recorder)
+		become_recorder(ends[1], top->messages, arguments);
+	close(ends[1]);
+	top->input = ends[0];
+	if (top->recorder > 0)
+		return true;
+	complain("fork: %s", strerror(errno));
+	top->recorder = 0;
+	return false;
+}
+
+static bool open_input(struct top *top, const char *file)
+{
+	top->input = strcmp(file, "-") != 0 ? open(file, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	if (top->input >= 0)
+		return true;
+	complain("%s: %s", file, strerror(errno));
+	return false;
+}
+
+/* ---- the feed ----------------------------------------------------------------------------- */
+
+/* Waits for no longer than that. */
+static bool take_for(struct top *top, uint64_t ms)
+{
+	struct pollfd waiting = { .fd = top->input, .events = POLLIN };
+
+	if (top->ended || poll(&waiting, 1, (int)ms) <= 0)
+		return !top->ended;
+	if (no_error(reel_live_read(top->live, &top->ended)))
+		top->came = true;
+	else
+		top->ended = top->failed = true;
+	return !top->ended;
+}
+
+static bool take(void *context)
+{
+	struct top *top = context;
+	struct pollfd waiting = { .fd = top->input, .events = POLLIN };
+
+	while (!top->ended && poll(&waiting, 1, 0) > 0)
+		take_for(top, 0);
+	return !top->ended;
+}
+
+static bool open_newest(void *context, struct session *session)
+{
+	struct top *top = context;
+	int file;
+
+	if (!top->came || !no_error(reel_live_capture(top->live, top->options->window, &file)))
+		return false;
+	free(top->path);
+	top->path = memory_print("/proc/self/fd/%d", file);
+	top->session_options = top->options->common;
+	top->session_options.file = top->path;
+	/* Nothing may happen for a while. */
+	top->session_options.may_be_idle = true;
+	top->session_options.quiet = true;
+	top->session_options.sandbox = SANDBOX_OFF;
+	if (!session_open(session, &top->session_options)) {
+		close(file);
+		return false;
+	}
+	/* The library has it open. */
+	close(file);
+	return true;
+}
+
+/* ---- as text ------------------------------------------------------------------------------ */
+
+static void print_head(const struct session *session, FILE *file)
+{
+	fprintf(file, "# %s samples of ", format_count(session->quality.traces).text);
+	summary_print_events(session, file);
+	fprintf(file, " in %s\n",
+		format_nanoseconds(session->quality.last_time - session->quality.first_time).text);
+	summary_print_quality(&session->quality, file);
+}
+
+static bool print_newest(struct top *top, struct output *output)
+{
+	struct profiles profiles;
+	struct session session;
+	bool ok = open_newest(top, &session);
+
+	if (!ok)
+		return !top->came;
+	profiles_init(&profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, false);
+	ok = session_visit(&session, profiles_add, &profiles);
+	if (ok) {
+		profiles_finish(&profiles);
+		print_head(&session, output->file);
+		for (size_t i = 0; i < profiles.count; i++) {
+			fputc('\n', output->file);
+			report_table_print(&profiles, &profiles.items[i], top->options->sort,
+					   PERCENT / 2, output);
+		}
+		fputc('\n', output->file);
+		fflush(output->file);
+	}
+	profiles_free(&profiles);
+	session_close(&session);
+	return ok;
+}
+
+static int print_reports(struct top *top)
+{
+	const struct top_options *options = top->options;
+	struct output output;
+	bool ok = true;
+
+	if (!output_open(&output, options->common.output))
+		return STATUS_ERROR;
+	for (uint64_t n = 0; ok && !output_is_broken(&output) && !top->ended &&
+			     (!options->count || n < options->count);
+	     n++) {
+		uint64_t left = options->delay / NS_PER_MS;
+		struct pollfd waiting = { .fd = top->input, .events = POLLIN };
+
+		/* What comes meanwhile is taken at once, or the recorder would have to wait. */
+		for (uint64_t step = 50; left && !top->ended; left -= step < left ? step : left) {
+			if (poll(&waiting, 1, 0) > 0)
+				take(top);
+			else
+				poll(NULL, 0, (int)step);
+		}
+		ok = print_newest(top, &output);
+	}
+	return output_close(&output, ok ? STATUS_OK : STATUS_ERROR);
+}
+
+/* ---- the command -------------------------------------------------------------------------- */
+
+static int show(struct top *top)
+{
+	const struct browse_start start = { .sort = top->options->sort };
+	const struct feed feed = {
+		.context = top,
+		.name = "top",
+		.delay = top->options->delay / NS_PER_MS,
+		.take = take,
+		.open = open_newest,
+	};
+
+	if (top->options->stdio || !browse_is_possible())
+		return print_reports(top);
+	return browse_feed(&feed, &start);
+}
+
+static void print_messages(int file)
+{
+	char text[4096];
+	ssize_t size;
+
+	lseek(file, 0, SEEK_SET);
+	while ((size = read(file, text, sizeof(text))) > 0)
+		fwrite(text, 1, (size_t)size, stderr);
+	close(file);
+}
+
+/* False if it failed. */
+static bool end_recorder(struct top *top)
+{
+	int status = 0;
+
+	if (!top->recorder)
+		return true;
+	kill(top->recorder, SIGINT);
+	waitpid(top->recorder, &status, 0);
+	print_messages(top->messages);
+	return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+static bool end(struct top *top)
+{
+	reel_live_destroy(top->live);
+	if (top->input > STDIN_FILENO)
+		close(top->input);
+	free(top->path);
+	return end_recorder(top);
+}
+
+int command_top(int argc, char **argv)
+{
+	struct top_options options = { .delay = 2000 * NS_PER_MS, .window = 10000 * NS_PER_MS };
+	struct top top = { .options = &options, .input = -1 };
+	int status = STATUS_ERROR, own = 1;
+
+	while (own < argc && strcmp(argv[own], "--") != 0)
+		own++;
+	options_init(&options.common);
+	options.common.default_file = "";
+	argp_parse(&parser, own, argv, 0, NULL, &options);
+	if (own < argc && *options.common.file)
+		complain("%s, or a recorder with options of its own: not both",
+			 options.common.file);
+	else if (*options.common.file ? open_input(&top, options.common.file)
+				      : start_recorder(&top, argv + (own < argc ? own + 1 : own)))
+		status = STATUS_OK;
+	if (status == STATUS_OK && !no_error(reel_live_create(top.input, &top.live)))
+		status = STATUS_ERROR;
+	if (status == STATUS_OK)
+		status = show(&top);
+	if (!end(&top) || top.failed)
+		status = STATUS_ERROR;
+	options_free(&options.common);
+	return status;
+}

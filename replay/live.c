@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A capture that is still being written.  Blocks can be read each by itself (SPEC.md, section 2):
+ * of those with samples only the newest are kept, so that what is read again and again stays small.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/quantity.h"
+#include "format/block.h"
+#include "format/source.h"
+#include "include/stackreel.h"
+
+#define READ_SIZE (256u << 10)
+#define COPY_SIZE (256u << 10)
+/* Newer samples than these are enough to see what happens. */
+#define SAMPLES_MAX (64u << 20)
+
+typedef unsigned long long ull;
+
+/* A block of samples. */
+struct live_block {
+	uint8_t *bytes;
+	size_t size;
+	uint64_t came; /* ns, CLOCK_MONOTONIC */
+	struct live_block *next;
+};
+
+struct reel_live {
+	int fd;
+	struct reel_file_header header;
+	bool has_header;
+	uint64_t offset;	    /* in the stream, of what comes next */
+	struct reel_buffer pending; /* the beginning of a frame */
+	/* The file header, and all blocks without samples. */
+	struct reel_source kept;
+	uint32_t n_kept;
+	struct live_block *first, *last;
+	size_t samples_size;
+	bool ended;
+};
+
+struct reel_error *reel_live_create(int fd, struct reel_live **ret)
+{
+	struct reel_live *live = calloc(1, sizeof(*live));
+	struct reel_error *error;
+
+	if (!live)
+		return reel_error_no_memory();
+	live->fd = fd;
+	error = reel_source_create(&live->kept);
+	if (error) {
+		free(live);
+		return error;
+	}
+	*ret = live;
+	return NULL;
+}
+
+static void drop_first(struct reel_live *live)
+{
+	struct live_block *block = live->first;
+
+	live->first = block->next;
+	if (!live->first)
+		live->last = NULL;
+	live->samples_size -= block->size;
+	free(block->bytes);
+	free(block);
+}
+
+void reel_live_destroy(struct reel_live *live)
+{
+	if (!live)
+		return;
+	while (live->first)
+		drop_first(live);
+	reel_buffer_free(&live->pending);
+	reel_source_close(&live->kept);
+	free(live);
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static struct reel_error *keep_samples(struct reel_live *live, const uint8_t *bytes, size_t size)
+{
+	struct live_block *block = calloc(1, sizeof(*block));
+
+	if (!block)
+		return reel_error_no_memory();
+	block->bytes = malloc(size);
+	if (!block->bytes) {
+		free(block);
+		return reel_error_no_memory();
+	}
+	memcpy(block->bytes, bytes, size);
+	block->size = size;
+	block->came = reel_now();
+	if (live->last)
+		live->last->next = block;
+	else
+		live->first = block;
+	live->last = block;
+	live->samples_size += size;
+	while (live->samples_size > SAMPLES_MAX && live->first != live->last)
+		drop_first(live);
+	return NULL;
+}
+
+/* Blocks are numbered anew, since some will be left out; an encrypted one is what its number says.
+ */
+static void number(const struct reel_live *live, uint8_t *bytes, uint32_t sequence)
+{
+	struct reel_block_header header;
+
+	if (live->header.features & REEL_FEATURE_ENCRYPTED ||
+	    !reel_block_header_load(bytes, live->header.id, &header))
+		return;
+	header.sequence = sequence;
+	reel_block_header_store(&header, live->header.id, bytes);
+}
+
+static struct reel_error *take_header(struct reel_live *live, size_t *size_ret)
+{
+	struct reel_error *error;
+
+	if (live->pending.size < REEL_FILE_HEADER_SIZE)
+		return NULL;
+	error = reel_file_header_load(live->pending.bytes, live->pending.size, &live->header);
+	if (!error)
+		error = reel_source_append(&live->kept, live->pending.bytes, REEL_FILE_HEADER_SIZE);
+	live->has_header = !error;
+	*size_ret = REEL_FILE_HEADER_SIZE;
+	return error;
+}
+
+static bool is_trailer(const struct reel_live *live)
+{
+	uint64_t index_offset;
+
+	return live->pending.size >= REEL_TRAILER_SIZE &&
+	       reel_trailer_load(live->pending.bytes, live->header.id, &index_offset);
+}
+
+/* A block, if all of it is there: its size; else 0. */
+static struct reel_error *take_block(struct reel_live *live, size_t *size_ret)
+{
+	struct reel_block_header header;
+	size_t size;
+
+	if (is_trailer(live)) {
+		live->ended = true;
+		return NULL;
+	}
+	if (live->pending.size < REEL_BLOCK_HEADER_SIZE)
+		return NULL;
+	if (!reel_block_header_load(live->pending.bytes, live->header.id, &header))
+		return reel_error_create(REEL_ERROR_CORRUPT,
+					 "the stream is damaged at offset %llu: no block begins "
+					 "there",
+					 (ull)live->offset);
+	size = REEL_BLOCK_HEADER_SIZE + header.stored_size;
+	if (live->pending.size < size)
+		return NULL;
+	*size_ret = size;
+	if (header.type == REEL_BLOCK_SAMPLES)
+		return keep_samples(live, live->pending.bytes, size);
+	if (header.type == REEL_BLOCK_INDEX)
+		return NULL;
+	number(live, live->pending.bytes, live->n_kept++);
+	return reel_source_append(&live->kept, live->pending.bytes, size);
+}
+
+static struct reel_error *take_frames(struct reel_live *live)
+{
+	struct reel_buffer *pending = &live->pending;
+
+	while (!live->ended) {
+		size_t size = 0;
+		struct reel_error *error =
+			live->has_header ? take_block(live, &size) : take_header(live, &size);
+
+		if (error || !size)
+			return error;
+		memmove(pending->bytes, pending->bytes + size, pending->size - size);
+		pending->size -= size;
+		live->offset += size;
+	}
+	return NULL;
+}
+
+struct reel_error *reel_live_read(struct reel_live *live, bool *ended_ret)
+{
+	uint8_t *room = reel_buffer_reserve(&live->pending, READ_SIZE);
+	struct reel_error *error;
+	ssize_t size;
+
+	*ended_ret = false;
+	if (!room)
+		return reel_error_no_memory();
+	do {
+		size = read(live->fd, room, READ_SIZE);
+	} while (size < 0 && errno == EINTR);
+	if (size < 0 && errno == EAGAIN)
+		return NULL;
+	if (size < 0)
+		return reel_error_create(REEL_ERROR_OS, "the stream: %s", strerror(errno));
+	live->pending.size += (size_t)size;
+	error = take_frames(live);
+	if (!error && !size && !live->has_header)
+		error = reel_error_create(REEL_ERROR_TRUNCATED,
+					  "the stream ended before a capture had begun");
+	else if (!error && !size && !live->ended && live->pending.size)
+		error = reel_error_create(REEL_ERROR_TRUNCATED,
+					  "the stream ends within the block at offset %llu",
+					  (ull)live->offset);
+	*ended_ret = live->ended || !size;
+	return error;
+}
+
+/* ---- what there is ------------------------------------------------------------------------ */
+
+static struct reel_error *copy(const struct reel_source *from, struct reel_source *to)
+{
+	_cleanup_buffer_ struct reel_buffer buffer = { 0 };
+	uint8_t *bytes = reel_buffer_reserve(&buffer, COPY_SIZE);
+	struct reel_error *error = bytes ? NULL : reel_error_no_memory();
+
+	for (uint64_t at = 0; !error && at < from->size;) {
+		size_t size = from->size - at < COPY_SIZE ? (size_t)(from->size - at) : COPY_SIZE;
+
+		error = reel_source_read(from, at, bytes, size);
+		if (!error)
+			error = reel_source_append(to, bytes, size);
+		at += size;
+	}
+	return error;
+}
+
+struct reel_error *reel_live_capture(struct reel_live *live, uint64_t window, int *fd_ret)
+{
+	uint64_t now = reel_now(), from = now > window ? now - window : 0;
+	uint32_t sequence = live->n_kept;
+	struct reel_source capture;
+	struct reel_error *error;
+
+	while (live->first && live->first->came < from)
+		drop_first(live);
+	error = reel_source_create(&capture);
+	if (error)
+		return error;
+	error = copy(&live->kept, &capture);
+	for (struct live_block *block = live->first; !error && block; block = block->next) {
+		number(live, block->bytes, sequence++);
+		error = reel_source_append(&capture, block->bytes, block->size);
+	}
+	if (!error) {
+		*fd_ret = fcntl(capture.fd, F_DUPFD_CLOEXEC, 0);
+		if (*fd_ret < 0)
+			error = reel_error_create(REEL_ERROR_OS, "dup: %s", strerror(errno));
+	}
+	reel_source_close(&capture);
+	return error;
+}
