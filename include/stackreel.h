@@ -354,6 +354,11 @@ struct reel_module_info {
 struct reel_error *reel_capture_modules(struct reel_capture *capture,
 					const struct reel_module_info **ret, size_t *count_ret);
 
+/* That of an id, as reel_frame.module_id; NULL if there is none.  It lives as long as those of
+ * reel_capture_modules. */
+struct reel_error *reel_capture_module(struct reel_capture *capture, uint64_t id,
+				       const struct reel_module_info **ret);
+
 /*
  * Whether one of options.module_files, spelled as there, is a file of the capture: a module has its
  * build-id, or it served for one, or as its debug information.  The latter is known of traces that

@@ -83,6 +83,7 @@ static bool is_embedded(const struct reel_module *module)
 struct module_list {
 	struct reel_capture *capture;
 	size_t n;
+	struct reel_module_info *last; /* NULL: none was visited */
 	bool lacks_memory;
 };
 
@@ -115,7 +116,20 @@ static void add_module_info(void *context, const struct reel_module *module)
 	};
 
 	list->lacks_memory |= !info.path || !info.build_id || !info.problem;
-	capture->module_infos[list->n++] = info;
+	list->last = &capture->module_infos[module->index];
+	*list->last = info;
+	list->n++;
+}
+
+/* With the lock held. */
+static void make_module_infos(struct module_list *list)
+{
+	struct reel_capture *capture = list->capture;
+
+	if (!capture->module_infos)
+		capture->module_infos = calloc(reel_modules_count(capture->modules) + 1,
+					       sizeof(*capture->module_infos));
+	list->lacks_memory = !capture->module_infos;
 }
 
 struct reel_error *reel_capture_modules(struct reel_capture *capture,
@@ -124,17 +138,30 @@ struct reel_error *reel_capture_modules(struct reel_capture *capture,
 	struct module_list list = { .capture = capture };
 
 	pthread_mutex_lock(&capture->lock);
-	if (!capture->module_infos)
-		capture->module_infos = calloc(reel_modules_count(capture->modules) + 1,
-					       sizeof(*capture->module_infos));
-	list.lacks_memory = !capture->module_infos;
-	if (capture->module_infos)
+	make_module_infos(&list);
+	if (!list.lacks_memory)
 		reel_modules_visit(capture->modules, add_module_info, &list);
 	pthread_mutex_unlock(&capture->lock);
 	if (list.lacks_memory)
 		return reel_error_no_memory();
 	*ret = capture->module_infos;
 	*count_ret = list.n;
+	return NULL;
+}
+
+struct reel_error *reel_capture_module(struct reel_capture *capture, uint64_t id,
+				       const struct reel_module_info **ret)
+{
+	struct module_list list = { .capture = capture };
+
+	pthread_mutex_lock(&capture->lock);
+	make_module_infos(&list);
+	if (!list.lacks_memory)
+		reel_modules_visit_one(capture->modules, id, add_module_info, &list);
+	pthread_mutex_unlock(&capture->lock);
+	if (list.lacks_memory)
+		return reel_error_no_memory();
+	*ret = list.last;
 	return NULL;
 }
 

@@ -42,18 +42,14 @@ static struct short_text weight_text(const struct listing *listing, uint64_t wei
 }
 
 /* Whose file would have the code, and how to come by it. */
-static bool print_missing_code(const struct listing *listing, const struct session *session, FILE *file)
+static bool print_missing_code(const struct listing *listing, const struct session *session,
+			       FILE *file)
 {
-	const struct reel_module_info *modules, *module = NULL;
+	const struct reel_module_info *module;
 	_cleanup_free_ char *build_id = NULL, *problem = NULL;
-	size_t n;
 
-	if (!no_error(reel_capture_modules(session->capture, &modules, &n)))
+	if (!no_error(reel_capture_module(session->capture, listing->info->module_id, &module)))
 		return false;
-	for (size_t i = 0; i < n; i++) {
-		if (modules[i].id == listing->info->module_id)
-			module = &modules[i];
-	}
 	fprintf(file, "# code is missing: %s byte%s of the function",
 		format_count(listing->bytes_missing).text, listing->bytes_missing == 1 ? "" : "s");
 	if (!module) {

@@ -91,22 +91,9 @@ static uint32_t function_of(struct profile_tables *tables, const struct reel_fra
 /* NULL if the capture has none of that id. */
 static const struct reel_module_info *module_of(const struct session *session, uint64_t id)
 {
-	const struct reel_module_info *modules;
-	size_t low = 0, high;
+	const struct reel_module_info *module;
 
-	if (!no_error(reel_capture_modules(session->capture, &modules, &high)))
-		return NULL;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (modules[middle].id == id)
-			return &modules[middle];
-		if (modules[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return no_error(reel_capture_module(session->capture, id, &module)) ? module : NULL;
 }
 
 /* As it is mapped: whole pages. */

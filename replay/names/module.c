@@ -609,6 +609,21 @@ size_t reel_modules_count(const struct reel_modules *modules)
 	return modules->n;
 }
 
+void reel_modules_visit_one(struct reel_modules *modules, uint64_t id,
+			    void (*visit)(void *context, const struct reel_module *module),
+			    void *context)
+{
+	const struct reel_module *module = module_by_id(modules, id);
+
+	if (!module)
+		return;
+	pthread_mutex_lock(&modules->lock);
+	pthread_mutex_lock(module->naming);
+	visit(context, module);
+	pthread_mutex_unlock(module->naming);
+	pthread_mutex_unlock(&modules->lock);
+}
+
 void reel_modules_visit(struct reel_modules *modules,
 			void (*visit)(void *context, const struct reel_module *module),
 			void *context)

@@ -138,6 +138,9 @@ struct reel_error *reel_modules_problem(const struct reel_modules *modules) REEL
 bool reel_modules_have_file(struct reel_modules *modules, const char *path);
 
 /* For each module in order of ids; opens nothing, and nothing is opened meanwhile. */
+void reel_modules_visit_one(struct reel_modules *modules, uint64_t id,
+			    void (*visit)(void *context, const struct reel_module *module),
+			    void *context);
 void reel_modules_visit(struct reel_modules *modules,
 			void (*visit)(void *context, const struct reel_module *module),
 			void *context);
