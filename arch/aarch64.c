@@ -248,6 +248,13 @@ static const struct reel_arch_stub stubs[] = {
 extern const struct reel_arch reel_arch_aarch64;
 extern const struct reel_arch_instructions reel_arch_aarch64_instructions;
 /* The vectors of arch/arm64/kernel/entry.S, from 5.13 on and before, for EL1. */
+/* Arm Architecture Reference Manual, C2.1: all are of one word. */
+static uint8_t instruction_size(uint8_t first)
+{
+	(void)first;
+	return 4;
+}
+
 static const char *const kernel_entries[] = { "el1h_64_", "el1t_64_",  "el1_sync",
 					      "el1_irq",  "el1_error", NULL };
 
@@ -287,6 +294,7 @@ const struct reel_arch reel_arch_aarch64 = {
 	.stubs = stubs,
 	.n_stubs = REEL_ARCH_COUNT(stubs),
 	.stub_size = 24,
+	.instruction_size = instruction_size,
 	.code = REEL_ARCH_CODE_TABLE,
 	.instructions = &reel_arch_aarch64_instructions,
 	.kernel_entries = kernel_entries,

@@ -213,6 +213,8 @@ struct reel_arch {
 	const struct reel_arch_stub *stubs;
 	size_t n_stubs;
 	uint8_t stub_size;
+	/* Bytes of the instruction whose first byte this is; NULL: more must be read to tell. */
+	uint8_t (*instruction_size)(uint8_t first);
 	enum reel_arch_code code;
 	const struct reel_arch_instructions *instructions; /* REEL_ARCH_CODE_TABLE */
 	/* How the names begin of the kernel's functions that an interrupt or a fault enters it by;

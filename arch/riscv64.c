@@ -128,6 +128,12 @@ static const struct reel_arch_stub stubs[] = {
 extern const struct reel_arch reel_arch_riscv64;
 extern const struct reel_arch_instructions reel_arch_riscv64_instructions;
 /* arch/riscv/kernel/entry.S; walk_stackframe gives epc behind it. */
+/* The RISC-V Instruction Set Manual, "Expanded Instruction-Length Encoding". */
+static uint8_t instruction_size(uint8_t first)
+{
+	return (first & 3) == 3 ? 4 : 2;
+}
+
 static const char *const kernel_entries[] = {
 	"handle_exception",
 	"ret_from_exception",
@@ -164,6 +170,7 @@ const struct reel_arch reel_arch_riscv64 = {
 	.stubs = stubs,
 	.n_stubs = REEL_ARCH_COUNT(stubs),
 	.stub_size = 16,
+	.instruction_size = instruction_size,
 	.code = REEL_ARCH_CODE_TABLE,
 	.instructions = &reel_arch_riscv64_instructions,
 	.kernel_entries = kernel_entries,

@@ -228,6 +228,12 @@ static const struct reel_arch_stub stubs[] = {
 extern const struct reel_arch reel_arch_s390x;
 extern const struct reel_arch_instructions reel_arch_s390x_instructions;
 /* arch/s390/kernel/entry.S; unwind_next_frame gives the psw behind them. */
+/* The two highest bits: z/Architecture Principles of Operation, "Instruction Formats". */
+static uint8_t instruction_size(uint8_t first)
+{
+	return first < 0x40 ? 2 : first < 0xc0 ? 4 : 6;
+}
+
 static const char *const kernel_entries[] = {
 	"ext_int_handler", "io_int_handler", "pgm_check_handler", "mcck_int_handler", NULL,
 };
@@ -263,6 +269,7 @@ const struct reel_arch reel_arch_s390x = {
 	.stubs = stubs,
 	.n_stubs = REEL_ARCH_COUNT(stubs),
 	.stub_size = 32,
+	.instruction_size = instruction_size,
 	.code = REEL_ARCH_CODE_TABLE,
 	.instructions = &reel_arch_s390x_instructions,
 	.kernel_entries = kernel_entries,

@@ -300,8 +300,7 @@ static struct reel_error *find_code(struct reel_function *function, const struct
 	if (!arch)
 		return NULL;
 	function->info.arch = arch->name;
-	error = reel_disassembler_create(arch, capture->info.big_endian, function->options.intel,
-					 &function->disassembler);
+	error = reel_disassembler_create(arch, function->options.intel, &function->disassembler);
 	if (!error)
 		function->info.disassembler = reel_disassembler_name(function->disassembler);
 	return error;

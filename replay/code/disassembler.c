@@ -4,6 +4,7 @@
  * decoders', as for unwinding: so code of a CPU that capstone lacks is still cut rightly.
  */
 #include <capstone/capstone.h>
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,46 +20,48 @@ struct reel_disassembler {
 	char name[32];
 };
 
-struct mode {
-	bool known;
+/* What capstone calls the CPUs that it knows. aarch64's code has one byte order, whatever that of
+ * its data is. */
+static const struct mode {
+	uint16_t elf_machine;
+	uint8_t word_size;
 	cs_arch arch;
 	unsigned int mode;
+} modes[] = {
+	{ EM_X86_64, 8, CS_ARCH_X86, CS_MODE_64 },
+	{ EM_386, 4, CS_ARCH_X86, CS_MODE_32 },
+	{ EM_AARCH64, 8, CS_ARCH_ARM64, CS_MODE_ARM },
+	{ EM_S390, 8, CS_ARCH_SYSZ, (unsigned int)CS_MODE_BIG_ENDIAN },
+#if CS_API_MAJOR >= 5
+	{ EM_RISCV, 8, CS_ARCH_RISCV, CS_MODE_RISCV64 | CS_MODE_RISCVC },
+#endif
 };
 
-static struct mode mode_of(const struct reel_arch *arch, bool big_endian)
+/* NULL: it knows no such CPU. */
+static const struct mode *mode_of(const struct reel_arch *arch)
 {
-	unsigned int order = big_endian ? (unsigned int)CS_MODE_BIG_ENDIAN : 0;
-
-	if (!strcmp(arch->name, "x86_64"))
-		return (struct mode){ true, CS_ARCH_X86, CS_MODE_64 };
-	if (!strcmp(arch->name, "i386"))
-		return (struct mode){ true, CS_ARCH_X86, CS_MODE_32 };
-	if (!strcmp(arch->name, "aarch64"))
-		/* Its code has one byte order, whatever that of its data is. */
-		return (struct mode){ true, CS_ARCH_ARM64, CS_MODE_ARM };
-	if (!strcmp(arch->name, "s390x"))
-		return (struct mode){ true, CS_ARCH_SYSZ, order };
-#if CS_API_MAJOR >= 5
-	if (!strcmp(arch->name, "riscv64"))
-		return (struct mode){ true, CS_ARCH_RISCV, CS_MODE_RISCV64 | CS_MODE_RISCVC };
-#endif
-	return (struct mode){ false, CS_ARCH_X86, 0 };
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		if (modes[i].elf_machine == arch->elf_machine &&
+		    modes[i].word_size == arch->word_size)
+			return &modes[i];
+	}
+	return NULL;
 }
 
-static struct reel_error *open_capstone(struct reel_disassembler *disassembler, struct mode mode,
-					bool intel)
+static struct reel_error *open_capstone(struct reel_disassembler *disassembler,
+					const struct mode *mode, bool intel)
 {
 	int major, minor;
 
-	if (!mode.known || !cs_support((int)mode.arch))
+	if (!mode || !cs_support((int)mode->arch))
 		return NULL;
-	if (cs_open(mode.arch, (cs_mode)mode.mode, &disassembler->handle) != CS_ERR_OK) {
+	if (cs_open(mode->arch, (cs_mode)mode->mode, &disassembler->handle) != CS_ERR_OK) {
 		disassembler->handle = 0;
 		return reel_error_no_memory();
 	}
 	disassembler->instruction = cs_malloc(disassembler->handle);
 	if (!disassembler->instruction ||
-	    (mode.arch == CS_ARCH_X86 &&
+	    (mode->arch == CS_ARCH_X86 &&
 	     (cs_option(disassembler->handle, CS_OPT_SYNTAX,
 			intel ? CS_OPT_SYNTAX_INTEL : CS_OPT_SYNTAX_ATT) != CS_ERR_OK ||
 	      !reel_capstone_has_room(disassembler->handle, disassembler->instruction))))
@@ -68,8 +71,8 @@ static struct reel_error *open_capstone(struct reel_disassembler *disassembler, 
 	return NULL;
 }
 
-struct reel_error *reel_disassembler_create(const struct reel_arch *arch, bool big_endian,
-					    bool intel, struct reel_disassembler **ret)
+struct reel_error *reel_disassembler_create(const struct reel_arch *arch, bool intel,
+					    struct reel_disassembler **ret)
 {
 	struct reel_disassembler *disassembler = calloc(1, sizeof(*disassembler));
 	struct reel_error *error;
@@ -79,7 +82,7 @@ struct reel_error *reel_disassembler_create(const struct reel_arch *arch, bool b
 	disassembler->arch = arch;
 	error = reel_decoder_create(arch, &disassembler->decoder);
 	if (!error)
-		error = open_capstone(disassembler, mode_of(arch, big_endian), intel);
+		error = open_capstone(disassembler, mode_of(arch), intel);
 	if (error) {
 		reel_disassembler_destroy(disassembler);
 		return error;
@@ -105,20 +108,6 @@ const char *reel_disassembler_name(const struct reel_disassembler *disassembler)
 	return disassembler->name;
 }
 
-/* How long the instruction is that begins with these bytes, where that can be told of any. */
-static size_t length_of(const struct reel_arch *arch, const uint8_t *bytes)
-{
-	if (!strcmp(arch->name, "aarch64"))
-		return 4;
-	/* The two highest bits: z/Architecture Principles of Operation, "Instruction Formats". */
-	if (!strcmp(arch->name, "s390x"))
-		return bytes[0] < 0x40 ? 2 : bytes[0] < 0xc0 ? 4 : 6;
-	/* The RISC-V Instruction Set Manual, "Expanded Instruction-Length Encoding". */
-	if (!strcmp(arch->name, "riscv64"))
-		return (bytes[0] & 3) == 3 ? 4 : 2;
-	return 1;
-}
-
 /* Capstone 4 puts blanks behind texts. */
 static void print_text(const cs_insn *instruction, char text[REEL_DISASSEMBLED_MAX])
 {
@@ -136,7 +125,8 @@ static void print_text(const cs_insn *instruction, char text[REEL_DISASSEMBLED_M
 void reel_disassemble(struct reel_disassembler *disassembler, const uint8_t *bytes, size_t size,
 		      uint64_t address, struct reel_disassembled *ret)
 {
-	size_t length = length_of(disassembler->arch, bytes);
+	const struct reel_arch *arch = disassembler->arch;
+	size_t length = arch->instruction_size ? arch->instruction_size(bytes[0]) : 1;
 	struct reel_instruction instruction;
 	const uint8_t *at = bytes;
 	uint64_t place = address;

@@ -21,8 +21,7 @@ struct reel_disassembled {
 };
 
 /* `intel`: x86 in Intel's syntax. */
-struct reel_error *reel_disassembler_create(const struct reel_arch *arch, bool big_endian,
-					    bool intel,
+struct reel_error *reel_disassembler_create(const struct reel_arch *arch, bool intel,
 					    struct reel_disassembler **ret) REEL_MUST_CHECK;
 void reel_disassembler_destroy(struct reel_disassembler *disassembler);
 /* "capstone 4.0.2"; "" if the one in use does not know the CPU: then there is no text. */

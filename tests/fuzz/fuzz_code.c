@@ -53,12 +53,12 @@ static void decode_all(const struct reel_arch *arch, struct reel_bytes code)
 	reel_decoder_destroy(decoder);
 }
 
-static void disassemble_all(const struct reel_arch *arch, bool big_endian, struct reel_bytes code)
+static void disassemble_all(const struct reel_arch *arch, struct reel_bytes code)
 {
 	struct reel_disassembler *disassembler;
 	struct reel_disassembled instruction;
 
-	if (!fuzz_fine(reel_disassembler_create(arch, big_endian, code.size % 2, &disassembler)))
+	if (!fuzz_fine(reel_disassembler_create(arch, code.size % 2, &disassembler)))
 		return;
 	for (size_t i = 0; i < code.size; i += instruction.size) {
 		reel_disassemble(disassembler, (const uint8_t *)code.data + i, code.size - i,
@@ -123,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (code.size > LONGEST)
 		code.size = LONGEST;
 	decode_all(arch, code);
-	disassemble_all(arch, asked[0] & 1, code);
+	disassemble_all(arch, code);
 	for (unsigned i = 0; i < ASKED; i++)
 		make_rows(arch, &code, BEGIN + (code.size ? asked[i] % code.size : 0));
 	return 0;
