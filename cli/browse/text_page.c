@@ -60,7 +60,6 @@ static void filter(struct page *base)
 /* 0: there is none. */
 static double share_of(const char *line)
 {
-	_cleanup_free_ char *plain = NULL;
 	double share;
 	char *end;
 

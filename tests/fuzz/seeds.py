@@ -305,6 +305,7 @@ def add_images(corpora, folder, stackreel):
 def add_capture(corpora, name, data, elf):
     blocks = blocks_of(data) if data else None
     corpora.add("fuzz_reader", name, data)
+    corpora.add("fuzz_live", name, data)
     if blocks is None:
         return
     corpora.add("fuzz_reader", name + "-blocks", blocks)

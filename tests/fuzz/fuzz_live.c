@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Captures as they come: whatever was taken of one is one, of which no more records are read than
+ * of the whole. */
+#define _GNU_SOURCE
+#include <unistd.h>
+
+#include "tests/fuzz/fuzz.h"
+
+static bool count_record(void *context, const struct reel_record_view *record)
+{
+	must_be(record->name && record->name[0], "a name");
+	return ++*(uint64_t *)context < 100000;
+}
+
+static bool opens(const char *path)
+{
+	struct reel_capture *capture;
+	uint64_t n = 0;
+
+	if (!fuzz_fine(reel_capture_open(path, NULL, &capture)))
+		return false;
+	must(reel_capture_visit_records(capture, count_record, &n));
+	reel_capture_close(capture);
+	return true;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct fuzz_file file;
+	struct reel_live *live;
+	bool ended = false;
+	char path[64];
+	int fd;
+
+	fuzz_file_fill(&file, data, size);
+	must(reel_live_create(file.fd, &live));
+	while (!ended && fuzz_fine(reel_live_read(live, &ended)))
+		;
+	must(reel_live_capture(live, UINT64_MAX, &fd));
+	reel_live_destroy(live);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	must_be(opens(path) || !opens(file.path), "a capture of a capture");
+	close(fd);
+	return 0;
+}
