@@ -151,6 +151,20 @@ async function checkThreads() {
 	await close("threads", opened);
 }
 
+// What `stackreel aggregate` made has no times and threads to choose from.
+async function checkProfile() {
+	const opened = await open("profile.html"), { page } = opened;
+	await drawn(opened, "fleet.profile: cpu-clock, all captures");
+	for (const id of ["who", "from", "to", "reset", "heat", "toggle-heat"])
+		ok(`a profile has no ${id}`, await page.locator(`#${id}`).isHidden());
+	ok("a profile's samples", await page.evaluate("shown.weights.reduce((a, b) => a + b, 0)") === expected.all);
+	for (const [text, share] of Object.entries(expected.searches))
+		ok(`search for ${text} in a profile`, await search(opened, text) === share, await page.locator("#matched").textContent());
+	await page.locator("#toggle-about").click();
+	ok("it says what a profile lacks", await page.locator("#about").getByText("a profile of 1 captures").isVisible());
+	await close("a profile", opened);
+}
+
 // ---- others -----------------------------------------------------------------------------------------
 
 async function checkNames() {
@@ -208,6 +222,7 @@ async function checkLong() {
 try {
 	await checkCapture();
 	await checkThreads();
+	await checkProfile();
 	await checkNames();
 	await checkDiff();
 	await checkLong();

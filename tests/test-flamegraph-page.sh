@@ -53,6 +53,8 @@ python3 tests/hostile_kernel.py "$work/hostile.reel"
 page orders "${from[@]}" $orders/orders.reel
 page threads --no-host-files testdata/riscv64/chains/gcc/threads.reel
 page hostile "$work/hostile.reel"
+run 0 "$tool" aggregate -q -o "$work/fleet.profile" "${from[@]}" $orders/orders.reel
+page profile "$work/fleet.profile"
 page diff --no-host-files --symfs $orders --symfs testdata/i386/orders --diff testdata/i386/orders/orders.reel $orders/orders.reel
 page long "${from[@]}" "$work/long.reel"
 name='shop::walk(int, unsigned long)'

@@ -4,6 +4,8 @@
 const FRAMES_MAX = 500000;
 
 let capture, spans, chosen, viewer;
+// A profile that `stackreel aggregate` made: it has no times, threads, lines or guesses.
+const isProfile = () => "captures" in capture;
 
 // ---- the capture ---------------------------------------------------------------------------
 
@@ -192,6 +194,8 @@ function heatShape() {
 }
 
 function drawHeat() {
+	if (element("heat-panel").hidden)
+		return;
 	const { heat, rows, columns, width, height } = heatShape();
 	const canvas = element("heat"), style = getComputedStyle(document.documentElement);
 	const most = heat.samples.reduce((a, b) => Math.max(a, b), 1);
@@ -217,6 +221,8 @@ function drawHeat() {
 }
 
 function sayRange() {
+	if (isProfile())
+		return;
 	const { heat } = heatShape(), step = capture.step * shown.width / 1e6;
 	let text = `Samples in each ${heat.step / 1e6} ms. The flame graph is of ${seconds(chosen.from * capture.step)} s to `
 		+ `${seconds(Math.min(chosen.to * capture.step, capture.end))} s; time order in steps of ${step} ms`;
@@ -281,26 +287,38 @@ function fillBar() {
 	document.title = `${capture.file} - flame graph`;
 	element("title").textContent = capture.file;
 	capture.events.forEach((event, i) => addOption(element("event"), i, event.name));
-	const samples = capture.events.map((event) => event.heat.samples.reduce((a, b) => a + b, 0));
+	const samples = capture.events.map(() => 0);
+	spans.event.forEach((event, i) => { samples[event] += spans.samples[i]; });
 	element("event").value = samples.indexOf(Math.max(...samples));
 	element("event-label").hidden = capture.events.length < 2;
-	addOption(who, "all", "all threads");
+	addOption(who, "all", isProfile() ? "all captures" : "all threads");
+	if (isProfile())
+		return;
 	const byProcess = addGroup(who, "process"), byThread = addGroup(who, "thread");
 	for (const i of orderBySamples(capture.processes.length, (thread) => processes.get(capture.threads[thread][1])))
 		addOption(who, `p${i}`, capture.processes[i], byProcess);
 	for (const i of orderBySamples(capture.threads.length, (thread) => thread))
 		addOption(who, `t${i}`, capture.threads[i][0], byThread);
-	let says = `${capture.file}: ${capture.host}, Linux ${capture.kernel} ${capture.arch}, ${capture.time || "time unknown"}; `
-		+ `${capture.samples.toLocaleString("en")} samples; complete traces: ${capture.complete}.`;
+}
+
+function sayWhatItIs() {
+	let says = isProfile() ? `${capture.file}: a profile of ${capture.captures.toLocaleString("en")} captures, as stackreel aggregate makes it; `
+		: `${capture.file}: ${capture.host}, Linux ${capture.kernel} ${capture.arch}, ${capture.time || "time unknown"}; `;
+	says += `${capture.samples.toLocaleString("en")} samples; complete traces: ${capture.complete}.`;
+	if (isProfile())
+		says += " It has no times, threads or source lines, and does not tell which frames are guessed: view 1 has stacks in the order of the tree, as view 2.";
 	if (capture.pruned)
 		says += ` Of ${capture.pruned.toLocaleString("en")} samples the stacks' rare ends are left out, so that the page stays small.`;
 	element("capture-says").textContent = says;
+	for (const id of ["who-label", "from-label", "to-label", "reset", "toggle-heat", "heat-panel"])
+		element(id).hidden = isProfile();
 }
 
 async function start() {
 	capture = await unpack("capture").json();
 	prepare();
 	fillBar();
+	sayWhatItIs();
 	setRange(0, capture.end);
 	viewer = await startSpeedscope();
 	for (const id of ["event", "who", "from", "to"])
