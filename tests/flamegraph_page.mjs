@@ -48,7 +48,7 @@ async function close(name, opened) {
 
 async function settled(page) {
 	await page.waitForTimeout(400);
-	return (await page.locator("#view, #chart").screenshot()).toString("base64");
+	return (await page.locator("#view:visible, #chart:visible").screenshot()).toString("base64");
 }
 
 async function shoot(page, name, height) {
@@ -58,7 +58,7 @@ async function shoot(page, name, height) {
 
 // ---- a capture ----------------------------------------------------------------------------------
 
-async function search(opened, text) {
+async function search(opened, text, share) {
 	const field = opened.view.locator("input");
 	for (let i = 0; i < 10 && !await field.isVisible(); i++) {
 		await opened.page.keyboard.press("Control+f");
@@ -67,6 +67,8 @@ async function search(opened, text) {
 	await field.focus();
 	await opened.page.keyboard.press("Control+a");
 	await opened.page.keyboard.type(text);
+	// The last key may be on its way.
+	await opened.page.locator("#matched", { hasText: share }).waitFor({ timeout: 2000 }).catch(() => {});
 	return (await opened.page.locator("#matched").textContent()).replace("matched: ", "");
 }
 
@@ -104,6 +106,32 @@ async function checkViews(opened) {
 	await page.keyboard.press("1");
 }
 
+// Flame graph and icicle, which d3-flame-graph draws.
+async function checkChart(opened) {
+	const { page } = opened, box = (text) => page.locator("#chart g", { hasText: text }).first(), top = async (text) => (await box(text).boundingBox()).y;
+	await page.locator("#look").selectOption("flame");
+	await box("shop::walk").waitFor();
+	ok("a flame graph has its root at the bottom", await top("_start") > await top("shop::walk"));
+	for (const [text, share] of Object.entries(expected.searches)) {
+		await page.locator("#search").fill(text);
+		ok(`search for ${text} in a flame graph`, await page.locator("#matched").textContent() === `matched: ${share}`, await page.locator("#matched").textContent());
+	}
+	await page.locator("#search").fill("");
+	const fills = await page.evaluate(`[...document.querySelectorAll("#chart g")].map((g) => [g.textContent, g.querySelector("rect").getAttribute("fill")])`);
+	ok("what is inlined has its colour", fills.length > 10 && fills.every(([text, fill]) => text.includes("[inlined]") === (fill === "#fff3b8")), JSON.stringify(fills.slice(0, 20)));
+	await box("shop::walk").hover();
+	ok("a box tells its share and its line", (await page.locator("#details").textContent()).match(/orders\.cc:\d+.*%/), await page.locator("#details").textContent());
+	const all = await settled(page);
+	await box("[inlined]").click();
+	await page.mouse.move(5, 5);
+	ok("a click shows a branch", await settled(page) !== all);
+	await page.keyboard.press("Escape");
+	await page.locator("#look").selectOption("icicle");
+	ok("an icicle has it on top", await top("_start") < await top("shop::walk"));
+	await page.locator("#look").selectOption("speedscope");
+	ok("speedscope again", await page.locator("#view").isVisible() && await page.locator("#chart").isHidden());
+}
+
 async function checkRange(opened) {
 	const { page } = opened, heat = await page.locator("#heat").boundingBox();
 	// Of the first column the cells of 200 to 400 ms, from the bottom.
@@ -125,8 +153,9 @@ async function checkCapture() {
 	await drawn(opened, "orders.reel: cpu-clock, all threads");
 	await checkViews(opened);
 	for (const [text, share] of Object.entries(expected.searches))
-		ok(`search for ${text}`, await search(opened, text) === share, await page.locator("#matched").textContent());
+		ok(`search for ${text}`, await search(opened, text, share) === share, await page.locator("#matched").textContent());
 	await page.keyboard.press("Escape");
+	await checkChart(opened);
 	await checkRange(opened);
 	await page.locator("#who").selectOption({ index: 1 });
 	await drawn(opened, /orders \(\d+\)/);
@@ -159,7 +188,7 @@ async function checkProfile() {
 		ok(`a profile has no ${id}`, await page.locator(`#${id}`).isHidden());
 	ok("a profile's samples", await page.evaluate("shown.weights.reduce((a, b) => a + b, 0)") === expected.all);
 	for (const [text, share] of Object.entries(expected.searches))
-		ok(`search for ${text} in a profile`, await search(opened, text) === share, await page.locator("#matched").textContent());
+		ok(`search for ${text} in a profile`, await search(opened, text, share) === share, await page.locator("#matched").textContent());
 	await page.locator("#toggle-about").click();
 	ok("it says what a profile lacks", await page.locator("#about").getByText("a profile of 1 captures").isVisible());
 	await close("a profile", opened);
@@ -177,6 +206,9 @@ async function checkNames() {
 	}
 	await view.getByText("__proto__").first().waitFor();
 	await settled(page);
+	await page.locator("#look").selectOption("icicle");
+	await page.locator("#chart g", { hasText: "__proto__" }).first().waitFor();
+	ok("nor in an icicle", await page.title() !== "acted" && await page.locator("img").count() === 0, await page.title());
 	ok("no name acts", await page.title() !== "acted" && await view.locator("img").count() === 0, await page.title());
 	await close("hostile names", opened);
 }

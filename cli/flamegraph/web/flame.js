@@ -1,4 +1,5 @@
 @include capture.js
+@include chart.js
 
 // A view of more frames in all its stacks than that takes speedscope too long: it gets wider steps of time.
 const FRAMES_MAX = 500000;
@@ -147,21 +148,106 @@ async function startSpeedscope() {
 	});
 }
 
-let shown;
+// ---- flame graph and icicle --------------------------------------------------------------------
+
+let chart;
+
+// Of plain functions one of some shades, so that neighbours can be told; other kinds as in a picture (cli/flamegraph/svg.c).
+const SHADES = ["#ffb15c", "#ffbd70", "#ffa647", "#ffc785", "#f99d3e"];
+const COLORS = ["", "#fff3b8", "#b5d9ee", "#dddddd", "#ffffff"];
+
+function colorOfNode(node) {
+	if (!node.of)
+		return "#eeeeee";
+	return COLORS[node.of[1]] || SHADES[node.frame % SHADES.length];
+}
+
+function textOf(weight) {
+	if (!shown.event.isTime)
+		return weight.toLocaleString("en");
+	return weight < 1e9 ? `${(weight / 1e6).toFixed(2)} ms` : `${(weight / 1e9).toFixed(2)} s`;
+}
+
+function describeNode(node) {
+	const [, , module, file, line] = node.of || [], all = node.all;
+	return `${node.name}${module ? ` (${module})` : ""}${file ? ` ${file}${line ? `:${line}` : ""}` : ""}: ${textOf(node.value)}, ${share(node.value, all)}`;
+}
+
+// All stacks that are shown, equal ones together; a node stands behind its caller.
+function treeOfShown() {
+	const event = shown.event, weights = new Array(event.parent.length).fill(0);
+	shown.nodes.forEach((node, i) => { weights[node] += shown.weights[i]; });
+	for (let node = weights.length - 1; node; node--)
+		weights[event.parent[node]] += weights[node];
+	const nodes = weights.map((value, node) => {
+		const frame = node ? event.frame[node - 1] : -1, of = capture.frames[frame];
+		return { name: of ? nameOf(of) : "all", value, frame, of, all: weights[0], children: [] };
+	});
+	for (let node = 1; node < nodes.length; node++) {
+		if (nodes[node].value)
+			nodes[event.parent[node]].children.push(nodes[node]);
+	}
+	return nodes[0];
+}
+
+function searchChart() {
+	const text = element("search").value.toLocaleLowerCase();
+	chart.clear();
+	if (text)
+		chart.search(text);
+	showMatched(text);
+}
+
+async function showChart() {
+	if (!window.flamegraph) {
+		const script = document.createElement("script");
+		script.textContent = await unpack("d3").text();
+		document.body.append(script);
+	}
+	chart = drawChart({
+		root: treeOfShown(),
+		rootOnTop: element("look").value === "icicle",
+		colorOf: colorOfNode,
+		describe: describeNode,
+		isMatch: (node, text) => node.of && node.name.toLocaleLowerCase().includes(text),
+	});
+	// The root of a flame graph is at the bottom.
+	element("chart").scrollTop = element("look").value === "icicle" ? 0 : element("chart").scrollHeight;
+	searchChart();
+}
+
+// ---- what is shown ------------------------------------------------------------------------------
+
+let shown, isLoaded;
+
+const isChart = () => element("look").value !== "speedscope";
+
+function draw() {
+	for (const id of ["chart", "details", "search-label"])
+		element(id).hidden = !isChart();
+	element("view").hidden = isChart();
+	if (isChart()) {
+		showChart().catch((error) => complain(`this can't be drawn: ${error.message}`));
+		return;
+	}
+	showMatched("");
+	if (!isLoaded)
+		viewer.speedscope.loadFileFromBase64(capture.file, toBase64(JSON.stringify(speedscopeFile(shown))));
+	isLoaded = true;
+}
 
 function show() {
-	shown = choose();
-	const frames = shown.event.frame;
-	if (!shown.nodes.length) {
+	const view = choose();
+	if (!view.nodes.length) {
 		complain("no sample is of that");
 		return;
 	}
+	shown = view;
+	isLoaded = false;
 	element("problem").hidden = true;
-	showMatched("");
-	viewer.speedscope.loadFileFromBase64(capture.file, toBase64(JSON.stringify(speedscopeFile(shown))));
+	draw();
 	sayRange();
 	drawHeat();
-	return frames;
 }
 
 // ---- search -----------------------------------------------------------------------------------------
@@ -324,9 +410,12 @@ async function start() {
 	for (const id of ["event", "who", "from", "to"])
 		element(id).addEventListener("change", show);
 	element("reset").addEventListener("click", () => { setRange(0, capture.end); show(); });
+	element("look").addEventListener("change", () => { draw(); if (!isChart()) viewer.focus(); });
+	element("search").addEventListener("input", searchChart);
+	watchKeys(() => chart, isChart);
 	addToggle("toggle-heat", "heat-panel", drawHeat);
 	addToggle("toggle-about", "about", () => {});
-	window.addEventListener("resize", drawHeat);
+	window.addEventListener("resize", () => { drawHeat(); if (isChart()) draw(); });
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawHeat);
 	watchHeat();
 	show();
