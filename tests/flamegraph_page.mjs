@@ -245,10 +245,17 @@ async function checkLong() {
 	const shown = await drawn(opened, "long.reel: cpu-clock, all threads");
 	const { metrics } = await opened.before.send("Performance.getMetrics");
 	const worked = Math.round(metrics.find((metric) => metric.name === "ThreadTime").value * 1000);
-	console.log(`a million samples: shown after ${shown} ms, and ${worked} ms of the page's thread`);
 	ok("a million samples take less than 2 s", worked > 0 && worked < 2000, `${worked} ms`);
 	ok("none of them is left out", await opened.page.evaluate("spans.weight.reduce((a, b) => a + b, 0)") === 1200 * expected.all);
 	await close("a million samples", opened);
+	return [shown, worked];
+}
+
+async function checkLongOnes() {
+	const times = [], median = (i) => times.map((time) => time[i]).sort((a, b) => a - b)[times.length >> 1];
+	for (let i = 0; i < Number(process.env.OPENS || 1); i++)
+		times.push(await checkLong());
+	console.log(`a million samples: shown after ${median(0)} ms, and ${median(1)} ms of the page's thread (${times.length > 1 ? `medians of ${times.length}` : "once"})`);
 }
 
 try {
@@ -257,7 +264,7 @@ try {
 	await checkProfile();
 	await checkNames();
 	await checkDiff();
-	await checkLong();
+	await checkLongOnes();
 } catch (error) {
 	ok("all steps", false, error.stack);
 }
