@@ -258,7 +258,25 @@ async function checkLongOnes() {
 	console.log(`a million samples: shown after ${median(0)} ms, and ${median(1)} ms of the page's thread (${times.length > 1 ? `medians of ${times.length}` : "once"})`);
 }
 
+// speedscope itself, as npm has it, with a file of export --format=speedscope.
+async function checkSpeedscope() {
+	const release = `${playwright}/../speedscope/dist/release`, page = await browser.newPage({ viewport: { width: 1280, height: 720 } }), problems = [];
+	page.on("pageerror", (error) => problems.push(error.message));
+	await page.goto(pathToFileURL(`${release}/index.html`).href);
+	await page.locator("input[type=file]").setInputFiles(`${folder}/orders.speedscope.json`);
+	await page.getByText("orders (").first().waitFor({ timeout: 20000 });
+	await page.keyboard.press("3");
+	const row = page.locator("tr", { hasText: "shop::Checkout::price" }).first();
+	await row.waitFor();
+	const text = await row.textContent(), shares = [...text.matchAll(/([\d.]+)%/g)].map((match) => parseFloat(match[1]));
+	ok("export's file in speedscope: total and self are report's", Math.abs(shares[0] - expected.priceTotal) < 0.51 && Math.abs(shares[1] - expected.priceSelf) < 0.51,
+		`${text}, not ${expected.priceTotal} and ${expected.priceSelf}`);
+	ok("export's file in speedscope: no errors", problems.length === 0, problems.join("; "));
+	await page.close();
+}
+
 try {
+	await checkSpeedscope();
 	await checkCapture();
 	await checkThreads();
 	await checkProfile();

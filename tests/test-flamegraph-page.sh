@@ -45,6 +45,13 @@ total() {
     "$tool" report --no-pager "$@" | grep -E "$regex" | head -n 1 | awk '{ print $5 " %" }'
 }
 
+# self REGEX REPORT...: the same of what it itself took, as a number
+self() {
+    local regex=$1
+    shift
+    "$tool" report --no-pager "$@" | grep -E "$regex" | head -n 1 | awk '{ print $1 }'
+}
+
 sum() {
     "$tool" export --format=ndjson "$@" | grep -oE '"weight":[0-9]+' | awk -F: '{ sum += $2 } END { printf "%d", sum }'
 }
@@ -58,11 +65,13 @@ run 0 "$tool" aggregate -q -o "$work/fleet.profile" "${from[@]}" $orders/orders.
 page profile "$work/fleet.profile"
 page diff --no-host-files --symfs $orders --symfs testdata/i386/orders --diff testdata/i386/orders/orders.reel $orders/orders.reel
 page long "${from[@]}" "$work/long.reel"
+"$tool" export -q --format=speedscope "${from[@]}" $orders/orders.reel -o "$work/orders.speedscope.json"
 name='shop::walk(int, unsigned long)'
 share=$(total 'shop::walk' "${from[@]}" $orders/orders.reel)
 cat >"$work/expected.json" <<END
 {
     "name": "$name", "share": "$share",
+    "priceTotal": $(total 'Checkout::price' "${from[@]}" $orders/orders.reel | tr -d "% "), "priceSelf": $(self 'Checkout::price' "${from[@]}" $orders/orders.reel),
     "searches": { "shop::walk": "$share", "CHECKOUT::TAX": "$(total 'Checkout::tax' "${from[@]}" $orders/orders.reel)",
         "by_value": "$(total by_value "${from[@]}" $orders/orders.reel)", "no such function": "0.00 %" },
     "all": $(sum "${from[@]}" $orders/orders.reel), "range": $(sum "${from[@]}" --time 0.2..0.4 $orders/orders.reel),

@@ -338,6 +338,17 @@ def check_files(path):
     with open(CAPTURE, "rb") as file:
         sandboxed = os.path.join(work, "sandboxed.db")
         done = run("export", "--format=sqlite", *FROM, "-", "-o", sandboxed, stdin=file)
+        file.seek(0)
+        piped = run("export", "--format=sqlite", *FROM, "-", "-o", "-", stdin=file, text=False)
+    with open(sandboxed, "rb") as file:
+        count.ok("in the sandbox, to standard output: the same bytes", piped.returncode == 0 and piped.stdout == file.read(), piped.stderr)
+    printed = run("export", "--format=sqlite", *FROM, CAPTURE, "-o", "-", text=False)
+    count.ok("to standard output: the same bytes", printed.returncode == 0 and printed.stdout == whole, printed.stderr)
+    with open("/dev/full", "wb") as full:
+        failed = subprocess.run([TOOL, "export", "--format=sqlite", *FROM, CAPTURE, "-o", "-"], stdout=full, stderr=subprocess.PIPE, check=False)
+    count.ok("to standard output: a full disk", failed.returncode == 1 and b"No space left" in failed.stderr, failed.stderr)
+    broken = run("export", "--format=sqlite", "/dev/null", "-o", "-")
+    count.ok("to standard output: nothing of what fails", broken.returncode == 1 and not broken.stdout)
     older = run("export", "--format=csv", "-", "-o", sandboxed, stdin=None, input="no capture")
     count.ok("in the sandbox: the old one stays", older.returncode == 1 and done.returncode == 0, older.stderr + done.stderr)
     found = sqlite3.connect(sandboxed).execute("SELECT count(*), (SELECT sum(samples) FROM total_time) FROM samples").fetchone()
