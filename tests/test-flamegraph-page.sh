@@ -2,7 +2,7 @@
 # Pages of stackreel flamegraph in a real browser: Chromium, driven by npm's playwright-core. What they show is compared with report's shares.
 #
 #   O=DIR       the object directory (build)
-#   OPENS=N     open the page of a million samples so often (1), and tell the medians of how long that takes
+#   OPENS=N     open the page of a million samples so often (1), and one of 842, and tell the medians of how long that takes
 #   SHOTS=DIR   make the pictures of README.md there
 #
 # run.sh: thorough
