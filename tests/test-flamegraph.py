@@ -264,6 +264,11 @@ def check_profile(name, capture, *options):
         check(name + ": a profile's weights", page.weights, truth.weights)
         check(name + ": a profile's events", page.events, truth.events)
         check(name + ": it says of how many captures it is", (page.data["captures"], page.data["samples"]), (1, len(truth.samples)))
+    empty = file + ".empty"
+    with open(empty, "w", encoding="utf-8") as out:
+        out.write("stackreel profile 1\nevent\tns\tcpu-clock\nend\n")
+    nothing = run("flamegraph", "--format=svg", empty)
+    count.ok("a profile without samples", nothing.returncode == 1 and b"no samples to draw" in nothing.stderr, nothing.stderr)
     refused = run("flamegraph", "--diff", file, "-o", os.path.join(work, "never.html"), capture)
     count.ok("profiles are not compared", refused.returncode == 1 and (b"--diff compares captures" in refused.stderr or not has_pages))
 

@@ -202,9 +202,12 @@ void flame_profile_add_all(struct flame_profile *profile, const struct profiles 
 	for (size_t i = 0; i < profiles->count; i++) {
 		const struct profile *of = &profiles->items[i];
 		struct amount all = of->tree.nodes[CALL_TREE_ROOT].total;
-		uint64_t period = all.samples ? all.weight / all.samples : 0;
 
-		add_tree(profile, add_event(profile, of->event, of->is_time, period), &of->tree);
+		if (all.samples)
+			add_tree(profile,
+				 add_event(profile, of->event, of->is_time,
+					   all.weight / all.samples),
+				 &of->tree);
 	}
 }
 
