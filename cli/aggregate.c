@@ -122,7 +122,7 @@ static const struct argp parser = {
 	parse_option,
 	"FILE...",
 	"Adds up the stacks of many captures, with names, in a small file: a profile, which "
-	"`stackreel report' and `folded' show.\v"
+	"`stackreel report', `folded' and `flamegraph' show.\v"
 	"A FILE is a capture, or a profile that was made before: in whatever order and by however "
 	"many steps captures are added up, the result is the same, byte for byte. It gets its name "
 	"when it is whole. docs/fleet.md shows how several machines share the work.",

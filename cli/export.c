@@ -60,11 +60,12 @@ static void check(struct export_options *options, struct argp_state *state)
 	if (!options->format)
 		options_error(state, "which --format? There are %s", names);
 	options->output = output && strcmp(output, "-") != 0 ? output : NULL;
-	if (options->format->needs_file && !options->output)
-		options_error(state, "where to? Name the %s file with -o FILE",
+	if (options->format->needs_file && !output)
+		options_error(state,
+			      "where to? Name the %s file with -o FILE, or `-' for standard output",
 			      options->format->name);
-	if (options->format->is_binary && !options->output && !options->pushes &&
-	    isatty(STDOUT_FILENO))
+	if ((options->format->is_binary || options->format->needs_file) && !options->output &&
+	    !options->pushes && isatty(STDOUT_FILENO))
 		options_error(state, "%s is not for a terminal: name a file with -o FILE",
 			      options->format->name);
 	/* It is opened here, and not where other commands' is. */
@@ -167,6 +168,7 @@ struct destination {
 	struct reel_file *file; /* that gets its name later; NULL: standard output */
 	const char *path;
 	int pushed; /* a file without a name, to push; -1: none */
+	int kept;   /* one that is printed once it is whole; -1: none */
 };
 
 /* A capture must not be replaced by what is made of it. */
@@ -227,19 +229,30 @@ static bool open_pushed(struct destination *destination)
 	return true;
 }
 
+/* For a format that goes back in its file. */
+static bool open_kept(struct destination *destination)
+{
+	if (!no_error(reel_file_temporary(&destination->kept)))
+		return false;
+	destination->target.fd = destination->kept;
+	return true;
+}
+
 static bool open_destination(const struct export_options *options, struct destination *destination)
 {
 	struct options last = options->common;
 
 	if (options->files.count)
 		last.file = options->files.items[options->files.count - 1];
-	*destination = (struct destination){ .path = options->output, .pushed = -1 };
+	*destination = (struct destination){ .path = options->output, .pushed = -1, .kept = -1 };
 	destination->target.sandboxed = sandbox_is_wanted(&last);
 	destination->target.fd = -1;
 	if (options->pushes)
 		return open_pushed(destination);
 	if (options->output)
 		return open_file(options, destination);
+	if (options->format->needs_file)
+		return open_kept(destination);
 	if (!output_open(&destination->output, NULL))
 		return false;
 	destination->target.file = destination->output.file;
@@ -286,12 +299,42 @@ static int push_destination(const struct export_options *options, struct destina
 	return ok ? status : STATUS_ERROR;
 }
 
+/* False with errno. */
+static bool copy_to_stdout(int fd)
+{
+	char bytes[1 << 16];
+	ssize_t n, written;
+
+	for (off_t at = 0; (n = pread(fd, bytes, sizeof(bytes), at)) > 0; at += written) {
+		written = write(STDOUT_FILENO, bytes, (size_t)n);
+		if (written < 0)
+			return false;
+	}
+	return n == 0;
+}
+
+/* What was made goes to standard output, if it is whole; gives the exit status. */
+static int print_kept(struct destination *destination, int status, bool ok)
+{
+	ok = ok && destination->kept >= 0;
+	/* Who reads no more has had enough. */
+	if (ok && !copy_to_stdout(destination->kept) && errno != EPIPE) {
+		complain("standard output: cannot write: %s", strerror(errno));
+		ok = false;
+	}
+	if (destination->kept >= 0)
+		close(destination->kept);
+	return ok ? status : STATUS_ERROR;
+}
+
 /* Gives the exit status. */
 static int close_destination(const struct export_options *options, struct destination *destination,
 			     int status, bool ok)
 {
 	if (options->pushes)
 		return push_destination(options, destination, status, ok);
+	if (options->format->needs_file && !destination->path)
+		return print_kept(destination, status, ok);
 	if (!destination->path)
 		return destination->target.file ? output_close(&destination->output, status)
 						: STATUS_ERROR;

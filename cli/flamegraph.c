@@ -9,7 +9,7 @@
 #include "cli/flamegraph/page.h"
 #include "cli/flamegraph/svg.h"
 #include "cli/print/text.h"
-#include "cli/report/profile.h"
+#include "cli/report/profile_view.h"
 
 enum {
 	KEY_FORMAT = OPTION_KEY_OWN,
@@ -23,6 +23,10 @@ enum {
 #define PACKED_MAX 1100000
 #define SPANS_MAX  400000
 #define SPANS_MIN  1000
+
+#define NO_PAGES                                                                                   \
+	"this stackreel has no pages, as it was built where npm's packages were missing "          \
+	"(`make deps all', where npm is installed, builds one that has them)"
 
 #define WIDTH_MIN 300
 #define WIDTH_MAX 100000
@@ -39,6 +43,7 @@ struct flamegraph_options {
 	struct string_list old;
 	struct svg_options svg;
 	bool is_picture; /* an option was given that only pictures have */
+	char *named;	 /* the output, if it was not given */
 };
 
 /* ---- options ------------------------------------------------------------------------------ */
@@ -70,18 +75,65 @@ static void parse_width(struct flamegraph_options *options, const char *arg,
 	options->is_picture = true;
 }
 
+/* What is made if nobody says it: a page, where it is not asked for what only pictures have. */
+static enum flame_format usual_format(const struct flamegraph_options *options)
+{
+	if (options->is_picture)
+		return FORMAT_SVG;
+	if (page_is_there() || options->old.count)
+		return FORMAT_HTML;
+	if (!options->common.quiet)
+		complain("this is a picture, since " NO_PAGES);
+	return FORMAT_SVG;
+}
+
+/* How many bytes `name` has before `end`; all, if it does not end so. */
+static size_t stem_of(const char *name, const char *end)
+{
+	size_t size = strlen(name);
+
+	return ends_with(name, end) && size > strlen(end) ? size - strlen(end) : size;
+}
+
+/* Gives a name here, after the capture's: of a/b.reel it is b.html. */
+static void name_output(struct flamegraph_options *options)
+{
+	const char *file = options->common.file, *name;
+	size_t size;
+
+	name = path_base(strcmp(file, "-") ? file : DEFAULT_CAPTURE);
+	size = stem_of(name, ".reel");
+	if (size == strlen(name))
+		size = stem_of(name, ".profile");
+	options->named = memory_print("%.*s.%s", (int)size, name,
+				      options->format == FORMAT_HTML ? "html" : "svg");
+	options->common.output = options->named;
+	output_keep_old();
+}
+
 /* The output's name tells what it is. */
-static void check(struct flamegraph_options *options, struct argp_state *state)
+static void find_format(struct flamegraph_options *options, struct argp_state *state)
 {
 	const char *output = options->common.output;
 
-	if (!options->format && output && ends_with(output, ".html"))
+	if (options->format)
+		return;
+	if (!output || !strcmp(output, "-"))
+		options->format = usual_format(options);
+	else if (ends_with(output, ".html"))
 		options->format = FORMAT_HTML;
-	else if (!options->format && output && ends_with(output, ".svg"))
+	else if (ends_with(output, ".svg"))
 		options->format = FORMAT_SVG;
-	if (!options->format)
+	else
 		options_error(state, "a page or a picture? -o FILE.html or -o FILE.svg says it, or "
 				     "--format");
+	if (!output)
+		name_output(options);
+}
+
+static void check(struct flamegraph_options *options, struct argp_state *state)
+{
+	find_format(options, state);
 	if (options->format == FORMAT_SVG && options->old.count)
 		options_error(state, "--diff makes a page: -o FILE.html");
 	if (options->format == FORMAT_HTML && options->is_picture)
@@ -150,8 +202,11 @@ static const struct argp parser = {
 	"[FILE]",
 	"Draws flame graphs: a page for a browser (-o FILE.html), or a picture (-o FILE.svg).\v"
 	"FILE is " DEFAULT_CAPTURE
-	" if not given, `-' is standard input. A page has all events, processes, threads and times "
-	"to choose from; a picture is of the event with the most samples, or of that of --event.",
+	" if not given, `-' is standard input; it may be a profile of `stackreel aggregate', too. "
+	"Without -o and --format the page is in the current folder and named after FILE: "
+	"stackreel.html; one that is there already becomes stackreel.html.old. A page has all "
+	"events, processes, threads and times to choose from; a picture is of the event with the "
+	"most samples, or of that of --event.",
 	options_of_traces,
 	NULL,
 	NULL,
@@ -159,31 +214,31 @@ static const struct argp parser = {
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static char *pack_profile(struct flame_profile *profile, const struct session *session,
+static char *pack_profile(struct flame_profile *profile, const struct flame_source *source,
 			  size_t *size_ret)
 {
 	_cleanup_free_ char *data = NULL;
 	size_t size;
 
-	data = page_data_of(profile, session, &size);
+	data = page_data_of(profile, source, &size);
 	return packed_text(data, size, size_ret);
 }
 
 /* What bytes a span takes is known when it is written. */
-static void write_page(struct flame_profile *profile, const struct session *session, FILE *file)
+static void write_page(struct flame_profile *profile, const struct flame_source *source, FILE *file)
 {
 	_cleanup_free_ char *packed = NULL;
 	size_t max = SPANS_MAX, size;
 
 	flame_profile_shrink(profile, max);
-	packed = pack_profile(profile, session, &size);
+	packed = pack_profile(profile, source, &size);
 	while (size > PACKED_MAX && max > SPANS_MIN) {
 		size_t n = profile->spans.n < max ? profile->spans.n : max;
 
 		max = (size_t)((double)n * PACKED_MAX / (double)size * 0.9);
 		flame_profile_shrink(profile, max);
 		free(packed);
-		packed = pack_profile(profile, session, &size);
+		packed = pack_profile(profile, source, &size);
 	}
 	page_write(PAGE_FLAME, packed, file);
 }
@@ -204,7 +259,7 @@ static const struct flame_event *event_of_most_samples(const struct flame_profil
 
 /* The numbers of two events must not be added up, so there is one. */
 static void write_picture(const struct flamegraph_options *options,
-			  const struct flame_profile *profile, const struct session *session,
+			  const struct flame_profile *profile, const struct flame_source *source,
 			  FILE *file)
 {
 	const struct flame_event *event = event_of_most_samples(profile);
@@ -212,11 +267,19 @@ static void write_picture(const struct flamegraph_options *options,
 	if (profile->n_events > 1 && !options->common.quiet)
 		complain("samples of %zu events: only those of %s are shown (--event chooses)",
 			 profile->n_events, event_name(event->event));
-	svg_write(event, session, &options->svg, file);
+	svg_write(event, source, &options->svg, file);
 }
 
+/* Who did not say where it is to go is told. */
+static void say_where(const struct flamegraph_options *options)
+{
+	if (options->named && !options->common.quiet)
+		complain("wrote %s: open it in a browser", options->named);
+}
+
+/* Gives the exit status, which is `status` if all was written. */
 static int write_output(const struct flamegraph_options *options, struct flame_profile *profile,
-			const struct session *session)
+			const struct flame_source *source, int status)
 {
 	struct output output;
 
@@ -227,10 +290,13 @@ static int write_output(const struct flamegraph_options *options, struct flame_p
 	if (!output_open(&output, options->common.output))
 		return STATUS_ERROR;
 	if (options->format == FORMAT_HTML)
-		write_page(profile, session, output.file);
+		write_page(profile, source, output.file);
 	else
-		write_picture(options, profile, session, output.file);
-	return output_close(&output, session_status(session));
+		write_picture(options, profile, source, output.file);
+	if (output_close(&output, STATUS_OK) != STATUS_OK)
+		return STATUS_ERROR;
+	say_where(options);
+	return status;
 }
 
 static int flamegraph(const struct flamegraph_options *options)
@@ -240,11 +306,17 @@ static int flamegraph(const struct flamegraph_options *options)
 	int status = STATUS_ERROR;
 
 	if (session_open(&session, &options->common)) {
-		flame_profile_init(&profile, &session);
+		flame_profile_init(&profile, session.info->first_sample_time);
 		if (session_visit(&session, flame_profile_add, &profile)) {
+			const struct flame_source source = {
+				.path = session.info->path,
+				.quality = &session.quality,
+				.info = session.info,
+			};
+
 			flame_profile_finish(&profile);
 			session_warn(&session);
-			status = write_output(options, &profile, &session);
+			status = write_output(options, &profile, &source, session_status(&session));
 		}
 		flame_profile_free(&profile);
 	}
@@ -252,19 +324,82 @@ static int flamegraph(const struct flamegraph_options *options)
 	return status;
 }
 
+/* The file is what aggregate made. */
+static int flamegraph_of_profile(const struct flamegraph_options *options)
+{
+	struct flame_profile profile;
+	struct profiles profiles;
+	struct profile_view view;
+	int status = STATUS_ERROR;
+
+	profiles_init(&profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, true);
+	flame_profile_init(&profile, 0);
+	if (profile_view_open(&view, &options->common, &profiles)) {
+		const struct flame_source source = {
+			.path = options->common.file,
+			.quality = &view.quality,
+			.captures = view.totals.captures,
+		};
+
+		flame_profile_add_all(&profile, &profiles);
+		flame_profile_finish(&profile);
+		status = write_output(options, &profile, &source,
+				      quality_status(&view.quality, &options->common));
+	}
+	flame_profile_free(&profile);
+	profiles_free(&profiles);
+	return status;
+}
+
+/* Comparing takes each capture's samples: false where one is a profile. */
+static bool are_captures(const struct flamegraph_options *options)
+{
+	const char *profile = profile_file_is(options->common.file) ? options->common.file : NULL;
+
+	for (size_t i = 0; i < options->old.count && !profile; i++) {
+		if (profile_file_is(options->old.items[i]))
+			profile = options->old.items[i];
+	}
+	if (profile)
+		complain("%s: --diff compares captures, and this is a profile that `stackreel "
+			 "aggregate' made",
+			 profile);
+	return !profile;
+}
+
+static int draw_diff(struct flamegraph_options *options)
+{
+	int status;
+
+	if (!are_captures(options))
+		return STATUS_ERROR;
+	status = diff_page_make(&options->common, &options->old);
+	if (status == STATUS_OK)
+		say_where(options);
+	return status;
+}
+
+static int make(struct flamegraph_options *options)
+{
+	if (options->format == FORMAT_HTML && !page_is_there()) {
+		complain(NO_PAGES ": -o FILE.svg draws a picture instead");
+		return STATUS_ERROR;
+	}
+	if (options->old.count)
+		return draw_diff(options);
+	return profile_file_is(options->common.file) ? flamegraph_of_profile(options)
+						     : flamegraph(options);
+}
+
 int command_flamegraph(int argc, char **argv)
 {
 	struct flamegraph_options options = { .svg = { .width = 1200, .min_share = PERCENT / 10 } };
-	int status = STATUS_ERROR;
+	int status;
 
 	options_init(&options.common);
 	argp_parse(&parser, argc, argv, 0, NULL, &options);
-	if (options.format == FORMAT_HTML && !page_is_there())
-		status = STATUS_ERROR;
-	else if (options.old.count)
-		status = diff_page_make(&options.common, &options.old);
-	else
-		status = flamegraph(&options);
+	status = make(&options);
+	free(options.named);
 	free(options.old.items);
 	options_free(&options.common);
 	return status;

@@ -82,7 +82,7 @@ fi
 if [ -n "$want_all" ] && command -v npm >/dev/null && [ ! -e tests/npm/node_modules/.package-lock.json ]; then
     echo "deps: npm ci, in tests/npm"
     (cd tests/npm && timeout 120 npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=1 --loglevel=error) ||
-        echo "deps: npm could not fetch them: tests with programs that show profiles will be skipped"
+        echo "deps: npm could not fetch them: tests with programs that show profiles, and with DuckDB, will be skipped"
 fi
 
 if [ -n "$want_test" ] && command -v apt-get >/dev/null; then

@@ -85,7 +85,7 @@ run 2 "$tool" export "$capture"
 has err 'which --format'
 run 2 "$tool" sql
 has err 'which capture'
-run 2 "$tool" flamegraph "$capture"
+run 2 "$tool" flamegraph -o "$work/a.png" "$capture"
 has err 'a page or a picture'
 run 2 "$tool" flamegraph --format=png "$capture"
 run 2 "$tool" flamegraph --width=10 --format=svg "$capture"

@@ -2,6 +2,7 @@
 # Pages of stackreel flamegraph in a real browser: Chromium, driven by npm's playwright-core. What they show is compared with report's shares.
 #
 #   O=DIR       the object directory (build)
+#   OPENS=N     open the page of a million samples so often (1), and one of 842, and tell the medians of how long that takes
 #   SHOTS=DIR   make the pictures of README.md there
 #
 # run.sh: thorough
@@ -44,6 +45,13 @@ total() {
     "$tool" report --no-pager "$@" | grep -E "$regex" | head -n 1 | awk '{ print $5 " %" }'
 }
 
+# self REGEX REPORT...: the same of what it itself took, as a number
+self() {
+    local regex=$1
+    shift
+    "$tool" report --no-pager "$@" | grep -E "$regex" | head -n 1 | awk '{ print $1 }'
+}
+
 sum() {
     "$tool" export --format=ndjson "$@" | grep -oE '"weight":[0-9]+' | awk -F: '{ sum += $2 } END { printf "%d", sum }'
 }
@@ -53,13 +61,17 @@ python3 tests/hostile_kernel.py "$work/hostile.reel"
 page orders "${from[@]}" $orders/orders.reel
 page threads --no-host-files testdata/riscv64/chains/gcc/threads.reel
 page hostile "$work/hostile.reel"
+run 0 "$tool" aggregate -q -o "$work/fleet.profile" "${from[@]}" $orders/orders.reel
+page profile "$work/fleet.profile"
 page diff --no-host-files --symfs $orders --symfs testdata/i386/orders --diff testdata/i386/orders/orders.reel $orders/orders.reel
 page long "${from[@]}" "$work/long.reel"
+"$tool" export -q --format=speedscope "${from[@]}" $orders/orders.reel -o "$work/orders.speedscope.json"
 name='shop::walk(int, unsigned long)'
 share=$(total 'shop::walk' "${from[@]}" $orders/orders.reel)
 cat >"$work/expected.json" <<END
 {
     "name": "$name", "share": "$share",
+    "priceTotal": $(total 'Checkout::price' "${from[@]}" $orders/orders.reel | tr -d "% "), "priceSelf": $(self 'Checkout::price' "${from[@]}" $orders/orders.reel),
     "searches": { "shop::walk": "$share", "CHECKOUT::TAX": "$(total 'Checkout::tax' "${from[@]}" $orders/orders.reel)",
         "by_value": "$(total by_value "${from[@]}" $orders/orders.reel)", "no such function": "0.00 %" },
     "all": $(sum "${from[@]}" $orders/orders.reel), "range": $(sum "${from[@]}" --time 0.2..0.4 $orders/orders.reel),

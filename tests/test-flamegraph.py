@@ -64,7 +64,8 @@ def kind_of(frame):
 class Truth:
     """Of export's samples: stacks, as tuples of names and kinds from the root, and what else a page tells of them."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, guesses=True):
+        self.guesses = guesses
         self.samples = [json.loads(line) for line in said("export", "--format=ndjson", *arguments).splitlines()]
         self.stacks, self.weights, self.threads, self.events = (collections.Counter() for _ in range(4))
         self.lines = collections.defaultdict(collections.Counter)
@@ -77,9 +78,8 @@ class Truth:
             for frame in sample["frames"]:
                 self.lines[frame["function"], kind_of(frame), frame["module"]][frame["file"], frame["line"]] += 1
 
-    @staticmethod
-    def stack_of(sample):
-        stack = tuple((frame["function"], kind_of(frame)) for frame in reversed(sample["frames"]))
+    def stack_of(self, sample):
+        stack = tuple((frame["function"], kind_of(frame if self.guesses else dict(frame, guessed=False))) for frame in reversed(sample["frames"]))
         if not sample["whole"]:
             return (("[incomplete: %s]" % sample["stop"], 4),) + stack
         return stack or (("[no frames]", 4),)
@@ -176,7 +176,8 @@ class Page:
             event = self.data["events"][row[1]]
             self.weights[stack] += row[4] + row[5] * event["period"]
             self.events[event["name"]] += row[4] + row[5] * event["period"]
-            self.threads[int(re.search(r"\((\d+)\)$", self.data["threads"][thread][0])[1])] += row[5]
+            if self.data["threads"]:
+                self.threads[int(re.search(r"\((\d+)\)$", self.data["threads"][thread][0])[1])] += row[5]
         self.steps = step + 1
 
     def tree(self, event):
@@ -223,6 +224,55 @@ def check_pages():
     count.ok("the roots of a comparison are all there is: %f" % roots, abs(roots - 100) < 0.1)
 
 
+# ---- without -o ------------------------------------------------------------------------------------
+
+def check_default():
+    folder, end = tempfile.mkdtemp(dir=work), "html" if has_pages else "svg"
+
+    def draw(name, *arguments):
+        done = subprocess.run([os.path.abspath(TOOL), "flamegraph", *arguments, *FROM], stdin=open(CAPTURE, "rb"), cwd=folder, capture_output=True, check=False)
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            text = file.read()
+        count.ok("%s is made, and said: %s" % (name, done.stderr.decode()), done.returncode == 0 and done.stdout == b"" and "</%s>" % name.rsplit(".", maxsplit=1)[-1] in text
+                 and b"wrote %s: open it in a browser" % name.encode() in done.stderr)
+
+    draw("orders." + end, CAPTURE)
+    draw("stackreel." + end, "-")
+    draw("orders.svg", CAPTURE, "--icicle")
+    os.remove(os.path.join(folder, "orders.svg"))
+    with open(os.path.join(folder, "orders." + end), "w", encoding="utf-8") as file:
+        file.write("mine")
+    draw("orders." + end, CAPTURE)
+    with open(os.path.join(folder, "orders.%s.old" % end), encoding="utf-8") as file:
+        check("what was there is kept", file.read(), "mine")
+    count.ok("-o - is standard output", "</%s>" % end in said("flamegraph", "-o", "-", *FROM, CAPTURE))
+    missing = subprocess.run([os.path.abspath(TOOL), "flamegraph", "orders.reel"], cwd=folder, capture_output=True, check=False)
+    count.ok("without a capture nothing is moved", missing.returncode == 1 and os.path.exists(os.path.join(folder, "orders." + end)))
+
+
+# ---- profiles of aggregate -----------------------------------------------------------------------------
+
+def check_profile(name, capture, *options):
+    file = os.path.join(work, name + ".profile")
+    said("aggregate", "-q", "-o", file, *options, capture)
+    truth = Truth(*options, capture, guesses=False)
+    picture = boxes_of(xml.fromstring(said("flamegraph", "--format=svg", "--min-share=0", file)))
+    check(name + ": a profile's boxes", sorted((round((picture[0][0] - y) / 17), *told(title)) for y, title, _, _ in picture[1:]), truth.boxes())
+    if has_pages:
+        page = Page(said("flamegraph", "--format=html", file))
+        check(name + ": a profile's stacks", page.stacks, truth.stacks)
+        check(name + ": a profile's weights", page.weights, truth.weights)
+        check(name + ": a profile's events", page.events, truth.events)
+        check(name + ": it says of how many captures it is", (page.data["captures"], page.data["samples"]), (1, len(truth.samples)))
+    empty = file + ".empty"
+    with open(empty, "w", encoding="utf-8") as out:
+        out.write("stackreel profile 1\nevent\tns\tcpu-clock\nend\n")
+    nothing = run("flamegraph", "--format=svg", empty)
+    count.ok("a profile without samples", nothing.returncode == 1 and b"no samples to draw" in nothing.stderr, nothing.stderr)
+    refused = run("flamegraph", "--diff", file, "-o", os.path.join(work, "never.html"), capture)
+    count.ok("profiles are not compared", refused.returncode == 1 and (b"--diff compares captures" in refused.stderr or not has_pages))
+
+
 # ---- names ----------------------------------------------------------------------------------------
 
 def escape(name):
@@ -259,6 +309,9 @@ try:
         check_pages()
     else:
         count.skip("pages: this stackreel was built without npm's packages")
+    check_default()
+    check_profile("orders", CAPTURE, *FROM)
+    check_profile("guesses", GUESSES, "--no-host-files")
     check_names()
 finally:
     shutil.rmtree(work)

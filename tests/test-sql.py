@@ -2,12 +2,14 @@
 """stackreel sql and export: the queries of docs/sql.md, word by word, against what folded, report, script and eu-addr2line say; what a query
 must not do; and files for other programs, read by these.
 
-    O=DIR        the object directory (build)
-    DUCKDB=DIR   a folder whose node_modules has @duckdb/node-api
+    O=DIR   the object directory (build)
+
+DuckDB is npm's, as tests/npm has it.
 """
 
 import collections
 import csv
+import glob
 import json
 import os
 import re
@@ -22,6 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 import counting
 
+NPM = os.path.join(ROOT, "tests/npm")
 TOOL = os.path.join(ROOT, os.environ.get("O", "build"), "stackreel")
 ORDERS = os.path.join(ROOT, "testdata/aarch64/orders")
 CAPTURE = os.path.join(ORDERS, "orders.reel")
@@ -335,6 +338,17 @@ def check_files(path):
     with open(CAPTURE, "rb") as file:
         sandboxed = os.path.join(work, "sandboxed.db")
         done = run("export", "--format=sqlite", *FROM, "-", "-o", sandboxed, stdin=file)
+        file.seek(0)
+        piped = run("export", "--format=sqlite", *FROM, "-", "-o", "-", stdin=file, text=False)
+    with open(sandboxed, "rb") as file:
+        count.ok("in the sandbox, to standard output: the same bytes", piped.returncode == 0 and piped.stdout == file.read(), piped.stderr)
+    printed = run("export", "--format=sqlite", *FROM, CAPTURE, "-o", "-", text=False)
+    count.ok("to standard output: the same bytes", printed.returncode == 0 and printed.stdout == whole, printed.stderr)
+    with open("/dev/full", "wb") as full:
+        failed = subprocess.run([TOOL, "export", "--format=sqlite", *FROM, CAPTURE, "-o", "-"], stdout=full, stderr=subprocess.PIPE, check=False)
+    count.ok("to standard output: a full disk", failed.returncode == 1 and b"No space left" in failed.stderr, failed.stderr)
+    broken = run("export", "--format=sqlite", "/dev/null", "-o", "-")
+    count.ok("to standard output: nothing of what fails", broken.returncode == 1 and not broken.stdout)
     older = run("export", "--format=csv", "-", "-o", sandboxed, stdin=None, input="no capture")
     count.ok("in the sandbox: the old one stays", older.returncode == 1 and done.returncode == 0, older.stderr + done.stderr)
     found = sqlite3.connect(sandboxed).execute("SELECT count(*), (SELECT sum(samples) FROM total_time) FROM samples").fetchone()
@@ -385,12 +399,11 @@ const { DuckDBInstance } = require('@duckdb/node-api');
 
 
 def check_duckdb(lines, flat, samples):
-    folder = os.environ.get("DUCKDB", ROOT)
     node = shutil.which("node")
-    if not node or not os.path.isdir(os.path.join(folder, "node_modules/@duckdb/node-api")):
-        count.skip("DuckDB for node is not installed (DUCKDB=DIR, after `npm install @duckdb/node-api' there)")
+    if not node or not glob.glob(os.path.join(NPM, "node_modules/@duckdb/node-bindings-*")):
+        count.skip("node, or what `npm ci --ignore-scripts' installs in tests/npm, is missing: no DuckDB")
         return
-    done = subprocess.run([node, "-e", DUCKDB, lines, flat], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    done = subprocess.run([node, "-e", DUCKDB, lines, flat], cwd=NPM, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     if not count.ok("DuckDB", done.returncode == 0, done.stderr[-300:]):
         return
     by_line, by_flat, line_sums, flat_sums = json.loads(done.stdout)

@@ -11,7 +11,6 @@
 void flame_heat_init(struct flame_heat *heat)
 {
 	*heat = (struct flame_heat){ .step = FLAME_STEP_CELL };
-	heat->cells = memory_get(CELLS_MAX * sizeof(*heat->cells));
 }
 
 void flame_heat_free(struct flame_heat *heat)
@@ -38,6 +37,8 @@ void flame_heat_add(struct flame_heat *heat, uint64_t time)
 {
 	size_t at;
 
+	if (!heat->cells)
+		heat->cells = memory_get(CELLS_MAX * sizeof(*heat->cells));
 	while (time / heat->step >= CELLS_MAX)
 		widen(heat);
 	at = (size_t)(time / heat->step);

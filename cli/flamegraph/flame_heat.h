@@ -9,7 +9,7 @@
 
 struct flame_heat {
 	uint64_t step; /* ns */
-	uint64_t *cells;
+	uint64_t *cells; /* NULL: nothing was added */
 	size_t n; /* up to the last that is not 0 */
 };
 

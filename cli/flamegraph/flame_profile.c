@@ -4,7 +4,6 @@
 
 #include "cli/flamegraph/flame_profile.h"
 #include "cli/print/text.h"
-#include "cli/report/profile.h"
 
 #define NODES_MAX 60000
 /* Rare calls go before steps are wider than this, or a recording has fewer, but some calls stay. */
@@ -15,9 +14,9 @@
 /* A century: what is later is not believed. */
 #define TIME_MAX (UINT64_C(100) * 366 * 86400 * 1000000000)
 
-void flame_profile_init(struct flame_profile *profile, const struct session *session)
+void flame_profile_init(struct flame_profile *profile, uint64_t start)
 {
-	*profile = (struct flame_profile){ .start = session->info->first_sample_time };
+	*profile = (struct flame_profile){ .start = start };
 	flame_frames_init(&profile->frames);
 	groups_init(&profile->by_thread, GROUP_THREAD);
 	groups_init(&profile->by_process, GROUP_PROCESS);
@@ -42,27 +41,29 @@ void flame_profile_free(struct flame_profile *profile)
 
 /* ---- samples ------------------------------------------------------------------------------ */
 
-static uint32_t event_number(struct flame_profile *profile, const struct reel_event_info *event,
-			     uint64_t weight)
+static uint32_t add_event(struct flame_profile *profile, const struct reel_event_info *event,
+			  bool is_time, uint64_t period)
 {
 	struct flame_event *added;
 
-	for (size_t i = 0; i < profile->n_events; i++) {
-		if (profile_is_same_event(profile->events[i].event, event))
-			return (uint32_t)i;
-	}
 	profile->events =
 		memory_resize(profile->events, profile->n_events + 1, sizeof(*profile->events));
 	added = &profile->events[profile->n_events];
-	*added = (struct flame_event){
-		.event = event,
-		.is_time = event && !strcmp(event->weight_unit, "ns"),
-		.period = weight,
-	};
+	*added = (struct flame_event){ .event = event, .is_time = is_time, .period = period };
 	call_tree_init(&added->tree);
 	added->tree.compare = flame_frame_compare;
 	flame_heat_init(&added->heat);
 	return (uint32_t)profile->n_events++;
+}
+
+static uint32_t event_number(struct flame_profile *profile, const struct reel_event_info *event,
+			     uint64_t weight)
+{
+	for (size_t i = 0; i < profile->n_events; i++) {
+		if (profile_is_same_event(profile->events[i].event, event))
+			return (uint32_t)i;
+	}
+	return add_event(profile, event, event && !strcmp(event->weight_unit, "ns"), weight);
 }
 
 static uint32_t thread_number(struct flame_profile *profile, const struct reel_trace *trace)
@@ -171,6 +172,43 @@ bool flame_profile_add(void *context, const struct reel_trace *trace,
 	flame_heat_add(&profile->events[span.event].heat, span.bin);
 	flame_spans_add(&profile->spans, span);
 	return true;
+}
+
+/* ---- profiles ----------------------------------------------------------------------------- */
+
+static void add_tree(struct flame_profile *profile, uint32_t number, const struct call_tree *from)
+{
+	struct call_tree *tree = &profile->events[number].tree;
+	_cleanup_free_ uint32_t *mapped = memory_resize(NULL, from->n_nodes, sizeof(*mapped));
+
+	for (uint32_t i = 0; i < from->n_nodes; i++) {
+		const struct call_tree_node *node = &from->nodes[i];
+		struct flame_span span = { .event = number, .amount = node->self };
+
+		mapped[i] = i == CALL_TREE_ROOT
+				    ? CALL_TREE_ROOT
+				    : call_tree_child(
+					      tree, mapped[node->parent],
+					      flame_frame_get(&profile->frames, node->key, false));
+		span.node = mapped[i];
+		amount_add(&tree->nodes[span.node].self, node->self);
+		if (node->self.samples)
+			flame_spans_add(&profile->spans, span);
+	}
+}
+
+void flame_profile_add_all(struct flame_profile *profile, const struct profiles *profiles)
+{
+	for (size_t i = 0; i < profiles->count; i++) {
+		const struct profile *of = &profiles->items[i];
+		struct amount all = of->tree.nodes[CALL_TREE_ROOT].total;
+
+		if (all.samples)
+			add_tree(profile,
+				 add_event(profile, of->event, of->is_time,
+					   all.weight / all.samples),
+				 &of->tree);
+	}
 }
 
 /* ---- sums ----------------------------------------------------------------------------------- */

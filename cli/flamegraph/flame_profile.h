@@ -6,8 +6,18 @@
 #include "cli/flamegraph/flame_frames.h"
 #include "cli/flamegraph/flame_heat.h"
 #include "cli/flamegraph/flame_spans.h"
-#include "cli/report/groups.h"
+#include "cli/report/profile.h"
 #include "cli/session/session.h"
+
+/* What pictures are of. */
+struct flame_source {
+	const char *path;
+	const struct quality *quality;
+	/* NULL of a profile that `stackreel aggregate' made, of so many captures: these have no
+	 * times, threads, lines or guesses. */
+	const struct reel_capture_info *info;
+	uint64_t captures;
+};
 
 struct flame_event {
 	/* NULL if the capture does not define it. */
@@ -50,11 +60,14 @@ struct flame_profile {
 	uint64_t pruned;
 };
 
-void flame_profile_init(struct flame_profile *profile, const struct session *session);
+/* `start`: the first sample's time. */
+void flame_profile_init(struct flame_profile *profile, uint64_t start);
 void flame_profile_free(struct flame_profile *profile);
 /* For session_visit; `context` is the profile. */
 bool flame_profile_add(void *context, const struct reel_trace *trace,
 		       const struct reel_event_info *event);
+/* Instead: the stacks of finished profiles, by function, whose symbols it borrows. */
+void flame_profile_add_all(struct flame_profile *profile, const struct profiles *profiles);
 /* Sums up. */
 void flame_profile_finish(struct flame_profile *profile);
 /*

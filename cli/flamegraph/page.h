@@ -10,13 +10,13 @@ enum page {
 	PAGE_DIFF,
 };
 
-/* This program was built with the pages; if not, says what to do. */
+/* This program was built with the pages. */
 bool page_is_there(void);
 /* `packed` is JSON, packed (packed.h). */
 void page_write(enum page page, const char *packed, FILE *file);
 
 /* The JSON of a finished profile, to be freed. */
-char *page_data_of(const struct flame_profile *profile, const struct session *session,
+char *page_data_of(const struct flame_profile *profile, const struct flame_source *source,
 		   size_t *size_ret);
 
 #endif

@@ -235,18 +235,26 @@ static void print_text(const char *name, const char *text, FILE *file)
 	fputs(",\n", file);
 }
 
-static void print_capture(const struct data *data, const struct session *session)
+static void print_host(const struct data *data, const struct reel_capture_info *info)
 {
-	const struct reel_capture_info *info = session->info;
-	const struct quality *quality = &session->quality;
 	uint64_t wall_time;
 
-	print_text("file", path_base(info->path), data->file);
 	print_text("host", info->hostname, data->file);
 	print_text("kernel", info->kernel_release, data->file);
 	print_text("arch", info->arch, data->file);
 	if (wall_time_of(info, data->profile->start, &wall_time))
 		print_text("time", format_wall_time(wall_time).text, data->file);
+}
+
+static void print_source(const struct data *data, const struct flame_source *source)
+{
+	const struct quality *quality = source->quality;
+
+	print_text("file", path_base(source->path), data->file);
+	if (source->info)
+		print_host(data, source->info);
+	else
+		fprintf(data->file, "\"captures\":%" PRIu64 ",\n", source->captures);
 	print_text("complete",
 		   format_share(quality->stops[REEL_STOP_ROOT], quality_unwound(quality)).text,
 		   data->file);
@@ -254,7 +262,7 @@ static void print_capture(const struct data *data, const struct session *session
 		data->profile->pruned);
 }
 
-char *page_data_of(const struct flame_profile *profile, const struct session *session,
+char *page_data_of(const struct flame_profile *profile, const struct flame_source *source,
 		   size_t *size_ret)
 {
 	struct data data = { .profile = profile };
@@ -264,7 +272,7 @@ char *page_data_of(const struct flame_profile *profile, const struct session *se
 	memory_check(data.file);
 	data.nodes = memory_get((profile->n_events + 1) * sizeof(*data.nodes));
 	fputs("{", data.file);
-	print_capture(&data, session);
+	print_source(&data, source);
 	print_events(&data);
 	print_frames(&data);
 	print_threads(&data);

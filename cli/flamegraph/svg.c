@@ -205,11 +205,18 @@ static void draw_patterns(const struct drawing *drawing)
 	fputs("</defs>\n", drawing->file);
 }
 
-static void draw_head(const struct drawing *drawing, const struct session *session)
+/* The host, or of how many captures it is. */
+static char *origin_of(const struct flame_source *source)
 {
-	const struct reel_capture_info *info = session->info;
-	_cleanup_free_ char *file = text_escape(path_base(info->path), "");
-	_cleanup_free_ char *host = text_escape(info->hostname, "");
+	if (source->info)
+		return text_escape(source->info->hostname, "");
+	return memory_print("a profile of %s captures", format_count(source->captures).text);
+}
+
+static void draw_head(const struct drawing *drawing, const struct flame_source *source)
+{
+	_cleanup_free_ char *file = text_escape(path_base(source->path), "");
+	_cleanup_free_ char *origin = origin_of(source);
 	_cleanup_free_ char *event = text_escape(event_name(drawing->event->event), "");
 	struct amount all = drawing->event->tree.nodes[CALL_TREE_ROOT].total;
 
@@ -217,13 +224,13 @@ static void draw_head(const struct drawing *drawing, const struct session *sessi
 		MARGIN);
 	xml_text(file, SIZE_MAX, drawing->file);
 	fputs(", ", drawing->file);
-	xml_text(host, SIZE_MAX, drawing->file);
+	xml_text(origin, SIZE_MAX, drawing->file);
 	fprintf(drawing->file, "</text>\n<text x=\"%d\" y=\"36\">%s samples of ", MARGIN,
 		format_count(all.samples).text);
 	xml_text(event, SIZE_MAX, drawing->file);
 	fprintf(drawing->file, "; complete traces: %s",
-		format_share(session->quality.stops[REEL_STOP_ROOT],
-			     quality_unwound(&session->quality))
+		format_share(source->quality->stops[REEL_STOP_ROOT],
+			     quality_unwound(source->quality))
 			.text);
 	if (drawing->left_out)
 		fprintf(drawing->file, "; boxes of less than %s %% are left out",
@@ -253,7 +260,7 @@ static void draw_legend(const struct drawing *drawing, double y)
 	}
 }
 
-void svg_write(const struct flame_event *event, const struct session *session,
+void svg_write(const struct flame_event *event, const struct flame_source *source,
 	       const struct svg_options *options, FILE *file)
 {
 	const struct call_tree *tree = &event->tree;
@@ -276,7 +283,7 @@ void svg_write(const struct flame_event *event, const struct session *session,
 		"<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
 		options->width, height, options->width, height);
 	draw_patterns(&drawing);
-	draw_head(&drawing, session);
+	draw_head(&drawing, source);
 	draw_root(&drawing);
 	call_tree_walk(tree, draw_node, NULL, &drawing);
 	draw_legend(&drawing, (double)(height - FOOT) + 10);

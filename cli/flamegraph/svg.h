@@ -12,7 +12,7 @@ struct svg_options {
 };
 
 /* `event` is one of a finished profile. */
-void svg_write(const struct flame_event *event, const struct session *session,
+void svg_write(const struct flame_event *event, const struct flame_source *source,
 	       const struct svg_options *options, FILE *file);
 
 #endif

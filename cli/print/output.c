@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -47,10 +48,35 @@ bool colors_wanted(void)
 
 /* What output_reserve opened; -1: nothing. */
 static int reserved = -1;
+static bool keeps_old;
+
+void output_keep_old(void)
+{
+	keeps_old = true;
+}
+
+static bool move_away(const char *path)
+{
+	_cleanup_free_ char *old = NULL;
+	struct stat status;
+
+	if (lstat(path, &status) || !S_ISREG(status.st_mode) || !status.st_size)
+		return true;
+	old = memory_print("%s.old", path);
+	if (!rename(path, old))
+		return true;
+	complain("%s is there already, and can't become %s: %s", path, old, strerror(errno));
+	return false;
+}
+
+static bool create(const char *path, int *fd_ret)
+{
+	return (!keeps_old || move_away(path)) && no_error(reel_file_create(path, fd_ret));
+}
 
 bool output_reserve(const char *path)
 {
-	return !path || !strcmp(path, "-") || no_error(reel_file_create(path, &reserved));
+	return !path || !strcmp(path, "-") || create(path, &reserved);
 }
 
 bool output_open(struct output *output, const char *path)
@@ -61,7 +87,7 @@ bool output_open(struct output *output, const char *path)
 
 		reserved = -1;
 		output->path = path;
-		if (fd < 0 && !no_error(reel_file_create(path, &fd)))
+		if (fd < 0 && !create(path, &fd))
 			return false;
 		output->file = fdopen(fd, "w");
 		if (!output->file) {

@@ -29,6 +29,9 @@ struct output {
 bool output_open(struct output *output, const char *path);
 /* Opens `path` now, for the output_open that comes; false after a complaint, as there. */
 bool output_reserve(const char *path);
+/* From now on a file that is there already becomes PATH.old, as the recorder does it: its name was
+ * nobody's choice. */
+void output_keep_old(void);
 /*
  * Flushes and closes; returns `status`, or ERROR (and says why) if something could not be
  * written.  A reader that closed its end of a pipe has what it wanted: that is no error.

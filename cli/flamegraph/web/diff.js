@@ -1,6 +1,7 @@
 @include capture.js
+@include chart.js
 
-let capture, chart, root;
+let capture, chart;
 
 // ---- the tree ---------------------------------------------------------------------------------
 
@@ -50,18 +51,13 @@ function search() {
 }
 
 function draw() {
-	element("chart").replaceChildren();
-	root = treeOf(element("side").value);
-	chart = flamegraph.default()
-		.width(element("chart").clientWidth - 24).cellHeight(18).minFrameSize(1).transitionDuration(0)
-		.inverted(element("icicle").checked)
-		.tooltip(false)
-		.setColorMapper((d, color) => d.highlight ? "#e600e6" : colorOf(d.data.at))
-		.setLabelHandler((d) => describe(d.data.at))
-		.setDetailsHandler((text) => { element("details").textContent = text || ""; })
-		.setSearchMatch((d, text) => d.data.at >= 0 && d.data.name.toLowerCase().includes(text))
-		.setSearchHandler((results, part, whole) => { element("matched").textContent = `matched: ${share(part, whole)}`; });
-	d3.select("#chart").datum(root).call(chart);
+	chart = drawChart({
+		root: treeOf(element("side").value),
+		rootOnTop: element("icicle").checked,
+		colorOf: (node) => colorOf(node.at),
+		describe: (node) => describe(node.at),
+		isMatch: (node, text) => node.at >= 0 && node.name.toLowerCase().includes(text),
+	}).setSearchHandler((results, part, whole) => { element("matched").textContent = `matched: ${share(part, whole)}`; });
 	search();
 }
 
@@ -74,14 +70,7 @@ async function start() {
 		element(id).addEventListener("change", draw);
 	element("search").addEventListener("input", search);
 	element("reset").addEventListener("click", () => chart.resetZoom());
-	document.addEventListener("keydown", (event) => {
-		if (event.key === "Escape")
-			chart.resetZoom();
-		if (event.key === "/" && event.target !== element("search")) {
-			event.preventDefault();
-			element("search").focus();
-		}
-	});
+	watchKeys(() => chart, () => true);
 	addToggle("toggle-about", "about", () => {});
 	window.addEventListener("resize", draw);
 	draw();

@@ -1,9 +1,12 @@
 @include capture.js
+@include chart.js
 
 // A view of more frames in all its stacks than that takes speedscope too long: it gets wider steps of time.
 const FRAMES_MAX = 500000;
 
 let capture, spans, chosen, viewer;
+// A profile that `stackreel aggregate` made: it has no times, threads, lines or guesses.
+const isProfile = () => "captures" in capture;
 
 // ---- the capture ---------------------------------------------------------------------------
 
@@ -145,21 +148,106 @@ async function startSpeedscope() {
 	});
 }
 
-let shown;
+// ---- flame graph and icicle --------------------------------------------------------------------
+
+let chart;
+
+// Of plain functions one of some shades, so that neighbours can be told; other kinds as in a picture (cli/flamegraph/svg.c).
+const SHADES = ["#ffb15c", "#ffbd70", "#ffa647", "#ffc785", "#f99d3e"];
+const COLORS = ["", "#fff3b8", "#b5d9ee", "#dddddd", "#ffffff"];
+
+function colorOfNode(node) {
+	if (!node.of)
+		return "#eeeeee";
+	return COLORS[node.of[1]] || SHADES[node.frame % SHADES.length];
+}
+
+function textOf(weight) {
+	if (!shown.event.isTime)
+		return weight.toLocaleString("en");
+	return weight < 1e9 ? `${(weight / 1e6).toFixed(2)} ms` : `${(weight / 1e9).toFixed(2)} s`;
+}
+
+function describeNode(node) {
+	const [, , module, file, line] = node.of || [], all = node.all;
+	return `${node.name}${module ? ` (${module})` : ""}${file ? ` ${file}${line ? `:${line}` : ""}` : ""}: ${textOf(node.value)}, ${share(node.value, all)}`;
+}
+
+// All stacks that are shown, equal ones together; a node stands behind its caller.
+function treeOfShown() {
+	const event = shown.event, weights = new Array(event.parent.length).fill(0);
+	shown.nodes.forEach((node, i) => { weights[node] += shown.weights[i]; });
+	for (let node = weights.length - 1; node; node--)
+		weights[event.parent[node]] += weights[node];
+	const nodes = weights.map((value, node) => {
+		const frame = node ? event.frame[node - 1] : -1, of = capture.frames[frame];
+		return { name: of ? nameOf(of) : "all", value, frame, of, all: weights[0], children: [] };
+	});
+	for (let node = 1; node < nodes.length; node++) {
+		if (nodes[node].value)
+			nodes[event.parent[node]].children.push(nodes[node]);
+	}
+	return nodes[0];
+}
+
+function searchChart() {
+	const text = element("search").value.toLocaleLowerCase();
+	chart.clear();
+	if (text)
+		chart.search(text);
+	showMatched(text);
+}
+
+async function showChart() {
+	if (!window.flamegraph) {
+		const script = document.createElement("script");
+		script.textContent = await unpack("d3").text();
+		document.body.append(script);
+	}
+	chart = drawChart({
+		root: treeOfShown(),
+		rootOnTop: element("look").value === "icicle",
+		colorOf: colorOfNode,
+		describe: describeNode,
+		isMatch: (node, text) => node.of && node.name.toLocaleLowerCase().includes(text),
+	});
+	// The root of a flame graph is at the bottom.
+	element("chart").scrollTop = element("look").value === "icicle" ? 0 : element("chart").scrollHeight;
+	searchChart();
+}
+
+// ---- what is shown ------------------------------------------------------------------------------
+
+let shown, isLoaded;
+
+const isChart = () => element("look").value !== "speedscope";
+
+function draw() {
+	for (const id of ["chart", "details", "search-label"])
+		element(id).hidden = !isChart();
+	element("view").hidden = isChart();
+	if (isChart()) {
+		showChart().catch((error) => complain(`this can't be drawn: ${error.message}`));
+		return;
+	}
+	showMatched("");
+	if (!isLoaded)
+		viewer.speedscope.loadFileFromBase64(capture.file, toBase64(JSON.stringify(speedscopeFile(shown))));
+	isLoaded = true;
+}
 
 function show() {
-	shown = choose();
-	const frames = shown.event.frame;
-	if (!shown.nodes.length) {
+	const view = choose();
+	if (!view.nodes.length) {
 		complain("no sample is of that");
 		return;
 	}
+	shown = view;
+	isLoaded = false;
 	element("problem").hidden = true;
-	showMatched("");
-	viewer.speedscope.loadFileFromBase64(capture.file, toBase64(JSON.stringify(speedscopeFile(shown))));
+	draw();
 	sayRange();
 	drawHeat();
-	return frames;
 }
 
 // ---- search -----------------------------------------------------------------------------------------
@@ -192,6 +280,8 @@ function heatShape() {
 }
 
 function drawHeat() {
+	if (element("heat-panel").hidden)
+		return;
 	const { heat, rows, columns, width, height } = heatShape();
 	const canvas = element("heat"), style = getComputedStyle(document.documentElement);
 	const most = heat.samples.reduce((a, b) => Math.max(a, b), 1);
@@ -217,6 +307,8 @@ function drawHeat() {
 }
 
 function sayRange() {
+	if (isProfile())
+		return;
 	const { heat } = heatShape(), step = capture.step * shown.width / 1e6;
 	let text = `Samples in each ${heat.step / 1e6} ms. The flame graph is of ${seconds(chosen.from * capture.step)} s to `
 		+ `${seconds(Math.min(chosen.to * capture.step, capture.end))} s; time order in steps of ${step} ms`;
@@ -281,34 +373,49 @@ function fillBar() {
 	document.title = `${capture.file} - flame graph`;
 	element("title").textContent = capture.file;
 	capture.events.forEach((event, i) => addOption(element("event"), i, event.name));
-	const samples = capture.events.map((event) => event.heat.samples.reduce((a, b) => a + b, 0));
+	const samples = capture.events.map(() => 0);
+	spans.event.forEach((event, i) => { samples[event] += spans.samples[i]; });
 	element("event").value = samples.indexOf(Math.max(...samples));
 	element("event-label").hidden = capture.events.length < 2;
-	addOption(who, "all", "all threads");
+	addOption(who, "all", isProfile() ? "all captures" : "all threads");
+	if (isProfile())
+		return;
 	const byProcess = addGroup(who, "process"), byThread = addGroup(who, "thread");
 	for (const i of orderBySamples(capture.processes.length, (thread) => processes.get(capture.threads[thread][1])))
 		addOption(who, `p${i}`, capture.processes[i], byProcess);
 	for (const i of orderBySamples(capture.threads.length, (thread) => thread))
 		addOption(who, `t${i}`, capture.threads[i][0], byThread);
-	let says = `${capture.file}: ${capture.host}, Linux ${capture.kernel} ${capture.arch}, ${capture.time || "time unknown"}; `
-		+ `${capture.samples.toLocaleString("en")} samples; complete traces: ${capture.complete}.`;
+}
+
+function sayWhatItIs() {
+	let says = isProfile() ? `${capture.file}: a profile of ${capture.captures.toLocaleString("en")} captures, as stackreel aggregate makes it; `
+		: `${capture.file}: ${capture.host}, Linux ${capture.kernel} ${capture.arch}, ${capture.time || "time unknown"}; `;
+	says += `${capture.samples.toLocaleString("en")} samples; complete traces: ${capture.complete}.`;
+	if (isProfile())
+		says += " It has no times, threads or source lines, and does not tell which frames are guessed: view 1 has stacks in the order of the tree, as view 2.";
 	if (capture.pruned)
 		says += ` Of ${capture.pruned.toLocaleString("en")} samples the stacks' rare ends are left out, so that the page stays small.`;
 	element("capture-says").textContent = says;
+	for (const id of ["who-label", "from-label", "to-label", "reset", "toggle-heat", "heat-panel"])
+		element(id).hidden = isProfile();
 }
 
 async function start() {
 	capture = await unpack("capture").json();
 	prepare();
 	fillBar();
+	sayWhatItIs();
 	setRange(0, capture.end);
 	viewer = await startSpeedscope();
 	for (const id of ["event", "who", "from", "to"])
 		element(id).addEventListener("change", show);
 	element("reset").addEventListener("click", () => { setRange(0, capture.end); show(); });
+	element("look").addEventListener("change", () => { draw(); if (!isChart()) viewer.focus(); });
+	element("search").addEventListener("input", searchChart);
+	watchKeys(() => chart, isChart);
 	addToggle("toggle-heat", "heat-panel", drawHeat);
 	addToggle("toggle-about", "about", () => {});
-	window.addEventListener("resize", drawHeat);
+	window.addEventListener("resize", () => { drawHeat(); if (isChart()) draw(); });
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawHeat);
 	watchHeat();
 	show();

@@ -1,7 +1,7 @@
 #!/bin/bash
 # make-pages.sh FOLDER - puts the pages of `stackreel flamegraph` together: flame.html and diff.html in FOLDER.
 #
-# A line `@include FILE` of a page becomes that file, `@text FILE` the same as text of HTML, `@pack FILE` gzip in base64. Fonts go into the style sheets.
+# A line `@include FILE` of a page becomes that file, `@text FILE` the same as text of HTML, `@pack FILE...` all of them as gzip in base64. Fonts go into the style sheets.
 set -eu
 out=$(realpath "$1")
 cd "$(dirname "$0")"
@@ -35,15 +35,19 @@ style() {
 }
 
 expand() {
-    local line file
+    local line file name
     while IFS= read -r line; do
         case $line in
         '@include '* | '@text '* | '@pack '*)
-            # One file, whose name may have a hash in it.
-            mapfile -t file < <(compgen -G "${line#* }" || true)
-            [ ${#file[@]} = 1 ] || fail "there is not one ${line#* }"
+            file=()
+            for name in ${line#* }; do
+                # One file, whose name may have a hash in it; without a match it stays as it is.
+                [ -f "$name" ] || fail "there is not one ${name}"
+                file+=("$name")
+            done
+            [[ $line == @pack* || ${#file[@]} = 1 ]] || fail "more than one file: $line"
             case $line in
-            @pack*) gzip -9n <"${file[0]}" | base64 -w0 && echo ;;
+            @pack*) grep -hv '^//# sourceMappingURL' "${file[@]}" | gzip -9n | base64 -w0 && echo ;;
             @text*) sed 's/&/\&amp;/g; s/</\&lt;/g' "${file[0]}" ;;
             *.css) check_embeddable "${file[0]}" && style "${file[0]}" ;;
             *node_modules*) check_embeddable "${file[0]}" && grep -v '^//# sourceMappingURL' "${file[0]}" ;;

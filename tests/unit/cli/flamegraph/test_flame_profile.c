@@ -108,14 +108,12 @@ static void check_nodes(const struct flame_profile *profile)
 
 static void test_shrinking_loses_nothing(void **state)
 {
-	static const struct reel_capture_info info = { .first_sample_time = 5 * SECOND };
-	const struct session session = { .info = &info };
 	struct flame_profile profile;
 	uint64_t before[4][4], after[4][4];
 	struct amount all;
 
 	(void)state;
-	flame_profile_init(&profile, &session);
+	flame_profile_init(&profile, 5 * SECOND);
 	for (uint64_t i = 0; i < 100000; i++)
 		add_sample(&profile, 5 * SECOND + i * SECOND / 1000, 1 + random_below(8));
 	flame_profile_finish(&profile);
@@ -143,12 +141,10 @@ static void test_shrinking_loses_nothing(void **state)
 
 static void test_small_ones_stay_as_they_are(void **state)
 {
-	static const struct reel_capture_info info = { 0 };
-	const struct session session = { .info = &info };
 	struct flame_profile profile;
 
 	(void)state;
-	flame_profile_init(&profile, &session);
+	flame_profile_init(&profile, 0);
 	for (uint64_t i = 0; i < 1000; i++)
 		add_sample(&profile, i * SECOND / 1000, 1);
 	flame_profile_finish(&profile);
