@@ -59,7 +59,7 @@ _stackreel() {
     --weight) mapfile -t COMPREPLY < <(compgen -W "samples time" -- "$cur") ;;
     --arch) mapfile -t COMPREPLY < <(compgen -W "x86_64 aarch64 riscv64 s390x i386" -- "$cur") ;;
     --format)
-        local formats="sqlite ndjson csv pprof perfetto otlp speedscope firefox callgrind perf-script perf.data"
+        local formats="sqlite ndjson csv pprof perfetto otlp speedscope firefox callgrind perf-script perf.data llvm-sample-profile"
         [ "${words[1]}" != flamegraph ] || formats="html svg"
         mapfile -t COMPREPLY < <(compgen -W "$formats" -- "$cur")
         ;;

@@ -634,6 +634,14 @@ struct reel_function_place {
 	const char *file;     /* the same */
 	uint32_t line, column;
 	bool inlined; /* into the place that follows */
+	/*
+	 * What compilers need to know the place by, as the debug information of a module's file has
+	 * it: the function's name to the linker (which the symbol's may differ from, as a part's or
+	 * an alias's does), "" if unknown; the line that it is declared in, 0 if unknown; and which
+	 * of its line's blocks it is in (DWARF's discriminator), 0 if unknown or the only one.
+	 */
+	const char *linkage_name;
+	uint32_t function_line, discriminator;
 };
 
 struct reel_function_instruction {

@@ -70,6 +70,9 @@ static struct reel_error *copy_places(struct reel_function *function,
 			.line = frames[i].line,
 			.column = frames[i].column,
 			.inlined = frames[i].inlined,
+			.linkage_name = reel_name_or_long(frames[i].debug_name),
+			.function_line = frames[i].function_line,
+			.discriminator = frames[i].discriminator,
 		};
 	function->instruction.places = function->places;
 	function->instruction.n_places = n;
@@ -79,7 +82,11 @@ static struct reel_error *copy_places(struct reel_function *function,
 /* A JIT's function, or nothing. */
 static struct reel_error *recorded_place(struct reel_function *function, uint64_t address)
 {
-	struct reel_symbol_frame frame = { .function = function->info.name, .file = "" };
+	struct reel_symbol_frame frame = {
+		.function = function->info.name,
+		.file = "",
+		.debug_name = "",
+	};
 	struct reel_jit_line line;
 
 	if (function->jit &&

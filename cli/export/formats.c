@@ -6,9 +6,19 @@
 #include "cli/print/text.h"
 
 const struct export_format *const export_formats[] = {
-	&export_sqlite,	   &export_ndjson,	&export_csv,	    &export_pprof,
-	&export_perfetto,  &export_otlp,	&export_speedscope, &export_firefox,
-	&export_callgrind, &export_perf_script, &export_perf_data,  NULL,
+	&export_sqlite,
+	&export_ndjson,
+	&export_csv,
+	&export_pprof,
+	&export_perfetto,
+	&export_otlp,
+	&export_speedscope,
+	&export_firefox,
+	&export_callgrind,
+	&export_perf_script,
+	&export_perf_data,
+	&export_llvm_sample_profile,
+	NULL,
 };
 
 const struct export_format *export_format_find(const char *name)

@@ -6,7 +6,8 @@
 #include "cli/export/export.h"
 
 extern const struct export_format export_sqlite, export_ndjson, export_csv, export_perf_script,
-	export_speedscope, export_firefox, export_callgrind, export_perf_data;
+	export_speedscope, export_firefox, export_callgrind, export_perf_data,
+	export_llvm_sample_profile;
 extern const struct export_format export_pprof, export_perfetto, export_otlp;
 
 #endif

@@ -7,6 +7,9 @@
 #include "base/dwarf_cursor.h"
 #include "replay/dwarf/dwarf_form.h"
 
+/* LLVM's and GCC's, which libdw's <dwarf.h> lacks. */
+#define DW_AT_GNU_discriminator 0x2136
+
 #define SKIP_MAX (REEL_STEP_SKIP - 1)
 
 void reel_abbreviations_destroy(struct reel_abbreviations *abbreviations)
@@ -68,6 +71,10 @@ static uint8_t name_of(uint64_t attribute)
 		return REEL_AT_CALL_LINE;
 	case DW_AT_call_column:
 		return REEL_AT_CALL_COLUMN;
+	case DW_AT_GNU_discriminator:
+		return REEL_AT_DISCRIMINATOR;
+	case DW_AT_decl_line:
+		return REEL_AT_DECL_LINE;
 	case DW_AT_stmt_list:
 		return REEL_AT_STMT_LIST;
 	case DW_AT_comp_dir:

@@ -173,6 +173,7 @@ static struct reel_error *find_line(struct reel_debug_info *info, struct reel_un
 	ret->file = reel_line_table_path(unit->lines, line.file);
 	ret->line = line.line;
 	ret->column = line.column;
+	ret->discriminator = line.discriminator;
 	return ret->file ? NULL : reel_error_no_memory();
 }
 
@@ -237,12 +238,15 @@ struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_
 		const struct reel_inline_link *link = &chain->links[i];
 
 		position.function = link->name;
+		position.linkage_name = link->linkage_name;
+		position.function_line = link->decl_line;
 		info->frames[(*n_ret)++] = position;
 		position.file = reel_line_table_path(unit->lines, link->call_file);
 		if (!position.file)
 			return reel_error_no_memory();
 		position.line = link->call_line;
 		position.column = link->call_column;
+		position.discriminator = link->call_discriminator;
 	}
 	*frames_ret = info->frames;
 	return NULL;

@@ -13,6 +13,12 @@
 /* inlined -> abstract instance -> declaration -> …: three or four steps in practice. */
 #define ORIGINS_MAX 16
 
+static const struct reel_inline_link nothing = {
+	.name = "",
+	.linkage_name = "",
+	.call_file = UINT64_MAX,
+};
+
 struct inlined {
 	uint64_t die_offset;
 	uint32_t parent; /* index of the one it is inlined into, NO_PARENT: the function */
@@ -23,10 +29,10 @@ struct inlined {
 struct function {
 	uint64_t die_offset;
 	uint64_t begin;
-	const char *name;    /* NULL until asked for */
-	bool has_inlines;    /* `inlined` and `ranges` are filled in */
-	bool has_nested;     /* set then too: a function with code is below it */
-	unsigned n_searches; /* of the ranges, before they are built */
+	struct reel_inline_link link; /* its names and line, once asked for */
+	bool has_inlines;	      /* `inlined` and `ranges` are filled in */
+	bool has_nested;	      /* set then too: a function with code is below it */
+	unsigned n_searches;	      /* of the ranges, before they are built */
 	struct inlined *inlined;
 	size_t n_inlined;
 	struct reel_range_map ranges; /* values are indexes of `inlined` */
@@ -241,16 +247,29 @@ static struct reel_error *read_inlined(const struct reel_dies *dies, struct reel
 	return error;
 }
 
-/* The linkage name of a DIE or of what it is an instance or a definition of, else its name, with
- * the namespaces and classes that it is declared in. */
+static uint64_t constant_or(const struct reel_form_value *value, uint64_t otherwise)
+{
+	uint64_t result;
+
+	return reel_dwarf_constant(value, &result) ? result : otherwise;
+}
+
+/*
+ * The linkage name of a DIE or of what it is an instance or a definition of, else its name, with
+ * the namespaces and classes that it is declared in; and the first line of these: a definition has
+ * its own before its declaration's.
+ */
 static struct reel_error *resolve_name(struct reel_die_reference at,
-				       const struct reel_die_values *first, const char **ret)
+				       const struct reel_die_values *first,
+				       struct reel_inline_link *ret)
 {
 	uint16_t language = at.unit->language;
 	struct reel_die_reference next;
 	struct reel_die_values values = *first;
 	const char *plain = NULL;
 
+	ret->name = ret->linkage_name = "";
+	ret->decl_line = 0;
 	for (int i = 0; i < ORIGINS_MAX; i++) {
 		const struct reel_form_value *of = values.at;
 		const char *linkage =
@@ -259,13 +278,15 @@ static struct reel_error *resolve_name(struct reel_die_reference at,
 							       ? &of[REEL_AT_ABSTRACT_ORIGIN]
 							       : &of[REEL_AT_SPECIFICATION];
 
+		if (!ret->decl_line)
+			ret->decl_line = (uint32_t)constant_or(&of[REEL_AT_DECL_LINE], 0);
 		if (!linkage)
 			linkage = reel_dwarf_string(at.dwarf, at.unit,
 						    &of[REEL_AT_MIPS_LINKAGE_NAME]);
-		if (linkage) {
-			*ret = linkage;
+		if (linkage && !*ret->linkage_name)
+			ret->name = ret->linkage_name = linkage;
+		if (*ret->linkage_name && ret->decl_line)
 			return NULL;
-		}
 		if (!plain)
 			plain = reel_dwarf_string(at.dwarf, at.unit, &of[REEL_AT_NAME]);
 		if (!reel_dwarf_reference(at.dwarf, at.unit, origin, &next) ||
@@ -273,15 +294,10 @@ static struct reel_error *resolve_name(struct reel_die_reference at,
 			break;
 		at = next;
 	}
-	*ret = "";
-	return plain && plain[0] ? reel_scopes_qualify(at, language, plain, ret) : NULL;
-}
-
-static uint64_t constant_or(const struct reel_form_value *value, uint64_t otherwise)
-{
-	uint64_t result;
-
-	return reel_dwarf_constant(value, &result) ? result : otherwise;
+	if (*ret->linkage_name || !plain)
+		return NULL;
+	ret->linkage_name = plain;
+	return plain[0] ? reel_scopes_qualify(at, language, plain, &ret->name) : NULL;
 }
 
 static struct reel_error *resolve_inlined(const struct reel_dies *dies, struct reel_unit *unit,
@@ -292,13 +308,14 @@ static struct reel_error *resolve_inlined(const struct reel_dies *dies, struct r
 	struct reel_die_values values;
 
 	inlined->resolved = true;
-	*link = (struct reel_inline_link){ .name = "", .call_file = UINT64_MAX };
+	*link = nothing;
 	if (!reel_dwarf_die(dies->dwarf, unit, inlined->die_offset, &values))
 		return NULL;
 	link->call_file = constant_or(&values.at[REEL_AT_CALL_FILE], UINT64_MAX);
 	link->call_line = (uint32_t)constant_or(&values.at[REEL_AT_CALL_LINE], 0);
 	link->call_column = (uint32_t)constant_or(&values.at[REEL_AT_CALL_COLUMN], 0);
-	return resolve_name(at, &values, &link->name);
+	link->call_discriminator = (uint32_t)constant_or(&values.at[REEL_AT_DISCRIMINATOR], 0);
+	return resolve_name(at, &values, link);
 }
 
 static struct reel_error *add_link(struct reel_inline_chain *chain,
@@ -339,9 +356,9 @@ static struct reel_error *open_function(const struct reel_dies *dies, struct ree
 	if (!nesting)
 		return reel_error_no_memory();
 	function->has_inlines = true;
-	function->name = "";
+	function->link = nothing;
 	error = reel_dwarf_die(dies->dwarf, unit, function->die_offset, &values)
-			? resolve_name(at, &values, &function->name)
+			? resolve_name(at, &values, &function->link)
 			: NULL;
 	if (!error)
 		error = read_inlined(dies, unit, function, nesting);
@@ -423,6 +440,5 @@ struct reel_error *reel_inline_chain_find(const struct reel_dies *dies, struct r
 	}
 	if (error)
 		return error;
-	return add_link(chain, &(struct reel_inline_link){ .name = function->name,
-							   .call_file = UINT64_MAX });
+	return add_link(chain, &function->link);
 }

@@ -20,12 +20,16 @@ struct reel_inline_link {
 	/* Linkage name, or else the plain one with its namespaces and classes; "" if it has none.
 	 */
 	const char *name;
+	/* The same, the plain one without these; and the line that it is declared in, 0 if unknown.
+	 */
+	const char *linkage_name;
+	uint32_t decl_line;
 	/*
 	 * Where it is called: the position in the link that follows; nothing in the last
 	 * one.  The file is a number of the unit's line table, UINT64_MAX: unknown.
 	 */
 	uint64_t call_file;
-	uint32_t call_line, call_column;
+	uint32_t call_line, call_column, call_discriminator;
 };
 
 struct reel_inline_chain {

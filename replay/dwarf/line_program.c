@@ -23,13 +23,15 @@ static void advance(const struct reel_line_program *program, struct reel_line_st
 	uint64_t total = state->operation + operations;
 
 	state->address += program->min_instruction * (total / program->max_operations);
-	state->operation = total % program->max_operations;
+	state->operation = (uint8_t)(total % program->max_operations);
 }
 
-/* ROW stands for: nothing that the caller has to know. */
+/* ROW stands for: nothing that the caller has to know.  `is_last`: the row that it is of is the
+ * last one that was asked for. */
 static enum reel_line_event run_extended(const struct reel_line_program *program,
 					 struct reel_cursor *cursor, struct reel_line_state *state,
-					 const char **name_ret, uint64_t *directory_ret)
+					 bool is_last, const char **name_ret,
+					 uint64_t *directory_ret)
 {
 	uint64_t size = reel_cursor_uleb(cursor);
 	const uint8_t *bytes = reel_cursor_take(cursor, size), *end;
@@ -53,6 +55,9 @@ static enum reel_line_event run_extended(const struct reel_line_program *program
 		inner.at = end ? end + 1 : inner.end;
 		*directory_ret = reel_cursor_uleb(&inner);
 		return REEL_LINE_DEFINE_FILE;
+	case DW_LNE_set_discriminator:
+		state->discriminator = is_last ? (uint32_t)reel_cursor_uleb(&inner) : 0;
+		return REEL_LINE_ROW;
 	default:
 		return REEL_LINE_ROW;
 	}
@@ -125,6 +130,7 @@ enum reel_line_event reel_line_program_run(const struct reel_line_program *progr
 	uint32_t line = state->line;
 	int lines;
 
+	state->discriminator = 0;
 	while (at < end) {
 		unsigned opcode = *at++;
 
@@ -164,7 +170,8 @@ enum reel_line_event reel_line_program_run(const struct reel_line_program *progr
 		} else if (opcode) {
 			run_standard(program, cursor, opcode, state);
 		} else {
-			event = run_extended(program, cursor, state, name_ret, directory_ret);
+			event = run_extended(program, cursor, state, rows == 1, name_ret,
+					     directory_ret);
 			if (event != REEL_LINE_ROW)
 				return event;
 			event = REEL_LINE_STOP;

@@ -8,7 +8,7 @@
 /* What the header says of the program. */
 struct reel_line_program {
 	bool big_endian;
-	unsigned min_instruction, max_operations; /* the latter is not 0 */
+	unsigned min_instruction, max_operations; /* the latter is not 0, and a byte */
 	unsigned opcode_base, line_range;	  /* neither is 0 */
 	int line_base;
 	const uint8_t *operand_counts; /* of standard opcodes, from 1 on */
@@ -24,9 +24,13 @@ void reel_line_program_prepare(struct reel_line_program *program);
 
 /* The registers that rows have; is_stmt and the like are of no use here. */
 struct reel_line_state {
-	uint64_t address, operation;
+	uint64_t address;
 	uint64_t file, column;
 	uint32_t line;
+	/* Which of the line's blocks it is; of the row that comes last alone, as each row's begins
+	 * with 0. */
+	uint32_t discriminator;
+	uint8_t operation;
 	/* A row's address was below that of the row before, or a file's number is absurd. */
 	bool out_of_order;
 };

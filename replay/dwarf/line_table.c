@@ -33,6 +33,7 @@ struct row {
 	uint32_t offset; /* from the sequence's begin */
 	uint32_t line;
 	uint32_t file;
+	uint32_t discriminator;
 	uint16_t column;
 };
 
@@ -249,6 +250,7 @@ static bool add_row(struct reel_line_table *table, struct sequence *sequence,
 	row.offset = (uint32_t)offset;
 	row.line = state->line;
 	row.file = (uint32_t)state->file;
+	row.discriminator = state->discriminator;
 	row.column = state->column > UINT16_MAX ? 0 : (uint16_t)state->column;
 	if (sequence->n) {
 		last = &table->rows[table->n_rows - 1];
@@ -491,8 +493,12 @@ static bool find_row(const struct reel_line_table *table, const struct sequence 
 	}
 	if (!low)
 		return false;
-	*ret = (struct reel_line){ rows[low - 1].file, rows[low - 1].line, rows[low - 1].column,
-				   0 };
+	*ret = (struct reel_line){
+		.file = rows[low - 1].file,
+		.line = rows[low - 1].line,
+		.column = rows[low - 1].column,
+		.discriminator = rows[low - 1].discriminator,
+	};
 	return true;
 }
 
@@ -523,6 +529,7 @@ static bool make_row(const struct reel_line_table *table, const struct sequence 
 			.file = state.file,
 			.line = state.line,
 			.column = state.column > UINT16_MAX ? 0 : (uint32_t)state.column,
+			.discriminator = state.discriminator,
 		};
 	while (run(table, &cursor, &state) == REEL_LINE_ROW && state.address <= address);
 	ret->work = reel_cursor_offset(&cursor);

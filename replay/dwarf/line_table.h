@@ -29,7 +29,7 @@ void reel_line_table_destroy(struct reel_line_table *table);
 
 struct reel_line {
 	uint64_t file; /* for reel_line_table_path */
-	uint32_t line, column;
+	uint32_t line, column, discriminator;
 	size_t work; /* bytes of the program that were run for it */
 };
 

@@ -368,6 +368,9 @@ static struct reel_error *make_frame(struct reel_symbolizer *symbolizer,
 	ret->file = file.text;
 	ret->line = from->line;
 	ret->column = from->column;
+	ret->debug_name = from->linkage_name ? from->linkage_name : "";
+	ret->function_line = from->function_line;
+	ret->discriminator = from->discriminator;
 	return error;
 }
 
@@ -433,6 +436,18 @@ static bool is_stub(const struct reel_symbol *symbol)
 	return symbol->is_stub || (size > 4 && !memcmp(symbol->name + size - 4, "@plt", 4));
 }
 
+/* Debug information of gcc's lacks the linkage name where a function is static. */
+static struct reel_error *take_symbol_name(struct reel_symbolizer *symbolizer,
+					   const struct reel_symbol *symbol,
+					   struct reel_symbol_frame *frame)
+{
+	if (*frame->debug_name && strncmp(frame->debug_name, "_Z", 2) != 0 &&
+	    !strncmp(symbol->name, "_Z", 2))
+		frame->debug_name = symbol->name;
+	return look_up_name(symbolizer, is_stub(symbol) ? &symbolizer->stubs : &symbolizer->names,
+			    symbol->name, frame);
+}
+
 struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, uint64_t address,
 					   const struct reel_symbol_frame **frames_ret,
 					   size_t *n_ret)
@@ -483,10 +498,7 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 		frame->function_offset = begin ? address - begin : 0;
 		frame->symbol_end = symbol_end;
 		if (!error && symbol && i + 1 == n)
-			error = look_up_name(symbolizer,
-					     is_stub(symbol) ? &symbolizer->stubs
-							     : &symbolizer->names,
-					     symbol->name, frame);
+			error = take_symbol_name(symbolizer, symbol, frame);
 	}
 	if (error)
 		return error;

@@ -50,6 +50,9 @@ struct reel_symbol_frame {
 	/* Absolute where the debug information says the unit's directory; "" if unknown. */
 	const char *file;
 	uint32_t line, column;
+	/* As in struct reel_debug_frame, but "" if unknown; the names as they stand there. */
+	const char *debug_name;
+	uint32_t function_line, discriminator;
 	/* From the start of the symbol that holds the address, or of the FDE. */
 	uint64_t function_offset;
 	/* Where that symbol ends, if it says so; else 0. */
