@@ -210,7 +210,8 @@ $(completions): $(wildcard completions/*)
 LLVM_STRIP ?= $(shell command -v llvm-strip)
 
 bpf_objects := $(patsubst %.bpf.c,$(O)/%.bpf.o,$(wildcard bpf/*.bpf.c))
-bpf_cflags = -std=gnu11 -O2 -g -mcpu=v2 -Wall -Wextra -Werror -I. -D__TARGET_ARCH_$(bpf_arch) \
+# BTF names source files: not by where they were built.
+bpf_cflags = -std=gnu11 -O2 -g -mcpu=v2 -Wall -Wextra -Werror -ffile-prefix-map=$(CURDIR)=. -I. -D__TARGET_ARCH_$(bpf_arch) \
 	$(call pkg_cflags,libbpf) $(if $(SYSROOT),-I$(SYSROOT)/usr/include)
 
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c
