@@ -19,6 +19,8 @@ INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/stackreel
 BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 
 ifeq ($(origin CC),default)
 CC := $(CROSS_COMPILE)gcc
@@ -117,8 +119,11 @@ have_replay := $(call have,libdw libelf liblzma capstone libzstd zlib libsodium 
 
 programs := $(if $(have_replay),$(O)/stackreel $(O)/libstackreel.so.$(VERSION)) $(if $(have_record),$(O)/stackreel-record)
 
+# For a program and a shell each, with the words that arguments can be and how --help is read, which all have in common.
+completions := $(foreach program,stackreel stackreel-record,$(addprefix $(O)/completions/$(program).,bash zsh fish))
+
 .PHONY: all
-all: $(programs)
+all: $(programs) $(completions)
 ifneq ($(have_record),yes)
 	@echo "note: clang, libbpf or libseccomp is missing: only replay was built, not stackreel-record (make deps installs them)"
 endif
@@ -193,13 +198,20 @@ $(O)/stackreel: $(cli_objects) $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(cli_libs)
 
+$(completions): $(wildcard completions/*)
+	$(call say,SHELL,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)sed -e 's/@PROGRAM@/$(basename $(@F))/g' -e '/@VALUES@/{r completions/values' -e 'd}' -e '/@HELP@/{r completions/help.sed' -e 'd}' \
+		completions/$(subst .,,$(suffix $@)).in >$@
+
 # ---- the recorder ---------------------------------------------------------------
 
 # DWARF is of no use in them (BTF stays); without llvm-strip they are larger.
 LLVM_STRIP ?= $(shell command -v llvm-strip)
 
 bpf_objects := $(patsubst %.bpf.c,$(O)/%.bpf.o,$(wildcard bpf/*.bpf.c))
-bpf_cflags = -std=gnu11 -O2 -g -mcpu=v2 -Wall -Wextra -Werror -I. -D__TARGET_ARCH_$(bpf_arch) \
+# BTF names source files: not by where they were built.
+bpf_cflags = -std=gnu11 -O2 -g -mcpu=v2 -Wall -Wextra -Werror -ffile-prefix-map=$(CURDIR)=. -I. -D__TARGET_ARCH_$(bpf_arch) \
 	$(call pkg_cflags,libbpf) $(if $(SYSROOT),-I$(SYSROOT)/usr/include)
 
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c
@@ -340,9 +352,13 @@ test-all: | $(filter deps,$(MAKECMDGOALS))
 .PHONY: install uninstall
 install: all $(O)/libstackreel.a
 	$(Q)install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR) \
-		$(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(DOCDIR)
+		$(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR) $(DESTDIR)$(DOCDIR)
 	$(Q)for program in stackreel stackreel-record; do \
-		test ! -x $(O)/$$program || install -m 755 $(O)/$$program $(DESTDIR)$(BINDIR)/; done
+		test -x $(O)/$$program || continue; \
+		install -m 755 $(O)/$$program $(DESTDIR)$(BINDIR)/ && \
+		install -m 644 $(O)/completions/$$program.bash $(DESTDIR)$(BASHCOMPDIR)/$$program && \
+		install -m 644 $(O)/completions/$$program.zsh $(DESTDIR)$(ZSHCOMPDIR)/_$$program && \
+		install -m 644 $(O)/completions/$$program.fish $(DESTDIR)$(FISHCOMPDIR)/ || exit; done
 	$(Q)install -m 644 include/stackreel.h $(DESTDIR)$(INCLUDEDIR)/
 	$(Q)install -m 644 $(O)/libstackreel.a $(DESTDIR)$(LIBDIR)/
 	$(Q)install -m 755 $(O)/libstackreel.so.$(VERSION) $(DESTDIR)$(LIBDIR)/
@@ -351,14 +367,14 @@ install: all $(O)/libstackreel.a
 	$(Q)sed 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@INCLUDEDIR@|$(INCLUDEDIR)|;s|@VERSION@|$(VERSION)|' \
 		packaging/stackreel.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/stackreel.pc
 	$(Q)install -m 644 man/*.1 $(DESTDIR)$(MANDIR)/man1/
-	$(Q)install -m 644 completions/stackreel.bash $(DESTDIR)$(BASHCOMPDIR)/stackreel
 	$(Q)install -m 644 docs/*.* $(DESTDIR)$(DOCDIR)/
 
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/stackreel $(DESTDIR)$(BINDIR)/stackreel-record \
 		$(DESTDIR)$(INCLUDEDIR)/stackreel.h $(DESTDIR)$(LIBDIR)/libstackreel.* \
 		$(DESTDIR)$(LIBDIR)/pkgconfig/stackreel.pc $(DESTDIR)$(MANDIR)/man1/stackreel*.1 \
-		$(DESTDIR)$(BASHCOMPDIR)/stackreel $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(wildcard docs/*.*)))
+		$(foreach program,stackreel stackreel-record,$(DESTDIR)$(BASHCOMPDIR)/$(program) $(DESTDIR)$(ZSHCOMPDIR)/_$(program) \
+			$(DESTDIR)$(FISHCOMPDIR)/$(program).fish) $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(wildcard docs/*.*)))
 
 -include $(shell test -d $(O) && find $(O) -name '*.d')
 

@@ -22,6 +22,8 @@ static int open_nameless(const struct reel_place *place)
 		close(fd);
 		fd = -1;
 	}
+	if (fd >= 0)
+		reel_place_give_to_caller(place, fd);
 	return fd;
 }
 

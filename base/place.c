@@ -202,6 +202,38 @@ struct reel_error *reel_place_open(const char *path, struct reel_place *ret)
 
 /* ---- new files -------------------------------------------------------------------------- */
 
+static bool read_id(const char *name, uint32_t *ret)
+{
+	const char *text = secure_getenv(name);
+	char *end;
+	unsigned long long value;
+
+	if (!text || *text < '0' || *text > '9')
+		return false;
+	value = strtoull(text, &end, 10);
+	*ret = (uint32_t)value;
+	return !*end && value < UINT32_MAX;
+}
+
+bool reel_place_is_of_caller(const struct reel_place *place, uid_t *user_ret, gid_t *group_ret)
+{
+	struct stat folder;
+
+	return !getuid() && !geteuid() && read_id("SUDO_UID", user_ret) &&
+	       read_id("SUDO_GID", group_ret) && !fstat(place->folder, &folder) &&
+	       folder.st_uid == *user_ret;
+}
+
+void reel_place_give_to_caller(const struct reel_place *place, int fd)
+{
+	uid_t user;
+	gid_t group;
+
+	/* Where that may not be done it stays root's, which loses nothing. */
+	if (reel_place_is_of_caller(place, &user, &group))
+		(void)!fchown(fd, user, group);
+}
+
 int reel_place_create(const struct reel_place *place, const char *name)
 {
 	int fd = openat(place->folder, name,
@@ -216,6 +248,8 @@ int reel_place_create(const struct reel_place *place, const char *name)
 		errno = errnum;
 		return -1;
 	}
+	if (fd >= 0)
+		reel_place_give_to_caller(place, fd);
 	return fd;
 }
 

@@ -14,6 +14,7 @@
 #ifndef BASE_PLACE_H
 #define BASE_PLACE_H
 
+#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
@@ -39,6 +40,14 @@ void reel_place_close(struct reel_place *place);
 /* A new file `name` there, to write and to read; -1 and errno if there is none (EEXIST: something
  * has the name, even a link that leads nowhere). */
 int reel_place_create(const struct reel_place *place, const char *name);
+/*
+ * Whether somebody had this run by sudo, and the folder is theirs: then new files there are, too,
+ * since nobody else could read root's. In other folders sudo may have allowed this program alone,
+ * and a file of theirs could be what nobody else may make there.
+ */
+bool reel_place_is_of_caller(const struct reel_place *place, uid_t *user_ret, gid_t *group_ret);
+/* Gives them a file that was made there, where that is so and may be done. */
+void reel_place_give_to_caller(const struct reel_place *place, int fd);
 /* A name that nobody can foresee, to be freed; NULL if there is no memory. */
 char *reel_place_temporary_name(void);
 /* A new file of such a name. */

@@ -65,7 +65,9 @@ static void print_usage(FILE *file)
 	fputs("Usage: stackreel COMMAND [OPTION...] [FILE]\n\n", file);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
 		fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].summary);
-	fputs("\n`stackreel COMMAND --help' lists the options of a command; stackreel(1) describes "
+	fputs("\n`sudo stackreel record -- PROGRAM', then `stackreel flamegraph', shows where "
+	      "PROGRAM's time goes.\n"
+	      "`stackreel COMMAND --help' lists the options of a command; stackreel(1) describes "
 	      "it all.\n",
 	      file);
 }

@@ -104,8 +104,6 @@ for command in aggregate export sql annotate flamegraph; do
         [[ " --usage --version --help " != *" $option "* ]] || continue
         grep -qF -- "${option//-/\\-}" man/stackreel.1
         count $? "man/stackreel.1 has $command's $option"
-        grep -qE -- "$option\b" completions/stackreel.bash
-        count $? "completions has $command's $option"
     done
 done
 

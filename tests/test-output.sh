@@ -244,6 +244,28 @@ PLANT
 [ $? = 0 ] && untouched && [ ! -s "$public/out.0004.reel" ] && for_root_alone out.0001.reel && for_root_alone out.0007.reel
 count $? "planted names of parts are passed over: $(ls "$public" | xargs)"
 
+# Whoever has it run by sudo, in a folder of theirs, can read what it makes; in others it stays root's.
+owner() { stat -c %u:%g:%a "$public/$1"; }
+for writer in "${writers[@]}"; do
+    fresh && chmod 755 "$public" && chown 65534 "$public"
+    SUDO_UID=65534 SUDO_GID=65533 make "$writer" out
+    [ "$(owner out)" = 65534:65533:600 ]
+    count $? "$writer by sudo, in the caller's folder: $(owner out)"
+    for ids in "65533 65533" "65534x 65534" "4294967295 1" " 65534"; do
+        rm "$public/out"
+        SUDO_UID=${ids% *} SUDO_GID=${ids#* } make "$writer" out
+        [ "$(owner out)" = 0:0:600 ]
+        count $? "$writer by sudo of '$ids', in another's folder: $(owner out)"
+        [ "$writer" = report ] || break
+    done
+done
+if [ -n "$records" ]; then
+    fresh && chmod 755 "$public" && chown 65534 "$public"
+    (cd "$public" && SUDO_UID=65534 SUDO_GID=65534 timeout 20 "$recorder" -q --rotate 300ms -o out.reel -- sleep 1 2>"$work/err")
+    [ "$(owner out.0001.reel)" = 65534:65534:600 ] && [ "$(owner out.0002.reel)" = 65534:65534:600 ]
+    count $? "so are all parts: $(stat -c '%n of %u' "$public"/* | xargs)"
+fi
+
 # SIGTERM, while nobody reads.
 fresh
 mkfifo "$public/own"

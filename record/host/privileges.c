@@ -123,11 +123,15 @@ static bool folder_wants_override(const struct reel_place *place)
 static uint64_t wanted_beside(const struct reel_privileges *privileges)
 {
 	uint64_t set = 0;
+	uid_t user;
+	gid_t group;
 
 	if (privileges->roles & MAIN && events_want_admin())
 		set |= BIT(CAP_SYS_ADMIN);
 	if (privileges->parts && folder_wants_override(privileges->parts))
 		set |= BIT(CAP_DAC_OVERRIDE);
+	if (privileges->parts && reel_place_is_of_caller(privileges->parts, &user, &group))
+		set |= BIT(CAP_CHOWN);
 	/* A command that became another user's is told to end. */
 	if (privileges->command)
 		set |= BIT(CAP_KILL);
@@ -305,6 +309,7 @@ static void allow_parts(struct filter *filter, const struct reel_place *place)
 	allow_if(filter, "openat", 2, both);
 	allow_if(filter, "unlinkat", 1, &folder);
 	allow_if(filter, "fchmod", 0, NULL);
+	allow_if(filter, "fchown", 0, NULL);
 }
 
 static void allow_kernel(struct filter *filter)

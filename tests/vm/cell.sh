@@ -3,7 +3,7 @@
 #
 # Ordinary cells record orders (record.sh), and each of its chains must be one that it can have. The cell of 8 CPUs records crowd, a
 # thread for each CPU, at 4,999 Hz: its line tells how much came through, too. On s390x-6.1, whose kernel has no BTF, the recorder
-# has to say so. $O (build) has stackreel. Status: 0 if all was as it has to be, 77 if this host cannot do it, else 1; then what
+# has to say so. $O (build) has stackreel. REPLAY=1: a static stackreel there has to report the same. Status: 0 if all was as it has to be, 77 if this host cannot do it, else 1; then what
 # was wrong is printed as well.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -70,9 +70,19 @@ stackreel folded "${annotate[@]}" --min-complete $complete >"$work/folded" 2>"$w
 # An emulated CPU that its host lets go on is sampled where it stood, not only in loops.
 [ "$program" = crowd ] || chains+=(--bottom 0.85)
 "$root/tests/${program}_chains.py" --min 100 "${chains[@]}" <"$work/folded" >"$work/chains" || wrong "chains" "$work/chains"
+replayed=
+if [ -e "$dir/report" ]; then
+	replayed="  $(head -n 1 "$dir/report")"
+	if [ "${replayed#  no static}" = "$replayed" ]; then
+		stackreel report >"$work/report"
+		# All but the line with the capture's name.
+		diff <(tail -n +2 "$work/report") <(tail -n +2 "$dir/report") >"$work/differences" || wrong "its own report is another one" "$work/differences"
+		replayed="  replayed there"
+	fi
+fi
 read -r samples _ right _ < <(tr -d , <"$work/chains")
 lost=$(sed -n 's/.* \([0-9,]*\) lost,.*/\1/p' "$dir/record.log" | tr -d ,)
-printf '%-17s %6d samples  %6d right  %6d lost  %5.1f s' "$cell" "$samples" "$right" "$lost" "$seconds"
+printf '%-17s %6d samples  %6d right  %6d lost  %5.1f s%s' "$cell" "$samples" "$right" "$lost" "$seconds" "$replayed"
 if [ $program = crowd ]; then
 	stackreel info | awk '
 		/^samples/ { gsub(",", "", $2); rate = $2 / $4 }

@@ -8,6 +8,7 @@
 # Status: as run.sh's.
 #   RECORD_OPTIONS=…   options of stackreel-record (default -F 999)
 #   PROGRAM_ARCH=i386  PROGRAM is 32-bit code, for a kernel of x86_64
+#   REPLAY=1           replay there, too, with a static stackreel: OUTDIR/report is what it says, or why there is none
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# -ge 3 ] || usage
@@ -25,8 +26,21 @@ link=-static recorder=$object_dir/static/stackreel-record
 [ "$arch" != riscv64 ] || link=-Wl,-z,now recorder=$object_dir/stackreel-record
 make -s O="$object_dir" "${cross[@]}" "$recorder" >&2
 
-[ -z "${PROGRAM_ARCH:-}" ] || prefix=$(triplet "$PROGRAM_ARCH")-
 workspace
+replayer= replay=
+if [ -n "${REPLAY:-}" ]; then
+	# This host's CPU needs no second build.
+	replay_dir=$object_dir
+	[ ${#cross[@]} -gt 0 ] || replay_dir=$(realpath -m "${O:-$root/build}")
+	if make -s O="$replay_dir" "${cross[@]}" "$replay_dir/static/stackreel" 2>"$work/err" >&2; then
+		replayer=$replay_dir/static/stackreel
+		replay="stackreel report $program.reel >report 2>&1"
+	else
+		replay="echo 'no static stackreel: $(grep -m1 -oE 'cannot find .*|undefined .*' "$work/err" | tr -d "'")' >report"
+	fi
+fi
+
+[ -z "${PROGRAM_ARCH:-}" ] || prefix=$(triplet "$PROGRAM_ARCH")-
 # Neither exceptions nor RTTI: they would double the program's size.
 compiler=gcc languages=
 [ "${source##*.}" = c ] || compiler=g++ languages="-fno-exceptions -fno-rtti"
@@ -39,12 +53,13 @@ cat >"$work/script" <<-SCRIPT
 	cd /out
 	stackreel-record ${RECORD_OPTIONS:--F 999} -o $program.reel -- /bin/$program $* >$program.printed 2>record.log
 	status=\$?
+	$replay
 	cat $program.printed record.log
 	exit \$status
 SCRIPT
 status=0
 # shellcheck disable=SC2086 # a list of words
-"$vm/run.sh" "$cell" "$work/script" "$work/out" "$recorder" "$work/$program" $libraries || status=$?
+"$vm/run.sh" "$cell" "$work/script" "$work/out" "$recorder" $replayer "$work/$program" $libraries || status=$?
 [ -e "$work/out/record.log" ] || exit $status
 mkdir -p "$outdir/usr/bin"
 cp "$work/out/"* "$outdir/"
