@@ -1,5 +1,5 @@
 #!/bin/bash
-# The pages in docs/: each ```sh block is run, as it stands there, in a folder of its page's own, and prints the lines of the ```text block
+# README.md and the pages in docs/, of which each ```sh block is run, as it stands there, in a folder of its page's own, and prints the lines of the ```text block
 # behind it, with other numbers. ```yaml blocks are read as YAML; what a job compares is run, the rest of its scripts is parsed. Links lead to files.
 #
 # Slurm is a loop here (tests/test-slurm.sh has a real one), other hosts (ssh, scp) are folders; what is copied from one is gone from it, so that reports have nothing but what was copied.
@@ -104,12 +104,14 @@ run_blocks() {
 
 # ---- pages ----------------------------------------------------------------------------------------
 
-for page in docs/*.md; do
+for page in README.md CONTRIBUTING.md SECURITY.md docs/*.md; do
     while read -r link; do
-        [ -e "docs/$link" ]
+        [ -e "$(dirname "$page")/$link" ]
         count $? "$page: $link is there"
-    done < <(grep -oE '\]\([^)#:]+' "$page" | sed 's/^](//')
-    [ "$page" = docs/README.md ] || grep -qF "](${page#docs/})" docs/README.md
+    done < <(grep -oE '\]\([^)#:]+[)#]' "$page" | sed 's/^](//; s/.$//')
+done
+for page in docs/[a-z]*.md; do
+    grep -qF "](${page#docs/})" docs/README.md
     count $? "docs/README.md has $page"
 done
 
