@@ -213,6 +213,7 @@ if [ -n "$can_record" ]; then
         cd "$work/$page" && run_blocks $page.md
         cd "$root" || exit
     done
+    ok "frame-pointers.md: the script prints a row of its table" grep -xE '\| perl \| [1-9][0-9]* \|( [0-9.]+ \|){6}' <(O=$O bench/frame-pointers.sh perl 2>&1)
 fi
 
 mkdir "$work/shop"

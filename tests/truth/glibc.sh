@@ -7,15 +7,14 @@ need bison
 need gawk
 
 build_program() {
-	mkdir build
-	cd build
-	../configure --prefix=/usr --disable-werror CC="$cc" CFLAGS="$flags"
-	make -j2 lib
-	cp elf/ld.so "$dir"
-	cp math/libm.so "$dir/libm.so.6"
-	cp libc.so "$dir/libc.so.6.new"
-	cd ..
-	rm -r build
+	mkdir build && cd build &&
+		../configure --prefix=/usr --disable-werror CC="$cc" CFLAGS="$flags" &&
+		make -j2 lib &&
+		make -j2 math/others &&
+		cp elf/ld.so "$dir" &&
+		cp math/libm.so "$dir/libm.so.6" &&
+		cp libc.so "$dir/libc.so.6.new" &&
+		cd .. && rm -r build
 }
 
 source_build glibc libc.so.6 "$cc" "$flags"
