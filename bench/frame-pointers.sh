@@ -60,5 +60,5 @@ run='-batch -init query :memory: .exit'
 program sqlite3 sqlite3 "$query" "sqlite3 $run"
 export FLAGS='-g -O2 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer'
 program sqlite3-keep g++ "$query"'; ln -s "$("$truth/sqlite.sh")" keep' "keep/sqlite3 $run"
-program sqlite3-keep-libc g++ "$query"'; ln -s "$("$truth/sqlite.sh")" keep; ln -s "$("$truth/glibc.sh")" libc' \
+program sqlite3-keep-libc 'g++ bison gawk' "$query"'; ln -s "$("$truth/sqlite.sh")" keep; ln -s "$("$truth/glibc.sh")" libc' \
     "libc/ld.so --library-path libc:/usr/lib/$(uname -m)-linux-gnu keep/sqlite3 $run"
