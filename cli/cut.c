@@ -8,8 +8,8 @@ static const struct argp_child children[] = {
 	{ &options_filter, 0, "Which samples:", 1 },
 	{ &options_recipients, 0, "The new capture:", 2 },
 	{ &options_rewrite, 0, NULL, 2 },
-	{ &options_keys, 0, "Other options:", 3 },
-	{ &options_file, 0, NULL, 3 },
+	{ &options_keys, 0, "Encrypted captures:", 3 },
+	{ &options_file, 0, "Input, output, limits:", 5 },
 	{ 0 },
 };
 

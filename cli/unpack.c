@@ -14,8 +14,8 @@ struct unpack {
 
 static const struct argp_child children[] = {
 	{ &options_search, 0, "Where modules come from (--full):", 1 },
-	{ &options_keys, 0, "Other options:", 2 },
-	{ &options_file, 0, NULL, 2 },
+	{ &options_keys, 0, "Encrypted captures:", 2 },
+	{ &options_file, 0, "Input, output, limits:", 4 },
 	{ 0 },
 };
 

@@ -32,9 +32,9 @@ struct report {
 static const struct argp_child children[] = {
 	{ &options_search, 0, "Where modules come from (--deep):", 1 },
 	{ &options_work, 0, NULL, 1 },
-	{ &options_keys, 0, "Other options:", 2 },
-	{ &options_sandbox, 0, NULL, 2 },
-	{ &options_file, 0, NULL, 2 },
+	{ &options_keys, 0, "Encrypted captures:", 2 },
+	{ &options_sandbox, 0, "Captures of strangers:", 3 },
+	{ &options_file, 0, "Input, output, limits:", 4 },
 	{ 0 },
 };
 

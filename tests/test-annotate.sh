@@ -81,6 +81,7 @@ has out ' movq    %rdx, %rax$' ' jne     0x401018 <\+0x8>$'
 run 0 "$stackreel" annotate --json orders+0x4009e8 "${orders[@]}"
 python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); assert d["function"].startswith("shop::Checkout::checkout("), d["function"]' "$work/out"
 count $? "the function that has an address"
+cp "$work/out" "$work/inlined.json"
 # Code that a JIT made, as it was recorded; 38 samples, of which report says that 25 are the function's.
 run 0 "$stackreel" annotate 'JS:*fib /tmp/deep.js:2:13' testdata/x86_64/jit/node-perf-basic-prof.reel
 has out '^# self: 65\.79 % of cpu-clock, 252\.5 ms, 25 samples of 38$' '^# code: as it was recorded$' 'ret'
@@ -89,6 +90,15 @@ run 0 "$stackreel" annotate inline_outer --no-host-files testdata/golden/s390x-i
 has out '^# code is missing: 44 bytes of the function; give the file by --module' '^# its build-id: [0-9a-f]{40}$' '^ +2b00: +\[[0-9]+ bytes that are not here\]$'
 run 0 "$stackreel" annotate stairs+0x1018 --no-host-files "$work/x86_64.reel"
 has out '^# code is missing: 1 byte of the function: no file ' '100\.00 +1018: +\[1 byte that is not here\]$'
+
+"$stackreel" annotate --json 'JS:*fib /tmp/deep.js:2:13' testdata/x86_64/jit/node-perf-basic-prof.reel >"$work/jit.json"
+"$stackreel" annotate --json inline_outer --no-host-files testdata/golden/s390x-inline.reel >"$work/missing.json"
+"$stackreel" annotate --json walk "${orders[@]}" >"$work/calls.json"
+/usr/bin/python3 -B tests/json_schema.py annotate "$work"/{inlined,jit,missing,calls}.json >"$work/err" 2>&1
+case $? in
+77) skip "python3-jsonschema is not installed: the JSON's schema" ;;
+*) count $? "the JSON is as docs/annotate.schema.json says" ;;
+esac
 
 # ---- which function ------------------------------------------------------------------------------
 

@@ -107,6 +107,25 @@ for command in aggregate export sql annotate flamegraph; do
     done
 done
 
+# of LIST OPTION: the commands that man/stackreel.1 names, in a line with LIST before them, are those whose --help has the option.
+of() {
+    local command has=() named
+    for command in $("$tool" --help | sed -nE 's/^  ([a-z]+) .*/\1/p'); do
+        [ "$command" = record ] || ! "$tool" "$command" --help | grep -qE -- "^ +(-., +)?$2([ =[]|$)" || has+=("$command")
+    done
+    named=$(list=$1 awk 'index($0, ENVIRON["list"]) { on = 1 } on && match($0, /\([a-z]+(, [a-z]+)+\)/) { print substr($0, RSTART + 1, RLENGTH - 2); exit }' man/stackreel.1)
+    [ "$(printf '%s\n' "${has[@]}" | sort)" = "$(printf '%s\n' ${named//,/} | sort)" ]
+    count $? "man/stackreel.1 names the commands with $2: $named, not ${has[*]}"
+}
+of '.SS Which samples' --pid
+of '.SS Where modules' --symfs
+of '.SS What functions' --no-demangle
+of '.SS Quality' --min-complete
+of '.SS Speed' --jobs
+of 'sandbox ", "' --sandbox
+of 'The secret key for an encrypted capture' --identity
+of 'shard " I/N' --shard
+
 # ---- the recorder ------------------------------------------------------------------------------
 
 mkdir "$work/bin" "$work/empty"

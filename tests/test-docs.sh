@@ -1,5 +1,5 @@
 #!/bin/bash
-# The pages in docs/: each ```sh block is run, as it stands there, in a folder of its page's own, and prints the lines of the ```text block
+# README.md and the pages in docs/, of which each ```sh block is run, as it stands there, in a folder of its page's own, and prints the lines of the ```text block
 # behind it, with other numbers. ```yaml blocks are read as YAML; what a job compares is run, the rest of its scripts is parsed. Links lead to files.
 #
 # Slurm is a loop here (tests/test-slurm.sh has a real one), other hosts (ssh, scp) are folders; what is copied from one is gone from it, so that reports have nothing but what was copied.
@@ -21,7 +21,7 @@ export LC_ALL=C.UTF-8 HOSTS=$work/hosts
 
 # ---- stand-ins ---------------------------------------------------------------------------------
 
-mkdir -p "$work/bin" "$HOSTS/prod" "$HOSTS/buildhost/build"
+mkdir -p "$work/bin" "$HOSTS/prod" "$HOSTS/laptop" "$HOSTS/buildhost/build"
 ln -s "$O/stackreel" "$work/bin/"
 cat >"$work/bin/ssh" <<'END'
 #!/bin/bash
@@ -55,6 +55,10 @@ if "$O/stackreel-record" -q -o "$work/try.reel" true >/dev/null 2>"$work/err"; t
     ln -s "$O/stackreel-record" "$work/bin/"
 fi
 
+# Without npm's packages there is no viewer.
+no_pages=
+"$O/stackreel" flamegraph -q -o "$work/try.html" testdata/x86_64/jit/node-perf-basic-prof.reel 2>"$work/err" || no_pages=$(head -n 1 "$work/err")
+
 # ---- what a page is of ---------------------------------------------------------------------------
 
 # blocks PAGE: its fenced blocks, as files NN.sh, NN.text, NN.yaml in $work/blocks.
@@ -67,7 +71,7 @@ blocks() {
 
 # Lines of which only the numbers may differ, and how many blanks are between the words.
 plain() {
-    sed -E 's/[0-9][0-9.,]*/0/g; s/ ?[-+] ?0/ 0/g; s/[ │├└─]+/ /g; s/^ //; s/ (ns|us|ms|s) / T /g'
+    sed -E 's/0x[0-9a-f]+|[0-9][0-9.,]*/0/g; s/ ?[-+] ?0/ 0/g; s/[ │├└─]+/ /g; s/^ //; s/ (ns|us|ms|s)( |$)/ T\2/g'
 }
 
 # run_blocks PAGE: in the folder that this is started in.
@@ -76,6 +80,10 @@ run_blocks() {
     for block in "$work"/blocks/*; do
         case $block in
         *.sh)
+            if [ -n "$no_pages" ] && grep -q '^stackreel flamegraph .*\.html' "$block"; then
+                skip "$1: $no_pages"
+                continue
+            fi
             bash -eu -o pipefail "$block" >"$work/out" 2>"$work/err"
             count $? "$1: $(head -n 3 "$block")"
             ;;
@@ -96,16 +104,25 @@ run_blocks() {
 
 # ---- pages ----------------------------------------------------------------------------------------
 
-for page in docs/*.md; do
+for page in README.md CONTRIBUTING.md SECURITY.md docs/*.md; do
     while read -r link; do
-        [ -e "docs/$link" ]
+        [ -e "$(dirname "$page")/$link" ]
         count $? "$page: $link is there"
-    done < <(grep -oE '\]\([^)#:]+' "$page" | sed 's/^](//')
+    done < <(grep -oE '\]\([^)#:]+[)#]' "$page" | sed 's/^](//; s/.$//')
+done
+for page in docs/[a-z]*.md; do
+    grep -qF "](${page#docs/})" docs/README.md
+    count $? "docs/README.md has $page"
 done
 
 blocks docs/arm64-on-x86.md
 mkdir "$work/arm64" && ln -s "$root/testdata" "$work/arm64/"
 cd "$work/arm64" && run_blocks arm64-on-x86.md
+cd "$root" || exit
+
+blocks docs/reading-reports.md
+mkdir "$work/reports" && ln -s "$root/testdata" "$work/reports/"
+cd "$work/reports" && run_blocks reading-reports.md
 cd "$root" || exit
 
 # A fleet of ten.
@@ -186,7 +203,17 @@ if [ -n "$can_record" ]; then
     cd "$root" && kill "$server" && wait "$server" 2>/dev/null
     server=
 else
-    skip "prod-to-laptop.md, regressions.md: nothing can be recorded here: $(head -n 1 "$work/err")"
+    skip "prod-to-laptop.md, tour.md, frame-pointers.md, regressions.md: nothing can be recorded here: $(head -n 1 "$work/err")"
+fi
+
+if [ -n "$can_record" ]; then
+    for page in tour frame-pointers; do
+        blocks docs/$page.md
+        mkdir "$work/$page"
+        cd "$work/$page" && run_blocks $page.md
+        cd "$root" || exit
+    done
+    ok "frame-pointers.md: the script prints a row of its table" grep -xE '\| perl \| [1-9][0-9]* \|( [0-9.]+ \|){6}' <(O=$O bench/frame-pointers.sh perl 2>&1)
 fi
 
 mkdir "$work/shop"

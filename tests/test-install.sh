@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs below a folder, and builds README's example against what was installed, by pkg-config; then runs it.
+# Installs below a folder, and builds the example of docs/library.md against what was installed, by pkg-config; then runs it.
 # run.sh: makes
 set -u
 cd "$(dirname "$0")/.."
@@ -14,9 +14,9 @@ for file in bin/stackreel include/stackreel.h lib/libstackreel.so lib/libstackre
     ok "$file is installed" test -e "$work/root/$file"
 done
 # Inside of the ```c block.
-sed -n '/^```c$/,/^```$/{/^```/!p}' README.md >"$work/example.c"
+sed -n '/^```c$/,/^```$/{/^```/!p}' docs/library.md >"$work/example.c"
 # shellcheck disable=SC2046 # flags are words
-ok "README's example builds" cc -Wall -Wextra -Werror -o "$work/example" "$work/example.c" $(pkg-config --cflags --libs stackreel)
+ok "the example of docs/library.md builds" cc -Wall -Wextra -Werror -o "$work/example" "$work/example.c" $(pkg-config --cflags --libs stackreel)
 # shellcheck disable=SC2046
 ok "it builds as C++" g++ -Wall -Wextra -Werror -fsyntax-only -x c++ $(pkg-config --cflags stackreel) - <<<'#include <stackreel.h>'
 ok "it runs" env LD_LIBRARY_PATH="$work/root/lib" "$work/example" testdata/aarch64/orders/orders.reel

@@ -9,6 +9,7 @@ must say so; repair's output must be whole, to reel_reader.py, too, and have the
 of the changed file.
 """
 
+import glob
 import json
 import os
 import random
@@ -20,6 +21,7 @@ import tempfile
 import zlib
 
 import counting
+import json_schema
 import reel_reader
 
 TOOL = os.path.join(os.environ.get("O", "build"), "stackreel")
@@ -161,6 +163,13 @@ def check_report(folder):
     count.ok("what is lost", any(line.startswith("    lost: the samples of 0.000 s to 0.") for line in lines), text)
     count.ok("how many there were", any(" of 12, 8 side records" in line or " samples of 12" in line for line in lines), text)
     found = [json.loads(line) for line in run("verify", "--json", bad)[1].splitlines()]
+    schema = json_schema.validator("verify")
+    if schema:
+        lines = run("verify", "--json", "README.md", *sorted(glob.glob(FORMAT + "*.reel")))[1].splitlines()
+        errors = [error.message for line in lines for error in schema.iter_errors(json.loads(line))]
+        count.ok("JSON of all fixtures is as its schema says", lines and not errors, str(errors[:3]))
+    else:
+        count.skip("python3-jsonschema is not installed")
     count.ok("as JSON", [f.get("offset") for f in found[:1]] == [begin] and found[-1]["whole"] is False, str(found))
     # Exchanged blocks come out with the same samples; they are not what is lost.
     (a, b), (c, d) = blocks_of(read(FORMAT + "good-dense.reel"))[1:3]

@@ -27,6 +27,7 @@ sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 import counting
+import json_schema
 import reel_builder as b
 import reel_cases
 
@@ -103,20 +104,6 @@ class Sample:
             self.stack.insert(0, ("[incomplete: %s]" % line["stop"], "", False))
         elif not self.stack:
             self.stack = [("[no frames]", "", False)]
-
-
-def schema_check():
-    """What checks that a line of NDJSON is as docs/ndjson.schema.json says, and has nothing that this does not describe; None: it is missing."""
-    try:
-        from jsonschema import Draft202012Validator
-    except ImportError:
-        count.skip("python3-jsonschema is not installed")
-        return None
-    with open(os.path.join(ROOT, "docs/ndjson.schema.json"), encoding="ascii") as file:
-        schema = json.load(file)
-    Draft202012Validator.check_schema(schema)
-    schema["additionalProperties"] = schema["properties"]["frames"]["items"]["additionalProperties"] = False
-    return Draft202012Validator(schema)
 
 
 def read_samples(capture, schema):
@@ -523,7 +510,9 @@ def main():
     annotate = bool(shutil.which("callgrind_annotate"))
     if not annotate:
         count.skip("valgrind is not installed: no callgrind_annotate")
-    line_schema, paths = schema_check(), []
+    line_schema, paths = json_schema.validator("ndjson"), []
+    if not line_schema:
+        count.skip("python3-jsonschema is not installed")
     for capture in captures():
         samples = read_samples(capture, line_schema)
         paths.append(check_speedscope(capture, samples))

@@ -619,21 +619,23 @@ const struct argp options_work = { work_options, parse_work, NULL, NULL, NULL, N
 	}
 #define UNWINDING                                                                                  \
 	{ &options_search, 0, "Where modules and symbols come from:", 2 },                         \
-		{ &options_debuginfod, 0, NULL, 2 }, { &options_quality, 0, "Quality:", 3 },       \
-		{ &options_work, 0, "Speed:", 4 }, { &options_keys, 0, "Other options:", 5 },      \
+		{ &options_debuginfod, 0, "Fetching them:", 3 },                                   \
+		{ &options_quality, 0, "Quality:", 4 }, { &options_work, 0, "Speed:", 5 },         \
+		{ &options_file, 0, "Input, output, limits:", 8 },                                 \
 	{                                                                                          \
-		&options_file, 0, NULL, 5                                                          \
+		&options_keys, 0, "Encrypted captures:", 7                                         \
 	}
 
 const struct argp_child options_of_traces[] = {
 	FILTERING,
 	UNWINDING,
-	{ &options_sandbox, 0, NULL, 5 },
+	{ &options_sandbox, 0, "Captures of strangers:", 6 },
 	{ 0 },
 };
 
 const struct argp_child options_of_shards[] = {
-	FILTERING, { &options_shard, 0, NULL, 1 }, UNWINDING, { &options_sandbox, 0, NULL, 5 },
+	FILTERING, { &options_shard, 0, NULL, 1 },
+	UNWINDING, { &options_sandbox, 0, "Captures of strangers:", 6 },
 	{ 0 },
 };
 
@@ -648,8 +650,8 @@ const struct argp_child options_of_rewriting[] = {
 	{ &options_recipients, 0, NULL, 0 },
 	{ &options_rewrite, 0, NULL, 0 },
 	{ &options_search, 0, "Where modules come from:", 1 },
-	{ &options_keys, 0, "Other options:", 2 },
-	{ &options_file, 0, NULL, 2 },
+	{ &options_keys, 0, "Encrypted captures:", 2 },
+	{ &options_file, 0, "Input, output, limits:", 3 },
 	{ 0 },
 };
 

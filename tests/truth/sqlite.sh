@@ -1,8 +1,8 @@
 #!/bin/bash
-# sqlite.sh - print the folder of a sqlite3 built from Debian's source with debug information
+# sqlite.sh - print the folder of a sqlite3 built from Debian's source with debug information. FLAGS: other ones for the compiler
 set -euo pipefail
 . "$(dirname "$0")/source.sh"
-cc=${CC:-gcc} flags='-g -O2 -fomit-frame-pointer'
+cc=${CC:-gcc} flags=${FLAGS:--g -O2 -fomit-frame-pointer}
 
 build_program() {
 	local tcl root library

@@ -1,0 +1,99 @@
+# program_list.sh - programs that people run, and what they are to do for two seconds or so; to be sourced by who defines `program'
+# shellcheck shell=bash
+# shellcheck disable=SC2016 # commands are expanded where they are run
+#
+# program NAME NEEDS PREPARE COMMAND [FILES [SYMFS [ATTACH]]]: what must be installed (commands, files); what makes its input, and the command, both for sh in
+# an empty folder, with programs/ as $sources. FILES: RECORDED=HERE, by which programs.py finds files that have another name now. SYMFS: a folder
+# of files by their recorded path. ATTACH: the command runs already, for longer than is recorded, when recording begins.
+
+# missing WORD...: the first that is no command, nor a file that is there; one of several by /pattern|pattern.
+missing() {
+	local need
+	for need; do
+		case $need in
+		/*) compgen -G "$need" >/dev/null || { echo "$need"; return; } ;;
+		*) command -v "$need" >/dev/null || { echo "$need"; return; } ;;
+		esac
+	done
+}
+
+spin='cc -O2 -g -fomit-frame-pointer -o spin "$sources/descent.c"'
+server='for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do [ -e socket ] && break; sleep 0.2; done'
+jpeg='{ echo P6 1024 768 255; head -c 1000000 /dev/urandom | od -An -v -tu1 | tr -d "\n" | head -c 2359296; } >in.ppm'
+
+program redis 'redis-server redis-benchmark' : \
+	'redis-server --port 0 --unixsocket socket --save "" & '"$server"'; timeout 2 redis-benchmark -s socket -n 100000000 -q -t lrange_100,zadd; kill $!; wait'
+program postgres '/usr/lib/postgresql/*/bin/initdb pgbench runuser' \
+	'chown nobody .; for i in /usr/lib/postgresql/*/bin; do ln -sfn $i bin; done
+	runuser -u nobody -- bin/initdb -D data' \
+	'PGHOST=$PWD; export PGHOST; runuser -u nobody -- bin/postgres -D data -k "$PWD" -h "" & sleep 1
+	runuser -u nobody -- pgbench -q -i postgres; runuser -u nobody -- pgbench -n -c 2 -T 2 postgres; runuser -u nobody -- bin/pg_ctl -D data stop -m fast; wait; rm -f .s*'
+program mariadb 'mariadbd mariadb-install-db mariadb-slap' \
+	'mariadb-install-db --no-defaults --user=root --datadir="$PWD/data" --auth-root-authentication-method=normal' \
+	'mariadbd --no-defaults --user=root --datadir="$PWD/data" --skip-networking --socket="$PWD/socket" & '"$server"'
+	timeout 2 mariadb-slap --no-defaults --socket="$PWD/socket" -a --concurrency=2 --number-of-queries=1000000; kill $!; wait'
+program node node : 'node -e "const end = Date.now() + 2000, c = new Map()
+	while (Date.now() < end) { const s = JSON.stringify([...Array(50)].map(() => Math.random())); c.set(s.slice(0, 4), JSON.parse(s).sort()) }"'
+program chromium chromium : \
+	'timeout 20 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/profile" --dump-dom "file://$sources/page.html"; rm -rf profile'
+program clang 'clang++' : 'timeout 2 clang++ -O2 -c -o out.o "$sources/exceptions.cc"; timeout 2 clang++ -O3 -c -o out.o "$sources/exceptions.cc"'
+program git-gc git 'git init -q repository; cd repository; git config user.name a; git config user.email a@b
+	for i in 1 2 3 4; do cp -r /usr/include/linux .; for f in linux/*.h; do echo $i >>$f; done; git add .; git commit -q -m $i; done' \
+	'timeout 3 git -C repository -c pack.threads=2 gc --aggressive --force -q'
+program xz xz 'cat /usr/lib/x86_64-linux-gnu/*.so | head -c 60000000 >in' 'timeout 2 xz -9 -T1 -kc in >/dev/null'
+program ripgrep rg : 'for i in 1 2 3 4 5 6; do timeout 1 rg -uuu -c "[a-z]+ing[^a-z].*(tion|ment)[^a-z]" /usr/include; done'
+program numpy '/usr/bin/python3 /usr/lib/python3/dist-packages/numpy' : '/usr/bin/python3 -c "import numpy, time
+end = time.time() + 2
+while time.time() < end:
+    a = numpy.random.rand(200, 200); numpy.linalg.svd(a @ a); numpy.sort(a.ravel()); numpy.fft.fft2(a); numpy.sin(a)"'
+program openblas 'cc /usr/include/x86_64-linux-gnu/cblas.h' 'cc -O2 -o blas "$sources/blas.c" -lopenblas' './blas 2'
+program perl perl : 'timeout 2 perl -e "my %h; while (1) { \$h{\$_ % 5003} = sprintf(q(%d), \$_) for 1 .. 100000; my @k = sort keys %h; join q(,), @k }"'
+program lua lua5.4 : 'timeout 2 lua5.4 -e "local t = {} while true do for i = 1, 1000 do t[i] = math.sin(i) .. [[]] end table.sort(t) end"'
+program ocaml ocamlopt 'cp "$sources/work.ml" .; ocamlopt -o work work.ml' ./work
+program chroot 'cc chroot' "$spin"'; mkdir root; mv spin root; for i in $(ldd root/spin | grep -o "/[^ ]*"); do mkdir -p root/${i%/*}; cp $i root/$i; done' \
+	'chroot root /spin 2' '/spin=$dir/root/spin' root
+program dlopen cc 'cc -O2 -o plugins "$sources/plugins.c"; for i in 1 2 3 4 5; do cc -O2 -shared -fPIC -DPADDING=$i -o plugin-$i.so "$sources/plugin.c"; done' \
+	'./plugins 2 ./plugin-*.so'
+program ruby ruby : 'timeout 2 ruby -e "loop { a = (1..20000).map { |i| (i * 7919) % 100003 }; a.sort.map(&:to_s).sort_by(&:reverse).join.hash }"'
+program php php : 'timeout 2 php -n "$sources/work.php"'
+program make make 'for i in $(seq 20000); do echo "all: t$i"; echo "t$i: \$(patsubst %,x%,\$(filter %7,a7 b$i)); @:"; echo "xa7 xb$i:"; done >Makefile' \
+	'timeout 2 make -n >/dev/null; timeout 2 make -s'
+program rust rustc 'rustc -O -o work "$sources/work.rs"' ./work
+program go go 'cp "$sources/work.go" .; HOME=$PWD go build -o work work.go; chmod -R u+w .' ./work
+program go-stripped go 'cp "$sources/work.go" .; HOME=$PWD go build -o twin work.go; strip -o work twin; chmod -R u+w .' ./work '$dir/work=$dir/twin'
+program threads cc 'cc -O2 -pthread -o crowd "$sources/crowd.c"' './crowd 2'
+program processes perl : 'i=0; while [ $i -lt 150 ]; do perl -MPOSIX -e 1; i=$((i + 1)); done'
+program nginx-tls 'nginx openssl curl' 'openssl req -x509 -newkey rsa:2048 -nodes -keyout key -out cert -days 9 -subj /CN=a; head -c 1000000 /dev/urandom >file
+	cat >nginx.conf <<END
+user root; worker_processes 1; daemon off; pid pid; error_log stderr; events { }
+http { access_log off; client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3; uwsgi_temp_path t4; scgi_temp_path t5
+; server { listen unix:$PWD/socket ssl; ssl_certificate $PWD/cert; ssl_certificate_key $PWD/key; root $PWD; } }
+END' \
+	'nginx -e stderr -p "$PWD" -c "$PWD/nginx.conf" & '"$server"'
+	timeout 2 curl -sk -H "Connection: close" --unix-socket socket "https://a/file?[1-9999]" >/dev/null; kill $!; wait; rm -f socket'
+program cjpeg cjpeg "$jpeg" 'timeout 2 sh -c "while :; do cjpeg -quality 85 -optimize in.ppm >/dev/null; done"'
+program djpeg 'cjpeg djpeg' "$jpeg; cjpeg in.ppm >in.jpg" 'timeout 2 sh -c "while :; do djpeg in.jpg >/dev/null; done"'
+program x264 'x264 ffmpeg' 'ffmpeg -v error -f lavfi -i testsrc2=size=640x360:rate=25 -frames:v 250 -pix_fmt yuv420p in.y4m' \
+	'timeout 3 x264 --quiet -o out.264 in.y4m'
+program x265 'x265 ffmpeg' 'ffmpeg -v error -f lavfi -i testsrc2=size=640x360:rate=25 -frames:v 250 -pix_fmt yuv420p in.y4m' \
+	'timeout 3 x265 --log-level none --input in.y4m -o out.hevc'
+program ffmpeg ffmpeg 'ffmpeg -v error -f lavfi -i testsrc2=size=640x360:rate=25 -frames:v 250 -pix_fmt yuv420p -c:v libx264 in.mkv' \
+	'timeout 3 ffmpeg -v error -threads 2 -stream_loop -1 -i in.mkv -f null -'
+program openssl-p521 openssl : 'openssl speed -seconds 1 ecdsap384 ecdsap521'
+program openssl-gcm openssl : 'openssl speed -seconds 1 -evp aes-256-gcm'
+program valgrind 'valgrind cc' "$spin" 'timeout 3 valgrind -q ./spin 9'
+program luajit luajit : 'timeout 2 luajit -e "local t = {} while true do for i = 1, 1000 do t[i] = math.sin(i) .. [[]] end table.sort(t) end"'
+program ghc ghc 'cp "$sources/work.hs" .; ghc -v0 -O -o work work.hs' 'timeout 2 ./work'
+program boost-context 'c++ /usr/include/boost/context/fiber.hpp' 'c++ -O2 -o fibers "$sources/fibers.cc" -lboost_context' './fibers 2'
+program gmp 'cc /usr/include/*/gmp.h' 'cc -O2 -o gmp "$sources/gmp.c" -lgmp' './gmp 2'
+program java-interpreter 'java javac' 'javac -d . "$sources/Work.java"' 'java -Xint Work 2'
+program java 'java javac' 'javac -d . "$sources/Work.java"' 'java Work 2'
+program java-frame-pointer 'java javac' 'javac -d . "$sources/Work.java"' 'java -XX:+PreserveFramePointer Work 2'
+program qemu-user 'qemu-x86_64 cc' "$spin" 'timeout 2 qemu-x86_64 ./spin 9'
+program erlang erl : 'timeout 3 erl -noshell -eval "F = fun F(N) -> lists:sort([integer_to_list(rand:uniform(N)) || _ <- lists:seq(1, N)]), F(N) end, F(3000)."'
+program ucontext cc 'cc -O2 -o contexts "$sources/contexts.c"' './contexts 2'
+program php-jit 'php /usr/lib/php/*/opcache.so' : \
+	'timeout 2 php -n -d zend_extension=opcache -d opcache.enable_cli=1 -d opcache.jit=tracing -d opcache.jit_buffer_size=64M "$sources/work.php"'
+program musl musl-gcc 'musl-gcc -O2 -o musl "$sources/musl.c"' './musl 2'
+program deleted cc "$spin"'; mv spin twin' 'cp twin spin; (sleep 0.2; rm spin) & exec ./spin 9' '$dir/spin=$dir/twin' '' attach
+program memfd cc "$spin"'; cc -O2 -o memfd "$sources/memfd.c"' './memfd spin 2' '/memfd:program=$dir/spin'
