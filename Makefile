@@ -349,6 +349,7 @@ test-all: | $(filter deps,$(MAKECMDGOALS))
 
 # ---- installation -------------------------------------------------------------------
 
+doc_folders := fleet images
 .PHONY: install uninstall
 install: all $(O)/libstackreel.a
 	$(Q)install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR) \
@@ -368,6 +369,8 @@ install: all $(O)/libstackreel.a
 		packaging/stackreel.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/stackreel.pc
 	$(Q)install -m 644 man/*.1 $(DESTDIR)$(MANDIR)/man1/
 	$(Q)install -m 644 docs/*.* $(DESTDIR)$(DOCDIR)/
+	$(Q)for folder in $(doc_folders); do install -d $(DESTDIR)$(DOCDIR)/$$folder && \
+		install -m 644 docs/$$folder/* $(DESTDIR)$(DOCDIR)/$$folder/ || exit; done
 
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/stackreel $(DESTDIR)$(BINDIR)/stackreel-record \
@@ -375,6 +378,7 @@ uninstall:
 		$(DESTDIR)$(LIBDIR)/pkgconfig/stackreel.pc $(DESTDIR)$(MANDIR)/man1/stackreel*.1 \
 		$(foreach program,stackreel stackreel-record,$(DESTDIR)$(BASHCOMPDIR)/$(program) $(DESTDIR)$(ZSHCOMPDIR)/_$(program) \
 			$(DESTDIR)$(FISHCOMPDIR)/$(program).fish) $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(wildcard docs/*.*)))
+	rm -rf $(addprefix $(DESTDIR)$(DOCDIR)/,$(doc_folders))
 
 -include $(shell test -d $(O) && find $(O) -name '*.d')
 

@@ -154,12 +154,14 @@ static void print_quality(const struct session *session, FILE *file)
 		fputs("  no traces\n", file);
 	if (quality->without_stack)
 		fprintf(file,
-			"  besides, %s samples without a user stack: of kernel threads, and of "
+			"  besides, %s sample%s without a user stack: of kernel threads, and of "
 			"tasks at their end\n",
-			format_count(quality->without_stack).text);
+			format_count(quality->without_stack).text,
+			quality->without_stack == 1 ? "" : "s");
 	if (quality->stack_cut)
-		fprintf(file, "  %s samples have a stack that was cut at the limit\n",
-			format_count(quality->stack_cut).text);
+		fprintf(file, "  %s sample%s a stack that was cut at the limit\n",
+			format_count(quality->stack_cut).text,
+			quality->stack_cut == 1 ? " has" : "s have");
 }
 
 /* Of a merged capture. */

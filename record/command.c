@@ -52,10 +52,11 @@ int reel_command_error_status(const struct reel_error *error)
 							      : REEL_EXIT_NOT_EXECUTABLE;
 }
 
-static void run_child(char **arguments, const sigset_t *signals, int start, int failure)
-	__attribute__((noreturn));
+static void run_child(char **arguments, const struct reel_command_options *options, int start,
+		      int failure) __attribute__((noreturn));
 
-static void run_child(char **arguments, const sigset_t *signals, int start, int failure)
+static void run_child(char **arguments, const struct reel_command_options *options, int start,
+		      int failure)
 {
 	int errnum;
 	char byte;
@@ -68,14 +69,17 @@ static void run_child(char **arguments, const sigset_t *signals, int start, int 
 	if (n != 1)
 		_exit(REEL_EXIT_NOT_EXECUTABLE);
 	signal(SIGPIPE, SIG_DFL);
-	sigprocmask(SIG_SETMASK, signals, NULL);
+	sigprocmask(SIG_SETMASK, &options->signals, NULL);
+	if (options->prints_to_stderr)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
 	execvp(arguments[0], arguments);
 	errnum = errno;
 	n = write(failure, &errnum, sizeof(errnum));
 	_exit(errnum == ENOENT ? REEL_EXIT_NOT_FOUND : REEL_EXIT_NOT_EXECUTABLE);
 }
 
-struct reel_error *reel_command_prepare(char **arguments, const sigset_t *signals,
+struct reel_error *reel_command_prepare(char **arguments,
+					const struct reel_command_options *options,
 					struct reel_command *ret)
 {
 	int start[2], failure[2];
@@ -92,7 +96,7 @@ struct reel_error *reel_command_prepare(char **arguments, const sigset_t *signal
 	if (!ret->pid) {
 		close(start[1]);
 		close(failure[0]);
-		run_child(arguments, signals, start[0], failure[1]);
+		run_child(arguments, options, start[0], failure[1]);
 	}
 	close(start[0]);
 	close(failure[1]);

@@ -24,8 +24,15 @@ struct reel_command {
 struct reel_error *reel_command_check(const char *name) REEL_MUST_CHECK;
 /* The exit status for an error of reel_command_check and reel_command_start. */
 int reel_command_error_status(const struct reel_error *error);
-/* Forks; the child waits, with the signal mask `signals`. */
-struct reel_error *reel_command_prepare(char **arguments, const sigset_t *signals,
+struct reel_command_options {
+	sigset_t signals; /* its signal mask */
+	/* Standard output is for the capture: the command has standard error for it. */
+	bool prints_to_stderr;
+};
+
+/* Forks; the child waits. */
+struct reel_error *reel_command_prepare(char **arguments,
+					const struct reel_command_options *options,
 					struct reel_command *ret) REEL_MUST_CHECK;
 /* NOT_FOUND, PERMISSION or OS if it cannot be executed. */
 struct reel_error *reel_command_start(struct reel_command *command,

@@ -235,6 +235,17 @@ static struct reel_error *follow_processes(struct recording *recording)
 
 /* ---- signals -------------------------------------------------------------------------- */
 
+static struct reel_error *prepare_command(struct recording *recording)
+{
+	const struct reel_options *options = recording->options;
+	const struct reel_command_options command = {
+		.signals = recording->signals.old,
+		.prints_to_stderr = !strcmp(options->output, "-"),
+	};
+
+	return reel_command_prepare(options->command, &command, &recording->command);
+}
+
 static struct reel_error *block_signals(struct recording *recording)
 {
 	sigset_t signals;
@@ -546,8 +557,7 @@ struct reel_error *recording_open(struct recording *recording)
 	if (!error)
 		error = block_signals(recording);
 	if (!error && options->command)
-		error = reel_command_prepare(options->command, &recording->signals.old,
-					     &recording->command);
+		error = prepare_command(recording);
 	/* Before it is looked which CPUs there are. */
 	if (!error)
 		error = reel_cpu_watch_create(&recording->cpu_watch);

@@ -72,6 +72,8 @@ ok "-o - into a pipe" "$check" pipe.reel complete samples=20 placed
 record -o - -- sh -c 'echo hello >&2' >out.reel
 grep -q hello err
 ok "-o - leaves standard error to the command" "$check" out.reel complete
+record -o - -- sh -c 'echo hello' 2>err >out.reel
+ok "what the command prints is not in the capture, but on standard error" eval '"$check" out.reel complete && grep -qx hello err'
 record -o - -- "$busy" spin 5 | true
 [ "${PIPESTATUS[0]}" = 1 ] && grep -q 'Broken pipe' err
 count $? "a reader that goes away ends it"

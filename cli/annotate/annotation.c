@@ -116,7 +116,7 @@ static bool print_header(const struct view *view, const struct session *session,
 	if (listing->inlined.samples)
 		fprintf(file, "; %s of that in functions inlined into it",
 			format_share(listing->inlined.weight, listing->self.weight).text);
-	fprintf(file, "\n# %s\n", view->skid);
+	fprintf(file, "\n# skid: %s\n", view->skid);
 	print_code(listing, file);
 	if (listing->bytes_missing && !print_missing_code(listing, session, file))
 		return false;

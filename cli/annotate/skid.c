@@ -67,24 +67,24 @@ static const char *describe(uint64_t type, const char *name, const char *arch)
 	bool is_x86 = !strcmp(arch, "x86_64") || !strcmp(arch, "i386");
 
 	if (type == TYPE_SOFTWARE && is_clock(name))
-		return "skid: sampled by a timer: time is told of the instruction behind the one "
+		return "sampled by a timer: time is told of the instruction behind the one "
 		       "that took it";
 	if (type == TYPE_SOFTWARE || type == TYPE_TRACEPOINT || type == TYPE_NONE)
-		return "skid: none: sampled where the kernel counts the event, or at the system "
+		return "none: sampled where the kernel counts the event, or at the system "
 		       "call that led there";
 	if (type == TYPE_BREAKPOINT)
-		return "skid: at most one instruction: sampled at a breakpoint";
+		return "at most one instruction: sampled at a breakpoint";
 	switch (precision_of(name)) {
 	case 0:
-		return is_x86 ? "skid: sampled without precise events (such as cycles:pp): "
+		return is_x86 ? "sampled without precise events (such as cycles:pp): "
 				"addresses may be some instructions late"
-			      : "skid: sampled without precise events: addresses may be some "
+			      : "sampled without precise events: addresses may be some "
 				"instructions late";
 	case 1:
-		return "skid: sampled with a precise event (:p): addresses are late by a constant, "
+		return "sampled with a precise event (:p): addresses are late by a constant, "
 		       "mostly one instruction";
 	default:
-		return "skid: sampled with a precise event: an address is that of the instruction";
+		return "sampled with a precise event: an address is that of the instruction";
 	}
 }
 
@@ -93,7 +93,7 @@ bool skid_describe(const struct session *session, const struct reel_event_info *
 {
 	struct search search = { 0 };
 
-	*ret = "skid: what was sampled is not known, nor how late addresses are";
+	*ret = "what was sampled is not known, nor how late addresses are";
 	if (!event)
 		return true;
 	search.id = event->id;

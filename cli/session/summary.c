@@ -93,8 +93,9 @@ void summary_print_quality(const struct quality *quality, FILE *file)
 	fputs("# ", file);
 	quality_print(quality, file);
 	if (quality->without_stack)
-		fprintf(file, "; %s samples without a user stack",
-			format_count(quality->without_stack).text);
+		fprintf(file, "; %s sample%s without a user stack",
+			format_count(quality->without_stack).text,
+			quality->without_stack == 1 ? "" : "s");
 	fputc('\n', file);
 	if (quality->by_code || quality->by_frame_pointer) {
 		fputs("# ", file);
