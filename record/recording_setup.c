@@ -233,8 +233,6 @@ static struct reel_error *follow_processes(struct recording *recording)
 	return error;
 }
 
-/* ---- signals -------------------------------------------------------------------------- */
-
 static struct reel_error *prepare_command(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
@@ -245,6 +243,8 @@ static struct reel_error *prepare_command(struct recording *recording)
 
 	return reel_command_prepare(options->command, &command, &recording->command);
 }
+
+/* ---- signals -------------------------------------------------------------------------- */
 
 static struct reel_error *block_signals(struct recording *recording)
 {

@@ -262,6 +262,9 @@ class Browse(unittest.TestCase):
         screen.type("Escape", until="by function")
         screen.type("s", until="source of shop::by_value")
         screen.type("Escape", "Escape", until="1/49")
+        screen.type("b", "Down", "Enter", until="by module")
+        screen.type("a", until="that is no function")
+        screen.type("b", "Enter", until="by function")
         # Inlined functions are a part of another one: which, is said.
         screen.type("a", until="is inlined")
 
@@ -289,6 +292,10 @@ class Browse(unittest.TestCase):
         screen.resize(100, 20)
         screen.wait(r"\?: help")
         self.assertLessEqual(max(map(len, screen.rows())), 100)
+        screen.type("/", "walk", "Enter", until="1/1 .*with `walk'")
+        screen.resize(130, 20)
+        screen.wait("379.4 ms|12.95 %  109.1 ms")
+        screen.wait("1/1 .*with `walk'")
 
     def test_without_colours_and_utf8(self):
         colours = re.compile(r"\x1b\[[0-9;]*3[1-7]m")

@@ -233,16 +233,21 @@ static void show_module(struct browser *browser, bool kernel)
 		set_filter(browser, symbol->module);
 }
 
+/* Columns of tables are as wide as there is room. */
 static void resize(struct browser *browser)
 {
-	size_t row = browser->page->row;
+	struct page_source source = browser_source(browser);
+	struct page *old = browser->page, *page;
 
 	browser->output = screen_output();
-	/* Columns of tables are as wide as there is room. */
-	if (!browser->page->below) {
-		browser_sum(browser);
-		browser->page->row = row;
-	}
+	if (old->below || browser->tree)
+		return;
+	page = table_page(&source, browser->sort);
+	browser->page = NULL;
+	browser_push(browser, page);
+	set_filter(browser, old->filter);
+	page->row = old->row;
+	page_free(old);
 }
 
 static void press_command(struct browser *browser, int key)

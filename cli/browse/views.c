@@ -147,7 +147,7 @@ void browser_annotate(struct browser *browser, bool by_source)
 	struct reading reading = { .browser = browser };
 	_cleanup_free_ char *wanted = NULL;
 
-	if (!frame) {
+	if (!frame || browser->by == SYMBOLS_BY_MODULE || browser->by == SYMBOLS_BY_SOURCE) {
 		browser_say(browser, memory_print("that is no function"));
 		return;
 	}

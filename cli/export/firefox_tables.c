@@ -111,14 +111,6 @@ static bool is_file(enum reel_module_kind kind)
 	return kind != REEL_MODULE_ANONYMOUS && kind != REEL_MODULE_SPECIAL;
 }
 
-static int compare_ids(const void *key, const void *item)
-{
-	const uint64_t *id = key;
-	const struct reel_module_info *module = item;
-
-	return (*id > module->id) - (*id < module->id);
-}
-
 static enum firefox_category category_of(const struct stored_frame *frame,
 					 const struct reel_module_info *module)
 {
@@ -157,11 +149,8 @@ static uint32_t function_of(struct firefox *firefox, const struct stored_frame *
 bool firefox_place_frames(struct firefox *firefox, struct session *session)
 {
 	const struct stack_store *stacks = &firefox->stacks;
-	const struct reel_module_info *modules, *module;
-	size_t n;
+	const struct reel_module_info *module;
 
-	if (!no_error(reel_capture_modules(session->capture, &modules, &n)))
-		return false;
 	firefox->frames = memory_reserve(firefox->frames, &firefox->frames_capacity,
 					 stacks->n_frames, sizeof(*firefox->frames));
 	for (; firefox->n_frames < stacks->n_frames; firefox->n_frames++) {
@@ -171,9 +160,8 @@ bool firefox_place_frames(struct firefox *firefox, struct session *session)
 		*frame = (struct firefox_frame){ .lib = FIREFOX_NONE, .symbol = FIREFOX_NONE };
 		if (!stored->symbol)
 			continue;
-		module = stored->module_id && n ? bsearch(&stored->module_id, modules, n,
-							  sizeof(*modules), compare_ids)
-						: NULL;
+		if (!no_error(reel_capture_module(session->capture, stored->module_id, &module)))
+			return false;
 		if (module && is_file(module->kind))
 			frame->lib = lib_of(firefox, session, module);
 		frame->category = category_of(stored, module);

@@ -50,9 +50,7 @@ struct llvm_profile {
 	char *event; /* whose samples they are; NULL: there was none yet */
 	struct left_out left_out;
 	bool quiet;
-	/* Of the capture, when all its samples are there. */
-	const struct reel_module_info *modules;
-	size_t n_modules;
+	struct reel_capture *capture; /* when all its samples are there */
 };
 
 /* ---- samples -------------------------------------------------------------------------------- */
@@ -201,21 +199,12 @@ static int compare_calls(const void *a, const void *b)
 	return compare_frames(((const struct call *)a)->from, ((const struct call *)b)->from);
 }
 
-static int compare_ids(const void *id, const void *module)
-{
-	uint64_t x = *(const uint64_t *)id, y = ((const struct reel_module_info *)module)->id;
-
-	return (x > y) - (x < y);
-}
-
 static bool is_in_file(const struct llvm_profile *llvm, const struct reel_frame *frame)
 {
-	const struct reel_module_info *module =
-		llvm->n_modules ? bsearch(&frame->module_id, llvm->modules, llvm->n_modules,
-					  sizeof(*llvm->modules), compare_ids)
-				: NULL;
+	const struct reel_module_info *module;
 
-	return module && module->kind == REEL_MODULE_FILE;
+	return no_error(reel_capture_module(llvm->capture, frame->module_id, &module)) && module &&
+	       module->kind == REEL_MODULE_FILE;
 }
 
 /* Whether it has code in a file, with lines. */
@@ -281,7 +270,6 @@ static struct call *list_calls(struct llvm_profile *llvm, size_t *n_ret)
 /* What is left of the capture's, in order of functions and addresses. */
 struct walk {
 	struct llvm_profile *llvm;
-	struct reel_capture *capture;
 	const struct place *place, *places_end;
 	const struct call *call, *calls_end;
 	const struct sample_line *entry; /* of the function */
@@ -372,7 +360,7 @@ static bool take_function(struct walk *walk)
 	options.starts = starts = memory_resize(NULL, options.n_starts, sizeof(*starts));
 	for (size_t i = 0; i < options.n_starts; i++)
 		starts[i] = walk->place[i].frame->module_address;
-	ok = no_error(reel_function_open(walk->capture, frame, &options, &function));
+	ok = no_error(reel_function_open(walk->llvm->capture, frame, &options, &function));
 	free(starts);
 	if (!ok)
 		return false;
@@ -398,13 +386,11 @@ static bool end_capture(void *state, struct session *session)
 	struct walk walk;
 	bool ok = true;
 
-	if (!no_error(reel_capture_modules(session->capture, &llvm->modules, &llvm->n_modules)))
-		return false;
+	llvm->capture = session->capture;
 	calls = list_calls(llvm, &n_calls);
 	n = sort_places(llvm);
 	walk = (struct walk){
 		.llvm = llvm,
-		.capture = session->capture,
 		.place = llvm->places,
 		.places_end = llvm->places + n,
 		.call = calls,

@@ -73,8 +73,8 @@ static bool end_capture(void *state, struct session *session)
 {
 	struct perf_data *data = state;
 
-	if (!no_error(reel_capture_modules(session->capture, &data->infos, &data->n_infos)) ||
-	    !perf_print_head(data, session) ||
+	data->capture = session->capture;
+	if (!perf_print_head(data, session) ||
 	    !no_error(reel_capture_visit_records(session->capture, take_record, data)))
 		return false;
 	if (data->cut && !session->options->quiet)

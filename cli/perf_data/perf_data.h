@@ -72,9 +72,8 @@ struct perf_data {
 	/* By id. */
 	struct pointer_map spaces, threads, modules;
 	uint64_t regs_mask, page_size;
-	const struct reel_module_info *infos;
-	size_t n_infos;
-	uint8_t *record; /* the one that is made */
+	struct reel_capture *capture; /* when all its samples are there */
+	uint8_t *record;	      /* the one that is made */
 	size_t size;
 	/* Samples whose stack or kernel chain does not fit into a record. */
 	uint64_t cut;

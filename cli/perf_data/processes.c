@@ -169,23 +169,13 @@ static void add_segment(void *context, const struct reel_file_segment *segment)
 	module->segments[module->n_segments++] = *segment;
 }
 
-static int compare_ids(const void *key, const void *item)
-{
-	const uint64_t *id = key;
-	const struct reel_module_info *info = item;
-
-	return (*id > info->id) - (*id < info->id);
-}
-
 static void find_segments(const struct perf_data *data, struct perf_module *module, uint64_t id)
 {
-	const struct reel_module_info *info =
-		data->n_infos ? bsearch(&id, data->infos, data->n_infos, sizeof(*info), compare_ids)
-			      : NULL;
+	const struct reel_module_info *info;
 
 	module->has_segments = true;
 	/* Without that file, perf has none either. */
-	if (info && *info->local_path)
+	if (no_error(reel_capture_module(data->capture, id, &info)) && info && *info->local_path)
 		reel_error_destroy(reel_file_segments(info->local_path, add_segment, module));
 }
 
