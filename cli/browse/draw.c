@@ -32,26 +32,11 @@ size_t browser_height(void)
 	return height > ROWS_ABOVE + ROWS_BELOW ? height - ROWS_ABOVE - ROWS_BELOW : 1;
 }
 
-/* A line that is printed and then shown. */
-struct line {
-	struct output output;
-	char *text;
-	size_t size;
-};
-
-static void line_begin(struct line *line, const struct output *output)
+static void show(struct text *line, unsigned int row, size_t shift, enum line_look look)
 {
-	*line = (struct line){ .output = *output };
-	line->output.file = open_memstream(&line->text, &line->size);
-	memory_check(line->output.file);
-}
+	_cleanup_free_ char *text = text_end(line);
 
-static void line_show(struct line *line, unsigned int row, size_t shift, enum line_look look)
-{
-	if (fclose(line->output.file))
-		memory_check(NULL);
-	screen_line(row, line->text, shift, look);
-	free(line->text);
+	screen_line(row, text, shift, look);
 }
 
 static void print_title(const struct browser *browser, FILE *file)
@@ -109,10 +94,10 @@ static void print_status(const struct browser *browser, FILE *file)
 
 static void draw_last_line(const struct browser *browser)
 {
-	struct line line;
+	struct text line;
 	enum line_look look = LINE_BAR;
 
-	line_begin(&line, &browser->output);
+	text_begin(&line, &browser->output);
 	if (browser->prompt) {
 		look = LINE_PLAIN;
 		fprintf(line.output.file, "%c%s", browser->prompt == PROMPT_FILTER ? '/' : '%',
@@ -122,31 +107,31 @@ static void draw_last_line(const struct browser *browser)
 	} else {
 		print_status(browser, line.output.file);
 	}
-	line_show(&line, screen_height() - 1, 0, look);
+	show(&line, screen_height() - 1, 0, look);
 }
 
 void browser_draw(struct browser *browser)
 {
 	struct page *page = browser->page;
 	size_t height = browser_height();
-	struct line line;
+	struct text line;
 
 	screen_clear();
 	page_scroll(page, height);
-	line_begin(&line, &browser->output);
+	text_begin(&line, &browser->output);
 	if (browser->has_sums)
 		print_title(browser, line.output.file);
-	line_show(&line, 0, 0, LINE_BAR);
-	line_begin(&line, &browser->output);
+	show(&line, 0, 0, LINE_BAR);
+	text_begin(&line, &browser->output);
 	page->kind->print_head(page, &line.output);
-	line_show(&line, 1, page->shift, LINE_PLAIN);
+	show(&line, 1, page->shift, LINE_PLAIN);
 	for (size_t i = 0; i < height && page->first + i < page->n_rows; i++) {
 		size_t row = page->first + i;
 
-		line_begin(&line, &browser->output);
+		text_begin(&line, &browser->output);
 		page->kind->print_row(page, row, &line.output);
-		line_show(&line, (unsigned int)(ROWS_ABOVE + i), page->shift,
-			  row == page->row ? LINE_CHOSEN : LINE_PLAIN);
+		show(&line, (unsigned int)(ROWS_ABOVE + i), page->shift,
+		     row == page->row ? LINE_CHOSEN : LINE_PLAIN);
 	}
 	draw_last_line(browser);
 }

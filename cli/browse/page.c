@@ -5,6 +5,7 @@
 
 #include "cli/browse/page.h"
 #include "cli/browse/screen.h"
+#include "cli/print/text.h"
 
 /* Columns that the arrows move a wide page by. */
 #define SHIFT 8
@@ -81,4 +82,18 @@ void symbol_print(const struct symbol *symbol, const struct output *output)
 	fprintf(output->file, "%s%s%s%s%s%s", symbol->pseudo ? color_bold(output) : "",
 		symbol->name, symbol->inlined ? " (inlined)" : "", symbol->kernel ? " [k]" : "",
 		symbol->guessed ? " [guessed]" : "", symbol->pseudo ? color_end(output) : "");
+}
+
+void text_begin(struct text *text, const struct output *output)
+{
+	*text = (struct text){ .output = *output };
+	text->output.file = open_memstream(&text->bytes, &text->size);
+	memory_check(text->output.file);
+}
+
+char *text_end(struct text *text)
+{
+	if (fclose(text->output.file))
+		memory_check(NULL);
+	return text->bytes;
 }

@@ -59,6 +59,18 @@ bool page_move(struct page *page, int key, size_t height);
 void page_scroll(struct page *page, size_t height);
 void page_free(struct page *page);
 
+/* Text that is printed into memory. */
+struct text {
+	struct output output;
+	char *bytes;
+	size_t size;
+};
+
+/* As `output` is, but for where it is printed to. */
+void text_begin(struct text *text, const struct output *output);
+/* To be freed. */
+char *text_end(struct text *text);
+
 /* It has the text in it, in whatever capitals. */
 bool symbol_has(const struct symbol *symbol, const char *text);
 /* Name and marks, without a newline. */

@@ -103,16 +103,12 @@ static void press_in_prompt(struct browser *browser, int key)
 
 static void show_ways(struct browser *browser)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
+	struct text text;
 
-	memory_check(file);
+	text_begin(&text, &browser->output);
 	for (size_t i = 0; i < N_WAYS; i++)
-		fprintf(file, "  by %s\n", ways[i].name);
-	if (fclose(file))
-		memory_check(NULL);
-	browser_push(browser, text_page(memory_print(CHOICE_TITLE), text));
+		fprintf(text.output.file, "  by %s\n", ways[i].name);
+	browser_push(browser, text_page(memory_print(CHOICE_TITLE), text_end(&text)));
 }
 
 static void sum_by(struct browser *browser, enum symbols_by by, enum grouping grouping)

@@ -47,32 +47,11 @@ void browser_show_help(struct browser *browser)
 	browser_push(browser, text_page(memory_print("keys"), memory_print("%s", help)));
 }
 
-/* Text that is being made. */
-struct text {
-	struct output output;
-	char *bytes;
-	size_t size;
-};
-
-static void text_begin(struct text *text, const struct browser *browser)
-{
-	*text = (struct text){ .output = browser->output };
-	text->output.file = open_memstream(&text->bytes, &text->size);
-	memory_check(text->output.file);
-}
-
-static char *text_end(struct text *text)
-{
-	if (fclose(text->output.file))
-		memory_check(NULL);
-	return text->bytes;
-}
-
 void browser_show_head(struct browser *browser)
 {
 	struct text text;
 
-	text_begin(&text, browser);
+	text_begin(&text, &browser->output);
 	report_head_print(browser->session, text.output.file);
 	browser_push(browser, text_page(memory_print("the capture"), text_end(&text)));
 }
@@ -128,7 +107,7 @@ static void show_function(struct reading *reading, bool by_source)
 	if (!function)
 		return;
 	if (annotation_make(&annotation, browser->session, &reading->functions, function, &look)) {
-		text_begin(&text, browser);
+		text_begin(&text, &browser->output);
 		annotation_print(&annotation, &text.output);
 		page = text_page(memory_print("%s of %s", by_source ? "source" : "instructions",
 					      browser_symbol(browser)->name),
