@@ -55,6 +55,17 @@ static void parse_time(struct argp_state *state, const char *option, const char 
 		options_error(state, "%s wants a time, as 2 or 500ms, not `%s'", option, arg);
 }
 
+/* A stream has no parts, and no end at which to judge it. */
+static const struct argp_child children[] = {
+	{ &options_filter, 0, "Which samples:", 1 },
+	{ &options_search, 0, "Where modules and symbols come from:", 2 },
+	{ &options_debuginfod, 0, "Fetching them:", 3 },
+	{ &options_work, 0, "Speed:", 5 },
+	{ &options_file, 0, "Input, output, limits:", 8 },
+	{ &options_keys, 0, "Encrypted captures:", 7 },
+	{ 0 },
+};
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct top_options *options = state->input;
@@ -62,7 +73,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		options_set_inputs(state, options_of_traces, &options->common);
+		options_set_inputs(state, children, &options->common);
 		return 0;
 	case KEY_DELAY:
 		parse_time(state, "--delay", arg, &options->delay);
@@ -109,7 +120,7 @@ static const struct argp parser = {
 	"`--': `stackreel top -- -p 4711'. FILE is what a recorder writes that runs elsewhere, `-' "
 	"is standard input: `ssh prod stackreel-record -a -o - | stackreel top -'. Keys are those "
 	"of stackreel report; p stops and goes on.",
-	options_of_traces,
+	children,
 	NULL,
 	NULL,
 };
@@ -209,7 +220,6 @@ static bool open_newest(void *context, struct session *session)
 	/* Nothing may happen for a while. */
 	top->session_options.may_be_idle = true;
 	top->session_options.quiet = true;
-	top->session_options.sandbox = SANDBOX_OFF;
 	if (!session_open(session, &top->session_options)) {
 		close(file);
 		return false;
