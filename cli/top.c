@@ -321,26 +321,30 @@ static void print_messages(int file)
 	close(file);
 }
 
-/* False if it failed. */
+/* As a user does, and lets it write what it has. False if there was never anything. */
 static bool end_recorder(struct top *top)
 {
-	int status = 0;
+	char bytes[1 << 16];
 
 	if (!top->recorder)
 		return true;
 	kill(top->recorder, SIGINT);
-	waitpid(top->recorder, &status, 0);
+	while (read(top->input, bytes, sizeof(bytes)) > 0)
+		;
+	waitpid(top->recorder, NULL, 0);
 	print_messages(top->messages);
-	return WIFEXITED(status) && !WEXITSTATUS(status);
+	return top->came;
 }
 
 static bool end(struct top *top)
 {
+	bool ok = end_recorder(top);
+
 	reel_live_destroy(top->live);
 	if (top->input > STDIN_FILENO)
 		close(top->input);
 	free(top->path);
-	return end_recorder(top);
+	return ok;
 }
 
 int command_top(int argc, char **argv)

@@ -14,7 +14,7 @@ import threading
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 O = os.path.abspath(os.environ.get("O", "build"))
-environment = {"PATH": O + ":/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "dumb", "LC_ALL": "C.UTF-8"}
+environment = {"PATH": O + ":/usr/bin:/bin", "TERM": "dumb", "LC_ALL": "C.UTF-8"}
 passed = failed = skipped = 0
 
 
@@ -149,6 +149,8 @@ for command in commands:
                 print(f"FAIL: completions/values lacks {command} {option}: {error}")
 
 with tempfile.TemporaryDirectory() as work:
+    # Shells write to it.
+    environment["HOME"] = work
     os.makedirs(work + "/here/folder")
     for name in "a b.reel", "x.reel":
         open(f"{work}/here/{name}", "w", encoding="utf-8").close()

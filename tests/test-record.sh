@@ -74,6 +74,9 @@ grep -q hello err
 ok "-o - leaves standard error to the command" "$check" out.reel complete
 record -o - -- sh -c 'echo hello' 2>err >out.reel
 ok "what the command prints is not in the capture, but on standard error" eval '"$check" out.reel complete && grep -qx hello err'
+"$stackreel" top --stdio --count 1 --delay 3s -- "$busy" spin 4 >top.txt 2>err
+ok "stackreel top, of what runs" grep -qE '^# [1-9][0-9,]* samples of cpu-clock' top.txt
+ok "… with its functions" grep -qE ' spin .* busy$' top.txt
 record -o - -- "$busy" spin 5 | true
 [ "${PIPESTATUS[0]}" = 1 ] && grep -q 'Broken pipe' err
 count $? "a reader that goes away ends it"
