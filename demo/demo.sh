@@ -14,7 +14,7 @@ replay_shipped() {
     echo
     echo "Instead, here is a capture from an arm64 kernel, replayed on this $(uname -m):"
     echo "    stackreel report --no-host-files --symfs testdata/aarch64/orders testdata/aarch64/orders/orders.reel"
-    "$stackreel" report --no-host-files --symfs testdata/aarch64/orders --percent-limit 0.5 testdata/aarch64/orders/orders.reel
+    "$stackreel" report --stdio --no-host-files --symfs testdata/aarch64/orders --percent-limit 0.5 testdata/aarch64/orders/orders.reel
 }
 
 echo "Building the workload: g++ -O2 -g -fomit-frame-pointer testdata/programs/orders.cc"
@@ -39,4 +39,4 @@ fi
 cat "$work/record.log"
 echo "Its profile:           stackreel report orders.reel"
 echo
-"$stackreel" report --percent-limit 0.5 "$work/orders.reel"
+"$stackreel" report --stdio --percent-limit 0.5 "$work/orders.reel"
