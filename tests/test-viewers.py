@@ -244,12 +244,14 @@ def loaded_functions(path, threads):
             if done.returncode == 0:
                 break
     if not count.ok("profiler-cli load", done.returncode == 0, done.stdout + done.stderr):
-        return
+        return []
+    functions = []
     for number in range(threads):
         done = profiler_cli("thread", "functions", "--json", "--limit", "0", "--include-idle", "--thread", "t-%d" % number)
         if count.ok("profiler-cli functions", done.returncode == 0, done.stdout + done.stderr):
-            yield json.loads(done.stdout)
+            functions.append(json.loads(done.stdout))
     profiler_cli("stop")
+    return functions
 
 
 def check_loader(capture, samples, path):
@@ -279,7 +281,7 @@ def check_perf_script(capture, samples):
 
 def check_perf_importer(samples, path):
     """Mozilla's importer of perf's text, which counts samples."""
-    found = next(iter(loaded_functions(path, 1)), {"functions": []})
+    found = (loaded_functions(path, 1) or [{"functions": []}])[0]
     own = collections.Counter(sample.stack[-1][0] for sample in samples if len(sample.lines))
     got = collections.Counter({function["name"]: round(function["selfSamples"]) for function in found["functions"]})
     same("profiler-cli: perf's text", +got, +own)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # make-pages.sh FOLDER - puts the pages of `stackreel flamegraph` together: flame.html and diff.html in FOLDER.
 #
-# A line `@include FILE` of a page becomes that file, `@text FILE` the same as text of HTML, `@pack FILE...` all of them as gzip in base64. Fonts go into the style sheets.
+# A line `@include FILE` of a page becomes that file, `@text FILE` the same as text of HTML, `@pack FILE...` all of them as gzip in base64 (\ at a line's end: it goes on). Fonts go into the style sheets.
 set -eu
 out=$(realpath "$1")
 cd "$(dirname "$0")"
@@ -35,8 +35,9 @@ style() {
 }
 
 expand() {
-    local line file name
+    local line more file name
     while IFS= read -r line; do
+        while [[ $line == @pack*\\ ]] && IFS= read -r more; do line=${line%\\}$more; done
         case $line in
         '@include '* | '@text '* | '@pack '*)
             file=()
