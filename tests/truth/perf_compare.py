@@ -36,7 +36,7 @@ import reference  # noqa: E402
 STOPS = ("root reached", "end of the captured bytes", "stack cut", "no unwind info", "bad unwind info", "no progress", "depth limit",
          "module missing", "no mapping", "register unknown", "no user state", "end of the recorded chain", "unknown CPU", "scrubbed away",
          "guessed root", "on another stack")
-SIGNAL, FRAME_POINTER, KERNEL, SYNTHESIZED = 2, 3, 5, 8
+SIGNAL, FRAME_POINTER, UNDO_CALL, KERNEL, SYNTHESIZED = 2, 3, 4, 5, 8
 
 # perf names a caller by its return address less one
 NO_PC = (1 << 64) - 1
@@ -176,7 +176,7 @@ class Judge:
                 set(ours.steps[n:]) == {FRAME_POINTER}:
             return "not judged: the code's file is gone, and we go on by frame pointers"
         if judged.stop == "no CFI" and at == len(perf.user) == n and [f.pc for f in judged.frames] == ours.user[:n] and \
-                ours.steps[n] == SYNTHESIZED:
+                ours.steps[n] in (UNDO_CALL, SYNTHESIZED):
             return "not judged: there is no CFI, and we go on by what the code does"
         return (f"UNEXPLAINED: reference stops with '{judged.stop}' after {n}, ours with '{STOPS[ours.stop]}' after {len(ours.user)}, "
                 f"perf after {len(perf.user)}, {at} in common with us")
