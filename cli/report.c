@@ -362,7 +362,10 @@ static const char *why_not_browsed(const struct report_options *options)
 	if (sandbox_is_wanted(&options->common))
 		return "in a sandbox, where no keys are read, as a capture from standard input "
 		       "is: --no-sandbox, or a file";
-	return browse_is_possible() ? NULL : "standard output is no terminal for it";
+	return browse_is_possible()
+		       ? NULL
+		       : "standard output is no terminal for it, or this stackreel was "
+			 "built without ncurses";
 }
 
 /* BROWSE_NOT: nothing was shown. */

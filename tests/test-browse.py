@@ -126,8 +126,11 @@ def two_events(path):
         file.write(reel_cases.finish(reel.samples(samples)).data)
 
 
-@unittest.skipUnless(shutil.which("tmux"), "tmux is not installed")
-@unittest.skipIf(b"ncurses" not in subprocess.run(["ldd", TOOL], stdout=subprocess.PIPE, check=False).stdout, "this stackreel was built without ncurses")
+HAS_SCREEN = b"ncurses" in subprocess.run(["ldd", TOOL], stdout=subprocess.PIPE, check=False).stdout
+needs_screen = unittest.skipUnless(shutil.which("tmux") and HAS_SCREEN, "tmux is not installed, or this stackreel was built without ncurses")
+
+
+@needs_screen
 class Browse(unittest.TestCase):
     def open(self, *arguments, **how):
         screen = Screen("report", *arguments, **how)
@@ -362,7 +365,7 @@ class Top(unittest.TestCase):
             self.assertEqual(status, 1, why)
             self.assertIn(why, said)
 
-    @unittest.skipUnless(shutil.which("tmux"), "tmux is not installed")
+    @needs_screen
     def test_grows(self):
         pipe = os.path.join(self.folder, "pipe")
         os.mkfifo(pipe)
