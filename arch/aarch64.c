@@ -245,9 +245,6 @@ static const struct reel_arch_stub stubs[] = {
 	{ bti_plt_stub, bti_plt_stub_mask, 12, 4, REEL_ARCH_OPERAND_ADRP },
 };
 
-extern const struct reel_arch reel_arch_aarch64;
-extern const struct reel_arch_instructions reel_arch_aarch64_instructions;
-/* The vectors of arch/arm64/kernel/entry.S, from 5.13 on and before, for EL1. */
 /* Arm Architecture Reference Manual, C2.1: all are of one word. */
 static uint8_t instruction_size(uint8_t first)
 {
@@ -255,6 +252,9 @@ static uint8_t instruction_size(uint8_t first)
 	return 4;
 }
 
+extern const struct reel_arch reel_arch_aarch64;
+extern const struct reel_arch_instructions reel_arch_aarch64_instructions;
+/* The vectors of arch/arm64/kernel/entry.S, from 5.13 on and before, for EL1. */
 static const char *const kernel_entries[] = { "el1h_64_", "el1t_64_",  "el1_sync",
 					      "el1_irq",  "el1_error", NULL };
 

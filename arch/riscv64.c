@@ -125,15 +125,15 @@ static const struct reel_arch_stub stubs[] = {
 	{ plt_stub, plt_stub_mask, 8, 0, REEL_ARCH_OPERAND_AUIPC },
 };
 
-extern const struct reel_arch reel_arch_riscv64;
-extern const struct reel_arch_instructions reel_arch_riscv64_instructions;
-/* arch/riscv/kernel/entry.S; walk_stackframe gives epc behind it. */
 /* The RISC-V Instruction Set Manual, "Expanded Instruction-Length Encoding". */
 static uint8_t instruction_size(uint8_t first)
 {
 	return (first & 3) == 3 ? 4 : 2;
 }
 
+extern const struct reel_arch reel_arch_riscv64;
+extern const struct reel_arch_instructions reel_arch_riscv64_instructions;
+/* arch/riscv/kernel/entry.S; walk_stackframe gives epc behind it. */
 static const char *const kernel_entries[] = {
 	"handle_exception",
 	"ret_from_exception",

@@ -225,15 +225,15 @@ static const struct reel_arch_stub stubs[] = {
 	{ plt_stub, plt_stub_mask, 12, 2, REEL_ARCH_OPERAND_LARL },
 };
 
-extern const struct reel_arch reel_arch_s390x;
-extern const struct reel_arch_instructions reel_arch_s390x_instructions;
-/* arch/s390/kernel/entry.S; unwind_next_frame gives the psw behind them. */
 /* The two highest bits: z/Architecture Principles of Operation, "Instruction Formats". */
 static uint8_t instruction_size(uint8_t first)
 {
 	return first < 0x40 ? 2 : first < 0xc0 ? 4 : 6;
 }
 
+extern const struct reel_arch reel_arch_s390x;
+extern const struct reel_arch_instructions reel_arch_s390x_instructions;
+/* arch/s390/kernel/entry.S; unwind_next_frame gives the psw behind them. */
 static const char *const kernel_entries[] = {
 	"ext_int_handler", "io_int_handler", "pgm_check_handler", "mcck_int_handler", NULL,
 };

@@ -18,6 +18,8 @@
 #include "cli/session/summary.h"
 
 #define NS_PER_MS UINT64_C(1000000)
+/* Reading takes no longer at once. */
+#define TAKE_MS 100
 
 enum {
 	KEY_DELAY = OPTION_KEY_OWN,
@@ -130,6 +132,7 @@ static const struct argp parser = {
 static _Noreturn void become_recorder(int output, int messages, char **arguments)
 {
 	size_t n = 0, given = 0;
+	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	char **argv;
 
 	while (arguments[given])
@@ -142,6 +145,8 @@ static _Noreturn void become_recorder(int output, int messages, char **arguments
 	if (!given)
 		argv[n++] = "-a";
 	memcpy(argv + n, arguments, given * sizeof(*argv));
+	/* Keys are for what is shown. */
+	dup2(nothing, STDIN_FILENO);
 	dup2(output, STDOUT_FILENO);
 	dup2(messages, STDERR_FILENO);
 	command_record((int)(n + given), argv);
@@ -182,27 +187,28 @@ static bool open_input(struct top *top, const char *file)
 
 /* ---- the feed ----------------------------------------------------------------------------- */
 
-/* Waits for no longer than that. */
-static bool take_for(struct top *top, uint64_t ms)
+/* Reads once, if something comes within that time; false if nothing did. */
+static bool read_within(struct top *top, uint64_t ms)
 {
 	struct pollfd waiting = { .fd = top->input, .events = POLLIN };
 
 	if (top->ended || poll(&waiting, 1, (int)ms) <= 0)
-		return !top->ended;
+		return false;
 	if (no_error(reel_live_read(top->live, &top->ended)))
 		top->came = true;
 	else
 		top->ended = top->failed = true;
-	return !top->ended;
+	return true;
 }
 
+/* What goes on coming must not keep its user waiting. */
 static bool take(void *context)
 {
 	struct top *top = context;
-	struct pollfd waiting = { .fd = top->input, .events = POLLIN };
+	uint64_t end = now_ms() + TAKE_MS;
 
-	while (!top->ended && poll(&waiting, 1, 0) > 0)
-		take_for(top, 0);
+	while (now_ms() < end && read_within(top, 0))
+		;
 	return !top->ended;
 }
 
@@ -277,16 +283,11 @@ static int print_reports(struct top *top)
 	for (uint64_t n = 0; ok && !output_is_broken(&output) && !top->ended &&
 			     (!options->count || n < options->count);
 	     n++) {
-		uint64_t left = options->delay / NS_PER_MS;
-		struct pollfd waiting = { .fd = top->input, .events = POLLIN };
+		uint64_t now, due = now_ms() + options->delay / NS_PER_MS;
 
 		/* What comes meanwhile is taken at once, or the recorder would have to wait. */
-		for (uint64_t step = 50; left && !top->ended; left -= step < left ? step : left) {
-			if (poll(&waiting, 1, 0) > 0)
-				take(top);
-			else
-				poll(NULL, 0, (int)step);
-		}
+		while (!top->ended && (now = now_ms()) < due)
+			read_within(top, due - now);
 		ok = print_newest(top, &output);
 	}
 	return output_close(&output, ok ? STATUS_OK : STATUS_ERROR);

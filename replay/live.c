@@ -33,7 +33,8 @@ struct reel_live {
 	struct reel_file_header header;
 	bool has_header;
 	uint64_t offset;	    /* in the stream, of what comes next */
-	struct reel_buffer pending; /* the beginning of a frame */
+	struct reel_buffer pending; /* what was read, of which `used` bytes were taken */
+	size_t used;
 	/* The file header, and all blocks without samples. */
 	struct reel_source kept;
 	uint32_t n_kept;
@@ -122,73 +123,83 @@ static void number(const struct reel_live *live, uint8_t *bytes, uint32_t sequen
 	reel_block_header_store(&header, live->header.id, bytes);
 }
 
-static struct reel_error *take_header(struct reel_live *live, size_t *size_ret)
+static struct reel_error *take_header(struct reel_live *live, const uint8_t *bytes, size_t left,
+				      size_t *size_ret)
 {
 	struct reel_error *error;
 
-	if (live->pending.size < REEL_FILE_HEADER_SIZE)
+	if (left < REEL_FILE_HEADER_SIZE)
 		return NULL;
-	error = reel_file_header_load(live->pending.bytes, live->pending.size, &live->header);
+	error = reel_file_header_load(bytes, left, &live->header);
 	if (!error)
-		error = reel_source_append(&live->kept, live->pending.bytes, REEL_FILE_HEADER_SIZE);
+		error = reel_source_append(&live->kept, bytes, REEL_FILE_HEADER_SIZE);
 	live->has_header = !error;
 	*size_ret = REEL_FILE_HEADER_SIZE;
 	return error;
 }
 
-static bool is_trailer(const struct reel_live *live)
+static bool is_trailer(const struct reel_live *live, const uint8_t *bytes, size_t left)
 {
 	uint64_t index_offset;
 
-	return live->pending.size >= REEL_TRAILER_SIZE &&
-	       reel_trailer_load(live->pending.bytes, live->header.id, &index_offset);
+	return left >= REEL_TRAILER_SIZE &&
+	       reel_trailer_load(bytes, live->header.id, &index_offset);
 }
 
 /* A block, if all of it is there: its size; else 0. */
-static struct reel_error *take_block(struct reel_live *live, size_t *size_ret)
+static struct reel_error *take_block(struct reel_live *live, uint8_t *bytes, size_t left,
+				     size_t *size_ret)
 {
 	struct reel_block_header header;
 	size_t size;
 
-	if (is_trailer(live)) {
+	if (is_trailer(live, bytes, left)) {
 		live->ended = true;
 		return NULL;
 	}
-	if (live->pending.size < REEL_BLOCK_HEADER_SIZE)
+	if (left < REEL_BLOCK_HEADER_SIZE)
 		return NULL;
-	if (!reel_block_header_load(live->pending.bytes, live->header.id, &header))
+	if (!reel_block_header_load(bytes, live->header.id, &header))
 		return reel_error_create(REEL_ERROR_CORRUPT,
 					 "the stream is damaged at offset %llu: no block begins "
 					 "there",
 					 (ull)live->offset);
 	size = REEL_BLOCK_HEADER_SIZE + header.stored_size;
-	if (live->pending.size < size)
+	if (left < size)
 		return NULL;
 	*size_ret = size;
 	if (header.type == REEL_BLOCK_SAMPLES)
-		return keep_samples(live, live->pending.bytes, size);
+		return keep_samples(live, bytes, size);
 	if (header.type == REEL_BLOCK_INDEX)
 		return NULL;
-	number(live, live->pending.bytes, live->n_kept++);
-	return reel_source_append(&live->kept, live->pending.bytes, size);
+	number(live, bytes, live->n_kept++);
+	return reel_source_append(&live->kept, bytes, size);
 }
 
 static struct reel_error *take_frames(struct reel_live *live)
 {
-	struct reel_buffer *pending = &live->pending;
-
 	while (!live->ended) {
-		size_t size = 0;
-		struct reel_error *error =
-			live->has_header ? take_block(live, &size) : take_header(live, &size);
+		uint8_t *bytes = live->pending.bytes + live->used;
+		size_t left = live->pending.size - live->used, size = 0;
+		struct reel_error *error = live->has_header ? take_block(live, bytes, left, &size)
+							    : take_header(live, bytes, left, &size);
 
 		if (error || !size)
 			return error;
-		memmove(pending->bytes, pending->bytes + size, pending->size - size);
-		pending->size -= size;
+		live->used += size;
 		live->offset += size;
 	}
 	return NULL;
+}
+
+/* Once for all frames that were read, and not for each. */
+static void drop_used(struct reel_live *live)
+{
+	struct reel_buffer *pending = &live->pending;
+
+	memmove(pending->bytes, pending->bytes + live->used, pending->size - live->used);
+	pending->size -= live->used;
+	live->used = 0;
 }
 
 struct reel_error *reel_live_read(struct reel_live *live, bool *ended_ret)
@@ -209,6 +220,7 @@ struct reel_error *reel_live_read(struct reel_live *live, bool *ended_ret)
 		return reel_error_create(REEL_ERROR_OS, "the stream: %s", strerror(errno));
 	live->pending.size += (size_t)size;
 	error = take_frames(live);
+	drop_used(live);
 	if (!error && !size && !live->has_header)
 		error = reel_error_create(REEL_ERROR_TRUNCATED,
 					  "the stream ended before a capture had begun");

@@ -340,7 +340,7 @@ class Browse(unittest.TestCase):
 
 
 class Top(unittest.TestCase):
-    """`stackreel top`, of a stream that a file is read from; tests that record have one of a recorder."""
+    """`stackreel top`, of a stream that a file is read from; tests/test-record.sh has it run a recorder."""
 
     def setUp(self):
         self.folder = tempfile.mkdtemp()
@@ -364,6 +364,34 @@ class Top(unittest.TestCase):
             status, _, said = self.run_top(stream=stream)
             self.assertEqual(status, 1, why)
             self.assertIn(why, said)
+
+    def test_delay(self):
+        """It is kept while something comes all the time."""
+        command = [TOOL, "top", "--stdio", "--count=1", "--delay=1s", *FROM, "-"]
+        begin = time.monotonic()
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as top:
+            for at in range(0, len(self.capture), 100):
+                top.stdin.write(self.capture[at:at + 100])
+                top.stdin.flush()
+                if at < 5000:
+                    time.sleep(0.01)
+                if len(self.capture) - at < 1000:
+                    break
+            out = top.stdout.readline()
+            self.assertGreaterEqual(time.monotonic() - begin, 1)
+            self.assertRegex(out, rb"# \d+ samples of cpu-clock")
+
+    @needs_screen
+    def test_window(self):
+        """What came before it is forgotten."""
+        pipe = os.path.join(self.folder, "pipe")
+        os.mkfifo(pipe)
+        screen = Screen("top", "--delay=100ms", "--window=2s", *FROM, "-", stdin=pipe)
+        self.addCleanup(screen.close)
+        with open(pipe, "wb", buffering=0) as stream:
+            stream.write(self.capture[:-2000])
+            screen.wait(" [1-7]?[0-9]?[0-9] samples,")
+            screen.wait("no samples came of late")
 
     @needs_screen
     def test_grows(self):

@@ -2,7 +2,6 @@
 /* What is shown is renewed while it is looked at. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/browse/browser.h"
 #include "cli/browse/screen.h"
@@ -10,14 +9,6 @@
 
 /* How often it is looked whether some have come. */
 #define STEP_MS 100
-
-static uint64_t now_ms(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
-}
 
 /* What tells a row when all is made anew. */
 struct bookmark {

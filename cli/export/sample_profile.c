@@ -424,7 +424,6 @@ bool sample_profile_print(const struct sample_profile *profile, FILE *file)
 		if (!function->total)
 			break;
 		fprintf(file, "%s:%" PRIu64 ":%" PRIu64 "\n", function->name, function->total,
-
 			value_of(&function->entry));
 		print_instance(function, 1, file);
 		is_empty = false;

@@ -164,7 +164,7 @@ const char *color_end(const struct output *output)
 /* Short work shows nothing. */
 #define PROGRESS_DELAY_MS 1000
 
-static uint64_t now_ms(void)
+uint64_t now_ms(void)
 {
 	struct timespec time;
 
