@@ -45,7 +45,7 @@ const struct symbol *browser_symbol(const struct browser *browser)
 	return page->n_rows ? page->kind->symbol(page, page->row) : NULL;
 }
 
-void browser_close_pages(struct browser *browser)
+static void free_pages(struct browser *browser)
 {
 	while (browser->page) {
 		struct page *page = browser->page;
@@ -53,23 +53,33 @@ void browser_close_pages(struct browser *browser)
 		browser->page = page->below;
 		page_free(page);
 	}
+}
+
+void browser_close(struct browser *browser)
+{
+	free_pages(browser);
 	if (browser->has_sums)
 		sums_free(&browser->sums);
 	browser->has_sums = false;
 }
 
+void browser_show(struct browser *browser)
+{
+	struct page_source source = browser_source(browser);
+
+	free_pages(browser);
+	browser->output = screen_output();
+	browser_push(browser,
+		     browser->tree ? tree_page(&source) : table_page(&source, browser->sort));
+}
+
 void browser_sum(struct browser *browser)
 {
-	struct page_source source;
-
-	browser_close_pages(browser);
-	browser->output = screen_output();
+	browser_close(browser);
 	sums_make(&browser->sums, &browser->samples, browser->event, browser->by,
 		  browser->grouping);
 	browser->has_sums = true;
-	source = browser_source(browser);
-	browser_push(browser,
-		     browser->tree ? tree_page(&source) : table_page(&source, browser->sort));
+	browser_show(browser);
 }
 
 /* --callers */
@@ -107,7 +117,7 @@ static void run(struct browser *browser)
 
 void browser_end(struct browser *browser)
 {
-	browser_close_pages(browser);
+	browser_close(browser);
 	for (unsigned int i = 0; i < browser->n_zooms; i++)
 		free(browser->zooms[i]);
 	free(browser->zooms);

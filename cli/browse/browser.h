@@ -44,8 +44,8 @@ struct browser {
 
 /* Draws, and acts on a key if one comes within `ms` (negative: whenever); false: it is to end. */
 bool browser_step(struct browser *browser, int ms);
-/* With all that is summed up for them. */
-void browser_close_pages(struct browser *browser);
+/* All pages, and what is summed up for them. */
+void browser_close(struct browser *browser);
 /* Frees it, but for the session. */
 void browser_end(struct browser *browser);
 /* Newer samples are to be shown when they come: nobody is in the middle of something. */
@@ -53,6 +53,8 @@ bool browser_may_renew(const struct browser *browser);
 
 /* Sums up anew, as the browser's fields say, and shows that; other pages go. */
 void browser_sum(struct browser *browser);
+/* The same without summing up: for another order, limit or width. */
+void browser_show(struct browser *browser);
 void browser_push(struct browser *browser, struct page *page);
 /* Goes back to the page before; false if there is none. */
 bool browser_pop(struct browser *browser);

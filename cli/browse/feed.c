@@ -48,7 +48,7 @@ static void adopt(struct browser *browser, struct session *session, struct sampl
 	struct bookmark bookmark = bookmark_make(browser);
 	size_t row = browser->page ? browser->page->row : 0;
 
-	browser_close_pages(browser);
+	browser_close(browser);
 	samples_free(&browser->samples);
 	if (browser->session) {
 		session_close(browser->session);

@@ -59,7 +59,7 @@ static void set_limit(struct browser *browser)
 		return;
 	}
 	browser->limit = limit;
-	browser_sum(browser);
+	browser_show(browser);
 }
 
 /* Without its last character, of UTF-8. */
@@ -214,7 +214,7 @@ static void enter(struct browser *browser)
 static void show_lowest(struct browser *browser, bool tree)
 {
 	browser->tree = tree;
-	browser_sum(browser);
+	browser_show(browser);
 }
 
 static void show_module(struct browser *browser, bool kernel)
@@ -232,18 +232,15 @@ static void show_module(struct browser *browser, bool kernel)
 /* Columns of tables are as wide as there is room. */
 static void resize(struct browser *browser)
 {
-	struct page_source source = browser_source(browser);
-	struct page *old = browser->page, *page;
+	_cleanup_free_ char *filter = memory_print("%s", browser->page->filter);
+	size_t row = browser->page->row;
 
 	browser->output = screen_output();
-	if (old->below || browser->tree)
+	if (browser->page->below || browser->tree)
 		return;
-	page = table_page(&source, browser->sort);
-	browser->page = NULL;
-	browser_push(browser, page);
-	set_filter(browser, old->filter);
-	page->row = old->row;
-	page_free(old);
+	browser_show(browser);
+	set_filter(browser, filter);
+	browser->page->row = row;
 }
 
 static void press_command(struct browser *browser, int key)
