@@ -49,7 +49,7 @@ program() {
     rm -rf "${work:?}/$name"
 }
 
-echo "| program | samples | frames a sample | walk is whole | lacks the leaf's caller | ends too early | goes astray | frames lost |"
+echo "| program | samples | frames per sample | walk is whole | leaf's caller missing | ends too early | goes astray | frames lost |"
 echo "|---|---:|---:|---:|---:|---:|---:|---:|"
 # shellcheck source=tests/truth/program_list.sh
 . tests/truth/program_list.sh
