@@ -2,41 +2,42 @@
 /*
  * libstackreel: offline stack unwinding from stackreel captures.
  *
- * Everything a program needs to open a capture and walk its traces, and the unwinder by itself for
- * other tools' data.  The library never prints and never exits.
+ * This header has everything a program needs to open a capture and walk its traces, and the
+ * unwinder by itself for data from other tools.  The library never prints and never exits.
  *
  * Handles
- *   `_open` and `_create` give a handle; `_close` and `_destroy` free it, and take NULL.  A
- *   reel_traces must be destroyed before its capture is closed.
+ *   `_open` and `_create` return a handle; `_close` and `_destroy` free it and accept NULL.
+ *   Destroy a reel_traces before you close its capture.
  *
  * Lifetimes
- *   `const T *` results are borrowed.  What is reached from a capture lives until it is closed,
- *   and so do a trace's frames and its comm; a shorter life is told where it is shorter.  What is
- *   passed in need not outlive the call, but for the contexts of callbacks that come later.  Names
- *   of enum values, and reel_version, are constants.
+ *   `const T *` results are borrowed.  Everything reached from a capture lives until the capture is
+ *   closed, including a trace's frames and comm; shorter lifetimes are stated where they apply.
+ *   Arguments need not outlive the call, except the contexts of callbacks that are called later.
+ *   Names of enum values and reel_version are constants.
  *
  * Threads
- *   There is no global state: what two threads do with different handles never meets.  A capture
- *   may be used by any number of threads at once, each with a reel_traces of its own; only
- *   reel_capture_close must be alone.  A reel_traces, a reel_table, a reel_unwinder and an error
- *   are for one thread at a time.  Callbacks are called by the thread that made the call.
+ *   There is no global state; threads may use different handles at the same time.  Any number of
+ *   threads may use one capture at once, each with its own reel_traces; only reel_capture_close
+ *   must not run concurrently with other calls.  A reel_traces, a reel_table, a reel_unwinder and
+ *   an error may be used by one thread at a time.  Callbacks run on the calling thread.
  *
  * Errors
- *   A function that can fail returns `struct reel_error *`: NULL is success, and anything else
- *   is owned by the caller (reel_error_destroy), and no output is to be used.  Any of them may
- *   return NO_MEMORY, and those that open, read or write files OS and PERMISSION, too.
- *   Each function names the other codes that it returns ("Errors: ..."; none: "no others").
+ *   A function that can fail returns `struct reel_error *`.  NULL means success.  Otherwise the
+ *   caller owns the error (reel_error_destroy) and must not use any output.  Every such function
+ *   may return NO_MEMORY; those that open, read or write files may return OS and PERMISSION.
+ *   "Errors: ..." lists the other codes of a function ("no others" if there are none).
  *
  * Options
- *   Structs that the caller makes begin with `size`, which is sizeof the struct.  A member that a
- *   caller's older struct lacks counts as 0, and one that an older library lacks is left alone.
+ *   Structs filled by the caller begin with `size`, the sizeof the struct.  The library treats
+ *   members missing from an older caller's struct as 0; a newer caller's members that an older
+ *   library does not know stay untouched.
  *
- * Files are hostile: what they can take of the host goes with their size, and what exceeds that is
- * an error (stackreel(1), LIMITS).  For a limit of memory set RLIMIT_DATA: any allocation that
- * fails, in the libraries used too, makes NO_MEMORY of the call.
+ * Files may be hostile: the resources that a file can use are bounded by its size, and exceeding
+ * the bound is an error (stackreel(1), LIMITS).  To limit memory, set RLIMIT_DATA: an allocation
+ * failure, also in the libraries used, makes the call return NO_MEMORY.
  *
  * Times are nanoseconds of the capture's clock (CLOCK_MONOTONIC of the recording host).  Sizes are
- * bytes.  Addresses are the target's.
+ * in bytes.  Addresses are those of the target.
  */
 #ifndef STACKREEL_H
 #define STACKREEL_H
@@ -65,29 +66,30 @@ enum reel_error_code {
 	REEL_ERROR_OS = 2,
 	/* The file is not a capture (or not an ELF file or a perf.data, where one is asked for). */
 	REEL_ERROR_NOT_A_CAPTURE = 3,
-	/* Well-formed, but of a newer version, codec or CPU than this one knows. */
+	/* Well-formed, but with a version, codec or CPU that this library does not know. */
 	REEL_ERROR_UNSUPPORTED = 4,
 	/* Damaged: the message names block and offset. */
 	REEL_ERROR_CORRUPT = 5,
-	/* The file ends before what it holds does. */
+	/* The end of the file is missing. */
 	REEL_ERROR_TRUNCATED = 6,
 	/* The caller's arguments are unusable. */
 	REEL_ERROR_INVALID = 7,
-	/* Something asked for by name does not exist. */
+	/* No object of the given name exists. */
 	REEL_ERROR_NOT_FOUND = 8,
-	/* Found, but it is another one: a build-id or checksum differs. */
+	/* Found, but with a different build-id or checksum. */
 	REEL_ERROR_MISMATCH = 9,
 	/* The kernel does not allow it (privileges, lockdown, paranoia settings). */
 	REEL_ERROR_PERMISSION = 10,
-	/* It is encrypted, and no key that was given opens it. */
+	/* Encrypted, and none of the given keys opens it. */
 	REEL_ERROR_KEY = 11,
 };
 
 struct reel_error;
 
-/* `error` is none of NULL, but for reel_error_destroy.  The message lives as long as the error. */
+/* `error` must not be NULL, except for reel_error_destroy().  The message lives as long as the
+ * error. */
 enum reel_error_code reel_error_code(const struct reel_error *error);
-/* One line without a newline: what was wrong, where, what to do. */
+/* One line without a newline: what failed, where, and what to do. */
 const char *reel_error_message(const struct reel_error *error);
 void reel_error_destroy(struct reel_error *error);
 
@@ -97,75 +99,75 @@ struct reel_capture;
 
 struct reel_capture_options {
 	size_t size; /* sizeof(struct reel_capture_options) */
-	/* Directories that hold a copy of the target's file system (like
-	 * perf's --symfs); NULL-terminated, or NULL. */
+	/* Directories with a copy of the target's file system (like perf's --symfs);
+	 * NULL-terminated, or NULL. */
 	const char *const *symfs;
-	/* Directories with debug files, as /usr/lib/debug, the kernel's too; NULL-terminated.
-	 * NULL means /usr/lib/debug. */
+	/* Directories with debug files, including the kernel's; NULL-terminated.  NULL means
+	 * /usr/lib/debug. */
 	const char *const *debug_dirs;
-	/* Files to use for whatever module has their build-id; NULL-terminated. */
+	/* Files to use for the modules with the same build-id; NULL-terminated. */
 	const char *const *module_files;
-	/* Do not open files of this host by their recorded path, nor through /proc/PID/root of
-	 * recorded processes that live still. */
+	/* Do not open files of this host by their recorded path, or through /proc/PID/root of
+	 * recorded processes that are still alive. */
 	bool no_host_files;
-	/* Leave out inlined functions and source lines. */
+	/* Omit inlined functions and source lines. */
 	bool no_inlines;
-	/* Leave C++ and Rust names mangled. */
+	/* Do not demangle C++ and Rust names. */
 	bool no_demangle;
-	/* Never fall back to frame pointers where a pc has no CFI. */
+	/* Never fall back to frame pointers if a pc has no CFI. */
 	bool no_frame_pointers;
 	/* Largest number of frames in a trace; 0 means 16384. */
 	uint32_t max_frames;
-	/* Called now and then in long work, by each thread that calls reel_traces_next,
-	 * reel_capture_scrub or reel_capture_shrink; bytes of the file.  May be NULL. */
+	/* Called periodically during long work, on each thread that calls reel_traces_next,
+	 * reel_capture_scrub or reel_capture_shrink; in bytes of the file.  May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *progress_context;
 	/*
-	 * Threads that unwind, beside the one that calls reel_traces_next; 0: one for each CPU that
-	 * this process may use, 1: none, all is done in that call.  What comes out is the same with
-	 * any number.  They live from the first reel_traces_next to reel_traces_destroy, and have
-	 * all signals blocked.
+	 * Number of unwinding threads in addition to the one that calls reel_traces_next; 0: one
+	 * for each CPU available to this process; 1: none, that call does all the work.  The result
+	 * is the same for any number.  The threads live from the first reel_traces_next to
+	 * reel_traces_destroy, with all signals blocked.
 	 */
 	uint32_t threads;
-	/* Files with secret keys for an encrypted capture; NULL-terminated, or NULL. With one,
-	 * reel_capture_open refuses what is not encrypted (INVALID): nobody vouches for it. */
+	/* Files with secret keys for an encrypted capture; NULL-terminated, or NULL.  If there are
+	 * any, reel_capture_open refuses unencrypted captures (INVALID), since an attacker could
+	 * have replaced the encrypted one. */
 	const char *const *identities;
-	/* If none of them is one that it is encrypted to, open it all the same: it is locked, and
-	 * has nothing but what reel_capture_info tells of the file. */
+	/* If none of the keys opens the capture, open it anyway as locked: only the properties of
+	 * the file in reel_capture_info are then available. */
 	bool may_be_locked;
 	/*
-	 * Called by reel_capture_open when all that it opens is open, a stream is copied and keys
-	 * are read, and nothing of the capture was looked at but its first bytes: for who gives up
-	 * privileges before that.  What is opened later is modules, to read.  May be NULL.
+	 * Called by reel_capture_open when all files are open, a stream has been copied and keys
+	 * have been read, but only the first bytes of the capture have been examined: the place to
+	 * drop privileges.  Later, the library only opens modules, for reading.  May be NULL.
 	 */
 	void (*opened)(void *context);
 	void *opened_context;
-	/* A folder with files of modules as elfutils' debuginfod client keeps them:
-	 * BUILD-ID/executable, BUILD-ID/debuginfo.  It is looked in last; nothing is fetched. NULL:
-	 * none. */
+	/* A cache directory of elfutils' debuginfod client (BUILD-ID/executable,
+	 * BUILD-ID/debuginfo), searched last; nothing is fetched.  NULL: none. */
 	const char *debuginfod_cache;
-	/* If the file header is damaged, but the first block behind it is not, open it all the
-	 * same: that is a problem of it.  Not of an encrypted file, nor of a stream. */
+	/* If the file header is damaged but the first block is intact, open the capture and report
+	 * a problem.  Not for encrypted files or streams. */
 	bool may_lack_header;
 };
 
 /*
- * Opens a capture.  "-" reads standard input (spooled to an unlinked
- * temporary file).  A truncated or partly damaged file opens: what can be read is there,
- * and reel_capture_problems says what is not.  `options` may be NULL.
+ * Opens a capture.  "-" reads standard input (spooled to an unlinked temporary file).  A truncated
+ * or partly damaged file opens with its readable parts; reel_capture_problems lists the rest.
+ * `options` may be NULL.
  *
- * Errors: NOT_A_CAPTURE; UNSUPPORTED (a newer format, or an unknown way to encrypt); TRUNCATED and
- * CORRUPT (the header at the start, or the keys of an encrypted file); KEY; INVALID (a file of keys
- * is none, or `identities` were given for a capture that is not encrypted).
+ * Errors: NOT_A_CAPTURE; UNSUPPORTED (a newer format or an unknown kind of encryption); TRUNCATED
+ * and CORRUPT (the file header, or the keys of an encrypted file); KEY; INVALID (an invalid key
+ * file, or `identities` for a capture that is not encrypted).
  */
 struct reel_error *reel_capture_open(const char *path, const struct reel_capture_options *options,
 				     struct reel_capture **ret);
 void reel_capture_close(struct reel_capture *capture);
 
-/* Nothing of it changes while the capture is open. */
+/* Does not change while the capture is open. */
 struct reel_capture_info {
 	const char *path;
-	/* SPEC.md's version of the file. */
+	/* Version of the file format (SPEC.md). */
 	uint16_t format_major, format_minor;
 	uint8_t file_id[16];
 	const char *tool_version;
@@ -173,17 +175,16 @@ struct reel_capture_info {
 	const char *kernel_release;
 	/* Hexadecimal, "" if unknown. */
 	const char *kernel_build_id;
-	/* "x86_64", "aarch64", …; "unknown" for an ELF machine not in arch/. */
+	/* "x86_64", "aarch64", …; "unknown" for an unsupported ELF machine. */
 	const char *arch;
 	bool big_endian;
 	uint32_t page_size;
 	uint32_t cpus;
-	/* The recorder's command line, arguments separated by spaces and quoted
-	 * as a shell would need it; "" where it was not kept. */
+	/* The recorder's command line, quoted for a shell; "" if it was not recorded. */
 	const char *command_line;
-	/* When the recording began: capture clock and Unix time, ns. */
+	/* Start of the recording: capture clock and Unix time, ns. */
 	uint64_t start_time, start_wall_time;
-	/* The first and the last sample's time. */
+	/* Times of the first and last sample. */
 	uint64_t first_sample_time, last_sample_time;
 	uint64_t max_stack;
 	uint64_t samples;
@@ -191,46 +192,46 @@ struct reel_capture_info {
 	uint64_t blocks;
 	/* Bytes of the blocks as stored, and after decompression. */
 	uint64_t stored_bytes, raw_bytes;
-	/* Bytes of all stack regions after undoing the sharing between samples. */
+	/* Bytes of all stack regions, fully expanded. */
 	uint64_t stack_bytes;
-	/* All samples are: of stacks and registers only addresses have kept their value. */
+	/* All samples are scrubbed: stacks and registers hold addresses only. */
 	bool scrubbed;
 	/* The recorder finished the file itself. */
 	bool complete;
-	/* It is encrypted, or was: a problem means that somebody may have changed it. */
+	/* The file is or was encrypted: a problem may be the work of an attacker. */
 	bool encrypted;
-	/* The ids of the keys that would open it, with ", " between; NULL unless it is locked. Then
-	 * the first problem says what is lacking (KEY). */
+	/* The ids of the keys that open it, separated by ", "; NULL unless the capture is locked.
+	 * The first problem then explains which key is missing (KEY). */
 	const char *locked;
-	/* Records of what JITs said of their code: functions with names, their lines, and functions
-	 * with unwind information. */
+	/* Number of records from JITs: named functions, their lines, and functions with unwind
+	 * information. */
 	uint64_t jit_symbols, jit_lines, jit_unwinds;
 };
 
 const struct reel_capture_info *reel_capture_info(const struct reel_capture *capture);
 
-/* Why a capture is not complete, or which part of it is damaged. */
+/* A reason why a capture is incomplete, or a damaged part. */
 struct reel_capture_problem {
-	/* CORRUPT, TRUNCATED, UNSUPPORTED, INVALID, KEY, or OS where reading failed. */
+	/* CORRUPT, TRUNCATED, UNSUPPORTED, INVALID, KEY, or OS if reading failed. */
 	enum reel_error_code code;
 	/* One line without a newline. */
 	const char *message;
 };
 /*
- * Those that are known so far: iterating traces, and whatever else reads the file, may find more.
- * The array stays where it is, and what was found before stays as it was, in front of what is
- * found later.  There are at most 1001: the last one says then that others are not listed.
+ * The problems found so far; iterating traces and other calls that read the file may find more.
+ * The array does not move, existing entries do not change, and new ones are appended.  There are at
+ * most 1001; the last one then states that further problems are not listed.
  */
 const struct reel_capture_problem *reel_capture_problems(struct reel_capture *capture,
 							 size_t *count_ret);
 
-/* What the recorder could not keep, summed over the whole capture. */
+/* Data lost by the recorder, summed over the whole capture. */
 enum reel_loss {
 	/* The BPF ring buffer was full: a sample was dropped. */
 	REEL_LOSS_RING_FULL = 1,
 	/* The ring buffer's lock was held (NMI context): a sample was dropped. */
 	REEL_LOSS_RING_BUSY = 2,
-	/* Stack bytes that could not be read (pages not resident); the sample is kept. */
+	/* Stack bytes could not be read (pages not resident); the sample is kept. */
 	REEL_LOSS_COPY_FAILED = 3,
 	/* The live stack was larger than --max-stack; the sample is kept. */
 	REEL_LOSS_STACK_CUT = 4,
@@ -240,21 +241,19 @@ enum reel_loss {
 	REEL_LOSS_RECORDER = 6,
 	/* The kernel throttled the event. */
 	REEL_LOSS_THROTTLED = 7,
-	/* Hits of a kernel function that came while the BPF program of an earlier one ran. */
+	/* Hits of a kernel function while the BPF program of an earlier hit was running. */
 	REEL_LOSS_MISSED = 8,
-	/* A CPU came online while it was recorded, and what ran there is not in the file. */
+	/* A CPU came online during the recording and is not recorded. */
 	REEL_LOSS_CPU_NOT_WATCHED = 9,
-	/* Mappings and names of processes that the recorder did not take, since a process had too
-	 * many of them, or too many at once. */
+	/* Mappings and names of processes that the recorder skipped: a process had too many, or
+	 * too many at once. */
 	REEL_LOSS_LEFT_OUT = 10,
-	/* Pages of code that is in no file (a JIT's), whose bytes the recorder did not take: there
-	 * were too many, or they could not be read. */
+	/* Pages of JIT code that the recorder skipped: too many, or unreadable. */
 	REEL_LOSS_CODE = 11,
-	/* Functions that a JIT named, whose names the recorder did not take: there were too many,
-	 * or they could not be read. */
+	/* Names of JIT functions that the recorder skipped: too many, or unreadable. */
 	REEL_LOSS_JIT = 12,
-	/* Programs and libraries that samples led to, of which the recorder embedded nothing: they
-	 * could not be read, or there was too much. */
+	/* Programs and libraries hit by samples that the recorder did not embed: unreadable, or
+	 * too large. */
 	REEL_LOSS_IMAGES = 13,
 };
 #define REEL_LOSS_COUNT 14
@@ -262,25 +261,25 @@ enum reel_loss {
 const char *reel_loss_name(enum reel_loss loss);
 
 struct reel_loss_info {
-	uint32_t cpu; /* UINT32_MAX: not of one CPU */
+	uint32_t cpu; /* UINT32_MAX: not specific to a CPU */
 	enum reel_loss cause;
 	uint64_t count;
 };
-/* All non-zero counts by (cpu, cause).  They do not change. */
+/* All non-zero counts by (cpu, cause); constant. */
 const struct reel_loss_info *reel_capture_losses(const struct reel_capture *capture,
 						 size_t *count_ret);
 
-/* A host that a merged capture (reel_captures_merge) has captures of. */
+/* A host with captures in a merged capture (reel_captures_merge). */
 struct reel_host_info {
 	const char *name;
-	const char *kernel_release; /* "" if there were several */
+	const char *kernel_release; /* "" if it had several */
 	uint64_t captures;
-	/* When the first of them began, Unix time, ns. */
+	/* Start of the first of them, Unix time, ns. */
 	uint64_t start_wall_time;
-	/* By how much its clock was set between two parts of one recording, at most, ns. */
+	/* The largest change of its clock between two parts of one recording, ns. */
 	uint64_t clock_change;
 };
-/* In order of their names; none if the capture is not merged.  They do not change. */
+/* Sorted by name; empty if the capture is not merged; constant. */
 const struct reel_host_info *reel_capture_hosts(const struct reel_capture *capture,
 						size_t *count_ret);
 
@@ -292,7 +291,7 @@ struct reel_event_info {
 	/* Hz if not 0; otherwise `period`. */
 	uint64_t frequency, period;
 };
-/* They do not change. */
+/* Constant. */
 const struct reel_event_info *reel_capture_events(const struct reel_capture *capture,
 						  size_t *count_ret);
 
@@ -303,7 +302,7 @@ enum reel_module_kind {
 	REEL_MODULE_KERNEL_MODULE = 4,
 	/* Executable memory without a file (JIT code, huge-page copies). */
 	REEL_MODULE_ANONYMOUS = 5,
-	/* Other special mappings of the kernel's ([vsyscall], [uprobes]). */
+	/* Other special mappings of the kernel ([vsyscall], [uprobes]). */
 	REEL_MODULE_SPECIAL = 6,
 };
 
@@ -311,15 +310,15 @@ enum reel_module_state {
 	/* No trace has needed it yet. */
 	REEL_MODULE_UNUSED = 0,
 	REEL_MODULE_FOUND = 1,
-	/* No file of that identity. */
+	/* No file with that identity. */
 	REEL_MODULE_MISSING = 2,
-	/* A file is there, with another build-id. */
+	/* The file has a different build-id. */
 	REEL_MODULE_MISMATCH = 3,
-	/* The file is there and cannot be read as ELF. */
+	/* The file exists but is not readable as ELF. */
 	REEL_MODULE_BROKEN = 4,
 };
 
-/* Of every module that a mapping names; `state` is filled by iterating traces. */
+/* A module named by a mapping; iterating traces fills in `state`. */
 struct reel_module_info {
 	uint64_t id;
 	enum reel_module_kind kind;
@@ -328,66 +327,64 @@ struct reel_module_info {
 	const char *path;
 	/* Hexadecimal, "" if none. */
 	const char *build_id;
-	/* The file that serves for it on this host, "" if none. */
+	/* The file in use on this host, "" if none. */
 	const char *local_path;
 	/* The file with its debug information, "" if none. */
 	const char *debug_path;
-	/* Why `state` is not FOUND, or why its debug information is of no use; "" otherwise. */
+	/* Why `state` is not FOUND, or why its debug information is unusable; "" otherwise. */
 	const char *problem;
-	/* Frames that fell into it so far. */
+	/* Number of frames in it so far. */
 	uint64_t frames;
-	/* A file serves for it, but the capture has neither a build-id nor a digest by which to
-	 * tell whether it is the one that was recorded: it was named for it, or has the same inode.
-	 */
+	/* The file in use cannot be verified, because the capture has no build-id and no digest of
+	 * it: the user named it, or it has the same inode. */
 	bool unchecked;
-	/* No file serves for it, but what the capture itself has of the file (reel_capture_pack);
-	 * `state` is FOUND. */
+	/* The image in the capture is in use instead of a file (reel_capture_pack); `state` is
+	 * FOUND. */
 	bool embedded;
-	/* A file that serves for it has DWARF: functions, inlined calls and lines. */
+	/* A file in use has DWARF: functions, inlined calls and lines. */
 	bool has_debug_info;
 };
 /*
- * All modules in order of their ids, as they are known now.  The array lives until the next call of
- * this function for the capture, by whatever thread; its strings live as long as the capture.
+ * All modules, sorted by id, in their present state.  The array lives until the next call of this
+ * function for the capture, on any thread; its strings live as long as the capture.
  * Errors: no others.
  */
 struct reel_error *reel_capture_modules(struct reel_capture *capture,
 					const struct reel_module_info **ret, size_t *count_ret);
 
-/* That of an id, as reel_frame.module_id; NULL if there is none.  It lives as long as those of
+/* The module with this id (reel_frame.module_id), or NULL.  It lives as long as the result of
  * reel_capture_modules. */
 struct reel_error *reel_capture_module(struct reel_capture *capture, uint64_t id,
 				       const struct reel_module_info **ret);
 
 /*
- * Whether one of options.module_files, spelled as there, is a file of the capture: a module has its
- * build-id, or it served for one, or as its debug information.  The latter is known of traces that
- * were iterated.
+ * Whether one of options.module_files, spelled as there, belongs to the capture: it has a module's
+ * build-id, or traces iterated so far used it as a module's file or debug information.
  */
 bool reel_capture_has_module_file(struct reel_capture *capture, const char *path);
 
-/* A part of a file that programs have in memory as it is: where it begins in the ELF address space
- * and in the file, and its bytes in memory. */
+/* A segment of a file as mapped: its start in the ELF address space and in the file, and its size
+ * in memory. */
 struct reel_segment {
 	uint64_t address, offset, size;
 };
 /*
- * The segment of a module's file with the code at `address` (a frame's module_address).  False if
- * there is none, as for modules of which no file was found: addresses are offsets in the file then.
- * It is known of modules that frames fell into.
+ * The segment of a module's file with the code at `address` (a frame's module_address).  Returns
+ * false if there is none, for instance for a module without a file, whose addresses are file
+ * offsets.  Only valid for modules with frames.
  */
 bool reel_capture_segment(struct reel_capture *capture, uint64_t module_id, uint64_t address,
 			  struct reel_segment *ret);
 
 /* ---- traces ---------------------------------------------------------- */
 
-/* Why a trace ended.  Only REEL_STOP_ROOT is a whole trace. */
+/* Why a trace ended.  Only REEL_STOP_ROOT is a complete trace. */
 enum reel_stop {
-	/* The CFI says that there is no caller, or it is the thread's entry. */
+	/* The CFI says that there is no caller, or this is the thread's entry. */
 	REEL_STOP_ROOT = 0,
-	/* The bytes needed lie outside of what was recorded. */
+	/* The bytes needed were not recorded. */
 	REEL_STOP_STACK_END = 1,
-	/* The same, and the recorder had cut the stack at its limit. */
+	/* The same, and the recorder had truncated the stack at its limit. */
 	REEL_STOP_STACK_CUT = 2,
 	/* The module is known but has no CFI for this pc (and no usable frame pointer). */
 	REEL_STOP_NO_UNWIND_INFO = 3,
@@ -395,26 +392,26 @@ enum reel_stop {
 	REEL_STOP_BAD_UNWIND_INFO = 4,
 	/* The caller's (pc, sp) would not be past the callee's. */
 	REEL_STOP_NO_PROGRESS = 5,
-	/* max_frames. */
+	/* The trace has max_frames frames. */
 	REEL_STOP_DEPTH_LIMIT = 6,
 	/* The file of the module at this pc was not found. */
 	REEL_STOP_MODULE_MISSING = 7,
 	/* No executable mapping at this pc. */
 	REEL_STOP_NO_MAPPING = 8,
-	/* The rule needs a register whose value is not known. */
+	/* The rule needs a register whose value is unknown. */
 	REEL_STOP_REGISTER_UNKNOWN = 9,
-	/* There is no user stack: a kernel thread, a task whose memory is gone, or no registers. */
+	/* No user stack: a kernel thread, an exiting task, or no registers. */
 	REEL_STOP_NO_USER_STATE = 10,
-	/* A chain that another recorder walked ends here, and the CFI does not say that it is the
+	/* A call chain from another recorder ends here, and the CFI does not say that this is the
 	 * root. */
 	REEL_STOP_RECORDED_END = 11,
-	/* The process is of a CPU that this library can't unwind (32-bit Arm's). */
+	/* The process runs on a CPU that this library cannot unwind (32-bit Arm). */
 	REEL_STOP_UNKNOWN_CPU = 12,
-	/* The CFI computes the caller's place with a number that scrubbing has taken away. */
+	/* The CFI computes with a number that scrubbing removed. */
 	REEL_STOP_SCRUBBED = 13,
-	/* The root was reached, but some step on the way is a guess that nothing proves. */
+	/* The root was reached, but a step on the way is an unproven guess. */
 	REEL_STOP_GUESSED_ROOT = 14,
-	/* The function has changed stacks, and its caller is on one that was not recorded (Go's
+	/* The function switched stacks, and the caller's stack was not recorded (Go's
 	 * runtime.systemstack, mcall, morestack). */
 	REEL_STOP_OTHER_STACK = 15,
 };
