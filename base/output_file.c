@@ -14,11 +14,12 @@
 static int open_nameless(const struct reel_place *place)
 {
 	char link[64];
-	int fd = openat(place->folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int fd = openat(place->folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, place->mode);
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	/* It gets its name through /proc. */
-	if (fd >= 0 && (fchmod(fd, 0600) || access(link, F_OK))) {
+	if (fd >= 0 && ((place->mode == REEL_PLACE_PRIVATE && fchmod(fd, place->mode)) ||
+			access(link, F_OK))) {
 		close(fd);
 		fd = -1;
 	}
@@ -44,7 +45,8 @@ static bool is_same(const struct stat *status, int fd)
 	       other.st_ino == status->st_ino;
 }
 
-struct reel_error *reel_output_file_open(const char *path, int source, struct reel_output_file *ret)
+struct reel_error *reel_output_file_open(const char *path, mode_t mode, int source,
+					 struct reel_output_file *ret)
 {
 	const struct reel_place *place = &ret->place;
 	struct reel_error *error;
@@ -55,6 +57,7 @@ struct reel_error *reel_output_file_open(const char *path, int source, struct re
 	error = reel_place_open(path, &ret->place);
 	if (error)
 		return error;
+	ret->place.mode = mode;
 	if (place->exists && S_ISREG(place->status.st_mode) && is_same(&place->status, source))
 		error = reel_error_create(REEL_ERROR_INVALID,
 					  "%s: it can't replace the file that it is made of", path);
@@ -108,7 +111,14 @@ struct reel_error *reel_output_file_close(struct reel_output_file *file, struct 
 	return error;
 }
 
-struct reel_error *reel_file_create(const char *path, int *fd_ret)
+/* ---- the library's interface ----------------------------------------------------- */
+
+static mode_t mode_of(enum reel_file_access access)
+{
+	return access == REEL_FILE_SHARED ? REEL_PLACE_SHARED : REEL_PLACE_PRIVATE;
+}
+
+struct reel_error *reel_file_create(const char *path, enum reel_file_access access, int *fd_ret)
 {
 	_cleanup_place_ struct reel_place place;
 	_cleanup_free_ char *temporary = NULL;
@@ -118,6 +128,7 @@ struct reel_error *reel_file_create(const char *path, int *fd_ret)
 		return error;
 	if (place.is_lasting)
 		return reel_place_open_lasting(&place, fd_ret);
+	place.mode = mode_of(access);
 	error = reel_place_create_temporary(&place, &temporary, fd_ret);
 	if (error)
 		return error;
@@ -127,20 +138,19 @@ struct reel_error *reel_file_create(const char *path, int *fd_ret)
 	return error;
 }
 
-/* ---- for who uses the library --------------------------------------------------- */
-
 struct reel_file {
 	struct reel_output_file output;
 };
 
-struct reel_error *reel_file_begin(const char *path, struct reel_file **ret)
+struct reel_error *reel_file_begin(const char *path, enum reel_file_access access,
+				   struct reel_file **ret)
 {
 	struct reel_file *file = malloc(sizeof(*file));
 	struct reel_error *error;
 
 	if (!file)
 		return reel_error_no_memory();
-	error = reel_output_file_open(path, -1, &file->output);
+	error = reel_output_file_open(path, mode_of(access), -1, &file->output);
 	if (error)
 		free(file);
 	else

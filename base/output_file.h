@@ -16,8 +16,9 @@ struct reel_output_file {
 	char *temporary; /* its name until then; NULL: it has none */
 };
 
-/* INVALID: it is the file that `source` is open on, by whatever name. */
-struct reel_error *reel_output_file_open(const char *path, int source,
+/* `mode` is a new file's, of base/place.h.  INVALID: it is the file that `source` is open on, by
+ * whatever name. */
+struct reel_error *reel_output_file_open(const char *path, mode_t mode, int source,
 					 struct reel_output_file *ret) REEL_MUST_CHECK;
 /* Takes `error` over: if there is one, nothing gets a name. */
 struct reel_error *reel_output_file_close(struct reel_output_file *file,

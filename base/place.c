@@ -17,8 +17,6 @@
 #include "base/bytes.h"
 #include "base/place.h"
 
-/* A capture holds what programs had on their stacks: it is for its owner alone. */
-#define MODE 0600
 /* As many as the kernel follows in a path (MAXSYMLINKS of include/linux/namei.h). */
 #define LINKS_MAX 40
 
@@ -58,7 +56,11 @@ struct reel_error *reel_place_open_folder(const char *path, struct reel_place *r
 {
 	struct reel_error *error;
 
-	*ret = (struct reel_place){ .folder = -1, .path = strdup(path) };
+	*ret = (struct reel_place){
+		.folder = -1,
+		.mode = REEL_PLACE_PRIVATE,
+		.path = strdup(path),
+	};
 	error = ret->path ? enter(ret, AT_FDCWD, path) : reel_error_no_memory();
 	if (error)
 		reel_place_close(ret);
@@ -237,10 +239,10 @@ void reel_place_give_to_caller(const struct reel_place *place, int fd)
 int reel_place_create(const struct reel_place *place, const char *name)
 {
 	int fd = openat(place->folder, name,
-			O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, MODE);
+			O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, place->mode);
 
-	/* A folder's default access control list adds to the mode, and umask takes away. */
-	if (fd >= 0 && fchmod(fd, MODE)) {
+	/* The folder's default access control list replaces umask, which may take away too much. */
+	if (fd >= 0 && place->mode == REEL_PLACE_PRIVATE && fchmod(fd, REEL_PLACE_PRIVATE)) {
 		int errnum = errno;
 
 		close(fd);

@@ -3,8 +3,8 @@
  * Where a file is made: a folder, opened once, and a name in it.  Others may be able to write into
  * that folder; what they put there must not decide where our bytes go, or who can read them:
  *
- * - A file that has the name, whoever's it is, is not opened.  A new one is made beside it, for
- *   its owner alone, and renamed over it.
+ * - A file that has the name, whoever's it is, is not opened.  A new one is made beside it and
+ *   renamed over it.
  * - A symbolic link is followed, and a FIFO or a device written to, if it is trusted: it is ours,
  *   or nobody but us and root can write into its folder.  The kernel's fs.protected_symlinks and
  *   fs.protected_fifos ask for less, in sticky folders alone, and may be switched off.
@@ -19,10 +19,17 @@
 
 #include "base/error.h"
 
+/* Captures and keys are for their owner alone: neither umask nor an access control list of the
+ * folder adds to that. */
+#define REEL_PLACE_PRIVATE 0600
+/* Everything else is created as by a shell's redirection: umask and the folder's list decide. */
+#define REEL_PLACE_SHARED 0666
+
 struct reel_place {
-	int folder; /* O_PATH */
-	char *name; /* in it: where a link leads to, not its own */
-	char *path; /* as the user named it, for messages */
+	int folder;  /* O_PATH */
+	mode_t mode; /* of new files; PRIVATE unless the caller changes it */
+	char *name;  /* in it: where a link leads to, not its own */
+	char *path;  /* as the user named it, for messages */
 	bool exists;
 	struct stat status; /* of what has the name, if it exists */
 	/* A FIFO, a device, or an open descriptor: is written to, and keeps its name. */

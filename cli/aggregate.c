@@ -291,7 +291,7 @@ static int write_file(struct aggregate *aggregate, const char *path)
 	FILE *file;
 	bool ok;
 
-	if (!no_error(reel_file_begin(path, &output)))
+	if (!no_error(reel_file_begin(path, REEL_FILE_SHARED, &output)))
 		return STATUS_ERROR;
 	file = fdopen(dup(reel_file_descriptor(output)), "w");
 	memory_check(file);

@@ -259,6 +259,8 @@ static int dump_records(struct session *session, struct dump *dump)
 	size_t n_problems;
 	bool ok;
 
+	/* A dump has all bytes of the capture, stacks included. */
+	output_make_private();
 	if (!output_open(&dump->output, dump->options->common.output))
 		return STATUS_ERROR;
 	if (dump->output.terminal)

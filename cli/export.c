@@ -196,7 +196,8 @@ static bool open_file(const struct export_options *options, struct destination *
 	struct stat status;
 	int fd;
 
-	if (is_input(options) || !no_error(reel_file_begin(options->output, &destination->file)))
+	if (is_input(options) ||
+	    !no_error(reel_file_begin(options->output, REEL_FILE_SHARED, &destination->file)))
 		return false;
 	fd = dup(reel_file_descriptor(destination->file));
 	destination->target.fd = fd;

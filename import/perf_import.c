@@ -286,7 +286,7 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 	}
 	/* Standard input was copied. */
 	source = strcmp(path, "-") ? importer->stream.file.fd : STDIN_FILENO;
-	error = reel_output_file_open(output, source, &file);
+	error = reel_output_file_open(output, REEL_PLACE_PRIVATE, source, &file);
 	if (!error) {
 		error = import(importer, file.fd, output, &recipients);
 		importer->report.counts.bytes_read = importer->stream.file.size;

@@ -1212,14 +1212,22 @@ struct reel_error *reel_file_segments(const char *path,
 
 /* ---- files that come out ------------------------------------------------ */
 
+/* Who may read a new file. */
+enum reel_file_access {
+	/* Only its owner (0600), whatever umask and the folder's access control list say. */
+	REEL_FILE_PRIVATE = 0,
+	/* 0666 less umask, as for a file that a shell creates. */
+	REEL_FILE_SHARED = 1,
+};
+
 /*
- * Makes the file `path` for its owner alone (0600) and opens it for writing, as the commands do
- * with -o: it replaces what has the name, and no bytes go into a file that was there before, or to
- * where a symbolic link leads that others may have planted.  FIFOs and devices are written to if
- * others cannot have planted them; a FIFO that nobody reads is an error after five seconds.
+ * Creates the file `path` and opens it for writing, as the commands do with -o.  The new file
+ * replaces an existing one, whose content stays untouched, and symbolic links that another user
+ * may have planted are not followed.  FIFOs and devices are written to, unless another user may
+ * have planted them; a FIFO without a reader is an error after five seconds.
  * The caller closes *fd_ret.  Errors: no others.
  */
-struct reel_error *reel_file_create(const char *path, int *fd_ret);
+struct reel_error *reel_file_create(const char *path, enum reel_file_access access, int *fd_ret);
 
 /* A file that gets its name when it is whole. */
 struct reel_file;
@@ -1229,7 +1237,8 @@ struct reel_file;
  * reel_file_finish; a FIFO or a device is opened as by reel_file_create, and written to at once.
  * Errors: no others.
  */
-struct reel_error *reel_file_begin(const char *path, struct reel_file **ret);
+struct reel_error *reel_file_begin(const char *path, enum reel_file_access access,
+				   struct reel_file **ret);
 /* The file's own; it stays open until the file is finished or abandoned. */
 int reel_file_descriptor(const struct reel_file *file);
 /* Gives it its name, in the place of what had it.  The handle is gone, whatever comes of it.

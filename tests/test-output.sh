@@ -1,6 +1,7 @@
 #!/bin/bash
 # -o FILE in a folder that everybody can write to, in which somebody has put something under that name before: the recorder as root,
-# and every command of stackreel that makes a file. Nothing of anybody else's is written to or emptied, nobody else can read what is made.
+# and every command of stackreel that makes a file. Nothing of anybody else's is written to or emptied, and no device is changed. Captures
+# are for their owner alone; umask decides who may read reports.
 # Needs root, to be another user too.
 # run.sh: records
 set -u
@@ -21,6 +22,7 @@ cp "$root/testdata/format/good-two-threads.reel" "$capture"
 "${O:-build}/tests/make_perf_data" >"$work/perf.data" 2>/dev/null || skip "import: make_perf_data is not built"
 public=$work/public private=$work/private
 cd "$work" || exit 1
+umask 022
 
 # ---- who writes ----------------------------------------------------------------------------
 
@@ -62,7 +64,16 @@ fresh() {
 untouched() { [ "$(cat "$private/secret")" = secret ] && [ "$(ls "$private")" = secret ]; }
 # Nothing but these names in the folder: no temporary file is left.
 only() { [ "$(LC_ALL=C ls -A "$public" | xargs)" = "$*" ]; }
-for_root_alone() { [ "$(stat -c '%a %u %F' "$public/$1")" = '600 0 regular file' ] && [ -s "$public/$1" ]; }
+# mode_of WRITER UMASK: of a new file, in octal. Reports are like any file that a shell creates.
+mode_of() {
+    case $1 in
+    report | script | folded | info | doctor | verify) printf %o $((0666 & ~$2)) ;;
+    *) echo 600 ;;
+    esac
+}
+# has_mode MODE FILE: it is root's, and not empty.
+has_mode() { [ "$(stat -c '%a %u %F' "$public/$2")" = "$1 0 regular file" ] && [ -s "$public/$2" ]; }
+for_root_alone() { has_mode 600 "$1"; }
 # refused WRITER PATTERN: a case that passed if it ends with 1 for that reason.
 refused() {
     local status
@@ -75,7 +86,7 @@ replaced() {
     local status
     make "$1" out
     status=$?
-    [ $status = 0 ] && for_root_alone out && untouched
+    [ $status = 0 ] && has_mode "$(mode_of "$1" 022)" out && untouched
     count $? "$1: $2 (status $status, $(stat -c '%a %u %F' "$public/out"))"
 }
 
@@ -128,10 +139,24 @@ for writer in "${writers[@]}"; do
     (umask 022 && : >"$public/out")
     replaced "$writer" "an own empty file of mode 644 is replaced"
 
+    for umask in 0 027; do
+        fresh
+        (umask $umask && make "$writer" out)
+        has_mode "$(mode_of "$writer" $umask)" out && [ "$(ls -A "$public" | wc -l)" = 1 ]
+        count $? "$writer: umask $umask ($(stat -c %a "$public/out"))"
+    done
+
+    # A device of our own, too, since /dev/null may be a mount here.
     fresh
-    (umask 0 && make "$writer" out)
-    for_root_alone out && [ "$(ls -A "$public" | wc -l)" = 1 ]
-    count $? "$writer: umask 0"
+    devices=(/dev/null)
+    mknod -m 666 "$public/null" c 1 3 2>/dev/null && : >"$public/null" 2>/dev/null && devices+=("$public/null")
+    for device in "${devices[@]}"; do
+        before=$(stat -c '%i %a %u:%g %t:%T %h' "$device")
+        make "$writer" "$device"
+        status=$?
+        [ $status = 0 ] && [ "$(stat -c '%i %a %u:%g %t:%T %h' "$device")" = "$before" ] && untouched
+        count $? "$writer: $device stays as it is (status $status)"
+    done
 done
 
 if [ -x "$tool" ]; then
@@ -150,7 +175,7 @@ fi
 for writer in folded scrub ${records:+record}; do
     fresh
     mkdir elsewhere && ln -s elsewhere/real link
-    (public=$work && make "$writer" link) && [ -L link ] && [ -s elsewhere/real ] && [ "$(stat -c %a elsewhere/real)" = 600 ]
+    (public=$work && make "$writer" link) && [ -L link ] && [ -s elsewhere/real ] && [ "$(stat -c %a elsewhere/real)" = "$(mode_of "$writer" 022)" ]
     count $? "$writer: an own link is followed, in a folder of one's own, and stays"
     rm -r elsewhere link
 
@@ -249,12 +274,12 @@ owner() { stat -c %u:%g:%a "$public/$1"; }
 for writer in "${writers[@]}"; do
     fresh && chmod 755 "$public" && chown 65534 "$public"
     SUDO_UID=65534 SUDO_GID=65533 make "$writer" out
-    [ "$(owner out)" = 65534:65533:600 ]
+    [ "$(owner out)" = "65534:65533:$(mode_of "$writer" 022)" ]
     count $? "$writer by sudo, in the caller's folder: $(owner out)"
     for ids in "65533 65533" "65534x 65534" "4294967295 1" " 65534"; do
         rm "$public/out"
         SUDO_UID=${ids% *} SUDO_GID=${ids#* } make "$writer" out
-        [ "$(owner out)" = 0:0:600 ]
+        [ "$(owner out)" = "0:0:$(mode_of "$writer" 022)" ]
         count $? "$writer by sudo of '$ids', in another's folder: $(owner out)"
         [ "$writer" = report ] || break
     done

@@ -49,10 +49,16 @@ bool colors_wanted(void)
 /* What output_reserve opened; -1: nothing. */
 static int reserved = -1;
 static bool keeps_old;
+static enum reel_file_access access_of_new = REEL_FILE_SHARED;
 
 void output_keep_old(void)
 {
 	keeps_old = true;
+}
+
+void output_make_private(void)
+{
+	access_of_new = REEL_FILE_PRIVATE;
 }
 
 static bool move_away(const char *path)
@@ -71,7 +77,8 @@ static bool move_away(const char *path)
 
 static bool create(const char *path, int *fd_ret)
 {
-	return (!keeps_old || move_away(path)) && no_error(reel_file_create(path, fd_ret));
+	return (!keeps_old || move_away(path)) &&
+	       no_error(reel_file_create(path, access_of_new, fd_ret));
 }
 
 bool output_reserve(const char *path)

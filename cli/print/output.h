@@ -32,6 +32,8 @@ bool output_reserve(const char *path);
 /* From now on a file that is there already becomes PATH.old, as the recorder does it: its name was
  * nobody's choice. */
 void output_keep_old(void);
+/* From now on a new file is for its owner alone; otherwise umask decides who may read it. */
+void output_make_private(void);
 /*
  * Flushes and closes; returns `status`, or ERROR (and says why) if something could not be
  * written.  A reader that closed its end of a pipe has what it wanted: that is no error.

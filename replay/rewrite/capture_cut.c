@@ -125,7 +125,8 @@ static struct reel_error *cut_to(struct cut *cut, const char *output)
 		error = reel_needs_create(cut->capture, lists->from ? cut->filter.from : 0,
 					  cut->filter.to, &cut->needs);
 	if (!error)
-		error = reel_output_file_open(output, reel_reader_fd(cut->capture->reader), &file);
+		error = reel_output_file_open(output, REEL_PLACE_PRIVATE,
+					      reel_reader_fd(cut->capture->reader), &file);
 	if (error)
 		return error;
 	error = ask_for_all(cut);

@@ -609,7 +609,7 @@ static struct reel_error *merge_to(struct reel_merge *merge, struct inputs *inpu
 	for (size_t i = 0; identities && identities[i] && !error; i++)
 		error = reel_identities_load(&inputs->identities, identities[i]);
 	if (!error)
-		error = reel_output_file_open(output, -1, &file);
+		error = reel_output_file_open(output, REEL_PLACE_PRIVATE, -1, &file);
 	if (error)
 		return error;
 	inputs->output = &file;

@@ -73,7 +73,8 @@ struct reel_error *reel_capture_scrub(struct reel_capture *capture, const char *
 					scrub.options.decrypt, &recipients);
 	if (error)
 		return error;
-	error = reel_output_file_open(output, reel_reader_fd(capture->reader), &file);
+	error = reel_output_file_open(output, REEL_PLACE_PRIVATE, reel_reader_fd(capture->reader),
+				      &file);
 	if (error)
 		return error;
 	error = reel_capture_scrubber_create(capture, &scrub.scrubber);

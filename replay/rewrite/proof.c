@@ -70,8 +70,8 @@ struct reel_error *reel_proof_write(const struct reel_capture *capture, const ch
 				    const struct reel_proof *proof)
 {
 	struct reel_output_file file;
-	struct reel_error *error =
-		reel_output_file_open(output, reel_reader_fd(capture->reader), &file);
+	struct reel_error *error = reel_output_file_open(output, REEL_PLACE_PRIVATE,
+							 reel_reader_fd(capture->reader), &file);
 
 	if (error)
 		return error;
