@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <sys/vfs.h>
@@ -13,37 +14,70 @@
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 /*
- * Files of the kernel's own say that they are regular, but reading one of a PCI device's talks to
- * the device, /proc/kmsg and trace_pipe take what they give away from others, and wait for more.
+ * File systems that store programs.  Every other one may present the kernel's or a device's state
+ * as regular files, and reading those has effects: a file of a PCI device talks to the device,
+ * /proc/kmsg and trace_pipe take their content away from other readers, and wait for more.  That
+ * is why this lists the known good ones: the next pseudo file system is not on it.
  */
-static bool keeps_files(int place)
-{
-	struct statfs status;
+static const uint32_t file_systems[] = {
+	ADFS_SUPER_MAGIC, AFFS_SUPER_MAGIC, AFS_SUPER_MAGIC, AFS_FS_MAGIC, BTRFS_SUPER_MAGIC,
+	CEPH_SUPER_MAGIC, CIFS_SUPER_MAGIC, CODA_SUPER_MAGIC, CRAMFS_MAGIC, CRAMFS_MAGIC_WEND,
+	ECRYPTFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, /* ext2's and ext3's, too */
+	F2FS_SUPER_MAGIC, FUSE_SUPER_MAGIC,	/* virtiofs is FUSE, too */
+	HOSTFS_SUPER_MAGIC, HPFS_SUPER_MAGIC, HUGETLBFS_MAGIC, ISOFS_SUPER_MAGIC, JFFS2_SUPER_MAGIC,
+	MINIX_SUPER_MAGIC, MINIX_SUPER_MAGIC2, MINIX2_SUPER_MAGIC, MINIX2_SUPER_MAGIC2,
+	MINIX3_SUPER_MAGIC, MSDOS_SUPER_MAGIC, NFS_SUPER_MAGIC, NILFS_SUPER_MAGIC,
+	OCFS2_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC, RAMFS_MAGIC, REISERFS_SUPER_MAGIC,
+	SMB_SUPER_MAGIC, SQUASHFS_MAGIC, TMPFS_MAGIC, /* memfds', too */
+	V9FS_MAGIC, XFS_SUPER_MAGIC,
+	/* linux/magic.h lacks these or has them since later versions; the kernel's fs/ or the
+	 * modules' own headers define them. */
+	0x01161970, /* gfs2 */
+	0x0bd00bd0, /* Lustre */
+	0x15013346, /* UDF */
+	0x20030528, /* OrangeFS */
+	0x2011bab0, /* exFAT */
+	0x24051905, /* UBIFS */
+	0x2fc12fc1, /* ZFS on Linux */
+	0x3153464a, /* JFS */
+	0x47504653, /* GPFS */
+	0x482b,	    /* HFS+ */
+	0x53464846, /* WSL */
+	0x5346544e, /* NTFS */
+	0x61756673, /* aufs */
+	0x7275,	    /* romfs */
+	0x7366746e, /* ntfs3 */
+	0x786f4256, /* VirtualBox's shared folders */
+	0xbacbacbc, /* VMware's */
+	0xca451a4e, /* bcachefs */
+	0xe0f5e1e2, /* EROFS */
+	0xfe534d42, /* SMB 2 and 3 */
+};
 
-	if (fstatfs(place, &status))
-		return false;
-	switch ((unsigned long)status.f_type) {
-	case PROC_SUPER_MAGIC:
-	case SYSFS_MAGIC:
-	case DEBUGFS_MAGIC:
-	case TRACEFS_MAGIC:
-	case SECURITYFS_MAGIC:
-		return false;
-	default:
-		return true;
+static bool keeps_files(uint32_t type)
+{
+	for (size_t i = 0; i < sizeof(file_systems) / sizeof(*file_systems); i++) {
+		if (file_systems[i] == type)
+			return true;
 	}
+	return false;
 }
 
 /* A place (O_PATH) that may be opened; neither call opens it. */
 static struct reel_error *check(int place, const char *name, struct stat *ret)
 {
-	if (fstat(place, ret))
+	struct statfs status;
+
+	if (fstat(place, ret) || fstatfs(place, &status))
 		return reel_error_os(errno, "%s", name);
 	if (!S_ISREG(ret->st_mode))
 		return reel_error_create(REEL_ERROR_NOT_A_CAPTURE, "%s: not a regular file", name);
-	if (!keeps_files(place))
-		return reel_error_create(REEL_ERROR_NOT_A_CAPTURE,
-					 "%s: not a file, but something of the kernel's", name);
+	if (!keeps_files((uint32_t)status.f_type))
+		return reel_error_create(
+			REEL_ERROR_NOT_A_CAPTURE,
+			"%s: on a file system of type 0x%08" PRIx32
+			", which is not known to store files: copy the file to a disk",
+			name, (uint32_t)status.f_type);
 	return NULL;
 }
 

@@ -12,8 +12,9 @@
 #include "base/error.h"
 
 /*
- * Opens `path` to be read; NOT_A_CAPTURE if that is no regular file of a file system that keeps
- * files.  A file server that does not answer is waited for: only another process can bound that.
+ * Opens `path` for reading; NOT_A_CAPTURE if it is not a regular file, or is on a file system that
+ * is not known to store files.  A file server that does not answer blocks the caller: only another
+ * process can bound that.
  */
 struct reel_error *reel_regular_file_open(const char *path, int *fd_ret,
 					  struct stat *status_ret) REEL_MUST_CHECK;

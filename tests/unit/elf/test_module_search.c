@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -587,17 +588,29 @@ static void test_nothing_but_files_is_opened(void **state)
 	free(by_id);
 }
 
-/* They say that they are regular files; reading the kernel's log takes it from others.  Not one of
- * those that qemu-user makes up. */
+/* They claim to be regular files; reading the kernel's log takes it from others.  qemu-user makes
+ * up some of /proc. */
+static void expect_kernels_own(struct reel_module_search *search, const char *path, uint32_t type)
+{
+	char text[200];
+
+	snprintf(text, sizeof(text),
+		 "%s: on a file system of type 0x%08x, which is not known to store files: copy the "
+		 "file to a disk",
+		 path, (unsigned int)type);
+	if (!access(path, R_OK))
+		expect_problem(search, path, ID_A, REEL_MODULE_BROKEN, PARTS(text));
+}
+
 static void test_kernels_own_files(void **state)
 {
 	struct reel_module_search *search = create((struct reel_capture_options){ 0 });
 
 	(void)state;
-	if (access("/proc/version", R_OK))
-		skip();
-	expect_problem(search, "/proc/version", ID_A, REEL_MODULE_BROKEN,
-		       PARTS("/proc/version: not a file, but something of the kernel's"));
+	expect_kernels_own(search, "/proc/version", PROC_SUPER_MAGIC);
+	expect_kernels_own(search, "/sys/kernel/vmcoreinfo", SYSFS_MAGIC);
+	expect_kernels_own(search, "/sys/fs/cgroup/cgroup.procs", CGROUP2_SUPER_MAGIC);
+	expect_kernels_own(search, "/sys/fs/cgroup/cpu/cgroup.procs", CGROUP_SUPER_MAGIC);
 	reel_module_search_destroy(search);
 }
 
