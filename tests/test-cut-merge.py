@@ -228,6 +228,24 @@ class Merging(Captures):
         self.assertEqual([record["flags"] >> 8 for record in self.records(merged, "SAMPLE")], [1, 1, 2])
 
 
+class Copying(Captures):
+    def test_several_ends(self):
+        """The last one counts (SPEC.md, END): a copy has that one, and counts one record less."""
+        taken = b.Samples()
+        taken.sample(1, 20, frames=[5, 6])
+        reel = b.Reel().side(reel_cases.capture_record(recording=b"")).samples(taken)
+        reel.side(b.record("END", 8000, 0, 1, 0, 3, 3), b.record("END", 9000, 2, 1, 0, 3, 3)).index().trailer()
+        with open(self.path("two.reel"), "wb") as file:
+            file.write(reel.data)
+        for command in "scrub", "shrink", "merge", "repair":
+            copy = self.path()
+            self.run_tool(0, command, "-q", "-o", copy, self.path("two.reel"))
+            self.output("verify", copy)
+            self.assertEqual(len(self.records(copy, "END")), 1)
+            if command in ("scrub", "shrink"):
+                self.assertEqual([(record["reason"], record["side_records"]) for record in self.records(copy, "END")], [(2, 2)])
+
+
 class Cutting(Captures):
     def processes(self):
         """1, from whom 2 is forked, which maps more; 3 is another one, and 4 what 1 runs then."""

@@ -117,6 +117,8 @@ static struct reel_error *write_record(struct rewrite *rewrite, uint16_t block_t
 		return NULL;
 	}
 	if (item->record.id == REEL_RECORD_END) {
+		/* The last one counts; those before it are not copied. */
+		rewrite->n_side_dropped += rewrite->has_end;
 		rewrite->has_end = true;
 		rewrite->end = item->record;
 		return NULL;
