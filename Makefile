@@ -385,12 +385,16 @@ uninstall:
 # ---- fuzzing and benchmarks, on request ------------------------------------------------
 
 # Each tests/fuzz/fuzz_*.c is a libFuzzer target. All that they share is built once, with coverage and sanitizers, in $(O)/fuzz.
-.PHONY: fuzz fuzz-build fuzz-targets bench bench-quick bench-growth
+.PHONY: fuzz fuzz-commands fuzz-build fuzz-targets bench bench-quick bench-growth
 HOURS ?= 1
 fuzz_corpus ?= $(O)/fuzz/corpus
 # Continues from the corpora of the last time, and prints a table; the exit status tells whether something was found.
 fuzz: all fuzz-build
 	$(Q)tests/fuzz/run.py --hours $(HOURS) --programs $(O)/fuzz/tests/fuzz --corpus $(fuzz_corpus) --stackreel $(O)/stackreel
+# Every command under sanitizers, on captures that are wrong inside; SEED=N gives others.
+fuzz-commands:
+	+$(Q)$(MAKE) $(all_cpus) --no-print-directory SAN=1 O=$(O)/san $(O)/san/stackreel
+	$(Q)tests/fuzz/commands.py --hours $(HOURS) --seed $(or $(SEED),1) --stackreel $(O)/san/stackreel --finds $(O)/fuzz-commands
 fuzz-build:
 	+$(Q)$(MAKE) $(all_cpus) --no-print-directory SAN=fuzz CC=$(CLANG) CFLAGS="-O1 -g" O=$(O)/fuzz fuzz-targets
 
@@ -447,4 +451,4 @@ clean:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
 	@echo
-	@echo "  all  static  test  test-all  truth  unit  demo  deps  install  uninstall  clean  fuzz  bench  bench-quick  bench-growth  bench-record  vm-test  vm-capture"
+	@echo "  all  static  test  test-all  truth  unit  demo  deps  install  uninstall  clean  fuzz  fuzz-commands  bench  bench-quick  bench-growth  bench-record  vm-test  vm-capture"
