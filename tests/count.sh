@@ -74,6 +74,15 @@ recorded() {
     return $status
 }
 
+# Whether this kernel executes 32-bit programs of x86 (CONFIG_IA32_EMULATION, which a boot option can switch off); false as well if
+# there is no compiler for them.
+runs_i386() {
+    printf '.globl _start\n_start: mov $1, %%eax\nmov $42, %%ebx\nint $0x80\n' >"$work/i386.s"
+    "${CC:-cc}" -m32 -nostdlib -static -no-pie -o "$work/i386.bin" "$work/i386.s" 2>/dev/null || return
+    "$work/i386.bin" 2>/dev/null
+    [ $? = 42 ]
+}
+
 finish() {
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" = 0 ]

@@ -298,12 +298,13 @@ ok "a pid that is used again" "$check" x.reel complete placed reused
 record -o x.reel -- "$busy" remap
 ok "a mapping over another" "$check" x.reel complete
 ok "... is told of as such" "$check" x.reel unmapped
-if printf '.globl _start\n_start: mov $1500000000, %%ecx\n1: dec %%ecx\njnz 1b\nmov $1, %%eax\nint $0x80\n' >spin32.s &&
-    cc -m32 -nostdlib -static -o spin32 spin32.s 2>/dev/null; then
+if runs_i386; then
+    printf '.globl _start\n_start: mov $1500000000, %%ecx\n1: dec %%ecx\njnz 1b\nmov $1, %%eax\nint $0x80\n' >spin32.s
+    cc -m32 -nostdlib -static -o spin32 spin32.s
     record -o x.reel -- ./spin32
     ok "a 32-bit program" "$check" x.reel complete placed bits=32 samples=50
 else
-    skip "a 32-bit program: not on this CPU"
+    skip "a 32-bit program: this kernel does not execute it"
 fi
 if unshare -pf --mount-proc true 2>/dev/null; then
     unshare -pf --mount-proc "$recorder" -o n.reel -- "$busy" threads 1 0.5 2>err

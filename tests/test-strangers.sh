@@ -31,7 +31,7 @@ cd "$work" || exit 1
 
 # record LIMIT ARGUMENT...: 124 if it takes longer, and then it is gone. The summary goes to err.
 record() {
-    timeout -k 1 "$@" 2>err
+    timeout -k 10 "$@" 2>err
 }
 
 # At most 5 % of what was sampled was lost.
@@ -79,8 +79,8 @@ build_forge() {
 mkdir -m 777 mounted
 mknod -m 666 fuse c 10 229
 for how in flush write vdso file; do
-    if [ $how = vdso ] && ! build_forge 32; then
-        skip "$how: $(head -n 1 err)"
+    if [ $how = vdso ] && ! { runs_i386 && build_forge 32; }; then
+        skip "$how: this kernel does not execute 32-bit programs, or no compiler makes them"
         continue
     fi
     if ! hold_up $how; then

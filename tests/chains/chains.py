@@ -18,7 +18,7 @@ PARTS = {
     # Time's way: libc's function, the vDSO's or the system call.
     "CLOCK": r"cpu_seconds(;(STUB|RESOLVE)|;GETTIME(;VDSO)*)?",
     "GETTIME": r"(__)?clock_gettime(64)?",
-    "VDSO": r"__vdso_clock_gettime|__cvdso_clock_gettime_\w+|do_hres|__arch_get_hw_counter|vdso\+",
+    "VDSO": r"__vdso_clock_gettime|__cvdso_clock_gettime_\w+|do_hres|__arch_get_hw_counter|\[?vdso\]?\+",
     # ld.so resolves a function at its first call.
     "RESOLVE": r"_dl_runtime_(resolve|profile)\w*(;(_dl_fixup|_dl_profile_fixup)(;LIBRARY)*)?",
     # The entry of a PLT, which has no symbol.
