@@ -43,6 +43,21 @@ void reel_address_ranges_add(struct reel_address_ranges *ranges, uint64_t begin,
 		ranges->all[ranges->n++] = (struct reel_address_range){ begin, end };
 }
 
+size_t reel_address_ranges_search(const struct reel_address_ranges *ranges, uint64_t address)
+{
+	size_t low = 0, high = ranges->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ranges->all[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 void reel_address_ranges_free(struct reel_address_ranges *ranges)
 {
 	free(ranges->all);

@@ -21,6 +21,8 @@ struct reel_address_ranges {
 void reel_address_ranges_add(struct reel_address_ranges *ranges, uint64_t begin, uint64_t end);
 /* Brings them in order; those that overlap or touch become one. */
 void reel_address_ranges_tidy(struct reel_address_ranges *ranges);
+/* The index of the first one that ends after `address`, of tidy ranges; n: none does. */
+size_t reel_address_ranges_search(const struct reel_address_ranges *ranges, uint64_t address);
 void reel_address_ranges_free(struct reel_address_ranges *ranges);
 
 #endif

@@ -756,6 +756,22 @@ bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size
 	return read;
 }
 
+void reel_elf_file_data_ranges(const struct reel_elf_file *file, struct reel_address_ranges *ret)
+{
+	for (size_t i = 0; !file->debug_only && i < file->n_segments; i++) {
+		const struct segment *segment = &file->segments[i];
+		uint64_t size = segment->file_size, end;
+
+		if (segment->offset >= file->size)
+			continue;
+		if (size > file->size - segment->offset)
+			size = file->size - segment->offset;
+		if (size && !__builtin_add_overflow(segment->address, size, &end))
+			reel_address_ranges_add(ret, segment->address, end);
+	}
+	reel_address_ranges_tidy(ret);
+}
+
 bool reel_elf_file_load(const struct reel_elf_file *file, uint64_t address, uint64_t size,
 			struct reel_loaded_bytes *ret)
 {

@@ -21,6 +21,7 @@ struct image {
 	size_t n_segments; /* PT_LOADs */
 	struct image_section *sections;
 	size_t n, capacity;
+	struct reel_address_ranges data; /* sections of it, tidy */
 };
 
 static void put(struct reel_buffer *out, const struct image *image, unsigned size, uint64_t value)
@@ -272,20 +273,31 @@ static void put_symbols(struct image *image, const struct reel_embedded_input *i
  */
 static void blank_data(const struct image *image, uint64_t address, uint8_t *bytes, size_t size)
 {
+	const struct reel_address_ranges *data = &image->data;
+	size_t i = reel_address_ranges_search(data, address);
+
+	for (; i < data->n && data->all[i].begin < address + size; i++) {
+		uint64_t begin = data->all[i].begin, end = data->all[i].end;
+
+		begin = begin > address ? begin : address;
+		end = end < address + size ? end : address + size;
+		memset(bytes + (begin - address), 0, (size_t)(end - begin));
+	}
+}
+
+static void find_data(struct image *image)
+{
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 
 	while ((section = elf_nextscn(image->elf, section))) {
-		uint64_t begin = address, end = address + size;
-
-		if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC) ||
-		    header.sh_flags & SHF_EXECINSTR || header.sh_size > UINT64_MAX - header.sh_addr)
-			continue;
-		begin = header.sh_addr > begin ? header.sh_addr : begin;
-		end = header.sh_addr + header.sh_size < end ? header.sh_addr + header.sh_size : end;
-		if (begin < end)
-			memset(bytes + (begin - address), 0, (size_t)(end - begin));
+		if (gelf_getshdr(section, &header) && header.sh_flags & SHF_ALLOC &&
+		    !(header.sh_flags & SHF_EXECINSTR) && header.sh_size &&
+		    header.sh_size <= UINT64_MAX - header.sh_addr)
+			reel_address_ranges_add(&image->data, header.sh_addr,
+						header.sh_addr + header.sh_size);
 	}
+	reel_address_ranges_tidy(&image->data);
 }
 
 /* Each byte of the range was read before, but perhaps not all at once: it may be of two segments.
@@ -317,6 +329,7 @@ static void put_code(struct image *image, const struct reel_address_ranges *code
 {
 	if (!code->n)
 		return;
+	find_data(image);
 	begin_section(image, REEL_EMBEDDED_CODE, SHT_PROGBITS)->align = 8;
 	put(image->out, image, 8, code->n);
 	for (size_t i = 0; i < code->n; i++) {
@@ -399,7 +412,7 @@ struct reel_error *reel_embedded_image_write(const struct reel_embedded_input *i
 	sections_at = ret->size;
 	for (size_t i = 0; i < image.n; i++)
 		put_section_header(&image, &image.sections[i]);
-	if (ret->failed || image.names.failed || input->code->failed)
+	if (ret->failed || image.names.failed || image.data.failed || input->code->failed)
 		error = reel_error_no_memory();
 	else if (ret->size > limit)
 		error = reel_error_create(REEL_ERROR_UNSUPPORTED,
@@ -407,6 +420,7 @@ struct reel_error *reel_embedded_image_write(const struct reel_embedded_input *i
 	else
 		store_header(&image, sections_at);
 	reel_buffer_free(&image.names);
+	reel_address_ranges_free(&image.data);
 	free(image.sections);
 	return error;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "base/id_table.h"
 #include "elf/go_table.h"
 #include "elf/operand.h"
 #include "module/image_parts.h"
@@ -23,12 +24,36 @@
 #define JUMPS_DEEP	2
 #define JUMPS_LOOKED_AT 4096
 
+/*
+ * Instructions of CFI, bytes of names and bytes of code that are looked at, for one image and for
+ * each hit.  Functions of linkers' files take a hundredth of it; a file that was made to take more
+ * is left out.
+ */
+#define WORK_FREE (16u << 20)
+#define WORK_EACH 4096
+/* Functions whose code was taken of late, by a hash of their beginnings. */
+#define KNOWN_BITS 12
+
+struct known {
+	uint64_t begin, end;
+	unsigned depth; /* that jumps out of it were followed, and 1 more */
+};
+
+struct named {
+	struct reel_id_entry entry; /* the symbol's address */
+	size_t at;		    /* its place among the symbols */
+};
+
 struct maker {
 	struct reel_elf_file *file;
 	const struct reel_arch *arch;
 	struct reel_cfi_row defaults; /* what callees keep */
 	const struct reel_hit_image_options *options;
 	struct reel_address_ranges code; /* what was read of the file */
+	struct reel_address_ranges data; /* what it has bytes of */
+	uint64_t work_left;
+	struct known known[1 << KNOWN_BITS];
+	struct reel_id_table named;
 	/* Some of the code that was hit has no FDE, or changes stacks: each call that may have led
 	 * there is followed, to see whether it can have. */
 	bool follows_calls;
@@ -37,6 +62,21 @@ struct maker {
 	struct reel_go_table *go_table; /* NULL: the file is not Go's */
 	struct reel_embedded_symbols symbols;
 };
+
+static void spend(struct maker *maker, uint64_t work)
+{
+	maker->work_left -= work < maker->work_left ? work : maker->work_left;
+}
+
+static enum reel_cfi_found row_at(struct maker *maker, uint64_t address, struct reel_cfi_row *ret)
+{
+	enum reel_cfi_found found;
+
+	ret->work = 0;
+	found = reel_cfi_row_at(maker->cfi, address, ret, NULL);
+	spend(maker, ret->work);
+	return found;
+}
 
 /* ---- names --------------------------------------------------------------------------------- */
 
@@ -48,6 +88,7 @@ static struct reel_error *add_named(struct maker *maker, uint64_t begin, uint64_
 	int size = at && at != name ? (int)(at - name) : (int)strlen(name);
 	_cleanup_free_ char *text = reel_text_print("%.*s%s", size, name, is_stub ? "@plt" : "");
 
+	spend(maker, (uint64_t)size);
 	return text ? reel_embedded_symbols_add(&maker->symbols, begin, end, text)
 		    : reel_error_no_memory();
 }
@@ -73,6 +114,29 @@ static struct reel_error *add_go_name(struct maker *maker, uint64_t address)
 	return add_named(maker, begin, address + 1, frames[n - 1].function, false);
 }
 
+/* Its name is copied once, however often it is hit; then it reaches as far as any hit wants. */
+static struct reel_error *add_symbol(struct maker *maker, const struct reel_symbol *symbol,
+				     uint64_t end)
+{
+	struct named *named = (struct named *)reel_id_table_find(&maker->named, symbol->address);
+	struct reel_embedded_symbols *symbols = &maker->symbols;
+
+	if (named) {
+		if (symbols->all[named->at].end < end)
+			symbols->all[named->at].end = end;
+		return NULL;
+	}
+	named = calloc(1, sizeof(*named));
+	if (!named)
+		return reel_error_no_memory();
+	*named = (struct named){ .entry.id = symbol->address, .at = symbols->n };
+	if (!reel_id_table_insert(&maker->named, &named->entry)) {
+		free(named);
+		return reel_error_no_memory();
+	}
+	return add_named(maker, symbol->address, end, symbol->name, symbol->is_stub);
+}
+
 /* A symbol without a size names what was looked up, and no more; or, where the code has to tell how
  * far it reaches, what who can read it says. */
 static struct reel_error *add_name(struct maker *maker, uint64_t address)
@@ -89,7 +153,7 @@ static struct reel_error *add_name(struct maker *maker, uint64_t address)
 		end = address + 1;
 	else
 		end = symbol->address;
-	return add_named(maker, symbol->address, end, symbol->name, symbol->is_stub);
+	return add_symbol(maker, symbol, end);
 }
 
 static struct reel_error *add_all_names(struct maker *maker)
@@ -97,9 +161,13 @@ static struct reel_error *add_all_names(struct maker *maker)
 	const struct reel_symbol *symbol;
 	struct reel_error *error = NULL;
 
-	for (size_t i = 0; !error && (symbol = reel_symbol_table_at(maker->table, i)); i++) {
-		uint64_t begin, end = symbol->end;
+	for (size_t i = 0; !error && maker->work_left; i++) {
+		uint64_t begin, end;
 
+		symbol = reel_symbol_table_at(maker->table, i);
+		if (!symbol)
+			break;
+		end = symbol->end;
 		if (!symbol->sized &&
 		    !reel_cfi_function_at(maker->cfi, symbol->address, &begin, &end))
 			end = symbol->address + 1;
@@ -110,18 +178,30 @@ static struct reel_error *add_all_names(struct maker *maker)
 
 /* ---- code ---------------------------------------------------------------------------------- */
 
-/* What there is of it in the file is remembered. */
+/* What there is of it in the file is remembered, and read when the image is written. */
 static void need_code(struct maker *maker, uint64_t begin, uint64_t end)
 {
-	uint8_t bytes[4096];
+	const struct reel_address_ranges *data = &maker->data;
+	size_t i = reel_address_ranges_search(data, begin);
 
-	while (begin < end) {
-		size_t size = end - begin < sizeof(bytes) ? (size_t)(end - begin) : sizeof(bytes);
+	for (; i < data->n && data->all[i].begin < end; i++) {
+		uint64_t first = data->all[i].begin, last = data->all[i].end;
 
-		while (size && !reel_elf_file_read(maker->file, begin, size, bytes))
-			size /= 2;
-		begin += size ? size : 1;
+		reel_address_ranges_add(&maker->code, first > begin ? first : begin,
+					last < end ? last : end);
+		spend(maker, 1);
 	}
+}
+
+/* Whether a function was not taken yet, or with jumps followed less deep. */
+static bool is_new(struct maker *maker, uint64_t begin, uint64_t end, unsigned depth)
+{
+	struct known *known = &maker->known[begin * 0x9e3779b97f4a7c15 >> (64 - KNOWN_BITS)];
+
+	if (known->begin == begin && known->end == end && known->depth > depth)
+		return false;
+	*known = (struct known){ begin, end, depth + 1 };
+	return true;
 }
 
 /* Code without an FDE is followed: the function, if a symbol tells where it is; and before it is
@@ -167,7 +247,8 @@ static void need_jumps(struct maker *maker, uint64_t begin, uint64_t end, unsign
 
 	if (size > sizeof(code) || !reel_elf_file_read(maker->file, begin, (size_t)size, code))
 		return;
-	for (uint64_t at = 0; at < size; at += arch->code_align) {
+	spend(maker, size);
+	for (uint64_t at = 0; at < size && maker->work_left; at += arch->code_align) {
 		for (size_t i = 0; i < arch->n_jumps; i++) {
 			const struct reel_arch_call *jump = &arch->jumps[i];
 
@@ -193,7 +274,8 @@ static void need_body_to(struct maker *maker, uint64_t address, uint64_t size_ma
 		need_code(maker, symbol->address, symbol->end);
 		return;
 	}
-	if (!reel_cfi_function_at(maker->cfi, address, &begin, &end) || end - begin > size_max)
+	if (!reel_cfi_function_at(maker->cfi, address, &begin, &end) || end - begin > size_max ||
+	    !is_new(maker, begin, end, depth))
 		return;
 	need_code(maker, begin, end);
 	if (depth)
@@ -229,8 +311,7 @@ static void need_target(struct maker *maker, uint64_t caller, uint64_t target)
 	if (!reel_cfi_function_at(maker->cfi, target, &begin, &end))
 		need_function(maker, target);
 	if (maker->follows_calls ||
-	    (reel_cfi_row_at(maker->cfi, caller, &row, NULL) == REEL_CFI_FOUND &&
-	     hangs_on_scratch(maker, &row)))
+	    (row_at(maker, caller, &row) == REEL_CFI_FOUND && hangs_on_scratch(maker, &row)))
 		need_body(maker, target, FUNCTION_MAX);
 }
 
@@ -276,9 +357,8 @@ static void need_if_one_row(struct maker *maker, uint64_t pc)
 {
 	struct reel_cfi_row row;
 
-	if (reel_cfi_row_at(maker->cfi, pc, &row, NULL) == REEL_CFI_FOUND &&
-	    row.begin <= row.fde_begin && row.end >= row.fde_end &&
-	    row.fde_end - row.fde_begin <= ONE_ROW_MAX)
+	if (row_at(maker, pc, &row) == REEL_CFI_FOUND && row.begin <= row.fde_begin &&
+	    row.end >= row.fde_end && row.fde_end - row.fde_begin <= ONE_ROW_MAX)
 		need_code(maker, row.fde_begin, row.fde_end);
 }
 
@@ -291,7 +371,7 @@ static struct reel_error *take_address(struct maker *maker, uint64_t address, bo
 	uint64_t begin, end;
 
 	/* Each of the two remembers the FDEs that answer; they may differ. */
-	if (reel_cfi_row_at(maker->cfi, address, &row, NULL) == REEL_CFI_SWITCHES) {
+	if (row_at(maker, address, &row) == REEL_CFI_SWITCHES) {
 		need_body(maker, address, FUNCTION_MAX);
 		maker->follows_calls = true;
 	}
@@ -364,17 +444,27 @@ static struct reel_error *make(struct maker *maker, const uint64_t *hits, size_t
 
 	if (error)
 		return error;
+	reel_elf_file_data_ranges(maker->file, &maker->data);
+	maker->work_left = WORK_FREE + WORK_EACH * (uint64_t)n;
+	if (maker->options->everything)
+		maker->work_left += maker->options->limit; /* of names */
 	reel_cfi_keep_hits(maker->cfi);
 	reel_elf_file_keep_reads(maker->file, &maker->code);
 	if (maker->options->everything && !reel_cfi_hit_all(maker->cfi))
 		return reel_error_no_memory();
 	if (maker->options->everything && !maker->options->no_symbols)
 		error = add_all_names(maker);
-	for (size_t i = 0; i < n && !error; i++)
+	for (size_t i = 0; i < n && !error && maker->work_left; i++)
 		error = take_hit(maker, hits[i]);
 	/* Once more, with what is known by then. */
-	for (size_t i = 0; maker->follows_calls && i < n && !error; i++)
+	for (size_t i = 0; maker->follows_calls && i < n && !error && maker->work_left; i++)
 		follow_calls(maker, hits[i]);
+	if (!error && !maker->work_left)
+		error = reel_error_create(REEL_ERROR_UNSUPPORTED,
+					  "its symbols, code and unwind information take more work "
+					  "than those of any linker's file");
+	if (!error && maker->data.failed)
+		error = reel_error_no_memory();
 	if (error)
 		return error;
 	reel_elf_file_keep_reads(maker->file, NULL);
@@ -390,17 +480,32 @@ static struct reel_error *make(struct maker *maker, const uint64_t *hits, size_t
 		maker->options->limit, ret);
 }
 
+static void free_named(void *context, struct reel_id_entry *entry)
+{
+	(void)context;
+	free(entry);
+}
+
 struct reel_error *reel_hit_image_make(struct reel_elf_file *file, const uint64_t *hits, size_t n,
 				       const struct reel_hit_image_options *options,
 				       struct reel_buffer *ret)
 {
-	struct maker maker = { .file = file, .options = options };
-	struct reel_error *error = make(&maker, hits, n, ret);
+	struct maker *maker = calloc(1, sizeof(*maker));
+	struct reel_error *error;
 
-	reel_address_ranges_free(&maker.code);
-	reel_embedded_symbols_free(&maker.symbols);
-	reel_go_table_close(maker.go_table);
-	reel_symbol_table_destroy(maker.table);
-	reel_cfi_destroy(maker.cfi);
+	if (!maker)
+		return reel_error_no_memory();
+	maker->file = file;
+	maker->options = options;
+	error = make(maker, hits, n, ret);
+	reel_address_ranges_free(&maker->code);
+	reel_address_ranges_free(&maker->data);
+	reel_id_table_visit(&maker->named, free_named, NULL);
+	reel_id_table_free(&maker->named);
+	reel_embedded_symbols_free(&maker->symbols);
+	reel_go_table_close(maker->go_table);
+	reel_symbol_table_destroy(maker->table);
+	reel_cfi_destroy(maker->cfi);
+	free(maker);
 	return error;
 }

@@ -210,6 +210,20 @@ traces "$work/killed.reel" >"$work/alone"
 grep -q ' descend' "$work/alone"
 count $? "a killed recorder left no images: $(head -n 5 "$work/alone")"
 
+# Small files that were made to take long; hit in 64K places each, they once kept the recorder for minutes after its end.
+python3 tests/hostile_images.py "$work" 6 && cc -O1 -o "$work/hit_files" tests/programs/hit_files.c
+count $? "hostile files are made"
+"$recorder" -o "$work/hostile.reel" -- "$work/hit_files" "$work"/hostile?.so >"$work/out" 2>"$work/err" &
+sleep 3
+begin=$(date +%s)
+kill -TERM $!
+wait $!
+took=$(($(date +%s) - begin))
+[ $took -le 8 ]
+count $? "hostile files: the recorder ended $took s after SIGTERM"
+run 0 "$stackreel" info --no-host-files "$work/hostile.reel"
+has out 'hostile0.so'
+
 # ---- images, and a root with nothing in it --------------------------------------------------------
 
 "$stackreel" dump -q --json --bytes "$work/hits.reel" | grep '"record": "IMAGE"' | sed -E 's/.*"bytes": "([0-9a-f]*)".*/\1/' >"$work/images"

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hit_files FILE...: maps 16 pages of each to be executed, from the second on, and has addresses in
+ * them on its stack, different ones all the time, until it is killed. Nothing of the files is run.
+ */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#define SIZE	  65536u
+#define WORDS	  4096
+#define FILES_MAX 64
+
+static volatile uint64_t sink;
+
+int main(int argc, char **argv)
+{
+	volatile uint64_t words[WORDS];
+	uint64_t files[FILES_MAX];
+	uint64_t n = 0, turn = 0;
+
+	for (int i = 1; i < argc && n < FILES_MAX; i++) {
+		int fd = open(argv[i], O_RDONLY);
+		void *code = mmap(NULL, SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 4096);
+
+		if (fd < 0 || code == MAP_FAILED) {
+			perror(argv[i]);
+			return 1;
+		}
+		files[n++] = (uint64_t)(uintptr_t)code;
+	}
+	for (; n; turn++) {
+		for (uint64_t i = 0; i < WORDS; i++)
+			words[i] = files[(turn + i) % n] + 2 * (turn * WORDS + i) / n % SIZE;
+		for (unsigned j = 0; j < 100000; j++)
+			sink += words[j % WORDS];
+	}
+	return 1;
+}
