@@ -276,6 +276,7 @@ $(O)/tests/unit/record/watching/test_inspector: $(call recorder_part,watching/fd
 $(O)/tests/unit/record/jit/test_jit_names: $(call recorder_part,jit/jit_names jit/jit_names_read jit/jit_names_write \
 	watching/jit_files watching/maps_reader watching/module_table watching/proc)
 $(O)/tests/unit/record/embedding/test_hit_set: $(call recorder_part,embedding/hit_set)
+$(O)/tests/unit/record/embedding/test_image_asker: $(call recorder_part,embedding/image_asker watching/fd_message watching/nursery)
 
 # Programs that tests/test-*.sh need.
 test_programs := $(addprefix $(O)/tests/,demangle symbolize libdw_symbols cfi_rows synthesized_rows arch_table trace_symbols make_perf_data encrypted_captures scrub_compare scrub_chance \

@@ -15,6 +15,8 @@
 
 /* What was not drained is lost to a kill: see FLUSH_INTERVAL in output.c. */
 #define POLL_TIMEOUT_MS 100
+/* `timeout' and a terminal may send what asks for the end twice at once. */
+#define HURRY_AFTER (500 * REEL_NS_PER_MS)
 /* How long one waits at the end until somebody may say that it is too long. */
 #define WRITE_TIMEOUT_MS 1000
 
@@ -132,18 +134,22 @@ static void end(struct recording *recording, enum reel_end_reason reason)
 	if (recording->end.asked)
 		return;
 	recording->end.asked = true;
+	recording->end.time = reel_now();
 	recording->end.reason = reason;
 }
 
-static void take_signals(struct recording *recording)
+void recording_take_signals(struct recording *recording)
 {
+	struct recording_end *its_end = &recording->end;
 	struct signalfd_siginfo signal;
 
 	while (read(recording->signals.fd, &signal, sizeof(signal)) == sizeof(signal)) {
 		if (signal.ssi_signo == SIGUSR2)
 			recording->signals.protect = true;
-		else if (signal.ssi_signo != SIGCHLD)
-			end(recording, REEL_END_SIGNAL);
+		if (signal.ssi_signo == SIGUSR2 || signal.ssi_signo == SIGCHLD)
+			continue;
+		its_end->hurries |= its_end->asked && reel_now() - its_end->time > HURRY_AFTER;
+		end(recording, REEL_END_SIGNAL);
 	}
 }
 
@@ -152,7 +158,7 @@ static void check_end(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
 
-	take_signals(recording);
+	recording_take_signals(recording);
 	if (recording->command.pid && reel_command_poll(&recording->command))
 		end(recording, REEL_END_COMMAND_EXITED);
 	if (recording_is_overrun(recording))

@@ -33,6 +33,7 @@ struct recording_stream {
 	uint64_t last_sample; /* id */
 	/* Process events up to this time were taken from the kernel. */
 	uint64_t taken;
+	uint64_t part_begin;
 	/* While a part ends: what is later than this waits for the next one. */
 	uint64_t cut;
 	struct reel_buffer deferred;
@@ -53,6 +54,8 @@ struct recording_end {
 	bool asked;
 	enum reel_end_reason reason;
 	uint64_t deadline; /* 0: none */
+	uint64_t time;	   /* when it was asked for */
+	bool hurries;	   /* a signal has asked for it once more */
 };
 
 struct recording {
@@ -76,11 +79,11 @@ struct recording {
 	struct reel_jit_names *jit_names; /* NULL: none are kept */
 	struct reel_image_asker *image_asker;
 	struct reel_java_asker *java_asker; /* NULL: JVMs are not asked */
-	struct reel_embedding *embedding; /* NULL: nothing is embedded */
-	struct reel_scrubber *scrubber;	  /* NULL: stacks stay as they are */
-	struct reel_record_sink sink;	  /* into `output` */
-	char *cgroup;			  /* the directory */
-	uint32_t *pids;			  /* those asked for, and with --children theirs */
+	struct reel_embedding *embedding;   /* NULL: nothing is embedded */
+	struct reel_scrubber *scrubber;	    /* NULL: stacks stay as they are */
+	struct reel_record_sink sink;	    /* into `output` */
+	char *cgroup;			    /* the directory */
+	uint32_t *pids;			    /* those asked for, and with --children theirs */
 	size_t n_pids;
 
 	struct recording_signals signals;
@@ -93,6 +96,9 @@ struct recording {
 void recording_say(struct recording *recording, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void recording_note(void *recording, const char *line);
+
+/* What signals ask for, noted in `end` and `signals`. */
+void recording_take_signals(struct recording *recording);
 
 /* ---- recording_setup.c: up to the first sample ---- */
 

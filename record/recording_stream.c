@@ -20,6 +20,14 @@
 /* How long a sample may take from its time stamp until it can be read, on a busy host. */
 #define SAMPLE_DELAY_US 2000
 
+/* How long the images of a file may take when it ends; of a part of several, a tenth of the time
+ * that it took. */
+#define EMBED_MAX   (5 * REEL_NS_PER_SECOND)
+#define EMBED_MIN   (250 * REEL_NS_PER_MS)
+#define EMBED_SHARE 10
+/* And of a part that ends when the recording is asked to. */
+#define EMBED_STOPPED REEL_NS_PER_SECOND
+
 /* ---- the head of a file ------------------------------------------------------------- */
 
 static uint64_t wall_time(void)
@@ -67,6 +75,7 @@ struct reel_error *recording_write_head(struct recording *recording)
 					  ? REEL_TEXT_MAX
 					  : options->command_line_size },
 	};
+	recording->stream.part_begin = record.capture.start_time;
 	error = put(recording, &record);
 	for (size_t i = 0; i < options->n_events && !error; i++) {
 		const struct reel_sampler_event *event = &recording->events[i];
@@ -470,16 +479,38 @@ static struct reel_error *write_end(struct recording *recording, enum reel_end_r
 	return error ? error : reel_output_finish(recording->output);
 }
 
-/* The last images of a file: what comes meanwhile is later than its cut, or nothing comes. */
-static struct reel_error *embed(struct recording *recording)
+/* A part of a rotated recording ends while samples are taken: so its images have a share of the
+ * time that it took. */
+static uint64_t embedding_time(const struct recording *recording)
+{
+	uint64_t time = (recording->stream.cut - recording->stream.part_begin) / EMBED_SHARE;
+
+	return time < EMBED_MIN ? EMBED_MIN : time < EMBED_MAX ? time : EMBED_MAX;
+}
+
+/* Who asks for the end twice does not wait for images; who asks while a part ends waits for few of
+ * that part. */
+static void hurry_embedding(struct recording *recording)
+{
+	recording_take_signals(recording);
+	if (recording->end.hurries)
+		reel_embedding_hurry(recording->embedding, reel_now());
+	else if (recording->end.asked && recording->stream.cut != UINT64_MAX)
+		reel_embedding_hurry(recording->embedding, recording->end.time + EMBED_STOPPED);
+}
+
+/* The last images of a file, until `deadline`: what comes meanwhile is later than its cut, or
+ * nothing comes. */
+static struct reel_error *embed(struct recording *recording, uint64_t deadline)
 {
 	struct reel_sampler_handler functions;
 	struct reel_error *error = NULL;
 
 	if (!recording->embedding)
 		return NULL;
-	error = reel_embedding_end(recording->embedding);
+	error = reel_embedding_end(recording->embedding, deadline);
 	while (!error) {
+		hurry_embedding(recording);
 		error = reel_embedding_work(recording->embedding);
 		if (error || reel_embedding_is_done(recording->embedding))
 			break;
@@ -508,7 +539,7 @@ struct reel_error *recording_rotate(struct recording *recording)
 	if (!error)
 		error = take_code(recording);
 	if (!error)
-		error = embed(recording);
+		error = embed(recording, cut + embedding_time(recording));
 	if (!error)
 		error = take_names(recording, true);
 	if (!error)
@@ -540,7 +571,7 @@ struct reel_error *recording_finish(struct recording *recording)
 	reel_sampler_disable(recording->sampler);
 	error = recording_cycle(recording);
 	if (!error)
-		error = embed(recording);
+		error = embed(recording, reel_now() + EMBED_MAX);
 	if (!error && recording->java_asker && recording->jit_names)
 		reel_jit_names_visit(recording->jit_names, ask_jvm, recording);
 	if (!error)

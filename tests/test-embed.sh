@@ -196,6 +196,8 @@ run 0 "$recorder" --rotate 500ms -o "$work/part.reel" -- "$work/options/spin" 2
 parts=0
 for part in "$work"/part.*.reel; do
     parts=$((parts + 1))
+    # The last one may have begun as the program ended.
+    traces "$part" | grep -q '+0x' || [ $parts = 1 ] || continue
     frames=0 same "${part##*/}" "$part" --symfs "$work/libraries" --module "$work/twin"
 done
 [ $parts -ge 3 ]

@@ -32,6 +32,20 @@
  */
 #define INTERIM_AFTER (5 * REEL_NS_PER_SECOND)
 
+/*
+ * What images may cost while samples are taken: so much to begin with, and this share of one CPU.
+ * The images at a file's end have a deadline instead.
+ */
+#define WORK_FREE  (250 * REEL_NS_PER_MS)
+#define WORK_SHARE 100
+
+/* At a file's end each module gets an equal part of the time that is left, but not less than this;
+ * who needs more is tried again when all others are done. */
+#define TURN_MIN (100 * REEL_NS_PER_MS)
+
+/* So many of the modules that are left out are named at the end. */
+#define NAMED_MAX 4
+
 /* Words that were looked at of late, by a hash: the same ones come again and again. */
 #define SEEN_BITS 13
 
@@ -45,6 +59,8 @@ struct module {
 	/* Hits when its image was asked for last; of the image that the file has. */
 	size_t n_asked, n_embedded;
 	uint64_t n_images, hits_left_out;
+	uint64_t work_wanted; /* what making its image took at least, when that was given up */
+	bool is_late;	      /* its turn at the file's end was too short */
 };
 
 struct seen {
@@ -64,9 +80,11 @@ struct reel_embedding {
 	uint64_t *queue;
 	size_t n_queue, at;
 	bool ends;
-	uint64_t asked; /* the module whose image is being made; 0: none */
+	uint64_t deadline;    /* of the images at the file's end */
+	uint64_t asked;	      /* the module whose image is being made; 0: none */
+	uint64_t begun, work; /* ns of the helper on a CPU since then, but for file ends */
 	struct reel_embedding_counts counts;
-	char reason[512];
+	char reason[1024];
 	struct seen seen[1 << SEEN_BITS];
 };
 
@@ -111,6 +129,7 @@ struct reel_error *reel_embedding_create(const struct reel_embedding_options *op
 		.space_size = sizeof(struct reel_code_space),
 	};
 	embedding->bytes_left = options->limit;
+	embedding->begun = reel_now();
 	embedding->files_max = find_files_max();
 	*ret = embedding;
 	return NULL;
@@ -334,7 +353,8 @@ static void leave_out(struct reel_embedding *embedding, struct module *module, c
 {
 	const struct reel_record_module *record =
 		reel_module_table_find(embedding->options.modules, module->entry.id);
-	char line[sizeof(embedding->reason)];
+	size_t length = strlen(embedding->reason);
+	char line[512];
 
 	/* Until the end there may be another chance. */
 	if (module->is_left_out || !embedding->ends)
@@ -343,10 +363,31 @@ static void leave_out(struct reel_embedding *embedding, struct module *module, c
 	snprintf(line, sizeof(line), "%.*s: %s",
 		 record ? (int)(record->path.size < 256 ? record->path.size : 256) : 1,
 		 record ? (const char *)record->path.data : "?", why);
-	if (!embedding->counts.left_out++)
-		memcpy(embedding->reason, line, sizeof(line));
+	if (embedding->counts.left_out++ < NAMED_MAX)
+		snprintf(embedding->reason + length, sizeof(embedding->reason) - length, "%s%s",
+			 length ? "; " : "", line);
 	if (embedding->options.note)
 		embedding->options.note(embedding->options.note_context, line);
+}
+
+/* What the images of a running recording may cost still. */
+static uint64_t work_left(const struct reel_embedding *embedding)
+{
+	uint64_t all = WORK_FREE + (reel_now() - embedding->begun) / WORK_SHARE;
+
+	return embedding->work < all ? all - embedding->work : 0;
+}
+
+/* When a module's turn at the file's end is over. */
+static uint64_t turn_end(const struct reel_embedding *embedding)
+{
+	uint64_t now = reel_now();
+	uint64_t left = now < embedding->deadline ? embedding->deadline - now : 0;
+	uint64_t turn = left / (embedding->n_queue - embedding->at + 1);
+
+	if (turn < TURN_MIN)
+		turn = TURN_MIN;
+	return turn < left ? now + turn : embedding->deadline;
 }
 
 static void ask(struct reel_embedding *embedding, struct module *module)
@@ -371,8 +412,26 @@ static void ask(struct reel_embedding *embedding, struct module *module)
 		leave_out(embedding, module, "no memory");
 		return;
 	}
+	if (embedding->ends)
+		question.deadline = turn_end(embedding);
+	else
+		question.work_max = work_left(embedding);
 	reel_image_asker_ask(options->asker, &question);
 	embedding->asked = module->entry.id;
+}
+
+/* It took longer than it may: at the file's end it has a second turn, after all others. */
+static void take_delay(struct reel_embedding *embedding, struct module *module, const char *problem)
+{
+	if (!embedding->ends) {
+		module->work_wanted = 2 * reel_image_asker_work(embedding->options.asker);
+		module->n_asked = module->n_embedded;
+	} else if (module->is_late) {
+		leave_out(embedding, module, problem);
+	} else {
+		module->is_late = true;
+		embedding->queue[embedding->n_queue++] = module->entry.id;
+	}
 }
 
 static struct reel_error *put_image(struct reel_embedding *embedding, struct module *module,
@@ -423,9 +482,26 @@ static struct reel_error *take_image(struct reel_embedding *embedding, bool *ret
 		if (module)
 			leave_out(embedding, module, problem);
 		break;
+	case REEL_IMAGE_TOO_SLOW:
+		if (module)
+			take_delay(embedding, module, problem);
+		break;
 	}
+	if (!embedding->ends)
+		embedding->work += reel_image_asker_work(embedding->options.asker);
 	embedding->asked = 0;
 	return error;
+}
+
+/* Before the file's end, what would cost too much now will not when more time has passed. At the
+ * end, an image that was in the making has come meanwhile. */
+static bool is_wanted(const struct reel_embedding *embedding, const struct module *module)
+{
+	uint64_t left = work_left(embedding);
+
+	if (embedding->ends)
+		return module->hits.n > module->n_embedded && !module->is_left_out;
+	return left && left >= module->work_wanted;
 }
 
 struct reel_error *reel_embedding_work(struct reel_embedding *embedding)
@@ -440,7 +516,11 @@ struct reel_error *reel_embedding_work(struct reel_embedding *embedding)
 		if (error || embedding->asked || embedding->at == embedding->n_queue)
 			break;
 		module = module_find(embedding, embedding->queue[embedding->at++]);
-		if (module)
+		if (!module || !is_wanted(embedding, module))
+			continue;
+		if (embedding->ends && reel_now() >= embedding->deadline)
+			leave_out(embedding, module, "there was no time left for its image");
+		else
 			ask(embedding, module);
 	}
 	return error;
@@ -475,7 +555,8 @@ static struct reel_error *queue(struct reel_embedding *embedding,
 {
 	free(embedding->queue);
 	embedding->n_queue = embedding->at = 0;
-	embedding->queue = calloc(embedding->modules.count + 1, sizeof(*embedding->queue));
+	/* Each may have a second turn, and one that is being asked for a third. */
+	embedding->queue = calloc(2 * embedding->modules.count + 2, sizeof(*embedding->queue));
 	if (!embedding->queue)
 		return reel_error_no_memory();
 	reel_id_table_visit(&embedding->modules, visit, embedding);
@@ -492,10 +573,25 @@ struct reel_error *reel_embedding_tick(struct reel_embedding *embedding)
 	return queue(embedding, queue_interim);
 }
 
-struct reel_error *reel_embedding_end(struct reel_embedding *embedding)
+struct reel_error *reel_embedding_end(struct reel_embedding *embedding, uint64_t deadline)
 {
+	struct reel_error *error;
+
 	embedding->ends = true;
-	return queue(embedding, queue_last);
+	embedding->deadline = deadline;
+	error = queue(embedding, queue_last);
+	if (embedding->asked && !error)
+		reel_image_asker_hurry(embedding->options.asker, turn_end(embedding));
+	return error;
+}
+
+void reel_embedding_hurry(struct reel_embedding *embedding, uint64_t deadline)
+{
+	if (deadline >= embedding->deadline)
+		return;
+	embedding->deadline = deadline;
+	if (embedding->asked)
+		reel_image_asker_hurry(embedding->options.asker, deadline);
 }
 
 bool reel_embedding_is_done(const struct reel_embedding *embedding)
@@ -516,7 +612,7 @@ static void restart_module(void *context, struct reel_id_entry *entry)
 	reel_hit_set_free(&module->hits);
 	module->n_asked = module->n_embedded = 0;
 	module->n_images = module->hits_left_out = module->since = 0;
-	module->is_left_out = false;
+	module->is_left_out = module->is_late = false;
 }
 
 void reel_embedding_restart(struct reel_embedding *embedding)

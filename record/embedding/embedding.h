@@ -42,8 +42,12 @@ struct reel_error *reel_embedding_note(struct reel_embedding *embedding,
 /* Once a second or so: has images made that are due already, and forgets processes that have
  * ended. */
 struct reel_error *reel_embedding_tick(struct reel_embedding *embedding) REEL_MUST_CHECK;
-/* The file is about to end: from here on images are made until each module has its last one. */
-struct reel_error *reel_embedding_end(struct reel_embedding *embedding) REEL_MUST_CHECK;
+/* The file is about to end: from here on images are made until each module has its last one, or is
+ * left out, which all are that have none at the deadline. */
+struct reel_error *reel_embedding_end(struct reel_embedding *embedding,
+				      uint64_t deadline) REEL_MUST_CHECK;
+/* The deadline is not later than this. */
+void reel_embedding_hurry(struct reel_embedding *embedding, uint64_t deadline);
 /* Does what can be done now, and puts images that are made. */
 struct reel_error *reel_embedding_work(struct reel_embedding *embedding) REEL_MUST_CHECK;
 /* After reel_embedding_end: there is nothing left to do. */
@@ -56,7 +60,7 @@ void reel_embedding_restart(struct reel_embedding *embedding);
 struct reel_embedding_counts {
 	uint64_t modules, bytes; /* of the files up to now */
 	uint64_t left_out;  /* modules that were hit, and have no image, or less than is needed */
-	const char *reason; /* why the first of them was left out */
+	const char *reason; /* the first of them, and why */
 };
 
 struct reel_embedding_counts reel_embedding_counts(const struct reel_embedding *embedding);

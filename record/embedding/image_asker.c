@@ -18,6 +18,9 @@
  * take longer. */
 #define PATIENCE      (5 * REEL_NS_PER_SECOND)
 #define PATIENCE_BUSY (60 * REEL_NS_PER_SECOND)
+/* A helper that has worked for longer is replaced when it has answered, so that the limit of a
+ * helper's CPU time (image_answers.c) is only reached by one that does not answer. */
+#define HELPER_WORK_MAX REEL_NS_PER_SECOND
 
 struct reel_image_asker {
 	struct reel_nursery *nursery;
@@ -29,6 +32,8 @@ struct reel_image_asker {
 	struct image_answer answer;
 	struct reel_buffer image;
 	const char *problem; /* NULL: none up to now */
+	bool is_slow;
+	uint64_t work_before, work; /* of the helper: before this question, and for it */
 };
 
 struct reel_error *reel_image_asker_create(bool confined, struct reel_image_asker **ret)
@@ -59,6 +64,14 @@ static void end_helper(struct reel_image_asker *asker)
 	if (asker->helper >= 0)
 		close(asker->helper);
 	asker->helper = -1;
+	asker->work_before = 0;
+}
+
+/* At once: to start another one kills the old one, which may work on. */
+static void replace_helper(struct reel_image_asker *asker)
+{
+	end_helper(asker);
+	asker->helper = reel_nursery_start(asker->nursery);
 }
 
 void reel_image_asker_destroy(struct reel_image_asker *asker)
@@ -86,9 +99,13 @@ void reel_image_asker_ask(struct reel_image_asker *asker,
 	asker->question = *question;
 	asker->image.size = 0;
 	asker->problem = NULL;
+	asker->is_slow = false;
+	asker->work = 0;
 	asker->has_head = false;
 	asker->n_sent = 0;
 	asker->moved = reel_now();
+	if (asker->work_before > HELPER_WORK_MAX)
+		end_helper(asker);
 	if (asker->helper < 0)
 		asker->helper = reel_nursery_start(asker->nursery);
 	if (asker->helper < 0 || !reel_fd_message_send(asker->helper, &request, sizeof(request),
@@ -146,12 +163,48 @@ static bool receive(struct reel_image_asker *asker)
 	return true;
 }
 
-static bool hangs(struct reel_image_asker *asker)
+void reel_image_asker_hurry(struct reel_image_asker *asker, uint64_t deadline)
 {
-	uint64_t since = reel_now() - asker->moved;
+	if (!asker->question.deadline || deadline < asker->question.deadline)
+		asker->question.deadline = deadline;
+}
 
-	return since > PATIENCE_BUSY ||
-	       (since > PATIENCE && !reel_nursery_look(asker->nursery).runs);
+uint64_t reel_image_asker_work(const struct reel_image_asker *asker)
+{
+	return asker->work;
+}
+
+/* One that has ended has worked as long as it had when it was looked at last. */
+static void count_work(struct reel_image_asker *asker, const struct reel_nursery_state *state)
+{
+	if (state->begun && state->work > asker->work_before + asker->work)
+		asker->work = state->work - asker->work_before;
+}
+
+/* Why the helper gets no more time; NULL: it does. */
+static const char *find_delay(struct reel_image_asker *asker)
+{
+	const struct reel_image_question *question = &asker->question;
+	struct reel_nursery_state state = reel_nursery_look(asker->nursery);
+	uint64_t now = reel_now(), since = now - asker->moved;
+
+	count_work(asker, &state);
+	asker->is_slow = (question->deadline && now >= question->deadline) ||
+			 (question->work_max && asker->work > question->work_max);
+	if (asker->is_slow)
+		return "its image took too long to make";
+	if (since > PATIENCE_BUSY || (since > PATIENCE && !state.runs))
+		return "it could not be read in time";
+	return NULL;
+}
+
+/* A helper that has answered waits for the next question, which its work until now is not for. */
+static void end_answer(struct reel_image_asker *asker)
+{
+	struct reel_nursery_state state = reel_nursery_look(asker->nursery);
+
+	count_work(asker, &state);
+	asker->work_before += asker->work;
 }
 
 enum reel_image_state reel_image_asker_look(struct reel_image_asker *asker,
@@ -162,15 +215,19 @@ enum reel_image_state reel_image_asker_look(struct reel_image_asker *asker,
 	if (!asker->problem && (!send_offsets(asker) || !receive(asker)))
 		asker->problem = "the helper process that makes images ended";
 	done = !asker->problem && asker->has_head && asker->image.size == asker->answer.size;
-	if (!asker->problem && !done && hangs(asker))
-		asker->problem = "it could not be read in time";
+	if (!asker->problem && !done)
+		asker->problem = find_delay(asker);
 	if (asker->problem)
-		end_helper(asker);
+		replace_helper(asker);
 	else if (!done)
 		return REEL_IMAGE_NOT_YET;
+	else
+		end_answer(asker);
 	end_question(asker);
 	*image_ret = (struct reel_bytes){ asker->image.bytes, asker->image.size };
 	*problem_ret = asker->problem ? asker->problem : asker->answer.problem;
+	if (asker->is_slow)
+		return REEL_IMAGE_TOO_SLOW;
 	return done && asker->image.size ? REEL_IMAGE_MADE : REEL_IMAGE_LEFT_OUT;
 }
 

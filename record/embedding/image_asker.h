@@ -23,16 +23,24 @@ struct reel_image_question {
 	size_t n;
 	uint64_t limit; /* bytes */
 	bool everything, no_symbols;
+	uint64_t deadline; /* 0: none */
+	uint64_t work_max; /* ns of the helper on a CPU; 0: any */
 };
 
 /* What was asked before was answered. */
 void reel_image_asker_ask(struct reel_image_asker *asker,
 			  const struct reel_image_question *question);
 
+/* The question's deadline is not later than this. */
+void reel_image_asker_hurry(struct reel_image_asker *asker, uint64_t deadline);
+/* ns that the helper was on a CPU for the last question; 0 where the kernel does not count it. */
+uint64_t reel_image_asker_work(const struct reel_image_asker *asker);
+
 enum reel_image_state {
 	REEL_IMAGE_NOT_YET,
 	REEL_IMAGE_MADE,     /* *image_ret: until the next question */
 	REEL_IMAGE_LEFT_OUT, /* *problem_ret says why: the same */
+	REEL_IMAGE_TOO_SLOW, /* the same: it took longer than it may */
 };
 
 /* How the question that was asked last does. */

@@ -249,16 +249,20 @@ static void read_now(int file, char *text, size_t size)
 	text[n > 0 ? n : 0] = '\0';
 }
 
-static uint64_t busy_time(int file, bool with_work)
+struct times {
+	unsigned long long work, wait; /* ns */
+};
+
+static struct times times_of(int file)
 {
-	unsigned long long work = 0, wait = 0;
+	struct times times;
 	char text[96];
 
 	read_now(file, text, sizeof(text));
 	/* fs/proc/base.c, proc_pid_schedstat */
-	if (sscanf(text, "%llu %llu", &work, &wait) != 2)
-		return 0;
-	return wait + (with_work ? work : 0);
+	if (sscanf(text, "%llu %llu", &times.work, &times.wait) != 2)
+		return (struct times){ 0 };
+	return times;
 }
 
 static bool runs(int file)
@@ -275,6 +279,7 @@ static bool runs(int file)
 struct reel_nursery_state reel_nursery_look(struct reel_nursery *nursery)
 {
 	struct reel_nursery_state state = { 0 };
+	struct times times;
 	int files[BIRTH_FILES];
 	uint64_t number;
 
@@ -287,7 +292,8 @@ struct reel_nursery_state reel_nursery_look(struct reel_nursery *nursery)
 	if (!state.begun)
 		return state;
 	state.runs = runs(nursery->files[BIRTH_STATUS]);
-	state.busy =
-		busy_time(nursery->files[BIRTH_TIMES], true) + busy_time(nursery->own_times, false);
+	times = times_of(nursery->files[BIRTH_TIMES]);
+	state.work = times.work;
+	state.busy = times.work + times.wait + times_of(nursery->own_times).wait;
 	return state;
 }

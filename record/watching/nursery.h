@@ -33,7 +33,8 @@ int reel_nursery_start(struct reel_nursery *nursery);
 /* What the kernel says of the helper and of the thread that made the nursery. */
 struct reel_nursery_state {
 	bool begun;
-	bool runs; /* the helper is on a CPU, or would be if there was one for it */
+	bool runs;     /* the helper is on a CPU, or would be if there was one for it */
+	uint64_t work; /* ns of the helper on a CPU; 0 as below, or once it has ended */
 	/* ns of the helper on a CPU, and of both waiting for one: what is not one waiting for the
 	 * other. 0 where the kernel does not count it (CONFIG_SCHED_INFO). */
 	uint64_t busy;

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resource limits for the recorder's helper processes, which read files and memory of strangers: a
+ * backstop behind the recorder's own deadlines. */
+#ifndef RECORD_HOST_HELPER_LIMITS_H
+#define RECORD_HOST_HELPER_LIMITS_H
+
+#include <stdint.h>
+
+/* 0 leaves a limit as it is. */
+struct reel_helper_limits {
+	uint64_t memory;      /* bytes of addresses; ignored under a sanitizer */
+	uint64_t cpu_seconds; /* then the kernel kills the helper */
+	uint64_t files;	      /* descriptors */
+};
+
+/* Limits the calling process, for good. It writes no files and no core dumps either. */
+void reel_helper_limits_set(const struct reel_helper_limits *limits);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* record/embedding/image_asker.c: helpers that hang, work for too long, or die. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include <unistd.h>
+
+#include "base/quantity.h"
+#include "record/embedding/image_asker.h"
+#include "record/embedding/image_request.h"
+#include "record/watching/fd_message.h"
+
+/* ---- a helper that does what the request's limit says -----------------------------------------
+ */
+
+enum { GOOD = 1000, HANG, SPIN, DIE };
+
+static void answer(int socket)
+{
+	struct image_answer answer = { .size = 4 };
+
+	reel_fd_message_send(socket, &answer, sizeof(answer), NULL, 0, 0);
+	reel_fd_message_send(socket, "ELF", 4, NULL, 0, 0);
+}
+
+static volatile uint64_t spun;
+
+void reel_image_answers(int socket)
+{
+	struct image_request request;
+	size_t n_files = 1;
+	int fd;
+
+	while (reel_fd_message_receive(socket, &request, sizeof(request), &fd, &n_files, 0) ==
+	       sizeof(request)) {
+		close(fd);
+		switch (request.limit) {
+		case HANG:
+			sleep(60);
+			break;
+		case SPIN:
+			for (;;)
+				spun++;
+		case DIE:
+			_exit(1);
+		default:
+			answer(socket);
+		}
+		n_files = 1;
+	}
+}
+
+void reel_image_answers_confined(int socket)
+{
+	reel_image_answers(socket);
+}
+
+/* ---- questions --------------------------------------------------------------------------------
+ */
+
+static struct reel_image_asker *asker;
+
+static int setup(void **state)
+{
+	struct reel_error *error = reel_image_asker_create(false, &asker);
+
+	(void)state;
+	return error ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	reel_image_asker_destroy(asker);
+	return 0;
+}
+
+static void ask(uint64_t what, uint64_t deadline, uint64_t work_max)
+{
+	const struct reel_image_question question = {
+		.file = STDERR_FILENO,
+		.limit = what,
+		.deadline = deadline,
+		.work_max = work_max,
+	};
+
+	reel_image_asker_ask(asker, &question);
+}
+
+static enum reel_image_state wait_for(const char **problem_ret)
+{
+	enum reel_image_state state;
+	struct reel_bytes image;
+
+	while ((state = reel_image_asker_look(asker, &image, problem_ret)) == REEL_IMAGE_NOT_YET)
+		reel_image_asker_wait(asker, 10);
+	if (state == REEL_IMAGE_MADE)
+		assert_memory_equal(image.data, "ELF", 4);
+	return state;
+}
+
+/* Whatever the helper before did, the next one answers. */
+static void the_next_one_answers(void)
+{
+	const char *problem;
+
+	ask(GOOD, 0, 0);
+	assert_int_equal(wait_for(&problem), REEL_IMAGE_MADE);
+}
+
+static void one_that_hangs_has_a_deadline(void **state)
+{
+	uint64_t begin = reel_now(), took;
+	const char *problem;
+
+	(void)state;
+	the_next_one_answers();
+	ask(HANG, begin + 200 * REEL_NS_PER_MS, 0);
+	assert_int_equal(wait_for(&problem), REEL_IMAGE_TOO_SLOW);
+	assert_string_equal(problem, "its image took too long to make");
+	took = reel_now() - begin;
+	assert_in_range(took, 200 * REEL_NS_PER_MS, 4 * REEL_NS_PER_SECOND);
+	the_next_one_answers();
+}
+
+static void a_deadline_can_come_nearer(void **state)
+{
+	uint64_t begin = reel_now();
+	const char *problem;
+
+	(void)state;
+	ask(SPIN, begin + 60 * REEL_NS_PER_SECOND, 0);
+	reel_image_asker_hurry(asker, begin + 100 * REEL_NS_PER_MS);
+	reel_image_asker_hurry(asker, begin + 90 * REEL_NS_PER_SECOND);
+	assert_int_equal(wait_for(&problem), REEL_IMAGE_TOO_SLOW);
+	assert_in_range(reel_now() - begin, 100 * REEL_NS_PER_MS, 20 * REEL_NS_PER_SECOND);
+	the_next_one_answers();
+}
+
+static void work_is_limited(void **state)
+{
+	const char *problem;
+
+	(void)state;
+	ask(SPIN, reel_now() + 10 * REEL_NS_PER_SECOND, 50 * REEL_NS_PER_MS);
+	assert_int_equal(wait_for(&problem), REEL_IMAGE_TOO_SLOW);
+	if (!reel_image_asker_work(asker))
+		skip(); /* this kernel does not count it (CONFIG_SCHED_INFO) */
+	assert_in_range(reel_image_asker_work(asker), 50 * REEL_NS_PER_MS, 2 * REEL_NS_PER_SECOND);
+	the_next_one_answers();
+	assert_true(reel_image_asker_work(asker) < 50 * REEL_NS_PER_MS);
+}
+
+static void one_that_dies_leaves_no_image(void **state)
+{
+	const char *problem;
+
+	(void)state;
+	ask(DIE, 0, 0);
+	assert_int_equal(wait_for(&problem), REEL_IMAGE_LEFT_OUT);
+	the_next_one_answers();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_that_hangs_has_a_deadline),
+		cmocka_unit_test(a_deadline_can_come_nearer),
+		cmocka_unit_test(work_is_limited),
+		cmocka_unit_test(one_that_dies_leaves_no_image),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
