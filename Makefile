@@ -270,13 +270,13 @@ recorder_part = $(addprefix $(O)/record/,$(addsuffix .o,$(1)))
 watching_objects := $(call objects,record/watching)
 $(O)/tests/unit/record/host/test_privileges: $(call recorder_part,host/privileges)
 $(O)/tests/unit/record/sampling/test_trampoline: $(call recorder_part,sampling/sample_translator)
-$(O)/tests/unit/record/watching/test_tracker $(O)/tests/unit/scrub/test_scrub_callers: $(watching_objects) $(call recorder_part,host/privileges host/cpus)
+$(O)/tests/unit/record/watching/test_tracker $(O)/tests/unit/scrub/test_scrub_callers: $(watching_objects) $(call recorder_part,host/helper_limits host/privileges host/cpus)
 $(O)/tests/unit/record/watching/test_process_events: $(call recorder_part,host/cpus)
-$(O)/tests/unit/record/watching/test_inspector: $(call recorder_part,watching/fd_message watching/inspector watching/nursery watching/patience)
+$(O)/tests/unit/record/watching/test_inspector: $(call recorder_part,host/helper_limits watching/fd_message watching/inspector watching/nursery watching/patience)
 $(O)/tests/unit/record/jit/test_jit_names: $(call recorder_part,jit/jit_names jit/jit_names_read jit/jit_names_write \
 	watching/jit_files watching/maps_reader watching/module_table watching/proc)
 $(O)/tests/unit/record/embedding/test_hit_set: $(call recorder_part,embedding/hit_set)
-$(O)/tests/unit/record/embedding/test_image_asker: $(call recorder_part,embedding/image_asker watching/fd_message watching/nursery)
+$(O)/tests/unit/record/embedding/test_image_asker: $(call recorder_part,embedding/image_asker host/helper_limits watching/fd_message watching/nursery)
 
 # Programs that tests/test-*.sh need.
 test_programs := $(addprefix $(O)/tests/,demangle symbolize libdw_symbols cfi_rows synthesized_rows arch_table trace_symbols make_perf_data encrypted_captures scrub_compare scrub_chance \

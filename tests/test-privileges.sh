@@ -87,6 +87,16 @@ done
 sets "$imager" | sed 's/^[^ ]*/imager/' >>sets
 grep -qE '^imager .*CapPrm=0+ CapEff=0+ CapBnd=0+ .*NoNewPrivs=1 Seccomp=2' sets
 count $? "imager: none at all, and confined"
+# limited PROCESS REGEX...: each is a line of its limits, as soft and hard ones are printed
+limited() {
+    local limit
+    for limit in "${@:2}"; do grep -qE "^Max $limit" "/proc/$1/limits" || return 1; done
+}
+limits=('core file size +0 +0' 'file size +0 +0' 'open files +[0-9]{1,4} +[0-9]{1,4}' 'cpu time +[0-9]+ +[0-9]+')
+# A sanitizer's shadow memory takes all addresses.
+nm -D "$recorder" 2>&1 | grep -q '__[at]san_init' || limits+=('address space +[0-9]+ +[0-9]+')
+ok "helper: limits of its resources" limited "$helper" "${limits[@]}"
+ok "imager: limits of its resources" limited "$imager" "${limits[@]}"
 ok "helper: effective" has helper CapEff "$reader"
 ok "helper: permitted" has helper CapPrm "$reader"
 grep -qE '^helper .*CapBnd=0+ .*NoNewPrivs=1 Seccomp=2' sets

@@ -13,24 +13,14 @@
 
 #include "module/hit_image.h"
 #include "record/embedding/image_request.h"
-#include "record/host/helper_limits.h"
 #include "record/host/privileges.h"
 #include "record/watching/fd_message.h"
 
 /* Not the recorder's (nursery.c): samples do not wait for this. */
 #define PRIORITY 0
 
-/* What the largest browsers' symbols and unwind information take, several times. */
-#define MEMORY_MAX  (UINT64_C(2) << 30)
-#define CPU_SECONDS 10
-/* A file and its debug file, sockets, and some to spare. */
-#define FILES_MAX 16
-
 static void prepare(void)
 {
-	static const struct reel_helper_limits limits = { MEMORY_MAX, CPU_SECONDS, FILES_MAX };
-
-	reel_helper_limits_set(&limits);
 	prctl(PR_SET_NAME, "reel-imager");
 	setpriority(PRIO_PROCESS, 0, PRIORITY);
 }

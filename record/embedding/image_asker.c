@@ -19,8 +19,17 @@
 #define PATIENCE      (5 * REEL_NS_PER_SECOND)
 #define PATIENCE_BUSY (60 * REEL_NS_PER_SECOND)
 /* A helper that has worked for longer is replaced when it has answered, so that the limit of a
- * helper's CPU time (image_answers.c) is only reached by one that does not answer. */
+ * helper's CPU time is only reached by one that does not answer. */
 #define HELPER_WORK_MAX REEL_NS_PER_SECOND
+
+static const struct reel_helper_limits limits = {
+	/* What the symbols and unwind information of the largest browsers take, several times. */
+	.memory = UINT64_C(2) << 30,
+	/* See HELPER_WORK_MAX. */
+	.cpu_seconds = 10,
+	/* A file and its debug file, sockets, and some to spare. */
+	.files = 16,
+};
 
 struct reel_image_asker {
 	struct reel_nursery *nursery;
@@ -45,7 +54,7 @@ struct reel_error *reel_image_asker_create(bool confined, struct reel_image_aske
 		return reel_error_no_memory();
 	asker->helper = -1;
 	error = reel_nursery_create(confined ? reel_image_answers_confined : reel_image_answers,
-				    &asker->nursery);
+				    &limits, &asker->nursery);
 	if (error)
 		free(asker);
 	else

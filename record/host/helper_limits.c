@@ -32,7 +32,8 @@ static void lower(int resource, uint64_t limit)
 void reel_helper_limits_set(const struct reel_helper_limits *limits)
 {
 	lower(RLIMIT_CORE, 0);
-	lower(RLIMIT_FSIZE, 0);
+	if (!limits->writes)
+		lower(RLIMIT_FSIZE, 0);
 	if (limits->memory && !IS_SANITIZED)
 		lower(RLIMIT_AS, limits->memory);
 	if (limits->cpu_seconds)

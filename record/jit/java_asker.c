@@ -102,7 +102,7 @@ struct reel_error *reel_java_asker_create(struct reel_java_asker **ret)
 	if (!asker)
 		return reel_error_no_memory();
 	asker->helper = -1;
-	error = reel_nursery_create(serve, &asker->nursery);
+	error = reel_nursery_create(serve, NULL, &asker->nursery);
 	if (error)
 		free(asker);
 	else

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "record/host/helper_limits.h"
 #include "record/watching/compat_vdso.h"
 #include "record/watching/maps_reader.h"
 
@@ -80,10 +80,11 @@ static void become(int file) __attribute__((noreturn));
 
 static void become(int file)
 {
-	static const struct rlimit none = { 0, 0 };
+	/* It stops at once, and is killed. */
+	static const struct reel_helper_limits limits = { .memory = 64 << 20, .cpu_seconds = 1 };
 	char *nothing[] = { NULL }, *name[] = { "stackreel-vdso", NULL };
 
-	setrlimit(RLIMIT_CORE, &none);
+	reel_helper_limits_set(&limits);
 	/* It stops when it has become the program, before anything of it runs (ptrace(2)). */
 	if (!ptrace(PTRACE_TRACEME, 0, NULL, NULL))
 		fexecve(file, name, nothing);

@@ -20,6 +20,14 @@
 /* Where no helper can be started. */
 #define RESTART_INTERVAL (100 * REEL_NS_PER_MS)
 
+static const struct reel_helper_limits limits = {
+	.memory = UINT64_C(512) << 20,
+	/* How long an answer takes is limited by our patience; an hour for all of them is a
+	 * backstop, and costs the one answer that it ends. */
+	.cpu_seconds = 3600,
+	.files = 1024,
+};
+
 struct reel_inspector {
 	struct reel_nursery *nursery;
 	int helper; /* our end of its socket, -1: none */
@@ -87,7 +95,7 @@ struct reel_error *reel_inspector_create(bool confined,
 	inspector->context = context;
 	error = reel_nursery_create(confined ? reel_inspections_answer_confined
 					     : reel_inspections_answer,
-				    &inspector->nursery);
+				    &limits, &inspector->nursery);
 	if (error) {
 		free(inspector);
 		return error;

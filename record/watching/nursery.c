@@ -35,6 +35,12 @@ struct reel_nursery {
 
 /* ---- the process that starts helpers ---------------------------------------------------- */
 
+/* What a helper does, and how much it may use. */
+struct life {
+	void (*serve)(int socket);
+	const struct reel_helper_limits *limits;
+};
+
 struct children {
 	pid_t current; /* 0: none */
 	unsigned int count;
@@ -96,7 +102,7 @@ static void tell(int control, uint64_t number, pid_t pid)
 }
 
 static void start_helper(struct children *children, uint64_t number, int control, int socket,
-			 void (*serve)(int socket))
+			 const struct life *life)
 {
 	pid_t nursery = getpid();
 	pid_t pid = fork();
@@ -104,7 +110,9 @@ static void start_helper(struct children *children, uint64_t number, int control
 	if (!pid) {
 		close(control);
 		end_with(nursery);
-		serve(socket);
+		if (life->limits)
+			reel_helper_limits_set(life->limits);
+		life->serve(socket);
 		_exit(0);
 	}
 	if (pid > 0) {
@@ -129,9 +137,9 @@ static void let_go(int control)
 		_exit(1);
 }
 
-static void run(int control, pid_t recorder, void (*serve)(int socket)) __attribute__((noreturn));
+static void run(int control, pid_t recorder, const struct life *life) __attribute__((noreturn));
 
-static void run(int control, pid_t recorder, void (*serve)(int socket))
+static void run(int control, pid_t recorder, const struct life *life)
 {
 	static const int ignored[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2 };
 	struct children children = { 0 };
@@ -153,7 +161,7 @@ static void run(int control, pid_t recorder, void (*serve)(int socket))
 			kill(children.current, SIGKILL);
 		children.current = 0;
 		if (children.count < STUCK_MAX)
-			start_helper(&children, number, control, socket, serve);
+			start_helper(&children, number, control, socket, life);
 		close(socket);
 	}
 	_exit(0);
@@ -178,8 +186,11 @@ static void close_all(struct reel_nursery *nursery)
 		close(nursery->own_times);
 }
 
-struct reel_error *reel_nursery_create(void (*serve)(int socket), struct reel_nursery **ret)
+struct reel_error *reel_nursery_create(void (*serve)(int socket),
+				       const struct reel_helper_limits *limits,
+				       struct reel_nursery **ret)
 {
+	const struct life life = { serve, limits };
 	struct reel_nursery *nursery = calloc(1, sizeof(*nursery));
 	pid_t recorder = getpid();
 	int ends[2];
@@ -196,7 +207,7 @@ struct reel_error *reel_nursery_create(void (*serve)(int socket), struct reel_nu
 	nursery->own_times = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 	nursery->pid = fork();
 	if (!nursery->pid)
-		run(ends[1], recorder, serve);
+		run(ends[1], recorder, &life);
 	close(ends[1]);
 	if (nursery->pid < 0) {
 		struct reel_error *error = reel_error_os(errno, "starting a helper process");

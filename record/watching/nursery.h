@@ -15,11 +15,14 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "record/host/helper_limits.h"
 
 struct reel_nursery;
 
-/* `serve` is what a helper does, with its end of a socket (SOCK_SEQPACKET); it then ends. */
+/* `serve` is what a helper does, with its end of a socket (SOCK_SEQPACKET); it then ends.  `limits`
+ * are borrowed for the nursery's life; NULL: those of the recorder. */
 struct reel_error *reel_nursery_create(void (*serve)(int socket),
+				       const struct reel_helper_limits *limits,
 				       struct reel_nursery **ret) REEL_MUST_CHECK;
 /* Ends what it started, too. */
 void reel_nursery_destroy(struct reel_nursery *nursery);
