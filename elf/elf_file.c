@@ -342,21 +342,20 @@ static struct reel_error *check_whole(const struct reel_elf_file *file)
 	return NULL;
 }
 
-static struct reel_error *check_sections(const struct reel_elf_file *file)
+static struct reel_elf_bytes bytes_of(const struct reel_elf_file *file)
 {
-	const struct reel_elf_bytes bytes = {
+	return (struct reel_elf_bytes){
 		.name = file->path,
 		.fd = file->fd,
 		.image = file->image,
 		.size = file->size,
 		.stored = file->stored,
 	};
-
-	return reel_elf_sections_check(&file->sections, &bytes);
 }
 
 static struct reel_error *read_headers(struct reel_elf_file *file)
 {
+	const struct reel_elf_bytes bytes = bytes_of(file);
 	struct reel_error *error;
 
 	switch (elf_kind(file->elf)) {
@@ -387,7 +386,7 @@ static struct reel_error *read_headers(struct reel_elf_file *file)
 	reel_elf_sections_open(file->elf, &file->sections);
 	error = read_segments(file);
 	if (!error)
-		error = check_sections(file);
+		error = reel_elf_sections_check(&file->sections, &bytes);
 	if (error)
 		return error;
 	survey_sections(file);
@@ -417,6 +416,7 @@ static struct reel_error *create_file(const char *path, struct reel_elf_file **r
 /* With file->fd. */
 static struct reel_error *open_elf(struct reel_elf_file *file)
 {
+	struct reel_elf_bytes bytes;
 	struct stat status;
 	struct reel_error *error;
 
@@ -429,6 +429,10 @@ static struct reel_error *open_elf(struct reel_elf_file *file)
 	file->device = status.st_dev;
 	file->inode = status.st_ino;
 	error = reel_packed_file_unpack(file->path, &file->fd, &file->size);
+	if (error)
+		return error;
+	bytes = bytes_of(file);
+	error = reel_elf_sections_check_holes(&bytes);
 	if (error)
 		return error;
 	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);

@@ -131,17 +131,22 @@ uint64_t reel_elf_sections_expansion(uint64_t file_size)
 	return EXPANSION_FREE + EXPANSION_MAX * file_size;
 }
 
+struct reel_error *reel_elf_sections_check_holes(const struct reel_elf_bytes *bytes)
+{
+	if (!exceeds(bytes->size, bytes->stored, HOLES_MAX, HOLES_FREE))
+		return NULL;
+	return reel_error_create(REEL_ERROR_CORRUPT,
+				 "%s: of its %llu bytes, all but %llu are holes: it is not what a "
+				 "linker wrote",
+				 bytes->name, (ull)bytes->size, (ull)bytes->stored);
+}
+
 struct reel_error *reel_elf_sections_check(const struct reel_elf_sections *sections,
 					   const struct reel_elf_bytes *bytes)
 {
 	uint64_t in_file = 0, expanded = 0;
 	Elf_Scn *section = NULL;
 
-	if (exceeds(bytes->size, bytes->stored, HOLES_MAX, HOLES_FREE))
-		return reel_error_create(REEL_ERROR_CORRUPT,
-					 "%s: of its %llu bytes, all but %llu are holes: it is "
-					 "not what a linker wrote",
-					 bytes->name, (ull)bytes->size, (ull)bytes->stored);
 	while ((section = elf_nextscn(sections->elf, section))) {
 		GElf_Shdr header;
 

@@ -38,9 +38,13 @@ struct reel_elf_bytes {
 	uint64_t stored;
 };
 
+/* CORRUPT if the file is almost nothing but holes.  To be asked before libelf opens it: the names
+ * of sections and the headers are read first, however large the file says that they are. */
+struct reel_error *reel_elf_sections_check_holes(const struct reel_elf_bytes *bytes)
+	REEL_MUST_CHECK;
 /*
- * CORRUPT if the sections are together much larger than the file: by holes, by sections that share
- * bytes, or by compressed ones.  Work that is proportional to the sizes of sections is safe only
+ * CORRUPT if the sections are together much larger than the file: by sections that share bytes, or
+ * by compressed ones.  Work that is proportional to the sizes of sections is safe only
  * after this check.
  */
 struct reel_error *reel_elf_sections_check(const struct reel_elf_sections *sections,

@@ -421,6 +421,21 @@ def sparse_file(folder):
 
 
 @bomb()
+def sparse_names(folder):
+    """16 KB on the disk, 1.1 GB by its size: the names of its sections, which are all a hole, were read before anything was checked."""
+    path = os.path.join(folder, "module.so")
+    elf = Elf()
+    data = bytearray(elf.bytes())
+    headers, = struct.unpack_from("<Q", data, 40)
+    names = headers + 64 * struct.unpack_from("<H", data, 62)[0]
+    struct.pack_into("<QQ", data, names + 24, MIB, 1100 * MIB)
+    with open(path, "wb") as file:
+        file.write(data)
+        file.truncate(1101 * MIB)
+    return report(folder, None, samples_at([place(TEXT + i) for i in range(10)]))
+
+
+@bomb()
 def section_names(folder):
     """Sections whose names have no end: it was searched for each of them, each time."""
     elf = Elf()
