@@ -33,6 +33,8 @@ struct reel_rows;
 struct reel_error *reel_rows_create(const struct reel_arch *arch, struct reel_cfi *cfi,
 				    uint64_t entry, struct reel_rows **ret) REEL_MUST_CHECK;
 void reel_rows_destroy(struct reel_rows *rows);
+/* The ELF file's e_entry; 0: none. */
+uint64_t reel_rows_entry(const struct reel_rows *rows);
 
 /*
  * The row at an ELF address; never NULL, lives with `rows`.  It may be BAD, or NONE, because

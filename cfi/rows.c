@@ -110,6 +110,11 @@ void reel_rows_destroy(struct reel_rows *rows)
 	free(rows);
 }
 
+uint64_t reel_rows_entry(const struct reel_rows *rows)
+{
+	return rows->entry;
+}
+
 void reel_rows_tell(struct reel_rows *rows, void *_Atomic *told, void *what)
 {
 	rows->told = told;

@@ -119,6 +119,45 @@ bool reel_synthesis_call_target(struct reel_synthesis *synthesis, uint64_t addre
 	return call.has_target;
 }
 
+/* Where straight-line code continues after an instruction; false at its first call or its end. */
+static bool continues(const struct reel_instruction *instruction, uint64_t next, uint64_t *ret)
+{
+	*ret = next;
+	switch ((enum reel_flow)instruction->flow) {
+	case REEL_FLOW_NEXT:
+	case REEL_FLOW_BRANCH:
+		return true;
+	case REEL_FLOW_JUMP:
+		*ret = instruction->target;
+		return instruction->has_target;
+	case REEL_FLOW_CALL: /* i386 pushes its own address this way */
+		return instruction->has_target && instruction->target == next;
+	default:
+		return false;
+	}
+}
+
+/* glibc's and Free Pascal's entries have up to 25 instructions before their call. */
+#define UNTIL_CALL_MAX 64
+
+bool reel_synthesis_is_until_call(struct reel_synthesis *synthesis, uint64_t entry,
+				  uint64_t address)
+{
+	struct reel_instruction instruction;
+	bool found = false, goes_on = true;
+
+	pthread_mutex_lock(&synthesis->lock);
+	for (unsigned i = 0; i < UNTIL_CALL_MAX && goes_on && !found; i++) {
+		goes_on = reel_code_decode(&synthesis->reader, entry, &instruction);
+		if (!goes_on)
+			break;
+		found = address - entry < instruction.size;
+		goes_on = continues(&instruction, entry + instruction.size, &entry);
+	}
+	pthread_mutex_unlock(&synthesis->lock);
+	return found;
+}
+
 bool reel_synthesis_only_looks(struct reel_synthesis *synthesis, uint64_t from, uint64_t to)
 {
 	struct reel_instruction instruction;

@@ -102,6 +102,11 @@ unsigned reel_synthesis_beginnings(struct reel_synthesis *synthesis, uint64_t ad
  * ends, until it does). */
 bool reel_synthesis_only_ends(struct reel_synthesis *synthesis, uint64_t address, bool by_loop);
 
+/* Code that begins at `entry` reaches the instruction with the byte at `address` before its first
+ * call returns, with no branch taken. */
+bool reel_synthesis_is_until_call(struct reel_synthesis *synthesis, uint64_t entry,
+				  uint64_t address);
+
 /* The code from `from` to `to` changes nothing but the flags; it may branch elsewhere. */
 bool reel_synthesis_only_looks(struct reel_synthesis *synthesis, uint64_t from, uint64_t to);
 

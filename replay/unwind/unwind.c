@@ -226,6 +226,8 @@ static enum reel_next fallback_step(struct reel_walk *walk, const struct reel_co
 	if (code && !walk->exact && !walk->first &&
 	    reel_walk_is_outermost(walk, walk->state->pc, code))
 		return outermost(walk);
+	if (code && reel_walk_is_entry(walk, code))
+		return REEL_NEXT_ROOT;
 	if (reel_walk_fall_back(walk, code, step_ret))
 		return REEL_NEXT_CALLER;
 	return reel_walk_begins_thread(walk, code) || reel_walk_ends_thread(walk, code, false)

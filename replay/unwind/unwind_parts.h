@@ -163,6 +163,12 @@ bool reel_walk_is_outermost(const struct reel_walk *walk, uint64_t address,
 bool reel_walk_begins_thread(const struct reel_walk *walk, const struct reel_code *code);
 
 /*
+ * The frame is the ELF entry's, at its first call or before it: the kernel or the dynamic loader
+ * jumped there.  For code without CFI (Free Pascal's _start).
+ */
+bool reel_walk_is_entry(const struct reel_walk *walk, const struct reel_code *code);
+
+/*
  * The thread ends behind this call: the code does nothing but end, and there is no frame pointer,
  * as psABIs have it in the outermost frame (musl's __clone), or `has_switched`, it has gone to a
  * stack of its own (Go's runtime.clone).  To be asked where nothing leads to a caller.

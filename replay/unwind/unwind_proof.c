@@ -98,6 +98,20 @@ bool reel_walk_is_outermost(const struct reel_walk *walk, uint64_t address,
 	return rows.whole && !rows.n;
 }
 
+/* The entry of a dynamically linked program may jump back to the static one's (Free Pascal). */
+#define ENTRY_CODE_MAX 256
+
+bool reel_walk_is_entry(const struct reel_walk *walk, const struct reel_code *code)
+{
+	uint64_t address = reel_walk_lookup(walk) - code->bias, entry;
+
+	if (!code->rows || !code->synthesis)
+		return false;
+	entry = reel_rows_entry(code->rows);
+	return entry && address - entry + ENTRY_CODE_MAX < 2 * ENTRY_CODE_MAX &&
+	       reel_synthesis_is_until_call(code->synthesis, entry, address);
+}
+
 bool reel_walk_ends_thread(const struct reel_walk *walk, const struct reel_code *code,
 			   bool has_switched)
 {

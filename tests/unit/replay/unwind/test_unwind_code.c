@@ -890,6 +890,66 @@ static void test_arm64_leaf(void **unused)
 	}
 }
 
+/*
+ * Free Pascal's _start (system unit, Linux x86_64), whose only call ends 72 bytes from the entry:
+ *   3000: 4c 8d 15 f9 3f 02 00    lea 0x23ff9(%rip),%r10
+ *   3007: 5e                      pop %rsi
+ *   3008: 41 89 72 38             mov %esi,0x38(%r10)
+ *   300c: 49 89 62 40             mov %rsp,0x40(%r10)
+ *   3010: 48 8d 04 f5 08 00 00 00 lea 0x8(,%rsi,8),%rax
+ *   3018: 48 01 e0                add %rsp,%rax
+ *   301b: 49 89 42 48             mov %rax,0x48(%r10)
+ *   301f: 48 83 e4 f0             and $-16,%rsp
+ *   3023: 49 89 62 50             mov %rsp,0x50(%r10)
+ *   3027: 48 8d 05 a2 40 02 00    lea 0x240a2(%rip),%rax
+ *   302e: 49 89 42 58             mov %rax,0x58(%r10)
+ *   3032: 48 8d 05 27 00 00 00    lea 0x27(%rip),%rax
+ *   3039: 49 89 42 60             mov %rax,0x60(%r10)
+ *   303d: 4c 89 d7                mov %r10,%rdi
+ *   3040: 48 31 ed                xor %rbp,%rbp
+ *   3043: e8 .. .. .. ..          call 4000
+ *   3048: c3                      ret
+ *   3049: e8 .. .. .. ..          call 4000, of another function
+ *   304e: f4                      hlt
+ * That of dynamically linked programs, behind it, begins elsewhere and jumps there:
+ *   3050: 48 89 d0                mov %rdx,%rax
+ *   3053: eb ab                   jmp 3000
+ */
+static void test_entry(void **unused)
+{
+	static const struct {
+		uint64_t entry, caller;
+		enum reel_stop stop;
+	} cases[] = { { 0x3000, 0x3048, REEL_STOP_ROOT },
+		      { 0x3050, 0x3048, REEL_STOP_ROOT },
+		      { 0x3000, 0x304e, REEL_STOP_NO_UNWIND_INFO },
+		      { 0x3050, 0x304e, REEL_STOP_NO_UNWIND_INFO },
+		      { 0, 0x3048, REEL_STOP_NO_UNWIND_INFO } };
+	struct world w;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		code_world(&w);
+		w.entry = cases[i].entry;
+		code_at(&w, 0x3000,
+			BYTES(0x4c, 0x8d, 0x15, 0xf9, 0x3f, 0x02, 0x00, 0x5e, 0x41, 0x89, 0x72,
+			      0x38, 0x49, 0x89, 0x62, 0x40, 0x48, 0x8d, 0x04, 0xf5, 0x08, 0x00,
+			      0x00, 0x00, 0x48, 0x01, 0xe0, 0x49, 0x89, 0x42, 0x48, 0x48, 0x83,
+			      0xe4, 0xf0, 0x49, 0x89, 0x62, 0x50, 0x48, 0x8d, 0x05, 0xa2, 0x40,
+			      0x02, 0x00, 0x49, 0x89, 0x42, 0x58, 0x48, 0x8d, 0x05, 0x27, 0x00,
+			      0x00, 0x00, 0x49, 0x89, 0x42, 0x60, 0x4c, 0x89, 0xd7, 0x48, 0x31,
+			      0xed, 0xe8, 0xb8, 0x0f, 0x00, 0x00, 0xc3, 0xe8, 0xb2, 0x0f, 0x00,
+			      0x00, 0xf4, 0x90, 0x48, 0x89, 0xd0, 0xeb, 0xab));
+		code_at(&w, 0x4000, framed, sizeof(framed));
+		w.stack[100] = BIAS + cases[i].caller;
+		w.state.pc = BIAS + 0x4009;
+		set(&w, 7, STACK_WORD(95));
+		set(&w, 6, 0x5555); /* 0 is an outermost frame's, too */
+		unwind(&w);
+		EXPECT(&w, cases[i].stop, 0x4009, cases[i].caller);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -916,6 +976,7 @@ int main(void)
 		cmocka_unit_test(test_record_in_making),
 		cmocka_unit_test(test_arm64_leaf),
 		cmocka_unit_test(test_moved_sp),
+		cmocka_unit_test(test_entry),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
