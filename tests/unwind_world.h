@@ -48,6 +48,8 @@ struct world {
 	uint64_t moved; /* the module's code is mapped so much higher */
 	uint64_t id;	/* its name for caches, less 1 */
 	enum reel_stop stop;
+	unsigned lookups,
+		cached_lookups; /* of code, by a walk without a cache and by one with it */
 };
 
 static inline bool read_code(void *module, uint64_t address, size_t size, uint8_t *bytes_ret)
@@ -64,6 +66,7 @@ static inline enum reel_code_found find_code(void *context, uint64_t address, st
 {
 	struct world *w = context;
 
+	w->lookups++;
 	if (address < BIAS + w->moved + TEXT || address >= BIAS + w->moved + TEXT_END)
 		return REEL_CODE_NO_MAPPING;
 	if (w->found == REEL_CODE_FOUND)
@@ -153,6 +156,7 @@ static inline void compare_fast_path(struct world *w, const struct reel_unwind_s
 		struct reel_unwind_state state = *start;
 		enum reel_stop stop;
 
+		w->lookups = 0;
 		assert_null(reel_unwind_trace(&w->input, w->programs, &state, &frames, &stop));
 		assert_int_equal(stop, w->stop);
 		assert_true(same_frames(&w->frames, &frames));
@@ -190,6 +194,8 @@ static inline void unwind(struct world *w)
 						  .read_code = read_code,
 						  .module = w };
 
+	unsigned lookups;
+
 	write_stack(w);
 	assert_null(reel_cfi_create(&input, &w->cfi));
 	if (w->switches.end)
@@ -199,8 +205,12 @@ static inline void unwind(struct world *w)
 	assert_null(reel_rows_create(w->arch, w->cfi, w->entry, &w->rows));
 	assert_null(reel_synthesis_create(&synthesis, &w->synthesis));
 	assert_null(reel_unwind_programs_create(w->arch, &w->programs));
+	w->lookups = 0;
 	assert_null(reel_unwind_trace(&w->input, w->programs, &w->state, &w->frames, &w->stop));
+	lookups = w->lookups;
 	compare_fast_path(w, &start);
+	w->cached_lookups = w->lookups;
+	w->lookups = lookups;
 }
 
 /* Checks the frames (ELF addresses for what lies in the module), the stop, and frees the world. */

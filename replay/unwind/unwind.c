@@ -613,6 +613,10 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 
 	state->pc = reel_walk_strip(&walk, state->pc);
 	walk.exact = !input->after_syscall || !reel_cached_is_behind_system_call(&walk);
+	if (input->cache) {
+		walk.seen = &input->cache->seen;
+		walk.seen->begun = false;
+	}
 	again = walk;
 	error = unwind(&walk, max_frames, ret, stop_ret);
 	if (error || *stop_ret != REEL_STOP_REGISTER_UNKNOWN)

@@ -87,12 +87,13 @@ struct cached_range {
 #define CACHED_BLOCK_BITS 18
 #define CACHED_RANGE_BITS 7
 
-/* Whether a call stands before an address, whose bytes are slow to get; address and id as in
+/* What the code around a return address is, whose bytes are slow to get; address and id as in
  * reel_code. */
 struct cached_call {
 	uint64_t address;
-	uint64_t id; /* 0: empty */
-	bool is_behind;
+	uint64_t id;	/* 0: empty */
+	uint32_t calls; /* as reel_walk_calls_before, if knows_calls */
+	bool knows_calls, is_no_signal_frame;
 };
 
 #define CACHED_CALL_BITS 12
@@ -102,6 +103,7 @@ struct reel_unwind_cache {
 	struct cached_range ranges[1 << CACHED_RANGE_BITS];
 	struct cached_row *entries; /* 1 << CACHED_ROW_BITS, each aligned to its size */
 	void *memory;
+	struct reel_seen_words seen;
 	struct cached_step *steps; /* by frame */
 	size_t steps_capacity;
 };

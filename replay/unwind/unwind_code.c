@@ -248,6 +248,26 @@ static const struct candidate *choose(struct reel_walk *walk, const struct candi
 
 /* ---- searching ------------------------------------------------------------------------------ */
 
+/* Takes calls out of `calls`, which end at `pc`, up to the first that names its target. */
+static bool next_target(const struct reel_walk *walk, const struct reel_code *there, uint64_t pc,
+			uint32_t *calls, uint64_t *ret)
+{
+	const struct reel_arch *arch = walk->input->arch;
+
+	while (*calls) {
+		unsigned i = (unsigned)__builtin_ctz(*calls);
+
+		*calls &= *calls - 1;
+		if (i < arch->n_calls &&
+		    reel_synthesis_call_target(there->synthesis, pc - there->bias,
+					       arch->calls[i].size, ret)) {
+			*ret += there->bias;
+			return true;
+		}
+	}
+	return false;
+}
+
 /*
  * What the call before `caller` tells of it, by what the function that it calls has done to the
  * stack here; NULL if nothing.  *leaves_ret: where that function has jumped to what a register
@@ -261,14 +281,11 @@ static const struct reel_row *row_by_call(const struct reel_walk *walk,
 	const struct reel_unwind_input *input = walk->input;
 	const struct reel_row *row = NULL;
 	struct reel_code called = { 0 };
+	uint32_t calls = reel_walk_calls_before(walk, there, caller->pc);
 	uint64_t target;
 
 	*leaves_ret = false;
-	for (size_t i = 0; i < input->arch->n_calls && !row; i++) {
-		if (!reel_synthesis_call_target(there->synthesis, caller->pc - there->bias,
-						input->arch->calls[i].size, &target))
-			continue;
-		target += there->bias;
+	while (!row && next_target(walk, there, caller->pc, &calls, &target)) {
 		if (reel_walk_target_leads(walk, here, target, &row) != REEL_LEADS_PERHAPS || row)
 			continue;
 		input->find_code(input->context, target, &called);
@@ -279,54 +296,143 @@ static const struct reel_row *row_by_call(const struct reel_walk *walk,
 	return row;
 }
 
+/* The word at `at`, as a return address behind a call that names its target; false if it is not
+ * one. */
+static bool read_called(const struct reel_walk *walk, uint64_t at, uint64_t *pc_ret,
+			struct reel_code *there_ret)
+{
+	const struct reel_unwind_input *input = walk->input;
+	uint64_t word, ignored;
+	uint32_t calls;
+
+	/* A frame may have pages that were never touched; most words are no addresses of code, and
+	 * many are what scrubbing leaves. */
+	if (!reel_memory_read(input->memory, at, input->arch->word_size, &word) || word <= 1)
+		return false;
+	*pc_ret = reel_walk_strip(walk, word);
+	if (!reel_walk_is_behind_call(walk, *pc_ret, there_ret) || !there_ret->synthesis)
+		return false;
+	calls = reel_walk_calls_before(walk, there_ret, *pc_ret);
+	return next_target(walk, there_ret, *pc_ret, &calls, &ignored);
+}
+
+/* How many words from `at` on were looked at already and are none to search for. */
+static unsigned count_passed(const struct reel_walk *walk, uint64_t at)
+{
+	const struct reel_seen_words *seen = walk->seen;
+	uint64_t first, i, left;
+
+	if (!seen || !seen->begun || (at - seen->begin) % walk->input->arch->word_size)
+		return 0;
+	first = (at - seen->begin) / walk->input->arch->word_size;
+	for (i = first; i < REEL_SEEN_WORDS; i = (i | 63) + 1) {
+		left = ~seen->passed[i / 64] >> i % 64;
+		if (left)
+			return (unsigned)(i - first) + (unsigned)__builtin_ctzll(left);
+	}
+	return first < REEL_SEEN_WORDS ? (unsigned)(REEL_SEEN_WORDS - first) : 0;
+}
+
+static void note_passed(struct reel_walk *walk, uint64_t at)
+{
+	struct reel_seen_words *seen = walk->seen;
+	uint64_t i;
+
+	if (!seen)
+		return;
+	if (!seen->begun)
+		*seen = (struct reel_seen_words){ .begun = true, .begin = at };
+	i = (at - seen->begin) / walk->input->arch->word_size;
+	if (i < REEL_SEEN_WORDS && (at - seen->begin) % walk->input->arch->word_size == 0)
+		seen->passed[i / 64] |= (uint64_t)1 << i % 64;
+}
+
 /*
  * Where the code's returns are not found (it jumps by tables, or ends in what never returns): a
  * word of the stack that stands behind a call, which leads here and by what it has done to the
  * stack since left its return address in this very word.  That is a proof; where it has left by a
  * jump, if there is no other such word.
  */
-static bool search(struct reel_walk *walk, const struct reel_code *code, unsigned words)
+static bool search_words(struct reel_walk *walk, const struct reel_code *code, unsigned left)
 {
-	const struct reel_unwind_input *input = walk->input;
-	const struct reel_arch *arch = input->arch;
-	uint8_t sp = walk->programs->sp;
-	uint64_t at = walk->state->registers[sp], word;
+	unsigned size = walk->input->arch->word_size;
+	uint64_t at = walk->state->registers[walk->programs->sp];
 	struct reel_unwind_state by_jump;
 	bool found = false;
 
-	if (!reel_walk_knows(walk->state, sp))
-		return false;
-	for (unsigned i = 0; i < words && walk->searched < WALK_SEARCHED_WORDS;
-	     i++, at += arch->word_size) {
-		struct reel_unwind_state caller;
+	for (; left; left--, walk->searched++, at += size) {
+		unsigned passed = count_passed(walk, at);
+		struct reel_unwind_state caller = { 0 };
 		const struct reel_row *row;
 		struct reel_code there;
 		bool leaves;
 
-		walk->searched++;
-		/* A frame may have pages that were never touched; most words are no addresses of
-		 * code, and many are what scrubbing leaves. */
-		if (!reel_memory_read(input->memory, at, arch->word_size, &word) || word <= 1 ||
-		    !reel_walk_is_behind_call(walk, reel_walk_strip(walk, word), &there) ||
-		    !there.synthesis)
+		passed = passed < left ? passed : left;
+		at += (uint64_t)passed * size;
+		left -= passed;
+		walk->searched += passed;
+		if (!left)
+			break;
+		if (!read_called(walk, at, &caller.pc, &there)) {
+			note_passed(walk, at);
 			continue;
-		caller = (struct reel_unwind_state){ .pc = reel_walk_strip(walk, word) };
+		}
 		row = row_by_call(walk, code, &there, &caller, &leaves);
 		if (!row || !reel_walk_finds(walk, row, &caller) ||
 		    !reel_walk_try(walk, row, &caller))
 			continue;
 		if (!leaves) {
+			walk->searched++;
 			*walk->state = caller;
 			return true;
 		}
-		if (found && !same_caller(walk, &by_jump, &caller))
+		if (found && !same_caller(walk, &by_jump, &caller)) {
+			walk->searched++;
 			return false;
+		}
 		by_jump = caller;
 		found = true;
 	}
 	if (found)
 		*walk->state = by_jump;
 	return found;
+}
+
+/* All that the outcome of a search depends on; not 0. */
+static uint64_t hash_search(const struct reel_walk *walk, unsigned words)
+{
+	const struct reel_unwind_state *state = walk->state;
+	const uint64_t factor = 0x9e3779b97f4a7c15;
+	uint64_t hash = (state->known ^ (uint64_t)words << 32 ^ walk->exact) * factor;
+
+	hash = (hash ^ hash >> 32 ^ state->pc) * factor;
+	for (uint64_t known = state->known; known; known &= known - 1)
+		hash = (hash ^ hash >> 32 ^ state->registers[__builtin_ctzll(known)]) * factor;
+	return hash | 1;
+}
+
+static bool search(struct reel_walk *walk, const struct reel_code *code, unsigned words)
+{
+	unsigned before = walk->searched, left = WALK_SEARCHED_WORDS - before;
+	struct reel_seen_words *seen = walk->seen;
+	uint64_t hash, *failed;
+
+	if (!reel_walk_knows(walk->state, walk->programs->sp))
+		return false;
+	words = words < left ? words : left;
+	if (!seen)
+		return search_words(walk, code, words);
+	hash = hash_search(walk, words);
+	failed = &seen->failed[hash >> 32 & (REEL_SEEN_FAILED - 1)];
+	if (seen->begun && *failed == hash) {
+		walk->searched += words;
+		return false;
+	}
+	if (search_words(walk, code, words))
+		return true;
+	if (walk->searched - before == words)
+		*failed = hash;
+	return false;
 }
 
 /* Before a function leaves its caller's stack it is as deep in it as it has gone since its begin;

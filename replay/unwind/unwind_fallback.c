@@ -98,8 +98,23 @@ static size_t longest_signal_frame(const struct reel_arch *arch)
 	return longest;
 }
 
-const struct reel_row *reel_walk_match_signal_frame(const struct reel_walk *walk,
-						    const struct reel_code *code)
+/* The entry for an ELF address, made empty if it is another's; NULL if nothing is remembered. */
+static struct cached_call *cached_call(const struct reel_walk *walk, const struct reel_code *code,
+				       uint64_t address)
+{
+	uint64_t hash = (address ^ code->id << 48) * 0x9e3779b97f4a7c15;
+	struct cached_call *cached;
+
+	if (!walk->input->cache || !code->id)
+		return NULL;
+	cached = &walk->input->cache->calls[hash >> (64 - CACHED_CALL_BITS)];
+	if (cached->id != code->id || cached->address != address)
+		*cached = (struct cached_call){ .address = address, .id = code->id };
+	return cached;
+}
+
+/* The number of the signal frame whose code is at pc; arch->n_signal_frames: none is. */
+static size_t find_signal_frame(const struct reel_walk *walk, const struct reel_code *code)
 {
 	const struct reel_arch *arch = walk->input->arch;
 	size_t longest = longest_signal_frame(arch);
@@ -117,18 +132,38 @@ const struct reel_row *reel_walk_match_signal_frame(const struct reel_walk *walk
 
 		for (size_t into = 0; into <= last; into += arch->code_align) {
 			if (code_matches(&window, pc - into, frame))
-				return walk->programs->signal_frames[i];
+				return i;
 		}
 	}
+	return arch->n_signal_frames;
+}
+
+const struct reel_row *reel_walk_match_signal_frame(const struct reel_walk *walk,
+						    const struct reel_code *code)
+{
+	struct cached_call *cached =
+		code && !walk->first ? cached_call(walk, code, walk->state->pc - code->bias) : NULL;
+	size_t number;
+
+	if (cached && cached->is_no_signal_frame)
+		return NULL;
+	number = find_signal_frame(walk, code);
+	if (number < walk->input->arch->n_signal_frames)
+		return walk->programs->signal_frames[number];
+	if (cached)
+		cached->is_no_signal_frame = true;
 	return NULL;
 }
 
 /* ---- checks ----------------------------------------------------------------------------- */
 
-/* Does one of the instructions end at `address`? True if none of its bytes can be had. */
-static bool is_behind_one_of(const struct reel_walk *walk, const struct reel_code *code,
-			     uint64_t address, const struct reel_arch_call *instructions, size_t n)
+/* Which of the instructions end at `address`, by their bits; all of them if none of the bytes can
+ * be read. */
+static uint32_t instructions_before(const struct reel_walk *walk, const struct reel_code *code,
+				    uint64_t address, const struct reel_arch_call *instructions,
+				    size_t n)
 {
+	uint32_t found = 0;
 	uint8_t bytes[REEL_ARCH_CODE_MAX];
 	struct window window;
 	size_t longest = 0;
@@ -145,18 +180,9 @@ static bool is_behind_one_of(const struct reel_walk *walk, const struct reel_cod
 			continue;
 		readable = true;
 		if (matches(bytes, instruction->code, instruction->mask, instruction->size))
-			return true;
+			found |= 1u << i;
 	}
-	return !readable;
-}
-
-bool reel_walk_matches_call(const struct reel_walk *walk, const struct reel_code *code,
-			    uint64_t address, const struct reel_arch_call *call)
-{
-	uint8_t bytes[REEL_ARCH_CODE_MAX];
-
-	return read_code(walk, code, address, call->size, bytes) &&
-	       matches(bytes, call->code, call->mask, call->size);
+	return readable ? found : UINT32_MAX;
 }
 
 bool reel_walk_is_behind_system_call(const struct reel_walk *walk, uint64_t address)
@@ -167,18 +193,25 @@ bool reel_walk_is_behind_system_call(const struct reel_walk *walk, uint64_t addr
 	if (input->find_code(input->context, address - 1, &code) != REEL_CODE_FOUND)
 		/* Without a file for what lies before, the pc itself may begin a mapping. */
 		return input->find_code(input->context, address, &code) != REEL_CODE_FOUND;
-	return is_behind_one_of(walk, &code, address, input->arch->system_calls,
-				input->arch->n_system_calls);
+	return instructions_before(walk, &code, address, input->arch->system_calls,
+				   input->arch->n_system_calls);
 }
 
-static struct cached_call *cached_call(const struct reel_walk *walk, const struct reel_code *code,
-				       uint64_t address)
+uint32_t reel_walk_calls_before(const struct reel_walk *walk, const struct reel_code *code,
+				uint64_t address)
 {
-	uint64_t hash = (address ^ code->id << 48) * 0x9e3779b97f4a7c15;
+	const struct reel_arch *arch = walk->input->arch;
+	struct cached_call *cached = cached_call(walk, code, address - code->bias);
+	uint32_t calls;
 
-	return walk->input->cache && code->id
-		       ? &walk->input->cache->calls[hash >> (64 - CACHED_CALL_BITS)]
-		       : NULL;
+	if (cached && cached->knows_calls)
+		return cached->calls;
+	calls = instructions_before(walk, code, address, arch->calls, arch->n_calls);
+	if (cached) {
+		cached->calls = calls;
+		cached->knows_calls = true;
+	}
+	return calls;
 }
 
 /* Behind a call instruction, if the bytes can be had; in executable memory anyway. `code_ret` may
@@ -187,23 +220,14 @@ bool reel_walk_is_behind_call(const struct reel_walk *walk, uint64_t address,
 			      struct reel_code *code_ret)
 {
 	const struct reel_unwind_input *input = walk->input;
-	const struct reel_arch *arch = input->arch;
-	struct cached_call *cached;
 	struct reel_code code = { 0 };
-	bool is_behind;
 
-	if (!address || address % arch->code_align ||
+	if (!address || address % input->arch->code_align ||
 	    input->find_code(input->context, address - 1, &code) == REEL_CODE_NO_MAPPING)
 		return false;
 	if (code_ret)
 		*code_ret = code;
-	cached = cached_call(walk, &code, address - code.bias);
-	if (cached && cached->id == code.id && cached->address == address - code.bias)
-		return cached->is_behind;
-	is_behind = is_behind_one_of(walk, &code, address, arch->calls, arch->n_calls);
-	if (cached)
-		*cached = (struct cached_call){ address - code.bias, code.id, is_behind };
-	return is_behind;
+	return reel_walk_calls_before(walk, &code, address);
 }
 
 bool reel_walk_is_return_address(const struct reel_walk *walk)
@@ -230,8 +254,8 @@ bool reel_walk_is_landing_pad(const struct reel_walk *walk)
 	before = reel_rows_at(code.rows, walk->state->pc - 1 - code.bias);
 	return reel_row_outcome(before) == REEL_ROW_STEP && reel_row_has_personality(before) &&
 	       !reel_row_ends_function(before) &&
-	       !is_behind_one_of(walk, &code, walk->state->pc, input->arch->calls,
-				 input->arch->n_calls);
+	       !instructions_before(walk, &code, walk->state->pc, input->arch->calls,
+				    input->arch->n_calls);
 }
 
 bool reel_walk_try(const struct reel_walk *walk, const struct reel_row *row,

@@ -28,6 +28,22 @@ struct reel_other_sps {
 	unsigned n;
 };
 
+/*
+ * Words of the stack that searches of one walk, and of its trials, have looked at: every frame
+ * without CFI searches the same words, and few of them stand behind a call with a target.
+ */
+#define REEL_SEEN_WORDS	 8192
+#define REEL_SEEN_FAILED 256
+
+struct reel_seen_words {
+	bool begun;
+	uint64_t begin;			       /* of the stack's words that bits stand for */
+	uint64_t passed[REEL_SEEN_WORDS / 64]; /* bits of words that can be passed over */
+	/* Searches that found nothing, by hashes of what they began with: trials search again where
+	 * the walk does. */
+	uint64_t failed[REEL_SEEN_FAILED];
+};
+
 struct reel_walk {
 	const struct reel_unwind_input *input;
 	const struct reel_unwind_programs *programs;
@@ -49,8 +65,9 @@ struct reel_walk {
 	 * alone: some CFI finds the CFA by such a register. */
 	bool follows_scratch;
 	unsigned stalled;
-	unsigned searched; /* words of the stack, for return addresses */
-	bool has_switched; /* from a scheduler's stack to the goroutine's */
+	unsigned searched;	      /* words of the stack, for return addresses */
+	struct reel_seen_words *seen; /* NULL: nothing is remembered */
+	bool has_switched;	      /* from a scheduler's stack to the goroutine's */
 	struct reel_other_sps other_sps;
 	enum reel_stop stop; /* why the caller was not found */
 };
@@ -90,9 +107,10 @@ static inline bool reel_walk_wants_signal_pattern(const struct reel_walk *walk,
 bool reel_walk_is_behind_call(const struct reel_walk *walk, uint64_t address,
 			      struct reel_code *code_ret);
 
-/* Is that call at `address`? */
-bool reel_walk_matches_call(const struct reel_walk *walk, const struct reel_code *code,
-			    uint64_t address, const struct reel_arch_call *call);
+/* Which of the CPU's calls end at `address`, by their bits (a call may end with the bytes of a
+ * shorter one); UINT32_MAX if the code cannot be read. */
+uint32_t reel_walk_calls_before(const struct reel_walk *walk, const struct reel_code *code,
+				uint64_t address);
 
 /* Applies a row to a copy of the state.  All that it reads must have been recorded: other than with
  * CFI, no register is taken for popped already. */

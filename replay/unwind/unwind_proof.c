@@ -52,22 +52,23 @@ enum reel_leads reel_walk_call_leads_here(const struct reel_walk *walk,
 	const struct reel_arch *arch = input->arch;
 	enum reel_leads leads = REEL_LEADS_NOT;
 	struct reel_code code = { 0 };
-	bool any = false;
+	uint32_t calls;
 
 	*agrees_ret = false;
 	input->find_code(input->context, caller->pc - 1, &code);
 	if (!code.synthesis)
 		return REEL_LEADS_PERHAPS;
-	for (size_t i = 0; i < arch->n_calls; i++) {
-		uint64_t begin = caller->pc - arch->calls[i].size, target;
+	calls = reel_walk_calls_before(walk, &code, caller->pc);
+	if (!calls || calls == UINT32_MAX)
+		return REEL_LEADS_PERHAPS;
+	for (; calls; calls &= calls - 1) {
+		const struct reel_arch_call *call = &arch->calls[__builtin_ctz(calls)];
+		uint64_t target;
 		enum reel_leads by_this = REEL_LEADS_PERHAPS;
 		const struct reel_row *row = NULL;
 
-		if (!reel_walk_matches_call(walk, &code, begin, &arch->calls[i]))
-			continue;
-		any = true;
-		if (reel_synthesis_call_target(code.synthesis, caller->pc - code.bias,
-					       arch->calls[i].size, &target))
+		if (reel_synthesis_call_target(code.synthesis, caller->pc - code.bias, call->size,
+					       &target))
 			by_this = reel_walk_target_leads(walk, here, target + code.bias, &row);
 		/* If it comes here, what it has done to the stack must tell this caller. */
 		if (row && reel_walk_finds(walk, row, caller))
@@ -76,8 +77,7 @@ enum reel_leads reel_walk_call_leads_here(const struct reel_walk *walk,
 			by_this = REEL_LEADS_NOT;
 		leads = best(leads, by_this);
 	}
-	/* The code before it could not be read. */
-	return any ? leads : REEL_LEADS_PERHAPS;
+	return leads;
 }
 
 /* ---- the outermost function -------------------------------------------------------------- */

@@ -950,6 +950,37 @@ static void test_entry(void **unused)
 	}
 }
 
+/*
+ * A JIT's code that jumps by a table has no way to a return, so each frame of it searches the stack
+ * for a caller.  The frames lie on the same stack: a word is looked at once in a walk.
+ *   4000: ff d0     call *%rax
+ *   4002: ff e1     jmp *%rcx
+ */
+static void test_searched_once(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	code_world(&w);
+	code_at(&w, 0x4000, BYTES(0xff, 0xd0, 0xff, 0xe1));
+	w.recorded = true;
+	w.found = REEL_CODE_ANONYMOUS;
+	w.state.pc = BIAS + 0x4002;
+	set(&w, 7, STACK_WORD(0));
+	set(&w, 6, STACK_WORD(10));
+	for (int i = 0; i < 512; i++)
+		w.stack[i] = 0x111111;
+	for (int i = 10; i < 100; i += 10) {
+		w.stack[i] = i < 90 ? STACK_WORD(i + 10) : 0;
+		w.stack[i + 1] = i < 90 ? BIAS + 0x4002 : 0;
+	}
+	unwind(&w);
+	assert_in_range(w.lookups, 9 * 400, 100000);
+	assert_in_range(w.cached_lookups, 400, 800);
+	EXPECT(&w, REEL_STOP_ROOT, 0x4002, 0x4002, 0x4002, 0x4002, 0x4002, 0x4002, 0x4002, 0x4002,
+	       0x4002);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -977,6 +1008,7 @@ int main(void)
 		cmocka_unit_test(test_arm64_leaf),
 		cmocka_unit_test(test_moved_sp),
 		cmocka_unit_test(test_entry),
+		cmocka_unit_test(test_searched_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
