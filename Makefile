@@ -314,7 +314,7 @@ $(O)/static/sampler_probe: $(probe_objects)
 .PHONY: unit tests
 unit: $(unit_tests)
 	$(Q)O=$(O) tests/run.sh --unit
-tests: all $(unit_tests) $(test_programs) $(addprefix $(O)/bench/,measure repeat synthesize unwind) $(O)/tests/truth/compare_unwinders \
+tests: all $(unit_tests) $(test_programs) $(addprefix $(O)/bench/,measure repeat storm synthesize unwind) $(O)/tests/truth/compare_unwinders \
 	$(if $(have_record),$(O)/tests/sampler_probe)
 
 # Comparisons with libdw, gdb, perf, llvm-symbolizer …, at length; `make test-all` runs their quick form.

@@ -37,6 +37,8 @@ struct reel_block_reader {
 	struct reel_block_counts counts;
 	/* Nothing comes any more, whatever is left. */
 	bool ended;
+	bool (*wants)(const void *context, const struct reel_record_frame *frame);
+	const void *wants_context;
 	struct reel_problems problems;
 };
 
@@ -118,6 +120,11 @@ static const char *unknown_of(const struct reel_block_header *header)
 bool reel_block_is_known(const struct reel_block_header *header)
 {
 	return !unknown_of(header);
+}
+
+bool reel_block_overlaps(const struct reel_block_header *header, uint64_t from, uint64_t to)
+{
+	return !header->time_last || (header->time_first <= to && header->time_last >= from);
 }
 
 /* The reader has no such blocks; but one may be read before they are sifted, as the index is. */
@@ -262,6 +269,25 @@ struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader
 	return NULL;
 }
 
+struct reel_error *reel_block_reader_load_heads(struct reel_block_reader *block_reader,
+						const struct reel_block *block)
+{
+	struct reel_error *error = reel_block_reader_load(block_reader, block);
+
+	if (!error)
+		reel_sample_decoder_reset_heads(block_reader->decoder, block->header.expanded_size);
+	return error;
+}
+
+void reel_block_reader_choose(struct reel_block_reader *block_reader,
+			      bool (*wants)(const void *context,
+					    const struct reel_record_frame *frame),
+			      const void *context)
+{
+	block_reader->wants = wants;
+	block_reader->wants_context = context;
+}
+
 struct reel_error *reel_block_reader_check_payload(struct reel_block_reader *block_reader,
 						   const struct reel_block *block)
 {
@@ -363,6 +389,23 @@ static struct reel_error *next_sample(struct reel_block_reader *block_reader,
 	return NULL;
 }
 
+/* The frame of the next record that is wanted; its id is 0 behind the last one. */
+static struct reel_error *next_frame(struct reel_block_reader *block_reader,
+				     struct reel_record_frame *ret)
+{
+	for (;;) {
+		struct reel_error *error = reel_record_frame_next(&block_reader->cursor, ret);
+
+		if (error)
+			return prefix(block_reader, error);
+		if (!ret->id || !block_reader->wants || !block_reader->n_records ||
+		    reel_record_block_type(ret->id) != REEL_BLOCK_SIDE ||
+		    block_reader->wants(block_reader->wants_context, ret))
+			return NULL;
+		block_reader->n_records++;
+	}
+}
+
 /* One record, or a sample of one that has many; *problem_ret says why it is to be passed over. */
 static struct reel_error *next_item(struct reel_block_reader *block_reader,
 				    struct reel_block_item *item, const char **problem_ret)
@@ -375,9 +418,9 @@ static struct reel_error *next_item(struct reel_block_reader *block_reader,
 		if (error || found)
 			return error;
 	}
-	error = reel_record_frame_next(&block_reader->cursor, &item->frame);
+	error = next_frame(block_reader, &item->frame);
 	if (error)
-		return prefix(block_reader, error);
+		return error;
 	if (!item->frame.id) {
 		item->kind = REEL_ITEM_END;
 		block_reader->ended = true;

@@ -89,6 +89,8 @@ bool reel_reader_has_trailer(const struct reel_reader *reader);
 
 /* Type, codec and flags are ones that this version can read. */
 bool reel_block_is_known(const struct reel_block_header *header);
+/* Something in it may be of these times; one without times may be of a newer version. */
+bool reel_block_overlaps(const struct reel_block_header *header, uint64_t from, uint64_t to);
 
 /*
  * A block's raw bytes, and the state to decode its samples; to be used for one
@@ -106,6 +108,17 @@ void reel_block_reader_destroy(struct reel_block_reader *block_reader);
  */
 struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader,
 					  const struct reel_block *block) REEL_MUST_CHECK;
+/* The same for a block of samples, of which only the heads are decoded, if they can be alone. */
+struct reel_error *reel_block_reader_load_heads(struct reel_block_reader *block_reader,
+						const struct reel_block *block) REEL_MUST_CHECK;
+/*
+ * From now on side records that `wants` refuses are counted, but neither decoded nor checked nor
+ * given; a block's first one always is.  NULL: all are given.
+ */
+void reel_block_reader_choose(struct reel_block_reader *block_reader,
+			      bool (*wants)(const void *context,
+					    const struct reel_record_frame *frame),
+			      const void *context);
 /* Reads the payload and compares its checksum, which takes no key: CORRUPT, as above. */
 struct reel_error *reel_block_reader_check_payload(struct reel_block_reader *block_reader,
 						   const struct reel_block *block) REEL_MUST_CHECK;

@@ -6,6 +6,7 @@
 #include "format/schema.h"
 #include "base/sized.h"
 #include "replay/capture.h"
+#include "replay/sampled.h"
 #include "target/space.h"
 
 /* A path and a build-id take more bytes. */
@@ -514,6 +515,32 @@ static struct reel_error *read_side_blocks(struct reel_capture *capture,
 	return error;
 }
 
+static bool is_late(const void *context, const struct reel_record_frame *frame)
+{
+	(void)context;
+	return frame->id == REEL_RECORD_IMAGE || frame->id == REEL_RECORD_KERNEL_SYMBOL;
+}
+
+/* The first pass: processes that no sample needs are passed over. */
+static struct reel_error *read_needed(struct reel_capture *capture,
+				      struct reel_block_reader *block_reader)
+{
+	struct reel_sampled *sampled = NULL;
+	struct reel_error *error = NULL;
+
+	if (!capture->info.locked)
+		error = reel_sampled_create(block_reader, capture->reader, 0, UINT64_MAX, &sampled);
+	if (sampled)
+		reel_block_reader_choose(block_reader, reel_sampled_wants, sampled);
+	if (!error)
+		error = read_side_blocks(capture, block_reader, take_record);
+	/* So they are in the second pass. */
+	if (sampled)
+		reel_block_reader_choose(block_reader, is_late, NULL);
+	reel_sampled_destroy(sampled);
+	return error;
+}
+
 /* The END record, which the recorder writes last, must be there if there is a trailer, and its
  * counts must agree with what was read. */
 static struct reel_error *check_end_record(struct reel_capture *capture)
@@ -635,7 +662,7 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 	if (!error)
 		error = take_reader_problems(capture);
 	if (!error)
-		error = read_side_blocks(capture, block_reader, take_record);
+		error = read_needed(capture, block_reader);
 	if (!error)
 		error = sum_losses(capture);
 	if (!error && !capture->info.locked)

@@ -50,6 +50,8 @@ struct reel_coder_operations {
 	uint64_t samples_max, addresses_max;
 	/* Chains are relative to their threads' ones before. */
 	bool keeps_chains;
+	/* Heads are in streams of their own, and need nothing else to be decoded. */
+	bool keeps_heads;
 	struct reel_error *(*create)(struct reel_coder **ret);
 	void (*destroy)(struct reel_coder *coder);
 

@@ -442,6 +442,7 @@ const struct reel_coder_operations reel_columns_operations = {
 	.record = REEL_RECORD_COLUMNS,
 	.samples_max = UINT64_MAX,
 	.addresses_max = UINT64_MAX,
+	.keeps_heads = true,
 	.create = create,
 	.destroy = destroy,
 	.encode_begin = encode_begin,

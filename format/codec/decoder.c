@@ -34,6 +34,7 @@ struct reel_sample_decoder {
 	struct reel_coder *coder;
 	uint64_t n_samples, next_sample;
 	bool in_samples;
+	bool heads_only;
 	uint8_t words[REEL_REGIONS_MAX]; /* each region's `words` */
 };
 
@@ -61,10 +62,16 @@ struct reel_error *reel_sample_decoder_create(struct reel_sample_decoder **ret)
 void reel_sample_decoder_reset(struct reel_sample_decoder *decoder, uint64_t expanded_size)
 {
 	reel_thread_table_reset(&decoder->threads);
-	decoder->in_samples = false;
+	decoder->in_samples = decoder->heads_only = false;
 	while (decoder->n_layouts)
 		free((void *)decoder->layouts[--decoder->n_layouts].slots);
 	decoder->expanded_left = expanded_size;
+}
+
+void reel_sample_decoder_reset_heads(struct reel_sample_decoder *decoder, uint64_t expanded_size)
+{
+	reel_sample_decoder_reset(decoder, expanded_size);
+	decoder->heads_only = true;
 }
 
 void reel_sample_decoder_destroy(struct reel_sample_decoder *decoder)
@@ -457,6 +464,12 @@ static struct reel_error *decode_body(struct reel_sample_decoder *decoder, uint6
 	return error ? error : decode_chains(decoder, parts, region.pc_before, thread, ret);
 }
 
+/* Heads are all that is decoded of this record. */
+static bool has_heads_only(const struct reel_sample_decoder *decoder)
+{
+	return decoder->heads_only && decoder->coder->operations->keeps_heads;
+}
+
 static struct reel_error *decode_sample(struct reel_sample_decoder *decoder,
 					struct reel_sample *ret)
 {
@@ -465,6 +478,10 @@ static struct reel_error *decode_sample(struct reel_sample_decoder *decoder,
 	uint64_t parts;
 
 	error = decode_header(decoder, &parts, ret);
+	if (!error && has_heads_only(decoder)) {
+		ret->n_regions = 0;
+		return NULL;
+	}
 	if (!error)
 		error = reel_thread_table_get(&decoder->threads, ret->thread, &thread);
 	if (error)
@@ -478,7 +495,7 @@ static struct reel_error *end(struct reel_sample_decoder *decoder)
 {
 	decoder->in_samples = false;
 	reel_thread_table_reset(&decoder->threads);
-	for (size_t i = 0; i < REEL_STREAMS; i++)
+	for (size_t i = 0; i < REEL_STREAMS && !has_heads_only(decoder); i++)
 		if (reel_cursor_left(&decoder->coder->in[i]))
 			return corrupt("bytes are left behind its last sample");
 	return NULL;

@@ -66,6 +66,11 @@ void reel_sample_decoder_destroy(struct reel_sample_decoder *decoder);
  * bytes: a sample that would exceed it is CORRUPT.
  */
 void reel_sample_decoder_reset(struct reel_sample_decoder *decoder, uint64_t expanded_size);
+/*
+ * The same, of heads alone where the encoding keeps these by themselves (COLUMNS): samples have no
+ * registers, regions and chains then.
+ */
+void reel_sample_decoder_reset_heads(struct reel_sample_decoder *decoder, uint64_t expanded_size);
 /* SAMPLE_LAYOUT. */
 struct reel_error *reel_sample_decode_layout(struct reel_sample_decoder *decoder,
 					     const struct reel_record_frame *frame) REEL_MUST_CHECK;

@@ -37,14 +37,6 @@ struct reel_traces {
 
 /* ---- creation ------------------------------------------------------------------------ */
 
-/* One without times may be of a newer version, which is to be said. */
-static bool may_pass(const struct reel_sample_filter *filter,
-		     const struct reel_block_header *header)
-{
-	return !header->time_last ||
-	       (header->time_first <= filter->to && header->time_last >= filter->from);
-}
-
 static struct reel_error *choose_blocks(struct reel_traces *traces)
 {
 	const struct reel_filter *lists = &traces->filter.lists;
@@ -61,7 +53,7 @@ static struct reel_error *choose_blocks(struct reel_traces *traces)
 
 		if (header->type != REEL_BLOCK_SAMPLES)
 			continue;
-		if (may_pass(&traces->filter, header) &&
+		if (reel_block_overlaps(header, traces->filter.from, traces->filter.to) &&
 		    (!lists->shards || n_passed++ % lists->shards == lists->shard))
 			traces->blocks[traces->n_blocks++] = &blocks[i];
 		else

@@ -76,6 +76,29 @@ static inline void decode(struct codec *w, const struct reel_buffer *bytes)
 	must_be(w->checked == w->n, "all samples");
 }
 
+/* Heads alone are the samples' heads; only COLUMNS has them so. */
+static inline void decode_heads(struct codec *w, const struct reel_buffer *bytes)
+{
+	struct reel_cursor cursor = reel_cursor(bytes->bytes, bytes->size);
+	struct reel_record_frame frame;
+	struct reel_sample sample;
+	bool found = true;
+
+	do {
+		must(reel_record_frame_next(&cursor, &frame));
+	} while (frame.id == REEL_RECORD_SAMPLE_LAYOUT);
+	if (frame.id != REEL_RECORD_COLUMNS)
+		return;
+	reel_sample_decoder_reset_heads(w->decoder, 0);
+	must(reel_samples_begin(w->decoder, &frame));
+	for (size_t i = 0; i < w->n; i++) {
+		must(reel_samples_next(w->decoder, &sample, &found));
+		must_be(found && sample.thread == w->samples[i].sample.thread, "the thread");
+	}
+	must(reel_samples_next(w->decoder, &sample, &found));
+	must_be(!found, "no more samples than there were");
+}
+
 static inline void encode_and_decode(struct codec *w, enum reel_encoding encoding,
 				     struct reel_cursor *input)
 {
@@ -86,6 +109,7 @@ static inline void encode_and_decode(struct codec *w, enum reel_encoding encodin
 	w->n = w->checked = 0;
 	encode(w, encoding, input, &bytes);
 	decode(w, &bytes);
+	decode_heads(w, &bytes);
 	for (size_t i = 0; i < w->n; i++)
 		fuzz_sample_free(&w->samples[i]);
 }

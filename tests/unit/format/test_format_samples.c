@@ -343,6 +343,27 @@ static struct reel_record_frame begin(struct reel_sample_decoder *decoder,
 	return frame;
 }
 
+/* The same heads without all else. */
+static void check_heads(struct reel_sample_decoder *decoder, const struct reel_record_frame *frame,
+			const struct kept *all)
+{
+	struct reel_sample sample;
+	bool found;
+
+	reel_sample_decoder_reset_heads(decoder, 0);
+	must(reel_samples_begin(decoder, frame));
+	for (size_t i = 0; i < SAMPLES; i++) {
+		must(reel_samples_next(decoder, &sample, &found));
+		assert_true(found);
+		assert_int_equal(sample.id, all[i].sample.id);
+		assert_int_equal(sample.thread, all[i].sample.thread);
+		assert_int_equal(sample.time, all[i].sample.time);
+		assert_true(!sample.layout && !sample.n_regions && !sample.n_kernel_chain);
+	}
+	must(reel_samples_next(decoder, &sample, &found));
+	assert_false(found);
+}
+
 static void check_shape(const struct shape *shape)
 {
 	static struct kept all[SAMPLES];
@@ -375,6 +396,8 @@ static void check_shape(const struct shape *shape)
 		}
 		must(reel_samples_next(decoder, &sample, &found));
 		assert_false(found || reel_samples_left(decoder));
+		if (shape->encoding == REEL_COLUMNS)
+			check_heads(decoder, &frame, all);
 		for (size_t i = 0; i < SAMPLES; i++)
 			kept_free(&all[i]);
 	}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/id_set.h"
+#include "replay/sampled.h"
+
+/* So many side records take less time than it takes to find out which of them are needed. */
+#define RECORDS_MIN 65536
+
+struct fork {
+	uint64_t space, parent;
+};
+
+struct reel_sampled {
+	struct reel_id_set threads, spaces;
+	struct fork *forks;
+	size_t n_forks, forks_capacity;
+	/* Those in `spaces`. */
+	uint64_t *space_list;
+	size_t n_spaces, spaces_capacity;
+};
+
+void reel_sampled_destroy(struct reel_sampled *sampled)
+{
+	if (!sampled)
+		return;
+	reel_id_set_free(&sampled->threads);
+	reel_id_set_free(&sampled->spaces);
+	free(sampled->forks);
+	free(sampled->space_list);
+	free(sampled);
+}
+
+static bool has_many_records(const struct reel_reader *reader)
+{
+	size_t n;
+	const struct reel_block *blocks = reel_reader_blocks(reader, &n);
+	uint64_t records = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (blocks[i].header.type == REEL_BLOCK_SIDE)
+			records += blocks[i].header.records;
+	return records >= RECORDS_MIN;
+}
+
+/* Damage ends a block; who reads all of it reports that. */
+static struct reel_error *end_of_block(struct reel_error *error)
+{
+	if (!error || reel_error_code(error) == REEL_ERROR_NO_MEMORY)
+		return error;
+	reel_error_destroy(error);
+	return NULL;
+}
+
+/* ---- samples -------------------------------------------------------------------------------- */
+
+/* *found_ret is false if these samples have no heads that can be read alone. */
+static struct reel_error *note_threads(struct reel_sampled *sampled,
+				       struct reel_block_reader *block_reader,
+				       const struct reel_block *block, bool *found_ret)
+{
+	struct reel_error *error = reel_block_reader_load_heads(block_reader, block);
+	struct reel_block_item item;
+
+	*found_ret = true;
+	while (!error) {
+		error = reel_block_reader_next(block_reader, &item);
+		if (error || item.kind == REEL_ITEM_END)
+			break;
+		*found_ret = item.frame.id != REEL_RECORD_DENSE;
+		if (!*found_ret)
+			break;
+		if (item.kind == REEL_ITEM_SAMPLE &&
+		    !reel_id_set_add(&sampled->threads, item.sample.thread))
+			error = reel_error_no_memory();
+	}
+	return end_of_block(error);
+}
+
+static struct reel_error *note_all_threads(struct reel_sampled *sampled,
+					   struct reel_block_reader *block_reader,
+					   const struct reel_reader *reader, uint64_t from,
+					   uint64_t to, bool *found_ret)
+{
+	struct reel_error *error = NULL;
+	size_t n;
+	const struct reel_block *blocks = reel_reader_blocks(reader, &n);
+
+	*found_ret = true;
+	for (size_t i = 0; i < n && !error && *found_ret; i++)
+		if (blocks[i].header.type == REEL_BLOCK_SAMPLES &&
+		    reel_block_overlaps(&blocks[i].header, from, to))
+			error = note_threads(sampled, block_reader, &blocks[i], found_ret);
+	return error;
+}
+
+/* ---- processes ------------------------------------------------------------------------------ */
+
+static bool tells_of_processes(const void *context, const struct reel_record_frame *frame)
+{
+	(void)context;
+	return frame->id == REEL_RECORD_SPACE || frame->id == REEL_RECORD_THREAD ||
+	       frame->id == REEL_RECORD_THREAD_EXEC;
+}
+
+static bool note_fork(struct reel_sampled *sampled, const struct reel_record_space *space)
+{
+	if (space->origin != REEL_ORIGIN_FORK)
+		return true;
+	if (!reel_array_reserve(&sampled->forks, sampled->n_forks, &sampled->forks_capacity,
+				sizeof(*sampled->forks)))
+		return false;
+	sampled->forks[sampled->n_forks++] = (struct fork){ space->id, space->parent };
+	return true;
+}
+
+static bool note_space(struct reel_sampled *sampled, uint64_t space)
+{
+	if (!space || reel_id_set_has(&sampled->spaces, space))
+		return true;
+	if (!reel_array_reserve(&sampled->space_list, sampled->n_spaces, &sampled->spaces_capacity,
+				sizeof(*sampled->space_list)))
+		return false;
+	sampled->space_list[sampled->n_spaces++] = space;
+	return reel_id_set_add(&sampled->spaces, space);
+}
+
+static bool note_space_of(struct reel_sampled *sampled, uint64_t thread, uint64_t space)
+{
+	return !reel_id_set_has(&sampled->threads, thread) || note_space(sampled, space);
+}
+
+static bool note_record(struct reel_sampled *sampled, const struct reel_record *record)
+{
+	switch (record->id) {
+	case REEL_RECORD_SPACE:
+		return note_fork(sampled, &record->space);
+	case REEL_RECORD_THREAD:
+		return note_space_of(sampled, record->thread.id, record->thread.space);
+	case REEL_RECORD_THREAD_EXEC:
+		return note_space_of(sampled, record->thread_exec.thread,
+				     record->thread_exec.space);
+	default:
+		return true;
+	}
+}
+
+static struct reel_error *note_spaces(struct reel_sampled *sampled,
+				      struct reel_block_reader *block_reader,
+				      const struct reel_block *block)
+{
+	struct reel_error *error = reel_block_reader_load(block_reader, block);
+	struct reel_block_item item;
+
+	while (!error) {
+		error = reel_block_reader_next(block_reader, &item);
+		if (error || item.kind == REEL_ITEM_END)
+			break;
+		if (item.kind == REEL_ITEM_RECORD && !note_record(sampled, &item.record))
+			error = reel_error_no_memory();
+	}
+	return end_of_block(error);
+}
+
+static struct reel_error *note_all_spaces(struct reel_sampled *sampled,
+					  struct reel_block_reader *block_reader,
+					  const struct reel_reader *reader)
+{
+	struct reel_error *error = NULL;
+	size_t n;
+	const struct reel_block *blocks = reel_reader_blocks(reader, &n);
+
+	reel_block_reader_choose(block_reader, tells_of_processes, NULL);
+	for (size_t i = 0; i < n && !error; i++)
+		if (blocks[i].header.type == REEL_BLOCK_SIDE)
+			error = note_spaces(sampled, block_reader, &blocks[i]);
+	reel_block_reader_choose(block_reader, NULL, NULL);
+	return error;
+}
+
+static int compare_forks(const void *a, const void *b)
+{
+	const struct fork *x = a, *y = b;
+
+	return (x->space > y->space) - (x->space < y->space);
+}
+
+/* The first one of the space, or where it would be. */
+static size_t find_fork(const struct reel_sampled *sampled, uint64_t space)
+{
+	size_t low = 0, high = sampled->n_forks;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (sampled->forks[middle].space < space)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* With their parents, and the parents of these: the list grows while it is gone through. */
+static struct reel_error *note_parents(struct reel_sampled *sampled)
+{
+	for (size_t i = 0; i < sampled->n_spaces; i++) {
+		uint64_t space = sampled->space_list[i];
+
+		/* An id that is defined twice has two parents: either may count. */
+		for (size_t at = find_fork(sampled, space);
+		     at < sampled->n_forks && sampled->forks[at].space == space; at++)
+			if (!note_space(sampled, sampled->forks[at].parent))
+				return reel_error_no_memory();
+	}
+	return NULL;
+}
+
+static struct reel_error *note_all(struct reel_sampled *sampled,
+				   struct reel_block_reader *block_reader,
+				   const struct reel_reader *reader, uint64_t from, uint64_t to,
+				   bool *found_ret)
+{
+	struct reel_error *error =
+		note_all_threads(sampled, block_reader, reader, from, to, found_ret);
+
+	if (error || !*found_ret)
+		return error;
+	error = note_all_spaces(sampled, block_reader, reader);
+	if (error)
+		return error;
+	if (sampled->n_forks)
+		qsort(sampled->forks, sampled->n_forks, sizeof(*sampled->forks), compare_forks);
+	error = note_parents(sampled);
+	free(sampled->forks);
+	free(sampled->space_list);
+	sampled->forks = NULL;
+	sampled->space_list = NULL;
+	return error;
+}
+
+struct reel_error *reel_sampled_create(struct reel_block_reader *block_reader,
+				       const struct reel_reader *reader, uint64_t from, uint64_t to,
+				       struct reel_sampled **ret)
+{
+	struct reel_sampled *sampled;
+	struct reel_error *error;
+	bool found;
+
+	*ret = NULL;
+	if (!has_many_records(reader))
+		return NULL;
+	sampled = calloc(1, sizeof(*sampled));
+	if (!sampled)
+		return reel_error_no_memory();
+	error = note_all(sampled, block_reader, reader, from, to, &found);
+	if (error || !found)
+		reel_sampled_destroy(sampled);
+	else
+		*ret = sampled;
+	return error;
+}
+
+bool reel_sampled_wants(const void *context, const struct reel_record_frame *frame)
+{
+	const struct reel_sampled *sampled = context;
+	struct reel_cursor cursor = frame->payload;
+	const struct reel_id_set *ids;
+
+	switch (frame->id) {
+	case REEL_RECORD_SPACE:
+	case REEL_RECORD_SPACE_EXIT:
+	case REEL_RECORD_MAP:
+	case REEL_RECORD_UNMAP:
+		ids = &sampled->spaces;
+		break;
+	case REEL_RECORD_THREAD:
+	case REEL_RECORD_THREAD_COMM:
+	case REEL_RECORD_THREAD_EXEC:
+	case REEL_RECORD_THREAD_EXIT:
+		ids = &sampled->threads;
+		break;
+	default:
+		return true;
+	}
+	/* All of these begin with a time, and then the id. */
+	(void)reel_cursor_uleb(&cursor);
+	return reel_id_set_has(ids, reel_cursor_uleb(&cursor)) || cursor.failed;
+}

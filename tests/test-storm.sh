@@ -1,0 +1,61 @@
+#!/bin/bash
+# A capture with tens of thousands of processes that no sample needs says what it says without them, and they take no memory.
+#
+#   O=DIR   the object directory (build)
+# run.sh: makes
+set -u
+cd "$(dirname "$0")/.." || exit
+O=${O:-build}
+tool=$PWD/$O/stackreel
+. tests/count.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+make -s "$O/bench/storm" "$O/bench/measure" >"$work/log" 2>&1 || cat "$work/log"
+tests/matrix/unpack.sh x86_64 "$work/symfs" || exit 1
+files=(-q --no-host-files --symfs "$work/symfs")
+
+# same NAME COMMAND...: prints of storm.reel what it prints of calm.reel, which stand for FILE; files' names and ids aside.
+same() {
+    local name=$1 kind
+    shift
+    for kind in calm storm; do
+        "$tool" "${@/FILE/$work/$kind.reel}" "${files[@]}" <"$work/$kind.reel" 2>"$work/err" |
+            sed "s,$work/[a-z]*.reel,FILE," | grep -vE '^(file id|file size|of that) ' >"$work/$kind.out"
+    done
+    [ -s "$work/calm.out" ] && cmp "$work/calm.out" "$work/storm.out" >"$work/err" 2>&1
+    count $? "$name: $1"
+}
+
+# 80,000 records of 20,000 processes. These samples are of threads, of processes that were forked, that went on elsewhere, and of JITs' code.
+for capture in testdata/x86_64/chains/gcc/{fork,exec,threads,signal,exception}.reel testdata/golden/{x86_64-jit,aarch64-exception,i386-orders}.reel; do
+    [ -e "$capture" ] || continue
+    cp "$capture" "$work/calm.reel"
+    "$O/bench/storm" 20000 "$capture" "$work/storm.reel"
+    count $? "storm $capture"
+    same "$capture" script FILE
+    same "$capture" script -j 1 -
+    same "$capture" report FILE
+    same "$capture" info --all-modules FILE
+    "$tool" cut --time 0..60 -q -o "$work/cut.reel" "$work/storm.reel" 2>"$work/err" && mv "$work/cut.reel" "$work/storm.reel"
+    count $? "$capture: cut"
+    same "$capture, cut" script FILE
+done
+
+# peak FILE COMMAND...: KB
+peak() {
+    local file=$1
+    shift
+    "$O/bench/measure" "$work/taken" "$tool" "$@" "${files[@]}" "$file" >/dev/null 2>"$work/err" && cut -d' ' -f4 "$work/taken"
+}
+
+capture=testdata/x86_64/chains/gcc/fork.reel
+"$O/bench/storm" 20000 $capture "$work/short.reel" && "$O/bench/storm" 200000 $capture "$work/long.reel"
+count $? "200,000 processes"
+for command in script report info; do
+    short=$(peak "$work/short.reel" $command) long=$(peak "$work/long.reel" $command)
+    # 16 bytes each, while it is found out who was forked from whom; what others take is hundreds.
+    [ -n "$short" ] && [ -n "$long" ] && [ "$long" -le $((short + short / 10 + 12000)) ]
+    count $? "$command: ${short:-no} KB, ${long:-no} KB with 180,000 processes more"
+done
+finish
