@@ -422,6 +422,9 @@ bench_unwind_objects := $(addprefix $(O)/,bench/unwind.o tests/truth/unwind_capt
 $(O)/bench/unwind: $(bench_unwind_objects) $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(replay_libs) $(if $(have_libunwind),$(call pkg_libs,libunwind-generic))
+$(O)/bench/diff_power: $(O)/bench/diff_power.o $(O)/cli.a $(O)/libstackreel.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(cli_libs)
 $(O)/bench/%: $(O)/bench/%.o $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(replay_libs)

@@ -44,6 +44,11 @@ is() {
 capture=testdata/x86_64/chains/clang/exception.reel
 run 0 "$stackreel" diff --no-host-files "$capture" "$capture"
 has out '^# old: .*samples in' '^# note: .*one capture on a side' 'hanged by more than|enough samples'
+# A bound above everything there was says nothing.
+run 0 "$stackreel" diff --no-host-files --run-noise 100 "$capture" "$capture"
+has out '^Too little data to say which change would have been seen in any function; record longer'
+run 0 "$stackreel" diff --no-host-files --run-noise 100 --json "$capture" "$capture"
+is 'd["visible"] is None and d["rest"] > 0'
 run 0 "$stackreel" diff --no-host-files --json "$capture" "$capture"
 is 'd["schema"] == "stackreel-diff-1" and d["sure"] == 0 and d["old"]["samples"] == d["new"]["samples"] > 0'
 is 'all(x["self"]["change"] == x["total"]["change"] == 0 for x in d["functions"])'

@@ -2,18 +2,16 @@
 /*
  * What changed between two sides, and how sure that is.
  *
- * A function's value is its weight divided by what all is measured by (all samples' weight,
- * seconds, requests). How much that would vary is found by a bootstrap: the captures of a side, or
- * the blocks of time of its only one, are drawn again with replacement, and all values computed
- * anew; from the spread on each side comes the standard error of the difference. Intervals and
- * probabilities are Student's, with Welch's degrees of freedom: a side with few captures, or one
- * that differs from the others, counts as little as it tells. Which changes are sure is decided for
- * all functions, or all paths of a tree, together (Benjamini and Hochberg 1995), so that of those
- * called sure only a given part is expected to be chance.
+ * A function's value is its weight divided by what everything is measured by (the weight of all
+ * samples, seconds, requests). Its variance is estimated from the captures of each side, for all
+ * functions together (runs.h); for a side's only capture, by a bootstrap of its blocks of time
+ * (resample.h). Intervals and probabilities are Student's, with Welch's degrees of freedom. Which
+ * changes are sure is decided for all functions, or all paths of a tree, together (Benjamini and
+ * Hochberg 1995), so that only a given part of those called sure is expected to be chance.
  *
- * A single capture does not tell how runs of the same program differ, by what else the machine did
- * and where memory lay; of several a side it is seen.  For a side with one, a part of each value is
- * taken for it (run_noise), as a standard deviation.
+ * A single capture does not show how runs of the same program differ: other work on the machine,
+ * other places in memory. For a side with one, that difference is assumed to be a part of each
+ * value (run_noise), as a standard deviation.
  */
 #ifndef CLI_DIFF_CHANGE_H
 #define CLI_DIFF_CHANGE_H

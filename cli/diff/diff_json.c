@@ -144,6 +144,17 @@ static void json_gates(const struct diff_result *result, FILE *file)
 	fputs("],\n", file);
 }
 
+/* null: there is too little data to say. */
+static void print_bound(const struct diff_result *result, const char *name, double bound,
+			const struct diff_unit *unit, FILE *file)
+{
+	fprintf(file, ", \"%s\": ", name);
+	if (diff_is_meaningful(result->counts, bound))
+		fprintf(file, "%.9g", bound * unit->scale);
+	else
+		fputs("null", file);
+}
+
 void diff_print_json(const struct diff_result *result, FILE *file)
 {
 	const struct diff_changes *changes = result->changes;
@@ -162,11 +173,11 @@ void diff_print_json(const struct diff_result *result, FILE *file)
 	fprintf(file, ",\n  \"false_rate\": %.9g,\n", result->doubts.false_rate);
 	for (int side = 0; side < SIDES; side++)
 		json_side(result, (enum diff_side)side, file);
-	fprintf(file,
-		"  \"several_runs\": %s, \"tested\": %zu, \"sure\": %zu, \"visible\": %.9g, "
-		"\"rest\": %.9g,\n",
-		changes->is_one_run ? "false" : "true", changes->n_tested, changes->n_sure,
-		changes->visible * unit.scale, changes->rest * unit.scale);
+	fprintf(file, "  \"several_runs\": %s, \"tested\": %zu, \"sure\": %zu",
+		changes->is_one_run ? "false" : "true", changes->n_tested, changes->n_sure);
+	print_bound(result, "visible", changes->visible, &unit, file);
+	print_bound(result, "rest", changes->rest, &unit, file);
+	fputs(",\n", file);
 	json_gates(result, file);
 	json_functions(result, &unit, file);
 	fputs("}\n", file);

@@ -19,6 +19,11 @@ double diff_all_of(const struct diff_counts *counts, enum diff_side side)
 	return counts->weight[side] / counts->base[side];
 }
 
+bool diff_is_meaningful(const struct diff_counts *counts, double difference)
+{
+	return difference < fmax(diff_all_of(counts, SIDE_OLD), diff_all_of(counts, SIDE_NEW));
+}
+
 static struct diff_unit unit_of_time(double most, const char *of)
 {
 	static const char *const names[] = { "ns", "us", "ms", "s" };
@@ -261,6 +266,13 @@ void diff_print_rest(const struct diff_result *result, const struct diff_unit *u
 		fputs("No function has enough samples to be compared.\n", file);
 		return;
 	}
+	if (!diff_is_meaningful(result->counts, changes->rest)) {
+		fprintf(file,
+			"Too little data to say how much %s changed; "
+			"record longer, or more captures of each.\n",
+			any || hidden ? "other functions" : "any function");
+		return;
+	}
 	fprintf(file, "%s changed by more than %.2f%s%s",
 		any || hidden ? "Nothing else" : "Nothing", changes->rest * unit->scale, space,
 		unit->name);
@@ -269,8 +281,14 @@ void diff_print_rest(const struct diff_result *result, const struct diff_unit *u
 		print_name(changes->widest->item->function->symbol.name, file);
 		fputc(')', file);
 	}
-	fprintf(file, ".\nA change of %.2f%s%s would have been seen in any function.\n",
-		changes->visible * unit->scale, space, unit->name);
+	fputs(".\n", file);
+	if (diff_is_meaningful(result->counts, changes->visible))
+		fprintf(file, "A change of %.2f%s%s would have been seen in any function.\n",
+			changes->visible * unit->scale, space, unit->name);
+	else
+		fputs("Too little data to say which change would have been seen in any function; "
+		      "record longer, or more captures of each.\n",
+		      file);
 }
 
 size_t diff_print_exceeded(const struct diff_result *result, const char *start, FILE *file)

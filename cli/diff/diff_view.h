@@ -20,6 +20,9 @@ struct diff_unit diff_unit_of(const struct diff_counts *counts);
 /* Of a side, in what values are measured by: 1 where these are shares. */
 double diff_all_of(const struct diff_counts *counts, enum diff_side side);
 
+/* Whether a difference is less than everything there was: a larger bound says nothing. */
+bool diff_is_meaningful(const struct diff_counts *counts, double difference);
+
 /* Not less than result->limit: less is of no interest. */
 bool diff_is_worth(const struct diff_result *result, const struct diff_change *change);
 /*

@@ -68,3 +68,9 @@ double student_limit(double p, double freedom)
 	}
 	return high;
 }
+
+double f_above(double f, double numerator, double denominator)
+{
+	return beta_part(denominator / 2, numerator / 2,
+			 denominator / (denominator + numerator * f));
+}

@@ -8,4 +8,7 @@ double student_two_sided(double t, double freedom);
 /* The t of which student_two_sided is `p`, above 0 and at most 1. */
 double student_limit(double p, double freedom);
 
+/* The probability that an F of that many degrees of freedom exceeds f. */
+double f_above(double f, double numerator, double denominator);
+
 #endif

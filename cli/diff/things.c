@@ -6,6 +6,8 @@
 #include "cli/print/text.h"
 
 #define FIRST_SIZE 256
+/* With fewer nothing can be said about a function. */
+#define SAMPLES_MIN 20
 
 static void items_add(struct diff_items *items, struct diff_item *item)
 {
@@ -21,6 +23,11 @@ static void add_path(struct diff_things *things, struct diff_function *function)
 
 	*item = (struct diff_item){ .function = function };
 	items_add(&things->kinds[KIND_PATH], item);
+}
+
+bool diff_item_has_enough(const struct diff_item *item, enum diff_part part)
+{
+	return item->samples[SIDE_OLD][part] + item->samples[SIDE_NEW][part] >= SAMPLES_MIN;
 }
 
 void diff_things_init(struct diff_things *things)

@@ -31,6 +31,9 @@ struct diff_item {
 	size_t newest; /* for diff_cells_get */
 };
 
+/* Whether there are enough samples, on both sides together, to compare it at all. */
+bool diff_item_has_enough(const struct diff_item *item, enum diff_part part);
+
 struct diff_function {
 	struct diff_item item;
 	struct symbol symbol;	/* for output; its name and module are escaped */

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Variances that are estimated together, because each alone has too few values: empirical Bayes, as
+ * in limma (Smyth 2004, Statistical Applications in Genetics and Molecular Biology 3(1), article
+ * 3). The true variances are assumed to follow a scaled inverse chi-squared distribution, the
+ * prior, so the estimates follow a scaled F. The prior is fitted to all estimates by maximum
+ * likelihood; each estimate is then shrunk towards it and gains degrees of freedom.
+ */
+#ifndef CLI_DIFF_PRIOR_H
+#define CLI_DIFF_PRIOR_H
+
+#include <stddef.h>
+
+/* More make no difference to Student's t. */
+#define FREEDOM_MAX 1000
+
+struct diff_prior {
+	double variance, freedom; /* freedom 0: no prior */
+	double likelihood;	  /* its logarithm, but for a constant */
+	double freedom_max;	  /* after shrinking: all estimates have no more information */
+	size_t n;		  /* estimates it was fitted to */
+};
+
+/* Of n estimates with `freedom` degrees of freedom each; fewer than 3 give no prior. */
+void diff_prior_fit(const double *variances, size_t n, double freedom, struct diff_prior *ret);
+/*
+ * Shrinks one estimate and sets its new degrees of freedom. An estimate too large to come from the
+ * prior is kept as it is.
+ */
+double diff_prior_shrink(const struct diff_prior *prior, double variance, double *freedom);
+
+#endif
