@@ -38,7 +38,8 @@ static const struct argp parser = {
 	" if not given, `-' is standard input. Samples keep their times and numbers, and are "
 	"scrubbed or not as before. Modules need not be here. An encrypted FILE becomes another "
 	"encrypted capture, with --encrypt-to, or a plain one, with --decrypt. The exit status is "
-	"1 if FILE is damaged, or no sample is selected; what could be read of it is written "
+	"1 if FILE is damaged where it was read, or no sample is selected; what could be read of "
+	"it is written "
 	"nevertheless.",
 	children,
 	NULL,

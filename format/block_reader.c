@@ -403,6 +403,7 @@ static struct reel_error *next_frame(struct reel_block_reader *block_reader,
 		    block_reader->wants(block_reader->wants_context, ret))
 			return NULL;
 		block_reader->n_records++;
+		block_reader->counts.refused++;
 	}
 }
 

@@ -151,6 +151,7 @@ struct reel_error *reel_block_reader_next(struct reel_block_reader *block_reader
  */
 struct reel_block_counts {
 	uint64_t side_records, samples;
+	uint64_t refused; /* of the side records: reel_block_reader_choose */
 	bool has_end;
 	struct reel_record_end end;
 	struct reel_block block; /* the block itself */

@@ -149,6 +149,13 @@ struct reel_capture_options {
 	/* If the file header is damaged but the first block is intact, open the capture and report
 	 * a problem.  Not for encrypted files or streams. */
 	bool may_lack_header;
+	/*
+	 * The caller will only ask for traces from this time, as in struct reel_filter: processes
+	 * with samples at other times only need not be read.  Iterating other traces reads them
+	 * later; reel_capture_cut with other times, and all functions that write a capture of all
+	 * samples, fail (INVALID).  Both 0: the whole time.
+	 */
+	uint64_t from, to;
 };
 
 /*
@@ -899,7 +906,8 @@ struct reel_cut_counts {
  * Writes a capture of this one that has some of its samples, with their ids and times, and of what
  * was recorded beside them what their traces and names need, whatever modules are found when these
  * are made.  `output` ("-": standard output) appears when it is whole; an existing one is replaced
- * then.  What could not be read is among the capture's problems.  `counts` may be NULL.
+ * then.  What could not be read is among the capture's problems; blocks of samples from other times
+ * than the filter's are not read.  `counts` may be NULL.
  *
  * Errors: as reel_capture_scrub; NOT_FOUND if no sample is selected.
  */

@@ -466,12 +466,19 @@ static struct reel_error *check_first_record(struct reel_capture *capture,
 								 : "unknown"));
 }
 
-/* Passes the block's records to `take`. */
+static bool is_late(const void *context, const struct reel_record_frame *frame)
+{
+	(void)context;
+	return frame->id == REEL_RECORD_IMAGE || frame->id == REEL_RECORD_KERNEL_SYMBOL;
+}
+
+/* Passes the block's records to `take`; *late_ret becomes true if some are for the second pass. */
 static struct reel_error *read_side_block(struct reel_capture *capture,
 					  struct reel_block_reader *block_reader,
 					  const struct reel_block *block,
 					  struct reel_error *(*take)(struct reel_capture *,
-								     const struct reel_record *))
+								     const struct reel_record *),
+					  bool *late_ret)
 {
 	struct reel_error *error = reel_block_reader_load(block_reader, block);
 	size_t n_passed_over;
@@ -483,6 +490,7 @@ static struct reel_error *read_side_block(struct reel_capture *capture,
 		if (error || item.kind == REEL_ITEM_END)
 			break;
 		error = check_first_record(capture, block_reader, block, &item);
+		*late_ret = *late_ret || is_late(NULL, &item.frame);
 		if (!error && item.kind == REEL_ITEM_RECORD)
 			error = take_item(capture, block, &item.record, take);
 	}
@@ -494,46 +502,56 @@ static struct reel_error *read_side_block(struct reel_capture *capture,
 	return reel_capture_end_block(capture, block_reader, error);
 }
 
-/* Passes every record of the side blocks to `take`. */
+static bool is_side(const struct reel_block_header *header)
+{
+	return header->type != REEL_BLOCK_SAMPLES && header->type != REEL_BLOCK_INDEX &&
+	       header->type != REEL_BLOCK_KEYS;
+}
+
+/* Passes every record of the side blocks to take_record, and notes which blocks are `late`. */
 static struct reel_error *read_side_blocks(struct reel_capture *capture,
-					   struct reel_block_reader *block_reader,
-					   struct reel_error *(*take)(struct reel_capture *,
-								      const struct reel_record *))
+					   struct reel_block_reader *block_reader, bool *late)
 {
 	struct reel_error *error = NULL;
 	size_t n_blocks;
 	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
 
-	if (capture->info.locked)
-		return NULL;
-	for (size_t i = 0; i < n_blocks && !error; i++) {
-		if (blocks[i].header.type != REEL_BLOCK_SAMPLES &&
-		    blocks[i].header.type != REEL_BLOCK_INDEX &&
-		    blocks[i].header.type != REEL_BLOCK_KEYS)
-			error = read_side_block(capture, block_reader, &blocks[i], take);
-	}
+	for (size_t i = 0; i < n_blocks && !error; i++)
+		if (is_side(&blocks[i].header))
+			error = read_side_block(capture, block_reader, &blocks[i], take_record,
+						&late[i]);
 	return error;
 }
 
-static bool is_late(const void *context, const struct reel_record_frame *frame)
+static struct reel_error *read_late_blocks(struct reel_capture *capture,
+					   struct reel_block_reader *block_reader, bool *late)
 {
-	(void)context;
-	return frame->id == REEL_RECORD_IMAGE || frame->id == REEL_RECORD_KERNEL_SYMBOL;
+	struct reel_error *error = NULL;
+	size_t n_blocks;
+	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
+
+	for (size_t i = 0; i < n_blocks && !error; i++)
+		if (late[i])
+			error = read_side_block(capture, block_reader, &blocks[i], take_late_record,
+						&late[i]);
+	return error;
 }
 
 /* The first pass: processes that no sample needs are passed over. */
 static struct reel_error *read_needed(struct reel_capture *capture,
-				      struct reel_block_reader *block_reader)
+				      struct reel_block_reader *block_reader, bool *late)
 {
-	struct reel_sampled *sampled = NULL;
-	struct reel_error *error = NULL;
+	struct reel_sampled *sampled;
+	struct reel_error *error;
 
-	if (!capture->info.locked)
-		error = reel_sampled_create(block_reader, capture->reader, 0, UINT64_MAX, &sampled);
+	if (capture->info.locked)
+		return NULL;
+	error = reel_sampled_create(block_reader, capture->reader, capture->from, capture->to,
+				    &sampled);
 	if (sampled)
 		reel_block_reader_choose(block_reader, reel_sampled_wants, sampled);
 	if (!error)
-		error = read_side_blocks(capture, block_reader, take_record);
+		error = read_side_blocks(capture, block_reader, late);
 	/* So they are in the second pass. */
 	if (sampled)
 		reel_block_reader_choose(block_reader, is_late, NULL);
@@ -653,8 +671,14 @@ static struct reel_error *take_lock(struct reel_capture *capture)
 static struct reel_error *read_capture(struct reel_capture *capture)
 {
 	struct reel_block_reader *block_reader;
+	_cleanup_free_ bool *late = NULL;
 	struct reel_error *error;
+	size_t n_blocks;
 
+	(void)reel_reader_blocks(capture->reader, &n_blocks);
+	late = calloc(n_blocks + 1, sizeof(*late));
+	if (!late)
+		return reel_error_no_memory();
 	error = reel_block_reader_create(capture->reader, &block_reader);
 	if (error)
 		return error;
@@ -662,7 +686,7 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 	if (!error)
 		error = take_reader_problems(capture);
 	if (!error)
-		error = read_needed(capture, block_reader);
+		error = read_needed(capture, block_reader, late);
 	if (!error)
 		error = sum_losses(capture);
 	if (!error && !capture->info.locked)
@@ -678,7 +702,7 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 	if (!error)
 		reel_modules_set_host(capture->modules, &capture->info);
 	if (!error)
-		error = read_side_blocks(capture, block_reader, take_late_record);
+		error = read_late_blocks(capture, block_reader, late);
 	if (!error)
 		error = reel_kernel_symbol_map_seal(capture->kernel_symbols);
 	if (!error)
@@ -805,20 +829,22 @@ static void free_options(struct reel_capture_options *options)
 	free((void *)options->module_files);
 }
 
-struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
-					    const struct reel_capture_options *options,
-					    struct reel_capture **ret)
+static struct reel_error *open_from(struct reel_reader *reader, bool borrows_reader,
+				    const struct reel_capture_options *options,
+				    struct reel_capture **ret)
 {
 	struct reel_capture *capture = calloc(1, sizeof(*capture));
 	const struct reel_file_header *header = reel_reader_header(reader);
 	struct reel_error *error;
 
 	if (!capture) {
-		reel_reader_close(reader);
+		if (!borrows_reader)
+			reel_reader_close(reader);
 		return reel_error_no_memory();
 	}
 	pthread_mutex_init(&capture->lock, NULL);
 	capture->reader = reader;
+	capture->borrows_reader = borrows_reader;
 	capture->modules_left =
 		MODULES_FREE + reel_reader_file_size(capture->reader) / MODULE_SIZE_MIN;
 	capture->code_left = CODE_FREE + CODE_RATIO * reel_reader_file_size(capture->reader);
@@ -832,6 +858,9 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 		.command_line = "",
 		.arch = "unknown",
 	};
+	sum_blocks(capture);
+	capture->from = capture->info.first_sample_time + options->from;
+	capture->to = options->to ? capture->info.first_sample_time + options->to : UINT64_MAX;
 	capture->texts = reel_texts_create();
 	error = capture->texts ? keep_options(capture, options) : reel_error_no_memory();
 	if (!error)
@@ -852,22 +881,63 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 	memcpy(capture->info.file_id, header->id, sizeof(header->id));
 	capture->info.encrypted = reel_reader_was_encrypted(capture->reader);
 	capture->info.complete = capture->tally.has_end && reel_reader_has_trailer(capture->reader);
-	sum_blocks(capture);
 	*ret = capture;
 	return NULL;
+}
+
+struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
+					    const struct reel_capture_options *options,
+					    struct reel_capture **ret)
+{
+	return open_from(reader, false, options, ret);
+}
+
+static bool covers(const struct reel_capture *capture, uint64_t from, uint64_t to)
+{
+	return from >= capture->from && to <= capture->to;
+}
+
+struct reel_error *reel_capture_covering(struct reel_capture *capture, uint64_t from, uint64_t to,
+					 struct reel_capture **ret)
+{
+	struct reel_capture_options options = capture->options;
+	struct reel_error *error = NULL;
+
+	*ret = capture;
+	if (covers(capture, from, to))
+		return NULL;
+	options.from = options.to = 0;
+	pthread_mutex_lock(&capture->lock);
+	if (!capture->whole)
+		error = open_from(capture->reader, true, &options, &capture->whole);
+	*ret = capture->whole;
+	pthread_mutex_unlock(&capture->lock);
+	return error;
+}
+
+struct reel_error *reel_capture_check_covers(const struct reel_capture *capture, uint64_t from,
+					     uint64_t to)
+{
+	if (covers(capture, from, to))
+		return NULL;
+	return reel_error_create(REEL_ERROR_INVALID,
+				 "%s: it was opened for traces of other times only",
+				 reel_reader_name(capture->reader));
 }
 
 void reel_capture_close(struct reel_capture *capture)
 {
 	if (!capture)
 		return;
+	reel_capture_close(capture->whole);
 	reel_frame_table_destroy(capture->frames);
 	reel_kernel_code_destroy(capture->kernel_code);
 	reel_kernel_symbol_map_destroy(capture->kernel_symbols);
 	reel_modules_destroy(capture->modules);
 	reel_origins_destroy(capture->origins);
 	reel_timeline_destroy(capture->timeline);
-	reel_reader_close(capture->reader);
+	if (!capture->borrows_reader)
+		reel_reader_close(capture->reader);
 	reel_texts_destroy(capture->texts);
 	free(capture->events);
 	free(capture->losses);

@@ -26,6 +26,9 @@ struct reel_capture {
 	struct reel_frame_table *frames;
 	struct reel_resolved resolved;
 	struct reel_capture_options options; /* with lists of its own; identities are gone */
+	/* Processes without samples between these times may be missing from the timeline. */
+	uint64_t from, to;
+	bool borrows_reader;
 
 	/* Strings in these are interned in `texts`, below. */
 	struct reel_capture_info info;
@@ -52,7 +55,8 @@ struct reel_capture {
 
 	pthread_mutex_t lock;
 	struct reel_texts *texts;
-	uint64_t *module_frames; /* that fell into each, by its index, in the traces so far */
+	struct reel_capture *whole; /* the same file with all processes; NULL until needed */
+	uint64_t *module_frames;    /* that fell into each, by its index, in the traces so far */
 	struct reel_module_info *module_infos;
 	size_t n_problems;
 	struct reel_capture_problem problems[REEL_PROBLEMS_MAX + 1];
@@ -62,6 +66,13 @@ struct reel_capture {
 struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 					    const struct reel_capture_options *options,
 					    struct reel_capture **ret) REEL_MUST_CHECK;
+
+/* The capture itself, or if its options left out what these times need, the same file with all. */
+struct reel_error *reel_capture_covering(struct reel_capture *capture, uint64_t from, uint64_t to,
+					 struct reel_capture **ret) REEL_MUST_CHECK;
+/* INVALID if the options left out what these times need. */
+struct reel_error *reel_capture_check_covers(const struct reel_capture *capture, uint64_t from,
+					     uint64_t to) REEL_MUST_CHECK;
 
 /* Adds a line to reel_capture_problems, once.  Takes ownership, of NO_MEMORY too, which it gives
  * back. */

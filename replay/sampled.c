@@ -19,6 +19,7 @@ struct reel_sampled {
 	/* Those in `spaces`. */
 	uint64_t *space_list;
 	size_t n_spaces, spaces_capacity;
+	bool lacks_memory;
 };
 
 void reel_sampled_destroy(struct reel_sampled *sampled)
@@ -97,21 +98,15 @@ static struct reel_error *note_all_threads(struct reel_sampled *sampled,
 
 /* ---- processes ------------------------------------------------------------------------------ */
 
-static bool tells_of_processes(const void *context, const struct reel_record_frame *frame)
+static bool note_fork(struct reel_sampled *sampled, uint64_t space, uint64_t parent,
+		      uint64_t origin)
 {
-	(void)context;
-	return frame->id == REEL_RECORD_SPACE || frame->id == REEL_RECORD_THREAD ||
-	       frame->id == REEL_RECORD_THREAD_EXEC;
-}
-
-static bool note_fork(struct reel_sampled *sampled, const struct reel_record_space *space)
-{
-	if (space->origin != REEL_ORIGIN_FORK)
+	if (origin != REEL_ORIGIN_FORK)
 		return true;
 	if (!reel_array_reserve(&sampled->forks, sampled->n_forks, &sampled->forks_capacity,
 				sizeof(*sampled->forks)))
 		return false;
-	sampled->forks[sampled->n_forks++] = (struct fork){ space->id, space->parent };
+	sampled->forks[sampled->n_forks++] = (struct fork){ space, parent };
 	return true;
 }
 
@@ -126,24 +121,28 @@ static bool note_space(struct reel_sampled *sampled, uint64_t space)
 	return reel_id_set_add(&sampled->spaces, space);
 }
 
-static bool note_space_of(struct reel_sampled *sampled, uint64_t thread, uint64_t space)
+/*
+ * A reel_block_reader_choose that refuses everything: of millions of records it takes the first
+ * numbers, which decoding all of each would take five times as long for.
+ */
+static bool note_record(const void *context, const struct reel_record_frame *frame)
 {
-	return !reel_id_set_has(&sampled->threads, thread) || note_space(sampled, space);
-}
+	struct reel_sampled *sampled = (struct reel_sampled *)context;
+	struct reel_cursor cursor = frame->payload;
+	uint64_t id, other;
 
-static bool note_record(struct reel_sampled *sampled, const struct reel_record *record)
-{
-	switch (record->id) {
-	case REEL_RECORD_SPACE:
-		return note_fork(sampled, &record->space);
-	case REEL_RECORD_THREAD:
-		return note_space_of(sampled, record->thread.id, record->thread.space);
-	case REEL_RECORD_THREAD_EXEC:
-		return note_space_of(sampled, record->thread_exec.thread,
-				     record->thread_exec.space);
-	default:
-		return true;
-	}
+	if (frame->id != REEL_RECORD_SPACE && frame->id != REEL_RECORD_THREAD &&
+	    frame->id != REEL_RECORD_THREAD_EXEC)
+		return false;
+	/* All of these begin with a time, an id, and the id of a space. */
+	(void)reel_cursor_uleb(&cursor);
+	id = reel_cursor_uleb(&cursor);
+	other = reel_cursor_uleb(&cursor);
+	if (frame->id == REEL_RECORD_SPACE)
+		sampled->lacks_memory |= !note_fork(sampled, id, other, reel_cursor_uleb(&cursor));
+	else if (reel_id_set_has(&sampled->threads, id))
+		sampled->lacks_memory |= !note_space(sampled, other);
+	return false;
 }
 
 static struct reel_error *note_spaces(struct reel_sampled *sampled,
@@ -157,23 +156,25 @@ static struct reel_error *note_spaces(struct reel_sampled *sampled,
 		error = reel_block_reader_next(block_reader, &item);
 		if (error || item.kind == REEL_ITEM_END)
 			break;
-		if (item.kind == REEL_ITEM_RECORD && !note_record(sampled, &item.record))
-			error = reel_error_no_memory();
+		/* The block's first one is given anyway. */
+		note_record(sampled, &item.frame);
 	}
-	return end_of_block(error);
+	return sampled->lacks_memory ? reel_error_no_memory() : end_of_block(error);
 }
 
+/* What is said of later times is not needed. */
 static struct reel_error *note_all_spaces(struct reel_sampled *sampled,
 					  struct reel_block_reader *block_reader,
-					  const struct reel_reader *reader)
+					  const struct reel_reader *reader, uint64_t to)
 {
 	struct reel_error *error = NULL;
 	size_t n;
 	const struct reel_block *blocks = reel_reader_blocks(reader, &n);
 
-	reel_block_reader_choose(block_reader, tells_of_processes, NULL);
+	reel_block_reader_choose(block_reader, note_record, sampled);
 	for (size_t i = 0; i < n && !error; i++)
-		if (blocks[i].header.type == REEL_BLOCK_SIDE)
+		if (blocks[i].header.type == REEL_BLOCK_SIDE &&
+		    reel_block_overlaps(&blocks[i].header, 0, to))
 			error = note_spaces(sampled, block_reader, &blocks[i]);
 	reel_block_reader_choose(block_reader, NULL, NULL);
 	return error;
@@ -184,6 +185,15 @@ static int compare_forks(const void *a, const void *b)
 	const struct fork *x = a, *y = b;
 
 	return (x->space > y->space) - (x->space < y->space);
+}
+
+/* As recorders number them. */
+static bool is_ascending(const struct reel_sampled *sampled)
+{
+	for (size_t i = 1; i < sampled->n_forks; i++)
+		if (sampled->forks[i].space < sampled->forks[i - 1].space)
+			return false;
+	return true;
 }
 
 /* The first one of the space, or where it would be. */
@@ -227,10 +237,10 @@ static struct reel_error *note_all(struct reel_sampled *sampled,
 
 	if (error || !*found_ret)
 		return error;
-	error = note_all_spaces(sampled, block_reader, reader);
+	error = note_all_spaces(sampled, block_reader, reader, to);
 	if (error)
 		return error;
-	if (sampled->n_forks)
+	if (!is_ascending(sampled))
 		qsort(sampled->forks, sampled->n_forks, sizeof(*sampled->forks), compare_forks);
 	error = note_parents(sampled);
 	free(sampled->forks);

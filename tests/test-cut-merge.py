@@ -286,6 +286,33 @@ class Cutting(Captures):
             self.records(part)
             self.assertNotIn("Problems", self.output("info", part))
 
+    def damaged(self):
+        """Two samples at 20 and 40; the block of a third one, at 90, has another checksum than its bytes."""
+        records = [b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock"), b.record("SPACE", 10, 1, 0, FOUND, 100, 100, 62, 64, 1, 0, 0, 0),
+                   b.record("THREAD", 10, 1, 1, FOUND, 100, 100, 0, "one")]
+        reel = b.Reel().side(reel_cases.capture_record(recording=b""), *records)
+        for times, changes in (((20, 40), {}), ((90,), dict(payload_crc=1))):
+            taken = b.Samples()
+            for time in times:
+                taken.sample(time, time, thread=1, kernel=[WORK])
+            reel.samples(taken, time_first=times[0], time_last=times[-1], **changes)
+        reel.side(b.record("END", 100, 0, 3, 0, len(reel.blocks) + 1, 5)).index().trailer()
+        path = self.path()
+        with open(path, "wb") as file:
+            file.write(reel.data)
+        return path
+
+    def test_other_times_are_not_read(self):
+        whole = self.damaged()
+        part = self.cut(whole, "--time", "..40ns")
+        self.assertEqual([record["samples"] for record in self.records(part, "END")], [2])
+        self.assertEqual(self.output("script", part), self.output("script", "--time", "..40ns", whole))
+        self.assertNotIn("Problems", self.output("info", part))
+        # It lacks what the whole lacks.
+        part = self.path()
+        self.assertIn("checksum", self.run_tool(1, "cut", "-o", part, "--time", "10ns..", whole)[1])
+        self.assertIn("END counts: 2 samples, and 1 were read", self.output("info", part))
+
     def test_side_records(self):
         part = self.cut(self.processes(), "--pid", "200")
         self.assertEqual([record["id"] for record in self.records(part, "SPACE")], [1, 2])

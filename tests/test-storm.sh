@@ -36,6 +36,14 @@ for capture in testdata/x86_64/chains/gcc/{fork,exec,threads,signal,exception}.r
     same "$capture" script FILE
     same "$capture" script -j 1 -
     same "$capture" report FILE
+    same "$capture" script --time 1ms..20ms FILE
+    same "$capture" report --time ..10ms FILE
+    # What there is to select from is said of all samples, those of other times, too.
+    for kind in calm storm; do
+        "$tool" script --time ..1ms --pid 4000000 --no-host-files "$work/$kind.reel" 2>&1 >"$work/out" | sed "s,$work/$kind,FILE," >"$work/$kind.err"
+    done
+    grep -q 'selects no sample: there are those of' "$work/calm.err" && cmp -s "$work/calm.err" "$work/storm.err"
+    count $? "$capture: --pid and --time that select nothing: $(head -n 2 "$work/storm.err")"
     same "$capture" info --all-modules FILE
     "$tool" cut --time 0..60 -q -o "$work/cut.reel" "$work/storm.reel" 2>"$work/err" && mv "$work/cut.reel" "$work/storm.reel"
     count $? "$capture: cut"

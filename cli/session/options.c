@@ -701,6 +701,8 @@ struct reel_capture_options options_of_capture(const struct options *options)
 		.may_lack_header = options->may_lack_header,
 		.threads = options->threads,
 		.debuginfod_cache = options->debuginfod_cache,
+		.from = options->from,
+		.to = options->to,
 	};
 }
 

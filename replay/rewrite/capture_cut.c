@@ -56,7 +56,8 @@ static struct reel_error *ask_for_all(struct cut *cut)
 {
 	struct reel_sample_walk walk;
 	struct reel_block_item item;
-	struct reel_error *error = reel_sample_walk_create(cut->capture, &walk);
+	struct reel_error *error =
+		reel_sample_walk_create(cut->capture, cut->filter.from, cut->filter.to, &walk);
 	bool found = true;
 
 	while (!error && found) {
@@ -92,6 +93,13 @@ static enum reel_rewrite_record choose(void *context, struct reel_record *record
 	return REEL_REWRITE_DROP;
 }
 
+static bool wants(const void *context, const struct reel_record_frame *frame)
+{
+	const struct cut *cut = context;
+
+	return reel_needs_frame(cut->needs, frame);
+}
+
 static struct reel_error *write_cut(struct cut *cut, int fd, const char *output,
 				    const struct reel_public_keys *recipients)
 {
@@ -99,12 +107,16 @@ static struct reel_error *write_cut(struct cut *cut, int fd, const char *output,
 		.writer = { .recipients = recipients, .encoding = REEL_DENSE },
 		.keep = keep,
 		.record = choose,
+		.from = cut->filter.from,
+		.to = cut->filter.to,
+		.wants = wants,
 		.context = cut,
 	};
 	struct reel_rewrite_counts written = { 0 };
 	struct reel_error *error = reel_rewrite(cut->capture, fd, output, &options, &written);
 
 	cut->counts.samples = written.samples;
+	cut->counts.left_out += written.refused;
 	cut->counts.bytes_written = written.bytes;
 	if (!error && !written.samples)
 		error = reel_error_create(REEL_ERROR_NOT_FOUND, "%s: no sample is selected",

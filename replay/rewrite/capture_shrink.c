@@ -306,9 +306,9 @@ static struct reel_error *prove(void *context, struct reel_capture *written)
 	struct reel_sample_walk from = { 0 }, to = { 0 };
 	struct reel_error *error;
 
-	error = reel_sample_walk_create(shrink->capture, &from);
+	error = reel_sample_walk_create(shrink->capture, 0, UINT64_MAX, &from);
 	if (!error)
-		error = reel_sample_walk_create(written, &to);
+		error = reel_sample_walk_create(written, 0, UINT64_MAX, &to);
 	if (!error)
 		error = compare_walks(shrink, &from, &to);
 	reel_sample_walk_free(&from);

@@ -70,7 +70,7 @@ struct reel_error *reel_images_note_all(struct reel_images *images)
 {
 	struct reel_sample_walk walk;
 	struct reel_block_item item;
-	struct reel_error *error = reel_sample_walk_create(images->capture, &walk);
+	struct reel_error *error = reel_sample_walk_create(images->capture, 0, UINT64_MAX, &walk);
 	bool found = true;
 
 	while (!error && found) {

@@ -299,6 +299,44 @@ static bool needs_kernel_symbol(const struct reel_needs *needs,
 	       reel_id_map_find(&needs->kernel_modules, symbol->module);
 }
 
+static bool has_space(const struct reel_needs *needs, uint64_t space)
+{
+	return reel_id_map_find(&needs->spaces, space) != NULL;
+}
+
+static bool has_thread(const struct reel_needs *needs, uint64_t thread)
+{
+	return reel_id_map_find(&needs->threads, thread) != NULL;
+}
+
+bool reel_needs_frame(const void *context, const struct reel_record_frame *frame)
+{
+	const struct reel_needs *needs = context;
+	struct reel_cursor cursor = frame->payload;
+
+	/* All of these begin with a time, and then the id. */
+	(void)reel_cursor_uleb(&cursor);
+	switch (frame->id) {
+	case REEL_RECORD_SPACE:
+	case REEL_RECORD_SPACE_EXIT:
+	case REEL_RECORD_MAP:
+	case REEL_RECORD_UNMAP:
+		return has_space(needs, reel_cursor_uleb(&cursor));
+	case REEL_RECORD_THREAD:
+	case REEL_RECORD_THREAD_COMM:
+	case REEL_RECORD_THREAD_EXEC:
+	case REEL_RECORD_THREAD_EXIT:
+		return has_thread(needs, reel_cursor_uleb(&cursor));
+	default:
+		return true;
+	}
+}
+
+static bool is_needed_map(const void *needs, const struct reel_record_frame *frame)
+{
+	return frame->id == REEL_RECORD_MAP && reel_needs_frame(needs, frame);
+}
+
 static struct reel_error *note_modules(struct reel_needs *needs, const struct reel_block *block,
 				       struct reel_block_reader *block_reader)
 {
@@ -337,8 +375,11 @@ struct reel_error *reel_needs_seal(struct reel_needs *needs)
 		error = reel_block_reader_create(needs->capture->reader, &block_reader);
 	if (error)
 		return error;
+	reel_block_reader_choose(block_reader, is_needed_map, needs);
+	/* What is mapped later than the last sample is not needed. */
 	for (size_t i = 0; i < n && !error; i++)
-		if (blocks[i].header.type == REEL_BLOCK_SIDE)
+		if (blocks[i].header.type == REEL_BLOCK_SIDE &&
+		    reel_block_overlaps(&blocks[i].header, 0, needs->to))
 			error = note_modules(needs, &blocks[i], block_reader);
 	reel_block_reader_destroy(block_reader);
 	return error;
@@ -349,16 +390,6 @@ static bool needs_module(const struct reel_needs *needs, const struct reel_recor
 	/* The kernel's file serves for its addresses without a symbol, too. */
 	return module->kind == REEL_MODULE_KERNEL ||
 	       reel_id_map_find(&needs->modules, module->id) != NULL;
-}
-
-static bool has_space(const struct reel_needs *needs, uint64_t space)
-{
-	return reel_id_map_find(&needs->spaces, space) != NULL;
-}
-
-static bool has_thread(const struct reel_needs *needs, uint64_t thread)
-{
-	return reel_id_map_find(&needs->threads, thread) != NULL;
 }
 
 bool reel_needs_record(const struct reel_needs *needs, const struct reel_record *record)

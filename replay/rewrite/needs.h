@@ -25,6 +25,8 @@ struct reel_error *reel_needs_add(struct reel_needs *needs, const struct reel_sa
 				  const struct reel_space_state *space) REEL_MUST_CHECK;
 /* Behind the last sample; reads the side records once more. */
 struct reel_error *reel_needs_seal(struct reel_needs *needs) REEL_MUST_CHECK;
+/* A reel_block_reader_choose, of a struct reel_needs: false only where reel_needs_record is. */
+bool reel_needs_frame(const void *needs, const struct reel_record_frame *frame);
 bool reel_needs_record(const struct reel_needs *needs, const struct reel_record *record);
 
 #endif

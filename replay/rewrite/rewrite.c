@@ -15,6 +15,7 @@ struct rewrite {
 	uint64_t n_samples, n_samples_dropped; /* read; of these, left out as is wanted */
 	/* Side records left out, and others that were not there, as is wanted. */
 	uint64_t n_side_dropped, n_side_added;
+	size_t n_blocks_passed; /* of other times */
 	/* The last END record; it is written last, after all that it counts. */
 	bool has_end;
 	struct reel_record end;
@@ -156,6 +157,7 @@ static struct reel_error *write_item(struct rewrite *rewrite, uint16_t block_typ
 static struct reel_error *rewrite_block(struct rewrite *rewrite, const struct reel_block *block)
 {
 	struct reel_error *damage = reel_block_reader_load(rewrite->block_reader, block);
+	struct reel_block_counts counts;
 
 	while (!damage) {
 		struct reel_block_item item;
@@ -168,11 +170,39 @@ static struct reel_error *rewrite_block(struct rewrite *rewrite, const struct re
 		if (error)
 			return error;
 	}
-	rewrite->n_samples += reel_block_reader_counts(rewrite->block_reader).samples;
+	counts = reel_block_reader_counts(rewrite->block_reader);
+	rewrite->n_samples += counts.samples;
+	rewrite->n_side_dropped += counts.refused;
+	rewrite->counts.refused += counts.refused;
 	return reel_capture_end_block(rewrite->capture, rewrite->block_reader, damage);
 }
 
-static struct reel_error *rewrite_blocks(struct rewrite *rewrite)
+static bool is_sound(struct reel_capture *capture)
+{
+	size_t n;
+
+	(void)reel_capture_problems(capture, &n);
+	return !n;
+}
+
+static bool is_of_other_times(const struct rewrite *rewrite, const struct reel_block *block)
+{
+	const struct reel_rewrite_options *options = rewrite->options;
+
+	return block->header.type == REEL_BLOCK_SAMPLES && options->to &&
+	       !reel_block_overlaps(&block->header, options->from, options->to);
+}
+
+static bool is_rewritten(const struct rewrite *rewrite, const struct reel_block *block)
+{
+	const struct reel_rewrite_options *options = rewrite->options;
+
+	return block->header.type != REEL_BLOCK_INDEX && block->header.type != REEL_BLOCK_KEYS &&
+	       (!options->block || options->block(options->context, block));
+}
+
+/* All blocks that are of other times, or all that are not. */
+static struct reel_error *rewrite_some(struct rewrite *rewrite, bool of_other_times)
 {
 	struct reel_capture *capture = rewrite->capture;
 	const struct reel_capture_options *options = &capture->options;
@@ -183,17 +213,35 @@ static struct reel_error *rewrite_blocks(struct rewrite *rewrite)
 	for (size_t i = 0; i < n_blocks && !error; i++) {
 		const struct reel_block *block = &blocks[i];
 
-		if (block->header.type == REEL_BLOCK_INDEX || block->header.type == REEL_BLOCK_KEYS)
+		if (!is_rewritten(rewrite, block))
 			continue;
-		if (rewrite->options->block &&
-		    !rewrite->options->block(rewrite->options->context, block))
+		if (is_of_other_times(rewrite, block) != of_other_times) {
+			rewrite->n_blocks_passed++;
 			continue;
+		}
 		rewrite->counts.unknown_blocks += !reel_block_is_known(&block->header);
 		if (options->progress)
 			options->progress(options->progress_context, block->offset,
 					  capture->info.file_size);
 		error = rewrite_block(rewrite, block);
 	}
+	return error;
+}
+
+/*
+ * Blocks of other times are read only if something of the capture is missing: END has to count
+ * their samples then, so that the new one lacks as many.
+ */
+static struct reel_error *rewrite_blocks(struct rewrite *rewrite)
+{
+	struct reel_capture *capture = rewrite->capture;
+	struct reel_error *error = rewrite_some(rewrite, false);
+
+	if (error || (rewrite->n_blocks_passed && is_sound(capture)))
+		return error;
+	if (rewrite->n_blocks_passed)
+		error = rewrite_some(rewrite, true);
+	rewrite->n_blocks_passed = 0;
 	return error ? error : reel_capture_check_samples(capture, rewrite->n_samples);
 }
 
@@ -214,7 +262,8 @@ static struct reel_error *write_end(struct rewrite *rewrite)
 	}
 	if (!rewrite->has_end)
 		return NULL;
-	end->samples -= rewrite->n_samples_dropped;
+	end->samples = rewrite->n_blocks_passed ? rewrite->counts.samples
+						: end->samples - rewrite->n_samples_dropped;
 	if (end->side_records)
 		end->side_records += rewrite->n_side_added - rewrite->n_side_dropped;
 	return reel_writer_record(rewrite->writer, &rewrite->end);
@@ -268,7 +317,12 @@ struct reel_error *reel_rewrite(struct reel_capture *capture, int fd, const char
 	rewrite->capture = capture;
 	rewrite->options = options;
 	writer.target = target_of(capture);
-	error = reel_block_reader_create(capture->reader, &rewrite->block_reader);
+	error = reel_capture_check_covers(capture, options->from,
+					  options->to ? options->to : UINT64_MAX);
+	if (!error)
+		error = reel_block_reader_create(capture->reader, &rewrite->block_reader);
+	if (!error && options->wants)
+		reel_block_reader_choose(rewrite->block_reader, options->wants, options->context);
 	if (!error)
 		error = reel_writer_create(fd, name, &writer, NULL, &rewrite->writer);
 	if (!error && options->cipher_ret)

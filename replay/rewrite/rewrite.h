@@ -27,6 +27,7 @@ enum reel_rewrite_record {
 
 struct reel_rewrite_counts {
 	uint64_t samples; /* written */
+	uint64_t refused; /* records, by `wants` */
 	/* Not known, and left out: records by `drop_unknown`, blocks always. */
 	uint64_t unknown_records, unknown_blocks;
 	/* Of the file written. */
@@ -48,6 +49,11 @@ struct reel_rewrite_options {
 	 * are none. */
 	struct reel_error *(*append)(void *context, struct reel_writer *writer,
 				     uint64_t *n_records_ret);
+	/* `keep` refuses all samples of other times, so that their blocks need not be read; both 0:
+	 * it does not. */
+	uint64_t from, to;
+	/* As reel_block_reader_choose has it: what it refuses is dropped.  NULL: nothing is. */
+	bool (*wants)(const void *context, const struct reel_record_frame *frame);
 	/* Whether a block is read at all; without what is in it nothing is missing.  NULL: all are.
 	 */
 	bool (*block)(void *context, const struct reel_block *block);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/rewrite/sample_walk.h"
 
-struct reel_error *reel_sample_walk_create(struct reel_capture *capture,
+struct reel_error *reel_sample_walk_create(struct reel_capture *capture, uint64_t from, uint64_t to,
 					   struct reel_sample_walk *ret)
 {
 	struct reel_error *error;
 
-	*ret = (struct reel_sample_walk){ .capture = capture };
-	error = reel_block_reader_create(capture->reader, &ret->block_reader);
+	*ret = (struct reel_sample_walk){ .capture = capture, .from = from, .to = to };
+	error = reel_capture_check_covers(capture, from, to);
+	if (!error)
+		error = reel_block_reader_create(capture->reader, &ret->block_reader);
 	return error ? error : reel_sample_unwinder_create(capture, &ret->unwinder);
 }
 
@@ -23,7 +25,9 @@ static bool walk_load(struct reel_sample_walk *walk, struct reel_error **error)
 	size_t n;
 	const struct reel_block *blocks = reel_reader_blocks(walk->capture->reader, &n);
 
-	while (walk->block < n && blocks[walk->block].header.type != REEL_BLOCK_SAMPLES)
+	while (walk->block < n &&
+	       (blocks[walk->block].header.type != REEL_BLOCK_SAMPLES ||
+		!reel_block_overlaps(&blocks[walk->block].header, walk->from, walk->to)))
 		walk->block++;
 	if (walk->block == n)
 		return false;

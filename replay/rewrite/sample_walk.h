@@ -9,12 +9,14 @@ struct reel_sample_walk {
 	struct reel_capture *capture;
 	struct reel_block_reader *block_reader;
 	struct reel_sample_unwinder *unwinder;
+	uint64_t from, to;
 	size_t block;
 	bool loaded;
 };
 
-/* To be freed even where it fails. */
-struct reel_error *reel_sample_walk_create(struct reel_capture *capture,
+/* Of the blocks that may have samples of these times (0, UINT64_MAX: all).  To be freed even where
+ * it fails. */
+struct reel_error *reel_sample_walk_create(struct reel_capture *capture, uint64_t from, uint64_t to,
 					   struct reel_sample_walk *ret) REEL_MUST_CHECK;
 void reel_sample_walk_free(struct reel_sample_walk *walk);
 /* *found_ret is false behind the last one.  Damage is passed over: rewriting a block reports it. */

@@ -102,8 +102,10 @@ struct reel_error *reel_traces_create(struct reel_capture *capture,
 
 	if (!traces)
 		return reel_error_no_memory();
-	traces->capture = capture;
 	error = reel_sample_filter_copy(filter, capture->info.first_sample_time, &traces->filter);
+	if (!error)
+		error = reel_capture_covering(capture, traces->filter.from, traces->filter.to,
+					      &traces->capture);
 	if (!error)
 		error = choose_blocks(traces);
 	if (!error)
