@@ -474,7 +474,8 @@ struct reel_frame {
 	/* What to count by: the same number for all addresses of a function, from 0 without holes
 	 * (which one it is depends on the threads, and may be another each time).  Functions
 	 * differ if name, module or being inlined does; an unknown one is its own for
-	 * each unwind entry (is_fde below), and without one for each address. */
+	 * each unwind entry (is_fde below) or program (jit_program), and without one for each
+	 * address. */
 	uint32_t function_id;
 	/* The function is inlined into the frame that follows. */
 	bool inlined;
@@ -503,6 +504,10 @@ struct reel_frame {
 	/* The name as the linker knows it, where `function` is that demangled; "" if they are the
 	 * same. */
 	const char *linkage_name;
+	/* The file name of the program whose JIT made this code, where nothing names the function
+	 * and the code is in anonymous memory; "" otherwise.  All such code of a program has one
+	 * function_id. */
+	const char *jit_program;
 };
 
 enum reel_where {

@@ -105,6 +105,21 @@ class JitNames(unittest.TestCase):
         for jobs in "-j1", "-j4":
             self.assertEqual(self.frames(path, jobs), expected)
 
+    def test_one_row_for_each_program(self):
+        """What no JIT has named, in anonymous memory; /opt/other has the lower of two mappings of files."""
+        side = [b.record("MODULE", 8, FILE, 0, 0, 0, 0, b"", "/opt/other"),
+                b.record("SPACE", 10, 2, 0, FOUND, 101, 101, 62, 64, 1, 0, 0, 0), b.record("THREAD", 10, 2, 2, FOUND, 101, 101, 0, "other"),
+                b.record("MAP", 10, 2, CODE - 0x10000, 0x10000, 0, 5, 2, 8), b.record("MAP", 10, 2, CODE, 0x10000, 0, 5, 2, 1),
+                b.record("MAP", 10, 2, CODE + 0x10000, 0x10000, 0, 5, 2, 2), b.record("JIT_SYMBOL", 0, 1, CODE + 0x800, 0x10, 1, "named")]
+        path = self.capture(side, [(20, 1, [CODE + 4 * i]) for i in range(5)] + [(21, 1, [CODE + 0x30005]), (22, 1, [CODE + 0x804])] +
+                            [(30 + i, 2, [CODE + 4 * i]) for i in range(3)])
+        folded = sorted(line for line in tool("folded", path).split("\n") if line)
+        self.assertEqual([line.split(";")[-1] for line in folded], ["JIT code of app 6", "JIT code of other 3", "named 1"])
+        self.assertEqual(re.findall(r"(\d+)  (JIT code of \w+) +(\S+)", tool("report", path)),
+                         [("5", "JIT code of app", "anon"), ("3", "JIT code of other", "anon"), ("1", "JIT code of app", "memfd:doublemapper")])
+        self.assertIn("anon+0x4 ", tool("report", "--by=address", path))
+        self.assertEqual(set(sum(self.frames(path), [])), {NONE, "named"})
+
     def test_only_code_of_no_file(self):
         side = [b.record("JIT_SYMBOL", 0, 1, CODE, 0x40000, 1, "jit")]
         path = self.capture(side, [(20, 1, [CODE + 0x10000 * i]) for i in range(4)])

@@ -165,6 +165,14 @@ const char *path_base(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+static char *address_name(const struct reel_frame *frame)
+{
+	if (*frame->module_path)
+		return memory_print("%s+0x%" PRIx64, path_base(frame->module_path),
+				    frame->module_address);
+	return memory_print("[unknown]");
+}
+
 char *frame_name(const struct reel_frame *frame)
 {
 	if (*frame->function)
@@ -172,10 +180,9 @@ char *frame_name(const struct reel_frame *frame)
 	if (frame->is_fde)
 		return memory_print("%s+0x%" PRIx64 " [fde]", path_base(frame->module_path),
 				    frame->module_address - frame->function_offset);
-	if (*frame->module_path)
-		return memory_print("%s+0x%" PRIx64, path_base(frame->module_path),
-				    frame->module_address);
-	return memory_print("[unknown]");
+	if (*frame->jit_program)
+		return memory_print("JIT code of %s", frame->jit_program);
+	return address_name(frame);
 }
 
 /* ---- by place ---------------------------------------------------------------------------- */
@@ -220,7 +227,9 @@ static struct symbol *source_make(struct symbol_table *table, const struct reel_
 
 static struct symbol *address_make(struct symbol_table *table, const struct reel_frame *frame)
 {
-	_cleanup_free_ char *function = frame_name(frame), *name = NULL, *where = NULL;
+	_cleanup_free_ char *function =
+		*frame->jit_program ? address_name(frame) : frame_name(frame);
+	_cleanup_free_ char *name = NULL, *where = NULL;
 
 	name = *frame->function ? memory_print("%s+0x%" PRIx64, function, frame->function_offset)
 				: memory_print("%s", function);

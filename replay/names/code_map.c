@@ -165,6 +165,37 @@ bool reel_code_range_may_be_jit(const struct reel_code_range *range)
 		is_deleted(module->record->path));
 }
 
+static const struct reel_record_module *find_program(const struct reel_space_view *view)
+{
+	const struct reel_record_module *module;
+	struct reel_mapping mapping;
+	bool any =
+		reel_space_view_find(view, 0, &mapping) || reel_space_view_above(view, 0, &mapping);
+
+	while (any) {
+		module = reel_timeline_module(view->timeline, mapping.module);
+		if (module && module->kind == REEL_MODULE_FILE &&
+		    mapping.protection & PROTECTION_EXECUTE)
+			return module;
+		any = reel_space_view_above(view, mapping.address, &mapping);
+	}
+	return NULL;
+}
+
+const struct reel_record_module *reel_code_map_jit_program(struct reel_code_map *map,
+							   const struct reel_code_range *range)
+{
+	uint64_t generation = map->view.generation;
+
+	if (range->found != REEL_CODE_ANONYMOUS || !generation)
+		return NULL;
+	if (map->program_generation != generation) {
+		map->program = find_program(&map->view);
+		map->program_generation = generation;
+	}
+	return map->program;
+}
+
 /* Bytes that were recorded, at a runtime address. */
 static bool read_recorded(void *context, uint64_t address, size_t size, uint8_t *bytes_ret)
 {

@@ -26,6 +26,12 @@ struct reel_recorded_rows {
 /* The code is in no file, so that a JIT's word on it counts. */
 bool reel_code_range_may_be_jit(const struct reel_code_range *range);
 
+struct reel_code_map;
+/* The program that made the code of a range in anonymous memory: the lowest executable mapping of a
+ * file is taken for it.  NULL for other code, and where there is no such file. */
+const struct reel_record_module *reel_code_map_jit_program(struct reel_code_map *map,
+							   const struct reel_code_range *range);
+
 #define REEL_CODE_CACHE_SIZE 1024
 
 struct reel_code_map {
@@ -40,6 +46,9 @@ struct reel_code_map {
 	struct reel_recorded_rows recorded[2];
 	unsigned last_recorded;
 	struct reel_jit_rows *jit_rows; /* NULL: none were asked for */
+	/* Of reel_code_map_jit_program. */
+	uint64_t program_generation;
+	const struct reel_record_module *program;
 };
 
 /* What the map has made itself; its members are the caller's. */

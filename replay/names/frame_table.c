@@ -12,6 +12,8 @@ struct code_address {
 	 * of a gap, `is_gap`. */
 	const void *module;
 	const struct reel_jit_symbol *jit; /* that names it; NULL: the module does */
+	/* That made the code, which nothing names; NULL: it is a file's. */
+	const struct reel_record_module *program;
 	uint64_t address;
 	bool exact; /* looked up as it is, not one byte less */
 	/* As in struct reel_address_frames. */
@@ -30,7 +32,7 @@ struct function {
 	const char *name; /* interned */
 	uint64_t begin;	  /* of one without a name, else 0 */
 	uint64_t module;
-	bool kernel, inlined;
+	bool kernel, inlined, jit; /* jit: all code of the program of that name */
 	uint32_t id;
 };
 
@@ -133,7 +135,8 @@ void reel_frame_table_destroy(struct reel_frame_table *table)
 static size_t first_slot(const struct slots *slots, const struct code_address *at)
 {
 	uint64_t hash = (at->address ^ (uint64_t)(uintptr_t)at->module << 17 ^
-			 (uint64_t)(uintptr_t)at->jit << 5 ^ at->exact) *
+			 (uint64_t)(uintptr_t)at->jit << 5 ^
+			 (uint64_t)(uintptr_t)at->program << 11 ^ at->exact) *
 			0x9e3779b97f4a7c15;
 
 	return (hash >> 20) & slots->mask;
@@ -148,7 +151,8 @@ static struct entry *find(const struct reel_frame_table *table, const struct cod
 
 	while ((entry = atomic_load_explicit(&slots->entries[slot], memory_order_acquire)) &&
 	       (entry->at.address != at->address || entry->at.module != at->module ||
-		entry->at.jit != at->jit || entry->at.exact != at->exact))
+		entry->at.jit != at->jit || entry->at.program != at->program ||
+		entry->at.exact != at->exact))
 		slot = (slot + 1) & slots->mask;
 	return entry;
 }
@@ -193,7 +197,7 @@ static struct function *function_slot(struct function *functions, size_t n_slots
 	while (functions[slot].name &&
 	       (functions[slot].name != key->name || functions[slot].begin != key->begin ||
 		functions[slot].module != key->module || functions[slot].kernel != key->kernel ||
-		functions[slot].inlined != key->inlined))
+		functions[slot].inlined != key->inlined || functions[slot].jit != key->jit))
 		slot = (slot + 1) & (n_slots - 1);
 	return &functions[slot];
 }
@@ -214,19 +218,26 @@ static struct reel_error *grow_functions(struct reel_frame_table *table)
 	return NULL;
 }
 
-/* Interns the name and numbers the function. */
+static bool intern(struct reel_frame_table *table, const char **text)
+{
+	if (**text)
+		*text = reel_texts_add_string(table->texts, *text);
+	return *text;
+}
+
+/* Interns the names and numbers the function. */
 static struct reel_error *identify(struct reel_frame_table *table, struct reel_frame *frame)
 {
+	bool by_program = *frame->jit_program;
 	struct function key, *slot;
 
-	if (!*frame->function && !frame->is_fde) {
+	if (!*frame->function && !frame->is_fde && !by_program) {
 		frame->function_id = table->next_function_id++;
 		return NULL;
 	}
 	frame->function = reel_texts_add_string(table->texts, frame->function);
-	if (frame->function && *frame->linkage_name)
-		frame->linkage_name = reel_texts_add_string(table->texts, frame->linkage_name);
-	if (!frame->function || !frame->linkage_name)
+	if (!frame->function || !intern(table, &frame->linkage_name) ||
+	    !intern(table, &frame->jit_program))
 		return reel_error_no_memory();
 	if ((table->n_functions + 1) * 3 > table->n_function_slots * 2) {
 		struct reel_error *error = grow_functions(table);
@@ -234,13 +245,14 @@ static struct reel_error *identify(struct reel_frame_table *table, struct reel_f
 		if (error)
 			return error;
 	}
-	key = (struct function){ .name = frame->function,
+	key = (struct function){ .name = by_program ? frame->jit_program : frame->function,
 				 .begin = frame->is_fde
 						  ? frame->module_address - frame->function_offset
 						  : 0,
 				 .module = frame->module_id,
 				 .kernel = frame->kernel,
-				 .inlined = frame->inlined };
+				 .inlined = frame->inlined,
+				 .jit = by_program };
 	slot = function_slot(table->functions, table->n_function_slots, &key);
 	if (!slot->name) {
 		*slot = key;
@@ -349,6 +361,7 @@ static struct reel_error *symbolize(struct reel_frame_table *table, struct reel_
 		frames[i] = (struct reel_frame){
 			.function = symbols[i].function,
 			.linkage_name = symbols[i].linkage_name,
+			.jit_program = "",
 			.inlined = symbols[i].inlined,
 			.is_fde = symbols[i].is_fde,
 			.file = symbols[i].file,
@@ -378,6 +391,24 @@ static void take_jit(struct reel_frame *frame, const struct reel_space_view *vie
 	frame->line = line.line;
 }
 
+static struct reel_error *take_program(struct reel_frame_table *table, struct reel_frame *frame,
+				       const struct reel_record_module *program)
+{
+	struct reel_bytes path = program->path;
+
+	for (size_t i = path.size; i-- > 0;) {
+		if (path.data[i] == '/') {
+			path.size -= i + 1;
+			path.data += i + 1;
+			break;
+		}
+	}
+	pthread_mutex_lock(&table->lock);
+	frame->jit_program = reel_texts_add(table->texts, path.data, path.size);
+	pthread_mutex_unlock(&table->lock);
+	return frame->jit_program ? NULL : reel_error_no_memory();
+}
+
 /* No file is known: the address is all there is to say, unless a JIT has named it. */
 static struct reel_error *anonymous(struct reel_frame_table *table, struct reel_module *module,
 				    const struct reel_space_view *view, uint64_t address,
@@ -386,6 +417,7 @@ static struct reel_error *anonymous(struct reel_frame_table *table, struct reel_
 	struct reel_frame frame = {
 		.function = "",
 		.linkage_name = "",
+		.jit_program = "",
 		.file = "",
 		.module_path = "",
 		.module_address = at->address,
@@ -398,6 +430,8 @@ static struct reel_error *anonymous(struct reel_frame_table *table, struct reel_
 	}
 	if (at->jit)
 		take_jit(&frame, view, at->jit, address, at->exact);
+	if (!error && at->program)
+		error = take_program(table, &frame, at->program);
 	return error ? error : add(table, at, &frame, 1, ret);
 }
 
@@ -423,12 +457,15 @@ static struct reel_error *name_user(struct reel_frame_table *table, struct reel_
 
 struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 					 const struct reel_code_range *range,
-					 const struct reel_space_view *jit, uint64_t address,
+					 const struct reel_space_view *jit,
+					 const struct reel_record_module *program, uint64_t address,
 					 uint64_t lookup, struct reel_address_frames *ret)
 {
+	const struct reel_jit_symbol *symbol = jit ? reel_space_view_jit_symbol(jit, lookup) : NULL;
 	const struct code_address at = {
 		.module = range->module,
-		.jit = jit ? reel_space_view_jit_symbol(jit, lookup) : NULL,
+		.jit = symbol,
+		.program = symbol ? NULL : program,
 		.address = address - range->bias,
 		.exact = address == lookup,
 		.module_index = range->module ? range->module->index : REEL_NO_MODULE,
@@ -450,6 +487,7 @@ struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
 	static const struct reel_frame frame = {
 		.function = "[part of the stack was not kept]",
 		.linkage_name = "",
+		.jit_program = "",
 		.file = "",
 		.module_path = "",
 	};
@@ -498,6 +536,7 @@ static struct reel_error *kernel_frames(struct reel_frame_table *table,
 		frames[i] = (struct reel_frame){
 			.function = symbol && i + 1 == n ? symbol->name : symbols[i].function,
 			.linkage_name = symbol && i + 1 == n ? "" : symbols[i].linkage_name,
+			.jit_program = "",
 			.inlined = symbols[i].inlined,
 			.kernel = true,
 			.file = symbols[i].file,
@@ -521,6 +560,7 @@ static struct reel_error *kernel_frame(struct reel_frame_table *table,
 	struct reel_frame frame = {
 		.function = symbol ? symbol->name : "",
 		.linkage_name = "",
+		.jit_program = "",
 		.kernel = true,
 		.file = "",
 		.function_offset = symbol ? at->address - symbol->address : 0,

@@ -30,12 +30,14 @@ void reel_frame_table_destroy(struct reel_frame_table *table);
 
 /*
  * The frames at a runtime address in `range`.  `jit` is NULL, or where names of JITs are looked up.
+ * `program` is reel_code_map_jit_program's.
  * `lookup` is the address that decides which function it is: the same, or one less for a return
  * address.
  */
 struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 					 const struct reel_code_range *range,
-					 const struct reel_space_view *jit, uint64_t address,
+					 const struct reel_space_view *jit,
+					 const struct reel_record_module *program, uint64_t address,
 					 uint64_t lookup,
 					 struct reel_address_frames *ret) REEL_MUST_CHECK;
 /* The frame that stands for a part of the stack that was not kept (REEL_STEP_GAP). */

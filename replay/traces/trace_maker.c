@@ -171,7 +171,8 @@ static struct reel_error *name_address(struct reel_trace_maker *maker, uint64_t 
 	}
 	range = reel_code_map_find(maker->code_map, lookup);
 	is_jit = reel_code_range_may_be_jit(range);
-	error = reel_frame_table_user(maker->capture->frames, range, is_jit ? view : NULL, address,
+	error = reel_frame_table_user(maker->capture->frames, range, is_jit ? view : NULL,
+				      reel_code_map_jit_program(maker->code_map, range), address,
 				      lookup, ret);
 	if (!error)
 		*cached = (struct cached_frames){ generation, is_jit ? view->moment : 0, address,

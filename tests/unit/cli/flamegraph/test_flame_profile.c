@@ -37,6 +37,7 @@ static int make_frames(void **state)
 			.function_id = i,
 			.module_path = "",
 			.file = "",
+			.jit_program = "",
 		};
 	}
 	return 0;

@@ -19,7 +19,7 @@
 #define FRAME(id, name, path, at)                                                                  \
 	{                                                                                          \
 		.function_id = id, .function = name, .module_path = path, .module_address = at,    \
-		.file = ""                                                                         \
+		.file = "", .jit_program = ""                                                      \
 	}
 
 static const struct reel_frame start = FRAME(0, "_start", "/bin/prog", 0x10);
@@ -35,6 +35,7 @@ static const struct reel_frame tiny = {
 	.module_path = "/bin/prog",
 	.module_address = 0x30,
 	.file = "",
+	.jit_program = "",
 	.inlined = true,
 };
 static const struct reel_frame sys_read = {
@@ -42,6 +43,7 @@ static const struct reel_frame sys_read = {
 	.function = "ksys_read",
 	.module_path = "[kernel]",
 	.file = "",
+	.jit_program = "",
 	.kernel = true,
 };
 

@@ -15,7 +15,8 @@
 
 #define FRAME(id, name, path)                                                                      \
 	{                                                                                          \
-		.function_id = id, .function = name, .module_path = path, .file = ""               \
+		.function_id = id, .function = name, .module_path = path, .file = "",              \
+		.jit_program = ""                                                                  \
 	}
 
 static const struct reel_frame start = FRAME(0, "_start", "/bin/prog");
@@ -27,6 +28,7 @@ static const struct reel_frame tiny = {
 	.function = "tiny",
 	.module_path = "/bin/prog",
 	.file = "",
+	.jit_program = "",
 	.inlined = true,
 };
 static const struct reel_frame sys_read = {
@@ -34,6 +36,7 @@ static const struct reel_frame sys_read = {
 	.function = "ksys_read",
 	.module_path = "[kernel]",
 	.file = "",
+	.jit_program = "",
 	.kernel = true,
 };
 
