@@ -185,15 +185,15 @@ def peek(text, function):
     return callers, callees
 
 
-def check_with_go(name, path, event, capture, options):
+def check_with_go(name, path, kind, event, capture, options):
     stacks = folded(capture, options, "--event", event)
     flat, cum = sums(stacks)
-    found_flat, found_cum = top(pprof(path, "-top", "-sample_index=" + event))
+    found_flat, found_cum = top(pprof(path, "-top", "-sample_index=" + kind))
     same(name + ": self", found_flat, flat)
     same(name + ": total", found_cum, cum)
-    same(name + ": traces", traces(pprof(path, "-traces", "-sample_index=" + event)), stacks)
+    same(name + ": traces", traces(pprof(path, "-traces", "-sample_index=" + kind)), stacks)
     function = max(cum, key=lambda name: (len(neighbours(stacks, name)[0]), name))
-    found = peek(pprof(path, "-peek", "^" + re.escape(function) + "$", "-sample_index=" + event), function)
+    found = peek(pprof(path, "-peek", "^" + re.escape(function) + "$", "-sample_index=" + kind), function)
     wanted = neighbours(stacks, function)
     same(name + ": callers of " + function, found[0], wanted[0])
     count.ok(name + ": callees of " + function, found[1] == wanted[1], "%r, not %r" % (found[1], wanted[1]))
@@ -248,16 +248,37 @@ def wanted_samples(capture, options):
     return counts, weights, times
 
 
+def main_event(types, events):
+    """The event whose samples are `samples'."""
+    if "cpu" in types:
+        return next(event for event in events if event.split(":")[0] in ("cpu-clock", "task-clock"))
+    return types[1] if types[0] == "samples" else types[0]
+
+
+def measured(kind, types, main):
+    """Of which event a type is, and whether it has weights."""
+    if kind == "samples":
+        return main, False
+    if kind == "cpu":
+        return main, True
+    if kind.endswith("-samples"):
+        return kind[: -len("-samples")], False
+    return kind, kind + "-samples" in types or (kind == main and "samples" in types)
+
+
 def check_messages(name, data, capture, options):
     profile = decode("pprof.proto", "perftools.profiles.Profile", gzip.decompress(data))
     texts = all_of(profile, "string_table")
     types = [(texts[int(one(t, "type"))], texts[int(one(t, "unit"))]) for t in all_of(profile, "sample_type")]
     counts, weights, times = wanted_samples(capture, options)
+    kinds = [kind for kind, _ in types]
+    main = main_event(kinds, [key[0] for key in counts])
+    check_types(name, types, main, weights)
     found, weighed = collections.Counter(), collections.Counter()
     for stack, labels, values in samples_of(profile):
         count.ok(name + ": values", len(values) == len(types)) if len(values) != len(types) else None
         at = next(i for i, value in enumerate(values) if value)
-        key = (types[at][0], stack, labels.get("pid", 0), labels.get("tid", 0), labels.get("comm", ""), labels.get("stop"), labels.get("guessed") == "yes")
+        key = (measured(kinds[at], kinds, main)[0], stack, labels.get("pid", 0), labels.get("tid", 0), labels.get("comm", ""), labels.get("stop"), labels.get("guessed") == "yes")
         found[key] += values[at]
         weighed[key] += values[at + 1] if sum(1 for value in values if value) > 1 else 0
     same(name + ": samples, frames, lines and labels", found, counts)
@@ -266,7 +287,15 @@ def check_messages(name, data, capture, options):
     count.ok(name + ": texts", texts[0] == "" and len(set(texts)) == len(texts), "%d of %d" % (len(set(texts)), len(texts)))
     count.ok(name + ": duration", int(one(profile, "duration_nanos", "0")) == max(times) - min(times))
     count.ok(name + ": period", int(one(profile, "period", "0")) > 0)
-    return profile
+    return profile, main
+
+
+def check_types(name, types, main, weights):
+    """Servers expect samples/count and, of a clock, cpu/nanoseconds as the first two."""
+    if not any(weight for key, weight in weights.items() if key[0] == main):
+        return
+    weight = ("cpu", "nanoseconds") if main.split(":")[0] in ("cpu-clock", "task-clock") else (main, types[1][1])
+    count.ok(name + ": first sample types", types[:2] == [("samples", "count"), weight], "%r" % types[:2])
 
 
 def check_functions(profile):
@@ -303,7 +332,7 @@ def check_mappings(profile):
 # ---- otlp -------------------------------------------------------------------------------------------------
 
 
-def check_otlp(name, data, capture, options):
+def check_otlp(name, data, capture, options, main):
     """Each event's samples, and what they weigh; tables begin with what means none."""
     message = decode("otlp.proto", "opentelemetry.proto.profiles.v1development.ProfilesData", data)
     dictionary = one(message, "dictionary")
@@ -340,11 +369,11 @@ def check_otlp(name, data, capture, options):
             key = (tuple(frames(sample)), labels["process.pid"], labels["thread.id"], labels.get("thread.name", ""), labels.get("stackreel.stop"),
                    labels.get("stackreel.guessed") == "yes")
             found[kind][key] += int(one(sample, "values"))
-    for event in {key[0] for key in counts}:
-        same(name + ": otlp: samples of " + event, found.pop(event), {key[1:]: value for key, value in counts.items() if key[0] == event})
     for kind, amounts in found.items():
-        event = re.sub("-(time|total)$", "", kind) if kind != "cpu" else next(key[0] for key in counts if "clock" in key[0])
-        same(name + ": otlp: " + kind, amounts, {key[1:]: value for key, value in weights.items() if key[0] == event})
+        event, is_weight = measured(kind, found, main)
+        wanted = weights if is_weight else counts
+        same(name + ": otlp: " + kind, amounts, {key[1:]: value for key, value in wanted.items() if key[0] == event})
+    count.ok(name + ": otlp: samples of each event", {measured(kind, found, main) for kind in found} >= {(key[0], False) for key in counts})
 
 
 # ---- perfetto ---------------------------------------------------------------------------------------------
@@ -399,8 +428,8 @@ def check_capture(name, capture, options, has_go):
     with open(path, "rb") as file:
         data = file.read()
     count.ok(name + ": to standard output", exported("pprof", capture, options) == data)
-    profile = check_messages(name, data, capture, options)
-    check_otlp(name, exported("otlp", capture, options), capture, options)
+    profile, main = check_messages(name, data, capture, options)
+    check_otlp(name, exported("otlp", capture, options), capture, options, main)
     build_ids = check_perfetto(name, exported("perfetto", capture, options), capture, options)
     texts = all_of(profile, "string_table")
     found = {texts[int(one(m, "build_id", "0"))] for m in all_of(profile, "mapping")} - {""}
@@ -410,8 +439,8 @@ def check_capture(name, capture, options, has_go):
         check_mappings(profile)
     if not has_go:
         return
-    for event in events_of(profile):
-        check_with_go(name + " " + event, path, event, capture, options)
+    for kind, event in counts_of(profile, main):
+        check_with_go(name + " " + event, path, kind, event, capture, options)
 
 
 def check_several():
@@ -429,10 +458,12 @@ def check_several():
     count.ok("nothing is left of it", not os.path.exists(os.path.join(work, "two")))
 
 
-def events_of(profile):
+def counts_of(profile, main):
+    """The types that count samples, and of which event."""
     texts = all_of(profile, "string_table")
     names = [texts[int(one(t, "type"))] for t in all_of(profile, "sample_type")]
-    return [name for name in names if name not in ("cpu", "unknown") and not name.endswith(("-time", "-total"))]
+    measures = [(name, *measured(name, names, main)) for name in names]
+    return [(name, event) for name, event, is_weight in measures if not is_weight and event != "unknown"]
 
 
 def main():

@@ -144,7 +144,7 @@ static struct measure measure_of(struct otlp *otlp, uint32_t event, bool is_weig
 
 	measure.type = (ValueType)INIT(VALUE_TYPE);
 	measure.type.type_strindex = (int32_t)(is_weight ? sample_event_weight_name(sums, event)
-							 : sample_event_of(sums, event)->name);
+							 : sample_event_count_name(sums, event));
 	measure.type.unit_strindex =
 		(int32_t)profile_text(&sums->tables, is_time ? "nanoseconds" : "count");
 	if (is_weight)

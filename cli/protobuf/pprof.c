@@ -15,8 +15,7 @@ struct pprof {
 	struct sample_sums sums;
 	struct message_writer writer;
 	struct export_span *span;
-	/* Of each event the place of its count among the values; its weight, if it has one, is the
-	 * next. */
+	/* The index of each event's count among the values; its weight, if it has one, is next. */
 	size_t *columns;
 	size_t n_columns;
 	/* Of comments, texts. */
@@ -358,19 +357,31 @@ static const char *weight_unit(const struct pprof *pprof, uint32_t event)
 	return sample_event_is_time(&pprof->sums, event) ? "nanoseconds" : "count";
 }
 
+static bool write_types_of_event(struct pprof *pprof, uint32_t event)
+{
+	struct sample_sums *sums = &pprof->sums;
+	bool ok;
+
+	pprof->columns[event] = pprof->n_columns;
+	ok = write_sample_type(pprof, sample_event_count_name(sums, event), "count");
+	if (ok && sample_event_has_weight(sums, event))
+		ok = write_sample_type(pprof, sample_event_weight_name(sums, event),
+				       weight_unit(pprof, event));
+	return ok;
+}
+
+/* Servers take the first two types for samples and CPU time, as Go writes them. */
 static bool write_sample_types(struct pprof *pprof)
 {
 	struct sample_sums *sums = &pprof->sums;
+	uint32_t first = sample_sums_main_event(sums);
 	bool ok = true;
 
 	pprof->columns = memory_get((sums->events.count + 1) * sizeof(*pprof->columns));
-	for (uint32_t i = 1; i <= sums->events.count && ok; i++) {
-		pprof->columns[i] = pprof->n_columns;
-		ok = write_sample_type(pprof, sample_event_of(sums, i)->name, "count");
-		if (ok && sample_event_has_weight(sums, i))
-			ok = write_sample_type(pprof, sample_event_weight_name(sums, i),
-					       weight_unit(pprof, i));
-	}
+	if (first)
+		ok = write_types_of_event(pprof, first);
+	for (uint32_t i = 1; i <= sums->events.count && ok; i++)
+		ok = i == first || write_types_of_event(pprof, i);
 	return ok;
 }
 
@@ -385,7 +396,7 @@ static bool write_summary(struct pprof *pprof)
 
 	if (event) {
 		type.type = has_weight ? sample_event_weight_name(sums, event)
-				       : sample_event_of(sums, event)->name;
+				       : sample_event_count_name(sums, event);
 		type.unit = profile_text(&sums->tables, weight_unit(pprof, event));
 		profile.period_type = &type;
 		profile.period = (int64_t)sample_event_period(sums, event);

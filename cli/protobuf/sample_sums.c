@@ -160,27 +160,41 @@ static bool is_clock(const char *name)
 	       (size == 10 && !strncmp(name, "task-clock", size));
 }
 
-/* Events before it are no clock: names must differ. */
-static bool is_first_clock(const struct sample_sums *sums, uint32_t event)
+uint32_t sample_sums_main_event(const struct sample_sums *sums)
 {
-	for (uint32_t i = 1; i < event; i++) {
+	uint32_t first_time = 0;
+
+	for (uint32_t i = 1; i <= sums->events.count; i++) {
+		if (!sample_event_is_time(sums, i))
+			continue;
 		if (is_clock(profile_text_of(&sums->tables, sample_event_of(sums, i)->name)))
-			return false;
+			return i;
+		first_time = first_time ? first_time : i;
 	}
-	return is_clock(profile_text_of(&sums->tables, sample_event_of(sums, event)->name));
+	return first_time ? first_time : sums->events.count != 0;
+}
+
+uint32_t sample_event_count_name(struct sample_sums *sums, uint32_t event)
+{
+	uint32_t number = sample_event_of(sums, event)->name;
+	_cleanup_free_ char *name = NULL;
+
+	if (!sample_event_has_weight(sums, event))
+		return number;
+	if (event == sample_sums_main_event(sums))
+		return profile_text(&sums->tables, "samples");
+	name = memory_print("%s-samples", profile_text_of(&sums->tables, number));
+	return numbers_put(&sums->tables.texts, name, strlen(name) + 1);
 }
 
 uint32_t sample_event_weight_name(struct sample_sums *sums, uint32_t event)
 {
 	uint32_t number = sample_event_of(sums, event)->name;
-	bool is_time = sample_event_is_time(sums, event);
-	_cleanup_free_ char *name = NULL;
 
-	if (is_time && is_first_clock(sums, event))
+	if (event == sample_sums_main_event(sums) && sample_event_is_time(sums, event) &&
+	    is_clock(profile_text_of(&sums->tables, number)))
 		return profile_text(&sums->tables, "cpu");
-	name = memory_print("%s%s", profile_text_of(&sums->tables, number),
-			    is_time ? "-time" : "-total");
-	return numbers_put(&sums->tables.texts, name, strlen(name) + 1);
+	return number;
 }
 
 uint64_t sample_event_period(const struct sample_sums *sums, uint32_t number)
@@ -194,15 +208,6 @@ uint64_t sample_event_period(const struct sample_sums *sums, uint32_t number)
 	else if (event->frequency && sum->count)
 		period = sum->weight / sum->count;
 	return period ? period : 1;
-}
-
-uint32_t sample_sums_main_event(const struct sample_sums *sums)
-{
-	for (uint32_t i = 1; i <= sums->events.count; i++) {
-		if (sample_event_is_time(sums, i))
-			return i;
-	}
-	return sums->events.count != 0;
 }
 
 uint64_t sample_sums_duration(const struct sample_sums *sums)

@@ -52,11 +52,16 @@ const struct sample_key *sample_key_of(const struct sample_sums *sums, uint32_t 
 /* An event's weights are another thing than its samples are: time, or more than one each. */
 bool sample_event_has_weight(const struct sample_sums *sums, uint32_t event);
 bool sample_event_is_time(const struct sample_sums *sums, uint32_t event);
-/* "cpu" of a clock; else the event's name and "-time" or "-total". A text. */
+/*
+ * Texts. The main event's samples are called "samples", and its weights "cpu" if it is a clock:
+ * these are the names that Go and profile servers use. Other weights have the event's name, and
+ * samples the name with "-samples", or without if there are no weights.
+ */
+uint32_t sample_event_count_name(struct sample_sums *sums, uint32_t event);
 uint32_t sample_event_weight_name(struct sample_sums *sums, uint32_t event);
 /* What there is between two samples, in the weight's unit: never 0. */
 uint64_t sample_event_period(const struct sample_sums *sums, uint32_t event);
-/* The first one that is of time, else the first; 0: there is none. */
+/* The first clock, else the first event that measures time, else the first; 0: there is none. */
 uint32_t sample_sums_main_event(const struct sample_sums *sums);
 /* ns from the first to the last sample. */
 uint64_t sample_sums_duration(const struct sample_sums *sums);
