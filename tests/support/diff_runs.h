@@ -152,7 +152,7 @@ static void runs_make(const struct runs_plan *plan, struct diff_counts *counts)
 
 	diff_counts_init(counts);
 	for (size_t i = 0; i < plan->n_functions; i++) {
-		char name[16];
+		char name[24];
 
 		snprintf(name, sizeof(name), "f%zu", i);
 		functions[i] = diff_function_get(&counts->things, name, "program", false);
