@@ -237,6 +237,18 @@ static int compare_addresses(const void *left, const void *right)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
+/* Hostile names have thousands. */
+#define UNDERSCORES_MAX 16
+
+static size_t count_underscores(const char *name)
+{
+	size_t n = 0;
+
+	while (n < UNDERSCORES_MAX && name[n] == '_')
+		n++;
+	return n;
+}
+
 /* Of one address, below 0 if `a` is the better one: the rules are in the header. */
 static int compare_candidates(const struct candidate *a, const struct candidate *b)
 {
@@ -248,8 +260,8 @@ static int compare_candidates(const struct candidate *a, const struct candidate 
 		return a->type != STT_NOTYPE ? -1 : 1;
 	if (binding_rank(a->binding) != binding_rank(b->binding))
 		return binding_rank(a->binding) - binding_rank(b->binding);
-	a_length = strspn(a->name, "_");
-	b_length = strspn(b->name, "_");
+	a_length = count_underscores(a->name);
+	b_length = count_underscores(b->name);
 	if (a_length != b_length)
 		return a_length < b_length ? -1 : 1;
 	if (a->name == b->name)

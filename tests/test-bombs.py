@@ -29,6 +29,7 @@ from reel_cases import X86, end_record, finish, started
 
 PROGRAM = os.environ.get("STACKREEL", os.path.join(os.environ.get("O", "build"), "stackreel"))
 KIB, MIB = 1 << 10, 1 << 20
+OUTPUT_MAX = 64 * MIB
 CODE = 0x10000000  # where the module is mapped
 STACK = 0x7FFF0000
 bombs = []
@@ -254,6 +255,21 @@ def deep_inlines(folder):
 
 
 @bomb()
+def inlined_output(folder):
+    """Each of 1000 samples shows 4000 inlined functions: more than 100 MB of text for some KB."""
+    n, depth = 250, 4000
+    abbreviations = (abbreviation(1, CU, 1, (LOW_PC, ADDR), (HIGH_PC, DATA4))
+                     + abbreviation(2, SUBPROGRAM, 1, (LOW_PC, ADDR), (HIGH_PC, DATA4))
+                     + abbreviation(3, INLINED, 1, (LOW_PC, ADDR), (HIGH_PC, DATA4)) + b"\0")
+    whole = struct.pack("<QI", TEXT, n * 2)
+    info = unit(b"\x01" + whole + b"\x02" + whole + (b"\x03" + whole) * depth + bytes(depth + 2))
+    elf = Elf()
+    elf.add(".debug_info", info)
+    elf.add(".debug_abbrev", abbreviations)
+    return ["script"] + report(folder, elf, samples_at([place(TEXT)] * 1000))[1:]
+
+
+@bomb()
 def shared_ranges(folder):
     """One list of ranges for all functions."""
     n = 20000
@@ -387,6 +403,29 @@ def symbols_at_one_address(folder):
     elf = Elf()
     elf.symbols([(1 + i % 8, TEXT, 16) for i in range(n)], b"\0" + b"a" * 60000 + b"\0")
     return report(folder, elf, chain_of([place(TEXT + 1)]))
+
+
+@bomb(cpu=1)
+def symbols_underscores(folder):
+    """The same, of names that are underscores: all of them were counted for each comparison."""
+    n = 240000
+    elf = Elf()
+    elf.symbols([(1 + i % 8, TEXT, 16) for i in range(n)], b"\0" + b"_" * 60000 + b"\0")
+    return report(folder, elf, chain_of([place(TEXT + 1)]))
+
+
+@bomb()
+def mangled_names(folder):
+    """Names of 110 bytes that take 100,000 steps to demangle, each: 20 s."""
+    n = 20000
+    names = bytearray(b"\0")
+    at = []
+    for i in range(n):
+        at.append(len(names))
+        names += b"_ZN6a%05dcv" % i + b"T_I" * 24 + b"i" + b"E" * 24 + b"Ev\0"
+    elf = Elf()
+    elf.symbols([(offset, TEXT + 16 * i, 16) for i, offset in enumerate(at)], bytes(names))
+    return report(folder, elf, chain_of([place(TEXT + 16 * i + 1) for i in range(n)]))
 
 
 @bomb()
@@ -783,17 +822,19 @@ def run(name, make, cpu, memory, measure):
     try:
         command = make_apart(make, folder)
         size = sum(os.stat(os.path.join(folder, f)).st_blocks * 512 for f in os.listdir(folder))
-        null = open(os.devnull, "wb")
-        process = subprocess.Popen([PROGRAM, *command], stdout=null, stderr=subprocess.PIPE,
+        output = tempfile.TemporaryFile()
+        process = subprocess.Popen([PROGRAM, *command], stdout=output, stderr=subprocess.PIPE,
                                    preexec_fn=limits(20 if measure else cpu))
         errors = process.stderr.read()
+        printed = os.fstat(output.fileno()).st_size
+        output.close()
         _, status, usage = os.wait4(process.pid, 0)
     finally:
         shutil.rmtree(folder)
     took = usage.ru_utime + usage.ru_stime
     mib = usage.ru_maxrss / 1024
-    how = "%.2f s CPU, %.0f MiB, %d KB of files, status %s" % (
-        took, mib, size // 1000, os.waitstatus_to_exitcode(status))
+    how = "%.2f s CPU, %.0f MiB, %d KB of files, %.1f MB of output, status %s" % (
+        took, mib, size // 1000, printed / 1e6, os.waitstatus_to_exitcode(status))
     if measure:
         print("%-24s %s %s" % (name, how, errors[:int(os.environ.get("ERR", "0"))].decode(errors="replace")), flush=True)
         return True
@@ -801,7 +842,7 @@ def run(name, make, cpu, memory, measure):
     # What could not be done is said, with the file or what is wrong with it.
     said = not os.WEXITSTATUS(status) or (errors.startswith(b"stackreel: ")
                                           and b"out of memory" not in errors)
-    fine = ended and said and took <= cpu and mib <= memory
+    fine = ended and said and took <= cpu and mib <= memory and printed <= OUTPUT_MAX
     return cases.ok(name, fine, "%s; at most %d s and %d MiB were allowed: %s"
                     % (how, cpu, memory, errors[:200].decode(errors="replace")))
 

@@ -13,8 +13,6 @@
 /* libiberty's own, of names. */
 #define NAME_MAX_SIZE 1024
 #define OUTPUT_MAX    65536
-/* Of 800,000 names of LLVM, Rust's compiler, boost, VTK and others none took more than 32,000. */
-#define STEPS_MAX 100000
 
 struct output {
 	struct reel_buffer text;
@@ -43,7 +41,7 @@ static bool run(int (*demangle)(const char *, int, demangle_callbackref, void *,
 
 char *reel_demangle(const char *name)
 {
-	long steps = STEPS_MAX;
+	long steps = REEL_DEMANGLE_STEPS;
 
 	return reel_demangle_within(name, &steps);
 }
