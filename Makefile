@@ -227,7 +227,7 @@ $(O)/record/sampling/bpf_object.o: record/sampling/bpf_object.S $(bpf_objects)
 	$(Q)$(CC) $(sysroot_flags) -I$(O)/bpf -c -o $@ $<
 
 # Of ELF files what images are made of: none that lays them out (libdw), or looks for others.
-recorder_elf_objects := $(addprefix $(O)/elf/,$(addsuffix .o,address_ranges elf_file elf_sections embedded_code embedded_image go_module go_table \
+recorder_elf_objects := $(addprefix $(O)/elf/,$(addsuffix .o,address_ranges elf_file elf_sections embedded_code embedded_image file_search go_module go_table \
 	mini_debug_info operand packed_file plt section symbol_table))
 recorder_objects := $(record_objects) $(base_objects) $(format_objects) $(target_objects) $(scrub_objects) $(arch_objects) \
 	$(recorder_elf_objects) $(cfi_objects) $(module_objects)

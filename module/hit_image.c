@@ -425,7 +425,7 @@ static struct reel_error *open_parts(struct maker *maker)
 	reel_cfi_run_program(maker->arch, maker->arch->defaults, &maker->defaults);
 	error = reel_module_cfi_create(maker->file, NULL, maker->arch, &maker->cfi);
 	if (!error)
-		error = reel_symbol_table_create(maker->file, NULL, &maker->table);
+		error = reel_symbol_table_create(maker->file, maker->options->debug, &maker->table);
 	if (!error)
 		error = reel_embedded_symbols_create(&maker->symbols);
 	if (error || maker->options->no_symbols)

@@ -16,6 +16,8 @@ struct reel_hit_image_options {
 	bool no_symbols;
 	bool everything; /* all FDEs and all symbols; of the code, what the hits need */
 	size_t limit;	 /* bytes */
+	/* The file's debug file, whose symbols name what the file's own do not; NULL: none. */
+	struct reel_elf_file *debug;
 };
 
 /*

@@ -191,6 +191,31 @@ identity=(--identity "$work/key")
 same encrypted "$work/encrypted.reel" --symfs "$work/libraries" --module "$work/twin"
 identity=()
 
+# A debug package of the recording host names what a stripped program does not; one with another build-id does not.
+mkdir "$work/debug"
+strip -o "$work/stripped" "$work/twin"
+objcopy --only-keep-debug "$work/twin" "$work/debug/right"
+cc -g -O2 -Wl,--build-id -o "$work/other" "$sources/memfd.c" && objcopy --only-keep-debug "$work/other" "$work/debug/wrong"
+id=$(readelf -n "$work/twin" | sed -n 's/.*Build ID: //p')
+# packaged FILE: a recording of the stripped program while the host has this debug file of it
+packaged() {
+    unshare --mount sh -ec 'mount -t tmpfs none /usr/lib/debug && mkdir -p "/usr/lib/debug/.build-id/${1%${1#??}}"
+        cp "$2" "/usr/lib/debug/.build-id/${1%${1#??}}/${1#??}.debug"; shift 2; exec "$@"' sh "$id" "$1" \
+        "$recorder" -q -o "$work/packaged.reel" -- "$work/stripped" 1 2>"$work/err"
+}
+if [ -d /usr/lib/debug ]; then
+    for kind in right wrong; do
+        ok "a recording with a debug file, the $kind one" packaged "$work/debug/$kind"
+        traces "$work/packaged.reel" >"$work/alone"
+        [ "$(grep -c ' descend' "$work/alone")" -gt 20 ] || [ $kind = wrong ]
+        count $? "a debug file's names are not embedded: $(grep -m 3 stripped "$work/alone")"
+    done
+    ! grep -q ' descend' "$work/alone" && [ "$(grep -c stripped "$work/alone")" -gt 20 ]
+    count $? "names of a debug file with another build-id: $(grep -m 3 stripped "$work/alone")"
+else
+    skip "there is no /usr/lib/debug to mount over"
+fi
+
 # Each part stands alone.
 run 0 "$recorder" --rotate 500ms -o "$work/part.reel" -- "$work/options/spin" 2
 parts=0

@@ -9,6 +9,8 @@
 #include "base/array.h"
 #include "base/id_table.h"
 #include "base/quantity.h"
+#include "base/regular_file.h"
+#include "elf/file_search.h"
 #include "module/hit_image.h"
 #include "record/embedding/embedding.h"
 #include "record/embedding/hit_set.h"
@@ -60,6 +62,7 @@ struct module {
 	size_t n_asked, n_embedded;
 	uint64_t n_images, hits_left_out;
 	uint64_t work_wanted; /* what making its image took at least, when that was given up */
+	bool is_slow;	      /* that was given up once */
 	bool is_late;	      /* its turn at the file's end was too short */
 };
 
@@ -390,6 +393,30 @@ static uint64_t turn_end(const struct reel_embedding *embedding)
 	return turn < left ? now + turn : embedding->deadline;
 }
 
+/*
+ * A distribution's debug package, below the recorder's own root, which is trusted, and not the
+ * process's: libraries' local functions have names in it alone.  -1: there is none, or making an
+ * image took too long before, perhaps with it.
+ */
+static int open_debug_file(const struct reel_embedding *embedding, const struct module *module)
+{
+	const struct reel_record_module *record =
+		reel_module_table_find(embedding->options.modules, module->entry.id);
+	_cleanup_free_ char *path = NULL;
+	char hex[REEL_BUILD_ID_TEXT];
+	struct stat status;
+	int fd = -1;
+
+	if (embedding->options.no_symbols || !record || record->build_id.size < 2 ||
+	    record->build_id.size > REEL_BUILD_ID_MAX || module->is_slow)
+		return -1;
+	reel_build_id_print(record->build_id, hex);
+	path = reel_build_id_path("/usr/lib/debug", hex, ".debug");
+	if (path)
+		reel_error_destroy(reel_regular_file_open(path, &fd, &status));
+	return fd;
+}
+
 static void ask(struct reel_embedding *embedding, struct module *module)
 {
 	const struct reel_embedding_options *options = &embedding->options;
@@ -416,13 +443,18 @@ static void ask(struct reel_embedding *embedding, struct module *module)
 		question.deadline = turn_end(embedding);
 	else
 		question.work_max = work_left(embedding);
+	question.debug_file = open_debug_file(embedding, module);
+	question.has_debug_file = question.debug_file >= 0;
 	reel_image_asker_ask(options->asker, &question);
+	if (question.has_debug_file)
+		close(question.debug_file);
 	embedding->asked = module->entry.id;
 }
 
 /* It took longer than it may: at the file's end it has a second turn, after all others. */
 static void take_delay(struct reel_embedding *embedding, struct module *module, const char *problem)
 {
+	module->is_slow = true;
 	if (!embedding->ends) {
 		module->work_wanted = 2 * reel_image_asker_work(embedding->options.asker);
 		module->n_asked = module->n_embedded;

@@ -41,21 +41,45 @@ static bool receive_offsets(int socket, uint64_t *offsets, uint64_t n)
 	return true;
 }
 
-static struct reel_error *make_image(int fd, const struct image_request *request,
+/* `fd` is closed. NULL: there is none that is the file's. */
+static struct reel_elf_file *open_debug_file(int fd, const struct reel_elf_file *file)
+{
+	struct reel_bytes build_id = reel_elf_file_build_id(file), its_build_id;
+	struct reel_elf_file *debug = NULL;
+
+	if (fd < 0)
+		return NULL;
+	reel_error_destroy(reel_elf_file_open_descriptor(fd, "its debug file", &debug));
+	if (!debug)
+		return NULL;
+	its_build_id = reel_elf_file_build_id(debug);
+	if (build_id.size && build_id.size == its_build_id.size &&
+	    !memcmp(build_id.data, its_build_id.data, build_id.size))
+		return debug;
+	reel_elf_file_close(debug);
+	return NULL;
+}
+
+static struct reel_error *make_image(const int fds[2], const struct image_request *request,
 				     const uint64_t *offsets, struct reel_buffer *ret)
 {
-	const struct reel_hit_image_options options = {
+	struct reel_hit_image_options options = {
 		.everything = request->everything,
 		.no_symbols = request->no_symbols,
 		.limit = (size_t)request->limit,
 	};
 	struct reel_elf_file *file;
 	/* The recorder says which file it is. */
-	struct reel_error *error = reel_elf_file_open_descriptor(fd, "it", &file);
+	struct reel_error *error = reel_elf_file_open_descriptor(fds[0], "it", &file);
 
-	if (error)
+	if (error) {
+		if (fds[1] >= 0)
+			close(fds[1]);
 		return error;
+	}
+	options.debug = open_debug_file(fds[1], file);
 	error = reel_hit_image_make(file, offsets, (size_t)request->n_offsets, &options, ret);
+	reel_elf_file_close(options.debug);
 	reel_elf_file_close(file);
 	return error;
 }
@@ -83,17 +107,17 @@ static bool answer_one(int socket)
 	_cleanup_error_ struct reel_error *error = NULL;
 	_cleanup_free_ uint64_t *offsets = NULL;
 	struct image_request request;
-	size_t n_files = 1;
-	int fd = -1;
+	int fds[] = { -1, -1 };
+	size_t n_files = 2;
 
-	if (reel_fd_message_receive(socket, &request, sizeof(request), &fd, &n_files, 0) !=
+	if (reel_fd_message_receive(socket, &request, sizeof(request), fds, &n_files, 0) !=
 		    sizeof(request) ||
 	    !n_files || request.n_offsets > IMAGE_HITS_MAX)
 		return false;
 	offsets = calloc((size_t)request.n_offsets + 1, sizeof(*offsets));
 	if (!offsets || !receive_offsets(socket, offsets, request.n_offsets))
 		return false;
-	error = make_image(fd, &request, offsets, &image);
+	error = make_image(fds, &request, offsets, &image);
 	return send_answer(socket, error, &image);
 }
 

@@ -104,6 +104,8 @@ void reel_image_asker_ask(struct reel_image_asker *asker,
 		.no_symbols = question->no_symbols,
 	};
 
+	const int files[] = { question->file, question->debug_file };
+
 	end_question(asker);
 	asker->question = *question;
 	asker->image.size = 0;
@@ -117,8 +119,9 @@ void reel_image_asker_ask(struct reel_image_asker *asker,
 		end_helper(asker);
 	if (asker->helper < 0)
 		asker->helper = reel_nursery_start(asker->nursery);
-	if (asker->helper < 0 || !reel_fd_message_send(asker->helper, &request, sizeof(request),
-						       &question->file, 1, MSG_DONTWAIT))
+	if (asker->helper < 0 ||
+	    !reel_fd_message_send(asker->helper, &request, sizeof(request), files,
+				  1 + question->has_debug_file, MSG_DONTWAIT))
 		asker->problem = "no helper process could be started";
 }
 

@@ -17,7 +17,9 @@ struct reel_error *reel_image_asker_create(bool confined,
 void reel_image_asker_destroy(struct reel_image_asker *asker);
 
 struct reel_image_question {
-	int file; /* borrowed */
+	/* Borrowed for the call; the second one, for names, may be missing. */
+	int file, debug_file;
+	bool has_debug_file;
 	/* In the file, ascending; the asker frees them. */
 	uint64_t *offsets;
 	size_t n;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the recorder asks the helper that makes images, and what that answers: packets, as both are
- * one program.  The request comes with the file's descriptor; offsets follow it, so many in a
+ * one program.  The request comes with the descriptors of the file and, where there is one, of its
+ * debug file; offsets follow it, so many in a
  * packet.  The answer's head is followed by the image's bytes.
  */
 #ifndef RECORD_EMBEDDING_IMAGE_REQUEST_H
