@@ -29,10 +29,11 @@
 
 /*
  * A recorder that is killed leaves no images but those that it has made by then: of what is hit for
- * so long, when it has been hit in twice as many places as before, so that all of a module's images
- * are at most twice as large as the last.
+ * so long, when it has been hit in four times as many places as before, so that a module's images
+ * before the last one are together about a third of its size, and the last one replaces them.
  */
 #define INTERIM_AFTER (5 * REEL_NS_PER_SECOND)
+#define INTERIM_TIMES 4
 
 /*
  * What images may cost while samples are taken: so much to begin with, and this share of one CPU.
@@ -577,7 +578,7 @@ static void queue_interim(void *context, struct reel_id_entry *entry)
 
 	if (module->hits.n && !module->since)
 		module->since = now;
-	if (module->hits.n > 0 && module->hits.n >= 2 * module->n_asked &&
+	if (module->hits.n > 0 && module->hits.n >= INTERIM_TIMES * module->n_asked &&
 	    now - module->since >= INTERIM_AFTER)
 		embedding->queue[embedding->n_queue++] = module->entry.id;
 }

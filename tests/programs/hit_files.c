@@ -30,11 +30,12 @@ int main(int argc, char **argv)
 		}
 		files[n++] = (uint64_t)(uintptr_t)code;
 	}
-	for (; n; turn++) {
+	if (!n)
+		return 1;
+	for (;; turn++) {
 		for (uint64_t i = 0; i < WORDS; i++)
 			words[i] = files[(turn + i) % n] + 2 * (turn * WORDS + i) / n % SIZE;
 		for (unsigned j = 0; j < 100000; j++)
 			sink += words[j % WORDS];
 	}
-	return 1;
 }
