@@ -6,17 +6,22 @@
 
 #include "cli/commands.h"
 #include "cli/report/profile.h"
+#include "cli/session/selection.h"
 #include "cli/session/summary.h"
 #include "cli/print/text.h"
 
 enum {
 	KEY_ALL_MODULES = OPTION_KEY_OWN,
+	KEY_FULL,
 };
 
 struct info_options {
 	struct options common;
-	bool all_modules;
+	bool all_modules, full;
 };
+
+/* Some ten thousand samples show what a capture lacks, however large it is. */
+#define BLOCKS_MAX 16
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -30,14 +35,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_ALL_MODULES:
 		options->all_modules = true;
 		return 0;
+	case KEY_FULL:
+		options->full = true;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-static const struct argp_option own_options[] = { { "all-modules", KEY_ALL_MODULES, NULL, 0,
-						    "List modules that no trace needed, too", 0 },
-						  { 0 } };
+static const struct argp_option own_options[] = {
+	{ "all-modules", KEY_ALL_MODULES, NULL, 0, "Also list modules that no trace needed", 0 },
+	{ "full", KEY_FULL, NULL, 0, "Unwind all samples, even of a large capture", 0 },
+	{ 0 },
+};
 
 static const struct argp parser = {
 	own_options,
@@ -45,7 +55,11 @@ static const struct argp parser = {
 	"[FILE]",
 	"Shows what a capture holds and what it lacks: metadata, modules that were found and "
 	"missing, losses, and why traces ended.\v"
-	"FILE is " DEFAULT_CAPTURE " if not given, `-' is standard input.",
+	"FILE is " DEFAULT_CAPTURE
+	" if not given, `-' is standard input. If a capture has more than "
+	"16 blocks of samples, only 16 are unwound, spread over its time, and the output says so. "
+	"All are unwound with --full, --min-complete, or options that select samples, and if the "
+	"capture is encrypted or damaged.",
 	options_of_traces,
 	NULL,
 	NULL,
@@ -115,6 +129,12 @@ static void print_locked(const struct session *session, FILE *file)
 		   "it, or left something out");
 }
 
+/* Only some blocks were looked at. */
+static bool is_part(const struct session *session)
+{
+	return session->options->blocks_max && session->quality.traces < session->info->samples;
+}
+
 static void print_sizes(const struct session *session, FILE *file)
 {
 	const struct reel_capture_info *info = session->info;
@@ -122,7 +142,10 @@ static void print_sizes(const struct session *session, FILE *file)
 
 	fprintf(file, "%-18s %s in %s", "samples", format_count(info->samples).text,
 		format_nanoseconds(info->last_sample_time - info->first_sample_time).text);
-	if (session->quality.traces != info->samples)
+	if (is_part(session))
+		fprintf(file, ", %s unwound (--full: all)",
+			format_count(session->quality.traces).text);
+	else if (session->quality.traces != info->samples)
 		fprintf(file, ", %s selected", format_count(session->quality.traces).text);
 	fprintf(file, "\n%-18s %s in %s blocks: %s a sample\n", "file size",
 		format_bytes(info->file_size).text, format_count(info->blocks).text,
@@ -142,7 +165,11 @@ static void print_quality(const struct session *session, FILE *file)
 	const struct quality *quality = &session->quality;
 	uint64_t unwound = quality_unwound(quality);
 
-	fputs("\nWhy traces ended\n", file);
+	if (is_part(session))
+		fprintf(file, "\nWhy traces ended, of %s unwound\n",
+			format_count(quality->traces).text);
+	else
+		fputs("\nWhy traces ended\n", file);
 	for (int stop = 0; stop < REEL_STOP_COUNT; stop++) {
 		if (quality->stops[stop])
 			fprintf(file, "  %9s  %9s  %s%s\n",
@@ -191,11 +218,18 @@ static void print_hosts(const struct session *session, FILE *file)
 /* By cause, and then by CPU where it is known. */
 static void print_losses(const struct session *session, FILE *file)
 {
+	struct quality quality = session->quality;
+	uint64_t counts[REEL_LOSS_COUNT] = { 0 };
 	size_t n;
 	const struct reel_loss_info *losses = reel_capture_losses(session->capture, &n);
 
+	/* A part of the traces does not show how many of all lack what was lost. */
+	if (is_part(session))
+		quality.stops[REEL_STOP_STACK_END] = quality.stops[REEL_STOP_STACK_CUT] =
+			UINT64_MAX;
 	fputs("\nLosses: ", file);
-	summary_print_losses(session, file);
+	losses_count(session->capture, counts);
+	losses_print(counts, &quality, file);
 	fputc('\n', file);
 	for (size_t i = 0; i < n; i++) {
 		if (losses[i].cpu != UINT32_MAX)
@@ -269,7 +303,7 @@ static void print_module(const struct reel_module_info *module, const struct out
 			file, "not checked:", "neither build-id nor digest says which file it was");
 }
 
-static void print_modules(const struct info_options *options,
+static void print_modules(const struct session *session, const struct info_options *options,
 			  const struct reel_module_info *modules, size_t n,
 			  const struct output *output)
 {
@@ -284,11 +318,11 @@ static void print_modules(const struct info_options *options,
 	}
 	qsort(sorted, n, sizeof(*sorted), compare_modules);
 	fprintf(output->file,
-		"\nModules: %zu found, %zu missing, %zu of another build-id, %zu unreadable, %zu "
+		"\nModules%s: %zu found, %zu missing, %zu of another build-id, %zu unreadable, %zu "
 		"not needed",
-		counts[REEL_MODULE_FOUND] - n_embedded, counts[REEL_MODULE_MISSING],
-		counts[REEL_MODULE_MISMATCH], counts[REEL_MODULE_BROKEN],
-		counts[REEL_MODULE_UNUSED]);
+		is_part(session) ? " of these traces" : "", counts[REEL_MODULE_FOUND] - n_embedded,
+		counts[REEL_MODULE_MISSING], counts[REEL_MODULE_MISMATCH],
+		counts[REEL_MODULE_BROKEN], counts[REEL_MODULE_UNUSED]);
 	if (n_embedded)
 		fprintf(output->file, ", %zu embedded", n_embedded);
 	fputc('\n', output->file);
@@ -355,6 +389,9 @@ int command_info(int argc, char **argv)
 	options_init(&options.common);
 	argp_parse(&parser, argc, argv, 0, NULL, &options);
 	options.common.may_be_locked = true;
+	if (!options.full && !options.common.min_complete &&
+	    !selection_is_filtered(&options.common))
+		options.common.blocks_max = BLOCKS_MAX;
 	if (!session_open(&session, &options.common)) {
 		options_free(&options.common);
 		return STATUS_ERROR;
@@ -370,7 +407,7 @@ int command_info(int argc, char **argv)
 		print_hosts(&session, output.file);
 		print_quality(&session, output.file);
 		print_losses(&session, output.file);
-		print_modules(&options, modules, n_modules, &output);
+		print_modules(&session, &options, modules, n_modules, &output);
 		print_problems(&session, output.file);
 		status = output_close(&output, session_status(&session));
 	}

@@ -156,6 +156,11 @@ struct reel_capture_options {
 	 * samples, fail (INVALID).  Both 0: the whole time.
 	 */
 	uint64_t from, to;
+	/*
+	 * Iterating the traces of that time gives only those of this many blocks of samples, spread
+	 * evenly; 0: of all.  Encrypted captures and damaged ones are always read as a whole.
+	 */
+	uint32_t blocks_max;
 };
 
 /*

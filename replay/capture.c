@@ -537,17 +537,53 @@ static struct reel_error *read_late_blocks(struct reel_capture *capture,
 	return error;
 }
 
+/* Leaves every n / max-th one. */
+static size_t spread(const struct reel_block **list, size_t n, size_t max)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if ((i + 1) * max / n > i * max / n)
+			list[kept++] = list[i];
+	return kept;
+}
+
+struct reel_error *reel_capture_sample_blocks(const struct reel_capture *capture, uint64_t from,
+					      uint64_t to, const struct reel_block ***ret,
+					      size_t *count_ret)
+{
+	size_t n_blocks, n = 0;
+	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
+	const struct reel_block **list = reallocarray(NULL, n_blocks + 1, sizeof(*list));
+
+	if (!list)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < n_blocks; i++)
+		if (blocks[i].header.type == REEL_BLOCK_SAMPLES &&
+		    reel_block_overlaps(&blocks[i].header, from, to))
+			list[n++] = &blocks[i];
+	if (capture->blocks_max && n > capture->blocks_max)
+		n = spread(list, n, capture->blocks_max);
+	*ret = list;
+	*count_ret = n;
+	return NULL;
+}
+
 /* The first pass: processes that no sample needs are passed over. */
 static struct reel_error *read_needed(struct reel_capture *capture,
 				      struct reel_block_reader *block_reader, bool *late)
 {
-	struct reel_sampled *sampled;
+	_cleanup_free_ const struct reel_block **blocks = NULL;
+	struct reel_sampled *sampled = NULL;
 	struct reel_error *error;
+	size_t n;
 
 	if (capture->info.locked)
 		return NULL;
-	error = reel_sampled_create(block_reader, capture->reader, capture->from, capture->to,
-				    &sampled);
+	error = reel_capture_sample_blocks(capture, capture->from, capture->to, &blocks, &n);
+	if (!error)
+		error = reel_sampled_create(block_reader, capture->reader, blocks, n, capture->to,
+					    &sampled);
 	if (sampled)
 		reel_block_reader_choose(block_reader, reel_sampled_wants, sampled);
 	if (!error)
@@ -829,6 +865,14 @@ static void free_options(struct reel_capture_options *options)
 	free((void *)options->module_files);
 }
 
+static bool has_problems(const struct reel_reader *reader)
+{
+	size_t n;
+
+	(void)reel_reader_problems(reader, &n);
+	return n || !reel_reader_has_trailer(reader);
+}
+
 static struct reel_error *open_from(struct reel_reader *reader, bool borrows_reader,
 				    const struct reel_capture_options *options,
 				    struct reel_capture **ret)
@@ -861,6 +905,9 @@ static struct reel_error *open_from(struct reel_reader *reader, bool borrows_rea
 	sum_blocks(capture);
 	capture->from = capture->info.first_sample_time + options->from;
 	capture->to = options->to ? capture->info.first_sample_time + options->to : UINT64_MAX;
+	/* Whatever is wrong with such a capture is to be found. */
+	if (!reel_reader_was_encrypted(reader) && !has_problems(reader))
+		capture->blocks_max = options->blocks_max;
 	capture->texts = reel_texts_create();
 	error = capture->texts ? keep_options(capture, options) : reel_error_no_memory();
 	if (!error)
@@ -894,6 +941,8 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 
 static bool covers(const struct reel_capture *capture, uint64_t from, uint64_t to)
 {
+	if (capture->blocks_max)
+		return from == capture->from && to == capture->to;
 	return from >= capture->from && to <= capture->to;
 }
 
@@ -906,7 +955,7 @@ struct reel_error *reel_capture_covering(struct reel_capture *capture, uint64_t 
 	*ret = capture;
 	if (covers(capture, from, to))
 		return NULL;
-	options.from = options.to = 0;
+	options.from = options.to = options.blocks_max = 0;
 	pthread_mutex_lock(&capture->lock);
 	if (!capture->whole)
 		error = open_from(capture->reader, true, &options, &capture->whole);

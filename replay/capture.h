@@ -28,6 +28,7 @@ struct reel_capture {
 	struct reel_capture_options options; /* with lists of its own; identities are gone */
 	/* Processes without samples between these times may be missing from the timeline. */
 	uint64_t from, to;
+	uint32_t blocks_max; /* of samples, as in the options; 0: all */
 	bool borrows_reader;
 
 	/* Strings in these are interned in `texts`, below. */
@@ -70,6 +71,11 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 /* The capture itself, or if its options left out what these times need, the same file with all. */
 struct reel_error *reel_capture_covering(struct reel_capture *capture, uint64_t from, uint64_t to,
 					 struct reel_capture **ret) REEL_MUST_CHECK;
+/* A new list of the blocks of samples that may be of these times, or some of them if the options
+ * say so. */
+struct reel_error *reel_capture_sample_blocks(const struct reel_capture *capture, uint64_t from,
+					      uint64_t to, const struct reel_block ***ret,
+					      size_t *count_ret) REEL_MUST_CHECK;
 /* INVALID if the options left out what these times need. */
 struct reel_error *reel_capture_check_covers(const struct reel_capture *capture, uint64_t from,
 					     uint64_t to) REEL_MUST_CHECK;

@@ -81,18 +81,14 @@ static struct reel_error *note_threads(struct reel_sampled *sampled,
 
 static struct reel_error *note_all_threads(struct reel_sampled *sampled,
 					   struct reel_block_reader *block_reader,
-					   const struct reel_reader *reader, uint64_t from,
-					   uint64_t to, bool *found_ret)
+					   const struct reel_block *const *blocks, size_t n,
+					   bool *found_ret)
 {
 	struct reel_error *error = NULL;
-	size_t n;
-	const struct reel_block *blocks = reel_reader_blocks(reader, &n);
 
 	*found_ret = true;
 	for (size_t i = 0; i < n && !error && *found_ret; i++)
-		if (blocks[i].header.type == REEL_BLOCK_SAMPLES &&
-		    reel_block_overlaps(&blocks[i].header, from, to))
-			error = note_threads(sampled, block_reader, &blocks[i], found_ret);
+		error = note_threads(sampled, block_reader, blocks[i], found_ret);
 	return error;
 }
 
@@ -227,17 +223,13 @@ static struct reel_error *note_parents(struct reel_sampled *sampled)
 	return NULL;
 }
 
-static struct reel_error *note_all(struct reel_sampled *sampled,
-				   struct reel_block_reader *block_reader,
-				   const struct reel_reader *reader, uint64_t from, uint64_t to,
-				   bool *found_ret)
+/* Which spaces are needed; the threads are known. */
+static struct reel_error *note_needed_spaces(struct reel_sampled *sampled,
+					     struct reel_block_reader *block_reader,
+					     const struct reel_reader *reader, uint64_t to)
 {
-	struct reel_error *error =
-		note_all_threads(sampled, block_reader, reader, from, to, found_ret);
+	struct reel_error *error = note_all_spaces(sampled, block_reader, reader, to);
 
-	if (error || !*found_ret)
-		return error;
-	error = note_all_spaces(sampled, block_reader, reader, to);
 	if (error)
 		return error;
 	if (!is_ascending(sampled))
@@ -251,7 +243,9 @@ static struct reel_error *note_all(struct reel_sampled *sampled,
 }
 
 struct reel_error *reel_sampled_create(struct reel_block_reader *block_reader,
-				       const struct reel_reader *reader, uint64_t from, uint64_t to,
+				       const struct reel_reader *reader,
+				       const struct reel_block *const *sample_blocks,
+				       size_t n_sample_blocks, uint64_t to,
 				       struct reel_sampled **ret)
 {
 	struct reel_sampled *sampled;
@@ -264,7 +258,9 @@ struct reel_error *reel_sampled_create(struct reel_block_reader *block_reader,
 	sampled = calloc(1, sizeof(*sampled));
 	if (!sampled)
 		return reel_error_no_memory();
-	error = note_all(sampled, block_reader, reader, from, to, &found);
+	error = note_all_threads(sampled, block_reader, sample_blocks, n_sample_blocks, &found);
+	if (!error && found)
+		error = note_needed_spaces(sampled, block_reader, reader, to);
 	if (error || !found)
 		reel_sampled_destroy(sampled);
 	else

@@ -57,6 +57,31 @@ peak() {
     "$O/bench/measure" "$work/taken" "$tool" "$@" "${files[@]}" "$file" >/dev/null 2>"$work/err" && cut -d' ' -f4 "$work/taken"
 }
 
+# Of a long capture info unwinds some, and says so, unless it is told otherwise or has to look for damage.
+make -s "$O/bench/repeat" >"$work/log" 2>&1 || cat "$work/log"
+"$O/bench/repeat" 40 testdata/x86_64/chains/gcc/exception.reel "$work/long.reel" 50000
+count $? "a long capture"
+info() {
+    "$tool" info "$@" "${files[@]}" "$work/long.reel" >"$work/out" 2>"$work/err"
+}
+info
+has out '^samples  *([0-9,]+) in .*, [0-9,]+ unwound \(--full: all\)$' '^Why traces ended, of [0-9,]+ unwound$' '^Modules of these traces: '
+[ "$(sed -nE 's/^Why traces ended, of ([0-9]+).*/\1/p' "$work/out")" -gt 100 ]
+count $? "some hundreds are looked at"
+for options in --full '--min-complete 1' '--pid 1-4000000' '--time 0..1h'; do
+    # shellcheck disable=SC2086
+    case $options in --pid*) options="--pid $("$tool" script "${files[@]}" "$work/long.reel" | sed -nE '1s,^\S+ +([0-9]+)/.*,\1,p')" ;; esac
+    # shellcheck disable=SC2086
+    info $options
+    has out '^Why traces ended$' '^Modules: '
+done
+samples=$("$tool" script "${files[@]}" "$work/long.reel" | grep -c '^[^[:space:]].*:$')
+info --full
+has out "^samples  *$(sed ':a;s/\B[0-9]\{3\}\>/,&/;ta' <<<"$samples") in [^,]*$"
+head -c -1 "$work/long.reel" >"$work/cut" && mv "$work/cut" "$work/long.reel"
+info
+has out '^Why traces ended$' '^Problems of the file$'
+
 capture=testdata/x86_64/chains/gcc/fork.reel
 "$O/bench/storm" 20000 $capture "$work/short.reel" && "$O/bench/storm" 200000 $capture "$work/long.reel"
 count $? "200,000 processes"

@@ -703,6 +703,7 @@ struct reel_capture_options options_of_capture(const struct options *options)
 		.debuginfod_cache = options->debuginfod_cache,
 		.from = options->from,
 		.to = options->to,
+		.blocks_max = options->blocks_max,
 	};
 }
 

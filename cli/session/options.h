@@ -60,6 +60,7 @@ struct options {
 	struct string_list symfs, debug_dirs, module_files, comms, identities;
 	bool may_be_locked; /* without the identity that it takes */
 	bool may_lack_header;
+	uint32_t blocks_max; /* of samples that are read; 0: all */
 	/* Of the capture that is made. */
 	struct string_list recipients;
 	bool decrypt;

@@ -37,28 +37,31 @@ struct reel_traces {
 
 /* ---- creation ------------------------------------------------------------------------ */
 
+static size_t count_sample_blocks(const struct reel_capture *capture)
+{
+	size_t n, n_samples = 0;
+	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n);
+
+	for (size_t i = 0; i < n; i++)
+		n_samples += blocks[i].header.type == REEL_BLOCK_SAMPLES;
+	return n_samples;
+}
+
 static struct reel_error *choose_blocks(struct reel_traces *traces)
 {
 	const struct reel_filter *lists = &traces->filter.lists;
-	size_t n, n_passed = 0;
-	const struct reel_block *blocks = reel_reader_blocks(traces->capture->reader, &n);
+	size_t n, n_kept = 0;
+	struct reel_error *error = reel_capture_sample_blocks(
+		traces->capture, traces->filter.from, traces->filter.to, &traces->blocks, &n);
 
-	traces->blocks = reallocarray(NULL, n + 1, sizeof(*traces->blocks));
-	if (!traces->blocks)
-		return reel_error_no_memory();
+	if (error)
+		return error;
+	for (size_t i = 0; i < n; i++)
+		if (!lists->shards || i % lists->shards == lists->shard)
+			traces->blocks[n_kept++] = traces->blocks[i];
+	traces->n_blocks = n_kept;
 	/* What END counts is of all shards. */
-	traces->has_all_blocks = !lists->shards;
-	for (size_t i = 0; i < n; i++) {
-		const struct reel_block_header *header = &blocks[i].header;
-
-		if (header->type != REEL_BLOCK_SAMPLES)
-			continue;
-		if (reel_block_overlaps(header, traces->filter.from, traces->filter.to) &&
-		    (!lists->shards || n_passed++ % lists->shards == lists->shard))
-			traces->blocks[traces->n_blocks++] = &blocks[i];
-		else
-			traces->has_all_blocks = false;
-	}
+	traces->has_all_blocks = !lists->shards && n == count_sample_blocks(traces->capture);
 	return NULL;
 }
 
