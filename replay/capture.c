@@ -903,7 +903,7 @@ static struct reel_error *open_from(struct reel_reader *reader, bool borrows_rea
 		.arch = "unknown",
 	};
 	sum_blocks(capture);
-	capture->from = capture->info.first_sample_time + options->from;
+	capture->from = options->from ? capture->info.first_sample_time + options->from : 0;
 	capture->to = options->to ? capture->info.first_sample_time + options->to : UINT64_MAX;
 	/* Whatever is wrong with such a capture is to be found. */
 	if (!reel_reader_was_encrypted(reader) && !has_problems(reader))
@@ -941,8 +941,12 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 
 static bool covers(const struct reel_capture *capture, uint64_t from, uint64_t to)
 {
+	/* Nothing is before the first sample. */
+	bool begins_with_it = from == capture->from ||
+			      (!capture->from && from == capture->info.first_sample_time);
+
 	if (capture->blocks_max)
-		return from == capture->from && to == capture->to;
+		return begins_with_it && to == capture->to;
 	return from >= capture->from && to <= capture->to;
 }
 
