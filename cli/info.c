@@ -219,7 +219,6 @@ static void print_hosts(const struct session *session, FILE *file)
 static void print_losses(const struct session *session, FILE *file)
 {
 	struct quality quality = session->quality;
-	uint64_t counts[REEL_LOSS_COUNT] = { 0 };
 	size_t n;
 	const struct reel_loss_info *losses = reel_capture_losses(session->capture, &n);
 
@@ -228,8 +227,7 @@ static void print_losses(const struct session *session, FILE *file)
 		quality.stops[REEL_STOP_STACK_END] = quality.stops[REEL_STOP_STACK_CUT] =
 			UINT64_MAX;
 	fputs("\nLosses: ", file);
-	losses_count(session->capture, counts);
-	losses_print(counts, &quality, file);
+	losses_print_all(session, &quality, file);
 	fputc('\n', file);
 	for (size_t i = 0; i < n; i++) {
 		if (losses[i].cpu != UINT32_MAX)

@@ -218,6 +218,9 @@ struct reel_capture_info {
 	/* Number of records from JITs: named functions, their lines, and functions with unwind
 	 * information. */
 	uint64_t jit_symbols, jit_lines, jit_unwinds;
+	/* The file is truncated, or the recorder did not finish it: it lacks an unknown number of
+	 * samples after last_sample_time. */
+	bool truncated;
 };
 
 const struct reel_capture_info *reel_capture_info(const struct reel_capture *capture);

@@ -927,6 +927,7 @@ static struct reel_error *open_from(struct reel_reader *reader, bool borrows_rea
 	capture->info.format_minor = header->minor;
 	memcpy(capture->info.file_id, header->id, sizeof(header->id));
 	capture->info.encrypted = reel_reader_was_encrypted(capture->reader);
+	capture->info.truncated = !capture->tally.has_end && !capture->info.locked;
 	capture->info.complete = capture->tally.has_end && reel_reader_has_trailer(capture->reader);
 	*ret = capture;
 	return NULL;

@@ -222,7 +222,9 @@ run 0 "$tool" info "$capture"
 has out '^samples +12 in 11.0 us$' '^format +0\.[0-9]+, complete$' ' 100.00 % +12  module missing$' '^Losses: none$' \
     '^Modules: 0 found, 1 missing' '  MISSING +12  /bin/example  0123456789abcdef$'
 run 0 "$tool" info --all-modules "$work/cut"
-has out '^Problems of the file$'
+has out '^Problems of the file$' '^Losses: an unknown number of samples after [0-9.]+ [mun]?s: the file is truncated$'
+run 0 "$tool" report "$work/cut"
+has out '^# lost: an unknown number of samples after [0-9.]+ [mun]?s: the file is truncated$'
 
 run 0 "$tool" script "$capture"
 has out '^example +100/101 +\[001\] +1\.000001: +10101010 cpu-clock:$' "^	          401100 \[unknown\] \(/bin/example\)$" \

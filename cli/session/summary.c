@@ -80,12 +80,31 @@ void losses_count(const struct reel_capture *capture, uint64_t *counts)
 	}
 }
 
-void summary_print_losses(const struct session *session, FILE *file)
+static bool any_matters(const uint64_t *counts, const struct quality *quality)
 {
+	for (int cause = 0; cause < REEL_LOSS_COUNT; cause++)
+		if (count_that_matters(quality, cause, counts[cause]))
+			return true;
+	return false;
+}
+
+void losses_print_all(const struct session *session, const struct quality *quality, FILE *file)
+{
+	const struct reel_capture_info *info = session->info;
 	uint64_t counts[REEL_LOSS_COUNT] = { 0 };
 
 	losses_count(session->capture, counts);
-	losses_print(counts, &session->quality, file);
+	if (!info->truncated || any_matters(counts, quality))
+		losses_print(counts, quality, file);
+	if (info->truncated)
+		fprintf(file, "%san unknown number of samples after %s: the file is truncated",
+			any_matters(counts, quality) ? ", " : "",
+			format_nanoseconds(info->last_sample_time - info->first_sample_time).text);
+}
+
+void summary_print_losses(const struct session *session, FILE *file)
+{
+	losses_print_all(session, &session->quality, file);
 }
 
 void summary_print_quality(const struct quality *quality, FILE *file)

@@ -14,6 +14,8 @@ void summary_print_events(const struct session *session, FILE *file);
 void summary_print_losses(const struct session *session, FILE *file);
 /* The same of counts by enum reel_loss, to which the other one adds a capture's. */
 void losses_print(const uint64_t *counts, const struct quality *quality, FILE *file);
+/* Of the capture as a whole. */
+void losses_print_all(const struct session *session, const struct quality *quality, FILE *file);
 void losses_count(const struct reel_capture *capture, uint64_t *counts);
 /* Lines with `#': which traces are complete, and which are guessed. */
 void summary_print_quality(const struct quality *quality, FILE *file);
