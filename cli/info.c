@@ -241,6 +241,8 @@ static void print_losses(const struct session *session, FILE *file)
 
 static const char *state_name(const struct reel_module_info *module)
 {
+	if (module->recorded)
+		return module->kind == REEL_MODULE_ANONYMOUS ? "code" : "names";
 	switch (module->state) {
 	case REEL_MODULE_UNUSED:
 		return "unused";
@@ -256,11 +258,16 @@ static const char *state_name(const struct reel_module_info *module)
 	return "unknown";
 }
 
+static bool lacks_file(const struct reel_module_info *module)
+{
+	return module->state > REEL_MODULE_FOUND && !module->recorded;
+}
+
 /* What lacks first, then by frames. */
 static int compare_modules(const void *a, const void *b)
 {
 	const struct reel_module_info *const *x = a, *const *y = b;
-	int x_lacks = (*x)->state > REEL_MODULE_FOUND, y_lacks = (*y)->state > REEL_MODULE_FOUND;
+	int x_lacks = lacks_file(*x), y_lacks = lacks_file(*y);
 
 	if (x_lacks != y_lacks)
 		return y_lacks - x_lacks;
@@ -279,7 +286,7 @@ static void print_indented(FILE *file, const char *name, const char *text)
 
 static void print_module(const struct reel_module_info *module, const struct output *output)
 {
-	bool lacks = module->state > REEL_MODULE_FOUND;
+	bool lacks = lacks_file(module);
 	_cleanup_free_ char *path = text_escape(*module->path ? module->path : "[unknown]", "");
 	FILE *file = output->file;
 
@@ -295,7 +302,7 @@ static void print_module(const struct reel_module_info *module, const struct out
 		print_indented(file, "file", module->local_path);
 	if (strcmp(module->debug_path, module->local_path) != 0)
 		print_indented(file, "debug information", module->debug_path);
-	print_indented(file, "problem:", module->problem);
+	print_indented(file, module->recorded ? "note:" : "problem:", module->problem);
 	if (module->unchecked)
 		print_indented(
 			file, "not checked:", "neither build-id nor digest says which file it was");
@@ -305,12 +312,14 @@ static void print_modules(const struct session *session, const struct info_optio
 			  const struct reel_module_info *modules, size_t n,
 			  const struct output *output)
 {
-	size_t counts[REEL_MODULE_BROKEN + 1] = { 0 }, n_embedded = 0;
+	size_t counts[REEL_MODULE_BROKEN + 1] = { 0 }, n_embedded = 0, n_recorded = 0;
 	const struct reel_module_info **sorted = memory_resize(NULL, n, sizeof(*sorted));
 
 	for (size_t i = 0; i < n; i++) {
 		sorted[i] = &modules[i];
-		if ((unsigned int)modules[i].state <= REEL_MODULE_BROKEN)
+		if (modules[i].recorded)
+			n_recorded++;
+		else if ((unsigned int)modules[i].state <= REEL_MODULE_BROKEN)
 			counts[modules[i].state]++;
 		n_embedded += modules[i].embedded;
 	}
@@ -323,6 +332,8 @@ static void print_modules(const struct session *session, const struct info_optio
 		counts[REEL_MODULE_BROKEN], counts[REEL_MODULE_UNUSED]);
 	if (n_embedded)
 		fprintf(output->file, ", %zu embedded", n_embedded);
+	if (n_recorded)
+		fprintf(output->file, ", %zu whose names or code are in the capture", n_recorded);
 	fputc('\n', output->file);
 	if (n > counts[REEL_MODULE_UNUSED] || options->all_modules)
 		fprintf(output->file, "  %s%-8s %9s  %s%s\n", color_bold(output), "STATE", "FRAMES",

@@ -358,6 +358,9 @@ struct reel_module_info {
 	bool embedded;
 	/* A file in use has DWARF: functions, inlined calls and lines. */
 	bool has_debug_info;
+	/* No file is in use, but the capture has names of its functions (kernel and its modules) or
+	 * its code (mappings without a file, such as a JIT's). */
+	bool recorded;
 };
 /*
  * All modules, sorted by id, in their present state.  The array lives until the next call of this

@@ -74,6 +74,31 @@ static enum reel_module_state state_of(const struct reel_module *module)
 	return reel_module_mismatch(module) ? REEL_MODULE_BROKEN : module->files.state;
 }
 
+static bool has_symbols(const struct reel_capture *capture, uint64_t module)
+{
+	size_t n;
+	const struct reel_kernel_symbol *all =
+		reel_kernel_symbol_map_all(capture->kernel_symbols, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (all[i].module_id == module && *all[i].name)
+			return true;
+	return false;
+}
+
+/* Looked for only where it matters. */
+static bool is_recorded(const struct reel_capture *capture, const struct reel_module *module)
+{
+	const struct reel_record_module *record = module->record;
+
+	if (!module->opened || module->files.file || module->files.debug)
+		return false;
+	if (record->kind == REEL_MODULE_ANONYMOUS)
+		return reel_timeline_has_code(capture->timeline, record->id);
+	return (record->kind == REEL_MODULE_KERNEL || record->kind == REEL_MODULE_KERNEL_MODULE) &&
+	       has_symbols(capture, record->id);
+}
+
 static bool is_embedded(const struct reel_module *module)
 {
 	return module->files.file && reel_elf_file_is_embedded(module->files.file);
@@ -113,6 +138,7 @@ static void add_module_info(void *context, const struct reel_module *module)
 		.embedded = module->opened && is_embedded(module),
 		.has_debug_info =
 			has_debug_info(module->files.file) || has_debug_info(module->files.debug),
+		.recorded = is_recorded(capture, module),
 	};
 
 	list->lacks_memory |= !info.path || !info.build_id || !info.problem;

@@ -90,6 +90,9 @@ bool reel_space_view_above(const struct reel_space_view *view, uint64_t address,
 size_t reel_space_view_code(const struct reel_space_view *view, uint64_t address,
 			    const uint8_t **ret);
 
+/* CODE records have some of the module's bytes. */
+bool reel_timeline_has_code(const struct reel_timeline *timeline, uint64_t module);
+
 /* A function of a JIT, and the line of an address in it; they live with the timeline. */
 struct reel_jit_symbol {
 	uint64_t space, time, address; /* as in the record */

@@ -448,6 +448,14 @@ size_t reel_space_view_code(const struct reel_space_view *view, uint64_t address
 	return (size_t)(bytes->size - into);
 }
 
+bool reel_timeline_has_code(const struct reel_timeline *timeline, uint64_t module)
+{
+	for (size_t i = 0; i < timeline->n_pieces; i++)
+		if (timeline->pieces[i].module == module)
+			return true;
+	return false;
+}
+
 bool reel_timeline_find(const struct reel_timeline *timeline, uint64_t space, uint64_t time,
 			uint64_t address, struct reel_mapping *ret)
 {

@@ -221,6 +221,9 @@ has out '^example;.* 10101\.01$' '_\[k\] '
 run 0 "$tool" info "$capture"
 has out '^samples +12 in 11.0 us$' '^format +0\.[0-9]+, complete$' ' 100.00 % +12  module missing$' '^Losses: none$' \
     '^Modules: 0 found, 1 missing' '  MISSING +12  /bin/example  0123456789abcdef$'
+# Names of the kernel's functions, and the code of a JIT, are in the capture: no file is missing.
+run 0 "$tool" info --no-host-files testdata/golden/x86_64-jit.reel
+has out '^Modules: .* 0 missing, .* whose names or code are in the capture$' '^  code +[0-9,]+  //anon$' '^ +note: .* the capture has its code,'
 run 0 "$tool" info --all-modules "$work/cut"
 has out '^Problems of the file$' '^Losses: an unknown number of samples after [0-9.]+ [mun]?s: the file is truncated$'
 run 0 "$tool" report "$work/cut"

@@ -278,6 +278,10 @@ class Cutting(Captures):
 
     def test_samples(self):
         whole = self.processes()
+        # The kernel is not missing where the names of its functions are recorded; memory without a file is, where its code is not.
+        info = self.output("info", "--no-host-files", whole)
+        self.assertRegex(info, r"\n  names +2  \[kernel\]")
+        self.assertRegex(info, r"\n  MISSING +\d+  //anon\n +problem: .* neither an image of it nor its code")
         for options in (["--pid", "200"], ["--pid", "100,300"], ["--tid", "300"], ["--comm", "two"], ["--cpu", "1"], ["--time", "20ns..40ns"], ["--time", "..20ns"],
                         ["--event", "task-clock"], ["--time", "60ns.."], []):
             part = self.cut(whole, *options)

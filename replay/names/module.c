@@ -384,8 +384,11 @@ static struct reel_error *find_files(struct reel_modules *modules, struct reel_m
 		break;
 	}
 	module->files.state = REEL_MODULE_MISSING;
-	if (asprintf(&module->files.problem, "%s is in no file, and the capture has no image of it",
-		     record->kind == REEL_MODULE_VDSO ? "the vDSO" : "the mapping") < 0)
+	if (asprintf(&module->files.problem, "%s is not in a file, and the capture has %s",
+		     record->kind == REEL_MODULE_VDSO ? "the vDSO" : "the mapping",
+		     reel_timeline_has_code(modules->timeline, record->id)
+			     ? "its code, but no other names than JITs gave it"
+			     : "neither an image of it nor its code") < 0)
 		return reel_error_no_memory();
 	return NULL;
 }
