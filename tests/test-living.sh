@@ -72,7 +72,7 @@ sys.path.insert(0, "tests")
 import reel_builder as b
 from reel_cases import capture_record, end_record, finish
 out, address, build_id, pid, path, *changes = sys.argv[1:]
-said = dict(hostname=os.uname().nodename, kernel_release=os.uname().release, build_id=build_id, ago="0", boot="0")
+said = dict(hostname=os.uname().nodename, kernel_release=os.uname().release, build_id=build_id, ago="0", boot="0", ended="")
 said.update(change.split("=", 1) for change in changes)
 now = time.clock_gettime_ns(time.CLOCK_MONOTONIC) - int(float(said["ago"]) * 1e9)
 wall = time.time_ns() - int(float(said["ago"]) * 1e9) + int(float(said["boot"]) * 1e9)
@@ -86,7 +86,8 @@ reel = b.Reel().side(
     b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock", 0),
     b.record("MODULE", 1, 1, 0, 0, 0, 0, bytes.fromhex(said["build_id"]), path),
     b.record("SPACE", now, 1, 0, 0, int(pid), 0, 62, 64, 1, 0, 0, 0), b.record("THREAD", now, 1, 1, 0, int(pid), 0, 0, "spin"),
-    b.record("MAP", now, 1, page, 0x1000, page - 0x400000, 5, 2, 1))
+    b.record("MAP", now, 1, page, 0x1000, page - 0x400000, 5, 2, 1),
+    *([b.record("SPACE_EXIT", now + 1, 1)] if said["ended"] else []))
 open(out, "wb").write(finish(reel.samples(samples)).data)
 END
 }
@@ -121,6 +122,8 @@ for i in 0 1; do
     found no "$path of another boot"
     capture "$pid" "$path" ago=3600
     found no "$path of a process that had the pid before"
+    capture "$pid" "$path" ended=1
+    found no "$path of a process that ended, as the capture says"
     capture "$pid" "$path" build_id=00112233
     found no "$path that is another file"
     capture $$ "$path"

@@ -121,8 +121,9 @@ static void look_at_process(void *context, const struct reel_space_state *space)
 	char process[24];
 	int64_t start;
 
-	if (search->error || !space->pid || !start_of(space->pid, &start) ||
-	    start > (int64_t)space->start)
+	/* Most processes of a busy host end while it is recorded. */
+	if (search->error || !space->pid || space->end != UINT64_MAX ||
+	    !start_of(space->pid, &start) || start > (int64_t)space->start)
 		return;
 	snprintf(process, sizeof(process), "%llu", (unsigned long long)space->pid);
 	if (view_of(process, &view) && add_view(search, &view))
