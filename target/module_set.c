@@ -251,8 +251,10 @@ struct reel_error *reel_module_set_add(struct reel_module_set *set,
 {
 	struct reel_record_module module = *identity;
 
-	/* An ELF file in a memfd or in shared memory is as good as any. */
-	if (module.kind == REEL_MODULE_ANONYMOUS && module.build_id.size)
+	/* An ELF file in a memfd or in shared memory is as good as any; only ELF files have a
+	 * digest. */
+	if (module.kind == REEL_MODULE_ANONYMOUS &&
+	    (module.build_id.size || module.file_digest.size))
 		module.kind = REEL_MODULE_FILE;
 	return add(set, &module, ret);
 }

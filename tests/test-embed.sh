@@ -128,13 +128,15 @@ cp -L --parents $(ldd "$work/twin" | grep -o '/[^ ]*') "$work/libraries"
 
 # place NAME COMMAND [OPTION...]: for sh in $work/places, where a copy of `twin' is `spin'
 place() {
-    local name=$1 command=$2
+    local name=$1 command=$2 given=(--module "$work/twin")
     shift 2
+    # --module is found by build-id.
+    readelf -n "$work/twin" | grep -q 'Build ID' || given=()
     rm -rf "$work/places"/*
     cp "$work/twin" "$work/places/spin"
     mkdir "$work/$name"
     record "$name" "$@" -- sh -c "cd '$work/places'; $command"
-    same "$name" "$work/$name.reel" --symfs "$work/libraries" --module "$work/twin"
+    same "$name" "$work/$name.reel" --symfs "$work/libraries" "${given[@]}"
     # It is that file, not another one.
     grep -q ' descend' "$work/alone"
     count $? "$name: the program's functions have no names: $(grep -m 3 spin "$work/alone")"
@@ -142,6 +144,11 @@ place() {
 place deleted './spin 1 & sleep 0.3; rm spin; wait'
 place replaced 'cp /bin/true new; ./spin 1 & sleep 0.3; mv new spin; wait'
 place memory "'$work/memfd' spin 1"
+# Without a build-id its digest tells which file it is.
+cp "$work/twin" "$work/twin-with" && cc -O2 -g -fomit-frame-pointer -Wl,--build-id=none -o "$work/twin" "$sources/descent.c"
+count $? "a program without a build-id"
+place memory-without "'$work/memfd' spin 1"
+mv "$work/twin-with" "$work/twin"
 place chroot 'mkdir root; cp spin root; cp -r '"$work"'/libraries/* root; chroot root /spin 1'
 # The kernel tells their build-ids, and no numbers of the files.
 place kernel-ids './spin 1 & sleep 0.3; rm spin; wait' --build-id-events

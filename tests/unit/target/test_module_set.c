@@ -68,6 +68,12 @@ static void test_memory_with_build_id(void **state)
 	identity.path = reel_bytes_of_string("//anon");
 	assert_null(reel_module_set_add(set, &identity, &plain));
 	assert_int_equal(plain->record.kind, REEL_MODULE_ANONYMOUS);
+	/* As a linker writes it that makes no build-ids. */
+	identity.path = reel_bytes_of_string("/memfd:program (deleted)");
+	identity.inode = 9;
+	identity.file_digest = reel_bytes_of_string("0123456789abcdef");
+	assert_null(reel_module_set_add(set, &identity, &file));
+	assert_int_equal(file->record.kind, REEL_MODULE_FILE);
 }
 
 /* A copy that an attacker maps first: other code, other names, the same build-id. */
