@@ -279,7 +279,7 @@ $(O)/tests/unit/record/embedding/test_hit_set: $(call recorder_part,embedding/hi
 $(O)/tests/unit/record/embedding/test_image_asker: $(call recorder_part,embedding/image_asker host/helper_limits watching/fd_message watching/nursery)
 
 # Programs that tests/test-*.sh need.
-test_programs := $(addprefix $(O)/tests/,demangle symbolize libdw_symbols cfi_rows synthesized_rows arch_table trace_symbols make_perf_data encrypted_captures scrub_compare scrub_chance \
+test_programs := $(addprefix $(O)/tests/,demangle symbolize stepped libdw_symbols cfi_rows synthesized_rows arch_table trace_symbols make_perf_data encrypted_captures scrub_compare scrub_chance \
 	truth/torn_check truth/addresses fixtures/format_fixtures)
 
 $(test_programs): $(O)/tests/%: $(O)/tests/%.o $(O)/libstackreel.a

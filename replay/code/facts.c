@@ -66,12 +66,15 @@ static struct reel_value before(const struct reel_arch *arch,
  * A register that is stored by sp, and is restored by another register (a frame pointer that was
  * just made) or the other way round: whether these are one place is not known, so neither is where
  * the register's value was before.  But the word that it points to is not itself: V8 keeps a copy
- * of the frame pointer, and the caller's is in the frame all the same.
+ * of the frame pointer, and the caller's is in the frame all the same.  A store by any other
+ * register is one of data: frames are saved to by sp or the frame pointer, and GMP's loops store
+ * what they count with registers that were saved before.
  */
 static void lose_stored(const struct reel_arch *arch, const struct reel_instruction *instruction,
 			struct reel_facts *facts)
 {
 	uint8_t column = reel_arch_slot(arch, arch->return_column);
+	uint8_t sp = reel_arch_slot(arch, arch->sp), fp = reel_arch_slot(arch, arch->fp);
 
 	for (unsigned i = 0; i < instruction->n_effects; i++) {
 		const struct reel_effect *effect = &instruction->effects[i];
@@ -79,9 +82,10 @@ static void lose_stored(const struct reel_arch *arch, const struct reel_instruct
 						   ? &facts->return_address
 						   : &facts->registers[effect->value.slot];
 
-		if (effect->size && effect->value.kind == REEL_VALUE_REGISTER &&
-		    !effect->value.plus && value->kind == REEL_VALUE_MEMORY &&
-		    value->slot != effect->slot && value->slot != effect->value.slot)
+		if (effect->size && (effect->slot == sp || effect->slot == fp) &&
+		    effect->value.kind == REEL_VALUE_REGISTER && !effect->value.plus &&
+		    value->kind == REEL_VALUE_MEMORY && value->slot != effect->slot &&
+		    value->slot != effect->value.slot)
 			*value = (struct reel_value){ 0 };
 	}
 }

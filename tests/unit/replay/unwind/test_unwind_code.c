@@ -981,6 +981,39 @@ static void test_searched_once(void **unused)
 	       0x4002);
 }
 
+/*
+ * A store of data by any register is no place where the caller's value is saved (GMP's divrem_1
+ * stores its remainder, which is in %rbp):
+ *   3000: 55              push %rbp
+ *   3001: 31 ed           xor %ebp,%ebp
+ *   3003: 48 89 2f        mov %rbp,(%rdi)
+ *   3006: 5d              pop %rbp
+ *   3007: c3              ret
+ */
+static void test_stored_data(void **unused)
+{
+	static const uint64_t pcs[] = { 0x3000, 0x3001, 0x3003, 0x3006, 0x3007 };
+	struct world w;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(pcs) / sizeof(pcs[0]); i++) {
+		bool pushed = i > 0 && i < 4;
+
+		code_world(&w);
+		/* The caller's CFA hangs on rbp. */
+		function(&w, 0x2100, 0x2200, BYTES(0x0c, 6, 16));
+		code_at(&w, 0x3000, BYTES(0x55, 0x31, 0xed, 0x48, 0x89, 0x2f, 0x5d, 0xc3));
+		w.stack[99] = STACK_WORD(110);
+		w.stack[100] = call_before(&w, 0x2120);
+		w.stack[111] = BIAS + 0x1020;
+		w.state.pc = BIAS + pcs[i];
+		set(&w, 7, STACK_WORD(100 - pushed));
+		set(&w, 6, pushed ? 0 : STACK_WORD(110));
+		unwind(&w);
+		EXPECT(&w, REEL_STOP_ROOT, pcs[i], 0x2120, 0x1020);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1009,6 +1042,7 @@ int main(void)
 		cmocka_unit_test(test_moved_sp),
 		cmocka_unit_test(test_entry),
 		cmocka_unit_test(test_searched_once),
+		cmocka_unit_test(test_stored_data),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

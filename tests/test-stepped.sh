@@ -1,0 +1,29 @@
+#!/bin/bash
+# Functions of this machine's libraries, stepped through with ptrace(2): at each instruction the chain must be the caller's, which is
+# known from before the call.
+#
+#   O=DIR   the object directory (build)
+set -u
+cd "$(dirname "$0")/.." || exit
+O=${O:-build}
+. tests/count.sh
+program=$O/tests/stepped
+if [ ! -x "$program" ]; then
+    skip "$program is not built"
+    finish
+fi
+
+# subject NAME TITLE: 77 says that it cannot be stepped through here.
+subject() {
+    local said status=0
+    said=$("$program" "$1" 2>&1) || status=$?
+    if [ $status = 77 ]; then
+        skip "$2: $said"
+    else
+        count $status "$2: $(tail -n 1 <<<"$said")"
+        [ $status = 0 ] || sed 's/^/    /' <<<"$said"
+    fi
+}
+
+subject gmp "GMP's divrem_1, which has no CFI"
+finish
