@@ -1387,6 +1387,13 @@ struct reel_error *reel_unwinder_map(struct reel_unwinder *unwinder, uint64_t ad
 /* Bits of a return address that are not address (pointer authentication). */
 void reel_unwinder_set_pointer_mask(struct reel_unwinder *unwinder, uint64_t mask);
 
+enum reel_stack_flags {
+	/* The thread is in a system call, or has just returned from one: pc is behind the
+	 * instruction, and so is looked up one byte before, where pc is indeed behind such an
+	 * instruction.  Matters where unwind information ends with it (glibc's clone3). */
+	REEL_STACK_AFTER_SYSCALL = 1 << 0,
+};
+
 /* What is known of a thread. */
 struct reel_stack {
 	size_t size; /* sizeof(struct reel_stack) */
@@ -1399,6 +1406,7 @@ struct reel_stack {
 	size_t n_memory;
 	/* Largest number of frames; 0 means 16384. */
 	uint32_t max_frames;
+	uint32_t flags; /* enum reel_stack_flags */
 };
 
 struct reel_unwound_frame {

@@ -309,6 +309,7 @@ struct reel_error *reel_unwind(struct reel_unwinder *unwinder, const struct reel
 
 	memcpy(&whole, stack, stack->size < sizeof(whole) ? stack->size : sizeof(whole));
 	input.max_frames = whole.max_frames;
+	input.after_syscall = whole.flags & REEL_STACK_AFTER_SYSCALL;
 	error = set_state(unwinder, whole.registers, whole.n_registers, &state);
 	if (!error)
 		error = set_memory(unwinder, whole.memory, whole.n_memory);

@@ -12,7 +12,9 @@
 
 #include "arch/arch.h"
 #include "include/stackreel.h"
+#include "tests/cfi_builder.h"
 #include "tests/support/capture.h"
+#include "tests/support/elf_builder.h"
 
 #define ORDERS "testdata/aarch64/orders"
 
@@ -199,13 +201,69 @@ static void test_size(void **state)
 	reel_unwinder_destroy(unwinder);
 }
 
+/*
+ * A program whose unwind information ends with its system call:
+ *   400400: b8 38 00 00 00  mov $56,%eax
+ *   400405: 0f 05           syscall
+ *   400407: 0f 0b           ud2
+ */
+static void make_program(int fd)
+{
+	static const uint8_t code[] = { 0xb8, 0x38, 0, 0, 0, 0x0f, 0x05, 0x0f, 0x0b };
+	struct cfi_builder cfi = { .address = 0x400800 };
+	struct elf_builder elf = { 0 };
+	size_t cie;
+
+	cie = build_cie(&cfi, 1, "zR", BYTES(0x1b), 1, 16, BYTES(0x0c, 7, 8, 0x90, 1));
+	build_fde(&cfi, cie, true, 0x400400, 7, BYTES(0x0e, 24));
+	build_number(&cfi, 0, 4);
+	elf_put_header(&elf, ET_EXEC, 1);
+	elf_put_segment(&elf, 0, PT_LOAD, PF_R | PF_X, 0, 0x400000, 0x1000, 0x1000);
+	elf_put_bytes(&elf, 0x400, code, sizeof(code));
+	elf_put(&elf, 0x7ff, 0, 1);
+	elf_add_section(&elf, (struct elf_section_spec){ ".eh_frame", SHT_PROGBITS, SHF_ALLOC,
+							 0x400800, cfi.bytes, cfi.size, 0, 0 });
+	elf_finish_sections(&elf);
+	must_be(write(fd, elf.bytes, 0x1000) == 0x1000, "written");
+}
+
+static void test_after_syscall(void **state)
+{
+	const struct reel_register registers[] = { { 16, 0x400407 }, { 7, 0x7000 } };
+	static const uint8_t stack_bytes[32] = { [16] = 0x00, 0x05, 0x40 };
+	const struct reel_memory memory = { 0x7000, sizeof(stack_bytes), stack_bytes };
+	struct reel_stack stack = { .size = sizeof(stack),
+				    .registers = registers,
+				    .n_registers = 2,
+				    .memory = &memory,
+				    .n_memory = 1 };
+	int fd = memfd_create("program", MFD_CLOEXEC);
+	const struct reel_unwound *unwound;
+	struct reel_unwinder *unwinder;
+	char path[32];
+
+	(void)state;
+	make_program(fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	must(reel_unwinder_create("x86_64", &unwinder));
+	must(reel_unwinder_map(unwinder, 0x400000, 0x1000, 0, path));
+	must(reel_unwind(unwinder, &stack, &unwound));
+	assert_int_equal(unwound->n_frames, 1);
+	stack.flags = REEL_STACK_AFTER_SYSCALL;
+	must(reel_unwind(unwinder, &stack, &unwound));
+	assert_int_equal(unwound->n_frames, 2);
+	assert_int_equal(unwound->frames[1].pc, 0x400500);
+	assert_int_equal(unwound->frames[1].sp, 0x7018);
+	reel_unwinder_destroy(unwinder);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same_as_traces),
-		cmocka_unit_test(test_wrong_calls),
-		cmocka_unit_test(test_register_numbers),
-		cmocka_unit_test(test_size),
+		cmocka_unit_test(test_same_as_traces),	 cmocka_unit_test(test_wrong_calls),
+		cmocka_unit_test(test_register_numbers), cmocka_unit_test(test_size),
+		cmocka_unit_test(test_after_syscall),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
