@@ -682,6 +682,84 @@ static void test_arm64_prologue(void **unused)
 	}
 }
 
+/* What has been done to the stack at an instruction. */
+struct record_state {
+	uint8_t words;		/* sp is lower than at the begin */
+	bool linked, clobbered; /* x29 points to the record; x30 was changed by a call */
+};
+
+/* At each instruction of code at 0x3000: its caller at 0x4000 has no CFI either. */
+static void try_records(const uint8_t *code, size_t size, uint8_t record,
+			const struct record_state *states)
+{
+	struct world w;
+
+	for (size_t i = 0; i < size / 4 * 2; i++) {
+		const struct record_state *state = &states[i / 2];
+
+		world_init(&w, "aarch64", 1, 30, BYTES(0x0c, 31, 0));
+		function(&w, 0x1000, 0x1100, BYTES(0x07, 30));
+		code_at(&w, 0x3000, code, size);
+		code_at(&w, 0x4000,
+			BYTES(0xfd, 0x7b, 0xbd, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x20, 0x00, 0x3f,
+			      0xd6, 0xfd, 0x7b, 0xc3, 0xa8, 0xc0, 0x03, 0x5f, 0xd6));
+		if (i % 2) /* the call names its target */
+			code_at(&w, 0x4008, BYTES(0xfe, 0xfb, 0xff, 0x97));
+		w.state.pc = BIAS + 0x3000 + 4 * (i / 2);
+		set(&w, 31, STACK_WORD(100 - state->words));
+		set(&w, 30, state->clobbered ? BIAS + 0x3014 : BIAS + 0x400c);
+		set(&w, 29, STACK_WORD(state->linked ? record : 100));
+		w.stack[record] = STACK_WORD(100);
+		w.stack[record + 1] = BIAS + 0x400c;
+		w.stack[100] = STACK_WORD(110);
+		w.stack[101] = call_before(&w, 0x1020);
+		unwind(&w);
+		assert_int_equal(w.frames.sps[1], STACK_WORD(100));
+		EXPECT(&w, REEL_STOP_ROOT, 0x3000 + 4 * (i / 2), 0x400c, 0x1020);
+	}
+}
+
+/*
+ * arm64 without any CFI, at each instruction of prologues and epilogues, of frames with a record at
+ * their begin and at their end:
+ *   3000: a9be7bfd  stp x29,x30,[sp,#-32]!     3000: d10083ff  sub sp,sp,#32
+ *   3004: 910003fd  mov x29,sp                 3004: a9017bfd  stp x29,x30,[sp,#16]
+ *   3008: f9000bf3  str x19,[sp,#16]           3008: 910043fd  add x29,sp,#16
+ *   300c: aa0003f3  mov x19,x0                 300c: f90003f3  str x19,[sp]
+ *   3010: d63f0020  blr x1                     3010: d63f0020  blr x1
+ *   3014: f9400bf3  ldr x19,[sp,#16]           3014: f94003f3  ldr x19,[sp]
+ *   3018: a8c27bfd  ldp x29,x30,[sp],#32       3018: a9417bfd  ldp x29,x30,[sp,#16]
+ *   301c: d65f03c0  ret                        301c: 910083ff  add sp,sp,#32
+ *                                              3020: d65f03c0  ret
+ *   4000: a9bd7bfd  stp x29,x30,[sp,#-48]!
+ *   4004: 910003fd  mov x29,sp
+ *   4008: d63f0020  blr x1                 or  97fffbfe  bl 3000
+ *   400c: a8c37bfd  ldp x29,x30,[sp],#48
+ *   4010: d65f03c0  ret
+ */
+static void test_arm64_records(void **unused)
+{
+	static const struct record_state at_begin[] = {
+		{ 0, false, false }, { 4, false, false }, { 4, true, false }, { 4, true, false },
+		{ 4, true, false },  { 4, true, true },	  { 4, true, true },  { 0, false, false },
+	};
+	static const struct record_state at_end[] = {
+		{ 0, false, false }, { 4, false, false }, { 4, false, false },
+		{ 4, true, false },  { 4, true, false },  { 4, true, true },
+		{ 4, true, true },   { 4, false, false }, { 0, false, false },
+	};
+
+	(void)unused;
+	try_records(BYTES(0xfd, 0x7b, 0xbe, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0xf3, 0x0b, 0x00, 0xf9,
+			  0xf3, 0x03, 0x00, 0xaa, 0x20, 0x00, 0x3f, 0xd6, 0xf3, 0x0b, 0x40, 0xf9,
+			  0xfd, 0x7b, 0xc2, 0xa8, 0xc0, 0x03, 0x5f, 0xd6),
+		    96, at_begin);
+	try_records(BYTES(0xff, 0x83, 0x00, 0xd1, 0xfd, 0x7b, 0x01, 0xa9, 0xfd, 0x43, 0x00, 0x91,
+			  0xf3, 0x03, 0x00, 0xf9, 0x20, 0x00, 0x3f, 0xd6, 0xf3, 0x03, 0x40, 0xf9,
+			  0xfd, 0x7b, 0x41, 0xa9, 0xff, 0x83, 0x00, 0x91, 0xc0, 0x03, 0x5f, 0xd6),
+		    98, at_end);
+}
+
 /*
  * A copy of the frame pointer, as V8's builtins keep it, is not where the caller's is:
  *   3000: 55                    push %rbp
@@ -1026,6 +1104,7 @@ int main(void)
 		cmocka_unit_test(test_by_entry),
 		cmocka_unit_test(test_frame_pointer),
 		cmocka_unit_test(test_arm64_prologue),
+		cmocka_unit_test(test_arm64_records),
 		cmocka_unit_test(test_begin_of_thread),
 		cmocka_unit_test(test_recorded),
 		cmocka_unit_test(test_pushed),
