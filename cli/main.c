@@ -72,9 +72,34 @@ static void print_usage(FILE *file)
 	      file);
 }
 
+/* The command that was probably meant; NULL: no name is like it. */
+static const char *similar_command(const char *name)
+{
+	const char *best = NULL;
+	size_t least = 3;
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+		size_t distance = text_distance(name, commands[i].name);
+
+		/* Not of a short name, of which little would be left. */
+		if (distance < least && distance * 2 < strlen(commands[i].name)) {
+			best = commands[i].name;
+			least = distance;
+		}
+	}
+	return best;
+}
+
 static int unknown_command(const char *name)
 {
-	complain("no command `%s'", name);
+	const char *similar = similar_command(name);
+	_cleanup_free_ char *shown = text_escape(name, "");
+
+	if (similar) {
+		complain("unknown command '%s'; did you mean '%s'?", shown, similar);
+		return STATUS_USAGE;
+	}
+	complain("unknown command '%s'", shown);
 	print_usage(stderr);
 	return STATUS_USAGE;
 }

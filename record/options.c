@@ -11,6 +11,7 @@
 #include "bpf/sample.h"
 #include "include/stackreel.h"
 #include "record/options.h"
+#include "record/perf_options.h"
 #include "base/quantity.h"
 
 /* The frames of some programs are of 300 KB (lame's); a sample of so much costs the CPU some 35 us.
@@ -54,6 +55,7 @@ enum long_option {
 	OPTION_NO_SYMBOLS,
 	OPTION_NO_JIT_NAMES,
 	OPTION_JAVA_PERFMAP,
+	OPTION_CALL_GRAPH,
 };
 
 static const struct argp_option argp_options[] = {
@@ -73,7 +75,9 @@ static const struct argp_option argp_options[] = {
 	  0 },
 	{ "freq", 'F', "HZ", 0, "Samples a second and CPU (999), or max", 0 },
 	{ "count", 'c', "PERIOD", 0, "A sample each PERIOD events instead", 0 },
-	{ "call-graph", 'g', NULL, 0, "Also record the kernel's call chains", 0 },
+	{ NULL, 'g', NULL, 0, "Also record the kernel's call chains", 0 },
+	{ "call-graph", OPTION_CALL_GRAPH, "MODE", 0,
+	  "Same as -g, for users of perf: dwarf or fp. User stacks are always whole", 0 },
 	{ "fp", OPTION_FP, NULL, 0,
 	  "Also record what a walk by frame pointers finds, for stackreel report --compare-fp", 0 },
 	{ "kallsyms", OPTION_KALLSYMS, "WHICH", 0,
@@ -375,6 +379,9 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 	case 'g':
 		options->kernel_chain = true;
 		return 0;
+	case OPTION_CALL_GRAPH:
+		reel_perf_call_graph(state, argument, options);
+		return 0;
 	case OPTION_FP:
 		options->frame_chain = true;
 		return 0;
@@ -428,11 +435,26 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 	}
 }
 
+/* `-g dwarf` would run a program called dwarf. */
+static void check_command(struct argp_state *state, const char *name)
+{
+	const char *last = state->argv[state->next - 2];
+
+	if (!strcmp(last, "-g") && reel_perf_is_call_graph(name))
+		argp_error(state, "-g takes no mode; use --call-graph %s (or -- %s for a program)",
+			   name, name);
+}
+
+static const struct argp_child children[] = { { &reel_perf_options, 0, NULL, 0 }, { 0 } };
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct reel_options *options = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = options;
+		return 0;
 	case 'o':
 		if (!*argument)
 			argp_error(state, "-o: the file's name is empty");
@@ -466,6 +488,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		options->verbose = true;
 		return 0;
 	case ARGP_KEY_ARG:
+		check_command(state, argument);
 		/* The command begins: the rest is its own. */
 		options->command = &state->argv[state->next - 1];
 		state->next = state->argc;
@@ -483,6 +506,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp argp = {
 	.options = argp_options,
 	.parser = parse,
+	.children = children,
 	.args_doc = "[--] COMMAND [ARGUMENT...]",
 	.doc = "Record registers and stack bytes with eBPF, to be turned into stack traces by "
 	       "`stackreel report FILE' on any host."

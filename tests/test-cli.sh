@@ -35,8 +35,19 @@ for command in record report annotate script folded flamegraph aggregate export 
 run 0 "$tool" --version
 has out '^stackreel [0-9]+\.[0-9]+\.[0-9]+$'
 run 2 "$tool" no-such-command
-has err "no command"
+has err "unknown command 'no-such-command'" 'Usage: stackreel COMMAND'
 run 2 "$tool" help no-such-command
+# A typing error of a letter or two, or two letters exchanged.
+for typed in reprot:report repot:report fodled:folded flamegrph:flamegraph verfy:verify xport:export tpo:top; do
+    run 2 "$tool" "${typed%:*}" "$capture"
+    has err "^stackreel: unknown command '${typed%:*}'; did you mean '${typed#*:}'\?$"
+    ! grep -q Usage "$work/err"
+    count $? "${typed%:*}: no list"
+done
+run 2 "$tool" zz
+has err "unknown command 'zz'$"
+run 2 "$tool" $'\e[31mreport'
+has err "unknown command '.*x1b"
 for command in report script folded info doctor dump table; do
     run 0 "$tool" "$command" --help
     has out "^Usage: stackreel $command" '--output=FILE'

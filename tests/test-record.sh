@@ -30,6 +30,16 @@ ok "rotation to stdout" fails 2 "cannot be combined with -o -" --rotate 10s -o -
 ok "-a with -p" fails 2 "leave out -p" -a -p 1
 ok "-p with -t" fails 2 "cannot be combined" -p 1 -t 1
 ok "-q with -v" fails 2 "contradict" -q -v -- true
+# What perf's users type.
+ok "--call-graph lbr" fails 2 "--call-graph lbr: branch stacks are not recorded; use --call-graph dwarf" --call-graph lbr -- true
+ok "--call-graph without a mode" fails 2 "unknown mode '--' \(expected dwarf or fp; -g takes none\)" --call-graph -- true
+ok "-g dwarf" fails 2 "-g takes no mode; use --call-graph dwarf" -g dwarf -- true
+ok "-g -- dwarf is a program" fails 127 "'dwarf': command not found" -g -- dwarf
+ok "-b" fails 2 "-b: branch stacks are not recorded" -b -- true
+ok "--all-user" fails 2 "--all-user: add :u to the event" --all-user -- true
+ok "--switch-output" fails 2 "use --rotate" --switch-output=10s -- true
+ok "-u" fails 2 "-u: users are not supported" -u root -- true
+ok "perf's options are not listed" bash -c "! '$recorder' --help | grep -qE -- '--(branch-any|mmap-pages|switch-output)'"
 if command -v script >/dev/null; then
     ok "no capture to a terminal" bash -c "script -qec \"'$recorder' -o - -- true\" /dev/null | grep -q 'is a terminal'"
 else
@@ -53,6 +63,16 @@ ok "a command's samples are placed" "$check" a.reel complete samples=200 placed 
 ok "the summary" grep -qE '^[0-9,]+ samples, [0-9.]+ [kKMG]?B \([0-9.]+ K?B/sample\), [0-9,]+ lost, [0-9,]+ stacks cut(, [0-9,]+ (with unreadable pages|times? throttled by the kernel))* -> a.reel$' err
 [ "$(stat -c %a a.reel)" = 600 ]
 count $? "others cannot read the capture"
+for mode in dwarf dwarf,8192 fp; do
+    record -o perf.reel --call-graph "$mode" -T -m 64 -- "$busy" spin 1 0
+    [ $? = 0 ] && grep -q '^stackreel-record: note: -m: ignored: --ring-size' err
+    count $? "--call-graph $mode, -T and -m are accepted"
+    case $mode in
+    dwarf) ! grep -q 'note: --call-graph' err ;;
+    *) grep -q "note: --call-graph ${mode%,*}: " err ;;
+    esac
+    count $? "--call-graph $mode: what is noted"
+done
 record -q -o a.reel -- true
 [ $? = 0 ] && [ ! -s err ] && [ -s a.reel.old ]
 count $? "-q says nothing, and the old file is kept"

@@ -314,6 +314,38 @@ struct short_text format_wall_time(uint64_t nanoseconds)
 	return ret;
 }
 
+/* ---- alike ------------------------------------------------------------------------ */
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The optimal string alignment distance. */
+size_t text_distance(const char *a, const char *b)
+{
+	size_t rows[TEXT_DISTANCE_MAX + 1][TEXT_DISTANCE_MAX + 1];
+	size_t n = strnlen(a, TEXT_DISTANCE_MAX + 1), m = strnlen(b, TEXT_DISTANCE_MAX + 1);
+
+	if (n > TEXT_DISTANCE_MAX || m > TEXT_DISTANCE_MAX)
+		return SIZE_MAX;
+	for (size_t i = 0; i <= n; i++) {
+		for (size_t j = 0; j <= m; j++) {
+			size_t *here = &rows[i][j];
+
+			if (!i || !j) {
+				*here = i + j;
+				continue;
+			}
+			*here = least(rows[i - 1][j], rows[i][j - 1]) + 1;
+			*here = least(*here, rows[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				*here = least(*here, rows[i - 2][j - 2] + 1);
+		}
+	}
+	return rows[n][m];
+}
+
 /* ---- memory ----------------------------------------------------------------------- */
 
 void memory_check(const void *memory)

@@ -36,6 +36,11 @@ char *text_escape_again(const uint8_t *bytes, size_t size, const char *also);
  * that had a NUL. */
 bool text_unescape(char *text);
 
+/* How many letters one of two short texts has to change, gain, lose or exchange with the next to
+ * become the other; more than TEXT_DISTANCE_MAX letters are not compared: SIZE_MAX. */
+#define TEXT_DISTANCE_MAX 31
+size_t text_distance(const char *a, const char *b);
+
 /* Columns that it takes, a code point each. */
 size_t text_width(const char *text);
 
