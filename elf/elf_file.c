@@ -728,6 +728,7 @@ bool reel_elf_file_code_segment(const struct reel_elf_file *file, uint64_t addre
 	return false;
 }
 
+/* All of it is of one segment: the first that holds its first byte, where several overlap. */
 static bool read_segment(const struct reel_elf_file *file, uint64_t address, size_t size,
 			 uint8_t *bytes_ret)
 {
@@ -735,11 +736,11 @@ static bool read_segment(const struct reel_elf_file *file, uint64_t address, siz
 		const struct segment *segment = &file->segments[i];
 		uint64_t at = address - segment->address, offset;
 
-		if (address < segment->address || at > segment->file_size ||
-		    size > segment->file_size - at ||
-		    __builtin_add_overflow(segment->offset, at, &offset) || offset > file->size ||
-		    size > file->size - offset)
+		if (address < segment->address || at >= segment->file_size ||
+		    __builtin_add_overflow(segment->offset, at, &offset) || offset >= file->size)
 			continue;
+		if (size > segment->file_size - at || size > file->size - offset)
+			return false;
 		if (file->image) {
 			memcpy(bytes_ret, file->image + offset, size);
 			return true;
@@ -760,13 +761,33 @@ bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size
 	return read;
 }
 
+static uint64_t data_end(const struct segment *segment)
+{
+	uint64_t end;
+
+	return __builtin_add_overflow(segment->address, segment->file_size, &end) ? UINT64_MAX
+										  : end;
+}
+
+static bool overlaps_one_before(const struct reel_elf_file *file, size_t index)
+{
+	const struct segment *segment = &file->segments[index];
+
+	for (size_t i = 0; i < index; i++) {
+		if (segment->address < data_end(&file->segments[i]) &&
+		    file->segments[i].address < data_end(segment))
+			return true;
+	}
+	return false;
+}
+
 void reel_elf_file_data_ranges(const struct reel_elf_file *file, struct reel_address_ranges *ret)
 {
 	for (size_t i = 0; !file->debug_only && i < file->n_segments; i++) {
 		const struct segment *segment = &file->segments[i];
 		uint64_t size = segment->file_size, end;
 
-		if (segment->offset >= file->size)
+		if (segment->offset >= file->size || overlaps_one_before(file, i))
 			continue;
 		if (size > file->size - segment->offset)
 			size = file->size - segment->offset;

@@ -116,7 +116,8 @@ bool reel_elf_file_code_segment(const struct reel_elf_file *file, uint64_t addre
 bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size_t size,
 			uint8_t *bytes_ret);
 
-/* The addresses that the file has bytes of, tidy; none for an embedded or a debug-only file. */
+/* The addresses that the file has bytes of, tidy, but for segments that overlap others before them;
+ * none for an embedded or a debug-only file. */
 void reel_elf_file_data_ranges(const struct reel_elf_file *file, struct reel_address_ranges *ret);
 
 /* From here on, which addresses reel_elf_file_read gives bytes of is remembered; the file is one
