@@ -558,8 +558,7 @@ struct reel_error *recording_rotate(struct recording *recording)
 		reel_jit_names_restart(recording->jit_names);
 	if (recording->symbols)
 		error = reel_kernel_symbols_restart(recording->symbols);
-	if (!error)
-		error = reel_tracker_snapshot(recording->tracker, cut);
+	reel_tracker_restart(recording->tracker, cut);
 	recording->stream.cut = UINT64_MAX;
 	return error ? error : replay_deferred(recording);
 }

@@ -164,16 +164,6 @@ const struct reel_record_module *reel_timeline_module(const struct reel_timeline
 const struct reel_record_module *const *reel_timeline_modules(const struct reel_timeline *timeline,
 							      size_t *count_ret);
 
-/*
- * The present as records (for the next part of a rotated recording): `emit`
- * gets MODULE, SPACE, THREAD and MAP records of all that lives, with time `time` and origin
- * SNAPSHOT; modules that no mapping uses are left out.
- */
-struct reel_error *reel_timeline_snapshot(
-	const struct reel_timeline *timeline, uint64_t time,
-	struct reel_error *(*emit)(void *context, const struct reel_record *record),
-	void *context) REEL_MUST_CHECK;
-
 /* Calls `visit` for the mappings of a space that overlap [address, address + size), ascending. */
 void reel_timeline_visit(const struct reel_timeline *timeline, uint64_t space, uint64_t time,
 			 uint64_t address, uint64_t size,

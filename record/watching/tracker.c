@@ -93,9 +93,15 @@ struct reel_error *tracker_put(struct reel_tracker *tracker, const struct proces
 {
 	struct reel_error *error = reel_timeline_add(tracker->timeline, record);
 
-	if (!error && process->followed)
-		error = tracker_write(tracker, record);
-	return error;
+	return error || !process->written ? error : tracker_write(tracker, record);
+}
+
+struct reel_error *tracker_put_thread(struct reel_tracker *tracker, const struct thread *thread,
+				      const struct reel_record *record)
+{
+	struct reel_error *error = reel_timeline_add(tracker->timeline, record);
+
+	return error || !thread->first_space ? error : tracker_write(tracker, record);
 }
 
 /* ---- look-ups ----------------------------------------------------------------------- */
@@ -245,7 +251,7 @@ static struct reel_error *thread_put(struct reel_tracker *tracker, const struct 
 		.parent = start->parent,
 		.comm = reel_bytes_of_string(thread->comm),
 	};
-	return tracker_put(tracker, thread->process, &record);
+	return tracker_put_thread(tracker, thread, &record);
 }
 
 struct reel_error *tracker_thread_create(struct reel_tracker *tracker, struct process *process,
@@ -259,6 +265,10 @@ struct reel_error *tracker_thread_create(struct reel_tracker *tracker, struct pr
 	thread->process = process;
 	thread->id = ++tracker->last_thread;
 	thread->tid = start->tid;
+	thread->namespace_tid = start->namespace_tid;
+	thread->origin = start->origin;
+	thread->parent = start->parent;
+	thread->parent_tid = start->parent_tid;
 	thread->start = start->time;
 	thread->end = UINT64_MAX;
 	thread->known = start->known;
@@ -285,13 +295,15 @@ struct reel_error *tracker_thread_rename(struct reel_tracker *tracker, struct th
 
 	if (!strcmp(thread->comm, comm))
 		return NULL;
+	memcpy(thread->comm_before, thread->comm, sizeof(thread->comm));
+	thread->renamed = time;
 	snprintf(thread->comm, sizeof(thread->comm), "%s", comm);
 	record.thread_comm = (struct reel_record_thread_comm){
 		.time = time,
 		.thread = thread->id,
 		.comm = reel_bytes_of_string(thread->comm),
 	};
-	return tracker_put(tracker, thread->process, &record);
+	return tracker_put_thread(tracker, thread, &record);
 }
 
 struct reel_error *tracker_thread_end(struct reel_tracker *tracker, struct thread *thread,
@@ -302,7 +314,7 @@ struct reel_error *tracker_thread_end(struct reel_tracker *tracker, struct threa
 	struct reel_error *error;
 
 	record.thread_exit = (struct reel_record_thread_exit){ time, thread->id };
-	error = tracker_put(tracker, process, &record);
+	error = tracker_put_thread(tracker, thread, &record);
 	thread->end = time;
 	if (thread->is_target)
 		tracker->n_living--;
@@ -358,6 +370,7 @@ void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon)
 {
 	size_t kept = 0;
 
+	tracker->horizon = horizon;
 	while (tracker->dead && (tracker->dead->end < horizon || tracker->n_dead > DEAD_MAX)) {
 		struct thread *thread = tracker->dead;
 
@@ -378,79 +391,6 @@ void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon)
 }
 
 /* ---- samples ------------------------------------------------------------------------ */
-
-struct replay {
-	struct reel_tracker *tracker;
-	struct process *process;
-	uint64_t time, space;
-	uint32_t left; /* mappings */
-	struct reel_error *error;
-};
-
-static void write_mapping(void *context, const struct reel_mapping *mapping)
-{
-	struct replay *replay = context;
-	struct reel_record record = { .id = REEL_RECORD_MAP };
-
-	record.map = (struct reel_record_map){
-		.time = replay->time,
-		.space = replay->space,
-		.address = mapping->address,
-		.size = mapping->size,
-		.offset = mapping->offset,
-		.protection = mapping->protection,
-		.flags = mapping->flags,
-		.module = mapping->module,
-	};
-	if (replay->error)
-		return;
-	if (replay->left)
-		replay->error = tracker_write(replay->tracker, &record);
-	else
-		tracker_leave_out(replay->tracker, replay->process);
-	replay->left -= replay->left != 0;
-}
-
-/* Writes what is known of a process from its first sample on. */
-static struct reel_error *follow(struct reel_tracker *tracker, struct process *process,
-				 uint64_t time)
-{
-	struct reel_record record = { .id = REEL_RECORD_SPACE, .space = process->space };
-	struct replay replay = { .tracker = tracker,
-				 .process = process,
-				 .time = time,
-				 .space = process->space.id,
-				 .left = tracker_allowance(tracker) };
-	struct reel_error *error;
-
-	process->followed = process->follow_children = true;
-	if (!tracker->counts_threads)
-		tracker->n_living++;
-	/* Its parent may not be in the file. */
-	record.space.origin = REEL_ORIGIN_FOUND;
-	record.space.parent = 0;
-	record.space.time = time;
-	error = tracker_write(tracker, &record);
-	if (error)
-		return error;
-	reel_timeline_visit(tracker->timeline, process->space.id, REEL_TIME_NOW, 0, UINT64_MAX,
-			    write_mapping, &replay);
-	error = replay.error;
-	for (const struct thread *thread = process->threads; thread && !error;
-	     thread = thread->next) {
-		record = (struct reel_record){ .id = REEL_RECORD_THREAD };
-		record.thread = (struct reel_record_thread){
-			.time = time,
-			.id = thread->id,
-			.space = process->space.id,
-			.origin = REEL_ORIGIN_FOUND,
-			.tid = thread->tid,
-			.comm = reel_bytes_of_string(thread->comm),
-		};
-		error = tracker_write(tracker, &record);
-	}
-	return error;
-}
 
 /* Nothing is known of the thread: it was there before, or its events were lost. */
 static struct reel_error *find_thread(struct reel_tracker *tracker,
@@ -483,8 +423,8 @@ static struct reel_error *find_thread(struct reel_tracker *tracker,
 }
 
 /* A sample may be older than the process's last exec, and be of the space before. */
-static void find_space(const struct reel_tracker *tracker, const struct process *process,
-		       uint64_t time, struct reel_tracker_place *ret)
+static const struct reel_space_state *space_at(const struct reel_tracker *tracker,
+					       const struct process *process, uint64_t time)
 {
 	const struct reel_space_state *state =
 		reel_timeline_space(tracker->timeline, process->space.id);
@@ -497,7 +437,7 @@ static void find_space(const struct reel_tracker *tracker, const struct process 
 			break;
 		state = before;
 	}
-	ret->space = reel_timeline_view(tracker->timeline, state ? state->id : 0, REEL_TIME_NOW);
+	return state;
 }
 
 struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
@@ -505,8 +445,10 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 				      struct reel_tracker_place *ret)
 {
 	struct thread *thread = thread_at(tracker, sample->pid, sample->tid, sample->time);
+	const struct reel_space_state *state;
 	struct reel_record_space *space;
 	struct reel_error *error = NULL;
+	uint64_t state_id = 0;
 	bool compat = sample->flags & REEL_BPF_COMPAT;
 
 	tracker->has_samples = true;
@@ -514,13 +456,14 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 		error = find_thread(tracker, sample, &thread);
 	if (error)
 		return error;
-	ret->thread = thread->id;
 	if (thread->process->alive &&
 	    (thread->process->losses != tracker->losses || thread->process->is_stale))
 		tracker->resync.sampled = sample->pid;
 	space = &thread->process->space;
-	if (!thread->process->followed)
-		error = follow(tracker, thread->process, sample->time);
+	state = space_at(tracker, thread->process, sample->time);
+	if (state)
+		state_id = state->id;
+	error = tracker_write_sampled(tracker, thread, state, &ret->thread);
 	/* A sample knows best what its code is, but may be from before the last exec. */
 	if (!error && sample->flags & REEL_BPF_REGISTERS && space->time <= sample->time &&
 	    thread->process->alive &&
@@ -529,75 +472,6 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 		reel_space_set_program(space, &tracker->programs, compat);
 		error = tracker_space_update(tracker, thread->process);
 	}
-	find_space(tracker, thread->process, sample->time, ret);
+	ret->space = reel_timeline_view(tracker->timeline, state_id, REEL_TIME_NOW);
 	return error;
-}
-
-/* ---- rotation ----------------------------------------------------------------------- */
-
-static bool is_followed(const struct reel_tracker *tracker, uint64_t space)
-{
-	const struct reel_space_state *state = reel_timeline_space(tracker->timeline, space);
-	const struct process *process =
-		state ? tracker_process_find(tracker, (uint32_t)state->pid) : NULL;
-
-	return process && process->followed && process->space.id == space;
-}
-
-/* Mappings that a part begins with: more, if all processes together have no more than this. */
-#define SNAPSHOT_MAPPINGS (1u << 20)
-#define SNAPSHOT_MIN	  256
-
-struct snapshot {
-	struct reel_tracker *tracker;
-	uint64_t n_mappings; /* of all processes; those that fork share memory, but not records */
-	uint32_t limit;	     /* of one */
-	uint32_t left;
-	uint64_t space; /* that comes now */
-};
-
-static void count_mappings(void *context, struct reel_id_entry *entry)
-{
-	const struct process *process = (struct process *)entry;
-	struct snapshot *snapshot = context;
-
-	snapshot->n_mappings += process->followed ? process->n_mappings : 0;
-}
-
-static struct reel_error *emit(void *context, const struct reel_record *record)
-{
-	struct snapshot *snapshot = context;
-	struct reel_tracker *tracker = snapshot->tracker;
-	uint64_t space = record->id == REEL_RECORD_SPACE    ? record->space.id
-			 : record->id == REEL_RECORD_THREAD ? record->thread.space
-			 : record->id == REEL_RECORD_MAP    ? record->map.space
-							    : 0;
-
-	if (!is_followed(tracker, space))
-		return NULL;
-	if (record->id != REEL_RECORD_MAP)
-		return tracker_write(tracker, record);
-	if (space != snapshot->space)
-		snapshot->left = snapshot->limit;
-	snapshot->space = space;
-	if (!snapshot->left) {
-		tracker->left_out++;
-		return NULL;
-	}
-	snapshot->left--;
-	return tracker_write(tracker, record);
-}
-
-struct reel_error *reel_tracker_snapshot(struct reel_tracker *tracker, uint64_t time)
-{
-	struct snapshot snapshot = { .tracker = tracker, .limit = UINT32_MAX };
-	size_t count = tracker->processes.count;
-
-	reel_module_table_restart(tracker->options.modules);
-	reel_id_table_visit(&tracker->processes, count_mappings, &snapshot);
-	if (snapshot.n_mappings > SNAPSHOT_MAPPINGS)
-		snapshot.limit = SNAPSHOT_MAPPINGS / count > SNAPSHOT_MIN
-					 ? (uint32_t)(SNAPSHOT_MAPPINGS / count)
-					 : SNAPSHOT_MIN;
-	return reel_timeline_snapshot(tracker->timeline, time, emit, &snapshot);
 }

@@ -2,6 +2,7 @@
 /*
  * Which processes and threads there are, and what they have mapped: turns what
  * the kernel and /proc tell into side records, and finds the thread of a sample.
+ * Records are written with a process's or thread's first sample.
  *
  * Everything is given in order of time, but samples: threads that are gone are
  * remembered until reel_tracker_forget.
@@ -27,8 +28,8 @@ struct reel_tracker_options {
 	struct reel_record_sink sink;
 	/* Every process of the host is recorded. */
 	bool everything;
-	/* Every process is known, and recorded from its first sample on (cgroups: the kernel does
-	 * not tell who enters one). */
+	/* Every process is known; it and its children are recorded from its first sample on
+	 * (cgroups: the kernel does not tell who enters one). */
 	bool on_first_sample;
 	/* NULL, or is told how far it is with a process whose threads take long to read. */
 	void (*progress)(void *context, uint32_t pid, size_t n_threads);
@@ -81,9 +82,8 @@ uint64_t reel_tracker_left_out(const struct reel_tracker *tracker);
 /* No sample before `horizon` will come any more. */
 void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon);
 
-/* All that lives, as records for the beginning of a file. */
-struct reel_error *reel_tracker_snapshot(struct reel_tracker *tracker,
-					 uint64_t time) REEL_MUST_CHECK;
+/* A new file has nothing yet; its records are no older than `time`. */
+void reel_tracker_restart(struct reel_tracker *tracker, uint64_t time);
 
 /* Recorded processes that live; with reel_tracker_add_thread: the threads named. */
 size_t reel_tracker_living(const struct reel_tracker *tracker);

@@ -80,6 +80,7 @@ static struct reel_error *start_thread(struct reel_tracker *tracker, struct proc
 		.namespace_tid = namespace_tid,
 		.origin = REEL_ORIGIN_FORK,
 		.parent = parent ? parent->id : 0,
+		.parent_tid = event->parent_tid,
 		.comm = parent ? parent->comm : "",
 	};
 
@@ -142,6 +143,7 @@ static struct reel_error *fork_process(struct reel_tracker *tracker,
 				       event->time, &process);
 	if (error)
 		return error;
+	process->base = parent->written ? parent->space.id : parent->base;
 	process->n_mappings = parent->n_mappings;
 	process->noise = parent->noise;
 	process->noise_time = parent->noise_time;
@@ -200,14 +202,21 @@ static struct reel_error *end_others(struct reel_tracker *tracker, struct proces
 	return error;
 }
 
+/* `old_space` is gone: THREAD_EXEC says so, unless the file does not have the thread. */
 static struct reel_error *move_thread(struct reel_tracker *tracker, struct process *process,
-				      struct thread *thread, uint64_t time)
+				      struct thread *thread, uint64_t time, uint64_t old_space)
 {
 	struct reel_record record = { .id = REEL_RECORD_THREAD_EXEC };
+	struct reel_error *error;
 
 	record.thread_exec =
 		(struct reel_record_thread_exec){ time, thread->id, process->space.id };
-	return tracker_put(tracker, process, &record);
+	error = tracker_put_thread(tracker, thread, &record);
+	if (error || thread->first_space || !process->written)
+		return error;
+	record = (struct reel_record){ .id = REEL_RECORD_SPACE_EXIT };
+	record.space_exit = (struct reel_record_space_exit){ time, old_space };
+	return tracker_write(tracker, &record);
 }
 
 /* Nobody is left in the old space whose THREAD_EXEC would say that it is gone. */
@@ -222,6 +231,7 @@ static struct reel_error *replace_thread(struct reel_tracker *tracker, struct pr
 		.tid = event->tid,
 		.origin = REEL_ORIGIN_FORK,
 		.parent = caller,
+		.parent_tid = event->tid,
 		.comm = event->comm,
 	};
 	struct reel_error *error;
@@ -247,6 +257,7 @@ static struct reel_error *exec_process(struct reel_tracker *tracker,
 	old_space = process->space.id;
 	/* BPF says right after this if it is 32-bit code. */
 	reel_space_exec(&process->space, &tracker->programs, ++tracker->last_space, event->time);
+	process->base = 0;
 	process->n_mappings = 0;
 	process->noise = 0;
 	process->vdso_kind = VDSO_UNKNOWN;
@@ -255,7 +266,7 @@ static struct reel_error *exec_process(struct reel_tracker *tracker,
 		return error;
 	if (!first)
 		return replace_thread(tracker, process, event, old_space, caller);
-	error = move_thread(tracker, process, first, event->time);
+	error = move_thread(tracker, process, first, event->time, old_space);
 	return error ? error : set_comm(tracker, first, event);
 }
 

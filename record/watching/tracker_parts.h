@@ -17,8 +17,11 @@ enum vdso_kind {
 
 struct process {
 	struct reel_id_entry entry; /* pid; in the table while it lives */
-	/* Its records are written. */
+	/* It is recorded, and written with its first sample (tracker_samples.c). */
 	bool followed;
+	/* The file has its space. */
+	bool written;
+	uint64_t base; /* the space of the nearest written ancestor when it forked; 0: none */
 	bool follow_children;
 	bool alive;
 	/* Events before this time are contained in what /proc said. */
@@ -51,6 +54,14 @@ struct thread {
 	uint64_t known;
 	uint64_t named; /* when /proc had its name, if events of names may have been lost */
 	char comm[REEL_COMM_SIZE];
+	uint64_t renamed; /* 0: never */
+	char comm_before[REEL_COMM_SIZE];
+	enum reel_origin origin;
+	uint64_t parent;
+	uint32_t parent_tid, namespace_tid;
+	uint64_t first_space; /* in which the file has it first; 0: it does not have it */
+	/* Before that, by samples that came late: the space, and the id it has there. */
+	uint64_t earlier_space, earlier_id;
 };
 
 /* All threads that had a tid, the newest first. */
@@ -91,6 +102,9 @@ struct reel_tracker {
 	uint64_t vdso, compat_vdso; /* modules, 0 until one is seen */
 	unsigned int backlog;	    /* reel_tracker_set_backlog */
 	uint64_t left_out;
+	uint64_t part_start;	    /* of the file, if it is not the first */
+	uint64_t horizon;	    /* reel_tracker_forget */
+	uint64_t burst, burst_time; /* mappings that first samples may write */
 	uint64_t losses;    /* how often events were lost */
 	bool has_samples;   /* which wait while something else is done */
 	uint64_t setup_end; /* up to then others may be looked at before the first sample */
@@ -99,9 +113,11 @@ struct reel_tracker {
 
 /* ---- tracker.c ---- */
 
-/* Takes the record into the timeline and, if the process is followed, into the file. */
+/* Takes the record into the timeline and, if the process is written, into the file. */
 struct reel_error *tracker_put(struct reel_tracker *tracker, const struct process *process,
 			       const struct reel_record *record) REEL_MUST_CHECK;
+struct reel_error *tracker_put_thread(struct reel_tracker *tracker, const struct thread *thread,
+				      const struct reel_record *record) REEL_MUST_CHECK;
 /* Into the file only; the module of a MAP goes before it. */
 struct reel_error *tracker_write(struct reel_tracker *tracker,
 				 const struct reel_record *record) REEL_MUST_CHECK;
@@ -123,6 +139,7 @@ struct thread_start {
 	uint32_t tid, namespace_tid;
 	enum reel_origin origin;
 	uint64_t parent; /* THREAD id */
+	uint32_t parent_tid;
 	const char *comm;
 };
 
@@ -195,6 +212,13 @@ uint64_t tracker_map_cost(const struct reel_tracker *tracker, const struct reel_
 			  const struct reel_build_id *build_id);
 /* Something of it is not in the file: counts it, and has /proc asked later. */
 void tracker_leave_out(struct reel_tracker *tracker, struct process *process);
+
+/* ---- tracker_samples.c ---- */
+
+/* Writes what the file lacks for a sample of the thread in the space; the THREAD's id. */
+struct reel_error *tracker_write_sampled(struct reel_tracker *tracker, struct thread *thread,
+					 const struct reel_space_state *state,
+					 uint64_t *thread_ret) REEL_MUST_CHECK;
 
 /* ---- tracker_resync.c ---- */
 

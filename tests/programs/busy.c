@@ -179,6 +179,8 @@ static int remap(const char *other)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *place = mmap(NULL, 3 * page, PROT_READ | PROT_EXEC, MAP_PRIVATE, first, 0);
 
+	/* Only a process with samples is in the file. */
+	spin(0.2);
 	return place == MAP_FAILED || mmap(place + page, page, PROT_READ | PROT_EXEC,
 					   MAP_PRIVATE | MAP_FIXED, second, 0) == MAP_FAILED;
 }

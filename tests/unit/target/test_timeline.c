@@ -544,90 +544,6 @@ static void unknown_ids_are_tolerated(void **state)
 	reel_timeline_destroy(timeline);
 }
 
-/* ---- snapshots --------------------------------------------------------------- */
-
-struct copied {
-	struct reel_timeline *next;
-	size_t modules, spaces, threads, maps;
-};
-
-static struct reel_error *copy_record(void *context, const struct reel_record *record)
-{
-	struct copied *copied = context;
-
-	copied->modules += record->id == REEL_RECORD_MODULE;
-	copied->spaces += record->id == REEL_RECORD_SPACE;
-	copied->threads += record->id == REEL_RECORD_THREAD;
-	copied->maps += record->id == REEL_RECORD_MAP;
-	return reel_timeline_add(copied->next, record);
-}
-
-static void a_snapshot_carries_the_present_over(void **state)
-{
-	struct reel_timeline *timeline = create(false);
-	struct copied copied = { .next = create(true) };
-
-	(void)state;
-	for (uint64_t id = 1; id <= 4; id++)
-		add(timeline, module_record(id, "/m"));
-	add(timeline, space_record(1, 1, REEL_ORIGIN_FOUND, 0));
-	add(timeline, space_record(1, 2, REEL_ORIGIN_FOUND, 0));
-	add(timeline, thread_record(1, 1, 1, "main"));
-	add(timeline, thread_record(1, 2, 2, "gone"));
-	add(timeline, map_record(1, 1, 0x1000, 0x3000, 0, 1));
-	add(timeline, map_record(2, 1, 0x2000, 0x1000, 0, 2));
-	add(timeline, map_record(2, 2, 0x2000, 0x1000, 0, 3));
-	add(timeline, comm_record(3, 1, "renamed"));
-	add(timeline, thread_exit_record(4, 2));
-	add(timeline, space_exit_record(4, 2));
-	assert_null(reel_timeline_space(timeline, 2));
-	assert_null(reel_timeline_thread(timeline, 2));
-	assert_null(reel_timeline_snapshot(timeline, 100, copy_record, &copied));
-	assert_null(reel_timeline_seal(copied.next));
-
-	assert_int_equal(copied.modules, 2);
-	assert_int_equal(copied.spaces, 1);
-	assert_int_equal(copied.threads, 1);
-	assert_int_equal(copied.maps, 3);
-	assert_int_equal(module_at(copied.next, 1, 99, 0x2000), 0);
-	assert_int_equal(module_at(copied.next, 1, 100, 0x2000), 2);
-	assert_int_equal(module_at(copied.next, 1, 100, 0x3fff), 1);
-	assert_int_equal(reel_timeline_space(copied.next, 1)->pid, 1001);
-	assert_string_equal(reel_timeline_thread_comm(copied.next, 1, 100), "renamed");
-	assert_int_equal(reel_timeline_thread_space(copied.next, 1, 100), 1);
-	reel_timeline_destroy(copied.next);
-	reel_timeline_destroy(timeline);
-}
-
-static struct reel_error *refuse_record(void *context, const struct reel_record *record)
-{
-	size_t *left = context;
-
-	(void)record;
-	return (*left)-- ? NULL : reel_error_create(REEL_ERROR_OS, "full");
-}
-
-static void a_snapshot_ends_at_an_error(void **state)
-{
-	struct reel_timeline *timeline = create(false);
-
-	(void)state;
-	add(timeline, module_record(1, "/m"));
-	add(timeline, space_record(1, 1, REEL_ORIGIN_FOUND, 0));
-	add(timeline, thread_record(1, 1, 1, "main"));
-	add(timeline, map_record(1, 1, 0x1000, 0x1000, 0, 1));
-	add(timeline, map_record(1, 1, 0x3000, 0x1000, 0, 1));
-	for (size_t after = 0; after <= 5; after++) {
-		size_t left = after;
-		struct reel_error *error =
-			reel_timeline_snapshot(timeline, 2, refuse_record, &left);
-
-		assert_int_equal(error != NULL, after < 5);
-		reel_error_destroy(error);
-	}
-	reel_timeline_destroy(timeline);
-}
-
 /* ---- code -------------------------------------------------------------------- */
 
 /* "" if there is none; what stands behind it need not be told. */
@@ -790,8 +706,6 @@ int main(void)
 		cmocka_unit_test(modules_ascend),
 		cmocka_unit_test(values_out_of_range_are_refused),
 		cmocka_unit_test(unknown_ids_are_tolerated),
-		cmocka_unit_test(a_snapshot_carries_the_present_over),
-		cmocka_unit_test(a_snapshot_ends_at_an_error),
 		cmocka_unit_test(code_holds_until_other_comes),
 		cmocka_unit_test(code_stays_with_its_memory),
 		cmocka_unit_test(code_goes_with_forks_not_with_execs),

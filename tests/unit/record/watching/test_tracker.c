@@ -71,6 +71,34 @@ static void map(uint32_t pid, uint64_t address, const char *path, uint8_t build_
 	});
 }
 
+static uint64_t sample_at(uint32_t pid, uint64_t time)
+{
+	const struct reel_bpf_sample sample = { .pid = pid, .tid = pid, .time = time };
+	struct reel_tracker_place place;
+
+	assert_null(reel_tracker_place(tracker, &sample, &place));
+	return place.thread;
+}
+
+static uint64_t sample(uint32_t pid)
+{
+	return sample_at(pid, now);
+}
+
+static void fork_of(uint32_t parent, uint32_t pid)
+{
+	event((struct reel_process_event){ .kind = REEL_PROCESS_FORK,
+					   .pid = pid,
+					   .tid = pid,
+					   .parent_pid = parent,
+					   .parent_tid = parent });
+}
+
+static void leave(uint32_t pid)
+{
+	event((struct reel_process_event){ .kind = REEL_PROCESS_EXIT, .pid = pid, .tid = pid });
+}
+
 /* What each cycle of a recording does, and as much time as that has. */
 static void cycle(void)
 {
@@ -97,6 +125,9 @@ static int setup(void **state)
 	start(PID + 1);
 	/* What is older than that was looked for in /proc. */
 	now += REEL_NS_PER_SECOND;
+	sample(PID);
+	sample(PID + 1);
+	memset(n_records, 0, sizeof(n_records));
 	return 0;
 }
 
@@ -149,7 +180,9 @@ static void test_memfd_storm(void **state)
 	assert_int_equal(n_records[REEL_RECORD_MODULE], 1000001);
 	/* The next part has what is mapped, and each once. */
 	n_written = 0;
-	assert_null(reel_tracker_snapshot(tracker, now));
+	reel_tracker_restart(tracker, now);
+	sample(PID);
+	sample(PID + 1);
 	assert_int_equal(n_written, 2);
 }
 
@@ -221,24 +254,46 @@ static void test_ever_new_paths(void **state)
 	check_memory(path, 20000, 40u << 20);
 }
 
-/* Mappings of one process that many inherit, as records for the next part. */
-static void test_snapshot_of_forks(void **state)
+/* Mappings of one process that many inherit are in each file once, and without samples not at all. */
+static void test_files_of_forks(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 20000; i++)
 		map(PID, BASE + 2 * i * PAGE, "/usr/lib/libmany.so", 1);
 	for (unsigned i = 2; i < 202; i++)
-		event((struct reel_process_event){ .kind = REEL_PROCESS_FORK,
-						   .pid = PID + i,
-						   .tid = PID + i,
-						   .parent_pid = PID,
-						   .parent_tid = PID });
+		fork_of(PID, PID + i);
 	map(PID + 1, BASE, "/usr/bin/victim", 1);
+	for (unsigned part = 0; part < 2; part++) {
+		memset(n_records, 0, sizeof(n_records));
+		reel_tracker_restart(tracker, now);
+		for (unsigned i = 101; i < 201; i++)
+			sample(PID + i);
+		assert_int_equal(n_records[REEL_RECORD_MAP], 20000);
+		/* With the one that they were forked from. */
+		assert_int_equal(n_records[REEL_RECORD_SPACE], 101);
+		assert_int_equal(n_records[REEL_RECORD_THREAD], 100);
+		sample(PID + 1);
+		assert_int_equal(n_records[REEL_RECORD_MAP], 20001);
+		now += REEL_NS_PER_SECOND;
+	}
+	assert_int_equal(reel_tracker_left_out(tracker), 0);
+}
+
+/* Each child has one mapping of its own, so all of them would have to be written for each. */
+static void test_forks_that_differ(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 20000; i++)
+		map(PID, BASE + 2 * i * PAGE, "/usr/lib/libmany.so", 1);
 	n_records[REEL_RECORD_MAP] = 0;
-	assert_null(reel_tracker_snapshot(tracker, now));
-	assert_in_range(n_records[REEL_RECORD_MAP], 100000, 1u << 20);
-	assert_int_equal(n_records[REEL_RECORD_MAP] + reel_tracker_left_out(tracker),
-			 201u * 20000 + 1);
+	for (unsigned i = 2; i < 1002; i++) {
+		fork_of(PID, PID + i);
+		map(PID + i, BASE, "/usr/bin/another", 2);
+		sample(PID + i);
+		leave(PID + i);
+	}
+	assert_in_range(n_records[REEL_RECORD_MAP], 1u << 20, (1u << 20) + 1000 * 256);
+	assert_true(reel_tracker_left_out(tracker) > 0);
 }
 
 /* The count of mappings is the number of them, whatever covers, cuts and splits what. */
@@ -330,6 +385,80 @@ static void test_sampled_first(void **state)
 	/* None of these processes is there. */
 	assert_null(tracker_process_find(tracker, PID + COUNT));
 	assert_non_null(tracker_process_find(tracker, PID + COUNT - 1));
+}
+
+/* A process costs nothing in the file until it has a sample, and then what that needs. */
+static void test_written_with_the_first_sample(void **state)
+{
+	uint64_t thread;
+
+	(void)state;
+	map(PID, BASE, "/usr/bin/parent", 1);
+	memset(n_records, 0, sizeof(n_records));
+	for (unsigned i = 2; i < 10002; i++) {
+		now += 1000;
+		fork_of(PID, PID + i);
+		leave(PID + i);
+	}
+	for (size_t i = 0; i < 64; i++)
+		assert_int_equal(n_records[i], 0);
+	/* A late one, of a process that is gone. */
+	thread = sample(PID + 10001);
+	assert_int_equal(n_records[REEL_RECORD_SPACE], 1);
+	assert_int_equal(n_records[REEL_RECORD_THREAD], 1);
+	assert_int_equal(n_records[REEL_RECORD_THREAD_EXIT], 1);
+	assert_int_equal(n_records[REEL_RECORD_SPACE_EXIT], 1);
+	assert_int_equal(n_records[REEL_RECORD_MAP], 0); /* its parent's */
+	assert_int_equal(sample(PID + 10001), thread);
+	assert_int_equal(n_records[REEL_RECORD_SPACE], 1);
+	/* Its parent has other mappings by now. */
+	fork_of(PID, PID + 2);
+	map(PID, BASE + PAGE, "/usr/lib/libnew.so", 2);
+	n_records[REEL_RECORD_MAP] = 0;
+	sample(PID + 2);
+	assert_int_equal(n_records[REEL_RECORD_MAP], 1);
+}
+
+static struct reel_process_event exec_of(uint32_t pid)
+{
+	return (struct reel_process_event){
+		.kind = REEL_PROCESS_EXEC, .pid = pid, .tid = pid, .comm = "after"
+	};
+}
+
+/* Rings are read one after the other: samples from before an exec may come behind later ones. */
+static void test_samples_around_an_exec(void **state)
+{
+	uint64_t forked, before, after;
+
+	(void)state;
+	map(PID, BASE, "/usr/bin/parent", 1);
+	now += REEL_NS_PER_MS;
+	forked = now;
+	fork_of(PID, PID + 2);
+	now += REEL_NS_PER_MS;
+	event(exec_of(PID + 2));
+	map(PID + 2, BASE + PAGE, "/usr/bin/child", 2);
+	memset(n_records, 0, sizeof(n_records));
+	after = sample(PID + 2);
+	assert_int_equal(n_records[REEL_RECORD_SPACE], 1);
+	assert_int_equal(n_records[REEL_RECORD_MAP], 1);
+	assert_int_equal(n_records[REEL_RECORD_THREAD_EXEC], 0);
+	before = sample_at(PID + 2, forked + 1);
+	assert_int_not_equal(before, after);
+	assert_int_equal(sample_at(PID + 2, forked + 2), before);
+	assert_int_equal(sample(PID + 2), after);
+	assert_int_equal(n_records[REEL_RECORD_SPACE], 2);
+	assert_int_equal(n_records[REEL_RECORD_MAP], 1);
+	assert_int_equal(n_records[REEL_RECORD_THREAD], 2);
+	assert_int_equal(n_records[REEL_RECORD_THREAD_EXIT], 1);
+	/* One that the file has already goes on as what it is. */
+	now += REEL_NS_PER_MS;
+	event(exec_of(PID + 2));
+	assert_int_equal(n_records[REEL_RECORD_THREAD_EXEC], 1);
+	assert_int_equal(sample_at(PID + 2, now - 1), after);
+	assert_int_equal(sample(PID + 2), after);
+	assert_int_equal(n_records[REEL_RECORD_THREAD], 2);
 }
 
 static void test_fork_storm(void **state)
@@ -463,7 +592,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_storm_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ever_new_addresses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ever_new_paths, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_snapshot_of_forks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_files_of_forks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forks_that_differ, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_written_with_the_first_sample, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_samples_around_an_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_count_of_mappings, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_name_storm, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_name_read_before_exec_is_told, setup,

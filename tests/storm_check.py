@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""storm_check.py STACKREEL CAPTURE FORKS: what a capture of tests/programs/storm.c holds of processes.
+
+Only what a sample needs may be there: each THREAD has one, and each SPACE, or a fork of it that needs its mappings.
+"""
+import collections
+import json
+import subprocess
+import sys
+
+stackreel, capture, forks = sys.argv[1], sys.argv[2], int(sys.argv[3])
+counts = collections.Counter()
+threads, spaces, sampled, moved = {}, {}, collections.Counter(), collections.defaultdict(set)
+problems = []
+dump = subprocess.run([stackreel, "dump", "--json", capture], check=True, capture_output=True, text=True).stdout
+for line in dump.splitlines():
+    record = json.loads(line)
+    kind = record["record"]
+    counts[kind] += 1
+    if kind == "THREAD":
+        threads[record["id"]] = record
+        moved[record["id"]].add(record["space"])
+        if record["space"] not in spaces:
+            problems.append(f"thread {record['id']} comes before its space")
+    elif kind == "SPACE":
+        spaces.setdefault(record["id"], record)
+        if record["origin"] == 1 and record["parent"] not in spaces:
+            problems.append(f"space {record['id']} comes before its parent")
+    elif kind == "THREAD_EXEC":
+        moved[record["thread"]].add(record["space"])
+    elif kind == "SAMPLE":
+        sampled[record["thread"]] += 1
+        if record["thread"] not in threads:
+            problems.append(f"a sample comes before its thread {record['thread']}")
+idle = set(threads) - set(sampled)
+if idle:
+    problems.append(f"{len(idle)} of {len(threads)} threads have no sample")
+needed = {space for thread in threads for space in moved[thread]}
+needed |= {s["parent"] for s in spaces.values() if s["origin"] == 1}
+unneeded = set(spaces) - needed
+if unneeded:
+    problems.append(f"{len(unneeded)} of {len(spaces)} spaces hold no thread with samples")
+n = sum(counts[kind] for kind in ("SPACE", "SPACE_EXIT", "THREAD", "THREAD_EXIT", "THREAD_COMM", "THREAD_EXEC"))
+if n > forks:
+    problems.append(f"{n} records of processes and threads, for {forks} forks of which few are sampled")
+print(f"{capture}: {forks} forks, {len(sampled)} threads with samples, {n} records of processes and threads, {counts['MAP']} of mappings")
+for problem in problems[:10]:
+    print(f"    {problem}")
+sys.exit(bool(problems))
