@@ -11,8 +11,8 @@ Each CHECK prints what is wrong, if anything; the exit status is then 1.
     reason=N            END's reason
     exit_status=N       END's exit_status
     placed[=PERCENT]    so many samples' pcs (99) lie in a mapping of their thread's space then
-    processes=LIST      half of the pids of the file LIST have samples; each of these has its end, and mappings
-    execs=LIST          ... and of most the mappings are their own, and not those they were forked with
+    processes=LIST      each pid of the file LIST has a space, a thread, its end, and mappings
+    execs=LIST          ... and the mappings are of a space made by exec
     threads=N           at least N threads in one space
     comm=NAME           some thread has that name
     field=NAME:VALUE    of CAPTURE
@@ -167,8 +167,7 @@ def check_placed(facts, value):
         yield f"{len(facts.defined_late)} samples stand before their THREAD"
 
 
-def processes(facts, path):
-    """Those with samples are in the file, and no other; (how many, how many with mappings of their own)."""
+def processes(facts, path, origins):
     with open(path) as file:
         pids = [int(line) for line in file if line.strip()]
     spaces = collections.defaultdict(list)
@@ -178,31 +177,28 @@ def processes(facts, path):
     tids = collections.Counter(r["tid"] for r in facts.threads.values())
     ended_threads = {r["thread"] for r in facts.by_kind["THREAD_EXIT"]}
     ended = {facts.threads[t]["tid"] for t in ended_threads if t in facts.threads}
+    # Only those with samples are in the file.
     sampled = {facts.threads[t]["tid"] for t in sample_threads(facts) if t in facts.threads}
-    here = [p for p in pids if p in sampled]
-    idle = [p for p in pids if p not in sampled and (spaces[p] or tids[p])]
-    own = [p for p in here if any(mapped[s["id"]] >= 3 for s in spaces[p])]
-    unmapped = [p for p in here if p not in own and not any(s["origin"] == 1 and mapped[s["parent"]] >= 3 for s in spaces[p])]
-    running = [p for p in here if p not in ended]
-    problem = None
-    if 2 * len(here) < len(pids) or idle or unmapped or running:
-        problem = (f"of {len(pids)} processes {len(here)} have samples, {len(unmapped)} of these have no mappings, "
-                   f"{len(running)} no end; {len(idle)} are there without samples: {(unmapped + running + idle)[:5]}")
-    return problem, len(here), len(own)
+    pids = [p for p in pids if p in sampled]
+    if not pids:
+        yield "none of the processes has a sample"
+
+    def is_mapped(space):
+        return mapped[space["id"]] >= 3 or space["origin"] == 1 and is_mapped(facts.spaces[space["parent"]])
+    missing = [p for p in pids if not spaces[p] or not tids[p]]
+    unmapped = [p for p in pids if not any(is_mapped(s) for s in spaces[p] if s["origin"] in origins)]
+    running = [p for p in pids if p not in ended]
+    if missing or unmapped or running:
+        yield (f"of {len(pids)} processes {len(missing)} are missing, {len(unmapped)} have no mappings, "
+               f"{len(running)} have no end: {(missing + unmapped + running)[:5]}")
 
 
 def check_processes(facts, value):
-    problem, _, _ = processes(facts, value)
-    if problem:
-        yield problem
+    yield from processes(facts, value, (0, 1, 2, 3))
 
 
 def check_execs(facts, value):
-    problem, here, own = processes(facts, value)
-    if problem:
-        yield problem
-    if 4 * own < 3 * here:
-        yield f"of {here} processes with samples only {own} have mappings of their own"
+    yield from processes(facts, value, (2,))
 
 
 def check_threads(facts, value):

@@ -105,9 +105,9 @@ struct reel_tracker {
 	uint64_t part_start;	    /* of the file, if it is not the first */
 	uint64_t horizon;	    /* reel_tracker_forget */
 	uint64_t burst, burst_time; /* mappings that first samples may write */
-	uint64_t losses;    /* how often events were lost */
-	bool has_samples;   /* which wait while something else is done */
-	uint64_t setup_end; /* up to then others may be looked at before the first sample */
+	uint64_t losses;	    /* how often events were lost */
+	bool has_samples;	    /* which wait while something else is done */
+	uint64_t setup_end;	    /* up to then others may be looked at before the first sample */
 	struct resync resync;
 };
 

@@ -119,6 +119,7 @@ static struct reel_error *write_space(struct reel_tracker *tracker, struct proce
 {
 	struct reel_record record = { .id = REEL_RECORD_SPACE };
 	uint64_t time = file_time(tracker, state->start);
+	bool is_exec = process->space.id == state->id && process->space.origin == REEL_ORIGIN_EXEC;
 	struct reel_error *error;
 
 	record.space = (struct reel_record_space){
@@ -127,6 +128,7 @@ static struct reel_error *write_space(struct reel_tracker *tracker, struct proce
 		.parent = parent,
 		.origin = parent		? REEL_ORIGIN_FORK
 			  : time > state->start ? REEL_ORIGIN_SNAPSHOT
+			  : is_exec		? REEL_ORIGIN_EXEC
 						: REEL_ORIGIN_FOUND,
 		.pid = state->pid,
 		.namespace_pid = state->namespace_pid,

@@ -254,7 +254,8 @@ static void test_ever_new_paths(void **state)
 	check_memory(path, 20000, 40u << 20);
 }
 
-/* Mappings of one process that many inherit are in each file once, and without samples not at all. */
+/* Mappings of one process that many inherit are in each file once, and without samples not at all.
+ */
 static void test_files_of_forks(void **state)
 {
 	(void)state;
