@@ -405,14 +405,29 @@ static struct reel_error *take_names(struct recording *recording, bool all)
 	return error || !names ? error : reel_jit_names_put(names);
 }
 
+/* For reel_java_asker_wait. */
+static void not_asked(void *context, uint32_t pid, const char *why)
+{
+	struct recording *recording = context;
+
+	if (!recording->options->quiet)
+		recording_say(recording, "--java-perfmap: process %u: %s", pid, why);
+}
+
 /* For reel_jit_names_visit. */
 static void ask_jvm(void *context, uint32_t pid)
 {
 	struct recording *recording = context;
 	const char *why = reel_java_asker_ask(recording->java_asker, pid);
 
-	if (why && !recording->options->quiet)
-		recording_say(recording, "--java-perfmap: process %u: %s", pid, why);
+	if (why)
+		not_asked(recording, pid, why);
+}
+
+static void ask_jvms(struct recording *recording)
+{
+	reel_jit_names_visit(recording->jit_names, ask_jvm, recording);
+	reel_java_asker_wait(recording->java_asker, not_asked, recording);
 }
 
 struct reel_error *recording_cycle(struct recording *recording)
@@ -572,7 +587,7 @@ struct reel_error *recording_finish(struct recording *recording)
 	if (!error)
 		error = embed(recording, reel_now() + EMBED_MAX);
 	if (!error && recording->java_asker && recording->jit_names)
-		reel_jit_names_visit(recording->jit_names, ask_jvm, recording);
+		ask_jvms(recording);
 	if (!error)
 		error = take_names(recording, true);
 	return error ? error : write_end(recording, recording->end.reason);

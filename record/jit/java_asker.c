@@ -1,88 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/quantity.h"
 #include "record/jit/java_asker.h"
+#include "record/jit/java_attach.h"
 #include "record/watching/nursery.h"
 
-/* ns for all that are asked: jcmd is a JVM itself, and takes half a second to start. */
-#define PATIENCE (20 * REEL_NS_PER_SECOND)
-/* Of what a process has mapped, so many lines are looked at: a JVM maps its library early. */
-#define LINES_MAX 65536
-/* What a shell says of a command that is not there. */
-#define NOT_FOUND 127
-
-enum answer { TOLD, NO_JVM, NO_JCMD, FAILED };
+/* For all, who are asked at the same time; each has less (java_attach.c). */
+#define PATIENCE (6 * REEL_NS_PER_SECOND)
+/* So many processes are asked; every one is a process for a moment. */
+#define ASKED_MAX 64
 
 static const char *const reasons[] = {
-	[TOLD] = NULL,
-	[NO_JVM] = NULL,
-	[NO_JCMD] = "there is no jcmd in $PATH (it is a part of the JDK)",
-	[FAILED] = "jcmd could not ask it (try: jcmd PID Compiler.perfmap)",
+	[REEL_JAVA_TOLD] = NULL,
+	[REEL_JAVA_NO_JVM] = NULL,
+	[REEL_JAVA_NO_ACCESS] = "no access to it as its own user",
+	[REEL_JAVA_REFUSED] = "the JVM refused (try: jcmd PID Compiler.perfmap)",
+	[REEL_JAVA_SILENT] = "it does not listen as a JVM does",
+};
+
+struct answer {
+	uint32_t pid, answer;
 };
 
 /* ---- the helper ------------------------------------------------------------------------------ */
-
-/* Only a JVM is sent SIGQUIT, as which being asked begins. */
-static bool is_jvm(uint32_t pid)
-{
-	_cleanup_free_ char *line = NULL;
-	char path[32];
-	size_t size = 0;
-	bool found = false;
-	FILE *maps;
-
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	maps = fopen(path, "re");
-	for (int i = 0; maps && !found && i < LINES_MAX && getline(&line, &size, maps) >= 0; i++)
-		found = strstr(line, "/libjvm.so") != NULL;
-	if (maps)
-		fclose(maps);
-	return found;
-}
-
-static enum answer run_jcmd(uint32_t pid)
-{
-	char number[16];
-	char *const arguments[] = { "jcmd", number, "Compiler.perfmap", NULL };
-	pid_t helper = getpid(), child;
-	int status;
-
-	snprintf(number, sizeof(number), "%u", pid);
-	child = fork();
-	if (!child) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() == helper)
-			execvp(*arguments, arguments);
-		_exit(NOT_FOUND);
-	}
-	while (child > 0 && waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
-			return FAILED;
-	if (child < 0 || !WIFEXITED(status))
-		return FAILED;
-	return WEXITSTATUS(status) == NOT_FOUND ? NO_JCMD : WEXITSTATUS(status) ? FAILED : TOLD;
-}
 
 static void serve(int socket)
 {
 	uint32_t pid;
 
+	signal(SIGCHLD, SIG_IGN);
 	while (recv(socket, &pid, sizeof(pid), 0) == sizeof(pid)) {
-		uint8_t answer = is_jvm(pid) ? run_jcmd(pid) : NO_JVM;
+		struct answer answer = { pid, REEL_JAVA_NO_ACCESS };
 
-		if (send(socket, &answer, sizeof(answer), MSG_NOSIGNAL) < 0)
-			return;
+		if (fork())
+			continue;
+		answer.answer = reel_java_attach(pid);
+		send(socket, &answer, sizeof(answer), MSG_NOSIGNAL);
+		_exit(0);
 	}
 }
 
@@ -90,8 +50,9 @@ static void serve(int socket)
 
 struct reel_java_asker {
 	struct reel_nursery *nursery;
-	int helper;	   /* our end of its socket, -1: none */
-	uint64_t deadline; /* 0: nobody was asked up to now */
+	int helper; /* our end of its socket, -1: none */
+	uint32_t asked[ASKED_MAX];
+	size_t n_asked;
 };
 
 struct reel_error *reel_java_asker_create(struct reel_java_asker **ret)
@@ -126,31 +87,50 @@ void reel_java_asker_destroy(struct reel_java_asker *asker)
 	free(asker);
 }
 
-/* False: there is no answer in time, or nobody who would give one. */
-static bool wait_for_answer(struct reel_java_asker *asker, uint8_t *ret)
-{
-	struct pollfd poll_fd = { .fd = asker->helper, .events = POLLIN };
-	uint64_t now = reel_now();
-	int timeout = now < asker->deadline
-			      ? (int)((asker->deadline - now) / (REEL_NS_PER_SECOND / 1000))
-			      : 0;
-
-	return poll(&poll_fd, 1, timeout) == 1 && recv(asker->helper, ret, sizeof(*ret), 0) == 1;
-}
-
 const char *reel_java_asker_ask(struct reel_java_asker *asker, uint32_t pid)
 {
-	uint8_t answer = FAILED;
-
-	if (!asker->deadline)
-		asker->deadline = reel_now() + PATIENCE;
 	if (asker->helper < 0)
 		asker->helper = reel_nursery_start(asker->nursery);
-	if (asker->helper < 0 || reel_now() >= asker->deadline)
-		return "there was no time left to ask it";
-	if (send(asker->helper, &pid, sizeof(pid), MSG_NOSIGNAL) == sizeof(pid) &&
-	    wait_for_answer(asker, &answer))
-		return reasons[answer <= FAILED ? answer : FAILED];
+	if (asker->n_asked == ASKED_MAX)
+		return "too many are asked already";
+	if (asker->helper < 0 ||
+	    send(asker->helper, &pid, sizeof(pid), MSG_NOSIGNAL) != sizeof(pid))
+		return "there is nobody to ask it";
+	asker->asked[asker->n_asked++] = pid;
+	return NULL;
+}
+
+/* False: it was not asked, or has answered. */
+static bool take_asked(struct reel_java_asker *asker, uint32_t pid)
+{
+	for (size_t i = 0; i < asker->n_asked; i++) {
+		if (asker->asked[i] != pid)
+			continue;
+		asker->asked[i] = asker->asked[--asker->n_asked];
+		return true;
+	}
+	return false;
+}
+
+void reel_java_asker_wait(struct reel_java_asker *asker,
+			  void (*fail)(void *context, uint32_t pid, const char *why), void *context)
+{
+	struct pollfd poll_fd = { .fd = asker->helper, .events = POLLIN };
+	uint64_t end = reel_now() + PATIENCE;
+	struct answer answer;
+
+	while (asker->n_asked) {
+		uint64_t now = reel_now();
+		int timeout = now < end ? (int)((end - now) / REEL_NS_PER_MS) : 0;
+
+		if (poll(&poll_fd, 1, timeout) != 1 ||
+		    recv(asker->helper, &answer, sizeof(answer), 0) != sizeof(answer))
+			break;
+		if (take_asked(asker, answer.pid) && answer.answer < REEL_JAVA_ANSWERS &&
+		    reasons[answer.answer])
+			fail(context, answer.pid, reasons[answer.answer]);
+	}
+	while (asker->n_asked)
+		fail(context, asker->asked[--asker->n_asked], "it did not answer in time");
 	end_helper(asker);
-	return "it did not answer in time";
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Has JVMs write down what they named (--java-perfmap), with the JDK's jcmd, which knows how one is
- * asked, also in a container.  It is run by a process that is forked before the recorder gives up
- * its rights and keeps them, as a JVM answers its own user and root only.
+ * Has JVMs write down what they named (--java-perfmap).  A process that is forked before the
+ * recorder gives up its rights starts another for each JVM, which becomes the JVM's user first
+ * (java_attach.h): a JVM answers its own user and root only.
  */
 #ifndef RECORD_JIT_JAVA_ASKER_H
 #define RECORD_JIT_JAVA_ASKER_H
@@ -17,10 +17,12 @@ struct reel_java_asker;
 struct reel_error *reel_java_asker_create(struct reel_java_asker **ret) REEL_MUST_CHECK;
 void reel_java_asker_destroy(struct reel_java_asker *asker);
 
-/*
- * Waits until the process has written its perf map, some seconds for all that are asked.  NULL: it
- * did, or is no JVM; else why not, a static text.
- */
+/* Asks the process, if it is a JVM; NULL, or why not, a static text. */
 const char *reel_java_asker_ask(struct reel_java_asker *asker, uint32_t pid);
+/* Waits some seconds until all that were asked have written their perf maps; `fail` is told who did
+ * not, and why. */
+void reel_java_asker_wait(struct reel_java_asker *asker,
+			  void (*fail)(void *context, uint32_t pid, const char *why),
+			  void *context);
 
 #endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "record/jit/java_attach.h"
+
+#define DEADLINE_S 5
+/* A JVM looks for the file when it gets the signal, and then makes its socket. */
+#define LOOK_US 20000
+#define LOOKS	200
+/* A JVM maps its library early. */
+#define LINES_MAX 65536
+
+struct jvm {
+	uint32_t pid;
+	int proc; /* /proc/PID, which names no other process later */
+	int pidfd;
+	unsigned long uid, gid, own_pid; /* its effective ones; in its own PID namespace */
+};
+
+/* ---- what the process is -------------------------------------------------------------------- */
+
+static FILE *open_text(const struct jvm *jvm, const char *name)
+{
+	int fd = openat(jvm->proc, name, O_RDONLY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (fd >= 0 && !file)
+		close(fd);
+	return file;
+}
+
+static bool maps_libjvm(const struct jvm *jvm)
+{
+	static const char name[] = "/libjvm.so\n";
+	FILE *maps = open_text(jvm, "maps");
+	char *line = NULL;
+	size_t size = 0;
+	bool found = false;
+	ssize_t length;
+
+	for (int i = 0; maps && !found && i < LINES_MAX; i++) {
+		char protection[5] = "";
+
+		length = getline(&line, &size, maps);
+		if (length < 0)
+			break;
+		found = sscanf(line, "%*s %4s", protection) == 1 && protection[2] == 'x' &&
+			(size_t)length > strlen(name) &&
+			!strcmp(line + length - strlen(name), name);
+	}
+	free(line);
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+/* SIGQUIT ends who does not catch it. */
+static bool read_status(struct jvm *jvm)
+{
+	FILE *status = open_text(jvm, "status");
+	unsigned long long caught = 0;
+	bool has_uid = false, has_gid = false;
+	char line[512];
+
+	while (status && fgets(line, sizeof(line), status)) {
+		const char *last = strrchr(line, '\t');
+
+		has_uid |= sscanf(line, "Uid: %*u %lu", &jvm->uid) == 1;
+		has_gid |= sscanf(line, "Gid: %*u %lu", &jvm->gid) == 1;
+		sscanf(line, "SigCgt: %llx", &caught);
+		if (!strncmp(line, "NSpid:", 6) && last)
+			jvm->own_pid = strtoul(last, NULL, 10);
+	}
+	if (status)
+		fclose(status);
+	return has_uid && has_gid && jvm->own_pid && caught >> (SIGQUIT - 1) & 1;
+}
+
+static bool find_jvm(uint32_t pid, struct jvm *ret)
+{
+	char path[32];
+
+	*ret = (struct jvm){ .pid = pid };
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	ret->proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ret->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	/* What can be read now is of the process that both are of. */
+	return ret->proc >= 0 && ret->pidfd >= 0 && maps_libjvm(ret) && read_status(ret);
+}
+
+/* ---- its user ------------------------------------------------------------------------------- */
+
+static bool drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	const struct __user_cap_data_struct none[2] = { 0 };
+
+	return !syscall(SYS_capset, &header, none);
+}
+
+static bool become_its_user(const struct jvm *jvm)
+{
+	const struct rlimit files = { 16, 16 }, nothing = { 0, 0 },
+			    cpu = { DEADLINE_S, DEADLINE_S };
+	int root = openat(jvm->proc, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool entered = root >= 0 && !fchdir(root) && !chroot(".") && !chdir("/");
+
+	if (root >= 0)
+		close(root);
+	return entered && !setgroups(0, NULL) &&
+	       !setresgid((gid_t)jvm->gid, (gid_t)jvm->gid, (gid_t)jvm->gid) &&
+	       !setresuid((uid_t)jvm->uid, (uid_t)jvm->uid, (uid_t)jvm->uid) &&
+	       drop_capabilities() && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	       !prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) && !setrlimit(RLIMIT_NOFILE, &files) &&
+	       !setrlimit(RLIMIT_FSIZE, &nothing) && !setrlimit(RLIMIT_CORE, &nothing) &&
+	       !setrlimit(RLIMIT_CPU, &cpu);
+}
+
+/* ---- the protocol --------------------------------------------------------------------------- */
+
+/* -1: nobody listens there; or another process than the one meant, which is not asked. */
+static int connect_to(const struct jvm *jvm)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct ucred peer = { 0 };
+	socklen_t size = sizeof(peer);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/.java_pid%lu", jvm->own_pid);
+	if (fd >= 0 && !connect(fd, (struct sockaddr *)&address, sizeof(address)) &&
+	    !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) && peer.pid == (pid_t)jvm->pid &&
+	    peer.uid == jvm->uid)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/*
+ * A JVM that was never asked listens once it gets SIGQUIT while a file of that name is in its
+ * working directory or in /tmp: here it is always in /tmp.
+ */
+static int wake(const struct jvm *jvm)
+{
+	int file, fd = -1;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/.attach_pid%lu", jvm->own_pid);
+	file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (file < 0 && errno != EEXIST)
+		return -1;
+	if (!syscall(SYS_pidfd_send_signal, jvm->pidfd, SIGQUIT, NULL, 0)) {
+		for (int i = 0; i < LOOKS && fd < 0; i++) {
+			usleep(LOOK_US);
+			fd = connect_to(jvm);
+		}
+	}
+	if (file >= 0) {
+		unlink(path);
+		close(file);
+	}
+	return fd;
+}
+
+static enum reel_java_answer ask(int fd)
+{
+	/* Version, command, three arguments. */
+	static const char question[] = "1\0jcmd\0Compiler.perfmap\0\0";
+	char answer[256], status[2];
+	ssize_t got;
+
+	if (send(fd, question, sizeof(question), MSG_NOSIGNAL) != sizeof(question) ||
+	    recv(fd, status, sizeof(status), MSG_WAITALL) != sizeof(status))
+		return REEL_JAVA_REFUSED;
+	do
+		got = recv(fd, answer, sizeof(answer), 0);
+	while (got > 0);
+	return got || memcmp(status, "0\n", 2) ? REEL_JAVA_REFUSED : REEL_JAVA_TOLD;
+}
+
+enum reel_java_answer reel_java_attach(uint32_t pid)
+{
+	struct jvm jvm;
+	int fd;
+
+	signal(SIGALRM, SIG_DFL);
+	alarm(DEADLINE_S);
+	if (!find_jvm(pid, &jvm))
+		return REEL_JAVA_NO_JVM;
+	if (!become_its_user(&jvm))
+		return REEL_JAVA_NO_ACCESS;
+	fd = connect_to(&jvm);
+	if (fd < 0)
+		fd = wake(&jvm);
+	return fd < 0 ? REEL_JAVA_SILENT : ask(fd);
+}
