@@ -93,13 +93,12 @@ static const char *similar_command(const char *name)
 static int unknown_command(const char *name)
 {
 	const char *similar = similar_command(name);
-	_cleanup_free_ char *shown = text_escape(name, "");
 
 	if (similar) {
-		complain("unknown command '%s'; did you mean '%s'?", shown, similar);
+		complain("unknown command '%s'; did you mean '%s'?", name, similar);
 		return STATUS_USAGE;
 	}
-	complain("unknown command '%s'", shown);
+	complain("unknown command '%s'", name);
 	print_usage(stderr);
 	return STATUS_USAGE;
 }
