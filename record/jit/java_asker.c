@@ -19,6 +19,7 @@
 static const char *const reasons[] = {
 	[REEL_JAVA_TOLD] = NULL,
 	[REEL_JAVA_NO_JVM] = NULL,
+	[REEL_JAVA_DEAF] = "it does not handle SIGQUIT, which asks a JVM to listen (-Xrs?)",
 	[REEL_JAVA_NO_ACCESS] = "no access to it as its own user",
 	[REEL_JAVA_REFUSED] = "the JVM refused (try: jcmd PID Compiler.perfmap)",
 	[REEL_JAVA_SILENT] = "it does not listen as a JVM does",

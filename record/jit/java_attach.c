@@ -70,8 +70,7 @@ static bool maps_libjvm(const struct jvm *jvm)
 	return found;
 }
 
-/* SIGQUIT ends who does not catch it. */
-static bool read_status(struct jvm *jvm)
+static bool read_status(struct jvm *jvm, bool *handles_quit_ret)
 {
 	FILE *status = open_text(jvm, "status");
 	unsigned long long caught = 0;
@@ -89,11 +88,14 @@ static bool read_status(struct jvm *jvm)
 	}
 	if (status)
 		fclose(status);
-	return has_uid && has_gid && jvm->own_pid && caught >> (SIGQUIT - 1) & 1;
+	*handles_quit_ret = caught >> (SIGQUIT - 1) & 1;
+	return has_uid && has_gid && jvm->own_pid;
 }
 
-static bool find_jvm(uint32_t pid, struct jvm *ret)
+/* TOLD: it may be asked. */
+static enum reel_java_answer find_jvm(uint32_t pid, struct jvm *ret)
 {
+	bool handles_quit;
 	char path[32];
 
 	*ret = (struct jvm){ .pid = pid };
@@ -101,7 +103,10 @@ static bool find_jvm(uint32_t pid, struct jvm *ret)
 	ret->proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ret->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	/* What can be read now is of the process that both are of. */
-	return ret->proc >= 0 && ret->pidfd >= 0 && maps_libjvm(ret) && read_status(ret);
+	if (ret->proc < 0 || ret->pidfd < 0 || !maps_libjvm(ret) ||
+	    !read_status(ret, &handles_quit))
+		return REEL_JAVA_NO_JVM;
+	return handles_quit ? REEL_JAVA_TOLD : REEL_JAVA_DEAF;
 }
 
 /* ---- its user ------------------------------------------------------------------------------- */
@@ -196,13 +201,15 @@ static enum reel_java_answer ask(int fd)
 
 enum reel_java_answer reel_java_attach(uint32_t pid)
 {
+	enum reel_java_answer found;
 	struct jvm jvm;
 	int fd;
 
 	signal(SIGALRM, SIG_DFL);
 	alarm(DEADLINE_S);
-	if (!find_jvm(pid, &jvm))
-		return REEL_JAVA_NO_JVM;
+	found = find_jvm(pid, &jvm);
+	if (found != REEL_JAVA_TOLD)
+		return found;
 	if (!become_its_user(&jvm))
 		return REEL_JAVA_NO_ACCESS;
 	fd = connect_to(&jvm);

@@ -11,6 +11,7 @@
 enum reel_java_answer {
 	REEL_JAVA_TOLD,
 	REEL_JAVA_NO_JVM,
+	REEL_JAVA_DEAF,	     /* SIGQUIT would end it */
 	REEL_JAVA_NO_ACCESS, /* its user cannot be taken on, or its root not be entered */
 	REEL_JAVA_REFUSED,
 	REEL_JAVA_SILENT,
