@@ -194,9 +194,10 @@ $(web_object): cli/flamegraph/web_files.S $(if $(web_packages),$(O)/web/pages)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(sysroot_flags) $(CPPFLAGS) -c -o $@ $<
 
+# Exported for libraries that are loaded later: cli/session/curl_redirections.c.
 $(O)/stackreel: $(cli_objects) $(O)/libstackreel.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(cli_libs)
+	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -Wl,--export-dynamic-symbol=curl_easy_init -o $@ $^ $(cli_libs)
 
 $(completions): $(wildcard completions/*)
 	$(call say,SHELL,$@)

@@ -7,7 +7,7 @@
 
 MODE: `404` or another number: that status. `drip`: a byte now and then, for ever. `silent`: no answer. `send`: FILE, whatever is
 asked for. `late`: FILE, after a second. `cut`: half of FILE. `endless`: a body without end. `together-N`: 404, once N requests are there at the same time; 500 if
-they never are.
+they never are. `redirect`: to the same path again.
 """
 
 import http.server
@@ -55,6 +55,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             log.write(self.path + "\n")
         if self.mode.isdigit():
             self.answer(int(self.mode), 0)
+        elif self.mode == "redirect":
+            self.send_response(302)
+            self.send_header("Location", self.path)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
         elif self.mode == "drip":
             self.answer(200, 1 << 20)
             self.send((b"x" for _ in iter(int, 1)), 0.1)

@@ -311,6 +311,11 @@ for status in 500 503 403; do
     fetches "a server failed to send the debug information of $work/here/p1"
     asked_again 1
 done
+serve redirect
+fetches "a server failed to send the debug information of $work/here/p1"
+# By two commands, for which libdebuginfod tries three times each.
+[ "$(grep -c . "$work/log")" -le 36 ]
+count $? "five redirections are followed: $(grep -c . "$work/log") requests"
 serve cut "$work/served/p1"
 fetches "a server failed to send the debug information"
 serve send "$work/served/p2"

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libdebuginfod lets libcurl follow redirections without a limit, and has no option for it: a
+ * server that redirects to itself was asked a thousand times.  The Makefile exports this function
+ * from the program, so that libdebuginfod's libcurl is found after it.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stddef.h>
+
+/* curl/curl.h, which need not be there: libdebuginfod brings libcurl along. */
+#define CURLOPT_MAXREDIRS 68
+#define REDIRECTIONS_MAX  5L
+void *curl_easy_init(void);
+
+/*
+ * The libcurl that the caller is linked with: several may be loaded (of GnuTLS and of OpenSSL).
+ * RTLD_NEXT does not find those that dlopen() loaded with RTLD_LOCAL.
+ */
+static void *library_of(const void *caller)
+{
+	Dl_info info;
+
+	return dladdr(caller, &info) && info.dli_fname
+		       ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)
+		       : NULL;
+}
+
+__attribute__((visibility("default"))) void *curl_easy_init(void)
+{
+	void *library = library_of(__builtin_return_address(0));
+	void *(*init)(void) = NULL;
+	int (*set)(void *curl, int option, ...) = NULL;
+	void *curl;
+
+	if (library) {
+		*(void **)&init = dlsym(library, "curl_easy_init");
+		*(void **)&set = dlsym(library, "curl_easy_setopt");
+		dlclose(library);
+	}
+	curl = init && init != curl_easy_init && set ? init() : NULL;
+	if (curl)
+		set(curl, CURLOPT_MAXREDIRS, REDIRECTIONS_MAX);
+	return curl;
+}
