@@ -210,6 +210,16 @@ async function checkNames() {
 	await page.locator("#chart g", { hasText: "__proto__" }).first().waitFor();
 	ok("nor in an icicle", await page.title() !== "acted" && await page.locator("img").count() === 0, await page.title());
 	ok("no name acts", await page.title() !== "acted" && await view.locator("img").count() === 0, await page.title());
+	// Were an element to get in, the policy would not run it.
+	const injected = await page.evaluate(() => {
+		document.body.insertAdjacentHTML("beforeend", "<img src=x onerror='window.injected = 1'>");
+		const script = document.createElement("script");
+		script.textContent = "window.injected = 1";
+		document.body.append(script);
+		return new Promise((resolve) => setTimeout(() => resolve(window.injected), 300));
+	});
+	ok("a script that is not the page's is not run", injected === undefined, String(injected));
+	opened.problems.length = 0;
 	await close("hostile names", opened);
 }
 

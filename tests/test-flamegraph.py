@@ -9,6 +9,7 @@ Python's XML parser (expat) reads pictures; what a page knows is unpacked with P
 import base64
 import collections
 import gzip
+import hashlib
 import json
 import os
 import re
@@ -216,6 +217,11 @@ def check_pages():
     check_page("records", RECORDS, "--no-host-files")
     check_page("guesses", GUESSES, "--no-host-files")
     html = said("flamegraph", "--format=html", *FROM, CAPTURE)
+    policy = re.search(r"script-src ([^;]*);", html)[1].split()
+    hashes = ["'sha256-%s'" % base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+              for script in re.findall(r"<script>(.*?)</script>", html, flags=re.S)]
+    count.ok("a page's policy has the hashes of its scripts", hashes and set(hashes) <= set(policy) and "'unsafe-inline'" not in policy,
+             str(policy))
     count.ok("a page refers to no file", not re.search(r"(src|href)\s*=", re.sub(r"<script.*?</script>", "", html, flags=re.S)))
     count.ok("the licences are in it", "Copyright (c)" in html and "SIL OPEN FONT LICENSE" in html.upper())
     diff = unpack(said("flamegraph", "--format=html", "--diff", CAPTURE, *FROM, CAPTURE))

@@ -2,6 +2,8 @@
 # make-pages.sh FOLDER - puts the pages of `stackreel flamegraph` together: flame.html and diff.html in FOLDER.
 #
 # A line `@include FILE` of a page becomes that file, `@text FILE` the same as text of HTML, `@pack FILE...` all of them as gzip in base64 (\ at a line's end: it goes on). Fonts go into the style sheets.
+# @SCRIPTS@ becomes the hashes of the page's scripts, packed ones included, for its Content-Security-Policy: a script that a hostile name
+# might get into the page is not run.
 set -eu
 out=$(realpath "$1")
 cd "$(dirname "$0")"
@@ -60,8 +62,41 @@ expand() {
     done <"$1"
 }
 
+# Each script of a page as a file in $work, with the text that the browser takes the hash of: a tag stands alone on its line.
+take_apart() {
+    rm -f "$work"/*
+    awk -v work="$work/" '
+        $0 == "</script>" { file = "" }
+        file { printf "%s\n", $0 > file }
+        $0 == "<script>" { file = work (++n) ".script"; printf "\n" > file }
+        /^<script type="text\/plain" id="(speedscope|d3)">$/ { file = work (++n) ".pack" }' "$1"
+    ! grep -q $'\r' "$1" || fail "$1 has a carriage return, which browsers take for a line's end"
+}
+
+# Of standard input, as a source of a policy.
+hash() {
+    # shellcheck disable=SC2059
+    printf "'sha256-%s'" "$(printf "$(sha256sum | sed -E 's/ .*//; s/../\\x&/g')" | base64)"
+}
+
+# seal PAGE
+seal() {
+    local file scripts=
+    take_apart "$1"
+    for file in "$work"/*; do
+        case $file in
+        *.pack) scripts+=" $(base64 -d "$file" | gunzip | hash)" ;;
+        *) scripts+=" $(hash <"$file")" ;;
+        esac
+    done
+    sed -i "s|@SCRIPTS@|${scripts# }|" "$1"
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 for page in flame.html diff.html; do
     expand $page >"$out/$page.new"
     [ "$(grep -c '@CAPTURE@' "$out/$page.new")" = 1 ] || fail "$page has not one place for the data"
+    seal "$out/$page.new"
     mv "$out/$page.new" "$out/$page"
 done
