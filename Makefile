@@ -287,6 +287,8 @@ $(test_programs): $(O)/tests/%: $(O)/tests/%.o $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(replay_libs)
 
+# Its cleanups are landing pads.
+$(O)/tests/stepped.o: CPPFLAGS += -fexceptions
 $(O)/tests/cfi_rows: $(O)/tests/cfi_rules.o $(O)/tests/cfi_reads.o
 $(O)/tests/fixtures/format_fixtures: $(call objects,tests/fixtures)
 

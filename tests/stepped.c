@@ -5,6 +5,7 @@
  * CFI right before the call.
  *
  *   stepped gmp          __gmpn_divrem_1 of libgmp.so.10, whose CFI is missing
+ *   stepped throw        the jumps of libgcc to landing pads: their chain must be the pad's
  *
  * Exits with 77 where that cannot be stepped through here, and prints why.
  */
@@ -12,6 +13,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,6 +23,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include "include/stackreel.h"
 #include "tests/support/or_exit.h"
@@ -214,11 +217,108 @@ static int run(const struct subject *subject)
 	return wrong || !calls;
 }
 
+/* ---- landing pads ------------------------------------------------------------------------- */
+
+static jmp_buf thrown_to;
+static volatile int cleanups;
+
+static void clean_up(volatile int *value)
+{
+	cleanups += *value;
+}
+
+static _Unwind_Reason_Code stop_at_end(int version, _Unwind_Action actions,
+				       _Unwind_Exception_Class class,
+				       struct _Unwind_Exception *exception,
+				       struct _Unwind_Context *context, void *last)
+{
+	(void)version, (void)class, (void)exception, (void)context, (void)last;
+	if (actions & _UA_END_OF_STACK || cleanups == 2)
+		longjmp(thrown_to, 1);
+	return _URC_NO_REASON;
+}
+
+__attribute__((noinline)) static void throw_through(int depth)
+{
+	static struct _Unwind_Exception exception;
+	__attribute__((cleanup(clean_up))) volatile int one = 1;
+
+	if (depth)
+		throw_through(depth - 1);
+	else
+		_Unwind_ForcedUnwind(&exception, stop_at_end, NULL);
+	cleanups += one;
+}
+
+static void call_throw(void)
+{
+	if (!setjmp(thrown_to))
+		throw_through(1);
+}
+
+/* `chain` has one frame more than `after`, and the same otherwise. */
+static bool leads_to(const struct chain *chain, const struct chain *after)
+{
+	return chain->stop == after->stop && chain->n == after->n + 1 &&
+	       !memcmp(chain->pcs + 1, after->pcs, after->n * sizeof(after->pcs[0]));
+}
+
+/* mov %rcx,%rsp; pop %rcx; jmp *%rcx: libgcc's __builtin_eh_return. */
+#define JUMP 0xe1ff59cc8948
+
+static bool is_jump(pid_t pid, uint64_t pc)
+{
+	uint64_t code = (uint64_t)ptrace(PTRACE_PEEKTEXT, pid, pc, NULL);
+
+	return (code & 0xffffffffffff) == JUMP;
+}
+
+static int run_throw(void)
+{
+	unsigned long jumps = 0, wrong = 0;
+	struct chain chains[3], after;
+	struct reel_unwinder *unwinder;
+	struct user_regs_struct regs;
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		raise(SIGSTOP);
+		call_throw();
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	check(reel_unwinder_create("x86_64", &unwinder));
+	map_files(unwinder, pid);
+	for (unsigned i = 0; i < STEPS_MAX && step(pid, &regs); i++) {
+		bool more = is_jump(pid, regs.rip);
+
+		for (unsigned j = 0; more && j < 3; j++) {
+			unwind(unwinder, pid, &regs, &chains[j]);
+			more = step(pid, &regs);
+		}
+		if (!more)
+			continue;
+		unwind(unwinder, pid, &regs, &after);
+		jumps++;
+		for (unsigned j = 0; j < 3; j++)
+			wrong += !leads_to(&chains[j], &after) || after.stop != REEL_STOP_ROOT;
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	reel_unwinder_destroy(unwinder);
+	printf("%lu jumps to landing pads, %lu wrong instructions\n", jumps, wrong);
+	return wrong ? 1 : jumps ? 0 : SKIPPED;
+}
+
 int main(int argc, char **argv)
 {
 	struct subject subject = { 0 };
 	const char *why = argc == 2 && !strcmp(argv[1], "gmp") ? find_gmp(&subject) : "no subject";
 
+	if (argc == 2 && !strcmp(argv[1], "throw"))
+		return run_throw();
 	if (why) {
 		puts(why);
 		return SKIPPED;

@@ -26,4 +26,5 @@ subject() {
 }
 
 subject gmp "GMP's divrem_1, which has no CFI"
+subject throw "libgcc's jumps to landing pads"
 finish
