@@ -13,6 +13,10 @@
 /* Of a likelihood ratio, twice its logarithm: 1 degree of freedom, 5 %. */
 #define SIGNIFICANT 3.84
 
+/* Samples at fixed intervals vary less than independent ones. By more than that few captures do not
+ * show: a part of the variance. */
+#define LEAST 0.25
+
 struct runs {
 	const struct diff_counts *counts;
 	enum diff_kind kind;
@@ -198,12 +202,11 @@ void diff_runs_find(const struct diff_counts *counts, enum diff_kind kind, doubl
 		freedom[i] = runs.freedom;
 		ratio = diff_prior_shrink(&prior, ratio_of(&runs, i, runs.noise, &unused),
 					  &freedom[i]);
-		/* Samples at fixed intervals can vary less than counts do, but not for sure. */
 		for (int side = 0; side < SIDES; side++) {
 			if (has_runs(counts, side))
 				variance[side][i] =
 					fmax(ratio * expected_of_side(&runs, side, i, runs.noise),
-					     expected_of_side(&runs, side, i, 0));
+					     LEAST * expected_of_side(&runs, side, i, 0));
 		}
 	}
 	runs_free(&runs);
