@@ -56,7 +56,7 @@ same() {
         return
     fi
     ok "$name: traces" "$compare" "$work/scrubbed.reel" "" "$work/raw.reel"
-    raw=$(share "$work/raw.reel" 'root reached') live=$(share "$work/live.reel" 'root reached') away=$(share "$work/live.reel" 'scrubbed away')
+    raw=$(share "$work/raw.reel" 'root reached: complete') live=$(share "$work/live.reel" 'root reached: complete') away=$(share "$work/live.reel" 'scrubbed away')
     printf '%-18s %s; complete: raw %d.%02d %%, recorded scrubbed %d.%02d %%\n' "$name" "$(tail -n 1 "$work/out" | cut -d, -f2-)" \
         $((raw / 100)) $((raw % 100)) $((live / 100)) $((live % 100)) | tee -a "$work/table"
     [ -n "$raw" ] && [ -n "$live" ]
