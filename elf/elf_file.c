@@ -728,18 +728,24 @@ bool reel_elf_file_code_segment(const struct reel_elf_file *file, uint64_t addre
 	return false;
 }
 
-/* All of it is of one segment: the first that holds its first byte, where several overlap. */
+/* All bytes are of one segment: where several overlap, the first that holds the byte.  So a read
+ * does not cross the beginning of an earlier one, and each byte is the same in every read. */
 static bool read_segment(const struct reel_elf_file *file, uint64_t address, size_t size,
 			 uint8_t *bytes_ret)
 {
+	uint64_t limit = UINT64_MAX;
+
 	for (size_t i = 0; !file->debug_only && i < file->n_segments; i++) {
 		const struct segment *segment = &file->segments[i];
 		uint64_t at = address - segment->address, offset;
 
+		if (address < segment->address && segment->file_size &&
+		    segment->address - address < limit)
+			limit = segment->address - address;
 		if (address < segment->address || at >= segment->file_size ||
 		    __builtin_add_overflow(segment->offset, at, &offset) || offset >= file->size)
 			continue;
-		if (size > segment->file_size - at || size > file->size - offset)
+		if (size > limit || size > segment->file_size - at || size > file->size - offset)
 			return false;
 		if (file->image) {
 			memcpy(bytes_ret, file->image + offset, size);

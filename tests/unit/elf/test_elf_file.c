@@ -101,6 +101,32 @@ static void test_text_range_and_read(void **state)
 	reel_elf_file_close(file);
 }
 
+/* No linker makes such files.  Each byte is the first segment's that holds it, in every read. */
+static void test_overlapping_segments(void **state)
+{
+	struct elf_builder builder = { 0 };
+	struct reel_elf_file *file;
+	uint8_t bytes[0x200];
+
+	(void)state;
+	elf_put_header(&builder, ET_DYN, 2);
+	elf_put_segment(&builder, 0, PT_LOAD, PF_R | PF_X, 0x400, 0x1100, 0x100, 0x1000);
+	elf_put_segment(&builder, 1, PT_LOAD, PF_R | PF_X, 0x600, 0x1000, 0x300, 0x1000);
+	elf_put(&builder, 0x400, 1, 1);
+	elf_put(&builder, 0x600 + 0xff, 2, 1);
+	elf_put(&builder, 0x600 + 0x100, 3, 1);
+	elf_put(&builder, 0x900, 0, 1);
+	file = open_image(&builder);
+	assert_true(reel_elf_file_read(file, 0x1100, 1, bytes));
+	assert_int_equal(bytes[0], 1);
+	assert_true(reel_elf_file_read(file, 0x1000, 0x100, bytes));
+	assert_int_equal(bytes[0xff], 2);
+	assert_false(reel_elf_file_read(file, 0x1000, 0x101, bytes));
+	assert_false(reel_elf_file_read(file, 0x11ff, 2, bytes));
+	assert_true(reel_elf_file_read(file, 0x1200, 0x100, bytes));
+	reel_elf_file_close(file);
+}
+
 /* A file without sections, in both byte orders: the build-id is in PT_NOTE. */
 static void test_build_id_of_segments(void **state)
 {
@@ -451,6 +477,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_addresses_differ_from_offsets),
 		cmocka_unit_test(test_text_range_and_read),
+		cmocka_unit_test(test_overlapping_segments),
 		cmocka_unit_test(test_build_id_of_segments),
 		cmocka_unit_test(test_bad_notes),
 		cmocka_unit_test(test_eh_frame_without_sections),
