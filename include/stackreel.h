@@ -398,7 +398,7 @@ bool reel_capture_segment(struct reel_capture *capture, uint64_t module_id, uint
 
 /* Why a trace ended.  Only REEL_STOP_ROOT is a complete trace. */
 enum reel_stop {
-	/* The CFI says that there is no caller, or this is the thread's entry. */
+	/* The CFI marks the outermost frame, or this is the thread's entry. */
 	REEL_STOP_ROOT = 0,
 	/* The bytes needed were not recorded. */
 	REEL_STOP_STACK_END = 1,
@@ -420,8 +420,7 @@ enum reel_stop {
 	REEL_STOP_REGISTER_UNKNOWN = 9,
 	/* No user stack: a kernel thread, an exiting task, or no registers. */
 	REEL_STOP_NO_USER_STATE = 10,
-	/* A call chain from another recorder ends here, and the CFI does not say that this is the
-	 * root. */
+	/* A call chain from another recorder ends here, and the CFI does not mark the root. */
 	REEL_STOP_RECORDED_END = 11,
 	/* The process runs on a CPU that this library cannot unwind (32-bit Arm). */
 	REEL_STOP_UNKNOWN_CPU = 12,
@@ -445,78 +444,76 @@ enum reel_step {
 	REEL_STEP_CFI = 1,
 	/* A signal frame's saved registers. */
 	REEL_STEP_SIGNAL = 2,
-	/* The frame pointer: no CFI was there; checked, but a guess. */
+	/* The frame pointer, without CFI: checked, but a guess. */
 	REEL_STEP_FRAME_POINTER = 3,
 	/* A call was undone: to an address without a mapping, at a PLT stub without CFI, or at the
-	 * return of a function whose CFI forgets its epilogue. */
+	 * return of a function whose CFI does not cover its epilogue. */
 	REEL_STEP_UNDO_CALL = 4,
 	/* From the kernel's own walk of its stack. */
 	REEL_STEP_KERNEL = 5,
-	/* The link register, where no CFI was there (frame 0 only). */
+	/* The link register, without CFI (frame 0 only). */
 	REEL_STEP_LINK_REGISTER = 6,
-	/* From another recorder's walk by frame pointers: nothing was there to check it with. */
+	/* From another recorder's walk by frame pointers: unchecked. */
 	REEL_STEP_RECORDED = 7,
-	/* What the code itself does up to its return, or since the entry that its call led to: no
-	 * CFI was there.  The address found stands behind a call that can have led here. */
+	/* Without CFI, from what the code does up to its return or since its entry.  The address
+	 * found follows a call that can have led here. */
 	REEL_STEP_SYNTHESIZED = 8,
 	/* A call that had not returned yet, as another recorder read it from the CPU (perf record
-	 * --call-graph lbr): the address is that of the call instruction.  The CPU keeps the newest
-	 * 8 to 32, and nothing was there to check them with. */
+	 * --call-graph lbr).  The address is that of the call instruction.  The CPU keeps the
+	 * newest 8 to 32 calls; they are unchecked. */
 	REEL_STEP_RECORDED_CALL = 9,
-	/* No frame at all: here bytes of the stack were not kept, and any number of frames with
-	 * them.  Its address is 0, and its frame's function says so. */
+	/* Not a frame but a gap: stack bytes, and any number of frames, were not kept here.  The
+	 * address is 0, and the frame's function names the gap. */
 	REEL_STEP_GAP = 10,
-	/* The frame behind such a gap: the innermost return address of what was kept of the stack's
-	 * far end that leads to the root by calls that can have happened.  It is likely, and no
-	 * more: the trace ends with REEL_STOP_STACK_CUT. */
+	/* The frame after such a gap: in the kept far end of the stack, the innermost return
+	 * address from which possible calls lead to the root.  It is only likely: the trace ends
+	 * with REEL_STOP_STACK_CUT. */
 	REEL_STEP_BEYOND_GAP = 11,
-	/* The function had changed stacks: where the program itself notes that it goes on on the
-	 * other one (Go's goroutines), behind a call that can have led here. */
+	/* The function had switched stacks: the address after a call that can have led here, where
+	 * the program itself notes that the other stack continues (Go's goroutines). */
 	REEL_STEP_OTHER_STACK = 12,
 };
 
 /*
- * One function at one address.  Interned: the same (module, address, inline
- * depth) is the same pointer for the life of the capture.
+ * One function at one address.  Interned: the same (module, address, inline depth) has the same
+ * pointer for the life of the capture.
  */
 struct reel_frame {
 	/* Never NULL; "" if unknown. */
 	const char *function;
-	/* What to count by: the same number for all addresses of a function, from 0 without holes
-	 * (which one it is depends on the threads, and may be another each time).  Functions
-	 * differ if name, module or being inlined does; an unknown one is its own for
-	 * each unwind entry (is_fde below) or program (jit_program), and without one for each
-	 * address. */
+	/* A key to count by: the same number for all addresses of a function, from 0 without holes
+	 * (numbers depend on the threads' timing and may differ between runs).  Functions are
+	 * different if name, module or `inlined` differs.  An unknown function is identified by its
+	 * unwind entry (is_fde below) or program (jit_program), otherwise by its address. */
 	uint32_t function_id;
 	/* The function is inlined into the frame that follows. */
 	bool inlined;
 	bool kernel;
-	/* The instruction at the address is the one that runs next, or the call; otherwise it is
-	 * behind a call, and the byte before was looked up. */
+	/* The address is that of the next instruction or of the call; otherwise it follows a call,
+	 * and the byte before it was looked up. */
 	bool exact;
-	/* Source file as the debug information names it ("" if unknown) and line (0). */
+	/* Source file as in the debug information ("" if unknown) and line (0 if unknown). */
 	const char *file;
 	uint32_t line, column;
-	/* Bytes from the start of the symbol that holds the address, or of its unwind entry. */
+	/* Bytes from the start of the symbol or unwind entry with the address. */
 	uint64_t function_offset;
-	/* Address in the module's ELF address space; of the kernel and its modules, in that of the
-	 * file with their debug information, and without one the address itself. */
+	/* Address in the module's ELF address space.  For the kernel and its modules, that of the
+	 * file with their debug information; without one, the address itself. */
 	uint64_t module_address;
-	/* As recorded on the target; "" for none, "[kernel]" for the kernel. */
+	/* As recorded on the target; "" if none, "[kernel]" for the kernel. */
 	const char *module_path;
 	/* 0 if none: see reel_capture_modules. */
 	uint64_t module_id;
 	/*
-	 * Nothing names the function (`function` is ""), but the unwind entry (FDE) that holds its
-	 * addresses is known, and begins at module_address - function_offset.  The commands show it
-	 * as "libfoo.so+0x1f30 [fde]": the module's file name and that address.
+	 * The function has no name (`function` is ""), but its unwind entry (FDE) is known, and
+	 * begins at module_address - function_offset.  The commands show the function as
+	 * "libfoo.so+0x1f30 [fde]": the module's file name and that address.
 	 */
 	bool is_fde;
-	/* The name as the linker knows it, where `function` is that demangled; "" if they are the
-	 * same. */
+	/* The mangled name, if `function` is its demangled form; "" if they are the same. */
 	const char *linkage_name;
-	/* The file name of the program whose JIT made this code, where nothing names the function
-	 * and the code is in anonymous memory; "" otherwise.  All such code of a program has one
+	/* The file name of the program whose JIT made this code, if the function has no name and
+	 * the code is in anonymous memory; "" otherwise.  All such code of a program has one
 	 * function_id. */
 	const char *jit_program;
 };
@@ -525,7 +522,7 @@ enum reel_where {
 	REEL_WHERE_UNKNOWN = 0,
 	/* In user code: pc is exact. */
 	REEL_WHERE_USER = 1,
-	/* In the kernel after a system call: pc is behind the instruction. */
+	/* In the kernel after a system call: pc is after the instruction. */
 	REEL_WHERE_SYSCALL = 2,
 	/* In the kernel after an interrupt or a fault: pc is exact. */
 	REEL_WHERE_INTERRUPT = 3,
@@ -540,38 +537,38 @@ struct reel_trace {
 	uint64_t weight;
 	uint32_t event; /* reel_event_info.id */
 	uint32_t cpu;
-	/* Of the recorder's PID namespace. */
+	/* In the recorder's PID namespace. */
 	uint32_t pid, tid;
-	/* Of the process's own (innermost) PID namespace; 0 if unknown. */
+	/* In the process's own (innermost) PID namespace; 0 if unknown. */
 	uint32_t namespace_pid, namespace_tid;
-	/* Distinguishes threads that had the same tid one after the other. */
+	/* Distinguishes successive threads with the same tid. */
 	uint64_t thread;
-	/* Of a capture of several hosts: HOST:COMM. */
+	/* HOST:COMM in a capture of several hosts. */
 	const char *comm;
 	/* Never NULL; "" if unknown. */
 	const char *host;
-	/* Tells hosts apart, from 1 on; 0 if all samples are of one, and where it is unknown. */
+	/* Identifies the host, from 1; 0 if unknown or if all samples are of one host. */
 	uint32_t host_id;
 	enum reel_where where;
 	/* Leaf first: kernel frames, then user frames, inlined ones included. */
 	const struct reel_frame *const *frames;
-	/* The runtime address of each frame (return addresses as such), and how it was found. */
+	/* The runtime address of each frame (unadjusted return addresses) and how it was found. */
 	const uint64_t *addresses;
 	const uint8_t *steps; /* enum reel_step */
 	size_t n_frames;
-	/* How many of them, from the front, are the kernel's. */
+	/* Number of kernel frames at the front. */
 	size_t n_kernel_frames;
 	enum reel_stop stop;
 	/* The recorder cut the stack at --max-stack. */
 	bool stack_cut;
 	/*
-	 * What a walk by frame pointers found on the target, beside the stack that `frames` were
-	 * unwound from: user addresses, leaf first, from pc on.  n_frame_chain is 0 where there was
-	 * none, and where it is all there is, so that `frames` were made of it.
+	 * The result of a walk by frame pointers on the target, in addition to the stack from which
+	 * `frames` were unwound: user addresses, leaf first, starting with pc.  n_frame_chain is 0
+	 * if there was no walk, or if there was no stack and `frames` were made from the walk.
 	 */
 	const uint64_t *frame_chain;
 	size_t n_frame_chain;
-	/* That walk ended because it may find no more addresses. */
+	/* That walk ended at its limit of addresses. */
 	bool frame_chain_cut;
 };
 
@@ -582,34 +579,34 @@ struct reel_filter {
 	size_t n_pids;
 	const uint32_t *tids;
 	size_t n_tids;
-	const char *const *comms; /* COMM is that of all hosts, HOST:COMM of one */
+	const char *const *comms; /* COMM matches all hosts, HOST:COMM one */
 	size_t n_comms;
 	const uint32_t *cpus;
 	size_t n_cpus;
-	/* Nanoseconds since the first sample; to == 0 is no end. */
+	/* Nanoseconds since the first sample; to == 0 means no end. */
 	uint64_t from, to;
-	/* Not 0: of the blocks of samples that may have what is wanted, only each `shards`th one,
-	 * from that with number `shard` on (0 is the first).  So the iterators of all shards, by
-	 * whichever process, have each trace once between them; what the file's end
-	 * says of how many samples there are is not checked then.  reel_capture_cut takes none. */
+	/* If `shards` is not 0, iterate only every `shards`th of the blocks that may have matching
+	 * samples, starting with number `shard` (from 0).  So the iterators of all shards, in any
+	 * processes, return each trace once between them.  The number of samples in END is not
+	 * checked.  reel_capture_cut does not support shards. */
 	uint32_t shard, shards;
 };
 
 struct reel_traces;
 
-/* `filter` may be NULL.  Several at once, on one thread or on many, do not disturb each other.
- * Errors: INVALID: there is no such shard. */
+/* `filter` may be NULL.  Several iterators, on one thread or many, are independent.
+ * Errors: INVALID (there is no such shard). */
 struct reel_error *reel_traces_create(struct reel_capture *capture,
 				      const struct reel_filter *filter, struct reel_traces **ret);
 void reel_traces_destroy(struct reel_traces *traces);
 /*
- * The next trace in the file's order, NULL behind the last one.  The trace and its arrays live
- * until the next call for the same iterator, or until that is destroyed.  A damaged block is passed
- * over and is among reel_capture_problems then.  After an error there are no more traces.
+ * The next trace in the file's order, NULL after the last one.  The trace and its arrays live until
+ * the next call for the same iterator, or until the iterator is destroyed.  A damaged block is
+ * skipped and added to reel_capture_problems.  After an error there are no more traces.
  *
- * Errors: CORRUPT (a module's unwind tables or debug information take many times the work or the
- * memory that such tables of their size do, and so cannot be relied on); UNSUPPORTED (an ELF file
- * has more than 2^31 symbols or 2^32 address ranges).
+ * Errors: CORRUPT (a module's unwind tables or debug information are not reliable: they need many
+ * times the work or memory usual for their size); UNSUPPORTED (an ELF file has more than 2^31
+ * symbols or 2^32 address ranges).
  */
 struct reel_error *reel_traces_next(struct reel_traces *traces, const struct reel_trace **ret);
 
@@ -620,32 +617,32 @@ struct reel_function;
 
 struct reel_function_options {
 	size_t size; /* sizeof(struct reel_function_options) */
-	/* As in a reel_trace that has the frame: which code of a JIT's it was. */
+	/* As in a reel_trace with the frame; selects between versions of JIT code. */
 	uint64_t thread, time;
-	/* Where instructions are known to begin, as samples' addresses are: ELF addresses of the
-	 * module, ascending.  Where only parts of the code are there, these tell how it is to be
-	 * cut. */
+	/* Known starts of instructions, such as sampled addresses: ELF addresses of the module,
+	 * ascending.  They give the instruction boundaries if only parts of the code are
+	 * available. */
 	const uint64_t *starts;
 	size_t n_starts;
-	/* x86 in Intel's syntax, not AT&T's. */
+	/* Use Intel's syntax for x86 instead of AT&T's. */
 	bool intel;
 };
 
 struct reel_function_info {
-	/* As reel_frame.function; "" if nothing names it. */
+	/* As reel_frame.function; "" if unknown. */
 	const char *name;
-	/* [begin, end) of the addresses of reel_frame.module_address. */
+	/* Address range, as in reel_frame.module_address: [begin, end). */
 	uint64_t begin, end;
 	/* As reel_frame.module_id and module_path. */
 	uint64_t module_id;
 	const char *module_path;
-	/* Of its instructions, as reel_capture_info.arch names it; "" if that is not known. */
+	/* Of its instructions, named as in reel_capture_info.arch; "" if unknown. */
 	const char *arch;
-	/* The file that the code's bytes are read from; "" if there is none. */
+	/* The file with the code's bytes; "" if none. */
 	const char *code_path;
-	/* They are the capture's own: pieces of a file that is not here, or code of a JIT's. */
+	/* The bytes are in the capture: pieces of a file missing here, or JIT code. */
 	bool embedded;
-	/* What makes texts of instructions, "capstone 4.0.2", or "" if it does not know the CPU. */
+	/* The disassembler in use, such as "capstone 4.0.2"; "" if it does not know the CPU. */
 	const char *disassembler;
 };
 
@@ -655,10 +652,10 @@ struct reel_function_place {
 	uint32_t line, column;
 	bool inlined; /* into the place that follows */
 	/*
-	 * What compilers need to know the place by, as the debug information of a module's file has
-	 * it: the function's name to the linker (which the symbol's may differ from, as a part's or
-	 * an alias's does), "" if unknown; the line that it is declared in, 0 if unknown; and which
-	 * of its line's blocks it is in (DWARF's discriminator), 0 if unknown or the only one.
+	 * How compilers identify the place, from the debug information of a module's file: the
+	 * function's linkage name ("" if unknown; a symbol may have another name, for example a
+	 * part's or an alias's); the line of its declaration (0 if unknown); and the block within
+	 * the line (DWARF's discriminator; 0 if unknown or the only one).
 	 */
 	const char *linkage_name;
 	uint32_t function_line, discriminator;
@@ -666,36 +663,36 @@ struct reel_function_place {
 
 struct reel_function_instruction {
 	uint64_t address;
-	/* NULL: nobody has the bytes from here on, `size` of them. */
+	/* NULL: the `size` bytes from here on are not available. */
 	const uint8_t *bytes;
 	uint64_t size;
-	/* "mov    (%rdi,%rax,4),%edx"; "" if it is not known, or there are no bytes. */
+	/* "mov    (%rdi,%rax,4),%edx"; "" if unknown or if there are no bytes. */
 	const char *text;
 	enum {
-		REEL_FUNCTION_NEXT = 0,	  /* it goes on behind it */
-		REEL_FUNCTION_BRANCH = 1, /* there, or at the target */
+		REEL_FUNCTION_NEXT = 0,	  /* continues after it */
+		REEL_FUNCTION_BRANCH = 1, /* after it or at the target */
 		REEL_FUNCTION_JUMP = 2,
 		REEL_FUNCTION_CALL = 3,
 		REEL_FUNCTION_RETURN = 4,
-		REEL_FUNCTION_END = 5, /* it does not go on */
+		REEL_FUNCTION_END = 5, /* does not continue */
 	} flow;
-	/* Of a branch, jump or call, if the instruction itself names it. */
+	/* The target of a branch, jump or call, if the instruction itself contains it. */
 	bool has_target;
 	uint64_t target;
-	/* The function that the target is in, "" if unknown, and where in it. */
+	/* The function with the target, "" if unknown, and the offset in it. */
 	const char *target_name;
 	uint64_t target_offset;
-	/* What is there, innermost first; at least one. */
+	/* The source places of the instruction, innermost first; at least one. */
 	const struct reel_function_place *places;
 	size_t n_places;
 };
 
 /*
- * The function that holds the address of a frame of this capture; of an inlined one, the one that
- * it is inlined into.  What is known of it is reel_function_get_info's, and lives as long as it;
- * it must be closed before the capture is.  `options` may be NULL.
+ * The function with the address of a frame of this capture; for an inlined frame, the function that
+ * it is inlined into.  The result of reel_function_get_info lives as long as the function.  Close
+ * the function before the capture.  `options` may be NULL.
  *
- * Errors: NOT_FOUND (the frame stands for no code: a part of a stack that was not kept).
+ * Errors: NOT_FOUND (the frame is not code but a gap in the stack, REEL_STEP_GAP).
  */
 struct reel_error *reel_function_open(struct reel_capture *capture, const struct reel_frame *frame,
 				      const struct reel_function_options *options,
@@ -703,31 +700,31 @@ struct reel_error *reel_function_open(struct reel_capture *capture, const struct
 void reel_function_close(struct reel_function *function);
 const struct reel_function_info *reel_function_get_info(const struct reel_function *function);
 /*
- * The next instruction, NULL behind the last one.  It lives until the next call, but for the
- * strings of its places, which live as long as the capture.
+ * The next instruction, NULL after the last one.  It lives until the next call; the strings of its
+ * places live as long as the capture.
  *
  * Errors: as reel_traces_next.
  */
 struct reel_error *reel_function_next(struct reel_function *function,
 				      const struct reel_function_instruction **ret);
 
-/* ---- the capture's records, as they stand in the file ------------------- */
+/* ---- the capture's records, as stored in the file ------------------------- */
 
 /*
- * A field of a record, or a value within one.  Lists and objects nest: in a
- * SAMPLE, "registers" is a LIST of LISTs [dwarf, size, value or NULL]; "regions" a LIST of
- * OBJECTs with kind, address, size, missing (a LIST of LISTs [offset, size]),
- * crc (CRC-32 of the bytes) and bytes; "kernel_chain" and "frame_chain" are each a LIST of
- * ADDRESSes, or NULL; "kernel_frame" an OBJECT with pc, sp, fp and
- * return_address, or NULL.  All differences between samples are undone.
+ * A field of a record, or a value within a field.  Lists and objects nest.  In a SAMPLE,
+ * "registers" is a LIST of LISTs [dwarf, size, value or NULL]; "regions" a LIST of OBJECTs with
+ * kind, address, size, missing (a LIST of LISTs [offset, size]), crc (CRC-32 of the bytes) and
+ * bytes; "kernel_chain" and "frame_chain" are each a LIST of ADDRESSes, or NULL; "kernel_frame" is
+ * an OBJECT with pc, sp, fp and return_address, or NULL.  Values that the file stores as
+ * differences between samples are shown in full.
  */
 struct reel_field {
 	/* "" for the items of a list. */
 	const char *name;
 	enum {
 		REEL_FIELD_UNSIGNED = 0, /* `value` */
-		REEL_FIELD_ADDRESS = 1,	 /* the same, to be shown in hexadecimal */
-		REEL_FIELD_TEXT = 2,	 /* `bytes`, meant as UTF-8, which is not certain */
+		REEL_FIELD_ADDRESS = 1,	 /* `value`, to be shown in hexadecimal */
+		REEL_FIELD_TEXT = 2,	 /* `bytes`, supposed to be UTF-8 but not checked */
 		REEL_FIELD_BYTES = 3,	 /* `bytes` */
 		REEL_FIELD_NULL = 4,	 /* there is no value */
 		REEL_FIELD_LIST = 5,	 /* `items`, without names */
@@ -741,54 +738,53 @@ struct reel_field {
 };
 
 struct reel_record_view {
-	/* Of the block that holds it. */
+	/* Of the block with the record. */
 	uint64_t block_offset;
 	uint32_t block_sequence;
-	/* As in SPEC.md; "unknown-N" for one that this version does not know: its only field is
-	 * "size". */
+	/* As in SPEC.md; "unknown-N" if this version does not know the record, whose only field is
+	 * then "size". */
 	const char *name;
 	const struct reel_field *fields;
 	size_t n_fields;
 };
 
 /*
- * Calls `visit` for every record in the file's order; a false return ends it.  The record and all
- * that it points to live until `visit` returns.  A damaged block is passed over and is among
- * reel_capture_problems then.  Errors: no others.
+ * Calls `visit` for every record in the file's order until it returns false.  The record and all
+ * that it points to live until `visit` returns.  A damaged block is skipped and added to
+ * reel_capture_problems.  Errors: no others.
  */
 struct reel_error *reel_capture_visit_records(struct reel_capture *capture,
 					      bool (*visit)(void *context,
 							    const struct reel_record_view *record),
 					      void *context);
 
-/* The same for all records but those of samples, in much less time. */
+/* The same for all records except samples; much faster. */
 struct reel_error *reel_capture_visit_side_records(
 	struct reel_capture *capture,
 	bool (*visit)(void *context, const struct reel_record_view *record), void *context);
 
-/* ---- whether a capture is whole --------------------------------------------- */
+/* ---- verification of captures ----------------------------------------------- */
 
 struct reel_finding {
 	/* CORRUPT, TRUNCATED, UNSUPPORTED, MISMATCH, INVALID, KEY or OS. */
 	enum reel_error_code code;
-	/* Nothing that a reader takes for damage, but a writer does not do it, or it was lost with
-	 * something that is damage. */
+	/* Not damage to a reader, but writers do not do it, or it is a consequence of damage. */
 	bool is_remark;
 	/* One line without a newline: where, and what is wrong. */
 	const char *message;
-	/* In the file; UINT64_MAX if it is of no place in it. */
+	/* In the file; UINT64_MAX if the finding has no place in the file. */
 	uint64_t offset;
-	/* A phrase, such as "the samples of 1.500 s to 2.500 s" (since the first sample), or ""
-	 * where that is not known. */
+	/* A phrase such as "the samples of 1.500 s to 2.500 s" (since the first sample); "" if
+	 * unknown. */
 	const char *lost;
 };
 
 struct reel_verify_options {
 	size_t size;
-	/* Called for each, in the file's order: problems, then remarks.  It lives until `found`
-	 * returns.  May be NULL. */
+	/* Called for each finding in the file's order: problems, then remarks.  The finding lives
+	 * until `found` returns.  May be NULL. */
 	void (*found)(void *context, const struct reel_finding *finding);
-	/* Called for a module whose image is of no use, before any is found.  May be NULL. */
+	/* Called for each module with an unusable image, before any `found`.  May be NULL. */
 	void (*bad_image)(void *context, uint64_t module);
 	void *context;
 };
@@ -796,23 +792,23 @@ struct reel_verify_options {
 struct reel_verify_counts {
 	size_t size;
 	uint64_t problems, remarks;
-	/* Blocks that were found, and those of which not all could be read. */
+	/* Blocks found, and those that could not be read completely. */
 	uint64_t blocks, damaged_blocks;
-	/* That were read, and that END counts, if there is one. */
+	/* Number read, and number according to END, if it exists. */
 	uint64_t samples, side_records;
 	bool has_end;
 	uint64_t expected_samples, expected_side_records;
-	/* Of a newer version: nobody here can check them. */
+	/* From a newer version, so not checked. */
 	uint64_t unknown_records, unknown_blocks;
-	/* Images of modules, and those that lack bytes. */
+	/* Images of modules, and those with missing bytes. */
 	uint64_t images, cut_images;
 };
 
 /*
- * Reads all of the capture: every checksum, record and sample, the references between records, and
- * images of modules, which must be of the module's build-id, and read as SPEC.md 5.1 says.  Whole
- * is one without problems.  Of a locked capture it can only check what takes no key; the first
- * problem is that (KEY).  `options` and `counts` may be NULL.  Errors: no others.
+ * Checks the whole capture: every checksum, record and sample, the references between records, and
+ * images of modules, which must have the module's build-id and conform to SPEC.md 5.1.  A capture
+ * without problems is intact.  Of a locked capture, only the parts readable without a key are
+ * checked, and the first problem is KEY.  `options` and `counts` may be NULL.  Errors: no others.
  */
 struct reel_error *reel_capture_verify(struct reel_capture *capture,
 				       const struct reel_verify_options *options,
@@ -822,33 +818,32 @@ struct reel_error *reel_capture_verify(struct reel_capture *capture,
 
 struct reel_scrub_options {
 	size_t size;
-	/* Leave the recorder's command line out. */
+	/* Omit the recorder's command line. */
 	bool no_command_line;
-	/* Encrypt the new capture to these: public keys, or files of them; NULL-terminated, or
+	/* Encrypt the new capture to these public keys or files of public keys; NULL-terminated, or
 	 * NULL. */
 	const char *const *recipients;
-	/* Without recipients an encrypted capture is refused (INVALID), unless this says that
-	 * everybody may read what comes out. */
+	/* Write an encrypted capture unencrypted.  Without this and without recipients, encrypted
+	 * captures are refused (INVALID). */
 	bool decrypt;
 };
 
 struct reel_scrub_counts {
 	size_t size;
 	uint64_t samples;
-	/* Records and blocks that this version does not know, and left out. */
+	/* Records and blocks that this version does not know and omitted. */
 	uint64_t unknown;
 	uint64_t bytes_written;
 };
 
 /*
- * Writes a capture of this one in which of stacks and registers only those words have kept their
- * value that unwinding may follow: what points into the sample's stack, and into code (SPEC.md,
- * section 8.1).  `output` ("-": standard output) appears when it is whole; an existing one is
- * replaced then.  What could not be read is among the capture's problems.  `options` and `counts`
- * may be NULL.
+ * Writes a copy in which only those words of stacks and registers keep their value that unwinding
+ * may follow: pointers into the sample's stack and into code (SPEC.md, section 8.1).  `output`
+ * ("-": standard output) appears, or replaces an existing file, when it is complete.  Unreadable
+ * parts are reported as the capture's problems.  `options` and `counts` may be NULL.
  *
- * Errors: INVALID (a recipient is no public key; `output` is the capture itself; what was
- * encrypted would not be any more).
+ * Errors: INVALID (an invalid public key among the recipients; `output` is the capture itself; an
+ * encrypted capture would be written unencrypted).
  */
 struct reel_error *reel_capture_scrub(struct reel_capture *capture, const char *output,
 				      const struct reel_scrub_options *options,
@@ -861,8 +856,8 @@ struct reel_shrink_options {
 	/* As in reel_scrub_options. */
 	const char *const *recipients;
 	bool decrypt;
-	/* With images of the files, too, as reel_capture_pack makes them, and compressed as far as
-	 * it goes. */
+	/* Also embed images of the files, as reel_capture_pack does, and use the highest
+	 * compression. */
 	bool archive;
 	/* As in reel_pack_options. */
 	void (*problem)(void *context, const char *path, const char *why);
@@ -872,26 +867,26 @@ struct reel_shrink_options {
 struct reel_shrink_counts {
 	size_t size;
 	uint64_t samples;
-	/* Of these, those that kept everything: a module on the way is missing, or the CPU is not
-	 * one that can be unwound. */
+	/* Number of these kept unchanged, since a module on the way is missing or this library
+	 * cannot unwind the CPU. */
 	uint64_t whole;
-	/* Of all regions, and of those the bytes that unwinding reads. */
+	/* Bytes of all regions, and those of them that unwinding reads. */
 	uint64_t stack_bytes, bytes_kept;
 	uint64_t bytes_written;
-	/* Of an archive, as in reel_pack_counts. */
+	/* For an archive, as in reel_pack_counts. */
 	uint64_t modules, missing, left_out, image_bytes;
 };
 
 /*
- * Writes a capture of this one in which of stacks only those bytes have kept their value that
- * unwinding reads, with the modules that are found now; the others are 0, and registers that make
- * no difference are not known.  Then both are unwound, and compared: MISMATCH if a trace differs;
- * of an archive with its images alone, and with functions, inlined calls and lines.
- * `output` ("-": standard output) appears when all is well; an existing one is replaced then.  What
- * could not be read is among the capture's problems.  `options` and `counts` may be NULL.
+ * Writes a copy in which stacks keep only the bytes that unwinding with the present modules reads.
+ * Other bytes become 0, and registers without influence become unknown.  Both captures are unwound
+ * and compared: MISMATCH if a trace differs.  An archive is compared using its images alone,
+ * including functions, inlined calls and lines.  `output` ("-": standard output) appears, or
+ * replaces an existing file, after that comparison.  Unreadable parts are reported as the capture's
+ * problems.  `options` and `counts` may be NULL.
  *
- * Errors: as reel_capture_scrub and reel_traces_next; MISMATCH; INVALID, too, if an archive is
- * wanted and traces of the capture were asked for before.
+ * Errors: as reel_capture_scrub and reel_traces_next; MISMATCH; also INVALID if `archive` is set
+ * and traces of the capture were iterated before.
  */
 struct reel_error *reel_capture_shrink(struct reel_capture *capture, const char *output,
 				       const struct reel_shrink_options *options,
@@ -901,9 +896,9 @@ struct reel_error *reel_capture_shrink(struct reel_capture *capture, const char 
 
 struct reel_cut_options {
 	size_t size;
-	/* Which samples; NULL: all. */
+	/* Samples to copy; NULL: all. */
 	const struct reel_filter *filter;
-	/* Of events with this name; NULL: of all. */
+	/* Only samples of events with this name; NULL: of all. */
 	const char *event;
 	/* As in reel_scrub_options. */
 	const char *const *recipients;
@@ -913,61 +908,61 @@ struct reel_cut_options {
 struct reel_cut_counts {
 	size_t size;
 	uint64_t samples;
-	/* Side records that none of them needs, and that were left out. */
+	/* Side records that the samples do not need and that were omitted. */
 	uint64_t left_out;
 	uint64_t bytes_written;
 };
 
 /*
- * Writes a capture of this one that has some of its samples, with their ids and times, and of what
- * was recorded beside them what their traces and names need, whatever modules are found when these
- * are made.  `output` ("-": standard output) appears when it is whole; an existing one is replaced
- * then.  What could not be read is among the capture's problems; blocks of samples from other times
- * than the filter's are not read.  `counts` may be NULL.
+ * Writes a capture of some of the samples, with their ids and times, and of the side records that
+ * their traces and names need, whichever modules are found later.  `output` ("-": standard output)
+ * appears, or replaces an existing file, when it is complete.  Unreadable parts are reported as the
+ * capture's problems; blocks of samples outside the filter's times are not read.  `counts` may be
+ * NULL.
  *
- * Errors: as reel_capture_scrub; NOT_FOUND if no sample is selected.
+ * Errors: as reel_capture_scrub; NOT_FOUND if no samples match.
  */
 struct reel_error *reel_capture_cut(struct reel_capture *capture, const char *output,
 				    const struct reel_cut_options *options,
 				    struct reel_cut_counts *counts);
 
-/* ---- captures that are being written ------------------------------------------ */
+/* ---- live captures -------------------------------------------------------------- */
 
 /*
- * A capture as it comes, as `stackreel-record -o -' prints it: what it says of processes and
- * modules is kept in an unlinked temporary file, and of its samples the newest, 64 MB of the stream
- * at most. Used by one thread at a time.
+ * A capture that is read while `stackreel-record -o -' writes it.  Records of processes and modules
+ * are kept in an unlinked temporary file, with the newest samples, at most 64 MB of the stream.
+ * Used by one thread at a time.
  */
 struct reel_live;
 
-/* `fd` is the caller's, and has to stay open. */
+/* `fd` belongs to the caller and must stay open. */
 struct reel_error *reel_live_create(int fd, struct reel_live **ret);
 /* Frees it; NULL is allowed. */
 void reel_live_destroy(struct reel_live *live);
 /*
- * Reads once, which waits if nothing is there and `fd` is not O_NONBLOCK.  `*ended_ret`: there will
- * be no more.  Errors: as reel_capture_open; CORRUPT, with the offset, where no block begins, and
- * TRUNCATED, where one is cut: what came before it is there.
+ * Reads once, and waits for data unless `fd` is O_NONBLOCK.  `*ended_ret`: the stream has ended.
+ * Errors: as reel_capture_open; CORRUPT, with the offset, if no block begins there; TRUNCATED if a
+ * block is cut.  Earlier data remains usable.
  */
 struct reel_error *reel_live_read(struct reel_live *live, bool *ended_ret);
 /*
- * A capture of its own, of all that is known so far and the samples that came in the last `window`
- * ns, older ones are forgotten: in an unlinked file, which reel_capture_open opens as
- * /proc/self/fd/N.  The descriptor is the caller's.  It was not finished, and no problem is made of
- * that but the one of captures whose recorder was killed.
+ * Makes a capture of all side records so far and the samples that arrived in the last `window` ns;
+ * older samples are dropped.  It is an unlinked file, which reel_capture_open opens as
+ * /proc/self/fd/N.  The caller owns the descriptor.  The capture is unfinished; the only problem
+ * reported for that is that of a capture whose recorder was killed.
  */
 struct reel_error *reel_live_capture(struct reel_live *live, uint64_t window, int *fd_ret);
 
-/* ---- captures of many --------------------------------------------------------- */
+/* ---- merged captures ----------------------------------------------------------- */
 
 struct reel_merge_options {
 	size_t size;
-	/* As in reel_scrub_options, where one of the captures is encrypted. */
+	/* As in reel_scrub_options, if any of the captures is encrypted. */
 	const char *const *recipients;
 	bool decrypt;
 	/* As in reel_capture_options, for all captures. */
 	const char *const *identities;
-	/* Called for what could not be read of a capture.  May be NULL. */
+	/* Called for each unreadable part of a capture.  May be NULL. */
 	void (*problem)(void *context, const char *path, const char *message);
 	/* Bytes of all the files; may be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
@@ -977,48 +972,45 @@ struct reel_merge_options {
 struct reel_merge_counts {
 	size_t size;
 	uint64_t samples;
-	/* What was merged, where those that were merged themselves count with all theirs. */
+	/* Merged captures and their hosts; a merged one counts as all of its own. */
 	uint64_t captures, hosts;
-	/* Different ones. */
+	/* Number of different modules. */
 	uint64_t modules;
-	/* As in reel_host_info, the greatest. */
+	/* As in reel_host_info: the largest. */
 	uint64_t clock_change;
-	/* Of what could not be read; records and blocks that this version does not know, and left
-	 * out. */
+	/* Unreadable parts; records and blocks that this version does not know and omitted. */
 	uint64_t problems, unknown;
 	uint64_t bytes_read, bytes_written;
 };
 
 /*
- * Writes one capture of all these (paths, NULL-terminated): of several hosts, or of parts of a
- * recording.  Times are put on the wall clock, by what it was when each began; processes, threads,
- * samples and kernels stay apart, and modules and images of them that are the same are there once.
- * In which order the captures are given, and whether some of them were merged before, makes no
- * difference to what is counted.  `output` ("-": standard output) appears when it is whole; an
- * existing one is replaced then.  `options` and `counts` may be NULL.
+ * Merges the captures at `paths` (NULL-terminated), from several hosts or parts of a recording.
+ * Times are converted to the wall clock, using each capture's start.  Processes, threads, samples
+ * and kernels stay separate; identical modules and their images are stored once.  The counts do not
+ * depend on the order of the captures or on earlier merges.  `output` ("-": standard output)
+ * appears, or replaces an existing file, when it is complete.  `options` and `counts` may be NULL.
  *
- * Errors: as reel_capture_open; INVALID if the captures are of different CPUs, one does not tell
- * when it began, or is there twice, or is `output`, or what was encrypted would not be any more;
- * UNSUPPORTED if they are too many for one capture.
+ * Errors: as reel_capture_open; INVALID (captures of different CPUs; a capture without a start
+ * time, listed twice, or equal to `output`; an encrypted capture would be written unencrypted);
+ * UNSUPPORTED (too many captures for one file).
  */
 struct reel_error *reel_captures_merge(const char *const *paths, const char *output,
 				       const struct reel_merge_options *options,
 				       struct reel_merge_counts *counts);
 
-/* ---- captures that need no files ------------------------------------------- */
+/* ---- self-contained captures ----------------------------------------------- */
 
 struct reel_pack_options {
 	size_t size;
 	/* As in reel_scrub_options. */
 	const char *const *recipients;
 	bool decrypt;
-	/* Leave the names of functions out, and inlined functions and lines with them; those that
-	 * JITs gave, too. */
+	/* Omit names of functions, including JIT functions, and inlined functions and lines. */
 	bool no_symbols;
-	/* Do not replay the new capture to see that its traces are the same. */
+	/* Do not replay the new capture to verify that its traces are the same. */
 	bool no_check;
-	/* Called for each file that has no image, or one that lacks something, and says why.  May
-	 * be NULL. */
+	/* Called with the reason for each file without an image or with an incomplete one.  May be
+	 * NULL. */
 	void (*problem)(void *context, const char *path, const char *why);
 	void *context;
 };
@@ -1026,35 +1018,35 @@ struct reel_pack_options {
 struct reel_pack_counts {
 	size_t size;
 	uint64_t samples;
-	/* Files that are embedded now; that were not found; and that would take too much room. */
+	/* Files embedded; not found; and omitted as too large. */
 	uint64_t modules, missing, left_out;
-	/* Of all images, before they are compressed. */
+	/* Of all images, before compression. */
 	uint64_t image_bytes;
 	uint64_t bytes_written;
 };
 
 /*
- * Writes a capture of this one that also has what its traces need of the files that are found now:
- * unwind information, names of functions, inlined functions and lines (unless the capture was
- * opened with no_inlines), and bytes of code (SPEC.md, section 5.1).  With it, traces are the same
- * where these files are missing.  Then both are unwound, and compared, but for traces through files
- * that take too much room: MISMATCH if one differs.  `output` ("-": standard output) appears when
- * all is well; an existing one is replaced then.  What could not be read is among the capture's
- * problems.  `options` and `counts` may be NULL.
+ * Writes a copy with images of the present files that contain all its traces need: unwind
+ * information, names of functions, inlined functions and lines (unless the capture was opened with
+ * no_inlines), and bytes of code (SPEC.md, section 5.1).  Its traces are the same where the files
+ * are missing.  Both captures are unwound and compared, except traces through files that were too
+ * large: MISMATCH if a trace differs.  `output` ("-": standard output) appears, or replaces an
+ * existing file, after that.  Unreadable parts are reported as the capture's problems.  `options`
+ * and `counts` may be NULL.
  *
- * Errors: as reel_capture_scrub and reel_traces_next; MISMATCH; INVALID, too, if traces of the
- * capture were asked for before.
+ * Errors: as reel_capture_scrub and reel_traces_next; MISMATCH; also INVALID if traces of the
+ * capture were iterated before.
  */
 struct reel_error *reel_capture_pack(struct reel_capture *capture, const char *output,
 				     const struct reel_pack_options *options,
 				     struct reel_pack_counts *counts);
 
 /*
- * Writes a capture of this one that has traces alone: the addresses of each, how they were found,
- * and images with the names and lines of the files that are found now.  There is nothing of stacks,
- * registers and code in it.  With it, traces are the same, and are compared, as by
- * reel_capture_pack; but an address in no executable mapping that a raw capture's trace ends at
- * becomes 1, as by reel_capture_scrub.  Options, counts and errors are those of reel_capture_pack.
+ * Writes a capture with traces only: their addresses and how these were found, and images with the
+ * names and lines of the present files.  It has no stacks, registers or code.  Its traces are the
+ * same, and are compared, as by reel_capture_pack, except that if a raw capture's trace ends at an
+ * address without an executable mapping, the address becomes 1, as by reel_capture_scrub.
+ * Options, counts and errors are those of reel_capture_pack.
  */
 struct reel_error *reel_capture_resolve(struct reel_capture *capture, const char *output,
 					const struct reel_pack_options *options,
@@ -1062,15 +1054,14 @@ struct reel_error *reel_capture_resolve(struct reel_capture *capture, const char
 
 struct reel_unpack_options {
 	size_t size;
-	/* Replace files that are there already. */
+	/* Replace existing files. */
 	bool force;
-	/* Called for each image: of which module it is, and its path below the directory; `problem`
-	 * says why it was not written, NULL: it was.  May be NULL. */
+	/* Called for each image, with its module and its path below the directory; `problem` is the
+	 * reason why it was not written, or NULL.  May be NULL. */
 	void (*visit)(void *context, const char *module_path, const char *path,
 		      const char *problem);
 	void *context;
-	/* Not images, but the files of the modules that traces lead to, whole, as they are found.
-	 */
+	/* Instead of images, copy the complete local files of the modules in traces. */
 	bool full;
 };
 
@@ -1080,52 +1071,51 @@ struct reel_unpack_counts {
 };
 
 /*
- * Writes the images that the capture has of modules' files below `directory`, which is made if it
- * is not there: as .build-id/xx/yyyy.debug, where gdb (debug-file-directory) and perf look for
- * files with debug symbols, or below .no-build-id; of modules that are one file under several
- * paths, the largest image.  With `full`, which makes all traces first, the modules' files, as
- * .build-id/xx/yyyy, and their debug files, where `debug_dirs` of another capture's options finds
- * both.  No link is followed there, and no file replaced without `force`.
+ * Writes the capture's images of modules' files below `directory`, which is created if missing: as
+ * .build-id/xx/yyyy.debug, where gdb (debug-file-directory) and perf look for debug symbols, or
+ * below .no-build-id.  If modules are one file under several paths, the largest image is written.
+ * `full` unwinds all traces first and writes the modules' files, as .build-id/xx/yyyy, and their
+ * debug files, where `debug_dirs` of another capture's options finds both.  Links below `directory`
+ * are not followed, and files are not replaced without `force`.
  * `options` and `counts` may be NULL.  Errors: no others.
  */
 struct reel_error *reel_capture_unpack(struct reel_capture *capture, const char *directory,
 				       const struct reel_unpack_options *options,
 				       struct reel_unpack_counts *counts);
 
-/* ---- captures that were damaged -------------------------------------------- */
+/* ---- damaged captures ------------------------------------------------------- */
 
 struct reel_repair_options {
 	size_t size;
 	/* As in reel_scrub_options. */
 	const char *const *recipients;
 	bool decrypt;
-	/* Called for each problem of the capture, as by reel_capture_verify, and for what else is
-	 * left out. May be NULL. */
+	/* Called for each problem of the capture, as by reel_capture_verify, and for each other
+	 * omission.  May be NULL. */
 	void (*found)(void *context, const struct reel_finding *finding);
 	void *context;
 };
 
 struct reel_repair_counts {
 	size_t size;
-	/* Of the capture; 0: it is whole. */
+	/* Problems of the capture; 0: it is intact. */
 	uint64_t problems;
 	uint64_t samples; /* written */
-	/* What is lost, if its END tells. */
+	/* The losses are known from the capture's END. */
 	bool tells_losses;
 	uint64_t lost_samples, lost_side_records;
 	uint64_t bytes_written;
 };
 
 /*
- * Writes a capture of what can be read of this one, which reel_capture_verify finds whole: without
- * what is damaged, blocks that are there twice and images that are of no use, and with an END
- * record; samples whose numbers do not ascend get others.  That records were lost is in it (LOSS).
- * `output` ("-": standard output) appears when it was verified; an existing one is replaced then.
- * `options` and `counts` may be NULL.
+ * Writes the readable parts to a capture that passes reel_capture_verify: without damaged parts,
+ * duplicate blocks and unusable images, and with an END record.  Samples whose ids do not ascend
+ * get new ones.  A LOSS record reports lost records.  `output` ("-": standard output) appears, or
+ * replaces an existing file, when it was verified.  `options` and `counts` may be NULL.
  *
- * Errors: as reel_capture_scrub; CORRUPT (CAPTURE is lost, so that nothing can be replayed, or what
- * can be read contradicts itself); UNSUPPORTED (of what this version does not know it can't tell
- * whether it is damaged); KEY.
+ * Errors: as reel_capture_scrub; CORRUPT (CAPTURE is lost, so nothing can be replayed, or the
+ * readable parts contradict each other); UNSUPPORTED (data unknown to this version, which may be
+ * damaged); KEY.
  */
 struct reel_error *reel_capture_repair(struct reel_capture *capture, const char *output,
 				       const struct reel_repair_options *options,
@@ -1135,28 +1125,28 @@ struct reel_error *reel_capture_repair(struct reel_capture *capture, const char 
 
 struct reel_import_options {
 	size_t size;
-	/* The CPU, as reel_capture_info.arch names it, for a recording that does not tell; or
+	/* The CPU, named as in reel_capture_info.arch, for recordings that do not contain it; or
 	 * NULL. */
 	const char *arch;
 	/* A list of the kernel's symbols like /proc/kallsyms; NULL: from perf's cache in
-	 * $HOME/.debug, or of this host's kernel if that has the recorded one's build-id. */
+	 * $HOME/.debug, or from this host's kernel if it has the recorded build-id. */
 	const char *kallsyms;
-	/* Leave perf's command line out. */
+	/* Omit perf's command line. */
 	bool no_command_line;
-	/* Called now and then: bytes read so far, of how many. May be NULL. */
+	/* Called periodically, with bytes read and in total.  May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
-	/* Called for what could not be imported: a line each.  `code` CORRUPT or TRUNCATED: the
-	 * file is damaged, and what was readable was imported; else a remark.  May be NULL. */
+	/* Called with one line for anything not imported.  `code` CORRUPT or TRUNCATED: the file is
+	 * damaged, and its readable parts were imported; else a remark.  May be NULL. */
 	void (*problem)(void *context, enum reel_error_code code, const char *message);
 	void *context;
-	/* Encrypt the capture to these: public keys, or files of them; NULL-terminated, or NULL. */
+	/* As in reel_scrub_options. */
 	const char *const *recipients;
-	/* Keep stacks and registers as they are; else the capture is as reel_capture_scrub leaves
-	 * one. */
+	/* Keep stacks and registers as they are; otherwise the capture is scrubbed as by
+	 * reel_capture_scrub. */
 	bool raw_stacks;
-	/* The directory with files in which JITs name their code, perf-PID.map and jit-PID.dump;
-	 * "none": they are not taken; NULL: those in /tmp, and where perf found them, if it
-	 * recorded on this host and they can be the processes'. */
+	/* The directory with JITs' symbol files, perf-PID.map and jit-PID.dump; "none": do not use
+	 * them; NULL: those in /tmp and where perf found them, if perf recorded on this host and
+	 * the files can belong to the processes. */
 	const char *jit;
 };
 
@@ -1164,22 +1154,22 @@ struct reel_import_counts {
 	size_t size;
 	uint64_t samples;
 	uint64_t modules;
-	/* Records that the recorder says it lost. */
+	/* Lost records, as reported by the recorder. */
 	uint64_t lost;
 	/* Of the recording, and of the capture. */
 	uint64_t bytes_read, bytes_written;
 };
 
 /*
- * Makes a capture of what `perf record` wrote to a file or a pipe ("-" is standard input), of
- * any of the CPUs named below (reel_register), of either byte order, compressed or not.  `output`
- * ("-": standard output) appears when it is whole; an existing one is replaced then.  If it fails,
- * nothing is left behind.  `options` and `counts` may be NULL.
+ * Converts output of `perf record`, from a file or a pipe ("-" is standard input), to a capture.
+ * It may be of any CPU named below (reel_register) and of either byte order, compressed or not.
+ * `output` ("-": standard output) appears, or replaces an existing file, when it is complete; a
+ * failed import leaves no file.  `options` and `counts` may be NULL.
  *
- * Errors: NOT_A_CAPTURE (no perf.data); UNSUPPORTED (of an unknown CPU or a perf before Linux
- * 2.6.38, or a directory of several files); TRUNCATED and CORRUPT (what stands before the samples);
- * INVALID (`arch` is unknown, or has to be given; a recipient is no public key; `output` is the
- * file itself); MISMATCH (`kallsyms` is another kernel's or another boot's).
+ * Errors: NOT_A_CAPTURE (not a perf.data); UNSUPPORTED (an unknown CPU, a perf before Linux 2.6.38,
+ * or a directory of several files); TRUNCATED and CORRUPT (the part before the samples); INVALID
+ * (`arch` is unknown or missing; an invalid public key among the recipients; `output` is the file
+ * itself); MISMATCH (`kallsyms` is from a different kernel or boot).
  */
 struct reel_error *reel_import_perf(const char *path, const char *output,
 				    const struct reel_import_options *options,
@@ -1187,58 +1177,58 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 
 /* ---- keys of encrypted captures --------------------------------------------- */
 
-/* Of a public key as text, its NUL included. */
+/* Of a public key as text, with its NUL. */
 #define REEL_PUBLIC_KEY_TEXT_SIZE 64
 
 /*
- * Makes a pair of keys, and `path`, which must not exist, with the secret one; nobody but the
- * owner may read it.  The public one is text as --encrypt-to takes it.  Errors: no others.
+ * Makes a pair of keys and writes the secret key to `path`, which must not exist, readable by its
+ * owner only.  The public key is text for --encrypt-to.  Errors: no others.
  */
 struct reel_error *reel_identity_create(const char *path,
 					char public_key_ret[REEL_PUBLIC_KEY_TEXT_SIZE]);
-/* Calls `visit` with the public key of each secret one in the file; it lives until `visit` returns.
- * Errors: INVALID (a line is no secret key, or there is none). */
+/* Calls `visit` with the public key of each secret key in the file; the text lives until `visit`
+ * returns.  Errors: INVALID (a line is not a secret key, or there are no keys). */
 struct reel_error *reel_identity_public_keys(const char *path,
 					     void (*visit)(void *context, const char *public_key),
 					     void *context);
 
-/* ---- what an ELF file is ------------------------------------------------- */
+/* ---- identity of an ELF file ---------------------------------------------- */
 
-/* Of a build-id in hexadecimal, its NUL included. */
+/* Of a build-id in hexadecimal, with its NUL. */
 #define REEL_BUILD_ID_TEXT_SIZE 129
 
 struct reel_file_identity {
 	size_t size;
-	/* "" if it has none. */
+	/* "" if none. */
 	char build_id[REEL_BUILD_ID_TEXT_SIZE];
-	/* Of the file that dwz moved parts of its debug information to (.gnu_debugaltlink); "" if
-	 * there is none. */
+	/* The build-id of the file with the parts of its debug information that dwz moved
+	 * (.gnu_debugaltlink); "" if none. */
 	char alternate[REEL_BUILD_ID_TEXT_SIZE];
 };
 
 /*
- * Errors: NOT_A_CAPTURE (no ELF file, or not a regular one); UNSUPPORTED (another version of ELF,
+ * Errors: NOT_A_CAPTURE (not an ELF file, or not a regular file); UNSUPPORTED (unknown ELF version,
  * or an object file); TRUNCATED, CORRUPT.
  */
 struct reel_error *reel_file_identify(const char *path, struct reel_file_identity *ret);
 
-/* What an ELF file has the system map (PT_LOAD). */
+/* A loadable segment of an ELF file (PT_LOAD). */
 struct reel_file_segment {
 	uint64_t address, offset, size; /* of its bytes in the file */
-	uint32_t flags;			/* ELF's: 1 execute, 2 write, 4 read */
+	uint32_t flags;			/* as in ELF: 1 execute, 2 write, 4 read */
 };
 
-/* Calls `visit` for each, in the file's order.  Errors: as reel_file_identify. */
+/* Calls `visit` for each segment in the file's order.  Errors: as reel_file_identify. */
 struct reel_error *reel_file_segments(const char *path,
 				      void (*visit)(void *context,
 						    const struct reel_file_segment *segment),
 				      void *context);
 
-/* ---- files that come out ------------------------------------------------ */
+/* ---- output files ---------------------------------------------------------- */
 
-/* Who may read a new file. */
+/* Access to a new file. */
 enum reel_file_access {
-	/* Only its owner (0600), whatever umask and the folder's access control list say. */
+	/* Only its owner (0600), whatever the umask and the folder's access control list. */
 	REEL_FILE_PRIVATE = 0,
 	/* 0666 less umask, as for a file that a shell creates. */
 	REEL_FILE_SHARED = 1,
@@ -1253,26 +1243,26 @@ enum reel_file_access {
  */
 struct reel_error *reel_file_create(const char *path, enum reel_file_access access, int *fd_ret);
 
-/* A file that gets its name when it is whole. */
+/* A file that gets its name when it is complete. */
 struct reel_file;
 
 /*
- * Begins one, to write and to read.  What has the name `path` stays as it is until
- * reel_file_finish; a FIFO or a device is opened as by reel_file_create, and written to at once.
+ * Begins a file for writing and reading.  An existing file `path` stays as it is until
+ * reel_file_finish.  A FIFO or a device is opened as by reel_file_create, and written immediately.
  * Errors: no others.
  */
 struct reel_error *reel_file_begin(const char *path, enum reel_file_access access,
 				   struct reel_file **ret);
-/* The file's own; it stays open until the file is finished or abandoned. */
+/* Owned by the file; stays open until the file is finished or abandoned. */
 int reel_file_descriptor(const struct reel_file *file);
-/* Gives it its name, in the place of what had it.  The handle is gone, whatever comes of it.
+/* Gives the file its name, replacing an existing file.  Frees the handle even if this fails.
  * Errors: no others. */
 struct reel_error *reel_file_finish(struct reel_file *file);
-/* Nothing gets the name.  Takes NULL. */
+/* Discards the file.  Accepts NULL. */
 void reel_file_abandon(struct reel_file *file);
 
-/* A file without a name, to write and to read, in the folder that TMPDIR names (/var/tmp). The
- * caller closes *fd_ret. Errors: no others. */
+/* Opens an unnamed file for writing and reading in the folder TMPDIR (default: /var/tmp).  The
+ * caller closes *fd_ret.  Errors: no others. */
 struct reel_error *reel_file_temporary(int *fd_ret);
 
 /* ---- unwind tables ------------------------------------------------------ */
@@ -1295,10 +1285,10 @@ struct reel_location {
 	int64_t offset;
 };
 
-/* Rules that hold for [begin, end) of the ELF file's addresses. */
+/* Rules for [begin, end) of the ELF file's addresses. */
 struct reel_table_row {
 	uint64_t begin, end;
-	/* Of the FDE. */
+	/* The FDE's range. */
 	uint64_t function_begin, function_end;
 	/* The symbol at function_begin, "" if none. */
 	const char *function;
@@ -1306,7 +1296,7 @@ struct reel_table_row {
 	struct reel_location cfa;
 	struct reel_location return_address;
 	struct reel_location frame_pointer;
-	/* Only where the CPU has one (aarch64: x30), else UNKNOWN. */
+	/* Only if the CPU has one (aarch64: x30), else UNKNOWN. */
 	struct reel_location link_register;
 	/* aarch64: return addresses are signed here (DW_CFA_AARCH64_negate_ra_state). */
 	bool return_address_signed;
@@ -1315,30 +1305,30 @@ struct reel_table_row {
 /*
  * The CFI of any ELF file, stripped or not, as rows in address order.
  *
- * Errors: NOT_A_CAPTURE (no ELF file); UNSUPPORTED (of another CPU than those of reel_register, or
- * of another version of ELF); TRUNCATED, CORRUPT; NOT_FOUND (it has no CFI).
+ * Errors: NOT_A_CAPTURE (not an ELF file); UNSUPPORTED (a CPU not listed at reel_register, or an
+ * unknown ELF version); TRUNCATED, CORRUPT; NOT_FOUND (no CFI).
  */
 struct reel_error *reel_table_open(const char *path, struct reel_table **ret);
 void reel_table_close(struct reel_table *table);
-/* As reel_capture_info.arch names it: a constant. */
+/* Named as in reel_capture_info.arch; a constant. */
 const char *reel_table_arch(const struct reel_table *table);
-/* The register's name ("rsp"), or "r<N>" for one that has none here; lives until the next call for
- * the same table. */
+/* The register's name ("rsp"), or "r<N>" if the library has no name for it; lives until the next
+ * call for the same table. */
 const char *reel_table_register_name(struct reel_table *table, uint16_t reg);
 /*
- * NULL behind the last row.  The row lives until the next call, and its texts as long as the table.
- * An FDE that cannot be read gives CORRUPT, and is passed over by the next call.
+ * The next row, NULL after the last one.  It lives until the next call, its strings as long as the
+ * table.  An unreadable FDE returns CORRUPT; the next call skips it.
  *
  * Errors: CORRUPT; UNSUPPORTED (more than 2^31 symbols).
  */
 struct reel_error *reel_table_next(struct reel_table *table, const struct reel_table_row **ret);
 
-/* ---- the unwinder by itself ---------------------------------------------- */
+/* ---- the standalone unwinder --------------------------------------------- */
 
 struct reel_unwinder;
 
 /*
- * A register has the number that the DWARF of its CPU gives it:
+ * Registers have their CPU's DWARF numbers:
  *
  *           registers               pc  sp  fp  return address before it is saved
  *   x86_64  0-16: rax rdx rcx rbx   16   7   6  -
@@ -1360,8 +1350,8 @@ struct reel_register {
 	uint64_t value;
 };
 
-/* The number of a register of the CPU with this ELF machine and words of so many bits in the masks
- * and samples of Linux's perf_event_open (asm/perf_regs.h), or -1 if it has none. */
+/* The number that a register of the CPU with this ELF machine and word size has in the masks and
+ * samples of Linux's perf_event_open (asm/perf_regs.h), or -1 if it has none. */
 int reel_register_perf_number(uint16_t machine, uint32_t word_bits, uint16_t dwarf);
 
 struct reel_memory {
@@ -1371,37 +1361,35 @@ struct reel_memory {
 	const uint8_t *bytes;
 };
 
-/* `arch` as reel_capture_info.arch names it.  Errors: UNSUPPORTED (there is no such CPU). */
+/* `arch` is named as in reel_capture_info.arch.  Errors: UNSUPPORTED (unknown CPU). */
 struct reel_error *reel_unwinder_create(const char *arch, struct reel_unwinder **ret);
 void reel_unwinder_destroy(struct reel_unwinder *unwinder);
 /*
- * Says that bytes [offset, offset + size) of the ELF file at `path` are mapped
- * at `address`, replacing whatever was said of those addresses before.  A file is opened once for
- * each path, and stays open.
+ * Maps bytes [offset, offset + size) of the ELF file at `path` to `address`, replacing earlier
+ * mappings of those addresses.  A file is opened once for each path, and stays open.
  *
- * Errors: NOT_A_CAPTURE (no ELF file); UNSUPPORTED (another version of ELF); TRUNCATED, CORRUPT;
- * MISMATCH (of another CPU); INVALID (the mapping is empty, or reaches behind the last address).
+ * Errors: NOT_A_CAPTURE (not an ELF file); UNSUPPORTED (unknown ELF version); TRUNCATED, CORRUPT;
+ * MISMATCH (a different CPU); INVALID (the mapping is empty or ends past the last address).
  */
 struct reel_error *reel_unwinder_map(struct reel_unwinder *unwinder, uint64_t address,
 				     uint64_t size, uint64_t offset, const char *path);
-/* Bits of a return address that are not address (pointer authentication). */
+/* Bits of a return address that are not part of the address (pointer authentication). */
 void reel_unwinder_set_pointer_mask(struct reel_unwinder *unwinder, uint64_t mask);
 
 enum reel_stack_flags {
-	/* The thread is in a system call, or has just returned from one: pc is behind the
-	 * instruction, and so is looked up one byte before, where pc is indeed behind such an
-	 * instruction.  Matters where unwind information ends with it (glibc's clone3). */
+	/* The thread is in a system call or has just returned from one.  If pc does follow a system
+	 * call instruction, the byte before pc is looked up.  This matters if unwind information
+	 * ends with the instruction (glibc's clone3). */
 	REEL_STACK_AFTER_SYSCALL = 1 << 0,
 };
 
-/* What is known of a thread. */
+/* The state of a thread. */
 struct reel_stack {
 	size_t size; /* sizeof(struct reel_stack) */
-	/* Of the innermost frame; pc is one of them. */
+	/* Of the innermost frame; pc must be among them. */
 	const struct reel_register *registers;
 	size_t n_registers;
-	/* Nothing else is read but files that are mapped.  Where two overlap, the first one counts.
-	 */
+	/* The only memory read, except mapped files.  Where two overlap, the first is used. */
 	const struct reel_memory *memory;
 	size_t n_memory;
 	/* Largest number of frames; 0 means 16384. */
@@ -1411,7 +1399,7 @@ struct reel_stack {
 
 struct reel_unwound_frame {
 	uint64_t pc;
-	uint64_t sp; /* 0 where it is unknown */
+	uint64_t sp; /* 0 if unknown */
 	enum reel_step step;
 };
 
@@ -1423,10 +1411,10 @@ struct reel_unwound {
 };
 
 /*
- * Unwinds one stack.  What it gives lives until the next call for the same unwinder.
+ * Unwinds one stack.  The result lives until the next call for the same unwinder.
  *
- * Errors: INVALID (pc is not among the registers); CORRUPT (a file's unwind tables take many times
- * the work that such tables of their size do, and so cannot be relied on).
+ * Errors: INVALID (pc is not among the registers); CORRUPT (a file's unwind tables are not
+ * reliable: they need many times the work usual for their size).
  */
 struct reel_error *reel_unwind(struct reel_unwinder *unwinder, const struct reel_stack *stack,
 			       const struct reel_unwound **ret);
