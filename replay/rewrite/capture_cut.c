@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a capture of some of the samples of another one. */
+/* Copies some samples of a capture to a new one. */
 #include "base/output_file.h"
 #include "base/sized.h"
 #include "replay/rewrite/needs.h"
@@ -21,7 +21,7 @@ static bool is_wanted_event(const struct cut *cut, uint32_t id)
 
 	if (!cut->options.event)
 		return true;
-	/* Of one id the first event counts. */
+	/* If events share an id, the first one is used. */
 	for (size_t i = 0; i < capture->n_events; i++)
 		if (capture->events[i].id == id)
 			return !strcmp(capture->events[i].name, cut->options.event);

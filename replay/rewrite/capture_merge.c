@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes one capture of many: which they are, in which order, and what they have in common.  One is
- * open at a time. */
+/* Merges captures: collects them, orders them and finds their common properties.  Only one capture
+ * is open at a time. */
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -10,7 +10,7 @@
 #include "replay/rewrite/rewrite.h"
 
 #define CLOCK_OF_THE_WALL 0
-/* What is open at a time; many captures have few samples each, of many threads. */
+/* Limit of open data; many captures have few samples each, from many threads. */
 #define BLOCK_EXPANDED ((uint64_t)8 << 20)
 #define NS_PER_S       1000000000u
 
@@ -28,7 +28,7 @@ struct inputs {
 	struct input *all;
 	size_t n;
 	const struct reel_output_file *output;
-	/* Of all: its texts are borrowed from `common`. */
+	/* For the new capture; its strings are borrowed from `common`. */
 	struct reel_record_capture capture;
 	uint8_t *common[6];
 	uint64_t period; /* of the first event that has one */
@@ -84,7 +84,7 @@ static struct reel_error *open_input(const struct inputs *inputs, const char *pa
 	return error;
 }
 
-/* ---- what they have in common --------------------------------------------------------------- */
+/* ---- common properties ----------------------------------------------------------------------- */
 
 static const size_t common_texts[] = {
 	offsetof(struct reel_record_capture, hostname),
@@ -211,7 +211,7 @@ static struct reel_error *take_capture(struct inputs *inputs, const struct reel_
 
 typedef struct reel_error *take_item(void *context, struct reel_block_item *item);
 
-/* Gives the items of the block to `take`; *damage_ret is why it ended early, or NULL. */
+/* Passes the block's items to `take`; *damage_ret is the reason for an early end, or NULL. */
 static struct reel_error *walk_block(struct reel_block_reader *block_reader,
 				     const struct reel_block *block, take_item *take, void *context,
 				     struct reel_error **damage_ret)
@@ -233,7 +233,7 @@ static struct reel_error *walk_block(struct reel_block_reader *block_reader,
 	return NULL;
 }
 
-/* ---- the first look ------------------------------------------------------------------------- */
+/* ---- the first pass ------------------------------------------------------------------------- */
 
 struct look {
 	struct inputs *inputs;
@@ -256,7 +256,7 @@ static struct reel_error *look_at(void *context, struct reel_block_item *item)
 	return take_capture(inputs, look->reader, &item->record.capture);
 }
 
-/* The first block that has CAPTURE. */
+/* Finds the first CAPTURE record. */
 static struct reel_error *look_for_capture(struct inputs *inputs, const struct reel_reader *reader)
 {
 	struct look look = { .inputs = inputs, .reader = reader };
@@ -273,7 +273,7 @@ static struct reel_error *look_for_capture(struct inputs *inputs, const struct r
 		if (blocks[i].header.type != REEL_BLOCK_SIDE)
 			continue;
 		error = walk_block(block_reader, &blocks[i], look_at, &look, &damage);
-		reel_error_destroy(damage); /* it is told when it is copied */
+		reel_error_destroy(damage); /* reported when the block is copied */
 	}
 	reel_block_reader_destroy(block_reader);
 	if (!error && !look.found)
@@ -295,7 +295,7 @@ static int compare_inputs(const void *a, const void *b)
 	return order ? order : memcmp(x->file_id, y->file_id, sizeof(x->file_id));
 }
 
-/* The order of what comes out is not that in which they are given. */
+/* The order of the output does not depend on the order of `paths`. */
 static struct reel_error *look_at_all(struct inputs *inputs, const char *const *paths)
 {
 	struct reel_error *error = NULL;
@@ -314,7 +314,7 @@ static struct reel_error *look_at_all(struct inputs *inputs, const char *const *
 			break;
 		error = look_for_capture(inputs, reader);
 		reel_reader_close(reader);
-		/* The reader's own copy is gone. */
+		/* The reader's copy has been freed. */
 		inputs->all[i].path = paths[i];
 	}
 	qsort(inputs->all, inputs->n, sizeof(*inputs->all), compare_inputs);
@@ -397,7 +397,7 @@ static struct reel_error *copy_item(void *context, struct reel_block_item *item)
 	}
 }
 
-/* Of the two first passes, over side blocks: what is wrong with them the last one tells. */
+/* The first two passes, over side blocks; the last pass reports their damage. */
 static struct reel_error *walk_side_blocks(struct reel_merge_copy *copy, take_item *take)
 {
 	struct reel_error *error = NULL;
@@ -443,7 +443,7 @@ static struct reel_error *copy_blocks(struct reel_merge_copy *copy)
 	return error;
 }
 
-/* What its END counts and is not there is missing in the new capture, too. */
+/* Records and samples missing according to its END count as missing in the new capture. */
 static struct reel_error *check_end(struct reel_merge_copy *copy)
 {
 	struct reel_merge *merge = copy->merge;
@@ -505,7 +505,7 @@ static struct reel_error *copy_input(struct reel_merge *merge, const struct inpu
 
 	if (error)
 		return error;
-	/* Who changes a file meanwhile gets no capture of two. */
+	/* If a file was replaced meanwhile, do not mix the two. */
 	if (memcmp(reel_reader_header(copy.reader)->id, input->file_id, sizeof(input->file_id)) !=
 	    0)
 		error = reel_error_create(REEL_ERROR_INVALID,

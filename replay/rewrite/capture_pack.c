@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a capture that needs no files: with what its own traces ask of its modules. */
+/* Writes a self-contained capture, with the parts of modules that its traces need. */
 #include "base/sized.h"
 #include "replay/rewrite/images.h"
 #include "replay/rewrite/rewrite.h"
@@ -10,8 +10,7 @@ struct pack {
 	struct reel_pack_counts counts;
 };
 
-/* An image that the capture had of a module that has another one now; names that JITs gave, where
- * none are wanted. */
+/* Drops images that new ones replace and, with no_symbols, names from JITs. */
 static enum reel_rewrite_record choose(void *context, struct reel_record *record)
 {
 	const struct pack *pack = context;

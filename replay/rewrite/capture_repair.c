@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a whole capture of what can be read of a damaged one. */
+/* Writes an intact capture of the readable parts of a damaged one. */
 #include <stdlib.h>
 
 #include "base/id_table.h"
@@ -14,7 +14,7 @@ struct repair {
 	struct reel_public_keys recipients;
 	struct reel_id_table bad_images; /* struct reel_id_entry, by module */
 	struct reel_id_table met;	 /* struct met_block */
-	/* Something is of a newer version: what that is worth, only such a one can tell. */
+	/* Something is from a newer version, and this one cannot tell whether it is damaged. */
 	bool is_too_new, is_short_of_memory;
 	/* Of the last sample written. */
 	bool has_last_id;
@@ -22,7 +22,7 @@ struct repair {
 	struct reel_repair_counts counts;
 };
 
-/* ---- what is wrong --------------------------------------------------------------------------- */
+/* ---- problems -------------------------------------------------------------------------------- */
 
 static void note_finding(void *context, const struct reel_finding *finding)
 {
@@ -87,9 +87,9 @@ static struct reel_error *examine(struct repair *repair)
 	return NULL;
 }
 
-/* ---- what is written ------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
-/* A block that was met, by its number and the payload's checksum. */
+/* A block already seen, by its number and the payload's checksum. */
 struct met_block {
 	struct reel_id_entry by_number;
 	struct reel_block_header header;
@@ -103,7 +103,7 @@ static bool are_same(const struct reel_block_header *a, const struct reel_block_
 	       a->time_last == b->time_last;
 }
 
-/* One that stands twice in the file, header and all, is taken once. */
+/* Skips a duplicate block, with an identical header. */
 static bool take_block(void *context, const struct reel_block *block)
 {
 	struct repair *repair = context;
@@ -125,7 +125,7 @@ static bool take_block(void *context, const struct reel_block *block)
 	return true;
 }
 
-/* Numbers ascend in a file that a writer makes; blocks that were exchanged have others. */
+/* Writers number samples in ascending order; swapped blocks break it, so renumber. */
 static struct reel_error *number_sample(void *context, struct reel_rewrite_sample *rewritten)
 {
 	struct repair *repair = context;
@@ -159,7 +159,7 @@ static struct reel_error *write_loss(struct reel_writer *writer, uint64_t time,
 	return count ? reel_writer_record(writer, &record) : NULL;
 }
 
-/* What is lost must be told by the capture that does not have it. */
+/* The new capture must report its losses itself. */
 static struct reel_error *end(void *context, const struct reel_rewrite_counts *written,
 			      struct reel_writer *writer, struct reel_record *ret)
 {
@@ -176,7 +176,7 @@ static struct reel_error *end(void *context, const struct reel_rewrite_counts *w
 	if (!error)
 		error = write_loss(writer, time, REEL_LOSS_PROCESS_EVENTS,
 				   repair->counts.lost_side_records);
-	/* The writer counts side records itself, if nothing is said. */
+	/* The writer counts side records by default. */
 	ret->end.samples = written->samples;
 	ret->end.side_records = 0;
 	return error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a capture of traces alone: addresses, and images with their names. */
+/* Writes a capture of traces only: addresses, and images with their names. */
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -9,7 +9,7 @@
 #include "replay/rewrite/rewrite.h"
 #include "replay/rewrite/sample_scrub.h"
 
-/* A TRACE_STEPS record to be. */
+/* A future TRACE_STEPS record. */
 struct steps {
 	struct reel_id_entry by_hash;
 	uint64_t id;
@@ -60,7 +60,7 @@ static struct reel_error *add_steps(struct resolve *resolve, const struct reel_b
 	return NULL;
 }
 
-/* The id of the record; two of one hash are told apart by having a record for each sample. */
+/* The id of the record; if hashes collide, each sample gets a record of its own. */
 static struct reel_error *find_steps(struct resolve *resolve,
 				     const struct reel_unwind_frames *frames, enum reel_stop stop,
 				     bool is_whole, uint64_t *ret)
@@ -106,7 +106,7 @@ static struct reel_error *reserve_chain(struct resolve *resolve, size_t n)
 	return NULL;
 }
 
-/* The walk by frame pointers that a sample has beside its stack, which stands behind its trace. */
+/* A sample's walk by frame pointers beside its stack; it follows the trace in the chain. */
 static size_t walk_of(const struct resolve *resolve, const struct reel_sample *sample,
 		      const uint64_t **ret)
 {
@@ -115,14 +115,14 @@ static size_t walk_of(const struct resolve *resolve, const struct reel_sample *s
 		   : sample->n_regions ? 0
 				       : sample->n_frame_chain;
 
-	/* NULL has no addresses, and C has no NULL + 0. */
+	/* C does not allow NULL + 0. */
 	*ret = n < sample->n_frame_chain ? sample->frame_chain + n : NULL;
 	return sample->n_frame_chain - n;
 }
 
 /*
- * The chain becomes the trace; stack and registers go.  What is left is scrubbed: a trace may end
- * at a word that is no address of code, and a walk takes anything for one.
+ * Replaces the chain with the trace and drops stack and registers.  The rest is scrubbed, because a
+ * trace may end at a word that is not a code address, and a walk may contain any words.
  */
 static struct reel_error *resolve_sample(void *context, struct reel_rewrite_sample *rewritten)
 {
@@ -177,7 +177,7 @@ static struct reel_error *resolve_sample(void *context, struct reel_rewrite_samp
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-/* Code and unwind information of JITs have told all that is kept of them. */
+/* Drops code and unwind information of JITs: traces no longer need them. */
 static enum reel_rewrite_record drop_record(void *context, struct reel_record *record)
 {
 	const struct resolve *resolve = context;

@@ -37,7 +37,7 @@ static struct reel_error *write_scrubbed(struct scrub *scrub, int fd, const char
 {
 	const struct reel_rewrite_options options = {
 		.writer = { .recipients = recipients, .encoding = REEL_DENSE },
-		/* Nobody knows what is in it. */
+		/* Unknown records may contain anything. */
 		.drop_unknown = true,
 		.sample = scrub_sample,
 		.record = scrub_record,

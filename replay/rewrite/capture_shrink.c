@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a capture in which of stacks only those bytes are kept that unwinding reads, and proves
- * that they are enough; for an archive, with images of the files that this needs. */
+/* Writes a capture whose stacks keep only the bytes that unwinding reads, and verifies that they
+ * suffice.  An archive also gets images of the files needed. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 
@@ -11,10 +11,9 @@
 #include "replay/rewrite/sample_scrub.h"
 #include "replay/rewrite/sample_walk.h"
 
-/* What is for archives may take some time. */
+/* Compressing for archives may take some time. */
 #define LEVEL 9
-/* Written once, and read for years. Decompression takes no more memory for it: a block's own size.
- */
+/* Written once, read for years.  Decompression memory does not grow: it is the block's size. */
 #define LEVEL_ARCHIVE  22
 #define BLOCK_EXPANDED ((uint64_t)192 << 20)
 
@@ -34,7 +33,7 @@ struct shrink {
 	struct reel_sample_unwinder *unwinder;
 	struct reel_scrubber *scrubber;
 	struct path path;
-	/* A byte for each of the sample's regions, one behind the other: whether it was read. */
+	/* For each byte of the sample's regions, concatenated: whether it was read. */
 	uint8_t *read;
 	size_t capacity;
 	size_t starts[REEL_REGIONS_MAX];
@@ -96,7 +95,7 @@ static bool path_is(const struct path *path, const struct reel_unwind_frames *fr
 	return true;
 }
 
-/* ---- what is read ---------------------------------------------------------------- */
+/* ---- bytes read ------------------------------------------------------------------ */
 
 static void note_read(void *context, size_t region, uint64_t offset, unsigned size)
 {
@@ -105,7 +104,7 @@ static void note_read(void *context, size_t region, uint64_t offset, unsigned si
 	memset(shrink->read + shrink->starts[region] + offset, 1, size);
 }
 
-/* Nothing of the sample is read so far. */
+/* Marks all of the sample as unread. */
 static struct reel_error *forget_reads(struct shrink *shrink, const struct reel_sample *sample)
 {
 	size_t size = 0;
@@ -117,7 +116,7 @@ static struct reel_error *forget_reads(struct shrink *shrink, const struct reel_
 	if (!shrink->read || size > shrink->capacity) {
 		free(shrink->read);
 		shrink->capacity = 0;
-		shrink->read = malloc(size + 1); /* NULL is no place, not even for no bytes */
+		shrink->read = malloc(size + 1); /* never NULL, even for 0 bytes */
 		if (!shrink->read)
 			return reel_error_no_memory();
 		shrink->capacity = size;
@@ -143,8 +142,8 @@ static void clear_unread(struct shrink *shrink, struct reel_rewrite_sample *rewr
 }
 
 /*
- * Drops the registers that seldom lead to a caller, if the trace is the same without them.  Reads
- * of registers cannot be traced as those of memory are: a frame may hand a register on to its
+ * Drops registers that rarely lead to a caller, if the trace is the same without them.  Unlike
+ * reads of memory, reads of registers cannot be tracked: a frame may pass a register on to its
  * caller unread.
  */
 static struct reel_error *drop_registers(struct shrink *shrink,
@@ -179,8 +178,8 @@ static struct reel_error *drop_registers(struct shrink *shrink,
 	return NULL;
 }
 
-/* Most of what is read is registers that callees have saved: scrubs their values too, if the trace
- * is the same without them. */
+/* Most bytes read are registers that callees saved: scrubs their values as well if the trace stays
+ * the same. */
 static struct reel_error *scrub_read(struct shrink *shrink, struct reel_rewrite_sample *rewritten,
 				     const struct reel_space_state *space)
 {
@@ -199,8 +198,8 @@ static struct reel_error *scrub_read(struct shrink *shrink, struct reel_rewrite_
 	return error;
 }
 
-/* A sample that has a call chain but no registers: it is scrubbed if the trace stays the same.  It
- * does not where the chain holds addresses of no code. */
+/* Scrubs a sample with a call chain but no registers if the trace stays the same.  The trace
+ * changes if the chain holds addresses outside code. */
 static struct reel_error *scrub_chain(struct shrink *shrink, struct reel_rewrite_sample *rewritten,
 				      const struct reel_space_state *space)
 {
@@ -299,7 +298,7 @@ static struct reel_error *compare_walks(struct shrink *shrink, struct reel_sampl
 	}
 }
 
-/* Unwinds the new capture, as any reader will, and the one that it was made of, and compares. */
+/* Unwinds the new capture, as any reader will, and its source, and compares them. */
 static struct reel_error *prove(void *context, struct reel_capture *written)
 {
 	struct shrink *shrink = context;
@@ -316,7 +315,7 @@ static struct reel_error *prove(void *context, struct reel_capture *written)
 	return error;
 }
 
-/* With images alone, names and lines included. */
+/* Using images only, and comparing names and lines as well. */
 static struct reel_error *prove_archive(void *context, struct reel_capture *written)
 {
 	const struct shrink *shrink = context;

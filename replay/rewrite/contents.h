@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is the same in several captures has one id: of contents only a keyed hash of 128 bits is
- * kept, which nobody can foresee. */
+/* One id for equal contents in several captures.  Contents are kept as an unpredictable keyed
+ * 128-bit hash. */
 #ifndef REPLAY_REWRITE_CONTENTS_H
 #define REPLAY_REWRITE_CONTENTS_H
 
@@ -12,10 +12,10 @@ struct reel_contents {
 	uint8_t key[16];
 };
 
-/* `ret` is to be freed. */
+/* Free `ret` after use. */
 void reel_contents_init(struct reel_contents *ret);
 void reel_contents_free(struct reel_contents *contents);
-/* The id that the content has; it gets `id` if it is new. */
+/* Returns the content's id; new content gets `id`. */
 struct reel_error *reel_contents_id(struct reel_contents *contents, const void *bytes, size_t size,
 				    uint64_t id, uint64_t *ret) REEL_MUST_CHECK;
 /* A hash with the same key. */

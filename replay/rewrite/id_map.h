@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers by ids that a file chooses. */
+/* Numbers by ids, which a file chooses. */
 #ifndef REPLAY_REWRITE_ID_MAP_H
 #define REPLAY_REWRITE_ID_MAP_H
 
 #include "base/error.h"
 #include "base/id_table.h"
 
-/* All zero is an empty one. */
+/* All zero: empty. */
 struct reel_id_map {
 	struct reel_id_table table;
 };
 
 void reel_id_map_free(struct reel_id_map *map);
-/* The id's number, which may be changed; 0 where it is new. */
+/* The id's number, writable; 0 if new. */
 struct reel_error *reel_id_map_get(struct reel_id_map *map, uint64_t id,
 				   uint64_t **ret) REEL_MUST_CHECK;
 /* NULL if it has none. */

@@ -4,9 +4,9 @@
 #include "replay/rewrite/images.h"
 #include "replay/rewrite/sample_walk.h"
 
-/* A record of an image has so many bytes of it. */
+/* Image bytes in one record. */
 #define PIECE_SIZE (1u << 20)
-/* What a reader takes of all images (replay/names/module.c). */
+/* A reader's limit for all images (replay/names/module.c). */
 #define IMAGES_SIZE_MAX (64u << 20)
 
 /* For reel_modules_visit. */
@@ -82,7 +82,7 @@ struct reel_error *reel_images_note_all(struct reel_images *images)
 	return error;
 }
 
-/* ---- making them ---------------------------------------------------------------------------- */
+/* ---- making images -------------------------------------------------------------------------- */
 
 static struct reel_error *tell(const struct reel_images *images, const struct reel_module *module,
 			       const char *what)
@@ -99,7 +99,7 @@ static struct reel_error *tell(const struct reel_images *images, const struct re
 	return NULL;
 }
 
-/* It is left out, and what says so. */
+/* Omits the image and reports the reason, `error`. */
 static struct reel_error *leave_out(struct reel_images *images, struct reel_image_of_module *image,
 				    struct reel_error *error)
 {
@@ -220,12 +220,12 @@ struct reel_capture_options reel_images_alone(const struct reel_capture *capture
 
 	options.symfs = options.debug_dirs = options.module_files = nowhere;
 	options.no_host_files = true;
-	options.no_demangle = true; /* as reel_modules_expect_images has it */
+	options.no_demangle = true; /* as in reel_modules_expect_images */
 	options.debuginfod_cache = NULL;
 	return options;
 }
 
-/* There is a file here, and will be none there. */
+/* The module has a file here but no image in the new capture. */
 static bool is_lost(void *context, uint64_t module_id)
 {
 	const struct reel_images *images = context;

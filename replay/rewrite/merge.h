@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files behind reel_captures_merge share: one capture after the other is copied, with
- * other ids and on the wall clock. */
+/* Shared by the files of reel_captures_merge, which copies one capture after the other, with new
+ * ids and on the wall clock. */
 #ifndef REPLAY_REWRITE_MERGE_H
 #define REPLAY_REWRITE_MERGE_H
 
@@ -11,35 +11,35 @@
 #include "replay/rewrite/contents.h"
 #include "replay/rewrite/id_map.h"
 
-/* Ids are old ones and what is added to them; none is larger, so that the sum is none of others. */
+/* New ids are old ids plus a base.  This limit of the sums keeps them from wrapping around. */
 #define REEL_MERGE_ID_MAX ((uint64_t)1 << 62)
 
-/* A range of ids: those of captures that were copied are used. */
+/* A range of ids. */
 struct reel_merge_ids {
-	uint64_t base; /* 0, or the greatest that was used */
-	uint64_t last; /* the greatest so far, with the capture's that is copied */
+	uint64_t base; /* 0, or the largest id in the captures already copied */
+	uint64_t last; /* the largest so far, including the current capture */
 	bool is_exceeded;
 };
 
-/* Of all captures. */
+/* State for all captures. */
 struct reel_merge {
 	struct reel_merge_options options;
 	struct reel_writer *writer;
 	struct reel_contents contents;
 	struct reel_merge_ids threads, spaces, samples, origins;
-	uint64_t n_events, n_modules, n_steps; /* ids that were given */
+	uint64_t n_events, n_modules, n_steps; /* ids assigned */
 	uint64_t images_size;
-	/* File ids, as they tell whether a capture comes twice. */
+	/* File ids, to detect captures listed twice. */
 	struct reel_contents files;
 	uint64_t n_files;
 	struct reel_origins *hosts;
-	/* The new END's; without one if a capture has none. */
+	/* For the new END, which is omitted if a capture has none. */
 	bool lacks_end;
 	uint64_t side_written, side_missing, samples_missing, end_time;
 	struct reel_merge_counts counts;
 };
 
-/* Of the one that is copied. */
+/* State for the capture being copied. */
 struct reel_merge_copy {
 	struct reel_merge *merge;
 	const char *path;
@@ -47,15 +47,15 @@ struct reel_merge_copy {
 	struct reel_block_reader *block_reader;
 	struct reel_tally tally;
 	uint64_t shift; /* from its clock to the wall's */
-	/* New ids by old ones; of modules 2 * id + (its images are to be copied). */
+	/* New ids by old ones; for modules, 2 * id + (whether to copy its images). */
 	struct reel_id_map events, modules, steps;
 	struct reel_id_map images; /* hashes of modules' images, and their sizes */
 	struct reel_id_map image_sizes;
-	uint64_t first_origin_sample; /* UINT64_MAX: there is no ORIGIN */
-	uint64_t own_origin;	      /* of what no ORIGIN tells of; 0: there is nothing */
+	uint64_t first_origin_sample; /* UINT64_MAX: no ORIGIN */
+	uint64_t own_origin;	      /* for data without an ORIGIN; 0: no such data */
 };
 
-/* Passes over the side records, in this order; each is given all records. */
+/* Passes over the side records, in this order; each gets all records. */
 struct reel_error *reel_merge_define(struct reel_merge_copy *copy,
 				     const struct reel_record *record) REEL_MUST_CHECK;
 struct reel_error *reel_merge_define_module(struct reel_merge_copy *copy,
@@ -64,10 +64,10 @@ struct reel_error *reel_merge_copy_record(struct reel_merge_copy *copy,
 					  struct reel_record *record) REEL_MUST_CHECK;
 struct reel_error *reel_merge_copy_sample(struct reel_merge_copy *copy,
 					  const struct reel_sample *sample) REEL_MUST_CHECK;
-/* Behind the first of them: an ORIGIN of what has none; `capture` is its CAPTURE. */
+/* After the first pass: an ORIGIN for data without one; `capture` is its CAPTURE. */
 struct reel_error *reel_merge_define_origin(
 	struct reel_merge_copy *copy, const struct reel_record_capture *capture) REEL_MUST_CHECK;
-/* Ids of the next capture follow on those of this one. */
+/* Reserves this capture's ids; those of the next capture follow them. */
 struct reel_error *reel_merge_end_copy(struct reel_merge_copy *copy) REEL_MUST_CHECK;
 
 #endif

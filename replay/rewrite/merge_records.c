@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A capture's records as those of one that it is merged into. */
+/* Converts a capture's records to those of the merged capture. */
 #include "base/bytes.h"
 #include "format/record_coder.h"
 #include "replay/rewrite/merge.h"
 
-/* What a reader takes of all images (replay/names/module.c). */
+/* A reader's limit for all images (replay/names/module.c). */
 #define IMAGES_SIZE_MAX (64u << 20)
 
 static struct reel_error *put(struct reel_merge_copy *copy, const struct reel_record *record)
@@ -23,7 +23,7 @@ static void new_id(struct reel_merge_ids *ids, uint64_t *id)
 		ids->last = *id;
 }
 
-/* Where 0 is none. */
+/* 0 means none. */
 static void new_id_or_none(struct reel_merge_ids *ids, uint64_t *id)
 {
 	if (*id)
@@ -35,7 +35,7 @@ static void shift_time(const struct reel_merge_copy *copy, uint64_t *time)
 	*time = *time > UINT64_MAX - copy->shift ? UINT64_MAX : *time + copy->shift;
 }
 
-/* Where 0 is unknown, or the start. */
+/* 0 means unknown, or the start. */
 static void shift_time_or_none(const struct reel_merge_copy *copy, uint64_t *time)
 {
 	if (*time)
@@ -68,9 +68,9 @@ struct reel_error *reel_merge_end_copy(struct reel_merge_copy *copy)
 	return NULL;
 }
 
-/* ---- what several captures may have in common ----------------------------------------------- */
+/* ---- contents that captures may share ------------------------------------------------------- */
 
-/* Gives an id to the content of a record whose id is 0, or finds the one that it has. */
+/* Finds or assigns the id for the content of a record whose id is set to 0. */
 static struct reel_error *share(struct reel_merge_copy *copy, const struct reel_record *record,
 				uint64_t hash, uint64_t *n_ids, uint64_t *ret, bool *is_new_ret)
 {
@@ -93,7 +93,7 @@ static struct reel_error *define_event(struct reel_merge_copy *copy, struct reel
 	struct reel_error *error = reel_id_map_get(&copy->events, record.event.id, &id);
 	bool is_new;
 
-	/* The first one of an id counts. */
+	/* The first record of an id is used. */
 	if (error || *id)
 		return error;
 	record.event.id = 0;
@@ -200,7 +200,7 @@ struct reel_error *reel_merge_define_origin(struct reel_merge_copy *copy,
 	};
 	struct reel_error *error;
 
-	/* Samples before the first ORIGIN's are of none. */
+	/* Samples before those of the first ORIGIN have none. */
 	if (!copy->first_origin_sample)
 		return NULL;
 	error = put_origin(copy, &record);
@@ -293,7 +293,7 @@ static struct reel_error *copy_kernel_symbol(struct reel_merge_copy *copy,
 {
 	struct reel_record_kernel_symbol *symbol = &record->kernel_symbol;
 
-	/* Where there are ORIGINs, it is of none of their kernels. */
+	/* If there are ORIGINs, the symbol is of none of their kernels. */
 	if (!symbol->origin && !copy->own_origin)
 		return NULL;
 	symbol->module = new_module(copy, symbol->module);
@@ -320,7 +320,7 @@ static void change_thread(struct reel_merge_copy *copy, struct reel_record_threa
 	new_id_or_none(&copy->merge->spaces, &thread->space);
 }
 
-/* Times and ids of what belongs to a process or a thread; false: it is something else. */
+/* Changes times and ids of records of processes and threads; false: another record. */
 static bool change_record(struct reel_merge_copy *copy, struct reel_record *record)
 {
 	struct reel_merge_ids *spaces = &copy->merge->spaces, *threads = &copy->merge->threads;

@@ -11,10 +11,10 @@ struct names {
 	struct reel_symbolizer *symbolizer;
 	struct reel_cfi *cfi;
 	struct reel_embedded_symbols symbols;
-	/* What a reader will find of them: values are indexes. */
+	/* The symbols' ranges as a reader will see them: values are indexes. */
 	struct reel_range_map ranges;
 	struct reel_lines_writer *lines;
-	/* Of an address: as lines have them. */
+	/* An address's frames in the form for lines. */
 	struct reel_debug_frame *frames;
 	size_t capacity;
 };
@@ -50,7 +50,7 @@ static struct reel_error *look_up_all(
 
 /* ---- symbols ------------------------------------------------------------------------------ */
 
-/* A symbol without a size names what was looked up, and no more: what lies behind may have another
+/* A symbol without a size covers only the looked-up address, since later ones may have another
  * name. */
 static struct reel_error *add_symbol(struct names *names, uint64_t address,
 				     const struct reel_symbol_frame *frames, size_t n)
@@ -64,7 +64,7 @@ static struct reel_error *add_symbol(struct names *names, uint64_t address,
 					 frame->function);
 }
 
-/* Inside of a longer one a shorter one has the addresses, as elf/symbol_table.c has it. */
+/* A shorter symbol inside a longer one wins, as in elf/symbol_table.c. */
 static struct reel_error *order_symbols(struct names *names)
 {
 	const struct reel_embedded_symbols *symbols = &names->symbols;
@@ -82,7 +82,7 @@ static struct reel_error *order_symbols(struct names *names)
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-/* Whether the image's symbols give this very name and beginning. */
+/* Whether the image's symbols give the same name and start. */
 static bool has_symbol(const struct names *names, uint64_t address,
 		       const struct reel_symbol_frame *frame)
 {
@@ -105,7 +105,7 @@ static struct reel_error *room_for_frames(struct names *names, size_t n)
 	return NULL;
 }
 
-/* What is more than a symbol says. */
+/* Adds lines unless a symbol alone gives the same result. */
 static struct reel_error *add_lines(struct names *names, uint64_t address,
 				    const struct reel_symbol_frame *frames, size_t n)
 {
@@ -146,7 +146,7 @@ static struct reel_error *find_names(const struct reel_address_ranges *addresses
 
 /* ---- the image ---------------------------------------------------------------------------- */
 
-/* What has no name is told by the FDE that holds it. */
+/* Looks up the FDE of an address without a name, so that the image includes it. */
 static struct reel_error *ask_for_fde(struct names *names, uint64_t address,
 				      const struct reel_symbol_frame *frames, size_t n)
 {
@@ -157,7 +157,7 @@ static struct reel_error *ask_for_fde(struct names *names, uint64_t address,
 	return NULL;
 }
 
-/* The same, of what may be asked without names, too. */
+/* Does so for all addresses, in case they are looked up without names. */
 static void ask_for_fdes(struct reel_cfi *cfi, const struct reel_address_ranges *addresses)
 {
 	uint64_t begin, end;
@@ -178,7 +178,7 @@ struct reel_error *reel_module_image_make(const struct reel_module *module,
 	struct names names = { .symbolizer = module->symbolizer, .cfi = module->cfi };
 	struct reel_error *error = NULL;
 
-	/* What is read from here on was not asked for. */
+	/* Later reads are not for traces. */
 	reel_elf_file_keep_reads(module->files.file, NULL);
 	if (module->code_read)
 		reel_address_ranges_tidy(module->code_read);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes the image of a module's file with which a capture is replayed without that. */
+/* Makes the image that replaces a module's file when a capture is replayed. */
 #ifndef REPLAY_REWRITE_MODULE_IMAGE_H
 #define REPLAY_REWRITE_MODULE_IMAGE_H
 
@@ -7,16 +7,16 @@
 #include "replay/names/module.h"
 
 struct reel_module_image_options {
-	/* Leave names out, and inlined calls and lines with them. */
+	/* Omit names, inlined calls and lines. */
 	bool no_names;
-	/* Leave out what unwinding asks of the file. */
+	/* Omit the parts of the file that unwinding uses. */
 	bool names_alone;
 };
 
 /*
- * Of a module with a file, when all was asked for that will be: `addresses` are those that frames
- * are of, as they are looked up.  Images were expected (reel_modules_expect_images).  UNSUPPORTED
- * if it is larger than an image may be.
+ * For a module with a file, after all its look-ups.  `addresses` are the frames' addresses as
+ * looked up.  Requires reel_modules_expect_images.  UNSUPPORTED if the image is larger than images
+ * may be.
  */
 struct reel_error *reel_module_image_make(const struct reel_module *module,
 					  const struct reel_module_image_options *options,

@@ -5,7 +5,7 @@
 #include "replay/rewrite/id_map.h"
 #include "replay/rewrite/needs.h"
 
-/* What tells symbols apart: space, time and address; origin, since and address. */
+/* Keys of symbols.  JIT: space, time and address.  Kernel: origin, since and address. */
 struct key {
 	uint64_t a, b, c;
 };
@@ -18,15 +18,15 @@ struct keys {
 struct reel_needs {
 	struct reel_capture *capture;
 	uint64_t from, to;
-	/* Until when they are; the number is the time + 1. */
+	/* When each was last needed: the number is the time + 1. */
 	struct reel_id_map spaces;
 	struct reel_id_map threads, steps, modules;
-	/* Of struct reel_jit_symbol, by their addresses here; kernel symbols by their indexes. */
+	/* JIT symbols by the pointer to their struct reel_jit_symbol; kernel symbols by index. */
 	struct reel_id_map jit_symbols, kernel_symbols;
 	struct keys jit_keys, kernel_keys;
 	/* Kernel modules whose symbols are needed. */
 	struct reel_id_map kernel_modules;
-	bool all_kernel_symbols; /* where one has no size, the next one ends it */
+	bool all_kernel_symbols; /* a symbol without a size ends at the next one */
 };
 
 struct reel_error *reel_needs_create(struct reel_capture *capture, uint64_t from, uint64_t to,
@@ -71,7 +71,7 @@ static struct reel_error *note(struct reel_id_map *map, uint64_t id)
 
 /* ---- processes ------------------------------------------------------------------------------ */
 
-/* Those that it was forked from, up to then: it began with their mappings. */
+/* Notes the spaces it was forked from, up to the fork: it began with their mappings. */
 static struct reel_error *note_space(struct reel_needs *needs, const struct reel_space_state *space,
 				     uint64_t time)
 {
@@ -103,7 +103,7 @@ static struct reel_error *note_kernel(struct reel_needs *needs, const struct ree
 	const struct reel_kernel_symbol *all = reel_kernel_symbol_map_all(symbols, &n);
 
 	for (size_t i = 0; i < 2 * sample->n_kernel_chain; i++) {
-		/* Which of both is looked up depends on what stands before it. */
+		/* Whether one byte less is looked up depends on the preceding address. */
 		uint64_t address = sample->kernel_chain[i / 2] - i % 2;
 		const struct reel_kernel_symbol *symbol = reel_kernel_symbol_map_find(
 			symbols, origin ? origin->id : 0, address, sample->time);
@@ -156,7 +156,7 @@ static struct reel_error *note_jit_region(struct reel_needs *needs,
 	unsigned int size = bits / 8;
 	struct reel_error *error = NULL;
 
-	/* Half a word is as likely to lead to a caller as any other address is. */
+	/* An address at half a word is as likely to lead to a caller as any other. */
 	for (size_t at = -region->address % (size / 2);
 	     at < region->size && region->size - at >= size && !error; at += size / 2)
 		error = note_jit(needs, view, word_at(region->bytes + at, size, big_endian),
@@ -164,7 +164,7 @@ static struct reel_error *note_jit_region(struct reel_needs *needs,
 	return error;
 }
 
-/* All that its trace may have of JIT code. */
+/* Notes all JIT code that its trace may contain. */
 static struct reel_error *note_jits(struct reel_needs *needs, const struct reel_sample *sample,
 				    const struct reel_space_state *space)
 {
@@ -218,7 +218,7 @@ static bool has_key(const struct keys *keys, struct key key)
 	return keys->n && bsearch(&key, keys->all, keys->n, sizeof(key), compare_keys) != NULL;
 }
 
-/* Those of symbols that were noted; `key_of` knows what their ids are. */
+/* Makes the keys of noted symbols; `key_of` interprets their ids. */
 static struct reel_error *make_keys(const struct reel_needs *needs, struct reel_id_map *map,
 				    struct key (*key_of)(const struct reel_needs *needs,
 							 uint64_t id),
@@ -254,7 +254,7 @@ static struct key kernel_key(const struct reel_needs *needs, uint64_t id)
 	return (struct key){ all[id].origin, all[id].since, all[id].address };
 }
 
-/* Their other symbols tell where a module's sections lie; the kernel's are moved all at once. */
+/* Other symbols locate the sections of a kernel module; the kernel is moved as a whole. */
 static struct reel_error *note_kernel_modules(struct reel_needs *needs)
 {
 	size_t n;
@@ -289,7 +289,7 @@ static bool is_text_start(struct reel_bytes name)
 	       (name.size == 6 && !memcmp(name.data, "_stext", 6));
 }
 
-/* Without a name it says that there is none from then on. */
+/* A record without a name marks the end of a symbol. */
 static bool needs_kernel_symbol(const struct reel_needs *needs,
 				const struct reel_record_kernel_symbol *symbol)
 {
@@ -314,7 +314,7 @@ bool reel_needs_frame(const void *context, const struct reel_record_frame *frame
 	const struct reel_needs *needs = context;
 	struct reel_cursor cursor = frame->payload;
 
-	/* All of these begin with a time, and then the id. */
+	/* All of these begin with a time and the id. */
 	(void)reel_cursor_uleb(&cursor);
 	switch (frame->id) {
 	case REEL_RECORD_SPACE:
@@ -376,7 +376,7 @@ struct reel_error *reel_needs_seal(struct reel_needs *needs)
 	if (error)
 		return error;
 	reel_block_reader_choose(block_reader, is_needed_map, needs);
-	/* What is mapped later than the last sample is not needed. */
+	/* Later mappings than the last sample are not needed. */
 	for (size_t i = 0; i < n && !error; i++)
 		if (blocks[i].header.type == REEL_BLOCK_SIDE &&
 		    reel_block_overlaps(&blocks[i].header, 0, needs->to))
@@ -387,7 +387,7 @@ struct reel_error *reel_needs_seal(struct reel_needs *needs)
 
 static bool needs_module(const struct reel_needs *needs, const struct reel_record_module *module)
 {
-	/* The kernel's file serves for its addresses without a symbol, too. */
+	/* The kernel's file also names addresses without a symbol. */
 	return module->kind == REEL_MODULE_KERNEL ||
 	       reel_id_map_find(&needs->modules, module->id) != NULL;
 }

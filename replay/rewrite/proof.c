@@ -9,7 +9,7 @@
 #include "base/output_file.h"
 #include "replay/rewrite/proof.h"
 
-/* What was written to `fd`; takes ownership of its key, which may be NULL. */
+/* Opens the capture written to `fd`; takes ownership of its key, which may be NULL. */
 static struct reel_error *open_written(const struct reel_proof *proof, int fd,
 				       struct reel_cipher *cipher, struct reel_capture **ret)
 {
@@ -47,7 +47,7 @@ static struct reel_error *write_and_prove(const struct reel_proof *proof, int fd
 	return error;
 }
 
-/* Bytes written to a pipe cannot be taken back, so they are written only when all is proved. */
+/* Output to a pipe is final, so it is written only after the proof. */
 static struct reel_error *write_to(const struct reel_proof *proof,
 				   const struct reel_output_file *file, const char *output)
 {
@@ -80,7 +80,7 @@ struct reel_error *reel_proof_write(const struct reel_capture *capture, const ch
 
 /* ---- the same traces ------------------------------------------------------------------------ */
 
-/* Frames are interned, so most pairs come again. */
+/* Frames are interned, so most pairs repeat. */
 #define KNOWN_BITS 12
 
 struct comparison {
@@ -115,7 +115,7 @@ static bool are_known(struct comparison *comparison, const struct reel_frame *a,
 	return true;
 }
 
-/* The number of the next user frame that is compared, from `at` on; n_frames: there is none. */
+/* The index of the next user frame to compare, from `at` on; n_frames: none. */
 static size_t next_frame(const struct comparison *comparison, const struct reel_trace *trace,
 			 size_t at)
 {
@@ -124,7 +124,7 @@ static size_t next_frame(const struct comparison *comparison, const struct reel_
 	return at;
 }
 
-/* An address that scrubbing has taken away, as that of no code, is as good as the same. */
+/* An address that scrubbing removed because it is outside code counts as equal. */
 static bool is_same_frame(struct comparison *comparison, const struct reel_trace *a, size_t i,
 			  const struct reel_trace *b, size_t j)
 {

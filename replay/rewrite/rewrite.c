@@ -12,14 +12,14 @@ struct rewrite {
 	struct reel_block_reader *block_reader;
 	struct reel_writer *writer;
 	struct reel_rewrite_counts counts;
-	uint64_t n_samples, n_samples_dropped; /* read; of these, left out as is wanted */
-	/* Side records left out, and others that were not there, as is wanted. */
+	uint64_t n_samples, n_samples_dropped; /* read; omitted on purpose */
+	/* Side records omitted and added on purpose. */
 	uint64_t n_side_dropped, n_side_added;
-	size_t n_blocks_passed; /* of other times */
-	/* The last END record; it is written last, after all that it counts. */
+	size_t n_blocks_passed; /* outside the times */
+	/* The last END record; written last, after everything that it counts. */
 	bool has_end;
 	struct reel_record end;
-	/* What the copy of a sample consists of. */
+	/* The parts of a copied sample. */
 	struct reel_rewrite_sample copy;
 	struct reel_region regions[REEL_REGIONS_MAX];
 	uint64_t values[REEL_REGISTERS_MAX];
@@ -118,7 +118,7 @@ static struct reel_error *write_record(struct rewrite *rewrite, uint16_t block_t
 		return NULL;
 	}
 	if (item->record.id == REEL_RECORD_END) {
-		/* The last one counts; those before it are not copied. */
+		/* The last END is used; earlier ones are not copied. */
 		rewrite->n_side_dropped += rewrite->has_end;
 		rewrite->has_end = true;
 		rewrite->end = item->record;
@@ -144,7 +144,7 @@ static struct reel_error *write_item(struct rewrite *rewrite, uint16_t block_typ
 			return NULL;
 		}
 		return reel_writer_copy(rewrite->writer, block_type, &item->frame, NULL);
-	/* The writer makes its own of the samples. */
+	/* The writer makes its own from the samples. */
 	case REEL_ITEM_LAYOUT:
 	case REEL_ITEM_END:
 		break;
@@ -201,7 +201,7 @@ static bool is_rewritten(const struct rewrite *rewrite, const struct reel_block 
 	       (!options->block || options->block(options->context, block));
 }
 
-/* All blocks that are of other times, or all that are not. */
+/* All blocks outside the times, or all inside. */
 static struct reel_error *rewrite_some(struct rewrite *rewrite, bool of_other_times)
 {
 	struct reel_capture *capture = rewrite->capture;
@@ -229,8 +229,8 @@ static struct reel_error *rewrite_some(struct rewrite *rewrite, bool of_other_ti
 }
 
 /*
- * Blocks of other times are read only if something of the capture is missing: END has to count
- * their samples then, so that the new one lacks as many.
+ * Blocks outside the times are read only if parts of the capture are missing: END has to count
+ * their samples, so that the new capture misses the same number.
  */
 static struct reel_error *rewrite_blocks(struct rewrite *rewrite)
 {
@@ -246,8 +246,8 @@ static struct reel_error *rewrite_blocks(struct rewrite *rewrite)
 }
 
 /*
- * END keeps the counts of the original capture, but for what was left out or added on purpose.  So
- * a reader of the new one sees that something is missing if not all of the original could be read.
+ * END keeps the counts of the original capture, adjusted for intentional omissions and additions.
+ * So its readers see missing samples or records if the original was not completely readable.
  */
 static struct reel_error *write_end(struct rewrite *rewrite)
 {
@@ -296,7 +296,7 @@ static struct reel_sample_target target_of(const struct reel_capture *capture)
 	struct reel_sample_target target = { .word_bits = capture->word_bits,
 					     .big_endian = capture->info.big_endian };
 
-	/* All events that have a frequency mostly have the same. */
+	/* Events with a frequency mostly have the same one. */
 	for (size_t i = 0; i < capture->n_events; i++)
 		if (capture->events[i].frequency)
 			target.period = NS_PER_S / capture->events[i].frequency;

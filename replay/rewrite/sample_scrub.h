@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A capture's samples without what the recorded programs worked with. */
+/* A capture's samples without the recorded programs' data. */
 #ifndef REPLAY_REWRITE_SAMPLE_SCRUB_H
 #define REPLAY_REWRITE_SAMPLE_SCRUB_H
 
@@ -8,7 +8,7 @@
 
 struct reel_error *reel_capture_scrubber_create(const struct reel_capture *capture,
 						struct reel_scrubber **ret) REEL_MUST_CHECK;
-/* As reel_scrub_sample, for a sample of the capture whose scrubber this is. */
+/* As reel_scrub_sample, with the capture's own scrubber. */
 struct reel_error *reel_capture_scrub_sample(const struct reel_capture *capture,
 					     struct reel_scrubber *scrubber,
 					     struct reel_sample *sample) REEL_MUST_CHECK;

@@ -19,7 +19,7 @@ void reel_sample_walk_free(struct reel_sample_walk *walk)
 	reel_sample_unwinder_destroy(walk->unwinder);
 }
 
-/* Loads the next block of samples; false behind the last one. */
+/* Loads the next block of samples; false after the last one. */
 static bool walk_load(struct reel_sample_walk *walk, struct reel_error **error)
 {
 	size_t n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The samples of a capture, one after the other, and their traces. */
+/* Iterates the samples of a capture and their traces. */
 #ifndef REPLAY_REWRITE_SAMPLE_WALK_H
 #define REPLAY_REWRITE_SAMPLE_WALK_H
 
@@ -14,12 +14,12 @@ struct reel_sample_walk {
 	bool loaded;
 };
 
-/* Of the blocks that may have samples of these times (0, UINT64_MAX: all).  To be freed even where
- * it fails. */
+/* For the blocks that may have samples of these times (0, UINT64_MAX: all).  Free the walk even if
+ * this fails. */
 struct reel_error *reel_sample_walk_create(struct reel_capture *capture, uint64_t from, uint64_t to,
 					   struct reel_sample_walk *ret) REEL_MUST_CHECK;
 void reel_sample_walk_free(struct reel_sample_walk *walk);
-/* *found_ret is false behind the last one.  Damage is passed over: rewriting a block reports it. */
+/* *found_ret is false after the last one.  Damage is skipped: rewriting a block reports it. */
 struct reel_error *reel_sample_walk_next(struct reel_sample_walk *walk, struct reel_block_item *ret,
 					 bool *found_ret) REEL_MUST_CHECK;
 struct reel_error *reel_sample_walk_unwind(struct reel_sample_walk *walk,
