@@ -3,7 +3,7 @@
 
 #include "replay/names/code_map.h"
 
-/* Entries are found by page: mappings begin and end at pages of 4 KB or more. */
+/* Entries are found by page: mappings begin and end at multiples of 4 KB. */
 #define CACHE_PAGE_BITS 12
 
 /* SPEC.md 5, MAP. */
@@ -18,7 +18,7 @@ void reel_code_map_set_space(struct reel_code_map *map, struct reel_space_view v
 		reel_jit_rows_trim(map->jit_rows);
 }
 
-/* Keeps the first one. */
+/* Keeps the first error. */
 static void note_error(struct reel_code_map *map, struct reel_error *error)
 {
 	if (map->error)
@@ -48,8 +48,8 @@ static bool open_module(struct reel_code_map *map, uint64_t id, struct reel_modu
 }
 
 /*
- * bias = runtime address - ELF address, by the segment that holds the
- * mapping's file offset: p_vaddr and p_offset may differ (lld, mold).
+ * bias = runtime address - ELF address, from the segment with the mapping's file offset: p_vaddr
+ * and p_offset may differ (lld, mold).
  */
 static bool bias_of(const struct reel_mapping *mapping, const struct reel_module *module,
 		    uint64_t *ret)
@@ -64,9 +64,8 @@ static bool bias_of(const struct reel_mapping *mapping, const struct reel_module
 }
 
 /*
- * Text that was copied onto huge pages is an anonymous mapping between
- * mappings of the file it came from: it belongs to a neighbour that touches it and whose
- * file has code there.
+ * Text copied onto huge pages is an anonymous mapping between mappings of its original file: it
+ * belongs to an adjacent neighbour whose file has code there.
  */
 static bool neighbour_owns(struct reel_code_map *map, const struct reel_mapping *anonymous,
 			   const struct reel_mapping *neighbour, struct reel_code_range *range)
@@ -112,7 +111,7 @@ static void fill(struct reel_code_map *map, const struct reel_mapping *mapping,
 	range->end = mapping->address + mapping->size;
 	range->found = REEL_CODE_MODULE_MISSING;
 	range->module = NULL;
-	/* Without a file, addresses count from the start of the file all the same. */
+	/* Without the file, addresses are still offsets from its start. */
 	range->bias = mapping->address - mapping->offset;
 	if (!open_module(map, mapping->module, &module) || !module)
 		return;
@@ -138,8 +137,8 @@ const struct reel_code_range *reel_code_map_find(struct reel_code_map *map, uint
 	if (entry->generation == map->view.generation && address >= entry->begin &&
 	    address < entry->end)
 		return entry;
-	/* Nothing runs in data, but a bad pointer, or a stack that was changed while it was copied,
-	 * may lead there. */
+	/* Data is not executed, but a bad pointer, or a stack that changed while it was copied, may
+	 * lead there. */
 	if (!map->view.generation || !reel_space_view_find(&map->view, address, &mapping) ||
 	    !(mapping.protection & PROTECTION_EXECUTE))
 		return &nothing;
@@ -196,7 +195,7 @@ const struct reel_record_module *reel_code_map_jit_program(struct reel_code_map 
 	return map->program;
 }
 
-/* Bytes that were recorded, at a runtime address. */
+/* Reads recorded bytes at a runtime address. */
 static bool read_recorded(void *context, uint64_t address, size_t size, uint8_t *bytes_ret)
 {
 	const struct reel_code_map *map = context;
@@ -231,7 +230,7 @@ void reel_code_map_free(struct reel_code_map *map)
 	reel_error_destroy(map->error);
 }
 
-/* A row of whatever file has CFI for a runtime address. */
+/* Finds the row of any file with CFI for a runtime address. */
 static enum reel_cfi_found find_row(void *context, uint64_t address, struct reel_cfi_row *ret)
 {
 	struct reel_code_map *map = context;
@@ -248,11 +247,11 @@ static enum reel_cfi_found find_row(void *context, uint64_t address, struct reel
 	return found;
 }
 
-/* Rows of the code that was recorded, as it is now.  Code changes (CODE records), but seldom from
- * one sample to the next. */
+/* Rows of the recorded code in its present state.  Code changes (CODE records), but rarely between
+ * successive samples. */
 static struct reel_synthesis *recorded_synthesis(struct reel_code_map *map)
 {
-	/* It jumps into files, too. */
+	/* The code may also jump into files. */
 	struct reel_synthesis_input input = { .arch = map->arch,
 					      .read_code = reel_code_map_read,
 					      .module = map,
@@ -286,7 +285,7 @@ static struct reel_synthesis *recorded_synthesis(struct reel_code_map *map)
 	return rows->synthesis;
 }
 
-/* Rows by what a JIT has said of its code; NULL if it did not. */
+/* Rows from a JIT's unwind information for its code; NULL if none. */
 static struct reel_rows *jit_rows_at(struct reel_code_map *map, uint64_t address)
 {
 	const struct reel_record_jit_unwind *record =

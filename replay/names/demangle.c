@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * C++ (Itanium ABI) and Rust (legacy and v0) names, by libiberty, of which a
- * copy is in vendor/: names are hostile, and a short one can stand for
- * gigabytes of text, or for years of work without any.
+ * Demangles C++ (Itanium ABI) and Rust (legacy and v0) names with the copy of libiberty in vendor/.
+ * Names are hostile: a short one can produce gigabytes of text, or take years without any output.
  */
 #include <string.h>
 
@@ -10,7 +9,7 @@
 #include "replay/names/symbolizer.h"
 #include "vendor/libiberty/demangle.h"
 
-/* libiberty's own, of names. */
+/* libiberty's own limit for names. */
 #define NAME_MAX_SIZE 1024
 #define OUTPUT_MAX    65536
 
@@ -29,7 +28,7 @@ static void take_output(const char *text, size_t size, void *context)
 		reel_buffer_append(&output->text, text, size);
 }
 
-/* False: not mangled so, or too much. */
+/* False: not mangled this way, or too expensive. */
 static bool run(int (*demangle)(const char *, int, demangle_callbackref, void *,
 				struct demangle_budget *),
 		const char *name, struct output *output)
@@ -53,8 +52,7 @@ char *reel_demangle_within(const char *name, long *steps)
 
 	if (strnlen(name, NAME_MAX_SIZE + 1) > NAME_MAX_SIZE)
 		return NULL;
-	/* `_R…` is Rust's, and so is `_ZN…17h<16 hex digits>E`, whose hash it strips; the rest is
-	 * C++. */
+	/* `_R…` is Rust, as is `_ZN…17h<16 hex digits>E`, whose hash is cut; others are C++. */
 	if (strncmp(name, "_R", 2) != 0 && strncmp(name, "_Z", 2) != 0 &&
 	    strncmp(name, "_GLOBAL_", 8) != 0)
 		return NULL;

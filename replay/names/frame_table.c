@@ -6,22 +6,22 @@
 
 #include "replay/names/frame_table.h"
 
-/* Which address it is that is named. */
+/* The address to name. */
 struct code_address {
-	/* A struct reel_module; of kernel addresses the symbol, or the table where there is none;
-	 * of a gap, `is_gap`. */
+	/* A struct reel_module; for kernel addresses, the symbol, or the table if there is none;
+	 * for a gap, `is_gap`. */
 	const void *module;
-	const struct reel_jit_symbol *jit; /* that names it; NULL: the module does */
-	/* That made the code, which nothing names; NULL: it is a file's. */
+	const struct reel_jit_symbol *jit; /* its name; NULL: the module's symbols name it */
+	/* The program that made code without a name; NULL: the code is a file's. */
 	const struct reel_record_module *program;
 	uint64_t address;
-	bool exact; /* looked up as it is, not one byte less */
+	bool exact; /* looked up as is, not one byte less */
 	/* As in struct reel_address_frames. */
 	size_t module_index;
 	bool is_interrupt;
 };
 
-/* Frames and the pointers to them lie behind it. */
+/* Followed in memory by frames and the pointers to them. */
 struct entry {
 	struct code_address at;
 	struct reel_address_frames found;
@@ -30,13 +30,13 @@ struct entry {
 /* A function as reports count it: see reel_frame.function_id. */
 struct function {
 	const char *name; /* interned */
-	uint64_t begin;	  /* of one without a name, else 0 */
+	uint64_t begin;	  /* if it has no name, else 0 */
 	uint64_t module;
 	bool kernel, inlined, jit; /* jit: all code of the program of that name */
 	uint32_t id;
 };
 
-/* Open addressing; at most half full, so that searches end soon, and end at all. */
+/* Open addressing; at most half full, so that searches are short and always end. */
 struct slots {
 	size_t mask; /* slots - 1, a power of two */
 	struct slots *older;
@@ -45,17 +45,17 @@ struct slots {
 
 struct reel_frame_table {
 	const struct reel_kernel_symbol_map *kernel_symbols;
-	/* Readers take no lock: an entry is whole before it is put in a slot (release).  Slots that
-	 * became too few stay until the end, for readers that still look at them. */
+	/* Readers take no lock: an entry is complete before it is stored in a slot (release).
+	 * Outgrown slots are kept until the end for readers that still use them. */
 	_Atomic(struct slots *) slots;
 
-	/* Everything below is changed under the lock.  A module's names, or the kernel's, are
-	 * looked up under its own lock, which is taken before this one. */
+	/* Protects everything below.  A module's names, or the kernel's, are looked up under a
+	 * separate lock, which is taken first. */
 	pthread_mutex_t lock;
 	struct reel_texts *texts;
 	size_t count;
 	uint64_t frames_left;
-	/* Open addressing, at most two thirds full; `name` is NULL where a slot is free. */
+	/* Open addressing, at most two thirds full; `name` is NULL if a slot is free. */
 	struct function *functions;
 	size_t n_function_slots, n_functions;
 	uint32_t next_function_id;
@@ -142,7 +142,7 @@ static size_t first_slot(const struct slots *slots, const struct code_address *a
 	return (hash >> 20) & slots->mask;
 }
 
-/* NULL if the address is not named yet, or only just by another thread. */
+/* NULL if the address has no entry yet, or another thread is just adding it. */
 static struct entry *find(const struct reel_frame_table *table, const struct code_address *at)
 {
 	const struct slots *slots = atomic_load_explicit(&table->slots, memory_order_acquire);
@@ -300,7 +300,7 @@ static struct reel_error *make_entry(struct reel_frame_table *table,
 	return NULL;
 }
 
-/* Puts an entry of copies of `frames` in. */
+/* Inserts an entry with copies of `frames`. */
 static struct reel_error *add(struct reel_frame_table *table, const struct code_address *at,
 			      const struct reel_frame *frames, size_t n, struct entry **ret)
 {
@@ -337,7 +337,7 @@ static struct reel_error *intern_path(struct reel_frame_table *table, struct ree
 	return *ret ? NULL : reel_error_no_memory();
 }
 
-/* The frames of an address in a module whose files are there; under the module's lock. */
+/* The frames of an address in a module with files; under the module's lock. */
 static struct reel_error *symbolize(struct reel_frame_table *table, struct reel_module *module,
 				    const struct code_address *at, struct entry **ret)
 {
@@ -367,7 +367,7 @@ static struct reel_error *symbolize(struct reel_frame_table *table, struct reel_
 			.file = symbols[i].file,
 			.line = symbols[i].line,
 			.column = symbols[i].column,
-			/* Of the address itself, where another byte decided the function. */
+			/* For the address itself, even if the byte before was looked up. */
 			.function_offset = symbols[i].function_offset + !at->exact,
 			.module_address = at->address,
 			.module_path = path,
@@ -377,7 +377,7 @@ static struct reel_error *symbolize(struct reel_frame_table *table, struct reel_
 	return add(table, at, frames, n, ret);
 }
 
-/* What a JIT has said of its code. */
+/* Takes a JIT's name and lines for its code. */
 static void take_jit(struct reel_frame *frame, const struct reel_space_view *view,
 		     const struct reel_jit_symbol *symbol, uint64_t address, bool exact)
 {
@@ -409,7 +409,7 @@ static struct reel_error *take_program(struct reel_frame_table *table, struct re
 	return frame->jit_program ? NULL : reel_error_no_memory();
 }
 
-/* No file is known: the address is all there is to say, unless a JIT has named it. */
+/* Without a file, the frame has only the address, unless a JIT named it. */
 static struct reel_error *anonymous(struct reel_frame_table *table, struct reel_module *module,
 				    const struct reel_space_view *view, uint64_t address,
 				    const struct code_address *at, struct entry **ret)
@@ -435,7 +435,7 @@ static struct reel_error *anonymous(struct reel_frame_table *table, struct reel_
 	return error ? error : add(table, at, &frame, 1, ret);
 }
 
-/* The same module's addresses are named by one thread at a time. */
+/* Only one thread at a time names addresses of a module. */
 static struct reel_error *name_user(struct reel_frame_table *table, struct reel_module *module,
 				    const struct reel_space_view *view, uint64_t address,
 				    const struct code_address *at, struct entry **ret)
@@ -444,7 +444,7 @@ static struct reel_error *name_user(struct reel_frame_table *table, struct reel_
 	pthread_mutex_t *lock = module ? module->naming : &table->kernel_lock;
 
 	pthread_mutex_lock(lock);
-	/* Another thread may have been faster. */
+	/* Another thread may have added it. */
 	*ret = find(table, at);
 	if (!*ret && !at->jit && module && module->symbolizer &&
 	    (module->files.file || module->files.debug))
@@ -510,8 +510,8 @@ struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
 }
 
 /*
- * The outermost function has the capture's name, and its start: the same with
- * and without the file, which may have other names for the same function.
+ * The outermost function gets its name and start from the capture, so that they are the same with
+ * and without the file, which may name the function differently.
  */
 static struct reel_error *kernel_frames(struct reel_frame_table *table,
 					const struct reel_kernel_symbol *symbol,
@@ -552,7 +552,7 @@ static struct reel_error *kernel_frames(struct reel_frame_table *table,
 	return add(table, at, frames, n, ret);
 }
 
-/* Without a file: the capture's name is all there is. */
+/* Without a file, only the capture's name is known. */
 static struct reel_error *kernel_frame(struct reel_frame_table *table,
 				       const struct reel_kernel_symbol *symbol,
 				       const struct code_address *at, struct entry **ret)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names for addresses, each asked for once: (module, address) ->
- * interned frames, inlined ones first.  May be asked by several threads at
- * once; what is known is found without a lock.
+ * Names for addresses, each looked up once: (module, address) -> interned frames, inlined ones
+ * first.  Several threads may use it concurrently; known addresses are found without a lock.
  */
 #ifndef REPLAY_NAMES_FRAME_TABLE_H
 #define REPLAY_NAMES_FRAME_TABLE_H
@@ -15,24 +14,22 @@ struct reel_frame_table;
 struct reel_address_frames {
 	const struct reel_frame *const *frames;
 	size_t n;
-	/* The kernel's, and an interrupt entered it there: the next address is no return address.
-	 */
+	/* An interrupt entered the kernel here: the next address is not a return address. */
 	bool is_interrupt;
-	/* Whose frames these are; REEL_NO_MODULE if that is not known. */
+	/* The frames' module; REEL_NO_MODULE if unknown. */
 	size_t module;
 };
 
-/* All are borrowed.  `file_size`, of the capture, bounds how much there can be. */
+/* All are borrowed.  `file_size`, of the capture, limits the table's size. */
 struct reel_error *reel_frame_table_create(const struct reel_kernel_symbol_map *kernel_symbols,
 					   struct reel_kernel_code *kernel_code, uint64_t file_size,
 					   struct reel_frame_table **ret) REEL_MUST_CHECK;
 void reel_frame_table_destroy(struct reel_frame_table *table);
 
 /*
- * The frames at a runtime address in `range`.  `jit` is NULL, or where names of JITs are looked up.
- * `program` is reel_code_map_jit_program's.
- * `lookup` is the address that decides which function it is: the same, or one less for a return
- * address.
+ * The frames at a runtime address in `range`.  `jit`, if not NULL, has the names from JITs.
+ * `program` is the result of reel_code_map_jit_program.  The function is looked up at `lookup`: the
+ * same address, or one less for a return address.
  */
 struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 					 const struct reel_code_range *range,
@@ -40,10 +37,10 @@ struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 					 const struct reel_record_module *program, uint64_t address,
 					 uint64_t lookup,
 					 struct reel_address_frames *ret) REEL_MUST_CHECK;
-/* The frame that stands for a part of the stack that was not kept (REEL_STEP_GAP). */
+/* The frame for a part of the stack that was not kept (REEL_STEP_GAP). */
 struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
 					struct reel_address_frames *ret) REEL_MUST_CHECK;
-/* The frames at a kernel address, at a time; `origin` is the sample's, NULL: there is none. */
+/* The frames at a kernel address, at a time; `origin` is the sample's, or NULL if none. */
 struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table,
 					   const struct reel_origin_capture *origin, uint64_t time,
 					   uint64_t address, uint64_t lookup,

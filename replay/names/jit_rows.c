@@ -4,7 +4,7 @@
 #include "base/id_table.h"
 #include "replay/names/jit_rows.h"
 
-/* Functions whose rows are kept: each takes 3 KB or more, and samples lead to some thousand. */
+/* Functions with cached rows: each takes 3 KB or more, and samples need a few thousand. */
 #define KEPT_MAX 8192
 
 struct function {
@@ -16,7 +16,7 @@ struct function {
 
 struct reel_jit_rows {
 	struct reel_id_table functions;
-	void *_Atomic failed; /* the rows that have a problem; NULL: none */
+	void *_Atomic failed; /* rows with a problem; NULL: none */
 };
 
 struct reel_error *reel_jit_rows_create(struct reel_jit_rows **ret)
@@ -51,7 +51,7 @@ void reel_jit_rows_destroy(struct reel_jit_rows *rows)
 
 void reel_jit_rows_trim(struct reel_jit_rows *rows)
 {
-	/* What is wrong is told first. */
+	/* Keep the rows until their problem is reported. */
 	if (rows->functions.count > KEPT_MAX && !rows->failed)
 		forget(rows);
 }

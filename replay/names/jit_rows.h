@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows by what JITs said of how their code is unwound (JIT_UNWIND). For one thread. */
+/* Rows from JITs' unwind information for their code (JIT_UNWIND).  For one thread. */
 #ifndef REPLAY_NAMES_JIT_ROWS_H
 #define REPLAY_NAMES_JIT_ROWS_H
 
@@ -11,15 +11,15 @@ struct reel_jit_rows;
 struct reel_error *reel_jit_rows_create(struct reel_jit_rows **ret) REEL_MUST_CHECK;
 void reel_jit_rows_destroy(struct reel_jit_rows *rows);
 
-/* The rows of the record's code, by runtime address, made if they are not there.  They live until
+/* The rows of the record's code, by runtime address, created if missing.  They live until
  * reel_jit_rows_trim. */
 struct reel_error *reel_jit_rows_get(struct reel_jit_rows *rows,
 				     const struct reel_record_jit_unwind *record,
 				     const struct reel_arch *arch, bool big_endian,
 				     struct reel_rows **ret) REEL_MUST_CHECK;
-/* Forgets all where they are too many. */
+/* Drops all rows if there are too many. */
 void reel_jit_rows_trim(struct reel_jit_rows *rows);
-/* As reel_rows_problem, of any of them. */
+/* As reel_rows_problem, for any of the rows. */
 struct reel_error *reel_jit_rows_problem(const struct reel_jit_rows *rows) REEL_MUST_CHECK;
 
 #endif

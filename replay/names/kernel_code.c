@@ -5,11 +5,10 @@
 #include "replay/names/kernel_code.h"
 #include "elf/symbol_table.h"
 
-/* Linux has some 100 functions of one name at most (cleanup_module of modules is another matter).
- */
+/* Linux has at most some 100 functions of one name (not counting modules' cleanup_module). */
 #define SAME_NAME_MAX 256
 
-/* A name of the capture, and where the file has it; static functions share theirs. */
+/* A name in the capture, and its addresses in the file; static functions may share a name. */
 struct name {
 	const char *name;
 	uint64_t *addresses;
@@ -21,7 +20,7 @@ struct kernel_file {
 	uint64_t module_id;
 	struct reel_module *module;
 	bool has_file;
-	struct name *names; /* of the capture's symbols of it, ascending */
+	struct name *names; /* of its symbols in the capture, ascending */
 	size_t n_names;
 	/* The kernel: runtime address - address in the file; only if `is_fixed`. */
 	uint64_t bias;
@@ -33,7 +32,7 @@ struct reel_kernel_code {
 	struct reel_modules *modules;
 	const struct reel_kernel_symbol_map *symbols;
 	const struct reel_arch *arch;
-	uint64_t kernel_id; /* the module of the kernel proper; 0: there is none */
+	uint64_t kernel_id; /* the module of the kernel proper; 0: none */
 	struct kernel_file *files;
 	size_t n_files;
 };
@@ -77,7 +76,7 @@ void reel_kernel_code_destroy(struct reel_kernel_code *code)
 	free(code);
 }
 
-/* ---- names of the capture in the file ------------------------------------------- */
+/* ---- names from the capture in the file ----------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -108,7 +107,7 @@ static void note_address(void *context, const char *text, uint64_t address)
 	struct name *name = find_name(file, text);
 	uint64_t *addresses;
 
-	/* A file with more of one name means no good. */
+	/* A file with more functions of one name is suspicious. */
 	if (!name || name->n_addresses == SAME_NAME_MAX || has_address(name, address))
 		return;
 	addresses = reallocarray(name->addresses, name->n_addresses + 1, sizeof(*addresses));
@@ -142,8 +141,7 @@ static struct reel_error *collect_names(const struct reel_kernel_code *code,
 	return error || !file->no_memory ? error : reel_error_no_memory();
 }
 
-/* Runtime address minus address in the file; false if the file does not have the name exactly
- * once. */
+/* Runtime address minus address in the file; false unless the file has the name exactly once. */
 static bool shift_of(const struct kernel_file *file, const struct reel_kernel_symbol *symbol,
 		     uint64_t *ret)
 {
@@ -156,9 +154,9 @@ static bool shift_of(const struct kernel_file *file, const struct reel_kernel_sy
 }
 
 /*
- * The kernel is moved as a whole: all its symbols must say the same.  Most do
- * even where one name stands for another function in the file (clang's LTO
- * appends ".llvm.N" to names, and kallsyms takes that away).
+ * The kernel is moved as a whole, so all its symbols must have the same bias.  Most do, even if a
+ * name is that of a different function in the file (clang's LTO appends ".llvm.N" to names, and
+ * kallsyms removes it).
  */
 static void find_bias(const struct reel_kernel_code *code, struct kernel_file *file)
 {
@@ -195,7 +193,7 @@ static struct reel_error *open_file(struct reel_kernel_code *code, uint64_t modu
 	     file->module->record->kind != REEL_MODULE_KERNEL_MODULE))
 		return error;
 	file->has_file = true;
-	/* The symbolizer reads the same file, under this lock too. */
+	/* The symbolizer also reads the file under this lock. */
 	pthread_mutex_lock(file->module->naming);
 	error = collect_names(code, file);
 	pthread_mutex_unlock(file->module->naming);
@@ -226,9 +224,9 @@ static struct reel_error *find_file(struct reel_kernel_code *code, uint64_t modu
 }
 
 /*
- * The sections of a module are loaded each at an address of its own, and at others when it is
- * loaded again, so a symbol's bias holds for its own section only.  Where the file has a name
- * several times, it is the one that has the bias of another symbol of the module.
+ * Each section of a module is loaded at its own address, which differs if the module is loaded
+ * again, so a symbol's bias applies only to its section.  If the file has a name several times, the
+ * symbol with the same bias as another of the module's symbols is used.
  */
 static bool address_in_module(const struct reel_kernel_code *code, const struct kernel_file *file,
 			      const struct reel_kernel_symbol *symbol, uint64_t address,
@@ -266,8 +264,7 @@ static bool address_in_kernel(const struct kernel_file *file,
 	*ret = address - file->bias;
 	if (symbol)
 		return true;
-	/* Without a symbol, only the range of its text tells whether the address is the kernel's
-	 * own. */
+	/* Without a symbol, only the kernel's text range shows whether the address is its own. */
 	reel_elf_file_text_range(file->module->files.debug, &begin, &end);
 	return *ret >= begin && *ret < end && end != UINT64_MAX;
 }

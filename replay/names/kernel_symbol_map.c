@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules and BPF programs come and go, and what comes later may lie where
- * something else lay: symbols are to addresses and times what mappings are, and
- * a timeline keeps them, whose spaces are origins.  Its modules are indexes of symbols.
+ * Modules and BPF programs are loaded and unloaded, and addresses are reused.  So symbols are kept
+ * in a timeline, as mappings are.  Its spaces are origins, its modules indexes of symbols.
  */
 #include <stdlib.h>
 
@@ -10,7 +9,7 @@
 #include "replay/names/kernel_symbol_map.h"
 #include "target/space.h"
 
-/* How far a symbol of unknown size reaches if no other one ends it (SPEC.md, KERNEL_SYMBOL). */
+/* Size of a symbol of unknown size if no other symbol ends it (SPEC.md, KERNEL_SYMBOL). */
 #define UNKNOWN_SIZE 4096
 
 struct reel_kernel_symbol_map {
@@ -67,7 +66,7 @@ static int compare_places(const void *a, const void *b)
 	return (left->address > right->address) - (left->address < right->address);
 }
 
-/* The first address of that origin that is above the place, or `otherwise`. */
+/* The first address of that origin above the place, or `otherwise`. */
 static uint64_t next_above(const struct place *places, size_t n, struct place place,
 			   uint64_t otherwise)
 {
@@ -98,7 +97,7 @@ static struct reel_error *map_symbol(struct reel_kernel_symbol_map *symbols, siz
 				  (struct place){ symbol->origin, symbol->address },
 				  symbol->address + (room < UNKNOWN_SIZE ? room : UNKNOWN_SIZE)) -
 		       symbol->address;
-	/* Up to the last address but one, so that the end is a number. */
+	/* End at the last address but one, so that the end fits a number. */
 	if (size > room)
 		size = room;
 	if (!size)

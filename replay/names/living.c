@@ -13,10 +13,10 @@
 #include "replay/names/living.h"
 
 #define SECOND INT64_C(1000000000)
-/* NTP slews by no more between two looks at the clocks; another boot is farther away. */
+/* NTP slews less between two looks at the clocks; a different boot is farther away. */
 #define SAME_BOOT (2 * SECOND)
 
-/* What processes see below "/". */
+/* A view of the file system from "/". */
 struct view {
 	uint64_t device, inode;
 	char mounts[64]; /* "mnt:[4026531841]" */
@@ -37,8 +37,8 @@ static int64_t now(clockid_t clock)
 	return (int64_t)time.tv_sec * SECOND + time.tv_nsec;
 }
 
-/* When the capture's clock was 0 it was the same moment as when this host's was: neither another
- * boot is between them, nor a sleep, in which CLOCK_MONOTONIC stands still. */
+/* The capture's clock and this host's were 0 at the same moment: there was no other boot in
+ * between, and no sleep, during which CLOCK_MONOTONIC stops. */
 static bool is_of_this_boot(const struct reel_capture_info *info)
 {
 	int64_t then = (int64_t)(info->start_wall_time - info->start_time);
@@ -64,7 +64,7 @@ static bool start_of(uint64_t pid, int64_t *ret)
 		return false;
 	ok = fgets(line, sizeof(line), file) != NULL;
 	fclose(file);
-	/* Field 22, in ticks of CLOCK_BOOTTIME; its second one, in parentheses, may have any
+	/* Field 22, in ticks of CLOCK_BOOTTIME.  Field 2, in parentheses, may contain any
 	 * characters (proc(5)). */
 	end = ok ? strrchr(line, ')') : NULL;
 	if (!end || sscanf(end + 1,
@@ -94,7 +94,7 @@ static bool view_of(const char *process, struct view *ret)
 	return true;
 }
 
-/* True if it was not known. */
+/* True if the view is new. */
 static bool add_view(struct search *search, const struct view *view)
 {
 	for (size_t i = 0; i < search->n; i++) {
@@ -113,7 +113,7 @@ static bool add_view(struct search *search, const struct view *view)
 	return true;
 }
 
-/* Whoever has the pid now and had started by then is the process that had it then. */
+/* A process with this pid that had already started at that time is the recorded one. */
 static void look_at_process(void *context, const struct reel_space_state *space)
 {
 	struct search *search = context;
@@ -121,7 +121,7 @@ static void look_at_process(void *context, const struct reel_space_state *space)
 	char process[24];
 	int64_t start;
 
-	/* Most processes of a busy host end while it is recorded. */
+	/* Most processes of a busy host end during the recording. */
 	if (search->error || !space->pid || space->end != UINT64_MAX ||
 	    !start_of(space->pid, &start) || start > (int64_t)space->start)
 		return;

@@ -11,17 +11,16 @@
 
 /* SPEC.md, section 9. */
 #define IMAGE_SIZE_MAX (16u << 20)
-/* Of all images: a vDSO has two to four pages, and a host a few of them. */
+/* For all images: a vDSO has two to four pages, and a host a few vDSOs. */
 #define IMAGES_SIZE_MAX (64u << 20)
 
 struct reel_modules {
 	struct reel_module *all; /* ascending by id */
 	size_t n;
-	uint64_t images_size; /* of all, as they say */
+	uint64_t images_size; /* the sum of their stated sizes */
 	struct reel_module_search *search;
 	struct reel_kernel_search *kernel_search;
-	/* To look for files of processes that live; info is NULL where that is not wanted, and
-	 * once it is done. */
+	/* To look for files of living processes; info is NULL if disabled, and once done. */
 	const struct reel_timeline *timeline;
 	const struct reel_capture_info *info;
 	struct reel_strings living_roots;
@@ -31,7 +30,7 @@ struct reel_modules {
 	struct reel_id_table by_file; /* opened modules with files of their own */
 	const struct reel_arch *kernel_arch;
 	struct reel_symbolizer_options symbolizer_options;
-	/* Whose rows cannot be relied on; NULL: none. */
+	/* A module with unreliable rows; NULL: none. */
 	void *_Atomic failed;
 };
 
@@ -74,7 +73,7 @@ struct reel_error *reel_modules_create(const struct reel_timeline *timeline,
 	return NULL;
 }
 
-/* Each uses the ones that are freed after it. */
+/* In this order: each uses those freed after it. */
 static void free_files(struct reel_module *module)
 {
 	reel_symbolizer_destroy(module->symbolizer);
@@ -144,7 +143,7 @@ static void drop_newer(struct reel_modules *modules, struct reel_newer_image *ne
 	*newer = (struct reel_newer_image){ 0 };
 }
 
-/* It takes the older one's place once it is whole. */
+/* A newer image replaces the older one when it is complete. */
 static struct reel_error *take_newer(struct reel_modules *modules, struct reel_module *module,
 				     const struct reel_record_image *image)
 {
@@ -202,14 +201,13 @@ struct reel_error *reel_modules_add_image(struct reel_modules *modules,
 			return error;
 		module->image_size = image->total_size;
 	}
-	/* The first one says how large the image is. */
+	/* The first record gives the size of the image. */
 	if (module->image_size == image->total_size && image->bytes.size)
 		memcpy(module->image + image->offset, image->bytes.data, image->bytes.size);
 	return NULL;
 }
 
-/* Takes the error's text as the reason why the module can't be used; memory shortage stays an
- * error. */
+/* Stores the error's text as the reason why the module is unusable; NO_MEMORY stays an error. */
 static struct reel_error *module_broken(struct reel_module *module, struct reel_error *error)
 {
 	if (reel_error_code(error) == REEL_ERROR_NO_MEMORY)
@@ -268,8 +266,7 @@ static struct reel_error *find_kernel_file(struct reel_modules *modules, struct 
 	return module_broken(module, error);
 }
 
-/* Where processes that live have their files; what was found of it otherwise stays, if they have
- * not this one. */
+/* Looks for the file through living processes; if they do not have it, earlier results stay. */
 static struct reel_error *find_living(struct reel_modules *modules, struct reel_module *module)
 {
 	struct reel_error *error = NULL;
@@ -312,8 +309,8 @@ struct reel_error *reel_module_open_image(const struct reel_module *module,
 }
 
 /*
- * What the capture itself has of a file that is not here.  It was made of the file that was mapped,
- * or the capture is not to be believed at all; but it must not be another module's by mistake.
+ * Opens the capture's image of a file missing here.  It was made from the mapped file, unless the
+ * whole capture is false; but check that it is not a different module's by mistake.
  */
 static struct reel_error *open_embedded(struct reel_module *module)
 {
@@ -328,8 +325,8 @@ static struct reel_error *open_embedded(struct reel_module *module)
 	return NULL;
 }
 
-/* The names and lines of what the capture has, where the file that is here has lost its own.  An
- * image that is of no use is none. */
+/* Uses names and lines of the capture's image if the local file has lost its own.  An unusable
+ * image is ignored. */
 static struct reel_error *open_beside(struct reel_module *module)
 {
 	struct reel_elf_file *file = module->files.file;
@@ -406,7 +403,7 @@ static bool is_same_file(const struct reel_elf_file *a, const struct reel_elf_fi
 	       a_inode == b_inode;
 }
 
-/* Shares what another module with the same files has: opening them again would give the same. */
+/* Shares the data of another module with the same files instead of opening them again. */
 static struct reel_error *share(struct reel_module *module, const struct reel_module *with)
 {
 	module->local_path = strdup(reel_elf_file_path(module->files.file));
@@ -431,8 +428,7 @@ static struct reel_error *share(struct reel_module *module, const struct reel_mo
 	return NULL;
 }
 
-/* The first of the modules whose file may be this one; NULL where there is none, or `file` is none.
- */
+/* The first of the modules whose file may be this one; NULL if there is none, or no `file`. */
 static struct reel_module *first_of_file(const struct reel_modules *modules,
 					 const struct reel_elf_file *file, uint64_t *key_ret)
 {
@@ -448,9 +444,8 @@ static struct reel_module *first_of_file(const struct reel_modules *modules,
 }
 
 /*
- * Many containers have the same library, each under a path of its own, and all of these may lead to
- * one file here.  Device and inode tell that it is one; a build-id does not, since any file can
- * claim to have it.
+ * Many containers have the same library under different paths, which may all lead to one file here.
+ * Device and inode identify it; a build-id does not, since any file can claim it.
  */
 static struct reel_error *share_if_same(const struct reel_modules *modules,
 					struct reel_module *module)
@@ -459,7 +454,7 @@ static struct reel_error *share_if_same(const struct reel_modules *modules,
 	uint64_t key;
 
 	for (with = first_of_file(modules, module->files.file, &key); with; with = with->same_key) {
-		/* Each has an image of its own. */
+		/* Each has its own image. */
 		if (with->image_file && module->image)
 			continue;
 		if (is_same_file(with->files.file, module->files.file) &&
@@ -469,7 +464,7 @@ static struct reel_error *share_if_same(const struct reel_modules *modules,
 	return NULL;
 }
 
-/* Others may share what it has. */
+/* Offers the module's data to others. */
 static struct reel_error *offer(struct reel_modules *modules, struct reel_module *module)
 {
 	uint64_t key;
@@ -640,7 +635,7 @@ void reel_modules_visit(struct reel_modules *modules,
 	pthread_mutex_unlock(&modules->lock);
 }
 
-/* ---- files that were named for modules ------------------------------------------------------ */
+/* ---- files named for modules by the user ---------------------------------------------------- */
 
 struct named {
 	const char *path;

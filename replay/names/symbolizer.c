@@ -10,12 +10,11 @@
 #include "replay/names/symbolizer.h"
 #include "base/text.h"
 
-/* Names and paths by the pointer they were found at, so that each is demangled and interned once.
- */
+/* Names and paths by their source pointer, so that each is demangled and interned once. */
 struct known_text {
 	const char *raw; /* NULL: free */
 	const char *text;
-	const char *linkage_name; /* of a name that was demangled; else "" */
+	const char *linkage_name; /* if the name was demangled; else "" */
 };
 
 struct known_texts {
@@ -27,14 +26,14 @@ struct reel_symbolizer {
 	struct reel_elf_file *file, *debug;
 	struct reel_symbolizer_options options;
 	struct reel_cfi *cfi;		  /* NULL: none */
-	struct reel_synthesis *synthesis; /* NULL: its instructions are not known */
+	struct reel_synthesis *synthesis; /* NULL: unknown instructions */
 	struct reel_symbol_table *symbols;
 	bool debug_info_tried;
-	struct reel_debug_info *debug_info; /* NULL: there is none */
-	struct reel_go_table *go_table;	    /* NULL: the same */
-	struct reel_elf_file *image;	    /* what the capture has of the file; NULL: nothing */
-	struct reel_embedded_lines *lines;  /* of the image; NULL: the same */
-	/* Of the image, where that is not the file. */
+	struct reel_debug_info *debug_info; /* NULL: none */
+	struct reel_go_table *go_table;	    /* NULL: none */
+	struct reel_elf_file *image;	    /* the capture's image of the file; NULL: none */
+	struct reel_embedded_lines *lines;  /* of the image; NULL: none */
+	/* Of the image, if it is not the file itself. */
 	struct reel_symbol_table *image_symbols;
 	struct reel_error *problem;
 	struct reel_texts *texts;
@@ -46,19 +45,18 @@ struct reel_symbolizer {
 };
 
 /*
- * A file can have any number of names that are ends of one string, or lie in one directory.  Real
- * ones are a small part of the file, and few of them are asked for.
+ * A file can have any number of names that are suffixes of one string or in one directory.  Real
+ * names are a small part of the file, and few of them are looked up.
  */
 #define TEXTS_TIMES 4
 #define TEXTS_FREE  (16u << 20)
 
-/* Of the same: 310,000 names of LLVM, node, boost and others take 2.4 steps of demangling a byte.
- */
+/* Similarly: 310,000 names of LLVM, node, boost and others take 2.4 demangling steps per byte. */
 #define STEPS_TIMES 32
 #define STEPS_FREE  (1u << 20)
 
-/* Functions that are inlined into one another at one address: compilers make some tens. More would
- * be pages of output for one sample. */
+/* Limit of nested inlined functions at one address: compilers make a few tens.  More would be
+ * pages of output for one sample. */
 #define INLINED_MAX 256
 
 struct reel_error *reel_symbolizer_create(struct reel_elf_file *file, struct reel_elf_file *debug,
@@ -125,7 +123,7 @@ const char *reel_symbolizer_problem(const struct reel_symbolizer *symbolizer)
 	return symbolizer->symbols ? reel_symbol_table_problem(symbolizer->symbols) : NULL;
 }
 
-/* The slot of `raw`, or the free one that it belongs into. */
+/* The slot of `raw`, or the free one for it. */
 static struct known_text *find_slot(const struct known_texts *known, const char *raw)
 {
 	/* Fibonacci hashing: neighbours in a string table are spread out. */
@@ -171,7 +169,7 @@ static struct reel_error *take_texts(struct reel_symbolizer *symbolizer, size_t 
 				 reel_elf_file_path(file));
 }
 
-/* NULL: it stays mangled. Once too much work was done for names of such a file, all do. */
+/* NULL: it stays mangled, as do all names once those of the file took too much work. */
 static char *demangle(struct reel_symbolizer *symbolizer, const char *name)
 {
 	long most = symbolizer->steps_left < REEL_DEMANGLE_STEPS ? (long)symbolizer->steps_left
@@ -190,8 +188,8 @@ static char *demangle(struct reel_symbolizer *symbolizer, const char *name)
 	return text;
 }
 
-/* As it is shown: without the version of .symtab's "name@@VERSION", and demangled; *linkage_ret is
- * what it was before that, "" if it is the same. */
+/* The name for display: without the version of .symtab's "name@@VERSION", and demangled;
+ * *linkage_ret is the mangled name, "" if it is the same. */
 static const char *make_name(struct reel_symbolizer *symbolizer, const char *raw,
 			     const char **linkage_ret)
 {
@@ -206,7 +204,7 @@ static const char *make_name(struct reel_symbolizer *symbolizer, const char *raw
 	return demangled ? reel_texts_add_string(symbolizer->texts, demangled) : name;
 }
 
-/* Of a PLT's stub, as objdump and gdb write it. */
+/* The name of a PLT stub, as objdump and gdb write it. */
 static const char *make_stub_name(struct reel_symbolizer *symbolizer, const char *raw)
 {
 	const char *linkage_name, *name = make_name(symbolizer, raw, &linkage_name);
@@ -267,7 +265,7 @@ static struct reel_error *look_up_name(struct reel_symbolizer *symbolizer,
 	return NULL;
 }
 
-/* The file with debug information; NULL: there is none. */
+/* The file with debug information; NULL: none. */
 static struct reel_elf_file *debug_info_file(const struct reel_symbolizer *symbolizer)
 {
 	struct reel_elf_file *file = symbolizer->file, *debug = symbolizer->debug;
@@ -300,7 +298,7 @@ static struct reel_error *open_lines(struct reel_symbolizer *symbolizer)
 		"%s", reel_elf_file_path(symbolizer->image));
 }
 
-/* Of the DWARF, of Go's own table, and what the capture has of them. */
+/* Opens the DWARF, Go's own table, and the capture's image of them. */
 static struct reel_error *open_debug_info(struct reel_symbolizer *symbolizer)
 {
 	struct reel_elf_file *file = symbolizer->file, *from = debug_info_file(symbolizer);
@@ -315,7 +313,7 @@ static struct reel_error *open_debug_info(struct reel_symbolizer *symbolizer)
 		error = note_problem(symbolizer, reel_debug_info_open(from, file ? file : from,
 								      symbolizer->options.search,
 								      &symbolizer->debug_info));
-	/* It is of use without some of its sections, but less is known then. */
+	/* Debug information without some of its sections is usable but less complete. */
 	if (!error && from && !symbolizer->problem)
 		symbolizer->problem = reel_elf_file_section_error(from);
 	if (!error && alternate && !symbolizer->problem)
@@ -324,8 +322,8 @@ static struct reel_error *open_debug_info(struct reel_symbolizer *symbolizer)
 }
 
 /*
- * What they say of an address; Go's table is asked where the DWARF has no function.  *is_whole_ret:
- * it is what was found when the image was made, the name of the function included.
+ * Looks an address up in them; Go's table is used if the DWARF has no function.  *is_whole_ret: the
+ * result was stored when the image was made, and includes the name of the function.
  */
 static struct reel_error *ask_debug_info(struct reel_symbolizer *symbolizer, uint64_t address,
 					 const struct reel_debug_frame **frames_ret, size_t *n_ret,
@@ -363,7 +361,7 @@ static struct reel_error *ask_debug_info(struct reel_symbolizer *symbolizer, uin
 	return NULL;
 }
 
-/* Says why inlined functions are missing (-gsplit-dwarf). */
+/* Reports why inlined functions are missing (-gsplit-dwarf). */
 static void note_split(struct reel_symbolizer *symbolizer)
 {
 	const char *problem = reel_debug_info_split_problem(symbolizer->debug_info);
@@ -404,7 +402,7 @@ static struct reel_error *make_frame(struct reel_symbolizer *symbolizer,
 	return error;
 }
 
-/* Where there are no FDEs, its code tells how far a symbol goes. */
+/* Without FDEs, the code shows where a symbol ends. */
 static bool reaches(const struct reel_symbolizer *symbolizer, const struct reel_symbol *symbol,
 		    uint64_t address)
 {
@@ -420,7 +418,7 @@ static bool reaches(const struct reel_symbolizer *symbolizer, const struct reel_
 	       reel_synthesis_holds(symbolizer->synthesis, symbol->address, address);
 }
 
-/* The symbol that holds an address, NULL: none does. */
+/* The symbol with an address; NULL: none. */
 static struct reel_error *find_symbol(struct reel_symbolizer *symbolizer, uint64_t address,
 				      const struct reel_symbol **ret)
 {
@@ -437,7 +435,7 @@ static struct reel_error *find_symbol(struct reel_symbolizer *symbolizer, uint64
 	*ret = symbolizer->image_symbols
 		       ? reel_symbol_table_find(symbolizer->image_symbols, address)
 		       : NULL;
-	/* One without a size is in the file, too, whose code tells how far it reaches. */
+	/* A symbol without a size is also in the file, whose code shows where it ends. */
 	if (*ret && (*ret)->sized)
 		return NULL;
 	*ret = reel_symbol_table_find(symbolizer->symbols, address);
@@ -458,7 +456,7 @@ static void take_fde(const struct reel_symbolizer *symbolizer, uint64_t address,
 	frame->is_fde = true;
 }
 
-/* An embedded image has names of stubs as ordinary symbols. */
+/* An embedded image has stubs as ordinary symbols. */
 static bool is_stub(const struct reel_symbol *symbol)
 {
 	size_t size = strnlen(symbol->name, REEL_NAME_MAX);
@@ -466,7 +464,7 @@ static bool is_stub(const struct reel_symbol *symbol)
 	return symbol->is_stub || (size > 4 && !memcmp(symbol->name + size - 4, "@plt", 4));
 }
 
-/* Debug information of gcc's lacks the linkage name where a function is static. */
+/* gcc's debug information has no linkage names of static functions. */
 static struct reel_error *take_symbol_name(struct reel_symbolizer *symbolizer,
 					   const struct reel_symbol *symbol,
 					   struct reel_symbol_frame *frame)
@@ -483,7 +481,7 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 					   size_t *n_ret)
 {
 	static const struct reel_debug_frame nothing = { .function = "", .file = "" };
-	/* Stands for what is left out. */
+	/* Represents the omitted frames. */
 	static const struct reel_debug_frame more = { .function = "[more inlined functions]",
 						      .file = "" };
 	const struct reel_debug_frame *from = &nothing;
@@ -505,7 +503,7 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 			note_split(symbolizer);
 	}
 	if (symbolizer->options.no_inlines && n) {
-		/* What remains is the outermost function's name. */
+		/* Only the outermost function's name remains. */
 		outermost.function = from[n - 1].function;
 		from = &outermost;
 		n = 1;
