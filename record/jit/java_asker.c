@@ -11,9 +11,9 @@
 #include "record/jit/java_attach.h"
 #include "record/watching/nursery.h"
 
-/* For all, who are asked at the same time; each has less (java_attach.c). */
+/* For all JVMs, which are asked at the same time; each has less (java_attach.c). */
 #define PATIENCE (6 * REEL_NS_PER_SECOND)
-/* So many processes are asked; every one is a process for a moment. */
+/* JVMs asked at most; each takes a process for a moment. */
 #define ASKED_MAX 64
 
 static const char *const reasons[] = {
@@ -101,7 +101,7 @@ const char *reel_java_asker_ask(struct reel_java_asker *asker, uint32_t pid)
 	return NULL;
 }
 
-/* False: it was not asked, or has answered. */
+/* False: the process was not asked, or has answered. */
 static bool take_asked(struct reel_java_asker *asker, uint32_t pid)
 {
 	for (size_t i = 0; i < asker->n_asked; i++) {

@@ -28,12 +28,12 @@
 
 struct jvm {
 	uint32_t pid;
-	int proc; /* /proc/PID, which names no other process later */
+	int proc; /* /proc/PID, which never refers to another process later */
 	int pidfd;
-	unsigned long uid, gid, own_pid; /* its effective ones; in its own PID namespace */
+	unsigned long uid, gid, own_pid; /* effective IDs, and pid in its own PID namespace */
 };
 
-/* ---- what the process is -------------------------------------------------------------------- */
+/* ---- checking the process ------------------------------------------------------------------- */
 
 static FILE *open_text(const struct jvm *jvm, const char *name)
 {
@@ -92,7 +92,7 @@ static bool read_status(struct jvm *jvm, bool *handles_quit_ret)
 	return has_uid && has_gid && jvm->own_pid;
 }
 
-/* TOLD: it may be asked. */
+/* TOLD: it is a JVM that handles SIGQUIT. */
 static enum reel_java_answer find_jvm(uint32_t pid, struct jvm *ret)
 {
 	bool handles_quit;
@@ -102,7 +102,7 @@ static enum reel_java_answer find_jvm(uint32_t pid, struct jvm *ret)
 	snprintf(path, sizeof(path), "/proc/%u", pid);
 	ret->proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ret->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	/* What can be read now is of the process that both are of. */
+	/* If the files can be read now, both descriptors refer to the same process. */
 	if (ret->proc < 0 || ret->pidfd < 0 || !maps_libjvm(ret) ||
 	    !read_status(ret, &handles_quit))
 		return REEL_JAVA_NO_JVM;
@@ -139,7 +139,7 @@ static bool become_its_user(const struct jvm *jvm)
 
 /* ---- the protocol --------------------------------------------------------------------------- */
 
-/* -1: nobody listens there; or another process than the one meant, which is not asked. */
+/* -1: no listener, or a process other than the intended one, which is not asked. */
 static int connect_to(const struct jvm *jvm)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -158,7 +158,7 @@ static int connect_to(const struct jvm *jvm)
 }
 
 /*
- * A JVM that was never asked listens once it gets SIGQUIT while a file of that name is in its
+ * A JVM that was not asked before starts to listen on SIGQUIT if a file of that name is in its
  * working directory or in /tmp: here it is always in /tmp.
  */
 static int wake(const struct jvm *jvm)

@@ -13,29 +13,29 @@
 #define PROTECTION_EXECUTE 4
 
 #define PAGE REEL_CODE_PAGE
-/* What changes in a page is written by such pieces. */
+/* Changed parts of a page are written in pieces of this size. */
 #define PIECE  256
 #define PIECES (PAGE / PIECE)
 
-/* Who follows code to its return needs what lies next to it, too. */
+/* Following code to its return also needs the neighbouring code. */
 #define NEXT_PAGE_WITHIN 512
 #define LAST_PAGE_WITHIN 64
 
-/* A page is not read again earlier, nor one to which no call led so far. */
+/* Intervals before a page is read again; the short one if no call has led to it so far. */
 #define CHECK_INTERVAL REEL_NS_PER_SECOND
 #define RETRY_INTERVAL (100 * REEL_NS_PER_MS)
-/* So much of all that a file may get it gets within a second, so that who makes code as fast as he
- * can does not leave others without. */
+/* A file takes at most this part of its limit within a second, so that a process that makes code as
+ * fast as it can leaves room for others. */
 #define SHARE_A_SECOND 8
-/* Pages that are read within a second: some 2 % of a CPU. */
+/* Pages read within a second: some 2 % of a CPU. */
 #define READS_A_SECOND 4096
 
-/* Pages that wait to be read. */
+/* Pages waiting to be read. */
 #define WANTS_MAX 4096
-/* Words that lead to a page and have to be looked at; mostly the first one will do. */
+/* Words to check for a page; mostly the first one is after a call. */
 #define WORDS_MAX 4
 
-/* What is known of a page. */
+/* A known page. */
 struct page {
 	struct reel_id_entry entry; /* its address */
 	uint64_t check_after;
@@ -51,7 +51,7 @@ struct space {
 
 struct want {
 	uint64_t space, address, time, module;
-	bool is_code; /* whatever the words say */
+	bool is_code; /* regardless of the words */
 	uint8_t n_words;
 	uint64_t words[WORDS_MAX];
 };
@@ -64,15 +64,15 @@ struct reel_jit_code {
 	size_t n_wants;
 	size_t n_pages;
 	uint64_t left_out;
-	/* What may be read and written still: in all, and in the second that began then. */
+	/* Remaining budget: in all, and in the second that began at `second`. */
 	uint64_t second;
 	uint64_t bytes_left, bytes_left_now, reads_left;
-	/* What was read: the first wants, in order, of one space. */
+	/* Pages read for the first wants, in order, all of one space. */
 	struct reel_code_page *read;
 	size_t n_asked, n_read;
 };
 
-/* ---- what is known ------------------------------------------------------------------- */
+/* ---- known pages --------------------------------------------------------------------- */
 
 static void free_entry(void *context, struct reel_id_entry *entry)
 {
@@ -131,7 +131,7 @@ static struct page *page_find(const struct space *space, uint64_t address)
 
 static void leave_out(struct reel_jit_code *jit, struct page *page)
 {
-	/* Once each, though it is wanted again. */
+	/* Count each page once, even if it is wanted again. */
 	if (!page || !page->is_left_out)
 		jit->left_out++;
 	if (page)
@@ -159,8 +159,8 @@ static bool starts_with(struct reel_bytes text, const char *start)
 	return text.size >= size && !memcmp(text.data, start, size);
 }
 
-/* Stack and heap are executable where a program asks for it, and hold no code that anybody could
- * follow. */
+/* Stack and heap are executable where a program asks for it, and hold no code that an unwinder
+ * could follow. */
 static bool is_without_file(const struct reel_record_module *module)
 {
 	if (module->kind == REEL_MODULE_ANONYMOUS)
@@ -204,7 +204,7 @@ static void drop_unwritten(void *context, struct reel_id_entry *entry)
 		*(*at)++ = entry;
 }
 
-/* Where words led that turned out to be none of code: they make room. */
+/* Drops pages that words led to and that turned out to hold no code. */
 static void make_room(struct reel_jit_code *jit, struct space *space)
 {
 	struct reel_id_entry **entries = calloc(space->pages.count + 1, sizeof(*entries));
@@ -220,7 +220,7 @@ static void make_room(struct reel_jit_code *jit, struct space *space)
 	free(entries);
 }
 
-/* So many are known of all processes: those of a file that is full, and some that are no code. */
+/* Known pages of all processes: as many as fill a file, and some without code. */
 static size_t pages_max(const struct reel_jit_code *jit)
 {
 	return (size_t)(jit->options.limit / PAGE) + WANTS_MAX;
@@ -247,7 +247,7 @@ static struct page *page_add(struct reel_jit_code *jit, struct space *space, uin
 	return page;
 }
 
-/* The page of `address` is wanted if `word` is behind a call; if that is 0, at any rate. */
+/* Wants the page of `address` if `word` is after a call, or in any case if `word` is 0. */
 static void want_page(struct reel_jit_code *jit, struct space *space, uint64_t time,
 		      uint64_t address, uint64_t word)
 {
@@ -259,7 +259,7 @@ static void want_page(struct reel_jit_code *jit, struct space *space, uint64_t t
 	if (!range || range->has_stack || !jit->options.limit)
 		return;
 	page = page_find(space, page_address);
-	/* That a word led to no code says nothing of a pc. */
+	/* A word that led to no code does not rule out a pc. */
 	if (page && !page->want && time < page->check_after && (word || page->is_written))
 		return;
 	if (!page)
@@ -284,7 +284,7 @@ static void want_page(struct reel_jit_code *jit, struct space *space, uint64_t t
 		it->words[it->n_words++] = word;
 }
 
-/* The same, and a sample leads there. */
+/* The same, for an address that a sample leads to. */
 static void want(struct reel_jit_code *jit, struct space *space, uint64_t time, uint64_t address,
 		 uint64_t word)
 {
@@ -302,13 +302,13 @@ static void want_word(struct reel_jit_code *jit, struct space *space, uint64_t t
 		       last = space->code.ranges[space->code.n_ranges - 1].last;
 
 	word &= ~space->code.code_mask;
-	/* What is behind a call may be the end of a page. */
+	/* The address after a call may be the end of a page. */
 	if (word - 1 - first <= last - first)
 		want(jit, space, time, word - 1, word);
 }
 
-/* The word below it is a frame pointer's that leads farther up this stack: that makes it the return
- * address of a frame record, whether a call or a push has left it. */
+/* Whether the word below is a frame pointer that leads farther up this stack. Then this word is the
+ * return address of a frame record, whether a call or a push stored it. */
 static bool is_of_record(const struct reel_region *region, size_t at, uint64_t below)
 {
 	return below > region->address + at && below - region->address < region->size;
@@ -333,7 +333,7 @@ static void want_words(struct reel_jit_code *jit, struct space *space, uint64_t 
 	size_t at = -region->address % size;
 	uint64_t below = 0;
 
-	/* Two loops, as a constant is what makes it fast. */
+	/* Two loops, since a constant size makes them fast. */
 	for (; size == 8 && at + 8 <= region->size; at += 8) {
 		uint64_t word;
 
@@ -393,7 +393,7 @@ static void begin_second(struct reel_jit_code *jit)
 	jit->bytes_left_now = jit->options.limit / SHARE_A_SECOND;
 }
 
-/* Its page is told its place. */
+/* Stores the want's place in its page. */
 static void number_want(const struct reel_jit_code *jit, size_t i)
 {
 	const struct space *space = space_find(jit, jit->wants[i].space);
@@ -403,7 +403,7 @@ static void number_want(const struct reel_jit_code *jit, size_t i)
 		page->want = (uint32_t)i + 1;
 }
 
-/* Puts those of the first one's process to the front. */
+/* Moves the wants of the first want's process to the front. */
 static void gather(struct reel_jit_code *jit)
 {
 	size_t n = 0;
@@ -484,7 +484,7 @@ static bool is_code(struct reel_jit_code *jit, struct space *space, const struct
 		if (!is_behind_call(arch, page, it->words[i]))
 			continue;
 		found = true;
-		/* What is next to it is code then, wherever that ends. */
+		/* Then the neighbouring bytes are code, wherever it ends. */
 		if (into >= PAGE - NEXT_PAGE_WITHIN)
 			want_page(jit, space, it->time, it->address + PAGE, 0);
 		if (into < LAST_PAGE_WITHIN)
@@ -493,7 +493,7 @@ static bool is_code(struct reel_jit_code *jit, struct space *space, const struct
 	return found;
 }
 
-/* Whether the memory is what it was when the sample was taken, as far as is known. */
+/* Whether the memory is still the sampled memory, as far as is known. */
 static bool is_same_memory(const struct reel_jit_code *jit, const struct want *it)
 {
 	struct reel_mapping mapping;
@@ -518,7 +518,7 @@ static struct reel_error *put_pieces(struct reel_jit_code *jit, const struct wan
 	return jit->options.sink.put(jit->options.sink.context, &record);
 }
 
-/* Those that are new, neighbours together. */
+/* Writes new pieces, neighbours together. */
 static struct reel_error *put_page(struct reel_jit_code *jit, const struct want *it,
 				   struct page *page, const uint8_t *bytes)
 {

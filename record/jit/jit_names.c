@@ -4,10 +4,10 @@
 
 #include "record/jit/jit_names_parts.h"
 
-/* Addresses that samples lead to; of one process. */
+/* Addresses that samples lead to: in all, and of one process. */
 #define HITS_MAX       (256u << 10)
 #define SPACE_HITS_MAX (64u << 10)
-/* Bytes of names that a file gets at most. */
+/* Bytes of names in a file at most. */
 #define FILE_BYTES_MAX (64u << 20)
 
 struct reel_error *reel_jit_names_create(const struct reel_jit_names_options *options,
@@ -126,7 +126,7 @@ static struct space *space_find(const struct reel_jit_names *names, uint64_t id)
 	return (struct space *)reel_id_table_find(&names->spaces, id);
 }
 
-/* NULL if there is no memory, or the space is gone. */
+/* NULL if out of memory, or the space is gone. */
 static struct space *space_add(struct reel_jit_names *names, uint64_t id)
 {
 	const struct reel_space_state *state = reel_timeline_space(names->timeline, id);
@@ -152,7 +152,7 @@ static struct space *space_add(struct reel_jit_names *names, uint64_t id)
 	return space;
 }
 
-/* What the process that it was forked from says holds for it, too, up to then. */
+/* Names from the process that this one was forked from also apply to it, up to the fork. */
 static void inherit(struct reel_jit_names *names, struct space *space)
 {
 	const struct reel_space_state *state =
@@ -162,14 +162,14 @@ static void inherit(struct reel_jit_names *names, struct space *space)
 
 	if (id && !parent)
 		parent = space_add(names, id);
-	/* With the same number, it is an exec's. */
+	/* The same pid means an exec. */
 	if (!parent || parent->pid == space->pid)
 		return;
 	parent->is_inherited = true;
 	space->inherited.book = parent->own.book;
 	space->inherited.book->n_users++;
 	space->inherited.until = space->start;
-	/* What it says itself is no older. */
+	/* Its own entries are no older. */
 	for (size_t i = 0; i < REEL_JIT_FILES; i++)
 		space->files[i].base = space->start;
 }

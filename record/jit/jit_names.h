@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What JITs say of their code, for JIT_SYMBOL, JIT_UNWIND and JIT_LINE records.  Their files are
- * read by the inspector's helper (watching/jit_files.h), about once a second while samples lead to
- * such code, and at the process's end.  All that is said is kept in memory, as far as there is
- * room, and what holds an address that a sample leads to is put.
+ * Names, unwind tables and lines from JITs, for JIT_SYMBOL, JIT_UNWIND and JIT_LINE records.  The
+ * inspector's helper (watching/jit_files.h) reads JITs' files about once a second while samples
+ * lead to such code, and at the process's end.  Everything read is kept in memory, as far as there
+ * is room; functions that hold a sampled address are put.
  */
 #ifndef RECORD_JIT_JIT_NAMES_H
 #define RECORD_JIT_JIT_NAMES_H
@@ -24,26 +24,26 @@ struct reel_error *reel_jit_names_create(const struct reel_jit_names_options *op
 					 struct reel_jit_names **ret) REEL_MUST_CHECK;
 void reel_jit_names_destroy(struct reel_jit_names *names);
 
-/* A sample leads to that address of code in no file: reel_jit_code_options.hit. */
+/* A sample leads to this address of code in no file: reel_jit_code_options.hit. */
 void reel_jit_names_hit(void *names, const struct reel_timeline *timeline, uint64_t space,
 			uint64_t time, uint64_t address);
 
 /*
- * Reads some of what is due; false if nothing is.  What was read is taken once the timeline knows
- * what happened meanwhile: it may be another process's.  `all`: whatever is there, as a file ends.
+ * Reads some of the due files; false if none is due.  Take the result once the timeline knows the
+ * events up to now: it may be another process's.  `all`: read everything, since a file ends.
  */
 bool reel_jit_names_read(struct reel_jit_names *names, bool all);
 void reel_jit_names_take(struct reel_jit_names *names);
-/* Puts what samples lead to, and the file has not yet. */
+/* Puts functions that samples lead to and that the file does not have yet. */
 struct reel_error *reel_jit_names_put(struct reel_jit_names *names) REEL_MUST_CHECK;
-/* A new file begins: it has nothing yet. */
+/* A new file begins, without any names. */
 void reel_jit_names_restart(struct reel_jit_names *names);
 
-/* The processes that live and whose code samples led to. */
+/* Visits living processes with sampled code. */
 void reel_jit_names_visit(struct reel_jit_names *names, void (*visit)(void *context, uint32_t pid),
 			  void *context);
 
-/* Names that the file lacks. */
+/* Names missing from the file. */
 uint64_t reel_jit_names_left_out(const struct reel_jit_names *names);
 
 #endif

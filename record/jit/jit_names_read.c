@@ -10,29 +10,29 @@
 /* SPEC.md 5, MAP. */
 #define PROTECTION_EXECUTE 4
 
-/* Memory for what was said by all processes. */
+/* Memory for entries of all processes. */
 #define SAID_MAX (64u << 20)
-/* Where there is no file it is looked for less and less often. */
+/* A missing file is looked for less and less often. */
 #define LOOK_INTERVAL_MAX (8 * REEL_NS_PER_SECOND)
-/* Pieces of files that are read within a second: some percent of a CPU. */
+/* Pieces of files read within a second: some percent of a CPU. */
 #define READS_A_SECOND 16
 /* How long reading may take when a file ends. */
 #define LAST_READS_TIME (2 * REEL_NS_PER_SECOND)
-/* Functions that are looked at for those that moved, in one answer. */
+/* Functions searched for moved ones, in one answer. */
 #define MOVE_STEPS_MAX (1u << 20)
-/* Answers that did not come. */
+/* Missing answers before giving up. */
 #define FAILURES_MAX 3
 
-/* Which mapping tells of a jitdump: perf's rule, "/jit-PID.dump", executable. */
+/* Searches the mapping of a jitdump. perf's rule: "/jit-PID.dump", executable. */
 struct search {
 	const struct reel_jit_names *names;
 	const struct space *space;
 	struct reel_proc_map map;
-	bool is_own; /* its number is the process's */
+	bool is_own; /* the number in its name is the process's */
 	char path[4096];
 };
 
-/* The number in "…/jit-NUMBER.dump"; 0 if it is none. */
+/* The number in "…/jit-NUMBER.dump"; 0 for other names. */
 static uint64_t number_of_dump(const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -63,7 +63,7 @@ static void look_for_dump(void *context, const struct reel_mapping *mapping)
 		return;
 	is_own = !search->space->namespace_pid ||
 		 number_of_dump(path) == search->space->namespace_pid;
-	/* A child has its parent's mapped, which is read already. */
+	/* A child has its parent's dump mapped, which is already read. */
 	if (!is_own && search->space->inherited.book)
 		return;
 	search->is_own = is_own;
@@ -79,7 +79,7 @@ static void look_for_dump(void *context, const struct reel_mapping *mapping)
 	};
 }
 
-/* A struct and what follows it; false, and counted, if there is no room. */
+/* Keeps a struct and the bytes after it; false, and counted, if there is no room. */
 static bool keep(struct reel_jit_names *names, struct reel_bytes bytes, const void *head,
 		 size_t head_size)
 {
@@ -97,7 +97,7 @@ static bool keep(struct reel_jit_names *names, struct reel_bytes bytes, const vo
 	return true;
 }
 
-/* Times that nobody says: those of lines that were there when a file was read before, each a bit
+/* Times for entries without one, as in lines that existed when a file was first read: each a bit
  * later than the line above it. */
 static uint64_t time_of(struct space *space, uint64_t file, uint64_t said)
 {
@@ -172,7 +172,7 @@ static void take_line(struct reel_jit_names *names, const struct reel_jit_said_l
 	names->latest_file_size = line.file_size;
 }
 
-/* The same function, elsewhere; what belongs to it went along. */
+/* The same function at a new address, with everything that belongs to it. */
 static void take_move(struct reel_jit_names *names, const struct reel_jit_said_move *said)
 {
 	const struct book *book = names->asked->own.book;
@@ -209,7 +209,7 @@ static void listen(void *context, enum reel_jit_said what, const void *bytes, si
 		memcpy(&move, bytes, size);
 		take_move(names, &move);
 	} else if (!names->latest) {
-		names->left_out++; /* as its function was */
+		names->left_out++; /* its function was left out */
 	} else if (what == REEL_JIT_SAID_FRAMES) {
 		take_frames(names, more);
 	} else {
@@ -218,7 +218,7 @@ static void listen(void *context, enum reel_jit_said what, const void *bytes, si
 	}
 }
 
-/* What was said does not count: it comes again, or is another process's. */
+/* Drops this answer's entries: they will be read again, or belong to another process. */
 static void unsay(struct reel_jit_names *names)
 {
 	struct book *book = names->asked->own.book;
@@ -254,7 +254,7 @@ struct choice {
 	struct space *space;
 };
 
-/* Whose turn it is: who ended comes first, as its files may not be kept open for long. */
+/* Picks the next process: ended ones first, as their files may not be kept open for long. */
 static void choose(void *context, struct reel_id_entry *entry)
 {
 	struct choice *choice = context;
@@ -338,12 +338,12 @@ bool reel_jit_names_read(struct reel_jit_names *names, bool all)
 
 /* ---- files that are written anew ----------------------------------------------------------- */
 
-/* Of so many functions at most the places are looked through; of each so many it takes as long as
- * reading a piece of a file, some milliseconds, and counts as one. */
+/* At most PLACES_MAX functions are searched. Each PLACES_A_READ functions take as long as reading a
+ * piece of a file, some milliseconds, and count as one. */
 #define PLACES_MAX    (64u << 10)
 #define PLACES_A_READ 8192
 
-/* Where functions lie that were said before. */
+/* The places of the functions that were read before. */
 static bool find_places(const struct book *book, size_t n, struct reel_range_map *ret)
 {
 	struct reel_error *error;
@@ -362,9 +362,9 @@ static bool find_places(const struct book *book, size_t n, struct reel_range_map
 }
 
 /*
- * HotSpot's Compiler.perfmap writes the whole file each time it is asked: what is new in it may
- * have been made at any time since it did so before.  Where nothing had a name, that counts from
- * then on; where something had, up to now that had it.
+ * HotSpot's Compiler.perfmap rewrites the whole file each time: a new function may have been made
+ * at any time since the previous rewrite.  In a place without a name, it counts from that rewrite
+ * on; in other places the previous name stays valid until now.
  */
 static void date_back(struct reel_jit_names *names, struct file *file)
 {
@@ -402,7 +402,7 @@ static void take_state(struct reel_jit_names *names, struct file *file,
 	file->position = state->position;
 	file->has_more = state->has_more;
 	names->left_out += state->n_bad;
-	/* It was open, and there is no way to it any more. */
+	/* It was open, and cannot be reached any more. */
 	if (state->is_refused || (file->was_open && !state->is_open)) {
 		give_up(names, file);
 		return;
@@ -412,7 +412,7 @@ static void take_state(struct reel_jit_names *names, struct file *file,
 		file->is_anew = true;
 		file->anew_from = names->count_before;
 	}
-	/* A jitdump knows better: beside it, a perf map is for what that lacks. */
+	/* A jitdump is preferred: a perf map next to it only adds missing functions. */
 	if (!state->is_open || state->has_more ||
 	    (file == &names->asked->files[REEL_JIT_FILE_MAP] &&
 	     names->state.files[REEL_JIT_FILE_DUMP].is_open))
@@ -446,7 +446,7 @@ void reel_jit_names_take(struct reel_jit_names *names)
 
 	space->was_read = true;
 	space->read_after = names->now + READ_INTERVAL;
-	/* If it ended meanwhile, what was looked up may be another one's. */
+	/* If the process has ended, these may be another process's files. */
 	if (!names->answered || (names->state.is_new && !is_living(names, space))) {
 		space->ended = space->ended || !is_living(names, space);
 		take_none(names, space);

@@ -5,7 +5,7 @@
 
 #include "record/jit/jit_names_parts.h"
 
-/* Looking what is hit may take this part of the time. */
+/* Part of the time for searching sampled functions. */
 #define PUT_SHARE 50
 
 struct writing {
@@ -13,8 +13,8 @@ struct writing {
 	struct space *space;
 	struct reel_id_entry **hits; /* ascending */
 	size_t n_hits;
-	/* Of each hit: the latest function that was there at its first sample; those before it are
-	 * not wanted. */
+	/* For each hit, time of the latest function that existed at its first sample; earlier
+	 * functions are not wanted. */
 	uint64_t *settled;
 };
 
@@ -101,7 +101,7 @@ static size_t first_hit(const struct writing *writing, uint64_t address)
 	return low;
 }
 
-/* Whether a sample may have led to it. Later ones were asked before. */
+/* Whether a sample may have led to the function. Later functions must be checked first. */
 static bool is_hit(struct writing *writing, const struct function *function)
 {
 	uint64_t last = function->address + (function->size - 1);
@@ -118,7 +118,7 @@ static bool is_hit(struct writing *writing, const struct function *function)
 	return wanted;
 }
 
-/* Bytes that it takes in a file, more or less. */
+/* Approximate size in a file. */
 static uint64_t size_of(const struct function *function)
 {
 	return 32 + function->name_size + function->frames_size + 24 * (uint64_t)function->n_lines;
@@ -200,7 +200,7 @@ struct reel_error *reel_jit_names_put(struct reel_jit_names *names)
 		if (space->has_changed || has_grown(&space->own) || has_grown(&space->inherited))
 			error = put_space(names, space);
 		space->has_changed = false;
-		/* No sample comes any more that may lead to it. */
+		/* No more samples can lead to the space. */
 		if ((space->was_read_last || !space->hits.count) &&
 		    !reel_timeline_space(names->timeline, space->entry.id)) {
 			reel_id_table_remove(&names->spaces, space->entry.id);
