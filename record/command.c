@@ -26,7 +26,7 @@ struct reel_error *reel_command_check(const char *name)
 
 	if (strchr(name, '/'))
 		return access(name, X_OK) ? exec_error(errno, name) : NULL;
-	/* execvp's default, where PATH is not set. */
+	/* execvp's default if PATH is not set. */
 	for (path = path ? path : "/bin:/usr/bin"; *name; path++) {
 		size_t size = strcspn(path, ":");
 		char candidate[PATH_MAX];
@@ -141,7 +141,7 @@ void reel_command_terminate(struct reel_command *command)
 {
 	if (!command->pid)
 		return;
-	/* If it was not started yet, the end of the pipe ends it. */
+	/* The end of the pipe ends a command that was not started yet. */
 	if (command->start >= 0)
 		close(command->start);
 	if (command->failure >= 0)
@@ -150,7 +150,7 @@ void reel_command_terminate(struct reel_command *command)
 	if (reel_command_poll(command))
 		return;
 	kill(command->pid, SIGTERM);
-	/* A stopped process gets it only then. */
+	/* A stopped process handles SIGTERM only after SIGCONT. */
 	kill(command->pid, SIGCONT);
 	for (int i = 0; i < 100; i++) {
 		if (reel_command_poll(command))

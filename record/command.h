@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command that is recorded: forked first, started when all is ready. */
+/* The recorded command: forked first, started when all is ready. */
 #ifndef RECORD_COMMAND_H
 #define RECORD_COMMAND_H
 
@@ -8,16 +8,16 @@
 
 #include "base/error.h"
 
-/* As shells and env have it. */
+/* As in shells and env. */
 #define REEL_EXIT_NOT_EXECUTABLE 126
 #define REEL_EXIT_NOT_FOUND	 127
 
 struct reel_command {
 	pid_t pid;   /* 0: none */
-	int start;   /* write end: a byte starts the command, its end kills it */
+	int start;   /* write end: a byte starts the command, closing it kills the command */
 	int failure; /* read end: errno of exec, or nothing if it succeeded */
 	bool ended;
-	int status; /* as wait(2) gives it */
+	int status; /* as returned by wait(2) */
 };
 
 /* NOT_FOUND or PERMISSION if there is no such program; exec may still fail. */
@@ -26,7 +26,7 @@ struct reel_error *reel_command_check(const char *name) REEL_MUST_CHECK;
 int reel_command_error_status(const struct reel_error *error);
 struct reel_command_options {
 	sigset_t signals; /* its signal mask */
-	/* Standard output is for the capture: the command has standard error for it. */
+	/* Standard output is used for the capture: the command gets standard error instead. */
 	bool prints_to_stderr;
 };
 
@@ -39,9 +39,9 @@ struct reel_error *reel_command_start(struct reel_command *command,
 				      const char *name) REEL_MUST_CHECK;
 /* True if it has ended. */
 bool reel_command_poll(struct reel_command *command);
-/* Asks it to end if it runs, and waits for that. */
+/* Asks the command to end if it runs, and waits for its end. */
 void reel_command_terminate(struct reel_command *command);
-/* Its exit status as a shell has it. */
+/* Its exit status as a shell reports it. */
 int reel_command_exit_status(const struct reel_command *command);
 
 #endif

@@ -31,7 +31,7 @@ void reel_losses_destroy(struct reel_losses *losses)
 	free(losses);
 }
 
-/* There are a few for each CPU, and only those that are not 0. */
+/* There are a few for each CPU, and only those other than 0. */
 static struct reel_error *item(struct reel_losses *losses, const void *source, uint32_t cpu,
 			       enum reel_loss cause, struct loss **ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was lost, by cause and CPU: sums, and LOSS records of what is new. */
+/* Losses by cause and CPU: sums, and LOSS records for increases. */
 #ifndef RECORD_LOSSES_H
 #define RECORD_LOSSES_H
 
@@ -12,8 +12,8 @@ struct reel_error *reel_losses_create(struct reel_losses **ret) REEL_MUST_CHECK;
 void reel_losses_destroy(struct reel_losses *losses);
 
 /*
- * What `source` (any pointer that tells counters apart) has counted of this cause and CPU
- * since the start of the recording; several sources add up.
+ * Sets the count of this cause and CPU since the start of the recording.  `source` is any pointer
+ * that distinguishes counters; several sources add up.
  */
 struct reel_error *reel_losses_set(struct reel_losses *losses, const void *source, uint32_t cpu,
 				   enum reel_loss cause, uint64_t count) REEL_MUST_CHECK;
@@ -25,7 +25,7 @@ struct reel_error *reel_losses_write(struct reel_losses *losses, uint64_t time,
 				     const struct reel_record_sink *sink) REEL_MUST_CHECK;
 
 uint64_t reel_losses_sum(const struct reel_losses *losses, enum reel_loss cause);
-/* Samples that are not in the file. */
+/* Samples missing from the file. */
 uint64_t reel_losses_samples(const struct reel_losses *losses);
 
 #endif

@@ -14,14 +14,13 @@
 #include "record/perf_options.h"
 #include "base/quantity.h"
 
-/* The frames of some programs are of 300 KB (lame's); a sample of so much costs the CPU some 35 us.
- */
+/* Frames of some programs take 300 KB (lame's); a sample of that size costs the CPU some 35 us. */
 #define MAX_STACK_DEFAULT (512u << 10)
 #define MAX_STACK_MIN	  4096
 #define JIT_CODE_DEFAULT  (64u << 20)
 #define JIT_CODE_MIN	  (64u << 10)
 #define JIT_CODE_MAX	  (1u << 30)
-/* A reader takes 64 MiB of images (replay/names/module.c), vDSOs among them. */
+/* A reader takes 64 MiB of images, including vDSOs (replay/names/module.c). */
 #define EMBED_DEFAULT	  (32u << 20)
 #define EMBED_MIN	  (64u << 10)
 #define EMBED_MAX	  (60u << 20)
@@ -190,7 +189,7 @@ static void add_event(struct argp_state *state, struct reel_options *options, co
 		argp_failure(state, 1, 0, "out of memory");
 }
 
-/* Splits at commas, but not at those of pmu/event=1,umask=2/. */
+/* Splits at commas, except in pmu/event=1,umask=2/. */
 static void add_events(struct argp_state *state, struct reel_options *options, const char *text)
 {
 	const char *start = text;
@@ -208,7 +207,7 @@ static void add_events(struct argp_state *state, struct reel_options *options, c
 	}
 }
 
-/* TIME or SIZE, told apart by the unit, and how many old parts to keep. */
+/* TIME or SIZE, distinguished by the unit, and how many old parts to keep. */
 static void parse_rotation(struct argp_state *state, struct reel_options *options, const char *text)
 {
 	const char *comma = strchrnul(text, ',');
@@ -298,7 +297,7 @@ static void parse_frequency(struct argp_state *state, struct reel_options *optio
 		check(state, "-F", reel_quantity_number(text, 1, 1000000, &options->frequency));
 }
 
-/* All that is consistent only together. */
+/* Checks options that exclude or require each other. */
 static void check_together(struct argp_state *state, struct reel_options *options)
 {
 	if (!options->command && !reel_options_has_target(options))
@@ -489,7 +488,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		check_command(state, argument);
-		/* The command begins: the rest is its own. */
+		/* The command begins: the remaining arguments are its own. */
 		options->command = &state->argv[state->next - 1];
 		state->next = state->argc;
 		return 0;
@@ -550,7 +549,7 @@ void reel_options_parse(int argc, char **argv, struct reel_options *ret)
 	};
 	keep_command_line(argc, argv, ret);
 	argp_err_exit_status = REEL_EXIT_USAGE;
-	/* In order: options behind the command's name are the command's. */
+	/* In order: options after the command's name belong to the command. */
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, ret);
 	if (ret->no_command_line)
 		ret->command_line_size = 0;

@@ -15,19 +15,19 @@
 #include "base/quantity.h"
 
 /*
- * A kill loses what is younger than this and what the loop has not drained
- * (100 ms): less than the second that SPEC.md, 3.2, allows.
+ * A kill loses data younger than this interval, and data not yet drained by the loop (100 ms): less
+ * than the second that SPEC.md, 3.2, allows.
  */
 #define FLUSH_INTERVAL (500 * REEL_NS_PER_MS)
 
-/* So many names that others took meanwhile are passed over for a part. */
+/* A part skips up to this many names taken by others meanwhile. */
 #define NAMES_MAX 10000
 
 struct reel_output {
 	struct reel_output_options options;
 	struct reel_place place;
 	int lasting; /* a FIFO or a device, until it is written to; -1: none */
-	/* Of all parts: the next one begins while the last one still is being written. */
+	/* Shared by all parts: the next one begins while the last one is still being written. */
 	struct reel_block_queue *queue;
 	struct reel_writer *writer;
 	char *path; /* of the current part */
@@ -36,7 +36,7 @@ struct reel_output {
 	uint64_t number; /* in the names of parts */
 	uint8_t recording_id[REEL_FILE_ID_SIZE];
 	uint64_t part_start, last_flush;
-	/* Finished parts that may be deleted when they are too many, the oldest first. */
+	/* Finished parts that --rotate may delete if there are too many, oldest first. */
 	char **parts;
 	size_t n_parts;
 	uint64_t past_samples; /* of finished parts */
@@ -49,7 +49,7 @@ static bool rotates(const struct reel_output *output)
 
 /* ---- names -------------------------------------------------------------------------- */
 
-/* Where the number goes: before ".reel", else at the end. */
+/* The number is inserted before ".reel", or else at the end. */
 static size_t stem_size(const char *path)
 {
 	size_t size = strlen(path);
@@ -67,7 +67,7 @@ static char *part_name(const char *path, uint64_t number)
 	return name;
 }
 
-/* The number in a name that part_name gave; 0 if it did not. */
+/* The number in a name made by part_name; 0 for other names. */
 static uint64_t part_number(const char *name, const char *base)
 {
 	size_t stem = stem_size(base);
@@ -81,7 +81,7 @@ static uint64_t part_number(const char *name, const char *base)
 	return strcmp(end, base + stem) ? 0 : number;
 }
 
-/* The highest number of a part in the folder: those of earlier recordings stay. */
+/* The highest number of a part in the folder: parts of earlier recordings stay. */
 static uint64_t highest_number(const struct reel_place *place)
 {
 	int fd = openat(place->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -108,7 +108,7 @@ static uint64_t highest_number(const struct reel_place *place)
 
 static struct reel_error *open_stdout(struct reel_output *output, int *fd_ret)
 {
-	/* Whatever prints to stdout by mistake must not get into the capture. */
+	/* A stray print to stdout must not get into the capture. */
 	*fd_ret = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (*fd_ret < 0)
 		return reel_error_os(errno, "opening standard output");
@@ -116,7 +116,7 @@ static struct reel_error *open_stdout(struct reel_output *output, int *fd_ret)
 	return output->path ? NULL : reel_error_no_memory();
 }
 
-/* What is there already is kept under another name, as perf does. */
+/* Keeps an existing file under another name, as perf does. */
 static struct reel_error *move_away(const struct reel_place *place)
 {
 	_cleanup_free_ char *old = NULL;
@@ -134,7 +134,7 @@ static struct reel_error *move_away(const struct reel_place *place)
 		       : NULL;
 }
 
-/* It has its name from the start: whatever ends the recorder, what it wrote is found there. */
+/* The file has its name from the start: its data is found there however the recorder ends. */
 static struct reel_error *open_only(struct reel_output *output, int *fd_ret)
 {
 	_cleanup_free_ char *temporary = NULL;
@@ -159,7 +159,7 @@ static struct reel_error *open_only(struct reel_output *output, int *fd_ret)
 	return error;
 }
 
-/* Somebody may have put something there since the numbers were looked at: it has its name. */
+/* A file created since the numbers were checked keeps its name. */
 static struct reel_error *open_numbered(struct reel_output *output, int *fd_ret)
 {
 	for (unsigned int i = 0; i < NAMES_MAX; i++, output->number++) {
@@ -341,7 +341,7 @@ static const char *base_name(const char *path)
 
 static void delete_oldest(struct reel_output *output)
 {
-	/* If it cannot be deleted, somebody else did, or wants it to stay. */
+	/* If this fails, somebody else deleted the part, or wants to keep it. */
 	unlinkat(output->place.folder, base_name(output->parts[0]), 0);
 	free(output->parts[0]);
 	output->n_parts--;
@@ -359,7 +359,7 @@ struct reel_error *reel_output_next(struct reel_output *output)
 	output->parts[output->n_parts++] = output->path;
 	output->path = NULL;
 	output->past_samples += reel_writer_counts(output->writer).samples;
-	/* Its file lives until it is written. */
+	/* Its file stays open until it is written. */
 	reel_writer_destroy(output->writer);
 	output->writer = NULL;
 	while (output->options.rotate_keep && output->n_parts > output->options.rotate_keep)
@@ -368,7 +368,7 @@ struct reel_error *reel_output_next(struct reel_output *output)
 	output->number++;
 	error = open_part(output);
 	if (error) {
-		/* What there is ends with the part before. */
+		/* The recording ends with the previous part. */
 		free(output->path);
 		output->path = output->parts[--output->n_parts];
 		output->part--;
@@ -386,7 +386,7 @@ void reel_output_protect(struct reel_output *output, void (*visit)(void *context
 	output->n_parts = 0;
 }
 
-/* ---- what there is ------------------------------------------------------------------ */
+/* ---- state -------------------------------------------------------------------------- */
 
 const struct reel_place *reel_output_place_of_parts(const struct reel_output *output)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file or files that a recording goes to: names, flushing in time, rotation.
+ * The file or files of a recording: names, flushing in time, rotation.
  *
- * With rotation, FILE.reel becomes FILE.0001.reel, FILE.0002.reel … (numbers go
- * on behind the highest that exists, so that nothing is overwritten); the
- * oldest parts of this recording are deleted when there are more than wanted.
+ * With rotation, FILE.reel becomes FILE.0001.reel, FILE.0002.reel … (numbers continue after the
+ * highest that exists, so that nothing is overwritten); the oldest parts of this recording are
+ * deleted if there are more than wanted.
  */
 #ifndef RECORD_OUTPUT_H
 #define RECORD_OUTPUT_H
@@ -18,23 +18,23 @@ struct reel_output_options {
 	const char *path; /* "-": standard output */
 	int level;	  /* zstd's */
 	struct reel_sample_target target;
-	/* Encrypt to these; borrowed. NULL or none: do not. */
+	/* Encrypt to these; borrowed. NULL or none: do not encrypt. */
 	const struct reel_public_keys *recipients;
-	uint64_t rotate_time, rotate_size; /* ns, bytes; 0: not by that */
+	uint64_t rotate_time, rotate_size; /* ns, bytes; 0: no limit */
 	uint64_t rotate_keep;		   /* old parts; 0: all */
-	/* What the thread that writes does first, or NULL. */
+	/* Called first in the writing thread, or NULL. */
 	struct reel_error *(*enter_writer)(void);
 };
 
 /*
- * Opens the folder, and FILE if it is a FIFO or a device (base/place.h): that may wait, until a
- * signal.  Nothing is made or renamed yet.
+ * Opens the folder, and FILE if it is a FIFO or a device (base/place.h), which may wait until a
+ * signal.  Does not create or rename anything yet.
  */
 struct reel_error *reel_output_open(const struct reel_output_options *options,
 				    struct reel_output **ret) REEL_MUST_CHECK;
 /* Opens the first part. An existing FILE is renamed to FILE.old. */
 struct reel_error *reel_output_begin(struct reel_output *output) REEL_MUST_CHECK;
-/* Frees; what was not finished stays an incomplete file. */
+/* Frees; unfinished parts stay incomplete files. */
 void reel_output_close(struct reel_output *output);
 
 struct reel_error *reel_output_record(struct reel_output *output,
@@ -42,34 +42,34 @@ struct reel_error *reel_output_record(struct reel_output *output,
 struct reel_error *reel_output_sample(struct reel_output *output,
 				      const struct reel_sample *sample) REEL_MUST_CHECK;
 struct reel_error *reel_output_flush(struct reel_output *output) REEL_MUST_CHECK;
-/* So much time has passed since the last flush that the next is due. */
+/* Whether the next flush is due. */
 bool reel_output_flush_is_due(const struct reel_output *output, uint64_t now);
 
 /*
- * Compressing and writing are another thread's, which nothing here waits for.  What it fails with,
- * reel_output_check tells; then no more is written.
+ * Another thread compresses and writes, and nothing here waits for it.  reel_output_check reports
+ * its error; after an error nothing more is written.
  */
 struct reel_error *reel_output_check(struct reel_output *output) REEL_MUST_CHECK;
-/* Bytes of memory that wait to be written. */
+/* Bytes in memory waiting to be written. */
 size_t reel_output_waiting(const struct reel_output *output);
-/* Waits up to `timeout_ms` until none do: true then, and after an error. */
+/* Waits up to `timeout_ms` until no bytes are waiting; true then, and after an error. */
 bool reel_output_wait(struct reel_output *output, unsigned int timeout_ms);
-/* reel_output_close is not to wait for a write that may never end. */
+/* reel_output_close must not wait for a write that may never end. */
 void reel_output_abandon(struct reel_output *output);
 
-/* The part is as old or as large as it may be. */
+/* Whether the part has reached its limit of age or size. */
 bool reel_output_rotation_is_due(const struct reel_output *output, uint64_t now);
-/* Finishes the part, as soon as all before it is written; its END record was given. */
+/* Finishes the part as soon as all its data is written; put its END record first. */
 struct reel_error *reel_output_finish(struct reel_output *output) REEL_MUST_CHECK;
-/* Opens the next part after reel_output_finish, and deletes one that is too old. */
+/* Opens the next part after reel_output_finish, and deletes parts beyond the limit. */
 struct reel_error *reel_output_next(struct reel_output *output) REEL_MUST_CHECK;
-/* Finished parts that exist now will not be deleted; `visit` gets the path of each. */
+/* Keeps the finished parts that exist now; `visit` gets the path of each. */
 void reel_output_protect(struct reel_output *output, void (*visit)(void *context, const char *path),
 			 void *context);
 
 /* Where parts are made and deleted; NULL without rotation. */
 const struct reel_place *reel_output_place_of_parts(const struct reel_output *output);
-/* The current part's path, "standard output" for that. */
+/* The current part's path, or "standard output". */
 const char *reel_output_path(const struct reel_output *output);
 uint64_t reel_output_part(const struct reel_output *output);
 /* File id of part 0. */
@@ -78,7 +78,7 @@ const uint8_t *reel_output_recording_id(const struct reel_output *output);
 struct reel_output_counts {
 	uint64_t samples;      /* of all parts, written or not */
 	uint64_t part_samples; /* of the current one */
-	/* What is in files, in whole blocks, whatever happens next. */
+	/* In files, in whole blocks, whatever happens next. */
 	uint64_t safe_samples, safe_bytes;
 };
 

@@ -50,7 +50,7 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-/* What is said of each. Options that change nothing here are accepted, others are errors. */
+/* The message for each option. Options without effect here are accepted, others are errors. */
 static const struct {
 	int key;
 	bool is_accepted;
@@ -104,7 +104,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 const struct argp reel_perf_options = { .options = options, .parser = parse };
 
-/* Of "dwarf,8192" the mode and, after it, the size; NULL: another text. */
+/* Returns the text after `mode`, as in "dwarf,8192"; NULL if `text` has another mode. */
 static const char *after_mode(const char *text, const char *mode)
 {
 	size_t size = strlen(mode);

@@ -8,12 +8,12 @@
 
 struct reel_options;
 
-/* A child of the parser of stackreel-record, with its options as input. They are not in --help. */
+/* A child parser of stackreel-record, with its options as input. Hidden from --help. */
 extern const struct argp reel_perf_options;
 
-/* --call-graph MODE: ends the program if that cannot be recorded. */
+/* --call-graph MODE: ends the program if the mode is unsupported. */
 void reel_perf_call_graph(struct argp_state *state, const char *mode, struct reel_options *options);
-/* Whether a command's name is one of perf's modes, dwarf, fp or lbr, with a size or without. */
+/* Whether `text` is one of perf's modes, dwarf, fp or lbr, with or without a size. */
 bool reel_perf_is_call_graph(const char *text);
 
 #endif

@@ -13,14 +13,14 @@
 #include "base/quantity.h"
 #include "record/recording_parts.h"
 
-/* What was not drained is lost to a kill: see FLUSH_INTERVAL in output.c. */
+/* A kill loses data that was not drained: see FLUSH_INTERVAL in output.c. */
 #define POLL_TIMEOUT_MS 100
-/* `timeout' and a terminal may send what asks for the end twice at once. */
+/* `timeout' and a terminal may send the signal to end twice at once. */
 #define HURRY_AFTER (500 * REEL_NS_PER_MS)
-/* How long one waits at the end until somebody may say that it is too long. */
+/* How long to wait at the end before checking for another signal. */
 #define WRITE_TIMEOUT_MS 1000
 
-/* ---- words ---------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------- */
 
 void recording_say(struct recording *recording, const char *format, ...)
 {
@@ -52,12 +52,12 @@ static void say_kept(void *context, const char *path)
 
 /* ---- the loop ------------------------------------------------------------------------- */
 
-/* Where the loop waits: process events, what hung up, and three more. */
+/* Descriptors that the loop waits for: process events, including hung-up ones, and three more. */
 struct poll_set {
 	struct pollfd *fds;
 	size_t count;
-	/* Openings of the process events' descriptors: what hung up is not waited for until then.
-	 */
+	/* Openings of the process events' descriptors: a hung-up one is ignored until it
+	 * changes. */
 	unsigned int *known;
 	size_t n_known;
 };
@@ -81,7 +81,7 @@ static struct reel_error *poll_set_grow(struct poll_set *set, size_t n_cpus)
 	return NULL;
 }
 
-/* CPUs come and go. */
+/* Called each time, since CPUs come and go. */
 static struct reel_error *poll_set_fill(const struct recording *recording, struct poll_set *set)
 {
 	size_t n_cpus;
@@ -121,7 +121,7 @@ static struct reel_error *wait_for_data(const struct recording *recording, struc
 	if (poll(set->fds, set->count, timeout) < 0 && errno != EINTR)
 		return reel_error_os(errno, "poll");
 	for (size_t i = 0; i < set->count; i++) {
-		/* An event whose CPU went away hangs up, for ever. */
+		/* An event whose CPU went away hangs up for ever. */
 		if (set->fds[i].revents & (POLLHUP | POLLERR | POLLNVAL) &&
 		    !(set->fds[i].revents & POLLIN))
 			set->fds[i].fd = -1;
@@ -153,7 +153,7 @@ void recording_take_signals(struct recording *recording)
 	}
 }
 
-/* Whether anything says that the recording is over. */
+/* Checks all reasons to end the recording. */
 static void check_end(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
@@ -169,7 +169,7 @@ static void check_end(struct recording *recording)
 		end(recording, REEL_END_TARGETS_EXITED);
 }
 
-/* SIGUSR2: what was recorded up to now stays. */
+/* SIGUSR2 keeps everything recorded so far. */
 static struct reel_error *protect(struct recording *recording)
 {
 	struct reel_error *error;
@@ -206,7 +206,7 @@ static struct reel_error *turn(struct recording *recording)
 	return NULL;
 }
 
-/* The thread that writes may have much to do still. Whoever does not want to wait says so again. */
+/* The writing thread may still have much to do. Another signal ends the wait. */
 static struct reel_error *wait_until_written(struct recording *recording)
 {
 	struct signalfd_siginfo signal;
@@ -285,7 +285,7 @@ static void name_parts(const struct recording *recording, char *text, size_t siz
 		snprintf(text, size, "%s", path);
 }
 
-/* What can be relied on after an error: the file holds whole blocks up to there. */
+/* Adds the samples that are safe after an error: the file holds whole blocks up to there. */
 static struct reel_error *add_safe(struct recording *recording, struct reel_error *error)
 {
 	char samples[REEL_COUNT_TEXT_SIZE], bytes[REEL_COUNT_TEXT_SIZE], where[512];
@@ -294,7 +294,7 @@ static struct reel_error *add_safe(struct recording *recording, struct reel_erro
 
 	if (!recording->output)
 		return error;
-	/* Whole blocks may wait still. */
+	/* Whole blocks may still wait to be written. */
 	if (!reel_output_wait(recording->output, WRITE_TIMEOUT_MS))
 		reel_output_abandon(recording->output);
 	counts = reel_output_counts(recording->output);
@@ -346,15 +346,15 @@ static void print_summary(struct recording *recording)
 			      where);
 }
 
-/* The command has ended, or is told to. */
+/* Waits for the command to end, or ends it. */
 static void end_command(struct recording *recording, bool succeeded, int *exit_status_ret)
 {
 	bool was_running = !reel_command_poll(&recording->command);
 
-	/* Whoever does not want to wait for it has the usual signals again. */
+	/* The usual signals work again, so that a user can stop the wait. */
 	sigprocmask(SIG_SETMASK, &recording->signals.old, NULL);
 	reel_command_terminate(&recording->command);
-	/* If the recording's time was over that is what was asked for. */
+	/* A command stopped at the end of the requested duration has not failed. */
 	if (succeeded && !(was_running && recording->end.reason == REEL_END_DURATION))
 		*exit_status_ret = reel_command_exit_status(&recording->command);
 }

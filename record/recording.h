@@ -7,8 +7,8 @@
 #include "record/options.h"
 
 /*
- * Records as the options say and prints what there is to say on standard
- * error.  `exit_status_ret` gets the program's exit status where there is no error.
+ * Records as specified by the options, and prints messages to standard error.  `exit_status_ret`
+ * gets the program's exit status unless there is an error.
  */
 struct reel_error *reel_recording_run(const struct reel_options *options,
 				      int *exit_status_ret) REEL_MUST_CHECK;

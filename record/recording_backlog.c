@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is done while more is recorded than the file takes, as a slow disk or
- * reader does: what waits is kept in memory, up to a limit.  First the compressor hurries
- * (format/block_queue.c), then the stacks of samples to come are cut, ever
- * shorter; then samples are dropped.  Process events are
- * kept, since no later sample can be placed without them: where they alone
- * become too much the recording ends, with all that was kept.
+ * Handles a file that is slower than the recording, as on a slow disk or with a slow reader: data
+ * waits in memory, up to a limit.  First the compressor hurries (format/block_queue.c), then the
+ * stacks of new samples are cut, ever shorter; then samples are dropped.  Process events are kept,
+ * since no later sample can be placed without them: if they alone exceed the limit, the recording
+ * ends, with all data kept.
  */
 #include "include/stackreel.h"
 #include "record/recording_parts.h"
 
-/* Bytes that wait (man/stackreel-record.1, MEMORY, names them). */
+/* Waiting bytes (listed in man/stackreel-record.1, MEMORY). */
 #define BACKLOG_DROP (48u << 20)
-/* From so much on a process may tell less of itself (tracker_limits.c). */
+/* From here on, the limits for events of one process are lower (tracker_limits.c). */
 #define BACKLOG_CALM	  (24u << 20)
 #define BACKLOG_CALM_MORE (40u << 20)
 #define BACKLOG_END	  (128u << 20)
 /* The shortest that stacks are cut to: the innermost frames. */
 #define STACK_MIN 4096
 
-/* From so much on a stack has this part of its length at most. */
+/* From `waiting` bytes on, stacks are limited to their usual length divided by `divisor`. */
 static const struct {
 	size_t waiting;
 	uint32_t divisor;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPUs that come online and go offline while it is recorded. */
+/* CPUs that come online and go offline while recording. */
 #include <stdio.h>
 
 #include "include/stackreel.h"
 #include "base/quantity.h"
 #include "record/recording_parts.h"
 
-/* Of its process events; -1 if it is not watched. */
+/* Descriptor of the CPU's process events; -1 if the CPU is not watched. */
 static int fd_of(const struct recording *recording, uint32_t cpu)
 {
 	size_t n;
@@ -45,13 +45,13 @@ static struct reel_error *attach(struct recording *recording, uint32_t cpu)
 
 	if (!error)
 		error = reel_sampler_add_cpu(recording->sampler, cpu, fd_of(recording, cpu), &gone);
-	/* So that it is looked at again. */
+	/* Drop the CPU, so that it is checked again. */
 	if (!error && gone)
 		error = reel_process_events_drop_cpu(recording->process_events, cpu);
 	return error;
 }
 
-/* What runs there is not in the file, which tells so. */
+/* Samples on this CPU are missing, which is noted in the file. */
 static struct reel_error *go_without(struct recording *recording, uint32_t cpu,
 				     struct reel_error *cause)
 {
@@ -77,17 +77,17 @@ static struct reel_error *join(struct recording *recording, uint32_t cpu)
 	error = attach(recording, cpu);
 	if (error)
 		return go_without(recording, cpu, error);
-	/* It may have gone again. */
+	/* The CPU may have gone again. */
 	if (!is_watched(recording, cpu))
 		return NULL;
 	snprintf(line, sizeof(line), "CPU %u came online", cpu);
 	recording_note(recording, line);
-	/* Nobody told of mappings that were made there up to now. */
+	/* No events were seen for mappings made there up to now. */
 	reel_tracker_resync(recording->tracker);
 	return NULL;
 }
 
-/* Those that the kernel did not tell of. */
+/* Drops offline CPUs that the kernel did not report. */
 static struct reel_error *leave_missing(struct recording *recording, const struct reel_cpus *online)
 {
 	struct reel_error *error = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files behind recording.h share. */
+/* Shared by the files that implement recording.h. */
 #ifndef RECORD_RECORDING_PARTS_H
 #define RECORD_RECORDING_PARTS_H
 
@@ -28,25 +28,25 @@ struct recording_signals {
 	bool protect; /* SIGUSR2 */
 };
 
-/* How far the way from the kernel into the file is (recording_stream.c). */
+/* State between the kernel and the file (recording_stream.c). */
 struct recording_stream {
 	uint64_t last_sample; /* id */
 	/* Process events up to this time were taken from the kernel. */
 	uint64_t taken;
 	uint64_t part_begin;
-	/* While a part ends: what is later than this waits for the next one. */
+	/* While a part ends: later samples and events wait for the next part. */
 	uint64_t cut;
 	struct reel_buffer deferred;
-	/* Start of the cycle before. */
+	/* Start of the previous cycle. */
 	uint64_t previous_cycle;
-	uint64_t lost_events; /* process events, when we looked last */
-	/* Samples that the file does not take, said once. */
+	uint64_t lost_events; /* lost process events at the last check */
+	/* Refused samples were reported once. */
 	bool said_refused;
 };
 
-/* What a file that is too slow costs (recording_backlog.c). */
+/* Costs of a slow file (recording_backlog.c). */
 struct recording_backlog {
-	uint32_t stack_limit; /* bytes of a stack at most, for the time being */
+	uint32_t stack_limit; /* current limit of a stack, in bytes */
 	uint64_t n_cut, n_dropped;
 };
 
@@ -54,8 +54,8 @@ struct recording_end {
 	bool asked;
 	enum reel_end_reason reason;
 	uint64_t deadline; /* 0: none */
-	uint64_t time;	   /* when it was asked for */
-	bool hurries;	   /* a signal has asked for it once more */
+	uint64_t time;	   /* when the end was requested */
+	bool hurries;	   /* a signal has requested the end again */
 };
 
 struct recording {
@@ -67,23 +67,23 @@ struct recording {
 	struct reel_process_events *process_events;
 	struct reel_sampler *sampler;
 	struct reel_tracker *tracker;
-	struct reel_kernel_symbols *symbols; /* NULL: without names */
+	struct reel_kernel_symbols *symbols; /* NULL: no names */
 	struct reel_output *output;
 	struct reel_losses *losses;
 	struct reel_cpu_watch *cpu_watch;
-	struct reel_cpus unwatched; /* came online, and could not be watched */
+	struct reel_cpus unwatched; /* came online, but could not be watched */
 	struct reel_command command;
 	struct reel_progress progress;
 	struct reel_sample_translator translator;
-	struct reel_jit_code *jit_code;	  /* NULL: neither is kept, code nor names */
-	struct reel_jit_names *jit_names; /* NULL: none are kept */
+	struct reel_jit_code *jit_code;	  /* NULL: keep no code and no names */
+	struct reel_jit_names *jit_names; /* NULL: keep no names */
 	struct reel_image_asker *image_asker;
-	struct reel_java_asker *java_asker; /* NULL: JVMs are not asked */
-	struct reel_embedding *embedding;   /* NULL: nothing is embedded */
-	struct reel_scrubber *scrubber;	    /* NULL: stacks stay as they are */
-	struct reel_record_sink sink;	    /* into `output` */
+	struct reel_java_asker *java_asker; /* NULL: do not ask JVMs */
+	struct reel_embedding *embedding;   /* NULL: embed nothing */
+	struct reel_scrubber *scrubber;	    /* NULL: keep stacks unchanged */
+	struct reel_record_sink sink;	    /* to `output` */
 	char *cgroup;			    /* the directory */
-	uint32_t *pids;			    /* those asked for, and with --children theirs */
+	uint32_t *pids;			    /* requested processes, and children with --children */
 	size_t n_pids;
 
 	struct recording_signals signals;
@@ -92,12 +92,12 @@ struct recording {
 	struct recording_end end;
 };
 
-/* Prints a line on standard error, over the live line; `note` only with -v. */
+/* Prints a line to standard error, over the live line; `note` only with -v. */
 void recording_say(struct recording *recording, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void recording_note(void *recording, const char *line);
 
-/* What signals ask for, noted in `end` and `signals`. */
+/* Handles signals: stores requests in `end` and `signals`. */
 void recording_take_signals(struct recording *recording);
 
 /* ---- recording_setup.c: up to the first sample ---- */
@@ -109,7 +109,7 @@ void recording_close(struct recording *recording);
 
 /* CAPTURE and EVENT records of the current part. */
 struct reel_error *recording_write_head(struct recording *recording) REEL_MUST_CHECK;
-/* Takes what the kernel has, once. */
+/* Takes the kernel's data once. */
 struct reel_error *recording_cycle(struct recording *recording) REEL_MUST_CHECK;
 /* Writes losses and ends the blocks. */
 struct reel_error *recording_flush(struct recording *recording) REEL_MUST_CHECK;
@@ -122,13 +122,13 @@ struct reel_error *recording_finish(struct recording *recording) REEL_MUST_CHECK
 
 struct reel_error *recording_follow_cpus(struct recording *recording) REEL_MUST_CHECK;
 
-/* ---- recording_backlog.c: what waits for the file ---- */
+/* ---- recording_backlog.c: data waiting for the file ---- */
 
-/* Lets stacks be as long as what waits allows. */
+/* Limits stacks according to the waiting data. */
 void recording_relieve(struct recording *recording);
-/* So much waits that a sample has to be dropped, which is counted in n_dropped. */
+/* Whether a sample has to be dropped because of waiting data; counted in n_dropped. */
 bool recording_drops(struct recording *recording);
-/* So much waits that the recording has to end. */
+/* Whether the recording has to end because of waiting data. */
 bool recording_is_overrun(const struct recording *recording);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All that is opened before the first sample, in an order that loses nothing. */
+/* Opens everything before the first sample, in an order that loses nothing. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
@@ -20,23 +20,23 @@
 #include "record/watching/family.h"
 
 /*
- * Of the thread that empties the rings; that of the one that compresses stays.  With -10 it had
- * half of a CPU that eight others want (kernel/sched/core.c, sched_prio_to_weight), and a ring
- * that fills within 20 ms overflowed; with this it has nine tenths, if it needs them.
+ * Priority of the thread that empties the rings; the compressing thread keeps its own.  With -10,
+ * it got half of a CPU that eight others want (kernel/sched/core.c, sched_prio_to_weight), and a
+ * ring that fills within 20 ms overflowed; with -20 it gets nine tenths, if it needs them.
  */
 #define PRIORITY (-20)
 
 /*
- * What -F max is at most.  The kernel's limit is 100,000 mostly: a timer each 10 us, of which a
- * stack of 64 KB takes 7, one of 1 MB 65, and the program gets what is left.  Of these the largest
- * takes two thirds.
+ * The limit of -F max.  The kernel's limit is mostly 100,000: a timer each 10 us.  A stack of 64 KB
+ * takes 7 us, one of 1 MB 65 us, and the rest is left to the program.  At this limit, the largest
+ * stack takes two thirds.
  */
 #define FREQUENCY_MAX 10000u
 
-/* To open events of each takes so long that it is told. */
+/* Opening events for this many takes so long that a message is printed. */
 #define MANY_THREADS 1000
 
-/* ---- what is asked for ---------------------------------------------------------------- */
+/* ---- events and targets --------------------------------------------------------------- */
 
 /* The kernel's limit (perf_event_max_sample_rate); 0 if it cannot be read. */
 static uint64_t max_frequency(void)
@@ -87,7 +87,7 @@ static struct reel_error *resolve_events(struct recording *recording)
 	struct reel_error *error;
 	uint64_t frequency;
 
-	/* Looking them up takes its time. */
+	/* Checked first, since looking events up takes time. */
 	if (options->n_events > REEL_BPF_EVENTS_MAX)
 		return reel_error_create(REEL_ERROR_INVALID, "%zu events: there can be 1 to %d",
 					 options->n_events, REEL_BPF_EVENTS_MAX);
@@ -103,7 +103,7 @@ static struct reel_error *resolve_events(struct recording *recording)
 			return reel_error_prefix(error, "-e %s", options->events[i]);
 		event->frequency = frequency;
 		event->period = options->period;
-		/* These come one by one: each is a sample unless -c says otherwise. */
+		/* Each of these events is a sample unless -c sets a period. */
 		if ((event->type == PERF_TYPE_TRACEPOINT || event->hook) && frequency) {
 			event->frequency = 0;
 			event->period = 1;
@@ -121,7 +121,7 @@ static bool is_cgroup(const char *path)
 	return !stat(procs, &status);
 }
 
-/* A directory, or a name below where cgroup2 is mounted. */
+/* Finds a directory, or a name below the cgroup2 mount point. */
 static struct reel_error *find_cgroup(struct recording *recording)
 {
 	const char *name = recording->options->cgroup;
@@ -151,7 +151,7 @@ static struct reel_error *find_cgroup(struct recording *recording)
 				 is_mounted ? "" : " (and no cgroup v2 file system is mounted)");
 }
 
-/* Before anything is written: a wrong number must not cost the last recording's file its name. */
+/* Called before anything is written: a wrong number must not rename the last recording's file. */
 static struct reel_error *check_targets(const struct reel_options *options)
 {
 	for (size_t i = 0; i < options->n_pids; i++) {
@@ -167,9 +167,9 @@ static struct reel_error *check_targets(const struct reel_options *options)
 	return NULL;
 }
 
-/* ---- processes that are there already ------------------------------------------------- */
+/* ---- existing processes --------------------------------------------------------------- */
 
-/* Children that live and are not recorded. */
+/* Living children that are not recorded yet. */
 static struct reel_error *find_children(struct recording *recording, uint32_t **ret, size_t *n_ret)
 {
 	*ret = NULL;
@@ -197,8 +197,8 @@ static struct reel_error *follow_process(struct recording *recording, uint32_t p
 }
 
 /*
- * Follows the processes asked for, and those that they forked: what one of them forks from then on
- * is followed by the kernel's side, so once nothing new is found nothing is missing.
+ * Follows the requested processes and their existing children.  The kernel's side follows new
+ * children from then on, so once no new child is found, none is missing.
  */
 static struct reel_error *follow_processes(struct recording *recording)
 {
@@ -258,7 +258,7 @@ static struct reel_error *block_signals(struct recording *recording)
 	sigaddset(&signals, SIGCHLD);
 	if (sigprocmask(SIG_BLOCK, &signals, &recording->signals.old))
 		return reel_error_os(errno, "blocking signals");
-	/* A reader of our output that is gone shows as EPIPE. */
+	/* A closed reader of our output shows as EPIPE. */
 	signal(SIGPIPE, SIG_IGN);
 	recording->signals.fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	return recording->signals.fd < 0 ? reel_error_os(errno, "signalfd") : NULL;
@@ -298,7 +298,7 @@ static struct reel_error *put_record(void *context, const struct reel_record *re
 static struct reel_error *enter_writer(void)
 {
 	const struct reel_privileges none = { .roles = REEL_ROLE_WRITER };
-	const char *lacks; /* as the main thread will find */
+	const char *lacks; /* the main thread finds the same */
 
 	return reel_privileges_drop(&none, &lacks);
 }
@@ -394,7 +394,7 @@ static struct reel_error *open_jit_code(struct recording *recording)
 	};
 	struct reel_error *error = NULL;
 
-	/* Without our own /proc, a number that the kernel gives is not that of a process here. */
+	/* Without our own /proc, the kernel's process numbers do not match /proc's. */
 	if ((!options.limit && recording->options->no_jit_names) || !reel_proc_is_ours())
 		return NULL;
 	if (!recording->options->no_jit_names) {
@@ -450,12 +450,12 @@ static void load_kernel_symbols(struct recording *recording)
 					 recording->inspector,
 					 recording->options->kallsyms == REEL_KALLSYMS_ALL,
 					 &recording->sink, &recording->symbols);
-	/* Addresses are better than nothing. */
+	/* Continue with addresses only. */
 	if (error)
 		recording_say(recording, "%s", reel_error_message(error));
 }
 
-/* That the kernel stops an event shows in the buffers of process events. */
+/* The kernel reports stopped events in the buffers of process events. */
 static void redirect(struct recording *recording)
 {
 	size_t n;
@@ -466,7 +466,7 @@ static void redirect(struct recording *recording)
 		reel_sampler_redirect(recording->sampler, cpus[i].cpu, cpus[i].fd);
 }
 
-/* Before the file is made: what cannot be recorded shows here. */
+/* Called before the file is made, so that unsupported requests fail early. */
 static struct reel_error *add_to_sampler(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
@@ -488,8 +488,7 @@ static struct reel_error *add_to_sampler(struct recording *recording)
 	return error;
 }
 
-/* The events are open: what /proc has and what happens from now on overlap, and nothing is missed.
- */
+/* The events are already open, so /proc and new events overlap, and nothing is missed. */
 static struct reel_error *add_to_tracker(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
@@ -512,8 +511,8 @@ static struct reel_error *add_to_tracker(struct recording *recording)
 }
 
 /*
- * What is in the rings is lost if nobody takes it in time, and on a busy host that takes a turn
- * among many. This thread only; a user who may not do so does without.
+ * Data in the rings is lost unless it is drained in time, and on a busy host the recorder is one of
+ * many. Raises this thread only; without permission, the priority stays.
  */
 static void raise_priority(struct recording *recording)
 {
@@ -537,7 +536,7 @@ struct reel_error *recording_open(struct recording *recording)
 	const struct reel_options *options = recording->options;
 	struct reel_error *error = check_targets(options);
 
-	/* While there is little to fork. */
+	/* Fork while there is little memory to copy. */
 	if (!error)
 		error = reel_inspector_create(!options->no_sandbox, recording_note, recording,
 					      &recording->inspector);
@@ -551,14 +550,14 @@ struct reel_error *recording_open(struct recording *recording)
 		error = find_target(recording);
 	if (!error)
 		error = resolve_events(recording);
-	/* It may wait for the reader of a FIFO: signals end that. */
+	/* Opening a FIFO may wait for its reader: signals still end the recorder. */
 	if (!error)
 		error = open_output(recording);
 	if (!error)
 		error = block_signals(recording);
 	if (!error && options->command)
 		error = prepare_command(recording);
-	/* Before it is looked which CPUs there are. */
+	/* Watch before the CPUs are listed. */
 	if (!error)
 		error = reel_cpu_watch_create(&recording->cpu_watch);
 	if (!error)
@@ -590,7 +589,7 @@ struct reel_error *recording_open(struct recording *recording)
 		error = reel_scrubber_create(&recording->target.elf, &recording->scrubber);
 	if (!error)
 		error = begin_output(recording);
-	/* The thread that writes has ours of before. */
+	/* The writing thread keeps the previous priority. */
 	raise_priority(recording);
 	if (!error && recording->symbols)
 		error = reel_kernel_symbols_restart(recording->symbols);
@@ -598,7 +597,7 @@ struct reel_error *recording_open(struct recording *recording)
 		error = drop_privileges(recording);
 	if (!error)
 		error = add_to_tracker(recording);
-	/* A file that tells what it is, however soon the end comes. */
+	/* Makes the file valid, however soon the recording ends. */
 	return error ? error : recording_flush(recording);
 }
 

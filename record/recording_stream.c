@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the kernel into the file.  A sample is placed by what had happened up
- * to its time: process events are applied in order of time, and before a sample
- * all that are not later.  What matters to a sample was in perf's buffers before
- * the sample was taken (a mapping's event is written before mmap returns, a
- * fork's before the child runs), so taking those buffers after the sample was
- * seen is enough, on whatever CPU the event was.
+ * From the kernel into the file.  A sample is placed by the process events up to its time: these
+ * are applied in order of time, and before each sample, all that are not later.  A sample's events
+ * were in perf's buffers before the sample was taken (a mapping's event is written before mmap
+ * returns, a fork's before the child runs), so it is enough to take those buffers after the sample
+ * was seen, on whatever CPU the event was.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -20,12 +19,12 @@
 /* How long a sample may take from its time stamp until it can be read, on a busy host. */
 #define SAMPLE_DELAY_US 2000
 
-/* How long the images of a file may take when it ends; of a part of several, a tenth of the time
- * that it took. */
+/* How long the images may take at the end of a file; for one of several parts, a tenth of the time
+ * that the part took. */
 #define EMBED_MAX   (5 * REEL_NS_PER_SECOND)
 #define EMBED_MIN   (250 * REEL_NS_PER_MS)
 #define EMBED_SHARE 10
-/* And of a part that ends when the recording is asked to. */
+/* The same for a part that is ending when a signal stops the recording. */
 #define EMBED_STOPPED REEL_NS_PER_SECOND
 
 /* ---- the head of a file ------------------------------------------------------------- */
@@ -107,7 +106,7 @@ static struct reel_error *handle_event(void *context, const struct reel_process_
 	return recording->symbols ? reel_kernel_symbols_event(recording->symbols, event) : NULL;
 }
 
-/* Process events up to `time` are applied. */
+/* Applies process events up to `time`. */
 static struct reel_error *apply_until(struct recording *recording, uint64_t time)
 {
 	struct reel_error *error = NULL;
@@ -116,7 +115,7 @@ static struct reel_error *apply_until(struct recording *recording, uint64_t time
 		uint64_t now = reel_now();
 
 		error = reel_process_events_take(recording->process_events);
-		/* An event that is later may have come too, while an earlier one on another CPU did
+		/* A later event may be here already, while an earlier one from another CPU is
 		 * not. */
 		recording->stream.taken = now;
 	}
@@ -156,7 +155,7 @@ static struct reel_error *count_lost_events(struct recording *recording)
 
 /* ---- samples ------------------------------------------------------------------------ */
 
-/* Deferred things, one behind the other: size, then the bytes as they were in the ring. */
+/* Deferred samples and events, one after another: size, then the bytes as in the ring. */
 static struct reel_error *defer(struct recording *recording, const void *bytes, size_t size)
 {
 	static const uint8_t padding[8];
@@ -191,7 +190,7 @@ static struct reel_error *defer_sample(struct recording *recording,
 	return whole.failed ? reel_error_no_memory() : defer(recording, whole.bytes, whole.size);
 }
 
-/* A sample that the file has no place for: it counts as lost. */
+/* A sample that does not fit into the file counts as lost. */
 static struct reel_error *refuse(struct recording *recording, uint32_t cpu,
 				 struct reel_error *error)
 {
@@ -203,7 +202,7 @@ static struct reel_error *refuse(struct recording *recording, uint32_t cpu,
 	return reel_losses_add(recording->losses, cpu, REEL_LOSS_RECORDER, 1);
 }
 
-/* Whether a stack was cut below what is asked for. */
+/* Whether a stack was cut below the requested limit. */
 static bool is_cut_short(const struct recording *recording, const struct reel_bpf_sample *sample)
 {
 	uint32_t root =
@@ -231,7 +230,7 @@ static struct reel_error *write_sample(struct recording *recording,
 	if (!error && recording->symbols && sample->n_kernel_chain)
 		error = reel_kernel_symbols_write(recording->symbols, sample->kernel_chain,
 						  sample->n_kernel_chain);
-	/* What is raw of it reaches no more than the ring buffer and the recorder's memory. */
+	/* Raw values reach no more than the ring buffer and the recorder's memory. */
 	if (!error && recording->scrubber)
 		error = reel_scrub_sample(recording->scrubber, &place.space, sample);
 	if (!error && recording->jit_code)
@@ -279,7 +278,7 @@ static struct reel_error *handle_process(void *context, const struct reel_bpf_pr
 		error = apply_until(recording, process->time);
 		return error ? error : reel_tracker_process(recording->tracker, process);
 	}
-	/* A fork's event takes up what is known here. */
+	/* A fork's event uses the information stored here. */
 	error = reel_tracker_process(recording->tracker, process);
 	return error ? error : apply_until(recording, process->time);
 }
@@ -295,7 +294,7 @@ static const struct reel_sampler_handler *handler(struct recording *recording,
 	return ret;
 }
 
-/* Hands over what was kept back while a part ended. */
+/* Handles the samples and events deferred while a part ended. */
 static struct reel_error *replay_deferred(struct recording *recording)
 {
 	struct reel_buffer deferred = recording->stream.deferred;
@@ -378,7 +377,7 @@ static struct reel_error *count_losses(struct recording *recording)
 	return error;
 }
 
-/* What happened while it was read decides whether it is what was sampled. */
+/* Events during the read decide whether the code is still the sampled code. */
 static struct reel_error *take_code(struct recording *recording)
 {
 	struct reel_error *error = NULL;
@@ -454,7 +453,7 @@ struct reel_error *recording_cycle(struct recording *recording)
 		error = reel_output_check(recording->output);
 	if (error)
 		return error;
-	/* Samples from before the cycle before this one are all here. */
+	/* All samples from before the previous cycle have arrived. */
 	reel_tracker_forget(recording->tracker, recording->stream.previous_cycle);
 	recording->stream.previous_cycle = start;
 	return NULL;
@@ -494,8 +493,8 @@ static struct reel_error *write_end(struct recording *recording, enum reel_end_r
 	return error ? error : reel_output_finish(recording->output);
 }
 
-/* A part of a rotated recording ends while samples are taken: so its images have a share of the
- * time that it took. */
+/* A part of a rotated recording ends while sampling continues, so its images get a share of the
+ * part's time. */
 static uint64_t embedding_time(const struct recording *recording)
 {
 	uint64_t time = (recording->stream.cut - recording->stream.part_begin) / EMBED_SHARE;
@@ -503,8 +502,8 @@ static uint64_t embedding_time(const struct recording *recording)
 	return time < EMBED_MIN ? EMBED_MIN : time < EMBED_MAX ? time : EMBED_MAX;
 }
 
-/* Who asks for the end twice does not wait for images; who asks while a part ends waits for few of
- * that part. */
+/* A second signal skips the images; a signal while a part ends leaves little time for that part's
+ * images. */
 static void hurry_embedding(struct recording *recording)
 {
 	recording_take_signals(recording);
@@ -514,8 +513,8 @@ static void hurry_embedding(struct recording *recording)
 		reel_embedding_hurry(recording->embedding, recording->end.time + EMBED_STOPPED);
 }
 
-/* The last images of a file, until `deadline`: what comes meanwhile is later than its cut, or
- * nothing comes. */
+/* Writes the last images of a file, until `deadline`: samples that arrive meanwhile are later than
+ * the cut, or there are none. */
 static struct reel_error *embed(struct recording *recording, uint64_t deadline)
 {
 	struct reel_sampler_handler functions;
@@ -538,8 +537,8 @@ static struct reel_error *embed(struct recording *recording, uint64_t deadline)
 }
 
 /*
- * The parts are divided at a moment: what is not later goes to the old one,
- * the new one begins with what there was then.  Samples that are later wait.
+ * Divides the parts at one moment: everything up to it goes to the old part, and the new part
+ * begins with the state at that time.  Later samples wait.
  */
 struct reel_error *recording_rotate(struct recording *recording)
 {

@@ -26,7 +26,7 @@ struct line {
 };
 #define SAME_FILE UINT32_MAX
 
-/* Functions of a process, and of its forks until they fork. */
+/* Functions of a process; its forks share those from before the fork. */
 struct book {
 	unsigned int n_users;
 	struct function *functions; /* in the order read */
@@ -51,7 +51,7 @@ struct hit {
 /* State of one of a process's files. */
 struct file {
 	struct reel_jit_position position;
-	uint64_t base;	/* time for entries without one */
+	uint64_t base;	/* the previous read: entries without a time count from it */
 	uint64_t count; /* such entries since `base`: each gets a later time */
 	uint64_t news;	/* when new entries were last read */
 	bool is_anew;	/* being read again from its start; new entries from `anew_from` */

@@ -97,8 +97,8 @@ static bool keep(struct reel_jit_names *names, struct reel_bytes bytes, const vo
 	return true;
 }
 
-/* Times for entries without one, as in lines that existed when a file was first read: each a bit
- * later than the line above it. */
+/* An entry without a time counts from the previous read of its file, each a bit later than the line
+ * above it. */
 static uint64_t time_of(struct space *space, uint64_t file, uint64_t said)
 {
 	return said ? said : space->files[file].base + ++space->files[file].count;
