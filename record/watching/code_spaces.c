@@ -8,8 +8,8 @@
 #define PROTECTION_EXECUTE 4
 
 /*
- * The list of a space's ranges takes as long to make as it has mappings, and these may change with
- * each sample: so much time has to pass for each of them before it is made anew.
+ * Listing a space's ranges takes time for each mapping, and mappings may change with each sample: a
+ * list is kept for at least this time per mapping.
  */
 #define LIST_NS_PER_MAPPING 500
 

@@ -21,7 +21,7 @@
 #define MFD_EXEC 0x0010u /* Linux 6.3 */
 #endif
 
-/* A program of the size that the kernel asks for: it never gets to its first instruction. */
+/* A program of the size that the kernel requires: it never reaches its first instruction. */
 #define LOAD_ADDRESS 0x10000000u
 #define ALIGNMENT    0x10000u /* the largest page */
 
@@ -30,7 +30,7 @@ struct program {
 	Elf32_Phdr segment;
 };
 
-/* Of the byte order that this program has itself. */
+/* Uses this program's own byte order. */
 static struct program make_program(const struct reel_elf_kind *native, uint16_t machine)
 {
 	return (struct program){
@@ -61,10 +61,10 @@ static struct program make_program(const struct reel_elf_kind *native, uint16_t 
 	};
 }
 
-/* A file of the program, in memory; -1 if that cannot be. */
+/* A file of the program, in memory; -1 on failure. */
 static int make_file(const struct program *program)
 {
-	/* Where vm.memfd_noexec is set, only with MFD_EXEC may it be run. */
+	/* With vm.memfd_noexec, only files made with MFD_EXEC are executable. */
 	int fd = memfd_create("stackreel-vdso", MFD_CLOEXEC | MFD_EXEC);
 
 	if (fd < 0 && errno == EINVAL)
@@ -85,7 +85,7 @@ static void become(int file)
 	char *nothing[] = { NULL }, *name[] = { "stackreel-vdso", NULL };
 
 	reel_helper_limits_set(&limits);
-	/* It stops when it has become the program, before anything of it runs (ptrace(2)). */
+	/* It stops once it has become the program, before any of it runs (ptrace(2)). */
 	if (!ptrace(PTRACE_TRACEME, 0, NULL, NULL))
 		fexecve(file, name, nothing);
 	_exit(1);
@@ -97,7 +97,7 @@ static void find_vdso(void *context, const struct reel_proc_map *map)
 		*(struct reel_proc_map *)context = *map;
 }
 
-/* Of our child, which stands still. */
+/* Reads from our child, which is stopped. */
 static uint8_t *read_image(pid_t child, size_t *size_ret)
 {
 	const struct reel_maps_limits all = { SIZE_MAX, SIZE_MAX, UINT64_MAX };
@@ -115,7 +115,7 @@ static uint8_t *read_image(pid_t child, size_t *size_ret)
 	image = memory >= 0 ? malloc((size_t)map.size) : NULL;
 	if (!image)
 		return NULL;
-	/* An emulator of another CPU runs its program as one of ours (binfmt_misc). */
+	/* An emulator of another CPU runs its program as a native one (binfmt_misc). */
 	if (pread(memory, image, (size_t)map.size, (off_t)map.address) != (ssize_t)map.size ||
 	    !reel_elf_kind_of(image, (size_t)map.size, &kind) || kind.word_bits != 32) {
 		free(image);

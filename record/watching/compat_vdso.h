@@ -9,8 +9,8 @@
 #include "base/elf_identity.h"
 
 /*
- * Its image, to be freed, from a program of our own: what a stranger has at that place is his to
- * write.  NULL where there is none, or no such program may be run or looked into.
+ * Reads the image from a program of our own, since other processes can change their copy.  The
+ * caller frees it.  NULL if there is no such vDSO, or such a program cannot be run or inspected.
  */
 uint8_t *reel_compat_vdso(const struct reel_elf_kind *native, uint16_t machine, size_t *size_ret);
 

@@ -9,12 +9,12 @@
 
 #define REEL_FD_MESSAGE_MAX 2 /* descriptors */
 
-/* One message of these bytes and descriptors; `flags` as sendmsg(2)'s. */
+/* Sends one message of these bytes and descriptors; `flags` as for sendmsg(2). */
 bool reel_fd_message_send(int socket, const void *bytes, size_t size, const int *fds, size_t count,
 			  int flags);
 /*
- * As recvmsg(2); of the descriptors that come *count are taken at most, and closed on exec, others
- * are closed.  *count becomes how many there are.
+ * As recvmsg(2).  Takes at most *count of the received descriptors, closed on exec, and closes the
+ * others.  *count becomes the number taken.
  */
 ssize_t reel_fd_message_receive(int socket, void *bytes, size_t size, int *fds, size_t *count,
 				int flags);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The helper's side of inspection.h. Whatever goes wrong here, the recorder goes on without. */
+/* The helper's side of inspection.h. The recorder continues despite any error here. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 struct answer {
 	int socket;
 	bool whole;
-	int file; /* to be sent with the next packet, -1: none */
+	int file; /* for the next packet, -1: none */
 	size_t size;
 	uint8_t bytes[INSPECTION_PACKET_MAX];
 };
@@ -33,7 +33,7 @@ static void send_packet(struct answer *answer)
 	answer->size = 0;
 }
 
-/* An item of `size` bytes and `more` behind them. */
+/* Adds an item of `size` bytes, followed by `more`. */
 static void add(struct answer *answer, uint32_t kind, const void *bytes, size_t size,
 		const char *more, size_t more_size)
 {
@@ -135,7 +135,7 @@ static void look_at_file(struct answer *answer, const struct inspection_request 
 		send_packet(answer);
 	}
 	answer->whole = place >= 0 && reel_proc_file(place, &file, &answer->file);
-	/* Numbers of inodes are unique on a device only: this may be another file. */
+	/* Inode numbers are unique on a device only: this may be another file. */
 	if (answer->whole && !exact && !reel_proc_is_on_device(place, &map))
 		file.has_digest = false;
 	if (answer->file >= 0 &&
@@ -242,7 +242,7 @@ void reel_inspections_answer(int socket)
 void reel_inspections_answer_confined(int socket)
 {
 	const struct reel_privileges kept = { .roles = REEL_ROLE_READER };
-	const char *lacks; /* as the recorder will find */
+	const char *lacks; /* the recorder finds the same */
 	struct reel_error *error = reel_privileges_drop(&kept, &lacks);
 
 	if (!error)

@@ -14,16 +14,16 @@
 #include "record/watching/patience.h"
 #include "base/quantity.h"
 
-/* A helper that works, or sends, may take so many times as long as one that does nothing. */
+/* A working or sending helper may take this many times as long as an idle one. */
 #define ROUNDS_MAX	 20
 #define SETUP_ROUNDS_MAX 100
-/* Where no helper can be started. */
+/* Retry interval if no helper can be started. */
 #define RESTART_INTERVAL (100 * REEL_NS_PER_MS)
 
 static const struct reel_helper_limits limits = {
 	.memory = UINT64_C(512) << 20,
-	/* How long an answer takes is limited by our patience; an hour for all of them is a
-	 * backstop, and costs the one answer that it ends. */
+	/* Our patience limits each answer's time; an hour for all of them is a backstop, and costs
+	 * the one answer that it ends. */
 	.cpu_seconds = 3600,
 	.files = 1024,
 };
@@ -42,7 +42,7 @@ struct reel_inspector {
 	uint64_t packet[(INSPECTION_PACKET_MAX + 7) / 8];
 };
 
-/* Where an answer goes: `take` is false for what cannot be. */
+/* Receives an answer: `take` returns false for invalid items. */
 struct receiver {
 	bool (*take)(struct receiver *receiver, uint32_t kind, const uint8_t *bytes, size_t size);
 	void (*visit_number)(void *context, uint32_t number);
@@ -51,14 +51,14 @@ struct receiver {
 	void (*visit_code)(void *context, const struct reel_code_page *page);
 	void *context;
 	const struct reel_jit_listener *listener;
-	void *ret;	  /* of the size of the one item that is wanted */
-	uint64_t address; /* the end of the mapping before */
-	int file;	  /* that came with the answer, -1: none */
+	void *ret;	  /* of the size of the one wanted item */
+	uint64_t address; /* end of the previous mapping */
+	int file;	  /* received with the answer, -1: none */
 	bool began, found, ended, whole;
 	bool asked; /* a helper took the question */
 };
 
-/* At once where that can be, so that it is ready for the next question. */
+/* Called early, so that a helper is ready for the next question. */
 static void start_helper(struct reel_inspector *inspector)
 {
 	uint64_t now = reel_now();
@@ -152,7 +152,7 @@ static bool take_end(struct receiver *receiver, const uint8_t *bytes, size_t siz
 	return true;
 }
 
-/* False if it cannot be from a helper that works. */
+/* False if a working helper cannot have sent it. */
 static bool take_packet(struct receiver *receiver, const uint8_t *bytes, size_t size)
 {
 	size_t at = 0;
@@ -178,7 +178,7 @@ static bool take_packet(struct receiver *receiver, const uint8_t *bytes, size_t 
 
 /* ---- asking ------------------------------------------------------------------------------- */
 
-/* Waits until there is something to be read, or until then. */
+/* Waits for data, or until the time `until`. */
 static bool wait_for(int fd, uint64_t until)
 {
 	struct pollfd set = { fd, POLLIN, 0 };
@@ -195,8 +195,8 @@ static bool wait_for(int fd, uint64_t until)
 }
 
 /*
- * Nothing came until then.  On a slow or busy host it is late, and so are we: the helper hangs only
- * if it sleeps though it has a question.
+ * Whether a missing answer is only late, as on a slow or busy host, where we are late as well: the
+ * helper hangs only if it sleeps despite a question.
  */
 static bool is_late(struct reel_inspector *inspector, uint64_t until, uint64_t limit)
 {
@@ -222,7 +222,7 @@ static ssize_t receive_packet(struct reel_inspector *inspector, struct receiver 
 	return n;
 }
 
-/* False: it does not answer any more. */
+/* False if the helper does not answer any more. */
 static bool receive(struct reel_inspector *inspector, struct receiver *receiver, uint64_t limit)
 {
 	uint64_t rounds = inspector->hurries ? ROUNDS_MAX : SETUP_ROUNDS_MAX;
@@ -261,7 +261,7 @@ static enum reel_answer ask(struct reel_inspector *inspector, struct receiver *r
 			       MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(*request);
 	failed = !receiver->asked || !receive(inspector, receiver, limit);
 	took = reel_now() - start;
-	/* Work is no waiting, and would have been ours. */
+	/* The helper's work is not waiting: otherwise the recorder would have done it. */
 	if (reel_patience_is_long(took)) {
 		busy = reel_nursery_look(inspector->nursery).busy - busy;
 		reel_patience_spend(&inspector->patience, took > busy ? took - busy : 0);
@@ -348,7 +348,7 @@ static bool take_map(struct receiver *receiver, const uint8_t *bytes, size_t siz
 		return false;
 	memcpy(&map, bytes, sizeof(map));
 	map.path = path;
-	/* Callers look for them by address. */
+	/* Callers search mappings by address. */
 	if (!map.size || map.address < receiver->address || map.size > UINT64_MAX - map.address)
 		return false;
 	receiver->address = map.address + map.size;
@@ -453,7 +453,7 @@ bool reel_inspector_file(struct reel_inspector *inspector, uint32_t pid,
 {
 	struct reel_patience *patience = &inspector->patience;
 	struct receiver receiver = { .file = -1, .take = take_file, .ret = ret };
-	/* Files that the kernel tells the build-id of have no device. */
+	/* Files whose build-id the kernel reports have no device. */
 	uint64_t process = process_grudge(pid), now = reel_now();
 	uint64_t device = map->inode ? device_grudge(map) : process;
 	enum reel_answer answer;
@@ -473,7 +473,7 @@ bool reel_inspector_file(struct reel_inspector *inspector, uint32_t pid,
 	if (strlen(map->path) < sizeof(inspector->request.path))
 		strcpy(inspector->request.path, map->path);
 	answer = ask(inspector, &receiver);
-	/* A device is to blame only for a file that is on it: a path may lead anywhere. */
+	/* Blame a device only for a file that is on it: a path may lead anywhere. */
 	if (receiver.ended && receiver.found)
 		reel_patience_forget_grudge(patience, device);
 	else if (receiver.asked && !receiver.ended)
@@ -517,7 +517,7 @@ static bool is_range(uint64_t address, uint64_t size)
 	return size && address + (size - 1) >= address;
 }
 
-/* The struct, and whether what is in it can be. */
+/* Sets the size of the entry's struct, and returns whether its fields are valid. */
 static bool check_said(enum reel_jit_said what, const uint8_t *bytes, size_t size, size_t *size_ret)
 {
 	struct reel_jit_said_function function;

@@ -21,10 +21,10 @@
 
 /* Processes whose files are kept open, with three descriptors each. */
 #define PROCESSES_MAX 64
-/* Of a file, at a time: each takes some milliseconds at most. */
+/* Piece of a file to read at a time: each takes some milliseconds at most. */
 #define MAP_PIECE  (256u << 10)
 #define DUMP_PIECE REEL_JITDUMP_ROOM
-/* Before a position: what tells that a file was written anew. */
+/* Bytes before a position whose checksum shows that a file was written anew. */
 #define CHECKED_BYTES 256
 
 struct process {
@@ -38,7 +38,7 @@ struct process {
 
 static struct process processes[PROCESSES_MAX];
 
-/* ---- what is open ----------------------------------------------------------------------- */
+/* ---- open files ------------------------------------------------------------------------- */
 
 static void close_fd(int *fd)
 {
@@ -55,7 +55,7 @@ static void forget(struct process *process)
 	*process = (struct process){ 0 };
 }
 
-/* /tmp below a process's root directory, out of which no link leads. */
+/* /tmp below a process's root directory; links cannot lead out of that. */
 static int open_folder(uint32_t pid)
 {
 	struct open_how how = {
@@ -78,8 +78,7 @@ static uint64_t now_of(clockid_t clock)
 	return (uint64_t)time.tv_sec * REEL_NS_PER_SECOND + (uint64_t)time.tv_nsec;
 }
 
-/* The 22nd field of /proc/PID/stat, ticks since the host was started, as ns since 1970; 0 if
- * unknown. */
+/* The 22nd field of /proc/PID/stat, ticks since boot, as ns since 1970; 0 if unknown. */
 static uint64_t start_of(uint32_t pid)
 {
 	_cleanup_buffer_ struct reel_buffer stat = { 0 };
@@ -89,7 +88,7 @@ static uint64_t start_of(uint32_t pid)
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
 	if (!reel_proc_read(path, &stat))
 		return 0;
-	/* The second one is a name, in which anything may stand. */
+	/* The second field is a name, which may contain anything. */
 	at = strrchr((char *)stat.bytes, ')');
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
@@ -100,7 +99,7 @@ static uint64_t start_of(uint32_t pid)
 		     : 0;
 }
 
-/* The one of the space, or one that is free by now; NULL: the process is gone. */
+/* The process of the space, or a new one in the least recently used slot; NULL if it is gone. */
 static struct process *find_process(uint32_t pid, uint64_t space, bool *is_new_ret)
 {
 	struct process *oldest = &processes[0];
@@ -135,10 +134,10 @@ static struct process *find_process(uint32_t pid, uint64_t space, bool *is_new_r
 }
 
 /*
- * Opens a place, if it is a file of the process's user or of root's: nobody else may name a
- * process's functions.  (perf asks for the user that it runs as: dso__load of
- * tools/perf/util/symbol.c.)  -1 for one that is older than the process: it is that of another one
- * that had its number, as in a container most have.
+ * Opens a place, if it is a file of the process's user or of root: no other user may name a
+ * process's functions.  (perf checks for the user that it runs as: dso__load of
+ * tools/perf/util/symbol.c.)  -1 for a file older than the process: it belongs to an earlier
+ * process with the same pid, as is common in containers.
  */
 static int open_place(const struct process *process, int place, bool *is_refused_ret)
 {
@@ -188,7 +187,7 @@ static int open_dump(const struct process *process, uint32_t pid, const struct r
 	return place >= 0 ? open_place(process, place, is_refused_ret) : -1;
 }
 
-/* ---- what is read ----------------------------------------------------------------------- */
+/* ---- reading ---------------------------------------------------------------------------- */
 
 struct reading {
 	const struct reel_jit_listener *listener;
@@ -229,7 +228,7 @@ static void say_lines(struct reading *reading, const struct reel_jitdump_functio
 		else
 			is_bad = true;
 	}
-	/* V8 12 and older write files' names that were freed before. */
+	/* V8 12 and older write file names from freed memory. */
 	reading->state->n_bad += is_bad;
 }
 
@@ -302,7 +301,7 @@ static struct reel_error *parse_dump(struct reading *reading, int fd)
 	struct reel_jit_position *position = &reading->state->position;
 	static uint8_t bytes[DUMP_PIECE];
 	struct reel_jitdump dump = { 0 };
-	/* What the file is stands at its start. */
+	/* The file's header is at its start. */
 	size_t size = read_at(fd, 0, bytes, REEL_JITDUMP_HEADER);
 	uint64_t taken;
 	struct reel_error *error = reel_jitdump_parse(&dump, bytes, size, &visitor, &taken);
@@ -328,7 +327,7 @@ static uint32_t checksum_before(int fd, uint64_t offset)
 	return (uint32_t)crc32_z(0, bytes, read_at(fd, offset - size, bytes, size));
 }
 
-/* From where it was left, unless it is another file, or a shorter one, or begins anew. */
+/* Continues at the last position, unless the file was replaced, shortened or rewritten. */
 static void resume(int fd, const struct stat *status, struct reel_jit_file_state *state)
 {
 	struct reel_jit_position *position = &state->position;
@@ -355,7 +354,7 @@ static void read_file(int fd, enum reel_jit_file file, const struct reel_jit_lis
 		return;
 	resume(fd, &status, state);
 	error = file == REEL_JIT_FILE_MAP ? parse_map(&reading, fd) : parse_dump(&reading, fd);
-	/* Code that is passed over may not be there yet. */
+	/* A skipped record's code may not be written yet. */
 	position->checked = (uint64_t)status.st_size < position->offset ? (uint64_t)status.st_size
 									: position->offset;
 	position->checksum = checksum_before(fd, position->checked);

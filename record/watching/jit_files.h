@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files in which JITs say what code they made: a process's perf map and its jitdump (target/).
- * The helper (inspection.h) reads them, piece by piece, and keeps them open: when a process has
- * ended nothing leads to its files any more.  Whatever is here twice, the recorder was told.
+ * Files in which JITs describe their code: a process's perf map and its jitdump (target/).  The
+ * helper (inspection.h) reads them, piece by piece, and keeps them open, since an ended process's
+ * files cannot be found any more.  The recorder keeps positions, so a new helper continues there.
  */
 #ifndef RECORD_WATCHING_JIT_FILES_H
 #define RECORD_WATCHING_JIT_FILES_H
@@ -15,40 +15,40 @@ enum reel_jit_file {
 	REEL_JIT_FILES,
 };
 
-/* How far one was read. */
+/* How far a file was read. */
 struct reel_jit_position {
 	uint64_t device, inode, offset;
-	/* Of the bytes before `checked`: another one says that it was written anew. */
+	/* Checksum of the bytes before `checked`: it changes if the file is written anew. */
 	uint64_t checked;
 	uint32_t checksum;
-	uint32_t skips; /* as reel_perf_map has it */
+	uint32_t skips; /* as in reel_perf_map */
 };
 
 struct reel_jit_question {
-	uint64_t space;	  /* for whom files are kept open */
-	uint32_t is_last; /* they need not be any more */
-	/* Of REEL_JIT_FILES: not to be looked at. */
+	uint64_t space;	  /* whose files are kept open */
+	uint32_t is_last; /* they need not stay open */
+	/* For each of REEL_JIT_FILES: do not read it. */
 	uint8_t is_given_up[8];
 	struct reel_jit_position positions[REEL_JIT_FILES];
 };
 
-/* What was found out about a file. */
+/* State of a file. */
 struct reel_jit_file_state {
 	struct reel_jit_position position;
-	uint64_t n_bad;	     /* lines and records that make no sense, just now */
+	uint64_t n_bad;	     /* invalid lines and records in this read */
 	uint32_t is_open;    /* it was found */
-	uint32_t has_more;   /* that was not read yet */
-	uint32_t is_refused; /* it is there, and is none that may be read */
-	uint32_t is_anew;    /* it is not what was read before, and was read from its start */
+	uint32_t has_more;   /* not yet read */
+	uint32_t is_refused; /* it exists, but must not be read */
+	uint32_t is_anew;    /* it was replaced or rewritten, and read from its start */
 };
 
 struct reel_jit_state {
 	struct reel_jit_file_state files[REEL_JIT_FILES];
-	/* The process was looked up now: whether it is the one meant only its end tells. */
+	/* The process was looked up now; only its end shows whether it is the expected process. */
 	uint32_t is_new;
 };
 
-/* What is said: a struct of these, and what follows it. */
+/* Kinds of entries: each is a struct and the bytes after it. */
 enum reel_jit_said {
 	REEL_JIT_SAID_FUNCTION, /* reel_jit_said_function, its name */
 	REEL_JIT_SAID_FRAMES,	/* nothing; the function's .eh_frame */
@@ -58,7 +58,7 @@ enum reel_jit_said {
 };
 
 struct reel_jit_said_function {
-	uint64_t time; /* 0: that is not said */
+	uint64_t time; /* 0: unknown */
 	uint64_t address, size, index, frame_address;
 	uint64_t file; /* enum reel_jit_file */
 };
@@ -68,11 +68,11 @@ struct reel_jit_said_line {
 };
 
 struct reel_jit_said_move {
-	uint64_t time; /* 0: that is not said */
+	uint64_t time; /* 0: unknown */
 	uint64_t from, to, size, index;
 };
 
-/* Longer names, and unwind information, are left out. */
+/* Longer names and unwind information are left out. */
 #define REEL_JIT_TEXT_MAX 8192
 
 struct reel_jit_listener {
@@ -81,8 +81,8 @@ struct reel_jit_listener {
 	void *context;
 };
 
-/* Reads what is new, some of it.  `dump` is the mapping that tells of a jitdump; its size is 0 if
- * there is none. */
+/* Reads some of the new entries.  `dump` is the mapping of the jitdump; its size is 0 if there is
+ * no jitdump. */
 void reel_jit_files_read(uint32_t pid, const struct reel_jit_question *question,
 			 const struct reel_proc_map *dump, const struct reel_jit_listener *listener,
 			 struct reel_jit_state *ret);

@@ -9,10 +9,10 @@
 #include "base/id_table.h"
 #include "target/kallsyms.h"
 
-/* How soon an address without a name makes us look for new modules again. */
+/* How soon after the last check an address without a name triggers the next one. */
 #define REFRESH_INTERVAL (100 * REEL_NS_PER_MS)
 
-/* Any address of the kernel's code can be met, if one waits for long enough. */
+/* In the long run, any address of the kernel's code may be seen. */
 #define SEEN_MAX (256u << 10)
 
 struct reel_kernel_symbols {
@@ -25,12 +25,12 @@ struct reel_kernel_symbols {
 	/* By the symbols' module_index; 0: not needed yet. */
 	uint64_t *module_ids;
 	size_t n_module_ids;
-	/* Modules as /proc/modules had them at `checked`, without what changes all the time. */
+	/* /proc/modules as of `checked`, without fields that change all the time. */
 	struct reel_buffer loaded;
 	uint64_t checked;
-	/* Addresses of chains since the file or the list began. */
+	/* Addresses in chains since the file or the list began. */
 	struct reel_id_table seen;
-	/* The current file has the symbol that tells where the kernel lies. */
+	/* The current file has the symbol that locates the kernel. */
 	bool anchored;
 };
 
@@ -71,7 +71,7 @@ static void read_module_build_id(const struct reel_kernel_symbols *symbols, cons
 					     symbols->target->elf.byte_order, ret);
 }
 
-/* The id of a module of `kallsyms`, which *ids has room for. */
+/* Finds the id of a module of `kallsyms`, and stores it in *id. */
 static struct reel_error *find_module_id(struct reel_kernel_symbols *symbols, const char *module,
 					 uint32_t index, uint64_t *id)
 {
@@ -119,7 +119,7 @@ static bool parse_module(const char *line, struct loaded_module *ret)
 		      &ret->address) == 4;
 }
 
-/* What is loaded, without references and users, which change without any module coming or going. */
+/* Lists loaded modules without references and users, which change while modules stay. */
 static void read_modules(struct reel_buffer *ret, struct reel_kallsyms *kallsyms)
 {
 	_cleanup_buffer_ struct reel_buffer buffer = { 0 };
@@ -146,7 +146,7 @@ static void read_modules(struct reel_buffer *ret, struct reel_kallsyms *kallsyms
 
 /* ---- the list --------------------------------------------------------------------------- */
 
-/* *loaded_ret are the modules from before: what comes while the list is read counts as a change. */
+/* *loaded_ret is read first: modules loaded while the symbols are read count as a change. */
 static struct reel_error *load(struct reel_kallsyms **ret, struct reel_buffer *loaded_ret)
 {
 	_cleanup_buffer_ struct reel_buffer loaded = { 0 };
@@ -222,7 +222,7 @@ static struct reel_error *write_symbol(void *context, const struct reel_kallsym 
 	struct reel_kernel_symbols *symbols = context;
 	struct reel_error *error = NULL;
 
-	/* What perf knows the kernel's place by, too (ref_reloc_sym_names of util/event.c). */
+	/* perf also uses these to locate the kernel (ref_reloc_sym_names of util/event.c). */
 	if (!symbol->module_index && !symbols->anchored) {
 		symbols->anchored = true;
 		error = reel_kallsyms_visit_name(symbols->kallsyms, "_text", write_symbol, symbols);
@@ -233,8 +233,8 @@ static struct reel_error *write_symbol(void *context, const struct reel_kallsym 
 	return error ? error : put_symbol(symbols, symbol);
 }
 
-/* The symbol that holds it, and the one before: it may be a return address behind a call that ends
- * a function. */
+/* Writes the symbol at the address, and the one just before: a return address may follow a call at
+ * the end of a function. */
 static struct reel_error *write_address(struct reel_kernel_symbols *symbols, uint64_t address)
 {
 	struct reel_error *error;
@@ -245,7 +245,7 @@ static struct reel_error *write_address(struct reel_kernel_symbols *symbols, uin
 						   symbols);
 }
 
-/* *ret: it was not met before. */
+/* *ret: the address is new. */
 static struct reel_error *see(struct reel_kernel_symbols *symbols, uint64_t address, bool *ret)
 {
 	struct reel_id_entry *entry;
@@ -253,7 +253,7 @@ static struct reel_error *see(struct reel_kernel_symbols *symbols, uint64_t addr
 	*ret = !reel_id_table_find(&symbols->seen, address);
 	if (!*ret)
 		return NULL;
-	/* Their symbols are written, and known to be. */
+	/* Their symbols are already written, and marked as such. */
 	if (symbols->seen.count == SEEN_MAX)
 		forget_seen(symbols);
 	entry = calloc(1, sizeof(*entry));
@@ -277,7 +277,7 @@ struct reel_error *reel_kernel_symbols_write(struct reel_kernel_symbols *symbols
 		error = see(symbols, chain[i], &is_new);
 		if (error || !is_new)
 			continue;
-		/* A module that came and goes soon. */
+		/* For a module that was loaded just now and may go soon. */
 		if (!reel_kallsyms_knows(symbols->kallsyms, chain[i]) &&
 		    reel_now() - symbols->checked >= REFRESH_INTERVAL)
 			error = reel_kernel_symbols_refresh(symbols);
@@ -297,7 +297,7 @@ struct reel_error *reel_kernel_symbols_restart(struct reel_kernel_symbols *symbo
 	return reel_kallsyms_visit_all(symbols->kallsyms, write_symbol, symbols);
 }
 
-/* ---- what changes ----------------------------------------------------------------------- */
+/* ---- changes ---------------------------------------------------------------------------- */
 
 struct reel_error *reel_kernel_symbols_event(struct reel_kernel_symbols *symbols,
 					     const struct reel_process_event *event)
@@ -329,7 +329,7 @@ struct reel_error *reel_kernel_symbols_event(struct reel_kernel_symbols *symbols
 	return error;
 }
 
-/* The list that was read again, and what is known of its modules. */
+/* The new list, and the module ids known from the old one. */
 struct heritage {
 	struct reel_kernel_symbols *symbols;
 	struct reel_kallsyms *kallsyms;
@@ -337,7 +337,7 @@ struct heritage {
 	struct reel_error *error;
 };
 
-/* A module of the same name may be another one, if it was built again. */
+/* A module of the same name may differ, if it was built again. */
 static bool is_same_module(void *context, uint32_t old_index, uint32_t index)
 {
 	struct heritage *heritage = context;
@@ -364,7 +364,7 @@ static struct reel_error *write_gone(void *context, const struct reel_kallsym *s
 static struct reel_error *inherit(struct reel_kernel_symbols *symbols,
 				  struct reel_kallsyms *kallsyms, uint64_t now)
 {
-	/* Modules whose symbols the kernel told of may be new in the list. */
+	/* Modules known only from the kernel's events may be new in the list. */
 	size_t count = reel_kallsyms_module_count(kallsyms) +
 		       reel_kallsyms_module_count(symbols->kallsyms);
 	struct heritage heritage = {
@@ -408,7 +408,7 @@ static struct reel_error *write_seen(struct reel_kernel_symbols *symbols)
 	return error;
 }
 
-/* Reads the list again; it was good for what was met up to now. */
+/* Reads the list again; the old list is valid for addresses seen up to now. */
 static struct reel_error *reload(struct reel_kernel_symbols *symbols, uint64_t now)
 {
 	struct reel_buffer loaded = { 0 };
@@ -419,7 +419,7 @@ static struct reel_error *reload(struct reel_kernel_symbols *symbols, uint64_t n
 		reel_buffer_free(&loaded);
 		if (reel_error_code(error) == REEL_ERROR_NO_MEMORY)
 			return error;
-		/* The kernel hides it since a while: the old list is what there is. */
+		/* The kernel has begun to hide the symbols: keep the old list. */
 		reel_error_destroy(error);
 		return NULL;
 	}

@@ -12,10 +12,10 @@
 #include "record/watching/maps_reader.h"
 #include "base/quantity.h"
 
-/* Of text: a file yields a page, or a line that is longer, for each read (fs/seq_file.c). */
+/* Text per read: a file returns a page, or one longer line, for each read (fs/seq_file.c). */
 #define CHUNK (16u << 10)
 
-/* fs/proc writes a newline in a path as \012, and nothing else so (seq_path with "\n"). */
+/* fs/proc escapes only newlines in a path, as \012 (seq_path with "\n"). */
 static void unescape(char *path)
 {
 	char *to = path;
@@ -50,13 +50,13 @@ static bool parse_map(char *line, bool is_cut, struct reel_proc_map *ret)
 	ret->flags = access[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
 	unescape(line + path);
 	ret->path = line[path] ? line + path : "//anon";
-	/* As perf's events have it (perf_event_mmap_event). */
+	/* As in perf's events (perf_event_mmap_event). */
 	if (is_cut || strlen(ret->path) >= PATH_MAX)
 		ret->path = "//toolong";
 	return true;
 }
 
-/* Most mappings are data; looking for that is much less than parsing them. */
+/* Most mappings are data; checking this first costs much less than parsing them. */
 static bool is_executable(const char *line)
 {
 	const char *access = strchr(line, ' ');
@@ -73,7 +73,7 @@ static void take_line(char *line, bool is_cut,
 		visit(context, &map);
 }
 
-/* The whole lines in the buffer; what is left moves to its front. */
+/* Takes the whole lines in the buffer; moves the rest to its front. */
 static void take_lines(struct reel_maps_reader *reader,
 		       void (*visit)(void *context, const struct reel_proc_map *map), void *context)
 {
@@ -86,7 +86,7 @@ static void take_lines(struct reel_maps_reader *reader,
 		reader->skips = false;
 		line = newline + 1;
 	}
-	/* One that fills the buffer has a path that is too long: its end is passed over. */
+	/* A line that fills the buffer has a path that is too long: skip the rest. */
 	if (line == reader->buffer && reader->used == sizeof(reader->buffer) - 1) {
 		*end = '\0';
 		if (!reader->skips)
@@ -103,7 +103,7 @@ void reel_maps_reader_take(struct reel_maps_reader *reader, const char *text, si
 			   void *context)
 {
 	while (size) {
-		/* One byte stays for a NUL. */
+		/* Reserve one byte for a NUL. */
 		size_t room = sizeof(reader->buffer) - 1 - reader->used;
 		size_t part = size < room ? size : room;
 
@@ -115,7 +115,7 @@ void reel_maps_reader_take(struct reel_maps_reader *reader, const char *text, si
 	}
 }
 
-/* Hands mappings on up to the limits. */
+/* Passes mappings on up to the limits. */
 struct gate {
 	const struct reel_maps_limits *limits;
 	size_t mappings, path_bytes;

@@ -11,8 +11,8 @@
 #include "target/module_set.h"
 
 /*
- * What a mapped file said of itself, for a moment: a process may have it mapped thousands of times.
- * Of that process only, since numbers of files are not unique (btrfs: in a volume, of several).
+ * A mapped file's properties, cached for a moment: a process may map it thousands of times.  Valid
+ * for that process only, since inode numbers are not unique (btrfs: in a volume, of several).
  */
 struct answer {
 	uint32_t pid, device_major, device_minor;
@@ -21,18 +21,18 @@ struct answer {
 	struct reel_proc_file file;
 };
 
-/* Each at the place that its numbers give. */
+/* Each answer's slot is given by its numbers. */
 #define ANSWERS	    256
 #define ANSWER_TIME REEL_NS_PER_SECOND
 
-/* Modules may have so many bytes before it is looked which of them are mapped still. */
+/* Size of modules at which unused ones are searched for. */
 #define BYTES_MIN (4u << 20)
 
 struct reel_module_table {
 	struct reel_module_set *set;
 	struct reel_inspector *inspector;
 	size_t bytes, bytes_max;
-	void (*take_file)(void *context, uint64_t module, int fd); /* NULL: nobody wants them */
+	void (*take_file)(void *context, uint64_t module, int fd); /* NULL: files are not wanted */
 	void *take_context;
 	struct answer answers[ANSWERS];
 };
@@ -96,7 +96,7 @@ const struct reel_record_module *reel_module_table_find(const struct reel_module
 	return module ? &module->record : NULL;
 }
 
-/* ---- modules that nobody has mapped any more ----------------------------------------- */
+/* ---- unused modules ------------------------------------------------------------------ */
 
 size_t reel_module_table_bytes(const struct reel_module_table *table)
 {
@@ -116,7 +116,7 @@ void reel_module_table_use(struct reel_module_table *table, uint64_t id)
 		module->is_used = true;
 }
 
-/* The kernel's are few, and mapped by nobody. */
+/* Kernel modules are few, and never mapped. */
 static void forget_unused(void *context, struct reel_known_module *module)
 {
 	struct reel_module_table *table = context;
@@ -138,7 +138,7 @@ void reel_module_table_forget_unused(struct reel_module_table *table)
 
 /* ---- mapped files ------------------------------------------------------------------ */
 
-/* NULL if the file cannot be asked.  *fd_ret is -1 if nobody wants it, or it was asked before. */
+/* NULL if the file cannot be read.  *fd_ret is -1 if it is not wanted, or was read before. */
 static const struct reel_proc_file *ask_file(struct reel_module_table *table, uint32_t pid,
 					     const struct reel_proc_map *map, int *fd_ret)
 {
@@ -171,7 +171,7 @@ bool reel_module_table_asks(const struct reel_module_table *table, const struct 
 	return build_id && build_id->size ? table->take_file != NULL : map->inode != 0;
 }
 
-/* What the kernel did not say, of the very file; false if it is another one. */
+/* Adds properties missing in the kernel's event; false if the file is a different one. */
 static bool complete(struct reel_record_module *identity, const struct reel_proc_file *file)
 {
 	if (!identity->build_id.size)
@@ -179,8 +179,8 @@ static bool complete(struct reel_record_module *identity, const struct reel_proc
 	else if (identity->build_id.size != file->build_id.size ||
 		 memcmp(identity->build_id.data, file->build_id.bytes, file->build_id.size) != 0)
 		return false;
-	/* Another file may say the same of itself, by the same path in another mount namespace: so
-	 * it is asked for each process, and its numbers tell. */
+	/* A different file may have the same properties, at the same path in another mount
+	 * namespace: so files are read for each process, and their numbers distinguish them. */
 	if (!identity->inode) {
 		identity->device_major = file->device_major;
 		identity->device_minor = file->device_minor;

@@ -15,12 +15,12 @@
 #include "record/watching/fd_message.h"
 #include "record/watching/nursery.h"
 
-/* The recorder waits for an answer with the priority that it has itself (recording_setup.c). */
+/* Same priority as the recorder, which waits for the answer (recording_setup.c). */
 #define PRIORITY (-20)
-/* So many helpers that were killed may be there still; then no more are started until one ends. */
+/* Killed helpers that may still exist; at this number, no more are started until one ends. */
 #define STUCK_MAX 16
 
-/* What the nursery tells of a helper that it has started, with files of /proc that say more. */
+/* Files of /proc that the nursery sends for each started helper. */
 enum { BIRTH_STATUS, BIRTH_TIMES, BIRTH_FILES };
 
 _Static_assert(BIRTH_FILES <= REEL_FD_MESSAGE_MAX, "a message has room for them");
@@ -29,13 +29,13 @@ struct reel_nursery {
 	pid_t pid;
 	int control;
 	uint64_t n_asked, n_begun; /* helpers */
-	int files[BIRTH_FILES];	   /* of the last that has begun; -1: none */
+	int files[BIRTH_FILES];	   /* of the last helper that has begun; -1: none */
 	int own_times;
 };
 
 /* ---- the process that starts helpers ---------------------------------------------------- */
 
-/* What a helper does, and how much it may use. */
+/* A helper's function and limits. */
 struct life {
 	void (*serve)(int socket);
 	const struct reel_helper_limits *limits;
@@ -62,7 +62,7 @@ static bool send_fds(int control, uint64_t number, const int *fds, size_t count)
 	return reel_fd_message_send(control, &number, sizeof(number), fds, count, MSG_DONTWAIT);
 }
 
-/* False at the other's end, or with MSG_DONTWAIT if nothing is there. */
+/* False at the socket's end, or with MSG_DONTWAIT if no message is waiting. */
 static bool receive_fds(int control, int flags, uint64_t *number_ret, int *fds, size_t count)
 {
 	size_t n = count;
@@ -72,9 +72,9 @@ static bool receive_fds(int control, int flags, uint64_t *number_ret, int *fds, 
 	       n == count;
 }
 
-/* ---- its life ------------------------------------------------------------------------------ */
+/* ---- the nursery's life -------------------------------------------------------------------- */
 
-/* Of the parent's death; it may have died already. */
+/* Ends with the parent, which may have died already. */
 static void end_with(pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -82,7 +82,7 @@ static void end_with(pid_t parent)
 		_exit(0);
 }
 
-/* The recorder asks these files whether a helper hangs. */
+/* Sends files that show the recorder whether a helper hangs. */
 static void tell(int control, uint64_t number, pid_t pid)
 {
 	static const char *const names[BIRTH_FILES] = { "stat", "schedstat" };
@@ -92,7 +92,7 @@ static void tell(int control, uint64_t number, pid_t pid)
 	for (size_t i = 0; i < BIRTH_FILES; i++) {
 		snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, names[i]);
 		files[i] = open(path, O_RDONLY | O_CLOEXEC);
-		/* Without it nothing can be read of it. */
+		/* /dev/null reads as empty. */
 		if (files[i] < 0)
 			files[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	}
@@ -122,7 +122,7 @@ static void start_helper(struct children *children, uint64_t number, int control
 	}
 }
 
-/* Nothing that others wait for the end of: a pipe's reader, or who wants to unmount a folder. */
+/* Closes everything whose end others wait for: a pipe, or a folder to be unmounted. */
 static void let_go(int control)
 {
 	int null = open("/dev/null", O_RDWR);
@@ -147,7 +147,7 @@ static void run(int control, pid_t recorder, const struct life *life)
 	int socket;
 
 	end_with(recorder);
-	/* What a terminal or `timeout' sends to all is the recorder's to judge. */
+	/* The recorder decides on signals that a terminal or `timeout' sends to all. */
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		signal(ignored[i], SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
@@ -225,8 +225,8 @@ void reel_nursery_destroy(struct reel_nursery *nursery)
 	if (!nursery)
 		return;
 	close_all(nursery);
-	/* It looks at nothing of others', so it ends; with it, what it started (PR_SET_PDEATHSIG).
-	 */
+	/* The nursery reads no data of other processes, so it ends; its helpers end with it
+	 * (PR_SET_PDEATHSIG). */
 	kill(nursery->pid, SIGKILL);
 	while (waitpid(nursery->pid, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -250,9 +250,9 @@ int reel_nursery_start(struct reel_nursery *nursery)
 	return -1;
 }
 
-/* ---- how a helper does ---------------------------------------------------------------------- */
+/* ---- a helper's state ----------------------------------------------------------------------- */
 
-/* Each read gives the present: kernel memory, of a process that no stranger can touch. */
+/* Reads the current state, in kernel memory of a process that nobody else controls. */
 static void read_now(int file, char *text, size_t size)
 {
 	ssize_t n = file < 0 ? 0 : pread(file, text, size - 1, 0);

@@ -2,17 +2,17 @@
 #include "record/watching/patience.h"
 #include "base/quantity.h"
 
-/* An answer that takes less is what any process or event costs; one that takes more is waiting. */
+/* The normal cost of a process or event; an answer that takes longer counts as waiting. */
 #define FREE_NS (1 * REEL_NS_PER_MS)
-/* The first ones may take so long; the less is left, the less they may. */
+/* Limit of the first waits; it shrinks with the remaining time. */
 #define LIMIT_MAX   (50 * REEL_NS_PER_MS)
 #define LIMIT_MIN   (4 * REEL_NS_PER_MS)
 #define LIMIT_SHARE 10
-/* What can be saved up, and a 50th of the time to refill it: 2 % of the time is waited at most. */
+/* Maximum balance, refilled with a 50th of the time: at most 2 % of the time is waited. */
 #define FULL	     (500 * REEL_NS_PER_MS)
 #define REFILL_SHARE 50
 #define DEBTS	     (100 * REEL_NS_PER_MS)
-/* Before the first sample nothing is lost but the user's time. */
+/* Before the first sample, waiting costs only the user's time. */
 #define SETUP_DEBTS (4 * REEL_NS_PER_SECOND)
 
 #define GRUDGE_MIN (1 * REEL_NS_PER_SECOND)
@@ -55,8 +55,7 @@ bool reel_patience_is_long(uint64_t waited)
 
 /* ---- grudges ------------------------------------------------------------------------------- */
 
-/* One that others take the place of is as good as forgotten: what can be waited is bounded anyway.
- */
+/* A replaced grudge counts as forgotten: the total wait is bounded anyway. */
 static struct reel_grudge *place_of(const struct reel_patience *patience, uint64_t who)
 {
 	uint64_t hash = who * UINT64_C(0x9e3779b97f4a7c15);
@@ -69,7 +68,7 @@ void reel_patience_bear_grudge(struct reel_patience *patience, uint64_t who, uin
 	struct reel_grudge *grudge = place_of(patience, who);
 	uint64_t delay = 0;
 
-	/* Once is nothing: on a busy host an answer comes late, too. */
+	/* Forgive the first time: on a busy host an answer may also be late. */
 	if (grudge->who == who)
 		delay = grudge->delay ? 2 * grudge->delay : GRUDGE_MIN;
 	if (delay > GRUDGE_MAX)

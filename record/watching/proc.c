@@ -24,10 +24,10 @@
 #include "record/watching/proc.h"
 #include "base/quantity.h"
 
-/* A digest that takes longer would make others wait: from a slow disk, say. */
+/* A longer digest, as on a slow disk, would make others wait. */
 #define DIGEST_TIME (20 * REEL_NS_PER_MS)
 
-#define PATH_SIZE 128 /* of names that are made here */
+#define PATH_SIZE 128 /* of names made here */
 
 bool reel_proc_is_ours(void)
 {
@@ -54,7 +54,7 @@ bool reel_proc_read(const char *path, struct reel_buffer *ret)
 
 		if (!room)
 			return false;
-		/* One byte stays for the NUL. */
+		/* Reserve one byte for the NUL. */
 		n = read(fd, room, (16 << 10) - 1);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -68,7 +68,7 @@ bool reel_proc_read(const char *path, struct reel_buffer *ret)
 	}
 }
 
-/* The number behind `key` in a status file, the last of several; 0 if there is none. */
+/* The number after `key` in a status file, the last of several; 0 if missing. */
 static uint32_t status_number(const char *status, const char *key)
 {
 	const char *at = strstr(status, key);
@@ -101,8 +101,8 @@ static void read_comm(uint32_t tid, char ret[REEL_COMM_SIZE])
 	size = buffer.size;
 	if (size && buffer.bytes[size - 1] == '\n')
 		size--;
-	/* Kernel threads' names are longer here than elsewhere (fs/proc/array.c, proc_task_name).
-	 */
+	/* Kernel threads' names are longer here than elsewhere (fs/proc/array.c,
+	 * proc_task_name). */
 	memcpy(ret, buffer.bytes, size < REEL_COMM_SIZE ? size : REEL_COMM_SIZE - 1);
 }
 
@@ -113,7 +113,7 @@ bool reel_proc_thread(uint32_t tid, struct reel_proc_thread *ret)
 	const char *status;
 
 	*ret = (struct reel_proc_thread){ .time = reel_now(), .tid = tid };
-	/* /proc/TID is there for threads too, though not listed. */
+	/* /proc/TID also exists for threads, though it is not listed. */
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", tid);
 	if (!reel_proc_read(path, &buffer))
 		return false;
@@ -122,7 +122,7 @@ bool reel_proc_thread(uint32_t tid, struct reel_proc_thread *ret)
 	ret->parent = status_number(status, "\nPPid:\t");
 	ret->namespace_pid = status_number(status, "\nNStgid:\t");
 	ret->namespace_tid = status_number(status, "\nNSpid:\t");
-	/* The last of four: that for files. */
+	/* The last of four: the one for files. */
 	ret->user = status_number(status, "\nUid:\t");
 	read_comm(tid, ret->comm);
 	return ret->pid != 0;
@@ -150,9 +150,9 @@ static bool has_pair(const struct reel_buffer *auxv, size_t word, uint64_t type,
 }
 
 /*
- * Not by its executable, which a stranger may make unreadable: the kernel keeps the auxiliary
- * vector in words of the process's size, and the size of program headers in it.  (A process may
- * put another one there, with PR_SET_MM_MAP: about itself only, and its first sample tells.)
+ * Does not use the executable, which may be made unreadable: the kernel stores the auxiliary vector
+ * in words of the process's size, with the size of program headers in it.  (A process may replace
+ * the vector with PR_SET_MM_MAP: that affects only itself, until its first sample.)
  */
 static uint32_t word_bits_of(uint32_t pid)
 {
@@ -191,7 +191,7 @@ enum reel_answer reel_proc_maps(uint32_t pid, const struct reel_maps_limits *lim
 	return fd >= 0 ? reel_maps_read(fd, limits, visit, context) : REEL_ANSWER_NONE;
 }
 
-/* Closes the place unless it is that file. */
+/* Closes the place unless it is the mapping's file. */
 static int only_if_same(int place, const struct reel_proc_map *map, bool same_device)
 {
 	struct stat status;
@@ -206,7 +206,7 @@ static int only_if_same(int place, const struct reel_proc_map *map, bool same_de
 	return place;
 }
 
-/* Below a process's root directory, out of which no link leads. */
+/* Opens a path below a process's root directory; links cannot lead out of that. */
 static int find_below(int root, const char *path)
 {
 	struct open_how how = {
@@ -217,7 +217,7 @@ static int find_below(int root, const char *path)
 	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 }
 
-/* Without what the kernel says of deleted ones (fs/d_path.c). */
+/* Size without the kernel's suffix for deleted files (fs/d_path.c). */
 static size_t name_size(const char *name, size_t size)
 {
 	static const char deleted[] = " (deleted)";
@@ -227,11 +227,10 @@ static size_t name_size(const char *name, size_t size)
 }
 
 /*
- * Whether the file that is mapped there now is that of the mapping that we were told of: in between
- * another one may have taken its place.  Where stat(2) has another device than mappings have
- * (btrfs, overlayfs), inodes may differ, too, and the name decides; it begins at our root, the
- * mapping's at the process's.  No server is to be asked (FUSE, NFS): the file's attributes may be
- * old ones.
+ * Whether the file mapped there now is the given mapping's file: another mapping may have taken its
+ * place.  If stat(2) and mappings have different devices (btrfs, overlayfs), inodes may also
+ * differ, and the name decides; it starts at our root, the mapping's at the process's.  The file's
+ * attributes may be cached ones, so that no server is asked (FUSE, NFS).
  */
 static bool is_mapped_still(int place, const char *link, const struct reel_proc_map *map)
 {
@@ -270,8 +269,8 @@ int reel_proc_find_mapped(uint32_t pid, const struct reel_proc_map *map, bool *e
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root", pid);
 	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	/*
-	 * On btrfs and overlayfs stat(2) has another device than a mapping.  Inodes are enough
-	 * where the path is the process's own, but not where any root will do.
+	 * On btrfs and overlayfs, stat(2) and mappings have different devices.  Comparing inodes is
+	 * enough for a path of the process's own, but not below any other root.
 	 */
 	return root >= 0 ? only_if_same(find_below(root, map->path), map, false)
 			 : only_if_same(find_below(AT_FDCWD, map->path), map, true);
@@ -301,7 +300,7 @@ bool reel_proc_file(int place, struct reel_proc_file *ret, int *fd_ret)
 		.device_minor = minor(status.st_dev),
 		.inode = status.st_ino,
 	};
-	/* What the kernel's mmap records call ino_generation; not every file system has it. */
+	/* ino_generation in the kernel's mmap records; not every file system has it. */
 	if (!ioctl(fd, FS_IOC_GETVERSION, &generation))
 		ret->generation = (uint32_t)generation;
 	if (reel_build_id_of_file(fd, &ret->build_id)) {
@@ -335,7 +334,7 @@ bool reel_proc_code(uint32_t pid, uint64_t address, struct reel_code_page *ret)
 	return read_memory(pid, address, ret->bytes + REEL_CODE_BEFORE, REEL_CODE_PAGE);
 }
 
-/* All notes of a loaded module lie in files of their own, named as their sections. */
+/* Each note of a loaded module is a file of its own, named after its section. */
 bool reel_proc_module_build_id(const char *name, enum reel_byte_order order,
 			       struct reel_build_id *ret)
 {

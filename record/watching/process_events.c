@@ -16,8 +16,8 @@
 #include "target/perf_records.h"
 
 /*
- * Pages of a buffer (a power of two): 512 KB with 4 KB pages, all that
- * perf_event_mlock_kb (516) lets those have who lack CAP_IPC_LOCK.
+ * Size of a buffer in whole pages (a power of two): 512 KB with 4 KB pages, the maximum that
+ * perf_event_mlock_kb (516) allows without CAP_IPC_LOCK.
  */
 #define BUFFER_BYTES	 (512u << 10)
 #define BUFFER_BYTES_MIN (32u << 10)
@@ -29,7 +29,7 @@
 #define PERF_RECORD_MISC_MMAP_BUILD_ID (1 << 14)
 #endif
 
-/* The fields of sample_type, behind each record (REEL_PROCESS_SAMPLE_TYPE). */
+/* The fields of sample_type, at the end of each record (REEL_PROCESS_SAMPLE_TYPE). */
 struct trailer {
 	uint32_t pid, tid;
 	uint64_t time;
@@ -40,22 +40,22 @@ struct buffer {
 	struct perf_event_mmap_page *control;
 	const uint8_t *data;
 	size_t size;	      /* of the data */
-	uint64_t lost_told;   /* by LOST records */
-	uint64_t lost_before; /* it went offline and came back */
+	uint64_t lost_told;   /* from LOST records */
+	uint64_t lost_before; /* before it went offline and came back */
 };
 
-/* A record that was taken and waits. */
+/* A record that was taken and not applied yet. */
 struct pending {
 	uint64_t time;
 	uint64_t sequence; /* order of arrival, to sort equal times by */
 	size_t offset;	   /* in `records` */
 };
 
-/* What this kernel's events can do. */
+/* Features of this kernel's events. */
 struct abilities {
-	bool lost;     /* reading them tells how many records were dropped: 6.0 */
+	bool lost;     /* reading an event returns its number of dropped records: 6.0 */
 	bool build_id; /* 5.12 */
-	bool ksymbol;  /* 5.1: what is asked for */
+	bool ksymbol;  /* 5.1; only if requested */
 };
 
 struct reel_process_events {
@@ -63,7 +63,7 @@ struct reel_process_events {
 	struct buffer *buffers; /* of each */
 	size_t n_cpus;
 	struct abilities abilities;
-	size_t buffer_bytes; /* what is allowed */
+	size_t buffer_bytes; /* allowed size */
 	/* Records as the kernel wrote them, each at a multiple of 8. */
 	struct reel_buffer records;
 	struct pending *pending;
@@ -90,7 +90,7 @@ static int open_event(uint32_t cpu, const struct abilities *abilities, size_t wa
 		.read_format = abilities->lost ? FORMAT_LOST : 0,
 		.sample_id_all = 1,
 		.use_clockid = 1,
-		/* That of bpf_ktime_get_ns: samples and events are placed by time. */
+		/* The clock of bpf_ktime_get_ns, since samples and events are ordered by time. */
 		.clockid = CLOCK_MONOTONIC,
 		.exclude_kernel = 1,
 		.watermark = 1,
@@ -122,8 +122,7 @@ static struct reel_error *open_error(int errnum, uint32_t cpu)
 	return reel_error_os(errnum, "opening the process event of CPU %u", cpu);
 }
 
-/* Opens the event of a CPU with a buffer as large as allowed; clears the abilities that are not
- * there. */
+/* Opens the event of a CPU with a buffer as large as allowed; clears missing abilities. */
 static struct reel_error *open_buffer(uint32_t cpu, struct abilities *abilities, size_t *bytes,
 				      int *fd_ret, struct buffer *ret)
 {
@@ -133,7 +132,7 @@ static struct reel_error *open_buffer(uint32_t cpu, struct abilities *abilities,
 		int fd = open_event(cpu, abilities, *bytes / 4);
 		void *memory;
 
-		/* What a kernel does not know is EINVAL: goes back in history. */
+		/* EINVAL for features unknown to the kernel: try the features of older ones. */
 		if (fd < 0 && errno == EINVAL && (abilities->lost || abilities->build_id)) {
 			if (abilities->lost)
 				abilities->lost = false;
@@ -167,7 +166,7 @@ static struct reel_error *open_buffer(uint32_t cpu, struct abilities *abilities,
 	}
 }
 
-/* The slot of a CPU, a new one if it was never watched. */
+/* The slot of a CPU, a new one for a new CPU. */
 static struct reel_error *find_slot(struct reel_process_events *events, uint32_t cpu,
 				    size_t *index_ret)
 {
@@ -327,7 +326,7 @@ static struct reel_error *keep(struct reel_process_events *events, const struct 
 	return NULL;
 }
 
-/* So many since the CPU's event was opened. */
+/* Sets the number lost since the CPU's event was opened. */
 static void set_lost(struct reel_process_events *events, size_t index, uint64_t lost)
 {
 	lost += events->buffers[index].lost_before;
@@ -336,8 +335,8 @@ static void set_lost(struct reel_process_events *events, size_t index, uint64_t 
 }
 
 /*
- * A LOST record comes with the next one that finds room, which may be never: asks
- * the event itself where the buffer was so full that something may be lost.
+ * A LOST record is written before the next record that finds room, which may be never: so read the
+ * event's own count if the buffer was nearly full.
  */
 static void read_lost(struct reel_process_events *events, size_t index)
 {
@@ -362,7 +361,7 @@ static struct reel_error *take_buffer(struct reel_process_events *events, size_t
 
 		copy_out(buffer, tail, &header, sizeof(header));
 		if (header.size < sizeof(header) || header.size % 8 || header.size > head - tail)
-			break; /* cannot be; what is left is passed over */
+			break; /* invalid; skip the rest */
 		if (header.type == PERF_RECORD_LOST) {
 			uint64_t fields[2]; /* id, lost */
 
@@ -390,7 +389,7 @@ static int compare(const void *a, const void *b)
 	return (x->sequence > y->sequence) - (x->sequence < y->sequence);
 }
 
-/* Drops what was applied, so that memory is bounded by what waits. */
+/* Drops applied records, so that memory is bounded by waiting ones. */
 static struct reel_error *compact(struct reel_process_events *events)
 {
 	struct reel_buffer kept = { 0 };
@@ -417,7 +416,7 @@ static struct reel_error *compact(struct reel_process_events *events)
 		reel_buffer_free(&events->records);
 		events->records = kept;
 	} else {
-		/* The usual case: the memory is used again. */
+		/* The usual case: reuse the memory. */
 		events->records.size = 0;
 		reel_buffer_free(&kept);
 	}
@@ -444,7 +443,7 @@ struct reel_error *reel_process_events_drop_cpu(struct reel_process_events *even
 	for (size_t i = 0; i < events->n_cpus && !error; i++) {
 		if (events->cpus[i].cpu != cpu || events->cpus[i].fd < 0)
 			continue;
-		/* What it wrote waits with what others wrote. */
+		/* Its records wait together with other CPUs' records. */
 		error = reel_process_events_take(events);
 		read_lost(events, i);
 		close_buffer(events, i);
@@ -468,7 +467,7 @@ static bool decode_mmap(struct perf_cursor body, bool has_build_id, struct reel_
 		.size = mmap.size,
 		.offset = mmap.offset,
 		.protection = mmap.protection,
-		/* /proc has only these two bits of it. */
+		/* /proc has only these two flags. */
 		.flags = mmap.flags & (MAP_SHARED | MAP_PRIVATE),
 		.device_major = mmap.device_major,
 		.device_minor = mmap.device_minor,
@@ -524,8 +523,7 @@ static bool decode_ksymbol(struct perf_cursor body, struct reel_process_event *r
 		.path = (const char *)symbol.name.data,
 	};
 	ret->is_gone = symbol.is_gone;
-	/* As /proc/kallsyms has them (kernel/kallsyms.c, kernel/trace/ftrace.c, kernel/kprobes.c).
-	 */
+	/* As in /proc/kallsyms (kernel/kallsyms.c, kernel/trace/ftrace.c, kernel/kprobes.c). */
 	if (symbol.type == PERF_RECORD_KSYMBOL_TYPE_BPF)
 		ret->module = "[bpf]";
 	else if (!strncmp(ret->map.path, "kprobe", strlen("kprobe")))
@@ -555,8 +553,8 @@ static bool decode(const struct reel_process_events *events, const struct perf_e
 	if (header->type == PERF_RECORD_KSYMBOL)
 		return decode_ksymbol(body, ret);
 	if (header->type == PERF_RECORD_MMAP2)
-		/* Where somebody else asks for build-ids, the bit is set in records of who does
-		 * not, too (perf_event_mmap_output, kernel/events/core.c). */
+		/* If another event requests build-ids, the bit is also set in records for events
+		 * that do not (perf_event_mmap_output, kernel/events/core.c). */
 		good = decode_mmap(body,
 				   events->abilities.build_id &&
 					   header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID,

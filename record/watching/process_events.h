@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What happens to processes, from the kernel: one dummy perf event per CPU
- * tells every mapping, fork, exec, name and exit on the host.  Events of all
- * CPUs are merged by time.
+ * Process events from the kernel: one dummy perf event per CPU reports every mapping, fork, exec,
+ * name and exit on the host.  Events of all CPUs are merged by time.
  */
 #ifndef RECORD_WATCHING_PROCESS_EVENTS_H
 #define RECORD_WATCHING_PROCESS_EVENTS_H
@@ -15,8 +14,8 @@ enum reel_process_event_kind {
 	REEL_PROCESS_EXEC, /* with the new name */
 	REEL_PROCESS_FORK,
 	REEL_PROCESS_EXIT,
-	/* A BPF program or a trampoline, of no process: `map` has its place, and its name as path.
-	 */
+	/* A BPF program or a trampoline, of no process: `map` has its address, with its name as
+	 * path. */
 	REEL_PROCESS_KERNEL_SYMBOL,
 };
 
@@ -32,21 +31,20 @@ struct reel_process_event {
 	struct reel_proc_map map;
 	uint64_t inode_generation;
 	struct reel_build_id build_id;
-	/* KERNEL_SYMBOL: what /proc/kallsyms calls its module, and whether it went. */
+	/* KERNEL_SYMBOL: its module in /proc/kallsyms, and whether it was removed. */
 	const char *module;
 	bool is_gone;
 };
 
-/* What of a record's place and time stands behind it; whoever writes into these buffers has it so.
- */
+/* Sample fields at the end of each record; other events that write into these buffers use them. */
 #define REEL_PROCESS_SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
 struct reel_process_events;
 
 /*
  * Opens and starts the events of all CPUs.  `build_ids`: with the build-ids of mapped files;
- * `kernel_symbols`: with KERNEL_SYMBOL events. `note` gets what this kernel cannot do (may be
- * NULL).  PERMISSION where that is not allowed.
+ * `kernel_symbols`: with KERNEL_SYMBOL events. `note` gets missing features of this kernel (may be
+ * NULL).  PERMISSION if it is not allowed.
  */
 struct reel_error *reel_process_events_open(bool build_ids, bool kernel_symbols,
 					    void (*note)(void *context, const char *line),
@@ -54,31 +52,31 @@ struct reel_error *reel_process_events_open(bool build_ids, bool kernel_symbols,
 					    struct reel_process_events **ret) REEL_MUST_CHECK;
 void reel_process_events_close(struct reel_process_events *events);
 
-/* A CPU that is watched, or was. */
+/* A CPU that is or was watched. */
 struct reel_process_cpu {
 	uint32_t cpu;
-	/* To poll: readable when its buffer is filled by a quarter.  -1: it went offline. */
+	/* For poll(2): readable when a quarter of its buffer is filled.  -1: it went offline. */
 	int fd;
-	unsigned int openings; /* of descriptors: whether it is another one */
+	unsigned int openings; /* counts new descriptors in `fd` */
 	/* Events that the kernel dropped since the start, and how often it stopped an event that
-	 * writes here, too. */
+	 * writes here. */
 	uint64_t lost, throttled;
 };
 
-/* In the order in which they came; lives until one is added. */
+/* In the order in which CPUs were added; valid until the next is added. */
 const struct reel_process_cpu *reel_process_events_cpus(const struct reel_process_events *events,
 							size_t *count_ret);
-/* Watches a CPU that came online: NULL, too, if it went away meanwhile. */
+/* Watches a CPU that came online; also NULL if it went away meanwhile. */
 struct reel_error *reel_process_events_add_cpu(struct reel_process_events *events,
 					       uint32_t cpu) REEL_MUST_CHECK;
-/* Takes over what a CPU had to tell that went offline: its event is dead, even if it comes back. */
+/* Takes the last events of a CPU that went offline. If it returns, its event stays dead. */
 struct reel_error *reel_process_events_drop_cpu(struct reel_process_events *events,
 						uint32_t cpu) REEL_MUST_CHECK;
 
-/* Takes over what the kernel has written; nothing is handed on yet. */
+/* Takes the kernel's new records; does not hand them on yet. */
 struct reel_error *reel_process_events_take(struct reel_process_events *events) REEL_MUST_CHECK;
 
-/* Hands over what was taken with times up to `until`, in order of time; later ones stay. */
+/* Hands over taken records with times up to `until`, in order of time; later ones stay. */
 struct reel_error *reel_process_events_apply(
 	struct reel_process_events *events, uint64_t until,
 	struct reel_error *(*handle)(void *context, const struct reel_process_event *event),

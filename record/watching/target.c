@@ -45,7 +45,7 @@ static void find_vdso(struct reel_target *target)
 	    reel_proc_maps((uint32_t)getpid(), &all, find_vdso_map, target) != REEL_ANSWER_WHOLE ||
 	    !target->vdso_size)
 		target->vdso_size = (size_t)sysconf(_SC_PAGESIZE);
-	/* Without /proc one page is known to be there, and headers tell the rest. */
+	/* Without /proc, one page is known to exist, and headers determine the rest. */
 	size = reel_elf_image_size(target->vdso, sizeof(Elf64_Ehdr),
 				   target->vdso_size ? target->vdso_size : VDSO_SIZE_MAX);
 	if (size)
@@ -65,8 +65,8 @@ static void find_elf_kind(struct reel_target *target)
 }
 
 /*
- * The masks depend on the kernel's address size only (arch/arm64/kernel/ptrace.c,
- * pac_mask_get), but the kernel tells them through ptrace alone: asks a child.
+ * The masks depend only on the kernel's address size (arch/arm64/kernel/ptrace.c, pac_mask_get),
+ * but the kernel reports them only through ptrace, so ask for a child's.
  */
 static void find_pointer_masks(struct reel_target *target)
 {
@@ -104,7 +104,7 @@ static void find_kernel_build_id(struct reel_target *target)
 				       &target->kernel_build_id);
 }
 
-/* "0-3,8-11": one more than the largest number; 0 if the file cannot be read. */
+/* Parses "0-3,8-11": one more than the largest number; 0 if the file cannot be read. */
 static uint64_t possible_cpus(void)
 {
 	_cleanup_buffer_ struct reel_buffer buffer = { 0 };

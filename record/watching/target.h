@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The machine that is recorded: CPU, kernel, vDSO. */
+/* The recorded machine: CPU, kernel, vDSO. */
 #ifndef RECORD_WATCHING_TARGET_H
 #define RECORD_WATCHING_TARGET_H
 
@@ -7,16 +7,16 @@
 
 struct reel_target {
 	struct reel_elf_kind elf; /* of native user code */
-	/* ELF machine of 32-bit code that a 64-bit kernel runs, 0 if there is none. */
+	/* ELF machine of 32-bit code on a 64-bit kernel; 0 if unsupported. */
 	uint16_t compat_machine;
 	uint64_t page_size;
 	uint64_t cpus_possible, cpus_online;
 	/* Of signed pointers (arm64); 0 without pointer authentication. */
 	uint64_t code_mask, data_mask;
-	/* Our own vDSO, which is every native process's; NULL if there is none. */
+	/* Our own vDSO, which every native process has; NULL without a vDSO. */
 	const uint8_t *vdso;
 	size_t vdso_size;
-	/* That of 32-bit programs; NULL if there is none, or it cannot be had. */
+	/* vDSO of 32-bit programs; NULL if missing or unreadable. */
 	uint8_t *compat_vdso;
 	size_t compat_vdso_size;
 	char hostname[256];

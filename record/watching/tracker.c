@@ -8,7 +8,7 @@
 #include "base/quantity.h"
 #include "record/watching/tracker_parts.h"
 
-/* How long may be looked what runs already, before the first sample. */
+/* Time for reading running processes before the first sample. */
 #define SETUP_NS (2 * REEL_NS_PER_SECOND)
 
 struct reel_error *reel_tracker_create(const struct reel_tracker_options *options,
@@ -49,7 +49,7 @@ static void free_tid(void *context, struct reel_id_entry *entry)
 		struct process *process = thread->process;
 
 		tid->newest = thread->older;
-		/* Those that live are freed with the table of processes. */
+		/* Living processes are freed with the table of processes. */
 		if (!--process->n_references && !process->alive)
 			free(process);
 		free(thread);
@@ -124,7 +124,7 @@ struct thread *tracker_thread_find(const struct reel_tracker *tracker, uint32_t 
 	return thread && thread->end == UINT64_MAX ? thread : NULL;
 }
 
-/* The thread that had the tid at that time; samples may be older than what is known of a thread. */
+/* The thread that had the tid at that time; samples may be older than all known threads. */
 static struct thread *thread_at(const struct reel_tracker *tracker, uint32_t pid, uint32_t tid,
 				uint64_t time)
 {
@@ -132,8 +132,7 @@ static struct thread *thread_at(const struct reel_tracker *tracker, uint32_t pid
 	struct thread *thread = entry ? entry->newest : NULL, *found = NULL;
 
 	for (; thread; thread = thread->older) {
-		/* An exec by another thread than the first gives that thread the first one's tid.
-		 */
+		/* When another thread than the first calls exec, it gets the first thread's tid. */
 		if (thread->process->entry.id != pid)
 			continue;
 		found = thread;
@@ -184,7 +183,7 @@ struct reel_error *tracker_space_update(struct reel_tracker *tracker, struct pro
 	return tracker_put(tracker, process, &record);
 }
 
-/* The last thread is gone. */
+/* Called when the last thread is gone. */
 static struct reel_error *process_gone(struct reel_tracker *tracker, struct process *process,
 				       uint64_t time)
 {
@@ -211,7 +210,7 @@ struct reel_error *tracker_process_end(struct reel_tracker *tracker, struct proc
 		return process_gone(tracker, process, time);
 	while (!error && process->threads->next)
 		error = tracker_thread_end(tracker, process->threads, time, false);
-	/* The process is freed with the last one, perhaps. */
+	/* This may free the process. */
 	return error ? error : tracker_thread_end(tracker, process->threads, time, false);
 }
 
@@ -333,7 +332,7 @@ struct reel_error *tracker_thread_end(struct reel_tracker *tracker, struct threa
 	return error;
 }
 
-/* Takes a dead thread out of the list of its tid. */
+/* Removes a dead thread from the list of its tid. */
 static void thread_free(struct reel_tracker *tracker, struct thread *thread)
 {
 	struct tid_entry *entry = tid_find(tracker, thread->tid);
@@ -355,7 +354,7 @@ static void use_module(void *context, const struct reel_mapping *mapping)
 	reel_module_table_use(context, mapping->module);
 }
 
-/* Whoever maps ever new files must not make the table grow. */
+/* A process that maps ever new files must not make the table grow. */
 static void forget_modules(struct reel_tracker *tracker)
 {
 	struct reel_module_table *modules = tracker->options.modules;
@@ -392,7 +391,7 @@ void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon)
 
 /* ---- samples ------------------------------------------------------------------------ */
 
-/* Nothing is known of the thread: it was there before, or its events were lost. */
+/* For an unknown thread: it existed before the recording, or its events were lost. */
 static struct reel_error *find_thread(struct reel_tracker *tracker,
 				      const struct reel_bpf_sample *sample, struct thread **ret)
 {
@@ -422,7 +421,7 @@ static struct reel_error *find_thread(struct reel_tracker *tracker,
 	return tracker_thread_create(tracker, process, &start, ret);
 }
 
-/* A sample may be older than the process's last exec, and be of the space before. */
+/* A sample may be older than the process's last exec, and belong to the previous space. */
 static const struct reel_space_state *space_at(const struct reel_tracker *tracker,
 					       const struct process *process, uint64_t time)
 {
@@ -464,7 +463,7 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 	if (state)
 		state_id = state->id;
 	error = tracker_write_sampled(tracker, thread, state, &ret->thread);
-	/* A sample knows best what its code is, but may be from before the last exec. */
+	/* A sample shows best what its code is, but may be older than the last exec. */
 	if (!error && sample->flags & REEL_BPF_REGISTERS && space->time <= sample->time &&
 	    thread->process->alive &&
 	    (!space->machine || (space->word_bits == 32) !=

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which processes and threads there are, and what they have mapped: turns what
- * the kernel and /proc tell into side records, and finds the thread of a sample.
- * Records are written with a process's or thread's first sample.
+ * Processes, threads and mappings: turns events from the kernel and /proc into side records, and
+ * finds the thread of a sample.  Records are written with a process's or thread's first sample.
  *
- * Everything is given in order of time, but samples: threads that are gone are
- * remembered until reel_tracker_forget.
+ * Calls must be in order of time, except for samples: ended threads are remembered until
+ * reel_tracker_forget.
  */
 #ifndef RECORD_WATCHING_TRACKER_H
 #define RECORD_WATCHING_TRACKER_H
@@ -26,12 +25,12 @@ struct reel_tracker_options {
 	struct reel_module_table *modules;
 	struct reel_inspector *inspector;
 	struct reel_record_sink sink;
-	/* Every process of the host is recorded. */
+	/* Record every process of the host. */
 	bool everything;
 	/* Every process is known; it and its children are recorded from its first sample on
-	 * (cgroups: the kernel does not tell who enters one). */
+	 * (cgroups: the kernel does not report processes that enter one). */
 	bool on_first_sample;
-	/* NULL, or is told how far it is with a process whose threads take long to read. */
+	/* NULL, or reports progress with a process whose threads take long to read. */
 	void (*progress)(void *context, uint32_t pid, size_t n_threads);
 	void *progress_context;
 };
@@ -40,16 +39,16 @@ struct reel_error *reel_tracker_create(const struct reel_tracker_options *option
 				       struct reel_tracker **ret) REEL_MUST_CHECK;
 void reel_tracker_destroy(struct reel_tracker *tracker);
 
-/* A process to record and its threads, as /proc has them; NOT_FOUND if there is no such process. */
+/* Records a process and its threads, as found in /proc; NOT_FOUND if there is no such process. */
 struct reel_error *reel_tracker_add_process(struct reel_tracker *tracker,
 					    uint32_t pid) REEL_MUST_CHECK;
-/* Its process is recorded, what that forks is not. */
+/* Records the thread's process, but not its children. */
 struct reel_error *reel_tracker_add_thread(struct reel_tracker *tracker,
 					   uint32_t tid) REEL_MUST_CHECK;
-/* The command, before its exec: it has nothing mapped that will be seen. */
+/* The command, before its exec: its mappings up to then will never be sampled. */
 struct reel_error *reel_tracker_add_command(struct reel_tracker *tracker,
 					    uint32_t pid) REEL_MUST_CHECK;
-/* All that /proc has. */
+/* All processes in /proc. */
 struct reel_error *reel_tracker_add_all(struct reel_tracker *tracker) REEL_MUST_CHECK;
 
 struct reel_error *reel_tracker_event(struct reel_tracker *tracker,
@@ -61,31 +60,31 @@ struct reel_error *reel_tracker_process(struct reel_tracker *tracker,
 /* Where a sample was taken. */
 struct reel_tracker_place {
 	uint64_t thread;	      /* THREAD's id */
-	struct reel_space_view space; /* its mappings, until the tracker is told more */
+	struct reel_space_view space; /* its mappings, until the next call */
 };
 
-/* Makes a thread from /proc where nothing is known of it. */
+/* Makes an unknown thread from /proc. */
 struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 				      const struct reel_bpf_sample *sample,
 				      struct reel_tracker_place *ret) REEL_MUST_CHECK;
 
-/* The kernel dropped events: /proc is to be asked what they could have been. */
+/* The kernel dropped events: check in /proc for what they changed. */
 void reel_tracker_resync(struct reel_tracker *tracker);
-/* Does some of that, if it is time for it: a few milliseconds, a fifth of the time at most. */
+/* Does some of this work if it is due: a few milliseconds, a fifth of the time at most. */
 struct reel_error *reel_tracker_work(struct reel_tracker *tracker) REEL_MUST_CHECK;
-/* When there is something to do again; UINT64_MAX: nothing. */
+/* When the next work is due; UINT64_MAX: none. */
 uint64_t reel_tracker_work_time(const struct reel_tracker *tracker);
-/* How much waits for the file: 0 little, 1, 2 so much that samples are about to be dropped. */
+/* Level of data waiting for the file: 0 little, 1, 2 samples are about to be dropped. */
 void reel_tracker_set_backlog(struct reel_tracker *tracker, unsigned int level);
-/* Mappings and names that are not in the file, since they were too many. */
+/* Mappings and names missing from the file because of limits. */
 uint64_t reel_tracker_left_out(const struct reel_tracker *tracker);
-/* No sample before `horizon` will come any more. */
+/* No more samples before `horizon` will arrive. */
 void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon);
 
-/* A new file has nothing yet; its records are no older than `time`. */
+/* A new file begins, without any records; its records are no older than `time`. */
 void reel_tracker_restart(struct reel_tracker *tracker, uint64_t time);
 
-/* Recorded processes that live; with reel_tracker_add_thread: the threads named. */
+/* Recorded processes that live; with reel_tracker_add_thread: only the given threads. */
 size_t reel_tracker_living(const struct reel_tracker *tracker);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel tells as it happens. */
+/* Applies the kernel's events as they happen. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 
 #include "record/watching/tracker_parts.h"
 
-/* ---- what BPF tells of a fork ---------------------------------------------------------- */
+/* ---- BPF's details of a fork ----------------------------------------------------------- */
 
-/* Keeps it until the fork's event is there, which has no room for it; that may have been lost. */
+/* Keeps details until the fork's event arrives, which has none and may have been lost. */
 static void keep_fork(struct reel_tracker *tracker, const struct reel_bpf_process *process)
 {
 	if (tracker->n_forks == FORKS_MAX) {
@@ -54,12 +54,12 @@ struct reel_error *reel_tracker_process(struct reel_tracker *tracker,
 		keep_fork(tracker, details);
 		return NULL;
 	}
-	/* With several rings it may come after the next exec, and says nothing of that. */
+	/* With several rings it may arrive after the next exec, which it does not apply to. */
 	if (!process || process->space.time > details->time)
 		return NULL;
 	if (add_details(tracker, details, &process->space))
 		error = tracker_space_update(tracker, process);
-	/* Code of the other kind may be run later; the vDSO stays that of the start. */
+	/* Code of the other kind may run later; the vDSO stays that of the start. */
 	if (error || !details->is_exec)
 		return error;
 	return tracker_vdso_told(tracker, process, details->time,
@@ -95,14 +95,14 @@ static struct reel_error *fork_thread(struct reel_tracker *tracker,
 	struct reel_bpf_process details = { 0 };
 	struct reel_error *error = NULL;
 
-	/* What is not recorded, or what the scan found, or found gone already. */
+	/* Not recorded; or the scan already found the thread, or found it gone. */
 	if (!process || event->time < process->known)
 		return NULL;
 	if (old && event->time <= old->known)
 		return NULL;
 	if (old)
 		error = tracker_thread_end(tracker, old, event->time, old->process == process);
-	/* BPF tells of threads whose innermost number is another one. */
+	/* BPF reports threads with a different innermost number. */
 	if (!take_fork(tracker, event->pid, event->tid, &details))
 		details.namespace_tid =
 			process->space.namespace_pid == process->entry.id ? event->tid : 0;
@@ -156,7 +156,7 @@ static struct reel_error *fork_process(struct reel_tracker *tracker,
 
 /* ---- exec, names, exit ------------------------------------------------------------------- */
 
-/* What /proc said later counts. */
+/* Later names from /proc take precedence. */
 static struct reel_error *set_comm(struct reel_tracker *tracker, struct thread *thread,
 				   const struct reel_process_event *event)
 {
@@ -179,9 +179,9 @@ static struct reel_error *rename_thread(struct reel_tracker *tracker,
 }
 
 /*
- * The kernel ends all other threads first (fs/exec.c, de_thread).  The one that
- * calls exec becomes the first thread: it takes over its tid, and if it was
- * another one, no event tells which.  Then the new first thread is a new THREAD.
+ * The kernel ends all other threads first (fs/exec.c, de_thread).  The caller of exec becomes the
+ * first thread and takes over its tid. If the caller was a different thread, no event reports which
+ * one, so the new first thread is a new THREAD.
  */
 static struct reel_error *end_others(struct reel_tracker *tracker, struct process *process,
 				     const struct reel_process_event *event,
@@ -202,7 +202,7 @@ static struct reel_error *end_others(struct reel_tracker *tracker, struct proces
 	return error;
 }
 
-/* `old_space` is gone: THREAD_EXEC says so, unless the file does not have the thread. */
+/* THREAD_EXEC marks the end of `old_space`, unless the thread is not in the file. */
 static struct reel_error *move_thread(struct reel_tracker *tracker, struct process *process,
 				      struct thread *thread, uint64_t time, uint64_t old_space)
 {
@@ -219,7 +219,7 @@ static struct reel_error *move_thread(struct reel_tracker *tracker, struct proce
 	return tracker_write(tracker, &record);
 }
 
-/* Nobody is left in the old space whose THREAD_EXEC would say that it is gone. */
+/* No thread is left in the old space whose THREAD_EXEC would mark its end. */
 static struct reel_error *replace_thread(struct reel_tracker *tracker, struct process *process,
 					 const struct reel_process_event *event, uint64_t old_space,
 					 uint64_t caller)
@@ -255,7 +255,7 @@ static struct reel_error *exec_process(struct reel_tracker *tracker,
 	if (error)
 		return error;
 	old_space = process->space.id;
-	/* BPF says right after this if it is 32-bit code. */
+	/* BPF reports 32-bit code right after this. */
 	reel_space_exec(&process->space, &tracker->programs, ++tracker->last_space, event->time);
 	process->base = 0;
 	process->n_mappings = 0;

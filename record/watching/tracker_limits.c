@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one process may make the recorder do and keep: whoever maps, unmaps and renames as fast as
- * he can must not cost others their samples, nor fill memory or the file.
+ * Limits of the work and memory that one process may cost the recorder: a process that maps, unmaps
+ * and renames as fast as it can must not cost samples of others, or fill memory or the file.
  */
 #include <string.h>
 
 #include "base/quantity.h"
 #include "record/watching/tracker_parts.h"
 
-/* Bytes that each next level begins at; a mapping takes 64 (target/mapping_tree.c). */
+/* Bytes per level; a mapping takes 64 (target/mapping_tree.c). */
 #define LEVEL_BYTES   (32u << 20)
 #define MAPPING_BYTES 64
 
-/* What a process made may be forgotten at this rate. */
+/* Cost forgotten per second. */
 #define CALM_PER_SECOND 10000
 
-/* A path of the usual length is for nothing; opening a file takes as long as all else ten times. */
+/* A path of the usual length is free; opening a file takes ten times as long as all else. */
 #define COST_PATH_BYTES 256
 #define COST_OPEN	16
 
-/* vm.max_map_count's default, and then what most programs have. */
+/* vm.max_map_count's default, then a count that is enough for most programs. */
 static const uint32_t allowances[] = { 65536, 4096, 256, 32, 0 };
 #define LEVELS (sizeof(allowances) / sizeof(*allowances))
 
@@ -41,7 +41,7 @@ bool tracker_is_noise(const struct reel_tracker *tracker, struct process *proces
 
 	if (time > process->noise_time) {
 		calm = (time - process->noise_time) / (REEL_NS_PER_SECOND / CALM_PER_SECOND);
-		/* Less than what counts is not lost. */
+		/* Keep the remainder for the next time. */
 		process->noise_time += calm * (REEL_NS_PER_SECOND / CALM_PER_SECOND);
 	}
 	process->noise -= calm < process->noise ? calm : process->noise;

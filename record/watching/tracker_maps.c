@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mappings: what they replace, and the vDSO, which is in no file. */
+/* Mappings and their overlaps, and the vDSO, which is in no file. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "base/quantity.h"
 #include "record/watching/tracker_parts.h"
 
-/* What is read of a process: as many mappings as the kernel allows by default, and 64 bytes a path.
- */
+/* Limits for a process: as many mappings as the kernel allows by default, with 64 bytes per
+ * path. */
 #define MAPPINGS_MAX   65536
 #define PATH_BYTES_MAX (4u << 20)
 
@@ -37,7 +37,7 @@ static struct reel_error *vdso_module(struct reel_tracker *tracker, const uint8_
 		     : reel_module_table_set_image(tracker->options.modules, *ret, image, size);
 }
 
-/* One of the two that all processes have, from our own (target.h). */
+/* Finds one of the two vDSOs that all processes share, using our own (target.h). */
 static struct reel_error *find_vdso(struct reel_tracker *tracker, bool compat, uint64_t *ret)
 {
 	const struct reel_target *target = tracker->options.target;
@@ -55,8 +55,8 @@ static struct reel_error *find_vdso(struct reel_tracker *tracker, bool compat, u
 }
 
 /*
- * Between an exec's first mapping and its end, where BPF tells what the program is, the address
- * has to do: ADDR_LIMIT_3GB puts 64-bit programs there too.
+ * Between an exec's first mapping and its end, when BPF reports the kind of program, the address
+ * has to do: ADDR_LIMIT_3GB puts 64-bit programs there as well.
  */
 static bool is_compat(const struct reel_tracker *tracker, const struct process *process,
 		      const struct reel_proc_map *map)
@@ -91,7 +91,7 @@ struct reel_error *tracker_vdso_told(struct reel_tracker *tracker, struct proces
 		return NULL;
 	reel_timeline_visit(tracker->timeline, process->space.id, REEL_TIME_NOW, search.address, 1,
 			    find_at_start, &search);
-	/* A guess that was wrong is replaced; a right one is there already. */
+	/* Replace a wrong guess; a right one needs no change. */
 	if (!search.found.module ||
 	    (search.found.module != tracker->vdso && search.found.module != tracker->compat_vdso))
 		return NULL;
@@ -143,7 +143,7 @@ static struct reel_error *unmap(struct reel_tracker *tracker, const struct proce
 	return tracker_put(tracker, process, &record);
 }
 
-/* Says what the new mapping takes the place of: the kernel does not tell of munmap. */
+/* Reports the mappings that the new one replaces, since the kernel does not report munmap. */
 static struct reel_error *replace_overlaps(struct reel_tracker *tracker, struct process *process,
 					   const struct reel_record_map *map, bool *is_there_ret)
 {
@@ -215,7 +215,7 @@ struct reel_error *tracker_map_leave_out(struct reel_tracker *tracker, struct pr
 	return is_valid(map) ? replace_overlaps(tracker, process, &record.map, &is_there) : NULL;
 }
 
-/* It takes the place of one, or the process may have one more. */
+/* Whether it replaces a mapping, or the process may have one more. */
 static bool has_room(const struct reel_tracker *tracker, const struct process *process,
 		     const struct reel_proc_map *map)
 {
@@ -288,8 +288,7 @@ enum reel_answer map_list_read(const struct reel_tracker *tracker, uint32_t pid,
 	*ret = (struct map_list){ 0 };
 	ret->answer = reel_inspector_process(tracker->options.inspector, pid, &limits,
 					     &ret->process, add_to_list, ret);
-	/* A thread of the kernel; or the first thread has ended, which says nothing of the others.
-	 */
+	/* A kernel thread; or the first thread has ended, while others may live. */
 	if (ret->answer == REEL_ANSWER_WHOLE && !ret->count)
 		ret->answer = REEL_ANSWER_NONE;
 	return ret->answer;

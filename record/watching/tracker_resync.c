@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * After a loss: /proc is asked what was lost, of all processes in turn.  That takes long where
- * there are many, or some that were made to be read slowly, and meanwhile the rings fill: so it is
- * done piece by piece, for a fifth of the time at most; whoever is sampled comes first, and a
- * process that took long waits longer for its next turn.
+ * After a loss, reads all processes in turn from /proc.  That takes long if there are many, or some
+ * that were made slow to read, and meanwhile the rings fill: so it is done piece by piece, for a
+ * fifth of the time at most; the process of the last sample comes first, and a process that took
+ * long waits longer for its next turn.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -12,12 +12,12 @@
 #include "base/quantity.h"
 #include "record/watching/tracker_parts.h"
 
-/* At once, and then so many times as long not. */
+/* Time to work at once, followed by this many times as long a rest. */
 #define WORK_NS	   (5 * REEL_NS_PER_MS)
 #define REST_TIMES 4
-/* A process is read again after so many times what it took. */
+/* A process is read again after this many times its last reading time. */
 #define AGAIN_TIMES 20
-/* Between two rounds: after another loss, and for processes of which something was left out. */
+/* Between two rounds: after another loss, and for processes with data left out. */
 #define LOSS_INTERVAL  (100 * REEL_NS_PER_MS)
 #define STALE_INTERVAL REEL_NS_PER_SECOND
 
@@ -48,7 +48,7 @@ static struct reel_error *add_known(struct reel_tracker *tracker, struct resync 
 	return NULL;
 }
 
-/* Those that /proc has behind those that are known. */
+/* Adds all processes in /proc after the known ones. */
 static struct reel_error *add_listed(struct reel_tracker *tracker, struct resync *resync)
 {
 	_cleanup_free_ uint32_t *listed = NULL;
@@ -150,7 +150,7 @@ void tracker_was_read(struct reel_tracker *tracker, struct process *process, uin
 	process->read_after = now + AGAIN_TIMES * (now - start);
 	if (!is_cut)
 		return;
-	/* Longer, since it will most likely not be whole the next time. */
+	/* Wait longer, since the next read will most likely be incomplete as well. */
 	process->read_after += REEL_NS_PER_SECOND;
 	tracker->left_out++;
 	tracker->resync.has_stale = true;

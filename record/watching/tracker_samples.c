@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What of all that is known gets into the file: a process with its mappings, and a thread, when its
- * first sample is placed.  Processes without samples cost nothing there, however fast they come and
- * go.  A space that still has the mappings of a written ancestor is written as a fork of that one,
- * so that what many share is written once.
+ * Writes known data to the file when it is needed: a process with its mappings, and a thread, when
+ * its first sample is placed.  Processes without samples cost nothing in the file, however fast
+ * they come and go.  A space that still has the mappings of a written ancestor is written as its
+ * fork, so that shared mappings are written once.
  */
 #include <string.h>
 
@@ -11,15 +11,15 @@
 #include "record/watching/tracker_parts.h"
 
 /*
- * Mappings written at a first sample: at once, and again per second.  Events of mappings have
- * limits of their own (tracker_limits.c), but a process with many can fork children that each
- * change one.  Every process may write a few.
+ * Mappings written at first samples: at once, and again per second.  Events of mappings have limits
+ * of their own (tracker_limits.c), but a process with many can fork children that each change one.
+ * Every process may write SPACE_MAPPINGS_MIN.
  */
 #define BURST_MAPPINGS	   (1u << 20)
 #define MAPPINGS_PER_S	   65536
 #define SPACE_MAPPINGS_MIN 256
 
-/* Records that are older than the file begin with it. */
+/* Records older than the file begin with it. */
 static uint64_t file_time(const struct reel_tracker *tracker, uint64_t time)
 {
 	return time < tracker->part_start ? tracker->part_start : time;
@@ -101,7 +101,7 @@ static const void *root_of(const struct reel_tracker *tracker, uint64_t space)
 	return reel_timeline_view(tracker->timeline, space, REEL_TIME_NOW).root;
 }
 
-/* The living process with the space; NULL unless the mappings in both are the very same. */
+/* The living process with the space; NULL unless both spaces share exactly the same mappings. */
 static struct process *sharer(const struct reel_tracker *tracker, uint64_t ancestor, uint64_t space)
 {
 	const struct reel_space_state *state = reel_timeline_space(tracker->timeline, ancestor);
@@ -177,7 +177,7 @@ static struct reel_error *write_process(struct reel_tracker *tracker, struct pro
 
 /* ---- threads ------------------------------------------------------------------------- */
 
-/* Its id, if the file has it. */
+/* The parent's id, if it is in the file. */
 static uint64_t written_parent(const struct reel_tracker *tracker, const struct thread *thread)
 {
 	const struct thread *parent = tracker_thread_find(tracker, thread->parent_tid);
@@ -216,7 +216,7 @@ static struct reel_error *write_thread(struct reel_tracker *tracker, struct thre
 {
 	const struct reel_record_space *space = &thread->process->space;
 	uint64_t start = thread->start > space->time ? thread->start : space->time;
-	/* Older samples may be waiting, of another name. */
+	/* Older samples with the previous name may be waiting. */
 	bool renamed = thread->renamed > start && thread->renamed > tracker->horizon &&
 		       thread->renamed > tracker->part_start;
 	struct reel_record record = { .id = REEL_RECORD_THREAD_COMM };
@@ -235,8 +235,8 @@ static struct reel_error *write_thread(struct reel_tracker *tracker, struct thre
 }
 
 /*
- * A sample from before an exec that the file knows already, or begins with: there the thread has a
- * record of its own, which ends with the exec.
+ * Handles a sample from before an exec that is already in the file, or that the file begins with:
+ * the thread gets a separate record there, which ends with the exec.
  */
 static struct reel_error *write_earlier(struct reel_tracker *tracker, struct thread *thread,
 					const struct reel_space_state *state)

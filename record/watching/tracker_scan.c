@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes that were there before the recording, or whose events were lost: what /proc says. */
+/* Reads processes from /proc that existed before the recording, or whose events were lost. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include "base/quantity.h"
 #include "record/watching/tracker_parts.h"
 
-/* While samples wait, and before. */
+/* Time limits while samples wait, and before. */
 #define LOOK_NS	      (10 * REEL_NS_PER_MS)
 #define LOOK_SETUP_NS (250 * REEL_NS_PER_MS)
 
@@ -21,17 +21,17 @@ static void add_properties(struct reel_tracker *tracker, const struct map_list *
 {
 	space->namespace_pid = maps->process.namespace_pid;
 	space->vdso = map_list_vdso(maps);
-	/* Where that cannot be read the first sample tells. */
+	/* If this is unknown, the first sample sets it. */
 	if (maps->process.word_bits)
 		reel_space_set_program(space, &tracker->programs, maps->process.word_bits == 32);
 }
 
-/* What is done with each thread of a process that /proc has. */
+/* Handles each thread of a process in /proc. */
 struct thread_scan {
 	struct reel_tracker *tracker;
 	struct process *process;
 	uint64_t time;
-	bool rename; /* those that are known, too */
+	bool rename; /* also rename known threads */
 	uint32_t n;
 	struct reel_error *error;
 };
@@ -53,7 +53,7 @@ static struct reel_error *find_thread(struct thread_scan *scan,
 	if (known && known->process == scan->process) {
 		if (!scan->rename)
 			return NULL;
-		/* It may be dead, and its end not be told yet: so no more is known of it. */
+		/* It may be dead without a reported end, so only its name is known. */
 		known->named = details->time;
 		return tracker_thread_rename(scan->tracker, known, details->time, details->comm);
 	}
@@ -71,7 +71,7 @@ static void visit_thread(void *context, const struct reel_proc_thread *details)
 		scan->error = find_thread(scan, details);
 }
 
-/* Samples find those threads, too, for which there is no time. */
+/* Threads for which there is no time will be found by their samples. */
 static struct reel_error *scan_threads(struct reel_tracker *tracker, struct process *process,
 				       uint64_t time, uint64_t deadline, bool rename)
 {
@@ -81,19 +81,19 @@ static struct reel_error *scan_threads(struct reel_tracker *tracker, struct proc
 
 	answer = reel_inspector_threads(tracker->options.inspector, (uint32_t)process->entry.id,
 					process->threads_read, deadline, visit_thread, &scan);
-	/* Where there are many, the next time goes on behind those of this time. */
+	/* If there are many, the next call continues after these. */
 	process->threads_read = answer == REEL_ANSWER_PART ? process->threads_read + scan.n : 0;
 	return scan.error;
 }
 
-/* How long may be looked at the mappings of one process, and again at its threads: where the first
- * always take too long, the others are known nevertheless. */
+/* Time for the mappings of one process, and again for its threads: if mappings always take too
+ * long, threads are found nevertheless. */
 static uint64_t deadline_of(const struct reel_tracker *tracker, uint64_t now)
 {
 	return now + (tracker->has_samples ? LOOK_NS : LOOK_SETUP_NS);
 }
 
-/* A process that was asked for, with many threads, before the first sample. */
+/* Whether it is a requested process with many threads, before the first sample. */
 static bool is_worth_waiting_for(const struct reel_tracker *tracker, const struct process *process,
 				 bool followed)
 {
@@ -142,14 +142,14 @@ struct reel_error *tracker_scan(struct reel_tracker *tracker, uint32_t pid, uint
 	return error;
 }
 
-/* ---- what is recorded ----------------------------------------------------------------- */
+/* ---- targets -------------------------------------------------------------------------- */
 
 static struct reel_error *no_such(const char *what, uint32_t number)
 {
 	return reel_error_create(REEL_ERROR_NOT_FOUND, "there is no %s %u", what, number);
 }
 
-/* Without a /proc of ours nothing but the number is known. */
+/* Without our own /proc, only the number is known. */
 static struct reel_error *add_blindly(struct reel_tracker *tracker, struct process *process,
 				      uint32_t tid, uint64_t time)
 {
@@ -279,7 +279,7 @@ struct reel_error *tracker_add_if_new(struct reel_tracker *tracker, uint32_t pid
 	if (process)
 		return NULL;
 	error = tracker_scan(tracker, pid, reel_now(), tracker->options.everything, &process);
-	/* It ended while it was looked at. */
+	/* It ended during the scan. */
 	if (!error && !process->threads)
 		error = tracker_process_end(tracker, process, reel_now());
 	return error;
@@ -295,7 +295,7 @@ struct reel_error *reel_tracker_add_all(struct reel_tracker *tracker)
 		return NULL;
 	error = tracker_processes(tracker, &pids, &count);
 	for (size_t i = 0; i < count && !error; i++) {
-		/* The others are looked at while samples are taken, or at their first one. */
+		/* The remaining processes are read while sampling, or at their first sample. */
 		if (reel_now() > tracker->setup_end) {
 			reel_tracker_resync(tracker);
 			break;
@@ -307,11 +307,11 @@ struct reel_error *reel_tracker_add_all(struct reel_tracker *tracker)
 
 /* ---- after a loss --------------------------------------------------------------------- */
 
-/* `last`: its end would be the process's, which is there. */
+/* `last`: the process's last thread, which has not ended, since the process exists. */
 static struct reel_error *resync_thread(struct reel_tracker *tracker, struct thread *thread,
 					bool last)
 {
-	/* Not read from /proc: what that does not list has not ended, perhaps. */
+	/* A thread missing from the list in /proc may still live, so check with a signal. */
 	if (!last && syscall(SYS_tgkill, (pid_t)thread->process->entry.id, thread->tid, 0) &&
 	    errno == ESRCH)
 		return tracker_thread_end(tracker, thread, reel_now(), true);
@@ -332,7 +332,7 @@ struct reel_error *tracker_rescan(struct reel_tracker *tracker, struct process *
 		tracker_was_read(tracker, process, now, false);
 		return NULL;
 	}
-	/* What cannot be read says nothing. */
+	/* An unreadable process is left unchanged. */
 	map_list_read(tracker, pid, deadline, &maps);
 	if (maps.answer != REEL_ANSWER_NONE && !maps.failed)
 		error = tracker_maps_replace(tracker, process, now, deadline, &maps);
