@@ -17,10 +17,10 @@
 #include "record/embedding/image_request.h"
 #include "record/watching/code_spaces.h"
 
-/* A record of an image has so many bytes of it. */
+/* Bytes of an image per record. */
 #define PIECE_SIZE (1u << 20)
 
-/* Files that are open at a time, and descriptors that are left for all else. */
+/* Limit of open files, and descriptors reserved for other uses. */
 #define FILES_MAX   16384
 #define FILES_SPARE 512
 
@@ -28,42 +28,42 @@
 #define HITS_MAX (4u << 20)
 
 /*
- * A recorder that is killed leaves no images but those that it has made by then: of what is hit for
- * so long, when it has been hit in four times as many places as before, so that a module's images
- * before the last one are together about a third of its size, and the last one replaces them.
+ * Interim images, in case the recorder is killed: of modules hit for at least this time, once they
+ * have been hit in four times as many places as for the previous image.  So a module's interim
+ * images together take about a third of its last image, which replaces them.
  */
 #define INTERIM_AFTER (5 * REEL_NS_PER_SECOND)
 #define INTERIM_TIMES 4
 
 /*
- * What images may cost while samples are taken: so much to begin with, and this share of one CPU.
- * The images at a file's end have a deadline instead.
+ * CPU time of images while sampling: this time at first, plus this share of one CPU.  The images at
+ * a file's end have a deadline instead.
  */
 #define WORK_FREE  (250 * REEL_NS_PER_MS)
 #define WORK_SHARE 100
 
-/* At a file's end each module gets an equal part of the time that is left, but not less than this;
- * who needs more is tried again when all others are done. */
+/* At a file's end each module gets an equal part of the remaining time, but at least this; a module
+ * that needs more is tried again after all others. */
 #define TURN_MIN (100 * REEL_NS_PER_MS)
 
-/* So many of the modules that are left out are named at the end. */
+/* Number of left-out modules named at the end. */
 #define NAMED_MAX 4
 
-/* Words that were looked at of late, by a hash: the same ones come again and again. */
+/* Cache of recently checked words, by a hash: the same ones occur again and again. */
 #define SEEN_BITS 13
 
 struct module {
 	struct reel_id_entry entry; /* its id */
 	int fd;			    /* -1: none */
-	uint64_t used;		    /* when it was hit or mapped, in turns */
+	uint64_t used;		    /* when it was last hit or mapped, in turns */
 	struct reel_hit_set hits;
-	uint64_t since; /* when it was seen first that it has hits; 0: not yet */
+	uint64_t since; /* when hits were first seen; 0: not yet */
 	bool is_left_out;
-	/* Hits when its image was asked for last; of the image that the file has. */
+	/* Hits when its image was last requested; hits of the image in the file. */
 	size_t n_asked, n_embedded;
 	uint64_t n_images, hits_left_out;
-	uint64_t work_wanted; /* what making its image took at least, when that was given up */
-	bool is_slow;	      /* that was given up once */
+	uint64_t work_wanted; /* minimum work for its image, after an attempt was given up */
+	bool is_slow;	      /* an attempt was given up */
 	bool is_late;	      /* its turn at the file's end was too short */
 };
 
@@ -80,21 +80,21 @@ struct reel_embedding {
 	size_t n_files, files_max;
 	size_t n_hits;
 	uint64_t bytes_left;
-	/* Modules that wait for their images, while the file ends. */
+	/* Modules waiting for their images at the file's end. */
 	uint64_t *queue;
 	size_t n_queue, at;
 	bool ends;
-	uint64_t deadline;    /* of the images at the file's end */
+	uint64_t deadline;    /* for the images at the file's end */
 	uint64_t asked;	      /* the module whose image is being made; 0: none */
-	uint64_t begun, work; /* ns of the helper on a CPU since then, but for file ends */
+	uint64_t begun, work; /* ns of the helper on a CPU since `begun`, except at file ends */
 	struct reel_embedding_counts counts;
 	char reason[1024];
 	struct seen seen[1 << SEEN_BITS];
 };
 
-/* ---- what is known ------------------------------------------------------------------------- */
+/* ---- state --------------------------------------------------------------------------------- */
 
-/* Descriptors are cheap; as many as the recorder may have. */
+/* As many as the recorder may have: descriptors are cheap. */
 static size_t find_files_max(void)
 {
 	struct rlimit limit;
@@ -183,7 +183,7 @@ static struct module *module_find(const struct reel_embedding *embedding, uint64
 	return (struct module *)reel_id_table_find(&embedding->modules, id);
 }
 
-/* NULL if there is no memory. */
+/* NULL if out of memory. */
 static struct module *module_add(struct reel_embedding *embedding, uint64_t id)
 {
 	struct module *module = calloc(1, sizeof(*module));
@@ -198,7 +198,7 @@ static struct module *module_add(struct reel_embedding *embedding, uint64_t id)
 	return NULL;
 }
 
-/* Modules without hits before others, then the one that was used the longest time ago. */
+/* Picks modules without hits before others, then the least recently used. */
 static void find_oldest(void *context, struct reel_id_entry *entry)
 {
 	struct module **oldest = context, *module = (struct module *)entry;
@@ -269,7 +269,7 @@ static struct reel_error *hit(struct reel_embedding *embedding, const struct ree
 	return reel_error_no_memory();
 }
 
-/* What is behind a call may be the end of a mapping. */
+/* An address after a call may be the end of a mapping. */
 static struct reel_error *look_at(struct reel_embedding *embedding,
 				  const struct reel_code_space *space, uint64_t word)
 {
@@ -309,7 +309,7 @@ static struct reel_error *look_at_words(struct reel_embedding *embedding,
 	size_t at = -region->address % size;
 	struct reel_error *error = NULL;
 
-	/* Two loops, as a constant is what makes it fast. */
+	/* Two loops, since a constant size makes them fast. */
 	for (; size == 8 && at + 8 <= region->size && !error; at += 8) {
 		uint64_t word;
 
@@ -352,7 +352,7 @@ struct reel_error *reel_embedding_note(struct reel_embedding *embedding,
 
 /* ---- images -------------------------------------------------------------------------------- */
 
-/* The module is to have an image, or a newer one, and will not. */
+/* The module needs an image, or a newer one, but will not get it. */
 static void leave_out(struct reel_embedding *embedding, struct module *module, const char *why)
 {
 	const struct reel_record_module *record =
@@ -360,7 +360,7 @@ static void leave_out(struct reel_embedding *embedding, struct module *module, c
 	size_t length = strlen(embedding->reason);
 	char line[512];
 
-	/* Until the end there may be another chance. */
+	/* It may get another chance before the end. */
 	if (module->is_left_out || !embedding->ends)
 		return;
 	module->is_left_out = true;
@@ -374,7 +374,7 @@ static void leave_out(struct reel_embedding *embedding, struct module *module, c
 		embedding->options.note(embedding->options.note_context, line);
 }
 
-/* What the images of a running recording may cost still. */
+/* Remaining CPU time of images while recording. */
 static uint64_t work_left(const struct reel_embedding *embedding)
 {
 	uint64_t all = WORK_FREE + (reel_now() - embedding->begun) / WORK_SHARE;
@@ -382,7 +382,7 @@ static uint64_t work_left(const struct reel_embedding *embedding)
 	return embedding->work < all ? all - embedding->work : 0;
 }
 
-/* When a module's turn at the file's end is over. */
+/* End of a module's turn at the file's end. */
 static uint64_t turn_end(const struct reel_embedding *embedding)
 {
 	uint64_t now = reel_now();
@@ -395,9 +395,9 @@ static uint64_t turn_end(const struct reel_embedding *embedding)
 }
 
 /*
- * A distribution's debug package, below the recorder's own root, which is trusted, and not the
- * process's: libraries' local functions have names in it alone.  -1: there is none, or making an
- * image took too long before, perhaps with it.
+ * Opens a distribution's debug package, which alone has the names of libraries' local functions.
+ * It is below the recorder's own, trusted root, not the process's.  -1: it does not exist, or an
+ * earlier image took too long, perhaps because of it.
  */
 static int open_debug_file(const struct reel_embedding *embedding, const struct module *module)
 {
@@ -452,7 +452,7 @@ static void ask(struct reel_embedding *embedding, struct module *module)
 	embedding->asked = module->entry.id;
 }
 
-/* It took longer than it may: at the file's end it has a second turn, after all others. */
+/* Its time is over: at the file's end it gets a second turn, after all others. */
 static void take_delay(struct reel_embedding *embedding, struct module *module, const char *problem)
 {
 	module->is_slow = true;
@@ -494,7 +494,7 @@ static struct reel_error *put_image(struct reel_embedding *embedding, struct mod
 	return error;
 }
 
-/* False: it is not there yet. */
+/* False: the image is not ready yet. */
 static struct reel_error *take_image(struct reel_embedding *embedding, bool *ret)
 {
 	struct module *module = module_find(embedding, embedding->asked);
@@ -526,8 +526,8 @@ static struct reel_error *take_image(struct reel_embedding *embedding, bool *ret
 	return error;
 }
 
-/* Before the file's end, what would cost too much now will not when more time has passed. At the
- * end, an image that was in the making has come meanwhile. */
+/* While recording, an image that costs too much now may be made later. At the end, an image may
+ * have arrived meanwhile. */
 static bool is_wanted(const struct reel_embedding *embedding, const struct module *module)
 {
 	uint64_t left = work_left(embedding);
@@ -588,7 +588,7 @@ static struct reel_error *queue(struct reel_embedding *embedding,
 {
 	free(embedding->queue);
 	embedding->n_queue = embedding->at = 0;
-	/* Each may have a second turn, and one that is being asked for a third. */
+	/* Each may have a second turn, and the one in progress a third. */
 	embedding->queue = calloc(2 * embedding->modules.count + 2, sizeof(*embedding->queue));
 	if (!embedding->queue)
 		return reel_error_no_memory();
@@ -599,7 +599,7 @@ static struct reel_error *queue(struct reel_embedding *embedding,
 struct reel_error *reel_embedding_tick(struct reel_embedding *embedding)
 {
 	reel_code_spaces_forget_ended(&embedding->spaces, embedding->timeline);
-	/* What is left is the last images'. */
+	/* Reserve the rest for the last images. */
 	if (!reel_embedding_is_done(embedding) ||
 	    embedding->bytes_left < embedding->options.limit / 2)
 		return NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Embeds what replay will ask of modules' files (SPEC.md 5.1), so that a capture needs nothing
- * else: notes which addresses of which file samples have hit (whatever may be a pc or a return
- * address), keeps the files open from when they were mapped on, and has a helper make their images.
+ * Embeds the parts of modules' files that replay will read (SPEC.md 5.1), so that a capture needs
+ * no other files: notes each file's addresses hit by samples (any possible pc or return address),
+ * opens files when they are mapped and keeps them open, and has a helper make their images.
  */
 #ifndef RECORD_EMBEDDING_EMBEDDING_H
 #define RECORD_EMBEDDING_EMBEDDING_H
@@ -17,11 +17,11 @@ struct reel_embedding_options {
 	struct reel_image_asker *asker;
 	const struct reel_module_table *modules; /* of the mappings */
 	struct reel_record_sink sink;
-	/* What processes are of which it is not known yet. */
+	/* The ELF kind of processes whose kind is not known yet. */
 	struct reel_elf_kind native;
-	uint64_t limit; /* bytes of images that a file gets at most */
+	uint64_t limit; /* bytes of images in a file at most */
 	bool everything, no_symbols;
-	/* Is told why a module was left out. */
+	/* Gets the reason why a module was left out. */
 	void (*note)(void *context, const char *line);
 	void *note_context;
 };
@@ -30,37 +30,36 @@ struct reel_error *reel_embedding_create(const struct reel_embedding_options *op
 					 struct reel_embedding **ret) REEL_MUST_CHECK;
 void reel_embedding_destroy(struct reel_embedding *embedding);
 
-/* A module's file, which is closed later; for reel_module_table_give_files. */
+/* Takes a module's file, and closes it later; for reel_module_table_give_files. */
 void reel_embedding_take_file(void *embedding, uint64_t module, int fd);
 
-/* Notes what a sample hits, as it is written. `view` is of its space at its time; of one timeline,
- * always. */
+/* Notes the addresses hit by a sample as written. `view` is the sample's space and time, always of
+ * the same timeline. */
 struct reel_error *reel_embedding_note(struct reel_embedding *embedding,
 				       const struct reel_space_view *view,
 				       const struct reel_sample *sample) REEL_MUST_CHECK;
 
-/* Once a second or so: has images made that are due already, and forgets processes that have
- * ended. */
+/* Call about once a second: has due images made, and forgets ended processes. */
 struct reel_error *reel_embedding_tick(struct reel_embedding *embedding) REEL_MUST_CHECK;
-/* The file is about to end: from here on images are made until each module has its last one, or is
- * left out, which all are that have none at the deadline. */
+/* Begins the file's end: from now on images are made until each module has its last one.  Modules
+ * without one at the deadline are left out. */
 struct reel_error *reel_embedding_end(struct reel_embedding *embedding,
 				      uint64_t deadline) REEL_MUST_CHECK;
-/* The deadline is not later than this. */
+/* Limits the deadline to this time. */
 void reel_embedding_hurry(struct reel_embedding *embedding, uint64_t deadline);
-/* Does what can be done now, and puts images that are made. */
+/* Does the work possible now, and puts finished images. */
 struct reel_error *reel_embedding_work(struct reel_embedding *embedding) REEL_MUST_CHECK;
-/* After reel_embedding_end: there is nothing left to do. */
+/* After reel_embedding_end: whether all work is done. */
 bool reel_embedding_is_done(const struct reel_embedding *embedding);
 /* Waits a moment for the helper. */
 void reel_embedding_wait(struct reel_embedding *embedding);
-/* A new file begins: it has nothing yet. */
+/* A new file begins, without any images. */
 void reel_embedding_restart(struct reel_embedding *embedding);
 
 struct reel_embedding_counts {
-	uint64_t modules, bytes; /* of the files up to now */
-	uint64_t left_out;  /* modules that were hit, and have no image, or less than is needed */
-	const char *reason; /* the first of them, and why */
+	uint64_t modules, bytes; /* of all files up to now */
+	uint64_t left_out;  /* modules that were hit, but whose image is missing or incomplete */
+	const char *reason; /* the first of them, with the reasons */
 };
 
 struct reel_embedding_counts reel_embedding_counts(const struct reel_embedding *embedding);

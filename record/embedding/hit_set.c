@@ -4,8 +4,8 @@
 #include "base/id_table.h"
 #include "record/embedding/hit_set.h"
 
-/* By a multiplier that nobody knows (base/id_table.h): who chooses what is on a stack could choose
- * offsets that collide. */
+/* Uses a secret multiplier (base/id_table.h): a program that controls its stack could otherwise
+ * choose offsets that collide. */
 static size_t slot_of(const struct reel_hit_set *set, uint64_t key)
 {
 	size_t at = (size_t)(key * set->multiplier >> 32) & (set->capacity - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What samples have hit of a file (module/hit_image.h), each once. */
+/* A set of the offsets in a file that samples have hit (module/hit_image.h). */
 #ifndef RECORD_EMBEDDING_HIT_SET_H
 #define RECORD_EMBEDDING_HIT_SET_H
 
@@ -11,16 +11,16 @@
 struct reel_hit_set {
 	uint64_t *slots; /* a hit + 1; 0: free */
 	size_t n, capacity;
-	uint64_t multiplier; /* of the hash; 0: there is nothing yet */
+	uint64_t multiplier; /* of the hash; 0: set is empty */
 };
 
-/* What became of it. */
+/* Result of adding a hit. */
 enum reel_hit { REEL_HIT_KNOWN, REEL_HIT_NEW, REEL_HIT_NO_MEMORY };
 
-/* `hit` is not UINT64_MAX. */
+/* `hit` must not be UINT64_MAX. */
 enum reel_hit reel_hit_set_add(struct reel_hit_set *set, uint64_t hit);
 void reel_hit_set_free(struct reel_hit_set *set);
-/* A new array of all, ascending; NULL if there is no memory. */
+/* A new array of all hits, ascending; NULL if out of memory. */
 uint64_t *reel_hit_set_sorted(const struct reel_hit_set *set);
 
 #endif

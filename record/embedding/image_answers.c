@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The helper that makes images.  It has read what strangers made, and may hang with a file server:
- * so it has no rights but to read the descriptors that it is given, and may be killed.
+ * The helper that makes images.  It reads untrusted files, and may hang with a file server: so it
+ * may only read the descriptors that it is given, and may be killed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "record/host/privileges.h"
 #include "record/watching/fd_message.h"
 
-/* Not the recorder's (nursery.c): samples do not wait for this. */
+/* Lower than the recorder's (nursery.c): samples do not wait for this. */
 #define PRIORITY 0
 
 static void prepare(void)
@@ -41,7 +41,7 @@ static bool receive_offsets(int socket, uint64_t *offsets, uint64_t n)
 	return true;
 }
 
-/* `fd` is closed. NULL: there is none that is the file's. */
+/* Closes `fd`. NULL if it is missing or does not match the file. */
 static struct reel_elf_file *open_debug_file(int fd, const struct reel_elf_file *file)
 {
 	struct reel_bytes build_id = reel_elf_file_build_id(file), its_build_id;
@@ -69,7 +69,7 @@ static struct reel_error *make_image(const int fds[2], const struct image_reques
 		.limit = (size_t)request->limit,
 	};
 	struct reel_elf_file *file;
-	/* The recorder says which file it is. */
+	/* The recorder adds the file's name. */
 	struct reel_error *error = reel_elf_file_open_descriptor(fds[0], "it", &file);
 
 	if (error) {
@@ -136,7 +136,7 @@ void reel_image_answers(int socket)
 void reel_image_answers_confined(int socket)
 {
 	const struct reel_privileges kept = { .roles = REEL_ROLE_IMAGER };
-	const char *lacks; /* as the recorder will find */
+	const char *lacks; /* the recorder finds the same */
 	struct reel_error *error;
 
 	prepare();

@@ -14,16 +14,16 @@
 #include "record/watching/fd_message.h"
 #include "record/watching/nursery.h"
 
-/* A helper that does not move on and sleeps hangs: with a file server, say.  One that works may
+/* A helper that sleeps without progress hangs, for example with a file server.  A working one may
  * take longer. */
 #define PATIENCE      (5 * REEL_NS_PER_SECOND)
 #define PATIENCE_BUSY (60 * REEL_NS_PER_SECOND)
-/* A helper that has worked for longer is replaced when it has answered, so that the limit of a
- * helper's CPU time is only reached by one that does not answer. */
+/* A helper that has worked longer is replaced after its answer, so that only a helper that does not
+ * answer reaches the limit of CPU time. */
 #define HELPER_WORK_MAX REEL_NS_PER_SECOND
 
 static const struct reel_helper_limits limits = {
-	/* What the symbols and unwind information of the largest browsers take, several times. */
+	/* Several times the size of symbols and unwind information of the largest browsers. */
 	.memory = UINT64_C(2) << 30,
 	/* See HELPER_WORK_MAX. */
 	.cpu_seconds = 10,
@@ -36,11 +36,11 @@ struct reel_image_asker {
 	int helper; /* our end of its socket, -1: none */
 	struct reel_image_question question;
 	size_t n_sent;	/* offsets */
-	uint64_t moved; /* when it moved on */
+	uint64_t moved; /* time of the last progress */
 	bool has_head;
 	struct image_answer answer;
 	struct reel_buffer image;
-	const char *problem; /* NULL: none up to now */
+	const char *problem; /* NULL: none so far */
 	bool is_slow;
 	uint64_t work_before, work; /* of the helper: before this question, and for it */
 };
@@ -76,7 +76,7 @@ static void end_helper(struct reel_image_asker *asker)
 	asker->work_before = 0;
 }
 
-/* At once: to start another one kills the old one, which may work on. */
+/* Called early: a later start would kill the old helper, which may still work. */
 static void replace_helper(struct reel_image_asker *asker)
 {
 	end_helper(asker);
@@ -144,7 +144,7 @@ static bool send_offsets(struct reel_image_asker *asker)
 	return true;
 }
 
-/* False: the helper is gone, or what it says cannot be. */
+/* False: the helper is gone, or its answer is invalid. */
 static bool receive(struct reel_image_asker *asker)
 {
 	struct reel_buffer *image = &asker->image;
@@ -186,14 +186,14 @@ uint64_t reel_image_asker_work(const struct reel_image_asker *asker)
 	return asker->work;
 }
 
-/* One that has ended has worked as long as it had when it was looked at last. */
+/* The last count remains for a helper that has ended. */
 static void count_work(struct reel_image_asker *asker, const struct reel_nursery_state *state)
 {
 	if (state->begun && state->work > asker->work_before + asker->work)
 		asker->work = state->work - asker->work_before;
 }
 
-/* Why the helper gets no more time; NULL: it does. */
+/* The reason why the helper gets no more time; NULL if it gets more. */
 static const char *find_delay(struct reel_image_asker *asker)
 {
 	const struct reel_image_question *question = &asker->question;
@@ -210,7 +210,7 @@ static const char *find_delay(struct reel_image_asker *asker)
 	return NULL;
 }
 
-/* A helper that has answered waits for the next question, which its work until now is not for. */
+/* After an answer the helper waits; its work so far does not count for the next question. */
 static void end_answer(struct reel_image_asker *asker)
 {
 	struct reel_nursery_state state = reel_nursery_look(asker->nursery);

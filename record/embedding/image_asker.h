@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Has images of modules' files made by a helper process, one after the other; nothing here waits.
- * A helper that does not answer is killed, and the image is left out.
+ * Has a helper process make images of modules' files, one after the other; nothing here waits.  A
+ * helper that does not answer is killed, and the image is left out.
  */
 #ifndef RECORD_EMBEDDING_IMAGE_ASKER_H
 #define RECORD_EMBEDDING_IMAGE_ASKER_H
@@ -10,8 +10,8 @@
 
 struct reel_image_asker;
 
-/* To be called while the recorder is small: it forks.  `confined`: the helper has no rights but
- * those that it needs. */
+/* Forks, so call it while the recorder is small.  `confined`: the helper keeps only the rights that
+ * it needs. */
 struct reel_error *reel_image_asker_create(bool confined,
 					   struct reel_image_asker **ret) REEL_MUST_CHECK;
 void reel_image_asker_destroy(struct reel_image_asker *asker);
@@ -29,26 +29,26 @@ struct reel_image_question {
 	uint64_t work_max; /* ns of the helper on a CPU; 0: any */
 };
 
-/* What was asked before was answered. */
+/* The previous question must be answered. */
 void reel_image_asker_ask(struct reel_image_asker *asker,
 			  const struct reel_image_question *question);
 
-/* The question's deadline is not later than this. */
+/* Limits the question's deadline to this time. */
 void reel_image_asker_hurry(struct reel_image_asker *asker, uint64_t deadline);
-/* ns that the helper was on a CPU for the last question; 0 where the kernel does not count it. */
+/* ns that the helper was on a CPU for the last question; 0 if the kernel does not count it. */
 uint64_t reel_image_asker_work(const struct reel_image_asker *asker);
 
 enum reel_image_state {
 	REEL_IMAGE_NOT_YET,
-	REEL_IMAGE_MADE,     /* *image_ret: until the next question */
-	REEL_IMAGE_LEFT_OUT, /* *problem_ret says why: the same */
-	REEL_IMAGE_TOO_SLOW, /* the same: it took longer than it may */
+	REEL_IMAGE_MADE,     /* *image_ret: valid until the next question */
+	REEL_IMAGE_LEFT_OUT, /* *problem_ret: the reason, valid until the next question */
+	REEL_IMAGE_TOO_SLOW, /* the same: its time was over */
 };
 
-/* How the question that was asked last does. */
+/* State of the last question. */
 enum reel_image_state reel_image_asker_look(struct reel_image_asker *asker,
 					    struct reel_bytes *image_ret, const char **problem_ret);
-/* Waits until there is something new to look at, but not longer. */
+/* Waits for a change of state, up to the timeout. */
 void reel_image_asker_wait(struct reel_image_asker *asker, int timeout_ms);
 
 #endif

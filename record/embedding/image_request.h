@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the recorder asks the helper that makes images, and what that answers: packets, as both are
- * one program.  The request comes with the descriptors of the file and, where there is one, of its
- * debug file; offsets follow it, so many in a
- * packet.  The answer's head is followed by the image's bytes.
+ * Requests of the recorder to the helper that makes images, and the answers: packets, as both are
+ * one program.  The request carries the descriptors of the file and of its debug file, if any,
+ * followed by packets of IMAGE_OFFSETS offsets.  The answer's head is followed by the image's
+ * bytes.
  */
 #ifndef RECORD_EMBEDDING_IMAGE_REQUEST_H
 #define RECORD_EMBEDDING_IMAGE_REQUEST_H
@@ -13,7 +13,7 @@
 
 #define IMAGE_PACKET  (64u << 10)
 #define IMAGE_OFFSETS (IMAGE_PACKET / sizeof(uint64_t))
-/* Of one file; more are not asked for. */
+/* Limit for one file; the recorder requests no more. */
 #define IMAGE_HITS_MAX (1u << 20)
 
 struct image_request {
@@ -23,13 +23,13 @@ struct image_request {
 };
 
 struct image_answer {
-	uint64_t size;	   /* 0: there is none */
-	char problem[240]; /* then */
+	uint64_t size;	   /* 0: no image */
+	char problem[240]; /* if there is no image */
 };
 
-/* The helper's life. */
+/* The helper's main function. */
 void reel_image_answers(int socket);
-/* The same, after it has given up what that does not take. */
+/* The same, after dropping privileges that it does not need. */
 void reel_image_answers_confined(int socket);
 
 #endif

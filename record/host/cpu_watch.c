@@ -11,18 +11,18 @@
 
 #include "base/quantity.h"
 
-/* Between two looks where the kernel told nothing: a look takes some 10 µs. */
+/* Between two checks without an event from the kernel: a check takes some 10 µs. */
 #define INTERVAL (100 * REEL_NS_PER_MS)
 
 /* include/linux/kobject.h, UEVENT_BUFFER_SIZE, and the headers around it */
 #define UEVENT_MAX 4096
-/* Multicast group of what the kernel itself says (lib/kobject_uevent.c). */
+/* Multicast group of the kernel's own messages (lib/kobject_uevent.c). */
 #define UEVENT_GROUP 1
 
 struct reel_cpu_watch {
 	int file; /* stays open: descriptors may run out */
 	int socket;
-	uint64_t last; /* look */
+	uint64_t last; /* last check */
 	struct reel_cpus online, left;
 };
 
@@ -42,7 +42,7 @@ struct reel_error *reel_cpu_watch_create(struct reel_cpu_watch **ret)
 	*ret = watch;
 	watch->socket = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
 			       NETLINK_KOBJECT_UEVENT);
-	/* Looking finds the same, but later, and not that a CPU went and came back meanwhile. */
+	/* Checks find the same, but later, and miss a CPU that went and came back in between. */
 	if (watch->socket >= 0 &&
 	    bind(watch->socket, (const struct sockaddr *)&address, sizeof(address))) {
 		close(watch->socket);
@@ -78,7 +78,7 @@ static bool take_event(struct reel_cpu_watch *watch, const char *message)
 		return true;
 	if (sscanf(message, "offline@/devices/system/cpu/cpu%" SCNu32 "%c", &cpu, &rest) != 1)
 		return false;
-	/* Without memory for it, it counts as one that did not come back. */
+	/* Without memory, the CPU counts as one that did not come back. */
 	reel_error_destroy(reel_cpus_add(&watch->left, cpu));
 	return true;
 }
@@ -94,7 +94,7 @@ static bool take_events(struct reel_cpu_watch *watch)
 		ssize_t n = recvfrom(watch->socket, message, UEVENT_MAX, 0,
 				     (struct sockaddr *)&from, &size);
 
-		/* More than the socket holds: what was there is not known. */
+		/* The socket overflowed: the lost messages are unknown, so check. */
 		if (n < 0 && errno == ENOBUFS)
 			found = true;
 		else if (n < 0 && errno != EINTR)
@@ -122,7 +122,7 @@ bool reel_cpu_watch_look(struct reel_cpu_watch *watch, uint64_t now,
 	*left_ret = &watch->left;
 	if (!error)
 		return true;
-	/* It could be read when the recording began: no memory, this time. */
+	/* It could be read when the recording began, so this is a lack of memory. */
 	reel_error_destroy(error);
 	return false;
 }

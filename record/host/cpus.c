@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #define ONLINE "/sys/devices/system/cpu/online"
-/* More than any kernel is built for (NR_CPUS). */
+/* More than any kernel supports (NR_CPUS). */
 #define CPUS_MAX 65536
-/* sysfs gives a page of an attribute; where pages are larger, this is enough still. */
+/* sysfs returns up to a page of an attribute; this is enough even if pages are larger. */
 #define ATTRIBUTE_MAX 4096
 
 struct reel_error *reel_cpus_add(struct reel_cpus *cpus, uint32_t number)

@@ -8,13 +8,13 @@
 struct reel_cpus {
 	uint32_t *numbers;
 	size_t n, capacity;
-	uint32_t highest; /* that was ever among them */
+	uint32_t highest; /* ever in the list */
 };
 
-/* These, or all that are online if `numbers` is NULL. */
+/* Copies `numbers`, or lists all online CPUs if it is NULL. */
 struct reel_error *reel_cpus_create(const uint32_t *numbers, size_t n,
 				    struct reel_cpus *ret) REEL_MUST_CHECK;
-/* To read them again and again: the kernel's list of those that are online. */
+/* For repeated reads of the kernel's list of online CPUs. */
 struct reel_error *reel_cpus_open_online(int *fd_ret) REEL_MUST_CHECK;
 struct reel_error *reel_cpus_read_online(int fd, struct reel_cpus *ret) REEL_MUST_CHECK;
 struct reel_error *reel_cpus_add(struct reel_cpus *cpus, uint32_t number) REEL_MUST_CHECK;

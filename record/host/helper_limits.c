@@ -15,7 +15,7 @@
 #define IS_SANITIZED 0
 #endif
 
-/* A limit is only ever lowered: raising one takes rights, and would help nobody. */
+/* Only lowers a limit: raising one would need rights, and is never useful. */
 static void lower(int resource, uint64_t limit)
 {
 	struct rlimit now;

@@ -34,17 +34,17 @@ static const struct {
 	unsigned int roles;
 	int number;
 } capabilities[] = {
-	/* Events of CPUs that come. */
+	/* Events of CPUs that come online. */
 	{ MAIN, CAP_PERFMON },
-	/* BPF maps; before 5.19 even those that are open (kernel.unprivileged_bpf_disabled). */
+	/* BPF maps; before 5.19 even open ones (kernel.unprivileged_bpf_disabled). */
 	{ MAIN, CAP_BPF },
-	/* Their buffers, above perf_event_mlock_kb. */
+	/* Events' buffers, above perf_event_mlock_kb. */
 	{ MAIN, CAP_IPC_LOCK },
 	/* Addresses in /proc/kallsyms and /proc/modules. */
 	{ MAIN, CAP_SYSLOG },
-	/* /proc/PID/maps, mem, root of others. */
+	/* /proc/PID/maps, mem, root of other users. */
 	{ READER, CAP_SYS_PTRACE },
-	/* Programs in folders of others. */
+	/* Programs in other users' folders. */
 	{ READER, CAP_DAC_READ_SEARCH },
 	/* /proc/PID/map_files */
 	{ READER, CAP_CHECKPOINT_RESTORE },
@@ -71,7 +71,7 @@ static uint64_t permitted(void)
 	return data[0].permitted | (uint64_t)data[1].permitted << 32;
 }
 
-/* Less of what one has is never refused. */
+/* Reducing capabilities never fails. */
 static void set_capabilities(uint64_t effective, uint64_t permitted_set)
 {
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
@@ -86,8 +86,8 @@ static void set_capabilities(uint64_t effective, uint64_t permitted_set)
 }
 
 /*
- * Debian's and Ubuntu's kernels want CAP_SYS_ADMIN for an event of a whole CPU where
- * kernel.perf_event_paranoid is above 2, and know nothing of CAP_PERFMON there: asks the kernel.
+ * Debian's and Ubuntu's kernels require CAP_SYS_ADMIN, not CAP_PERFMON, for an event of a whole CPU
+ * if kernel.perf_event_paranoid is above 2: try to open one.
  */
 static bool events_want_admin(void)
 {
@@ -106,7 +106,7 @@ static bool events_want_admin(void)
 	return refused;
 }
 
-/* Root without CAP_DAC_OVERRIDE can't make files in another user's folder. */
+/* Root without CAP_DAC_OVERRIDE can't create files in another user's folder. */
 static bool folder_wants_override(const struct reel_place *place)
 {
 	_cleanup_free_ char *name = NULL;
@@ -119,7 +119,7 @@ static bool folder_wants_override(const struct reel_place *place)
 	return error && reel_error_code(error) == REEL_ERROR_PERMISSION;
 }
 
-/* With no more than `set`; what must be kept beside it. */
+/* Called with no more than the roles' capabilities; returns others that must be kept. */
 static uint64_t wanted_beside(const struct reel_privileges *privileges)
 {
 	uint64_t set = 0;
@@ -132,7 +132,7 @@ static uint64_t wanted_beside(const struct reel_privileges *privileges)
 		set |= BIT(CAP_DAC_OVERRIDE);
 	if (privileges->parts && reel_place_is_of_caller(privileges->parts, &user, &group))
 		set |= BIT(CAP_CHOWN);
-	/* A command that became another user's is told to end. */
+	/* To end a command that has become another user's. */
 	if (privileges->command)
 		set |= BIT(CAP_KILL);
 	return set;
@@ -142,7 +142,7 @@ static void drop_capabilities(const struct reel_privileges *privileges)
 {
 	uint64_t had = permitted(), kept = had & capabilities_of(privileges->roles);
 
-	/* That takes CAP_SETPCAP; without it, no_new_privs has to do. */
+	/* This needs CAP_SETPCAP; without it, no_new_privs has to do. */
 	for (int i = 0; prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
 		prctl(PR_CAPBSET_DROP, i, 0, 0, 0);
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
@@ -153,7 +153,7 @@ static void drop_capabilities(const struct reel_privileges *privileges)
 
 /* ---- system calls ------------------------------------------------------------------------- */
 
-/* By name: each CPU, and each version of libseccomp, has some of them. */
+/* By name: each CPU, and each version of libseccomp, has a different subset. */
 static const struct {
 	unsigned int roles;
 	const char *name;
@@ -164,7 +164,7 @@ static const struct {
 	{ ALL, "membarrier" },
 	{ ALL, "mremap" },
 	{ ALL, "munmap" },
-	/* threads, time, chance */
+	/* threads, time, random numbers */
 	{ ALL, "clock_getres" },
 	{ ALL, "clock_getres_time64" },
 	{ ALL, "clock_gettime" },
@@ -194,7 +194,7 @@ static const struct {
 	{ ALL, "rt_sigreturn" },
 	{ ALL, "sigaltstack" },
 	{ ALL, "sigreturn" },
-	/* what is open */
+	/* open files */
 	{ ALL, "close" },
 	{ ALL, "fcntl" },
 	{ ALL, "fcntl64" },
@@ -235,7 +235,7 @@ static const struct {
 	{ MAIN | READER | IMAGER, "statx" },
 	{ READER, "openat2" },
 	{ READER, "process_vm_readv" },
-	/* processes: the command's end, and who it is that asks */
+	/* processes: the command's end, and our own IDs */
 	{ MAIN, "getegid" },
 	{ MAIN, "geteuid" },
 	{ MAIN, "getgid" },
@@ -259,7 +259,7 @@ static void allow_if(struct filter *filter, const char *name, unsigned int n,
 							conditions);
 }
 
-/* If these bits of an argument are so. */
+/* Allows the call if these bits of an argument have the value. */
 static void allow_bits(struct filter *filter, const char *name, unsigned int argument,
 		       uint64_t mask, uint64_t value)
 {
@@ -268,7 +268,7 @@ static void allow_bits(struct filter *filter, const char *name, unsigned int arg
 	allow_if(filter, name, 1, &condition);
 }
 
-/* If an int is this one: what else the register holds does not count. */
+/* Allows the call if an int has the value: the register's upper half is ignored. */
 static void allow_int(struct filter *filter, const char *name, unsigned int argument, int value)
 {
 	allow_bits(filter, name, argument, UINT32_MAX, (uint32_t)value);
@@ -277,25 +277,25 @@ static void allow_int(struct filter *filter, const char *name, unsigned int argu
 static void allow_memory(struct filter *filter)
 {
 	allow_bits(filter, "mprotect", 2, PROT_EXEC, 0);
-	/* Its arguments lie in memory there (kernel's arch/s390/kernel/syscall.c), out of a
-	 * filter's sight. */
+	/* There, mmap's arguments are in memory, invisible to a filter (kernel's
+	 * arch/s390/kernel/syscall.c). */
 	if (seccomp_arch_native() == SCMP_ARCH_S390X)
 		allow_if(filter, "mmap", 0, NULL);
 	else
 		allow_bits(filter, "mmap", 2, PROT_EXEC, 0);
 }
 
-/* To read. What the roles have open to write to they have already. */
+/* For reading only. Files that the roles write to are already open. */
 static void allow_open(struct filter *filter)
 {
-	/* O_TMPFILE is with O_WRONLY or O_RDWR alone. */
+	/* O_TMPFILE requires O_WRONLY or O_RDWR. */
 	const uint64_t mask = O_ACCMODE | O_CREAT | O_TRUNC;
 
 	allow_bits(filter, "openat", 2, mask, O_RDONLY);
 	allow_bits(filter, "open", 1, mask, O_RDONLY);
 }
 
-/* Parts of a rotation: a name that was there is not opened. */
+/* Allows making parts of a rotation, but not opening an existing file. */
 static void allow_parts(struct filter *filter, const struct reel_place *place)
 {
 	const uint64_t mask = O_ACCMODE | O_CREAT | O_EXCL | O_NOFOLLOW | O_TRUNC;
@@ -325,16 +325,16 @@ static void allow_kernel(struct filter *filter)
 		allow_int(filter, "bpf", 0, bpf_commands[i]);
 	for (size_t i = 0; i < sizeof(requests) / sizeof(*requests); i++)
 		allow_bits(filter, "ioctl", 1, UINT32_MAX, (uint32_t)requests[i]);
-	/* Of whole CPUs. */
+	/* For whole CPUs only. */
 	allow_int(filter, "perf_event_open", 1, -1);
-	/* To a new helper. */
+	/* For a new helper. */
 	allow_int(filter, "socketpair", 0, AF_UNIX);
 }
 
-/* Whether a process lives, and the command's end. */
+/* Allows checking whether a process lives, and ending the command. */
 static void allow_signals(struct filter *filter, const struct reel_privileges *privileges)
 {
-	/* What abort() does. */
+	/* For abort(). */
 	allow_int(filter, "tgkill", 0, getpid());
 	if (!(privileges->roles & MAIN))
 		return;
@@ -373,8 +373,8 @@ static struct reel_error *drop_calls(const struct reel_privileges *privileges,
 	if (!filter.context)
 		return reel_error_no_memory();
 	seccomp_attr_set(filter.context, SCMP_FLTATR_CTL_LOG, 1);
-	/* Before 5.16 the kernel slows a filtered thread down against Spectre v4, which is for
-	 * those that run code of others. */
+	/* Before 5.16 the kernel slows a filtered thread down against Spectre v4. That protects
+	 * only programs that run untrusted code. */
 	seccomp_attr_set(filter.context, SCMP_FLTATR_CTL_SSB, 1);
 	allow_all(&filter, privileges);
 	is_loaded = !filter.result && !seccomp_load(filter.context);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a thread of the recorder may still do once all is set up: a mistake in it, found by whom
- * it records, must not be worth root.  Each thread and process takes a role, or several, and loses
- * for good what these do not need:
+ * Limits the recorder's threads once everything is set up: a mistake in one of them, found by a
+ * recorded program, must not be worth root.  Each thread and process takes one or more roles, and
+ * permanently loses unneeded rights:
  *
- * - of the capabilities, and of what an exec could bring back (bounding and ambient sets,
+ * - capabilities, including any that an exec could bring back (bounding and ambient sets,
  *   no_new_privs);
- * - by seccomp, system calls.  What is not on a role's list is answered by ENOSYS, as a kernel that
- *   does not know it would: a C library that wants something else then falls back, and a
- *   recording does not die of it.  The kernel logs it.
+ * - system calls, by seccomp.  A call that is not on a role's list fails with ENOSYS, as in a
+ *   kernel without it: a C library can fall back, and the recording continues.  The kernel logs it.
  *
  * The command was forked before, and loses nothing.
  */
@@ -32,25 +31,25 @@
 #endif
 
 enum reel_role {
-	/* Takes what the kernel gives: rings, process events, CPUs that come, kernel symbols. */
+	/* Takes the kernel's data: rings, process events, new CPUs, kernel symbols. */
 	REEL_ROLE_MAIN = 1,
 	/* Opens files of other processes, and reads their memory and /proc. */
 	REEL_ROLE_READER = 2,
-	/* Compresses and writes to what is open. */
+	/* Compresses and writes to open files. */
 	REEL_ROLE_WRITER = 4,
-	/* Reads files that it is given, and opens nothing. */
+	/* Reads files that it is given, and opens none. */
 	REEL_ROLE_IMAGER = 8,
 };
 
 struct reel_privileges {
 	unsigned int roles;
 	pid_t command;			/* may get signals; 0: none */
-	const struct reel_place *parts; /* new files are made there, and deleted; NULL: none */
+	const struct reel_place *parts; /* place for creating and deleting files; NULL: none */
 };
 
 /*
- * Of the calling thread.  An error is one of memory; *lacks_ret tells what this kernel can't do,
- * NULL for nothing, and all the rest is done.
+ * Limits the calling thread.  The only errors are of memory; *lacks_ret is a feature that this
+ * kernel does not support, or NULL; the other limits are applied.
  */
 struct reel_error *reel_privileges_drop(const struct reel_privileges *privileges,
 					const char **lacks_ret) REEL_MUST_CHECK;

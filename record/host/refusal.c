@@ -42,7 +42,7 @@ long reel_number_read(const char *path, long otherwise)
 	return value;
 }
 
-/* The effective capabilities, all if they are unknown. */
+/* The effective capabilities, or all if unknown. */
 static uint64_t capabilities(void)
 {
 	FILE *file = fopen("/proc/self/status", "re");
@@ -88,7 +88,7 @@ struct reel_error *reel_refusal_permission(int errnum, enum reel_refusal_of of, 
 			"kernel.perf_event_paranoid is %ld)",
 			what, bpf ? "" : "CAP_BPF", bpf || perfmon ? "" : " and ",
 			perfmon ? "" : "CAP_PERFMON", paranoid);
-	/* Their patch of perf_event_open(2) knows nothing of CAP_PERFMON. */
+	/* Their patch of perf_event_open(2) does not check CAP_PERFMON. */
 	if (of == REEL_REFUSAL_OF_EVENT && !admin && paranoid > 2)
 		return reel_error_create(REEL_ERROR_PERMISSION,
 					 "%s: not permitted: kernel.perf_event_paranoid is %ld, "
@@ -138,7 +138,7 @@ struct reel_error *reel_refusal_load(int errnum, const char *btf, const char *de
 			"maps of maps)",
 			name.release);
 	if (errnum == EPERM || errnum == EACCES) {
-		/* EACCES is the verifier's word too, with all capabilities. */
+		/* EACCES may also come from the verifier, despite all capabilities. */
 		if (errnum == EPERM || geteuid() != 0)
 			return reel_refusal_permission(errnum, REEL_REFUSAL_OF_BPF,
 						       "loading the BPF programs");

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why the kernel refuses what the recorder asks for, in words that help. */
+/* Helpful messages for the kernel's refusals. */
 #ifndef RECORD_HOST_REFUSAL_H
 #define RECORD_HOST_REFUSAL_H
 
 #include "base/error.h"
 
-/* The running kernel's version is at least this one. */
+/* Whether the running kernel has at least this version. */
 bool reel_kernel_at_least(unsigned major, unsigned minor);
 
-/* A number in a file of /proc/sys or /sys, `otherwise` if there is none. */
+/* A number in a file of /proc/sys or /sys, or `otherwise` if missing. */
 long reel_number_read(const char *path, long otherwise);
 
 enum reel_refusal_of {
@@ -18,13 +18,13 @@ enum reel_refusal_of {
 };
 
 /*
- * `what` failed with EPERM or EACCES: PERMISSION, with what is missing
+ * `what` failed with EPERM or EACCES: returns PERMISSION, and names the missing rights or settings
  * (capabilities, lockdown, perf_event_paranoid).
  */
 struct reel_error *reel_refusal_permission(int errnum, enum reel_refusal_of of, const char *what)
 	__attribute__((returns_nonnull));
 
-/* Loading the BPF programs failed; `detail` is libbpf's last warning, may be empty. */
+/* Loading the BPF programs failed; `detail` is libbpf's last warning, or empty. */
 struct reel_error *reel_refusal_load(int errnum, const char *btf, const char *detail)
 	__attribute__((returns_nonnull));
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of events, as perf has them (tools/perf/Documentation/perf-list.txt). */
+/* Event names, as in perf (tools/perf/Documentation/perf-list.txt). */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
@@ -200,7 +200,7 @@ static bool line_read(const char *path, char *line, size_t size)
 	return ok;
 }
 
-/* Puts `value` into the bits that a format such as config:0-7,32-35 names, lowest first. */
+/* Stores `value` in the bits listed by a format such as config:0-7,32-35, lowest first. */
 static struct reel_error *pmu_bits_set(struct pmu_event *event, const char *term,
 				       const char *format, uint64_t value)
 {
@@ -257,7 +257,7 @@ static struct reel_error *pmu_term_set(struct pmu_event *event, char *term)
 	snprintf(path, sizeof(path), PMUS "/%s/format/%s", event->pmu, term);
 	if (line_read(path, line, sizeof(line)))
 		return pmu_bits_set(event, term, line, value);
-	/* A name of the kernel's for some terms. */
+	/* The kernel's name for several terms. */
 	snprintf(path, sizeof(path), PMUS "/%s/events/%s", event->pmu, term);
 	if (!equals && event->depth == 0 && line_read(path, line, sizeof(line))) {
 		struct reel_error *error;
@@ -312,7 +312,7 @@ static struct reel_error *pmu_resolve(const char *name, struct reel_sampler_even
 	return NULL;
 }
 
-/* ---- all of them ---------------------------------------------------------------- */
+/* ---- all names ------------------------------------------------------------------ */
 
 /* Modifiers at the end: u, k and p; *length_ret is the name's length without them. */
 static struct reel_error *modifiers_resolve(const char *name, struct reel_sampler_event *event,
@@ -322,7 +322,7 @@ static struct reel_error *modifiers_resolve(const char *name, struct reel_sample
 	bool user = false, kernel = false;
 
 	*length_ret = strlen(name);
-	/* A tracepoint's only colon has its name behind it. */
+	/* In a tracepoint, the name follows the only colon. */
 	if (!colon || !colon[1] || colon[1 + strspn(colon + 1, "ukpPhHGSDW")])
 		return NULL;
 	for (const char *at = colon + 1; *at; at++) {
@@ -351,7 +351,7 @@ struct reel_error *reel_sampler_event_resolve(const char *name, struct reel_samp
 	struct reel_error *error;
 	size_t length;
 
-	/* These have no modifiers: a function may well be called up. */
+	/* Functions have no modifiers: one may be called "up". */
 	if (reel_function_event_is(name))
 		return reel_function_event_resolve(name, ret);
 	*ret = (struct reel_sampler_event){ .name = name };

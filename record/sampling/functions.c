@@ -14,7 +14,7 @@
 
 #define KALLSYMS "/proc/kallsyms"
 
-/* errno.h of the kernel (include/linux/errno.h); strerror knows it not. */
+/* The kernel's errno.h (include/linux/errno.h); unknown to strerror. */
 #define KERNEL_ENOTSUPP 524
 
 static const struct {
@@ -31,12 +31,12 @@ static const struct {
 
 struct lookup {
 	const char *function;
-	const char *module; /* where it has to be; "": anywhere, the kernel first */
+	const char *module; /* required module; "": any, the kernel first */
 	uint64_t address;
-	unsigned in_kernel, in_module; /* functions of that name */
+	unsigned in_kernel, in_module; /* functions with that name */
 	char module_ret[REEL_SAMPLER_MODULE_MAX];
 	bool modules_differ;
-	char made_of_it[512]; /* by the compiler: FUNCTION.isra.0 and the like */
+	char made_of_it[512]; /* compiler's variant: FUNCTION.isra.0 and the like */
 	bool readable;
 };
 
@@ -85,7 +85,7 @@ static void lookup_all(struct lookup *lookup)
 		return;
 	while (getline(&line, &size, file) > 0) {
 		lookup->readable = true;
-		/* Few lines have it; parsing all takes long in an emulator. */
+		/* Few lines contain the name; parsing all takes long in an emulator. */
 		if (strstr(line, lookup->function))
 			lookup_line(lookup, line);
 	}
@@ -112,8 +112,7 @@ static struct reel_error *lookup_refusal(const struct lookup *lookup)
 				 lookup->function);
 }
 
-/* libbpf and the kernel find functions by their names alone, the kernel's own before those of
- * modules. */
+/* libbpf and the kernel find functions only by name, the kernel's before modules'. */
 static struct reel_error *lookup_check(const struct lookup *lookup)
 {
 	if (!lookup->readable)
@@ -162,7 +161,7 @@ bool reel_function_event_is(const char *name)
 	return hook_of(name, &rest) != REEL_SAMPLER_NO_HOOK;
 }
 
-/* Of bpf/trampoline.h. */
+/* CPUs in bpf/trampoline.h. */
 static bool cpu_is_known(const char *machine)
 {
 	return strcmp(machine, "x86_64") == 0 || strcmp(machine, "aarch64") == 0;
@@ -206,7 +205,7 @@ struct reel_error *reel_function_event_resolve(const char *name, struct reel_sam
 	lookup_all(&lookup);
 	error = lookup_check(&lookup);
 	ret->function_address = lookup.address;
-	/* A later kernel tells the program itself (bpf_get_func_ip). */
+	/* Later kernels give the program the address (bpf_get_func_ip). */
 	if (!error && !lookup.address && !reel_kernel_at_least(5, 15))
 		return reel_error_create(
 			REEL_ERROR_UNSUPPORTED,
@@ -215,7 +214,7 @@ struct reel_error *reel_function_event_resolve(const char *name, struct reel_sam
 	return error;
 }
 
-/* ---- what the kernel refuses ------------------------------------------------------ */
+/* ---- refusals by the kernel ------------------------------------------------------- */
 
 struct reel_error *reel_function_refusal_btf(const struct reel_sampler_event *event, int errnum)
 {
@@ -230,7 +229,7 @@ struct reel_error *reel_function_refusal_btf(const struct reel_sampler_event *ev
 			     event->name);
 }
 
-/* Whether the kernel says that a function can be traced; true if it does not tell. */
+/* Whether the kernel lists the function as traceable; true if there is no list. */
 static bool is_traceable(const char *function)
 {
 	FILE *file = fopen("/sys/kernel/tracing/available_filter_functions", "re");

@@ -5,22 +5,21 @@
 
 #include "record/sampling/sampler.h"
 
-/* Not a type of perf's: what EVENT has for such events (SPEC.md, section 5). */
+/* Not a perf type: the type in EVENT records of such events (SPEC.md, section 5). */
 #define REEL_EVENT_NOT_PERF UINT32_MAX
 
-/* Whether an event's name begins as those of functions do. */
+/* Whether an event's name has the prefix of a function. */
 bool reel_function_event_is(const char *name);
 
 /*
- * What reel_sampler_event_resolve does for these.  The function is looked up in
- * /proc/kallsyms: NOT_FOUND, or INVALID if there are several of its name.
- * UNSUPPORTED on a CPU of whose trampolines nothing is known.
+ * Implements reel_sampler_event_resolve for functions.  The function is looked up in
+ * /proc/kallsyms: NOT_FOUND, or INVALID if several have its name.  UNSUPPORTED on a CPU whose
+ * trampolines are unknown.
  */
 struct reel_error *reel_function_event_resolve(const char *name,
 					       struct reel_sampler_event *ret) REEL_MUST_CHECK;
 
-/* Why the kernel does not let a function be traced that there is: BTF does not describe it, or
- * attaching failed. */
+/* Why an existing function cannot be traced: BTF does not describe it, or attaching failed. */
 struct reel_error *reel_function_refusal_btf(const struct reel_sampler_event *event, int errnum)
 	__attribute__((returns_nonnull));
 struct reel_error *reel_function_refusal_attach(const struct reel_sampler_event *event, int errnum)

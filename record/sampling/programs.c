@@ -26,12 +26,12 @@ extern const char reel_object_dynptr[], reel_object_dynptr_end[];
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
-/* libbpf's print callback has no context, so this is the one thing that is global here. */
+/* Global because libbpf's print callback has no context. */
 static struct {
 	bool verbose;
 	void (*log)(void *context, const char *line);
 	void *log_context;
-	char warning[256]; /* the last one, without its newline */
+	char warning[256]; /* the last warning, without its newline */
 } libbpf_log;
 
 static void log_lines(char *text)
@@ -49,7 +49,7 @@ __attribute__((format(printf, 2, 0))) static int log_libbpf(enum libbpf_print_le
 
 	if (vasprintf(&text, format, arguments) < 0)
 		return 0;
-	/* A verifier's log has many lines: the first one says what it is. */
+	/* A verifier's log has many lines; only single lines are kept as the warning. */
 	if (level == LIBBPF_WARN && !strchr(text, '\n'))
 		snprintf(libbpf_log.warning, sizeof(libbpf_log.warning), "%s", text);
 	else if (level == LIBBPF_WARN && strchr(text, '\n')[1] == '\0')
@@ -68,7 +68,7 @@ static bool contains(const char *bytes, size_t size, const char *name)
 	return found && found > bytes && found[-1] == '\0';
 }
 
-/* Whether the kernel's BTF has a name: good enough for a function's that nothing else is called. */
+/* Whether the kernel's BTF contains a name: reliable enough for a unique function name. */
 static bool kernel_has(const char *name)
 {
 	_cleanup_fd_ int fd = open(KERNEL_BTF, O_RDONLY | O_CLOEXEC);
@@ -81,7 +81,7 @@ static bool kernel_has(const char *name)
 	if (fd < 0 || fstat(fd, &status) || status.st_size <= 0)
 		return false;
 	room = (size_t)status.st_size;
-	/* From 6.16 on; sysfs gives a page at a time to those who read. */
+	/* From 6.16 on; sysfs returns only one page per read. */
 	map = mmap(NULL, room, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map != MAP_FAILED) {
 		bool found = contains(map, room, name);
@@ -112,7 +112,7 @@ static const char *program_kind(const struct reel_sampler_event *event)
 	return event->type == PERF_TYPE_TRACEPOINT ? "tracepoint" : "perf";
 }
 
-/* Only the programs that are needed and that this kernel can run. */
+/* Loads only programs that are needed and that this kernel can run. */
 static void programs_select(const struct reel_sampler_options *options,
 			    struct reel_programs *programs)
 {
@@ -141,7 +141,7 @@ static void programs_select(const struct reel_sampler_options *options,
 	}
 }
 
-/* Which functions the programs of such events are for: that is checked as they are loaded. */
+/* Sets each program's function, which the kernel checks while loading. */
 static struct reel_error *functions_select(const struct reel_programs *programs,
 					   const struct reel_sampler_options *options)
 {
@@ -211,8 +211,8 @@ static struct reel_error *object_open(const struct reel_sampler_options *options
 	const char *object = dynptr ? reel_object_dynptr : reel_object_scratch;
 	const char *end = dynptr ? reel_object_dynptr_end : reel_object_scratch_end;
 	/*
-	 * libbpf looks for types that vmlinux has not in all modules, which takes
-	 * CAP_SYS_ADMIN; with a file it does not, and so CAP_BPF is enough.
+	 * libbpf searches all modules for types missing in vmlinux, which takes CAP_SYS_ADMIN; with
+	 * a file it does not, so CAP_BPF is enough.
 	 */
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "stackreel",
 		    .btf_custom_path = options->btf		       ? options->btf
@@ -316,7 +316,7 @@ uint64_t reel_programs_missed(const struct reel_programs *programs)
 		struct bpf_prog_info info = { 0 };
 		uint32_t size = sizeof(info);
 
-		/* Since 5.12; an older kernel leaves it 0. */
+		/* Since 5.12; older kernels leave it 0. */
 		if (programs->is_function[i] &&
 		    !bpf_obj_get_info_by_fd(bpf_program__fd(programs->events[i]), &info, &size))
 			missed += info.recursion_misses;
@@ -330,7 +330,7 @@ void reel_programs_unload(struct reel_programs *programs)
 		bpf_link__destroy(programs->links[i]);
 	bpf_object__close(programs->object);
 	*programs = (struct reel_programs){ 0 };
-	/* The next caller of libbpf has its own log. */
+	/* The next user of libbpf has a log of its own. */
 	libbpf_log.log = NULL;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loaded BPF object: which of the two fits the kernel, its settings and map sizes. */
+/* The loaded BPF object: the one of two that fits the kernel, with its settings and map sizes. */
 #ifndef RECORD_SAMPLING_PROGRAMS_H
 #define RECORD_SAMPLING_PROGRAMS_H
 
@@ -13,18 +13,18 @@
 
 struct reel_programs {
 	struct bpf_object *object;
-	/* One an event. */
+	/* One per event. */
 	struct bpf_program *events[REEL_BPF_EVENTS_MAX];
-	/* Filters the event for which the kernel saves registers that are in the CPU else; NULL on
-	 * CPUs that need none (bpf/floating_point.h). */
+	/* Filters the event that makes the kernel save registers still in the CPU; NULL on CPUs
+	 * that do not need it (bpf/floating_point.h). */
 	struct bpf_program *save_registers;
 	bool is_function[REEL_BPF_EVENTS_MAX];
-	/* Those of process events, and of functions. */
+	/* For process events and for functions. */
 	struct bpf_link *links[3 + REEL_BPF_EVENTS_MAX];
 	size_t n_links;
 };
 
-/* Opens, sizes and loads; nothing is attached yet. */
+/* Opens, sets sizes and loads; attaches nothing yet. */
 struct reel_error *reel_programs_load(const struct reel_sampler_options *options,
 				      const struct reel_bpf_settings *settings,
 				      struct reel_programs *ret) REEL_MUST_CHECK;
@@ -34,11 +34,11 @@ struct reel_error *reel_programs_attach_function(struct reel_programs *programs,
 						 size_t index) REEL_MUST_CHECK;
 /* Follows forks and exits from now on. */
 struct reel_error *reel_programs_attach_processes(struct reel_programs *programs) REEL_MUST_CHECK;
-/* How often the programs of functions were not run, because they ran already. */
+/* How often programs of functions were skipped because one was already running. */
 uint64_t reel_programs_missed(const struct reel_programs *programs);
 void reel_programs_unload(struct reel_programs *programs);
 
-/* The descriptor of a map; asserts that there is such a map. */
+/* The descriptor of a map; asserts that it exists. */
 int reel_programs_map(const struct reel_programs *programs, const char *name);
 
 #endif

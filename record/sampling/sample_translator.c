@@ -7,7 +7,7 @@
 
 #include "bpf/trampoline.h"
 
-/* Registers are 0 … n - 1 by DWARF number, and the pc, whose number is above those. */
+/* Registers are 0 … n - 1 by DWARF number, and the pc, which has a higher number. */
 static const struct reel_record_sample_layout *layout_of(struct reel_sample_translator *translator,
 							 const struct reel_bpf_sample *from)
 {
@@ -55,7 +55,7 @@ static bool translate_registers(struct reel_sample_translator *translator,
 	for (size_t i = 0; i < count; i++) {
 		bool known = from->known >> i & 1;
 
-		/* The format wants 0 for what is not known. */
+		/* The format requires 0 for unknown values. */
 		translator->values[i] = known ? from->registers[i] & mask : 0;
 		translator->known[i / 8] |= (uint8_t)(known << i % 8);
 	}
@@ -67,7 +67,7 @@ static bool translate_registers(struct reel_sample_translator *translator,
 	return true;
 }
 
-/* Pages that could not be read, as ranges within the region; neighbours become one. */
+/* Unreadable pages as ranges within the region; merges neighbours. */
 static size_t translate_missing(const struct reel_bpf_region *region, uint64_t page_size,
 				struct reel_range *ret)
 {
@@ -82,7 +82,7 @@ static size_t translate_missing(const struct reel_bpf_region *region, uint64_t p
 			continue;
 		if (from < region->address)
 			from = region->address;
-		/* The last page of all ends at 2^64, which is 0. */
+		/* The last page ends at 2^64, which wraps to 0. */
 		if (to > end || !to)
 			to = end;
 		if (from >= to)
@@ -97,7 +97,7 @@ static size_t translate_missing(const struct reel_bpf_region *region, uint64_t p
 	return count;
 }
 
-/* As it lies in the goroutine's memory. */
+/* Stores the words as in the goroutine's memory. */
 static void translate_goroutine(struct reel_sample_translator *translator,
 				const struct reel_bpf_goroutine *goroutine)
 {
@@ -122,7 +122,7 @@ static void translate_regions(struct reel_sample_translator *translator,
 		struct reel_range *missing = translator->missing[i];
 		size_t n_missing = 0;
 
-		/* The root part is the last of all. */
+		/* The root part is the last region. */
 		if (i == REEL_BPF_ROOT && from->flags & REEL_BPF_GOROUTINE)
 			translate_goroutine(translator, &from->goroutine);
 		if (i == REEL_BPF_ROOT ? !(from->flags & REEL_BPF_ROOT_PART) : i >= from->n_regions)
@@ -146,8 +146,8 @@ static void translate_regions(struct reel_sample_translator *translator,
 }
 
 /*
- * Of a precise event the kernel hands out the call chain that it took itself, whose parts
- * each begin with a mark (kernel/bpf/stackmap.c, bpf_get_stack_pe).
+ * For a precise event, the kernel returns the call chain that it took itself, whose parts each
+ * begin with a mark (kernel/bpf/stackmap.c, bpf_get_stack_pe).
  */
 static size_t skip_mark(const uint64_t **chain, size_t n)
 {
@@ -158,10 +158,10 @@ static size_t skip_mark(const uint64_t **chain, size_t n)
 }
 
 /*
- * A chain that was taken in a function's program begins there, and goes by the
- * trampoline to where that will return to, behind the call at the function's
- * entry: the function is to be first, then its caller.  Where the entry jumped
- * to the trampoline, that returns to the caller.
+ * A chain taken in a function's program begins there, and leads through the trampoline to its
+ * return address after the call at the function's entry.  The translated chain has the function
+ * first, then its caller.  If the entry jumped to the trampoline, the return address is in the
+ * caller.
  */
 static void translate_function(struct reel_sample_translator *translator,
 			       const struct reel_sampler_parts *parts)
@@ -184,7 +184,7 @@ static void translate_function(struct reel_sample_translator *translator,
 		if (from->flags & REEL_BPF_FRAME_GUESSED)
 			has_frame = rest < end;
 	}
-	/* The kernel's unwinder does not always get so far, or gives nothing. */
+	/* The kernel's unwinder may stop before this, or return nothing. */
 	if (rest == end && has_frame) {
 		rest = &caller;
 		end = rest + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BPF's samples as the file's. */
+/* Translates BPF's samples to the file's. */
 #ifndef RECORD_SAMPLING_SAMPLE_TRANSLATOR_H
 #define RECORD_SAMPLING_SAMPLE_TRANSLATOR_H
 
@@ -9,26 +9,26 @@
 #include "record/sampling/sampler.h"
 
 #define REEL_TRANSLATOR_LAYOUTS 8
-/* What a sample's header has, and the pc. */
+/* The registers in a sample's header, and the pc. */
 #define REEL_TRANSLATOR_REGISTERS (REEL_BPF_REGISTERS_MAX + 1)
 
 struct reel_sample_translator {
 	uint64_t page_size;
-	/* Register layouts, by their number, the pc's number and their size. */
+	/* Register layouts, by number of registers, the pc's number and the size. */
 	struct reel_record_sample_layout layouts[REEL_TRANSLATOR_LAYOUTS];
 	struct reel_register_slot slots[REEL_TRANSLATOR_LAYOUTS][REEL_TRANSLATOR_REGISTERS];
 	size_t n_layouts;
-	/* Of the sample translated last. */
+	/* The last translated sample. */
 	struct reel_sample sample;
-	struct reel_region regions[REEL_BPF_REGIONS_MAX + 1]; /* and the goroutine's state */
+	struct reel_region regions[REEL_BPF_REGIONS_MAX + 1]; /* plus the goroutine's state */
 	struct reel_range missing[REEL_BPF_REGIONS_MAX][64 * REEL_BPF_MISSING_WORDS];
 	uint64_t values[REEL_TRANSLATOR_REGISTERS];
 	uint8_t known[(REEL_TRANSLATOR_REGISTERS + 7) / 8];
 	uint64_t kernel_chain[1 + REEL_BPF_KERNEL_CHAIN_MAX];
 };
 
-/* The result lives until the next call; id and thread are the caller's to set. NULL if there is no
- * room for its layout. */
+/* The result is valid until the next call; the caller sets id and thread. NULL if there is no room
+ * for its layout. */
 struct reel_sample *reel_sample_translate(struct reel_sample_translator *translator,
 					  const struct reel_sampler_parts *parts);
 

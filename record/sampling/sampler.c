@@ -32,7 +32,7 @@ static_assert((int)REEL_BPF_WHERE_KERNEL_THREAD == (int)REEL_WHERE_KERNEL_THREAD
 /* include/linux/proc_ns.h: PROC_PID_INIT_INO */
 #define INITIAL_PID_NAMESPACE 0xeffffffcu
 
-/* Numbers above those of the CPUs that are online. */
+/* Room for CPU numbers above those online. */
 #define CPUS_TO_COME 64
 
 /* ---- opening ---------------------------------------------------------------- */
@@ -83,7 +83,7 @@ static uint64_t round_up_power(uint64_t value)
 	return power;
 }
 
-/* bpf_get_stack fills nothing behind what kernel.perf_event_max_stack says. */
+/* bpf_get_stack stops at the limit kernel.perf_event_max_stack. */
 static struct reel_error *frame_chain_limit(uint32_t *ret)
 {
 	long limit = reel_number_read("/proc/sys/kernel/perf_event_max_stack", 127);
@@ -97,8 +97,8 @@ static struct reel_error *frame_chain_limit(uint32_t *ret)
 }
 
 /*
- * The CPUs that may come, too: all that there can be, but a machine of few CPUs that may have
- * hundreds does not give each of them room for a sample (reel_scratches).
+ * Includes CPUs that may come online: all possible ones, but a machine of few CPUs that may have
+ * hundreds does not reserve room for a sample for each (reel_scratches).
  */
 static uint32_t count_cpus(const struct reel_cpus *cpus, bool all)
 {
@@ -125,7 +125,7 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 		.system_wide = options->system_wide,
 		.use_cgroup = options->cgroup != NULL,
 		.kernel_chain = options->kernel_chain,
-		/* Sizes of regions stay multiples of 8. */
+		/* Keep sizes of regions multiples of 8. */
 		.max_stack = (options->max_stack + 7) & ~7u,
 		.page_size = page_size,
 		/* 16 KB or a page, on all 64-bit CPUs: asm/thread_info.h, asm/memory.h. */
@@ -134,7 +134,7 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 		.n_cpus = count_cpus(cpus, !options->cpus),
 		.check_cpu = options->cpus && !options->system_wide && !options->cgroup,
 	};
-	/* A ring takes two of the largest samples at least. */
+	/* A ring holds at least two of the largest samples. */
 	largest = REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX + REEL_BPF_ROOT_SIZE +
 		  2 * (uint64_t)settings->max_stack;
 	if (ring_size < 2 * largest)
@@ -257,7 +257,7 @@ static struct reel_error *control_map(struct reel_sampler *sampler, uint32_t max
 	return NULL;
 }
 
-/* ---- life ------------------------------------------------------------------ */
+/* ---- open and close -------------------------------------------------------- */
 
 static struct reel_error *sampler_open(const struct reel_sampler_options *options,
 				       struct reel_sampler *sampler)
@@ -333,7 +333,7 @@ void reel_sampler_close(struct reel_sampler *sampler)
 	free(sampler);
 }
 
-/* ---- what is sampled, and when -------------------------------------------------- */
+/* ---- targets and start ---------------------------------------------------------- */
 
 static struct reel_error *followed_add(struct reel_sampler *sampler, const char *map, uint32_t id)
 {
@@ -385,7 +385,7 @@ struct reel_error *reel_sampler_enable(struct reel_sampler *sampler)
 	for (size_t i = 0; i < sampler->n_cpu_events; i++) {
 		if (sampler->cpu_events[i].enables_itself)
 			continue;
-		/* ENODEV and the like: its CPU went offline. */
+		/* ENODEV and others: its CPU went offline. */
 		if (ioctl(sampler->cpu_events[i].fd, PERF_EVENT_IOC_ENABLE, 0) && errno != ENODEV)
 			return reel_error_os(errno, "cannot start sampling");
 	}
@@ -404,7 +404,7 @@ void reel_sampler_disable(struct reel_sampler *sampler)
 
 /* ---- draining ------------------------------------------------------------------- */
 
-/* Ends a drain that is not in error; libbpf hands it back. */
+/* Stops a drain without an error; libbpf returns the value. */
 #define DRAIN_ENOUGH (-EAGAIN)
 #define DRAIN_ERROR  (-ECANCELED)
 
@@ -446,8 +446,8 @@ struct reel_error *reel_sampler_drain(struct reel_sampler *sampler,
 
 	sampler->handler = handler;
 	sampler->drain_error = NULL;
-	/* What the rings can hold: a load that fills them as fast as we read must not keep us here.
-	 */
+	/* Limited to the size of the rings: a load that fills them as fast as we read must not keep
+	 * us here. */
 	sampler->drain_budget = sampler->ring_size * sampler->n_rings;
 	result = ring_buffer__consume(sampler->rings);
 	sampler->handler = NULL;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel half of the recorder: loads the BPF object, attaches it to perf
- * events, drains its ring buffers and knows its counters.  It knows nothing of
- * files and processes.
+ * The kernel half of the recorder: loads the BPF object, attaches it to perf events, drains its
+ * ring buffers and reads its counters.  It does not depend on files and processes.
  */
 #ifndef RECORD_SAMPLING_SAMPLER_H
 #define RECORD_SAMPLING_SAMPLER_H
@@ -14,9 +13,9 @@
 
 struct reel_sampler;
 
-/* Where in a kernel function an event is. */
+/* Where in a kernel function an event occurs. */
 enum reel_sampler_hook {
-	REEL_SAMPLER_NO_HOOK, /* an event of perf's */
+	REEL_SAMPLER_NO_HOOK, /* a perf event */
 	REEL_SAMPLER_ENTRY,
 	REEL_SAMPLER_EXIT,
 };
@@ -24,7 +23,7 @@ enum reel_sampler_hook {
 /* include/linux/module.h, MODULE_NAME_LEN */
 #define REEL_SAMPLER_MODULE_MAX 56
 
-/* An event as the user named it, resolved. */
+/* A user's event, resolved. */
 struct reel_sampler_event {
 	const char *name;
 	uint32_t type; /* perf_event_attr */
@@ -39,17 +38,16 @@ struct reel_sampler_event {
 	 */
 	enum reel_sampler_hook hook;
 	const char *function;		      /* within `name` */
-	char module[REEL_SAMPLER_MODULE_MAX]; /* "": none named */
+	char module[REEL_SAMPLER_MODULE_MAX]; /* "": none given */
 	uint64_t function_address;	      /* 0: unknown, or in a module */
 };
 
 /*
- * Resolves perf's name of an event: cpu-clock, task-clock, page-faults,
- * context-switches, cycles, instructions, cache-misses, …, PMU/config=…/ of
- * sysfs, rNNN raw, tracepoints as `sched:sched_switch`, and kernel functions
- * as `fentry:vfs_read`; perf's may end in modifiers such as `:u`.  `ret->name` borrows `name`;
- * frequency and period are 0, for the caller to set (tracepoints and functions know a period only).
- * NOT_FOUND lists what there is.
+ * Resolves a perf event's name: cpu-clock, task-clock, page-faults, context-switches, cycles,
+ * instructions, cache-misses, …, PMU/config=…/ from sysfs, raw rNNN, tracepoints as
+ * `sched:sched_switch`, and kernel functions as `fentry:vfs_read`; perf's names may end in
+ * modifiers such as `:u`.  `ret->name` borrows `name`; frequency and period are 0, for the caller
+ * to set (tracepoints and functions support only a period).  NOT_FOUND lists known names.
  */
 struct reel_error *reel_sampler_event_resolve(const char *name,
 					      struct reel_sampler_event *ret) REEL_MUST_CHECK;
@@ -60,110 +58,109 @@ struct reel_sampler_options {
 	/* CPUs to sample on; NULL: all. */
 	const uint32_t *cpus;
 	size_t n_cpus;
-	/* Everything; otherwise only what reel_sampler_add_process/_thread and the cgroup name. */
+	/* All tasks; otherwise only those of reel_sampler_add_process/_thread and the cgroup. */
 	bool system_wide;
 	/* A cgroup v2 directory, or NULL. */
 	const char *cgroup;
 	bool kernel_chain;
-	/* Walk user stacks by frame pointers, too, as far as kernel.perf_event_max_stack lets. */
+	/* Also walk user stacks by frame pointers, up to kernel.perf_event_max_stack. */
 	bool frame_chain;
-	uint32_t max_stack; /* bytes a region at most, up to REEL_BPF_MAX_STACK_LIMIT */
-	uint64_t ring_size; /* bytes, of each ring; rounded up to a power of two */
+	uint32_t max_stack; /* bytes per region at most, up to REEL_BPF_MAX_STACK_LIMIT */
+	uint64_t ring_size; /* bytes per ring; rounded up to a power of two */
 	uint32_t rings;	    /* 1: one for all CPUs; n: CPU % n */
 	const char *btf;    /* file with the kernel's BTF, or NULL */
-	bool verbose;	    /* libbpf's messages go to `log` */
+	bool verbose;	    /* send libbpf's messages to `log` */
 	void (*log)(void *context, const char *line);
 	void *log_context;
 };
 
-/* Loads and opens; nothing is sampled yet. PERMISSION, UNSUPPORTED, … say what is missing and what
- * to do. */
+/* Loads and opens without sampling yet. Errors (PERMISSION, UNSUPPORTED, …) describe the missing
+ * feature or right and its remedy. */
 struct reel_error *reel_sampler_open(const struct reel_sampler_options *options,
 				     struct reel_sampler **ret) REEL_MUST_CHECK;
 void reel_sampler_close(struct reel_sampler *sampler);
 
 /*
- * Follow this process of the recorder's own from its next exec on: what runs in it before
- * is the recorder's code.  To be called before reel_sampler_enable.
+ * Follows this process of the recorder's own from its next exec on; earlier code is the recorder's.
+ * Call it before reel_sampler_enable.
  */
 struct reel_error *reel_sampler_add_command(struct reel_sampler *sampler,
 					    uint32_t pid) REEL_MUST_CHECK;
 /*
- * Follow this process, and what it forks from now on.  Its threads are for events that count each
- * thread's own, and need not be told where there are none: one that is started meanwhile, by one
- * that has no event yet, has none.
+ * Follows this process, and children that it forks from now on.  `tids` are needed only for events
+ * that count each thread.  Such events miss a thread started meanwhile by a thread that has no
+ * event yet.
  */
 struct reel_error *reel_sampler_add_process(struct reel_sampler *sampler, uint32_t pid,
 					    const uint32_t *tids, size_t n) REEL_MUST_CHECK;
 bool reel_sampler_has_thread_events(const struct reel_sampler *sampler);
-/* Follow this thread only. */
+/* Follows only this thread. */
 struct reel_error *reel_sampler_add_thread(struct reel_sampler *sampler,
 					   uint32_t tid) REEL_MUST_CHECK;
 
 struct reel_error *reel_sampler_enable(struct reel_sampler *sampler) REEL_MUST_CHECK;
-/* Stops sampling; what is in the rings can still be drained. */
+/* Stops sampling; the rings can still be drained. */
 void reel_sampler_disable(struct reel_sampler *sampler);
 
 /*
- * The kernel tells in the buffer of this event of process_events.h when it stops an event of that
- * CPU for a while.
+ * Has the kernel report to `fd`, the buffer of this CPU's event of process_events.h, when it stops
+ * an event of the CPU for a while.
  */
 void reel_sampler_redirect(struct reel_sampler *sampler, uint32_t cpu, int fd);
 
 /*
- * Samples a CPU that came online, too, if it is one that is to be sampled; its events report to
- * `fd` as above (-1: to nobody).  *gone_ret: it went away meanwhile, and is not sampled.
+ * Also samples a CPU that came online, if it is one of the requested CPUs; its events report to
+ * `fd` as above (-1: do not report).  *gone_ret: it went away meanwhile, and is not sampled.
  */
 struct reel_error *reel_sampler_add_cpu(struct reel_sampler *sampler, uint32_t cpu, int fd,
 					bool *gone_ret) REEL_MUST_CHECK;
 /* Closes the events of a CPU that went offline: they are dead, even if it comes back. */
 void reel_sampler_drop_cpu(struct reel_sampler *sampler, uint32_t cpu);
 
-/* From now on a region has so many bytes at most; never more than options.max_stack. */
+/* Limits regions to this size from now on, but never above options.max_stack. */
 void reel_sampler_limit_stack(struct reel_sampler *sampler, uint32_t bytes);
 
-/* The bytes of a region lie behind the header; see reel_sampler_parts. */
+/* The bytes of a region follow the header; see reel_sampler_parts. */
 struct reel_sampler_parts {
 	const struct reel_bpf_sample *sample;
 	const uint64_t *kernel_chain, *frame_chain;
 	const uint8_t *region_bytes[REEL_BPF_REGIONS_MAX];
 };
 
-/* Of a record of `size` bytes, aligned to 8; false if it contradicts itself. */
+/* Splits a record of `size` bytes, aligned to 8; false if it is inconsistent. */
 bool reel_sampler_parts_take(const struct reel_bpf_sample *sample, size_t size,
 			     struct reel_sampler_parts *ret);
 
 struct reel_sampler_handler {
-	/* A non-NULL result ends the draining and is passed on. */
+	/* A non-NULL result ends the draining and is returned. */
 	struct reel_error *(*sample)(void *context, const struct reel_sampler_parts *parts);
 	struct reel_error *(*process)(void *context, const struct reel_bpf_process *process);
 	void *context;
 };
 
-/* A descriptor to poll: readable when a ring passed its watermark. */
+/* Descriptor for poll(2): readable when a ring has passed its watermark. */
 int reel_sampler_fd(const struct reel_sampler *sampler);
-/* Hands over everything that is in the rings now; never waits. */
+/* Hands over all data that is in the rings now; never waits. */
 struct reel_error *reel_sampler_drain(struct reel_sampler *sampler,
 				      const struct reel_sampler_handler *handler) REEL_MUST_CHECK;
 
-/* Counted by the BPF programs since the start. `copy_failed` and `stack_cut` count samples that
- * were kept. */
+/* Counted by the BPF programs since the start. `copy_failed` and `stack_cut` count kept samples. */
 struct reel_sampler_counts {
 	uint64_t ring_full, ring_busy, copy_failed, stack_cut;
-	/* Children that are not followed, because too many processes were. */
+	/* Children not followed, because there were too many processes. */
 	uint64_t not_followed;
-	/* Process records that a full or busy ring dropped. */
+	/* Process records dropped because of a full or busy ring. */
 	uint64_t process_lost;
 };
 
 /*
- * Hits of functions since reel_sampler_enable, on any CPU and of any task, that the kernel dropped
- * because the program of an earlier one ran on that CPU.  0 where the kernel does not count them
- * (before 5.12).
+ * Hits of functions since reel_sampler_enable, on any CPU and by any task, that the kernel dropped
+ * because a program was already running on that CPU.  0 if the kernel does not count them (before
+ * 5.12).
  */
 uint64_t reel_sampler_missed(const struct reel_sampler *sampler);
 
-/* One entry a possible CPU. */
+/* One entry per possible CPU. */
 struct reel_error *reel_sampler_counts(struct reel_sampler *sampler,
 				       const struct reel_sampler_counts **ret,
 				       size_t *n_cpus_ret) REEL_MUST_CHECK;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The perf events of a sampler: one an event and CPU.
+ * The perf events of a sampler: one per event and CPU, with an exception.
  *
- * But a frequency is kept by adapting how many events make a sample, and an event of a CPU counts
- * everybody's: page faults of a program among others that have many would hardly be sampled.  So
- * where only some are recorded the kernel counts theirs alone (counts_own), by an event of each
- * thread, which those inherit that it starts, or by events of the cgroup.  That makes switches
- * between threads slower; the clocks, which tick for whoever runs, have no need of it, and a fixed
- * period takes its share of everybody.
+ * The kernel keeps a frequency by adapting how many events make a sample, and a CPU's event counts
+ * all tasks: page faults of one program would hardly be sampled among others with many.  So if only
+ * some tasks are recorded, the kernel counts only these (counts_own), by an event per thread,
+ * inherited by the threads that it starts, or by events of the cgroup.  That makes thread switches
+ * slower. The clocks, which tick for any running task, do not need it, and a fixed period samples
+ * all tasks alike.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -67,7 +67,7 @@ static struct reel_error *event_refusal(const struct reel_sampler_event *event, 
 	}
 }
 
-/* `save_registers`: the kernel is to save all registers of user code where it can. */
+/* `save_registers`: have the kernel save all registers of user code if it can. */
 static struct perf_event_attr event_attr(const struct reel_sampler_event *event, bool chains,
 					 bool save_registers)
 {
@@ -80,7 +80,7 @@ static struct perf_event_attr event_attr(const struct reel_sampler_event *event,
 		.exclude_kernel = event->exclude_kernel,
 		.precise_ip = event->precise,
 		.freq = event->frequency != 0,
-		/* What goes into another event's buffer, see reel_sampler_redirect. */
+		/* Written to another event's buffer, see reel_sampler_redirect. */
 		.sample_type = REEL_PROCESS_SAMPLE_TYPE,
 		.sample_id_all = 1,
 		.use_clockid = 1,
@@ -91,13 +91,13 @@ static struct perf_event_attr event_attr(const struct reel_sampler_event *event,
 		attr.sample_freq = event->frequency;
 	else
 		attr.sample_period = event->period;
-	/* Then only this gives bpf_get_stack a chain (kernel/events/core.c,
+	/* For precise events, bpf_get_stack gets a chain only with this (kernel/events/core.c,
 	 * perf_event_set_bpf_handler). */
 	if (event->precise && chains)
 		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 	if (save_registers) {
 		attr.sample_type |= PERF_SAMPLE_REGS_USER;
-		/* Any one will do: the sample is ours, not perf's. */
+		/* Any register will do: the sample is ours, not perf's. */
 		attr.sample_regs_user = 1;
 	}
 	return attr;
@@ -122,7 +122,7 @@ static struct reel_error *add_event(struct reel_sampler *sampler, const struct c
 	return NULL;
 }
 
-/* Opens an event and gives it its program; *fd_ret is -1 if that fails. */
+/* Opens an event and sets its program; *fd_ret is -1 on failure. */
 static int event_open(struct perf_event_attr *attr, int pid, int cpu, unsigned long flags,
 		      const struct bpf_program *program, int *fd_ret)
 {
@@ -133,8 +133,8 @@ static int event_open(struct perf_event_attr *attr, int pid, int cpu, unsigned l
 	if (fd < 0)
 		return errno;
 	/*
-	 * Not bpf_program__attach_perf_event: it enables the event at once, and
-	 * the programs need no link, since they end with the event.
+	 * Not bpf_program__attach_perf_event: it enables the event at once, and the programs need
+	 * no link, since they end with the event.
 	 */
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(program))) {
 		int errnum = errno;
@@ -146,26 +146,26 @@ static int event_open(struct perf_event_attr *attr, int pid, int cpu, unsigned l
 	return 0;
 }
 
-/* Offline by now, or a CPU of another kind (big.LITTLE). */
+/* The CPU is offline by now, or of another kind (big.LITTLE). */
 static bool is_no_such_cpu(int errnum)
 {
 	return errnum == ENODEV || errnum == ENXIO || errnum == ENOENT;
 }
 
-/* Whether an event of the targets only is needed, see above. */
+/* Whether to count the targets only, see above. */
 static bool counts_own(const struct reel_sampler *sampler, const struct reel_sampler_event *event)
 {
 	return !sampler->system_wide && event->frequency && !event->weight_is_time;
 }
 
-/* And then one of each thread, not of a CPU. */
+/* Whether to use an event per thread instead of per CPU. */
 static bool is_of_threads(const struct reel_sampler *sampler,
 			  const struct reel_sampler_event *event)
 {
 	return sampler->cgroup < 0 && counts_own(sampler, event);
 }
 
-/* Such an event of the cgroup; where the kernel has none, the CPU's. */
+/* Opens the cgroup's event, or the CPU's if the kernel does not support cgroup events. */
 static int event_open_for(struct reel_sampler *sampler, size_t index, uint32_t cpu,
 			  struct perf_event_attr *attr, int *fd_ret)
 {
@@ -178,7 +178,7 @@ static int event_open_for(struct reel_sampler *sampler, size_t index, uint32_t c
 	if (!event_open(attr, sampler->cgroup, (int)cpu, PERF_FLAG_PID_CGROUP, program, fd_ret))
 		return 0;
 	errnum = event_open(attr, -1, (int)cpu, 0, program, fd_ret);
-	/* Without CONFIG_CGROUP_PERF, or where cgroup v1 has taken its controller. */
+	/* Without CONFIG_CGROUP_PERF, or with the controller in use by cgroup v1. */
 	if (!errnum)
 		sampler->log(sampler->log_context,
 			     "this kernel does not count a cgroup's events alone: the frequency is "
@@ -186,7 +186,7 @@ static int event_open_for(struct reel_sampler *sampler, size_t index, uint32_t c
 	return errnum;
 }
 
-/* *errnum_ret is 0, or why there is no such event on that CPU. */
+/* *errnum_ret is 0, or the reason for a missing event on that CPU. */
 static struct reel_error *event_open_on(struct reel_sampler *sampler, size_t index, uint32_t cpu,
 					int *errnum_ret)
 {
@@ -227,7 +227,7 @@ static struct reel_error *event_open_all(struct reel_sampler *sampler, size_t in
 	return opened ? NULL : event_refusal(event, errnum);
 }
 
-/* What the kernel saves registers for that are in the CPU else; false without tracefs. */
+/* The event for which the kernel saves registers still in the CPU; false without tracefs. */
 static bool save_registers_attr(struct perf_event_attr *ret)
 {
 	struct reel_sampler_event event;
@@ -242,7 +242,7 @@ static bool save_registers_attr(struct perf_event_attr *ret)
 	return true;
 }
 
-/* `program`: NULL where one that filters the events of all CPUs is there already. */
+/* `program`: NULL if a program that filters the events of all CPUs is already attached. */
 static struct reel_error *save_registers_on(struct reel_sampler *sampler,
 					    struct perf_event_attr *attr, uint32_t cpu,
 					    const struct bpf_program *program, bool *opened_ret)
@@ -257,14 +257,14 @@ static struct reel_error *save_registers_on(struct reel_sampler *sampler,
 		return NULL;
 	}
 	*opened_ret = true;
-	/* It reports to nobody: it must not write samples where others write. */
+	/* It must not write samples into other events' buffers. */
 	return add_event(sampler,
 			 &(struct cpu_event){ .fd = fd, .cpu = cpu, .of_all = program != NULL });
 }
 
 /*
- * On every CPU, but with one program, as a tracepoint's filters the events of all CPUs.  Without
- * this event (no tracefs) these registers are unknown where user code is sampled.
+ * Opens the event on every CPU, but with one program, as a tracepoint's program filters the events
+ * of all CPUs.  Without it (no tracefs), these registers are unknown in samples of user code.
  */
 static struct reel_error *save_registers_open(struct reel_sampler *sampler)
 {
@@ -291,7 +291,7 @@ struct reel_error *reel_sampler_open_events(struct reel_sampler *sampler,
 	struct reel_error *error = NULL;
 	struct rlimit files;
 
-	/* A descriptor for each event and CPU. */
+	/* One descriptor per event and CPU. */
 	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < files.rlim_max) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
@@ -313,8 +313,8 @@ struct reel_error *reel_sampler_open_events(struct reel_sampler *sampler,
 }
 
 /*
- * Of all CPUs at once: as many events as threads, not times CPUs.  They tell nowhere when they were
- * stopped, since the buffers are those of CPUs (perf_event_set_output).
+ * Opens events for all CPUs at once: as many as threads, not times CPUs.  They cannot report when
+ * the kernel stops them, since buffers belong to CPUs (perf_event_set_output).
  */
 struct reel_error *reel_sampler_open_thread(struct reel_sampler *sampler, uint32_t tid,
 					    enum thread_events kind)
@@ -331,7 +331,7 @@ struct reel_error *reel_sampler_open_thread(struct reel_sampler *sampler, uint32
 		if (!is_of_threads(sampler, event))
 			continue;
 		attr.inherit = kind != THREAD_ALONE;
-		/* What runs before is the recorder's own. */
+		/* Code before the exec is the recorder's own. */
 		attr.enable_on_exec = kind == THREAD_OF_COMMAND;
 		opened.enables_itself = attr.enable_on_exec;
 		errnum =
@@ -360,13 +360,13 @@ void reel_sampler_redirect(struct reel_sampler *sampler, uint32_t cpu, int fd)
 	for (size_t i = 0; i < sampler->n_cpu_events && fd >= 0; i++) {
 		const struct cpu_event *event = &sampler->cpu_events[i];
 
-		/* Where that is not possible it is not known how often this one rests. */
+		/* If this fails, the time that the event is stopped is unknown. */
 		if (event->cpu == cpu && event->reports)
 			ioctl(event->fd, PERF_EVENT_IOC_SET_OUTPUT, fd);
 	}
 }
 
-/* It is there already, or not to be sampled. */
+/* It is already sampled, or was not requested. */
 static bool has_no_use_for(const struct reel_sampler *sampler, uint32_t cpu)
 {
 	for (size_t i = 0; i < sampler->n_cpu_events; i++) {
@@ -380,7 +380,7 @@ static bool has_no_use_for(const struct reel_sampler *sampler, uint32_t cpu)
 	return !sampler->all_cpus;
 }
 
-/* What is only on that CPU. */
+/* Opens the events of a single CPU. */
 static struct reel_error *events_open_on(struct reel_sampler *sampler, uint32_t cpu, bool *gone_ret)
 {
 	struct reel_error *error = NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands behind a sample's header in the ring buffer (bpf/sample.h). */
+/* The data after a sample's header in the ring buffer (bpf/sample.h). */
 #include <stddef.h>
 #include <stdint.h>
 
 #include "record/sampling/sampler.h"
 
-/* The bytes of a region at *at, which goes behind them. */
+/* Takes the bytes of a region at *at, and moves *at past them. */
 static bool take_region(const struct reel_bpf_region *region, const uint8_t **at,
 			const uint8_t *end, const uint8_t **ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files behind sampler.h share. */
+/* Shared by the files that implement sampler.h. */
 #ifndef RECORD_SAMPLING_SAMPLER_PARTS_H
 #define RECORD_SAMPLING_SAMPLER_PARTS_H
 
@@ -11,21 +11,21 @@ struct reel_sampler {
 	struct reel_programs programs;
 	const struct reel_sampler_event *events;
 	size_t n_events;
-	bool has_chains; /* of the kernel, or by frame pointers */
+	bool has_chains; /* kernel chains, or chains by frame pointers */
 	bool system_wide;
 	int cgroup; /* -1: none */
 	void (*log)(void *context, const char *line);
 	void *log_context;
 	bool all_cpus;
-	struct reel_cpus cpus; /* those that were online when it was opened, or were named */
-	uint32_t n_cpus;       /* the BPF programs have room for so many */
-	/* Perf events, of all events and CPUs. */
+	struct reel_cpus cpus; /* the requested CPUs, or those online at the start */
+	uint32_t n_cpus;       /* room in the BPF programs */
+	/* Perf events, for all events and CPUs. */
 	struct cpu_event {
 		int fd;
 		uint32_t cpu;
-		/* Its program runs on all CPUs: it stays when this one goes. */
+		/* Its program runs on all CPUs: keep it when this CPU goes. */
 		bool of_all;
-		/* It tells in another event's buffer when it was stopped. */
+		/* It reports in another event's buffer when the kernel stops it. */
 		bool reports;
 		bool enables_itself;
 	} * cpu_events;
@@ -38,26 +38,26 @@ struct reel_sampler {
 	struct reel_bpf_counts *kernel_counts;
 	struct reel_sampler_counts *counts;
 	size_t n_counts;
-	/* Of the reel_sampler_drain that runs. */
+	/* During reel_sampler_drain. */
 	const struct reel_sampler_handler *handler;
 	struct reel_error *drain_error;
 	uint64_t drain_budget;
-	volatile struct reel_bpf_control *control; /* the programs' own, mapped */
+	volatile struct reel_bpf_control *control; /* shared with the programs, mapped */
 	uint32_t max_stack;
-	uint64_t missed_before; /* it was enabled */
+	uint64_t missed_before; /* `missed` when it was enabled */
 };
 
-/* Opens the events of all CPUs, with their programs; nothing is enabled yet. */
+/* Opens the events of all CPUs, with their programs; enables nothing yet. */
 struct reel_error *reel_sampler_open_events(
 	struct reel_sampler *sampler, const struct reel_sampler_options *options) REEL_MUST_CHECK;
 
 enum thread_events {
 	THREAD_ALONE,
-	THREAD_AND_STARTED, /* and those that it starts */
+	THREAD_AND_STARTED, /* and threads that it starts */
 	THREAD_OF_COMMAND,  /* from its next exec on */
 };
 
-/* Opens the events that count the thread's own, if there are such. */
+/* Opens events that count the thread only, if there are any. */
 struct reel_error *reel_sampler_open_thread(struct reel_sampler *sampler, uint32_t tid,
 					    enum thread_events kind) REEL_MUST_CHECK;
 
