@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * A signal handler on an alternate stack: finds the stack that the signal
- * interrupted.  The kernel wrote a signal frame near the top of the alternate
- * stack; its uc_stack repeats the alternate stack's address and size
- * (kernel/signal.c, __save_altstack), and the interrupted sp lies behind it at
- * an offset that is ABI.  Frames of 32-bit code are known by other contents
- * (bpf/registers_*.h).  Above the frame there is only what the kernel saved
- * of vector registers, so the outermost frame is the first one from the top.
+ * For a signal handler on an alternate stack: finds the stack that the signal interrupted.  The
+ * kernel wrote a signal frame near the top of the alternate stack; its uc_stack repeats the
+ * alternate stack's address and size (kernel/signal.c, __save_altstack), followed by the
+ * interrupted sp at an offset fixed by the ABI.  Frames of 32-bit code are recognized by other
+ * contents (bpf/registers_*.h).  Above the frame are only vector registers saved by the kernel, so
+ * the outermost frame is the first one from the top.
  */
 #ifndef BPF_ALTERNATE_STACK_H
 #define BPF_ALTERNATE_STACK_H
@@ -24,10 +23,10 @@ static __always_inline bool reel_on_alternate_stack(struct task_struct *task, __
 }
 
 /*
- * Looks for a signal frame in the words in draft->search, the highest first, of
- * which the lowest was at `low`; returns where it holds the interrupted sp, 0
- * if there is none.  Not static: the verifier then checks it once, and need not
- * remember the branches of all steps.
+ * Searches the words in draft->search for a signal frame, highest first; the lowest word is from
+ * `low`.  Returns the address of the interrupted sp in the frame, 0 if there is no frame.  Not
+ * static: the verifier then checks the function once, and need not remember the branches of all
+ * steps.
  */
 __noinline __u64 reel_signal_frame_search(__u64 low, __u64 slot)
 {
@@ -41,7 +40,7 @@ __noinline __u64 reel_signal_frame_search(__u64 low, __u64 slot)
 	for (__u64 i = REEL_SEARCH_STEP; i > 0; i--) {
 		__u64 word = i - 1;
 
-		/* Or else the compiler counts below 0, from the array's end, which 7.2 rejects. */
+		/* Otherwise the compiler counts below 0, from the array's end: 7.2 rejects that. */
 		barrier_var(word);
 		/* stack_t: ss_sp, ss_flags and 4 bytes of padding, ss_size */
 		if (draft->search[word] == address && draft->search[word + 2] == size)
@@ -86,13 +85,12 @@ static __always_inline __u64 reel_compat_frame_search(__u64 low, __u64 slot)
 #endif
 
 /*
- * Searches the kilobyte at `low`, with what draft->search has of the one above.  Not static for
- * the same reason.
+ * Searches the kilobyte at `low`, with the first words of the one above, still in draft->search.
+ * Not static for the same reason.
  *
- * A step is an aligned kilobyte, which lies within a page: the stack's last
- * page may never have been touched, since the kernel writes only a part of the
- * frame's end.  What begins in a step and ends in the one above is matched with
- * that one's first words.
+ * A step is an aligned kilobyte within a page: the stack's last page may never have been touched,
+ * since the kernel writes only a part of the frame's end.  A frame that begins in a step and ends
+ * in the one above is matched using the first words above.
  */
 __noinline __u64 reel_signal_frame_step(__u64 low, __u64 slot)
 {
@@ -101,7 +99,7 @@ __noinline __u64 reel_signal_frame_step(__u64 low, __u64 slot)
 
 	if (!draft)
 		return 0;
-	/* Nothing above the stack: a program may keep its stack_t there. */
+	/* Stop at the stack's end: a program may keep its stack_t above it. */
 	part = draft->alternate.address + draft->alternate.size - low;
 	if (part > REEL_SEARCH_STEP * 8)
 		part = REEL_SEARCH_STEP * 8;
@@ -111,14 +109,14 @@ __noinline __u64 reel_signal_frame_step(__u64 low, __u64 slot)
 #pragma unroll
 	for (int i = 0; i < REEL_SEARCH_ABOVE; i++)
 		draft->search[REEL_SEARCH_STEP + i] = draft->search[i];
-	/* The helper zeroes what it cannot read. */
+	/* The helper zeroes unreadable memory. */
 	if (bpf_probe_read_user(draft->search, part, (void *)low))
 		return 0;
 	return draft->sample.flags & REEL_BPF_COMPAT ? reel_compat_frame_search(low, slot)
 						     : reel_signal_frame_search(low, slot);
 }
 
-/* Where the outermost signal frame above sp holds the interrupted sp, 0 if it was not found. */
+/* Address of the interrupted sp in the outermost signal frame above sp, 0 if not found. */
 static __always_inline __u64 reel_signal_frame(struct reel_draft *draft, __u64 sp)
 {
 	__u64 top = draft->alternate.address + draft->alternate.size;
@@ -138,16 +136,16 @@ static __always_inline __u64 reel_signal_frame(struct reel_draft *draft, __u64 s
 	return 0;
 }
 
-/* The sp that the signal interrupted, 0 if it was not found. */
+/* The sp that the signal interrupted, 0 if not found. */
 static __always_inline __u64 reel_interrupted_sp(struct reel_draft *draft, __u64 sp)
 {
 	bool compat = draft->sample.flags & REEL_BPF_COMPAT;
 	__u64 found = reel_signal_frame(draft, sp), interrupted = 0;
 
-	/* Where 32-bit frames are known the CPU is little-endian: four bytes are the lower half. */
+	/* CPUs with known 32-bit frames are little-endian: four bytes are the lower half. */
 	if (found <= sp || bpf_probe_read_user(&interrupted, compat ? 4 : 8, (void *)found))
 		return 0;
-	/* Another frame of the same stack, or no frame at all. */
+	/* Another frame of the same stack, or not a frame. */
 	if (interrupted - draft->alternate.address <= draft->alternate.size)
 		return 0;
 	return interrupted;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Hands a sample to the recorder, from 6.16 on: room of the exact size is
- * reserved in the ring, and the stack is copied straight into it.
+ * Writes a sample to the ring, from 6.16 on: room of the exact size is reserved in the ring, and
+ * the stack is copied straight into it.
  */
 #ifndef BPF_COPY_DYNPTR_H
 #define BPF_COPY_DYNPTR_H
@@ -16,7 +16,7 @@ extern int bpf_probe_read_user_dynptr(const struct bpf_dynptr *to, __u32 offset,
 
 #define REEL_PAGES_MAX ((REEL_BPF_MAX_STACK_LIMIT >> 12) + 1)
 
-/* A region that is copied page by page; draft->done says how far. */
+/* Copies a region page by page; draft->done is the progress. */
 struct reel_dynptr_pages {
 	struct bpf_dynptr *to;
 	struct reel_draft *draft;
@@ -24,7 +24,7 @@ struct reel_dynptr_pages {
 	__u64 offset; /* in the record */
 };
 
-/* Clears what an earlier record left in the ring: draft->part bytes, up to a page. */
+/* Clears data of an earlier record in the ring: draft->part bytes, up to a page. */
 static __always_inline void reel_dynptr_clear(struct bpf_dynptr *to, __u64 offset,
 					      struct reel_draft *draft)
 {
@@ -39,7 +39,7 @@ static __always_inline void reel_dynptr_clear(struct bpf_dynptr *to, __u64 offse
 	}
 }
 
-/* Copies what one page has of a region; 1 at the region's end. */
+/* Copies the part of a region in one page; 1 at the region's end. */
 static long reel_dynptr_copy_page(__u32 page, struct reel_dynptr_pages *pages)
 {
 	struct reel_bpf_region *region = pages->region;
@@ -75,15 +75,15 @@ static __always_inline void reel_dynptr_copy(struct bpf_dynptr *to, __u64 offset
 
 	if (!bpf_probe_read_user_dynptr(to, offset, region->size, (void *)region->address))
 		return;
-	/* All or nothing: now page by page.  Of a loop the verifier would follow each pass. */
+	/* All or nothing: now page by page.  In a loop, the verifier would follow each pass. */
 	draft->sample.flags |= REEL_BPF_COPY_FAILED;
 	draft->done = 0;
 	bpf_loop(REEL_PAGES_MAX, reel_dynptr_copy_page, &pages, 0);
 }
 
 /*
- * Copies what of the header is set: each cache line of the ring costs a miss.  Word by word, since
- * nobody aligned the draft.
+ * Copies only the parts of the header that are set: each cache line of the ring costs a miss.  Word
+ * by word, since the draft may not be aligned.
  */
 static __always_inline void reel_dynptr_write_header(struct reel_bpf_sample *to,
 						     const struct reel_bpf_sample *from)
@@ -117,7 +117,7 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft, void *rin
 			REEL_COUNT(ring_full);
 		else
 			REEL_COUNT(ring_busy);
-		/* The verifier asks for it after a failure too. */
+		/* The verifier requires it even after a failure. */
 		bpf_ringbuf_discard_dynptr(&record, 0);
 		return;
 	}
@@ -131,7 +131,7 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft, void *rin
 	if (header)
 		reel_dynptr_write_header(header, sample);
 	chains = prefix - sizeof(*header);
-	/* Or else the compiler compares what it was made of. */
+	/* Otherwise the compiler compares the values that it was computed from. */
 	barrier_var(chains);
 	if (chains && chains <= sizeof(draft->chains))
 		bpf_dynptr_write(&record, sizeof(*header), draft->chains, chains, 0);

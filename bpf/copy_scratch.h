@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Hands a sample to the recorder, on any kernel: bpf_ringbuf_reserve takes
- * constant sizes only, so the sample is put together in a scratch area and
- * copied once more by bpf_ringbuf_output.
+ * Writes a sample to the ring, on any kernel: bpf_ringbuf_reserve takes constant sizes only, so the
+ * sample is assembled in a scratch area and copied again by bpf_ringbuf_output.
  */
 #ifndef BPF_COPY_SCRATCH_H
 #define BPF_COPY_SCRATCH_H
 
 /*
- * One a CPU and slot, but a plain array: values of a PERCPU_ARRAY are at most 32 KB.
- * record/sampling/programs.c sets the size: what aligns it, REEL_BPF_PREFIX_MAX, REEL_BPF_GAPS_MAX,
- * REEL_BPF_ROOT_SIZE, two regions, and a page that only the verifier thinks of.
+ * One per CPU and slot, but a plain array: values of a PERCPU_ARRAY are at most 32 KB.
+ * record/sampling/programs.c sets the size: alignment, REEL_BPF_PREFIX_MAX, REEL_BPF_GAPS_MAX,
+ * REEL_BPF_ROOT_SIZE, two regions, and a page needed only for the verifier.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -19,18 +18,18 @@ struct {
 	__uint(value_size, 1 << 20);
 } reel_scratches SEC(".maps");
 
-/* Where region 0 can begin at most: the root part is in front of it. */
+/* Largest offset of region 0, after the root part. */
 #define REEL_REGION_OFFSET_MAX (REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX + REEL_BPF_ROOT_SIZE)
 
-/* Pages of 4 KB in the largest region, and one because it need not begin with one. */
+/* Pages of 4 KB in the largest region, and one because it need not begin on a page. */
 #define REEL_PAGES_MAX ((REEL_BPF_MAX_STACK_LIMIT >> 12) + 1)
 
-/* Lies in cache lines as the record will in the ring. */
+/* Aligned to cache lines as the record will be in the ring. */
 static __always_inline __u8 *reel_scratch(__u32 slot)
 {
 	__u32 index = bpf_get_smp_processor_id() + slot * settings.n_cpus;
 	__u8 *scratch = bpf_map_lookup_elem(&reel_scratches, &index);
-	/* Values are behind the map's struct, which begins a page. */
+	/* Values follow the map's struct, which begins a page. */
 	__u64 start = bpf_core_field_offset(struct bpf_array, value);
 
 	if (!scratch)
@@ -39,10 +38,9 @@ static __always_inline __u8 *reel_scratch(__u32 slot)
 }
 
 /*
- * Copies what one page has of a region, draft->done bytes behind its beginning, to `offset` in the
- * scratch area and as many bytes behind that; 1 at the region's end.
- * Not static: the verifier then checks it once, for all arguments, and forgets
- * none of the bounds on the way here (5.10 does when they are spilled).
+ * Copies the part of a region in one page, from draft->done bytes into the region, to `offset` plus
+ * as many bytes in the scratch area; 1 at the region's end.  Not static: the verifier then checks
+ * it once, for all arguments, and keeps all bounds on the way here (5.10 loses spilled ones).
  */
 __noinline int reel_scratch_copy_page(__u64 offset, __u64 index, __u64 slot, __u64 page)
 {
@@ -53,8 +51,8 @@ __noinline int reel_scratch_copy_page(__u64 offset, __u64 index, __u64 slot, __u
 
 	if (!draft || !scratch)
 		return 1;
-	/* Before 6.2 the verifier forgets bounds that are checked on a copy of what was spilled to
-	 * the stack: barrier_var makes the compiler check and use the same register. */
+	/* Before 6.2, the verifier loses bounds checked on a copy of a value spilled to the stack:
+	 * barrier_var makes the compiler check and use the same register. */
 	barrier_var(offset);
 	if (offset > REEL_REGION_OFFSET_MAX + settings.max_stack)
 		return 1;
@@ -78,7 +76,7 @@ __noinline int reel_scratch_copy_page(__u64 offset, __u64 index, __u64 slot, __u
 	if (done > settings.max_stack || part > settings.page_size ||
 	    word >= REEL_BPF_MISSING_WORDS)
 		return 1;
-	/* The helper zeroes what it cannot read. */
+	/* The helper zeroes unreadable memory. */
 	if (bpf_probe_read_user(scratch + done, part, (void *)from))
 		region->missing[word] |= 1ull << page % 64;
 	return 0;
@@ -137,7 +135,7 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft, void *rin
 		reel_scratch_copy(starts[0], 0, draft->slot);
 	if (starts[1])
 		reel_scratch_copy(starts[1], 1, draft->slot);
-	/* Or else the compiler compares what these were made of. */
+	/* Otherwise the compiler compares the values that these were computed from. */
 	barrier_var(prefix);
 	barrier_var(size);
 	if (prefix > REEL_BPF_PREFIX_MAX || bpf_probe_read_kernel(scratch, prefix, sample))

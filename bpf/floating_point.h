@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * s390x: GCC and clang keep r11 to r15 in f8 to f15 in functions that call none
- * (arch/s390x.c), so unwinding needs them, but user code's are in the CPU while
- * the kernel runs, where no program can read them.  perf makes the kernel save them
- * for an event with PERF_SAMPLE_REGS_USER that occurs in the kernel
- * (arch/s390/kernel/perf_regs.c, perf_get_regs_user); for one in user code,
- * a clock's tick, it does not.  But right before that, in the same interrupt, there is the
- * tracepoint timer:hrtimer_expire_entry, which occurs in the kernel: an event of it
- * is there for its side effect alone.
+ * s390x: GCC and clang keep r11 to r15 in f8 to f15 in leaf functions (arch/s390x.c), so unwinding
+ * needs them. But while the kernel runs, the user's are in the CPU, where no program can read them.
+ * perf makes the kernel save them for an event with PERF_SAMPLE_REGS_USER that occurs in the kernel
+ * (arch/s390/kernel/perf_regs.c, perf_get_regs_user), but not for one in user code, such as a
+ * clock's tick.  Just before a tick, in the same interrupt, the tracepoint
+ * timer:hrtimer_expire_entry occurs in the kernel: an event for it is opened for this side effect
+ * alone.
  */
 #ifndef BPF_FLOATING_POINT_H
 #define BPF_FLOATING_POINT_H
 
 #ifdef REEL_FLOATING_POINT
-/* The filter of that event: whether the registers of the current task are wanted and not saved yet.
- */
+/* The event's filter: whether the current task's registers are wanted and not saved yet. */
 SEC("tracepoint")
 int reel_save_floating_point(void *ctx)
 {

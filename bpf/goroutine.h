@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Go's goroutines have stacks in arenas of 64 MB.  What a thread (`m`) runs is known by its `g`; on
- * the thread's own stack that is g0, the goroutine that schedules, and what it does for another one
- * is known by m.curg.  Nothing read here is trusted: pointers must lead back to where they came
- * from, and stack pointers must lie on their stacks.
+ * Go's goroutines have stacks in arenas of 64 MB.  A thread (`m`) has a current `g`; on the
+ * thread's own stack it is g0, which schedules, and m.curg is the goroutine that g0 works for.
+ * Nothing read here is trusted: pointers must lead back to their origin, and stack pointers must be
+ * on their stacks.
  */
 #ifndef BPF_GOROUTINE_H
 #define BPF_GOROUTINE_H
@@ -14,16 +14,16 @@ struct reel_goroutine {
 	__u64 stack_guards[2];
 	__u64 panic, defer;
 	__u64 m;
-	/* Where it goes on, while it does not run: it was left, or calls on another stack. */
+	/* Where it continues after it was switched out, or while it calls on another stack. */
 	__u64 sched[REEL_BPF_GOBUF_WORDS];
 };
 
-/* Where m has curg: since 1.25, in which a gobuf lost a word, and before, since 1.9.  What is at
- * the other place is no pointer to a g of that m, and mostly 0. */
+/* Offset of curg in m: since 1.25, in which a gobuf lost a word, and from 1.9 to 1.24.  The value
+ * at the other offset is not a pointer to a g of that m, and mostly 0. */
 #define REEL_CURG_1_25 0xb8
 #define REEL_CURG_1_9  0xc0
 
-/* The g0 of an m, 0 if that is none: g0 knows its m. */
+/* The g0 of an m, 0 if invalid: g0 points to its m. */
 static __always_inline __u64 reel_goroutine_scheduler(__u64 m)
 {
 	__u64 g0 = 0, its_m = 0;
@@ -36,9 +36,9 @@ static __always_inline __u64 reel_goroutine_scheduler(__u64 m)
 }
 
 /*
- * The end of the goroutine's stack that sp is in; 0 if that is not what `g` is, which may be
- * anything.  No other data has words like these by chance.  Not static: the verifier then checks it
- * once.
+ * The end of the goroutine's stack that contains sp; 0 if `g`, which may be any value, is not that
+ * goroutine.  No other data has words like these by chance.  Not static: the verifier then checks
+ * it once.
  */
 __noinline __u64 reel_goroutine_end(__u64 g, __u64 sp, __u64 end)
 {
@@ -50,7 +50,7 @@ __noinline __u64 reel_goroutine_end(__u64 g, __u64 sp, __u64 end)
 	return reel_goroutine_scheduler(goroutine.m) ? goroutine.stack_hi : 0;
 }
 
-/* The g that m has at this place; 0 if that is no g of that m. */
+/* The g at this place in m; 0 if it is not a g of that m. */
 static __always_inline __u64 reel_goroutine_of(__u64 m, __u64 place, struct reel_goroutine *ret)
 {
 	__u64 curg = 0;
@@ -71,9 +71,9 @@ static __always_inline void reel_goroutine_note(struct reel_bpf_sample *sample, 
 }
 
 /*
- * Where `g` is a g0: sets draft->sample.goroutine to where the goroutine goes on for which it runs,
- * and returns the end of that one's stack.  Where it runs for none: to where its own stack begins
- * each time, and returns 0.  Not static, too.
+ * If `g` is a g0 that works for a goroutine, sets draft->sample.goroutine to where that goroutine
+ * continues, and returns its stack's end.  If it works for none, sets it to where g0's own stack
+ * begins each time, and returns 0.  Not static, for the same reason.
  */
 __noinline __u64 reel_goroutine_left(__u64 slot, __u64 g)
 {

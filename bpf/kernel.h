@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The little that the programs know of the kernel.  libbpf adjusts the offsets
- * of these structs to the running kernel (CO-RE), so each holds only the
- * members that are used, in any order.  What follows ___ in a name is ours:
- * such a flavour is another version of the kernel's struct.
+ * Kernel types used by the programs.  libbpf adjusts the offsets in these structs to the running
+ * kernel (CO-RE), so each has only the used members, in any order.  A suffix after ___ in a name is
+ * ours: such a flavour is another version of the kernel's struct.
  */
 #ifndef BPF_KERNEL_H
 #define BPF_KERNEL_H
@@ -45,7 +44,7 @@ enum {
 	BPF_F_USER_STACK = 1 << 8,
 };
 
-/* Only asked whether the kernel has them; the values are never used. */
+/* Only checked for existence; the values are never used. */
 enum bpf_func_id {
 	BPF_FUNC_get_current_task_btf = 158,
 	BPF_FUNC_get_func_ip = 173,
@@ -59,9 +58,9 @@ enum bpf_func_id {
 #define REEL_CORE __attribute__((preserve_access_index))
 
 /*
- * The current task, and members of it and of its mm.  Where REEL_TASK_TYPED says that all kernels
- * have bpf_get_current_task_btf (5.11), the verifier knows what the pointer points to, and a
- * member is loaded; else each takes a helper's call.
+ * The current task, and members of the task and its mm.  REEL_TASK_TYPED: all kernels have
+ * bpf_get_current_task_btf (5.11), so the verifier knows the pointer's type, and a member is
+ * loaded; otherwise each takes a helper call.
  */
 #ifdef REEL_TASK_TYPED
 #define REEL_TASK_READ(from, member) ((from)->member)
@@ -135,7 +134,7 @@ struct vm_area_struct___rb {
 	struct rb_node vm_rb;
 } REEL_CORE;
 
-/* include/linux/maple_tree.h: sizes of the arrays are those of 64-bit kernels. */
+/* include/linux/maple_tree.h: array sizes for 64-bit kernels. */
 struct maple_range_64 {
 	unsigned long pivot[15];
 	void *slot[16];
@@ -151,7 +150,7 @@ struct maple_node {
 	struct maple_arange_64 ma64;
 } REEL_CORE;
 
-/* Of arrays. */
+/* Array maps. */
 struct bpf_array {
 	char value[0];
 } REEL_CORE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Settings and maps.  record/sampling/sampler.c sets the sizes that are only known there. */
+/* Settings and maps.  record/sampling/sampler.c sets sizes known only there. */
 #ifndef BPF_MAPS_H
 #define BPF_MAPS_H
 
@@ -35,7 +35,7 @@ struct {
 } reel_counts SEC(".maps");
 
 /* Followed processes and threads, by their number in the recorder's namespace.  Perf events'
- * programs can use preallocated hash maps only (kernel/bpf/verifier.c, before 6.1). */
+ * programs can use only preallocated hash maps (kernel/bpf/verifier.c, before 6.1). */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 32768);
@@ -57,33 +57,33 @@ struct {
 	__type(value, __u32);
 } reel_cgroup SEC(".maps");
 
-/* Words of the alternate stack that are looked at together, and some of what was above. */
+/* Words of the alternate stack searched together, and some words from above. */
 #define REEL_SEARCH_STEP  128
 #define REEL_SEARCH_ABOVE 10
 #define REEL_SEARCH_WORDS (REEL_SEARCH_STEP + REEL_SEARCH_ABOVE)
 
-/* Where signal handlers run; size 0: where they interrupted. */
+/* Stack of signal handlers; size 0: none, handlers run on the interrupted stack. */
 struct reel_alternate_stack {
 	__u64 address, size;
 };
 
 /*
- * A sample while it is made: too large for the stack of a BPF program.  What every sample needs
- * stands together: its time goes into cache misses.
+ * A sample being made: too large for a BPF program's stack.  Fields needed by every sample are
+ * adjacent, as most of the time is spent on cache misses.
  */
 struct reel_draft {
 	__u32 busy;
-	__u32 slot; /* this draft's */
-	/* A process that was followed when it was looked up last, and reel_control.unfollowed then.
-	 */
+	__u32 slot; /* this draft's slot */
+	/* A process that was followed at the last look-up, and reel_control.unfollowed at that
+	 * time. */
 	__u32 followed, unfollowed;
 	/*
-	 * State of loops that is in memory, and volatile, for the verifier: it
-	 * follows the ranges of variables from one pass to the next, and gives up.
+	 * State of loops, in memory and volatile for the verifier: otherwise it follows the ranges
+	 * of variables from one pass to the next, and gives up.
 	 */
 	volatile __u64 done, part;
 	struct reel_saved_registers saved;
-	/* These two are copied together: the kernel chain, then the frame chain. */
+	/* Copied together: the kernel chain, then the frame chain. */
 	struct reel_bpf_sample sample;
 	__u64 chains[REEL_BPF_KERNEL_CHAIN_MAX + REEL_BPF_FRAME_CHAIN_MAX];
 	struct reel_alternate_stack alternate;
@@ -91,11 +91,11 @@ struct reel_draft {
 };
 
 /*
- * Slot 0 is for the programs of perf events and tracepoints: one of them runs
- * on a CPU at a time (bpf_prog_active), and cannot be preempted.  A function's
- * program can be preempted, or interrupted by one of these, and by that of
- * another function, but not by itself (struct bpf_prog's `active`, since 5.12):
- * each has a slot of its own.  record/sampling/programs.c sets how many there are.
+ * Slot 0 is for the programs of perf events and tracepoints: one of them runs on a CPU at a time
+ * (bpf_prog_active), and cannot be preempted.  A function's program can be preempted, or
+ * interrupted by one of these or by another function's, but not by itself (struct bpf_prog's
+ * `active`, since 5.12): each has a slot of its own.  record/sampling/programs.c sets the number of
+ * slots.
  */
 
 struct {
@@ -110,7 +110,7 @@ static __always_inline struct reel_draft *reel_draft(__u32 slot)
 	return bpf_map_lookup_elem(&reel_drafts, &slot);
 }
 
-/* Bytes in front of the regions'. */
+/* Bytes before the regions. */
 static __always_inline __u64 reel_draft_prefix(const struct reel_draft *draft)
 {
 	return sizeof(draft->sample) +
@@ -125,8 +125,8 @@ static __always_inline struct reel_bpf_counts *reel_counters(void)
 }
 
 /*
- * Adds 1 to one of struct reel_bpf_counts; an interrupt's program may count at the same time.  They
- * are looked up only where there is something to count: at a sample's pace they are in no cache.
+ * Adds 1 to one of struct reel_bpf_counts; an interrupt's program may count at the same time.  The
+ * struct is looked up only when counting: at the sampling rate it is never in a cache.
  */
 #define REEL_COUNT(counter)                                                                        \
 	do {                                                                                       \
@@ -140,15 +140,15 @@ static __always_inline void *reel_ring(void)
 {
 	__u32 ring = 0;
 
-	/* The verifier drops the division where there is one ring. */
+	/* The verifier drops the division if there is one ring. */
 	if (settings.rings > 1)
 		ring = bpf_get_smp_processor_id() % settings.rings;
 	return bpf_map_lookup_elem(&reel_rings, &ring);
 }
 
 /*
- * One wakeup for a quarter of a ring: a wakeup costs more than a sample.  Not
- * the kernel's own choice, which wakes only if the reader had caught up.
+ * Wakes the reader once per quarter of a ring: a wakeup costs more than a sample.  The kernel's
+ * default would wake only a reader that had caught up.
  */
 static __always_inline __u64 reel_ring_flags(void *ring)
 {
@@ -157,7 +157,7 @@ static __always_inline __u64 reel_ring_flags(void *ring)
 		       : BPF_RB_NO_WAKEUP;
 }
 
-/* Why a reservation failed: the kernel does not say.  Its record header has 8 bytes. */
+/* Whether a reservation failed for lack of room. Records have a header of 8 bytes. */
 static __always_inline bool reel_ring_full(void *ring, __u64 size)
 {
 	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + size + 8 > settings.ring_size;

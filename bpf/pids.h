@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Process numbers, and which processes are sampled. */
+/* Process numbers, and the processes to sample. */
 #ifndef BPF_PIDS_H
 #define BPF_PIDS_H
 
@@ -70,10 +70,10 @@ static __always_inline bool reel_process_followed(__u32 pid)
 	return bpf_map_lookup_elem(&reel_processes, &pid);
 }
 
-/* Whether the current task, which has these numbers, is one to be sampled. */
+/* Whether to sample the current task, which has these numbers. */
 static __always_inline bool reel_current_wanted(struct reel_ids ids)
 {
-	/* Also the idle task, which is 0. */
+	/* 0 is also the idle task. */
 	if (!ids.tid)
 		return false;
 	if (settings.system_wide || reel_process_followed(ids.pid))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Fork, exec and exit: follows processes, and reports what is known of them only in time. */
+/* Fork, exec and exit: follows processes, and reports details available only at that time. */
 #ifndef BPF_PROCESS_H
 #define BPF_PROCESS_H
 
@@ -33,8 +33,8 @@ static __always_inline void reel_process_report(struct task_struct *task, struct
 	process->is_exec = is_exec;
 	process->reserved = 0;
 	process->vdso = reel_vdso_address(mm);
-	/* The current task's registers: after exec those of the new program (start_thread), at a
-	 * fork the parent's, which the child's are a copy of. */
+	/* The current task's registers: after exec the new program's (start_thread), at a fork the
+	 * parent's, of which the child's are a copy. */
 	if (reel_task_registers((void *)bpf_get_current_task(), &saved) &&
 	    reel_registers_compat(&saved.user))
 		process->flags = REEL_BPF_COMPAT;
@@ -51,7 +51,7 @@ int reel_process_fork(struct bpf_raw_tracepoint_args *ctx)
 	struct reel_ids child_ids;
 	bool wanted;
 
-	/* A parent outside of the recorder's namespace may have a child within. */
+	/* A parent outside of the recorder's namespace may have a child inside. */
 	if (settings.system_wide)
 		wanted = true;
 	else
@@ -81,7 +81,7 @@ int reel_process_exec(struct bpf_raw_tracepoint_args *ctx)
 	struct reel_ids ids = reel_current_ids(task);
 	__u8 value = 1;
 
-	/* What ran in it before was the recorder's own. */
+	/* Before the exec, the command ran the recorder's own code. */
 	if (ids.pid && ids.pid == reel_control.command &&
 	    !bpf_map_update_elem(&reel_processes, &ids.pid, &value, BPF_ANY))
 		reel_control.command = 0;

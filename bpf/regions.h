@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Which bytes of a task's stacks belong to a sample: SPEC.md, section 8. */
+/* Finds the bytes of a task's stacks to include in a sample: SPEC.md, section 8. */
 #ifndef BPF_REGIONS_H
 #define BPF_REGIONS_H
 
-/* Bytes to take of a stack whose end is unknown. */
+/* Bytes to copy from a stack without a known end. */
 #define REEL_UNKNOWN_STACK_SIZE 16384
 
 static __always_inline void reel_region_clear_missing(struct reel_bpf_region *region)
@@ -13,7 +13,7 @@ static __always_inline void reel_region_clear_missing(struct reel_bpf_region *re
 		region->missing[i] = 0;
 }
 
-/* The last bytes below a top; returns how many. */
+/* Sets the root part to the last bytes below a top; returns its size. */
 static __always_inline __u64 reel_root_set(struct reel_bpf_sample *sample, __u32 kind, __u64 top,
 					   __u64 limit)
 {
@@ -30,7 +30,7 @@ static __always_inline __u64 reel_root_set(struct reel_bpf_sample *sample, __u32
 	return size;
 }
 
-/* From sp less the red zone up to the top, or as much as may be. */
+/* From sp less the red zone up to the top, or up to the limit. */
 static __always_inline void reel_region_set(struct reel_bpf_sample *sample,
 					    struct reel_bpf_region *region, __u32 kind, __u64 sp,
 					    struct reel_stack_top found)
@@ -40,8 +40,7 @@ static __always_inline void reel_region_set(struct reel_bpf_sample *sample,
 	if (REEL_RED_ZONE && !(sample->flags & REEL_BPF_COMPAT))
 		start -= REEL_RED_ZONE;
 	start &= ~7ull;
-	/* The page below sp may never have been touched: that would fail the whole copy, each time.
-	 */
+	/* The page below sp may never have been touched: that would make each whole copy fail. */
 	if ((start ^ sp) & ~(__u64)(settings.page_size - 1) &&
 	    bpf_probe_read_user(&probe, sizeof(probe), (void *)start))
 		start = sp & ~(__u64)(settings.page_size - 1);
@@ -49,7 +48,7 @@ static __always_inline void reel_region_set(struct reel_bpf_sample *sample,
 	if (!top) {
 		sample->flags |= REEL_BPF_TOP_UNKNOWN;
 		top = sp + REEL_UNKNOWN_STACK_SIZE;
-		/* Programs may keep anything in sp. A region ends at 2^64 at most. */
+		/* Programs may keep any value in sp. A region ends at 2^64 at most. */
 		if (top < sp)
 			top = ~7ull;
 	}
@@ -69,7 +68,7 @@ static __always_inline void reel_region_set(struct reel_bpf_sample *sample,
 	reel_region_clear_missing(region);
 }
 
-/* Places a region at `offset` of the record, behind a gap; returns where it ends. */
+/* Places a region at `offset` of the record, after a gap; returns its end. */
 static __always_inline __u64 reel_region_place(struct reel_bpf_region *region, __u64 offset,
 					       __u64 *start_ret)
 {
@@ -78,7 +77,7 @@ static __always_inline __u64 reel_region_place(struct reel_bpf_region *region, _
 	return *start_ret + ((region->size + 7ull) & ~7ull);
 }
 
-/* Places the regions behind `offset` bytes of the record; returns where they end. */
+/* Places the regions after `offset` bytes of the record; returns their end. */
 static __always_inline __u64 reel_regions_place(struct reel_bpf_sample *sample, __u64 offset,
 						__u64 starts_ret[REEL_BPF_REGIONS_MAX])
 {
@@ -92,7 +91,7 @@ static __always_inline __u64 reel_regions_place(struct reel_bpf_sample *sample, 
 	return offset;
 }
 
-/* Of a record of so many bytes; the next one in the ring begins aligned then. */
+/* Rounds a record's size up so that the next one in the ring begins aligned. */
 static __always_inline __u64 reel_record_size(__u64 size)
 {
 	return ((size + REEL_BPF_RING_HEADER + REEL_BPF_ALIGNMENT - 1) &
@@ -100,7 +99,7 @@ static __always_inline __u64 reel_record_size(__u64 size)
 	       REEL_BPF_RING_HEADER;
 }
 
-/* The stack of the goroutine for which Go's scheduler runs, on its own stack. */
+/* Adds the stack of the goroutine for which Go's scheduler runs on its own stack. */
 static __always_inline void reel_goroutine_region(struct reel_draft *draft,
 						  struct task_struct *task)
 {
@@ -133,7 +132,7 @@ static __always_inline void reel_regions_find(struct reel_draft *draft, struct t
 		reel_goroutine_region(draft, task);
 		return;
 	}
-	/* The root is not here, but on the stack that was interrupted. */
+	/* The root is on the interrupted stack instead. */
 	top.address = alternate->address + alternate->size;
 	reel_region_set(sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp, top);
 	interrupted = reel_interrupted_sp(draft, sp);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * A task's user registers.  What depends on the CPU is in one header a CPU:
- *   struct reel_registers         what a perf event's context begins with (bpf_user_pt_regs_t)
- *   struct reel_saved_registers   and what else we need of the user's struct pt_regs
+ * A task's user registers.  Each CPU has a header with its own part:
+ *   struct reel_registers         the start of a perf event's context (bpf_user_pt_regs_t)
+ *   struct reel_saved_registers   and other needed parts of the user's struct pt_regs
  *   reel_registers_*, reel_saved_registers_*, reel_thread_pointer, reel_vdso_address,
- *   REEL_RED_ZONE, REEL_UCONTEXT_SP; REEL_SIGCONTEXT_SP where there are two kinds of signal frames;
- *   REEL_TRAMPOLINE (bpf/trampoline.h) where that is known; REEL_REGISTERS where they are fewer
- *   than REEL_BPF_REGISTERS_MAX; reel_goroutine, Go's `g` of the thread (or anything else)
+ *   REEL_RED_ZONE, REEL_UCONTEXT_SP; REEL_SIGCONTEXT_SP if there are two kinds of signal frames;
+ *   REEL_TRAMPOLINE (bpf/trampoline.h) if known; REEL_REGISTERS if there are fewer than
+ *   REEL_BPF_REGISTERS_MAX; reel_goroutine, Go's `g` of the thread (or any other value)
  */
 #ifndef BPF_REGISTERS_H
 #define BPF_REGISTERS_H
@@ -40,8 +40,8 @@ struct reel_perf_context {
 };
 
 /*
- * The struct pt_regs that the current task entered the kernel with.  Before
- * bpf_task_pt_regs (5.15): at the top of its kernel stack (asm/processor.h, task_pt_regs).
+ * The struct pt_regs stored when the current task entered the kernel.  Before bpf_task_pt_regs
+ * (5.15): at the top of its kernel stack (asm/processor.h, task_pt_regs).
  */
 static __always_inline __u64 reel_task_pt_regs(struct task_struct *task)
 {
@@ -52,9 +52,9 @@ static __always_inline __u64 reel_task_pt_regs(struct task_struct *task)
 }
 
 /*
- * The current task's user registers, where it is in the kernel.  False if it
- * has none: kernel threads, and threads that the kernel made in a process
- * (io_uring's and vhost's workers, whose user sp is 0).
+ * Gets the user registers of the current task, which is in the kernel.  False if it has none:
+ * kernel threads, and threads that the kernel made in a process (io_uring's and vhost's workers,
+ * whose user sp is 0).
  */
 static __always_inline bool reel_task_registers(struct task_struct *task,
 						struct reel_saved_registers *saved)

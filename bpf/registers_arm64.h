@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* arm64: what bpf/registers.h asks of a CPU. */
+/* arm64: the part of bpf/registers.h for this CPU. */
 #ifndef BPF_REGISTERS_ARM64_H
 #define BPF_REGISTERS_ARM64_H
 
-/* struct user_pt_regs (uapi/asm/ptrace.h), which struct pt_regs begins with. */
+/* struct user_pt_regs (uapi/asm/ptrace.h), the start of struct pt_regs. */
 struct reel_registers {
 	__u64 regs[31], sp, pc, pstate;
 };
@@ -13,7 +13,7 @@ struct reel_saved_registers {
 	__s32 syscallno;
 };
 
-/* Members behind the user's registers moved in 6.18. */
+/* Members after the user's registers moved in 6.18. */
 struct pt_regs___arm64 {
 	__u64 regs[31];
 	__s32 syscallno;
@@ -94,7 +94,7 @@ static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
 {
 	__u64 *to = sample->registers;
 
-	(void)syscall; /* a system call changes none but x0, when it returns */
+	(void)syscall; /* a system call changes only x0, when it returns */
 	if (reel_registers_compat(from)) {
 		sample->flags |= REEL_BPF_COMPAT;
 #pragma unroll
@@ -117,8 +117,8 @@ static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
 }
 
 /*
- * Where glibc and musl put a thread's control block: above its stack.  It is
- * tpidr_el0 as of the last context switch, or as clone got it.
+ * glibc and musl put a thread's control block at this address, above its stack.  Value of tpidr_el0
+ * at the last context switch, or as passed to clone.
  */
 static __always_inline __u64 reel_thread_pointer(struct task_struct *task, bool compat)
 {

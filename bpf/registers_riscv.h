@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* riscv64: what bpf/registers.h asks of a CPU. */
+/* riscv64: the part of bpf/registers.h for this CPU. */
 #ifndef BPF_REGISTERS_RISCV_H
 #define BPF_REGISTERS_RISCV_H
 
-/* struct user_regs_struct (uapi/asm/ptrace.h), which struct pt_regs begins with; x[0] is x1. */
+/* struct user_regs_struct (uapi/asm/ptrace.h), the start of struct pt_regs; x[0] is x1. */
 struct reel_registers {
 	__u64 pc, x[31];
 };
@@ -40,16 +40,16 @@ struct mm_struct___context {
 } REEL_CORE;
 
 /*
- * A perf event's context does not have the status.  The kernel has the upper
- * half of the addresses.  (A user's pc may be there before it faults: such a
- * sample's registers are those that the task entered the kernel with.)
+ * A perf event's context does not contain the status.  The kernel has the upper half of the
+ * addresses. (A user's pc may be there before it faults: such a sample's registers are those with
+ * which the task entered the kernel.)
  */
 static __always_inline bool reel_registers_user(const struct reel_registers *registers)
 {
 	return !(registers->pc >> 63);
 }
 
-/* Of the current task, whose user registers these are. */
+/* For the current task, whose user registers these are. */
 static __always_inline bool reel_registers_compat(const struct reel_registers *registers)
 {
 	struct pt_regs___riscv *kernel = (void *)reel_task_pt_regs((void *)bpf_get_current_task());
@@ -63,7 +63,7 @@ static __always_inline __u64 reel_registers_sp(const struct reel_registers *regi
 	return reel_registers_compat(registers) ? registers->x[1] & 0xffffffff : registers->x[1];
 }
 
-/* False as well where the task was in the kernel before: it has no user registers. */
+/* Also false if the task was already in the kernel: these are not user registers. */
 static __always_inline bool reel_saved_registers_read(struct reel_saved_registers *saved,
 						      __u64 pt_regs)
 {
@@ -101,13 +101,12 @@ static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
 	sample->pc_register = 64;
 	sample->n_registers = 32;
 	sample->known = 0xffffffff;
-	/* kernel/traps.c puts -ENOSYS where a0 will be: neither the argument that it was nor the
-	 * result. */
+	/* kernel/traps.c puts -ENOSYS in a0's place: neither the argument nor the result. */
 	if (syscall)
 		sample->known &= ~(1ull << 10);
 	if (!reel_registers_compat(from))
 		return;
-	/* Sign-extended. */
+	/* The values are sign-extended. */
 	sample->flags |= REEL_BPF_COMPAT;
 	sample->pc &= 0xffffffff;
 #pragma unroll

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* s390x: what bpf/registers.h asks of a CPU. */
+/* s390x: the part of bpf/registers.h for this CPU. */
 #ifndef BPF_REGISTERS_S390_H
 #define BPF_REGISTERS_S390_H
 
-/* user_pt_regs (uapi/asm/ptrace.h), which struct pt_regs begins with. */
+/* user_pt_regs (uapi/asm/ptrace.h), the start of struct pt_regs. */
 struct reel_registers {
 	__u64 args[1], psw_mask, psw_address, gprs[16];
 };
@@ -18,15 +18,14 @@ struct pt_regs___s390 {
 	unsigned long flags;
 } REEL_CORE;
 
-/* Supplement 1.6.1, 1.2.2: a function's frame begins at r15; what it saves for its caller is above.
- */
+/* Supplement 1.6.1, 1.2.2: a frame begins at r15; a function saves its caller's registers above. */
 #define REEL_RED_ZONE 0
 /* From uc_stack to the interrupted r15 in struct ucontext (uapi/asm/ucontext.h, sigcontext.h). */
 #define REEL_UCONTEXT_SP 160
 /*
  * A handler without SA_SIGINFO has no ucontext but struct sigcontext (arch/s390/kernel/signal.c,
- * setup_frame; uapi/asm/sigcontext.h): a pointer to the registers, which lie right behind it:
- * the PSW, r0 … r15.  From that pointer to r15.
+ * setup_frame; uapi/asm/sigcontext.h): a pointer to the registers, which directly follow it: the
+ * PSW, r0 … r15.  This is the offset from that pointer to r15.
  */
 #define REEL_SIGCONTEXT_SP 144
 
@@ -35,7 +34,7 @@ struct pt_regs___s390 {
 #define REEL_PSW_64	 0x0000000100000000ull
 #define REEL_PIF_SYSCALL 1
 
-/* A signal frame's PSW mask is that of user code. */
+/* A signal frame's PSW mask is from user code. */
 static __always_inline bool reel_signal_psw(__u64 mask)
 {
 	return mask & REEL_PSW_USER;
@@ -79,7 +78,7 @@ static __always_inline bool reel_registers_compat(const struct reel_registers *r
 	return !(registers->psw_mask & REEL_PSW_64);
 }
 
-/* 31-bit code leaves the upper halves alone. */
+/* 31-bit code does not change the upper halves. */
 static __always_inline __u64 reel_registers_sp(const struct reel_registers *registers)
 {
 	return reel_registers_compat(registers) ? registers->gprs[15] & 0x7fffffff
@@ -92,7 +91,7 @@ static __always_inline bool reel_saved_registers_read(struct reel_saved_register
 	struct pt_regs___s390 *kernel = (void *)pt_regs;
 
 	saved->flags = BPF_CORE_READ(kernel, flags);
-	/* An ABI from its begin on: gprs are the last of it. */
+	/* The part from user_pt_regs on is an ABI, and ends with gprs. */
 	pt_regs += bpf_core_field_offset(struct pt_regs___s390, gprs) -
 		   __builtin_offsetof(struct reel_registers, gprs);
 	return !bpf_probe_read_kernel(&saved->user, sizeof(saved->user), (void *)pt_regs);
@@ -108,7 +107,7 @@ static __always_inline bool reel_saved_registers_syscall(const struct reel_saved
 	return saved->flags & REEL_PIF_SYSCALL;
 }
 
-/* Whether the kernel holds the user's f0 … f15; before 6.10 that is not known. */
+/* Whether the kernel has saved the user's f0 … f15; unknown before 6.10. */
 static __always_inline bool reel_floating_point_saved(struct task_struct *task)
 {
 	struct task_struct___thread *with_thread = (void *)task;
@@ -118,7 +117,7 @@ static __always_inline bool reel_floating_point_saved(struct task_struct *task)
 		       REEL_UFPU_V0_V15;
 }
 
-/* Whether it could be made to (bpf/floating_point.h). */
+/* Whether it could be made to save them (bpf/floating_point.h). */
 #define REEL_FLOATING_POINT
 static __always_inline bool reel_floating_point_unsaved(struct task_struct *task)
 {
@@ -161,8 +160,7 @@ static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
 	sample->pc_register = 65;
 	sample->n_registers = 16;
 	sample->known = 0xffff;
-	/* kernel/syscall.c puts -ENOSYS where r2 will be: neither the argument that it was nor the
-	 * result. */
+	/* kernel/syscall.c puts -ENOSYS in r2's place: neither the argument nor the result. */
 	if (syscall)
 		sample->known &= ~(1ull << 2);
 	if (!reel_registers_compat(from)) {
@@ -177,8 +175,8 @@ static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
 }
 
 /*
- * Where glibc and musl put a thread's control block: above its stack.  It is
- * in access registers 0 and 1, as of the last context switch, or as clone got it.
+ * glibc and musl put a thread's control block at this address, above its stack.  Value of access
+ * registers 0 and 1 at the last context switch, or as passed to clone.
  */
 static __always_inline __u64 reel_thread_pointer(struct task_struct *task, bool compat)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* x86: what bpf/registers.h asks of a CPU. */
+/* x86: the part of bpf/registers.h for this CPU. */
 #ifndef BPF_REGISTERS_X86_H
 #define BPF_REGISTERS_X86_H
 
 /*
- * struct pt_regs; its layout is an ABI (ptrace, signal frames).  All members
- * are words here: since 6.9 cs and ss are 16 bits beside FRED's flags, and the
- * verifier accepts no such access to a perf event's context.
+ * struct pt_regs; its layout is an ABI (ptrace, signal frames).  All members are words here: since
+ * 6.9 cs and ss are 16 bits next to FRED's flags, and the verifier rejects such an access to a perf
+ * event's context.
  */
 struct reel_registers {
 	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
@@ -18,16 +18,16 @@ struct reel_saved_registers {
 };
 
 #define REEL_TRAMPOLINE REEL_TRAMPOLINE_X86_64
-/* What reel_registers_store sets at most. */
+/* The most that reel_registers_store sets. */
 #define REEL_REGISTERS 16
 
-/* psABI, "Red Zone": leaf functions use 128 bytes below rsp. i386 has none. */
+/* psABI, "Red Zone": leaf functions use 128 bytes below rsp. i386 has no red zone. */
 #define REEL_RED_ZONE 128
 /* From uc_stack to the interrupted sp in struct ucontext (uapi/asm/sigcontext.h). */
 #define REEL_UCONTEXT_SP 144
 
-/* arch/x86/include/asm/segment.h: selectors of 32-bit user code and of all user data, and the
-   privilege level's bits. */
+/* arch/x86/include/asm/segment.h: selectors of 32-bit user code and of all user data, and the bits
+ * of the privilege level. */
 #define REEL_USER32_CS 0x23
 #define REEL_USER_DS   0x2b
 #define REEL_CS_USER   3
@@ -40,7 +40,7 @@ struct mm_struct___context {
 	reel_mm_context context;
 } REEL_CORE;
 
-/* Eight bytes, as the CPU has them (Intel SDM, volume 3, figure 3-8). */
+/* Eight bytes, as defined by the CPU (Intel SDM, volume 3, figure 3-8). */
 struct desc_struct {
 	__u16 limit0;
 } REEL_CORE;
@@ -80,7 +80,7 @@ static __always_inline __u64 reel_saved_registers_size(void)
 	return sizeof(struct reel_registers);
 }
 
-/* entry_64.S: interrupts and exceptions leave a negative number there. */
+/* entry_64.S: interrupts and exceptions store a negative number there. */
 static __always_inline bool reel_saved_registers_syscall(const struct reel_saved_registers *saved)
 {
 	return (__s64)saved->user.orig_ax >= 0;
@@ -129,14 +129,14 @@ static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
 	sample->n_registers = 16;
 	sample->known = 0xffff;
 	/* The syscall instruction itself puts rip into rcx and rflags into r11.  entry_64.S puts
-	 * -ENOSYS where rax will be: neither the number that it was nor the result. */
+	 * -ENOSYS in rax's place: neither the number nor the result. */
 	if (syscall)
 		sample->known &= ~(1ull << 0 | 1ull << 2 | 1ull << 11);
 }
 
 /*
- * Where glibc and musl put a thread's control block: above its stack.  32-bit
- * code has it in gs, by a descriptor: set_thread_area gave them the first one.
+ * glibc and musl put a thread's control block at this address, above its stack.  32-bit code has it
+ * in gs, through a descriptor: the first one, from set_thread_area.
  */
 static __always_inline __u64 reel_thread_pointer(struct task_struct *task, bool compat)
 {
@@ -151,9 +151,9 @@ static __always_inline __u64 reel_thread_pointer(struct task_struct *task, bool 
 
 /*
  * A signal frame of 32-bit code has a struct sigcontext_32 (uapi/asm/sigcontext.h), with and
- * without SA_SIGINFO; only in the former is the alternate stack's address.  In words from gs on: 7
- * esp, 15 cs, 17 esp_at_signal, 18 ss.  The frame's address + 4 is a multiple of 16
- * (arch/x86/kernel/signal.c, get_sigframe), so sigcontext is at one, or a word behind
+ * without SA_SIGINFO; only with it is the alternate stack's address included.  In words from gs on:
+ * 7 esp, 15 cs, 17 esp_at_signal, 18 ss.  The frame's address + 4 is a multiple of 16
+ * (arch/x86/kernel/signal.c, get_sigframe), so sigcontext is at such a multiple, or a word later
  * (asm/sigframe.h: struct rt_sigframe_ia32, struct sigframe_ia32).
  */
 #define REEL_COMPAT_SIGCONTEXT_SP 7

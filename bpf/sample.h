@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What the BPF programs write into the ring buffers (their settings and
- * counters: bpf/settings.h).  Both sides are of the same build and the same
- * host: native byte order.  It is not the format of the file.
+ * Data that the BPF programs write to the ring buffers (settings and counters: bpf/settings.h).
+ * Both sides are of the same build and on the same host: native byte order.  This is not the file
+ * format.
  */
 #ifndef BPF_SAMPLE_H
 #define BPF_SAMPLE_H
@@ -22,20 +22,20 @@ enum reel_bpf_kind {
 };
 
 enum reel_bpf_sample_flags {
-	REEL_BPF_REGISTERS = 1 << 0, /* registers are there */
+	REEL_BPF_REGISTERS = 1 << 0, /* registers are present */
 	REEL_BPF_STACK_CUT = 1 << 1, /* a region was cut at max_stack */
 	REEL_BPF_TOP_UNKNOWN = 1 << 2,
 	REEL_BPF_COPY_FAILED = 1 << 3,	   /* some page could not be read: see missing */
 	REEL_BPF_COMPAT = 1 << 4,	   /* a 32-bit task of a 64-bit kernel */
-	REEL_BPF_FRAME_CHAIN_CUT = 1 << 5, /* it has as many addresses as it may have */
+	REEL_BPF_FRAME_CHAIN_CUT = 1 << 5, /* at the maximum number of addresses */
 	REEL_BPF_FUNCTION = 1 << 6,	   /* kernel_frame.pc is the traced function's */
-	REEL_BPF_KERNEL_FRAME = 1 << 7,	   /* and the rest of kernel_frame is known */
+	REEL_BPF_KERNEL_FRAME = 1 << 7,	   /* also the rest of kernel_frame is known */
 	REEL_BPF_FRAME_GUESSED = 1 << 8,   /* if its return address is in the kernel chain */
-	REEL_BPF_ROOT_PART = 1 << 9,  /* regions[REEL_BPF_ROOT] is there: the cut stack's top */
-	REEL_BPF_GOROUTINE = 1 << 10, /* goroutine is there */
+	REEL_BPF_ROOT_PART = 1 << 9,  /* regions[REEL_BPF_ROOT] is present: the cut stack's top */
+	REEL_BPF_GOROUTINE = 1 << 10, /* goroutine is present */
 };
 
-/* Values of a sample's `where`: those of SPEC.md, section 6, and of enum reel_where. */
+/* Values of a sample's `where`: same as in SPEC.md, section 6, and enum reel_where. */
 enum reel_bpf_where {
 	REEL_BPF_WHERE_UNKNOWN = 0, /* no user registers could be read */
 	REEL_BPF_WHERE_USER = 1,
@@ -44,7 +44,7 @@ enum reel_bpf_where {
 	REEL_BPF_WHERE_KERNEL_THREAD = 4,
 };
 
-/* Values of a region's `kind`: those of enum reel_region_kind. */
+/* Values of a region's `kind`: same as in enum reel_region_kind. */
 enum reel_bpf_region_kind {
 	REEL_BPF_REGION_STACK = 0,
 	REEL_BPF_REGION_INTERRUPTED_STACK = 1,
@@ -52,30 +52,29 @@ enum reel_bpf_region_kind {
 };
 
 /*
- * A copied piece of memory: `size` bytes from `address`.  Bit n of `missing`:
- * the n-th page of the target's page size, counted from the one that holds
- * `address`, could not be read; its bytes are 0.
+ * A copied piece of memory: `size` bytes from `address`.  Bit n of `missing`: the n-th page of the
+ * target's page size, starting with the page of `address`, could not be read; its bytes are 0.
  */
 struct reel_bpf_region {
 	__u64 address;
 	__u32 size;
 	__u16 kind; /* enum reel_bpf_region_kind */
-	__u16 gap;  /* bytes in front of its own, which are for nothing but alignment */
+	__u16 gap;  /* alignment bytes before the region's own */
 	__u64 missing[REEL_BPF_MISSING_WORDS];
 };
 
 /*
- * Registers of a traced kernel function, as it was entered: its first
- * instruction, sp, the frame pointer (its caller's) and where it returns to.
+ * Registers at the entry of a traced kernel function: its first instruction, sp, the frame pointer
+ * (its caller's) and the return address.
  */
 struct reel_bpf_kernel_frame {
 	__u64 pc, sp, fp, return_address;
 };
 
 /*
- * Of a thread that runs on the stack of Go's scheduler, a gobuf (runtime/runtime2.go: sp, pc ...)
- * at `address`: where the goroutine goes on for which it does, whose stack is regions[1] then; or,
- * of one that runs for none, where the scheduler's own stack begins.
+ * For a thread on the stack of Go's scheduler, a gobuf (runtime/runtime2.go: sp, pc ...) at
+ * `address`: where the goroutine that it works for continues, whose stack is then regions[1]; or,
+ * if it works for none, where the scheduler's own stack begins.
  */
 #define REEL_BPF_GOBUF_WORDS 7
 
@@ -85,18 +84,18 @@ struct reel_bpf_goroutine {
 };
 
 /*
- * Of a stack that is cut, and whose top is certain, so many bytes stay below that: where its
- * thread begins, and what a frame larger than the limit returns to.  They are among the limit's,
- * of which they take a quarter at most.
+ * Bytes kept below the top of a cut stack, if the top is certain: the start of its thread, and the
+ * return address of a frame larger than the limit.  They count towards the limit, up to a quarter
+ * of it.
  */
 #define REEL_BPF_ROOT_SIZE   16384
 #define REEL_BPF_ROOT	     2
 #define REEL_BPF_REGIONS_MAX 3
 
 /*
- * A sample: this header, then the kernel chain and the frame chain (8 bytes an
- * address), then the bytes of the root part (it is the smallest: offsets are bounded), of region 0
- * and of region 1, each behind its gap and padded to 8.
+ * A sample: this header, then the kernel chain and the frame chain (8 bytes per address), then the
+ * bytes of the root part (first because it is the smallest: offsets are bounded), of region 0 and
+ * of region 1, each after its gap and padded to 8.
  */
 struct reel_bpf_sample {
 	__u32 kind; /* REEL_BPF_SAMPLE */
@@ -112,16 +111,15 @@ struct reel_bpf_sample {
 	__u32 n_frame_chain;
 	__u32 n_regions;
 	__u32 pc_register; /* the pc's number, see below */
-	/* One or two; and, behind them, the root part. */
+	/* One or two, followed by the root part. */
 	struct reel_bpf_region regions[REEL_BPF_REGIONS_MAX];
-	/* Of fentry and fexit. The kernel chain then begins within the BPF program. */
+	/* For fentry and fexit. The kernel chain then begins in the BPF program. */
 	struct reel_bpf_kernel_frame kernel_frame;
 	struct reel_bpf_goroutine goroutine;
 	/*
-	 * Registers are numbered as DWARF does for the task's own psABI; with
-	 * REEL_BPF_COMPAT that is the 32-bit one: i386 (esp 4, eip 8), arm (r13, r15).
-	 * The pc stands alone, and is always known: its number is far from the others'
-	 * on some CPUs (riscv64: 64, s390x: 65).
+	 * Registers have DWARF numbers of the task's own psABI; with REEL_BPF_COMPAT, the 32-bit
+	 * one: i386 (esp 4, eip 8), arm (r13, r15).  The pc is separate, and always known: on some
+	 * CPUs its number is far from the others (riscv64: 64, s390x: 65).
 	 */
 	__u64 pc;
 	__u64 known; /* bit n: registers[n] is known */
@@ -129,36 +127,36 @@ struct reel_bpf_sample {
 };
 
 /*
- * Some CPUs copy many times slower where the target lies a few bytes behind the
- * source, modulo a cache line (REP MOVSB on Zen 4: 36 KB take 10 us, else 0.7).
- * So that they lie alike, records in the ring are a multiple of this, with the
- * ring's own header, and gaps before regions do the rest.
+ * Some CPUs copy many times slower if the target is a few bytes after the source, modulo a cache
+ * line (REP MOVSB on Zen 4: 36 KB take 10 us, else 0.7).  To align both equally, the size of
+ * records in the ring, with the ring's own header, is a multiple of this, and gaps before regions
+ * do the rest.
  */
 #define REEL_BPF_ALIGNMENT   64
 #define REEL_BPF_RING_HEADER 8
-/* In front of each region, and behind them. */
+/* Before each region, and after all. */
 #define REEL_BPF_GAPS_MAX (4 * REEL_BPF_ALIGNMENT)
 
-/* What may stand before the regions and their gaps. */
+/* The maximum size before the regions and their gaps. */
 #define REEL_BPF_PREFIX_MAX                                                                        \
 	(sizeof(struct reel_bpf_sample) +                                                          \
 	 8 * (REEL_BPF_KERNEL_CHAIN_MAX + REEL_BPF_FRAME_CHAIN_MAX))
 
 /*
- * A process that called fork or exec: what only the kernel knows in time.  Of a
- * fork, all fields are the child's.  A new thread (tid differs from pid) is
- * reported only where its namespace_tid is not its tid.
+ * A process that called fork or exec, with details that the kernel has only at that time.  For a
+ * fork, all fields are the child's.  A new thread (tid differs from pid) is reported only if its
+ * namespace_tid is not its tid.
  */
 struct reel_bpf_process {
 	__u32 kind;  /* REEL_BPF_PROCESS */
 	__u32 flags; /* REEL_BPF_COMPAT */
 	__u64 time;
 	__u32 pid, tid;			    /* in the recorder's PID namespace */
-	__u32 namespace_pid, namespace_tid; /* in its innermost one */
-	__u32 is_exec; /* else a fork, seen in the parent, before the child runs */
+	__u32 namespace_pid, namespace_tid; /* in its innermost namespace */
+	__u32 is_exec; /* otherwise a fork, seen in the parent before the child runs */
 	__u32 reserved;
-	__u64 vdso;   /* address, 0 if none or unknown */
-	__u64 unused; /* REEL_BPF_ALIGNMENT, with the ring's header */
+	__u64 vdso;   /* address, 0 if missing or unknown */
+	__u64 unused; /* fills up to REEL_BPF_ALIGNMENT, with the ring's header */
 };
 
 #endif

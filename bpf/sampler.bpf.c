@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What runs in the kernel, before 6.16 (bpf/copy_scratch.h). */
+/* The programs for kernels before 6.16 (bpf/copy_scratch.h). */
 #include "bpf/kernel.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What runs in the kernel, from 6.16 on (bpf/copy_dynptr.h). */
+/* The programs for kernels from 6.16 on (bpf/copy_dynptr.h). */
 #define REEL_TASK_TYPED
 #include "bpf/kernel.h"
 #include "bpf/sample.h"

@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Where a stack ends: at the kernel's start of the main thread's stack, at the
- * thread pointer, where Go says, or at the end of the mapping.
+ * Finds the end of a stack: the kernel's start of the main thread's stack, the thread pointer, Go's
+ * own end, or the end of the mapping.
  *
- * Mappings are found by walking the kernel's tree without its lock:
- * bpf_find_vma fails with EBUSY in half of the samples of a process that maps
- * a lot.  Nothing read here is trusted: addresses are read by
- * bpf_probe_read_kernel, and the mapping found must hold the address.
+ * Mappings are found by walking the kernel's tree without its lock: bpf_find_vma fails with EBUSY
+ * in half of the samples of a process that maps a lot.  Nothing read here is trusted: addresses are
+ * read by bpf_probe_read_kernel, and the mapping found must hold the address.
  */
 #ifndef BPF_STACK_TOP_H
 #define BPF_STACK_TOP_H
 
 #include "bpf/goroutine.h"
 
-/* A main stack is thought to be at most so large; a larger one is found as a mapping. */
+/* The maximum for a main stack; a larger one is found as a mapping. */
 #define REEL_MAIN_STACK_MAX (64ull << 20)
 
-/* 40 levels of a red-black tree hold a million mappings; a maple tree has 10 or 16 slots a level.
- */
+/* 40 levels of a red-black tree hold a million mappings; a maple tree has 10 or 16 slots per
+ * level. */
 #define REEL_RB_DEPTH_MAX    40
 #define REEL_MAPLE_DEPTH_MAX 8
 
-/* include/linux/maple_tree.h and lib/maple_tree.c: pointers to nodes carry the type in bits 3 to 6.
- */
+/* include/linux/maple_tree.h and lib/maple_tree.c: node pointers have the type in bits 3 to 6. */
 #define REEL_MAPLE_NODE_MASK   0xffull
 #define REEL_MAPLE_TYPE(entry) ((entry) >> 3 & 0xf)
 /* xa_is_internal: the root is a pointer to a node, not to the only mapping. */
@@ -67,9 +65,9 @@ static __always_inline __u64 reel_mapping_end_rb(struct mm_struct___rb *mm, __u6
 }
 
 /*
- * What a node of the tree has for an address, 0 if nothing.  pivot[i] is the last address of
- * slot[i]; a 0 behind the first one ends them, and the slot there goes on to the node's end.
- * Not static: the verifier then checks it once, not at each level.
+ * The entry for an address in a node of the tree, 0 if none.  pivot[i] is the last address of
+ * slot[i]; the first 0 after pivot[0] ends them, and that slot reaches to the node's end.  Not
+ * static: the verifier then checks it once, not at each level.
  */
 __noinline __u64 reel_maple_descend(__u64 entry, __u64 address)
 {
@@ -78,7 +76,7 @@ __noinline __u64 reel_maple_descend(__u64 entry, __u64 address)
 	unsigned long pivots[15] = {};
 	__u32 pivot, n_pivots;
 
-	/* Where there are no such nodes it is checked, too. */
+	/* The verifier also checks this function on kernels without such nodes. */
 	if (reel_mappings_are_rb())
 		return 0;
 	if (type == maple_leaf_64 || type == maple_range_64) {
@@ -118,8 +116,8 @@ static __always_inline __u64 reel_mapping_end_maple(struct mm_struct *mm, __u64 
 }
 
 /*
- * The end of the mapping that holds `address`, 0 if it was not found.  Not
- * static: the verifier then checks it once, for all arguments.
+ * The end of the mapping that holds `address`, 0 if not found.  Not static: the verifier then
+ * checks it once, for all arguments.
  */
 __noinline __u64 reel_mapping_end(__u64 mm, __u64 address)
 {
@@ -128,14 +126,14 @@ __noinline __u64 reel_mapping_end(__u64 mm, __u64 address)
 	return reel_mapping_end_maple((void *)mm, address);
 }
 
-/* Where a stack ends. */
+/* The end of a stack. */
 struct reel_stack_top {
 	__u64 address; /* 0 if unknown */
-	/* Its thread begins there: not the end of the mapping, in which other things may be. */
+	/* Its thread begins there, unlike at the end of a mapping, which may hold other data. */
 	bool is_certain;
 };
 
-/* Of the stack that sp is in, of a sample that has its registers. */
+/* For the stack that contains sp, in a sample with registers. */
 static __always_inline struct reel_stack_top reel_stack_top(struct task_struct *task,
 							    struct mm_struct *mm,
 							    const struct reel_bpf_sample *sample,
@@ -151,7 +149,7 @@ static __always_inline struct reel_stack_top reel_stack_top(struct task_struct *
 	top.address = sp;
 	if (sp > main && sp - main < 64)
 		return top;
-	/* As a number: what that function takes. */
+	/* Passed as a number, which is the function's argument type. */
 	top.address = reel_mapping_end((__u64)BPF_CORE_READ(task, mm), sp);
 	top.is_certain = false;
 	if (!top.address)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Takes samples, at perf events, tracepoints and functions. */
+/* Takes samples at perf events, tracepoints and functions. */
 #ifndef BPF_TAKE_H
 #define BPF_TAKE_H
 
 /*
- * Whether the current task is one to be sampled.  Most samples are of the process that the
- * last one was of; at a sample's pace nothing of the look-up's hash table is in a cache.
+ * Whether to sample the current task.  Most samples are of the same process as the previous one; at
+ * the sampling rate, the look-up's hash table is not in any cache.
  */
 static __always_inline bool reel_draft_wanted(struct reel_draft *draft, struct reel_ids ids)
 {
@@ -22,7 +22,7 @@ static __always_inline bool reel_draft_wanted(struct reel_draft *draft, struct r
 	return true;
 }
 
-/* Begins a sample of the current task; NULL if it is not one to be sampled. */
+/* Begins a sample of the current task; NULL if it is not to be sampled. */
 static __always_inline struct reel_draft *reel_draft_begin(struct task_struct *task, __u32 event,
 							   __u32 slot)
 {
@@ -32,8 +32,8 @@ static __always_inline struct reel_draft *reel_draft_begin(struct task_struct *t
 
 	if (!draft || !reel_draft_wanted(draft, ids))
 		return NULL;
-	/* An NMI within another sample, or a function that its own program calls; today's kernels
-	 * let neither come so far (bpf/maps.h). */
+	/* An NMI within another sample, or a function called by its own program; current kernels
+	 * prevent both earlier (bpf/maps.h). */
 	if (draft->busy) {
 		REEL_COUNT(ring_busy);
 		return NULL;
@@ -65,7 +65,7 @@ static __always_inline bool reel_task_in_execve(struct task_struct *task)
 	       BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
 }
 
-/* The user's registers of a task in the kernel; returns its user sp, 0 if it has none. */
+/* Stores the user registers of a task in the kernel; returns its user sp, 0 if it has none. */
 static __always_inline __u64 reel_draft_enter_kernel(struct reel_draft *draft,
 						     struct task_struct *task)
 {
@@ -76,7 +76,7 @@ static __always_inline __u64 reel_draft_enter_kernel(struct reel_draft *draft,
 		sample->where = REEL_BPF_WHERE_KERNEL_THREAD;
 		return 0;
 	}
-	/* Registers are the old program's, memory may be the new one's already. */
+	/* The registers are the old program's, but memory may already be the new one's. */
 	if (reel_task_in_execve(task)) {
 		sample->where = REEL_BPF_WHERE_SYSCALL;
 		return 0;
@@ -89,8 +89,8 @@ static __always_inline __u64 reel_draft_enter_kernel(struct reel_draft *draft,
 }
 
 /*
- * The kernel's own walks: of user code by frame pointers it is what perf's
- * --call-graph fp shows (perf_callchain_user), pc included.
+ * The kernel's own walks: by frame pointers in user code, it gives the same as perf's --call-graph
+ * fp (perf_callchain_user), including the pc.
  */
 static __always_inline void reel_chains_walk(void *ctx, struct reel_draft *draft)
 {
@@ -103,7 +103,7 @@ static __always_inline void reel_chains_walk(void *ctx, struct reel_draft *draft
 		if (size > 0)
 			sample->n_kernel_chain = size / 8;
 	}
-	/* Without registers here, the kernel's are not those of this memory (execve). */
+	/* Without registers here, the kernel's do not match this memory (execve). */
 	if (settings.frame_chain && sample->flags & REEL_BPF_REGISTERS) {
 		__u64 begin = sample->n_kernel_chain;
 
@@ -119,7 +119,7 @@ static __always_inline void reel_chains_walk(void *ctx, struct reel_draft *draft
 	}
 }
 
-/* Adds the stacks, and hands the sample over. */
+/* Adds the stacks, and writes the sample to the ring. */
 static __always_inline void reel_draft_end(void *ctx, struct reel_draft *draft,
 					   struct task_struct *task, __u64 sp)
 {
@@ -127,7 +127,7 @@ static __always_inline void reel_draft_end(void *ctx, struct reel_draft *draft,
 	void *ring = reel_ring();
 
 	reel_chains_walk(ctx, draft);
-	/* A task that exits has no memory any more. */
+	/* An exiting task has no memory any more. */
 	if (sp && mm)
 		reel_regions_find(draft, task, mm, sp);
 	if (ring)
@@ -136,8 +136,8 @@ static __always_inline void reel_draft_end(void *ctx, struct reel_draft *draft,
 }
 
 /*
- * Word by word at constant offsets: the verifier accepts nothing else on a
- * context, and the compiler would merge what two branches do with it.
+ * Word by word at constant offsets: the verifier rejects any other access to a context, and the
+ * compiler would merge accesses from two branches.
  */
 static __always_inline void reel_perf_context_read(struct reel_perf_context *ctx,
 						   struct reel_registers *registers_ret,
@@ -150,7 +150,7 @@ static __always_inline void reel_perf_context_read(struct reel_perf_context *ctx
 	for (unsigned int i = 0; i < sizeof(*registers_ret) / sizeof(*to); i++)
 		to[i] = from[i];
 	*period_ret = ((const volatile struct reel_perf_context *)ctx)->sample_period;
-	/* Or else it keeps all of them on the stack until they are used. */
+	/* Otherwise the compiler keeps all of them on the stack until they are used. */
 	barrier();
 }
 
@@ -184,10 +184,9 @@ static __noinline int reel_take_perf(struct reel_perf_context *ctx, __u32 event)
 }
 
 /*
- * As reel_draft_begin, for an event that runs its program on all CPUs at every
- * hit: tracepoints do, whatever the perf event that they are attached to says
- * (perf_event_attach_bpf_prog), and functions.  NULL if this hit is not one to
- * be sampled.
+ * As reel_draft_begin, for an event that runs its program on all CPUs at every hit: tracepoints,
+ * regardless of the settings of their perf event (perf_event_attach_bpf_prog), and functions.  NULL
+ * if this hit is not to be sampled.
  */
 static __always_inline struct reel_draft *reel_draft_begin_hit(struct task_struct *task,
 							       __u32 event, __u32 slot)
@@ -222,7 +221,7 @@ static __noinline int reel_take_tracepoint(void *ctx, __u32 event)
 	return 0;
 }
 
-/* What the function that a fentry or fexit program was called for was entered with. */
+/* Stores the registers at the entry of the function that a fentry or fexit program is for. */
 static __always_inline void reel_kernel_frame_store(struct reel_draft *draft, void *ctx,
 						    __u64 function)
 {
@@ -266,8 +265,8 @@ static __noinline int reel_take_function(void *ctx, __u32 event)
 }
 
 /*
- * A program for each event, since it has to know which one it belongs to:
- * before 5.15 there is no other way to tell a program (bpf_get_attach_cookie).
+ * A program for each event, since it has to know its event: before 5.15 a program cannot get it at
+ * run time (bpf_get_attach_cookie).
  */
 #define REEL_PROGRAMS(n)                                                                           \
 	SEC("perf_event")                                                                          \

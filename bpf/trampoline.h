@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The frame of the kernel function that a fentry or fexit program was called
- * for.  Between both is a trampoline, which the kernel makes for each function
- * (arch_prepare_bpf_trampoline in arch/CPU/net/bpf_jit_comp.c).  What it has
- * on the stack below the function's frame differs from kernel to kernel, but
- * all have the program's context (the function's arguments) below the address
- * in the function that they were called from, and that is known: it is behind
- * the call at the function's entry.
+ * Finds the frame of the kernel function for which a fentry or fexit program was called.  Between
+ * both is a trampoline, which the kernel makes for each function (arch_prepare_bpf_trampoline in
+ * arch/CPU/net/bpf_jit_comp.c).  Its data on the stack below the function's frame differs from
+ * kernel to kernel, but all have the program's context (the function's arguments) below the return
+ * address into the function, which is known: it follows the call at the function's entry.
  *
- * Not by the program's own frame pointer: newer kernels give a program a stack
- * elsewhere (priv_stack_ptr), and what arm64 pushes below it varies.
+ * The program's own frame pointer is not used: newer kernels give a program a separate stack
+ * (priv_stack_ptr), and arm64's pushed data below it varies.
  *
  * tests/unit/record/sampling/test_trampoline.c has stacks of several kernels.
  */
@@ -18,27 +16,26 @@
 
 /* Includers bring __u64, bool, __always_inline and bpf/sample.h. */
 
-/* What was found of a function's frame. */
+/* How a function's frame was found. */
 enum reel_trampoline_frame {
 	REEL_TRAMPOLINE_NO_FRAME,
-	REEL_TRAMPOLINE_CALLED, /* behind the address in the function */
-	REEL_TRAMPOLINE_JUMPED, /* where it has to be, if the entry jumped to the trampoline */
+	REEL_TRAMPOLINE_CALLED, /* after the address in the function */
+	REEL_TRAMPOLINE_JUMPED, /* at its expected place, if the entry jumped to the trampoline */
 };
 
 enum reel_trampoline {
-	REEL_TRAMPOLINE_UNKNOWN, /* none that is known here, of this CPU */
+	REEL_TRAMPOLINE_UNKNOWN, /* unknown on this CPU */
 	REEL_TRAMPOLINE_X86_64,
 	REEL_TRAMPOLINE_ARM64,
 };
 
 /*
- * From the context up to the word behind the function's frame: 12 arguments at
- * most (MAX_BPF_FUNC_ARGS; more words, if structs are among them), the result,
- * saved registers, padding, two frame records.
+ * From the context to the word after the function's frame: at most 12 arguments (MAX_BPF_FUNC_ARGS;
+ * more words if there are structs), the result, saved registers, padding, two frame records.
  */
 #define REEL_TRAMPOLINE_WORDS 32
 
-/* How far the call at a function's entry reaches: two instructions behind a landing pad. */
+/* The maximum end of the call at a function's entry: two instructions after a landing pad. */
 #define REEL_TRAMPOLINE_CALL_END 12
 
 /* Whether a trampoline that was called at the entry of `function` returns there. */
@@ -47,27 +44,26 @@ static __always_inline bool reel_trampoline_returns_to(__u64 function, __u64 add
 	return address - function - 1 < REEL_TRAMPOLINE_CALL_END;
 }
 
-/* Where exactly. */
+/* Whether the address is exactly after the call. */
 static __always_inline bool reel_trampoline_call_end(enum reel_trampoline cpu, __u64 function,
 						     __u64 address)
 {
 	__u64 offset = address - function;
 
-	/* call (5 bytes, X86_PATCH_SIZE), with IBT behind endbr64 (4). */
+	/* call (5 bytes, X86_PATCH_SIZE), with IBT after endbr64 (4). */
 	if (cpu == REEL_TRAMPOLINE_X86_64)
 		return offset == 5 || offset == 9;
-	/* mov x9, x30; bl; with BTI behind bti c. */
+	/* mov x9, x30; bl; with BTI after bti c. */
 	return offset == 8 || offset == 12;
 }
 
-/* The number of arguments is not known: before 5.17 (bpf_get_func_arg_cnt). */
+/* Unknown number of arguments: before 5.17 (bpf_get_func_arg_cnt). */
 #define REEL_TRAMPOLINE_ANY_ARGUMENTS (~0ull)
 
 /*
- * x86-64 from 6.19 on (BPF_TRAMP_F_CALL_ORIG and CONFIG_DYNAMIC_FTRACE_WITH_JMP):
- * where fexit programs are attached, the function's entry jumps to the
- * trampoline, so that nothing on the stack is in the function.  From the context
- * on there are always `n_arguments` words, and the place of the result:
+ * x86-64 from 6.19 on (BPF_TRAMP_F_CALL_ORIG and CONFIG_DYNAMIC_FTRACE_WITH_JMP): with fexit
+ * programs, the function's entry jumps to the trampoline, so no address on the stack is in the
+ * function.  The context always begins with `n_arguments` words, followed by the result:
  *   [arguments] [result] [rbp] [caller]
  */
 static __always_inline enum reel_trampoline_frame reel_trampoline_find_jumped(
@@ -86,18 +82,15 @@ static __always_inline enum reel_trampoline_frame reel_trampoline_find_jumped(
 }
 
 /*
- * `words`: REEL_TRAMPOLINE_WORDS of the stack from `address` on, which is the
- * program's context; `n_arguments`: words of the function's arguments, which are
- * the first of them.
+ * `words`: REEL_TRAMPOLINE_WORDS of the stack from `address` on, which is the program's context;
+ * `n_arguments`: number of words at their start that are the function's arguments.
  *
- * x86-64: below the words that the call at the function's entry and the
- * caller's call pushed is the trampoline's saved rbp, and below that perhaps the
- * place of the result:
+ * x86-64: the trampoline's saved rbp is below the words pushed by the call at the function's entry
+ * and by the caller's call, and below rbp there may be the result:
  *   [arguments] ([result]) [rbp] [function + 5 or 9] [caller]
  *                                                    ^ rsp at the function's entry
- * arm64: the function's caller is in x9 then, and its frame pointer in x29; the
- * trampoline makes a frame record of both, and one of its own, which is linked
- * to that:
+ * arm64: at the entry, x9 has the function's return address, and x29 its caller's frame pointer.
+ * The trampoline makes a frame record of both, and one of its own, which links to the first:
  *   [x29: the next but one] [function + 8 or 12] [x29 of the caller] [caller]
  *                                                                             ^ sp
  */
@@ -112,7 +105,7 @@ static __always_inline enum reel_trampoline_frame reel_trampoline_find(
 	for (unsigned int i = 1; i < REEL_TRAMPOLINE_WORDS - 2; i++) {
 		__u64 next = address + 8 * (i + 1);
 
-		/* What an earlier call left there is not this one's. */
+		/* Words left by an earlier call do not belong to this one. */
 		if (counted && (i < n_arguments + 1 || i > n_arguments + 2))
 			continue;
 		if (!reel_trampoline_call_end(cpu, function, words[i]))
@@ -124,7 +117,7 @@ static __always_inline enum reel_trampoline_frame reel_trampoline_find(
 			ret->return_address = words[i + 1];
 			return REEL_TRAMPOLINE_CALLED;
 		}
-		/* Or else it is an argument. */
+		/* Otherwise it is an argument. */
 		if (words[i - 1] != next)
 			continue;
 		ret->sp = next + 16;
