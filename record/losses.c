@@ -31,7 +31,7 @@ void reel_losses_destroy(struct reel_losses *losses)
 	free(losses);
 }
 
-/* There are a few for each CPU, and only those other than 0. */
+/* Searches linearly: there are only a few per CPU, without zero counts. */
 static struct reel_error *item(struct reel_losses *losses, const void *source, uint32_t cpu,
 			       enum reel_loss cause, struct loss **ret)
 {

@@ -346,7 +346,7 @@ static void print_summary(struct recording *recording)
 			      where);
 }
 
-/* Waits for the command to end, or ends it. */
+/* Ends the command if it still runs, and takes its exit status. */
 static void end_command(struct recording *recording, bool succeeded, int *exit_status_ret)
 {
 	bool was_running = !reel_command_poll(&recording->command);

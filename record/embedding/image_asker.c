@@ -76,7 +76,7 @@ static void end_helper(struct reel_image_asker *asker)
 	asker->work_before = 0;
 }
 
-/* Called early: a later start would kill the old helper, which may still work. */
+/* Starts a new helper at once, which kills the old one; it would otherwise keep working. */
 static void replace_helper(struct reel_image_asker *asker)
 {
 	end_helper(asker);

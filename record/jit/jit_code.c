@@ -193,7 +193,7 @@ struct reel_error *reel_jit_code_create(const struct reel_jit_code_options *opti
 	return NULL;
 }
 
-/* ---- what samples lead to ---------------------------------------------------------------- */
+/* ---- sampled pages ----------------------------------------------------------------------- */
 
 static void drop_unwritten(void *context, struct reel_id_entry *entry)
 {

@@ -13,7 +13,7 @@
 struct function {
 	uint64_t time, address, size, index, frame_address;
 	uint64_t file; /* enum reel_jit_file */
-	/* Offset in the book's bytes of, one after another: name, .eh_frame, lines. */
+	/* Offset in the book's bytes of the name, followed by .eh_frame and lines. */
 	size_t at;
 	uint32_t name_size, frames_size, n_lines;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What JITs say: read by turns, and kept. */
+/* Reads JITs' files in turns, and keeps their entries. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@
 /* Missing answers before giving up. */
 #define FAILURES_MAX 3
 
-/* Searches the mapping of a jitdump. perf's rule: "/jit-PID.dump", executable. */
+/* Search for a jitdump's mapping. perf's rule: "/jit-PID.dump", executable. */
 struct search {
 	const struct reel_jit_names *names;
 	const struct space *space;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of the names that JITs gave samples lead to, and their records. */
+/* Finds the functions that samples lead to, and writes their records. */
 #include <stdlib.h>
 #include <string.h>
 

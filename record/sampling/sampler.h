@@ -28,7 +28,7 @@ struct reel_sampler_event {
 	const char *name;
 	uint32_t type; /* perf_event_attr */
 	uint64_t config;
-	uint64_t frequency; /* Hz, or 0: */
+	uint64_t frequency; /* Hz; 0: use `period` */
 	uint64_t period;
 	bool weight_is_time;		   /* the weight is in ns (cpu-clock, task-clock) */
 	bool exclude_user, exclude_kernel; /* modifiers :k and :u */

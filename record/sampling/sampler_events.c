@@ -360,7 +360,7 @@ void reel_sampler_redirect(struct reel_sampler *sampler, uint32_t cpu, int fd)
 	for (size_t i = 0; i < sampler->n_cpu_events && fd >= 0; i++) {
 		const struct cpu_event *event = &sampler->cpu_events[i];
 
-		/* If this fails, the time that the event is stopped is unknown. */
+		/* If this fails, it is unknown how often the kernel stops the event. */
 		if (event->cpu == cpu && event->reports)
 			ioctl(event->fd, PERF_EVENT_IOC_SET_OUTPUT, fd);
 	}

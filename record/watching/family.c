@@ -12,7 +12,7 @@
 struct numbers {
 	uint32_t *items;
 	size_t count, capacity;
-	bool failed; /* no memory */
+	bool failed; /* out of memory */
 };
 
 static void numbers_add(struct numbers *numbers, uint32_t number)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Requests of the recorder to its helper (inspector.h) and the answers: packets of structs, as both
- * are one program.  An answer is a row of items, the last of which is the end.  The helper reads
+ * are one program.  An answer is a sequence of items that ends with ITEM_END.  The helper reads
  * untrusted data, so the recorder trusts an answer only where a wrong one does no harm.
  */
 #ifndef RECORD_WATCHING_INSPECTION_H

@@ -284,7 +284,7 @@ static void prepare(struct reel_inspector *inspector, enum inspection_kind kind,
 	inspector->request.number = number;
 }
 
-/* Who may have made us wait. */
+/* IDs of grudges against a process or a device. */
 static uint64_t process_grudge(uint32_t pid)
 {
 	return UINT64_C(1) << 62 | pid;
@@ -295,7 +295,7 @@ static uint64_t device_grudge(const struct reel_proc_map *map)
 	return UINT64_C(2) << 62 | (uint64_t)map->device_major << 32 | map->device_minor;
 }
 
-/* Of a process or thread, unless that made us wait of late. */
+/* Asks about a process or thread, unless it made us wait recently. */
 static enum reel_answer ask_process(struct reel_inspector *inspector, uint32_t pid,
 				    struct receiver *receiver)
 {

@@ -52,7 +52,7 @@ bool reel_inspector_file(struct reel_inspector *inspector, uint32_t pid,
 enum reel_answer reel_inspector_code(
 	struct reel_inspector *inspector, uint32_t pid, const uint64_t *pages, size_t count,
 	void (*visit)(void *context, const struct reel_code_page *page), void *context);
-/* New entries in the files of a process's JITs. False: any part of them may have been reported.
+/* New entries in the files of a process's JITs. False: an unknown part of them was reported.
  * Entries are checked: each has its struct's size and valid ranges. */
 bool reel_inspector_jit(struct reel_inspector *inspector, uint32_t pid,
 			const struct reel_jit_question *question, const struct reel_proc_map *dump,

@@ -116,7 +116,7 @@ void reel_module_table_use(struct reel_module_table *table, uint64_t id)
 		module->is_used = true;
 }
 
-/* Kernel modules are few, and never mapped. */
+/* The kernel and its modules are few, and never mapped. */
 static void forget_unused(void *context, struct reel_known_module *module)
 {
 	struct reel_module_table *table = context;

@@ -4,7 +4,7 @@
 
 /* The normal cost of a process or event; an answer that takes longer counts as waiting. */
 #define FREE_NS (1 * REEL_NS_PER_MS)
-/* Limit of the first waits; it shrinks with the remaining time. */
+/* Limit of the first waits; it shrinks with the balance. */
 #define LIMIT_MAX   (50 * REEL_NS_PER_MS)
 #define LIMIT_MIN   (4 * REEL_NS_PER_MS)
 #define LIMIT_SHARE 10

@@ -17,7 +17,7 @@ bool reel_proc_is_ours(void);
 
 struct reel_proc_process {
 	uint32_t namespace_pid; /* in the innermost PID namespace; 0 if unknown */
-	/* Word size of its code; 0 if unknown. The process can fake it; its samples cannot. */
+	/* Word size of its code; 0 if unknown. The process can fake it, but not in samples. */
 	uint32_t word_bits;
 };
 

@@ -102,7 +102,7 @@ static struct reel_error *fork_thread(struct reel_tracker *tracker,
 		return NULL;
 	if (old)
 		error = tracker_thread_end(tracker, old, event->time, old->process == process);
-	/* BPF reports threads with a different innermost number. */
+	/* BPF reports only threads whose innermost number differs. */
 	if (!take_fork(tracker, event->pid, event->tid, &details))
 		details.namespace_tid =
 			process->space.namespace_pid == process->entry.id ? event->tid : 0;

@@ -245,7 +245,7 @@ struct reel_error *reel_tracker_add_command(struct reel_tracker *tracker, uint32
 struct number_list {
 	uint32_t *numbers;
 	size_t count, capacity;
-	bool failed; /* no memory */
+	bool failed; /* out of memory */
 };
 
 static void add_number(void *context, uint32_t number)
