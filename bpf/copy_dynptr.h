@@ -16,7 +16,7 @@ extern int bpf_probe_read_user_dynptr(const struct bpf_dynptr *to, __u32 offset,
 
 #define REEL_PAGES_MAX ((REEL_BPF_MAX_STACK_LIMIT >> 12) + 1)
 
-/* Copies a region page by page; draft->done is the progress. */
+/* A region being copied page by page; draft->done is the progress. */
 struct reel_dynptr_pages {
 	struct bpf_dynptr *to;
 	struct reel_draft *draft;

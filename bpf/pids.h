@@ -53,7 +53,7 @@ static __always_inline struct reel_ids reel_task_ids(struct task_struct *task)
 	return ids;
 }
 
-/* The current task's. */
+/* The current task's numbers. */
 static __always_inline struct reel_ids reel_current_ids(struct task_struct *task)
 {
 	if (!settings.pid_namespace) {

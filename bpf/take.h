@@ -89,8 +89,8 @@ static __always_inline __u64 reel_draft_enter_kernel(struct reel_draft *draft,
 }
 
 /*
- * The kernel's own walks: by frame pointers in user code, it gives the same as perf's --call-graph
- * fp (perf_callchain_user), including the pc.
+ * The kernel's own walks: for user code, by frame pointers, with the same result as perf's
+ * --call-graph fp (perf_callchain_user), including the pc.
  */
 static __always_inline void reel_chains_walk(void *ctx, struct reel_draft *draft)
 {

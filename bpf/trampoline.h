@@ -24,7 +24,7 @@ enum reel_trampoline_frame {
 };
 
 enum reel_trampoline {
-	REEL_TRAMPOLINE_UNKNOWN, /* unknown on this CPU */
+	REEL_TRAMPOLINE_UNKNOWN, /* not known for this CPU */
 	REEL_TRAMPOLINE_X86_64,
 	REEL_TRAMPOLINE_ARM64,
 };
