@@ -20,7 +20,7 @@ struct reel_command {
 	int status; /* as returned by wait(2) */
 };
 
-/* NOT_FOUND or PERMISSION if there is no such program; exec may still fail. */
+/* NOT_FOUND or PERMISSION if the program cannot be found or run; exec may still fail. */
 struct reel_error *reel_command_check(const char *name) REEL_MUST_CHECK;
 /* The exit status for an error of reel_command_check and reel_command_start. */
 int reel_command_error_status(const struct reel_error *error);

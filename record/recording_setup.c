@@ -198,7 +198,7 @@ static struct reel_error *follow_process(struct recording *recording, uint32_t p
 
 /*
  * Follows the requested processes and their existing children.  The kernel's side follows new
- * children from then on, so once no new child is found, none is missing.
+ * children from then on, so once a pass finds no new child, all are followed.
  */
 static struct reel_error *follow_processes(struct recording *recording)
 {

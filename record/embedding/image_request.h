@@ -24,7 +24,7 @@ struct image_request {
 
 struct image_answer {
 	uint64_t size;	   /* 0: no image */
-	char problem[240]; /* if there is no image */
+	char problem[240]; /* the reason, for a size of 0 */
 };
 
 /* The helper's main function. */

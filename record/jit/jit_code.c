@@ -226,7 +226,7 @@ static size_t pages_max(const struct reel_jit_code *jit)
 	return (size_t)(jit->options.limit / PAGE) + WANTS_MAX;
 }
 
-/* NULL if there is no room. */
+/* NULL without room. */
 static struct page *page_add(struct reel_jit_code *jit, struct space *space, uint64_t address)
 {
 	struct page *page;

@@ -58,7 +58,7 @@ struct reel_sampler_options {
 	/* CPUs to sample on; NULL: all. */
 	const uint32_t *cpus;
 	size_t n_cpus;
-	/* All tasks; otherwise only those of reel_sampler_add_process/_thread and the cgroup. */
+	/* Sample all tasks; otherwise only those added by reel_sampler_add_*, and the cgroup's. */
 	bool system_wide;
 	/* A cgroup v2 directory, or NULL. */
 	const char *cgroup;

@@ -10,7 +10,7 @@
 
 /*
  * Reads the image from a program of our own, since other processes can change their copy.  The
- * caller frees it.  NULL if there is no such vDSO, or such a program cannot be run or inspected.
+ * caller frees it.  NULL if the vDSO is missing, or such a program cannot be run or inspected.
  */
 uint8_t *reel_compat_vdso(const struct reel_elf_kind *native, uint16_t machine, size_t *size_ret);
 

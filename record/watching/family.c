@@ -66,7 +66,7 @@ static void relations_add(struct relations *relations, uint32_t pid)
 	relations->items[relations->count++] = (struct relation){ pid, process.parent };
 }
 
-/* Adds the children of the known processes, the children of these, and so on. */
+/* Adds the children of the known processes, then their children, and so on. */
 static void follow(const struct relations *relations, const uint32_t *known, size_t n_known,
 		   struct numbers *found)
 {

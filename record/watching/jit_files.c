@@ -55,7 +55,7 @@ static void forget(struct process *process)
 	*process = (struct process){ 0 };
 }
 
-/* /tmp below a process's root directory; links cannot lead out of that. */
+/* /tmp in a process's root directory; links cannot lead outside. */
 static int open_folder(uint32_t pid)
 {
 	struct open_how how = {

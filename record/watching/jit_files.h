@@ -81,8 +81,8 @@ struct reel_jit_listener {
 	void *context;
 };
 
-/* Reads some of the new entries.  `dump` is the mapping of the jitdump; its size is 0 if there is
- * no jitdump. */
+/* Reads some of the new entries.  `dump` is the mapping of the jitdump; without a jitdump, its size
+ * is 0. */
 void reel_jit_files_read(uint32_t pid, const struct reel_jit_question *question,
 			 const struct reel_proc_map *dump, const struct reel_jit_listener *listener,
 			 struct reel_jit_state *ret);

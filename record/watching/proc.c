@@ -206,7 +206,7 @@ static int only_if_same(int place, const struct reel_proc_map *map, bool same_de
 	return place;
 }
 
-/* Opens a path below a process's root directory; links cannot lead out of that. */
+/* Opens a path in a process's root directory; links cannot lead outside. */
 static int find_below(int root, const char *path)
 {
 	struct open_how how = {

@@ -19,7 +19,7 @@ enum reel_process_event_kind {
 	REEL_PROCESS_KERNEL_SYMBOL,
 };
 
-/* Numbers are those of the recorder's PID namespace; processes outside of it are left out. */
+/* Numbers are from the recorder's PID namespace; processes outside are left out. */
 struct reel_process_event {
 	enum reel_process_event_kind kind;
 	uint64_t time; /* CLOCK_MONOTONIC */

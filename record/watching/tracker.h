@@ -68,7 +68,7 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 				      const struct reel_bpf_sample *sample,
 				      struct reel_tracker_place *ret) REEL_MUST_CHECK;
 
-/* The kernel dropped events: check in /proc for what they changed. */
+/* The kernel dropped events: checks in /proc for the changes that they reported. */
 void reel_tracker_resync(struct reel_tracker *tracker);
 /* Does some of this work if it is due: a few milliseconds, a fifth of the time at most. */
 struct reel_error *reel_tracker_work(struct reel_tracker *tracker) REEL_MUST_CHECK;

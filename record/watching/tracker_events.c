@@ -59,7 +59,7 @@ struct reel_error *reel_tracker_process(struct reel_tracker *tracker,
 		return NULL;
 	if (add_details(tracker, details, &process->space))
 		error = tracker_space_update(tracker, process);
-	/* Code of the other kind may run later; the vDSO stays that of the start. */
+	/* Code of the other kind may run later; the vDSO does not change. */
 	if (error || !details->is_exec)
 		return error;
 	return tracker_vdso_told(tracker, process, details->time,

@@ -36,7 +36,7 @@ struct process {
 	uint64_t losses;
 	bool is_stale;
 	uint64_t read_after;
-	uint32_t threads_read; /* number of threads read, if there was no time for all */
+	uint32_t threads_read; /* number of threads read; 0 if all were */
 	enum vdso_kind vdso_kind;
 	struct thread *threads; /* living ones */
 	size_t n_references;	/* by threads, including dead ones */

@@ -71,7 +71,7 @@ static void visit_thread(void *context, const struct reel_proc_thread *details)
 		scan->error = find_thread(scan, details);
 }
 
-/* Threads for which there is no time will be found by their samples. */
+/* Threads skipped for lack of time are found by their samples. */
 static struct reel_error *scan_threads(struct reel_tracker *tracker, struct process *process,
 				       uint64_t time, uint64_t deadline, bool rename)
 {
