@@ -7,12 +7,12 @@
 #include "replay/unwind/unwind_fast.h"
 
 #define MAX_FRAMES_DEFAULT 16384
-/* Frames in a row that may leave sp where it is: leaf functions of CPUs with a link register do,
+/* Consecutive frames that may leave sp unchanged: leaf functions of CPUs with a link register do,
  * one at a time. */
 #define STALLED_MAX 8
-/* How far a caller is followed that is one of several: what is wrong ends sooner. */
+/* Frames to follow from one of several callers: wrong walks end earlier. */
 #define TRIAL_FRAMES_MAX 256
-/* Trials of one walk. */
+/* Trials per walk. */
 #define TRIALS_MAX 32
 
 /* ---- programs ------------------------------------------------------------------------ */
@@ -26,8 +26,8 @@ static struct reel_error *compile_program(const struct reel_arch *arch,
 	if (!reel_cfi_run_program(arch, program, &cfi_row))
 		return reel_error_create(REEL_ERROR_INVALID, "arch/%s: malformed program",
 					 arch->name);
-	/* Code without CFI may have saved and changed any register: only what its frame record
-	 * holds is known. */
+	/* Code without CFI may have saved and changed any register: only those in its frame record
+	 * are known. */
 	for (size_t i = 0; is_fallback && i < REEL_ARCH_DWARF_MAX; i++) {
 		if (cfi_row.rules[i].kind == REEL_RULE_SAME)
 			cfi_row.rules[i].kind = REEL_RULE_UNDEFINED;
@@ -93,8 +93,8 @@ static struct reel_error *grow_frames(struct reel_unwind_frames *frames)
 	uint64_t **arrays[] = { &frames->addresses, &frames->lookups, &frames->sps };
 	uint8_t *steps;
 
-	/* If one allocation fails, arrays that have grown already are larger than needed; that does
-	 * no harm. */
+	/* If one allocation fails, arrays that have already grown are larger than needed, which is
+	 * harmless. */
 	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
 		uint64_t *array = reallocarray(*arrays[i], capacity, sizeof(*array));
 
@@ -168,14 +168,14 @@ static enum reel_next signal_step(struct reel_walk *walk, const struct reel_row 
 	return apply(walk, row, bias);
 }
 
-/* Nobody called before it, either: its name is that of its own address. */
+/* The outermost frame was not called, so look up its own address, not pc - 1. */
 static enum reel_next outermost(struct reel_walk *walk)
 {
 	walk->exact = true;
 	return REEL_NEXT_ROOT;
 }
 
-/* Where the walk has come to from `callee` may be a caller: a call is there, or nobody knows. */
+/* Whether the frame reached from `callee` may be its caller: a call precedes it, or is unknown. */
 static bool may_have_called(const struct reel_walk *walk, const struct reel_unwind_state *callee)
 {
 	const struct reel_unwind_input *input = walk->input;
@@ -194,9 +194,8 @@ static bool may_have_called(const struct reel_walk *walk, const struct reel_unwi
 }
 
 /*
- * What a JIT tells of its frames is not always so (V8's rows are wrong where it drops arguments
- * before it returns), and that nobody has called is what it may say of frames that C called: only a
- * caller is believed.
+ * JITs' rows are not always right (V8's are wrong where it drops arguments before it returns), and
+ * may claim to be outermost for frames called from C.  So they are used only if they give a caller.
  */
 static bool jit_step(struct reel_walk *walk, const struct reel_code *code, enum reel_step *step_ret)
 {
@@ -213,7 +212,7 @@ static bool jit_step(struct reel_walk *walk, const struct reel_code *code, enum 
 	return false;
 }
 
-/* `otherwise` is why there is no row. */
+/* `otherwise` is the reason for the missing row. */
 static enum reel_next fallback_step(struct reel_walk *walk, const struct reel_code *code,
 				    enum reel_stop otherwise, enum reel_step *step_ret)
 {
@@ -248,8 +247,8 @@ static bool same_region(const struct reel_memory_view *memory, uint64_t a, uint6
 
 static enum reel_next take_step(struct reel_walk *walk, enum reel_step *step_ret);
 
-/* `state` called, or what does no more than stand for the function that did, as Go's
- * systemstack_switch for systemstack: that is where the goroutine goes on, and nobody called it. */
+/* Whether `state` called, or is only a placeholder for the caller, as Go's systemstack_switch is
+ * for systemstack: the goroutine continues there, but it was not called.  */
 static bool takes_over(const struct reel_walk *walk, const struct reel_code *code,
 		       struct reel_unwind_state *state)
 {
@@ -265,7 +264,7 @@ static bool takes_over(const struct reel_walk *walk, const struct reel_code *cod
 	       reel_walk_call_leads_here(walk, code, state, &ignored) == REEL_LEADS_THERE;
 }
 
-/* Words of a gobuf (runtime/runtime2.go); the frame pointer is the first since 1.25. */
+/* Words of a gobuf (runtime/runtime2.go); the frame pointer is the first one since Go 1.25. */
 enum { GOBUF_SP, GOBUF_PC, GOBUF_FP_1_25 = 5, GOBUF_FP, GOBUF_WORDS };
 
 static bool read_gobuf(const struct reel_walk *walk, uint64_t words_ret[GOBUF_WORDS])
@@ -300,21 +299,21 @@ static void state_of_gobuf(const struct reel_walk *walk, const uint64_t words[GO
 	}
 }
 
-/* Bytes of the scheduler's stack that may lie between its beginning and the first call there. */
+/* Bytes of the scheduler's stack between its beginning and the first call at most. */
 #define BELOW_FIRST_CALL_MAX 64
 
-/* What the program itself notes of its stacks, where one is left for another. */
+/* Follows the program's own note of its stacks when one is left for another. */
 static enum reel_next leave_stack(struct reel_walk *walk, const struct reel_code *code)
 {
 	uint64_t words[GOBUF_WORDS], before = walk->state->registers[walk->programs->sp];
 	struct reel_unwind_state state;
 
-	/* Goroutines called what runs on the scheduler's stack, and are not called from there. */
+	/* Goroutines call functions on the scheduler's stack, but are not called from there. */
 	if (walk->has_switched || !reel_walk_knows(walk->state, walk->programs->sp) ||
 	    !read_gobuf(walk, words))
 		return stop(walk, REEL_STOP_OTHER_STACK);
 	walk->has_switched = true;
-	/* It has put away the goroutine that it was called by, and looks for another one. */
+	/* The scheduler has stored the calling goroutine and looks for another. */
 	if (walk->input->is_idle && words[GOBUF_SP] - before <= BELOW_FIRST_CALL_MAX &&
 	    same_region(walk->input->memory, before, words[GOBUF_SP]))
 		return REEL_NEXT_ROOT;
@@ -325,7 +324,7 @@ static enum reel_next leave_stack(struct reel_walk *walk, const struct reel_code
 	return REEL_NEXT_CALLER;
 }
 
-/* Where the function changes stacks: what the code says, if that is enough. */
+/* Where the function switches stacks: uses the code's analysis if it suffices. */
 static enum reel_next switch_step(struct reel_walk *walk, const struct reel_code *code,
 				  enum reel_step *step_ret)
 {
@@ -339,9 +338,9 @@ static enum reel_next switch_step(struct reel_walk *walk, const struct reel_code
 }
 
 /*
- * By CFI the innermost function returns to 0.  That is so of a thread's first one; but hand-written
- * code has one row for all its subroutines, too (LuaJIT's interpreter), and it is wrong there: the
- * code knows, or it is a guess.
+ * By CFI, the innermost function returns to 0.  This is right for a thread's first function, but
+ * hand-written code also has one row for all its subroutines (LuaJIT's interpreter), for which it
+ * is wrong.  So use the code's analysis; otherwise the root is a guess.
  */
 static void check_first_root(struct reel_walk *walk, const struct reel_code *code,
 			     const struct reel_unwind_state *callee, enum reel_step *step_ret)
@@ -379,8 +378,7 @@ static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *c
 		return switch_step(walk, code, step_ret);
 	if (reel_row_is_signal_frame(row))
 		return signal_step(walk, row, code->bias, step_ret);
-	/* The instruction knows better than the CFI that the return address is not in memory now.
-	 */
+	/* The instruction shows, against the CFI, that the return address is not in memory now. */
 	if (reel_row_saves_return_address(row) && reel_walk_undo_return(walk, code)) {
 		*step_ret = REEL_STEP_UNDO_CALL;
 		return REEL_NEXT_CALLER;
@@ -401,7 +399,7 @@ static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *c
 	return next;
 }
 
-/* Where no code is: a trampoline on the stack, or a call through a bad pointer. */
+/* Without code: a trampoline on the stack, or a call through a bad pointer. */
 static enum reel_next nowhere_step(struct reel_walk *walk, enum reel_step *step_ret)
 {
 	const struct reel_row *row = reel_walk_match_signal_frame(walk, NULL);
@@ -418,7 +416,7 @@ static bool is_known(const struct reel_code *code)
 	return code->read_code || code->jit_rows;
 }
 
-/* Makes the state the caller's. */
+/* Sets the state to the caller's. */
 static enum reel_next take_step(struct reel_walk *walk, enum reel_step *step_ret)
 {
 	const struct reel_unwind_input *input = walk->input;
@@ -429,7 +427,7 @@ static enum reel_next take_step(struct reel_walk *walk, enum reel_step *step_ret
 		if (code.rows)
 			return row_step(walk, &code, step_ret);
 		return fallback_step(walk, &code, REEL_STOP_MODULE_MISSING, step_ret);
-	/* Its bytes may have been recorded, or a JIT has told of it. */
+	/* Its bytes or a JIT's rows may have been recorded. */
 	case REEL_CODE_MODULE_MISSING:
 		return fallback_step(walk, is_known(&code) ? &code : NULL, REEL_STOP_MODULE_MISSING,
 				     step_ret);
@@ -458,22 +456,22 @@ static struct position position_of(const struct reel_walk *walk)
 }
 
 /*
- * A caller's sp lies above its callee's on the same stack; what a signal
- * interrupted, or another stack, may lie anywhere.  Frames that do not move
- * sp up must be few, or the walk goes in circles (musl's __clone, llvm #103476).
+ * A caller's sp is above its callee's on the same stack; an interrupted frame, or another stack,
+ * may be anywhere.  Frames that do not move sp up must be few, or the walk goes in circles (musl's
+ * __clone, llvm #103476).
  */
 static bool makes_progress(struct reel_walk *walk, const struct position *before,
 			   enum reel_step step)
 {
 	struct position after = position_of(walk);
 
-	/* The CFI of glibc's _L_lock_* (lowlevellock.h, before 2.20) takes the red zone off in a
+	/* The CFI of glibc's _L_lock_* (lowlevellock.h, before 2.20) removes the red zone in a
 	 * first step, to another address of the same function. */
 	if (walk->first && walk->is_computed && step == REEL_STEP_CFI && before->has_sp &&
 	    after.has_sp && after.sp < before->sp &&
 	    before->sp - after.sp <= walk->input->arch->red_zone)
 		return ++walk->stalled <= STALLED_MAX;
-	/* That step has made sure that the frame pointer moves up. */
+	/* That step has checked that the frame pointer moves up. */
 	if (step == REEL_STEP_FRAME_POINTER && !after.has_sp)
 		return true;
 	if (before->has_sp && after.has_sp) {
@@ -500,10 +498,10 @@ enum reel_next reel_walk_advance(struct reel_walk *walk, enum reel_step *step_re
 		walk->stop = REEL_STOP_STACK_CUT;
 	if (next != REEL_NEXT_CALLER)
 		return next;
-	/* Nobody returns to 0.  A signal may have interrupted a jump to it. */
+	/* No function returns to 0, but a signal may have interrupted a jump to it. */
 	if (!walk->state->pc && *step_ret != REEL_STEP_SIGNAL)
 		return REEL_NEXT_ROOT;
-	/* What has no CFI may have moved sp before it called or was interrupted. */
+	/* Code without CFI may have moved sp before it called or was interrupted. */
 	if (walk->sp_assumed && *step_ret == REEL_STEP_CFI && !reel_walk_is_return_address(walk))
 		return stop(walk, REEL_STOP_REGISTER_UNKNOWN);
 	walk->sp_assumed = *step_ret == REEL_STEP_LINK_REGISTER;
@@ -535,7 +533,7 @@ bool reel_walk_reaches_root(struct reel_walk *walk, const struct reel_unwind_sta
 	return next == REEL_NEXT_ROOT && !trial.guessed;
 }
 
-/* A frame of its own for what was not kept. */
+/* Appends a frame for the gap. */
 static struct reel_error *append_gap(struct reel_unwind_frames *frames)
 {
 	size_t n = frames->n;
@@ -562,8 +560,8 @@ static struct reel_error *unwind(struct reel_walk *walk, size_t max_frames,
 			*stop_ret = REEL_STOP_DEPTH_LIMIT;
 			return NULL;
 		}
-		/* Nobody called the trampoline that the walk has just left: before its first
-		 * instruction, where its handler returns to, is another function. */
+		/* The trampoline just left was not called: the byte before its first instruction,
+		 * where the handler returns, is another function's. */
 		if (step == REEL_STEP_SIGNAL && ret->n > 1)
 			ret->lookups[ret->n - 1] = ret->addresses[ret->n - 1];
 		error = append_frame(walk, ret, step);
@@ -621,7 +619,7 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 	error = unwind(&walk, max_frames, ret, stop_ret);
 	if (error || *stop_ret != REEL_STOP_REGISTER_UNKNOWN)
 		return error;
-	/* Perhaps it is a register that callees need not keep, and did. */
+	/* Perhaps a register that callees need not keep was kept. */
 	begin.pc = reel_walk_strip(&again, begin.pc);
 	*state = begin;
 	again.follows_scratch = true;
@@ -631,10 +629,10 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 /* ---- chains that the recorder walked ---------------------------------------------------- */
 
 /*
- * A leaf function that has no frame of its own is followed by its caller's caller in such a chain.
- * Where the CFI says that the return address still is in the link register, the frame pointer is
- * the caller's, and the chain begins with what called that (by the same address, if it recurses).
- * Nothing but registers is needed, so sp may be any.
+ * In such a chain, a leaf function without a frame is followed by its caller's caller.  If by CFI
+ * the return address is still in the link register, the frame pointer is the caller's, and the
+ * chain begins with the caller's caller (the same address if it recurses).  Only registers are
+ * needed, so sp may be any value.
  */
 static bool find_leaf_caller(struct reel_walk *walk)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The unwinder: (arch, where code lies, registers, memory) -> addresses and
- * why it stopped.  No I/O, no symbols, no globals.
+ * The unwinder: (arch, map of code, registers, memory) -> addresses and why it stopped.  No I/O, no
+ * symbols, no globals.
  */
 #ifndef REPLAY_UNWIND_UNWIND_H
 #define REPLAY_UNWIND_UNWIND_H
@@ -12,34 +12,33 @@
 
 struct reel_synthesis;
 
-/* The code that an address belongs to. */
+/* The code at an address. */
 struct reel_code {
 	struct reel_rows *rows; /* NULL: the module's file is missing */
-	/* Rows where there is no CFI; NULL: none can be made. */
+	/* Makes rows if there is no CFI; NULL: impossible. */
 	struct reel_synthesis *synthesis;
-	/* Of code in no file: rows that a JIT has told, by runtime address; NULL: none. */
+	/* For code without a file: rows from a JIT, by runtime address; NULL: none. */
 	struct reel_rows *jit_rows;
 	uint64_t bias; /* runtime address - bias = ELF address */
 	/* Bytes of the code at runtime address `address` for signal trampolines; may be NULL. */
 	bool (*read_code)(void *module, uint64_t elf_address, size_t size, uint8_t *bytes_ret);
 	void *module;
-	/* Runtime addresses, the one asked for among them, that all this holds for. */
+	/* The runtime addresses with this code, including the one looked up. */
 	uint64_t begin, size;
-	/* Names rows, read_code and module among all that one cache ever meets; 0: nobody knows,
-	 * and nothing is remembered. */
+	/* Identifies rows, read_code and module for one cache; 0: unknown, so nothing is cached. */
 	uint64_t id;
 };
 
 enum reel_code_found {
 	REEL_CODE_FOUND = 0,
-	REEL_CODE_NO_MAPPING,	  /* nothing executable there */
+	REEL_CODE_NO_MAPPING,	  /* no executable mapping */
 	REEL_CODE_MODULE_MISSING, /* a mapping, but no file for it */
-	REEL_CODE_ANONYMOUS,	  /* a mapping without a file: no CFI can be there */
+	REEL_CODE_ANONYMOUS,	  /* a mapping without a file, so without CFI */
 };
 
 /*
- * What one thread's walks remember of code, wherever that is mapped: 2 MB.  With it, frames of the
- * usual kind take the fast path (FAST_PATH.md), with the same results.
+ * One thread's cache of facts about code, wherever mapped: 2 MB.  With it, usual frames take the
+ * fast path (FAST_PATH.md), with the same results.
  */
 struct reel_unwind_cache;
 struct reel_error *reel_unwind_cache_create(struct reel_unwind_cache **ret) REEL_MUST_CHECK;
@@ -49,32 +48,32 @@ struct reel_unwind_input {
 	const struct reel_arch *arch;
 	uint64_t code_mask; /* bits to strip from code addresses */
 	const struct reel_memory_view *memory;
-	/* Which code lies at a runtime address; called for each frame, must be fast. */
+	/* Finds the code at a runtime address; called for each frame, must be fast. */
 	enum reel_code_found (*find_code)(void *context, uint64_t address, struct reel_code *ret);
 	void *context;
-	/* Identifies a state of the mappings: where two walks have the same number, find_code gives
-	 * the same answers.  0: unknown. */
+	/* Identifies a state of the mappings: for walks with the same number, find_code returns the
+	 * same results.  0: unknown. */
 	uint64_t generation;
 	struct reel_unwind_cache *cache; /* NULL: every frame takes the slow path */
-	/* The task is in a system call: where pc is behind the instruction, pc - 1 is looked up;
-	 * the link register counts. */
+	/* The task is in a system call: if pc follows the instruction, pc - 1 is looked up; the
+	 * link register is valid. */
 	bool after_syscall;
 	bool no_frame_pointers;
 	/* The recorder cut the stack: running out of bytes is STACK_CUT. */
 	bool stack_cut;
-	/* What was kept of the far end of such a stack, one of memory's regions; NULL: nothing. */
+	/* The kept far end of such a stack, one of memory's regions; NULL: none. */
 	const struct reel_memory_region *root_part;
-	/* Go's gobuf, one of memory's regions: where a goroutine goes on that waits for this
-	 * stack's functions, or, where none does, this stack begins; NULL: nothing is known. */
+	/* Go's gobuf, one of memory's regions: where the goroutine waiting for this stack's
+	 * functions continues or, if there is none, where this stack begins; NULL: unknown. */
 	const struct reel_memory_region *goroutine;
-	bool is_idle; /* there is no such goroutine */
+	bool is_idle; /* no goroutine is waiting */
 	size_t max_frames;
 };
 
-/* A growing list of frames, to be reused from trace to trace. */
+/* A growing list of frames, reused for all traces. */
 struct reel_unwind_frames {
 	uint64_t *addresses; /* frame 0: pc; others: return addresses, stripped */
-	uint64_t *lookups;   /* the address to look symbols up with: pc, or pc - 1 */
+	uint64_t *lookups;   /* the address for symbol look-ups: pc, or pc - 1 */
 	uint64_t *sps;	     /* 0: unknown */
 	uint8_t *steps;	     /* enum reel_step */
 	size_t n, capacity;
@@ -82,16 +81,15 @@ struct reel_unwind_frames {
 
 void reel_unwind_frames_free(struct reel_unwind_frames *frames);
 
-/* The arch's own programs, compiled; made once an arch. */
+/* The arch's own programs, compiled once per arch. */
 struct reel_unwind_programs;
 struct reel_error *reel_unwind_programs_create(const struct reel_arch *arch,
 					       struct reel_unwind_programs **ret) REEL_MUST_CHECK;
 void reel_unwind_programs_destroy(struct reel_unwind_programs *programs);
 
 /*
- * Unwinds from `state` (which is used up): ret->n frames, at least one unless
- * memory is short.  Only errors of this host (NO_MEMORY) are errors; everything about
- * the trace is in *stop_ret.
+ * Unwinds from `state` (which is overwritten): ret->n frames, at least one unless memory is short.
+ * Only errors of this host (NO_MEMORY) are errors; problems of the trace are in *stop_ret.
  */
 struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 				     const struct reel_unwind_programs *programs,
@@ -100,10 +98,10 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 				     enum reel_stop *stop_ret) REEL_MUST_CHECK;
 
 /*
- * The frames of a chain that the recorder walked, leaf first: nothing is left to check it with, but
- * whether the last one can have a caller.  `step` says how: by frame pointers (RECORDED), and then
- * `state` may know the link register, with which a leaf function's caller is found that such a
- * chain lacks; or by the CPU's record of calls (RECORDED_CALL), whose addresses are the calls'.
+ * The frames of a chain that the recorder walked, leaf first.  Only whether the last frame can have
+ * a caller is checked.  `step` is the method.  RECORDED: by frame pointers; if `state` has the link
+ * register, it gives the caller of a leaf function, which such chains miss.  RECORDED_CALL: from
+ * the CPU's record of calls, whose addresses are those of the calls.
  */
 struct reel_error *reel_unwind_recorded(const struct reel_unwind_input *input,
 					const struct reel_unwind_programs *programs,

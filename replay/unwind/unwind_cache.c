@@ -13,14 +13,14 @@ _Static_assert(CACHED_ROW_BITS <= 16, "entries are named by 16 bits");
 #define ENTRIES_SIZE (sizeof(struct cached_row) << CACHED_ROW_BITS)
 
 /*
- * Zeroed memory, in a huge page if the kernel takes the advice.  Entries in use are spread over all
- * pages: as small pages they would cost two faults each, and a TLB entry each.
+ * Zeroed memory, in a huge page if the kernel follows the advice.  Entries in use are spread over
+ * all pages; small pages would cost two faults and a TLB entry each.
  */
 static bool map_entries(struct reel_unwind_cache *cache)
 {
 	uintptr_t begin;
 
-	/* Of twice as much address space, a part of that size is aligned to its size. */
+	/* Twice as much address space contains an aligned part of that size. */
 	cache->memory = mmap(NULL, 2 * ENTRIES_SIZE, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (cache->memory == MAP_FAILED)
@@ -68,7 +68,7 @@ bool reel_cached_reserve_steps(struct reel_unwind_cache *cache, size_t n)
 	return true;
 }
 
-/* ---- which rows are plain ------------------------------------------------------------ */
+/* ---- plain rows ---------------------------------------------------------------------- */
 
 /* The words that a row reads, relative to the CFA. */
 struct reads {
@@ -135,7 +135,7 @@ static bool take_return_address(const struct reel_walk *walk, const struct rule_
 		add_read(reads, from->offset, walk->input->arch->word_size);
 		return true;
 	}
-	/* In a frame that has called, it was overwritten. */
+	/* A frame that has called has overwritten it. */
 	if (as == CACHED_CALLER || from->from != FROM_REGISTER || from->offset ||
 	    walk->programs->link == REEL_ARCH_NO_SLOT || from->slot != walk->programs->link)
 		return false;
@@ -182,7 +182,7 @@ static enum cached_kind kind_of(const struct reel_walk *walk, const struct reel_
 	    reel_row_is_signal_frame(row) ||
 	    (reel_walk_wants_signal_pattern(walk, row) && reel_walk_match_signal_frame(walk, code)))
 		return CACHED_OTHER;
-	/* What was put there for the outermost function to return to. */
+	/* An address stored for the outermost function to return to. */
 	if (!walk->exact && reel_row_ends_function(row) &&
 	    !reel_walk_is_behind_call(walk, walk->state->pc, NULL))
 		return CACHED_OTHER;
@@ -195,8 +195,8 @@ static enum cached_kind kind_of(const struct reel_walk *walk, const struct reel_
 }
 
 /*
- * The walk as it will be at the address.  Of the state only the pc is set: what an entry says
- * depends on the code alone.
+ * The walk as it will be at the address.  Only the state's pc is set, since entries depend only on
+ * the code.
  */
 static struct reel_walk walk_at(const struct reel_walk *walk, struct reel_unwind_state *state,
 				uint64_t pc, enum cached_as as)
@@ -219,7 +219,7 @@ const struct cached_range *reel_cached_range_slow(const struct reel_walk *walk, 
 	const struct reel_unwind_input *input = walk->input;
 	struct reel_code code = { 0 };
 
-	/* Without a file, code may be read from the stack, which an entry must not depend on. */
+	/* Without a file, code may be read from the stack; entries must not depend on it. */
 	if (input->find_code(input->context, lookup, &code) != REEL_CODE_FOUND || !code.rows ||
 	    !code.read_code || !code.id || code.id >= CACHED_ID_LIMIT)
 		return NULL;
@@ -240,14 +240,14 @@ static void make_entry(const struct reel_walk *walk, const struct cached_range *
 	entry->kind = (uint8_t)kind_of(&there, &range->code, as, entry);
 }
 
-/* Entries whose indices differ in these bits only make room for each other. */
+/* Entries whose indices differ only in these bits make room for each other. */
 #define WAYS 4
 
-/* Another slot of it than its own; NULL if there is none. */
+/* The entry in a slot other than its own; NULL if none. */
 static struct cached_row *find_displaced(struct cached_row *entries, size_t index, uint64_t address,
 					 uint32_t tag)
 {
-	/* What was displaced has left its slot to another entry, and no slot is emptied. */
+	/* A displaced entry's slot is always taken by another entry; slots are never emptied. */
 	if (!entries[index].tag)
 		return NULL;
 	for (size_t way = 1; way < WAYS; way++) {
@@ -259,8 +259,8 @@ static struct cached_row *find_displaced(struct cached_row *entries, size_t inde
 	return NULL;
 }
 
-/* Makes room at the index: each moves on by a slot, up to one that is empty; if none is, the last
- * entry is forgotten. */
+/* Makes room at the index: entries move by one slot, up to an empty one; without an empty slot, the
+ * last entry is dropped. */
 static void displace(struct cached_row *entries, size_t index)
 {
 	size_t way = 0;
@@ -289,9 +289,9 @@ struct cached_row *reel_cached_row_slow(const struct reel_walk *walk,
 	return &entries[index];
 }
 
-/* ---- what the code before says -------------------------------------------------------- */
+/* ---- facts about the preceding code ---------------------------------------------------- */
 
-/* Remembers it. */
+/* Caches the answer. */
 static bool answer(struct cached_row *entry, bool is_so)
 {
 	entry->flags |= CACHED_ASKED | (is_so ? CACHED_SO : 0);
@@ -305,7 +305,7 @@ bool reel_cached_is_landing_pad(const struct reel_walk *walk, uint64_t pc, struc
 
 	if (entry->flags & CACHED_ASKED)
 		return entry->flags & CACHED_SO;
-	/* Its row is the one that would be asked. */
+	/* Its row is the one that the slow check would use. */
 	if (entry->kind == CACHED_PLAIN && !reel_row_has_personality(entry->row))
 		return answer(entry, false);
 	there = walk_at(walk, &state, pc, CACHED_CALLER);
@@ -320,7 +320,7 @@ bool reel_cached_is_behind_system_call(const struct reel_walk *walk)
 
 	if (walk->input->cache && walk->input->generation)
 		range = reel_cached_range(walk, pc);
-	/* At the start of the range, the code before belongs to another file. */
+	/* At the start of the range, the preceding code belongs to another file. */
 	if (range && reel_cached_holds(range, pc - 1))
 		entry = reel_cached_row(walk, walk->input->cache, range, pc, CACHED_FIRST);
 	if (!entry)

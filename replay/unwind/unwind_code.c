@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps by what the code itself does (replay/code/), where there is no CFI.  What it says is
- * believed only if the address that it leads to stands behind a call that can have led here.
+ * Steps without CFI, by analyzing the code (replay/code/).  A result is used only if its address
+ * follows a call that can have led here.
  */
 #include "replay/unwind/unwind_parts.h"
 
-/* Words above sp that are searched, where the code has no other caller to offer (the frame of GHC's
- * StgRun has 16 KB). */
+/* Words above sp to search if the code gives no caller (the frame of GHC's StgRun has 16 KB). */
 #define SEARCHED_WORDS_FAR 4096
-/* Those of all frames of a walk. */
+/* For all frames of a walk. */
 #define WALK_SEARCHED_WORDS 65536
 
 /* ---- callers ------------------------------------------------------------------------------ */
 
-/* How much speaks for a caller. */
+/* The evidence for a caller. */
 enum proof {
-	REFUSED = 0, /* nobody there can have called this */
-	POSSIBLE,    /* a call is there, and it may have led here */
-	PROVED,	     /* it has, and what was done to the stack since tells the same */
+	REFUSED = 0, /* code there cannot have called this */
+	POSSIBLE,    /* a call there may have led here */
+	PROVED,	     /* it has, and the changes of the stack since then agree */
 };
 
-/* A return address that was pushed, and nothing left yet: where it leads to goes on with the frame
- * that the code here uses itself. */
+/* A return address was pushed, but nothing left yet: the code there continues with the frame that
+ * the code here uses. */
 static bool is_own_frame(const struct reel_walk *walk, const struct reel_synthesized_rows *rows,
 			 const struct reel_unwind_state *caller)
 {
@@ -41,7 +40,7 @@ static enum proof prove(const struct reel_walk *walk, const struct reel_code *co
 	struct reel_code there = { 0 };
 	bool agrees;
 
-	/* What has called has a frame. */
+	/* A function that has called has a frame. */
 	if (reel_walk_knows(state, sp) && reel_walk_knows(caller, sp) &&
 	    caller->registers[sp] < state->registers[sp] + !walk->first)
 		return REFUSED;
@@ -77,7 +76,7 @@ static bool same_caller(const struct reel_walk *walk, const struct reel_unwind_s
 	       a->registers[walk->programs->sp] == b->registers[walk->programs->sp];
 }
 
-/* Adds the callers that rows lead to, each caller once. */
+/* Adds the rows' callers, each caller once. */
 static unsigned add_candidates(const struct reel_walk *walk, const struct reel_code *code,
 			       const struct reel_synthesized_rows *here,
 			       const struct reel_synthesized *rows, unsigned n_rows,
@@ -87,7 +86,7 @@ static unsigned add_candidates(const struct reel_walk *walk, const struct reel_c
 		struct candidate *candidate = &candidates[n];
 		unsigned j = 0;
 
-		/* Records are made for other purposes, too. */
+		/* Frame records are also made for other purposes. */
 		if (n && rows[i].by != candidates[0].by &&
 		    (rows[i].by == REEL_BY_RECORD || candidates[0].by == REEL_BY_RECORD))
 			continue;
@@ -104,7 +103,7 @@ static unsigned add_candidates(const struct reel_walk *walk, const struct reel_c
 	return n;
 }
 
-/* Those that are proved alone, if any is. */
+/* Keeps only the proved ones, if there are any. */
 static unsigned keep_best(struct candidate *candidates, unsigned n)
 {
 	enum proof most = REFUSED;
@@ -121,7 +120,7 @@ static unsigned keep_best(struct candidate *candidates, unsigned n)
 	return kept;
 }
 
-/* By where the function may begin, which tells of those as well that never return. */
+/* Adds callers by the function's possible beginnings, which work without returns. */
 static unsigned add_by_beginnings(const struct reel_walk *walk, const struct reel_code *code,
 				  const struct reel_synthesized_rows *here,
 				  struct candidate *candidates, unsigned n)
@@ -136,7 +135,7 @@ static unsigned add_by_beginnings(const struct reel_walk *walk, const struct ree
 	return add_candidates(walk, code, here, rows, n_rows, candidates, n);
 }
 
-/* The rows that lead to a caller, each caller once, those that are proved alone if any is. */
+/* The rows with a caller, each caller once; only proved ones if there are any. */
 static unsigned find_candidates(const struct reel_walk *walk, const struct reel_code *code,
 				const struct reel_synthesized_rows *rows,
 				struct candidate *candidates)
@@ -145,7 +144,7 @@ static unsigned find_candidates(const struct reel_walk *walk, const struct reel_
 			 add_candidates(walk, code, rows, rows->rows, rows->n, candidates, 0));
 }
 
-/* The frame's sp is one of several. */
+/* The frame's sp has several candidates. */
 static bool has_other_sps(const struct reel_walk *walk)
 {
 	const struct reel_other_sps *others = &walk->other_sps;
@@ -168,7 +167,7 @@ static unsigned add_candidate(const struct reel_walk *walk, const struct candida
 	return n + 1;
 }
 
-/* With each sp that it may have: those that are proved alone, if any is. */
+/* For each possible sp; only proved ones if there are any. */
 static unsigned find_candidates_of_all(const struct reel_walk *walk, const struct reel_code *code,
 				       const struct reel_synthesized_rows *rows,
 				       struct candidate *candidates)
@@ -213,7 +212,7 @@ void reel_walk_note_other_sps(struct reel_walk *walk, const struct reel_code *co
 	others->pc = caller->pc;
 	others->sp = least;
 	n_words = (state->registers[fp] - state->registers[sp]) / size;
-	/* What is kept for the whole call is next to the record. */
+	/* Words kept for the whole call are next to the record. */
 	for (uint64_t i = 1;
 	     i <= n_words && i <= REEL_SEARCHED_WORDS && others->n < REEL_OTHER_SPS_MAX; i++) {
 		if (!reel_memory_read(input->memory, state->registers[fp] - i * size, size, &word))
@@ -223,8 +222,7 @@ void reel_walk_note_other_sps(struct reel_walk *walk, const struct reel_code *co
 	}
 }
 
-/* The one whose walk comes to the root without a guess; the first if that is said of none or of
- * several. */
+/* The candidate whose walk reaches the root without a guess; the first if none or several do. */
 static const struct candidate *choose(struct reel_walk *walk, const struct candidate *candidates,
 				      unsigned n, bool *certain_ret)
 {
@@ -248,7 +246,7 @@ static const struct candidate *choose(struct reel_walk *walk, const struct candi
 
 /* ---- searching ------------------------------------------------------------------------------ */
 
-/* Takes calls out of `calls`, which end at `pc`, up to the first that names its target. */
+/* Removes calls from `calls`, which end at `pc`, up to the first with a target. */
 static bool next_target(const struct reel_walk *walk, const struct reel_code *there, uint64_t pc,
 			uint32_t *calls, uint64_t *ret)
 {
@@ -269,9 +267,9 @@ static bool next_target(const struct reel_walk *walk, const struct reel_code *th
 }
 
 /*
- * What the call before `caller` tells of it, by what the function that it calls has done to the
- * stack here; NULL if nothing.  *leaves_ret: where that function has jumped to what a register
- * said, which has come here without another frame (GHC's StgRun, valgrind's dispatcher).
+ * The row from the call before `caller`, by the called function's changes to the stack up to here;
+ * NULL if none.  *leaves_ret: the row is for a jump through a register in that function, which led
+ * here without another frame (GHC's StgRun, valgrind's dispatcher).
  */
 static const struct reel_row *row_by_call(const struct reel_walk *walk,
 					  const struct reel_code *here,
@@ -296,8 +294,7 @@ static const struct reel_row *row_by_call(const struct reel_walk *walk,
 	return row;
 }
 
-/* The word at `at`, as a return address behind a call that names its target; false if it is not
- * one. */
+/* Reads the word at `at` if it is a return address after a call with a target; otherwise false. */
 static bool read_called(const struct reel_walk *walk, uint64_t at, uint64_t *pc_ret,
 			struct reel_code *there_ret)
 {
@@ -305,8 +302,8 @@ static bool read_called(const struct reel_walk *walk, uint64_t at, uint64_t *pc_
 	uint64_t word, ignored;
 	uint32_t calls;
 
-	/* A frame may have pages that were never touched; most words are no addresses of code, and
-	 * many are what scrubbing leaves. */
+	/* A frame may have pages that were never touched; most words are not code addresses, and
+	 * many were scrubbed. */
 	if (!reel_memory_read(input->memory, at, input->arch->word_size, &word) || word <= 1)
 		return false;
 	*pc_ret = reel_walk_strip(walk, word);
@@ -316,7 +313,7 @@ static bool read_called(const struct reel_walk *walk, uint64_t at, uint64_t *pc_
 	return next_target(walk, there_ret, *pc_ret, &calls, &ignored);
 }
 
-/* How many words from `at` on were looked at already and are none to search for. */
+/* Number of words from `at` on already examined and excluded. */
 static unsigned count_passed(const struct reel_walk *walk, uint64_t at)
 {
 	const struct reel_seen_words *seen = walk->seen;
@@ -348,10 +345,10 @@ static void note_passed(struct reel_walk *walk, uint64_t at)
 }
 
 /*
- * Where the code's returns are not found (it jumps by tables, or ends in what never returns): a
- * word of the stack that stands behind a call, which leads here and by what it has done to the
- * stack since left its return address in this very word.  That is a proof; where it has left by a
- * jump, if there is no other such word.
+ * If the code's returns are not found (it jumps by tables, or ends in code that never returns),
+ * searches the stack for a return address whose call leads here and, by the changes of the stack
+ * since then, left its return address in this word.  That is a proof; if the way is by a jump, only
+ * if there is no other such word.
  */
 static bool search_words(struct reel_walk *walk, const struct reel_code *code, unsigned left)
 {
@@ -398,7 +395,7 @@ static bool search_words(struct reel_walk *walk, const struct reel_code *code, u
 	return found;
 }
 
-/* All that the outcome of a search depends on; not 0. */
+/* A hash of all inputs of a search; not 0. */
 static uint64_t hash_search(const struct reel_walk *walk, unsigned words)
 {
 	const struct reel_unwind_state *state = walk->state;
@@ -435,8 +432,8 @@ static bool search(struct reel_walk *walk, const struct reel_code *code, unsigne
 	return false;
 }
 
-/* Before a function leaves its caller's stack it is as deep in it as it has gone since its begin;
- * true if the call there tells the same. */
+/* Until a function leaves its caller's stack, its depth follows from the code since its beginning;
+ * true if the call there agrees. */
 static bool take_from_begin(struct reel_walk *walk, const struct reel_code *code,
 			    const struct reel_synthesized_rows *rows)
 {
@@ -481,19 +478,19 @@ bool reel_walk_by_code(struct reel_walk *walk, const struct reel_code *code, uin
 		return false;
 	reel_synthesis_at(code->synthesis, walk->state->pc - code->bias, &rows);
 	n = find_candidates_of_all(walk, code, &rows, candidates);
-	/* Where the code has a frame pointer, that tells as much, and sooner. */
+	/* If the code has a frame pointer, it gives the same result faster. */
 	if (!n && rows.by_fp && has_frame_record)
 		return false;
 	unsure = !n || (rows.calls && candidates[0].proof != PROVED);
 	if ((n > 1 || unsure) && !has_other_sps(walk) &&
 	    search(walk, code, n ? REEL_SEARCHED_WORDS : SEARCHED_WORDS_FAR))
 		return true;
-	/* A row to a return that leads to the root is as good as one from a beginning, which is a
-	 * guess itself. */
+	/* A row to a return whose walk reaches the root is as good as one from a beginning, which
+	 * is also a guess. */
 	if (unsure && n == 1 && !walk->on_trial)
 		walk->on_trial = reel_walk_reaches_root(walk, &candidates[0].caller);
-	/* Compilers' functions: JITs' begin anywhere.  Not where a process's first function is
-	 * jumped to with whatever the link register had (s390x's, of musl). */
+	/* Only compilers' functions: JITs' begin anywhere.  Not if a process's first function is
+	 * reached by a jump with an arbitrary link register (musl on s390x). */
 	if ((!n || (unsure && !walk->on_trial)) && code->rows &&
 	    !(walk->input->arch->flags & REEL_ARCH_BACK_CHAIN))
 		n = keep_best(candidates, add_by_beginnings(walk, code, &rows, candidates, n));

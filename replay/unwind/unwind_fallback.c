@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fallbacks: steps without CFI, by signal trampolines, calls to nowhere, link registers and frame
- * pointers. */
+/* Fallbacks: steps without CFI, by signal trampolines, calls to unmapped addresses, link registers
+ * and frame pointers. */
 #include <string.h>
 
 #include "replay/unwind/unwind_cache.h"
@@ -8,8 +8,7 @@
 
 /* ---- reading code --------------------------------------------------------------------- */
 
-/* Code that lies in no module may be on the stack (s390x's signal trampolines, before Linux 5.17).
- */
+/* Code outside modules may be on the stack (signal trampolines of s390x before Linux 5.17). */
 static bool read_from_stack(const struct reel_walk *walk, uint64_t address, size_t size,
 			    uint8_t *bytes_ret)
 {
@@ -23,7 +22,7 @@ static bool read_from_stack(const struct reel_walk *walk, uint64_t address, size
 	return true;
 }
 
-/* Bytes at a runtime address; `code` is what find_code gave for it, or NULL. */
+/* Bytes at a runtime address; `code` is find_code's result for it, or NULL. */
 static bool read_code(const struct reel_walk *walk, const struct reel_code *code, uint64_t address,
 		      size_t size, uint8_t *bytes_ret)
 {
@@ -35,14 +34,14 @@ static bool read_code(const struct reel_walk *walk, const struct reel_code *code
 }
 
 /*
- * Bytes of code around an address, read at once for many patterns.  Where they cannot be had whole
- * (at a segment's end, or on the stack), each pattern's are read by themselves.
+ * Bytes of code around an address, read at once for many patterns.  If they are not completely
+ * readable (at a segment's end, or on the stack), each pattern's bytes are read separately.
  */
 struct window {
 	const struct reel_walk *walk;
 	const struct reel_code *code;
 	uint64_t begin;
-	size_t size; /* 0: nothing was read */
+	size_t size; /* 0: not read */
 	uint8_t bytes[2 * REEL_ARCH_CODE_MAX];
 };
 
@@ -98,7 +97,7 @@ static size_t longest_signal_frame(const struct reel_arch *arch)
 	return longest;
 }
 
-/* The entry for an ELF address, made empty if it is another's; NULL if nothing is remembered. */
+/* The entry for an ELF address, cleared if it was another's; NULL without a cache. */
 static struct cached_call *cached_call(const struct reel_walk *walk, const struct reel_code *code,
 				       uint64_t address)
 {
@@ -113,7 +112,7 @@ static struct cached_call *cached_call(const struct reel_walk *walk, const struc
 	return cached;
 }
 
-/* The number of the signal frame whose code is at pc; arch->n_signal_frames: none is. */
+/* The number of the signal frame whose code is at pc; arch->n_signal_frames: none. */
 static size_t find_signal_frame(const struct reel_walk *walk, const struct reel_code *code)
 {
 	const struct reel_arch *arch = walk->input->arch;
@@ -124,10 +123,10 @@ static size_t find_signal_frame(const struct reel_walk *walk, const struct reel_
 
 	for (size_t i = 0; i < arch->n_signal_frames; i++) {
 		const struct reel_arch_signal_frame *frame = &arch->signal_frames[i];
-		/* A handler returns to its start; a sample may be anywhere in it, none of it moves
-		 * sp.  Behind it, too, whatever `where` tells: an interrupt that was pending is
-		 * taken before the kernel knows of a system call (arm64's el0_svc enables them
-		 * before el0_svc_common sets syscallno; Linux 6.12). */
+		/* A handler returns to its start.  A sample may be anywhere in it, since it never
+		 * moves sp, or after it, whatever `where`: a pending interrupt is taken before the
+		 * kernel records a system call (arm64's el0_svc enables interrupts before
+		 * el0_svc_common sets syscallno; Linux 6.12). */
 		size_t last = !walk->first ? 0 : frame->size;
 
 		for (size_t into = 0; into <= last; into += arch->code_align) {
@@ -157,8 +156,7 @@ const struct reel_row *reel_walk_match_signal_frame(const struct reel_walk *walk
 
 /* ---- checks ----------------------------------------------------------------------------- */
 
-/* Which of the instructions end at `address`, by their bits; all of them if none of the bytes can
- * be read. */
+/* The instructions that end at `address`, as bits; all of them if no bytes are readable. */
 static uint32_t instructions_before(const struct reel_walk *walk, const struct reel_code *code,
 				    uint64_t address, const struct reel_arch_call *instructions,
 				    size_t n)
@@ -191,7 +189,7 @@ bool reel_walk_is_behind_system_call(const struct reel_walk *walk, uint64_t addr
 	struct reel_code code = { 0 };
 
 	if (input->find_code(input->context, address - 1, &code) != REEL_CODE_FOUND)
-		/* Without a file for what lies before, the pc itself may begin a mapping. */
+		/* If no file precedes it, the pc itself may begin a mapping. */
 		return input->find_code(input->context, address, &code) != REEL_CODE_FOUND;
 	return instructions_before(walk, &code, address, input->arch->system_calls,
 				   input->arch->n_system_calls);
@@ -214,8 +212,8 @@ uint32_t reel_walk_calls_before(const struct reel_walk *walk, const struct reel_
 	return calls;
 }
 
-/* Behind a call instruction, if the bytes can be had; in executable memory anyway. `code_ret` may
- * be NULL. */
+/* After a call instruction if the bytes are readable; otherwise in executable memory.  `code_ret`
+ * may be NULL. */
 bool reel_walk_is_behind_call(const struct reel_walk *walk, uint64_t address,
 			      struct reel_code *code_ret)
 {
@@ -246,7 +244,7 @@ bool reel_walk_is_landing_pad(const struct reel_walk *walk)
 	const struct reel_row *before;
 	struct reel_code code = { 0 };
 
-	/* riscv64 calls __riscv_save_* through t0, which is no call by its psABI. */
+	/* riscv64 calls __riscv_save_* through t0, which is not a call by its psABI. */
 	if (input->arch->flags & REEL_ARCH_LINK_REGISTER ||
 	    input->find_code(input->context, walk->state->pc - 1, &code) != REEL_CODE_FOUND ||
 	    !code.rows)
@@ -283,7 +281,7 @@ bool reel_walk_undo_call(struct reel_walk *walk)
 
 /* ---- frame pointers ----------------------------------------------------------------------- */
 
-/* What points to the frame record: fp, or sp where frames have a back chain (s390x). */
+/* The register of the frame record: fp, or sp if frames have a back chain (s390x). */
 static uint8_t frame_record_register(const struct reel_walk *walk)
 {
 	return walk->input->arch->flags & REEL_ARCH_BACK_CHAIN ? walk->programs->sp
@@ -302,8 +300,8 @@ static bool has_no_use_by_code(const struct reel_code *code, uint64_t address, u
 }
 
 /*
- * The caller's CFI, or its code, finds its frame by sp, as code does that was compiled without
- * frame pointers: it may keep anything in that register.
+ * The caller's CFI or code finds its frame by sp, as code compiled without frame pointers does: it
+ * may keep anything in that register.
  */
 static bool has_no_use_for(const struct reel_walk *walk, const struct reel_unwind_state *caller,
 			   uint8_t slot)
@@ -326,9 +324,9 @@ static bool has_no_use_for(const struct reel_walk *walk, const struct reel_unwin
 }
 
 /*
- * What scrubbing took away was no address of this stack: where the caller's frame lies on another
- * one (a runtime's that was called from C), it is an address all the same.  That frame is not
- * recorded, so the walk ends there either way.
+ * Scrubbing removes words that are not addresses on this stack.  If the caller's frame is on
+ * another stack (of a runtime called from C), the removed word may have been its address.  That
+ * frame is not recorded, so the walk ends there either way.
  */
 static bool may_be_on_another_stack(const struct reel_walk *walk, uint64_t frame_pointer)
 {
@@ -348,12 +346,12 @@ static bool is_sane_frame_record(const struct reel_walk *walk,
 		return false;
 	if (reel_walk_knows(state, sp) && from < state->registers[sp])
 		return false;
-	/* Frames lie one above the other; the last one's pointer is 0. */
+	/* Frames ascend; the last one's pointer is 0. */
 	return !to || (to % word == 0 && to > from) || has_no_use_for(walk, caller, slot) ||
 	       may_be_on_another_stack(walk, to);
 }
 
-/* May be the outermost one: then its pc is 0. */
+/* May be the outermost frame: its pc is then 0. */
 static bool frame_pointer_caller(const struct reel_walk *walk, struct reel_unwind_state *ret)
 {
 	const struct reel_arch *arch = walk->input->arch;
@@ -366,11 +364,11 @@ static bool frame_pointer_caller(const struct reel_walk *walk, struct reel_unwin
 		return false;
 	if (arch->flags & REEL_ARCH_FRAME_STEP_LOSES_SP)
 		ret->known &= ~((uint64_t)1 << sp);
-	/* AAPCS64 6.4.6, and all others: the last record is one of zeros. */
+	/* AAPCS64 6.4.6, and all others: the last record is all zeros. */
 	if (!ret->pc)
 		return !ret->registers[slot];
-	/* A JIT's code need not call to be returned to: HotSpot's interpreter pushes where to go on
-	 * (its invoke return entries), and jumps. */
+	/* JIT code may be returned to without a call: HotSpot's interpreter pushes where to
+	 * continue (its invoke return entries) and jumps. */
 	return reel_walk_is_behind_call(walk, ret->pc, &there) || (there.read_code && !there.rows);
 }
 
@@ -404,9 +402,9 @@ bool reel_walk_find_sp(struct reel_walk *walk, const struct reel_row *row)
 /* ---- link registers ------------------------------------------------------------------------- */
 
 /*
- * The link register holds the caller in a leaf function, and an address within
- * the function itself once that has called another.  Without CFI the two
- * look alike but for this: code that has CFI is not the function itself.
+ * The link register holds the caller in a leaf function, and an address within the function itself
+ * after it has called another.  Without CFI, the only difference is that code with CFI is not the
+ * function itself.
  */
 static bool is_another_function(const struct reel_code *here, struct reel_code *there,
 				uint64_t address)
@@ -435,8 +433,7 @@ static bool may_be_at(const struct reel_walk *walk, const struct reel_arch_entry
 	return (walk->first && walk->exact) || entry->behind_call;
 }
 
-/* The entry of arch/ whose code is at the pc, which tells what the stack looks like there; NULL if
- * there is none. */
+/* The entry of arch/ with the code at the pc, which describes the stack there; NULL if none. */
 static const struct reel_arch_entry *find_entry(const struct reel_walk *walk,
 						const struct reel_code *code,
 						const struct reel_arch_entry *entries, size_t count)
@@ -503,8 +500,8 @@ bool reel_walk_undo_return(struct reel_walk *walk, const struct reel_code *code)
 }
 
 /*
- * A caller that was guessed: refused, if its call cannot have led here; proved, if it has, or if
- * the code cannot be anything but the function that it called.
+ * A guessed caller: refused if its call cannot have led here; proved if it has, or if the code can
+ * only be the function that it called.
  */
 static bool accept(struct reel_walk *walk, const struct reel_code *code,
 		   const struct reel_unwind_state *caller, bool certain)
@@ -540,10 +537,10 @@ bool reel_walk_fall_back(struct reel_walk *walk, const struct reel_code *code,
 		*step_ret = REEL_STEP_SYNTHESIZED;
 		return true;
 	}
-	/* The same caller by both: the frame pointer's record is the function's own, so sp is not
-	 * the caller's any more. */
+	/* If both give the same caller, the frame record is the function's own, so sp is no longer
+	 * the caller's. */
 	same = has_link && has_frame && by_frame.pc == by_link.pc;
-	/* The last record is one of zeros. */
+	/* The last record is all zeros. */
 	if (has_frame && (!has_link || !certain || same) &&
 	    (reel_walk_note_other_sps(walk, code, &by_frame),
 	     accept(walk, code, &by_frame,

@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fast path: frames whose row is plain (unwind_cache.h), as long as all that they read lies in
- * one stretch of recorded bytes.  FAST_PATH.md says why it gives what the slow path (unwind.c)
- * gives.
+ * The fast path: frames with plain rows (unwind_cache.h), while all words that they read are in one
+ * stretch of recorded bytes.  FAST_PATH.md explains why its results equal the slow path's
+ * (unwind.c).
  *
- * Of the registers only sp and fp are followed; the others that callees keep are looked up at the
- * end, where the frames that saved them have put them.  Which entry the caller has is predicted
- * from the last time, so that the loads of one frame need not wait for the return address that the
- * frame before loads.  A prediction is right if the entry was met last with this very return
- * address, in this very state of the space.
+ * Only the registers sp and fp are followed; the others that callees keep are read at the end from
+ * where frames saved them.  The caller's entry is predicted from the last time, so that the loads
+ * of a frame need not wait for the return address loaded by the previous frame.  A prediction is
+ * right if the entry was last used with the same return address in the same state of the space.
  */
 #include "base/bytes.h"
 #include "cfi/row_parts.h"
 #include "replay/unwind/unwind_cache.h"
 #include "replay/unwind/unwind_fast.h"
 
-/* One function is compiled for each size and byte order of words, with all that it calls. */
+/* One function is compiled per size and byte order of words, with all its callees inlined. */
 #define INLINED static inline __attribute__((always_inline))
 
-/* Recorded bytes without a gap: those of one region only. */
+/* Recorded bytes without a gap, from one region. */
 struct stretch {
 	uint64_t begin, size;
 	const uint8_t *bytes;
 };
 
-/* The frame that the walk has reached; `pc` without pointer authentication. */
+/* The current frame; `pc` without pointer authentication. */
 struct reached {
 	uint64_t pc, sp;
-	uint64_t fp;	  /* unknown_fp(): not known */
-	uint64_t touched; /* slots that were saved on the way */
+	uint64_t fp;	  /* unknown_fp(): unknown */
+	uint64_t touched; /* slots saved on the way */
 };
 
 struct fast_walk {
@@ -38,11 +37,11 @@ struct fast_walk {
 	size_t limit;
 	struct stretch stretch;
 	struct reached at;
-	struct cached_range range; /* of some code that was met */
+	struct cached_range range; /* of some code on the way */
 	unsigned stalled;
 };
 
-/* A CFA computed from this lies far from all that was recorded, so find_cfa refuses it. */
+/* A CFA computed from this is far from all recorded bytes, so find_cfa refuses it. */
 static uint64_t unknown_fp(const struct stretch *stretch)
 {
 	return stretch->begin + ((uint64_t)1 << 63);
@@ -55,7 +54,7 @@ static bool overlap(const struct reel_memory_region *a, const struct reel_memory
 	return a->address - b->address < b->size || b->address - a->address < a->size;
 }
 
-/* The gap between missing bytes that holds `offset`. */
+/* The recorded part between missing bytes that contains `offset`. */
 static bool cut_missing(const struct reel_memory_region *region, uint64_t offset,
 			struct stretch *ret)
 {
@@ -78,8 +77,8 @@ static bool cut_missing(const struct reel_memory_region *region, uint64_t offset
 	return true;
 }
 
-/* The recorded bytes around sp.  False where reel_memory_read would take some of them from another
- * region, or not give them. */
+/* The recorded bytes around sp.  False if reel_memory_read would read some from another region or
+ * fail. */
 static bool find_stretch(const struct reel_walk *walk, uint64_t sp, struct stretch *ret)
 {
 	const struct reel_memory_view *memory = walk->input->memory;
@@ -120,11 +119,11 @@ INLINED uint64_t load(const uint8_t *bytes, struct words words)
 	return words.size == 8 ? __builtin_bswap64(word) : __builtin_bswap32((uint32_t)word);
 }
 
-/* A row at work. */
+/* A row applied to a frame. */
 struct frame {
 	const struct cached_row *row;
 	uint64_t cfa;
-	uint64_t position; /* the CFA's, in the stretch: what the row reads lies around it */
+	uint64_t position; /* the CFA's, in the stretch; the row reads around it */
 	struct reached caller;
 };
 
@@ -134,7 +133,7 @@ INLINED uint64_t load_at(const struct fast_walk *fast, const struct frame *frame
 	return load(fast->stretch.bytes + (frame->position + (uint64_t)(int64_t)offset), words);
 }
 
-/* All ones or all zeros.  A branch on which registers a frame uses would be mispredicted often. */
+/* All ones or all zeros.  Branches on the registers of a frame would often be mispredicted. */
 INLINED uint64_t mask_of(const struct cached_row *row, enum cached_flags flag)
 {
 	return -(uint64_t) !!(row->flags & flag);
@@ -176,14 +175,13 @@ INLINED void find_caller(const struct fast_walk *fast, const struct reached *at,
 	caller->touched = at->touched | row->saved;
 }
 
-/* Where frames go; a copy of their list, for the compiler cannot know what writing to it changes.
- */
+/* Where frames go; a copy of their list, so that the compiler knows what writes can change. */
 struct sink {
 	struct reel_unwind_frames frames;
 	struct cached_step *steps;
 };
 
-/* But for what all have in common (finish). */
+/* Except for the common fields (finish). */
 INLINED void append(struct sink *sink, const struct reel_row *row, uint64_t cfa,
 		    const struct reached *caller)
 {
@@ -194,7 +192,7 @@ INLINED void append(struct sink *sink, const struct reel_row *row, uint64_t cfa,
 	sink->frames.sps[n] = caller->sp;
 }
 
-/* The entry of an address; NULL where nothing can be remembered of the code. */
+/* The entry of an address; NULL if the code cannot be cached. */
 INLINED struct cached_row *enter(struct fast_walk *fast, uint64_t pc, enum cached_as as)
 {
 	uint64_t lookup = reel_cached_lookup(pc, as);
@@ -210,8 +208,8 @@ INLINED struct cached_row *enter(struct fast_walk *fast, uint64_t pc, enum cache
 }
 
 /*
- * The step from the first frame.  Where registers were just popped, or it leads to a landing pad,
- * the slow path has to take it.  The caller's entry; NULL: no step was taken.
+ * The step from the first frame.  If registers were just popped, or it leads to a landing pad, the
+ * slow path must take it.  Returns the caller's entry; NULL: no step was taken.
  */
 INLINED struct cached_row *leave_first(struct fast_walk *fast, struct cached_row *row,
 				       struct words words)
@@ -229,7 +227,7 @@ INLINED struct cached_row *leave_first(struct fast_walk *fast, struct cached_row
 
 		if (!find_cfa(fast, at, words, &frame))
 			return NULL;
-		/* Below the red zone, it has been popped. */
+		/* Words below the red zone have been popped. */
 		lowest = frame.cfa + (uint64_t)(int64_t)row->low;
 		if (lowest < at->sp && at->sp - lowest > walk->input->arch->red_zone)
 			return NULL;
@@ -256,8 +254,8 @@ INLINED struct cached_row *leave_first(struct fast_walk *fast, struct cached_row
 	return caller;
 }
 
-/* Counts whether a prediction that was not relied on would have been right.  Without a branch: it
- * would be as hard to predict as the caller. */
+/* Counts whether an unused prediction would have been right.  Without a branch, which would be as
+ * hard to predict as the caller. */
 INLINED void update_predictor(struct cached_row *row, bool right)
 {
 	unsigned next = row->predictor + 2u - 3u * right;
@@ -266,9 +264,9 @@ INLINED void update_predictor(struct cached_row *row, bool right)
 }
 
 /*
- * The entry of a caller.  Each load of a walk waits for the one before; a prediction takes the
- * return address out of that sequence.  A wrong one costs more than none, so an entry that is wrong
- * often is not relied on.
+ * The entry of a caller.  Each load of a walk waits for the previous one; a prediction takes the
+ * return address out of that sequence.  A wrong one costs more than none, so entries that are often
+ * wrong are not used.
  */
 INLINED struct cached_row *enter_caller(struct fast_walk *fast, struct cached_row *row, uint64_t pc,
 					uint64_t generation)
@@ -293,7 +291,7 @@ INLINED struct cached_row *enter_caller(struct fast_walk *fast, struct cached_ro
 	return found;
 }
 
-/* From caller to caller; returns the entry of the last one, NULL if there is none. */
+/* Goes from caller to caller; returns the last one's entry, NULL if none. */
 INLINED const struct cached_row *leave_callers(struct fast_walk *fast, struct cached_row *row,
 					       struct words words)
 {
@@ -310,8 +308,7 @@ INLINED const struct cached_row *leave_callers(struct fast_walk *fast, struct ca
 			break;
 		find_caller(&local, &at, load_at(&local, &frame, row->return_offset, words), words,
 			    &frame);
-		/* A return address of 0, or an sp that does not move up, is left to the slow
-		 * path. */
+		/* The slow path handles a return address of 0 and an sp that does not move up. */
 		if (frame.caller.sp <= at.sp || !frame.caller.pc)
 			break;
 		row = enter_caller(&local, row, frame.caller.pc, generation);
@@ -327,7 +324,7 @@ INLINED const struct cached_row *leave_callers(struct fast_walk *fast, struct ca
 
 /* ---- the state at the end ------------------------------------------------------------------- */
 
-/* Slots that were saved in any frame if callees keep them, in the last one whatever they are. */
+/* Slots saved in any frame if callees keep them; in the last frame, all saved slots. */
 static uint64_t known_of(const struct fast_walk *fast, const struct cached_step *last)
 {
 	uint64_t known = fast->at.touched;
@@ -337,7 +334,7 @@ static uint64_t known_of(const struct fast_walk *fast, const struct cached_step 
 	return known & ~((uint64_t)1 << fast->walk->programs->sp);
 }
 
-/* Registers that were saved on the way are where the last frame that saved them has put them. */
+/* Reads registers saved on the way from where they were saved last. */
 static void restore(struct fast_walk *fast, size_t start, uint64_t needed, struct words words)
 {
 	struct reel_unwind_state *state = fast->walk->state;
@@ -360,8 +357,8 @@ static void restore(struct fast_walk *fast, size_t start, uint64_t needed, struc
 	}
 }
 
-/* The return address with all its bits: from memory, or from the link register, which `state` still
- * has as the first frame left it. */
+/* The return address with all its bits: from memory, or from the link register, which `state` has
+ * from the first frame. */
 static uint64_t return_address_of(const struct fast_walk *fast, const struct cached_step *step,
 				  struct words words)
 {
@@ -440,7 +437,7 @@ bool reel_walk_fast(struct reel_walk *walk, struct reel_unwind_frames *frames, s
 		.limit = max_frames < frames->capacity ? max_frames : frames->capacity,
 	};
 
-	/* The fast path does not tell `reads` what it reads. */
+	/* The fast path does not report its reads to `reads`. */
 	if (!fast.cache || !walk->input->generation || walk->input->memory->reads ||
 	    walk->sp_assumed || (walk->exact && !walk->first) ||
 	    !reel_walk_knows(state, programs->sp) ||

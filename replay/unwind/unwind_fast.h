@@ -6,10 +6,9 @@
 #include "replay/unwind/unwind_parts.h"
 
 /*
- * From the frame that was appended last, takes steps for as long as frames are plain
- * (unwind_cache.h) and appends them, up to `max_frames` and to the frames' capacity; the walk and
- * its state are then as if they had been taken one by one.  True: the last frame has no caller.
- * False: its step is still to be taken.
+ * Takes steps from the last appended frame while frames are plain (unwind_cache.h) and appends
+ * them, up to `max_frames` and the frames' capacity.  The walk and its state become as if the steps
+ * had been taken one by one.  True: the last frame has no caller.  False: continue with its step.
  */
 bool reel_walk_fast(struct reel_walk *walk, struct reel_unwind_frames *frames, size_t max_frames);
 

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Across the gap of a stack that was cut: of its far end, the root part, the recorder has kept some
- * kilobytes (SPEC.md, section 8).  In which frame they begin nothing tells.  So a word is looked
- * for that is a return address, and from which the walk comes to the root, each call on the way
- * being one that can have led to where it is found; of several, the one with the most frames on its
- * way, the innermost if these are as many.  Words that earlier calls have left mostly fail at that,
- * and where some are whole chains, as in arrays that nobody wrote to, they pass over live frames.
- * That it is the live one is likely and not proved, and how many frames are between is not known,
- * so a trace that goes on here is never complete.
+ * Crosses the gap of a cut stack, of whose far end, the root part, the recorder has kept some
+ * kilobytes (SPEC.md, section 8).  The frame in which they begin is unknown.  So this searches for
+ * a return address from which the walk reaches the root by calls that can all have led to their
+ * callees.  Of several, it takes the one with the most frames on its way, then the innermost.
+ * Words left by earlier calls mostly fail that test, and complete old chains, as in arrays that
+ * were never written, skip live frames.  The result is likely live but not proved, and the number
+ * of frames in between is unknown, so a trace that continues here is never complete.
  */
 #include "replay/unwind/unwind_parts.h"
 
-/* All walks together: a sample of some kilobytes must not stand for any more work. */
+/* For all walks together, to limit the work for a sample of some kilobytes. */
 #define STEPS_MAX 8192
-/* Frames of a way that are remembered. */
+/* Recorded frames of a way. */
 #define WAY_MAX 512
 
 /* From a word to the root: the stack pointers of its frames, ascending. */
 struct way {
 	uint64_t sps[WAY_MAX];
-	unsigned n; /* frames, remembered or not */
+	unsigned n; /* all frames, recorded or not */
 };
 
 static bool is_on(const struct way *way, uint64_t sp)
@@ -38,7 +37,7 @@ static void way_add(struct way *way, uint64_t sp)
 	way->n++;
 }
 
-/* The call that returns to `caller` can have led to `callee`. */
+/* Whether the call that returns to `caller` can have led to `callee`. */
 static bool can_have_called(const struct reel_walk *walk, struct reel_unwind_state *callee,
 			    const struct reel_unwind_state *caller)
 {
@@ -68,7 +67,7 @@ static bool comes_to_root(const struct reel_walk *walk, const struct reel_unwind
 		callee = state;
 		way_add(way, state.registers[walk->programs->sp]);
 		next = reel_walk_advance(&trial, &step);
-		/* A return address of 0 is the root's elsewhere, but any word can be 0. */
+		/* A return address of 0 normally marks the root, but here any word can be 0. */
 		if (next == REEL_NEXT_ROOT)
 			return !trial.guessed && state.pc;
 		if (next != REEL_NEXT_CALLER || trial.guessed ||
@@ -79,7 +78,7 @@ static bool comes_to_root(const struct reel_walk *walk, const struct reel_unwind
 	return false;
 }
 
-/* What the frame pointer was is not known either; a callee that has one has saved it below its
+/* The frame pointer is also unknown; a callee with a frame pointer has saved the old one below its
  * return address. */
 static bool take_frame_pointer(const struct reel_walk *walk, uint64_t at,
 			       struct reel_unwind_state *state)
@@ -107,7 +106,7 @@ bool reel_walk_cross_gap(struct reel_walk *walk)
 	struct way longest = { .n = 0 }, way;
 	uint64_t word;
 
-	/* Elsewhere the caller's sp does not follow from where its address lies. */
+	/* On other CPUs, the place of a return address does not give the caller's sp. */
 	if (!part || walk->is_beyond_gap || input->arch->flags & REEL_ARCH_LINK_REGISTER ||
 	    !reel_walk_knows(walk->state, sp) || walk->state->registers[sp] >= part->address)
 		return false;

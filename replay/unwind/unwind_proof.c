@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What speaks for a caller that no CFI tells of, and what says that there is none. */
+/* Evidence for a caller found without CFI, and for an outermost frame. */
 #include "replay/unwind/unwind_parts.h"
 
 /* ---- calls ----------------------------------------------------------------------------- */
@@ -32,11 +32,11 @@ enum reel_leads reel_walk_target_leads(const struct reel_walk *walk, const struc
 	struct reel_code there = { 0 };
 
 	*row_ret = NULL;
-	/* Code without a file has no other way to be found than its bytes. */
+	/* Code without a file is known only by its bytes. */
 	input->find_code(input->context, target, &there);
 	if (!there.synthesis)
 		return REEL_LEADS_PERHAPS;
-	/* From one module to another code jumps by what is in memory. */
+	/* Code jumps to another module through addresses in memory. */
 	if (!here || !same_code(here, &there))
 		return reel_synthesis_leads(there.synthesis, target - there.bias, UINT64_MAX,
 					    row_ret);
@@ -70,7 +70,7 @@ enum reel_leads reel_walk_call_leads_here(const struct reel_walk *walk,
 		if (reel_synthesis_call_target(code.synthesis, caller->pc - code.bias, call->size,
 					       &target))
 			by_this = reel_walk_target_leads(walk, here, target + code.bias, &row);
-		/* If it comes here, what it has done to the stack must tell this caller. */
+		/* If it leads here, its changes to the stack must give this caller. */
 		if (row && reel_walk_finds(walk, row, caller))
 			*agrees_ret = true;
 		else if (row)
@@ -87,7 +87,7 @@ bool reel_walk_is_outermost(const struct reel_walk *walk, uint64_t address,
 {
 	struct reel_synthesized_rows rows;
 
-	/* JITs push where to go on, and leave from there by jumps. */
+	/* JITs push where to continue, and leave from there by jumps. */
 	if (!code->rows || reel_walk_is_behind_call(walk, address, NULL))
 		return false;
 	if (reel_row_outcome(reel_rows_at(code->rows, address - code->bias)) == REEL_ROW_ROOT)
@@ -125,10 +125,10 @@ bool reel_walk_ends_thread(const struct reel_walk *walk, const struct reel_code 
 					has_switched);
 }
 
-/* Instructions that look at a result: a few bytes (x86: test, jl, je). */
+/* Bytes of instructions that check a result (x86: test, jl, je). */
 #define LOOKS_AT_RESULT_MAX 12
 
-/* Behind a system call, but for what only looks at its result. */
+/* After a system call, except for instructions that only check its result. */
 static bool has_made_system_call(const struct reel_walk *walk, const struct reel_code *code)
 {
 	uint64_t pc = walk->state->pc;
@@ -150,7 +150,7 @@ bool reel_walk_begins_thread(const struct reel_walk *walk, const struct reel_cod
 
 	if (!code || !code->synthesis || !walk->first || (knows && walk->state->registers[result]))
 		return false;
-	/* As long as the kernel has not returned, the result is not known. */
+	/* Until the kernel has returned, the result is unknown. */
 	if (walk->exact && !(knows && has_made_system_call(walk, code)))
 		return false;
 	reel_synthesis_at(code->synthesis, walk->state->pc - code->bias, &rows);
@@ -183,14 +183,14 @@ static bool may_be_returned_to(const struct reel_walk *walk, uint64_t word)
 	struct reel_unwind_state caller = { .pc = reel_walk_strip(walk, word) };
 	uint8_t fp = walk->programs->fp;
 
-	/* Where it resumes, whatever the frame pointer is by then. */
+	/* Assume a known frame pointer for reel_walk_resumes, whatever its value. */
 	caller.known = (uint64_t)1 << fp;
 	return reel_walk_is_behind_call(walk, caller.pc, NULL) || reel_walk_resumes(walk, &caller);
 }
 
 /*
- * No frame lies between sp and the frame record: no word there can be a return address, nor, where
- * nobody has called from the frame, can a register hold one that the code still needs.
+ * No frame is between sp and the frame record: no word there can be a return address, and in a
+ * first frame no register can hold one that the code still needs.
  */
 static bool is_next_to_record(const struct reel_walk *walk, uint64_t passed_on)
 {
@@ -235,7 +235,7 @@ bool reel_walk_uses_frame_pointer(const struct reel_walk *walk, const struct ree
 		return false;
 	}
 	reel_synthesis_at(code->synthesis, walk->state->pc - code->bias, &rows);
-	/* A return that leads to nobody says that the frame pointer is another's. */
+	/* A return that leads to no caller shows that the frame pointer is another function's. */
 	for (unsigned i = 0; i < rows.n; i++) {
 		if (rows.rows[i].by == REEL_BY_RETURN)
 			return false;
