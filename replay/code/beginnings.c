@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the function begins that an address lies in, where nothing tells: for functions that never
- * return, so that running to the return finds nothing (musl's start of a thread, which ends in a
- * call of pthread_exit).  Compilers put functions behind what does not go on, most of them aligned;
- * so they do with the heads of loops, but these are jumped to.
+ * Guesses where the function with an address begins if that is unknown: for functions that never
+ * return, so that following the code to a return fails (musl's start of a thread, which ends in a
+ * call of pthread_exit).  Compilers place functions, mostly aligned, after code that does not
+ * continue.  They do the same with the heads of loops, but those are jumped to.
  */
 #include <stdlib.h>
 
 #include "replay/code/entries.h"
 #include "replay/code/synthesis_parts.h"
 
-/* How far back is looked, and where functions are aligned to. */
+/* Bytes to search backwards, and alignment of functions. */
 #define SPAN  4096
 #define ALIGN 16
-/* Places that are looked at: the nearest ones. */
+/* Limit of places to consider: the nearest ones. */
 #define PLACES_MAX 16
-/* Addresses that are remembered; beyond these all are forgotten. */
+/* Limit of cached addresses; beyond it, all are dropped. */
 #define BEGINNINGS_MAX (1u << 16)
-/* Instructions of code that only ends. */
+/* Limit of instructions of code that only ends. */
 #define END_MAX 16
 
 struct beginnings {
@@ -26,7 +26,7 @@ struct beginnings {
 	unsigned n;
 };
 
-/* A ring of the last ones. */
+/* A ring of the last places. */
 struct places {
 	uint64_t at[PLACES_MAX];
 	size_t n;
@@ -37,7 +37,7 @@ static uint64_t place(const struct places *places, size_t back)
 	return places->at[(places->n - 1 - back) % PLACES_MAX];
 }
 
-/* Data, or what should not be run, begins no function. */
+/* Skips data and invalid instructions, where functions cannot begin. */
 static void add(struct reel_synthesis *synthesis, struct places *places, uint64_t address)
 {
 	struct reel_instruction instruction;
@@ -47,7 +47,7 @@ static void add(struct reel_synthesis *synthesis, struct places *places, uint64_
 		places->at[places->n++ % PLACES_MAX] = address;
 }
 
-/* Nothing but padding up to where functions are aligned. */
+/* Whether there is only padding up to the alignment of functions. */
 static bool is_padding(struct reel_synthesis *synthesis, uint64_t from, uint64_t to)
 {
 	struct reel_instruction instruction;
@@ -61,7 +61,7 @@ static bool is_padding(struct reel_synthesis *synthesis, uint64_t from, uint64_t
 	return from == to;
 }
 
-/* What follows an instruction behind which a function may begin. */
+/* Adds the place after an instruction if a function may begin there. */
 static void look_behind(struct reel_synthesis *synthesis, uint8_t flow, uint64_t next,
 			struct places *places)
 {
@@ -74,7 +74,7 @@ static void look_behind(struct reel_synthesis *synthesis, uint8_t flow, uint64_t
 		add(synthesis, places, is_padding(synthesis, next, aligned) ? aligned : next);
 		break;
 	case REEL_FLOW_CALL:
-		/* It may never return. */
+		/* The call may never return. */
 		if (aligned != next && is_padding(synthesis, next, aligned))
 			add(synthesis, places, aligned);
 		break;
@@ -100,7 +100,7 @@ static void find_places(struct reel_synthesis *synthesis, uint64_t address, stru
 	}
 }
 
-/* Of two places, of which the code of one comes to the other. */
+/* Excludes one of two places if the code of one reaches the other. */
 static void compare(struct reel_synthesis *synthesis, const struct places *places, bool *begins,
 		    size_t near, size_t far)
 {
@@ -112,7 +112,7 @@ static void compare(struct reel_synthesis *synthesis, const struct places *place
 	case REEL_ENTRY_JUMPS:
 		begins[near] = false;
 		break;
-	/* Only by what lies before it, which never comes there. */
+	/* Only by running on from preceding code, which never gets there. */
 	case REEL_ENTRY_RUNS_ON:
 		begins[far] = false;
 		break;
@@ -148,7 +148,7 @@ static void find_beginnings(struct reel_synthesis *synthesis, uint64_t address,
 	}
 }
 
-/* ---- what is remembered ---------------------------------------------------------------- */
+/* ---- cache ------------------------------------------------------------------------------ */
 
 static void free_beginnings(void *context, struct reel_id_entry *entry)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What has to be done before capstone's first instruction. Internal to replay/code/. */
+/* Preparation for capstone's first instruction.  Internal to replay/code/. */
 #ifndef REPLAY_CODE_CAPSTONE_ROOM_H
 #define REPLAY_CODE_CAPSTONE_ROOM_H
 
 #include <capstone/capstone.h>
 #include <stdlib.h>
 
-/* More than capstone's tables take; little enough for malloc not to give it back when freed. */
+/* More than the size of capstone's tables, but too little for free() to return it to the system. */
 #define REEL_CAPSTONE_TABLES_SIZE (64 << 10)
 
 /*
- * Capstone 4 makes a table of some KB when it decodes x86's first instruction (insn_find in
- * utils.c), and writes to it without asking whether there was memory.  So that is done here, where
- * the memory has just been seen to be there.
+ * Capstone 4 allocates a table of some KB when it decodes the first x86 instruction (insn_find in
+ * utils.c), and writes to it without checking for NULL.  So decode one here, right after checking
+ * that the memory is available.
  */
 static inline bool reel_capstone_has_room(csh handle, cs_insn *instruction)
 {

@@ -7,7 +7,7 @@
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* Fewer bytes where the code ends. */
+/* Reads fewer bytes at the end of the code. */
 static bool fill(struct reel_code_reader *reader, uint64_t address)
 {
 	for (size_t size = sizeof(reader->bytes); size; size /= 2) {
@@ -21,13 +21,13 @@ static bool fill(struct reel_code_reader *reader, uint64_t address)
 	return false;
 }
 
-/* The bytes from `address` on, as many as an instruction may have if the code does not end. */
+/* The bytes from `address` on: the largest instruction's size unless the code ends. */
 static size_t bytes_at(struct reel_code_reader *reader, uint64_t address, const uint8_t **ret)
 {
 	uint64_t into = address - reader->begin;
 
 	if (into >= reader->size || reader->size - into < REEL_INSTRUCTION_SIZE_MAX) {
-		/* What is left of a window of half the size may have more behind it. */
+		/* More bytes may follow a window of half the size. */
 		if (!fill(reader, address))
 			return 0;
 		into = 0;
@@ -59,14 +59,14 @@ bool reel_code_decode(struct reel_code_reader *reader, uint64_t address,
 
 /* ---- following ------------------------------------------------------------------------------ */
 
-/* A graph in the making. */
+/* A graph under construction. */
 struct follower {
 	struct reel_code_reader *reader;
 	struct reel_code_graph *graph;
 	bool use_cfi;
-	/* Addresses that are known to have CFI, or not. */
+	/* Addresses for which the presence of CFI is known. */
 	uint64_t known_begin, known_end;
-	uint32_t *open; /* nodes that were not looked at */
+	uint32_t *open; /* nodes still to visit */
 	size_t n_open, open_capacity;
 	bool short_of_memory;
 };
@@ -80,7 +80,7 @@ static uint32_t *index_of(const struct reel_code_graph *graph, uint64_t address)
 	return &graph->index[at];
 }
 
-/* At most half of it is used. */
+/* At most half of the index is used. */
 static bool grow_index(struct reel_code_graph *graph)
 {
 	size_t size = graph->index ? 2 * (graph->index_mask + 1) : 256;
@@ -112,7 +112,7 @@ static bool has_cfi(struct follower *follower, uint64_t address)
 	return true;
 }
 
-/* The node of an address, to be looked at if it is new. */
+/* The node of an address, to be visited if it is new. */
 static uint32_t node_at(struct follower *follower, uint64_t address)
 {
 	struct reel_code_graph *graph = follower->graph;
@@ -153,7 +153,7 @@ static size_t instruction_size(const struct reel_instruction *instruction)
 	       instruction->n_effects * sizeof(instruction->effects[0]);
 }
 
-/* Keeps as much of it as counts. */
+/* Stores the used part of the instruction. */
 static bool keep(struct reel_code_graph *graph, const struct reel_instruction *instruction,
 		 uint32_t *ret)
 {
@@ -170,8 +170,8 @@ static bool keep(struct reel_code_graph *graph, const struct reel_instruction *i
 }
 
 /*
- * `call` to the very next instruction pushes its address (position-independent code of i386):
- * nobody returns from it.
+ * `call` to the next instruction pushes its address (position-independent code of i386) and never
+ * returns.
  */
 static void make_push(const struct reel_arch *arch, struct reel_instruction *instruction)
 {
@@ -186,8 +186,8 @@ static void make_push(const struct reel_arch *arch, struct reel_instruction *ins
 		(struct reel_effect){ .slot = sp, .size = arch->word_size, .at = -arch->word_size };
 }
 
-/* Nothing runs on into a function that has CFI: what lies before it has called what never returns,
- * or is data. */
+/* Code does not run on into a function with CFI: the preceding code has called a function that
+ * never returns, or is data. */
 static bool goes_on(struct follower *follower, const struct reel_instruction *instruction,
 		    uint64_t next)
 {
@@ -218,7 +218,7 @@ static void look_at(struct follower *follower, uint32_t number)
 	}
 	if (!reel_code_decode(follower->reader, address, &instruction)) {
 		node->flags |= REEL_CODE_OPEN;
-		/* Another module's code, which is not here. */
+		/* Code of another module, not available here. */
 		if (!follower->reader->size && node->flags & REEL_CODE_JUMPED_TO)
 			node->flags |= REEL_CODE_LEAVES;
 		instruction.n_effects = 0;
@@ -235,7 +235,7 @@ static void look_at(struct follower *follower, uint32_t number)
 		follower->short_of_memory = true;
 		return;
 	}
-	/* Jumps first, so that what is looked at last, and so next, is what follows. */
+	/* Add the jump's target first, so that the following instruction is visited next. */
 	if (jumps && instruction.has_target) {
 		linked = node_at(follower, instruction.target);
 		graph->nodes[number].target = linked;
@@ -260,7 +260,7 @@ bool reel_code_follow(struct reel_code_reader *reader, uint64_t begin, bool use_
 	*ret = (struct reel_code_graph){ 0 };
 	if (!grow_index(ret))
 		return false;
-	/* Code that has CFI itself is followed through what has some, too. */
+	/* Code with CFI is also followed through other code with CFI. */
 	follower.use_cfi = use_cfi && reader->input.find_row;
 	if (has_cfi(&follower, begin))
 		follower.use_cfi = false;

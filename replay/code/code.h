@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The code of a synthesis as it is read and followed. Internal to replay/code/. */
+/* Reads and follows the code of a synthesis.  Internal to replay/code/. */
 #ifndef REPLAY_CODE_CODE_H
 #define REPLAY_CODE_CODE_H
 
@@ -11,38 +11,38 @@
 struct reel_code_reader {
 	struct reel_synthesis_input input;
 	struct reel_decoder *decoder;
-	/* Bytes that were read last. */
+	/* The bytes read last. */
 	uint64_t begin;
 	size_t size;
 	uint8_t bytes[REEL_CODE_WINDOW];
 };
 
-/* The instruction at an address; false if it cannot be read, or is not known. */
+/* The instruction at an address; false if it is unreadable or unknown. */
 bool reel_code_decode(struct reel_code_reader *reader, uint64_t address,
 		      struct reel_instruction *ret);
 
 /*
- * The instructions that code comes to from `begin` on: each with those that may follow it.  How
- * many is bounded by REEL_CODE_NODES_MAX.
+ * The instructions reachable from `begin`, each with its possible successors; at most
+ * REEL_CODE_NODES_MAX.
  */
 #define REEL_CODE_NODES_MAX 16384
 #define REEL_CODE_NO_NODE   UINT32_MAX
 
 enum reel_code_flags {
-	/* Where it goes on is not known: it is not decoded, or jumps to where a register says. */
+	/* Unknown successors: it is not decoded, or jumps through a register. */
 	REEL_CODE_OPEN = 1 << 0,
-	/* It jumps to what is not in this code, or to where a register or memory says. */
+	/* It jumps out of this code, or through a register or memory. */
 	REEL_CODE_LEAVES = 1 << 1,
-	/* Nothing was decoded: CFI has a row here, and tells all. */
+	/* Not decoded: CFI has a row here, which suffices. */
 	REEL_CODE_HAS_CFI = 1 << 2,
-	/* Something jumps to it. */
+	/* It is the target of a jump. */
 	REEL_CODE_JUMPED_TO = 1 << 3,
 };
 
 struct reel_code_node {
 	uint64_t address;
 	uint32_t next, target; /* nodes, or NO_NODE */
-	uint32_t instruction;  /* where it is among the bytes of instructions */
+	uint32_t instruction;  /* offset in the bytes of instructions */
 	unsigned flags;	       /* enum reel_code_flags */
 };
 
@@ -53,11 +53,10 @@ struct reel_code_graph {
 	size_t size, instructions_capacity;
 	uint32_t *index; /* node + 1 by address; open-addressed */
 	size_t index_mask;
-	bool truncated; /* there is more code than that */
+	bool truncated; /* there is more code than the limit */
 };
 
-/* False if memory is short. `use_cfi`: where there is CFI, code that does not begin with any ends.
- */
+/* False if memory is short.  `use_cfi`: code that begins without CFI ends where CFI exists. */
 bool reel_code_follow(struct reel_code_reader *reader, uint64_t begin, bool use_cfi,
 		      struct reel_code_graph *ret);
 void reel_code_graph_free(struct reel_code_graph *graph);

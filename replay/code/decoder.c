@@ -17,7 +17,7 @@ struct reel_value reel_value_of_register(uint8_t slot, int64_t plus)
 				    .plus = (int32_t)plus };
 }
 
-/* What `at` holds. */
+/* Whether `at` fits its bit field. */
 static bool fits(int64_t at)
 {
 	return at >= -(1 << 23) && at < 1 << 23;

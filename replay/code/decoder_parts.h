@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the decoders of the CPUs are made with. Internal to replay/code/. */
+/* Helpers for the CPUs' decoders.  Internal to replay/code/. */
 #ifndef REPLAY_CODE_DECODER_PARTS_H
 #define REPLAY_CODE_DECODER_PARTS_H
 
@@ -41,7 +41,7 @@ void reel_x86_decoder_destroy(struct reel_x86_decoder *decoder);
 bool reel_x86_decode(struct reel_x86_decoder *decoder, const uint8_t *bytes, size_t size,
 		     uint64_t address, struct reel_instruction *ret);
 
-/* By the table of arch/. */
+/* Decodes by the tables of arch/. */
 bool reel_table_decode(const struct reel_arch *arch, const uint8_t *bytes, size_t size,
 		       uint64_t address, struct reel_instruction *ret);
 

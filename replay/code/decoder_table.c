@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instructions of fixed formats, by the tables of arch/. */
+/* Decodes instructions of fixed formats by the tables of arch/. */
 #include "replay/code/decoder_parts.h"
 
-/* An instruction that matched. */
+/* A matched instruction. */
 struct matched {
 	const struct reel_arch *arch;
 	const struct reel_arch_instruction *entry;
@@ -46,7 +46,7 @@ static unsigned number_in(const struct matched *matched, uint8_t operand)
 	return (unsigned)bits_of(matched->code, place->at, place->bits) + place->add;
 }
 
-/* The slot of the register `number` of an operand's. */
+/* The slot of register `number` of an operand. */
 static uint8_t slot_of(const struct matched *matched, uint8_t operand, unsigned number)
 {
 	const struct reel_arch_instructions *all = matched->arch->instructions;
@@ -71,13 +71,13 @@ static void store(const struct matched *matched, uint8_t base, int64_t at, size_
 						   : (struct reel_value){ 0 });
 }
 
-/* How many registers there are, by the bits that their numbers have. */
+/* The number of registers, from the bits in their numbers. */
 static unsigned all_of(const struct matched *matched)
 {
 	return 1u << matched->arch->instructions->operands[matched->entry->last].bits;
 }
 
-/* Registers are numbered round: s390x's stmg %r14,%r1 stores four. */
+/* Register numbers wrap around: s390x's stmg %r14,%r1 stores four. */
 static void add_range(const struct matched *matched, const struct reel_arch_effect *effect,
 		      uint8_t base, int64_t at, struct reel_instruction *to)
 {

@@ -11,11 +11,10 @@ struct reel_x86_decoder {
 	uint8_t word, sp, fp, ax, cx, r11;
 	csh handle;
 	cs_insn *instruction;
-	uint8_t slots[X86_REG_ENDING]; /* the slot that each register is all or a part of */
+	uint8_t slots[X86_REG_ENDING]; /* the slot that contains each register */
 };
 
-/* By the names of arch/'s 64-bit table; the 32-bit one has the second column, and the first eight.
- */
+/* In the order of arch/'s 64-bit table; the 32-bit table has the second column's first eight. */
 static const x86_reg families[][5] = {
 	{ X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL, X86_REG_AH },
 	{ X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL, X86_REG_CH },
@@ -117,7 +116,7 @@ static bool is_plain_memory(const struct reel_x86_decoder *decoder, const cs_x86
 	return *slot_ret != REEL_ARCH_NO_SLOT;
 }
 
-/* What an operand holds before the instruction, if it is a word. */
+/* An operand's value before the instruction, if it is a word. */
 static struct reel_value value_of(const struct reel_x86_decoder *decoder, const cs_x86_op *operand)
 {
 	uint8_t slot = word_register(decoder, operand);
@@ -149,7 +148,7 @@ static void move_sp(const struct reel_x86_decoder *decoder, struct reel_instruct
 
 /* ---- instructions ----------------------------------------------------------------------- */
 
-/* All that capstone knows to be written, as something unknown. */
+/* Marks all registers that capstone reports as written as unknown. */
 static void clobber_all(const struct reel_x86_decoder *decoder, struct reel_instruction *to)
 {
 	cs_regs ignored, written;
@@ -167,7 +166,7 @@ static void push(const struct reel_x86_decoder *decoder, struct reel_instruction
 {
 	unsigned size = operand && operand->size == 2 ? 2 : decoder->word;
 
-	/* Capstone gives an immediate's own size; what is pushed is a word. */
+	/* Capstone reports the immediate's own size, but a word is pushed. */
 	move_sp(decoder, to, -(int)size);
 	add_store(to, decoder->sp, -(int)size, size,
 		  operand ? value_of(decoder, operand) : (struct reel_value){ 0 });
@@ -234,8 +233,8 @@ static void go(const struct reel_x86_decoder *decoder, struct reel_instruction *
 	}
 }
 
-/* The first operand is written.  Capstone's own word on it is right where it says so; that it
- * forgets some is no harm then. */
+/* The first operand is written.  Capstone's reports of writes are right; those that it misses do no
+ * harm here. */
 static void write_operands(const struct reel_x86_decoder *decoder, struct reel_instruction *to,
 			   const cs_x86 *x86)
 {
@@ -342,7 +341,7 @@ static void describe(const struct reel_x86_decoder *decoder, struct reel_instruc
 	case X86_INS_INT3:
 		to->flow = REEL_FLOW_END;
 		break;
-	/* The kernel's result, and on 64 bits what the instruction itself uses. */
+	/* The kernel's result and, on 64 bits, the registers that the instruction itself uses. */
 	case X86_INS_SYSCALL:
 		add_clobber(to, decoder->cx);
 		add_clobber(to, decoder->r11);
@@ -361,7 +360,7 @@ static void describe(const struct reel_x86_decoder *decoder, struct reel_instruc
 	}
 }
 
-/* ---- what capstone 4 does not know ------------------------------------------------------- */
+/* ---- instructions unknown to capstone 4 --------------------------------------------------- */
 
 struct bytes {
 	const uint8_t *at;
@@ -385,7 +384,7 @@ static uint8_t take_operand(struct bytes *bytes)
 	return modrm;
 }
 
-/* The registers that an operand's ModRM names, whatever the instruction makes of them. */
+/* Marks the registers of an operand's ModRM as unknown, whatever the instruction does. */
 static void clobber_operand(const struct reel_x86_decoder *decoder, struct reel_instruction *to,
 			    uint8_t modrm, unsigned reg_high, unsigned rm_high)
 {
@@ -400,8 +399,8 @@ static void clobber_operand(const struct reel_x86_decoder *decoder, struct reel_
 		add_clobber(to, decoder->slots[by_number[(modrm & 7) | rm_high]]);
 }
 
-/* Does it write a general register, of VEX's and EVEX's instructions with opcodes in map `map`?
- * Moves and conversions from vectors and masks, and bit manipulation. */
+/* Does the VEX or EVEX instruction with this opcode in map `map` write a general register?  Moves
+ * and conversions from vectors and masks, and bit manipulation. */
 static bool writes_general(unsigned map, uint8_t opcode)
 {
 	switch (map) {
@@ -447,7 +446,7 @@ static bool skip_vector(const struct reel_x86_decoder *decoder, struct bytes *by
 	return true;
 }
 
-/* Opcodes behind 0f: those of maps 38 and 3a, and 1e, which are hints and CET's (rdssp). */
+/* Opcodes after 0f: maps 38 and 3a, and 1e, which has hints and CET instructions (rdssp). */
 static bool skip_legacy(const struct reel_x86_decoder *decoder, struct bytes *bytes,
 			struct reel_instruction *to, unsigned rex)
 {
@@ -466,9 +465,9 @@ static bool skip_legacy(const struct reel_x86_decoder *decoder, struct bytes *by
 }
 
 /*
- * Capstone 4 knows little of AVX-512 and what came later, which hand-written code is full of.  Its
- * length is told by its form, and next to none of it writes a general register or the stack's words
- * that count; what may do so is taken to.
+ * Capstone 4 knows few AVX-512 and later instructions, which hand-written code often uses.  Their
+ * encoding gives the length.  Almost none write a general register or relevant words of the stack;
+ * those that may are assumed to.
  */
 static bool skip(const struct reel_x86_decoder *decoder, const uint8_t *code, size_t size,
 		 struct reel_instruction *to)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Texts are capstone's.  What instructions do, and how long those are that it does not know, is the
- * decoders', as for unwinding: so code of a CPU that capstone lacks is still cut rightly.
+ * Texts are from capstone.  Flow, and the size of instructions that it does not know, are from the
+ * decoders used for unwinding, so code of a CPU unknown to capstone is still split correctly.
  */
 #include <capstone/capstone.h>
 #include <elf.h>
@@ -14,14 +14,13 @@
 
 struct reel_disassembler {
 	const struct reel_arch *arch;
-	struct reel_decoder *decoder; /* NULL: instructions of the CPU are not known */
+	struct reel_decoder *decoder; /* NULL: unknown instructions */
 	csh handle;
 	cs_insn *instruction; /* NULL: capstone does not know the CPU */
 	char name[32];
 };
 
-/* What capstone calls the CPUs that it knows. aarch64's code has one byte order, whatever that of
- * its data is. */
+/* Capstone's names of its CPUs.  aarch64's code has one byte order, whatever the data's. */
 static const struct mode {
 	uint16_t elf_machine;
 	uint8_t word_size;
@@ -37,7 +36,7 @@ static const struct mode {
 #endif
 };
 
-/* NULL: it knows no such CPU. */
+/* NULL: capstone does not know the CPU. */
 static const struct mode *mode_of(const struct reel_arch *arch)
 {
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
@@ -108,7 +107,7 @@ const char *reel_disassembler_name(const struct reel_disassembler *disassembler)
 	return disassembler->name;
 }
 
-/* Capstone 4 puts blanks behind texts. */
+/* Capstone 4 appends blanks to texts. */
 static void print_text(const cs_insn *instruction, char text[REEL_DISASSEMBLED_MAX])
 {
 	int length;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instructions as text, and how code goes on behind them. */
+/* Instructions as text, and the flow after them. */
 #ifndef REPLAY_CODE_DISASSEMBLER_H
 #define REPLAY_CODE_DISASSEMBLER_H
 
 #include "replay/code/instruction.h"
 
-/* Of one CPU; for one thread at a time. */
+/* For one CPU; for one thread at a time. */
 struct reel_disassembler;
 
-/* Longer ones are cut: capstone's have 192 characters at most. */
+/* Longer texts are cut: capstone's have at most 192 characters. */
 #define REEL_DISASSEMBLED_MAX 256
 
 struct reel_disassembled {
 	uint8_t size; /* bytes; never 0 */
-	/* The text is of the instruction, or "" and nobody knows it. */
+	/* The instruction as text, or "" if it is unknown. */
 	char text[REEL_DISASSEMBLED_MAX];
 	uint8_t flow; /* enum reel_flow */
 	bool has_target;
@@ -24,9 +24,9 @@ struct reel_disassembled {
 struct reel_error *reel_disassembler_create(const struct reel_arch *arch, bool intel,
 					    struct reel_disassembler **ret) REEL_MUST_CHECK;
 void reel_disassembler_destroy(struct reel_disassembler *disassembler);
-/* "capstone 4.0.2"; "" if the one in use does not know the CPU: then there is no text. */
+/* "capstone 4.0.2"; "" if it does not know the CPU, so there is no text. */
 const char *reel_disassembler_name(const struct reel_disassembler *disassembler);
-/* Of bytes at `address`, at least one.  What is no instruction is as short as one can be. */
+/* Disassembles at least one byte at `address`.  Invalid instructions get the minimum size. */
 void reel_disassemble(struct reel_disassembler *disassembler, const uint8_t *bytes, size_t size,
 		      uint64_t address, struct reel_disassembled *ret);
 

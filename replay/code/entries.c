@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows by running from the entry.  Right behind a call it is known where the CFA is, and each
- * instruction tells what becomes of that: which registers hold an address of the frame, and where
- * the caller's registers were saved.  With a call's target for an entry this also tells whether the
- * call can have led to an address at all.
+ * Rows by following the code from an entry.  Right after a call, the place of the CFA is known, and
+ * each instruction's effect is tracked: which registers hold an address in the frame, and where the
+ * caller's registers were saved.  If the entry is a call's target, this also shows whether the call
+ * can have led to an address.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +13,10 @@
 
 #define PASSES_MAX 64
 
-/* Addresses of all entries that are remembered; beyond these all are forgotten. */
+/* Limit of cached addresses of all entries; beyond it, all are dropped. */
 #define ADDRESSES_MAX (1u << 20)
 
-/* Reached, but not in one state. */
+/* Reached in different states. */
 #define STATE_MANY (UINT32_MAX - 1)
 
 struct reached {
@@ -25,12 +25,11 @@ struct reached {
 	bool jumped_to;
 };
 
-/* All that was found from an entry. */
+/* All results from an entry. */
 struct entry {
 	struct reel_id_entry entry;
-	bool leaves; /* it goes to code that was not followed, too */
-	/* The state where it jumps to what a register or memory says: number, MANY, or POOL_NONE.
-	 */
+	bool leaves; /* it also leads to code that was not followed */
+	/* The state at its jumps through a register or memory: number, MANY, or POOL_NONE. */
 	uint32_t leaving;
 	size_t n;
 	struct reached reached[]; /* ascending by address */
@@ -61,7 +60,7 @@ static void lose_saved(struct reel_entry_state *state, uint8_t slot)
 	state->saved_at[slot] = 0;
 }
 
-/* A register's new value, told by the state before the instruction. */
+/* Sets a register's new value from the state before the instruction. */
 static void set_register(const struct reel_synthesis *synthesis,
 			 const struct reel_entry_state *before, struct reel_value value,
 			 uint8_t slot, struct reel_entry_state *state)
@@ -104,8 +103,7 @@ static void store(const struct reel_arch *arch, const struct reel_entry_state *b
 		    at < state->saved_at[i] + arch->word_size)
 			lose_saved(state, i);
 	}
-	/* Where it is saved first: if it is not used before it is stored again, that is for another
-	 * purpose. */
+	/* The first store saves it; a later store without a use in between has another purpose. */
 	if (effect->size == arch->word_size && effect->value.kind == REEL_VALUE_REGISTER &&
 	    !effect->value.plus && has(before->intact, effect->value.slot) &&
 	    !has(state->saved, effect->value.slot) && at == (int32_t)at) {
@@ -124,7 +122,7 @@ static void pass_call(const struct reel_synthesis *synthesis, struct reel_entry_
 	}
 }
 
-/* The state behind an instruction. */
+/* The state after an instruction. */
 static void go_through(const struct reel_synthesis *synthesis,
 		       const struct reel_instruction *instruction, struct reel_entry_state *state)
 {
@@ -146,7 +144,7 @@ static void go_through(const struct reel_synthesis *synthesis,
 	for (uint8_t slot = 0; slot < arch->n_registers; slot++)
 		set_register(synthesis, &before, reel_instruction_sets(instruction, slot), slot,
 			     state);
-	/* What lies below sp is nobody's. */
+	/* Words below sp are unused. */
 	for (uint8_t i = 0; i < arch->n_registers && has(state->placed, sp); i++) {
 		if (has(state->saved, i) && !has(before.saved, i))
 			continue;
@@ -156,7 +154,7 @@ static void go_through(const struct reel_synthesis *synthesis,
 	}
 }
 
-/* ---- all of them -------------------------------------------------------------------------- */
+/* ---- all instructions ---------------------------------------------------------------------- */
 
 static void meet(const struct reel_arch *arch, struct reel_entry_state *to,
 		 const struct reel_entry_state *with)
@@ -170,7 +168,7 @@ static void meet(const struct reel_arch *arch, struct reel_entry_state *to,
 	}
 }
 
-/* Hands a state on to a node; true if that is news there. */
+/* Passes a state on to a node; true if that changes the node. */
 static bool hand_on(struct reel_synthesis *synthesis, const struct reel_entry_state *state,
 		    uint32_t *to)
 {
@@ -261,7 +259,7 @@ void reel_entries_free(struct reel_synthesis *synthesis)
 	forget(synthesis);
 }
 
-/* Jumps to what a register or memory says. */
+/* Whether it jumps through a register or memory. */
 static bool leaves_by_register(const struct reel_code_graph *graph,
 			       const struct reel_code_node *node)
 {
@@ -332,7 +330,7 @@ static const struct entry *run_from(struct reel_synthesis *synthesis, uint64_t a
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-/* By sp where it is known, otherwise by fp, or whatever register holds an address of the frame. */
+/* By sp if known, otherwise by fp, or any register with an address in the frame. */
 static bool find_cfa(const struct reel_arch *arch, const struct reel_entry_state *state,
 		     struct reel_cfi_rule *ret)
 {
@@ -351,7 +349,7 @@ static bool find_cfa(const struct reel_arch *arch, const struct reel_entry_state
 	return false;
 }
 
-/* `state` may be another one than that of the number: how they differ depends on `rows` alone. */
+/* `state` may differ from the number's state: the difference depends only on `rows`. */
 static const struct reel_row *row_of(struct reel_synthesis *synthesis, struct reel_made_rows *rows,
 				     uint32_t number, const struct reel_entry_state *state)
 {
@@ -470,7 +468,7 @@ const struct reel_row *reel_synthesis_leaving(struct reel_synthesis *synthesis, 
 
 		state.intact = 0;
 		state.placed &= (uint64_t)1 << sp;
-		/* Without a frame that is any function's that calls another one last. */
+		/* Without a frame, this applies to any function with a tail call. */
 		if (state.placed && state.place[sp] < synthesis->sp_at_entry)
 			row = row_of(synthesis, &synthesis->leaving_rows, found->leaving, &state);
 	}
@@ -497,7 +495,7 @@ const struct reel_row *reel_entry_row(struct reel_synthesis *synthesis, uint64_t
 	return row_at(synthesis, found ? reached_at(found, address) : NULL);
 }
 
-/* ---- for those who compare -------------------------------------------------------------- */
+/* ---- comparing entries ------------------------------------------------------------------ */
 
 static const struct reached *first_reached(struct reel_synthesis *synthesis, uint64_t entry,
 					   uint64_t address)

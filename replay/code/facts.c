@@ -14,7 +14,7 @@ static struct reel_value plus(struct reel_value value, int64_t constant)
 	return value;
 }
 
-/* What the word at register `slot` + `at` holds behind the instruction's stores. */
+/* The word at register `slot` + `at` after the instruction's stores. */
 static struct reel_value word_at(const struct reel_arch *arch,
 				 const struct reel_instruction *instruction, uint8_t slot,
 				 int64_t at)
@@ -33,8 +33,8 @@ static struct reel_value word_at(const struct reel_arch *arch,
 }
 
 /*
- * A value in terms of the registers behind the instruction, in terms of those before it; `cfa` is
- * the CFA before it.
+ * Converts a value in terms of the registers after the instruction to one in terms of those before
+ * it; `cfa` is the CFA before it.
  */
 static struct reel_value before(const struct reel_arch *arch,
 				const struct reel_instruction *instruction, struct reel_value cfa,
@@ -43,7 +43,7 @@ static struct reel_value before(const struct reel_arch *arch,
 	struct reel_value held;
 
 	if (value.kind == REEL_VALUE_AT_CFA)
-		/* Once a register has it, stores to it are seen. */
+		/* Stores to it are tracked once a register has it. */
 		return cfa.kind == REEL_VALUE_REGISTER
 			       ? reel_value_of_memory(cfa.slot, (int64_t)cfa.plus + value.at, 0)
 			       : value;
@@ -55,7 +55,7 @@ static struct reel_value before(const struct reel_arch *arch,
 	if (held.kind == REEL_VALUE_REGISTER)
 		return plus(word_at(arch, instruction, held.slot, (int64_t)held.plus + value.at),
 			    value.plus);
-	/* A word at a word: the caller's stack, where sp is loaded from the frame. */
+	/* A word at a word: on the caller's stack if sp is loaded from the frame. */
 	if (held.kind == REEL_VALUE_MEMORY && cfa.kind == REEL_VALUE_MEMORY && !value.plus &&
 	    held.slot == cfa.slot && held.at == cfa.at)
 		return reel_value_at_cfa((int64_t)held.plus + value.at - cfa.plus);
@@ -63,12 +63,11 @@ static struct reel_value before(const struct reel_arch *arch,
 }
 
 /*
- * A register that is stored by sp, and is restored by another register (a frame pointer that was
- * just made) or the other way round: whether these are one place is not known, so neither is where
- * the register's value was before.  But the word that it points to is not itself: V8 keeps a copy
- * of the frame pointer, and the caller's is in the frame all the same.  A store by any other
- * register is one of data: frames are saved to by sp or the frame pointer, and GMP's loops store
- * what they count with registers that were saved before.
+ * A register is stored by sp and restored by another register (a new frame pointer), or vice versa:
+ * whether both are the same place is unknown, and so is the place of the register's old value.  But
+ * the word that it points to is not itself: V8 keeps a copy of the frame pointer, while the
+ * caller's is in the frame.  Stores by other registers are data: registers are saved by sp or the
+ * frame pointer, and GMP's loops store data with registers that were saved before.
  */
 static void lose_stored(const struct reel_arch *arch, const struct reel_instruction *instruction,
 			struct reel_facts *facts)
@@ -100,9 +99,8 @@ bool reel_facts_before(const struct reel_arch *arch, const struct reel_instructi
 	facts->return_address = before(arch, instruction, facts->cfa, facts->return_address);
 	for (uint8_t i = 0; i < arch->n_registers; i++)
 		facts->registers[i] = before(arch, instruction, facts->cfa, facts->registers[i]);
-	/* Where a call pushes it, the CFA is right above the return address, whatever the function
-	 * pops with it: V8's builtins return by `pop %rcx; lea (%rsp,%rdx),%rsp; push %rcx; ret`.
-	 */
+	/* If calls push it, the CFA is right above the return address, whatever else the function
+	 * pops: V8's builtins return by `pop %rcx; lea (%rsp,%rdx),%rsp; push %rcx; ret`. */
 	if (!facts->cfa.kind && facts->return_address.kind == REEL_VALUE_MEMORY &&
 	    !facts->return_address.plus && !(arch->flags & REEL_ARCH_LINK_REGISTER))
 		facts->cfa =
@@ -114,7 +112,7 @@ bool reel_facts_before(const struct reel_arch *arch, const struct reel_instructi
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* Where a rule by the CFA leads. */
+/* The word at CFA + offset. */
 static struct reel_value at_cfa(struct reel_value cfa, int64_t offset)
 {
 	if (cfa.kind != REEL_VALUE_REGISTER)
@@ -187,7 +185,7 @@ static size_t write_sleb(uint8_t *bytes, int64_t value)
 	return n;
 }
 
-/* DW_OP_breg n, at[; deref][; plus]: the value, or where it lies. */
+/* DW_OP_breg n, at[; deref][; plus]: the value or its address. */
 static void write_expression(const struct reel_arch *arch, struct reel_value value, bool is_place,
 			     uint8_t *bytes, size_t *size, struct reel_cfi_rule *rule)
 {
@@ -217,7 +215,7 @@ static void write_expression(const struct reel_arch *arch, struct reel_value val
 	*size += rule->expression.size;
 }
 
-/* The rule that finds a register's value. */
+/* The rule for a register's value. */
 static void to_rule(const struct reel_arch *arch, const struct reel_facts *facts, uint8_t slot,
 		    struct reel_value value, uint8_t *expressions, size_t *size,
 		    struct reel_cfi_rule *ret)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a machine instruction does to the registers and the stack, as far as unwinding has to know:
- * all that writes a register is told, if only as "something unknown"; of memory, what is written
- * or read by a register plus a constant.
+ * A machine instruction's effects on registers and the stack, as needed for unwinding: all writes
+ * to registers, if only as "unknown"; for memory, reads and writes at a register plus a constant.
  */
 #ifndef REPLAY_CODE_INSTRUCTION_H
 #define REPLAY_CODE_INSTRUCTION_H
@@ -19,7 +18,7 @@ enum reel_value_kind {
 	REEL_VALUE_UNKNOWN = 0,
 	REEL_VALUE_REGISTER, /* register `slot` + plus */
 	REEL_VALUE_MEMORY,   /* the word at register `slot` + at, + plus */
-	REEL_VALUE_AT_CFA,   /* the word at the CFA + at, where that is a word of memory itself */
+	REEL_VALUE_AT_CFA,   /* the word at the CFA + at, if the CFA itself is a word of memory */
 };
 
 struct reel_value {
@@ -29,7 +28,7 @@ struct reel_value {
 	int32_t plus;
 };
 
-/* A value whose constants fit; otherwise an unknown one. */
+/* A value, or an unknown one if its constants do not fit. */
 struct reel_value reel_value_of_register(uint8_t slot, int64_t plus);
 struct reel_value reel_value_of_memory(uint8_t slot, int64_t at, int64_t plus);
 struct reel_value reel_value_at_cfa(int64_t at);
@@ -38,46 +37,46 @@ static inline bool reel_value_equal(struct reel_value a, struct reel_value b)
 	return a.kind == b.kind && a.slot == b.slot && a.at == b.at && a.plus == b.plus;
 }
 
-/* What an instruction writes: a register, or `size` bytes at a register plus a constant. */
+/* A write of an instruction: a register, or `size` bytes at a register plus a constant. */
 struct reel_effect {
 	uint8_t slot;
 	uint8_t size; /* bytes of memory; 0: the register itself */
 	int32_t at;
-	/* What is written, in terms of the registers before the instruction; of memory, if it is a
-	 * word. */
+	/* The value written, in terms of the registers before the instruction; for memory, only if
+	 * it is a word. */
 	struct reel_value value;
 };
 
-/* More than any instruction has: s390x's stmg stores 16 registers. */
+/* More than any instruction's: s390x's stmg stores 16 registers. */
 #define REEL_EFFECTS_MAX 40
 
 struct reel_instruction {
 	uint64_t target;
 	uint8_t size; /* bytes */
 	uint8_t flow; /* enum reel_flow */
-	/* JUMP, CALL, RETURN: the register that says where to; REEL_ARCH_NO_SLOT: memory, or the
-	 * target. */
+	/* JUMP, CALL, RETURN: the register with the target; REEL_ARCH_NO_SLOT: memory, or the
+	 * target itself. */
 	uint8_t through;
 	bool has_target;
 	bool by_fp; /* it reads or writes memory at the frame pointer + a constant */
-	/* All happen at once; of two that say something of the same register, the last counts. */
+	/* All happen at once; if two set the same register, the last one is used. */
 	uint8_t n_effects;
 	struct reel_effect effects[REEL_EFFECTS_MAX];
 };
 
-/* What a register holds after the instruction. */
+/* A register's value after the instruction. */
 struct reel_value reel_instruction_sets(const struct reel_instruction *instruction, uint8_t slot);
 
-/* Decodes one CPU's instructions.  Not for several threads at once. */
+/* Decodes one CPU's instructions.  For one thread at a time. */
 struct reel_decoder;
-/* NULL in *ret if instructions of the CPU are not known here. */
+/* NULL in *ret if the CPU's instructions are unknown. */
 struct reel_error *reel_decoder_create(const struct reel_arch *arch,
 				       struct reel_decoder **ret) REEL_MUST_CHECK;
 void reel_decoder_destroy(struct reel_decoder *decoder);
 
-/* No instruction is longer. */
+/* The largest instruction. */
 #define REEL_INSTRUCTION_SIZE_MAX 15
-/* The instruction at `address`; false if the bytes are none, or one that is not known. */
+/* The instruction at `address`; false if the bytes are invalid or unknown. */
 bool reel_decode(struct reel_decoder *decoder, const uint8_t *bytes, size_t size, uint64_t address,
 		 struct reel_instruction *ret);
 

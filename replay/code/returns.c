@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows by running to the return.  At a return it is known where the caller is.  What holds behind
- * an instruction, put in terms of the registers before it, holds before it.  So facts are handed
- * back from the returns, until nothing changes any more; every instruction that leads there has
- * them then.
+ * Rows by following the code to its returns.  At a return, the place of the caller is known.  Facts
+ * after an instruction, expressed by the registers before it, hold before it.  So facts are passed
+ * back from the returns until nothing changes; all instructions that lead to them then have facts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,16 +10,16 @@
 #include "replay/code/facts.h"
 #include "replay/code/synthesis_parts.h"
 
-/* Once handed back this often, facts should have come everywhere: loops within loops take some. */
+/* Passes until facts should have reached all instructions: nested loops take several. */
 #define PASSES_MAX 64
 
-/* Addresses that are remembered; beyond these all are forgotten. */
+/* Limit of cached addresses; beyond it, all are dropped. */
 #define RETURNS_MAX (1u << 20)
 
-/* Functions that are run within one another, to know what they leave alone. */
+/* Limit of nested functions analyzed to know which registers they keep. */
 #define DEPTH_MAX 4
 
-/* What was found at an address. */
+/* The results at an address. */
 struct found {
 	struct reel_id_entry entry; /* by address */
 	uint32_t facts[REEL_SYNTHESIZED_MAX];
@@ -33,9 +32,9 @@ struct found {
 struct node_facts {
 	uint32_t facts[REEL_SYNTHESIZED_MAX];
 	uint8_t n;
-	/* There are more, or code that was not followed. */
+	/* There are more facts, or code that was not followed. */
 	bool open;
-	/* The frame pointer is used for one before it changes. */
+	/* The code uses the frame pointer before changing it. */
 	bool by_fp;
 	bool calls;
 	uint64_t passed_on; /* as struct reel_synthesized_rows */
@@ -46,7 +45,7 @@ struct run {
 	const struct reel_arch *arch;
 	struct reel_code_graph graph;
 	struct node_facts *found; /* by node */
-	int32_t least_cfa;	  /* bytes above sp, right behind a call */
+	int32_t least_cfa;	  /* bytes above sp, right after a call */
 	uint8_t fp;
 	bool short_of_memory, settled;
 };
@@ -58,7 +57,7 @@ static const struct reel_facts *facts_at(const struct reel_synthesis *synthesis,
 	return reel_pool_at(&synthesis->facts, number);
 }
 
-/* What both say of the caller's registers; a record that is made says nothing of most. */
+/* Keeps the agreeing facts about the caller's registers; making a record gives few facts. */
 static void meet(const struct reel_arch *arch, size_t size, struct reel_facts *to,
 		 const struct reel_facts *with)
 {
@@ -75,21 +74,21 @@ static void meet(const struct reel_arch *arch, size_t size, struct reel_facts *t
 	to->by = by;
 }
 
-/* The CFA lies above the return address, and that above sp: code that says otherwise never ran. */
+/* The CFA is above the return address, and that above sp; other code never ran. */
 static bool is_possible(const struct run *run, const struct reel_facts *facts)
 {
 	uint8_t sp = reel_arch_slot(run->arch, run->arch->sp);
 
 	int32_t least = run->least_cfa;
 
-	/* It may be in a register already. */
+	/* It may already be in a register. */
 	if (facts->return_address.kind == REEL_VALUE_REGISTER)
 		least = 0;
 	return facts->cfa.kind != REEL_VALUE_REGISTER || facts->cfa.slot != sp ||
 	       facts->cfa.plus >= least;
 }
 
-/* Adds facts: to those that find the same caller, or as others. */
+/* Adds facts: merges them with those for the same caller, or appends them. */
 static void add(struct run *run, struct node_facts *to, const struct reel_facts *facts)
 {
 	struct reel_facts merged;
@@ -126,8 +125,8 @@ static bool stays(uint64_t kept, struct reel_value value)
 }
 
 /*
- * A call leaves only what callees keep; but where the caller itself is found by another register
- * (hand-written code that has its helpers by heart), what the one that is called leaves alone.
+ * A call keeps only registers that callees keep.  But if the caller is found by another register
+ * (hand-written code that knows its helpers), it keeps those that the callee leaves alone.
  */
 static void clobber_call(struct run *run, const struct reel_instruction *instruction,
 			 struct reel_facts *facts)
@@ -147,7 +146,7 @@ static void clobber_call(struct run *run, const struct reel_instruction *instruc
 	}
 }
 
-/* Registers that an instruction leaves as they are. */
+/* Registers that an instruction does not change. */
 static uint64_t kept_by(const struct run *run, const struct reel_instruction *instruction)
 {
 	uint64_t kept =
@@ -160,7 +159,7 @@ static uint64_t kept_by(const struct run *run, const struct reel_instruction *in
 	return kept;
 }
 
-/* Registers whose value it stores, copies or jumps to. */
+/* Registers whose value the instruction stores, copies or jumps to. */
 static uint64_t passed_on_by(const struct run *run, const struct reel_instruction *instruction)
 {
 	uint64_t slots = 0;
@@ -178,7 +177,7 @@ static uint64_t passed_on_by(const struct run *run, const struct reel_instructio
 	return slots;
 }
 
-/* Hands back what holds behind an instruction. */
+/* Passes back the facts after an instruction. */
 static void hand_back(struct run *run, const struct reel_instruction *instruction,
 		      const struct node_facts *from, struct node_facts *to)
 {
@@ -201,7 +200,7 @@ static void hand_back(struct run *run, const struct reel_instruction *instructio
 	}
 }
 
-/* The frame pointer becomes sp: if it was pushed before, that is a frame record. */
+/* The frame pointer becomes sp: a frame record if the old one was pushed before. */
 static bool makes_record(const struct run *run, const struct reel_instruction *instruction)
 {
 	uint8_t sp = reel_arch_slot(run->arch, run->arch->sp);
@@ -211,7 +210,7 @@ static bool makes_record(const struct run *run, const struct reel_instruction *i
 				reel_value_of_register(sp, 0));
 }
 
-/* Before it does. */
+/* The facts before it becomes sp. */
 static void facts_at_record(const struct run *run, struct reel_facts *ret)
 {
 	uint8_t sp = reel_arch_slot(run->arch, run->arch->sp);
@@ -224,7 +223,7 @@ static void facts_at_record(const struct run *run, struct reel_facts *ret)
 	ret->by = REEL_BY_RECORD;
 }
 
-/* What holds at the instruction itself, of those that lead to no other. */
+/* The facts at an instruction without successors. */
 static void begin_with(struct run *run, const struct reel_code_node *node,
 		       const struct reel_instruction *instruction, struct node_facts *to)
 {
@@ -275,7 +274,7 @@ static struct node_facts facts_of(struct run *run, const struct reel_code_node *
 	return facts;
 }
 
-/* From the last node that was found to the first: most facts come from behind. */
+/* From the last node found to the first, since most facts come from later ones. */
 static bool pass(struct run *run)
 {
 	bool changed = false;
@@ -283,7 +282,7 @@ static bool pass(struct run *run)
 	for (size_t i = run->graph.n; i--;) {
 		struct node_facts facts = facts_of(run, &run->graph.nodes[i]);
 
-		/* The padding counts as well: both began as zeros. */
+		/* Padding is compared as well: both began as zeros. */
 		if (facts.n != run->found[i].n || facts.by_fp != run->found[i].by_fp ||
 		    facts.calls != run->found[i].calls || facts.open != run->found[i].open ||
 		    facts.passed_on != run->found[i].passed_on ||
@@ -295,7 +294,7 @@ static bool pass(struct run *run)
 	return changed;
 }
 
-/* ---- what is remembered ---------------------------------------------------------------- */
+/* ---- cache ------------------------------------------------------------------------------- */
 
 static void free_entry(void *context, struct reel_id_entry *entry)
 {
@@ -326,12 +325,12 @@ static void remember(struct run *run)
 		uint64_t address = run->graph.nodes[i].address;
 		struct found *found;
 
-		/* Code with CFI was not followed from there. */
+		/* Code with CFI was not followed. */
 		if (run->graph.nodes[i].flags & REEL_CODE_HAS_CFI ||
 		    reel_id_table_find(&synthesis->returns, address))
 			continue;
-		/* Of a graph that was cut off, those that lead there would find more by themselves;
-		 * the first has the most of it.  But what does not settle would not do so there. */
+		/* In a truncated graph, nodes that lead to the cut would find more on their own,
+		 * and the first has the most.  Facts that do not settle would not do so there. */
 		if (i && run->graph.truncated && run->found[i].open && run->settled)
 			continue;
 		found = calloc(1, sizeof(*found));
@@ -395,7 +394,7 @@ static const struct reel_row *row_of(struct reel_synthesis *synthesis, uint32_t 
 		return reel_make_row(&synthesis->fact_rows, arch, number, NULL, NULL);
 	if (!size)
 		return reel_make_row(&synthesis->fact_rows, arch, number, &cfi_row, NULL);
-	/* Again, where they stay. */
+	/* Make them again at their permanent place. */
 	expressions = malloc(size);
 	if (!expressions)
 		return NULL;
@@ -427,7 +426,7 @@ static const struct found *find(struct reel_synthesis *synthesis, uint64_t addre
 	return (const struct found *)entry;
 }
 
-/* Registers that a function leaves as they are, by all of its returns. */
+/* Registers that a function does not change, by all of its returns. */
 static uint64_t untouched_by(struct reel_synthesis *synthesis, uint64_t function)
 {
 	const struct found *found = find(synthesis, function);
@@ -441,7 +440,7 @@ static uint64_t untouched_by(struct reel_synthesis *synthesis, uint64_t function
 	return slots;
 }
 
-/* It restores the frame pointer from right below the return address: what jumps then has left its
+/* The frame pointer was restored from right below the return address: a jump after that leaves the
  * frame. */
 static bool takes_down_frame(const struct reel_arch *arch, const struct reel_facts *facts)
 {
@@ -452,8 +451,8 @@ static bool takes_down_frame(const struct reel_arch *arch, const struct reel_fac
 				reel_value_of_memory(record.slot, record.at + arch->word_size, 0));
 }
 
-/* What tells the row; false if nothing does: that a record is made says nothing but where the frame
- * pointer is the caller's until then. */
+/* The source of the row; false if there is none: making a record is one only if the frame pointer
+ * is still the caller's until then. */
 static bool find_by(const struct reel_arch *arch, const struct reel_facts *facts,
 		    enum reel_synthesized_by *ret)
 {

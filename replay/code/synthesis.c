@@ -7,7 +7,7 @@
 #include "replay/code/facts.h"
 #include "replay/code/synthesis_parts.h"
 
-/* Registers that a function leaves as they were: those that callees keep by the ABI, and sp. */
+/* Registers that a function keeps: those that callees keep by the ABI, and sp. */
 static uint64_t slots_kept_by_calls(const struct reel_arch *arch, const struct reel_cfi_row *called)
 {
 	uint64_t kept = (uint64_t)1 << reel_arch_slot(arch, arch->sp);
@@ -43,7 +43,7 @@ struct reel_error *reel_synthesis_create(const struct reel_synthesis_input *inpu
 	pthread_mutex_init(&synthesis->lock, NULL);
 	synthesis->reader.input = *input;
 	synthesis->reader.decoder = decoder;
-	/* One of arch/'s programs: it can be run. */
+	/* arch/'s programs always run. */
 	if (reel_cfi_run_program(input->arch, input->arch->undo_call, &called)) {
 		synthesis->kept_by_calls = slots_kept_by_calls(input->arch, &called);
 		synthesis->sp_at_entry = (int32_t)-called.cfa.offset;
@@ -102,7 +102,7 @@ bool reel_synthesis_call_target(struct reel_synthesis *synthesis, uint64_t addre
 	struct reel_known_call call, *known = NULL;
 
 	pthread_mutex_lock(&synthesis->lock);
-	/* Without memory for it none is known. */
+	/* Without memory for the table, no calls are cached. */
 	if (!synthesis->calls)
 		synthesis->calls =
 			calloc((size_t)1 << REEL_KNOWN_CALLS_BITS, sizeof(*synthesis->calls));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows for code without CFI, made of the code itself: it is followed to its returns, and what they
- * need is told in terms of the registers here (synthesis.c); or followed from a function's start,
- * and what was done to the stack since is told (entry.c).  README.md explains both.
+ * Rows for code without CFI, from the code itself.  It is followed to its returns, whose needs are
+ * expressed by the registers here (returns.c), or followed from a function's start, tracking the
+ * changes to the stack (entries.c).  README.md explains both.
  */
 #ifndef REPLAY_CODE_SYNTHESIS_H
 #define REPLAY_CODE_SYNTHESIS_H
@@ -15,10 +15,10 @@ struct reel_synthesis;
 
 struct reel_synthesis_input {
 	const struct reel_arch *arch;
-	/* False if not all of the bytes can be had. */
+	/* False if not all bytes are readable. */
 	bool (*read_code)(void *module, uint64_t address, size_t size, uint8_t *bytes_ret);
 	void *module;
-	/* What CFI says where there is some: code that leads there has its rows. */
+	/* The CFI's row if there is one: code that leads there uses it. */
 	enum reel_cfi_found (*find_row)(void *rows, uint64_t address, struct reel_cfi_row *ret);
 	void *rows;
 };
@@ -26,21 +26,20 @@ struct reel_synthesis_input {
 /* The usual find_row: `rows` is a struct reel_cfi, or NULL. */
 enum reel_cfi_found reel_synthesis_cfi_row(void *rows, uint64_t address, struct reel_cfi_row *ret);
 
-/* NULL in *ret: instructions of the CPU are not known here. */
+/* NULL in *ret: the CPU's instructions are unknown. */
 struct reel_error *reel_synthesis_create(const struct reel_synthesis_input *input,
 					 struct reel_synthesis **ret) REEL_MUST_CHECK;
 void reel_synthesis_destroy(struct reel_synthesis *synthesis);
-/* The code has changed: rows are gone, too. */
+/* The code has changed: drops all results, including rows. */
 void reel_synthesis_forget(struct reel_synthesis *synthesis);
 
-/* What tells a row, the surest first. */
+/* The source of a row, the most certain first. */
 enum reel_synthesized_by {
 	REEL_BY_RETURN = 0,
-	/* The code makes a frame record, which lies right below the return address. */
+	/* The code makes a frame record right below the return address. */
 	REEL_BY_RECORD,
-	/* Only a jump to where a register or memory says was found: it is taken for one to another
-	 * function (a tail call).  Where it comes behind the frame pointer was restored, it is one,
-	 * and counts as a return. */
+	/* Only a jump through a register or memory was found, which is assumed to be a tail call.
+	 * After a restore of the frame pointer it certainly is one, and counts as a return. */
 	REEL_BY_JUMP,
 };
 
@@ -55,51 +54,49 @@ struct reel_synthesized {
 struct reel_synthesized_rows {
 	struct reel_synthesized rows[REEL_SYNTHESIZED_MAX];
 	unsigned n;
-	/* All of the code could be followed, so that there is no other row than these. */
+	/* All of the code was followed, so there are no other rows. */
 	bool whole;
-	/* The code uses the frame pointer for one: it reads or writes memory by it, before it
-	 * changes.
-	 */
+	/* The code uses the frame pointer: it reads or writes memory by it before changing it. */
 	bool by_fp;
-	/* It calls on the way, and is taken to go on where that call may never return. */
+	/* It calls on the way, and is assumed to continue, though the call may never return. */
 	bool calls;
-	/* Registers, by slot, that hold what they hold now when the function returns. */
+	/* Registers, by slot, that have the same value when the function returns. */
 	uint64_t untouched;
-	/* Registers whose value goes elsewhere as it is: it is stored, copied or jumped to. */
+	/* Registers whose unchanged value is stored, copied or jumped to. */
 	uint64_t passed_on;
 };
 
 /*
- * What the code from `address` on says, up to its returns: no row where it has none, several where
- * it is not of one mind.
+ * The rows from the code between `address` and its returns: none if it has no returns, several if
+ * they disagree.
  */
 void reel_synthesis_at(struct reel_synthesis *synthesis, uint64_t address,
 		       struct reel_synthesized_rows *ret);
 
-/* Does code that begins at `entry`, right behind a call to it, come to `address`? */
+/* Does code that begins at `entry`, right after a call to it, reach `address`? */
 enum reel_leads {
 	REEL_LEADS_NOT = 0,
-	REEL_LEADS_PERHAPS, /* it also goes where its registers and memory say */
+	REEL_LEADS_PERHAPS, /* it also jumps through registers or memory */
 	REEL_LEADS_THERE,
 };
-/* *row_ret is what has been done to the stack there; NULL if that is not always the same. */
+/* *row_ret: the row from the changes to the stack there; NULL if they are not always the same. */
 enum reel_leads reel_synthesis_leads(struct reel_synthesis *synthesis, uint64_t entry,
 				     uint64_t address, const struct reel_row **row_ret);
 
-/* Whether code that begins at `entry` comes to the instruction that holds the byte at `address`.
- * Calls are not followed. */
+/* Whether code that begins at `entry` reaches the instruction with the byte at `address`.  Calls
+ * are not followed. */
 bool reel_synthesis_holds(struct reel_synthesis *synthesis, uint64_t entry, uint64_t address);
 /*
- * Where a function may begin that comes to `address`, for those that never return: behind what does
- * not go on, and not where their own code jumps to; *rows_ret, what each has done to the stack
- * since. The nearest first.
+ * Possible beginnings of a function that reaches `address`, for functions that never return: after
+ * code that does not continue, and not where their own code jumps to.  *rows_ret: the row from each
+ * one's changes to the stack since then.  The nearest is first.
  */
 unsigned reel_synthesis_beginnings(struct reel_synthesis *synthesis, uint64_t address,
 				   const struct reel_row *rows_ret[REEL_SYNTHESIZED_MAX]);
 
-/* All that is left to do from `address` on is to end: a few instructions that neither call nor
- * branch, and none that can be gone on from; or `by_loop`, all of them again (a system call that
- * ends, until it does). */
+/* The code from `address` on only ends: a few instructions that neither call nor branch, followed
+ * by one that never continues; or, with `by_loop`, a loop of them (an ending system call, repeated
+ * until it succeeds). */
 bool reel_synthesis_only_ends(struct reel_synthesis *synthesis, uint64_t address, bool by_loop);
 
 /* Code that begins at `entry` reaches the instruction with the byte at `address` before its first
@@ -111,14 +108,13 @@ bool reel_synthesis_is_until_call(struct reel_synthesis *synthesis, uint64_t ent
 bool reel_synthesis_only_looks(struct reel_synthesis *synthesis, uint64_t from, uint64_t to);
 
 /*
- * What code that begins at `entry` has done to the stack where it leaves by a jump to what a
- * register or memory says, with a frame; NULL if it does not, or not always the same.  Of
- * registers, the row knows only those that were saved: what it has jumped to may have changed the
- * others.
+ * The row from the changes to the stack by code that begins at `entry` and leaves, with a frame, by
+ * a jump through a register or memory; NULL if it does not leave so, or the changes differ.  The
+ * row knows only saved registers, since the target of the jump may have changed the others.
  */
 const struct reel_row *reel_synthesis_leaving(struct reel_synthesis *synthesis, uint64_t entry);
 
-/* The call that ends at `address` and is `size` bytes long: true if it names its target. */
+/* The target of the call of `size` bytes that ends at `address`; false if it contains none. */
 bool reel_synthesis_call_target(struct reel_synthesis *synthesis, uint64_t address, size_t size,
 				uint64_t *target_ret);
 

@@ -9,21 +9,21 @@
 #include "replay/code/code.h"
 #include "replay/code/pool.h"
 
-/* A row that was compiled, and the bytes of its expressions. */
+/* A compiled row, and the bytes of its expressions. */
 struct reel_made_row {
-	struct reel_row *row; /* NULL: it was not asked for yet, or cannot be told by rules */
+	struct reel_row *row; /* NULL: not made yet, or not expressible by rules */
 	uint8_t *expressions;
 	bool made;
 };
 
 struct reel_made_rows {
-	struct reel_made_row *rows; /* by the number of what they are made of */
+	struct reel_made_row *rows; /* by the number of their source */
 	size_t n, capacity;
 };
 
-/* A call that was looked at: reading and decoding it takes far longer than all else. */
+/* A cached call: reading and decoding take far longer than everything else. */
 struct reel_known_call {
-	uint64_t address; /* behind it */
+	uint64_t address; /* after it */
 	uint64_t target;
 	uint8_t size; /* 0: free */
 	bool has_target;
@@ -32,8 +32,8 @@ struct reel_known_call {
 #define REEL_KNOWN_CALLS_BITS 12
 
 struct reel_synthesis {
-	pthread_mutex_t lock;	       /* of all that follows */
-	struct reel_known_call *calls; /* NULL until there is one */
+	pthread_mutex_t lock;	       /* protects the rest */
+	struct reel_known_call *calls; /* NULL until needed */
 	struct reel_code_reader reader;
 	uint64_t kept_by_calls; /* slots */
 	int32_t sp_at_entry;	/* from the CFA */
@@ -43,7 +43,7 @@ struct reel_synthesis {
 	struct reel_made_rows fact_rows;
 	struct reel_id_table returns; /* by address */
 	size_t n_returns;
-	unsigned depth; /* of functions that are being run */
+	unsigned depth; /* of nested functions being analyzed */
 
 	/* entries.c */
 	struct reel_pool states;
@@ -56,11 +56,11 @@ struct reel_synthesis {
 	size_t n_beginnings;
 };
 
-/* The row `number` of `rows`, compiled by `cfi_row`, NULL if there is none; keeps it. */
+/* Compiles row `number` of `rows` from `cfi_row` (NULL: no row), and stores and returns it. */
 const struct reel_row *reel_make_row(struct reel_made_rows *rows, const struct reel_arch *arch,
 				     uint32_t number, const struct reel_cfi_row *cfi_row,
 				     uint8_t *expressions);
-/* False if it was not made yet. */
+/* False if the row was not made yet. */
 bool reel_find_made_row(const struct reel_made_rows *rows, uint32_t number,
 			const struct reel_row **ret);
 void reel_made_rows_free(struct reel_made_rows *rows);
