@@ -7,7 +7,7 @@
 #include "base/dwarf_cursor.h"
 #include "replay/dwarf/dwarf_form.h"
 
-/* LLVM's and GCC's, which libdw's <dwarf.h> lacks. */
+/* Of LLVM and GCC; missing in libdw's <dwarf.h>. */
 #define DW_AT_GNU_discriminator 0x2136
 
 #define SKIP_MAX (REEL_STEP_SKIP - 1)
@@ -110,7 +110,7 @@ static bool add_step(struct reel_abbreviations *abbreviations, unsigned step)
 	return true;
 }
 
-/* `skip` is how many bytes of known size come before; what of them is no step yet. */
+/* `skip` is the number of preceding bytes of known size that are not in a step yet. */
 static bool add_steps(struct reel_abbreviations *abbreviations, uint64_t attribute, uint64_t form,
 		      unsigned *skip)
 {
@@ -147,7 +147,7 @@ static bool append_attribute(struct reel_abbreviations *abbreviations, uint8_t n
 	return true;
 }
 
-/* Lengthens the run that comes before, if there is one in this abbreviation. */
+/* Lengthens the preceding run of this abbreviation, if any. */
 static bool append_run(struct reel_abbreviations *abbreviations,
 		       const struct reel_abbreviation *abbreviation, uint32_t size)
 {
@@ -166,8 +166,8 @@ static bool append_run(struct reel_abbreviations *abbreviations,
 }
 
 /*
- * What takes no bytes in the DIE and is not looked at is left out, so that a DIE of a few bytes
- * never has many attributes.
+ * Skipped attributes that take no bytes in the DIE are omitted, so that a DIE of a few bytes never
+ * has many attributes.
  */
 static bool add_attribute(struct reel_abbreviations *abbreviations,
 			  const struct reel_abbreviation *abbreviation, uint8_t name, uint64_t form,
@@ -194,7 +194,7 @@ static bool read_attributes(struct reel_abbreviations *abbreviations, struct ree
 			    struct reel_abbreviation *ret)
 {
 	unsigned skip = 0;
-	uint32_t seen = 0; /* names; the first one of each counts */
+	uint32_t seen = 0; /* names; the first of each is used */
 
 	ret->first_step = (uint32_t)abbreviations->n_steps;
 	ret->first_attribute = (uint32_t)abbreviations->n_attributes;
@@ -242,10 +242,10 @@ static void go_over_attributes(struct reel_cursor *cursor)
 		form = reel_cursor_uleb(cursor);
 		if (form == DW_FORM_implicit_const)
 			reel_cursor_sleb(cursor);
-	} while (attribute || form); /* both are 0 where the cursor has failed */
+	} while (attribute || form); /* both are 0 if the cursor has failed */
 }
 
-/* `only`: the abbreviation that is wanted, 0: all are. */
+/* `only`: the abbreviation to read, 0: all. */
 static bool read_table(struct reel_abbreviations *abbreviations, struct reel_cursor *cursor,
 		       uint64_t only)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Abbreviation tables: how the values of each kind of DIE of a unit are stored (DWARF 5, 7.5.3),
- * in the two forms that reading them takes: as steps over what is not looked at, and as attributes.
+ * Abbreviation tables: how the values of each kind of DIE of a unit are stored (DWARF 5, 7.5.3), in
+ * the two forms needed for reading them: as steps over skipped values, and as attributes.
  */
 #ifndef REPLAY_DWARF_ABBREVIATIONS_H
 #define REPLAY_DWARF_ABBREVIATIONS_H
 
 #include "base/bytes.h"
 
-/* How the unit's header says that values are stored. */
+/* How values are stored, from the unit's header. */
 struct reel_unit_format {
 	uint16_t version;
 	uint8_t address_size, offset_size;
 	bool big_endian;
 };
 
-/* The attributes that are of use here; others are gone over. */
+/* The attributes used here; others are skipped. */
 enum reel_attribute_name {
 	REEL_AT_LOW_PC,
 	REEL_AT_HIGH_PC,
@@ -46,12 +46,12 @@ enum reel_attribute_name {
 };
 
 struct reel_attribute {
-	uint8_t name;	   /* enum reel_attribute_name; REEL_AT_OTHER may stand for several */
-	uint16_t form;	   /* 0: one that is not known, behind which nothing can be read */
+	uint8_t name;	   /* enum reel_attribute_name; REEL_AT_OTHER may be several */
+	uint16_t form;	   /* 0: unknown, so the rest is unreadable */
 	uint32_t argument; /* of DW_FORM_implicit_const: index into constants; see REEL_FORM_RUN */
 };
 
-/* `argument` bytes that are not looked at. */
+/* `argument` bytes to skip. */
 #define REEL_FORM_RUN 0xffffu
 
 /*
@@ -67,7 +67,7 @@ struct reel_abbreviation {
 	uint32_t first_attribute, n_attributes;
 	uint16_t tag;
 	bool has_children, has_code; /* DW_AT_low_pc or DW_AT_ranges */
-	/* A function with code, or an inlined one: what is looked for, so its values are, too. */
+	/* A function with code, or an inlined one: its values are read. */
 	bool is_wanted;
 };
 
@@ -85,14 +85,14 @@ struct reel_abbreviations {
 };
 
 /*
- * Reads the table at the start of `bytes`, up to its end or what cannot be read of it; `*size_ret`
- * is how many bytes that took.
+ * Reads the table at the start of `bytes`, up to its end or its first unreadable entry; `*size_ret`
+ * is the number of bytes read.
  */
 struct reel_error *reel_abbreviations_create(const uint8_t *bytes, size_t size,
 					     const struct reel_unit_format *format,
 					     struct reel_abbreviations **ret,
 					     size_t *size_ret) REEL_MUST_CHECK;
-/* The same with the one of that code alone, which takes a tenth of the time. */
+/* The same with only the entry of that code, which takes a tenth of the time. */
 struct reel_error *reel_abbreviations_create_one(const uint8_t *bytes, size_t size,
 						 const struct reel_unit_format *format,
 						 uint64_t code, struct reel_abbreviations **ret,
@@ -102,7 +102,7 @@ void reel_abbreviations_destroy(struct reel_abbreviations *abbreviations);
 const struct reel_abbreviation *reel_abbreviations_search(
 	const struct reel_abbreviations *abbreviations, uint64_t code);
 
-/* NULL: there is none of that code, which is not 0. */
+/* NULL: no entry with that code, which is not 0. */
 static inline const struct reel_abbreviation *reel_abbreviations_find(
 	const struct reel_abbreviations *abbreviations, uint64_t code)
 {

@@ -24,7 +24,7 @@ static struct reel_error *visit_unit(void *context, struct reel_dwarf *dwarf,
 	return error;
 }
 
-/* Whether a unit has no address: it is a declaration of types, or left to .debug_aranges. */
+/* Whether a unit has no address: it declares types, or is only in .debug_aranges. */
 static bool is_incomplete(const struct reel_dwarf *dwarf)
 {
 	for (size_t i = 0; i < dwarf->n_units; i++) {
@@ -34,7 +34,7 @@ static bool is_incomplete(const struct reel_dwarf *dwarf)
 	return false;
 }
 
-/* One unit's set of .debug_aranges (DWARF 5, 6.1.2), behind its length. */
+/* One unit's set of .debug_aranges (DWARF 5, 6.1.2), after its length. */
 static struct reel_error *read_address_set(const struct reel_dwarf *dwarf,
 					   const struct reel_die_ranges *to, struct reel_cursor set,
 					   size_t header_size, unsigned offset_size)

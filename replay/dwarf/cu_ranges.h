@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The compilation units of a module by address: by what each unit's DIE says
- * (DW_AT_ranges, DW_AT_low_pc), and by .debug_aranges for units that say
- * nothing.  (The other way around misses what clang and rustc made, which write no
- * .debug_aranges.)  A unit with neither has no code.
+ * The compilation units of a module by address: from each unit's DIE (DW_AT_ranges, DW_AT_low_pc),
+ * and from .debug_aranges for units whose DIE has no addresses.  (The other way around misses units
+ * from clang and rustc, which do not write .debug_aranges.)  A unit with neither has no code.
  */
 #ifndef REPLAY_DWARF_CU_RANGES_H
 #define REPLAY_DWARF_CU_RANGES_H

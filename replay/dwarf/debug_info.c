@@ -9,7 +9,7 @@
 #include "replay/dwarf/line_table.h"
 #include "replay/dwarf/split_units.h"
 
-/* Bytes of a line program from a checkpoint to a row: some hundred mostly. */
+/* Bytes of a line program from a checkpoint to a row: usually a few hundred. */
 #define LINE_WORK 4096
 
 struct reel_debug_info {
@@ -51,8 +51,8 @@ const char *reel_debug_info_split_problem(const struct reel_debug_info *info)
 	return info->split.problem;
 }
 
-/* The file that the dwz tool moved common parts to.  If it is damaged the names in it are missing,
- * as they are without it. */
+/* Opens the file with the common parts moved by dwz.  If it is damaged, its names are missing, as
+ * they are without it. */
 static struct reel_error *open_alternate(struct reel_dwarf *dwarf, struct reel_elf_file *file)
 {
 	struct reel_error *error = reel_dwarf_open(file, NULL, &dwarf->alternate);
@@ -111,7 +111,7 @@ struct reel_error *reel_debug_info_open(struct reel_elf_file *file,
 	return NULL;
 }
 
-/* The line table at an offset of .debug_line, all of it; empty if it cannot be read. */
+/* The complete line table at an offset of .debug_line; empty if unreadable. */
 static struct reel_section line_bytes(const struct reel_dwarf *dwarf, uint64_t offset)
 {
 	const struct reel_section *line = &dwarf->line;
@@ -156,7 +156,7 @@ static struct reel_error *open_lines(struct reel_debug_info *info, struct reel_u
 	return reel_line_table_create(&input, &unit->lines);
 }
 
-/* The line table's entry for an address; zeros if it has none. */
+/* The line table's entry for an address; zeros if none. */
 static struct reel_error *find_line(struct reel_debug_info *info, struct reel_unit *unit,
 				    uint64_t address, struct reel_debug_frame *ret)
 {
@@ -177,7 +177,7 @@ static struct reel_error *find_line(struct reel_debug_info *info, struct reel_un
 	return ret->file ? NULL : reel_error_no_memory();
 }
 
-/* Functions that load units cannot return errors: they note a lack of memory. */
+/* Functions that load units cannot return errors, so they record a lack of memory. */
 static bool is_out_of_memory(const struct reel_dwarf *dwarf)
 {
 	return reel_dwarf_is_short_of_memory(dwarf) ||
@@ -213,8 +213,8 @@ struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_
 	if (!error && (is_out_of_memory(info->dies.dwarf) || is_out_of_memory(dies.dwarf)))
 		error = reel_error_no_memory();
 	if (!error && is_exhausted(info->dies.dwarf))
-		/* What was found before the work was used up depends on the order of look-ups, and
-		 * so on threads: fail instead. */
+		/* Partial results would depend on the order of look-ups, and so on threads: fail
+		 * instead. */
 		error = too_much_work("; choose samples (--pid, --comm) that do without it");
 	if (error || (!chain->n && !position.file[0]))
 		return error;
@@ -227,13 +227,13 @@ struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_
 			return reel_error_no_memory();
 		}
 	}
-	/* A line table may know an address that no function claims. */
+	/* A line table may have an address without a function. */
 	if (!chain->n)
 		info->frames[(*n_ret)++] = position;
 	else
 		*begin_ret = chain->function_begin;
-	/* Each function is where its innermost call is made; the innermost one is where the line
-	 * table says. */
+	/* Each function's position is that of its call to the next inner one; the innermost
+	 * function's is from the line table. */
 	for (size_t i = 0; i < chain->n; i++) {
 		const struct reel_inline_link *link = &chain->links[i];
 

@@ -9,25 +9,23 @@
 struct reel_debug_info;
 
 /*
- * `file` has the debug information; `code`, which may be the same, is the file
- * that has the program headers.  Both must outlive it, as must `search`, which says where files of
- * -gsplit-dwarf are looked for (NULL: nowhere).
+ * `file` has the debug information; `code`, which may be the same, has the program headers.  Both
+ * must outlive it, as must `search`, which finds files of -gsplit-dwarf (NULL: do not look).
  */
 struct reel_error *reel_debug_info_open(struct reel_elf_file *file,
 					const struct reel_elf_file *code,
 					const struct reel_module_search *search,
 					struct reel_debug_info **ret) REEL_MUST_CHECK;
 /*
- * What was not found of the first unit that was looked into and is in another file: -gsplit-dwarf
- * left its lines only.  NULL if there was none so far.
+ * The missing file of the first unit needed from another file: -gsplit-dwarf has left only its
+ * lines.  NULL if none is missing so far.
  */
 const char *reel_debug_info_split_problem(const struct reel_debug_info *info);
 void reel_debug_info_close(struct reel_debug_info *info);
 
 /*
- * The frames at an ELF address, innermost first; none if nothing is known of
- * it.  `*begin_ret` is the start of the function, 0 if that is unknown.
- * `*frames_ret` is borrowed until the next call.
+ * The frames at an ELF address, innermost first; none if it is unknown.  `*begin_ret` is the start
+ * of the function, 0 if unknown.  `*frames_ret` is borrowed until the next call.
  */
 struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_t address,
 					   const struct reel_debug_frame **frames_ret,

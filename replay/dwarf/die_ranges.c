@@ -5,23 +5,23 @@
 #include "base/dwarf_cursor.h"
 
 /*
- * Lists of ranges may be shared between DIEs, so a small hostile file can stand for any
- * number of ranges.  One map takes this many at most.
+ * Lists of ranges may be shared between DIEs, so a small hostile file can have any number of
+ * ranges.  This limits those in one map.
  */
 #define RANGES_MAX (8u << 20)
-/* What is needed of a section at once, where the length of a list is not known. */
+/* Bytes of a section loaded at once if the length of a list is unknown. */
 #define CHUNK 4096
 
-/* A list that is being read. */
+/* A list being read. */
 struct list {
 	struct reel_dwarf *dwarf;
 	const struct reel_unit *unit;
 	const struct reel_section *section;
-	struct reel_cursor cursor; /* over what is there of the section */
+	struct reel_cursor cursor; /* over the loaded part of the section */
 	uint64_t base;
 };
 
-/* Whether there is an entry to read: makes so much be there that none is cut. */
+/* Whether there is another entry; loads enough bytes that it is not cut. */
 static bool next_entry(struct list *list)
 {
 	enum { ENTRY_MAX = 1 + 2 * 10 };
@@ -45,7 +45,7 @@ static bool next_entry(struct list *list)
 	return size;
 }
 
-/* An entry of so many bytes was read. */
+/* Counts the bytes of an entry read from `begin`. */
 static void count_entry(const struct list *list, const uint8_t *begin)
 {
 	uint64_t size = (uint64_t)(list->cursor.at - begin),
@@ -133,7 +133,7 @@ static bool take_entry(struct list *list, uint64_t *begin_ret, uint64_t *end_ret
 		*begin_ret = reel_cursor_target(cursor, size, big_endian);
 		*end_ret = wrap(unit, *begin_ret + reel_cursor_uleb(cursor));
 		return true;
-	default: /* DW_RLE_end_of_list, and what is not known */
+	default: /* DW_RLE_end_of_list and unknown entries */
 		return false;
 	}
 }
@@ -156,7 +156,7 @@ static struct reel_error *add_list(const struct reel_die_ranges *to, struct list
 	return error;
 }
 
-/* Where the list is: DW_FORM_rnglistx is an index of offsets that count from the base. */
+/* The place of the list: DW_FORM_rnglistx is an index of offsets relative to the base. */
 static bool list_offset(const struct reel_dwarf *dwarf, const struct reel_unit *unit,
 			const struct reel_form_value *value, uint64_t *ret)
 {
@@ -197,7 +197,7 @@ static struct reel_error *add_all(const struct reel_die_ranges *to, struct list 
 	if (!at[REEL_AT_RANGES].form ||
 	    !list_offset(list->dwarf, unit, &at[REEL_AT_RANGES], &offset))
 		return NULL;
-	/* A skeleton's own do not count from its base. */
+	/* A skeleton's own lists are not relative to its base. */
 	if (list->dwarf->skeletons && !is_new &&
 	    __builtin_add_overflow(offset, unit->old_ranges_base, &offset))
 		return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The addresses that the code of a DIE has: DW_AT_low_pc and DW_AT_high_pc, or DW_AT_ranges. */
+/* The addresses of a DIE's code: DW_AT_low_pc and DW_AT_high_pc, or DW_AT_ranges. */
 #ifndef REPLAY_DWARF_DIE_RANGES_H
 #define REPLAY_DWARF_DIE_RANGES_H
 
@@ -7,8 +7,8 @@
 #include "base/range_map.h"
 
 /*
- * What ranges of DIEs are collected into.  Those that begin outside of the text are leftovers of
- * removed sections.
+ * A collection of DIEs' ranges.  Ranges that begin outside the text are leftovers of removed
+ * sections.
  */
 struct reel_die_ranges {
 	struct reel_range_map *map;

@@ -15,7 +15,7 @@ void reel_die_scan_begin(struct reel_die_scan *scan, const struct reel_abbreviat
 	scan->sibling = NULL;
 }
 
-/* DW_AT_sibling's value, if it points behind itself in the unit: else it is no use. */
+/* DW_AT_sibling's value, if it points past itself in the unit: else it is useless. */
 static const uint8_t *sibling_at(const struct reel_die_scan *scan,
 				 const struct reel_form_value *value)
 {
@@ -56,7 +56,7 @@ static void go_over_values(struct reel_die_scan *scan, const struct reel_abbrevi
 	}
 }
 
-/* The forms that most values have are taken here, others by reel_form_take. */
+/* Reads the most frequent forms; reel_form_take reads the others. */
 static inline void take_value(const struct reel_abbreviations *abbreviations,
 			      struct reel_cursor *cursor, const struct reel_attribute *attribute,
 			      struct reel_form_value *ret)
@@ -129,7 +129,7 @@ bool reel_die_scan_next(struct reel_die_scan *scan, struct reel_die *ret)
 		code = reel_cursor_uleb(cursor);
 		if (code)
 			break;
-		/* The end of a list of siblings, perhaps that of the first DIE's children. */
+		/* The end of a list of siblings, possibly of the first DIE's children. */
 		if (cursor->failed || scan->depth <= 1)
 			return false;
 		scan->depth--;

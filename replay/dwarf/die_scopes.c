@@ -7,16 +7,16 @@
 #include "replay/dwarf/die_scopes.h"
 
 #define NO_SCOPE UINT32_MAX
-/* Deeper than anybody nests. */
+/* Deeper than real nesting. */
 #define DEPTH_MAX 64
 
 struct scope {
-	uint32_t begin, end; /* of its DIE and those below it, from the unit's start on */
+	uint32_t begin, end; /* of its DIE with children, from the unit's start */
 	uint32_t parent;     /* index; NO_SCOPE: the unit */
 	bool is_namespace;
 };
 
-/* Of a unit, in the order of DIEs. */
+/* The scopes of a unit, in the order of DIEs. */
 struct reel_scopes {
 	struct scope *all;
 	size_t n, capacity;
@@ -128,7 +128,7 @@ static uint32_t scope_around(const struct reel_scopes *scopes, uint64_t offset)
 	return at;
 }
 
-/* Its name, and, for a class that is defined elsewhere than declared, its declaration. */
+/* Returns its name and, for a class defined outside its declaration, the declaration. */
 static const char *scope_name(struct reel_die_reference *at, bool is_namespace)
 {
 	struct reel_die_reference declaration;
@@ -144,11 +144,11 @@ static const char *scope_name(struct reel_die_reference *at, bool is_namespace)
 			return NULL;
 	}
 	name = reel_dwarf_string(at->dwarf, at->unit, &values.at[REEL_AT_NAME]);
-	/* As demanglers and gdb have it. */
+	/* As in demanglers and gdb. */
 	return name || !is_namespace ? name : "(anonymous namespace)";
 }
 
-/* Their names, innermost first; those without one (closures) are left out. */
+/* Names of the scopes, innermost first; unnamed ones (closures) are omitted. */
 static struct reel_error *find_names(struct reel_die_reference at, const char *names[DEPTH_MAX],
 				     size_t *n_ret)
 {

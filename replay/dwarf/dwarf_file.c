@@ -7,14 +7,14 @@
 #include "base/dwarf_cursor.h"
 #include "replay/dwarf/dwarf_file.h"
 
-/* A unit's DIE rarely has more than 100 bytes. */
+/* A unit's own DIE rarely has more than 100 bytes. */
 #define HEAD_SIZE 512
-/* How many times the size of a section may be read in all: a few times are enough for any file that
- * a compiler wrote. */
+/* Limit of all reads, as a multiple of the section's size: a few times suffice for compilers'
+ * files. */
 #define TIMES_READ	  16
 #define TIMES_READ_RANGES 8
 #define READ_FREE	  (1u << 20)
-/* Zeros are units of no bytes: padding, or a hole of gigabytes. */
+/* Zeros are empty units: padding, or a hole of gigabytes. */
 #define UNREADABLE_MAX 65536
 
 /* ---- opening ---------------------------------------------------------------- */
@@ -117,7 +117,7 @@ static bool grow_cache(struct reel_abbreviation_cache *cache)
 	return true;
 }
 
-/* What may be read of .debug_abbrev from an offset on; size 0: nothing. */
+/* The readable part of .debug_abbrev from an offset on; size 0: none. */
 static struct reel_section table_at(struct reel_dwarf *dwarf, uint64_t offset)
 {
 	struct reel_section table = { 0 };
@@ -134,7 +134,7 @@ static struct reel_section table_at(struct reel_dwarf *dwarf, uint64_t offset)
 	return table;
 }
 
-/* The table of a unit; NULL where there is none. */
+/* The table of a unit; NULL if none. */
 static struct reel_error *find_abbreviations(struct reel_dwarf *dwarf, const struct reel_unit *unit,
 					     const struct reel_abbreviations **ret)
 {
@@ -168,8 +168,8 @@ static struct reel_error *find_abbreviations(struct reel_dwarf *dwarf, const str
 /* ---- units ---------------------------------------------------------------------- */
 
 /*
- * A unit's header (DWARF 5, 7.5.1) at `offset`.  False: what follows cannot be found.  A unit
- * that cannot be read has die_offset 0.
+ * A unit's header (DWARF 5, 7.5.1) at `offset`.  False: the next unit cannot be found.  An
+ * unreadable unit has die_offset 0.
  */
 static bool read_header(const struct reel_dwarf *dwarf, uint64_t offset, struct reel_unit *unit)
 {
@@ -216,7 +216,7 @@ static uint64_t constant_or(const struct reel_form_value *value, uint64_t otherw
 	return reel_dwarf_constant(value, &result) ? result : otherwise;
 }
 
-/* The defaults of bases are for units without the attribute: right behind the first header. */
+/* Default bases for units without the attribute: right after the first header. */
 static void read_bases(const struct reel_dwarf *dwarf, struct reel_unit *unit,
 		       const struct reel_die_values *values)
 {
@@ -240,8 +240,8 @@ static void read_bases(const struct reel_dwarf *dwarf, struct reel_unit *unit,
 }
 
 /*
- * A unit's own DIE, without loading the whole unit or keeping its abbreviations: most units are
- * never asked for an address.  *fine_ret is false if the unit has to be loaded for it.
+ * Reads a unit's own DIE without loading the whole unit or keeping its abbreviations: most units
+ * are never needed.  *fine_ret is false if the unit has to be loaded for it.
  */
 static struct reel_error *read_head(struct reel_dwarf *dwarf, struct reel_unit *unit,
 				    struct reel_die_values *ret, bool *fine_ret)
@@ -272,7 +272,7 @@ static struct reel_error *read_head(struct reel_dwarf *dwarf, struct reel_unit *
 	return NULL;
 }
 
-/* `shared`: the unit before uses the same abbreviations, so they are worth keeping. */
+/* `shared`: the previous unit uses the same abbreviations, so keep them. */
 static struct reel_error *read_unit(struct reel_dwarf *dwarf, struct reel_unit *unit, bool shared,
 				    struct reel_die_values *values)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The DWARF of a file, versions 2 to 5: its units, and what the values of their DIEs mean.  Read
- * here and not by libdw, which reads all sections whole and takes locks and searches trees for each
- * DIE; tests/libdw_symbols.c compares both.
+ * The DWARF of a file, versions 2 to 5: its units, and the meaning of their DIEs' values.  Not read
+ * with libdw, which reads complete sections and takes locks and searches trees for each DIE;
+ * tests/libdw_symbols.c compares both.
  */
 #ifndef REPLAY_DWARF_DWARF_FILE_H
 #define REPLAY_DWARF_DWARF_FILE_H
@@ -18,26 +18,25 @@ struct reel_scopes;
 struct reel_split_unit;
 
 struct reel_unit {
-	/* In .debug_info: header, DIE, and what follows the unit. */
+	/* In .debug_info: header, DIE, and the end of the unit. */
 	uint64_t offset, die_offset, end;
 	uint64_t abbreviations_offset;
 	struct reel_unit_format format;
-	uint16_t tag, language; /* of its DIE; tag 0: it cannot be read */
-	bool has_ranges;	/* its DIE says where its code is: cu_ranges.c */
-	/* NULL until its bytes are there, too. */
+	uint16_t tag, language; /* of its DIE; tag 0: unreadable */
+	bool has_ranges;	/* its DIE has the ranges of its code: cu_ranges.c */
+	/* NULL until the unit is loaded. */
 	const struct reel_abbreviations *abbreviations;
-	/* What its DIE says of values of other forms. */
+	/* From its DIE: bases for values of other forms. */
 	uint64_t string_offsets_base, addresses_base, range_lists_base;
 	uint64_t base_address; /* of lists of ranges */
-	/* Of -gsplit-dwarf: what a skeleton and the unit in another file have in common; 0: none.
-	 */
+	/* For -gsplit-dwarf: common id of a skeleton and its unit in another file; 0: none. */
 	uint64_t dwo_id;
-	uint64_t old_ranges_base; /* of the lists of such a unit, before DWARF 5 */
-	/* NULL until they are asked for; whoever fills them in frees them. */
+	uint64_t old_ranges_base; /* for the lists of such a unit, before DWARF 5 */
+	/* NULL until needed; the file that fills them in frees them. */
 	struct reel_functions *functions; /* inline_chain.c */
 	struct reel_line_table *lines;	  /* debug_info.c */
 	struct reel_scopes *scopes;	  /* die_scopes.c */
-	/* split_units.c; NULL, too, where it is not found, or there is none. */
+	/* split_units.c; also NULL if it is not found or does not exist. */
 	struct reel_split_unit *split;
 	bool split_tried;
 };
@@ -56,30 +55,30 @@ struct reel_dwarf {
 	size_t n_units;
 	struct reel_abbreviation_cache cache;
 	/*
-	 * Tables and lists can be shared by any number of units and DIEs, and functions lie in
-	 * functions, so few bytes could stand for much work: how many bytes are read at most of
-	 * abbreviations, lists of ranges, and of DIEs and line tables.
+	 * Tables and lists can be shared by any number of units and DIEs, and functions can be
+	 * nested, so few bytes could cause much work.  These are the bytes that may still be read
+	 * of abbreviations, of lists of ranges, and of DIEs and line tables.
 	 */
 	uint64_t abbreviations_left, ranges_left, work_left;
-	bool exhausted; /* Set when one of these is used up: then not all that is there was read. */
+	bool exhausted;		  /* Set when one of these is used up: not everything was read. */
 	bool out_of_memory;	  /* while a unit was loaded */
-	struct reel_texts *texts; /* names that are made here; NULL: there are none */
-	/* Where dwz moved common parts to, which is another reel_dwarf's; NULL: nowhere. */
+	struct reel_texts *texts; /* names made here; NULL: none */
+	/* With the common parts moved by dwz, owned by another reel_dwarf; NULL: none. */
 	struct reel_dwarf *alternate;
 	/*
-	 * Of units that were split off: what has their skeletons, and with them .debug_addr and
-	 * .debug_ranges; it counts their work with its own.  NULL: this is none of these.
+	 * For split units: has their skeletons, and with them .debug_addr and .debug_ranges; it
+	 * counts their work with its own.  NULL: not for split units.
 	 */
 	struct reel_dwarf *skeletons;
 };
 
-/* Where the work of reading it is counted. */
+/* Counts the work of reading `dwarf`. */
 static inline struct reel_dwarf *reel_dwarf_payer(struct reel_dwarf *dwarf)
 {
 	return dwarf->skeletons ? dwarf->skeletons : dwarf;
 }
 
-/* Gets each unit that can be read, with the values of its own DIE, but for strings in it. */
+/* Gets each readable unit, with the values of its own DIE except inline strings. */
 struct reel_unit_visitor {
 	struct reel_error *(*visit)(void *context, struct reel_dwarf *dwarf, struct reel_unit *unit,
 				    const struct reel_die_values *values);
@@ -91,31 +90,30 @@ struct reel_error *reel_dwarf_open(struct reel_elf_file *file,
 				   const struct reel_unit_visitor *visitor,
 				   struct reel_dwarf **ret) REEL_MUST_CHECK;
 /*
- * The units that were split off to another file: `sections` has what is read of it, which is
- * borrowed: info, abbreviations, str, str_offsets, range_lists.
+ * The units split off to another file: `sections`, which are borrowed, has the sections read from
+ * it: info, abbreviations, str, str_offsets, range_lists.
  */
 struct reel_error *reel_dwarf_open_split(struct reel_dwarf *skeletons,
 					 const struct reel_dwarf *sections,
 					 struct reel_dwarf **ret) REEL_MUST_CHECK;
 void reel_dwarf_close(struct reel_dwarf *dwarf);
 
-/* The unit that an offset of .debug_info lies in; NULL: none. */
+/* The unit at an offset of .debug_info; NULL: none. */
 struct reel_unit *reel_dwarf_unit(const struct reel_dwarf *dwarf, uint64_t offset);
-/* What was found may not be all that is there, as there was no memory for it. */
+/* Results may be incomplete because memory was short. */
 bool reel_dwarf_is_short_of_memory(const struct reel_dwarf *dwarf);
-/* Takes `size` bytes from what may still be read; false if that is used up, and then `exhausted` is
- * set. */
+/* Takes `size` bytes from those that may still be read; if they are used up, returns false and sets
+ * `exhausted`. */
 bool reel_dwarf_work(struct reel_dwarf *dwarf, uint64_t size);
-/* The same for bytes that are read again with each look-up; in real files they are at most `usual`
- * bytes. */
+/* The same for bytes read again with each look-up; in real files they are at most `usual`. */
 bool reel_dwarf_work_beyond(struct reel_dwarf *dwarf, uint64_t size, uint64_t usual);
-/* Makes all bytes of a unit be there, and its abbreviations; false: they cannot be read. */
+/* Loads all bytes of a unit and its abbreviations; false: unreadable. */
 bool reel_dwarf_load(struct reel_dwarf *dwarf, struct reel_unit *unit);
-/* The values of the DIE at an offset of the unit; false: there is none. */
+/* The values of the DIE at an offset of the unit; false: none. */
 bool reel_dwarf_die(struct reel_dwarf *dwarf, struct reel_unit *unit, uint64_t offset,
 		    struct reel_die_values *ret);
 
-/* Each is false, or NULL, where the value is not there, of another class, or points nowhere. */
+/* Each is false, or NULL, if the value is missing, of another class, or invalid. */
 bool reel_dwarf_constant(const struct reel_form_value *value, uint64_t *ret);
 bool reel_dwarf_address(const struct reel_dwarf *dwarf, const struct reel_unit *unit,
 			const struct reel_form_value *value, uint64_t *ret);

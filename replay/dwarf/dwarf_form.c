@@ -73,7 +73,7 @@ static void take_block(struct reel_cursor *cursor, uint64_t size, struct reel_fo
 	ret->bytes = reel_cursor_take(cursor, size);
 }
 
-/* Those of no fixed size. */
+/* Takes values without a fixed size. */
 static void take_variable(const struct reel_unit_format *format, struct reel_cursor *cursor,
 			  uint64_t form, struct reel_form_value *ret)
 {
@@ -120,7 +120,7 @@ void reel_form_take(const struct reel_unit_format *format, struct reel_cursor *c
 	if (form == DW_FORM_indirect) {
 		form = reel_cursor_uleb(cursor);
 		/* DW_FORM_implicit_const has its value in the abbreviation, and DW_FORM_indirect
-		 * may not lead to itself. */
+		 * must not refer to itself. */
 		if (form == DW_FORM_implicit_const || form == DW_FORM_indirect)
 			reel_cursor_fail(cursor);
 	}
@@ -151,7 +151,7 @@ void reel_form_skip(const struct reel_unit_format *format, struct reel_cursor *c
 	case DW_FORM_addrx:
 	case DW_FORM_loclistx:
 	case DW_FORM_rnglistx:
-		/* Whatever its value is. */
+		/* Skip it, whatever its value. */
 		while (reel_cursor_u8(cursor) & 0x80)
 			;
 		return;

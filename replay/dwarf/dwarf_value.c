@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the values of a DIE mean: dwarf_file.h. */
+/* Interprets the values of a DIE: dwarf_file.h. */
 #include <dwarf.h>
 
 #include "base/dwarf_cursor.h"
@@ -25,7 +25,7 @@ bool reel_dwarf_constant(const struct reel_form_value *value, uint64_t *ret)
 	}
 }
 
-/* Item `index` of an array of numbers at `base` of a section. */
+/* Item `index` of an array of numbers at `base` in a section. */
 static bool item_at(const struct reel_dwarf *dwarf, const struct reel_section *section,
 		    uint64_t base, uint64_t index, unsigned size, uint64_t *ret)
 {
@@ -120,7 +120,7 @@ bool reel_dwarf_reference(struct reel_dwarf *dwarf, struct reel_unit *unit,
 	case DW_FORM_ref_sup8:
 		ret->dwarf = dwarf->alternate;
 		break;
-	default: /* DW_FORM_ref_sig8 names types, and no function has that origin. */
+	default: /* DW_FORM_ref_sig8 refers to types, which are never a function's origin. */
 		return false;
 	}
 	if (!ret->dwarf)

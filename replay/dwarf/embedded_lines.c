@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads .stackreel.lines: all of it is checked as it is opened, so that look-ups need not. */
+/* Reads .stackreel.lines: opening checks all of it, so that look-ups need not. */
 #include <stdlib.h>
 
 #include "replay/dwarf/embedded_lines.h"
 
-/* As replay/dwarf/inline_chain.c has it, and the function. */
+/* As in replay/dwarf/inline_chain.c, and the function. */
 #define CHAIN_MAX 4097
 
 struct position {
@@ -16,7 +16,7 @@ struct function {
 	uint32_t name;
 };
 
-/* `caller` is a place as struct known has one. */
+/* `caller` is a place as in struct known. */
 struct call {
 	uint32_t name, caller, depth;
 	struct position position;
@@ -24,8 +24,7 @@ struct call {
 
 struct known {
 	uint64_t address;
-	/* 0: in a function that is not known; then come the functions, and behind them the calls.
-	 */
+	/* 0: in an unknown function; then numbers of functions, followed by those of calls. */
 	uint32_t place;
 	struct position position;
 };
@@ -42,7 +41,7 @@ struct reel_embedded_lines {
 	struct call *calls;
 	struct known *known;
 	uint32_t n_functions, n_calls, n_known;
-	struct reel_debug_frame *frames; /* as many as the longest chain has */
+	struct reel_debug_frame *frames; /* as many as in the longest chain */
 	uint32_t depth;
 };
 
@@ -66,7 +65,7 @@ static struct reel_error *malformed(const struct reel_cursor *cursor, const char
 				 reel_cursor_offset(cursor), what);
 }
 
-/* How many items follow, of `least` bytes or more each, and room for them. */
+/* Reads the number of items, each of `least` bytes or more, and allocates them. */
 static struct reel_error *read_count(struct reel_cursor *cursor, size_t least, size_t size,
 				     uint32_t *n_ret, void *items_ret)
 {
@@ -103,7 +102,7 @@ static struct reel_error *read_strings(struct reel_cursor *cursor, struct string
 	return NULL;
 }
 
-/* A number that is at most `max`; else the cursor fails. */
+/* A number up to `max`; otherwise the cursor fails. */
 static uint32_t read_number(struct reel_cursor *cursor, uint32_t max)
 {
 	uint64_t value = reel_cursor_uleb(cursor);
@@ -141,7 +140,7 @@ static struct reel_error *read_functions(struct reel_cursor *cursor,
 	return cursor->failed ? malformed(cursor, "a function has no such name") : NULL;
 }
 
-/* How many frames a place stands for. */
+/* The number of frames at a place. */
 static uint32_t depth_of(const struct reel_embedded_lines *lines, uint32_t place)
 {
 	return place > lines->n_functions ? lines->calls[place - lines->n_functions - 1].depth : 1;

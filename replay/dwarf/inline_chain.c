@@ -21,7 +21,7 @@ static const struct reel_inline_link nothing = {
 
 struct inlined {
 	uint64_t die_offset;
-	uint32_t parent; /* index of the one it is inlined into, NO_PARENT: the function */
+	uint32_t parent; /* index of the containing one, NO_PARENT: the function */
 	bool resolved;
 	struct reel_inline_link link;
 };
@@ -29,9 +29,9 @@ struct inlined {
 struct function {
 	uint64_t die_offset;
 	uint64_t begin;
-	struct reel_inline_link link; /* its names and line, once asked for */
+	struct reel_inline_link link; /* its names and line, once needed */
 	bool has_inlines;	      /* `inlined` and `ranges` are filled in */
-	bool has_nested;	      /* set then too: a function with code is below it */
+	bool has_nested;	      /* also set then: a function with code is below it */
 	unsigned n_searches;	      /* of the ranges, before they are built */
 	struct inlined *inlined;
 	size_t n_inlined;
@@ -42,11 +42,11 @@ struct reel_functions {
 	struct function *all;
 	size_t n, capacity;
 	struct reel_range_map ranges; /* values are indexes of `all` */
-	/* With those that are below types and other functions, too. */
+	/* Also has functions below types and other functions. */
 	bool is_complete;
-	/* All of them, for addresses that the ones above do not have; NULL until such an address is
-	 * asked for.  Addresses that the ones above have stay theirs: an answer must not depend on
-	 * what was asked before. */
+	/* All functions, for addresses not in the ones above; NULL until such an address is looked
+	 * up.  Addresses in the ones above stay theirs: results must not depend on earlier
+	 * look-ups. */
 	struct reel_functions *complete;
 };
 
@@ -91,7 +91,7 @@ static struct reel_error *add_function(const struct reel_dies *dies, struct reel
 	return NULL;
 }
 
-/* What gcc and clang make of C and C++: functions with code lie in namespaces at most. */
+/* For C and C++, gcc and clang put functions with code only into units and namespaces. */
 static bool is_c(uint16_t language)
 {
 	switch (language) {
@@ -109,7 +109,7 @@ static bool is_c(uint16_t language)
 	}
 }
 
-/* Whether functions with code are looked for below a DIE before one has been missed. */
+/* Whether to look for functions with code below a DIE before one is missing. */
 static bool may_hold_functions(const struct reel_unit *unit, uint16_t tag)
 {
 	switch (tag) {
@@ -121,7 +121,7 @@ static bool may_hold_functions(const struct reel_unit *unit, uint16_t tag)
 	case DW_TAG_structure_type:
 	case DW_TAG_class_type:
 	case DW_TAG_union_type:
-		/* Rust's methods are in their type. */
+		/* Rust's methods are inside their type. */
 		return !is_c(unit->language);
 	default:
 		return true;
@@ -158,7 +158,7 @@ static struct reel_error *read_functions(const struct reel_dies *dies, struct re
 	return error ? error : reel_range_map_build(&functions->ranges);
 }
 
-/* The nearest inlined subroutine around each depth, while the DIEs of a function go by. */
+/* The innermost inlined subroutine around each depth of the scan of a function. */
 struct nesting {
 	struct {
 		uint32_t depth, inlined;
@@ -179,7 +179,7 @@ static struct reel_error *add_inlined(const struct reel_dies *dies, struct reel_
 		return NULL;
 	error = reel_die_ranges_add(&to, dies->dwarf, unit, values, (uint32_t)function->n_inlined,
 				    &n);
-	/* One without ranges has no address, but those inlined into it may have. */
+	/* Without ranges, it has no address, but nested inlined ones may. */
 	if (error)
 		return error;
 	if (!reel_array_reserve(&function->inlined, function->n_inlined, capacity,
@@ -202,7 +202,7 @@ static bool may_hold_inlined(uint16_t tag)
 	case DW_TAG_structure_type:
 	case DW_TAG_class_type:
 	case DW_TAG_union_type:
-	case DW_TAG_subprogram: /* what is below it is not ours */
+	case DW_TAG_subprogram: /* its children are not this function's */
 		return false;
 	default:
 		return true;
@@ -240,7 +240,7 @@ static struct reel_error *read_inlined(const struct reel_dies *dies, struct reel
 		if (kind->has_children && !may_hold_inlined(kind->tag))
 			reel_die_scan_skip_children(&scan, &die);
 	}
-	/* A cursor that failed is at its end. */
+	/* A failed cursor is at its end. */
 	if (!scan.cursor.failed)
 		last = reel_cursor_offset(&scan.cursor);
 	reel_dwarf_work(dies->dwarf, last - function->die_offset);
@@ -255,9 +255,9 @@ static uint64_t constant_or(const struct reel_form_value *value, uint64_t otherw
 }
 
 /*
- * The linkage name of a DIE or of what it is an instance or a definition of, else its name, with
- * the namespaces and classes that it is declared in; and the first line of these: a definition has
- * its own before its declaration's.
+ * The linkage name of a DIE or of its abstract instance or declaration, else its name, with the
+ * namespaces and classes of its declaration; and the first line of these: a definition's own line
+ * is used before its declaration's.
  */
 static struct reel_error *resolve_name(struct reel_die_reference at,
 				       const struct reel_die_values *first,
@@ -366,7 +366,7 @@ static struct reel_error *open_function(const struct reel_dies *dies, struct ree
 	return error;
 }
 
-/* The function at an address, with its inlined ones read; NULL: there is none. */
+/* The function at an address, with its inlined ones read; NULL: none. */
 static struct reel_error *find_function_among(const struct reel_dies *dies, struct reel_unit *unit,
 					      struct reel_functions *functions, uint64_t address,
 					      struct function **ret)
@@ -388,7 +388,7 @@ static struct reel_error *find_function(const struct reel_dies *dies, struct ree
 		error = find_function_among(dies, unit, unit->functions, address, ret);
 	if (error || (*ret && !(*ret)->has_nested))
 		return error;
-	/* What was left out may hold the address, or a part of what was found. */
+	/* Functions left out may have the address, or be inside the one found. */
 	if (!unit->functions->complete)
 		error = open_functions(dies, unit, true, &unit->functions->complete);
 	if (!error)
@@ -396,10 +396,10 @@ static struct reel_error *find_function(const struct reel_dies *dies, struct ree
 	return error;
 }
 
-/* Building the map is worth it only for so many searches. */
+/* Building the map is worthwhile only after this many searches. */
 #define SEARCHES_UNBUILT 16
 
-/* The inlined function at an address; NO_PARENT: there is none. */
+/* The inlined function at an address; NO_PARENT: none. */
 static struct reel_error *find_inlined(struct function *function, uint64_t address, uint32_t *ret)
 {
 	const struct reel_range_entry *entry;

@@ -1,32 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The function at an address and what is inlined into it there, from the DIEs
- * of a unit.  Both are indexed when they are first asked for: a unit's
- * functions by their ranges, a function's inlined subroutines by theirs.
- * Where ranges overlap, the DIE that comes later (the inner one) has the address.
+ * The function at an address and the functions inlined into it there, from the DIEs of a unit.
+ * Both are indexed when first needed: a unit's functions by their ranges, a function's inlined
+ * subroutines by theirs.  If ranges overlap, the later DIE (the inner one) has the address.
  */
 #ifndef REPLAY_DWARF_INLINE_CHAIN_H
 #define REPLAY_DWARF_INLINE_CHAIN_H
 
 #include "replay/dwarf/dwarf_file.h"
 
-/* What all units of a module share. */
+/* Shared by all units of a module. */
 struct reel_dies {
 	struct reel_dwarf *dwarf;
 	uint64_t text_begin, text_end;
 };
 
 struct reel_inline_link {
-	/* Linkage name, or else the plain one with its namespaces and classes; "" if it has none.
-	 */
+	/* Linkage name, or else the plain one with its namespaces and classes; "" if none. */
 	const char *name;
-	/* The same, the plain one without these; and the line that it is declared in, 0 if unknown.
+	/* The same, but plain names without scopes; and the line of its declaration, 0 if unknown.
 	 */
 	const char *linkage_name;
 	uint32_t decl_line;
 	/*
-	 * Where it is called: the position in the link that follows; nothing in the last
-	 * one.  The file is a number of the unit's line table, UINT64_MAX: unknown.
+	 * Where it is called, in the next link; unused in the last link.  The file is a number of
+	 * the unit's line table, UINT64_MAX: unknown.
 	 */
 	uint64_t call_file;
 	uint32_t call_line, call_column, call_discriminator;
@@ -38,7 +36,7 @@ struct reel_inline_chain {
 	uint64_t function_begin;
 };
 
-/* `chain` is used again by the next call; n is 0 if no function of the unit has the address. */
+/* `chain` is reused by the next call; n is 0 if no function of the unit has the address. */
 struct reel_error *reel_inline_chain_find(const struct reel_dies *dies, struct reel_unit *unit,
 					  uint64_t address,
 					  struct reel_inline_chain *chain) REEL_MUST_CHECK;

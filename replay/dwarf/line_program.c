@@ -26,8 +26,8 @@ static void advance(const struct reel_line_program *program, struct reel_line_st
 	state->operation = (uint8_t)(total % program->max_operations);
 }
 
-/* ROW stands for: nothing that the caller has to know.  `is_last`: the row that it is of is the
- * last one that was asked for. */
+/* Returns ROW if there is no event for the caller.  `is_last`: its row is the last one
+ * requested.  */
 static enum reel_line_event run_extended(const struct reel_line_program *program,
 					 struct reel_cursor *cursor, struct reel_line_state *state,
 					 bool is_last, const char **name_ret,
@@ -89,7 +89,8 @@ static void run_standard(const struct reel_line_program *program, struct reel_cu
 		state->operation = 0;
 		return;
 	default:
-		/* Statements, blocks, prologues, instruction sets, and what later versions add. */
+		/* Statements, blocks, prologues, instruction sets, and opcodes of later
+		 * versions.  */
 		for (unsigned i = program->operand_counts[opcode - 1]; i; i--)
 			reel_cursor_sleb(cursor);
 	}
@@ -116,7 +117,7 @@ static inline bool take_short(const uint8_t **at, const uint8_t *end, int *ret)
 
 /*
  * Most opcodes of a program are special ones, or one of those below with operands of one or two
- * bytes: they are run here, in registers.  The functions above run the others.
+ * bytes: this runs them in registers.  The functions above run the others.
  */
 enum reel_line_event reel_line_program_run(const struct reel_line_program *program,
 					   struct reel_cursor *cursor,

@@ -13,22 +13,22 @@
 struct file_entry {
 	const char *name;
 	uint64_t directory;
-	char *path; /* NULL until asked for */
+	char *path; /* NULL until needed */
 };
 
 /*
- * Rows are made again when they are asked for, from the nearest checkpoint on: keeping them takes
- * several times the memory of the table's bytes.
+ * Rows are made again when needed, from the nearest checkpoint on: keeping them takes several times
+ * the memory of the table's bytes.
  */
 #define ROWS_A_CHECKPOINT 32
 
-/* A row that the program has made, and what follows it in the program. */
+/* A row made by the program, and the program after it. */
 struct checkpoint {
 	struct reel_line_state state;
 	const uint8_t *next;
 };
 
-/* Of the addresses from here to the next row (or the sequence's end). */
+/* For the addresses from here to the next row (or the sequence's end). */
 struct row {
 	uint32_t offset; /* from the sequence's begin */
 	uint32_t line;
@@ -39,7 +39,7 @@ struct row {
 
 struct sequence {
 	uint64_t begin;
-	bool in_order; /* its rows are by address: it has checkpoints; else it has rows */
+	bool in_order; /* by address: it has checkpoints; else it has rows */
 	size_t first, n;
 };
 
@@ -64,7 +64,7 @@ struct reel_line_table {
 /* The header's fields that its tables need (6.2.4). */
 struct header {
 	unsigned offset_size;
-	const uint8_t *program; /* where header_length says that it starts */
+	const uint8_t *program; /* its start, from header_length */
 };
 
 void reel_line_table_destroy(struct reel_line_table *table)
@@ -127,7 +127,7 @@ static bool add_file(struct reel_line_table *table, const char *name, uint64_t d
 	return true;
 }
 
-/* Lists as they were before version 5; directory 0 and file 0 are the unit's own, unnamed here. */
+/* Lists before version 5; directory 0 and file 0 are the unit's own, unnamed here. */
 static bool read_old_tables(struct reel_line_table *table, struct reel_cursor *cursor)
 {
 	if (!add_directory(table, "") || !add_file(table, "", 0))
@@ -155,7 +155,7 @@ static bool read_old_tables(struct reel_line_table *table, struct reel_cursor *c
 	return true;
 }
 
-/* A value of version 5's tables: a number or a string, whichever the form makes it. */
+/* A value of version 5's tables: a number or a string, depending on the form. */
 static void take_value(const struct reel_line_table *table, const struct header *header,
 		       uint64_t form, struct reel_cursor *cursor, uint64_t *number,
 		       const char **string)
@@ -198,7 +198,7 @@ static void take_value(const struct reel_line_table *table, const struct header 
 	}
 }
 
-/* Version 5: what an entry consists of is said first, then come the entries (6.2.4.1). */
+/* Version 5: the format of entries, followed by the entries (6.2.4.1). */
 static bool read_table(struct reel_line_table *table, const struct header *header,
 		       struct reel_cursor *cursor, bool directories)
 {
@@ -213,7 +213,7 @@ static bool read_table(struct reel_line_table *table, const struct header *heade
 		formats[i].form = reel_cursor_uleb(cursor);
 	}
 	n = reel_cursor_uleb(cursor);
-	/* An entry without bytes names nothing, and could be there 2^64 times. */
+	/* An entry without bytes has no name, and could be repeated 2^64 times. */
 	for (uint64_t i = 0; i < n && !cursor->failed && reel_cursor_left(cursor); i++) {
 		const uint8_t *before = cursor->at;
 		const char *name = "";
@@ -238,7 +238,7 @@ static bool read_table(struct reel_line_table *table, const struct header *heade
 	return true;
 }
 
-/* A row of the matrix; the last one at an address counts. False: out of memory. */
+/* Adds a row; the last one at an address is used.  False: out of memory. */
 static bool add_row(struct reel_line_table *table, struct sequence *sequence,
 		    const struct reel_line_state *state)
 {
@@ -246,7 +246,7 @@ static bool add_row(struct reel_line_table *table, struct sequence *sequence,
 	struct row row = { 0 }, *last;
 
 	if (offset > UINT32_MAX || state->file > UINT32_MAX)
-		return true; /* before the begin, or absurdly far behind */
+		return true; /* before the beginning, or absurdly far after it */
 	row.offset = (uint32_t)offset;
 	row.line = state->line;
 	row.file = (uint32_t)state->file;
@@ -282,11 +282,11 @@ static enum reel_line_event run(const struct reel_line_table *table, struct reel
 
 	do
 		event = reel_line_program_run(&table->program, cursor, state, 1, &name, &directory);
-	while (event == REEL_LINE_DEFINE_FILE); /* that was done when it came first */
+	while (event == REEL_LINE_DEFINE_FILE); /* done in the first pass */
 	return event;
 }
 
-/* Makes the rows of a sequence out of order, from its first on, and sorts them. */
+/* Makes and sorts the rows of a sequence out of order. */
 static bool read_rows(struct reel_line_table *table, struct sequence *sequence,
 		      const struct checkpoint *first)
 {
@@ -317,7 +317,7 @@ static bool add_checkpoint(struct reel_line_table *table, struct sequence *seque
 	return true;
 }
 
-/* `last` is the state that the end comes in.  False: out of memory. */
+/* `last` is the state at the end.  False: out of memory. */
 static bool finish_sequence(struct reel_line_table *table, struct sequence sequence,
 			    const struct reel_line_state *last)
 {
@@ -380,7 +380,7 @@ static bool run_program(struct reel_line_table *table, struct reel_cursor *curso
 		case REEL_LINE_DEFINE_FILE:
 			if (!add_file(table, name, directory))
 				return false;
-			/* What came before is no row: do as if that were not in order. */
+			/* The event before was not a row: treat the sequence as out of order. */
 			state.out_of_order = true;
 			break;
 		default: /* A sequence without an end has no addresses. */
@@ -389,7 +389,7 @@ static bool run_program(struct reel_line_table *table, struct reel_cursor *curso
 	}
 }
 
-/* False: the table makes no sense, or is of an unknown version. */
+/* False: the table is invalid or of an unknown version. */
 static bool read_header(struct reel_line_table *table, struct reel_cursor *cursor,
 			struct header *header)
 {
@@ -502,7 +502,7 @@ static bool find_row(const struct reel_line_table *table, const struct sequence 
 	return true;
 }
 
-/* The same where rows are in order: makes them again, from the last checkpoint before on. */
+/* The same if rows are in order: makes them again from the last earlier checkpoint. */
 static bool make_row(const struct reel_line_table *table, const struct sequence *sequence,
 		     uint64_t address, struct reel_line *ret)
 {
@@ -564,8 +564,8 @@ const char *reel_line_table_path(struct reel_line_table *table, uint64_t file)
 	if (entry->name[0] != '/') {
 		if (entry->directory < table->n_directories)
 			directory = table->directories[entry->directory];
-		/* Directory 0 of version 5 is the unit's own, and relative to nothing else (6.2.4,
-		 * 11), where it is relative too: builds with -ffile-prefix-map=$PWD=. have that. */
+		/* Directory 0 of version 5 is the unit's own and not relative to anything (6.2.4,
+		 * 11), even if it is relative: builds with -ffile-prefix-map=$PWD=. have that.  */
 		if (directory[0] != '/' && table->input.directory &&
 		    !(table->version >= 5 && !entry->directory && directory[0]))
 			root = table->input.directory;

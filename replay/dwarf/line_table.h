@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The line table of one unit (DWARF 5, 6.2; versions 2 to 5).  Of libdw's the
- * same takes five times the memory and thrice the time, and its paths are relative.
+ * The line table of one unit (DWARF 5, 6.2; versions 2 to 5).  libdw's takes five times the memory
+ * and three times as long, and its paths are relative.
  */
 #ifndef REPLAY_DWARF_LINE_TABLE_H
 #define REPLAY_DWARF_LINE_TABLE_H
@@ -12,7 +12,7 @@
 struct reel_line_table;
 
 struct reel_line_input {
-	struct reel_section line;     /* the table's part of .debug_line, all bytes of it there */
+	struct reel_section line;     /* the table's part of .debug_line, completely loaded */
 	struct reel_section line_str; /* .debug_line_str */
 	struct reel_section str;      /* .debug_str */
 	const char *directory;	      /* DW_AT_comp_dir; NULL: none */
@@ -21,8 +21,8 @@ struct reel_line_input {
 	uint64_t text_begin, text_end;
 };
 
-/* Sections and directory are borrowed.  Reads as much as makes sense: a broken table is a short
- * one. */
+/* Sections and directory are borrowed.  Reads up to the first invalid part: a broken table is
+ * short. */
 struct reel_error *reel_line_table_create(const struct reel_line_input *input,
 					  struct reel_line_table **ret) REEL_MUST_CHECK;
 void reel_line_table_destroy(struct reel_line_table *table);
@@ -30,16 +30,15 @@ void reel_line_table_destroy(struct reel_line_table *table);
 struct reel_line {
 	uint64_t file; /* for reel_line_table_path */
 	uint32_t line, column, discriminator;
-	size_t work; /* bytes of the program that were run for it */
+	size_t work; /* bytes of the program run for it */
 };
 
-/* False: the table does not know the address. */
+/* False: the address is not in the table. */
 bool reel_line_table_find(const struct reel_line_table *table, uint64_t address,
 			  struct reel_line *ret);
 /*
- * A file's path: under its directory, and that under the unit's directory,
- * where they are not absolute.  "" for a number that is none of the table's.
- * Lives with the table; NULL: out of memory.
+ * A file's path; if relative, in its directory, and that, if relative, in the unit's directory.  ""
+ * for a number not in the table.  Lives with the table; NULL: out of memory.
  */
 const char *reel_line_table_path(struct reel_line_table *table, uint64_t file);
 

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "replay/dwarf/embedded_lines.h"
 
-/* A place that is a call, by its number, until it is known how many functions there are. */
+/* Marks a place as the number of a call until the number of functions is known. */
 #define IS_CALL (1u << 31)
 
 struct text_number {
@@ -45,8 +45,8 @@ struct reel_lines_writer {
 	size_t functions_capacity, calls_capacity;
 	struct reel_id_table call_numbers; /* struct call_number */
 	uint64_t last;			   /* address */
-	/* Of each address: difference, place and position, all but the former u32, since how many
-	 * functions there are is not known yet. */
+	/* For each address: difference, place and position, all except the first u32, since the
+	 * number of functions is not known yet. */
 	struct reel_buffer addresses;
 };
 
@@ -122,7 +122,7 @@ static struct reel_error *number_of(struct numbered *numbered, const char *text,
 	return NULL;
 }
 
-/* Addresses ascend, so those of a function stand together mostly. */
+/* Addresses ascend, so those of a function are mostly adjacent. */
 static struct reel_error *function_of(struct reel_lines_writer *writer, const char *name,
 				      uint64_t begin, uint32_t *ret)
 {
@@ -156,7 +156,7 @@ static uint64_t hash(const struct call *call)
 	return value;
 }
 
-/* Two calls of one hash are told apart by not being joined. */
+/* Different calls with the same hash are not merged. */
 static struct reel_error *call_of(struct reel_lines_writer *writer, const struct call *call,
 				  uint32_t *ret)
 {
@@ -186,7 +186,7 @@ static struct reel_error *call_of(struct reel_lines_writer *writer, const struct
 	return reel_error_no_memory();
 }
 
-/* The place of the innermost frame: from the function inwards. */
+/* The place of the innermost frame, from the function inwards. */
 static struct reel_error *place_of(struct reel_lines_writer *writer,
 				   const struct reel_debug_frame *frames, size_t n, uint64_t begin,
 				   uint32_t *ret)

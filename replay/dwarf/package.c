@@ -3,13 +3,13 @@
 
 #include "replay/dwarf/package.h"
 
-/* DW_SECT_* of the sections that are read: the same numbers in both versions, but for the last. */
+/* DW_SECT_* of the sections read: the same in both versions, except the last. */
 enum { SECT_INFO = 1, SECT_ABBREV = 3, SECT_STR_OFFSETS = 6, SECT_RNGLISTS = 8 };
 
 #define HEADER_SIZE 16
-/* Parts are not shared by units: all that are taken are at most so many times the sections. */
+/* Units do not share parts: their sum is limited to this multiple of the sections. */
 #define TIMES_TAKEN 2
-/* More than there are kinds of sections, and than are probed in a table that is two thirds full. */
+/* Exceeds the kinds of sections, and the probes in a table that is two thirds full. */
 #define COLUMNS_MAX 16
 #define PROBES_MAX  1024
 
@@ -46,7 +46,7 @@ static bool read_header(struct reel_package *package)
 	package->rows = HEADER_SIZE + 8 * (uint64_t)package->n_slots;
 	package->kinds = package->rows + 4 * (uint64_t)package->n_slots;
 	package->offsets = package->kinds + 4 * (uint64_t)package->n_columns;
-	/* Then nothing of what follows overflows. */
+	/* So that later sums do not overflow. */
 	if (cells > package->index.size || package->n_columns > COLUMNS_MAX)
 		return false;
 	package->sizes = package->offsets + 4 * cells;
@@ -122,7 +122,7 @@ const char *reel_package_path(const struct reel_package *package)
 	return reel_elf_file_path(package->file);
 }
 
-/* The row of an id, from 1 on; 0: there is none. */
+/* The row of an id, from 1 on; 0: none. */
 static uint32_t row_of(const struct reel_package *package, uint64_t id)
 {
 	uint32_t mask = package->n_slots - 1, slot = (uint32_t)id & mask;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A .dwp: the sections of many .dwo files one behind the other, and an index of what is whose
+/* A .dwp: the concatenated sections of many .dwo files, and an index of their parts
  * (DWARF 5, 7.3.5; version 2 is GNU's for DWARF 4, https://gcc.gnu.org/wiki/DebugFissionDWP). */
 #ifndef REPLAY_DWARF_PACKAGE_H
 #define REPLAY_DWARF_PACKAGE_H
@@ -8,13 +8,12 @@
 
 struct reel_package;
 
-/* `of` is the file that it is a package for: another CPU's is CORRUPT. */
+/* `of` is the file of the package: a package for another CPU is CORRUPT. */
 struct reel_error *reel_package_open(const char *path, const struct reel_elf_file *of,
 				     struct reel_package **ret) REEL_MUST_CHECK;
 void reel_package_close(struct reel_package *package);
 const char *reel_package_path(const struct reel_package *package);
-/* The parts of the unit with that id, as sections that live with the package; false: it has none.
- */
+/* The parts of the unit with that id, as sections that live with the package; false: none. */
 bool reel_package_find(struct reel_package *package, uint64_t id, struct reel_dwarf *parts_ret);
 
 #endif

@@ -10,8 +10,7 @@
 #include "replay/dwarf/split_units.h"
 #include "elf/file_search.h"
 
-/* Files that are of another build are opened this many times at most: any number of skeletons may
- * name one of any size. */
+/* Limit of opening files of a different build: any number of skeletons may name one of any size. */
 #define OTHERS_MAX 64
 
 struct reel_split_file {
@@ -48,7 +47,7 @@ void reel_split_units_free(struct reel_split_units *units)
 
 /* ---- what was opened --------------------------------------------------------------- */
 
-/* Makes its units be found by their ids; takes `file`, also after an error. */
+/* Registers its units by their ids; takes ownership of `file`, even after an error. */
 static struct reel_error *add_units(struct reel_split_units *units, struct reel_dwarf *dwarf,
 				    struct reel_elf_file *elf)
 {
@@ -96,14 +95,14 @@ static struct reel_error *try_package(struct reel_split_units *units, char *path
 		      : reel_error_no_memory();
 	if (!error || reel_error_code(error) == REEL_ERROR_NO_MEMORY)
 		return error;
-	/* One that is there and damaged is worth a word. */
+	/* Report a package that exists but is damaged. */
 	if (reel_error_code(error) != REEL_ERROR_OS && !units->problem)
 		units->problem = strdup(reel_error_message(error));
 	reel_error_destroy(error);
 	return NULL;
 }
 
-/* Beside the file with the skeletons, or that with the code. */
+/* Next to the file with the skeletons, or that with the code. */
 static struct reel_error *open_package(struct reel_split_units *units)
 {
 	const char *path = reel_elf_file_path(units->file), *code = reel_elf_file_path(units->code);
@@ -126,7 +125,7 @@ static struct reel_error *look_into_package(struct reel_split_units *units, uint
 
 /* ---- files of their own ------------------------------------------------------------- */
 
-/* Whether a section has units that are no types (DWARF 5, 7.5.1). */
+/* Whether a section has units other than types (DWARF 5, 7.5.1). */
 static bool has_code(const struct reel_loaded_bytes *bytes, bool big_endian)
 {
 	struct reel_cursor cursor = reel_cursor(bytes->bytes, bytes->size);
@@ -164,7 +163,7 @@ static struct reel_error *open_sections(struct reel_elf_file *file, struct reel_
 	struct reel_loaded_bytes bytes;
 	Elf_Scn *section = NULL;
 
-	/* GCC puts each type of -fdebug-types-section into one of that name. */
+	/* GCC puts each type of -fdebug-types-section into a section of that name. */
 	while (!ret->info.size &&
 	       reel_elf_file_next_section(file, &section, ".debug_info.dwo", &bytes)) {
 		if (has_code(&bytes, reel_elf_file_big_endian(file)))
@@ -177,7 +176,7 @@ static struct reel_error *open_sections(struct reel_elf_file *file, struct reel_
 	return reel_elf_file_memory_error(file);
 }
 
-/* There may be thousands: their sections are read whole, and none stays open. */
+/* There may be thousands: their sections are read completely, and no file stays open. */
 static struct reel_error *open_file(struct reel_split_units *units, const char *path)
 {
 	struct reel_dwarf sections = { 0 }, *dwarf = NULL;
@@ -274,7 +273,7 @@ static struct reel_error *find(struct reel_split_units *units, struct reel_unit 
 	return error;
 }
 
-/* What the unit needs of its skeleton (DWARF 5, 3.1.3). */
+/* Copies what the unit needs from its skeleton (DWARF 5, 3.1.3). */
 static void join(const struct reel_unit *skeleton, struct reel_unit *unit)
 {
 	unit->addresses_base = skeleton->addresses_base;

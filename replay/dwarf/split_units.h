@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Units that -gsplit-dwarf put into another file (DWARF 5, 7.3, and GNU's form of it for DWARF 4):
- * a .dwo for each object file, or a .dwp, which is a package of them.
+ * Units that -gsplit-dwarf put into other files (DWARF 5, 7.3, and GNU's variant for DWARF 4): a
+ * .dwo for each object file, or a .dwp, a package of .dwo files.
  */
 #ifndef REPLAY_DWARF_SPLIT_UNITS_H
 #define REPLAY_DWARF_SPLIT_UNITS_H
@@ -21,19 +21,19 @@ struct reel_package;
 
 struct reel_split_units {
 	struct reel_dwarf *skeletons;
-	const struct reel_elf_file *file; /* which has them */
-	const struct reel_elf_file *code; /* which they are of */
-	/* NULL: no file is looked for. */
+	const struct reel_elf_file *file; /* with the skeletons */
+	const struct reel_elf_file *code; /* with the code */
+	/* NULL: do not look for files. */
 	const struct reel_module_search *search;
 	struct reel_split_file *files;
 	struct reel_id_table by_id;
-	struct reel_package *package; /* NULL: none was found */
+	struct reel_package *package; /* NULL: not found */
 	bool package_tried;
-	unsigned n_others; /* files that were opened and did not have the unit */
-	char *problem;	   /* of the first unit that was not found */
+	unsigned n_others; /* opened files without the unit */
+	char *problem;	   /* for the first unit not found */
 };
 
-/* The one of a skeleton, or any unit; `*ret` is NULL where that is none, or it is not found. */
+/* The split unit of any unit; `*ret` is NULL if that is not a skeleton, or it is not found. */
 struct reel_error *reel_split_units_find(struct reel_split_units *units, struct reel_unit *skeleton,
 					 struct reel_split_unit **ret) REEL_MUST_CHECK;
 void reel_split_units_free(struct reel_split_units *units);

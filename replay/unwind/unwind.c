@@ -248,7 +248,7 @@ static bool same_region(const struct reel_memory_view *memory, uint64_t a, uint6
 static enum reel_next take_step(struct reel_walk *walk, enum reel_step *step_ret);
 
 /* Whether `state` called, or is only a placeholder for the caller, as Go's systemstack_switch is
- * for systemstack: the goroutine continues there, but it was not called.  */
+ * for systemstack: the goroutine continues there, but it was not called. */
 static bool takes_over(const struct reel_walk *walk, const struct reel_code *code,
 		       struct reel_unwind_state *state)
 {

@@ -82,7 +82,7 @@ struct cached_range {
 };
 
 /* Ranges are found by blocks of 256 KB: a large program has few blocks, and few of them have code
- * of two files.  */
+ * of two files. */
 #define CACHED_BLOCK_BITS 18
 #define CACHED_RANGE_BITS 7
 

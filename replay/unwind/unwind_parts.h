@@ -109,7 +109,7 @@ uint32_t reel_walk_calls_before(const struct reel_walk *walk, const struct reel_
 				uint64_t address);
 
 /* Applies a row to a copy of the state.  All that it reads must have been recorded: unlike with
- * CFI, registers are not assumed to be popped already.  */
+ * CFI, registers are not assumed to be popped already. */
 bool reel_walk_try(const struct reel_walk *walk, const struct reel_row *row,
 		   struct reel_unwind_state *ret);
 
