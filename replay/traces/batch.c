@@ -4,7 +4,7 @@
 
 #include "replay/traces/batch.h"
 
-/* What a cleared batch may keep, in bytes. */
+/* Bytes that a cleared batch may keep. */
 #define KEPT_MAX (8u << 20)
 
 struct reel_error *reel_batch_create(struct reel_batch **ret)
@@ -90,7 +90,7 @@ static bool reserve(void *array, size_t *capacity, size_t n, size_t size)
 		return true;
 	while (more < n)
 		more *= 2;
-	/* The pointer is of whatever type. */
+	/* The pointer may be of any type. */
 	memcpy(&items, array, sizeof(items));
 	items = reallocarray(items, more, size);
 	if (!items)
@@ -106,7 +106,7 @@ struct reel_error *reel_batch_reserve_frames(struct reel_batch *batch, size_t n)
 
 	if (wanted <= capacity)
 		return NULL;
-	/* The capacity grows when all three have. */
+	/* The capacity grows after all three arrays. */
 	if (!reserve(&batch->frames, &(size_t){ capacity }, wanted, sizeof(*batch->frames)) ||
 	    !reserve(&batch->addresses, &(size_t){ capacity }, wanted, sizeof(*batch->addresses)) ||
 	    !reserve(&batch->steps, &capacity, wanted, sizeof(*batch->steps)))
@@ -125,7 +125,7 @@ struct reel_error *reel_batch_add_trace(struct reel_batch *batch, const struct r
 	    !reserve(&batch->chains, &batch->chains_capacity, batch->n_chains + n_chain,
 		     sizeof(*batch->chains)))
 		return reel_error_no_memory();
-	/* Skip traces that share all of these frames themselves. */
+	/* Skip traces that also share all of these frames. */
 	while (n_shared && batch->traces[base].n_shared >= n_shared)
 		base = batch->traces[base].base;
 	batch->traces[batch->n_traces++] = (struct reel_batch_trace){
@@ -180,7 +180,7 @@ void reel_batch_view_reset(struct reel_batch_view *view)
 	view->batch = NULL;
 }
 
-/* A larger array with the former one's items at its end. */
+/* A larger array with the old items at its end. */
 static void *grow_down(void *items, size_t old, size_t new, size_t size)
 {
 	uint8_t *grown = reallocarray(NULL, new, size);
@@ -220,8 +220,8 @@ static struct reel_error *reserve_view(struct reel_batch_view *view, size_t n)
 	return NULL;
 }
 
-/* Copies frames of the batch, from position `from` on, to where the outermost `end` frames begin.
- */
+/* Copies frames of the batch, from position `from` on, to the start of the outermost `end`
+ * frames. */
 static void copy_frames(struct reel_batch_view *view, const struct reel_batch *batch, size_t from,
 			size_t n, size_t end)
 {
@@ -232,7 +232,7 @@ static void copy_frames(struct reel_batch_view *view, const struct reel_batch *b
 	memcpy(view->steps + to, batch->steps + from, n * sizeof(*view->steps));
 }
 
-/* The arrays still have the frames that the trace shares. */
+/* Whether the arrays still have the frames that the trace shares. */
 static bool is_in_place(const struct reel_batch_view *view, const struct reel_batch *batch,
 			const struct reel_batch_trace *trace)
 {
@@ -240,8 +240,7 @@ static bool is_in_place(const struct reel_batch_view *view, const struct reel_ba
 
 	if (view->batch != batch)
 		return false;
-	/* Frames that the last trace shares are its base's, or those of the base's base, and so
-	 * on. */
+	/* Frames that the last trace shares belong to its base, the base's base, and so on. */
 	while (last != trace->base && batch->traces[last].n_shared >= trace->n_shared)
 		last = batch->traces[last].base;
 	return last == trace->base;

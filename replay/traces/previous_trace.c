@@ -4,7 +4,7 @@
 
 #include "replay/traces/previous_trace.h"
 
-/* Frames that are kept at most, of all threads: some 40 MB.  Beyond that all are forgotten. */
+/* Limit of cached frames of all threads: some 40 MB.  Beyond it, all are dropped. */
 #define FRAMES_MAX (1u << 20)
 
 static void previous_free(struct reel_previous_trace *previous)
@@ -69,8 +69,8 @@ static struct reel_error *reserve(struct reel_previous_trace *previous, size_t n
 
 	while (capacity < n)
 		capacity *= 2;
-	/* If one allocation fails, arrays that have grown already are larger than needed; that does
-	 * no harm. */
+	/* If one allocation fails, arrays that have already grown are larger than needed, which is
+	 * harmless. */
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		uint64_t *array = reallocarray(*words[i], capacity, sizeof(*array));
 
@@ -90,7 +90,7 @@ static struct reel_error *reserve(struct reel_previous_trace *previous, size_t n
 	return NULL;
 }
 
-/* Too many threads with deep stacks: only this one's frames are kept. */
+/* Too many threads with deep stacks: keeps only this thread's frames. */
 static void forget_others(struct reel_previous_traces *traces,
 			  const struct reel_previous_trace *kept)
 {

@@ -10,7 +10,7 @@ void reel_resolved_free(struct reel_resolved *resolved)
 	reel_buffer_free(&resolved->bytes);
 }
 
-/* Ids are bounded (format/record_check.c), and so is the room for them. */
+/* Ids are bounded (format/record_check.c), and so is the memory for them. */
 static bool make_room(struct reel_resolved *resolved, size_t id)
 {
 	while (id >= resolved->capacity) {

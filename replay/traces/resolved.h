@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples whose frame chain is their trace, unwound before (SPEC.md, TRACE_STEPS). */
+/* Samples whose frame chain is their already unwound trace (SPEC.md, TRACE_STEPS). */
 #ifndef REPLAY_TRACES_RESOLVED_H
 #define REPLAY_TRACES_RESOLVED_H
 
 #include "format/record.h"
 #include "replay/unwind/unwind.h"
 
-/* A capture's TRACE_STEPS records; all zero is none. */
+/* A capture's TRACE_STEPS records; all zero: none. */
 struct reel_resolved {
 	struct reel_resolved_steps {
 		size_t at; /* in `bytes` */
 		uint32_t size;
-		uint32_t stop; /* + 1; 0: there is no such record */
+		uint32_t stop; /* + 1; 0: no such record */
 	} * all;	       /* by id */
 	size_t n, capacity;
 	struct reel_buffer bytes;
@@ -27,9 +27,9 @@ static inline bool reel_sample_is_resolved(const struct reel_sample *sample)
 }
 
 /*
- * The sample's frames.  Where the record is missing that says how they were found, they are as
- * another recorder's.  *n_chain_ret: so many addresses of the frame chain are the trace; behind
- * them lies a walk by frame pointers.
+ * The sample's frames.  If the record that describes how they were found is missing, they are
+ * treated as another recorder's.  *n_chain_ret: the number of addresses of the frame chain in the
+ * trace; they are followed by a walk by frame pointers.
  */
 struct reel_error *reel_resolved_unwind(const struct reel_resolved *resolved,
 					const struct reel_sample *sample, uint32_t max_frames,
@@ -37,8 +37,8 @@ struct reel_error *reel_resolved_unwind(const struct reel_resolved *resolved,
 					size_t *n_chain_ret) REEL_MUST_CHECK;
 
 /*
- * The other way: how these frames were found, as `steps` of a record.  With `is_whole` they are all
- * that the sample's chain will have.
+ * The reverse: describes how these frames were found as `steps` of a record.  `is_whole`: the
+ * sample's chain will have only these frames.
  */
 void reel_resolved_steps(const struct reel_unwind_frames *frames, bool is_whole,
 			 struct reel_buffer *ret);

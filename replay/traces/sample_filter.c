@@ -23,7 +23,7 @@ static void *copy_array(const void *array, size_t count, size_t size, struct ree
 static void copy_strings(const char **strings, size_t count, struct reel_error **error)
 {
 	for (size_t i = 0; strings && i < count; i++) {
-		/* After an error NULLs are left, to be freed. */
+		/* After an error, store NULLs, which can be freed. */
 		strings[i] = *error ? NULL : strdup(strings[i]);
 		if (!strings[i] && !*error)
 			*error = reel_error_no_memory();
@@ -78,10 +78,10 @@ static bool list_has(const uint32_t *list, size_t n, uint32_t value)
 	return !n;
 }
 
-/* Comms are the timeline's strings, a filter's are not: compare text. */
+/* Comms are the timeline's strings, but a filter's are not: compare text. */
 static bool comm_passes(const struct reel_filter *lists, const struct reel_trace *trace)
 {
-	/* HOST:COMM, of which COMM alone will do. */
+	/* For HOST:COMM, COMM alone also matches. */
 	size_t prefix = trace->host_id ? strlen(trace->host) + 1 : 0;
 
 	for (size_t i = 0; i < lists->n_comms; i++)

@@ -15,8 +15,8 @@ struct reel_error *reel_sample_filter_copy(const struct reel_filter *from,
 					   uint64_t first_sample_time,
 					   struct reel_sample_filter *ret) REEL_MUST_CHECK;
 void reel_sample_filter_free(struct reel_sample_filter *filter);
-/* Everything of a sample's trace but its frames; `space` is its process, NULL: unknown, `origin` as
- * reel_origins_of_sample gives it. */
+/* Fills in everything of a sample's trace except its frames; `space` is its process, NULL: unknown;
+ * `origin` is as from reel_origins_of_sample. */
 struct reel_error *reel_sample_describe(const struct reel_capture *capture,
 					const struct reel_sample *sample,
 					const struct reel_space_state *space,

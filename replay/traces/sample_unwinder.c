@@ -13,10 +13,9 @@ struct reel_sample_unwinder {
 	struct reel_unwind_frames unwound;
 	void (*reads)(void *context, size_t region, uint64_t offset, unsigned size);
 	void *reads_context;
-	/* Set only while `reads` is told: unwinding the last sample led to code whose file is
-	 * missing. */
+	/* Only with `reads`: unwinding the last sample led to code whose file is missing. */
 	bool lacks_module;
-	size_t n_resolved; /* of the last sample, if it is resolved: reel_resolved_unwind's */
+	size_t n_resolved; /* of the last sample, if resolved: from reel_resolved_unwind */
 };
 
 static size_t arch_index(const struct reel_arch *arch)
@@ -105,7 +104,7 @@ static void set_registers(struct reel_unwind_state *state, const struct reel_sam
 	state->pc = sample->pc;
 }
 
-/* format/'s regions are the unwinder's, but for the struct's name. */
+/* format/'s regions equal the unwinder's, except for the struct's name. */
 static size_t set_regions(struct reel_memory_region *regions, const struct reel_sample *sample)
 {
 	_Static_assert(sizeof(struct reel_memory_range) == sizeof(struct reel_range) &&
@@ -123,8 +122,7 @@ static size_t set_regions(struct reel_memory_region *regions, const struct reel_
 	return sample->n_regions;
 }
 
-/* A stack that was cut has two regions of its kind, and the farther one is the last (SPEC.md,
- * section 8). */
+/* A cut stack has two regions of its kind; the last one is the far end (SPEC.md, section 8). */
 static const struct reel_memory_region *root_part_of(const struct reel_memory_region *regions,
 						     const struct reel_sample *sample)
 {
@@ -197,12 +195,12 @@ bool reel_sample_unwinder_lacks_module(const struct reel_sample_unwinder *unwind
 }
 
 /*
- * A JIT's pages are read some time after the sample that led there, and then once a second: what
- * was new when a sample was taken is in the capture as of some time later.
+ * A JIT's pages are read some time after the sample that led there, and then once a second: code
+ * that was new at a sample has a later time in the capture.
  */
 #define CODE_READ_WITHIN (2 * REEL_NS_PER_SECOND)
 
-/* Code that was recorded later, where the same is mapped; false if there is none. */
+/* Finds code recorded later, while the same mapping exists; false if none. */
 static bool find_later_code(const struct reel_space_view *view, uint64_t time,
 			    struct reel_space_view *ret)
 {
@@ -245,7 +243,7 @@ static void set_space(struct reel_sample_unwinder *unwinder, const struct reel_s
 				arch);
 }
 
-/* It was unwound before; what its frames are called depends on where code lay then. */
+/* It is already unwound; the names of its frames depend on the mappings at its time. */
 static struct reel_error *take_resolved(struct reel_sample_unwinder *unwinder,
 					const struct reel_sample *sample,
 					const struct reel_space_state *space,
@@ -294,9 +292,9 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 		.memory = &memory,
 		.find_code = reel_code_map_find_code,
 		.context = unwinder->code_map,
-		/* It keeps what was read. */
+		/* Cached results would hide reads. */
 		.cache = unwinder->reads ? NULL : unwinder->unwind_cache,
-		/* Other recorders do not tell; then the instruction in front of pc does. */
+		/* Other recorders do not record this; use the instruction before pc. */
 		.after_syscall =
 			sample->where == REEL_WHERE_SYSCALL || sample->where == REEL_WHERE_UNKNOWN,
 		.no_frame_pointers = capture->options.no_frame_pointers,
@@ -342,8 +340,8 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 		input.goroutine = region_of_kind(regions, sample, REEL_REGION_GOROUTINE_STATE);
 		input.is_idle = !region_of_kind(regions, sample, REEL_REGION_GOROUTINE_STACK);
 		error = unwind_trace(unwinder, sample, &input, programs, &state, stop_ret);
-		/* The task is exiting: its memory is gone, and its registers say only where it left
-		 * user code. */
+		/* The task is exiting: its memory is gone, and its registers only show where it
+		 * left user code. */
 		if (!sample->n_regions && *stop_ret == REEL_STOP_STACK_END)
 			*stop_ret = REEL_STOP_NO_USER_STATE;
 	}

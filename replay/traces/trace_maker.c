@@ -5,10 +5,10 @@
 #include "replay/traces/previous_trace.h"
 #include "replay/traces/trace_maker.h"
 
-/* Frames by address, of one state of a space: most of a block's are found here. */
+/* Frames by address in one state of a space: most of a block's are found here. */
 struct cached_frames {
-	uint64_t generation; /* reel_space_view's; 0: the entry is empty */
-	uint32_t moment;     /* the same, if a JIT may name it, else 0 */
+	uint64_t generation; /* reel_space_view's; 0: empty */
+	uint32_t moment;     /* reel_space_view's, if a JIT may name it; else 0 */
 	uint64_t address, lookup;
 	struct reel_address_frames found;
 };
@@ -21,8 +21,8 @@ struct reel_trace_maker {
 	struct reel_block_reader *block_reader;
 	struct reel_sample_unwinder *unwinder;
 	struct reel_code_map *code_map;		  /* the unwinder's */
-	const struct reel_unwind_frames *unwound; /* the same */
-	/* Of the frames of `unwound` that are new. */
+	const struct reel_unwind_frames *unwound; /* the unwinder's */
+	/* For the new frames of `unwound`. */
 	struct reel_address_frames *new_frames;
 	size_t new_capacity;
 	struct cached_frames cached[1 << NAMED_BITS];
@@ -32,13 +32,13 @@ struct reel_trace_maker {
 	uint64_t block, batch;
 	const struct reel_block *to_load;
 
-	/* Frames of the batch by module, and which of these are not 0. */
+	/* Number of frames of the batch by module, and the modules with frames. */
 	uint64_t *counts;
 	size_t *counted, n_counted;
-	/* The trace that is being made. */
+	/* The trace being made. */
 	struct reel_trace trace;
 	const struct reel_origin_capture *origin; /* of its sample */
-	/* ELF machines, of 32 bits and of others, that were reported already: bits by number. */
+	/* Already reported ELF machines, of 32 bits and of others: bits by number. */
 	uint8_t unknown_cpus[2][(UINT16_MAX + 1) / 8];
 };
 
@@ -204,7 +204,7 @@ static struct reel_error *name_frames(struct reel_trace_maker *maker, size_t n)
 
 /* ---- frames ----------------------------------------------------------------------- */
 
-/* How many of the unwound frames, from the root on, are those of the thread's previous trace. */
+/* The number of unwound frames, from the root on, in common with the thread's previous trace. */
 static size_t count_common(const struct reel_trace_maker *maker,
 			   const struct reel_previous_trace *previous)
 {
@@ -215,7 +215,7 @@ static size_t count_common(const struct reel_trace_maker *maker,
 	return reel_previous_trace_common(previous, maker->unwound);
 }
 
-/* The frames are named, and `n_common` of them are in the past: it becomes that of this trace. */
+/* Makes this trace the previous one: its frames are named, and `n_common` are already there. */
 static struct reel_error *keep_frames(struct reel_trace_maker *maker,
 				      struct reel_previous_trace *previous, size_t n_common)
 {
@@ -244,8 +244,8 @@ static void count_previous(struct reel_trace_maker *maker,
 }
 
 /*
- * Names the unwound frames that the thread's previous trace does not have, and puts them into the
- * batch.  The others were named then, and are in the batch already, or else are put in again.
+ * Names the unwound frames that are not in the thread's previous trace, and adds them to the batch.
+ * The others are already named; they are added again unless they are already in the batch.
  */
 static struct reel_error *add_user_frames(struct reel_trace_maker *maker,
 					  struct reel_previous_trace *previous,
@@ -255,7 +255,7 @@ static struct reel_error *add_user_frames(struct reel_trace_maker *maker,
 	size_t n_common = count_common(maker, previous), n_new;
 	struct reel_error *error;
 
-	/* A batch refers to no frames of another one. */
+	/* Batches do not refer to each other's frames. */
 	if (n_common && previous->batch != maker->batch) {
 		batch->n_repeated += previous->named[n_common - 1];
 		n_common = 0;
@@ -276,7 +276,7 @@ static struct reel_error *add_user_frames(struct reel_trace_maker *maker,
 
 /* ---- samples ------------------------------------------------------------------------ */
 
-/* One problem for a kind of CPU: blocks come in the file's order, so its first one has it. */
+/* Reports one problem per kind of CPU; blocks are in the file's order, so in its first block. */
 static struct reel_error *report_unknown_cpu(struct reel_trace_maker *maker,
 					     const struct reel_space_state *space,
 					     struct reel_batch *batch)
@@ -298,7 +298,7 @@ static struct reel_error *report_unknown_cpu(struct reel_trace_maker *maker,
 				  reel_reader_name(capture->reader), machine, bits));
 }
 
-/* A walk by frame pointers beside what the frames were made of: the `n` first addresses. */
+/* Takes the first `n` addresses of a walk by frame pointers not used for the frames. */
 static void take_frame_chain(struct reel_trace_maker *maker, const struct reel_sample *sample,
 			     size_t n)
 {
@@ -309,7 +309,7 @@ static void take_frame_chain(struct reel_trace_maker *maker, const struct reel_s
 	maker->trace.frame_chain_cut = sample->flags & REEL_SAMPLE_FRAME_CHAIN_CUT;
 }
 
-/* Adds the sample's trace, if the filter lets it pass. */
+/* Adds the sample's trace if it passes the filter. */
 static struct reel_error *take_sample(struct reel_trace_maker *maker,
 				      const struct reel_sample *sample, struct reel_batch *batch)
 {
@@ -355,8 +355,7 @@ void reel_trace_maker_start(struct reel_trace_maker *maker, const struct reel_bl
 	maker->block++;
 }
 
-/* As the block ends, with or without an error: damage and records that were passed over are
- * problems. */
+/* Ends the block, with or without an error: damage and skipped records become problems. */
 static struct reel_error *end_block(struct reel_trace_maker *maker, struct reel_error *error,
 				    struct reel_batch *batch)
 {
@@ -376,7 +375,7 @@ static struct reel_error *end_block(struct reel_trace_maker *maker, struct reel_
 	return error ? reel_batch_add_problem(batch, error) : NULL;
 }
 
-/* *more_ret: the batch is full, but the block is not at its end. */
+/* *more_ret: the batch is full before the end of the block. */
 static struct reel_error *take_samples(struct reel_trace_maker *maker, struct reel_batch *batch,
 				       bool *more_ret)
 {

@@ -5,14 +5,14 @@
 
 #include "replay/traces/trace_workers.h"
 
-/* About as many batches as are mostly queued.  More would be freed and allocated again and again,
- * which scatters memory. */
+/* About as many batches as are usually queued.  With fewer, batches would be freed and allocated
+ * repeatedly, which scatters memory. */
 #define SPARE_MAX 32
 
-/* What is made of a block, first batch first. */
+/* The batches of a block, first one first. */
 struct slot {
 	struct reel_batch *first, **end;
-	bool done; /* no batch is to come */
+	bool done; /* no more batches follow */
 };
 
 struct worker {
@@ -26,17 +26,17 @@ struct reel_trace_workers {
 	size_t n_blocks;
 
 	pthread_mutex_t lock;
-	pthread_cond_t batch_came; /* of the block that is read */
+	pthread_cond_t batch_came; /* of the block being read */
 	pthread_cond_t room_came;
-	/* Of block i: slots[i % n_slots].  Blocks from `read` on, fewer than n_slots, are being
-	 * made or are finished and not read yet. */
+	/* Block i is in slots[i % n_slots].  Blocks from `read` on, fewer than n_slots, are being
+	 * made or are finished but not read yet. */
 	struct slot *slots;
 	size_t n_slots;
-	size_t read, next; /* the block that is read; the next one that a thread takes */
-	/* Bytes of finished batches, and how many there may be. */
+	size_t read, next; /* the block being read; the next one to make */
+	/* Bytes of finished batches, and their limit. */
 	size_t queued, queued_max;
 	bool stop;
-	struct reel_error *error; /* no thread could go on */
+	struct reel_error *error; /* the error that stopped a thread */
 	struct reel_batch *spare;
 	size_t n_spare;
 
@@ -46,7 +46,7 @@ struct reel_trace_workers {
 
 /* ---- the threads ------------------------------------------------------------------- */
 
-/* Waits until a block may be taken; false if there is none, or all threads have to end. */
+/* Waits until a block may be taken; false if none are left or all threads must end. */
 static bool take_block(struct reel_trace_workers *workers, size_t *ret)
 {
 	bool taken;
@@ -77,8 +77,8 @@ static struct reel_batch *take_spare(struct reel_trace_workers *workers)
 }
 
 /*
- * Waits until the batch of that block may be queued.  The block that is being read may always have
- * one batch queued, or its reader would wait for ever.
+ * Waits until the batch of that block may be queued.  The block being read may always have one
+ * batch queued, or its reader would wait forever.
  */
 static bool wait_for_room(struct reel_trace_workers *workers, size_t block, size_t size)
 {
@@ -109,7 +109,7 @@ static bool queue(struct reel_trace_workers *workers, size_t block, struct reel_
 	return go_on;
 }
 
-/* There is no memory even for an empty batch. */
+/* Handles a lack of memory even for an empty batch. */
 static void fail(struct reel_trace_workers *workers, struct reel_error *error)
 {
 	pthread_mutex_lock(&workers->lock);
@@ -156,7 +156,7 @@ static void *work(void *context)
 
 /* ---- their owner's side -------------------------------------------------------------- */
 
-/* Signals are for the program's own threads. */
+/* The program's own threads handle signals. */
 static void start_threads(struct reel_trace_workers *workers,
 			  struct reel_trace_maker *const *makers, size_t n)
 {
@@ -186,7 +186,7 @@ struct reel_error *reel_trace_workers_create(const struct reel_block *const *blo
 	workers->blocks = blocks;
 	workers->n_blocks = n_blocks;
 	workers->n_slots = n_makers + 2;
-	/* The thread whose block is read does not wait for room. */
+	/* The thread with the block being read does not wait for room. */
 	workers->queued_max = (n_makers > 1 ? n_makers - 1 : 1) * REEL_QUEUED_OF_THREAD;
 	if (workers->queued_max > REEL_QUEUED_MAX)
 		workers->queued_max = REEL_QUEUED_MAX;

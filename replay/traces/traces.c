@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From samples to traces, one after the other, in the file's order. */
+/* Converts samples to traces in the file's order. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdlib.h>
 
 #include "replay/traces/trace_workers.h"
 
-/* More than this many threads only wait for each other, and for memory. */
+/* More threads would only wait for each other and for memory. */
 #define THREADS_MAX 256
 
 struct reel_traces {
 	struct reel_capture *capture;
 	struct reel_sample_filter filter;
-	/* The sample blocks that may have what the filter lets pass. */
+	/* The sample blocks that may have samples passing the filter. */
 	const struct reel_block **blocks;
 	size_t n_blocks;
-	bool has_all_blocks; /* of samples: the filter leaves none out */
+	bool has_all_blocks; /* of samples: the filter skips none */
 	uint64_t n_samples;  /* read so far */
 
 	/* One for each thread; without threads, the first one is this thread's. */
@@ -23,12 +23,12 @@ struct reel_traces {
 	size_t n_makers;
 	struct reel_trace_workers *workers; /* NULL: no threads */
 	bool started;
-	/* Without threads. */
+	/* Only without threads. */
 	size_t next_block;
-	bool more; /* of the block before that */
+	bool more; /* of the previous block */
 	struct reel_batch *own_batch;
 
-	/* What is read. */
+	/* The position of the reader. */
 	struct reel_batch *batch; /* NULL: none */
 	uint32_t next_trace;
 	bool ended;
@@ -60,7 +60,7 @@ static struct reel_error *choose_blocks(struct reel_traces *traces)
 		if (!lists->shards || i % lists->shards == lists->shard)
 			traces->blocks[n_kept++] = traces->blocks[i];
 	traces->n_blocks = n_kept;
-	/* What END counts is of all shards. */
+	/* END counts the samples of all shards. */
 	traces->has_all_blocks = !lists->shards && n == count_sample_blocks(traces->capture);
 	return NULL;
 }
@@ -70,11 +70,11 @@ static size_t count_cpus(void)
 {
 	cpu_set_t cpus;
 
-	/* Fails where there are more than 1024. */
+	/* Fails if there are more than 1024. */
 	return sched_getaffinity(0, sizeof(cpus), &cpus) ? THREADS_MAX : (size_t)CPU_COUNT(&cpus);
 }
 
-/* One for each thread that has something to do. */
+/* Creates one maker for each thread with work. */
 static struct reel_error *create_makers(struct reel_traces *traces)
 {
 	size_t wanted = traces->capture->options.threads;
@@ -151,7 +151,7 @@ static void show_progress(const struct reel_traces *traces, size_t block)
 					  traces->blocks[block]->offset, capture->info.file_size);
 }
 
-/* Makes the next batch here and now; NULL behind the last one. */
+/* Makes the next batch on this thread; NULL after the last one. */
 static struct reel_batch *make_batch(struct reel_traces *traces, size_t *block_ret)
 {
 	struct reel_trace_maker *maker = traces->makers[0];
@@ -167,7 +167,7 @@ static struct reel_batch *make_batch(struct reel_traces *traces, size_t *block_r
 	return traces->own_batch;
 }
 
-/* What the batch says beside its traces becomes the capture's. */
+/* Moves the batch's data other than traces to the capture. */
 static struct reel_error *take_notes(struct reel_capture *capture, struct reel_batch *batch)
 {
 	struct reel_error *error = NULL;
@@ -195,7 +195,7 @@ static struct reel_error *start(struct reel_traces *traces)
 					 traces->n_makers, &traces->workers);
 }
 
-/* Goes on to the next batch; traces->batch is NULL if there is none. */
+/* Continues with the next batch; traces->batch is NULL if there is none. */
 static struct reel_error *next_batch(struct reel_traces *traces)
 {
 	struct reel_error *error = traces->started ? NULL : start(traces);
