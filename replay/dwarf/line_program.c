@@ -27,7 +27,7 @@ static void advance(const struct reel_line_program *program, struct reel_line_st
 }
 
 /* Returns ROW if there is no event for the caller.  `is_last`: its row is the last one
- * requested.  */
+ * requested. */
 static enum reel_line_event run_extended(const struct reel_line_program *program,
 					 struct reel_cursor *cursor, struct reel_line_state *state,
 					 bool is_last, const char **name_ret,
@@ -90,7 +90,7 @@ static void run_standard(const struct reel_line_program *program, struct reel_cu
 		return;
 	default:
 		/* Statements, blocks, prologues, instruction sets, and opcodes of later
-		 * versions.  */
+		 * versions. */
 		for (unsigned i = program->operand_counts[opcode - 1]; i; i--)
 			reel_cursor_sleb(cursor);
 	}

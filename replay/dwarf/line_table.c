@@ -565,7 +565,7 @@ const char *reel_line_table_path(struct reel_line_table *table, uint64_t file)
 		if (entry->directory < table->n_directories)
 			directory = table->directories[entry->directory];
 		/* Directory 0 of version 5 is the unit's own and not relative to anything (6.2.4,
-		 * 11), even if it is relative: builds with -ffile-prefix-map=$PWD=. have that.  */
+		 * 11), even if it is relative: builds with -ffile-prefix-map=$PWD=. have that. */
 		if (directory[0] != '/' && table->input.directory &&
 		    !(table->version >= 5 && !entry->directory && directory[0]))
 			root = table->input.directory;
