@@ -58,7 +58,7 @@ void reel_build_id_path_make(const struct reel_record_module *module, const char
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* A folder in a folder, which may be there already, but not as a link; -1 and errno. */
+/* Opens or creates a folder in a folder, but not through a link; -1 and errno. */
 static int open_folder(int folder, const char *name)
 {
 	if (mkdirat(folder, name, 0700) && errno != EEXIST)

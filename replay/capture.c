@@ -9,17 +9,17 @@
 #include "replay/sampled.h"
 #include "target/space.h"
 
-/* A path and a build-id take more bytes. */
+/* A path and a build-id take more bytes than this. */
 #define MODULES_FREE	65536
 #define MODULE_SIZE_MIN 16
-/* Code that is alike in many processes takes few bytes of the file; all of it is kept. */
+/* Equal code in many processes takes few bytes of the file, but is kept for each. */
 #define CODE_FREE  ((uint64_t)64 << 20)
 #define CODE_RATIO 16
-/* The same for kernel modules and BPF programs that are loaded while it is recorded. */
+/* Likewise for kernel modules and BPF programs loaded during the recording. */
 #define SYMBOL_TIMES_FREE 65536
 #define SYMBOL_TIME_SIZE  16
 
-/* With the lock held; NO_MEMORY or NULL. */
+/* Call with the lock held; returns NO_MEMORY or NULL. */
 static struct reel_error *add_problem(struct reel_capture *capture, enum reel_error_code code,
 				      const char *message)
 {
@@ -28,7 +28,7 @@ static struct reel_error *add_problem(struct reel_capture *capture, enum reel_er
 	message = reel_texts_add_string(capture->texts, message);
 	if (!message)
 		return reel_error_no_memory();
-	/* A block that is read again has the same problems again. */
+	/* Reading a block again gives the same problems. */
 	for (size_t i = 0; i < capture->n_problems; i++)
 		if (capture->problems[i].message == message)
 			return NULL;
@@ -94,7 +94,7 @@ static bool is_plain(char c)
 	       strchr("_-./=:,+@%", c);
 }
 
-/* Arguments that are ended by NULs each, as a shell would need them. */
+/* Quotes NUL-terminated arguments for a shell. */
 static struct reel_error *command_line_text(struct reel_capture *capture, struct reel_bytes bytes,
 					    const char **ret)
 {
@@ -227,7 +227,7 @@ static struct reel_error *take_code(struct reel_capture *capture, const struct r
 			: NULL;
 }
 
-/* A loss, and which one in the file it was. */
+/* A loss and its number in the file. */
 struct numbered_loss {
 	struct reel_loss_info loss;
 	size_t number;
@@ -251,7 +251,7 @@ static int compare_numbers(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Adds up those of a CPU and cause, in the place of the first one. */
+/* Sums losses by CPU and cause into the first one of each. */
 static struct reel_error *sum_losses(struct reel_capture *capture)
 {
 	_cleanup_free_ struct numbered_loss *all = calloc(capture->n_losses + 1, sizeof(*all));
@@ -338,7 +338,7 @@ static struct reel_error *module_path(struct reel_capture *capture, uint64_t id,
 
 /*
  * All symbols of one time share the state of the address space at that time: a module or a BPF
- * program was loaded then.  False if the records name too many different times.
+ * program was loaded then.  False if the records have too many different times.
  */
 static bool may_change(struct reel_capture *capture, uint64_t time)
 {
@@ -362,7 +362,7 @@ static struct reel_error *too_many_symbols(struct reel_capture *capture)
 			: NULL;
 }
 
-/* Which of the modules is the kernel of an origin. */
+/* Notes the module that is the kernel of an origin. */
 static void note_kernel(struct reel_capture *capture,
 			const struct reel_record_kernel_symbol *symbol)
 {
@@ -413,7 +413,7 @@ static void count_jit(struct reel_capture *capture)
 	capture->info.jit_unwinds = counts.unwinds;
 }
 
-/* If `take` refuses a record, that becomes a problem of the capture, and reading goes on. */
+/* If `take` refuses a record, that becomes a problem of the capture, and reading continues. */
 static struct reel_error *take_item(struct reel_capture *capture, const struct reel_block *block,
 				    const struct reel_record *record,
 				    struct reel_error *(*take)(struct reel_capture *,
@@ -428,7 +428,7 @@ static struct reel_error *take_item(struct reel_capture *capture, const struct r
 	return reel_capture_add_problem(capture, problem);
 }
 
-/* Was damage reported that may have hidden a record in front of the block's first one? */
+/* Was damage reported that may have hidden a record before the block's first one? */
 static bool is_damaged_before(const struct reel_capture *capture,
 			      const struct reel_block_reader *block_reader,
 			      const struct reel_block *block)
@@ -472,7 +472,7 @@ static bool is_late(const void *context, const struct reel_record_frame *frame)
 	return frame->id == REEL_RECORD_IMAGE || frame->id == REEL_RECORD_KERNEL_SYMBOL;
 }
 
-/* Passes the block's records to `take`; *late_ret becomes true if some are for the second pass. */
+/* Passes the block's records to `take`; *late_ret: some are for the second pass. */
 static struct reel_error *read_side_block(struct reel_capture *capture,
 					  struct reel_block_reader *block_reader,
 					  const struct reel_block *block,
@@ -496,7 +496,7 @@ static struct reel_error *read_side_block(struct reel_capture *capture,
 	}
 	(void)reel_block_reader_problems(block_reader, &n_passed_over);
 	capture->has_first_record |= error || n_passed_over;
-	/* Only once, though all are read twice. */
+	/* Only in the first of the two passes. */
 	if (take == take_record)
 		reel_tally_add_items(&capture->tally, block_reader);
 	return reel_capture_end_block(capture, block_reader, error);
@@ -537,7 +537,7 @@ static struct reel_error *read_late_blocks(struct reel_capture *capture,
 	return error;
 }
 
-/* Leaves every n / max-th one. */
+/* Keeps every n / max-th block. */
 static size_t spread(const struct reel_block **list, size_t n, size_t max)
 {
 	size_t kept = 0;
@@ -569,7 +569,7 @@ struct reel_error *reel_capture_sample_blocks(const struct reel_capture *capture
 	return NULL;
 }
 
-/* The first pass: processes that no sample needs are passed over. */
+/* The first pass: skips processes that no sample needs. */
 static struct reel_error *read_needed(struct reel_capture *capture,
 				      struct reel_block_reader *block_reader, bool *late)
 {
@@ -588,7 +588,7 @@ static struct reel_error *read_needed(struct reel_capture *capture,
 		reel_block_reader_choose(block_reader, reel_sampled_wants, sampled);
 	if (!error)
 		error = read_side_blocks(capture, block_reader, late);
-	/* So they are in the second pass. */
+	/* The second pass also skips them. */
 	if (sampled)
 		reel_block_reader_choose(block_reader, is_late, NULL);
 	reel_sampled_destroy(sampled);
@@ -615,7 +615,7 @@ static struct reel_error *check_end_record(struct reel_capture *capture)
 				  reel_reader_name(capture->reader)));
 }
 
-/* Sizes and times, which the headers tell. */
+/* Sums up sizes and times from the headers. */
 static void sum_blocks(struct reel_capture *capture)
 {
 	struct reel_capture_info *info = &capture->info;
@@ -633,9 +633,9 @@ static void sum_blocks(struct reel_capture *capture)
 			continue;
 		info->stack_bytes += header->expanded_size;
 		n_scrubbed += header->flags & REEL_BLOCK_SCRUBBED ? 1 : 0;
-		/* Weights alone say nothing of stacks. */
+		/* Blocks with only weights have no stacks. */
 		n_raw += header->expanded_size && !(header->flags & REEL_BLOCK_SCRUBBED);
-		/* No times: an encrypted block that was changed does not tell any. */
+		/* No times: a modified encrypted block has none. */
 		if (!header->records)
 			continue;
 		if (!info->first_sample_time || header->time_first < info->first_sample_time)
@@ -646,7 +646,7 @@ static void sum_blocks(struct reel_capture *capture)
 	info->scrubbed = n_scrubbed && !n_raw;
 }
 
-/* Without an END record nothing says how many samples there are: count them. */
+/* Without an END record, the number of samples is unknown: count them. */
 static struct reel_error *count_samples(struct reel_capture *capture,
 					struct reel_block_reader *block_reader)
 {
@@ -689,7 +689,7 @@ static struct reel_error *take_reader_problems(struct reel_capture *capture)
 	return NULL;
 }
 
-/* There is nothing to be read then. */
+/* A locked capture has nothing to read. */
 static struct reel_error *take_lock(struct reel_capture *capture)
 {
 	const struct reel_error *lock = reel_reader_lock(capture->reader);
@@ -778,7 +778,7 @@ static struct reel_error *open_reader(const char *path, const struct reel_captur
 		options->opened, options->opened_context, ret);
 }
 
-/* The caller's options, of whatever size, as this version's struct. */
+/* The caller's options, of any size, as this version's struct. */
 static struct reel_capture_options whole_options(const struct reel_capture_options *options)
 {
 	struct reel_capture_options whole = { 0 };
@@ -833,8 +833,8 @@ static struct reel_error *keep_list(struct reel_texts *texts, const char *const 
 }
 
 /*
- * The caller's lists need not live as long as the capture, and reel_capture_shrink opens another
- * one with them.
+ * Copies the caller's lists: they need not live as long as the capture, but reel_capture_shrink
+ * opens another capture with them.
  */
 static struct reel_error *keep_options(struct reel_capture *capture,
 				       const struct reel_capture_options *options)
@@ -905,7 +905,7 @@ static struct reel_error *open_from(struct reel_reader *reader, bool borrows_rea
 	sum_blocks(capture);
 	capture->from = options->from ? capture->info.first_sample_time + options->from : 0;
 	capture->to = options->to ? capture->info.first_sample_time + options->to : UINT64_MAX;
-	/* Whatever is wrong with such a capture is to be found. */
+	/* Encrypted or damaged captures are read completely to find all problems. */
 	if (!reel_reader_was_encrypted(reader) && !has_problems(reader))
 		capture->blocks_max = options->blocks_max;
 	capture->texts = reel_texts_create();
@@ -942,7 +942,7 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 
 static bool covers(const struct reel_capture *capture, uint64_t from, uint64_t to)
 {
-	/* Nothing is before the first sample. */
+	/* There is no data to cover before the first sample. */
 	bool begins_with_it = from == capture->from ||
 			      (!capture->from && from == capture->info.first_sample_time);
 

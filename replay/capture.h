@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of struct reel_capture. */
+/* The internals of struct reel_capture. */
 #ifndef REPLAY_CAPTURE_H
 #define REPLAY_CAPTURE_H
 
@@ -11,11 +11,11 @@
 #include "replay/origins.h"
 #include "replay/traces/resolved.h"
 
-/* Lines that reel_capture_problems has room for; one more says that there are others. */
+/* Limit of lines in reel_capture_problems; one more line reports further problems. */
 #define REEL_PROBLEMS_MAX 1000
 
-/* What any thread may change after opening stands at its end, under the lock; modules, kernel_code
- * and frames have locks of their own. */
+/* Members that any thread may change after opening are at the end, under the lock; modules,
+ * kernel_code and frames have their own locks. */
 struct reel_capture {
 	struct reel_reader *reader;
 	struct reel_timeline *timeline;
@@ -25,7 +25,7 @@ struct reel_capture {
 	struct reel_kernel_code *kernel_code;
 	struct reel_frame_table *frames;
 	struct reel_resolved resolved;
-	struct reel_capture_options options; /* with lists of its own; identities are gone */
+	struct reel_capture_options options; /* with its own lists; identities are removed */
 	/* Processes without samples between these times may be missing from the timeline. */
 	uint64_t from, to;
 	uint32_t blocks_max; /* of samples, as in the options; 0: all */
@@ -38,17 +38,17 @@ struct reel_capture {
 	struct reel_loss_info *losses;
 	size_t n_losses, losses_capacity;
 	uint64_t modules_left; /* that may be defined */
-	bool lacks_modules;    /* There were more. */
+	bool lacks_modules;    /* Some were dropped. */
 	uint64_t code_left;    /* bytes of CODE records that may be kept */
-	bool lacks_code;       /* There were more. */
-	/* How often KERNEL_SYMBOL records may have another time than the one before. */
+	bool lacks_code;       /* Some was dropped. */
+	/* How often KERNEL_SYMBOL records may have a different time than the previous one. */
 	uint64_t symbol_times_left, last_symbol_time;
-	bool lacks_symbols; /* There were more. */
-	/* Of the timeline's modules, NULL until they are needed. */
+	bool lacks_symbols; /* Some were dropped. */
+	/* Of the timeline's modules, NULL until needed. */
 	const char **module_paths;
 
 	bool has_capture_record;
-	struct reel_tally tally; /* of all but samples, which opening does not read */
+	struct reel_tally tally; /* except samples, which opening does not read */
 	/* The first record of the side blocks was looked at, or is lost. */
 	bool has_first_record;
 	uint16_t machine; /* ELF e_machine of the kernel */
@@ -57,7 +57,7 @@ struct reel_capture {
 	pthread_mutex_t lock;
 	struct reel_texts *texts;
 	struct reel_capture *whole; /* the same file with all processes; NULL until needed */
-	uint64_t *module_frames;    /* that fell into each, by its index, in the traces so far */
+	uint64_t *module_frames;    /* by module index, in the traces so far */
 	struct reel_module_info *module_infos;
 	size_t n_problems;
 	struct reel_capture_problem problems[REEL_PROBLEMS_MAX + 1];
@@ -68,33 +68,32 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 					    const struct reel_capture_options *options,
 					    struct reel_capture **ret) REEL_MUST_CHECK;
 
-/* The capture itself, or if its options left out what these times need, the same file with all. */
+/* The capture itself or, if its options exclude these times, the same file with all times. */
 struct reel_error *reel_capture_covering(struct reel_capture *capture, uint64_t from, uint64_t to,
 					 struct reel_capture **ret) REEL_MUST_CHECK;
-/* A new list of the blocks of samples that may be of these times, or some of them if the options
- * say so. */
+/* A new list of the sample blocks that may be of these times; some of them if the options limit
+ * their number. */
 struct reel_error *reel_capture_sample_blocks(const struct reel_capture *capture, uint64_t from,
 					      uint64_t to, const struct reel_block ***ret,
 					      size_t *count_ret) REEL_MUST_CHECK;
-/* INVALID if the options left out what these times need. */
+/* INVALID if the options exclude these times. */
 struct reel_error *reel_capture_check_covers(const struct reel_capture *capture, uint64_t from,
 					     uint64_t to) REEL_MUST_CHECK;
 
-/* Adds a line to reel_capture_problems, once.  Takes ownership, of NO_MEMORY too, which it gives
- * back. */
+/* Adds a line to reel_capture_problems, once.  Takes ownership of the error; NO_MEMORY is returned
+ * instead. */
 struct reel_error *reel_capture_add_problem(struct reel_capture *capture,
 					    struct reel_error *problem) REEL_MUST_CHECK;
 
 /*
- * To be called when the reading of a block ends, with `error` or with NULL: damage, and records
- * that were passed over, become problems of the capture; NO_MEMORY is returned.
+ * Call at the end of reading a block, with `error` or NULL: damage and skipped records become
+ * problems of the capture; NO_MEMORY is returned.
  */
 struct reel_error *reel_capture_end_block(struct reel_capture *capture,
 					  const struct reel_block_reader *block_reader,
 					  struct reel_error *error) REEL_MUST_CHECK;
 
-/* Compares the number of samples that END says with that of those read, when all were; a difference
- * becomes a problem. */
+/* After all samples were read, compares their number with END's; a difference becomes a problem. */
 struct reel_error *reel_capture_check_samples(struct reel_capture *capture,
 					      uint64_t samples) REEL_MUST_CHECK;
 

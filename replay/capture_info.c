@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a capture says of itself, and the names of the API's enums. */
+/* A capture's properties, and the names of the API's enums. */
 #include <stdlib.h>
 
 #include "replay/capture.h"
@@ -48,7 +48,7 @@ static const char *path_of(const struct reel_elf_file *file)
 	return file ? reel_elf_file_path(file) : "";
 }
 
-/* Why the module, or its debug information, cannot be used; NULL: no memory. */
+/* The reason why the module or its debug information is unusable; NULL: no memory. */
 static const char *problem_of(struct reel_capture *capture, const struct reel_module *module)
 {
 	const struct reel_arch *mismatch = reel_module_mismatch(module);
@@ -86,7 +86,7 @@ static bool has_symbols(const struct reel_capture *capture, uint64_t module)
 	return false;
 }
 
-/* Looked for only where it matters. */
+/* Whether the capture has its names or code; searched only if that matters. */
 static bool is_recorded(const struct reel_capture *capture, const struct reel_module *module)
 {
 	const struct reel_record_module *record = module->record;
@@ -108,7 +108,7 @@ static bool is_embedded(const struct reel_module *module)
 struct module_list {
 	struct reel_capture *capture;
 	size_t n;
-	struct reel_module_info *last; /* NULL: none was visited */
+	struct reel_module_info *last; /* NULL: none visited */
 	bool lacks_memory;
 };
 
@@ -147,7 +147,7 @@ static void add_module_info(void *context, const struct reel_module *module)
 	list->n++;
 }
 
-/* With the lock held. */
+/* Call with the lock held. */
 static void make_module_infos(struct module_list *list)
 {
 	struct reel_capture *capture = list->capture;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes what is known of a capture's modules as files that debuggers find by their build-id: the
- * images that it has of them, or whole files that are found here.
+ * Writes a capture's modules as files that debuggers find by their build-id: their images in the
+ * capture, or complete local files.
  */
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ struct unpack {
 	struct reel_error *error;
 };
 
-/* The file of that path, added if it is not known; NULL: there is no memory. */
+/* The file of that path, added if it is new; NULL: no memory. */
 static struct unpacked_file *file_at(struct unpack *unpack, const struct reel_build_id_path *path)
 {
 	uint64_t key = reel_bytes_hash(REEL_HASH_BEGIN, reel_bytes_of_string(path->whole));
@@ -44,8 +44,8 @@ static struct unpacked_file *file_at(struct unpack *unpack, const struct reel_bu
 }
 
 /*
- * A file that is mapped under several paths is several modules, each with what its own frames ask:
- * the largest of their images is written.
+ * A file mapped under several paths is several modules, each with an image for its own frames:
+ * writes the largest image.
  */
 static struct reel_error *write_largest(struct unpack *unpack,
 					const struct reel_build_id_path *path,
@@ -68,7 +68,7 @@ static struct reel_error *write_largest(struct unpack *unpack,
 	return NULL;
 }
 
-/* Says what became of it; takes the error. */
+/* Reports the result; takes ownership of the error. */
 static void tell(struct unpack *unpack, const struct reel_module *module, const char *path,
 		 struct reel_error *error)
 {
@@ -91,7 +91,7 @@ static void tell(struct unpack *unpack, const struct reel_module *module, const 
 
 /* ---- images --------------------------------------------------------------------------------- */
 
-/* What is no ELF file, or not of the module's build-id, would only mislead who finds it. */
+/* Invalid ELF files and those with a different build-id would only mislead their users. */
 static struct reel_error *check(const struct reel_module *module)
 {
 	struct reel_bytes build_id = module->record->build_id;
@@ -140,7 +140,7 @@ static void write_file(struct unpack *unpack, const struct reel_module *module,
 	tell(unpack, module, path.whole, write_largest(unpack, &path, &contents));
 }
 
-/* What `dwz -m` took out of several files. */
+/* Writes the common parts that `dwz -m` moved out of several files. */
 static void write_alternate(struct unpack *unpack, const struct reel_module *module,
 			    const struct reel_elf_file *file)
 {
@@ -154,7 +154,7 @@ static void write_alternate(struct unpack *unpack, const struct reel_module *mod
 	write_file(unpack, module, &named, alternate, ".debug");
 }
 
-/* For reel_modules_visit: what traces have opened. */
+/* For reel_modules_visit: the files opened by traces. */
 static void unpack_files(void *context, const struct reel_module *module)
 {
 	struct unpack *unpack = context;
@@ -165,7 +165,7 @@ static void unpack_files(void *context, const struct reel_module *module)
 	write_alternate(unpack, module, module->files.debug);
 }
 
-/* Makes all traces, which opens the files that they lead to. */
+/* Unwinds all samples, which opens the files of their frames. */
 static struct reel_error *open_files(struct reel_capture *capture)
 {
 	const struct reel_trace *trace;

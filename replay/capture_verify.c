@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a capture is whole: reads every byte of it once more than opening does, and says of each
- * problem where it is, and what is lost by it.
+ * Verifies a capture: reads every byte of it, in addition to opening, and reports for each problem
+ * its place and the lost data.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -17,14 +17,14 @@
 
 typedef unsigned long long ull;
 
-/* What is known of a problem beside its text. */
+/* Facts about a problem in addition to its text. */
 struct place {
 	char *message; /* the problem's */
 	uint64_t offset;
 	char *lost;
 };
 
-/* IMAGE records of a module, one number of it: the newest. */
+/* A module's IMAGE records with the newest number. */
 struct image_bytes {
 	struct reel_id_entry by_module;
 	uint64_t number, total, taken;
@@ -39,7 +39,7 @@ struct verify {
 	struct place *places;
 	size_t n_places, places_capacity;
 	struct reel_verify_counts counts;
-	/* Of the block that is read. */
+	/* For the block being read. */
 	uint64_t n_items;
 	struct reel_error *error; /* of visiting */
 };
@@ -52,7 +52,7 @@ static struct reel_error *add_place(struct verify *verify, const char *message, 
 	char *copy = strdup(message);
 
 	if (copy && lost && verify->n_places > REEL_PROBLEMS_MAX) {
-		/* More are not listed anyway. */
+		/* More problems are not listed. */
 		free(copy);
 		free(lost);
 		return NULL;
@@ -84,7 +84,7 @@ static bool has_place(const struct verify *verify, uint64_t offset)
 	return false;
 }
 
-/* As --time counts: from the first sample on. */
+/* Since the first sample, as in --time. */
 static double seconds(const struct verify *verify, uint64_t time)
 {
 	const struct reel_capture_info *info = &verify->capture->info;
@@ -93,7 +93,7 @@ static double seconds(const struct verify *verify, uint64_t time)
 	return time < begin ? 0.0 : (double)(time - begin) / 1e9;
 }
 
-/* "the samples of 1.5 s to 2.5 s", behind those that were read. */
+/* "the samples of 1.5 s to 2.5 s", after those read. */
 static char *lost_of_block(const struct verify *verify, const struct reel_block *block)
 {
 	const struct reel_block_header *header = &block->header;
@@ -112,7 +112,7 @@ static char *lost_of_block(const struct verify *verify, const struct reel_block 
 			       seconds(verify, header->time_last));
 }
 
-/* Between blocks: by those on both sides. */
+/* For damage between blocks, by the blocks on both sides. */
 static char *lost_between(const struct verify *verify, uint64_t offset)
 {
 	size_t n;
@@ -141,7 +141,7 @@ static char *lost_between(const struct verify *verify, uint64_t offset)
 	return reel_text_print("all");
 }
 
-/* A block whose number was there before; a copy of it takes nothing away. */
+/* Whether the block repeats an earlier number; a copy of a block loses nothing. */
 static bool is_of_block(const struct verify *verify, uint64_t offset)
 {
 	size_t n;
@@ -191,7 +191,7 @@ static struct reel_error *place_passed_over(struct verify *verify)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Several records may give one image, and one with a greater number replaces it. */
+/* Several records may form one image; a record with a greater number replaces it. */
 static struct reel_error *add_image(struct verify *verify, const struct reel_record_image *record)
 {
 	struct image_bytes *image =
@@ -242,7 +242,7 @@ static struct reel_error *end_block(struct verify *verify, const struct reel_blo
 	struct reel_block_counts counts = reel_block_reader_counts(verify->block_reader);
 	struct reel_error *error = place_passed_over(verify);
 
-	/* A damaged index was found to be so when the file was opened. */
+	/* A damaged index was already reported when the file was opened. */
 	if (damage && block->header.type == REEL_BLOCK_INDEX && has_place(verify, block->offset)) {
 		reel_error_destroy(damage);
 		return error;
@@ -283,7 +283,7 @@ static struct reel_error *check_block(struct verify *verify, const struct reel_b
 	return end_block(verify, block, damage);
 }
 
-/* Without its key: the checksum, which anybody can make right. */
+/* Without its key, checks only the checksum, which anyone can forge. */
 static struct reel_error *check_locked_block(struct verify *verify, const struct reel_block *block)
 {
 	struct reel_error *error, *damage;
@@ -360,7 +360,7 @@ static void check_image(void *context, const struct reel_module *module)
 	if (verify->error || !module->image)
 		return;
 	verify->counts.images++;
-	/* The rest of it was lost with a block, or never written. */
+	/* The rest of the image was lost with a block, or never written. */
 	if (!is_whole(verify, module)) {
 		verify->counts.cut_images++;
 		return;
@@ -405,7 +405,7 @@ static int compare_offsets(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* In the file's order; what is of no place comes last. */
+/* In the file's order; problems without a place are last. */
 static struct reel_error *tell_problems(struct verify *verify)
 {
 	size_t n;
@@ -503,7 +503,7 @@ static void give_counts(struct verify *verify, struct reel_verify_counts *counts
 {
 	const struct reel_capture *capture = verify->capture;
 
-	/* Files that were written earlier have other counts in END, or none (format/tally.c). */
+	/* Older files have different counts in END, or none (format/tally.c). */
 	if (capture->tally.has_end && capture->tally.end.blocks) {
 		verify->counts.has_end = true;
 		verify->counts.expected_samples = capture->tally.end.samples;

@@ -7,7 +7,7 @@
 #include "replay/capture.h"
 #include "replay/code/disassembler.h"
 
-/* Bytes of code that are read at once. */
+/* Bytes of code read at once. */
 #define WINDOW_SIZE 4096
 
 struct reel_function {
@@ -16,13 +16,13 @@ struct reel_function {
 	uint64_t *starts;
 	size_t n_starts, next_start;
 	struct reel_function_info info;
-	struct reel_module *module; /* NULL: none is known */
-	/* Whose bytes these are; NULL: nobody's, or the capture's records of code. */
+	struct reel_module *module; /* NULL: unknown */
+	/* The source of the bytes; NULL: none, or the capture's CODE records. */
 	struct reel_elf_file *file;
-	/* Of code that is in no file. */
+	/* For code without a file. */
 	struct reel_space_view view;
 	const struct reel_jit_symbol *jit;
-	bool is_open_ended; /* only look-ups tell where it ends */
+	bool is_open_ended; /* only look-ups show its end */
 	struct reel_disassembler *disassembler;
 	char *name;
 
@@ -97,7 +97,7 @@ static struct reel_error *recorded_place(struct reel_function *function, uint64_
 	return copy_places(function, &frame, 1);
 }
 
-/* What is at the address; *belongs_ret: the function, if only look-ups tell where it ends. */
+/* Finds the places of the address; *belongs_ret: the function still has the address. */
 static struct reel_error *find_places(struct reel_function *function, uint64_t address,
 				      bool *belongs_ret)
 {
@@ -122,7 +122,7 @@ static struct reel_error *find_places(struct reel_function *function, uint64_t a
 	return error;
 }
 
-/* Of where an instruction leads to. */
+/* Names the target of an instruction. */
 static struct reel_error *name_target(struct reel_function *function, uint64_t target)
 {
 	struct reel_function_instruction *instruction = &function->instruction;
@@ -167,7 +167,7 @@ static struct reel_error *find_end(struct reel_function *function, const struct 
 	uint64_t begin, end;
 	size_t n;
 
-	/* Of an address that nothing names, the instruction is all that is known. */
+	/* For an address without a name, only the instruction is known. */
 	info->end = info->begin + 1;
 	if (!*frame->function && !frame->is_fde)
 		return NULL;
@@ -208,7 +208,7 @@ static bool read_bytes(const struct reel_function *function, uint64_t address, s
 	return true;
 }
 
-/* As many as there are from `address` on, up to the window's size: half as many until they are. */
+/* Reads the bytes from `address` on, up to the window's size: halves it until that works. */
 static void fill_window(struct reel_function *function, uint64_t address)
 {
 	uint64_t left = function->info.end - address;
@@ -220,7 +220,7 @@ static void fill_window(struct reel_function *function, uint64_t address)
 	function->window_size = size;
 }
 
-/* The bytes at the address, an instruction's if there are so many; 0: there are none. */
+/* The bytes at the address, enough for an instruction if available; 0: none. */
 static size_t find_bytes(struct reel_function *function, uint64_t address, const uint8_t **ret)
 {
 	uint64_t at = address - function->window_address;
@@ -251,7 +251,7 @@ static struct reel_error *take_starts(struct reel_function *function)
 	return NULL;
 }
 
-/* The file that has the module's code, or none. */
+/* The file with the module's code, or none. */
 static void find_file(struct reel_function *function, bool is_kernel)
 {
 	struct reel_module *module = function->module;
@@ -267,7 +267,7 @@ static void find_file(struct reel_function *function, bool is_kernel)
 		function->info.code_path = module->local_path;
 }
 
-/* Code that is in no file: that of the process which the thread was in. */
+/* For code without a file: the space of the thread's process. */
 static void find_space(struct reel_function *function, const struct reel_arch **arch_ret)
 {
 	const struct reel_timeline *timeline = function->capture->timeline;
@@ -395,7 +395,7 @@ static int flow_of(uint8_t flow)
 	return REEL_FUNCTION_NEXT;
 }
 
-/* Where the next instruction is known to begin, behind `address`; else the function's end. */
+/* The next known start of an instruction after `address`; else the function's end. */
 static uint64_t next_start(struct reel_function *function, uint64_t address)
 {
 	while (function->next_start < function->n_starts &&
@@ -407,7 +407,7 @@ static uint64_t next_start(struct reel_function *function, uint64_t address)
 		       : function->info.end;
 }
 
-/* Nobody has the bytes: up to where the next ones may be. */
+/* Unavailable bytes: continues up to the next possible ones. */
 static void take_gap(struct reel_function *function, uint64_t limit)
 {
 	function->instruction.size = limit - function->address;
@@ -422,7 +422,7 @@ static struct reel_error *take_instruction(struct reel_function *function, uint6
 	reel_disassemble(function->disassembler, bytes, size, function->address, disassembled);
 	instruction->bytes = bytes;
 	instruction->size = disassembled->size;
-	/* Another one is known to begin within: this is none, or only a prefix of it. */
+	/* Another instruction is known to begin inside: this is invalid, or only a prefix. */
 	if (instruction->size > limit - function->address && limit != function->info.end) {
 		instruction->size = limit - function->address;
 		return NULL;

@@ -4,7 +4,7 @@
 #include "replay/dwarf/embedded_lines.h"
 #include "replay/image_check.h"
 
-/* Instructions of CFI for each byte of an image: honest ones take less than one. */
+/* CFI instructions per byte of an image: real ones take less than one. */
 #define WORK_FREE  (1u << 20)
 #define WORK_RATIO 64
 
@@ -38,7 +38,7 @@ static struct reel_error *check_lines(struct reel_elf_file *file)
 	return error;
 }
 
-/* Every row of every FDE. */
+/* Checks every row of every FDE. */
 static struct reel_error *check_rows(struct reel_cfi *cfi, const char *name, uint64_t work_left)
 {
 	struct reel_cfi_iterator iterator = { 0 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether an image that a capture has of a module is whole, all of it, and the module's. */
+/* Checks that a capture's image of a module is intact and belongs to the module. */
 #ifndef REPLAY_IMAGE_CHECK_H
 #define REPLAY_IMAGE_CHECK_H
 
 #include "replay/names/module.h"
 
-/* CORRUPT, MISMATCH or what opening ELF files gives; NULL if there is no image. */
+/* CORRUPT, MISMATCH or the errors of opening ELF files; NULL if there is no image. */
 struct reel_error *reel_image_check(const struct reel_module *module) REEL_MUST_CHECK;
 
 #endif

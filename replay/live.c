@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A capture that is still being written.  Blocks can be read each by itself (SPEC.md, section 2):
- * of those with samples only the newest are kept, so that what is read again and again stays small.
+ * A capture that is still being written.  Each block can be read separately (SPEC.md, section 2):
+ * of sample blocks, only the newest are kept, so that the repeatedly read data stays small.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #define READ_SIZE (256u << 10)
 #define COPY_SIZE (256u << 10)
-/* Newer samples than these are enough to see what happens. */
+/* Limit of sample bytes: enough to see what happens. */
 #define SAMPLES_MAX (64u << 20)
 
 typedef unsigned long long ull;
@@ -32,8 +32,8 @@ struct reel_live {
 	int fd;
 	struct reel_file_header header;
 	bool has_header;
-	uint64_t offset;	    /* in the stream, of what comes next */
-	struct reel_buffer pending; /* what was read, of which `used` bytes were taken */
+	uint64_t offset;	    /* in the stream, of the next bytes */
+	struct reel_buffer pending; /* bytes read; `used` bytes are done */
 	size_t used;
 	/* The file header, and all blocks without samples. */
 	struct reel_source kept;
@@ -110,8 +110,7 @@ static struct reel_error *keep_samples(struct reel_live *live, const uint8_t *by
 	return NULL;
 }
 
-/* Blocks are numbered anew, since some will be left out; an encrypted one is what its number says.
- */
+/* Renumbers blocks, since some will be omitted; encrypted blocks depend on their number. */
 static void number(const struct reel_live *live, uint8_t *bytes, uint32_t sequence)
 {
 	struct reel_block_header header;
@@ -146,7 +145,7 @@ static bool is_trailer(const struct reel_live *live, const uint8_t *bytes, size_
 	       reel_trailer_load(bytes, live->header.id, &index_offset);
 }
 
-/* A block, if all of it is there: its size; else 0. */
+/* The size of a block if it is complete; else 0. */
 static struct reel_error *take_block(struct reel_live *live, uint8_t *bytes, size_t left,
 				     size_t *size_ret)
 {
@@ -192,7 +191,7 @@ static struct reel_error *take_frames(struct reel_live *live)
 	return NULL;
 }
 
-/* Once for all frames that were read, and not for each. */
+/* Called once for all frames read, not for each. */
 static void drop_used(struct reel_live *live)
 {
 	struct reel_buffer *pending = &live->pending;

@@ -13,7 +13,7 @@ struct reel_origins {
 	size_t n, capacity;
 	struct reel_host_info *hosts;
 	size_t n_hosts;
-	pthread_mutex_t lock; /* of texts, once sealed */
+	pthread_mutex_t lock; /* protects texts once sealed */
 	struct reel_texts *texts;
 };
 
@@ -95,7 +95,7 @@ static int by_sample(const void *a, const void *b)
 						  : compare(x->first_sample, y->first_sample);
 }
 
-/* By host; of that, by recording, and by time. */
+/* By host, recording and time. */
 static int by_host(const void *a, const void *b)
 {
 	const struct reel_origin_capture *x = *(struct reel_origin_capture *const *)a;
@@ -113,7 +113,7 @@ static int pointers_by_id(const void *a, const void *b)
 		     *(struct reel_origin_capture *const *)b);
 }
 
-/* The first record with an id counts. */
+/* Keeps the first record of each id. */
 static void drop_repeated(struct reel_origins *origins)
 {
 	size_t n = 0;
@@ -125,7 +125,7 @@ static void drop_repeated(struct reel_origins *origins)
 	origins->n = n;
 }
 
-/* How far the wall clock was set between two parts of one recording. */
+/* The change of the wall clock between two parts of one recording. */
 static uint64_t clock_change(const struct reel_origin_capture *a,
 			     const struct reel_origin_capture *b)
 {

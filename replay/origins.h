@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a merged capture was merged of (ORIGIN records), and of which hosts. */
+/* The sources of a merged capture (ORIGIN records) and their hosts. */
 #ifndef REPLAY_ORIGINS_H
 #define REPLAY_ORIGINS_H
 
@@ -10,13 +10,13 @@
 struct reel_origin_capture {
 	uint64_t id, first_sample;
 	size_t number; /* the record's, in the file's order */
-	/* Module of the kernel proper, 0 if unknown: set by who reads kernel symbols. */
+	/* Module of the kernel proper, 0 if unknown: set when kernel symbols are read. */
 	uint64_t kernel;
 	const char *hostname, *kernel_release;
 	uint8_t recording[16]; /* 0: none */
 	uint64_t start_wall_time;
 	uint64_t shift;	  /* start_wall_time - start_time */
-	uint32_t host_id; /* from 1 on; 0 if all are of one host */
+	uint32_t host_id; /* from 1 on; 0 if there is one host */
 };
 
 struct reel_origins;
@@ -25,9 +25,9 @@ struct reel_error *reel_origins_create(struct reel_origins **ret) REEL_MUST_CHEC
 void reel_origins_destroy(struct reel_origins *origins);
 struct reel_error *reel_origins_add(struct reel_origins *origins,
 				    const struct reel_record_origin *record) REEL_MUST_CHECK;
-/* All are there: the following are valid from here on, from several threads. */
+/* Call after adding all: allows the following functions, from several threads. */
 struct reel_error *reel_origins_seal(struct reel_origins *origins) REEL_MUST_CHECK;
-/* NULL: there is none. */
+/* NULL: none. */
 struct reel_origin_capture *reel_origins_find(const struct reel_origins *origins, uint64_t id);
 const struct reel_origin_capture *reel_origins_of_sample(const struct reel_origins *origins,
 							 uint64_t sample);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records as fields with names: reel_capture_visit_records of include/stackreel.h. */
+/* Records as named fields: reel_capture_visit_records of include/stackreel.h. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "format/schema.h"
 #include "replay/capture.h"
 
-/* Fields of the record at hand; kept from record to record. */
+/* Fields of the current record; reused for all records. */
 struct view {
 	struct reel_field *fields;
 	size_t n, capacity;
@@ -17,8 +17,8 @@ struct view {
 /* Fields of a SAMPLE itself. */
 #define SAMPLE_FIELDS 15
 
-/* Room for `n` fields in a row. The caller has reserved enough for the whole record, so it never
- * moves. */
+/* Room for `n` adjacent fields.  The caller has reserved enough for the whole record, so they never
+ * move. */
 static struct reel_field *take(struct view *view, size_t n)
 {
 	struct reel_field *fields = view->fields + view->n;
@@ -315,7 +315,7 @@ static struct reel_error *visit_records(struct reel_capture *capture, bool only_
 			error = reel_block_reader_next(block_reader, &item);
 			if (error || item.kind == REEL_ITEM_END)
 				break;
-			/* One of many in a record is told as if it stood alone. */
+			/* Samples packed in one record are shown as separate records. */
 			record.name = item.kind == REEL_ITEM_SAMPLE
 					      ? "SAMPLE"
 					      : reel_record_name(item.frame.id);

@@ -5,7 +5,7 @@
 #include "base/id_set.h"
 #include "replay/sampled.h"
 
-/* So many side records take less time than it takes to find out which of them are needed. */
+/* Reading fewer side records takes less time than finding the needed ones. */
 #define RECORDS_MIN 65536
 
 struct fork {
@@ -16,7 +16,7 @@ struct reel_sampled {
 	struct reel_id_set threads, spaces;
 	struct fork *forks;
 	size_t n_forks, forks_capacity;
-	/* Those in `spaces`. */
+	/* The ids in `spaces`. */
 	uint64_t *space_list;
 	size_t n_spaces, spaces_capacity;
 	bool lacks_memory;
@@ -45,7 +45,7 @@ static bool has_many_records(const struct reel_reader *reader)
 	return records >= RECORDS_MIN;
 }
 
-/* Damage ends a block; who reads all of it reports that. */
+/* Damage ends a block; complete reads report it. */
 static struct reel_error *end_of_block(struct reel_error *error)
 {
 	if (!error || reel_error_code(error) == REEL_ERROR_NO_MEMORY)
@@ -56,7 +56,7 @@ static struct reel_error *end_of_block(struct reel_error *error)
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
-/* *found_ret is false if these samples have no heads that can be read alone. */
+/* *found_ret is false if these samples have no separately readable heads. */
 static struct reel_error *note_threads(struct reel_sampled *sampled,
 				       struct reel_block_reader *block_reader,
 				       const struct reel_block *block, bool *found_ret)
@@ -118,8 +118,8 @@ static bool note_space(struct reel_sampled *sampled, uint64_t space)
 }
 
 /*
- * A reel_block_reader_choose that refuses everything: of millions of records it takes the first
- * numbers, which decoding all of each would take five times as long for.
+ * A reel_block_reader_choose that refuses everything: it takes the first numbers of millions of
+ * records.  Decoding complete records would take five times as long.
  */
 static bool note_record(const void *context, const struct reel_record_frame *frame)
 {
@@ -152,13 +152,13 @@ static struct reel_error *note_spaces(struct reel_sampled *sampled,
 		error = reel_block_reader_next(block_reader, &item);
 		if (error || item.kind == REEL_ITEM_END)
 			break;
-		/* The block's first one is given anyway. */
+		/* The block's first record is always returned. */
 		note_record(sampled, &item.frame);
 	}
 	return sampled->lacks_memory ? reel_error_no_memory() : end_of_block(error);
 }
 
-/* What is said of later times is not needed. */
+/* Records of later times are not needed. */
 static struct reel_error *note_all_spaces(struct reel_sampled *sampled,
 					  struct reel_block_reader *block_reader,
 					  const struct reel_reader *reader, uint64_t to)
@@ -183,7 +183,7 @@ static int compare_forks(const void *a, const void *b)
 	return (x->space > y->space) - (x->space < y->space);
 }
 
-/* As recorders number them. */
+/* Whether ids ascend, as recorders assign them. */
 static bool is_ascending(const struct reel_sampled *sampled)
 {
 	for (size_t i = 1; i < sampled->n_forks; i++)
@@ -192,7 +192,7 @@ static bool is_ascending(const struct reel_sampled *sampled)
 	return true;
 }
 
-/* The first one of the space, or where it would be. */
+/* The first fork of the space, or its place. */
 static size_t find_fork(const struct reel_sampled *sampled, uint64_t space)
 {
 	size_t low = 0, high = sampled->n_forks;
@@ -208,13 +208,13 @@ static size_t find_fork(const struct reel_sampled *sampled, uint64_t space)
 	return low;
 }
 
-/* With their parents, and the parents of these: the list grows while it is gone through. */
+/* Adds all ancestors: the list grows while it is read. */
 static struct reel_error *note_parents(struct reel_sampled *sampled)
 {
 	for (size_t i = 0; i < sampled->n_spaces; i++) {
 		uint64_t space = sampled->space_list[i];
 
-		/* An id that is defined twice has two parents: either may count. */
+		/* An id defined twice has two parents, and either may be used. */
 		for (size_t at = find_fork(sampled, space);
 		     at < sampled->n_forks && sampled->forks[at].space == space; at++)
 			if (!note_space(sampled, sampled->forks[at].parent))
@@ -223,7 +223,7 @@ static struct reel_error *note_parents(struct reel_sampled *sampled)
 	return NULL;
 }
 
-/* Which spaces are needed; the threads are known. */
+/* Notes the needed spaces from the known threads. */
 static struct reel_error *note_needed_spaces(struct reel_sampled *sampled,
 					     struct reel_block_reader *block_reader,
 					     const struct reel_reader *reader, uint64_t to)
@@ -290,7 +290,7 @@ bool reel_sampled_wants(const void *context, const struct reel_record_frame *fra
 	default:
 		return true;
 	}
-	/* All of these begin with a time, and then the id. */
+	/* All of these begin with a time and the id. */
 	(void)reel_cursor_uleb(&cursor);
 	return reel_id_set_has(ids, reel_cursor_uleb(&cursor)) || cursor.failed;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which processes samples can ask for: those of the sampled threads, and those that they were
- * forked from, whose mappings they began with.  A host that starts thousands of processes a second
- * has samples of few of them, and what is recorded of the others is not kept.
+ * Finds the processes that samples can need: those of the sampled threads, and the processes that
+ * they were forked from, with whose mappings they began.  A host that starts thousands of processes
+ * a second has samples of few of them, and records of the others are not kept.
  */
 #ifndef REPLAY_SAMPLED_H
 #define REPLAY_SAMPLED_H
@@ -12,9 +12,8 @@
 struct reel_sampled;
 
 /*
- * Of the samples of these blocks, which are not later than `to`.  *ret is NULL where all records
- * are to be kept: there are too few to look for others, or the samples have to be decoded to know
- * their threads.
+ * For the samples of these blocks, none later than `to`.  *ret is NULL if all records should be
+ * kept: there are too few for a search, or the samples' threads are unknown without decoding.
  */
 struct reel_error *reel_sampled_create(struct reel_block_reader *block_reader,
 				       const struct reel_reader *reader,
@@ -22,7 +21,7 @@ struct reel_error *reel_sampled_create(struct reel_block_reader *block_reader,
 				       size_t n_sample_blocks, uint64_t to,
 				       struct reel_sampled **ret) REEL_MUST_CHECK;
 void reel_sampled_destroy(struct reel_sampled *sampled);
-/* A reel_block_reader_choose, of a struct reel_sampled: false for records of other processes. */
+/* A reel_block_reader_choose of a struct reel_sampled: false for records of other processes. */
 bool reel_sampled_wants(const void *sampled, const struct reel_record_frame *frame);
 
 #endif

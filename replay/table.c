@@ -127,7 +127,7 @@ static struct reel_location location_of_register(const struct reel_cfi_row *row,
 					 : (struct reel_location){ REEL_LOCATION_UNKNOWN };
 }
 
-/* Where the CFI says nothing of it, a link register still holds the return address. */
+/* If the CFI has no rule for it, the link register still holds the return address. */
 static struct reel_location return_address_of(const struct reel_arch *arch,
 					      const struct reel_cfi_row *row)
 {
@@ -176,7 +176,7 @@ struct reel_error *reel_table_next(struct reel_table *table, const struct reel_t
 		return reel_error_create(REEL_ERROR_CORRUPT, "%s: FDE at 0x%llx: %s",
 					 reel_elf_file_path(table->file),
 					 (unsigned long long)row->fde_begin, problem);
-	case REEL_CFI_SWITCHES: /* a row is what the file says */
+	case REEL_CFI_SWITCHES: /* rows are shown as in the file */
 	case REEL_CFI_FOUND:
 		break;
 	}

@@ -10,7 +10,7 @@
 #include "replay/unwind/unwind.h"
 #include "target/space.h"
 
-/* A file that was mapped; one for each path. */
+/* A mapped file; one for each path. */
 struct code_file {
 	char *path;
 	struct reel_elf_file *file;
@@ -22,7 +22,7 @@ struct code_file {
 struct reel_unwinder {
 	const struct reel_arch *arch;
 	struct reel_unwind_programs *programs;
-	/* Mappings are kept as a capture's are: one space, one time; a module's id is a file's
+	/* Mappings are stored like a capture's: one space, one time; a module's id is a file's
 	 * index + 1. */
 	struct reel_timeline *timeline;
 	struct code_file *files;
@@ -33,10 +33,10 @@ struct reel_unwinder {
 	struct reel_unwind_frames frames;
 	struct reel_memory_region *regions;
 	size_t n_regions;
-	struct reel_unwound unwound; /* what was given last */
+	struct reel_unwound unwound; /* the last result */
 	struct reel_unwound_frame *given;
-	size_t n_given;	      /* that there is room for */
-	void *_Atomic failed; /* the rows that cannot be relied on; NULL: none */
+	size_t n_given;	      /* allocated */
+	void *_Atomic failed; /* unreliable rows; NULL: none */
 };
 
 #define ONLY_SPACE 1
@@ -263,7 +263,7 @@ static struct reel_error *set_memory(struct reel_unwinder *unwinder,
 	return NULL;
 }
 
-/* What the caller is given of the frames. */
+/* Converts the frames for the caller. */
 static struct reel_error *give(struct reel_unwinder *unwinder, enum reel_stop stop,
 			       const struct reel_unwound **ret)
 {
