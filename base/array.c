@@ -12,7 +12,7 @@ bool reel_array_grow(void *array, size_t *capacity, size_t size)
 	size_t wanted = *capacity ? *capacity * 2 : FIRST_CAPACITY;
 	void *items;
 
-	/* Pointers to whatever type are alike on all that this runs on, but not to a compiler. */
+	/* Every supported platform represents pointers alike, but a compiler cannot assume it. */
 	memcpy(&items, array, sizeof(items));
 	items = reallocarray(items, wanted, size);
 	if (!items)

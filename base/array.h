@@ -5,11 +5,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Doubles `*array`, a pointer to `*capacity` items of `size` bytes.  False if there is no memory;
- * then it is as it was. */
+/* Doubles `*array`, a pointer to `*capacity` items of `size` bytes.  Without memory it returns
+ * false and leaves the array unchanged. */
 bool reel_array_grow(void *array, size_t *capacity, size_t size);
 
-/* Room for one more item where `count` of them are used. */
+/* Makes room for one more item when `count` are used. */
 static inline bool reel_array_reserve(void *array, size_t count, size_t *capacity, size_t size)
 {
 	return count < *capacity || reel_array_grow(array, capacity, size);

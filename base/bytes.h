@@ -13,19 +13,19 @@
 
 #include "base/error.h"
 
-/* Borrowed: of a block that was decoded, a file, or the caller. */
+/* Borrowed from a decoded block, a file, or the caller. */
 struct reel_bytes {
 	const uint8_t *data;
 	size_t size;
 };
 
 struct reel_bytes reel_bytes_of_string(const char *string);
-/* FNV-1a of them, going on from what it gave for those before (REEL_HASH_BEGIN: there are none).
- * Who chooses the bytes can make others of the same hash. */
+/* FNV-1a of the bytes, continuing from the hash of the previous ones (or from REEL_HASH_BEGIN).
+ * Anyone who chooses the bytes can construct collisions. */
 #define REEL_HASH_BEGIN 0xcbf29ce484222325
 uint64_t reel_bytes_hash(uint64_t from, struct reel_bytes bytes);
 
-/* What an ELF file has loaded at an address of its own. */
+/* The part of an ELF file that is loaded at its own address. */
 struct reel_loaded_bytes {
 	const uint8_t *bytes;
 	size_t size;
@@ -37,7 +37,7 @@ static inline uint16_t reel_load16(const uint8_t *p)
 	return (uint16_t)(p[0] | p[1] << 8);
 }
 
-/* As a call, a load of one instruction takes several times as long. */
+/* Inlined: a load is one instruction, and a call would take several times as long. */
 static inline __attribute__((always_inline)) uint32_t reel_load32(const uint8_t *p)
 {
 	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
@@ -99,7 +99,7 @@ static inline void reel_store_target(uint8_t *bytes, unsigned size, bool big_end
 		bytes[big_endian ? size - 1 - i : i] = (uint8_t)value;
 }
 
-/* Signed as unsigned with small magnitudes small: 0, -1, 1, -2 … -> 0, 1, 2, 3 … */
+/* Maps signed to unsigned and keeps small magnitudes small: 0, -1, 1, -2 … -> 0, 1, 2, 3 … */
 static inline uint64_t reel_zigzag(int64_t v)
 {
 	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
@@ -111,8 +111,8 @@ static inline int64_t reel_unzigzag(uint64_t v)
 }
 
 /*
- * A cursor never reads behind `end`.  The first read that would sets `failed`
- * and every read from then on gives zeros, so a decoder checks once at its end.
+ * A cursor never reads past `end`.  The first read that would do so sets `failed`, and every later
+ * read returns zeros, so a decoder checks once when it finishes.
  */
 struct reel_cursor {
 	const uint8_t *start, *at, *end;
@@ -121,7 +121,7 @@ struct reel_cursor {
 
 static inline struct reel_cursor reel_cursor(const uint8_t *bytes, size_t size)
 {
-	/* NULL has no bytes, and C has no NULL + 0. */
+	/* NULL has no bytes, and C does not define NULL + 0. */
 	return (struct reel_cursor){ bytes, bytes, size ? bytes + size : bytes, false };
 }
 
@@ -142,7 +142,7 @@ static inline void reel_cursor_fail(struct reel_cursor *cursor)
 	cursor->at = cursor->end;
 }
 
-/* `size` bytes in place, NULL if there are not so many. */
+/* `size` bytes in place; NULL if fewer remain. */
 static inline const uint8_t *reel_cursor_take(struct reel_cursor *cursor, uint64_t size)
 {
 	const uint8_t *bytes = cursor->at;
@@ -183,7 +183,7 @@ static inline uint64_t reel_cursor_u64(struct reel_cursor *cursor)
 	return p ? reel_load64(p) : 0;
 }
 
-/* Unsigned LEB128 of at most 10 bytes; more, or a value over 64 bits, fails. */
+/* Unsigned LEB128 of at most 10 bytes; a longer one, or a value over 64 bits, fails. */
 uint64_t reel_cursor_uleb_slow(struct reel_cursor *cursor);
 
 static inline uint64_t reel_cursor_uleb(struct reel_cursor *cursor)
@@ -199,7 +199,7 @@ static inline int64_t reel_cursor_zigzag(struct reel_cursor *cursor)
 	return reel_unzigzag(reel_cursor_uleb(cursor));
 }
 
-/* Bytes that a value takes as LEB128. */
+/* The number of bytes that the LEB128 of a value takes. */
 static inline size_t reel_uleb_size(uint64_t value)
 {
 	size_t size = 1;
@@ -210,8 +210,8 @@ static inline size_t reel_uleb_size(uint64_t value)
 }
 
 /*
- * A growing buffer.  Appending never fails visibly: when memory runs out
- * `failed` is set and the buffer keeps what it had.  Check before use.
+ * A growing buffer.  Appending has no visible errors: when memory runs out, `failed` is set and the
+ * buffer keeps its contents.  Check `failed` before use.
  */
 struct reel_buffer {
 	uint8_t *bytes;
@@ -220,8 +220,8 @@ struct reel_buffer {
 };
 
 void reel_buffer_free(struct reel_buffer *buffer);
-/* Room for `size` more bytes, to be written by the caller and added to `size`; NULL if there is no
- * memory. */
+/* Makes room for `size` more bytes, which the caller writes and adds to `size`; NULL if there is
+ * not enough memory. */
 uint8_t *reel_buffer_reserve(struct reel_buffer *buffer, size_t size);
 void reel_buffer_append(struct reel_buffer *buffer, const void *bytes, size_t size);
 void reel_buffer_u8(struct reel_buffer *buffer, uint8_t value);
@@ -235,7 +235,7 @@ static inline void reel_buffer_zigzag(struct reel_buffer *buffer, int64_t value)
 
 #define _cleanup_buffer_ __attribute__((cleanup(reel_buffer_free)))
 
-/* Stacks are compared so many bytes at a time: most of one is that of the sample before. */
+/* The step in which stacks are compared: most of a stack equals the previous sample's. */
 #define REEL_STEP_BYTES 64
 
 static inline bool reel_step_differs(const uint8_t *a, const uint8_t *b)

@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 
-/* The low `bits` (1 to 64) of a number as a two's complement one. */
+/* The low `bits` (1 to 64) of a number, read as two's complement. */
 static inline uint64_t reel_sign_extend(uint64_t value, unsigned bits)
 {
 	unsigned unused = 64 - bits;

@@ -9,11 +9,11 @@
 #include "base/files.h"
 #include "base/quantity.h"
 
-/* More program headers or note bytes than any real file has are not looked at. */
+/* More than any real file has; program headers and note bytes above these limits are ignored. */
 #define PROGRAM_HEADERS_MAX 512
 #define NOTES_MAX	    (64u << 10)
 
-/* Bytes of an ELF file, of a descriptor or in memory. */
+/* The bytes of an ELF file, from a descriptor or from memory. */
 struct elf_source {
 	int fd; /* -1: */
 	const uint8_t *image;
@@ -54,7 +54,7 @@ bool reel_elf_kind_of(const uint8_t *header, size_t size, struct reel_elf_kind *
 	return true;
 }
 
-/* vDSO images have their section headers last, and are padded to pages behind. */
+/* vDSO images end with their section headers, followed by padding to a full page. */
 size_t reel_elf_image_size(const uint8_t *header, size_t size, size_t limit)
 {
 	struct reel_elf_kind kind;
@@ -86,7 +86,7 @@ uint16_t reel_elf_compat_machine(uint16_t machine)
 	case EM_S390:
 	case EM_PPC64:
 	case EM_RISCV:
-		/* The same number, or none that Linux runs as compat. */
+		/* Either the number is the same, or Linux runs no compat programs on it. */
 		return machine == EM_PPC64 ? EM_PPC : machine;
 	default:
 		return 0;
@@ -101,7 +101,7 @@ bool reel_build_id_of_notes(const uint8_t *notes, size_t size, enum reel_byte_or
 		uint64_t name_size = load(notes + at, 4, order);
 		uint64_t data_size = load(notes + at + 4, 4, order);
 		uint64_t type = load(notes + at + 8, 4, order);
-		/* 4 bytes are what GNU notes are aligned to in 64-bit files too. */
+		/* GNU notes are aligned to 4 bytes in 64-bit files as well. */
 		uint64_t data = at + 12 + ((name_size + 3) & ~UINT64_C(3));
 		uint64_t next = data + ((data_size + 3) & ~UINT64_C(3));
 
@@ -143,7 +143,7 @@ struct program_headers {
 	uint8_t file_header[sizeof(Elf64_Ehdr)];
 	size_t file_header_size;
 	uint64_t offset, entry_size, count;
-	size_t size; /* of what is read of each */
+	size_t size; /* the bytes read of each */
 };
 
 static bool source_headers(const struct elf_source *source, struct program_headers *ret)
@@ -202,12 +202,12 @@ bool reel_build_id_of_image(const uint8_t *image, size_t size, struct reel_build
 
 /* ---- a digest ------------------------------------------------------------------------- */
 
-/* Of larger files so many pieces, from the first to the last byte. */
+/* Larger files are sampled in this many pieces, spread from the first to the last byte. */
 #define PIECES	   16
 #define PIECE_SIZE (16u << 10)
-/* Where no note and no PT_INTERP begins earlier. */
+/* No note and no PT_INTERP begins below this offset. */
 #define BEGIN_MAX 4096
-/* No file is so large; sums do not overflow. */
+/* No file is this large; sums do not overflow. */
 #define SEGMENT_MAX (UINT64_C(1) << 48)
 
 struct loaded {
@@ -219,8 +219,8 @@ struct digest {
 	struct program_headers headers;
 	struct loaded loaded[PROGRAM_HEADERS_MAX];
 	size_t n_loaded;
-	uint64_t size; /* of all that is loaded */
-	/* What is before that in the file counts as 0. */
+	uint64_t size; /* of everything that is loaded */
+	/* File bytes below this offset count as 0. */
 	uint64_t begin;
 	crypto_generichash_state hash;
 	uint8_t bytes[NOTES_MAX];
@@ -234,7 +234,7 @@ static void add_number(struct digest *digest, uint64_t number)
 	crypto_generichash_update(&digest->hash, bytes, sizeof(bytes));
 }
 
-/* A number of the file, which is `size_32` or `size_64` bytes long. */
+/* A number from the file, `size_32` or `size_64` bytes long. */
 static uint64_t number_at(const struct digest *digest, const uint8_t *header, size_t at_32,
 			  size_t size_32, size_t at_64, size_t size_64)
 {
@@ -252,7 +252,7 @@ static bool add_bytes(struct digest *digest, uint64_t offset, size_t size)
 	return true;
 }
 
-/* Go's has a digest of all that the file was made of. */
+/* Go's note contains a digest of everything the file was built from. */
 static bool add_note(struct digest *digest, uint64_t offset, uint64_t size)
 {
 	if (size > NOTES_MAX)
@@ -262,9 +262,9 @@ static bool add_note(struct digest *digest, uint64_t offset, uint64_t size)
 }
 
 /*
- * strip cuts zeros off the end of data, so neither that end nor what lies before it counts.  And it
- * puts the section headers elsewhere, which Go has between program headers and notes, in a loaded
- * page: so nothing counts there.
+ * strip removes zeros from the end of data, so that end and everything before it are not counted.
+ * strip also moves the section headers, which Go writes between program headers and notes in a
+ * loaded page, so nothing there is counted.
  */
 static bool add_segment(struct digest *digest, const uint8_t *header)
 {
@@ -329,7 +329,7 @@ static bool add_piece(struct digest *digest, uint64_t offset, size_t size)
 	return true;
 }
 
-/* Of what is loaded, one segment behind the other. */
+/* Adds the loaded bytes, segment after segment. */
 static bool add_loaded(struct digest *digest, uint64_t first, uint64_t size)
 {
 	for (size_t i = 0; i < digest->n_loaded && size; i++) {
@@ -353,7 +353,7 @@ static bool add_pieces(struct digest *digest, uint64_t deadline)
 {
 	uint64_t rest = digest->size;
 
-	/* All of it, or so much from each place. */
+	/* Everything, or one piece from each place. */
 	for (uint64_t i = 0; i < PIECES && rest; i++) {
 		uint64_t first = i * PIECE_SIZE, size = PIECE_SIZE;
 

@@ -84,7 +84,7 @@ struct reel_error *reel_error_prefix(struct reel_error *error, const char *forma
 	va_end(args);
 	if (!prefix || asprintf(&message, "%s: %s", prefix, error->message) < 0)
 		return error;
-	/* What was wanted is larger than a message, mostly. */
+	/* Usually the wanted memory is larger than a message. */
 	if (error->is_static)
 		return error_with(error->code, message);
 	free(error->message);

@@ -8,13 +8,13 @@
 #define REEL_MUST_CHECK __attribute__((warn_unused_result))
 
 /*
- * Makes an error.  Never returns NULL: when memory is short it returns a
- * static NO_MEMORY error that reel_error_destroy leaves alone.
+ * Makes an error.  Never returns NULL: when memory is short it returns a static NO_MEMORY error,
+ * which reel_error_destroy ignores.
  */
 struct reel_error *reel_error_create(enum reel_error_code code, const char *format, ...)
 	__attribute__((format(printf, 2, 3), returns_nonnull));
-/* As above with ": " and errno's text behind it; code is OS (or PERMISSION for EPERM and EACCES).
- */
+/* As above, followed by ": " and errno's text; the code is OS (or PERMISSION for EPERM and
+ * EACCES). */
 struct reel_error *reel_error_os(int errnum, const char *format, ...)
 	__attribute__((format(printf, 2, 3), returns_nonnull));
 struct reel_error *reel_error_no_memory(void) __attribute__((returns_nonnull));

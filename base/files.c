@@ -50,7 +50,7 @@ int reel_copy_all(int from, int to)
 	return errnum;
 }
 
-/* -1 and errno where there is none. */
+/* -1 and errno on failure. */
 static int create_in(const char *directory)
 {
 	_cleanup_free_ char *path = NULL;
@@ -58,7 +58,7 @@ static int create_in(const char *directory)
 
 	if (fd >= 0)
 		return fd;
-	/* Not every file system has O_TMPFILE. */
+	/* Not every file system supports O_TMPFILE. */
 	if (asprintf(&path, "%s/stackreel.XXXXXX", directory) < 0) {
 		path = NULL;
 		errno = ENOMEM;

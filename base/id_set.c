@@ -12,7 +12,7 @@ void reel_id_set_free(struct reel_id_set *set)
 	*set = (struct reel_id_set){ 0 };
 }
 
-/* The slot that has the id, or else the free one where it belongs. */
+/* The slot with the id, or the free slot where it belongs. */
 static uint64_t *slot_of(const struct reel_id_set *set, uint64_t id)
 {
 	size_t mask = ((size_t)1 << set->bits) - 1;
@@ -53,7 +53,7 @@ bool reel_id_set_add(struct reel_id_set *set, uint64_t id)
 
 	if (!id || reel_id_set_has(set, id))
 		return true;
-	/* At most half of the slots are taken, so that a search ends soon. */
+	/* At most half of the slots are used, so that searches stay short. */
 	if ((!set->slots || 2 * (set->count + 1) > (size_t)1 << set->bits) && !grow(set))
 		return false;
 	slot = slot_of(set, id);

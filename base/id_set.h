@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A set of 64-bit ids that a file chooses, in 16 to 32 bytes each: for millions.  Hashed as in
- * id_table.h.  0 is not an id and never a member.
+ * A set of 64-bit ids that a file chooses, at 16 to 32 bytes each: made for millions.  Hashed as in
+ * id_table.h. 0 is not an id and never a member.
  */
 #ifndef BASE_ID_SET_H
 #define BASE_ID_SET_H

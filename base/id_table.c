@@ -22,8 +22,8 @@ uint64_t reel_hash_multiplier(const void *owner)
 {
 	uint64_t value;
 
-	/* Early in boot, or under seccomp, there may be no randomness; then an address must
-	 * do. */
+	/* Early in boot, or under seccomp, there may be no randomness; the fallback is an address
+	 * and the time. */
 	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) != sizeof(value))
 		value = ((uint64_t)(uintptr_t)owner ^ (uint64_t)time(NULL)) * 0x9e3779b97f4a7c15;
 	return value | 1;

@@ -10,14 +10,14 @@
 #include "base/files.h"
 #include "base/output_file.h"
 
-/* A file without a name vanishes by itself, whatever ends the program; -1 where there is none. */
+/* A nameless file vanishes however the program ends; -1 if the file system has none. */
 static int open_nameless(const struct reel_place *place)
 {
 	char link[64];
 	int fd = openat(place->folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, place->mode);
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	/* It gets its name through /proc. */
+	/* linkat() reaches the file through /proc. */
 	if (fd >= 0 && ((place->mode == REEL_PLACE_PRIVATE && fchmod(fd, place->mode)) ||
 			access(link, F_OK))) {
 		close(fd);
@@ -70,7 +70,7 @@ struct reel_error *reel_output_file_open(const char *path, mode_t mode, int sour
 	return error;
 }
 
-/* A nameless file can get a name, but not one that is in use: that takes a rename. */
+/* A nameless file can get a new name, but not replace an existing one: that takes a rename. */
 static struct reel_error *give_temporary_name(struct reel_output_file *file)
 {
 	char link[64];
@@ -88,7 +88,7 @@ static struct reel_error *give_temporary_name(struct reel_output_file *file)
 
 static struct reel_error *write_out(const struct reel_output_file *file)
 {
-	/* What takes a file's place must not be lost with it if the host's power fails. */
+	/* When replacing a file, a power failure must not lose both the old and the new one. */
 	return file->place.exists && fsync(file->fd)
 		       ? reel_error_os(errno, "writing %s", file->place.path)
 		       : NULL;
@@ -175,7 +175,7 @@ void reel_file_abandon(struct reel_file *file)
 {
 	if (!file)
 		return;
-	/* An error that nobody sees: it only makes the file vanish. */
+	/* Nobody sees this error: it only discards the file. */
 	reel_error_destroy(reel_output_file_close(
 		&file->output, reel_error_create(REEL_ERROR_INVALID, "abandoned")));
 	free(file);

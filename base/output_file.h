@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file that comes out.  It gets its name when it is whole, so that nothing
- * is left of one that failed, and what had the name before stays until then.
+ * An output file.  It gets its name when it is complete, so a failed one leaves nothing, and a
+ * previous file of that name stays until then.
  */
 #ifndef BASE_OUTPUT_FILE_H
 #define BASE_OUTPUT_FILE_H
@@ -10,17 +10,17 @@
 
 struct reel_output_file {
 	int fd;
-	/* It gets the place's name, and can be read, too; not so standard output, or a device. */
+	/* It gets the place's name and can be read back; false for standard output and devices. */
 	bool is_new;
 	struct reel_place place;
-	char *temporary; /* its name until then; NULL: it has none */
+	char *temporary; /* its name until then; NULL if nameless */
 };
 
-/* `mode` is a new file's, of base/place.h.  INVALID: it is the file that `source` is open on, by
+/* `mode` is a new file's, from base/place.h.  INVALID if `source` is open on the same file, by
  * whatever name. */
 struct reel_error *reel_output_file_open(const char *path, mode_t mode, int source,
 					 struct reel_output_file *ret) REEL_MUST_CHECK;
-/* Takes `error` over: if there is one, nothing gets a name. */
+/* Takes ownership of `error`: if set, nothing gets a name. */
 struct reel_error *reel_output_file_close(struct reel_output_file *file,
 					  struct reel_error *error) REEL_MUST_CHECK;
 

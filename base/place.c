@@ -17,7 +17,7 @@
 #include "base/bytes.h"
 #include "base/place.h"
 
-/* As many as the kernel follows in a path (MAXSYMLINKS of include/linux/namei.h). */
+/* The kernel's limit for one path (MAXSYMLINKS in include/linux/namei.h). */
 #define LINKS_MAX 40
 
 #define READER_TIMEOUT_MS 5000
@@ -25,7 +25,7 @@
 
 /* ---- the folder ----------------------------------------------------------------------- */
 
-/* The folder of `path`, which is seen from the folder `from`, and the name in it. */
+/* Opens the folder of `path`, relative to the folder `from`, and stores the name in it. */
 static struct reel_error *enter(struct reel_place *place, int from, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -76,11 +76,11 @@ void reel_place_close(struct reel_place *place)
 	*place = (struct reel_place){ .folder = -1 };
 }
 
-/* ---- what has the name ------------------------------------------------------------------ */
+/* ---- the existing file ------------------------------------------------------------------ */
 
 /*
- * Nobody else can have put it there.  What is ours can get other names: with two of them we may not
- * have given it this one.
+ * Nobody else can have put the file there.  Our own files can get other names: with a second link,
+ * this name may not be ours.
  */
 static bool is_trusted(const struct reel_place *place)
 {
@@ -88,7 +88,7 @@ static bool is_trusted(const struct reel_place *place)
 
 	if (place->status.st_uid == geteuid() && place->status.st_nlink == 1)
 		return true;
-	/* Of an access control list the group's bits are the mask: they cover it. */
+	/* With an access control list, the group bits are its mask, so they cover the list. */
 	return !fstat(place->folder, &folder) && !(folder.st_mode & (S_IWGRP | S_IWOTH)) &&
 	       (!folder.st_uid || folder.st_uid == geteuid());
 }
@@ -103,7 +103,7 @@ static struct reel_error *distrust(const struct reel_place *place, const char *w
 		place->path, what, (unsigned int)place->status.st_uid, refused, place->path);
 }
 
-/* The names below /proc/PID/fd lead to what is open, which may have no name at all. */
+/* Names below /proc/PID/fd lead to open files, which may have no name. */
 static bool is_descriptor_folder(int folder)
 {
 	struct statfs status;
@@ -121,7 +121,7 @@ static struct reel_error *look(struct reel_place *place)
 	return NULL;
 }
 
-/* The place is where the link leads to. */
+/* The link's target becomes the place. */
 static struct reel_error *follow(struct reel_place *place)
 {
 	char target[PATH_MAX];
@@ -157,7 +157,7 @@ static struct reel_error *check_lasting(struct reel_place *place, bool was_link)
 				 : distrust(place, is_device ? "a device" : "a FIFO", "written to");
 }
 
-/* A rename would be refused, perhaps after hours of work. */
+/* A rename would fail, perhaps after hours of work. */
 static bool is_anothers_in_sticky_folder(const struct reel_place *place)
 {
 	struct stat folder;
@@ -231,7 +231,7 @@ void reel_place_give_to_caller(const struct reel_place *place, int fd)
 	uid_t user;
 	gid_t group;
 
-	/* Where that may not be done it stays root's, which loses nothing. */
+	/* If chown is not permitted the file stays root's, which loses nothing. */
 	if (reel_place_is_of_caller(place, &user, &group))
 		(void)!fchown(fd, user, group);
 }
@@ -241,7 +241,7 @@ int reel_place_create(const struct reel_place *place, const char *name)
 	int fd = openat(place->folder, name,
 			O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, place->mode);
 
-	/* The folder's default access control list replaces umask, which may take away too much. */
+	/* The folder's default access control list replaces umask and may remove too many bits. */
 	if (fd >= 0 && place->mode == REEL_PLACE_PRIVATE && fchmod(fd, REEL_PLACE_PRIVATE)) {
 		int errnum = errno;
 
@@ -293,7 +293,7 @@ struct reel_error *reel_place_take_name(const struct reel_place *place, const ch
 	return reel_error_os(errnum, "creating %s", place->path);
 }
 
-/* ---- what lasts ------------------------------------------------------------------------- */
+/* ---- lasting files ---------------------------------------------------------------------- */
 
 static uint64_t now_ms(void)
 {
@@ -311,7 +311,7 @@ static bool is_what_was_seen(const struct reel_place *place, int fd)
 	       status.st_ino == place->status.st_ino;
 }
 
-/* What is written goes behind what was: another opening would begin at the start again. */
+/* Append after existing output: opening again would start at the beginning. */
 static struct reel_error *open_descriptor(const struct reel_place *place, int *fd_ret)
 {
 	char *end;

@@ -80,7 +80,7 @@ static const struct {
 	{ "d", 86400 * REEL_NS_PER_SECOND },
 };
 
-/* ".25" as thousandths; what is finer is dropped. */
+/* ".25" as thousandths; further digits are dropped. */
 static uint64_t parse_fraction(const char **text)
 {
 	uint64_t thousandths = 0, unit = 100;

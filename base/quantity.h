@@ -20,8 +20,8 @@ struct reel_error *reel_quantity_size(const char *text, uint64_t *ret) REEL_MUST
 /* Nanoseconds: 10, 10s, 1.5s, 500ms, 2m, 1h. Not 0. */
 struct reel_error *reel_quantity_duration(const char *text, uint64_t *ret) REEL_MUST_CHECK;
 /*
- * Numbers separated by commas; with `ranges` also 0-3.  Ascending and each once.
- * Added to what is in the array already.
+ * Numbers separated by commas; with `ranges` also 0-3.  Ascending, without duplicates.  Added to
+ * the items already in the array.
  */
 struct reel_error *reel_quantity_list(const char *text, bool ranges, uint32_t max, uint32_t **list,
 				      size_t *count) REEL_MUST_CHECK;

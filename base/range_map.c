@@ -81,9 +81,8 @@ static void heap_pop(struct heap *heap)
 }
 
 /*
- * Sweeps over the begins, with the ranges that hold the current address in a
- * heap.  Every step either takes in a begin or drops an end, so at most two
- * ranges come out for each that went in.
+ * Sweeps over the begins, with a heap of the ranges that hold the current address.  Every step
+ * either adds a begin or drops an end, so each input range makes at most two output ranges.
  */
 static struct reel_error *flatten(struct reel_range_map *map, uint32_t *items)
 {

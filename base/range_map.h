@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Address ranges that may overlap, made into disjoint ones: of all that hold an
- * address, the one with the highest priority has it.  Then a look-up is one
- * binary search.
+ * Turns overlapping address ranges into disjoint ones: an address belongs to the range with the
+ * highest priority among those that hold it.  A look-up is one binary search.
  */
 #ifndef BASE_RANGE_MAP_H
 #define BASE_RANGE_MAP_H
@@ -16,7 +15,7 @@
 struct reel_range_entry {
 	uint64_t begin, end; /* [begin, end) */
 	uint32_t value;
-	uint32_t priority; /* of two equal ones, either may win */
+	uint32_t priority; /* if equal, either may win */
 };
 
 /* All zero is an empty map. */
@@ -25,14 +24,14 @@ struct reel_range_map {
 	size_t n, capacity;
 };
 
-/* Before reel_range_map_build only.  Empty ranges are left out. False: out of memory. */
+/* Only before reel_range_map_build.  Empty ranges are skipped.  False: out of memory. */
 bool reel_range_map_add(struct reel_range_map *map, uint64_t begin, uint64_t end, uint32_t value,
 			uint32_t priority) REEL_MUST_CHECK;
 struct reel_error *reel_range_map_build(struct reel_range_map *map) REEL_MUST_CHECK;
 /* NULL: no range holds it. */
 const struct reel_range_entry *reel_range_map_find(const struct reel_range_map *map,
 						   uint64_t address);
-/* The same before reel_range_map_build, one after the other: for a few searches. */
+/* The same before reel_range_map_build, by linear search: for a few look-ups. */
 const struct reel_range_entry *reel_range_map_find_unbuilt(const struct reel_range_map *map,
 							   uint64_t address);
 void reel_range_map_free(struct reel_range_map *map);

@@ -14,23 +14,23 @@
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 /*
- * File systems that store programs.  Every other one may present the kernel's or a device's state
- * as regular files, and reading those has effects: a file of a PCI device talks to the device,
- * /proc/kmsg and trace_pipe take their content away from other readers, and wait for more.  That
- * is why this lists the known good ones: the next pseudo file system is not on it.
+ * File systems that store programs.  Any other may present the state of the kernel or a device as
+ * regular files, and reading those has effects: a file of a PCI device talks to the device,
+ * /proc/kmsg and trace_pipe take their content away from other readers, and wait for more.  An
+ * allow list also excludes future pseudo file systems.
  */
 static const uint32_t file_systems[] = {
 	ADFS_SUPER_MAGIC, AFFS_SUPER_MAGIC, AFS_SUPER_MAGIC, AFS_FS_MAGIC, BTRFS_SUPER_MAGIC,
 	CEPH_SUPER_MAGIC, CIFS_SUPER_MAGIC, CODA_SUPER_MAGIC, CRAMFS_MAGIC, CRAMFS_MAGIC_WEND,
-	ECRYPTFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, /* ext2's and ext3's, too */
-	F2FS_SUPER_MAGIC, FUSE_SUPER_MAGIC,	/* virtiofs is FUSE, too */
+	ECRYPTFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, /* also ext2's and ext3's */
+	F2FS_SUPER_MAGIC, FUSE_SUPER_MAGIC,	/* also virtiofs */
 	HOSTFS_SUPER_MAGIC, HPFS_SUPER_MAGIC, HUGETLBFS_MAGIC, ISOFS_SUPER_MAGIC, JFFS2_SUPER_MAGIC,
 	MINIX_SUPER_MAGIC, MINIX_SUPER_MAGIC2, MINIX2_SUPER_MAGIC, MINIX2_SUPER_MAGIC2,
 	MINIX3_SUPER_MAGIC, MSDOS_SUPER_MAGIC, NFS_SUPER_MAGIC, NILFS_SUPER_MAGIC,
 	OCFS2_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC, RAMFS_MAGIC, REISERFS_SUPER_MAGIC,
 	SMB_SUPER_MAGIC, SQUASHFS_MAGIC, TMPFS_MAGIC, /* memfds', too */
 	V9FS_MAGIC, XFS_SUPER_MAGIC,
-	/* linux/magic.h lacks these or has them since later versions; the kernel's fs/ or the
+	/* linux/magic.h has these only in later versions or not at all; the kernel's fs/ or the
 	 * modules' own headers define them. */
 	0x01161970, /* gfs2 */
 	0x0bd00bd0, /* Lustre */
@@ -63,7 +63,7 @@ static bool keeps_files(uint32_t type)
 	return false;
 }
 
-/* A place (O_PATH) that may be opened; neither call opens it. */
+/* Whether a place (O_PATH) may be opened; neither of its calls opens the file. */
 static struct reel_error *check(int place, const char *name, struct stat *ret)
 {
 	struct statfs status;
@@ -81,7 +81,7 @@ static struct reel_error *check(int place, const char *name, struct stat *ret)
 	return NULL;
 }
 
-/* `path` leads to what was looked at, unless somebody replaced that. */
+/* `path` leads to the checked file, unless somebody replaced that. */
 static struct reel_error *open_checked(const char *path, const char *name,
 				       const struct stat *expected, int *fd_ret,
 				       struct stat *status_ret)
@@ -106,7 +106,7 @@ struct reel_error *reel_regular_file_reopen(int place, const char *name, int *fd
 	struct reel_error *error = check(place, name, &status);
 	char link[32];
 
-	/* The link leads to the very file that was looked at, whatever has its name by now. */
+	/* The link leads to the very file that was checked, even if its name now means another. */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
 	return error ? error : open_checked(link, name, &status, fd_ret, status_ret);
 }
@@ -121,7 +121,7 @@ struct reel_error *reel_regular_file_open(const char *path, int *fd_ret, struct 
 		return reel_error_os(errno, "%s", path);
 	if (!access("/proc/self/fd", X_OK))
 		return reel_regular_file_reopen(place, path, fd_ret, status_ret);
-	/* Without /proc the name has to do. */
+	/* Without /proc, open by name. */
 	error = check(place, path, &status);
 	return error ? error : open_checked(path, path, &status, fd_ret, status_ret);
 }

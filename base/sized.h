@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Structs of stackreel.h that begin with their size: what is passed may be of an older or a newer
- * version, which knows fewer or more of the fields. */
+/* Structs of stackreel.h that begin with their size: the caller's may be of an older or newer
+ * version with fewer or more fields. */
 #ifndef BASE_SIZED_H
 #define BASE_SIZED_H
 
 #include <stddef.h>
 #include <string.h>
 
-/* From the caller's to ours, of `size` bytes; `from` may be NULL. What the caller's lacks stays. */
+/* Copies the caller's struct to ours (`size` bytes); `from` may be NULL.  Missing fields stay. */
 static inline void reel_sized_take(void *to, size_t size, const void *from)
 {
 	size_t given;
@@ -18,7 +18,7 @@ static inline void reel_sized_take(void *to, size_t size, const void *from)
 	memcpy(to, from, given < size ? given : size);
 }
 
-/* From ours, of `size` bytes, to the caller's, which keeps its own size; it may be NULL. */
+/* Copies ours, of `size` bytes, to the caller's, which keeps its own size and may be NULL. */
 static inline void reel_sized_give(void *to, size_t size, const void *from)
 {
 	size_t wanted;

@@ -56,7 +56,7 @@ static void grow(struct reel_texts *texts)
 	struct text **buckets = calloc(n, sizeof(*buckets));
 
 	if (!buckets)
-		return; /* longer chains, no harm */
+		return; /* longer chains do no harm */
 	for (size_t i = 0; i < texts->n_buckets; i++) {
 		for (struct text *text = texts->buckets[i], *next; text; text = next) {
 			struct text **bucket = &buckets[text->hash & (n - 1)];

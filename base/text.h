@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strings that live as long as their owner: interned, so equal ones are one pointer. */
+/* Interned strings that live as long as their owner: equal strings are one pointer. */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
@@ -9,7 +9,7 @@ struct reel_texts;
 
 struct reel_texts *reel_texts_create(void);
 void reel_texts_destroy(struct reel_texts *texts);
-/* A NUL-terminated copy; NULL if there is no memory. Bytes behind a NUL are left out. */
+/* A NUL-terminated copy; NULL if there is no memory.  Bytes after a NUL are dropped. */
 const char *reel_texts_add(struct reel_texts *texts, const void *bytes, size_t size);
 const char *reel_texts_add_string(struct reel_texts *texts, const char *string);
 /* Lower-case hexadecimal. */
