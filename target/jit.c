@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What JITs have said of their code (JIT_SYMBOL, JIT_UNWIND, JIT_LINE: SPEC.md, section 5).
+ * What JITs reported about their code (JIT_SYMBOL, JIT_UNWIND, JIT_LINE: SPEC.md, section 5).
  *
- * Spaces that fork are a tree.  All that happened is numbered by a walk through it, in which a
- * child's events come where it forks: so what a space is told counts from its number on up to the
- * end of that space, for itself and for all that inherit it, and a moment of a space is a number.
+ * Spaces that fork form a tree.  A walk through it numbers all events and visits a child's events
+ * at its fork.  So an event of a space counts from its number to the end of that space, for the
+ * space and all that inherit from it, and a moment of a space is a number.
  */
 #include <stdlib.h>
 
@@ -15,9 +15,9 @@
 /* In order of time. */
 struct reel_jit_event {
 	uint64_t time;
-	struct reel_space *child; /* that forks; else NULL */
+	struct reel_space *child; /* forks here; else NULL */
 	uint64_t first, last;
-	/* NULL: what was there is no more (UNMAP). */
+	/* NULL: removes whatever was there (UNMAP). */
 	const struct reel_jit_symbol *symbol;
 	const struct reel_record_jit_unwind *unwind;
 	uint32_t moment;
@@ -25,7 +25,7 @@ struct reel_jit_event {
 
 struct reel_jit_line_entry {
 	uint64_t space, time, function, address;
-	size_t number; /* the order in which they came */
+	size_t number; /* order of arrival */
 	struct reel_jit_line line;
 };
 
@@ -41,7 +41,8 @@ static struct reel_error *add_event(struct reel_space *space, const struct reel_
 
 struct reel_error *reel_jit_fork(struct reel_space *parent, struct reel_space *child, uint64_t time)
 {
-	/* Whose own children came first is nobody's child (a capture may contradict itself). */
+	/* A space whose own children came first is no child (captures may contradict
+	 * themselves). */
 	if (!parent->has_jit || child->jit_forked)
 		return NULL;
 	parent->jit_forked = true;
@@ -184,13 +185,13 @@ bool reel_jit_symbol_line(const struct reel_timeline *timeline,
 
 struct numbering {
 	uint32_t last;
-	/* Of all spaces, in order of their numbers, and whose each is: its end comes later. */
+	/* The events of all spaces by number, and the space of each; ends come later. */
 	struct reel_jit_event **events;
 	struct reel_space **spaces;
 	size_t n;
 };
 
-/* The space, and all that forked from it and its children. */
+/* Numbers the space, and everything that forked from it and its children. */
 static void number_space(struct numbering *numbering, struct reel_space *space)
 {
 	while (space) {
@@ -201,7 +202,7 @@ static void number_space(struct numbering *numbering, struct reel_space *space)
 		if (space->jit_walked == space->n_jit_events) {
 			space->jit_end = ++numbering->last;
 			space = space->jit_parent;
-			/* It goes on behind the child. */
+			/* The parent continues after the child. */
 			if (space)
 				space->jit_events[space->jit_walked - 1].moment = ++numbering->last;
 			continue;
@@ -232,7 +233,7 @@ static void count_events(void *context, struct reel_id_entry *entry)
 	*(size_t *)context += space->has_jit ? space->n_jit_events + 2 : 0;
 }
 
-/* Of symbols or of unwind information, and of what removes both. */
+/* Indexes either symbols or unwind information; UNMAP removes both. */
 static struct reel_error *make_index(const struct numbering *numbering, bool of_symbols,
 				     struct reel_jit_index **ret)
 {

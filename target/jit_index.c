@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A segment tree over the addresses at which ranges begin and end.  Each of its nodes has the
- * ranges that it lies in and its parent does not, as a list: from which moment on which of
- * them is the last one.
+ * A segment tree over the addresses at which ranges begin and end.  Each node lists the ranges that
+ * cover it but not its parent, as changes: from which moment on which range is the last.
  */
 #include <stdlib.h>
 
@@ -11,17 +10,17 @@
 /* From `moment` on. */
 struct change {
 	uint32_t moment;
-	uint32_t range; /* its number + 1; 0: none */
+	uint32_t range; /* range number + 1; 0: none */
 };
 
 struct reel_jit_index {
 	struct reel_jit_range *ranges;
 	size_t n;
-	/* Where leaves begin: each ends where the next one does, the last one at 2^64. */
+	/* Where leaves begin: each ends at the next one's begin, the last at 2^64. */
 	uint64_t *addresses;
 	size_t n_leaves;
-	/* Leaves are the nodes n_leaves and up, and the parent of i is i / 2. The changes of a node
-	 * are those up to the next one's. */
+	/* Leaves are the nodes n_leaves and up, and the parent of i is i / 2.  A node's changes end
+	 * at the next node's. */
 	size_t *nodes;
 	struct change *changes;
 };
@@ -33,7 +32,7 @@ static int compare_addresses(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* The leaf that holds the address, which is none below the first one. */
+/* The leaf that holds the address, which must not be below the first leaf. */
 static size_t leaf_of(const struct reel_jit_index *index, uint64_t address)
 {
 	size_t low = 0, high = index->n_leaves;
@@ -70,7 +69,7 @@ static struct reel_error *make_leaves(struct reel_jit_index *index)
 	return NULL;
 }
 
-/* Calls `visit` for the nodes that make up the range together. */
+/* Calls `visit` for the nodes that together make up the range. */
 static void visit_nodes(struct reel_jit_index *index, size_t number,
 			void (*visit)(struct reel_jit_index *index, size_t node, size_t number))
 {
@@ -92,13 +91,13 @@ static void count_range(struct reel_jit_index *index, size_t node, size_t number
 	index->nodes[node + 1]++;
 }
 
-/* Until all are in, a node's number is where its next one goes; each has room for two changes. */
+/* While adding ranges, a node's number is its next free place; each takes two changes. */
 static void put_range(struct reel_jit_index *index, size_t node, size_t number)
 {
 	index->changes[2 * index->nodes[node]++].range = (uint32_t)number;
 }
 
-/* Adds a change; what was said of the same moment before does not count. */
+/* Adds a change; it replaces an earlier change of the same moment. */
 static size_t add_change(struct change *changes, size_t n, uint32_t moment, uint32_t range)
 {
 	n -= n && changes[n - 1].moment == moment;
@@ -107,8 +106,8 @@ static size_t add_change(struct change *changes, size_t n, uint32_t moment, uint
 }
 
 /*
- * Makes changes of a node's ranges, which are at every other place of `from`, in order of their
- * beginnings; gives how many.  No more are made than places were read.
+ * Makes changes from a node's ranges, which are at every second place of `from`, in order of their
+ * beginnings; returns their number.  It makes no more changes than it read places.
  */
 static size_t make_changes(const struct reel_jit_index *index, const struct change *from,
 			   size_t n_from, struct change *changes, uint32_t *open)
@@ -155,7 +154,7 @@ static struct reel_error *fill_nodes(struct reel_jit_index *index)
 	}
 	for (size_t i = 0; i < index->n; i++)
 		visit_nodes(index, i, put_range);
-	/* Now each node's number is where the next one's ranges begin. */
+	/* From here on each node's number is where the next node's ranges begin. */
 	for (size_t i = 0; i < n_nodes; i++) {
 		size_t end = index->nodes[i];
 
@@ -202,7 +201,7 @@ void reel_jit_index_destroy(struct reel_jit_index *index)
 	free(index);
 }
 
-/* The node's range at that moment, its number + 1; 0: none. */
+/* The node's range at that moment, as its number + 1; 0: none. */
 static uint32_t range_of_node(const struct reel_jit_index *index, size_t node, uint32_t moment)
 {
 	size_t begin = index->nodes[node], low = begin, high = index->nodes[node + 1];

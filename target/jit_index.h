@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of many ranges of addresses holds one at a moment: the one that came last of those that
- * still count then.
+ * Finds which of many address ranges holds an address at a moment: the last to begin of those valid
+ * then.
  *
- * Moments are numbers, and a range counts from one of them up to another.  Of two ranges, either
- * one's moments are all among the other's, or they have none in common: so it is with what
- * processes inherit (target/jit.c).  With n ranges, however they overlap, it takes
- * O(n log n) time and memory, and a look-up O(log^2 n).
+ * Moments are numbers, and a range is valid from one of them up to another.  Any two ranges are
+ * either nested in time or disjoint, as with what processes inherit (target/jit.c).  With n ranges,
+ * however they overlap, it takes O(n log n) time and memory, and O(log^2 n) for a look-up.
  */
 #ifndef TARGET_JIT_INDEX_H
 #define TARGET_JIT_INDEX_H
@@ -17,18 +16,18 @@
 
 struct reel_jit_range {
 	uint64_t first, last; /* addresses, both included */
-	uint32_t begin, end;  /* moments, the latter excluded */
-	const void *value;    /* NULL: nothing is there any more */
+	uint32_t begin, end;  /* moments, end excluded */
+	const void *value;    /* NULL: from here on nothing is there */
 };
 
 struct reel_jit_index;
 
-/* Takes `ranges`, from malloc, over, with or without an error; ascending by `begin`, and each has
- * its own. */
+/* Takes ownership of `ranges`, from malloc, even on error; they must ascend by `begin`, each with a
+ * different one. */
 struct reel_error *reel_jit_index_create(struct reel_jit_range *ranges, size_t n,
 					 struct reel_jit_index **ret) REEL_MUST_CHECK;
 void reel_jit_index_destroy(struct reel_jit_index *index);
-/* The range's value; NULL if there is none, or `index` is NULL. */
+/* The range's value; NULL if no range holds the address, or `index` is NULL. */
 const void *reel_jit_index_find(const struct reel_jit_index *index, uint32_t moment,
 				uint64_t address);
 

@@ -7,7 +7,7 @@
 #define VERSION	  1u
 #define CPU_TIMES 1u /* of the header's flags */
 
-/* What all records begin with, and what those begin with that are read. */
+/* The fixed parts of all records, and of the types that are read. */
 #define PREFIX_SIZE 16u
 #define LOAD_SIZE   56u
 #define MOVE_SIZE   64u
@@ -22,19 +22,19 @@ enum record_id {
 };
 
 /*
- * perf took the code for the file that it made of it, header and all, up to 5.8 ("perf jit: Fix
- * inaccurate DWARF line table"); V8 and LLVM still add so much to the addresses of lines.
+ * Up to 5.8, perf mistook the code for the whole file made from it, header included ("perf jit: Fix
+ * inaccurate DWARF line table"); V8 and LLVM still add this to the addresses of lines.
  */
 #define LINE_SHIFT 0x40
 
-/* A record; `bytes` are those of it that there are. */
+/* A record; `bytes` are the available ones. */
 struct record {
 	uint32_t id;
 	uint64_t size;
 	struct reel_bytes bytes;
 };
 
-/* What was said of the next function. */
+/* What precedes a function and describes it. */
 struct before {
 	uint64_t lines_of;
 	struct reel_jitdump_lines lines;
@@ -70,7 +70,7 @@ bool reel_jitdump_next_line(struct reel_jitdump_lines *lines, struct reel_jitdum
 	lines->left--;
 	file = (struct reel_bytes){ lines->entries.at, (size_t)(end - lines->entries.at) };
 	lines->entries.at = end + 1;
-	/* V8's sign for "as before", which perf takes, too. */
+	/* V8 writes 0xff for "same file as before", and perf accepts it as well. */
 	if (file.size != 1 || file.data[0] != 0xff)
 		lines->file = file;
 	*ret = (struct reel_jitdump_line){
@@ -81,7 +81,7 @@ bool reel_jitdump_next_line(struct reel_jitdump_lines *lines, struct reel_jitdum
 	return true;
 }
 
-/* Where no line is within the first bytes of the code, all are too high. */
+/* If no line is within the first bytes of the code, all lines are shifted. */
 static uint64_t shift_of(struct reel_jitdump_lines lines, uint64_t address)
 {
 	struct reel_jitdump_line line;
@@ -95,14 +95,14 @@ static uint64_t shift_of(struct reel_jitdump_lines lines, uint64_t address)
 
 /* ---- records -------------------------------------------------------------------------- */
 
-/* perf inject puts .eh_frame behind the code, at a multiple of 8 (jit_write_elf of
- * tools/perf/util/genelf.c), and JITs write what is right there. */
+/* perf inject writes .eh_frame after the code, at a multiple of 8 (jit_write_elf of
+ * tools/perf/util/genelf.c), and JITs write addresses to match. */
 static uint64_t frame_address(uint64_t address, uint64_t size)
 {
 	return address + ((size + 7) & ~UINT64_C(7));
 }
 
-/* False: the name is not all there. */
+/* False if the name is incomplete. */
 static bool take_load(struct reel_jitdump *dump, const struct record *record,
 		      const struct before *before, const struct reel_jitdump_visitor *visitor,
 		      struct reel_error **error)
@@ -128,7 +128,7 @@ static bool take_load(struct reel_jitdump *dump, const struct record *record,
 		.eh_frame = before->eh_frame,
 	};
 	if (!function.size)
-		return true; /* the format has functions without code */
+		return true; /* the format allows functions without code */
 	if (!is_range(function.address, function.size)) {
 		dump->n_bad++;
 		return true;
@@ -182,8 +182,8 @@ static void take_debug(struct reel_jitdump *dump, const struct record *record,
 	};
 }
 
-/* .eh_frame, then .eh_frame_hdr, though the specification has it the other way round: so it is what
- * JITs write and perf reads (jit_add_eh_frame_info of genelf.c). */
+/* .eh_frame, then .eh_frame_hdr: the specification has the reverse order, but this is what JITs
+ * write and perf reads (jit_add_eh_frame_info of genelf.c). */
 static void take_unwind(struct reel_jitdump *dump, const struct record *record,
 			struct before *before)
 {
@@ -234,7 +234,7 @@ static struct reel_error *take_header(struct reel_jitdump *dump, const uint8_t *
 	return NULL;
 }
 
-/* False: it is not there yet, as far as it is wanted. */
+/* False if the wanted part of the record is still missing. */
 static bool find_record(const struct reel_jitdump *dump, const uint8_t *bytes, size_t size,
 			struct record *ret)
 {
@@ -257,8 +257,8 @@ static bool find_record(const struct reel_jitdump *dump, const uint8_t *bytes, s
 }
 
 /*
- * A function and what stands in front of it, or another record.  False if it is not all there: then
- * *size_ret is that of what there is, or of a record that alone is too long, 0 if that is unknown.
+ * Takes a function and the records preceding it, or another record.  False if incomplete: then
+ * *size_ret is the available size, or the size of a single record that is too long, 0 if unknown.
  */
 static bool take_group(struct reel_jitdump *dump, const uint8_t *bytes, size_t size,
 		       const struct reel_jitdump_visitor *visitor, uint64_t *size_ret,
@@ -294,7 +294,7 @@ static bool take_group(struct reel_jitdump *dump, const uint8_t *bytes, size_t s
 			return true;
 		}
 	}
-	dump->n_bad = n_bad; /* they come again */
+	dump->n_bad = n_bad; /* they will be read again */
 	if (at)
 		*size_ret = at;
 	return false;

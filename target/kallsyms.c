@@ -76,7 +76,7 @@ const char *reel_kallsyms_module_name(const struct reel_kallsyms *symbols, uint3
 	return symbols->modules[index].name;
 }
 
-/* The index of the module's name; they come in runs, so the last one is looked at first. */
+/* The index of the module's name; names come in runs, so check the last one first. */
 static struct reel_error *module_index(struct reel_kallsyms *symbols, const char *name,
 				       uint32_t *ret)
 {
@@ -127,8 +127,7 @@ static struct reel_error *add_symbol(struct reel_kallsyms *symbols, uint64_t add
 	return NULL;
 }
 
-/* What ends the kernel's code names none: what lies behind, up to the next function, is nameless.
- */
+/* Markers at the end of the kernel's code: what follows, up to the next function, has no name. */
 static bool is_end(const char *name)
 {
 	static const char *const ends[] = { "_etext", "_einittext", "__init_end", "__exittext_end",
@@ -140,8 +139,8 @@ static bool is_end(const char *name)
 	return false;
 }
 
-/* Modules' lists have what marks code and data, and local labels (is_mapping_symbol of the kernel's
- * include/linux/module_symbol.h). */
+/* Modules' lists contain markers of code and data, and local labels (is_mapping_symbol of the
+ * kernel's include/linux/module_symbol.h). */
 static bool is_marker(const char *name)
 {
 	return name[0] == '$' || (name[0] == '.' && name[1] == 'L') ||
@@ -163,13 +162,13 @@ static struct reel_error *parse_line(struct reel_kallsyms *symbols, char *line)
 	module = strchr(name, '\t');
 	if (module) {
 		*module++ = '\0';
-		/* "[name]", as perf writes it too. */
+		/* "[name]", which perf also writes. */
 		return add_symbol(symbols, address, name, module);
 	}
 	return add_symbol(symbols, address, is_end(name) ? "" : name, REEL_KALLSYMS_KERNEL);
 }
 
-/* Of aliases the first one in the list comes first. */
+/* Aliases keep the order of the list. */
 static int compare(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
@@ -235,7 +234,7 @@ static size_t above(const struct reel_kallsyms *symbols, uint64_t address)
 	return low;
 }
 
-/* Up to the next one, within its module's memory; 0 if neither is known. */
+/* Up to the next symbol, within its module's memory; 0 if neither is known. */
 static uint64_t size_of(const struct reel_kallsyms *symbols, const struct symbol *symbol)
 {
 	uint64_t end = symbols->modules[symbol->module].end, size = symbol->size;
@@ -263,7 +262,7 @@ static struct reel_kallsym describe(const struct reel_kallsyms *symbols,
 	};
 }
 
-/* The first of the symbols with the largest address at or below `address` that reaches to it. */
+/* The first of the symbols with the largest address at or below `address` that extend to it. */
 static struct symbol *find(const struct reel_kallsyms *symbols, uint64_t address)
 {
 	size_t i = above(symbols, address);
@@ -272,7 +271,7 @@ static struct symbol *find(const struct reel_kallsyms *symbols, uint64_t address
 
 	if (!i)
 		return NULL;
-	/* Aliases have one address: always the same one of them. */
+	/* Aliases share an address: always return the same one. */
 	for (i--; i && symbols->symbols[i - 1].address == symbols->symbols[i].address;)
 		i--;
 	symbol = &symbols->symbols[i];
@@ -312,7 +311,7 @@ struct reel_error *reel_kallsyms_visit_new(struct reel_kallsyms *symbols, const 
 
 	for (size_t i = 0; i < count && !error; i++) {
 		error = reel_kallsyms_visit_address(symbols, chain[i], visit, context);
-		/* A return address behind a call that ends a function belongs to that function. */
+		/* After a call that ends a function, the return address still belongs to it. */
 		if (!error && i)
 			error = reel_kallsyms_visit_address(symbols, chain[i] - 1, visit, context);
 	}
@@ -341,7 +340,7 @@ void reel_kallsyms_restart(struct reel_kallsyms *symbols)
 		symbols->symbols[i].visited = false;
 }
 
-/* ---- what changes ------------------------------------------------------------------- */
+/* ---- changes ------------------------------------------------------------------------ */
 
 static void take_out(struct reel_kallsyms *symbols, size_t from, size_t to)
 {
@@ -403,7 +402,7 @@ bool reel_kallsyms_remove(struct reel_kallsyms *symbols, uint64_t address, const
 	return visited;
 }
 
-/* The symbol of the same name, address and module name; NULL if it is not there. */
+/* The symbol of the same name, address and module name; NULL if missing. */
 static struct symbol *find_same(const struct reel_kallsyms *symbols,
 				const struct reel_kallsyms *others, const struct symbol *other)
 {
@@ -420,7 +419,7 @@ static struct symbol *find_same(const struct reel_kallsyms *symbols,
 	return NULL;
 }
 
-/* Whether a symbol that is not kept lies where that one of another list does. */
+/* Whether a symbol that is not kept overlaps the other list's symbol. */
 static bool is_in_the_way(const struct reel_kallsyms *symbols, uint64_t address, uint64_t size)
 {
 	uint64_t last = size ? address + size - 1 : address;
@@ -439,7 +438,7 @@ static bool is_in_the_way(const struct reel_kallsyms *symbols, uint64_t address,
 	return false;
 }
 
-/* Those that the kernel told of, and that its list hides (bpf_jit_kallsyms). */
+/* Keeps symbols that the kernel reported but hides from its list (bpf_jit_kallsyms). */
 static struct reel_error *keep_told(struct reel_kallsyms *symbols, const struct reel_kallsyms *old)
 {
 	struct reel_error *error = NULL;
@@ -473,7 +472,7 @@ struct reel_error *reel_kallsyms_inherit(struct reel_kallsyms *symbols, struct r
 		to->size = from->size;
 		to->visited = from->visited;
 	}
-	/* Nobody knows when one took the other's place: in between there is neither. */
+	/* The time of a replacement is unknown: in between neither symbol is valid. */
 	for (size_t i = 0; i < old->count && !error; i++) {
 		const struct symbol *symbol = &old->symbols[i];
 		struct reel_kallsym gone;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kernel's symbols as /proc/kallsyms lists them (perf keeps copies in its
- * build-id cache), of which a capture gets those that its call chains need.
+ * A kernel's symbols as /proc/kallsyms lists them (perf keeps copies in its build-id cache).  A
+ * capture stores those that its call chains need.
  */
 #ifndef TARGET_KALLSYMS_H
 #define TARGET_KALLSYMS_H
@@ -10,16 +10,16 @@
 
 struct reel_kallsyms;
 
-/* How the symbols of the kernel proper name their module, as perf does. */
+/* The module name of symbols of the kernel proper, as in perf. */
 #define REEL_KALLSYMS_KERNEL "[kernel.kallsyms]"
 
 struct reel_kallsym {
 	uint64_t address;
 	uint64_t size;	/* up to the next symbol, or the end of its module; 0 if unknown */
-	uint64_t since; /* when it came; 0: it was there from the start */
+	uint64_t since; /* when it appeared; 0: it was there from the start */
 	const char *name;
 	const char *module;    /* "[nf_tables]"; REEL_KALLSYMS_KERNEL */
-	uint32_t module_index; /* 0 is the kernel; no holes */
+	uint32_t module_index; /* 0 is the kernel; without gaps */
 };
 
 /* Reads all symbols of functions.  NOT_FOUND if the file has none with an address. */
@@ -30,15 +30,15 @@ uint64_t reel_kallsyms_address(const struct reel_kallsyms *symbols, const char *
 size_t reel_kallsyms_module_count(const struct reel_kallsyms *symbols);
 /* "[name]" */
 const char *reel_kallsyms_module_name(const struct reel_kallsyms *symbols, uint32_t index);
-/* Some symbol holds the address. */
+/* Whether some symbol holds the address. */
 bool reel_kallsyms_knows(const struct reel_kallsyms *symbols, uint64_t address);
-/* The module's ("[name]") last symbol ends there at the latest. */
+/* The last symbol of the module ("[name]") ends there at the latest. */
 void reel_kallsyms_limit(struct reel_kallsyms *symbols, const char *module, uint64_t end);
 
 typedef struct reel_error *reel_kallsyms_visitor(void *context, const struct reel_kallsym *symbol);
 
-/* These visit symbols that were not visited before: that of an address, those of a chain's
- * addresses, leaf first, that of a function of the kernel proper, all. */
+/* These visit symbols not visited before: the symbol of an address, those of a chain's addresses
+ * (leaf first), a function of the kernel proper, or all. */
 struct reel_error *reel_kallsyms_visit_address(struct reel_kallsyms *symbols, uint64_t address,
 					       reel_kallsyms_visitor *visit,
 					       void *context) REEL_MUST_CHECK;
@@ -51,36 +51,36 @@ struct reel_error *reel_kallsyms_visit_name(struct reel_kallsyms *symbols, const
 struct reel_error *reel_kallsyms_visit_all(struct reel_kallsyms *symbols,
 					   reel_kallsyms_visitor *visit,
 					   void *context) REEL_MUST_CHECK;
-/* Forgets what was visited. */
+/* Marks all symbols as not visited. */
 void reel_kallsyms_restart(struct reel_kallsyms *symbols);
 
 /* Bytes from `address` to the next symbol, `size` at most. */
 uint64_t reel_kallsyms_room(const struct reel_kallsyms *symbols, uint64_t address, uint64_t size);
 /*
- * Whether the name is that of a BPF trampoline or dispatcher: PERF_RECORD_KSYMBOL gives a page as
- * their size (bpf_image_ksym_add of kernel/bpf/trampoline.c), though others may lie in that.
+ * Whether this names a BPF trampoline or dispatcher: PERF_RECORD_KSYMBOL reports a page as their
+ * size (bpf_image_ksym_add of kernel/bpf/trampoline.c), though others may be in that page.
  */
 bool reel_kallsyms_is_image(const char *name);
-/* A symbol that came later, in place of what its range held. Its module_index may be a new one. */
+/* A later symbol, which replaces those in its range.  Its module_index may be a new one. */
 struct reel_error *reel_kallsyms_insert(struct reel_kallsyms *symbols,
 					const struct reel_kallsym *symbol) REEL_MUST_CHECK;
-/* One that went; true if it was visited, and then *ret is it (name and module live on). */
+/* Removes a symbol; true if it was visited: then *ret is the symbol (name and module live on). */
 bool reel_kallsyms_remove(struct reel_kallsyms *symbols, uint64_t address, const char *name,
 			  struct reel_kallsym *ret);
 
 struct reel_kallsyms_heir {
 	/* Whether modules of one name (indexes in the old list, in the new one) are the same. */
 	bool (*is_same)(void *context, uint32_t old_module, uint32_t module);
-	/* A visited symbol that is not there any more: its name is "", `since` when it went. */
+	/* Called for a visited symbol that is gone: its name is "", `since` the time it went. */
 	reel_kallsyms_visitor *gone;
 	void *context;
 };
 
 /*
- * A list that was read again at `now`; at `before` the old one still held.
- * Takes over which symbols were visited and since when they are there, and what
- * reel_kallsyms_insert added.  What came holds since `before` and what went is told to be gone
- * since `now`, but where both lay at one place, it is the other way round.
+ * For a list that was read again at `now`; at `before` the old list was still valid.  Takes over
+ * which symbols were visited, the times since when they exist, and those that reel_kallsyms_insert
+ * added.  New symbols are valid since `before` and removed ones are gone since `now`, but where
+ * both were in one place, it is the other way round.
  */
 struct reel_error *reel_kallsyms_inherit(struct reel_kallsyms *symbols, struct reel_kallsyms *old,
 					 uint64_t before, uint64_t now,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Join-based AVL trees (Blelloch, Ferizovic, Sun: Just Join for Parallel
- * Ordered Sets, 2016).  All functions that return a node own the references
- * they are given.
+ * Join-based AVL trees (Blelloch, Ferizovic, Sun: Just Join for Parallel Ordered Sets, 2016).  All
+ * functions that return a node take ownership of the references passed in.
  */
 #include <stdlib.h>
 
@@ -55,7 +54,7 @@ void reel_mapping_pool_visit(const struct reel_mapping_pool *pool,
 	}
 }
 
-/* So many nodes can be taken from now on without a failure. */
+/* The next `count` nodes can be taken without a failure. */
 static bool pool_reserve(struct reel_mapping_pool *pool, size_t count)
 {
 	while (pool->n_free < count) {
@@ -96,7 +95,7 @@ struct reel_mapping_node *reel_mapping_tree_ref(struct reel_mapping_node *root)
 
 void reel_mapping_tree_unref(struct reel_mapping_pool *pool, struct reel_mapping_node *root)
 {
-	/* One child by recursion, the other by the loop: as deep as the tree at most. */
+	/* One child by recursion, the other by the loop: no deeper than the tree. */
 	while (root && --root->refs == 0) {
 		struct reel_mapping_node *right = root->right;
 
@@ -126,7 +125,7 @@ static struct reel_mapping_node *node_make(struct reel_mapping_pool *pool,
 	return node;
 }
 
-/* A node taken apart; the references to the children are the caller's. */
+/* The parts of a node; the caller owns the references to the children. */
 struct parts {
 	struct reel_mapping_node *left, *right;
 	struct reel_mapping mapping;
@@ -148,7 +147,7 @@ static struct parts node_take(struct reel_mapping_pool *pool, struct reel_mappin
 
 /* ---- joining and splitting -------------------------------------------------- */
 
-/* As node_make, where one side may be higher than the other by 2 (AVL's rotations). */
+/* Like node_make, but one side may be higher than the other by 2 (AVL's rotations). */
 static struct reel_mapping_node *balance(struct reel_mapping_pool *pool,
 					 struct reel_mapping_node *left,
 					 const struct reel_mapping *mapping,
@@ -200,7 +199,7 @@ static struct reel_mapping_node *join(struct reel_mapping_pool *pool,
 	return node_make(pool, left, mapping, right);
 }
 
-/* Takes the last mapping out; `root` is not NULL. */
+/* Removes the last mapping; `root` is not NULL. */
 static struct reel_mapping_node *take_last(struct reel_mapping_pool *pool,
 					   struct reel_mapping_node *root, struct reel_mapping *ret)
 {
@@ -225,7 +224,7 @@ static struct reel_mapping_node *concatenate(struct reel_mapping_pool *pool,
 	return join(pool, left, &middle, right);
 }
 
-/* Mappings that begin below `address`, and the others. */
+/* Splits into mappings that begin below `address`, and the others. */
 static void split(struct reel_mapping_pool *pool, struct reel_mapping_node *root, uint64_t address,
 		  struct reel_mapping_node **below_ret, struct reel_mapping_node **rest_ret)
 {
@@ -248,7 +247,7 @@ static void split(struct reel_mapping_pool *pool, struct reel_mapping_node *root
 
 /* ---- changes ---------------------------------------------------------------- */
 
-/* What is left of `mapping` behind `last`. */
+/* The rest of `mapping` after `last`. */
 static struct reel_mapping tail_of(const struct reel_mapping *mapping, uint64_t last)
 {
 	struct reel_mapping tail = *mapping;
@@ -295,9 +294,9 @@ static void cut_out(struct reel_mapping_pool *pool, struct reel_mapping_node *ro
 }
 
 /*
- * Makes sure that a change of `root` cannot fail half-way.  One level of a join takes
- * at most 3 nodes.  A split's joins descend at most twice the height on each
- * side, and there are two splits and four joins.  The heights in between are at most two more.
+ * Ensures that a change of `root` cannot fail half-way.  One level of a join takes at most 3 nodes.
+ * A split's joins descend at most twice the height on each side, and there are two splits and four
+ * joins.  The intermediate heights are at most two more.
  */
 static struct reel_error *reserve(struct reel_mapping_pool *pool,
 				  const struct reel_mapping_node *root)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mappings that do not overlap, in persistent AVL trees: a change makes new
- * nodes along one path and leaves the old tree as it was, if somebody still
- * holds it.  AVL, because its depth is bounded (1.44 log2 n) whatever
- * addresses a file chooses.
+ * Mappings that do not overlap, in persistent AVL trees: a change makes new nodes along one path
+ * and leaves the old tree unchanged if it is still referenced.  AVL, because its depth is bounded
+ * (1.44 log2 n) whatever addresses a file chooses.
  *
- * A root is NULL (no mappings) or a counted reference.  Nodes that only one tree
- * holds are reused in place, so a timeline without a past allocates nothing in the long run.
+ * A root is NULL (no mappings) or a counted reference.  Nodes that only one tree holds are reused
+ * in place, so a timeline without a past allocates nothing in the long run.
  */
 #ifndef TARGET_MAPPING_TREE_H
 #define TARGET_MAPPING_TREE_H
@@ -16,7 +15,7 @@
 
 struct reel_mapping_node;
 
-/* Where nodes come from; all zero is an empty one. Freeing it frees every tree made of it. */
+/* Allocates nodes; all zero is an empty pool.  Freeing it frees every tree made from it. */
 struct reel_mapping_pool {
 	struct reel_mapping_slab *slabs;
 	struct reel_mapping_node *free;
@@ -24,7 +23,7 @@ struct reel_mapping_pool {
 };
 
 void reel_mapping_pool_free(struct reel_mapping_pool *pool);
-/* The mappings of all trees, each node once, however many trees share it. */
+/* The mappings of all trees, each node once, even if several trees share it. */
 void reel_mapping_pool_visit(const struct reel_mapping_pool *pool,
 			     void (*visit)(void *context, const struct reel_mapping *mapping),
 			     void *context);
@@ -33,10 +32,9 @@ struct reel_mapping_node *reel_mapping_tree_ref(struct reel_mapping_node *root);
 void reel_mapping_tree_unref(struct reel_mapping_pool *pool, struct reel_mapping_node *root);
 
 /*
- * Makes `mapping` the only one in its range; what reaches out of the range
- * stays.  Takes over the reference *root and leaves one to the new tree; after
- * an error (NO_MEMORY) *root is as it was.  The range must not be empty nor
- * exceed 2^64.
+ * Makes `mapping` the only one in its range; parts of others outside the range stay.  Takes over
+ * the reference *root and returns one to the new tree in it; on error (NO_MEMORY) *root is
+ * unchanged.  The range must not be empty and must not extend past 2^64.
  */
 struct reel_error *reel_mapping_tree_replace(struct reel_mapping_pool *pool,
 					     struct reel_mapping_node **root,
@@ -45,15 +43,15 @@ struct reel_error *reel_mapping_tree_remove(struct reel_mapping_pool *pool,
 					    struct reel_mapping_node **root, uint64_t address,
 					    uint64_t size) REEL_MUST_CHECK;
 
-/* The mapping that holds `address`; that ends at or below it; that begins above it: NULL if there
- * is none. */
+/* The mapping that holds `address`, that ends at or below it, or that begins above it; NULL if
+ * there is none. */
 const struct reel_mapping *reel_mapping_tree_find(const struct reel_mapping_node *root,
 						  uint64_t address);
 const struct reel_mapping *reel_mapping_tree_below(const struct reel_mapping_node *root,
 						   uint64_t address);
 const struct reel_mapping *reel_mapping_tree_above(const struct reel_mapping_node *root,
 						   uint64_t address);
-/* All that overlap [first, last], ascending. */
+/* All mappings that overlap [first, last], ascending. */
 void reel_mapping_tree_visit(const struct reel_mapping_node *root, uint64_t first, uint64_t last,
 			     void (*visit)(void *context, const struct reel_mapping *mapping),
 			     void *context);

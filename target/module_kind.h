@@ -5,8 +5,8 @@
 #include "include/stackreel.h"
 
 /*
- * What executable memory of a process is, by the name that /proc/PID/maps and
- * the kernel's mmap records have for it (mm/, fs/proc/task_mmu.c, kernel/events/core.c).
+ * The kind of a process's executable memory, by its name in /proc/PID/maps and the kernel's mmap
+ * records (mm/, fs/proc/task_mmu.c, kernel/events/core.c).
  */
 enum reel_module_kind reel_module_kind_of_name(const char *name);
 

@@ -8,7 +8,7 @@
 
 struct reel_module_set {
 	struct reel_id_table by_id;
-	/* The first of several that differ in their files only; and each with its file. */
+	/* By name: the first of several modules that differ only in their files.  By file: each. */
 	struct reel_id_table by_name, by_file;
 	uint64_t last_id;
 	bool keeps_apart;
@@ -93,8 +93,8 @@ static bool same_name(const struct reel_record_module *a, const struct reel_reco
 	       same_bytes(a->path, b->path);
 }
 
-/* Not every file system has generations: 0 is unknown.  A file that was written over is another
- * one, if that is known. */
+/* Not every file system has generations: 0 is unknown.  An overwritten file counts as a different
+ * one, if the change is known. */
 static bool same_file(const struct reel_record_module *a, const struct reel_record_module *b)
 {
 	return a->device_major == b->device_major && a->device_minor == b->device_minor &&
@@ -147,8 +147,8 @@ static void forget_file(struct reel_module_set *set, struct reel_known_module *m
 	module->has_file = false;
 }
 
-/* Where another one has the key (of 64 bits, and secret) it is not found again: no more than that.
- */
+/* If another module has the key (64 bits, and secret), this one is not found again, but nothing
+ * worse happens. */
 static struct reel_error *put_file(struct reel_module_set *set, struct reel_known_module *module,
 				   uint64_t key)
 {
@@ -234,7 +234,7 @@ static struct reel_error *add(struct reel_module_set *set,
 		take_file(&module->record, identity);
 		return NULL;
 	}
-	/* The inode number of a deleted file was given to another file. */
+	/* A deleted file's inode number was reused for another file. */
 	if (module)
 		forget_file(set, module);
 	*ret = named;
@@ -251,7 +251,7 @@ struct reel_error *reel_module_set_add(struct reel_module_set *set,
 {
 	struct reel_record_module module = *identity;
 
-	/* An ELF file in a memfd or in shared memory is as good as any; only ELF files have a
+	/* ELF files in a memfd or in shared memory are as good as others; only ELF files have a
 	 * digest. */
 	if (module.kind == REEL_MODULE_ANONYMOUS &&
 	    (module.build_id.size || module.file_digest.size))

@@ -11,7 +11,7 @@ struct module {
 	uint8_t strings[]; /* build-id, path, digest */
 };
 
-/* Copies them to `at`; what is behind them. */
+/* Copies them to `at`; returns the position after them. */
 static uint8_t *put_bytes(struct reel_bytes *bytes, uint8_t *at)
 {
 	if (bytes->size)
@@ -42,7 +42,7 @@ static void list_insert(struct reel_timeline *timeline, const struct reel_record
 	const struct reel_record_module **list = timeline->module_list;
 	size_t at = timeline->n_modules++;
 
-	/* With a past, they are sorted at the end. */
+	/* With a past, the list is sorted at the end. */
 	while (!timeline->keep_past && at && list[at - 1]->id > record->id) {
 		list[at] = list[at - 1];
 		at--;

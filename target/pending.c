@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records that wait to be sorted by time.  Of each only the struct of its own
- * kind is kept, as there may be millions.
+ * Records that wait to be sorted by time.  Only the struct of each record's own kind is kept, as
+ * there may be millions.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 struct reel_pending_record {
 	uint64_t time;
-	size_t number; /* the order in which they came, for equal times */
+	size_t number; /* order of arrival, for equal times */
 	enum reel_record_id id;
 	const void *payload;
 };
@@ -45,7 +45,7 @@ void *reel_arena_take(struct reel_arena_chunk **arena, size_t size)
 	return taken;
 }
 
-/* The size of the struct of records that have a time and matter here, else 0. */
+/* The size of the struct for relevant records with a time, else 0. */
 static size_t payload_size(enum reel_record_id id)
 {
 	switch (id) {
@@ -109,7 +109,7 @@ struct reel_error *reel_timeline_collect(struct reel_timeline *timeline,
 				&timeline->pending_capacity, sizeof(*timeline->pending)))
 		return reel_error_no_memory();
 	if (bytes && bytes->size) {
-		/* Code and what unwinds it stay where they are. */
+		/* Code and its unwind information stay where they are. */
 		bool stays = record->id == REEL_RECORD_CODE || record->id == REEL_RECORD_JIT_UNWIND;
 		uint8_t *data = reel_arena_take(stays ? &timeline->code_arena : &timeline->arena,
 						bytes->size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads numbers of either byte order from hostile bytes, and never behind the
- * end: the first read that would sets `failed`, and all that follow give zero.
+ * Reads numbers of either byte order from hostile bytes, and never past the end: the first such
+ * read sets `failed`, and all later reads return zero.
  */
 #ifndef TARGET_PERF_CURSOR_H
 #define TARGET_PERF_CURSOR_H
@@ -50,7 +50,7 @@ static inline uint64_t perf_cursor_u64(struct perf_cursor *cursor)
 	return cursor->big_endian ? __builtin_bswap64(value) : value;
 }
 
-/* A string that a NUL ends, in place and without it; fails if there is no NUL. */
+/* A NUL-terminated string, in place and without the NUL; fails if there is no NUL. */
 static inline struct reel_bytes perf_cursor_string(struct perf_cursor *cursor)
 {
 	const uint8_t *start = cursor->bytes.at;
@@ -64,7 +64,7 @@ static inline struct reel_bytes perf_cursor_string(struct perf_cursor *cursor)
 	return (struct reel_bytes){ start, (size_t)(end - start) };
 }
 
-/* A string of a feature: u32 size, then so many bytes with NULs behind the text. */
+/* A string of a feature: u32 size, then that many bytes, with NULs after the text. */
 static inline struct reel_bytes perf_cursor_padded(struct perf_cursor *cursor)
 {
 	uint32_t size = perf_cursor_u32(cursor);

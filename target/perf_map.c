@@ -11,7 +11,7 @@ static int digit_of(uint8_t character)
 	return character >= 'a' && character <= 'f' ? character - 'a' + 10 : -1;
 }
 
-/* A number and the blank behind it. */
+/* A number and the following blank. */
 static bool take_number(struct reel_cursor *line, uint64_t *ret)
 {
 	const uint8_t *start;
@@ -55,7 +55,7 @@ struct reel_error *reel_perf_map_parse(
 		struct reel_perf_map_line line;
 
 		if (map->skips)
-			map->skips = false; /* it was counted */
+			map->skips = false; /* already counted */
 		else if (length < REEL_PERF_MAP_LINE_MAX && parse_line(bytes + at, length, &line))
 			error = visit(context, &line);
 		else

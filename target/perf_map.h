@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Perf maps, /tmp/perf-PID.map: a line "START SIZE NAME" for each function that a JIT made, numbers
- * in hexadecimal.  It grows while it is read, so only whole lines are taken.
+ * in hexadecimal.  The file grows while it is read, so only whole lines are taken.
  */
 #ifndef TARGET_PERF_MAP_H
 #define TARGET_PERF_MAP_H
@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
-/* Longer lines are bad. Whoever reads a file has room for one. */
+/* Longer lines are bad.  Anyone who reads a file needs room for one. */
 #define REEL_PERF_MAP_LINE_MAX 8192
 
 struct reel_perf_map_line {
@@ -18,16 +18,16 @@ struct reel_perf_map_line {
 	struct reel_bytes name; /* not empty, without a NUL */
 };
 
-/* Where one is in a file; at first all 0. */
+/* The state of reading a file; initially all 0. */
 struct reel_perf_map {
-	uint64_t n_bad; /* lines that are none */
-	bool skips;	/* the rest of one that is too long */
+	uint64_t n_bad; /* invalid lines */
+	bool skips;	/* inside a line that is too long */
 };
 
 /*
- * Visits the lines and says how many of the bytes were taken: what is left is handed over again,
- * with what follows it.  Nothing is left of LINE_MAX bytes that hold no end of a line.  The last
- * line of a file that nobody writes to any more may lack its newline: then the caller adds it.
+ * Visits the lines and returns how many bytes were taken: the caller passes the rest again, with
+ * the bytes that follow.  LINE_MAX bytes without an end of line are taken completely.  The last
+ * line of a finished file may lack its newline: then the caller adds it.
  */
 struct reel_error *reel_perf_map_parse(
 	struct reel_perf_map *map, const uint8_t *bytes, size_t size,

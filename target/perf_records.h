@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's records about processes and itself, as the comments at PERF_RECORD_* in
- * include/uapi/linux/perf_event.h lay them out: the recorder reads them from the kernel's ring
- * buffers, import from a perf.data.  Each of these reads one, from behind its header on, and
- * returns false if it is too short or its text has no end; what is text or a build-id stays in the
+ * The kernel's records about processes and itself, laid out as described in the comments at
+ * PERF_RECORD_* in include/uapi/linux/perf_event.h: the recorder reads them from the kernel's ring
+ * buffers, import from a perf.data.  Each function reads one record, from after its header, and
+ * returns false if it is too short or its text is unterminated; texts and build-ids stay in the
  * record.
  */
 #ifndef TARGET_PERF_RECORDS_H
@@ -11,7 +11,7 @@
 
 #include "target/perf_cursor.h"
 
-/* MMAP and MMAP2 have either a build-id or the file's numbers; MMAP none of them. */
+/* MMAP2 has either a build-id or the file's numbers; MMAP has neither. */
 struct perf_mmap {
 	uint32_t pid, tid;
 	uint64_t address, size, offset;
@@ -25,7 +25,7 @@ struct perf_mmap {
 #define PERF_NO_BUILD_ID UINT32_MAX
 
 bool reel_perf_mmap_read(struct perf_cursor cursor, struct perf_mmap *ret);
-/* There is a build-id if it has so many bytes at least; PERF_NO_BUILD_ID: there is none. */
+/* Ignores a build-id shorter than `build_id_min`; with PERF_NO_BUILD_ID, any. */
 bool reel_perf_mmap2_read(struct perf_cursor cursor, uint32_t build_id_min, struct perf_mmap *ret);
 
 struct perf_comm {

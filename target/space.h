@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Address spaces over time (SPEC.md, section 7): who lived when, in which
- * space, with which mappings.  Built from side records, by the recorder (which
- * needs the present only) and by replay (which asks for any time).
+ * Address spaces over time (SPEC.md, section 7): the lifetimes of processes and threads, their
+ * spaces, and the mappings.  Built from side records, by the recorder (which needs only the
+ * present) and by replay (which looks up any time).
  *
- * Mappings are kept in persistent balanced trees: a change makes O(log n) new nodes and a new
- * root, a fork shares its parent's root, and a look-up at time t finds the root of
- * that time first.  The past is kept only if asked for.
+ * Mappings are kept in persistent balanced trees: a change makes O(log n) new nodes and a new root,
+ * a fork shares its parent's root, and a look-up at time t finds the root of that time first.  The
+ * past is kept only on request.
  */
 #ifndef TARGET_SPACE_H
 #define TARGET_SPACE_H
@@ -17,29 +17,28 @@
 struct reel_timeline;
 
 /*
- * keep_past: look-ups at any time; else every change drops what it replaces, a space is
- * forgotten at its SPACE_EXIT or when its thread goes on elsewhere (THREAD_EXEC), a
- * thread at its THREAD_EXIT, and look-ups give the present whatever time they name.
+ * keep_past: look-ups at any time.  Otherwise every change drops the old state, a space is
+ * forgotten at its SPACE_EXIT or when its thread moves to another (THREAD_EXEC), a thread at its
+ * THREAD_EXIT, and look-ups return the present whatever time they name.
  */
 struct reel_error *reel_timeline_create(bool keep_past, struct reel_timeline **ret) REEL_MUST_CHECK;
 void reel_timeline_destroy(struct reel_timeline *timeline);
 
 /*
- * Takes a side record in: SPACE, SPACE_EXIT, THREAD*, MAP, UNMAP, MODULE, CODE, JIT_*; others
- * are passed over, and so are CODE and JIT_* without a past.  With keep_past all records are
- * collected first and come into force with reel_timeline_seal, in order of time; without it at
- * once, in the order given. INVALID for values out of range (SPEC.md section 10): the record is
- * then left out.
+ * Adds a side record: SPACE, SPACE_EXIT, THREAD*, MAP, UNMAP, MODULE, CODE, JIT_*. Other records
+ * are ignored, and so are CODE and JIT_* without a past.  With keep_past all records are collected
+ * first, and reel_timeline_seal applies them in order of time; otherwise they apply at once, in the
+ * order given.  INVALID for values out of range (SPEC.md section 10): the record is dropped.
  */
 struct reel_error *reel_timeline_add(struct reel_timeline *timeline,
 				     const struct reel_record *record) REEL_MUST_CHECK;
-/* Ends the collecting; look-ups are valid from here on, from several threads. Without a past it
- * does nothing. */
+/* Ends the collecting; look-ups are valid from here on, from several threads.  Does nothing without
+ * a past. */
 struct reel_error *reel_timeline_seal(struct reel_timeline *timeline) REEL_MUST_CHECK;
 
 /*
- * For a timeline without a past: spaces that have ended stay until they are told to go, for
- * samples that are older than what is known already.  Then those go that ended before `horizon`.
+ * For a timeline without a past: keeps ended spaces for samples older than the latest records.
+ * reel_timeline_forget_ended drops the spaces that ended before `horizon`.
  */
 void reel_timeline_keep_ended(struct reel_timeline *timeline);
 void reel_timeline_forget_ended(struct reel_timeline *timeline, uint64_t horizon);
@@ -47,7 +46,7 @@ void reel_timeline_forget_ended(struct reel_timeline *timeline, uint64_t horizon
 #define REEL_TIME_NOW UINT64_MAX
 
 struct reel_mapping {
-	uint64_t address, size; /* of the part that is left of it */
+	uint64_t address, size; /* of the remaining part */
 	uint64_t offset;	/* in the module's file, at `address` */
 	uint32_t protection, flags;
 	uint64_t module;
@@ -58,17 +57,17 @@ bool reel_timeline_find(const struct reel_timeline *timeline, uint64_t space, ui
 			uint64_t address, struct reel_mapping *ret);
 
 /*
- * The mapping state of a space at a time, for many look-ups: resolves time
- * once.  Equal generations mean equal code: the same executable mappings, and those of files.
+ * The mapping state of a space at a time, for many look-ups: resolves the time once.  Equal
+ * generations mean equal code: the same executable and file mappings.
  */
 struct reel_space_view {
 	const struct reel_timeline *timeline;
 	const void *root;
 	uint64_t space;
-	/* Unique in the timeline for each state of each space's code; 0: no mappings at all. */
+	/* Unique in the timeline for each state of each space's code; 0: no mappings. */
 	uint64_t generation;
 	const void *code; /* CODE records' */
-	/* Where it is the same, JITs had said the same of the space's code; 0: nothing. */
+	/* Equal moments mean equal reports from JITs about the space's code; 0: none. */
 	uint32_t moment;
 };
 
@@ -76,21 +75,21 @@ struct reel_space_view reel_timeline_view(const struct reel_timeline *timeline, 
 					  uint64_t time);
 bool reel_space_view_find(const struct reel_space_view *view, uint64_t address,
 			  struct reel_mapping *ret);
-/* The nearest mapping that ends at or below, or begins above `address`. */
+/* The nearest mapping that ends at or below `address`, or begins above it. */
 bool reel_space_view_below(const struct reel_space_view *view, uint64_t address,
 			   struct reel_mapping *ret);
 bool reel_space_view_above(const struct reel_space_view *view, uint64_t address,
 			   struct reel_mapping *ret);
 
 /*
- * The bytes of code that CODE records have of `address` at that time: so many behind each other,
- * though there may be others behind them; 0 if there are none, or the mapping is another module's
- * than it was.  They live with the timeline.
+ * The bytes of code at `address` that CODE records contain at that time.  Returns the number of
+ * contiguous bytes, though others may follow; 0 if there are none, or the mapping's module has
+ * changed.  They live with the timeline.
  */
 size_t reel_space_view_code(const struct reel_space_view *view, uint64_t address,
 			    const uint8_t **ret);
 
-/* CODE records have some of the module's bytes. */
+/* Whether CODE records contain some of the module's bytes. */
 bool reel_timeline_has_code(const struct reel_timeline *timeline, uint64_t module);
 
 /* A function of a JIT, and the line of an address in it; they live with the timeline. */
@@ -104,39 +103,39 @@ struct reel_jit_line {
 	uint32_t line; /* 0: none */
 };
 
-/* How many records there were of JIT code. */
+/* The numbers of records about JIT code. */
 struct reel_jit_counts {
 	uint64_t symbols, lines, unwinds;
 };
 struct reel_jit_counts reel_timeline_jit_counts(const struct reel_timeline *timeline);
 
-/* The symbol that holds an address, NULL: none does. */
+/* The symbol that holds an address; NULL if none does. */
 const struct reel_jit_symbol *reel_space_view_jit_symbol(const struct reel_space_view *view,
 							 uint64_t address);
-/* False: none is known. */
+/* False if no line is known. */
 bool reel_jit_symbol_line(const struct reel_timeline *timeline,
 			  const struct reel_jit_symbol *symbol, uint64_t address,
 			  struct reel_jit_line *ret);
-/* The unwind information that holds for an address, NULL: there is none. */
+/* The unwind information for an address; NULL if there is none. */
 const struct reel_record_jit_unwind *reel_space_view_jit_unwind(const struct reel_space_view *view,
 								uint64_t address);
 
 struct reel_space_state {
 	uint64_t id, parent, pid, namespace_pid;
-	uint64_t start, end; /* end: UINT64_MAX while it lives */
+	uint64_t start, end; /* end: UINT64_MAX while alive */
 	uint64_t machine, word_bits, byte_order;
 	uint64_t code_mask, data_mask, vdso;
-	bool forked; /* it began with its parent's mappings */
+	bool forked; /* began with its parent's mappings */
 };
 
 /*
- * NULL for an id that was never defined.  An exec ends the space that the thread leaves.
- * Without a past, what these two give lives until the next reel_timeline_add.
+ * NULL for an id that was never defined.  An exec ends the space that the thread leaves.  Without a
+ * past, both results live until the next reel_timeline_add.
  */
 const struct reel_space_state *reel_timeline_space(const struct reel_timeline *timeline,
 						   uint64_t space);
 
-/* All that SPACE records defined and that are kept, ascending by id. */
+/* All kept spaces that SPACE records defined, ascending by id. */
 struct reel_error *reel_timeline_visit_spaces(const struct reel_timeline *timeline,
 					      void (*visit)(void *context,
 							    const struct reel_space_state *space),
@@ -149,11 +148,11 @@ struct reel_thread_state {
 
 const struct reel_thread_state *reel_timeline_thread(const struct reel_timeline *timeline,
 						     uint64_t thread);
-/* The space in which the thread was at `time`; 0 if unknown. */
+/* The thread's space at `time`; 0 if unknown. */
 uint64_t reel_timeline_thread_space(const struct reel_timeline *timeline, uint64_t thread,
 				    uint64_t time);
-/* Its name at `time`, "" if unknown; lives with the timeline (without a past: until the next
- * change). */
+/* The thread's name at `time`, "" if unknown; lives with the timeline (without a past: until the
+ * next change). */
 const char *reel_timeline_thread_comm(const struct reel_timeline *timeline, uint64_t thread,
 				      uint64_t time);
 
@@ -169,11 +168,11 @@ void reel_timeline_visit(const struct reel_timeline *timeline, uint64_t space, u
 			 uint64_t address, uint64_t size,
 			 void (*visit)(void *context, const struct reel_mapping *mapping),
 			 void *context);
-/* Those of all spaces and times, in no order; what several spaces share (fork) may come once. */
+/* The mappings of all spaces and times, in no order; forks that share one may report it once. */
 void reel_timeline_visit_all(const struct reel_timeline *timeline,
 			     void (*visit)(void *context, const struct reel_mapping *mapping),
 			     void *context);
-/* So many it keeps; each takes 64 bytes. */
+/* The number of mappings it keeps; each takes 64 bytes. */
 size_t reel_timeline_mappings(const struct reel_timeline *timeline);
 
 #endif

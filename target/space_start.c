@@ -19,7 +19,7 @@ struct reel_record_space reel_space_fork(const struct reel_record_space *parent,
 	space.parent = parent->id;
 	space.origin = REEL_ORIGIN_FORK;
 	space.namespace_pid = 0;
-	/* Events of several CPUs may tell of the parent's exec with a later time. */
+	/* Events of several CPUs may report the parent's exec with a later time. */
 	space.time = time > parent->time ? time : parent->time;
 	return space;
 }

@@ -17,12 +17,12 @@ static void space_free(struct reel_timeline *timeline, struct reel_space *space)
 {
 	for (size_t i = 0; i < space->n_versions; i++)
 		reel_mapping_tree_unref(&timeline->pool, space->versions[i].root);
-	/* Without a past there is no code, and nothing of JITs. */
+	/* Without a past there is no code and no JIT information. */
 	free(space->versions);
 	free(space);
 }
 
-/* The space, made if it is not there. */
+/* Finds or creates the space. */
 static struct reel_error *space_get(struct reel_timeline *timeline, uint64_t id, uint64_t time,
 				    struct reel_space **ret)
 {
@@ -47,7 +47,7 @@ static struct reel_error *space_get(struct reel_timeline *timeline, uint64_t id,
 	return NULL;
 }
 
-/* The version of `time`, to be changed: the last one, or a copy of it. */
+/* The version at `time`, for changes: the last one, or a copy of it. */
 static struct reel_error *space_edit(struct reel_timeline *timeline, struct reel_space *space,
 				     uint64_t time, struct reel_space_version **ret)
 {
@@ -74,8 +74,8 @@ static struct reel_error *space_edit(struct reel_timeline *timeline, struct reel
 }
 
 /*
- * What generations tell apart: executable mappings, and those of files, for text that was copied
- * onto huge pages belongs to a file next to it.  A heap that grows is none of it.
+ * Generations reflect executable mappings and those of files, since text copied onto huge pages
+ * belongs to an adjacent file.  A growing heap does not count.
  */
 static bool is_code(const struct reel_timeline *timeline, const struct reel_mapping *mapping)
 {
@@ -122,7 +122,7 @@ static const struct reel_mapping_node *latest(const struct reel_space *space)
 	return space->n_versions ? space->versions[space->n_versions - 1].root : NULL;
 }
 
-/* Nothing changes: so no history is made. */
+/* Nothing changes, so no history is needed. */
 static bool has_mapping(const struct reel_space *space, const struct reel_mapping *mapping)
 {
 	const struct reel_mapping *old = reel_mapping_tree_find(latest(space), mapping->address);
@@ -215,7 +215,7 @@ struct reel_error *reel_space_add_code(struct reel_timeline *timeline,
 	const struct reel_mapping *mapping;
 	struct reel_error *error;
 
-	/* Of a file (space 0); or nothing can be mapped there, as a definition is lost. */
+	/* A file's code (space 0); or the definition is lost, so nothing can be mapped there. */
 	if (!space || !timeline->keep_past)
 		return NULL;
 	mapping = reel_mapping_tree_find(latest(space), record->address);
@@ -241,7 +241,7 @@ struct reel_error *reel_space_add_jit(struct reel_timeline *timeline,
 
 	if (!id || !timeline->keep_past)
 		return NULL;
-	/* Names may be older than what is known of their space. */
+	/* Records may name a space before its definition. */
 	error = space_get(timeline, id, 0, &space);
 	if (error)
 		return error;
@@ -249,8 +249,8 @@ struct reel_error *reel_space_add_jit(struct reel_timeline *timeline,
 			 : reel_jit_add_unwind(timeline, space, &record->jit_unwind);
 }
 
-/* Starts with what the parent has now, unless the space has mappings of its own by a lost
- * definition. */
+/* Starts with the parent's current state, unless the space already has mappings because its
+ * definition was lost. */
 static struct reel_error *space_fork(struct reel_timeline *timeline, struct reel_space *space,
 				     uint64_t parent_id, uint64_t time)
 {
@@ -367,7 +367,7 @@ const struct reel_space_state *reel_timeline_space(const struct reel_timeline *t
 	return found && found->defined ? &found->state : NULL;
 }
 
-/* The last version that began at `time` or before; without a past, the only one. */
+/* The last version that began at or before `time`; without a past, the only one. */
 static const struct reel_space_version *version_at(const struct reel_timeline *timeline,
 						   const struct reel_space *space, uint64_t time)
 {
@@ -439,8 +439,8 @@ size_t reel_space_view_code(const struct reel_space_view *view, uint64_t address
 		return 0;
 	piece = &view->timeline->pieces[bytes->module];
 	mapping = reel_mapping_tree_find(view->root, address);
-	/* A mapping that grows, or is protected anew, is told as one that takes the place of the
-	 * old one. */
+	/* When a mapping grows or its protection changes, a new mapping is reported in its
+	 * place. */
 	if (!mapping || mapping->module != piece->module)
 		return 0;
 	into = address - bytes->address;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads: where they were, and what they were called, over time. */
+/* Threads: their spaces and names over time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static void thread_free(struct reel_thread *thread)
 	free(thread);
 }
 
-/* The thread, made if it is not there. */
+/* Finds or creates the thread. */
 static struct reel_error *thread_get(struct reel_timeline *timeline, uint64_t id,
 				     struct reel_thread **ret)
 {
@@ -97,7 +97,7 @@ struct reel_error *reel_thread_define(struct reel_timeline *timeline,
 	thread->state.tid = record->tid;
 	thread->state.namespace_tid = record->namespace_tid;
 	thread->state.parent = record->parent;
-	/* Where an exec or a rename was read before this definition, what that said stays. */
+	/* If an exec or a rename was read before this definition, its values stay. */
 	if (!thread->n_spans)
 		error = thread_move(timeline, thread, record->time, record->space);
 	if (!error && !thread->n_names && record->comm.size)
@@ -131,8 +131,7 @@ struct reel_error *reel_thread_exec(struct reel_timeline *timeline,
 		return error;
 	old = thread->n_spans ? thread->spans[thread->n_spans - 1].space : 0;
 	error = thread_move(timeline, thread, record->time, record->space);
-	/* The kernel ends all other threads of the process first: nobody is left in the old space.
-	 */
+	/* The kernel ends all other threads of the process first, so the old space is empty. */
 	if (!error && old && old != record->space)
 		reel_space_end(timeline, old, record->time);
 	return error;

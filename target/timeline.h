@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files behind space.h share. */
+/* Shared by the files that implement space.h. */
 #ifndef TARGET_TIMELINE_H
 #define TARGET_TIMELINE_H
 
@@ -21,20 +21,20 @@ struct reel_space_version {
 /* A CODE record's bytes. */
 struct reel_code_piece {
 	const uint8_t *bytes;
-	uint64_t module; /* that was mapped there */
+	uint64_t module; /* the module mapped there */
 };
 
 struct reel_space {
 	struct reel_id_entry entry;
-	/* A SPACE record was there; otherwise only others named it (SPEC.md section 10). */
+	/* Set by a SPACE record; else only others named the space (SPEC.md section 10). */
 	bool defined;
 	struct reel_space_state state;
 	struct reel_space *next_ended;
 	struct reel_space_version *versions;
 	size_t n_versions, capacity;
-	/* What JITs said of it or of what it forked from; see jit.c for the numbers. */
+	/* JITs' reports on it or what it forked from; jit.c explains the numbers. */
 	bool has_jit, jit_forked;
-	struct reel_space *jit_parent; /* NULL: it has inherited nothing of that kind */
+	struct reel_space *jit_parent; /* NULL: nothing of that kind is inherited */
 	struct reel_jit_event *jit_events;
 	size_t n_jit_events, jit_capacity, jit_walked;
 	uint32_t jit_begin, jit_end;
@@ -68,14 +68,14 @@ struct reel_timeline {
 	bool keep_past;
 	bool sealed;
 	bool keep_ended;
-	/* Those that are kept after their end, the oldest end first. */
+	/* Spaces kept after their end, the oldest end first. */
 	struct reel_space *ended, **ended_last;
 	struct reel_mapping_pool pool;
 	struct reel_mapping_pool code_pool;
-	struct reel_texts *texts; /* of JITs; NULL: none */
+	struct reel_texts *texts; /* of JITs; may be NULL */
 	struct reel_arena_chunk *jit_arena;
 	size_t n_jit_symbols, n_jit_unwinds;
-	struct reel_jit_index *jit_symbols, *jit_unwinds; /* once sealed, if there are any */
+	struct reel_jit_index *jit_symbols, *jit_unwinds; /* once sealed; may be NULL */
 	struct reel_jit_line_entry *jit_lines;		  /* sorted once sealed */
 	size_t n_jit_lines, jit_lines_capacity;
 	struct reel_code_piece *pieces;
@@ -95,14 +95,14 @@ struct reel_timeline {
 /* Collecting (pending.c): keeps a copy of the record. */
 struct reel_error *reel_timeline_collect(struct reel_timeline *timeline,
 					 const struct reel_record *record) REEL_MUST_CHECK;
-/* Applies what was collected, in order of time, and forgets it. */
+/* Applies the collected records, in order of time, and drops them. */
 struct reel_error *reel_timeline_apply_pending(struct reel_timeline *timeline) REEL_MUST_CHECK;
 void reel_timeline_drop_pending(struct reel_timeline *timeline);
 
-/* Memory that lasts as long as its list of chunks; NULL if there is none. */
+/* Memory that lasts as long as its list of chunks; NULL if out of memory. */
 void *reel_arena_take(struct reel_arena_chunk **arena, size_t size);
 void reel_arena_free(struct reel_arena_chunk **arena);
-/* Takes a checked record with a time in; others are passed over. */
+/* Applies a checked record with a time; ignores others. */
 struct reel_error *reel_timeline_apply(struct reel_timeline *timeline,
 				       const struct reel_record *record) REEL_MUST_CHECK;
 
@@ -131,7 +131,7 @@ struct reel_error *reel_thread_exec(struct reel_timeline *timeline,
 void reel_thread_end(struct reel_timeline *timeline, uint64_t id, uint64_t time);
 void reel_threads_free(struct reel_timeline *timeline);
 
-/* Records about JIT code (jit.c); without a past there is none. In order of time, but for lines. */
+/* Records about JIT code (jit.c), only with a past.  In order of time, except lines. */
 struct reel_error *reel_jit_add_symbol(struct reel_timeline *timeline, struct reel_space *space,
 				       const struct reel_record_jit_symbol *record) REEL_MUST_CHECK;
 struct reel_error *reel_jit_add_unwind(struct reel_timeline *timeline, struct reel_space *space,
@@ -142,13 +142,13 @@ struct reel_error *reel_jit_fork(struct reel_space *parent, struct reel_space *c
 				 uint64_t time) REEL_MUST_CHECK;
 struct reel_error *reel_jit_unmap(struct reel_space *space,
 				  const struct reel_record_unmap *record) REEL_MUST_CHECK;
-/* All are in: look-ups are valid from here on. */
+/* Ends adding: look-ups are valid from here on. */
 struct reel_error *reel_jit_seal(struct reel_timeline *timeline) REEL_MUST_CHECK;
-/* What reel_space_view.moment is; 0: nothing was said. */
+/* The value for reel_space_view.moment; 0: no reports. */
 uint32_t reel_jit_moment(const struct reel_space *space, uint64_t time);
 void reel_jit_free(struct reel_timeline *timeline);
 
-/* MODULE records (modules.c); they have no time, so they count at once. */
+/* MODULE records (modules.c); they have no time, so they apply at once. */
 struct reel_error *reel_module_define(struct reel_timeline *timeline,
 				      const struct reel_record_module *record) REEL_MUST_CHECK;
 void reel_modules_sort(struct reel_timeline *timeline);
