@@ -3,7 +3,7 @@
 
 #include "format/block.h"
 
-/* Of zstd's skippable frames (RFC 8878, 3.1.2), 0x184D2A50 to 0x184D2A5F. */
+/* From zstd's skippable frames (RFC 8878, 3.1.2), 0x184D2A50 to 0x184D2A5F. */
 #define MAGIC_FILE    0x184D2A5Eu
 #define MAGIC_BLOCK   0x184D2A5Du
 #define MAGIC_TRAILER 0x184D2A5Cu
@@ -29,7 +29,7 @@ static void store_frame(uint8_t *bytes, uint32_t magic, size_t size)
 	reel_store32(bytes + 4, (uint32_t)(size - FRAME_HEADER_SIZE));
 }
 
-/* The last four bytes are the CRC-32 of what stands before them. */
+/* The last four bytes are the CRC-32 of the bytes before them. */
 static void store_crc(uint8_t *bytes, size_t size)
 {
 	reel_store32(bytes + size - 4, (uint32_t)crc32(0, bytes, (uInt)(size - 4)));
@@ -55,7 +55,7 @@ void reel_file_header_store(const struct reel_file_header *header,
 bool reel_version_is_readable(uint16_t major, uint16_t minor, uint16_t own_major,
 			      uint16_t own_minor)
 {
-	/* Minor versions are compatible with each other from 1.0 on only. */
+	/* Minor versions are compatible with each other only from 1.0 on. */
 	return major == own_major && (own_major || minor == own_minor);
 }
 
@@ -166,8 +166,7 @@ bool reel_block_header_load(const uint8_t bytes[REEL_BLOCK_HEADER_SIZE],
 	       ret->expanded_size <= REEL_BLOCK_EXPANDED_MAX;
 }
 
-/* Of what was recorded, the densest have a 50th of raw bytes, a sample and a 4th of a record to a
- * byte. */
+/* Limits per stored byte, all well above the densest recorded blocks (SPEC.md, section 9). */
 #define RAW_A_BYTE	   64
 #define SAMPLES_RAW_A_BYTE 256 /* stacks that were scrubbed, or are alike */
 #define RAW_FREE	   4096
@@ -208,7 +207,7 @@ bool reel_trailer_load(const uint8_t bytes[REEL_TRAILER_SIZE], const uint8_t id[
 	uint8_t expected[REEL_TRAILER_SIZE];
 	uint64_t index_offset = reel_load64(bytes + 16);
 
-	/* All of its bytes are known but for the index offset. */
+	/* All bytes of a trailer are known except the index offset. */
 	reel_trailer_store(index_offset, id, expected);
 	if (memcmp(bytes, expected, sizeof(expected)))
 		return false;

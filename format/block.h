@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file's outer frames (SPEC.md, "File structure"): file header, block
- * headers, trailer.  All are zstd skippable frames, so `zstd -dc` passes over
- * them and yields the blocks' raw bytes.
+ * The file's outer frames (SPEC.md, "File structure"): file header, block headers, trailer.  All
+ * are zstd skippable frames, so `zstd -dc` skips them and yields the blocks' raw bytes.
  */
 #ifndef FORMAT_BLOCK_H
 #define FORMAT_BLOCK_H
@@ -18,18 +17,18 @@
 #define REEL_FILE_ID_SIZE	 16
 #define REEL_FILE_ID_OFFSET	 24 /* in the file header */
 #define REEL_BLOCK_RESERVED_SIZE 12
-/* What every block header of a file begins with: magic, frame size, signature, file tag. */
+/* The start of every block header in a file: magic, frame size, signature, file tag. */
 #define REEL_BLOCK_MARK_SIZE 16
 
-/* Largest values that a reader accepts, and that a writer keeps. */
+/* The largest values that a reader accepts and a writer produces. */
 #define REEL_BLOCK_STORED_MAX	(65u << 20)
 #define REEL_BLOCK_RAW_MAX	(64u << 20)
 #define REEL_BLOCK_EXPANDED_MAX (256u << 20)
-/* Of a payload's zstd frame. */
+/* The window of a payload's zstd frame. */
 #define REEL_WINDOW_MAX (64u << 20)
 
 enum reel_features {
-	/* All blocks but those of keys are encrypted. */
+	/* All blocks except key blocks are encrypted. */
 	REEL_FEATURE_ENCRYPTED = 1 << 0,
 	REEL_FEATURES_KNOWN = 1,
 };
@@ -52,7 +51,7 @@ enum reel_block_codec {
 };
 
 enum reel_block_flags {
-	/* A reader that does not know the type, codec or a flag may pass over it. */
+	/* A reader that does not know the type, codec or a flag may skip the block. */
 	REEL_BLOCK_OPTIONAL = 1 << 0,
 	REEL_BLOCK_ENCRYPTED = 1 << 1,
 	REEL_BLOCK_SCRUBBED = 1 << 2,
@@ -63,18 +62,18 @@ struct reel_block_header {
 	uint8_t codec;
 	uint8_t flags;
 	uint32_t sequence;	/* 0, 1, 2 … in the file */
-	uint32_t stored_size;	/* payload: bytes behind this header */
+	uint32_t stored_size;	/* payload bytes after this header */
 	uint32_t raw_size;	/* record bytes after decoding */
 	uint64_t expanded_size; /* bytes of all its samples' regions */
 	uint64_t time_first, time_last;
 	uint32_t records;
 	uint32_t payload_crc;
-	uint8_t reserved[REEL_BLOCK_RESERVED_SIZE]; /* 0; not known here if not */
+	uint8_t reserved[REEL_BLOCK_RESERVED_SIZE]; /* 0; any other value is unknown here */
 };
 
 void reel_file_header_store(const struct reel_file_header *header,
 			    uint8_t bytes[REEL_FILE_HEADER_SIZE]);
-/* Whether a reader of version `own` reads a file of the other one (SPEC.md, 2.1 and 13). */
+/* Whether a reader of version `own` can read files of the other version (SPEC.md, 2.1 and 13). */
 bool reel_version_is_readable(uint16_t major, uint16_t minor, uint16_t own_major,
 			      uint16_t own_minor);
 /* NOT_A_CAPTURE, UNSUPPORTED (newer major version, unknown features), CORRUPT (checksum),
@@ -83,7 +82,7 @@ struct reel_error *reel_file_header_load(const uint8_t *bytes, size_t size,
 					 struct reel_file_header *ret) REEL_MUST_CHECK;
 
 /* The bytes to search for when resynchronizing. */
-/* The part of the file's id that a block's header has; the rest of `id` stays. */
+/* Loads the part of the file's id that a block header has; the rest of `id` stays. */
 void reel_block_tag_load(const uint8_t bytes[REEL_BLOCK_HEADER_SIZE],
 			 uint8_t id[REEL_FILE_ID_SIZE]);
 void reel_block_mark_store(const uint8_t id[REEL_FILE_ID_SIZE],
@@ -92,13 +91,13 @@ void reel_block_header_store(const struct reel_block_header *header,
 			     const uint8_t id[REEL_FILE_ID_SIZE],
 			     uint8_t bytes[REEL_BLOCK_HEADER_SIZE]);
 /*
- * A stored byte stands for so much at most (SPEC.md, section 9): NULL, or what is more than that.
- * A payload that is not compressed never is.
+ * The limits for each stored byte (SPEC.md, section 9): returns NULL, or which value exceeds them.
+ * An uncompressed payload never does.
  */
 const char *reel_block_check_density(const struct reel_block_header *header);
-/* How many samples a block of that stored size can have. */
+/* The maximum number of samples in a block of that stored size. */
 uint64_t reel_block_samples_max(uint32_t stored_size);
-/* True if `bytes` is a block header of the file `id`, whole and within the limits. */
+/* True if `bytes` is a valid block header of the file `id`, within the limits. */
 bool reel_block_header_load(const uint8_t bytes[REEL_BLOCK_HEADER_SIZE],
 			    const uint8_t id[REEL_FILE_ID_SIZE], struct reel_block_header *ret);
 

@@ -15,29 +15,29 @@
 #include "format/schema.h"
 
 #define LEVEL_DEFAULT 3
-/* What a further block within a zstd frame costs at most, with room to spare. */
+/* The maximum cost of another block in a zstd frame, with room to spare. */
 #define ZSTD_BLOCK_COST 64
 
 struct reel_block_file {
 	int fd;
-	struct reel_block_file_options options; /* the name is the file's own */
+	struct reel_block_file_options options; /* the name is owned by the file */
 	ZSTD_CCtx *zstd;
-	int level; /* that zstd has now */
-	/* A block as it is written: header and payload. */
+	int level; /* zstd's current level */
+	/* A block ready to write: header and payload. */
 	struct reel_buffer output;
 	uint8_t header[REEL_FILE_HEADER_SIZE]; /* the file's */
 	/* NULL: not encrypted. */
 	struct reel_cipher *cipher;
 	struct reel_raw_block keys; /* written twice */
 	struct reel_buffer frame;   /* a payload before encryption */
-	/* INDEX_ENTRY records of the blocks so far; not complete if there are too many. */
+	/* INDEX_ENTRY records of the blocks so far; incomplete if there are too many. */
 	struct reel_raw_block index;
 	bool index_is_full;
 	uint32_t sequence;
 	uint64_t bytes; /* written */
-	/* errno of the write that failed: nothing can follow it. */
+	/* errno of a failed write: no further writes are possible. */
 	int write_errno;
-	/* The rest is for several threads. */
+	/* The fields below are shared by threads. */
 	pthread_mutex_t mutex;
 	unsigned int users;
 	struct reel_block_file_counts counts;
@@ -115,7 +115,7 @@ static void make_header(struct reel_block_file *file, const struct reel_public_k
 	reel_file_header_store(&header, file->header);
 }
 
-/* A new key for the file, and the records of it for those who may read it. */
+/* Creates a key for the file, and its KEY records for those allowed to read it. */
 static struct reel_error *create_cipher(struct reel_block_file *file,
 					const struct reel_public_keys *recipients)
 {
@@ -142,7 +142,7 @@ void reel_block_file_limit_level(struct reel_block_file *file, int level)
 {
 	if (level > file->options.level)
 		level = file->options.level;
-	/* If it cannot be set the one before stays, which is right, too. */
+	/* On failure the previous level stays, which is valid as well. */
 	if (level != file->level)
 		set_level(file, level);
 }
@@ -157,7 +157,7 @@ struct reel_error *reel_block_file_create(int fd, const struct reel_block_file_o
 		return reel_error_no_memory();
 	file->fd = fd;
 	file->options = *options;
-	/* Until nothing can fail any more the descriptor is the caller's. */
+	/* Until nothing can fail any more, the caller owns the descriptor. */
 	file->options.owns_fd = false;
 	file->options.recipients = NULL;
 	file->users = 1;
@@ -230,8 +230,8 @@ struct reel_block_file_counts reel_block_file_counts(struct reel_block_file *fil
 /* ---- writing ---------------------------------------------------------------------- */
 
 /*
- * A part of a block at the end reads as damage: cuts the file to what was whole.  It ends where
- * we write, also if it did not begin there (as with >>).
+ * A partial block at the end reads as damage, so cut the file after the last complete block.  The
+ * file ends where we write, even if it did not begin there (as with >>).
  */
 static void cut_off(const struct reel_block_file *file)
 {
@@ -242,7 +242,7 @@ static void cut_off(const struct reel_block_file *file)
 	if (end < 0 || (uint64_t)end < excess || fstat(file->fd, &status) ||
 	    !S_ISREG(status.st_mode))
 		return;
-	/* If that fails as well, a reader passes over the damaged end. */
+	/* If this fails as well, a reader skips the damaged end. */
 	if (!ftruncate(file->fd, end - (off_t)excess))
 		lseek(file->fd, end - (off_t)excess, SEEK_SET);
 }
@@ -263,7 +263,7 @@ static struct reel_error *write_all(struct reel_block_file *file, const uint8_t 
 	return write_error(file);
 }
 
-/* What was written up to now is whole. */
+/* Counts everything written so far as complete. */
 static void count(struct reel_block_file *file, uint64_t samples)
 {
 	pthread_mutex_lock(&file->mutex);
@@ -272,7 +272,7 @@ static void count(struct reel_block_file *file, uint64_t samples)
 	pthread_mutex_unlock(&file->mutex);
 }
 
-/* `size` bytes in the buffer, whatever is in it; NULL if memory is short. */
+/* Makes room for `size` bytes, dropping the buffer's contents; NULL if out of memory. */
 static uint8_t *room_in(struct reel_buffer *buffer, size_t size)
 {
 	buffer->size = 0;
@@ -280,7 +280,7 @@ static uint8_t *room_in(struct reel_buffer *buffer, size_t size)
 	return reel_buffer_reserve(buffer, size);
 }
 
-/* Compresses bytes [from, to), and ends a block of zstd's there, or the frame. */
+/* Compresses bytes [from, to), and ends a zstd block there, or the frame. */
 static size_t compress_part(struct reel_block_file *file, const struct reel_raw_block *block,
 			    ZSTD_outBuffer *output, size_t from, size_t to)
 {
@@ -290,7 +290,7 @@ static size_t compress_part(struct reel_block_file *file, const struct reel_raw_
 	return ZSTD_compressStream2(file->zstd, output, &input, last ? ZSTD_e_end : ZSTD_e_flush);
 }
 
-/* A block of zstd's for each stream: they have little in common, and it is a tenth less. */
+/* One zstd block for each stream: streams have little in common, so this saves a tenth. */
 static size_t compress_streams(struct reel_block_file *file, const struct reel_raw_block *block,
 			       ZSTD_outBuffer *output)
 {
@@ -299,7 +299,7 @@ static size_t compress_streams(struct reel_block_file *file, const struct reel_r
 	ZSTD_CCtx_reset(file->zstd, ZSTD_reset_session_only);
 	size = ZSTD_CCtx_setPledgedSrcSize(file->zstd, block->raw.size);
 	for (size_t i = 0; i < REEL_STREAMS && !ZSTD_isError(size); i++) {
-		/* An empty one, or one with nothing behind it. */
+		/* The stream is empty, or nothing follows it. */
 		if (block->ends[i] == at || block->ends[i] == block->raw.size)
 			continue;
 		size = compress_part(file, block, output, at, block->ends[i]);
@@ -316,9 +316,9 @@ static size_t frame_bound(const struct reel_raw_block *block)
 }
 
 /*
- * Compresses the records into `room` of `bound` bytes.  The frame has its
- * content size and no content checksum: the header has a CRC of the payload,
- * which is there for payloads that are no zstd frame too.
+ * Compresses the records into `room` of `bound` bytes.  The frame has its content size but no
+ * content checksum: the header has a CRC of the payload, which also covers payloads that are not
+ * zstd frames.
  */
 static struct reel_error *compress_block(struct reel_block_file *file,
 					 const struct reel_raw_block *block, uint8_t *room,
@@ -335,8 +335,8 @@ static struct reel_error *compress_block(struct reel_block_file *file,
 	return NULL;
 }
 
-/* A zstd frame (RFC 8878, 3.1.1) of blocks that are not compressed; smaller than `compress_block`'s
- * bound. */
+/* Writes a zstd frame (RFC 8878, 3.1.1) of uncompressed blocks; it is smaller than
+ * `compress_block`'s bound. */
 static size_t put_raw_frame(const struct reel_raw_block *block, uint8_t *room)
 {
 	/* A content size of 8 bytes, one segment, no checksum, no dictionary. */
@@ -364,7 +364,7 @@ static size_t put_raw_frame(const struct reel_raw_block *block, uint8_t *room)
 	return (size_t)(at - room);
 }
 
-/* Whether a reader would take it for a bomb, stored like that. */
+/* Whether a reader would reject it as a bomb, if stored like this. */
 static bool is_too_dense(const struct reel_raw_block *block, size_t stored)
 {
 	const struct reel_block_header header = {
@@ -378,7 +378,7 @@ static bool is_too_dense(const struct reel_raw_block *block, size_t stored)
 	       block->samples > reel_block_samples_max(header.stored_size);
 }
 
-/* Puts header and payload into the output; what of the header is known then is set. */
+/* Writes header and payload to the output; sets the header fields known only then. */
 static struct reel_error *put_block(struct reel_block_file *file,
 				    const struct reel_raw_block *block,
 				    struct reel_block_header *header)
@@ -436,7 +436,7 @@ static void add_index_entry(struct reel_block_file *file, const struct reel_bloc
 		file->index_is_full = true;
 		return;
 	}
-	/* A file without an index is as good: it is scanned. */
+	/* A file without an index is still valid: readers scan it. */
 	error = reel_raw_block_add(&file->index, &record);
 	file->index_is_full = error != NULL;
 	reel_error_destroy(error);
@@ -475,7 +475,7 @@ struct reel_error *reel_block_file_write(struct reel_block_file *file,
 				  REEL_BLOCK_HEADER_SIZE + (size_t)stored.stored_size);
 	if (error)
 		return error;
-	/* The index has what the header of an encrypted block hides. */
+	/* The index contains the fields that the header of an encrypted block hides. */
 	header.stored_size = stored.stored_size;
 	if (block != &file->index)
 		add_index_entry(file, &header, offset);
@@ -490,7 +490,7 @@ struct reel_error *reel_block_file_finish(struct reel_block_file *file)
 	struct reel_error *error = NULL;
 	uint64_t index_offset = 0;
 
-	/* Without them, damage at the file's beginning would make all of it useless. */
+	/* Without a second copy, damage at the file's beginning would make all of it useless. */
 	if (file->keys.records)
 		error = reel_block_file_write(file, &file->keys);
 	if (error)
@@ -506,7 +506,7 @@ struct reel_error *reel_block_file_finish(struct reel_block_file *file)
 	if (error)
 		return error;
 	count(file, 0);
-	/* File systems of the network say here that the disk is full. */
+	/* Network file systems may report only here that the disk is full. */
 	if (file->options.owns_fd && close(file->fd))
 		error = reel_error_os(errno, "writing %s", file->options.name);
 	if (file->options.owns_fd)

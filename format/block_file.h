@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The file that a writer's blocks go to: compresses and encrypts a block's raw bytes and writes
- * them, with what stands around them (SPEC.md, sections 2 and 3).  Of all but
- * reel_block_file_counts, one thread does the calls at a time.
+ * them, with the frames around them (SPEC.md, sections 2 and 3).  Only one thread may call at a
+ * time, except reel_block_file_counts.
  */
 #ifndef FORMAT_BLOCK_FILE_H
 #define FORMAT_BLOCK_FILE_H
@@ -12,7 +12,7 @@
 #include "format/record.h"
 #include "format/codec/samples.h"
 
-/* A block that is being filled, or waits to be written. */
+/* A block that is being filled or waits to be written. */
 struct reel_raw_block {
 	struct reel_buffer raw;
 	uint16_t type;
@@ -22,17 +22,17 @@ struct reel_raw_block {
 	uint64_t expanded;
 	bool has_time;
 	uint64_t time_first, time_last;
-	/* All samples so far are scrubbed. */
+	/* Whether all samples so far are scrubbed. */
 	bool all_scrubbed;
-	/* Where the streams of its samples end in `raw`, if it has one. */
+	/* Where its samples' streams end in `raw`, if it has streams. */
 	bool has_ends;
 	size_t ends[REEL_STREAMS];
 };
 
-/* Empties it; its memory and its type stay. */
+/* Empties it; keeps its memory and its type. */
 void reel_raw_block_clear(struct reel_raw_block *block);
 void reel_raw_block_add_time(struct reel_raw_block *block, uint64_t time);
-/* Appends the record to the block's raw bytes, or leaves them as they were. */
+/* Appends the record to the block's raw bytes; on error they are unchanged. */
 struct reel_error *reel_raw_block_add(struct reel_raw_block *block,
 				      const struct reel_record *record) REEL_MUST_CHECK;
 
@@ -41,38 +41,38 @@ struct reel_block_file;
 struct reel_block_file_options {
 	const char *name; /* for messages */
 	int level;	  /* zstd's */
-	/* `fd` is closed by reel_block_file_finish, or with the file. */
+	/* reel_block_file_finish closes `fd`, or else freeing the file does. */
 	bool owns_fd;
-	/* Encrypt to these; NULL or none: do not. Needed by reel_block_file_create only. */
+	/* Encrypt to these; NULL or empty: do not encrypt.  Used by reel_block_file_create only. */
 	const struct reel_public_keys *recipients;
 	uint8_t id[REEL_FILE_ID_SIZE];
 };
 
 /*
- * `fd` need not be seekable. Nothing is written yet.  Where a write fails, the bytes of a block
- * that is not whole are cut off again, if the file can be cut.
+ * `fd` need not be seekable.  Writes nothing yet.  If a later write fails, the incomplete block is
+ * cut off again, if the file can be truncated.
  */
 struct reel_error *reel_block_file_create(int fd, const struct reel_block_file_options *options,
 					  struct reel_block_file **ret) REEL_MUST_CHECK;
-/* It is freed with its last user, of which it has one from the start. */
+/* The last user frees it; it starts with one user. */
 struct reel_block_file *reel_block_file_use(struct reel_block_file *file);
 void reel_block_file_release(struct reel_block_file *file);
 
-/* The file's key, for who wrote it to read it again; *ret is NULL if it is not encrypted. */
+/* Copies the file's key so that its writer can read it again; *ret is NULL if not encrypted. */
 struct reel_error *reel_block_file_copy_cipher(const struct reel_block_file *file,
 					       struct reel_cipher **ret) REEL_MUST_CHECK;
 
-/* The file header, and the keys of an encrypted file. */
+/* Writes the file header, and the keys of an encrypted file. */
 struct reel_error *reel_block_file_begin(struct reel_block_file *file) REEL_MUST_CHECK;
-/* The next blocks are compressed at this level if the file's is higher. */
+/* Compresses the next blocks at this level if the file's is higher. */
 void reel_block_file_limit_level(struct reel_block_file *file, int level);
-/* The whole way of a block from its raw bytes into the file. */
+/* Processes a block from its raw bytes into the file. */
 struct reel_error *reel_block_file_write(struct reel_block_file *file,
 					 const struct reel_raw_block *block) REEL_MUST_CHECK;
-/* The keys again, index and trailer. */
+/* Writes the keys again, the index and the trailer. */
 struct reel_error *reel_block_file_finish(struct reel_block_file *file) REEL_MUST_CHECK;
 
-/* What is in the file: whole blocks and what stands around them. */
+/* The file's contents so far: complete blocks and the frames around them. */
 struct reel_block_file_counts {
 	uint64_t bytes, samples;
 };

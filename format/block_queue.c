@@ -8,11 +8,11 @@
 
 #include "format/block_queue.h"
 
-/* An emptied buffer up to so large is used again. */
+/* Emptied buffers up to this size are used again. */
 #define SPARE_MAX (16u << 20)
 
 /*
- * Where so much waits, zstd's level is lower: -1 takes three quarters of level 1's time on stacks
+ * The more bytes wait, the lower zstd's level: -1 takes three quarters of level 1's time on stacks
  * of random words, and makes them 9 % larger; -7 half of it, and 16 %.
  */
 static const struct {
@@ -40,10 +40,10 @@ struct reel_block_queue {
 	pthread_t thread;
 	struct reel_error *(*enter)(void); /* may be NULL */
 	pthread_mutex_t mutex;
-	/* There is a job, or the end; and: nothing is left to do. */
+	/* There is a job, or the end; and: no jobs are left. */
 	pthread_cond_t has_job, is_idle;
 	struct job *first, **last;
-	bool is_busy; /* with a job that is not in the list any more */
+	bool is_busy; /* with a job that is no longer in the list */
 	bool ends, is_abandoned;
 	struct reel_error *error; /* the first one */
 	struct reel_block_file_counts counts;
@@ -53,7 +53,7 @@ struct reel_block_queue {
 
 /* ---- memory ------------------------------------------------------------------------- */
 
-/* What a job keeps waiting; never 0, so that small ones count, too. */
+/* The memory that a job holds; never 0, so that small jobs count as well. */
 static size_t job_size(const struct job *job)
 {
 	return sizeof(*job) + job->block.raw.size;
@@ -112,7 +112,7 @@ static struct reel_error *job_do(const struct job *job)
 	return reel_block_file_finish(job->file);
 }
 
-/* Adds to `counts` what it wrote. */
+/* Adds the written amounts to `counts`. */
 static struct reel_error *job_run(const struct job *job, struct reel_block_file_counts *counts)
 {
 	struct reel_block_file_counts before = reel_block_file_counts(job->file), after;
@@ -124,7 +124,7 @@ static struct reel_error *job_run(const struct job *job, struct reel_block_file_
 	return error;
 }
 
-/* The next job, NULL at the end. Called with the mutex held. */
+/* The next job; NULL at the end.  Called with the mutex held. */
 static struct job *next_job(struct reel_block_queue *queue)
 {
 	struct job *job;
@@ -140,7 +140,7 @@ static struct job *next_job(struct reel_block_queue *queue)
 	return job;
 }
 
-/* Keeps the larger one of two buffers, for a block to come. */
+/* Keeps the larger of two buffers for a later block. */
 static void keep_spare(struct reel_block_queue *queue, struct reel_buffer *buffer)
 {
 	struct reel_buffer kept = queue->spare;
@@ -183,7 +183,7 @@ static void *run(void *context)
 	}
 	abandoned = queue->is_abandoned;
 	pthread_mutex_unlock(&queue->mutex);
-	/* Nobody else will. */
+	/* Nobody else frees it. */
 	if (abandoned)
 		queue_free(queue);
 	return NULL;
@@ -286,7 +286,7 @@ struct reel_error *reel_block_queue_finish(struct reel_block_queue *queue,
 	return add(queue, JOB_FINISH, file, NULL);
 }
 
-/* ---- how it goes -------------------------------------------------------------------- */
+/* ---- progress ----------------------------------------------------------------------- */
 
 struct reel_block_file_counts reel_block_queue_counts(struct reel_block_queue *queue)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A block's payload to records and samples. */
+/* Decodes a block's payload into records and samples. */
 #include <stdlib.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -12,7 +12,7 @@
 
 typedef unsigned long long ull;
 
-/* Bytes for one block, as few as it needs or more. */
+/* A buffer for one block, at least as large as needed. */
 struct room {
 	uint8_t *bytes;
 	size_t capacity;
@@ -31,11 +31,11 @@ struct reel_block_reader {
 	ZSTD_DCtx *zstd;
 	struct reel_sample_decoder *decoder;
 	struct reel_cursor cursor;
-	struct reel_record_frame samples; /* the record of samples that is being decoded */
+	struct reel_record_frame samples; /* the SAMPLES record being decoded */
 	uint64_t n_records;		  /* so far */
 	uint64_t samples_left;
 	struct reel_block_counts counts;
-	/* Nothing comes any more, whatever is left. */
+	/* Returns no more items, whatever is left. */
 	bool ended;
 	bool (*wants)(const void *context, const struct reel_record_frame *frame);
 	const void *wants_context;
@@ -77,13 +77,13 @@ void reel_block_reader_destroy(struct reel_block_reader *block_reader)
 	free(block_reader);
 }
 
-/* The content is lost: there never is memory for both. */
+/* Loses the content: there is never memory for both. */
 static bool room_reserve(struct room *room, size_t size)
 {
 	if (room->bytes && size <= room->capacity)
 		return true;
 	room_free(room);
-	/* A byte for an empty block, so that there always is an address. */
+	/* One byte for an empty block, so that the address is never NULL. */
 	size += !size;
 	room->bytes = reel_large_memory_allocate(size);
 	room->capacity = room->bytes ? size : 0;
@@ -103,7 +103,7 @@ static struct reel_error *corrupt(const struct reel_block_reader *block_reader, 
 
 /* ---- payload -------------------------------------------------------------------- */
 
-/* What of the header this program does not know; NULL for nothing. */
+/* The header field with an unknown value; NULL if all are known. */
 static const char *unknown_of(const struct reel_block_header *header)
 {
 	const uint8_t known = REEL_BLOCK_OPTIONAL | REEL_BLOCK_ENCRYPTED | REEL_BLOCK_SCRUBBED;
@@ -127,7 +127,7 @@ bool reel_block_overlaps(const struct reel_block_header *header, uint64_t from, 
 	return !header->time_last || (header->time_first <= to && header->time_last >= from);
 }
 
-/* The reader has no such blocks; but one may be read before they are sifted, as the index is. */
+/* The reader drops such blocks, but may read one before sifting, as with the index. */
 static bool is_forged(const struct reel_reader *reader, const struct reel_block_header *header)
 {
 	bool is_encrypted = header->flags & REEL_BLOCK_ENCRYPTED;
@@ -154,7 +154,7 @@ static struct reel_error *read_payload(struct reel_block_reader *block_reader)
 	return NULL;
 }
 
-/* The window that a zstd frame asks for (RFC 8878, 3.1.1.1); its header is whole. */
+/* The window that a zstd frame requires (RFC 8878, 3.1.1.1); its header is complete. */
 static uint64_t window_size(const uint8_t *frame)
 {
 	uint64_t base;
@@ -166,7 +166,7 @@ static uint64_t window_size(const uint8_t *frame)
 	return base + base / 8 * (frame[5] & 7);
 }
 
-/* Is the payload one zstd frame, and no skippable one, that says it has raw_size bytes? */
+/* Checks that the payload is a single, non-skippable zstd frame that declares raw_size bytes. */
 static const char *check_frame(const uint8_t *payload, size_t size, uint32_t raw_size)
 {
 	if (size < 4 || reel_load32(payload) != ZSTD_MAGICNUMBER ||
@@ -181,7 +181,7 @@ static const char *check_frame(const uint8_t *payload, size_t size, uint32_t raw
 	return NULL;
 }
 
-/* The payload's zstd frame, decrypted if need be. */
+/* The payload's zstd frame, decrypted if necessary. */
 static struct reel_error *take_frame(struct reel_block_reader *block_reader,
 				     const uint8_t **frame_ret, size_t *size_ret)
 {
@@ -213,7 +213,7 @@ static struct reel_error *decompress(struct reel_block_reader *block_reader)
 
 	if (error)
 		return error;
-	/* The header of an encrypted block is whole only now. */
+	/* Only now is the header of an encrypted block complete. */
 	problem = reel_block_check_density(header);
 	if (!problem)
 		problem = check_frame(frame, frame_size, header->raw_size);
@@ -257,7 +257,7 @@ struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader
 	error = read_payload(block_reader);
 	if (!error)
 		error = decompress(block_reader);
-	/* Each thread has a block to decode from; what that came from is not kept, too. */
+	/* Each thread keeps one block to decode from; drop the buffers that it came from. */
 	room_free(&block_reader->stored);
 	room_free(&block_reader->frame);
 	if (error)
@@ -307,7 +307,7 @@ struct reel_bytes reel_block_reader_raw(const struct reel_block_reader *block_re
 
 /* ---- records -------------------------------------------------------------------- */
 
-/* Decodes item->frame, which is a known record in the right type of block. */
+/* Decodes item->frame, a known record in a block of the right type. */
 static struct reel_error *decode_known(struct reel_block_reader *block_reader,
 				       struct reel_block_item *item, const char **problem_ret)
 {
@@ -371,7 +371,7 @@ static struct reel_error *prefix_record(const struct reel_block_reader *block_re
 	return prefix(block_reader, error);
 }
 
-/* A sample of the record that was begun; *found_ret is false behind its last one. */
+/* A sample of the current record; *found_ret is false after its last one. */
 static struct reel_error *next_sample(struct reel_block_reader *block_reader,
 				      struct reel_block_item *item, bool *found_ret,
 				      const char **problem_ret)
@@ -389,7 +389,7 @@ static struct reel_error *next_sample(struct reel_block_reader *block_reader,
 	return NULL;
 }
 
-/* The frame of the next record that is wanted; its id is 0 behind the last one. */
+/* The frame of the next wanted record; its id is 0 after the last one. */
 static struct reel_error *next_frame(struct reel_block_reader *block_reader,
 				     struct reel_record_frame *ret)
 {
@@ -407,7 +407,7 @@ static struct reel_error *next_frame(struct reel_block_reader *block_reader,
 	}
 }
 
-/* One record, or a sample of one that has many; *problem_ret says why it is to be passed over. */
+/* One record, or a sample of one that has many; *problem_ret is the reason to skip it. */
 static struct reel_error *next_item(struct reel_block_reader *block_reader,
 				    struct reel_block_item *item, const char **problem_ret)
 {

@@ -33,7 +33,7 @@ struct reel_error *reel_cipher_init(void)
 
 /* ---- the file's key ------------------------------------------------------------------- */
 
-/* In memory that is in no core dump, and is not swapped out if the limits allow. */
+/* In memory that is excluded from core dumps, and from swap if the limits allow. */
 static struct reel_error *cipher_new(const uint8_t file_header[REEL_FILE_HEADER_SIZE],
 				     struct reel_cipher **ret)
 {
@@ -71,7 +71,7 @@ struct reel_error *reel_cipher_copy(const struct reel_cipher *cipher, struct ree
 
 void reel_cipher_destroy(struct reel_cipher *cipher)
 {
-	/* Wipes it, too. */
+	/* This also wipes it. */
 	sodium_free(cipher);
 }
 
@@ -135,7 +135,7 @@ struct reel_error *reel_cipher_seal_key(const struct reel_cipher *cipher,
 					uint8_t sealed[REEL_SEALED_KEY_SIZE],
 					struct reel_record_key *ret)
 {
-	/* Some 32 bytes are no point of the curve that can be used. */
+	/* Some 32-byte values are not usable points of the curve. */
 	if (crypto_box_seal(sealed, cipher->key, sizeof(cipher->key), key->bytes))
 		return reel_error_create(REEL_ERROR_INVALID, "a public key is no usable one");
 	reel_public_key_id(key, id_room);
@@ -151,7 +151,7 @@ struct reel_error *reel_cipher_seal_key(const struct reel_cipher *cipher,
 
 #define ASSOCIATED_SIZE (REEL_FILE_HEADER_SIZE + HASH_SIZE + REEL_BLOCK_HEADER_SIZE)
 
-/* What both messages of a payload are bound to. */
+/* The data that both messages of a payload are bound to. */
 static void associate(const struct reel_cipher *cipher, const struct reel_block_header *header,
 		      uint8_t ret[ASSOCIATED_SIZE])
 {
@@ -163,7 +163,7 @@ static void associate(const struct reel_cipher *cipher, const struct reel_block_
 	memcpy(ret, cipher->file_header, REEL_FILE_HEADER_SIZE);
 	memcpy(ret + REEL_FILE_HEADER_SIZE, cipher->keys_hash, HASH_SIZE);
 	reel_block_header_store(&stored, cipher->file_header + REEL_FILE_ID_OFFSET, bytes);
-	/* Its crc depends on the payload's. */
+	/* Zeroed because it depends on the payload's CRC. */
 	memset(bytes + REEL_BLOCK_HEADER_SIZE - 4, 0, 4);
 }
 
@@ -204,7 +204,7 @@ static struct reel_error *is_another(void)
 						     "changed it, or it is of another capture");
 }
 
-/* Begins to read a payload: its frame, and the first message. */
+/* Begins reading a payload: its frame header and the first message. */
 static struct reel_error *pull_head(const struct reel_cipher *cipher, const uint8_t *payload,
 				    const uint8_t associated[ASSOCIATED_SIZE],
 				    crypto_secretstream_xchacha20poly1305_state *state,

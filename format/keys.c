@@ -95,7 +95,7 @@ static bool has_prefix(const char *text, size_t size, const char *prefix)
 
 /* ---- key files ------------------------------------------------------------------------ */
 
-/* A file's bytes: in no core dump, and wiped when they are freed. */
+/* A file's bytes: excluded from core dumps, and wiped when freed. */
 struct text {
 	char *bytes;
 	size_t size;
@@ -109,7 +109,7 @@ static void text_free(struct text *text)
 
 static struct reel_error *read_file(const char *path, struct text *ret)
 {
-	/* A FIFO, which is none, does not make us wait for its other end. */
+	/* O_NONBLOCK: a FIFO is not a key file, and must not make us wait for its other end. */
 	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct stat status;
 
@@ -137,7 +137,7 @@ static struct reel_error *read_file(const char *path, struct text *ret)
 	return NULL;
 }
 
-/* The next line that is no comment, without the white space around it; NULL behind the last. */
+/* The next line that is not a comment, trimmed; NULL after the last. */
 static const char *next_line(const struct text *text, size_t *at, unsigned *number, size_t *size)
 {
 	while (*at < text->size) {
@@ -257,10 +257,10 @@ static struct reel_error *add_identity(struct reel_identities *identities,
 {
 	size_t n = identities->n;
 
-	/* Full, as it has room for powers of two. */
+	/* The list is full: it has room for powers of two. */
 	if (!(n & (n - 1))) {
-		/* Not realloc, which would leave a copy behind; in memory that is in no core dump.
-		 */
+		/* Not realloc, which would leave a copy in memory; this memory is excluded from
+		 * core dumps. */
 		struct reel_identity *list = sodium_allocarray(n ? 2 * n : 1, sizeof(*list));
 
 		if (!list)
@@ -371,7 +371,7 @@ struct reel_error *reel_identity_create(const char *path,
 	sodium_memzero(&identity, sizeof(identity));
 	if (close(fd) && !error)
 		error = reel_error_os(errno, "writing %s", path);
-	/* Half of a key is of no use to anybody. */
+	/* Half a key is useless, so remove it. */
 	if (error)
 		unlinkat(place.folder, place.name, 0);
 	return error;

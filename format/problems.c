@@ -26,7 +26,7 @@ void reel_problems_free(struct reel_problems *problems)
 	problems->list = NULL;
 }
 
-/* The last one of a full list stands for itself and all that follow. */
+/* The last item of a full list counts itself and all that follow. */
 static void count_one_more(struct reel_problems *problems)
 {
 	struct reel_problem *last = &problems->list[problems->max - 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A list of problems that is bounded, however much a file has of them. */
+/* A bounded list of problems, however many a file has. */
 #ifndef FORMAT_PROBLEMS_H
 #define FORMAT_PROBLEMS_H
 
@@ -8,7 +8,7 @@
 struct reel_problems {
 	struct reel_problem *list;
 	size_t n, max;
-	/* Beyond `max`; the last of the list says so. */
+	/* Problems beyond `max`; the last item reports the number. */
 	uint64_t more;
 	/* Memory ran out: some are not in the list. */
 	bool failed;

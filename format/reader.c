@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "format/reader_parts.h"
 
-/* A report of more is not read by anybody. */
+/* Nobody reads a report of more. */
 #define PROBLEMS_MAX 1000
 
 struct reel_error *reel_reader_add_block(struct reel_reader *reader, const struct reel_block *block)
@@ -48,8 +48,8 @@ struct reel_error *reel_reader_prefix(const struct reel_reader *reader,
 }
 
 /*
- * Each block header has a checksum of its own, and the file's tag: with that, all blocks can be
- * found.  The rest of the file's id, and its version, are not known.
+ * Each block header has its own checksum, and the file's tag, which is enough to find all blocks.
+ * The rest of the file's id, and its version, stay unknown.
  */
 static struct reel_error *guess_file_header(struct reel_reader *reader, struct reel_error *damage)
 {
@@ -112,7 +112,7 @@ static struct reel_error *read_trailer(struct reel_reader *reader)
 	return NULL;
 }
 
-/* Payloads are compressed, and have no holes; those of unknown blocks are not read. */
+/* Payloads are compressed and have no holes; those of unknown blocks are not read. */
 #define HOLES_MAX  16
 #define HOLES_FREE (64u << 20)
 
@@ -122,7 +122,7 @@ static struct reel_error *check_holes(const struct reel_reader *reader)
 	struct stat status;
 
 	if (fstat(reader->source.fd, &status) || !status.st_blocks)
-		return NULL; /* some file systems do not tell */
+		return NULL; /* some file systems do not report holes */
 	stored = (uint64_t)status.st_blocks * 512;
 	for (size_t i = 0; i < reader->n_blocks; i++) {
 		if (reel_block_is_known(&reader->blocks[i].header))
@@ -162,7 +162,7 @@ static struct reel_error *find_blocks(struct reel_reader *reader,
 	return error;
 }
 
-/* Takes ownership of `source` and of `cipher`, which is NULL if the key is to be found. */
+/* Takes ownership of `source` and `cipher`; if `cipher` is NULL, looks for the key. */
 static struct reel_error *open_source(struct reel_source *source,
 				      const struct reel_identities *identities,
 				      struct reel_cipher *cipher, unsigned int tolerance,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a capture: finds its blocks (by index, or by scanning where that is
- * missing or wrong), resynchronizes after damage, and decodes blocks one by
- * one, in any order and from several threads.
+ * Reads a capture: finds its blocks (by index, or by scanning if the index is missing or wrong),
+ * resynchronizes after damage, and decodes blocks one by one, in any order and from several
+ * threads.
  */
 #ifndef FORMAT_READER_H
 #define FORMAT_READER_H
@@ -14,13 +14,13 @@
 struct reel_cipher;
 struct reel_reader;
 
-/* A block as it was found in the file; the header is whole, the payload not yet looked at. */
+/* A block found in the file; the header is complete, the payload not yet checked. */
 struct reel_block {
 	uint64_t offset; /* of its header frame */
 	struct reel_block_header header;
 };
 
-/* Something that was not right: kept, not fatal. */
+/* A problem in the file: kept, not fatal. */
 struct reel_problem {
 	enum reel_error_code code; /* CORRUPT, TRUNCATED or UNSUPPORTED */
 	uint64_t offset;	   /* in the file */
@@ -28,17 +28,16 @@ struct reel_problem {
 };
 
 /*
- * Opens a capture; "-" is standard input, which is spooled to an unlinked
- * temporary file as a pipe is (TMPDIR).  Fails if the file header is not whole; everything
- * behind it only makes problems.
+ * Opens a capture; "-" is standard input.  Pipes are spooled to an unlinked temporary file
+ * (TMPDIR).  Fails if the file header is incomplete; any later damage only adds problems.
  */
 struct reel_error *reel_reader_open(const char *path, struct reel_reader **ret) REEL_MUST_CHECK;
-/* The same from a descriptor that can be read at any offset; takes ownership of `fd`. */
+/* The same from a seekable descriptor; takes ownership of `fd`. */
 struct reel_error *reel_reader_open_fd(int fd, const char *name,
 				       struct reel_reader **ret) REEL_MUST_CHECK;
 /*
- * The same for a capture that may be encrypted: KEY if no identity is one that it was encrypted to
- * (nor without any, as above), CORRUPT if its keys are damaged.
+ * The same for a capture that may be encrypted: KEY if it was not encrypted to any of the
+ * identities (or none are passed, as above), CORRUPT if its keys are damaged.
  */
 struct reel_error *reel_reader_open_encrypted(const char *path,
 					      const struct reel_identities *identities,
@@ -47,27 +46,26 @@ struct reel_error *reel_reader_open_encrypted(const char *path,
 struct reel_error *reel_reader_open_encrypted_fd(int fd, const char *name,
 						 const struct reel_identities *identities,
 						 struct reel_reader **ret) REEL_MUST_CHECK;
-/* What may be wrong with a file that is open all the same. */
+/* Faults that still let a file be opened. */
 enum reel_tolerance {
-	/* Where it would be KEY: it is locked, so that no block of it but those of keys can be
-	 * loaded (KEY). */
+	/* Instead of KEY the reader is locked: only its key blocks can be loaded (others: KEY). */
 	REEL_TOLERATE_LOCK = 1,
-	/* The file header is damaged, but the first block stands behind it: what it says is taken
-	 * from there, and that is a problem.  Not of an encrypted file, which can't be read without
-	 * any byte of it, nor of a stream. */
+	/* The file header is damaged, but the first block follows it: the header's values are taken
+	 * from that block, and this is a problem.  Not for encrypted files, which need every byte
+	 * of the header, and not for streams. */
 	REEL_TOLERATE_HEADER = 2,
 };
 
-/* The same, with some of these. */
+/* The same, with some of these tolerances. */
 struct reel_error *reel_reader_open_tolerant(const char *path,
 					     const struct reel_identities *identities,
 					     unsigned int tolerance, void (*opened)(void *context),
 					     void *context,
 					     struct reel_reader **ret) REEL_MUST_CHECK;
-/* Why it is locked, and the keys (their ids) that would open it; NULL if it is not. */
+/* The reason for the lock, and the keys (their ids) that would open it; NULL if not locked. */
 const struct reel_error *reel_reader_lock(const struct reel_reader *reader);
 const char *reel_reader_lock_keys(const struct reel_reader *reader);
-/* The same for who has the file's key itself, or NULL; takes ownership of it, too. */
+/* The same for a caller with the file's key, or NULL; also takes ownership of the key. */
 struct reel_error *reel_reader_open_cipher_fd(int fd, const char *name, struct reel_cipher *cipher,
 					      struct reel_reader **ret) REEL_MUST_CHECK;
 void reel_reader_close(struct reel_reader *reader);
@@ -75,26 +73,26 @@ void reel_reader_close(struct reel_reader *reader);
 const char *reel_reader_name(const struct reel_reader *reader);
 const struct reel_file_header *reel_reader_header(const struct reel_reader *reader);
 uint64_t reel_reader_file_size(const struct reel_reader *reader);
-/* Of the file, or of the copy of what can't be read at any offset. */
+/* The descriptor of the file, or of the copy if the file is not seekable. */
 int reel_reader_fd(const struct reel_reader *reader);
 /* In the file's order. */
 const struct reel_block *reel_reader_blocks(const struct reel_reader *reader, size_t *count_ret);
 /* Problems of the frames, found when the file was opened. */
 const struct reel_problem *reel_reader_problems(const struct reel_reader *reader,
 						size_t *count_ret);
-/* The file is encrypted, or has encrypted blocks, which are refused then. */
+/* The file is encrypted, or has encrypted blocks, which are rejected. */
 bool reel_reader_was_encrypted(const struct reel_reader *reader);
-/* A whole trailer was there: the writer finished the file. */
+/* The file has a complete trailer: the writer finished it. */
 bool reel_reader_has_trailer(const struct reel_reader *reader);
 
-/* Type, codec and flags are ones that this version can read. */
+/* Whether this version can read the type, codec and flags. */
 bool reel_block_is_known(const struct reel_block_header *header);
-/* Something in it may be of these times; one without times may be of a newer version. */
+/* The block may have data of these times; one without times may be from a newer version. */
 bool reel_block_overlaps(const struct reel_block_header *header, uint64_t from, uint64_t to);
 
 /*
- * A block's raw bytes, and the state to decode its samples; to be used for one
- * block after the other by one thread.
+ * A block's raw bytes, and the state to decode its samples; one thread uses it for one block after
+ * the other.
  */
 struct reel_block_reader;
 
@@ -102,35 +100,35 @@ struct reel_error *reel_block_reader_create(const struct reel_reader *reader,
 					    struct reel_block_reader **ret) REEL_MUST_CHECK;
 void reel_block_reader_destroy(struct reel_block_reader *block_reader);
 /*
- * Reads, checks and decompresses `block`.  UNSUPPORTED for a type, codec or
- * flag that is not known and not optional (a block that is known to be
- * optional and unknown reads as empty); CORRUPT with block and offset.
+ * Reads, checks and decompresses `block`.  UNSUPPORTED for a type, codec or flag that is unknown
+ * and not optional (a block with an unknown optional one reads as empty); CORRUPT with block and
+ * offset.
  */
 struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader,
 					  const struct reel_block *block) REEL_MUST_CHECK;
-/* The same for a block of samples, of which only the heads are decoded, if they can be alone. */
+/* The same for a sample block, but decodes only the heads, if they can be decoded alone. */
 struct reel_error *reel_block_reader_load_heads(struct reel_block_reader *block_reader,
 						const struct reel_block *block) REEL_MUST_CHECK;
 /*
- * From now on side records that `wants` refuses are counted, but neither decoded nor checked nor
- * given; a block's first one always is.  NULL: all are given.
+ * From now on side records that `wants` rejects are counted, but not decoded, checked or returned,
+ * except a block's first.  NULL: returns all.
  */
 void reel_block_reader_choose(struct reel_block_reader *block_reader,
 			      bool (*wants)(const void *context,
 					    const struct reel_record_frame *frame),
 			      const void *context);
-/* Reads the payload and compares its checksum, which takes no key: CORRUPT, as above. */
+/* Reads the payload and verifies its checksum, without a key: CORRUPT, as above. */
 struct reel_error *reel_block_reader_check_payload(struct reel_block_reader *block_reader,
 						   const struct reel_block *block) REEL_MUST_CHECK;
 
-/* What a block holds, one after the other. */
+/* The items of a block, in order. */
 struct reel_block_item {
 	enum {
 		REEL_ITEM_END = 0,
 		REEL_ITEM_RECORD = 1,  /* `record` */
 		REEL_ITEM_SAMPLE = 2,  /* `sample` */
 		REEL_ITEM_LAYOUT = 3,  /* `layout` */
-		REEL_ITEM_UNKNOWN = 4, /* not known, may be passed over: only `frame` */
+		REEL_ITEM_UNKNOWN = 4, /* unknown, skippable: only `frame` */
 	} kind;
 	struct reel_record_frame frame;
 	struct reel_record record;
@@ -139,19 +137,19 @@ struct reel_block_item {
 };
 
 /*
- * The next item; all that it points to lives until the next call.  After an
- * error (CORRUPT; UNSUPPORTED for an unknown critical record) the block is at
- * its end.  At the end the header's counts are checked against what was there.
+ * The next item; all that it points to lives until the next call.  After an error (CORRUPT;
+ * UNSUPPORTED for an unknown critical record) the block is at its end.  At the end the header's
+ * counts are compared with the number of items.
  */
 struct reel_error *reel_block_reader_next(struct reel_block_reader *block_reader,
 					  struct reel_block_item *ret) REEL_MUST_CHECK;
 /*
- * What the block had so far, also what was passed over; 0 of a block that is optional, since a
- * reader need not know what that has.  And its last END.
+ * The block's items so far, including skipped ones; 0 for an optional block, as a reader need not
+ * know its contents.  Also its last END.
  */
 struct reel_block_counts {
 	uint64_t side_records, samples;
-	uint64_t refused; /* of the side records: reel_block_reader_choose */
+	uint64_t refused; /* side records skipped by reel_block_reader_choose */
 	bool has_end;
 	struct reel_record_end end;
 	struct reel_block block; /* the block itself */
@@ -159,9 +157,8 @@ struct reel_block_counts {
 
 struct reel_block_counts reel_block_reader_counts(const struct reel_block_reader *block_reader);
 /*
- * Records of the block that were passed over so far, since a value in them is
- * not one that SPEC.md has.  The first few are kept; the last one kept says how
- * many more there are.  They live until the next call.
+ * The block's records skipped so far because of values that SPEC.md does not allow.  The first few
+ * are kept; the last kept one reports how many more there are.  They live until the next call.
  */
 const struct reel_problem *reel_block_reader_problems(const struct reel_block_reader *block_reader,
 						      size_t *count_ret);

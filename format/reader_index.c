@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finding blocks by the index block: SPEC.md, section 3.3.  It is used only if
- * the blocks that it names are there, and fill the file without a gap: then it
- * says what a scan would, and whatever is wrong is left for a scan to report.
+ * Finding blocks by the index block: SPEC.md, section 3.3.  It is used only if its blocks exist and
+ * fill the file without a gap: then it agrees with a scan.  Otherwise a scan reports the problems.
  */
 #include <stdlib.h>
 
 #include "format/reader_parts.h"
 
-/* The block that the entry names, where the one before it ended at `offset`. */
+/* Checks the entry's block, which must begin at the previous block's end, `offset`. */
 static struct reel_error *believe(struct reel_reader *reader,
 				  const struct reel_record_index_entry *entry, uint64_t *offset,
 				  bool *believed_ret)
@@ -81,7 +80,7 @@ struct reel_error *reel_reader_read_index(struct reel_reader *reader, bool *foun
 	error = reel_reader_read_header(reader, reader->index_offset, found_ret, &index);
 	if (error)
 		return error;
-	/* The index stands right before the trailer. */
+	/* The index comes right before the trailer. */
 	if (*found_ret)
 		*found_ret = index.header.type == REEL_BLOCK_INDEX &&
 			     index.header.stored_size == reel_reader_blocks_end(reader) -
@@ -93,8 +92,7 @@ struct reel_error *reel_reader_read_index(struct reel_reader *reader, bool *foun
 	}
 	if (error && !is_damage(error))
 		return error;
-	/* An index that is whole but says something else costs nothing: the scan says what is
-	 * wrong. */
+	/* A valid index with wrong entries does no harm: the scan reports the problems. */
 	if (error)
 		reel_problems_add(&reader->problems, reel_error_code(error), reader->index_offset,
 				  "%s; the file is scanned", reel_error_message(error));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encrypted files: where their key comes from. SPEC.md, section 3.4. */
+/* Encrypted files: finding their key.  SPEC.md, section 3.4. */
 #include <sodium.h>
 #include <stdio.h>
 
@@ -10,11 +10,11 @@ typedef unsigned long long ull;
 /* In hexadecimal digits. */
 #define KEY_ID_TEXT (2 * REEL_KEY_ID_SIZE)
 
-/* What a block of keys had. */
+/* The contents of a key block. */
 struct keys {
 	size_t n;
-	bool has_others; /* of algorithms that are not known */
-	/* Whose keys are wanted, one behind the other with ", " between; and of the first one. */
+	bool has_others; /* with unknown algorithms */
+	/* The ids of the keys that open it, separated by ", "; and the first id. */
 	char ids[REEL_RECIPIENTS_MAX * (KEY_ID_TEXT + 2) + 1];
 	char first[KEY_ID_TEXT + 1];
 };
@@ -33,7 +33,7 @@ static void note_key(struct keys *keys, const struct reel_record_key *record)
 	strcat(keys->ids, id);
 }
 
-/* The file's key, if the record has it for one of us. */
+/* Opens the file's key if the record has it for one of the identities. */
 static struct reel_error *try_key(struct reel_reader *reader,
 				  const struct reel_identities *identities,
 				  const struct reel_record_key *record, struct keys *keys)
@@ -76,7 +76,7 @@ static struct reel_error *not_for_us(const struct reel_reader *reader,
 					       : "give the file with the secret key (--identity)");
 }
 
-/* Without the key the file may be open as well. */
+/* Opens the file without the key if tolerated. */
 static struct reel_error *lock(struct reel_reader *reader, const struct keys *keys,
 			       struct reel_error *error)
 {
@@ -87,7 +87,7 @@ static struct reel_error *lock(struct reel_reader *reader, const struct keys *ke
 	return reader->lock_keys ? NULL : reel_error_no_memory();
 }
 
-/* What such a block has in its header besides its place, its sizes and how many records it has. */
+/* Checks a key block's header, except its place, its sizes and its number of records. */
 static bool is_header_of_keys(const struct reel_block_header *header)
 {
 	static const uint8_t nothing[REEL_BLOCK_RESERVED_SIZE];
@@ -108,7 +108,7 @@ static struct reel_error *load(const struct reel_reader *reader,
 		reel_error_create(REEL_ERROR_CORRUPT, "its header is none of a block of keys"));
 }
 
-/* All of its records: each is tried, unless there is nobody to try them for. */
+/* Reads all records, and tries each if there are identities. */
 static struct reel_error *read_records(struct reel_reader *reader,
 				       struct reel_block_reader *block_reader,
 				       const struct reel_identities *identities, struct keys *keys)
@@ -150,7 +150,7 @@ static struct reel_error *open_keys(struct reel_reader *reader,
 	return error;
 }
 
-/* Damage is no error: there may be another block of keys, and the sieve reports it. */
+/* Damage is not an error: there may be another key block, and sifting reports it. */
 static struct reel_error *try_keys(struct reel_reader *reader,
 				   const struct reel_identities *identities,
 				   const struct reel_block *block)
@@ -196,7 +196,7 @@ struct reel_error *reel_reader_open_last_keys(struct reel_reader *reader,
 
 	for (size_t i = 0; i < reader->n_blocks && !reader->cipher && !reader->lock && !error;
 	     i++) {
-		/* The one that stands first was tried. */
+		/* The first key block was already tried. */
 		if (reader->blocks[i].header.type == REEL_BLOCK_KEYS &&
 		    reader->blocks[i].offset != REEL_FILE_HEADER_SIZE &&
 		    reel_reader_is_place_of_keys(reader, i))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the reader share: reader*.c and block_reader.c. */
+/* Shared by the reader's files: reader*.c and block_reader.c. */
 #ifndef FORMAT_READER_PARTS_H
 #define FORMAT_READER_PARTS_H
 
@@ -17,20 +17,20 @@ struct reel_reader {
 	struct reel_problems problems;
 	bool has_trailer;
 	uint64_t index_offset; /* the trailer's */
-	bool has_index;	       /* the blocks are those of the index */
-	bool has_bad_index;    /* it was reported */
-	/* The file says that it is, or has blocks that are. */
+	bool has_index;	       /* the blocks come from the index */
+	bool has_bad_index;    /* already reported */
+	/* The file declares itself encrypted, or has encrypted blocks. */
 	bool was_encrypted;
-	struct reel_cipher *cipher; /* NULL: not encrypted, or the key is not known (yet) */
+	struct reel_cipher *cipher; /* NULL: not encrypted, or the key is (still) unknown */
 	unsigned int tolerance;	    /* enum reel_tolerance */
-	/* If it is locked: why, and whose keys would open it. */
+	/* If locked: the reason, and the keys that would open it. */
 	struct reel_error *lock;
 	char *lock_keys;
 };
 
 struct reel_error *reel_reader_add_block(struct reel_reader *reader,
 					 const struct reel_block *block) REEL_MUST_CHECK;
-/* Reads the header at `offset`; *found_ret is false if there is no whole one. */
+/* Reads the header at `offset`; *found_ret is false if there is no valid one. */
 struct reel_error *reel_reader_read_header(const struct reel_reader *reader, uint64_t offset,
 					   bool *found_ret, struct reel_block *ret) REEL_MUST_CHECK;
 /* "FILE: block N at offset N: " before the message; NULL for NULL. */
@@ -42,38 +42,38 @@ static inline bool reel_reader_is_encrypted(const struct reel_reader *reader)
 }
 
 /*
- * Takes the file's key from the block of keys that should stand first; reader->cipher stays NULL
- * if there is no whole one.  KEY if there is, but for others.
+ * Takes the file's key from the first block, which should have the keys; reader->cipher stays NULL
+ * if that block is damaged.  KEY if it is valid, but for others.
  */
 struct reel_error *reel_reader_open_first_keys(
 	struct reel_reader *reader, const struct reel_identities *identities) REEL_MUST_CHECK;
-/* When the blocks are known: from the other place of keys. CORRUPT if there is no whole one. */
+/* Uses the second key block, once the blocks are known.  CORRUPT if it is damaged. */
 struct reel_error *reel_reader_open_last_keys(
 	struct reel_reader *reader, const struct reel_identities *identities) REEL_MUST_CHECK;
-/* Is the reader's block number `i` where one of keys may stand? */
+/* Whether block number `i` is where a key block is allowed. */
 bool reel_reader_is_place_of_keys(const struct reel_reader *reader, size_t i);
-/* CORRUPT if it is not whole, or not the block of keys that the file's key is bound to. */
+/* CORRUPT if it is damaged, or not the key block that the file's key is bound to. */
 struct reel_error *reel_reader_check_keys(const struct reel_reader *reader,
 					  const struct reel_block *block) REEL_MUST_CHECK;
 /*
- * Of the blocks that were found leaves those that can be what the writer wrote, and tells what
- * their headers hide; the others are problems.
+ * Keeps only those blocks that the writer can have written, and restores the hidden fields of their
+ * headers; the others become problems.
  */
 struct reel_error *reel_reader_sift(struct reel_reader *reader) REEL_MUST_CHECK;
 
-/* The records' bytes of the block that was loaded, which live as long. */
+/* The raw records of the loaded block, which live as long as it. */
 struct reel_bytes reel_block_reader_raw(const struct reel_block_reader *block_reader);
 
 /* The file's size less its trailer. */
 uint64_t reel_reader_blocks_end(const struct reel_reader *reader);
 
 /*
- * Finds the blocks by the index that the trailer names.  *found_ret is false,
- * and there are no blocks, if it is damaged or not to be believed.
+ * Finds the blocks by the index that the trailer names.  If the index is damaged or wrong,
+ * *found_ret is false and there are no blocks.
  */
 struct reel_error *reel_reader_read_index(struct reel_reader *reader,
 					  bool *found_ret) REEL_MUST_CHECK;
-/* Finds the blocks by walking through the file, and what is wrong between them. */
+/* Finds the blocks by scanning the file, and the problems between them. */
 struct reel_error *reel_reader_scan(struct reel_reader *reader) REEL_MUST_CHECK;
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finding blocks by walking from header to header, and resynchronizing after
- * damage: SPEC.md, section 10.  No byte is searched twice, so the time is
- * linear in the file's size, whatever is in it.
+ * Finding blocks by walking from header to header, and resynchronizing after damage: SPEC.md,
+ * section 10.  No byte is searched twice, so the time is linear in the file's size, whatever its
+ * contents.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,14 +19,14 @@ typedef unsigned long long ull;
 struct scan {
 	struct reel_reader *reader;
 	uint64_t end;		/* of the blocks */
-	uint64_t next_sequence; /* one more than the largest so far */
-	bool is_cut;		/* reported that the file ends too early */
-	bool has_trailer;	/* met one that has something behind it */
+	uint64_t next_sequence; /* the largest so far, plus 1 */
+	bool is_cut;		/* already reported that the file ends too early */
+	bool has_trailer;	/* found one followed by other data */
 	uint8_t mark[REEL_BLOCK_MARK_SIZE];
 	uint8_t *window;
 };
 
-/* The first whole header in the window's `size` bytes that lies at `at` or behind it. */
+/* The first valid header in the window's `size` bytes, at or after `at`. */
 static bool search_window(const struct scan *scan, size_t size, size_t at, size_t *ret)
 {
 	struct reel_block_header header;
@@ -49,19 +49,19 @@ static bool search_window(const struct scan *scan, size_t size, size_t at, size_
 	return false;
 }
 
-/* Where the bytes from `offset` on may be other than 0, as a header's first one is: holes take none
- * of the disk, and any time to search. */
+/* Where bytes other than 0 may begin, at or after `offset`; a header's first byte is never 0.
+ * Holes take no disk space, but any amount of time to search. */
 static uint64_t skip_hole(const struct scan *scan, uint64_t offset)
 {
 	off_t data = lseek(scan->reader->source.fd, (off_t)offset, SEEK_DATA);
 
-	/* Nothing but a hole follows, or the file system does not tell. */
+	/* Only a hole follows, or the file system does not report holes. */
 	if (data < 0)
 		return errno == ENXIO ? scan->end : offset;
 	return (uint64_t)data;
 }
 
-/* The offset of the first whole header from `offset` on, the blocks' end if there is none. */
+/* The offset of the first valid header from `offset` on, or the blocks' end if there is none. */
 static struct reel_error *search(struct scan *scan, uint64_t offset, uint64_t *ret)
 {
 	while (offset < scan->end && scan->end - offset >= REEL_BLOCK_HEADER_SIZE) {
@@ -79,7 +79,7 @@ static struct reel_error *search(struct scan *scan, uint64_t offset, uint64_t *r
 			*ret = offset + hit;
 			return NULL;
 		}
-		/* A header may reach into the next window. */
+		/* A header may extend into the next window. */
 		offset += size - (REEL_BLOCK_HEADER_SIZE - 1);
 	}
 	*ret = scan->end;
@@ -110,7 +110,7 @@ static struct reel_error *add_block(struct scan *scan, const struct reel_block *
 	return reel_reader_add_block(reader, block);
 }
 
-/* A trailer behind which damage follows: the writer finished the file all the same. */
+/* A trailer followed by damage: the writer did finish the file. */
 static struct reel_error *read_inner_trailer(struct scan *scan, uint64_t offset, bool *found_ret)
 {
 	uint8_t bytes[REEL_TRAILER_SIZE];
@@ -128,7 +128,7 @@ static struct reel_error *read_inner_trailer(struct scan *scan, uint64_t offset,
 	return NULL;
 }
 
-/* A header stands at `block`, but the file or another block ends its payload too early. */
+/* The header at `block` is valid, but the file or another block ends its payload too early. */
 static void report_cut_block(struct scan *scan, const struct reel_block *block, uint64_t end)
 {
 	struct reel_reader *reader = scan->reader;
@@ -144,7 +144,7 @@ static void report_cut_block(struct scan *scan, const struct reel_block *block, 
 			  block->header.stored_size);
 }
 
-/* The file's last bytes, from `offset` on, are the beginning of a header or of the trailer. */
+/* Whether the file's last bytes, from `offset` on, are the beginning of a header or trailer. */
 static struct reel_error *is_cut_header(const struct scan *scan, uint64_t offset, bool *ret)
 {
 	const struct reel_reader *reader = scan->reader;
@@ -164,7 +164,7 @@ static struct reel_error *is_cut_header(const struct scan *scan, uint64_t offset
 	return NULL;
 }
 
-/* No whole block stands at `offset`; the next one stands at `found`. */
+/* There is no valid block at `offset`; the next one is at `found`. */
 static struct reel_error *report_damage(struct scan *scan, uint64_t offset, uint64_t found)
 {
 	struct reel_reader *reader = scan->reader;
@@ -195,12 +195,12 @@ static struct reel_error *report_damage(struct scan *scan, uint64_t offset, uint
 	return NULL;
 }
 
-/* Where the walk is: what stands there, and from where on to search if nothing does. */
+/* The current position, and where to search from if there is nothing valid at it. */
 struct position {
 	uint64_t at, resync;
 };
 
-/* Passes over a whole block or a trailer; *passed_ret is false if there is none. */
+/* Skips a complete block or a trailer; *passed_ret is false if there is none. */
 static struct reel_error *pass(struct scan *scan, struct position *position, bool *is_header_ret,
 			       struct reel_block *block, bool *passed_ret)
 {
@@ -215,7 +215,7 @@ static struct reel_error *pass(struct scan *scan, struct position *position, boo
 			position->at = position->resync = position->at + REEL_TRAILER_SIZE;
 		return error;
 	}
-	/* The header is right, but its payload may lack bytes: the next may stand in it. */
+	/* The header is valid, but its payload may be cut: the next header may be inside it. */
 	position->resync = position->at + REEL_BLOCK_HEADER_SIZE;
 	*passed_ret = block->header.stored_size <= scan->end - position->resync;
 	if (!*passed_ret)

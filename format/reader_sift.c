@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of the blocks that were found can be what the writer wrote: SPEC.md, section 3.4.  Whoever
- * can write to a file can add blocks, and put them in the place of others; in an encrypted file
- * nobody can without its key, but for blocks that are not encrypted, or said not to be.
+ * Drops blocks that the writer cannot have written: SPEC.md, section 3.4.  Anyone who can write to
+ * a file can add or replace blocks.  In an encrypted file that takes the key, except for blocks
+ * that are, or claim to be, unencrypted.
  */
 #include <stdlib.h>
 
 #include "format/reader_parts.h"
 
-/* The whole of a block whose header did not open: damage of the payload says more than that. */
+/* Reads a whole block whose header did not open: damage of the payload explains more. */
 static struct reel_error *find_reason(const struct reel_reader *reader,
 				      const struct reel_block *block, struct reel_error *error)
 {
@@ -25,7 +25,7 @@ static struct reel_error *find_reason(const struct reel_reader *reader,
 	return reason;
 }
 
-/* Tells what the header of an encrypted block hides. */
+/* Restores the hidden fields of an encrypted block's header. */
 static struct reel_error *reveal(const struct reel_reader *reader, struct reel_block *block)
 {
 	uint8_t head[REEL_CIPHER_HEAD_SIZE] = { 0 };
@@ -40,7 +40,7 @@ static struct reel_error *reveal(const struct reel_reader *reader, struct reel_b
 	return error ? find_reason(reader, block, reel_reader_prefix(reader, block, error)) : NULL;
 }
 
-/* In an encrypted file. */
+/* For an encrypted file. */
 static struct reel_error *check_plain(const struct reel_reader *reader, size_t i)
 {
 	if (reader->blocks[i].header.type == REEL_BLOCK_KEYS &&
@@ -92,8 +92,8 @@ static void report(struct reel_reader *reader, const struct reel_block *block,
 }
 
 /*
- * The trailer can be changed by anybody, and the index be left out of what it names: then a scan
- * finds the same, but if that finds nothing wrong, somebody did it.
+ * Anyone can change the trailer, or make it name no index.  A scan finds the same blocks, but if
+ * the scan finds nothing wrong, somebody did that.
  */
 static void check_index(struct reel_reader *reader)
 {
@@ -117,7 +117,7 @@ struct reel_error *reel_reader_sift(struct reel_reader *reader)
 	if (!are_right)
 		return reel_error_no_memory();
 	reader->was_encrypted = reel_reader_is_encrypted(reader);
-	/* Where a block stands counts, so none is taken out before all are judged. */
+	/* A block's position matters, so judge all blocks before removing any. */
 	for (size_t i = 0; i < reader->n_blocks; i++) {
 		error = check(reader, i);
 		if (error && is_fatal(error))

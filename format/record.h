@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The records of a capture, one struct a record.  SPEC.md is normative; ids
- * are fixed for ever, and a retired one leaves a hole.
+ * The records of a capture, one struct for each.  SPEC.md is normative; ids are fixed for ever, and
+ * a retired id is not reused.
  *
- * All records but SAMPLE_LAYOUT, COLUMNS and DENSE are a list of fields, each an unsigned
- * number or a string of bytes, in the order in which the struct and SPEC.md have them:
- * format/schema.c describes them in tables, from which encoder, decoder and `stackreel dump` work
- * alike.
+ * All records except SAMPLE_LAYOUT, COLUMNS and DENSE are a list of fields, each an unsigned number
+ * or a string of bytes, in the order of the struct and of SPEC.md.  The tables in format/schema.c
+ * describe the fields to the encoder, the decoder and `stackreel dump`.
  */
 #ifndef FORMAT_RECORD_H
 #define FORMAT_RECORD_H
@@ -67,8 +66,8 @@ struct reel_record_capture {
 	uint64_t byte_order;	  /* enum reel_byte_order */
 	uint64_t page_size;
 	uint64_t cpus_possible, cpus_online;
-	uint64_t max_stack; /* bytes a region at most */
-	uint64_t ring_size; /* bytes of a BPF ring buffer, and how many there are */
+	uint64_t max_stack; /* of a region, in bytes */
+	uint64_t ring_size; /* bytes in each BPF ring buffer, and their number */
 	uint64_t rings;
 	uint64_t part;		     /* 0, 1, 2 … of a rotated recording */
 	struct reel_bytes recording; /* file id of part 0; may be empty */
@@ -91,39 +90,39 @@ struct reel_record_event {
 	struct reel_bytes name;
 };
 
-/* A file, or whatever else executable memory can come from. Kinds are enum reel_module_kind. */
+/* A file or another source of executable memory.  Kinds are enum reel_module_kind. */
 struct reel_record_module {
 	uint64_t id;
 	uint64_t kind;
-	/* Where unknown: 0, or empty. The identity is all but the id (target/module_set.h). */
+	/* 0 or empty if unknown.  The identity is everything but the id (target/module_set.h). */
 	uint64_t device_major, device_minor, inode, inode_generation;
 	struct reel_bytes build_id;
 	struct reel_bytes path;
-	/* Of a file without a build-id: its size, when it was changed last (ns since 1970), and
-	 * reel_file_digest_of's digest of it; 0 or empty if unknown. */
+	/* Of a file without a build-id: its size, its last change (ns since 1970), and its digest
+	 * by reel_file_digest_of; 0 or empty if unknown. */
 	uint64_t file_size, file_time;
 	struct reel_bytes file_digest;
 };
 
-/* Bytes of a module that is in no file (vDSO), or of what stands for its file. */
+/* Bytes of a module without a file (vDSO), or those that replace its file. */
 struct reel_record_image {
 	uint64_t module;
 	uint64_t offset;
 	uint64_t total_size;
 	struct reel_bytes bytes;
-	uint64_t number; /* of several images of a module, the whole one with the greatest counts */
+	uint64_t number; /* of a module's images; the whole one with the highest number counts */
 };
 
 enum reel_origin {
-	REEL_ORIGIN_FOUND = 0, /* was there before the recording */
+	REEL_ORIGIN_FOUND = 0, /* existed before the recording */
 	REEL_ORIGIN_FORK = 1,
 	REEL_ORIGIN_EXEC = 2,
 	REEL_ORIGIN_SNAPSHOT = 3, /* carried over from the previous part of a rotated recording */
 };
 
 /*
- * An address space: what a process has from fork or exec to the next exec or
- * its exit.  With origin FORK it starts with the mappings of its parent.
+ * An address space: a process from fork or exec to its next exec or exit.  With origin FORK it
+ * starts with its parent's mappings.
  */
 struct reel_record_space {
 	uint64_t time;
@@ -135,9 +134,9 @@ struct reel_record_space {
 	uint64_t machine;	/* ELF e_machine of its user code; 0 if unknown */
 	uint64_t word_bits;
 	uint64_t byte_order;
-	uint64_t code_mask; /* pointer authentication bits of code addresses; 0 for none */
+	uint64_t code_mask; /* pointer authentication bits of code addresses; 0 if none */
 	uint64_t data_mask;
-	uint64_t vdso; /* address, 0 for none or unknown */
+	uint64_t vdso; /* address, 0 if none or unknown */
 };
 
 struct reel_record_space_exit {
@@ -145,7 +144,7 @@ struct reel_record_space_exit {
 	uint64_t space;
 };
 
-/* A thread from its start to its exit: a tid that is used again is another thread. */
+/* A thread from its start to its exit: a reused tid is another thread. */
 struct reel_record_thread {
 	uint64_t time;
 	uint64_t id;
@@ -153,7 +152,7 @@ struct reel_record_thread {
 	uint64_t origin;
 	uint64_t tid;
 	uint64_t namespace_tid;
-	uint64_t parent; /* thread id, 0 for none or unknown */
+	uint64_t parent; /* thread id, 0 if none or unknown */
 	struct reel_bytes comm;
 };
 
@@ -163,7 +162,7 @@ struct reel_record_thread_comm {
 	struct reel_bytes comm;
 };
 
-/* The thread goes on in another space (exec). */
+/* The thread continues in another space (exec). */
 struct reel_record_thread_exec {
 	uint64_t time;
 	uint64_t thread;
@@ -175,7 +174,7 @@ struct reel_record_thread_exit {
 	uint64_t thread;
 };
 
-/* A mapping; it replaces, in its range, whatever the space had there. */
+/* A mapping; it replaces the space's previous contents in its range. */
 struct reel_record_map {
 	uint64_t time;
 	uint64_t space;
@@ -191,7 +190,7 @@ enum reel_unmap_how {
 	REEL_UNMAP_REPORTED = 0,
 	/* perf reports no munmap: another mapping took its place. */
 	REEL_UNMAP_INFERRED_OVERLAP = 1,
-	/* It was not there any more when /proc/PID/maps was read again. */
+	/* The mapping was missing when /proc/PID/maps was read again. */
 	REEL_UNMAP_INFERRED_ABSENT = 2,
 };
 
@@ -207,18 +206,18 @@ struct reel_record_kernel_symbol {
 	uint64_t address;
 	uint64_t size;		/* up to the next symbol; 0 if unknown */
 	uint64_t module;	/* id of a KERNEL or KERNEL_MODULE module */
-	struct reel_bytes name; /* empty: from `since` on nothing is known of the range */
+	struct reel_bytes name; /* empty: from `since` on the range is unknown */
 	uint64_t since;		/* capture clock; 0: the whole time */
-	uint64_t origin;	/* ORIGIN.id of whose kernel it is; 0: there are none */
+	uint64_t origin;	/* ORIGIN.id of the capture with this kernel; 0: no ORIGINs */
 };
 
 /*
- * Bytes of code that are in no file, such as a JIT's, as they were found in memory.  They hold from
- * `time` on, until others are there (SPEC.md, section 7).
+ * Bytes of code that is not in any file, such as a JIT's, as found in memory.  Valid from `time`
+ * until other bytes replace them (SPEC.md, section 7).
  */
 struct reel_record_code {
 	uint64_t time;
-	uint64_t space;	 /* 0: not of a process, but of a module's file; nobody writes that yet */
+	uint64_t space;	 /* 0: not of a process, but of a module's file; not written yet */
 	uint64_t module; /* 0 if `space` is not */
 	uint64_t address;
 	struct reel_bytes bytes;
@@ -226,7 +225,7 @@ struct reel_record_code {
 
 /* A function that a JIT named. */
 struct reel_record_jit_symbol {
-	uint64_t time; /* from which on it is there; 0: not known */
+	uint64_t time; /* since when it exists; 0: unknown */
 	uint64_t space;
 	uint64_t address;
 	uint64_t size;		/* not 0 */
@@ -245,11 +244,11 @@ struct reel_record_jit_unwind {
 	uint64_t space;
 	uint64_t address; /* of the code */
 	uint64_t size;
-	uint64_t frame_address;	    /* that the first of `eh_frame` stands for */
-	struct reel_bytes eh_frame; /* as a section of that name has it */
+	uint64_t frame_address;	    /* the address of the first byte of `eh_frame` */
+	struct reel_bytes eh_frame; /* in the format of a section of that name */
 };
 
-/* The line of code from `address` on, up to the function's next one. */
+/* The source line for addresses from `address` to the function's next entry. */
 struct reel_record_jit_line {
 	uint64_t time;
 	uint64_t space;
@@ -263,17 +262,17 @@ struct reel_record_jit_line {
 struct reel_record_trace_steps {
 	uint64_t id;   /* 1 to REEL_TRACE_STEPS_MAX */
 	uint64_t stop; /* enum reel_stop */
-	/* Pairs of uv: 2 * enum reel_step + (the address is exact), and how many frames; only the
-	 * last may be 0, up to the chain's end. */
+	/* Pairs of uv: 2 * enum reel_step + (the address is exact), and the number of frames; only
+	 * the last may be 0, meaning up to the chain's end. */
 	struct reel_bytes steps;
 };
 
 #define REEL_TRACE_STEPS_MAX (1u << 20)
 
-/* One of the captures that this one was merged of; fields as in its CAPTURE. */
+/* A capture that was merged into this one; fields as in its CAPTURE. */
 struct reel_record_origin {
 	uint64_t id;
-	uint64_t first_sample;	/* id: it has those up to the next one's first */
+	uint64_t first_sample;	/* id: its samples end before the next ORIGIN's first */
 	struct reel_bytes file; /* id */
 	uint64_t start_time, start_wall_time, clock;
 	uint64_t cpus_online;
@@ -286,7 +285,7 @@ struct reel_record_origin {
 /* Losses since the previous LOSS record of the same cause and CPU. Causes are enum reel_loss. */
 struct reel_record_loss {
 	uint64_t time;
-	uint64_t cpu; /* 2^32-1: not of one CPU */
+	uint64_t cpu; /* 2^32-1: not of a single CPU */
 	uint64_t cause;
 	uint64_t count;
 };
@@ -296,22 +295,22 @@ enum reel_end_reason {
 	REEL_END_SIGNAL = 1,
 	REEL_END_DURATION = 2,
 	REEL_END_TARGETS_EXITED = 3,
-	REEL_END_ROTATED = 4, /* the recording goes on in another file */
+	REEL_END_ROTATED = 4, /* the recording continues in another file */
 	REEL_END_ERROR = 5,
 	REEL_END_CONVERTED = 6, /* written by a converter */
 };
 
-/* The recorder closed the file; the last record but for the index. */
+/* The recorder closed the file; the last record except for the index. */
 struct reel_record_end {
 	uint64_t time;
 	uint64_t reason;
 	uint64_t samples;
-	uint64_t exit_status; /* of the command, as wait(2) gives it */
-	/* In this file, with END and its block, without keys and index; both 0 if unknown. */
+	uint64_t exit_status; /* of the command, as from wait(2) */
+	/* In this file, with END and its block, but no keys and index; both 0: unknown. */
 	uint64_t blocks, side_records;
 };
 
-/* Registers of the samples that follow in the same block. */
+/* Registers of the following samples in the same block. */
 #define REEL_REGISTERS_MAX 256
 #define REEL_LAYOUTS_MAX   256
 
@@ -329,14 +328,13 @@ struct reel_record_sample_layout {
 enum reel_sample_flags {
 	/* The live stack was larger than CAPTURE.max_stack. */
 	REEL_SAMPLE_STACK_CUT = 1 << 0,
-	/* Words that unwinding has no use for are zero. */
+	/* Words that unwinding does not need are zero. */
 	REEL_SAMPLE_SCRUBBED = 1 << 1,
-	/* Where the stack ends could not be found out: the region ends where reading failed or at a
-	   guess. */
+	/* The end of the stack is unknown: the region ends where reading failed or at a guess. */
 	REEL_SAMPLE_TOP_UNKNOWN = 1 << 2,
-	/* The frame chain has as many addresses as the walk was allowed to give. */
+	/* The frame chain reached the walk's limit of addresses. */
 	REEL_SAMPLE_FRAME_CHAIN_CUT = 1 << 3,
-	/* The frame chain is the CPU's record of calls: what follows pc are call instructions. */
+	/* The frame chain is the CPU's record of calls: call instructions follow pc. */
 	REEL_SAMPLE_FRAME_CHAIN_CALLS = 1 << 4,
 	/* The frame chain is the trace; the bits from REEL_SAMPLE_STEPS_SHIFT on are the id of a
 	 * TRACE_STEPS. */
@@ -345,12 +343,12 @@ enum reel_sample_flags {
 };
 
 enum reel_region_kind {
-	/* From sp less the red zone up to the top of the stack. */
+	/* From sp minus the red zone up to the top of the stack. */
 	REEL_REGION_STACK = 0,
-	/* The stack that the signal interrupted whose handler runs on an alternate stack. */
+	/* The interrupted stack, while a signal handler runs on an alternate stack. */
 	REEL_REGION_INTERRUPTED_STACK = 1,
-	/* The stack of the goroutine for which Go's scheduler runs on one of its own; and a gobuf
-	 * (sp, pc ...): where that goroutine goes on; if there is none, where the scheduler's stack
+	/* The goroutine's stack while Go's scheduler runs on its own; and a gobuf (sp, pc ...)
+	 * where that goroutine continues or, if there is none, where the scheduler's stack
 	 * begins. */
 	REEL_REGION_GOROUTINE_STACK = 2,
 	REEL_REGION_GOROUTINE_STATE = 3,
@@ -362,11 +360,11 @@ enum reel_region_kind {
 #define REEL_REGION_SIZE_MAX (16u << 20)
 #define REEL_MISSING_MAX     8192
 #define REEL_CHAIN_MAX	     65536
-/* Threads that samples of one block name: it bounds what a decoder keeps for them. */
+/* Threads named by samples of one block: it bounds a decoder's memory for them. */
 #define REEL_THREADS_MAX 65536
-/* Samples of a DENSE: they take few bits where nothing changes, and time nevertheless. */
+/* Samples of a DENSE: unchanged ones take few bits, but still take time. */
 #define REEL_DENSE_SAMPLES_MAX 131072
-/* Addresses of chains of a DENSE, those that are as before included. */
+/* Addresses of chains of a DENSE, including unchanged ones. */
 #define REEL_DENSE_ADDRESSES_MAX (1u << 25)
 
 struct reel_range {
@@ -384,7 +382,7 @@ struct reel_region {
 	size_t n_missing;
 };
 
-/* Registers of a traced kernel function as it was entered. */
+/* Registers at the entry of a traced kernel function. */
 struct reel_kernel_frame {
 	uint64_t pc; /* its first instruction */
 	uint64_t sp;
@@ -402,7 +400,7 @@ struct reel_sample {
 	uint64_t where; /* enum reel_where */
 	uint64_t flags; /* enum reel_sample_flags */
 	uint64_t pc;	/* user pc; 0 with no registers */
-	/* Registers; known[i / 8] bit i % 8 says that values[i] is known, else it is 0. */
+	/* Registers; values[i] is known if bit i % 8 of known[i / 8] is set, else it is 0. */
 	const struct reel_record_sample_layout *layout; /* NULL: no registers */
 	const uint64_t *values;
 	const uint8_t *known;
@@ -410,12 +408,11 @@ struct reel_sample {
 	size_t n_regions;
 	const uint64_t *kernel_chain; /* leaf first */
 	size_t n_kernel_chain;
-	const uint64_t *frame_chain; /* user addresses that the recorder's walk found, leaf first */
+	const uint64_t *frame_chain; /* user addresses from the recorder's walk, leaf first */
 	size_t n_frame_chain;
 	bool has_kernel_frame; /* else it is 0 */
 	struct reel_kernel_frame kernel_frame;
-	/* Filled by the decoder: the thread's number in the block, from 0 on in order of
-	 * appearance. */
+	/* Set by the decoder: the thread's number in the block, from 0, by appearance. */
 	uint32_t thread_index;
 };
 
@@ -428,13 +425,13 @@ struct reel_record_index_entry {
 	uint64_t records;
 };
 
-/* How a file's key is sealed, and its blocks are encrypted; 1 is retired. */
+/* How a file's key is sealed, and how its blocks are encrypted; 1 is retired. */
 enum reel_key_algorithm {
 	/* crypto_box_seal and crypto_secretstream_xchacha20poly1305 of libsodium. */
 	REEL_KEY_X25519_XCHACHA20_POLY1305 = 2,
 };
 
-/* The key of an encrypted file, sealed to somebody's public key. */
+/* The key of an encrypted file, sealed to a public key. */
 struct reel_record_key {
 	uint64_t algorithm;
 	struct reel_bytes key; /* whose: reel_public_key_id */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values that a record can hold but that mean nothing: SPEC.md, section 10,
- * "Values out of range".
+ * Values that a record can hold but that have no meaning: SPEC.md, section 10, "Values out of
+ * range".
  */
 #include "format/schema.h"
 

@@ -24,18 +24,18 @@ struct reel_record_frame {
 };
 
 /*
- * Takes the next record's frame off `cursor`; ret->id is 0 behind the last.
- * Fails (CORRUPT) for a frame that does not fit.
+ * Reads the next record's frame from `cursor`; ret->id is 0 after the last.  Fails (CORRUPT) for a
+ * frame that does not fit.
  */
 struct reel_error *reel_record_frame_next(struct reel_cursor *cursor,
 					  struct reel_record_frame *ret) REEL_MUST_CHECK;
 
-/* Appends a record as it was taken off another block. */
+/* Appends an unchanged record from another block. */
 void reel_record_frame_append(struct reel_buffer *buffer, const struct reel_record_frame *frame);
 
 /*
- * Decodes a record that has a schema.  Bytes behind the fields that this
- * version knows are left alone.  Fails (CORRUPT) if the payload is too short.
+ * Decodes a record that has a schema.  Ignores bytes after the fields that this version knows.
+ * Fails (CORRUPT) if the payload is too short.
  */
 struct reel_error *reel_record_decode(const struct reel_record_frame *frame,
 				      struct reel_record *ret) REEL_MUST_CHECK;

@@ -28,7 +28,7 @@ struct reel_error *reel_record_frame_next(struct reel_cursor *cursor, struct ree
 	return NULL;
 }
 
-/* False if a text or bytes exceed their limit. */
+/* False if a text or byte string exceeds its limit. */
 static bool decode_field(struct reel_cursor *cursor, const struct reel_schema_field *field,
 			 struct reel_record *record)
 {

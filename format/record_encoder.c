@@ -7,7 +7,7 @@ static bool is_number(const struct reel_schema_field *field)
 	return field->kind == REEL_SCHEMA_NUMBER || field->kind == REEL_SCHEMA_ADDRESS;
 }
 
-/* How many fields are written. */
+/* The number of fields to write. */
 static size_t count_fields(const struct reel_schema *schema, const struct reel_record *record)
 {
 	size_t n = schema->n_fields;
@@ -58,7 +58,7 @@ void reel_record_encode(struct reel_buffer *buffer, const struct reel_record *re
 	const struct reel_schema *schema = reel_schema_of(record->id);
 	size_t n = count_fields(schema, record);
 
-	/* One reservation: a record is appended whole, or not at all. */
+	/* One reservation: appends the whole record or nothing. */
 	if (!reel_buffer_reserve(buffer, reel_record_encoded_size(record)))
 		return;
 	reel_buffer_uleb(buffer, tag_of(schema, record));

@@ -5,22 +5,22 @@
 #include "format/references.h"
 #include "format/schema.h"
 
-/* What ids are of. */
+/* The kinds of ids. */
 enum space_of_ids { THREADS, SPACES, MODULES, EVENTS, STEPS, SPACES_OF_IDS };
 
 struct definition {
 	struct reel_id_entry by_id;
 	bool is_defined;
-	struct reel_reference_count wanted; /* by side records, or as STEPS by samples */
+	struct reel_reference_count wanted; /* by side records, or, for STEPS, by samples */
 };
 
 struct reel_references {
 	struct reel_id_table ids[SPACES_OF_IDS];
 	struct reel_reference_count counts[REEL_REFERENCE_COUNT];
-	/* Of the last sample; any comes behind none. */
+	/* The last sample's id; every first id is in order. */
 	uint64_t last_id;
 	bool has_last_id;
-	/* Of the block. */
+	/* The block's times. */
 	bool has_time;
 	uint64_t time_first, time_last;
 	enum reel_reference summing;
@@ -107,14 +107,14 @@ static struct reel_error *define(struct reel_references *references, const struc
 
 	if (error)
 		return error;
-	/* A second SPACE says what has become known of the space. */
+	/* A second SPACE adds newly known properties of the space. */
 	if (definition->is_defined && ids != SPACES)
 		count(&references->counts[REEL_REFERENCE_TWICE], block, id);
 	definition->is_defined = true;
 	return NULL;
 }
 
-/* The definition may come behind. */
+/* The definition may follow later. */
 static struct reel_error *want(struct reel_references *references, const struct reel_block *block,
 			       enum space_of_ids ids, uint64_t id)
 {
@@ -185,8 +185,8 @@ static bool is_defined(const struct reel_references *references, enum space_of_i
 	return definition && definition->is_defined;
 }
 
-/* What samples name must stand before them, so nothing of it is kept but what was defined: few
- * bytes of a file can be many samples. */
+/* Definitions must precede the samples that use them, so only definitions are kept: few bytes of a
+ * file can be many samples. */
 static struct reel_error *add_sample(struct reel_references *references,
 				     const struct reel_block *block,
 				     const struct reel_sample *sample)
@@ -202,7 +202,7 @@ static struct reel_error *add_sample(struct reel_references *references,
 		count(&counts[REEL_REFERENCE_SAMPLE_ORDER], block, sample->id);
 	references->has_last_id = true;
 	references->last_id = sample->id;
-	/* These may come behind; what is no id of them can't. */
+	/* These may follow later; an invalid id cannot. */
 	if (!(sample->flags & REEL_SAMPLE_RESOLVED))
 		return NULL;
 	if (steps <= REEL_TRACE_STEPS_MAX)
@@ -250,7 +250,7 @@ void reel_references_end_block(struct reel_references *references, const struct 
 	references->time_first = references->time_last = 0;
 }
 
-/* Those that nobody defined, in the kind that is being summed up. */
+/* Counts undefined ids of the current kind. */
 static void sum_up(void *context, struct reel_id_entry *entry)
 {
 	struct reel_references *references = context;
@@ -287,7 +287,7 @@ struct reel_reference_count reel_references_count(struct reel_references *refere
 		if (late[i].reference == reference)
 			reel_id_table_visit(&references->ids[late[i].ids], sum_up, references);
 	ret = references->counts[reference];
-	/* Asked again, it is the same. */
+	/* Undo, so that a second call gives the same result. */
 	references->counts[reference] = before;
 	return ret;
 }

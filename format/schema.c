@@ -6,13 +6,13 @@
 		.name = #field, .kind = field_kind,                                                \
 		.offset = offsetof(struct reel_record, record.field), .max = field_max             \
 	}
-/* What files that were written earlier lack; such fields come last. */
+/* Fields missing in files of older versions; such fields come last. */
 #define ADDED(record, field)                                                                       \
 	{                                                                                          \
 		.name = #field, .kind = REEL_SCHEMA_NUMBER,                                        \
 		.offset = offsetof(struct reel_record, record.field), .added = true                \
 	}
-/* The same, and mostly unknown. */
+/* The same for fields that are usually unknown. */
 #define SELDOM(record, field, field_kind, field_max)                                               \
 	{                                                                                          \
 		.name = #field, .kind = field_kind,                                                \
@@ -265,7 +265,7 @@ bool reel_record_time(const struct reel_record *record, uint64_t *ret)
 {
 	const struct reel_schema *schema = reel_schema_of(record->id);
 
-	/* Where there is one it comes first. */
+	/* A time is always the first field. */
 	if (!schema || strcmp(schema->fields[0].name, "time"))
 		return false;
 	*ret = reel_schema_number(&schema->fields[0], record);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What fields each record has: the tables behind encoder, decoder and dump. */
+/* The fields of each record: tables for encoder, decoder and dump. */
 #ifndef FORMAT_SCHEMA_H
 #define FORMAT_SCHEMA_H
 
@@ -17,28 +17,28 @@ struct reel_schema_field {
 	const char *name;
 	enum reel_schema_kind kind;
 	size_t offset; /* in struct reel_record */
-	size_t max;    /* bytes of a text or of bytes at most; 0: only the block limits it */
-	bool added;    /* a payload may end before it: then it is 0, or empty */
-	/* Not written where it and all behind it are 0, or empty: such are seldom known. */
+	size_t max;    /* of a text or bytes, in bytes; 0: only the block limits it */
+	bool added;    /* a payload may end before it: then it is 0 or empty */
+	/* Omitted if this and all following fields are 0 or empty: such are seldom known. */
 	bool left_out;
 };
 
 struct reel_schema {
 	const char *name; /* as in SPEC.md */
-	/* A reader that does not know the record must not go on without it. */
+	/* A reader that does not know the record must stop. */
 	bool critical;
 	const struct reel_schema_field *fields;
 	size_t n_fields;
 };
 
-/* NULL for an id that has no table: unknown ones, SAMPLE_LAYOUT and SAMPLE. */
+/* NULL for an id without a table: unknown ids, SAMPLE_LAYOUT and the sample records. */
 const struct reel_schema *reel_schema_of(uint64_t id);
-/* The record's name in SPEC.md, for the ones without a table too; NULL if unknown. */
+/* The record's name in SPEC.md, also for those without a table; NULL if unknown. */
 const char *reel_record_name(uint64_t id);
-/* The type of block in which the record stands; 0 for an unknown one. */
+/* The type of block for this record; 0 if unknown. */
 uint16_t reel_record_block_type(uint64_t id);
 
-/* The field `field` of `record`, a number or bytes as its kind says. */
+/* The field `field` of `record`, a number or bytes according to its kind. */
 uint64_t reel_schema_number(const struct reel_schema_field *field,
 			    const struct reel_record *record);
 struct reel_bytes reel_schema_bytes(const struct reel_schema_field *field,
@@ -47,8 +47,8 @@ struct reel_bytes reel_schema_bytes(const struct reel_schema_field *field,
 bool reel_record_time(const struct reel_record *record, uint64_t *ret);
 
 /*
- * NULL if every value is one that SPEC.md has, else which one is not: a reader
- * passes over such a record, a writer refuses it.
+ * NULL if SPEC.md allows every value, else the invalid one: a reader skips such a record, a writer
+ * refuses it.
  */
 const char *reel_record_check(const struct reel_record *record);
 const char *reel_sample_check(const struct reel_sample *sample);

@@ -20,7 +20,7 @@ static struct reel_error *append(int fd, const uint8_t *bytes, size_t size)
 	return errnum ? reel_error_os(errnum, "writing a temporary file (TMPDIR)") : NULL;
 }
 
-/* Up to `size` bytes, less only at the end of the file. */
+/* Up to `size` bytes, fewer only at the end of the file. */
 static ssize_t read_full(int fd, uint8_t *bytes, size_t size)
 {
 	size_t got = 0;
@@ -66,7 +66,7 @@ static struct reel_error *copy(int from, int to, const char *name,
 	}
 }
 
-/* Replaces *fd by an unlinked file with what can be read from it. */
+/* Replaces *fd by an unlinked file with the contents read from it. */
 static struct reel_error *spool(int *fd, const char *name, const struct reel_source_kind *kind)
 {
 	_cleanup_fd_ int temporary = -1;
@@ -78,7 +78,7 @@ static struct reel_error *spool(int *fd, const char *name, const struct reel_sou
 	if (error)
 		return error;
 	*fd = temporary;
-	temporary = from; /* to be closed */
+	temporary = from; /* close this one */
 	return NULL;
 }
 
@@ -118,7 +118,7 @@ struct reel_error *reel_source_open(const char *path, const struct reel_source_k
 	if (!strcmp(path, "-")) {
 		struct reel_error *error;
 
-		/* Also where it is a file: it may be read from the middle. */
+		/* Even a regular file is copied: its position may be in the middle. */
 		fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
 		if (fd < 0)
 			return reel_error_os(errno, "reading standard input");

@@ -28,7 +28,7 @@ void reel_tally_add_items(struct reel_tally *tally, const struct reel_block_read
 	tally->end_block = counts.block;
 }
 
-/* Files that were written earlier have other counts in END, or none. */
+/* Older files have different counts in END, or none. */
 static bool has_counts(const struct reel_tally *tally)
 {
 	return tally->has_end && tally->end.blocks;

@@ -12,16 +12,16 @@
 #define BLOCK_EXPANDED_END (64u << 20)
 #define BLOCK_RAW_END	   (8u << 20)
 /*
- * A sample of so many bytes gets a block of its own: its record may turn out
- * to be too large, and then it has to go without taking others with it.  One
- * below adds less than REEL_BLOCK_RAW_MAX - BLOCK_RAW_END: a word takes a byte
- * more than it has, so they add a quarter, and chains and missing ranges 4 MiB.
+ * A sample of this size gets its own block: its record may turn out to be too large, and must then
+ * be dropped without losing others.  A smaller sample adds less than REEL_BLOCK_RAW_MAX -
+ * BLOCK_RAW_END: a word takes one byte more than its size, so words add a quarter, and chains and
+ * missing ranges 4 MiB.
  */
 #define LARGE_SAMPLE (32u << 20)
 
 /* A record's tag and size: two LEB128 of 64 bits. */
 #define FRAME_HEAD_MAX 20
-/* All of samples but their streams' bytes, and 256 layouts of 256 registers. */
+/* Sample records without the bytes of their streams, and 256 layouts of 256 registers. */
 #define SAMPLES_HEAD_MAX (1u << 20)
 
 /* Two numbers of 64 bits, as LEB128. */
@@ -34,16 +34,16 @@ struct reel_writer {
 	struct reel_block_file *file;
 	struct reel_sample_encoder *encoder;
 	struct reel_raw_block side, samples;
-	/* Room to put a sample block together in. */
+	/* A buffer to assemble a sample block in. */
 	struct reel_buffer whole;
-	/* Kept until all else is written, as it counts that. */
+	/* Kept until everything else is written, as it counts that. */
 	bool has_end;
 	struct reel_record_end end;
 	uint64_t n_blocks, n_side_records;
 	bool has_last_id;
 	uint64_t last_id;
 	uint64_t n_samples, stack_bytes;
-	/* What writing failed with: nothing can follow it. */
+	/* The error of a failed write: no further writes are possible. */
 	enum reel_error_code failed_code;
 	char *failed;
 	bool finished;
@@ -56,7 +56,7 @@ static uint8_t flags_of(const struct reel_raw_block *block)
 	return block->samples && block->all_scrubbed ? REEL_BLOCK_SCRUBBED : 0;
 }
 
-/* Keeps what an error said, and hands it on. */
+/* Remembers an error and returns it. */
 static struct reel_error *note_failure(struct reel_writer *writer, struct reel_error *error)
 {
 	if (error && !writer->failed) {
@@ -66,7 +66,7 @@ static struct reel_error *note_failure(struct reel_writer *writer, struct reel_e
 	return error;
 }
 
-/* Puts the samples that the encoder holds into the block, in front of what belongs to them. */
+/* Moves the encoder's samples into the block, before the records that belong to them. */
 static struct reel_error *end_samples(struct reel_writer *writer)
 {
 	struct reel_raw_block *block = &writer->samples;
@@ -78,7 +78,7 @@ static struct reel_error *end_samples(struct reel_writer *writer)
 		return NULL;
 	whole->size = 0;
 	whole->failed = false;
-	/* First, so that nothing has happened if there is no memory. */
+	/* Reserve first, so that running out of memory changes nothing. */
 	if (!reel_buffer_reserve(whole, former.size + size + SAMPLES_HEAD_MAX))
 		return reel_error_no_memory();
 	error = reel_sample_encoder_finish(writer->encoder, whole, block->ends);
@@ -116,7 +116,7 @@ static struct reel_error *make_file_id(const uint8_t *file_id, uint8_t ret[REEL_
 		memcpy(ret, file_id, REEL_FILE_ID_SIZE);
 		return NULL;
 	}
-	/* So few bytes come at once, or not at all. */
+	/* Requests this small are never cut short. */
 	while (getrandom(ret, REEL_FILE_ID_SIZE, 0) != REEL_FILE_ID_SIZE) {
 		if (errno != EINTR)
 			return reel_error_os(errno, "making a random file id");
@@ -155,7 +155,7 @@ static struct reel_error *setup(struct reel_writer *writer, int fd, const char *
 	if (!error)
 		error = reel_sample_encoder_create(writer->options.encoding,
 						   &writer->options.target, &writer->encoder);
-	/* Last: it takes the descriptor over. */
+	/* Last, because it takes over the descriptor. */
 	return error ? error : open_file(writer, fd);
 }
 
@@ -234,7 +234,7 @@ static struct reel_error *check_writable(const struct reel_writer *writer)
 	return NULL;
 }
 
-/* A text or bytes longer than the format allows; NULL if there is none. */
+/* The name of a field longer than the format allows; NULL if there is none. */
 static const char *oversized_field(const struct reel_record *record)
 {
 	const struct reel_schema *schema = reel_schema_of(record->id);
@@ -317,7 +317,7 @@ struct reel_error *reel_writer_flush(struct reel_writer *writer)
 	return error ? error : flush(writer);
 }
 
-/* Raw bytes of the sample block so far, but for a few. */
+/* The sample block's raw bytes so far, except for a few. */
 static size_t sample_block_size(const struct reel_writer *writer)
 {
 	return writer->samples.raw.size + reel_sample_encoder_size(writer->encoder);
@@ -338,7 +338,7 @@ static uint64_t expanded_size(const struct reel_sample *sample)
 	return size;
 }
 
-/* Would a reader take it for a bomb, with one more sample?  DENSE has some that take no byte. */
+/* Whether one more sample keeps it below a reader's limits.  Some of DENSE take no byte. */
 static bool is_dense_enough(const struct reel_writer *writer)
 {
 	uint32_t size = (uint32_t)sample_block_size(writer);
@@ -346,7 +346,7 @@ static bool is_dense_enough(const struct reel_writer *writer)
 	return writer->samples.samples >= reel_block_samples_max(size);
 }
 
-/* Ends the block in which the sample has no place. */
+/* Ends the block if the sample does not fit. */
 static struct reel_error *make_place(struct reel_writer *writer, const struct reel_sample *sample)
 {
 	uint64_t expanded = expanded_size(sample);
@@ -360,7 +360,7 @@ static struct reel_error *make_place(struct reel_writer *writer, const struct re
 	return flush(writer);
 }
 
-/* The block is as it was before, but for the encoder: there is no other sample in it then. */
+/* Restores the block, except for the encoder: it holds no other sample. */
 static struct reel_error *drop_oversized(struct reel_writer *writer,
 					 const struct reel_raw_block *before)
 {
@@ -413,7 +413,7 @@ struct reel_error *reel_writer_sample(struct reel_writer *writer, const struct r
 	return sample_block_is_full(writer) ? flush(writer) : NULL;
 }
 
-/* Appends the frame to the block, or leaves it as it was. */
+/* Appends the frame to the block; on error the block is unchanged. */
 static struct reel_error *block_add_frame(struct reel_raw_block *block,
 					  const struct reel_record_frame *frame,
 					  const struct reel_record *record)
@@ -443,7 +443,7 @@ struct reel_error *reel_writer_copy(struct reel_writer *writer, uint16_t block_t
 
 	if (error)
 		return error;
-	/* Its counts are of another file. */
+	/* Its counts are for another file. */
 	if (record && record->id == REEL_RECORD_END)
 		return reel_writer_record(writer, record);
 	if (reel_cursor_left(&frame->payload) > REEL_BLOCK_RAW_MAX - FRAME_HEAD_MAX)
@@ -464,7 +464,7 @@ struct reel_error *reel_writer_copy(struct reel_writer *writer, uint16_t block_t
 	return sample_block_is_full(writer) ? flush(writer) : NULL;
 }
 
-/* The open blocks are written next: END's own, if it has one to itself, and one of samples. */
+/* The open blocks are written next: END's own, if END has one to itself, and one of samples. */
 static struct reel_error *add_end(struct reel_writer *writer)
 {
 	struct reel_record record = { .id = REEL_RECORD_END, .end = writer->end };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A chain of addresses, leaf first: a thread's last one, which the next is relative to, or the one
- * that is being decoded. */
+/* A chain of addresses, leaf first: a thread's previous one, to which the next one is relative, or
+ * the one being decoded. */
 #ifndef FORMAT_CODEC_CHAIN_BASE_H
 #define FORMAT_CODEC_CHAIN_BASE_H
 
@@ -14,8 +14,8 @@ struct reel_chain_base {
 	size_t n, capacity;
 };
 
-/* Takes `gone` addresses (at most n) off the leaf's end, and makes room for `added` ones there,
- * which are then to be written; false, and as before, without memory. */
+/* Removes `gone` addresses (at most n) from the leaf's end, and makes room there for `added` ones,
+ * which the caller writes; false and unchanged if out of memory. */
 bool reel_chain_base_replace(struct reel_chain_base *base, size_t gone, size_t added);
 void reel_chain_base_free(struct reel_chain_base *base);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * COLUMNS (SPEC.md, section 6): what is alike of all samples stands together in
- * streams, and words are tokens that zstd makes little of.
+ * COLUMNS (SPEC.md, section 6): similar values of all samples share streams, and words become
+ * tokens that zstd compresses well.
  */
 #include <stdlib.h>
 
@@ -32,7 +32,7 @@ static void forget(struct reel_columns *columns)
 {
 	struct reel_word_model *model = &columns->model;
 
-	/* A hostile file's many small blocks must not cost a megabyte each. */
+	/* Many small blocks of a hostile file must not cost a megabyte each. */
 	if (model->n_touched > REEL_WORD_TOUCHED) {
 		memset(model->by_place, 0, sizeof(model->by_place));
 		memset(model->by_words, 0, sizeof(model->by_words));
@@ -144,7 +144,7 @@ static void encode_words(struct reel_coder *coder, const struct reel_coder_regio
 	reel_columns_encode_words(columns_of(coder), walk, base);
 }
 
-/* Streams end where their bytes do. */
+/* Cuts the streams to their previous ends. */
 static void encode_undo(struct reel_coder *coder)
 {
 	(void)coder;
@@ -234,7 +234,7 @@ static uint64_t take_word(struct reel_columns *columns, unsigned token,
 	return word;
 }
 
-/* A word of `place->bytes`; a cursor fails where the bytes are not those of one. */
+/* A word of `place->bytes`; the cursor fails if the bytes are invalid. */
 static uint64_t decode_word(struct reel_columns *columns, const struct reel_word_place *place)
 {
 	struct reel_cursor *tokens = stream_of(columns, REEL_STREAM_TOKENS);
@@ -291,7 +291,7 @@ static struct reel_error *decode_header(struct reel_coder *coder, struct reel_sa
 	return stream->failed || times->failed ? corrupt("ends within its header") : NULL;
 }
 
-/* Which registers changed, of those that are known; bit `n`, above which there is none, is pc's. */
+/* Which of the known registers changed; bit `n`, the highest, is pc's. */
 static struct reel_error *take_changed(struct reel_columns *columns,
 				       const struct reel_sample *sample)
 {
@@ -392,7 +392,7 @@ static struct reel_error *decode_words(struct reel_coder *coder,
 			reel_store_target(bytes + at, size, walk->big_endian, word);
 			reel_word_walk_down(walk, word);
 		}
-		/* Once a run: what failed gives zeros. */
+		/* Check once a run: a failed cursor returns zeros. */
 		if (stream_of(columns, REEL_STREAM_TOKENS)->failed)
 			break;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of COLUMNS: its state, and what words are predicted from, of which
- * encoder and decoder keep the same (SPEC.md, section 6, "Words").
+ * The internals of COLUMNS: its state, and the model that predicts words, which encoder and decoder
+ * update in the same way (SPEC.md, section 6, "Words").
  */
 #ifndef FORMAT_CODEC_COLUMNS_H
 #define FORMAT_CODEC_COLUMNS_H
@@ -12,10 +12,10 @@
 #define REEL_WORD_RECENT     16
 #define REEL_WORD_DICTIONARY 4096
 #define REEL_WORD_HIGHS	     256
-/* Entries that changed are cleared one by one if they are no more than this. */
+/* Up to this many changed entries are cleared one by one. */
 #define REEL_WORD_TOUCHED 4096
 
-/* How a word is written: a byte each, behind which it stands in other streams. */
+/* How a word is written: one byte each; further data is in other streams. */
 enum reel_word_token {
 	REEL_WORD_BY_PLACE = 0,
 	REEL_WORD_BY_WORDS = 1,
@@ -35,7 +35,8 @@ struct reel_word_model {
 	/* Values. */
 	uint64_t recent[REEL_WORD_RECENT], dictionary[REEL_WORD_DICTIONARY];
 	uint64_t highs[REEL_WORD_HIGHS]; /* without the low 24 bits */
-	/* Entries of by_place and by_words; more than REEL_WORD_TOUCHED: all may have changed. */
+	/* Changed entries of by_place and by_words; more than REEL_WORD_TOUCHED: all may have
+	 * changed. */
 	uint16_t touched[2][REEL_WORD_TOUCHED];
 	uint32_t n_touched;
 };
@@ -68,7 +69,7 @@ static inline void reel_word_model_update(struct reel_word_model *model,
 	}
 }
 
-/* Makes it the first of the recent ones; what was at `rank` goes, the last one for a new word. */
+/* Makes it the most recent word, removing the one at `rank`: the last one for a new word. */
 static inline void reel_word_model_use(struct reel_word_model *model, uint64_t word, unsigned rank)
 {
 	memmove(model->recent + 1, model->recent, rank * sizeof(*model->recent));
@@ -84,16 +85,16 @@ static inline uint8_t reel_word_high_index(uint64_t high)
 struct reel_columns {
 	struct reel_coder coder;
 	uint64_t previous_id, previous_time;
-	/* Which registers of the sample changed, and above them whether pc did. */
+	/* The sample's changed registers; the bit above them is pc's. */
 	uint8_t changed[REEL_REGISTERS_MAX / 8 + 1];
 	struct reel_word_model model;
 };
 
-/* A word that is none of a region. */
+/* Encodes a word outside regions. */
 void reel_columns_encode_word(struct reel_columns *columns, uint64_t word,
 			      const struct reel_word_place *place);
-/* The words of a region that differ from `base`, from the top down, and the gaps between them; then
- * they do not differ any more. */
+/* Encodes a region's words that differ from `base`, from the top down, and the gaps between them;
+ * then updates `base`. */
 void reel_columns_encode_words(struct reel_columns *columns, const struct reel_word_walk *walk,
 			       uint8_t *base);
 

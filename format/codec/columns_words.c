@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The words of COLUMNS, written (SPEC.md, section 6).  Where the tables have a word's predictions
- * is scattered over a megabyte, and what becomes of a word is hardly to be foretold: so the words
- * that differ are noted first, without a branch for each, then their predictions are fetched, all
- * at a time, and only then they are written.
+ * Writes the words of COLUMNS (SPEC.md, section 6).  A word's predictions are scattered over tables
+ * of a megabyte, and branches on them are hard to predict.  So first the differing words are noted,
+ * without a branch for each, then all their predictions are fetched at once, and only then the
+ * words are written.
  */
 #include "format/codec/columns.h"
 
-/* Words are noted until there are so many: 64 cache lines of predictions. */
+/* Words are noted up to this number: 64 cache lines of predictions. */
 #define NOTED_ENOUGH 32
 #define NOTED_MAX    (NOTED_ENOUGH + REEL_STEP_BYTES / 4)
 
@@ -21,7 +21,7 @@ static inline void put(struct reel_buffer *stream, uint64_t byte)
 		reel_buffer_u8(stream, (uint8_t)byte);
 }
 
-/* What a word is written as; what stands behind the token goes to its stream. */
+/* The token of a word; any data after the token goes to its stream. */
 static inline unsigned put_stack_word(struct reel_columns *columns, uint64_t word,
 				      const struct reel_word_place *place)
 {
@@ -36,7 +36,7 @@ static inline unsigned put_stack_word(struct reel_columns *columns, uint64_t wor
 	return REEL_WORD_FAR;
 }
 
-/* One that nothing foretells: its upper part is often known. */
+/* An unpredicted word: its upper part is often known. */
 static unsigned put_new_word(struct reel_columns *columns, uint64_t word, unsigned bytes)
 {
 	uint64_t *highs = columns->model.highs;
@@ -58,8 +58,8 @@ static unsigned put_new_word(struct reel_columns *columns, uint64_t word, unsign
 }
 
 /*
- * Makes it the first of the recent ones, as reel_word_model_use does, in the same pass that looks
- * for it: where it was, REEL_WORD_RECENT if it was not among them.
+ * Makes it the most recent word, like reel_word_model_use, while searching for it: returns its
+ * previous rank, or REEL_WORD_RECENT if it was not among the recent ones.
  */
 static unsigned use_recent(struct reel_word_model *model, uint64_t word)
 {
@@ -77,7 +77,7 @@ static unsigned use_recent(struct reel_word_model *model, uint64_t word)
 	return rank;
 }
 
-/* A word that came before, or a new one. */
+/* A word in the dictionary, or a new one. */
 static unsigned put_word(struct reel_columns *columns, uint64_t word, unsigned bytes)
 {
 	struct reel_word_model *model = &columns->model;
@@ -106,7 +106,7 @@ static inline __attribute__((always_inline)) unsigned encode_word(
 		reel_word_of_prediction(model->by_words[predictions.words], place) == word;
 	unsigned token;
 
-	/* One branch: which one it is nothing would foretell. */
+	/* A single branch: which of the two it is would be unpredictable. */
 	if (is_by_place | is_by_words)
 		token = is_by_place ? REEL_WORD_BY_PLACE : REEL_WORD_BY_WORDS;
 	else if (!word)
@@ -132,13 +132,13 @@ void reel_columns_encode_word(struct reel_columns *columns, uint64_t word,
 struct noted {
 	size_t offsets[NOTED_MAX]; /* in the region, from the top down */
 	size_t n;
-	/* Ends of words that are the same, and that differ, by turns. */
+	/* Ends of equal and of differing words, alternating. */
 	size_t turns[2 * NOTED_MAX];
 	size_t n_turns;
-	bool differs; /* the last word */
+	bool differs; /* whether the last word differs */
 };
 
-/* Notes what differs of the `size` bytes from `start` on; then it does not any more. */
+/* Notes the differences in `size` bytes from `start`, and updates the base. */
 static inline __attribute__((always_inline)) void note(struct noted *noted,
 						       const struct reel_word_walk *walk,
 						       uint8_t *base, size_t start, size_t size,
@@ -163,7 +163,7 @@ static inline __attribute__((always_inline)) void note(struct noted *noted,
 	noted->differs = differs;
 }
 
-/* Goes down from `at` until enough words are noted: where the next ones are. */
+/* Goes down from `at` until enough words are noted; returns where the next ones are. */
 static inline __attribute__((always_inline)) size_t note_some(struct noted *noted,
 							      const struct reel_word_walk *walk,
 							      uint8_t *base, size_t at,
@@ -181,7 +181,7 @@ static inline __attribute__((always_inline)) size_t note_some(struct noted *note
 	return walk->start;
 }
 
-/* Puts the gaps from `end` on, and returns where the last one ended. */
+/* Writes the gaps from `end` on, and returns where the last one ended. */
 static inline __attribute__((always_inline)) size_t put_gaps(struct reel_buffer *stream,
 							     const struct noted *noted, size_t end,
 							     unsigned bytes)
@@ -198,7 +198,7 @@ static inline __attribute__((always_inline)) size_t put_gaps(struct reel_buffer 
 	return end;
 }
 
-/* There is none above the last one. */
+/* Nothing is above the last word. */
 static inline __attribute__((always_inline)) uint64_t relative_at(const struct reel_word_walk *walk,
 								  size_t offset,
 								  struct reel_word_place *place,
@@ -271,7 +271,7 @@ void reel_columns_encode_words(struct reel_columns *columns, const struct reel_w
 {
 	unsigned bytes = walk->place.bytes;
 
-	/* Constants are what makes it fast. */
+	/* Constant arguments make it fast. */
 	if (bytes == 8 && !walk->big_endian)
 		encode_words(columns, walk, base, 8, false);
 	else

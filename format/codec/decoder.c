@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SAMPLE_LAYOUT, COLUMNS and DENSE to samples, as far as both have it in common: SPEC.md,
- * section 6. The bytes are hostile: every count is checked against the limits and against what is
- * left of the payload before memory is taken for it; what a sample stands for is bounded by the
- * regions' sizes, which the block's header bounds, and by the bytes of the streams.
+ * Decodes SAMPLE_LAYOUT, COLUMNS and DENSE to samples, as far as they have parts in common:
+ * SPEC.md, section 6.  The bytes are hostile: every count is checked against the limits and against
+ * the rest of the payload before memory is allocated for it.  The size of a sample is bounded by
+ * the regions' sizes, which the block's header bounds, and by the bytes of the streams.
  */
 #include <stdlib.h>
 
 #include "format/codec/coder.h"
 #include "format/schema.h"
 
-/* A growing array that is used again for every sample. */
+/* A growing array that is reused for every sample. */
 struct array {
 	void *items;
 	size_t capacity;
@@ -20,17 +20,17 @@ struct reel_sample_decoder {
 	struct reel_thread_table threads;
 	struct reel_record_sample_layout layouts[REEL_LAYOUTS_MAX];
 	size_t n_layouts;
-	/* Bytes that regions may still have in this block. */
+	/* Bytes that later regions may have in this block. */
 	uint64_t expanded_left;
-	/* What the decoded sample points to. */
+	/* The decoded sample points to these. */
 	struct reel_region regions[REEL_REGIONS_MAX];
 	struct array missing[REEL_REGIONS_MAX];		 /* of struct reel_range */
-	struct reel_chain_base chains[REEL_CHAIN_KINDS]; /* where no thread keeps them */
-	uint64_t addresses_left; /* that chains may still have in the record */
+	struct reel_chain_base chains[REEL_CHAIN_KINDS]; /* for chains that no thread keeps */
+	uint64_t addresses_left; /* limit for the record's remaining chains */
 
-	/* Of each encoding; NULL until there is a record of it. */
+	/* For each encoding; NULL until it is used. */
 	struct reel_coder *coders[REEL_ENCODINGS];
-	/* The record that is being decoded. */
+	/* The record being decoded. */
 	struct reel_coder *coder;
 	uint64_t n_samples, next_sample;
 	bool in_samples;
@@ -90,7 +90,7 @@ void reel_sample_decoder_destroy(struct reel_sample_decoder *decoder)
 	free(decoder);
 }
 
-/* Room for `n` items; their former content is lost. */
+/* Room for `n` items; drops the previous contents. */
 static bool array_reserve(struct array *array, size_t n, size_t item_size)
 {
 	void *items;
@@ -108,12 +108,12 @@ static bool array_reserve(struct array *array, size_t n, size_t item_size)
 
 /* ---- layouts ---------------------------------------------------------------- */
 
-/* n_layouts if there is none of that id. */
+/* The layout's position; n_layouts if unknown. */
 static size_t find_layout(const struct reel_sample_decoder *decoder, uint64_t id)
 {
 	size_t i = 0;
 
-	/* A writer of ours numbers them so. */
+	/* Our own writer numbers them in this way. */
 	if (id < decoder->n_layouts && decoder->layouts[id].id == id)
 		return id;
 	while (i < decoder->n_layouts && decoder->layouts[i].id != id)
@@ -182,8 +182,8 @@ static struct reel_cursor *stream_of(struct reel_sample_decoder *decoder,
 /* ---- regions -------------------------------------------------------------------- */
 
 /*
- * Takes a gap and a size off the cursor; *end is the end of the range before, and becomes
- * this one's.  NULL if the range ascends within `limit` bytes, else what is wrong.
+ * Takes a gap and a size from the cursor; *end is the previous range's end, and becomes this one's.
+ * NULL if the range ascends within `limit` bytes, else the error.
  */
 static const char *decode_range(struct reel_cursor *cursor, uint64_t limit, uint64_t *end,
 				struct reel_range *ret)
@@ -210,7 +210,7 @@ static struct reel_error *decode_missing(struct reel_cursor *cursor, struct arra
 
 	if (n > REEL_MISSING_MAX)
 		return corrupt("a region has more than 8192 missing ranges");
-	/* Each has two bytes at least. */
+	/* Each range takes at least two bytes. */
 	if (cursor->failed || n > reel_cursor_left(cursor) / 2)
 		return ends_within("missing ranges");
 	if (!array_reserve(array, n, sizeof(*ranges)))
@@ -237,7 +237,7 @@ static bool missing_are_zero(const struct reel_region *region)
 	return true;
 }
 
-/* Takes the region's size off what the block's header allows. */
+/* Subtracts the region's size from the limit in the block's header. */
 static struct reel_error *check_region(struct reel_sample_decoder *decoder, uint64_t address,
 				       uint64_t size)
 {
@@ -318,7 +318,7 @@ static struct reel_error *decode_words(struct reel_sample_decoder *decoder,
 
 /* ---- samples -------------------------------------------------------------------- */
 
-/* Which registers there are, and pc. */
+/* Decodes which registers exist, and pc. */
 static struct reel_error *begin_registers(struct reel_sample_decoder *decoder,
 					  struct reel_thread_base *thread, struct reel_sample *ret)
 {
@@ -444,7 +444,7 @@ static struct reel_error *decode_header(struct reel_sample_decoder *decoder, uin
 	return NULL;
 }
 
-/* Pc tells where regions lie, and these tell registers. */
+/* Pc predicts where regions are, and these predict registers. */
 static struct reel_error *decode_body(struct reel_sample_decoder *decoder, uint64_t parts,
 				      struct reel_thread_base *thread, struct reel_sample *ret)
 {
@@ -464,7 +464,7 @@ static struct reel_error *decode_body(struct reel_sample_decoder *decoder, uint6
 	return error ? error : decode_chains(decoder, parts, region.pc_before, thread, ret);
 }
 
-/* Heads are all that is decoded of this record. */
+/* Whether only heads of this record are decoded. */
 static bool has_heads_only(const struct reel_sample_decoder *decoder)
 {
 	return decoder->heads_only && decoder->coder->operations->keeps_heads;
@@ -490,7 +490,7 @@ static struct reel_error *decode_sample(struct reel_sample_decoder *decoder,
 	return decode_body(decoder, parts, thread, ret);
 }
 
-/* Behind the last sample. */
+/* Checks the end after the last sample. */
 static struct reel_error *end(struct reel_sample_decoder *decoder)
 {
 	decoder->in_samples = false;

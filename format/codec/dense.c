@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DENSE (SPEC.md, annex A): a sample is a row of decisions, each with the probability that was
- * foreseen for it, all in one stream.  What is of no account stays in streams as COLUMNS has them.
+ * DENSE (SPEC.md, annex A): a sample is a row of decisions, each with its predicted probability,
+ * all in one stream.  Minor data stays in streams, as in COLUMNS.
  */
 #include <stdlib.h>
 
@@ -12,10 +12,10 @@
 struct dense {
 	struct reel_coder coder;
 	struct reel_dense_words *words;
-	struct reel_number_coder *numbers; /* those of `words` */
+	struct reel_number_coder *numbers; /* the coder inside `words` */
 	struct reel_dense_headers headers;
 	struct reel_dense_chains chains;
-	struct reel_bit_coder before; /* the sample that is being encoded */
+	struct reel_bit_coder before; /* the state before the current sample */
 };
 
 static struct dense *dense_of(struct reel_coder *coder)

@@ -1,51 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A binary range coder: decisions, each with the probability that was foreseen for it, to bytes
- * and back (SPEC.md, annex A.2).  Encoder and decoder run the same code, so that what
- * they foresee is the same; in integers, so that it is on every CPU.
+ * A binary range coder: converts decisions, each with its predicted probability, to bytes and back
+ * (SPEC.md, annex A.2).  Encoder and decoder run the same code, so that their predictions agree; in
+ * integers, so that these agree on every CPU.
  */
 #ifndef FORMAT_CODEC_DENSE_BITS_H
 #define FORMAT_CODEC_DENSE_BITS_H
 
 #include "base/bytes.h"
 
-/* Functions that encode or decode: each is compiled for one of both. */
+/* Functions that either encode or decode: each is compiled for both. */
 #define REEL_BOTH_WAYS static inline __attribute__((always_inline))
 
-/* Probabilities are of a decision that is true, in 1/65536. */
+/* Probabilities are for a true decision, in 1/65536. */
 #define REEL_BIT_LEAST	24
 #define REEL_BIT_SCALE	65536
 #define REEL_BIT_COUNTS 127
-/* Contexts that may foresee the same decision. */
+/* The maximum number of contexts that predict one decision. */
 #define REEL_BIT_INPUTS 4
 /* Weights of a mix, in 1/65536. */
 #define REEL_BIT_WEIGHT_START 80000 /* of all */
 #define REEL_BIT_WEIGHT_MAX   (1 << 20)
 #define REEL_BIT_ODDS_MAX     2047
 
-/* What was seen in a context. All 0 is new. */
+/* Statistics of a context.  All 0 is new. */
 struct reel_bit_context {
 	uint16_t probability; /* xor 32768 */
 	uint16_t n_seen : 7;  /* at most REEL_BIT_COUNTS */
-	uint16_t check : 9;   /* whose it is, where that is not told by its place */
+	uint16_t check : 9;   /* identifies the owner where the place does not */
 };
 
-/* How much is thought of contexts that foresee the same decision. */
+/* How much each context is trusted among those that predict the same decision. */
 struct reel_bit_mix {
 	int32_t weights[REEL_BIT_INPUTS];
 };
 
 struct reel_bit_coder {
-	uint32_t low, high; /* the range that is left, both included */
-	uint32_t code;	    /* decoder: what it reads, within the range */
+	uint32_t low, high; /* the remaining range, both included */
+	uint32_t code;	    /* decoder: the code read, within the range */
 	struct reel_buffer *out;
 	struct reel_cursor *in;
 };
 
 void reel_bit_coder_encode_to(struct reel_bit_coder *coder, struct reel_buffer *out);
-/* Behind the last decision: the bytes that are left to be written. */
+/* After the last decision: writes the remaining bytes. */
 void reel_bit_coder_finish(struct reel_bit_coder *coder);
-/* The cursor fails where there are not enough bytes. */
+/* The cursor fails if there are too few bytes. */
 void reel_bit_coder_decode_from(struct reel_bit_coder *coder, struct reel_cursor *in);
 
 /* ln(p / (1 - p)), in 1/256, of 4096 probabilities; and its reverse, of [-2048, 2047]. */
@@ -62,8 +62,8 @@ static inline uint32_t reel_bit_probability(const struct reel_bit_context *conte
 	return context->probability ^ 32768u;
 }
 
-/* A decision that is true with `probability`: `bit` when encoding, which decoding does not look at.
- */
+/* A decision that is true with `probability`; `bit` is its value when encoding, ignored when
+ * decoding. */
 REEL_BOTH_WAYS bool reel_bit_code(struct reel_bit_coder *coder, bool decoding, bool bit,
 				  uint32_t probability)
 {
@@ -100,7 +100,7 @@ static inline void reel_bit_update(const struct reel_bit_tables *tables,
 		context->n_seen++;
 }
 
-/* A decision that one context foresees. */
+/* A decision predicted by one context. */
 REEL_BOTH_WAYS bool reel_bit_code_one(struct reel_bit_coder *coder,
 				      const struct reel_bit_tables *tables, bool decoding, bool bit,
 				      struct reel_bit_context *context)
@@ -139,7 +139,7 @@ static inline void reel_bit_mix_start(struct reel_bit_mix *mix, unsigned n)
 		mix->weights[i] = (int32_t)(REEL_BIT_WEIGHT_START / n);
 }
 
-/* A decision that `n` contexts foresee. */
+/* A decision predicted by `n` contexts. */
 REEL_BOTH_WAYS bool reel_bit_code_mixed(struct reel_bit_coder *coder,
 					const struct reel_bit_tables *tables, bool decoding,
 					bool bit, struct reel_bit_context *const *contexts,

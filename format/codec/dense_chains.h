@@ -6,17 +6,17 @@
 #include "base/error.h"
 #include "format/codec/dense_words.h"
 
-/* Addresses that are not as they were in the thread's chain before. */
+/* Addresses that differ from the thread's previous chain. */
 struct reel_dense_chains {
-	uint64_t *added; /* the root's end first */
+	uint64_t *added; /* from the root's end */
 	size_t capacity;
 };
 
 void reel_dense_chains_free(struct reel_dense_chains *chains);
-/* `base` is the thread's chain before, and becomes this one; false without memory. */
+/* `base` is the thread's previous chain, and becomes this one; false if out of memory. */
 bool reel_dense_chain_encode(struct reel_dense_words *words, const struct reel_coder_chain *which,
 			     const uint64_t *chain, size_t n, struct reel_chain_base *base);
-/* CORRUPT for a chain that is too long; where stream 5 ends within it, its cursor has failed. */
+/* CORRUPT for a chain that is too long; if stream 5 ends within it, its cursor has failed. */
 struct reel_error *reel_dense_chain_decode(struct reel_dense_chains *chains,
 					   struct reel_dense_words *words,
 					   const struct reel_coder_chain *which,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DENSE: what a sample has besides words, decision by decision (SPEC.md, annex A). */
+/* DENSE: the parts of a sample besides words, decision by decision (SPEC.md, annex A). */
 #ifndef FORMAT_CODEC_DENSE_HEADER_H
 #define FORMAT_CODEC_DENSE_HEADER_H
 
@@ -8,14 +8,14 @@
 
 #define REEL_DENSE_CPUS 256
 
-/* Zeroed, but for the period, it has seen none. */
+/* All zero, except the period, before the first sample. */
 struct reel_dense_headers {
-	uint64_t period; /* ns between samples of a CPU, 0 if they come at any time */
+	uint64_t period; /* ns between samples of a CPU, 0 if irregular */
 	struct reel_sample_head last;
-	uint64_t periods;  /* between the last sample's time and the one it was foreseen from */
-	unsigned lateness; /* how many bits */
+	uint64_t periods;  /* between the last sample's time and the time it was predicted from */
+	unsigned lateness; /* its number of bits */
 	struct {
-		uint64_t thread, time; /* foreseen from these */
+		uint64_t thread, time; /* the basis of predictions */
 	} cpus[REEL_DENSE_CPUS];
 };
 
@@ -24,7 +24,7 @@ void reel_dense_header_encode(struct reel_dense_headers *headers, struct reel_nu
 void reel_dense_header_decode(struct reel_dense_headers *headers, struct reel_number_coder *numbers,
 			      struct reel_sample_head *ret);
 
-/* Where a region lies, as the thread's one with the same index, `base`, did. */
+/* A region's place, relative to `base`: the thread's region with the same index. */
 void reel_dense_place_encode(struct reel_number_coder *numbers,
 			     const struct reel_coder_region *region,
 			     const struct reel_region_base *base, uint64_t address, uint64_t size);

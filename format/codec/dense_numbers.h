@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers as decisions (SPEC.md, annex A.3): each bit is foreseen in three contexts.
- * All functions that have `decoding` run in both directions: what they return is what the decoder
- * finds, and what they are given, which it does not know, does not matter to it.
+ * Numbers as decisions (SPEC.md, annex A.3): each bit is predicted from three contexts.  All
+ * functions with `decoding` run in both directions: they return the decoded value, and when
+ * decoding they ignore the value passed in.
  */
 #ifndef FORMAT_CODEC_DENSE_NUMBERS_H
 #define FORMAT_CODEC_DENSE_NUMBERS_H
@@ -11,13 +11,13 @@
 #include "format/codec/words.h"
 
 #define REEL_NUMBER_CONTEXTS 3
-/* Bits of a number that share a line of contexts: one of most CPUs' caches. */
+/* Bits of a number that share a line of contexts: one cache line on most CPUs. */
 #define REEL_NUMBER_LINE  4
 #define REEL_NUMBER_LINES 16
-/* Mixes of each kind of numbers: one for each bit, the last one for all further ones. */
+/* Mixes of each kind of numbers: one for each bit, the last one for all further bits. */
 #define REEL_NUMBER_MIXES 16
 
-/* What numbers are of: each learns for itself how much to think of its contexts. */
+/* The kinds of numbers: each learns on its own how much to trust its contexts. */
 enum reel_number_kind {
 	REEL_NUMBER_CLASS,
 	REEL_NUMBER_LEFT, /* words that change */
@@ -34,7 +34,7 @@ enum reel_number_kind {
 	REEL_NUMBER_KINDS,
 };
 
-/* All 0 is new, but for `mixes`. */
+/* All 0 is new, except for `mixes`. */
 struct reel_number_model {
 	struct reel_bit_context lines[1 << REEL_NUMBER_LINES][1 << REEL_NUMBER_LINE];
 	struct reel_bit_mix mixes[REEL_NUMBER_KINDS][REEL_NUMBER_MIXES];
@@ -46,7 +46,7 @@ struct reel_number_coder {
 	struct reel_number_model *model;
 };
 
-/* What foresees a number. */
+/* The contexts that predict a number. */
 struct reel_number_context {
 	enum reel_number_kind kind;
 	uint64_t contexts[REEL_NUMBER_CONTEXTS];
@@ -59,7 +59,7 @@ static inline void reel_number_model_start(struct reel_number_model *model)
 			reel_bit_mix_start(&model->mixes[kind][i], REEL_NUMBER_CONTEXTS);
 }
 
-/* A line for each context. */
+/* Finds a line for each context. */
 static inline void reel_number_lines(struct reel_number_model *model,
 				     const struct reel_number_context *context, uint64_t salt,
 				     struct reel_bit_context *ret[REEL_NUMBER_CONTEXTS])
@@ -69,7 +69,7 @@ static inline void reel_number_lines(struct reel_number_model *model,
 				      (64 - REEL_NUMBER_LINES)];
 }
 
-/* The `bits` lower bits of `value`, the highest one first; `part` of a number that has several. */
+/* The `bits` lower bits of `value`, the highest first; `part` of a number with several. */
 REEL_BOTH_WAYS uint64_t reel_number_bits(struct reel_number_coder *coder, bool decoding,
 					 uint64_t value, unsigned bits,
 					 const struct reel_number_context *context, unsigned part)
@@ -101,8 +101,8 @@ REEL_BOTH_WAYS uint64_t reel_number_bits(struct reel_number_coder *coder, bool d
 }
 
 /*
- * Any number: how many bits one more than it has; of those below the highest one, the upper
- * `foreseen` ones; and the others as they are.
+ * Any number: first the bit count of the number plus 1; then the upper `foreseen` bits below the
+ * highest, predicted; then the other bits unpredicted.
  */
 REEL_BOTH_WAYS uint64_t reel_number(struct reel_number_coder *coder, bool decoding, uint64_t value,
 				    unsigned foreseen, const struct reel_number_context *context)
@@ -124,7 +124,7 @@ REEL_BOTH_WAYS uint64_t reel_number(struct reel_number_coder *coder, bool decodi
 	return result - 1;
 }
 
-/* Any difference, the small ones with few bits. */
+/* Any difference; small ones take few bits. */
 REEL_BOTH_WAYS uint64_t reel_number_difference(struct reel_number_coder *coder, bool decoding,
 					       uint64_t difference, unsigned foreseen,
 					       const struct reel_number_context *context)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples to SAMPLE_LAYOUT and COLUMNS or DENSE, as far as both have it in common: SPEC.md,
- * section 6. */
+/* Encodes samples to SAMPLE_LAYOUT and COLUMNS or DENSE, as far as they have parts in common:
+ * SPEC.md, section 6. */
 #include <stdlib.h>
 
 #include "format/codec/coder.h"
@@ -11,14 +11,14 @@ struct reel_sample_encoder {
 	struct reel_coder *coder;
 	struct reel_sample_target target;
 	struct reel_thread_table threads;
-	/* Those of the block; a layout's id is its position. */
+	/* The block's layouts; a layout's id is its position. */
 	struct reel_record_sample_layout layouts[REEL_LAYOUTS_MAX];
 	size_t n_layouts;
 	uint64_t n_samples;
 	uint64_t n_addresses; /* of their chains */
-	/* Memory ran out within a sample: the state is not what a decoder would have. */
+	/* Memory ran out within a sample: the state differs from a decoder's. */
 	bool broken;
-	/* A layout's payload, of which the size stands in front. */
+	/* A layout's payload, assembled here because its size precedes it. */
 	struct reel_buffer payload;
 };
 
@@ -78,7 +78,7 @@ bool reel_sample_encoder_is_full(const struct reel_sample_encoder *encoder)
 	       encoder->n_addresses > encoder->operations->addresses_max - 2 * REEL_CHAIN_MAX;
 }
 
-/* ---- what the format can't hold -------------------------------------------- */
+/* ---- limits of the format -------------------------------------------------- */
 
 static const char *check_registers(const struct reel_sample *sample)
 {
@@ -202,7 +202,7 @@ static void append_layout(struct reel_sample_encoder *encoder, struct reel_buffe
 	reel_buffer_append(buffer, payload->bytes, payload->size);
 }
 
-/* The layout's position; *records counts its record if the block does not have it yet. */
+/* The layout's position; *records counts its record if the block does not yet have it. */
 static bool find_layout(struct reel_sample_encoder *encoder,
 			const struct reel_record_sample_layout *layout, uint32_t *records,
 			uint32_t *ret)
@@ -232,7 +232,7 @@ static void encode_missing(struct reel_buffer *buffer, const struct reel_region 
 	}
 }
 
-/* 4 or 8: that of the sample's registers, else of the capture. */
+/* 4 or 8: the size of the sample's registers, else the capture's. */
 static unsigned word_bytes_of(const struct reel_sample_encoder *encoder,
 			      const struct reel_sample *sample)
 {
@@ -277,7 +277,7 @@ static struct reel_error *encode_words(struct reel_sample_encoder *encoder, unsi
 	reel_buffer_append(raw, region->bytes + walk.end, region->size - walk.end);
 	encoder->operations->encode_words(encoder->coder, which, &walk, bytes);
 	reel_buffer_append(raw, region->bytes, walk.start);
-	/* What is no word. */
+	/* The bytes outside whole words. */
 	if (walk.start)
 		memcpy(bytes, region->bytes, walk.start);
 	if (walk.end < region->size)
@@ -358,7 +358,7 @@ static void encode_header(struct reel_sample_encoder *encoder, const struct reel
 	encoder->operations->encode_header(encoder->coder, &head);
 }
 
-/* Which registers there are, and pc. */
+/* Encodes which registers exist, and pc. */
 static struct reel_error *begin_registers(struct reel_sample_encoder *encoder,
 					  const struct reel_sample *sample, uint32_t layout,
 					  struct reel_thread_base *thread)
@@ -431,7 +431,7 @@ struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
 {
 	size_t sizes[REEL_STREAMS], n_layouts = encoder->n_layouts;
 	struct reel_error *error;
-	/* All are one record, however many there are in it. */
+	/* All samples share one record. */
 	uint32_t records = !encoder->n_samples;
 
 	if (encoder->broken)

@@ -5,7 +5,7 @@
 #include "base/large_memory.h"
 #include "format/codec/region_base.h"
 
-/* Where two regions have the same addresses: bytes from the start of each. */
+/* The overlap of two regions: byte offsets from the start of each. */
 struct overlap {
 	size_t from, to;
 	size_t size;
@@ -40,7 +40,7 @@ void reel_region_base_free(struct reel_region_base *base)
 	*base = (struct reel_region_base){ 0 };
 }
 
-/* Zeroes what of the region at memory + start is not in the overlap. */
+/* Zeroes the bytes of the region at memory + start that are not in the overlap. */
 static void zero_exposed(struct reel_region_base *base, size_t start, size_t size,
 			 const struct overlap *overlap)
 {
@@ -50,7 +50,7 @@ static void zero_exposed(struct reel_region_base *base, size_t start, size_t siz
 	memset(base->memory + start + behind, 0, size - behind);
 }
 
-/* Moves to new memory, with room to grow for one that has grown before. */
+/* Moves to new memory, with room to grow if the region has grown before. */
 static bool move_out(struct reel_region_base *base, size_t size, const struct overlap *overlap)
 {
 	size_t capacity = (size + (base->memory ? size / 2 : size / 8) + 63) / 64 * 64;
@@ -73,7 +73,7 @@ uint8_t *reel_region_base_move(struct reel_region_base *base, uint64_t address, 
 	static uint8_t none;
 	struct overlap overlap = overlap_of(base, address, size);
 	size_t exposed = size - overlap.size;
-	/* Where the address lies in the memory: modulo 2^64, far out if it does not. */
+	/* The address's position in the memory: modulo 2^64, so far outside if it is not in it. */
 	uint64_t start = base->start + (address - base->address);
 	bool stays;
 
@@ -84,7 +84,7 @@ uint8_t *reel_region_base_move(struct reel_region_base *base, uint64_t address, 
 	}
 	if (!overlap.size)
 		start = base->capacity >= size ? base->capacity - size : UINT64_MAX;
-	/* Zeroing much costs more than to begin with fresh memory and copy little. */
+	/* Zeroing many bytes costs more than fresh memory and copying a few. */
 	stays = start <= base->capacity && size <= base->capacity - start &&
 		(exposed <= overlap.size || exposed < REEL_LARGE_MEMORY);
 	if (stays) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The streams that a block's samples are taken apart into (SPEC.md, section 6). */
+/* The streams that a block's samples are split into (SPEC.md, section 6). */
 #ifndef FORMAT_CODEC_STREAMS_H
 #define FORMAT_CODEC_STREAMS_H
 
@@ -23,7 +23,7 @@ enum reel_sample_stream {
 	REEL_STREAMS = 16,
 };
 
-/* A region's `words`: 4 or 8, and this for the target's byte order. */
+/* A region's `words`: 4 or 8, plus this flag for the target's byte order. */
 #define REEL_WORDS_BIG_ENDIAN 128u
 
 #endif

@@ -10,7 +10,7 @@
 void reel_thread_table_init(struct reel_thread_table *table)
 {
 	*table = (struct reel_thread_table){ 0 };
-	/* Where there is no randomness yet, the address has some. */
+	/* Before there is randomness, the address provides some. */
 	if (getrandom(&table->seed, sizeof(table->seed), GRND_NONBLOCK) !=
 	    (ssize_t)sizeof(table->seed))
 		table->seed = (uintptr_t)table;
@@ -42,7 +42,7 @@ void reel_thread_table_free(struct reel_thread_table *table)
 	free(table->slots);
 }
 
-/* The slot that has the thread, or the free one where it belongs. There always is a free one. */
+/* The thread's slot, or the free one where it belongs.  There is always a free one. */
 static uint32_t *find_slot(const struct reel_thread_table *table, uint64_t thread)
 {
 	uint64_t hash = (thread ^ table->seed) * 0x9E3779B97F4A7C15u;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words of stacks and registers, where they stand, and what is the same of them elsewhere (SPEC.md,
- * section 6, "Words"). */
+/* Words of stacks and registers, their places, and their values relative to those (SPEC.md, section
+ * 6, "Words"). */
 #ifndef FORMAT_CODEC_WORDS_H
 #define FORMAT_CODEC_WORDS_H
 
@@ -8,10 +8,10 @@
 #include "format/codec/thread_table.h"
 #include "format/record.h"
 
-/* Where a word stands. */
+/* The place of a word. */
 struct reel_word_place {
-	uint64_t address;	/* what addresses of the stack are relative to */
-	uint64_t stack, size;	/* the region: what is an address of the stack */
+	uint64_t address;	/* the base for addresses of the stack */
+	uint64_t stack, size;	/* the region that stack addresses are in */
 	uint64_t key;		/* of the place */
 	uint64_t above, second; /* relative values of the two words above it */
 	unsigned bytes;		/* 4 or 8 */
@@ -20,7 +20,7 @@ struct reel_word_place {
 /* Bit 63 marks the value as relative to its address. */
 #define REEL_WORD_RELATIVE ((uint64_t)1 << 63)
 
-/* The upper bits are the best ones. */
+/* The upper bits are the best mixed. */
 static inline uint64_t reel_word_mix(uint64_t a, uint64_t b)
 {
 	uint64_t hash = (a * 0x9E3779B97F4A7C15u) ^ (b * 0xC2B2AE3D27D4EB4Fu);
@@ -29,21 +29,21 @@ static inline uint64_t reel_word_mix(uint64_t a, uint64_t b)
 	return hash * 0xBF58476D1CE4E5B9u;
 }
 
-/* Is it an address of the region that lies whole words away from the word's own? */
+/* Whether it is an address in the region, whole words away from the word's own place. */
 static inline bool reel_word_is_stack(uint64_t word, const struct reel_word_place *place)
 {
 	return word - place->stack <= place->size &&
 	       !((word - place->address) & (place->bytes - 1));
 }
 
-/* The same for the same word in a frame that lies elsewhere. */
+/* Equal values for the same word in a frame at a different address. */
 static inline uint64_t reel_word_relative(uint64_t word, const struct reel_word_place *place)
 {
 	return reel_word_is_stack(word, place) ? (word - place->address) | REEL_WORD_RELATIVE
 					       : word;
 }
 
-/* What a prediction stands for at this place. */
+/* The predicted word at this place. */
 static inline uint64_t reel_word_of_prediction(uint64_t prediction,
 					       const struct reel_word_place *place)
 {
@@ -59,10 +59,10 @@ static inline uint32_t reel_word_dictionary_index(uint64_t word)
 	return (uint32_t)((word * 0x9E3779B97F4A7C15u) >> 52);
 }
 
-/* Keys of places that are no addresses; registers have their position in the layout. */
+/* Keys of places without an address; registers have their position in the layout. */
 #define REEL_WORD_KEY_PC UINT64_MAX
 
-/* The words of a region are [*start_ret, *end_ret) of its bytes: whole ones at multiples of
+/* The words of a region are the bytes [*start_ret, *end_ret): whole words at multiples of
  * `bytes`. */
 static inline void reel_words_of_region(uint64_t address, size_t size, unsigned bytes,
 					size_t *start_ret, size_t *end_ret)
@@ -75,7 +75,7 @@ static inline void reel_words_of_region(uint64_t address, size_t size, unsigned 
 	*end_ret = start + (size - start) / bytes * bytes;
 }
 
-/* A register that was the pc is expected to be it again; any other, to be what it was. */
+/* A register that equalled pc is expected to equal it again; others, to keep their value. */
 static inline uint64_t reel_register_expected(const struct reel_thread_base *base, size_t i,
 					      unsigned bytes, uint64_t pc)
 {
@@ -93,7 +93,7 @@ static inline struct reel_word_place reel_pc_place(const struct reel_thread_base
 	};
 }
 
-/* sample->pc and the first region's address and size are known already. */
+/* sample->pc and the first region's address and size are already known. */
 static inline struct reel_word_place reel_register_place(const struct reel_sample *sample, size_t i,
 							 unsigned bytes, uint64_t before)
 {
@@ -110,7 +110,7 @@ static inline struct reel_word_place reel_register_place(const struct reel_sampl
 	};
 }
 
-/* In the host's byte order: only to be compared with 0. */
+/* In the host's byte order: only compare it with 0. */
 static inline uint64_t reel_words_difference(const uint8_t *a, const uint8_t *b)
 {
 	uint64_t x, y;
@@ -125,7 +125,7 @@ static inline bool reel_words_equal(const uint8_t *a, const uint8_t *b, unsigned
 	return bytes == 8 ? !reel_words_difference(a, b) : !memcmp(a, b, 4);
 }
 
-/* How far down from `end` `a` and `b` are the same, in whole words: the new end. */
+/* How far down from `end` `a` and `b` are equal, in whole words: the new end. */
 static inline size_t reel_words_equal_down_to(const uint8_t *a, const uint8_t *b, size_t start,
 					      size_t end, unsigned bytes)
 {
@@ -137,7 +137,7 @@ static inline size_t reel_words_equal_down_to(const uint8_t *a, const uint8_t *b
 	return end;
 }
 
-/* A region's words, one below the other. */
+/* Walks a region's words, from the top down. */
 struct reel_word_walk {
 	const uint8_t *bytes; /* the region's */
 	uint64_t address;     /* the region's */
@@ -153,14 +153,14 @@ static inline uint64_t reel_word_load(const struct reel_word_walk *walk, size_t 
 
 static inline uint64_t reel_word_relative_at(struct reel_word_walk *walk, size_t offset)
 {
-	/* There is none above the last one. */
+	/* Nothing is above the last word. */
 	if (offset >= walk->end)
 		return 0;
 	walk->place.address = walk->address + offset;
 	return reel_word_relative(reel_word_load(walk, offset), &walk->place);
 }
 
-/* Goes to the word at `offset`, above which all words are known. */
+/* Moves to the word at `offset`; all words above it are known. */
 static inline void reel_word_walk_to(struct reel_word_walk *walk, size_t offset)
 {
 	struct reel_word_place *place = &walk->place;
@@ -170,7 +170,7 @@ static inline void reel_word_walk_to(struct reel_word_walk *walk, size_t offset)
 	place->address = place->key = walk->address + offset;
 }
 
-/* From a word, which is now known, to the one below it. */
+/* Moves from a word, now known, to the one below it. */
 static inline void reel_word_walk_down(struct reel_word_walk *walk, uint64_t word)
 {
 	struct reel_word_place *place = &walk->place;
